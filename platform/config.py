@@ -49,6 +49,7 @@ NEEDED_BY = {
     "EXECUTOR": r"(fovea_)?executor(_of)?|max_workers",
     "KEY_SPLITS": r"key_split_tokens",
     "STREAMS": r"fovea_stream_\w+|fovea_state\w*|fovea::(Stream|State)",
+    "GENERAL_DELTA": r"FOVEA_DELTA_RULE_GENERAL",
     "INTEGER_ATTENTION": r"(fovea_)?integer_(attention|multiplier)\w*|IntegerAttention\w*",
     "GELU": r"FOVEA_ACTIVATION_GELU",
     "LAYER_NORM": r"FOVEA_NORM_LAYER",

@@ -38,13 +38,15 @@ struct DeltaProblem {
   uint64_t seed = 1;
 
   bool delta() const { return rule == FOVEA_DELTA_RULE_DELTA || rule == FOVEA_DELTA_RULE_GATED_DELTA; }
-  bool gated() const { return rule == FOVEA_DELTA_RULE_GATED || rule == FOVEA_DELTA_RULE_GATED_DELTA; }
-  uint32_t decay_dim() const { return decay_per_key ? key_dim : 1; }
+  bool gated() const { return rule == FOVEA_DELTA_RULE_GATED || rule == FOVEA_DELTA_RULE_GATED_DELTA || general(); }
+  bool general() const { return rule == FOVEA_DELTA_RULE_GENERAL; }
+  uint32_t decays() const { return decay_per_key || general() ? key_dim : 1; }
+  uint32_t decay_dim() const { return general() ? FOVEA_DELTA_GENERAL_DIM(key_dim) : decays(); }
   uint32_t out_heads() const { return std::max(q_heads, v_heads); }
 };
 
 std::string name(const DeltaProblem& p, fovea_target target) {
-  static const char* const kRules[] = {"linear", "gated", "delta", "gated delta"};
+  static const char* const kRules[] = {"linear", "gated", "delta", "gated delta", "general"};
   static const char* const kStrides[] = {"heads first", "tokens first", "padded", "reversed", "broadcast"};
   Text text;
   text << kRules[p.rule] << " " << p.batch << "x" << p.q_heads << "/" << p.k_heads << "/" << p.v_heads << "x"
@@ -111,7 +113,9 @@ class DeltaCase {
     q = Array(p, p.dtype, p.q_heads, p.key_dim, p.strides);
     k = Array(p, p.dtype, p.k_heads, p.key_dim, p.strides);
     v = Array(p, p.dtype, p.v_heads, p.value_dim, p.strides);
-    decay = Array(p, FOVEA_F32, p.v_heads, p.decay_dim(), p.strides);
+    of_a = Array(p, p.dtype, p.k_heads, p.key_dim, p.strides);
+    of_b = Array(p, p.dtype, p.k_heads, p.key_dim, p.strides);
+    decay = Array(p, FOVEA_F32, p.v_heads, p.decays(), p.strides);
     beta = Array(p, FOVEA_F32, p.shared_beta ? 1 : p.v_heads, 1, p.strides);
     out = Array(p, p.out_dtype, p.out_heads(), p.value_dim, outputs);
     if (p.shared_beta) beta.array.head_stride = 0;
@@ -140,7 +144,7 @@ class DeltaCase {
       x.data = static_cast<const char*>(x.data) + static_cast<ptrdiff_t>(first) * x.token_stride * ptrdiff_t(unit);
     };
     on(some.q, unit_size(p.dtype)), on(some.k, unit_size(p.dtype)), on(some.v, unit_size(p.dtype));
-    on(some.decay, 4), on(some.beta, 4);
+    on(some.a, unit_size(p.dtype)), on(some.b, unit_size(p.dtype)), on(some.decay, 4), on(some.beta, 4);
     some.out.data = static_cast<char*>(some.out.data) +
                     static_cast<ptrdiff_t>(first) * some.out.token_stride * ptrdiff_t(unit_size(p.out_dtype));
     return call(target, some);
@@ -199,7 +203,7 @@ class DeltaCase {
 
   DeltaProblem p;
   fovea_delta_args args;
-  Array q, k, v, decay, beta, out;
+  Array q, k, v, of_a, of_b, decay, beta, out;
   Guarded offsets, state_memory;
   fovea_delta_state* state;
   size_t state_bytes;
@@ -224,11 +228,13 @@ class DeltaCase {
     fill(q, p.q_heads, p.key_dim, 1, 1);
     fill(k, p.k_heads, p.key_dim, 2, 1 / std::sqrt(static_cast<float>(p.key_dim)));
     fill(v, p.v_heads, p.value_dim, 3, 1);
+    fill(of_a, p.k_heads, p.key_dim, 7, 1 / std::sqrt(static_cast<float>(p.key_dim)));
+    fill(of_b, p.k_heads, p.key_dim, 8, 0.5f / std::sqrt(static_cast<float>(p.key_dim)));
     uint64_t index = 0;
     for (size_t b = 0; b < batch; ++b) {
       for (size_t h = 0; h < p.v_heads; ++h) {
         for (size_t t = 0; t < p.tokens; ++t) {
-          std::vector<float> row(p.decay_dim());
+          std::vector<float> row(p.decays());
           for (float& x : row) x = std::log(random_uniform(p.seed + 4, ++index, p.least_decay, 1));
           decay.put(b, h, t, row);
           if (h == 0 || !p.shared_beta) beta.put(b, h, t, {random_uniform(p.seed + 5, index, 0.05f, 0.95f)});
@@ -255,6 +261,7 @@ class DeltaCase {
     args.q = q.array, args.k = k.array, args.v = v.array;
     if (p.gated()) args.decay = decay.array;
     if (p.delta()) args.beta = beta.array;
+    if (p.general()) args.a = of_a.array, args.b = of_b.array;
   }
 
   // The recurrence of one head, a token at a time.
@@ -267,19 +274,27 @@ class DeltaCase {
                           given.begin() + ptrdiff_t((size_t(b) * p.v_heads + h + 1) * size));
     double largest = 1;
     for (const double x : s) largest = std::max(largest, std::fabs(x));
+    const size_t of_key = h / (p.v_heads / p.k_heads);
     for (size_t t = first; t < end; ++t) {
+      std::vector<double> removed(p.value_dim);  // a^T S of the token before
+      for (size_t i = 0; p.general() && i < p.key_dim; ++i) {
+        for (size_t d = 0; d < p.value_dim; ++d) removed[d] += of_a.get(entry, of_key, t, i) * s[i * p.value_dim + d];
+      }
       for (size_t i = 0; p.gated() && i < p.key_dim; ++i) {
-        const double g = std::exp(decay.get(entry, h, t, p.decay_per_key ? i : 0));
+        const double g = std::exp(decay.get(entry, h, t, p.decays() > 1 ? i : 0));
         for (size_t d = 0; d < p.value_dim; ++d) s[i * p.value_dim + d] *= g;
       }
       for (size_t d = 0; d < p.value_dim; ++d) {
         double u = v.get(entry, h, t, d);
-        const auto key = [&](size_t i) { return k.get(entry, h / (p.v_heads / p.k_heads), t, i); };
+        const auto key = [&](size_t i) { return k.get(entry, of_key, t, i); };
         if (p.delta()) {
           for (size_t i = 0; i < p.key_dim; ++i) u -= s[i * p.value_dim + d] * key(i);
           u *= beta.get(entry, p.shared_beta ? 0 : h, t, 0);
         }
         for (size_t i = 0; i < p.key_dim; ++i) s[i * p.value_dim + d] += key(i) * u;
+        for (size_t i = 0; p.general() && i < p.key_dim; ++i) {
+          s[i * p.value_dim + d] += of_b.get(entry, of_key, t, i) * removed[d];
+        }
         for (size_t r = 0; r < readers; ++r) {
           const size_t of_q = p.q_heads < p.v_heads ? h / (p.v_heads / p.q_heads) : h * readers + r;
           double want = 0;
@@ -321,7 +336,7 @@ std::string run_on_all_targets(const DeltaProblem& problem) {
 }
 
 constexpr fovea_delta_rule kRules[] = {FOVEA_DELTA_RULE_LINEAR, FOVEA_DELTA_RULE_GATED, FOVEA_DELTA_RULE_DELTA,
-                                       FOVEA_DELTA_RULE_GATED_DELTA};
+                                       FOVEA_DELTA_RULE_GATED_DELTA, FOVEA_DELTA_RULE_GENERAL};
 
 }  // namespace
 
@@ -362,11 +377,55 @@ TEST_CASE("delta: sizes of models agree with the recurrence") {
   }
 }
 
+TEST_CASE("delta: the general rule in sizes of models agrees with the recurrence") {
+  for (const uint32_t key_dim : {64u, 128u, 130u, 256u}) {
+    DeltaProblem p;
+    p.rule = FOVEA_DELTA_RULE_GENERAL;
+    p.batch = 1, p.q_heads = p.k_heads = 1, p.v_heads = 2;
+    p.key_dim = key_dim, p.value_dim = 112, p.tokens = 70;
+    p.least_decay = 0.9f;
+    CHECK(run_on_all_targets(p) == "");
+  }
+}
+
+TEST_CASE("delta: the general rule is the gated delta rule where a is k and b is beta times it", "[short]") {
+  DeltaProblem p;
+  p.tokens = 19;
+  DeltaProblem q = p;
+  q.rule = FOVEA_DELTA_RULE_GENERAL;
+  DeltaCase gated(p), general(q);
+  for (size_t b = 0; b < p.batch; ++b) {
+    for (size_t h = 0; h < p.v_heads; ++h) {
+      for (size_t t = 0; t < p.tokens; ++t) {
+        std::vector<float> k(p.key_dim), negated(p.key_dim), added(p.key_dim);
+        const float beta = static_cast<float>(gated.beta.get(b, h, t, 0));
+        const float log = static_cast<float>(gated.decay.get(b, h, t, 0));
+        for (size_t i = 0; i < p.key_dim; ++i) {
+          k[i] = static_cast<float>(gated.k.get(b, h, t, i));
+          negated[i] = -beta * std::exp(log) * k[i], added[i] = beta * k[i];
+        }
+        general.of_a.put(b, h, t, k), general.of_b.put(b, h, t, negated), general.k.put(b, h, t, added);
+        general.decay.put(b, h, t, std::vector<float>(p.key_dim, log));
+      }
+    }
+  }
+  for (const fovea_target target : targets()) {
+    INFO(name(q, target));
+    REQUIRE(gated.run(target) == FOVEA_OK);
+    REQUIRE(general.run(target) == FOVEA_OK);
+    const std::vector<float> want = gated.bits(target), got = general.bits(target);
+    double worst = 0;
+    for (size_t i = 0; i < want.size(); ++i) worst = std::max(worst, std::fabs(double(got[i]) - double(want[i])));
+    CHECK(worst < 1e-5);
+  }
+}
+
 TEST_CASE("delta: ragged entries are those of their own", "[short]") {
-  for (const bool per_key : {false, true}) {
+  for (const fovea_delta_rule rule : {FOVEA_DELTA_RULE_GATED_DELTA, FOVEA_DELTA_RULE_GENERAL}) {
     for (const auto strides : {DeltaProblem::kHeadsFirst, DeltaProblem::kTokensFirst, DeltaProblem::kReversed}) {
       DeltaProblem p;
-      p.ragged = true, p.batch = 4, p.tokens = 19;
+      const bool per_key = strides != DeltaProblem::kTokensFirst;
+      p.rule = rule, p.ragged = true, p.batch = 4, p.tokens = 19;
       p.decay_per_key = per_key, p.strides = strides, p.given = true;
       CHECK(run_on_all_targets(p) == "");
     }
@@ -384,26 +443,28 @@ TEST_CASE("delta: over many tokens the error is that of the recurrence in f32") 
 }
 
 TEST_CASE("delta: NaN and infinity stay in their head, and in their column if they come with a value", "[short]") {
-  DeltaProblem p;
-  p.batch = 1, p.v_heads = p.q_heads = p.k_heads = 3;
-  DeltaCase test(p);
-  reinterpret_cast<float*>(test.v.row(0, 1, 3))[5] = std::numeric_limits<float>::quiet_NaN();
-  reinterpret_cast<float*>(test.k.row(0, 2, 4))[1] = std::numeric_limits<float>::infinity();
-  for (const fovea_target target : targets()) {
-    INFO(name(p, target));
-    REQUIRE(test.run(target) == FOVEA_OK);
-    bool right = true;
-    for (size_t h = 0; h < 3; ++h) {
-      for (size_t t = 0; t < p.tokens; ++t) {
-        for (size_t d = 0; d < p.value_dim; ++d) {
-          const bool finite = std::isfinite(test.out.get(0, h, t, d));
-          if (h == 0 || (h == 1 && d != 5)) right = right && finite;
-          if (h == 1 && d == 5 && t >= 3) right = right && !finite;
-          if (h == 2 && t >= 4) right = right && !finite;
+  for (const fovea_delta_rule rule : {FOVEA_DELTA_RULE_GATED_DELTA, FOVEA_DELTA_RULE_GENERAL}) {
+    DeltaProblem p;
+    p.rule = rule, p.batch = 1, p.v_heads = p.q_heads = p.k_heads = 3;
+    DeltaCase test(p);
+    reinterpret_cast<float*>(test.v.row(0, 1, 3))[5] = std::numeric_limits<float>::quiet_NaN();
+    reinterpret_cast<float*>(test.k.row(0, 2, 4))[1] = std::numeric_limits<float>::infinity();
+    for (const fovea_target target : targets()) {
+      INFO(name(p, target));
+      REQUIRE(test.run(target) == FOVEA_OK);
+      bool right = true;
+      for (size_t h = 0; h < 3; ++h) {
+        for (size_t t = 0; t < p.tokens; ++t) {
+          for (size_t d = 0; d < p.value_dim; ++d) {
+            const bool finite = std::isfinite(test.out.get(0, h, t, d));
+            if (h == 0 || (h == 1 && d != 5)) right = right && finite;
+            if (h == 1 && d == 5 && t >= 3) right = right && !finite;
+            if (h == 2 && t >= 4) right = right && !finite;
+          }
         }
       }
+      CHECK(right);
     }
-    CHECK(right);
   }
 }
 
@@ -414,7 +475,7 @@ TEST_CASE("delta: a decay of -inf forgets, and one above 88 counts as 88", "[sho
     p.batch = 1, p.tokens = 6;
     p.decay_per_key = per_key;
     DeltaCase test(p), fresh(p);
-    const std::vector<float> forgets(p.decay_dim(), -kInf), grows(p.decay_dim(), kInf);
+    const std::vector<float> forgets(p.decays(), -kInf), grows(p.decays(), kInf);
     for (size_t h = 0; h < p.v_heads; ++h) test.decay.put(0, h, 2, forgets), fresh.decay.put(0, h, 0, grows);
     for (const fovea_target target : targets()) {
       INFO(name(p, target));
@@ -457,25 +518,27 @@ TEST_CASE("delta: any division into calls, and any target that fuses, gives the 
 }
 
 TEST_CASE("delta: a budget makes the workspace smaller, and no bit different", "[short]") {
-  DeltaProblem p;
-  p.tokens = 45, p.q_heads = 4;
-  DeltaCase test(p);
-  for (const fovea_target target : targets()) {
-    INFO(name(p, target));
-    test.args.workspace_budget_bytes = 0, test.args.target = target;
-    REQUIRE(test.run(target) == FOVEA_OK);
-    const std::vector<float> want = test.bits(target);
-    size_t bytes = fovea_delta_workspace_bytes(&test.args), steps = 0;
-    for (; bytes > 0; ++steps) {
-      test.args.workspace_budget_bytes = bytes;
-      CHECK(fovea_delta_workspace_bytes(&test.args) == bytes);
+  for (const fovea_delta_rule rule : {FOVEA_DELTA_RULE_GATED_DELTA, FOVEA_DELTA_RULE_GENERAL}) {
+    DeltaProblem p;
+    p.rule = rule, p.tokens = 45, p.q_heads = 4;
+    DeltaCase test(p);
+    for (const fovea_target target : targets()) {
+      INFO(name(p, target));
+      test.args.workspace_budget_bytes = 0, test.args.target = target;
       REQUIRE(test.run(target) == FOVEA_OK);
-      CHECK(same_bits(test.bits(target), want));
-      test.args.workspace_budget_bytes = bytes - 1;
-      bytes = fovea_delta_workspace_bytes(&test.args);
+      const std::vector<float> want = test.bits(target);
+      size_t bytes = fovea_delta_workspace_bytes(&test.args), steps = 0;
+      for (; bytes > 0; ++steps) {
+        test.args.workspace_budget_bytes = bytes;
+        CHECK(fovea_delta_workspace_bytes(&test.args) == bytes);
+        REQUIRE(test.run(target) == FOVEA_OK);
+        CHECK(same_bits(test.bits(target), want));
+        test.args.workspace_budget_bytes = bytes - 1;
+        bytes = fovea_delta_workspace_bytes(&test.args);
+      }
+      CHECK(steps == (lanes(target) == 1 ? 1 : 8));
+      CHECK(test.call(target, test.args) == FOVEA_ERR_BUDGET);
     }
-    CHECK(steps == (lanes(target) == 1 ? 1 : 8));
-    CHECK(test.call(target, test.args) == FOVEA_ERR_BUDGET);
   }
 }
 
@@ -483,6 +546,7 @@ TEST_CASE("delta: an executor changes no bit, and what it does wrong is noticed"
   for (const uint32_t batch : {1u, 3u}) {
     DeltaProblem p;
     p.batch = batch, p.value_dim = 100, p.tokens = 14, p.given = true;
+    if (batch == 1) p.rule = FOVEA_DELTA_RULE_GENERAL;
     DeltaCase test(p);
     for (const fovea_target target : targets()) {
       INFO(name(p, target));
@@ -507,9 +571,11 @@ TEST_CASE("delta: an executor changes no bit, and what it does wrong is noticed"
 // -------------------------------------------------------------------------------------------------------------- states
 
 TEST_CASE("delta: pending tokens can be rolled back, to the bit", "[short]") {
-  DeltaProblem p;
-  p.tokens = 13;
-  for (const fovea_target target : targets()) {
+  for (size_t i = 0; i < 2 * targets().size(); ++i) {
+    const fovea_target target = targets()[i / 2];
+    DeltaProblem p;
+    p.tokens = 13;
+    if (i % 2 == 1) p.rule = FOVEA_DELTA_RULE_GENERAL;
     DeltaCase test(p);
     INFO(name(p, target));
     REQUIRE(test.run(target) == FOVEA_OK);
@@ -533,34 +599,36 @@ TEST_CASE("delta: pending tokens can be rolled back, to the bit", "[short]") {
 }
 
 TEST_CASE("delta: entries of a state are apart, and begin again one by one", "[short]") {
-  DeltaProblem p;
-  p.batch = 3, p.given = true, p.decay_per_key = true;
-  const fovea_target target = fovea_target_at(0);
-  DeltaCase test(p);
-  REQUIRE(test.run(target) == FOVEA_OK);
-  const std::vector<float> want = test.bits(target);
-  // Entry 1 begins again, and sees its tokens again: the others stay.
-  fovea_in matrices = test.given_in;
-  matrices.data = test.given.data() + test.given_in.batch_stride;
-  REQUIRE(fovea_delta_set(test.state, 1, &matrices) == FOVEA_OK);
-  CHECK(fovea_delta_pending(test.state, 1) == 0);
-  fovea_delta_args one = test.args;
-  one.entry = 1, one.batch = 1;
-  for (fovea_in* array : {&one.q, &one.k, &one.v, &one.decay, &one.beta}) {
-    array->data = static_cast<const float*>(array->data) + array->batch_stride;
+  for (const fovea_delta_rule rule : {FOVEA_DELTA_RULE_GATED_DELTA, FOVEA_DELTA_RULE_GENERAL}) {
+    DeltaProblem p;
+    p.rule = rule, p.batch = 3, p.given = true, p.decay_per_key = true;
+    const fovea_target target = fovea_target_at(0);
+    DeltaCase test(p);
+    REQUIRE(test.run(target) == FOVEA_OK);
+    const std::vector<float> want = test.bits(target);
+    // Entry 1 begins again, and sees its tokens again: the others stay.
+    fovea_in matrices = test.given_in;
+    matrices.data = test.given.data() + test.given_in.batch_stride;
+    REQUIRE(fovea_delta_set(test.state, 1, &matrices) == FOVEA_OK);
+    CHECK(fovea_delta_pending(test.state, 1) == 0);
+    fovea_delta_args one = test.args;
+    one.entry = 1, one.batch = 1;
+    for (fovea_in* array : {&one.q, &one.k, &one.v, &one.a, &one.b, &one.decay, &one.beta}) {
+      if (array->data) array->data = static_cast<const float*>(array->data) + array->batch_stride;
+    }
+    one.out.data = static_cast<float*>(one.out.data) + one.out.batch_stride;
+    REQUIRE(test.call(target, one) == FOVEA_OK);
+    CHECK(same_bits(test.bits(target), want));
+    // From zeros it is another.
+    REQUIRE(fovea_delta_set(test.state, 1, nullptr) == FOVEA_OK);
+    REQUIRE(test.call(target, one) == FOVEA_OK);
+    CHECK(!same_bits(test.bits(target), want));
   }
-  one.out.data = static_cast<float*>(one.out.data) + one.out.batch_stride;
-  REQUIRE(test.call(target, one) == FOVEA_OK);
-  CHECK(same_bits(test.bits(target), want));
-  // From zeros it is another.
-  REQUIRE(fovea_delta_set(test.state, 1, nullptr) == FOVEA_OK);
-  REQUIRE(test.call(target, one) == FOVEA_OK);
-  CHECK(!same_bits(test.bits(target), want));
 }
 
 TEST_CASE("delta: an image is the state, little-endian, with a checksum", "[short]") {
   DeltaProblem p;
-  p.tokens = 6, p.decay_per_key = true;
+  p.rule = FOVEA_DELTA_RULE_GENERAL, p.tokens = 6;
   DeltaCase test(p);
   const fovea_target target = fovea_target_at(0);
   REQUIRE(test.run(target) == FOVEA_OK);
@@ -610,12 +678,19 @@ TEST_CASE("delta: the macros are upper bounds, and states have the same bytes ev
         CHECK(most <= FOVEA_DELTA_WORKSPACE_BYTES(dim, readers));
         before = most;
       }
+      fovea_delta_args general = test.args;
+      general.rule = FOVEA_DELTA_RULE_GENERAL, general.decay_dim = FOVEA_DELTA_GENERAL_DIM(dim);
+      for (const fovea_target target : targets()) {
+        general.target = target, test.args.target = target;
+        CHECK(fovea_delta_workspace_bytes(&general) > fovea_delta_workspace_bytes(&test.args));
+        CHECK(fovea_delta_workspace_bytes(&general) <= FOVEA_DELTA_GENERAL_WORKSPACE_BYTES(dim, readers));
+      }
       test.args.tokens = 1u << 30, test.args.target = targets().back();
       const size_t many = fovea_delta_workspace_bytes(&test.args);
       test.args.tokens = 28;
       CHECK(fovea_delta_workspace_bytes(&test.args) == many);
     }
-    for (const uint32_t decays : {uint32_t{1}, dim}) {
+    for (const uint32_t decays : {uint32_t{1}, dim, FOVEA_DELTA_GENERAL_DIM(dim)}) {
       CHECK(fovea_delta_state_bytes(3, 2, dim, 40, decays) == FOVEA_DELTA_STATE_BYTES(3, 2, dim, 40, decays));
     }
   }
@@ -660,6 +735,9 @@ TEST_CASE("delta: every misuse has its status, and nothing is written", "[short]
     std::function<void(Call&)> change;
   };
   constexpr ptrdiff_t kMost = PTRDIFF_MAX;
+  static const auto become_general = [](fovea_delta_args& args) {
+    args.rule = FOVEA_DELTA_RULE_GENERAL, args.decay_dim = FOVEA_DELTA_GENERAL_DIM(args.key_dim);
+  };
 #if defined(__x86_64__)
   constexpr fovea_target kOther = FOVEA_TARGET_NEON;
 #else
@@ -672,7 +750,7 @@ TEST_CASE("delta: every misuse has its status, and nothing is written", "[short]
       {"struct_bytes 0", FOVEA_ERR_STRUCT, [](Call& c) { c.args.struct_bytes = 0; }},
       {"unknown target", FOVEA_ERR_ENUM, [](Call& c) { c.args.target = enum_of<fovea_target>(40); }},
       {"another machine's target", FOVEA_ERR_TARGET, [](Call& c) { c.args.target = kOther; }},
-      {"unknown rule", FOVEA_ERR_ENUM, [](Call& c) { c.args.rule = enum_of<fovea_delta_rule>(4); }},
+      {"unknown rule", FOVEA_ERR_ENUM, [](Call& c) { c.args.rule = enum_of<fovea_delta_rule>(5); }},
       {"unknown type", FOVEA_ERR_ENUM, [](Call& c) { c.args.dtype = kNoType; }},
       {"unknown type of outputs", FOVEA_ERR_ENUM, [](Call& c) { c.args.out_dtype = kNoType; }},
       {"i8", FOVEA_ERR_UNSUPPORTED, [](Call& c) { c.args.dtype = FOVEA_I8; }},
@@ -687,6 +765,10 @@ TEST_CASE("delta: every misuse has its status, and nothing is written", "[short]
       {"too large a key_dim", FOVEA_ERR_SIZE, [](Call& c) { c.args.key_dim = 0x80000000u; }},
       {"too large a value_dim", FOVEA_ERR_SIZE, [](Call& c) { c.args.value_dim = 0x80000000u; }},
       {"some decays of a key", FOVEA_ERR_SIZE, [](Call& c) { c.args.decay_dim = 2; }},
+      {"the general rule on another state", FOVEA_ERR_SIZE, [](Call& c) { c.args.rule = FOVEA_DELTA_RULE_GENERAL; }},
+      {"another rule on a state of the general rule", FOVEA_ERR_SIZE,
+       [](Call& c) { c.args.decay_dim = FOVEA_DELTA_GENERAL_DIM(c.args.key_dim); }},
+      {"the general rule with the decays of another", FOVEA_ERR_STATE, [](Call& c) { become_general(c.args); }},
       {"too many tokens", FOVEA_ERR_SIZE, [](Call& c) { c.args.tokens = (1u << 30) + 1; }},
       {"an infinite scale", FOVEA_ERR_NUMBER, [](Call& c) { c.args.scale = std::numeric_limits<float>::infinity(); }},
       {"a scale of NaN", FOVEA_ERR_NUMBER, [](Call& c) { c.args.scale = std::numeric_limits<float>::quiet_NaN(); }},
@@ -749,6 +831,39 @@ TEST_CASE("delta: every misuse has its status, and nothing is written", "[short]
     CHECK(test.out.memory.untouched());
     CHECK(workspace.untouched());
     CHECK(std::memcmp(before.data(), test.state, before.size()) == 0);
+  }
+}
+
+TEST_CASE("delta: misuse of the arrays of the general rule has its status, and nothing is written", "[short]") {
+  struct Misuse {
+    fovea_status want;
+    std::function<void(fovea_delta_args&)> change;
+  };
+  constexpr ptrdiff_t kMost = PTRDIFF_MAX;
+  const std::vector<Misuse> all = {
+      {FOVEA_ERR_NULL, [](fovea_delta_args& x) { x.a.data = nullptr; }},
+      {FOVEA_ERR_NULL, [](fovea_delta_args& x) { x.b.data = nullptr; }},
+      {FOVEA_ERR_NULL, [](fovea_delta_args& x) { x.k.data = nullptr; }},
+      {FOVEA_ERR_NULL, [](fovea_delta_args& x) { x.decay.data = nullptr; }},
+      {FOVEA_ERR_OVERLAP, [](fovea_delta_args& x) { x.a.data = x.out.data; }},
+      {FOVEA_ERR_OVERLAP, [](fovea_delta_args& x) { x.b.data = x.out.data; }},
+      {FOVEA_ERR_SIZE, [](fovea_delta_args& x) { x.a.head_stride = -kMost; }},
+      {FOVEA_ERR_SIZE, [](fovea_delta_args& x) { x.b.head_stride = -kMost; }},
+      {FOVEA_ERR_SIZE, [](fovea_delta_args& x) { x.decay_dim = x.key_dim; }},
+      {FOVEA_ERR_SIZE, [](fovea_delta_args& x) { x.rule = FOVEA_DELTA_RULE_GATED_DELTA; }},
+  };
+  for (const Misuse& misuse : all) {
+    INFO(&misuse - all.data());
+    DeltaProblem p;
+    p.rule = FOVEA_DELTA_RULE_GENERAL;
+    DeltaCase test(p);
+    REQUIRE(test.begin() == FOVEA_OK);
+    const std::vector<float> before = test.matrices(fovea_target_at(0));
+    misuse.change(test.args);
+    CHECK(test.call(FOVEA_TARGET_BEST, test.args) == misuse.want);
+    CHECK(test.out.memory.untouched());
+    CHECK(fovea_delta_pending(test.state, FOVEA_ALL_ENTRIES) == 0);
+    CHECK(same_bits(test.matrices(fovea_target_at(0)), before));
   }
 }
 

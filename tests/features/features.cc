@@ -379,10 +379,10 @@ fovea_status linear_of_integers() {
 }
 
 // Linear attention of two sequences, of which the second is longer where they stand one behind the other.
-fovea_status delta(fovea_dtype dtype, bool packed, const fovea_executor* on) {
+fovea_status delta(fovea_dtype dtype, bool packed, const fovea_executor* on, bool general = false) {
   static const uint32_t offsets[] = {0, 3, kQTokens};
   alignas(FOVEA_WORKSPACE_ALIGNMENT) static unsigned char
-      memory[FOVEA_DELTA_STATE_BYTES(kBatch, kQHeads, kHeadDim, kValueDim, 1)];
+      memory[FOVEA_DELTA_STATE_BYTES(kBatch, kQHeads, kHeadDim, kValueDim, FOVEA_DELTA_GENERAL_DIM(kHeadDim))];
   fovea_delta_state* const matrices = reinterpret_cast<fovea_delta_state*>(memory);
   fovea_delta_args a = {};
   a.struct_bytes = sizeof a;
@@ -396,6 +396,10 @@ fovea_status delta(fovea_dtype dtype, bool packed, const fovea_executor* on) {
   a.q = a.k = input(rows, kQHeads, kQTokens, kHeadDim);
   a.v = input(rows, kQHeads, kQTokens, kValueDim);
   a.decay = a.beta = input(mask_f32, kQHeads, kQTokens, 1);
+  if (general) {
+    a.rule = FOVEA_DELTA_RULE_GENERAL, a.decay_dim = FOVEA_DELTA_GENERAL_DIM(kHeadDim);
+    a.a = a.b = a.decay = a.k;
+  }
   const fovea_status status =
       fovea_delta_begin(matrices, sizeof memory, kBatch, kQHeads, kHeadDim, kValueDim, a.decay_dim);
   return status == FOVEA_OK ? fovea_delta(matrices, &a, workspace, sizeof workspace) : status;
@@ -488,6 +492,7 @@ const OtherRequest kOtherRequests[] = {
     {"linear attention of bf16", "BF16", [] { return delta(FOVEA_BF16, false, nullptr); }},
     {"linear attention, packed", "RAGGED", [] { return delta(FOVEA_F32, true, nullptr); }},
     {"linear attention by an executor", "EXECUTOR", [] { return delta(FOVEA_F32, false, &executor); }},
+    {"linear attention, general", "GENERAL_DELTA", [] { return delta(FOVEA_F32, false, nullptr, true); }},
     {"norm", "", [] { return norm(FOVEA_NORM_RMS, FOVEA_F32, false); }},
     {"layer norm", "LAYER_NORM", [] { return norm(FOVEA_NORM_LAYER, FOVEA_F32, false); }},
     {"norm of f16", "F16", [] { return norm(FOVEA_NORM_RMS, FOVEA_F16, false); }},

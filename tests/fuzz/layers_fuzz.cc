@@ -603,7 +603,7 @@ class DeltaFuzz {
   explicit DeltaFuzz(Bytes& bytes) : bytes_(bytes), memory_(bytes.take<uint8_t>()) {
     batch_ = bytes.below(4), v_heads_ = bytes.choose({1u, 2u, 4u});
     key_dim_ = 1 + bytes.below(40), value_dim_ = 1 + bytes.below(40);
-    decay_dim_ = bytes.flag() ? key_dim_ : 1;
+    decay_dim_ = bytes.choose({1u, key_dim_, FOVEA_DELTA_GENERAL_DIM(key_dim_)});
     state_bytes_ = fovea_delta_state_bytes(batch_, v_heads_, key_dim_, value_dim_, decay_dim_);
     expect(state_bytes_ != 0, "a state without bytes");
     state_ = static_cast<fovea_delta_state*>(memory_.allocate(64, state_bytes_, true));
@@ -663,6 +663,7 @@ class DeltaFuzz {
     a.target = target(bytes_);
     a.rule = choice(bytes_, {FOVEA_DELTA_RULE_LINEAR, FOVEA_DELTA_RULE_GATED, FOVEA_DELTA_RULE_DELTA,
                              FOVEA_DELTA_RULE_GATED_DELTA});
+    if (decay_dim_ > key_dim_ && bytes_.below(8) != 0) a.rule = FOVEA_DELTA_RULE_GENERAL;
     a.batch = number(bytes_, batch_), a.entry = number(bytes_, 0);
     a.v_heads = number(bytes_, v_heads_), a.k_heads = bytes_.flag() ? a.v_heads : count(bytes_, 4);
     a.q_heads = bytes_.flag() ? a.v_heads : count(bytes_, 8);
@@ -684,11 +685,15 @@ class DeltaFuzz {
     };
     array(&a.q, a.q_heads, a.key_dim, a.dtype), array(&a.k, a.k_heads, a.key_dim, a.dtype);
     array(&a.v, a.v_heads, a.value_dim, a.dtype);
-    array(&a.decay, a.v_heads, decay_dim_, FOVEA_F32), array(&a.beta, a.v_heads, 1, FOVEA_F32);
+    if (a.rule == FOVEA_DELTA_RULE_GENERAL) {
+      array(&a.a, a.k_heads, a.key_dim, a.dtype), array(&a.b, a.k_heads, a.key_dim, a.dtype);
+    }
+    array(&a.decay, a.v_heads, std::min(key_dim_, decay_dim_), FOVEA_F32), array(&a.beta, a.v_heads, 1, FOVEA_F32);
     const uint32_t heads = std::max(a.q_heads, a.v_heads);
     dense(bytes_, &a.out, heads, a.tokens, a.value_dim);
     a.out.data = rows(memory_, a.out, a.batch, heads, a.tokens, a.value_dim, true, unit(a.out_dtype));
     spoil(bytes_, {&a.q.data, &a.k.data, &a.v.data, &a.decay.data, &a.beta.data, &a.out.data, &a.offsets});
+    if (a.rule == FOVEA_DELTA_RULE_GENERAL) spoil(bytes_, {&a.a.data, &a.b.data});
 
     const size_t needed = fovea_delta_workspace_bytes(&a);
     void* workspace = nullptr;

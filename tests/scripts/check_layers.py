@@ -59,6 +59,7 @@ CONFIG_FILES = {
     "attention/tile_kernel.inl",
     "base/carver.h",
     "base/info.cc",
+    "delta/kernels.h",
     "base/key_places.h",
     "base/tasks.h",
     "cache/call.h",

@@ -27,7 +27,14 @@
  * adds to S and reads from it, with the decay g_t = exp(decay_t) and a u_t that depends on the rule:
  *     S_t = g_t S_{t-1} + k_t u_t^T        o_t = scale * S_t^T q_t
  * fovea_delta_rule has the rules and their papers. The conventions of base.h hold. A NaN or an infinity does not leave
- * its head; one in an element of a value does not leave the column of S for that element. */
+ * its head; one in an element of a value does not leave the column of S for that element.
+ *
+ * The general rule removes from S by other keys than those that it adds. a_t says what is read from S, and b_t where it
+ * is added back, with a strength for each element; g_t has a decay for each element of a key:
+ *     S_t = diag(g_t) S_{t-1} + b_t (a_t^T S_{t-1}) + k_t v_t^T
+ * With a = k, b = -beta g k and beta k in the place of k it is the gated delta rule. In RWKV-7 a is the negated removal
+ * key, of norm 1, b is the removal key times the rate of learning in context, q is the receptance, and scale is 1. A
+ * state for this rule has a decay_dim of FOVEA_DELTA_GENERAL_DIM(key_dim), and serves no other rule. */
 #ifndef FOVEA_DELTA_H_
 #define FOVEA_DELTA_H_
 
@@ -36,13 +43,18 @@
 
 FOVEA_DECLARATIONS_BEGIN_
 
-/* What u_t is, and whether S decays. */
+/* The decay_dim of states and calls of FOVEA_DELTA_RULE_GENERAL: a token has decays and b. */
+#define FOVEA_DELTA_GENERAL_DIM(key_dim) (2u * (key_dim))
+
+/* What u_t is, and whether S decays; the general rule has no such u_t. */
 typedef enum fovea_delta_rule FOVEA_ENUM_TYPE_(unsigned) {
   FOVEA_DELTA_RULE_LINEAR = 0, /* u = v; no decay. Katharopoulos et al., arXiv 2006.16236, without normalisation */
   FOVEA_DELTA_RULE_GATED = 1,  /* u = v. RetNet, arXiv 2307.08621; gated linear attention, arXiv 2312.06635; Mamba-2 */
   FOVEA_DELTA_RULE_DELTA = 2,  /* u = beta_t (v - S_{t-1}^T k); no decay. DeltaNet, arXiv 2406.06484 */
   FOVEA_DELTA_RULE_GATED_DELTA = 3, /* u = beta_t (v - (g_t S_{t-1})^T k). Gated DeltaNet, arXiv 2412.06464; with a
                                        decay for each element of a key Kimi Linear, arXiv 2510.26692 */
+  FOVEA_DELTA_RULE_GENERAL = 4, /* adds b_t (a_t^T S_{t-1}) and k_t v_t^T. RWKV-7, arXiv 2503.14456. See "The general
+                                   rule" above; FOVEA_ERR_UNSUPPORTED if it is left out */
   FOVEA_DELTA_RULE_IS_32_BITS = 0x7fffffff
 } fovea_delta_rule;
 
@@ -51,9 +63,9 @@ typedef enum fovea_delta_rule FOVEA_ENUM_TYPE_(unsigned) {
 /* The state of some sequences, in memory of the caller, 64-byte aligned (FOVEA_ERR_ALIGNMENT). It may be copied.
  *
  * Token groups. Tokens are added to S in token groups of four, counted from the first token. The 1 to 4 tokens of the
- * last token group are pending: the state holds their keys, values u and decays next to S, and the call that begins the
- * next token group adds them to S. So S is written once for four tokens, and pending tokens can be rolled back. To take
- * back more tokens than are pending, continue with an earlier copy of the state.
+ * last token group are pending: the state holds their keys, values u and decays next to S, for the general rule also b
+ * and v. The call that begins the next token group adds them to S. So S is written once for four tokens, and pending
+ * tokens can be rolled back. To take back more tokens than are pending, continue with an earlier copy of the state.
  *
  * Layout. It is the same on every target: this header, followed by the counts of pending tokens, uint32_t [batch], and
  * by f32 arrays for each entry and head, in an order that may change between versions. fovea_delta_set and
@@ -75,7 +87,8 @@ size_t fovea_delta_state_bytes(uint32_t batch, uint32_t v_heads, uint32_t key_di
  *   batch               entries, each a sequence; may be 0
  *   v_heads             heads of values, each with its own S; >= 1 (FOVEA_ERR_DIM)
  *   key_dim, value_dim  >= 1 (FOVEA_ERR_DIM), up to 2^31 - 1 (FOVEA_ERR_SIZE)
- *   decay_dim           decays of a token and head: 0 or 1 = one, or key_dim (else FOVEA_ERR_SIZE) */
+ *   decay_dim           decays of a token and head: 0 or 1 = one, or key_dim; FOVEA_DELTA_GENERAL_DIM(key_dim) for the
+ *                       general rule (FOVEA_ERR_UNSUPPORTED if it is left out). Else FOVEA_ERR_SIZE */
 fovea_status fovea_delta_begin(fovea_delta_state* state, size_t state_bytes, uint32_t batch, uint32_t v_heads,
                                uint32_t key_dim, uint32_t value_dim, uint32_t decay_dim);
 
@@ -128,16 +141,18 @@ typedef struct fovea_delta_args {
                               (FOVEA_ERR_LENGTH). Batch strides are not read */
   float scale;             /* 0 = 1 / sqrt(key_dim); else finite, of either sign (FOVEA_ERR_NUMBER) */
 
-  fovea_dtype dtype, out_dtype; /* of q, k and v, and of out: F32, F16 or BF16 (FOVEA_ERR_UNSUPPORTED) */
+  fovea_dtype dtype, out_dtype; /* of q, k, v, a and b, and of out: F32, F16 or BF16 (FOVEA_ERR_UNSUPPORTED) */
   fovea_out out;                /* required: [batch][max(q_heads, v_heads)][tokens][value_dim] */
   fovea_in q;                   /* required: [batch][q_heads][tokens][key_dim] */
   fovea_in k;                   /* required: [batch][k_heads][tokens][key_dim]. Delta rules want keys of norm 1 */
   fovea_in v;                   /* required: [batch][v_heads][tokens][value_dim] */
-  fovea_in decay; /* f32 [batch][v_heads][tokens][1 or decay_dim], required by gated rules, else not read: the logarithm
-                     of g, at most 0 in models. -inf forgets all. A product of decays of up to four tokens counts as
-                     e^88 where it is more, and as 0 where it is below 2^-125.5 */
+  fovea_in decay; /* f32 [batch][v_heads][tokens][1 or key_dim], required by gated rules and the general one, else not
+                     read: the logarithm of g, at most 0 in models. -inf forgets all. A product of decays of up to four
+                     tokens counts as e^88 where it is more, and as 0 where it is below 2^-125.5. One for each element
+                     of a key with the general rule, and where decay_dim is key_dim */
   fovea_in beta;  /* f32 [batch][v_heads][tokens][1], required by delta rules, else not read. A head_stride of 0 = one
                      for all heads */
+  fovea_in a, b;  /* required by the general rule, else not read: [batch][k_heads][tokens][key_dim], of dtype */
 
   size_t workspace_budget_bytes; /* 0 = as much as is fastest. Else fewer token groups are taken at a time until it
                                     fits; FOVEA_ERR_BUDGET where one does not. Never changes bits */
@@ -148,7 +163,7 @@ typedef struct fovea_delta_args {
 
 /* Bytes of workspace that a call with these arguments needs: 0 for arguments that fovea_delta refuses. It reads no
  * array. The target may be another machine's. More tokens never need less, and beyond 28 they need no more. For static
- * arrays workspace.h has FOVEA_DELTA_WORKSPACE_BYTES. */
+ * arrays workspace.h has FOVEA_DELTA_WORKSPACE_BYTES and FOVEA_DELTA_GENERAL_WORKSPACE_BYTES. */
 size_t fovea_delta_workspace_bytes(const fovea_delta_args* args);
 
 /* Adds the tokens of each entry to the state and writes their outputs. workspace has at least

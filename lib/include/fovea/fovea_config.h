@@ -135,6 +135,12 @@
 #define FOVEA_ENABLE_STREAMS FOVEA_ENABLE_DEFAULT
 #endif
 
+/* ------------------------------------------------------------------------------------------ linear attention */
+
+#ifndef FOVEA_ENABLE_GENERAL_DELTA
+#define FOVEA_ENABLE_GENERAL_DELTA FOVEA_ENABLE_DEFAULT /* FOVEA_DELTA_RULE_GENERAL */
+#endif
+
 /* ----------------------------------------------------------------------------------------- integer attention */
 
 #ifndef FOVEA_ENABLE_INTEGER_ATTENTION
@@ -287,6 +293,7 @@ constexpr bool kModifiers = FOVEA_ENABLE_MODIFIERS != 0;
 constexpr bool kPages = FOVEA_ENABLE_PAGES != 0;
 constexpr bool kPreferSize = FOVEA_PREFER_SIZE != 0;
 constexpr bool kRagged = FOVEA_ENABLE_RAGGED != 0;
+constexpr bool kGeneralDelta = FOVEA_ENABLE_GENERAL_DELTA != 0;
 constexpr bool kResidual = FOVEA_ENABLE_RESIDUAL != 0;
 constexpr bool kRing = FOVEA_ENABLE_RING != 0;
 constexpr bool kRopeHalfSplit = FOVEA_ENABLE_ROPE_HALF_SPLIT != 0;

@@ -129,6 +129,10 @@
 /* Bounds fovea_delta_workspace_bytes. key_dim is that of the state, readers is q_heads / v_heads, at least 1. */
 #define FOVEA_DELTA_WORKSPACE_BYTES(key_dim, readers) \
   FOVEA_DELTA_BYTES_FOR_GROUPS_(key_dim, FOVEA_DELTA_GROUPS_ * FOVEA_SIZE_(readers))
+/* The same for FOVEA_DELTA_RULE_GENERAL. */
+#define FOVEA_DELTA_GENERAL_WORKSPACE_BYTES(key_dim, readers) \
+  (FOVEA_DELTA_WORKSPACE_BYTES(key_dim, readers) +            \
+   FOVEA_DELTA_GIVEN_BYTES_FOR_GROUPS_(key_dim, FOVEA_DELTA_GROUPS_ * FOVEA_SIZE_(readers)))
 
 /* Bounds fovea_kv_cache_bytes for strided caches and rings. The parameters are the fields of fovea_kv_cache. With
  * values_in_keys pass FOVEA_F32 as value_dtype and 0 as value_dim. */
@@ -281,7 +285,8 @@
 #define FOVEA_DELTA_DIM_(dim) ((FOVEA_SIZE_(dim) + 15u) / 16u * 16u)
 #define FOVEA_DELTA_HEAD_BYTES_(key_dim, value_dim, decay_dim)                                         \
   (4u * ((FOVEA_SIZE_(key_dim) + 4u) * FOVEA_DELTA_DIM_(value_dim) +                                   \
-         4u * (FOVEA_DELTA_DIM_(key_dim) + ((decay_dim) > 1u ? FOVEA_DELTA_DIM_(key_dim) : 4u))))
+         4u * (FOVEA_DELTA_DIM_(key_dim) + ((decay_dim) > 1u ? FOVEA_DELTA_DIM_(key_dim) : 4u)) +      \
+         ((decay_dim) == 2u * (key_dim) ? 4u * (FOVEA_DELTA_DIM_(key_dim) + FOVEA_DELTA_DIM_(value_dim)) : 0u)))
 #if FOVEA_TILE_ROWS_MAX == 4
 #define FOVEA_DELTA_GROUPS_ 1u
 #else
@@ -297,6 +302,17 @@
 #define FOVEA_DELTA_BYTES_FOR_GROUPS_(key_dim, groups)                                       \
   (FOVEA_DELTA_DIM_(key_dim) * 48u + 1024u + FOVEA_ALIGN_UP_((groups) * FOVEA_DELTA_GROUP_BYTES_) + \
    FOVEA_ALIGN_UP_((groups) * FOVEA_DELTA_FACTORS_(key_dim) * 4u))
+/* What the general rule needs in addition: keys, sums, and four more factors. */
+#define FOVEA_DELTA_GIVEN_GROUP_BYTES_ (128u + sizeof(void*))
+#if FOVEA_TILE_ROWS_MAX == 48
+#define FOVEA_DELTA_GIVEN_FACTORS_(key_dim) \
+  FOVEA_LARGER_(FOVEA_DELTA_DIM_(key_dim) * 4u, (FOVEA_SIZE_(key_dim) + 127u) / 128u * 576u)
+#else
+#define FOVEA_DELTA_GIVEN_FACTORS_(key_dim) (FOVEA_DELTA_DIM_(key_dim) * 4u)
+#endif
+#define FOVEA_DELTA_GIVEN_BYTES_FOR_GROUPS_(key_dim, groups)                                              \
+  (FOVEA_DELTA_DIM_(key_dim) * 48u + 1024u + FOVEA_ALIGN_UP_((groups) * FOVEA_DELTA_GIVEN_GROUP_BYTES_) + \
+   FOVEA_ALIGN_UP_((groups) * FOVEA_DELTA_GIVEN_FACTORS_(key_dim) * 4u))
 #define FOVEA_ROW_BYTES_(dtype, dim)                                                               \
   ((dtype) == FOVEA_F32 ? FOVEA_SIZE_(dim) * 4u                                                    \
    : (dtype) == FOVEA_F16 || (dtype) == FOVEA_BF16 ? FOVEA_SIZE_(dim) * 2u                         \

@@ -44,6 +44,10 @@ class HeadRun {
     Carver carver(workspace);
     factors_ = delta_factor_count(c_.plan.lanes, s_.key_dim).value;
     place_delta_scratch(carver, s_.key_dim, size_t(c_.plan.groups) * c_.plan.readers, factors_, &scratch_);
+    if (c_.general()) {
+      given_count_ = delta_given_count(c_.plan.lanes, s_.key_dim).value;
+      place_delta_given(carver, s_.key_dim, size_t(c_.plan.groups) * c_.plan.readers, *given_count_, &*given_);
+    }
     memory_ = delta_head(s_, c_.entry + entry, head);
     const uint32_t pending = pending_of(s_)[c_.entry + entry];
     adds_ = pending == kDeltaTokens;
@@ -52,6 +56,7 @@ class HeadRun {
       DeltaTokens& tokens = sets_[adds_ ? 1 : 0];
       tokens.k[m] = memory_.k + m * row_;
       tokens.decay[m] = memory_.decay + m * decay_stride(s_);
+      if (c_.general()) given_sets_->k[adds_ ? 1 : 0][m] = *memory_.given_k + m * row_;
     }
   }
 
@@ -71,6 +76,25 @@ class HeadRun {
                       token_row(array, unit, of_, head, ahead));
   }
 
+  // The key that is given with new token n, and its a.
+  void widen_given(uint32_t token, uint32_t n) {
+    const uint32_t place = before_ + n;
+    float* const k = given_->k + (set_ * kDeltaTokens + place) * row_;
+    widen(*c_.k, head_ / c_.key_share, token, k);
+    given_sets_->k[set_][place] = k;
+    widen(**c_.a, head_ / c_.key_share, token, given_->a + n * row_);
+  }
+
+  void prepare(DeltaPrepare& p, size_t index) {
+    if (!c_.general()) return c_.kernels->prepare(p);
+    DeltaGiven& given = given_->groups[index];
+    given.factors = given_->factors + index * *given_count_;
+    DeltaGeneral& general = *p.general;
+    general = {&given, {}, given_sets_->k[1 - set_], given_sets_->k[set_], given_->strands};
+    for (uint32_t n = 0; n < p.group->tokens; ++n) general.a[n] = given_->a + n * row_;
+    (*c_.kernels->prepare_general)(p);
+  }
+
   // Prepares a token group, and returns its number of new tokens.
   uint32_t prepare_group(uint32_t index, uint32_t token) {
     const uint32_t left = of_.tokens - token, room = kDeltaTokens - before_, count = left < room ? left : room;
@@ -79,9 +103,10 @@ class HeadRun {
     float beta[kDeltaTokens] = {};
     for (uint32_t n = 0; n < count; ++n) {
       float* const k = scratch_.k + (set_ * kDeltaTokens + before_ + n) * row_;
-      widen(*c_.k, head_ / c_.key_share, token + n, k);
+      widen(c_.added_keys(), head_ / c_.key_share, token + n, k);
       tokens.k[before_ + n] = k;
       tokens.decay[before_ + n] = decay_of(c_, of_, head_, token + n);
+      if (c_.general()) widen_given(token + n, n);
       if (c_.beta) beta[n] = *reinterpret_cast<const float*>(token_row(*c_.beta, sizeof(float), of_, head_, token + n));
     }
     for (uint32_t reader = 0; reader < c_.plan.readers; ++reader) {
@@ -91,13 +116,13 @@ class HeadRun {
       group.factors = scratch_.factors + (size_t(index) * c_.plan.readers + reader) * factors_;
       DeltaPrepare p = {&group,           s_.key_dim,  c_.scale,        c_.beta != nullptr, c_.decay != nullptr,
                         s_.decay_dim > 1, reader != 0, sets_[1 - set_], sets_[set_],        {},
-                        scratch_.strands};
+                        scratch_.strands, {}};
       for (uint32_t n = 0; n < count; ++n) {
         float* const q = scratch_.q + n * row_;
         widen(*c_.q, head_ / c_.query_share * c_.plan.readers + reader, token + n, q);
         p.q[n] = q;
       }
-      c_.kernels->prepare(p);
+      prepare(p, size_t(index) * c_.plan.readers + reader);
     }
     before_ += count;
     adds_ = before_ == kDeltaTokens;
@@ -120,6 +145,7 @@ class HeadRun {
     columns.v_stride = stride_bytes(c_.v->token_stride, unit);
     columns.out_stride = stride_bytes(out.token_stride, out_unit);
     columns.reader_stride = stride_bytes(out.head_stride, out_unit);
+    if (c_.general()) columns.given = given_->groups, columns.given_v = *memory_.given_v;
     c_.kernels->columns(columns);
   }
 
@@ -135,6 +161,11 @@ class HeadRun {
   uint32_t set_ = 0;
   uint32_t before_;  // tokens that the current group has already
   bool adds_;        // the group before is whole, and not yet in S
+
+  // Of the general rule:
+  [[no_unique_address]] MemberIf<kHasGeneralDelta, size_t> given_count_;
+  [[no_unique_address]] MemberIf<kHasGeneralDelta, DeltaGivenScratch> given_;
+  [[no_unique_address]] MemberIf<kHasGeneralDelta, DeltaGivenSets> given_sets_;  // as sets_
 };
 
 // The last group's keys and decays become pending. Its values u are stored already.
@@ -149,8 +180,12 @@ void keep_pending(const DeltaCall& c, uint32_t entry) {
     const DeltaHead memory = delta_head(s, c.entry + entry, head);
     for (uint32_t n = 0; n < count; ++n) {
       const uint32_t token = of.tokens - count + n, place = last - count + n;
-      const char* const k = token_row(*c.k, unit_bytes(c.dtype), of, head / c.key_share, token);
-      c.kernels->widen(c.dtype, k, s.key_dim, memory.k + place * size_t(whole_columns(s.key_dim)), k);
+      const auto keep = [&](const fovea_in& keys, float* to) {
+        const char* const k = token_row(keys, unit_bytes(c.dtype), of, head / c.key_share, token);
+        c.kernels->widen(c.dtype, k, s.key_dim, to + place * size_t(whole_columns(s.key_dim)), k);
+      };
+      keep(c.added_keys(), memory.k);
+      if (c.general()) keep(*c.k, *memory.given_k);
       float* const decay = memory.decay + place * size_t(decay_stride(s));
       const float* const given = decay_of(c, of, head, token);
       const uint32_t dim = s.decay_dim > 1 ? s.key_dim : 1;

@@ -36,6 +36,14 @@ struct DeltaScratch {
   DeltaGroup* groups;  // [groups][readers]
   float* factors;      // [groups][readers][delta_factor_count]
 };
+// What the general rule has in addition, for the keys that are given; those above are b.
+struct DeltaGivenScratch {
+  float* k;
+  float* a;  // [kDeltaTokens][whole_columns(key_dim)]
+  float* strands;
+  DeltaGiven* groups;
+  float* factors;  // [groups][readers][delta_given_count]
+};
 
 // Places these arrays with a Carver, or counts their bytes.
 template <class Carves>
@@ -43,6 +51,21 @@ constexpr void place_delta_scratch(Carves& carver, uint32_t key_dim, size_t grou
   const size_t row = (size_t(key_dim) + kDeltaColumns - 1) / kDeltaColumns * kDeltaColumns;
   carver.take(&s->k, row, 2 * kDeltaTokens);
   carver.take(&s->q, row, kDeltaTokens);
+  carver.take(&s->strands, kDeltaStrands);
+  carver.take(&s->groups, groups);
+  carver.take(&s->factors, factors, groups);
+}
+
+struct DeltaGivenSets {
+  const float* k[2][kDeltaTokens];
+};
+
+template <class Carves>
+constexpr void place_delta_given(Carves& carver, uint32_t key_dim, size_t groups, size_t factors,
+                                 DeltaGivenScratch* s) {
+  const size_t row = (size_t(key_dim) + kDeltaColumns - 1) / kDeltaColumns * kDeltaColumns;
+  carver.take(&s->k, row, 2 * kDeltaTokens);
+  carver.take(&s->a, row, kDeltaTokens);
   carver.take(&s->strands, kDeltaStrands);
   carver.take(&s->groups, groups);
   carver.take(&s->factors, factors, groups);
@@ -63,11 +86,15 @@ struct DeltaCall {
   const fovea_out* out;
   const fovea_in *q, *k, *v;
   const fovea_in *decay, *beta;  // null where the rule is not gated, and where it is no delta rule
+  [[no_unique_address]] MemberIf<kHasGeneralDelta, const fovea_in*> a, b;  // null where the rule is not the general one
   const fovea_executor* executor;
   char* workspace;
 
   // Null if entries are not ragged. Always null in builds without ragged batches.
   const uint32_t* ragged_offsets() const { return config::kRagged ? offsets : nullptr; }
+
+  bool general() const { return kHasGeneralDelta && a; }
+  const fovea_in& added_keys() const { return general() ? **b : *k; }
 
   struct Scratch {};
   fovea_status run_task(size_t index, uint32_t worker, Scratch*) const;

@@ -84,6 +84,64 @@ FOVEA_SHARED void Finish(const DeltaColumns& c, const DeltaGroup& g, uint32_t re
   }
 }
 
+// FinishToken for the general rule, which keeps the values that are given, too.
+FOVEA_INLINE void FinishGeneralToken(const DeltaColumns& c, const DeltaGroup& g, const DeltaGiven& given,
+                                     uint32_t reader, size_t d, uint32_t n, uint32_t j, VF held, VF o,
+                                     VF (&u)[kDeltaTokens], VF (&v)[kDeltaTokens]) {
+  const size_t live = Live(c.value_dim, d);
+  const ptrdiff_t token = ptrdiff_t(g.token + n);
+  if (reader == 0) {
+    for (uint32_t m = 0; m < j; ++m) {
+      held = hn::MulAdd(v[m], hn::Set(kF, given.taken[j][m]), held);
+      held = hn::MulAdd(u[m], hn::Set(kF, g.taken[j][m]), held);
+    }
+    u[j] = held;
+    v[j] = LoadElements(c.v_dtype, BytesOn(c.v, token * c.v_stride), d, live);
+    hn::StoreU(u[j], kF, c.u + j * c.u_stride + d);
+    hn::StoreU(v[j], kF, *c.given_v + j * c.u_stride + d);
+  }
+  for (uint32_t m = 0; m <= j; ++m) o = hn::MulAdd(v[m], hn::Set(kF, given.read[j][m]), o);
+  for (uint32_t m = 0; m <= j; ++m) o = hn::MulAdd(u[m], hn::Set(kF, g.read[j][m]), o);
+  StoreElements(c.out_dtype, o, BytesOn(c.out, ptrdiff_t(reader) * c.reader_stride + token * c.out_stride), d, live);
+}
+
+// Finish for the general rule.
+FOVEA_SHARED void FinishGeneral(const DeltaColumns& c, size_t group, uint32_t reader, size_t d, const float* of_keys,
+                                const float* of_queries, size_t step) {
+  const DeltaGroup& g = c.groups[group];
+  const DeltaGiven& given = (*c.given)[group];
+  VF u[kDeltaTokens], v[kDeltaTokens];
+  const uint32_t known = g.before + (reader == 0 ? 0 : g.tokens);
+  for (uint32_t m = 0; m < known; ++m) {
+    u[m] = hn::LoadU(kF, c.u + m * c.u_stride + d), v[m] = hn::LoadU(kF, *c.given_v + m * c.u_stride + d);
+  }
+  const auto finish = [&](uint32_t n, uint32_t j) __attribute__((always_inline)) {
+    FinishGeneralToken(c, g, given, reader, d, n, j, hn::LoadU(kF, of_keys + n * step),
+                       hn::LoadU(kF, of_queries + n * step), u, v);
+  };
+  if (!kPreferSize && g.tokens == kDeltaTokens) return finish(0, 0), finish(1, 1), finish(2, 2), finish(3, 3);
+  for (uint32_t n = 0; n < g.tokens; ++n) finish(n, g.before + n);
+}
+
+// RunColumns for the general rule.
+template <int kVectors>
+FOVEA_CALLED_TEMPLATE void RunGeneralColumns(const DeltaColumns& c, uint32_t column) {
+  float sums[2 * kDeltaTokens * kVectors * kLanes];
+  float* const s = c.s + column / kDeltaColumns * kDeltaColumns * c.key_dim + column % kDeltaColumns;
+  for (uint32_t group = 0; group < c.count; ++group) {
+    PrefetchTokens<kVectors>(c, group + 1, column);
+    for (uint32_t reader = 0; reader < c.readers; ++reader) {
+      const uint32_t at = group * c.readers + reader;
+      const PassOf pass = {c.groups[at].factors,   c.key_dim,          s, c.u + column, c.u_stride, sums,
+                           (*c.given)[at].factors, *c.given_v + column};
+      const float* const of_queries = RunGeneral<kVectors>(c.groups[at], reader != 0, pass);
+      for (size_t v = 0; v < kVectors * kLanes; v += kLanes) {
+        FinishGeneral(c, at, reader, column + v, sums + v, of_queries + v, kVectors * kLanes);
+      }
+    }
+  }
+}
+
 // Takes all token groups through some columns. kLone: there is one token in all.
 template <int kVectors, bool kLone = false>
 FOVEA_CALLED_TEMPLATE void RunColumns(const DeltaColumns& c, uint32_t column) {
@@ -94,7 +152,7 @@ FOVEA_CALLED_TEMPLATE void RunColumns(const DeltaColumns& c, uint32_t column) {
     PrefetchTokens<kVectors>(c, group + 1, column);
     for (uint32_t reader = 0; reader < c.readers; ++reader) {
       const DeltaGroup& g = c.groups[group * c.readers + reader];
-      const PassOf pass = {g.factors, c.key_dim, s, c.u + column, c.u_stride, sums};
+      const PassOf pass = {g.factors, c.key_dim, s, c.u + column, c.u_stride, sums, {}, {}};
       const float* const of_queries = RunPass<kVectors, kLone>(g, reader != 0, c.delta, pass);
       for (size_t v = 0; v < kVectors * kLanes; v += kLanes) {
         Finish(c, g, reader, column + v, sums + v, of_queries + v, kVectors * kLanes);
@@ -103,9 +161,21 @@ FOVEA_CALLED_TEMPLATE void RunColumns(const DeltaColumns& c, uint32_t column) {
   }
 }
 
+FOVEA_INLINE void PassGeneralColumns(const DeltaColumns& c) {
+  constexpr uint32_t kStep = kGeneralVectors * kLanes;
+  uint32_t column = c.begin;
+  for (; c.end - column >= kStep; column += kStep) RunGeneralColumns<kGeneralVectors>(c, column);
+  if constexpr (kStep > kDeltaColumns) {
+    if (column < c.end) RunGeneralColumns<1>(c, column);
+  }
+}
+
 FOVEA_KERNEL void PassColumns(const DeltaColumns& c) {
   constexpr uint32_t kStep = kPassVectors * kLanes;
   uint32_t column = c.begin;
+  if constexpr (kHasGeneralDelta) {
+    if (*c.given) return PassGeneralColumns(c);
+  }
   if constexpr (kLoneVectors > kPassVectors) {
     constexpr uint32_t kLoneStep = kLoneVectors * kLanes;
     const bool lone = c.count == 1 && c.groups->tokens == 1;
@@ -119,11 +189,14 @@ FOVEA_KERNEL void PassColumns(const DeltaColumns& c) {
 
 // Writes S with the pending tokens added, in the way in which the next pass would add them.
 FOVEA_KERNEL void WriteMatrix(const DeltaMatrix& m) {
+  const bool general = kHasGeneralDelta && m.given_v;
   for (size_t first = 0; first < m.key_dim; first += kLanes) {
-    float factor[kDeltaTokens + 1][kLanes];
+    float factor[kDeltaTokens + 1][kLanes], of_given[kDeltaTokens][kLanes];
     VF sum = hn::Zero(kF);
     for (uint32_t j = m.pending; j-- > 0;) {
-      hn::StoreU(hn::Mul(hn::LoadU(kF, m.tokens.k[j] + first), DecayOf(sum)), kF, factor[j]);
+      const VF decayed = DecayOf(sum);
+      hn::StoreU(hn::Mul(hn::LoadU(kF, m.tokens.k[j] + first), decayed), kF, factor[j]);
+      if (general) hn::StoreU(hn::Mul(hn::LoadU(kF, m.given->k[j] + first), decayed), kF, of_given[j]);
       const float* const decay = m.tokens.decay[j];
       sum = hn::Add(sum, m.decay_per_key ? hn::LoadU(kF, decay + first) : hn::Set(kF, *decay));
     }
@@ -137,10 +210,14 @@ FOVEA_KERNEL void WriteMatrix(const DeltaMatrix& m) {
         for (uint32_t j = 0; j < m.pending; ++j) {
           x = hn::MulAdd(hn::LoadU(kF, m.u + j * m.u_stride + d), hn::Set(kF, factor[j][key - first]), x);
         }
+        for (uint32_t j = 0; general && j < m.pending; ++j) {
+          x = hn::MulAdd(hn::LoadU(kF, *m.given_v + j * m.u_stride + d), hn::Set(kF, of_given[j][key - first]), x);
+        }
         hn::StoreN(x, kF, out + d, Live(m.value_dim, d));
       }
     }
   }
 }
 
-constexpr DeltaKernels kDeltaKernels = {WidenKeys, Prepare, PassColumns, WriteMatrix};
+constexpr DeltaKernels kDeltaKernels = {WidenKeys, Prepare, PassColumns, WriteMatrix,
+                                        kHasGeneralDelta ? PrepareGeneral : nullptr};

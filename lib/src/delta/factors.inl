@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The factors for one element of the keys. The pass over S multiplies by them.
+// The factors for one element of the keys. The pass over S multiplies by them. kFactors: apart from the decay.
 
+template <uint32_t kFactors>
 struct FactorsOfKey {
   const float* at;
 

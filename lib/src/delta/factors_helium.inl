@@ -2,6 +2,7 @@
 //
 // factors.inl for Helium, which multiplies a vector by a general register.
 
+template <uint32_t kFactors>
 struct FactorsOfKey {
   const float* at;
 

@@ -19,6 +19,7 @@ namespace {
 #include "formats/rows.inl"
 #include "math/math.inl"
 #include "delta/prepare.inl"
+#include "delta/prepare_general.inl"
 #if FOVEA_FOR_HELIUM
 #include "delta/factors_helium.inl"
 #elif defined(FOVEA_MULTIPLIES_LANES)

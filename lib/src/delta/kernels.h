@@ -8,6 +8,11 @@
 //     u_j  = beta_j v_j - beta_j D(0, j) S^T k_j - sum_{m<j} beta_j D(m + 1, j) (k_j . k_m) u_m         delta rules
 //     u_j  = v_j                                                                                        other rules
 //     o_j  = scale D(0, j) S^T q_j + sum_{m<=j} scale D(m + 1, j) (q_j . k_m) u_m
+// The general rule adds two products for each token, b_t u_t^T and k_t v_t^T. Here b takes the place of k, and the keys
+// and values that are given come in addition:
+//     S'   = D(0, 3) S + sum_m (D(m + 1, 3) b_m) u_m^T + sum_m (D(m + 1, 3) k_m) v_m^T
+//     u_j  = D(0, j - 1) S^T a_j + sum_{m<j} D(m + 1, j - 1) ((a_j . b_m) u_m + (a_j . k_m) v_m)
+//     o_j  = scale D(0, j) S^T q_j + sum_{m<=j} scale D(m + 1, j) ((q_j . b_m) u_m + (q_j . k_m) v_m)
 // Keys, values u and logarithms of decays of a group that is not yet in S are pending: they are part of a state.
 #ifndef FOVEA_SRC_DELTA_KERNELS_H_
 #define FOVEA_SRC_DELTA_KERNELS_H_
@@ -16,10 +21,14 @@
 #include <stdint.h>
 
 #include "base/checked_size.h"
+#include "base/member_if.h"
 #include "fovea/fovea.h"
+#include "fovea/fovea_config.h"
 #include "targets/choice.h"
 
 namespace fovea {
+
+constexpr bool kHasGeneralDelta = config::kGeneralDelta;
 
 constexpr uint32_t kDeltaTokens = 4;    // of a token group: the bits depend on it
 constexpr uint32_t kDeltaColumns = 16;  // of S that are adjacent, row after row: the lanes of the widest vector
@@ -37,6 +46,12 @@ constexpr bool delta_factors_in_rows(uint32_t lanes) { return lanes > 4; }
 inline CheckedSize delta_factor_count(uint32_t lanes, uint32_t key_dim) {
   CheckedSize count{delta_factors_in_rows(lanes) ? divide_up(key_dim, kDeltaRowKeys) : whole_columns(key_dim)};
   return count.times(delta_factors_in_rows(lanes) ? kDeltaFactors * kDeltaRowStride : kDeltaElementStride);
+}
+
+// Of the general rule: the factors of four more keys that are added, alike but apart.
+inline CheckedSize delta_given_count(uint32_t lanes, uint32_t key_dim) {
+  CheckedSize count{delta_factors_in_rows(lanes) ? divide_up(key_dim, kDeltaRowKeys) : whole_columns(key_dim)};
+  return count.times(delta_factors_in_rows(lanes) ? kDeltaTokens * kDeltaRowStride : kDeltaTokens);
 }
 
 // The tokens of a token group by their place in it. Rows of keys are padded with zeros to whole_columns.
@@ -57,6 +72,20 @@ struct DeltaGroup {
   float* factors;
 };
 
+// What the general rule has in addition, for the keys and values that are given.
+struct DeltaGiven {
+  float taken[kDeltaTokens][kDeltaTokens];  // [j][m]: the factor of v_m in u_j, for m < j
+  float read[kDeltaTokens][kDeltaTokens];   // [j][m]: the factor of v_m in o_j, for m <= j
+  float* factors;
+};
+struct DeltaGeneral {
+  DeltaGiven* given;
+  const float* a[kDeltaTokens];  // of the new tokens
+  const float* const* added_k;   // [kDeltaTokens]: as those of DeltaTokens, which has b
+  const float* const* k;         // [kDeltaTokens]
+  float* strands;                // as those of DeltaPrepare
+};
+
 // The arguments of prepare, which sets all fields of *group but the first five, which are given.
 struct DeltaPrepare {
   DeltaGroup* group;
@@ -69,6 +98,7 @@ struct DeltaPrepare {
   DeltaTokens added, tokens;
   const float* q[kDeltaTokens];  // of the new tokens, padded like keys
   float* strands;                // [kDeltaStrands]: for sums
+  [[no_unique_address]] MemberIf<kHasGeneralDelta, DeltaGeneral> general;
 };
 constexpr uint32_t kDeltaStrands = 256;
 
@@ -85,6 +115,8 @@ struct DeltaColumns {
   const void* v;
   void* out;
   ptrdiff_t v_stride, out_stride, reader_stride;  // in bytes, from a token to the next, and from a reader to the next
+  [[no_unique_address]] MemberIf<kHasGeneralDelta, const DeltaGiven*> given;  // as groups; null with the other rules
+  [[no_unique_address]] MemberIf<kHasGeneralDelta, float*> given_v;           // as u
 };
 
 // The arguments of matrix, which writes S with the pending tokens added.
@@ -96,6 +128,8 @@ struct DeltaMatrix {
   DeltaTokens tokens;
   float* out;
   ptrdiff_t out_stride;
+  [[no_unique_address]] MemberIf<kHasGeneralDelta, DeltaTokens> given;     // only keys; null with the other rules
+  [[no_unique_address]] MemberIf<kHasGeneralDelta, const float*> given_v;  // as u
 };
 
 struct DeltaKernels {
@@ -105,6 +139,8 @@ struct DeltaKernels {
   void (*prepare)(const DeltaPrepare&);
   void (*columns)(const DeltaColumns&);
   void (*matrix)(const DeltaMatrix&);
+  // prepare for the general rule.
+  [[no_unique_address]] MemberIf<kHasGeneralDelta, void (*)(const DeltaPrepare&)> prepare_general;
 };
 
 FOVEA_TABLES(DeltaKernels, kDelta, delta_kernels)

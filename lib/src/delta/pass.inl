@@ -20,15 +20,39 @@ struct PassOf {
   const float* u;
   size_t u_stride;
   float* sums;  // [each key that reads, then each query][columns]
+  // Of the general rule:
+  [[no_unique_address]] MemberIf<kHasGeneralDelta, const float*> given_factors, given_v;
 };
 
-// The values u of the token group that is added.
+// What a pass adds to S: nothing; values u, after the decay; the values of the general rule that are given; or both.
+constexpr int kAddsNothing = 0, kAddsU = 1, kAddsGiven = 2, kAddsBoth = kAddsU + kAddsGiven;
+
+// The values u, or v, of the token group that is added.
 template <int kVectors>
-FOVEA_INLINE void LoadAdded(const PassOf& pass, VF (&u)[kDeltaTokens][kVectors]) {
+FOVEA_INLINE void LoadAdded(const PassOf& pass, const float* values, VF (&u)[kDeltaTokens][kVectors]) {
   FOVEA_UNROLL(4)
   for (uint32_t m = 0; m < kDeltaTokens; ++m) {
     FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) u[m][v] = hn::LoadU(kF, pass.u + m * pass.u_stride + v * kLanes);
+    for (int v = 0; v < kVectors; ++v) u[m][v] = hn::LoadU(kF, values + m * pass.u_stride + v * kLanes);
+  }
+}
+
+// Adds to an element of the keys. Factors of keys that are added are the first of all.
+template <class Factors, int kVectors>
+FOVEA_INLINE void AddValues(const Factors& factor, const VF (&u)[kDeltaTokens][kVectors], VF (&x)[kVectors]) {
+  FOVEA_UNROLL(4)
+  for (uint32_t m = 0; m < kDeltaTokens; ++m) {
+    FOVEA_UNROLL(4)
+    for (int v = 0; v < kVectors; ++v) x[v] = factor.MulAdd(kDeltaAdded + m, u[m][v], x[v]);
+  }
+}
+
+template <int kReads, int kRows, int kVectors>
+FOVEA_INLINE void ClearSums(VF (&sum)[kRows][kVectors]) {
+  FOVEA_UNROLL(8)
+  for (int r = 0; r < kReads; ++r) {
+    FOVEA_UNROLL(4)
+    for (int v = 0; v < kVectors; ++v) sum[r][v] = hn::Zero(kF);
   }
 }
 
@@ -47,43 +71,42 @@ FOVEA_INLINE void StoreSums(const VF (&sum)[kRows][kVectors], float* to) {
 template <int kQueries>
 constexpr bool kPrefetches = (kQueries == 1 || (kQueries > 0 && kFactorsInRows)) && kLanes > 1 && !kPreferSize;
 
-// Adds a whole token group, if kAdds. Then reads for kKeys keys and kQueries queries of the next token group.
-template <int kKeys, int kQueries, bool kAdds, int kVectors>
+// Adds of a whole token group what kAdds says. Then reads for kKeys keys and kQueries queries of the next token group.
+template <int kKeys, int kQueries, int kAdds, int kVectors>
 FOVEA_CALLED_TEMPLATE void Pass(const PassOf& pass) {
   constexpr int kReads = kKeys + kQueries;
   if (kPreferSize && pass.keys == 0) __builtin_unreachable();  // no code for no keys
   constexpr size_t kBlocks = (kVectors * kLanes + kDeltaColumns - 1) / kDeltaColumns;
   const size_t block = pass.keys * kDeltaColumns, apart = kLanes == kDeltaColumns ? block : kLanes;
-  VF u[kAdds ? kDeltaTokens : 1][kVectors], sum[kReads > 0 ? kReads : 1][kVectors];
-  if constexpr (kAdds) LoadAdded(pass, u);
-  FOVEA_UNROLL(8)
-  for (int r = 0; r < kReads; ++r) {
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) sum[r][v] = hn::Zero(kF);
-  }
-  const float* factors = pass.factors;
+  VF u[kDeltaTokens][kVectors], given[kDeltaTokens][kVectors], sum[kReads > 0 ? kReads : 1][kVectors];
+  if constexpr ((kAdds & kAddsU) != 0) LoadAdded(pass, pass.u, u);
+  if constexpr ((kAdds & kAddsGiven) != 0) LoadAdded(pass, pass.given_v, given);
+  ClearSums<kReads>(sum);
+  const float *factors = pass.factors, *given_factors = pass.given_factors;
   float* s = pass.s;
   const float* ahead = s + kBlocks * block;
   for (size_t left = pass.keys; left > 0;) {
     const size_t keys = kFactorsInRows && left > kDeltaRowKeys ? kDeltaRowKeys : left;
-    const float* f = factors;
+    const float *f = factors, *of_given = given_factors;
     for (size_t key = 0; key < keys; ++key, f += kKeyStride, s += kDeltaColumns) {
       if constexpr (kPrefetches<kQueries>) {
         for (size_t b = 0; b < kBlocks; ++b) __builtin_prefetch(ahead + b * kDeltaColumns, 0, 2);
         ahead += kBlocks * kDeltaColumns;
       }
-      const FactorsOfKey factor{f};
+      const FactorsOfKey<kDeltaDecay> factor{f};
       VF x[kVectors];
       FOVEA_UNROLL(4)
       for (int v = 0; v < kVectors; ++v) x[v] = hn::LoadU(kF, s + size_t(v) * apart);
-      if constexpr (kAdds) {
+      if constexpr ((kAdds & kAddsU) != 0) {
         FOVEA_UNROLL(4)
         for (int v = 0; v < kVectors; ++v) x[v] = factor.Mul(kDeltaDecay, x[v]);
-        FOVEA_UNROLL(4)
-        for (uint32_t m = 0; m < kDeltaTokens; ++m) {
-          FOVEA_UNROLL(4)
-          for (int v = 0; v < kVectors; ++v) x[v] = factor.MulAdd(kDeltaAdded + m, u[m][v], x[v]);
-        }
+        AddValues(factor, u, x);
+      }
+      if constexpr ((kAdds & kAddsGiven) != 0) {
+        AddValues(FactorsOfKey<kDeltaTokens>{of_given}, given, x);
+        of_given += kGivenStride;
+      }
+      if constexpr (kAdds != kAddsNothing) {
         FOVEA_UNROLL(4)
         for (int v = 0; v < kVectors; ++v) hn::StoreU(x[v], kF, s + size_t(v) * apart);
       }
@@ -96,6 +119,7 @@ FOVEA_CALLED_TEMPLATE void Pass(const PassOf& pass) {
     }
     left -= keys;
     factors += kDeltaFactors * kDeltaRowStride;
+    if constexpr ((kAdds & kAddsGiven) != 0) given_factors += kDeltaTokens * kDeltaRowStride;
   }
   StoreSums<kReads>(sum, pass.sums);
 }
@@ -117,15 +141,15 @@ template <int kTokens, int kVectors>
 FOVEA_INLINE void PassForSize(bool keys, bool adds, const PassOf& pass) {
   constexpr bool kApart = kPassesApart || kTokens > 1;
   if constexpr (kPassesApart) {
-    if (adds) Pass<0, 0, true, kVectors>(pass);
+    if (adds) Pass<0, 0, kAddsU, kVectors>(pass);
   } else if (adds) {
-    return Pass<kTokens, kTokens, true, kVectors>(pass);
+    return Pass<kTokens, kTokens, kAddsU, kVectors>(pass);
   }
   if constexpr (kApart) {
-    if (keys) Pass<kTokens, 0, false, kVectors>(pass);
-    Pass<kTokens, 0, false, kVectors>(QueriesAsKeys(pass, kTokens * kVectors * kLanes));
+    if (keys) Pass<kTokens, 0, kAddsNothing, kVectors>(pass);
+    Pass<kTokens, 0, kAddsNothing, kVectors>(QueriesAsKeys(pass, kTokens * kVectors * kLanes));
   } else {
-    Pass<kTokens, kTokens, false, kVectors>(pass);
+    Pass<kTokens, kTokens, kAddsNothing, kVectors>(pass);
   }
 }
 
@@ -135,16 +159,16 @@ FOVEA_INLINE void PassTokensOf(bool keys, bool adds, const PassOf& pass) {
     PassForSize<kTokens, kVectors>(keys, adds, pass);
   } else if constexpr (kPassesApart) {
     PassOf queries = pass;
-    if (adds) Pass<0, 0, true, kVectors>(pass);
+    if (adds) Pass<0, 0, kAddsU, kVectors>(pass);
     if (keys) {
-      Pass<kTokens, 0, false, kVectors>(pass);
+      Pass<kTokens, 0, kAddsNothing, kVectors>(pass);
       queries.sums += kTokens * kVectors * kLanes;
     }
-    Pass<0, kTokens, false, kVectors>(queries);
+    Pass<0, kTokens, kAddsNothing, kVectors>(queries);
   } else if (keys) {
-    adds ? Pass<kTokens, kTokens, true, kVectors>(pass) : Pass<kTokens, kTokens, false, kVectors>(pass);
+    adds ? Pass<kTokens, kTokens, kAddsU, kVectors>(pass) : Pass<kTokens, kTokens, kAddsNothing, kVectors>(pass);
   } else {
-    adds ? Pass<0, kTokens, true, kVectors>(pass) : Pass<0, kTokens, false, kVectors>(pass);
+    adds ? Pass<0, kTokens, kAddsU, kVectors>(pass) : Pass<0, kTokens, kAddsNothing, kVectors>(pass);
   }
 }
 
@@ -161,4 +185,38 @@ FOVEA_INLINE const float* RunPass(const DeltaGroup& g, bool queries_alone, bool 
     PassTokensOf<4, kVectors>(keys, adds, pass);
   }
   return pass.sums + (keys || kPreferSize ? tokens * kVectors * kLanes : 0);
+}
+
+// The general rule. Columns at a time: there are registers for the sums of four keys, or for all that is added.
+constexpr int kGeneralVectors = kLanes > 1 && hn::kRegisters == 16 ? 2 * kPassVectors : kPassVectors;
+
+// Adds a whole token group. Few registers hold the values of one kind alone.
+template <int kVectors>
+FOVEA_INLINE void AddGeneral(const PassOf& pass) {
+  if constexpr (hn::kRegisters < 32) {
+    Pass<0, 0, kAddsU, kVectors>(pass);
+    Pass<0, 0, kAddsGiven, kVectors>(pass);
+  } else {
+    Pass<0, 0, kAddsBoth, kVectors>(pass);
+  }
+}
+
+// Where registers or bytes are few, keys and queries have a pass each, which is the same code.
+template <int kTokens, int kVectors>
+FOVEA_INLINE void ReadGeneral(bool keys, const PassOf& pass) {
+  constexpr bool kTogether = !kPassesApart && !kPreferSize && (kTokens == 1 || kVectors <= kPassVectors);
+  if constexpr (kTogether) {
+    if (keys) return Pass<kTokens, kTokens, kAddsNothing, kVectors>(pass);
+  }
+  if (keys) Pass<kTokens, 0, kAddsNothing, kVectors>(pass);
+  Pass<kTokens, 0, kAddsNothing, kVectors>(QueriesAsKeys(pass, kTokens * kVectors * kLanes));
+}
+
+// RunPass for the general rule.
+template <int kVectors>
+FOVEA_INLINE const float* RunGeneral(const DeltaGroup& g, bool queries_alone, const PassOf& pass) {
+  if (g.adds && !queries_alone) AddGeneral<kVectors>(pass);
+  const int tokens = g.tokens == 1 ? 1 : 4;
+  tokens == 1 ? ReadGeneral<1, kVectors>(!queries_alone, pass) : ReadGeneral<4, kVectors>(!queries_alone, pass);
+  return pass.sums + tokens * kVectors * kLanes;
 }

@@ -17,11 +17,14 @@ using ::fovea::kDeltaRowKeys;
 using ::fovea::kDeltaRowStride;
 using ::fovea::kDeltaStrands;
 using ::fovea::kDeltaTokens;
+using ::fovea::kHasGeneralDelta;
+using ::fovea::MemberIf;
 
 constexpr bool kFactorsInRows = ::fovea::delta_factors_in_rows(kLanes);
 // The steps from a factor to the next, and from an element of the keys to the next.
 constexpr size_t kFactorStride = kFactorsInRows ? kDeltaRowStride : 1;
 constexpr size_t kKeyStride = kFactorsInRows ? 1 : kDeltaElementStride;
+constexpr size_t kGivenStride = kFactorsInRows ? 1 : kDeltaTokens;  // the same for given keys
 
 // A sum over the elements of keys has this many chains, whatever the lanes of a vector. A tree adds up the chains.
 constexpr uint32_t kStrands = 16;
@@ -95,31 +98,33 @@ FOVEA_SHARED void FindProducts(const DeltaPrepare& p, const float* const (&log)[
   }
 }
 
-FOVEA_INLINE void FindOfKeys(const DeltaPrepare& p, uint32_t count, size_t key, DecaysOfKeys& decays) {
-  for (uint32_t b = p.group->before; b < count; ++b) {
+FOVEA_INLINE void FindOfKeys(const DeltaPrepare& p, uint32_t first, uint32_t count, size_t key, DecaysOfKeys& decays) {
+  for (uint32_t b = first; b < count; ++b) {
     FindProducts(p, p.tokens.decay, b + 1, key, decays.of_pairs + PairAt(0, b));
   }
   FindProducts(p, p.added.decay, p.group->adds ? kDeltaTokens : 0, key, decays.of_added);
 }
 
-// Stores four factors, or fewer, of the elements of keys from `key` on.
-template <size_t kCount>
+// Stores four factors, or fewer, of the elements of keys from `key` on. kFactors: of an element in all, or the four of
+// given keys.
+template <uint32_t kFactors = kDeltaFactors, size_t kCount>
 FOVEA_SHARED_TEMPLATE void PutFactors(VF (&factor)[kCount], size_t first, size_t key, float* factors) {
+  constexpr size_t kStride = kFactors == kDeltaFactors ? kKeyStride : kGivenStride;
   if constexpr (kFactorsInRows) {
     float* at =
-        factors + key / kDeltaRowKeys * (kDeltaFactors * kDeltaRowStride) + key % kDeltaRowKeys + first * kFactorStride;
+        factors + key / kDeltaRowKeys * (kFactors * kDeltaRowStride) + key % kDeltaRowKeys + first * kFactorStride;
     FOVEA_UNROLL_FOR_SPEED(4)
     for (size_t f = 0; f < kCount; ++f) hn::StoreU(factor[f], kF, at + f * kFactorStride);
   } else if constexpr (kLanes == kCount && kLanes > 1) {
     float* at[kLanes];
     FOVEA_UNROLL(4)
-    for (size_t i = 0; i < kLanes; ++i) at[i] = factors + (key + i) * kKeyStride;
+    for (size_t i = 0; i < kLanes; ++i) at[i] = factors + (key + i) * kStride;
     hn::StoreTransposed(factor, at, kLanes, first, kLanes);
   } else {
     for (size_t f = 0; f < kCount; ++f) {
       float element[kLanes];
       hn::StoreU(factor[f], kF, element);
-      for (size_t i = 0; i < kLanes; ++i) factors[(key + i) * kKeyStride + first + f] = element[i];
+      for (size_t i = 0; i < kLanes; ++i) factors[(key + i) * kStride + first + f] = element[i];
     }
   }
 }
@@ -216,7 +221,7 @@ FOVEA_INLINE void PrepareStrands(KnownTokens<kNew, kBefore> known, const DeltaPr
     for (uint32_t i = 0; i < kPairRows; ++i) products[i] = hn::Zero(kF);
     for (size_t key = first; key < p.key_dim; key += kStrands) {
       if constexpr (Decays::kOfKeys) {
-        if (per_key || key == 0) FindOfKeys(p, count, key, decays);
+        if (per_key || key == 0) FindOfKeys(p, p.group->before, count, key, decays);
       }
       PrepareKeys(known, p, per_key, decays, key, factors, products);
     }

@@ -22,28 +22,46 @@ constexpr size_t macro_bytes(uint32_t key_dim, size_t groups, size_t factors) {
   place_delta_scratch(bytes, key_dim, groups, factors, &scratch);
   return bytes.bytes;
 }
+constexpr size_t given_macro_bytes(uint32_t key_dim, size_t groups, size_t factors) {
+  CarvedBytes bytes;
+  DeltaGivenScratch scratch = {};
+  place_delta_given(bytes, key_dim, groups, factors, &scratch);
+  return bytes.bytes;
+}
 static_assert(macro_bytes(40, 3 * FOVEA_DELTA_GROUPS_, FOVEA_DELTA_FACTORS_(40)) == FOVEA_DELTA_WORKSPACE_BYTES(40, 3),
               "the macros for static arrays have the same bytes");
 
+static_assert(sizeof(DeltaGiven) == FOVEA_DELTA_GIVEN_GROUP_BYTES_ &&
+                  given_macro_bytes(40, 3 * FOVEA_DELTA_GROUPS_, FOVEA_DELTA_GIVEN_FACTORS_(40)) ==
+                      FOVEA_DELTA_GENERAL_WORKSPACE_BYTES(40, 3) - FOVEA_DELTA_WORKSPACE_BYTES(40, 3),
+              "the macros for static arrays have the same bytes");
+
 bool is_delta(fovea_delta_rule rule) { return rule == FOVEA_DELTA_RULE_DELTA || rule == FOVEA_DELTA_RULE_GATED_DELTA; }
-bool is_gated(fovea_delta_rule rule) { return rule == FOVEA_DELTA_RULE_GATED || rule == FOVEA_DELTA_RULE_GATED_DELTA; }
+bool is_gated(fovea_delta_rule rule) {
+  return rule == FOVEA_DELTA_RULE_GATED || rule == FOVEA_DELTA_RULE_GATED_DELTA || rule == FOVEA_DELTA_RULE_GENERAL;
+}
+bool is_general(const fovea_delta_args& a) { return kHasGeneralDelta && a.rule == FOVEA_DELTA_RULE_GENERAL; }
 
 fovea_status check_dims(uint32_t key_dim, uint32_t value_dim, uint32_t v_heads, uint32_t decay_dim) {
   if (key_dim == 0 || value_dim == 0 || v_heads == 0) return FOVEA_ERR_DIM;
   if (key_dim > INT32_MAX || value_dim > INT32_MAX) return FOVEA_ERR_SIZE;
-  return decay_dim <= 1 || decay_dim == key_dim ? FOVEA_OK : FOVEA_ERR_SIZE;
+  if (decay_dim <= 1 || decay_dim == key_dim) return FOVEA_OK;
+  if (decay_dim != FOVEA_DELTA_GENERAL_DIM(key_dim)) return FOVEA_ERR_SIZE;
+  return kHasGeneralDelta ? FOVEA_OK : FOVEA_ERR_UNSUPPORTED;
 }
 
 bool divides(uint32_t a, uint32_t b) { return b % a == 0; }
 
 fovea_status check_shape(const fovea_delta_args& a) {
   if (a.struct_bytes != sizeof(fovea_delta_args)) return FOVEA_ERR_STRUCT;
-  if (!is_target(a.target) || uint32_t(a.rule) > FOVEA_DELTA_RULE_GATED_DELTA) return FOVEA_ERR_ENUM;
+  if (!is_target(a.target) || uint32_t(a.rule) > FOVEA_DELTA_RULE_GENERAL) return FOVEA_ERR_ENUM;
   if (!is_dtype(a.dtype) || !is_dtype(a.out_dtype)) return FOVEA_ERR_ENUM;
   if (!contains(kUnscaledFormats, a.dtype) || !contains(kUnscaledFormats, a.out_dtype)) return FOVEA_ERR_UNSUPPORTED;
   if (!config::kRagged && a.offsets) return FOVEA_ERR_UNSUPPORTED;
+  if (!kHasGeneralDelta && a.rule == FOVEA_DELTA_RULE_GENERAL) return FOVEA_ERR_UNSUPPORTED;
   if (a.q_heads == 0 || a.k_heads == 0) return FOVEA_ERR_DIM;
   FOVEA_RETURN_IF_ERROR(check_dims(a.key_dim, a.value_dim, a.v_heads, a.decay_dim));
+  if (is_general(a) != is_general_dim(a.key_dim, a.decay_dim)) return FOVEA_ERR_SIZE;
   const bool queries = a.q_heads < a.v_heads ? divides(a.q_heads, a.v_heads) : divides(a.v_heads, a.q_heads);
   if (!queries || !divides(a.k_heads, a.v_heads)) return FOVEA_ERR_HEADS;
   if (a.tokens > kMostTokens) return FOVEA_ERR_SIZE;
@@ -58,6 +76,10 @@ CheckedSize worker_bytes(const fovea_delta_args& a, const DeltaPlan& plan) {
   Carver carver(nullptr);
   DeltaScratch scratch;
   place_delta_scratch(carver, a.key_dim, groups.value, factors.value, &scratch);
+  if (is_general(a)) {
+    DeltaGivenScratch given;
+    place_delta_given(carver, a.key_dim, groups.value, delta_given_count(plan.lanes, a.key_dim).value, &given);
+  }
   CheckedSize bytes = carver.slow_bytes();
   bytes.overflow |= factors.overflow || groups.overflow;
   return bytes;
@@ -100,7 +122,7 @@ fovea_status check_arrays(const fovea_delta_state& state, const fovea_delta_args
   if (workspace_bytes < needed_bytes) return FOVEA_ERR_WORKSPACE;
   const size_t unit = unit_bytes(a.dtype), batch = a.offsets ? 1 : a.batch;
   const uint32_t out_heads = a.q_heads > a.v_heads ? a.q_heads : a.v_heads;
-  const uint32_t decay_dim = a.decay_dim > 1 ? a.decay_dim : 1;
+  const uint32_t decay_dim = a.decay_dim > 1 ? a.key_dim : 1;
   Buffers buffers;
   FOVEA_RETURN_IF_ERROR(buffers.add_memory(workspace, workspace_bytes));
   FOVEA_RETURN_IF_ERROR(buffers.add_memory(&state, delta_state_bytes(state).value));
@@ -110,6 +132,10 @@ fovea_status check_arrays(const fovea_delta_state& state, const fovea_delta_args
   FOVEA_RETURN_IF_ERROR(buffers.add_input(a.v, unit, batch, a.v_heads, a.tokens, a.value_dim));
   if (is_gated(a.rule)) {
     FOVEA_RETURN_IF_ERROR(buffers.add_input(a.decay, sizeof(float), batch, a.v_heads, a.tokens, decay_dim));
+  }
+  if (is_general(a)) {
+    FOVEA_RETURN_IF_ERROR(buffers.add_input(a.a, unit, batch, a.k_heads, a.tokens, a.key_dim));
+    FOVEA_RETURN_IF_ERROR(buffers.add_input(a.b, unit, batch, a.k_heads, a.tokens, a.key_dim));
   }
   if (is_delta(a.rule)) {
     FOVEA_RETURN_IF_ERROR(buffers.add_input(a.beta, sizeof(float), batch, a.v_heads, a.tokens, 1));
@@ -166,6 +192,7 @@ fovea_status resolve_delta(fovea_delta_state* state, const fovea_delta_args& a, 
   call->dtype = a.dtype, call->out_dtype = a.out_dtype;
   call->out = &a.out, call->q = &a.q, call->k = &a.k, call->v = &a.v;
   call->decay = is_gated(a.rule) ? &a.decay : nullptr, call->beta = is_delta(a.rule) ? &a.beta : nullptr;
+  call->a = is_general(a) ? &a.a : nullptr, call->b = is_general(a) ? &a.b : nullptr;
   call->executor = a.executor;
   call->scale = a.scale == 0.0f ? inverse_square_root(a.key_dim) : a.scale;
   call->workspace = static_cast<char*>(workspace);

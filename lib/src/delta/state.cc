@@ -56,7 +56,9 @@ void get_delta(const fovea_delta_state& state, const DeltaKernels& kernels, uint
       for (size_t token = 0; token < kDeltaTokens; ++token) {
         m.tokens.k[token] = memory.k + token * whole_columns(state.key_dim);
         m.tokens.decay[token] = memory.decay + token * decay_stride(state);
+        if (is_general(state)) m.given->k[token] = *memory.given_k + token * whole_columns(state.key_dim);
       }
+      if (is_general(state)) m.given_v = *memory.given_v;
       m.out = static_cast<float*>(matrices.data) + ptrdiff_t(entry - first) * matrices.batch_stride +
               ptrdiff_t(head) * matrices.head_stride;
       m.out_stride = matrices.token_stride;

@@ -16,10 +16,18 @@ constexpr uint32_t kDeltaStateMagic = 0x31646f66u;  // "fod1" as bytes in memory
 // The record of one head of an entry.
 struct DeltaHead {
   float* s;      // [whole_columns(value_dim) / kDeltaColumns][key_dim][kDeltaColumns]
-  float* k;      // [kDeltaTokens][whole_columns(key_dim)]: of pending tokens, as are the others
+  float* k;      // [kDeltaTokens][whole_columns(key_dim)]: of pending tokens, as are the others. In the general rule b
   float* u;      // [kDeltaTokens][whole_columns(value_dim)]
   float* decay;  // [kDeltaTokens][decay_stride]: logarithms
+  // Of the general rule: [kDeltaTokens][whole_columns(key_dim)], [kDeltaTokens][whole_columns(value_dim)].
+  [[no_unique_address]] MemberIf<kHasGeneralDelta, float*> given_k, given_v;
 };
+
+// Whether a state, or the arguments of a call, are for the general rule.
+constexpr bool is_general_dim(uint32_t key_dim, uint32_t decay_dim) {
+  return kHasGeneralDelta && decay_dim == FOVEA_DELTA_GENERAL_DIM(key_dim);
+}
+constexpr bool is_general(const fovea_delta_state& s) { return is_general_dim(s.key_dim, s.decay_dim); }
 
 // From a pending token's decays to the next one's.
 constexpr uint32_t decay_stride(const fovea_delta_state& s) {
@@ -31,7 +39,9 @@ inline CheckedSize delta_head_floats(const fovea_delta_state& s) {
   CheckedSize columns{s.key_dim};
   columns.plus(kDeltaTokens).times(whole_columns(s.value_dim));
   CheckedSize tokens{whole_columns(s.key_dim)};
-  return columns.plus(tokens.plus(decay_stride(s)).times(kDeltaTokens));
+  tokens.plus(decay_stride(s));
+  if (is_general(s)) tokens.plus(whole_columns(s.key_dim)).plus(whole_columns(s.value_dim));
+  return columns.plus(tokens.times(kDeltaTokens));
 }
 
 inline CheckedSize delta_state_bytes(const fovea_delta_state& s) {
@@ -54,6 +64,10 @@ inline DeltaHead delta_head(const fovea_delta_state& s, uint32_t entry, uint32_t
   h.k = h.s + size_t(s.key_dim) * whole_columns(s.value_dim);
   h.u = h.k + size_t(kDeltaTokens) * whole_columns(s.key_dim);
   h.decay = h.u + size_t(kDeltaTokens) * whole_columns(s.value_dim);
+  if constexpr (kHasGeneralDelta) {
+    *h.given_k = h.decay + size_t(kDeltaTokens) * decay_stride(s);
+    *h.given_v = *h.given_k + size_t(kDeltaTokens) * whole_columns(s.key_dim);
+  }
   return h;
 }
 
