@@ -242,7 +242,7 @@ TEST_CASE("misuse: a description that is wrong has its status, and the plan is n
     {"target 40", FOVEA_ERR_ENUM, [](Desc& d) { d.target = enum_of<fovea_target>(40); }},
     {"target -1", FOVEA_ERR_ENUM, [](Desc& d) { d.target = enum_of<fovea_target>(kNegative); }},
     {"another machine's target", FOVEA_ERR_TARGET, [](Desc& d) { d.target = kForeign; }},
-    {"a feature of processors that is unknown", FOVEA_ERR_ENUM, [](Desc& d) { d.processor_features = 16; }},
+    {"a feature of processors that is unknown", FOVEA_ERR_ENUM, [](Desc& d) { d.processor_features = uint64_t{1} << 63; }},
     {"the last feature", FOVEA_ERR_ENUM, [](Desc& d) { d.processor_features = 1ull << 63; }},
     {"more workers than may be", FOVEA_ERR_SIZE, [](Desc& d) { d.max_workers = 4097; }},
     {"most workers of all", FOVEA_ERR_SIZE, [](Desc& d) { d.max_workers = 0xffffffffu; }},

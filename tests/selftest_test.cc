@@ -105,7 +105,7 @@ TEST_CASE("selftest: every misuse has its status, and nothing is written", "[sho
   CHECK(status(args) == FOVEA_ERR_STRUCT);
   args = good, args.call = kMostCalls;
   CHECK(status(args) == FOVEA_ERR_CAPACITY);
-  args = good, args.processor_features = 8;
+  args = good, args.processor_features = uint64_t{1} << 63;
   CHECK(status(args) == FOVEA_ERR_ENUM);
   args = good, args.target = static_cast<fovea_target>(99);
   CHECK(status(args) == FOVEA_ERR_ENUM);

@@ -327,7 +327,7 @@ TEST_CASE("tensors: every misuse has its status, and nothing is written", "[shor
   const PairMisuse pairs[] = {
       {"struct_bytes", FOVEA_ERR_STRUCT, [](P& a) { ++a.struct_bytes; }},
       {"target", FOVEA_ERR_ENUM, [](P& a) { a.target = static_cast<fovea_target>(77); }},
-      {"y_dtype", FOVEA_ERR_ENUM, [](P& a) { a.y_dtype = static_cast<fovea_dtype>(8); }},
+      {"y_dtype", FOVEA_ERR_ENUM, [](P& a) { a.y_dtype = static_cast<fovea_dtype>(77); }},
       {"a_dtype", FOVEA_ERR_UNSUPPORTED, [](P& a) { a.a_dtype = FOVEA_I8; }},
       {"b_dtype", FOVEA_ERR_UNSUPPORTED, [](P& a) { a.b_dtype = FOVEA_Q8_0; }},
       {"dim", FOVEA_ERR_DIM, [](P& a) { a.dim = 0; }},
@@ -362,7 +362,7 @@ TEST_CASE("tensors: every misuse has its status, and nothing is written", "[shor
       {"target", FOVEA_ERR_ENUM, [](O& a) { a.target = static_cast<fovea_target>(77); }},
       {"pooling", FOVEA_ERR_ENUM, [](O& a) { a.pooling = static_cast<fovea_pooling_kind>(2); }},
       {"y_dtype", FOVEA_ERR_UNSUPPORTED, [](O& a) { a.y_dtype = FOVEA_I4; }},
-      {"x_dtype", FOVEA_ERR_ENUM, [](O& a) { a.x_dtype = static_cast<fovea_dtype>(9); }},
+      {"x_dtype", FOVEA_ERR_ENUM, [](O& a) { a.x_dtype = static_cast<fovea_dtype>(77); }},
       {"dim", FOVEA_ERR_DIM, [](O& a) { a.dim = 0; }},
       {"no y", FOVEA_ERR_NULL, [](O& a) { a.y.data = nullptr; }},
       {"no x", FOVEA_ERR_NULL, [](O& a) { a.x.data = nullptr; }},
@@ -389,7 +389,7 @@ TEST_CASE("tensors: every misuse has its status, and nothing is written", "[shor
   const EmbeddingMisuse embeddings[] = {
       {"struct_bytes", FOVEA_ERR_STRUCT, [](E& a) { ++a.struct_bytes; }},
       {"target", FOVEA_ERR_ENUM, [](E& a) { a.target = static_cast<fovea_target>(77); }},
-      {"dtype", FOVEA_ERR_ENUM, [](E& a) { a.table.dtype = static_cast<fovea_dtype>(8); }},
+      {"dtype", FOVEA_ERR_ENUM, [](E& a) { a.table.dtype = static_cast<fovea_dtype>(77); }},
       {"dim", FOVEA_ERR_DIM, [](E& a) { a.dim = 0; }},
       {"no y", FOVEA_ERR_NULL, [](E& a) { a.y = nullptr; }},
       {"no indices", FOVEA_ERR_NULL, [](E& a) { a.indices = nullptr; }},

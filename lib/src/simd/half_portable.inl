@@ -14,7 +14,7 @@ using E = VF;
 using M = MF;
 
 // v rounded to a half, to the nearest, ties to even.
-FOVEA_INLINE VF Round(VF v) {
+FOVEA_INLINE VF RoundToHalf(VF v) {
   const VF absolute = hn::Abs(v);
   const VI bits = hn::BitCast(kI, absolute), sign = hn::And(hn::BitCast(kI, v), hn::Set(kI, int32_t(0x80000000)));
   const VI odd = hn::And(hn::ShiftRight<13>(bits), hn::Set(kI, 1));
@@ -31,7 +31,7 @@ FOVEA_INLINE V Zero() { return hn::Zero(kF); }
 FOVEA_INLINE V Load(const Element* p) { return hn::LoadU(kF, p); }
 FOVEA_INLINE E LoadE(const Element* p) { return hn::Set(kF, *p); }
 FOVEA_INLINE E LoadOne(const Element* p) { return hn::Set(kF, *p); }
-FOVEA_INLINE void Store(VF v, Element* p) { hn::StoreU(Round(v), kF, p); }
+FOVEA_INLINE void Store(VF v, Element* p) { hn::StoreU(RoundToHalf(v), kF, p); }
 FOVEA_INLINE M SignMask(V v) { return hn::SignMask(v); }
 
 // The product is exact. The sum is rounded to odd: a sum that is not exact becomes the neighbour whose last bit is 1.
@@ -44,7 +44,7 @@ FOVEA_INLINE V MulAdd(V x, E e, V sum) {
   const VI away = hn::Or(hn::ShiftRight<31>(hn::Xor(hn::BitCast(kI, error), bits)), one);  // 1, or towards zero -1
   const VF odd = hn::BitCast(kF, hn::Add(bits, hn::And(away, hn::Sub(hn::And(bits, one), one))));
   // The error of an infinity is NaN.
-  return Round(hn::IfThenElse(hn::Lt(hn::Zero(kF), hn::Abs(error)), odd, nearest));
+  return RoundToHalf(hn::IfThenElse(hn::Lt(hn::Zero(kF), hn::Abs(error)), odd, nearest));
 }
 template <int i>
 FOVEA_INLINE V MulAddUnless(M m, V x, E e, V sum) {
