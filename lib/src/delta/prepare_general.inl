@@ -15,15 +15,26 @@ struct GeneralProducts {
   VF of_b[kPairRows], of_k[kPairRows];
 };
 
+// Calls f for the tokens before token j. Known tokens stay in registers.
+template <class F>
+FOVEA_INLINE void ForEarlier(uint32_t j, const F& f) {
+  if constexpr (kPreferSize) {
+    for (uint32_t m = 0; m < j; ++m) f(m);
+  } else {
+    if (j > 0) f(0);
+    if (j > 1) f(1);
+    if (j > 2) f(2);
+  }
+}
+
 // Token j of the token group follows those that `keys` has.
 FOVEA_INLINE void DecayKeys(const DeltaPrepare& p, const DecaysOfKeys& decays, size_t key, uint32_t j,
                             GeneralKeys& keys) {
-  FOVEA_UNROLL_FOR_SPEED(4)
-  for (uint32_t m = 0; m < j; ++m) {
+  ForEarlier(j, [&](uint32_t m) __attribute__((always_inline)) {
     const VF since = decays.Of(m + 1, j);
     keys.b[m] = hn::Mul(hn::LoadU(kF, p.tokens.k[m] + key), since);
     keys.k[m] = hn::Mul(hn::LoadU(kF, p.general->k[m] + key), since);
-  }
+  });
   keys.b[j] = hn::LoadU(kF, p.tokens.k[j] + key), keys.k[j] = hn::LoadU(kF, p.general->k[j] + key);
 }
 
@@ -38,11 +49,15 @@ FOVEA_INLINE void PrepareGeneralToken(const DeltaPrepare& p, const DecaysOfKeys&
   const VF q = hn::LoadU(kF, p.q[n] + key), a = hn::LoadU(kF, p.general->a[n] + key);
   factors.queries[n] = hn::Mul(q, hn::Mul(hn::Set(kF, p.scale), decays.Of(0, j)));
   factors.keys[n] = j > 0 ? hn::Mul(a, decays.Of(0, j - 1)) : a;
-  FOVEA_UNROLL_FOR_SPEED(4)
-  for (uint32_t m = 0; m < j; ++m) MultiplyKeys(a, keys, m, KeyPairAt(m, j), products);
+  ForEarlier(j, [&](uint32_t m) __attribute__((always_inline)) {
+    MultiplyKeys(a, keys, m, KeyPairAt(m, j), products);
+  });
   DecayKeys(p, decays, key, j, keys);
-  FOVEA_UNROLL_FOR_SPEED(4)
-  for (uint32_t m = 0; m <= j; ++m) MultiplyKeys(q, keys, m, PairAt(m, j), products);
+  const auto read = [&](uint32_t m) __attribute__((always_inline)) {
+    MultiplyKeys(q, keys, m, PairAt(m, j), products);
+  };
+  ForEarlier(j, read);
+  read(j);
 }
 
 template <uint32_t kNew, uint32_t kBefore>
@@ -94,6 +109,7 @@ FOVEA_INLINE void PrepareGeneralStrands(KnownTokens<kNew, kBefore> known, const 
   const DeltaGroup& g = *p.group;
   const bool keys = !p.queries_alone;
   const uint32_t before = kNew == 0 ? g.before : kBefore, tokens = kNew == 0 ? g.tokens : kNew;
+  DecaysOfKeys decays = {};
   KeyFactors factors;
   if constexpr (kNew != kDeltaTokens) {  // tokens that are not there have factors of 0
     for (uint32_t n = 0; n < kDeltaTokens; ++n) factors.keys[n] = factors.queries[n] = hn::Zero(kF);
@@ -102,7 +118,6 @@ FOVEA_INLINE void PrepareGeneralStrands(KnownTokens<kNew, kBefore> known, const 
     GeneralProducts products;
     for (uint32_t i = 0; i < kPairRows; ++i) products.of_b[i] = products.of_k[i] = hn::Zero(kF);
     for (size_t key = first; key < p.key_dim; key += kStrands) {
-      DecaysOfKeys decays;
       FindOfKeys(p, before > 0 ? before - 1 : 0, before + tokens, key, decays);
       if (g.adds && keys) PutAdded(p, decays, key);
       PrepareGeneralTokens(known, p, decays, key, factors, products);
