@@ -129,6 +129,7 @@ MISSED = {
     ("m4f", "attention, causal and int8 rows, integer products", "flash"): ANY_ROWS,
     ("m55", "attention, causal and int8 rows, integer products", "flash"): ANY_ROWS,
     ("m4f", "attention", "flash"): BOTH_MATHS,
+    ("m4f", "attention", "stack"): "rows are rotated, and rotated back, below the frames of a tile of queries",
     ("m55", "attention", "flash"): BOTH_MATHS,
     ("m4f", "all functions", "flash"): LAYERS,
     ("m55", "all functions", "flash"): LAYERS,

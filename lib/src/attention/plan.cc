@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/arithmetic.h"
 #include "attention/plan.h"
+#include "base/arithmetic.h"
 
 #include "base/finite.h"
 #include "base/inverse_square_root.h"
@@ -28,8 +28,10 @@ fovea_diagonal diagonal_of(const fovea_attention_desc& d) {
   return d.causal == FOVEA_CAUSAL_NONE ? d.diagonal : fovea_diagonal(d.causal);
 }
 
+// Whether there are kernels for the products that d wants, if not of f32.
+bool computes(const fovea_attention_desc& d) { return (is_i8(d) && computes_i8(d)) || (is_f16(d) && computes_f16(d)); }
+
 fovea_status check_rotation(const fovea_attention_desc& d) {
-  if (!kHasRotation) return d.rotation != FOVEA_ROTATION_NONE ? FOVEA_ERR_UNSUPPORTED : FOVEA_OK;
   if (!is_enum(d.rotation, FOVEA_ROTATION_BOTH)) return FOVEA_ERR_ENUM;
   if (rotates_keys(d) && (!is_unscaled(d.q_dtype) || is_additive(d))) return FOVEA_ERR_UNSUPPORTED;
   return rotates_values(d) && d.out_dtype != FOVEA_F32 ? FOVEA_ERR_UNSUPPORTED : FOVEA_OK;
@@ -88,16 +90,16 @@ fovea_status check_desc(const fovea_attention_desc& d) {
   FOVEA_RETURN_IF_ERROR(check_tensors(d));
   if (!is_key_format(d.key_dtype) || !is_key_format(d.value_dtype)) return FOVEA_ERR_UNSUPPORTED;
   if (d.diagonal != FOVEA_DIAGONAL_AS_CAUSAL && d.diagonal != diagonal_of(d)) return FOVEA_ERR_POSITIONS_TWICE;
-  FOVEA_RETURN_IF_ERROR(check_rotation(d));
+  if (kHasRotation) FOVEA_RETURN_IF_ERROR(check_rotation(d));
   FOVEA_RETURN_IF_ERROR(check_source(d));
   if (d.max_workers > kMostWorkers || d.key_split_tokens % kKeyTile != 0) return FOVEA_ERR_SIZE;
-  if ((d.max_workers > 1 && worker_count(d) == 1) || (d.key_split_tokens != 0 && !kSplitsKeys) ||
-      (d.score == FOVEA_SCORE_ADDITIVE && !is_additive(d)) || (d.dropout != 0.0f && !drops(d)) ||
-      d.softcap != softcap(d) || d.window_left != window_left(d) || d.window_right != window_right(d)) {
+  if ((!kHasRotation && d.rotation != FOVEA_ROTATION_NONE) || (d.max_workers > 1 && worker_count(d) == 1) ||
+      (d.key_split_tokens != 0 && !kSplitsKeys) || (d.score == FOVEA_SCORE_ADDITIVE && !is_additive(d)) ||
+      (d.dropout != 0.0f && !drops(d)) || d.softcap != softcap(d) || d.window_left != window_left(d) ||
+      d.window_right != window_right(d)) {
     return FOVEA_ERR_UNSUPPORTED;
   }
-  if (d.compute == FOVEA_COMPUTE_I8 && !computes_i8(d)) return FOVEA_ERR_UNSUPPORTED;
-  if (d.compute == FOVEA_COMPUTE_F16 && !computes_f16(d)) return FOVEA_ERR_UNSUPPORTED;
+  if (d.compute != FOVEA_COMPUTE_F32 && !computes(d)) return FOVEA_ERR_UNSUPPORTED;
   return may_lose_tokens(d) ? FOVEA_ERR_RING : FOVEA_OK;
 }
 
