@@ -223,15 +223,18 @@ TEST_CASE("rotation: a cache stores turned, then rotated, then centred rows", "[
   fovea_rope_args rope{};
   rope.struct_bytes = sizeof rope;
   rope.layout = FOVEA_ROPE_HALF_SPLIT, rope.rotary_dim = 16, rope.turns = turns;
-  std::vector<float> turned = keys;
-  fovea_rope_args all = rope;
-  all.batch = 2, all.heads = kHeads, all.tokens = kTokens, all.dim = kDim;
-  all.in = append_of(turned, values).keys;
-  all.out = {turned.data(), all.in.batch_stride, all.in.head_stride, all.in.token_stride};
-  REQUIRE(fovea_rope_f32(&all) == FOVEA_OK);
+  const auto turned_by = [&](fovea_target target) {  // targets that do not fuse multiply-adds have other bits
+    std::vector<float> turned = keys;
+    fovea_rope_args all = rope;
+    all.target = target;
+    all.batch = 2, all.heads = kHeads, all.tokens = kTokens, all.dim = kDim;
+    all.in = append_of(turned, values).keys;
+    all.out = {turned.data(), all.in.batch_stride, all.in.head_stride, all.in.token_stride};
+    REQUIRE(fovea_rope_f32(&all) == FOVEA_OK);
+    return turned;
+  };
   for (const fovea_rotation rotation : kRotations) {
-    std::vector<float> new_keys = turned, new_values = values;
-    if (rotates_keys(rotation)) rotate_rows(new_keys.data(), new_keys.size() / kDim, kDim, kSeed);
+    std::vector<float> new_values = values;
     if (rotates_values(rotation)) rotate_rows(new_values.data(), new_values.size() / kValueDim, kValueDim, kSeed);
     for (const fovea_dtype type : kKeyTypes) {
       for (const uint32_t options : {0u, 1u}) {  // with turned and centred keys, or neither
@@ -239,8 +242,8 @@ TEST_CASE("rotation: a cache stores turned, then rotated, then centred rows", "[
           INFO(type_name(type) << " rotation " << uint32_t{rotation} << " options " << options);
           fovea_kv_cache plain = cache_of(type, FOVEA_ROTATION_NONE), rotated = cache_of(type, rotation);
           if (options != 0) plain.key_center = rotated.key_center = center.data();
-          if (options == 0) new_keys = keys;
-          if (options == 0 && rotates_keys(rotation)) rotate_rows(new_keys.data(), keys.size() / kDim, kDim, kSeed);
+          std::vector<float> new_keys = options != 0 ? turned_by(target) : keys;
+          if (rotates_keys(rotation)) rotate_rows(new_keys.data(), keys.size() / kDim, kDim, kSeed);
           Made want(plain), got(rotated);
           const size_t row = options != 0 || rotation != FOVEA_ROTATION_KEYS ? kValueDim : kDim;
           const Guarded room(kHeads * row * sizeof(float), sizeof(float), Placement::kEnd);
@@ -253,8 +256,6 @@ TEST_CASE("rotation: a cache stores turned, then rotated, then centred rows", "[
           REQUIRE(fovea_kv_append(&got.cache, &a) == FOVEA_OK);
           CHECK(std::memcmp(want.memory.as<char>(), got.memory.as<char>(), want.memory.bytes()) == 0);
           CHECK(room.margin_intact());
-          if (options == 0) new_keys = turned;
-          if (options == 0 && rotates_keys(rotation)) rotate_rows(new_keys.data(), keys.size() / kDim, kDim, kSeed);
         }
       }
     }

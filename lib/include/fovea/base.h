@@ -250,18 +250,19 @@ const char* fovea_target_backend(fovea_target target);
  *               the bits 2 k and 2 k + 1 of h[32 j + i].
  *   widening    d * s, e * m and all elements of Q6_K are exact. With an infinite d or e elements are infinite or
  *               NaN. */
-typedef enum fovea_dtype FOVEA_ENUM_TYPE_(unsigned){
-    FOVEA_F32 = 0,
-    FOVEA_F16 = 1,  /* uint16_t, IEEE 754 binary16 */
-    FOVEA_BF16 = 2, /* uint16_t, the upper half of an f32 */
-    FOVEA_I8 = 3,   /* int8_t q, a float scale for each row: x = scale * q */
-    FOVEA_I4 = 4,   /* uint8_t[16], two u a byte, an f16 scale for each group: x = scale * (u - 8) */
-    FOVEA_Q8_0 = 5, /* uint8_t[34]: d, int8_t q[32]: x = d * q */
-    FOVEA_Q4_0 = 6, /* uint8_t[18]: d, u: x = d * (u - 8) */
-    FOVEA_Q4_1 = 7, /* uint8_t[20]: d, m, u: x = d * u + m. For weights of linear layers alone */
-    FOVEA_Q4_K = 8, /* uint8_t[144] for 256 elements: x = d * s * u - e * m. For weights alone */
-    FOVEA_Q6_K = 9, /* uint8_t[210] for 256 elements: x = d * s * (u - 32). For weights alone */
-    FOVEA_DTYPE_IS_32_BITS = 0x7fffffff} fovea_dtype;
+typedef enum fovea_dtype FOVEA_ENUM_TYPE_(unsigned) {
+  FOVEA_F32 = 0,
+  FOVEA_F16 = 1,  /* uint16_t, IEEE 754 binary16 */
+  FOVEA_BF16 = 2, /* uint16_t, the upper half of an f32 */
+  FOVEA_I8 = 3,   /* int8_t q, a float scale for each row: x = scale * q */
+  FOVEA_I4 = 4,   /* uint8_t[16], two u a byte, an f16 scale for each group: x = scale * (u - 8) */
+  FOVEA_Q8_0 = 5, /* uint8_t[34]: d, int8_t q[32]: x = d * q */
+  FOVEA_Q4_0 = 6, /* uint8_t[18]: d, u: x = d * (u - 8) */
+  FOVEA_Q4_1 = 7, /* uint8_t[20]: d, m, u: x = d * u + m. For weights of linear layers alone */
+  FOVEA_Q4_K = 8, /* uint8_t[144] for 256 elements: x = d * s * u - e * m. For weights alone */
+  FOVEA_Q6_K = 9, /* uint8_t[210] for 256 elements: x = d * s * (u - 32). For weights alone */
+  FOVEA_DTYPE_IS_32_BITS = 0x7fffffff
+} fovea_dtype;
 
 /* ------------------------------------------------------------------------------------------------------ activations */
 

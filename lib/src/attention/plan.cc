@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "attention/plan.h"
 #include "base/arithmetic.h"
+#include "attention/plan.h"
 
 #include "base/finite.h"
 #include "base/inverse_square_root.h"
