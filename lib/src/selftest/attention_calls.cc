@@ -93,7 +93,8 @@ fovea_status attention_modifier(Trial& trial) {
 fovea_status attention_block_map(Trial& trial) {
   AttentionTrial a = plain_attention(trial);
   static constexpr uint32_t kOffsets[] = {0, 1, 3}, kBlocks[] = {0, 0, 1};
-  const fovea_block_map map = {2, 64, kOffsets, 0, 0, kBlocks, 3};
+  fovea_block_map map = {};  // a constant with addresses would be data that can be written, in code at any address
+  map.q_block = 2, map.kv_block = 64, map.offsets = kOffsets, map.blocks = kBlocks, map.block_count = 3;
   a.args.block_map = &map;
   return a.run();
 }
