@@ -14,6 +14,14 @@ struct Architecture {
 };
 constexpr Architecture kArchitectures[] = {{"llama", FOVEA_ROPE_INTERLEAVED}, {"qwen2", FOVEA_ROPE_HALF_SPLIT}};
 
+// The ways to split words, by their names in files.
+struct Splitter {
+  const char* name;
+  PreTokenizer kind;
+};
+constexpr Splitter kSplitters[] = {
+    {"smollm", PreTokenizer::kSmollm}, {"qwen2", PreTokenizer::kQwen2}, {"llama-bpe", PreTokenizer::kLlama3}};
+
 // The keys of a model that are known. Any other key with the architecture's name is refused: it may mean other
 // arithmetic.
 constexpr const char* kKnownKeys[] = {
@@ -162,13 +170,14 @@ void read_words(const Gguf& file, Reader& reader, Model* m) {
   if (!file.text("tokenizer.ggml.model", &kind) || kind != "gpt2") {
     return reader.fail("has a tokenizer of the kind " + printable(kind) + ", not \"gpt2\"");
   }
-  if (!file.text("tokenizer.ggml.pre", &splitter) || splitter != "smollm") {
-    return reader.fail("splits words as " + printable(splitter) + ", not as \"smollm\"");
+  const Splitter* found = nullptr;
+  if (!file.text("tokenizer.ggml.pre", &splitter)) splitter = {};
+  for (const Splitter& s : kSplitters) {
+    if (splitter == s.name) found = &s;
   }
-  GgufValue types, begins;
-  if (file.find("tokenizer.ggml.add_bos_token", &begins) && (begins.bytes != 1 || *begins.data != 0)) {
-    return reader.fail("begins texts with a token of its own, which is not served");
-  }
+  if (found == nullptr) return reader.fail("splits words as " + printable(splitter) + ", which is not served");
+  m->words.splitter = found->kind;
+  GgufValue types;
   if (!file.strings("tokenizer.ggml.tokens", &m->words.tokens) || m->words.tokens.count != m->vocabulary) {
     return reader.fail("does not have a text for each token");
   }
@@ -179,7 +188,28 @@ void read_words(const Gguf& file, Reader& reader, Model* m) {
   }
   m->words.types = types.data;
   if (!file.number("tokenizer.ggml.eos_token_id", &m->end_token) || m->end_token >= m->vocabulary) {
-    reader.fail("does not say which token ends a text");
+    return reader.fail("does not say which token ends a text");
+  }
+  // Files of Llama 3 need not say that its texts begin with a token.
+  GgufValue begins;
+  bool has_begin = m->words.splitter == PreTokenizer::kLlama3;
+  if (file.find("tokenizer.ggml.add_bos_token", &begins)) {
+    if (begins.type != GgufType::kBool || begins.is_array)
+      return reader.fail("does not say whether a token begins a text");
+    has_begin = *begins.data != 0;
+  }
+  m->begin_token = kNoToken;
+  if (!has_begin) return;
+  if (!file.number("tokenizer.ggml.bos_token_id", &m->begin_token) || m->begin_token >= m->vocabulary) {
+    reader.fail("does not say which token begins a text");
+  }
+}
+
+// Factors below 1 would make more than a whole turn of a token's.
+void check_rope_factors(Reader& reader, const Model& m) {
+  for (uint32_t i = 0; m.rope_factors != nullptr && i < m.rotary_dim / 2; ++i) {
+    if (!(m.rope_factors[i] >= 1.0f && m.rope_factors[i] <= 1e6f))
+      return reader.fail("has factors of its rope that are not served");
   }
 }
 
@@ -208,6 +238,8 @@ std::string read_model(const Gguf& file, Model* model) {
   const uint32_t said = reader.number_or<uint32_t>("vocab_size", model->vocabulary, 1, UINT32_MAX);
   if (said != model->vocabulary) reader.fail("has texts of other tokens than its vocab_size says");
   for (uint32_t i = 0; i < model->layers; ++i) read_layer(reader, *model, i, &model->layer[i]);
+  model->rope_factors = reader.floats("rope_freqs.weight", model->rotary_dim / 2, true);
+  check_rope_factors(reader, *model);
   model->output_norm = reader.floats("output_norm.weight", model->width);
   model->output = reader.matrix("output", model->width, model->vocabulary, true);
   if (model->output.data == nullptr) model->output = model->embeddings;
