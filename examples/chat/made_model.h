@@ -90,7 +90,7 @@ struct MadeModel {
   bool biases = false, untied = false;
   std::string splitter = "smollm";   // "llama-bpe": with the marks of Llama 3, and a token that begins texts
   std::vector<float> rope_factors;   // [rotary_dim / 2], or none
-  uint32_t type = 0;                 // of matrices, ggml's: F32, F16, BF16, Q4_0, Q4_1, Q8_0, Q4_K or Q6_K
+  uint32_t type = 0;                 // of matrices, ggml's: F32, F16, BF16, Q4_0, Q4_1, Q5_0, Q8_0, Q4_K or Q6_K
   uint32_t embeddings = UINT32_MAX;  // the type of embeddings, if it is another
   uint32_t values = UINT32_MAX;      // that of attn_v and ffn_down in every second layer, as files of Q4_K_M have it
   uint32_t alignment = 32;
@@ -240,7 +240,7 @@ struct MadeModel {
     std::vector<float>& numbers = weights[name + ".weight"];
     numbers.assign(size_t{inputs} * outputs, 0.0f);
     std::string bytes;
-    const bool groups = type == 2 || type == 3 || type == 8, super_blocks = type == 12 || type == 14;
+    const bool groups = type == 2 || type == 3 || type == 6 || type == 8, super_blocks = type == 12 || type == 14;
     if (!groups && !super_blocks) put_numbers(&numbers, &bytes);
     for (size_t first = 0; super_blocks && first < numbers.size(); first += 256) {
       bytes += type == 12 ? q4_k(&numbers[first]) : q6_k(&numbers[first]);
@@ -252,14 +252,17 @@ struct MadeModel {
       const float d = kScales[which];
       int codes[32];
       for (size_t i = 0; i < 32; ++i) {
-        codes[i] = static_cast<int>((random() + 1.0f) * 8.0f);  // 0 to 15
+        codes[i] = static_cast<int>((random() + 1.0f) * (type == 6 ? 16.0f : 8.0f));  // 0 to 15, or to 31
         const auto code = static_cast<float>(codes[i]);
-        numbers[first + i] = type == 3 ? code * d - 0x1p-3f : (code - 8.0f) * d;
+        numbers[first + i] = type == 3 ? code * d - 0x1p-3f : type == 6 ? (code - 16.0f) * d : (code - 8.0f) * d;
       }
       put_half(&bytes, kHalves[which]);
       if (type == 3) put_half(&bytes, 0xb000);
+      uint32_t fifth = 0;
+      for (size_t i = 0; i < 32; ++i) fifth |= static_cast<uint32_t>(codes[i] >> 4) << i;
+      if (type == 6) bytes.append(reinterpret_cast<const char*>(&fifth), sizeof fifth);
       for (size_t i = 0; i < (type == 8 ? 32u : 16u); ++i) {
-        bytes += static_cast<char>(type == 8 ? codes[i] - 8 : codes[i] | codes[i + 16] << 4);
+        bytes += static_cast<char>(type == 8 ? codes[i] - 8 : (codes[i] & 15) | (codes[i + 16] & 15) << 4);
       }
     }
     file.tensor(name + ".weight", type, {inputs, outputs}, bytes);

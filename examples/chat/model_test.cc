@@ -293,7 +293,7 @@ void test_scores(const char* name, const std::function<void(MadeModel&)>& change
     if (c.cache.dtype != FOVEA_I8) continue;
     settings.executor = &pool.executor();
     check(scores_of(model, settings, tokens, {64, 1, 3}) == scores, std::string(name) + ": threads change scores");
-    const bool groups = made.type == 2 || made.type == 3 || made.type == 8 || made.type == 12 ||
+    const bool groups = made.type == 2 || made.type == 3 || made.type == 6 || made.type == 8 || made.type == 12 ||
                         made.type == 14;  // else the linear layers are f32
     if (c.compute == FOVEA_COMPUTE_I8 && groups) {
       check(scores_of(model, settings, tokens, {1}) == scores, std::string(name) + ": runs change scores");
@@ -367,6 +367,8 @@ int run() {
   test_scores("Q4_0", [](MadeModel& m) { m.type = 2; });
   test_scores("Q4_1 with embeddings of Q8_0, aligned to 64 bytes",
               [](MadeModel& m) { m.type = 3, m.embeddings = 8, m.alignment = 64; });
+  test_scores("Q5_0 and Q8_0, as a narrow model of Q4_K_M",
+              [](MadeModel& m) { m.type = 6, m.embeddings = m.values = 8; });
   test_scores("Q8_0", [](MadeModel& m) { m.type = 8; });
   const auto widen = [](MadeModel& m) { m.width = 256, m.hidden = 512, m.head_dim = 64, m.rotary_dim = 64; };
   test_scores("Q6_K", [&](MadeModel& m) { widen(m), m.type = 14; });
