@@ -563,7 +563,8 @@ def board_table(found):
         if "error" in result:
             return "too little memory" if result["error"] == "too little memory" else "-"
         word = board["host"]["unit"].split()[0]
-        return time(result["ns_median"]) if word == "ns" else f"{result[f'{word}_median']:,.0f} {word}"
+        median = result.get("ns_median", result.get(f"{word}_median"))  # on hosts every unit is called ns
+        return time(median) if word == "ns" else f"{median:,.0f} {word}"
 
     names = list(dict.fromkeys(r["name"] for board in found for r in board["results"]))
     text = table(["case", *(board["board"] for board in found)],
