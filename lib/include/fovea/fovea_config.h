@@ -246,6 +246,16 @@
 #define FOVEA_IN_DATA_SECTION
 #endif
 
+/* ----------------------------------------------------------------------------------- instructions of your own */
+
+/* Files of yours for instructions that the library does not know, in builds with the scalar backend. Paths as strings:
+ * -DFOVEA_DOT_HEADER='"my_dot.h"'. lib/src/simd/VOCABULARY.md, "Instructions of your own", says what is in them.
+ *   FOVEA_DOT_HEADER      an instruction that multiplies signed bytes and adds up the products
+ *   FOVEA_SIMD_HEADER     the whole vocabulary of the kernels
+ *   FOVEA_SIMD_LANES      with the latter: floats in a vector, 1, 4, 8 or 16. Not set: 1. Programs that have static
+ *                         workspaces are compiled with it, too
+ *   FOVEA_SIMD_FUSES      with the latter: 1 if MulAdd rounds once, else 0. Not set: as the compiler's flags say */
+
 #if !FOVEA_ENABLE_F16
 #undef FOVEA_ENABLE_COMPUTE_F16
 #define FOVEA_ENABLE_COMPUTE_F16 0

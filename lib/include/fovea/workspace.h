@@ -44,7 +44,8 @@
  * Targets of one lane convert or gather a key tile in pieces, to need little memory:
  *   FOVEA_PIECE_KEYS      keys in a piece of the keys
  *   FOVEA_PIECE_ELEMENTS  elements of each value in a piece of the values */
-#if defined(__x86_64__) || defined(_M_X64) || defined(__i386__) || defined(__riscv_vector)
+#if defined(__x86_64__) || defined(_M_X64) || defined(__i386__) || defined(__riscv_vector) || \
+    (defined(FOVEA_SIMD_LANES) && FOVEA_SIMD_LANES > 1)
 #define FOVEA_TILE_ROWS_MAX 48
 #define FOVEA_BLOCK_ROWS_MAX 48
 #elif defined(__ARM_NEON) && !defined(__aarch64__)

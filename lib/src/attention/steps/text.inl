@@ -10,7 +10,7 @@
 #include "attention/steps/outputs.inl"
 #include "attention/steps/stream.inl"
 #include "attention/steps/tile_steps.inl"
-#if FOVEA_FOR_SCALAR  // with one lane the tile kernel has no empty lanes
+#if FOVEA_FOR_ONE_LANE  // with one lane the tile kernel has no empty lanes
 constexpr StepKernels kFewSteps = {};
 #else
 #include "attention/few_block.inl"
