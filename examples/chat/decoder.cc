@@ -174,7 +174,11 @@ fovea_status Decoder::init(const Model& model, const Settings& settings, void* m
   const size_t needed = carve(nullptr);
   if (needed > bytes || needed == Carver::kTooMany) return FOVEA_ERR_WORKSPACE;
   carve(memory);
-  return fovea_rope_frequencies(turns_, model.rope_base, 0, model.rotary_dim);
+  const fovea_status turned = fovea_rope_frequencies(turns_, model.rope_base, 0, model.rotary_dim);
+  for (uint32_t i = 0; model.rope_factors != nullptr && i < model.rotary_dim / 2; ++i) {
+    turns_[i] = static_cast<uint64_t>(static_cast<double>(turns_[i]) / static_cast<double>(model.rope_factors[i]));
+  }
+  return turned;
 }
 
 fovea_status Decoder::norm(float* y, float* x, const float* added, const float* weight, uint32_t count) const {

@@ -25,6 +25,8 @@ constexpr char kUsage[] =
     "  --cache TYPE     of keys and values: i8, q8_0, i4 or q4_0, with --compute f32 also f16 or f32 (i8); with\n"
     "                   --compute f16 it must be f16;\n"
     "                   i4-rotated and so on: rotated rows, for which 4 bits are more exact\n"
+    "  --weights PAGES  file: in the file, as it is mapped; large: copied into pages of 2 MiB, if there is memory for\n"
+    "                   four copies: a little faster, but the copy takes time (file)\n"
     "FOVEA_TARGET chooses the instruction set (\"avx2\", \"scalar\", ...), NO_COLOR disables colours.\n";
 
 bool wrong(const char* what, const char* option) {
@@ -72,12 +74,16 @@ bool read_option(const char* name, const char* text, Options* o) {
     o->compute = says("i8") ? FOVEA_COMPUTE_I8 : says("f16") ? FOVEA_COMPUTE_F16 : FOVEA_COMPUTE_F32;
     return says("i8") || says("f16") || says("f32");
   }
+  if (is("--weights")) {
+    o->pages = says("file") ? MappedFile::Pages::kFile : MappedFile::Pages::kLarge;
+    return says("file") || says("large");
+  }
   return read_cache_type(text, &o->cache);  // --cache
 }
 
 bool is_option(const char* text) {
   for (const char* const name : {"--tokens", "--context", "--threads", "--temperature", "--top-p", "--seed", "--system",
-                                 "--compute", "--cache"}) {
+                                 "--compute", "--cache", "--weights"}) {
     if (std::strcmp(text, name) == 0) return true;
   }
   return false;
