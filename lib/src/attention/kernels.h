@@ -252,16 +252,36 @@ struct KernelTraits {
   fovea_compute compute;
 };
 // Best first: a plan takes the first that fits.
-enum KernelIndex : uint32_t { kFewRowsKernel, kTileKernel, kI8FewRowsKernel, kI8TileKernel, kF16TileKernel, kKernels };
-constexpr const char* kKernelNames[kKernels] = {"few-rows", "tile", "i8 few-rows", "i8 tile", "f16 tile"};
-constexpr KernelTraits kKernelTraits[kKernels] = {
+enum KernelIndex : uint32_t {
+  kFewRowsKernel,
+  kTileKernel,
+  kI8FewRowsKernel,
+  kI8TileKernel,
+  kF16FewRowsKernel,
+  kF16TileKernel,
+  kKernels
+};
+// A row for each kernel that plans may take.
+template <class Row>
+struct KernelRows {
+  Row rows[kHasF16Products ? uint32_t(kKernels) : uint32_t(kF16FewRowsKernel)];
+
+  explicit constexpr KernelRows(const Row (&all)[kKernels]) : rows() {
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) rows[i] = all[i];
+  }
+  constexpr const Row& operator[](uint32_t index) const { return rows[index]; }
+};
+constexpr KernelRows<const char*> kKernelNames(
+    {"few-rows", "tile", "i8 few-rows", "i8 tile", "f16 few-rows", "f16 tile"});
+constexpr KernelRows<KernelTraits> kKernelTraits({
     // any rows, lanes are rows, portable bits, drops, compute
     {false, false, false, false, FOVEA_COMPUTE_F32},
     {true, true, true, true, FOVEA_COMPUTE_F32},
     {false, false, true, false, FOVEA_COMPUTE_I8},
     {true, true, true, true, FOVEA_COMPUTE_I8},
+    {false, false, true, false, FOVEA_COMPUTE_F16},
     {true, true, true, true, FOVEA_COMPUTE_F16},
-};
+});
 
 // Adjacent rows of a partial state. For a tile the first of them is row 0 of the tile.
 struct StateRows {
@@ -327,13 +347,16 @@ FOVEA_TABLES_AND_IN_ORDER(AttentionKernels, kAttention, attention_kernels)
 
 // The same for integer products: for each kind of dot product that the target's processors may have.
 struct I8Kernels {
-  AttentionKernel list[kDotRows][kF16TileKernel - kI8FewRowsKernel];
+  AttentionKernel list[kDotRows][kF16FewRowsKernel - kI8FewRowsKernel];
 };
 FOVEA_TABLES(I8Kernels, kI8, i8_kernels)
 
-// The same for products of halves: by f32 arithmetic, and for processors with arithmetic of halves.
+// The same for products of halves: by f32 arithmetic, and for processors with arithmetic of halves. Only AArch64 has a
+// few-rows kernel, of arithmetic of halves.
+constexpr bool kHalfFewRowsServed = kHasF16Products && kFewRowsServed && kNeonOf64Bits;
 struct F16Kernels {
   AttentionKernel tile[2];
+  [[no_unique_address]] MemberIf<kHalfFewRowsServed, AttentionKernel> few;
 };
 FOVEA_TABLES(F16Kernels, kF16, f16_kernels)
 

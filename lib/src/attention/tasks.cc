@@ -14,7 +14,13 @@ namespace {
 // The kernel that a plan names: a constant in builds with one kernel.
 const AttentionKernel& kernel_of(const fovea_plan& plan, const fovea_plan_kernel& kernel) {
   if (is_i8(plan.desc)) return i8_kernels(plan.desc.target).list[dot_row(plan.dot)][kernel.index - kI8FewRowsKernel];
-  if (is_f16(plan.desc)) return f16_kernels(plan.desc.target).tile[plan.dot];
+  if (is_f16(plan.desc)) {
+    const F16Kernels& kernels = f16_kernels(plan.desc.target);
+    if constexpr (kHalfFewRowsServed) {
+      if (kernel.index == kF16FewRowsKernel) return *kernels.few;
+    }
+    return kernels.tile[plan.dot];
+  }
   return attention_kernels(plan.desc.target).list[kFewRowsServed ? kernel.index : 0];
 }
 
@@ -61,8 +67,9 @@ void place_tile(const fovea_plan& plan, const Cut& cut, uint32_t first_token, ui
   tile->group = group;
   tile->first_token = first_token + first / group;
   tile->first_head = first % group;
-  tile->columns = !lanes_are_rows ? plan.lanes : kTilesOfSix ? uint32_t(round_up(tile->live, plan.lanes)) : most;
-  tile->row_lanes = lanes_are_rows ? 1 : plan.lanes / (tile->live == 3 ? kFewRows : tile->live);
+  const uint32_t few_lanes = few_rows_lanes(plan);
+  tile->columns = !lanes_are_rows ? few_lanes : kTilesOfSix ? uint32_t(round_up(tile->live, plan.lanes)) : most;
+  tile->row_lanes = lanes_are_rows ? 1 : few_lanes / (tile->live == 3 ? kFewRows : tile->live);
 }
 
 // A call, cut into tasks that may run at the same time. A task is a row block of a key head of a batch entry. Where

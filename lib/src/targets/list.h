@@ -67,6 +67,7 @@
 namespace fovea {
 
 constexpr uint8_t kLeastNeonVectors = 3;
+constexpr bool kNeonOf64Bits = FOVEA_NEON_VECTORS == 3;
 constexpr bool kTilesOfSix = FOVEA_COMPILED_NEON && FOVEA_NEON_VECTORS == 6;  // whether a tile may have six vectors
 constexpr const char* kSimd = FOVEA_WITH_HIGHWAY ? "highway" : FOVEA_WITH_NEON ? "neon" : "xsimd";  // of FOVEA_VECTORS
 

@@ -29,6 +29,20 @@ def plan_and_arrays(**fields):
     return plan, [floats(2, 4, 3, 8), floats(2, 2, 5, 8), floats(2, 2, 5, 6)]
 
 
+def features_are_those_that_the_system_names():
+    def capabilities(first, second):
+        return lambda kind: {16: first, 26: second}[kind]
+
+    assert fovea.c.features_of("linux", "aarch64", capabilities(0, 0)) == 0
+    assert fovea.c.features_of("linux", "aarch64", capabilities(1 << 20, 0)) == 1
+    assert fovea.c.features_of("linux", "aarch64", capabilities(~(1 << 20 | 1 << 10), 1 << 13)) == 2
+    assert fovea.c.features_of("linux", "aarch64", capabilities(1 << 10, ~(1 << 13))) == 8
+    assert fovea.c.features_of("darwin", "arm64") == 9
+    assert fovea.c.features_of("linux", "x86_64", capabilities(~0, ~0)) == 0
+    assert fovea.attention_desc().processor_features == fovea.c.PROCESSOR_FEATURES
+    assert fovea.attention_desc(processor_features=0).processor_features == 0
+
+
 def selftest_gives_the_published_bits_and_names_a_call_that_differs():
     assert fovea.selftest() is None
     results = [result for target in fovea.targets() for result in fovea.published.calls(target)]

@@ -54,6 +54,7 @@ constexpr size_t kProductLanes = kLanes;
 
 #if defined(FOVEA_DOT_FEW_ROWS)
 #include "attention/few_block.inl"
+#include "attention/few_strands.inl"
 #include FOVEA_DOT_FEW_ROWS
 #include "attention/few_kernel.inl"
 constexpr AttentionKernel kFewRowsOfDot = FewRowsKernel(kCodedFormats, FewBringKeys, FewBringValues);
@@ -72,7 +73,7 @@ constexpr AttentionKernel kFewRowsOfDot = {};
 #undef FOVEA_DOT_WIDENS_ROWS
 
 constexpr void AddKernels(I8Kernels* table) {
-  AttentionKernel(&list)[kF16TileKernel - kI8FewRowsKernel] = table->list[dot_row(dot::kKind)];
+  AttentionKernel(&list)[kF16FewRowsKernel - kI8FewRowsKernel] = table->list[dot_row(dot::kKind)];
   list[kI8FewRowsKernel - kI8FewRowsKernel] = kFewRowsOfDot;
   list[kI8TileKernel - kI8FewRowsKernel] = TileKernel(kCodedFormats, BringKeys, BringValues);
 }

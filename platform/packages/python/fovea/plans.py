@@ -22,8 +22,10 @@ DESC_FIELDS = {name for name, *_ in c.HEADER.structures["attention_desc"]._field
 
 @takes("attention_desc", max_batch=1, max_q_tokens=1)
 def attention_desc(**fields):
-    """A fovea_attention_desc; fields are those of fovea.h. max_batch and max_q_tokens are 1 unless given."""
-    return c.structure("attention_desc", **{"max_batch": 1, "max_q_tokens": 1, **fields})
+    """A fovea_attention_desc; fields are those of fovea.h. max_batch and max_q_tokens are 1 unless given, and
+    processor_features those of this machine."""
+    features = {"processor_features": c.PROCESSOR_FEATURES}
+    return c.structure("attention_desc", **{"max_batch": 1, "max_q_tokens": 1, **features, **fields})
 
 
 class Call(Held):
