@@ -81,7 +81,12 @@ FOVEA_CALLED_TEMPLATE void NarrowAs(const NarrowRows& n) {
 }
 
 FOVEA_KERNEL void Widen(fovea_dtype dtype, const WidenRows& rows) {
-  FOVEA_WITH_FORMAT(kServedFormats, dtype, WidenAs<kType>(rows));
+  FOVEA_WITH_FORMAT(kKeyFormats, dtype, WidenAs<kType>(rows));
+}
+FOVEA_KERNEL void WidenWeights(fovea_dtype dtype, const WidenRows& rows) {
+  constexpr ::fovea::FormatSet kOthers = ::fovea::kServedFormats & ~::fovea::kKeyFormats;
+  if (kOthers == 0 || ::fovea::is_key_format(dtype)) return Widen(dtype, rows);
+  FOVEA_WITH_FORMAT((kOthers != 0 ? kOthers : ::fovea::kOnlyF32), dtype, WidenAs<kType>(rows));
 }
 FOVEA_KERNEL void Narrow(fovea_dtype dtype, const NarrowRows& rows) {
   FOVEA_WITH_FORMAT(kKeyFormats, dtype, NarrowAs<kType>(rows));
