@@ -38,7 +38,8 @@ constexpr bool kKeyByKey = false, kVectorsAtOnce = false;
 #endif
 #include "attention/few_rows.inl"
 #include "attention/few_kernel.inl"
-constexpr AttentionKernel kFewRowsOfTarget = FewRowsKernel(kFewRowsFormats, nullptr, nullptr);
+#include "attention/few_whole.inl"
+constexpr AttentionKernel kFewRowsOfTarget = WithWhole(FewRowsKernel(kFewRowsFormats, nullptr, nullptr));
 #endif
 // clang-format on
 constexpr AttentionKernels KernelsOfTarget() {

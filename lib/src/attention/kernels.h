@@ -315,6 +315,10 @@ struct StepKernels {
   void (*suspend)(const QueryTile&, const StateRows&);
 };
 
+// Whether what the heads of a small call share is prepared once: LoneTile.
+constexpr bool kHasLoneTiles = kFewRowsServed && !config::kPreferSize;
+using WholeTile = void(const QueryTile&, KeyTile&, const ScoreSteps&, const TypedRows& q, float scale, const RowOutputs&);
+
 // A kernel: its functions, and what they read.
 struct AttentionKernel {
   FormatSet formats;  // keys and values that it reads as stored; others, and all for additive scores, are widened
@@ -330,6 +334,9 @@ struct AttentionKernel {
   void (*bring_keys)(const RowsToBring&);
   void (*bring_values)(const RowsToBring&);
   bool takes_byte_rows;  // with integer products: keys and values are rows of i8, which may stay in place
+  // What begin, attend and steps->end do, for the tile of a small call: it sees one key tile. Null where it would save
+  // nothing.
+  [[no_unique_address]] MemberIf<kHasLoneTiles, WholeTile*> whole = nullptr;
 };
 
 struct AttentionKernels {

@@ -78,9 +78,6 @@ inline bool is_in_place(const fovea_attention_desc& d) {
          (d.kv_kind == FOVEA_KV_STRIDED && d.key_dtype == FOVEA_F32 && d.value_dtype == FOVEA_F32);
 }
 
-// Whether what the heads of a small call share is prepared once: LoneTile.
-constexpr bool kHasLoneTiles = kFewRowsServed && !config::kPreferSize;
-
 // The most workers of a call.
 inline uint32_t worker_count(const fovea_attention_desc& d) {
   return config::kExecutor && d.max_workers ? d.max_workers : 1;
