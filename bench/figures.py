@@ -63,6 +63,8 @@ STATED = {
     "examples/README.md": ["a state of 128 bytes"],
     "examples/chat/README.md": ["64 MiB"],
     "examples/keywords/README.md": ["20 ms at a time", "for each 20 ms"],
+    "platform/boards/imxrt/README.md": ["0xEB at 100 MHz"],
+    "platform/boards/stm32/README.md": ["| 100 MHz |", "| 168 MHz |", "| 400 MHz |", "a stack of 1 KB"],
     "lib/src/simd/VOCABULARY.md": ["128 times the sum", "16 bytes"],
 }
 UNIT = (r"(?:%|(?:[num]?s|[KMG]i?B|[MG]Hz|bytes?|cycles?|instructions?|(?:micro|milli)?seconds?|minutes?|times)\b"
@@ -546,6 +548,46 @@ def counts_boards():
     return table(["call", *boards], rows)
 
 
+# ---- Boards: files that bench/board.py --send made, of boards and of emulators.
+
+
+def boards(kind):
+    found = [json.loads(path.read_text(encoding="utf-8")) for path in sorted((FOLDER / "boards").glob("*.json"))]
+    return [board for board in found if board["kind"] == kind]
+
+
+def board_table(found):
+    """A column for each board, a row for each case, and below what each was measured with."""
+    def cell(board, name):
+        result = next((r for r in board["results"] if r["name"] == name), {"error": "no such case"})
+        if "error" in result:
+            return "too little memory" if result["error"] == "too little memory" else "-"
+        word = board["host"]["unit"].split()[0]
+        return time(result["ns_median"]) if word == "ns" else f"{result[f'{word}_median']:,.0f} {word}"
+
+    names = list(dict.fromkeys(r["name"] for board in found for r in board["results"]))
+    text = table(["case", *(board["board"] for board in found)],
+                 [[f"`{name.split('/')[1]}`", *(cell(board, name) for board in found)] for name in names])
+    text += "\n"
+    for board in found:
+        host = board["host"]
+        clock = f", at {board['mhz']:.0f} MHz" if board["mhz"] else ""
+        note = f"; {board['note']}" if board["note"] else ""
+        text += sentence(f"- {board['board']}: {host['processor']}{clock}; {host['compiler']} with `{host['flags']}`; fovea "
+                                f"{'.'.join(map(str, host['fovea_version']))}; self-test: {board['selftest']}{note}.")
+    return text
+
+
+@figure("boards")
+def boards_measured():
+    return board_table(boards("board")) if boards("board") else "None yet: yours would be the first.\n"
+
+
+@figure("boards.emulators")
+def boards_emulated():
+    return board_table(boards("emulator"))
+
+
 # ---- Workspace.
 
 WORKSPACE = [
@@ -626,7 +668,7 @@ def check():
         if name not in NOT_CHECKED:
             faults += unmarked(name, new)
     faults += [f"the figure {name} stands in no page" for name in FIGURES if name not in used]
-    faults += [f"bench/results/{path.name} is not of RESULTS" for path in FOLDER.iterdir() if path.stem not in RESULTS]
+    faults += [f"bench/results/{path.name} is not of RESULTS" for path in FOLDER.glob("*.json") if path.stem not in RESULTS]
     for fault in faults:
         print(fault)
     if faults:

@@ -112,7 +112,7 @@ class Program {
 };
 
 int Program::init(fovea_target target) {
-  std::string problem = file_.open(options_.model);
+  std::string problem = file_.open(options_.model, options_.pages);
   if (problem.empty()) problem = gguf_.read(file_.data(), file_.bytes());
   if (problem.empty()) problem = read_model(gguf_, &model_);
   context_ = options_.context != 0 ? options_.context : std::min(model_.context, kContext);
@@ -214,9 +214,10 @@ void Program::print_counts() const {
 void Program::print_stats() const {
   dim(true);
   std::fprintf(stderr,
-               "context: %u of %u tokens; arena: %zu bytes, of which tokenizer %zu; model: %zu bytes, mapped; %s, %u "
+               "context: %u of %u tokens; arena: %zu bytes, of which tokenizer %zu; model: %zu bytes, %s; %s, %u "
                "threads, %s\n",
                decoder_.length(), context_, arena_used_, Tokenizer::memory_bytes(model_.words), file_.bytes(),
+               file_.pages() == MappedFile::Pages::kLarge ? "in large pages" : "mapped",
                fovea_target_name(decoder_.target()), pool_.executor().workers, fovea::platform::processor_name());
   dim(false);
 }

@@ -23,6 +23,8 @@ constexpr char kUsage[] =
     "  --compute TYPE   i8: multiplies integers; f32: floats, which is more exact (i8)\n"
     "  --cache TYPE     of keys and values: i8, q8_0, i4 or q4_0, with --compute f32 also f16 or f32 (i8);\n"
     "                   i4-rotated and so on: rotated rows, for which 4 bits are more exact\n"
+    "  --weights PAGES  file: in the file, as it is mapped; large: copied into pages of 2 MiB, if there is memory for\n"
+    "                   four copies: a little faster, but the copy takes time (file)\n"
     "FOVEA_TARGET chooses the instruction set (\"avx2\", \"scalar\", ...), NO_COLOR disables colours.\n";
 
 bool wrong(const char* what, const char* option) {
@@ -70,12 +72,16 @@ bool read_option(const char* name, const char* text, Options* o) {
     o->compute = says("i8") ? FOVEA_COMPUTE_I8 : FOVEA_COMPUTE_F32;
     return says("i8") || says("f32");
   }
+  if (is("--weights")) {
+    o->pages = says("file") ? MappedFile::Pages::kFile : MappedFile::Pages::kLarge;
+    return says("file") || says("large");
+  }
   return read_cache_type(text, &o->cache);  // --cache
 }
 
 bool is_option(const char* text) {
   for (const char* const name : {"--tokens", "--context", "--threads", "--temperature", "--top-p", "--seed", "--system",
-                                 "--compute", "--cache"}) {
+                                 "--compute", "--cache", "--weights"}) {
     if (std::strcmp(text, name) == 0) return true;
   }
   return false;

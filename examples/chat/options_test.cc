@@ -27,6 +27,7 @@ void test_defaults() {
   check(o.tokens == 256 && o.context == 0 && o.threads == 0, "other counts than those of --help");
   check(o.sampling.temperature == 0.0f && o.sampling.top_p == 1.0f && o.sampling.seed == 0, "another choice");
   check(o.compute == FOVEA_COMPUTE_I8 && o.cache.dtype == FOVEA_I8, "other arithmetic");
+  check(o.pages == MappedFile::Pages::kFile, "other pages");
 }
 
 void test_each_option() {
@@ -50,7 +51,9 @@ void test_each_option() {
               "--compute",
               "f32",
               "--cache",
-              "f16"},
+              "f16",
+              "--weights",
+              "large"},
              &o),
         "options are refused");
   check(is(o.model, "model") && is(o.question, "question") && is(o.system, ""), "texts are not those that were given");
@@ -59,6 +62,7 @@ void test_each_option() {
         "the choice is not the one that was given");
   check(o.compute == FOVEA_COMPUTE_F32 && o.cache.dtype == FOVEA_F16 && o.cache.rotation == FOVEA_ROTATION_NONE,
         "arithmetic is not the one that was given");
+  check(o.pages == MappedFile::Pages::kLarge, "pages are not those that were given");
 
   Options last;
   check(read({"--compute", "f32", "--compute", "i8", "--cache", "f32", "--cache", "i8", "model"}, &last) &&
@@ -101,6 +105,7 @@ void test_refusals() {
       {"--cache", "i4-rotate", "model"},
       {"--compute", "i8", "--cache", "f16", "model"},
       {"--cache", "f32", "model"},
+      {"--weights", "huge", "model"},
   };
   for (const std::vector<const char*>& arguments : wrong) {
     Options o;
