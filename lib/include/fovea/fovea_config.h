@@ -79,6 +79,9 @@
 #define FOVEA_ENABLE_BLOCK_MAPS FOVEA_ENABLE_DEFAULT /* block_map, a mask's at_end, and the functions that make them:
                                                         fovea_block_map_*, fovea_tree_mask */
 #endif
+#ifndef FOVEA_ENABLE_KEY_MASS
+#define FOVEA_ENABLE_KEY_MASS FOVEA_ENABLE_DEFAULT /* key_mass, and key_mass_queries of a description */
+#endif
 #ifndef FOVEA_ENABLE_LSE
 #define FOVEA_ENABLE_LSE FOVEA_ENABLE_DEFAULT /* lse */
 #endif
@@ -290,6 +293,7 @@ constexpr bool kI4 = FOVEA_ENABLE_I4 != 0;
 constexpr bool kI8 = FOVEA_ENABLE_I8 != 0;
 constexpr bool kI8Tensors = FOVEA_ENABLE_I8_TENSORS != 0;
 constexpr bool kIntegerAttention = FOVEA_ENABLE_INTEGER_ATTENTION != 0;
+constexpr bool kKeyMass = FOVEA_ENABLE_KEY_MASS != 0;
 constexpr bool kKQuants = FOVEA_ENABLE_K_QUANTS != 0;
 constexpr bool kKeySplits = FOVEA_ENABLE_KEY_SPLITS != 0;
 constexpr bool kLayerNorm = FOVEA_ENABLE_LAYER_NORM != 0;

@@ -15,6 +15,7 @@ namespace fovea {
 // What this build has.
 constexpr bool kHasAdditive = config::kAdditive, kHasAlibi = config::kAlibi, kHasBlockMaps = config::kBlockMaps;
 constexpr bool kHasDropout = config::kDropout, kHasModifiers = config::kModifiers;
+constexpr bool kHasKeyMass = config::kKeyMass;
 constexpr bool kHasLoaders = config::kLoad, kHasLse = config::kLse, kHasMasks = config::kMask;
 constexpr bool kHasRagged = config::kRagged, kHasRings = config::kRing, kHasRotation = config::kRotation;
 constexpr bool kHasScores = config::kScores;
