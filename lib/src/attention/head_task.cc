@@ -403,15 +403,7 @@ void HeadTask::move_to(uint32_t kv_head, uint32_t q_block) {
 bool HeadTask::run(QueryTile* tiles, uint32_t tile_count) {
   const uint32_t count = kMostTiles == 1 ? 1 : tile_count;
   if (kHasLoneTiles && lone->found) {
-    if (WholeTile* const whole = kernel().whole) {
-      source.bring(&lone->keys, 0);
-      whole(tiles[0], lone->keys, steps, q, score_factor(), lone->outputs);
-      return true;
-    }
-    kernel().begin(tiles[0], q, score_factor());
-    source.bring(&lone->keys, 0);
-    kernel().attend(tiles[0], lone->keys, steps);
-    kernel().steps->end(tiles[0], lone->outputs);
+    run_lone(tiles[0]);
     return true;
   }
   if (kHasRanges) all = limits.kept();

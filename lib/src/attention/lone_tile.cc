@@ -33,4 +33,16 @@ void HeadTask::find_lone(const QueryTile* tiles, uint32_t count) {
   find_outputs(*this, &lone->outputs);
 }
 
+void HeadTask::run_lone(QueryTile& tile) {
+  if (!kHasLoneTiles) return;
+  if (WholeTile* const whole = kernel().whole) {
+    source.bring(&lone->keys, 0);
+    return whole(tile, lone->keys, steps, q, score_factor(), lone->outputs);
+  }
+  kernel().begin(tile, q, score_factor());
+  source.bring(&lone->keys, 0);
+  kernel().attend(tile, lone->keys, steps);
+  kernel().steps->end(tile, lone->outputs);
+}
+
 }  // namespace fovea
