@@ -54,7 +54,8 @@ fovea_linear_args linear_args(const Settings& settings, uint64_t features, const
   args.struct_bytes = sizeof args;
   args.target = settings.target;
   args.processor_features = features;
-  args.compute = in_groups(weights.dtype) ? settings.compute : FOVEA_COMPUTE_F32;
+  const bool integers = settings.compute == FOVEA_COMPUTE_I8 && in_groups(weights.dtype);
+  args.compute = integers ? FOVEA_COMPUTE_I8 : FOVEA_COMPUTE_F32;
   args.tokens = tokens;
   args.in_dim = inputs;
   args.out_dim = outputs;

@@ -239,7 +239,9 @@ std::vector<std::vector<float>> scores_of(const Model& model, const Settings& se
     for (uint32_t i = 0; i < model.vocabulary; ++i) {
       error = std::max(error, static_cast<double>(std::fabs(scores[i] - all[left][i])));
     }
-    check(error < 1e-3, "after truncation scores are off by " + std::to_string(error));
+    // Linear layers round few tokens otherwise than many, and then another half may be the nearest.
+    const double most = settings.compute == FOVEA_COMPUTE_F16 ? 1e-2 : 1e-3;
+    check(error < most, "after truncation scores are off by " + std::to_string(error));
     check(decoder.truncate(left) == FOVEA_OK, "truncation is refused");
   }
   return all;
@@ -271,6 +273,7 @@ void test_scores(const char* name, const std::function<void(MadeModel&)>& change
   const Case cases[] = {{FOVEA_COMPUTE_F32, {FOVEA_F32, FOVEA_ROTATION_NONE}, 1e-5},
                         {FOVEA_COMPUTE_F32, {FOVEA_F32, FOVEA_ROTATION_BOTH}, 1e-5},
                         {FOVEA_COMPUTE_F32, {FOVEA_F16, FOVEA_ROTATION_NONE}, 2e-3},
+                        {FOVEA_COMPUTE_F16, {FOVEA_F16, FOVEA_ROTATION_NONE}, 2e-2},
                         {FOVEA_COMPUTE_F32, {FOVEA_I8, FOVEA_ROTATION_NONE}, 6e-2},
                         {FOVEA_COMPUTE_F32, {FOVEA_I8, FOVEA_ROTATION_BOTH}, 0.12},
                         {FOVEA_COMPUTE_I8, {FOVEA_I8, FOVEA_ROTATION_NONE}, 0.12},
