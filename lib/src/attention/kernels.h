@@ -388,7 +388,7 @@ FOVEA_TABLES(I8Kernels, kI8, i8_kernels)
 constexpr bool kHalfFewRowsServed = kHasF16Products && kFewRowsServed && kNeonOf64Bits;
 struct F16Kernels {
   AttentionKernel tile[2];
-  [[no_unique_address]] MemberIf<kHalfFewRowsServed, AttentionKernel> few;
+  [[no_unique_address]] MemberIf<kHalfFewRowsServed, AttentionKernel> few = AttentionKernel{};
 };
 FOVEA_TABLES(F16Kernels, kF16, f16_kernels)
 
