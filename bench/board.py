@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Prints results of fovea_bench as a table of Markdown: bench/board.py [--mhz N] [--suite NAME] FILE...
+or makes a file of them to send: bench/board.py --send "NAME OF THE BOARD" [--mhz N] [--note TEXT] FILE... >my_board.json
 
-A file is the console output of fovea_bench on a bare board (lines that are not JSON are ignored), or the file that the program
-wrote with --json on an operating system. A line above the table says what the results were measured with. Several files make
-several tables.
+A file is the console output of a program of platform/boards, or of fovea_bench on a bare board (lines that are not JSON are
+ignored), or the file that the program wrote with --json on an operating system. A line above the table says what the results were
+measured with. Several files make several tables. A file to send has the suite board alone, of the processor's best target, and
+nothing about the machine but what the table shows; bench/results/boards collects such files. A further FILE is what fovea_selftest
+printed, if it ran as a program of its own.
 """
 import argparse
 import json
@@ -12,17 +15,23 @@ import pathlib
 import sys
 
 
+HOST = ("processor", "compiler", "flags", "clock", "unit", "fovea_version", "mhz", "most_mhz", "governor")
+FACTS = ("board", "kind", "mhz", "note", "selftest")
+
+
 def read(path):
-    """(host, results) of a file of either kind."""
+    """(host, results, facts) of a file of any kind. The facts are what a file to send says in addition: board, selftest, ..."""
     text = pathlib.Path(path).read_text(encoding="utf-8", errors="replace")
     try:
         data = json.loads(text)
         if "results" in data:
-            return data["host"], data["results"]
+            return data["host"], data["results"], {key: data[key] for key in FACTS if key in data}
     except ValueError:
         pass
-    host, results = {}, []
+    host, results, facts = {}, [], {}
     for line in text.splitlines():
+        if line.endswith("give the published bits") or "DIFFERS: " in line:  # fovea_selftest
+            facts["selftest"] = "differs" if "DIFFERS: " in line else "same bits"
         try:
             data = json.loads(line)
         except ValueError:
@@ -30,10 +39,12 @@ def read(path):
         if not isinstance(data, dict):
             continue
         if "host" in data:
-            host = data["host"]
+            host, results = data["host"], []  # a program that runs again and again: the last whole run counts
         elif "name" in data:
             results.append(data)
-    return host, results
+        else:
+            facts.update({key: data[key] for key in FACTS if key in data})
+    return host, results, facts
 
 
 def about(host, results):
@@ -75,15 +86,43 @@ def row(result, unit, mhz):
     ]
 
 
+def to_send(paths, name, mhz, note):
+    """The text of a file to send."""
+    host, results, facts = {}, [], {}
+    for path in paths:
+        of_host, more, of_facts = read(path)
+        host, results, facts = {**host, **of_host}, results + more, {**facts, **of_facts}
+    results = [r for r in results if r["suite"] == "board"]
+    measured = [r for r in results if "error" not in r]
+    if not measured:
+        sys.exit(f"{' '.join(paths)}: no results of fovea_bench in suite board")
+    best = measured[0]["target"]
+    kept = ("name", "target", "backend", "error", "multiply_adds", "flops", "workspace_bytes", "stack_bytes")
+    ends = ("_median", "_mad", "_min")
+    results = [{key: value for key, value in r.items() if key in kept or key.endswith(ends)}
+               for r in results if "error" in r or r["target"] == best or best.startswith(r["target"])]
+    host = {key: host[key] for key in HOST if host.get(key)}
+    host.setdefault("unit", "ns")
+    data = {"board": name, "kind": "emulator" if host["unit"] == "instructions" else "board", "mhz": mhz or host.get("mhz", 0),
+            "note": note, "selftest": facts.get("selftest", "not run"), "host": host}
+    lines = ",\n".join("    " + json.dumps(result) for result in results)
+    return "{\n" + "".join(f"  {json.dumps(key)}: {json.dumps(value)},\n" for key, value in data.items()) + f'  "results": [\n{lines}\n  ]\n}}'
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="+", metavar="FILE")
     parser.add_argument("--mhz", type=float, default=0, help="the processor's clock while it ran, to compute time from cycles")
     parser.add_argument("--suite", default="", help="only cases of this suite, as board")
+    parser.add_argument("--send", metavar="NAME", help="the board's name: prints the file to send instead of a table")
+    parser.add_argument("--note", default="", help="with --send: what else matters, as memory, wait states or cooling")
     arguments = parser.parse_args()
+    if arguments.send:
+        print(to_send(arguments.files, arguments.send, arguments.mhz, arguments.note))
+        return
     for path in arguments.files:
-        host, results = read(path)
-        results = [r for r in results if not arguments.suite or r["suite"] == arguments.suite]
+        host, results, _ = read(path)
+        results = [r for r in results if not arguments.suite or r.get("suite", "board") == arguments.suite]
         if not results:
             sys.exit(f"{path}: no results of fovea_bench" + (f" in suite {arguments.suite}" if arguments.suite else ""))
         unit = host.get("unit", results[0].get("unit", "ns"))

@@ -61,8 +61,11 @@ STATED = {
     "bench/README.md": ["by more than 5 %", "by more than 2 %", "at least 0.2 ms", "(0.3 s)", "less than 128 bytes", "64 entries of 1 MiB",
                         "19 instructions for 12", "0.67 and 0.3 times those", "0.91 and 0.96 times that"],
     "examples/README.md": ["a state of 128 bytes"],
-    "examples/chat/README.md": ["64 MiB"],
+    "examples/chat/README.md": ["64 MiB", "2 MiB"],
+    "examples/linux_board/README.md": ["2 MiB"],
     "examples/keywords/README.md": ["20 ms at a time", "for each 20 ms"],
+    "platform/boards/imxrt/README.md": ["0xEB at 100 MHz"],
+    "platform/boards/stm32/README.md": ["| 100 MHz |", "| 168 MHz |", "| 400 MHz |", "a stack of 1 KB"],
     "lib/src/simd/VOCABULARY.md": ["128 times the sum", "16 bytes"],
 }
 UNIT = (r"(?:%|(?:[num]?s|[KMG]i?B|[MG]Hz|bytes?|cycles?|instructions?|(?:micro|milli)?seconds?|minutes?|times)\b"
@@ -546,6 +549,47 @@ def counts_boards():
     return table(["call", *boards], rows)
 
 
+# ---- Boards: files that bench/board.py --send made, of boards and of emulators.
+
+
+def boards(kind):
+    found = [json.loads(path.read_text(encoding="utf-8")) for path in sorted((FOLDER / "boards").glob("*.json"))]
+    return [board for board in found if board["kind"] == kind]
+
+
+def board_table(found):
+    """A column for each board, a row for each case, and below what each was measured with."""
+    def cell(board, name):
+        result = next((r for r in board["results"] if r["name"] == name), {"error": "no such case"})
+        if "error" in result:
+            return "too little memory" if result["error"] == "too little memory" else "-"
+        word = board["host"]["unit"].split()[0]
+        median = result.get("ns_median", result.get(f"{word}_median"))  # on hosts every unit is called ns
+        return time(median) if word == "ns" else f"{median:,.0f} {word}"
+
+    names = list(dict.fromkeys(r["name"] for board in found for r in board["results"]))
+    text = table(["case", *(board["board"] for board in found)],
+                 [[f"`{name.split('/')[1]}`", *(cell(board, name) for board in found)] for name in names])
+    text += "\n"
+    for board in found:
+        host = board["host"]
+        clock = f", at {board['mhz']:.0f} MHz" if board["mhz"] else ""
+        note = f"; {board['note']}" if board["note"] else ""
+        text += sentence(f"- {board['board']}: {host['processor']}{clock}; {host['compiler']} with `{host['flags']}`; fovea "
+                                f"{'.'.join(map(str, host['fovea_version']))}; self-test: {board['selftest']}{note}.")
+    return text
+
+
+@figure("boards")
+def boards_measured():
+    return board_table(boards("board")) if boards("board") else "None yet: yours would be the first.\n"
+
+
+@figure("boards.emulators")
+def boards_emulated():
+    return board_table(boards("emulator"))
+
+
 # ---- Workspace.
 
 WORKSPACE = [
@@ -553,6 +597,16 @@ WORKSPACE = [
     "decode, 8 heads over 2, 64", "decode, 8 heads over 2, 64, int8 keys and values", "64 queries, 32",
     "64 queries, 64", "64 queries, 128", "64 queries, 64, int8 keys and values",
 ]
+
+
+@figure("bounds")
+def bounds():
+    stored = json.loads((ROOT / "bench" / "bounds.json").read_text(encoding="utf-8"))
+    boards = {"m4f": "Cortex-M4F", "m55": "Cortex-M55"}
+    operators = {"attention": "attention", "causal": "causal attention", "integer": "integer attention", "softmax": "softmax"}
+    rows = [[title, name, one["shapes"], f"{one['least']:,} to {one['most']:,}", f"{one['least_excess']:.3f} to {one['most_excess']:.3f}"]
+            for board, title in boards.items() for operator, name in operators.items() for one in [stored[board][operator]]]
+    return table(["processor", "operator", "shapes", "instructions counted", "bound / count"], rows)
 
 
 @figure("workspace")
@@ -626,7 +680,7 @@ def check():
         if name not in NOT_CHECKED:
             faults += unmarked(name, new)
     faults += [f"the figure {name} stands in no page" for name in FIGURES if name not in used]
-    faults += [f"bench/results/{path.name} is not of RESULTS" for path in FOLDER.iterdir() if path.stem not in RESULTS]
+    faults += [f"bench/results/{path.name} is not of RESULTS" for path in FOLDER.glob("*.json") if path.stem not in RESULTS]
     for fault in faults:
         print(fault)
     if faults:

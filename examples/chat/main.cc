@@ -112,7 +112,7 @@ class Program {
 };
 
 int Program::init(fovea_target target) {
-  std::string problem = file_.open(options_.model);
+  std::string problem = file_.open(options_.model, options_.pages);
   if (problem.empty()) problem = gguf_.read(file_.data(), file_.bytes());
   if (problem.empty()) problem = read_model(gguf_, &model_);
   context_ = options_.context != 0 ? options_.context : std::min(model_.context, kContext);
@@ -147,7 +147,8 @@ int Program::init(fovea_target target) {
   const fovea_status status = decoder_.init(model_, settings, arena + words_bytes + tokens_bytes, decoder_bytes);
   if (status != FOVEA_OK) return failed(options_.model, status);
   conversation_.emplace(model_, tokenizer_, decoder_, tokens, context_, interrupted);
-  if (!conversation_->init()) return failed(options_.model, "its vocabulary lacks <|im_start|> or <|im_end|>");
+  if (!conversation_->init())
+    return failed(options_.model, "its vocabulary lacks the marks of turns of ChatML, and those of Llama 3");
   sampler_.emplace(options_.sampling, target_);
   system_ = options_.system != nullptr ? std::string_view(options_.system) : system_of(gguf_);
   return 0;
@@ -214,9 +215,10 @@ void Program::print_counts() const {
 void Program::print_stats() const {
   dim(true);
   std::fprintf(stderr,
-               "context: %u of %u tokens; arena: %zu bytes, of which tokenizer %zu; model: %zu bytes, mapped; %s, %u "
+               "context: %u of %u tokens; arena: %zu bytes, of which tokenizer %zu; model: %zu bytes, %s; %s, %u "
                "threads, %s\n",
                decoder_.length(), context_, arena_used_, Tokenizer::memory_bytes(model_.words), file_.bytes(),
+               file_.pages() == MappedFile::Pages::kLarge ? "in large pages" : "mapped",
                fovea_target_name(decoder_.target()), pool_.executor().workers, fovea::platform::processor_name());
   dim(false);
 }

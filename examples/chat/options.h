@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "examples/chat/cache_type.h"
+#include "examples/chat/mapped_file.h"
 #include "examples/chat/sampler.h"
 #include "fovea/fovea.h"
 
@@ -13,14 +14,15 @@ namespace chat {
 
 struct Options {
   const char* model = nullptr;
-  const char* question = nullptr;   // null: ask for questions
-  const char* system = nullptr;     // null: that of the model's file
-  uint32_t tokens = 256;            // most tokens of an answer
-  uint32_t context = 0;             // 0: 2048, or the model's own limit if that is less
-  uint32_t threads = 0;             // 0: all that the processor runs
+  const char* question = nullptr;  // null: ask for questions
+  const char* system = nullptr;    // null: that of the model's file
+  uint32_t tokens = 256;           // most tokens of an answer
+  uint32_t context = 0;            // 0: 2048, or the model's own limit if that is less
+  uint32_t threads = 0;            // 0: all that the processor runs
   Sampling sampling;
   fovea_compute compute = FOVEA_COMPUTE_I8;
   CacheType cache;
+  MappedFile::Pages pages = MappedFile::Pages::kFile;
   bool help = false;
 };
 

@@ -27,6 +27,7 @@ void test_defaults() {
   check(o.tokens == 256 && o.context == 0 && o.threads == 0, "other counts than those of --help");
   check(o.sampling.temperature == 0.0f && o.sampling.top_p == 1.0f && o.sampling.seed == 0, "another choice");
   check(o.compute == FOVEA_COMPUTE_I8 && o.cache.dtype == FOVEA_I8, "other arithmetic");
+  check(o.pages == MappedFile::Pages::kFile, "other pages");
 }
 
 void test_each_option() {
@@ -50,7 +51,9 @@ void test_each_option() {
               "--compute",
               "f32",
               "--cache",
-              "f16"},
+              "f16",
+              "--weights",
+              "large"},
              &o),
         "options are refused");
   check(is(o.model, "model") && is(o.question, "question") && is(o.system, ""), "texts are not those that were given");
@@ -59,11 +62,15 @@ void test_each_option() {
         "the choice is not the one that was given");
   check(o.compute == FOVEA_COMPUTE_F32 && o.cache.dtype == FOVEA_F16 && o.cache.rotation == FOVEA_ROTATION_NONE,
         "arithmetic is not the one that was given");
+  check(o.pages == MappedFile::Pages::kLarge, "pages are not those that were given");
 
   Options last;
   check(read({"--compute", "f32", "--compute", "i8", "--cache", "f32", "--cache", "i8", "model"}, &last) &&
             last.compute == FOVEA_COMPUTE_I8 && last.cache.dtype == FOVEA_I8,
         "an option that comes twice does not count as its last value");
+  Options halves;
+  check(read({"--compute", "f16", "--cache", "f16", "model"}, &halves) && halves.compute == FOVEA_COMPUTE_F16,
+        "products of halves are not those that were given");
   Options rotated;
   check(read({"--cache", "i4-rotated", "model"}, &rotated) && rotated.cache.dtype == FOVEA_I4 &&
             rotated.cache.rotation == FOVEA_ROTATION_BOTH,
@@ -97,10 +104,13 @@ void test_refusals() {
       {"--top-p", "1.5", "model"},
       {"--top-p", "-1", "model"},
       {"--compute", "f16", "model"},
+      {"--compute", "f16", "--cache", "f32", "model"},
+      {"--compute", "bf16", "--cache", "f16", "model"},
       {"--cache", "q8", "model"},
       {"--cache", "i4-rotate", "model"},
       {"--compute", "i8", "--cache", "f16", "model"},
       {"--cache", "f32", "model"},
+      {"--weights", "huge", "model"},
   };
   for (const std::vector<const char*>& arguments : wrong) {
     Options o;

@@ -20,6 +20,9 @@ enum Operation : uintptr_t {
 };
 
 // The argument of most operations is the address of a block of words.
+#if defined(FOVEA_BOARD_CONSOLE)
+intptr_t call(Operation operation, const void* argument);  // without a debugger: platform/boards/begin.cc
+#else
 inline intptr_t call(Operation operation, const void* argument) {
 #if defined(__aarch64__)
   register uintptr_t result __asm__("x0") = operation;
@@ -48,6 +51,7 @@ inline intptr_t call(Operation operation, const void* argument) {
 #endif
   return static_cast<intptr_t>(result);
 }
+#endif
 
 // The debugger's or emulator's clock, in steps of 10 ms.
 inline uint64_t clock_ns() { return static_cast<uint64_t>(call(kClock, nullptr)) * 10000000u; }

@@ -105,18 +105,20 @@ struct GroupScales<FOVEA_I4> {
 
   inline __attribute__((always_inline)) void Put(const GroupRows<FOVEA_I4>& rows, size_t group, size_t groups) {
     if (group % kLanes != 0) return;
-    const size_t n = groups - group < kLanes ? groups - group : kLanes;
+    // Where a row has kLanes scales, the last ones are read with some before them: a part of a vector is read slowly.
+    const bool whole = groups >= kLanes;
+    const size_t at = whole && groups - group < kLanes ? groups - kLanes : group;
     VF v[kLanes];
     FOVEA_UNROLL(16)
     for (size_t k = 0; k < kLanes; ++k) {
-      const uint16_t* const row = rows.Row(k).scales + group;
+      const uint16_t* const row = rows.Row(k).scales + at;
       const uintptr_t ahead = reinterpret_cast<uintptr_t>(row) + sizeof *row * kFewRowsAhead * 2 * groups;
       if (kLanes > 4) __builtin_prefetch(reinterpret_cast<const void*>(ahead), 0, 2);
-      v[k] = hn::LoadF16N(kF, row, n);
+      v[k] = whole ? hn::LoadF16(kF, row) : hn::LoadF16N(kF, row, groups);
     }
     hn::Transpose(v);
     FOVEA_UNROLL(16)
-    for (size_t k = 0; k < kLanes; ++k) hn::StoreU(v[k], kF, scales[k]);
+    for (size_t k = 0; k < kLanes; ++k) hn::StoreU(v[k], kF, scales[(at + k) % kLanes]);
   }
   inline __attribute__((always_inline)) VF Scale(size_t group) const { return hn::LoadU(kF, scales[group % kLanes]); }
 };

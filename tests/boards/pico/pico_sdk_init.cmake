@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# The functions of the Pico SDK that platform/boards/pico calls.
+include(${CMAKE_CURRENT_LIST_DIR}/../stub.cmake)
+if(PICO_BOARD STREQUAL pico2)
+  set(PICO_PLATFORM rp2350-arm-s)
+else()
+  set(PICO_BOARD pico)
+  set(PICO_PLATFORM rp2040)
+endif()
+set(STUB_SDK ${CMAKE_CURRENT_LIST_DIR})
+macro(pico_sdk_init)
+  add_library(pico_stdlib INTERFACE)
+  target_include_directories(pico_stdlib INTERFACE ${STUB_SDK} ${STUB_SDK}/..)
+  target_compile_definitions(pico_stdlib INTERFACE PICO_BOARD="${PICO_BOARD}")
+endmacro()
+function(pico_enable_stdio_usb target is_on)
+endfunction()
+function(pico_enable_stdio_uart target is_on)
+endfunction()
+function(pico_add_extra_outputs target)
+  stub_start(${target})
+endfunction()
