@@ -4,6 +4,7 @@
 // what becomes of numbers that f16 cannot hold.
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <vector>
 
@@ -149,6 +150,35 @@ TEST_CASE("f16: whatever number of rows a call has, the bits of a row are the sa
       }
     }
   });
+}
+
+TEST_CASE("f16: few rows have the bits of f32 arithmetic that rounds to f16, with every option", "[short]") {
+  const std::vector<void (*)(Problem&)> options = {
+      [](Problem&) {},
+      [](Problem& p) { p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, p.window_left = 37, p.alibi = true; },
+      [](Problem& p) { p.mask = FOVEA_MASK_BYTE, p.sinks = true; },
+      [](Problem& p) { p.mask = FOVEA_MASK_F16, p.softcap = 2.0f, p.q_dtype = p.out_dtype = FOVEA_F16; },
+      [](Problem& p) { p.modify_scores = true, p.stage = FOVEA_SCORES_SOFTMAX; },
+      [](Problem& p) { p.batch = 2, p.kv_lengths = {129, 3}, p.stage = FOVEA_SCORES_MASKED; },
+  };
+  constexpr uint32_t kDims[][2] = {{136, 90}, {64, 64}, {41, 3}, {5, 17}};
+  for (const auto& dims : kDims) {
+    for (const uint32_t rows : {1u, 2u}) {
+      for (const auto& option : options) {
+        Problem p = problem(1, 129);
+        p.q_heads = rows * p.kv_heads, p.head_dim = dims[0], p.value_dim = dims[1];
+        option(p);
+        AttentionCase test(p);
+        INFO(name(p));
+        std::vector<std::vector<float>> outs;
+        for_each_way(test, [&] { outs.push_back(test.out()); });
+        for (const std::vector<float>& out : outs) {
+          CHECK(std::memcmp(out.data(), outs[0].data(), out.size() * sizeof(float)) == 0);
+        }
+        for (const fovea_target target : targets()) CHECK(test.run({target}) == "");
+      }
+    }
+  }
 }
 
 TEST_CASE("f16: what f16 cannot hold becomes an infinity, and hidden keys stay hidden", "[short]") {

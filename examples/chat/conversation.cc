@@ -9,7 +9,12 @@ namespace chat {
 bool Conversation::init() {
   start_ = tokenizer_.find("<|im_start|>");
   end_ = tokenizer_.find("<|im_end|>");
-  return start_ < model_.vocabulary && end_ < model_.vocabulary;
+  middle_ = kNoToken;
+  if (start_ < model_.vocabulary && end_ < model_.vocabulary) return true;
+  start_ = tokenizer_.find("<|start_header_id|>");
+  middle_ = tokenizer_.find("<|end_header_id|>");
+  end_ = tokenizer_.find("<|eot_id|>");
+  return start_ < model_.vocabulary && middle_ < model_.vocabulary && end_ < model_.vocabulary;
 }
 
 fovea_status Conversation::reset() {
@@ -40,15 +45,31 @@ void Conversation::put(std::string_view text) {
   }
 }
 
-// The line feed before the text is tokenized together with the text.
-void Conversation::put_turn(std::string_view who, std::string_view text) {
+// Line feeds before the text are tokenized together with the text.
+void Conversation::begin_turn(std::string_view who, std::string_view text) {
   static char turn[kMostText + 16];
-  std::memcpy(turn, who.data(), who.size());
-  std::memcpy(turn + who.size(), text.data(), text.size());
+  char* end = turn;
   put(start_);
-  put(std::string_view(turn, who.size() + text.size()));
+  if (middle_ != kNoToken) {
+    put(who);
+    put(middle_);
+    end = std::copy_n("\n\n", 2, end);
+  } else {
+    end = std::copy(who.begin(), who.end(), end);
+    *end++ = '\n';
+  }
+  end = std::copy(text.begin(), text.end(), end);
+  put(std::string_view(turn, static_cast<size_t>(end - turn)));
+}
+
+void Conversation::end_turn() {
   put(end_);
-  put("\n");
+  if (middle_ == kNoToken) put("\n");
+}
+
+void Conversation::put_turn(std::string_view who, std::string_view text) {
+  begin_turn(who, text);
+  end_turn();
 }
 
 // Up to kBlock tokens.
@@ -65,14 +86,11 @@ fovea_status Conversation::ask(std::string_view system, std::string_view questio
   count_ = 0;
   refused_ = false;
   if (pending_) put(last_);
-  if (open_) {
-    put(end_);
-    put("\n");
-  }
-  if (decoder_.length() == 0 && !system.empty()) put_turn("system\n", system);
-  put_turn("user\n", question);
-  put(start_);
-  put("assistant\n");
+  if (open_) end_turn();
+  if (decoder_.length() == 0 && model_.begin_token != kNoToken) put(model_.begin_token);
+  if (decoder_.length() == 0 && !system.empty()) put_turn("system", system);
+  put_turn("user", question);
+  begin_turn("assistant", {});
   if (refused_) return FOVEA_ERR_LENGTH;
   if (count_ > room_ || count_ > decoder_.room()) return FOVEA_ERR_FULL;
   const uint32_t before = decoder_.length();

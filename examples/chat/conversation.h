@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Alternate questions and answers in the form of ChatML: <|im_start|>user, a line feed, the question, <|im_end|>, a
-// line feed, and so on. All earlier turns stay in the decoder's cache.
+// Alternate questions and answers, in one of two forms. All earlier turns stay in the decoder's cache.
+//   ChatML   <|im_start|>user, a line feed, the question, <|im_end|>, a line feed, and so on
+//   Llama 3  <|start_header_id|>user<|end_header_id|>, two line feeds, the question, <|eot_id|>, and so on
 #ifndef FOVEA_EXAMPLES_CHAT_CONVERSATION_H_
 #define FOVEA_EXAMPLES_CHAT_CONVERSATION_H_
 
@@ -26,7 +27,7 @@ class Conversation {
                const volatile std::sig_atomic_t& stop)
       : model_(model), tokenizer_(tokenizer), decoder_(decoder), tokens_(tokens), room_(room), stop_(stop) {}
 
-  // False if the vocabulary lacks the marks of ChatML.
+  // False if the vocabulary lacks the marks of both forms.
   bool init();
 
   // Forgets everything.
@@ -47,6 +48,8 @@ class Conversation {
  private:
   void put(uint32_t token);
   void put(std::string_view text);
+  void begin_turn(std::string_view who, std::string_view text);
+  void end_turn();
   void put_turn(std::string_view who, std::string_view text);
   bool is_mark(uint32_t token) const;
   fovea_status run(const uint32_t* tokens, uint32_t count);
@@ -61,10 +64,11 @@ class Conversation {
   bool usable_ = true;
   bool refused_ = false;          // the tokenizer refuses a text
   uint32_t start_ = 0, end_ = 0;  // the marks' tokens
+  uint32_t middle_ = kNoToken;    // the mark after a name; kNoToken if a line feed is there
   uint32_t last_run_ = 0;         // tokens of the decoder's last run
   bool pending_ = false;          // last_ was chosen, but not run yet
   uint32_t last_ = 0;
-  bool open_ = false;             // the last answer has no mark at its end yet
+  bool open_ = false;  // the last answer has no mark at its end yet
 };
 
 }  // namespace chat

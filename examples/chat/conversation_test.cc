@@ -36,24 +36,34 @@ struct Run {
   Decoder decoder;
 };
 
-// Every byte is a token; the two marks follow.
+// Every byte is a token; the marks follow.
 struct Turns {
+  bool is_llama3;
   uint32_t start, end;
   std::vector<uint32_t> tokens;
+
+  void begin() {
+    tokens.clear();
+    if (is_llama3) tokens.push_back(start - 1);
+  }
 
   void text(std::string_view bytes) {
     for (const char c : bytes) tokens.push_back(static_cast<unsigned char>(c));
   }
-  void turn(std::string_view who, std::string_view what) {
+  void header(std::string_view who) {
     tokens.push_back(start);
-    text(who), text("\n"), text(what);
-    tokens.push_back(end);
+    text(who);
+    if (is_llama3) tokens.push_back(start + 1), text("\n");
     text("\n");
   }
+  void close() {
+    tokens.push_back(end);
+    if (!is_llama3) text("\n");
+  }
+  void turn(std::string_view who, std::string_view what) { header(who), text(what), close(); }
   void question(std::string_view what) {
     turn("user", what);
-    tokens.push_back(start);
-    text("assistant\n");
+    header("assistant");
   }
 };
 
@@ -61,7 +71,7 @@ struct Turns {
 void check_seen(const Model& model, Decoder& decoder, uint32_t last_run, const std::vector<uint32_t>& tokens,
                 const char* what) {
   check(decoder.length() == tokens.size(), what);
-  static Run fresh(model);
+  Run fresh(model);
   check(fresh.decoder.truncate(0) == FOVEA_OK, "truncation is refused");
   for (const uint32_t token : tokens) check(fresh.decoder.run(&token, 1) == FOVEA_OK, "a run is refused");
   float *want = nullptr, *got = nullptr;
@@ -73,8 +83,8 @@ void check_seen(const Model& model, Decoder& decoder, uint32_t last_run, const s
   check(error < 1e-3, what);
 }
 
-int run() {
-  MadeModel made;
+void test(const char* splitter) {
+  MadeModel made(splitter);
   const std::string bytes = made.file().bytes();
   std::vector<Line> file(bytes.size() / 64 + 1);
   std::memcpy(file.data(), bytes.data(), bytes.size());
@@ -85,12 +95,15 @@ int run() {
   Tokenizer tokenizer;
   check(tokenizer.init(model.words, words.data(), 4 * words.size()).empty(), "a vocabulary is refused");
 
-  static Run run(model);
+  Run run(model);
   volatile std::sig_atomic_t stop = 0;
   Conversation talk(model, tokenizer, run.decoder, room.data(), kContext, stop);
   check(talk.init(), "the marks are not found");
   Sampler greedy({}, FOVEA_TARGET_BEST);
-  Turns turns = {model.vocabulary - 2, model.vocabulary - 1, {}};
+  const bool is_llama3 = model.begin_token != kNoToken;
+  check(is_llama3 == (made.splitter == "llama-bpe"), "whether a token begins texts");
+  Turns turns = {is_llama3, is_llama3 ? 257u : 256u, model.vocabulary - 1, {}};
+  turns.begin();
   bool stopped = true;
   const auto ask = [&](std::string_view question) {
     turns.question(question);
@@ -121,23 +134,23 @@ int run() {
   stop = 1;
   check(talk.ask("sys", "no", &stopped) == FOVEA_OK && stopped && run.decoder.length() == length, "it does not stop");
   stop = 0;
-  turns.tokens.push_back(turns.end);
-  turns.text("\n");
+  turns.close();
   ask("b");
 
   // Nothing was answered to "b".
-  turns.tokens.push_back(turns.end);
-  turns.text("\n");
+  turns.close();
   ask("c");
 
   check(talk.reset() == FOVEA_OK && run.decoder.length() == 0, "a reset leaves something");
-  turns.tokens.clear();
+  turns.begin();
   turns.turn("system", "sys");
   ask("d");
-  return report();
 }
 
 }  // namespace
 }  // namespace chat
 
-int main() { return chat::run(); }
+int main() {
+  for (const char* const splitter : {"smollm", "qwen2", "llama-bpe"}) chat::test(splitter);
+  return chat::report();
+}

@@ -54,7 +54,8 @@ fovea_linear_args linear_args(const Settings& settings, uint64_t features, const
   args.struct_bytes = sizeof args;
   args.target = settings.target;
   args.processor_features = features;
-  args.compute = in_groups(weights.dtype) ? settings.compute : FOVEA_COMPUTE_F32;
+  const bool integers = settings.compute == FOVEA_COMPUTE_I8 && in_groups(weights.dtype);
+  args.compute = integers ? FOVEA_COMPUTE_I8 : FOVEA_COMPUTE_F32;
   args.tokens = tokens;
   args.in_dim = inputs;
   args.out_dim = outputs;
@@ -173,7 +174,11 @@ fovea_status Decoder::init(const Model& model, const Settings& settings, void* m
   const size_t needed = carve(nullptr);
   if (needed > bytes || needed == Carver::kTooMany) return FOVEA_ERR_WORKSPACE;
   carve(memory);
-  return fovea_rope_frequencies(turns_, model.rope_base, 0, model.rotary_dim);
+  const fovea_status turned = fovea_rope_frequencies(turns_, model.rope_base, 0, model.rotary_dim);
+  for (uint32_t i = 0; model.rope_factors != nullptr && i < model.rotary_dim / 2; ++i) {
+    turns_[i] = static_cast<uint64_t>(static_cast<double>(turns_[i]) / static_cast<double>(model.rope_factors[i]));
+  }
+  return turned;
 }
 
 fovea_status Decoder::norm(float* y, float* x, const float* added, const float* weight, uint32_t count) const {

@@ -20,7 +20,7 @@ constexpr GgmlType kGgmlTypes[] = {
     {"Q4_1", 32, 20, FOVEA_Q4_1},
     {},
     {},
-    {"Q5_0"},
+    {"Q5_0", 32, 22, FOVEA_Q8_0, true},
     {"Q5_1"},
     {"Q8_0", 32, 34, FOVEA_Q8_0},
     {"Q8_1"},

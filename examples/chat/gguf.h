@@ -32,15 +32,16 @@ struct GgmlType {
   const char* name = nullptr;
   uint32_t block = 0, bytes = 0;  // numbers in a block and its bytes; 0 if this library does not compute with the type
   fovea_dtype dtype = FOVEA_F32;  // valid if it does
+  bool converts = false;          // numbers of this type must be converted to dtype first
 };
 const GgmlType* ggml_type(uint32_t number);
 
 struct GgufTensor {
   uint32_t index;  // in the order of the file
   std::string_view name;
-  uint32_t type;        // ggml's number of a known type
-  uint32_t dimensions;  // 1 to 4
-  uint64_t dims[4];     // the first varies fastest; unused ones are 1
+  uint32_t type;              // ggml's number of a known type
+  uint32_t dimensions;        // 1 to 4
+  uint64_t dims[4];           // the first varies fastest; unused ones are 1
   const unsigned char* data;  // null if this library does not compute with the type
   uint64_t bytes;
 };

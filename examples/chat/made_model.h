@@ -88,7 +88,9 @@ struct MadeModel {
   uint32_t layers = 2, width = 64, hidden = 96, q_heads = 4, kv_heads = 2, head_dim = 16, rotary_dim = 16;
   float rope_base = 1000.0f, epsilon = 1e-5f;
   bool biases = false, untied = false;
-  uint32_t type = 0;                 // of matrices, ggml's: F32, F16, BF16, Q4_0, Q4_1, Q8_0, Q4_K or Q6_K
+  std::string splitter = "smollm";   // "llama-bpe": with the marks of Llama 3, and a token that begins texts
+  std::vector<float> rope_factors;   // [rotary_dim / 2], or none
+  uint32_t type = 0;                 // of matrices, ggml's: F32, F16, BF16, Q4_0, Q4_1, Q5_0, Q8_0, Q4_K or Q6_K
   uint32_t embeddings = UINT32_MAX;  // the type of embeddings, if it is another
   uint32_t values = UINT32_MAX;      // that of attn_v and ffn_down in every second layer, as files of Q4_K_M have it
   uint32_t alignment = 32;
@@ -97,9 +99,12 @@ struct MadeModel {
   uint32_t vocabulary() const { return static_cast<uint32_t>(words.texts.size()); }
   MadeVocabulary words;
 
-  MadeModel() {
-    words.add("<|im_start|>", MadeVocabulary::kControl);
-    words.add("<|im_end|>", MadeVocabulary::kControl);
+  explicit MadeModel(const std::string& words_splitter = "smollm") : splitter(words_splitter) {
+    const bool is_llama3 = splitter == "llama-bpe";
+    if (is_llama3) words.add("<|begin_of_text|>", MadeVocabulary::kControl);
+    words.add(is_llama3 ? "<|start_header_id|>" : "<|im_start|>", MadeVocabulary::kControl);
+    if (is_llama3) words.add("<|end_header_id|>", MadeVocabulary::kControl);
+    words.add(is_llama3 ? "<|eot_id|>" : "<|im_end|>", MadeVocabulary::kControl);
   }
 
   MadeFile file() {
@@ -120,7 +125,8 @@ struct MadeModel {
     file.f32(a + "rope.freq_base", rope_base);
     file.f32(a + "attention.layer_norm_rms_epsilon", epsilon);
     file.text("tokenizer.ggml.model", "gpt2");
-    file.text("tokenizer.ggml.pre", "smollm");
+    file.text("tokenizer.ggml.pre", splitter);
+    if (splitter == "llama-bpe") file.u32("tokenizer.ggml.bos_token_id", 256);
     file.strings("tokenizer.ggml.tokens", words.texts);
     file.strings("tokenizer.ggml.merges", words.merges);
     std::string types;
@@ -149,6 +155,7 @@ struct MadeModel {
       matrix(file, block + "ffn_up", width, hidden, biases);
       matrix_of(other, block + "ffn_down", hidden, width, biases);
     }
+    if (!rope_factors.empty()) floats(file, "rope_freqs.weight", rope_factors);
     vector(file, "output_norm.weight", width, 1.0f);
     if (untied) matrix(file, "output", width, vocabulary(), false);
     return file;
@@ -164,7 +171,11 @@ struct MadeModel {
     std::vector<float>& numbers = weights[name];
     numbers.clear();
     for (uint32_t i = 0; i < count; ++i) numbers.push_back(middle + 0.25f * random());
-    file.tensor(name, 0, {count}, {reinterpret_cast<const char*>(numbers.data()), sizeof(float) * count});
+    floats(file, name, numbers);
+  }
+  static void floats(MadeFile& file, const std::string& name, const std::vector<float>& numbers) {
+    file.tensor(name, 0, {numbers.size()},
+                {reinterpret_cast<const char*>(numbers.data()), sizeof(float) * numbers.size()});
   }
   // Random numbers that the type holds exactly, as floats and as the bytes of a file.
   static void put_half(std::string* bytes, uint16_t half) { bytes->append(reinterpret_cast<const char*>(&half), 2); }
@@ -229,7 +240,7 @@ struct MadeModel {
     std::vector<float>& numbers = weights[name + ".weight"];
     numbers.assign(size_t{inputs} * outputs, 0.0f);
     std::string bytes;
-    const bool groups = type == 2 || type == 3 || type == 8, super_blocks = type == 12 || type == 14;
+    const bool groups = type == 2 || type == 3 || type == 6 || type == 8, super_blocks = type == 12 || type == 14;
     if (!groups && !super_blocks) put_numbers(&numbers, &bytes);
     for (size_t first = 0; super_blocks && first < numbers.size(); first += 256) {
       bytes += type == 12 ? q4_k(&numbers[first]) : q6_k(&numbers[first]);
@@ -241,14 +252,17 @@ struct MadeModel {
       const float d = kScales[which];
       int codes[32];
       for (size_t i = 0; i < 32; ++i) {
-        codes[i] = static_cast<int>((random() + 1.0f) * 8.0f);  // 0 to 15
+        codes[i] = static_cast<int>((random() + 1.0f) * (type == 6 ? 16.0f : 8.0f));  // 0 to 15, or to 31
         const auto code = static_cast<float>(codes[i]);
-        numbers[first + i] = type == 3 ? code * d - 0x1p-3f : (code - 8.0f) * d;
+        numbers[first + i] = type == 3 ? code * d - 0x1p-3f : type == 6 ? (code - 16.0f) * d : (code - 8.0f) * d;
       }
       put_half(&bytes, kHalves[which]);
       if (type == 3) put_half(&bytes, 0xb000);
+      uint32_t fifth = 0;
+      for (size_t i = 0; i < 32; ++i) fifth |= static_cast<uint32_t>(codes[i] >> 4) << i;
+      if (type == 6) bytes.append(reinterpret_cast<const char*>(&fifth), sizeof fifth);
       for (size_t i = 0; i < (type == 8 ? 32u : 16u); ++i) {
-        bytes += static_cast<char>(type == 8 ? codes[i] - 8 : codes[i] | codes[i + 16] << 4);
+        bytes += static_cast<char>(type == 8 ? codes[i] - 8 : (codes[i] & 15) | (codes[i + 16] & 15) << 4);
       }
     }
     file.tensor(name + ".weight", type, {inputs, outputs}, bytes);

@@ -61,15 +61,36 @@ class MadeVocabulary {
     return true;
   }
 
+  // The same, and all other merges of two tokens to this one follow, as where merges are made of a list of tokens.
+  bool merge_all_ways(uint32_t left, uint32_t right) {
+    if (!merge(left, right)) return false;
+    const std::string both = texts.back();
+    const uint32_t merged = static_cast<uint32_t>(texts.size()) - 1;
+    for (size_t at = 1; at < both.size(); ++at) {
+      const auto l = numbers.find(both.substr(0, at)), r = numbers.find(both.substr(at));
+      if (l == numbers.end() || r == numbers.end() || (l->second == left && r->second == right)) continue;
+      merges.push_back(l->first + " " + r->first);
+      ranks[{l->second, r->second}] = {static_cast<uint32_t>(merges.size()), merged};
+    }
+    return true;
+  }
+
   // The vocabulary in the form of a file. Valid until the next call.
   Vocabulary vocabulary() {
     type_bytes_.clear();
     for (const int32_t type : types) append(static_cast<uint32_t>(type), 4, &type_bytes_);
-    return {pack(texts, &text_bytes_), pack(merges, &merge_bytes_), type_bytes_.data()};
+    return {pack(texts, &text_bytes_), pack(merges, &merge_bytes_), type_bytes_.data(), splitter};
   }
 
-  // The tokens of a piece: as long as a pair merges, merges the first pair of lowest rank.
+  // The tokens of a piece.
   std::vector<uint32_t> encode_piece(std::string_view piece) const {
+    const auto whole = numbers.find(spelled(piece));
+    const bool is_one = splitter == PreTokenizer::kLlama3 && whole != numbers.end() && types[whole->second] == kNormal;
+    return is_one ? std::vector<uint32_t>{whole->second} : merge_piece(piece);
+  }
+
+  // As long as a pair of tokens merges, merges the first pair of lowest rank.
+  std::vector<uint32_t> merge_piece(std::string_view piece) const {
     std::vector<uint32_t> tokens;
     for (const char c : piece) tokens.push_back(static_cast<unsigned char>(c));
     for (;;) {
@@ -85,6 +106,7 @@ class MadeVocabulary {
     }
   }
 
+  PreTokenizer splitter = PreTokenizer::kSmollm;
   std::vector<std::string> texts, merges;
   std::vector<int32_t> types;
   std::map<std::string, uint32_t> numbers;

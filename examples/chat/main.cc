@@ -147,7 +147,8 @@ int Program::init(fovea_target target) {
   const fovea_status status = decoder_.init(model_, settings, arena + words_bytes + tokens_bytes, decoder_bytes);
   if (status != FOVEA_OK) return failed(options_.model, status);
   conversation_.emplace(model_, tokenizer_, decoder_, tokens, context_, interrupted);
-  if (!conversation_->init()) return failed(options_.model, "its vocabulary lacks <|im_start|> or <|im_end|>");
+  if (!conversation_->init())
+    return failed(options_.model, "its vocabulary lacks the marks of turns of ChatML, and those of Llama 3");
   sampler_.emplace(options_.sampling, target_);
   system_ = options_.system != nullptr ? std::string_view(options_.system) : system_of(gguf_);
   return 0;

@@ -9,8 +9,9 @@ The pre-tokenizers are those of SmolLM2's tokenizer.json: Digits(individual_digi
 instead of Digits, as in llama.cpp's "smollm"; the script fails if the results differ. Texts have only characters of Unicode 14,
 which Python 3.11 knows: for newer characters the package's own tables differ from one another.
 
-The file has for each text, little-endian: the FNV-1a hash of its tokens, four bytes a token (64 bits); the number of tokens (16);
-the number of bytes of the text (16); 1 if the texts of special tokens become these tokens, else 0 (8); the text in UTF-8.
+The file has for each text, little-endian: the FNV-1a hash of its tokens, four bytes a token (64 bits); those of the bytes of its
+pieces as Qwen2 and as Llama 3 split it, four bytes a piece (2 of 64); the number of tokens (16); the number of bytes of the text
+(16); 1 if the texts of special tokens become these tokens, else 0 (8); the text in UTF-8.
 """
 import random
 import struct
@@ -21,6 +22,9 @@ from tokenizers import AddedToken, Regex, Tokenizer, models, pre_tokenizers
 
 TEXTS = 2000
 CONTROL = 3  # a token's type
+# The expressions of Qwen2's and Llama 3's tokenizer.json, which differ in one place.
+MODERN = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|NUMBER| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+")
+NUMBERS_OF = {"qwen2": r"\p{N}", "llama3": r"\p{N}{1,3}"}
 STRING, ARRAY = 8, 9  # types of a GGUF file's values
 VALUE_FORMATS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 
@@ -144,6 +148,7 @@ def main():
     digits, numbers = pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.Split(Regex(r"\p{N}"), "isolated")
     plain, plain_numbers, special = (tokenizer(values, digits, False), tokenizer(values, numbers, False),
                                      tokenizer(values, digits, True))
+    splits = [pre_tokenizers.Split(Regex(MODERN.replace("NUMBER", number)), "isolated") for number in NUMBERS_OF.values()]
     draw = random.Random(1)
     texts = list(long_lines(draw))
     texts += [line(draw, specials) for _ in range(TEXTS - len(texts))]
@@ -153,7 +158,8 @@ def main():
         tokens = made.encode(text, add_special_tokens=False).ids
         if made is plain and tokens != plain_numbers.encode(text, add_special_tokens=False).ids:
             sys.exit(f"Digits and \\p{{N}} differ: {text!r}")
-        head = struct.pack("<QHHB", fnv1a(tokens), len(tokens), len(text.encode()), is_special)
+        pieces = [fnv1a([len(piece.encode()) for piece, _ in split.pre_tokenize_str(text)]) for split in splits]
+        head = struct.pack("<QQQHHB", fnv1a(tokens), *pieces, len(tokens), len(text.encode()), is_special)
         sys.stdout.buffer.write(head + text.encode())
 
 

@@ -25,8 +25,8 @@ namespace {
 
 constexpr uint32_t kContext = 512;
 constexpr char kUsage[] =
-    "usage: chat_measure scores MODEL f32|i8 CACHE          arithmetic, and the cache's type\n"
-    "       chat_measure compare MODEL f32|i8 CACHE TEXT_FILE TOKENS\n"
+    "usage: chat_measure scores MODEL f32|f16|i8 CACHE      arithmetic, and the cache's type\n"
+    "       chat_measure compare MODEL f32|f16|i8 CACHE TEXT_FILE TOKENS\n"
     "       chat_measure tokens MODEL\n"
     "CACHE: f32, f16, i8, q8_0, i4 or q4_0; i4-rotated and so on for rotated keys and values.\n"
     "scores: each line of the standard input has numbers of tokens, a bar, and numbers of tokens. Runs the first\n"
@@ -174,7 +174,7 @@ int run(int count, char** arguments) {
   const bool caches = read_cache_type(count > 4 ? arguments[4] : "f32", &cache);
   const bool modes =
       (mode == "scores" && count == 5) || (mode == "compare" && count == 7) || (mode == "tokens" && count == 3);
-  if (!modes || !caches || (compute != "f32" && compute != "i8")) {
+  if (!modes || !caches || (compute != "f32" && compute != "f16" && compute != "i8")) {
     std::fprintf(stderr, "%s", kUsage);
     return 2;
   }
@@ -185,7 +185,10 @@ int run(int count, char** arguments) {
   if (problem.empty()) problem = read_model(gguf, &model);
   if (!problem.empty()) return failed(arguments[2], problem.c_str());
   if (mode == "tokens") return print_tokens();
-  fovea_status status = coarse.init(model, compute == "i8" ? FOVEA_COMPUTE_I8 : FOVEA_COMPUTE_F32, cache);
+  const fovea_compute arithmetic = compute == "i8"    ? FOVEA_COMPUTE_I8
+                                   : compute == "f16" ? FOVEA_COMPUTE_F16
+                                                      : FOVEA_COMPUTE_F32;
+  fovea_status status = coarse.init(model, arithmetic, cache);
   if (status == FOVEA_OK && mode == "compare") {
     status = plain.init(model, FOVEA_COMPUTE_F32, {FOVEA_F32, FOVEA_ROTATION_NONE});
   }

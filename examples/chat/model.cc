@@ -3,6 +3,7 @@
 
 #include <bitset>
 #include <cstdio>
+#include <cstring>
 
 namespace chat {
 namespace {
@@ -14,6 +15,14 @@ struct Architecture {
 };
 constexpr Architecture kArchitectures[] = {{"llama", FOVEA_ROPE_INTERLEAVED}, {"qwen2", FOVEA_ROPE_HALF_SPLIT}};
 
+// The ways to split words, by their names in files.
+struct Splitter {
+  const char* name;
+  PreTokenizer kind;
+};
+constexpr Splitter kSplitters[] = {
+    {"smollm", PreTokenizer::kSmollm}, {"qwen2", PreTokenizer::kQwen2}, {"llama-bpe", PreTokenizer::kLlama3}};
+
 // The keys of a model that are known. Any other key with the architecture's name is refused: it may mean other
 // arithmetic.
 constexpr const char* kKnownKeys[] = {
@@ -21,10 +30,28 @@ constexpr const char* kKnownKeys[] = {
     "attention.head_count", "attention.head_count_kv", "attention.key_length", "attention.value_length",
     "rope.dimension_count", "rope.freq_base",          "vocab_size",           "attention.layer_norm_rms_epsilon"};
 
+constexpr size_t kQ5Bytes = 22, kQ8Bytes = 34;  // of a group
+
+// Groups of Q5_0 as Q8_0, which holds the same numbers. A group has a scale, of each code the fifth bit, and then the
+// low four bits: of its first 16 codes the low nibbles, of the others the high ones.
+std::unique_ptr<unsigned char[]> q8_0_of_q5_0(const unsigned char* from, size_t groups) {
+  std::unique_ptr<unsigned char[]> all(new unsigned char[groups * kQ8Bytes]);
+  unsigned char* to = all.get();
+  for (; groups > 0; --groups, from += kQ5Bytes, to += kQ8Bytes) {
+    std::memcpy(to, from, 2);
+    for (uint32_t i = 0; i < 32; ++i) {
+      const uint32_t low = from[6 + i % 16] >> (i / 16 * 4) & 15, high = from[2 + i / 8] >> i % 8 & 1;
+      to[2 + i] = static_cast<unsigned char>((high << 4 | low) - 16);
+    }
+  }
+  return all;
+}
+
 // Reads values and tensors of a file. Keeps the first problem.
 class Reader {
  public:
-  Reader(const Gguf& file, std::string_view architecture) : file_(file), prefix_(std::string(architecture) + ".") {}
+  Reader(const Gguf& file, std::string_view architecture, Model* model)
+      : file_(file), prefix_(std::string(architecture) + "."), converted_(model->converted) {}
 
   const std::string& problem() const { return problem_; }
   void fail(const std::string& problem) {
@@ -86,6 +113,11 @@ class Reader {
     matrix.dtype = type.dtype;
     matrix.data = tensor.data;
     matrix.row_stride = static_cast<ptrdiff_t>(type.block == 1 ? inputs : inputs / type.block * type.bytes);
+    if (type.converts) {
+      converted_.push_back(q8_0_of_q5_0(tensor.data, tensor.bytes / kQ5Bytes));
+      matrix.data = converted_.back().get();
+      matrix.row_stride = static_cast<ptrdiff_t>(inputs / type.block * kQ8Bytes);
+    }
     matrix.bias = floats(name + ".bias", outputs, true);
     return matrix;
   }
@@ -119,6 +151,7 @@ class Reader {
 
   const Gguf& file_;
   const std::string prefix_;
+  std::vector<std::unique_ptr<unsigned char[]>>& converted_;
   std::string problem_;
   std::bitset<Gguf::kMostTensors> taken_;
 };
@@ -162,13 +195,14 @@ void read_words(const Gguf& file, Reader& reader, Model* m) {
   if (!file.text("tokenizer.ggml.model", &kind) || kind != "gpt2") {
     return reader.fail("has a tokenizer of the kind " + printable(kind) + ", not \"gpt2\"");
   }
-  if (!file.text("tokenizer.ggml.pre", &splitter) || splitter != "smollm") {
-    return reader.fail("splits words as " + printable(splitter) + ", not as \"smollm\"");
+  const Splitter* found = nullptr;
+  if (!file.text("tokenizer.ggml.pre", &splitter)) splitter = {};
+  for (const Splitter& s : kSplitters) {
+    if (splitter == s.name) found = &s;
   }
-  GgufValue types, begins;
-  if (file.find("tokenizer.ggml.add_bos_token", &begins) && (begins.bytes != 1 || *begins.data != 0)) {
-    return reader.fail("begins texts with a token of its own, which is not served");
-  }
+  if (found == nullptr) return reader.fail("splits words as " + printable(splitter) + ", which is not served");
+  m->words.splitter = found->kind;
+  GgufValue types;
   if (!file.strings("tokenizer.ggml.tokens", &m->words.tokens) || m->words.tokens.count != m->vocabulary) {
     return reader.fail("does not have a text for each token");
   }
@@ -179,7 +213,28 @@ void read_words(const Gguf& file, Reader& reader, Model* m) {
   }
   m->words.types = types.data;
   if (!file.number("tokenizer.ggml.eos_token_id", &m->end_token) || m->end_token >= m->vocabulary) {
-    reader.fail("does not say which token ends a text");
+    return reader.fail("does not say which token ends a text");
+  }
+  // Files of Llama 3 need not say that its texts begin with a token.
+  GgufValue begins;
+  bool has_begin = m->words.splitter == PreTokenizer::kLlama3;
+  if (file.find("tokenizer.ggml.add_bos_token", &begins)) {
+    if (begins.type != GgufType::kBool || begins.is_array)
+      return reader.fail("does not say whether a token begins a text");
+    has_begin = *begins.data != 0;
+  }
+  m->begin_token = kNoToken;
+  if (!has_begin) return;
+  if (!file.number("tokenizer.ggml.bos_token_id", &m->begin_token) || m->begin_token >= m->vocabulary) {
+    reader.fail("does not say which token begins a text");
+  }
+}
+
+// Factors below 1 would make more than a whole turn of a token's.
+void check_rope_factors(Reader& reader, const Model& m) {
+  for (uint32_t i = 0; m.rope_factors != nullptr && i < m.rotary_dim / 2; ++i) {
+    if (!(m.rope_factors[i] >= 1.0f && m.rope_factors[i] <= 1e6f))
+      return reader.fail("has factors of its rope that are not served");
   }
 }
 
@@ -195,7 +250,7 @@ std::string read_model(const Gguf& file, Model* model) {
   }
   if (architecture == nullptr) return "is of architecture " + printable(name) + ", which is not served";
 
-  Reader reader(file, name);
+  Reader reader(file, name, model);
   reader.check_keys();
   read_shape(reader, model);
   model->rope_layout = architecture->rope;
@@ -208,6 +263,8 @@ std::string read_model(const Gguf& file, Model* model) {
   const uint32_t said = reader.number_or<uint32_t>("vocab_size", model->vocabulary, 1, UINT32_MAX);
   if (said != model->vocabulary) reader.fail("has texts of other tokens than its vocab_size says");
   for (uint32_t i = 0; i < model->layers; ++i) read_layer(reader, *model, i, &model->layer[i]);
+  model->rope_factors = reader.floats("rope_freqs.weight", model->rotary_dim / 2, true);
+  check_rope_factors(reader, *model);
   model->output_norm = reader.floats("output_norm.weight", model->width);
   model->output = reader.matrix("output", model->width, model->vocabulary, true);
   if (model->output.data == nullptr) model->output = model->embeddings;

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A language model of the llama architecture (Touvron et al., arXiv 2302.13971) in a GGUF file. Its weights stay in the
-// file, in the file's formats.
+// file, in the file's formats, but for those in Q5_0.
 #ifndef FOVEA_EXAMPLES_CHAT_MODEL_H_
 #define FOVEA_EXAMPLES_CHAT_MODEL_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "examples/chat/gguf.h"
 #include "examples/chat/strings.h"
+#include "examples/chat/tokenizer.h"
 #include "fovea/fovea.h"
 
 namespace chat {
@@ -17,11 +20,11 @@ namespace chat {
 constexpr uint32_t kMostLayers = 96;
 
 struct Layer {
-  const float* attention_norm;  // [width]
+  const float* attention_norm;        // [width]
   fovea_linear_weights q, k, v, out;  // of attention, each in a format of its own
-  const float* hidden_norm;         // [width]
-  fovea_linear_weights gate, up;    // [hidden][width]
-  fovea_linear_weights down;        // [width][hidden]
+  const float* hidden_norm;           // [width]
+  fovea_linear_weights gate, up;      // [hidden][width]
+  fovea_linear_weights down;          // [width][hidden]
 };
 
 struct Model {
@@ -33,11 +36,15 @@ struct Model {
 
   fovea_linear_weights embeddings;  // [vocabulary][width]
   Layer layer[kMostLayers];
+  const float* rope_factors;    // [rotary_dim / 2]: turns are divided by them (Llama 3.1); null if the file has none
   const float* output_norm;     // [width]
   fovea_linear_weights output;  // [vocabulary][width]; in many models the embeddings
 
+  std::vector<std::unique_ptr<unsigned char[]>> converted;  // matrices that are Q5_0 in the file, as Q8_0
+
   Vocabulary words;
-  uint32_t end_token;  // ends a turn
+  uint32_t begin_token;  // begins a text; kNoToken if texts begin without one
+  uint32_t end_token;    // ends a turn
 };
 
 // Finds a model in a file. Returns what the file lacks or what this program does not support, or an empty text.

@@ -68,29 +68,28 @@ void test_files() {
       {"has \"llama.expert_count\", which is not served",
        [](MadeModel&, MadeFile* f) { f->u32("llama.expert_count", 8); }},
       {"scales its rope", [](MadeModel&, MadeFile* f) { f->text("llama.rope.scaling.type", "linear"); }},
-      {"has tensor \"rope_freqs.weight\" of type F32, which is not served",
+      {"has factors of its rope that are not served",
        [](MadeModel&, MadeFile* f) { f->tensor("rope_freqs.weight", 0, {8}, std::string(32, 0)); }},
+      {"has tensor \"rope_freqs.weight\" of type F32 of 9 x 1, not 8 x 1",
+       [](MadeModel&, MadeFile* f) { f->tensor("rope_freqs.weight", 0, {9}, std::string(36, 0)); }},
+      {"splits words as \"gpt-2\"", [](MadeModel& m, MadeFile* f) { m.splitter = "gpt-2", *f = m.file(); }},
+      {"does not say whether a token begins a text",
+       [](MadeModel&, MadeFile* f) { f->u32("tokenizer.ggml.add_bos_token", 1); }},
       {"has tensor \"more\" of the unknown type 99", [](MadeModel&, MadeFile* f) { f->tensor("more", 99, {1}, ""); }},
       {"has tensor \"more\" of type Q5_K", [](MadeModel&, MadeFile* f) { f->tensor("more", 13, {256}, ""); }},
       {"impossible size", [](MadeModel&, MadeFile* f) { f->tensor("more", 14, {128}, std::string(210, 0)); }},
       {"ends behind its end", [](MadeModel&, MadeFile* f) { f->tensor("more", 0, {1u << 20}, ""); }},
       {"has two values of \"llama.block_count\"", [](MadeModel&, MadeFile* f) { f->u32("llama.block_count", 2); }},
       {"other tokens than its vocab_size", [](MadeModel&, MadeFile* f) { f->u32("llama.vocab_size", 7); }},
-      {"begins texts with a token",
+      {"does not say which token begins a text",
        [](MadeModel&, MadeFile* f) { f->number("tokenizer.ggml.add_bos_token", GgufType::kBool, '\1'); }},
       {"has token_embd.bias",
        [](MadeModel& m, MadeFile* f) {
          f->tensor("token_embd.bias", 0, {m.vocabulary()}, std::string(size_t{4} * m.vocabulary(), 0));
        }},
-      {"impossible size",
-       [](MadeModel&, MadeFile* f) {
-         f->tensor("more", 0, {1ull << 40, 1ull << 40}, "");
-       }},
+      {"impossible size", [](MadeModel&, MadeFile* f) { f->tensor("more", 0, {1ull << 40, 1ull << 40}, ""); }},
       {"impossible size", [](MadeModel&, MadeFile* f) { f->tensor("more", 8, {33}, std::string(68, 0)); }},
-      {"5 dimensions",
-       [](MadeModel&, MadeFile* f) {
-         f->tensor("more", 0, {1, 1, 1, 1, 1}, "abcd");
-       }},
+      {"5 dimensions", [](MadeModel&, MadeFile* f) { f->tensor("more", 0, {1, 1, 1, 1, 1}, "abcd"); }},
       {"0 dimensions", [](MadeModel&, MadeFile* f) { f->tensor("more", 0, {}, "abcd"); }},
       {"a value of unknown type", [](MadeModel&, MadeFile* f) { f->number("more", static_cast<GgufType>(13), 0); }},
       {"a value of unknown type", [](MadeModel&, MadeFile* f) { f->array("more", GgufType::kArray, 0, ""); }},
@@ -169,7 +168,8 @@ class Reference {
     const uint32_t half = m_.rotary_dim / 2;
     for (size_t head = 0; head < heads->size(); head += m_.head_dim) {
       for (uint32_t i = 0; i < half; ++i) {
-        const double angle = position_ * std::pow(static_cast<double>(m_.rope_base), -2.0 * i / m_.rotary_dim);
+        const double factor = m_.rope_factors.empty() ? 1.0 : static_cast<double>(m_.rope_factors[i]);
+        const double angle = position_ * std::pow(static_cast<double>(m_.rope_base), -2.0 * i / m_.rotary_dim) / factor;
         const bool split = m_.architecture == "qwen2";
         double &a = (*heads)[head + (split ? i : 2 * i)], &b = (*heads)[head + (split ? i + half : 2 * i + 1)];
         const double turned = a * std::cos(angle) - b * std::sin(angle);
@@ -239,7 +239,9 @@ std::vector<std::vector<float>> scores_of(const Model& model, const Settings& se
     for (uint32_t i = 0; i < model.vocabulary; ++i) {
       error = std::max(error, static_cast<double>(std::fabs(scores[i] - all[left][i])));
     }
-    check(error < 1e-3, "after truncation scores are off by " + std::to_string(error));
+    // Linear layers round few tokens otherwise than many, and then another half may be the nearest.
+    const double most = settings.compute == FOVEA_COMPUTE_F16 ? 1e-2 : 1e-3;
+    check(error < most, "after truncation scores are off by " + std::to_string(error));
     check(decoder.truncate(left) == FOVEA_OK, "truncation is refused");
   }
   return all;
@@ -271,6 +273,7 @@ void test_scores(const char* name, const std::function<void(MadeModel&)>& change
   const Case cases[] = {{FOVEA_COMPUTE_F32, {FOVEA_F32, FOVEA_ROTATION_NONE}, 1e-5},
                         {FOVEA_COMPUTE_F32, {FOVEA_F32, FOVEA_ROTATION_BOTH}, 1e-5},
                         {FOVEA_COMPUTE_F32, {FOVEA_F16, FOVEA_ROTATION_NONE}, 2e-3},
+                        {FOVEA_COMPUTE_F16, {FOVEA_F16, FOVEA_ROTATION_NONE}, 2e-2},
                         {FOVEA_COMPUTE_F32, {FOVEA_I8, FOVEA_ROTATION_NONE}, 6e-2},
                         {FOVEA_COMPUTE_F32, {FOVEA_I8, FOVEA_ROTATION_BOTH}, 0.12},
                         {FOVEA_COMPUTE_I8, {FOVEA_I8, FOVEA_ROTATION_NONE}, 0.12},
@@ -293,7 +296,7 @@ void test_scores(const char* name, const std::function<void(MadeModel&)>& change
     if (c.cache.dtype != FOVEA_I8) continue;
     settings.executor = &pool.executor();
     check(scores_of(model, settings, tokens, {64, 1, 3}) == scores, std::string(name) + ": threads change scores");
-    const bool groups = made.type == 2 || made.type == 3 || made.type == 8 || made.type == 12 ||
+    const bool groups = made.type == 2 || made.type == 3 || made.type == 6 || made.type == 8 || made.type == 12 ||
                         made.type == 14;  // else the linear layers are f32
     if (c.compute == FOVEA_COMPUTE_I8 && groups) {
       check(scores_of(model, settings, tokens, {1}) == scores, std::string(name) + ": runs change scores");
@@ -359,12 +362,16 @@ int run() {
   test_scores("half-split, biases, untied", [](MadeModel& m) { m.architecture = "qwen2", m.biases = m.untied = true; });
   test_scores("wide heads, of which half turns", [](MadeModel& m) { m.head_dim = 32, m.rotary_dim = 16; });
   test_scores("one key head", [](MadeModel& m) { m.kv_heads = 1; });
+  test_scores("factors of rope",
+              [](MadeModel& m) { m.rope_factors = {1.0f, 1.0f, 1.0f, 1.5f, 4.0f, 8.0f, 8.0f, 32.0f}; });
   test_scores("Q4_1", [](MadeModel& m) { m.type = 3; });
   test_scores("F16", [](MadeModel& m) { m.type = 1; });
   test_scores("BF16", [](MadeModel& m) { m.type = 30; });
   test_scores("Q4_0", [](MadeModel& m) { m.type = 2; });
   test_scores("Q4_1 with embeddings of Q8_0, aligned to 64 bytes",
               [](MadeModel& m) { m.type = 3, m.embeddings = 8, m.alignment = 64; });
+  test_scores("Q5_0 and Q8_0, as a narrow model of Q4_K_M",
+              [](MadeModel& m) { m.type = 6, m.embeddings = m.values = 8; });
   test_scores("Q8_0", [](MadeModel& m) { m.type = 8; });
   const auto widen = [](MadeModel& m) { m.width = 256, m.hidden = 512, m.head_dim = 64, m.rotary_dim = 64; };
   test_scores("Q6_K", [&](MadeModel& m) { widen(m), m.type = 14; });

@@ -20,8 +20,10 @@ constexpr char kUsage[] =
     "  --top-p P        chooses among the likeliest tokens that together have this probability (1)\n"
     "  --seed N         of the choice (0): the same seed gives the same answers\n"
     "  --system TEXT    tells the model who it is; '': no such text (the text of the file)\n"
-    "  --compute TYPE   i8: multiplies integers; f32: floats, which is more exact (i8)\n"
-    "  --cache TYPE     of keys and values: i8, q8_0, i4 or q4_0, with --compute f32 also f16 or f32 (i8);\n"
+    "  --compute TYPE   i8: multiplies integers; f32: floats, which is more exact; f16: attention multiplies numbers\n"
+    "                   of half precision, and the rest is as with f32: for processors that have such arithmetic (i8)\n"
+    "  --cache TYPE     of keys and values: i8, q8_0, i4 or q4_0, with --compute f32 also f16 or f32 (i8); with\n"
+    "                   --compute f16 it must be f16;\n"
     "                   i4-rotated and so on: rotated rows, for which 4 bits are more exact\n"
     "  --weights PAGES  file: in the file, as it is mapped; large: copied into pages of 2 MiB, if there is memory for\n"
     "                   four copies: a little faster, but the copy takes time (file)\n"
@@ -69,8 +71,8 @@ bool read_option(const char* name, const char* text, Options* o) {
   if (is("--system")) return o->system = text, true;
   const auto says = [text](const char* other) { return std::strcmp(text, other) == 0; };
   if (is("--compute")) {
-    o->compute = says("i8") ? FOVEA_COMPUTE_I8 : FOVEA_COMPUTE_F32;
-    return says("i8") || says("f32");
+    o->compute = says("i8") ? FOVEA_COMPUTE_I8 : says("f16") ? FOVEA_COMPUTE_F16 : FOVEA_COMPUTE_F32;
+    return says("i8") || says("f16") || says("f32");
   }
   if (is("--weights")) {
     o->pages = says("file") ? MappedFile::Pages::kFile : MappedFile::Pages::kLarge;
@@ -117,6 +119,9 @@ bool read_options(int count, char** arguments, Options* options) {
   }
   if (options->compute == FOVEA_COMPUTE_I8 && options->cache.is_float()) {
     return wrong("only with --compute f32", "--cache f16 or f32");
+  }
+  if (options->compute == FOVEA_COMPUTE_F16 && options->cache.dtype != FOVEA_F16) {
+    return wrong("only with --cache f16", "--compute f16");
   }
   return true;
 }

@@ -68,6 +68,9 @@ void test_each_option() {
   check(read({"--compute", "f32", "--compute", "i8", "--cache", "f32", "--cache", "i8", "model"}, &last) &&
             last.compute == FOVEA_COMPUTE_I8 && last.cache.dtype == FOVEA_I8,
         "an option that comes twice does not count as its last value");
+  Options halves;
+  check(read({"--compute", "f16", "--cache", "f16", "model"}, &halves) && halves.compute == FOVEA_COMPUTE_F16,
+        "products of halves are not those that were given");
   Options rotated;
   check(read({"--cache", "i4-rotated", "model"}, &rotated) && rotated.cache.dtype == FOVEA_I4 &&
             rotated.cache.rotation == FOVEA_ROTATION_BOTH,
@@ -101,6 +104,8 @@ void test_refusals() {
       {"--top-p", "1.5", "model"},
       {"--top-p", "-1", "model"},
       {"--compute", "f16", "model"},
+      {"--compute", "f16", "--cache", "f32", "model"},
+      {"--compute", "bf16", "--cache", "f16", "model"},
       {"--cache", "q8", "model"},
       {"--cache", "i4-rotate", "model"},
       {"--compute", "i8", "--cache", "f16", "model"},

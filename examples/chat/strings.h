@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "examples/chat/pre_tokenizer.h"
+
 namespace chat {
 
 // Adjacent strings in the form of a GGUF file: each is a length of 8 bytes, little endian, at any address, and then its
@@ -21,6 +23,7 @@ struct Vocabulary {
   Strings merges;  // two texts with a space between them, the most frequent first
   // An int32_t of each token, at any address: 1 normal, 3 control, 4 defined by a user, ...
   const unsigned char* types;
+  PreTokenizer splitter = PreTokenizer::kSmollm;
 };
 
 }  // namespace chat

@@ -49,7 +49,15 @@ uint32_t character_of(uint32_t byte) {
   return byte == 0xad ? 0x143 : byte;
 }
 
-// The inverse; 0x100 for other characters.
+// The same in UTF-8.
+std::string_view spelling(uint32_t byte, char (&letters)[2]) {
+  const uint32_t c = character_of(byte);
+  letters[0] = static_cast<char>(c < 0x80 ? c : 0xc0 | c >> 6);
+  letters[1] = static_cast<char>(0x80 | (c & 0x3f));
+  return {letters, c < 0x80 ? size_t{1} : size_t{2}};
+}
+
+// The inverse of character_of; 0x100 for other characters.
 uint32_t byte_of(uint32_t character) {
   if (character >= 0x100 && character <= 0x120) return character - 0x100;
   if (character >= 0x121 && character <= 0x142) return character - 0x121 + 0x7f;
@@ -102,8 +110,8 @@ class Tokenizer::Window {
     count_ = 0;
     size_t at = 0;
     for (; at < bytes.size() && count_ < kWindow; ++at) {
-      const uint16_t token = tokenizer.byte_tokens_[static_cast<unsigned char>(bytes[at])];
-      if (token != kNone) bytes_[count_] = 1, tokens_[count_++] = token;
+      const uint32_t token = tokenizer.byte_tokens_[static_cast<unsigned char>(bytes[at])];
+      if (token != kNoToken) bytes_[count_] = 1, tokens_[count_++] = token;
     }
     for (size_t i = 0; i + 1 < count_; ++i) results_[i] = tokenizer.find_merge(tokens_[i], tokens_[i + 1]);
     return at;
@@ -113,10 +121,10 @@ class Tokenizer::Window {
   // common words that is faster than a heap, and a window bounds its time.
   void merge(const Tokenizer& tokenizer) {
     while (count_ > 1) {
-      const uint32_t* const least = std::min_element(results_, results_ + count_ - 1);
-      if (*least == kNoToken) return;
+      const uint64_t* const least = std::min_element(results_, results_ + count_ - 1);
+      if (*least == kNoMerge) return;
       const size_t at = static_cast<size_t>(least - results_);
-      tokens_[at] = static_cast<uint16_t>(*least);
+      tokens_[at] = static_cast<uint32_t>(*least);
       bytes_[at] = static_cast<uint16_t>(bytes_[at] + bytes_[at + 1]);
       --count_;
       std::copy(tokens_ + at + 2, tokens_ + count_ + 1, tokens_ + at + 1);
@@ -133,11 +141,12 @@ class Tokenizer::Window {
 
  private:
   size_t count_;
-  uint16_t tokens_[kWindow], bytes_[kWindow];
-  uint32_t results_[kWindow];  // for tokens i and i + 1
+  uint32_t tokens_[kWindow];
+  uint16_t bytes_[kWindow];
+  uint64_t results_[kWindow];  // for tokens i and i + 1
 };
 
-Tokenizer::Tokenizer() { std::fill_n(byte_tokens_, 256, kNone); }
+Tokenizer::Tokenizer() { std::fill_n(byte_tokens_, 256, kNoToken); }
 
 size_t Tokenizer::memory_bytes(const Vocabulary& vocabulary) {
   if (vocabulary.tokens.count > kMostTokens || vocabulary.merges.count > kMostMerges) return 0;
@@ -153,9 +162,10 @@ std::string Tokenizer::init(const Vocabulary& vocabulary, void* memory, size_t b
   if (!vocabulary.types) return "does not have a type for each token";
   if (bytes < memory_bytes(vocabulary)) return "needs more memory for its tokens";
   if (reinterpret_cast<uintptr_t>(memory) % kAlignment != 0) return "got memory for its tokens at an odd address";
-  places_ = static_cast<uint32_t*>(memory);
-  merges_ = reinterpret_cast<Merge*>(places_ + vocabulary.tokens.count);
-  order_ = reinterpret_cast<uint16_t*>(merges_ + vocabulary.merges.count);
+  splitter_ = vocabulary.splitter;
+  merges_ = static_cast<Merge*>(memory);
+  places_ = reinterpret_cast<uint32_t*>(merges_ + vocabulary.merges.count);
+  order_ = places_ + vocabulary.tokens.count;
   std::string problem = init_tokens(vocabulary);
   if (problem.empty()) problem = init_specials();
   if (problem.empty()) problem = init_merges(vocabulary.merges);
@@ -175,19 +185,18 @@ std::string Tokenizer::init_tokens(const Vocabulary& vocabulary) {
       return "has token " + number(i) + " of " + number(piece.size()) + " bytes, not 1 to " + number(kMostTokenBytes);
     }
     places_[i] = static_cast<uint32_t>(reader.place());
-    order_[i] = static_cast<uint16_t>(i);
+    order_[i] = i;
   }
   count_ = count;
-  std::sort(order_, order_ + count, [this](uint16_t a, uint16_t b) { return text(a) < text(b); });
+  std::sort(order_, order_ + count, [this](uint32_t a, uint32_t b) { return text(a) < text(b); });
   for (uint32_t i = 1; i < count; ++i) {
     if (text(order_[i - 1]) != text(order_[i])) continue;
     return "has the same text for tokens " + number(order_[i - 1]) + " and " + number(order_[i]);
   }
   for (uint32_t byte = 0; byte < 256; ++byte) {
-    const uint32_t c = character_of(byte);
-    const char piece[] = {static_cast<char>(c < 0x80 ? c : 0xc0 | c >> 6), static_cast<char>(0x80 | (c & 0x3f))};
-    const uint32_t token = find({piece, c < 0x80 ? size_t{1} : size_t{2}});
-    byte_tokens_[byte] = token == kNoToken ? kNone : static_cast<uint16_t>(token);
+    char letters[2];
+    const uint32_t token = find(spelling(byte, letters));
+    byte_tokens_[byte] = token;
     if (token == kNoToken && ((byte >= 0x20 && byte < 0x7f) || byte == '\n')) {
       return "has no token for the byte " + number(byte);
     }
@@ -200,15 +209,16 @@ std::string Tokenizer::init_specials() {
   for (uint32_t i = 0; i < count_; ++i) {
     if (!special(i)) continue;
     if (special_count_ == kMostSpecials) return "has more than " + number(kMostSpecials) + " special tokens";
-    specials_[special_count_++] = static_cast<uint16_t>(i);
+    specials_[special_count_++] = i;
   }
   return {};
 }
 
-// A token must be the result of one merge only, which comes before merges that use the token. Trained merges have this
-// property; encode_piece relies on it.
+// All merges to a token must come before those that use it. Trained merges have this property, and those that were made
+// of a list of tokens in the order of their ranks, as Llama 3's, where several merge to one token; encode_piece relies
+// on it.
 std::string Tokenizer::init_merges(const Strings& merges) {
-  std::bitset<size_t{kMostTokens} + 1> seen;
+  std::bitset<size_t{kMostTokens}> used;
   StringReader reader(merges);
   for (uint32_t rank = 0; rank < merges.count; ++rank) {
     std::string_view pair;
@@ -226,12 +236,15 @@ std::string Tokenizer::init_merges(const Strings& merges) {
       return "has merge " + number(rank) + " of or to a token that it does not have";
     }
     if (special(merged)) return "has merge " + number(rank) + " to a special token";
-    if (seen[merged]) return "has merge " + number(rank) + " to a token that was made or used before";
-    seen[left] = seen[right] = seen[merged] = true;
-    merges_[rank] = {left << 16 | right, rank << 16 | merged};
+    if (used[merged]) return "has merge " + number(rank) + " to a token that was used before";
+    used[left] = used[right] = true;
+    merges_[rank] = {uint64_t{left} << 32 | right, uint64_t{rank} << 32 | merged};
   }
   merge_count_ = static_cast<uint32_t>(merges.count);
   std::sort(merges_, merges_ + merge_count_, [](const Merge& a, const Merge& b) { return a.pair < b.pair; });
+  for (uint32_t i = 1; i < merge_count_; ++i) {
+    if (merges_[i].pair == merges_[i - 1].pair) return "has the same merge twice";
+  }
   return {};
 }
 
@@ -246,19 +259,33 @@ bool Tokenizer::special(uint32_t token) const {
 }
 
 uint32_t Tokenizer::find(std::string_view piece) const {
-  const uint16_t *const begin = order_, *const end = begin + count_;
-  const uint16_t* const found =
-      std::lower_bound(begin, end, piece, [this](uint16_t token, std::string_view p) { return text(token) < p; });
+  const uint32_t *const begin = order_, *const end = begin + count_;
+  const uint32_t* const found =
+      std::lower_bound(begin, end, piece, [this](uint32_t token, std::string_view p) { return text(token) < p; });
   return found != end && text(*found) == piece ? *found : kNoToken;
 }
 
-// The rank and the result of the merge of two tokens; kNoToken if they do not merge.
-uint32_t Tokenizer::find_merge(uint32_t left, uint32_t right) const {
-  const uint32_t pair = left << 16 | right;
+// The rank and the result of the merge of two tokens; kNoMerge if they do not merge.
+uint64_t Tokenizer::find_merge(uint32_t left, uint32_t right) const {
+  const uint64_t pair = uint64_t{left} << 32 | right;
   const Merge *const begin = merges_, *const end = begin + merge_count_;
   const Merge* const found =
-      std::lower_bound(begin, end, pair, [](const Merge& merge, uint32_t p) { return merge.pair < p; });
-  return found != end && found->pair == pair ? found->result : kNoToken;
+      std::lower_bound(begin, end, pair, [](const Merge& merge, uint64_t p) { return merge.pair < p; });
+  return found != end && found->pair == pair ? found->result : kNoMerge;
+}
+
+// The token of a whole piece, which Llama 3 takes without merges; kNoToken if there is none.
+uint32_t Tokenizer::find_whole(std::string_view piece) const {
+  char spelled[kMostTokenBytes];
+  size_t count = 0;
+  for (const char c : piece) {
+    char letters[2];
+    const std::string_view letter = spelling(static_cast<unsigned char>(c), letters);
+    if (count + letter.size() > kMostTokenBytes) return kNoToken;
+    count = static_cast<size_t>(std::copy(letter.begin(), letter.end(), spelled + count) - spelled);
+  }
+  const uint32_t token = find({spelled, count});
+  return token != kNoToken && !special(token) ? token : kNoToken;
 }
 
 // The offset of the first text of a special token, of several the longest; the end of the text if there is none.
@@ -307,8 +334,13 @@ bool Tokenizer::encode_piece(std::string_view piece, Output* output) const {
 
 bool Tokenizer::encode_plain(std::string_view bytes, Output* output) const {
   while (!bytes.empty()) {
-    const size_t piece = piece_bytes(bytes);
-    if (!encode_piece(bytes.substr(0, piece), output)) return false;
+    const size_t piece = piece_bytes(bytes, splitter_);
+    const uint32_t whole = splitter_ == PreTokenizer::kLlama3 ? find_whole(bytes.substr(0, piece)) : kNoToken;
+    if (whole != kNoToken) {
+      output->push(whole);
+    } else if (!encode_piece(bytes.substr(0, piece), output)) {
+      return false;
+    }
     bytes.remove_prefix(piece);
   }
   return true;

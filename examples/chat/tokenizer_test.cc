@@ -87,41 +87,65 @@ void check_characters() {
   check(wrong.state == Character::kWrong && wrong.bytes == 2, "bytes that began a character");
 }
 
-void check_pieces() {
-  const std::vector<std::vector<std::string>> texts = {
-      {"Hello", ",", " world", "!"},
-      {"it", "'s", " we", "'ll", "'", "LL", " '", "s", "'d", "x"},
-      {"a", " ", " b", "\n\n ", " c", " \n\t"},
-      {"in", " ", "1", "2", "3", "km", "  ", "4", " !?", " ", " \u00e9t\u00e9"},
-      {"x", "\u00b2", "\u0663", "\u2167", " ", "5"},
-      {"a", "\u3000", "b", "\u00a0", " c"},
-      {"\xff\xfe", "a", "\x80!"},
-      {"\u0928\u092e\u0938", "\u094d", "\u0924", "\u0947"},  // a mark that combines is no letter
-      {"\U0001f468\u200d\U0001f469", " \u2764\ufe0f"},
-  };
+using Texts = std::vector<std::vector<std::string>>;
+
+void check_pieces_of(PreTokenizer splitter, const Texts& texts) {
   for (const std::vector<std::string>& pieces : texts) {
     std::string text;
     for (const std::string& piece : pieces) text += piece;
     size_t at = 0;
     for (const std::string& piece : pieces) {
-      check(piece_bytes(std::string_view(text).substr(at)) == piece.size(), "piece \"" + piece + "\" of " + text);
+      const size_t bytes = piece_bytes(std::string_view(text).substr(at), splitter);
+      check(bytes == piece.size(), "piece \"" + piece + "\" of " + text);
       at += piece.size();
     }
   }
-  check(piece_bytes("") == 0, "a piece of nothing");
+  check(piece_bytes("", splitter) == 0, "a piece of nothing");
+}
+
+void check_pieces() {
+  check_pieces_of(PreTokenizer::kSmollm,
+                  {
+                      {"Hello", ",", " world", "!"},
+                      {"it", "'s", " we", "'ll", "'", "LL", " '", "s", "'d", "x"},
+                      {"a", " ", " b", "\n\n ", " c", " \n\t"},
+                      {"in", " ", "1", "2", "3", "km", "  ", "4", " !?", " ", " \u00e9t\u00e9"},
+                      {"x", "\u00b2", "\u0663", "\u2167", " ", "5"},
+                      {"a", "\u3000", "b", "\u00a0", " c"},
+                      {"\xff\xfe", "a", "\x80!"},
+                      {"\u0928\u092e\u0938", "\u094d", "\u0924", "\u0947"},  // a mark that combines is no letter
+                      {"\U0001f468\u200d\U0001f469", " \u2764\ufe0f"},
+                  });
+  const Texts both = {
+      {"Hello", ",", " world", "!"},
+      {"it", "'s", " we", "'LL", "'Re", "a", " '", "s", "'l", "'\u017f", "x"},  // U+017F is a long s
+      {"a", " ", " b", "\n\n", " ", " c", " \n", "\t"},
+      {"a", " \r\n \n", "\tb", "!\n\n", "c", "\n", "d", "!!", " ?\r\n", " "},
+      {"(x", "+y", ");\n", "\u3000z", "\u00a0", "\u00a0c"},
+      {"in", " ", " ", "4", " !?", " ", " \u00e9t\u00e9"},
+      {"\xff\xfe", "a", "\x80!", " \xfe", "a",
+       "\xfe"
+       "a"},
+      {"\u0928\u092e\u0938", "\u094d\u0924", "\u0947"},
+  };
+  for (const PreTokenizer splitter : {PreTokenizer::kQwen2, PreTokenizer::kLlama3}) check_pieces_of(splitter, both);
+  check_pieces_of(PreTokenizer::kQwen2, {{"a", "1", "2", "\u0663", "4", " ", "5"}});
+  check_pieces_of(PreTokenizer::kLlama3, {{"a", "12\u0663", "45", "k", " ", "678", "9", ".", "1"}});
 }
 
 // Random merges in orders that training could produce; texts longer than a window.
 void check_encoding() {
-  for (int round = 0; round < 16; ++round) {
+  for (int round = 0; round < 24; ++round) {
     MadeVocabulary words;
+    if (round >= 16) words.splitter = PreTokenizer::kLlama3;
     const std::string letters = round % 2 == 0 ? "abc" : "etaoin";
     std::vector<uint32_t> known(letters.begin(), letters.end());
     for (uint32_t tries = 4 + below(60); tries > 0; --tries) {
       const uint32_t left = known[below(static_cast<uint32_t>(known.size()))],
                      right = known[below(static_cast<uint32_t>(known.size()))];
       if (words.texts[left].size() + words.texts[right].size() > 24) continue;
-      if (words.merge(left, right)) known.push_back(static_cast<uint32_t>(words.texts.size()) - 1);
+      const bool added = round < 16 ? words.merge(left, right) : words.merge_all_ways(left, right);
+      if (added) known.push_back(static_cast<uint32_t>(words.texts.size()) - 1);
     }
     const Made made(words.vocabulary());
     check(made.problem.empty(), made.problem);
@@ -138,6 +162,22 @@ void check_encoding() {
       check(made.decode(tokens) == text, "text of " + text);
     }
   }
+}
+
+// Llama 3 takes a piece that is a token as it is, even if merges would not make it.
+void check_whole_pieces() {
+  MadeVocabulary words;
+  words.merge('a', 'b');
+  words.merge('b', 'c');
+  words.add("abc", MadeVocabulary::kNormal);
+  words.add("<a>", MadeVocabulary::kControl);
+  const uint32_t ab = 256, bc = 257, abc = 258;
+  check(Made(words.vocabulary()).encode("abc") == std::vector<uint32_t>{ab, 'c'}, "a piece that is a token, merged");
+  words.splitter = PreTokenizer::kLlama3;
+  const Made made(words.vocabulary());
+  check(made.encode("abc") == std::vector<uint32_t>{abc}, "a piece that is a token");
+  check(made.encode("abcbc") == std::vector<uint32_t>{ab, 'c', bc}, "a piece that is none");
+  check(made.encode("<a>") == std::vector<uint32_t>{'<', 'a', '>'}, "a special token's text");
 }
 
 // decode returns any bytes, valid or not; no token is written past the room.
@@ -237,13 +277,13 @@ void check_problems() {
   refuses(with("abc"), "has merge 1, which is not two tokens with a space between them");
   refuses(with("ab x"), "has merge 1 of or to a token that it does not have");
   refuses(with(" abc"), "has merge 1 of or to a token that it does not have");
-  refuses(with("a b"), "has merge 1 to a token that was made or used before");
+  refuses(with("a b"), "has the same merge twice");
   refuses(with("c d"), "has merge 1 to a special token");
   refuses(with(std::string(257, 'a').insert(9, " ").c_str()),
           "has merge 1, which is not two tokens with a space between them");
   MadeVocabulary late = with("ab c");
   std::swap(late.merges[0], late.merges[1]);
-  refuses(late, "has merge 1 to a token that was made or used before");
+  refuses(late, "has merge 1 to a token that was used before");
 
   MadeVocabulary words;
   words.texts['a'] = "[unused]";
@@ -258,8 +298,8 @@ void check_problems() {
   words.types['a'] = MadeVocabulary::kControl;
   refuses(words, "has a special token for the byte 97");
   words.types['a'] = MadeVocabulary::kNormal;
-  for (int i = 0; i < 257; ++i) words.add("<" + std::to_string(i) + ">", MadeVocabulary::kControl);
-  refuses(words, "has more than 256 special tokens");
+  for (int i = 0; i < 1025; ++i) words.add("<" + std::to_string(i) + ">", MadeVocabulary::kControl);
+  refuses(words, "has more than 1024 special tokens");
 }
 
 // Vocabularies that a reader of files refuses, and mistakes of a caller.
@@ -267,7 +307,7 @@ void check_misuse() {
   MadeVocabulary words;
   words.merge('a', 'b');
   const Vocabulary good = words.vocabulary();
-  std::vector<uint32_t> memory(Tokenizer::memory_bytes(good) / 4 + 2);
+  std::vector<uint32_t> memory(Tokenizer::memory_bytes(good) / 4 + 3);
   const auto refuses = [&memory](const Vocabulary& vocabulary, size_t less, size_t odd, const char* problem) {
     Tokenizer tokenizer;
     const size_t bytes = Tokenizer::memory_bytes(vocabulary);
@@ -279,7 +319,7 @@ void check_misuse() {
   again.init(good, memory.data(), 4 * memory.size());
   check(!again.init(good, nullptr, 0).empty() && again.count() == 0, "a tokenizer that got no memory again");
   refuses(good, 1, 0, "needs more memory for its tokens");
-  refuses(good, 0, 2, "got memory for its tokens at an odd address");
+  refuses(good, 0, 4, "got memory for its tokens at an odd address");
   Vocabulary bad = good;
   --bad.tokens.bytes;
   refuses(bad, 0, 0, "lacks the text of token 256");
@@ -290,11 +330,11 @@ void check_misuse() {
   bad.types = nullptr;
   refuses(bad, 0, 0, "does not have a type for each token");
   bad = good;
-  bad.tokens.count = 65536;
-  refuses(bad, 0, 0, "has more than 65535 tokens");
+  bad.tokens.count = 262145;
+  refuses(bad, 0, 0, "has more than 262144 tokens");
   bad = good;
   bad.merges.count = uint64_t{1} << 63;
-  refuses(bad, 0, 0, "has more than 65535 merges");
+  refuses(bad, 0, 0, "has more than 524288 merges");
 }
 
 // A stream returns whole characters, even if tokens divide them, and only UTF-8.
@@ -339,6 +379,7 @@ int main() {
   check_characters();
   check_pieces();
   check_encoding();
+  check_whole_pieces();
   check_bytes();
   check_specials();
   check_missing_bytes();

@@ -11,6 +11,7 @@
 
 #include "examples/chat/gguf.h"
 #include "examples/chat/mapped_file.h"
+#include "examples/chat/pre_tokenizer.h"
 #include "examples/chat/text_stream.h"
 #include "examples/chat/tokenizer.h"
 
@@ -18,7 +19,7 @@ namespace chat {
 namespace {
 
 constexpr int kTexts = 2000;
-constexpr size_t kHeadBytes = 13;  // of a text in the file
+constexpr size_t kHeadBytes = 29;  // of a text in the file
 
 std::string read_vocabulary(const MappedFile& file, Vocabulary* vocabulary) {
   Gguf gguf;
@@ -60,14 +61,17 @@ class Check {
 
   // The bytes of a text and what make_tokenizer_vectors.py has stored before it, or 0 if the file ends too early.
   size_t text(const unsigned char* at, size_t bytes) {
-    uint64_t hash;
+    uint64_t hashes[3];
     uint16_t count, text_bytes;
     if (bytes < kHeadBytes) return 0;
-    std::memcpy(&hash, at, sizeof hash);
-    std::memcpy(&count, at + 8, sizeof count);
-    std::memcpy(&text_bytes, at + 10, sizeof text_bytes);
+    std::memcpy(hashes, at, sizeof hashes);
+    std::memcpy(&count, at + 24, sizeof count);
+    std::memcpy(&text_bytes, at + 26, sizeof text_bytes);
     if (bytes - kHeadBytes < text_bytes) return 0;
-    compare(std::string(reinterpret_cast<const char*>(at) + kHeadBytes, text_bytes), at[12] == 1, count, hash);
+    const std::string text(reinterpret_cast<const char*>(at) + kHeadBytes, text_bytes);
+    compare(text, at[28] == 1, count, hashes[0]);
+    if (fnv1a(pieces(text, PreTokenizer::kQwen2)) != hashes[1]) wrong(text, "other pieces than Qwen2's");
+    if (fnv1a(pieces(text, PreTokenizer::kLlama3)) != hashes[2]) wrong(text, "other pieces than Llama 3's");
     return kHeadBytes + text_bytes;
   }
   int wrongs() const { return wrongs_; }
@@ -83,6 +87,14 @@ class Check {
     tokens.resize(count);
     if (fnv1a(tokens) != hash) wrong(text, "other tokens");
     if (given(tokens) != spelled(text)) wrong(text, "the text does not come back");
+  }
+
+  static std::vector<uint32_t> pieces(std::string_view text, PreTokenizer splitter) {
+    std::vector<uint32_t> bytes;
+    for (; !text.empty(); text.remove_prefix(bytes.back())) {
+      bytes.push_back(static_cast<uint32_t>(piece_bytes(text, splitter)));
+    }
+    return bytes;
   }
 
   void wrong(const std::string& text, const std::string& what) {

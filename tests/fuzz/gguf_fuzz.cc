@@ -49,6 +49,7 @@ uint32_t touch_model(const Model& m) {
   uint32_t sum = touch_matrix(m.embeddings, m.width, m.vocabulary) + touch_matrix(m.output, m.width, m.vocabulary) +
                  touch(m.output_norm, sizeof(float) * m.width) + touch(m.words.tokens.data, m.words.tokens.bytes) +
                  touch(m.words.merges.data, m.words.merges.bytes) + touch(m.words.types, size_t{4} * m.vocabulary);
+  if (m.rope_factors != nullptr) sum += touch(m.rope_factors, sizeof(float) * (m.rotary_dim / 2));
   for (uint32_t i = 0; i < m.layers; ++i) {
     const Layer& layer = m.layer[i];
     sum += touch(layer.attention_norm, sizeof(float) * m.width) + touch(layer.hidden_norm, sizeof(float) * m.width);
@@ -135,8 +136,14 @@ std::string draw_file(Bytes& bytes, bool* changed) {
                                         m.layers = 1, m.width = m.hidden = 256, m.head_dim = m.rotary_dim = 64;
                                         m.type = 12, m.embeddings = m.values = 14;
                                         return m.file().bytes();
+                                      }(),
+                                      [] {
+                                        MadeModel m("llama-bpe");
+                                        m.type = 6, m.embeddings = 8;
+                                        m.rope_factors = {1.0f, 1.0f, 2.0f, 4.0f, 4.0f, 8.0f, 8.0f, 32.0f};
+                                        return m.file().bytes();
                                       }()};
-  const std::string& made = files[bytes.below(3)];
+  const std::string& made = files[bytes.below(4)];
   std::string file = made;
   for (uint32_t changes = bytes.below(kMostChanges); changes > 0; --changes) {
     // Where there are no weights most of the time.

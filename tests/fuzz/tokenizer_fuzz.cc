@@ -33,11 +33,14 @@ MadeVocabulary draw_vocabulary(Bytes& bytes) {
   for (const char c : bytes.flag() ? std::string("ab") : std::string("etao 1\n'\xc3\xa9")) {
     known.push_back(static_cast<unsigned char>(c));
   }
+  words.splitter = static_cast<PreTokenizer>(bytes.below(3));
+  const bool all_ways = bytes.flag();
   for (uint32_t count = bytes.below(kMerges); count > 0; --count) {
     const uint32_t left = known[bytes.below(static_cast<uint32_t>(known.size()))],
                    right = known[bytes.below(static_cast<uint32_t>(known.size()))];
     if (words.texts[left].size() + words.texts[right].size() > Tokenizer::kMostTokenBytes) continue;
-    if (words.merge(left, right)) known.push_back(static_cast<uint32_t>(words.texts.size()) - 1);
+    const bool added = all_ways ? words.merge_all_ways(left, right) : words.merge(left, right);
+    if (added) known.push_back(static_cast<uint32_t>(words.texts.size()) - 1);
   }
   for (uint32_t count = bytes.below(4); count > 0; --count) {
     const std::string name = std::string("<|e|>a").substr(0, 3 + count);
@@ -76,7 +79,8 @@ struct File {
         merges(vocabulary.merges.data, vocabulary.merges.data + vocabulary.merges.bytes),
         types(vocabulary.types, vocabulary.types + 4 * vocabulary.tokens.count),
         tokens_count(vocabulary.tokens.count),
-        merges_count(vocabulary.merges.count) {
+        merges_count(vocabulary.merges.count),
+        splitter(vocabulary.splitter) {
     for (uint32_t changes = spoilt ? bytes.below(4) : 0; changes > 0; --changes) {
       std::vector<unsigned char>& strings = bytes.flag() ? tokens : merges;
       const uint32_t any = word(bytes);
@@ -93,11 +97,15 @@ struct File {
     tokens.shrink_to_fit(), merges.shrink_to_fit(), types.resize(4 * tokens_count), types.shrink_to_fit();
   }
   Vocabulary vocabulary() const {
-    return {{tokens.data(), tokens.size(), tokens_count}, {merges.data(), merges.size(), merges_count}, types.data()};
+    return {{tokens.data(), tokens.size(), tokens_count},
+            {merges.data(), merges.size(), merges_count},
+            types.data(),
+            splitter};
   }
 
   std::vector<unsigned char> tokens, merges, types;
   uint64_t tokens_count, merges_count;
+  PreTokenizer splitter;
 };
 
 std::vector<uint32_t> tokens_of(const Tokenizer& tokenizer, const std::string& text, bool specials, size_t room) {
@@ -160,12 +168,12 @@ void check_tokens(const Tokenizer& tokenizer, const MadeVocabulary& words, const
     // Tokens are right where each two within a piece are.
     size_t at = 0;
     for (size_t i = 0, end = 0; i < tokens.size(); ++i) {
-      if (at == end) end += piece_bytes(std::string_view(text).substr(at));
+      if (at == end) end += piece_bytes(std::string_view(text).substr(at), words.splitter);
       const size_t first = tokenizer.decode(tokens[i], nullptr, 0);
       if (at + first < end) {
         expect(i + 1 < tokens.size(), "tokens are missing");
         const size_t second = tokenizer.decode(tokens[i + 1], nullptr, 0);
-        expect(words.encode_piece(std::string_view(text).substr(at, first + second)) ==
+        expect(words.merge_piece(std::string_view(text).substr(at, first + second)) ==
                    std::vector<uint32_t>{tokens[i], tokens[i + 1]},
                "two tokens that are not the encoding of their bytes");
       }
@@ -176,7 +184,7 @@ void check_tokens(const Tokenizer& tokenizer, const MadeVocabulary& words, const
     return;
   }
   for (size_t at = 0; at < text.size();) {
-    const size_t piece = piece_bytes(std::string_view(text).substr(at));
+    const size_t piece = piece_bytes(std::string_view(text).substr(at), words.splitter);
     expect(piece > 0 && piece <= text.size() - at, "no piece");
     const std::vector<uint32_t> more = words.encode_piece(std::string_view(text).substr(at, piece));
     want.insert(want.end(), more.begin(), more.end());

@@ -57,6 +57,7 @@ namespace of_halves {
 namespace of_halves {
 #include "simd/half_neon64.inl"
 #include "kernels/halves_words.inl"
+#include "kernels/halves_rows.inl"
 }  // namespace of_halves
 #endif
 
@@ -67,8 +68,12 @@ void TestHalves(ContractLog& log, const ContractMemory& memory) {
 #if FOVEA_FOR_HELIUM
   of_halves::TestWords(log, memory);
 #elif defined(FOVEA_HAS_NEON_HALF)
-  if (::fovea::platform::processor_features() & FOVEA_FEATURE_NEON_FP16) return of_halves::TestWords(log, memory);
-  log.skip("fmla of halves");
+  if (::fovea::platform::processor_features() & FOVEA_FEATURE_NEON_FP16) {
+    of_halves::TestWords(log, memory);
+    of_halves::TestRowWords(log, memory);
+  } else {
+    log.skip("fmla of halves");
+  }
 #endif
 }
 

@@ -328,9 +328,9 @@ typedef enum fovea_activation_kind FOVEA_ENUM_TYPE_(unsigned) {
  *   bits          are the same on every target, with fused multiply-add or without, and for any number of rows.
  *                 portable_bits changes nothing.
  *   time          Eight rows of queries are multiplied at a time. Where a key head has one or two, as in decoding,
- *                 FOVEA_COMPUTE_F32 is faster. Where the processor has no arithmetic of half precision, f32 arithmetic
- *                 takes its place, which rounds as it does: this takes many times as long as FOVEA_COMPUTE_F32, and is
- *                 for the same bits alone.
+ *                 AArch64 has a kernel that is faster than FOVEA_COMPUTE_F32; on Helium FOVEA_COMPUTE_F32 is faster.
+ *                 Where the processor has no arithmetic of half precision, f32 arithmetic takes its place, which rounds
+ *                 as it does: this takes many times as long as FOVEA_COMPUTE_F32, and is for the same bits alone.
  *   errors        tests/f16_test.cc asserts them. For normal numbers the mean square error is about 2e-6 of the mean
  *                 square of the outputs, some fiftieth of that of FOVEA_COMPUTE_I8.
  *   refused       with FOVEA_ERR_UNSUPPORTED: keys or values of another format, additive scores; on Cortex-M without

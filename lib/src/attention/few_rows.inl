@@ -160,6 +160,9 @@ FOVEA_TEMPLATE void FewSoftmax(const QueryTile& t, const KeyTile& keys, bool hid
   hn::StoreU(rescale, kF, t.rescale);
 }
 
+// Where FewSoftmax leaves the weights that are kept.
+FOVEA_INLINE const float* WeightsToKeep(const QueryTile& t, const KeyTile&) { return t.s; }
+
 // sums += the weights of one key (row 0's is at p) times its value from `element` on. `part` is kLanes, or the number
 // of elements of a vector that is not whole.
 template <int kRows, bool kHides, int kVectors, fovea_dtype kType>

@@ -5,6 +5,7 @@
 #include "base/arithmetic.h"
 #include "attention/head_task.h"
 
+#include "attention/key_mass.h"
 #include "attention/rotation.h"
 #include "attention/row_outputs.h"
 #include "base/finite.h"
@@ -233,6 +234,7 @@ void attend_to_piece(const HeadTask& task, QueryTile* tiles, uint32_t count, Key
     const size_t before = size_t(element) * tile.columns;
     tile.o += before;
     tile.value_dim = elements;
+    if (kHasKeyMass && part == kWeightPart) find_slot(&tile, &piece);
     task.kernel().attend(tile, piece, task.steps);
     tile.o -= before;
     tile.value_dim = task.call().desc.value_dim;
@@ -313,7 +315,9 @@ StateRows state_rows(const HeadTask& task, const StateRows& state, const QueryTi
 void attend_to_tile(const HeadTask& task, QueryTile* tiles, uint32_t count, KeyTile& keys) {
   if (task.source.in_pieces()) return attend_in_pieces(task, tiles, count, keys);
   for (uint32_t i = 0; i < count; ++i) {
-    if (count == 1 || clip_key_tile(TileLimits::of(tiles[i]), &keys)) task.kernel().attend(tiles[i], keys, task.steps);
+    if (count != 1 && !clip_key_tile(TileLimits::of(tiles[i]), &keys)) continue;
+    if (kHasKeyMass) find_slot(&tiles[i], &keys);
+    task.kernel().attend(tiles[i], keys, task.steps);
   }
 }
 
@@ -399,15 +403,7 @@ void HeadTask::move_to(uint32_t kv_head, uint32_t q_block) {
 bool HeadTask::run(QueryTile* tiles, uint32_t tile_count) {
   const uint32_t count = kMostTiles == 1 ? 1 : tile_count;
   if (kHasLoneTiles && lone->found) {
-    if (WholeTile* const whole = kernel().whole) {
-      source.bring(&lone->keys, 0);
-      whole(tiles[0], lone->keys, steps, q, score_factor(), lone->outputs);
-      return true;
-    }
-    kernel().begin(tiles[0], q, score_factor());
-    source.bring(&lone->keys, 0);
-    kernel().attend(tiles[0], lone->keys, steps);
-    kernel().steps->end(tiles[0], lone->outputs);
+    run_lone(tiles[0]);
     return true;
   }
   if (kHasRanges) all = limits.kept();
@@ -420,6 +416,7 @@ bool HeadTask::run(QueryTile* tiles, uint32_t tile_count) {
         kernel().begin(tiles[i], q, is_additive(call().desc) ? 1.0f : score_factor());
       }
     }
+    if (kHasKeyMass) begin_keeping(first_massed(call(), entry()), &tiles[i]);
     if (takes_up()) kernel().steps->resume(tiles[i], state_rows(*this, *state, tiles[i]));
   }
   // One pass, or two where weights are modified.
@@ -439,6 +436,9 @@ bool HeadTask::run(QueryTile* tiles, uint32_t tile_count) {
       continue;
     }
     end_rows(*this, tiles[i]);
+    if (kHasKeyMass && tiles[i].kept->count != 0) {
+      (*kernel().steps->add_mass)(tiles[i], mass_of_head(call(), entry(), kv_head()));
+    }
     if (call().wants_scores() && !write_scores(*this, tiles[i])) return false;
   }
   if (kHasRanges) limits.restore(*all);

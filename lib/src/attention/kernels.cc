@@ -25,7 +25,7 @@ namespace {
 #include "attention/tile.inl"
 constexpr size_t kProductLanes = kLanes;
 #include "attention/tile_kernel.inl"
-#if FOVEA_FOR_SCALAR  // with one lane the tile kernel has no empty lanes
+#if FOVEA_FOR_ONE_LANE  // with one lane the tile kernel has no empty lanes
 constexpr AttentionKernel kFewRowsOfTarget = {};
 #else
 #include "attention/few_block.inl"

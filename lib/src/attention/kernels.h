@@ -26,6 +26,20 @@ constexpr uint32_t kKeyGrain = 8;
 // Scores are kept in base 2.
 constexpr float kLog2E = 1.44269504f, kLn2 = 0.693147181f;
 
+// Weights of a query tile that are kept until its sums are known, for fovea_attention_args.key_mass. A slot for each key
+// tile that the query tile went through has: a KeptKeys; weights, [kKeyTile][rows] as in the tile's s; and [columns]
+// row_max, with which these weights were computed.
+struct KeptWeights {
+  float* slots;
+  uint32_t count;  // of slots
+  uint32_t from;   // rows before this one are not kept; UINT32_MAX = none is
+};
+struct KeptKeys {
+  uint32_t first, begin, end;  // of KeySpan
+  uint32_t unused;
+};
+constexpr size_t kKeptKeysFloats = sizeof(KeptKeys) / sizeof(float);
+
 // A tile of query rows and its running softmax. Rows are token-major: row = token * group + head in group. The first
 // `live` rows are real; the others repeat the last one and are never stored.
 //
@@ -52,6 +66,7 @@ struct QueryTile {
   int32_t* lo;     // two arrays: see row_hi
   [[no_unique_address]] MemberIf<config::kAlibi, int32_t*> alibi;  // three arrays: see alibi_pos
   [[no_unique_address]] MemberIf<config::kSinks, float*> sink;  // [columns]  sink logit * log2(e)
+  [[no_unique_address]] MemberIf<config::kKeyMass, KeptWeights> kept;
 };
 
 // Arrays of columns that have one pointer, because tiles are on the stack, are this far apart.
@@ -70,6 +85,10 @@ inline float* alibi_far_pos(const QueryTile& t) {
 inline float* alibi_slope(const QueryTile& t) { return alibi_far_pos(t) + column_stride(t.columns); }
 
 inline uint32_t row_lanes(const QueryTile& t) { return kFewRowsServed ? uint32_t(t.row_lanes) : 1; }
+
+// The floats of a slot of kept weights.
+constexpr size_t kept_slot_floats(size_t rows, size_t columns) { return kKeptKeysFloats + kKeyTile * rows + columns; }
+inline size_t kept_slot_floats(const QueryTile& t) { return kept_slot_floats(t.columns / row_lanes(t), t.columns); }
 
 // Formats of queries and outputs.
 constexpr bool kHasI8Tensors = config::kI8Tensors;
@@ -186,6 +205,7 @@ struct KeyTile : KeySpan {
   [[no_unique_address]] MemberIf<kFewRowsServed, const void*> next_keys;
   [[no_unique_address]] MemberIf<kHasI8Products, const I8Numbers*> codes = nullptr;  // for integer products
   [[no_unique_address]] MemberIf<kPiecesServed, AttendPart> parts = kAllParts;
+  [[no_unique_address]] MemberIf<config::kKeyMass, float*> kept = nullptr;  // a slot for the weights, or null
 
   const I8Numbers& numbers() const { return **codes; }
 };
@@ -252,16 +272,36 @@ struct KernelTraits {
   fovea_compute compute;
 };
 // Best first: a plan takes the first that fits.
-enum KernelIndex : uint32_t { kFewRowsKernel, kTileKernel, kI8FewRowsKernel, kI8TileKernel, kF16TileKernel, kKernels };
-constexpr const char* kKernelNames[kKernels] = {"few-rows", "tile", "i8 few-rows", "i8 tile", "f16 tile"};
-constexpr KernelTraits kKernelTraits[kKernels] = {
+enum KernelIndex : uint32_t {
+  kFewRowsKernel,
+  kTileKernel,
+  kI8FewRowsKernel,
+  kI8TileKernel,
+  kF16FewRowsKernel,
+  kF16TileKernel,
+  kKernels
+};
+// A row for each kernel that plans may take.
+template <class Row>
+struct KernelRows {
+  Row rows[kHasF16Products ? uint32_t(kKernels) : uint32_t(kF16FewRowsKernel)];
+
+  explicit constexpr KernelRows(const Row (&all)[kKernels]) : rows() {
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) rows[i] = all[i];
+  }
+  constexpr const Row& operator[](uint32_t index) const { return rows[index]; }
+};
+constexpr KernelRows<const char*> kKernelNames(
+    {"few-rows", "tile", "i8 few-rows", "i8 tile", "f16 few-rows", "f16 tile"});
+constexpr KernelRows<KernelTraits> kKernelTraits({
     // any rows, lanes are rows, portable bits, drops, compute
     {false, false, false, false, FOVEA_COMPUTE_F32},
     {true, true, true, true, FOVEA_COMPUTE_F32},
     {false, false, true, false, FOVEA_COMPUTE_I8},
     {true, true, true, true, FOVEA_COMPUTE_I8},
+    {false, false, true, false, FOVEA_COMPUTE_F16},
     {true, true, true, true, FOVEA_COMPUTE_F16},
-};
+});
 
 // Adjacent rows of a partial state. For a tile the first of them is row 0 of the tile.
 struct StateRows {
@@ -293,6 +333,11 @@ struct StepKernels {
   // resume loads a partial state into a tile, after begin. suspend stores the live rows of a tile in a partial state.
   void (*resume)(const QueryTile&, const StateRows&);
   void (*suspend)(const QueryTile&, const StateRows&);
+  // keep_weights copies weights of this layout, few-rows: of all rows, to the slot. add_mass, after end, adds what was
+  // kept, normalised, to the elements of the head's keys.
+  [[no_unique_address]] MemberIf<config::kKeyMass, void (*)(const QueryTile&, const KeyTile&, const float* weights,
+                                                            size_t column)> keep_weights;
+  [[no_unique_address]] MemberIf<config::kKeyMass, void (*)(const QueryTile&, float* mass)> add_mass;
 };
 
 // Whether what the heads of a small call share is prepared once: LoneTile.
@@ -334,13 +379,16 @@ FOVEA_TABLES_AND_IN_ORDER(AttentionKernels, kAttention, attention_kernels)
 
 // The same for integer products: for each kind of dot product that the target's processors may have.
 struct I8Kernels {
-  AttentionKernel list[kDotRows][kF16TileKernel - kI8FewRowsKernel];
+  AttentionKernel list[kDotRows][kF16FewRowsKernel - kI8FewRowsKernel];
 };
 FOVEA_TABLES(I8Kernels, kI8, i8_kernels)
 
-// The same for products of halves: by f32 arithmetic, and for processors with arithmetic of halves.
+// The same for products of halves: by f32 arithmetic, and for processors with arithmetic of halves. Only AArch64 has a
+// few-rows kernel, of arithmetic of halves.
+constexpr bool kHalfFewRowsServed = kHasF16Products && kFewRowsServed && kNeonOf64Bits;
 struct F16Kernels {
   AttentionKernel tile[2];
+  [[no_unique_address]] MemberIf<kHalfFewRowsServed, AttentionKernel> few;
 };
 FOVEA_TABLES(F16Kernels, kF16, f16_kernels)
 

@@ -15,6 +15,7 @@ namespace fovea {
 // What this build has.
 constexpr bool kHasAdditive = config::kAdditive, kHasAlibi = config::kAlibi, kHasBlockMaps = config::kBlockMaps;
 constexpr bool kHasDropout = config::kDropout, kHasModifiers = config::kModifiers;
+constexpr bool kHasKeyMass = config::kKeyMass;
 constexpr bool kHasLoaders = config::kLoad, kHasLse = config::kLse, kHasMasks = config::kMask;
 constexpr bool kHasRagged = config::kRagged, kHasRings = config::kRing, kHasRotation = config::kRotation;
 constexpr bool kHasScores = config::kScores;
@@ -47,11 +48,11 @@ inline bool computes_i8(const fovea_attention_desc& d) {
 
 // The same for products of halves, and whether the processor has arithmetic for them: then keys and values are read as
 // they are stored, and a vector of a tile has twice the rows.
-inline bool is_f16(const fovea_attention_desc& d) { return kHasF16Products && d.compute == FOVEA_COMPUTE_F16; }
+constexpr bool is_f16(const fovea_attention_desc& d) { return kHasF16Products && d.compute == FOVEA_COMPUTE_F16; }
 inline bool computes_f16(const fovea_attention_desc& d) {
   return kHasF16Products && d.key_dtype == FOVEA_F16 && d.value_dtype == FOVEA_F16 && d.score != FOVEA_SCORE_ADDITIVE;
 }
-inline bool reads_halves(const fovea_plan& plan) { return is_f16(plan.desc) && plan.dot != 0; }
+constexpr bool reads_halves(const fovea_plan& plan) { return is_f16(plan.desc) && plan.dot != 0; }
 
 // Whether each row of queries has a scale.
 inline bool needs_q_scales(const fovea_attention_desc& d) {
@@ -68,7 +69,7 @@ inline uint32_t window_right(const fovea_attention_desc& d) { return config::kWi
 // The first kernel that plans may take.
 constexpr uint32_t kFirstKernel = config::kFewRows ? kFewRowsKernel : kTileKernel;
 // One past the last.
-constexpr uint32_t kEndOfKernels = kHasF16Products ? kKernels : kHasI8Products ? kF16TileKernel : kI8FewRowsKernel;
+constexpr uint32_t kEndOfKernels = kHasF16Products ? kKernels : kHasI8Products ? kF16FewRowsKernel : kI8FewRowsKernel;
 
 // Whether keys may have to be gathered, converted or brought.
 constexpr bool kBringsKeys = config::kStaged;

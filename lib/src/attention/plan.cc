@@ -94,7 +94,7 @@ fovea_status check_desc(const fovea_attention_desc& d) {
   FOVEA_RETURN_IF_ERROR(check_source(d));
   if (d.max_workers > kMostWorkers || d.key_split_tokens % kKeyTile != 0) return FOVEA_ERR_SIZE;
   if ((!kHasRotation && d.rotation != FOVEA_ROTATION_NONE) || (d.max_workers > 1 && worker_count(d) == 1) ||
-      (d.key_split_tokens != 0 && !kSplitsKeys) || (d.score == FOVEA_SCORE_ADDITIVE && !is_additive(d)) ||
+      (d.key_split_tokens != 0 && !kSplitsKeys) || (d.key_mass_queries != 0 && (!kHasKeyMass || d.key_split_tokens)) || (d.score == FOVEA_SCORE_ADDITIVE && !is_additive(d)) ||
       (d.dropout != 0.0f && !drops(d)) || d.softcap != softcap(d) || d.window_left != window_left(d) ||
       d.window_right != window_right(d)) {
     return FOVEA_ERR_UNSUPPORTED;
@@ -118,10 +118,17 @@ CheckedSize measure_splits(const fovea_attention_desc& d) {
   return bytes;
 }
 
+// Whether the processor's arithmetic of halves has a few-rows kernel. Its tiles never need more memory than those of
+// the tile kernel, so a build for Helium may plan without it for other processors.
+bool has_few_halves(const fovea_plan& plan) {
+  return !FOVEA_COMPILED_HELIUM && reads_halves(plan) && plan.desc.target != FOVEA_TARGET_HELIUM;
+}
+
 bool fits(const KernelTraits& kernel, const fovea_plan& plan) {
   const fovea_attention_desc& d = plan.desc;
   const bool exists = kernel.any_rows || kernel.compute == FOVEA_COMPUTE_F32 ||
-                      (kFirstKernel == kFewRowsKernel && kDotTraits[plan.dot].few_rows);
+                      (kFirstKernel == kFewRowsKernel &&
+                       (is_f16(d) ? has_few_halves(plan) : kDotTraits[plan.dot].few_rows));
   return exists && kernel.compute == d.compute && (kernel.portable_bits || !d.portable_bits) &&
          (kernel.drops || d.dropout == 0.0f);
 }
@@ -160,7 +167,8 @@ fovea_status too_large(const fovea_attention_desc& d, const CheckedSize& bytes) 
 // tiles that share keys, then the rows of a tile.
 fovea_status plan_kernel(const TargetTraits& target, uint32_t index, uint32_t rows, size_t budget, fovea_plan* plan) {
   const KernelTraits& kernel = kKernelTraits[index];
-  const uint32_t served = kernel.any_rows || rows < target.few_rows() ? rows : target.few_rows();
+  const uint32_t few = is_f16(plan->desc) ? target.few_rows() / 2 : target.few_rows();
+  const uint32_t served = kernel.any_rows || rows < few ? rows : few;
   fovea_plan_kernel& planned = plan->kernels[kernel.any_rows];
   if (planned.most_rows != 0 || !fits(kernel, *plan) || (!kernel.any_rows && served == 0)) return FOVEA_OK;
   planned.index = index;

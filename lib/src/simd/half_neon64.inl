@@ -34,6 +34,40 @@ FOVEA_INLINE V MulAddUnless(M m, V x, E e, V sum) {
   return sum;
 }
 
+// For vectors along a row. Element i of v[k] and element k of v[i] change places.
+FOVEA_INLINE void Transpose(V (&v)[8]) {
+  uint16x8_t a[8];
+  uint32x4_t b[8];
+  FOVEA_UNROLL(4)
+  for (int i = 0; i < 8; i += 2) {
+    const uint16x8_t even = vreinterpretq_u16_f16(v[i]), odd = vreinterpretq_u16_f16(v[i + 1]);
+    a[i] = vtrn1q_u16(even, odd), a[i + 1] = vtrn2q_u16(even, odd);
+  }
+  FOVEA_UNROLL(4)
+  for (int k = 0; k < 4; ++k) {
+    const int i = k / 2 * 4 + k % 2;
+    const uint32x4_t first = vreinterpretq_u32_u16(a[i]), second = vreinterpretq_u32_u16(a[i + 2]);
+    b[i] = vtrn1q_u32(first, second), b[i + 2] = vtrn2q_u32(first, second);
+  }
+  FOVEA_UNROLL(4)
+  for (int i = 0; i < 4; ++i) {
+    const uint64x2_t first = vreinterpretq_u64_u32(b[i]), second = vreinterpretq_u64_u32(b[i + 4]);
+    v[i] = vreinterpretq_f16_u64(vtrn1q_u64(first, second));
+    v[i + 4] = vreinterpretq_f16_u64(vtrn2q_u64(first, second));
+  }
+}
+// The first n elements of a vector; the others are 0.
+FOVEA_INLINE V LoadPart(const Element* p, size_t n) {
+  Element elements[kLanes] = {};
+  __builtin_memcpy(elements, p, n * sizeof(Element));
+  return Load(elements);
+}
+// v, or 0 if element i of the mask is set.
+template <int i>
+FOVEA_INLINE V ZeroIf(M m, V v) {
+  return vreinterpretq_f16_u16(vbicq_u16(vreinterpretq_u16_f16(v), vdupq_laneq_u16(m, i)));
+}
+
 FOVEA_INLINE void Widen(V v, VF (&to)[2]) {
   to[0] = VF(vcvt_f32_f16(vget_low_f16(v)));
   to[1] = VF(vcvt_high_f32_f16(v));

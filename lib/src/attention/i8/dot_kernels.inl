@@ -23,7 +23,8 @@ namespace FOVEA_DOT_NAMESPACE {
 #define FOVEA_DOT_QUERIES "attention/i8/queries_neon64.inl"
 #define FOVEA_DOT_WHOLE "attention/i8/whole_block.inl"
 #endif
-#if !FOVEA_FOR_SCALAR && !FOVEA_DOT_SMMLA  // a single lane is never empty; for few rows smmla takes sdot's kernel
+// A single lane is never empty; for few rows smmla takes sdot's kernel, and the user's instruction the tile kernel.
+#if !FOVEA_FOR_ONE_LANE && !FOVEA_DOT_SMMLA && !FOVEA_DOT_OWN
 #define FOVEA_DOT_FEW_ROWS "attention/i8/few_rows.inl"
 #endif
 
@@ -53,6 +54,7 @@ constexpr size_t kProductLanes = kLanes;
 
 #if defined(FOVEA_DOT_FEW_ROWS)
 #include "attention/few_block.inl"
+#include "attention/few_strands.inl"
 #include FOVEA_DOT_FEW_ROWS
 #include "attention/few_kernel.inl"
 constexpr AttentionKernel kFewRowsOfDot = FewRowsKernel(kCodedFormats, FewBringKeys, FewBringValues);
@@ -71,7 +73,7 @@ constexpr AttentionKernel kFewRowsOfDot = {};
 #undef FOVEA_DOT_WIDENS_ROWS
 
 constexpr void AddKernels(I8Kernels* table) {
-  AttentionKernel(&list)[kF16TileKernel - kI8FewRowsKernel] = table->list[dot_row(dot::kKind)];
+  AttentionKernel(&list)[kF16FewRowsKernel - kI8FewRowsKernel] = table->list[dot_row(dot::kKind)];
   list[kI8FewRowsKernel - kI8FewRowsKernel] = kFewRowsOfDot;
   list[kI8TileKernel - kI8FewRowsKernel] = TileKernel(kCodedFormats, BringKeys, BringValues);
 }

@@ -142,25 +142,6 @@ FOVEA_TEMPLATE void FewScores(const QueryTile& t, const KeyTile& keys) {
 
 #endif
 
-// The sum over the lanes of each row, in all of them: a tree that adds neighbours first.
-template <int kKeys, int kStep = 1>
-FOVEA_INLINE VF SumOfNeighbours(VF v) {
-  if constexpr (kStep == kKeys) {
-    return v;
-  } else {
-    return SumOfNeighbours<kKeys, 2 * kStep>(hn::Add(v, hn::SwapLanes<kStep>(v)));
-  }
-}
-template <int n>
-FOVEA_INLINE VF SumOfStrands(VF (&strands)[n]) {
-  FOVEA_UNROLL(4)
-  for (int half = 1; half < n; half *= 2) {
-    FOVEA_UNROLL(8)
-    for (int i = 0; i < n; i += 2 * half) strands[i] = hn::Add(strands[i], strands[i + half]);
-  }
-  return strands[0];
-}
-
 // NaN for the rows that see a value whose scale is not finite, else 0. Keys past the end may have been brought for
 // other tiles.
 template <int kRows>
@@ -174,17 +155,6 @@ FOVEA_CALLED_TEMPLATE VF NanOfRows(const QueryTile& t, const KeyTile& keys, bool
     nan = hn::Add(nan, hn::IfThenZeroElse(hidden, each));
   }
   return ReduceRows<kRows, false>(nan);
-}
-
-// Adds scores of -inf after the last key, to a multiple of kStrands keys. Returns the end of the scores.
-template <int kRows>
-FOVEA_INLINE float* FewPadScores(const QueryTile& t, const KeyTile& keys) {
-  constexpr uint32_t kKeys = FewBlock<kRows>::kKeys;
-  const uint32_t padded = uint32_t(round_up(keys.end - keys.begin, kStrands));
-  for (uint32_t j = uint32_t(round_up(keys.end - keys.begin, kKeys)); j < padded; j += kKeys) {
-    hn::StoreU(hn::Set(kF, -kInfinity), kF, t.s + j * kRows);
-  }
-  return t.s + padded * kRows;
 }
 
 // The weights from t.s up to s_end, times the scales of their values, become codes. `top` is the largest of them.
@@ -210,6 +180,9 @@ FOVEA_INLINE void FewPackWeights(const QueryTile& t, const KeyTile& keys, const 
   hn::StoreU(hn::MulSet(ReduceRows<kRows, false>(sum), keys.numbers().value_zero), kF, ZeroSums(t));
 }
 
+// Where FewSoftmax leaves the weights that are kept: those in t.s are multiplied by the scales of their values.
+FOVEA_INLINE float* WeightsToKeep(const QueryTile&, const KeyTile& keys) { return *keys.kept + kKeptKeysFloats; }
+
 // Like SoftmaxTile and PackWeights, but row_max, row_sum, rescale and ValueFactors hold the same number in all lanes of
 // a row.
 template <int kRows>
@@ -217,10 +190,9 @@ FOVEA_TEMPLATE void FewSoftmax(const QueryTile& t, const KeyTile& keys, bool hid
   constexpr uint32_t kKeys = FewBlock<kRows>::kKeys;
   constexpr int kVectors = kStrands / kKeys;  // of scores of kStrands keys
   constexpr int kAtOnce = hn::kRegisters < 16 ? 1 : kVectors;
-  const VF minus_infinity = hn::Set(kF, -kInfinity);
   const VF nan = keys.numbers().any_nan ? NanOfRows<kRows>(t, keys, hides) : hn::Zero(kF);
 
-  float* const s_end = FewPadScores<kRows>(t, keys);
+  float* const s_end = FewPadScores<kRows, kStrands>(t, keys);
   const VF old_max = hn::LoadU(kF, t.row_max);
   VF max = old_max;
   for (const float* s = t.s; s != s_end; s += kLanes) max = hn::Max(max, hn::LoadU(kF, s));
@@ -242,11 +214,13 @@ FOVEA_TEMPLATE void FewSoftmax(const QueryTile& t, const KeyTile& keys, bool hid
       ShortExp2(p);
       FOVEA_UNROLL(8)
       for (int v = 0; v < kAtOnce; ++v) {
-        const MF hidden = hn::Eq(hn::LoadU(kF, at + v * kLanes), minus_infinity);
-        strands[first + v] = hn::Add(strands[first + v], hn::IfThenZeroElse(hidden, p[v]));
+        const MF hidden = hn::Eq(hn::LoadU(kF, at + v * kLanes), hn::Set(kF, -kInfinity));
+        const VF seen = hn::IfThenZeroElse(hidden, p[v]);
+        strands[first + v] = hn::Add(strands[first + v], seen);
+        if (Keeps(keys)) hn::StoreU(seen, kF, WeightsToKeep(t, keys) + (at - t.s) + v * kLanes);
         // Lanes past the end have no scales, but they are hidden.
-        const VF scales = dot::LoadForEachRow<kRows>(scale + (first + v) * kKeys);
-        const VF weight = hn::IfThenZeroElse(hidden, hn::Mul(p[v], scales));
+        const VF weight =
+            hn::IfThenZeroElse(hidden, hn::Mul(p[v], dot::LoadForEachRow<kRows>(scale + (first + v) * kKeys)));
         top = hn::Max(top, weight);
         hn::StoreU(weight, kF, at + v * kLanes);
       }

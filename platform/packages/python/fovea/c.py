@@ -14,6 +14,7 @@ import math
 import operator
 import os
 import pathlib
+import platform
 import re
 import sys
 from ctypes import (c_char_p, c_double, c_float, c_int, c_int8, c_int32, c_int64, c_size_t, c_ssize_t, c_uint32,
@@ -147,7 +148,7 @@ class Header:
 
     def __init__(self, path):
         text = re.sub(r"/\*.*?\*/", " ", self.whole(path, set()), flags=re.S)
-        self.numbers = {name: int(value) for name, value in re.findall(r"^#define (\w+) (\d+)u?$", text, flags=re.M)}
+        self.numbers = {name: int(value) for name, value in re.findall(r"^#define (\w+) (\d+)u? *$", text, flags=re.M)}
         self.constants, self.structures, self.functions = {}, {}, {}
         self.enums = {}  # enum -> name without the prefix, in lower case -> number
         self.types = dict(SCALARS)
@@ -226,6 +227,32 @@ def installed(*names):
 HEADER = Header(installed("fovea.h"))
 CONSTANTS, NUMBERS = HEADER.constants, HEADER.numbers
 _functions = {}
+
+
+def features_of(system, machine, capabilities=lambda kind: 0):
+    """The FOVEA_FEATURE_... that change how attention multiplies, of a processor. capabilities: Linux's getauxval."""
+    def bits(*names):
+        return sum(NUMBERS[f"FOVEA_FEATURE_NEON_{name}"] for name in names)
+
+    if machine not in ("aarch64", "arm64"):
+        return 0
+    if system == "darwin":  # all of Apple's have these
+        return bits("DOTPROD", "FP16")
+    first, second = capabilities(16), capabilities(26)  # AT_HWCAP, AT_HWCAP2
+    named = ("DOTPROD", first >> 20), ("I8MM", second >> 13), ("FP16", first >> 10)
+    return bits(*(name for name, has in named if has & 1))
+
+
+def processor_features():
+    """features_of this machine."""
+    capabilities = getattr(ctypes.CDLL(None), "getauxval", None) if sys.platform == "linux" else None
+    if capabilities is None:
+        return features_of(sys.platform, platform.machine())
+    capabilities.restype, capabilities.argtypes = ctypes.c_ulong, [ctypes.c_ulong]
+    return features_of(sys.platform, platform.machine(), capabilities)
+
+
+PROCESSOR_FEATURES = processor_features()
 
 
 def load(path):

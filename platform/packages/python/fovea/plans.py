@@ -22,8 +22,10 @@ DESC_FIELDS = {name for name, *_ in c.HEADER.structures["attention_desc"]._field
 
 @takes("attention_desc", max_batch=1, max_q_tokens=1)
 def attention_desc(**fields):
-    """A fovea_attention_desc; fields are those of fovea.h. max_batch and max_q_tokens are 1 unless given."""
-    return c.structure("attention_desc", **{"max_batch": 1, "max_q_tokens": 1, **fields})
+    """A fovea_attention_desc; fields are those of fovea.h. max_batch and max_q_tokens are 1 unless given, and
+    processor_features those of this machine."""
+    features = {"processor_features": c.PROCESSOR_FEATURES}
+    return c.structure("attention_desc", **{"max_batch": 1, "max_q_tokens": 1, **features, **fields})
 
 
 class Call(Held):
@@ -206,11 +208,11 @@ class Stream(Held):
         with self:
             call()
 
-    @takes(**dict.fromkeys(sorted(OPTIONS - ENDS - {*OFFSETS})))
+    @takes(**dict.fromkeys(sorted(OPTIONS - ENDS - {*OFFSETS, "key_mass"})))
     def push(self, keys, values=None, **options):
         """Adds keys and values, or those of a Cache, which are not needed afterwards. Options are those of Plan.bind,
-        except sinks and value_channel_scales."""
-        arguments = self._arguments(options, OPTIONS - ENDS - {*OFFSETS})
+        except key_mass, sinks and value_channel_scales."""
+        arguments = self._arguments(options, OPTIONS - ENDS - {*OFFSETS, "key_mass"})
         arguments.add_keys(keys, values)
         self._call("fovea_stream_push", arguments)
 

@@ -23,7 +23,8 @@ def calls(target, names=None):
     memory = room[-c.data_of(room) % 64:][:MEMORY_BYTES]
     number = c.call("fovea_target_from_name", target.encode())
     for part in parts() if names is None else names:
-        args = c.structure("selftest_args", target=number, memory=memory, memory_bytes=MEMORY_BYTES)
+        args = c.structure("selftest_args", target=number, processor_features=c.PROCESSOR_FEATURES, memory=memory,
+                           memory_bytes=MEMORY_BYTES)
         while True:
             result = c.structure("selftest_result")
             try:

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The few-rows kernel with products of halves, over the half words of f16/tile.inl: the chains are those of
+// f16/products.inl, so that the bits are those of the tile kernel. The rows of kProductLanes keys are transposed in
+// registers, so that a lane is a key while its products with a query are added up. With values, lanes run along
+// value_dim, and each value is read once for all rows.
+
+namespace FOVEA_HALF_NAMESPACE {
+#include "attention/few_block.inl"
+#include "attention/few_strands.inl"
+#include "attention/f16/few_rows.inl"
+#include "attention/few_kernel.inl"
+}  // namespace FOVEA_HALF_NAMESPACE
