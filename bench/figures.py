@@ -61,7 +61,8 @@ STATED = {
     "bench/README.md": ["by more than 5 %", "by more than 2 %", "at least 0.2 ms", "(0.3 s)", "less than 128 bytes", "64 entries of 1 MiB",
                         "19 instructions for 12", "0.67 and 0.3 times those", "0.91 and 0.96 times that"],
     "examples/README.md": ["a state of 128 bytes"],
-    "examples/chat/README.md": ["64 MiB"],
+    "examples/chat/README.md": ["64 MiB", "2 MiB"],
+    "examples/linux_board/README.md": ["2 MiB"],
     "examples/keywords/README.md": ["20 ms at a time", "for each 20 ms"],
     "platform/boards/imxrt/README.md": ["0xEB at 100 MHz"],
     "platform/boards/stm32/README.md": ["| 100 MHz |", "| 168 MHz |", "| 400 MHz |", "a stack of 1 KB"],
@@ -563,7 +564,8 @@ def board_table(found):
         if "error" in result:
             return "too little memory" if result["error"] == "too little memory" else "-"
         word = board["host"]["unit"].split()[0]
-        return time(result["ns_median"]) if word == "ns" else f"{result[f'{word}_median']:,.0f} {word}"
+        median = result.get("ns_median", result.get(f"{word}_median"))  # on hosts every unit is called ns
+        return time(median) if word == "ns" else f"{median:,.0f} {word}"
 
     names = list(dict.fromkeys(r["name"] for board in found for r in board["results"]))
     text = table(["case", *(board["board"] for board in found)],
@@ -595,6 +597,16 @@ WORKSPACE = [
     "decode, 8 heads over 2, 64", "decode, 8 heads over 2, 64, int8 keys and values", "64 queries, 32",
     "64 queries, 64", "64 queries, 128", "64 queries, 64, int8 keys and values",
 ]
+
+
+@figure("bounds")
+def bounds():
+    stored = json.loads((ROOT / "bench" / "bounds.json").read_text(encoding="utf-8"))
+    boards = {"m4f": "Cortex-M4F", "m55": "Cortex-M55"}
+    operators = {"attention": "attention", "causal": "causal attention", "integer": "integer attention", "softmax": "softmax"}
+    rows = [[title, name, one["shapes"], f"{one['least']:,} to {one['most']:,}", f"{one['least_excess']:.3f} to {one['most_excess']:.3f}"]
+            for board, title in boards.items() for operator, name in operators.items() for one in [stored[board][operator]]]
+    return table(["processor", "operator", "shapes", "instructions counted", "bound / count"], rows)
 
 
 @figure("workspace")

@@ -34,6 +34,7 @@ NEEDED_BY = {
     "WINDOWS": r"window_(left|right)",
     "ALIBI": r"alibi_slopes",
     "BLOCK_MAPS": r"(fovea_|make_)?block_map\w*|BlockMap\w*|at_end|(fovea_)?tree_mask",
+    "KEY_MASS": r"key_mass(_queries)?",
     "LSE": r"lse",
     "MASK_BYTE": r"FOVEA_MASK_BYTE",
     "MASK_F32": r"FOVEA_MASK_(F32|F16|BF16)",

@@ -11,6 +11,7 @@
 #include <iterator>
 #include <limits>
 #include <utility>
+#include <vector>
 
 #include "catch.h"
 #include "support/covering.h"
@@ -654,6 +655,41 @@ TEST_CASE("attention: lse is the natural logarithm of the sum of exponentials, a
     CHECK(run_on_all_targets(p) == "");
     p.lse = false;
     CHECK(run_on_all_targets(p) == "");
+  }
+}
+
+TEST_CASE("attention: a small call has the same bits whether lse is asked for or not", "[short]") {
+  Problem p;
+  p.q_heads = 3, p.kv_heads = 3;
+  for (const uint32_t head_dim : {1u, 7u, 32u, 40u, 64u, 130u}) {
+    for (const uint32_t kv_tokens : {1u, 2u, 7u, 8u, 9u, 31u, 33u, 63u, 64u, 65u}) {
+      p.head_dim = head_dim, p.value_dim = head_dim + kv_tokens % 3, p.kv_tokens = kv_tokens;
+      p.layout = kv_tokens % 2 == 0 ? Layout::kHeadsFirst : Layout::kPadded;
+      p.lse = true;
+      AttentionCase with(p);
+      p.lse = false;
+      AttentionCase without(p);
+      // In heads of their own: a NaN, a large score, and keys that all have scores of -inf.
+      for (AttentionCase* test : {&with, &without}) {
+        test->key(0, 0, kv_tokens / 2)[0] = kNaN;
+        test->key(0, 1, kv_tokens - 1)[0] *= 1e4f;
+        if (kv_tokens % 4 == 0) test->q(0, 2, 0)[0] = -kInfinity;
+        for (uint32_t j = 0; kv_tokens % 4 == 0 && j < kv_tokens; ++j) test->key(0, 2, j)[0] = 1.0f;
+      }
+      for (const fovea_target target : targets()) {
+        Run run;
+        run.target = target;
+        INFO("head_dim " << head_dim << ", " << kv_tokens << " keys, " << fovea_target_name(target));
+        REQUIRE(with.run_unchecked(run) == "");
+        REQUIRE(without.run_unchecked(run) == "");
+        const std::vector<float> a = with.out(), b = without.out();
+        bool same = a.size() == b.size();
+        for (size_t i = 0; same && i < a.size(); ++i) {
+          same = std::memcmp(&a[i], &b[i], sizeof a[i]) == 0 || (std::isnan(a[i]) && std::isnan(b[i]));
+        }
+        CHECK(same);
+      }
+    }
   }
 }
 

@@ -331,7 +331,7 @@ TEST_CASE("cache: pages before the first dropped token, and after the last kept 
   const auto* const pages = static_cast<const uint8_t*>(c.source.keys.data);
   const ptrdiff_t page_bytes = c.source.keys.batch_stride;
   for (const uint32_t column : {0u, 2u, 3u}) {
-    const ptrdiff_t at = pages + ptrdiff_t{c.page_table[column]} * page_bytes - made.memory.as<uint8_t>();
+    const ptrdiff_t at = pages + ptrdiff_t(c.page_table[column]) * page_bytes - made.memory.as<uint8_t>();
     CHECK(std::memcmp(made.memory.as<uint8_t>() + at, before.data() + at, static_cast<size_t>(page_bytes)) == 0);
   }
 }

@@ -108,7 +108,7 @@ struct Rows {
   void widen(fovea_target target) const {
     data.read_only(true);
     scales.read_only(true);
-    fovea::widen_kernels(target).widen(type, to_widen());
+    fovea::weight_kernels(target).widen_weights(type, to_widen());
     data.read_only(false);
     scales.read_only(false);
   }
@@ -299,7 +299,7 @@ INSIDE_CASE("formats: blocks that were worked out by hand are widened to the bit
           std::copy(b.bytes.begin(), b.bytes.end(), bytes.begin() + static_cast<ptrdiff_t>(offset));
           float got[32];
           const void* const data = bytes.data() + offset;
-          fovea::widen_kernels(target).widen(b.type, {1, dim, got, 32, data, 0, nullptr, 0});
+          fovea::weight_kernels(target).widen_weights(b.type, {1, dim, got, 32, data, 0, nullptr, 0});
           INFO(type_name(b.type) << "[" << b.at << "] of " << dim << " on " << fovea_target_name(target));
           CHECK(same_number(got[b.at] + 0.0f, b.want));
           CHECK(same_number(element_of(b.type, data, nullptr, b.at) + 0.0f, b.want));
@@ -376,7 +376,7 @@ INSIDE_CASE("formats: some elements of a row are widened as in the whole row", "
         Guarded piece(kCount * kPiece * sizeof(float), 4, Placement::kOffset);
         fovea::WidenRows part = rows.to_widen();
         part.dim = dim, part.first = first, part.out = piece.as<float>(), part.out_stride = kPiece;
-        fovea::widen_kernels(target).widen(type, part);
+        fovea::weight_kernels(target).widen_weights(type, part);
         for (size_t r = 0; r < kCount; ++r) {
           for (size_t d = 0; d < dim; ++d) {
             same = same && same_number(piece.as<float>()[r * kPiece + d], rows.f32_row(r)[first + d]);

@@ -13,6 +13,7 @@
 #include "support/formats.h"
 #include "support/problem.h"
 #include "support/shuffler.h"
+#include "targets/compiled.h"
 
 namespace fovea_test {
 namespace {
@@ -577,6 +578,7 @@ TEST_CASE("sources: the macro has room for any format, ring or pages", "[short]"
 }
 
 TEST_CASE("sources: on a target of one lane a format needs memory for a piece of a key tile alone", "[short]") {
+  if (FOVEA_SIMD_LANES > 1) return fovea_test::skip("FOVEA_SIMD_HEADER has more than one lane");
   fovea_attention_desc d{};
   d.struct_bytes = sizeof d;
   d.q_heads = d.kv_heads = 1, d.max_batch = 1, d.max_q_tokens = 4, d.max_kv_tokens = 1000;

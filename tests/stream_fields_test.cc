@@ -75,6 +75,13 @@ void make_channel_scales(AttentionCase& test, Extra& extra) {
   test.args.value_channel_stride = static_cast<ptrdiff_t>(test.problem.value_dim);
 }
 
+void make_key_mass(AttentionCase& test, Extra& extra) {
+  const Problem& p = test.problem;
+  extra.scales.resize(size_t{p.batch} * p.kv_heads * p.kv_tokens);
+  const auto tokens = static_cast<ptrdiff_t>(p.kv_tokens);
+  test.args.key_mass = {extra.scales.data(), tokens * static_cast<ptrdiff_t>(p.kv_heads), tokens, 0};
+}
+
 constexpr uint32_t kQHeads = 4, kQTokens = 5;
 constexpr int64_t kOtherPositions[] = {3, 40};
 constexpr uint32_t kOffsets[] = {0, 1, 2};
@@ -126,6 +133,7 @@ const Fields kTable[] = {
     {FIELD(block_map), Reads::kPush, [](Problem& p) { p.map_q_block = 2, p.map_kv_block = 64; },
      [](Args& a) { a.block_map = nullptr; }},
     {FIELD(modifier), Reads::kPush, [](Problem& p) { p.modify_scores = true; }, [](Args& a) { a.modifier = nullptr; }},
+    {FIELD(key_mass), Reads::kNone, nothing, [](Args& a) { a.key_mass = {}; }, make_key_mass},
 };
 
 // The plain call: two key tiles and a part of one.

@@ -6,15 +6,16 @@
  *   H2O      while decoding: each query adds its weights, and beyond BUDGET tokens the lightest goes. The newest
  *            OBSERVED tokens stay in any case.
  * Each head has tokens of its own, so each is an entry of the cache: fovea_kv_compact keeps the listed tokens of an
- * entry. Weights come as scores of the stage SOFTMAX. */
+ * entry. Each call adds its weights to key_mass. */
 #include "recipe.h"
 
 enum { HEADS = 2, DIM = 32, PROMPT = 200, OBSERVED = 16, BUDGET = 64, STEPS = 40, ALL = PROMPT + STEPS };
 
 static _Alignas(64) unsigned char memory[FOVEA_KV_CACHE_BYTES(FOVEA_F32, FOVEA_F32, HEADS, 1, PROMPT, DIM, DIM)];
-static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_KV_WORKSPACE_BYTES(DIM, DIM)];
+static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_KV_WORKSPACE_BYTES(DIM, DIM) +
+                                                                   FOVEA_KEY_MASS_WORKSPACE_BYTES(PROMPT, OBSERVED)];
 static float q[ALL][HEADS][DIM], keys[ALL][HEADS][DIM], values[ALL][HEADS][DIM];
-static float out[OBSERVED][HEADS][DIM], weights[HEADS][OBSERVED][PROMPT], mass[HEADS][PROMPT];
+static float out[OBSERVED][HEADS][DIM], mass[HEADS][PROMPT];
 
 /* For the check: which tokens an entry holds, and their masses in double. */
 static uint32_t held[HEADS][PROMPT];
@@ -37,17 +38,17 @@ static void append(int first, int count) {
   recipe_check(fovea_kv_append(&cache, &args), "fovea_kv_append");
 }
 
-/* Attends with the queries of tokens [first, first + count), and adds their weights to the masses. */
+/* Attends with the queries of tokens [first, first + count), of which all count. */
 static double attend(int first, int count) {
-  fovea_attention_desc desc = {.struct_bytes = sizeof desc, .q_heads = 1, .max_q_tokens = OBSERVED};
+  fovea_attention_desc desc = {
+      .struct_bytes = sizeof desc, .q_heads = 1, .max_q_tokens = OBSERVED, .key_mass_queries = OBSERVED};
   desc.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
   recipe_check(fovea_kv_describe(&cache, &desc), "fovea_kv_describe");
   fovea_attention_args args = {.struct_bytes = sizeof args,
                                .q_tokens = (uint32_t)count,
                                .q = {q[first], DIM, 0, HEADS * DIM},
                                .out = {out, DIM, 0, HEADS * DIM},
-                               .scores_stage = FOVEA_SCORES_SOFTMAX,
-                               .scores = {weights, OBSERVED * PROMPT, 0, PROMPT}};
+                               .key_mass = {mass, PROMPT, 0, 0}};
   recipe_check(fovea_kv_attach(&cache, &args), "fovea_kv_attach");
   recipe_attend(&desc, &args, workspace, sizeof workspace);
   double worst = 0;
@@ -59,7 +60,6 @@ static double attend(int first, int count) {
       double want[PROMPT];
       const int seen = tokens - count + i + 1;
       for (int j = 0; j < tokens; ++j) {
-        mass[h][j] += weights[h][i][j];
         for (int d = 0; d < DIM; ++d) own_keys[j][d] = keys[held[h][j]][h][d];
         for (int d = 0; d < DIM; ++d) own_values[j][d] = values[held[h][j]][h][d];
       }

@@ -166,6 +166,11 @@ const Request kAttentionRequests[] = {
     {"dropout", "DROPOUT", [](Call& c) { c.desc.dropout = 0.25f, c.args.dropout_seed = 7; }},
     {"alibi", "ALIBI", [](Call& c) { c.args.alibi_slopes = few, c.args.positions = positions; }},
     {"causal alibi", "ALIBI", [](Call& c) { c.args.alibi_slopes = few, c.desc.causal = FOVEA_CAUSAL_TOP_LEFT; }},
+    {"key mass", "KEY_MASS",
+     [](Call& c) {
+       static float mass[kBatch * kKvHeads * kKvTokens];
+       c.desc.key_mass_queries = 2, c.args.key_mass = {mass, kKvHeads * kKvTokens, kKvTokens, 0};
+     }},
     {"lse", "LSE", [](Call& c) { c.args.lse = output(outputs.lse, kQTokens, 1); }},
     {"byte mask", "MASK_BYTE", [](Call& c) { set_mask(c, FOVEA_MASK_BYTE, mask_byte); }},
     {"float mask", "MASK_F32", [](Call& c) { set_mask(c, FOVEA_MASK_F32, mask_f32); }},

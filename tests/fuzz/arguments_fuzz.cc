@@ -65,6 +65,7 @@ fovea_attention_desc description(Bytes& bytes) {
   d.key_split_tokens = bytes.choose({0u, 0u, 64u});
   if (bytes.below(4) == 1) d.diagonal = enum_of<fovea_diagonal>(bytes.below(4));
   if (bytes.below(4) == 1) d.rotation = enum_of<fovea_rotation>(bytes.below(4)), d.rotation_seed = bytes.below(2);
+  if (bytes.below(4) == 1) d.key_mass_queries = bytes.below(8);
   damage(bytes, &d, sizeof d / 4);
   return d;
 }
@@ -131,6 +132,7 @@ class Arguments {
     a.value_channel_stride = bytes.below(4) == 0 ? stride(bytes) : static_cast<ptrdiff_t>(d_.value_dim);
     rows(bytes, &a.lse, d_.q_heads, a.q_tokens, 1);
     rows(bytes, &a.scores, d_.q_heads, a.q_tokens, a.kv_tokens);
+    rows(bytes, &a.key_mass, d_.kv_heads, 1, a.kv_tokens);
     tokens_ = d_.kv_kind == FOVEA_KV_RING    ? d_.ring_tokens
               : d_.kv_kind == FOVEA_KV_PAGED ? d_.page_tokens
                                              : a.kv_tokens;
@@ -165,6 +167,9 @@ class Arguments {
     if (lse) a.lse.data = of(a.lse, 4, 1, q_batch, d_.q_heads, a.q_tokens, true);
     if (a.scores_stage != FOVEA_SCORES_NONE) {
       a.scores.data = of(a.scores, 4, a.kv_tokens, a.batch, d_.q_heads, a.q_tokens, true);
+    }
+    if (d_.key_mass_queries != 0 ? bytes.flag() : bytes.below(16) == 0) {
+      a.key_mass.data = of(a.key_mass, 4, a.kv_tokens, ragged_kv ? 1 : a.batch, d_.kv_heads, 1, true);
     }
     if (d_.kv_kind != FOVEA_KV_LOAD) {
       a.kv.keys.data = of(a.kv.keys, unit_size(d_.key_dtype), key_units, blocks_, d_.kv_heads, tokens_, false);

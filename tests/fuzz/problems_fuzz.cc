@@ -6,6 +6,7 @@
 
 #include "fuzz/fuzz.h"
 #include "support/formats.h"
+#include "support/key_mass.h"
 #include "support/problem.h"
 #include "support/rotated.h"
 #include "support/shuffler.h"
@@ -100,6 +101,7 @@ void run(Bytes bytes) {
   p.modify_weights = bytes.flag() && alone.key_split_tokens == 0;
   const auto rotation = enum_of<fovea_rotation>(bytes.below(4));
   const uint64_t seed = bytes.take<uint8_t>();
+  const uint32_t key_mass_queries = bytes.flag() ? bytes.count_below(70) : 0;
   AttentionCase test(p);
   Outputs same;
   bool first = true;
@@ -108,6 +110,7 @@ void run(Bytes bytes) {
     how.target = target;
     expect(test.run(how));
     const Outputs want = test.outputs();
+    if (key_mass_queries != 0) expect(compare_key_mass(test, how, key_mass_queries));
     if (rotation != FOVEA_ROTATION_NONE) expect(compare_rotated(test, how, rotation, seed));
     how.executor = shuffler.executor();
     expect(test.run(how));

@@ -11,7 +11,7 @@ void TestSwapLanes(ContractLog& log) {
   if constexpr (2 * k < kLanes) TestSwapLanes<2 * k>(log);
 }
 
-#if !FOVEA_FOR_HELIUM
+#if !FOVEA_FOR_HELIUM && !FOVEA_FOR_SCALAR
 // Vectors as bytes.
 struct VectorBytes {
   uint8_t bytes[4 * kLanes];
@@ -147,7 +147,7 @@ void TestWordsOfSeveralLanes(ContractLog& log, [[maybe_unused]] const ContractMe
   const Lanes got = LanesOf(hn::SumsOfLanes(v));
   for (size_t i = 0; i < kLanes; ++i) Compare(log, Same::kBits, i, got.bits[i], BitsOf(sums[i]));
 
-#if !FOVEA_FOR_HELIUM
+#if !FOVEA_FOR_HELIUM && !FOVEA_FOR_SCALAR
   TestBytes(log);
   TestBlocks(log, memory);
 #endif

@@ -3,7 +3,8 @@
 // The dot words of instructions that multiply integers. Their codes are the ends of 8 bits as often as not, and sums
 // are compared as integers.
 
-#if FOVEA_FOR_HELIUM || FOVEA_FOR_RVV || (FOVEA_FOR_SCALAR && FOVEA_SMLAD_OF_FLOATS) || defined(FOVEA_HAS_NEON_DOT) || defined(FOVEA_DOT_LANES)
+#if FOVEA_FOR_HELIUM || FOVEA_FOR_RVV || (FOVEA_FOR_SCALAR && (FOVEA_SMLAD_OF_FLOATS || FOVEA_HAS_OWN_DOT)) || \
+    defined(FOVEA_HAS_NEON_DOT) || defined(FOVEA_DOT_LANES)
 namespace dots {
 #include "simd/dot_bytes.inl"
 using ::fovea::round_up;
@@ -20,7 +21,10 @@ inline uint32_t Bits(float x) {
   return bits;
 }
 
-#if FOVEA_FOR_HELIUM
+#if FOVEA_FOR_SCALAR && FOVEA_HAS_OWN_DOT
+#include "kernels/dots_own.inl"
+
+#elif FOVEA_FOR_HELIUM
 #include "simd/dot_helium.inl"
 #include "kernels/dots_queries.inl"
 #include "kernels/dots_few.inl"

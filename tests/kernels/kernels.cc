@@ -30,7 +30,7 @@ using fovea_test::ContractMemory;
 #include "kernels/dots.inl"
 #include "kernels/halves.inl"
 #include "kernels/widen_groups.inl"
-#if !FOVEA_FOR_SCALAR
+#if !FOVEA_FOR_ONE_LANE
 #include "kernels/contract_lanes.inl"
 #endif
 // clang-format on
@@ -40,7 +40,7 @@ void Contract(ContractLog& log, const ContractMemory& memory, bool fused) {
   dots::TestDots(log, memory);
   halves::TestHalves(log, memory);
   widen_groups::TestWidenGroups(log, memory);
-#if !FOVEA_FOR_SCALAR
+#if !FOVEA_FOR_ONE_LANE
   TestWordsOfSeveralLanes(log, memory);
 #endif
 }

@@ -25,7 +25,8 @@ import check_pages
 ROOT = check_pages.ROOT
 WORK = ROOT / "build" / "boards"
 STUBS = ROOT / "tests" / "boards"
-INSTALLED = WORK / "library" / "installed"
+LIBRARY = ROOT / "build" / "boards_library"  # where ccache finds what other stages compiled
+INSTALLED = LIBRARY / "installed"
 BARE, SDKS, LINUX = ["imxrt", "stm32"], ["esp-idf", "pico", "zephyr"], ["raspberry_pi", "riscv"]
 END = '"bench": "done"}'
 MOST_SECONDS = 120
@@ -48,17 +49,16 @@ def quietly(*command, **options):
 
 
 def build_library():
-    folder = WORK / "library"
-    quietly("cmake", "-S", ROOT, "-B", folder, "--toolchain", ROOT / "toolchains" / "arm-none-eabi-cortex-m4f.cmake",
+    quietly("cmake", "-S", ROOT, "-B", LIBRARY, "--toolchain", ROOT / "toolchains" / "arm-none-eabi-cortex-m4f.cmake",
             "-DCMAKE_BUILD_TYPE=MinSizeRel", "-DFOVEA_BUILD_TESTS=OFF", "-DFOVEA_BUILD_BENCH=OFF", "-DFOVEA_BUILD_EXAMPLES=OFF",
             "-DFOVEA_LEAN=", f"-DCMAKE_INSTALL_PREFIX={INSTALLED}")
-    quietly("cmake", "--build", folder, "--parallel", os.cpu_count() or 1)
-    quietly("cmake", "--install", folder)
+    quietly("cmake", "--build", LIBRARY, "--parallel", os.cpu_count() or 1)
+    quietly("cmake", "--install", LIBRARY)
 
 
 def environment(own_library):
     """That of a user who has the SDKs: stubs of them, and of their commands."""
-    result = dict(check_pages.environment_with_cmake(), PICO_SDK_PATH=str(STUBS / "pico"), IDF_PATH=str(STUBS / "esp-idf"),
+    result = dict(os.environ, CMAKE_BUILD_PARALLEL_LEVEL=str(os.cpu_count() or 1), PICO_SDK_PATH=str(STUBS / "pico"), IDF_PATH=str(STUBS / "esp-idf"),
                   ZEPHYR_BASE=str(STUBS / "zephyr"), FOVEA_BOARD_CASES="16x64")
     result["PATH"] = f"{STUBS / 'bin'}:{result['PATH']}"
     if not own_library:

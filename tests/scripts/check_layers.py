@@ -49,6 +49,7 @@ CONFIG_FILES = {
     "attention/describe.cc",
     "attention/few_kernel.inl",
     "attention/few_rows.inl",
+    "attention/few_whole.inl",
     "attention/kernels.h",
     "attention/options.h",
     "attention/steps/asked.inl",

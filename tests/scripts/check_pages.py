@@ -20,9 +20,8 @@ import typing
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 WORK = ROOT / "build" / "pages"
-PATTERNS = ["README.md", "examples/README.md", "examples/*/README.md", "platform/boards/README.md", "platform/boards/*/README.md", "platform/packages/README.md",
-            "platform/packages/*/README.md", "platform/engines/*/README.md",
-            "toolchains/README.md"]
+PATTERNS = ["README.md", "examples/README.md", "examples/*/README.md", "platform/boards/README.md", "platform/boards/*/README.md",
+            "platform/packages/README.md", "platform/packages/*/README.md", "platform/engines/*/README.md", "toolchains/README.md"]
 # These pages need tools that others do not: check_boards.py and check_packages.sh run them, and the stage "exporter" of .ci/run.
 BY_OTHERS = ("platform/boards/", "platform/packages/", "examples/export/")
 COMMANDS = ["", "bash", "sh"]

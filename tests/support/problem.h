@@ -180,6 +180,9 @@ class AttentionCase {
   // The same, but checks only the status: for tests that compare the outputs themselves.
   std::string run_unchecked(const Run& run);
 
+  // The arguments for the reference: all f32, in arrays.
+  const fovea_attention_args& truth() const { return encoded_ ? truth_ : args; }
+
   // "" if the outputs agree with expected(). Call expected() first.
   std::string compare() const;
 
@@ -209,8 +212,6 @@ class AttentionCase {
   std::unique_ptr<Extras> extras;
 
  private:
-  // The arguments for the reference: all f32, in arrays.
-  const fovea_attention_args& truth() const { return encoded_ ? truth_ : args; }
   float query_factor() const;
   void encode();
   void fill_mask();

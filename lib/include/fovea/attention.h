@@ -194,6 +194,10 @@ typedef struct fovea_attention_desc {
    * on the number of workers. It costs workspace: a partial state of all rows for each part. Streams ignore
    * it, because their keys come in parts already. */
   uint32_t key_split_tokens;
+
+  uint32_t key_mass_queries; /* how many of an entry's last queries args.key_mass counts; 0 = a call has no key_mass. Not
+                                with key_split_tokens (FOVEA_ERR_UNSUPPORTED). Costs workspace: see "Key mass" in
+                                kv_cache.h */
 } fovea_attention_desc;
 
 /* What a plan knows about a kernel that its calls may take. */
@@ -415,6 +419,9 @@ typedef struct fovea_attention_args {
 
   const fovea_block_map* block_map; /* optional; NULL = queries look at all keys */
   const fovea_modifier* modifier;   /* optional; NULL = scores and weights stay as they are */
+
+  fovea_out key_mass; /* optional f32 [batch][kv_heads][kv_tokens]: the weights that each key gets are added to it.
+                         Tokens are adjacent, token_stride is not read. See "Key mass" in kv_cache.h */
 } fovea_attention_args;
 
 /* Computes attention. workspace has at least fovea_workspace_bytes(plan) bytes (FOVEA_ERR_WORKSPACE) and is 64-byte

@@ -79,6 +79,9 @@
 #define FOVEA_ENABLE_BLOCK_MAPS FOVEA_ENABLE_DEFAULT /* block_map, a mask's at_end, and the functions that make them:
                                                         fovea_block_map_*, fovea_tree_mask */
 #endif
+#ifndef FOVEA_ENABLE_KEY_MASS
+#define FOVEA_ENABLE_KEY_MASS FOVEA_ENABLE_DEFAULT /* key_mass, and key_mass_queries of a description */
+#endif
 #ifndef FOVEA_ENABLE_LSE
 #define FOVEA_ENABLE_LSE FOVEA_ENABLE_DEFAULT /* lse */
 #endif
@@ -246,6 +249,16 @@
 #define FOVEA_IN_DATA_SECTION
 #endif
 
+/* ----------------------------------------------------------------------------------- instructions of your own */
+
+/* Files of yours for instructions that the library does not know, in builds with the scalar backend. Paths as strings:
+ * -DFOVEA_DOT_HEADER='"my_dot.h"'. lib/src/simd/VOCABULARY.md, "Instructions of your own", says what is in them.
+ *   FOVEA_DOT_HEADER      an instruction that multiplies signed bytes and adds up the products
+ *   FOVEA_SIMD_HEADER     the whole vocabulary of the kernels
+ *   FOVEA_SIMD_LANES      with the latter: floats in a vector, 1, 4, 8 or 16. Not set: 1. Programs that have static
+ *                         workspaces are compiled with it, too
+ *   FOVEA_SIMD_FUSES      with the latter: 1 if MulAdd rounds once, else 0. Not set: as the compiler's flags say */
+
 #if !FOVEA_ENABLE_F16
 #undef FOVEA_ENABLE_COMPUTE_F16
 #define FOVEA_ENABLE_COMPUTE_F16 0
@@ -280,6 +293,7 @@ constexpr bool kI4 = FOVEA_ENABLE_I4 != 0;
 constexpr bool kI8 = FOVEA_ENABLE_I8 != 0;
 constexpr bool kI8Tensors = FOVEA_ENABLE_I8_TENSORS != 0;
 constexpr bool kIntegerAttention = FOVEA_ENABLE_INTEGER_ATTENTION != 0;
+constexpr bool kKeyMass = FOVEA_ENABLE_KEY_MASS != 0;
 constexpr bool kKQuants = FOVEA_ENABLE_K_QUANTS != 0;
 constexpr bool kKeySplits = FOVEA_ENABLE_KEY_SPLITS != 0;
 constexpr bool kLayerNorm = FOVEA_ENABLE_LAYER_NORM != 0;

@@ -198,6 +198,26 @@ fovea_status fovea_kv_truncate(fovea_kv_cache* cache, uint32_t entry, uint32_t l
  *              written: they may be shared, others not. */
 fovea_status fovea_kv_compact(fovea_kv_cache* cache, uint32_t entry, const uint32_t* kept, uint32_t count);
 
+/* Key mass. Policies that evict tokens rank them by the weights that queries gave them: H2O by those of all queries,
+ * SnapKV by those of the last of a prompt. args.key_mass of fovea_attention adds them up:
+ *     key_mass[b][h][j] += sum of softmax weights of key j, over the last key_mass_queries queries of entry b and the
+ *                          query heads that read key head h
+ *   added      So a decoder's calls add up. Set it to 0 first. Keys that no such query sees keep what they have. After
+ *              fovea_kv_compact move its elements as the tokens were moved.
+ *   place      j is the token's place in its entry with every kind, in a ring and in pages, too. With kv_offsets the
+ *              elements of entry b begin at element kv_offsets[b] of a head, and batch_stride is not read.
+ *   weights    are those of FOVEA_SCORES_SOFTMAX without dropout: with a sink those of a query sum to less than 1. With
+ *              FOVEA_COMPUTE_I8 and _F16 they are those before they are rounded.
+ *   NaN        A query whose output is NaN may make the elements of all keys NaN.
+ *   bits       do not depend on workers. They may differ between targets, budgets, and batches of other sizes.
+ *   refused    without key_mass_queries in the description; in streams; with a modifier of weights
+ *              (FOVEA_ERR_UNSUPPORTED).
+ *   cost       workspace for each key of the rows of a row block, at most FOVEA_KEY_MASS_WORKSPACE_BYTES. Decoding with
+ *              head_dim 64 takes 1.1 times as long at most, with FOVEA_COMPUTE_I8 1.13 times (Zen 5, AVX2). If the
+ *              queries of an entry are more than a row block, an executor gets those that count as one task for each
+ *              key head.
+ * examples/recipes/evict_tokens.c is a program. */
+
 /* Empties an entry, or all entries with FOVEA_ALL_ENTRIES. Page tables stay as they are. */
 fovea_status fovea_kv_reset(fovea_kv_cache* cache, uint32_t entry);
 

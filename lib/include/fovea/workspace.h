@@ -44,7 +44,8 @@
  * Targets of one lane convert or gather a key tile in pieces, to need little memory:
  *   FOVEA_PIECE_KEYS      keys in a piece of the keys
  *   FOVEA_PIECE_ELEMENTS  elements of each value in a piece of the values */
-#if defined(__x86_64__) || defined(_M_X64) || defined(__i386__) || defined(__riscv_vector)
+#if defined(__x86_64__) || defined(_M_X64) || defined(__i386__) || defined(__riscv_vector) || \
+    (defined(FOVEA_SIMD_LANES) && FOVEA_SIMD_LANES > 1)
 #define FOVEA_TILE_ROWS_MAX 48
 #define FOVEA_BLOCK_ROWS_MAX 48
 #elif defined(__ARM_NEON) && !defined(__aarch64__)
@@ -90,6 +91,13 @@
 
 /* What to add to any of these where the description has rotated keys. */
 #define FOVEA_ROTATED_WORKSPACE_BYTES(head_dim) FOVEA_ALIGN_UP_(FOVEA_SIZE_(head_dim) * FOVEA_TILE_ROWS_MAX * 4u)
+
+/* The same where it has key_mass_queries. kv_tokens is max_kv_tokens, or in a ring ring_tokens; rows is max_q_tokens *
+ * q_heads / kv_heads. */
+#define FOVEA_KEY_MASS_WORKSPACE_BYTES(kv_tokens, rows)                             \
+  ((FOVEA_SIZE_(kv_tokens) / FOVEA_KEY_TILE + FOVEA_KEY_MASS_MORE_TILES_) * 4u *    \
+       (FOVEA_KEY_MASS_ROWS_(rows) * (FOVEA_KEY_TILE + 1u) + 4u * (4u + FOVEA_LANES_MAX_)) + \
+   4u * 64u)
 
 /* FOVEA_COMPUTE_I8, for any number of query rows and for a known one: see above. */
 #define FOVEA_I8_WORKSPACE_BYTES(head_dim, value_dim)                                                                 \
@@ -245,6 +253,13 @@
     FOVEA_WHOLE_VECTORS_BYTES_(value_dim, (rows) > 2u ? 4u : (rows)) +                                               \
     FOVEA_ALIGN_UP_(FOVEA_KEY_TILE * FOVEA_LANES_MAX_ * 4u) +                                                   \
     FOVEA_TILE_ARRAYS_ * FOVEA_ALIGN_UP_(FOVEA_LANES_MAX_ * 4u)))
+/* Kept weights: of key tiles that are not full, and of those that pinned tokens share with others, there are a few. The
+ * rows are those of all query tiles that share a key tile. */
+#define FOVEA_KEY_MASS_MORE_TILES_ 4u
+#define FOVEA_KEY_MASS_ROWS_(rows)                                                                              \
+  ((rows) <= FOVEA_FEW_ROWS_MAX_ ? FOVEA_LARGER_(FOVEA_SIZE_(FOVEA_LANES_MAX_), FOVEA_FEW_ROWS_MAX_)               \
+   : (rows) < 3u * FOVEA_TILE_ROWS_MAX ? FOVEA_SIZE_(rows) + FOVEA_TILE_ROWS_MAX                                \
+                                       : FOVEA_SIZE_(4u * FOVEA_TILE_ROWS_MAX))
 #define FOVEA_WHOLE_VECTORS_BYTES_(dim, rows) \
   FOVEA_ALIGN_UP_((FOVEA_SIZE_(dim) + FOVEA_LANES_MAX_ - 1u) / FOVEA_LANES_MAX_ * FOVEA_LANES_MAX_ * (rows) * 4u)
 /* A tile of a linear layer has at most as many tokens as a query tile has rows, or twice as many where weights are

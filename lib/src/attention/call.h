@@ -84,6 +84,9 @@ class AttentionCall {
   fovea_scores_stage scores_stage() const { return args_.scores_stage; }
   const fovea_out& scores() const { return args_.scores; }
 
+  bool wants_mass() const { return kHasKeyMass && args_.key_mass.data; }
+  const fovea_out& key_mass() const { return args_.key_mass; }
+
   bool is_masked() const { return config::kMask && args_.mask.kind != FOVEA_MASK_NONE; }
   const fovea_mask& mask() const { return args_.mask; }
   bool mask_at_end() const { return kHasBlockMaps && is_masked() && args_.mask.at_end != 0; }

@@ -126,24 +126,42 @@ FOVEA_INLINE VF FewWeights(float* s, VF shift, VF hidden_weight) {
   return sum;
 }
 
+// The floats of the scores of a tile.
+template <int kRows>
+FOVEA_INLINE size_t CountFewScores(const KeyTile& keys) {
+  return (keys.end - keys.begin + FewBlock<kRows>::kKeys - 1) / FewBlock<kRows>::kKeys * kLanes;
+}
+// The largest of old_max and the scores of a row, in all its lanes.
+template <int kRows>
+FOVEA_INLINE VF FewLargest(const float* s, size_t count, VF old_max) {
+  VF max = old_max;
+  for (size_t i = 0; i < count; i += kLanes) max = hn::Max(max, hn::LoadU(kF, s + i));
+  return MinusInfinityIfLowest(ReduceRows<kRows, true>(max));
+}
+// Replaces scores by weights. Returns the sum of those of a row, in all its lanes.
+template <int kRows>
+FOVEA_INLINE VF FewAllWeights(float* s, size_t count, VF shift, VF hidden_weight) {
+  VF sum = hn::Zero(kF);
+  size_t i = 0;
+  for (; i + 4 * kLanes <= count; i += 4 * kLanes) sum = hn::Add(sum, FewWeights<4>(s + i, shift, hidden_weight));
+  for (; i < count; i += kLanes) sum = hn::Add(sum, FewWeights<1>(s + i, shift, hidden_weight));
+  return ReduceRows<kRows, false>(sum);
+}
+
 // Like SoftmaxTile, but row_max, row_sum and rescale hold the same number in all lanes of a row.
 template <int kRows>
 FOVEA_TEMPLATE void FewSoftmax(const QueryTile& t, const KeyTile& keys, bool hides) {
-  const size_t count = (keys.end - keys.begin + FewBlock<kRows>::kKeys - 1) / FewBlock<kRows>::kKeys * kLanes;
-  const VF old_max = hn::LoadU(kF, t.row_max);
-  VF max = old_max;
-  for (size_t i = 0; i < count; i += kLanes) max = hn::Max(max, hn::LoadU(kF, t.s + i));
-  max = MinusInfinityIfLowest(ReduceRows<kRows, true>(max));
-  const VF shift = ShiftOf(max), hidden_weight = hn::Set(kF, hides ? -0.0f : 0.0f);
-  VF sum = hn::Zero(kF);
-  size_t i = 0;
-  for (; i + 4 * kLanes <= count; i += 4 * kLanes) sum = hn::Add(sum, FewWeights<4>(t.s + i, shift, hidden_weight));
-  for (; i < count; i += kLanes) sum = hn::Add(sum, FewWeights<1>(t.s + i, shift, hidden_weight));
+  const size_t count = CountFewScores<kRows>(keys);
+  const VF old_max = hn::LoadU(kF, t.row_max), max = FewLargest<kRows>(t.s, count, old_max), shift = ShiftOf(max);
+  const VF sum = FewAllWeights<kRows>(t.s, count, shift, hn::Set(kF, hides ? -0.0f : 0.0f));
   const VF rescale = Exp2(hn::Sub(old_max, shift));
   hn::StoreU(max, kF, t.row_max);
-  hn::StoreU(hn::MulAdd(hn::LoadU(kF, t.row_sum), rescale, ReduceRows<kRows, false>(sum)), kF, t.row_sum);
+  hn::StoreU(hn::MulAdd(hn::LoadU(kF, t.row_sum), rescale, sum), kF, t.row_sum);
   hn::StoreU(rescale, kF, t.rescale);
 }
+
+// Where FewSoftmax leaves the weights that are kept.
+FOVEA_INLINE const float* WeightsToKeep(const QueryTile& t, const KeyTile&) { return t.s; }
 
 // sums += the weights of one key (row 0's is at p) times its value from `element` on. `part` is kLanes, or the number
 // of elements of a vector that is not whole.
@@ -187,12 +205,27 @@ constexpr size_t WeightPlace(uint32_t j) {
 // The number of independent sums that keeps the multiply-add units busy, if there are registers for them.
 constexpr int kFewSums = hn::kRegisters / 2 < 8 ? hn::kRegisters / 2 : 8;
 
-// o[r][element + ..] for kVectors vectors, the last of which has `part` elements (kLanes = a whole one). Keys use
-// kStrands accumulators in turn, so that there are enough independent sums where rows and vectors are few.
-template <int kRows, bool kHides, int kVectors, int kStrands, fovea_dtype kType>
-FOVEA_INLINE void FewValueBlock(const QueryTile& t, const KeyTile& keys, size_t element, size_t part) {
-  constexpr uint32_t kKeys = FewBlock<kRows>::kKeys;
-  const size_t padded = PaddedToLanes(t.value_dim);
+// Where the sums of a tile's values go: to the rows of `o`, whose sums of the keys before are rescaled.
+template <int kRows>
+struct RescaledRows {
+  float* o;
+  const float* rescales;
+  size_t padded;
+
+  FOVEA_INLINE RescaledRows Of(const QueryTile& t) { return {t.o, t.rescale, PaddedToLanes(t.value_dim)}; }
+  inline __attribute__((always_inline)) VF Factor(int r) const {
+    return hn::Set(kF, rescales[r * int(FewBlock<kRows>::kKeys)]);
+  }
+  inline __attribute__((always_inline)) void Put(VF sum, int r, size_t element, size_t, VF rescale) const {
+    float* const at = o + r * padded + element;
+    hn::StoreU(hn::MulAdd(hn::LoadU(kF, at), rescale, sum), kF, at);
+  }
+};
+
+// The values [element, element + ..) of kVectors vectors, the last of which has `part` elements (kLanes = a whole one).
+// Keys use kStrands accumulators in turn, so that there are enough independent sums where rows and vectors are few.
+template <int kRows, bool kHides, int kVectors, int kStrands, fovea_dtype kType, class Rows>
+FOVEA_INLINE void FewValueBlock(const QueryTile& t, const KeyTile& keys, const Rows& rows, size_t element, size_t part) {
   VF acc[kStrands][kRows][kVectors];
   FOVEA_UNROLL(4)
   for (int r = 0; r < kRows; ++r) {
@@ -221,48 +254,51 @@ FOVEA_INLINE void FewValueBlock(const QueryTile& t, const KeyTile& keys, size_t 
   }
   FOVEA_UNROLL(4)
   for (int r = 0; r < kRows; ++r) {
-    const VF rescale = hn::Set(kF, t.rescale[r * kKeys]);
+    const VF factor = rows.Factor(r);
     FOVEA_UNROLL(8)
     for (int v = 0; v < kVectors; ++v) {
       VF sum = acc[0][r][v];
       FOVEA_UNROLL(8)
       for (int strand = 1; strand < kStrands; ++strand) sum = hn::Add(sum, acc[strand][r][v]);
-      float* const o = t.o + r * padded + element + v * kLanes;
-      hn::StoreU(hn::MulAdd(hn::LoadU(kF, o), rescale, sum), kF, o);
+      rows.Put(sum, r, element + v * kLanes, kVectors > 1 ? kLanes : part, factor);
     }
   }
 }
 
 // The elements from `element` on, a vector at a time: what fills no larger block. One function for whole vectors and the
 // last part of one; except where size counts also one for tiles that hide keys and others: there no weight is -0.
-template <int kRows, bool kHides, fovea_dtype kType>
-FOVEA_CALLED_TEMPLATE void RestOfFewValues(const QueryTile& t, const KeyTile& keys, size_t element) {
+template <int kRows, bool kHides, fovea_dtype kType, class Rows>
+FOVEA_CALLED_TEMPLATE void RestOfFewValues(const QueryTile& t, const KeyTile& keys, const Rows& rows, size_t element) {
   constexpr int kStrands = kFewSums / (kPreferSize ? kRows : 2 * kRows);
   for (; element < t.value_dim; element += kLanes) {
     const size_t left = t.value_dim - element;
-    FewValueBlock<kRows, kHides, 1, kStrands, kType>(t, keys, element, left < kLanes ? left : kLanes);
+    FewValueBlock<kRows, kHides, 1, kStrands, kType>(t, keys, rows, element, left < kLanes ? left : kLanes);
   }
 }
 
 // Takes kVectors vectors at a time while they fit, then half as many; in formats other than f32, at least 16 elements, of
 // which the usual head_dims are multiples.
-template <int kRows, bool kHides, fovea_dtype kType, int kVectors>
-FOVEA_INLINE void FewValueBlocks(const QueryTile& t, const KeyTile& keys, size_t element) {
+template <int kRows, bool kHides, fovea_dtype kType, int kVectors, class Rows>
+FOVEA_INLINE void FewValueBlocks(const QueryTile& t, const KeyTile& keys, const Rows& rows, size_t element) {
   constexpr int kStrands = kRows * kVectors >= kFewSums ? 1 : kFewSums / (kRows * kVectors);
   for (; element + kVectors * kLanes <= t.value_dim; element += kVectors * kLanes) {
-    FewValueBlock<kRows, kHides, kVectors, kStrands, kType>(t, keys, element, kLanes);
+    FewValueBlock<kRows, kHides, kVectors, kStrands, kType>(t, keys, rows, element, kLanes);
   }
   if constexpr (!kPreferSize && kVectors > 1 && (kType == FOVEA_F32 || kVectors * kLanes > 16)) {
-    FewValueBlocks<kRows, kHides, kType, kVectors / 2>(t, keys, element);
+    FewValueBlocks<kRows, kHides, kType, kVectors / 2>(t, keys, rows, element);
   } else {
-    if (element < t.value_dim) RestOfFewValues<kRows, kHides || !kPreferSize, kType>(t, keys, element);
+    if (element < t.value_dim) RestOfFewValues<kRows, kHides || !kPreferSize, kType>(t, keys, rows, element);
   }
 }
 
+template <int kRows, bool kHides, fovea_dtype kType, class Rows>
+FOVEA_INLINE void FewValuesTo(const QueryTile& t, const KeyTile& keys, const Rows& rows) {
+  constexpr int kAccumulators = hn::kRegisters / 2;
+  FewValueBlocks<kRows, kHides, kType, (kAccumulators / kRows < 8 ? kAccumulators / kRows : 8)>(t, keys, rows, 0);
+}
 template <int kRows, bool kHides, fovea_dtype kType>
 FOVEA_TEMPLATE void FewValuesOf(const QueryTile& t, const KeyTile& keys) {
-  constexpr int kAccumulators = hn::kRegisters / 2;
-  FewValueBlocks<kRows, kHides, kType, (kAccumulators / kRows < 8 ? kAccumulators / kRows : 8)>(t, keys, 0);
+  FewValuesTo<kRows, kHides, kType>(t, keys, RescaledRows<kRows>::Of(t));
 }
 
 template <int kRows, bool kHides>

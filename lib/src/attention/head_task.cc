@@ -5,6 +5,7 @@
 #include "base/arithmetic.h"
 #include "attention/head_task.h"
 
+#include "attention/key_mass.h"
 #include "attention/rotation.h"
 #include "attention/row_outputs.h"
 #include "base/finite.h"
@@ -233,6 +234,7 @@ void attend_to_piece(const HeadTask& task, QueryTile* tiles, uint32_t count, Key
     const size_t before = size_t(element) * tile.columns;
     tile.o += before;
     tile.value_dim = elements;
+    if (kHasKeyMass && part == kWeightPart) find_slot(&tile, &piece);
     task.kernel().attend(tile, piece, task.steps);
     tile.o -= before;
     tile.value_dim = task.call().desc.value_dim;
@@ -282,7 +284,7 @@ bool write_range(HeadTask& task, const QueryTile& tile, const TileLimits& limits
     if (!clip_key_tile(limits, &keys)) continue;
     if (!task.source.ask(first, keys.begin, keys.end) || !task.source.bring(&keys, 0)) return false;
     const uint32_t begin = first + keys.begin;
-    if (fills && begin > done) kernel.steps->store_hidden_scores(tile, done, begin - done, stage, scores);
+    if (begin > done && all_keys != 0) kernel.steps->store_hidden_scores(tile, done, begin - done, stage, scores);
     for_key_pieces(task.source, keys, [&] { kernel.scores_out(tile, keys, task.steps, stage, scores); });
     done = first + keys.end;
   }
@@ -294,13 +296,14 @@ bool write_range(HeadTask& task, const QueryTile& tile, const TileLimits& limits
 // comes last: where these share a key tile with other keys, the pass over the others has stored them as hidden.
 __attribute__((noinline)) bool write_scores(HeadTask& task, const QueryTile& tile) {
   const uint32_t all_keys = task.call().kv_tokens();
-  const TileLimits all = {0, 0, all_keys, all_keys};
-  if (task.call().scores_stage() < FOVEA_SCORES_MASKED) return write_range(task, tile, all, true);
+  TileLimits limits = {0, 0, all_keys, all_keys};
+  if (task.call().scores_stage() < FOVEA_SCORES_MASKED) return write_range(task, tile, limits, true);
   const uint32_t ranges = task.range_count();
   for (uint32_t r = ranges; r-- > 0;) {
     task.enter_range(r);
     find_row_facts(task, tile);
-    if (!write_range(task, tile, TileLimits::of(tile), r + 1 == ranges)) return false;
+    limits = TileLimits::of(tile);
+    if (!write_range(task, tile, limits, r + 1 == ranges)) return false;
   }
   return true;
 }
@@ -312,7 +315,9 @@ StateRows state_rows(const HeadTask& task, const StateRows& state, const QueryTi
 void attend_to_tile(const HeadTask& task, QueryTile* tiles, uint32_t count, KeyTile& keys) {
   if (task.source.in_pieces()) return attend_in_pieces(task, tiles, count, keys);
   for (uint32_t i = 0; i < count; ++i) {
-    if (count == 1 || clip_key_tile(TileLimits::of(tiles[i]), &keys)) task.kernel().attend(tiles[i], keys, task.steps);
+    if (count != 1 && !clip_key_tile(TileLimits::of(tiles[i]), &keys)) continue;
+    if (kHasKeyMass) find_slot(&tiles[i], &keys);
+    task.kernel().attend(tiles[i], keys, task.steps);
   }
 }
 
@@ -398,21 +403,20 @@ void HeadTask::move_to(uint32_t kv_head, uint32_t q_block) {
 bool HeadTask::run(QueryTile* tiles, uint32_t tile_count) {
   const uint32_t count = kMostTiles == 1 ? 1 : tile_count;
   if (kHasLoneTiles && lone->found) {
-    kernel().begin(tiles[0], q, score_factor());
-    source.bring(&lone->keys, 0);
-    kernel().attend(tiles[0], lone->keys, steps);
-    kernel().steps->end(tiles[0], lone->outputs);
+    run_lone(tiles[0]);
     return true;
   }
   if (kHasRanges) all = limits.kept();
   if (kHasI8Products) source.serve(count * tiles[0].columns);
   for (uint32_t i = 0; i < count; ++i) {
     if (begins()) {
-      TypedRows rotated_rows;
-      const bool rotates = rotates_keys(call().desc);
-      if (rotates) rotated_rows = rotated_queries(*this, tiles[i]);
-      kernel().begin(tiles[i], rotates ? rotated_rows : q, is_additive(call().desc) ? 1.0f : score_factor());
+      if (rotates_keys(call().desc)) {
+        begin_rotated(*this, tiles[i]);
+      } else {
+        kernel().begin(tiles[i], q, is_additive(call().desc) ? 1.0f : score_factor());
+      }
     }
+    if (kHasKeyMass) begin_keeping(first_massed(call(), entry()), &tiles[i]);
     if (takes_up()) kernel().steps->resume(tiles[i], state_rows(*this, *state, tiles[i]));
   }
   // One pass, or two where weights are modified.
@@ -432,6 +436,9 @@ bool HeadTask::run(QueryTile* tiles, uint32_t tile_count) {
       continue;
     }
     end_rows(*this, tiles[i]);
+    if (kHasKeyMass && tiles[i].kept->count != 0) {
+      (*kernel().steps->add_mass)(tiles[i], mass_of_head(call(), entry(), kv_head()));
+    }
     if (call().wants_scores() && !write_scores(*this, tiles[i])) return false;
   }
   if (kHasRanges) limits.restore(*all);

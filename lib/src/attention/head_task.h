@@ -38,6 +38,9 @@ struct HeadTask {
   // Finds out whether a row block is one query tile, and the entry's keys one key tile. Called at the first key head.
   void find_lone(const QueryTile* tiles, uint32_t count);
 
+  // If so, runs a head.
+  void run_lone(QueryTile& tile);
+
   // False if keys cannot be loaded: then outputs and states are not written, or only in part.
   bool run(QueryTile* tiles, uint32_t count);
 

@@ -25,7 +25,7 @@ namespace {
 #include "attention/tile.inl"
 constexpr size_t kProductLanes = kLanes;
 #include "attention/tile_kernel.inl"
-#if FOVEA_FOR_SCALAR  // with one lane the tile kernel has no empty lanes
+#if FOVEA_FOR_ONE_LANE  // with one lane the tile kernel has no empty lanes
 constexpr AttentionKernel kFewRowsOfTarget = {};
 #else
 #include "attention/few_block.inl"
@@ -38,7 +38,8 @@ constexpr bool kKeyByKey = false, kVectorsAtOnce = false;
 #endif
 #include "attention/few_rows.inl"
 #include "attention/few_kernel.inl"
-constexpr AttentionKernel kFewRowsOfTarget = FewRowsKernel(kFewRowsFormats, nullptr, nullptr);
+#include "attention/few_whole.inl"
+constexpr AttentionKernel kFewRowsOfTarget = WithWhole(FewRowsKernel(kFewRowsFormats, nullptr, nullptr));
 #endif
 // clang-format on
 constexpr AttentionKernels KernelsOfTarget() {

@@ -26,6 +26,20 @@ constexpr uint32_t kKeyGrain = 8;
 // Scores are kept in base 2.
 constexpr float kLog2E = 1.44269504f, kLn2 = 0.693147181f;
 
+// Weights of a query tile that are kept until its sums are known, for fovea_attention_args.key_mass. A slot for each key
+// tile that the query tile went through has: a KeptKeys; weights, [kKeyTile][rows] as in the tile's s; and [columns]
+// row_max, with which these weights were computed.
+struct KeptWeights {
+  float* slots;
+  uint32_t count;  // of slots
+  uint32_t from;   // rows before this one are not kept; UINT32_MAX = none is
+};
+struct KeptKeys {
+  uint32_t first, begin, end;  // of KeySpan
+  uint32_t unused;
+};
+constexpr size_t kKeptKeysFloats = sizeof(KeptKeys) / sizeof(float);
+
 // A tile of query rows and its running softmax. Rows are token-major: row = token * group + head in group. The first
 // `live` rows are real; the others repeat the last one and are never stored.
 //
@@ -52,6 +66,7 @@ struct QueryTile {
   int32_t* lo;     // two arrays: see row_hi
   [[no_unique_address]] MemberIf<config::kAlibi, int32_t*> alibi;  // three arrays: see alibi_pos
   [[no_unique_address]] MemberIf<config::kSinks, float*> sink;  // [columns]  sink logit * log2(e)
+  [[no_unique_address]] MemberIf<config::kKeyMass, KeptWeights> kept;
 };
 
 // Arrays of columns that have one pointer, because tiles are on the stack, are this far apart.
@@ -70,6 +85,10 @@ inline float* alibi_far_pos(const QueryTile& t) {
 inline float* alibi_slope(const QueryTile& t) { return alibi_far_pos(t) + column_stride(t.columns); }
 
 inline uint32_t row_lanes(const QueryTile& t) { return kFewRowsServed ? uint32_t(t.row_lanes) : 1; }
+
+// The floats of a slot of kept weights.
+constexpr size_t kept_slot_floats(size_t rows, size_t columns) { return kKeptKeysFloats + kKeyTile * rows + columns; }
+inline size_t kept_slot_floats(const QueryTile& t) { return kept_slot_floats(t.columns / row_lanes(t), t.columns); }
 
 // Formats of queries and outputs.
 constexpr bool kHasI8Tensors = config::kI8Tensors;
@@ -189,6 +208,7 @@ struct KeyTile : KeySpan {
   [[no_unique_address]] MemberIf<kFewRowsServed, const void*> next_keys;
   [[no_unique_address]] MemberIf<kHasI8Products, const I8Numbers*> codes = nullptr;  // for integer products
   [[no_unique_address]] MemberIf<kPiecesServed, AttendPart> parts = kAllParts;
+  [[no_unique_address]] MemberIf<config::kKeyMass, float*> kept = nullptr;  // a slot for the weights, or null
 
   const I8Numbers& numbers() const { return **codes; }
 };
@@ -319,7 +339,16 @@ struct StepKernels {
   // resume loads a partial state into a tile, after begin. suspend stores the live rows of a tile in a partial state.
   void (*resume)(const QueryTile&, const StateRows&);
   void (*suspend)(const QueryTile&, const StateRows&);
+  // keep_weights copies weights of this layout, few-rows: of all rows, to the slot. add_mass, after end, adds what was
+  // kept, normalised, to the elements of the head's keys.
+  [[no_unique_address]] MemberIf<config::kKeyMass, void (*)(const QueryTile&, const KeyTile&, const float* weights,
+                                                            size_t column)> keep_weights;
+  [[no_unique_address]] MemberIf<config::kKeyMass, void (*)(const QueryTile&, float* mass)> add_mass;
 };
+
+// Whether what the heads of a small call share is prepared once: LoneTile.
+constexpr bool kHasLoneTiles = kFewRowsServed && !config::kPreferSize;
+using WholeTile = void(const QueryTile&, KeyTile&, const ScoreSteps&, const TypedRows& q, float scale, const RowOutputs&);
 
 // A kernel: its functions, and what they read.
 struct AttentionKernel {
@@ -336,6 +365,9 @@ struct AttentionKernel {
   void (*bring_keys)(const RowsToBring&);
   void (*bring_values)(const RowsToBring&);
   bool takes_byte_rows;  // with integer products: keys and values are rows of i8, which may stay in place
+  // What begin, attend and steps->end do, for the tile of a small call: it sees one key tile. Null where it would save
+  // nothing.
+  [[no_unique_address]] MemberIf<kHasLoneTiles, WholeTile*> whole = nullptr;
 };
 
 struct AttentionKernels {

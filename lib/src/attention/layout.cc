@@ -68,6 +68,13 @@ static_assert(agrees(query_tile_bytes(24, 40, FOVEA_TILE_ROWS_MAX, true), FOVEA_
 static_assert(agrees(query_tile_bytes(24, 40, kFewRows, false), FOVEA_FEW_ROWS_BYTES_(24, 40, kFewRows)),
               "FOVEA_TILE_ARRAYS_ must count the arrays of carve_query_tile");
 
+// Key tiles that a query tile may go through: one that is not full at either end of the keys, and the same for pinned
+// keys.
+size_t most_key_tiles(const fovea_attention_desc& d) {
+  const uint32_t keys = is_ring(d) && d.ring_tokens < d.max_kv_tokens ? d.ring_tokens : d.max_kv_tokens;
+  return size_t{keys} / kKeyTile + FOVEA_KEY_MASS_MORE_TILES_;
+}
+
 // Carves room for the rows of a key tile, adjacent and in their own format.
 void carve_dense(Carver& carver, fovea_dtype dtype, size_t dim, BufferRows* rows) {
   const auto words = [](size_t bytes) { return bytes / 4 + (bytes % 4 != 0); };
@@ -165,7 +172,12 @@ void carve(Carver& carver, const fovea_plan& plan, const fovea_plan_kernel& kern
   TileShape shape = i8_tile ? i8_tile_shape(plan, kernel) : tile_shape(plan, kernel, rows_in_lanes);
   if (is_i8(plan.desc)) shape.rescale_rows = 5;
   if (is_loaded(plan.desc)) (*buffers)->loaded->notes = carve_notes(carver);
-  for (uint32_t i = 0; i < kernel.tiles; ++i) carve_query_tile(carver, shape, &tiles[i * step]);
+  for (uint32_t i = 0; i < kernel.tiles; ++i) {
+    carve_query_tile(carver, shape, &tiles[i * step]);
+    if (!kHasKeyMass || plan.desc.key_mass_queries == 0) continue;
+    carver.take(&tiles[i * step].kept->slots, kept_slot_floats(kernel.tile_rows, shape.columns),
+                most_key_tiles(plan.desc));
+  }
   if (kBringsKeys) carve_key_buffers(carver, plan, !rows_in_lanes, &**buffers);
   if (rotates_keys(plan.desc)) carver.take(&**rotated, plan.desc.head_dim, kernel.tile_rows);
 }

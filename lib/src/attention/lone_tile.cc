@@ -10,7 +10,7 @@ bool differs_in_rows(const HeadTask& task) {
   const AttentionCall& call = task.call();
   const KeyLimits& limits = task.positions();
   if (task.doing() != Part::kWhole || task.per_row || task.range_count() != 1 || limits.limited()) return false;
-  if (call.block_map() || call.wants_scores() || call.modifies_weights()) return false;
+  if (call.block_map() || call.wants_scores() || call.modifies_weights() || call.wants_mass()) return false;
   if (is_additive(call.desc) || is_loaded(call.desc)) return false;
   if (rotates_keys(call.desc) || rotates_values(call.desc)) return false;
   return limits.keys != 0 && limits.keys <= kKeyTile && output_tensor(call, 0).is_plain;
@@ -31,6 +31,18 @@ void HeadTask::find_lone(const QueryTile* tiles, uint32_t count) {
   keys.masked = !kHasMasks || kKeyTile > steps.mask->begin;
   same_row_facts(*this, tiles[0]);
   find_outputs(*this, &lone->outputs);
+}
+
+void HeadTask::run_lone(QueryTile& tile) {
+  if (!kHasLoneTiles) return;
+  if (WholeTile* const whole = kernel().whole) {
+    source.bring(&lone->keys, 0);
+    return whole(tile, lone->keys, steps, q, score_factor(), lone->outputs);
+  }
+  kernel().begin(tile, q, score_factor());
+  source.bring(&lone->keys, 0);
+  kernel().attend(tile, lone->keys, steps);
+  kernel().steps->end(tile, lone->outputs);
 }
 
 }  // namespace fovea

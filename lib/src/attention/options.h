@@ -15,6 +15,7 @@ namespace fovea {
 // What this build has.
 constexpr bool kHasAdditive = config::kAdditive, kHasAlibi = config::kAlibi, kHasBlockMaps = config::kBlockMaps;
 constexpr bool kHasDropout = config::kDropout, kHasModifiers = config::kModifiers;
+constexpr bool kHasKeyMass = config::kKeyMass;
 constexpr bool kHasLoaders = config::kLoad, kHasLse = config::kLse, kHasMasks = config::kMask;
 constexpr bool kHasRagged = config::kRagged, kHasRings = config::kRing, kHasRotation = config::kRotation;
 constexpr bool kHasScores = config::kScores;
@@ -78,9 +79,6 @@ inline bool is_in_place(const fovea_attention_desc& d) {
   return !kBringsKeys ||
          (d.kv_kind == FOVEA_KV_STRIDED && d.key_dtype == FOVEA_F32 && d.value_dtype == FOVEA_F32);
 }
-
-// Whether what the heads of a small call share is prepared once: LoneTile.
-constexpr bool kHasLoneTiles = kFewRowsServed && !config::kPreferSize;
 
 // The most workers of a call.
 inline uint32_t worker_count(const fovea_attention_desc& d) {

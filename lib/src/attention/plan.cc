@@ -94,7 +94,7 @@ fovea_status check_desc(const fovea_attention_desc& d) {
   FOVEA_RETURN_IF_ERROR(check_source(d));
   if (d.max_workers > kMostWorkers || d.key_split_tokens % kKeyTile != 0) return FOVEA_ERR_SIZE;
   if ((!kHasRotation && d.rotation != FOVEA_ROTATION_NONE) || (d.max_workers > 1 && worker_count(d) == 1) ||
-      (d.key_split_tokens != 0 && !kSplitsKeys) || (d.score == FOVEA_SCORE_ADDITIVE && !is_additive(d)) ||
+      (d.key_split_tokens != 0 && !kSplitsKeys) || (d.key_mass_queries != 0 && (!kHasKeyMass || d.key_split_tokens)) || (d.score == FOVEA_SCORE_ADDITIVE && !is_additive(d)) ||
       (d.dropout != 0.0f && !drops(d)) || d.softcap != softcap(d) || d.window_left != window_left(d) ||
       d.window_right != window_right(d)) {
     return FOVEA_ERR_UNSUPPORTED;

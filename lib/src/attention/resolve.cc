@@ -70,6 +70,10 @@ void add_outputs(Buffers& buffers, const AttentionCall& call, const Buffers::Row
   if (!stream || stream->ends) buffers.add_output(call.out(), tensor_bytes(d.out_dtype), queries, d.value_dim);
   if (call.wants_lse()) buffers.add_output(call.lse(), sizeof(float), queries, 1);
   if (call.wants_scores()) buffers.add_output(call.scores(), sizeof(float), queries, call.kv_tokens());
+  if (call.wants_mass()) {
+    const size_t entries = call.kv_offsets() ? 1 : call.batch();
+    buffers.add_output(call.key_mass(), sizeof(float), {entries, d.kv_heads, 1}, call.kv_tokens());
+  }
   buffers.add_memory(call.workspace.fast, call.workspace.fast_bytes);
   if (kMayHaveSlowPart) buffers.add_memory(call.workspace.slow, call.workspace.slow_bytes);
   if (stream) buffers.add_memory(stream->state, stream->state_bytes);
@@ -150,7 +154,7 @@ bool needs_absent_option(const AttentionCall& call) {
   return a.alibi_slopes != call.alibi_slopes() || a.sinks != call.sinks() || (a.lse.data && !call.wants_lse()) ||
          (a.scores_stage != FOVEA_SCORES_NONE && !call.wants_scores()) || !mask_served(a.mask.kind) ||
          a.q_offsets != call.q_offsets() || a.kv_offsets != call.kv_offsets() || a.block_map != call.block_map() ||
-         a.modifier != call.modifier() || (!kHasBlockMaps && a.mask.at_end);
+         a.modifier != call.modifier() || (a.key_mass.data && !call.wants_mass()) || (!kHasBlockMaps && a.mask.at_end);
 }
 
 // Checks what the arguments ask for, alone and together, before options that are compiled out disappear from the call.
@@ -181,6 +185,9 @@ fovea_status check_options(const AttentionCall& call) {
   const bool positions_needed = !positions_named && (limited || call.alibi_slopes());
   if (call.stream() && call.wants_scores()) return FOVEA_ERR_UNSUPPORTED;
   if (call.modifies_weights() && (call.stream() || d.key_split_tokens != 0)) return FOVEA_ERR_UNSUPPORTED;
+  if (call.wants_mass() && (call.stream() || call.modifies_weights() || d.key_mass_queries == 0)) {
+    return FOVEA_ERR_UNSUPPORTED;
+  }
   if (call.ends_stream()) return FOVEA_OK;
   if (call.block_map() && call.stream() && call.stream()->first_key % kKeyTile != 0) return FOVEA_ERR_UNSUPPORTED;
   if (is_additive(d) && !a.score_vector) return FOVEA_ERR_NULL;

@@ -30,7 +30,7 @@ void rotate_to(const HeadTask& task, const void* query, float* to) {
 
 }  // namespace
 
-TypedRows rotated_queries(const HeadTask& task, const QueryTile& tile) {
+void begin_rotated(const HeadTask& task, const QueryTile& tile) {
   float* const to = task.rotated;
   const size_t dim = task.call().desc.head_dim;
   for (uint32_t row = 0; row < tile.live; ++row) rotate_to(task, tile_row(task.q, tile, row), to + row * dim);
@@ -40,7 +40,7 @@ TypedRows rotated_queries(const HeadTask& task, const QueryTile& tile) {
   rows.data = advanced(to, -ptrdiff_t(tile.first_token) * rows.token_stride -
                                ptrdiff_t(tile.first_head) * rows.head_stride);
   rows.dtype = FOVEA_F32;
-  return rows;
+  task.kernel().begin(tile, rows, task.score_factor());
 }
 
 const float* rotated_query(const HeadTask& task, const void* query) {

@@ -9,8 +9,8 @@
 
 namespace fovea {
 
-// Rotates the queries of a tile into task.rotated, and returns them as rows of the head.
-TypedRows rotated_queries(const HeadTask& task, const QueryTile& tile);
+// Rotates the queries of a tile into task.rotated, and begins the tile with them. Their scores are never additive.
+void begin_rotated(const HeadTask& task, const QueryTile& tile);
 // Rotates one query into task.rotated.
 const float* rotated_query(const HeadTask& task, const void* query);
 // Takes the rotation of the outputs of a tile back, in place.

@@ -103,19 +103,27 @@ FOVEA_INLINE void StoreTransposed(VF (&lanes)[kLanes], const LaneRows<char>& row
 }
 
 // Vectors of a row of the caller's, times the factor, stored `step` floats apart; lanes past the end are 0. Here and below
-// the format is asked for outside of the loop, except where size counts, and whole vectors are known to be whole.
+// the format is asked for outside of the loop, and whole vectors are known to be whole. Where size counts, one loop serves
+// all formats but f32.
 template <fovea_dtype kType>
 FOVEA_INLINE void LoadScaledRowOf(const void* row, size_t dim, VF factor, float* to, size_t step) {
   const auto elements = FormatRow<kType>::Of(row, nullptr);
+  constexpr size_t kAtOnce = kPreferSize ? 1 : 4;
   size_t d = 0;
-  FOVEA_UNROLL_LONG_LOOP(4)
-  for (; d + kLanes <= dim; d += kLanes, to += step) hn::StoreU(hn::Mul(elements.Whole(d), factor), kF, to);
+  for (; d + kAtOnce * kLanes <= dim; d += kAtOnce * kLanes, to += kAtOnce * step) {
+    FOVEA_UNROLL(4)
+    for (size_t i = 0; i < kAtOnce; ++i) hn::StoreU(hn::Mul(elements.Whole(d + i * kLanes), factor), kF, to + i * step);
+  }
+  for (; kAtOnce > 1 && d + kLanes <= dim; d += kLanes, to += step) {
+    hn::StoreU(hn::Mul(elements.Whole(d), factor), kF, to);
+  }
   if (kLanes > 1 && d < dim) hn::StoreU(hn::Mul(elements.Part(d, dim - d), factor), kF, to);
 }
 FOVEA_INLINE void LoadScaledRow(fovea_dtype dtype, const void* row, size_t dim, VF factor, float* to, size_t step) {
   if constexpr (kPreferSize) {
+    if (kPlainFormats != kOnlyF32 && dtype == FOVEA_F32) return LoadScaledRowOf<FOVEA_F32>(row, dim, factor, to, step);
     for (size_t d = 0; d < dim; d += kLanes, to += step) {
-      hn::StoreU(hn::Mul(LoadPart(dtype, row, d, LanesBefore(d, dim)), factor), kF, to);
+      hn::StoreU(hn::Mul(LoadPart<kPlainFormats>(dtype, row, d, LanesBefore(d, dim)), factor), kF, to);
     }
   } else {
     FOVEA_WITH_FORMAT(kUnscaledFormats, dtype, LoadScaledRowOf<kType>(row, dim, factor, to, step));
@@ -138,8 +146,11 @@ FOVEA_INLINE void StoreScaledRowOf(const float* from, size_t step, VF factor, MF
 FOVEA_INLINE void StoreScaledRow(fovea_dtype dtype, const float* from, size_t step, VF factor, MF empty, void* row,
                                  size_t dim) {
   if constexpr (kPreferSize) {
+    if (kPlainFormats != kOnlyF32 && dtype == FOVEA_F32) {
+      return StoreScaledRowOf<FOVEA_F32>(from, step, factor, empty, row, dim);
+    }
     for (size_t d = 0; d < dim; d += kLanes, from += step) {
-      StorePart(dtype, ScaledOrZero(from, factor, empty), row, d, LanesBefore(d, dim));
+      StorePart<kPlainFormats>(dtype, ScaledOrZero(from, factor, empty), row, d, LanesBefore(d, dim));
     }
   } else {
     FOVEA_WITH_FORMAT(kUnscaledFormats, dtype, StoreScaledRowOf<kType>(from, step, factor, empty, row, dim));

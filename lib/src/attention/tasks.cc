@@ -5,6 +5,7 @@
 #include "attention/call.h"
 
 #include "attention/head_task.h"
+#include "attention/key_mass.h"
 #include "base/status.h"
 #include "base/tasks.h"
 
@@ -102,6 +103,7 @@ class Tasks {
     if (tasks.value == 0) return FOVEA_OK;
     begin_turns();
     if (call_.stream()) return run_on_stream(tasks.value);
+    if (call_.wants_mass() && blocks_ > 1) return run_massed_apart(tasks.value);
     if (splits() <= 1) return run_tasks(Part::kWhole, tasks.value);
     FOVEA_RETURN_IF_ERROR(run_tasks(Part::kSplit, parts.value));
     return run_tasks(Part::kEnd, tasks.value);
@@ -117,6 +119,7 @@ class Tasks {
   };
   fovea_status run_task(size_t index, uint32_t worker, Scratch* scratch) {
     uint32_t split = 0, block = 0;
+    if (massed() == Massed::kOnly) return run_massed_task(index, worker, scratch);
     if (splits() > 1 && part_ == Part::kSplit) {
       split = uint32_t(index % splits());
       index /= splits();
@@ -125,7 +128,31 @@ class Tasks {
       block = uint32_t(index % blocks_);
       index /= blocks_;  // now a head, counted over all entries
     }
-    const uint32_t entry = uint32_t(index / call_.desc.kv_heads), kv_head = uint32_t(index % call_.desc.kv_heads);
+    return run_block(index, split, block, worker, scratch);
+  }
+
+ private:
+  // Row blocks whose queries count for the mass of keys must not run at the same time for one key head. Where a head has
+  // several row blocks, all others are tasks as usual; then each head has one task for those that count.
+  enum class Massed { kAny, kNone, kOnly };
+  Massed massed() const { return kHasKeyMass ? *massed_ : Massed::kAny; }
+
+  fovea_status run_massed_apart(size_t tasks) {
+    massed_ = Massed::kNone;
+    FOVEA_RETURN_IF_ERROR(run_tasks(Part::kWhole, tasks));
+    massed_ = Massed::kOnly;
+    return run_tasks(Part::kWhole, tasks / blocks_);
+  }
+  __attribute__((noinline)) fovea_status run_massed_task(size_t head, uint32_t worker, Scratch* scratch) {
+    for (uint32_t block = 0; block < blocks_; ++block) {
+      FOVEA_RETURN_IF_ERROR(run_block(head, 0, block, worker, scratch));
+    }
+    return FOVEA_OK;
+  }
+
+  // A row block of a key head, counted over all entries.
+  fovea_status run_block(size_t head, uint32_t split, uint32_t block, uint32_t worker, Scratch* scratch) {
+    const uint32_t entry = uint32_t(head / call_.desc.kv_heads), kv_head = uint32_t(head % call_.desc.kv_heads);
     // A part of the keys changes the limits of the entry.
     if (scratch->tiles == 0 || block != scratch->block || entry != scratch->task.entry() || part_ != Part::kWhole) {
       enter(entry, block, worker, scratch);
@@ -137,7 +164,6 @@ class Tasks {
     return task.run(scratch->arrays.tiles, scratch->tiles) ? FOVEA_OK : FOVEA_ERR_LOAD;
   }
 
- private:
   uint32_t splits() const { return kSplitsKeys ? uint32_t(splits_) : 1; }
 
   // Enters a batch entry, and places the query tiles of a row block. Not inlined: tasks need its stack afterwards.
@@ -169,6 +195,10 @@ class Tasks {
     scratch->tiles = cut.tiles - first < at_once ? cut.tiles - first : at_once;
     for (uint32_t i = 0; i < scratch->tiles; ++i) {
       place_tile(call_.plan, cut, q_block * together, first + i, &arrays.tiles[i]);
+    }
+    if (massed() != Massed::kAny) {
+      const bool counts = keeps_rows(arrays.tiles[scratch->tiles - 1], first_massed(call_, entry));
+      if (counts != (massed() == Massed::kOnly)) scratch->tiles = 0;
     }
     if (kHasLoneTiles) scratch->task.find_lone(arrays.tiles, scratch->tiles);
   }
@@ -246,6 +276,7 @@ class Tasks {
   // [splits][batch][kv_heads][rows] for split keys; or the rows that will replace a stream's.
   [[no_unique_address]] MemberIf<kHasStates, StateRows> states_;
   [[no_unique_address]] MemberIf<kHasStates, Part> part_ = Part::kWhole;
+  [[no_unique_address]] MemberIf<kHasKeyMass, Massed> massed_ = Massed::kAny;
 };
 
 }  // namespace

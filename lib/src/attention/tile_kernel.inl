@@ -13,7 +13,8 @@ FOVEA_INLINE void Weigh(const QueryTile& t, const QueryTile& own, const KeyTile&
                         size_t column, bool hides) {
   const size_t end = column + kVectors * kProductLanes;
   const bool any = AnyStep(keys, steps);
-  if (!any && !Drops(steps) && !InWeighingPass(steps) && WeighBlock<kVectors>(own, keys, column)) return;
+  const bool changes = Drops(steps) || InWeighingPass(steps);
+  if (!any && !changes && !Keeps(keys) && WeighBlock<kVectors>(own, keys, column)) return;
   for (size_t c = column; c < end; c += kLanes) {
     if (any) kTileSteps.apply(t, keys, steps, FOVEA_SCORES_SOFTMAX, c);
     if (InWeighingPass(steps)) {
@@ -22,8 +23,9 @@ FOVEA_INLINE void Weigh(const QueryTile& t, const QueryTile& own, const KeyTile&
       SoftmaxTile(own, keys, c, hides);
     }
     if (InMeasuringPass(steps)) continue;
+    if (Keeps(keys)) (*kTileSteps.keep_weights)(t, keys, t.s, c);
     if (Drops(steps)) kTileSteps.drop_weights(t, keys, steps, c);
-    PackWeights(own, keys, c, Drops(steps) || InWeighingPass(steps));
+    PackWeights(own, keys, c, changes);
   }
 }
 

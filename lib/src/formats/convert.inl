@@ -3,8 +3,8 @@
 // Converts rows of any format to f32 and back.
 
 // For vectors of one lane: n elements from d on, which share a scale.
-template <fovea_dtype kType>
-FOVEA_INLINE void WidenOneByOne(const FormatRow<kType>& row, size_t d, size_t n, float* out) {
+template <fovea_dtype kType, class Row>
+FOVEA_INLINE void WidenOneByOne(const Row& row, size_t d, size_t n, float* out) {
   constexpr size_t kAtOnce = 8;
   const auto scale = ScaleOf<kType>::At(row, d);
   for (; !kPreferSize && n >= kAtOnce; n -= kAtOnce, d += kAtOnce, out += kAtOnce) {
@@ -16,14 +16,14 @@ FOVEA_INLINE void WidenOneByOne(const FormatRow<kType>& row, size_t d, size_t n,
 
 // Takes kScaleGroup elements at a time, or as many as share a scale. With one lane, a row of a format without groups is
 // taken whole.
-template <fovea_dtype kType>
-FOVEA_TEMPLATE void WidenRow(const FormatRow<kType>& row, size_t first, size_t dim, float* out) {
+template <fovea_dtype kType, class Row = FormatRow<kType>>
+FOVEA_TEMPLATE void WidenRow(const Row& row, size_t first, size_t dim, float* out) {
   constexpr size_t kStep = kScaleStep<kType>;
   if constexpr (kLanes == 1) {
     for (; kGrouped<kType> && dim > kStep; dim -= kStep, first += kStep, out += kStep) {
-      WidenOneByOne(row, first, kStep, out);
+      WidenOneByOne<kType>(row, first, kStep, out);
     }
-    return WidenOneByOne(row, first, dim, out);
+    return WidenOneByOne<kType>(row, first, dim, out);
   }
   const size_t end = first + dim;
   size_t d = first;
@@ -52,7 +52,7 @@ FOVEA_CALLED_TEMPLATE void WidenAs(const WidenRows& w) {
   const void* scales = w.scales;
   float* out = w.out;
   for (size_t rows = w.dim == 0 ? 0 : w.rows; rows > 0;) {
-    WidenRow(FormatRow<kType>::Of(data, scales), w.first, w.dim, out);
+    WidenRow<kType>(FormatRow<kType>::Of(data, scales), w.first, w.dim, out);
     if (--rows == 0) return;  // the stride is not used past the last row
     data = RowAt(data, unit_bytes(kType), 1, w.stride);
     scales = RowAt(scales, scale_bytes(kType), 1, w.scale_stride);
@@ -80,20 +80,61 @@ FOVEA_CALLED_TEMPLATE void NarrowAs(const NarrowRows& n) {
   }
 }
 
+// Rows of i4 and of q4_0, which differ in where scales are. One text serves both where size counts.
+constexpr ::fovea::FormatSet kBothNibbles = ::fovea::FormatSet{1} << FOVEA_I4 | ::fovea::FormatSet{1} << FOVEA_Q4_0;
+constexpr bool kOneTextOfNibbles = kPreferSize && (::fovea::kKeyFormats & kBothNibbles) == kBothNibbles;
+
+struct NibbleRow {
+  const uint8_t *codes, *scales;
+  size_t codes_step, scales_step;  // from group to group, in bytes
+
+  inline __attribute__((always_inline)) VF Whole(size_t d) const {
+    return Nibbles<8>(codes + d / kScaleGroup * codes_step, d % kScaleGroup);
+  }
+  inline __attribute__((always_inline)) VF Part(size_t d, size_t n) const { return FirstLanes(Whole(d), n); }
+  inline __attribute__((always_inline)) VF Scale(size_t d) const {
+    return hn::SetF16(kF, HalfAt(scales + d / kScaleGroup * scales_step));
+  }
+};
+
+FOVEA_CALLED void WidenNibbles(fovea_dtype dtype, const WidenRows& w) {
+  NibbleRow row = {static_cast<const uint8_t*>(w.data), static_cast<const uint8_t*>(w.scales), kScaleGroup / 2,
+                   sizeof(uint16_t)};
+  ptrdiff_t scales_stride = w.scale_stride * ptrdiff_t(sizeof(uint16_t));
+  if (dtype == FOVEA_Q4_0) {
+    constexpr size_t kBlock = ::fovea::format_of(FOVEA_Q4_0).group_bytes;
+    row = {row.codes + kBlock - kScaleGroup / 2, row.codes, kBlock, kBlock};
+    scales_stride = w.stride;
+  }
+  float* out = w.out;
+  for (size_t rows = w.dim == 0 ? 0 : w.rows; rows > 0;) {
+    WidenRow<FOVEA_Q4_0>(row, w.first, w.dim, out);
+    if (--rows == 0) return;  // the stride is not used past the last row
+    row.codes += w.stride;
+    row.scales += scales_stride;
+    out += w.out_stride;
+  }
+}
+
 FOVEA_KERNEL void Widen(fovea_dtype dtype, const WidenRows& rows) {
-  FOVEA_WITH_FORMAT(kServedFormats, dtype, WidenAs<kType>(rows));
+  if constexpr (kOneTextOfNibbles) {
+    if (::fovea::is_one_of<kBothNibbles>(dtype)) return WidenNibbles(dtype, rows);
+    FOVEA_WITH_FORMAT(kKeyFormats & ~kBothNibbles, dtype, WidenAs<kType>(rows));
+  } else {
+    FOVEA_WITH_FORMAT(kKeyFormats, dtype, WidenAs<kType>(rows));
+  }
+}
+FOVEA_KERNEL void WidenWeights(fovea_dtype dtype, const WidenRows& rows) {
+  constexpr ::fovea::FormatSet kOthers = ::fovea::kServedFormats & ~::fovea::kKeyFormats;
+  if (kOthers == 0 || ::fovea::is_key_format(dtype)) return Widen(dtype, rows);
+  FOVEA_WITH_FORMAT((kOthers != 0 ? kOthers : ::fovea::kOnlyF32), dtype, WidenAs<kType>(rows));
 }
 FOVEA_KERNEL void Narrow(fovea_dtype dtype, const NarrowRows& rows) {
   FOVEA_WITH_FORMAT(kKeyFormats, dtype, NarrowAs<kType>(rows));
 }
 
-// Never empty. Without f32, unless there is no other.
-constexpr ::fovea::FormatSet kPlainFormats = ::fovea::kUnscaledFormats == ::fovea::kOnlyF32
-                                                 ? ::fovea::kOnlyF32
-                                                 : ::fovea::kUnscaledFormats & ~::fovea::kOnlyF32;
-
 FOVEA_KERNEL void WidenPlain(fovea_dtype dtype, const void* from, size_t count, float* to) {
-  FOVEA_WITH_FORMAT(kPlainFormats, dtype, WidenRow(FormatRow<kType>::Of(from, nullptr), 0, count, to));
+  FOVEA_WITH_FORMAT(kPlainFormats, dtype, WidenRow<kType>(FormatRow<kType>::Of(from, nullptr), 0, count, to));
 }
 FOVEA_KERNEL void NarrowPlain(fovea_dtype dtype, const float* from, size_t count, void* to) {
   FOVEA_WITH_FORMAT(kPlainFormats, dtype, NarrowRow<kType>(from, count, to, nullptr));

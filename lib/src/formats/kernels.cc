@@ -20,6 +20,7 @@ namespace {
 }  // namespace
 
 FOVEA_IN_DATA_SECTION const WidenKernels kWiden = {Widen};
+FOVEA_IN_DATA_SECTION const WeightKernels kWidenWeights = {WidenWeights};
 FOVEA_IN_DATA_SECTION const NarrowKernels kNarrow = {Narrow};
 FOVEA_IN_DATA_SECTION const PlainKernels kPlain = {WidenPlain, NarrowPlain};
 

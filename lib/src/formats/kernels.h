@@ -33,13 +33,16 @@ struct NarrowRows {
   ptrdiff_t in_stride;
 };
 
-// Every format that is served can be widened, but only formats of keys can be narrowed to. Rows of f32 are copied. Each has
-// a table, because most programs only widen.
+// Rows of f32 are copied. Each has a table, because most programs only widen keys: formats that only weights have would be
+// in their images, too.
 struct WidenKernels {
-  void (*widen)(fovea_dtype, const WidenRows&);
+  void (*widen)(fovea_dtype, const WidenRows&);  // a format of keys
+};
+struct WeightKernels {
+  void (*widen_weights)(fovea_dtype, const WidenRows&);  // any format that is served
 };
 struct NarrowKernels {
-  void (*narrow)(fovea_dtype, const NarrowRows&);
+  void (*narrow)(fovea_dtype, const NarrowRows&);  // a format of keys
 };
 // Elements of a row in a format without scales, which is not f32.
 struct PlainKernels {
@@ -48,6 +51,7 @@ struct PlainKernels {
 };
 
 FOVEA_TABLES_IN(WidenKernels, kWiden, convert_kernels, widen_kernels)
+FOVEA_TABLES_IN(WeightKernels, kWidenWeights, convert_kernels, weight_kernels)
 FOVEA_TABLES_IN(PlainKernels, kPlain, convert_kernels, plain_kernels)
 FOVEA_TABLES_IN(NarrowKernels, kNarrow, convert_kernels, narrow_kernels)
 

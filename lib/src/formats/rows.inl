@@ -257,7 +257,8 @@ template <fovea_dtype kType>
 struct ScaleOf {
   VF scale, least;
 
-  FOVEA_INLINE ScaleOf At(const FormatRow<kType>& row, size_t d) {
+  template <class Row>
+  FOVEA_INLINE ScaleOf At(const Row& row, size_t d) {
     if constexpr (kHasLeast<kType>) {
       return {row.Scale(d), row.Least(d)};
     } else if constexpr (::fovea::format_of(kType).scaled != Scaled::kNothing) {
@@ -292,10 +293,17 @@ FOVEA_INLINE VF LoadAsN(const FormatRow<kType>& row, size_t d, size_t n) {
   }
 }
 
-// Elements d .. d + n - 1 of a row without scales, n <= kLanes, where its format is known only at run time.
+// Elements d .. d + n - 1 of a row without scales, n <= kLanes, where its format, one of the set, is known only at run time.
+template <::fovea::FormatSet kSet = ::fovea::kUnscaledFormats>
 FOVEA_INLINE VF LoadPart(fovea_dtype dtype, const void* row, size_t d, size_t n) {
-  FOVEA_WITH_FORMAT(::fovea::kUnscaledFormats, dtype, FormatRow<kType>::Of(row, nullptr).Part(d, n));
+  FOVEA_WITH_FORMAT(kSet, dtype, FormatRow<kType>::Of(row, nullptr).Part(d, n));
 }
+template <::fovea::FormatSet kSet = ::fovea::kUnscaledFormats>
 FOVEA_INLINE void StorePart(fovea_dtype dtype, VF v, void* row, size_t d, size_t n) {
-  FOVEA_WITH_FORMAT(::fovea::kUnscaledFormats, dtype, FormatRow<kType>::StorePart(v, row, d, n));
+  FOVEA_WITH_FORMAT(kSet, dtype, FormatRow<kType>::StorePart(v, row, d, n));
 }
+
+// The formats without scales but f32. Never empty: f32, if there is no other.
+constexpr ::fovea::FormatSet kPlainFormats = ::fovea::kUnscaledFormats == ::fovea::kOnlyF32
+                                                 ? ::fovea::kOnlyF32
+                                                 : ::fovea::kUnscaledFormats & ~::fovea::kOnlyF32;

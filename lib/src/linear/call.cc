@@ -58,9 +58,9 @@ void multiply(const LinearCall& c, const TokenTile& tile, uint32_t output, uint3
     const uint32_t count = outputs - done < kLinearGrain ? outputs - done : kLinearGrain;
     const fovea_linear_weights w = weights_from(all, c.in_dim, output + done);
     const auto scale_stride = ptrdiff_t(dense_scale_stride(w.dtype, c.in_dim));
-    widen_kernels(c.plan.target)
-        .widen(w.dtype,
-               {count, inputs, tile.widened, kLinearInputs, w.data, w.row_stride, w.scales, scale_stride, input});
+    weight_kernels(c.plan.target)
+        .widen_weights(
+            w.dtype, {count, inputs, tile.widened, kLinearInputs, w.data, w.row_stride, w.scales, scale_stride, input});
     c.kernels->multiply(tile, {tile.widened, kLinearInputs, count, inputs, tile.widened}, done, input);
   }
 }

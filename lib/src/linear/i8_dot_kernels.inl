@@ -18,7 +18,9 @@ namespace FOVEA_DOT_NAMESPACE {
 #elif FOVEA_DOT_PMADDWD
 #define FOVEA_DOT_FEW_ROWS
 #define FOVEA_DOT_FEW_GROUPS "linear/i8_few_groups_rows.inl"
-#elif FOVEA_DOT_FLOATS && FOVEA_FOR_SCALAR
+#elif FOVEA_DOT_OWN
+#define FOVEA_DOT_GROUPS "linear/i8_groups_rows.inl"
+#elif FOVEA_DOT_FLOATS && FOVEA_FOR_ONE_LANE
 #define FOVEA_DOT_BLOCK "math/dot_block_floats.inl"
 #define FOVEA_DOT_GROUPS "linear/i8_groups_rows.inl"
 #elif FOVEA_DOT_FLOATS

@@ -19,7 +19,7 @@ Kind kind_of(fovea_target target, DigestsBy by) {
   if (by == kEverywhere) return {kFusedDigest, "all"};
   if (by == kByPartialSums) {
     if (kernels_of(target) == FOVEA_TARGET_HELIUM) return {kHeliumDigest, "helium"};
-    if (kernels_of(target) == FOVEA_TARGET_SCALAR) {
+    if (kernels_of(target) == FOVEA_TARGET_SCALAR && FOVEA_SIMD_LANES == 1) {
       return fused ? Kind{kOneLaneFusedDigest, "one lane, fused"} : Kind{kOneLaneDigest, "one lane, not fused"};
     }
   }

@@ -13,6 +13,10 @@ using hn::VI;
 static_assert(kLanes <= FOVEA_LANES_MAX_ && kLanes * hn::kBlockVectors <= FOVEA_TILE_ROWS_MAX,
               "the macros of fovea.h assume tiles of at most this many rows");
 
+#if FOVEA_FOR_SCALAR
+static_assert(kLanes == FOVEA_SIMD_LANES, "FOVEA_SIMD_LANES must be the kLanes of FOVEA_SIMD_HEADER");
+static_assert(hn::kBlockVectors <= (kLanes == 1 ? 4 : 3), "tiles have at most this many vectors");
+#endif
 constexpr bool kIntegerProducts = false;  // true after simd/apart.inl
 constexpr bool kPreferSize = ::fovea::config::kPreferSize;
 

@@ -5,7 +5,15 @@
 //   FOVEA_DOT_NAMESPACE  is a namespace for what is made of them
 //   FOVEA_DOT_<NAME>     is 1, for what is different with this instruction
 
-#if FOVEA_FOR_SCALAR && FOVEA_SMLAD_OF_FLOATS
+#if FOVEA_FOR_SCALAR && FOVEA_HAS_OWN_DOT
+#define FOVEA_DOT_OWN 1
+#define FOVEA_DOT_NAMESPACE of_own
+#define FOVEA_DOT_WORDS "simd/dot_own.inl"
+#include FOVEA_DOT_FILE
+#undef FOVEA_DOT_OWN
+#undef FOVEA_DOT_NAMESPACE
+#undef FOVEA_DOT_WORDS
+#elif FOVEA_FOR_SCALAR && FOVEA_SMLAD_OF_FLOATS
 #define FOVEA_DOT_SMLAD 1
 #define FOVEA_DOT_NAMESPACE of_smlad
 #define FOVEA_DOT_WORDS "simd/dot_smlad.inl"

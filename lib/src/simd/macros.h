@@ -17,6 +17,11 @@
 #define FOVEA_SCALAR_FUSES 0
 #endif
 
+// The same of the vocabulary of FOVEA_SIMD_HEADER.
+#ifndef FOVEA_SIMD_FUSES
+#define FOVEA_SIMD_FUSES FOVEA_SCALAR_FUSES
+#endif
+
 #define FOVEA_INLINE static inline __attribute__((always_inline, unused))
 #define FOVEA_RESTRICT __restrict__
 

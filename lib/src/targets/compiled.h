@@ -4,6 +4,7 @@
 #ifndef FOVEA_SRC_TARGETS_COMPILED_H_
 #define FOVEA_SRC_TARGETS_COMPILED_H_
 
+#include "fovea/fovea_config.h"
 #include "targets/offered.h"
 
 // The build system names the backends. Else the compiler's flags choose one: the best that they offer.
@@ -40,6 +41,33 @@
 #define FOVEA_WITH_XSIMD 0
 #endif
 
+// Instructions that the library does not know: files of the user. See simd/VOCABULARY.md, "Instructions of your own".
+#if defined(FOVEA_DOT_HEADER) || defined(FOVEA_SIMD_HEADER)
+#if !FOVEA_WITH_SCALAR
+#error "FOVEA_DOT_HEADER and FOVEA_SIMD_HEADER are for the scalar backend, which this build lacks: FOVEA_SIMD=scalar has it"
+#endif
+#endif
+#if defined(FOVEA_DOT_HEADER)
+#define FOVEA_HAS_OWN_DOT 1
+#include FOVEA_DOT_HEADER
+#if !defined(FOVEA_DOT_TYPE)
+#error "FOVEA_DOT_HEADER must define FOVEA_DOT_TYPE: the type of 4, 8 or 16 signed bytes that the instruction multiplies"
+#endif
+#if !defined(FOVEA_DOT_ADD)
+#error "FOVEA_DOT_HEADER must define FOVEA_DOT_ADD(x, y, sum): sum + the products of the signed bytes of x and y"
+#endif
+#else
+#define FOVEA_HAS_OWN_DOT 0
+#endif
+#if !defined(FOVEA_SIMD_LANES)
+#define FOVEA_SIMD_LANES 1
+#elif !defined(FOVEA_SIMD_HEADER)
+#error "FOVEA_SIMD_LANES says how many lanes the vectors of FOVEA_SIMD_HEADER have, which is not defined"
+#endif
+#if FOVEA_SIMD_LANES != 1 && FOVEA_SIMD_LANES != 4 && FOVEA_SIMD_LANES != 8 && FOVEA_SIMD_LANES != 16
+#error "FOVEA_SIMD_LANES must be 1, 4, 8 or 16"
+#endif
+
 #if defined(FOVEA_EXPECT_TARGET_SCALAR) && FOVEA_OFFERS_FIXED_VECTORS
 #error "FOVEA_SIMD=auto chose scalar, but the flags offer vectors: name them in the toolchain file, or set FOVEA_SIMD"
 #endif
@@ -56,7 +84,7 @@
 #define FOVEA_SMLAD 0
 #endif
 // The same for products whose scales and queries are floats, in registers of floating point.
-#define FOVEA_SMLAD_OF_FLOATS (FOVEA_SMLAD && FOVEA_HAS_FLOAT_REGISTERS_)
+#define FOVEA_SMLAD_OF_FLOATS (FOVEA_SMLAD && FOVEA_HAS_FLOAT_REGISTERS_ && !FOVEA_HAS_OWN_DOT && FOVEA_SIMD_LANES == 1)
 
 // A file of kernels is compiled once for each backend: the one that is named, or the only one there is.
 #if defined(FOVEA_FOR_IN_ORDER)  // the kernels of the one backend, with other inner loops
@@ -72,6 +100,8 @@
 #define FOVEA_FOR_SCALAR FOVEA_WITH_SCALAR
 #define FOVEA_FOR_XSIMD FOVEA_WITH_XSIMD
 #endif
+
+#define FOVEA_FOR_ONE_LANE (FOVEA_FOR_SCALAR && FOVEA_SIMD_LANES == 1)
 
 // Whether the kernels of NEON are those for processors that run instructions in the order of the text. No compiler has
 // a macro for its processor: CMake defines this; other builds define it themselves. FOVEA_WITH_IN_ORDER: they are

@@ -33,7 +33,14 @@ inline constexpr DotTraits kDotTraits[kDotKinds] = {
     {2, 2, 4, false, 0, false, true},    // smlad
     {2, 2, 2, true, 0, true, false},     // pmaddwd
     {1, 1, 1, true, 4, true, false},     // vwmacc
+#if FOVEA_HAS_OWN_DOT
+    {1, sizeof(FOVEA_DOT_TYPE), sizeof(FOVEA_DOT_TYPE), false, 0, false, false},
+#endif
 };
+#if FOVEA_HAS_OWN_DOT
+static_assert(sizeof(FOVEA_DOT_TYPE) == 4 || sizeof(FOVEA_DOT_TYPE) == 8 || sizeof(FOVEA_DOT_TYPE) == 16,
+              "FOVEA_DOT_TYPE of FOVEA_DOT_HEADER must have 4, 8 or 16 bytes");
+#endif
 
 // The kinds that targets of this build have. Where that is one, tables of kernels have a row for it alone.
 #define FOVEA_DOT_BIT_(nothing, id, name, kernels, backend, target_namespace, lanes, vectors, dot, ...) \

@@ -31,7 +31,14 @@
 #define FOVEA_BACKEND_HEADER "simd/rvv.inl"
 #define FOVEA_COMMON_NAMESPACE rvv_target
 #elif FOVEA_FOR_SCALAR
+#if defined(FOVEA_SIMD_HEADER)
+#define FOVEA_SIMD_INCLUDES  // the file's own includes, which must be outside of the namespaces
+#include FOVEA_SIMD_HEADER
+#undef FOVEA_SIMD_INCLUDES
+#define FOVEA_BACKEND_HEADER "simd/own.inl"
+#else
 #define FOVEA_BACKEND_HEADER "simd/scalar.inl"
+#endif
 #define FOVEA_COMMON_NAMESPACE scalar_target
 #else
 #include <xsimd/xsimd.hpp>

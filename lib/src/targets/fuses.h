@@ -17,7 +17,7 @@ inline bool fuses(fovea_target target) {
   constexpr bool kNeonFuses = false;
 #endif
   switch (kernels_of(target)) {
-    case FOVEA_TARGET_SCALAR: return FOVEA_SCALAR_FUSES;
+    case FOVEA_TARGET_SCALAR: return FOVEA_SIMD_FUSES;
     case FOVEA_TARGET_NEON: return kNeonFuses;
     case FOVEA_TARGET_XSIMD: return kNeonFuses || FOVEA_XSIMD_LANES > 4;
     case FOVEA_TARGET_SSE4:

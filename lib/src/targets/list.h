@@ -57,7 +57,8 @@
   row(__VA_ARGS__, RVV128, "rvv128", RVV128, "rvv", rvv_target, 4, 3, kDotVwmacc, kRvv)                                \
   row(__VA_ARGS__, WASM, "wasm", WASM, "highway", N_WASM, 4, 3, kDotFloats, kNothing)                                  \
   row(__VA_ARGS__, SCALAR, "scalar", SCALAR, "scalar", scalar_target,                                                  \
-      1, 4, FOVEA_SMLAD_OF_FLOATS ? kDotSmlad : kDotFloats, kNothing)                                                  \
+      FOVEA_SIMD_LANES, FOVEA_SIMD_LANES == 1 ? 4 : 3,                                                                 \
+      FOVEA_HAS_OWN_DOT ? kDotOwn : FOVEA_SMLAD_OF_FLOATS ? kDotSmlad : kDotFloats, kNothing)                          \
   row(__VA_ARGS__, XSIMD, "xsimd", XSIMD, "xsimd", xsimd_target,                                                       \
       FOVEA_XSIMD_LANES, FOVEA_OFFERS_NEON ? FOVEA_NEON_VECTORS : 3,                                                   \
       FOVEA_OFFERS_X86 ? kDotPmaddwd : kDotFloats, FOVEA_XSIMD_LANES == 8 ? kAvx2 : kNothing)
@@ -80,7 +81,8 @@ enum DotKind : uint8_t {
   kDotSmlad,    // Cortex-M smlad
   kDotPmaddwd,  // x86 pmaddwd, of codes of 16 bits
   kDotVwmacc,   // RISC-V vwmacc, of codes of 16 bits
-  kDotKinds
+  kDotOwn,      // of FOVEA_DOT_HEADER
+  kDotKinds = FOVEA_HAS_OWN_DOT ? kDotOwn + 1 : kDotOwn
 };
 
 // A build is for one kind of processor, so kinds share bits.

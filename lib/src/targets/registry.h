@@ -32,7 +32,8 @@ struct TargetTraits {
 static_assert(sizeof(TargetTraits) == 6, "no byte of padding");
 
 // Whether any target of this build has a few-rows kernel.
-#if FOVEA_WITH_HELIUM || FOVEA_WITH_HIGHWAY || FOVEA_WITH_NEON || FOVEA_WITH_RVV || FOVEA_WITH_XSIMD
+#if FOVEA_WITH_HELIUM || FOVEA_WITH_HIGHWAY || FOVEA_WITH_NEON || FOVEA_WITH_RVV || FOVEA_WITH_XSIMD || \
+    FOVEA_SIMD_LANES > 1
 constexpr bool kFewRowsServed = config::kFewRows;
 #else
 constexpr bool kFewRowsServed = false;
@@ -40,7 +41,7 @@ constexpr bool kFewRowsServed = false;
 
 // Whether rows of keys and values are brought in pieces: on a target of one lane, which uses few of them at once.
 constexpr bool takes_pieces(uint32_t lanes) { return config::kStaged && lanes == 1; }
-#if FOVEA_WITH_SCALAR
+#if FOVEA_WITH_SCALAR && FOVEA_SIMD_LANES == 1
 constexpr bool kPiecesServed = config::kStaged;
 #else
 constexpr bool kPiecesServed = false;

@@ -55,7 +55,7 @@ void run_embedding(const EmbeddingCall& c) {
         advanced(static_cast<const char*>(w.data), stride_bytes(w.row_stride, unit_bytes(w.dtype), index));
     const void* const scale = advanced(static_cast<const char*>(w.scales), stride_bytes(ptrdiff_t(scales), 1, index));
     float* const y = c.y + ptrdiff_t(token) * c.y_stride;
-    widen_kernels(c.target).widen(w.dtype, {1, c.dim, y, 0, row, 0, scale, 0});
+    weight_kernels(c.target).widen_weights(w.dtype, {1, c.dim, y, 0, row, 0, scale, 0});
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <float.h>
 
+#include "graph.h"
 #include "operators.h"
 
 namespace fovea_executorch {
@@ -12,50 +13,15 @@ Layout layout_of(int64_t tokens_first, TokensFirst tensor) {
   return tokens_first & tensor ? kTokensFirst : kHeadsFirst;
 }
 
-struct GraphAttention {
-  const Tensor& query;
-  const Tensor& key;
-  const Tensor& value;
-  const OptionalTensor& mask;
-  Tensor& out;
-  Layout q, k, v, o;
-
-  bool is_valid(Context& context, fovea_dtype* dtype) const;
-  bool resize(Context& context) const;
-  bool set_mask(Context& context, fovea_mask* to) const;
-};
-
-bool GraphAttention::is_valid(Context& context, fovea_dtype* dtype) const {
-  const ScalarType type = query.scalar_type();
-  FOVEA_REQUIRE(context, format_of(type, dtype), false);
-  FOVEA_REQUIRE(context, key.scalar_type() == type && value.scalar_type() == type && out.scalar_type() == type, false);
-  FOVEA_REQUIRE(context, query.dim() == 4 && key.dim() == 4 && value.dim() == 4, false);
-  FOVEA_REQUIRE(context, is_contiguous(query) && is_contiguous(key) && is_contiguous(value) && is_contiguous(out),
-                false);
-  FOVEA_REQUIRE(context, query.size(0) == key.size(0) && key.size(0) == value.size(0), false);
-  FOVEA_REQUIRE(context, query.size(3) == key.size(3) && query.size(3) > 0 && value.size(3) > 0, false);
-  FOVEA_REQUIRE(context, key.size(k.heads) == value.size(v.heads), false);
-  FOVEA_REQUIRE(context, key.size(k.tokens) == value.size(v.tokens), false);
-  FOVEA_REQUIRE(context, key.size(k.heads) > 0 && query.size(q.heads) % key.size(k.heads) == 0, false);
-  return true;
-}
-
-bool GraphAttention::resize(Context& context) const {
-  executorch::aten::SizesType sizes[4] = {query.sizes()[0], 0, 0, value.sizes()[3]};
-  sizes[o.heads] = query.sizes()[q.heads];
-  sizes[o.tokens] = query.sizes()[q.tokens];
-  FOVEA_REQUIRE(context, executorch::runtime::resize_tensor(out, {sizes, 4}) == Error::Ok, false);
-  return true;
-}
-
 // Dimensions that are missing or 1 are broadcast.
-bool GraphAttention::set_mask(Context& context, fovea_mask* to) const {
+bool set_mask(Context& context, const GraphAttention& call, const OptionalTensor& mask, fovea_mask* to) {
   if (!mask) return true;
   const bool is_bytes = mask->scalar_type() == ScalarType::Bool;
   fovea_dtype dtype = FOVEA_F32;
   FOVEA_REQUIRE(context, is_bytes || format_of(mask->scalar_type(), &dtype), false);
   FOVEA_REQUIRE(context, mask->dim() <= 4 && is_contiguous(*mask), false);
-  const ssize_t sizes[4] = {query.size(0), query.size(q.heads), query.size(q.tokens), key.size(k.tokens)};
+  const ssize_t sizes[4] = {call.query.size(0), call.query.size(call.q.heads), call.query.size(call.q.tokens),
+                            call.key.size(call.k.tokens)};
   ptrdiff_t strides[4] = {};
   const int missing = 4 - static_cast<int>(mask->dim());
   for (int i = missing; i < 4; ++i) {
@@ -75,23 +41,53 @@ bool GraphAttention::set_mask(Context& context, fovea_mask* to) const {
   return true;
 }
 
+bool has_format(Context& context, const GraphAttention& call, fovea_dtype* dtype) {
+  const ScalarType type = call.query.scalar_type();
+  FOVEA_REQUIRE(context, format_of(type, dtype) && call.key.scalar_type() == type, false);
+  FOVEA_REQUIRE(context, call.value.scalar_type() == type && call.out.scalar_type() == type, false);
+  return true;
+}
+
 }  // namespace
+
+GraphAttention::GraphAttention(const Tensor& q, const Tensor& k, const Tensor& v, Tensor& o, int64_t tokens_first)
+    : query(q),
+      key(k),
+      value(v),
+      out(o),
+      q(layout_of(tokens_first, kQuery)),
+      k(layout_of(tokens_first, kKey)),
+      v(layout_of(tokens_first, kValue)),
+      o(layout_of(tokens_first, kOut)) {}
+
+bool GraphAttention::is_valid(Context& context) const {
+  FOVEA_REQUIRE(context, query.dim() == 4 && key.dim() == 4 && value.dim() == 4, false);
+  FOVEA_REQUIRE(context, is_contiguous(query) && is_contiguous(key) && is_contiguous(value) && is_contiguous(out),
+                false);
+  FOVEA_REQUIRE(context, query.size(0) == key.size(0) && key.size(0) == value.size(0), false);
+  FOVEA_REQUIRE(context, query.size(3) == key.size(3) && query.size(3) > 0 && value.size(3) > 0, false);
+  FOVEA_REQUIRE(context, key.size(k.heads) == value.size(v.heads), false);
+  FOVEA_REQUIRE(context, key.size(k.tokens) == value.size(v.tokens), false);
+  FOVEA_REQUIRE(context, key.size(k.heads) > 0 && query.size(q.heads) % key.size(k.heads) == 0, false);
+  return true;
+}
+
+bool GraphAttention::resize(Context& context) const {
+  executorch::aten::SizesType sizes[4] = {query.sizes()[0], 0, 0, value.sizes()[3]};
+  sizes[o.heads] = query.sizes()[q.heads];
+  sizes[o.tokens] = query.sizes()[q.tokens];
+  FOVEA_REQUIRE(context, executorch::runtime::resize_tensor(out, {sizes, 4}) == Error::Ok, false);
+  return true;
+}
 
 Tensor& attention_out(Context& context, const Tensor& query, const Tensor& key, const Tensor& value,
                       const OptionalTensor& mask, bool is_causal, std::optional<double> scale, int64_t tokens_first,
                       Tensor& out) {
-  const GraphAttention call{query,
-                            key,
-                            value,
-                            mask,
-                            out,
-                            layout_of(tokens_first, kQuery),
-                            layout_of(tokens_first, kKey),
-                            layout_of(tokens_first, kValue),
-                            layout_of(tokens_first, kOut)};
+  const GraphAttention call(query, key, value, out, tokens_first);
   fovea_dtype dtype;
   fovea_attention_args args = {};
-  if (!call.is_valid(context, &dtype) || !call.set_mask(context, &args.mask) || !call.resize(context)) return out;
+  if (!has_format(context, call, &dtype) || !call.is_valid(context)) return out;
+  if (!set_mask(context, call, mask, &args.mask) || !call.resize(context)) return out;
   if (out.numel() == 0) return out;
 
   fovea_attention_desc desc = {};

@@ -1,10 +1,87 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <atomic>
+
+#include "graph.h"
 #include "operators.h"
 
 namespace fovea_executorch {
 namespace {
 
 constexpr size_t kMostDims = executorch::runtime::kTensorDimensionLimit;
+
+bool is_f32(const Tensor& t) { return t.scalar_type() == ScalarType::Float && is_contiguous(t); }
+
+// An optional f32 tensor [dim].
+bool is_row(const OptionalTensor& t, ssize_t dim) { return !t || (t->dim() == 1 && t->size(0) == dim && is_f32(*t)); }
+
+const float* numbers(const OptionalTensor& t) { return t ? t->const_data_ptr<float>() : nullptr; }
+
+// x and out have the same type, which fovea reads and writes, and the same shape.
+bool is_elementwise(Context& context, const Tensor& x, Tensor& out, fovea_dtype* dtype) {
+  FOVEA_REQUIRE(context, format_of(x.scalar_type(), dtype) && is_contiguous(x) && is_contiguous(out), false);
+  FOVEA_REQUIRE(context, out.scalar_type() == x.scalar_type(), false);
+  FOVEA_REQUIRE(context, resize_tensor(out, x.sizes()) == Error::Ok, false);
+  return true;
+}
+
+// A layer whose rows do not depend on one another, in parts of about equal counts of rows, one for each worker.
+// compute(first, rows) computes a part. An element takes the time of about kWorkOfElement multiply-adds.
+constexpr double kWorkOfElement = 8;
+
+template <class Compute>
+void share_rows(Context& context, const Tensor& x, size_t rows, Compute compute) {
+  struct Parts {
+    size_t rows, count;
+    Compute& compute;
+    std::atomic<fovea_status> status{FOVEA_OK};
+    static void run(void* self, size_t index, uint32_t) {
+      Parts& parts = *static_cast<Parts*>(self);
+      const size_t first = parts.rows * index / parts.count, end = parts.rows * (index + 1) / parts.count;
+      const fovea_status status = first == end ? FOVEA_OK : parts.compute(first, end - first);
+      if (status != FOVEA_OK) parts.status = status;
+    }
+  };
+  const Threads threads(kWorkOfElement * static_cast<double>(x.numel()));
+  Parts parts{rows, threads.workers(), compute};
+  const bool done = threads.run(parts.count, Parts::run, &parts);
+  report(context, done ? parts.status.load() : FOVEA_ERR_EXECUTOR);
+}
+
+// The address of an element of a tensor.
+const void* element(const Tensor& t, size_t index) {
+  return static_cast<const uint8_t*>(t.const_data_ptr()) + index * static_cast<size_t>(t.element_size());
+}
+void* element(Tensor& t, size_t index) {
+  return static_cast<uint8_t*>(t.mutable_data_ptr()) + index * static_cast<size_t>(t.element_size());
+}
+
+Tensor& norm_out(Context& context, fovea_norm_kind kind, const Tensor& x, const OptionalTensor& weight,
+                 const OptionalTensor& bias, double epsilon, Tensor& out) {
+  FOVEA_REQUIRE(context, x.dim() >= 1, out);
+  const ssize_t dim = x.size(x.dim() - 1);
+  FOVEA_REQUIRE(context, is_row(weight, dim) && is_row(bias, dim), out);
+  fovea_dtype dtype;
+  if (!is_elementwise(context, x, out, &dtype) || x.numel() == 0) return out;
+  fovea_norm_args args = {};
+  args.struct_bytes = sizeof args;
+  args.norm = kind;
+  args.epsilon = static_cast<float>(epsilon);
+  args.batch = args.heads = 1;
+  args.dim = static_cast<uint32_t>(dim);
+  args.x_dtype = args.y_dtype = dtype;
+  args.weight = numbers(weight);
+  args.bias = numbers(bias);
+  share_rows(context, x, static_cast<size_t>(x.numel() / dim), [&](size_t first, size_t rows) {
+    fovea_norm_args part = args;
+    part.tokens = static_cast<uint32_t>(rows);
+    part.x = {element(x, first * args.dim), 0, 0, dim};
+    part.y = {element(out, first * args.dim), x.numel(), x.numel(), dim};
+    return fovea_norm(&part);
+  });
+  return out;
+}
+
+}  // namespace
 
 bool activation_of(std::string_view name, fovea_activation_kind* kind) {
   constexpr struct {
@@ -23,58 +100,32 @@ bool activation_of(std::string_view name, fovea_activation_kind* kind) {
   return false;
 }
 
-bool is_f32(const Tensor& t) { return t.scalar_type() == ScalarType::Float && is_contiguous(t); }
-
-// An optional f32 tensor [dim].
-bool is_row(const OptionalTensor& t, ssize_t dim) { return !t || (t->dim() == 1 && t->size(0) == dim && is_f32(*t)); }
-
-const float* numbers(const OptionalTensor& t) { return t ? t->const_data_ptr<float>() : nullptr; }
-
-// x and out have the same type, which fovea reads and writes, and the same shape.
-bool is_elementwise(Context& context, const Tensor& x, Tensor& out, fovea_dtype* dtype) {
-  FOVEA_REQUIRE(context, format_of(x.scalar_type(), dtype) && is_contiguous(x) && is_contiguous(out), false);
-  FOVEA_REQUIRE(context, out.scalar_type() == x.scalar_type(), false);
-  FOVEA_REQUIRE(context, resize_tensor(out, x.sizes()) == Error::Ok, false);
+bool resize_linear(Context& context, const Tensor& x, const Tensor& weight, Tensor& out) {
+  FOVEA_REQUIRE(context, x.dim() >= 1 && weight.dim() == 2 && x.size(x.dim() - 1) == weight.size(1), false);
+  FOVEA_REQUIRE(context, weight.size(0) > 0 && weight.size(1) > 0, false);
+  executorch::aten::SizesType sizes[kMostDims];
+  for (ssize_t i = 0; i < x.dim(); ++i) sizes[i] = x.sizes()[i];
+  sizes[x.dim() - 1] = weight.sizes()[0];
+  FOVEA_REQUIRE(context, executorch::runtime::resize_tensor(out, {sizes, static_cast<size_t>(x.dim())}) == Error::Ok,
+                false);
   return true;
 }
 
-Tensor& norm_out(Context& context, fovea_norm_kind kind, const Tensor& x, const OptionalTensor& weight,
-                 const OptionalTensor& bias, double epsilon, Tensor& out) {
-  FOVEA_REQUIRE(context, x.dim() >= 1, out);
-  const ssize_t dim = x.size(x.dim() - 1);
-  FOVEA_REQUIRE(context, is_row(weight, dim) && is_row(bias, dim), out);
-  fovea_dtype dtype;
-  if (!is_elementwise(context, x, out, &dtype) || x.numel() == 0) return out;
-  fovea_norm_args args = {};
-  args.struct_bytes = sizeof args;
-  args.norm = kind;
-  args.epsilon = static_cast<float>(epsilon);
-  args.batch = args.heads = 1;
-  args.tokens = static_cast<uint32_t>(x.numel() / dim);
-  args.dim = static_cast<uint32_t>(dim);
-  args.x_dtype = args.y_dtype = dtype;
-  args.x = {x.const_data_ptr(), 0, 0, dim};
-  args.y = {out.mutable_data_ptr(), x.numel(), x.numel(), dim};
-  args.weight = numbers(weight);
-  args.bias = numbers(bias);
-  report(context, fovea_norm(&args));
-  return out;
+void run_linear(Context& context, fovea_linear_args& args) {
+  const Threads threads(static_cast<double>(args.tokens) * args.in_dim * args.out_dim);
+  args.executor = threads.executor();
+  const size_t bytes = fovea_linear_workspace_bytes(&args);
+  void* const memory = workspace(context, bytes);
+  if (memory != nullptr) report(context, fovea_linear(&args, memory, bytes));
 }
-
-}  // namespace
 
 Tensor& linear_out(Context& context, const Tensor& x, const Tensor& weight, const OptionalTensor& bias,
                    std::string_view activation, Tensor& out) {
   fovea_linear_args args = {};
   FOVEA_REQUIRE(context, activation_of(activation, &args.activation), out);
   FOVEA_REQUIRE(context, is_f32(x) && is_f32(weight) && is_f32(out), out);
-  FOVEA_REQUIRE(context, x.dim() >= 1 && weight.dim() == 2 && x.size(x.dim() - 1) == weight.size(1), out);
-  FOVEA_REQUIRE(context, weight.size(0) > 0 && weight.size(1) > 0 && is_row(bias, weight.size(0)), out);
-  executorch::aten::SizesType sizes[kMostDims];
-  for (ssize_t i = 0; i < x.dim(); ++i) sizes[i] = x.sizes()[i];
-  sizes[x.dim() - 1] = weight.sizes()[0];
-  FOVEA_REQUIRE(context, executorch::runtime::resize_tensor(out, {sizes, static_cast<size_t>(x.dim())}) == Error::Ok,
-                out);
+  FOVEA_REQUIRE(context, weight.dim() == 2 && is_row(bias, weight.size(0)), out);
+  if (!resize_linear(context, x, weight, out)) return out;
   if (out.numel() == 0) return out;
 
   args.struct_bytes = sizeof args;
@@ -88,11 +139,7 @@ Tensor& linear_out(Context& context, const Tensor& x, const Tensor& weight, cons
   args.weights.data = weight.const_data_ptr();
   args.weights.row_stride = args.in_dim;
   args.weights.bias = numbers(bias);
-  const Threads threads(static_cast<double>(x.numel()) * args.out_dim);
-  args.executor = threads.executor();
-  const size_t bytes = fovea_linear_workspace_bytes(&args);
-  void* const memory = workspace(context, bytes);
-  if (memory != nullptr) report(context, fovea_linear(&args, memory, bytes));
+  run_linear(context, args);
   return out;
 }
 
@@ -116,12 +163,15 @@ Tensor& activation_out(Context& context, const Tensor& x, const OptionalTensor& 
   if (!is_elementwise(context, x, out, &args.x_dtype) || x.numel() == 0) return out;
   args.struct_bytes = sizeof args;
   args.batch = args.heads = args.tokens = 1;
-  args.dim = static_cast<uint32_t>(x.numel());
   args.y_dtype = args.x_dtype;
-  args.x.data = x.const_data_ptr();
-  args.factor.data = factor ? factor->const_data_ptr() : nullptr;
-  args.y = {out.mutable_data_ptr(), x.numel(), x.numel(), x.numel()};
-  report(context, fovea_activation(&args));
+  share_rows(context, x, static_cast<size_t>(x.numel()), [&](size_t first, size_t elements) {
+    fovea_activation_args part = args;
+    part.dim = static_cast<uint32_t>(elements);
+    part.x.data = element(x, first);
+    part.factor.data = factor ? element(*factor, first) : nullptr;
+    part.y = {element(out, first), x.numel(), x.numel(), x.numel()};
+    return fovea_activation(&part);
+  });
   return out;
 }
 
@@ -134,12 +184,16 @@ Tensor& softmax_out(Context& context, const Tensor& x, int64_t dim, Tensor& out)
   args.struct_bytes = sizeof args;
   args.axis = static_cast<size_t>(x.size(axis));
   args.inner = static_cast<size_t>(stride_of(x, axis));
-  args.outer = static_cast<size_t>(x.numel()) / (args.axis * args.inner);
-  args.in = x.const_data_ptr<float>();
-  args.out = out.mutable_data_ptr<float>();
+  const size_t slice = args.axis * args.inner;
   args.in_axis_stride = args.out_axis_stride = stride_of(x, axis);
   args.in_outer_stride = args.out_outer_stride = stride_of(x, axis) * x.size(axis);
-  report(context, fovea_softmax_f32(&args));
+  share_rows(context, x, static_cast<size_t>(x.numel()) / slice, [&](size_t first, size_t slices) {
+    fovea_softmax_args part = args;
+    part.outer = slices;
+    part.in = x.const_data_ptr<float>() + first * slice;
+    part.out = out.mutable_data_ptr<float>() + first * slice;
+    return fovea_softmax_f32(&part);
+  });
   return out;
 }
 

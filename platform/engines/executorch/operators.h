@@ -74,4 +74,35 @@ Tensor& activation_out(Context& context, const Tensor& x, const OptionalTensor& 
 // Softmax along a dimension. F32.
 Tensor& softmax_out(Context& context, const Tensor& x, int64_t dim, Tensor& out);
 
+// ------------------------------------------------------------ The same on int8 tensors: x = scale * (code - zero), with
+// one scale and one zero point for a tensor. Multipliers and shifts are those of CMSIS-NN, multiplier * 2^(shift - 31).
+// An operator of multipliers and shifts computes in integers alone; its equations are those of fovea_integer_...
+
+// score: query_scale * key_scale * scale * log2(e). out: value_scale / out_scale. A zero point of keys changes nothing.
+Tensor& quantized_attention_out(Context& context, const Tensor& query, const Tensor& key, const Tensor& value,
+                                bool is_causal, int64_t query_zero, int64_t value_zero, int64_t out_zero,
+                                int64_t score_multiplier, int64_t score_shift, int64_t out_multiplier,
+                                int64_t out_shift, int64_t tokens_first, Tensor& out);
+
+// weight: int8 [out_dim][in_dim] with f32 scales [out_dim]; bias: f32.
+Tensor& quantized_linear_out(Context& context, const Tensor& x, const Tensor& weight, const Tensor& weight_scales,
+                             const OptionalTensor& bias, double x_scale, int64_t x_zero, double y_scale, int64_t y_zero,
+                             std::string_view activation, Tensor& out);
+
+// weight: int16 of one scale; bias: int16 in units of y_scale / 128. The numbers are weight_scale / y_scale and
+// epsilon / x_scale^2.
+Tensor& quantized_layer_norm_out(Context& context, const Tensor& x, const Tensor& weight, const OptionalTensor& bias,
+                                 int64_t x_zero, int64_t y_zero, int64_t weight_multiplier, int64_t weight_shift,
+                                 int64_t epsilon_multiplier, int64_t epsilon_shift, Tensor& out);
+Tensor& quantized_rms_norm_out(Context& context, const Tensor& x, const Tensor& weight, int64_t x_zero, int64_t y_zero,
+                               int64_t weight_multiplier, int64_t weight_shift, int64_t epsilon_multiplier,
+                               int64_t epsilon_shift, Tensor& out);
+
+// out = table[x], where the table is int8 [256], first the results of the codes 0 to 127, then those of -128 to -1.
+Tensor& quantized_activation_out(Context& context, const Tensor& x, const Tensor& table, Tensor& out);
+
+// Softmax along a dimension, through f32.
+Tensor& quantized_softmax_out(Context& context, const Tensor& x, int64_t dim, double x_scale, double y_scale,
+                              int64_t y_zero, Tensor& out);
+
 }  // namespace fovea_executorch

@@ -16,6 +16,11 @@ using executorch::runtime::Kernel;
 using executorch::runtime::KernelKey;
 using executorch::runtime::Span;
 
+// What takes the arguments from the runtime's stack. The runtime's own wrapper knows operators of one output alone.
+#define FOVEA_BOXED(function, name) \
+  executorch::extension::WrapUnboxedIntoFunctor<decltype(EXECUTORCH_FN(function, name))>::call
+
+#ifndef FOVEA_EXECUTORCH_INT8_ONLY
 constexpr const char kCustomSdpa[] = "llama::custom_sdpa.out";
 constexpr const char kSdpaWithKvCache[] = "llama::sdpa_with_kv_cache.out";
 constexpr const char kQuantizedSdpa[] = "llama::custom_quantized_sdpa.out";
@@ -23,10 +28,6 @@ constexpr const char kUpdateCache[] = "llama::update_cache.out";
 constexpr const char kUpdateCacheWithIndices[] = "llama::update_cache_with_indices.out";
 constexpr const char kGatedDeltaRule[] = "llama::gated_delta_rule.out";
 constexpr const char kChannelwiseDeltaRule[] = "llama::channelwise_gated_delta_rule.out";
-
-// What takes the arguments from the runtime's stack. The runtime's own wrapper knows operators of one output alone.
-#define FOVEA_BOXED(function, name) \
-  executorch::extension::WrapUnboxedIntoFunctor<decltype(EXECUTORCH_FN(function, name))>::call
 
 // Profiles name the operator as ExecuTorch's kernel does.
 constexpr const char kGatedDeltaEvent[] = "native_call_llama::gated_delta_rule.out";
@@ -116,23 +117,40 @@ const Kernel kKernels[] = {
     FOVEA_DELTA(kChannelwiseDeltaRule, kChannelwiseDeltaEvent, D3),
     FOVEA_DELTA(kChannelwiseDeltaRule, kChannelwiseDeltaEvent, D4),
 };
-#endif
+#endif  // FOVEA_EXECUTORCH_WITHOUT_KEYS
+#endif  // FOVEA_EXECUTORCH_INT8_ONLY
 
 // Operators that only fovea has, without keys.
+#ifndef FOVEA_EXECUTORCH_INT8_ONLY
 constexpr const char kAttention[] = "fovea::attention.out";
 constexpr const char kLinear[] = "fovea::linear_activation.out";
 constexpr const char kLayerNorm[] = "fovea::layer_norm.out";
 constexpr const char kRmsNorm[] = "fovea::rms_norm.out";
 constexpr const char kActivation[] = "fovea::activation.out";
 constexpr const char kSoftmax[] = "fovea::softmax.out";
+#endif
+constexpr const char kQuantizedAttention[] = "fovea::quantized_attention.out";
+constexpr const char kQuantizedLinear[] = "fovea::quantized_linear.out";
+constexpr const char kQuantizedLayerNorm[] = "fovea::quantized_layer_norm.out";
+constexpr const char kQuantizedRmsNorm[] = "fovea::quantized_rms_norm.out";
+constexpr const char kQuantizedActivation[] = "fovea::quantized_activation.out";
+constexpr const char kQuantizedSoftmax[] = "fovea::quantized_softmax.out";
 
 const Kernel kGraphKernels[] = {
+#ifndef FOVEA_EXECUTORCH_INT8_ONLY
     Kernel(kAttention, FOVEA_BOXED(attention_out, kAttention)),
     Kernel(kLinear, FOVEA_BOXED(linear_out, kLinear)),
     Kernel(kLayerNorm, FOVEA_BOXED(layer_norm_out, kLayerNorm)),
     Kernel(kRmsNorm, FOVEA_BOXED(rms_norm_out, kRmsNorm)),
     Kernel(kActivation, FOVEA_BOXED(activation_out, kActivation)),
     Kernel(kSoftmax, FOVEA_BOXED(softmax_out, kSoftmax)),
+#endif
+    Kernel(kQuantizedAttention, FOVEA_BOXED(quantized_attention_out, kQuantizedAttention)),
+    Kernel(kQuantizedLinear, FOVEA_BOXED(quantized_linear_out, kQuantizedLinear)),
+    Kernel(kQuantizedLayerNorm, FOVEA_BOXED(quantized_layer_norm_out, kQuantizedLayerNorm)),
+    Kernel(kQuantizedRmsNorm, FOVEA_BOXED(quantized_rms_norm_out, kQuantizedRmsNorm)),
+    Kernel(kQuantizedActivation, FOVEA_BOXED(quantized_activation_out, kQuantizedActivation)),
+    Kernel(kQuantizedSoftmax, FOVEA_BOXED(quantized_softmax_out, kQuantizedSoftmax)),
 };
 
 template <size_t count>
@@ -140,7 +158,11 @@ Error add(const Kernel (&kernels)[count]) {
   return executorch::runtime::register_kernels({kernels, count});
 }
 
-const Error kRegistered[] = {add(kKernels), add(kGraphKernels)};
+const Error kRegistered[] = {
+#ifndef FOVEA_EXECUTORCH_INT8_ONLY
+    add(kKernels),
+#endif
+    add(kGraphKernels)};
 
 }  // namespace
 }  // namespace fovea_executorch

@@ -2,11 +2,13 @@
 """A whole llama of ExecuTorch's own definition, made at random: with ExecuTorch's kernels, then with fovea's.
 
 A method takes its kernels when it is loaded. So each program is loaded twice in one process: before fovea's library is
-there, and after. Outputs are compared, and times are taken alternately.
+there, and after. Outputs are compared, and times are taken alternately. --layers-too adds programs into which to_fovea
+put fovea's layers, too. --threads measures seconds of the clock, with so many threads in ExecuTorch's pool.
 
     python3 models.py --library <libfovea_executorch.so> [--context 1024] [--layers 2] [--dim 512] [--json <file>]
 """
 import argparse
+import copy
 import ctypes
 import json
 import statistics
@@ -25,6 +27,8 @@ from executorch.extension.llm.export.export_passes import RemoveRedundantTranspo
 from executorch.extension.pybindings.portable_lib import _unsafe_reset_threadpool
 from executorch.runtime import Runtime
 
+from fovea.executorch import KINDS, to_fovea
+
 STEPS = 32
 
 
@@ -36,7 +40,7 @@ def llama(options):
     return construct_transformer(args).eval()
 
 
-def export(model, context, delegates):
+def export(model, context, delegates, kinds=()):
     model = replace_sdpa_with_custom_op(model)
     model = replace_kv_cache_with_custom_kv_cache(model)
     tokens = torch.export.Dim("tokens", max=context)
@@ -46,20 +50,28 @@ def export(model, context, delegates):
         graph = torch.export.export(model, example, dynamic_shapes=shapes, strict=True).module()
         graph = RemoveRedundantTransposes()(graph).graph_module  # as ExecuTorch's own exporter does
         program = torch.export.export(graph, example, dynamic_shapes=shapes, strict=True)
+        program = to_fovea(program, kinds) if kinds else program
     edge = to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner()] if delegates else [],
                                        compile_config=EdgeCompileConfig(_check_ir_validity=False))
     return edge.to_executorch().buffer
 
 
+# Name: whether XNNPACK has what is left, and what to_fovea puts in.
+LAYERS = {"fovea's layers, portable": (False, KINDS), "fovea's layers, xnnpack": (True, KINDS),
+          "fovea's but linear, xnnpack": (True, KINDS - {"linear_activation"})}
+
+
 class Session:
+    clock = time.thread_time  # of the processor: the pool has this thread alone
+
     def __init__(self, buffer):
         self.program = Runtime.get().load_program(buffer)
         self.method = self.program.load_method("forward")
 
     def run(self, tokens, position):
-        start = time.thread_time()  # of the processor: the pool has this thread alone
+        start = Session.clock()
         (logits,) = self.method.execute([tokens, torch.tensor([position])])
-        return logits.clone(), time.thread_time() - start
+        return logits.clone(), Session.clock() - start
 
 
 def compare(sessions, context, rounds):
@@ -95,29 +107,36 @@ def main():
     options.add_argument("--group", type=int, default=1, help="query heads of a key head")
     options.add_argument("--rounds", type=int, default=3)
     options.add_argument("--portable", action="store_true")
+    options.add_argument("--layers-too", action="store_true")
+    options.add_argument("--threads", type=int, default=1)
     options.add_argument("--json")
     options = options.parse_args()
     contexts, rows = options.context, []
     torch.set_num_threads(1)
-    _unsafe_reset_threadpool(1)
-    buffers = {}
+    _unsafe_reset_threadpool(options.threads)
+    if options.threads > 1:
+        Session.clock = time.perf_counter
+    buffers, layers = {}, {}
     for context in contexts:
         options.context = context
         torch.manual_seed(0)
         model = llama(options)
         kinds = {"xnnpack": True, **({"portable": False} if options.portable else {})}
-        buffers[context] = {kind: export(model, context, delegates) for kind, delegates in kinds.items()}
+        layers[context] = {kind: export(copy.deepcopy(model), context, *how)
+                           for kind, how in LAYERS.items() if options.layers_too}
+        buffers[context] = {kind: export(copy.deepcopy(model), context, delegates) for kind, delegates in kinds.items()}
     sessions = {context: {f"{kind}, executorch": Session(buffer) for kind, buffer in kinds.items()}
                 for context, kinds in buffers.items()}
     ctypes.CDLL(options.library)
     for context, kinds in buffers.items():
         for kind, buffer in kinds.items():
             sessions[context][f"{kind}, fovea"] = Session(buffer)
+        sessions[context].update({kind: Session(buffer) for kind, buffer in layers[context].items()})
         times, largest = compare(sessions[context], context, options.rounds)
         for name, kinds_of_times in times.items():
             line = {kind: round(t[0] * 1e3, 3) for kind, t in kinds_of_times.items()}
             rows.append({"context": context, "kernels": name, **line, "difference": largest})
-            print(f"llama {context:5} {name:22} prefill {line['prefill']:9.2f} ms  decode "
+            print(f"llama {context:5} {name:28} prefill {line['prefill']:9.2f} ms  decode "
                   f"{line['decode']:8.3f} ms  largest difference {largest:.1e}", flush=True)
         assert largest < 1e-4, largest
     if options.json:

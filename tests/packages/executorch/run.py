@@ -8,6 +8,7 @@ skipped.
 import argparse
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -15,6 +16,26 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent.parent
 FOLDER = ROOT / "platform" / "engines" / "executorch"
 FIND = "import executorch, os; print(os.path.dirname(list(executorch.__path__)[0] + '/'))"
+
+
+BOARDS = ["arm-none-eabi-cortex-m4f", "arm-none-eabi-cortex-m55"]
+NEEDED = ["arm-none-eabi-g++", "qemu-system-arm"]
+
+
+def test_boards(package, build):
+    """The operators on int8 tensors on Cortex-M processors, in QEMU: board/board_test.cc."""
+    missing = [tool for tool in NEEDED if not shutil.which(tool)]
+    if missing:
+        print(f"skipped on boards: there is no {', '.join(missing)}")
+        return
+    for board in BOARDS:
+        print(board, flush=True)
+        for integers_alone in "OFF", "ON":
+            subprocess.run(["cmake", "-S", HERE / "board", "-B", build / board, f"-DEXECUTORCH_PACKAGE={package}",
+                            f"-DFOVEA_EXECUTORCH_INT8_ONLY={integers_alone}",
+                            f"-DCMAKE_TOOLCHAIN_FILE={ROOT / 'toolchains' / f'{board}.cmake'}"], check=True)
+            subprocess.run(["cmake", "--build", build / board, "--target", "board_test"], check=True)
+            subprocess.run(["ctest", "--test-dir", build / board, "--verbose", "-R", "^board_test$"], check=True)
 
 
 def main():
@@ -32,10 +53,11 @@ def main():
                     "-DFOVEA_EXECUTORCH_TESTS=ON", "-DFOVEA_EXECUTORCH_RUNNER=ON",
                     f"-DCMAKE_PREFIX_PATH={package / 'share' / 'cmake'}"], check=True)
     subprocess.run(["cmake", "--build", options.build], check=True)
+    test_boards(package, options.build / "boards")
     build, python = options.build.resolve(), ROOT / "platform" / "packages" / "python"
     environment = {**os.environ, "FOVEA_EXECUTORCH_LIBRARIES": str(build), "PYTHONPATH": str(python),
                    "FOVEA_LIBRARY": str(next(build.glob("libfovea_python.*")))}
-    scripts = [["test_executorch.py"], ["test_graphs.py"], ["test_runner.py"], ["own_tests.py"],
+    scripts = [["test_executorch.py"], ["test_graphs.py"], ["test_quantized.py"], ["test_runner.py"], ["own_tests.py"],
                ["models.py", "--library", build / "libfovea_executorch.so", "--context", "40",
                 "--rounds", "1", "--dim", "128", "--portable"]]
     scripts += [["graph_models.py", "--library", build / "libfovea_executorch.so", "--rounds", "1"]]

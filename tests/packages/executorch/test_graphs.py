@@ -10,6 +10,7 @@ import unittest
 import torch
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from executorch.exir import to_edge, to_edge_transform_and_lower
+from executorch.extension.pybindings.portable_lib import _unsafe_reset_threadpool
 from executorch.runtime import Runtime
 from torch import nn
 from torch.nn import functional
@@ -24,7 +25,7 @@ TYPES = {torch.float32: 3e-6, torch.float16: 3e-3, torch.bfloat16: 3e-2}  # and 
 def compute(name, *inputs):
     """The kernel's result, whose shape and type are those that PyTorch is told."""
     fake = getattr(torch.ops.fovea, name)(*(x.to("meta") if isinstance(x, torch.Tensor) else x for x in inputs))
-    out = torch.full(fake.shape, torch.nan, dtype=fake.dtype)
+    out = torch.full(fake.shape, torch.nan if fake.dtype.is_floating_point else 77, dtype=fake.dtype)
     Call(name, list(inputs), [out], namespace="fovea").run()
     return out
 
@@ -124,6 +125,22 @@ class Kernels(unittest.TestCase):
                 with self.assertRaises(Failed):
                     Call(name, inputs, [written], namespace="fovea").run()
                 self.assertTrue((written == 7).all())
+
+
+class Threads(unittest.TestCase):
+    def test_bits_do_not_depend_on_threads(self):
+        x, y = torch.randn(301, 600), torch.randn(301, 600)
+        calls = [("layer_norm", [x, y[0], y[1], 1e-5]), ("rms_norm", [x.half(), y[0], 1e-5]),
+                 ("activation", [x, y, "gelu"]), ("activation", [x.bfloat16(), None, "silu"]),
+                 ("softmax", [x.view(301, 20, 30), 1]), ("linear_activation", [x, torch.randn(40, 600), None, "relu"])]
+        for name, inputs in calls:
+            with self.subTest(name=name):
+                results = []
+                for threads in 1, 3:
+                    _unsafe_reset_threadpool(threads)
+                    results.append(compute(name, *inputs))
+                self.assertFalse(results[0].isnan().any())
+                self.assertTrue(torch.equal(*results))
 
 
 class Gated(nn.Module):

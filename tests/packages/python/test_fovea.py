@@ -160,6 +160,35 @@ def a_cache_may_rotate_its_rows():
     raises(ValueError, "the Cache has a rotation of", cache.plan(q_heads=4, rotation="keys"), q, cache)
 
 
+def weights_of_keys_add_up():
+    plan, (q, keys, values) = plan_and_arrays(key_mass_queries=2)
+    mass = np.ones((2, 2, 5), np.float32)
+    want = reference(q, keys, values)[2][:, :, 1:].reshape(2, 2, 2, 2, 5).sum((2, 3))
+    for times in (1, 2):
+        plan(q, keys, values, key_mass=mass)
+        near(mass, 1 + times * want, 1e-6)
+    plan.bind(q, keys, values, key_mass=mass)()
+    near(mass, 1 + 3 * want, 1e-6)
+    another = np.zeros((2, 2, 5), np.float32)
+    plan(q, keys, values, key_mass=another)
+    near(another, want, 1e-6)
+    for wrong in (mass[:, :, :4], mass[:1], np.zeros((1, 2, 2, 5), np.float32)):
+        raises(ValueError, "key_mass has the shape", plan, q, keys, values, key_mass=wrong)
+    raises(TypeError, "key_mass is of float64", plan, q, keys, values, key_mass=mass.astype(np.float64))
+    raises(TypeError, "key_mass is of list", plan, q, keys, values, key_mass=mass.tolist())
+    raises(ValueError, "the last must be 4", plan, q, keys, values, key_mass=np.zeros((2, 2, 10), np.float32)[:, :, ::2])
+    refused("ERR_UNSUPPORTED", plan_and_arrays()[0], q, keys, values, key_mass=mass)
+    cache = fovea.Cache(kv_heads=2, head_dim=8, value_dim=6, batch=2, max_tokens=9)
+    plan, mass = cache.plan(q_heads=4, max_q_tokens=3, key_mass_queries=2), np.zeros((2, 2, 9), np.float32)
+    cache.append(keys, values)
+    plan(q, cache, key_mass=mass)
+    near(mass[:, :, :5], want, 1e-6)
+    cache.append(keys[:, :, :4], values[:, :, :4])
+    plan(q, cache, key_mass=mass)
+    near(mass.sum(-1), np.full((2, 2), 8.0), 1e-5)
+    raises(ValueError, "key_mass has the shape", plan, q, cache, key_mass=mass[:, :, :5])
+
+
 def streams_see_keys_in_pieces():
     q, keys, values = floats(1, 2, 3, 8), floats(1, 2, 200, 8), floats(1, 2, 200, 8)
     plan = fovea.Plan(q_heads=2, kv_heads=2, head_dim=8, value_dim=8, max_q_tokens=3, max_kv_tokens=200)

@@ -23,7 +23,8 @@ namespace FOVEA_DOT_NAMESPACE {
 #define FOVEA_DOT_QUERIES "attention/i8/queries_neon64.inl"
 #define FOVEA_DOT_WHOLE "attention/i8/whole_block.inl"
 #endif
-#if !FOVEA_FOR_SCALAR && !FOVEA_DOT_SMMLA  // a single lane is never empty; for few rows smmla takes sdot's kernel
+// A single lane is never empty; for few rows smmla takes sdot's kernel, and the user's instruction the tile kernel.
+#if !FOVEA_FOR_ONE_LANE && !FOVEA_DOT_SMMLA && !FOVEA_DOT_OWN
 #define FOVEA_DOT_FEW_ROWS "attention/i8/few_rows.inl"
 #endif
 

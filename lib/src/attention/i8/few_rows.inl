@@ -180,6 +180,9 @@ FOVEA_INLINE void FewPackWeights(const QueryTile& t, const KeyTile& keys, const 
   hn::StoreU(hn::MulSet(ReduceRows<kRows, false>(sum), keys.numbers().value_zero), kF, ZeroSums(t));
 }
 
+// Where FewSoftmax leaves the weights that are kept: those in t.s are multiplied by the scales of their values.
+FOVEA_INLINE float* WeightsToKeep(const QueryTile&, const KeyTile& keys) { return *keys.kept + kKeptKeysFloats; }
+
 // Like SoftmaxTile and PackWeights, but row_max, row_sum, rescale and ValueFactors hold the same number in all lanes of
 // a row.
 template <int kRows>
@@ -187,7 +190,6 @@ FOVEA_TEMPLATE void FewSoftmax(const QueryTile& t, const KeyTile& keys, bool hid
   constexpr uint32_t kKeys = FewBlock<kRows>::kKeys;
   constexpr int kVectors = kStrands / kKeys;  // of scores of kStrands keys
   constexpr int kAtOnce = hn::kRegisters < 16 ? 1 : kVectors;
-  const VF minus_infinity = hn::Set(kF, -kInfinity);
   const VF nan = keys.numbers().any_nan ? NanOfRows<kRows>(t, keys, hides) : hn::Zero(kF);
 
   float* const s_end = FewPadScores<kRows, kStrands>(t, keys);
@@ -212,11 +214,13 @@ FOVEA_TEMPLATE void FewSoftmax(const QueryTile& t, const KeyTile& keys, bool hid
       ShortExp2(p);
       FOVEA_UNROLL(8)
       for (int v = 0; v < kAtOnce; ++v) {
-        const MF hidden = hn::Eq(hn::LoadU(kF, at + v * kLanes), minus_infinity);
-        strands[first + v] = hn::Add(strands[first + v], hn::IfThenZeroElse(hidden, p[v]));
+        const MF hidden = hn::Eq(hn::LoadU(kF, at + v * kLanes), hn::Set(kF, -kInfinity));
+        const VF seen = hn::IfThenZeroElse(hidden, p[v]);
+        strands[first + v] = hn::Add(strands[first + v], seen);
+        if (Keeps(keys)) hn::StoreU(seen, kF, WeightsToKeep(t, keys) + (at - t.s) + v * kLanes);
         // Lanes past the end have no scales, but they are hidden.
-        const VF scales = dot::LoadForEachRow<kRows>(scale + (first + v) * kKeys);
-        const VF weight = hn::IfThenZeroElse(hidden, hn::Mul(p[v], scales));
+        const VF weight =
+            hn::IfThenZeroElse(hidden, hn::Mul(p[v], dot::LoadForEachRow<kRows>(scale + (first + v) * kKeys)));
         top = hn::Max(top, weight);
         hn::StoreU(weight, kF, at + v * kLanes);
       }

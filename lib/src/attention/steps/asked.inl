@@ -12,6 +12,7 @@ FOVEA_INLINE bool InWeighingPass(const ScoreSteps& steps) {
   return config::kModifiers && steps.modifier->pass == kWeighingPass;
 }
 FOVEA_INLINE bool Drops(const ScoreSteps& steps) { return config::kDropout && steps.dropout->probability > 0.0f; }
+FOVEA_INLINE bool Keeps(const KeyTile& keys) { return config::kKeyMass && *keys.kept; }
 FOVEA_INLINE bool Shifted(const ScoreSteps& steps) { return kHasI8Tensors && steps.shifted; }
 FOVEA_INLINE bool Capped(const ScoreSteps& steps) { return config::kSoftcap && steps.softcap->cap > 0.0f; }
 FOVEA_INLINE bool Biased(const ScoreSteps& steps) { return config::kAlibi && steps.alibi; }

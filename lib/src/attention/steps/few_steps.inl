@@ -104,4 +104,6 @@ constexpr StepKernels kFewSteps = {If(config::kFewRows && kAnyStepServed, FewApp
                                    If(config::kFewRows && config::kScores, StoreHiddenScores),
                                    If(config::kFewRows, FewEnd),
                                    If(config::kFewRows && config::kStates, FewResume),
-                                   If(config::kFewRows && config::kStates, FewSuspend)};
+                                   If(config::kFewRows && config::kStates, FewSuspend),
+                                   If(config::kFewRows && config::kKeyMass, FewKeepWeights),
+                                   If(config::kFewRows && config::kKeyMass, FewAddMass)};

@@ -9,11 +9,13 @@
 #include "attention/steps/dropout.inl"
 #include "attention/steps/outputs.inl"
 #include "attention/steps/stream.inl"
+#include "attention/steps/key_mass.inl"
 #include "attention/steps/tile_steps.inl"
-#if FOVEA_FOR_SCALAR  // with one lane the tile kernel has no empty lanes
+#if FOVEA_FOR_ONE_LANE  // with one lane the tile kernel has no empty lanes
 constexpr StepKernels kFewSteps = {};
 #else
 #include "attention/few_block.inl"
 #include "attention/steps/few_stream.inl"
+#include "attention/steps/few_key_mass.inl"
 #include "attention/steps/few_steps.inl"
 #endif

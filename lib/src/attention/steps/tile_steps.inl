@@ -180,4 +180,6 @@ constexpr StepKernels kTileSteps = {If(kAnyStepServed, ApplySteps),
                                     If(config::kScores, StoreHiddenScores),
                                     End,
                                     If(config::kStates, Resume),
-                                    If(config::kStates, Suspend)};
+                                    If(config::kStates, Suspend),
+                                    If(config::kKeyMass, KeepWeights),
+                                    If(config::kKeyMass, AddMass)};

@@ -3,7 +3,8 @@
 import numpy as np
 
 from . import c
-from .arrays import HELD_IN, dense, format_name, groups, mask, numbers, row_elements, strides_of, take, view
+from .arrays import (HELD_IN, dense, format_name, groups, is_array, is_of, mask, numbers, row_elements, strides_of, take,
+                     view)
 
 # Arguments of a call in addition to queries, keys and values.
 VECTORS = {  # type and dimensions
@@ -14,7 +15,7 @@ STRIDE_OF = {"score_vector": "score_vector_stride", "value_channel_scales": "val
 OFFSETS = "q_offsets", "kv_offsets"
 KV_SCALES = "key_scales", "value_scales"
 STRUCTURES = "executor", "modifier"
-OPTIONS = {*VECTORS, *OFFSETS, *KV_SCALES, *STRUCTURES, "block_map", "dropout_seed", "mask", "q_scales"}
+OPTIONS = {*VECTORS, *OFFSETS, *KV_SCALES, *STRUCTURES, "block_map", "dropout_seed", "key_mass", "mask", "q_scales"}
 ENDS = {"sinks", "value_channel_scales"}  # applied to rows at the end
 # A cache and the plan of a call must agree on these.
 CACHE_FIELDS = ("kv_heads", "head_dim", "value_dim", "key_dtype", "value_dtype", "kv_kind", "ring_tokens",
@@ -130,6 +131,8 @@ class Arguments:
                     raise TypeError(f"block_map is of {type(value).__name__}: "
                                     "it must be a dict of q_block, kv_block, offsets, blocks")
                 self.c.block_map = self.block_map(**value)
+            elif name == "key_mass":
+                self.c.key_mass = self.key_mass(value)
             elif name == "q_scales":
                 self.c.q_scales = self.take("in", value, name, ("float32",), f"{self.q_batch} q_heads q_tokens")
             elif name in KV_SCALES:
@@ -141,6 +144,19 @@ class Arguments:
     def mask_shape(self):
         return (self.sizes["batch"], self.desc.q_heads, self.longest("q_offsets", self.c.q_tokens),
                 self.longest("kv_offsets", self.c.kv_tokens))
+
+    def key_mass(self, array):
+        """An array to which the call adds: over a Cache with room for as many tokens as the cache has."""
+        is_array(array, "key_mass")
+        if self.cache is not None and self.desc.kv_kind == 1:
+            raise TypeError("key_mass is given beside a ring, in which an entry may have any number of tokens")
+        tokens = self.c.kv_tokens if self.cache is None else self.cache.c.max_tokens
+        wanted = 1 if self.kv_batch == "entries" else self.sizes["batch"], self.desc.kv_heads, tokens
+        rows = array[(np.newaxis,) * (3 - array.ndim)]
+        if rows.shape != wanted:
+            raise ValueError(f"key_mass has the shape {array.shape}: it must be {wanted}")
+        is_of(array, "key_mass", ("float32",))
+        return view("out", rows[:, :, np.newaxis], "key_mass")
 
     def add_vector(self, name, value):
         """Each call reads an array in place; a list of numbers is converted once."""

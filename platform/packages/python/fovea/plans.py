@@ -208,11 +208,11 @@ class Stream(Held):
         with self:
             call()
 
-    @takes(**dict.fromkeys(sorted(OPTIONS - ENDS - {*OFFSETS})))
+    @takes(**dict.fromkeys(sorted(OPTIONS - ENDS - {*OFFSETS, "key_mass"})))
     def push(self, keys, values=None, **options):
         """Adds keys and values, or those of a Cache, which are not needed afterwards. Options are those of Plan.bind,
-        except sinks and value_channel_scales."""
-        arguments = self._arguments(options, OPTIONS - ENDS - {*OFFSETS})
+        except key_mass, sinks and value_channel_scales."""
+        arguments = self._arguments(options, OPTIONS - ENDS - {*OFFSETS, "key_mass"})
         arguments.add_keys(keys, values)
         self._call("fovea_stream_push", arguments)
 

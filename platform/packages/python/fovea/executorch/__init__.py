@@ -7,7 +7,8 @@
 
 What is not replaced stays for ExecuTorch's portable kernels, or for a partitioner. The program needs
 libfovea_executorch where it runs: platform/engines/executorch of fovea's tree. operators.py defines the operators,
-rewrite.py finds what they replace.
+rewrite.py finds what they replace, quantized.py the same in graphs that PT2E quantised. quantizer.py, which needs
+torchao, has FoveaQuantizer for such graphs.
 """
 from .operators import ACTIVATIONS
 from .rewrite import KINDS, ToFovea, to_fovea

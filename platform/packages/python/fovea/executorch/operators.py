@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The operators of the namespace fovea, as PyTorch knows them: what the runtime's kernels compute, in PyTorch's own.
 
-Each has a functional form, which graphs have, and a form with `out`, which ExecuTorch calls.
+Each has a functional form, which graphs have, and a form with `out`, which ExecuTorch calls. Those on int8 tensors,
+quantized_..., are computed here in f64: the kernels, some of which compute in integers alone, may differ by a code.
 """
+import math
+
 import torch
 from torch.nn import functional
 
@@ -60,6 +63,56 @@ def softmax(x, dim):
     return functional.softmax(x, dim)
 
 
+def to_codes(x, zero):
+    """Numbers in units of the scale, as int8."""
+    return (x.double().round() + zero).clamp(-128, 127).to(torch.int8)
+
+
+def number(multiplier, shift):
+    return multiplier * 2.0**(shift - 31)
+
+
+def quantized_attention(query, key, value, is_causal, query_zero, value_zero, out_zero, score_multiplier, score_shift,
+                        out_multiplier, out_shift, tokens_first):
+    query, key, value = query.double() - query_zero, key.double(), value.double() - value_zero
+    scale = number(score_multiplier, score_shift) / math.log2(math.e)
+    out = attention(query, key, value, None, is_causal, scale, tokens_first)
+    return to_codes(out * number(out_multiplier, out_shift), out_zero)
+
+
+def quantized_attention_shape(query, key, value, is_causal, *numbers):
+    return attention_shape(query, key, value, None, is_causal, None, numbers[-1])
+
+
+def quantized_linear(x, weight, weight_scales, bias, x_scale, x_zero, y_scale, y_zero, activation):
+    y = functional.linear(x.double() - x_zero, weight.double()) * (weight_scales.double() * x_scale)
+    return to_codes(ACTIVATIONS[activation](y if bias is None else y + bias) / y_scale, y_zero)
+
+
+def quantized_linear_shape(x, weight, weight_scales, bias, x_scale, x_zero, y_scale, y_zero, activation):
+    return linear_shape(x, weight, bias, activation)
+
+
+def quantized_layer_norm(x, weight, bias, x_zero, y_zero, weight_multiplier, weight_shift, epsilon_multiplier,
+                         epsilon_shift):
+    y = layer_norm(x.double() - x_zero, None, None, number(epsilon_multiplier, epsilon_shift))
+    y = y * weight * number(weight_multiplier, weight_shift)
+    return to_codes(y if bias is None else y + bias / 128, y_zero)
+
+
+def quantized_rms_norm(x, weight, x_zero, y_zero, weight_multiplier, weight_shift, epsilon_multiplier, epsilon_shift):
+    y = rms_norm(x.double() - x_zero, None, number(epsilon_multiplier, epsilon_shift))
+    return to_codes(y * weight * number(weight_multiplier, weight_shift), y_zero)
+
+
+def quantized_activation(x, table):
+    return table[x.view(torch.uint8).long()]
+
+
+def quantized_softmax(x, dim, x_scale, y_scale, y_zero):
+    return to_codes(functional.softmax(x.double() * x_scale, dim) / y_scale, y_zero)
+
+
 def like_first(x, *_):
     return x.new_empty(x.shape)
 
@@ -73,7 +126,23 @@ _OPERATORS = {
     "rms_norm": ("Tensor x, Tensor? weight, float epsilon", rms_norm, like_first),
     "activation": ("Tensor x, Tensor? factor, str activation", activation, like_first),
     "softmax": ("Tensor x, int dim", softmax, like_first),
+    "quantized_attention":
+        ("Tensor query, Tensor key, Tensor value, bool is_causal, int query_zero, int value_zero, int out_zero, "
+         "int score_multiplier, int score_shift, int out_multiplier, int out_shift, int tokens_first",
+         quantized_attention, quantized_attention_shape),
+    "quantized_linear": ("Tensor x, Tensor weight, Tensor weight_scales, Tensor? bias, float x_scale, int x_zero, "
+                         "float y_scale, int y_zero, str activation", quantized_linear, quantized_linear_shape),
+    "quantized_layer_norm":
+        ("Tensor x, Tensor weight, Tensor? bias, int x_zero, int y_zero, int weight_multiplier, int weight_shift, "
+         "int epsilon_multiplier, int epsilon_shift", quantized_layer_norm, like_first),
+    "quantized_rms_norm":
+        ("Tensor x, Tensor weight, int x_zero, int y_zero, int weight_multiplier, int weight_shift, "
+         "int epsilon_multiplier, int epsilon_shift", quantized_rms_norm, like_first),
+    "quantized_activation": ("Tensor x, Tensor table", quantized_activation, like_first),
+    "quantized_softmax": ("Tensor x, int dim, float x_scale, float y_scale, int y_zero", quantized_softmax,
+                          like_first),
 }
+NAMES = frozenset(_OPERATORS)
 _library = torch.library.Library("fovea", "FRAGMENT")
 
 

@@ -11,6 +11,8 @@ import torch
 from torch.fx.experimental.symbolic_shapes import statically_known_true
 from torch.fx.passes.infra.pass_base import PassBase, PassResult
 
+import executorch.exir.passes.dim_order_ops_registry  # noqa: F401  defines what _COPIES names
+
 from . import operators
 
 aten = torch.ops.aten
@@ -143,10 +145,17 @@ def as_mask(mask, shape):
 # ---------------------------------------------------------------------------------------------------- the other layers
 
 
+def is_quantized(weight):
+    """Floats that are made of codes in each call: another's kernel may take the codes."""
+    return "quantized_decomposed.dequantize" in str(aten_of(weight))
+
+
 def linear(node):
     x, weight = node.args[:2]
     bias = argument(node, 2, "bias")
-    return ("linear_activation", (x, weight, bias, "none")) if is_f32(x, weight, bias) else None
+    if not is_f32(x, weight, bias) or is_quantized(weight):
+        return None
+    return "linear_activation", (x, weight, bias, "none")
 
 
 def transposed(node):
@@ -161,7 +170,7 @@ def matrix_product(node):
     """A linear layer as the edge dialect has it: addmm(bias, x, weight^T), or mm(x, weight^T)."""
     bias, x, weight = node.args if is_call(node, aten.addmm.default) else (None, *node.args)
     weight = transposed(weight)
-    if weight is None or node.kwargs or not is_f32(x, weight, bias):
+    if weight is None or node.kwargs or not is_f32(x, weight, bias) or is_quantized(weight):
         return None
     if bias is not None and value(bias).dim() != 1:
         return None
@@ -275,6 +284,15 @@ _REPLACEMENTS = {
     aten.softmax.int: softmax, aten._softmax.default: softmax,
 }  # yapf: disable
 
+_WHOLE = {aten.scaled_dot_product_attention.default: "attention", aten.linear.default: "linear_activation",
+          aten.layer_norm.default: "layer_norm", aten.rms_norm.default: "rms_norm", aten.softmax.int: "softmax"}
+
+
+def kind_of(node):
+    """The kind of an operator that is whole, as torch.export leaves it; None for others."""
+    return "activation" if activation_of(node) is not None else _WHOLE.get(aten_of(node))
+
+
 # --------------------------------------------------------------------------------------------------------------- graph
 
 
@@ -285,14 +303,18 @@ def target_of(name, edge):
     return getattr(torch.ops.fovea, name).default
 
 
+def check_kinds(kinds):
+    unknown = set(kinds) - KINDS
+    if unknown:
+        raise ValueError(f"{sorted(unknown)} are no kinds of operators: there are {sorted(KINDS)}")
+    return kinds
+
+
 class ToFovea(PassBase):
     """The pass by itself, for the transform_passes of to_edge_transform_and_lower, or EdgeProgramManager.transform."""
 
     def __init__(self, kinds=KINDS, renamed=None):
-        unknown = set(kinds) - KINDS
-        if unknown:
-            raise ValueError(f"{sorted(unknown)} are no kinds of operators: there are {sorted(KINDS)}")
-        self.kinds, self.renamed, self.replaced = kinds, renamed or (lambda old, new: None), {}
+        self.kinds, self.renamed, self.replaced = check_kinds(kinds), renamed or (lambda old, new: None), {}
 
     def call(self, graph_module):
         graph = graph_module.graph
@@ -309,7 +331,7 @@ class ToFovea(PassBase):
             self.renamed(node.name, new.name)
             graph.erase_node(node)
         for node in list(graph.nodes):
-            if is_fovea(node, "attention"):
+            if is_fovea(node, "attention") or is_fovea(node, "quantized_attention"):
                 self._swap_result(node)
         for node in graph.nodes:
             # Results have other strides now, which may need a copy.
@@ -318,7 +340,7 @@ class ToFovea(PassBase):
         graph.eliminate_dead_code()
         graph_module.recompile()
         for node in graph.nodes:
-            for name in KINDS:
+            for name in operators.NAMES:
                 if is_fovea(node, name):
                     self.replaced[name] = self.replaced.get(name, 0) + 1
         return PassResult(graph_module, bool(self.replaced))
@@ -328,7 +350,7 @@ class ToFovea(PassBase):
         users = list(node.users)
         if not users or not all(swapped(user) is node for user in users):
             return
-        node.args = (*node.args[:6], node.args[6] | operators.OUT)
+        node.args = (*node.args[:-1], node.args[-1] | operators.OUT)
         node.meta["val"] = value(users[0])
         for user in users:
             user.replace_all_uses_with(node)
@@ -339,11 +361,14 @@ def to_fovea(program, kinds=KINDS):
     """The same program with fovea's operators.
 
     program  of torch.export.export, which has whole operators; or an EdgeProgramManager of to_edge, in which attention
-             was taken apart already
+             was taken apart already, and what is between dequantize and quantize nodes stays there
     kinds    which operators may be put in: all of KINDS, or some. XNNPACK's partitioner takes what is left
     """
+    from .quantized import Quantized
     if hasattr(program, "transform"):
         return program.transform([ToFovea(kinds)])
     program = program.run_decompositions({})
+    if any("quantized_decomposed" in str(node.target) for node in program.graph.nodes):
+        Quantized(program, check_kinds(kinds)).run()
     ToFovea(kinds, program.graph_signature.replace_all_uses).call(program.graph_module)
     return program

@@ -1,0 +1,263 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Bounds of the instructions of a call by its shape, on a Cortex-M4F and a Cortex-M55.
+
+    bench/bounds.py --check                         # counts 200 shapes of each operator and compares them with the bounds
+    bench/bounds.py --write                         # counts 4000 others, and writes the coefficients, bench/bounds.json
+    bench/bounds.py m4f attention 16 64 4 4 32 32   # the bound of one call: q_tokens, kv_tokens, q_heads, kv_heads, head_dim,
+                                                    # value_dim
+
+A bound is a sum of terms, each a coefficient times a product of sizes: terms_of() lists them. The coefficients are those of the
+smallest greatest excess over the counted shapes, and then are raised so that no counted shape exceeds the bound. No shape that
+--check counts was seen when they were made. The bounds hold in the range from which counts/shapes.cc draws. Instructions are counted by QEMU (-icount), of the library as toolchains/
+has it compiled (-O2), for f32 without options, integer attention on int8 tensors, and the softmax of whole rows. head_dim and
+value_dim are multiples of 4. Instructions are not cycles: caches, wait states and bus conflicts come in addition.
+"""
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+STORED = ROOT / "bench" / "bounds.json"
+BOARDS = {"m4f": ("arm-none-eabi-cortex-m4f", "mps2-an386", 1, 4), "m55": ("arm-none-eabi-cortex-m55", "mps3-an547", 4, 3)}
+OPERATORS = ("attention", "causal", "integer", "softmax")
+FITTED, CHECKED = 4000, 200  # shapes
+FIT_SEED, CHECK_SEED = 7, 12345
+MARGIN = 1.012  # above the largest fitted shape
+EXCESS = 1.10  # a bound is at most this multiple of a count
+KEY_TILE, CHAIN, INTEGER_ROWS = 64, 32, 32
+
+
+def up(n, unit):
+    return (n + unit - 1) // unit
+
+
+def tiles_of(rows, lanes, vectors):
+    """[(first row, vectors of rows)] of the query tiles of a key head."""
+    grains = up(rows, lanes)
+    count = up(grains, vectors)
+    sizes = [grains // count + (i < grains % count) for i in range(count)]
+    return [(sum(sizes[:i]) * lanes, size) for i, size in enumerate(sizes)]
+
+
+def add(terms, name, value):
+    terms[name] = terms.get(name, 0) + value
+
+
+def add_keys(terms, kind, keys, dim, value_dim, tiles):
+    """The terms of some keys that a tile sees, in `tiles` key tiles."""
+    fours = 4 * up(keys, 4)
+    add(terms, f"{kind}: keys", fours)
+    add(terms, f"{kind}: keys head_dim", fours * dim)
+    add(terms, f"{kind}: keys chains", fours * up(dim, CHAIN))
+    add(terms, f"{kind}: keys value_dim", keys * value_dim)
+    add(terms, f"{kind}: keys value_dim, of 8", keys * 8 * up(value_dim, 8))
+    add(terms, f"{kind}: keys head_dim, of 8", fours * 8 * up(dim, 8))
+    add(terms, f"{kind}: last keys", keys % 4)
+    add(terms, f"{kind}: last keys value_dim", keys % 4 * value_dim)
+    add(terms, f"{kind}: last keys head_dim", keys % 4 * dim)
+    add(terms, f"{kind}: odd keys", keys % 2)
+    add(terms, f"{kind}: odd keys value_dim", keys % 2 * value_dim)
+    add(terms, f"{kind}: odd keys head_dim", keys % 2 * dim)
+    add(terms, f"{kind}: keys, each", keys)
+    add(terms, f"{kind}: keys, each, head_dim", keys * dim)
+    add(terms, f"{kind}: keys value_dim, of 4, chains", keys * up(value_dim, 32))
+    if "few" in kind:
+        add(terms, f"{kind}: keys, value_dim {value_dim % 16} of 16", keys)
+        add(terms, f"{kind}: keys, head_dim {dim % 16} of 16", keys)
+        add(terms, f"{kind}: keys, both of {dim if dim < 17 and dim == value_dim else 'others'}", keys)
+    add(terms, f"{kind}: key tiles", tiles)
+    add(terms, f"{kind}: key tiles value_dim", tiles * value_dim)
+
+
+def attention_terms(board, shape, causal):
+    q_tokens, kv_tokens, q_heads, kv_heads, dim, value_dim = shape
+    _, _, lanes, vectors = BOARDS[board]
+    group = q_heads // kv_heads
+    rows = q_tokens * group
+    terms = {"call": 1, "key heads": kv_heads, "blocks": kv_heads * len(tiles_of(rows, lanes, vectors))}
+    last = rows % lanes
+    for name, number in (("rows", rows), (f"last {last} rows", last != 0)):
+        for what, value in (("", 1), (" head_dim", dim), (" value_dim", value_dim), (" chains", up(dim, CHAIN))):
+            add(terms, name + what, kv_heads * number * value)
+    seen = [max(0, min(kv_tokens, row // group + 1 + kv_tokens - q_tokens)) if causal else kv_tokens for row in range(rows)]
+    few = rows <= lanes // 2
+    for first, size in [(0, rows)] if few else tiles_of(rows, lanes, vectors):
+        kind = f"tile of {size} few rows" if few else f"tile of {size}"
+        own = seen[first:first + (size if few else size * lanes)]
+        add(terms, f"{kind}: tiles", kv_heads)
+        add(terms, f"{kind}: head_dim", kv_heads * dim)
+        add(terms, f"{kind}: value_dim", kv_heads * value_dim)
+        whole = own[0] if own[0] == own[-1] else own[0] // KEY_TILE * KEY_TILE
+        tiles = {}
+        add_keys(tiles, kind, whole, dim, value_dim, up(whole, KEY_TILE))
+        for begin in range(whole, own[-1], KEY_TILE):
+            for lane in range(0, len(own), 1 if few else lanes):
+                part = own[lane:lane + (1 if few else lanes)]
+                keys = min(part[-1], begin + KEY_TILE) - begin
+                edge = ("few rows, " if few else "") + ("edge" if part[0] < begin + keys else "vector")
+                known = max(0, min(keys, part[0] - begin))  # keys that all of them see
+                if keys > 0:
+                    add_keys(tiles, edge, keys, dim, value_dim, 1)
+                    add_keys(tiles, f"{edge}, before it", known, dim, value_dim, 1)
+                add(tiles, "edge tiles of few rows" if few else "edge tiles", 1)
+        for name, value in tiles.items():
+            add(terms, name, kv_heads * value)
+    return terms
+
+
+def integer_terms(board, shape):
+    """Rows that share a key head are taken in fours on a Cortex-M4F, in twos on a Cortex-M55; others alone."""
+    q_tokens, kv_tokens, q_heads, kv_heads, dim, value_dim = shape
+    rows, step = q_tokens * q_heads // kv_heads, 4 if board == "m4f" else 2
+    terms = {"call": 1, "key heads": kv_heads}
+    key_tiles = up(kv_tokens, KEY_TILE)
+    steps = {"keys": kv_tokens, "even keys": 2 * up(kv_tokens, 2), "fours of keys": up(kv_tokens, 4), "last keys": kv_tokens % 4,
+             "sixteens of keys": up(kv_tokens, 16)}
+    dims = {"head_dim": dim, "sixteens of head_dim": up(dim, 16), "last of head_dim": dim % 16 != 0, "eights of head_dim": up(dim, 8)}
+    value_dims = {"value_dim": value_dim, "sixteens of value_dim": up(value_dim, 16), "eights of value_dim": up(value_dim, 8)}
+    if board == "m55":
+        value_dims[f"value_dim that is {value_dim % 16} more than sixteens"] = 1
+        value_dims[f"sixteens of value_dim with {value_dim % 16} more"] = up(value_dim, 16)
+    for first in range(0, rows, INTEGER_ROWS):
+        count = min(INTEGER_ROWS, rows - first)
+        few = "few, " if board == "m55" and count < 3 else ""
+        for name, number in (("block", 1), ("block of steps", count >= step), ("step", count // step), ("alone", count % step)):
+            if not number:
+                continue
+            values = {"": 1, "key tiles": key_tiles, **steps, **dims, **value_dims}
+            values.update({f"{n} {m}": v * w for n, v in steps.items() for m, w in dims.items()})
+            values.update({f"{n} {m}": v * w for n, v in steps.items() for m, w in value_dims.items()})
+            values.update({f"key tiles {m}": key_tiles * w for m, w in {**dims, **value_dims}.items()})
+            for what, value in values.items():
+                add(terms, f"{few}{name}: {what}", kv_heads * number * value)
+    return terms
+
+
+def softmax_terms(shape):
+    rows, axis = shape[0], shape[1]
+    terms = {"call": 1}
+    for name, number in (("fours of rows", rows // 4), (f"last {rows % 4} rows", rows % 4 != 0)):
+        fours, last = axis // 4 % 4, axis % 4
+        for what, value in (("", 1), ("sixteens of elements", axis // 16), ("elements", axis), (f"last {fours} fours", fours > 0),
+                            (f"last {last} elements", last > 0), ("one sixteen or more", axis > 15)):
+            add(terms, f"{name}: {what}", number * value)
+    return terms
+
+
+def terms_of(board, operator, shape):
+    if operator == "softmax":
+        return softmax_terms(shape)
+    if operator == "integer":
+        return integer_terms(board, shape)
+    return attention_terms(board, shape, operator == "causal")
+
+
+def bound(stored, board, operator, shape):
+    coefficients = stored[board][operator]["coefficients"]
+    terms = terms_of(board, operator, shape)
+    missing = sorted(name for name, value in terms.items() if value and name not in coefficients)
+    if missing:
+        sys.exit(f"bounds.py: {board} {operator} {shape}: no coefficient of {', '.join(missing)}")
+    return sum(coefficients[name] * value for name, value in terms.items() if value)
+
+
+# ---- Counts.
+
+
+def build(board, builds):
+    preset = BOARDS[board][0]
+    folder = pathlib.Path(builds) / preset
+    os.environ.setdefault("CMAKE_GENERATOR", "Ninja")
+    for command in (["cmake", "--preset", preset, "-B", folder, "-DFOVEA_BUILD_BENCH=ON", "-DFOVEA_BUILD_EXAMPLES=OFF", "-DFOVEA_LEAN="],
+                    ["cmake", "--build", folder, "--parallel", str(os.cpu_count() or 1), "--target", "fovea_shapes"]):
+        done = subprocess.run(command, cwd=ROOT, text=True, capture_output=True)
+        if done.returncode:
+            sys.exit(f"bounds.py: failed: {command}\n{done.stdout[-3000:]}{done.stderr[-3000:]}")
+    return folder / "bench" / "fovea_shapes.elf"
+
+
+def count(board, program, operator, number, seed):
+    """[(shape, instructions)]"""
+    command = [ROOT / "toolchains/common/qemu-system.sh", "qemu-system-arm", "-M", BOARDS[board][1], "--", program, operator,
+               str(number), str(seed)]
+    done = subprocess.run(command, text=True, capture_output=True, env={**os.environ, "FOVEA_QEMU_ARGS": "-icount shift=6"})
+    lines = [line.split() for line in done.stdout.splitlines()]
+    if done.returncode or len(lines) != number:
+        sys.exit(f"bounds.py: {board} {operator}: {done.stdout[-500:]}{done.stderr[-500:]}")
+    return [(tuple(map(int, words[1:-1])), int(words[-1])) for words in lines]
+
+
+# ---- Coefficients.
+
+
+def fit(board, operator, counted):
+    """Coefficients by which the greatest excess is smallest: least squares whose weights grow with the error (Lawson)."""
+    import numpy as np
+    rows = [terms_of(board, operator, shape) for shape, _ in counted]
+    names = sorted({name for row in rows for name, value in row.items() if value})
+    matrix = np.array([[row.get(name, 0) / number for name in names] for row, (_, number) in zip(rows, counted)])
+    scales = matrix.max(axis=0)
+    matrix = matrix / scales
+    weights, best = np.ones(len(rows)), None
+    for _ in range(40):
+        root = np.sqrt(weights / weights.sum())
+        x = np.linalg.lstsq(matrix * root[:, None], root, rcond=1e-9)[0]
+        ratio = matrix @ x
+        if ratio.min() > 0 and (best is None or ratio.max() / ratio.min() < best[0]):
+            best = ratio.max() / ratio.min(), x / ratio.min()
+        weights = weights * (np.abs(ratio - 1) + 1e-4)
+    return {name: float(f"{value * MARGIN:.6g}") for name, value in zip(names, best[1] / scales)}, best[0]
+
+
+def excesses(stored, board, operator, counted):
+    return [bound(stored, board, operator, shape) / number for shape, number in counted]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--builds", default=ROOT / "build")
+    parser.add_argument("--program", help="an fovea_shapes that is built, for one board")
+    parser.add_argument("--boards", nargs="+", default=list(BOARDS), choices=list(BOARDS))
+    parser.add_argument("--operators", nargs="+", default=list(OPERATORS), choices=OPERATORS)
+    parser.add_argument("call", nargs="*")
+    options = parser.parse_args()
+    stored = json.loads(STORED.read_text()) if STORED.exists() else {}
+    if options.call:
+        print(round(bound(stored, options.call[0], options.call[1], tuple(map(int, options.call[2:])))))
+        return 0
+    failed = False
+    for board in options.boards:
+        program = options.program or build(board, options.builds)
+        for operator in options.operators:
+            if options.write:
+                coefficients, ratio = fit(board, operator, count(board, program, operator, FITTED, FIT_SEED))
+                print(f"{board} {operator}: {len(coefficients)} terms, bound / count up to {ratio * MARGIN:.3f}", flush=True)
+                stored.setdefault(board, {})[operator] = {"coefficients": coefficients}
+            counted = count(board, program, operator, CHECKED, CHECK_SEED)
+            found = excesses(stored, board, operator, counted)
+            least, most = min(found), max(found)
+            wrong = least < 1 or most > EXCESS
+            failed |= wrong
+            print(f"{board} {operator}: {CHECKED} shapes, {min(n for _, n in counted)} to {max(n for _, n in counted)} instructions; "
+                  f"bound / count from {least:.3f} to {most:.3f}{'  WRONG' if wrong else ''}", flush=True)
+            if wrong:
+                for (shape, number), ratio in zip(counted, found):
+                    if ratio < 1 or ratio > EXCESS:
+                        print("   ", *shape, number, f"{ratio:.3f}")
+            if options.write:
+                stored[board][operator].update(
+                    shapes=CHECKED, least=min(n for _, n in counted), most=max(n for _, n in counted),
+                    least_excess=round(least, 3), most_excess=round(most, 3))
+    if options.write:
+        STORED.write_text(json.dumps(stored, indent=1, sort_keys=True) + "\n")
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())

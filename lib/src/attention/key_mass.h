@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Key mass: query tiles keep the weights of the last queries of an entry until their sums are known.
+#ifndef FOVEA_SRC_ATTENTION_KEY_MASS_H_
+#define FOVEA_SRC_ATTENTION_KEY_MASS_H_
+
+#include "attention/call.h"
+#include "fovea/fovea.h"
+
+namespace fovea {
+
+// The first query of an entry whose weights count; UINT32_MAX if none do.
+inline uint32_t first_massed(const AttentionCall& call, uint32_t entry) {
+  if (!call.wants_mass()) return UINT32_MAX;
+  const uint32_t queries = call.queries(entry).count, last = call.desc.key_mass_queries;
+  return queries > last ? queries - last : 0;
+}
+
+// Whether the tile has rows of queries from first_token on.
+inline bool keeps_rows(const QueryTile& tile, uint32_t first_token) {
+  const uint64_t end_row = uint64_t{tile.first_head} + tile.live - 1;
+  return tile.first_token + end_row / tile.group >= first_token;
+}
+
+// The weights of rows from first_token on are kept. None are yet.
+inline void begin_keeping(uint32_t first_token, QueryTile* tile) {
+  KeptWeights& kept = *tile->kept;
+  kept.count = 0;
+  kept.from = UINT32_MAX;
+  if (!keeps_rows(*tile, first_token)) return;
+  const uint64_t row = first_token > tile->first_token ? uint64_t{first_token - tile->first_token} * tile->group : 0;
+  kept.from = row > tile->first_head ? uint32_t(row - tile->first_head) : 0;
+}
+
+// Gives the keys that a tile is about to attend to a slot, if the tile keeps weights. At an edge, rows that see none of
+// the keys leave theirs as it is here.
+void find_slot(QueryTile* tile, KeyTile* keys);
+
+// The elements of the keys of a head.
+inline float* mass_of_head(const AttentionCall& call, uint32_t entry, uint32_t kv_head) {
+  const fovea_in mass = {call.key_mass().data, call.key_mass().batch_stride, call.key_mass().head_stride, 1};
+  return floats_of_head(mass, call.keys(entry), kv_head).data;
+}
+
+}  // namespace fovea
+
+#endif  // FOVEA_SRC_ATTENTION_KEY_MASS_H_

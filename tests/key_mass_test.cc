@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The mass of keys: sums of the weights that the last queries give them.
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "catch.h"
+#include "support/bits.h"
+#include "support/guarded.h"
+#include "support/key_mass.h"
+#include "support/problem.h"
+#include "support/shuffler.h"
+
+namespace fovea_test {
+namespace {
+
+// Problems for each kind of kernel, source and format, with more than one tile of rows and of keys.
+std::vector<Problem> problems() {
+  std::vector<Problem> all;
+  for (const fovea_dtype type : {FOVEA_F32, FOVEA_F16, FOVEA_I8, FOVEA_Q4_0}) {
+    for (const uint32_t q_tokens : {1u, 2u, 5u, 21u}) {
+      Problem p;
+      p.batch = 2, p.q_heads = q_tokens == 2 ? 2 : 6, p.kv_heads = 2, p.q_tokens = q_tokens, p.kv_tokens = 150;
+      p.head_dim = 16, p.value_dim = 20;
+      p.causal = q_tokens == 5 ? FOVEA_CAUSAL_NONE : FOVEA_CAUSAL_BOTTOM_RIGHT;
+      if (q_tokens == 5) p.diagonal = FOVEA_DIAGONAL_BOTTOM_RIGHT;
+      p.sinks = q_tokens == 2;
+      p.key_dtype = p.value_dtype = type;
+      p.kv_kind = type == FOVEA_I8 ? FOVEA_KV_PAGED : type == FOVEA_F16 ? FOVEA_KV_RING : FOVEA_KV_STRIDED;
+      if (q_tokens == 21 && type == FOVEA_Q4_0) p.kv_kind = FOVEA_KV_LOAD;
+      if (type == FOVEA_I8) p.page_tokens = 48;
+      if (type == FOVEA_F16) p.window_left = 70, p.ring_tokens = 95, p.pinned_tokens = 2, p.layout = Layout::kPadded;
+      if (type == FOVEA_F32) p.dropout = q_tokens == 5 ? 0.3f : 0.0f, p.stage = FOVEA_SCORES_SOFTMAX;
+      all.push_back(p);
+      if (type == FOVEA_I8 || type == FOVEA_Q4_0) all.push_back(p.with_integers(type, type));
+      if (type == FOVEA_F16) all.push_back(p.with_halves());
+    }
+  }
+  return all;
+}
+
+// A call with a mass of its own, all 0 at first.
+struct Massed {
+  AttentionCase test;
+  std::vector<float> mass;
+
+  explicit Massed(const Problem& p, uint32_t queries = 1) : test(p), mass(size_t{p.batch} * p.kv_heads * p.kv_tokens) {
+    const auto head = static_cast<ptrdiff_t>(p.kv_tokens);
+    test.desc.key_mass_queries = queries;
+    test.args.key_mass = {mass.data(), head * static_cast<ptrdiff_t>(p.kv_heads), head, 0};
+  }
+};
+
+Problem small() {
+  Problem p;
+  p.q_heads = 4, p.kv_heads = 2, p.q_tokens = 40, p.kv_tokens = 100;
+  return p;
+}
+
+bool refused(const std::string& wrong) {
+  return wrong.find(fovea_status_string(FOVEA_ERR_UNSUPPORTED)) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("key mass: it is the sum of the weights of the last queries, whatever keys are and wherever they come from",
+          "[short]") {
+  for (const Problem& p : problems()) {
+    AttentionCase test(p);
+    for (const fovea_target target : p.targets()) {
+      for (const uint32_t queries : {1u, 3u, 100u}) CHECK(compare_key_mass(test, {target}, queries) == "");
+      CHECK(compare_key_mass(test, {target, Budget::kLeast, true}, 4) == "");
+    }
+  }
+}
+
+TEST_CASE("key mass: its bits are the same with any number of workers", "[short]") {
+  Problem p = small();
+  p.batch = 2, p.q_tokens = 130;
+  for (const uint32_t queries : {1u, 60u, 130u}) {
+    Massed alone(p, queries), shared(p, queries);
+    for (const fovea_target target : targets()) {
+      Shuffler executor(4);
+      REQUIRE(alone.test.run_unchecked({target}) == "");
+      REQUIRE(shared.test.run_unchecked({target, Budget::kNone, false, 0, executor.executor()}) == "");
+      CHECK(same_bits(alone.mass, shared.mass));
+      CHECK(same_bits(alone.test.outputs(), shared.test.outputs()));
+    }
+  }
+}
+
+TEST_CASE("key mass: each call adds to it", "[short]") {
+  for (const uint32_t q_tokens : {1u, 2u, 40u}) {
+    Problem p = small();
+    p.q_tokens = q_tokens, p.kv_tokens = q_tokens == 2 ? 50 : 100;
+    Massed once(p), twice(p);
+    REQUIRE(once.test.run_unchecked({}) == "");
+    for (int i = 0; i < 2; ++i) REQUIRE(twice.test.run_unchecked({}) == "");
+    for (size_t i = 0; i < once.mass.size(); ++i) CHECK(twice.mass[i] == 2 * once.mass[i]);
+    CHECK(once.mass[0] > 0);
+  }
+}
+
+TEST_CASE("key mass: a NaN in a query that does not count, or in a key that nobody sees, does not reach it",
+          "[short]") {
+  for (const uint32_t heads : {2u, 8u}) {
+    for (const uint32_t q_tokens : {3u, 40u}) {
+      Problem p = small();
+      p.q_heads = heads, p.q_tokens = q_tokens;
+      p.causal = FOVEA_CAUSAL_TOP_LEFT;
+      Massed m(p, 2), clean(p, 2);
+      m.test.q(0, 0, q_tokens - 3)[0] = std::numeric_limits<float>::quiet_NaN();
+      m.test.key(0, 0, q_tokens)[0] = std::numeric_limits<float>::quiet_NaN();
+      for (const fovea_target target : targets()) {
+        REQUIRE(m.test.run_unchecked({target}) == "");
+        REQUIRE(clean.test.run_unchecked({target}) == "");
+        CHECK(same_bits(m.mass, clean.mass));
+      }
+    }
+  }
+}
+
+TEST_CASE("key mass: entries of a ragged batch have theirs where their keys are", "[short]") {
+  Problem p = small();
+  p.layout = Layout::kTokensFirst;
+  const uint32_t q_offsets[] = {0, 3, 3, 40}, kv_offsets[] = {0, 30, 35, 100};
+  Massed all(p, 2);
+  all.test.desc.max_batch = 3;
+  fovea_attention_args a = all.test.args;
+  a.batch = 3, a.q_offsets = q_offsets, a.kv_offsets = kv_offsets;
+  all.test.args = a;
+  REQUIRE(all.test.run_unchecked({}) == "");
+  for (uint32_t b = 0; b < 3; ++b) {
+    Massed one(p, 2);
+    fovea_attention_args& own = one.test.args;
+    own.q_tokens = q_offsets[b + 1] - q_offsets[b], own.kv_tokens = kv_offsets[b + 1] - kv_offsets[b];
+    // The same inputs: those of the ragged call.
+    own.q = a.q, own.kv = a.kv;
+    own.q.data = static_cast<const float*>(a.q.data) + ptrdiff_t{q_offsets[b]} * a.q.token_stride;
+    own.kv.keys.data = static_cast<const float*>(a.kv.keys.data) + ptrdiff_t{kv_offsets[b]} * a.kv.keys.token_stride;
+    own.kv.values.data =
+        static_cast<const float*>(a.kv.values.data) + ptrdiff_t{kv_offsets[b]} * a.kv.values.token_stride;
+    REQUIRE(one.test.run_unchecked({}) == "");
+    for (uint32_t h = 0; h < p.kv_heads; ++h) {
+      for (uint32_t j = 0; j < own.kv_tokens; ++j) {
+        CHECK(std::fabs(all.mass[h * p.kv_tokens + kv_offsets[b] + j] - one.mass[h * p.kv_tokens + j]) < 1e-5f);
+      }
+    }
+  }
+}
+
+TEST_CASE("key mass: every misuse is refused, and nothing is written", "[short]") {
+  const Problem p = small();
+  Massed m(p);
+  fovea_attention_args& a = m.test.args;
+  const fovea_out mass = a.key_mass;
+  const auto status = [&](fovea_status want) {
+    const std::string wrong = m.test.run_unchecked({});
+    CHECK(wrong.find(fovea_status_string(want)) != std::string::npos);
+    CHECK(m.test.outputs_untouched());
+    CHECK(same_bits(m.mass, std::vector<float>(m.mass.size())));
+    a.key_mass = mass;
+  };
+  m.test.desc.key_mass_queries = 0;
+  status(FOVEA_ERR_UNSUPPORTED);
+  m.test.desc.key_mass_queries = 1;
+  CHECK(refused(m.test.run_unchecked({FOVEA_TARGET_BEST, Budget::kNone, false, 64})));
+  a.key_mass.head_stride = p.kv_tokens - 1;
+  status(FOVEA_ERR_STRIDE);
+  a.key_mass.data = reinterpret_cast<char*>(m.mass.data()) + 1;
+  status(FOVEA_ERR_ALIGNMENT);
+  a.key_mass.data = a.out.data;
+  status(FOVEA_ERR_OVERLAP);
+  a.key_mass.head_stride = PTRDIFF_MAX;
+  status(FOVEA_ERR_SIZE);
+
+  Problem modified = p;
+  modified.modify_weights = true;
+  Massed weights(modified);
+  CHECK(refused(weights.test.run_unchecked({})));
+
+  // A plan with key_mass_queries serves streams, but not key_mass in them.
+  REQUIRE(m.test.run_unchecked({}) == "");
+  const fovea_plan& plan = m.test.plan;
+  const Guarded workspace(plan.workspace_bytes, 64, Placement::kStart);
+  const Guarded memory(fovea_state_bytes(&plan, 1, p.q_tokens), 64, Placement::kStart);
+  auto* const state = memory.as<fovea_state>();
+  REQUIRE(fovea_stream_begin(&plan, state, memory.bytes(), 1, p.q_tokens, 0) == FOVEA_OK);
+  CHECK(fovea_stream_push(&plan, state, &a, workspace.as<void>(), workspace.bytes()) == FOVEA_ERR_UNSUPPORTED);
+  CHECK(fovea_stream_end(&plan, state, &a, workspace.as<void>(), workspace.bytes()) == FOVEA_ERR_UNSUPPORTED);
+  a.key_mass = {};
+  CHECK(fovea_stream_push(&plan, state, &a, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+}
+
+TEST_CASE("key mass: a plan without it needs no workspace for it, and the macro bounds what it needs", "[short]") {
+  for (const uint32_t q_tokens : {1u, 3u, 13u, 16u, 49u, 200u}) {
+    for (const uint32_t group : {1u, 4u, 9u}) {
+      for (const uint32_t kv_tokens : {0u, 1u, 64u, 1000u}) {
+        for (const fovea_compute compute : {FOVEA_COMPUTE_F32, FOVEA_COMPUTE_I8}) {
+          fovea_attention_desc d{};
+          d.struct_bytes = sizeof d;
+          d.q_heads = 2 * group, d.kv_heads = 2, d.head_dim = 48, d.value_dim = 40;
+          d.max_batch = 2, d.max_q_tokens = q_tokens, d.max_kv_tokens = kv_tokens;
+          d.compute = compute;
+          if (compute == FOVEA_COMPUTE_I8) d.key_dtype = d.value_dtype = FOVEA_I8;
+          for (const fovea_target target : targets()) {
+            d.target = target;
+            fovea_plan without{}, with{};
+            d.key_mass_queries = 0;
+            REQUIRE(fovea_plan_init(&without, &d) == FOVEA_OK);
+            d.key_mass_queries = 1;
+            REQUIRE(fovea_plan_init(&with, &d) == FOVEA_OK);
+            CHECK(with.workspace_bytes > without.workspace_bytes);
+            const size_t more = FOVEA_KEY_MASS_WORKSPACE_BYTES(kv_tokens, q_tokens * group);
+            CHECK(with.workspace_bytes <= without.workspace_bytes + more);
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace fovea_test
