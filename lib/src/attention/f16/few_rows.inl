@@ -158,7 +158,8 @@ FOVEA_INLINE void FewWeights(float* s, VF shift, VF hidden_weight, bool keeps, E
     } else {
       Element lanes[kLanes];
       half::Store(p[i], lanes);
-      for (int r = 0; r < kRows; ++r) __builtin_memcpy(weights + r * kKeyTile, lanes + r * kKeys, kKeys * sizeof *lanes);
+      for (int r = 0; r < kRows; ++r)
+        __builtin_memcpy(weights + r * kKeyTile, lanes + r * kKeys, kKeys * sizeof *lanes);
     }
   }
 }
@@ -267,7 +268,8 @@ FOVEA_INLINE void FewValueBlock(const QueryTile& t, const KeyTile& keys, size_t 
       const VF rescale = hn::Set(kF, t.rescale[r * kKeys]);
       FOVEA_UNROLL(8)
       for (int v = 0; v < kVectors; ++v) {
-        AddPart(t.o + r * padded + element + v * kProductLanes, rescales, rescale, sums[r][v], kPart ? n : kProductLanes);
+        AddPart(t.o + r * padded + element + v * kProductLanes, rescales, rescale, sums[r][v],
+                kPart ? n : kProductLanes);
       }
     }
   }

@@ -79,7 +79,7 @@ constexpr AttentionKernel kFewRowsOfDot = {};
 #undef FOVEA_DOT_WIDENS_ROWS
 
 constexpr void AddKernels(I8Kernels* table) {
-  AttentionKernel(&list)[kF16FewRowsKernel - kI8FewRowsKernel] = table->list[dot_row(dot::kKind)];
+  AttentionKernel(&list)[kF16TileKernel - kI8FewRowsKernel] = table->list[dot_row(dot::kKind)];
   list[kI8FewRowsKernel - kI8FewRowsKernel] = kFewRowsOfDot;
   list[kI8TileKernel - kI8FewRowsKernel] = TileKernel(kCodedFormats, BringKeys, BringValues);
 }
