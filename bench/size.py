@@ -129,7 +129,7 @@ MISSED = {
     ("m4f", "attention, causal and int8 rows, integer products", "flash"): ANY_ROWS,
     ("m55", "attention, causal and int8 rows, integer products", "flash"): ANY_ROWS,
     ("m4f", "attention", "flash"): BOTH_MATHS,
-    ("m4f", "attention", "stack"): "rows are rotated, and rotated back, below the frames of a tile of queries",
+    ("m4f", "attention", "stack"): "where scores are stored, keys are brought and widened below a tile's frames, in tasks that keep weights",
     ("m55", "attention", "flash"): BOTH_MATHS,
     ("m4f", "all functions", "flash"): LAYERS,
     ("m55", "all functions", "flash"): LAYERS,
@@ -178,7 +178,9 @@ class Build:
 @functools.lru_cache(maxsize=None)
 def fields(pattern):
     """Names of pointers to functions in these headers of the library."""
-    return {name for path in (ROOT / "lib").glob(pattern) for name in re.findall(r"\(\*(\w+)(?:\[\w+\])?\)\(", path.read_text())}
+    member_if = r"MemberIf<[^;]*?\(\*\)\([^;]*?\)>\s+(\w+)"
+    texts = [path.read_text() for path in (ROOT / "lib").glob(pattern)]
+    return {name for text in texts for name in re.findall(r"\(\*(\w+)(?:\[\w+\])?\)\(", text) + re.findall(member_if, text)}
 
 
 @functools.lru_cache(maxsize=None)
@@ -194,7 +196,7 @@ def called_fields(place):
     text = pathlib.Path(path).read_text()
     line = text.splitlines()[int(number) - 1]
     known = fields("src/**/*.h") | fields("include/fovea/*.h")
-    found = set(re.findall(r"[.>](\w+)(?=[\[(])", line)) & known
+    found = set(re.findall(r"[.>](\w+)(?=\)?[\[(])", line)) & known
     if not found:  # a variable that holds the pointer of a field
         name = re.search(r"\w*$", line[:int(column) - 1]).group()
         found = set(re.findall(r"\w+", " ".join(re.findall(rf"\b{name} = ([^;]*);", text)))) & known

@@ -416,7 +416,7 @@ bool HeadTask::run(QueryTile* tiles, uint32_t tile_count) {
         kernel().begin(tiles[i], q, is_additive(call().desc) ? 1.0f : score_factor());
       }
     }
-    if (kHasKeyMass) begin_keeping(first_massed(call(), entry()), &tiles[i]);
+    if (kHasKeyMass) begin_keeping(call(), entry(), &tiles[i]);
     if (takes_up()) kernel().steps->resume(tiles[i], state_rows(*this, *state, tiles[i]));
   }
   // One pass, or two where weights are modified.
@@ -436,9 +436,7 @@ bool HeadTask::run(QueryTile* tiles, uint32_t tile_count) {
       continue;
     }
     end_rows(*this, tiles[i]);
-    if (kHasKeyMass && tiles[i].kept->count != 0) {
-      (*kernel().steps->add_mass)(tiles[i], mass_of_head(call(), entry(), kv_head()));
-    }
+    if (kHasKeyMass) add_kept(call(), kernel(), entry(), kv_head(), tiles[i]);
     if (call().wants_scores() && !write_scores(*this, tiles[i])) return false;
   }
   if (kHasRanges) limits.restore(*all);

@@ -348,7 +348,6 @@ struct StepKernels {
 
 // Whether what the heads of a small call share is prepared once: LoneTile.
 constexpr bool kHasLoneTiles = kFewRowsServed && !config::kPreferSize;
-using WholeTile = void(const QueryTile&, KeyTile&, const ScoreSteps&, const TypedRows& q, float scale, const RowOutputs&);
 
 // A kernel: its functions, and what they read.
 struct AttentionKernel {
@@ -367,7 +366,8 @@ struct AttentionKernel {
   bool takes_byte_rows;  // with integer products: keys and values are rows of i8, which may stay in place
   // What begin, attend and steps->end do, for the tile of a small call: it sees one key tile. Null where it would save
   // nothing.
-  [[no_unique_address]] MemberIf<kHasLoneTiles, WholeTile*> whole = nullptr;
+  [[no_unique_address]] MemberIf<kHasLoneTiles, void (*)(const QueryTile&, KeyTile&, const ScoreSteps&, const TypedRows& q,
+                                                         float scale, const RowOutputs&)> whole = nullptr;
 };
 
 struct AttentionKernels {

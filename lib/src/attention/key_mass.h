@@ -22,25 +22,16 @@ inline bool keeps_rows(const QueryTile& tile, uint32_t first_token) {
   return tile.first_token + end_row / tile.group >= first_token;
 }
 
-// The weights of rows from first_token on are kept. None are yet.
-inline void begin_keeping(uint32_t first_token, QueryTile* tile) {
-  KeptWeights& kept = *tile->kept;
-  kept.count = 0;
-  kept.from = UINT32_MAX;
-  if (!keeps_rows(*tile, first_token)) return;
-  const uint64_t row = first_token > tile->first_token ? uint64_t{first_token - tile->first_token} * tile->group : 0;
-  kept.from = row > tile->first_head ? uint32_t(row - tile->first_head) : 0;
-}
+// The weights of the rows of a tile that count are kept. None are yet.
+void begin_keeping(const AttentionCall& call, uint32_t entry, QueryTile* tile);
 
 // Gives the keys that a tile is about to attend to a slot, if the tile keeps weights. At an edge, rows that see none of
 // the keys leave theirs as it is here.
 void find_slot(QueryTile* tile, KeyTile* keys);
 
-// The elements of the keys of a head.
-inline float* mass_of_head(const AttentionCall& call, uint32_t entry, uint32_t kv_head) {
-  const fovea_in mass = {call.key_mass().data, call.key_mass().batch_stride, call.key_mass().head_stride, 1};
-  return floats_of_head(mass, call.keys(entry), kv_head).data;
-}
+// Adds the weights that a tile has kept to those of its keys.
+void add_kept(const AttentionCall& call, const AttentionKernel& kernel, uint32_t entry, uint32_t kv_head,
+              const QueryTile& tile);
 
 }  // namespace fovea
 

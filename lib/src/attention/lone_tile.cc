@@ -35,7 +35,7 @@ void HeadTask::find_lone(const QueryTile* tiles, uint32_t count) {
 
 void HeadTask::run_lone(QueryTile& tile) {
   if (!kHasLoneTiles) return;
-  if (WholeTile* const whole = kernel().whole) {
+  if (const auto whole = *kernel().whole) {
     source.bring(&lone->keys, 0);
     return whole(tile, lone->keys, steps, q, score_factor(), lone->outputs);
   }

@@ -119,16 +119,23 @@ class Tasks {
   };
   fovea_status run_task(size_t index, uint32_t worker, Scratch* scratch) {
     uint32_t split = 0, block = 0;
-    if (massed() == Massed::kOnly) return run_massed_task(index, worker, scratch);
-    if (splits() > 1 && part_ == Part::kSplit) {
-      split = uint32_t(index % splits());
-      index /= splits();
+    uint32_t blocks = 1;
+    if (massed() == Massed::kOnly) {
+      blocks = blocks_;
+    } else {
+      if (splits() > 1 && part_ == Part::kSplit) {
+        split = uint32_t(index % splits());
+        index /= splits();
+      }
+      if (blocks_ > 1) {
+        block = uint32_t(index % blocks_);
+        index /= blocks_;  // now a head, counted over all entries
+      }
     }
-    if (blocks_ > 1) {
-      block = uint32_t(index % blocks_);
-      index /= blocks_;  // now a head, counted over all entries
+    for (const uint32_t end = block + blocks; block != end; ++block) {
+      FOVEA_RETURN_IF_ERROR(run_block(index, split, block, worker, scratch));
     }
-    return run_block(index, split, block, worker, scratch);
+    return FOVEA_OK;
   }
 
  private:
@@ -143,13 +150,6 @@ class Tasks {
     massed_ = Massed::kOnly;
     return run_tasks(Part::kWhole, tasks / blocks_);
   }
-  __attribute__((noinline)) fovea_status run_massed_task(size_t head, uint32_t worker, Scratch* scratch) {
-    for (uint32_t block = 0; block < blocks_; ++block) {
-      FOVEA_RETURN_IF_ERROR(run_block(head, 0, block, worker, scratch));
-    }
-    return FOVEA_OK;
-  }
-
   // A row block of a key head, counted over all entries.
   fovea_status run_block(size_t head, uint32_t split, uint32_t block, uint32_t worker, Scratch* scratch) {
     const uint32_t entry = uint32_t(head / call_.desc.kv_heads), kv_head = uint32_t(head % call_.desc.kv_heads);
