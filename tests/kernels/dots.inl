@@ -174,18 +174,27 @@ void TestDots(ContractLog& log, const ContractMemory& memory) {
     }
   }
 
-  log.begin("LoadVectors, MulAddVectors");
-  float* const p = reinterpret_cast<float*>(memory.last) - 2 * kLanes;
-  for (size_t i = 0; i < 2 * kLanes; ++i) p[i] = 0.3f * float(i);
-  VF a[2], sums[2] = {hn::Set(kF, 5.0f), hn::Set(kF, -7.0f)}, others[2] = {sums[0], sums[1]};
-  hn::LoadVectors(p, a);
-  hn::MulAddVectors(a, p, sums);
-  hn::MulAddVectors(1.7f, p, others);
+  log.begin("MulAddVectors, LoadFour, Folded, SumsOfRows");
+  float* const p = reinterpret_cast<float*>(memory.last) - 4 * kLanes;
+  for (size_t i = 0; i < 4 * kLanes; ++i) p[i] = 0.3f * float(i);
+  VF x[4], sums[2] = {hn::Set(kF, 5.0f), hn::Set(kF, -7.0f)};
+  for (size_t v = 0; v < 4; ++v) x[v] = hn::LoadU(kF, p + v * kLanes);
+  hn::MulAddVectors(1.7f, p, sums);
+  CompareLanes(log, Same::kBits, LanesOf(sums[0]), LanesOf(hn::MulAdd(hn::Set(kF, 1.7f), x[0], hn::Set(kF, 5.0f))).bits);
+  CompareLanes(log, Same::kBits, LanesOf(sums[1]),
+               LanesOf(hn::MulAdd(hn::Set(kF, 1.7f), x[1], hn::Set(kF, -7.0f))).bits);
+  hn::Floats<2> halves[2];
+  hn::LoadFour(p, halves);
   for (size_t v = 0; v < 2; ++v) {
-    const VF x = hn::LoadU(kF, p + v * kLanes), start = hn::Set(kF, v == 0 ? 5.0f : -7.0f);
-    CompareLanes(log, Same::kBits, LanesOf(sums[v]), LanesOf(hn::MulAdd(x, x, start)).bits);
-    CompareLanes(log, Same::kBits, LanesOf(others[v]), LanesOf(hn::MulAdd(hn::Set(kF, 1.7f), x, start)).bits);
+    CompareLanes(log, Same::kBits, LanesOf(hn::Folded(halves[v])), LanesOf(hn::Add(x[2 * v], x[2 * v + 1])).bits);
   }
+  alignas(4 * kLanes) float rows[kLanes][kLanes];
+  float ordered[kLanes];
+  for (size_t i = 0; i < kLanes; ++i) {
+    ordered[i] = 0;
+    for (size_t j = 0; j < kLanes; ++j) ordered[i] += rows[i][j] = float(i * i + 3 * j);
+  }
+  CompareLanes(log, Same::kBits, LanesOf(hn::SumsOfRows(rows)), LanesOf(hn::LoadU(kF, ordered)).bits);
 }
 }  // namespace of_vwmacc
 using of_vwmacc::TestDots;

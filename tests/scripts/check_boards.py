@@ -11,7 +11,8 @@ has the same addresses.
 
 All are linked with one library, compiled for a Cortex-M4F, which a Cortex-M7 runs, too. With --own-library the projects of chips
 compile their own, as a user's do: then kernels of the i.MX are in its tightly coupled memory.
---linux checks raspberry_pi and riscv alone, which compile whole libraries with vectors.
+--linux checks raspberry_pi and riscv alone, which compile whole libraries, here with scalar kernels: those with vectors are tested
+by ./run cross.
 """
 import argparse
 import os
@@ -56,9 +57,9 @@ def build_library():
     quietly("cmake", "--install", LIBRARY)
 
 
-def environment(own_library):
+def environment(own_library, scalar=False):
     """That of a user who has the SDKs: stubs of them, and of their commands."""
-    result = dict(os.environ, CMAKE_BUILD_PARALLEL_LEVEL=str(os.cpu_count() or 1), PICO_SDK_PATH=str(STUBS / "pico"), IDF_PATH=str(STUBS / "esp-idf"),
+    result = dict(check_pages.environment_with_cmake() if scalar else os.environ, CMAKE_BUILD_PARALLEL_LEVEL=str(os.cpu_count() or 1), PICO_SDK_PATH=str(STUBS / "pico"), IDF_PATH=str(STUBS / "esp-idf"),
                   ZEPHYR_BASE=str(STUBS / "zephyr"), FOVEA_BOARD_CASES="16x64")
     result["PATH"] = f"{STUBS / 'bin'}:{result['PATH']}"
     if not own_library:
@@ -124,7 +125,7 @@ def check_imxrt(build, own_library, folder, variables):
 
 
 def check(name, own_library, folder):
-    variables = environment(own_library)
+    variables = environment(own_library, scalar=name in LINUX)
     check_pages.check(f"platform/boards/{name}/README.md", folder, variables)
     build = folder / "build"
     if name == "imxrt":

@@ -80,11 +80,13 @@ inline std::string compare_key_mass(AttentionCase& test, const Run& run, uint32_
   // A budget may have room for fewer rows at a time: then the bits of products that are not portable may differ.
   if (run.budget == Budget::kNone && !same_bits(got, plain)) return of + "key_mass changes bits of outputs";
   const KeyMass want = key_mass(desc, test.truth(), queries);
+  // A sum is rounded whenever rows are added to it: on some targets for each row.
+  const double roundings = 4 + 0.5 * std::min(queries, test.args.q_tokens) * (desc.q_heads / desc.kv_heads);
   for (size_t b = 0, r = 0; b < entries; ++b) {
     for (size_t h = 0; h < desc.kv_heads; ++h) {
       for (size_t j = 0; j < keys; ++j, ++r) {
         const double before = random_uniform(5, r, 0, 2), sum = before + want.mass[r];
-        if (close(at(b, h, j), sum, want.tolerance[r] + 4 * kEpsilon * sum)) continue;
+        if (close(at(b, h, j), sum, want.tolerance[r] + roundings * kEpsilon * sum)) continue;
         return of + "mass of entry " + std::to_string(b) + ", head " + std::to_string(h) + ", key " +
                std::to_string(j) + ": " + std::to_string(at(b, h, j) - before) + ", not " +
                std::to_string(want.mass[r]);

@@ -98,6 +98,9 @@ FOVEA_TEMPLATE void FewAdditiveScores(const QueryTile& t, const KeyTile& keys) {
 template <int kRows, bool kPrefetch>
 FOVEA_INLINE void FewScores(const QueryTile& t, const KeyTile& keys) {
   if (config::kAdditive && keys.score_vector) return FewAdditiveScores<kRows>(t, keys);
+  if constexpr (kVectorsAtOnce && kRows == 1) {
+    if (keys.keys.dtype == FOVEA_F32 && ScoreWholeBlocks(t, keys, FewBlock<kRows>())) return;
+  }
   constexpr bool kAsk = kRows > 1 && !kPreferSize;  // only for f32 is it worth two versions
   FOVEA_WITH_FORMAT(kFewRowsFormats, keys.keys.dtype, FewScoresOf < kRows, kType == FOVEA_F32 ? kPrefetch : kAsk,
                     kType > (t, keys));
@@ -109,6 +112,7 @@ template <int n>
 FOVEA_INLINE VF FewWeights(float* s, VF shift, VF hidden_weight) {
   MF hidden[n];
   VF p[n];
+  if constexpr (kVectorsAtOnce && n == 4) return WeightsOfGroup(s, shift, hidden_weight, p);
   FOVEA_UNROLL(4)
   for (int i = 0; i < n; ++i) {
     const VF x = hn::LoadU(kF, s + i * kLanes);
@@ -179,9 +183,6 @@ FOVEA_INLINE void FewValueStep(const float* p, const FormatRow<kType>& value, si
       weight[r] = kHides ? hn::IfThenElse(hidden[r], weight[r], scaled) : scaled;  // a hidden scale may be NaN
     }
   }
-  if constexpr (kVectorsAtOnce && kRows == 1 && !kHides && kVectors > 1 && kType == FOVEA_F32) {
-    return AddValueVectors(*p, value, element, sums[0]);
-  }
   FOVEA_UNROLL(8)
   for (int v = 0; v < kVectors; ++v) {
     const size_t e = element + v * kLanes;
@@ -227,6 +228,9 @@ struct RescaledRows {
 template <int kRows, bool kHides, int kVectors, int kStrands, fovea_dtype kType, class Rows>
 FOVEA_INLINE void FewValueBlock(const QueryTile& t, const KeyTile& keys, const Rows& rows, size_t element, size_t part) {
   VF acc[kStrands][kRows][kVectors];
+  if constexpr (kVectorsAtOnce && kRows == 1 && !kHides && kVectors > 1 && kType == FOVEA_F32) {
+    return AddValueRows(t, keys, element, acc);
+  }
   FOVEA_UNROLL(4)
   for (int r = 0; r < kRows; ++r) {
     FOVEA_UNROLL(8)

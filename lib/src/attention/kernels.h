@@ -143,6 +143,9 @@ constexpr size_t mask_element_bytes(fovea_mask_kind kind) {
 constexpr bool kHasI8Products = config::kComputeI8;
 // The same for products of halves.
 constexpr bool kHasF16Products = config::kComputeF16;
+// Whether plans may take the few-rows kernel for halves. Its tiles never need more memory than those of the tile
+// kernel, so a build for Helium, which has none, plans without it for other processors, too.
+constexpr bool kPlansFewHalves = kHasF16Products && !FOVEA_COMPILED_HELIUM;
 constexpr FormatSet kF16Rows = FormatSet{1} << FOVEA_F16;
 
 // The largest head_dim for which float sums of products of codes are exact: 127 * 128 * 1024 < 2^24.
@@ -271,20 +274,23 @@ struct KernelTraits {
   bool drops;           // it serves dropout
   fovea_compute compute;
 };
-// Best first: a plan takes the first that fits.
+// Best first: a plan takes the first that fits, of those for any rows and of those for few.
 enum KernelIndex : uint32_t {
   kFewRowsKernel,
   kTileKernel,
   kI8FewRowsKernel,
   kI8TileKernel,
-  kF16FewRowsKernel,
   kF16TileKernel,
+  kF16FewRowsKernel,
   kKernels
 };
 // A row for each kernel that plans may take.
+constexpr uint32_t kKernelsServed = kPlansFewHalves ? uint32_t(kKernels)
+                                    : kHasF16Products ? uint32_t(kF16FewRowsKernel)
+                                                      : uint32_t(kF16TileKernel);
 template <class Row>
 struct KernelRows {
-  Row rows[kHasF16Products ? uint32_t(kKernels) : uint32_t(kF16FewRowsKernel)];
+  Row rows[kKernelsServed];
 
   explicit constexpr KernelRows(const Row (&all)[kKernels]) : rows() {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) rows[i] = all[i];
@@ -292,15 +298,15 @@ struct KernelRows {
   constexpr const Row& operator[](uint32_t index) const { return rows[index]; }
 };
 constexpr KernelRows<const char*> kKernelNames(
-    {"few-rows", "tile", "i8 few-rows", "i8 tile", "f16 few-rows", "f16 tile"});
+    {"few-rows", "tile", "i8 few-rows", "i8 tile", "f16 tile", "f16 few-rows"});
 constexpr KernelRows<KernelTraits> kKernelTraits({
     // any rows, lanes are rows, portable bits, drops, compute
     {false, false, false, false, FOVEA_COMPUTE_F32},
     {true, true, true, true, FOVEA_COMPUTE_F32},
     {false, false, true, false, FOVEA_COMPUTE_I8},
     {true, true, true, true, FOVEA_COMPUTE_I8},
-    {false, false, true, false, FOVEA_COMPUTE_F16},
     {true, true, true, true, FOVEA_COMPUTE_F16},
+    {false, false, true, false, FOVEA_COMPUTE_F16},
 });
 
 // Adjacent rows of a partial state. For a tile the first of them is row 0 of the tile.
@@ -379,7 +385,7 @@ FOVEA_TABLES_AND_IN_ORDER(AttentionKernels, kAttention, attention_kernels)
 
 // The same for integer products: for each kind of dot product that the target's processors may have.
 struct I8Kernels {
-  AttentionKernel list[kDotRows][kF16FewRowsKernel - kI8FewRowsKernel];
+  AttentionKernel list[kDotRows][kF16TileKernel - kI8FewRowsKernel];
 };
 FOVEA_TABLES(I8Kernels, kI8, i8_kernels)
 
@@ -388,7 +394,7 @@ FOVEA_TABLES(I8Kernels, kI8, i8_kernels)
 constexpr bool kHalfFewRowsServed = kHasF16Products && kFewRowsServed && kNeonOf64Bits;
 struct F16Kernels {
   AttentionKernel tile[2];
-  [[no_unique_address]] MemberIf<kHalfFewRowsServed, AttentionKernel> few;
+  [[no_unique_address]] MemberIf<kHalfFewRowsServed, AttentionKernel> few = AttentionKernel{};
 };
 FOVEA_TABLES(F16Kernels, kF16, f16_kernels)
 

@@ -24,7 +24,7 @@ TileShape i8_tile_shape(const fovea_plan& plan, const fovea_plan_kernel& kernel)
 }
 
 constexpr TileShape tile_shape(const fovea_plan& plan, const fovea_plan_kernel& kernel, bool lanes_are_rows) {
-  const size_t rows = kernel.tile_rows, lanes = lanes_are_rows ? plan.lanes : few_rows_lanes(plan);
+  const size_t rows = kernel.tile_rows, lanes = lanes_of(plan, lanes_are_rows);
   const size_t head_dim = plan.desc.head_dim, value_dim = plan.desc.value_dim;
   if (lanes_are_rows) return {rows, head_dim, rows, value_dim, rows};
   const auto vectors = [lanes](size_t dim) { return dim / lanes + (dim % lanes != 0); };

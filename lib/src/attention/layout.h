@@ -24,8 +24,10 @@ inline const fovea_plan_kernel& kernel_for(const fovea_plan& plan, uint64_t rows
 inline bool lanes_are_rows(const fovea_plan_kernel& kernel) {
   return !kFewRowsServed || kKernelTraits[kernel.index].lanes_are_rows;
 }
-// The lanes of f32 in a vector, which hold the scores of few rows.
-constexpr uint32_t few_rows_lanes(const fovea_plan& plan) { return reads_halves(plan) ? plan.lanes / 2 : plan.lanes; }
+// Lanes of a vector of scores. Those of few rows are f32, with halves, too.
+constexpr uint32_t lanes_of(const fovea_plan& plan, bool lanes_are_rows) {
+  return kPlansFewHalves && !lanes_are_rows && reads_halves(plan) ? plan.lanes / 2 : plan.lanes;
+}
 // Rows are assigned to tiles in grains. A grain is one vector of rows, or two where a tile has six vectors. In the
 // few-rows kernel it is a whole tile.
 inline uint32_t row_grain(const fovea_plan& plan, const fovea_plan_kernel& kernel) {

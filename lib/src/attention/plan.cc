@@ -118,17 +118,21 @@ CheckedSize measure_splits(const fovea_attention_desc& d) {
   return bytes;
 }
 
-// Whether the processor's arithmetic of halves has a few-rows kernel. Its tiles never need more memory than those of
-// the tile kernel, so a build for Helium may plan without it for other processors.
+// Whether the processor's arithmetic of halves has a few-rows kernel.
 bool has_few_halves(const fovea_plan& plan) {
-  return !FOVEA_COMPILED_HELIUM && reads_halves(plan) && plan.desc.target != FOVEA_TARGET_HELIUM;
+  return kPlansFewHalves && reads_halves(plan) && plan.desc.target != FOVEA_TARGET_HELIUM;
+}
+
+// The most rows that the few-rows kernels take: halves have more lanes, but not those of their scores.
+uint32_t few_rows_of(const TargetTraits& target, const fovea_plan& plan) {
+  return kPlansFewHalves && is_f16(plan.desc) ? target.few_rows() / 2 : target.few_rows();
 }
 
 bool fits(const KernelTraits& kernel, const fovea_plan& plan) {
   const fovea_attention_desc& d = plan.desc;
   const bool exists = kernel.any_rows || kernel.compute == FOVEA_COMPUTE_F32 ||
                       (kFirstKernel == kFewRowsKernel &&
-                       (is_f16(d) ? has_few_halves(plan) : kDotTraits[plan.dot].few_rows));
+                       (kPlansFewHalves && is_f16(d) ? has_few_halves(plan) : kDotTraits[plan.dot].few_rows));
   return exists && kernel.compute == d.compute && (kernel.portable_bits || !d.portable_bits) &&
          (kernel.drops || d.dropout == 0.0f);
 }
@@ -167,8 +171,7 @@ fovea_status too_large(const fovea_attention_desc& d, const CheckedSize& bytes) 
 // tiles that share keys, then the rows of a tile.
 fovea_status plan_kernel(const TargetTraits& target, uint32_t index, uint32_t rows, size_t budget, fovea_plan* plan) {
   const KernelTraits& kernel = kKernelTraits[index];
-  const uint32_t few = is_f16(plan->desc) ? target.few_rows() / 2 : target.few_rows();
-  const uint32_t served = kernel.any_rows || rows < few ? rows : few;
+  const uint32_t served = kernel.any_rows || rows < few_rows_of(target, *plan) ? rows : few_rows_of(target, *plan);
   fovea_plan_kernel& planned = plan->kernels[kernel.any_rows];
   if (planned.most_rows != 0 || !fits(kernel, *plan) || (!kernel.any_rows && served == 0)) return FOVEA_OK;
   planned.index = index;

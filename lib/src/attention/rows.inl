@@ -108,8 +108,9 @@ FOVEA_INLINE void StoreTransposed(VF (&lanes)[kLanes], const LaneRows<char>& row
 template <fovea_dtype kType>
 FOVEA_INLINE void LoadScaledRowOf(const void* row, size_t dim, VF factor, float* to, size_t step) {
   const auto elements = FormatRow<kType>::Of(row, nullptr);
-  constexpr size_t kAtOnce = kPreferSize ? 1 : 4;
+  constexpr size_t kAtOnce = kPreferSize || kLanes == 1 ? 1 : 4;
   size_t d = 0;
+  FOVEA_UNROLL_LONG_LOOP(kLanes == 1 ? 4 : 1)
   for (; d + kAtOnce * kLanes <= dim; d += kAtOnce * kLanes, to += kAtOnce * step) {
     FOVEA_UNROLL(4)
     for (size_t i = 0; i < kAtOnce; ++i) hn::StoreU(hn::Mul(elements.Whole(d + i * kLanes), factor), kF, to + i * step);

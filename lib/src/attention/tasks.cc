@@ -68,9 +68,10 @@ void place_tile(const fovea_plan& plan, const Cut& cut, uint32_t first_token, ui
   tile->group = group;
   tile->first_token = first_token + first / group;
   tile->first_head = first % group;
-  const uint32_t few_lanes = few_rows_lanes(plan);
-  tile->columns = !lanes_are_rows ? few_lanes : kTilesOfSix ? uint32_t(round_up(tile->live, plan.lanes)) : most;
-  tile->row_lanes = lanes_are_rows ? 1 : few_lanes / (tile->live == 3 ? kFewRows : tile->live);
+  tile->columns = !lanes_are_rows ? lanes_of(plan, false)
+                  : kTilesOfSix   ? uint32_t(round_up(tile->live, plan.lanes))
+                                  : most;
+  tile->row_lanes = lanes_are_rows ? 1 : lanes_of(plan, false) / (tile->live == 3 ? kFewRows : tile->live);
 }
 
 // A call, cut into tasks that may run at the same time. A task is a row block of a key head of a batch entry. Where

@@ -17,20 +17,22 @@ struct ColumnsOf {
   typedef int16_t X __attribute__((vector_size(2 * kVectors * kLanes)));
 };
 
-// sums[k][first + v] += the codes of `steps` steps of columns, from x on, times as many codes of row k; those of a row
-// are `step` apart. Codes of queries are signed, those of weights are not.
+// sums[k][kFirst + v] += the codes of `steps` steps of columns, from x on, times as many codes of row k. Unless rows are
+// adjacent, those of a row are; else code 0 of all rows is at row[0], and code 1 is `step` after it. Codes of queries are
+// signed, those of weights are not. The compiler keeps one address for each row, and none for each step.
 template <bool kSigned, int kFirst, int kWide, int kRows, int kVectors>
 FOVEA_INLINE void AddProducts(const dot::Code* x, size_t columns, const dot::RowCode* const (&row)[kRows], size_t step,
                               size_t steps, dot::Sum (&sums)[kRows][kVectors]) {
   using Columns = ColumnsOf<kWide>;
   using Codes = hn::raw::Choice<kSigned, typename Columns::Signed, typename Columns::Unsigned>;
+  constexpr bool kAdjacentRows = !kSigned;
   dot::WideSums<kWide> acc[kRows];
   const dot::RowCode* at[kRows];
   FOVEA_UNROLL(8)
   for (int k = 0; k < kRows; ++k) {
     __builtin_memcpy(&acc[k], &sums[k][kFirst], sizeof acc[k]);
     at[k] = row[k];
-    FOVEA_OPAQUE(at[k]);
+    if constexpr (!kAdjacentRows) FOVEA_OPAQUE(at[k]);
   }
   x += kFirst * kLanes;
   FOVEA_UNROLL_LONG_LOOP(4)
@@ -39,7 +41,12 @@ FOVEA_INLINE void AddProducts(const dot::Code* x, size_t columns, const dot::Row
     const auto wide = hn::raw::Cast<dot::WideCodes<kWide>>(codes);
     FOVEA_UNROLL(8)
     for (int k = 0; k < kRows; ++k) {
-      acc[k] = __riscv_vwmacc(acc[k], int16_t(at[k][i * step]), wide, dot::Wide<kWide>::Lanes());
+      const dot::RowCode* const code = kAdjacentRows ? at[0] + k : at[k] + i;
+      acc[k] = __riscv_vwmacc(acc[k], int16_t(*code), wide, dot::Wide<kWide>::Lanes());
+    }
+    if constexpr (kAdjacentRows) {
+      at[0] += step;
+      FOVEA_OPAQUE(at[0]);
     }
   }
   FOVEA_UNROLL(8)

@@ -18,10 +18,7 @@ constexpr Tag<int32_t> kI;
 constexpr size_t kLanes = __riscv_v_fixed_vlen / 32;
 typedef float VF __attribute__((vector_size(4 * kLanes)));
 typedef int32_t VI __attribute__((vector_size(4 * kLanes)));
-// -1 in the lanes where the mask is set, else 0, as a comparison gives it. The compiler keeps it as a mask register.
-struct MF {
-  VI lanes;
-};
+typedef uint32_t VU __attribute__((vector_size(4 * kLanes)));  // whose sums do not overflow
 // A load, a product or a sum takes the element that all lanes share from a scalar register.
 constexpr int kRegisters = 32, kBlockVectors = 3, kMaskedVectors = 3;
 
@@ -31,7 +28,6 @@ namespace raw {
 typedef vfloat32m1_t F32 __attribute__((riscv_rvv_vector_bits(__riscv_v_fixed_vlen)));
 typedef vuint32m1_t U32 __attribute__((riscv_rvv_vector_bits(__riscv_v_fixed_vlen)));
 typedef vuint8m1_t U8 __attribute__((riscv_rvv_vector_bits(__riscv_v_fixed_vlen)));
-typedef uint32_t Unsigned __attribute__((vector_size(4 * kLanes)));  // whose sums do not overflow
 typedef uint8_t Bytes __attribute__((vector_size(4 * kLanes)));
 typedef uint8_t NarrowBytes __attribute__((vector_size(kLanes)));
 typedef int8_t NarrowSignedBytes __attribute__((vector_size(kLanes)));
@@ -64,14 +60,8 @@ FOVEA_INLINE V Load(const T* p) {  // also of a T that is part of V
 
 }  // namespace raw
 
-FOVEA_INLINE VF Zero(Tag<float>) { return VF{}; }
-FOVEA_INLINE VF Set(Tag<float>, float x) {
-  VF v;
-  FOVEA_UNROLL(16)
-  for (size_t i = 0; i < kLanes; ++i) v[i] = x;
-  return v;
-}
-FOVEA_INLINE VI Set(Tag<int32_t>, int32_t x) { return VI{} + x; }
+#include "simd/rvv_words.inl"
+
 FOVEA_INLINE VF Iota(Tag<float>, float first) {
   VF v;
   FOVEA_UNROLL(16)
@@ -79,9 +69,6 @@ FOVEA_INLINE VF Iota(Tag<float>, float first) {
   return v + first;
 }
 
-FOVEA_INLINE VF LoadU(Tag<float>, const float* p) { return raw::Load<VF>(p); }
-FOVEA_INLINE VI LoadU(Tag<int32_t>, const int32_t* p) { return raw::Load<VI>(p); }
-FOVEA_INLINE void StoreU(VF v, Tag<float>, float* p) { __builtin_memcpy(p, &v, sizeof v); }
 // Elements past the first n keep the zeros that they had.
 FOVEA_INLINE VF LoadN(Tag<float>, const float* p, size_t n) {
   const raw::F32 v = __riscv_vle32_v_f32m1_tu(raw::Cast<raw::F32>(VF{}), p, n);
@@ -139,74 +126,34 @@ FOVEA_INLINE void StorePairs(VF a, VF b, Tag<float>, float* p) {
   __riscv_vsseg2e32_v_f32m1x2(p, pairs, kLanes);
 }
 
-FOVEA_INLINE VF BitCast(Tag<float>, VI a) { return VF(a); }
-FOVEA_INLINE VI BitCast(Tag<int32_t>, VF a) { return VI(a); }
-FOVEA_INLINE VF ConvertTo(Tag<float>, VI a) { return __builtin_convertvector(a, VF); }
-
-FOVEA_INLINE VF Add(VF a, VF b) { return a + b; }
-FOVEA_INLINE VF Sub(VF a, VF b) { return a - b; }
-FOVEA_INLINE VF Mul(VF a, VF b) { return a * b; }
-FOVEA_INLINE VF Div(VF a, VF b) { return a / b; }
-FOVEA_INLINE VF Max(VF a, VF b) { return __builtin_elementwise_max(a, b); }
-FOVEA_INLINE VF ClampMin(VF a, VF least) { return a < least ? least : a; }
-FOVEA_INLINE VF Abs(VF a) { return __builtin_elementwise_abs(a); }
-FOVEA_INLINE VF MulAdd(VF a, VF b, VF c) { return __builtin_elementwise_fma(a, b, c); }
-FOVEA_INLINE VF NegMulAdd(VF a, VF b, VF c) { return __builtin_elementwise_fma(-a, b, c); }
-
-FOVEA_INLINE VI Add(VI a, VI b) { return VI(raw::Unsigned(a) + raw::Unsigned(b)); }
-FOVEA_INLINE VI Sub(VI a, VI b) { return VI(raw::Unsigned(a) - raw::Unsigned(b)); }
-FOVEA_INLINE VI And(VI a, VI b) { return a & b; }
-FOVEA_INLINE VI Or(VI a, VI b) { return a | b; }
-FOVEA_INLINE VI Xor(VI a, VI b) { return a ^ b; }
 FOVEA_INLINE VI MulWide(VI a, uint32_t b, VI& high) {
   const raw::U32 upper = __riscv_vmulhu_vx_u32m1(raw::Cast<raw::U32>(a), b, kLanes);
   high = raw::Cast<VI>(upper);
-  return VI(raw::Unsigned(a) * b);
+  return VI(VU(a) * b);
 }
-template <int n>
-FOVEA_INLINE VI ShiftLeft(VI a) {
-  return VI(raw::Unsigned(a) << n);
-}
-template <int n>
-FOVEA_INLINE VI ShiftRight(VI a) {
-  return a >> n;
-}
-
-FOVEA_INLINE MF Eq(VF a, VF b) { return {a == b}; }
-FOVEA_INLINE MF Lt(VF a, VF b) { return {a < b}; }
-FOVEA_INLINE MF Le(VF a, VF b) { return {a <= b}; }
-FOVEA_INLINE MF SignMask(VF v) { return {VI(v) < 0}; }
-FOVEA_INLINE MF Or(MF a, MF b) { return {a.lanes | b.lanes}; }
-FOVEA_INLINE VF IfThenElse(MF m, VF yes, VF no) { return m.lanes ? yes : no; }
-FOVEA_INLINE VF IfThenZeroElse(MF m, VF no) { return m.lanes ? VF{} : no; }
-FOVEA_INLINE VF MulAddUnless(MF m, VF a, VF b, VF c) { return m.lanes ? c : MulAdd(a, b, c); }
-
 // Consecutive vectors. Two, four or eight are a group of registers, which one instruction loads or multiplies.
 namespace raw {
 template <int n>
 struct Group {
   typedef float Floats __attribute__((vector_size(4 * kLanes * n)));
+  typedef int32_t Ints __attribute__((vector_size(4 * kLanes * n)));
 };
 }  // namespace raw
 template <int n>
-FOVEA_INLINE void LoadVectors(const float* p, VF (&v)[n]) {
-  __builtin_memcpy(v, p, sizeof v);
-}
-// sums[v] += a[v] * LoadU(kF, p + v * kLanes)
+using Floats = typename raw::Group<n>::Floats;
 template <int n>
-FOVEA_INLINE void MulAddVectors(const VF (&a)[n], const float* p, VF (&sums)[n]) {
-  using Floats = typename raw::Group<n>::Floats;
-  const Floats sum = __builtin_elementwise_fma(raw::Load<Floats>(a), raw::Load<Floats>(p), raw::Load<Floats>(sums));
-  __builtin_memcpy(sums, &sum, sizeof sum);
+using Ints = typename raw::Group<n>::Ints;
+FOVEA_INLINE void LoadFour(const float* p, Floats<2> (&halves)[2]) {
+  const Floats<4> v = raw::Load<Floats<4>>(p);
+  __builtin_memcpy(halves, &v, sizeof v);
 }
-// The same with a in all lanes.
+// sums[v] += a * LoadU(kF, p + v * kLanes)
 template <int n>
 FOVEA_INLINE void MulAddVectors(float a, const float* p, VF (&sums)[n]) {
-  using Floats = typename raw::Group<n>::Floats;
-  Floats all;
+  Floats<n> all;
   FOVEA_UNROLL(64)
   for (size_t i = 0; i < kLanes * n; ++i) all[i] = a;
-  const Floats sum = __builtin_elementwise_fma(all, raw::Load<Floats>(p), raw::Load<Floats>(sums));
+  const Floats<n> sum = __builtin_elementwise_fma(all, raw::Load<Floats<n>>(p), raw::Load<Floats<n>>(sums));
   __builtin_memcpy(sums, &sum, sizeof sum);
 }
 
@@ -255,17 +202,50 @@ FOVEA_INLINE VF SwapLanes(VF v) {
   for (size_t i = 0; i < kLanes; ++i) swapped[i] = v[i ^ k];
   return swapped;
 }
-FOVEA_INLINE VF SumsOfLanes(const VF (&v)[kLanes]) {
-  VF columns[kLanes];
+// The sum of the vectors of a group.
+FOVEA_INLINE VF Folded(Floats<2> v) {
+  VF halves[2];
+  __builtin_memcpy(halves, &v, sizeof v);
+  return Add(halves[0], halves[1]);
+}
+FOVEA_INLINE VF Folded(Floats<4> v) {
+  Floats<2> halves[2];
+  __builtin_memcpy(halves, &v, sizeof v);
+  return Folded(halves[0] + halves[1]);
+}
+// Lane i is the sum of row i.
+FOVEA_INLINE VF SumsOfRows(const float (&rows)[kLanes][kLanes]) {
+  raw::F32 c[kLanes];
+  if constexpr (kLanes == 4) {
+    const auto columns = __riscv_vlseg4e32_v_f32m1x4(rows[0], kLanes);
+    c[0] = __riscv_vget_v_f32m1x4_f32m1(columns, 0), c[1] = __riscv_vget_v_f32m1x4_f32m1(columns, 1);
+    c[2] = __riscv_vget_v_f32m1x4_f32m1(columns, 2), c[3] = __riscv_vget_v_f32m1x4_f32m1(columns, 3);
+  } else {
+    FOVEA_UNROLL(2)
+    for (size_t i = 0; i < kLanes; i += 8) {
+      const auto columns = __riscv_vlsseg8e32_v_f32m1x8(rows[0] + i, 4 * kLanes, kLanes);
+      raw::F32* const at = c + i;
+      at[0] = __riscv_vget_v_f32m1x8_f32m1(columns, 0), at[1] = __riscv_vget_v_f32m1x8_f32m1(columns, 1);
+      at[2] = __riscv_vget_v_f32m1x8_f32m1(columns, 2), at[3] = __riscv_vget_v_f32m1x8_f32m1(columns, 3);
+      at[4] = __riscv_vget_v_f32m1x8_f32m1(columns, 4), at[5] = __riscv_vget_v_f32m1x8_f32m1(columns, 5);
+      at[6] = __riscv_vget_v_f32m1x8_f32m1(columns, 6), at[7] = __riscv_vget_v_f32m1x8_f32m1(columns, 7);
+    }
+  }
+  VF sums[kLanes];
   FOVEA_UNROLL(16)
-  for (size_t i = 0; i < kLanes; ++i) columns[i] = v[i];
-  Transpose(columns);
+  for (size_t i = 0; i < kLanes; ++i) sums[i] = raw::Cast<VF>(c[i]);
   FOVEA_UNROLL(4)
   for (size_t step = kLanes / 2; step > 0; step /= 2) {
     FOVEA_UNROLL(8)
-    for (size_t i = 0; i < step; ++i) columns[i] = Add(columns[i], columns[i + step]);
+    for (size_t i = 0; i < step; ++i) sums[i] = Add(sums[i], sums[i + step]);
   }
-  return columns[0];
+  return sums[0];
+}
+FOVEA_INLINE VF SumsOfLanes(const VF (&v)[kLanes]) {
+  alignas(4 * kLanes) float rows[kLanes][kLanes];
+  FOVEA_UNROLL(16)
+  for (size_t i = 0; i < kLanes; ++i) StoreU(v[i], kF, rows[i]);
+  return SumsOfRows(rows);
 }
 
 // 128-bit blocks of four lanes.

@@ -26,7 +26,7 @@ from executorch.extension.pybindings.portable_lib import _unsafe_reset_threadpoo
 from executorch.runtime import Runtime
 from torch.utils._pytree import tree_flatten
 
-from fovea.executorch import to_fovea
+from fovea.executorch import KINDS, to_fovea
 
 MOST_DIFFERENCE = 1e-4  # of the largest output
 
@@ -135,7 +135,8 @@ def main():
             sessions = {"portable": Session(lower(program, False)), "xnnpack": Session(lower(program, True))}
             replaced = to_fovea(program)
             buffers = {"fovea, portable": lower(replaced, False), "fovea, xnnpack": lower(replaced, True),
-                       "fovea's attention, xnnpack": lower(to_fovea(program, {"attention"}), True)}
+                       "fovea's attention, xnnpack": lower(to_fovea(program, {"attention"}), True),
+                       "fovea's but linear, xnnpack": lower(to_fovea(program, KINDS - {"linear_activation"}), True)}
         cases[name] = inputs, expected, sessions, buffers
     ctypes.CDLL(options.library)
     rows = []

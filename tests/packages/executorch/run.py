@@ -20,6 +20,7 @@ FIND = "import executorch, os; print(os.path.dirname(list(executorch.__path__)[0
 
 BOARDS = ["arm-none-eabi-cortex-m4f", "arm-none-eabi-cortex-m55"]
 NEEDED = ["arm-none-eabi-g++", "qemu-system-arm"]
+PARALLEL = ["--parallel", str(os.cpu_count() or 1)]
 
 
 def test_boards(package, build):
@@ -34,7 +35,7 @@ def test_boards(package, build):
             subprocess.run(["cmake", "-S", HERE / "board", "-B", build / board, f"-DEXECUTORCH_PACKAGE={package}",
                             f"-DFOVEA_EXECUTORCH_INT8_ONLY={integers_alone}",
                             f"-DCMAKE_TOOLCHAIN_FILE={ROOT / 'toolchains' / f'{board}.cmake'}"], check=True)
-            subprocess.run(["cmake", "--build", build / board, "--target", "board_test"], check=True)
+            subprocess.run(["cmake", "--build", build / board, *PARALLEL, "--target", "board_test"], check=True)
             subprocess.run(["ctest", "--test-dir", build / board, "--verbose", "-R", "^board_test$"], check=True)
 
 
@@ -52,7 +53,7 @@ def main():
     subprocess.run(["cmake", "-S", FOLDER, "-B", options.build, f"-DFOVEA_SOURCE={ROOT}",
                     "-DFOVEA_EXECUTORCH_TESTS=ON", "-DFOVEA_EXECUTORCH_RUNNER=ON",
                     f"-DCMAKE_PREFIX_PATH={package / 'share' / 'cmake'}"], check=True)
-    subprocess.run(["cmake", "--build", options.build], check=True)
+    subprocess.run(["cmake", "--build", options.build, *PARALLEL], check=True)
     test_boards(package, options.build / "boards")
     build, python = options.build.resolve(), ROOT / "platform" / "packages" / "python"
     environment = {**os.environ, "FOVEA_EXECUTORCH_LIBRARIES": str(build), "PYTHONPATH": str(python),

@@ -11,7 +11,7 @@ import torch
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import (XNNPACKQuantizer,
                                                                      get_symmetric_quantization_config)
-from executorch.exir import to_edge, to_edge_transform_and_lower
+from executorch.exir import EdgeCompileConfig, to_edge, to_edge_transform_and_lower
 from torch import nn
 from torch.nn import functional
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
@@ -24,6 +24,7 @@ from fovea.executorch.quantizer import FoveaQuantizer
 from test_graphs import Loaded, compute, counts
 
 try:
+    from executorch.backends.cortex_m.passes.cortex_m_pass_manager import CortexMPassManager
     from executorch.backends.cortex_m.quantizer.quantizer import CortexMQuantizer
 except ModuleNotFoundError:  # tosa_serializer, of the package tosa-tools
     CortexMQuantizer = None
@@ -148,7 +149,7 @@ class Masked(nn.Module):
 
 def quantize(module, inputs, quantizer, rounds=3):
     """The quantised module. Numbers are observed on random inputs of the same shapes."""
-    prepared = prepare_pt2e(torch.export.export(module.eval(), inputs).module(), quantizer)
+    prepared = prepare_pt2e(torch.export.export(module.eval(), inputs).module(check_guards=False), quantizer)
     for _ in range(rounds):
         prepared(*(torch.randn_like(x) if x.is_floating_point() else x for x in inputs))
     return convert_pt2e(prepared)
@@ -229,6 +230,24 @@ class Graphs(unittest.TestCase):
         self.check(layer, (torch.randn(2, 9, 32),),
                    {"quantized_attention": 1, "quantized_layer_norm": 2, "quantized_linear": 4},
                    ComposableQuantizer([FoveaQuantizer(), quantizer]), most=0.12)
+
+    @unittest.skipUnless(CortexMQuantizer, "there is no package tosa-tools")
+    def test_transformer_for_cortex_m(self):
+        """A layer in which no operator is on floats: fovea's attention and normalisation among CMSIS-NN's kernels."""
+        kinds, inputs = {"attention", "layer_norm", "activation"}, (torch.randn(2, 9, 32),)
+        layer = nn.TransformerEncoderLayer(32, 4, 64, activation="gelu", batch_first=True)
+        converted = quantize(layer, inputs, ComposableQuantizer([CortexMQuantizer(), FoveaQuantizer(kinds)]))
+        program = to_fovea(torch.export.export(converted, inputs), kinds)
+        config = EdgeCompileConfig(_check_ir_validity=False, preserve_ops=[torch.ops.aten.linear.default])
+        program = CortexMPassManager(to_edge(program, compile_config=config).exported_program()).transform()
+        self.assertEqual(counts(program),
+                         {"quantized_attention": 1, "quantized_layer_norm": 2, "quantized_activation": 1})
+        names = [str(node.target) for node in program.graph.nodes if node.op == "call_function"]
+        self.assertEqual(sum("cortex_m.quantized_linear" in name for name in names), 4)
+        self.assertEqual(sum("cortex_m.quantized_add" in name for name in names), 2)
+        self.assertFalse([name for name in names if "aten.add" in name or "aten.linear" in name])
+        with torch.no_grad():
+            self.assert_near(program.module(check_guards=False)(*inputs), converted(*inputs), 0.12)
 
     def test_some_kinds_alone(self):
         inputs, expected = (torch.randn(2, 9, 32),), {"quantized_attention": 1}

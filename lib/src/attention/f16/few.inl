@@ -6,8 +6,10 @@
 // value_dim, and each value is read once for all rows.
 
 namespace FOVEA_HALF_NAMESPACE {
+// clang-format off
 #include "attention/few_block.inl"
 #include "attention/few_strands.inl"
 #include "attention/f16/few_rows.inl"
 #include "attention/few_kernel.inl"
+// clang-format on
 }  // namespace FOVEA_HALF_NAMESPACE

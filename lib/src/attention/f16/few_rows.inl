@@ -130,9 +130,14 @@ FOVEA_TEMPLATE void FewScores(const QueryTile& t, const KeyTile& keys) {
   }
 }
 
-// n vectors of scores from s on become weights, as halves too. Their sums are added to the strands.
+// Where FewSoftmax leaves the weights that are kept.
+FOVEA_INLINE const float* WeightsToKeep(const QueryTile& t, const KeyTile&) { return t.s; }
+
+// n vectors of scores from s on become weights as halves, and with `keeps` as floats in their place, too. Their sums are
+// added to the strands.
 template <int kRows, int n, int kVectors>
-FOVEA_INLINE void FewWeights(float* s, VF shift, VF hidden_weight, Element* weights, VF (&strands)[kVectors]) {
+FOVEA_INLINE void FewWeights(float* s, VF shift, VF hidden_weight, bool keeps, Element* weights,
+                             VF (&strands)[kVectors]) {
   constexpr uint32_t kKeys = FewBlock<kRows>::kKeys;
   MF hidden[n];
   VF p[n];
@@ -147,12 +152,14 @@ FOVEA_INLINE void FewWeights(float* s, VF shift, VF hidden_weight, Element* weig
   for (int i = 0; i < n; ++i, weights += kKeys) {
     p[i] = hn::IfThenElse(hidden[i], hidden_weight, p[i]);
     strands[i % kVectors] = hn::Add(strands[i % kVectors], p[i]);
+    if (keeps) hn::StoreU(p[i], kF, s + i * kLanes);
     if constexpr (kRows == 1) {
       half::Store(p[i], weights);
     } else {
       Element lanes[kLanes];
       half::Store(p[i], lanes);
-      for (int r = 0; r < kRows; ++r) __builtin_memcpy(weights + r * kKeyTile, lanes + r * kKeys, kKeys * sizeof *lanes);
+      for (int r = 0; r < kRows; ++r)
+        __builtin_memcpy(weights + r * kKeyTile, lanes + r * kKeys, kKeys * sizeof *lanes);
     }
   }
 }
@@ -174,7 +181,7 @@ FOVEA_TEMPLATE void FewSoftmax(const QueryTile& t, const KeyTile& keys, bool hid
   for (VF& strand : strands) strand = hn::Zero(kF);
   Element* weights = FewWeightElements<kRows>(t);
   for (float* s = t.s; s != s_end; s += kAtOnce * kLanes, weights += kAtOnce * kKeys) {
-    FewWeights<kRows, kAtOnce>(s, shift, hidden_weight, weights, strands);
+    FewWeights<kRows, kAtOnce>(s, shift, hidden_weight, Keeps(keys), weights, strands);
   }
   FOVEA_UNROLL(2)
   for (VF& strand : strands) strand = SumOfNeighbours<kKeys>(strand);
@@ -261,7 +268,8 @@ FOVEA_INLINE void FewValueBlock(const QueryTile& t, const KeyTile& keys, size_t 
       const VF rescale = hn::Set(kF, t.rescale[r * kKeys]);
       FOVEA_UNROLL(8)
       for (int v = 0; v < kVectors; ++v) {
-        AddPart(t.o + r * padded + element + v * kProductLanes, rescales, rescale, sums[r][v], kPart ? n : kProductLanes);
+        AddPart(t.o + r * padded + element + v * kProductLanes, rescales, rescale, sums[r][v],
+                kPart ? n : kProductLanes);
       }
     }
   }

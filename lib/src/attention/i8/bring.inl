@@ -111,6 +111,7 @@ FOVEA_INLINE size_t PutGroup(const RowsToBring& r, uint32_t i, size_t padded) {
   return dot::PackGroup(row, r.elements, to, r.numbers->value_start);
 }
 
+constexpr bool kPacksGroups = kGroup > 1 || sizeof(dot::RowCode) == 1;
 template <fovea_dtype kType>
 FOVEA_SHARED_TEMPLATE void BringValuesOf(const RowsToBring& r) {
   if constexpr (kOneFormat && kGrouped<kType>) {
@@ -121,7 +122,7 @@ FOVEA_SHARED_TEMPLATE void BringValuesOf(const RowsToBring& r) {
   const float* const scales = ScalesTogether<kType>(r);
   if (scales) NoteValueScales(r, scales);
   for (uint32_t i = 0; i < r.count;) {
-    const bool grouped = kType == FOVEA_I8 && kGroup > 1 && (r.at + i) % kGroup == 0 && r.count - i >= kGroup;
+    const bool grouped = kType == FOVEA_I8 && kPacksGroups && (r.at + i) % kGroup == 0 && r.count - i >= kGroup;
     const size_t done = grouped ? PutGroup(r, i, padded) : 0;
     if (scales && done == r.elements) {
       i += kGroup;

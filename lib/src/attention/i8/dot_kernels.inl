@@ -18,6 +18,8 @@ namespace FOVEA_DOT_NAMESPACE {
 #define FOVEA_DOT_BLOCK "math/dot_block_floats.inl"
 #elif FOVEA_DOT_VWMACC
 #define FOVEA_DOT_BLOCK "math/dot_block_rvv.inl"
+#define FOVEA_DOT_SUMS "attention/i8/sums_rvv.inl"
+#define FOVEA_DOT_WHOLE "attention/i8/whole_rvv.inl"
 #elif FOVEA_DOT_SDOT || FOVEA_DOT_SMMLA
 #define FOVEA_DOT_PRODUCTS "attention/i8/products_neon64.inl"
 #define FOVEA_DOT_QUERIES "attention/i8/queries_neon64.inl"
@@ -36,6 +38,9 @@ namespace FOVEA_DOT_NAMESPACE {
 #endif
 #if !defined(FOVEA_DOT_PRODUCTS)
 #define FOVEA_DOT_PRODUCTS "attention/i8/products.inl"
+#endif
+#if !defined(FOVEA_DOT_SUMS)
+#define FOVEA_DOT_SUMS "attention/i8/sums.inl"
 #endif
 #if !defined(FOVEA_DOT_WHOLE)
 #define FOVEA_DOT_WHOLE "attention/i8/whole.inl"
@@ -69,11 +74,12 @@ constexpr AttentionKernel kFewRowsOfDot = {};
 #undef FOVEA_DOT_PRODUCTS
 #undef FOVEA_DOT_PUTS_QUERIES
 #undef FOVEA_DOT_QUERIES
+#undef FOVEA_DOT_SUMS
 #undef FOVEA_DOT_WHOLE
 #undef FOVEA_DOT_WIDENS_ROWS
 
 constexpr void AddKernels(I8Kernels* table) {
-  AttentionKernel(&list)[kF16FewRowsKernel - kI8FewRowsKernel] = table->list[dot_row(dot::kKind)];
+  AttentionKernel(&list)[kF16TileKernel - kI8FewRowsKernel] = table->list[dot_row(dot::kKind)];
   list[kI8FewRowsKernel - kI8FewRowsKernel] = kFewRowsOfDot;
   list[kI8TileKernel - kI8FewRowsKernel] = TileKernel(kCodedFormats, BringKeys, BringValues);
 }

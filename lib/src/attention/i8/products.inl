@@ -2,6 +2,7 @@
 //
 // The two products of a tile with integer codes, by register blocks.
 #include FOVEA_DOT_BLOCK
+#include FOVEA_DOT_SUMS
 
 // Scores of the keys j .. j + kRows - 1. Those past the end repeat the last one.
 template <int kVectors, int kRows>
@@ -23,12 +24,7 @@ FOVEA_INLINE void ScoreBlock(const QueryTile& t, const KeyTile& keys, size_t col
   float* s = t.s + size_t(j) * columns + column;
   FOVEA_UNROLL(8)
   for (int k = 0; k < kRows; ++k, s += columns) {
-    const VF key_scale = hn::Set(kF, numbers.key_scale[key[k]]);
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) {
-      const VF query_scale = hn::LoadU(kF, QueryScales(t) + column + v * kLanes);
-      hn::StoreU(hn::Mul(hn::Mul(dot::ToFloat(sums[k][v]), key_scale), query_scale), kF, s + v * kLanes);
-    }
+    StoreScores(sums[k], numbers.key_scale[key[k]], QueryScales(t) + column, s);
   }
 }
 
@@ -62,13 +58,7 @@ FOVEA_INLINE void ValueBlock(const QueryTile& t, const KeyTile& keys, size_t col
   FOVEA_UNROLL(8)
   for (int k = 0; k < kRows; ++k, o += columns) {
     if (element + k >= t.value_dim) return;
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) {
-      const VF rescale = hn::LoadU(kF, t.rescale + column + v * kLanes);
-      const VF factor = hn::LoadU(kF, ValueFactors(t) + column + v * kLanes);
-      const VF old = hn::Mul(hn::LoadU(kF, o + v * kLanes), rescale);
-      hn::StoreU(hn::Add(old, hn::Mul(dot::ToFloat(sums[k][v]), factor)), kF, o + v * kLanes);
-    }
+    AddOutputs(sums[k], t.rescale + column, ValueFactors(t) + column, o);
   }
 }
 

@@ -115,12 +115,15 @@ FOVEA_INLINE void WeighWhole(const QueryTile& t, const KeyTile& keys, size_t col
   }
 }
 
+FOVEA_INLINE bool IsWhole(const KeyTile& keys) {
+  return keys.begin == 0 && keys.end == kKeyTile && !keys.numbers().any_nan;
+}
 template <int kVectors>
 FOVEA_INLINE bool WeighBlock(const QueryTile& t, const KeyTile& keys, size_t column) {
   if constexpr (kVectors < kLeastWeighed) {
     return false;
   } else {
-    if (keys.begin != 0 || keys.end != kKeyTile || keys.numbers().any_nan) return false;
+    if (!IsWhole(keys)) return false;
     WeighWhole<kVectors>(t, keys, column);
     return true;
   }
