@@ -79,8 +79,14 @@
 #define FOVEA_ENABLE_BLOCK_MAPS FOVEA_ENABLE_DEFAULT /* block_map, a mask's at_end, and the functions that make them:
                                                         fovea_block_map_*, fovea_tree_mask */
 #endif
+#if !defined(FOVEA_ENABLE_KEY_MASS) && defined(__ARM_ARCH_PROFILE)
+#if __ARM_ARCH_PROFILE == 'M' /* few microcontrollers evict tokens: left out, unless a build asks for it */
+#define FOVEA_ENABLE_KEY_MASS 0
+#endif
+#endif
 #ifndef FOVEA_ENABLE_KEY_MASS
-#define FOVEA_ENABLE_KEY_MASS FOVEA_ENABLE_DEFAULT /* key_mass, and key_mass_queries of a description */
+#define FOVEA_ENABLE_KEY_MASS FOVEA_ENABLE_DEFAULT /* key_mass, and key_mass_queries of a description; on Cortex-M it
+                                                      is 0 by default */
 #endif
 #ifndef FOVEA_ENABLE_LSE
 #define FOVEA_ENABLE_LSE FOVEA_ENABLE_DEFAULT /* lse */
