@@ -18,7 +18,7 @@ Speed: instructions of a whole call, counted in an emulator as bench/counts.py d
 plain loops (counts/naive.c), which are compiled with -O2. The library is compiled for size, but must not be slower than these.
 
 --features  leaves out each feature of fovea_config.h in turn, or each of those that are named, and prints by how much the whole
-            library becomes smaller.
+            library becomes smaller; or puts in one that the processor is without by default, and prints by how much it grows.
 --compare   compares all of this with bench/size_baseline.csv and bench/calls_baseline.csv: 1 if anything that is linked is larger
             than there, by a byte; if a program or the count of a shape differs from there at all, because pages show these; if
             a goal in GOALS is missed that is not in MISSED; or if a shape is slower than plain loops. With another compiler than
@@ -155,12 +155,11 @@ class Build:
         self.library = Library(folder / target, f"-DCMAKE_TOOLCHAIN_FILE={ROOT}/toolchains/{toolchain}.cmake",
                                f"-DCMAKE_BUILD_TYPE={build_type}", "-DCMAKE_CXX_COMPILER_LAUNCHER=", flags="-fstack-usage -fcallgraph-info=su")
 
-    def linked(self, functions, left_out=frozenset()):
+    def linked(self, functions, left_out=frozenset(), put_in=frozenset()):
         """(code, rodata, data, bss) of a link that keeps these functions, and its symbols."""
         library, image = self.library, self.library.folder / "image.o"
         keep = [f"-Wl,-u,{name}" for name in functions]
-        run(library.compiler, "-r", "-nostdlib", "-Wl,--gc-sections", *keep, *(item.path for item in library.objects(left_out)),
-            "-o", image)
+        run(library.compiler, "-r", "-nostdlib", "-Wl,--gc-sections", *keep, *(item.path for item in library.objects(left_out, put_in)), "-o", image)
         size = dict.fromkeys(COLUMNS[:4], 0)
         for line in run(library.readelf, "--sections", "--wide", image).splitlines():
             match = re.match(r"\s*\[\s*\d+\]\s+(\S+)\s+([A-Z_0-9]+)\s+\S+\s+\S+\s+([0-9a-f]+)\s+\S+\s+([A-Za-z]+)\s", line)
@@ -245,11 +244,11 @@ def read_object(path, nm, readelf, target):
 class CallGraph:
     """Functions with their frames and calls. A function is (source file, name): files may have the same static names."""
 
-    def __init__(self, build, left_out=frozenset()):
+    def __init__(self, build, left_out=frozenset(), put_in=frozenset()):
         self.frame, self.code, self.label, self.calls, self.home = {}, {}, {}, collections.defaultdict(set), {}
         self.tables, self.indirect = collections.defaultdict(set), collections.defaultdict(set)
         library = build.library
-        for part, path in library.objects(left_out):
+        for part, path in library.objects(left_out, put_in):
             code, frame, label, calls, tables = read_object(path, library.nm, library.readelf, build.target)
             self.code.update(((part, name), size) for name, size in code.items())
             self.frame.update(((part, name), size) for name, size in frame.items())
@@ -330,15 +329,17 @@ def measure_speed(target, folder):
 
 
 def measure_features(build, names):
-    """The bytes that each of these features adds to the whole library."""
-    public = without_selftest(public_functions())
-    whole, symbols = build.linked(public)
-    whole.append(CallGraph(build).worst_of(public, symbols))
-    rows = []
+    """The bytes that each of these features adds to the whole library. One that is left out by default is put in."""
+    public, by_default = without_selftest(public_functions()), build.library.left_out()
+
+    def linked(**changed):
+        size, symbols = build.linked(public, **changed)
+        return size + [CallGraph(build, **changed).worst_of(public, symbols)]
+
+    whole, rows = linked(), []
     for name in names:
-        without, symbols = build.linked(public, {name})
-        without.append(CallGraph(build, {name}).worst_of(public, symbols))
-        rows.append(Row(build.target, "feature", name, *(a - b for a, b in zip(whole, without))))
+        more, less = (linked(put_in={name}), whole) if name in by_default else (whole, linked(left_out={name}))
+        rows.append(Row(build.target, "feature", name, *(a - b for a, b in zip(more, less))))
     return rows
 
 

@@ -80,33 +80,42 @@ class Library:
     def compiler_version(self):
         return run(self.compiler, "--version").splitlines()[0]
 
-    def features_of(self, source):
-        """The features whose constants a file uses, itself or in its includes."""
+    def preprocessed(self, source, *flags):
         command = list(self.commands[source])
         at = command.index("-o")
         command[at:at + 2] = []
         command[command.index("-c")] = "-E"
+        return run(*command, *flags, cwd=self.directory)
+
+    def features_of(self, source):
+        """The features whose constants a file uses, itself or in its includes."""
         names, in_config = set(), False
-        for line in run(*command, cwd=self.directory).splitlines():
+        for line in self.preprocessed(source).splitlines():
             if line.startswith("# "):
                 in_config = line.split('"')[1].endswith("/fovea_config.h")
             elif not in_config:
                 names.update(re.findall(r"\bk[A-Z]\w*", line))
         return set().union(*(needs for name, needs in features_of_constants().items() if name in names))
 
-    def objects(self, left_out=frozenset()):
+    def left_out(self):
+        """The features that the target's processor is without by default."""
+        macros = self.preprocessed("attention/plan.cc", "-dM")
+        return {name for name in features() if re.search(rf"^#define FOVEA_ENABLE_{name} 0$", macros, flags=re.M)}
+
+    def objects(self, left_out=frozenset(), put_in=frozenset()):
         """All object files. The other files that the compiler writes are next to them."""
-        name = "without " + min(("-".join(sorted(left_out)), f"all but {'-'.join(sorted(set(features()) - left_out))}"), key=len)
+        name = "with " + "-".join(sorted(put_in)) if put_in else "without " + min(("-".join(sorted(left_out)), f"all but {'-'.join(sorted(set(features()) - left_out))}"), key=len)
 
         def compiled(source):
-            if not self.needs[source] & left_out:
+            if not self.needs[source] & (left_out | put_in):
                 return Object(source, self.outputs[source])
             output = self.folder / name / f"{source}.o"
             if not output.exists() or output.stat().st_mtime < self.outputs[source].stat().st_mtime:
                 output.parent.mkdir(parents=True, exist_ok=True)
                 command = list(self.commands[source])
                 command[command.index("-o") + 1] = output
-                run(*command, *(f"-DFOVEA_ENABLE_{feature}=0" for feature in sorted(left_out)), cwd=self.directory)
+                run(*command, *(f"-DFOVEA_ENABLE_{feature}={int(feature in put_in)}" for feature in sorted(left_out | put_in)),
+                    cwd=self.directory)
             return Object(source, output)
 
         return list(self.pool.map(compiled, self.commands))
