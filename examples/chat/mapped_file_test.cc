@@ -23,7 +23,7 @@ std::vector<unsigned char> pattern(size_t bytes) {
 bool write(const char* path, const std::vector<unsigned char>& data) {
   std::FILE* const file = std::fopen(path, "wb");
   if (file == nullptr) return false;
-  const bool written = std::fwrite(data.data(), 1, data.size(), file) == data.size();
+  const bool written = data.empty() || std::fwrite(data.data(), 1, data.size(), file) == data.size();
   return std::fclose(file) == 0 && written;
 }
 
