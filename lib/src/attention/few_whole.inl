@@ -47,7 +47,8 @@ FOVEA_KERNEL void FewWhole(const QueryTile& t, KeyTile& keys, const ScoreSteps& 
   FewValuesTo<1, false, FOVEA_F32>(t, keys, OutputRow{static_cast<float*>(outputs.out.data), normalise, empty});
 }
 
+// Where some vectors are taken at once, FewAttend adds in another order.
 constexpr AttentionKernel WithWhole(AttentionKernel kernel) {
-  if (config::kFewRows && kHasLoneTiles) kernel.whole = FewWhole;
+  if (config::kFewRows && kHasLoneTiles && !kVectorsAtOnce) kernel.whole = FewWhole;
   return kernel;
 }

@@ -33,6 +33,10 @@ void find_slot(QueryTile* tile, KeyTile* keys);
 void add_kept(const AttentionCall& call, const AttentionKernel& kernel, uint32_t entry, uint32_t kv_head,
               const QueryTile& tile);
 
+// Row blocks whose queries count for the mass of keys must not run at the same time for one key head. Where a head has
+// several row blocks, all others are tasks as usual; then each head has one task for those that count.
+enum class Massed { kAny, kNone, kOnly };
+
 }  // namespace fovea
 
 #endif  // FOVEA_SRC_ATTENTION_KEY_MASS_H_

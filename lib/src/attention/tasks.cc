@@ -139,9 +139,6 @@ class Tasks {
   }
 
  private:
-  // Row blocks whose queries count for the mass of keys must not run at the same time for one key head. Where a head has
-  // several row blocks, all others are tasks as usual; then each head has one task for those that count.
-  enum class Massed { kAny, kNone, kOnly };
   Massed massed() const { return kHasKeyMass ? *massed_ : Massed::kAny; }
 
   fovea_status run_massed_apart(size_t tasks) {
