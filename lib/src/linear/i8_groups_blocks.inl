@@ -125,7 +125,9 @@ FOVEA_TEMPLATE void BringGroups(const I8TokenTile& t, int32_t zero, size_t input
 template <::fovea::FormatSet kSet = kI8GroupedFormats>
 FOVEA_INLINE void BringGroupsOf(const I8TokenTile& t, int32_t zero, size_t inputs, GroupBytes* bytes,
                                 BroughtGroups* b) {
-  if constexpr (kSet != 0) FOVEA_WITH_FORMAT(kSet, b->first.dtype, BringGroups<kType>(t, zero, inputs, bytes, b));
+  if constexpr (kSet != 0) {
+    FOVEA_WITH_FORMAT(kSet, b->first.dtype, BringGroups<kType>(t, zero, inputs, bytes, b));
+  }
 }
 
 // sums[row][column] += the products of groups of `inputs` inputs, from d on, times both scales: for kVectors vectors of
