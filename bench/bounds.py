@@ -149,7 +149,8 @@ def build(board, builds):
     preset = BOARDS[board][0]
     folder = pathlib.Path(builds) / preset
     os.environ.setdefault("CMAKE_GENERATOR", "Ninja")
-    for command in (["cmake", "--preset", preset, "-B", folder, "-DFOVEA_BUILD_BENCH=ON", "-DFOVEA_BUILD_EXAMPLES=OFF", "-DFOVEA_LEAN="],
+    for command in (["cmake", "--preset", preset, "-B", folder, "-DFOVEA_BUILD_BENCH=ON", "-DFOVEA_BUILD_TESTS=OFF",
+                     "-DFOVEA_BUILD_EXAMPLES=OFF", "-DFOVEA_LEAN="],
                     ["cmake", "--build", folder, "--parallel", str(os.cpu_count() or 1), "--target", "fovea_shapes"]):
         done = subprocess.run(command, cwd=ROOT, text=True, capture_output=True)
         if done.returncode:
@@ -203,7 +204,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--write", action="store_true")
-    parser.add_argument("--builds", default=ROOT / "build")
+    parser.add_argument("--builds", default=ROOT / "build" / "bounds")
     parser.add_argument("--program", help="an fovea_shapes that is built, for one board")
     parser.add_argument("--boards", nargs="+", default=list(BOARDS), choices=list(BOARDS))
     parser.add_argument("--operators", nargs="+", default=list(OPERATORS), choices=OPERATORS)

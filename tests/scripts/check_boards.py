@@ -5,7 +5,7 @@
 FOLDER is one of platform/boards; without any, all but those of --linux.
 
 Projects that need an SDK get a stub of it (tests/boards), and are compiled for an emulator's Cortex-M4F; there the self-test must
-give the published bits. The STM32F411 runs on QEMU's STM32F405, and prints by its UART. Of the STM32F746 and H743 the image is
+give the published bits. The STM32F411 runs on QEMU's STM32F405, and prints by its UART. Of the STM32F767 and H743 the image is
 checked. Of the i.MX RT1060 what its ROM reads is checked; without its devices it runs on QEMU's board with a Cortex-M7, whose memory
 has the same addresses.
 
@@ -34,7 +34,7 @@ MOST_SECONDS = 120
 QEMU_BOARD = [ROOT / "toolchains" / "common" / "qemu-system.sh", "qemu-system-arm", "-M"]
 NO_WINDOW = ["-nodefaults", "-nographic", "-monitor", "none", "-serial"]
 # Chip: where the flash with the vectors begins, where the RAM with the stack does, and its bytes.
-MEMORY = {"stm32f411": (0x08000000, 0x20000000, 128 << 10), "stm32f746": (0x08000000, 0x20010000, 240 << 10),
+MEMORY = {"stm32f411": (0x08000000, 0x20000000, 128 << 10), "stm32f767": (0x08000000, 0x20020000, 368 << 10),
           "stm32h743": (0x08000000, 0x24000000, 512 << 10), "imxrt": (0x60002000, 0x20000000, 128 << 10)}
 
 
@@ -131,7 +131,7 @@ def check(name, own_library, folder):
     if name == "imxrt":
         check_imxrt(build, own_library, folder, variables)
     elif name == "stm32":
-        for chip in ("stm32f411", "stm32f746", "stm32h743"):
+        for chip in ("stm32f411", "stm32f767", "stm32h743"):
             check_image(chip, (build / chip / "fovea_board.bin").read_bytes())
         run("stm32f411", "qemu-system-arm", "-M", "netduinoplus2", *NO_WINDOW, "null", "-serial", "stdio", "-kernel",
             build / "stm32f411" / "fovea_board.elf")

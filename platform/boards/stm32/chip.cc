@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Clock, wait states and UART of three chips, as they are on ST's Nucleo boards, whose probe passes the UART on by USB, with
-// 115,200 baud. Registers: ST's reference manuals RM0383 (F411), RM0385 (F746), RM0433 (H743). The oscillator is the chip's own, so
+// 115,200 baud. Registers: ST's reference manuals RM0383 (F411), RM0410 (F767), RM0433 (H743). The oscillator is the chip's own, so
 // no board's crystal matters. Each wait ends after a while: with a clock that did not start, the program is slower and still right.
 #include "platform/boards/board.h"
 #include "platform/cortex_m/registers.h"
@@ -59,23 +59,23 @@ constexpr uintptr_t kGpio = 0x40020000, kUart = 0x40004400;
 constexpr uint32_t kGpioBit = 1u << 0, kUartBit = 1u << 17;  // GPIOA, USART2: pin PA2
 constexpr unsigned kPin = 2;
 constexpr uint32_t kFlashBits = 3 | 7u << 8;  // wait states for 100 MHz; prefetch, caches of instructions and data
-constexpr uint32_t kMhz = 100, kApb1Code = 4, kApb1Divisor = 2, kScale = 3;
+constexpr uint32_t kMhz = 100, kApb1Code = 4, kApb1Divisor = 2, kApb2Code = 0, kScale = 3;
 #else
 constexpr uintptr_t kGpio = 0x40020c00, kUart = 0x40004800;
 constexpr uint32_t kGpioBit = 1u << 3, kUartBit = 1u << 18;  // GPIOD, USART3: pin PD8
 constexpr unsigned kPin = 8;
 constexpr uint32_t kFlashBits = 5 | 3u << 8;  // wait states for 168 MHz; prefetch and the accelerator
-constexpr uint32_t kMhz = 168, kApb1Code = 5, kApb1Divisor = 4, kScale = 3;
+constexpr uint32_t kMhz = 168, kApb1Code = 5, kApb1Divisor = 4, kApb2Code = 4, kScale = 3;
 #endif
 // From the oscillator of 16 MHz. Returns the UART's clock, in MHz.
 uint32_t start_clock() {
   set(kUartOn, 0, 1u << 28);          // APB1ENR: PWR has a clock
   set(kPwr, 3u << 14, kScale << 14);  // the highest voltage
   set(kFlash, 0xf, kFlashBits);
-  system_register(kRcc + 0x04) = 8 | kMhz << 6 | 0u << 16 | 8u << 24;  // PLLCFGR: 16 MHz / 8 * kMhz / 2
+  system_register(kRcc + 0x04) = 8 | kMhz << 6 | 0u << 16 | 8u << 24 | 2u << 28;  // PLLCFGR: 16 MHz / 8 * kMhz / 2
   set(kRcc, 0, kPllOn);
   if (!wait(kRcc, kPllReady)) return 16;
-  set(kRcc + 0x08, 7u << 10 | 3, kApb1Code << 10 | 2);  // CFGR: APB1's divisor; run on the PLL
+  set(kRcc + 0x08, 7u << 13 | 7u << 10 | 3, kApb2Code << 13 | kApb1Code << 10 | 2);  // CFGR: divisors; run on the PLL
   return kMhz / kApb1Divisor;
 }
 #endif
