@@ -395,7 +395,8 @@ def code(target, name, kind="program"):
 
 
 def links(target, program):
-    return f"{code(target, program):,}, {sizes()[target, 'program', program]['stack']:,}"
+    stack = "" if target in size.WITHOUT_STACK else f", {sizes()[target, 'program', program]['stack']:,}"
+    return f"{code(target, program):,}{stack}"
 
 
 @figure("size.short")
