@@ -198,15 +198,23 @@ TEST_CASE("key mass: a plan without it needs no workspace for it, and the macro 
   for (const uint32_t q_tokens : {1u, 3u, 13u, 16u, 49u, 200u}) {
     for (const uint32_t group : {1u, 4u, 9u}) {
       for (const uint32_t kv_tokens : {0u, 1u, 64u, 1000u}) {
-        for (const fovea_compute compute : {FOVEA_COMPUTE_F32, FOVEA_COMPUTE_I8}) {
+        for (const fovea_compute compute : {FOVEA_COMPUTE_F32, FOVEA_COMPUTE_I8, FOVEA_COMPUTE_F16}) {
           fovea_attention_desc d{};
           d.struct_bytes = sizeof d;
           d.q_heads = 2 * group, d.kv_heads = 2, d.head_dim = 48, d.value_dim = 40;
           d.max_batch = 2, d.max_q_tokens = q_tokens, d.max_kv_tokens = kv_tokens;
           d.compute = compute;
           if (compute == FOVEA_COMPUTE_I8) d.key_dtype = d.value_dtype = FOVEA_I8;
-          for (const fovea_target target : targets()) {
-            d.target = target;
+          if (compute == FOVEA_COMPUTE_F16) d.key_dtype = d.value_dtype = FOVEA_F16;
+          std::vector<fovea_target> all = targets();
+          all.insert(all.end(), 3, FOVEA_TARGET_BEST);  // with instructions that AArch64 may have
+          for (size_t i = 0; i < all.size(); ++i) {
+            d.target = all[i];
+            const size_t more_features = all[i] == FOVEA_TARGET_BEST ? i % 3 : 3;
+            d.processor_features = more_features == 0   ? FOVEA_FEATURE_NEON_DOTPROD
+                                   : more_features == 1 ? FOVEA_FEATURE_NEON_I8MM | FOVEA_FEATURE_NEON_DOTPROD
+                                   : more_features == 2 ? FOVEA_FEATURE_NEON_FP16
+                                                        : 0;
             fovea_plan without{}, with{};
             d.key_mass_queries = 0;
             REQUIRE(fovea_plan_init(&without, &d) == FOVEA_OK);

@@ -196,8 +196,8 @@ typedef struct fovea_attention_desc {
   uint32_t key_split_tokens;
 
   uint32_t key_mass_queries; /* how many of an entry's last queries args.key_mass counts; 0 = a call has no key_mass. Not
-                                with key_split_tokens (FOVEA_ERR_UNSUPPORTED). Costs workspace: see "Key mass" in
-                                kv_cache.h */
+                                with key_split_tokens, nor in builds without it, as by default on Cortex-M
+                                (FOVEA_ERR_UNSUPPORTED). Costs workspace: see "Key mass" in kv_cache.h */
 } fovea_attention_desc;
 
 /* What a plan knows about a kernel that its calls may take. */

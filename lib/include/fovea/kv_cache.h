@@ -212,6 +212,7 @@ fovea_status fovea_kv_compact(fovea_kv_cache* cache, uint32_t entry, const uint3
  *   bits       do not depend on workers. They may differ between targets, budgets, and batches of other sizes.
  *   refused    without key_mass_queries in the description; in streams; with a modifier of weights
  *              (FOVEA_ERR_UNSUPPORTED).
+ *   failed     after FOVEA_ERR_LOAD or FOVEA_ERR_EXECUTOR some weights may have been added: keep a copy to try again.
  *   cost       workspace for each key of the rows of a row block, at most FOVEA_KEY_MASS_WORKSPACE_BYTES. Decoding with
  *              head_dim 64 takes 1.1 times as long at most, with FOVEA_COMPUTE_I8 1.13 times (Zen 5, AVX2). If the
  *              queries of an entry are more than a row block, an executor gets those that count as one task for each

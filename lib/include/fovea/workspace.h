@@ -256,10 +256,16 @@
 /* Kept weights: of key tiles that are not full, and of those that pinned tokens share with others, there are a few. The
  * rows are those of all query tiles that share a key tile. */
 #define FOVEA_KEY_MASS_MORE_TILES_ 4u
-#define FOVEA_KEY_MASS_ROWS_(rows)                                                                              \
-  ((rows) <= FOVEA_FEW_ROWS_MAX_ ? FOVEA_LARGER_(FOVEA_SIZE_(FOVEA_LANES_MAX_), FOVEA_FEW_ROWS_MAX_)               \
-   : (rows) < 3u * FOVEA_TILE_ROWS_MAX ? FOVEA_SIZE_(rows) + FOVEA_TILE_ROWS_MAX                                \
-                                       : FOVEA_SIZE_(4u * FOVEA_TILE_ROWS_MAX))
+/* Most rows of a query tile with any arithmetic: with integers or halves up to 24 where f32 has 12. */
+#if FOVEA_TILE_ROWS_MAX == 12
+#define FOVEA_KEY_MASS_TILE_ROWS_ (2u * FOVEA_TILE_ROWS_MAX)
+#else
+#define FOVEA_KEY_MASS_TILE_ROWS_ FOVEA_TILE_ROWS_MAX
+#endif
+#define FOVEA_KEY_MASS_ROWS_(rows)                                                                        \
+  ((rows) <= FOVEA_FEW_ROWS_MAX_ ? FOVEA_LARGER_(FOVEA_SIZE_(2u * FOVEA_LANES_MAX_), FOVEA_FEW_ROWS_MAX_) \
+   : (rows) < 3u * FOVEA_KEY_MASS_TILE_ROWS_ ? FOVEA_SIZE_(rows) + FOVEA_KEY_MASS_TILE_ROWS_              \
+                                             : FOVEA_SIZE_(4u * FOVEA_KEY_MASS_TILE_ROWS_))
 #define FOVEA_WHOLE_VECTORS_BYTES_(dim, rows) \
   FOVEA_ALIGN_UP_((FOVEA_SIZE_(dim) + FOVEA_LANES_MAX_ - 1u) / FOVEA_LANES_MAX_ * FOVEA_LANES_MAX_ * (rows) * 4u)
 /* A tile of a linear layer has at most as many tokens as a query tile has rows, or twice as many where weights are

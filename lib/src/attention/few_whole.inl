@@ -11,7 +11,8 @@ FOVEA_INLINE bool IsBareRow(const QueryTile& t, const KeyTile& keys, const Score
          !(config::kLse && outputs.lse->data) && !AnyStep(keys, steps);
 }
 
-// Where the sums of values go: normalised to the output, which is 0 if `empty`.
+// Where the sums of values go: normalised to the output, which is 0 if `empty`. A sum of -0 becomes 0, as FewAttend's sums,
+// which begin with 0.
 struct OutputRow {
   float* out;
   VF normalise;
@@ -19,7 +20,7 @@ struct OutputRow {
 
   inline __attribute__((always_inline)) VF Factor(int) const { return normalise; }
   inline __attribute__((always_inline)) void Put(VF sum, int, size_t element, size_t part, VF factor) const {
-    const VF y = hn::IfThenZeroElse(empty, hn::Mul(sum, factor));
+    const VF y = hn::IfThenZeroElse(empty, hn::Mul(hn::Add(sum, hn::Zero(kF)), factor));
     if (part == kLanes) {
       hn::StoreU(y, kF, out + element);
     } else {
