@@ -58,18 +58,19 @@ class Memory {
   bool complete = true;  // all that was asked for was small enough
 
   // What an array covers: `row` elements at each of the places that counts and strides name. Null for nothing; an
-  // address that nobody may touch where it is too much.
+  // address that nobody may touch where it is too much, in bytes or, where strides are 0, in elements to compute.
   void* array(size_t element, size_t row, std::initializer_list<size_t> counts,
               std::initializer_list<ptrdiff_t> strides, bool output) {
-    Wide low = 0, high = static_cast<Wide>(row);
+    Wide low = 0, high = static_cast<Wide>(row), elements = high;
     const ptrdiff_t* step = strides.begin();
     for (const size_t count : counts) {
       if (count == 0) return allocate(element, 0, output);
+      elements = std::min(elements, kMostElements + 1) * static_cast<Wide>(count);
       const Wide reach = static_cast<Wide>(count - 1) * *step++;
       (reach < 0 ? low : high) += std::clamp(reach, -kMostReach, kMostReach);
     }
     const Wide bytes = (high - low) * static_cast<Wide>(element);
-    if (bytes > static_cast<Wide>(kMostBytes)) {
+    if (bytes > static_cast<Wide>(kMostBytes) || elements > kMostElements) {
       complete = false;
       return reinterpret_cast<void*>(uintptr_t{4096});
     }
@@ -105,6 +106,7 @@ class Memory {
 
  private:
   static constexpr Wide kMostReach = Wide{1} << 100;  // of which a few, in bytes, still are no overflow
+  static constexpr Wide kMostElements = Wide{16} * kMostBytes;
 
   struct Block {
     uint8_t* data;
