@@ -604,7 +604,7 @@ WORKSPACE = [
 def bounds():
     stored = json.loads((ROOT / "bench" / "bounds.json").read_text(encoding="utf-8"))
     boards = {"m4f": "Cortex-M4F", "m55": "Cortex-M55"}
-    operators = {"attention": "attention", "causal": "causal attention", "softmax": "softmax"}
+    operators = {"attention": "attention", "causal": "causal attention", "integer": "integer attention", "softmax": "softmax"}
     rows = [[title, name, one["shapes"], f"{one['least']:,} to {one['most']:,}", f"{one['least_excess']:.3f} to {one['most_excess']:.3f}"]
             for board, title in boards.items() for operator, name in operators.items() for one in [stored[board][operator]]]
     return table(["processor", "operator", "shapes", "instructions counted", "bound / count"], rows)
