@@ -196,7 +196,15 @@ FOVEA_INLINE void AddHalfOfRows(const I8TokenTile& t, const I8Rows& w, const Gro
   }
 }
 
-// The same with the whole group. Then the rows advance to the next group, and its scales are stored.
+// Rows advance to the group after the one that begins at d, if there is one, and its scales are stored.
+template <fovea_dtype kType>
+FOVEA_INLINE void Advance(const I8TokenTile& t, size_t d, GroupRows<kType>& rows, GroupScales<kType>& scales) {
+  if (t.in_dim - d <= kScaleGroup) return;
+  rows.GoOn();
+  scales.Put(rows, d / kScaleGroup + 1, ::fovea::groups_of(t.in_dim));
+}
+
+// totals[token] += the products of kLanes outputs with the whole group of inputs that begins at d. The rows advance.
 template <fovea_dtype kType, int kTokens>
 FOVEA_INLINE void AddGroupOfRows(const I8TokenTile& t, const I8Rows& w, const GroupTokens<kTokens>& tokens, size_t d,
                                  GroupRows<kType>& rows, GroupScales<kType>& scales, TurnedBytes<kType>& bytes,
@@ -208,12 +216,11 @@ FOVEA_INLINE void AddGroupOfRows(const I8TokenTile& t, const I8Rows& w, const Gr
   for (size_t half = 0; half < kHalves; ++half) now.scale[half] = scales.Scale(group * kHalves + half);
   if constexpr (kHasLeast<kType>) now.least = scales.Least(group);
   LoadGroups(rows, bytes, now.codes);
-  if (t.in_dim - d > kScaleGroup) {
-    rows.GoOn();
-    scales.Put(rows, group + 1, ::fovea::groups_of(t.in_dim));
-  }
+  // Of a super-block only after the products: the codes would have to wait in memory.
+  if (!kInSuper<kType>) Advance(t, d, rows, scales);
   AddHalfOfRows<0>(t, w, tokens, d, now, totals);
   if constexpr (kHalves == 2) AddHalfOfRows<1>(t, w, tokens, d, now, totals);
+  if (kInSuper<kType>) Advance(t, d, rows, scales);
 }
 
 // Outputs [begin, end) of kTokens tokens. If fewer are left, the last token is computed again, but not stored.

@@ -14,15 +14,15 @@ struct TurnedBytes {};
 template <fovea_dtype kType>
 FOVEA_INLINE void LoadSuper(const uint8_t* block, size_t place, FewInputs (&codes)[kGroupParts]) {
   int8_t bytes[kScaleGroup];
-  PutSixteen<kType, 32>(block, place, bytes);
-  PutSixteen<kType, 32>(block, place + 16, bytes + 16);
+  PutSixteen<kType, 32>(block, place, 0, bytes);
+  PutSixteen<kType, 32>(block, place, 16, bytes + 16);
   const uint8_t* const at[kRowsOfVector] = {reinterpret_cast<const uint8_t*>(bytes)};
   dot::LoadFewGroup(at, codes);
 }
 template <fovea_dtype kType>
 FOVEA_INLINE void LoadHalf(const uint8_t* block, size_t place, size_t half, FewInputs (&codes)[kGroupParts]) {
   int8_t bytes[kScaleGroup] = {};
-  PutSixteen<kType, 32>(block, place + 16 * half, bytes + 16 * half);
+  PutSixteen<kType, 32>(block, place, 16 * half, bytes + 16 * half);
   const uint8_t* const at[kRowsOfVector] = {reinterpret_cast<const uint8_t*>(bytes)};
   dot::LoadFewGroup(at, codes);
 }
