@@ -48,6 +48,26 @@ FOVEA_INLINE void LoadGroups(const GroupRows<kType>& rows, TurnedBytes<kType>&, 
   }
 }
 
+// The scales of a super-block are made after the products of the group before it: else codes would wait in memory.
+constexpr bool kSuperScalesLast = true;
+
+// Stores the scales of a super-block of kLanes rows; in q4_k the negative minima follow them.
+template <fovea_dtype kType>
+FOVEA_INLINE void PutScalesOfRows(const GroupRows<kType>& rows, float (&to)[kSuperScales][kLanes]) {
+  float of_rows[kLanes][kSuperScales];
+  FOVEA_UNROLL(16)
+  for (size_t k = 0; k < kLanes; ++k) PutSuperScales<kType, false>(rows.Row(k).Block(0), of_rows[k]);
+  FOVEA_UNROLL(4)
+  for (size_t i = 0; i < kSuperScales; i += kLanes) {
+    VF v[kLanes];
+    FOVEA_UNROLL(16)
+    for (size_t k = 0; k < kLanes; ++k) v[k] = hn::LoadU(kF, of_rows[k] + i);
+    hn::Transpose(v);
+    FOVEA_UNROLL(16)
+    for (size_t k = 0; k < kLanes; ++k) hn::StoreU(v[k], kF, to[i + k]);
+  }
+}
+
 // Lane i: the sum of the products of a token's codes, from x on, with the group of row i, or with a half of it.
 template <size_t kHalf, size_t kHalves>
 FOVEA_INLINE VF GroupsTimes(const dot::FewCode* x, const GroupCodes& codes) {
