@@ -42,7 +42,8 @@ def llama(options):
                      use_kv_cache=True, use_sdpa_with_kv_cache_op=True, enable_dynamic_shape=True)
     model = construct_transformer(args).eval()
     if options.int4:
-        quantize_(model, Int8DynamicActivationIntxWeightConfig(weight_dtype=torch.int4, weight_granularity=PerGroup(32)))
+        quantize_(model, Int8DynamicActivationIntxWeightConfig(weight_dtype=torch.int4,
+                                                               weight_granularity=PerGroup(32)))
     return model
 
 

@@ -3,8 +3,8 @@
 """Builds libfovea_executorch as a user does and runs its tests: run.py --build FOLDER [--python PYTHON] [--measure]
 
 PYTHON, by default this one or $FOVEA_EXECUTORCH_PYTHON, is one that has the package executorch. Without it the test is
-skipped. --measure takes times, instead, on a machine that does nothing else; results.json gets them, and bench/figures.py
-sets them into the page of the adapter.
+skipped. --measure takes times, instead, on a machine that does nothing else; results.json gets them, and
+bench/figures.py sets them into the page of the adapter.
 """
 import argparse
 import datetime
@@ -57,8 +57,9 @@ def processor():
 def measure(python, build, environment):
     for name, (script, *arguments) in MEASURED.items():
         if script != "speed.py":
-            arguments += ["--library", build / "libfovea_executorch.so"]
-        subprocess.run([python, HERE / script, *arguments, "--json", build / f"{name}.json"], env=environment, check=True)
+            arguments = [*arguments, "--library", build / "libfovea_executorch.so"]
+        arguments += ["--json", build / f"{name}.json"]
+        subprocess.run([python, HERE / script, *arguments], env=environment, check=True)
     collect(python, build)
 
 

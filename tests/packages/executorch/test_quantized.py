@@ -150,7 +150,7 @@ class Masked(nn.Module):
 
 
 class Padded(nn.Module):
-    """A layer of an encoder of sequences of several lengths, with a mask of bool, of numbers, or added to the scores."""
+    """A layer of an encoder of sequences of several lengths. Its mask is of bool, of numbers, or in the scores."""
 
     def __init__(self, how):
         super().__init__()
