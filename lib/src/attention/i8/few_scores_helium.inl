@@ -7,19 +7,22 @@
 FOVEA_CALLED uint32_t FewScoresOfFours(const QueryTile& t, const KeyTile& keys) {
   const int8_t* const x = FewQueryCodes(t);
   const size_t dim = t.head_dim;
-  const ptrdiff_t stride = keys.keys.stride;
-  const int8_t* row = CodesOfRow(keys.keys, keys.begin);
-  const float* key_scale = keys.numbers().key_scale + keys.begin;
+  const ptrdiff_t stride = keys.keys.stride, skip = 4 * stride - ptrdiff_t(round_up(dim, 16));
+  const int8_t* const row = CodesOfRow(keys.keys, keys.begin);
+  const int8_t* at[4] = {row, row + stride, row + 2 * stride, row + 3 * stride};
+  const uint32_t count = (keys.end - keys.begin) / 4 * 4;
+  const float *key_scale = keys.numbers().key_scale + keys.begin, *const end = key_scale + count;
   const VF query_scales = hn::LoadU(kF, QueryScales(t));
   float* s = BlockScores<1>(t, keys, keys.begin);
-  uint32_t fours = (keys.end - keys.begin) / 4;
-  for (; fours > 0; --fours, row += 4 * stride, key_scale += 4, s += 4) {
+  for (; key_scale != end; key_scale += 4, s += 4) {
     dot::Sum sums[4] = {};
-    dot::AddFourRows(x, row, stride, dim, sums);
+    dot::AddFourRows(x, at, dim, sums);
+    FOVEA_UNROLL(4)
+    for (const int8_t*& p : at) p += skip;
     const VF products = hn::Mul(dot::ToFloat(sums[0], sums[1], sums[2], sums[3]), hn::LoadU(kF, key_scale));
     hn::StoreU(hn::Mul(products, query_scales), kF, s);
   }
-  return keys.begin + (keys.end - keys.begin) / 4 * 4;
+  return keys.begin + count;
 }
 
 template <int kRows, bool>
