@@ -47,10 +47,23 @@ FOVEA_INLINE void AddTo(VF x, float shift, VF* sum, VF* squares) {
   *squares = hn::MulAdd(d, d, *squares);
 }
 
+// Loads the next elements of some chains; x advances to those after them.
+template <size_t n>
+FOVEA_INLINE void NextOfChains(const float*& x, VF (&next)[n]) {
+  if constexpr (kLanes == 1) {  // one instruction loads them and moves x
+    hn::LoadNext(x, next);
+    x += kNormChains - n;
+  } else {  // the offset is a part of each load, and x moves once in an unrolled loop
+    FOVEA_UNROLL(8)
+    for (size_t v = 0; v < n; ++v) next[v] = hn::LoadU(kF, x + v * kLanes);
+    x += kNormChains;
+  }
+}
+
 // Adds `rounds` times kNormChains elements to the chains from `first` on, as many as kVectorsAtOnce vectors have.
 template <Norm kNorm>
 FOVEA_INLINE void AddToChains(const NormSums& s, size_t first, size_t rounds) {
-  constexpr size_t n = kVectorsAtOnce, kElements = n * kLanes;
+  constexpr size_t n = kVectorsAtOnce;
   const float shift = s.shift;
   const bool goes_on = s.goes_on;
   VF sums[n], squares[n];
@@ -59,9 +72,11 @@ FOVEA_INLINE void AddToChains(const NormSums& s, size_t first, size_t rounds) {
     sums[v] = kNorm == Norm::kCentered && goes_on ? hn::LoadU(kF, s.chains + first + v * kLanes) : hn::Zero(kF);
     squares[v] = goes_on ? hn::LoadU(kF, s.squares + first + v * kLanes) : hn::Zero(kF);
   }
-  for (const float* x = s.x + first; rounds > 0; --rounds, x += kNormChains - kElements) {
+  const float* x = s.x + first;
+  FOVEA_UNROLL_LONG_LOOP(4)
+  for (; rounds > 0; --rounds) {
     VF next[n];
-    hn::LoadNext(x, next);
+    NextOfChains(x, next);
     FOVEA_UNROLL(8)
     for (size_t v = 0; v < n; ++v) AddTo<kNorm>(next[v], shift, &sums[v], &squares[v]);
   }
