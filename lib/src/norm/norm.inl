@@ -238,10 +238,6 @@ FOVEA_KERNEL void Scale(const NormScale& s) { ScaleElements<Norm::kCentered>(s);
 FOVEA_KERNEL void ScaleSquares(const NormScale& s) { ScaleElements<Norm::kSquares>(s); }
 
 constexpr ActivationKernels kActivationKernels = {ActivateRow};
-constexpr NormKernels kNormKernels = {::fovea::kLayerNorm ? Add : nullptr,
-                                      AddSquares,
-                                      ::fovea::kNormRows > 1 ? AddRows : nullptr,
-                                      Total,
-                                      ::fovea::kLayerNorm ? Scale : nullptr,
-                                      ScaleSquares,
-                                      ::fovea::kResidual ? Join : nullptr};
+constexpr NormKernels kNormKernels = {
+    ::fovea::kLayerNorm ? Add : nullptr,   AddSquares,   ::fovea::kNormRows > 1 ? AddRows : nullptr, Total,
+    ::fovea::kLayerNorm ? Scale : nullptr, ScaleSquares, ::fovea::kResidual ? Join : nullptr};

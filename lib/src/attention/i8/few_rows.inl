@@ -192,7 +192,8 @@ FOVEA_INLINE void TakeWeights(const QueryTile& t, const KeyTile& keys, VF p, flo
   const VF seen = kHides ? hn::IfThenZeroElse(hidden, p) : p;
   strand = hn::Add(strand, seen);
   if (kHides && Keeps(keys)) hn::StoreU(seen, kF, WeightsToKeep(t, keys) + (at - t.s));
-  const VF scaled = hn::Mul(p, dot::LoadForEachRow<kRows>(scale)), weight = kHides ? hn::IfThenZeroElse(hidden, scaled) : scaled;
+  const VF scaled = hn::Mul(p, dot::LoadForEachRow<kRows>(scale)),
+           weight = kHides ? hn::IfThenZeroElse(hidden, scaled) : scaled;
   top = hn::Max(top, weight);
   hn::StoreU(weight, kF, at);
 }
@@ -200,8 +201,8 @@ FOVEA_INLINE void TakeWeights(const QueryTile& t, const KeyTile& keys, VF p, flo
 // With few registers one strand after the other is summed. Without kHides no score is hidden, and none is kept.
 constexpr bool kStrandsApart = hn::kRegisters < 16 && !kPreferSize;
 template <int kRows, bool kHides>
-FOVEA_INLINE VF FewWeighStrand(const QueryTile& t, const KeyTile& keys, float* s, const float* s_end, const float* scale,
-                               VF shift, VF& top) {
+FOVEA_INLINE VF FewWeighStrand(const QueryTile& t, const KeyTile& keys, float* s, const float* s_end,
+                               const float* scale, VF shift, VF& top) {
   VF strand = hn::Zero(kF);
   for (; s < s_end; s += kStrands * kRows, scale += kStrands) {
     VF p[1] = {hn::Sub(hn::LoadU(kF, s), shift)};
@@ -211,24 +212,12 @@ FOVEA_INLINE VF FewWeighStrand(const QueryTile& t, const KeyTile& keys, float* s
   return strand;
 }
 
-// Like SoftmaxTile and PackWeights, but row_max, row_sum, rescale and ValueFactors hold the same number in all lanes of
-// a row.
-template <int kRows>
-FOVEA_TEMPLATE void FewSoftmax(const QueryTile& t, const KeyTile& keys, bool hides) {
+// All strands: turns the scores from t.s up to s_end into weights.
+template <int kRows, int kVectors>
+FOVEA_INLINE void FewWeighScores(const QueryTile& t, const KeyTile& keys, const float* s_end, VF shift, bool hides,
+                                 VF (&strands)[kVectors], VF& top) {
   constexpr uint32_t kKeys = FewBlock<kRows>::kKeys;
-  constexpr int kVectors = kStrands / kKeys;  // of scores of kStrands keys
   constexpr int kAtOnce = hn::kRegisters < 16 ? 1 : kVectors;
-  const VF nan = keys.numbers().any_nan ? NanOfRows<kRows>(t, keys, hides) : hn::Zero(kF);
-
-  float* const s_end = FewPadScores<kRows, kStrands>(t, keys);
-  const VF old_max = hn::LoadU(kF, t.row_max);
-  VF max = old_max;
-  for (const float* s = t.s; s != s_end; s += kLanes) max = hn::Max(max, hn::LoadU(kF, s));
-  max = ReduceRows<kRows, true>(max);
-  if (hides) max = MinusInfinityIfLowest(max);
-  const VF shift = ShiftOf(max);
-
-  VF strands[kVectors], top = hn::Set(kF, kLeastTop);
   const float* scale = keys.numbers().value_scale + keys.begin;
   if constexpr (kStrandsApart) {
     const bool hidden = hides || (keys.end - keys.begin) % kStrands != 0 || Keeps(keys);
@@ -251,11 +240,32 @@ FOVEA_TEMPLATE void FewSoftmax(const QueryTile& t, const KeyTile& keys, bool hid
         ShortExp2(p);
         FOVEA_UNROLL(8)
         for (int v = 0; v < kAtOnce; ++v) {
-          TakeWeights<kRows, true>(t, keys, p[v], at + v * kLanes, scale + (first + v) * kKeys, strands[first + v], top);
+          TakeWeights<kRows, true>(t, keys, p[v], at + v * kLanes, scale + (first + v) * kKeys, strands[first + v],
+                                   top);
         }
       }
     }
   }
+}
+
+// Like SoftmaxTile and PackWeights, but row_max, row_sum, rescale and ValueFactors hold the same number in all lanes of
+// a row.
+template <int kRows>
+FOVEA_TEMPLATE void FewSoftmax(const QueryTile& t, const KeyTile& keys, bool hides) {
+  constexpr uint32_t kKeys = FewBlock<kRows>::kKeys;
+  constexpr int kVectors = kStrands / kKeys;  // of scores of kStrands keys
+  const VF nan = keys.numbers().any_nan ? NanOfRows<kRows>(t, keys, hides) : hn::Zero(kF);
+
+  float* const s_end = FewPadScores<kRows, kStrands>(t, keys);
+  const VF old_max = hn::LoadU(kF, t.row_max);
+  VF max = old_max;
+  for (const float* s = t.s; s != s_end; s += kLanes) max = hn::Max(max, hn::LoadU(kF, s));
+  max = ReduceRows<kRows, true>(max);
+  if (hides) max = MinusInfinityIfLowest(max);
+  const VF shift = ShiftOf(max);
+
+  VF strands[kVectors], top = hn::Set(kF, kLeastTop);
+  FewWeighScores<kRows>(t, keys, s_end, shift, hides, strands, top);
   FOVEA_UNROLL(8)
   for (VF& strand : strands) strand = SumOfNeighbours<kKeys>(strand);
   top = ReduceRows<kRows, true>(top);
@@ -331,7 +341,8 @@ FOVEA_INLINE void FewValueBlock(const QueryTile& t, const KeyTile& keys, const F
     FOVEA_UNROLL(8)
     for (int i = 0; i < kGroups; ++i, codes += kGroupKeys, value += step) {
       if (ask) AskLines<kGroupKeys * kVectors * kLanes>(ahead);
-      AddFewValues<kRows, kPart>(codes, reinterpret_cast<const int8_t*>(value), stride, kGroupKeys, n, sums[i % kTurns]);
+      AddFewValues<kRows, kPart>(codes, reinterpret_cast<const int8_t*>(value), stride, kGroupKeys, n,
+                                 sums[i % kTurns]);
     }
   }
   for (; left > 0; codes += kGroupKeys, value += step) {

@@ -53,7 +53,8 @@ FOVEA_TEMPLATE void FewScores(const QueryTile& t, const KeyTile& keys) {
     };
     for (size_t left = steps; left > 0; --left) add([](const int8_t*& p) { return dot::NextBytes(p); });
     if (rest > 0) add([rest](const int8_t*& p) { return dot::LoadSomeBytes(p, rest); });
-    const VF products = hn::Mul(dot::ToFloat(sums[0], sums[1], sums[2], sums[3]), dot::LoadForEachRow<kRows>(key_scale));
+    const VF products =
+        hn::Mul(dot::ToFloat(sums[0], sums[1], sums[2], sums[3]), dot::LoadForEachRow<kRows>(key_scale));
     const VF scores = hn::Mul(products, query_scales);
     if (j + kKeys > end) return StoreFewScores<kRows>(t, keys, j, scores);
     hn::StoreU(scores, kF, s);

@@ -7,8 +7,8 @@ constexpr int kLeastWeighed = kLanes > 1 ? 2 : kPreferSize ? kBlockVectors + 1 :
 
 // Replaces scores that are adjacent by weights, times the scales of the values.
 template <int kVectors>
-FOVEA_INLINE void WeighAdjacent(float* s, const VF (&scale)[kVectors], const VF (&shift)[kVectors],
-                                VF (&top)[kVectors], VF (&sums)[kVectors], bool first) {
+FOVEA_INLINE void WeighAdjacent(float* s, const VF (&scale)[kVectors], const VF (&shift)[kVectors], VF (&top)[kVectors],
+                                VF (&sums)[kVectors], bool first) {
   VF p[kVectors];
   dot::LoadVectors(s, p);
   FOVEA_UNROLL(4)
