@@ -226,7 +226,7 @@ static fovea_status call_linear(const struct naive_call* shape, const struct opt
   memset(&args, 0, sizeof args);
   args.struct_bytes = sizeof args;
   args.target = options->target;
-  args.processor_features = FOVEA_FEATURE_NEON_DOTPROD | FOVEA_FEATURE_NEON_I8MM;
+  args.processor_features = FOVEA_FEATURE_NEON_DOTPROD | FOVEA_FEATURE_NEON_I8MM | FOVEA_FEATURE_NEON_FP16;
   args.compute = options->compute;
   args.tokens = (uint32_t)shape->q_tokens;
   args.in_dim = (uint32_t)shape->dim;
@@ -242,6 +242,10 @@ static fovea_status call_linear(const struct naive_call* shape, const struct opt
     args.weights.dtype = FOVEA_I8;
     args.weights.data = key_codes;
     args.weights.scales = key_scales;
+  } else if (options->f16) {
+    halve(shape->keys, shape->kv_tokens * shape->dim, key_halves);
+    args.weights.dtype = FOVEA_F16;
+    args.weights.data = key_halves;
   }
   if (options->blocks != FOVEA_F32) {
     if (shape->dim % 256 != 0) return FOVEA_ERR_DIM;
