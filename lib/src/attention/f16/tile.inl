@@ -4,6 +4,7 @@
 
 namespace FOVEA_HALF_NAMESPACE {
 #include FOVEA_HALF_WORDS
+#include "math/half_block.inl"
 #include "attention/f16/products.inl"
 
 // A weight is rounded to a half, so its exponential need not be exact to the last bit.
