@@ -565,6 +565,30 @@ TEST_CASE("linear i8: output codes are rounded to even and saturate", "[short]")
   }
 }
 
+TEST_CASE("linear i8: output codes are those of a division, however near a half the quotient is", "[short]") {
+  const float infinity = std::numeric_limits<float>::infinity();
+  for (const float scale : {0.03f, 0x1.fffffep-1f, 0x1.000002p0f, 3.7e-5f, 7.1e9f, 1e-20f, 1e30f}) {
+    for (const uint32_t tokens : {1u, 3u, 22u}) {
+      for (const float odd : {0.0f, infinity, -infinity, 1e25f, std::nanf("")}) {
+        I8Problem p;
+        p.tokens = tokens, p.in_dim = 1, p.out_dim = 520;
+        p.x_dtype = FOVEA_I8, p.y_dtype = FOVEA_I8, p.one_scale = true;
+        p.y_scale = scale, p.y_zero = 1;
+        I8Case test(p);
+        for (size_t t = 0; t < p.tokens; ++t) test.codes_.at(t, 0) = 0;  // so that outputs are biases
+        float* const bias = test.bias_.as<float>();
+        for (size_t o = 0; o < p.out_dim; ++o) {
+          const double half = static_cast<double>(o / 2) - 130 + 0.5;
+          bias[o] = static_cast<float>(half * static_cast<double>(scale));
+          if (o % 2 != 0) bias[o] = std::nextafter(bias[o], o % 4 == 1 ? infinity : -infinity);
+        }
+        bias[70] = odd;
+        for (const fovea_target target : targets_and_those_that_extend_them()) REQUIRE(test.check(target) == "");
+      }
+    }
+  }
+}
+
 TEST_CASE("linear i8: an activation comes before the code, with the same bits on every target", "[short]") {
   for (uint32_t kind = 0; kind <= FOVEA_ACTIVATION_TANH; ++kind) {
     for (const fovea_dtype dtype : {FOVEA_I8, FOVEA_I4, FOVEA_Q4_1}) {

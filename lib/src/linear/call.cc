@@ -107,17 +107,28 @@ void run_tile(const LinearCall& c, uint32_t index, uint32_t begin, uint32_t end,
   }
 }
 
+// The same where tiles have register blocks of a lane for each token: these are filled, since they multiply faster than
+// parts of them.
+uint32_t take_blocks(const LinearCall& c, uint32_t index, I8TokenTile* tile) {
+  const uint32_t most = c.plan.tile_vectors, token = most * index, left = c.tokens - token;
+  tile->in_dim = c.in_dim;
+  tile->live = left < most ? left : most;
+  tile->columns = i8_columns(c.plan.dot, tile->live);
+  return token;
+}
+
 // The same with integer products, for few tokens too.
 void run_i8_tile(const LinearCall& c, uint32_t index, uint32_t begin, uint32_t end, char* workspace) {
   I8TokenTile tile;
-  const uint32_t token = take_tokens(c, index, &tile);
+  const uint32_t token = kI8TilesHaveBlocks ? take_blocks(c, index, &tile) : take_tokens(c, index, &tile);
   place_i8_token_tile(workspace, c.plan, &tile);
   const size_t unit = unit_bytes(c.inputs.dtype), out_unit = unit_bytes(c.outputs.dtype);
   I8Tokens tokens = {advanced(c.x, stride_bytes(c.x_stride, unit, ptrdiff_t(token))), c.x_stride, c.inputs};
   if (tokens.in.scales) tokens.in.scales += ptrdiff_t(token) * tokens.in.scales_stride;
   const bool grouped = kI8GroupedFormats && c.plan.scaled_groups != 0;
   (grouped ? c.i8->begin_groups : c.i8->begin)(tile, tokens);
-  const uint32_t step = c.plan.few ? end - begin : grouped ? kGroupedOutputs : kLinearOutputs;
+  const uint32_t most = grouped ? kGroupedOutputs : kLinearOutputs / i8_blocks(c.plan.dot, tile.columns);
+  const uint32_t step = c.plan.few ? end - begin : most;
   for (uint32_t output = begin; output < end; output += step) {
     I8Rows rows = {weights_from(c.weights, c.in_dim, output),
                    end - output < step ? end - output : step,
@@ -155,7 +166,7 @@ constexpr void carve_i8_token_tile(AnyCarver& carver, DotKind kind, bool few, I8
   if (tile->scaled_groups) carver.take(&tile->group_scales, tile->columns, tile->scaled_groups);
   if (tile->scaled_groups && dot.few_groups) carver.take(&tile->group_sums, tile->columns, sums_of(*tile));
   if (few) return;
-  carver.take(&tile->sums, tile->columns, kLinearOutputs);
+  carver.take(&tile->sums, tile->columns, kLinearOutputs / i8_blocks(kind, tile->columns));
   carver.take(&tile->starts, kLinearOutputs);
   if (dot.code_bytes == 1) return;
   carver.take(&bytes, kLinearGrain * dot.code_bytes, i8_inputs(dot));

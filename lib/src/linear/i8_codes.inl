@@ -3,16 +3,24 @@
 // Turns tokens into columns of codes.
 #include "math/dot_codes.inl"
 
+// Where the codes of a column begin.
+FOVEA_INLINE dot::Code* CodesOf(const I8TokenTile& t, size_t column) {
+  const size_t first = BlockOf(t, column).first;
+  return static_cast<dot::Code*>(t.x) + first * round_up(t.in_dim, kReads) + (column - first) * kGroup;
+}
+
 FOVEA_KERNEL void I8Begin(const I8TokenTile& t, const I8Tokens& tokens) {
   const bool in_groups = HasGroupScales(t);
   for (size_t column = 0; column < t.columns; ++column) {
     const size_t token = column < t.live ? column : t.live - 1;
-    dot::Code* const x = static_cast<dot::Code*>(t.x) + column * kGroup;
+    dot::Code* const x = CodesOf(t, column);
+    const size_t columns = BlockOf(t, column).columns;
     if (tokens.in.dtype == FOVEA_I8) {
-      const CodeRow row = CodeRow::Of(RowOf(tokens, token));
       t.scales[column] = GivenScale(tokens, token);
       if (in_groups) t.group_scales[column] = 1.0f;
-      PutColumn(row, CodesAsTheyAre{}, t.in_dim, x, t.columns);
+      const char* const row = RowOf(tokens, token);
+      if (PutColumnOfBytes(reinterpret_cast<const int8_t*>(row), t.in_dim, x, columns)) continue;
+      PutColumn(CodeRow::Of(row), CodesAsTheyAre{}, t.in_dim, x, columns);
       continue;
     }
     const float* const row = reinterpret_cast<const float*>(RowOf(tokens, token));
@@ -24,7 +32,7 @@ FOVEA_KERNEL void I8Begin(const I8TokenTile& t, const I8Tokens& tokens) {
       const FloatRow part = {row + d};
       const ScaleI8 fit = ScaleI8::Of(part, n);
       hn::StoreN(fit.scale, kF, scale, 1);
-      PutColumn(part, fit, n, x + d * t.columns, t.columns);
+      PutColumn(part, fit, n, x + d * columns, columns);
     }
   }
 }

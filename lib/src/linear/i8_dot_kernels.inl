@@ -13,6 +13,7 @@ namespace FOVEA_DOT_NAMESPACE {
 #elif FOVEA_DOT_HELIUM
 #define FOVEA_DOT_BLOCK "math/dot_block_helium.inl"
 #define FOVEA_DOT_ROWS "linear/i8_rows_helium.inl"
+#define FOVEA_DOT_STEPS "linear/i8_steps_helium.inl"
 #define FOVEA_DOT_GROUPS "linear/i8_groups_rows.inl"
 #define FOVEA_DOT_FEW_ROWS
 #elif FOVEA_DOT_PMADDWD
@@ -60,8 +61,8 @@ namespace FOVEA_DOT_NAMESPACE {
 #endif
 #include "math/dot_shape.inl"
 #include FOVEA_DOT_BLOCK
-#include FOVEA_DOT_CODES
 #include FOVEA_DOT_STEPS
+#include FOVEA_DOT_CODES
 #include FOVEA_DOT_ROWS
 #include "linear/i8_linear.inl"
 #include "linear/i8_groups.inl"

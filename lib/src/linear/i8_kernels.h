@@ -34,6 +34,20 @@ constexpr uint32_t kGroupedOutputs = kLinearOutputs - 2 * kLinearGrain;
 // The few-tokens kernel reads up to this many codes of a token at once.
 constexpr uint32_t kFewReads = 64;
 
+// Where a tile has several register blocks of tokens, these are of this many columns: the last token fills up the last
+// block. Each block has its own codes and sums, and the tile computes fewer outputs at a time. A build has only targets
+// of this kind, or none.
+constexpr uint32_t kI8BlockColumns = 4;
+constexpr bool kI8TilesHaveBlocks = kOneDot && (kCompiledDots >> kDotSmlad & 1) != 0;
+constexpr uint32_t i8_columns(DotKind kind, uint32_t tokens) {
+  const bool in_blocks = kI8TilesHaveBlocks && kDotTraits[kind].blocks > 1 && tokens > kI8BlockColumns;
+  return in_blocks ? uint32_t(round_up(tokens, kI8BlockColumns)) : tokens;
+}
+constexpr uint32_t i8_blocks(DotKind kind, uint32_t columns) {
+  const bool in_blocks = kI8TilesHaveBlocks && kDotTraits[kind].blocks > 1 && columns > kI8BlockColumns;
+  return in_blocks ? columns / kI8BlockColumns : 1;
+}
+
 // The formats of inputs and outputs, and the scales and zero points of their codes.
 struct I8Inputs {
   fovea_dtype dtype;    // F32 or I8
@@ -59,13 +73,14 @@ struct I8Tokens {
 // others repeat the last one and are never stored. In the few-tokens kernel lanes run along the inputs.
 struct I8TokenTile {
   uint32_t in_dim;
-  uint32_t columns;  // tile kernel: a multiple of the lanes of a vector
+  uint32_t columns;  // tile kernel: a multiple of the lanes of a vector; see i8_columns
   uint32_t live;
   uint32_t scaled_groups;  // as in LinearPlan
   uint32_t sum_step;       // as in LinearPlan
-  void* x;          // codes [in_dim / group][column][group]; few tokens: [token][in_dim rounded up to kFewReads]
+  void* x;          // codes [in_dim / group][column][group] of each block; few: [token][in_dim rounded up to kFewReads]
   float* scales;    // [columns]
-  float* sums;      // tile kernel: [kLinearOutputs][columns] the bits of int32, or floats where weights are in groups
+  float* sums;      // tile kernel: [kLinearOutputs][columns] the bits of int32, or floats where weights are in groups;
+                    // [blocks][kLinearOutputs / blocks][kI8BlockColumns]
   int32_t* starts;  // tile kernel: [kLinearOutputs] what is added to an output's sums
   void* rows;       // [kLinearGrain][i8_inputs] weights that were brought; null where they are read in place
   // Weights in groups, else null: scales of inputs, [scaled_groups][columns]; few tokens: [token][scaled_groups].

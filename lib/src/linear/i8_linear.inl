@@ -18,12 +18,13 @@ template <bool kGroups>
 FOVEA_INLINE void EndColumns(const I8TokenTile& t, const I8Rows& w, size_t column) {
   const size_t live = t.live - column < kLanes ? t.live - column : kLanes;
   const VF token_scale = hn::LoadU(kF, t.scales + column);
-  const float* sums = t.sums + column;
+  const ColumnBlock block = BlockOf(t, column);
+  const float* sums = t.sums + block.first / block.columns * StepOfSums(t) + (column - block.first);
   for (size_t e = 0; e < w.outputs; e += kLanes) {
     const size_t n = w.outputs - e < kLanes ? w.outputs - e : kLanes;
     VF lanes[kLanes];
     FOVEA_UNROLL(16)
-    for (size_t i = 0; i < kLanes; ++i, sums += t.columns) {
+    for (size_t i = 0; i < kLanes; ++i, sums += block.columns) {
       lanes[i] = hn::Zero(kF);
       if (i >= n) continue;
       if constexpr (kGroups) {
@@ -59,7 +60,7 @@ FOVEA_KERNEL void I8Multiply(const I8TokenTile& t, const I8Rows& w) {
     for (uint32_t row = 0; row < w.outputs; row += kRowsAtOnce) {
       const uint32_t count = w.outputs - row < kRowsAtOnce ? w.outputs - row : kRowsAtOnce;
       MultiplyRowsOfTile(t, weights + ptrdiff_t(row) * stride + input, stride, count, input, inputs, input > 0,
-                         t.sums + size_t(row) * t.columns);
+                         t.sums + size_t(row) * BlockOf(t, 0).columns);
     }
   }
   if (EndAsCodes(t, w)) return;

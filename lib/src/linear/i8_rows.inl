@@ -4,13 +4,19 @@
 
 constexpr uint32_t kRowsAtOnce = kRowsInPlace ? kLinearOutputs : kLinearGrain;
 
+// The codes of columns, from an input on.
+struct BlockCodes {
+  const dot::Code* x;
+  size_t columns;
+};
+
 template <int kVectors>
-FOVEA_TEMPLATE void MultiplyVectors(const I8TokenTile& t, const dot::RowCode* rows, ptrdiff_t stride, uint32_t count,
-                                    size_t input, size_t inputs, bool goes_on, float* sums, size_t column) {
+FOVEA_TEMPLATE void MultiplyVectors(const BlockCodes& b, const dot::RowCode* rows, ptrdiff_t stride, uint32_t count,
+                                    size_t inputs, bool goes_on, float* sums, size_t column) {
   constexpr uint32_t kRows = kDotRows<kVectors>;
   static_assert(kLinearGrain % kRows == 0, "blocks must tile the tile");
-  const size_t columns = t.columns;
-  const dot::Code* const x = static_cast<const dot::Code*>(t.x) + (input / kGroup * columns + column) * kGroup;
+  const size_t columns = b.columns;
+  const dot::Code* const x = b.x + column * kGroup;
   sums += column;
   for (uint32_t left = count;; left -= kRows) {
     const dot::RowCode* at[kRows];
@@ -44,21 +50,26 @@ FOVEA_INLINE bool TakesVectors(size_t columns) {
 }
 
 template <int kMost>
-FOVEA_INLINE void MultiplyColumns(const I8TokenTile& t, const dot::RowCode* rows, ptrdiff_t stride, uint32_t count,
-                                  size_t input, size_t inputs, bool goes_on, float* sums, size_t column) {
-  for (; TakesVectors<kMost>(t.columns - column); column += kMost * kLanes) {
-    MultiplyVectors<kMost>(t, rows, stride, count, input, inputs, goes_on, sums, column);
+FOVEA_INLINE void MultiplyColumns(const BlockCodes& b, const dot::RowCode* rows, ptrdiff_t stride, uint32_t count,
+                                  size_t inputs, bool goes_on, float* sums, size_t column) {
+  for (; TakesVectors<kMost>(b.columns - column); column += kMost * kLanes) {
+    MultiplyVectors<kMost>(b, rows, stride, count, inputs, goes_on, sums, column);
   }
   if constexpr (kMost > 1) {
-    MultiplyColumns<kPreferSize ? 1 : kMost - 1>(t, rows, stride, count, input, inputs, goes_on, sums, column);
+    MultiplyColumns<kPreferSize ? 1 : kMost - 1>(b, rows, stride, count, inputs, goes_on, sums, column);
   }
 }
 
 // sums[row][column] = the sum of products of `inputs` inputs, from `input` on, with the codes of a row; += if goes_on.
+// `sums` are those of the first block; the others have theirs as far from it as StepOfSums says.
 FOVEA_INLINE void MultiplyRowsOfTile(const I8TokenTile& t, const int8_t* weights, ptrdiff_t stride, uint32_t count,
                                      size_t input, size_t inputs, bool goes_on, float* sums) {
   ptrdiff_t row_stride = stride;
   const dot::RowCode* const rows = ReachRows(weights, count, inputs, static_cast<dot::RowCode*>(t.rows), &row_stride);
-  if (!goes_on && MultiplyWholeTile(t, rows, row_stride, count, input, sums)) return;
-  MultiplyColumns<kBlockVectors>(t, rows, row_stride, count, input, inputs, goes_on, sums, 0);
+  for (size_t column = 0; column < t.columns; column += BlockOf(t, column).columns, sums += StepOfSums(t)) {
+    const size_t columns = BlockOf(t, column).columns;
+    const BlockCodes block = {CodesOf(t, column) + input * columns, columns};
+    if (!goes_on && MultiplyWholeTile(block.x, columns, rows, row_stride, count, sums)) continue;
+    MultiplyColumns<kBlockVectors>(block, rows, row_stride, count, inputs, goes_on, sums, 0);
+  }
 }

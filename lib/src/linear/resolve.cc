@@ -82,7 +82,7 @@ CheckedSize tile_bytes(const fovea_linear_args& a, const LinearPlan& plan) {
   if (kHasI8Linear && a.compute == FOVEA_COMPUTE_I8) {
     I8TokenTile tile;
     tile.in_dim = a.in_dim;
-    tile.columns = plan.tile_vectors * plan.lanes;
+    tile.columns = i8_columns(plan.dot, plan.tile_vectors * plan.lanes);
     return place_i8_token_tile(nullptr, plan, &tile);
   }
   TokenTile tile;
@@ -109,8 +109,10 @@ fovea_status plan_for(const fovea_linear_args& a, const TargetTraits& traits, bo
     plan->lanes = 1;
     plan->tile_vectors = a.tokens ? a.tokens : 1;
   } else if (i8) {
-    // Twice a register block where codes of groups are brought and vectors are wide, so that each is used more often.
-    plan->tile_vectors = (dot.vectors ? dot.vectors : traits.tile_vectors) * (grouped && traits.lanes > 4 ? 2 : 1);
+    // Twice a register block where weights are brought, or codes of groups for wide vectors, so that each is used more
+    // often.
+    const uint32_t blocks = grouped ? traits.lanes > 4 ? 2 : 1 : kI8TilesHaveBlocks ? dot.blocks : 1;
+    plan->tile_vectors = (dot.vectors ? dot.vectors : traits.tile_vectors) * blocks;
   } else if (kHasF16Linear && halves) {
     plan->lanes = 2 * traits.lanes;
     plan->tile_vectors = half_vectors(traits.target);

@@ -15,6 +15,7 @@ using Bytes = int8x16_t;
 // Vectors are loaded as in helium.inl, for the same reason.
 typedef Bytes BytesInMemory __attribute__((aligned(1), may_alias));
 FOVEA_INLINE Bytes LoadBytes(const int8_t* p) { return *reinterpret_cast<const BytesInMemory*>(p); }
+FOVEA_INLINE void StoreBytes(Bytes v, int8_t* p) { *reinterpret_cast<BytesInMemory*>(p) = v; }
 FOVEA_INLINE Bytes LoadSomeBytes(const int8_t* p, size_t n) { return vldrbq_z_s8(p, vctp8q(n)); }
 // The pointer advances past them. g++ 12 would take a separate instruction for that.
 FOVEA_INLINE Bytes NextBytes(const int8_t*& p) {
@@ -119,6 +120,42 @@ FOVEA_INLINE size_t PutQueries(const float* p, size_t n, VF scale, VF inverse, C
     }
   }
   return n / 16 * 16;
+}
+
+FOVEA_INLINE float FirstLane(VF v) { return vgetq_lane_f32(v, 0); }
+// y / scale as a vector of floats, rounded as a division rounds. There is no division of vectors, and of scalars it takes
+// five instructions. `inverse` is 1 / scale rounded, and inverse + rest is nearer to 1 / scale. The first quotient is off
+// by less than one unit in the last place. So its remainder is exact, and the remainder times `inverse` corrects it to
+// the nearest float (Markstein's theorem). For scales and numbers that CanDivide takes.
+struct Divider {
+  VF inverse, rest, minus_scale;
+  explicit Divider(float scale) {
+    const float one_over = 1.0f / scale;
+    inverse = hn::Set(kF, one_over);
+    minus_scale = hn::Set(kF, -scale);
+    rest = hn::Mul(vfmaq_f32(hn::Set(kF, 1.0f), inverse, minus_scale), inverse);
+  }
+  inline __attribute__((always_inline)) VF operator()(VF y) const {
+    const VF first = vfmaq_f32(hn::Mul(y, rest), y, inverse);
+    return vfmaq_f32(first, vfmaq_f32(y, first, minus_scale), inverse);
+  }
+};
+// How far from the first row of four, which are `stride` bytes apart, each begins; those past `last` are in its place.
+using Places = uint32x4_t;
+FOVEA_INLINE Places PlacesOf(uint32_t first, uint32_t last, ptrdiff_t stride) {
+  const uint32x4_t row = vminq_u32(vidupq_n_u32(first, 1), vdupq_n_u32(last));
+  return vmulq_n_u32(row, uint32_t(stride));
+}
+// v rounded to the nearest, ties to even, plus zero, as the nearest code of each lane, at to[place]. NaN counts as 0.
+FOVEA_INLINE void StoreCodesApart(VF v, int32_t zero, Places place, int8_t* to) {
+  VI codes = vqaddq_n_s32(vcvtnq_s32_f32(v), zero);
+#if defined(__clang__)
+  const int16x8_t halves = vqmovnbq_s32(vreinterpretq_s16_s32(codes), codes);
+  codes = vreinterpretq_s32_s8(vqmovnbq_s16(vreinterpretq_s8_s16(halves), halves));
+#else  // the rest of a lane does not matter
+  asm("vqmovnb.s32 %q0, %q0\n\tvqmovnb.s16 %q0, %q0" : "+w"(codes));
+#endif
+  vstrbq_scatter_offset_s32(to, place, codes);
 }
 
 // Codes of weights are stored with the top bit flipped, as code - 128. Those of four columns are 16 bytes apart.

@@ -34,6 +34,43 @@ FOVEA_INLINE int8_t NearestCode(VF v, int32_t zero) {
   return int8_t(code);
 }
 
+// Codes of four columns: to[place[i]] = NearestCode((float(sums[i] + start) * scales[i] * scale + bias) / out_scale, zero),
+// with place[0] = 0. `sums` advances past them.
+FOVEA_INLINE void StoreFourCodes(const int32_t*& sums, int32_t start, const VF (&scales)[4], VF scale, VF bias,
+                                 VF out_scale, int32_t zero, const ptrdiff_t (&place)[4], int8_t* to) {
+  Pair a, b, c, d;
+  asm volatile(
+      "ldrd %[a], %[b], [%[sums]], #8\n\t"
+      "ldrd %[c], %[d], [%[sums]], #8\n\t"
+      "add %[a], %[start]\n\t add %[b], %[start]\n\t add %[c], %[start]\n\t add %[d], %[start]\n\t"
+      "vmov s12, s13, %[a], %[b]\n\t"
+      "vmov s14, s15, %[c], %[d]\n\t"
+      "vcvt.f32.s32 s12, s12\n\t vcvt.f32.s32 s13, s13\n\t"
+      "vcvt.f32.s32 s14, s14\n\t vcvt.f32.s32 s15, s15\n\t"
+      "vmul.f32 s12, s12, %[s0]\n\t vmul.f32 s13, s13, %[s1]\n\t"
+      "vmul.f32 s14, s14, %[s2]\n\t vmul.f32 s15, s15, %[s3]\n\t"
+      "vmul.f32 s12, s12, %[scale]\n\t vmul.f32 s13, s13, %[scale]\n\t"
+      "vmul.f32 s14, s14, %[scale]\n\t vmul.f32 s15, s15, %[scale]\n\t"
+      "vadd.f32 s12, s12, %[bias]\n\t vadd.f32 s13, s13, %[bias]\n\t"
+      "vadd.f32 s14, s14, %[bias]\n\t vadd.f32 s15, s15, %[bias]\n\t"
+      "vdiv.f32 s12, s12, %[out]\n\t vdiv.f32 s13, s13, %[out]\n\t"
+      "vdiv.f32 s14, s14, %[out]\n\t vdiv.f32 s15, s15, %[out]\n\t"
+      "vcvtr.s32.f32 s12, s12\n\t vcvtr.s32.f32 s13, s13\n\t"
+      "vcvtr.s32.f32 s14, s14\n\t vcvtr.s32.f32 s15, s15\n\t"
+      "vmov %[a], %[b], s12, s13\n\t"
+      "vmov %[c], %[d], s14, s15\n\t"
+      "qadd %[a], %[a], %[zero]\n\t qadd %[b], %[b], %[zero]\n\t"
+      "qadd %[c], %[c], %[zero]\n\t qadd %[d], %[d], %[zero]\n\t"
+      "ssat %[a], #8, %[a]\n\t ssat %[b], #8, %[b]\n\t ssat %[c], #8, %[c]\n\t ssat %[d], #8, %[d]\n\t"
+      "strb %[a], [%[to]]\n\t strb %[b], [%[to], %[p1]]\n\t"
+      "strb %[c], [%[to], %[p2]]\n\t strb %[d], [%[to], %[p3]]"
+      : [sums] "+r"(sums), [a] "=&r"(a), [b] "=&r"(b), [c] "=&r"(c), [d] "=&r"(d)
+      : [start] "r"(start), [s0] "t"(scales[0].raw), [s1] "t"(scales[1].raw), [s2] "t"(scales[2].raw),
+        [s3] "t"(scales[3].raw), [scale] "t"(scale.raw), [bias] "t"(bias.raw), [out] "t"(out_scale.raw),
+        [zero] "r"(zero), [p1] "r"(place[1]), [p2] "r"(place[2]), [p3] "r"(place[3]), [to] "r"(to)
+      : "s12", "s13", "s14", "s15", "memory");
+}
+
 FOVEA_INLINE Pair EvenBytes(uint32_t bytes) {
   Pair pair;
   asm("sxtb16 %0, %1" : "=r"(pair) : "r"(bytes));

@@ -20,21 +20,22 @@ struct DotTraits {
   uint8_t vectors;     // most vectors of query rows in a tile; 0 = as many as the target has for f32
   bool few_groups;     // whether that kernel reads weights in groups, too
   bool row_in_place;   // whether the tile kernel reads rows of bytes in place for a single row of queries
+  uint8_t blocks;      // most register blocks of tokens in a tile of a linear layer, unless weights are in groups
 };
 // On 32-bit Arm the softmax of six vectors of f32 would not fit the registers.
 constexpr uint8_t kFloatVectors = FOVEA_NEON_VECTORS == 6 && FOVEA_OFFERS_NEON ? 3 : 0;
 inline constexpr DotTraits kDotTraits[kDotKinds] = {
-    // bytes of a code, group, reads, few rows, vectors, few groups, row in place
-    {4, 1, 1, true, kFloatVectors, true, false},  // floats
-    {1, 4, 4, true, 0, true, false},     // vpdpbusd
-    {1, 4, 16, true, 4, true, false},    // sdot
-    {1, 8, 16, true, 4, true, false},    // smmla
-    {1, 16, 16, true, 0, false, false},  // vmladava
-    {2, 2, 4, false, 0, false, true},    // smlad
-    {2, 2, 2, true, 0, true, false},     // pmaddwd
-    {1, 1, 1, true, 4, true, false},     // vwmacc
+    // bytes of a code, group, reads, few rows, vectors, few groups, row in place, blocks
+    {4, 1, 1, true, kFloatVectors, true, false, 1},  // floats
+    {1, 4, 4, true, 0, true, false, 1},     // vpdpbusd
+    {1, 4, 16, true, 4, true, false, 1},    // sdot
+    {1, 8, 16, true, 4, true, false, 1},    // smmla
+    {1, 16, 16, true, 0, false, false, 1},  // vmladava
+    {2, 2, 4, false, 0, false, true, 2},    // smlad
+    {2, 2, 2, true, 0, true, false, 1},     // pmaddwd
+    {1, 1, 1, true, 4, true, false, 1},     // vwmacc
 #if FOVEA_HAS_OWN_DOT
-    {1, sizeof(FOVEA_DOT_TYPE), sizeof(FOVEA_DOT_TYPE), false, 0, false, false},
+    {1, sizeof(FOVEA_DOT_TYPE), sizeof(FOVEA_DOT_TYPE), false, 0, false, false, 1},
 #endif
 };
 #if FOVEA_HAS_OWN_DOT
