@@ -6,10 +6,9 @@ constexpr bool kKeyByKey = true, kVectorsAtOnce = false;
 
 // acc[k] += the products of the first `whole` elements, a multiple of kLanes, in lanes.
 template <fovea_dtype kType, uint32_t kKeys>
-FOVEA_INLINE void MultiplyKeyByKey(const float* q, size_t whole, FormatRow<kType> (&key)[kKeys],
-                                   VF (&acc)[kKeys]) {
-  if constexpr (kType == FOVEA_F32) {
-    const float* at[kKeys];
+FOVEA_INLINE void MultiplyKeyByKey(const float* q, size_t whole, FormatRow<kType> (&key)[kKeys], VF (&acc)[kKeys]) {
+  if constexpr (kType == FOVEA_F32 || kType == FOVEA_F16) {
+    decltype(key[0].data) at[kKeys];
     FOVEA_UNROLL(4)
     for (uint32_t k = 0; k < kKeys; ++k) at[k] = key[k].data;
     for (size_t n = whole / kLanes; n > 0; --n) {

@@ -22,13 +22,14 @@ namespace {
 #include "attention/steps/called.inl"
 #include "math/block.inl"
 #include "attention/additive.inl"
-#include "attention/tile.inl"
 constexpr size_t kProductLanes = kLanes;
+#include "attention/tile.inl"
 #include "attention/tile_kernel.inl"
 #if FOVEA_FOR_ONE_LANE  // with one lane the tile kernel has no empty lanes
 constexpr AttentionKernel kFewRowsOfTarget = {};
 #else
 #include "attention/few_block.inl"
+constexpr uint32_t kMostFewRows = kLanes > 4 ? 4 : 2;  // with 4 lanes, 4 rows fill the tile kernel
 #if FOVEA_FOR_HELIUM
 #include "attention/few_row_helium.inl"
 #elif FOVEA_FOR_RVV

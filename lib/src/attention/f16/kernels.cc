@@ -39,9 +39,7 @@ namespace f16 {
 #if defined(FOVEA_HALF_WORDS)
 #define FOVEA_HALF_NAMESPACE of_halves
 #include "attention/f16/tile.inl"
-#if defined(FOVEA_HAS_NEON_HALF)
 #include "attention/f16/few.inl"
-#endif
 #undef FOVEA_HALF_NAMESPACE
 #endif
 
@@ -54,7 +52,7 @@ constexpr F16Kernels Table() {
 #if defined(FOVEA_HALF_WORDS)
   table.tile[1] = of_halves::TileKernel(kF16Rows, nullptr, nullptr);
 #endif
-#if defined(FOVEA_HAS_NEON_HALF)
+#if defined(FOVEA_HALF_WORDS)
   table.few = of_halves::FewRowsKernel(kF16Rows, nullptr, nullptr);
 #endif
   return table;
