@@ -2,7 +2,10 @@
 //
 // The products of one query row with some keys, for Helium: eight registers have no room for vectors of keys in
 // addition to the sums, and loads advance their addresses.
-constexpr bool kKeyByKey = true, kVectorsAtOnce = false;
+constexpr bool kKeyByKey = true, kVectorsAtOnce = false, kScalarWeights = true;
+
+// sum + weight * x, with the weight in a general register.
+FOVEA_INLINE VF AddWeighted(float weight, VF x, VF sum) { return hn::MulAddScalar(x, weight, sum); }
 
 // acc[k] += the products of the first `whole` elements, a multiple of kLanes, in lanes.
 template <fovea_dtype kType, uint32_t kKeys>
