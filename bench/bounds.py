@@ -10,8 +10,9 @@
 A bound is a sum of terms, each a coefficient times a product of sizes: terms_of() lists them. The coefficients are those of the
 smallest greatest excess over the counted shapes, and then are raised so that no counted shape exceeds the bound. No shape that
 --check counts was seen when they were made. The bounds hold in the range from which counts/shapes.cc draws. Instructions are counted by QEMU (-icount), of the library as toolchains/
-has it compiled (-O2), for f32 without options, with and without a causal limit, and for the softmax of whole rows. head_dim and
-value_dim are multiples of 4. Instructions are not cycles: caches, wait states and bus conflicts come in addition.
+has it compiled (-O2), for f32 without options, with and without a causal limit, for integer attention without options, and for the
+softmax of whole rows. head_dim and value_dim are multiples of 4. Integer attention has a q_zero of 0, and scales for which its kernel
+shifts to the right alone: a score multiplier below 2^-8, an out multiplier below 2^11. Instructions are not cycles: caches, wait states and bus conflicts come in addition.
 """
 import argparse
 import json
@@ -23,7 +24,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 STORED = ROOT / "bench" / "bounds.json"
 BOARDS = {"m4f": ("arm-none-eabi-cortex-m4f", "mps2-an386", 1, 4), "m55": ("arm-none-eabi-cortex-m55", "mps3-an547", 4, 3)}
-OPERATORS = ("attention", "causal", "softmax")
+OPERATORS = ("attention", "causal", "integer", "softmax")
 FITTED, CHECKED = 4000, 200  # shapes of a seed
 FIT_SEEDS, CHECK_SEEDS = (7, 8), (2026, 31, 32, 33, 34, 35)
 MARGIN = 1.012  # above the largest fitted shape
@@ -31,6 +32,7 @@ MARGIN_OF = {("m55", "attention"): 1.02}
 EXCESS = 1.10  # a bound is at most this multiple of a count
 EXCESS_OF = {("m55", "attention"): 1.125}  # of one query and one key: two of 1200 shapes exceed 1.1
 KEY_TILE, CHAIN = 64, 32
+INTEGER_ROWS, PIECE_KEYS, PIECE_ELEMENTS = 32, 16, 32  # of integer attention: query rows of a block; pieces on a Cortex-M4F
 
 
 def up(n, unit):
@@ -117,6 +119,134 @@ def attention_terms(board, shape, causal):
     return terms
 
 
+def smlad_tile(put, rows, keys, when, dim, value_dim):
+    """A key tile of integer attention on a Cortex-M4F: rows in fours, of which keys and values are brought in pieces, and others alone."""
+    fours, alone = divmod(rows, 4)
+    pairs, fours_of_keys, last = up(keys, 2), keys // 4, keys % 4
+    put("key tiles", 1)
+    put("key tiles rows", rows)
+    put(f"key tiles rows, {when}", rows)
+    put("weights: pairs of keys", rows * pairs)
+    put("weights: fours of pairs", rows * (pairs // 4))
+    put("weights: last of pairs", rows * (pairs % 2))
+    put("weights: odd keys", rows * (keys % 2))
+    if fours:
+        put("fours", 1)
+        put("fours: key pieces", up(keys, PIECE_KEYS))
+        put("fours: pairs of keys", pairs)
+        put("fours: pairs of keys head_dim", pairs * dim)
+        put("fours: pairs of keys, odd four of head_dim", pairs * (dim // 4 % 2))
+        put("four: key pieces", fours * up(keys, PIECE_KEYS))
+        put("four: pairs of keys", fours * pairs)
+        put("four: pairs of keys, sixteens of head_dim", fours * pairs * (dim // 16))
+        put("four: pairs of keys, any sixteen of head_dim", fours * pairs * (dim > 15))
+        put("four: pairs of keys, last of head_dim", fours * pairs * (dim % 16))
+        put("four: pairs of keys, any last of head_dim", fours * pairs * (dim % 16 > 0))
+        for first in range(0, value_dim, PIECE_ELEMENTS):
+            elements = min(PIECE_ELEMENTS, value_dim - first)
+            put("fours: value pieces", 1)
+            put("fours: value pieces, pairs of keys", pairs)
+            put("fours: pairs of keys value_dim", pairs * elements)
+            put("fours: pairs of keys, odd four of value_dim", pairs * (elements // 4 % 2))
+            put("four: value pieces", fours)
+            put(f"four: value pieces, {when}", fours)
+            put("four: value_dim", fours * elements)
+            put(f"four: value_dim, {when}", fours * elements)
+            put("four: eights of pairs value_dim", fours * elements * (pairs // 8))
+            put("four: any eight of pairs value_dim", fours * elements * (pairs > 7))
+            put("four: last of pairs value_dim", fours * elements * (pairs % 8))
+            put("four: any last of pairs value_dim", fours * elements * (pairs % 8 > 0))
+    put("alone", alone)
+    put("alone: fours of keys", alone * fours_of_keys)
+    put("alone: fours of keys head_dim", alone * fours_of_keys * dim)
+    put("alone: last keys", alone * last)
+    put("alone: last keys head_dim", alone * last * dim)
+    put("alone: value_dim", alone * value_dim)
+    put(f"alone: value_dim, {when}", alone * value_dim)
+    put("alone: fours of keys value_dim", alone * fours_of_keys * value_dim)
+    put("alone: any four of keys value_dim", alone * (fours_of_keys > 0) * value_dim)
+    put("alone: last keys value_dim", alone * last * value_dim)
+    put("alone: any last keys value_dim", alone * (last > 0) * value_dim)
+    put("alone: last keys without a four value_dim", alone * last * (fours_of_keys == 0) * value_dim)
+
+
+def helium_tile(put, rows, keys, when, dim, value_dim):
+    """A key tile of integer attention on a Cortex-M55: rows in twos, for which values are brought; one or two rows alone."""
+    vectors, sixteens, chunks = up(keys, 4), up(keys, 16), up(dim, 16)
+    put("key tiles", 1)
+    put("key tiles rows", rows)
+    put(f"key tiles rows, {when}", rows)
+    put("weights: vectors", rows * vectors)
+    put("weights: fours of vectors", rows * (vectors // 4))
+    put("weights: any four of vectors", rows * (vectors > 3))
+    put("weights: keys past the last, to a vector", rows * (-keys % 4))
+    put("weights: any keys past the last, to a vector", rows * (keys % 4 > 0))
+    put("weights: sixteens", rows * sixteens)
+    put("weights: keys past the last, to sixteen", rows * (-keys % 16))
+    put("weights: any keys past the last, to sixteen", rows * (keys % 16 > 0))
+    if rows <= 2:
+        reads = keys // 4 + keys % 4  # a key that is left is read as four
+        put("few", 1)
+        put("few: rows", rows)
+        put("few: any four of keys", rows * (keys > 3))
+        put("few: last keys", rows * (keys % 4))
+        put("few: any last keys", rows * (keys % 4 > 0))
+        put("few: reads", rows * reads)
+        put("few: reads chunks", rows * reads * chunks)
+        put("few: reads with a part of a chunk", rows * reads * (dim % 16 > 0))
+        for name, number in (("sixteens of value_dim", value_dim // 16), ("fours of value_dim", value_dim % 16 // 4)):
+            put(f"few: {name}", rows * number)
+            put(f"few: {name}, {when}", rows * number)
+            put(f"few: {name} keys", rows * number * keys)
+        return
+    twos, part = up(rows, 2), dim % 16 > 0
+    put("many", 1)
+    put("many: fours of rows", up(rows, 4))
+    kind = f"{chunks} chunks{', the last a part' if part else ''}"
+    put(f"twos: {kind}", twos)
+    put(f"twos: keys of {kind}", twos * keys)
+    put("twos: sums that are cleared, vectors", twos * vectors * part)
+    put("twos: sums that are cleared, sixteens", twos * sixteens * part)
+    put("twos: sums that are cleared, last", twos * (keys % 4) * part)
+    put("values: sums", up(value_dim, 16))
+    put("values: sixteens of keys", sixteens)
+    put(f"values: sixteens of keys, value_dim {value_dim}", sixteens)
+    put("values: keys past the last, to sixteen", -keys % 16)
+    put(f"twos: {sixteens} sixteens of keys", twos)
+    put(f"twos: value_dim of {sixteens} sixteens of keys", twos * value_dim)
+    put("odd rows", rows % 2)
+    put("odd rows value_dim", rows % 2 * value_dim)
+    put(f"many: rows, {when}", rows)
+    put(f"many: rows value_dim, {when}", rows * value_dim)
+
+
+def integer_terms(board, shape):
+    q_tokens, kv_tokens, q_heads, kv_heads, dim, value_dim = shape
+    terms = {"call": 1, "key heads": kv_heads}
+
+    def put(name, value):
+        add(terms, name, kv_heads * value)
+
+    tile = smlad_tile if board == "m4f" else helium_tile
+    all_rows = q_tokens * (q_heads // kv_heads)
+    for first_row in range(0, all_rows, INTEGER_ROWS):
+        rows = min(INTEGER_ROWS, all_rows - first_row)
+        put("blocks", 1)
+        put("rows", rows)
+        if board == "m4f":
+            put("rows head_dim", rows * dim)
+            put("rows, odd four of head_dim", rows * (dim // 4 % 2))
+            put("rows value_dim", rows * value_dim)
+        else:
+            put(f"rows, head_dim {dim}", rows)
+            put("rows, sixteens of value_dim", rows * (value_dim // 16))
+            put("rows, any sixteen of value_dim", rows * (value_dim > 15))
+            put("rows, last of value_dim", rows * (value_dim % 16))
+        for first in range(0, kv_tokens, KEY_TILE):
+            tile(put, rows, min(KEY_TILE, kv_tokens - first), "later" if first else "the first", dim, value_dim)
+    return terms
+
+
 def softmax_terms(shape):
     rows, axis = shape[0], shape[1]
     terms = {"call": 1}
@@ -131,6 +261,8 @@ def softmax_terms(shape):
 def terms_of(board, operator, shape):
     if operator == "softmax":
         return softmax_terms(shape)
+    if operator == "integer":
+        return integer_terms(board, shape)
     return attention_terms(board, shape, operator == "causal")
 
 

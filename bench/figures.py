@@ -499,6 +499,55 @@ def keywords_boards():
     return table(["", *boards], [[row, *(f"{board[key]:,} {unit}" for board in boards.values())] for row, key, unit in rows])
 
 
+# ---- ExecuTorch.
+
+
+@functools.lru_cache(maxsize=None)
+def executorch():
+    path = ROOT / "tests" / "packages" / "executorch" / "results.json"
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+@figure("executorch.machine")
+def executorch_machine():
+    host = executorch()["host"]
+    software = ", ".join(f"{name} {version}" for name, version in host["versions"].items())
+    return sentence(f"One core of an {host['processor']}, {software}; {host['date']}. Times are the shortest of several, taken "
+                    f"alternately{host['noise']}.")
+
+
+@figure("executorch.kernels")
+def executorch_kernels():
+    rows = [[name, time(1e3 * one["fovea_us"]), time(1e3 * one["executorch_us"]), f"{one['executorch_us'] / one['fovea_us']:.1f}"]
+            for name, one in executorch()["kernels"].items() if not name.startswith("update_cache")]
+    return table(["call", "fovea", "ExecuTorch", "ratio"], rows)
+
+
+@figure("executorch.llama")
+def executorch_llama():
+    """A llama of two layers, 512 wide: XNNPACK with ExecuTorch's operators, and with fovea's."""
+    kinds = {"ExecuTorch's operators": "xnnpack, executorch", "fovea's in their place": "xnnpack, fovea",
+             "`to_fovea` without linear layers": "fovea's but linear, xnnpack", "`to_fovea`": "fovea's layers, xnnpack"}
+    found = {(row["weights"], row["context"], row["kernels"]): row for row in executorch()["llama"] + executorch()["llama_int4"]}
+    rows = []
+    for weights, context in sorted({key[:2] for key in found}):
+        for phase in "prefill", "decode":
+            base = found[weights, context, "xnnpack, executorch"][phase]
+            times = [found.get((weights, context, kind), {}).get(phase) for kind in kinds.values()]
+            cells = ["" if t is None or (weights != "f32" and i == 3) else f"{time(1e6 * t)}, {base / t:.2f}" for i, t in enumerate(times)]
+            rows.append([f"{phase}, {context} tokens, weights {weights}", *cells])
+    return table(["", *kinds], rows)
+
+
+@figure("executorch.models")
+def executorch_models():
+    found = {}
+    for row in executorch()["models"]:
+        found.setdefault(row["model"], {})[row["kernels"]] = time(1e6 * row["ms"])
+    kinds = list(dict.fromkeys(row["kernels"] for row in executorch()["models"]))
+    return table(["model", *kinds], [[name, *(cells[kind] for kind in kinds)] for name, cells in found.items()])
+
+
 # ---- Counts.
 
 
@@ -604,7 +653,7 @@ WORKSPACE = [
 def bounds():
     stored = json.loads((ROOT / "bench" / "bounds.json").read_text(encoding="utf-8"))
     boards = {"m4f": "Cortex-M4F", "m55": "Cortex-M55"}
-    operators = {"attention": "attention", "causal": "causal attention", "softmax": "softmax"}
+    operators = {"attention": "attention", "causal": "causal attention", "integer": "integer attention", "softmax": "softmax"}
     rows = [[title, name, one["shapes"], f"{one['least']:,} to {one['most']:,}", f"{one['least_excess']:.3f} to {one['most_excess']:.3f}"]
             for board, title in boards.items() for operator, name in operators.items() for one in [stored[board][operator]]]
     return table(["processor", "operator", "shapes", "instructions counted", "bound / count"], rows)

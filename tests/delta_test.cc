@@ -743,7 +743,7 @@ TEST_CASE("delta: every misuse has its status, and nothing is written", "[short]
 #else
   constexpr fovea_target kOther = FOVEA_TARGET_AVX2;
 #endif
-  static const uint32_t falling[] = {0, 7, 5}, beyond[] = {0, 5, 12};
+  static const uint32_t falling[] = {0, 7, 5}, beyond[] = {0, 5, 12}, far[] = {0, 12, 12};
   static Shuffler none(0), many(4097), two(2);
   static const fovea_executor without_run = {nullptr, nullptr, 1};
   const std::vector<Misuse> all = {
@@ -787,6 +787,7 @@ TEST_CASE("delta: every misuse has its status, and nothing is written", "[short]
       {"a batch too large", FOVEA_ERR_CAPACITY, [](Call& c) { c.args.batch = 3; }},
       {"offsets that fall", FOVEA_ERR_LENGTH, [](Call& c) { c.args.offsets = falling; }},
       {"offsets beyond the tokens", FOVEA_ERR_LENGTH, [](Call& c) { c.args.offsets = beyond; }},
+      {"an entry with more tokens than there are", FOVEA_ERR_LENGTH, [](Call& c) { c.args.offsets = far; }},
       {"offsets misaligned", FOVEA_ERR_ALIGNMENT,
        [](Call& c) { c.args.offsets = reinterpret_cast<const uint32_t*>(c.workspace + 2); }},
       {"no workspace", FOVEA_ERR_NULL, [](Call& c) { c.workspace = nullptr; }},

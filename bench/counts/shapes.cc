@@ -4,7 +4,7 @@
 //   fovea_shapes OPERATOR COUNT SEED
 // It calls the operator once for each of COUNT shapes that are drawn by SEED, and prints a line for each: the operator,
 // q_tokens, kv_tokens, q_heads, kv_heads, head_dim, value_dim and the instructions of the call. Operators are attention,
-// causal (attention) and softmax, which has q_tokens rows of kv_tokens elements.
+// causal (attention), integer (attention) and softmax, which has q_tokens rows of kv_tokens elements.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -19,6 +19,10 @@ constexpr uint32_t kMostWork = 1u << 19;  // multiply-adds of a product: SysTick
 
 float queries[kMostRows * kMostDim], keys[kMostHeads * kMostKeys * kMostDim], values[kMostHeads * kMostKeys * kMostDim],
     out[kMostRows * kMostDim];
+// Of integer attention, whose counts differ a little by scores: queries of any codes, of zeros, and of the largest and smallest.
+constexpr int kKinds = 3;
+int8_t query_codes[kKinds][kMostRows * kMostDim], key_codes[kMostHeads * kMostKeys * kMostDim],
+    value_codes[kMostHeads * kMostKeys * kMostDim], out_codes[kMostRows * kMostDim];
 alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[65536];
 
 uint32_t state;
@@ -33,6 +37,10 @@ void fill() {
   for (float& x : queries) x = float(below(2001)) * 0.001f - 1.0f;
   for (float& x : keys) x = float(below(2001)) * 0.001f - 1.0f;
   for (float& x : values) x = float(below(2001)) * 0.001f - 1.0f;
+  for (int8_t& x : query_codes[0]) x = int8_t(below(256) - 128);
+  for (int8_t& x : query_codes[2]) x = below(2) != 0 ? int8_t(127) : int8_t(-128);
+  for (int8_t& x : key_codes) x = int8_t(below(256) - 128);
+  for (int8_t& x : value_codes) x = int8_t(below(256) - 128);
 }
 
 struct Shape {
@@ -81,6 +89,32 @@ uint64_t attention(const Shape& s, bool causal) {
   return status == FOVEA_OK ? fovea::platform::clock_ticks() - begin : 0;
 }
 
+// The most instructions, of all kinds of queries.
+uint64_t integer_attention(const Shape& s) {
+  fovea_integer_attention_args args = {};
+  args.struct_bytes = sizeof args;
+  args.batch = 1;
+  args.q_heads = s.q_heads, args.kv_heads = s.kv_heads;
+  args.q_tokens = s.q_tokens, args.kv_tokens = s.kv_tokens;
+  args.head_dim = s.head_dim, args.value_dim = s.value_dim;
+  args.keys = rows_of(key_codes, s.kv_tokens, s.head_dim);
+  args.values = rows_of(value_codes, s.kv_tokens, s.value_dim);
+  args.out.data = out_codes;
+  args.out.head_stride = ptrdiff_t(s.q_tokens * s.value_dim);
+  args.out.token_stride = ptrdiff_t(s.value_dim);
+  if (fovea_integer_multiplier(0.001, &args.score_multiplier, &args.score_shift) != FOVEA_OK) return 0;
+  if (fovea_integer_multiplier(1.0, &args.out_multiplier, &args.out_shift) != FOVEA_OK) return 0;
+  uint64_t most = 0;
+  for (const auto& codes : query_codes) {
+    args.q = rows_of(codes, s.q_tokens, s.head_dim);
+    const uint64_t begin = fovea::platform::clock_ticks();
+    if (fovea_integer_attention(&args, workspace, sizeof workspace) != FOVEA_OK) return 0;
+    const uint64_t count = fovea::platform::clock_ticks() - begin;
+    if (count > most) most = count;
+  }
+  return most;
+}
+
 uint64_t softmax(const Shape& s) {
   fovea_softmax_args args = {};
   args.struct_bytes = sizeof args;
@@ -107,7 +141,9 @@ int main(int argc, char** argv) {
   for (int i = std::atoi(argv[2]); i > 0; --i) {
     const bool rows = std::strcmp(argv[1], "softmax") == 0;
     const Shape s = draw_shape(rows);
-    const uint64_t count = rows ? softmax(s) : attention(s, causal);
+    const uint64_t count = rows                                   ? softmax(s)
+                           : std::strcmp(argv[1], "integer") == 0 ? integer_attention(s)
+                                                                  : attention(s, causal);
     if (count == 0) return 1;
     std::printf("%s %u %u %u %u %u %u %lu\n", argv[1], unsigned(s.q_tokens), unsigned(s.kv_tokens), unsigned(s.q_heads),
                 unsigned(s.kv_heads), unsigned(s.head_dim), unsigned(s.value_dim), static_cast<unsigned long>(count));

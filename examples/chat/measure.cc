@@ -27,12 +27,15 @@ constexpr uint32_t kContext = 512;
 constexpr char kUsage[] =
     "usage: chat_measure scores MODEL f32|f16|i8 CACHE      arithmetic, and the cache's type\n"
     "       chat_measure compare MODEL f32|f16|i8 CACHE TEXT_FILE TOKENS\n"
+    "       chat_measure greedy MODEL f32|f16|i8 CACHE TOKENS\n"
     "       chat_measure tokens MODEL\n"
     "CACHE: f32, f16, i8, q8_0, i4 or q4_0; i4-rotated and so on for rotated keys and values.\n"
     "scores: each line of the standard input has numbers of tokens, a bar, and numbers of tokens. Runs the first\n"
     "tokens, and prints the scores of the second ones as the next token.\n"
     "compare: f32 and the given arithmetic, on the first tokens of a text, in pieces of 512. Prints both\n"
     "perplexities, their ratio, the mean Kullback-Leibler divergence, and how often the likeliest token is the same.\n"
+    "greedy: each line of the standard input has numbers of tokens. Runs them, and prints the TOKENS likeliest tokens\n"
+    "that follow one another.\n"
     "tokens: prints the numbers of the tokens of each line of the standard input.\n";
 
 int failed(const char* what, const char* why) {
@@ -58,28 +61,58 @@ struct Runner {
 Model model;
 Runner plain, coarse;
 
+// Runs the tokens from the beginning of a context, and gives the scores of the next one.
+fovea_status run_tokens(std::vector<uint32_t> tokens, float** scores) {
+  fovea_status status = coarse.decoder.truncate(0);
+  uint32_t run = 0;
+  for (size_t i = 0; status == FOVEA_OK && i < tokens.size(); i += run) {
+    run = static_cast<uint32_t>(std::min<size_t>(kBlock, tokens.size() - i));
+    status = coarse.decoder.run(&tokens[i], run);
+  }
+  *scores = nullptr;
+  if (status == FOVEA_OK && run != 0) status = coarse.decoder.logits(run - 1, scores);
+  return status == FOVEA_OK && *scores == nullptr ? FOVEA_ERR_LENGTH : status;
+}
+
+// The numbers of a text. False, after a message, if there is no such token.
+bool read_tokens(const std::string& text, std::vector<uint32_t>* tokens) {
+  std::istringstream numbers(text);
+  tokens->assign(std::istream_iterator<uint32_t>(numbers), {});
+  for (const uint32_t token : *tokens) {
+    if (token >= model.vocabulary) return failed("a line", "has a token that there is not") == 0;
+  }
+  return true;
+}
+
 int print_scores() {
   for (std::string line; std::getline(std::cin, line);) {
     const size_t bar = line.find('|');
     if (bar == std::string::npos) return failed("a line", "has no bar");
-    std::istringstream given(line.substr(0, bar)), asked(line.substr(bar + 1));
-    std::vector<uint32_t> tokens{std::istream_iterator<uint32_t>(given), {}};
-    fovea_status status = coarse.decoder.truncate(0);
-    uint32_t run = 0;
-    for (size_t i = 0; status == FOVEA_OK && i < tokens.size(); i += run) {
-      run = static_cast<uint32_t>(std::min<size_t>(kBlock, tokens.size() - i));
-      for (uint32_t k = 0; k < run; ++k) {
-        if (tokens[i + k] >= model.vocabulary) return failed("a line", "has a token that there is not");
-      }
-      status = coarse.decoder.run(&tokens[i], run);
-    }
+    std::vector<uint32_t> given, asked;
+    if (!read_tokens(line.substr(0, bar), &given) || !read_tokens(line.substr(bar + 1), &asked)) return 1;
     float* scores = nullptr;
-    if (status == FOVEA_OK && run != 0) status = coarse.decoder.logits(run - 1, &scores);
-    if (status != FOVEA_OK || scores == nullptr) return failed("a line", fovea_status_string(status));
-    for (uint32_t token; asked >> token;) {
-      if (token >= model.vocabulary) return failed("a line", "asks for a token that there is not");
-      std::printf("%.9g ", static_cast<double>(scores[token]));
+    const fovea_status status = run_tokens(given, &scores);
+    if (status != FOVEA_OK) return failed("a line", fovea_status_string(status));
+    for (const uint32_t token : asked) std::printf("%.9g ", static_cast<double>(scores[token]));
+    std::printf("\n");
+  }
+  return 0;
+}
+
+int print_greedy(size_t count) {
+  for (std::string line; std::getline(std::cin, line);) {
+    std::vector<uint32_t> tokens;
+    if (!read_tokens(line, &tokens)) return 1;
+    float* scores = nullptr;
+    fovea_status status = run_tokens(tokens, &scores);
+    for (size_t i = 0; i < count && status == FOVEA_OK; ++i) {
+      const auto best = static_cast<uint32_t>(std::max_element(scores, scores + model.vocabulary) - scores);
+      std::printf("%u ", best);
+      if (i + 1 == count) break;
+      status = coarse.decoder.run(&best, 1);
+      if (status == FOVEA_OK) status = coarse.decoder.logits(0, &scores);
     }
+    if (status != FOVEA_OK) return failed("a line", fovea_status_string(status));
     std::printf("\n");
   }
   return 0;
@@ -172,8 +205,8 @@ int run(int count, char** arguments) {
   const std::string compute = count > 4 ? arguments[3] : "f32";
   CacheType cache;
   const bool caches = read_cache_type(count > 4 ? arguments[4] : "f32", &cache);
-  const bool modes =
-      (mode == "scores" && count == 5) || (mode == "compare" && count == 7) || (mode == "tokens" && count == 3);
+  const bool modes = (mode == "scores" && count == 5) || (mode == "greedy" && count == 6) ||
+                     (mode == "compare" && count == 7) || (mode == "tokens" && count == 3);
   if (!modes || !caches || (compute != "f32" && compute != "f16" && compute != "i8")) {
     std::fprintf(stderr, "%s", kUsage);
     return 2;
@@ -193,6 +226,7 @@ int run(int count, char** arguments) {
     status = plain.init(model, FOVEA_COMPUTE_F32, {FOVEA_F32, FOVEA_ROTATION_NONE});
   }
   if (status != FOVEA_OK) return failed(arguments[2], fovea_status_string(status));
+  if (mode == "greedy") return print_greedy(std::strtoul(arguments[5], nullptr, 10));
   return mode == "scores" ? print_scores() : compare(arguments[5], std::strtoul(arguments[6], nullptr, 10));
 }
 

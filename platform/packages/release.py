@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes all files of a release: release.py [--folder build/release] [--twice] [NAME...]
+"""Makes all files of a release: release.py [--folder build/release] [--twice] [--go-on] [NAME...]
 
 The release is the commit HEAD: what is changed but not committed is not in it. Names choose parts: source, one-file, arduino,
-cmsis-pack, deb, wheel, library, abi; without names all are made, with SHA256SUMS and a list of contents in SPDX's format. The
-same commit and compilers give the same bytes: --twice makes all a second time, in another folder and without a compiler cache,
-and compares. --since FILE compares the shared library's interface with FILE, the .abi of an earlier release, and fails where a
+cmsis-pack, deb, wheel, library, abi, or library-PRESET for one processor; without names all are made, with SHA256SUMS and a list of
+contents in SPDX's format. The same commit and compilers give the same bytes: --twice makes each part a second time, in another
+folder and without a compiler cache, and compares. --go-on keeps the parts of this commit that were made before, so that what was
+interrupted goes on where it was, and parts may be made one after the other. --since FILE compares the shared library's interface with FILE, the .abi of an earlier release, and fails where a
 program that was compiled for that release would break. "./run release" installs the compilers that this needs.
 """
 import argparse
@@ -57,17 +58,23 @@ def files_of(folder):
 class Release:
     """The files of one commit's release, made in a folder."""
 
-    def __init__(self, folder, seconds, environment):
-        self.work, self.out = folder / "work", folder / "files"
-        shutil.rmtree(folder, ignore_errors=True)
-        self.out.mkdir(parents=True)
+    def __init__(self, folder, seconds, environment, go_on):
+        self.work, self.out, self.made = folder / "work", folder / "files", folder / "made"
+        commit = folder / "commit"
+        head = run("git", "rev-parse", "HEAD")
+        if not (go_on and commit.exists() and commit.read_text() == head):
+            shutil.rmtree(folder, ignore_errors=True)
+        self.out.mkdir(parents=True, exist_ok=True)
+        self.made.mkdir(exist_ok=True)
         self.seconds = seconds
         self.environment = {"SOURCE_DATE_EPOCH": str(seconds), "LC_ALL": "C", "TZ": "UTC", **environment}
         self.source = self.work / "source"
-        self.source.mkdir(parents=True)
-        archive = subprocess.run(["git", "archive", "HEAD"], cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout
-        with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
-            tar.extractall(self.source)
+        if not commit.exists():
+            self.source.mkdir(parents=True)
+            archive = subprocess.run(["git", "archive", "HEAD"], cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout
+            with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
+                tar.extractall(self.source)
+            commit.write_text(head)
         header = (self.source / "lib/include/fovea/base.h").read_text()
         self.version = ".".join(re.findall(r"^#define FOVEA_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", header, flags=re.M))
         self.name = f"fovea-{self.version}"
@@ -99,6 +106,17 @@ class Release:
         first = ["--preset", preset] if preset else []
         self.run("cmake", "-S", self.source, *first, "-B", build, *ALONE, *arguments, **environment)
         self.run("cmake", "--build", build, "--parallel", os.cpu_count() or 1, **environment)
+
+    def make(self, part):
+        """Makes a part, if it was not made before."""
+        done = self.made / part
+        if not done.exists():
+            name, _, preset = part.partition("library-")
+            if preset:
+                self.make_library(preset)
+            else:
+                getattr(self, f"make_{name.replace('-', '_')}")()
+            done.touch()
 
     # The parts.
 
@@ -153,26 +171,31 @@ class Release:
             self.run(python, "-m", "wheel", "tags", "--platform-tag", tag, wheel)
             shutil.copy(next(made.glob("*manylinux*.whl")), self.out)
 
-    def make_library(self):
-        for preset in LIBRARIES:
-            for kind, arguments in KINDS.items():
-                name = f"{self.name}-{preset}-{kind}"
-                build, installed = self.work / name, self.work / f"{name}-files"
-                self.cmake(build, *arguments, preset=preset)
-                self.run("cmake", "--install", build, "--prefix", installed)
-                self.tar(name, installed)
+    def make_library(self, preset):
+        for kind, arguments in KINDS.items():
+            name = f"{self.name}-{preset}-{kind}"
+            build, installed = self.work / name, self.work / f"{name}-files"
+            self.cmake(build, *arguments, preset=preset)
+            self.run("cmake", "--install", build, "--prefix", installed)
+            self.tar(name, installed)
 
     def make_abi(self):
         """What the shared library for x86-64 exports, with the types of arguments: what abidiff compares the next release with."""
         build = self.work / "abi"
         self.cmake(build, "-DBUILD_SHARED_LIBS=ON", "-DFOVEA_SIMD=scalar", "-DCMAKE_CXX_FLAGS=-g1 -g", preset="host")
-        library = next(build.glob("lib/libfovea.so.*.*"))
+        library, written = next(build.glob("lib/libfovea.so.*.*")), build / "library.abi"
         self.run("abidw", "--headers-dir", self.source / "lib/include", "--drop-private-types", "--no-show-locs", "--no-corpus-path",
-                 "--no-comp-dir-path", "--out-file", self.out / f"{self.name}.abi", library)
+                 "--no-comp-dir-path", "--out-file", written, library)
+        # The names of source files without the folder where they were compiled, which ccache makes relative, too.
+        text, paths = re.subn(r"path='[^']*/lib/src/", "path='lib/src/", written.read_text())
+        if not paths or str(self.work) in text:
+            sys.exit(f"{written} names files in another way than abidw did")
+        (self.out / f"{self.name}.abi").write_text(text)
 
     def write_contents(self):
         """SHA256SUMS, and the release in SPDX's format: its files, and what it was compiled with."""
-        sums = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files_of(self.out)}
+        contents = f"{self.name}.spdx.json", "SHA256SUMS"
+        sums = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files_of(self.out) if path.name not in contents}
         headers = {"highway": ("hwy/base.h", "Apache-2.0 OR BSD-3-Clause"), "xsimd": ("xsimd/xsimd.hpp", "BSD-3-Clause")}
         package = {"SPDXID": "SPDXRef-fovea", "name": "fovea", "versionInfo": self.version, "downloadLocation": URL,
                    "filesAnalyzed": False, "licenseConcluded": "Apache-2.0", "licenseDeclared": "Apache-2.0",
@@ -194,9 +217,9 @@ class Release:
                     "relationships": [{"spdxElementId": left, "relationshipType": kind, "relatedSpdxElement": right}
                                       for left, kind, right in relations]}
         text = json.dumps(document, indent=1) + "\n"
-        (self.out / f"{self.name}.spdx.json").write_text(text)
-        sums[f"{self.name}.spdx.json"] = hashlib.sha256(text.encode()).hexdigest()
-        (self.out / "SHA256SUMS").write_text("".join(f"{value}  {name}\n" for name, value in sorted(sums.items())))
+        (self.out / contents[0]).write_text(text)
+        sums[contents[0]] = hashlib.sha256(text.encode()).hexdigest()
+        (self.out / contents[1]).write_text("".join(f"{value}  {name}\n" for name, value in sorted(sums.items())))
 
 
 def version_of(name):
@@ -230,35 +253,52 @@ def compare_interfaces(old, new):
     print(f"programs that were compiled for {old.name} run")
 
 
-def make(folder, parts, environment):
+def difference(one, other):
+    """Names of files that are not the same in both folders."""
+    files = [{path.name: path.read_bytes() for path in files_of(folder)} for folder in (one, other)]
+    return sorted(name for name in files[0].keys() | files[1].keys() if files[0].get(name) != files[1].get(name))
+
+
+def make(folder, parts, twice, go_on):
+    """The first release, of which each part was made again if `twice`."""
     seconds = int(run("git", "log", "-1", "--format=%ct"))
-    release = Release(folder, seconds, environment)
+    releases = [Release(folder / "first", seconds, {}, go_on)]
+    if twice:
+        releases.append(Release(folder / "the second one", seconds, {"CCACHE_DISABLE": "1"}, go_on))
     for part in parts:
         print(f"== {part}", flush=True)
-        getattr(release, f"make_{part.replace('-', '_')}")()
-    release.write_contents()
-    return release
-
-
-def main():
-    parts = [name[5:].replace("_", "-") for name in vars(Release) if name.startswith("make_")]
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--folder", type=pathlib.Path, default=ROOT / "build/release")
-    parser.add_argument("--twice", action="store_true")
-    parser.add_argument("--since", type=pathlib.Path)
-    parser.add_argument("parts", nargs="*", metavar="NAME")
-    options = parser.parse_args()
-    unknown = sorted(set(options.parts) - set(parts))
-    if unknown:
-        parser.error(f"there is no {', '.join(unknown)}; there are {', '.join(parts)}")
-    folder, parts = options.folder.resolve(), options.parts or parts
-    release = make(folder / "first", parts, {})
-    if options.twice:
-        again = make(folder / "the second one", parts, {"CCACHE_DISABLE": "1"})
-        differ = [path.name for path in files_of(release.out) if path.read_bytes() != (again.out / path.name).read_bytes()]
+        for release in releases:
+            release.make(part)
+    for release in releases:
+        release.write_contents()
+    if twice:
+        differ = difference(releases[0].out, releases[1].out)
         if differ:
             sys.exit(f"made twice, these differ: {', '.join(differ)}")
         print("made twice, with the same bytes")
+    return releases[0]
+
+
+def chosen(names, parser):
+    """The parts of these names, or all: library is one for each preset."""
+    every = {name[5:].replace("_", "-"): [name[5:].replace("_", "-")] for name in vars(Release) if name.startswith("make_")}
+    every["library"] = [f"library-{preset}" for preset in LIBRARIES]
+    every.update({part: [part] for part in every["library"]})
+    unknown = sorted(set(names) - set(every))
+    if unknown:
+        parser.error(f"there is no {', '.join(unknown)}; there are {', '.join(every)}")
+    return [part for name in names or (name for name in every if not name.startswith("library-")) for part in every[name]]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--folder", type=pathlib.Path, default=ROOT / "build/release")
+    parser.add_argument("--twice", action="store_true")
+    parser.add_argument("--go-on", action="store_true")
+    parser.add_argument("--since", type=pathlib.Path)
+    parser.add_argument("parts", nargs="*", metavar="NAME")
+    options = parser.parse_args()
+    release = make(options.folder.resolve(), chosen(options.parts, parser), options.twice, options.go_on)
     if options.since:
         compare_interfaces(options.since, release.out / f"{release.name}.abi")
     print((release.out / "SHA256SUMS").read_text(), end="")

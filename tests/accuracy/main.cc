@@ -14,8 +14,10 @@
 #include <cstring>
 #include <vector>
 
+#include "accuracy/delta.h"
 #include "accuracy/integer.h"
 #include "accuracy/layers.h"
+#include "accuracy/weights.h"
 #include "support/formats.h"
 #include "support/problem.h"
 
@@ -395,9 +397,10 @@ int run(bool few) {
     }
   }
   const bool integers_right = show_integer_arithmetic(), layers_right = show_layers();
+  const bool weights_right = show_weights_in_groups(), states_right = show_linear_attention();
   if (!few) show_differences(all);
   if (worst > 1) std::fprintf(stderr, "an error is %.2f times its bound\n", worst);
-  return worst > 1 || !integers_right || !layers_right;
+  return worst > 1 || !integers_right || !layers_right || !weights_right || !states_right;
 }
 
 }  // namespace

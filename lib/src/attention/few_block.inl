@@ -23,25 +23,19 @@ FOVEA_INLINE VF KeyOffsets() {
   return hn::LoadU(kF, table.lanes);
 }
 
-// Repeats the numbers of kKeys keys for each row.
-template <int kRows>
-FOVEA_INLINE VF ForEachRow(const float* keys) {
-  constexpr size_t kKeys = FewBlock<kRows>::kKeys;
-  if constexpr (kRows == 1) return hn::LoadU(kF, keys);
-  float lanes[kLanes];
-  for (size_t r = 0; r < size_t{kRows}; ++r) __builtin_memcpy(lanes + r * kKeys, keys, kKeys * sizeof(float));
-  return hn::LoadU(kF, lanes);
-}
-
-// Sum or maximum over the lanes of each row.
-template <int kRows, bool kMax, int kStep = FewBlock<kRows>::kKeys / 2>
-FOVEA_INLINE VF ReduceRows(VF v) {
+// Sum or maximum over the lanes of each row, which are `keys`.
+template <bool kMax, uint32_t kStep = kLanes / 2>
+FOVEA_INLINE VF ReduceRowsOf(VF v, uint32_t keys) {
   if constexpr (kStep == 0) {
     return v;
   } else {
-    const VF other = hn::SwapLanes<kStep>(v);
-    return ReduceRows<kRows, kMax, kStep / 2>(kMax ? hn::Max(v, other) : hn::Add(v, other));
+    if (kStep < keys) v = kMax ? hn::Max(v, hn::SwapLanes<kStep>(v)) : hn::Add(v, hn::SwapLanes<kStep>(v));
+    return ReduceRowsOf<kMax, kStep / 2>(v, keys);
   }
+}
+template <int kRows, bool kMax>
+FOVEA_INLINE VF ReduceRows(VF v) {
+  return ReduceRowsOf<kMax>(v, FewBlock<kRows>::kKeys);
 }
 
 // Where the scores from key j on are stored.

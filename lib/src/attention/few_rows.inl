@@ -135,33 +135,33 @@ template <int kRows>
 FOVEA_INLINE size_t CountFewScores(const KeyTile& keys) {
   return (keys.end - keys.begin + FewBlock<kRows>::kKeys - 1) / FewBlock<kRows>::kKeys * kLanes;
 }
-// The largest of old_max and the scores of a row, in all its lanes.
-template <int kRows>
-FOVEA_INLINE VF FewLargest(const float* s, size_t count, VF old_max) {
+// The largest of old_max and the scores of a row, in all its lanes, which are `at_once`.
+FOVEA_INLINE VF FewLargest(const float* s, size_t count, uint32_t at_once, VF old_max) {
   VF max = old_max;
   for (size_t i = 0; i < count; i += kLanes) max = hn::Max(max, hn::LoadU(kF, s + i));
-  return MinusInfinityIfLowest(ReduceRows<kRows, true>(max));
+  return MinusInfinityIfLowest(ReduceRowsOf<true>(max, at_once));
 }
 // Replaces scores by weights. Returns the sum of those of a row, in all its lanes.
-template <int kRows>
-FOVEA_INLINE VF FewAllWeights(float* s, size_t count, VF shift, VF hidden_weight) {
+FOVEA_INLINE VF FewAllWeights(float* s, size_t count, uint32_t at_once, VF shift, VF hidden_weight) {
   VF sum = hn::Zero(kF);
   size_t i = 0;
   for (; i + 4 * kLanes <= count; i += 4 * kLanes) sum = hn::Add(sum, FewWeights<4>(s + i, shift, hidden_weight));
   for (; i < count; i += kLanes) sum = hn::Add(sum, FewWeights<1>(s + i, shift, hidden_weight));
-  return ReduceRows<kRows, false>(sum);
+  return ReduceRowsOf<false>(sum, at_once);
 }
 
-// Like SoftmaxTile, but row_max, row_sum and rescale hold the same number in all lanes of a row.
-template <int kRows>
-FOVEA_TEMPLATE void FewSoftmax(const QueryTile& t, const KeyTile& keys, bool hides) {
-  const size_t count = CountFewScores<kRows>(keys);
-  const VF old_max = hn::LoadU(kF, t.row_max), max = FewLargest<kRows>(t.s, count, old_max), shift = ShiftOf(max);
-  const VF sum = FewAllWeights<kRows>(t.s, count, shift, hn::Set(kF, hides ? -0.0f : 0.0f));
+// Like SoftmaxTile, but row_max, row_sum and rescale hold the same number in all lanes of a row, which are `at_once`.
+FOVEA_SHARED void SoftmaxOfRows(const QueryTile& t, size_t count, uint32_t at_once, bool hides) {
+  const VF old_max = hn::LoadU(kF, t.row_max), max = FewLargest(t.s, count, at_once, old_max), shift = ShiftOf(max);
+  const VF sum = FewAllWeights(t.s, count, at_once, shift, hn::Set(kF, hides ? -0.0f : 0.0f));
   const VF rescale = Exp2(hn::Sub(old_max, shift));
   hn::StoreU(max, kF, t.row_max);
   hn::StoreU(hn::MulAdd(hn::LoadU(kF, t.row_sum), rescale, sum), kF, t.row_sum);
   hn::StoreU(rescale, kF, t.rescale);
+}
+template <int kRows>
+FOVEA_INLINE void FewSoftmax(const QueryTile& t, const KeyTile& keys, bool hides) {
+  SoftmaxOfRows(t, CountFewScores<kRows>(keys), FewBlock<kRows>::kKeys, hides);
 }
 
 // Where FewSoftmax leaves the weights that are kept.
@@ -235,7 +235,8 @@ struct RescaledRows {
 // The values [element, element + ..) of kVectors vectors, the last of which has `part` elements (kLanes = a whole one).
 // Keys use kStrands accumulators in turn, so that there are enough independent sums where rows and vectors are few.
 template <int kRows, bool kHides, int kVectors, int kStrands, fovea_dtype kType, class Rows>
-FOVEA_INLINE void FewValueBlock(const QueryTile& t, const KeyTile& keys, const Rows& rows, size_t element, size_t part) {
+FOVEA_INLINE void FewValueBlock(const QueryTile& t, const KeyTile& keys, const Rows& rows, size_t element,
+                                size_t part) {
   VF acc[kStrands][kRows][kVectors];
   if constexpr (kVectorsAtOnce && kRows == 1 && !kHides && kVectors > 1 && kType == FOVEA_F32) {
     return AddValueRows(t, keys, element, acc);

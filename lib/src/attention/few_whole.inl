@@ -41,8 +41,8 @@ FOVEA_KERNEL void FewWhole(const QueryTile& t, KeyTile& keys, const ScoreSteps& 
   LoadScaledRowOf<FOVEA_F32>(q.data, t.head_dim, hn::Set(kF, scale), t.q, kLanes);
   FewScoresOf<1, false, FOVEA_F32>(t, keys);
   const size_t count = CountFewScores<1>(keys);
-  const VF max = FewLargest<1>(t.s, count, hn::Set(kF, -kInfinity));
-  const VF sum = FewAllWeights<1>(t.s, count, ShiftOf(max), hn::Zero(kF));
+  const VF max = FewLargest(t.s, count, kLanes, hn::Set(kF, -kInfinity));
+  const VF sum = FewAllWeights(t.s, count, kLanes, ShiftOf(max), hn::Zero(kF));
   const MF empty = hn::Eq(sum, hn::Zero(kF));
   const VF normalise = hn::IfThenZeroElse(empty, hn::Div(hn::Set(kF, 1.0f), sum));
   FewValuesTo<1, false, FOVEA_F32>(t, keys, OutputRow{static_cast<float*>(outputs.out.data), normalise, empty});

@@ -111,7 +111,7 @@ fovea_status find_entries(const fovea_delta_state* state, uint32_t entry, DeltaE
 fovea_status check_offsets_of(const fovea_delta_args& a) {
   if (!config::kRagged || !a.offsets) return FOVEA_OK;
   if (!is_aligned_to_element(a.offsets, sizeof *a.offsets)) return FOVEA_ERR_ALIGNMENT;
-  return check_offsets(a.offsets, a.batch, a.tokens, a.tokens);
+  return check_offsets(a.offsets, a.batch, a.tokens, UINT32_MAX);
 }
 
 // Arrays with ragged entries have a batch of 1.

@@ -19,6 +19,13 @@ FOVEA_INLINE void WidenOneByOne(const Row& row, size_t d, size_t n, float* out) 
 template <fovea_dtype kType, class Row = FormatRow<kType>>
 FOVEA_TEMPLATE void WidenRow(const Row& row, size_t first, size_t dim, float* out) {
   constexpr size_t kStep = kScaleStep<kType>;
+  if constexpr (kLanes == 1 && kPreferSize && kGrouped<kType>) {  // one copy of what makes a scale
+    for (size_t n = kStep; dim > 0; dim -= n, first += n, out += n) {
+      if (dim < n) n = dim;
+      WidenOneByOne<kType>(row, first, n, out);
+    }
+    return;
+  }
   if constexpr (kLanes == 1) {
     for (; kGrouped<kType> && dim > kStep; dim -= kStep, first += kStep, out += kStep) {
       WidenOneByOne<kType>(row, first, kStep, out);

@@ -156,22 +156,34 @@ constexpr auto FourBytes(uint32_t byte) {
 #endif
 }
 
-// Stores 16 codes of a super-block as bytes, from element `at` on, a multiple of 16. In q6_k minus kLess.
+// Bytes of at least 0 minus kLess.
+template <uint32_t kLess>
+FOVEA_INLINE CodeWord Lessened(CodeWord codes) {
+#if FOVEA_FOR_SCALAR
+  // The top bit of a byte keeps it from borrowing.
+  return ((codes | FourBytes(128)) - FourBytes(kLess)) ^ FourBytes(128);
+#else
+  typedef uint8_t Bytes __attribute__((vector_size(sizeof(CodeWord))));
+  return CodeWord(Bytes(codes) - uint8_t{kLess});
+#endif
+}
+
+// Stores 16 codes of a super-block as bytes, from element place + more on, in q6_k minus kLess. place is a multiple of
+// 32 and more is a constant below 32; or place is a multiple of 16 and more is 0.
 template <fovea_dtype kType, uint32_t kLess>
-FOVEA_INLINE void PutSixteen(const uint8_t* block, size_t at, int8_t* to) {
+FOVEA_INLINE void PutSixteen(const uint8_t* block, size_t place, size_t more, int8_t* to) {
   for (size_t i = 0; i < 16; i += sizeof(CodeWord)) {
     CodeWord codes;
     if constexpr (kType == FOVEA_Q4_K) {
-      const uint8_t* const low = block + 16 + at / 64 * 32 + at % 32 + i;
-      codes = CodesAt(low) >> (IsHigh(kType, at) ? 4 : 0) & FourBytes(15);
+      const uint8_t* const low = block + place / 64 * 32 + place % 32 + (16 + more + i);
+      codes = CodesAt(low) >> (IsHigh(kType, place) ? 4 : 0) & FourBytes(15);
     } else {
-      const uint32_t quarter = uint32_t(at % 128 / 32);
-      const uint8_t* const low = block + at / 128 * 64 + at % 64 + i;
-      const uint8_t* const high = block + 128 + at / 128 * 32 + at % 32 + i;
+      const uint32_t quarter = uint32_t(place % 128 / 32);
+      const uint8_t* const low = block + place / 128 * 64 + place % 64 + (more + i);
+      const uint8_t* const high = block + place / 128 * 32 + place % 32 + (128 + more + i);
       const CodeWord nibbles = CodesAt(low) >> (quarter / 2 * 4) & FourBytes(15);
       codes = nibbles | (CodesAt(high) >> (2 * quarter) & FourBytes(3)) << 4;
-      // The top bit of a byte keeps it from borrowing.
-      if constexpr (kLess != 0) codes = ((codes | FourBytes(128)) - FourBytes(kLess)) ^ FourBytes(128);
+      if constexpr (kLess != 0) codes = Lessened<kLess>(codes);
     }
     __builtin_memcpy(to + i, &codes, sizeof codes);
   }

@@ -123,25 +123,13 @@ struct GroupScales<FOVEA_I4> {
   inline __attribute__((always_inline)) VF Scale(size_t group) const { return hn::LoadU(kF, scales[group % kLanes]); }
 };
 
-// Those of a super-block are made together, and transposed.
+// Those of a super-block are made together.
 template <fovea_dtype kType>
 struct SuperGroupScales {
   float scales[kSuperScales][kLanes];
 
   inline __attribute__((always_inline)) void Put(const GroupRows<kType>& rows, size_t, size_t) {
-    if (rows.place != 0) return;
-    float of_rows[kLanes][kSuperScales];
-    FOVEA_UNROLL(16)
-    for (size_t k = 0; k < kLanes; ++k) PutSuperScales<kType, false>(rows.Row(k).Block(0), of_rows[k]);
-    FOVEA_UNROLL(4)
-    for (size_t i = 0; i < kSuperScales; i += kLanes) {
-      VF v[kLanes];
-      FOVEA_UNROLL(16)
-      for (size_t k = 0; k < kLanes; ++k) v[k] = hn::LoadU(kF, of_rows[k] + i);
-      hn::Transpose(v);
-      FOVEA_UNROLL(16)
-      for (size_t k = 0; k < kLanes; ++k) hn::StoreU(v[k], kF, scales[i + k]);
-    }
+    if (rows.place == 0) PutScalesOfRows(rows, scales);
   }
   inline __attribute__((always_inline)) VF Scale(size_t step) const {
     return hn::LoadU(kF, scales[step % (kSuperBlock / kScaleStep<kType>)]);
@@ -196,7 +184,15 @@ FOVEA_INLINE void AddHalfOfRows(const I8TokenTile& t, const I8Rows& w, const Gro
   }
 }
 
-// The same with the whole group. Then the rows advance to the next group, and its scales are stored.
+// Rows advance to the group after the one that begins at d, if there is one, and its scales are stored.
+template <fovea_dtype kType>
+FOVEA_INLINE void Advance(const I8TokenTile& t, size_t d, GroupRows<kType>& rows, GroupScales<kType>& scales) {
+  if (t.in_dim - d <= kScaleGroup) return;
+  rows.GoOn();
+  scales.Put(rows, d / kScaleGroup + 1, ::fovea::groups_of(t.in_dim));
+}
+
+// totals[token] += the products of kLanes outputs with the whole group of inputs that begins at d. The rows advance.
 template <fovea_dtype kType, int kTokens>
 FOVEA_INLINE void AddGroupOfRows(const I8TokenTile& t, const I8Rows& w, const GroupTokens<kTokens>& tokens, size_t d,
                                  GroupRows<kType>& rows, GroupScales<kType>& scales, TurnedBytes<kType>& bytes,
@@ -208,12 +204,11 @@ FOVEA_INLINE void AddGroupOfRows(const I8TokenTile& t, const I8Rows& w, const Gr
   for (size_t half = 0; half < kHalves; ++half) now.scale[half] = scales.Scale(group * kHalves + half);
   if constexpr (kHasLeast<kType>) now.least = scales.Least(group);
   LoadGroups(rows, bytes, now.codes);
-  if (t.in_dim - d > kScaleGroup) {
-    rows.GoOn();
-    scales.Put(rows, group + 1, ::fovea::groups_of(t.in_dim));
-  }
+  constexpr bool kLast = kInSuper<kType> && kSuperScalesLast;
+  if (!kLast) Advance(t, d, rows, scales);
   AddHalfOfRows<0>(t, w, tokens, d, now, totals);
   if constexpr (kHalves == 2) AddHalfOfRows<1>(t, w, tokens, d, now, totals);
+  if (kLast) Advance(t, d, rows, scales);
 }
 
 // Outputs [begin, end) of kTokens tokens. If fewer are left, the last token is computed again, but not stored.

@@ -14,15 +14,15 @@ struct TurnedBytes {};
 template <fovea_dtype kType>
 FOVEA_INLINE void LoadSuper(const uint8_t* block, size_t place, FewInputs (&codes)[kGroupParts]) {
   int8_t bytes[kScaleGroup];
-  PutSixteen<kType, 32>(block, place, bytes);
-  PutSixteen<kType, 32>(block, place + 16, bytes + 16);
+  PutSixteen<kType, 32>(block, place, 0, bytes);
+  PutSixteen<kType, 32>(block, place, 16, bytes + 16);
   const uint8_t* const at[kRowsOfVector] = {reinterpret_cast<const uint8_t*>(bytes)};
   dot::LoadFewGroup(at, codes);
 }
 template <fovea_dtype kType>
 FOVEA_INLINE void LoadHalf(const uint8_t* block, size_t place, size_t half, FewInputs (&codes)[kGroupParts]) {
   int8_t bytes[kScaleGroup] = {};
-  PutSixteen<kType, 32>(block, place + 16 * half, bytes + 16 * half);
+  PutSixteen<kType, 32>(block, place, 16 * half, bytes + 16 * half);
   const uint8_t* const at[kRowsOfVector] = {reinterpret_cast<const uint8_t*>(bytes)};
   dot::LoadFewGroup(at, codes);
 }
@@ -45,6 +45,26 @@ FOVEA_INLINE void LoadGroups(const GroupRows<kType>& rows, TurnedBytes<kType>&, 
         dot::LoadFewNibbles(at, codes[0][k]);
       }
     }
+  }
+}
+
+// The scales of a super-block are made after the products of the group before it: else codes would wait in memory.
+constexpr bool kSuperScalesLast = true;
+
+// Stores the scales of a super-block of kLanes rows; in q4_k the negative minima follow them.
+template <fovea_dtype kType>
+FOVEA_INLINE void PutScalesOfRows(const GroupRows<kType>& rows, float (&to)[kSuperScales][kLanes]) {
+  float of_rows[kLanes][kSuperScales];
+  FOVEA_UNROLL(16)
+  for (size_t k = 0; k < kLanes; ++k) PutSuperScales<kType, false>(rows.Row(k).Block(0), of_rows[k]);
+  FOVEA_UNROLL(4)
+  for (size_t i = 0; i < kSuperScales; i += kLanes) {
+    VF v[kLanes];
+    FOVEA_UNROLL(16)
+    for (size_t k = 0; k < kLanes; ++k) v[k] = hn::LoadU(kF, of_rows[k] + i);
+    hn::Transpose(v);
+    FOVEA_UNROLL(16)
+    for (size_t k = 0; k < kLanes; ++k) hn::StoreU(v[k], kF, to[i + k]);
   }
 }
 

@@ -93,6 +93,53 @@ FOVEA_INLINE void LoadGroups(const GroupRows<kType>& rows, TurnedBytes<kType>& t
   }
 }
 
+// Scales of super-blocks are made as early as those of groups.
+constexpr bool kSuperScalesLast = false;
+
+// Stores byte kByte of each lane, times the factor.
+template <int kByte, bool kSigned>
+FOVEA_INLINE void PutByte(VI words, VF factor, float* to) {
+  const VI byte = kSigned ? hn::ShiftRight<24>(hn::ShiftLeft<24 - 8 * kByte>(words))
+                          : hn::And(hn::ShiftRight<8 * kByte>(words), hn::Set(kI, 0xff));
+  hn::StoreU(hn::Mul(hn::ConvertTo(kF, byte), factor), kF, to);
+}
+template <bool kSigned>
+FOVEA_INLINE void PutFourBytes(VI words, VF factor, float (*to)[kLanes]) {
+  PutByte<0, kSigned>(words, factor, to[0]);
+  PutByte<1, kSigned>(words, factor, to[1]);
+  PutByte<2, kSigned>(words, factor, to[2]);
+  PutByte<3, kSigned>(words, factor, to[3]);
+}
+// Stores the scales of a super-block of kLanes rows; in q4_k the negative minima follow them.
+FOVEA_INLINE void PutScalesOfRows(const GroupRows<FOVEA_Q4_K>& rows, float (&to)[kSuperScales][kLanes]) {
+  dot::FewX blocks[4];
+  LoadBlocks<FOVEA_Q4_K, true>(rows, 0, blocks);
+  dot::TurnBlocks(blocks);
+  const VI heads = dot::ToInts(blocks[0]), scales = dot::ToInts(blocks[1]), minima = dot::ToInts(blocks[2]);
+  const VI lows = dot::ToInts(blocks[3]), high_lows = hn::ShiftRight<4>(lows);
+  uint16_t halves[2][kLanes];
+  hn::StoreU16(heads, halves[0]);
+  hn::StoreU16(hn::ShiftRight<16>(heads), halves[1]);
+  const VF scale = hn::LoadF16(kF, halves[0]);
+  const VF least = hn::Mul(hn::LoadF16(kF, halves[1]), hn::Set(kF, -1.0f));
+  const VI six = hn::Set(kI, 0x3f3f3f3f), four = hn::Set(kI, 0x0f0f0f0f), two = hn::Set(kI, 0x30303030);
+  PutFourBytes<false>(hn::And(scales, six), scale, to);
+  PutFourBytes<false>(hn::Add(hn::And(lows, four), hn::And(hn::ShiftRight<2>(scales), two)), scale, to + 4);
+  PutFourBytes<false>(hn::And(minima, six), least, to + 8);
+  PutFourBytes<false>(hn::Add(hn::And(high_lows, four), hn::And(hn::ShiftRight<2>(minima), two)), least, to + 12);
+}
+FOVEA_INLINE void PutScalesOfRows(const GroupRows<FOVEA_Q6_K>& rows, float (&to)[kSuperScales][kLanes]) {
+  dot::FewX blocks[4];
+  LoadBlocks<FOVEA_Q6_K, true>(rows, 192, blocks);
+  dot::TurnBlocks(blocks);
+  uint16_t halves[kLanes];
+  FOVEA_UNROLL(16)
+  for (size_t k = 0; k < kLanes; ++k) halves[k] = HalfAt(rows.Row(k).Block(0) + 208);
+  const VF scale = hn::LoadF16(kF, halves);
+  FOVEA_UNROLL(4)
+  for (size_t i = 0; i < 4; ++i) PutFourBytes<true>(dot::ToInts(blocks[i]), scale, to + 4 * i);
+}
+
 // Lane i: the sum of the products of a token's codes, from x on, with the group of row i, or with a half of it.
 template <size_t kHalf, size_t kHalves>
 FOVEA_INLINE VF GroupsTimes(const dot::FewCode* x, const GroupCodes& codes) {

@@ -96,5 +96,5 @@ FOVEA_INLINE void PutNibbles(const uint8_t* nibbles, uint8_t less, int8_t* to) {
 template <fovea_dtype kType, uint32_t kLess>
 FOVEA_INLINE void PutSuperCodes(const uint8_t* block, size_t place, int8_t* to) {
   FOVEA_UNROLL(2)
-  for (size_t i = 0; i < kScaleStep<kType>; i += 16) PutSixteen<kType, kLess>(block, place + i, to + i);
+  for (size_t i = 0; i < kScaleStep<kType>; i += 16) PutSixteen<kType, kLess>(block, place, i, to + i);
 }

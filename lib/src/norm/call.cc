@@ -75,6 +75,48 @@ float inverse_root(float x) {
   return small ? y * 0x1p50f : y;
 }
 
+// What a row is normalised by, and how it is found from sums.
+struct Moments {
+  float mean = 0.0f, variance = 0.0f, inverse = 0.0f;
+
+  // From sums of distances from `shift`, and of their squares.
+  void find(const NormKernels& kernels, const float* sums, const float* squares, size_t elements, float shift) {
+    const float count = float(uint32_t(elements)), distance = kernels.total(sums) / count;
+    variance = kernels.total(squares) / count - distance * distance;
+    mean = shift + distance;
+  }
+  void invert(const NormCall& c) { inverse = inverse_root((variance < 0.0f ? 0.0f : variance) + c.epsilon); }
+  void invert(const NormCall& c, const float* squares) {
+    inverse = inverse_root(c.kernels->total(squares) / c.divisor + c.epsilon);
+  }
+};
+
+// The elements whose mean is the shift of all: it is near the mean, so that little is lost in the difference of squares.
+size_t first_elements(size_t dim) {
+  const size_t eighth = (dim / 8 / kNormChains + 1) * kNormChains;
+  return dim < eighth ? dim : eighth;
+}
+
+// The moments of several rows of floats.
+void find_moments(const NormCall& c, const float* const* x, size_t rows, Moments* found) {
+  float sums[kNormRows][kNormChains], squares[kNormRows][kNormChains];
+  NormSums of_rows[kNormRows];
+  const bool centered = kLayerNorm && c.centered;
+  const auto add = [&](size_t elements) {
+    for (size_t i = 0; i < rows; ++i) {
+      of_rows[i] = {x[i], elements, false, found[i].mean, centered ? sums[i] : nullptr, squares[i]};
+    }
+    c.kernels->add_rows(of_rows, rows);
+    for (size_t i = 0; centered && i < rows; ++i) {
+      found[i].find(*c.kernels, sums[i], squares[i], elements, found[i].mean);
+    }
+  };
+  for (size_t i = 0; i < rows; ++i) found[i].mean = centered ? *x[i] : 0.0f;
+  if (centered) add(first_elements(c.dim));
+  add(c.dim);
+  for (size_t i = 0; i < rows; ++i) centered ? found[i].invert(c) : found[i].invert(c, squares[i]);
+}
+
 // One row of a normalisation. What is normalised is v = x + residual, times the gate if that comes before.
 class NormRow {
  public:
@@ -95,11 +137,16 @@ class NormRow {
     if (kLayerNorm && c_.centered) {
       find_mean();
     } else {
-      mean_ = 0.0f;
       float squares[kNormChains];
       add_up(c_.dim, {nullptr, 0, false, 0.0f, nullptr, squares});
-      inverse_ = inverse_root(c_.kernels->total(squares) / c_.divisor + c_.epsilon);
+      moments_.invert(c_, squares);
     }
+    write();
+  }
+  // The same for a row of floats whose moments are known.
+  void run(const Moments& moments) {
+    v_ = x_.floats();
+    moments_ = moments;
     write();
   }
 
@@ -157,21 +204,17 @@ class NormRow {
       sums.goes_on = true;
     }
   }
-  // The mean of the first `end` elements, which are summed as distances from `shift`; and the mean of their squares.
-  float mean_of(size_t end, float shift, float* variance) {
+  // The moments of the first `end` elements, which are summed as distances from `shift`.
+  void find_mean_of(size_t end, float shift) {
     float sums[kNormChains], squares[kNormChains];
     add_up(end, {nullptr, 0, false, shift, sums, squares});
-    const float count = float(uint32_t(end)), distance = c_.kernels->total(sums) / count;
-    *variance = c_.kernels->total(squares) / count - distance * distance;
-    return shift + distance;
+    moments_.find(*c_.kernels, sums, squares, end, shift);
   }
-  // The shift is near the mean, so that little is lost in the difference of squares: the mean of an eighth of the row.
   void find_mean() {
-    float first[kBlock], variance;
-    const float shift = *brought(0, 1, first, false);
-    const size_t eighth = (size_t{c_.dim} / 8 / kNormChains + 1) * kNormChains;
-    mean_ = mean_of(c_.dim, mean_of(count_at(0, c_.dim, eighth), shift, &variance), &variance);
-    inverse_ = inverse_root((variance < 0.0f ? 0.0f : variance) + c_.epsilon);
+    float first[kBlock];
+    find_mean_of(first_elements(c_.dim), *brought(0, 1, first, false));
+    find_mean_of(c_.dim, moments_.mean);
+    moments_.invert(c_);
   }
 
   void write() {
@@ -181,8 +224,8 @@ class NormRow {
       const size_t count = count_at(d, c_.dim, step);
       const float* const v = brought(d, count, buffer, true);
       float* const y = y_.place(d, buffer);
-      const NormScale scaled = {v, weight_ ? weight_ + d : nullptr, bias_ ? bias_ + d : nullptr, y, count, mean_,
-                                inverse_, c_.weight_offset};
+      const NormScale scaled = {v, weight_ ? weight_ + d : nullptr, bias_ ? bias_ + d : nullptr, y, count,
+                                moments_.mean, moments_.inverse, c_.weight_offset};
       if (kLayerNorm && c_.centered) {
         c_.kernels->scale(scaled);
       } else {
@@ -197,9 +240,32 @@ class NormRow {
   const Row x_, y_, residual_, sum_, gate_;
   const float *weight_, *bias_;
   const float* v_ = nullptr;
-  float mean_ = 0, inverse_ = 0;
+  Moments moments_;
   float spare_[kBlock];
 };
+
+// Whether the rows that are normalised are x's, as floats.
+bool are_in_place(const NormCall& c) {
+  const bool gated = c.gate->data && c.gate_order == FOVEA_NORM_GATE_BEFORE;
+  return is_f32<kUnscaledFormats>(c.x_dtype) && !c.residual->data && !gated;
+}
+
+// Some rows at a time.
+void run_rows(const NormCall& c) {
+  Place place;
+  for (bool more = true; more;) {
+    Place places[kNormRows];
+    const float* x[kNormRows];
+    Moments moments[kNormRows];
+    size_t rows = 0;
+    for (; more && rows < kNormRows; ++rows, more = place.next(c.rows)) {
+      places[rows] = place;
+      x[rows] = Row::of(c.plain, c.x_dtype, *c.x, place).floats();
+    }
+    find_moments(c, x, rows, moments);
+    for (size_t i = 0; i < rows; ++i) NormRow(c, places[i]).run(moments[i]);
+  }
+}
 
 }  // namespace
 
@@ -224,6 +290,7 @@ void run_activation(const ActivationCall& c) {
 void run_norm(const NormCall& c) {
   if (c.rows.batch == 0) return;
   Place place;
+  if (kNormRows > 1 && are_in_place(c)) return run_rows(c);
   do NormRow(c, place).run();
   while (place.next(c.rows));
 }

@@ -28,6 +28,10 @@ struct ActivationRow {
 // Sums over a row have this many chains: element i is added to chain i % kNormChains, whatever the lanes of a vector.
 constexpr size_t kNormChains = 16;
 
+// Rows that call.cc has summed at once. The chains of one row are so few that a processor with wide vectors waits for
+// them; others need their registers, or count bytes.
+constexpr size_t kNormRows = FOVEA_WITH_HIGHWAY || FOVEA_WITH_XSIMD ? 4 : 1;
+
 struct NormSums {
   const float* x;
   size_t count;  // a multiple of kNormChains, except for the last elements of a row
@@ -53,8 +57,9 @@ struct ActivationKernels {
 
 struct NormKernels {
   void (*add)(const NormSums&);
-  void (*add_squares)(const NormSums&);  // shift is 0, and chains are not touched
-  float (*total)(const float* chains);   // of the chains, in a tree
+  void (*add_squares)(const NormSums&);                  // shift is 0, and chains are not touched
+  void (*add_rows)(const NormSums* rows, size_t count);  // of one length; only squares where chains is null. May be null
+  float (*total)(const float* chains);                   // of the chains, in a tree
   void (*scale)(const NormScale&);
   void (*scale_squares)(const NormScale&);  // mean is 0
   void (*join)(const float* x, const float* residual, float* to, size_t count);  // to = x + residual; may be either

@@ -47,10 +47,23 @@ FOVEA_INLINE void AddTo(VF x, float shift, VF* sum, VF* squares) {
   *squares = hn::MulAdd(d, d, *squares);
 }
 
+// Loads the next elements of some chains; x advances to those after them.
+template <size_t n>
+FOVEA_INLINE void NextOfChains(const float*& x, VF (&next)[n]) {
+  if constexpr (kLanes == 1) {  // one instruction loads them and moves x
+    hn::LoadNext(x, next);
+    x += kNormChains - n;
+  } else {  // the offset is a part of each load, and x moves once in an unrolled loop
+    FOVEA_UNROLL(8)
+    for (size_t v = 0; v < n; ++v) next[v] = hn::LoadU(kF, x + v * kLanes);
+    x += kNormChains;
+  }
+}
+
 // Adds `rounds` times kNormChains elements to the chains from `first` on, as many as kVectorsAtOnce vectors have.
 template <Norm kNorm>
 FOVEA_INLINE void AddToChains(const NormSums& s, size_t first, size_t rounds) {
-  constexpr size_t n = kVectorsAtOnce, kElements = n * kLanes;
+  constexpr size_t n = kVectorsAtOnce;
   const float shift = s.shift;
   const bool goes_on = s.goes_on;
   VF sums[n], squares[n];
@@ -59,9 +72,11 @@ FOVEA_INLINE void AddToChains(const NormSums& s, size_t first, size_t rounds) {
     sums[v] = kNorm == Norm::kCentered && goes_on ? hn::LoadU(kF, s.chains + first + v * kLanes) : hn::Zero(kF);
     squares[v] = goes_on ? hn::LoadU(kF, s.squares + first + v * kLanes) : hn::Zero(kF);
   }
-  for (const float* x = s.x + first; rounds > 0; --rounds, x += kNormChains - kElements) {
+  const float* x = s.x + first;
+  FOVEA_UNROLL_LONG_LOOP(4)
+  for (; rounds > 0; --rounds) {
     VF next[n];
-    hn::LoadNext(x, next);
+    NextOfChains(x, next);
     FOVEA_UNROLL(8)
     for (size_t v = 0; v < n; ++v) AddTo<kNorm>(next[v], shift, &sums[v], &squares[v]);
   }
@@ -97,6 +112,60 @@ FOVEA_INLINE void AddElements(const NormSums& s) {
   AddLast<kNorm>(s, s.x + (s.count - left), left);
 }
 
+// The same for rows of one length, kRowsAtOnce of them at a time: then more chains are under way.
+constexpr size_t kMostRows = hn::kRegisters / 4 / kVectorsAtOnce;
+constexpr size_t kRowsAtOnce = kMostRows < 1 ? 1 : kMostRows < ::fovea::kNormRows ? kMostRows : ::fovea::kNormRows;
+template <Norm kNorm>
+FOVEA_INLINE void AddRowsToChains(const NormSums* s, size_t first, size_t rounds) {
+  constexpr size_t n = kVectorsAtOnce;
+  VF sums[kRowsAtOnce][n], squares[kRowsAtOnce][n];
+  FOVEA_UNROLL(8)
+  for (size_t r = 0; r < kRowsAtOnce; ++r) {
+    FOVEA_UNROLL(8)
+    for (size_t v = 0; v < n; ++v) sums[r][v] = squares[r][v] = hn::Zero(kF);
+  }
+  for (size_t i = first, end = first + rounds * kNormChains; i != end; i += kNormChains) {
+    FOVEA_UNROLL(8)
+    for (size_t r = 0; r < kRowsAtOnce; ++r) {
+      FOVEA_UNROLL(8)
+      for (size_t v = 0; v < n; ++v) {
+        AddTo<kNorm>(hn::LoadU(kF, s[r].x + i + v * kLanes), s[r].shift, &sums[r][v], &squares[r][v]);
+      }
+    }
+  }
+  FOVEA_UNROLL(8)
+  for (size_t r = 0; r < kRowsAtOnce; ++r) {
+    FOVEA_UNROLL(8)
+    for (size_t v = 0; v < n; ++v) {
+      if (kNorm == Norm::kCentered) hn::StoreU(sums[r][v], kF, s[r].chains + first + v * kLanes);
+      hn::StoreU(squares[r][v], kF, s[r].squares + first + v * kLanes);
+    }
+  }
+}
+template <Norm kNorm>
+FOVEA_INLINE void AddElementsOfRows(const NormSums* s, size_t count) {
+  const size_t rounds = s->count / kNormChains, left = s->count % kNormChains;
+  for (; count >= kRowsAtOnce && kRowsAtOnce > 1; count -= kRowsAtOnce, s += kRowsAtOnce) {
+    for (size_t first = 0; first < kNormChains; first += kVectorsAtOnce * kLanes) {
+      AddRowsToChains<kNorm>(s, first, rounds);
+    }
+    for (size_t r = 0; r < kRowsAtOnce; ++r) AddLast<kNorm>(s[r], s[r].x + (s->count - left), left);
+  }
+  for (; count > 0; --count, ++s) AddElements<kNorm>(*s);
+}
+
+// Whether lanes change places in registers.
+constexpr bool kTotalsInLanes = kLanes > 1 && hn::kRegisters > 8;
+// Adds the second half of the first 2 kStep lanes to the first half, and so on.
+template <int kStep>
+FOVEA_INLINE VF SumOfHalves(VF v) {
+  if constexpr (kStep == 0) {
+    return v;
+  } else {
+    return SumOfHalves<kStep / 2>(hn::Add(v, hn::SwapLanes<kStep>(v)));
+  }
+}
+
 // The second half of the chains is added to the first, until one is left.
 FOVEA_KERNEL float Total(const float* chains) {
   float sums[kNormChains];
@@ -108,7 +177,9 @@ FOVEA_KERNEL float Total(const float* chains) {
     FOVEA_UNROLL_FOR_SPEED(8)
     for (size_t k = 0; k < half; ++k) v[k] = hn::Add(v[k], v[k + half]);
   }
+  if constexpr (kTotalsInLanes) v[0] = SumOfHalves<int(kLanes / 2)>(v[0]);
   hn::StoreU(v[0], kF, sums);
+  if (kTotalsInLanes) return sums[0];
   FOVEA_UNROLL_FOR_SPEED(4)
   for (size_t half = kLanes / 2; half > 0; half /= 2) {
     FOVEA_UNROLL_FOR_SPEED(8)
@@ -159,10 +230,14 @@ FOVEA_KERNEL void Join(const float* x, const float* residual, float* to, size_t 
 
 FOVEA_KERNEL void Add(const NormSums& s) { AddElements<Norm::kCentered>(s); }
 FOVEA_KERNEL void AddSquares(const NormSums& s) { AddElements<Norm::kSquares>(s); }
+FOVEA_KERNEL void AddRows(const NormSums* rows, size_t count) {
+  if (::fovea::kLayerNorm && rows->chains) return AddElementsOfRows<Norm::kCentered>(rows, count);
+  AddElementsOfRows<Norm::kSquares>(rows, count);
+}
 FOVEA_KERNEL void Scale(const NormScale& s) { ScaleElements<Norm::kCentered>(s); }
 FOVEA_KERNEL void ScaleSquares(const NormScale& s) { ScaleElements<Norm::kSquares>(s); }
 
 constexpr ActivationKernels kActivationKernels = {ActivateRow};
-constexpr NormKernels kNormKernels = {::fovea::kLayerNorm ? Add : nullptr, AddSquares, Total,
-                                      ::fovea::kLayerNorm ? Scale : nullptr, ScaleSquares,
-                                      ::fovea::kResidual ? Join : nullptr};
+constexpr NormKernels kNormKernels = {
+    ::fovea::kLayerNorm ? Add : nullptr,   AddSquares,   ::fovea::kNormRows > 1 ? AddRows : nullptr, Total,
+    ::fovea::kLayerNorm ? Scale : nullptr, ScaleSquares, ::fovea::kResidual ? Join : nullptr};

@@ -11,8 +11,8 @@ namespace {
 // 1 / sqrt(block).
 float scale_of(size_t block) {
   float scale = 1.0f;
-  for (; block >= 4; block /= 4) scale *= 0.5f;
-  return block == 2 ? scale * 0.707106781f : scale;
+  for (; block >= 2; block /= 4) scale *= block == 2 ? 0.707106781f : 0.5f;
+  return scale;
 }
 
 // Spreads the bits of a seed (the end of SplitMix64). 0 stays 0, and no other seed becomes 0.

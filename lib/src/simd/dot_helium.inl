@@ -43,10 +43,9 @@ FOVEA_INLINE Sum DotAdd(Bytes x, Bytes e, Sum sum) {
 }
 #endif
 
-// sums[i] += a row of n > 0 codes times the row that begins i strides from `row` on. The loop hides the codes past the
-// last one.
-FOVEA_INLINE void AddFourRows(const int8_t* x, const int8_t* row, ptrdiff_t stride, size_t n, Sum (&sums)[4]) {
-  const int8_t *second = row + stride, *third = second + stride, *fourth = third + stride;
+// sums[i] += a row of n > 0 codes times rows[i]. The loop hides the codes past the last one. The pointers to rows advance
+// by whole vectors.
+FOVEA_INLINE void AddFourRows(const int8_t* x, const int8_t* (&rows)[4], size_t n, Sum (&sums)[4]) {
   Bytes a, b;
   asm volatile(
       "dlstp.8 lr, %[n]\n"
@@ -62,9 +61,16 @@ FOVEA_INLINE void AddFourRows(const int8_t* x, const int8_t* row, ptrdiff_t stri
       "vmladava.s8 %[s3], %q[a], %q[b]\n\t"
       "letp lr, 1b"
       : [s0] "+Te"(sums[0]), [s1] "+Te"(sums[1]), [s2] "+Te"(sums[2]), [s3] "+Te"(sums[3]), [x] "+r"(x),
-        [row] "+r"(row), [second] "+r"(second), [third] "+r"(third), [fourth] "+r"(fourth), [a] "=&w"(a), [b] "=&w"(b)
+        [row] "+r"(rows[0]), [second] "+r"(rows[1]), [third] "+r"(rows[2]), [fourth] "+r"(rows[3]), [a] "=&w"(a),
+        [b] "=&w"(b)
       : [n] "r"(n)
       : "lr", "memory");
+}
+// The same of the row that begins i strides from `row` on.
+FOVEA_INLINE void AddFourRows(const int8_t* x, const int8_t* row, ptrdiff_t stride, size_t n, Sum (&sums)[4]) {
+  const int8_t *second = row + stride, *third = second + stride;
+  const int8_t* rows[4] = {row, second, third, third + stride};
+  AddFourRows(x, rows, n, sums);
 }
 
 // Sums of four columns. Their initial value is added here, to all at once.

@@ -11,13 +11,14 @@
   "ldr " first ", [%[x]], #2*%c[step]\n\t" \
   ".endif\n\t"
 
-// sums[i] += one column times the row that begins i strides from `row` on, of n > 0 fours of codes.
-template <int kStep = 4>
+// sums[i] += one column times the row that begins i strides from `row` on, of n > 0 times kUnroll fours of codes.
+template <int kStep = 4, int kUnroll = 1>
 FOVEA_INLINE void AddFourRows(const Pair* x, const int8_t* row, ptrdiff_t stride, size_t n, Sum (&sums)[4]) {
   const int8_t* last = row + 3 * stride;
   Pair even, odd, four, two;
   asm volatile(
       "1:\n\t"
+      ".rept %c[unroll]\n\t"
       FOVEA_NEXT_TWO_PAIRS("%[even]", "%[odd]")
       "ldr %[four], [%[row], %[stride]]\n\t"
       "sxtb16 %[two], %[four]\n\t"
@@ -39,11 +40,12 @@ FOVEA_INLINE void AddFourRows(const Pair* x, const int8_t* row, ptrdiff_t stride
       "sxtb16 %[four], %[four], ror #8\n\t"
       "smlad %[s3], %[two], %[even], %[s3]\n\t"
       "smlad %[s3], %[four], %[odd], %[s3]\n\t"
+      ".endr\n\t"
       "subs %[n], #1\n\t"
       "bne 1b"
       : [s0] "+r"(sums[0]), [s1] "+r"(sums[1]), [s2] "+r"(sums[2]), [s3] "+r"(sums[3]), [x] "+r"(x), [row] "+r"(row),
         [last] "+r"(last), [n] "+r"(n), [even] "=&r"(even), [odd] "=&r"(odd), [four] "=&r"(four), [two] "=&r"(two)
-      : [stride] "r"(stride), [step] "i"(kStep)
+      : [stride] "r"(stride), [step] "i"(kStep), [unroll] "i"(kUnroll)
       : "cc", "memory");
 }
 // Not .irp: g++ counts the lines of an assembly statement, to know how far a branch goes.
@@ -61,28 +63,87 @@ FOVEA_INLINE void AddFourRows(const Pair* x, const int8_t* row, ptrdiff_t stride
   "sxtb16 %[b], %[b], ror #8\n\t"                    \
   "smlad %[s2], %[a], " weights ", %[s2]\n\t"        \
   "smlad %[s3], %[b], " weights ", %[s3]\n\t"
-// sums[i] += the weights of n > 0 fours of keys times element i of their values, which begin at `value`. The pointers
-// advance past them.
-template <int kStep = 4>
+// sums[i] += the weights of n > 0 times kUnroll fours of keys times element i of their values, which begin at `value`.
+// The pointers advance past them.
+template <int kStep = 4, int kUnroll = 1>
 FOVEA_INLINE void AddFourElements(const Pair*& x, const int8_t*& value, ptrdiff_t stride, size_t n, Sum (&sums)[4]) {
   Pair first, second, a, b, low;
   asm volatile(
       "1:\n\t"
+      ".rept %c[unroll]\n\t"
       FOVEA_NEXT_TWO_PAIRS("%[first]", "%[second]")
       FOVEA_ADD_TWO_KEYS("%[first]")
       FOVEA_ADD_TWO_KEYS("%[second]")
+      ".endr\n\t"
       "subs %[n], #1\n\t"
       "bne 1b"
       : [s0] "+r"(sums[0]), [s1] "+r"(sums[1]), [s2] "+r"(sums[2]), [s3] "+r"(sums[3]), [x] "+r"(x),
         [value] "+r"(value), [n] "+r"(n), [first] "=&r"(first), [second] "=&r"(second), [a] "=&r"(a), [b] "=&r"(b),
         [low] "=&r"(low)
-      : [stride] "r"(stride), [step] "i"(kStep)
+      : [stride] "r"(stride), [step] "i"(kStep), [unroll] "i"(kUnroll)
       : "cc", "memory");
 }
 // sum + the two products.
 FOVEA_INLINE Sum AddPair(Pair a, Pair b, Sum sum) {
   asm("smlad %0, %1, %2, %0" : "+r"(sum) : "r"(a), "r"(b));
   return sum;
+}
+// Scores with four keys: s = (sum as a float * the key's scale) * query_scale. The pointers advance past them.
+FOVEA_INLINE void StoreRowScores(const Sum (&sums)[4], const float*& key_scales, VF query_scale, float*& s) {
+  asm volatile(
+      "vldmia %0!, {s16-s19}\n\t"
+      "vmov s12, s13, %2, %3\n\t"
+      "vmov s14, s15, %4, %5\n\t"
+      "vcvt.f32.s32 s12, s12\n\t"
+      "vcvt.f32.s32 s13, s13\n\t"
+      "vcvt.f32.s32 s14, s14\n\t"
+      "vcvt.f32.s32 s15, s15\n\t"
+      "vmul.f32 s12, s12, s16\n\t"
+      "vmul.f32 s13, s13, s17\n\t"
+      "vmul.f32 s14, s14, s18\n\t"
+      "vmul.f32 s15, s15, s19\n\t"
+      "vmul.f32 s12, s12, %6\n\t"
+      "vmul.f32 s13, s13, %6\n\t"
+      "vmul.f32 s14, s14, %6\n\t"
+      "vmul.f32 s15, s15, %6\n\t"
+      "vstmia %1!, {s12-s15}"
+      : "+r"(key_scales), "+r"(s)
+      : "r"(sums[0]), "r"(sums[1]), "r"(sums[2]), "r"(sums[3]), "t"(query_scale.raw)
+      : "s12", "s13", "s14", "s15", "s16", "s17", "s18", "s19", "memory");
+}
+// max[i] = the larger of it and p[i]. p advances past the four.
+FOVEA_INLINE void MaxOfNext(const float*& p, VF (&max)[4]) {
+#define FOVEA_MAX_OF(vector, with) \
+  "vcmp.f32 " vector ", " with "\n\tvmrs APSR_nzcv, FPSCR\n\tit mi\n\tvmovmi.f32 " vector ", " with "\n\t"
+  typedef float Four[4];
+  asm("vldmia %4!, {s12-s15}\n\t" FOVEA_MAX_OF("%0", "s12") FOVEA_MAX_OF("%1", "s13") FOVEA_MAX_OF("%2", "s14")
+          FOVEA_MAX_OF("%3", "s15")
+      : "+t"(max[0].raw), "+t"(max[1].raw), "+t"(max[2].raw), "+t"(max[3].raw), "+r"(p)
+      : "m"(*reinterpret_cast<const Four*>(p))
+      : "s12", "s13", "s14", "s15", "cc", "vfpcc");
+#undef FOVEA_MAX_OF
+}
+// The codes of the weights of four keys, from weights times `inverse`. w advances past them.
+FOVEA_INLINE void StoreRowWeights(const float*& w, VF inverse, Code* to) {
+  Pair a, b, c, d;
+  asm volatile(
+      "vldmia %0!, {s12-s15}\n\t"
+      "vmul.f32 s12, s12, %5\n\t"
+      "vmul.f32 s13, s13, %5\n\t"
+      "vmul.f32 s14, s14, %5\n\t"
+      "vmul.f32 s15, s15, %5\n\t"
+      "vcvtr.s32.f32 s12, s12\n\t"
+      "vcvtr.s32.f32 s13, s13\n\t"
+      "vcvtr.s32.f32 s14, s14\n\t"
+      "vcvtr.s32.f32 s15, s15\n\t"
+      "vmov %1, %2, s12, s13\n\t"
+      "vmov %3, %4, s14, s15\n\t"
+      "pkhbt %1, %1, %2, lsl #16\n\t"
+      "pkhbt %3, %3, %4, lsl #16\n\t"
+      "strd %1, %3, [%6]"
+      : "+r"(w), "=&r"(a), "=&r"(b), "=&r"(c), "=&r"(d)
+      : "t"(inverse.raw), "r"(to)
+      : "s12", "s13", "s14", "s15", "memory");
 }
 #undef FOVEA_NEXT_TWO_PAIRS
 #undef FOVEA_ADD_TWO_KEYS

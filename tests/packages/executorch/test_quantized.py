@@ -14,8 +14,10 @@ from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import (XNNPACKQuan
 from executorch.exir import EdgeCompileConfig, to_edge, to_edge_transform_and_lower
 from torch import nn
 from torch.nn import functional
+from torchao.quantization.granularity import PerGroup
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 from torchao.quantization.pt2e.quantizer import ComposableQuantizer
+from torchao.quantization.quant_api import Int8DynamicActivationIntxWeightConfig, quantize_
 
 from caller import Call, Failed
 from fovea.executorch import ACTIVATIONS, operators, to_fovea
@@ -147,6 +149,31 @@ class Masked(nn.Module):
         return functional.scaled_dot_product_attention(x, x, x, mask)
 
 
+class Padded(nn.Module):
+    """A layer of an encoder of sequences of several lengths. Its mask is of bool, of numbers, or in the scores."""
+
+    def __init__(self, how):
+        super().__init__()
+        self.how, self.qkv, self.out, self.norm = how, nn.Linear(32, 96), nn.Linear(32, 32), nn.LayerNorm(32)
+
+    def forward(self, x, shown):
+        batch, tokens, _ = x.shape
+        q, k, v = (y.view(batch, tokens, 4, 8).transpose(1, 2) for y in self.qkv(x).chunk(3, -1))
+        mask = shown[:, None, None, :]
+        if self.how == "bool":
+            y = functional.scaled_dot_product_attention(q, k, v, mask.expand(batch, 1, tokens, tokens))
+        elif self.how == "fill":
+            scores = (q @ k.transpose(2, 3) * 8**-0.5).masked_fill(~mask, -torch.inf)
+            y = functional.softmax(scores, -1) @ v
+        else:
+            numbers = (1 - mask.float()) * torch.finfo(torch.float32).min
+            if self.how == "numbers":
+                y = functional.scaled_dot_product_attention(q, k, v, numbers)
+            else:
+                y = functional.softmax(q @ k.transpose(2, 3) * 8**-0.5 + numbers, -1) @ v
+        return self.norm(x + self.out(y.transpose(1, 2).reshape(batch, tokens, 32)))
+
+
 def quantize(module, inputs, quantizer, rounds=3):
     """The quantised module. Numbers are observed on random inputs of the same shapes."""
     prepared = prepare_pt2e(torch.export.export(module.eval(), inputs).module(check_guards=False), quantizer)
@@ -253,6 +280,33 @@ class Graphs(unittest.TestCase):
         inputs, expected = (torch.randn(2, 9, 32),), {"quantized_attention": 1}
         self.check(Language(), inputs, expected, FoveaQuantizer({"attention"}), {"attention"}, lowered=False)
         self.check(Language(), inputs, expected, FoveaQuantizer(), {"attention"}, lowered=False)
+
+    def test_masks(self):
+        shown = torch.rand(2, 9) < 0.6
+        shown[:, 0] = True
+        inputs = torch.randn(2, 9, 32), shown
+        dynamic, static = XNNPACKQuantizer(), XNNPACKQuantizer()
+        dynamic.set_global(get_symmetric_quantization_config(is_per_channel=True, is_dynamic=True))
+        static.set_global(get_symmetric_quantization_config(is_per_channel=True))
+        codes_around = {"quantized_linear": 2, "quantized_layer_norm": 1}
+        for how in "bool", "numbers", "added", "fill":
+            name = "attention" if how in ("bool", "numbers") else "softmax"
+            with self.subTest(how=how):
+                module = Padded(how)
+                self.check(module, inputs, {name: 1, **codes_around}, FoveaQuantizer())
+                self.check(module, inputs, {name: 1, "layer_norm": 1}, dynamic)
+        self.check(Padded("numbers"), inputs, {"attention": 1, **codes_around},
+                   ComposableQuantizer([FoveaQuantizer(), static]), most=0.12)
+
+    def test_weights_that_torchao_quantised_stay(self):
+        module = nn.Sequential(nn.Linear(64, 32), nn.SiLU(), nn.Linear(32, 8)).eval()
+        quantize_(module, Int8DynamicActivationIntxWeightConfig(weight_dtype=torch.int4,
+                                                               weight_granularity=PerGroup(32)))
+        inputs = (torch.randn(5, 64),)
+        replaced = to_fovea(torch.export.export(module, inputs))
+        self.assertEqual(counts(replaced), {"activation": 1})
+        edge = to_edge_transform_and_lower(replaced, partitioner=[XnnpackPartitioner()])
+        self.assert_near(Loaded(edge)(*inputs)[0], module(*inputs), 0.03)
 
     def test_what_is_not_served_stays_in_floats(self):
         mask = torch.rand(4, 4) < 0.7

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Draws for the layers of the Python package, each computed in double, too."""
 from drawn import check_room, near
-from reference import np, reference
+from reference import delta_rule, np, reference, widened
 
 fovea = None  # the package: hostile_arrays.py sets it
 DTYPES = np.float32, np.float16
@@ -166,6 +166,59 @@ def scaled_linear(draw):
         near(got, (double(x) - zero) * x_scales[:, None] @ (codes * double(scales)[:, None]).T, 1e-3)
 
 
+def super_blocks(draw):
+    """Weights in ggml's super-blocks."""
+    dtype, blocks, out_dim = draw.pick("q4_k", "q6_k"), draw.pick(1, 2), draw.pick(1, 3, 16)
+    rows = draw.rng.integers(0, 256, (out_dim, blocks, {"q4_k": 144, "q6_k": 210}[dtype]), np.uint8)
+    for at in (0, 2) if dtype == "q4_k" else (208,):
+        rows[..., at:at + 2] = draw.rng.uniform(0.001, 0.004, (out_dim, blocks, 1)).astype("<f2").view(np.uint8)
+    rows = rows.reshape(out_dim, -1)
+    in_dim = 256 * blocks - draw.pick(0, 3, 100)
+    weights = draw.give("weights", rows)
+    x = draw.give("x", draw.floats(draw.pick(1, 3, 20), in_dim))
+    in_dim = draw.number("in_dim", in_dim, 0, 2 ** 20)
+    lock(draw, None)
+    got = fovea.linear(x, fovea.Weights(weights, dtype=dtype, in_dim=in_dim))
+    if not draw.hostile:
+        w = widened(dtype, rows)[:, :in_dim]
+        near(got, double(x) @ w.T, 1e-5 * np.abs(w).max() * in_dim)
+
+
+def linear_attention(draw):
+    rule = draw.pick("linear", "gated", "delta", "gated_delta", "general")
+    batch, k_heads, heads, tokens = draw.pick(1, 2), draw.pick(1, 2), draw.pick(1, 2), draw.pick(0, 1, 3, 9)
+    key_dim, value_dim = draw.pick(1, 8, 17), draw.pick(1, 8, 20)
+    counts = {"batch": batch, "v_heads": k_heads * heads, "key_dim": key_dim, "value_dim": value_dim}
+    shape = (batch, k_heads * heads, tokens)
+    q, k = draw.give("q", draw.floats(*shape, key_dim)), draw.floats(batch, k_heads, tokens, key_dim) / key_dim ** 0.5
+    v, given = draw.give("v", draw.floats(*shape, value_dim)), {}
+    if rule not in ("linear", "delta"):
+        given["decay"] = -draw.rng.random((*shape, key_dim if rule == "general" else 1), np.float32)
+    if "delta" in rule:
+        given["beta"] = draw.rng.random((*shape, 1), np.float32)
+    if rule == "general":
+        given.update(a=-k, b=k / 2)
+    k = draw.give("k", k)
+    given = {name: draw.give(name, array) for name, array in given.items()}
+    entry = draw.number("entry", 0, batch)
+    state = fovea.DeltaState(rule, **counts)
+    out = draw.output((*shape, value_dim), np.float32, [v]) if draw.chance(0.5) else None
+    ready(draw, out, lambda q, k, v, **others: state(q, k, v, **others), "q", "k", "v",
+          **{name: draw.right[name] for name in given})
+    state.set()
+    got = state(q, k, v, entry=entry, out=out, **given)
+    if not draw.hostile:
+        near(got, delta_rule(rule, q, k, v, **given)[0], 1e-4)
+        check_room(draw, out)
+        image = bytearray(state.to_bytes())
+        image[int(draw.rng.integers(len(image)))] ^= 1 << int(draw.rng.integers(8))
+        try:
+            state.from_bytes(bytes(image))
+        except (ValueError, fovea.Error):
+            return
+        raise AssertionError("an image with another bit is taken")
+
+
 def multihead(draw):
     heads, dim, batch = draw.pick(1, 2, 3), draw.pick(1, 8, 16), draw.pick(1, 2)
     model, q_tokens, kv_tokens = heads * dim, draw.pick(1, 3), draw.pick(1, 4)
@@ -225,4 +278,5 @@ def integers(draw):
         check_room(draw, out)
 
 
-CALLS = activation, embedding, integers, linear, multihead, norm, pair, pooling, scaled_linear, top_k, turned
+CALLS = (activation, embedding, integers, linear, linear_attention, multihead, norm, pair, pooling, scaled_linear,
+         super_blocks, top_k, turned)

@@ -41,6 +41,61 @@ def reference(q, keys, values, visible=None, sinks=None, added=0.0):
     return weights @ values, lse, weights
 
 
+def delta_rule(rule, q, k, v, decay=0.0, beta=1.0, a=None, b=None, s=0.0, scale=None):
+    """Linear attention by its recurrence in double, one token after the other: outputs and the last S. All arrays are
+    [batch][heads][tokens][...], where heads divide one another."""
+    q, k, v = (np.asarray(array, np.float64) for array in (q, k, v))
+    batch, heads, tokens, value_dim = v.shape
+    wide = lambda array: np.repeat(np.asarray(array, np.float64), heads // array.shape[1], axis=1)  # noqa: E731
+    k, a, b = wide(k), None if a is None else wide(a), None if b is None else wide(b)
+    out_heads = max(heads, q.shape[1])
+    q = np.repeat(q, out_heads // q.shape[1], axis=1)
+    scale = q.shape[3] ** -0.5 if scale is None else scale
+    decay, beta = (np.broadcast_to(np.asarray(x, np.float64), (batch, heads, tokens, dim))
+                   for x, dim in ((decay, k.shape[3]), (beta, 1)))
+    s, outputs = np.zeros((batch, heads, k.shape[3], value_dim)) + s, []
+    outer = lambda x, y: x[..., :, None] * y[..., None, :]  # noqa: E731
+    for t in range(tokens):
+        key, value = k[:, :, t], v[:, :, t]
+        read = lambda x, s: (x[..., None, :] @ s)[..., 0, :]  # noqa: E731
+        decayed = np.exp(decay[:, :, t])[..., None] * s
+        if rule == "general":
+            s = decayed + outer(b[:, :, t], read(a[:, :, t], s)) + outer(key, value)
+        elif "delta" in rule:
+            s = decayed + outer(key, beta[:, :, t] * (value - read(key, decayed)))
+        else:
+            s = decayed + outer(key, value)
+        outputs.append(scale * read(q[:, :, t], np.repeat(s, out_heads // heads, axis=1)))
+    return np.stack(outputs, axis=2) if outputs else np.zeros((batch, out_heads, 0, value_dim)), s
+
+
+def halves_at(blocks, at):
+    return np.ascontiguousarray(blocks[..., at:at + 2]).view("<f2").astype(np.float64)
+
+
+def widened(dtype, rows):
+    """The numbers of rows of super-blocks, uint8 [rows][bytes], as base.h describes them."""
+    blocks = rows.reshape(len(rows), -1, {"q4_k": 144, "q6_k": 210}[dtype])
+    x = np.empty((*blocks.shape[:2], 256))
+    for i in range(256):
+        if dtype == "q4_k":
+            k, code = i // 32, blocks[..., 16 + i // 64 * 32 + i % 32] >> i // 32 % 2 * 4 & 15
+            b = blocks[..., 4:16].astype(int)
+            if k < 4:
+                scale, least = b[..., k] & 63, b[..., k + 4] & 63
+            else:
+                scale = b[..., k + 4] & 15 | b[..., k - 4] >> 6 << 4
+                least = b[..., k + 4] >> 4 | b[..., k] >> 6 << 4
+            x[..., i] = halves_at(blocks, 0)[..., 0] * scale * code - halves_at(blocks, 2)[..., 0] * least
+        else:
+            k = i % 128 // 32
+            low = blocks[..., i // 128 * 64 + i % 64] >> k // 2 * 4 & 15
+            high = blocks[..., 128 + i // 128 * 32 + i % 32] >> 2 * k & 3
+            scale = blocks[..., 192 + i // 16].view(np.int8).astype(int)
+            x[..., i] = halves_at(blocks, 208)[..., 0] * scale * ((low | high << 4).astype(int) - 32)
+    return x.reshape(len(rows), -1)
+
+
 def near(got, want, most):
     worst = np.abs(np.asarray(got, np.float64) - want).max(initial=0)
     assert worst <= most, f"differs by {worst:.1e}, {most:.0e} is allowed"

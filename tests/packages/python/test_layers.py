@@ -9,7 +9,7 @@ import math
 import sys
 import threading
 
-from reference import near, np, package, raises, reference, refused, run, run_program
+from reference import delta_rule, near, np, package, raises, reference, refused, run, run_program, widened
 
 fovea = package(*sys.argv[1:2])
 rng = np.random.default_rng(2)
@@ -245,6 +245,167 @@ def linear_layers_take_codes_with_scales_of_rows():
          reference(heads, keys, keys)[0], 0.05)
 
 
+def super_blocks(dtype, rows, blocks):
+    """Rows of random codes and scales, with d and e that keep elements below some 4."""
+    elements = {"q4_k": 144, "q6_k": 210}[dtype]
+    made = rng.integers(0, 256, (rows, blocks, elements), np.uint8)
+    for at in (0, 2) if dtype == "q4_k" else (208,):
+        made[..., at:at + 2] = rng.uniform(0.001, 0.004, (rows, blocks, 1)).astype("<f2").view(np.uint8)
+    return made.reshape(rows, -1)
+
+
+def linear_layers_take_super_blocks():
+    for dtype, count in (("q4_k", 144), ("q6_k", 210)):
+        blocks, b = super_blocks(dtype, 6, 2), floats(6)
+        w = widened(dtype, blocks)
+        layer = fovea.Weights(blocks, b, dtype=dtype)
+        assert layer.in_dim == 512 and layer.out_dim == 6
+        for tokens in (1, 3, 20):
+            x = floats(tokens, 512)
+            want = x.astype(float) @ w.T + b
+            near(twice(fovea.linear, x, layer), want, 1e-5 * np.abs(w).max() * 512)
+            near(twice(fovea.linear, x, layer, compute="i8"), want, 0.02 * np.abs(w).max() * 512 ** 0.5)
+        near(twice(fovea.linear, x, fovea.Weights(blocks[::2], dtype=dtype)), x.astype(float) @ w[::2].T,
+             1e-5 * np.abs(w).max() * 512)
+        some = fovea.Weights(blocks, dtype=dtype, in_dim=300)
+        near(fovea.linear(x[:, :300], some), x[:, :300].astype(float) @ w[:, :300].T, 1e-5 * np.abs(w).max() * 512)
+        near(fovea.embedding([5, 0], layer), w[[5, 0]], 1e-6 * np.abs(w).max())
+        raises(ValueError, f"a row of 512 inputs in {dtype} must have {2 * count} elements", fovea.Weights, blocks[:, 1:],
+               dtype=dtype, in_dim=512)
+        raises(ValueError, f"a row of 256 inputs in {dtype} must have {count} elements", fovea.Weights, blocks[:, 1:],
+               dtype=dtype)
+        raises(ValueError, f"a row of 0 inputs in {dtype} must have 0 elements", fovea.Weights, blocks[:, :8], dtype=dtype)
+        raises(TypeError, "weights is of int8: it must be of uint8", fovea.Weights, blocks.view(np.int8), dtype=dtype)
+        raises(TypeError, f"scales is given: {dtype} has no scales in an array", fovea.Weights, blocks, None, b,
+               dtype=dtype)
+        refused("ERR_UNSUPPORTED", fovea.Plan, q_heads=1, kv_heads=1, head_dim=64, value_dim=64, max_kv_tokens=1,
+                key_dtype=dtype)
+
+
+def unit(x):
+    return x / np.sqrt((x ** 2).sum(-1, keepdims=True))
+
+
+def linear_attention_is_its_recurrence():
+    shapes = {"batch": 2, "v_heads": 4, "key_dim": 16, "value_dim": 20}
+    for rule in ("linear", "gated", "delta", "gated_delta", "general"):
+        for per_key in (False, True):
+            q, k, v = floats(2, 8, 11, 16), unit(floats(2, 2, 11, 16)), floats(2, 4, 11, 20)
+            given = {}
+            if rule not in ("linear", "delta"):
+                given["decay"] = -rng.random((2, 4, 11, 16 if per_key or rule == "general" else 1), np.float32)
+            if "delta" in rule:
+                given["beta"] = rng.random((2, 4, 11, 1), np.float32)
+            if rule == "general":
+                given["a"] = -unit(floats(2, 2, 11, 16))
+                given["b"] = -given["a"] * rng.random((2, 2, 11, 16), np.float32)
+            state = fovea.DeltaState(rule, decay_per_key=per_key, **shapes)
+            want, s = delta_rule(rule, q, k, v, **given)
+            got = state(q, k, v, **given)
+            near(got, want, 1e-5)
+            near(state.matrices(), s, 1e-5)
+            # The same tokens in calls of some, with a state that is moved by its image, and what was rolled back.
+            state.set()
+            of = lambda first, last: [array[:, :, first:last] for array in (q, k, v)]  # noqa: E731
+            ones = lambda first, last: {name: array[:, :, first:last] for name, array in given.items()}  # noqa: E731
+            assert np.array_equal(state(*of(0, 3), **ones(0, 3)), got[:, :, :3])
+            state(*of(3, 4), **ones(3, 4))
+            state.roll_back(1)
+            assert state.pending() == state.pending(1) == 3
+            moved = fovea.DeltaState(rule, decay_per_key=per_key, **shapes)
+            moved.from_bytes(state.to_bytes())
+            for t in range(3, 11):
+                assert np.array_equal(moved(*of(t, t + 1), **ones(t, t + 1)), got[:, :, t:t + 1])
+            state(*of(3, 11), **ones(3, 11))
+            assert np.array_equal(moved.matrices(), state.matrices())
+            # S that is given, and one entry alone.
+            state.set(s[1].astype(np.float32), entry=1)
+            again, last = delta_rule(rule, *(array[1:] for array in (q, k, v)),
+                                     **{name: array[1:] for name, array in given.items()}, s=s[1])
+            near(state(*(array[1:] for array in (q, k, v)), entry=1, **{name: array[1:] for name, array in given.items()}),
+                 again, 1e-5)
+            near(state.matrices(1), last, 1e-5)
+
+
+def the_general_rule_is_rwkv_7():
+    """The recurrence of the paper, arXiv 2503.14456, whose S is transposed: S (diag(w) - r^T (i * r)) + v^T k~."""
+    heads, tokens, dim = 2, 9, 32
+    w = np.exp(-np.exp(-0.5) / (1 + np.exp(-floats(heads, tokens, dim).astype(float))))
+    receptance, key, value = (floats(heads, tokens, dim) for _ in range(3))
+    removal, rate = unit(floats(heads, tokens, dim)), rng.random((heads, tokens, dim), np.float32)
+    replaced = key * (1 + (rate - 1) * rng.random(dim, np.float32))
+    want, s = np.empty((heads, tokens, dim)), np.zeros((heads, dim, dim))
+    for h in range(heads):
+        for t in range(tokens):
+            r, i = removal[h, t].astype(float), rate[h, t].astype(float)
+            s[h] = s[h] @ (np.diag(w[h, t]) - np.outer(r, i * r)) + np.outer(value[h, t], replaced[h, t])
+            want[h, t] = s[h] @ receptance[h, t]
+    state = fovea.DeltaState("general", v_heads=heads, key_dim=dim, value_dim=dim)
+    got = state(receptance, replaced, value, decay=np.log(w).astype(np.float32), a=-removal, b=removal * rate, scale=1.0)
+    near(got, want, 1e-4)
+    near(state.matrices(0)[0], s.swapaxes(1, 2), 1e-4)
+    # The gated delta rule is a special case of it.
+    q, k, v, g, beta = *(floats(1, 5, 8) for _ in range(3)), -rng.random((1, 5, 1), np.float32), rng.random(
+        (1, 5, 1), np.float32)
+    counts = {"v_heads": 1, "key_dim": 8, "value_dim": 8}
+    gated = fovea.DeltaState("gated_delta", **counts)(q, unit(k), v, decay=g, beta=beta)
+    near(fovea.DeltaState("general", **counts)(q, beta * unit(k), v, decay=g, a=unit(k), b=-beta * np.exp(g) * unit(k)),
+         gated, 1e-5)
+
+
+def linear_attention_takes_arrays_as_other_calls():
+    state = fovea.DeltaState("gated", v_heads=2, key_dim=8, value_dim=8, batch=3)
+    q, k, v, decay = floats(2, 5, 8), floats(2, 5, 8), floats(2, 5, 8), -rng.random((2, 1, 1), np.float32)
+    want = delta_rule("gated", q[None], k[None], v[None], decay[None])[0][0]
+    near(state(q, k, v, decay=decay), want, 1e-5)
+    state.set()
+    out = np.empty((2, 5, 8), np.float16)
+    assert state(q.astype(np.float16), k.astype(np.float16), v.astype(np.float16), decay=decay, out=out) is out
+    near(out, want, 0.02)
+    assert state(q.astype(np.float16), k.astype(np.float16), v.astype(np.float16), decay=decay,
+                 dtype="f32").dtype == np.float32
+    state.set()
+    near(state(q[:, ::-1][:, ::-1], k.astype(k.dtype.newbyteorder()), v.swapaxes(0, 1).copy().swapaxes(0, 1), decay=decay),
+         want, 1e-5)
+    state.set()
+    offsets = [0, 2, 2, 5]
+    got = state(q, k, v, decay=decay, offsets=offsets)
+    near(got[:, :2], want[:, :2], 1e-5)
+    near(got[:, 2:], delta_rule("gated", q[None, :, 2:], k[None, :, 2:], v[None, :, 2:], decay[None])[0][0], 1e-5)
+    assert state.pending() == 0 and [state.pending(entry) for entry in range(3)] == [2, 0, 3]
+    assert state(q[:, :0], k[:, :0], v[:, :0], decay=decay).shape == (2, 0, 8)
+    image = bytearray(state.to_bytes())
+    image[-1] ^= 1
+    refused("ERR_IMAGE", state.from_bytes, bytes(image))
+    refused("ERR_IMAGE", state.from_bytes, bytes(image[:-1]))
+    other = fovea.DeltaState("gated", v_heads=2, key_dim=8, value_dim=8, batch=2)
+    raises(ValueError, "the image has a batch of 2: the state has 3", state.from_bytes, other.to_bytes())
+    refused("ERR_LENGTH", state.roll_back, 4)
+    refused("ERR_CAPACITY", state, q, k, v, decay=decay, entry=3)
+    refused("ERR_LENGTH", state, q, k, v, decay=decay, offsets=[0, 6])
+    refused("ERR_LENGTH", state, q, k, v, decay=decay, offsets=[0, 3, 2])
+    refused("ERR_NUMBER", state, q, k, v, decay=decay, scale=float("nan"))
+    refused("ERR_OVERLAP", state, q, k, v, decay=decay, out=q)
+    for entry in (3, 2 ** 32 - 1):
+        raises(ValueError, f"entry is {entry}: the state has 3", state.matrices, entry)
+        raises(ValueError, f"entry is {entry}: the state has 3", state.set, None, entry)
+    raises(ValueError, "entry is -1", state, q, k, v, decay=decay, entry=-1)
+    raises(TypeError, "decay is missing: the rule gated reads q, k, v, decay", state, q, k, v)
+    raises(TypeError, "beta is given: the rule gated reads q, k, v, decay", state, q, k, v, decay=decay, beta=decay)
+    raises(ValueError, "decay has the shape (2, 5, 8): it must broadcast to (1, 2, 5, 1)", state, q, k, v, decay=q)
+    raises(ValueError, "v has the shape (1, 5, 8): it must be [batch 1][v_heads 2][tokens 5][value_dim 8]", state, q, k,
+           v[:1], decay=decay)
+    raises(ValueError, "k has the shape (2, 4, 8)", state, q, k[:, 1:], v, decay=decay)
+    raises(TypeError, "k is of float64: it must be of float32", state, q, k.astype(float), v, decay=decay)
+    raises(ValueError, "out has the shape (2, 5, 7)", state, q, k, v, decay=decay, out=np.empty((2, 5, 7), np.float32))
+    raises(ValueError, "dtype is 'i8': it must be f32, f16 or bf16", state, q, k, v, decay=decay, dtype="i8")
+    raises(ValueError, "matrices has the shape (2, 8, 8): it must be (3, 2, 8, 8)", state.set, floats(2, 8, 8))
+    raises(ValueError, "rule is 'rwkv': it must be one of linear", fovea.DeltaState, "rwkv", v_heads=1, key_dim=1,
+           value_dim=1)
+    raises(ValueError, "2 * key_dim is 4294967296", fovea.DeltaState, "general", v_heads=1, key_dim=2 ** 31, value_dim=1)
+    refused("ERR_DIM", fovea.DeltaState, "linear", v_heads=0, key_dim=1, value_dim=1)
+
+
 def split(x, heads):
     return x.reshape(*x.shape[:-1], heads, -1).swapaxes(1, 2)
 
@@ -430,6 +591,8 @@ def main():
         norms_are_those_of_numpy, activations_are_those_of_numpy, sums_and_products_are_broadcast_as_in_numpy,
         rows_are_turned_and_rotated, tokens_are_pooled_and_embedded, the_largest_of_rows_are_found,
         linear_layers_are_those_of_numpy, linear_layers_take_codes_with_scales_of_rows,
+        linear_layers_take_super_blocks, linear_attention_is_its_recurrence, the_general_rule_is_rwkv_7,
+        linear_attention_takes_arrays_as_other_calls,
         multihead_layers_are_attention_and_linear_layers, integer_layers_are_near_those_of_numpy,
         what_is_prepared_is_for_equal_arrays_alone, threads_may_call_functions_at_the_same_time,
         signatures_name_all_fields, the_program_of_the_page_runs

@@ -28,8 +28,28 @@ FOVEA_INLINE void PutKeys(const RowsToBring& r) {
   }
 }
 
+// Notes the scales of keys of i8, which are stored apart from their codes.
+FOVEA_INLINE void NoteScalesOfKeys(const RowsToBring& r) {
+  const float* scale = static_cast<const float*>(*r.rows.scales);
+  float* to = r.numbers->key_scale + r.at;
+  uint32_t left = r.count;
+  for (; r.rows.scale_stride == 1 && left >= 4; left -= 4, scale += 4, to += 4) {
+    VF four[4];
+    dot::LoadVectors(scale, four);
+    FOVEA_UNROLL(4)
+    for (VF& of_key : four) of_key = FiniteOrNaN(of_key);
+    dot::StoreVectors(four, to);
+  }
+  for (; left > 0; --left, scale += r.rows.scale_stride) hn::StoreU(FiniteOrNaN(hn::LoadU(kF, scale)), kF, to++);
+}
+
 template <fovea_dtype kType>
 FOVEA_INLINE void BringKeysOf(const RowsToBring& r) {
+  if constexpr (kType == FOVEA_I8 && !kPreferSize) {
+    NoteScalesOfKeys(r);
+    if (r.to) PutKeys(r);
+    return;
+  }
   for (uint32_t i = 0; i < r.count; ++i) {
     const CodedRow<kType> row = CodedRowOf<kType>(r, i);
     NoteKeyScale(r, r.at + i, row.Scale());
@@ -71,14 +91,25 @@ FOVEA_INLINE void NoteScalesOfValues(const RowsToBring& r) {
   float* const to = r.numbers->value_scale + r.at;
   const uint32_t count = r.count;
   uint32_t most = 0;  // compared as bits: the bits of negative numbers are the largest
-  for (uint32_t i = 0; i < count; ++i) {
+  uint32_t i = 0;
+  for (; !kPreferSize && stride == 1 && count - i >= 4; i += 4) {
+    VF four[4];
+    dot::LoadVectors(scales + i, four);
+    dot::StoreVectors(four, to + i);
+    FOVEA_UNROLL(4)
+    for (const VF& of_value : four) {
+      const uint32_t bits = uint32_t(hn::BitCast(kI, of_value).raw);
+      most = bits > most ? bits : most;
+    }
+  }
+  for (; i < count; ++i) {
     to[i] = scales[ptrdiff_t(i) * stride];
     uint32_t bits;
     __builtin_memcpy(&bits, &to[i], sizeof bits);
     most = bits > most ? bits : most;
   }
   if (most < 0x7f800000u && !r.numbers->any_nan) return;
-  for (uint32_t i = 0; i < count; ++i) NoteValueScale(r, r.at + i, scales[ptrdiff_t(i) * stride]);
+  for (i = 0; i < count; ++i) NoteValueScale(r, r.at + i, scales[ptrdiff_t(i) * stride]);
 }
 
 template <fovea_dtype kType>

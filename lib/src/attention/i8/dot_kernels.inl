@@ -8,7 +8,7 @@ namespace FOVEA_DOT_NAMESPACE {
 // Parts that an instruction has in the place of those below.
 #if FOVEA_DOT_SMLAD
 #define FOVEA_DOT_PRODUCTS "attention/i8/products_smlad.inl"
-#define FOVEA_DOT_WHOLE "attention/i8/whole_block.inl"
+#define FOVEA_DOT_WHOLE "attention/i8/whole_row.inl"
 #define FOVEA_DOT_BRING "attention/i8/bring_smlad.inl"
 #elif FOVEA_DOT_HELIUM
 #define FOVEA_DOT_PRODUCTS "attention/i8/products_helium.inl"

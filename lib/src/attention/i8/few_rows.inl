@@ -183,13 +183,77 @@ FOVEA_INLINE void FewPackWeights(const QueryTile& t, const KeyTile& keys, const 
 // Where FewSoftmax leaves the weights that are kept: those in t.s are multiplied by the scales of their values.
 FOVEA_INLINE float* WeightsToKeep(const QueryTile&, const KeyTile& keys) { return *keys.kept + kKeptKeysFloats; }
 
+// Adds a vector of weights to its strand, and stores them times the scales of their values in the place of the scores.
+// Lanes past the end have no scales, but they are hidden.
+template <int kRows, bool kHides>
+FOVEA_INLINE void TakeWeights(const QueryTile& t, const KeyTile& keys, VF p, float* at, const float* scale, VF& strand,
+                              VF& top) {
+  const MF hidden = hn::Eq(hn::LoadU(kF, at), hn::Set(kF, -kInfinity));
+  const VF seen = kHides ? hn::IfThenZeroElse(hidden, p) : p;
+  strand = hn::Add(strand, seen);
+  if (kHides && Keeps(keys)) hn::StoreU(seen, kF, WeightsToKeep(t, keys) + (at - t.s));
+  const VF scaled = hn::Mul(p, dot::LoadForEachRow<kRows>(scale)),
+           weight = kHides ? hn::IfThenZeroElse(hidden, scaled) : scaled;
+  top = hn::Max(top, weight);
+  hn::StoreU(weight, kF, at);
+}
+
+// With few registers one strand after the other is summed. Without kHides no score is hidden, and none is kept.
+constexpr bool kStrandsApart = hn::kRegisters < 16 && !kPreferSize;
+template <int kRows, bool kHides>
+FOVEA_INLINE VF FewWeighStrand(const QueryTile& t, const KeyTile& keys, float* s, const float* s_end,
+                               const float* scale, VF shift, VF& top) {
+  VF strand = hn::Zero(kF);
+  for (; s < s_end; s += kStrands * kRows, scale += kStrands) {
+    VF p[1] = {hn::Sub(hn::LoadU(kF, s), shift)};
+    ShortExp2(p);
+    TakeWeights<kRows, kHides>(t, keys, p[0], s, scale, strand, top);
+  }
+  return strand;
+}
+
+// All strands: turns the scores from t.s up to s_end into weights.
+template <int kRows, int kVectors>
+FOVEA_INLINE void FewWeighScores(const QueryTile& t, const KeyTile& keys, const float* s_end, VF shift, bool hides,
+                                 VF (&strands)[kVectors], VF& top) {
+  constexpr uint32_t kKeys = FewBlock<kRows>::kKeys;
+  constexpr int kAtOnce = hn::kRegisters < 16 ? 1 : kVectors;
+  const float* scale = keys.numbers().value_scale + keys.begin;
+  if constexpr (kStrandsApart) {
+    const bool hidden = hides || (keys.end - keys.begin) % kStrands != 0 || Keeps(keys);
+    FOVEA_UNROLL(8)
+    for (int v = 0; v < kVectors; ++v) {
+      float* const s = t.s + v * kLanes;
+      strands[v] = hidden ? FewWeighStrand<kRows, true>(t, keys, s, s_end, scale + v * kKeys, shift, top)
+                          : FewWeighStrand<kRows, false>(t, keys, s, s_end, scale + v * kKeys, shift, top);
+    }
+  } else {
+    FOVEA_UNROLL(8)
+    for (VF& strand : strands) strand = hn::Zero(kF);
+    for (float* s = t.s; s != s_end; s += kVectors * kLanes, scale += kStrands) {
+      FOVEA_UNROLL_FOR_SPEED(8)
+      for (int first = 0; first < kVectors; first += kAtOnce) {
+        float* const at = s + first * kLanes;
+        VF p[kAtOnce];
+        FOVEA_UNROLL(8)
+        for (int v = 0; v < kAtOnce; ++v) p[v] = hn::Sub(hn::LoadU(kF, at + v * kLanes), shift);
+        ShortExp2(p);
+        FOVEA_UNROLL(8)
+        for (int v = 0; v < kAtOnce; ++v) {
+          TakeWeights<kRows, true>(t, keys, p[v], at + v * kLanes, scale + (first + v) * kKeys, strands[first + v],
+                                   top);
+        }
+      }
+    }
+  }
+}
+
 // Like SoftmaxTile and PackWeights, but row_max, row_sum, rescale and ValueFactors hold the same number in all lanes of
 // a row.
 template <int kRows>
 FOVEA_TEMPLATE void FewSoftmax(const QueryTile& t, const KeyTile& keys, bool hides) {
   constexpr uint32_t kKeys = FewBlock<kRows>::kKeys;
   constexpr int kVectors = kStrands / kKeys;  // of scores of kStrands keys
-  constexpr int kAtOnce = hn::kRegisters < 16 ? 1 : kVectors;
   const VF nan = keys.numbers().any_nan ? NanOfRows<kRows>(t, keys, hides) : hn::Zero(kF);
 
   float* const s_end = FewPadScores<kRows, kStrands>(t, keys);
@@ -201,31 +265,7 @@ FOVEA_TEMPLATE void FewSoftmax(const QueryTile& t, const KeyTile& keys, bool hid
   const VF shift = ShiftOf(max);
 
   VF strands[kVectors], top = hn::Set(kF, kLeastTop);
-  FOVEA_UNROLL(8)
-  for (VF& strand : strands) strand = hn::Zero(kF);
-  const float* scale = keys.numbers().value_scale + keys.begin;
-  for (float* s = t.s; s != s_end; s += kVectors * kLanes, scale += kStrands) {
-    FOVEA_UNROLL_FOR_SPEED(8)
-    for (int first = 0; first < kVectors; first += kAtOnce) {
-      float* const at = s + first * kLanes;
-      VF p[kAtOnce];
-      FOVEA_UNROLL(8)
-      for (int v = 0; v < kAtOnce; ++v) p[v] = hn::Sub(hn::LoadU(kF, at + v * kLanes), shift);
-      ShortExp2(p);
-      FOVEA_UNROLL(8)
-      for (int v = 0; v < kAtOnce; ++v) {
-        const MF hidden = hn::Eq(hn::LoadU(kF, at + v * kLanes), hn::Set(kF, -kInfinity));
-        const VF seen = hn::IfThenZeroElse(hidden, p[v]);
-        strands[first + v] = hn::Add(strands[first + v], seen);
-        if (Keeps(keys)) hn::StoreU(seen, kF, WeightsToKeep(t, keys) + (at - t.s) + v * kLanes);
-        // Lanes past the end have no scales, but they are hidden.
-        const VF weight =
-            hn::IfThenZeroElse(hidden, hn::Mul(p[v], dot::LoadForEachRow<kRows>(scale + (first + v) * kKeys)));
-        top = hn::Max(top, weight);
-        hn::StoreU(weight, kF, at + v * kLanes);
-      }
-    }
-  }
+  FewWeighScores<kRows>(t, keys, s_end, shift, hides, strands, top);
   FOVEA_UNROLL(8)
   for (VF& strand : strands) strand = SumOfNeighbours<kKeys>(strand);
   top = ReduceRows<kRows, true>(top);
@@ -278,6 +318,7 @@ FOVEA_INLINE void FewValueBlock(const QueryTile& t, const KeyTile& keys, const F
                                 size_t element, size_t n) {
   constexpr uint32_t kKeys = FewBlock<kRows>::kKeys, kGroupKeys = dot::kFewGroup;
   constexpr int kSums = kRows * kVectors, kTurns = hn::kRegisters / 4 > kSums ? hn::kRegisters / 4 / kSums : 1;
+  constexpr int kGroups = kTurns > 1 || kPreferSize || hn::kRegisters > 8 ? kTurns : 4;  // in a round of the loop
   const size_t padded = PaddedToLanes(t.value_dim);
   FewValueSum sums[kTurns][kRows][kVectors];
   FOVEA_UNROLL(8)
@@ -296,11 +337,12 @@ FOVEA_INLINE void FewValueBlock(const QueryTile& t, const KeyTile& keys, const F
   uintptr_t value = reinterpret_cast<uintptr_t>(CodesOfRow(keys.values, keys.begin) + element);
   const uintptr_t step = kGroupKeys * uintptr_t(stride);
   uint32_t left = keys.end - keys.begin;
-  for (; left >= kTurns * kGroupKeys; left -= kTurns * kGroupKeys) {
+  for (; left >= kGroups * kGroupKeys; left -= kGroups * kGroupKeys) {
     FOVEA_UNROLL(8)
-    for (int i = 0; i < kTurns; ++i, codes += kGroupKeys, value += step) {
+    for (int i = 0; i < kGroups; ++i, codes += kGroupKeys, value += step) {
       if (ask) AskLines<kGroupKeys * kVectors * kLanes>(ahead);
-      AddFewValues<kRows, kPart>(codes, reinterpret_cast<const int8_t*>(value), stride, kGroupKeys, n, sums[i]);
+      AddFewValues<kRows, kPart>(codes, reinterpret_cast<const int8_t*>(value), stride, kGroupKeys, n,
+                                 sums[i % kTurns]);
     }
   }
   for (; left > 0; codes += kGroupKeys, value += step) {

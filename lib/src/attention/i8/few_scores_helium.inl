@@ -2,17 +2,40 @@
 //
 // The scores of i8/few_rows.inl for Helium, whose sums are in general registers.
 
+// Scores of a row alone with whole fours of keys; returns the first key that has none yet. A separate loop: it has no
+// registers for anything else.
+FOVEA_CALLED uint32_t FewScoresOfFours(const QueryTile& t, const KeyTile& keys) {
+  const int8_t* const x = FewQueryCodes(t);
+  const size_t dim = t.head_dim;
+  const ptrdiff_t stride = keys.keys.stride, skip = 4 * stride - ptrdiff_t(round_up(dim, 16));
+  const int8_t* const row = CodesOfRow(keys.keys, keys.begin);
+  const int8_t* at[4] = {row, row + stride, row + 2 * stride, row + 3 * stride};
+  const uint32_t count = (keys.end - keys.begin) / 4 * 4;
+  const float *key_scale = keys.numbers().key_scale + keys.begin, *const end = key_scale + count;
+  const VF query_scales = hn::LoadU(kF, QueryScales(t));
+  float* s = BlockScores<1>(t, keys, keys.begin);
+  for (; key_scale != end; key_scale += 4, s += 4) {
+    dot::Sum sums[4] = {};
+    dot::AddFourRows(x, at, dim, sums);
+    FOVEA_UNROLL(4)
+    for (const int8_t*& p : at) p += skip;
+    const VF products = hn::Mul(dot::ToFloat(sums[0], sums[1], sums[2], sums[3]), hn::LoadU(kF, key_scale));
+    hn::StoreU(hn::Mul(products, query_scales), kF, s);
+  }
+  return keys.begin + count;
+}
+
 template <int kRows, bool>
 FOVEA_TEMPLATE void FewScores(const QueryTile& t, const KeyTile& keys) {
   constexpr uint32_t kKeys = FewBlock<kRows>::kKeys;
   const size_t steps = t.head_dim / 16, rest = t.head_dim % 16;
   const ptrdiff_t stride = keys.keys.stride;
-  const int8_t* row = CodesOfRow(keys.keys, keys.begin);
-  const float* key_scale = keys.numbers().key_scale + keys.begin;
+  const uint32_t begin = kRows == 1 && !kPreferSize ? FewScoresOfFours(t, keys) : keys.begin, end = keys.end;
+  const int8_t* row = CodesOfRow(keys.keys, begin);
+  const float* key_scale = keys.numbers().key_scale + begin;
   const VF query_scales = hn::LoadU(kF, QueryScales(t));
-  const uint32_t end = keys.end;
-  float* s = BlockScores<kRows>(t, keys, keys.begin);
-  for (uint32_t j = keys.begin; j < end; j += kKeys, row += kKeys * stride, key_scale += kKeys, s += kLanes) {
+  float* s = BlockScores<kRows>(t, keys, begin);
+  for (uint32_t j = begin; j < end; j += kKeys, row += kKeys * stride, key_scale += kKeys, s += kLanes) {
     const int8_t *x = FewQueryCodes(t), *at[kKeys] = {row};
     FOVEA_UNROLL(4)
     for (uint32_t k = 1; k < kKeys; ++k) at[k] = j + k < end ? at[k - 1] + stride : at[k - 1];  // or the last one again
@@ -30,7 +53,8 @@ FOVEA_TEMPLATE void FewScores(const QueryTile& t, const KeyTile& keys) {
     };
     for (size_t left = steps; left > 0; --left) add([](const int8_t*& p) { return dot::NextBytes(p); });
     if (rest > 0) add([rest](const int8_t*& p) { return dot::LoadSomeBytes(p, rest); });
-    const VF products = hn::Mul(dot::ToFloat(sums[0], sums[1], sums[2], sums[3]), dot::LoadForEachRow<kRows>(key_scale));
+    const VF products =
+        hn::Mul(dot::ToFloat(sums[0], sums[1], sums[2], sums[3]), dot::LoadForEachRow<kRows>(key_scale));
     const VF scores = hn::Mul(products, query_scales);
     if (j + kKeys > end) return StoreFewScores<kRows>(t, keys, j, scores);
     hn::StoreU(scores, kF, s);

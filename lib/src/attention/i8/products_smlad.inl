@@ -48,29 +48,91 @@ FOVEA_INLINE void AddRestOfRows(const dot::Pair* x, const int8_t* row, ptrdiff_t
   }
 }
 
+// Scores of fours of keys, of kUnroll fours of codes a round. A separate loop: it has no registers for anything else.
+template <int kUnroll>
+FOVEA_CALLED_TEMPLATE void ScoresOfFours(const dot::Pair* x, const int8_t* row, ptrdiff_t stride, size_t rounds,
+                                         uint32_t count, const float* key_scale, VF query_scale, float* s) {
+  for (; count > 0; --count, row += 4 * stride) {
+    dot::Sum sums[4] = {};
+    dot::AddFourRows<4, kUnroll>(x, row, stride, rounds, sums);
+    dot::StoreRowScores(sums, key_scale, query_scale, s);
+  }
+}
+// Those of whole fours of codes; returns the first key that has none yet.
+FOVEA_INLINE uint32_t ScoresInPlace(const QueryTile& t, const KeyTile& keys) {
+  const uint32_t count = (keys.end - keys.begin) / 4;
+  if (kPreferSize || t.head_dim % 4 != 0) return keys.begin;
+  const dot::Pair* const x = Pairs(QueryCodes(t));
+  const ptrdiff_t stride = keys.keys.stride;
+  const int8_t* const row = static_cast<const int8_t*>(keys.keys.data) + ptrdiff_t(keys.begin) * stride;
+  const float* const key_scale = keys.numbers().key_scale + keys.begin;
+  const VF query_scale = hn::LoadU(kF, QueryScales(t));
+  if (t.head_dim % 16 == 0) {
+    ScoresOfFours<4>(x, row, stride, t.head_dim / 16, count, key_scale, query_scale, t.s + keys.begin);
+  } else {
+    ScoresOfFours<1>(x, row, stride, t.head_dim / 4, count, key_scale, query_scale, t.s + keys.begin);
+  }
+  return keys.begin + 4 * count;
+}
+
+// Stores sums of products, or where speed counts scores.
 FOVEA_CALLED void MultiplyKeysInPlace(const QueryTile& t, const KeyTile& keys) {
   const size_t fours = t.head_dim / 4, rest = t.head_dim % 4;
   const dot::Pair* const x = Pairs(QueryCodes(t));
   const ptrdiff_t stride = keys.keys.stride;
-  const int8_t* row = static_cast<const int8_t*>(keys.keys.data) + ptrdiff_t(keys.begin) * stride;
-  float* s = t.s + keys.begin;
-  for (uint32_t left = keys.end - keys.begin; left > 0;) {
+  const uint32_t begin = ScoresInPlace(t, keys);
+  const int8_t* row = static_cast<const int8_t*>(keys.keys.data) + ptrdiff_t(begin) * stride;
+  const float* key_scale = keys.numbers().key_scale + begin;
+  float* s = t.s + begin;
+  for (uint32_t left = keys.end - begin; left > 0;) {
     const uint32_t count = left < 4 ? 1 : 4;  // one that is left is read as four: there is room after the scores
     dot::Sum sums[4] = {};
     if (fours > 0) dot::AddFourRows(x, row, count == 4 ? stride : 0, fours, sums);
     if (rest > 0) AddRestOfRows(x + 2 * fours, row + 4 * fours, count == 4 ? stride : 0, rest, sums);
     __builtin_memcpy(s, sums, sizeof sums);
+    for (uint32_t k = 0; !kPreferSize && k < count; ++k) {
+      const VF product = hn::MulSet(dot::ToFloat(sums[k]), *key_scale++);
+      hn::StoreU(hn::Mul(product, hn::LoadU(kF, QueryScales(t))), kF, s + k);
+    }
     s += count;
     row += ptrdiff_t(count) * stride;
     left -= count;
   }
 }
 
+// Sums of the fours of elements from `value` on, of kUnroll fours of keys a round.
+template <int kUnroll>
+FOVEA_CALLED_TEMPLATE void SumsOfFours(const dot::Pair* weights, const int8_t* value, ptrdiff_t stride, size_t rounds,
+                                       size_t count, dot::Sum* to) {
+  for (; count > 0; --count, value += 4, to += 4) {
+    const dot::Pair* x = weights;
+    const int8_t* at = value;
+    dot::Sum sums[4] = {};
+    dot::AddFourElements<4, kUnroll>(x, at, stride, rounds, sums);
+    __builtin_memcpy(to, sums, sizeof sums);
+  }
+}
+
+// Those of whole fours of keys; returns the first element that has none yet.
+FOVEA_INLINE size_t SumsInPlace(const QueryTile& t, const KeyTile& keys, size_t element, size_t count) {
+  const uint32_t first = keys.begin / kGroup * kGroup, read = keys.end - first;
+  if (kPreferSize || read % 4 != 0) return 0;
+  const ptrdiff_t stride = keys.values.stride;
+  const dot::Pair* const x = Pairs(WeightCodes(t)) + first / kGroup;
+  const int8_t* const value = static_cast<const int8_t*>(keys.values.data) + ptrdiff_t(first) * stride + element;
+  if (read % 16 == 0) {
+    SumsOfFours<4>(x, value, stride, read / 16, count / 4, Sums(t.s));
+  } else {
+    SumsOfFours<1>(x, value, stride, read / 4, count / 4, Sums(t.s));
+  }
+  return count / 4 * 4;
+}
+
 // For `count` elements of the values, from `element` on.
 FOVEA_CALLED void MultiplyValuesInPlace(const QueryTile& t, const KeyTile& keys, size_t element, size_t count) {
   const ptrdiff_t stride = keys.values.stride;
   const uint32_t first = keys.begin / kGroup * kGroup;
-  for (size_t e = 0; e < count; e += 4) {
+  for (size_t e = SumsInPlace(t, keys, element, count); e < count; e += 4) {
     const size_t n = count - e < 4 ? count - e : 4;
     const int8_t* value = static_cast<const int8_t*>(keys.values.data) + ptrdiff_t(first) * stride + element + e;
     const dot::Pair* x = Pairs(WeightCodes(t)) + first / kGroup;
@@ -99,6 +161,7 @@ FOVEA_SHARED_TEMPLATE void Scores(const QueryTile& t, const KeyTile& keys, size_
   const char* const rows = static_cast<const char*>(keys.keys.data) + ptrdiff_t(keys.begin) * keys.keys.stride;
   if (kVectors == 1 && IsInPlace(keys.keys)) {
     MultiplyKeysInPlace(t, keys);
+    if (!kPreferSize) return;
   } else {
     MultiplyBlocks<8, kVectors>(Pairs(QueryCodes(t) + column * kGroup), columns, Pairs(rows), pairs,
                                ptrdiff_t(2 * pairs), (count + 1) / 2, Sums(s));
@@ -140,6 +203,11 @@ FOVEA_SHARED_TEMPLATE void ValuesOfVectors(const QueryTile& t, const KeyTile& ke
     } else {
       MultiplyBlocks<kPieceValues * 4, kVectors>(Pairs(WeightCodes(t) + (first * columns + column) * kGroup), columns,
                                                 Pairs(values), pairs, 2, (left + 1) / 2, Sums(t.s + column));
+    }
+    if constexpr (kVectors == 1 && !kPreferSize) {
+      const VF rescales[4] = {rescale[0], rescale[0], rescale[0], rescale[0]};
+      const VF factors[4] = {factor[0], factor[0], factor[0], factor[0]};
+      for (; columns == 1 && left >= 4; left -= 4) dot::JoinFour(sums, o, rescales, factors);
     }
     for (; left > 0; --left) {
       if constexpr (kVectors == kBlockVectors) {

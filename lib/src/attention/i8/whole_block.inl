@@ -5,23 +5,31 @@
 // one instruction.
 constexpr int kLeastWeighed = kLanes > 1 ? 2 : kPreferSize ? kBlockVectors + 1 : kBlockVectors;
 
-// Replaces the scores of a key by weights, times the scale of its value.
+// Replaces scores that are adjacent by weights, times the scales of the values.
 template <int kVectors>
-FOVEA_INLINE void WeighKey(float* s, float value_scale, const VF (&shift)[kVectors], VF (&top)[kVectors],
-                           VF (&sums)[kVectors], bool first) {
+FOVEA_INLINE void WeighAdjacent(float* s, const VF (&scale)[kVectors], const VF (&shift)[kVectors], VF (&top)[kVectors],
+                                VF (&sums)[kVectors], bool first) {
   VF p[kVectors];
   dot::LoadVectors(s, p);
   FOVEA_UNROLL(4)
   for (int v = 0; v < kVectors; ++v) p[v] = hn::Sub(p[v], shift[v]);
   ShortExp2(p);
-  const VF scale = hn::Set(kF, value_scale);
   FOVEA_UNROLL(4)
   for (int v = 0; v < kVectors; ++v) {
     sums[v] = first ? p[v] : hn::Add(sums[v], p[v]);
-    p[v] = hn::Mul(p[v], scale);
+    p[v] = hn::Mul(p[v], scale[v]);
     top[v] = hn::Max(top[v], p[v]);
   }
   dot::StoreVectors(p, s);
+}
+// The same for the scores of a key.
+template <int kVectors>
+FOVEA_INLINE void WeighKey(float* s, float value_scale, const VF (&shift)[kVectors], VF (&top)[kVectors],
+                           VF (&sums)[kVectors], bool first) {
+  VF scale[kVectors];
+  FOVEA_UNROLL(4)
+  for (VF& of_column : scale) of_column = hn::Set(kF, value_scale);
+  WeighAdjacent(s, scale, shift, top, sums, first);
 }
 
 // The same for the keys of one strand, 16 apart. Returns the sums of the weights.

@@ -2,63 +2,82 @@
 //
 // tile_steps.inl for the few-rows kernels.
 
+// The numbers of a vector's keys, for each of its rows. `keys` is a power of two.
+FOVEA_INLINE VF ForEachRow(const float* numbers, uint32_t keys) {
+  if (keys == kLanes) return hn::LoadU(kF, numbers);
+  float lanes[kLanes];
+  for (uint32_t i = 0; i < kLanes; ++i) lanes[i] = numbers[i & (keys - 1)];
+  return hn::LoadU(kF, lanes);
+}
+// The place of each lane's key among those of its vector. kKeys: as FewApply's.
+template <uint32_t kKeys>
+FOVEA_INLINE VF KeyOffsetsOf(uint32_t keys) {
+  if constexpr (kKeys != 0) return KeyOffsets<int(kLanes / kKeys)>();
+  float lanes[kLanes];
+  hn::StoreU(hn::Iota(kF, 0.0f), kF, lanes);
+  return ForEachRow(lanes, keys);
+}
+
 // Applies the steps [first, end) to all scores of the tile, like ApplySteps. Lanes past the last key stay hidden,
-// whatever the steps do to them.
-template <int kRows>
-FOVEA_TEMPLATE void FewApply(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps,
-                             fovea_scores_stage last, int first, int end) {
-  StepLanes at = LanesOfRows<kScoreSteps>(FewRows{t, keys, kRows}, keys, steps);
+// whatever the steps do to them. kKeys: of a vector; 0 for what the tile says.
+template <uint32_t kKeys>
+FOVEA_TEMPLATE void FewApply(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps, fovea_scores_stage last,
+                             int first, int end) {
+  const uint32_t at_once = kKeys != 0 ? kKeys : uint32_t(t.row_lanes), rows = kLanes / at_once;
+  StepLanes at = LanesOfRows<kScoreSteps>(FewRows{t, keys, rows}, keys, steps);
   [[maybe_unused]] const VF mask_factor = at.mask_factor;
   const uint32_t on = StepsOn(keys, steps, last, first, end);
-  const VF key_offsets = KeyOffsets<kRows>(), past_end = hn::Set(kF, float(keys.end));
-  for (uint32_t j = keys.begin; j < keys.end; j += FewBlock<kRows>::kKeys) {
-    float* s = BlockScores<kRows>(t, keys, j);
-    at.key_pos = hn::Add(key_offsets, hn::Set(kF, float(j)));
-    if (on >> kShiftStep & 1) at.key_shift = ForEachRow<kRows>(keys.numbers().key_shift + j);
+  const VF past_end = hn::Set(kF, float(keys.end));
+  float* s = t.s;
+  at.key_pos = hn::Add(KeyOffsetsOf<kKeys>(at_once), hn::Set(kF, float(keys.begin)));
+  for (uint32_t j = keys.begin; j < keys.end; j += at_once, s += kLanes) {
+    if (on >> kShiftStep & 1) at.key_shift = ForEachRow(keys.numbers().key_shift + j, at_once);
     if (on >> kMaskStep & 1) {
-      at.mask = FewMask(t, steps, keys, j, kRows);
+      at.mask = FewMask(t, steps, keys, j, rows);
       const VF masked = hn::Set(kF, float(FirstMasked(keys, steps)));  // 0 times an infinite factor would be NaN
       if (config::kBlockMaps) at.mask_factor = hn::IfThenZeroElse(hn::Lt(at.key_pos, masked), mask_factor);
     }
     const VF x = AllSteps(hn::LoadU(kF, s), at, keys, steps, on);
     hn::StoreU(hn::IfThenElse(hn::Lt(at.key_pos, past_end), x, hn::Set(kF, -kInfinity)), kF, s);
+    at.key_pos = hn::Add(at.key_pos, hn::Set(kF, float(at_once)));
   }
 }
 
 // Like ModifyScores. Several rows are passed as a matrix, which is stored after the scores: these take at most half of
 // t.s.
-template <int kRows>
-FOVEA_TEMPLATE void FewModifyScores(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps) {
-  constexpr uint32_t kKeys = FewBlock<kRows>::kKeys;
-  const uint32_t count = keys.end - keys.begin, blocks = (count + kKeys - 1) / kKeys;
-  float* const rows = kRows == 1 ? t.s : t.s + size_t{kRows} * kKeyTile;
+FOVEA_KERNEL void FewModifyScores(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps) {
+  const uint32_t at_once = t.row_lanes, count = keys.end - keys.begin, blocks = (count + at_once - 1) / at_once;
+  const bool one = at_once == kLanes;
+  float* const rows = one ? t.s : t.s + size_t{t.columns / at_once} * kKeyTile;
   const auto each_part = [&](auto copy) {
-    for (uint32_t b = 0; b < blocks && kRows > 1; ++b) {
-      for (uint32_t r = 0; r < t.live; ++r) copy(t.s + b * kLanes + r * kKeys, rows + r * kKeyTile + b * kKeys);
+    for (uint32_t b = 0; b < blocks && !one; ++b) {
+      for (uint32_t r = 0; r < t.live; ++r) copy(t.s + b * kLanes + r * at_once, rows + r * kKeyTile + b * at_once);
     }
   };
+  const size_t part_bytes = at_once * sizeof *rows;
   ScaleVectors(t.s, kLanes, blocks, kLn2);
-  each_part([](const float* scores, float* row) { __builtin_memcpy(row, scores, kKeys * sizeof *row); });
-  CallModifier(t, keys, steps, false, 0, rows, kRows == 1 ? ptrdiff_t(count) : ptrdiff_t{kKeyTile}, 1);
-  each_part([](float* scores, const float* row) { __builtin_memcpy(scores, row, kKeys * sizeof *row); });
+  each_part([&](const float* scores, float* row) { __builtin_memcpy(row, scores, part_bytes); });
+  CallModifier(t, keys, steps, false, 0, rows, one ? ptrdiff_t(count) : ptrdiff_t{kKeyTile}, 1);
+  each_part([&](float* scores, const float* row) { __builtin_memcpy(scores, row, part_bytes); });
   ScaleVectors(t.s, kLanes, blocks, kLog2E);
 }
 
-template <int kRows>
-FOVEA_TEMPLATE void FewApplyTo(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps,
-                               fovea_scores_stage last) {
-  if (!IsOn<kModifyStep>(keys, steps, last)) return FewApply<kRows>(t, keys, steps, last, 0, kScoreSteps);
-  FewApply<kRows>(t, keys, steps, last, 0, kModifyStep);
-  FewModifyScores<kRows>(t, keys, steps);
-  if (Hides(keys, steps)) FewApply<kRows>(t, keys, steps, last, kModifyStep, kScoreSteps);
+template <uint32_t kKeys>
+FOVEA_INLINE void FewApplyTo(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps,
+                             fovea_scores_stage last) {
+  if (!IsOn<kModifyStep>(keys, steps, last)) return FewApply<kKeys>(t, keys, steps, last, 0, kScoreSteps);
+  FewApply<kKeys>(t, keys, steps, last, 0, kModifyStep);
+  FewModifyScores(t, keys, steps);
+  if (Hides(keys, steps)) FewApply<kKeys>(t, keys, steps, last, kModifyStep, kScoreSteps);
 }
 
 FOVEA_KERNEL void FewApplySteps(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps,
                                 fovea_scores_stage last, size_t) {
+  if constexpr (kPreferSize) return FewApplyTo<0>(t, keys, steps, last);
   const uint32_t rows = t.columns / t.row_lanes;
-  if (rows == 1) return FewApplyTo<1>(t, keys, steps, last);
-  if (rows == 2) return FewApplyTo<2>(t, keys, steps, last);
-  if constexpr (kLanes > 4) FewApplyTo<4>(t, keys, steps, last);  // with 4 lanes, 4 rows fill the tile kernel
+  if (rows == 1) return FewApplyTo<kLanes>(t, keys, steps, last);
+  if (rows == 2) return FewApplyTo<kLanes / 2>(t, keys, steps, last);
+  if constexpr (kLanes > 4) FewApplyTo<kLanes / 4>(t, keys, steps, last);  // with 4 lanes, 4 rows fill the tile kernel
 }
 
 // Like StoreScores.
@@ -100,10 +119,10 @@ FOVEA_KERNEL void FewEnd(const QueryTile& t, const RowOutputs& outputs) {
 constexpr StepKernels kFewSteps = {If(config::kFewRows && kAnyStepServed, FewApplySteps),
                                    nullptr,
                                    nullptr,
-                                   If(config::kFewRows && config::kScores, FewStoreScores),
-                                   If(config::kFewRows && config::kScores, StoreHiddenScores),
+                                   If(config::kFewRows&& config::kScores, FewStoreScores),
+                                   If(config::kFewRows&& config::kScores, StoreHiddenScores),
                                    If(config::kFewRows, FewEnd),
-                                   If(config::kFewRows && config::kStates, FewResume),
-                                   If(config::kFewRows && config::kStates, FewSuspend),
-                                   If(config::kFewRows && config::kKeyMass, FewKeepWeights),
-                                   If(config::kFewRows && config::kKeyMass, FewAddMass)};
+                                   If(config::kFewRows&& config::kStates, FewResume),
+                                   If(config::kFewRows&& config::kStates, FewSuspend),
+                                   If(config::kFewRows&& config::kKeyMass, FewKeepWeights),
+                                   If(config::kFewRows&& config::kKeyMass, FewAddMass)};

@@ -61,12 +61,17 @@ FOVEA_INLINE void LoadMask(const ScoreSteps& steps, const LaneRows<char>& rows, 
 FOVEA_SHARED void GatherBlock(const QueryTile& t, const RowArray<char>& rows, size_t unit, uint32_t step,
                               const KeyTile& keys, uint32_t begin, uint32_t other, uint32_t j, uint32_t row_count,
                               void* lanes) {
+  const uint32_t at_once = kLanes / row_count;  // keys
   const char* row = rows.data + ptrdiff_t(t.first_token) * rows.token_stride;
   char* lane = static_cast<char*>(lanes);
   uint32_t head = t.first_head;
   for (uint32_t r = 0; r < row_count; ++r) {
     const char* const at = row + ptrdiff_t(head) * rows.head_stride + unit * step * (size_t(keys.first) + j);
-    for (uint32_t k = 0; k < kLanes / row_count; ++k, lane += unit) {
+    if (step == 1 && row_count == 1 && j >= begin && j + kLanes <= keys.end) {
+      __builtin_memcpy(lane, at, unit * kLanes);
+      return;
+    }
+    for (uint32_t k = 0; k < at_once; ++k, lane += unit) {
       const bool there = j + k >= begin && j + k < keys.end;
       const void* const from = there ? static_cast<const void*>(at + unit * step * k) : &other;
       if (unit == 4) {
@@ -129,10 +134,10 @@ FOVEA_INLINE VF EachRow(const FewRows& rows, const RowArray<char>& array) {
 // What the steps need for the lanes of a vector of scores. Positions are counted from the first key of the tile.
 struct StepLanes {
   VF row_shift, key_shift;  // zero points
-  VF slope, pos;     // ALiBi
-  VF mask_factor;    // times log2(e)
-  VF lo, hi;         // limits
-  VF key_pos, mask;  // of the keys, as key_shift; the others are of the rows, and do not change
+  VF slope, pos;            // ALiBi
+  VF mask_factor;           // times log2(e)
+  VF lo, hi;                // limits
+  VF key_pos, mask;         // of the keys, as key_shift; the others are of the rows, and do not change
 };
 
 // The steps in their order.

@@ -15,6 +15,7 @@ that the library refuses raises Error.
 """
 from . import c
 from .c import Error
+from .delta import DeltaState
 from .integer_layers import (activation_table, integer_activation, integer_add, integer_hard_swish, integer_mean,
                              integer_multiplier, integer_multiply, integer_norm)
 from .layers import activation, add, argmax, embedding, multiply, norm, pooling, top_k
@@ -28,11 +29,12 @@ from .rows import bind_softmax, log_softmax, softmax
 from .weights import Weights, rows_to_i8
 
 __all__ = [
-    "Cache", "Call", "Error", "MultiheadAttention", "PROCESSORS", "Plan", "Range", "Stream", "Weights", "activation",
-    "activation_table", "add", "argmax", "attention", "attention_desc", "bind_softmax", "c", "embedding", "from_i8",
-    "integer_activation", "integer_add", "integer_hard_swish", "integer_mean", "integer_multiplier", "integer_multiply",
-    "integer_norm", "linear", "log_softmax", "multiply", "norm", "pooling", "rope", "rotate", "rows_to_i8", "selftest",
-    "softmax", "targets", "to_i8", "top_k", "workspace_bytes"
+    "Cache", "Call", "DeltaState", "Error", "MultiheadAttention", "PROCESSORS", "Plan", "Range", "Stream", "Weights",
+    "activation", "activation_table", "add", "argmax", "attention", "attention_desc", "bind_softmax", "c",
+    "embedding", "from_i8", "integer_activation", "integer_add", "integer_hard_swish", "integer_mean",
+    "integer_multiplier", "integer_multiply", "integer_norm", "linear", "log_softmax", "multiply", "norm",
+    "pooling", "rope", "rotate", "rows_to_i8", "selftest", "softmax", "targets", "to_i8", "top_k",
+    "workspace_bytes"
 ]
 
 __version__ = ".".join(str(c.NUMBERS[f"FOVEA_VERSION_{part}"]) for part in ("MAJOR", "MINOR", "PATCH"))

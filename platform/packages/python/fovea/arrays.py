@@ -17,9 +17,11 @@ from . import c
 DTYPES = {"float32": "f32", "float16": "f16", "bfloat16": "bf16", "int8": "i8"}
 # The types of the arrays that hold a format, by its name in fovea.h.
 HELD_IN = {"f32": ("float32",), "f16": ("float16",), "bf16": ("bfloat16", "uint16"), "i8": ("int8",), "i4": ("uint8",),
-           "q8_0": ("uint8",), "q4_0": ("uint8",), "q4_1": ("uint8",)}
-GROUP_BYTES = {"i4": 16, "q8_0": 34, "q4_0": 18, "q4_1": 20}  # of a group, in formats whose rows are counted in bytes
+           "q8_0": ("uint8",), "q4_0": ("uint8",), "q4_1": ("uint8",), "q4_k": ("uint8",), "q6_k": ("uint8",)}
 GROUP = 32  # elements of a group
+# Elements and bytes of a group, or of a super-block, in formats whose rows are counted in bytes.
+BLOCKS = {"i4": (GROUP, 16), "q8_0": (GROUP, 34), "q4_0": (GROUP, 18), "q4_1": (GROUP, 20), "q4_k": (256, 144),
+          "q6_k": (256, 210)}
 MASK_KINDS = {"bool": "byte", "uint8": "byte", "float32": "f32", "float16": "f16", "bfloat16": "bf16"}
 
 
@@ -61,7 +63,8 @@ def groups(dim):
 
 def row_elements(name, dim):
     """Elements of the array that a row of a format takes."""
-    return groups(dim) * GROUP_BYTES[name] if name in GROUP_BYTES else dim
+    elements, count = BLOCKS.get(name, (1, 1))
+    return -(-dim // elements) * count
 
 
 def is_array(array, name):

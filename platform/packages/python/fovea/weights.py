@@ -5,7 +5,7 @@ import operator
 import numpy as np
 
 from . import c
-from .arrays import DTYPES, GROUP, HELD_IN, dense_copy, fault, groups, is_of, numbers, row_elements
+from .arrays import BLOCKS, DTYPES, HELD_IN, dense_copy, fault, groups, is_of, numbers, row_elements
 from .prepared import Pool
 
 
@@ -14,8 +14,9 @@ class Weights:
     in PyTorch's nn.Linear. It reads the array in place wherever C can, else a copy.
 
     array is of float32, float16, bfloat16 (of ml_dtypes) or int8; dtype names another format of fovea.h: "bf16" for
-    bits in uint16, and "i4", "q8_0", "q4_0", "q4_1" for bytes in uint8, whose rows have in_dim inputs (32 for each
-    group, unless given). scales: of int8 one for each row, as rows_to_i8 returns them; of i4 float16 [out_dim][groups].
+    bits in uint16; "i4", and ggml's blocks as a GGUF file has them, "q8_0", "q4_0", "q4_1", "q4_k" and "q6_k", for bytes
+    in uint8, whose rows have in_dim inputs (32 for each group, 256 for each super-block, unless given). scales: of int8
+    one for each row, as rows_to_i8 returns them; of i4 float16 [out_dim][groups].
     bias: [out_dim]; one of int32 is added to the sums of codes.
     """
 
@@ -32,7 +33,8 @@ class Weights:
         if array.ndim != 2 or array.size == 0:
             raise ValueError(f"weights has the shape {array.shape}: it must be [out_dim][in_dim]")
         self.dtype, (self.out_dim, row) = dtype, array.shape
-        self.in_dim = row * GROUP // row_elements(dtype, GROUP) if in_dim is None else operator.index(in_dim)
+        elements, count = BLOCKS.get(dtype, (1, 1))
+        self.in_dim = row // count * elements if in_dim is None else operator.index(in_dim)
         if row_elements(dtype, self.in_dim) != row:
             raise ValueError(f"weights has the shape {array.shape}: a row of {self.in_dim} inputs in {dtype} must have "
                              f"{row_elements(dtype, self.in_dim)} elements")

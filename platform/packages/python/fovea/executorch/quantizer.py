@@ -26,15 +26,28 @@ WEIGHTS = QuantizationSpec(dtype=torch.int8, quant_min=-127, quant_max=127, qsch
                            ch_axis=0, observer_or_fake_quant_ctr=PerChannelMinMaxObserver.with_args(eps=2**-12))
 _INPUTS = {aten.scaled_dot_product_attention.default: 3, aten.linear.default: 1, aten.layer_norm.default: 1,
            aten.rms_norm.default: 1, aten.softmax.int: 1}
+_FILLS = (aten.masked_fill.Scalar, aten.masked_fill.Tensor, aten.masked_fill_.Scalar, aten.masked_fill_.Tensor,
+          aten.where.self, aten.where.ScalarOther)
 
 
 def _is_annotated(node):
     return "quantization_annotation" in node.meta
 
 
+def _is_masked(scores):
+    """Scores with a mask, whose numbers are so large that all visible scores would get the same code."""
+    if is_call(scores, *_FILLS):
+        return True
+    if not is_call(scores, aten.add.Tensor, aten.add_.Tensor):
+        return False
+    terms = [x for x in scores.args if isinstance(x, torch.fx.Node)]
+    return len(terms) == 2 and not rewrite.same(value(terms[0]).shape, value(terms[1]).shape)
+
+
 class FoveaQuantizer(Quantizer):
     """Annotates attention, linear layers with the activation after them, normalisation, activations and softmax, and
-    what moves their results to the next one. kinds: as those of to_fovea."""
+    what moves their results to the next one. Attention and softmax with a mask stay in floats. kinds: as those of
+    to_fovea."""
 
     def __init__(self, kinds=rewrite.KINDS):
         self.kinds = rewrite.check_kinds(kinds)
@@ -54,6 +67,8 @@ class FoveaQuantizer(Quantizer):
         if is_call(node, aten.scaled_dot_product_attention.default):
             if rewrite.argument(node, 3, "attn_mask") is not None:
                 return
+        if is_call(node, aten.softmax.int) and _is_masked(node.args[0]):
+            return
         inputs = {x: ACTIVATIONS for x in node.args[:_INPUTS.get(node.target, 1)]}
         if not is_call(node, aten.linear.default):
             return self._set(node, inputs, ACTIVATIONS)

@@ -147,7 +147,7 @@ def as_mask(mask, shape):
 
 def is_quantized(weight):
     """Floats that are made of codes in each call: another's kernel may take the codes."""
-    return "quantized_decomposed.dequantize" in str(aten_of(weight))
+    return "dequantize" in str(aten_of(weight))  # of PT2E, or of torchao's quantize_
 
 
 def linear(node):

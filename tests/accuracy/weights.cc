@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How far linear layers with weights in groups are from double precision: on the weights as they are stored, next to
+// loops in f32, and on the weights before they were stored, with both kinds of arithmetic.
+#include "accuracy/weights.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#include "support/formats.h"
+#include "support/problem.h"
+
+namespace fovea_test {
+namespace {
+
+using Numbers = std::vector<float>;
+
+constexpr uint32_t kTokens = 25, kIn = 1024, kOut = 96;  // the first token is a call of its own
+
+struct Format {
+  fovea_dtype type;
+  double bound;  // the largest error with integers, as a multiple of that of f32 arithmetic on the same weights
+};
+constexpr Format kFormats[] = {{FOVEA_I4, 1.1},   {FOVEA_Q8_0, 3.0}, {FOVEA_Q4_0, 1.1},
+                               {FOVEA_Q4_1, 1.1}, {FOVEA_Q4_K, 1.1}, {FOVEA_Q6_K, 1.5}};
+
+Numbers normal(size_t count, uint64_t seed, float deviation) {
+  Numbers x(count);
+  for (size_t i = 0; i < count; ++i) x[i] = deviation * random_normal(seed, i);
+  return x;
+}
+
+struct Sums {
+  double largest = 0, squares = 0, of_right = 0;
+  size_t count = 0;
+
+  void add(double got, double right) {
+    largest = std::max(largest, std::fabs(got - right));
+    squares += (got - right) * (got - right);
+    of_right += right * right;
+    ++count;
+  }
+  double rms() const { return std::sqrt(squares / static_cast<double>(count)); }
+  double normalised() const { return squares / of_right; }
+};
+
+// Weights as they are stored, and the numbers that they are then.
+struct Stored {
+  std::vector<char> data;
+  std::vector<uint16_t> scales;  // of I4
+  Numbers numbers;
+
+  Stored(fovea_dtype type, const Numbers& weights) : numbers(weights.size()) {
+    const size_t bytes = row_units(type, kIn), of_row = row_scales(type, kIn);
+    data.resize(kOut * bytes);
+    scales.resize(kOut * kIn / 32);
+    for (size_t o = 0; o < kOut; ++o) {
+      char* const row = data.data() + o * bytes;
+      uint16_t* const row_scale = scales.data() + o * of_row;
+      encode_row(type, &weights[o * kIn], kIn, row, row_scale);
+      for (size_t i = 0; i < kIn; ++i) numbers[o * kIn + i] = element_of(type, row, row_scale, i);
+    }
+  }
+};
+
+// Empty where the build does not have this arithmetic.
+Numbers call(fovea_dtype type, const Stored& stored, const Numbers& x, fovea_compute compute, fovea_target target) {
+  Numbers y(size_t{kTokens} * kOut);
+  std::vector<char> workspace(1 << 20);
+  char* const from = workspace.data() + (64 - reinterpret_cast<uintptr_t>(workspace.data()) % 64);
+  fovea_linear_args args{};
+  args.struct_bytes = sizeof args;
+  args.target = target, args.compute = compute;
+  args.in_dim = kIn, args.out_dim = kOut;
+  args.x_stride = kIn, args.y_stride = kOut;
+  args.weights.dtype = type, args.weights.data = stored.data.data();
+  args.weights.row_stride = static_cast<ptrdiff_t>(row_units(type, kIn));
+  if (type == FOVEA_I4) args.weights.scales = stored.scales.data();
+  for (const uint32_t first : {0u, 1u}) {
+    args.tokens = first == 0 ? 1 : kTokens - 1;
+    args.x = x.data() + first * kIn, args.y = y.data() + first * kOut;
+    const fovea_status status = fovea_linear(&args, from, workspace.size() - 64);
+    if (status == FOVEA_ERR_UNSUPPORTED) return {};
+    if (status != FOVEA_OK) std::abort();
+  }
+  return y;
+}
+
+constexpr const char* kHead =
+    R"(
+## Linear layers with weights in groups
+
+25 tokens of 1024 normally distributed inputs, the first of them in a call of its own, 96 outputs, weights with the standard
+deviation 0.03, each with the simplest scales of its format. On the left are errors against double precision on the weights as
+they are stored, of f32 arithmetic, the largest of all targets, and of loops in f32. On the right are normalised mean square errors
+against the weights before they were stored, of f32 arithmetic and of integers (`FOVEA_COMPUTE_I8`), whose bits are the same on
+all targets. The command fails if an error of f32 arithmetic is above twice the largest one of the loops, or if the error of
+integers, divided by that of f32, is above the last column.
+
+| weights | largest error | root mean square | loops: largest | root mean square | f32 | integers | integers / f32 | at most |
+| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
+)";
+
+bool show(const Format& format) {
+  const Numbers x = normal(size_t{kTokens} * kIn, 1, 1), weights = normal(size_t{kOut} * kIn, 2, 0.03f);
+  const Stored stored(format.type, weights);
+  Sums ours, loops, of_f32, of_integers;
+  const Numbers integers = call(format.type, stored, x, FOVEA_COMPUTE_I8, FOVEA_TARGET_BEST);
+  for (const fovea_target target : targets()) {
+    const Numbers y = call(format.type, stored, x, FOVEA_COMPUTE_F32, target);
+    for (size_t t = 0; t < kTokens && !y.empty(); ++t) {
+      for (size_t o = 0; o < kOut; ++o) {
+        double right = 0, before = 0;
+        float loop = 0;
+        for (size_t i = 0; i < kIn; ++i) {
+          const float a = x[t * kIn + i], b = stored.numbers[o * kIn + i];
+          right += double{a} * double{b}, before += double{a} * double{weights[o * kIn + i]}, loop += a * b;
+        }
+        ours.add(double{y[t * kOut + o]}, right);
+        loops.add(double{loop}, right);
+        of_f32.add(double{y[t * kOut + o]}, before);
+        if (!integers.empty()) of_integers.add(double{integers[t * kOut + o]}, before);
+      }
+    }
+  }
+  if (ours.count == 0) return true;
+  const double ratio = integers.empty() ? 0 : of_integers.normalised() / of_f32.normalised();
+  std::printf("| %s | %.2g | %.2g | %.2g | %.2g | %.2g | %.2g | %.2f | %.1f |\n", type_name(format.type), ours.largest,
+              ours.rms(), loops.largest, loops.rms(), of_f32.normalised(),
+              integers.empty() ? 0 : of_integers.normalised(), ratio, format.bound);
+  std::fflush(stdout);
+  if (ours.largest <= 2 * loops.largest && ratio <= format.bound) return true;
+  std::fprintf(stderr, "weights in %s: an error is above its bound\n", type_name(format.type));
+  return false;
+}
+
+}  // namespace
+
+bool show_weights_in_groups() {
+  std::fputs(kHead, stdout);
+  bool right = true;
+  for (const Format& format : kFormats) right = show(format) && right;
+  return right;
+}
+
+}  // namespace fovea_test
