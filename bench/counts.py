@@ -33,6 +33,7 @@ BASELINE = os.path.join(ROOT, "bench", "counts_baseline.csv")
 SHAPE, DECODE = "4 64 64 64", "4 1 256 32"  # heads, queries, keys and head_dim, as calls.c takes them
 LINEAR = "1 128 1536 576 linear"  # tokens, outputs and inputs
 LAYER_NORM, GELU = "1 16 1 768 layer_norm", "1 16 1 768 gelu"  # rows and their elements: an element counts as a multiply-add
+FEW, MANY = "1 1 64 512 linear integers", "1 32 64 512 linear integers"  # the same, of weights in groups
 DELTA = "4 64 64 64 delta"  # heads, tokens, key_dim and value_dim
 ENCODER = "4 98 256 16 encoder"  # heads, tokens, units between the linear layers, head_dim
 NOISE = {"instructions": 1.005, "cycles": 1.01, "rules": 1.01}  # a figure is worse above this multiple of the baseline's
@@ -147,6 +148,12 @@ def integers_on_a_board(goal=None, times_fewer=None):
     ]
 
 
+def super_blocks(target=""):
+    """Weights in ggml's super-blocks, next to those in Q4_1: instructions of one token, and of many."""
+    return [More(f"linear {kind} integers{tokens}", f"{shape} {kind} {target}".strip())
+            for shape, tokens in ((MANY, ""), (FEW, ", one token")) for kind in ("q4_1", "q4_k", "q6_k")]
+
+
 def rows_of_floats(layer_norm_goal=None):
     return [More("layer normalisation", LAYER_NORM, layer_norm_goal), More("GELU", GELU)]
 
@@ -179,14 +186,18 @@ MORE = {
         More("linear int8 weights", f"{LINEAR} i8 neon"),
         More("linear integers neon_dotprod", f"{LINEAR} integers neon_dotprod", 0.11),
         More("linear integers neon_i8mm", f"{LINEAR} integers neon_i8mm"),
+        *super_blocks("neon_dotprod"),
         More("delta", f"{DELTA} neon", 0.50),
+        More("general delta", f"{DELTA} general neon"),
     ],
     "riscv64-linux-gnu": risc_v(0),
     "riscv64-linux-gnu-rvv128": risc_v(128),
     "riscv64-linux-gnu-rvv256": risc_v(256),
     "arm-none-eabi-cortex-m55": [*integers_on_a_board(0.26, 2.0), *tensors(0.28, 0.8), *MORE_DECODE, *HALVES, More("delta", DELTA, 0.80),
+                                 More("general delta", f"{DELTA} general"), *super_blocks(),
                                  *integer_layers(4), *rows_of_floats(), More("encoder layer of int8", ENCODER, 0.40)],
     "arm-none-eabi-cortex-m4f": [*integers_on_a_board(1.15, 1.6), *tensors(1.25, 2.5), *MORE_DECODE, More("delta", DELTA, 2.2),
+                                 More("general delta", f"{DELTA} general"), *super_blocks(),
                                  *integer_layers(12, 3), *rows_of_floats(10), More("encoder layer of int8", ENCODER, 1.6)],
     "arm-none-eabi-cortex-m33": [*integers_on_a_board(), *tensors(), More("encoder layer of int8", ENCODER)],
     "arm-none-eabi-cortex-m0plus": [*integers_on_a_board(), *tensors(), More("encoder layer of int8", ENCODER)],

@@ -12,6 +12,7 @@
 #include "platform/platform.h"
 #include "support/bits.h"
 #include "support/formats.h"
+#include "support/halves.h"
 #include "support/problem.h"
 #include "support/rows.h"
 
@@ -19,18 +20,6 @@ namespace fovea_test {
 namespace {
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
-
-// a * b + c, rounded once. The product of two halves has 22 bits, so in double it and the sum are exact here.
-double multiply_add(double a, double b, double c) {
-  const double sum = a * b + c;
-  const double magnitude = std::fabs(sum);
-  if (magnitude >= 65520.0) return sum < 0 ? -kInf : kInf;
-  int exponent;
-  std::frexp(magnitude, &exponent);
-  const double place = std::ldexp(1.0, (exponent < -13 ? -13 : exponent) - 11);
-  return std::nearbyint(sum / place) * place;
-}
-double to_half(float x) { return value_of(kF16, nearest_of(kF16, x)); }
 
 Problem problem(uint32_t q_tokens, uint32_t kv_tokens) {
   Problem p;
@@ -49,7 +38,7 @@ float score(const AttentionCase& test, uint32_t h, uint32_t i, uint32_t j) {
   for (uint32_t d = 0; d < dim;) {
     double part = 0.0;
     const uint32_t end = std::min(dim, d + 32);
-    for (; d < end; ++d) part = multiply_add(to_half(q[d] * scale), double{key[d]}, part);
+    for (; d < end; ++d) part = half_multiply_add(to_half(q[d] * scale), double{key[d]}, part);
     sum += static_cast<float>(part);
   }
   return sum;

@@ -688,7 +688,8 @@ TEST_CASE("linear i8: every misuse has its status, and nothing is written", "[sh
   const float nan = std::nanf("");
   const std::vector<Misuse> all = {
       {"unknown compute", FOVEA_ERR_ENUM, [](I8Case& c) { c.args.compute = static_cast<fovea_compute>(3); }},
-      {"products of halves", FOVEA_ERR_UNSUPPORTED, [](I8Case& c) { c.args.compute = FOVEA_COMPUTE_F16; }},
+      {"products of halves and integers", FOVEA_ERR_UNSUPPORTED,
+       [](I8Case& c) { c.args.compute = FOVEA_COMPUTE_F16; }},
       {"an unknown feature", FOVEA_ERR_ENUM, [](I8Case& c) { c.args.processor_features = 1ull << 63; }},
       {"an unknown type of x", FOVEA_ERR_ENUM, [](I8Case& c) { c.args.x_dtype = static_cast<fovea_dtype>(99); }},
       {"an unknown type of y", FOVEA_ERR_ENUM, [](I8Case& c) { c.args.y_dtype = static_cast<fovea_dtype>(99); }},

@@ -2,12 +2,13 @@
  *
  * The program whose instructions bench/counts.py and bench/size.py count:
  *   fovea_calls CALLS [fovea | naive] [HEADS Q_TOKENS KV_TOKENS DIM] [mask] [f16] [i8] [integers] [tensors] [linear] [delta]
- *               [layer_norm] [gelu] [integer_LAYER] [encoder] [TARGET]
+ *               [general] [q4_1] [q4_k] [q6_k] [layer_norm] [gelu] [integer_LAYER] [encoder] [TARGET]
  * It makes CALLS attention calls, by the library or by plain loops; the default shape is 4 heads x 64 queries x
  * 64 keys x dim 64. "mask": a mask of floats that hides every fourth key. "f16" or "i8": keys and values in half
  * precision or int8. "halves": f16 and products of halves. "integers": int8 and products of integers. "tensors": fovea_integer_attention. "linear": a linear
- * layer for Q_TOKENS tokens, with KV_TOKENS outputs and DIM inputs; HEADS is 1. "delta": linear attention by the gated
- * delta rule, where each call continues the one before: Q_TOKENS tokens, key_dim KV_TOKENS, value_dim DIM.
+ * layer for Q_TOKENS tokens, with KV_TOKENS outputs and DIM inputs; HEADS is 1. "q4_1", "q4_k", "q6_k": its weights.
+ * "delta": linear attention by the gated delta rule, or with "general" by the general one, where each call continues the
+ * one before: Q_TOKENS tokens, key_dim KV_TOKENS, value_dim DIM.
  * "layer_norm", "gelu": layer normalisation, with weights and biases, or an activation of HEADS x Q_TOKENS rows of DIM
  * elements; KV_TOKENS is 1. "integer_norm" and others: a layer of fovea/integer_layers.h for Q_TOKENS rows of DIM codes;
  * HEADS and KV_TOKENS are 1. "encoder": an encoder layer on int8 tensors, of Q_TOKENS tokens, with KV_TOKENS units between
@@ -32,7 +33,7 @@ enum {
   kMaxQueries = 128 * 1536,
   kMaxKeys = 1536 * kMaxInputs,
 #else
-  kMaxInputs = 64,
+  kMaxInputs = 512,
   kMaxQueries = 4 * 64 * 64,
   kMaxKeys = 4 * 256 * 64,
 #endif
@@ -53,9 +54,9 @@ static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char
     workspace[FOVEA_I8_WORKSPACE_BYTES(kMaxDim, kMaxDim) + FOVEA_INTEGER_WORKSPACE_BYTES(kMaxDim, kMaxDim, 64) +
               FOVEA_LINEAR_I8_WORKSPACE_BYTES(kMaxInputs)];
 static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char
-    delta_state[FOVEA_DELTA_STATE_BYTES(1, kMaxDeltaHeads, kMaxDim, kMaxDim, 1)],
-    delta_workspace[FOVEA_DELTA_WORKSPACE_BYTES(kMaxDim, 1)];
-static float decays[kMaxDeltaHeads * kMaxDim], betas[kMaxDeltaHeads * kMaxDim];
+    delta_state[FOVEA_DELTA_STATE_BYTES(1, kMaxDeltaHeads, kMaxDim, kMaxDim, FOVEA_DELTA_GENERAL_DIM(kMaxDim))],
+    delta_workspace[FOVEA_DELTA_GENERAL_WORKSPACE_BYTES(kMaxDim, 1)];
+static float decays[kMaxDeltaHeads * kMaxDim * kMaxDim], betas[kMaxDeltaHeads * kMaxDim];
 
 struct options {
   int f16;
@@ -63,6 +64,8 @@ struct options {
   int tensors;
   int linear;
   int delta;
+  int general;
+  fovea_dtype blocks; /* of a linear layer's weights, or FOVEA_F32 */
   int layer_norm;
   int gelu;
   int encoder;
@@ -197,12 +200,33 @@ static fovea_status call_tensors(const struct naive_call* shape, int calls) {
   return status;
 }
 
+/* Fills in weights of random codes: blocks with a scale of 2^-10, and minima like it. */
+static void draw_blocks(fovea_dtype dtype, int count, fovea_linear_weights* of) {
+  const int elements = dtype == FOVEA_Q4_1 ? 32 : 256;
+  const int bytes = dtype == FOVEA_Q4_1 ? 20 : dtype == FOVEA_Q4_K ? 144 : 210;
+  uint8_t* const blocks = (uint8_t*)key_codes;
+  uint32_t state = 2;
+  for (int i = 0; i < count / elements * bytes; ++i) {
+    state = state * 1664525u + 1013904223u;
+    blocks[i] = (uint8_t)(state >> 24);
+  }
+  static const uint8_t kScale[] = {0x00, 0x14}; /* as f16 */
+  for (int i = 0; i < count / elements; ++i) {
+    memcpy(blocks + i * bytes + (dtype == FOVEA_Q6_K ? 208 : 0), kScale, sizeof kScale);
+    if (dtype != FOVEA_Q6_K) memcpy(blocks + i * bytes + 2, kScale, sizeof kScale);
+  }
+  of->dtype = dtype;
+  of->data = blocks;
+  of->row_stride = of->row_stride / elements * bytes;
+  of->scales = NULL;
+}
+
 static fovea_status call_linear(const struct naive_call* shape, const struct options* options, int calls) {
   fovea_linear_args args;
   memset(&args, 0, sizeof args);
   args.struct_bytes = sizeof args;
   args.target = options->target;
-  args.processor_features = FOVEA_FEATURE_NEON_DOTPROD | FOVEA_FEATURE_NEON_I8MM;
+  args.processor_features = FOVEA_FEATURE_NEON_DOTPROD | FOVEA_FEATURE_NEON_I8MM | FOVEA_FEATURE_NEON_FP16;
   args.compute = options->compute;
   args.tokens = (uint32_t)shape->q_tokens;
   args.in_dim = (uint32_t)shape->dim;
@@ -218,6 +242,14 @@ static fovea_status call_linear(const struct naive_call* shape, const struct opt
     args.weights.dtype = FOVEA_I8;
     args.weights.data = key_codes;
     args.weights.scales = key_scales;
+  } else if (options->f16) {
+    halve(shape->keys, shape->kv_tokens * shape->dim, key_halves);
+    args.weights.dtype = FOVEA_F16;
+    args.weights.data = key_halves;
+  }
+  if (options->blocks != FOVEA_F32) {
+    if (shape->dim % 256 != 0) return FOVEA_ERR_DIM;
+    draw_blocks(options->blocks, shape->kv_tokens * shape->dim, &args.weights);
   }
   fovea_status status = FOVEA_OK;
   for (; calls > 0 && status == FOVEA_OK; --calls) status = fovea_linear(&args, workspace, sizeof workspace);
@@ -230,26 +262,34 @@ static fovea_status call_delta(const struct naive_call* shape, const struct opti
   draw(queries, rows * key_dim, 1);
   draw(keys, rows * key_dim, 2);
   draw(values, rows * value_dim, 3);
-  draw(decays, rows, 4);
+  const int decay_dim = options->general ? key_dim : 1;
+  draw(decays, rows * decay_dim, 4);
   draw(betas, rows, 5);
   for (int i = 0; i < rows * key_dim; ++i) keys[i] *= 1 / sqrtf((float)key_dim); /* of length about 1 */
-  for (int i = 0; i < rows; ++i) decays[i] = 0.05f * (decays[i] - 1.7f), betas[i] = 0.5f + 0.25f * betas[i];
+  for (int i = 0; i < rows * decay_dim; ++i) decays[i] = 0.05f * (decays[i] - 1.7f);
+  for (int i = 0; i < rows; ++i) betas[i] = 0.5f + 0.25f * betas[i];
   fovea_delta_args args;
   memset(&args, 0, sizeof args);
   args.struct_bytes = sizeof args;
   args.target = options->target;
-  args.rule = FOVEA_DELTA_RULE_GATED_DELTA;
+  args.rule = options->general ? FOVEA_DELTA_RULE_GENERAL : FOVEA_DELTA_RULE_GATED_DELTA;
   args.batch = 1;
   args.q_heads = args.k_heads = args.v_heads = (uint32_t)heads;
   args.key_dim = (uint32_t)key_dim;
   args.value_dim = (uint32_t)value_dim;
-  args.decay_dim = 1;
+  args.decay_dim = options->general ? FOVEA_DELTA_GENERAL_DIM((uint32_t)key_dim) : 1;
   args.tokens = (uint32_t)tokens;
   args.q = dense(shape->queries, tokens, key_dim);
   args.k = dense(shape->keys, tokens, key_dim);
   args.v = dense(shape->values, tokens, value_dim);
-  args.decay = dense(decays, tokens, 1);
+  args.decay = dense(decays, tokens, decay_dim);
   args.beta = dense(betas, tokens, 1);
+  if (options->general) { /* a and b are after the values */
+    float *const a = values + rows * value_dim, *const b = a + rows * key_dim;
+    for (int i = 0; i < rows * key_dim; ++i) a[i] = -keys[i], b[i] = 0.5f * keys[i];
+    args.a = dense(a, tokens, key_dim);
+    args.b = dense(b, tokens, key_dim);
+  }
   args.out.data = shape->out;
   args.out.head_stride = (ptrdiff_t)tokens * value_dim;
   args.out.token_stride = value_dim;
@@ -347,6 +387,10 @@ int main(int argc, char** argv) {
       options.linear = 1;
     } else if (strcmp(argv[i], "delta") == 0) {
       options.delta = 1;
+    } else if (strcmp(argv[i], "general") == 0) {
+      options.general = 1;
+    } else if (argv[i][0] == 'q') {
+      options.blocks = argv[i][1] == '6' ? FOVEA_Q6_K : strcmp(argv[i], "q4_k") == 0 ? FOVEA_Q4_K : FOVEA_Q4_1;
     } else if (strcmp(argv[i], "layer_norm") == 0) {
       options.layer_norm = 1;
     } else if (strcmp(argv[i], "gelu") == 0) {

@@ -24,8 +24,10 @@ F32, Q5_0, Q8_0, Q4_K, Q6_K = 0, 6, 8, 12, 14  # ggml's numbers of types
 BLOCKS = {Q5_0: (32, 22), Q8_0: (32, 34), Q4_K: (256, 144), Q6_K: (256, 210)}  # elements, bytes
 U32, I32, F32_VALUE, STRING, ARRAY = 4, 5, 6, 8, 9  # types of values
 
-# Bounds of the error of a score, by arithmetic and cache, in standard deviations of the scores of all tokens.
-CASES = [('f32', 'f32', 1e-4), ('i8', 'i8', 0.2)]
+# Bounds, by arithmetic and cache: of the error of a score, in standard deviations of the scores of all tokens; and of the
+# greedy tokens that may be others. Where a made-up model turns from a token that it repeats to another one, a small error
+# becomes a large one.
+CASES = [('f32', 'f32', 1e-4, 0), ('i8', 'i8', 0.2, 4)]
 PROMPTS, PROMPT, ANSWER = 3, 17, 24  # and tokens of each
 
 
@@ -258,7 +260,7 @@ def check(program, name, folder):
     lines = [' '.join(map(str, prompt)) for prompt in prompts]
     asked = ' '.join(map(str, range(shape.vocabulary)))
     wrong = False
-    for compute, cache, most in CASES:
+    for compute, cache, most, others in CASES:
         answers = [[int(token) for token in line] for line in run(program, 'greedy', path, compute, cache, lines, str(ANSWER))]
         wanted = scores_of(shape, tensors, [prompt + answer for prompt, answer in zip(prompts, answers)])
         got = np.array(run(program, 'scores', path, compute, cache, [f'{line}|{asked}' for line in lines]), float)
@@ -270,8 +272,7 @@ def check(program, name, folder):
         print(f'  {compute}, cache of {cache}: scores have a standard deviation of {spread:.3f}; largest error '
               f'{error.max():.2g}, root mean square {np.sqrt((error ** 2).mean()):.2g}; {(best == chosen).sum()} of '
               f'{best.size} greedy tokens are the likeliest in double, the others lack at most {lost.max():.2g}', flush=True)
-        # A token that is not the likeliest must be as good as one, within the error of both scores.
-        wrong = wrong or not (error.max() <= most * spread and lost.max() <= 2 * most * spread)
+        wrong = wrong or not (error.max() <= most * spread and (best != chosen).sum() <= others)
     return wrong
 
 

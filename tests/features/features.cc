@@ -383,6 +383,18 @@ fovea_status linear_of_integers() {
   return fovea_linear(&a, workspace, sizeof workspace);
 }
 
+// Products of halves.
+fovea_status linear_of_halves() {
+  fovea_linear_args a = {};
+  a.struct_bytes = sizeof a;
+  a.compute = FOVEA_COMPUTE_F16;
+  a.tokens = 2, a.in_dim = 40, a.out_dim = 9;
+  a.x = q, a.x_stride = 40;
+  a.y = outputs.out, a.y_stride = 9;
+  a.weights.dtype = FOVEA_F16, a.weights.data = half, a.weights.row_stride = 0;
+  return fovea_linear(&a, workspace, sizeof workspace);
+}
+
 // Linear attention of two sequences, of which the second is longer where they stand one behind the other.
 fovea_status delta(fovea_dtype dtype, bool packed, const fovea_executor* on, bool general = false) {
   static const uint32_t offsets[] = {0, 3, kQTokens};
@@ -492,6 +504,7 @@ const OtherRequest kOtherRequests[] = {
     {"linear layer of blocks", "GGML", [] { return linear(FOVEA_Q8_0, 34); }},
     {"linear layer of super-blocks", "K_QUANTS", [] { return linear(FOVEA_Q4_K, 144); }},
     {"linear layer of integers", "COMPUTE_I8,I8", linear_of_integers},
+    {"linear layer of halves", "COMPUTE_F16,F16", linear_of_halves},
     {"linear attention", "", [] { return delta(FOVEA_F32, false, nullptr); }},
     {"linear attention of f16", "F16", [] { return delta(FOVEA_F16, false, nullptr); }},
     {"linear attention of bf16", "BF16", [] { return delta(FOVEA_BF16, false, nullptr); }},

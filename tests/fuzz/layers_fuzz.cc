@@ -127,6 +127,11 @@ void linear(Bytes& bytes) {
                                      FOVEA_Q4_1, FOVEA_Q4_K, FOVEA_Q6_K}),
                       a.out_dim, a.in_dim);
   if (a.weights.dtype >= FOVEA_I8 && bytes.flag()) integers(bytes, memory, &a);
+  if (a.weights.dtype == FOVEA_F16 && bytes.flag()) {
+    a.compute = FOVEA_COMPUTE_F16;
+    a.processor_features = bytes.below(16);
+    if (bytes.flag()) a.x_dtype = FOVEA_F16;
+  }
   if (bytes.flag()) a.activation = static_cast<fovea_activation_kind>(bytes.below(10));
   a.x = memory.array(unit(a.x_dtype), a.in_dim, {a.tokens}, {a.x_stride}, false);
   a.y = memory.array(unit(a.y_dtype), a.out_dim, {a.tokens}, {a.y_stride}, true);

@@ -96,6 +96,25 @@ VI TestLoadBlocks(ContractLog& log, const ContractMemory& memory, uint32_t& stat
   return v;
 }
 
+void TestStoreNearestI8(ContractLog& log, const ContractMemory& memory) {
+  log.begin("StoreNearestI8");
+  uint32_t state = 13;
+  for (int round = 0; round < 64; ++round) {
+    float x[4 * kLanes];
+    uint8_t wanted[4 * kLanes];
+    for (size_t i = 0; i < 4 * kLanes; ++i) {
+      const int twice = int(Random(state) % 509) - 254, below = (twice - (twice & 1)) / 2;
+      x[i] = float(twice) * 0.5f;
+      wanted[i] = uint8_t(below + (twice & below & 1));  // ties to even
+    }
+    const VF v[4] = {hn::LoadU(kF, x), hn::LoadU(kF, x + kLanes), hn::LoadU(kF, x + 2 * kLanes),
+                     hn::LoadU(kF, x + 3 * kLanes)};
+    uint8_t* const p = memory.last - 4 * kLanes;
+    hn::StoreNearestI8(v, p);
+    for (size_t i = 0; i < 4 * kLanes; ++i) Compare(log, Same::kBits, i, p[i], wanted[i]);
+  }
+}
+
 void TestBlocks(ContractLog& log, const ContractMemory& memory) {
   constexpr size_t kBlocks = kLanes / 4, kHalf = kBlocks > 1 ? kBlocks / 2 : 1;
   uint32_t state = 12;
@@ -150,5 +169,6 @@ void TestWordsOfSeveralLanes(ContractLog& log, [[maybe_unused]] const ContractMe
 #if !FOVEA_FOR_HELIUM && !FOVEA_FOR_SCALAR
   TestBytes(log);
   TestBlocks(log, memory);
+  TestStoreNearestI8(log, memory);
 #endif
 }

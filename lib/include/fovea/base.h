@@ -338,7 +338,7 @@ typedef enum fovea_activation_kind FOVEA_ENUM_TYPE_(unsigned) {
 typedef enum fovea_compute FOVEA_ENUM_TYPE_(unsigned) {
   FOVEA_COMPUTE_F32 = 0, /* products of f32; elements of other formats are widened first */
   FOVEA_COMPUTE_I8 = 1,  /* products of 8-bit integers */
-  FOVEA_COMPUTE_F16 = 2, /* products of half-precision numbers; attention alone has them */
+  FOVEA_COMPUTE_F16 = 2, /* products of half-precision numbers; fovea_linear says what is different there */
   FOVEA_COMPUTE_IS_32_BITS = 0x7fffffff
 } fovea_compute;
 

@@ -19,8 +19,9 @@
  *
  * y = activation(x W^T + bias): y[t][o] = activation(sum_i x[t][i] * W[o][i] + bias[o]), for each token t and output o.
  * Without an activation, y is the sum. Weights may have any format of base.h. x and y are F32; with integer products
- * (FOVEA_COMPUTE_I8) each may also be I8. There is no plan. The conventions of base.h hold. The comment of fovea_linear
- * says how sums are formed, and what NaN and infinity do. */
+ * (FOVEA_COMPUTE_I8) each may also be I8, and with products of halves (FOVEA_COMPUTE_F16) x may be F16. There is no
+ * plan. The conventions of base.h hold. The comment of fovea_linear says how sums are formed, and what NaN and infinity
+ * do. */
 #ifndef FOVEA_LINEAR_H_
 #define FOVEA_LINEAR_H_
 
@@ -57,15 +58,16 @@ typedef struct fovea_linear_args {
   fovea_target target;    /* FOVEA_TARGET_BEST, or one that must be used (FOVEA_ERR_TARGET) */
   uint32_t portable_bits; /* nonzero: a token's bits do not depend on the number of tokens, and are the same on AVX2,
                              AVX-512 and AArch64 NEON. 0: few tokens may take the kernel that is faster for them. With
-                             FOVEA_COMPUTE_I8 the bits are the same either way */
-  fovea_compute compute;  /* FOVEA_COMPUTE_F32, or FOVEA_COMPUTE_I8 with weights of I8, I4, Q8_0, Q4_0, Q4_1,
-                             Q4_K or Q6_K (FOVEA_ERR_UNSUPPORTED) */
+                             FOVEA_COMPUTE_I8 and FOVEA_COMPUTE_F16 the bits are the same either way */
+  fovea_compute compute;  /* FOVEA_COMPUTE_F32, FOVEA_COMPUTE_I8 with weights of I8, I4, Q8_0, Q4_0, Q4_1, Q4_K or
+                             Q6_K, or FOVEA_COMPUTE_F16 with weights of F16 (FOVEA_ERR_UNSUPPORTED) */
   uint64_t processor_features; /* as in fovea_attention_desc */
 
   uint32_t tokens;          /* at most 2^30 (FOVEA_ERR_SIZE); 0: nothing is written */
   uint32_t in_dim, out_dim; /* 1 (FOVEA_ERR_DIM) to 2^31 - 1; in_dim to 2^16 with FOVEA_COMPUTE_I8 (FOVEA_ERR_SIZE) */
 
-  fovea_dtype x_dtype, y_dtype; /* F32; or I8, only with FOVEA_COMPUTE_I8 (FOVEA_ERR_UNSUPPORTED) */
+  fovea_dtype x_dtype, y_dtype; /* F32; or I8, only with FOVEA_COMPUTE_I8; x also F16, only with FOVEA_COMPUTE_F16
+                                   (FOVEA_ERR_UNSUPPORTED) */
   void* y;                      /* required: [tokens][out_dim] */
   ptrdiff_t y_stride;           /* from a token to the next */
   const void* x;                /* required: [tokens][in_dim] */
@@ -120,7 +122,21 @@ size_t fovea_linear_workspace_bytes(const fovea_linear_args* args);
  *                      sum of (x's code - x_zero)) takes the place of sum * d. A d or m that is not finite makes its
  *                      outputs infinite or NaN. The d and m of Q4_K and Q6_K are the products d * s and -e * m of
  *                      base.h, and their codes u and u - 32. In Q4_K the sum is as in Q4_1. In Q6_K a group of weights
- *                      has 16 inputs, and two such groups have the s of the same 32 inputs. */
+ *                      has 16 inputs, and two such groups have the s of the same 32 inputs.
+ *
+ * FOVEA_COMPUTE_F16. x is rounded to f16 first. A sum consists of partial sums, each a chain of 32 fused multiply-adds
+ * in the order of the inputs, each of which rounds to f16. Partial sums are added in f32, in their order, and then the
+ * bias.
+ *   weights   are F16. Others, BF16 among them, are refused: f16 has not the range of bf16.
+ *   overflow  A number of magnitude 65520 or more becomes an infinity: an input, or a sum of up to 32 products of an
+ *             input and a weight. Nothing is refused. NaN and infinity reach the sums that they are part of.
+ *   bits      y before its activation has the same bits on every target, with fused multiply-add or without, and for
+ *             any number of tokens. An activation gives the bits that fovea_activation gives.
+ *   time      With arithmetic of half precision, as base.h says, eight tokens are multiplied at a time. So it is faster
+ *             than FOVEA_COMPUTE_F32 from some eight tokens on, and slower for one or two. Without it, f32 arithmetic
+ *             takes many times as long, and is for the same bits alone.
+ *   errors    tests/linear_f16_test.cc asserts them. For normal numbers the mean square error is at most 1e-6 of the
+ *             mean square of y. */
 fovea_status fovea_linear(const fovea_linear_args* args, void* workspace, size_t workspace_bytes);
 #define fovea_linear_f32 fovea_linear /* its name before version 0.2 */
 

@@ -121,8 +121,8 @@
 
 /* --------------------------------------------------------------------------------------- sizes for other operators */
 
-/* Bounds fovea_linear_workspace_bytes with FOVEA_COMPUTE_F32. in_dim is the number of inputs, dtype the format of the
- * weights. */
+/* Bounds fovea_linear_workspace_bytes with FOVEA_COMPUTE_F32 and FOVEA_COMPUTE_F16. in_dim is the number of inputs,
+ * dtype the format of the weights. */
 #define FOVEA_LINEAR_WORKSPACE_BYTES(in_dim, dtype) \
   FOVEA_LINEAR_BYTES_FOR_TOKENS_(in_dim, 2u * FOVEA_TILE_ROWS_MAX, dtype)
 /* Bounds fovea_linear_workspace_bytes with FOVEA_COMPUTE_I8, for weights of any format that it serves. in_dim is the

@@ -299,7 +299,7 @@ FOVEA_INLINE void FewValueBlocks(const QueryTile& t, const KeyTile& keys, const 
     FewValueBlock<kRows, kHides, kVectors, kStrands, kType>(t, keys, rows, element, kLanes);
   }
   if constexpr (!kPreferSize && kVectors > 1 && (kType == FOVEA_F32 || kVectors * kLanes > 16)) {
-    FewValueBlocks<kRows, kHides, kType, kVectors / 2>(t, keys, rows, element);
+    if (element < t.value_dim) FewValueBlocks<kRows, kHides, kType, kVectors / 2>(t, keys, rows, element);
   } else {
     if (element < t.value_dim) RestOfFewValues<kRows, kHides || !kPreferSize, kType>(t, keys, rows, element);
   }

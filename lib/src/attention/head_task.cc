@@ -402,10 +402,6 @@ void HeadTask::move_to(uint32_t kv_head, uint32_t q_block) {
 
 bool HeadTask::run(QueryTile* tiles, uint32_t tile_count) {
   const uint32_t count = kMostTiles == 1 ? 1 : tile_count;
-  if (kHasLoneTiles && lone->found) {
-    run_lone(tiles[0]);
-    return true;
-  }
   if (kHasRanges) all = limits.kept();
   if (kHasI8Products) source.serve(count * tiles[0].columns);
   for (uint32_t i = 0; i < count; ++i) {

@@ -41,7 +41,7 @@ struct HeadTask {
   // If so, runs a head.
   void run_lone(QueryTile& tile);
 
-  // False if keys cannot be loaded: then outputs and states are not written, or only in part.
+  // Runs a head. False if keys cannot be loaded: then outputs and states are not written, or only in part.
   bool run(QueryTile* tiles, uint32_t count);
 
   const AttentionCall* call_;

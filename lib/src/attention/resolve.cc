@@ -75,7 +75,9 @@ void add_outputs(Buffers& buffers, const AttentionCall& call, const Buffers::Row
     buffers.add_output(call.key_mass(), sizeof(float), {entries, d.kv_heads, 1}, call.kv_tokens());
   }
   buffers.add_memory(call.workspace.fast, call.workspace.fast_bytes);
-  if (kMayHaveSlowPart) buffers.add_memory(call.workspace.slow, call.workspace.slow_bytes);
+  if (kMayHaveSlowPart && (config::kPreferSize || call.workspace.slow)) {
+    buffers.add_memory(call.workspace.slow, call.workspace.slow_bytes);
+  }
   if (stream) buffers.add_memory(stream->state, stream->state_bytes);
 }
 

@@ -157,6 +157,10 @@ class Tasks {
     if (scratch->tiles == 0) return FOVEA_OK;
     HeadTask& task = scratch->task;
     task.move_to(kv_head, scratch->q_block);
+    if (kHasLoneTiles && task.lone->found) {
+      task.run_lone(scratch->arrays.tiles[0]);
+      return FOVEA_OK;
+    }
     if (task.doing() != Part::kWhole) find_states(entry, split, scratch->arrays.tiles, scratch->tiles, &task);
     return task.run(scratch->arrays.tiles, scratch->tiles) ? FOVEA_OK : FOVEA_ERR_LOAD;
   }
@@ -278,12 +282,11 @@ class Tasks {
 
 }  // namespace
 
+#if FOVEA_PREFER_SIZE
 TypedRows rows_of_head(const fovea_in& array, fovea_dtype dtype, const EntryTokens& tokens, uint32_t head) {
-  const size_t unit = tensor_bytes(dtype);
-  const char* const first = row_of(array, unit, ptrdiff_t(tokens.batch), ptrdiff_t(head), ptrdiff_t(tokens.first));
-  return {const_cast<char*>(first), stride_bytes(array.token_stride, unit), stride_bytes(array.head_stride, unit),
-          dtype};
+  return typed_rows(array, dtype, tokens, head);
 }
+#endif
 RowArray<float> floats_of_head(const fovea_in& array, const EntryTokens& tokens, uint32_t head) {
   void* const first = rows_of_head(array, FOVEA_F32, tokens, head).data;
   return {static_cast<float*>(first), array.token_stride, array.head_stride};

@@ -6,6 +6,32 @@
 
 namespace fovea {
 
+// An input needs nothing of what finds elements of an output that share a place.
+#if FOVEA_PREFER_SIZE
+#define FOVEA_FOR_INPUTS_AND_OUTPUTS
+#else
+#define FOVEA_FOR_INPUTS_AND_OUTPUTS FOVEA_AT_EACH_USE inline
+#endif
+
+FOVEA_FOR_INPUTS_AND_OUTPUTS fovea_status Buffers::add(const Span& span, bool output) {
+  if (status_ != FOVEA_OK) return status_;
+  for (size_t i = 0; i < count_; ++i) {
+    if (outputs_[i].overlaps(span)) status_ = FOVEA_ERR_OVERLAP;
+  }
+  if (output) outputs_[count_++] = span;
+  return status_;
+}
+
+FOVEA_FOR_INPUTS_AND_OUTPUTS fovea_status Buffers::add(const fovea_in& array, size_t element_bytes, const Rows& rows, size_t dim,
+                                             bool output) {
+  const Dimensions dimensions = {
+      {rows.batch, array.batch_stride}, {rows.heads, array.head_stride}, {rows.tokens, array.token_stride}, {dim, 1}};
+  Span span;
+  const fovea_status status = check_array(array.data, element_bytes, dimensions, output, &span);
+  if (status_ == FOVEA_OK) status_ = status;
+  return add(span, output);
+}
+
 fovea_status Buffers::add_output(const fovea_out& array, size_t element_bytes, const Rows& rows, size_t dim) {
   return add(as_input(array), element_bytes, rows, dim, true);
 }
@@ -29,7 +55,7 @@ fovea_status Buffers::add_in_place(const fovea_out& output, size_t output_bytes,
   return add_input(array, element_bytes, batch, heads, tokens, dim);
 }
 
-fovea_status Buffers::add_list(const void* data, size_t element_bytes, size_t count) {
+fovea_status Buffers::add_elements(const void* data, size_t element_bytes, size_t count) {
   if (!data || count == 0 || status_ != FOVEA_OK) return status_;
   size_t bytes;
   Span span = {reinterpret_cast<uintptr_t>(data), 0};
@@ -45,24 +71,6 @@ fovea_status Buffers::add_memory(const void* data, size_t bytes) {
   Span span = {reinterpret_cast<uintptr_t>(data), 0};
   if (__builtin_add_overflow(span.begin, bytes, &span.end) && status_ == FOVEA_OK) status_ = FOVEA_ERR_SIZE;
   return add(span, true);
-}
-
-fovea_status Buffers::add(const fovea_in& array, size_t element_bytes, const Rows& rows, size_t dim, bool output) {
-  const Dimensions dimensions = {
-      {rows.batch, array.batch_stride}, {rows.heads, array.head_stride}, {rows.tokens, array.token_stride}, {dim, 1}};
-  Span span;
-  const fovea_status status = check_array(array.data, element_bytes, dimensions, output, &span);
-  if (status_ == FOVEA_OK) status_ = status;
-  return add(span, output);
-}
-
-fovea_status Buffers::add(const Span& span, bool output) {
-  if (status_ != FOVEA_OK) return status_;
-  for (size_t i = 0; i < count_; ++i) {
-    if (outputs_[i].overlaps(span)) status_ = FOVEA_ERR_OVERLAP;
-  }
-  if (output) outputs_[count_++] = span;
-  return status_;
 }
 
 fovea_status check_offsets(const uint32_t* offsets, uint32_t batch, uint32_t tokens, uint32_t capacity) {

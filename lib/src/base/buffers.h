@@ -105,8 +105,15 @@ inline bool is_aligned_to_element(const void* pointer, size_t element_bytes) {
   return is_aligned(pointer, element_bytes < alignof(Widest) ? element_bytes : alignof(Widest));
 }
 
+// Functions that are compiled at each use where size does not count: most of their arguments are constants there.
+#if FOVEA_PREFER_SIZE
+#define FOVEA_AT_EACH_USE
+#else
+#define FOVEA_AT_EACH_USE __attribute__((always_inline))
+#endif
+
 // Checks an array and finds its span. No two elements of an output may share a place.
-inline fovea_status check_array(const void* data, size_t element_bytes, const Dimensions& dimensions, bool output,
+FOVEA_AT_EACH_USE inline fovea_status check_array(const void* data, size_t element_bytes, const Dimensions& dimensions, bool output,
                                 Span* span) {
   if (!span_of(data, element_bytes, dimensions, span)) return FOVEA_ERR_SIZE;
   if (span->begin == span->end) return FOVEA_OK;  // no element: the pointer is never used
@@ -143,7 +150,12 @@ class Buffers {
   fovea_status add_in_place(const fovea_out& output, size_t output_bytes, const fovea_in& array, size_t element_bytes,
                             size_t batch, size_t heads, size_t tokens, size_t dim);
   // An array of `count` elements, or null.
-  fovea_status add_list(const void* data, size_t element_bytes, size_t count);
+  fovea_status add_list(const void* data, size_t element_bytes, size_t count) {
+#if !FOVEA_PREFER_SIZE
+    if (!data) return status_;  // without a call: most calls have few of the arrays that they may have
+#endif
+    return add_elements(data, element_bytes, count);
+  }
   // Bytes that the call writes, such as the workspace.
   fovea_status add_memory(const void* data, size_t bytes);
 
@@ -151,6 +163,7 @@ class Buffers {
   fovea_status status() const { return status_; }
 
  private:
+  fovea_status add_elements(const void* data, size_t element_bytes, size_t count);
   fovea_status add(const fovea_in& array, size_t element_bytes, const Rows& rows, size_t dim, bool output);
   fovea_status add(const Span& span, bool output);
 

@@ -40,13 +40,18 @@ void run_few(const LinearCall& c, uint32_t begin, uint32_t end) {
   }
 }
 
-// f32 weights are read in place; others are widened for one register block at a time. Only kLinearInputs inputs of a
-// row are read at a time, so a processor's own prefetcher does not see which address is next. Therefore, while these
-// weights are multiplied, those of the next outputs are prefetched in the order of addresses, an equal share in each
-// step. With 42 MB of weights 16 tokens then take 0.7 of the time (AVX-512, Zen 4).
+// f32 weights and halves are read in place; others are widened for one register block at a time. Only kLinearInputs
+// inputs of a row are read at a time, so a processor's own prefetcher does not see which address is next. Therefore,
+// while weights of f32 are multiplied, those of the next outputs are prefetched in the order of addresses, an equal
+// share in each step. With 42 MB of weights 16 tokens then take 0.7 of the time (AVX-512, Zen 4).
 void multiply(const LinearCall& c, const TokenTile& tile, uint32_t output, uint32_t outputs, uint32_t input,
               uint32_t inputs) {
   const fovea_linear_weights& all = c.weights;
+  if (kHasF16Linear && tile.halves) {
+    const void* const from = weights_from(all, c.in_dim, output).data;
+    const WeightRows rows = {static_cast<const uint16_t*>(from) + input, all.row_stride, outputs, inputs, nullptr};
+    return (*c.f16)->multiply(tile, rows, 0, input);
+  }
   if (all.dtype == FOVEA_F32) {
     const auto f32_from = [&](uint32_t row) {
       return static_cast<const float*>(advanced(all.data, stride_bytes(all.row_stride, sizeof(float), ptrdiff_t(row))));
@@ -61,7 +66,11 @@ void multiply(const LinearCall& c, const TokenTile& tile, uint32_t output, uint3
     weight_kernels(c.plan.target)
         .widen_weights(
             w.dtype, {count, inputs, tile.widened, kLinearInputs, w.data, w.row_stride, w.scales, scale_stride, input});
-    c.kernels->multiply(tile, {tile.widened, kLinearInputs, count, inputs, tile.widened}, done, input);
+    if (kHasF16Linear && c.f16) {
+      (*c.f16)->multiply(tile, {tile.widened, kLinearInputs, count, inputs, nullptr}, done, input);
+    } else {
+      c.kernels->multiply(tile, {tile.widened, kLinearInputs, count, inputs, tile.widened}, done, input);
+    }
   }
 }
 
@@ -80,8 +89,14 @@ uint32_t take_tokens(const LinearCall& c, uint32_t index, Tile* tile) {
 void run_tile(const LinearCall& c, uint32_t index, uint32_t begin, uint32_t end, char* workspace) {
   TokenTile tile;
   const uint32_t token = take_tokens(c, index, &tile);
+  tile.halves = kHasF16Linear && c.f16 && c.plan.dot != 0;
   place_token_tile(workspace, c.weights.dtype, &tile);
-  c.kernels->begin(tile, x_at(c, token), c.x_stride);
+  if (kHasF16Linear && c.f16) {
+    const ptrdiff_t from = stride_bytes(c.x_stride, unit_bytes(c.x_dtype), ptrdiff_t(token));
+    (*c.f16)->begin(tile, c.x_dtype, advanced(c.x, from), c.x_stride);
+  } else {
+    c.kernels->begin(tile, x_at(c, token), c.x_stride);
+  }
   for (uint32_t output = begin; output < end; output += kLinearOutputs) {
     const uint32_t outputs = end - output < kLinearOutputs ? end - output : kLinearOutputs;
     for (uint32_t input = 0; input < c.in_dim; input += kLinearInputs) {
@@ -122,9 +137,10 @@ void run_i8_tile(const LinearCall& c, uint32_t index, uint32_t begin, uint32_t e
 template <class AnyCarver>
 constexpr void carve_token_tile(AnyCarver& carver, fovea_dtype weights, TokenTile* tile) {
   carver.take(&tile->sums, tile->columns, kLinearOutputs);
-  carver.take(&tile->x, tile->columns, tile->in_dim);
+  const bool halves = kHasF16Linear && tile->halves;
+  carver.take(&tile->x, tile->columns, halves ? divide_up(tile->in_dim, 2) : tile->in_dim);
   tile->widened = nullptr;
-  if (weights != FOVEA_F32) carver.take(&tile->widened, kLinearInputs, kLinearGrain);
+  if (weights != FOVEA_F32 && !halves) carver.take(&tile->widened, kLinearInputs, kLinearGrain);
 }
 
 template <class AnyCarver>

@@ -4,6 +4,7 @@
 
 #include "base/checked_size.h"
 #include "fovea/fovea.h"
+#include "linear/f16_kernels.h"
 #include "linear/i8_kernels.h"
 #include "linear/kernels.h"
 #include "norm/call.h"
@@ -13,7 +14,7 @@ namespace fovea {
 // What the shape and the target of a call decide.
 struct LinearPlan {
   fovea_target target;
-  DotKind dot;
+  DotKind dot;  // with products of halves: whether by arithmetic of halves, as 1 or 0
   bool few;               // few tokens: lanes run along their inputs
   // With integer products and weights in groups: the groups of a token's inputs that have their own scale, which are
   // all, or 1 for all inputs. Else 0.
@@ -40,12 +41,15 @@ struct LinearCall {
   uint32_t vectors;       // of tokens
   uint32_t tiles, parts;  // of tokens, of outputs
 
-  const I8LinearKernel* i8;  // null = the arithmetic is f32, and so are x and y
+  const I8LinearKernel* i8;  // null = y is f32, and so is x but for products of halves
   I8Inputs inputs;
   I8Outputs outputs;
 
   fovea_activation_kind activation;  // of outputs in f32 arithmetic, after they are stored
   const ActivationKernels* activation_kernels;
+
+  [[no_unique_address]] MemberIf<kHasF16Linear, const F16LinearKernel*> f16;  // null = no products of halves
+  [[no_unique_address]] MemberIf<kHasF16Linear, fovea_dtype> x_dtype;         // with these
 
   struct Scratch {};
   fovea_status run_task(size_t index, uint32_t worker, Scratch*) const;

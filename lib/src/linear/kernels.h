@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/member_if.h"
 #include "base/strides.h"
 #include "formats/formats.h"
 #include "fovea/fovea.h"
@@ -17,6 +18,8 @@ namespace fovea {
 
 // Whether activations of outputs are compiled in.
 constexpr bool kActivates = config::kLinearActivation;
+// Whether products of halves are compiled in.
+constexpr bool kHasF16Linear = config::kComputeF16;
 
 // Outputs and inputs that a tile of tokens is multiplied by at a time. These inputs of three vectors of tokens, and the
 // sums of these outputs, stay in a first-level cache.
@@ -36,17 +39,19 @@ struct TokenTile {
   uint32_t in_dim;
   uint32_t columns;  // a multiple of the lanes of a vector
   uint32_t live;
-  float* x;        // [in_dim][columns]
+  float* x;        // [in_dim][columns]; with `halves` of 16 bits
   float* sums;     // [kLinearOutputs][columns]
-  float* widened;  // [kLinearGrain][kLinearInputs]: where weights are widened to; null where they are f32
+  float* widened;  // [kLinearGrain][kLinearInputs]: where weights are widened to; null where they are read in place
+  // Inputs and weights are halves. With products of halves by f32 arithmetic they are not: all are floats.
+  [[no_unique_address]] MemberIf<kHasF16Linear, bool> halves;
 };
 
 // The weights of some outputs for some inputs.
 struct WeightRows {
-  const float* data;
+  const void* data;  // floats, or halves as they are stored
   ptrdiff_t stride;
   uint32_t outputs, inputs;
-  const float* ahead;  // as many weights as these, to prefetch meanwhile: see linear/call.cc
+  const float* ahead;  // f32: as many weights as these, to prefetch meanwhile: see linear/call.cc
 };
 
 // Few tokens: lanes run along their inputs and the weights. Nothing is transposed.

@@ -35,7 +35,8 @@ FOVEA_TEMPLATE void LinearVectors(const TokenTile& t, const WeightRows& w, uint3
   static_assert(kLinearGrain % kBlockOf<kVectors> == 0, "blocks must tile the tile");
   const float* x = t.x + size_t(input) * t.columns + column;
   float* sums = t.sums + size_t(output) * t.columns + column;
-  MultiplyRows<kVectors, kAsksAhead>(x, t.columns, w.inputs, w.data, w.stride, w.outputs, input != 0, sums, w.ahead);
+  const float* const weights = static_cast<const float*>(w.data);
+  MultiplyRows<kVectors, kAsksAhead>(x, t.columns, w.inputs, weights, w.stride, w.outputs, input != 0, sums, w.ahead);
 }
 
 template <int kMost>

@@ -16,12 +16,19 @@ namespace {
 // With an executor, a task has about this many outputs: enough to be worth the transposition of its tokens.
 constexpr uint32_t kTaskOutputs = 256;
 
+bool is_f16(const fovea_linear_args& a) { return kHasF16Linear && a.compute == FOVEA_COMPUTE_F16; }
+
 // Checks the arithmetic, and the formats of x and y.
 fovea_status check_compute(const fovea_linear_args& a) {
   const bool codes_in = a.x_dtype == FOVEA_I8, codes_out = a.y_dtype == FOVEA_I8;
   const bool one_scale = codes_in && a.x_scales_stride == 0, grouped = is_one_of<kI8GroupedFormats>(a.weights.dtype);
-  if ((a.x_dtype != FOVEA_F32 && !codes_in) || (a.y_dtype != FOVEA_F32 && !codes_out)) return FOVEA_ERR_UNSUPPORTED;
-  if (a.compute == FOVEA_COMPUTE_F16) return FOVEA_ERR_UNSUPPORTED;
+  const bool halves_in = is_f16(a) && a.x_dtype == FOVEA_F16;
+  if ((a.x_dtype != FOVEA_F32 && !codes_in && !halves_in) || (a.y_dtype != FOVEA_F32 && !codes_out)) {
+    return FOVEA_ERR_UNSUPPORTED;
+  }
+  if (a.compute == FOVEA_COMPUTE_F16 && !(is_f16(a) && a.weights.dtype == FOVEA_F16 && !codes_in && !codes_out)) {
+    return FOVEA_ERR_UNSUPPORTED;
+  }
   if (a.compute == FOVEA_COMPUTE_F32 && (codes_in || codes_out)) return FOVEA_ERR_UNSUPPORTED;
   if (a.compute == FOVEA_COMPUTE_I8 && !(kHasI8Linear && (a.weights.dtype == FOVEA_I8 || grouped))) {
     return FOVEA_ERR_UNSUPPORTED;
@@ -81,7 +88,46 @@ CheckedSize tile_bytes(const fovea_linear_args& a, const LinearPlan& plan) {
   TokenTile tile;
   tile.in_dim = a.in_dim;
   tile.columns = plan.tile_vectors * plan.lanes;
+  tile.halves = is_f16(a) && plan.dot != 0;
   return place_token_tile(nullptr, a.weights.dtype, &tile);
+}
+
+// For checked arguments.
+fovea_status plan_for(const fovea_linear_args& a, const TargetTraits& traits, bool halves, LinearPlan* plan) {
+  const bool i8 = kHasI8Linear && a.compute == FOVEA_COMPUTE_I8;
+  const bool few = config::kFewRows && a.tokens <= traits.few_rows();
+  const DotTraits& dot = kDotTraits[traits.dot];
+  const bool grouped = i8 && is_one_of<kI8GroupedFormats>(a.weights.dtype);
+  const uint32_t workers = a.executor ? a.executor->workers : 1;
+  const size_t scaled_groups = grouped ? a.x_dtype == FOVEA_F32 ? groups_of(a.in_dim) : 1 : 0;
+  const uint32_t sum_step = kI8SuperFormats ? uint32_t(scale_step(a.weights.dtype)) : 0;
+  const DotKind kind = is_f16(a) ? DotKind(halves) : traits.dot;
+  *plan = {traits.target, kind, false, uint32_t(scaled_groups), sum_step, traits.lanes, 0, workers, 0};
+  if (!i8 && !is_f16(a) && few && !a.portable_bits) return FOVEA_OK;
+  if (i8 && few && (grouped ? dot.few_groups : dot.few_rows)) {
+    plan->few = true;
+    plan->lanes = 1;
+    plan->tile_vectors = a.tokens ? a.tokens : 1;
+  } else if (i8) {
+    // Twice a register block where codes of groups are brought and vectors are wide, so that each is used more often.
+    plan->tile_vectors = (dot.vectors ? dot.vectors : traits.tile_vectors) * (grouped && traits.lanes > 4 ? 2 : 1);
+  } else if (kHasF16Linear && halves) {
+    plan->lanes = 2 * traits.lanes;
+    plan->tile_vectors = half_vectors(traits.target);
+  } else {
+    // Twice a register block where weights are widened, so that each widened weight is used more often.
+    plan->tile_vectors = traits.tile_vectors * (a.weights.dtype == FOVEA_F32 ? 1 : 2);
+  }
+
+  // As many vectors of tokens as the call has and the budget allows.
+  const size_t budget = a.workspace_budget_bytes ? a.workspace_budget_bytes / plan->workers : SIZE_MAX;
+  while (plan->tile_vectors > 1 && (plan->tile_vectors - 1) * plan->lanes >= a.tokens) --plan->tile_vectors;
+  CheckedSize bytes;
+  while (bytes = tile_bytes(a, *plan), bytes.overflow || bytes.value > budget) {
+    if (--plan->tile_vectors == 0) return bytes.overflow ? FOVEA_ERR_SIZE : FOVEA_ERR_BUDGET;
+  }
+  plan->worker_bytes = bytes.value;
+  return bytes.times(plan->workers).overflow ? FOVEA_ERR_SIZE : FOVEA_OK;
 }
 
 }  // namespace
@@ -101,38 +147,17 @@ fovea_status add_weights(Buffers& buffers, const fovea_linear_weights& w, size_t
 fovea_status plan_linear(const fovea_linear_args& a, LinearPlan* plan) {
   FOVEA_RETURN_IF_ERROR(check_shape(a));
   const TargetTraits* traits = resolve_target(a.target, a.processor_features);
-  if (!traits) traits = target_traits(a.target);
+  const bool here = traits;
+  if (!here) traits = target_traits(a.target);
   if (!traits) return FOVEA_ERR_TARGET;
-  const bool i8 = kHasI8Linear && a.compute == FOVEA_COMPUTE_I8;
-  const bool few = config::kFewRows && a.tokens <= traits->few_rows();
-  const DotTraits& dot = kDotTraits[traits->dot];
-  const bool grouped = i8 && is_one_of<kI8GroupedFormats>(a.weights.dtype);
-  const uint32_t workers = a.executor ? a.executor->workers : 1;
-  const size_t scaled_groups = grouped ? a.x_dtype == FOVEA_F32 ? groups_of(a.in_dim) : 1 : 0;
-  const uint32_t sum_step = kI8SuperFormats ? uint32_t(scale_step(a.weights.dtype)) : 0;
-  *plan = {traits->target, traits->dot, false, uint32_t(scaled_groups), sum_step, traits->lanes, 0, workers, 0};
-  if (!i8 && few && !a.portable_bits) return FOVEA_OK;
-  if (i8 && few && (grouped ? dot.few_groups : dot.few_rows)) {
-    plan->few = true;
-    plan->lanes = 1;
-    plan->tile_vectors = a.tokens ? a.tokens : 1;
-  } else if (i8) {
-    // Twice a register block where codes of groups are brought and vectors are wide, so that each is used more often.
-    plan->tile_vectors = (dot.vectors ? dot.vectors : traits->tile_vectors) * (grouped && traits->lanes > 4 ? 2 : 1);
-  } else {
-    // Twice a register block where weights are widened, so that each widened weight is used more often.
-    plan->tile_vectors = traits->tile_vectors * (a.weights.dtype == FOVEA_F32 ? 1 : 2);
-  }
-
-  // As many vectors of tokens as the call has and the budget allows.
-  const size_t budget = a.workspace_budget_bytes ? a.workspace_budget_bytes / plan->workers : SIZE_MAX;
-  while (plan->tile_vectors > 1 && (plan->tile_vectors - 1) * plan->lanes >= a.tokens) --plan->tile_vectors;
-  CheckedSize bytes;
-  while (bytes = tile_bytes(a, *plan), bytes.overflow || bytes.value > budget) {
-    if (--plan->tile_vectors == 0) return bytes.overflow ? FOVEA_ERR_SIZE : FOVEA_ERR_BUDGET;
-  }
-  plan->worker_bytes = bytes.value;
-  return bytes.times(plan->workers).overflow ? FOVEA_ERR_SIZE : FOVEA_OK;
+  const bool halves = is_f16(a) && (here ? has_halves(*traits, a.processor_features) : may_have_halves(*traits));
+  FOVEA_RETURN_IF_ERROR(plan_for(a, *traits, halves, plan));
+  if (!halves || here || traits->target == FOVEA_TARGET_HELIUM) return FOVEA_OK;
+  // Another machine may have arithmetic of halves or not.
+  LinearPlan without;
+  FOVEA_RETURN_IF_ERROR(plan_for(a, *traits, false, &without));
+  if (without.worker_bytes > plan->worker_bytes) *plan = without;
+  return FOVEA_OK;
 }
 
 fovea_status resolve_linear(const fovea_linear_args& a, void* workspace, size_t workspace_bytes, LinearCall* call) {
@@ -141,7 +166,11 @@ fovea_status resolve_linear(const fovea_linear_args& a, void* workspace, size_t 
   if (!resolve_target(plan.target, a.processor_features)) return FOVEA_ERR_TARGET;
   FOVEA_RETURN_IF_ERROR(check_arrays(a, plan.worker_bytes * plan.workers, workspace, workspace_bytes));
   call->kernels = &linear_kernels(plan.target);
-  call->i8 = nullptr;
+  call->i8 = nullptr, call->f16 = nullptr;
+  if (is_f16(a)) {
+    call->f16 = &f16_linear_kernels(plan.target).list[plan.dot];
+    call->x_dtype = a.x_dtype;
+  }
   if (kHasI8Linear && a.compute == FOVEA_COMPUTE_I8) {
     call->i8 = &i8_linear_kernels(plan.target).list[dot_row(plan.dot)][plan.few ? kI8FewTokens : kI8TokenTile];
     call->inputs = {a.x_dtype, a.x_zero, a.x_scales, a.x_scales_stride};

@@ -12,16 +12,23 @@ template <class T>
 struct Tag {};
 constexpr Tag<float> kF;
 constexpr Tag<int32_t> kI;
-// Each kind of vector has its own type: clang converts all of NEON's 128-bit vectors into one another.
-template <class Raw>
-struct Vector {
-  Vector() = default;
-  inline __attribute__((always_inline)) explicit Vector(Raw raw) : data(raw) {}
-  Raw data;
+// Each kind of vector has its own type: clang converts all of NEON's 128-bit vectors into one another. No template: its
+// argument would lose the attributes of the intrinsics' type, and g++ 12 takes the two for types that do not alias.
+struct VF {
+  VF() = default;
+  inline __attribute__((always_inline)) explicit VF(float32x4_t raw) : data(raw) {}
+  float32x4_t data;
 };
-using VF = Vector<float32x4_t>;
-using VI = Vector<int32x4_t>;
-using MF = Vector<uint32x4_t>;
+struct VI {
+  VI() = default;
+  inline __attribute__((always_inline)) explicit VI(int32x4_t raw) : data(raw) {}
+  int32x4_t data;
+};
+struct MF {
+  MF() = default;
+  inline __attribute__((always_inline)) explicit MF(uint32x4_t raw) : data(raw) {}
+  uint32x4_t data;
+};
 constexpr size_t kLanes = 4;
 
 FOVEA_INLINE VF Zero(Tag<float>) { return VF(vdupq_n_f32(0.0f)); }

@@ -111,8 +111,13 @@ FOVEA_INLINE void StoreRowScores(const Sum (&sums)[4], const float*& key_scales,
       : "r"(sums[0]), "r"(sums[1]), "r"(sums[2]), "r"(sums[3]), "t"(query_scale.raw)
       : "s12", "s13", "s14", "s15", "s16", "s17", "s18", "s19", "memory");
 }
-// max[i] = the larger of it and p[i]. p advances past the four.
+// max[i] = the larger of it and p[i]. p advances past the four. clang knows no clobber for the flags of vcmp.
 FOVEA_INLINE void MaxOfNext(const float*& p, VF (&max)[4]) {
+#if defined(__clang__)
+  FOVEA_UNROLL(4)
+  for (int i = 0; i < 4; ++i) max[i] = hn::Max(max[i], hn::LoadU(kF, p + i));
+  p += 4;
+#else
 #define FOVEA_MAX_OF(vector, with) \
   "vcmp.f32 " vector ", " with "\n\tvmrs APSR_nzcv, FPSCR\n\tit mi\n\tvmovmi.f32 " vector ", " with "\n\t"
   typedef float Four[4];
@@ -122,6 +127,7 @@ FOVEA_INLINE void MaxOfNext(const float*& p, VF (&max)[4]) {
       : "m"(*reinterpret_cast<const Four*>(p))
       : "s12", "s13", "s14", "s15", "cc", "vfpcc");
 #undef FOVEA_MAX_OF
+#endif
 }
 // The codes of the weights of four keys, from weights times `inverse`. w advances past them.
 FOVEA_INLINE void StoreRowWeights(const float*& w, VF inverse, Code* to) {

@@ -22,6 +22,16 @@ FOVEA_INLINE void StoreU16(VI v, uint16_t* p) { raw::StoreU16(Raw(v), p); }
 FOVEA_INLINE void StoreU16N(VI v, uint16_t* p, size_t n) { raw::StoreU16N(Raw(v), p, n); }
 FOVEA_INLINE void StoreU8(VI v, uint8_t* p) { raw::StoreU8(Raw(v), p); }
 FOVEA_INLINE void StoreU8N(VI v, uint8_t* p, size_t n) { raw::StoreU8N(Raw(v), p, n); }
+FOVEA_INLINE void StoreNearestI8(const VF (&v)[4], uint8_t* p) {
+#if defined(FOVEA_HAS_NEAREST_I8)
+  raw::StoreNearestI8(Raw(v[0]), Raw(v[1]), Raw(v[2]), Raw(v[3]), p);
+#else
+  const VF bias = Set(kF, 12582912.0f);  // 1.5 * 2^23: the bits of the sum end with the integer
+  FOVEA_UNROLL(4)
+  for (size_t i = 0; i < 4; ++i) StoreU8(BitCast(kI, Add(v[i], bias)), p + i * kLanes);
+#endif
+}
+#undef FOVEA_HAS_NEAREST_I8
 
 #if FOVEA_HAS_F16
 FOVEA_INLINE VF SetF16(decltype(kF), uint16_t bits) { return VF{raw::SetF16(bits)}; }

@@ -265,6 +265,11 @@ FOVEA_INLINE void StoreBlockPairs(VI a, VI b, uint8_t* p, uint8_t* q, size_t n) 
     __riscv_vse8_v_u8m1(to + 16, second, 16);
   }
 }
+FOVEA_INLINE void StoreNearestI8(const VF (&v)[4], uint8_t* p) {
+  const VF bias = Set(kF, 12582912.0f);  // 1.5 * 2^23: the bits of the sum end with the integer
+  FOVEA_UNROLL(4)
+  for (size_t i = 0; i < 4; ++i) StoreU8(BitCast(kI, Add(v[i], bias)), p + i * kLanes);
+}
 FOVEA_INLINE VF WidenF16Blocks(Tag<float>, const uint64_t (&halves)[4]) {
   static_assert(kLanes <= 16, "64 bits have the halves of four blocks");
   uint16_t lanes[kLanes];

@@ -5,6 +5,7 @@
 
 namespace raw {
 
+#define FOVEA_HAS_NEAREST_I8 1
 #if FOVEA_X86_LANES == 16
 
 using V = __m512;
@@ -124,6 +125,12 @@ FOVEA_INLINE void StoreBlockPairs(I a, I b, uint8_t* p, uint8_t* q, size_t n) {
   if (n == 3) _mm256_storeu_si256(reinterpret_cast<__m256i*>(q), _mm512_castsi512_si256(back));
   if (n == 4) _mm512_storeu_si512(q, back);
 }
+FOVEA_INLINE void StoreNearestI8(V a, V b, V c, V d, uint8_t* p) {
+  const I ab = _mm512_packs_epi32(_mm512_cvtps_epi32(a), _mm512_cvtps_epi32(b));
+  const I cd = _mm512_packs_epi32(_mm512_cvtps_epi32(c), _mm512_cvtps_epi32(d));
+  const I in_order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+  _mm512_storeu_si512(p, _mm512_permutexvar_epi32(in_order, _mm512_packs_epi16(ab, cd)));
+}
 FOVEA_INLINE V WidenF16Blocks(const uint64_t (&halves)[4]) {
   __m128i rows[4];
   FOVEA_UNROLL(4)
@@ -232,6 +239,12 @@ FOVEA_INLINE I LoadBlocks(const uint8_t* const (&at)[2]) {
 FOVEA_INLINE void StoreBlockPairs(I a, I b, uint8_t* p, uint8_t* q, size_t n) {
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm256_permute2x128_si256(a, b, 0x20));
   if (n == 2) _mm256_storeu_si256(reinterpret_cast<__m256i*>(q), _mm256_permute2x128_si256(a, b, 0x31));
+}
+FOVEA_INLINE void StoreNearestI8(V a, V b, V c, V d, uint8_t* p) {
+  const I ab = _mm256_packs_epi32(_mm256_cvtps_epi32(a), _mm256_cvtps_epi32(b));
+  const I cd = _mm256_packs_epi32(_mm256_cvtps_epi32(c), _mm256_cvtps_epi32(d));
+  const I in_order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm256_permutevar8x32_epi32(_mm256_packs_epi16(ab, cd), in_order));
 }
 FOVEA_INLINE V WidenF16Blocks(const uint64_t (&halves)[4]) {
   __m128i rows[4];
@@ -343,6 +356,11 @@ FOVEA_INLINE void StoreBlockPairs(I a, I b, uint8_t* p, uint8_t*, size_t) {
   __m128i* const to = reinterpret_cast<__m128i*>(p);
   _mm_storeu_si128(to, a);
   _mm_storeu_si128(to + 1, b);
+}
+FOVEA_INLINE void StoreNearestI8(V a, V b, V c, V d, uint8_t* p) {
+  const I ab = _mm_packs_epi32(_mm_cvtps_epi32(a), _mm_cvtps_epi32(b));
+  const I cd = _mm_packs_epi32(_mm_cvtps_epi32(c), _mm_cvtps_epi32(d));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm_packs_epi16(ab, cd));
 }
 
 #endif

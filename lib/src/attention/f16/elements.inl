@@ -2,9 +2,6 @@
 //
 // Where a tile has the halves that its products read.
 
-using Element = half::Element;
-constexpr size_t kPartialHalves = 32, kProductLanes = half::kLanes;
-constexpr int kBlockVectors = half::kBlockVectors, kPieces = kProductLanes / kLanes;
 // The weights of a key take the place of its scores, in columns that increase: so they overwrite no score that is
 // needed.
 constexpr size_t kWeightPitch = sizeof(float) / sizeof(Element);

@@ -24,21 +24,10 @@ namespace {
 namespace f16 {
 #include "simd/apart.inl"
 #include "math/math.inl"
-#if !FOVEA_FOR_HELIUM
-#define FOVEA_HALF_NAMESPACE of_floats
-#define FOVEA_HALF_WORDS "simd/half_portable.inl"
-#include "attention/f16/tile.inl"
-#undef FOVEA_HALF_NAMESPACE
-#undef FOVEA_HALF_WORDS
-#endif
-#if FOVEA_FOR_HELIUM
-#define FOVEA_HALF_WORDS "simd/half_helium.inl"
-#elif defined(FOVEA_HAS_NEON_HALF)
-#define FOVEA_HALF_WORDS "simd/half_neon64.inl"
-#endif
-#if defined(FOVEA_HALF_WORDS)
+#define FOVEA_HALF_FILE "attention/f16/tile.inl"
+#include "simd/each_half.inl"
+#if defined(FOVEA_HAS_HALVES)
 #define FOVEA_HALF_NAMESPACE of_halves
-#include "attention/f16/tile.inl"
 #include "attention/f16/few.inl"
 #undef FOVEA_HALF_NAMESPACE
 #endif
@@ -49,15 +38,15 @@ constexpr F16Kernels Table() {
 #if !FOVEA_FOR_HELIUM
   table.tile[0] = of_floats::TileKernel(kOnlyF32, nullptr, nullptr);
 #endif
-#if defined(FOVEA_HALF_WORDS)
+#if defined(FOVEA_HAS_HALVES)
   table.tile[1] = of_halves::TileKernel(kF16Rows, nullptr, nullptr);
 #endif
-#if defined(FOVEA_HALF_WORDS)
+#if defined(FOVEA_HAS_HALVES)
   table.few = of_halves::FewRowsKernel(kF16Rows, nullptr, nullptr);
 #endif
   return table;
 }
-#undef FOVEA_HALF_WORDS
+#undef FOVEA_HAS_HALVES
 }  // namespace f16
 // clang-format on
 }  // namespace

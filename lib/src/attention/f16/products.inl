@@ -1,91 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The two products of a tile with halves, over the words of simd/half_<name>.inl. A lane is a query row:
+// The two products of a tile with halves, over math/half_block.inl and the words of simd/half_<name>.inl. A lane is a
+// query row:
 //   x = queries [head_dim][columns] halves, rows = keys as they are stored    -> scores, f32
 //   x = weights [key][kWeightPitch * columns] halves, rows = values as stored -> sums of values, f32
-// A chain of multiply-adds in halves has at most kPartialHalves products. Chains are added in f32, in their order. A
-// key's place in the tile decides which chain has its weight. So no register block changes bits.
-
-template <int kRows, int kVectors>
-FOVEA_INLINE void ClearSums(half::V (&sums)[kRows][kVectors]) {
-  FOVEA_UNROLL(8)
-  for (int k = 0; k < kRows; ++k) {
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) sums[k][v] = half::Zero();
-  }
-}
-
-// sums[k] += an element of x, which advances by `step`, times element i of e[k].
-template <int i, int kRows, int kVectors>
-FOVEA_INLINE void AddElement(const Element*& x, size_t step, const half::E (&e)[kRows],
-                             half::V (&sums)[kRows][kVectors]) {
-  FOVEA_UNROLL(4)
-  for (int v = 0; v < kVectors; ++v) {
-    const half::V xv = half::Load(x + v * kProductLanes);
-    FOVEA_UNROLL(8)
-    for (int k = 0; k < kRows; ++k) sums[k][v] = half::MulAdd<i>(xv, e[k], sums[k][v]);
-  }
-  x += step;
-}
-template <int i, int kRows, int kVectors>
-FOVEA_INLINE void AddElements(const Element*& x, size_t step, const half::E (&e)[kRows],
-                              half::V (&sums)[kRows][kVectors]) {
-  AddElement<i>(x, step, e, sums);
-  if constexpr (i + 1 < half::kReads) AddElements<i + 1>(x, step, e, sums);
-}
-
-// sums[k][v] += sum_d x[d][v] * at[k][d], d < n. x and `at` advance past what is read.
-template <int kRows, int kVectors>
-FOVEA_INLINE void MultiplyKeys(const Element*& x, size_t columns, const Element* (&at)[kRows], size_t n,
-                               half::V (&sums)[kRows][kVectors]) {
-  half::E e[kRows];
-  for (; n >= half::kReads; n -= half::kReads) {
-    FOVEA_UNROLL(8)
-    for (int k = 0; k < kRows; ++k) {
-      e[k] = half::LoadE(at[k]);
-      at[k] += half::kReads;
-    }
-    AddElements<0>(x, columns, e, sums);
-  }
-  for (; half::kReads > 1 && n > 0; --n) {
-    FOVEA_UNROLL(8)
-    for (int k = 0; k < kRows; ++k) e[k] = half::LoadOne(at[k]++);
-    AddElement<0>(x, columns, e, sums);
-  }
-}
+// A key's place in the tile decides which chain has its weight.
 
 // Scores of the keys j .. j + kRows - 1. Those past the end repeat the last one.
 template <int kVectors, int kRows>
 FOVEA_INLINE void ScoreBlock(const QueryTile& t, const KeyTile& keys, size_t column, uint32_t j) {
-  const size_t columns = t.columns;
   const Element* at[kRows];
   FOVEA_UNROLL(8)
-  for (int k = 0; k < kRows; ++k) {
-    at[k] = RowOf(keys.keys, j + k < keys.end ? j + k : keys.end - 1);
-    FOVEA_OPAQUE(at[k]);
-  }
-  const Element* x = QueryElements(t) + column;
-  float* const scores = t.s + size_t(j) * columns + column;
-  for (size_t d = 0, n; d < t.head_dim; d += n) {
-    n = t.head_dim - d < kPartialHalves ? t.head_dim - d : kPartialHalves;
-    half::V sums[kRows][kVectors];
-    ClearSums(sums);
-    MultiplyKeys(x, columns, at, n, sums);
-    FOVEA_UNROLL(8)
-    for (int k = 0; k < kRows; ++k) {
-      FOVEA_UNROLL(4)
-      for (int v = 0; v < kVectors; ++v) {
-        float* const s = scores + size_t(k) * columns + v * kProductLanes;
-        VF part[kPieces], all[kPieces];
-        half::Widen(sums[k][v], part);
-        if (d > 0) {
-          half::LoadFloats(s, all);
-          for (int i = 0; i < kPieces; ++i) part[i] = hn::Add(all[i], part[i]);
-        }
-        half::StoreFloats(part, s);
-      }
-    }
-  }
+  for (int k = 0; k < kRows; ++k) at[k] = RowOf(keys.keys, j + k < keys.end ? j + k : keys.end - 1);
+  MultiplyBlock<kVectors>(QueryElements(t) + column, t.columns, t.head_dim, at, false,
+                          t.s + size_t(j) * t.columns + column);
 }
 
 template <int kVectors>

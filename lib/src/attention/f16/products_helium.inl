@@ -75,7 +75,7 @@ FOVEA_INLINE void EndChains(const Chains<kVectors>& sums, int skip, float* to, s
 
 // sums[k] += an element of x, which advances by a row, times element i of e[k].
 template <int i, int kVectors>
-FOVEA_INLINE void AddElement(const Element*& x, size_t columns, const half::E (&e)[half::kRows],
+FOVEA_INLINE void AddToChains(const Element*& x, size_t columns, const half::E (&e)[half::kRows],
                              Chains<kVectors>& sums) {
   FOVEA_UNROLL(4)
   for (int v = 0; v < kVectors; ++v) {
@@ -105,13 +105,13 @@ FOVEA_INLINE void ScoreBlock(const QueryTile& t, const KeyTile& keys, size_t col
     for (size_t n = count / half::kReads; n > 0; --n) {
       FOVEA_UNROLL(2)
       for (int k = 0; k < half::kRows; ++k) e[k] = half::NextTwo(at[k]);
-      AddElement<0, kVectors>(x, columns, e, sums);
-      AddElement<1, kVectors>(x, columns, e, sums);
+      AddToChains<0, kVectors>(x, columns, e, sums);
+      AddToChains<1, kVectors>(x, columns, e, sums);
     }
     if (count % half::kReads != 0) {
       FOVEA_UNROLL(2)
       for (int k = 0; k < half::kRows; ++k) e[k] = half::LoadOne(at[k]);
-      AddElement<0, kVectors>(x, columns, e, sums);
+      AddToChains<0, kVectors>(x, columns, e, sums);
     }
     EndChains<kSet, kVectors>(sums, 0, scores, columns, d == 0, scores);
   }

@@ -4,6 +4,7 @@
 
 namespace FOVEA_HALF_NAMESPACE {
 #include FOVEA_HALF_WORDS
+#include "math/half_block.inl"
 #include "attention/f16/elements.inl"
 #if FOVEA_FOR_HELIUM
 #include "attention/f16/products_helium.inl"

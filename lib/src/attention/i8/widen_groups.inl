@@ -140,18 +140,32 @@ FOVEA_INLINE VI TableOfNibbles(VF scale, VF inverse) {
   return hn::SubU8(hn::Xor(codes, negated), negated);
 }
 
-// Stores the new codes of the bytes of row r, whose scales are in lane r of blocks.
+// Stores the new codes of the bytes of row r, whose scales are in lane r of blocks: of four vectors at a time, which are
+// half of a group, a group, or two.
 template <fovea_dtype kType>
 FOVEA_INLINE void WidenBytes(const GroupRows<kType>& rows, int r, size_t groups, const float* scales, float inverse,
                              uint8_t* to) {
+  constexpr size_t kVectors = kScaleGroup / kLanes, kAtOnce = kVectors < 4 ? 4 / kVectors : 1;  // groups
   const auto* codes = reinterpret_cast<const int8_t*>(rows.codes + r * rows.stride);
-  const VF times = hn::Set(kF, inverse), bias = hn::Set(kF, kRoundingBias);
-  for (size_t g = 0; g < groups; ++g, codes += GroupRows<kType>::kStep) {
-    const VF scale = hn::Set(kF, scales[4 * g + size_t(r)]);
-    FOVEA_UNROLL_BY(kGroupUnroll)
-    for (size_t i = 0; i < kScaleGroup; i += kLanes, to += kLanes) {
-      const VF x = hn::Mul(hn::ConvertTo(kF, hn::LoadI8(kI, codes + i)), scale);
-      hn::StoreU8(hn::BitCast(kI, hn::Add(hn::Mul(x, times), bias)), to);
+  const VF times = hn::Set(kF, inverse);
+  const auto widened = [=](size_t g, size_t vector) __attribute__((always_inline)) {
+    const VI code = hn::LoadI8(kI, codes + g * GroupRows<kType>::kStep + vector * kLanes);
+    return hn::Mul(hn::Mul(hn::ConvertTo(kF, code), hn::Set(kF, scales[4 * g + size_t(r)])), times);
+  };
+  size_t g = 0;
+  for (; g + kAtOnce <= groups; g += kAtOnce) {
+    FOVEA_UNROLL(2)
+    for (size_t first = 0; first < kAtOnce * kVectors; first += 4, to += 4 * kLanes) {
+      VF x[4];
+      FOVEA_UNROLL(4)
+      for (size_t v = 0; v < 4; ++v) x[v] = widened(g + (first + v) / kVectors, (first + v) % kVectors);
+      hn::StoreNearestI8(x, to);
+    }
+  }
+  for (; g < groups; ++g) {
+    FOVEA_UNROLL(2)
+    for (size_t v = 0; v < kVectors; ++v, to += kLanes) {
+      hn::StoreU8(hn::BitCast(kI, hn::Add(widened(g, v), hn::Set(kF, kRoundingBias))), to);
     }
   }
 }
@@ -184,7 +198,8 @@ FOVEA_INLINE size_t BlocksAt(size_t groups, size_t g) {
 }
 
 // largest[i] becomes the largest magnitude of row i, nan[i] NaN if a scale is not finite, else 0: for four rows, or
-// eight if two share a vector. Keeps the scales of groups, and 0 for one that is not finite.
+// eight if two share a vector. Both have room for kLanes - 4 more numbers, because whole vectors are stored. Keeps the
+// scales of groups, and 0 for one that is not finite.
 template <fovea_dtype kType, int kShare, bool kWhole>
 FOVEA_INLINE void LargestOfRows(const GroupRows<kType>& rows, size_t groups, float* kept, float* largest, float* nan) {
   VF most = hn::Zero(kF), not_finite = hn::Zero(kF);
@@ -200,11 +215,11 @@ FOVEA_INLINE void LargestOfRows(const GroupRows<kType>& rows, size_t groups, flo
   }
   most = OverBlocks<true, kShare>(most);
   not_finite = OverBlocks<false, kShare>(not_finite);
-  hn::StoreN(most, kF, largest, 4);
-  hn::StoreN(not_finite, kF, nan, 4);
+  hn::StoreU(most, kF, largest);
+  hn::StoreU(not_finite, kF, nan);
   if constexpr (kShare == 2) {
-    hn::StoreN(hn::SwapLanes<int(kLanes) / 2>(most), kF, largest + 4, 4);
-    hn::StoreN(hn::SwapLanes<int(kLanes) / 2>(not_finite), kF, nan + 4, 4);
+    hn::StoreU(hn::SwapLanes<int(kLanes) / 2>(most), kF, largest + 4);
+    hn::StoreU(hn::SwapLanes<int(kLanes) / 2>(not_finite), kF, nan + 4);
   }
 }
 
@@ -239,12 +254,12 @@ FOVEA_INLINE void CodesOfRows(const GroupRows<kType>& rows, size_t groups, const
 template <fovea_dtype kType, int kShare, bool kWhole>
 FOVEA_INLINE void WidenSome(const GroupRows<kType>& from, uint32_t count, size_t groups, uint8_t* to, size_t to_stride,
                             float* scales) {
-  constexpr uint32_t kAtOnce = 4 * kShare;
-  float nan[kKeyTile + kAtOnce], inverse[kKeyTile + kAtOnce], kept[kKeptScales];
+  constexpr uint32_t kAtOnce = 4 * kShare, kRoom = kKeyTile + kAtOnce;
+  float largest[kRoom + kLanes], nan[kRoom + kLanes], inverse[kRoom], kept[kKeptScales];
   const size_t kept_each = round_up(groups, kBlocks) * 4;
   GroupRows<kType> rows = from;
   for (uint32_t i = 0; i < count; i += kAtOnce, rows.Move(kAtOnce)) {
-    LargestOfRows<kType, kShare, kWhole>(rows, groups, kept + i / kAtOnce * kept_each, scales + i, nan + i);
+    LargestOfRows<kType, kShare, kWhole>(rows, groups, kept + i / kAtOnce * kept_each, largest + i, nan + i);
     PrefetchNext(reinterpret_cast<uintptr_t>(rows.codes) + kKeyTile * uintptr_t(rows.stride), rows.stride, kAtOnce,
                  groups * GroupRows<kType>::kStep);
   }
@@ -252,7 +267,7 @@ FOVEA_INLINE void WidenSome(const GroupRows<kType>& from, uint32_t count, size_t
   for (uint32_t i = 0; i < filled; i += kLanes) {
     const size_t n = filled - i < kLanes ? filled - i : kLanes;
     const VF not_finite = LoadUpTo(nan + i, n);
-    const ScaleI8 fit = ScaleI8::From(hn::Max(LoadUpTo(scales + i, n), hn::Set(kF, kLeastMaxI8)), not_finite);
+    const ScaleI8 fit = ScaleI8::From(hn::Max(LoadUpTo(largest + i, n), hn::Set(kF, kLeastMaxI8)), not_finite);
     hn::StoreN(fit.scale, kF, scales + i, n);
     hn::StoreN(ZeroIfNan(hn::Add(fit.inverse, not_finite)), kF, inverse + i, n);
   }

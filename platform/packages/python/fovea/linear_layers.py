@@ -10,6 +10,7 @@ from .prepared import Pool, Prepared
 from .weights import Weights
 
 _calls = Pool()
+FORMS = {"float32": ("f32", "f32"), "float16": ("f16", "f16"), "int8": ("i8", "i8")}  # x: its form, its products
 
 
 def linear(x,
@@ -29,7 +30,8 @@ def linear(x,
 
     weights: Weights, or an array of float32, float16 or bfloat16, which is read anew in each call. bias: beside an
     array. x is of float32, or of int8 with x_scales: a number, or one for each token. compute="i8": products of int8,
-    for weights of int8 and in groups; so x of int8 has it. y_scale: the output becomes int8 with this scale and y_zero.
+    for weights of int8 and in groups; so x of int8 has it. compute="f16": products of float16, for weights of float16;
+    x may be of float16, which has it. y_scale: the output becomes int8 with this scale and y_zero.
     """
     if type(x_scales) in (float, int):
         x_scales = np.array([x_scales], np.float32)
@@ -63,14 +65,15 @@ def prepare_linear(inputs, outputs, compute, y_scale, **fields):
     x, x_scales, given, bias = inputs
     weights = given if isinstance(given, Weights) else Weights(given, bias)
     x = np.asarray(x)
-    is_of(x, "x", ("float32", "int8"))
+    is_of(x, "x", tuple(FORMS))
     if x.ndim == 0 or x.shape[-1] != weights.in_dim:
         raise ValueError(f"x has the shape {x.shape}: it must be [...][in_dim {weights.in_dim}]")
     rows, shape = flat(x, "x", weights.in_dim), (*x.shape[:-1], weights.out_dim)
-    is_codes = x.dtype.name == "int8"
+    form, products = FORMS[x.dtype.name]
     args = c.structure("linear_args", tokens=len(rows), in_dim=weights.in_dim, out_dim=weights.out_dim,
-                       compute=("i8" if is_codes else "f32") if compute is None else compute, x=rows,
-                       x_dtype="i8" if is_codes else "f32", x_stride=row_stride(rows), weights=weights.c, **fields)
+                       compute=products if compute is None else compute, x=rows,
+                       x_dtype=form, x_stride=row_stride(rows), weights=weights.c,
+                       processor_features=c.PROCESSOR_FEATURES, **fields)
     if x_scales is not None:
         scales = numbers(x_scales, np.float32, "x_scales")
         if scales.size != 1 and scales.shape != x.shape[:-1]:

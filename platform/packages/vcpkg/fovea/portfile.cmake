@@ -3,9 +3,11 @@
 # An overlay port builds the source tree around it. In the registry vcpkg_from_github sets SOURCE_PATH instead.
 get_filename_component(SOURCE_PATH "${CURRENT_PORT_DIR}/../../../.." ABSOLUTE)
 
-set(simd auto)
+set(backend -DFOVEA_SIMD=auto)
 if(VCPKG_TARGET_ARCHITECTURE MATCHES "^arm64")
-  set(simd neon)  # needs no other package
+  set(backend -DFOVEA_SIMD=neon)  # needs no other package
+elseif(VCPKG_TARGET_ARCHITECTURE MATCHES "^(x86|x64|wasm32)$")
+  list(APPEND backend "-DFOVEA_hwy_INCLUDE_DIR=${CURRENT_INSTALLED_DIR}/include")  # of the port highway
 endif()
 vcpkg_cmake_configure(
   SOURCE_PATH "${SOURCE_PATH}"
@@ -15,8 +17,7 @@ vcpkg_cmake_configure(
     -DFOVEA_BUILD_EXAMPLES=OFF
     -DFOVEA_BUILD_TESTS=OFF
     -DFOVEA_INSTALL=ON
-    -DFOVEA_SIMD=${simd}
-    "-DFOVEA_hwy_INCLUDE_DIR=${CURRENT_INSTALLED_DIR}/include"
+    ${backend}
 )
 vcpkg_cmake_install()
 vcpkg_cmake_config_fixup(CONFIG_PATH lib/cmake/fovea)
