@@ -107,6 +107,12 @@ MORE_DECODE = [
     *(More(f"decode of {queries} {kind}".strip(), f"4 {queries} 256 32 {word}".strip())
       for queries in (2, 4) for kind, word in (("", ""), ("f16 rows", "f16"), ("int8 rows", "i8"), ("integers", "integers"))),
 ]
+# Products of halves, where the processor has arithmetic for them.
+HALVES = [
+    More("halves", f"{SHAPE} halves", 0.45),
+    More("decode halves", f"{DECODE} halves", ("decode", 1.0)),
+    More("decode of 2 halves", "4 2 256 32 halves"),
+]
 
 
 # Layers on rows of int8, for each element: of many rows, and of rows as small models have them.
@@ -187,7 +193,7 @@ MORE = {
     "riscv64-linux-gnu": risc_v(0),
     "riscv64-linux-gnu-rvv128": risc_v(128),
     "riscv64-linux-gnu-rvv256": risc_v(256),
-    "arm-none-eabi-cortex-m55": [*integers_on_a_board(0.26, 2.0), *tensors(0.28, 0.8), *MORE_DECODE, More("delta", DELTA, 0.80),
+    "arm-none-eabi-cortex-m55": [*integers_on_a_board(0.26, 2.0), *tensors(0.28, 0.8), *MORE_DECODE, *HALVES, More("delta", DELTA, 0.80),
                                  More("general delta", f"{DELTA} general"), *super_blocks(),
                                  *integer_layers(4), *rows_of_floats(), More("encoder layer of int8", ENCODER, 0.40)],
     "arm-none-eabi-cortex-m4f": [*integers_on_a_board(1.15, 1.6), *tensors(1.25, 2.5), *MORE_DECODE, More("delta", DELTA, 2.2),

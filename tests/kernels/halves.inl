@@ -52,11 +52,14 @@ namespace of_floats {
 namespace of_halves {
 #include "simd/half_helium.inl"
 #include "kernels/halves_words.inl"
+#include "kernels/halves_part.inl"
+#include "kernels/halves_helium.inl"
 }  // namespace of_halves
 #elif defined(FOVEA_HAS_NEON_HALF)
 namespace of_halves {
 #include "simd/half_neon64.inl"
 #include "kernels/halves_words.inl"
+#include "kernels/halves_part.inl"
 #include "kernels/halves_rows.inl"
 }  // namespace of_halves
 #endif
@@ -67,10 +70,13 @@ void TestHalves(ContractLog& log, const ContractMemory& memory) {
 #endif
 #if FOVEA_FOR_HELIUM
   of_halves::TestWords(log, memory);
+  of_halves::TestLoadPart(log, memory);
+  of_halves::TestHeliumWords(log, memory);
 #elif defined(FOVEA_HAS_NEON_HALF)
   if (::fovea::platform::processor_features() & FOVEA_FEATURE_NEON_FP16) {
     of_halves::TestWords(log, memory);
-    of_halves::TestRowWords(log, memory);
+    of_halves::TestLoadPart(log, memory);
+    of_halves::TestRowWords(log);
   } else {
     log.skip("fmla of halves");
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The functions of the few-rows kernel that are the same whatever computes its products.
+// The functions of the few-rows kernel that are the same whatever computes its products. A tile has kMostFewRows rows at
+// most.
 
 // Called where size counts, as the next function is: FewAttendRows then has little stack below the score steps, and
 // FewScoresOut has the same code.
@@ -35,17 +36,21 @@ FOVEA_TEMPLATE void FewAttendRows(const QueryTile& t, const KeyTile& keys, const
 
 FOVEA_KERNEL void FewAttend(const QueryTile& t, KeyTile& keys, const ScoreSteps& steps) {
   const uint32_t rows = t.columns / t.row_lanes;
-  if (rows == 1) return FewAttendRows<1>(t, keys, steps);
-  if (rows == 2) return FewAttendRows<2>(t, keys, steps);
-  if constexpr (kLanes > 4) FewAttendRows<4>(t, keys, steps);  // with 4 lanes, 4 rows fill the tile kernel
+  if (kMostFewRows == 1 || rows == 1) return FewAttendRows<1>(t, keys, steps);
+  if constexpr (kMostFewRows > 1) {
+    if (rows == 2) return FewAttendRows<2>(t, keys, steps);
+  }
+  if constexpr (kMostFewRows > 2) FewAttendRows<4>(t, keys, steps);
 }
 
 FOVEA_KERNEL void FewScoresOut(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps,
                                fovea_scores_stage stage, const RowArray<float>& scores) {
   const uint32_t rows = t.columns / t.row_lanes;
-  if (rows == 1) FewProducts<1>(t, keys);
-  if (rows == 2) FewProducts<2>(t, keys);
-  if constexpr (kLanes > 4) {
+  if (kMostFewRows == 1 || rows == 1) FewProducts<1>(t, keys);
+  if constexpr (kMostFewRows > 1) {
+    if (rows == 2) FewProducts<2>(t, keys);
+  }
+  if constexpr (kMostFewRows > 2) {
     if (rows == 4) FewProducts<4>(t, keys);
   }
   kFewSteps.store_scores(t, keys, steps, stage, scores, 0);

@@ -2,14 +2,16 @@
 //
 // The products of one query row with some keys, for Helium: eight registers have no room for vectors of keys in
 // addition to the sums, and loads advance their addresses.
-constexpr bool kKeyByKey = true, kVectorsAtOnce = false;
+constexpr bool kKeyByKey = true, kVectorsAtOnce = false, kScalarWeights = true;
+
+// sum + weight * x, with the weight in a general register.
+FOVEA_INLINE VF AddWeighted(float weight, VF x, VF sum) { return hn::MulAddScalar(x, weight, sum); }
 
 // acc[k] += the products of the first `whole` elements, a multiple of kLanes, in lanes.
 template <fovea_dtype kType, uint32_t kKeys>
-FOVEA_INLINE void MultiplyKeyByKey(const float* q, size_t whole, FormatRow<kType> (&key)[kKeys],
-                                   VF (&acc)[kKeys]) {
-  if constexpr (kType == FOVEA_F32) {
-    const float* at[kKeys];
+FOVEA_INLINE void MultiplyKeyByKey(const float* q, size_t whole, FormatRow<kType> (&key)[kKeys], VF (&acc)[kKeys]) {
+  if constexpr (kType == FOVEA_F32 || kType == FOVEA_F16) {
+    decltype(key[0].data) at[kKeys];
     FOVEA_UNROLL(4)
     for (uint32_t k = 0; k < kKeys; ++k) at[k] = key[k].data;
     for (size_t n = whole / kLanes; n > 0; --n) {

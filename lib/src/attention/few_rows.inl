@@ -172,11 +172,16 @@ FOVEA_INLINE const float* WeightsToKeep(const QueryTile& t, const KeyTile&) { re
 template <int kRows, bool kHides, int kVectors, fovea_dtype kType>
 FOVEA_INLINE void FewValueStep(const float* p, const FormatRow<kType>& value, size_t element, size_t part,
                                VF (&sums)[kRows][kVectors]) {
+  // Whether what is at p multiplies as a scalar.
+  constexpr bool kAsRead = kScalarWeights && !kHides && format_of(kType).scaled != Scaled::kRow;
+  float number[kRows];
   VF weight[kRows];
   MF hidden[kRows];
   FOVEA_UNROLL(4)
   for (int r = 0; r < kRows; ++r) {
-    weight[r] = hn::Set(kF, p[r * FewBlock<kRows>::kKeys]);
+    number[r] = p[r * FewBlock<kRows>::kKeys];
+    if constexpr (kAsRead) continue;
+    weight[r] = hn::Set(kF, number[r]);
     if constexpr (kHides) hidden[r] = hn::SignMask(weight[r]);
     if constexpr (format_of(kType).scaled == Scaled::kRow) {
       const VF scaled = hn::Mul(weight[r], value.Scale(0));
@@ -191,7 +196,11 @@ FOVEA_INLINE void FewValueStep(const float* p, const FormatRow<kType>& value, si
     FOVEA_UNROLL(4)
     for (int r = 0; r < kRows; ++r) {
       VF& sum = sums[r][v];
-      sum = kHides ? hn::MulAddUnless(hidden[r], weight[r], x, sum) : hn::MulAdd(weight[r], x, sum);
+      if constexpr (kAsRead) {
+        sum = AddWeighted(number[r], x, sum);
+      } else {
+        sum = kHides ? hn::MulAddUnless(hidden[r], weight[r], x, sum) : hn::MulAdd(weight[r], x, sum);
+      }
     }
   }
 }

@@ -22,19 +22,21 @@ namespace {
 #include "attention/steps/called.inl"
 #include "math/block.inl"
 #include "attention/additive.inl"
-#include "attention/tile.inl"
 constexpr size_t kProductLanes = kLanes;
+#include "attention/tile.inl"
 #include "attention/tile_kernel.inl"
 #if FOVEA_FOR_ONE_LANE  // with one lane the tile kernel has no empty lanes
 constexpr AttentionKernel kFewRowsOfTarget = {};
 #else
 #include "attention/few_block.inl"
+constexpr uint32_t kMostFewRows = kLanes > 4 ? 4 : 2;  // with 4 lanes, 4 rows fill the tile kernel
 #if FOVEA_FOR_HELIUM
 #include "attention/few_row_helium.inl"
 #elif FOVEA_FOR_RVV
 #include "attention/few_row_rvv.inl"
 #else
-constexpr bool kKeyByKey = false, kVectorsAtOnce = false;
+constexpr bool kKeyByKey = false, kVectorsAtOnce = false, kScalarWeights = false;
+FOVEA_INLINE VF AddWeighted(float, VF, VF sum) { return sum; }  // never called
 #endif
 #include "attention/few_rows.inl"
 #include "attention/few_kernel.inl"

@@ -143,9 +143,10 @@ constexpr size_t mask_element_bytes(fovea_mask_kind kind) {
 constexpr bool kHasI8Products = config::kComputeI8;
 // The same for products of halves.
 constexpr bool kHasF16Products = config::kComputeF16;
-// Whether plans may take the few-rows kernel for halves. Its tiles never need more memory than those of the tile
-// kernel, so a build for Helium, which has none, plans without it for other processors, too.
-constexpr bool kPlansFewHalves = kHasF16Products && !FOVEA_COMPILED_HELIUM;
+// Whether plans may take the few-rows kernel for halves, which processors with arithmetic of halves have.
+constexpr bool kPlansFewHalves = kHasF16Products;
+// The most rows that it takes. Where size counts, the tile kernel takes two.
+constexpr uint32_t kFewHalfRows = config::kPreferSize ? 1 : 2;
 constexpr FormatSet kF16Rows = FormatSet{1} << FOVEA_F16;
 
 // The largest head_dim for which float sums of products of codes are exact: 127 * 128 * 1024 < 2^24.
@@ -389,9 +390,9 @@ struct I8Kernels {
 };
 FOVEA_TABLES(I8Kernels, kI8, i8_kernels)
 
-// The same for products of halves: by f32 arithmetic, and for processors with arithmetic of halves. Only AArch64 has a
-// few-rows kernel, of arithmetic of halves.
-constexpr bool kHalfFewRowsServed = kHasF16Products && kFewRowsServed && kNeonOf64Bits;
+// The same for products of halves: by f32 arithmetic, and for processors with arithmetic of halves. Only the
+// latter have a few-rows kernel.
+constexpr bool kHalfFewRowsServed = kHasF16Products && kFewRowsServed && (kNeonOf64Bits || FOVEA_COMPILED_HELIUM);
 struct F16Kernels {
   AttentionKernel tile[2];
   [[no_unique_address]] MemberIf<kHalfFewRowsServed, AttentionKernel> few = AttentionKernel{};

@@ -118,21 +118,16 @@ CheckedSize measure_splits(const fovea_attention_desc& d) {
   return bytes;
 }
 
-// Whether the processor's arithmetic of halves has a few-rows kernel.
-bool has_few_halves(const fovea_plan& plan) {
-  return kPlansFewHalves && reads_halves(plan) && plan.desc.target != FOVEA_TARGET_HELIUM;
-}
-
-// The most rows that the few-rows kernels take: halves have more lanes, but not those of their scores.
+// The most rows that the few-rows kernels take.
 uint32_t few_rows_of(const TargetTraits& target, const fovea_plan& plan) {
-  return kPlansFewHalves && is_f16(plan.desc) ? target.few_rows() / 2 : target.few_rows();
+  return kPlansFewHalves && is_f16(plan.desc) ? kFewHalfRows : target.few_rows();
 }
 
 bool fits(const KernelTraits& kernel, const fovea_plan& plan) {
   const fovea_attention_desc& d = plan.desc;
   const bool exists = kernel.any_rows || kernel.compute == FOVEA_COMPUTE_F32 ||
                       (kFirstKernel == kFewRowsKernel &&
-                       (kPlansFewHalves && is_f16(d) ? has_few_halves(plan) : kDotTraits[plan.dot].few_rows));
+                       (kPlansFewHalves && is_f16(d) ? reads_halves(plan) : kDotTraits[plan.dot].few_rows));
   return exists && kernel.compute == d.compute && (kernel.portable_bits || !d.portable_bits) &&
          (kernel.drops || d.dropout == 0.0f);
 }

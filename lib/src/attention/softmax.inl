@@ -17,7 +17,7 @@ FOVEA_INLINE VF MaxOfScores(const float* s, const float* end, size_t rows, VF ol
 // With `hides`, scores of -inf become weights of -0: their sign tells Values which values must not be read.
 FOVEA_SHARED void SoftmaxTile(const QueryTile& t, const KeySpan& keys, size_t column, bool hides) {
   const uint32_t begin = keys.begin, end = keys.end;
-  constexpr size_t kAtOnce = kPreferSize ? 1 : 4;  // strands
+  constexpr size_t kAtOnce = kPreferSize ? 1 : hn::kRegisters > 8 ? 4 : 2;  // strands, whose vectors stay in registers
   const size_t rows = t.columns;
   float* FOVEA_RESTRICT s = t.s + column;
   const VF minus_infinity = hn::Set(kF, -kInfinity);

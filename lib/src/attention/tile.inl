@@ -181,8 +181,9 @@ FOVEA_INLINE void Values(const QueryTile& t, const KeyTile& keys, size_t column)
 FOVEA_INLINE void PackWeights(const QueryTile&, const KeyTile&, size_t, bool) {}
 
 using QueryElement = float;
+constexpr bool kStoresInTwo = false;
 FOVEA_INLINE QueryElement* QueryElements(const QueryTile& t) { return t.q; }
-FOVEA_INLINE void StoreQuery(VF v, QueryElement* p) { hn::StoreU(v, kF, p); }
+FOVEA_INLINE void StoreQuery(VF v, QueryElement* p, bool) { hn::StoreU(v, kF, p); }
 FOVEA_INLINE void LoadQuery(fovea_dtype dtype, const void* row, size_t dim, VF factor, QueryElement* to, size_t step) {
   LoadScaledRow(dtype, row, dim, factor, to, step);
 }

@@ -58,22 +58,39 @@ FOVEA_INLINE void StoreU16N(VI v, uint16_t* p, size_t n) { vstrhq_p_u32(p, vrein
 FOVEA_INLINE void StoreU8(VI v, uint8_t* p) { vstrbq_u32(p, vreinterpretq_u32_s32(v)); }
 FOVEA_INLINE void StoreU8N(VI v, uint8_t* p, size_t n) { vstrbq_p_u32(p, vreinterpretq_u32_s32(v), vctp32q(n)); }
 
-// The conversions read and write half-precision numbers in the low half of each lane. GNU as (2.40, for example)
-// encodes wrong registers in these two instructions, unless they are q0.
+// The conversions read and write half-precision numbers in the low half of each lane, or in the upper half. GNU as (2.40,
+// for example) encodes the numbers of their registers twice as high. So the instruction is written as a number, of which
+// the assembler computes the part for the registers.
 #if defined(__clang__)
 FOVEA_INLINE VF FromF16(VI half) { return vcvtbq_f32_f16(vreinterpretq_f16_s32(half)); }
+FOVEA_INLINE VF FromUpperF16(VI half) { return vcvttq_f32_f16(vreinterpretq_f16_s32(half)); }
 FOVEA_INLINE VI ToF16(VF v) { return vreinterpretq_s32_f16(vcvtbq_f16_f32(vreinterpretq_f16_f32(v), v)); }
+FOVEA_INLINE float16x8_t ToUpperF16(VF v, float16x8_t low) { return vcvttq_f16_f32(low, v); }
 #else
-FOVEA_INLINE VF FromF16(VI half) {
-  register VI q0 __asm__("q0") = half;
-  __asm__("vcvtb.f32.f16 q0, q0" : "+w"(q0));
-  return vreinterpretq_f32_s32(q0);
+#define FOVEA_ASM_CONVERT(code)                                                   \
+  ".irp r, 0, 1, 2, 3, 4, 5, 6, 7\n\t.ifc %q0, q\\r\n\t.set .Lto, \\r\n\t.endif\n\t" \
+  ".ifc %q1, q\\r\n\t.set .Lfrom, \\r\n\t.endif\n\t.endr\n\t"                     \
+  ".inst.w " code " + (.Lto << 13) + (.Lfrom << 1)"
+FOVEA_INLINE VF FromF16(VI half) {  // vcvtb.f32.f16
+  VF v;
+  __asm__(FOVEA_ASM_CONVERT("0xfe3f0e01") : "=w"(v) : "w"(half));
+  return v;
 }
-FOVEA_INLINE VI ToF16(VF v) {
-  register VF q0 __asm__("q0") = v;
-  __asm__("vcvtb.f16.f32 q0, q0" : "+w"(q0));
-  return vreinterpretq_s32_f32(q0);
+FOVEA_INLINE VF FromUpperF16(VI half) {  // vcvtt.f32.f16
+  VF v;
+  __asm__(FOVEA_ASM_CONVERT("0xfe3f1e01") : "=w"(v) : "w"(half));
+  return v;
 }
+FOVEA_INLINE VI ToF16(VF v) {  // vcvtb.f16.f32, which keeps the upper halves of its result
+  VI half;
+  __asm__(FOVEA_ASM_CONVERT("0xee3f0e01") : "=w"(half) : "w"(v));
+  return half;
+}
+FOVEA_INLINE float16x8_t ToUpperF16(VF v, float16x8_t low) {  // vcvtt.f16.f32
+  __asm__(FOVEA_ASM_CONVERT("0xee3f1e01") : "+w"(low) : "w"(v));
+  return low;
+}
+#undef FOVEA_ASM_CONVERT
 #endif
 #define FOVEA_HAS_F16 1
 #include "simd/half.inl"
@@ -194,6 +211,19 @@ FOVEA_INLINE VF NextVector(const float*& p) {
   asm("vldrw.u32 %q0, [%1], #16" : "=w"(v), "+r"(p) : "m"(*reinterpret_cast<const Four*>(p)));
 #endif
   return v;
+}
+// The same for half-precision numbers, widened.
+FOVEA_INLINE VF NextVector(const uint16_t*& p) {
+#if defined(__clang__)
+  const VF v = LoadF16(kF, p);
+  p += 4;
+  return v;
+#else
+  typedef uint16_t Four[4];
+  VI halves;
+  asm("vldrh.u32 %q0, [%1], #8" : "=w"(halves), "+r"(p) : "m"(*reinterpret_cast<const Four*>(p)));
+  return FromF16(halves);
+#endif
 }
 template <size_t n>
 FOVEA_INLINE void LoadNext(const float*& p, VF (&v)[n]) {

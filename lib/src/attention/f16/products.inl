@@ -6,18 +6,6 @@
 //   x = weights [key][kWeightPitch * columns] halves, rows = values as stored -> sums of values, f32
 // A key's place in the tile decides which chain has its weight.
 
-// The weights of a key take the place of its scores, in columns that increase: so they overwrite no score that is
-// needed.
-constexpr size_t kWeightPitch = sizeof(float) / sizeof(Element);
-
-FOVEA_INLINE Element* QueryElements(const QueryTile& t) { return reinterpret_cast<Element*>(t.q); }
-FOVEA_INLINE Element* WeightElements(const QueryTile& t, uint32_t key, size_t column) {
-  return reinterpret_cast<Element*>(t.s) + size_t(key) * t.columns * kWeightPitch + column;
-}
-FOVEA_INLINE const Element* RowOf(const KeyRows& rows, uint32_t key) {
-  return static_cast<const Element*>(rows.data) + ptrdiff_t(key) * rows.stride;
-}
-
 // Scores of the keys j .. j + kRows - 1. Those past the end repeat the last one.
 template <int kVectors, int kRows>
 FOVEA_INLINE void ScoreBlock(const QueryTile& t, const KeyTile& keys, size_t column, uint32_t j) {
@@ -116,3 +104,13 @@ FOVEA_SHARED_TEMPLATE void Values(const QueryTile& t, const KeyTile& keys, size_
     ValueBlock<kHides, kVectors, kBlock>(t, keys, column, start, int(e - start));
   }
 }
+
+// The weights of one vector of rows become halves. A hidden one stays -0.
+FOVEA_SHARED void PackWeights(const QueryTile& t, const KeyTile& keys, size_t column, bool) {
+  for (uint32_t j = keys.begin; j < keys.end; ++j) {
+    half::Store(hn::LoadU(kF, t.s + size_t(j) * t.columns + column), WeightElements(t, j, column));
+  }
+}
+
+constexpr bool kStoresInTwo = false;
+FOVEA_INLINE void StoreQuery(VF v, Element* p, bool) { half::Store(v, p); }

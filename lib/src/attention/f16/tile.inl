@@ -5,7 +5,12 @@
 namespace FOVEA_HALF_NAMESPACE {
 #include FOVEA_HALF_WORDS
 #include "math/half_block.inl"
+#include "attention/f16/elements.inl"
+#if FOVEA_FOR_HELIUM
+#include "attention/f16/products_helium.inl"
+#else
 #include "attention/f16/products.inl"
+#endif
 
 // A weight is rounded to a half, so its exponential need not be exact to the last bit.
 template <int n>
@@ -14,17 +19,9 @@ FOVEA_INLINE void WeightExp2(VF (&x)[n]) {
 }
 #include "attention/softmax.inl"
 
-// The weights of one vector of rows become halves. A hidden one stays -0.
-FOVEA_SHARED void PackWeights(const QueryTile& t, const KeyTile& keys, size_t column, bool) {
-  for (uint32_t j = keys.begin; j < keys.end; ++j) {
-    half::Store(hn::LoadU(kF, t.s + size_t(j) * t.columns + column), WeightElements(t, j, column));
-  }
-}
-
 using QueryElement = Element;
-FOVEA_INLINE void StoreQuery(VF v, QueryElement* p) { half::Store(v, p); }
 FOVEA_INLINE void LoadQuery(fovea_dtype dtype, const void* row, size_t dim, VF factor, QueryElement* to, size_t step) {
-  for (size_t d = 0; d < dim; ++d, to += step) StoreQuery(hn::Mul(LoadPart(dtype, row, d, 1), factor), to);
+  for (size_t d = 0; d < dim; ++d, to += step) StoreQuery(hn::Mul(LoadPart(dtype, row, d, 1), factor), to, false);
 }
 #include "attention/queries.inl"
 #include "attention/tile_kernel.inl"

@@ -59,6 +59,7 @@ constexpr size_t kProductLanes = kLanes;
 
 #if defined(FOVEA_DOT_FEW_ROWS)
 #include "attention/few_block.inl"
+constexpr uint32_t kMostFewRows = kLanes > 4 ? 4 : 2;  // with 4 lanes, 4 rows fill the tile kernel
 #include "attention/few_strands.inl"
 #include FOVEA_DOT_FEW_ROWS
 #include "attention/few_kernel.inl"

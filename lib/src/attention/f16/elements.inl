@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where a tile has the halves that its products read.
+
+// The weights of a key take the place of its scores, in columns that increase: so they overwrite no score that is
+// needed.
+constexpr size_t kWeightPitch = sizeof(float) / sizeof(Element);
+
+FOVEA_INLINE Element* QueryElements(const QueryTile& t) { return reinterpret_cast<Element*>(t.q); }
+FOVEA_INLINE Element* WeightElements(const QueryTile& t, uint32_t key, size_t column) {
+  return reinterpret_cast<Element*>(t.s) + size_t(key) * t.columns * kWeightPitch + column;
+}
+FOVEA_INLINE const Element* RowOf(const KeyRows& rows, uint32_t key) {
+  return static_cast<const Element*>(rows.data) + ptrdiff_t(key) * rows.stride;
+}
