@@ -277,7 +277,7 @@ int run_backwards(void* self, size_t tasks, void (*task)(void* arg, size_t index
 
 TEST_CASE("linear f16: an executor changes no bit", "[short]") {
   HalfProblem p;
-  p.tokens = 33, p.in_dim = 33, p.out_dim = 523;
+  p.tokens = 133, p.in_dim = 33, p.out_dim = 523;
   HalfCase test(p);
   size_t tasks = 0;
   const fovea_executor executor = {run_backwards, &tasks, 3};
