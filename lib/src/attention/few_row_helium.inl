@@ -2,7 +2,7 @@
 //
 // The products of one query row with some keys, for Helium: eight registers have no room for vectors of keys in
 // addition to the sums, and loads advance their addresses.
-constexpr bool kKeyByKey = true, kVectorsAtOnce = false, kScalarWeights = true;
+constexpr bool kKeyByKey = true, kVectorsAtOnce = false, kScalarWeights = !kPreferSize;
 
 // sum + weight * x, with the weight in a general register.
 FOVEA_INLINE VF AddWeighted(float weight, VF x, VF sum) { return hn::MulAddScalar(x, weight, sum); }

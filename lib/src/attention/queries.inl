@@ -8,7 +8,7 @@ FOVEA_INLINE void StoreQueries(const LaneRows<char>& rows, fovea_dtype dtype, si
                                bool second, QueryElement*& q_t, size_t columns) {
   VF lanes[kLanes];
   LoadTransposed(rows, dtype, d, n, lanes);
-  FOVEA_UNROLL_FOR_SPEED(16)
+  FOVEA_UNROLL(16)
   for (size_t i = 0; i < kLanes; ++i, q_t += columns) {
     if (i < n) StoreQuery(hn::Mul(lanes[i], scales), q_t, second);
   }

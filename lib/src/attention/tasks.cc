@@ -282,11 +282,6 @@ class Tasks {
 
 }  // namespace
 
-#if FOVEA_PREFER_SIZE
-TypedRows rows_of_head(const fovea_in& array, fovea_dtype dtype, const EntryTokens& tokens, uint32_t head) {
-  return typed_rows(array, dtype, tokens, head);
-}
-#endif
 RowArray<float> floats_of_head(const fovea_in& array, const EntryTokens& tokens, uint32_t head) {
   void* const first = rows_of_head(array, FOVEA_F32, tokens, head).data;
   return {static_cast<float*>(first), array.token_stride, array.head_stride};
