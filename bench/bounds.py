@@ -30,7 +30,8 @@ FIT_SEEDS, CHECK_SEEDS = (7, 8), (2026, 31, 32, 33, 34, 35)
 MARGIN = 1.012  # above the largest fitted shape
 MARGIN_OF = {("m55", "attention"): 1.02}
 EXCESS = 1.10  # a bound is at most this multiple of a count
-EXCESS_OF = {("m55", "attention"): 1.125}  # of one query and one key: two of 1200 shapes exceed 1.1
+# Of one query with one key or few elements: two of 1200 shapes exceed 1.1, and one.
+EXCESS_OF = {("m55", "attention"): 1.125, ("m55", "causal"): 1.105}
 KEY_TILE, CHAIN = 64, 32
 INTEGER_ROWS, PIECE_KEYS, PIECE_ELEMENTS = 32, 16, 32  # of integer attention: query rows of a block; pieces on a Cortex-M4F
 
