@@ -22,8 +22,8 @@ FOVEA_FOR_INPUTS_AND_OUTPUTS fovea_status Buffers::add(const Span& span, bool ou
   return status_;
 }
 
-FOVEA_FOR_INPUTS_AND_OUTPUTS fovea_status Buffers::add(const fovea_in& array, size_t element_bytes, const Rows& rows, size_t dim,
-                                             bool output) {
+FOVEA_FOR_INPUTS_AND_OUTPUTS fovea_status Buffers::add(const fovea_in& array, size_t element_bytes, const Rows& rows,
+                                                       size_t dim, bool output) {
   const Dimensions dimensions = {
       {rows.batch, array.batch_stride}, {rows.heads, array.head_stride}, {rows.tokens, array.token_stride}, {dim, 1}};
   Span span;

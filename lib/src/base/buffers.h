@@ -113,8 +113,8 @@ inline bool is_aligned_to_element(const void* pointer, size_t element_bytes) {
 #endif
 
 // Checks an array and finds its span. No two elements of an output may share a place.
-FOVEA_AT_EACH_USE inline fovea_status check_array(const void* data, size_t element_bytes, const Dimensions& dimensions, bool output,
-                                Span* span) {
+FOVEA_AT_EACH_USE inline fovea_status check_array(const void* data, size_t element_bytes, const Dimensions& dimensions,
+                                                  bool output, Span* span) {
   if (!span_of(data, element_bytes, dimensions, span)) return FOVEA_ERR_SIZE;
   if (span->begin == span->end) return FOVEA_OK;  // no element: the pointer is never used
   if (!data) return FOVEA_ERR_NULL;
