@@ -206,6 +206,21 @@ def linear_layers_are_those_of_numpy():
     raises(ValueError, "activation is 'elu'", fovea.linear, floats(8), w, activation="elu")
 
 
+def linear_layers_multiply_halves():
+    x, w, b = floats(4, 70), floats(6, 70).astype(np.float16), floats(6)
+    halves = x.astype(np.float16)
+    want = halves.astype(float) @ w.T.astype(float) + b
+    bound = 2.0 ** -11 * (np.abs(halves).astype(float) @ np.abs(w).T.astype(float)).max()  # a rounding of the products
+    for layer in (w, fovea.Weights(w, b)):
+        bias = b if layer is w else None
+        near(twice(fovea.linear, halves, layer, bias), want, bound)
+        got = twice(fovea.linear, x, layer, bias, compute="f16")
+        assert (got == fovea.linear(halves, layer, bias)).all(), "x of float32 is not rounded to float16"
+        assert got.dtype == np.float32
+    refused("ERR_UNSUPPORTED", fovea.linear, x, w.astype(np.float32), compute="f16")
+    refused("ERR_UNSUPPORTED", fovea.linear, halves, w, compute="f32")
+
+
 def linear_layers_take_codes_with_scales_of_rows():
     x, w, b = floats(4, 64), floats(6, 64), floats(6)
     want = x.astype(float) @ w.T + b
@@ -590,7 +605,7 @@ def main():
     run([
         norms_are_those_of_numpy, activations_are_those_of_numpy, sums_and_products_are_broadcast_as_in_numpy,
         rows_are_turned_and_rotated, tokens_are_pooled_and_embedded, the_largest_of_rows_are_found,
-        linear_layers_are_those_of_numpy, linear_layers_take_codes_with_scales_of_rows,
+        linear_layers_are_those_of_numpy, linear_layers_multiply_halves, linear_layers_take_codes_with_scales_of_rows,
         linear_layers_take_super_blocks, linear_attention_is_its_recurrence, the_general_rule_is_rwkv_7,
         linear_attention_takes_arrays_as_other_calls,
         multihead_layers_are_attention_and_linear_layers, integer_layers_are_near_those_of_numpy,
