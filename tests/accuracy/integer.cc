@@ -76,15 +76,16 @@ struct Distribution {
   void (*alter)(Data* data, uint64_t seed);
   double bound;   // the largest allowed error, as a multiple of that of f32 arithmetic on the same rows
   double tensor;  // that of tensors of int8 is at most this
+  double halves;  // that of products of halves
 };
 constexpr Distribution kDistributions[] = {
-    {"normal, head_dim 64", 64, nothing, 2.2, 1.3 * 2.6e-4},
-    {"normal, head_dim 128", 128, nothing, 2.2, 1.3 * 4.0e-4},
-    {"queries 4 times as large", 64, enlarge_queries, 2.2, 1.3 * 1.8e-3},
-    {"keys with biased channels", 64, bias_key_channels, 1.6, 1.3 * 2.1e-3},
-    {"values with large tokens", 64, enlarge_value_tokens, 3.0, 1.3 * 2.3e-3},
-    {"values with large channels", 64, enlarge_value_channels, 1.6, 1.3 * 2.4e-3},
-    {"heavy tails", 64, make_tails_heavy, 1.6, 1.3 * 5.5e-3},
+    {"normal, head_dim 64", 64, nothing, 2.2, 1.3 * 2.6e-4, 1.5 * 2.4e-6},
+    {"normal, head_dim 128", 128, nothing, 2.2, 1.3 * 4.0e-4, 1.5 * 2.1e-6},
+    {"queries 4 times as large", 64, enlarge_queries, 2.2, 1.3 * 1.8e-3, 1.3 * 1.4e-5},
+    {"keys with biased channels", 64, bias_key_channels, 1.6, 1.3 * 2.1e-3, 1.3 * 1.0e-5},
+    {"values with large tokens", 64, enlarge_value_tokens, 3.0, 1.3 * 2.3e-3, 1.3 * 2.5e-6},
+    {"values with large channels", 64, enlarge_value_channels, 1.6, 1.3 * 2.4e-3, 1.3 * 2.7e-6},
+    {"heavy tails", 64, make_tails_heavy, 1.6, 1.3 * 5.5e-3, 1.3 * 8.5e-6},
 };
 
 Data draw(const Distribution& of, uint64_t seed) {
@@ -259,7 +260,8 @@ Numbers attend_in_integers(const Data& data, float out_scale) {
   args.q = {q.codes.data(), 0, 0, row};
   args.keys = {keys.codes.data(), 0, 0, row};
   args.values = {values.codes.data(), 0, 0, row};
-  const double octaves = double{q.scale} * double{keys.scale} * 1.4426950408889634 / std::sqrt(static_cast<double>(data.dim));
+  const double octaves =
+      double{q.scale} * double{keys.scale} * 1.4426950408889634 / std::sqrt(static_cast<double>(data.dim));
   alignas(FOVEA_WORKSPACE_ALIGNMENT) static char workspace[FOVEA_INTEGER_WORKSPACE_BYTES(128, 128, kQueries)];
   if (fovea_integer_multiplier(octaves, &args.score_multiplier, &args.score_shift) != FOVEA_OK ||
       fovea_integer_multiplier(double{values.scale} / double{out_scale}, &args.out_multiplier, &args.out_shift) !=
@@ -352,6 +354,45 @@ value of a key tile is 12 times as large, the weights of the other 63 keys have 
 | --- | --- | ---: | ---: | ---: | ---: | ---: |
 )";
 
+constexpr const char* kHalfHead =
+    R"(
+## Half precision
+
+The same data, with keys and values in f16. "Halves" is `FOVEA_COMPUTE_F16`, whose products are of f16, chains of 32 of them
+added in f32, and "f32" the usual arithmetic on the same rows. The command fails if the error of halves is above the last column,
+or if two targets give different bits.
+
+| data, with head_dim 64 if not said otherwise | halves | f32 | at most |
+| --- | ---: | ---: | ---: |
+)";
+
+// False where the error is above its bound, or where two targets differ.
+bool show_halves(const Distribution& distribution) {
+  Error halves, f32;
+  bool same_bits = true;
+  for (uint32_t draws = 0; draws < kDraws; ++draws) {
+    const Data data = draw(distribution, 16 * draws);
+    const std::vector<double> right = attend(data);
+    const Stored stored = {FOVEA_F16, data};
+    const Numbers got = attend_by_library(stored, FOVEA_COMPUTE_F16, FOVEA_TARGET_BEST);
+    if (got.empty()) return true;
+    halves.add(got, right);
+    f32.add(attend_by_library(stored, FOVEA_COMPUTE_F32, FOVEA_TARGET_BEST), right);
+    for (const fovea_target target : targets_and_those_that_extend_them()) {
+      const Numbers other = attend_by_library(stored, FOVEA_COMPUTE_F16, target);
+      same_bits = same_bits && std::memcmp(other.data(), got.data(), got.size() * sizeof(float)) == 0;
+    }
+  }
+  std::printf("| %s | %.2g | %.2g | %.2g |\n", distribution.name, halves.normalised(), f32.normalised(),
+              distribution.halves);
+  std::fflush(stdout);
+  if (halves.normalised() > distribution.halves) {
+    std::fprintf(stderr, "%s: the error of halves is above its bound\n", distribution.name);
+  }
+  if (!same_bits) std::fprintf(stderr, "%s: the bits of halves of two targets differ\n", distribution.name);
+  return halves.normalised() <= distribution.halves && same_bits;
+}
+
 constexpr const char* kTensorHead =
     R"(
 ## Tensors of int8
@@ -382,8 +423,8 @@ bool show_tensors(const Distribution& distribution) {
     if (!by_integers.empty()) integers.add(by_integers, right);
   }
   const double of_integers = integers.of_right > 0 ? integers.normalised() : 0;
-  std::printf("| %s | %.2g | %.2g | %.2g | %.2g | %.2g |\n", distribution.name, floats.normalised(),
-              codes.normalised(), of_integers, rounding.normalised(), distribution.tensor);
+  std::printf("| %s | %.2g | %.2g | %.2g | %.2g | %.2g |\n", distribution.name, floats.normalised(), codes.normalised(),
+              of_integers, rounding.normalised(), distribution.tensor);
   std::fflush(stdout);
   if (floats.normalised() <= distribution.tensor && of_integers - rounding.normalised() <= distribution.tensor) {
     return true;
@@ -408,6 +449,8 @@ bool show_integer_arithmetic() {
       std::fflush(stdout);
     }
   }
+  std::fputs(kHalfHead, stdout);
+  for (const Distribution& distribution : kDistributions) right = show_halves(distribution) && right;
   std::fputs(kTensorHead, stdout);
   for (const Distribution& distribution : kDistributions) right = show_tensors(distribution) && right;
   return right;
