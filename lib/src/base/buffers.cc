@@ -27,7 +27,9 @@ FOVEA_FOR_INPUTS_AND_OUTPUTS fovea_status Buffers::add(const fovea_in& array, si
   const Dimensions dimensions = {
       {rows.batch, array.batch_stride}, {rows.heads, array.head_stride}, {rows.tokens, array.token_stride}, {dim, 1}};
   Span span;
-  if (!config::kPreferSize) span = {};  // g++ asks for it where all is inlined
+#if !FOVEA_PREFER_SIZE
+  span = {};  // g++ asks for it where all is inlined
+#endif
   const fovea_status status = check_array(array.data, element_bytes, dimensions, output, &span);
   if (status_ == FOVEA_OK) status_ = status;
   return add(span, output);
