@@ -3,12 +3,6 @@
 // Turns tokens into columns of codes.
 #include "math/dot_codes.inl"
 
-// Where the codes of a column begin.
-FOVEA_INLINE dot::Code* CodesOf(const I8TokenTile& t, size_t column) {
-  const size_t first = BlockOf(t, column).first;
-  return static_cast<dot::Code*>(t.x) + first * round_up(t.in_dim, kReads) + (column - first) * kGroup;
-}
-
 FOVEA_KERNEL void I8Begin(const I8TokenTile& t, const I8Tokens& tokens) {
   const bool in_groups = HasGroupScales(t);
   for (size_t column = 0; column < t.columns; ++column) {

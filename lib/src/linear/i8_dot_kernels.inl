@@ -62,6 +62,13 @@ namespace FOVEA_DOT_NAMESPACE {
 #include "math/dot_shape.inl"
 #include FOVEA_DOT_BLOCK
 #include FOVEA_DOT_STEPS
+
+// Where the codes of a column begin.
+FOVEA_INLINE dot::Code* CodesOf(const I8TokenTile& t, size_t column) {
+  const size_t first = BlockOf(t, column).first;
+  return static_cast<dot::Code*>(t.x) + first * round_up(t.in_dim, kReads) + (column - first) * kGroup;
+}
+
 #include FOVEA_DOT_CODES
 #include FOVEA_DOT_ROWS
 #include "linear/i8_linear.inl"
