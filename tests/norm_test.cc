@@ -548,6 +548,7 @@ TEST_CASE("activation: the rounding of alpha x adds no more than its size times 
         for (size_t i = 0; i < x.size(); ++i) {
           const double z = static_cast<double>(alpha) * static_cast<double>(x[i]);
           const double want = (activation == FOVEA_ACTIVATION_SILU ? static_cast<double>(x[i]) : 1.0) * sigmoid(z);
+          if (flushes_subnormals(target) && std::fabs(want) < double{std::numeric_limits<float>::min()}) continue;
           const double stated = (fuses(target) ? 4e-7 : 6e-7) + (alpha == 1.0f ? 0.0 : std::fabs(z) * 0x1p-24);
           worst = std::max(worst, std::fabs(static_cast<double>(y[i]) - want) / (stated * std::fabs(want)));
         }
