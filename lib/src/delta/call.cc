@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/arithmetic.h"
 //
 // Linear attention: for each entry and head, for some token groups at a time, first the groups are prepared, and then a
 // pass over S is made for each.
+#include "base/arithmetic.h"
 #include "delta/call.h"
 
 #include "base/carver.h"
