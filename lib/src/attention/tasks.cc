@@ -6,6 +6,7 @@
 
 #include "attention/head_task.h"
 #include "attention/key_mass.h"
+#include "attention/small_call.h"
 #include "base/status.h"
 #include "base/tasks.h"
 
@@ -293,6 +294,9 @@ RowArray<float> floats_of_head(const fovea_in& array, const EntryTokens& tokens,
   return {static_cast<float*>(first), array.token_stride, array.head_stride};
 }
 
-fovea_status run_attention(const AttentionCall& call) { return Tasks(call).run(); }
+fovea_status run_attention(const AttentionCall& call) {
+  if (kHasLoneTiles && run_small_call(call)) return FOVEA_OK;
+  return Tasks(call).run();
+}
 
 }  // namespace fovea
