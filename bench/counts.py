@@ -115,6 +115,15 @@ HALVES = [
 ]
 
 
+# Linear layers with products of halves, of many tokens and of one to three, each after f32 arithmetic on the same weights.
+def linear_halves(shape, goal, target=""):
+    few = [More(f"linear {name}, {tokens}", f"1 {count} 64 512 linear {word} {target}".strip(),
+                (f"linear f16 weights, {tokens}", 1.0) if word == "halves" else None)
+           for tokens, count in (("one token", 1), ("2 tokens", 2), ("3 tokens", 3))
+           for name, word in (("f16 weights", "f16"), ("halves", "halves"))]
+    return [More("linear halves", f"{shape} linear halves {target}".strip(), goal), *few]
+
+
 # Layers on rows of int8, for each element: of many rows, and of rows as small models have them.
 def integer_layers(norm_goal, table_goal=None):
     return [
@@ -187,13 +196,18 @@ MORE = {
         More("linear integers neon_dotprod", f"{LINEAR} integers neon_dotprod", 0.11),
         More("linear integers neon_i8mm", f"{LINEAR} integers neon_i8mm"),
         *super_blocks("neon_dotprod"),
+        More("halves", f"{SHAPE} halves neon", 0.29),
+        More("decode f16 rows", f"{DECODE} f16 neon"),
+        More("decode halves", f"{DECODE} halves neon", ("decode f16 rows", 1.0)),
+        *linear_halves("1 128 1536 576", 0.20, "neon"),
         More("delta", f"{DELTA} neon", 0.50),
         More("general delta", f"{DELTA} general neon"),
     ],
     "riscv64-linux-gnu": risc_v(0),
     "riscv64-linux-gnu-rvv128": risc_v(128),
     "riscv64-linux-gnu-rvv256": risc_v(256),
-    "arm-none-eabi-cortex-m55": [*integers_on_a_board(0.26, 2.0), *tensors(0.28, 0.8), *MORE_DECODE, *HALVES, More("delta", DELTA, 0.80),
+    "arm-none-eabi-cortex-m55": [*integers_on_a_board(0.26, 2.0), *tensors(0.28, 0.8), *MORE_DECODE, *HALVES,
+                                 *linear_halves("1 24 64 512", 0.34), More("delta", DELTA, 0.80),
                                  More("general delta", f"{DELTA} general"), *super_blocks(),
                                  *integer_layers(4), *rows_of_floats(), More("encoder layer of int8", ENCODER, 0.40)],
     "arm-none-eabi-cortex-m4f": [*integers_on_a_board(1.15, 1.6), *tensors(1.25, 2.5), *MORE_DECODE, More("delta", DELTA, 2.2),

@@ -170,7 +170,7 @@ void check_bits(const HalfProblem& p) {
 }  // namespace
 
 TEST_CASE("linear f16: any two of formats, counts, strides and memory have the promised bits", "[short]") {
-  const uint32_t tokens[] = {0, 1, 2, 7, 8, 9, 16, 17, 25, 49}, ins[] = {1, 7, 8, 31, 33, 128, 170};
+  const uint32_t tokens[] = {0, 1, 2, 3, 7, 8, 9, 16, 17, 25, 49}, ins[] = {1, 7, 8, 31, 33, 128, 170};
   const uint32_t outs[] = {1, 2, 7, 9, 64, 67};
   const auto rows = covering_array({2, 2, 2, 3, 3, std::size(tokens), std::size(ins), std::size(outs)}, 9);
   for (const auto& row : rows) {

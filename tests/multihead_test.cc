@@ -5,7 +5,7 @@
 //
 //     d_model, key_model, value_model    every pair of shapes and options
 //     weight_dtype                       every pair of shapes and options; statuses
-//     linear_compute                     linear layers with integer products; statuses
+//     linear_compute                     linear layers with products of integers or of halves; statuses
 //     max_new_tokens                     the workspace has room for what a call projects; statuses
 //     attention (of the description)     every pair of shapes and options; a cache of each kind
 //     batch, q_tokens, kv_tokens         every pair of shapes and options
@@ -681,23 +681,24 @@ TEST_CASE("multihead: rope turns queries and keys as fovea_rope_f32 does, and no
   }
 }
 
-TEST_CASE("multihead: linear layers with integer products are those of fovea_linear, bit for bit",
+TEST_CASE("multihead: linear layers with products of integers or halves are those of fovea_linear, bit for bit",
           "[short][multihead]") {
-  for (const fovea_dtype dtype : {FOVEA_I8, FOVEA_I4, FOVEA_Q4_1}) {
+  for (const fovea_dtype dtype : {FOVEA_I8, FOVEA_I4, FOVEA_Q4_1, FOVEA_F16}) {
     for (const uint32_t q_tokens : {2u, 21u, 22u}) {
+      const fovea_compute compute = dtype == FOVEA_F16 ? FOVEA_COMPUTE_F16 : FOVEA_COMPUTE_I8;
       const bool packed = dtype == FOVEA_I8 && q_tokens != 21;
       LayerProblem p;
       p.batch = 1, p.q_tokens = q_tokens, p.dtype = dtype, p.packed = packed, p.scores = false;
       p.portable_bits = true;
       LayerCase test(p);
-      test.desc.linear_compute = FOVEA_COMPUTE_I8;
+      test.desc.linear_compute = compute;
       const auto project = [&](const fovea_linear_weights& w, const float* x, uint32_t in_dim, uint32_t out_dim) {
         std::vector<float> y(size_t{q_tokens} * out_dim);
         fovea_linear_args a{};
         a.struct_bytes = sizeof a;
         a.target = test.plan.attention.desc.target;
         a.processor_features = fovea::platform::processor_features();
-        a.compute = FOVEA_COMPUTE_I8;
+        a.compute = compute;
         a.tokens = q_tokens, a.in_dim = in_dim, a.out_dim = out_dim;
         a.x = x, a.x_stride = in_dim, a.y = y.data(), a.y_stride = out_dim;
         a.weights = w;
@@ -812,8 +813,11 @@ TEST_CASE("multihead: every misuse has its status, and nothing is written", "[sh
   CHECK(plan_status([](Desc& d) { d.weight_dtype = kNoType; }) == FOVEA_ERR_ENUM);
   CHECK(plan_status([](Desc& d) { d.weight_dtype = FOVEA_Q4_1; }) == FOVEA_OK);
   CHECK(plan_status([](Desc& d) { d.attention.key_dtype = FOVEA_Q4_1; }) == FOVEA_ERR_UNSUPPORTED);
-  CHECK(plan_status([](Desc& d) { d.linear_compute = static_cast<fovea_compute>(3); }) == FOVEA_ERR_ENUM);
-  CHECK(plan_status([](Desc& d) { d.linear_compute = FOVEA_COMPUTE_F16; }) == FOVEA_ERR_UNSUPPORTED);
+  CHECK(plan_status([](Desc& d) { d.linear_compute = static_cast<fovea_compute>(77); }) == FOVEA_ERR_ENUM);
+  CHECK(plan_status([](Desc& d) { d.linear_compute = FOVEA_COMPUTE_F16; }) == FOVEA_ERR_UNSUPPORTED);  // of f32
+  CHECK(plan_status([](Desc& d) { d.linear_compute = FOVEA_COMPUTE_F16, d.weight_dtype = FOVEA_BF16; }) ==
+        FOVEA_ERR_UNSUPPORTED);
+  CHECK(plan_status([](Desc& d) { d.linear_compute = FOVEA_COMPUTE_F16, d.weight_dtype = FOVEA_F16; }) == FOVEA_OK);
   CHECK(plan_status([](Desc& d) { d.linear_compute = FOVEA_COMPUTE_I8; }) == FOVEA_ERR_UNSUPPORTED);
   CHECK(plan_status([](Desc& d) { d.attention.q_dtype = FOVEA_F16; }) == FOVEA_ERR_UNSUPPORTED);
   CHECK(plan_status([](Desc& d) { d.attention.out_dtype = FOVEA_BF16; }) == FOVEA_ERR_UNSUPPORTED);

@@ -92,8 +92,8 @@ def check_failures(program, model):
         check_failure(program, [other("shape", data[:21] + b"\2" + data[22:]), "a"], 1, "another shape")
     check_failure(program, [], 2, "usage")
     check_failure(program, ["--what", model], 2, "no such option")
-    check_failure(program, ["--compute", "i9", model], 2, "--compute takes f32 or i8, not: i9")
-    check_failure(program, ["--compute"], 2, "--compute takes f32 or i8")
+    check_failure(program, ["--compute", "i9", model], 2, "--compute takes f32, f16 or i8, not: i9")
+    check_failure(program, ["--compute"], 2, "--compute takes f32, f16 or i8")
     for option in ("--embedding", "--what"):
         check_failure(program, [model, option, "a"], 2, f"an option behind MODEL: {option}\nusage")
         check_failure(program, [model, "a", option], 2, f"an option behind MODEL: {option}\nusage")
@@ -118,7 +118,7 @@ def check_ranking(program, model):
 def check_bench(program, model, least):
     result = run(program, ["--bench", model, "How do I reset my password?"])
     columns = [float(x) for x in result.stdout.split()]
-    check(result.returncode == 0 and len(columns) == (6 if "i8" in program else 3) and columns[0] == 9 and
+    check(result.returncode == 0 and len(columns) == (6 if "--compute" in program else 3) and columns[0] == 9 and
           all(x > 0 for x in columns), f"bench: {columns}")
     check(len(columns) < 6 or columns[5] >= least, f"bench: a cosine of {columns[-1]}")
 

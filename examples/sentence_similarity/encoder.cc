@@ -9,7 +9,7 @@
 namespace sentence_similarity {
 namespace {
 
-// Enough for weights of either format, and for integer products.
+// Enough for weights of any format, and for products of integers and of halves. Those of f16 need less than those of f32.
 constexpr size_t kMultiheadBytes =
     std::max<size_t>({FOVEA_MULTIHEAD_WORKSPACE_BYTES(kWidth, kHeads, kHeads, kHeadDim, kTokens, kTokens, FOVEA_F32),
                       FOVEA_MULTIHEAD_WORKSPACE_BYTES(kWidth, kHeads, kHeads, kHeadDim, kTokens, kTokens, FOVEA_I8),
@@ -25,7 +25,7 @@ struct FeedForward {
   alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[kLinearBytes];
 };
 struct Arena {
-  alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char cache[FOVEA_KV_CACHE_BYTES(FOVEA_I8, FOVEA_I8, 1, kHeads, kTokens,
+  alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char cache[FOVEA_KV_CACHE_BYTES(FOVEA_F16, FOVEA_F16, 1, kHeads, kTokens,
                                                                               kHeadDim, kHeadDim)];
   float x[kTokens][kWidth];      // the tokens
   float added[kTokens][kWidth];  // what half of a layer adds to them
@@ -86,7 +86,10 @@ fovea_status Encoder::init(const Model& model, fovea_target target, fovea_comput
   desc.struct_bytes = sizeof desc;
   desc.weight_dtype = model.dtype;
   desc.linear_compute = desc.attention.compute = compute;
-  if (compute == FOVEA_COMPUTE_I8) desc.attention.key_dtype = desc.attention.value_dtype = FOVEA_I8;
+  const fovea_dtype keys = compute == FOVEA_COMPUTE_I8    ? FOVEA_I8
+                           : compute == FOVEA_COMPUTE_F16 ? FOVEA_F16
+                                                          : FOVEA_F32;
+  desc.attention.key_dtype = desc.attention.value_dtype = keys;
   desc.attention.struct_bytes = sizeof desc.attention;
   desc.attention.q_heads = desc.attention.kv_heads = kHeads;
   desc.attention.head_dim = desc.attention.value_dim = kHeadDim;
@@ -96,13 +99,13 @@ fovea_status Encoder::init(const Model& model, fovea_target target, fovea_comput
   desc.attention.processor_features = fovea::platform::processor_features();
   model_ = &model;
   const fovea_status status = fovea_multihead_plan_init(&plan_, &desc);
-  return status == FOVEA_OK && compute == FOVEA_COMPUTE_I8 ? init_cache() : status;
+  return status == FOVEA_OK && keys != FOVEA_F32 ? init_cache(keys) : status;
 }
 
-fovea_status Encoder::init_cache() {
+fovea_status Encoder::init_cache(fovea_dtype dtype) {
   cache_ = {};
   cache_.struct_bytes = sizeof cache_;
-  cache_.key_dtype = cache_.value_dtype = FOVEA_I8;
+  cache_.key_dtype = cache_.value_dtype = dtype;
   cache_.batch = 1;
   cache_.kv_heads = kHeads;
   cache_.head_dim = cache_.value_dim = kHeadDim;

@@ -16,7 +16,7 @@ namespace sentence_similarity {
 class Encoder {
  public:
   // Keeps a pointer to the model. compute is the arithmetic of attention and of all linear layers; products of integers
-  // require int8 weights (FOVEA_ERR_UNSUPPORTED).
+  // require int8 weights, those of halves f16 weights (FOVEA_ERR_UNSUPPORTED).
   fovea_status init(const Model& model, fovea_target target, fovea_compute compute);
 
   // Computes the sentence's embedding, a vector of length 1. 1 to kTokens tokens, each below kPieces. All activations
@@ -27,7 +27,7 @@ class Encoder {
   fovea_target target() const { return plan_.attention.desc.target; }
 
  private:
-  fovea_status init_cache();
+  fovea_status init_cache(fovea_dtype dtype);
   fovea_status self_attention(const Layer& layer, uint32_t tokens);
 
   const Model* model_ = nullptr;

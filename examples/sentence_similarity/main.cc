@@ -25,15 +25,16 @@ constexpr uint64_t kBenchNs = 200'000'000;  // for each line
 constexpr size_t kBenchRuns = 1000;         // at most
 
 constexpr char kUsage[] =
-    "usage: sentence_similarity [--compute f32|i8] [--embedding | --tokens | --bench] MODEL [--] [SENTENCE...]\n"
+    "usage: sentence_similarity [--compute f32|f16|i8] [--embedding | --tokens | --bench] MODEL [--] [SENTENCE...]\n"
     "Ranks sentences by their similarity to the first. Without sentences, each line of the standard input is one.\n"
     "Sentences that begin with -- come after a lone --.\n"
-    "  --compute    f32: multiply floats, which is the default; i8: multiply integers, for models with int8 weights\n"
+    "  --compute    f32: multiply floats, which is the default; f16: multiply halves, for models with f16 weights;\n"
+    "               i8: multiply integers, for models with int8 weights\n"
     "  --embedding  print each sentence's vector instead, 384 numbers a line\n"
     "  --tokens     print the numbers of each sentence's tokens instead\n"
     "  --bench      print how many tokens each sentence has and the seconds from its text to its vector instead: "
     "medians\n"
-    "               of time that passes and of time on the processor. With --compute i8, behind these: both\n"
+    "               of time that passes and of time on the processor. With --compute f16 or i8, behind these: both\n"
     "               times with --compute f32, taken in turn, and the cosine of the angle between the two vectors\n";
 
 enum class Print { kRanking, kEmbedding, kTokens, kBench };
@@ -85,6 +86,10 @@ class Program {
     }
     if (compute_ == FOVEA_COMPUTE_I8 && file_.model().dtype != FOVEA_I8) {
       std::fprintf(stderr, "sentence_similarity: --compute i8 needs a model with int8 weights\n");
+      return kExitFailed;
+    }
+    if (compute_ == FOVEA_COMPUTE_F16 && file_.model().dtype != FOVEA_F16) {
+      std::fprintf(stderr, "sentence_similarity: --compute f16 needs a model with f16 weights\n");
       return kExitFailed;
     }
     const int code = exit_code(encoder_.init(file_.model(), target, compute_));
@@ -226,8 +231,10 @@ int read_options(int count, char** arguments, int* next, Options* options) {
       options->print = Print::kBench;
     else if (option == "--compute") {
       const std::string name = ++*next < count ? arguments[*next] : "";
-      if (name != "f32" && name != "i8") return wrong("--compute takes f32 or i8, not", name.c_str());
-      options->compute = name == "i8" ? FOVEA_COMPUTE_I8 : FOVEA_COMPUTE_F32;
+      if (name != "f32" && name != "f16" && name != "i8") {
+        return wrong("--compute takes f32, f16 or i8, not", name.c_str());
+      }
+      options->compute = name == "i8" ? FOVEA_COMPUTE_I8 : name == "f16" ? FOVEA_COMPUTE_F16 : FOVEA_COMPUTE_F32;
     } else {
       return wrong("no such option", option.c_str());
     }

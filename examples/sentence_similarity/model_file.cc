@@ -73,6 +73,8 @@ class Reader {
     if (dtype_ == FOVEA_I8) {
       matrix.data = take<int8_t>(count);
       matrix.scales = take<float>(rows);
+    } else if (dtype_ == FOVEA_F16) {
+      matrix.data = take<uint16_t>(count);
     } else {
       matrix.data = take<float>(count);
     }
@@ -139,9 +141,10 @@ std::string check_bytes(const unsigned char* data, size_t bytes) {
 std::string read_model(const unsigned char* data, size_t bytes, Model* model) {
   Header header;
   std::memcpy(&header, data, sizeof header);
-  if ((header.dtype != FOVEA_F32 && header.dtype != FOVEA_I8) || header.pieces != kPieces || header.tokens != kTokens ||
-      header.width != kWidth || header.heads != kHeads || header.hidden != kHidden || header.layers != kLayers ||
-      header.blocks > kMaxBlocks || header.sequences > kMaxSequences || header.text_bytes > kMaxText) {
+  const bool served = header.dtype == FOVEA_F32 || header.dtype == FOVEA_F16 || header.dtype == FOVEA_I8;
+  if (!served || header.pieces != kPieces || header.tokens != kTokens || header.width != kWidth ||
+      header.heads != kHeads || header.hidden != kHidden || header.layers != kLayers || header.blocks > kMaxBlocks ||
+      header.sequences > kMaxSequences || header.text_bytes > kMaxText) {
     return "holds a model of another shape";
   }
 

@@ -53,7 +53,7 @@ struct Layer {
 };
 
 struct Model {
-  fovea_dtype dtype;  // of weights and word embeddings: F32 or I8
+  fovea_dtype dtype;  // of weights and word embeddings: F32, F16 or I8
   Characters characters;
   Vocabulary vocabulary;
   fovea_linear_weights words;  // [kPieces][kWidth]; without a bias

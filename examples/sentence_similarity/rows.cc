@@ -2,6 +2,7 @@
 #include "examples/sentence_similarity/rows.h"
 
 #include <cmath>
+#include <cstring>
 
 namespace sentence_similarity {
 namespace {
@@ -14,6 +15,14 @@ inline float total(const float (&strands)[kStrands]) {
   float sum = 0.0f;
   for (const float strand : strands) sum += strand;
   return sum;
+}
+
+// A finite half-precision number. Its exponent counts from 15, that of a float from 127.
+inline float widened(uint16_t half) {
+  const uint32_t bits = (half & 0x7fffu) << 13;
+  float magnitude;
+  std::memcpy(&magnitude, &bits, sizeof magnitude);
+  return (half & 0x8000u ? -0x1p112f : 0x1p112f) * magnitude;
 }
 
 }  // namespace
@@ -38,6 +47,9 @@ void take_row(float* x, const fovea_linear_weights& matrix, uint32_t row) {
     const auto data = static_cast<const int8_t*>(matrix.data) + first;
     const float scale = static_cast<const float*>(matrix.scales)[row];
     for (uint32_t i = 0; i < kWidth; ++i) x[i] = scale * static_cast<float>(data[i]);
+  } else if (matrix.dtype == FOVEA_F16) {
+    const auto data = static_cast<const uint16_t*>(matrix.data) + first;
+    for (uint32_t i = 0; i < kWidth; ++i) x[i] = widened(data[i]);
   } else {
     const auto data = static_cast<const float*>(matrix.data) + first;
     for (uint32_t i = 0; i < kWidth; ++i) x[i] = data[i];

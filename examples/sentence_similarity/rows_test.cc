@@ -54,10 +54,17 @@ void check_take_row() {
   std::vector<int8_t> narrow(2 * kWidth);
   for (size_t i = 0; i < narrow.size(); ++i) narrow[i] = static_cast<int8_t>(i % 255 - 127);
   const float scales[2] = {0.5f, 0.25f};
+  const uint16_t kHalves[] = {0x3c00, 0xc100, 0x0001, 0x8400, 0x7bff, 0x8000};
+  const float kWidened[] = {1.0f, -2.5f, 0x1p-24f, -0x1p-14f, 65504.0f, -0.0f};
+  std::vector<uint16_t> halves(2 * kWidth);
+  for (size_t i = 0; i < halves.size(); ++i) halves[i] = kHalves[i % 6];
   float row[kWidth];
   take_row(row, {FOVEA_F32, wide.data(), kWidth, nullptr, nullptr, nullptr}, 1);
   for (uint32_t i = 0; i < kWidth; ++i)
     check(row[i] == wide[kWidth + i], "take_row of f32", static_cast<double>(row[i]));
+  take_row(row, {FOVEA_F16, halves.data(), kWidth, nullptr, nullptr, nullptr}, 1);
+  for (uint32_t i = 0; i < kWidth; ++i)
+    check(row[i] == kWidened[(kWidth + i) % 6], "take_row of f16", static_cast<double>(row[i]));
   take_row(row, {FOVEA_I8, narrow.data(), kWidth, scales, nullptr, nullptr}, 1);
   for (uint32_t i = 0; i < kWidth; ++i) {
     const float want = scales[1] * static_cast<float>(narrow[kWidth + i]);

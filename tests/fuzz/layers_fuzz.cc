@@ -392,6 +392,7 @@ fovea_multihead_desc description(Bytes& bytes, const fovea_kv_cache* cache) {
   m.weight_dtype = bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0,
                                  FOVEA_Q4_1, FOVEA_Q4_K, FOVEA_Q6_K});
   if (m.weight_dtype >= FOVEA_I8 && bytes.flag()) m.linear_compute = FOVEA_COMPUTE_I8;
+  if (m.weight_dtype == FOVEA_F16 && bytes.flag()) m.linear_compute = FOVEA_COMPUTE_F16;
   if (cache != nullptr) {
     expect(fovea_kv_describe(cache, &d) == FOVEA_OK, "a cache does not describe itself");
     d.hide_gone = bytes.below(4) != 1;

@@ -72,6 +72,24 @@ void TestGather(ContractLog& log, half::Element* end) {
   }
 }
 
+void TestGatherFloats(ContractLog& log, float* end) {
+  constexpr ptrdiff_t kStride = 3;
+  constexpr size_t kCount = kStride * (kLanes - 1) + 1;
+  float* const begin = end - kCount;
+  for (size_t k = 0; k < kCount; ++k) begin[k] = float(k) + 1;
+  for (const ptrdiff_t stride : {kStride, -kStride}) {
+    for (uint32_t last = 0; last < kLanes; ++last) {
+      Numbers got;
+      hn::StoreU(half::GatherFloats(stride < 0 ? end - 1 : begin, half::PlacesOf(0, last, stride)), kF, got.at);
+      for (size_t k = 0; k < kLanes; ++k) {
+        const ptrdiff_t place = ptrdiff_t(k < last ? k : last) * stride;
+        const float expected = float((stride < 0 ? ptrdiff_t(kCount) - 1 : 0) + place + 1);
+        Compare(log, Same::kBits, k, BitsOf(got.at[k]), BitsOf(expected));
+      }
+    }
+  }
+}
+
 void TestHeliumWords(ContractLog& log, const ContractMemory& memory) {
   uint32_t state = 17;
   half::Element* const end = reinterpret_cast<half::Element*>(memory.last);
@@ -81,4 +99,6 @@ void TestHeliumWords(ContractLog& log, const ContractMemory& memory) {
   for (int round = 0; round < 200; ++round) TestMulAddTwoSeen(log, state);
   log.begin("half: PlacesOf, NearPlaces, Gather, GatherFar");
   TestGather(log, end);
+  log.begin("half: GatherFloats");
+  TestGatherFloats(log, reinterpret_cast<float*>(memory.last));
 }

@@ -76,8 +76,9 @@ typedef struct fovea_multihead_desc {
   uint32_t value_model;     /* elements of a token that values are projected from. 0 = key_model */
   fovea_dtype weight_dtype; /* of all weights: any */
 
-  fovea_compute linear_compute; /* of the linear layers: FOVEA_COMPUTE_I8 needs weights of I8 or in groups
-                                   (FOVEA_ERR_UNSUPPORTED). attention.compute is for attention */
+  fovea_compute linear_compute; /* of the linear layers: FOVEA_COMPUTE_I8 needs weights of I8 or in groups,
+                                   FOVEA_COMPUTE_F16 of F16 (FOVEA_ERR_UNSUPPORTED). attention.compute is for
+                                   attention */
 
   fovea_dtype x_dtype, y_dtype; /* F32 or I8. See "Tensors of I8" above */
   float x_scale, y_scale;

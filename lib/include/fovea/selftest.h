@@ -29,8 +29,8 @@
  * base.h hold, but a part may need up to a KiB of stack more than the operator that it calls. examples/selftest is a
  * program for hosts and boards.
  *
- * Which machines have the same digest. Of integer layers, integer attention, integer products, rotation, formats and
- * the layers of tensors.h all have. Of other calls, which are made with portable_bits where there is such a field, it
+ * Which machines have the same digest. Of integer layers, integer attention, products of integers and of halves,
+ * rotation, formats and the layers of tensors.h all have. Of other calls, which are made with portable_bits where there is such a field, it
  * depends on whether the target fuses multiply-adds. Of a softmax of rows it also depends on how many partial sums a
  * sum has: 16, but fewer on targets of one lane and on Helium. NEON's kernels for processors that run in order have the
  * bits of its other kernels. Subnormal numbers, which some processors set to 0, do not occur. What has no published
@@ -79,6 +79,7 @@ fovea_status fovea_selftest_attention(const fovea_selftest_args* args, fovea_sel
 fovea_status fovea_selftest_cache(const fovea_selftest_args* args, fovea_selftest_result* result);
 fovea_status fovea_selftest_conv1d(const fovea_selftest_args* args, fovea_selftest_result* result);
 fovea_status fovea_selftest_delta(const fovea_selftest_args* args, fovea_selftest_result* result);
+fovea_status fovea_selftest_halves(const fovea_selftest_args* args, fovea_selftest_result* result);
 fovea_status fovea_selftest_integer_attention(const fovea_selftest_args* args, fovea_selftest_result* result);
 fovea_status fovea_selftest_integer_layers(const fovea_selftest_args* args, fovea_selftest_result* result);
 fovea_status fovea_selftest_linear(const fovea_selftest_args* args, fovea_selftest_result* result);
@@ -99,7 +100,8 @@ fovea_status fovea_selftest_tensors(const fovea_selftest_args* args, fovea_selft
   fovea_selftest_integer_attention, fovea_selftest_integer_layers, fovea_selftest_softmax, fovea_selftest_norm, \
       fovea_selftest_rope, fovea_selftest_rotate, fovea_selftest_attention, fovea_selftest_sources,             \
       fovea_selftest_stream, fovea_selftest_cache, fovea_selftest_linear, fovea_selftest_multihead,             \
-      fovea_selftest_delta, fovea_selftest_conv1d, fovea_selftest_tensors, fovea_selftest_quantize
+      fovea_selftest_delta, fovea_selftest_conv1d, fovea_selftest_tensors, fovea_selftest_quantize,             \
+      fovea_selftest_halves
 #endif
 
 FOVEA_DECLARATIONS_END_

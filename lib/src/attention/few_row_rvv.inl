@@ -2,7 +2,7 @@
 //
 // The products of one query row with some keys, and the weights of few rows, for RISC-V: one instruction takes a group of
 // registers. With groups of four in MultiplyKeyByKey the compiler spills some.
-constexpr bool kKeyByKey = true, kVectorsAtOnce = true, kScalarWeights = false;
+constexpr bool kKeyByKey = true, kVectorsAtOnce = true, kScalarWeights = false, kWidensPairs = false;
 FOVEA_INLINE VF AddWeighted(float, VF, VF sum) { return sum; }  // never called
 
 // acc[k] += the products of the first `whole` elements, a multiple of kLanes, in lanes.

@@ -101,6 +101,9 @@ FOVEA_INLINE void FewScores(const QueryTile& t, const KeyTile& keys) {
   if constexpr (kVectorsAtOnce && kRows == 1) {
     if (keys.keys.dtype == FOVEA_F32 && ScoreWholeBlocks(t, keys, FewBlock<kRows>())) return;
   }
+  if constexpr (kWidensPairs && kRows == 1) {
+    if (keys.keys.dtype == FOVEA_F16 && ScoreHalves(t, keys, FewBlock<kRows>())) return;
+  }
   constexpr bool kAsk = kRows > 1 && !kPreferSize;  // only for f32 is it worth two versions
   FOVEA_WITH_FORMAT(kFewRowsFormats, keys.keys.dtype, FewScoresOf < kRows, kType == FOVEA_F32 ? kPrefetch : kAsk,
                     kType > (t, keys));
@@ -240,6 +243,14 @@ FOVEA_INLINE void FewValueBlock(const QueryTile& t, const KeyTile& keys, const R
   VF acc[kStrands][kRows][kVectors];
   if constexpr (kVectorsAtOnce && kRows == 1 && !kHides && kVectors > 1 && kType == FOVEA_F32) {
     return AddValueRows(t, keys, element, acc);
+  }
+  if constexpr (kWidensPairs && kRows == 1 && !kHides && kVectors > 1 && kStrands == 1 && kType == FOVEA_F16) {
+    const auto first = RowCursor<kType>::At(keys.values, ptrdiff_t(keys.begin)).Row();
+    AddHalves(t.s, first.data + element, keys.values.stride, keys.end - keys.begin, acc[0][0]);
+    const VF factor = rows.Factor(0);
+    FOVEA_UNROLL(8)
+    for (int v = 0; v < kVectors; ++v) rows.Put(acc[0][0][v], 0, element + v * kLanes, kLanes, factor);
+    return;
   }
   FOVEA_UNROLL(4)
   for (int r = 0; r < kRows; ++r) {

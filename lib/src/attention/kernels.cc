@@ -35,7 +35,7 @@ constexpr uint32_t kMostFewRows = kLanes > 4 ? 4 : 2;  // with 4 lanes, 4 rows f
 #elif FOVEA_FOR_RVV
 #include "attention/few_row_rvv.inl"
 #else
-constexpr bool kKeyByKey = false, kVectorsAtOnce = false, kScalarWeights = false;
+constexpr bool kKeyByKey = false, kVectorsAtOnce = false, kScalarWeights = false, kWidensPairs = false;
 FOVEA_INLINE VF AddWeighted(float, VF, VF sum) { return sum; }  // never called
 #endif
 #include "attention/few_rows.inl"

@@ -8,7 +8,6 @@
 #include "base/carver.h"
 #include "base/tasks.h"
 #include "formats/kernels.h"
-#include "targets/registry.h"
 
 namespace fovea {
 namespace {
@@ -34,8 +33,7 @@ void run_few(const LinearCall& c, uint32_t begin, uint32_t end) {
   for (uint32_t token = 0; token < c.tokens; token += kMostFewTokens) {
     const uint32_t left = c.tokens - token;
     const uint32_t tokens = left < kMostFewTokens ? left : kMostFewTokens;
-    c.kernels->few(
-        {tokens, c.in_dim, end - begin, x_at(c, token), y_at(c, token, begin), c.x_stride, c.y_stride, w});
+    c.kernels->few({tokens, c.in_dim, end - begin, x_at(c, token), y_at(c, token, begin), c.x_stride, c.y_stride, w});
     activate(c, y_at(c, token, begin), tokens, end - begin);
   }
 }
@@ -86,10 +84,20 @@ uint32_t take_tokens(const LinearCall& c, uint32_t index, Tile* tile) {
   return token;
 }
 
+// Outputs of few tokens, which are halves in the tile.
+void multiply_few_halves(const LinearCall& c, const TokenTile& tile, uint32_t token, uint32_t begin, uint32_t end) {
+  const ptrdiff_t pitch = round_up(c.in_dim, kFewHalfInputs);
+  float* const y = y_at(c, token, begin);
+  (*c.f16)->few(
+      {tile.live, c.in_dim, end - begin, tile.x, y, pitch, c.y_stride, weights_from(c.weights, c.in_dim, begin)});
+  activate(c, y, tile.live, end - begin);
+}
+
 void run_tile(const LinearCall& c, uint32_t index, uint32_t begin, uint32_t end, char* workspace) {
   TokenTile tile;
   const uint32_t token = take_tokens(c, index, &tile);
   tile.halves = kHasF16Linear && c.f16 && c.plan.dot != 0;
+  tile.few = kFewHalvesServed && c.plan.few;
   place_token_tile(workspace, c.weights.dtype, &tile);
   if (kHasF16Linear && c.f16) {
     const ptrdiff_t from = stride_bytes(c.x_stride, unit_bytes(c.x_dtype), ptrdiff_t(token));
@@ -97,6 +105,7 @@ void run_tile(const LinearCall& c, uint32_t index, uint32_t begin, uint32_t end,
   } else {
     c.kernels->begin(tile, x_at(c, token), c.x_stride);
   }
+  if (kFewHalvesServed && tile.few) return multiply_few_halves(c, tile, token, begin, end);
   for (uint32_t output = begin; output < end; output += kLinearOutputs) {
     const uint32_t outputs = end - output < kLinearOutputs ? end - output : kLinearOutputs;
     for (uint32_t input = 0; input < c.in_dim; input += kLinearInputs) {
@@ -147,10 +156,13 @@ void run_i8_tile(const LinearCall& c, uint32_t index, uint32_t begin, uint32_t e
 
 template <class AnyCarver>
 constexpr void carve_token_tile(AnyCarver& carver, fovea_dtype weights, TokenTile* tile) {
+  tile->widened = nullptr;
+  if (kFewHalvesServed && tile->few) {
+    return carver.take(&tile->x, tile->columns, round_up(tile->in_dim, kFewHalfInputs) / 2);
+  }
   carver.take(&tile->sums, tile->columns, kLinearOutputs);
   const bool halves = kHasF16Linear && tile->halves;
   carver.take(&tile->x, tile->columns, halves ? divide_up(tile->in_dim, 2) : tile->in_dim);
-  tile->widened = nullptr;
   if (weights != FOVEA_F32 && !halves) carver.take(&tile->widened, kLinearInputs, kLinearGrain);
 }
 

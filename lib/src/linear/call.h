@@ -8,6 +8,7 @@
 #include "linear/i8_kernels.h"
 #include "linear/kernels.h"
 #include "norm/call.h"
+#include "targets/registry.h"
 
 namespace fovea {
 
@@ -15,7 +16,7 @@ namespace fovea {
 struct LinearPlan {
   fovea_target target;
   DotKind dot;  // with products of halves: whether by arithmetic of halves, as 1 or 0
-  bool few;               // few tokens: lanes run along their inputs
+  bool few;     // few tokens: lanes run along their inputs, and with products of halves along outputs
   // With integer products and weights in groups: the groups of a token's inputs that have their own scale, which are
   // all, or 1 for all inputs. Else 0.
   uint32_t scaled_groups;
@@ -54,6 +55,9 @@ struct LinearCall {
   struct Scratch {};
   fovea_status run_task(size_t index, uint32_t worker, Scratch*) const;
 };
+
+// Whether few tokens have products of halves of their own, on any target.
+constexpr bool kFewHalvesServed = kHasFewHalves && kFewRowsServed;
 
 // The same weights from an output on.
 fovea_linear_weights weights_from(fovea_linear_weights weights, size_t in_dim, size_t output);

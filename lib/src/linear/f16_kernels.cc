@@ -22,15 +22,21 @@ namespace f16 {
 #include "simd/apart.inl"
 #define FOVEA_HALF_FILE "linear/f16_linear.inl"
 #include "simd/each_half.inl"
+#if defined(FOVEA_HAS_HALVES)
+#define FOVEA_HALF_NAMESPACE of_halves
+#include "linear/f16_few.inl"
+#undef FOVEA_HALF_NAMESPACE
+#endif
 
 constexpr F16LinearTable Table() {
   F16LinearTable table = {};
   if (!kHasF16Linear) return table;
 #if !FOVEA_FOR_HELIUM
-  table.list[0] = of_floats::kKernel;
+  table.list[::fovea::kHalvesByFloats] = of_floats::kKernel;
 #endif
 #if defined(FOVEA_HAS_HALVES)
-  table.list[1] = of_halves::kKernel;
+  table.list[::fovea::kHalves] = of_halves::kKernel;
+  table.list[::fovea::kFewHalves] = of_halves::kFewKernel;
 #endif
   return table;
 }

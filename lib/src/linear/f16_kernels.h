@@ -5,6 +5,7 @@
 #define FOVEA_SRC_LINEAR_F16_KERNELS_H_
 
 #include "linear/kernels.h"
+#include "targets/dot_traits.h"
 
 namespace fovea {
 
@@ -12,11 +13,14 @@ namespace fovea {
 struct F16LinearKernel {
   void (*begin)(const TokenTile&, fovea_dtype, const void* x, ptrdiff_t stride);
   void (*multiply)(const TokenTile&, const WeightRows&, uint32_t output, uint32_t input);
+  // Of few tokens: x, and so x_stride, are halves, which `begin` stored. Here `multiply` is null.
+  void (*few)(const FewTokens&);
 };
 
-// By f32 arithmetic, and for processors with arithmetic of halves.
+// By f32 arithmetic, and for processors with arithmetic of halves: for any tokens, and for few.
+enum F16LinearKind : uint8_t { kHalvesByFloats, kHalves, kFewHalves, kF16LinearKinds };
 struct F16LinearTable {
-  F16LinearKernel list[2];
+  F16LinearKernel list[kF16LinearKinds];
 };
 FOVEA_TABLES(F16LinearTable, kF16Linear, f16_linear_kernels)
 

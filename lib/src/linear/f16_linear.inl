@@ -9,29 +9,11 @@ namespace FOVEA_HALF_NAMESPACE {
 
 FOVEA_INLINE Element* TokenElements(const TokenTile& t) { return reinterpret_cast<Element*>(t.x); }
 
-// Transposes the tokens of a tile into it, and rounds them to halves.
-template <fovea_dtype kType>
-FOVEA_TEMPLATE void BeginOf(const TokenTile& t, const void* x, ptrdiff_t stride) {
-  for (size_t column = 0; column < t.columns; column += kLanes) {
-    FormatRow<kType> rows[kLanes];
-    for (size_t i = 0; i < kLanes; ++i) {
-      const size_t token = column + i < t.live ? column + i : t.live - 1;
-      rows[i] = FormatRow<kType>::Of(::fovea::advanced(x, stride_bytes(stride, unit_bytes(kType), ptrdiff_t(token))),
-                                     nullptr);
-    }
-    Element* x_t = TokenElements(t) + column;
-    for (size_t d = 0; d < t.in_dim; d += kLanes) {
-      const size_t n = t.in_dim - d < kLanes ? t.in_dim - d : kLanes;
-      VF lanes[kLanes];
-      for (size_t i = 0; i < kLanes; ++i) lanes[i] = n == kLanes ? LoadAs(rows[i], d) : LoadAsN(rows[i], d, n);
-      hn::Transpose(lanes);
-      FOVEA_UNROLL(16)
-      for (size_t i = 0; i < kLanes; ++i, x_t += t.columns) {
-        if (i < n) half::Store(lanes[i], x_t);
-      }
-    }
-  }
-}
+#if FOVEA_FOR_HELIUM
+#include "linear/f16_begin_helium.inl"
+#else
+#include "linear/f16_begin.inl"
+#endif
 
 constexpr ::fovea::FormatSet kInputFormats =
     ::fovea::kOnlyF32 | (::fovea::kUnscaledFormats & ::fovea::FormatSet{1} << FOVEA_F16);
@@ -39,23 +21,24 @@ FOVEA_KERNEL void Begin(const TokenTile& t, fovea_dtype dtype, const void* x, pt
   FOVEA_WITH_FORMAT(kInputFormats, dtype, BeginOf<kType>(t, x, stride));
 }
 
-// Weights past the last ones repeat these.
+// Weights past the last ones repeat these. More than one vector are all of a tile: so the columns are a constant.
 template <int kVectors>
 FOVEA_TEMPLATE void MultiplyVectors(const TokenTile& t, const WeightRows& w, uint32_t output, uint32_t input,
                                     size_t column) {
   constexpr uint32_t kRows = half::kRows;
   static_assert(kLinearGrain % kRows == 0, "blocks must tile the tile");
-  const Element* const x = TokenElements(t) + size_t(input) * t.columns + column;
+  const size_t columns = kVectors > 1 ? kVectors * kProductLanes : t.columns;
+  const Element* const x = TokenElements(t) + size_t(input) * columns + column;
   const Element* row = static_cast<const Element*>(w.data);
-  float* sums = t.sums + size_t(output) * t.columns + column;
-  for (uint32_t left = w.outputs;; left -= kRows, sums += kRows * t.columns) {
+  float* sums = t.sums + size_t(output) * columns + column;
+  for (uint32_t left = w.outputs;; left -= kRows, sums += kRows * columns) {
     const Element* at[kRows];
     FOVEA_UNROLL(8)
     for (uint32_t k = 0; k < kRows; ++k) {
       at[k] = row;
       row += k + 1 < left ? w.stride : 0;
     }
-    MultiplyBlock<kVectors>(x, t.columns, w.inputs, at, input != 0, sums);
+    MultiplyBlock<kVectors>(x, columns, w.inputs, at, input != 0, sums);
     if (left <= kRows) return;
   }
 }
@@ -72,6 +55,6 @@ FOVEA_KERNEL void Multiply(const TokenTile& t, const WeightRows& w, uint32_t out
   MultiplyColumns<kBlockVectors>(t, w, output, input, 0);
 }
 
-constexpr F16LinearKernel kKernel = {Begin, Multiply};
+constexpr F16LinearKernel kKernel = {Begin, Multiply, nullptr};
 
 }  // namespace FOVEA_HALF_NAMESPACE

@@ -20,6 +20,7 @@ namespace fovea {
 constexpr bool kActivates = config::kLinearActivation;
 // Whether products of halves are compiled in.
 constexpr bool kHasF16Linear = config::kComputeF16;
+constexpr bool kHasFewHalves = kHasF16Linear && config::kFewRows;  // whether few tokens have their own
 
 // Outputs and inputs that a tile of tokens is multiplied by at a time. These inputs of three vectors of tokens, and the
 // sums of these outputs, stay in a first-level cache.
@@ -32,6 +33,9 @@ constexpr uint32_t kMostFewTokens = 4;
 // Outputs in FewTokens where a call has more than kMostFewTokens tokens: their weights stay in a second-level cache
 // from the first tokens to the last. A multiple of the lanes of any vector.
 constexpr uint32_t kFewOutputs = 32;
+// With arithmetic of halves: most tokens that have lanes run along outputs, and what the inputs of such a token are padded
+// to a multiple of.
+constexpr uint32_t kMostFewHalfTokens = 3, kFewHalfInputs = 8;
 
 // A tile of tokens: a lane is a token. The first `live` ones are real; the others repeat the last one and are never
 // stored.
@@ -44,6 +48,8 @@ struct TokenTile {
   float* widened;  // [kLinearGrain][kLinearInputs]: where weights are widened to; null where they are read in place
   // Inputs and weights are halves. With products of halves by f32 arithmetic they are not: all are floats.
   [[no_unique_address]] MemberIf<kHasF16Linear, bool> halves;
+  // Few tokens, with arithmetic of halves: x is [token][in_dim rounded up to kFewHalfInputs], and alone.
+  [[no_unique_address]] MemberIf<kHasFewHalves, bool> few;
 };
 
 // The weights of some outputs for some inputs.

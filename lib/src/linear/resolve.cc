@@ -3,8 +3,8 @@
 #include "linear/resolve.h"
 
 #include "base/buffers.h"
-#include "base/codes.h"
 #include "base/carver.h"
+#include "base/codes.h"
 #include "base/key_places.h"
 #include "base/tasks.h"
 #include "norm/resolve.h"
@@ -89,6 +89,7 @@ CheckedSize tile_bytes(const fovea_linear_args& a, const LinearPlan& plan) {
   tile.in_dim = a.in_dim;
   tile.columns = plan.tile_vectors * plan.lanes;
   tile.halves = is_f16(a) && plan.dot != 0;
+  tile.few = kFewHalvesServed && plan.few;
   return place_token_tile(nullptr, a.weights.dtype, &tile);
 }
 
@@ -113,6 +114,10 @@ fovea_status plan_for(const fovea_linear_args& a, const TargetTraits& traits, bo
     // often.
     const uint32_t blocks = grouped ? traits.lanes > 4 ? 2 : 1 : kI8TilesHaveBlocks ? dot.blocks : 1;
     plan->tile_vectors = (dot.vectors ? dot.vectors : traits.tile_vectors) * blocks;
+  } else if (kFewHalvesServed && halves && a.tokens <= kMostFewHalfTokens) {
+    plan->few = true;
+    plan->lanes = 1;
+    plan->tile_vectors = a.tokens ? a.tokens : 1;
   } else if (kHasF16Linear && halves) {
     plan->lanes = 2 * traits.lanes;
     plan->tile_vectors = half_vectors(traits.target);
@@ -170,7 +175,7 @@ fovea_status resolve_linear(const fovea_linear_args& a, void* workspace, size_t 
   call->kernels = &linear_kernels(plan.target);
   call->i8 = nullptr, call->f16 = nullptr;
   if (is_f16(a)) {
-    call->f16 = &f16_linear_kernels(plan.target).list[plan.dot];
+    call->f16 = &f16_linear_kernels(plan.target).list[plan.few ? uint32_t(kFewHalves) : uint32_t(plan.dot)];
     call->x_dtype = a.x_dtype;
   }
   if (kHasI8Linear && a.compute == FOVEA_COMPUTE_I8) {

@@ -34,7 +34,7 @@ fovea_status check_desc(const fovea_multihead_desc& m) {
   if (m.struct_bytes != sizeof m) return FOVEA_ERR_STRUCT;
   if (!is_dtype(m.weight_dtype) || uint32_t(m.linear_compute) > FOVEA_COMPUTE_F16) return FOVEA_ERR_ENUM;
   if (!is_dtype(m.x_dtype) || !is_dtype(m.y_dtype)) return FOVEA_ERR_ENUM;
-  if (d.kv_kind == FOVEA_KV_LOAD || m.linear_compute == FOVEA_COMPUTE_F16) return FOVEA_ERR_UNSUPPORTED;
+  if (d.kv_kind == FOVEA_KV_LOAD) return FOVEA_ERR_UNSUPPORTED;
   FOVEA_RETURN_IF_ERROR(check_tensors(m));
   // A linear layer counts these in 32 bits.
   const Widths widths(d);

@@ -121,6 +121,12 @@ constexpr PublishedDigest by_partial_sums(uint64_t fused, uint64_t twice, uint64
   row(tensors_pooling, "tensors: mean", everywhere(0x8a6cde3626031776u)) \
   row(tensors_embedding, "tensors: rows of i4, and the largest elements", everywhere(0xe9ece903b5bfdcd7u))
 
+#define FOVEA_SELFTEST_HALVES(row) \
+  row(halves_attention, "products of halves: attention", everywhere(0x97d829629dd2848eu)) \
+  row(halves_attention_one, "products of halves: attention of one token", everywhere(0x3cc88ee0025c775eu)) \
+  row(halves_linear, "products of halves: linear", everywhere(0xe200b69960ae614bu)) \
+  row(halves_linear_one, "products of halves: linear, one token of f16", everywhere(0x8bc74bef1c15ad25u))
+
 #define FOVEA_SELFTEST_INTEGER_ATTENTION(row) \
   row(integer_attention_many, "integer attention: some rows", everywhere(0xb0aeb0e4a7634f94u)) \
   row(integer_attention_one, "integer attention: one row", everywhere(0x61445b75351a4c93u))

@@ -29,9 +29,8 @@ FOVEA_INLINE void StoreFirst(VF v, Element* p) {
   *reinterpret_cast<VInMemory*>(p) = vreinterpretq_f16_s32(hn::ToF16(v));
 }
 FOVEA_INLINE void StoreSecond(VF v, Element* p) { *reinterpret_cast<VInMemory*>(p) = hn::ToUpperF16(v, Load(p)); }
-FOVEA_INLINE void StoreBoth(VF first, VF second, Element* p) {
-  *reinterpret_cast<VInMemory*>(p) = hn::ToUpperF16(second, vreinterpretq_f16_s32(hn::ToF16(first)));
-}
+FOVEA_INLINE V Both(VF first, VF second) { return hn::ToUpperF16(second, vreinterpretq_f16_s32(hn::ToF16(first))); }
+FOVEA_INLINE void StoreBoth(VF first, VF second, Element* p) { *reinterpret_cast<VInMemory*>(p) = Both(first, second); }
 FOVEA_INLINE VF WidenFirst(V v) { return hn::FromF16(vreinterpretq_s32_f16(v)); }
 FOVEA_INLINE VF WidenSecond(V v) { return hn::FromUpperF16(vreinterpretq_s32_f16(v)); }
 
@@ -50,6 +49,7 @@ FOVEA_INLINE V GatherFar(const Element* p, Places first, Places second) {
   const uint32x4_t low = vldrhq_gather_shifted_offset_u32(p, first), high = vldrhq_gather_shifted_offset_u32(p, second);
   return vreinterpretq_f16_u32(vsliq_n_u32(low, high, 16));
 }
+FOVEA_INLINE VF GatherFloats(const float* p, Places places) { return vldrwq_gather_shifted_offset_f32(p, places); }
 FOVEA_INLINE void StoreRow(V v, Element* p) { *reinterpret_cast<VInMemory*>(p) = v; }
 // The first n elements of a vector along a row; the others are 0.
 FOVEA_INLINE V LoadPart(const Element* p, size_t n) { return vreinterpretq_f16_u16(vldrhq_z_u16(p, vctp16q(n))); }

@@ -44,6 +44,11 @@ FOVEA_INLINE void StorePairs(VF a, VF b, Tag<float>, float* p) {
   vst2q_f32(p, pairs);
 }
 FOVEA_INLINE VI LoadU16(Tag<int32_t>, const uint16_t* p) { return vreinterpretq_s32_u32(vldrhq_u32(p)); }
+// Two numbers in each lane, the first one in its low half: for FromF16 and FromUpperF16.
+typedef uint16x8_t EightInMemory __attribute__((aligned(2), may_alias));
+FOVEA_INLINE VI LoadPairsU16(const uint16_t* p) {
+  return vreinterpretq_s32_u16(*reinterpret_cast<const EightInMemory*>(p));
+}
 FOVEA_INLINE VI LoadU16N(Tag<int32_t>, const uint16_t* p, size_t n) {
   return vreinterpretq_s32_u32(vldrhq_z_u32(p, vctp32q(n)));
 }
@@ -67,9 +72,9 @@ FOVEA_INLINE VF FromUpperF16(VI half) { return vcvttq_f32_f16(vreinterpretq_f16_
 FOVEA_INLINE VI ToF16(VF v) { return vreinterpretq_s32_f16(vcvtbq_f16_f32(vreinterpretq_f16_f32(v), v)); }
 FOVEA_INLINE float16x8_t ToUpperF16(VF v, float16x8_t low) { return vcvttq_f16_f32(low, v); }
 #else
-#define FOVEA_ASM_CONVERT(code)                                                   \
+#define FOVEA_ASM_CONVERT(code)                                                      \
   ".irp r, 0, 1, 2, 3, 4, 5, 6, 7\n\t.ifc %q0, q\\r\n\t.set .Lto, \\r\n\t.endif\n\t" \
-  ".ifc %q1, q\\r\n\t.set .Lfrom, \\r\n\t.endif\n\t.endr\n\t"                     \
+  ".ifc %q1, q\\r\n\t.set .Lfrom, \\r\n\t.endif\n\t.endr\n\t"                        \
   ".inst.w " code " + (.Lto << 13) + (.Lfrom << 1)"
 FOVEA_INLINE VF FromF16(VI half) {  // vcvtb.f32.f16
   VF v;
@@ -225,6 +230,18 @@ FOVEA_INLINE VF NextVector(const uint16_t*& p) {
   return FromF16(halves);
 #endif
 }
+// LoadPairsU16, and p advances past them.
+FOVEA_INLINE VI NextPairsU16(const uint16_t*& p) {
+#if defined(__clang__)
+  const VI v = LoadPairsU16(p);
+  p += 8;
+#else
+  typedef uint16_t Eight[8];
+  VI v;
+  asm("vldrh.u16 %q0, [%1], #16" : "=w"(v), "+r"(p) : "m"(*reinterpret_cast<const Eight*>(p)));
+#endif
+  return v;
+}
 template <size_t n>
 FOVEA_INLINE void LoadNext(const float*& p, VF (&v)[n]) {
   FOVEA_UNROLL(4)
@@ -265,11 +282,11 @@ FOVEA_INLINE void StoreTransposed(const VF (&v)[4], float* const (&at)[4], size_
 }
 FOVEA_INLINE void Transpose(VF (&v)[4]) {
   alignas(16) float lanes[16];
-  float* const at[4] = {lanes, lanes + 4, lanes + 8, lanes + 12};
-  StoreTransposed(v, at, 4, 0, 4);
-  asm volatile("" : "+m"(lanes));  // they have changed
   FOVEA_UNROLL(4)
-  for (int i = 0; i < 4; ++i) v[i] = LoadU(kF, lanes + 4 * i);
+  for (int i = 0; i < 4; ++i) StoreU(v[i], kF, lanes + 4 * i);
+  const float32x4x4_t columns = vld4q_f32(lanes);
+  FOVEA_UNROLL(4)
+  for (int i = 0; i < 4; ++i) v[i] = columns.val[i];
 }
 template <int k>
 FOVEA_INLINE VF SwapLanes(VF v) {

@@ -449,6 +449,9 @@ def multihead_layers_are_attention_and_linear_layers():
     assert twice(self_attention, x).shape == (2, 3, 16)
     codes, scales = fovea.rows_to_i8(wq[:16])
     assert fovea.MultiheadAttention(2, q=fovea.Weights(codes, None, scales), linear_compute="i8")(x).shape == (2, 3, 16)
+    halves = wq[:16].astype(np.float16)
+    near(fovea.MultiheadAttention(2, q=halves, linear_compute="f16")(x), fovea.MultiheadAttention(2, q=halves)(x), 0.01)
+    refused("ERR_UNSUPPORTED", fovea.MultiheadAttention(2, q=wq[:16], linear_compute="f16"), x)
     raises(ValueError, "keys has the shape (2, 5, 16): it must be [batch 2][kv_tokens][key_model 12]", layer, x,
            floats(2, 5, 16))
     raises(ValueError, "x has the shape (16,): it must be [batch][q_tokens][d_model 16]", layer, x[0, 0])

@@ -79,6 +79,7 @@
 #define fovea_selftest_cache FOVEA_LEAN_NAME_(FOVEA_USE, selftest_cache)
 #define fovea_selftest_conv1d FOVEA_LEAN_NAME_(FOVEA_USE, selftest_conv1d)
 #define fovea_selftest_delta FOVEA_LEAN_NAME_(FOVEA_USE, selftest_delta)
+#define fovea_selftest_halves FOVEA_LEAN_NAME_(FOVEA_USE, selftest_halves)
 #define fovea_selftest_integer_attention FOVEA_LEAN_NAME_(FOVEA_USE, selftest_integer_attention)
 #define fovea_selftest_integer_layers FOVEA_LEAN_NAME_(FOVEA_USE, selftest_integer_layers)
 #define fovea_selftest_linear FOVEA_LEAN_NAME_(FOVEA_USE, selftest_linear)

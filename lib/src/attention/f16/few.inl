@@ -11,8 +11,10 @@ namespace FOVEA_HALF_NAMESPACE {
 #include "attention/few_strands.inl"
 #include "attention/f16/few_softmax.inl"
 #if FOVEA_FOR_HELIUM
+#include "math/half_lanes_helium.inl"
 #include "attention/f16/few_rows_helium.inl"
 #else
+#include "math/half_lanes.inl"
 #include "attention/f16/few_rows.inl"
 #endif
 #include "attention/few_kernel.inl"

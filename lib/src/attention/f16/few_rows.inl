@@ -1,85 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The two products of the few-rows kernel with halves. Keys are transposed in registers.
-
-constexpr int kChainsAtOnce = 2;  // of a score: a chain alone would wait for each of its sums
-
-// sums[r] += x[i] * element i of q[r], for i < n.
-template <int i, int kRows>
-FOVEA_INLINE void AddTransposed(const half::V (&x)[kProductLanes], const half::E (&q)[kRows], size_t n,
-                                half::V (&sums)[kRows]) {
-  if (i >= n) return;
-  FOVEA_UNROLL(2)
-  for (int r = 0; r < kRows; ++r) sums[r] = half::MulAdd<i>(x[i], q[r], sums[r]);
-  if constexpr (i + 1 < int(kProductLanes)) AddTransposed<i + 1>(x, q, n, sums);
-}
-
-// The same for n elements of kProductLanes keys, which begin at at[key] + d.
-template <int kRows>
-FOVEA_INLINE void AddFewKeys(const Element* q, size_t padded, const Element* const (&at)[kProductLanes], size_t d,
-                             size_t n, half::V (&sums)[kRows]) {
-  half::V x[kProductLanes];
-  half::E elements[kRows];
-  const bool whole = n == kProductLanes;
-  FOVEA_UNROLL(8)
-  for (size_t k = 0; k < kProductLanes; ++k) x[k] = whole ? half::Load(at[k] + d) : half::LoadPart(at[k] + d, n);
-  half::Transpose(x);
-  FOVEA_UNROLL(2)
-  for (int r = 0; r < kRows; ++r) elements[r] = half::LoadE(q + r * padded + d);
-  AddTransposed<0>(x, elements, n, sums);
-}
-
-// Adds the sums of a chain to the scores, or with d = 0 sets these.
-template <int kRows>
-FOVEA_INLINE void AddChain(size_t d, const half::V (&sums)[kRows], VF (&scores)[kRows][kPieces]) {
-  FOVEA_UNROLL(2)
-  for (int r = 0; r < kRows; ++r) {
-    VF part[kPieces];
-    half::Widen(sums[r], part);
-    FOVEA_UNROLL(2)
-    for (int i = 0; i < kPieces; ++i) scores[r][i] = d == 0 ? part[i] : hn::Add(scores[r][i], part[i]);
-  }
-}
+// The two products of the few-rows kernel with halves. Keys are transposed in registers:
+// math/half_lanes.inl.
 
 template <int kRows, bool>
 FOVEA_TEMPLATE void FewScores(const QueryTile& t, const KeyTile& keys) {
-  constexpr size_t kAtOnce = kChainsAtOnce * kPartialHalves;
-  const size_t padded = PaddedQuery(t), dim = t.head_dim;
-  const Element* const q = QueryElements(t);
   for (uint32_t j = keys.begin; j < keys.end; j += kProductLanes) {
-    const Element* at[kProductLanes] = {RowOf(keys.keys, j)};
-    FOVEA_UNROLL(8)
-    for (uint32_t k = 1; k < kProductLanes; ++k) {  // keys past the end repeat the last one
-      at[k] = j + k < keys.end ? at[k - 1] + keys.keys.stride : at[k - 1];
-    }
     VF scores[kRows][kPieces];
-    size_t d = 0;
-    for (; d + kAtOnce <= dim; d += kAtOnce) {
-      half::V sums[kChainsAtOnce][kRows];
-      FOVEA_UNROLL(2)
-      for (int c = 0; c < kChainsAtOnce; ++c) {
-        FOVEA_UNROLL(2)
-        for (int r = 0; r < kRows; ++r) sums[c][r] = half::Zero();
-      }
-      for (size_t i = d; i < d + kPartialHalves; i += kProductLanes) {
-        FOVEA_UNROLL(2)
-        for (int c = 0; c < kChainsAtOnce; ++c) {
-          AddFewKeys<kRows>(q, padded, at, i + c * kPartialHalves, kProductLanes, sums[c]);
-        }
-      }
-      FOVEA_UNROLL(2)
-      for (int c = 0; c < kChainsAtOnce; ++c) AddChain<kRows>(d + c, sums[c], scores);
-    }
-    for (size_t end; d < dim; d = end) {
-      const size_t first = d;
-      end = dim - d < kPartialHalves ? dim : d + kPartialHalves;
-      half::V sums[kRows];
-      FOVEA_UNROLL(2)
-      for (int r = 0; r < kRows; ++r) sums[r] = half::Zero();
-      for (; d + kProductLanes <= end; d += kProductLanes) AddFewKeys<kRows>(q, padded, at, d, kProductLanes, sums);
-      if (d < end) AddFewKeys<kRows>(q, padded, at, d, end - d, sums);
-      AddChain<kRows>(first, sums, scores);
-    }
+    const LaneRows<true> rows = LaneRows<true>::Of(RowOf(keys.keys, j), keys.keys.stride, keys.end - j - 1);
+    MultiplyLanes<kRows>(rows, QueryElements(t), PaddedQuery(t), t.head_dim, scores);
     StoreScores<kRows>(t, keys, j, scores);
   }
 }

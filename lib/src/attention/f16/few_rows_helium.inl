@@ -1,57 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The two products of the few-rows kernel with halves, for Helium: one load gathers an element of kProductLanes keys, and
-// queries and weights are scalars in general registers.
-
-// Where the keys of a vector begin: elements from the first one. Where these fill 16 bits, one load is enough.
-struct KeyPlaces {
-  half::Places first, second;  // of keys 0 to 3 and 4 to 7
-  half::Places near;           // of all
-};
-
-// sums[r] += the products of n elements of the keys at `key` with those of the rows at q.
-template <bool kNear, int kRows>
-FOVEA_INLINE void AddGathered(const Element* key, const KeyPlaces& places, const Element* q, size_t padded, size_t n,
-                              half::V (&sums)[kRows]) {
-  FOVEA_UNROLL_LONG_LOOP(4)
-  for (; n > 0; --n, ++key, ++q) {
-    const half::V x = kNear ? half::Gather(key, places.near) : half::GatherFar(key, places.first, places.second);
-    FOVEA_UNROLL(2)
-    for (int r = 0; r < kRows; ++r) sums[r] = half::MulAdd<0>(x, half::LoadOne(q + r * padded), sums[r]);
-  }
-}
+// The two products of the few-rows kernel with halves, for Helium: math/half_lanes_helium.inl. Queries and
+// weights are scalars in general registers.
 
 template <bool kNear, int kRows>
 FOVEA_INLINE void FewScoresOfKeys(const QueryTile& t, const KeyTile& keys) {
-  const size_t padded = PaddedQuery(t), dim = t.head_dim;
   const ptrdiff_t stride = keys.keys.stride;
   const Element* key = RowOf(keys.keys, keys.begin);
   for (uint32_t j = keys.begin; j < keys.end; j += kProductLanes, key += ptrdiff_t(kProductLanes) * stride) {
-    // Keys past the end repeat the last one.
-    const uint32_t last = keys.end - j - 1;
-    KeyPlaces places = {half::PlacesOf(0, last, stride), half::PlacesOf(kLanes, last, stride), {}};
-    if (kNear) places.near = half::NearPlaces(places.first, places.second);
-    VF scores[kRows][kPieces] = {};
-    const Element* q = QueryElements(t);
-    for (size_t d = 0; d < dim; d += kPartialHalves, q += kPartialHalves) {
-      half::V sums[kRows];
-      FOVEA_UNROLL(2)
-      for (int r = 0; r < kRows; ++r) sums[r] = half::Zero();
-      AddGathered<kNear, kRows>(key + d, places, q, padded, dim - d < kPartialHalves ? dim - d : kPartialHalves, sums);
-      FOVEA_UNROLL(2)
-      for (int r = 0; r < kRows; ++r) {
-        const VF part[kPieces] = {half::WidenFirst(sums[r]), half::WidenSecond(sums[r])};
-        FOVEA_UNROLL(2)
-        for (int i = 0; i < kPieces; ++i) scores[r][i] = d == 0 ? part[i] : hn::Add(scores[r][i], part[i]);
-      }
-    }
+    VF scores[kRows][kPieces];
+    const LaneRows<kNear> rows = LaneRows<kNear>::Of(key, stride, keys.end - j - 1);
+    MultiplyLanes<kRows>(rows, QueryElements(t), PaddedQuery(t), t.head_dim, scores);
     StoreScores<kRows>(t, keys, j, scores);
   }
 }
 
 template <int kRows, bool>
 FOVEA_TEMPLATE void FewScores(const QueryTile& t, const KeyTile& keys) {
-  if (!kPreferSize && size_t(keys.keys.stride) < 0x10000 / kProductLanes) {
+  if (AreNear(keys.keys.stride)) {
     FewScoresOfKeys<true, kRows>(t, keys);
   } else {
     FewScoresOfKeys<false, kRows>(t, keys);

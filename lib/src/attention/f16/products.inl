@@ -107,8 +107,12 @@ FOVEA_SHARED_TEMPLATE void Values(const QueryTile& t, const KeyTile& keys, size_
 
 // The weights of one vector of rows become halves. A hidden one stays -0.
 FOVEA_SHARED void PackWeights(const QueryTile& t, const KeyTile& keys, size_t column, bool) {
-  for (uint32_t j = keys.begin; j < keys.end; ++j) {
-    half::Store(hn::LoadU(kF, t.s + size_t(j) * t.columns + column), WeightElements(t, j, column));
+  const size_t columns = t.columns;
+  const float* weights = t.s + size_t(keys.begin) * columns + column;
+  Element* to = WeightElements(t, keys.begin, column);
+  FOVEA_UNROLL_LONG_LOOP(4)
+  for (uint32_t n = keys.end - keys.begin; n > 0; --n, weights += columns, to += columns * kWeightPitch) {
+    half::Store(hn::LoadU(kF, weights), to);
   }
 }
 
