@@ -179,7 +179,7 @@ FOVEA_INLINE void AddHalfOfRows(const I8TokenTile& t, const I8Rows& w, const Gro
                                 const GroupOfRows<kType>& rows, VF (&sums)[kTokens]) {
   constexpr size_t kHalves = GroupOfRows<kType>::kHalves;
   const size_t left = t.in_dim - d, group = d / kScaleGroup;
-  if (kHalf * kScaleStep<kType> >= left) return;
+  if (kHalf > 0 && kHalf * kScaleStep<kType> >= left) return;
   VF of_zero = hn::Zero(kF);
   if (w.x_zero != 0) {
     const dot::FewCode* const ones = tokens.ones + (left < kScaleGroup ? kScaleGroup - left : 0);

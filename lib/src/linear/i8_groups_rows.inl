@@ -30,8 +30,8 @@ FOVEA_INLINE GroupScale ScaleOfRow(const GroupsAt& groups, uint32_t row) {
 
 template <fovea_dtype kType>
 FOVEA_INLINE void PutGroupCodes(const uint8_t* block, size_t place, int8_t* to) {
-  PutSixteen<kType, 32>(block, place, 0, to);
-  PutSixteen<kType, 32>(block, place, 16, to + 16);
+  FOVEA_UNROLL_FOR_SPEED(2)
+  for (size_t i = 0; i < kScaleGroup; i += 16) PutSixteen<kType, 32>(block, place, i, to + i);
 }
 
 // The codes of a row's group, unless they are bytes.
@@ -114,24 +114,28 @@ FOVEA_CALLED void AddGroupsInHalves(const I8TokenTile& t, const I8Rows& w, uint3
   const int32_t zero = w.x_zero + (dot::kUnsignedQueries ? 128 : 0);
   const size_t step = size_t(kLinearGrain) * t.columns;
   float* products = t.sums + size_t(kGroupedOutputs) * t.columns;  // after them, those of second halves
-  const GroupsAt groups = GroupsAt::Of(w.weights, t.in_dim, row, d);
+  const ptrdiff_t row_stride = w.weights.row_stride;
+  const uint8_t* block = static_cast<const uint8_t*>(w.weights.data) + ptrdiff_t(row) * row_stride +
+                         d / kSuperBlock * ::fovea::format_of(FOVEA_Q6_K).group_bytes;
   int8_t codes[kLinearGrain][kScaleGroup];
-  for (uint32_t k = 0; k < count; ++k) PutGroupCodes<FOVEA_Q6_K>(groups.Block(k), groups.place, codes[k]);
-  for (size_t at = 0; at < kScaleGroup; at += kHalf) {
-    float* const to = products + (at == 0 ? 0 : step);
-    const size_t inputs = n <= at ? 0 : n - at < kHalf ? n - at : kHalf;
-    if (inputs > 0) MultiplyGroup(t, codes[0] + at, kScaleGroup, count, d + at, inputs, to);
-    for (size_t c = 0; inputs == 0 && c < count * t.columns; c += kLanes) hn::StoreU(hn::Zero(kF), kF, to + c);
+  for (uint32_t k = 0; k < count; ++k) {
+    PutGroupCodes<FOVEA_Q6_K>(block + ptrdiff_t(k) * row_stride, d % kSuperBlock, codes[k]);
+  }
+  const size_t inputs[2] = {n < kHalf ? n : kHalf, n < kHalf ? 0 : n - kHalf};
+  for (size_t i = 0; i < 2; ++i) {
+    float* const to = products + i * step;
+    if (inputs[i] > 0) {
+      MultiplyGroup(t, codes[0] + i * kHalf, kScaleGroup, count, d + i * kHalf, inputs[i], to);
+    } else {
+      __builtin_memset(to, 0, step * sizeof *to);
+    }
   }
   float* sums = t.sums + size_t(row) * t.columns;
-  for (uint32_t k = 0; k < count; ++k, sums += t.columns, products += t.columns) {
+  for (uint32_t k = 0; k < count; ++k, block += row_stride, sums += t.columns, products += t.columns) {
     int32_t starts[2] = {0, 0};
-    if (zero != 0) {
-      starts[0] = -zero * dot::SumOfRow(codes[k], n < kHalf ? n : kHalf);
-      if (n > kHalf) starts[1] = -zero * dot::SumOfRow(codes[k] + kHalf, n - kHalf);
-    }
-    AddHalvesOfRow(t, groups.Block(k), groups.place, starts, products, products + step,
-                   GroupScalesOf(t, d / kScaleGroup), d == 0, sums);
+    for (size_t i = 0; zero != 0 && i < 2; ++i) starts[i] = -zero * dot::SumOfRow(codes[k] + i * kHalf, inputs[i]);
+    AddHalvesOfRow(t, block, d % kSuperBlock, starts, products, products + step, GroupScalesOf(t, d / kScaleGroup),
+                   d == 0, sums);
   }
 }
 
