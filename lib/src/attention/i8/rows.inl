@@ -106,13 +106,13 @@ FOVEA_INLINE void NoteKeyScale(const RowsToBring& r, uint32_t key, float scale) 
 }
 
 // The scales of values are noted with the first elements that are brought.
-FOVEA_INLINE void BeginValueScales(const RowsToBring& r) {
+FOVEA_SHARED_IF_MANY void BeginValueScales(const RowsToBring& r) {
   r.numbers->begin = r.begin;
   r.numbers->end = r.end;
   r.numbers->any_nan = 0;
   for (uint32_t j = r.end; j % 4 != 0; ++j) r.numbers->value_scale[j] = 0.0f;  // SoftmaxTile takes four keys at once
 }
-FOVEA_INLINE void NoteValueScale(const RowsToBring& r, uint32_t key, float scale) {
+FOVEA_SHARED_IF_MANY void NoteValueScale(const RowsToBring& r, uint32_t key, float scale) {
   if (r.element > 0) return;
   I8Numbers& numbers = *r.numbers;
   const float nan = scale < 0.0f ? __builtin_nanf("") : scale - scale;
@@ -132,13 +132,13 @@ FOVEA_INLINE void ForVectors(size_t count, const ForSome& for_some) {
   for (; i < count; i += kLanes) for_some(i, count - i < kLanes ? count - i : kLanes);
 }
 // These note the scales of all rows at once. The scales are adjacent.
-FOVEA_INLINE void NoteKeyScales(const RowsToBring& r, const float* scales) {
+FOVEA_SHARED_IF_MANY void NoteKeyScales(const RowsToBring& r, const float* scales) {
   float* const to = r.numbers->key_scale + r.at;
   ForVectors(r.count, [=](size_t i, size_t n) __attribute__((always_inline)) {
     StoreUpTo(FiniteOrNaN(LoadUpTo(scales + i, n)), to + i, n);
   });
 }
-FOVEA_INLINE void NoteValueScales(const RowsToBring& r, const float* scales) {
+FOVEA_SHARED_IF_MANY void NoteValueScales(const RowsToBring& r, const float* scales) {
   if (r.element > 0) return;
   float* const to = r.numbers->value_scale + r.at;
   VF nan = hn::Zero(kF);
