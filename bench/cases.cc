@@ -128,6 +128,8 @@ constexpr Case instead_of(const char* replaced, Shape shape) {
   return attention("never_slower", shape, never_slower(), replaced);
 }
 
+constexpr Case turned_on(fovea_target target, Case pair) { return pair.turned = target, pair; }
+
 // The same of linear layers with an activation, which the layer computes or another call.
 constexpr LinearShape activated(LinearShape s, fovea_activation_kind kind) { return s.activation = kind, s; }
 constexpr Case apart(LinearShape s) {
@@ -423,7 +425,8 @@ constexpr Case kCases[] = {
     instead_of("never_slower/8x512x512x64-kv_q4_0", integers(FOVEA_Q4_0, kPlain)),
     instead_of("never_slower/32over8x1x1024x128-kv_i8", integers(FOVEA_I8, kDecode1k)),
     instead_of("never_slower/32over8x1x1024x128-kv_i4", integers(FOVEA_I4, kDecode1k)),
-    instead_of("never_slower/32over8x1x1024x128-kv_q4_0", integers(FOVEA_Q4_0, kDecode1k)),
+    turned_on(FOVEA_TARGET_AVX512,
+              instead_of("never_slower/32over8x1x1024x128-kv_q4_0", integers(FOVEA_Q4_0, kDecode1k))),
     instead_of("never_slower/32over8x1x1024x128-kv_q8_0-compute_i8", kv(FOVEA_Q8_0, kDecode1k)),
     instead_of("never_slower/8x1x1024x64-kv_i8", integers(FOVEA_I8, kDecodeOne)),
     instead_of("never_slower/8x1x1024x64-kv_q8_0-compute_i8", kv(FOVEA_Q8_0, kDecodeOne)),

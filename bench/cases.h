@@ -117,6 +117,7 @@ struct Case {
   DeltaShape delta = {};
   RowsShape rows = {};
   bool in_order = false;  // runs on a target for in-order processors; its reference on the target that this replaces
+  fovea_target turned = FOVEA_TARGET_BEST;  // kNeverSlower: on this target the reference replaces the case
 
   bool multiplies_integers() const { return shape.compute == FOVEA_COMPUTE_I8 || linear.compute == FOVEA_COMPUTE_I8; }
 };

@@ -322,8 +322,10 @@ int bench(const Options& options) {
   }
   if (goals) std::printf("\n%zu of %zu goals reached\n", met, goals);
   for (const Result* one : slower) {
-    std::printf("slower than what it replaces: %s, %s: %.3f times the time of %s\n", one->name,
-                fovea_target_name(one->target), one->of_replaced, one->one->reference);
+    const bool turned = one->one->turned == one->target;
+    std::printf("slower than what it replaces: %s, %s: %.3f times the time of %s\n",
+                turned ? one->one->reference : one->name, fovea_target_name(one->target), one->of_replaced,
+                turned ? one->name : one->one->reference);
   }
 
   std::vector<const Result*> references;

@@ -174,8 +174,9 @@ void run_in_turn(const Case& one, const Case& replaced, fovea_target target, con
     run(replaced, other_target, in_turn, known, &other);
     run(one, target, in_turn, known, result);
     if (other.status != FOVEA_OK || result->status != FOVEA_OK) return;
-    times.with_option[i] = result->times.ns_median;
-    times.without[i] = other.times.ns_median;
+    const bool turned = one.turned == target;
+    times.with_option[i] = (turned ? &other : result)->times.ns_median;
+    times.without[i] = (turned ? result : &other)->times.ns_median;
   }
   result->of_replaced = times.ratio();
 }

@@ -660,11 +660,15 @@ TEST_CASE("attention: lse is the natural logarithm of the sum of exponentials, a
 
 TEST_CASE("attention: a small call has the same bits whether lse is asked for or not", "[short]") {
   Problem p;
-  p.q_heads = 3, p.kv_heads = 3;
+  p.batch = 2, p.q_heads = 3, p.kv_heads = 3;
   for (const uint32_t head_dim : {1u, 7u, 32u, 40u, 64u, 130u}) {
-    for (const uint32_t kv_tokens : {1u, 2u, 7u, 8u, 9u, 31u, 33u, 63u, 64u, 65u}) {
+    for (const uint32_t kv_tokens : {1u, 2u, 7u, 8u, 9u, 31u, 33u, 63u, 64u, 65u, 66u}) {
       p.head_dim = head_dim, p.value_dim = head_dim + kv_tokens % 3, p.kv_tokens = kv_tokens;
       p.layout = kv_tokens % 2 == 0 ? Layout::kHeadsFirst : Layout::kPadded;
+      constexpr fovea_causal kCausal[] = {FOVEA_CAUSAL_NONE, FOVEA_CAUSAL_BOTTOM_RIGHT, FOVEA_CAUSAL_TOP_LEFT};
+      p.causal = kCausal[kv_tokens % 3];
+      p.kv_lengths.clear();
+      if (head_dim != 32) p.kv_lengths = {kv_tokens, kv_tokens / 3};
       p.lse = true;
       AttentionCase with(p);
       p.lse = false;

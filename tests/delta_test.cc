@@ -568,6 +568,94 @@ TEST_CASE("delta: an executor changes no bit, and what it does wrong is noticed"
   }
 }
 
+// Matrices S of all entries and heads, in rows that are `pad` elements longer than value_dim, from the end if reversed.
+class Matrices {
+ public:
+  Matrices(const DeltaProblem& p, ptrdiff_t pad, bool reversed) : p_(p) {
+    const ptrdiff_t row = ptrdiff_t(p.value_dim) + pad, count = ptrdiff_t(p.batch) * p.v_heads * p.key_dim;
+    const ptrdiff_t elements = count == 0 ? 0 : (count - 1) * row + p.value_dim, sign = reversed ? -1 : 1;
+    memory = Guarded(size_t(elements) * sizeof(float), sizeof(float), p.placement);
+    out = {memory.as<float>() + (reversed && count > 0 ? (count - 1) * row : 0), sign * row * p.key_dim * p.v_heads,
+           sign * row * p.key_dim, sign * row};
+  }
+  fovea_in in() const { return {out.data, out.batch_stride, out.head_stride, out.token_stride}; }
+  float* row(size_t matrix, size_t key) const {
+    return static_cast<float*>(out.data) + ptrdiff_t(matrix * p_.key_dim + key) * out.token_stride;
+  }
+  void put(const std::vector<float>& s) const {
+    for (size_t i = 0; i < s.size(); i += p_.value_dim) {
+      std::memcpy(row(0, i / p_.value_dim), s.data() + i, p_.value_dim * sizeof(float));
+    }
+  }
+  std::vector<float> get() const {
+    std::vector<float> s(size_t(p_.batch) * p_.v_heads * p_.key_dim * p_.value_dim);
+    for (size_t i = 0; i < s.size(); i += p_.value_dim) {
+      std::memcpy(s.data() + i, row(0, i / p_.value_dim), p_.value_dim * sizeof(float));
+    }
+    return s;
+  }
+
+  Guarded memory;
+  fovea_out out;
+
+ private:
+  const DeltaProblem& p_;
+};
+
+fovea_status call_with_matrices(const fovea_delta_args& args, const fovea_in* before, const fovea_out* after) {
+  const size_t bytes = fovea_delta_matrices_workspace_bytes(&args);
+  const Guarded workspace(bytes, FOVEA_WORKSPACE_ALIGNMENT, Placement::kStart);
+  const fovea_status status = fovea_delta_matrices(&args, before, after, workspace.as<void>(), bytes);
+  CHECK(workspace.margin_intact());
+  return status;
+}
+
+TEST_CASE("delta: matrices of the caller give the bits of a state that is set and read", "[short]") {
+  const uint32_t heads[][3] = {{2, 2, 2}, {6, 2, 2}, {2, 1, 4}};  // q, k, v
+  const uint32_t tokens[] = {0, 1, 2, 3, 4, 5, 9, 39}, keys[] = {1, 16, 33, 130}, values[] = {16, 17, 48, 80, 128};
+  const fovea_dtype types[] = {FOVEA_F32, FOVEA_F16, FOVEA_BF16};
+  // Rules, heads, types, tokens, keys, values, decays, given, ragged, in place, padded, reversed, workers, placement.
+  const auto rows = covering_array({std::size(kRules), std::size(heads), 3, std::size(tokens), std::size(keys),
+                                    std::size(values), 2, 2, 2, 2, 2, 2, 2, 3},
+                                   11);
+  for (const auto& row : rows) {
+    DeltaProblem p;
+    p.rule = kRules[row[0]];
+    p.q_heads = heads[row[1]][0], p.k_heads = heads[row[1]][1], p.v_heads = heads[row[1]][2];
+    p.dtype = p.out_dtype = types[row[2]];
+    p.tokens = tokens[row[3]], p.key_dim = keys[row[4]], p.value_dim = values[row[5]];
+    p.decay_per_key = row[6] == 1, p.given = row[7] == 1, p.ragged = row[8] == 1;
+    p.placement = static_cast<Placement>(row[13]);
+    p.seed = static_cast<uint64_t>(&row - rows.data()) + 1;
+    DeltaCase test(p);
+    const bool in_place = row[9] == 1 && p.given;
+    Matrices after(p, row[10] == 1 ? 3 : 0, row[11] == 1);
+    const Matrices other(p, 0, false);
+    const Matrices& before = in_place ? after : other;
+    for (const fovea_target target : targets()) {
+      set_current_case(name(p, target));
+      INFO(name(p, target));
+      REQUIRE(test.run(target) == FOVEA_OK);
+      const std::vector<float> want = test.bits(target);
+      test.out.memory.fill(), after.memory.fill();
+      before.put(test.given);
+      Shuffler shuffler(3);
+      fovea_delta_args args = test.args;
+      args.target = target, args.entry = 77;  // which is not read
+      if (row[12] == 1) args.executor = shuffler.executor();
+      const fovea_in from = before.in();
+      REQUIRE(call_with_matrices(args, p.given ? &from : nullptr, &after.out) == FOVEA_OK);
+      CHECK(test.out.memory.margin_intact());
+      CHECK(after.memory.margin_intact());
+      std::vector<float> got = test.bits(target);
+      const std::vector<float> s = after.get();
+      std::copy(s.begin(), s.end(), got.end() - ptrdiff_t(s.size()));
+      CHECK(same_bits(got, want));
+      if (!in_place) CHECK(same_bits(before.get(), test.given));
+    }
+  }
+}
+
 // -------------------------------------------------------------------------------------------------------------- states
 
 TEST_CASE("delta: pending tokens can be rolled back, to the bit", "[short]") {
@@ -909,6 +997,85 @@ TEST_CASE("delta: misuse of states has its status, and nothing is written", "[sh
   // Numbers of pending tokens that no state has.
   *reinterpret_cast<uint32_t*>(state + 1) = 5;
   CHECK(test.call(FOVEA_TARGET_BEST, test.args) == FOVEA_ERR_STATE);
+}
+
+TEST_CASE("delta: misuse of matrices of the caller has its status, and nothing is written", "[short]") {
+  struct Call {
+    fovea_delta_args& args;
+    fovea_in before;
+    fovea_out after;
+    char* workspace;
+    size_t workspace_bytes;
+  };
+  struct Misuse {
+    fovea_status want;
+    std::function<void(Call&)> change;
+  };
+  Shuffler two(2);
+  static const fovea_executor without_run = {nullptr, nullptr, 1};
+  static const uint32_t falling[] = {0, 6, 5};
+  const std::vector<Misuse> all = {
+      {FOVEA_ERR_STRUCT, [](Call& c) { --c.args.struct_bytes; }},
+      {FOVEA_ERR_TARGET, [](Call& c) { c.args.target = FOVEA_TARGET_HELIUM; }},
+      {FOVEA_ERR_SIZE, [](Call& c) { c.args.decay_dim = 3; }},
+      {FOVEA_ERR_SIZE, [](Call& c) { c.args.key_dim = c.args.value_dim = 0x7fffffff, c.args.decay_dim = 1; }},
+      {FOVEA_ERR_BUDGET, [](Call& c) { c.args.workspace_budget_bytes = fovea_delta_state_bytes(1, 1, 16, 20, 1); }},
+      {FOVEA_ERR_BUDGET,
+       [](Call& c) { c.args.workspace_budget_bytes = 100 + fovea_delta_state_bytes(1, 1, 16, 20, 1); }},
+      {FOVEA_ERR_NULL, [](Call& c) { c.args.executor = &without_run; }},
+      {FOVEA_ERR_LENGTH, [](Call& c) { c.args.offsets = falling; }},
+      {FOVEA_ERR_NULL, [](Call& c) { c.workspace = nullptr; }},
+      {FOVEA_ERR_WORKSPACE, [](Call& c) { --c.workspace_bytes; }},
+      {FOVEA_ERR_WORKSPACE, [&](Call& c) { c.args.executor = two.executor(); }},
+      {FOVEA_ERR_ALIGNMENT, [](Call& c) { c.workspace += 32, c.workspace_bytes -= 32; }},
+      {FOVEA_ERR_NULL, [](Call& c) { c.args.k.data = nullptr; }},
+      {FOVEA_ERR_NULL, [](Call& c) { c.before.data = nullptr; }},
+      {FOVEA_ERR_NULL, [](Call& c) { c.after.data = nullptr; }},
+      {FOVEA_ERR_STRIDE, [](Call& c) { c.after.token_stride = 0; }},
+      {FOVEA_ERR_SIZE, [](Call& c) { c.after.head_stride = PTRDIFF_MAX; }},
+      {FOVEA_ERR_SIZE, [](Call& c) { c.before.head_stride = -PTRDIFF_MAX; }},
+      {FOVEA_ERR_ALIGNMENT, [](Call& c) { c.before.data = static_cast<const char*>(c.before.data) + 1; }},
+      {FOVEA_ERR_OVERLAP, [](Call& c) { c.before.data = static_cast<float*>(c.after.data) + 1; }},
+      {FOVEA_ERR_OVERLAP, [](Call& c) { c.before.data = c.after.data, c.before.token_stride += 1; }},
+      {FOVEA_ERR_OVERLAP, [](Call& c) { c.before.data = c.workspace; }},
+      {FOVEA_ERR_OVERLAP, [](Call& c) { c.before.data = c.args.out.data; }},
+      {FOVEA_ERR_OVERLAP, [](Call& c) { c.after.data = c.workspace; }},
+      {FOVEA_ERR_OVERLAP, [](Call& c) { c.args.out.data = c.after.data; }},
+      {FOVEA_ERR_OVERLAP, [](Call& c) { c.args.q.data = c.after.data; }},
+  };
+  for (const Misuse& misuse : all) {
+    INFO(&misuse - all.data());
+    DeltaProblem p;
+    p.given = true, p.placement = Placement::kStart;
+    DeltaCase test(p);
+    const Matrices before(p, 0, false), after(p, 0, false);
+    before.put(test.given);
+    const size_t bytes = fovea_delta_matrices_workspace_bytes(&test.args);
+    const Guarded workspace(bytes, FOVEA_WORKSPACE_ALIGNMENT, Placement::kStart);
+    Call call = {test.args, before.in(), after.out, workspace.as<char>(), bytes};
+    misuse.change(call);
+    const fovea_status status =
+        fovea_delta_matrices(&test.args, &call.before, &call.after, call.workspace, call.workspace_bytes);
+    CHECK(std::string(fovea_status_string(status)) == fovea_status_string(misuse.want));
+    CHECK(test.out.memory.untouched());
+    CHECK(after.memory.untouched());
+    CHECK(workspace.untouched());
+  }
+  DeltaCase test(DeltaProblem{});
+  const fovea_out out = {test.given.data(), 640, 320, 20};
+  CHECK(fovea_delta_matrices(nullptr, nullptr, &out, nullptr, 0) == FOVEA_ERR_NULL);
+  CHECK(fovea_delta_matrices(&test.args, nullptr, nullptr, nullptr, 0) == FOVEA_ERR_NULL);
+  CHECK(fovea_delta_matrices_workspace_bytes(nullptr) == 0);
+  // A budget and workers: the states of all workers, and the rest.
+  const size_t state = fovea_delta_state_bytes(1, 1, 16, 20, 1), most = fovea_delta_workspace_bytes(&test.args);
+  CHECK(fovea_delta_matrices_workspace_bytes(&test.args) == state + most);
+  test.args.executor = two.executor();
+  CHECK(fovea_delta_matrices_workspace_bytes(&test.args) == 2 * (state + most));
+  test.args.workspace_budget_bytes = 2 * (state + most) - 1;
+  const size_t less = fovea_delta_matrices_workspace_bytes(&test.args);
+  CHECK((less == 0 || less <= test.args.workspace_budget_bytes));
+  test.args.batch = 0;
+  CHECK(fovea_delta_matrices(&test.args, nullptr, &out, nullptr, 0) == FOVEA_OK);
 }
 
 TEST_CASE("delta: BEST is the first target", "[short]") {

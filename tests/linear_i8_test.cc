@@ -154,18 +154,14 @@ class I8Case {
     return finite ? std::min(most / 127.0f, 0x1.020406p121f) : std::nanf("");
   }
 
-  // Inputs that share a scale of the weights.
-  size_t scale_step() const { return p.w_dtype == FOVEA_Q6_K ? 16 : 32; }
   // A weight's super-block.
   const uint8_t* super(size_t o, size_t i) const {
     return reinterpret_cast<const uint8_t*>(&w_.at(o, i / 256 * group_bytes(p.w_dtype)));
   }
-  // The scale of weight i, and what a code of 0 stands for.
+  // The scale of weight i, and what a code of 0 stands for. Not of Q6_K.
   float weight_scale(size_t o, size_t i) const {
-    const size_t k = i % 256 / scale_step();
-    if (p.w_dtype == FOVEA_Q4_K) return f16_at(super(o, i)) * static_cast<float>(six_bits(super(o, i) + 4, k));
-    if (p.w_dtype == FOVEA_Q6_K)
-      return f16_at(super(o, i) + 208) * static_cast<float>(static_cast<int8_t>(super(o, i)[192 + k]));
+    if (p.w_dtype == FOVEA_Q4_K)
+      return f16_at(super(o, i)) * static_cast<float>(six_bits(super(o, i) + 4, i % 256 / 32));
     return f16_at(group_scale(o, i / 32));
   }
   float weight_least(size_t o, size_t i) const {
@@ -193,14 +189,25 @@ class I8Case {
     return (i % 32 < 16 ? byte & 15 : byte >> 4) - (p.w_dtype == FOVEA_Q4_1 ? 0 : 8);
   }
 
+  // The scale of a super-block of Q6_K, of all its groups.
+  float common_scale(size_t o, size_t i) const {
+    return p.w_dtype == FOVEA_Q6_K ? f16_at(super(o, i) + 208) : weight_scale(o, i);
+  }
+  // The sum of 32 products; in Q6_K those of 16 times a scale, which is an integer.
+  int sum_of_group(const Token& x, size_t o, size_t d) const {
+    int sum = 0;
+    for (size_t i = d; i < std::min<size_t>(d + 32, p.in_dim); ++i) {
+      const int scale = p.w_dtype == FOVEA_Q6_K ? static_cast<int8_t>(super(o, i)[192 + i % 256 / 16]) : 1;
+      sum += x.codes[i] * group_code(o, i) * scale;
+    }
+    return sum;
+  }
   float want_of_groups(const Token& x, size_t o) const {
     volatile float y = 0;
-    for (size_t d = 0; d < p.in_dim; d += scale_step()) {
-      int sum = 0, x_sum = 0;
-      for (size_t i = d; i < std::min<size_t>(d + scale_step(), p.in_dim); ++i) {
-        sum += x.codes[i] * group_code(o, i), x_sum += x.codes[i];
-      }
-      volatile float product = static_cast<float>(sum) * weight_scale(o, d);
+    for (size_t d = 0; d < p.in_dim; d += 32) {
+      int x_sum = 0;
+      for (size_t i = d; i < std::min<size_t>(d + 32, p.in_dim); ++i) x_sum += x.codes[i];
+      volatile float product = static_cast<float>(sum_of_group(x, o, d)) * common_scale(o, d);
       if (p.w_dtype == FOVEA_Q4_1 || p.w_dtype == FOVEA_Q4_K) {
         const volatile float least = static_cast<float>(x_sum) * weight_least(o, d);
         product = product + least;
@@ -712,8 +719,7 @@ TEST_CASE("linear i8: every misuse has its status, and nothing is written", "[sh
   const float nan = std::nanf("");
   const std::vector<Misuse> all = {
       {"unknown compute", FOVEA_ERR_ENUM, [](I8Case& c) { c.args.compute = static_cast<fovea_compute>(3); }},
-      {"products of halves and integers", FOVEA_ERR_UNSUPPORTED,
-       [](I8Case& c) { c.args.compute = FOVEA_COMPUTE_F16; }},
+      {"products of halves and integers", FOVEA_ERR_UNSUPPORTED, [](I8Case& c) { c.args.compute = FOVEA_COMPUTE_F16; }},
       {"an unknown feature", FOVEA_ERR_ENUM, [](I8Case& c) { c.args.processor_features = 1ull << 63; }},
       {"an unknown type of x", FOVEA_ERR_ENUM, [](I8Case& c) { c.args.x_dtype = static_cast<fovea_dtype>(99); }},
       {"an unknown type of y", FOVEA_ERR_ENUM, [](I8Case& c) { c.args.y_dtype = static_cast<fovea_dtype>(99); }},

@@ -334,6 +334,19 @@ TEST_CASE("veneer: linear attention is that of C", "[veneer][short]") {
   REQUIRE(fovea_delta_begin(c_state, sizeof c_memory, kBatch, p.kHeads, p.kKeys, p.kValues, 1) == FOVEA_OK);
   REQUIRE(fovea_delta(c_state, &p.args, p.workspace.bytes, sizeof p.workspace.bytes) == FOVEA_OK);
   CHECK(out == p.out);
+
+  const std::vector<float> whole = p.matrices_of(state);
+  std::vector<float> s(whole.size());
+  const fovea_out after = fovea::heads_first(s.data(), p.kHeads, p.kKeys, p.kValues);
+  const std::size_t bytes = fovea::delta_matrices_workspace_bytes(p.args);
+  CHECK(bytes == fovea_delta_matrices_workspace_bytes(&p.args));
+  fovea::Memory<8192> workspace;
+  REQUIRE(bytes <= 8192);
+  p.out.assign(out.size(), 0);
+  CHECK(fovea::delta_matrices(p.args, nullptr, after, {workspace.bytes, 0}) == FOVEA_ERR_WORKSPACE);
+  REQUIRE(fovea::delta_matrices(p.args, nullptr, after, workspace) == FOVEA_OK);
+  CHECK(out == p.out);
+  CHECK(s == whole);
 }
 
 TEST_CASE("veneer: a state of linear attention gives tokens back, begins again, and travels", "[veneer][short]") {

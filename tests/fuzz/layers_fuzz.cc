@@ -708,6 +708,30 @@ class DeltaFuzz {
     if (!memory_.complete) return;
     const size_t given = workspace == nullptr ? 0 : needed - (bytes_.below(24) == 1 && needed != 0);
     unchanged_if_refused(memory_, [&] { return fovea_delta(state_, &a, workspace, given); });
+    if (bytes_.flag()) call_with_matrices(a);
+  }
+
+  // The same call on matrices of the caller.
+  void call_with_matrices(const fovea_delta_args& a) {
+    fovea_out after{};
+    dense(bytes_, &after, a.v_heads, a.key_dim, a.value_dim);
+    after.data = rows(memory_, after, a.batch, a.v_heads, a.key_dim, a.value_dim, true);
+    fovea_in before = {after.data, after.batch_stride, after.head_stride, after.token_stride};
+    const bool given = bytes_.flag(), in_place = given && bytes_.flag();
+    if (given && !in_place) {
+      dense(bytes_, &before, a.v_heads, a.key_dim, a.value_dim);
+      before.data = rows(memory_, before, a.batch, a.v_heads, a.key_dim, a.value_dim, false);
+      spoil(bytes_, {&before.data});
+    }
+    spoil(bytes_, {&after.data});
+    const size_t needed = fovea_delta_matrices_workspace_bytes(&a);
+    if (needed > kMostWorkspace || !memory_.complete) return;
+    void* workspace = needed != 0 ? memory_.allocate(64, needed, true) : nullptr;
+    spoil(bytes_, {&workspace});
+    if (!memory_.complete) return;
+    const size_t bytes = workspace == nullptr ? 0 : needed - (bytes_.below(24) == 1 && needed != 0);
+    unchanged_if_refused(memory_,
+                         [&] { return fovea_delta_matrices(&a, given ? &before : nullptr, &after, workspace, bytes); });
   }
 
   Bytes& bytes_;
@@ -775,7 +799,8 @@ void norm(Bytes& bytes) {
     a.weight_head_stride = bytes.flag() ? stride_of(bytes, a.dim) : 0;
     a.weight = static_cast<const float*>(memory.array(4, a.dim, {a.heads}, {a.weight_head_stride}, false));
   }
-  if (bytes.flag()) a.bias = static_cast<const float*>(memory.array(4, a.dim, {a.heads}, {a.weight_head_stride}, false));
+  if (bytes.flag())
+    a.bias = static_cast<const float*>(memory.array(4, a.dim, {a.heads}, {a.weight_head_stride}, false));
   a.weight_offset = bytes.flag() ? real(bytes, 1.0f) : 0;
   spoil(bytes, {&a.weight, &a.bias, &a.residual.data});
   if (!memory.complete) a.y.data = nullptr;

@@ -118,6 +118,7 @@ ARGUMENTS_BELOW = {
     "attention/limits.cc": {"fovea_attention_desc"},
     "attention/options.h": {"fovea_attention_desc"},
     "attention/rotation.cc": {"fovea_attention_desc"},
+    "attention/small_call.cc": {"fovea_attention_desc"},
     # A layer holds the arguments of its attention call, which AttentionCall reads.
     "multihead/call.h": {"fovea_attention_args"},
 }

@@ -306,8 +306,8 @@ typedef enum fovea_activation_kind FOVEA_ENUM_TYPE_(unsigned) {
  *                 portable_bits changes nothing.
  *   time          Rows of I8 are never slower than with F32. Rows of groups are converted anew in each call, once for
  *                 all rows of queries that share a key head. So integer products are the faster ones on x86 where a key
- *                 head has many rows of queries, and from four on with I4 and Q4_0. With Q8_0 and few rows, as in
- *                 decode, F32 is faster; so it may be with I4 and Q4_0 and a single row.
+ *                 head has many rows of queries; with I4 from four on, and with Q4_0, too, except on AVX-512 without
+ *                 VNNI. With Q8_0 and few rows, as in decode, F32 is faster; with I4, Q4_0 and one row it may be.
  *   refused       with FOVEA_ERR_UNSUPPORTED: keys or values of another format, additive scores, head_dim above 1024.
  * tests/ACCURACY.md has the errors.
  *

@@ -184,6 +184,24 @@ size_t fovea_delta_workspace_bytes(const fovea_delta_args* args);
 fovea_status fovea_delta(fovea_delta_state* state, const fovea_delta_args* args, void* workspace,
                          size_t workspace_bytes);
 
+/* The same without a state: S before the call is in one array of the caller, and S after it in another, both in the
+ * shape of fovea_delta_set. So states in the form of another engine need no copies of their own. The bits are those of
+ * fovea_delta_set, fovea_delta and fovea_delta_get.
+ *   args       entry is not read. An entry without tokens gets S as it was
+ *   before     NULL = 0. It may be the same array as `after`, with the same strides; otherwise it must not overlap that
+ *              (FOVEA_ERR_OVERLAP)
+ *   after      required (FOVEA_ERR_NULL)
+ *   workspace  at least fovea_delta_matrices_workspace_bytes(args) bytes (FOVEA_ERR_WORKSPACE), 64-byte aligned
+ *              (FOVEA_ERR_ALIGNMENT). For static arrays: FOVEA_DELTA_STATE_BYTES of one head for each worker, in
+ *              addition to what fovea_delta needs. workspace_budget_bytes counts all of it
+ *
+ * S is read once and written once for a call of up to four tokens, where vectors have 8 lanes or more, value_dim is a
+ * multiple of 16, the rule is not the general one, and code is not compiled for size. Other calls copy S. Tasks are
+ * heads. */
+fovea_status fovea_delta_matrices(const fovea_delta_args* args, const fovea_in* before, const fovea_out* after,
+                                  void* workspace, size_t workspace_bytes);
+size_t fovea_delta_matrices_workspace_bytes(const fovea_delta_args* args);
+
 FOVEA_DECLARATIONS_END_
 
 #endif /* FOVEA_DELTA_H_ */

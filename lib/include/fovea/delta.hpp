@@ -20,6 +20,14 @@ inline std::size_t delta_state_bytes(std::uint32_t batch, std::uint32_t v_heads,
   return fovea_delta_state_bytes(batch, v_heads, key_dim, value_dim, decay_dim);
 }
 inline std::size_t delta_workspace_bytes(const fovea_delta_args& args) { return fovea_delta_workspace_bytes(&args); }
+inline std::size_t delta_matrices_workspace_bytes(const fovea_delta_args& args) {
+  return fovea_delta_matrices_workspace_bytes(&args);
+}
+// before: null = 0.
+inline Status delta_matrices(const fovea_delta_args& args, const fovea_in* before, const fovea_out& after,
+                             Span<std::byte> workspace) {
+  return fovea_delta_matrices(&args, before, &after, workspace.data(), workspace.size());
+}
 
 // The state of some sequences. It is in memory of the caller, and a DeltaState points to it: a copy of a DeltaState
 // points to the same state. Until begin or import_from has returned FOVEA_OK, the other functions return

@@ -120,9 +120,9 @@ size_t fovea_linear_workspace_bytes(const fovea_linear_args* args);
  *                      row of I8 keys, s is its scale, and t is 1. If x is I8, s is 1 and t is the scale of x. The
  *                      codes of weights are u - 8 in I4 and Q4_0, q in Q8_0 and u in Q4_1. In Q4_1, sum * d + m * (the
  *                      sum of (x's code - x_zero)) takes the place of sum * d. A d or m that is not finite makes its
- *                      outputs infinite or NaN. The d and m of Q4_K and Q6_K are the products d * s and -e * m of
- *                      base.h, and their codes u and u - 32. In Q4_K the sum is as in Q4_1. In Q6_K a group of weights
- *                      has 16 inputs, and two such groups have the s of the same 32 inputs.
+ *                      outputs infinite or NaN. The d and m of Q4_K are the products d * s and -e * m of base.h, and
+ *                      codes are u; the sum is as in Q4_1. In Q6_K d is that of base.h, codes are u - 32, the sum is
+ *                      s * (that of 16 inputs) + s * (that of the next 16), with both s, rounded to f32 once.
  *
  * FOVEA_COMPUTE_F16. x is rounded to f16 first. A sum consists of partial sums, each a chain of 32 fused multiply-adds
  * in the order of the inputs, each of which rounds to f16. Partial sums are added in f32, in their order, and then the

@@ -18,8 +18,7 @@ inline uint32_t first_massed(const AttentionCall& call, uint32_t entry) {
 
 // Whether the tile has rows of queries from first_token on.
 inline bool keeps_rows(const QueryTile& tile, uint32_t first_token) {
-  const uint64_t end_row = uint64_t{tile.first_head} + tile.live - 1;
-  return tile.first_token + end_row / tile.group >= first_token;
+  return tile.first_token + (tile.first_head + tile.live - 1) / tile.group >= first_token;
 }
 
 // The weights of the rows of a tile that count are kept. None are yet.

@@ -33,6 +33,20 @@ extern "C" fovea_status fovea_delta(fovea_delta_state* state, const fovea_delta_
   return status == FOVEA_OK ? fovea::run_delta(call) : status;
 }
 
+extern "C" size_t fovea_delta_matrices_workspace_bytes(const fovea_delta_args* args) {
+  fovea::DeltaMatricesCall call;
+  const bool planned = args && fovea::plan_delta_matrices(*args, &call) == FOVEA_OK;
+  return planned ? call.worker_bytes * call.call.plan.workers : 0;
+}
+
+extern "C" fovea_status fovea_delta_matrices(const fovea_delta_args* args, const fovea_in* before,
+                                             const fovea_out* after, void* workspace, size_t workspace_bytes) {
+  if (!args) return FOVEA_ERR_NULL;
+  fovea::DeltaMatricesCall call;
+  const fovea_status status = fovea::resolve_delta_matrices(*args, before, after, workspace, workspace_bytes, &call);
+  return status == FOVEA_OK ? fovea::run_delta_matrices(call) : status;
+}
+
 extern "C" fovea_status fovea_delta_set(fovea_delta_state* state, uint32_t entry, const fovea_in* matrices) {
   fovea::DeltaEntries entries;
   const fovea_status status = fovea::check_delta_set(state, entry, matrices, &entries);

@@ -64,8 +64,16 @@ class HeadRun {
     for (uint32_t token = 0; token < of_.tokens;) {
       uint32_t count = 0;
       for (; count < c_.plan.groups && token < of_.tokens; ++count) token += prepare_group(count, token);
-      run_columns(count, begin, end);
+      c_.kernels->columns(columns_of(count, begin, end));
     }
+  }
+
+  // One token group for an empty state, whose S is read at `from`.
+  void read(const fovea_in& from) {
+    prepare_group(0, 0);
+    DeltaColumns columns = columns_of(1, 0, s_.value_dim);
+    columns.s = const_cast<float*>(static_cast<const float*>(from.data)), columns.s_row = from.token_stride;
+    c_.kernels->columns(columns);
   }
 
  private:
@@ -130,7 +138,7 @@ class HeadRun {
     return count;
   }
 
-  void run_columns(uint32_t count, uint32_t begin, uint32_t end) const {
+  DeltaColumns columns_of(uint32_t count, uint32_t begin, uint32_t end) const {
     const size_t unit = unit_bytes(c_.dtype), out_unit = unit_bytes(c_.out_dtype);
     const fovea_in out = {c_.out->data, c_.out->batch_stride, c_.out->head_stride, c_.out->token_stride};
     DeltaColumns columns = {};
@@ -146,7 +154,7 @@ class HeadRun {
     columns.out_stride = stride_bytes(out.token_stride, out_unit);
     columns.reader_stride = stride_bytes(out.head_stride, out_unit);
     if (c_.general()) columns.given = given_->groups, columns.given_v = *memory_.given_v;
-    c_.kernels->columns(columns);
+    return columns;
   }
 
   const DeltaCall& c_;
@@ -195,6 +203,47 @@ void keep_pending(const DeltaCall& c, uint32_t entry) {
   pending = last;
 }
 
+// The rows of a head of an entry.
+template <class Array>
+Array at_head(const Array& array, size_t unit, size_t entry, size_t head) {
+  const size_t elements = entry * size_t(array.batch_stride) + head * size_t(array.head_stride);
+  Array rows = array;
+  rows.data = const_cast<char*>(static_cast<const char*>(array.data) + ptrdiff_t(elements * unit));
+  return rows;
+}
+
+// The call for one head, whose state is of this head, and its arrays.
+struct DeltaHeadCall {
+  DeltaCall call;
+  fovea_out out;
+  fovea_in q, k, v, decay, beta;
+  [[no_unique_address]] MemberIf<kHasGeneralDelta, fovea_in> a, b;
+
+  DeltaHeadCall(const DeltaCall& all, size_t entry, size_t head) : call(all) {
+    if (all.ragged_offsets()) call.offsets += entry, entry = 0;
+    const size_t of_key = head / all.key_share, readers = all.plan.readers, unit = unit_bytes(all.dtype);
+    out = at_head(*all.out, unit_bytes(all.out_dtype), entry, head * readers), call.out = &out;
+    q = at_head(*all.q, unit, entry, head / all.query_share * readers), call.q = &q;
+    k = at_head(*all.k, unit, entry, of_key), call.k = &k;
+    v = at_head(*all.v, unit, entry, head), call.v = &v;
+    if (all.decay) decay = at_head(*all.decay, sizeof(float), entry, head), call.decay = &decay;
+    if (all.beta) beta = at_head(*all.beta, sizeof(float), entry, head), call.beta = &beta;
+    if constexpr (kHasGeneralDelta) {
+      if (all.general()) {
+        *a = at_head(**all.a, unit, entry, of_key), call.a = &*a;
+        *b = at_head(**all.b, unit, entry, of_key), call.b = &*b;
+      }
+    }
+    call.entry = 0, call.batch = 1, call.executor = nullptr;
+  }
+};
+
+// Whether a kernel reads S where it is: for one token group, if vectors are wide and cross no end of a row.
+bool reads_matrix(const DeltaCall& c, const fovea_in* before, uint32_t tokens) {
+  return kReadsMatrices && before && before->token_stride != 0 && tokens > 0 && tokens <= kDeltaTokens &&
+         delta_factors_in_rows(c.plan.lanes) && !c.general() && c.state->value_dim % kDeltaColumns == 0;
+}
+
 }  // namespace
 
 fovea_status DeltaCall::run_task(size_t index, uint32_t worker, Scratch*) const {
@@ -213,6 +262,35 @@ fovea_status run_delta(const DeltaCall& call) {
   if (status != FOVEA_OK) return status;
   for (uint32_t entry = 0; entry < call.batch; ++entry) keep_pending(call, entry);
   return FOVEA_OK;
+}
+
+fovea_status DeltaMatricesCall::run_task(size_t index, uint32_t worker, Scratch*) const {
+  const size_t entry = index / v_heads, head = index % v_heads;
+  char* const memory = call.workspace + worker * worker_bytes;
+  fovea_delta_state& state = *reinterpret_cast<fovea_delta_state*>(memory);
+  state = header;
+  DeltaHeadCall one(call, entry, head);
+  one.call.state = &state, one.call.workspace = memory + (worker_bytes - call.plan.worker_bytes);
+  fovea_in from = {};
+  if (before) from = at_head(*before, sizeof(float), entry, head);
+  const fovea_out to = at_head(*after, sizeof(float), entry, head);
+  if constexpr (kReadsMatrices) {
+    if (reads_matrix(one.call, before, tokens_of(one.call, 0).tokens)) {
+      pending_of(state)[0] = 0;
+      HeadRun(one.call, 0, 0, one.call.workspace).read(from);
+      keep_pending(one.call, 0);
+      get_delta_from(from, state, *call.kernels, to);
+      return FOVEA_OK;
+    }
+  }
+  set_delta(state, 0, 1, before ? &from : nullptr);
+  run_delta(one.call);
+  get_delta(state, *call.kernels, 0, 1, to);
+  return FOVEA_OK;
+}
+
+fovea_status run_delta_matrices(const DeltaMatricesCall& call) {
+  return run_tasks(call, call.call.executor, call.call.plan.workers, size_t(call.call.batch) * call.v_heads);
 }
 
 }  // namespace fovea

@@ -103,10 +103,28 @@ struct DeltaCall {
 // Fails only if an executor does.
 fovea_status run_delta(const DeltaCall& call);
 
+// A checked call whose matrices S are arrays of the caller. A task is a head of an entry. A worker's workspace begins
+// with a state of one head, in which S is unless a kernel reads it where it is.
+struct DeltaMatricesCall {
+  DeltaCall call;            // without a state
+  fovea_delta_state header;  // of one head
+  uint32_t v_heads;
+  size_t worker_bytes;  // of the state and the workspace of a worker
+  const fovea_in* before;
+  const fovea_out* after;
+
+  struct Scratch {};
+  fovea_status run_task(size_t index, uint32_t worker, Scratch*) const;
+};
+fovea_status run_delta_matrices(const DeltaMatricesCall& call);
+
 void begin_delta(const fovea_delta_state& header, fovea_delta_state* state);
 void set_delta(fovea_delta_state& state, uint32_t first, uint32_t count, const fovea_in* matrices);
 void get_delta(const fovea_delta_state& state, const DeltaKernels& kernels, uint32_t first, uint32_t count,
                const fovea_out& matrices);
+// get_delta of a state of one head, with S that is not in the state.
+void get_delta_from(const fovea_in& s, const fovea_delta_state& state, const DeltaKernels& kernels,
+                    const fovea_out& matrix);
 
 // Pending tokens of entries: of all of them the least, 0 of none; and takes that many back.
 uint32_t least_pending(const fovea_delta_state& state, uint32_t first, uint32_t count);

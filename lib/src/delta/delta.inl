@@ -132,8 +132,8 @@ FOVEA_CALLED_TEMPLATE void RunGeneralColumns(const DeltaColumns& c, uint32_t col
     PrefetchTokens<kVectors>(c, group + 1, column);
     for (uint32_t reader = 0; reader < c.readers; ++reader) {
       const uint32_t at = group * c.readers + reader;
-      const PassOf pass = {c.groups[at].factors,   c.key_dim,          s, c.u + column, c.u_stride, sums,
-                           (*c.given)[at].factors, *c.given_v + column};
+      const PassOf pass = {c.groups[at].factors,   c.key_dim,           s, c.u + column, c.u_stride, sums,
+                           (*c.given)[at].factors, *c.given_v + column, {}};
       const float* const of_queries = RunGeneral<kVectors>(c.groups[at], reader != 0, pass);
       for (size_t v = 0; v < kVectors * kLanes; v += kLanes) {
         FinishGeneral(c, at, reader, column + v, sums + v, of_queries + v, kVectors * kLanes);
@@ -147,12 +147,12 @@ template <int kVectors, bool kLone = false>
 FOVEA_CALLED_TEMPLATE void RunColumns(const DeltaColumns& c, uint32_t column) {
   float sums[2 * kDeltaTokens * kVectors * kLanes];
   const size_t block = column / kDeltaColumns, within = column % kDeltaColumns;
-  float* const s = c.s + block * kDeltaColumns * c.key_dim + within;
+  float* const s = c.s + block * BlockStep(c, c.key_dim) + within;
   for (uint32_t group = 0; group < c.count; ++group) {
     PrefetchTokens<kVectors>(c, group + 1, column);
     for (uint32_t reader = 0; reader < c.readers; ++reader) {
       const DeltaGroup& g = c.groups[group * c.readers + reader];
-      const PassOf pass = {g.factors, c.key_dim, s, c.u + column, c.u_stride, sums, {}, {}};
+      const PassOf pass = {g.factors, c.key_dim, s, c.u + column, c.u_stride, sums, {}, {}, c.s_row};
       const float* const of_queries = RunPass<kVectors, kLone>(g, reader != 0, c.delta, pass);
       for (size_t v = 0; v < kVectors * kLanes; v += kLanes) {
         Finish(c, g, reader, column + v, sums + v, of_queries + v, kVectors * kLanes);
@@ -187,6 +187,36 @@ FOVEA_KERNEL void PassColumns(const DeltaColumns& c) {
   }
 }
 
+// For an element of the key, with its factors: writes the columns of S that fill kRowWriters vectors, with the pending
+// tokens added. Returns the first column after them.
+constexpr size_t kRowWriters = 4;
+FOVEA_INLINE size_t WriteColumns(const DeltaMatrix& m, const float* row, float* out,
+                                 const float (&factor)[kDeltaTokens + 1][kLanes], size_t at) {
+  constexpr size_t kStep = kRowWriters * kLanes;
+  const size_t block = BlockStep(m, m.key_dim), dim = m.value_dim, u_stride = m.u_stride;
+  const uint32_t pending = m.pending;
+  const float* const values = m.u;
+  size_t d = 0;
+  for (; dim - d >= kStep; d += kStep) {
+    VF x[kRowWriters];
+    FOVEA_UNROLL(4)
+    for (size_t v = 0; v < kRowWriters; ++v) {
+      const size_t column = d + v * kLanes;
+      x[v] = hn::LoadU(kF, row + column / kDeltaColumns * block + column % kDeltaColumns);
+      if (pending > 0) x[v] = hn::Mul(x[v], hn::Set(kF, factor[kDeltaTokens][at]));
+    }
+    const float* u = values + d;
+    for (uint32_t j = 0; j < pending; ++j, u += u_stride) {
+      const VF f = hn::Set(kF, factor[j][at]);
+      FOVEA_UNROLL(4)
+      for (size_t v = 0; v < kRowWriters; ++v) x[v] = hn::MulAdd(hn::LoadU(kF, u + v * kLanes), f, x[v]);
+    }
+    FOVEA_UNROLL(4)
+    for (size_t v = 0; v < kRowWriters; ++v) hn::StoreU(x[v], kF, out + d + v * kLanes);
+  }
+  return d;
+}
+
 // Writes S with the pending tokens added, in the way in which the next pass would add them.
 FOVEA_KERNEL void WriteMatrix(const DeltaMatrix& m) {
   const bool general = kHasGeneralDelta && m.given_v;
@@ -202,10 +232,14 @@ FOVEA_KERNEL void WriteMatrix(const DeltaMatrix& m) {
     }
     hn::StoreU(DecayOf(sum), kF, factor[kDeltaTokens]);
     for (size_t key = first; key < m.key_dim && key < first + kLanes; ++key) {
-      const float* row = m.s + key * kDeltaColumns;
+      const float* row = m.s + ptrdiff_t(key) * RowStep(m);
       float* const out = m.out + ptrdiff_t(key) * m.out_stride;
-      for (size_t d = 0; d < m.value_dim; d += kLanes) {
-        VF x = hn::LoadU(kF, row + d / kDeltaColumns * kDeltaColumns * m.key_dim + d % kDeltaColumns);
+      size_t d = 0;
+      if constexpr (kFactorsInRows && !kPreferSize) {
+        if (!general) d = WriteColumns(m, row, out, factor, key - first);
+      }
+      for (; d < m.value_dim; d += kLanes) {
+        VF x = hn::LoadU(kF, row + d / kDeltaColumns * BlockStep(m, m.key_dim) + d % kDeltaColumns);
         if (m.pending > 0) x = hn::Mul(x, hn::Set(kF, factor[kDeltaTokens][key - first]));
         for (uint32_t j = 0; j < m.pending; ++j) {
           x = hn::MulAdd(hn::LoadU(kF, m.u + j * m.u_stride + d), hn::Set(kF, factor[j][key - first]), x);

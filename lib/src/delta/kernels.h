@@ -30,6 +30,9 @@ namespace fovea {
 
 constexpr bool kHasGeneralDelta = config::kGeneralDelta;
 
+// Whether kernels of wide vectors read S in an array of the caller, [key_dim][value_dim], where it is.
+constexpr bool kReadsMatrices = (FOVEA_WITH_HIGHWAY || FOVEA_WITH_XSIMD || FOVEA_WITH_RVV) && !config::kPreferSize;
+
 constexpr uint32_t kDeltaTokens = 4;    // of a token group: the bits depend on it
 constexpr uint32_t kDeltaColumns = 16;  // of S that are adjacent, row after row: the lanes of the widest vector
 
@@ -117,6 +120,8 @@ struct DeltaColumns {
   ptrdiff_t v_stride, out_stride, reader_stride;  // in bytes, from a token to the next, and from a reader to the next
   [[no_unique_address]] MemberIf<kHasGeneralDelta, const DeltaGiven*> given;  // as groups; null with the other rules
   [[no_unique_address]] MemberIf<kHasGeneralDelta, float*> given_v;           // as u
+  // If not 0, S is in an array of the caller, and this is from an element of the key to the next. Then S is only read.
+  [[no_unique_address]] MemberIf<kReadsMatrices, ptrdiff_t> s_row;
 };
 
 // The arguments of matrix, which writes S with the pending tokens added.
@@ -130,6 +135,7 @@ struct DeltaMatrix {
   ptrdiff_t out_stride;
   [[no_unique_address]] MemberIf<kHasGeneralDelta, DeltaTokens> given;     // only keys; null with the other rules
   [[no_unique_address]] MemberIf<kHasGeneralDelta, const float*> given_v;  // as u
+  [[no_unique_address]] MemberIf<kReadsMatrices, ptrdiff_t> s_row;         // as that of DeltaColumns
 };
 
 struct DeltaKernels {

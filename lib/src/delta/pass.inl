@@ -22,7 +22,24 @@ struct PassOf {
   float* sums;  // [each key that reads, then each query][columns]
   // Of the general rule:
   [[no_unique_address]] MemberIf<kHasGeneralDelta, const float*> given_factors, given_v;
+  [[no_unique_address]] MemberIf<kReadsMatrices, ptrdiff_t> s_row;  // as that of DeltaColumns
 };
+
+// The steps in S from an element of the key to the next, and from a block of columns to the next.
+template <class Of>
+FOVEA_INLINE bool IsMatrix(const Of& of) {
+  if constexpr (kFactorsInRows && kReadsMatrices) return of.s_row != 0;
+  return false;
+}
+template <class Of>
+FOVEA_INLINE ptrdiff_t RowStep(const Of& of) {
+  if constexpr (kFactorsInRows && kReadsMatrices) return of.s_row != 0 ? ptrdiff_t(of.s_row) : ptrdiff_t(kDeltaColumns);
+  return kDeltaColumns;
+}
+template <class Of>
+FOVEA_INLINE size_t BlockStep(const Of& of, size_t keys) {
+  return IsMatrix(of) ? kDeltaColumns : keys * kDeltaColumns;
+}
 
 // What a pass adds to S: nothing; values u, after the decay; the values of the general rule that are given; or both.
 constexpr int kAddsNothing = 0, kAddsU = 1, kAddsGiven = 2, kAddsBoth = kAddsU + kAddsGiven;
@@ -77,21 +94,21 @@ FOVEA_CALLED_TEMPLATE void Pass(const PassOf& pass) {
   constexpr int kReads = kKeys + kQueries;
   if (kPreferSize && pass.keys == 0) __builtin_unreachable();  // no code for no keys
   constexpr size_t kBlocks = (kVectors * kLanes + kDeltaColumns - 1) / kDeltaColumns;
-  const size_t block = pass.keys * kDeltaColumns, apart = kLanes == kDeltaColumns ? block : kLanes;
+  const size_t block = BlockStep(pass, pass.keys), apart = kLanes == kDeltaColumns ? block : kLanes;
+  const ptrdiff_t row = RowStep(pass), ahead_row = IsMatrix(pass) ? row : ptrdiff_t(kBlocks * kDeltaColumns);
   VF u[kDeltaTokens][kVectors], given[kDeltaTokens][kVectors], sum[kReads > 0 ? kReads : 1][kVectors];
   if constexpr ((kAdds & kAddsU) != 0) LoadAdded(pass, pass.u, u);
   if constexpr ((kAdds & kAddsGiven) != 0) LoadAdded(pass, pass.given_v, given);
   ClearSums<kReads>(sum);
   const float *factors = pass.factors, *given_factors = pass.given_factors;
-  float* s = pass.s;
-  const float* ahead = s + kBlocks * block;
+  float *s = pass.s, *ahead = s + kBlocks * block;
   for (size_t left = pass.keys; left > 0;) {
     const size_t keys = kFactorsInRows && left > kDeltaRowKeys ? kDeltaRowKeys : left;
     const float *f = factors, *of_given = given_factors;
-    for (size_t key = 0; key < keys; ++key, f += kKeyStride, s += kDeltaColumns) {
+    for (size_t key = 0; key < keys; ++key, f += kKeyStride, s += row) {
       if constexpr (kPrefetches<kQueries>) {
         for (size_t b = 0; b < kBlocks; ++b) __builtin_prefetch(ahead + b * kDeltaColumns, 0, 2);
-        ahead += kBlocks * kDeltaColumns;
+        ahead += ahead_row;
       }
       const FactorsOfKey<kDeltaDecay> factor{f};
       VF x[kVectors];

@@ -18,6 +18,7 @@ using ::fovea::kDeltaRowStride;
 using ::fovea::kDeltaStrands;
 using ::fovea::kDeltaTokens;
 using ::fovea::kHasGeneralDelta;
+using ::fovea::kReadsMatrices;
 using ::fovea::MemberIf;
 
 constexpr bool kFactorsInRows = ::fovea::delta_factors_in_rows(kLanes);

@@ -114,18 +114,18 @@ fovea_status check_offsets_of(const fovea_delta_args& a) {
   return check_offsets(a.offsets, a.batch, a.tokens, UINT32_MAX);
 }
 
-// Arrays with ragged entries have a batch of 1.
-fovea_status check_arrays(const fovea_delta_state& state, const fovea_delta_args& a, size_t needed_bytes,
-                          const void* workspace, size_t workspace_bytes) {
+fovea_status add_workspace(size_t needed_bytes, const void* workspace, size_t workspace_bytes, Buffers* buffers) {
   if (!workspace) return FOVEA_ERR_NULL;
   if (!is_aligned(workspace, FOVEA_WORKSPACE_ALIGNMENT)) return FOVEA_ERR_ALIGNMENT;
   if (workspace_bytes < needed_bytes) return FOVEA_ERR_WORKSPACE;
+  return buffers->add_memory(workspace, workspace_bytes);
+}
+
+// Arrays with ragged entries have a batch of 1.
+fovea_status add_arrays(const fovea_delta_args& a, Buffers& buffers) {
   const size_t unit = unit_bytes(a.dtype), batch = a.offsets ? 1 : a.batch;
   const uint32_t out_heads = a.q_heads > a.v_heads ? a.q_heads : a.v_heads;
   const uint32_t decay_dim = a.decay_dim > 1 ? a.key_dim : 1;
-  Buffers buffers;
-  FOVEA_RETURN_IF_ERROR(buffers.add_memory(workspace, workspace_bytes));
-  FOVEA_RETURN_IF_ERROR(buffers.add_memory(&state, delta_state_bytes(state).value));
   FOVEA_RETURN_IF_ERROR(buffers.add_output(a.out, unit_bytes(a.out_dtype), batch, out_heads, a.tokens, a.value_dim));
   FOVEA_RETURN_IF_ERROR(buffers.add_input(a.q, unit, batch, a.q_heads, a.tokens, a.key_dim));
   FOVEA_RETURN_IF_ERROR(buffers.add_input(a.k, unit, batch, a.k_heads, a.tokens, a.key_dim));
@@ -141,6 +141,20 @@ fovea_status check_arrays(const fovea_delta_state& state, const fovea_delta_args
     FOVEA_RETURN_IF_ERROR(buffers.add_input(a.beta, sizeof(float), batch, a.v_heads, a.tokens, 1));
   }
   return buffers.add_list(a.offsets, sizeof *a.offsets, size_t(a.batch) + 1);
+}
+
+// All of the call but its state and workspace.
+void fill_call(const fovea_delta_args& a, DeltaCall* call) {
+  call->kernels = &delta_kernels(call->plan.target);
+  call->entry = a.entry, call->batch = a.tokens == 0 ? 0 : a.batch;
+  call->tokens = a.tokens, call->offsets = a.offsets;
+  call->key_share = a.v_heads / a.k_heads, call->query_share = a.q_heads < a.v_heads ? a.v_heads / a.q_heads : 1;
+  call->dtype = a.dtype, call->out_dtype = a.out_dtype;
+  call->out = &a.out, call->q = &a.q, call->k = &a.k, call->v = &a.v;
+  call->decay = is_gated(a.rule) ? &a.decay : nullptr, call->beta = is_delta(a.rule) ? &a.beta : nullptr;
+  call->a = is_general(a) ? &a.a : nullptr, call->b = is_general(a) ? &a.b : nullptr;
+  call->executor = a.executor;
+  call->scale = a.scale == 0.0f ? inverse_square_root(a.key_dim) : a.scale;
 }
 
 }  // namespace
@@ -182,20 +196,59 @@ fovea_status resolve_delta(fovea_delta_state* state, const fovea_delta_args& a, 
   FOVEA_RETURN_IF_ERROR(check_entries(s, a.entry, a.batch));
   FOVEA_RETURN_IF_ERROR(check_offsets_of(a));
   if (a.tokens > 0 && a.batch > 0) {
-    FOVEA_RETURN_IF_ERROR(check_arrays(s, a, plan.worker_bytes * plan.workers, workspace, workspace_bytes));
+    Buffers buffers;
+    FOVEA_RETURN_IF_ERROR(add_workspace(plan.worker_bytes * plan.workers, workspace, workspace_bytes, &buffers));
+    FOVEA_RETURN_IF_ERROR(buffers.add_memory(state, delta_state_bytes(s).value));
+    FOVEA_RETURN_IF_ERROR(add_arrays(a, buffers));
   }
-  call->kernels = &delta_kernels(plan.target);
-  call->state = state;
-  call->entry = a.entry, call->batch = a.tokens == 0 ? 0 : a.batch;
-  call->tokens = a.tokens, call->offsets = a.offsets;
-  call->key_share = a.v_heads / a.k_heads, call->query_share = a.q_heads < a.v_heads ? a.v_heads / a.q_heads : 1;
-  call->dtype = a.dtype, call->out_dtype = a.out_dtype;
-  call->out = &a.out, call->q = &a.q, call->k = &a.k, call->v = &a.v;
-  call->decay = is_gated(a.rule) ? &a.decay : nullptr, call->beta = is_delta(a.rule) ? &a.beta : nullptr;
-  call->a = is_general(a) ? &a.a : nullptr, call->b = is_general(a) ? &a.b : nullptr;
-  call->executor = a.executor;
-  call->scale = a.scale == 0.0f ? inverse_square_root(a.key_dim) : a.scale;
-  call->workspace = static_cast<char*>(workspace);
+  call->state = state, call->workspace = static_cast<char*>(workspace);
+  fill_call(a, call);
+  return FOVEA_OK;
+}
+
+fovea_status plan_delta_matrices(const fovea_delta_args& a, DeltaMatricesCall* call) {
+  FOVEA_RETURN_IF_ERROR(check_shape(a));
+  FOVEA_RETURN_IF_ERROR(make_delta_header(1, 1, a.key_dim, a.value_dim, a.decay_dim, &call->header));
+  const CheckedSize state = delta_state_bytes(call->header).aligned();
+  const size_t workers = a.executor ? a.executor->workers : 1;
+  CheckedSize states = state;
+  fovea_delta_args of_rest = a;
+  if (states.times(workers).overflow) return FOVEA_ERR_SIZE;
+  if (a.workspace_budget_bytes != 0) {
+    if (a.workspace_budget_bytes <= states.value) return FOVEA_ERR_BUDGET;
+    of_rest.workspace_budget_bytes -= states.value;
+  }
+  DeltaPlan* const plan = &call->call.plan;
+  FOVEA_RETURN_IF_ERROR(plan_delta(of_rest, plan));
+  plan->parts = 1;
+  CheckedSize bytes = state;
+  bytes.plus(plan->worker_bytes);
+  call->worker_bytes = bytes.value;
+  return bytes.times(workers).overflow ? FOVEA_ERR_SIZE : FOVEA_OK;
+}
+
+fovea_status resolve_delta_matrices(const fovea_delta_args& a, const fovea_in* before, const fovea_out* after,
+                                    void* workspace, size_t workspace_bytes, DeltaMatricesCall* call) {
+  if (!after) return FOVEA_ERR_NULL;
+  FOVEA_RETURN_IF_ERROR(plan_delta_matrices(a, call));
+  const DeltaPlan& plan = call->call.plan;
+  if (!resolve_target(plan.target)) return FOVEA_ERR_TARGET;
+  FOVEA_RETURN_IF_ERROR(check_offsets_of(a));
+  if (a.batch > 0) {
+    Buffers buffers;
+    const size_t bytes = call->worker_bytes * plan.workers;
+    FOVEA_RETURN_IF_ERROR(add_workspace(bytes, workspace, workspace_bytes, &buffers));
+    FOVEA_RETURN_IF_ERROR(buffers.add_output(*after, sizeof(float), a.batch, a.v_heads, a.key_dim, a.value_dim));
+    FOVEA_RETURN_IF_ERROR(add_arrays(a, buffers));
+    if (before) {
+      FOVEA_RETURN_IF_ERROR(buffers.add_in_place(*after, sizeof(float), *before, sizeof(float), a.batch, a.v_heads,
+                                                 a.key_dim, a.value_dim));
+    }
+  }
+  call->v_heads = a.v_heads, call->before = before, call->after = after;
+  call->call.workspace = static_cast<char*>(workspace);
+  fill_call(a, &call->call);
+  call->call.batch = a.batch;
   return FOVEA_OK;
 }
 

@@ -15,6 +15,11 @@ fovea_status resolve_delta(fovea_delta_state* state, const fovea_delta_args& arg
                            size_t workspace_bytes, DeltaCall* call);
 
 // The header of a new state for these counts.
+fovea_status plan_delta_matrices(const fovea_delta_args& args, DeltaMatricesCall* call);
+
+fovea_status resolve_delta_matrices(const fovea_delta_args& args, const fovea_in* before, const fovea_out* after,
+                                    void* workspace, size_t workspace_bytes, DeltaMatricesCall* call);
+
 fovea_status make_delta_header(uint32_t batch, uint32_t v_heads, uint32_t key_dim, uint32_t value_dim,
                                uint32_t decay_dim, fovea_delta_state* header);
 fovea_status check_new_delta_state(const void* memory, size_t bytes, const fovea_delta_state& header);

@@ -43,28 +43,42 @@ void set_delta(fovea_delta_state& state, uint32_t first, uint32_t count, const f
   }
 }
 
+// What the kernel gets for a head, but for where the matrix goes.
+static inline __attribute__((always_inline)) DeltaMatrix matrix_of(const fovea_delta_state& state,
+                                                                   const DeltaHead& memory, uint32_t pending) {
+  DeltaMatrix m = {};
+  m.key_dim = state.key_dim, m.value_dim = state.value_dim;
+  m.pending = pending;
+  m.decay_per_key = state.decay_dim > 1;
+  m.s = memory.s, m.u = memory.u, m.u_stride = whole_columns(state.value_dim);
+  for (size_t token = 0; token < kDeltaTokens; ++token) {
+    m.tokens.k[token] = memory.k + token * whole_columns(state.key_dim);
+    m.tokens.decay[token] = memory.decay + token * decay_stride(state);
+    if (is_general(state)) m.given->k[token] = *memory.given_k + token * whole_columns(state.key_dim);
+  }
+  if (is_general(state)) m.given_v = *memory.given_v;
+  return m;
+}
+
 void get_delta(const fovea_delta_state& state, const DeltaKernels& kernels, uint32_t first, uint32_t count,
                const fovea_out& matrices) {
   for (uint32_t entry = first; entry < first + count; ++entry) {
     for (uint32_t head = 0; head < state.v_heads; ++head) {
-      const DeltaHead memory = delta_head(state, entry, head);
-      DeltaMatrix m = {};
-      m.key_dim = state.key_dim, m.value_dim = state.value_dim;
-      m.pending = pending_of(state)[entry];
-      m.decay_per_key = state.decay_dim > 1;
-      m.s = memory.s, m.u = memory.u, m.u_stride = whole_columns(state.value_dim);
-      for (size_t token = 0; token < kDeltaTokens; ++token) {
-        m.tokens.k[token] = memory.k + token * whole_columns(state.key_dim);
-        m.tokens.decay[token] = memory.decay + token * decay_stride(state);
-        if (is_general(state)) m.given->k[token] = *memory.given_k + token * whole_columns(state.key_dim);
-      }
-      if (is_general(state)) m.given_v = *memory.given_v;
+      DeltaMatrix m = matrix_of(state, delta_head(state, entry, head), pending_of(state)[entry]);
       m.out = static_cast<float*>(matrices.data) + ptrdiff_t(entry - first) * matrices.batch_stride +
               ptrdiff_t(head) * matrices.head_stride;
       m.out_stride = matrices.token_stride;
       kernels.matrix(m);
     }
   }
+}
+
+void get_delta_from(const fovea_in& s, const fovea_delta_state& state, const DeltaKernels& kernels,
+                    const fovea_out& matrix) {
+  DeltaMatrix m = matrix_of(state, delta_head(state, 0, 0), pending_of(state)[0]);
+  m.s = static_cast<const float*>(s.data), m.s_row = s.token_stride;
+  m.out = static_cast<float*>(matrix.data), m.out_stride = matrix.token_stride;
+  kernels.matrix(m);
 }
 
 uint32_t least_pending(const fovea_delta_state& state, uint32_t first, uint32_t count) {

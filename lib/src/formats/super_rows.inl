@@ -31,7 +31,8 @@ FOVEA_INLINE void PutSixBits(const uint8_t* from, uint8_t* to) {
   __builtin_memcpy(w, from, sizeof w);
   const uint32_t high_scales = (w[2] & 0x0f0f0f0f) | (w[0] >> 2 & 0x30303030);
   const uint32_t high_minima = (w[2] >> 4 & 0x0f0f0f0f) | (w[1] >> 2 & 0x30303030);
-  const Pair all = {uint64_t{high_scales} << 32 | (w[0] & 0x3f3f3f3f), uint64_t{high_minima} << 32 | (w[1] & 0x3f3f3f3f)};
+  const Pair all = {uint64_t{high_scales} << 32 | (w[0] & 0x3f3f3f3f),
+                    uint64_t{high_minima} << 32 | (w[1] & 0x3f3f3f3f)};
   __builtin_memcpy(to, &all, sizeof all);
 }
 
@@ -84,20 +85,27 @@ struct FormatRow<FOVEA_Q6_K> : SuperRow<FOVEA_Q6_K> {
     const VF less = hn::Add(hn::ConvertTo(kF, nibbles), hn::Set(kF, is_high ? -512.0f : -32.0f));
     return hn::MulAdd(hn::ConvertTo(kF, pairs), hn::Set(kF, quarter % 2 != 0 ? 4.0f : 16.0f), less);
   }
+  // A scale is the product of these.
+  static inline __attribute__((always_inline)) float IntegerScale(const Unit* block, size_t d) {
+    return float(static_cast<int8_t>(block[192 + d % kSuperBlock / (kScaleGroup / 2)]));
+  }
+  static inline __attribute__((always_inline)) VF CommonScale(const Unit* block) {
+    return hn::SetF16(kF, HalfAt(block + 208));
+  }
   inline __attribute__((always_inline)) VF Scale(size_t d) const {
     const Unit* const block = Block(d);
-    const auto integer = float(static_cast<int8_t>(block[192 + d % kSuperBlock / (kScaleGroup / 2)]));
     const float factor = IsHigh(FOVEA_Q6_K, d) ? 0x1p-4f : 1.0f;
-    return hn::Mul(hn::SetF16(kF, HalfAt(block + 208)), hn::Set(kF, integer * factor));
+    return hn::Mul(CommonScale(block), hn::Set(kF, IntegerScale(block, d) * factor));
   }
 };
 
 // Stores the scales of a super-block; in q4_k the negative minima follow them. kAsRead: the scales of the codes that
-// Whole gives. Else codes of high nibbles are not 16 times as large.
+// Whole gives. Else codes of high nibbles are not 16 times as large, and scales of q6_k are integers, without d.
 template <fovea_dtype kType, bool kAsRead>
 FOVEA_INLINE void PutSuperScales(const uint8_t* block, float (&to)[kSuperScales]) {
   static constexpr SuperFactors<kType, kAsRead> kFactors;
   constexpr bool kMinima = kType == FOVEA_Q4_K;
+  constexpr bool kTimesCommon = kMinima || kAsRead;
   uint8_t six[kSuperScales];
   if constexpr (kMinima) PutSixBits(block + 4, six);
   const VF scale = hn::SetF16(kF, HalfAt(block + (kMinima ? 0 : 208)));
@@ -111,9 +119,10 @@ FOVEA_INLINE void PutSuperScales(const uint8_t* block, float (&to)[kSuperScales]
       integers = hn::ConvertTo(kF, hn::LoadI8(kI, reinterpret_cast<const int8_t*>(block) + 192 + i));
     }
     if (kAsRead || kMinima) integers = hn::Mul(integers, hn::LoadU(kF, kFactors.of + i));
-    const VF common = i + kLanes <= 8 ? scale : i >= 8 ? least
-                      : hn::IfThenElse(hn::Lt(hn::Iota(kF, 0.0f), hn::Set(kF, 8.0f)), scale, least);
-    hn::StoreU(hn::Mul(integers, common), kF, to + i);
+    const VF common = i + kLanes <= 8 ? scale
+                      : i >= 8        ? least
+                                      : hn::IfThenElse(hn::Lt(hn::Iota(kF, 0.0f), hn::Set(kF, 8.0f)), scale, least);
+    hn::StoreU(kTimesCommon ? hn::Mul(integers, common) : integers, kF, to + i);
   }
 }
 
@@ -156,12 +165,22 @@ constexpr auto FourBytes(uint32_t byte) {
 #endif
 }
 
-// Bytes of at least 0 minus kLess.
+// Bits 2 quarter and 2 quarter + 1 of each byte, as bits 4 and 5; its other bits may be anything.
+FOVEA_INLINE CodeWord PairsAt(CodeWord pairs, uint32_t quarter) {
+#if FOVEA_FOR_SCALAR
+  constexpr uint32_t kBits = 8 * sizeof pairs;
+  const uint32_t right = (2 * quarter + kBits - 4) % kBits;  // a rotation
+  return pairs >> right | pairs << (kBits - right) % kBits;
+#else
+  return pairs >> (2 * quarter) << 4;
+#endif
+}
+
+// Bytes of 0 to 127 minus kLess.
 template <uint32_t kLess>
 FOVEA_INLINE CodeWord Lessened(CodeWord codes) {
 #if FOVEA_FOR_SCALAR
-  // The top bit of a byte keeps it from borrowing.
-  return ((codes | FourBytes(128)) - FourBytes(kLess)) ^ FourBytes(128);
+  return (codes + FourBytes(128 - kLess)) ^ FourBytes(128);  // no byte carries into the next
 #else
   typedef uint8_t Bytes __attribute__((vector_size(sizeof(CodeWord))));
   return CodeWord(Bytes(codes) - uint8_t{kLess});
@@ -172,6 +191,7 @@ FOVEA_INLINE CodeWord Lessened(CodeWord codes) {
 // 32 and more is a constant below 32; or place is a multiple of 16 and more is 0.
 template <fovea_dtype kType, uint32_t kLess>
 FOVEA_INLINE void PutSixteen(const uint8_t* block, size_t place, size_t more, int8_t* to) {
+  FOVEA_UNROLL_FOR_SPEED(4)
   for (size_t i = 0; i < 16; i += sizeof(CodeWord)) {
     CodeWord codes;
     if constexpr (kType == FOVEA_Q4_K) {
@@ -182,9 +202,38 @@ FOVEA_INLINE void PutSixteen(const uint8_t* block, size_t place, size_t more, in
       const uint8_t* const low = block + place / 128 * 64 + place % 64 + (more + i);
       const uint8_t* const high = block + place / 128 * 32 + place % 32 + (128 + more + i);
       const CodeWord nibbles = CodesAt(low) >> (quarter / 2 * 4) & FourBytes(15);
-      codes = nibbles | (CodesAt(high) >> (2 * quarter) & FourBytes(3)) << 4;
+      codes = nibbles | (PairsAt(CodesAt(high), quarter) & FourBytes(0x30));
       if constexpr (kLess != 0) codes = Lessened<kLess>(codes);
     }
     __builtin_memcpy(to + i, &codes, sizeof codes);
+  }
+}
+
+// Elements of a super-block whose codes are in the same bytes.
+template <fovea_dtype kType>
+constexpr size_t kSuperRun = kType == FOVEA_Q4_K ? 64 : 128;
+// Stores their codes as bytes, from element place on, which is a multiple of their number; in q6_k minus kLess.
+template <fovea_dtype kType, uint32_t kLess>
+FOVEA_INLINE void PutRun(const uint8_t* block, size_t place, int8_t* to) {
+  constexpr size_t kRun = kSuperRun<kType>, kStep = sizeof(CodeWord);
+  const uint8_t* const low = block + place / 2 + (kType == FOVEA_Q4_K ? 16 : 0);
+  const uint8_t* const high = block + 128 + place / 4;
+  const auto put = [](CodeWord codes, int8_t* at) {
+    if constexpr (kLess != 0 && kType == FOVEA_Q6_K) codes = Lessened<kLess>(codes);
+    __builtin_memcpy(at, &codes, sizeof codes);
+  };
+  FOVEA_UNROLL_FOR_SPEED(2)
+  for (size_t i = 0; i < kScaleGroup; i += kStep, to += kStep) {
+    CodeWord first = CodesAt(low + i), third = first >> 4 & FourBytes(15);
+    first &= FourBytes(15);
+    if constexpr (kType == FOVEA_Q6_K) {
+      const CodeWord pairs = CodesAt(high + i), nibbles = CodesAt(low + i + kScaleGroup);
+      first |= pairs << 4 & FourBytes(0x30);
+      third |= pairs & FourBytes(0x30);
+      put((nibbles & FourBytes(15)) | (pairs << 2 & FourBytes(0x30)), to + kScaleGroup);
+      put((nibbles >> 4 & FourBytes(15)) | (pairs >> 2 & FourBytes(0x30)), to + 3 * kScaleGroup);
+    }
+    put(first, to);
+    put(third, to + kRun / 2);
   }
 }

@@ -123,13 +123,24 @@ struct GroupScales<FOVEA_I4> {
   inline __attribute__((always_inline)) VF Scale(size_t group) const { return hn::LoadU(kF, scales[group % kLanes]); }
 };
 
-// Those of a super-block are made together.
+// Stores the scale of a super-block of q6_k, of kLanes rows.
+FOVEA_INLINE void PutCommonOfRows(const GroupRows<FOVEA_Q6_K>& rows, float* to) {
+  uint16_t halves[kLanes];
+  FOVEA_UNROLL(16)
+  for (size_t k = 0; k < kLanes; ++k) halves[k] = HalfAt(rows.Row(k).Block(0) + 208);
+  hn::StoreU(hn::LoadF16(kF, halves), kF, to);
+}
+
+// Those of a super-block are made together. In q6_k they are integers, and d is apart.
 template <fovea_dtype kType>
 struct SuperGroupScales {
   float scales[kSuperScales][kLanes];
+  float common[kType == FOVEA_Q6_K ? kLanes : 1];
 
   inline __attribute__((always_inline)) void Put(const GroupRows<kType>& rows, size_t, size_t) {
-    if (rows.place == 0) PutScalesOfRows(rows, scales);
+    if (rows.place != 0) return;
+    PutScalesOfRows(rows, scales);
+    if constexpr (kType == FOVEA_Q6_K) PutCommonOfRows(rows, common);
   }
   inline __attribute__((always_inline)) VF Scale(size_t step) const {
     return hn::LoadU(kF, scales[step % (kSuperBlock / kScaleStep<kType>)]);
@@ -152,19 +163,20 @@ struct GroupTokens {
   dot::FewCode ones[2 * kScaleGroup];  // kScaleGroup ones, then zeros, for inputs past the last
 };
 
-// The same group of some rows, whose codes are multiplied by those of tokens. In q6_k it has two halves with scales of
-// their own.
+// The same group of some rows, whose codes are multiplied by those of tokens. In q6_k it has two halves, whose scales
+// are integers, and the scale of both.
 template <fovea_dtype kType>
 struct GroupOfRows {
   static constexpr size_t kHalves = kScaleGroup / kScaleStep<kType>;
   GroupCodes codes;
-  VF scale[kHalves], least;
+  VF scale[kHalves], least, common;
 };
 
-// totals[token] += the products of kLanes outputs with a half of the group of inputs that begins at d, or with all.
+// sums[token] = the products of kLanes outputs with a half of the group of inputs that begins at d, or with all. Those
+// of the second half are added to the first's: both are integers below 2^24.
 template <size_t kHalf, fovea_dtype kType, int kTokens>
 FOVEA_INLINE void AddHalfOfRows(const I8TokenTile& t, const I8Rows& w, const GroupTokens<kTokens>& tokens, size_t d,
-                                const GroupOfRows<kType>& rows, VF (&totals)[kTokens]) {
+                                const GroupOfRows<kType>& rows, VF (&sums)[kTokens]) {
   constexpr size_t kHalves = GroupOfRows<kType>::kHalves;
   const size_t left = t.in_dim - d, group = d / kScaleGroup;
   if (kHalf * kScaleStep<kType> >= left) return;
@@ -177,10 +189,9 @@ FOVEA_INLINE void AddHalfOfRows(const I8TokenTile& t, const I8Rows& w, const Gro
   for (int r = 0; r < kTokens; ++r) {
     const VF x_sum = hn::Set(kF, tokens.sums[r][group * kHalves + kHalf]);
     VF sum = hn::Sub(GroupsTimes<kHalf, kHalves>(tokens.x[r] + d, rows.codes), of_zero);
-    if constexpr (kAdded<kType> != 0) sum = hn::Sub(sum, hn::Mul(x_sum, hn::Set(kF, float(kAdded<kType>))));
-    sum = hn::Mul(sum, rows.scale[kHalf]);
-    if constexpr (kHasLeast<kType>) sum = hn::Add(sum, hn::Mul(x_sum, rows.least));
-    totals[r] = hn::Add(totals[r], hn::Mul(sum, hn::Set(kF, tokens.scales[r][t.scaled_groups > 1 ? group : 0])));
+    if constexpr (kAdded<kType> != 0) sum = fused::NegMulAdd(x_sum, hn::Set(kF, float(kAdded<kType>)), sum);  // exact
+    sums[r] = kHalf == 0 ? hn::Mul(sum, rows.scale[0]) : fused::MulAdd(sum, rows.scale[kHalf], sums[r]);
+    if constexpr (kHasLeast<kType>) sums[r] = hn::Add(sums[r], hn::Mul(x_sum, rows.least));
   }
 }
 
@@ -203,11 +214,18 @@ FOVEA_INLINE void AddGroupOfRows(const I8TokenTile& t, const I8Rows& w, const Gr
   FOVEA_UNROLL(2)
   for (size_t half = 0; half < kHalves; ++half) now.scale[half] = scales.Scale(group * kHalves + half);
   if constexpr (kHasLeast<kType>) now.least = scales.Least(group);
+  if constexpr (kHalves == 2) now.common = hn::LoadU(kF, scales.common);
   LoadGroups(rows, bytes, now.codes);
   constexpr bool kLast = kInSuper<kType> && kSuperScalesLast;
   if (!kLast) Advance(t, d, rows, scales);
-  AddHalfOfRows<0>(t, w, tokens, d, now, totals);
-  if constexpr (kHalves == 2) AddHalfOfRows<1>(t, w, tokens, d, now, totals);
+  VF sums[kTokens];
+  AddHalfOfRows<0>(t, w, tokens, d, now, sums);
+  if constexpr (kHalves == 2) AddHalfOfRows<1>(t, w, tokens, d, now, sums);
+  FOVEA_UNROLL(4)
+  for (int r = 0; r < kTokens; ++r) {
+    const VF sum = kHalves == 2 ? hn::Mul(sums[r], now.common) : sums[r];
+    totals[r] = hn::Add(totals[r], hn::Mul(sum, hn::Set(kF, tokens.scales[r][t.scaled_groups > 1 ? group : 0])));
+  }
   if (kLast) Advance(t, d, rows, scales);
 }
 

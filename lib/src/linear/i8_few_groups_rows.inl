@@ -6,37 +6,66 @@ constexpr size_t kGroupParts = dot::kFewGroupParts;
 // Where a group is one vector, its halves are multiplied as if the other half was 0.
 constexpr size_t kHalfCodes = kGroupParts == 1 ? 2 : 1;
 using GroupCodes = FewInputs[kHalfCodes][kRowVectors][kGroupParts];
-// Nothing is kept from a group to the next.
+// Codes of q6_k become bytes for some groups at once, which are kept.
 template <fovea_dtype kType>
 struct TurnedBytes {};
+template <>
+struct TurnedBytes<FOVEA_Q6_K> {
+  int8_t codes[kLanes][kSuperRun<FOVEA_Q6_K>];  // [row][element]
+};
 
-// Loads the codes of a group in a super-block, which become bytes first.
-template <fovea_dtype kType>
-FOVEA_INLINE void LoadSuper(const uint8_t* block, size_t place, FewInputs (&codes)[kGroupParts]) {
-  int8_t bytes[kScaleGroup];
-  PutSixteen<kType, 32>(block, place, 0, bytes);
-  PutSixteen<kType, 32>(block, place, 16, bytes + 16);
+// The codes of one half of a group, and 0 in the place of the other's. In registers: a vector that is read after a part
+// of it was stored would wait for memory.
+typedef uint64_t HalfWords __attribute__((vector_size(sizeof(FewInputs) < 16 ? 16 : sizeof(FewInputs))));
+template <size_t kHalf>
+FOVEA_INLINE FewInputs HalfOf(FewInputs codes) {
+  constexpr size_t kWords = sizeof(HalfWords) / sizeof(uint64_t);
+  HalfWords words = {}, mask = {};
+  FOVEA_UNROLL(8)
+  for (size_t i = 0; i < kWords / 2; ++i) mask[kHalf * (kWords / 2) + i] = UINT64_MAX;
+  __builtin_memcpy(&words, &codes, sizeof codes);
+  words &= mask;
+  __builtin_memcpy(&codes, &words, sizeof codes);
+  return codes;
+}
+
+// Loads 32 codes that are bytes.
+FOVEA_INLINE void LoadBytes(const int8_t* bytes, FewInputs (&codes)[kGroupParts]) {
   const uint8_t* const at[kRowsOfVector] = {reinterpret_cast<const uint8_t*>(bytes)};
   dot::LoadFewGroup(at, codes);
 }
-template <fovea_dtype kType>
-FOVEA_INLINE void LoadHalf(const uint8_t* block, size_t place, size_t half, FewInputs (&codes)[kGroupParts]) {
-  int8_t bytes[kScaleGroup] = {};
-  PutSixteen<kType, 32>(block, place, 16 * half, bytes + 16 * half);
-  const uint8_t* const at[kRowsOfVector] = {reinterpret_cast<const uint8_t*>(bytes)};
-  dot::LoadFewGroup(at, codes);
-}
-
-template <fovea_dtype kType>
-FOVEA_INLINE void LoadGroups(const GroupRows<kType>& rows, TurnedBytes<kType>&, GroupCodes& codes) {
+FOVEA_INLINE void LoadSuper(const GroupRows<FOVEA_Q4_K>& rows, TurnedBytes<FOVEA_Q4_K>&, GroupCodes& codes) {
   FOVEA_UNROLL(16)
   for (size_t k = 0; k < kRowVectors; ++k) {
-    if constexpr (kScaleStep<kType> < kScaleGroup && kHalfCodes == 2) {
-      FOVEA_UNROLL(2)
-      for (size_t half = 0; half < 2; ++half) LoadHalf<kType>(rows.Row(k).Block(0), rows.place, half, codes[half][k]);
-    } else if constexpr (kInSuper<kType>) {
-      LoadSuper<kType>(rows.Row(k).Block(0), rows.place, codes[0][k]);
-    } else {
+    int8_t bytes[kScaleGroup];
+    PutSixteen<FOVEA_Q4_K, 0>(rows.Row(k).Block(0), rows.place, 0, bytes);
+    PutSixteen<FOVEA_Q4_K, 0>(rows.Row(k).Block(0), rows.place, 16, bytes + 16);
+    LoadBytes(bytes, codes[0][k]);
+  }
+}
+FOVEA_INLINE void LoadSuper(const GroupRows<FOVEA_Q6_K>& rows, TurnedBytes<FOVEA_Q6_K>& bytes, GroupCodes& codes) {
+  const size_t in_run = rows.place % kSuperRun<FOVEA_Q6_K>;
+  FOVEA_UNROLL(16)
+  for (size_t k = 0; in_run == 0 && k < kRowVectors; ++k) {
+    PutRun<FOVEA_Q6_K, 32>(rows.Row(k).Block(0), rows.place, bytes.codes[k]);
+  }
+  FOVEA_UNROLL(16)
+  for (size_t k = 0; k < kRowVectors; ++k) {
+    LoadBytes(bytes.codes[k] + in_run, codes[0][k]);
+    if constexpr (kHalfCodes == 2) {
+      codes[kHalfCodes - 1][k][0] = HalfOf<1>(codes[0][k][0]);
+      codes[0][k][0] = HalfOf<0>(codes[0][k][0]);
+    }
+  }
+}
+
+template <fovea_dtype kType>
+FOVEA_INLINE void LoadGroups(const GroupRows<kType>& rows, TurnedBytes<kType>& turned, GroupCodes& codes) {
+  if constexpr (kInSuper<kType>) {
+    LoadSuper(rows, turned, codes);
+  } else {
+    FOVEA_UNROLL(16)
+    for (size_t k = 0; k < kRowVectors; ++k) {
       const uint8_t* at[kRowsOfVector];
       for (size_t i = 0; i < kRowsOfVector; ++i) at[i] = rows.Row(k + i * kRowVectors).Codes(0);
       if constexpr (kType == FOVEA_Q8_0) {

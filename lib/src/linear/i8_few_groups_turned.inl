@@ -56,17 +56,27 @@ FOVEA_INLINE void LoadSuper(const GroupRows<FOVEA_Q4_K>& rows, TurnedBytes<FOVEA
     codes[i] = high ? dot::HighNibbles(bytes.nibbles[i]) : dot::LowNibbles(bytes.nibbles[i]);
   }
 }
+template <int kQuarter>
+FOVEA_INLINE void LoadQuarter(const TurnedBytes<FOVEA_Q6_K>& bytes, GroupCodes& codes) {
+  FOVEA_UNROLL(8)
+  for (int i = 0; i < 8; ++i) {
+    const dot::FewX nibbles = bytes.nibbles[kQuarter % 2 * 8 + i];
+    const dot::FewX low = kQuarter < 2 ? dot::LowNibbles(nibbles) : dot::HighNibbles(nibbles);
+    codes[i] = dot::AddPairs<4 - 2 * kQuarter>(low, bytes.pairs[i]);
+  }
+}
 FOVEA_INLINE void LoadSuper(const GroupRows<FOVEA_Q6_K>& rows, TurnedBytes<FOVEA_Q6_K>& bytes, GroupCodes& codes) {
   const size_t half = rows.place / 128, quarter = rows.place % 128 / kScaleGroup;
   if (quarter == 0) {
     TurnBytes(rows, 64 * half, bytes.nibbles);
     TurnBytes(rows, 128 + 32 * half, bytes.pairs);
-  }
-  const dot::FewX* const nibbles = bytes.nibbles + quarter % 2 * 8;
-  FOVEA_UNROLL(8)
-  for (size_t i = 0; i < 8; ++i) {
-    const dot::FewX low = quarter < 2 ? dot::LowNibbles(nibbles[i]) : dot::HighNibbles(nibbles[i]);
-    codes[i] = dot::AddPairs(low, bytes.pairs[i], int(2 * quarter));
+    LoadQuarter<0>(bytes, codes);
+  } else if (quarter == 1) {
+    LoadQuarter<1>(bytes, codes);
+  } else if (quarter == 2) {
+    LoadQuarter<2>(bytes, codes);
+  } else {
+    LoadQuarter<3>(bytes, codes);
   }
 }
 
@@ -96,12 +106,13 @@ FOVEA_INLINE void LoadGroups(const GroupRows<kType>& rows, TurnedBytes<kType>& t
 // Scales of super-blocks are made as early as those of groups.
 constexpr bool kSuperScalesLast = false;
 
-// Stores byte kByte of each lane, times the factor.
+// Stores byte kByte of each lane: times the factor, or with its sign and without a factor.
 template <int kByte, bool kSigned>
 FOVEA_INLINE void PutByte(VI words, VF factor, float* to) {
   const VI byte = kSigned ? hn::ShiftRight<24>(hn::ShiftLeft<24 - 8 * kByte>(words))
                           : hn::And(hn::ShiftRight<8 * kByte>(words), hn::Set(kI, 0xff));
-  hn::StoreU(hn::Mul(hn::ConvertTo(kF, byte), factor), kF, to);
+  const VF number = hn::ConvertTo(kF, byte);
+  hn::StoreU(kSigned ? number : hn::Mul(number, factor), kF, to);
 }
 template <bool kSigned>
 FOVEA_INLINE void PutFourBytes(VI words, VF factor, float (*to)[kLanes]) {
@@ -132,12 +143,8 @@ FOVEA_INLINE void PutScalesOfRows(const GroupRows<FOVEA_Q6_K>& rows, float (&to)
   dot::FewX blocks[4];
   LoadBlocks<FOVEA_Q6_K, true>(rows, 192, blocks);
   dot::TurnBlocks(blocks);
-  uint16_t halves[kLanes];
-  FOVEA_UNROLL(16)
-  for (size_t k = 0; k < kLanes; ++k) halves[k] = HalfAt(rows.Row(k).Block(0) + 208);
-  const VF scale = hn::LoadF16(kF, halves);
   FOVEA_UNROLL(4)
-  for (size_t i = 0; i < 4; ++i) PutFourBytes<true>(dot::ToInts(blocks[i]), scale, to + 4 * i);
+  for (size_t i = 0; i < 4; ++i) PutFourBytes<true>(dot::ToInts(blocks[i]), hn::Zero(kF), to + 4 * i);
 }
 
 // Lane i: the sum of the products of a token's codes, from x on, with the group of row i, or with a half of it.

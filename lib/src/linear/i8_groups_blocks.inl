@@ -23,7 +23,7 @@ struct BroughtGroups {
   const dot::RowCode* codes[kGroupsAtOnce];  // of a group in the first row
   ptrdiff_t strides[kGroupsAtOnce];          // from a row to the next
   // For each row: what is added to the group's sum, which stays 0 without a zero point; its scale; and its least
-  // number, which some formats have.
+  // number, which some formats have. In q6_k scales are integers, and the place of the first least number has d.
   int32_t starts[kGroupsAtOnce][kLinearGrain];
   float scales[kGroupsAtOnce][kLinearGrain], leasts[kGroupsAtOnce][kLinearGrain];
 };
@@ -71,9 +71,24 @@ FOVEA_INLINE void PutScalesOfSuper(size_t inputs, BroughtGroups* b) {
   for (uint32_t k = 0; k < b->count; ++k) {
     float all[kSuperScales];
     PutSuperScales<kType, false>(b->first.Block(k), all);
+    if constexpr (kType == FOVEA_Q6_K) {
+      hn::StoreN(FormatRow<kType>::CommonScale(b->first.Block(k)), kF, &b->leasts[0][k], 1);
+    }
     for (size_t g = 0; g * kScaleStep<kType> < inputs; ++g) {
       b->scales[g][k] = all[first + g];
       if constexpr (kHasLeast<kType>) b->leasts[g][k] = all[kSuperScales / 2 + first + g];
+    }
+  }
+}
+
+// Stores the codes of inputs that are in one super-block: [row][kScaleStep * kGroupsAtOnce].
+template <fovea_dtype kType>
+FOVEA_INLINE void PutRunsOfSuper(const BroughtGroups& b, size_t inputs, int8_t* to) {
+  constexpr size_t kMost = kScaleStep<kType> * kGroupsAtOnce, kRun = kSuperRun<kType>;
+  static_assert(!kRowsInPlace || kMost % kRun == 0, "runs are brought whole");
+  for (uint32_t k = 0; k < b.count; ++k, to += kMost) {
+    for (size_t d = 0; d < inputs; d += kRun) {
+      PutRun<kType, kUnsignedRows ? 0 : 32>(b.first.Block(k), b.first.place + d, to + d);
     }
   }
 }
@@ -87,11 +102,16 @@ FOVEA_TEMPLATE void BringGroups(const I8TokenTile& t, int32_t zero, size_t input
   GroupsAt at = b->first;
   at.dtype = kType;
   dot::RowCode* to = static_cast<dot::RowCode*>(t.rows);
+  int8_t* const super = (*bytes)[0];  // [row][kStep * kGroupsAtOnce] codes of super-blocks, if there is room for all
+  if constexpr (kInSuper<kType> && kRowsInPlace) PutRunsOfSuper<kType>(*b, inputs, super);
   for (size_t g = 0, d = 0; d < inputs; ++g, d += kStep) {
     const size_t n = InGroup<kStep>(inputs, d);
     const int8_t* codes = reinterpret_cast<const int8_t*>(at.Codes(0));
     ptrdiff_t stride = at.stride;
-    if constexpr (kUnsignedRows || kType != FOVEA_Q8_0) {
+    if constexpr (kInSuper<kType> && kRowsInPlace) {
+      codes = super + d;
+      stride = kStep * kGroupsAtOnce;
+    } else if constexpr (kUnsignedRows || kType != FOVEA_Q8_0) {
       for (uint32_t k = 0; k < b->count; ++k) PutCodes<kType>(at, k, (*bytes)[k]);
       codes = (*bytes)[0];
       stride = kScaleGroup;
@@ -107,7 +127,7 @@ FOVEA_TEMPLATE void BringGroups(const I8TokenTile& t, int32_t zero, size_t input
     b->codes[g] = ReachRows(codes, b->count, n, to, &stride);
     b->strides[g] = stride;
     if (kRowsInPlace) {
-      ++bytes;
+      bytes += kInSuper<kType> ? 0 : 1;
     } else {
       to += kLinearGrain * kScaleGroup;
     }
@@ -130,46 +150,85 @@ FOVEA_INLINE void BringGroupsOf(const I8TokenTile& t, int32_t zero, size_t input
   }
 }
 
+// What becomes of a group's sums: they are added to `sums`; or they are of the first half of a group of q6_k, and are
+// kept; or of the second half, and both are added.
+enum class Of { kWhole, kFirstHalf, kSecondHalf };
+// Group g of the rows from `row` on, and of some columns: the sums of their codes, and their scales.
+struct ScaledGroup {
+  const BroughtGroups& b;
+  uint32_t row;
+  size_t g, columns;
+  const float *x_sums, *x_scales;
+};
+
+// The sums of a group become floats. `kept` is [kRows][kVectors * kLanes].
+template <Of kOf, bool kLeast, int kRows, int kVectors>
+FOVEA_INLINE void AddScaled(const ScaledGroup& of, const BlockSums<kRows, kVectors>& block, float* kept, float* sums) {
+  const BroughtGroups& b = of.b;
+  const uint32_t row = of.row;
+  const size_t g = of.g;
+  FOVEA_UNROLL(8)
+  for (uint32_t k = 0; k < uint32_t(kRows); ++k, kept += kVectors * kLanes) {
+    const uint32_t live = row + k < b.count ? row + k : b.count - 1;
+    const VF scale = hn::Set(kF, b.scales[g][live]);
+    const VF more = hn::Set(kF, kLeast ? b.leasts[g][live] : kOf == Of::kWhole ? 0.0f : b.leasts[0][live]);
+    const VI start = hn::Set(kI, b.starts[g][live]);
+    float* const out = sums + k * of.columns;
+    FOVEA_UNROLL(4)
+    for (int v = 0; v < kVectors; ++v) {
+      VI sum = hn::Add(IntsOf(block, k, v), start);
+      if constexpr (kUnsignedRows && !kLeast) sum = hn::Add(sum, LoadInts(of.x_sums + v * kLanes));
+      VF product = hn::ConvertTo(kF, sum);
+      if constexpr (kOf == Of::kFirstHalf) {
+        hn::StoreU(hn::Mul(product, scale), kF, kept + v * kLanes);
+        continue;
+      }
+      if constexpr (kOf == Of::kSecondHalf) {
+        product = hn::Mul(fused::MulAdd(product, scale, hn::LoadU(kF, kept + v * kLanes)), more);
+      } else {
+        product = hn::Mul(product, scale);
+      }
+      if constexpr (kLeast) product = hn::Add(product, hn::Mul(hn::LoadU(kF, of.x_sums + v * kLanes), more));
+      product = hn::Mul(product, hn::LoadU(kF, of.x_scales + v * kLanes));
+      hn::StoreU(hn::Add(hn::LoadU(kF, out + v * kLanes), product), kF, out + v * kLanes);
+    }
+  }
+}
+
 // sums[row][column] += the products of groups of `inputs` inputs, from d on, times both scales: for kVectors vectors of
 // columns, and all rows that were brought.
 template <int kVectors, bool kLeast, size_t kStep>
 FOVEA_TEMPLATE void AddGroupsOfVectors(const I8TokenTile& t, const BroughtGroups& b, size_t d, size_t inputs,
                                        const float* x_sums, float* sums, size_t column) {
-  constexpr uint32_t kRows = kDotRows<kVectors>;
+  constexpr int kRows = kDotRows<kVectors>;
   const size_t columns = t.columns;
+  float kept[kStep < kScaleGroup ? kRows * kVectors * kLanes : 1];
   sums += column;
   x_sums += column;
-  for (uint32_t row = 0; row < b.count; row += kRows, sums += kRows * columns) {
+  for (uint32_t row = 0; row < b.count; row += uint32_t(kRows), sums += size_t(kRows) * columns) {
     const dot::Code* x = static_cast<const dot::Code*>(t.x) + (d / kGroup * columns + column) * kGroup;
     for (size_t g = 0, from = 0; from < inputs; ++g, from += kStep, x += kStep * columns) {
       const dot::RowCode* codes[kRows];
       const dot::RowCode* next = b.codes[g] + ptrdiff_t(row) * b.strides[g];
       FOVEA_UNROLL(8)
-      for (uint32_t k = 0; k < kRows; ++k) {  // rows past the last repeat it
+      for (uint32_t k = 0; k < uint32_t(kRows); ++k) {  // rows past the last repeat it
         codes[k] = next;
         next += row + k + 1 < b.count ? b.strides[g] : 0;
       }
-      const float* const x_scales = GroupScalesOf(t, (d + from) / kScaleGroup) + column;
       BlockSums<kRows, kVectors> block;
       ZeroSums<kRows, kVectors>(block);
       AddRows<kVectors>(x, columns, codes, InGroup<kStep>(inputs, from), block);
-      FOVEA_UNROLL(8)
-      for (uint32_t k = 0; k < kRows; ++k) {
-        const uint32_t live = row + k < b.count ? row + k : b.count - 1;
-        const VF scale = hn::Set(kF, b.scales[g][live]), least = hn::Set(kF, kLeast ? b.leasts[g][live] : 0.0f);
-        const VI start = hn::Set(kI, b.starts[g][live]);
-        float* const out = sums + k * columns;
-        FOVEA_UNROLL(4)
-        for (int v = 0; v < kVectors; ++v) {
-          VI sum = hn::Add(IntsOf(block, k, v), start);
-          if constexpr (kUnsignedRows && !kLeast) sum = hn::Add(sum, LoadInts(x_sums + g * columns + v * kLanes));
-          VF product = hn::Mul(hn::ConvertTo(kF, sum), scale);
-          if constexpr (kLeast) {
-            product = hn::Add(product, hn::Mul(hn::LoadU(kF, x_sums + g * columns + v * kLanes), least));
-          }
-          product = hn::Mul(product, hn::LoadU(kF, x_scales + v * kLanes));
-          hn::StoreU(hn::Add(hn::LoadU(kF, out + v * kLanes), product), kF, out + v * kLanes);
+      const ScaledGroup of = {
+          b, row, g, columns, x_sums + g * columns, GroupScalesOf(t, (d + from) / kScaleGroup) + column};
+      if constexpr (kStep == kScaleGroup) {
+        AddScaled<Of::kWhole, kLeast, kRows, kVectors>(of, block, kept, sums);
+      } else if (g % 2 == 0 && from + kStep < inputs) {
+        AddScaled<Of::kFirstHalf, kLeast, kRows, kVectors>(of, block, kept, sums);
+      } else {
+        for (size_t i = 0; g % 2 == 0 && i < kRows * kVectors * kLanes; i += kLanes) {  // there is no second half
+          hn::StoreU(hn::Zero(kF), kF, kept + i);
         }
+        AddScaled<Of::kSecondHalf, kLeast, kRows, kVectors>(of, block, kept, sums);
       }
     }
   }

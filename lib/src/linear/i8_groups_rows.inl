@@ -3,39 +3,47 @@
 // Products of groups. The products of one group with some rows are stored as integers before they become floats. The
 // code is small, and fast enough where a vector has few lanes, or registers have no room for a register block.
 
+// sums[row][column] = the products of n inputs, from d on, with the codes of some rows.
+FOVEA_SHARED void MultiplyGroup(const I8TokenTile& t, const int8_t* codes, ptrdiff_t stride, uint32_t count, size_t d,
+                                size_t n, float* sums) {
+  MultiplyRowsOfTile(t, codes, stride, count, d, n, false, sums);
+}
+
 struct GroupScale {
   VF scale, least;
 };
-// Of the codes that PutSuperCodes stores.
-template <fovea_dtype kType>
+// Of q4_k.
 FOVEA_INLINE GroupScale ScaleInSuper(const uint8_t* block, size_t place) {
-  const FormatRow<kType> row = FormatRow<kType>::Of(block, nullptr);
-  GroupScale s = {hn::Mul(row.Scale(place), hn::Set(kF, IsHigh(kType, place) ? 16.0f : 1.0f)), hn::Zero(kF)};
-  if constexpr (kHasLeast<kType>) s.least = row.Least(place);
-  return s;
+  uint8_t six[kSuperScales];
+  PutSixBits(block + 4, six);
+  const float scale = six[place / kScaleGroup], least = six[place / kScaleGroup + 8];
+  return {hn::Mul(hn::SetF16(kF, HalfAt(block)), hn::Set(kF, scale)),
+          hn::Mul(hn::SetF16(kF, HalfAt(block + 2)), hn::Set(kF, -least))};
 }
-template <::fovea::FormatSet kSet = kI8SuperFormats>
+// Whether a group of inputs has two scales.
+constexpr bool HasHalves(fovea_dtype dtype) { return kI8SuperFormats != 0 && ::fovea::scale_step(dtype) < kScaleGroup; }
 FOVEA_INLINE GroupScale ScaleOfRow(const GroupsAt& groups, uint32_t row) {
-  if constexpr (kSet != 0) {
-    if (IsInSuper(groups.dtype)) {
-      FOVEA_WITH_FORMAT(kSet, groups.dtype, ScaleInSuper<kType>(groups.Block(row), groups.place));
-    }
-  }
+  if (IsInSuper(groups.dtype)) return ScaleInSuper(groups.Block(row), groups.place);
   const bool has_least = HasLeast(groups.dtype);
   return {hn::SetF16(kF, groups.ScaleBits(row)), has_least ? hn::SetF16(kF, groups.LeastBits(row)) : hn::Zero(kF)};
 }
 
+template <fovea_dtype kType>
+FOVEA_INLINE void PutGroupCodes(const uint8_t* block, size_t place, int8_t* to) {
+  PutSixteen<kType, 32>(block, place, 0, to);
+  PutSixteen<kType, 32>(block, place, 16, to + 16);
+}
+
 // The codes of a row's group, unless they are bytes.
-template <::fovea::FormatSet kSet = kI8SuperFormats>
 FOVEA_INLINE void PutCodes(const GroupsAt& groups, uint32_t row, int8_t* to) {
-  if constexpr (kSet != 0) {
-    if (IsInSuper(groups.dtype)) {
-      FOVEA_WITH_FORMAT(kSet, groups.dtype, PutSuperCodes<kType, 32>(groups.Block(row), groups.place, to));
-    }
-  }
+  if (IsInSuper(groups.dtype)) return PutGroupCodes<FOVEA_Q4_K>(groups.Block(row), groups.place, to);
   PutNibbles(groups.Codes(row), groups.Bias(), to);
 }
 
+// The integers of some columns, to which `start` is added.
+FOVEA_INLINE VF ProductsAt(const float* products, int32_t start) {
+  return hn::ConvertTo(kF, hn::Add(LoadInts(products), hn::Set(kI, start)));
+}
 // sums[column] += the product of one row's group, an integer to which `start` is added, times both scales.
 FOVEA_INLINE void AddGroupOfRow(const I8TokenTile& t, const GroupsAt& groups, uint32_t row, const float* products,
                                 int32_t start, const float* x_sums, const float* x_scales, bool first, float* sums) {
@@ -43,10 +51,24 @@ FOVEA_INLINE void AddGroupOfRow(const I8TokenTile& t, const GroupsAt& groups, ui
   const GroupScale s = ScaleOfRow(groups, row);
   const VF scale = s.scale, least = s.least;
   for (size_t c = 0; c < t.columns; c += kLanes) {
-    VF product = hn::Mul(hn::ConvertTo(kF, hn::Add(LoadInts(products + c), hn::Set(kI, start))), scale);
+    VF product = hn::Mul(ProductsAt(products + c, start), scale);
     if (has_least) product = hn::Add(product, hn::Mul(hn::LoadU(kF, x_sums + c), least));
     const VF before = first ? hn::Zero(kF) : hn::LoadU(kF, sums + c);
     hn::StoreU(hn::Add(before, hn::Mul(product, hn::LoadU(kF, x_scales + c))), kF, sums + c);
+  }
+}
+// The same of a group with two scales, which the integers of its halves are multiplied by.
+FOVEA_INLINE void AddHalvesOfRow(const I8TokenTile& t, const uint8_t* block, size_t place, const int32_t (&starts)[2],
+                                 const float* products, const float* second, const float* x_scales, bool first,
+                                 float* sums) {
+  using Row = FormatRow<FOVEA_Q6_K>;
+  const VF scale = hn::Set(kF, Row::IntegerScale(block, place)), common = Row::CommonScale(block);
+  const VF scale_of_second = hn::Set(kF, Row::IntegerScale(block, place + kScaleGroup / 2));
+  for (size_t c = 0; c < t.columns; c += kLanes) {
+    const VF of_first = hn::Mul(ProductsAt(products + c, starts[0]), scale);
+    const VF sum = hn::Add(of_first, hn::Mul(ProductsAt(second + c, starts[1]), scale_of_second));
+    const VF before = first ? hn::Zero(kF) : hn::LoadU(kF, sums + c);
+    hn::StoreU(hn::Add(before, hn::Mul(hn::Mul(sum, common), hn::LoadU(kF, x_scales + c))), kF, sums + c);
   }
 }
 
@@ -54,7 +76,7 @@ FOVEA_INLINE void AddGroupOfRow(const I8TokenTile& t, const GroupsAt& groups, ui
 FOVEA_INLINE void SumGroupOfTokens(const I8TokenTile& t, int32_t zero, size_t d, size_t n, float* x_sums) {
   int8_t ones[kScaleGroup];
   for (int8_t& one : ones) one = 1;
-  MultiplyRowsOfTile(t, ones, kScaleGroup, 1, d, n, false, x_sums);
+  MultiplyGroup(t, ones, kScaleGroup, 1, d, n, x_sums);
   const VI start = hn::Set(kI, -zero * int32_t(n));
   for (size_t c = 0; c < t.columns; c += kLanes) {
     hn::StoreU(hn::ConvertTo(kF, hn::Add(LoadInts(x_sums + c), start)), kF, x_sums + c);
@@ -77,11 +99,39 @@ FOVEA_INLINE void AddGroups(const I8TokenTile& t, const I8Rows& w, uint32_t row,
   } else {
     for (uint32_t k = 0; k < count; ++k) PutCodes(groups, k, unpacked[k]);
   }
-  MultiplyRowsOfTile(t, codes, stride, count, d, n, false, products);
+  MultiplyGroup(t, codes, stride, count, d, n, products);
   float* sums = t.sums + size_t(row) * t.columns;
   for (uint32_t k = 0; k < count; ++k, sums += t.columns) {
     const int32_t start = zero == 0 ? 0 : -zero * dot::SumOfRow(codes + ptrdiff_t(k) * stride, n);
     AddGroupOfRow(t, groups, k, products + size_t(k) * t.columns, start, x_sums, x_scales, d == 0, sums);
+  }
+}
+
+// The same where groups have two scales.
+FOVEA_CALLED void AddGroupsInHalves(const I8TokenTile& t, const I8Rows& w, uint32_t row, uint32_t count, size_t d,
+                                    size_t n) {
+  constexpr size_t kHalf = kScaleGroup / 2;
+  const int32_t zero = w.x_zero + (dot::kUnsignedQueries ? 128 : 0);
+  const size_t step = size_t(kLinearGrain) * t.columns;
+  float* products = t.sums + size_t(kGroupedOutputs) * t.columns;  // after them, those of second halves
+  const GroupsAt groups = GroupsAt::Of(w.weights, t.in_dim, row, d);
+  int8_t codes[kLinearGrain][kScaleGroup];
+  for (uint32_t k = 0; k < count; ++k) PutGroupCodes<FOVEA_Q6_K>(groups.Block(k), groups.place, codes[k]);
+  for (size_t at = 0; at < kScaleGroup; at += kHalf) {
+    float* const to = products + (at == 0 ? 0 : step);
+    const size_t inputs = n <= at ? 0 : n - at < kHalf ? n - at : kHalf;
+    if (inputs > 0) MultiplyGroup(t, codes[0] + at, kScaleGroup, count, d + at, inputs, to);
+    for (size_t c = 0; inputs == 0 && c < count * t.columns; c += kLanes) hn::StoreU(hn::Zero(kF), kF, to + c);
+  }
+  float* sums = t.sums + size_t(row) * t.columns;
+  for (uint32_t k = 0; k < count; ++k, sums += t.columns, products += t.columns) {
+    int32_t starts[2] = {0, 0};
+    if (zero != 0) {
+      starts[0] = -zero * dot::SumOfRow(codes[k], n < kHalf ? n : kHalf);
+      if (n > kHalf) starts[1] = -zero * dot::SumOfRow(codes[k] + kHalf, n - kHalf);
+    }
+    AddHalvesOfRow(t, groups.Block(k), groups.place, starts, products, products + step,
+                   GroupScalesOf(t, d / kScaleGroup), d == 0, sums);
   }
 }
 
@@ -90,12 +140,16 @@ constexpr auto I8BeginGroups = I8Begin;
 FOVEA_KERNEL void I8MultiplyGroups(const I8TokenTile& t, const I8Rows& w) {
   const int32_t zero = w.x_zero + (dot::kUnsignedQueries ? 128 : 0);
   float* const x_sums = t.sums + size_t(kGroupedOutputs + kLinearGrain) * t.columns;
-  const size_t step = ::fovea::scale_step(w.weights.dtype);
-  for (size_t d = 0; d < t.in_dim; d += step) {
-    const size_t n = t.in_dim - d < step ? t.in_dim - d : step;
+  for (size_t d = 0; d < t.in_dim; d += kScaleGroup) {
+    const size_t n = t.in_dim - d < kScaleGroup ? t.in_dim - d : kScaleGroup;
     if (HasLeast(w.weights.dtype)) SumGroupOfTokens(t, zero, d, n, x_sums);
     for (uint32_t row = 0; row < w.outputs; row += kLinearGrain) {
-      AddGroups(t, w, row, w.outputs - row < kLinearGrain ? w.outputs - row : kLinearGrain, d, n);
+      const uint32_t count = w.outputs - row < kLinearGrain ? w.outputs - row : kLinearGrain;
+      if (HasHalves(w.weights.dtype)) {
+        AddGroupsInHalves(t, w, row, count, d, n);
+      } else {
+        AddGroups(t, w, row, count, d, n);
+      }
     }
   }
   for (size_t column = 0; column < t.live; column += kLanes) EndColumns<true>(t, w, column);

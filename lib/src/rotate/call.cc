@@ -15,7 +15,7 @@ float scale_of(size_t block) {
   return scale;
 }
 
-// Spreads the bits of a seed (the end of SplitMix64). 0 stays 0, and no other seed becomes 0.
+// Spreads the bits of a seed (the end of SplitMix64).
 uint64_t mixed(uint64_t seed) {
   seed = (seed ^ (seed >> 30)) * 0xbf58476d1ce4e5b9u;
   seed = (seed ^ (seed >> 27)) * 0x94d049bb133111ebu;
@@ -25,7 +25,10 @@ uint64_t mixed(uint64_t seed) {
 }  // namespace
 
 RotateRow rotation_of(size_t dim, size_t block, uint64_t seed, bool inverse) {
-  return {nullptr, nullptr, dim, block, scale_of(block), mixed(seed), inverse};
+  RotateRow row;
+  row.dim = dim, row.block = block, row.scale = scale_of(block), row.seed = mixed(seed);
+  row.signs = seed == 0 ? kNoSigns : inverse ? kSignsLast : kSignsFirst;
+  return row;
 }
 
 void run_rotate(RotateCall* call) {

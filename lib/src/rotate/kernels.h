@@ -11,14 +11,17 @@
 
 namespace fovea {
 
+// When elements get signs.
+enum RotateSigns : uint8_t { kNoSigns, kSignsFirst, kSignsLast };
+
 // A row, in blocks of a power of two that divides dim.
 struct RotateRow {
   const float* x;
   float* y;  // may be x
   size_t dim, block;
   float scale;    // 1 / sqrt(block)
-  uint64_t seed;  // of the signs; 0 = none
-  bool inverse;   // signs come last
+  uint64_t seed;  // of the signs
+  RotateSigns signs;
 };
 
 struct RotateKernels {

@@ -4,6 +4,9 @@
 // The pairs of a step are a distance apart that halves from step to step: first whole vectors, then lanes of a vector.
 // Sums and differences are rounded alike everywhere, so bits do not depend on the target.
 
+using ::fovea::kSignsFirst;
+using ::fovea::kSignsLast;
+
 struct LaneNumbers {
   int32_t lanes[kLanes];
   constexpr LaneNumbers() : lanes() {
@@ -42,29 +45,30 @@ FOVEA_INLINE VF StepsInVector(VF v, size_t block) {
   }
 }
 
+// y = x, after the steps within vectors of a block, times `scale`, with signs or without.
+FOVEA_SHARED void PutRow(const RotateRow& r, const float* x, size_t block, float scale, bool signs) {
+  for (size_t d = 0; d < r.dim; d += kLanes) {
+    const size_t n = r.dim - d < kLanes ? r.dim - d : kLanes;
+    VF v = hn::MulSet(StepsInVector(hn::LoadN(kF, x + d, n), block), scale);
+    if (signs) v = WithSigns(v, d, r.seed);
+    hn::StoreN(v, kF, r.y + d, n);
+  }
+}
+
 FOVEA_KERNEL void RotateOneRow(const RotateRow& r) {
   const float* from = r.x;
-  float* const y = r.y;
-  const auto count_at = [&](size_t d) { return r.dim - d < kLanes ? r.dim - d : kLanes; };
-  if (r.seed != 0 && !r.inverse) {
-    for (size_t d = 0; d < r.dim; d += kLanes) {
-      hn::StoreN(WithSigns(hn::LoadN(kF, from + d, count_at(d)), d, r.seed), kF, y + d, count_at(d));
-    }
-    from = y;
+  if (r.signs == kSignsFirst) {
+    PutRow(r, from, 1, 1.0f, true);
+    from = r.y;
   }
   for (size_t distance = r.block / 2; distance >= kLanes; distance /= 2) {
-    for (size_t first = 0; first < r.dim; first += 2 * distance) {
-      for (size_t d = first; d < first + distance; d += kLanes) {
-        const VF a = hn::LoadU(kF, from + d), b = hn::LoadU(kF, from + d + distance);
-        hn::StoreU(hn::Add(a, b), kF, y + d);
-        hn::StoreU(hn::Sub(a, b), kF, y + d + distance);
-      }
+    for (size_t i = 0; i < r.dim / 2; i += kLanes) {
+      const size_t d = i + (i & (0 - distance));  // pair i: the first of its elements
+      const VF a = hn::LoadU(kF, from + d), b = hn::LoadU(kF, from + d + distance);
+      hn::StoreU(hn::Add(a, b), kF, r.y + d);
+      hn::StoreU(hn::Sub(a, b), kF, r.y + d + distance);
     }
-    from = y;
+    from = r.y;
   }
-  for (size_t d = 0; d < r.dim; d += kLanes) {
-    VF v = hn::MulSet(StepsInVector(hn::LoadN(kF, from + d, count_at(d)), r.block), r.scale);
-    if (r.seed != 0 && r.inverse) v = WithSigns(v, d, r.seed);
-    hn::StoreN(v, kF, y + d, count_at(d));
-  }
+  PutRow(r, from, r.block, r.scale, r.signs == kSignsLast);
 }

@@ -264,9 +264,12 @@ FOVEA_INLINE FewX LowPairs(FewX a, FewX b) { return _mm512_unpacklo_epi64(a, b);
 FOVEA_INLINE FewX HighPairs(FewX a, FewX b) { return _mm512_unpackhi_epi64(a, b); }
 FOVEA_INLINE FewX LowNibbles(FewX v) { return _mm512_and_si512(v, Start(0x0f0f0f0f)); }
 FOVEA_INLINE FewX HighNibbles(FewX v) { return LowNibbles(_mm512_srli_epi32(v, 4)); }
-FOVEA_INLINE FewX AddPairs(FewX low, FewX pairs, int shift) {
-  const FewX high = _mm512_slli_epi32(_mm512_srl_epi32(pairs, _mm_cvtsi32_si128(shift)), 4);
-  return _mm512_or_si512(low, _mm512_and_si512(high, Start(0x30303030)));
+// Nibbles, and two bits of each byte as bits 4 and 5: those that are kLeft bits lower, or higher if it is negative.
+template <int kLeft>
+FOVEA_INLINE FewX AddPairs(FewX low, FewX pairs) {
+  const FewX high = kLeft < 0 ? _mm512_srli_epi32(pairs, kLeft < 0 ? -kLeft : 0)
+                              : _mm512_slli_epi32(pairs, kLeft < 0 ? 0 : kLeft);
+  return _mm512_ternarylogic_epi32(low, high, Start(0x30303030), 0xf8);  // low | (high & mask)
 }
 #else
 FOVEA_INLINE FewX LoadBlocks(const uint8_t* const (&at)[2]) {
@@ -279,8 +282,10 @@ FOVEA_INLINE FewX LowPairs(FewX a, FewX b) { return _mm256_unpacklo_epi64(a, b);
 FOVEA_INLINE FewX HighPairs(FewX a, FewX b) { return _mm256_unpackhi_epi64(a, b); }
 FOVEA_INLINE FewX LowNibbles(FewX v) { return _mm256_and_si256(v, Start(0x0f0f0f0f)); }
 FOVEA_INLINE FewX HighNibbles(FewX v) { return LowNibbles(_mm256_srli_epi32(v, 4)); }
-FOVEA_INLINE FewX AddPairs(FewX low, FewX pairs, int shift) {
-  const FewX high = _mm256_slli_epi32(_mm256_srl_epi32(pairs, _mm_cvtsi32_si128(shift)), 4);
+template <int kLeft>
+FOVEA_INLINE FewX AddPairs(FewX low, FewX pairs) {
+  const FewX high = kLeft < 0 ? _mm256_srli_epi32(pairs, kLeft < 0 ? -kLeft : 0)
+                              : _mm256_slli_epi32(pairs, kLeft < 0 ? 0 : kLeft);
   return _mm256_or_si256(low, _mm256_and_si256(high, Start(0x30303030)));
 }
 #endif

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 
-#include <atomic>
-
 #include "operators.h"
 
 namespace fovea_executorch {
@@ -65,14 +63,13 @@ bool Delta::resize(Context& context) const {
   return true;
 }
 
-// Of one head of values in one entry, with the query heads that read it.
 fovea_delta_args Delta::arguments() const {
   fovea_delta_args args = {};
   args.struct_bytes = sizeof args;
   args.rule = FOVEA_DELTA_RULE_GATED_DELTA;
-  args.batch = 1;
-  args.q_heads = count(query, 1) / count(key, 1);
-  args.k_heads = args.v_heads = 1;
+  args.batch = count(key, 0);
+  args.q_heads = count(query, 1);
+  args.k_heads = args.v_heads = count(key, 1);
   args.key_dim = count(key, 3);
   args.value_dim = count(value, 3);
   args.decay_dim = decay.dim() == 4 ? args.key_dim : 1;
@@ -81,8 +78,8 @@ fovea_delta_args Delta::arguments() const {
   args.q = input(query, kHeadsFirst);
   args.k = input(key, kHeadsFirst);
   args.v = input(value, kHeadsFirst);
-  args.decay.token_stride = args.decay_dim;
-  args.beta.token_stride = 1;
+  args.decay = {nullptr, stride_of(decay, 0), stride_of(decay, 1), stride_of(decay, 2)};
+  args.beta = input(beta, kHeadsFirst);
   args.out = output(out, kHeadsFirst);
   return args;
 }
@@ -99,58 +96,6 @@ const float* logarithms(Context& context, const Tensor& decay) {
   return logs;
 }
 
-// The heads of all entries, each a task: the state of a head stays in cache from its first copy to its last.
-struct Heads {
-  const Delta& delta;
-  const float* logs;
-  fovea_delta_args args;
-  size_t state_bytes, bytes;  // of a worker
-  uint8_t* memory;            // [workers][state_bytes + bytes]
-  std::atomic<fovea_status> status{FOVEA_OK};
-
-  static void run(void* self, size_t index, uint32_t worker) {
-    Heads& heads = *static_cast<Heads*>(self);
-    uint8_t* const memory = heads.memory + worker * (heads.state_bytes + heads.bytes);
-    const fovea_status status = heads.run_head(static_cast<ptrdiff_t>(index), memory);
-    if (status != FOVEA_OK) heads.status = status;
-  }
-
-  fovea_status run_head(ptrdiff_t head, uint8_t* worker_memory) {
-    fovea_delta_args now = args;
-    const ptrdiff_t tokens = args.tokens, matrix = head * args.key_dim * args.value_dim;
-    now.q.data = delta.query.const_data_ptr<float>() + head * args.q_heads * tokens * args.key_dim;
-    now.k.data = delta.key.const_data_ptr<float>() + head * tokens * args.key_dim;
-    now.v.data = delta.value.const_data_ptr<float>() + head * tokens * args.value_dim;
-    now.decay.data = logs + head * tokens * args.decay_dim;
-    now.beta.data = delta.beta.const_data_ptr<float>() + head * tokens;
-    now.out.data = delta.out.mutable_data_ptr<float>() + head * args.q_heads * tokens * args.value_dim;
-    const ptrdiff_t row = args.value_dim;
-    const fovea_in before = {delta.state.const_data_ptr<float>() + matrix, 0, 0, row};
-    const fovea_out after = {delta.final_state.mutable_data_ptr<float>() + matrix, matrix_size(), matrix_size(), row};
-
-    auto* const state = reinterpret_cast<fovea_delta_state*>(worker_memory);
-    fovea_status status = fovea_delta_set(state, 0, &before);
-    if (status == FOVEA_OK) status = fovea_delta(state, &now, worker_memory + state_bytes, bytes);
-    if (status == FOVEA_OK) status = fovea_delta_get(state, FOVEA_TARGET_BEST, 0, &after);
-    return status;
-  }
-
-  fovea_status begin(uint32_t workers) {
-    fovea_status status = FOVEA_OK;
-    for (uint32_t i = 0; i < workers && status == FOVEA_OK; ++i) {
-      auto* const state = reinterpret_cast<fovea_delta_state*>(memory + i * (state_bytes + bytes));
-      status = fovea_delta_begin(state, state_bytes, 1, 1, args.key_dim, args.value_dim, args.decay_dim);
-    }
-    return status;
-  }
-
-  ptrdiff_t matrix_size() const { return static_cast<ptrdiff_t>(args.key_dim) * args.value_dim; }
-};
-
-size_t aligned(size_t bytes) {
-  return (bytes + FOVEA_WORKSPACE_ALIGNMENT - 1) / FOVEA_WORKSPACE_ALIGNMENT * FOVEA_WORKSPACE_ALIGNMENT;
-}
-
 }  // namespace
 
 void gated_delta_rule_out(Context& context, const Tensor& query, const Tensor& key, const Tensor& value,
@@ -162,19 +107,16 @@ void gated_delta_rule_out(Context& context, const Tensor& query, const Tensor& k
   if (logs == nullptr || !delta.resize(context)) return;
   if (final_state_out.numel() == 0) return;
 
-  Heads heads{delta, logs, delta.arguments(), 0, 0, nullptr};
-  const fovea_delta_args& args = heads.args;
-  const size_t tasks = static_cast<size_t>(key.size(0)) * count(key, 1);
-  const double matrix = static_cast<double>(args.key_dim) * args.value_dim;
-  const Threads threads(matrix * (4.0 + 4.0 * args.tokens) * args.q_heads * static_cast<double>(tasks));
-  heads.state_bytes = aligned(fovea_delta_state_bytes(1, 1, args.key_dim, args.value_dim, args.decay_dim));
-  heads.bytes = aligned(fovea_delta_workspace_bytes(&args));
-  heads.memory = static_cast<uint8_t*>(temporary(context, threads.workers() * (heads.state_bytes + heads.bytes)));
-  if (heads.memory == nullptr) return;
-  const fovea_status status = heads.begin(threads.workers());
-  if (status != FOVEA_OK) return report(context, status);
-  const bool done = threads.run(tasks, Heads::run, &heads);
-  report(context, done ? heads.status.load() : FOVEA_ERR_EXECUTOR);
+  fovea_delta_args args = delta.arguments();
+  args.decay.data = logs;
+  const double matrices = static_cast<double>(args.key_dim) * args.value_dim * args.k_heads * args.batch;
+  const Threads threads(matrices * (4.0 + 4.0 * args.tokens) * args.q_heads / args.k_heads);
+  args.executor = threads.executor();
+  const fovea_in before = input(initial_state, kHeadsFirst);
+  const fovea_out after = output(final_state_out, kHeadsFirst);
+  const size_t bytes = fovea_delta_matrices_workspace_bytes(&args);
+  void* const memory = workspace(context, bytes);
+  if (memory != nullptr) report(context, fovea_delta_matrices(&args, &before, &after, memory, bytes));
 }
 
 }  // namespace fovea_executorch
