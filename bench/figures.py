@@ -278,7 +278,8 @@ KINDS = {
 
 # The results of a suite; those of other suites are in peers.
 FILES = {"sentence": "sentence_similarity", "integer": "peers_integer", "softmax": "peers_rows",
-         "log_softmax": "peers_rows", "delta": "peers_rows"}
+         "log_softmax": "peers_rows", "delta": "peers_rows", "norm": "peers_layers", "activation": "peers_layers",
+         "encoder": "peers_layers"}
 
 
 @figure("profile")
@@ -357,6 +358,19 @@ def peers_softmax():
 @figure("peers.delta")
 def peers_delta():
     return sentence(machine("peers_rows")) + "\n" + peer_table("delta")
+
+
+@figure("peers.layers")
+def peers_layers():
+    return sentence(machine("peers_layers")) + "\n" + peer_table("norm", "activation")
+
+
+@figure("peers.encoder")
+def peers_encoder():
+    """Without a ratio: libraries have two arithmetics each."""
+    of_case, = peers_of("encoder").values()
+    rows = [[library, time(result["ns_median"]), f"{result['normalised_error']:.1e}"] for library, result in of_case.items()]
+    return table(["library", "time", "normalised error"], rows)
 
 
 @figure("peers.left_out")
@@ -600,6 +614,25 @@ def counts_boards():
 
     rows = [[title, *(cell(toolchain, measure) for toolchain in boards.values())] for title, measure in MORE.items()]
     return table(["call", *boards], rows)
+
+
+# CMSIS-NN at commit 99f736a6, whose functions for int8 tensors were called one after the other, in QEMU; its calls for Cortex-M55
+# were compiled by clang. Measured once, as tried.md says.
+CMSIS_NN = {"tensors": (6.74, 1.00), "decode tensors": (13.6, 2.02)}
+
+
+@figure("counts.layers")
+def counts_layers():
+    calls = {"attention, 64 queries and keys, head_dim 64": "tensors", "attention, decode, 256 keys, head_dim 32": "decode tensors",
+             "a layer of an encoder": "encoder layer of int8", "layer normalisation, an element": "norm of int8",
+             "GELU by a table, an element": "table of int8"}
+    rows = []
+    for title, measure in calls.items():
+        ours = [f"{float(counted()[f'arm-none-eabi-cortex-{core}', f'instructions {measure}']['value']):.2f}"
+                for core in ("m4f", "m55")]
+        theirs = [f"{value:.2f}" for value in CMSIS_NN.get(measure, ())] or ["none", "none"]
+        rows.append([title, ours[0], theirs[0], ours[1], theirs[1]])
+    return table(["call on tensors of int8", "Cortex-M4F", "CMSIS-NN", "Cortex-M55", "CMSIS-NN"], rows)
 
 
 # ---- Boards: files that bench/board.py --send made, of boards and of emulators.

@@ -575,8 +575,9 @@ class Matrices {
     const ptrdiff_t row = ptrdiff_t(p.value_dim) + pad, count = ptrdiff_t(p.batch) * p.v_heads * p.key_dim;
     const ptrdiff_t elements = count == 0 ? 0 : (count - 1) * row + p.value_dim, sign = reversed ? -1 : 1;
     memory = Guarded(size_t(elements) * sizeof(float), sizeof(float), p.placement);
-    out = {memory.as<float>() + (reversed && count > 0 ? (count - 1) * row : 0), sign * row * p.key_dim * p.v_heads,
-           sign * row * p.key_dim, sign * row};
+    const ptrdiff_t matrix = sign * row * ptrdiff_t(p.key_dim);
+    out = {memory.as<float>() + (reversed && count > 0 ? (count - 1) * row : 0), matrix * ptrdiff_t(p.v_heads), matrix,
+           sign * row};
   }
   fovea_in in() const { return {out.data, out.batch_stride, out.head_stride, out.token_stride}; }
   float* row(size_t matrix, size_t key) const {
@@ -795,6 +796,13 @@ TEST_CASE("delta: the macros are upper bounds, and states have the same bytes ev
 
 // ------------------------------------------------------------------------------------------------------------- misuse
 
+// A target of another machine.
+#if defined(__x86_64__)
+constexpr fovea_target kOther = FOVEA_TARGET_NEON;
+#else
+constexpr fovea_target kOther = FOVEA_TARGET_AVX2;
+#endif
+
 TEST_CASE("delta: no tokens write nothing, whatever the pointers", "[short]") {
   DeltaCase test(DeltaProblem{});
   REQUIRE(test.begin() == FOVEA_OK);
@@ -826,11 +834,6 @@ TEST_CASE("delta: every misuse has its status, and nothing is written", "[short]
   static const auto become_general = [](fovea_delta_args& args) {
     args.rule = FOVEA_DELTA_RULE_GENERAL, args.decay_dim = FOVEA_DELTA_GENERAL_DIM(args.key_dim);
   };
-#if defined(__x86_64__)
-  constexpr fovea_target kOther = FOVEA_TARGET_NEON;
-#else
-  constexpr fovea_target kOther = FOVEA_TARGET_AVX2;
-#endif
   static const uint32_t falling[] = {0, 7, 5}, beyond[] = {0, 5, 12}, far[] = {0, 12, 12};
   static Shuffler none(0), many(4097), two(2);
   static const fovea_executor without_run = {nullptr, nullptr, 1};
@@ -1016,7 +1019,7 @@ TEST_CASE("delta: misuse of matrices of the caller has its status, and nothing i
   static const uint32_t falling[] = {0, 6, 5};
   const std::vector<Misuse> all = {
       {FOVEA_ERR_STRUCT, [](Call& c) { --c.args.struct_bytes; }},
-      {FOVEA_ERR_TARGET, [](Call& c) { c.args.target = FOVEA_TARGET_HELIUM; }},
+      {FOVEA_ERR_TARGET, [](Call& c) { c.args.target = kOther; }},
       {FOVEA_ERR_SIZE, [](Call& c) { c.args.decay_dim = 3; }},
       {FOVEA_ERR_SIZE, [](Call& c) { c.args.key_dim = c.args.value_dim = 0x7fffffff, c.args.decay_dim = 1; }},
       {FOVEA_ERR_BUDGET, [](Call& c) { c.args.workspace_budget_bytes = fovea_delta_state_bytes(1, 1, 16, 20, 1); }},
@@ -1074,7 +1077,7 @@ TEST_CASE("delta: misuse of matrices of the caller has its status, and nothing i
   test.args.workspace_budget_bytes = 2 * (state + most) - 1;
   const size_t less = fovea_delta_matrices_workspace_bytes(&test.args);
   CHECK((less == 0 || less <= test.args.workspace_budget_bytes));
-  test.args.batch = 0;
+  test.args.workspace_budget_bytes = 0, test.args.batch = 0;
   CHECK(fovea_delta_matrices(&test.args, nullptr, &out, nullptr, 0) == FOVEA_OK);
 }
 

@@ -138,10 +138,10 @@ TEST_CASE("key mass: entries of a ragged batch have theirs where their keys are"
     own.q_tokens = q_offsets[b + 1] - q_offsets[b], own.kv_tokens = kv_offsets[b + 1] - kv_offsets[b];
     // The same inputs: those of the ragged call.
     own.q = a.q, own.kv = a.kv;
-    own.q.data = static_cast<const float*>(a.q.data) + ptrdiff_t{q_offsets[b]} * a.q.token_stride;
-    own.kv.keys.data = static_cast<const float*>(a.kv.keys.data) + ptrdiff_t{kv_offsets[b]} * a.kv.keys.token_stride;
+    own.q.data = static_cast<const float*>(a.q.data) + ptrdiff_t(q_offsets[b]) * a.q.token_stride;
+    own.kv.keys.data = static_cast<const float*>(a.kv.keys.data) + ptrdiff_t(kv_offsets[b]) * a.kv.keys.token_stride;
     own.kv.values.data =
-        static_cast<const float*>(a.kv.values.data) + ptrdiff_t{kv_offsets[b]} * a.kv.values.token_stride;
+        static_cast<const float*>(a.kv.values.data) + ptrdiff_t(kv_offsets[b]) * a.kv.values.token_stride;
     REQUIRE(one.test.run_unchecked({}) == "");
     for (uint32_t h = 0; h < p.kv_heads; ++h) {
       for (uint32_t j = 0; j < own.kv_tokens; ++j) {

@@ -340,8 +340,8 @@ TEST_CASE("veneer: linear attention is that of C", "[veneer][short]") {
   const fovea_out after = fovea::heads_first(s.data(), p.kHeads, p.kKeys, p.kValues);
   const std::size_t bytes = fovea::delta_matrices_workspace_bytes(p.args);
   CHECK(bytes == fovea_delta_matrices_workspace_bytes(&p.args));
-  fovea::Memory<8192> workspace;
-  REQUIRE(bytes <= 8192);
+  fovea::Memory<FOVEA_DELTA_STATE_BYTES(1, 1, p.kKeys, p.kValues, 1) + sizeof p.workspace> workspace;
+  REQUIRE(bytes <= sizeof workspace);
   p.out.assign(out.size(), 0);
   CHECK(fovea::delta_matrices(p.args, nullptr, after, {workspace.bytes, 0}) == FOVEA_ERR_WORKSPACE);
   REQUIRE(fovea::delta_matrices(p.args, nullptr, after, workspace) == FOVEA_OK);

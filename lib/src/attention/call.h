@@ -121,19 +121,7 @@ class AttentionCall {
 };
 
 // The rows of a head of a batch entry, in an array with elements of this type, or of floats.
-inline TypedRows find_rows_of_head(const fovea_in& array, fovea_dtype dtype, const EntryTokens& tokens, uint32_t head) {
-  const size_t unit = tensor_bytes(dtype);
-  const char* const first = row_of(array, unit, ptrdiff_t(tokens.batch), ptrdiff_t(head), ptrdiff_t(tokens.first));
-  return {const_cast<char*>(first), stride_bytes(array.token_stride, unit), stride_bytes(array.head_stride, unit),
-          dtype};
-}
-#if FOVEA_PREFER_SIZE
 TypedRows rows_of_head(const fovea_in& array, fovea_dtype dtype, const EntryTokens& tokens, uint32_t head);
-#else
-inline TypedRows rows_of_head(const fovea_in& array, fovea_dtype dtype, const EntryTokens& tokens, uint32_t head) {
-  return find_rows_of_head(array, dtype, tokens, head);
-}
-#endif
 RowArray<float> floats_of_head(const fovea_in& array, const EntryTokens& tokens, uint32_t head);
 
 // Runs a whole call, or one on a stream, after every check. Fails only if a loader or an executor fails, or, before

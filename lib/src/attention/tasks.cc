@@ -283,11 +283,12 @@ class Tasks {
 
 }  // namespace
 
-#if FOVEA_PREFER_SIZE
 TypedRows rows_of_head(const fovea_in& array, fovea_dtype dtype, const EntryTokens& tokens, uint32_t head) {
-  return find_rows_of_head(array, dtype, tokens, head);
+  const size_t unit = tensor_bytes(dtype);
+  const char* const first = row_of(array, unit, ptrdiff_t(tokens.batch), ptrdiff_t(head), ptrdiff_t(tokens.first));
+  return {const_cast<char*>(first), stride_bytes(array.token_stride, unit), stride_bytes(array.head_stride, unit),
+          dtype};
 }
-#endif
 RowArray<float> floats_of_head(const fovea_in& array, const EntryTokens& tokens, uint32_t head) {
   void* const first = rows_of_head(array, FOVEA_F32, tokens, head).data;
   return {static_cast<float*>(first), array.token_stride, array.head_stride};

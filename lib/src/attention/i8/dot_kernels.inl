@@ -14,6 +14,7 @@ namespace FOVEA_DOT_NAMESPACE {
 #define FOVEA_DOT_PRODUCTS "attention/i8/products_helium.inl"
 #define FOVEA_DOT_WHOLE "attention/i8/whole_helium.inl"
 #define FOVEA_DOT_FEW_SCORES "attention/i8/few_scores_helium.inl"
+#include "simd/dot_helium_row.inl"
 #elif FOVEA_DOT_FLOATS
 #define FOVEA_DOT_BLOCK "math/dot_block_floats.inl"
 #elif FOVEA_DOT_VWMACC
@@ -76,6 +77,7 @@ constexpr AttentionKernel kFewRowsOfDot = {};
 #undef FOVEA_DOT_PUTS_QUERIES
 #undef FOVEA_DOT_QUERIES
 #undef FOVEA_DOT_SUMS
+#undef FOVEA_DOT_WEIGHS_ROW
 #undef FOVEA_DOT_WHOLE
 #undef FOVEA_DOT_WIDENS_ROWS
 

@@ -198,6 +198,8 @@ FOVEA_INLINE void TakeWeights(const QueryTile& t, const KeyTile& keys, VF p, flo
   hn::StoreU(weight, kF, at);
 }
 
+#include "attention/i8/few_row.inl"
+
 // With few registers one strand after the other is summed. Without kHides no score is hidden, and none is kept.
 constexpr bool kStrandsApart = hn::kRegisters < 16 && !kPreferSize;
 template <int kRows, bool kHides>
@@ -219,7 +221,11 @@ FOVEA_INLINE void FewWeighScores(const QueryTile& t, const KeyTile& keys, const 
   constexpr uint32_t kKeys = FewBlock<kRows>::kKeys;
   constexpr int kAtOnce = hn::kRegisters < 16 ? 1 : kVectors;
   const float* scale = keys.numbers().value_scale + keys.begin;
-  if constexpr (kStrandsApart) {
+  if constexpr (kStrandsApart && !kMayHideNone<kRows>) {
+    for (int v = 0; v < kVectors; ++v, scale += kKeys) {
+      strands[v] = FewWeighStrand<kRows, true>(t, keys, t.s + v * kLanes, s_end, scale, shift, top);
+    }
+  } else if constexpr (kStrandsApart) {
     const bool hidden = hides || (keys.end - keys.begin) % kStrands != 0 || Keeps(keys);
     FOVEA_UNROLL(8)
     for (int v = 0; v < kVectors; ++v) {
@@ -252,6 +258,7 @@ FOVEA_INLINE void FewWeighScores(const QueryTile& t, const KeyTile& keys, const 
 // a row.
 template <int kRows>
 FOVEA_TEMPLATE void FewSoftmax(const QueryTile& t, const KeyTile& keys, bool hides) {
+  if (FewWeighRow<kRows>(t, keys, hides)) return;
   constexpr uint32_t kKeys = FewBlock<kRows>::kKeys;
   constexpr int kVectors = kStrands / kKeys;  // of scores of kStrands keys
   const VF nan = keys.numbers().any_nan ? NanOfRows<kRows>(t, keys, hides) : hn::Zero(kF);
@@ -378,7 +385,8 @@ FOVEA_TEMPLATE void FewValues(const QueryTile& t, const KeyTile& keys) {
     starts[r] = dot::FewValueStart(FewWeightCodes<kRows>(t) + r * kKeyTile, keys.end - keys.begin);
   }
   size_t e = 0;
-  for (; e + kVectors * kLanes <= t.value_dim; e += kVectors * kLanes) {
+  if constexpr (kHasValuesOfRow<kRows>) e = FewValuesOfRow<kRows>(t, keys);
+  for (; !kHasValuesOfRow<kRows> && e + kVectors * kLanes <= t.value_dim; e += kVectors * kLanes) {
     FewValueBlock<kRows, false, kVectors>(t, keys, starts, e, kVectors * kLanes);
   }
   if (e < t.value_dim) FewValueBlock<kRows, true, kVectors>(t, keys, starts, e, t.value_dim - e);

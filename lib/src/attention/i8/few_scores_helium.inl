@@ -2,6 +2,28 @@
 //
 // The scores of i8/few_rows.inl for Helium, whose sums are in general registers.
 
+// Scores of fours of keys with 16 * kChunks elements, whose query codes stay in registers.
+template <int kChunks>
+FOVEA_CALLED_TEMPLATE void ScoresOfChunks(const int8_t* x, const int8_t* row, ptrdiff_t stride, uint32_t fours,
+                                          const float* key_scale, VF query_scales, float* s) {
+  dot::Bytes q[kChunks];
+  FOVEA_UNROLL(4)
+  for (int c = 0; c < kChunks; ++c) q[c] = dot::LoadBytes(x + 16 * c);
+  const int8_t* at[4] = {row, row + stride, row + 2 * stride, row + 3 * stride};
+  for (; fours > 0; --fours, key_scale += 4, s += 4) {
+    dot::Sum sums[4];
+    FOVEA_UNROLL(4)
+    for (int k = 0; k < 4; ++k) {
+      sums[k] = dot::Dot(q[0], dot::LoadBytes(at[k]));
+      FOVEA_UNROLL(4)
+      for (int c = 1; c < kChunks; ++c) sums[k] = dot::DotAdd(q[c], dot::LoadBytes(at[k] + 16 * c), sums[k]);
+      at[k] += 4 * stride;
+    }
+    const VF products = hn::Mul(dot::ToFloat(sums[0], sums[1], sums[2], sums[3]), hn::LoadU(kF, key_scale));
+    hn::StoreU(hn::Mul(products, query_scales), kF, s);
+  }
+}
+
 // Scores of a row alone with whole fours of keys; returns the first key that has none yet. A separate loop: it has no
 // registers for anything else.
 FOVEA_CALLED uint32_t FewScoresOfFours(const QueryTile& t, const KeyTile& keys) {
@@ -14,6 +36,11 @@ FOVEA_CALLED uint32_t FewScoresOfFours(const QueryTile& t, const KeyTile& keys) 
   const float *key_scale = keys.numbers().key_scale + keys.begin, *const end = key_scale + count;
   const VF query_scales = hn::LoadU(kF, QueryScales(t));
   float* s = BlockScores<1>(t, keys, keys.begin);
+  if (dim == 32 || dim == 64) {
+    const auto scores = dim == 32 ? ScoresOfChunks<2> : ScoresOfChunks<4>;
+    scores(x, row, stride, count / 4, key_scale, query_scales, s);
+    return keys.begin + count;
+  }
   for (; key_scale != end; key_scale += 4, s += 4) {
     dot::Sum sums[4] = {};
     dot::AddFourRows(x, at, dim, sums);

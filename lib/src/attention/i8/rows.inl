@@ -128,26 +128,33 @@ FOVEA_SHARED_IF_MANY void NoteValueScale(const RowsToBring& r, uint32_t key, flo
 template <class ForSome>
 FOVEA_INLINE void ForVectors(size_t count, const ForSome& for_some) {
   size_t i = 0;
+  for (; !kPreferSize && i + 4 * kLanes <= count; i += 4 * kLanes) {  // not unrolled by g++: it tests the rest first
+    FOVEA_UNROLL(4)
+    for (size_t v = 0; v < 4; ++v) for_some(i + v * kLanes, kLanes);
+  }
   for (; !kPreferSize && i + kLanes <= count; i += kLanes) for_some(i, kLanes);
   for (; i < count; i += kLanes) for_some(i, count - i < kLanes ? count - i : kLanes);
 }
 // These note the scales of all rows at once. The scales are adjacent.
-FOVEA_SHARED_IF_MANY void NoteKeyScales(const RowsToBring& r, const float* scales) {
+FOVEA_CALLED void NoteKeyScales(const RowsToBring& r, const float* scales) {
   float* const to = r.numbers->key_scale + r.at;
   ForVectors(r.count, [=](size_t i, size_t n) __attribute__((always_inline)) {
     StoreUpTo(FiniteOrNaN(LoadUpTo(scales + i, n)), to + i, n);
   });
 }
-FOVEA_SHARED_IF_MANY void NoteValueScales(const RowsToBring& r, const float* scales) {
+FOVEA_CALLED void NoteValueScales(const RowsToBring& r, const float* scales) {
   if (r.element > 0) return;
   float* const to = r.numbers->value_scale + r.at;
   VF nan = hn::Zero(kF);
-  ForVectors(r.count, [=, &nan](size_t i, size_t n) __attribute__((always_inline)) {
+  VI bits = hn::Set(kI, 0);
+  ForVectors(r.count, [=, &nan, &bits](size_t i, size_t n) __attribute__((always_inline)) {
     const VF scale = LoadUpTo(scales + i, n);
-    const MF negative = hn::Lt(scale, hn::Zero(kF));
-    nan = hn::Add(nan, hn::IfThenElse(negative, hn::Set(kF, __builtin_nanf("")), hn::Sub(scale, scale)));
+    bits = hn::Or(bits, hn::BitCast(kI, scale));
+    nan = hn::Add(nan, hn::Sub(scale, scale));
     StoreUpTo(scale, to + i, n);
   });
+  const MF any_sign = hn::SignMask(hn::BitCast(kF, bits));  // of a negative scale, or of -0
+  nan = hn::IfThenElse(any_sign, hn::Set(kF, __builtin_nanf("")), nan);
   float any_nan;
   hn::StoreN(OverLanes<false>(nan), kF, &any_nan, 1);
   if (any_nan == 0.0f && !r.numbers->any_nan) return;
