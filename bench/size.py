@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Bytes, stack and speed of the library: bench/size.py [target...] [--features [name...]] [--compare | --update]
+"""Bytes, stack and speed of the library: bench/size.py [target...] [--features [name...]] [--later] [--compare | --update]
 
 Builds the library for each target as it ships (-Os for Cortex-M, -O2 for the others). Prints, for each function, its code and
 its own stack; for each public function and for whole programs, the bytes of a static link (code, read-only data, data, bss) and
@@ -12,19 +12,23 @@ unwinding are left out. memcpy and the compiler's helpers for integers, which th
 Stack: the longest path through the compiler's own call graph (-fcallgraph-info=su), without the caller's frame. An indirect
 call through a field of a kernel table, as kernels.scores_out(...), may reach each function in tables of the link (kAttention,
 kSoftmax, ...) whose name contains the field's, as FewScoresOut does. Relocations of the object files tell which functions tables
-contain. The stack of an executor or a loader is not counted, and undefined helpers count 0.
+contain. The stack of an executor or a loader is not counted, and undefined helpers count 0. A function that ends with a jump to
+another has left its frame by then; relocations of Arm's object files tell jumps from calls.
 
 Speed: instructions of a whole call, counted in an emulator as bench/counts.py does, for shapes in SHAPES; compared with those of
 plain loops (counts/naive.c), which are compiled with -O2. The library is compiled for size, but must not be slower than these.
 
 --features  leaves out each feature of fovea_config.h in turn, or each of those that are named, and prints by how much the whole
             library becomes smaller; or puts in one that the processor is without by default, and prints by how much it grows.
+--later     measures also what each program of FLASH_GOALS takes without what came after its goal: LATER_FEATURES and
+            LATER_FUNCTIONS.
 --compare   compares all of this with bench/size_baseline.csv and bench/calls_baseline.csv: 1 if anything that is linked is larger
             than there, by a byte; if a program or the count of a shape differs from there at all, because pages show these; if
             a goal in GOALS is missed that is not in MISSED; or if a shape is slower than plain loops. With another compiler than
             the baseline's it only prints what differs.
 --update    writes these files: the commit that changes them explains growth. What was not measured is kept:
-            other targets, and features unless --features is given. Then bench/figures.py --write sets the files into the pages.
+            other targets, features unless --features is given, and what --later measures unless that is given. Then
+            bench/figures.py --write sets the files into the pages.
 """
 import argparse
 import collections
@@ -112,13 +116,20 @@ GOALS = {
     ("m55", "all functions", "stack"): 2560,
     **{(target, "all functions", column): 0 for target in TARGETS for column in ("data", "bss")},
 }
+# What came after these goals: bench/README.md shows, next to each sum, what it is without that.
+LATER_FEATURES = ["COMPUTE_F16", "GELU", "GENERAL_DELTA", "KEY_MASS", "K_QUANTS", "LAYER_NORM", "LINEAR_ACTIVATION", "RESIDUAL", "ROTATION",
+                  "TANH"]
+LATER_FUNCTIONS = {f"fovea_{name}" for name in (
+    "rotate_f32", "integer_norm", "integer_add", "integer_multiply", "integer_activation_table", "integer_activation",
+    "integer_hard_swish", "integer_mean", "kv_compact", "add", "multiply", "pooling", "embedding", "argmax", "top_k")}
 # The goals that are not reached, and why. The baseline prevents that they become worse.
 OWN_MATH = "score steps do not fuse multiply-adds, for the bits of integer products, so they have exponentials of their own"
-BOTH_MATHS = "f32 arithmetic and integer products each have kernels: their bits differ"
+ROTATION = "rotation came after the goal"
+HALVES = "products of halves and rotation came after the goal"
 ANY_ROWS = "the kernel of integer products takes rows of any source, with masks and pins; plain rows alone would need a second text"
 CACHES = "an append is checked as a whole, rope of its keys included, before it writes"
 TABLES = "every argument is checked; 833 bytes are tables, and 500 to 600 those of few rows"
-LAYERS = "linear layers have kernels for each kind of weights, and there are layers for float and int8 tensors"
+LAYERS = "linear layers have kernels for each kind of weights; most layers for float and int8 tensors came after the goal"
 ROWS = "every program links a row of six bytes for each target that a host may plan for"
 FEW_ROWS = "with fewer functions for few rows, calls of few rows took up to 1.35 times as long: tried.md"
 MISSED = {
@@ -131,9 +142,8 @@ MISSED = {
     ("m55", "attention, all options of one f32 call", "flash"): OWN_MATH,
     ("m4f", "attention, causal and int8 rows, integer products", "flash"): ANY_ROWS,
     ("m55", "attention, causal and int8 rows, integer products", "flash"): ANY_ROWS,
-    ("m4f", "attention", "flash"): BOTH_MATHS,
-    ("m4f", "attention", "stack"): "where scores are stored, keys are brought and widened below a tile's frames, in tasks that keep weights",
-    ("m55", "attention", "flash"): BOTH_MATHS,
+    ("m4f", "attention", "flash"): ROTATION,
+    ("m55", "attention", "flash"): HALVES,
     ("m4f", "all functions", "flash"): LAYERS,
     ("m55", "all functions", "flash"): LAYERS,
     **{(target, program, "flash"): FEW_ROWS for target in ("a53", "avx2") for program in ("attention", "all functions")},
@@ -216,7 +226,7 @@ def is_reached(function, field):
 @functools.lru_cache(maxsize=None)  # most do not depend on the features that are left out
 def read_object(path, nm, readelf, target):
     """Of an object file: code, frame and label of functions, their calls, calls by pointer, entries of tables."""
-    code, frame, label, calls, tables = {}, {}, {}, [], []
+    code, frame, label, calls, tables, jumps, branches = {}, {}, {}, [], [], set(), set()
     for line in run(nm, "-S", "--defined-only", path).splitlines():
         fields = line.split()
         if len(fields) == 4 and fields[2] in "tTwWuV":
@@ -233,17 +243,21 @@ def read_object(path, nm, readelf, target):
         elif edge:
             calls.append((edge.group(1).split(":")[-1], edge.group(2).split(":")[-1], edge.group(3)))
     # An address of a function in a constant, which has a section of its own, is an entry of a table.
-    table = None
+    table = function = None
     for line in run(readelf, "--relocs", "--wide", path).splitlines():
         section = re.match(r"Relocation section '(\S+)'", line)
         if section:
+            function = re.match(r"(?:\.rela?\.text\.)?(.*)", section.group(1)).group(1)
             found = re.match(r"\.rela?\.(?:rodata|data\.rel\.ro(?:\.local)?)\.(\w+)$", section.group(1))
             table = found.group(1) if found and found.group(1) not in code else None  # else of a function: the jump table of a switch
         elif table and re.match(r"[0-9a-f]{8}", line):
             fields = line.split()
             if len(fields) >= 5 and (fields[4].startswith(".text.") or not fields[4].startswith(".")):
                 tables.append((table, re.sub(r"^\.text\.", "", fields[4])))
-    return code, frame, label, calls, tables
+        elif re.match(r"[0-9a-f]{8}", line) and re.search(r"(JUMP|CALL)", line):
+            fields = line.split()
+            (jumps if "JUMP" in fields[2] else branches).add((function, fields[4]))
+    return code, frame, label, calls, tables, jumps - branches
 
 
 class CallGraph:
@@ -251,10 +265,11 @@ class CallGraph:
 
     def __init__(self, build, left_out=frozenset(), put_in=frozenset()):
         self.frame, self.code, self.label, self.calls, self.home = {}, {}, {}, collections.defaultdict(set), {}
-        self.tables, self.indirect = collections.defaultdict(set), collections.defaultdict(set)
+        self.tables, self.indirect, self.jumps = collections.defaultdict(set), collections.defaultdict(set), set()
         library = build.library
         for part, path in library.objects(left_out, put_in):
-            code, frame, label, calls, tables = read_object(path, library.nm, library.readelf, build.target)
+            code, frame, label, calls, tables, jumps = read_object(path, library.nm, library.readelf, build.target)
+            self.jumps.update(((part, caller), callee) for caller, callee in jumps)
             self.code.update(((part, name), size) for name, size in code.items())
             self.frame.update(((part, name), size) for name, size in frame.items())
             self.label.update(((part, name), text) for name, text in label.items())
@@ -287,7 +302,9 @@ class CallGraph:
         for field in self.indirect.get(function, ()):
             callees |= {callee for table in symbols & set(self.tables) for callee in self.tables[table]
                         if is_reached(callee[1], field)}
-        return self.frame[function] + max((self.worst(callee, symbols, path + (function,)) for callee in callees), default=0)
+        below = {callee: self.worst(callee, symbols, path + (function,)) for callee in callees}
+        return max([self.frame[function], *(stack + (0 if (function, callee[1]) in self.jumps else self.frame[function])
+                                            for callee, stack in below.items())])
 
     def worst_of(self, names, symbols):
         return max(self.worst(("", name), symbols) for name in names)
@@ -351,8 +368,21 @@ def measure_features(build, names):
     return rows
 
 
+def measure_later(build):
+    """For each program that has a goal, and of which something came after that: what it takes without that."""
+    later, rows = set(LATER_FEATURES) - build.library.left_out(), []
+    for name in (name for name, goals in FLASH_GOALS.items() if build.target in goals):
+        functions, left_out = PROGRAMS[name]
+        earlier = functions or [function for function in without_selftest(public_functions()) if function not in LATER_FUNCTIONS]
+        if functions and later <= left_out:
+            continue
+        size, symbols = build.linked(earlier, left_out | later)
+        rows.append(Row(build.target, "earlier", name, *size, CallGraph(build, left_out | later).worst_of(earlier, symbols)))
+    return rows
+
+
 def show(rows):
-    for kind in ("function", "entry", "program", "feature"):
+    for kind in ("function", "entry", "program", "feature", "earlier"):
         chosen = [row for row in rows if row.kind == kind]
         if kind == "function":
             chosen.sort(key=lambda row: -row.code)
@@ -463,6 +493,7 @@ def main():
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "size", help="folder to build in")
     parser.add_argument("--compare", action="store_true")
     parser.add_argument("--features", nargs="*", metavar="name")
+    parser.add_argument("--later", action="store_true")
     parser.add_argument("--update", action="store_true")
     arguments = parser.parse_args()
     unknown = set(arguments.targets) - set(TARGETS)
@@ -483,6 +514,8 @@ def main():
             speeds += measure_speed(target, arguments.build)
         if chosen and (target in FEATURE_TARGETS or not arguments.update):
             found += measure_features(build, [name for name in features() if name in chosen])
+        if arguments.later:
+            found += measure_later(build)
         if not (arguments.compare or arguments.update):
             show(found)
             show_speeds([speed for speed in speeds if speed.target == target])
@@ -490,7 +523,8 @@ def main():
     if arguments.update:
         rows = [row for row in rows if row.kind != "function"]  # of which there are hundreds: nothing compares them
         write_baseline(BASELINE, Row, rows, compilers,
-                       lambda row: row["target"] in targets and (row["kind"] != "feature" or row["name"] in chosen))
+                       lambda row: row["target"] in targets and (row["name"] in chosen if row["kind"] == "feature" else
+                                                                 arguments.later or row["kind"] != "earlier"))
         write_baseline(CALLS_BASELINE, Speed, speeds, compilers, lambda row: row["target"] in targets)
     if arguments.compare:
         return compare(rows, compilers) | compare_speeds(speeds, compilers)

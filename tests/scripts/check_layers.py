@@ -100,7 +100,8 @@ RULES = [
 XSIMD_RULE = RULES[2]
 SWITCH_RULE = RULES[-2]
 # Files that ask a switch itself, because it decides which texts they include.
-SWITCH_FILES = {"attention/steps/called.inl", "attention/steps/kernels.cc"}
+SWITCH_FILES = {"attention/steps/called.inl", "attention/steps/kernels.cc", "attention/steps/kernels.h",
+                "attention/stream/merge_kernels.cc"}
 
 # The caller's arguments, each fovea_..._args and fovea_..._desc of fovea.h, end where they are resolved: in these layers.
 ARGUMENT = re.compile(r"\bfovea_\w+_(?:args|desc)\b")

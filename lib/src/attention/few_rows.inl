@@ -291,7 +291,8 @@ FOVEA_INLINE void FewValueBlock(const QueryTile& t, const KeyTile& keys, const R
 }
 
 // The elements from `element` on, a vector at a time: what fills no larger block. One function for whole vectors and the
-// last part of one; except where size counts also one for tiles that hide keys and others: there no weight is -0.
+// last part of one, and for tiles that hide keys and others: there no weight is -0. Where size counts, a single row has one
+// for each, because small values are all rest there.
 template <int kRows, bool kHides, fovea_dtype kType, class Rows>
 FOVEA_CALLED_TEMPLATE void RestOfFewValues(const QueryTile& t, const KeyTile& keys, const Rows& rows, size_t element) {
   constexpr int kStrands = kFewSums / (kPreferSize ? kRows : 2 * kRows);
@@ -312,7 +313,7 @@ FOVEA_INLINE void FewValueBlocks(const QueryTile& t, const KeyTile& keys, const 
   if constexpr (!kPreferSize && kVectors > 1 && (kType == FOVEA_F32 || kVectors * kLanes > 16)) {
     if (element < t.value_dim) FewValueBlocks<kRows, kHides, kType, kVectors / 2>(t, keys, rows, element);
   } else {
-    if (element < t.value_dim) RestOfFewValues<kRows, kHides || !kPreferSize, kType>(t, keys, rows, element);
+    if (element < t.value_dim) RestOfFewValues<kRows, kHides || !kPreferSize || kRows != 1, kType>(t, keys, rows, element);
   }
 }
 

@@ -6,10 +6,19 @@
 FOVEA_INLINE size_t PaddedToLanes(size_t dim) { return (dim + kLanes - 1) / kLanes * kLanes; }
 
 // Elements from the first row of the call to row r of the tile; r beyond the live rows means the last one.
-FOVEA_SHARED ptrdiff_t RowOffset(const QueryTile& t, size_t r, ptrdiff_t token_stride, ptrdiff_t head_stride) {
+FOVEA_INLINE ptrdiff_t OffsetOfRow(const QueryTile& t, size_t r, ptrdiff_t token_stride, ptrdiff_t head_stride) {
   const size_t row = t.first_head + (r < t.live ? r : t.live - 1);
   return ptrdiff_t(t.first_token + row / t.group) * token_stride + ptrdiff_t(row % t.group) * head_stride;
 }
+#if FOVEA_SHARES_STEPS
+FOVEA_INLINE ptrdiff_t RowOffset(const QueryTile& t, size_t r, ptrdiff_t token_stride, ptrdiff_t head_stride) {
+  return FOVEA_COMMON_NAMESPACE::step_kernels::row_offset(t, r, token_stride, head_stride);
+}
+#else
+FOVEA_SHARED ptrdiff_t RowOffset(const QueryTile& t, size_t r, ptrdiff_t token_stride, ptrdiff_t head_stride) {
+  return OffsetOfRow(t, r, token_stride, head_stride);
+}
+#endif
 
 // The same for a column.
 FOVEA_INLINE size_t LiveColumn(const QueryTile& t, size_t column) { return column < t.live ? column : t.live - 1; }
@@ -64,6 +73,27 @@ FOVEA_INLINE void PlacesOf(const QueryTile& t, size_t column, uint32_t first_hea
   }
 }
 
+// The keys of a tile that a vector of rows may see. False if none.
+FOVEA_INLINE bool ClipTo(const QueryTile& t, size_t first_row, size_t last_row, KeySpan* keys) {
+  // Limits grow with the row; those of the first and last lane bound all.
+  const int32_t first = int32_t(keys->first);
+  const int32_t some_lo = row_lo(t)[first_row] - first, all_lo = row_lo(t)[last_row] - first;
+  const int32_t all_hi = row_hi(t)[first_row] - first, some_hi = row_hi(t)[last_row] - first;
+  if (some_lo > int32_t(keys->begin)) keys->begin = uint32_t(some_lo) / kKeyGrain * kKeyGrain;
+  if (some_hi < int32_t(keys->end)) keys->end = some_hi > 0 ? uint32_t(some_hi) : 0;
+  keys->edge = kEdgeHides && (all_lo > int32_t(keys->begin) || all_hi < int32_t(keys->end));
+  // Read at an edge alone: from `begin` on, it is all_hi < end that makes an edge.
+  keys->seen = all_lo <= int32_t(keys->begin) && all_hi > 0 ? uint32_t(all_hi) : 0;
+  return some_lo < some_hi && keys->begin < keys->end;
+}
+FOVEA_INLINE bool ClipToRows(const QueryTile& t, size_t first_row, size_t last_row, KeySpan* keys) {
+#if FOVEA_SHARES_STEPS
+  return FOVEA_COMMON_NAMESPACE::step_kernels::clip_to_rows(t, first_row, last_row, keys);
+#else
+  return ClipTo(t, first_row, last_row, keys);
+#endif
+}
+
 // Rows of a format that is known only at run time, with strides in bytes.
 FOVEA_INLINE RowArray<char> BytesOf(const TypedRows& rows) {
   return {static_cast<char*>(rows.data), rows.token_stride, rows.head_stride};
@@ -80,16 +110,26 @@ FOVEA_INLINE void StoreTransposed(VF (&lanes)[kLanes], const LaneRows<float>& ro
 }
 
 // The same for rows of a format that is known only at run time.
-FOVEA_SHARED void LoadTransposed(const LaneRows<char>& rows, fovea_dtype dtype, size_t d, size_t n,
-                                 VF (&lanes)[kLanes]) {
+FOVEA_INLINE void LoadTransposedAs(char* const* rows, fovea_dtype dtype, size_t d, size_t n, VF (&lanes)[kLanes]) {
   if (!is_f32<kUnscaledFormats>(dtype)) {
-    for (size_t i = 0; i < kLanes; ++i) lanes[i] = LoadPart(dtype, rows.at[i], d, n);
+    for (size_t i = 0; i < kLanes; ++i) lanes[i] = LoadPart(dtype, rows[i], d, n);
     return hn::Transpose(lanes);
   }
   LaneRows<const float> f32;
-  for (size_t i = 0; i < kLanes; ++i) f32.at[i] = reinterpret_cast<const float*>(rows.at[i]);
+  for (size_t i = 0; i < kLanes; ++i) f32.at[i] = reinterpret_cast<const float*>(rows[i]);
   LoadTransposed(f32, d, n, lanes);
 }
+#if FOVEA_SHARES_STEPS && !FOVEA_FOR_ONE_LANE
+FOVEA_INLINE void LoadTransposed(const LaneRows<char>& rows, fovea_dtype dtype, size_t d, size_t n,
+                                 VF (&lanes)[kLanes]) {
+  FOVEA_COMMON_NAMESPACE::step_kernels::load_transposed(rows.at, dtype, d, n, lanes);
+}
+#else
+FOVEA_SHARED void LoadTransposed(const LaneRows<char>& rows, fovea_dtype dtype, size_t d, size_t n,
+                                 VF (&lanes)[kLanes]) {
+  LoadTransposedAs(rows.at, dtype, d, n, lanes);
+}
+#endif
 FOVEA_INLINE void StoreTransposed(VF (&lanes)[kLanes], const LaneRows<char>& rows, fovea_dtype dtype, size_t live,
                                   size_t d, size_t n) {
   if (!is_f32<kUnscaledFormats>(dtype)) {

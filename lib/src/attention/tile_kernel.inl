@@ -91,26 +91,12 @@ FOVEA_INLINE void AttendColumns(const QueryTile& t, const KeyTile& keys, const S
   if constexpr (kMost > 1) AttendColumns<kHides, kPreferSize ? 1 : kMost - 1>(t, keys, steps, column);
 }
 
-// The keys of a tile that one vector of rows may see. False if none.
-FOVEA_INLINE bool ClipToVector(const QueryTile& t, size_t column, KeySpan* keys) {
-  // Limits grow with the row; those of the first and last lane bound all.
-  const int32_t first = int32_t(keys->first), last_lane = int32_t(column + kProductLanes - 1);
-  const int32_t some_lo = row_lo(t)[column] - first, all_lo = row_lo(t)[last_lane] - first;
-  const int32_t all_hi = row_hi(t)[column] - first, some_hi = row_hi(t)[last_lane] - first;
-  if (some_lo > int32_t(keys->begin)) keys->begin = uint32_t(some_lo) / kKeyGrain * kKeyGrain;
-  if (some_hi < int32_t(keys->end)) keys->end = some_hi > 0 ? uint32_t(some_hi) : 0;
-  keys->edge = kEdgeHides && (all_lo > int32_t(keys->begin) || all_hi < int32_t(keys->end));
-  // Read at an edge alone: from `begin` on, it is all_hi < end that makes an edge.
-  keys->seen = all_lo <= int32_t(keys->begin) && all_hi > 0 ? uint32_t(all_hi) : 0;
-  return some_lo < some_hi && keys->begin < keys->end;
-}
-
 FOVEA_KERNEL void Attend(const QueryTile& t, KeyTile& keys, const ScoreSteps& steps) {
   const bool masked = Masked(keys, steps);
   if (keys.edge) {  // one vector of rows at a time wastes least work on hidden keys
     const uint32_t begin = keys.begin, end = keys.end;
     for (size_t column = 0; column < t.columns; column += kProductLanes) {
-      if (ClipToVector(t, column, &keys)) {
+      if (ClipToRows(t, column, column + kProductLanes - 1, &keys)) {
         if (masked || Drops(steps) || InWeighingPass(steps)) keys.seen = 0;
         if (keys.edge || masked) {
           AttendVectors<true, 1>(t, keys, steps, column);

@@ -23,7 +23,7 @@ template <bool kHas, class T>
 class MemberIf {
  public:
   MemberIf() = default;
-  constexpr MemberIf(const T& value) : value_(value) {}
+  [[gnu::always_inline]] constexpr MemberIf(const T& value) : value_(value) {}  // else -Os calls it
   constexpr operator T() const { return value_; }
   constexpr const T& operator*() const { return value_; }
   constexpr T& operator*() { return value_; }

@@ -44,8 +44,9 @@ struct ScaleI8 {
       not_finite = hn::Sub(max, max);
     } else {
       size_t d = 0;
-      for (; d + kLanes <= dim; d += kLanes) Take(row(d, kLanes), max, not_finite);
-      if (d < dim) Take(row(d, dim - d), max, not_finite);
+      for (; !kPreferSize && d + kLanes <= dim; d += kLanes) Take(row(d, kLanes), max, not_finite);
+      if (!kPreferSize && d < dim) Take(row(d, dim - d), max, not_finite);
+      for (; kPreferSize && d < dim; d += kLanes) Take(row(d, LanesBefore(d, dim)), max, not_finite);
       max = OverLanes<true>(max);
       not_finite = OverLanes<false>(not_finite);
     }

@@ -112,7 +112,7 @@ struct CodeRow {
   FormatRow<FOVEA_I8> row;
   FOVEA_INLINE CodeRow Of(const void* data) { return {FormatRow<FOVEA_I8>::Of(data, nullptr)}; }
   inline __attribute__((always_inline)) VF operator()(size_t d, size_t n) const {
-    return n == kLanes ? row.Whole(d) : row.Part(d, n);
+    return !kPreferSize && n == kLanes ? row.Whole(d) : row.Part(d, n);
   }
 };
 struct CodesAsTheyAre {

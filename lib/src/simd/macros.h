@@ -34,6 +34,12 @@
 #else
 #define FOVEA_SHARED FOVEA_INLINE
 #endif
+// The same, but where size counts inlined nevertheless by builds that call it once.
+#if FOVEA_PREFER_SIZE
+#define FOVEA_SHARED_IF_MANY FOVEA_KERNEL __attribute__((unused))
+#else
+#define FOVEA_SHARED_IF_MANY FOVEA_INLINE
+#endif
 // Function templates; and those that are called, so that each has its own stack frame. g++ before 13 ignores the
 // section of a template: then they are inlined.
 #if defined(FOVEA_CODE_SECTION)

@@ -15,7 +15,7 @@ FOVEA_CALLED bool WeighRow(const QueryTile& t, const KeyTile& keys, bool hides) 
   float top = kLeastTop;
   const float* const scale = keys.numbers().value_scale + keys.begin;
   const float total = dot::WeighRow(t.s, count / kStrands, scale, dot::FirstLane(shift), top);
-  const VF rescale = Exp2(hn::Sub(old_max, shift));
+  const VF rescale = Rescale(hn::Sub(old_max, shift));
   hn::StoreU(max, kF, t.row_max);
   hn::StoreU(hn::MulAdd(hn::LoadU(kF, t.row_sum), rescale, hn::Set(kF, total)), kF, t.row_sum);
   hn::StoreU(rescale, kF, t.rescale);

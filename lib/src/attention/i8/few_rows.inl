@@ -276,7 +276,7 @@ FOVEA_TEMPLATE void FewSoftmax(const QueryTile& t, const KeyTile& keys, bool hid
   FOVEA_UNROLL(8)
   for (VF& strand : strands) strand = SumOfNeighbours<kKeys>(strand);
   top = ReduceRows<kRows, true>(top);
-  const VF rescale = Exp2(hn::Sub(old_max, shift));
+  const VF rescale = Rescale(hn::Sub(old_max, shift));
   hn::StoreU(max, kF, t.row_max);
   hn::StoreU(hn::MulAdd(hn::LoadU(kF, t.row_sum), rescale, SumOfStrands(strands)), kF, t.row_sum);
   hn::StoreU(rescale, kF, t.rescale);

@@ -32,6 +32,18 @@ namespace {
 namespace i8 {
 #include "simd/apart.inl"
 #include "math/math.inl"
+// Exp2 of one vector for each key tile. Where size counts, that of the steps, if these need it.
+FOVEA_INLINE VF Rescale(VF x) {
+#if FOVEA_SHARES_STEPS
+  if (kStepsHaveExp2) {
+    float lanes[kLanes];
+    hn::StoreU(x, kF, lanes);
+    FOVEA_COMMON_NAMESPACE::step_kernels::exp2_of(lanes);
+    return hn::LoadU(kF, lanes);
+  }
+#endif
+  return Exp2(x);
+}
 #include "simd/dot_bytes.inl"
 #include "attention/i8/widen_groups.inl"
 #define FOVEA_DOT_FILE "attention/i8/dot_kernels.inl"

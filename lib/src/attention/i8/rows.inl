@@ -106,13 +106,13 @@ FOVEA_INLINE void NoteKeyScale(const RowsToBring& r, uint32_t key, float scale) 
 }
 
 // The scales of values are noted with the first elements that are brought.
-FOVEA_INLINE void BeginValueScales(const RowsToBring& r) {
+FOVEA_SHARED_IF_MANY void BeginValueScales(const RowsToBring& r) {
   r.numbers->begin = r.begin;
   r.numbers->end = r.end;
   r.numbers->any_nan = 0;
   for (uint32_t j = r.end; j % 4 != 0; ++j) r.numbers->value_scale[j] = 0.0f;  // SoftmaxTile takes four keys at once
 }
-FOVEA_INLINE void NoteValueScale(const RowsToBring& r, uint32_t key, float scale) {
+FOVEA_SHARED_IF_MANY void NoteValueScale(const RowsToBring& r, uint32_t key, float scale) {
   if (r.element > 0) return;
   I8Numbers& numbers = *r.numbers;
   const float nan = scale < 0.0f ? __builtin_nanf("") : scale - scale;

@@ -71,7 +71,7 @@ FOVEA_SHARED void SoftmaxTile(const QueryTile& t, const KeyTile& keys, size_t co
     quarters[quarter] = hn::Add(hn::Add(strands[0], strands[1]), hn::Add(strands[2], strands[3]));
   }
   const VF total = hn::Add(hn::Add(quarters[0], quarters[1]), hn::Add(quarters[2], quarters[3]));
-  const VF rescale = Exp2(hn::Sub(old_max, shift));
+  const VF rescale = Rescale(hn::Sub(old_max, shift));
   hn::StoreU(new_max, kF, t.row_max + column);
   hn::StoreU(hn::MulAdd(hn::LoadU(kF, t.row_sum + column), rescale, total), kF, t.row_sum + column);
   hn::StoreU(rescale, kF, t.rescale + column);

@@ -2,6 +2,8 @@
 //
 // What a call asks of the steps around the products, if it is compiled in.
 
+// Whether the steps have an Exp2 in any case.
+constexpr bool kStepsHaveExp2 = config::kScores || config::kStates;
 FOVEA_INLINE bool ModifiesScores(const ScoreSteps& steps) {
   return config::kModifiers && steps.modifier->modifier && steps.modifier->modifier->scores;
 }

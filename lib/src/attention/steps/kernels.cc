@@ -22,10 +22,26 @@ namespace apart {
 #include "simd/apart.inl"
 #include "attention/steps/asked.inl"
 #include "attention/steps/text.inl"
+#include "attention/stream/merge.inl"
 }  // namespace apart
 // clang-format on
 }  // namespace
 
 FOVEA_IN_DATA_SECTION const StepTables kSteps = {apart::kTileSteps, apart::kFewSteps};
+FOVEA_IN_DATA_SECTION const MergeKernels kMerge = {apart::MergeStates};
+
+#if FOVEA_SHARES_STEPS
+FOVEA_IN_CODE_SECTION void exp2_of(float* vector) { hn::StoreU(apart::Exp2(hn::LoadU(kF, vector)), kF, vector); }
+FOVEA_IN_CODE_SECTION void load_transposed(char* const* rows, fovea_dtype dtype, size_t d, size_t n, void* lanes) {
+  LoadTransposedAs(rows, dtype, d, n, reinterpret_cast<VF(&)[kLanes]>(*static_cast<VF*>(lanes)));
+}
+FOVEA_IN_CODE_SECTION ptrdiff_t row_offset(const QueryTile& t, size_t r, ptrdiff_t token_stride,
+                                           ptrdiff_t head_stride) {
+  return OffsetOfRow(t, r, token_stride, head_stride);
+}
+FOVEA_IN_CODE_SECTION bool clip_to_rows(const QueryTile& t, size_t first_row, size_t last_row, KeySpan* keys) {
+  return ClipTo(t, first_row, last_row, keys);
+}
+#endif
 
 #endif

@@ -11,7 +11,7 @@ FOVEA_INLINE VF OutputCode(const OutputTensor& tensor, VF y) {
 }
 
 // Elements [e, e + n) of a row.
-FOVEA_INLINE void StoreTensorPart(const RowOutputs& outputs, VF y, char* row, size_t e, size_t n) {
+FOVEA_SHARED_IF_MANY void StoreTensorPart(const RowOutputs& outputs, VF y, char* row, size_t e, size_t n) {
   const OutputTensor& tensor = *outputs.tensor;
   if (tensor.channel_scales) y = hn::Mul(y, hn::LoadN(kF, tensor.channel_scales + e, n));
   if (outputs.out.dtype != FOVEA_I8) return StorePart(outputs.out.dtype, y, row, e, n);

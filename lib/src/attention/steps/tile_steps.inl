@@ -8,7 +8,7 @@ FOVEA_INLINE MF EmptyRows(const QueryTile& t, size_t column) {
 }
 
 // Turns a score in base 2 into what the caller wants.
-FOVEA_INLINE VF ScoreAtStage(const QueryTile& t, size_t column, VF x, fovea_scores_stage stage, bool hides) {
+FOVEA_SHARED_IF_MANY VF ScoreAtStage(const QueryTile& t, size_t column, VF x, fovea_scores_stage stage, bool hides) {
   if (stage != FOVEA_SCORES_SOFTMAX) {
     return hn::Mul(hides ? MinusInfinityIfLowest(x) : x, hn::Set(kF, kLn2));
   }

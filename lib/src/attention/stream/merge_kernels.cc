@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kernel that merges states, compiled once for each target: targets/each_target.inl includes this file again.
+// The kernel that merges states, compiled once for each target: targets/each_target.inl includes this file again. Empty
+// in builds with several arithmetics, where it is part of steps/kernels.cc.
 #if !defined(FOVEA_IN_TARGET)
 #include "base/arithmetic.h"
 #include "targets/options.inl"
 #include "attention/stream/merge_kernels.h"
-#define FOVEA_KERNELS_NAMESPACE merge_kernels
+#define FOVEA_KERNELS_NAMESPACE step_kernels
 #define FOVEA_KERNELS_FILE "attention/stream/merge_kernels.cc"
 #include "targets/each_target.inl"
-#else
+#elif !FOVEA_ENABLE_COMPUTE_F16 && !FOVEA_ENABLE_COMPUTE_I8
 
 namespace {
 // clang-format off

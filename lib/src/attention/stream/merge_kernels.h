@@ -15,7 +15,7 @@ struct MergeKernels {
   void (*merge)(const StateRows& into, const StateRows& from, size_t rows, size_t value_dim);
 };
 
-FOVEA_TABLES(MergeKernels, kMerge, merge_kernels)
+FOVEA_TABLES_IN(MergeKernels, kMerge, step_kernels, merge_kernels)
 
 }  // namespace fovea
 
