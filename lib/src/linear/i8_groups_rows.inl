@@ -84,7 +84,7 @@ FOVEA_INLINE void SumGroupOfTokens(const I8TokenTile& t, int32_t zero, size_t d,
 }
 
 // Adds the groups of `count` rows: of the outputs from `row` on, for the n inputs from d on.
-FOVEA_INLINE void AddGroups(const I8TokenTile& t, const I8Rows& w, uint32_t row, uint32_t count, size_t d, size_t n) {
+FOVEA_SHARED void AddGroups(const I8TokenTile& t, const I8Rows& w, uint32_t row, uint32_t count, size_t d, size_t n) {
   const int32_t zero = w.x_zero + (dot::kUnsignedQueries ? 128 : 0);
   float* const products = t.sums + size_t(kGroupedOutputs) * t.columns;
   const float* const x_sums = products + size_t(kLinearGrain) * t.columns;
