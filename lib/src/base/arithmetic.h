@@ -14,6 +14,11 @@
 #pragma clang fp contract(off)
 #elif defined(__GNUC__)
 #pragma GCC optimize("fp-contract=off", "no-math-errno", "no-trapping-math")
+#if defined(__thumb__) && !defined(__thumb2__)
+// On Armv6-M g++ 12 believes that a function of the same file leaves r1 to r3 as they were, though its last instruction
+// pops into them to free its frame: a caller then passes the wrong argument to its next call.
+#pragma GCC optimize("no-ipa-ra")
+#endif
 #else
 #error "fovea is compiled by g++ or clang"
 #endif
