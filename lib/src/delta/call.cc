@@ -239,7 +239,7 @@ struct DeltaHeadCall {
 };
 
 // Whether a kernel reads S where it is: for one token group, if vectors are wide and cross no end of a row.
-bool reads_matrix(const DeltaCall& c, const fovea_in* before, uint32_t tokens) {
+[[maybe_unused]] bool reads_matrix(const DeltaCall& c, const fovea_in* before, uint32_t tokens) {
   return kReadsMatrices && before && before->token_stride != 0 && tokens > 0 && tokens <= kDeltaTokens &&
          delta_factors_in_rows(c.plan.lanes) && !c.general() && c.state->value_dim % kDeltaColumns == 0;
 }

@@ -81,7 +81,9 @@ constexpr size_t kBytesAhead = 8192, kBytesNear = 1024;
 FOVEA_INLINE void PrefetchFirst(const fovea_linear_weights& w, uint32_t row) {
   constexpr ptrdiff_t kMostBytes = 65536;  // where strides are long, the gaps between rows are not needed
   const uintptr_t at = reinterpret_cast<uintptr_t>(w.data) + row * uintptr_t(w.row_stride);
-  const ptrdiff_t bytes = ptrdiff_t(kLanes) * w.row_stride + ptrdiff_t(kBytesAhead);  // may be past the end
+  const ptrdiff_t most = w.row_stride < kMostBytes ? w.row_stride : kMostBytes;
+  const ptrdiff_t stride = most > -kMostBytes ? most : -kMostBytes;
+  const ptrdiff_t bytes = ptrdiff_t(kLanes) * stride + ptrdiff_t(kBytesAhead);  // may be past the end
   for (ptrdiff_t i = 0; i < bytes && i < kMostBytes; i += kCacheLine) {
     __builtin_prefetch(reinterpret_cast<const void*>(at + uintptr_t(i)), 0, 3);
   }

@@ -6,10 +6,12 @@
 #include "base/arithmetic.h"
 #include "targets/options.inl"
 #include "attention/steps/kernels.h"
+#if FOVEA_ENABLE_COMPUTE_F16 || FOVEA_ENABLE_COMPUTE_I8
 #define FOVEA_KERNELS_NAMESPACE step_kernels
 #define FOVEA_KERNELS_FILE "attention/steps/kernels.cc"
 #include "targets/each_target.inl"
-#elif FOVEA_ENABLE_COMPUTE_F16 || FOVEA_ENABLE_COMPUTE_I8
+#endif
+#else
 
 namespace {
 // clang-format off
