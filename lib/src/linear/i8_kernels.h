@@ -59,7 +59,8 @@ struct I8Outputs {
   fovea_dtype dtype;  // F32 or I8
   int32_t zero;
   float scale;
-  fovea_activation_kind activation;  // before the code is made
+  float least, most;                 // of a quotient, output / scale, before it is rounded
+  fovea_activation_kind activation;  // before the code is made; none that limits do
 };
 
 // Tokens from which a tile is made.
