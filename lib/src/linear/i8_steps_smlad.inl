@@ -47,7 +47,7 @@ FOVEA_INLINE bool MultiplyWholeTile(const dot::Code* x, size_t columns, const do
 
 // Whether ReLU limits outputs to codes that saturation does not: where `zero` is the least code, it does.
 FOVEA_INLINE bool IsPositive(const I8Rows& w) {
-  return ::fovea::kActivates && w.out.least == 0.0f && w.out.zero != INT8_MIN;
+  return ::fovea::kLimitsOutputs && w.out.limits->least == 0.0f && w.out.zero != INT8_MIN;
 }
 
 // EndBlock for four columns. Those past the last token have its codes, and store them in the same place.
@@ -97,7 +97,7 @@ FOVEA_CALLED void EndBlock(const I8TokenTile& t, const I8Rows& w, size_t first, 
 }
 FOVEA_INLINE bool EndAsCodes(const I8TokenTile& t, const I8Rows& w) {
   if (w.out.dtype == FOVEA_F32 || ActivatesOutputs(w)) return false;
-  if (::fovea::kActivates && w.out.most != float(127 - w.out.zero)) return false;
+  if (::fovea::kLimitsOutputs && w.out.limits->most != float(127 - w.out.zero)) return false;
   const float* sums = t.sums;
   for (size_t first = 0; first < t.live; first += kI8BlockColumns, sums += StepOfSums(t)) {
     const size_t columns = BlockOf(t, first).columns;

@@ -53,7 +53,7 @@ struct TokenTile {
   [[no_unique_address]] MemberIf<kHasF16Linear, bool> halves;
   // Few tokens, with arithmetic of halves: x is [token][in_dim rounded up to kFewHalfInputs], and alone.
   [[no_unique_address]] MemberIf<kHasFewHalves, bool> few;
-  [[no_unique_address]] MemberIf<kEndsWithRelu, bool> relu;
+  [[no_unique_address]] MemberIf<kEndsWithRelu, uint32_t> relu;  // 1 or 0
 };
 
 // The weights of some outputs for some inputs.
