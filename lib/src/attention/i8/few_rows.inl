@@ -376,8 +376,9 @@ FOVEA_INLINE void FewValueBlock(const QueryTile& t, const KeyTile& keys, const F
   }
 }
 
-template <int kRows, bool kHides>
-FOVEA_TEMPLATE void FewValues(const QueryTile& t, const KeyTile& keys) {
+// Whether keys are hidden does not matter: their weights are codes of 0, and no value is NaN.
+template <int kRows>
+FOVEA_TEMPLATE void FewValues(const QueryTile& t, const KeyTile& keys, bool) {
   constexpr int kVectors = dot::kFewValueVectors<kRows>;
   FewValueSum starts[kRows];
   FOVEA_UNROLL(4)
