@@ -141,6 +141,9 @@ fovea_status LayerCall::add_outputs(Buffers& buffers) const {
   if (a.lse.data) {
     FOVEA_RETURN_IF_ERROR(buffers.add_output(a.lse, sizeof(float), args_.batch, d_.q_heads, args_.q_tokens, 1));
   }
+  if (kHasKeyMass && a.key_mass.data) {
+    FOVEA_RETURN_IF_ERROR(buffers.add_output(a.key_mass, sizeof(float), args_.batch, d_.kv_heads, 1, kv_tokens()));
+  }
   if (a.scores_stage == FOVEA_SCORES_NONE) return FOVEA_OK;
   return buffers.add_output(a.scores, sizeof(float), args_.batch, d_.q_heads, args_.q_tokens, kv_tokens());
 }
