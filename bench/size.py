@@ -490,7 +490,7 @@ def compare(rows, compilers):
 
 
 def show_stacks(toolchain, folder):
-    TARGETS[toolchain] = toolchain, "Release", toolchain
+    TARGETS[toolchain] = toolchain, "MinSizeRel" if "cortex-m" in toolchain else "Release", toolchain
     build = Build(toolchain, folder)
     graph = CallGraph(build)
     for name in public_functions():

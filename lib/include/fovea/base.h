@@ -34,8 +34,8 @@
  * Re-entrance. Every function is re-entrant: all state is in the arguments. A plan is read-only after fovea_plan_init.
  * Any number of threads may use one plan at once, each with its own workspace. An interrupt handler or a fibre may call
  * fovea under two conditions:
- *   stack       is large enough: 2.5 KiB on Cortex-M, 10 KiB on 64-bit processors, 12 KiB with AVX-512. bench/size.py
- *               measures what each function takes; most take much less.
+ *   stack       is large enough: 2.5 KiB on Cortex-M with -Os, 10 KiB on 64-bit processors, 12 KiB with AVX-512.
+ *               bench/size.py measures what each function takes; most take much less.
  *   registers   of the floating-point or vector unit that the target uses are saved. On Cortex-M lazy stacking saves
  *               them, unless it was switched off; on x86 the operating system does.
  *
