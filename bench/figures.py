@@ -148,7 +148,8 @@ def machine(name):
     scatter = max(result["ns_mad"] / result["ns_median"] for result in found.values())
     others = {"ONNX Runtime" if library.startswith("ORT") else library: version
               for library, version in host.get("versions", {}).items() if not is_ours(library)}
-    software = ", ".join([host["compiler"], *(f"{library} {version}" for library, version in others.items())])
+    ours = "fovea " + ".".join(map(str, host["fovea_version"]))
+    software = ", ".join([ours, host["compiler"], *(f"{library} {version}" for library, version in others.items())])
     return (f"One core of an {host['processor']}, {software}; {host['date']}. In the noisiest case half of the batches "
             f"are within {100 * scatter:.0f} % of their median.")
 

@@ -26,6 +26,7 @@ plain loops (counts/naive.c), which are compiled with -O2. The library is compil
             than there, by a byte; if a program or the count of a shape differs from there at all, because pages show these; if
             a goal in GOALS is missed that is not in MISSED; or if a shape is slower than plain loops. With another compiler than
             the baseline's it only prints what differs.
+--stack     prints the worst stack of each public function alone, for a toolchain file by its name, as x86-64-avx512.
 --update    writes these files: the commit that changes them explains growth. What was not measured is kept:
             other targets, features unless --features is given, and what --later measures unless that is given. Then
             bench/figures.py --write sets the files into the pages.
@@ -482,6 +483,14 @@ def compare(rows, compilers):
     return 1 if failed else 0
 
 
+def show_stacks(toolchain, folder):
+    TARGETS[toolchain] = toolchain, "MinSizeRel" if "cortex-m" in toolchain else "Release", toolchain
+    build = Build(toolchain, folder)
+    graph = CallGraph(build)
+    for name in public_functions():
+        print(f"{graph.worst(('', name), build.linked([name])[1]):6}  {name}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("targets", nargs="*", metavar="target", help=f"of {', '.join(TARGETS)}; without it: all")
@@ -489,8 +498,12 @@ def main():
     parser.add_argument("--compare", action="store_true")
     parser.add_argument("--features", nargs="*", metavar="name")
     parser.add_argument("--later", action="store_true")
+    parser.add_argument("--stack", metavar="TOOLCHAIN")
     parser.add_argument("--update", action="store_true")
     arguments = parser.parse_args()
+    if arguments.stack:
+        show_stacks(arguments.stack, arguments.build)
+        return 0
     unknown = set(arguments.targets) - set(TARGETS)
     if unknown:
         parser.error(f"no such target: {', '.join(sorted(unknown))}")

@@ -142,6 +142,9 @@ void LayerCall::add_outputs(Buffers& buffers) const {
   if (a.scores_stage != FOVEA_SCORES_NONE) {
     buffers.add_output(a.scores, sizeof(float), args_.batch, d_.q_heads, args_.q_tokens, kv_tokens());
   }
+  if (kHasKeyMass && a.key_mass.data) {
+    buffers.add_output(a.key_mass, sizeof(float), args_.batch, d_.kv_heads, 1, kv_tokens());
+  }
 }
 
 fovea_status LayerCall::add_options(Buffers& buffers) const {
