@@ -52,7 +52,11 @@ typedef struct fovea_linear_weights {
  *
  * I8 y. The code is round(y / y_scale) + y_zero, where y is the output after its activation, and round is to the
  * nearest, ties to even. It saturates at -128 and 127. NaN becomes y_zero. With F32 y, y_scale and y_zero are 0
- * (FOVEA_ERR_UNSUPPORTED). */
+ * (FOVEA_ERR_UNSUPPORTED).
+ *
+ * Time of activations. ReLU takes next to none, and neither does ReLU6 with I8 y: both limit the codes. Others take as
+ * long as fovea_activation, or a little longer with FOVEA_COMPUTE_I8, since they do not fuse multiply-adds. A table of
+ * 256 codes (fovea_integer_activation, after a layer without activation) takes less, but rounds twice. */
 typedef struct fovea_linear_args {
   uint32_t struct_bytes;  /* sizeof(fovea_linear_args) */
   fovea_target target;    /* FOVEA_TARGET_BEST, or one that must be used (FOVEA_ERR_TARGET) */

@@ -137,6 +137,20 @@ fovea_status plan_for(const fovea_linear_args& a, const TargetTraits& traits, bo
   return bytes.times(plan->workers).overflow ? FOVEA_ERR_SIZE : FOVEA_OK;
 }
 
+// ReLU and ReLU6 are limits of outputs, and the code of a limited output is the limited code: a quotient is not less for a
+// larger output, and 0 / scale is 0.
+void limit_outputs(const fovea_linear_args& a, I8Outputs* out) {
+  OutputLimits limits = {float(-128 - a.y_zero), float(127 - a.y_zero)};
+  const bool is_relu6 = a.activation == FOVEA_ACTIVATION_RELU6;
+  if (a.y_dtype == FOVEA_I8 && (is_relu6 || a.activation == FOVEA_ACTIVATION_RELU)) {
+    out->activation = FOVEA_ACTIVATION_IDENTITY;
+    limits.least = 0.0f;
+    const float six = 6.0f / a.y_scale;
+    if (is_relu6 && six < limits.most) limits.most = six;
+  }
+  out->limits = limits;
+}
+
 }  // namespace
 
 fovea_status add_weights(Buffers& buffers, const fovea_linear_weights& w, size_t in_dim, size_t out_dim) {
@@ -181,7 +195,8 @@ fovea_status resolve_linear(const fovea_linear_args& a, void* workspace, size_t 
   if (kHasI8Linear && a.compute == FOVEA_COMPUTE_I8) {
     call->i8 = &i8_linear_kernels(plan.target).list[dot_row(plan.dot)][plan.few ? kI8FewTokens : kI8TokenTile];
     call->inputs = {a.x_dtype, a.x_zero, a.x_scales, a.x_scales_stride};
-    call->outputs = {a.y_dtype, a.y_zero, a.y_scale, a.activation};
+    call->outputs = {a.y_dtype, a.y_zero, a.y_scale, a.activation, {}};
+    if (kLimitsOutputs) limit_outputs(a, &call->outputs);
   }
   call->activation = a.activation;
   if (kActivates) call->activation_kernels = &activation_kernels(plan.target);
