@@ -350,6 +350,8 @@ struct StepKernels {
 
 // Whether what the heads of a small call share is prepared once: LoneTile.
 constexpr bool kHasLoneTiles = kFewRowsServed && !config::kPreferSize;
+// Whether the next keys are prefetched for a single row, too. Kernels do so for several rows alone; to ask costs code.
+constexpr bool kPrefetchesForOneRow = config::kPreferSize;
 
 // A kernel: its functions, and what they read.
 struct AttentionKernel {
