@@ -239,6 +239,18 @@
 #endif
 #endif
 
+/* AArch64: 1 = kernels for dotprod, i8mm and FEAT_FP16 are there though the compiler's flags do not name these
+ * instructions, and a call chooses by processor_features. 0 = only for those that the flags name: bits of others in
+ * processor_features change nothing. The default is 1 for a system on whose processors one program runs, and 0 without
+ * a system, where -mcpu names the processor. */
+#ifndef FOVEA_NEON_EXTENSIONS
+#if defined(__linux__) || defined(__unix__) || defined(__APPLE__) || defined(_WIN32) || defined(__QNX__)
+#define FOVEA_NEON_EXTENSIONS 1
+#else
+#define FOVEA_NEON_EXTENSIONS 0
+#endif
+#endif
+
 /* Names of sections in the object files, as strings: -DFOVEA_CODE_SECTION='".itcm.fovea"' and
  * -DFOVEA_DATA_SECTION='".dtcm.rodata.fovea"', for example. Your linker script places these sections, and your start-up
  * code copies them there before the first call. Not set: code and constants are where the compiler puts them.

@@ -43,7 +43,7 @@ constexpr I8LinearTable Table() {
 #if FOVEA_DOT_LANES >= 8
   of_vnni_groups::AddGroupKernels(&table);
 #endif
-#if defined(FOVEA_HAS_NEON_DOT)
+#if defined(FOVEA_HAS_NEON_MATRIX_DOT)
   table.list[kDotSmmla][kI8FewTokens] = table.list[kDotSdot][kI8FewTokens];
 #endif
   return table;

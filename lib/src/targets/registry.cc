@@ -75,10 +75,11 @@ unsigned processor_features([[maybe_unused]] uint64_t named) {
 #elif FOVEA_WITH_RVV
   return has_vectors_of_this_length() ? kRvv : kNothing;
 #elif defined(__aarch64__)
-  return told_features() | (named & FOVEA_FEATURE_NEON_DOTPROD ? kNeonDotprod : kNothing) |
-         (named & FOVEA_FEATURE_NEON_I8MM ? kNeonI8mm : kNothing) |
-         (named & FOVEA_FEATURE_NEON_FP16 ? kNeonFp16 : kNothing) |
-         (FOVEA_WITH_IN_ORDER && named & FOVEA_FEATURE_NEON_IN_ORDER ? kNeonInOrder : kNothing);
+  return (told_features() | (named & FOVEA_FEATURE_NEON_DOTPROD ? kNeonDotprod : kNothing) |
+          (named & FOVEA_FEATURE_NEON_I8MM ? kNeonI8mm : kNothing) |
+          (named & FOVEA_FEATURE_NEON_FP16 ? kNeonFp16 : kNothing) |
+          (named & FOVEA_FEATURE_NEON_IN_ORDER ? kNeonInOrder : kNothing)) &
+         ~kNotServed;
 #else
   return told_features();
 #endif
@@ -95,7 +96,7 @@ bool runs(const TargetTraits& traits, unsigned features) { return (traits.needs 
    lanes,                                                                                              \
    vectors,                                                                                            \
    dot,                                                                                                \
-   uint8_t((needs) | (FOVEA_COMPILED_##kernels ? kNothing : kMissing))},
+   uint8_t((needs) | (FOVEA_COMPILED_##kernels && ((needs)&kNotServed) == 0 ? kNothing : kMissing))},
 const TargetTraits kTargets[] = {FOVEA_TARGETS(FOVEA_TRAITS_, )};
 #undef FOVEA_TRAITS_
 

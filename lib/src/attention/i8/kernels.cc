@@ -54,7 +54,7 @@ constexpr I8Kernels Table() {
   if (!kHasI8Products) return table;
 #define FOVEA_DOT_FILE "simd/add_dot.inl"
 #include "simd/each_dot.inl"
-#if defined(FOVEA_HAS_NEON_DOT)
+#if defined(FOVEA_HAS_NEON_MATRIX_DOT)
   table.list[kDotSmmla][0] = table.list[kDotSdot][0];  // its processors have sdot, too
 #endif
   return table;
