@@ -4,9 +4,9 @@
 
 Runs the commands of the page that README.md sends a user to, as they stand there, until the first program runs or is ready for the
 board: in a new copy of the tree each, without a compiler cache, with the backend that the user gets. What is installed before, as
-compilers, is not counted; SDKs are the stubs of tests/boards, with the compiler for a Cortex-M4F. Prints a table of Markdown. Minutes
-are those on the clock, and in parentheses those of one core. The last column has what such users stumble over, where the page or the
-build now helps.
+compilers, is not counted; SDKs are the stubs of tests/boards, for a Cortex-M4F, for which the library is compiled first. Prints a
+table of Markdown. Minutes are those on the clock, and in parentheses those of one core. The last column has what such users stumble
+over, where the page or the build now helps.
 """
 import argparse
 import os
@@ -24,7 +24,14 @@ import check_pages
 
 ROOT = check_pages.ROOT
 WORK = ROOT / "build" / "first_minutes"
+OFF = [f"-DFOVEA_BUILD_{name}=OFF" for name in ("TESTS", "BENCH", "EXAMPLES")] + ["-DFOVEA_LEAN="]
 CORTEX_M4F = "arm-none-eabi-g++ -mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16 -std=gnu++17 -fno-exceptions -fno-rtti -Os"
+
+
+# What an SDK does with a component or module, before a stub of it links the library.
+LIBRARY = (f"cmake -B build/stub --toolchain $PWD/toolchains/arm-none-eabi-cortex-m4f.cmake -DCMAKE_BUILD_TYPE=Release {' '.join(OFF)} "
+           "--install-prefix $PWD/build/installed && cmake --build build/stub --target install && "
+           "export CMAKE_PREFIX_PATH=$PWD/build/installed")
 
 
 class User(typing.NamedTuple):
@@ -71,7 +78,8 @@ def script_of(user, folder):
             (folder / value).write_text(block.text)
         elif not what and block.language in check_pages.COMMANDS:
             script += [line for line in check_pages.commands_of(block) if user.lines in line]
-    text = "\n".join(filter(None, [*script, user.after]))
+    library = LIBRARY if user.page.split("/")[2:3] in [[sdk] for sdk in check_boards.SDKS] else ""
+    text = "\n".join(filter(None, [library, *script, user.after]))
     return text.replace(*user.change) if user.change else text
 
 
@@ -96,7 +104,7 @@ def minutes(user):
     if done.returncode:
         sys.exit(f"{done.stdout[-4000:]}\n{user.page}: ended with {done.returncode}:\n{script}")
     shutil.rmtree(check_pages.WORK)
-    commands = len([line for line in script.replace(" && ", "\n").splitlines() if line])
+    commands = len([line for line in script.replace(LIBRARY, "").replace(" && ", "\n").splitlines() if line])
     return commands, (time.monotonic() - begin) / 60, (used() - core) / 60
 
 
