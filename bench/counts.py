@@ -89,10 +89,11 @@ TARGETS = [
 
 
 class More:
-    """A row in addition to that of SHAPE. The goal is a number, or (row, factor): 1 / factor of that row's instructions."""
+    """A row in addition to that of SHAPE. The goal is a number, or (row, factor): 1 / factor of that row's figure. models:
+    processors for which there is also a row of the inner loops' cycles; limit: the goal of these."""
 
-    def __init__(self, name, words, goal=None):
-        self.name, self.words, self.goal = name, words, goal
+    def __init__(self, name, words, goal=None, models="", limit=None):
+        self.name, self.words, self.goal, self.models, self.limit = name, words, goal, models.split(), limit
 
 
 # Calls whose checks and preparation take most of their instructions: of one head, and of eight. Of the first 2,000
@@ -115,6 +116,14 @@ HALVES = [
 ]
 
 
+# Decode of one head with 1024 keys: its inner loops' cycles by models that have the instructions for halves.
+OUT_OF_ORDER = "cortex-a76 neoverse-n1"
+LONG_DECODE = [
+    More("decode of 1024 f16 rows", "1 1 1024 128 f16 neon", None, OUT_OF_ORDER),
+    More("decode of 1024 halves", "1 1 1024 128 halves neon", None, OUT_OF_ORDER, ("decode of 1024 f16 rows", 2.0)),
+]
+
+
 # Linear layers with products of halves, of many tokens and of one to three, each after f32 arithmetic on the same weights.
 def linear_halves(shape, goal, target=""):
     few = [More(f"linear {name}, {tokens}", f"1 {count} 64 512 linear {word} {target}".strip(),
@@ -122,6 +131,16 @@ def linear_halves(shape, goal, target=""):
            for tokens, count in (("one token", 1), ("2 tokens", 2), ("3 tokens", 3))
            for name, word in (("f16 weights", "f16"), ("halves", "halves"))]
     return [More("linear halves", f"{shape} linear halves {target}".strip(), goal), *few]
+
+
+# Linear layers with an activation that costs next to nothing, each after the same layer without: of codes, and in f32.
+def linear_relu(codes="", floats=""):
+    return [More(name, f"1 32 64 {inputs} linear {words}".strip(), goal)
+            for inputs in (64, 256) for name, words, goal in (
+                (f"linear codes, {inputs} inputs", f"codes {codes}", None),
+                (f"linear codes and ReLU, {inputs} inputs", f"codes relu {codes}", (f"linear codes, {inputs} inputs", 1 / 1.02)),
+                (f"linear, {inputs} inputs", floats, None),
+                (f"linear and ReLU, {inputs} inputs", f"relu {floats}", (f"linear, {inputs} inputs", 1 / 1.02) if inputs > 64 else None))]
 
 
 # Layers on rows of int8, for each element: of many rows, and of rows as small models have them.
@@ -196,10 +215,12 @@ MORE = {
         More("linear integers neon_dotprod", f"{LINEAR} integers neon_dotprod", 0.11),
         More("linear integers neon_i8mm", f"{LINEAR} integers neon_i8mm"),
         *super_blocks("neon_dotprod"),
-        More("halves", f"{SHAPE} halves neon", 0.29),
+        More("halves", f"{SHAPE} halves neon", 0.29, "cortex-a55", 0.16),
         More("decode f16 rows", f"{DECODE} f16 neon"),
         More("decode halves", f"{DECODE} halves neon", ("decode f16 rows", 1.0)),
+        *LONG_DECODE,
         *linear_halves("1 128 1536 576", 0.20, "neon"),
+        *linear_relu("neon_dotprod", "neon"),
         More("delta", f"{DELTA} neon", 0.50),
         More("general delta", f"{DELTA} general neon"),
     ],
@@ -207,11 +228,11 @@ MORE = {
     "riscv64-linux-gnu-rvv128": risc_v(128),
     "riscv64-linux-gnu-rvv256": risc_v(256),
     "arm-none-eabi-cortex-m55": [*integers_on_a_board(0.26, 2.0), *tensors(0.28, 0.8), *MORE_DECODE, *HALVES,
-                                 *linear_halves("1 24 64 512", 0.34), More("delta", DELTA, 0.80),
+                                 *linear_halves("1 24 64 512", 0.34), *linear_relu(), More("delta", DELTA, 0.80),
                                  More("general delta", f"{DELTA} general"), *super_blocks(),
                                  *integer_layers(4), *rows_of_floats(), More("encoder layer of int8", ENCODER, 0.40)],
     "arm-none-eabi-cortex-m4f": [*integers_on_a_board(1.15, 1.6), *tensors(1.25, 2.5), *MORE_DECODE, More("delta", DELTA, 2.2),
-                                 More("general delta", f"{DELTA} general"), *super_blocks(),
+                                 More("general delta", f"{DELTA} general"), *linear_relu(), *super_blocks(),
                                  *integer_layers(12, 3), *rows_of_floats(10), More("encoder layer of int8", ENCODER, 1.6)],
     "arm-none-eabi-cortex-m33": [*integers_on_a_board(), *tensors(), More("encoder layer of int8", ENCODER)],
     "arm-none-eabi-cortex-m0plus": [*integers_on_a_board(), *tensors(), More("encoder layer of int8", ENCODER)],
@@ -316,7 +337,7 @@ def multiply_adds(text):
     if not match:
         return 0
     operands = match[3]
-    if "%ymm" in operands:
+    if "%ymm" in operands or re.match(r"v\d+\.8h", operands):
         return 8
     return 4 if re.match(r"(v\d+\.4s|q\d+)", operands) else 1
 
@@ -324,8 +345,8 @@ def multiply_adds(text):
 BRANCH = re.compile(r"^(b\.?[a-z]*|cbn?z|j[a-z]+|le|tbn?z)(\.[wn])?\s+(?:.*,\s*)?#?(0x)?([0-9a-f]+)$")
 
 
-def inner_loops(code, ran):
-    """[(instructions of a loop, from the first to the branch that closes it; how often it ran)]."""
+def inner_loops(code, ran, total=MULTIPLY_ADDS):
+    """Of a call of `total` multiply-adds: [(instructions of a loop, from the first to the branch that closes it; how often it ran)]."""
     index = {address: i for i, (address, _) in enumerate(code)}
     spans = []
     for i, (address, text) in enumerate(code):
@@ -341,7 +362,7 @@ def inner_loops(code, ran):
             continue
         body = code[begin:end + 1]
         rounds = ran[code[end][0]]
-        if rounds * sum(multiply_adds(text) for _, text in body) >= LEAST_SHARE * MULTIPLY_ADDS:
+        if rounds * sum(multiply_adds(text) for _, text in body) >= LEAST_SHARE * total:
             loops.append(([text for _, text in body], rounds))
     return loops
 
@@ -387,6 +408,21 @@ def measure_loops(target, loops, add):
         add(f"rules {processor}", taken / done, least / done)
 
 
+def goal_of(goal, rows, measure=""):
+    return rows[measure + goal[0]]["value"] / goal[1] if isinstance(goal, tuple) else goal
+
+
+def cycles_of_more(target, program, more, ran, rows):
+    """Adds rows of the cycles of a call's inner loops, for each of their multiply-adds."""
+    loops = inner_loops(disassemble(target, program), ran, multiply_adds_of(more.words))
+    done = sum(rounds * sum(map(multiply_adds, body)) for body, rounds in loops)
+    for model in more.models:
+        value = sum(rounds * cycles(target, model, body) for body, rounds in loops) / done
+        name = f"cycles {model} {more.name}"
+        rows[name] = {"toolchain": target.name, "measure": name, "value": value,
+                      "beside": goal_of(more.limit, rows, f"cycles {model} "), "bound": None}
+
+
 def measure_more(target, program, plugin, options):
     """Rows of MORE. A row that this build does not support is left out."""
     rows = {}
@@ -402,9 +438,10 @@ def measure_more(target, program, plugin, options):
         if options.functions:
             print(f"# {target.name}: {more.name}")
             show_functions(program, ran, done)
-        goal = rows[more.goal[0]]["value"] / more.goal[1] if isinstance(more.goal, tuple) else more.goal
         rows[more.name] = {"toolchain": target.name, "measure": f"instructions {more.name}",
-                           "value": sum(ran.values()) / done, "beside": goal, "bound": None}
+                           "value": sum(ran.values()) / done, "beside": goal_of(more.goal, rows), "bound": None}
+        if more.models:
+            cycles_of_more(target, program, more, ran, rows)
     return list(rows.values())
 
 

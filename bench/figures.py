@@ -155,7 +155,8 @@ def machine(name):
     scatter = max(result["ns_mad"] / result["ns_median"] for result in found.values())
     others = {"ONNX Runtime" if library.startswith("ORT") else library: version
               for library, version in host.get("versions", {}).items() if not is_ours(library)}
-    software = ", ".join([host["compiler"], *(f"{library} {version}" for library, version in others.items())])
+    ours = "fovea " + ".".join(map(str, host["fovea_version"]))
+    software = ", ".join([ours, host["compiler"], *(f"{library} {version}" for library, version in others.items())])
     return (f"One core of an {host['processor']}, {software}; {host['date']}. In the noisiest case half of the batches "
             f"are within {100 * scatter:.0f} % of their median.")
 
@@ -753,17 +754,41 @@ MORE = {
 }
 
 
-@figure("counts.boards")
-def counts_boards():
-    boards = {"Cortex-M4F": "arm-none-eabi-cortex-m4f", "Cortex-M55": "arm-none-eabi-cortex-m55"}
-
+def counted_calls(calls, toolchains):
+    """calls: {title: measure}; toolchains: {title: name}."""
     def cell(toolchain, measure):
-        row = counted()[toolchain, f"instructions {measure}".strip()]
+        row = counted()[toolchain, measure.strip()]
         goal = row["goal_or_limit"]
         return f"{float(row['value']):.2f}" + (f" (goal {float(goal):.2f})" if goal else "")
 
-    rows = [[title, *(cell(toolchain, measure) for toolchain in boards.values())] for title, measure in MORE.items()]
-    return table(["call", *boards], rows)
+    return table(["call", *toolchains], [[title, *(cell(toolchain, f"instructions {measure}") for toolchain in toolchains.values())]
+                                         for title, measure in calls.items()])
+
+
+@figure("counts.boards")
+def counts_boards():
+    return counted_calls(MORE, {"Cortex-M4F": "arm-none-eabi-cortex-m4f", "Cortex-M55": "arm-none-eabi-cortex-m55"})
+
+
+@figure("counts.halves")
+def counts_halves():
+    calls = {"attention, 64 queries and keys, f32": "", "attention, halves": "halves",
+             "decode, 256 keys of f16, f32": "decode f16 rows", "decode, halves": "decode halves",
+             "linear layer, many tokens, halves": "linear halves",
+             "linear layer, one token, weights of f16, f32": "linear f16 weights, one token",
+             "linear layer, one token, halves": "linear halves, one token"}
+    return counted_calls(calls, {"AArch64": "aarch64-linux-gnu", "Cortex-M55": "arm-none-eabi-cortex-m55"})
+
+
+@figure("counts.halves.cycles")
+def counts_halves_cycles():
+    models = {"Cortex-A76": "cortex-a76", "Neoverse N1": "neoverse-n1"}
+    rows = [[title, *(f"{float(counted()['aarch64-linux-gnu', f'cycles {model} decode of 1024 {rows}']['value']):.3f}"
+                      for model in models.values())]
+            for title, rows in (("keys of f16, f32", "f16 rows"), ("keys of f16, halves", "halves"))]
+    in_order = float(counted()["aarch64-linux-gnu", "cycles cortex-a55 halves"]["value"])
+    return table(["decode, 1 query, 1024 keys, head_dim 128", *models], rows) + (
+        f"\n\nThe inner loops of 64 queries take {in_order:.3f} cycles on a Cortex-A55.\n")
 
 
 # CMSIS-NN at commit 99f736a6, whose functions for int8 tensors were called one after the other, in QEMU; its calls for Cortex-M55

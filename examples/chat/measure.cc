@@ -32,7 +32,8 @@ constexpr char kUsage[] =
     "       chat_measure greedy MODEL f32|f16|i8 CACHE TOKENS\n"
     "       chat_measure tokens MODEL\n"
     "       chat_measure speed MODEL f32|f16|i8 CACHE file|large THREADS DEPTH PROMPT ANSWER\n"
-    "CACHE: f32, f16, i8, q8_0, i4 or q4_0; i4-rotated and so on for rotated keys and values.\n"
+    "CACHE: f32, f16, i8, q8_0, i4 or q4_0; i4-rotated and so on for rotated keys and values; i4-centered and so on\n"
+    "for keys that are centred, too.\n"
     "scores: each line of the standard input has numbers of tokens, a bar, and numbers of tokens. Runs the first\n"
     "tokens, and prints the scores of the second ones as the next token.\n"
     "compare: f32 and the given arithmetic, on the first tokens of a text, in pieces of 512. Prints both\n"
@@ -272,7 +273,7 @@ int run(int count, char** arguments) {
   }
   fovea_status status = coarse.init(model, arithmetic, cache);
   if (status == FOVEA_OK && mode == "compare") {
-    status = plain.init(model, FOVEA_COMPUTE_F32, {FOVEA_F32, FOVEA_ROTATION_NONE});
+    status = plain.init(model, FOVEA_COMPUTE_F32, {FOVEA_F32, FOVEA_ROTATION_NONE, false});
   }
   if (status != FOVEA_OK) return failed(arguments[2], fovea_status_string(status));
   if (mode == "greedy") return print_greedy(std::strtoul(arguments[5], nullptr, 10));
