@@ -133,6 +133,16 @@ def linear_halves(shape, goal, target=""):
     return [More("linear halves", f"{shape} linear halves {target}".strip(), goal), *few]
 
 
+# Linear layers with an activation that costs next to nothing, each after the same layer without: of codes, and in f32.
+def linear_relu(codes="", floats=""):
+    return [More(name, f"1 32 64 {inputs} linear {words}".strip(), goal)
+            for inputs in (64, 256) for name, words, goal in (
+                (f"linear codes, {inputs} inputs", f"codes {codes}", None),
+                (f"linear codes and ReLU, {inputs} inputs", f"codes relu {codes}", (f"linear codes, {inputs} inputs", 1 / 1.02)),
+                (f"linear, {inputs} inputs", floats, None),
+                (f"linear and ReLU, {inputs} inputs", f"relu {floats}", (f"linear, {inputs} inputs", 1 / 1.02) if inputs > 64 else None))]
+
+
 # Layers on rows of int8, for each element: of many rows, and of rows as small models have them.
 def integer_layers(norm_goal, table_goal=None):
     return [
@@ -210,6 +220,7 @@ MORE = {
         More("decode halves", f"{DECODE} halves neon", ("decode f16 rows", 1.0)),
         *LONG_DECODE,
         *linear_halves("1 128 1536 576", 0.20, "neon"),
+        *linear_relu("neon_dotprod", "neon"),
         More("delta", f"{DELTA} neon", 0.50),
         More("general delta", f"{DELTA} general neon"),
     ],
@@ -217,11 +228,11 @@ MORE = {
     "riscv64-linux-gnu-rvv128": risc_v(128),
     "riscv64-linux-gnu-rvv256": risc_v(256),
     "arm-none-eabi-cortex-m55": [*integers_on_a_board(0.26, 2.0), *tensors(0.28, 0.8), *MORE_DECODE, *HALVES,
-                                 *linear_halves("1 24 64 512", 0.34), More("delta", DELTA, 0.80),
+                                 *linear_halves("1 24 64 512", 0.34), *linear_relu(), More("delta", DELTA, 0.80),
                                  More("general delta", f"{DELTA} general"), *super_blocks(),
                                  *integer_layers(4), *rows_of_floats(), More("encoder layer of int8", ENCODER, 0.40)],
     "arm-none-eabi-cortex-m4f": [*integers_on_a_board(1.15, 1.6), *tensors(1.25, 2.5), *MORE_DECODE, More("delta", DELTA, 2.2),
-                                 More("general delta", f"{DELTA} general"), *super_blocks(),
+                                 More("general delta", f"{DELTA} general"), *linear_relu(), *super_blocks(),
                                  *integer_layers(12, 3), *rows_of_floats(10), More("encoder layer of int8", ENCODER, 1.6)],
     "arm-none-eabi-cortex-m33": [*integers_on_a_board(), *tensors(), More("encoder layer of int8", ENCODER)],
     "arm-none-eabi-cortex-m0plus": [*integers_on_a_board(), *tensors(), More("encoder layer of int8", ENCODER)],

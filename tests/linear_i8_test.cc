@@ -636,6 +636,42 @@ TEST_CASE("linear i8: an activation comes before the code, with the same bits on
   }
 }
 
+TEST_CASE("linear i8: ReLU and ReLU6 limit outputs before the code, whatever its zero and scale", "[short]") {
+  const float infinity = std::numeric_limits<float>::infinity();
+  for (const fovea_activation_kind kind : {FOVEA_ACTIVATION_RELU, FOVEA_ACTIVATION_RELU6}) {
+    for (const float scale : {0.03f, 6.0f / 255, 0.04f, 7.0f, 1e-20f, 1e30f}) {
+      for (const int32_t zero : {-128, -3, 127}) {
+        for (const float odd : {0.0f, infinity, -infinity, std::nanf("")}) {
+          for (const uint32_t tokens : {1u, 3u, 22u}) {
+            I8Problem p;
+            p.tokens = tokens, p.in_dim = 1, p.out_dim = 131;
+            p.x_dtype = FOVEA_I8, p.y_dtype = FOVEA_I8, p.one_scale = true;
+            p.y_scale = scale, p.y_zero = zero;
+            I8Case test(p);
+            test.args.activation = kind;
+            for (size_t t = 0; t < p.tokens; ++t) test.codes_.at(t, 0) = 0;  // so that outputs are biases
+            float* const bias = test.bias_.as<float>();
+            for (size_t o = 0; o < p.out_dim; ++o) bias[o] = (static_cast<float>(o) - 40.5f) * 4 * scale;
+            bias[3] = 6.0f, bias[4] = std::nextafter(6.0f, 0.0f), bias[5] = std::nextafter(6.0f, 7.0f);
+            bias[6] = -0.0f, bias[7] = -6.0f, bias[8] = odd;
+            for (const fovea_target target : targets_and_those_that_extend_them()) {
+              INFO(name(p, target) << " activation " << kind);
+              REQUIRE(test.run(target) == FOVEA_OK);
+              bool right = true;
+              for (size_t o = 0; o < p.out_dim; ++o) {
+                float want = bias[o] < 0.0f ? 0.0f : bias[o];
+                if (kind == FOVEA_ACTIVATION_RELU6 && want > 6.0f) want = 6.0f;
+                for (size_t t = 0; t < tokens; ++t) right = right && test.out_codes_.at(t, o) == test.want_code(want);
+              }
+              CHECK(right);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("linear i8: portable_bits, a budget and an executor change no bit, and the last two the workspace",
           "[short]") {
   struct InTurn {

@@ -149,8 +149,11 @@ bool has_avx_vnni() {
 #endif
   return (a >> 4 & 1) != 0;
 }
-// Kernels for processors that run instructions in order are there where the build has them.
-constexpr uint64_t kServedFeatures = FOVEA_WITH_IN_ORDER ? 7 : 3;
+// The features for which this build has kernels.
+constexpr uint64_t kServedFeatures = (FOVEA_WITH_NEON_DOTPROD ? FOVEA_FEATURE_NEON_DOTPROD : 0u) |
+                                     (FOVEA_WITH_NEON_I8MM ? FOVEA_FEATURE_NEON_I8MM : 0u) |
+                                     (FOVEA_WITH_IN_ORDER ? FOVEA_FEATURE_NEON_IN_ORDER : 0u) |
+                                     (FOVEA_WITH_NEON_FP16 ? FOVEA_FEATURE_NEON_FP16 : 0u);
 
 // What the compiler was told, and the system says if it is asked.
 uint64_t neon_features(bool ask) {
@@ -179,7 +182,7 @@ constexpr Extension kExtensions[] = {
     {FOVEA_TARGET_NEON_I8MM, FOVEA_TARGET_NEON, [] { return (neon_features(true) & 3) == 3; }},
     {FOVEA_TARGET_NEON_IN_ORDER, FOVEA_TARGET_NEON, [] { return (neon_features(true) & 4) != 0; }},
     {FOVEA_TARGET_NEON_IN_ORDER_DOTPROD, FOVEA_TARGET_NEON, [] { return (neon_features(true) & 5) == 5; }},
-    {FOVEA_TARGET_NEON_IN_ORDER_I8MM, FOVEA_TARGET_NEON, [] { return neon_features(true) == 7; }},
+    {FOVEA_TARGET_NEON_IN_ORDER_I8MM, FOVEA_TARGET_NEON, [] { return (neon_features(true) & 7) == 7; }},
 };
 
 }  // namespace
@@ -208,6 +211,24 @@ TEST_CASE("target: one that extends another is there where the processor has wha
     REQUIRE(test.run({row.target}) == "");
     CHECK(test.plan.desc.target == row.target);
     CHECK(same_bits(test.outputs(), wanted));
+  }
+}
+
+TEST_CASE("target: features for which the build has no kernels change nothing", "[short]") {
+  Problem problem;
+  problem.q_tokens = 9, problem.kv_tokens = 50, problem.head_dim = 24;
+  problem.key_dtype = problem.value_dtype = FOVEA_I8, problem.compute = FOVEA_COMPUTE_I8;
+  AttentionCase plain(problem);
+  REQUIRE(plain.run({FOVEA_TARGET_BEST}) == "");
+  for (const uint64_t feature : {FOVEA_FEATURE_NEON_DOTPROD, FOVEA_FEATURE_NEON_I8MM | FOVEA_FEATURE_NEON_DOTPROD,
+                                 FOVEA_FEATURE_NEON_IN_ORDER, FOVEA_FEATURE_NEON_FP16}) {
+    INFO(feature);
+    if (feature & kServedFeatures) continue;
+    AttentionCase named(problem);
+    named.desc.processor_features = feature;
+    REQUIRE(named.run({FOVEA_TARGET_BEST}) == "");
+    CHECK(named.plan.desc.target == plain.plan.desc.target);
+    CHECK(same_bits(named.outputs(), plain.outputs()));
   }
 }
 

@@ -2,11 +2,12 @@
  *
  * The program whose instructions bench/counts.py and bench/size.py count:
  *   fovea_calls CALLS [fovea | naive] [HEADS Q_TOKENS KV_TOKENS DIM] [mask] [f16] [i8] [integers] [tensors] [linear] [delta]
- *               [general] [q4_1] [q4_k] [q6_k] [layer_norm] [gelu] [integer_LAYER] [encoder] [TARGET]
+ *               [general] [q4_1] [q4_k] [q6_k] [codes] [relu] [layer_norm] [gelu] [integer_LAYER] [encoder] [TARGET]
  * It makes CALLS attention calls, by the library or by plain loops; the default shape is 4 heads x 64 queries x
  * 64 keys x dim 64. "mask": a mask of floats that hides every fourth key. "f16" or "i8": keys and values in half
  * precision or int8. "halves": f16 and products of halves. "integers": int8 and products of integers. "tensors": fovea_integer_attention. "linear": a linear
- * layer for Q_TOKENS tokens, with KV_TOKENS outputs and DIM inputs; HEADS is 1. "q4_1", "q4_k", "q6_k": its weights.
+ * layer for Q_TOKENS tokens, with KV_TOKENS outputs and DIM inputs; HEADS is 1. "q4_1", "q4_k", "q6_k": its weights. "codes":
+ * its inputs and outputs are int8, too. "relu", "gelu": its activation.
  * "delta": linear attention by the gated delta rule, or with "general" by the general one, where each call continues the
  * one before: Q_TOKENS tokens, key_dim KV_TOKENS, value_dim DIM.
  * "layer_norm", "gelu": layer normalisation, with weights and biases, or an activation of HEADS x Q_TOKENS rows of DIM
@@ -67,6 +68,8 @@ struct options {
   int delta;
   int general;
   fovea_dtype blocks; /* of a linear layer's weights, or FOVEA_F32 */
+  int codes;          /* a linear layer's inputs and outputs are */
+  int relu;
   int layer_norm;
   int gelu;
   int encoder;
@@ -252,8 +255,23 @@ static fovea_status call_linear(const struct naive_call* shape, const struct opt
     if (shape->dim % 256 != 0) return FOVEA_ERR_DIM;
     draw_blocks(options->blocks, shape->kv_tokens * shape->dim, &args.weights);
   }
+  static const float x_scale = 1.7f / 127;
+  if (options->codes) { /* with the zero points of codes that have both signs, and outputs as large as they are */
+    narrow_tensor(shape->queries, shape->q_tokens * shape->dim, query_codes);
+    args.x_dtype = args.y_dtype = FOVEA_I8;
+    args.x = query_codes;
+    args.x_scales = &x_scale;
+    args.x_zero = 3;
+    args.y = out_codes;
+    args.y_scale = 0.03f * sqrtf((float)shape->dim);
+    args.y_zero = -5;
+  }
+  args.activation = options->relu   ? FOVEA_ACTIVATION_RELU
+                    : options->gelu ? FOVEA_ACTIVATION_GELU
+                                    : FOVEA_ACTIVATION_IDENTITY;
   fovea_status status = FOVEA_OK;
   for (; calls > 0 && status == FOVEA_OK; --calls) status = fovea_linear(&args, workspace, sizeof workspace);
+  for (int i = 0; options->codes && i < shape->q_tokens * shape->kv_tokens; ++i) shape->out[i] = (float)out_codes[i];
   return status;
 }
 
@@ -354,7 +372,7 @@ static int is_too_large(const struct naive_call* shape, const struct options* op
   if (shape->heads * shape->q_tokens * shape->dim > kMaxQueries || rows * shape->dim > kMaxKeys || rows > kMaxKeyRows) {
     return 1;
   }
-  if (options->layer_norm || options->gelu) return 0;
+  if (options->layer_norm || (options->gelu && !options->linear)) return 0;
   if (options->linear) return shape->dim > kMaxInputs || shape->q_tokens * shape->kv_tokens > kMaxQueries;
   return shape->dim > kMaxDim || shape->kv_tokens > kMaxKeyTokens ||
          (shape->mask && shape->q_tokens * shape->kv_tokens > kMaxMask);
@@ -392,6 +410,11 @@ int main(int argc, char** argv) {
       options.general = 1;
     } else if (argv[i][0] == 'q') {
       options.blocks = argv[i][1] == '6' ? FOVEA_Q6_K : strcmp(argv[i], "q4_k") == 0 ? FOVEA_Q4_K : FOVEA_Q4_1;
+    } else if (strcmp(argv[i], "codes") == 0) {
+      options.codes = options.i8 = 1;
+      options.compute = FOVEA_COMPUTE_I8;
+    } else if (strcmp(argv[i], "relu") == 0) {
+      options.relu = 1;
     } else if (strcmp(argv[i], "layer_norm") == 0) {
       options.layer_norm = 1;
     } else if (strcmp(argv[i], "gelu") == 0) {

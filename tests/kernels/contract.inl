@@ -533,6 +533,18 @@ void TestMaxAbs(ContractLog& log) {
       }
     }
   }
+  log.begin("AtLeast");
+  for (const uint32_t a : kSpecial) {
+    for (const uint32_t least : kSpecial) {
+      if (IsNan(least)) continue;
+      const float flushed = Flushed(FloatOf(a)), limit = Flushed(FloatOf(least));
+      for (const uint32_t bits : LanesOf(hn::AtLeast(hn::Set(kF, FloatOf(a)), hn::Set(kF, FloatOf(least)))).bits) {
+        // Where subnormals count as zeros, the processor may give the number, or zero.
+        const bool either = bits == BitsOf(flushed < limit ? limit : flushed) || (flushed == limit && bits == a);
+        Compare(log, Same::kNumber, 0, bits, either ? bits : FloatOf(a) < FloatOf(least) ? least : a);
+      }
+    }
+  }
   log.begin("Abs");
   for (const uint32_t a : kSpecial) {
     for (const uint32_t bits : LanesOf(hn::Abs(hn::Set(kF, FloatOf(a)))).bits) {

@@ -205,10 +205,12 @@ namespace of_sdot {
 #include "kernels/dots_few.inl"
 #include "kernels/dots_neon64.inl"
 }  // namespace of_sdot
+#if defined(FOVEA_HAS_NEON_MATRIX_DOT)
 namespace of_smmla {
 #include "simd/dot_smmla.inl"
 #include "kernels/dots_neon64.inl"
 }  // namespace of_smmla
+#endif
 
 void TestDots(ContractLog& log, const ContractMemory& memory) {
   const uint64_t features = ::fovea::platform::processor_features();
@@ -218,11 +220,13 @@ void TestDots(ContractLog& log, const ContractMemory& memory) {
   } else {
     log.skip("sdot");
   }
+#if defined(FOVEA_HAS_NEON_MATRIX_DOT)
   if (features & FOVEA_FEATURE_NEON_I8MM) {
     of_smmla::TestDots(log, memory);
   } else {
     log.skip("smmla");
   }
+#endif
 }
 
 #elif defined(FOVEA_DOT_LANES)

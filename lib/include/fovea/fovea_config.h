@@ -50,7 +50,7 @@
 #endif
 #ifndef FOVEA_ENABLE_COMPUTE_I8
 #define FOVEA_ENABLE_COMPUTE_I8 FOVEA_ENABLE_DEFAULT /* FOVEA_COMPUTE_I8: needs FOVEA_ENABLE_I8, _I4 or _GGML, and
-                                                        without these is 0 */
+                                                        without these is 0; for linear layers FOVEA_ENABLE_I8 */
 #endif
 #ifndef FOVEA_ENABLE_I8_TENSORS
 #define FOVEA_ENABLE_I8_TENSORS FOVEA_ENABLE_DEFAULT /* queries and outputs of I8, scales and zero points of tensors,
@@ -62,7 +62,8 @@
 #define FOVEA_ENABLE_DROPOUT FOVEA_ENABLE_DEFAULT /* dropout */
 #endif
 #ifndef FOVEA_ENABLE_ROTATION
-#define FOVEA_ENABLE_ROTATION FOVEA_ENABLE_DEFAULT /* rotation, of fovea_kv_cache, too */
+#define FOVEA_ENABLE_ROTATION FOVEA_ENABLE_DEFAULT /* rotation, of fovea_kv_cache, too; fovea_rotate_f32 is always
+                                                      there */
 #endif
 #ifndef FOVEA_ENABLE_SOFTCAP
 #define FOVEA_ENABLE_SOFTCAP FOVEA_ENABLE_DEFAULT /* softcap */
@@ -235,6 +236,18 @@
 #define FOVEA_PREFER_SIZE 1
 #else
 #define FOVEA_PREFER_SIZE 0
+#endif
+#endif
+
+/* AArch64: 1 = kernels for dotprod, i8mm and FEAT_FP16 are there though the compiler's flags do not name these
+ * instructions, and a call chooses by processor_features. 0 = only for those that the flags name: bits of others in
+ * processor_features change nothing. The default is 1 for a system on whose processors one program runs, and 0 without
+ * a system, where -mcpu names the processor. */
+#ifndef FOVEA_NEON_EXTENSIONS
+#if defined(__linux__) || defined(__unix__) || defined(__APPLE__) || defined(_WIN32) || defined(__QNX__)
+#define FOVEA_NEON_EXTENSIONS 1
+#else
+#define FOVEA_NEON_EXTENSIONS 0
 #endif
 #endif
 

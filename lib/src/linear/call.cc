@@ -20,6 +20,8 @@ float* y_at(const LinearCall& c, uint32_t token, uint32_t output) {
   return static_cast<float*>(c.y) + ptrdiff_t(token) * c.y_stride + output;
 }
 
+bool kernels_do_relu(const LinearCall& c) { return kEndsWithRelu && c.activation == FOVEA_ACTIVATION_RELU; }
+
 // Activates outputs that were just written, and so are in a cache.
 void activate(const LinearCall& c, float* y, uint32_t tokens, uint32_t outputs) {
   if (!kActivates || c.activation == FOVEA_ACTIVATION_IDENTITY) return;
@@ -33,8 +35,9 @@ void run_few(const LinearCall& c, uint32_t begin, uint32_t end) {
   for (uint32_t token = 0; token < c.tokens; token += kMostFewTokens) {
     const uint32_t left = c.tokens - token;
     const uint32_t tokens = left < kMostFewTokens ? left : kMostFewTokens;
-    c.kernels->few({tokens, c.in_dim, end - begin, x_at(c, token), y_at(c, token, begin), c.x_stride, c.y_stride, w});
-    activate(c, y_at(c, token, begin), tokens, end - begin);
+    c.kernels->few({tokens, c.in_dim, end - begin, x_at(c, token), y_at(c, token, begin), c.x_stride, c.y_stride, w,
+                    kernels_do_relu(c)});
+    if (!kernels_do_relu(c)) activate(c, y_at(c, token, begin), tokens, end - begin);
   }
 }
 
@@ -89,7 +92,7 @@ void multiply_few_halves(const LinearCall& c, const TokenTile& tile, uint32_t to
   const ptrdiff_t pitch = round_up(c.in_dim, kFewHalfInputs);
   float* const y = y_at(c, token, begin);
   (*c.f16)->few(
-      {tile.live, c.in_dim, end - begin, tile.x, y, pitch, c.y_stride, weights_from(c.weights, c.in_dim, begin)});
+      {tile.live, c.in_dim, end - begin, tile.x, y, pitch, c.y_stride, weights_from(c.weights, c.in_dim, begin), {}});
   activate(c, y, tile.live, end - begin);
 }
 
@@ -98,6 +101,7 @@ void run_tile(const LinearCall& c, uint32_t index, uint32_t begin, uint32_t end,
   const uint32_t token = take_tokens(c, index, &tile);
   tile.halves = kHasF16Linear && c.f16 && c.plan.dot != 0;
   tile.few = kFewHalvesServed && c.plan.few;
+  tile.relu = kernels_do_relu(c);
   place_token_tile(workspace, c.weights.dtype, &tile);
   if (kHasF16Linear && c.f16) {
     const ptrdiff_t from = stride_bytes(c.x_stride, unit_bytes(c.x_dtype), ptrdiff_t(token));
@@ -112,7 +116,7 @@ void run_tile(const LinearCall& c, uint32_t index, uint32_t begin, uint32_t end,
       multiply(c, tile, output, outputs, input, c.in_dim - input < kLinearInputs ? c.in_dim - input : kLinearInputs);
     }
     c.kernels->end(tile, outputs, weights_from(c.weights, c.in_dim, output).bias, y_at(c, token, output), c.y_stride);
-    activate(c, y_at(c, token, output), tile.live, outputs);
+    if (!kernels_do_relu(c)) activate(c, y_at(c, token, output), tile.live, outputs);
   }
 }
 

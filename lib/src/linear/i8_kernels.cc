@@ -6,6 +6,7 @@
 #include "base/arithmetic.h"
 #include "targets/options.inl"
 #include "linear/i8_kernels.h"
+#include "math/byte_kernels.h"
 #define FOVEA_KERNELS_NAMESPACE i8_linear_kernels
 #define FOVEA_KERNELS_FILE "linear/i8_kernels.cc"
 #include "targets/each_target.inl"
@@ -43,7 +44,7 @@ constexpr I8LinearTable Table() {
 #if FOVEA_DOT_LANES >= 8
   of_vnni_groups::AddGroupKernels(&table);
 #endif
-#if defined(FOVEA_HAS_NEON_DOT)
+#if defined(FOVEA_HAS_NEON_MATRIX_DOT)
   table.list[kDotSmmla][kI8FewTokens] = table.list[kDotSdot][kI8FewTokens];
 #endif
   return table;

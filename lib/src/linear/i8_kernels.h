@@ -23,6 +23,8 @@ namespace fovea {
 constexpr bool kHasI8Linear = config::kComputeI8 && config::kI8;
 constexpr FormatSet kI8GroupedFormats = kHasI8Linear ? kGroupedFormats : 0;
 constexpr FormatSet kI8SuperFormats = kI8GroupedFormats & kSuperFormats;
+// Whether ReLU and ReLU6 are limits of codes. Where size counts they are activations like the others.
+constexpr bool kLimitsOutputs = kActivates && !config::kPreferSize;
 // The limit of inputs that keeps a sum below 2^31: 255 * 128 * 2^16.
 constexpr uint32_t kMostI8Inputs = 65536;
 // Inputs that weights are multiplied by at a time. Where codes are wider than bytes, kLinearGrain rows of this many
@@ -55,11 +57,15 @@ struct I8Inputs {
   const float* scales;  // of codes: a scale for each token, scales_stride apart
   ptrdiff_t scales_stride;
 };
+struct OutputLimits {
+  float least, most;  // of a quotient, output / scale, before it is rounded
+};
 struct I8Outputs {
   fovea_dtype dtype;  // F32 or I8
   int32_t zero;
   float scale;
-  fovea_activation_kind activation;  // before the code is made
+  fovea_activation_kind activation;  // before the code is made; none that limits do
+  [[no_unique_address]] MemberIf<kLimitsOutputs, OutputLimits> limits;
 };
 
 // Tokens from which a tile is made.

@@ -23,9 +23,14 @@ FOVEA_INLINE bool HasGroupScales(const I8TokenTile& t) { return ::fovea::kI8Grou
 
 // y / scale + zero as codes, biased. NaN counts as 0.
 FOVEA_INLINE VF BiasedOutputs(const I8Rows& w, VF y) {
-  const VF zero = hn::Set(kF, float(w.out.zero)), most = hn::Sub(hn::Set(kF, 127.0f), zero);
+  const VF zero = hn::Set(kF, float(w.out.zero));
+  VF smallest = hn::Sub(hn::Set(kF, -128.0f), zero), most = hn::Sub(hn::Set(kF, 127.0f), zero);
+  if (::fovea::kLimitsOutputs) {
+    smallest = hn::Set(kF, w.out.limits->least);
+    most = hn::Set(kF, w.out.limits->most);
+  }
   const VF quotient = ZeroIfNan(hn::Div(y, hn::Set(kF, w.out.scale)));
-  const VF least = hn::ClampMin(quotient, hn::Sub(hn::Set(kF, -128.0f), zero));
+  const VF least = hn::ClampMin(quotient, smallest);
   const VF code = Rounded(hn::IfThenElse(hn::Lt(most, least), most, least));
   return hn::Add(hn::Add(code, zero), hn::Set(kF, kRoundingBias));
 }

@@ -24,6 +24,11 @@ FOVEA_INLINE bool EndAsCodes(const I8TokenTile& t, const I8Rows& w) {
   if (w.out.dtype == FOVEA_F32 || ActivatesOutputs(w) || !CanDivide(t, w)) return false;
   const float no_bias = 0.0f;
   const int32_t zero = w.out.zero;
+  VI least = hn::Set(kI, -128 - zero), most = hn::Set(kI, 127 - zero);
+  if (::fovea::kLimitsOutputs) {
+    least = dot::NearestInts(hn::Set(kF, w.out.limits->least));
+    most = dot::NearestInts(hn::Set(kF, w.out.limits->most));
+  }
   const dot::Divider divide(w.out.scale);
   const size_t columns = t.columns, has_bias = w.weights.bias ? 1 : 0;
   for (size_t column = 0; column < columns; column += kLanes) {
@@ -36,7 +41,7 @@ FOVEA_INLINE bool EndAsCodes(const I8TokenTile& t, const I8Rows& w) {
     for (uint32_t left = w.outputs; left > 0; --left, sums += columns, bias += has_bias) {
       const VF sum = dot::ToFloat(reinterpret_cast<const int32_t*>(sums), *start++);
       const VF scaled = hn::MulSet(hn::Mul(sum, token_scales), *scale++);
-      dot::StoreCodesApart(divide(hn::AddSet(scaled, *bias)), zero, places, y++);
+      dot::StoreCodesApart(divide(hn::AddSet(scaled, *bias)), least, most, zero, places, y++);
     }
   }
   return true;

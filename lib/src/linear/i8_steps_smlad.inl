@@ -45,8 +45,14 @@ FOVEA_INLINE bool MultiplyWholeTile(const dot::Code* x, size_t columns, const do
   return true;
 }
 
+// Whether ReLU limits outputs to codes that saturation does not: where `zero` is the least code, it does.
+FOVEA_INLINE bool IsPositive(const I8Rows& w) {
+  return ::fovea::kLimitsOutputs && w.out.limits->least == 0.0f && w.out.zero != INT8_MIN;
+}
+
 // EndBlock for four columns. Those past the last token have its codes, and store them in the same place.
-FOVEA_CALLED void EndFourColumns(const I8TokenTile& t, const I8Rows& w, size_t first, const float* of_block) {
+template <bool kPositive>
+FOVEA_CALLED_TEMPLATE void EndFourColumns(const I8TokenTile& t, const I8Rows& w, size_t first, const float* of_block) {
   const int32_t* sums = reinterpret_cast<const int32_t*>(of_block);
   const size_t last = t.live - first - 1;
   ptrdiff_t place[4];
@@ -62,15 +68,16 @@ FOVEA_CALLED void EndFourColumns(const I8TokenTile& t, const I8Rows& w, size_t f
   const size_t next_bias = w.weights.bias ? 1 : 0;
   int8_t* y = static_cast<int8_t*>(w.y) + ptrdiff_t(first) * w.y_stride;
   for (const int8_t* const end = y + w.outputs; y != end; ++y, bias += next_bias) {
-    dot::StoreFourCodes(sums, *start++, scales, hn::Set(kF, ::fovea::finite_or_nan(*scale++)), hn::Set(kF, *bias),
-                        out_scale, zero, place, y);
+    dot::StoreFourCodes<kPositive>(sums, *start++, scales, hn::Set(kF, ::fovea::finite_or_nan(*scale++)),
+                                   hn::Set(kF, *bias), out_scale, zero, place, y);
   }
 }
 // Output by output, so that what belongs to an output is read once for all tokens. The codes are those of EndColumns: a
-// bias of 0 instead of none changes no code. Not if outputs are floats, or activated.
+// bias of 0 instead of none changes no code. Not if outputs are floats, activated, or have another limit than ReLU's.
 FOVEA_CALLED void EndBlock(const I8TokenTile& t, const I8Rows& w, size_t first, size_t columns, const float* sums) {
   const VF out_scale = hn::Set(kF, w.out.scale);
   const int32_t zero = w.out.zero;
+  const int8_t least = IsPositive(w) ? int8_t(zero) : int8_t(INT8_MIN);
   const ptrdiff_t stride = w.y_stride;
   const size_t live = t.live - first < columns ? t.live - first : columns;
   const float* const scales = t.scales + first;
@@ -83,17 +90,19 @@ FOVEA_CALLED void EndBlock(const I8TokenTile& t, const I8Rows& w, size_t first, 
     for (uint32_t column = 0; column < live; ++column, y += stride) {
       const VF sum = hn::ConvertTo(kF, hn::Add(LoadInts(sums + column), start));
       const VF scaled = hn::Mul(hn::Mul(sum, hn::LoadU(kF, scales + column)), scale);
-      *y = dot::NearestCode(hn::Div(hn::Add(scaled, bias), out_scale), zero);
+      const int8_t code = dot::NearestCode(hn::Div(hn::Add(scaled, bias), out_scale), zero);
+      *y = code < least ? least : code;
     }
   }
 }
 FOVEA_INLINE bool EndAsCodes(const I8TokenTile& t, const I8Rows& w) {
   if (w.out.dtype == FOVEA_F32 || ActivatesOutputs(w)) return false;
+  if (::fovea::kLimitsOutputs && w.out.limits->most != float(127 - w.out.zero)) return false;
   const float* sums = t.sums;
   for (size_t first = 0; first < t.live; first += kI8BlockColumns, sums += StepOfSums(t)) {
     const size_t columns = BlockOf(t, first).columns;
     if (!kPreferSize && columns == kI8BlockColumns) {
-      EndFourColumns(t, w, first, sums);
+      IsPositive(w) ? EndFourColumns<true>(t, w, first, sums) : EndFourColumns<false>(t, w, first, sums);
     } else {
       EndBlock(t, w, first, columns, sums);
     }

@@ -17,6 +17,8 @@ namespace {
 #include "simd/common.inl"
 #include "formats/rows.inl"
 #include "math/block.inl"
+#include "math/math.inl"
+#include "math/activation.inl"
 #include "linear/linear.inl"
 // clang-format on
 }  // namespace

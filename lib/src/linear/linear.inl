@@ -52,7 +52,8 @@ FOVEA_KERNEL void LinearMultiply(const TokenTile& t, const WeightRows& w, uint32
   LinearColumns<kBlockVectors>(t, w, output, input, 0);
 }
 
-FOVEA_KERNEL void LinearEnd(const TokenTile& t, uint32_t outputs, const float* bias, float* y, ptrdiff_t stride) {
+template <bool kRelu>
+FOVEA_TEMPLATE void EndTile(const TokenTile& t, uint32_t outputs, const float* bias, float* y, ptrdiff_t stride) {
   for (size_t column = 0; column < t.live; column += kLanes) {
     const size_t live = t.live - column < kLanes ? t.live - column : kLanes;
     float* rows[kLanes];
@@ -67,10 +68,17 @@ FOVEA_KERNEL void LinearEnd(const TokenTile& t, uint32_t outputs, const float* b
         if (i >= n) continue;
         lanes[i] = hn::LoadU(kF, sums);
         if (bias) lanes[i] = hn::Add(lanes[i], hn::Set(kF, bias[e + i]));
+        if (kRelu) lanes[i] = ClampLeast(lanes[i], 0.0f);
       }
       hn::StoreTransposed(lanes, rows, live, e, n);
     }
   }
+}
+FOVEA_KERNEL void LinearEnd(const TokenTile& t, uint32_t outputs, const float* bias, float* y, ptrdiff_t stride) {
+  if constexpr (::fovea::kEndsWithRelu) {
+    if (t.relu) return EndTile<true>(t, outputs, bias, y, stride);
+  }
+  EndTile<false>(t, outputs, bias, y, stride);
 }
 
 // The weights of an output, which may be past the end.
@@ -228,6 +236,9 @@ FOVEA_TEMPLATE void FewTokensOf(const FewTokens& f) {
         y = hn::Mul(y, FiniteOrNaN(hn::LoadN(kF, static_cast<const float*>(f.weights.scales) + j, n)));
       }
       if (f.weights.bias) y = hn::Add(y, hn::LoadN(kF, f.weights.bias + j, n));
+      if constexpr (::fovea::kEndsWithRelu) {
+        if (f.relu) y = ClampLeast(y, 0.0f);
+      }
       hn::StoreN(y, kF, f.y + ptrdiff_t(r) * f.y_stride + j, n);
     }
   }

@@ -8,10 +8,7 @@ FOVEA_INLINE VF ClampMax(VF x, float most) {
   const VF limit = hn::Set(kF, most);
   return hn::IfThenElse(hn::Lt(limit, x), limit, x);
 }
-FOVEA_INLINE VF ClampLeast(VF x, float least) {
-  const VF limit = hn::Set(kF, least);
-  return hn::IfThenElse(hn::Lt(x, limit), limit, x);
-}
+FOVEA_INLINE VF ClampLeast(VF x, float least) { return hn::AtLeast(x, hn::Set(kF, least)); }
 
 // x = the logistic function of alpha x; for GELU_TANH of sqrt(8 / pi) (x + 0.044715 x^3), which makes (1 + tanh) / 2.
 template <int n>

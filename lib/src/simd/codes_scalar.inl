@@ -89,13 +89,43 @@ FOVEA_INLINE CodeSums SumCodes(const int8_t* p, size_t count) {
   return {sum, squares};
 }
 
+#if FOVEA_SMLAD && !FOVEA_PREFER_SIZE
+// Sixteen codes at an address of whole words, to which one instruction stores them: so a code takes 2.8 instructions, where
+// its load, that of the table and a store of its own would be 3.
+FOVEA_INLINE void TranslateSixteen(const int8_t* table, const uint8_t*& from, int8_t*& to) {
+#define FOVEA_FOUR_CODES(word)                                      \
+  "ldrb " word                                                      \
+  ", [%[from]], #1\n\t ldrb %[b], [%[from]], #1\n\t"                \
+  "ldrb %[c], [%[from]], #1\n\t ldrb %[d], [%[from]], #1\n\t"       \
+  "ldrb " word ", [%[table], " word                                 \
+  "]\n\t ldrb %[b], [%[table], %[b]]\n\t"                           \
+  "ldrb %[c], [%[table], %[c]]\n\t ldrb %[d], [%[table], %[d]]\n\t" \
+  "orr " word ", " word ", %[b], lsl #8\n\t orr " word ", " word    \
+  ", %[c], lsl #16\n\t"                                             \
+  "orr " word ", " word ", %[d], lsl #24\n\t"
+  uint32_t b, c, d;
+  asm volatile(FOVEA_FOUR_CODES("r8") FOVEA_FOUR_CODES("r9") FOVEA_FOUR_CODES("r10")
+                   FOVEA_FOUR_CODES("r12") "stmia %[to]!, {r8, r9, r10, r12}"
+               : [from] "+r"(from), [to] "+r"(to), [b] "=&r"(b), [c] "=&r"(c), [d] "=&r"(d)
+               : [table] "r"(table)
+               : "r8", "r9", "r10", "r12", "memory");
+#undef FOVEA_FOUR_CODES
+}
+#endif
+
 // to[i] = table[codes[i]], where codes count as unsigned.
 FOVEA_INLINE void Translate(const int8_t* table, const int8_t* codes, size_t count, int8_t* to) {
   const uint8_t* from = reinterpret_cast<const uint8_t*>(codes);
+#if FOVEA_SMLAD && !FOVEA_PREFER_SIZE
+  for (; count > 0 && reinterpret_cast<uintptr_t>(to) % 4 != 0; --count) *to++ = table[*from++];
+  for (const int8_t* const end = to + count / 16 * 16; to != end;) TranslateSixteen(table, from, to);
+  count %= 16;
+#else
   for (; count >= 16; count -= 16, from += 16, to += 16) {
     FOVEA_UNROLL_FOR_SPEED(16)
     for (int i = 0; i < 16; ++i) to[i] = table[from[i]];
   }
+#endif
   for (; count > 0; --count) *to++ = table[*from++];
 }
 

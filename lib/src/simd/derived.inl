@@ -14,6 +14,13 @@ FOVEA_INLINE void NextVectors(const float*& p, ptrdiff_t step, VF (&v)[n]) {
 #endif
 #undef FOVEA_HAS_RAW_NEXT
 
+#if defined(FOVEA_CLAMP_KEEPS_ZERO)  // ClampMin of zeros of both signs is its first operand
+FOVEA_INLINE VF AtLeast(VF a, VF least) { return ClampMin(a, least); }
+#else
+FOVEA_INLINE VF AtLeast(VF a, VF least) { return IfThenElse(Lt(a, least), least, a); }
+#endif
+#undef FOVEA_CLAMP_KEEPS_ZERO
+
 FOVEA_INLINE VF AddSet(VF a, float b) { return Add(a, Set(kF, b)); }
 FOVEA_INLINE VF MulSet(VF a, float b) { return Mul(a, Set(kF, b)); }
 FOVEA_INLINE VF MulAddSet(VF a, VF b, float c) { return MulAdd(a, b, Set(kF, c)); }

@@ -128,16 +128,17 @@ FOVEA_INLINE float FirstLane(VF v) { return vgetq_lane_f32(v, 0); }
 // by less than one unit in the last place. So its remainder is exact, and the remainder times `inverse` corrects it to
 // the nearest float (Markstein's theorem). For scales and numbers that CanDivide takes.
 struct Divider {
-  VF inverse, rest, minus_scale;
+  VF inverse;
+  float rest, minus_scale;  // general registers: the limits of codes need the vectors
   explicit Divider(float scale) {
     const float one_over = 1.0f / scale;
     inverse = hn::Set(kF, one_over);
-    minus_scale = hn::Set(kF, -scale);
-    rest = hn::Mul(vfmaq_f32(hn::Set(kF, 1.0f), inverse, minus_scale), inverse);
+    minus_scale = -scale;
+    rest = __builtin_fmaf(one_over, -scale, 1.0f) * one_over;
   }
   inline __attribute__((always_inline)) VF operator()(VF y) const {
-    const VF first = vfmaq_f32(hn::Mul(y, rest), y, inverse);
-    return vfmaq_f32(first, vfmaq_f32(y, first, minus_scale), inverse);
+    const VF first = vfmaq_f32(hn::MulSet(y, rest), y, inverse);
+    return vfmaq_f32(first, hn::MulAddScalar(first, minus_scale, y), inverse);
   }
 };
 // How far from the first row of four, which are `stride` bytes apart, each begins; those past `last` are in its place.
@@ -146,17 +147,12 @@ FOVEA_INLINE Places PlacesOf(uint32_t first, uint32_t last, ptrdiff_t stride) {
   const uint32x4_t row = vminq_u32(vidupq_n_u32(first, 1), vdupq_n_u32(last));
   return vmulq_n_u32(row, uint32_t(stride));
 }
-// v rounded to the nearest, ties to even, plus zero, as the nearest code of each lane, at to[place]. NaN counts as 0.
-FOVEA_INLINE void StoreCodesApart(VF v, int32_t zero, Places place, int8_t* to) {
-  VI codes = vqaddq_n_s32(vcvtnq_s32_f32(v), zero);
-#if defined(__clang__)
-  const int16x8_t halves = vqmovnbq_s32(vreinterpretq_s16_s32(codes), codes);
-  codes = vreinterpretq_s32_s8(vqmovnbq_s16(vreinterpretq_s8_s16(halves), halves));
-#else  // the rest of a lane does not matter
-  asm("vqmovnb.s32 %q0, %q0\n\tvqmovnb.s16 %q0, %q0" : "+w"(codes));
-#endif
-  vstrbq_scatter_offset_s32(to, place, codes);
+// v rounded to the nearest, ties to even, within limits, plus zero, at to[place]. NaN counts as 0.
+FOVEA_INLINE void StoreCodesApart(VF v, VI least, VI most, int32_t zero, Places place, int8_t* to) {
+  const VI code = vminq_s32(vmaxq_s32(vcvtnq_s32_f32(v), least), most);
+  vstrbq_scatter_offset_s32(to, place, vaddq_n_s32(code, zero));
 }
+FOVEA_INLINE VI NearestInts(VF v) { return vcvtnq_s32_f32(v); }
 
 // Codes of weights are stored with the top bit flipped, as code - 128. Those of four columns are 16 bytes apart.
 FOVEA_INLINE void StoreWeights(const VF (&biased)[1], Code* to) {

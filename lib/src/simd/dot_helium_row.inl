@@ -30,6 +30,28 @@ FOVEA_INLINE float LargestOf(const float* p, uint32_t rounds, float largest) {
   return largest;
 }
 
+// Copies scales. True if none is negative, -0, infinite or NaN; false also if they are no whole sixteens, and then perhaps
+// nothing was copied. As unsigned numbers the bits of these are the larger ones.
+FOVEA_INLINE bool CopyPlainScales(const float* from, uint32_t count, float* to) {
+  if (count % 16 != 0 || count == 0) return false;
+  VI a, most = hn::Set(kI, 0);
+  uint32_t largest = 0;
+#define FOVEA_COPY_FOUR                    \
+  "vldrw.32 %q[a], [%[from]], #16\n\t"     \
+  "vmax.u32 %q[most], %q[most], %q[a]\n\t" \
+  "vstrw.32 %q[a], [%[to]], #16\n\t"
+  asm volatile(
+      "dls lr, %[rounds]\n"
+      "1:\n\t" FOVEA_COPY_FOUR FOVEA_COPY_FOUR FOVEA_COPY_FOUR FOVEA_COPY_FOUR
+      "le lr, 1b\n\t"
+      "vmaxv.u32 %[largest], %q[most]"
+      : [from] "+r"(from), [to] "+r"(to), [largest] "+r"(largest), [most] "+w"(most), [a] "=&w"(a)
+      : [rounds] "r"(count / 16)
+      : "lr", "memory");
+#undef FOVEA_COPY_FOUR
+  return largest < 0x7f800000;
+}
+
 // Four scores become weights.
 #define FOVEA_WEIGH_FOUR(strand)     \
   "vldrw.32 q0, [%[s]]\n\t"          \

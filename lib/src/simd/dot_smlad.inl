@@ -35,7 +35,8 @@ FOVEA_INLINE int8_t NearestCode(VF v, int32_t zero) {
 }
 
 // Codes of four columns: to[place[i]] = NearestCode((float(sums[i] + start) * scales[i] * scale + bias) / out_scale, zero),
-// with place[0] = 0. `sums` advances past them.
+// with place[0] = 0. `sums` advances past them. With kPositive codes are at least `zero`.
+template <bool kPositive>
 FOVEA_INLINE void StoreFourCodes(const int32_t*& sums, int32_t start, const VF (&scales)[4], VF scale, VF bias,
                                  VF out_scale, int32_t zero, const ptrdiff_t (&place)[4], int8_t* to) {
   Pair a, b, c, d;
@@ -59,6 +60,9 @@ FOVEA_INLINE void StoreFourCodes(const int32_t*& sums, int32_t start, const VF (
       "vcvtr.s32.f32 s14, s14\n\t vcvtr.s32.f32 s15, s15\n\t"
       "vmov %[a], %[b], s12, s13\n\t"
       "vmov %[c], %[d], s14, s15\n\t"
+      ".if %c[positive]\n\t"
+      "usat %[a], #31, %[a]\n\t usat %[b], #31, %[b]\n\t usat %[c], #31, %[c]\n\t usat %[d], #31, %[d]\n\t"
+      ".endif\n\t"
       "qadd %[a], %[a], %[zero]\n\t qadd %[b], %[b], %[zero]\n\t"
       "qadd %[c], %[c], %[zero]\n\t qadd %[d], %[d], %[zero]\n\t"
       "ssat %[a], #8, %[a]\n\t ssat %[b], #8, %[b]\n\t ssat %[c], #8, %[c]\n\t ssat %[d], #8, %[d]\n\t"
@@ -67,7 +71,8 @@ FOVEA_INLINE void StoreFourCodes(const int32_t*& sums, int32_t start, const VF (
       : [sums] "+r"(sums), [a] "=&r"(a), [b] "=&r"(b), [c] "=&r"(c), [d] "=&r"(d)
       : [start] "r"(start), [s0] "t"(scales[0].raw), [s1] "t"(scales[1].raw), [s2] "t"(scales[2].raw),
         [s3] "t"(scales[3].raw), [scale] "t"(scale.raw), [bias] "t"(bias.raw), [out] "t"(out_scale.raw),
-        [zero] "r"(zero), [p1] "r"(place[1]), [p2] "r"(place[2]), [p3] "r"(place[3]), [to] "r"(to)
+        [zero] "r"(zero), [p1] "r"(place[1]), [p2] "r"(place[2]), [p3] "r"(place[3]), [to] "r"(to),
+        [positive] "n"(kPositive)
       : "s12", "s13", "s14", "s15", "memory");
 }
 

@@ -71,6 +71,8 @@
 #undef FOVEA_DOT_SDOT
 #undef FOVEA_DOT_NAMESPACE
 #undef FOVEA_DOT_WORDS
+#endif
+#if defined(FOVEA_HAS_NEON_MATRIX_DOT)
 #define FOVEA_DOT_SMMLA 1
 #define FOVEA_DOT_NAMESPACE of_smmla
 #define FOVEA_DOT_WORDS "simd/dot_smmla.inl"

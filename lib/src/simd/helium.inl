@@ -187,6 +187,7 @@ FOVEA_INLINE VF MulAddScalarUnless(MF m, VF a, float b, VF c) {
   return c;
 }
 #endif
+FOVEA_INLINE VF AtLeast(VF a, VF least) { return ClampMin(a, least); }
 
 // Two floats, which one instruction loads into two general registers.
 #if defined(__clang__)
@@ -247,12 +248,22 @@ FOVEA_INLINE void LoadNext(const float*& p, VF (&v)[n]) {
   FOVEA_UNROLL(4)
   for (size_t i = 0; i < n; ++i) v[i] = NextVector(p);
 }
+// Stores a vector at p, which advances past it.
+FOVEA_INLINE void StoreNext(VF v, float*& p) {
+#if defined(__clang__)
+  StoreU(v, kF, p);
+  p += 4;
+#else
+  typedef float Four[4];
+  asm("vstrw.32 %q2, [%0], #16" : "+r"(p), "=m"(*reinterpret_cast<Four*>(p)) : "w"(v));
+#endif
+}
 template <size_t n>
 FOVEA_INLINE void StoreNextMulAdd(VF (&v)[n], const float*& b, const float*& c, float*& p) {
   FOVEA_UNROLL(4)
-  for (size_t i = 0; i < n; ++i, p += kLanes) {
+  for (size_t i = 0; i < n; ++i) {
     const VF weight = NextVector(b);
-    StoreU(MulAdd(v[i], weight, NextVector(c)), kF, p);
+    StoreNext(MulAdd(v[i], weight, NextVector(c)), p);
   }
 }
 #define FOVEA_BLOCK_LOOPS "math/block_helium.inl"

@@ -167,8 +167,15 @@ FOVEA_INLINE V NextTwo(const float*& p) {
   return v;
 }
 
-#define FOVEA_HAS_NEON_DOT   // the processor may have sdot, and smmla
+#if FOVEA_WITH_NEON_DOTPROD
+#define FOVEA_HAS_NEON_DOT  // the processor may have sdot
+#endif
+#if FOVEA_WITH_NEON_I8MM
+#define FOVEA_HAS_NEON_MATRIX_DOT  // it may have smmla
+#endif
+#if FOVEA_WITH_NEON_FP16
 #define FOVEA_HAS_NEON_HALF  // it may have FEAT_FP16
+#endif
 #define FOVEA_HAS_RAW_VECTORS
 // From intrinsics g++ 12 makes a load for each vector, and copies vectors for a store of four.
 template <int n>

@@ -310,6 +310,7 @@ FOVEA_INLINE VI LargestU8(const VI (&v)[4]) {
   return And(MaxU8(halves, ShiftRight<8>(halves)), Set(kI, 255));
 }
 
+#define FOVEA_CLAMP_KEEPS_ZERO 1
 #include "simd/derived.inl"
 
 }  // namespace hn

@@ -318,6 +318,7 @@ FOVEA_INLINE void NextVectors(const float*& p, ptrdiff_t step, VF (&v)[n]) {
 #endif
 
 #undef FOVEA_THUMB_FLOATS
+#define FOVEA_CLAMP_KEEPS_ZERO 1
 #include "simd/derived.inl"
 
 // Eight at a time where one instruction loads several registers: better overloads than the templates.

@@ -5,6 +5,7 @@
 
 namespace raw {
 
+#define FOVEA_CLAMP_KEEPS_ZERO 1
 #define FOVEA_HAS_NEAREST_I8 1
 #if FOVEA_X86_LANES == 16
 

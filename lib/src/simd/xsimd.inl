@@ -67,9 +67,10 @@ FOVEA_INLINE VF LoadU(Tag<float>, const float* p) { return VF::load_unaligned(p)
 FOVEA_INLINE VI LoadU(Tag<int32_t>, const int32_t* p) { return VI::load_unaligned(p); }
 FOVEA_INLINE void StoreU(VF v, Tag<float>, float* p) { v.store_unaligned(p); }
 
-FOVEA_INLINE VF Add(VF a, VF b) { return a + b; }
-FOVEA_INLINE VF Sub(VF a, VF b) { return a - b; }
-FOVEA_INLINE VF Mul(VF a, VF b) { return a * b; }
+// The compiler's own operators: g++ 12 calls those of xsimd from long functions.
+FOVEA_INLINE VF Add(VF a, VF b) { return VF(a.data + b.data); }
+FOVEA_INLINE VF Sub(VF a, VF b) { return VF(a.data - b.data); }
+FOVEA_INLINE VF Mul(VF a, VF b) { return VF(a.data * b.data); }
 FOVEA_INLINE VF Abs(VF a) { return xsimd::abs(a); }
 FOVEA_INLINE VI Add(VI a, VI b) { return a + b; }
 FOVEA_INLINE VI Sub(VI a, VI b) { return a - b; }
@@ -109,7 +110,7 @@ FOVEA_INLINE VF SumsOfLanes(const VF (&v)[kLanes]) {
   for (size_t i = 0; i < kLanes; ++i) r[i] = v[i].data;
   return VF(raw::SumsOfLanes(r));
 }
-FOVEA_INLINE VF Div(VF a, VF b) { return a / b; }
+FOVEA_INLINE VF Div(VF a, VF b) { return VF(a.data / b.data); }
 #else
 #include "simd/neon.inl"
 #endif
@@ -171,8 +172,8 @@ FOVEA_INLINE VF MulAddUnless(MF m, VF a, VF b, VF c) { return MulAdd(a, IfThenZe
 
 FOVEA_INLINE VF Max(VF a, VF b) { return VF(_mm_max_ps(a.data, b.data)); }
 FOVEA_INLINE VF ClampMin(VF a, VF least) { return VF(_mm_max_ps(least.data, a.data)); }  // the second if one is NaN
-FOVEA_INLINE VF MulAdd(VF a, VF b, VF c) { return a * b + c; }
-FOVEA_INLINE VF NegMulAdd(VF a, VF b, VF c) { return c - a * b; }
+FOVEA_INLINE VF MulAdd(VF a, VF b, VF c) { return Add(Mul(a, b), c); }
+FOVEA_INLINE VF NegMulAdd(VF a, VF b, VF c) { return Sub(c, Mul(a, b)); }
 template <int n>
 FOVEA_INLINE VI ShiftLeft(VI a) {
   return VI(_mm_slli_epi32(a.data, n));

@@ -116,6 +116,23 @@
 #define FOVEA_FOR_IN_ORDER FOVEA_IN_ORDER
 #endif
 
+// Extensions of AArch64's NEON for which there are kernels.
+#if defined(__aarch64__) && (FOVEA_NEON_EXTENSIONS || defined(__ARM_FEATURE_DOTPROD))
+#define FOVEA_WITH_NEON_DOTPROD 1
+#else
+#define FOVEA_WITH_NEON_DOTPROD 0
+#endif
+#if defined(__aarch64__) && (FOVEA_NEON_EXTENSIONS || defined(__ARM_FEATURE_MATMUL_INT8))
+#define FOVEA_WITH_NEON_I8MM FOVEA_WITH_NEON_DOTPROD  // whose few tokens it uses
+#else
+#define FOVEA_WITH_NEON_I8MM 0
+#endif
+#if defined(__aarch64__) && (FOVEA_NEON_EXTENSIONS || defined(__ARM_FEATURE_FP16_VECTOR_ARITHMETIC))
+#define FOVEA_WITH_NEON_FP16 1
+#else
+#define FOVEA_WITH_NEON_FP16 0
+#endif
+
 // Highway compiles several targets, and the program chooses. xsimd compiles one: with other backends, a target with its
 // own name; alone, the best that the compiler's flags offer, under that target's name.
 #if FOVEA_WITH_HIGHWAY

@@ -98,11 +98,20 @@ enum ProcessorFeature : uint8_t {
   // AArch64
   kNeonDotprod = 2,
   kNeonI8mm = 4,
-  kNeonInOrder = 8,  // and the build has kernels for it
+  kNeonInOrder = 8,
   kNeonFp16 = 16,    // no target needs it: kernels with products of halves ask for it
   // RISC-V
   kRvv = 2,  // vectors of the length that the build has
 };
+
+// Those of AArch64 for which this build has no kernels.
+#if defined(__aarch64__)
+constexpr unsigned kNotServed =
+    (FOVEA_WITH_NEON_DOTPROD ? kNothing : kNeonDotprod) | (FOVEA_WITH_NEON_I8MM ? kNothing : kNeonI8mm) |
+    (FOVEA_WITH_NEON_FP16 ? kNothing : kNeonFp16) | (FOVEA_WITH_IN_ORDER ? kNothing : kNeonInOrder);
+#else
+constexpr unsigned kNotServed = kNothing;
+#endif
 
 // Most vectors of halves in a query tile, where the processor has arithmetic for them: the register blocks of
 // simd/half_<name>.inl.

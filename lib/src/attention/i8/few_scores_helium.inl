@@ -9,18 +9,17 @@ FOVEA_CALLED_TEMPLATE void ScoresOfChunks(const int8_t* x, const int8_t* row, pt
   dot::Bytes q[kChunks];
   FOVEA_UNROLL(4)
   for (int c = 0; c < kChunks; ++c) q[c] = dot::LoadBytes(x + 16 * c);
-  const int8_t* at[4] = {row, row + stride, row + 2 * stride, row + 3 * stride};
-  for (; fours > 0; --fours, key_scale += 4, s += 4) {
+  for (; fours > 0; --fours) {
     dot::Sum sums[4];
     FOVEA_UNROLL(4)
-    for (int k = 0; k < 4; ++k) {
-      sums[k] = dot::Dot(q[0], dot::LoadBytes(at[k]));
+    for (int k = 0; k < 4; ++k, row += stride) {
+      FOVEA_OPAQUE(row);  // else each key has an address of its own, of two instructions
+      sums[k] = dot::Dot(q[0], dot::LoadBytes(row));
       FOVEA_UNROLL(4)
-      for (int c = 1; c < kChunks; ++c) sums[k] = dot::DotAdd(q[c], dot::LoadBytes(at[k] + 16 * c), sums[k]);
-      at[k] += 4 * stride;
+      for (int c = 1; c < kChunks; ++c) sums[k] = dot::DotAdd(q[c], dot::LoadBytes(row + 16 * c), sums[k]);
     }
-    const VF products = hn::Mul(dot::ToFloat(sums[0], sums[1], sums[2], sums[3]), hn::LoadU(kF, key_scale));
-    hn::StoreU(hn::Mul(products, query_scales), kF, s);
+    const VF products = hn::Mul(dot::ToFloat(sums[0], sums[1], sums[2], sums[3]), hn::NextVector(key_scale));
+    hn::StoreNext(hn::Mul(products, query_scales), s);
   }
 }
 

@@ -15,6 +15,7 @@ FOVEA_GNU_OPTIONS("no-schedule-insns", "rename-registers")
 #endif
 #include "attention/steps/kernels.h"
 #include "formats/kernels.h"
+#include "math/byte_kernels.h"
 #define FOVEA_KERNELS_NAMESPACE i8_kernels
 #define FOVEA_KERNELS_FILE "attention/i8/kernels.cc"
 #include "targets/each_target.inl"
@@ -54,7 +55,7 @@ constexpr I8Kernels Table() {
   if (!kHasI8Products) return table;
 #define FOVEA_DOT_FILE "simd/add_dot.inl"
 #include "simd/each_dot.inl"
-#if defined(FOVEA_HAS_NEON_DOT)
+#if defined(FOVEA_HAS_NEON_MATRIX_DOT)
   table.list[kDotSmmla][0] = table.list[kDotSdot][0];  // its processors have sdot, too
 #endif
   return table;

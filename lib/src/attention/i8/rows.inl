@@ -142,9 +142,18 @@ FOVEA_CALLED void NoteKeyScales(const RowsToBring& r, const float* scales) {
     StoreUpTo(FiniteOrNaN(LoadUpTo(scales + i, n)), to + i, n);
   });
 }
+// Copies scales, and says whether none is negative, -0, infinite or NaN; else may copy none, and say no.
+#if defined(FOVEA_DOT_WEIGHS_ROW)
+FOVEA_INLINE bool CopiesPlainScales(const float* scales, uint32_t count, float* to) {
+  return !kPreferSize && dot::CopyPlainScales(scales, count, to);
+}
+#else
+FOVEA_INLINE bool CopiesPlainScales(const float*, uint32_t, float*) { return false; }
+#endif
 FOVEA_CALLED void NoteValueScales(const RowsToBring& r, const float* scales) {
   if (r.element > 0) return;
   float* const to = r.numbers->value_scale + r.at;
+  if (CopiesPlainScales(scales, r.count, to) && !r.numbers->any_nan) return;
   VF nan = hn::Zero(kF);
   VI bits = hn::Set(kI, 0);
   ForVectors(r.count, [=, &nan, &bits](size_t i, size_t n) __attribute__((always_inline)) {
