@@ -788,7 +788,7 @@ def counts_halves_cycles():
             for title, rows in (("keys of f16, f32", "f16 rows"), ("keys of f16, halves", "halves"))]
     in_order = float(counted()["aarch64-linux-gnu", "cycles cortex-a55 halves"]["value"])
     return table(["decode, 1 query, 1024 keys, head_dim 128", *models], rows) + (
-        f"\n\nThe inner loops of 64 queries take {in_order:.3f} cycles on a Cortex-A55.\n")
+        f"\nThe inner loops of 64 queries take {in_order:.3f} cycles on a Cortex-A55.\n")
 
 
 # CMSIS-NN at commit 99f736a6, whose functions for int8 tensors were called one after the other, in QEMU; its calls for Cortex-M55

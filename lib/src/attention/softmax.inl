@@ -15,10 +15,9 @@ FOVEA_INLINE VF MaxOfScores(const float* s, const float* end, size_t rows, VF ol
 }
 
 // For one vector of rows: takes the scores of [begin, end) into row_max and row_sum, and replaces them in s by weights.
-// With `hides`, scores of -inf become weights of -0: their sign tells Values which values must not be read. kPacks: as
-// SoftmaxTile and PackWeights.
-template <bool kPacks>
-FOVEA_INLINE void SoftmaxOf(const QueryTile& t, const KeySpan& keys, size_t column, bool hides) {
+// With `hides`, scores of -inf become weights of -0: their sign tells Values which values must not be read. If `packs`,
+// does what PackWeights does, too.
+FOVEA_SHARED void SoftmaxTile(const QueryTile& t, const KeySpan& keys, size_t column, bool hides, bool packs = false) {
   const uint32_t begin = keys.begin, end = keys.end;
   constexpr size_t kAtOnce = kPreferSize ? 1 : hn::kRegisters > 8 ? 4 : 2;  // strands, whose vectors stay in registers
   const size_t rows = t.columns;
@@ -51,7 +50,7 @@ FOVEA_INLINE void SoftmaxOf(const QueryTile& t, const KeySpan& keys, size_t colu
           const MF hidden = hn::Eq(hn::LoadU(kF, row + i * rows), minus_infinity);
           p[i] = hn::IfThenElse(hidden, hn::Set(kF, -0.0f), p[i]);
         }
-        if constexpr (kPacks) {
+        if (kPacksWeights && packs) {
           StoreWeight(p[i], row + i * rows, column);
         } else {
           hn::StoreU(p[i], kF, row + i * rows);
@@ -69,17 +68,13 @@ FOVEA_INLINE void SoftmaxOf(const QueryTile& t, const KeySpan& keys, size_t colu
   hn::StoreU(rescale, kF, t.rescale + column);
 }
 
-FOVEA_SHARED void SoftmaxTile(const QueryTile& t, const KeySpan& keys, size_t column, bool hides) {
-  SoftmaxOf<false>(t, keys, column, hides);
-}
-
 // Makes weights that nothing reads as floats. Whether it did.
 template <int kVectors>
 FOVEA_INLINE bool WeighBlock(const QueryTile& t, const KeyTile& keys, size_t column, bool hides) {
   if constexpr (kPacksWeights) {
     if (hides) return false;
     FOVEA_UNROLL_BY(1)
-    for (size_t c = column; c < column + kVectors * kProductLanes; c += kLanes) SoftmaxOf<true>(t, keys, c, false);
+    for (size_t c = column; c < column + kVectors * kProductLanes; c += kLanes) SoftmaxTile(t, keys, c, false, true);
   }
   return kPacksWeights;
 }
