@@ -5,14 +5,15 @@
     bench/bounds.py --check                         # counts 1200 shapes of each operator and compares them with the bounds
     bench/bounds.py --write                         # counts 8000 others, and writes the coefficients, bench/bounds.json
     bench/bounds.py m4f attention 16 64 4 4 32 32   # the bound of one call: q_tokens, kv_tokens, q_heads, kv_heads, head_dim,
-                                                    # value_dim
+                                                    # value_dim; of softmax: rows, axis
 
 A bound is a sum of terms, each a coefficient times a product of sizes: terms_of() lists them. The coefficients are those of the
 smallest greatest excess over the counted shapes, and then are raised so that no counted shape exceeds the bound. No shape that
---check counts was seen when they were made. The bounds hold in the range from which counts/shapes.cc draws. Instructions are counted by QEMU (-icount), of the library as toolchains/
-has it compiled (-O2), for f32 without options, with and without a causal limit, for integer attention without options, and for the
-softmax of whole rows. head_dim and value_dim are multiples of 4. Integer attention has a q_zero of 0, and scales for which its kernel
-shifts to the right alone: a score multiplier below 2^-8, an out multiplier below 2^11. Instructions are not cycles: caches, wait states and bus conflicts come in addition.
+--check counts was seen when they were made. The bounds hold in the range from which counts/shapes.cc draws; a shape outside of it is
+refused. Instructions are counted by QEMU (-icount), of the library as toolchains/ has it compiled (-O2), for f32 without options,
+with and without a causal limit, for integer attention without options, and for the softmax of whole rows. head_dim and value_dim are
+multiples of 4. Integer attention has a q_zero of 0, and scales for which its kernel shifts to the right alone: a score multiplier
+below 2^-8, an out multiplier below 2^11. Instructions are not cycles: caches, wait states and bus conflicts come in addition.
 """
 import argparse
 import json
@@ -32,6 +33,8 @@ MARGIN_OF = {("m55", "attention"): 1.02}
 EXCESS = 1.10  # a bound is at most this multiple of a count
 # Of one query with one key or few elements: two of 1200 shapes exceed 1.1, and one.
 EXCESS_OF = {("m55", "attention"): 1.115, ("m55", "causal"): 1.115}
+# The range of counts/shapes.cc: sizes at most, in the order of a call; query rows of all heads; multiply-adds of a product.
+MOST, MOST_ROWS, MOST_WORK = (48, 256, 16, 4, 64, 64), 192, 1 << 19
 KEY_TILE, CHAIN = 64, 32
 INTEGER_ROWS, PIECE_KEYS, PIECE_ELEMENTS = 32, 16, 32  # of integer attention: query rows of a block; pieces on a Cortex-M4F
 
@@ -279,6 +282,22 @@ def bound(stored, board, operator, shape):
     return sum(coefficients[name] * value for name, value in terms.items() if value)
 
 
+def shape_of(operator, sizes):
+    """The shape of a call, if the bounds hold for it."""
+    count = 2 if operator == "softmax" else 6
+    if operator not in OPERATORS or len(sizes) != count:
+        sys.exit(f"bounds.py: {operator} {' '.join(sizes)}: it must be one of {', '.join(OPERATORS)}, and {count} sizes")
+    shape = tuple(int(size) for size in sizes) + (1,) * (6 - count)
+    queries, keys, q_heads, kv_heads, head_dim, value_dim = shape
+    fits = all(1 <= size <= most for size, most in zip(shape, MOST)) and q_heads % kv_heads == 0 and q_heads <= 4 * kv_heads
+    dims = (head_dim, value_dim) if count == 6 else (4, 4)
+    if not fits or any(dim % 4 for dim in dims) or queries * q_heads > MOST_ROWS or (
+            queries * q_heads * keys * max(head_dim, value_dim) > MOST_WORK):
+        sys.exit(f"bounds.py: {shape[:count]}: the bounds hold for sizes up to {MOST[:count]}, for {MOST_ROWS} query rows and "
+                 f"{MOST_WORK} multiply-adds of a product, and dimensions that are multiples of 4")
+    return shape
+
+
 # ---- Counts.
 
 
@@ -349,7 +368,10 @@ def main():
     options = parser.parse_args()
     stored = json.loads(STORED.read_text()) if STORED.exists() else {}
     if options.call:
-        print(round(bound(stored, options.call[0], options.call[1], tuple(map(int, options.call[2:])))))
+        board, operator, *sizes = options.call + [""] * (2 - len(options.call))
+        if board not in BOARDS:
+            parser.error(f"{board!r} is none of {', '.join(BOARDS)}")
+        print(round(bound(stored, board, operator, shape_of(operator, sizes))))
         return 0
     failed = False
     for board in options.boards:

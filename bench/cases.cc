@@ -170,6 +170,7 @@ constexpr const char* kStream64Name = "stream/8x64x4096x64";
 constexpr const char* kStreamGroupedName = "stream/32over8x1x4096x128";
 constexpr Shape kDecodeOne = heads(8, 1, 1024, 64);  // one row of queries for each key head
 constexpr Shape kDecode1k = grouped(32, 8, 1, 1024, 128), kDecode16k = grouped(32, 8, 1, 16384, 128);
+constexpr Shape kDecodeNine = grouped(9, 3, 1, 3000, 64);
 constexpr Shape kOneKeyHead = grouped(4, 1, 1, 16384, 128);
 constexpr const char* kOneKeyHeadName = "threads/4over1x1x16384x128";
 
@@ -274,6 +275,8 @@ constexpr Case kCases[] = {
     integer(integers(FOVEA_I8, kDecode16k), read(0.85f)),
     integer(kv(FOVEA_I4, kDecode16k)),
     integer(integers(FOVEA_I4, kDecode16k), f32_speed(1.8f), "integer/32over8x1x16384x128-kv_i4"),
+    integer(integers(FOVEA_Q8_0, kDecode16k), read(0.6f)),
+    integer(integers(FOVEA_Q4_0, kDecode16k), read(0.6f)),
 
     attention("sources", from(FOVEA_KV_RING, kDecode1k), time(1.05f), "decode/32over8x1x1024x128"),
     attention("sources", from(FOVEA_KV_PAGED, kDecode1k), time(1.05f), "decode/32over8x1x1024x128"),
@@ -291,6 +294,11 @@ constexpr Case kCases[] = {
     attention("small", heads(2, 20, 20, 16)),
     attention("small", heads(1, 4, 4, 8)),
     attention("small", heads(1, 1, 1, 1)),  // the overhead of a call
+    attention("small", heads(1, 1, 1, 64)),
+    attention("small", heads(8, 1, 1, 64)),  // and of a head
+    attention("small", heads(8, 1, 32, 64)),
+    attention("small", heads(8, 50, 50, 40)),
+    attention("small", causal(heads(12, 77, 77, 64))),
 
     attention("options", kPlain),
     attention("options", window(128, causal(kPlain)), plain_time(1.15f), kPlainName),
@@ -374,6 +382,8 @@ constexpr Case kCases[] = {
     integer_linear(1, 576, 49152, FOVEA_I4, read(0.8f)),
     integer_linear(1, 576, 49152, FOVEA_Q4_0, read(0.8f)),
     integer_linear(1, 576, 49152, FOVEA_Q4_1, read(0.8f)),
+    integer_linear(1, 4096, 49152, FOVEA_Q8_0, read(0.75f)),  // larger than the third-level cache, as a model's weights
+    integer_linear(1, 4096, 49152, FOVEA_Q4_1, read(0.75f)),
     integer_linear(128, 1536, 576, FOVEA_Q8_0),
     integer_linear(128, 1536, 576, FOVEA_I4),
     integer_linear(128, 1536, 576, FOVEA_Q4_1),
@@ -415,6 +425,7 @@ constexpr Case kCases[] = {
     attention("never_slower", kv(FOVEA_Q4_0, kPlain)),
     attention("never_slower", kv(FOVEA_I8, kDecode1k)),
     attention("never_slower", kv(FOVEA_I4, kDecode1k)),
+    attention("never_slower", kv(FOVEA_I4, kDecodeNine)),
     attention("never_slower", kv(FOVEA_Q4_0, kDecode1k)),
     attention("never_slower", integers(FOVEA_Q8_0, kDecode1k)),
     attention("never_slower", kv(FOVEA_I8, kDecodeOne)),
@@ -425,6 +436,7 @@ constexpr Case kCases[] = {
     instead_of("never_slower/8x512x512x64-kv_q4_0", integers(FOVEA_Q4_0, kPlain)),
     instead_of("never_slower/32over8x1x1024x128-kv_i8", integers(FOVEA_I8, kDecode1k)),
     instead_of("never_slower/32over8x1x1024x128-kv_i4", integers(FOVEA_I4, kDecode1k)),
+    instead_of("never_slower/9over3x1x3000x64-kv_i4", integers(FOVEA_I4, kDecodeNine)),
     turned_on(FOVEA_TARGET_AVX512,
               instead_of("never_slower/32over8x1x1024x128-kv_q4_0", integers(FOVEA_Q4_0, kDecode1k))),
     instead_of("never_slower/32over8x1x1024x128-kv_q8_0-compute_i8", kv(FOVEA_Q8_0, kDecode1k)),

@@ -89,10 +89,11 @@ TARGETS = [
 
 
 class More:
-    """A row in addition to that of SHAPE. The goal is a number, or (row, factor): 1 / factor of that row's instructions."""
+    """A row in addition to that of SHAPE. The goal is a number, or (row, factor): 1 / factor of that row's figure. models:
+    processors for which there is also a row of the inner loops' cycles; limit: the goal of these."""
 
-    def __init__(self, name, words, goal=None):
-        self.name, self.words, self.goal = name, words, goal
+    def __init__(self, name, words, goal=None, models="", limit=None):
+        self.name, self.words, self.goal, self.models, self.limit = name, words, goal, models.split(), limit
 
 
 # Calls whose checks and preparation take most of their instructions: of one head, and of eight. Of the first 2,000
@@ -112,6 +113,14 @@ HALVES = [
     More("halves", f"{SHAPE} halves", 0.45),
     More("decode halves", f"{DECODE} halves", ("decode", 1.0)),
     More("decode of 2 halves", "4 2 256 32 halves"),
+]
+
+
+# Decode of one head with 1024 keys: its inner loops' cycles by models that have the instructions for halves.
+OUT_OF_ORDER = "cortex-a76 neoverse-n1"
+LONG_DECODE = [
+    More("decode of 1024 f16 rows", "1 1 1024 128 f16 neon", None, OUT_OF_ORDER),
+    More("decode of 1024 halves", "1 1 1024 128 halves neon", None, OUT_OF_ORDER, ("decode of 1024 f16 rows", 2.0)),
 ]
 
 
@@ -206,9 +215,10 @@ MORE = {
         More("linear integers neon_dotprod", f"{LINEAR} integers neon_dotprod", 0.11),
         More("linear integers neon_i8mm", f"{LINEAR} integers neon_i8mm"),
         *super_blocks("neon_dotprod"),
-        More("halves", f"{SHAPE} halves neon", 0.29),
+        More("halves", f"{SHAPE} halves neon", 0.29, "cortex-a55", 0.16),
         More("decode f16 rows", f"{DECODE} f16 neon"),
         More("decode halves", f"{DECODE} halves neon", ("decode f16 rows", 1.0)),
+        *LONG_DECODE,
         *linear_halves("1 128 1536 576", 0.20, "neon"),
         *linear_relu("neon_dotprod", "neon"),
         More("delta", f"{DELTA} neon", 0.50),
@@ -327,7 +337,7 @@ def multiply_adds(text):
     if not match:
         return 0
     operands = match[3]
-    if "%ymm" in operands:
+    if "%ymm" in operands or re.match(r"v\d+\.8h", operands):
         return 8
     return 4 if re.match(r"(v\d+\.4s|q\d+)", operands) else 1
 
@@ -335,8 +345,8 @@ def multiply_adds(text):
 BRANCH = re.compile(r"^(b\.?[a-z]*|cbn?z|j[a-z]+|le|tbn?z)(\.[wn])?\s+(?:.*,\s*)?#?(0x)?([0-9a-f]+)$")
 
 
-def inner_loops(code, ran):
-    """[(instructions of a loop, from the first to the branch that closes it; how often it ran)]."""
+def inner_loops(code, ran, total=MULTIPLY_ADDS):
+    """Of a call of `total` multiply-adds: [(instructions of a loop, from the first to the branch that closes it; how often it ran)]."""
     index = {address: i for i, (address, _) in enumerate(code)}
     spans = []
     for i, (address, text) in enumerate(code):
@@ -352,7 +362,7 @@ def inner_loops(code, ran):
             continue
         body = code[begin:end + 1]
         rounds = ran[code[end][0]]
-        if rounds * sum(multiply_adds(text) for _, text in body) >= LEAST_SHARE * MULTIPLY_ADDS:
+        if rounds * sum(multiply_adds(text) for _, text in body) >= LEAST_SHARE * total:
             loops.append(([text for _, text in body], rounds))
     return loops
 
@@ -398,6 +408,21 @@ def measure_loops(target, loops, add):
         add(f"rules {processor}", taken / done, least / done)
 
 
+def goal_of(goal, rows, measure=""):
+    return rows[measure + goal[0]]["value"] / goal[1] if isinstance(goal, tuple) else goal
+
+
+def cycles_of_more(target, program, more, ran, rows):
+    """Adds rows of the cycles of a call's inner loops, for each of their multiply-adds."""
+    loops = inner_loops(disassemble(target, program), ran, multiply_adds_of(more.words))
+    done = sum(rounds * sum(map(multiply_adds, body)) for body, rounds in loops)
+    for model in more.models:
+        value = sum(rounds * cycles(target, model, body) for body, rounds in loops) / done
+        name = f"cycles {model} {more.name}"
+        rows[name] = {"toolchain": target.name, "measure": name, "value": value,
+                      "beside": goal_of(more.limit, rows, f"cycles {model} "), "bound": None}
+
+
 def measure_more(target, program, plugin, options):
     """Rows of MORE. A row that this build does not support is left out."""
     rows = {}
@@ -413,9 +438,10 @@ def measure_more(target, program, plugin, options):
         if options.functions:
             print(f"# {target.name}: {more.name}")
             show_functions(program, ran, done)
-        goal = rows[more.goal[0]]["value"] / more.goal[1] if isinstance(more.goal, tuple) else more.goal
         rows[more.name] = {"toolchain": target.name, "measure": f"instructions {more.name}",
-                           "value": sum(ran.values()) / done, "beside": goal, "bound": None}
+                           "value": sum(ran.values()) / done, "beside": goal_of(more.goal, rows), "bound": None}
+        if more.models:
+            cycles_of_more(target, program, more, ran, rows)
     return list(rows.values())
 
 

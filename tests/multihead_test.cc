@@ -681,6 +681,42 @@ TEST_CASE("multihead: rope turns queries and keys as fovea_rope_f32 does, and no
   }
 }
 
+TEST_CASE("multihead: key_mass is the sum of the weights, and overlaps no array of the layer", "[short][multihead]") {
+  const LayerProblem p;
+  const uint32_t keys = p.keys_of_call(), group = p.q_heads / p.kv_heads, last = 2;
+  const auto head = static_cast<ptrdiff_t>(keys);
+  for (const fovea_target target : targets()) {
+    LayerCase test(p);
+    INFO(name(p, target));
+    std::vector<float> mass(size_t{p.batch} * p.kv_heads * keys);
+    fovea_out& out = test.args.attention.key_mass;
+    const fovea_out valid = {mass.data(), head * static_cast<ptrdiff_t>(p.kv_heads), head, 0};
+    out = valid;
+    test.desc.attention.key_mass_queries = last;
+    REQUIRE(test.run(target) == FOVEA_OK);
+    for (size_t row = 0; row < mass.size(); ++row) {
+      const size_t j = row % keys, kv_head = row / keys % p.kv_heads, b = row / keys / p.kv_heads;
+      double sum = 0;
+      for (size_t h = kv_head * group; h < (kv_head + 1) * group; ++h) {
+        for (size_t i = p.q_tokens - last; i < p.q_tokens; ++i) {
+          sum += double{test.scores[((b * p.q_heads + h) * p.q_tokens + i) * keys + j]};
+        }
+      }
+      CHECK(std::abs(double{mass[row]} - sum) < 1e-6);
+    }
+    const std::vector<float> answer = test.answer();
+    const fovea_multihead_weights& w = test.args.weights;
+    const void* const taken[] = {test.args.x.data, test.args.y.data, w.q.data,
+                                 w.out.data,       w.out.bias,       test.workspace.as<void>()};
+    for (const void* const data : taken) {
+      out.data = const_cast<void*>(data);
+      CHECK(fovea_multihead(&test.plan, &test.args, test.workspace.as<void>(), test.workspace.bytes()) ==
+            FOVEA_ERR_OVERLAP);
+    }
+    CHECK(same_bits(test.answer(), answer));
+  }
+}
+
 TEST_CASE("multihead: linear layers with products of integers or halves are those of fovea_linear, bit for bit",
           "[short][multihead]") {
   for (const fovea_dtype dtype : {FOVEA_I8, FOVEA_I4, FOVEA_Q4_1, FOVEA_F16}) {
@@ -779,6 +815,9 @@ TEST_CASE("multihead: the workspace is what a plan says, on every target, and th
               const size_t bytes = fovea_multihead_workspace_bytes_for(&d, target);
               CHECK(bytes > 0);
               CHECK(bytes <= most);
+              fovea_multihead_desc halves = d;
+              halves.linear_compute = FOVEA_COMPUTE_F16;
+              CHECK(fovea_multihead_workspace_bytes_for(&halves, target) <= most);  // 0 where weights are not halves
               if (dtype < FOVEA_I8) continue;
               fovea_multihead_desc integers = d;
               integers.linear_compute = FOVEA_COMPUTE_I8;

@@ -286,6 +286,24 @@ TEST_CASE("veneer: rope is rope of C, and frequencies are as many as the span ho
   CHECK(out != in);
 }
 
+TEST_CASE("veneer: rotation is that of C", "[veneer][short]") {
+  constexpr uint32_t kHeads = 2, kWidth = 8;
+  fovea::RotateArgs args;
+  CHECK((args.struct_bytes == sizeof(fovea_rotate_args) && args.seed == 0));
+  std::vector<float> x(size_t{kHeads} * 3 * kWidth), y(x.size()), want(x.size());
+  for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i + 1);
+  args.batch = 1, args.heads = kHeads, args.tokens = 3, args.dim = kWidth, args.seed = 5;
+  args.x = fovea::heads_first(x.data(), kHeads, 3, kWidth);
+  args.y = fovea::heads_first(y.data(), kHeads, 3, kWidth);
+  REQUIRE(fovea::rotate(args) == FOVEA_OK);
+  args.y = fovea::heads_first(want.data(), kHeads, 3, kWidth);
+  REQUIRE(fovea_rotate_f32(&args) == FOVEA_OK);
+  CHECK(y == want);
+  CHECK(y != x);
+  args.block = 3;
+  CHECK(fovea::rotate(args) == FOVEA_ERR_DIM);
+}
+
 // A problem of linear attention.
 struct DeltaProblem {
   static constexpr uint32_t kHeads = kKvHeads, kKeys = kDim, kValues = 5;

@@ -28,12 +28,13 @@
 #include "naive.h"
 
 enum {
-  kMaxDim = 64,
 #if defined(__linux__)
+  kMaxDim = 128,
   kMaxInputs = 576, /* of linear layers */
   kMaxQueries = 128 * 1536,
   kMaxKeys = 1536 * kMaxInputs,
 #else
+  kMaxDim = 64,
   kMaxInputs = 512,
   kMaxQueries = 4 * 64 * 64,
   kMaxKeys = 4 * 256 * 64,

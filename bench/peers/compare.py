@@ -892,17 +892,18 @@ def measure(calls, clock, min_seconds, batch_ns=200e3, fewest=7, most=1000):
     return times
 
 
-def build(folder):
-    """Builds fovea as a shared library, and the benchmark for its probes."""
+def build(folder, as_built):
+    """Builds fovea as a shared library, and the benchmark for its probes, unless they are there."""
     def run(*command):
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if done.returncode:
             sys.exit(done.stdout + "failed: " + " ".join(map(str, command)))
 
-    print(f"building fovea in {folder}", file=sys.stderr)
-    run("cmake", "-S", ROOT, "-B", folder, "-DCMAKE_BUILD_TYPE=Release", "-DBUILD_SHARED_LIBS=ON",
-        "-DFOVEA_BUILD_TESTS=OFF", "-DFOVEA_BUILD_EXAMPLES=OFF", "-DFOVEA_BUILD_BENCH=ON")
-    run("cmake", "--build", folder, "--parallel", str(os.cpu_count()), "--target", "fovea", "fovea_bench")
+    if not as_built:
+        print(f"building fovea in {folder}", file=sys.stderr)
+        run("cmake", "-S", ROOT, "-B", folder, "-DCMAKE_BUILD_TYPE=Release", "-DBUILD_SHARED_LIBS=ON",
+            "-DFOVEA_BUILD_TESTS=OFF", "-DFOVEA_BUILD_EXAMPLES=OFF", "-DFOVEA_BUILD_BENCH=ON")
+        run("cmake", "--build", folder, "--parallel", str(os.cpu_count()), "--target", "fovea", "fovea_bench")
     for name in ("libfovea.so", "libfovea.dylib"):
         if (folder / "lib" / name).exists():
             return folder / "lib" / name, folder / "bench" / "fovea_bench"
@@ -1115,12 +1116,13 @@ def parse():
     parser.add_argument("--cpu-time", action="store_true",
                         help="count the thread's processor time, for a machine shared with others")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "peers", help="where to build fovea")
+    parser.add_argument("--as-built", action="store_true", help="build nothing: all is in that folder")
     return parser.parse_args()
 
 
 def main():
     options = parse()
-    library, program = build(options.build)
+    library, program = build(options.build, options.as_built)
     pin(options.cpu)
     clock = time.thread_time_ns if options.cpu_time else time.perf_counter_ns
     host, bounds = probes(program, options.cpu_time)

@@ -13,11 +13,13 @@ namespace chat {
 struct CacheType {
   fovea_dtype dtype = FOVEA_I8;  // of keys and values; must be of integers with FOVEA_COMPUTE_I8
   fovea_rotation rotation = FOVEA_ROTATION_NONE;
+  bool centered = false;  // keys without the mean of those of the first run. Scores then depend on how long that run is
 
   bool is_float() const { return dtype == FOVEA_F32 || dtype == FOVEA_F16; }
 };
 
-// "i4", and "i4-rotated" for rotated keys and values. False if there is no such type.
+// "i4", "i4-rotated" for rotated keys and values, "i4-centered" for such values and centred keys. False if there is no
+// such type.
 inline bool read_cache_type(const char* text, CacheType* type) {
   constexpr struct {
     const char* name;
@@ -27,8 +29,9 @@ inline bool read_cache_type(const char* text, CacheType* type) {
   const std::string given = text;
   for (const auto& known : kTypes) {
     const std::string name = known.name;
-    if (given != name && given != name + "-rotated") continue;
-    *type = {known.dtype, given == name ? FOVEA_ROTATION_NONE : FOVEA_ROTATION_BOTH};
+    const bool centered = given == name + "-centered";
+    if (given != name && given != name + "-rotated" && !centered) continue;
+    *type = {known.dtype, given == name ? FOVEA_ROTATION_NONE : FOVEA_ROTATION_BOTH, centered};
     return true;
   }
   return false;

@@ -8,7 +8,8 @@
 namespace chat {
 namespace {
 
-constexpr uint64_t kRotationSeed = 1;  // any, if it stays
+constexpr uint64_t kRotationSeed = 1;    // any, if it stays
+constexpr uint32_t kFewestForMean = 16;  // tokens of a first run whose keys have a mean that is worth subtracting
 
 // Divides memory into arrays. Without memory it only counts the bytes; the count saturates at kTooMany.
 class Carver {
@@ -116,7 +117,9 @@ fovea_status Decoder::plan(const Model& model, const Settings& settings) {
 size_t Decoder::carve(void* memory) {
   const Model& m = *model_;
   Carver carver(memory);
+  centers_ = settings_.cache.centered ? carver.take<float>(m.layers, kv_dim()) : nullptr;
   for (uint32_t i = 0; i < m.layers; ++i) {
+    if (centers_ != nullptr) caches_[i].key_center = centers_ + size_t{i} * kv_dim();
     const size_t bytes = fovea_kv_cache_bytes(&caches_[i]);
     void* const rows = carver.take(bytes != 0 ? bytes : Carver::kTooMany);
     if (memory != nullptr) fovea_kv_cache_init(&caches_[i], rows, bytes);  // cannot fail: planned with these bytes
@@ -205,6 +208,38 @@ fovea_status Decoder::linear(float* y, const float* x, uint32_t inputs, uint32_t
   return fovea_linear(&args, linear_, linear_bytes_);
 }
 
+// The mean of the keys in k_, turned and rotated as the cache stores them, of each head. The first token is left out: its
+// keys are many times as large as the others. Writes to heads_.
+fovea_status Decoder::find_center(float* center, const fovea_rope_args& rope, uint32_t count) const {
+  std::fill_n(center, kv_dim(), 0.0f);
+  if (count < kFewestForMean) return FOVEA_OK;
+  const auto head = static_cast<ptrdiff_t>(model_->head_dim), token = static_cast<ptrdiff_t>(kv_dim());
+  fovea_rope_args turn = rope;
+  turn.target = settings_.target;
+  turn.batch = 1;
+  turn.heads = model_->kv_heads;
+  turn.tokens = count;
+  turn.dim = model_->head_dim;
+  turn.out = {heads_, 0, head, token};
+  turn.in = {k_, 0, head, token};
+  fovea_status status = fovea_rope_f32(&turn);
+  fovea_rotate_args rotate = {};
+  rotate.struct_bytes = sizeof rotate;
+  rotate.target = settings_.target;
+  rotate.batch = 1;
+  rotate.heads = model_->kv_heads;
+  rotate.tokens = count;
+  rotate.dim = model_->head_dim;
+  rotate.seed = kRotationSeed;
+  rotate.y = turn.out;
+  rotate.x = {heads_, 0, head, token};
+  if (status == FOVEA_OK) status = fovea_rotate_f32(&rotate);
+  const fovea_in keys = {heads_ + kv_dim(), 0, head, token};
+  uint64_t tokens = 0;
+  if (status != FOVEA_OK) return status;
+  return fovea_kv_center(center, &tokens, &keys, 1, model_->kv_heads, count - 1, model_->head_dim);
+}
+
 // Attention's half of a layer. Writes to added_ what is added to the tokens. The linear layers are calls of their own,
 // because files may have a format for each.
 fovea_status Decoder::attend(const Layer& layer, fovea_kv_cache* cache, uint32_t count) {
@@ -220,6 +255,10 @@ fovea_status Decoder::attend(const Layer& layer, fovea_kv_cache* cache, uint32_t
   rope.rotary_dim = model_->rotary_dim;
   rope.turns = turns_;
   rope.positions = &first;
+  if (centers_ != nullptr && first == 0) {
+    status = find_center(centers_ + static_cast<size_t>(cache - caches_) * kv_dim(), rope, count);
+    if (status != FOVEA_OK) return status;
+  }
   const auto q_stride = static_cast<ptrdiff_t>(q_dim()), kv_stride = static_cast<ptrdiff_t>(kv_dim());
   fovea_multihead_args args = {};
   args.struct_bytes = sizeof args;

@@ -53,6 +53,7 @@ class Decoder {
   uint32_t q_dim() const { return model_->q_heads * model_->head_dim; }
   uint32_t kv_dim() const { return model_->kv_heads * model_->head_dim; }
   fovea_status attend(const Layer& layer, fovea_kv_cache* cache, uint32_t count);
+  fovea_status find_center(float* center, const fovea_rope_args& rope, uint32_t count) const;
   fovea_status feed_forward(const Layer& layer, uint32_t count);
   // y = norm(x), after x += added, unless that is null.
   fovea_status norm(float* y, float* x, const float* added, const float* weight, uint32_t count) const;
@@ -66,14 +67,15 @@ class Decoder {
   fovea_kv_cache caches_[kMostLayers] = {};
 
   // In the caller's memory.
-  uint64_t* turns_ = nullptr;                               // [rotary_dim / 2]
+  float* centers_ = nullptr;                                   // of centred keys: [layers][kv_dim]
+  uint64_t* turns_ = nullptr;                                  // [rotary_dim / 2]
   float *x_ = nullptr, *normed_ = nullptr, *added_ = nullptr;  // [kBlock][width]
   // These share memory, one after the other: attention's arrays, [kBlock][q_dim or kv_dim], and its workspace;
   // [kBlock][hidden]; [vocabulary].
   float *q_ = nullptr, *k_ = nullptr, *v_ = nullptr, *heads_ = nullptr;
   float *gate_ = nullptr, *up_ = nullptr;
   float* logits_ = nullptr;
-  void *attention_ = nullptr, *linear_ = nullptr;           // workspaces
+  void *attention_ = nullptr, *linear_ = nullptr;  // workspaces
   size_t attention_bytes_ = 0, linear_bytes_ = 0;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Measures accuracy: a model's scores, and the effect of coarser arithmetic and caches. Tests and README.md use it.
+// Measures accuracy: a model's scores, and the effect of coarser arithmetic and caches. Tests and README.md use it. Also
+// measures speed, for bench/peers/chat.py.
 // Exit code: 0; 1 when the model cannot be read or a call fails; 2 for wrong arguments.
 #include <algorithm>
 #include <cmath>
@@ -19,6 +20,7 @@
 #include "examples/chat/mapped_file.h"
 #include "examples/chat/model.h"
 #include "examples/chat/tokenizer.h"
+#include "platform/platform.h"
 
 namespace chat {
 namespace {
@@ -29,14 +31,18 @@ constexpr char kUsage[] =
     "       chat_measure compare MODEL f32|f16|i8 CACHE TEXT_FILE TOKENS\n"
     "       chat_measure greedy MODEL f32|f16|i8 CACHE TOKENS\n"
     "       chat_measure tokens MODEL\n"
-    "CACHE: f32, f16, i8, q8_0, i4 or q4_0; i4-rotated and so on for rotated keys and values.\n"
+    "       chat_measure speed MODEL f32|f16|i8 CACHE file|large THREADS DEPTH PROMPT ANSWER\n"
+    "CACHE: f32, f16, i8, q8_0, i4 or q4_0; i4-rotated and so on for rotated keys and values; i4-centered and so on\n"
+    "for keys that are centred, too.\n"
     "scores: each line of the standard input has numbers of tokens, a bar, and numbers of tokens. Runs the first\n"
     "tokens, and prints the scores of the second ones as the next token.\n"
     "compare: f32 and the given arithmetic, on the first tokens of a text, in pieces of 512. Prints both\n"
     "perplexities, their ratio, the mean Kullback-Leibler divergence, and how often the likeliest token is the same.\n"
     "greedy: each line of the standard input has numbers of tokens. Runs them, and prints the TOKENS likeliest tokens\n"
     "that follow one another.\n"
-    "tokens: prints the numbers of the tokens of each line of the standard input.\n";
+    "tokens: prints the numbers of the tokens of each line of the standard input.\n"
+    "speed: runs DEPTH tokens, then PROMPT tokens in blocks, then ANSWER tokens one by one with their scores, and\n"
+    "prints the nanoseconds of the PROMPT tokens and of the ANSWER tokens. file, large: the pages of the weights.\n";
 
 int failed(const char* what, const char* why) {
   std::fprintf(stderr, "chat_measure: %s: %s\n", what, why);
@@ -47,11 +53,13 @@ struct Runner {
   std::unique_ptr<unsigned char, void (*)(void*)> memory{nullptr, std::free};
   Decoder decoder;
 
-  fovea_status init(const Model& model, fovea_compute compute, CacheType cache) {
+  fovea_status init(const Model& model, fovea_compute compute, CacheType cache, uint32_t context = kContext,
+                    const fovea_executor* executor = nullptr) {
     Settings settings;
     settings.compute = compute;
     settings.cache = cache;
-    settings.context = kContext;
+    settings.context = context;
+    settings.executor = executor;
     const size_t bytes = Decoder::memory_bytes(model, settings);
     memory.reset(static_cast<unsigned char*>(std::aligned_alloc(64, (bytes + 63) / 64 * 64)));
     return memory != nullptr ? decoder.init(model, settings, memory.get(), bytes) : FOVEA_ERR_WORKSPACE;
@@ -200,20 +208,57 @@ int compare(const char* path, size_t most) {
   return 0;
 }
 
+// Runs tokens, whose numbers are arbitrary, `block` at a time, and computes the scores after the last one; after each
+// one if they run one by one.
+fovea_status run_any(uint32_t count, uint32_t block) {
+  std::vector<uint32_t> tokens(block);
+  fovea_status status = FOVEA_OK;
+  for (uint32_t i = 0; status == FOVEA_OK && i < count; i += block) {
+    const uint32_t run = std::min(block, count - i);
+    for (uint32_t k = 0; k < run; ++k) tokens[k] = (i + k) * 7919 % model.vocabulary;
+    status = coarse.decoder.run(tokens.data(), run);
+    float* unused;
+    const bool scored = block == 1 || i + run == count;
+    if (status == FOVEA_OK && scored) status = coarse.decoder.logits(run - 1, &unused);
+  }
+  return status;
+}
+
+// counts: threads, and tokens of the context before, of the prompt and of the answer.
+int print_speed(fovea_compute compute, CacheType cache, const uint32_t (&counts)[4]) {
+  const auto [threads, depth, prompt, answer] = counts;
+  const fovea::platform::ThreadPool pool(threads);
+  const fovea_executor* const executor = pool.executor().workers > 1 ? &pool.executor() : nullptr;
+  fovea_status status = coarse.init(model, compute, cache, depth + prompt + answer + kBlock, executor);
+  if (status == FOVEA_OK) status = run_any(kBlock, kBlock);  // the first use of the memory is not timed
+  if (status == FOVEA_OK) status = coarse.decoder.truncate(0);
+  if (status == FOVEA_OK) status = run_any(depth, kBlock);
+  const uint64_t begin = fovea::platform::clock_ns();
+  if (status == FOVEA_OK) status = run_any(prompt, kBlock);
+  const uint64_t middle = fovea::platform::clock_ns();
+  if (status == FOVEA_OK) status = run_any(answer, 1);
+  const uint64_t end = fovea::platform::clock_ns();
+  if (status != FOVEA_OK) return failed("a run", fovea_status_string(status));
+  std::printf("%.0f %.0f\n", static_cast<double>(middle - begin), static_cast<double>(end - middle));
+  return 0;
+}
+
 int run(int count, char** arguments) {
   const std::string mode = count > 1 ? arguments[1] : "";
   const std::string compute = count > 4 ? arguments[3] : "f32";
   CacheType cache;
   const bool caches = read_cache_type(count > 4 ? arguments[4] : "f32", &cache);
   const bool modes = (mode == "scores" && count == 5) || (mode == "greedy" && count == 6) ||
-                     (mode == "compare" && count == 7) || (mode == "tokens" && count == 3);
+                     (mode == "compare" && count == 7) || (mode == "tokens" && count == 3) ||
+                     (mode == "speed" && count == 10);
   if (!modes || !caches || (compute != "f32" && compute != "f16" && compute != "i8")) {
     std::fprintf(stderr, "%s", kUsage);
     return 2;
   }
   MappedFile file;
   Gguf gguf;
-  std::string problem = file.open(arguments[2]);
+  const bool large = mode == "speed" && std::strcmp(arguments[5], "large") == 0;
+  std::string problem = file.open(arguments[2], large ? MappedFile::Pages::kLarge : MappedFile::Pages::kFile);
   if (problem.empty()) problem = gguf.read(file.data(), file.bytes());
   if (problem.empty()) problem = read_model(gguf, &model);
   if (!problem.empty()) return failed(arguments[2], problem.c_str());
@@ -221,9 +266,14 @@ int run(int count, char** arguments) {
   const fovea_compute arithmetic = compute == "i8"    ? FOVEA_COMPUTE_I8
                                    : compute == "f16" ? FOVEA_COMPUTE_F16
                                                       : FOVEA_COMPUTE_F32;
+  if (mode == "speed") {
+    uint32_t counts[4];
+    for (size_t i = 0; i < 4; ++i) counts[i] = static_cast<uint32_t>(std::strtoul(arguments[6 + i], nullptr, 10));
+    return print_speed(arithmetic, cache, counts);
+  }
   fovea_status status = coarse.init(model, arithmetic, cache);
   if (status == FOVEA_OK && mode == "compare") {
-    status = plain.init(model, FOVEA_COMPUTE_F32, {FOVEA_F32, FOVEA_ROTATION_NONE});
+    status = plain.init(model, FOVEA_COMPUTE_F32, {FOVEA_F32, FOVEA_ROTATION_NONE, false});
   }
   if (status != FOVEA_OK) return failed(arguments[2], fovea_status_string(status));
   if (mode == "greedy") return print_greedy(std::strtoul(arguments[5], nullptr, 10));

@@ -24,7 +24,8 @@ constexpr char kUsage[] =
     "                   of half precision, and the rest is as with f32: for processors that have such arithmetic (i8)\n"
     "  --cache TYPE     of keys and values: i8, q8_0, i4 or q4_0, with --compute f32 also f16 or f32 (i8); with\n"
     "                   --compute f16 it must be f16;\n"
-    "                   i4-rotated and so on: rotated rows, for which 4 bits are more exact\n"
+    "                   i4-rotated and so on: rotated rows, for which 4 bits are more exact;\n"
+    "                   i4-centered and so on: these, and keys without the mean of the first ones: still more exact\n"
     "  --weights PAGES  file: in the file, as it is mapped; large: copied into pages of 2 MiB, if there is memory for\n"
     "                   four copies: a little faster, but the copy takes time (file)\n"
     "FOVEA_TARGET chooses the instruction set (\"avx2\", \"scalar\", ...), NO_COLOR disables colours.\n";

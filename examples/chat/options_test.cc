@@ -75,6 +75,10 @@ void test_each_option() {
   check(read({"--cache", "i4-rotated", "model"}, &rotated) && rotated.cache.dtype == FOVEA_I4 &&
             rotated.cache.rotation == FOVEA_ROTATION_BOTH,
         "a rotated cache is not the one that was given");
+  check(!rotated.cache.centered && read({"--cache", "q8_0-centered", "model"}, &rotated) &&
+            rotated.cache.dtype == FOVEA_Q8_0 && rotated.cache.rotation == FOVEA_ROTATION_BOTH &&
+            rotated.cache.centered,
+        "a centred cache is not the one that was given");
   Options literal;
   check(read({"model", "--", "--tokens"}, &literal) && is(literal.question, "--tokens"), "-- does not end the options");
   Options help;
@@ -108,6 +112,7 @@ void test_refusals() {
       {"--compute", "bf16", "--cache", "f16", "model"},
       {"--cache", "q8", "model"},
       {"--cache", "i4-rotate", "model"},
+      {"--cache", "i4-rotated-centered", "model"},
       {"--compute", "i8", "--cache", "f16", "model"},
       {"--cache", "f32", "model"},
       {"--weights", "huge", "model"},

@@ -46,6 +46,7 @@ static void print_digest(uint64_t digest) {
 static uint64_t processor_features(void) {
   uint64_t features = FOVEA_FEATURE_NEON_IN_ORDER;
 #if defined(__aarch64__) && defined(__linux__)
+  if (getauxval(AT_HWCAP) & 1ul << 10) features |= FOVEA_FEATURE_NEON_FP16;     // HWCAP_ASIMDHP
   if (getauxval(AT_HWCAP) & 1ul << 20) features |= FOVEA_FEATURE_NEON_DOTPROD;  // HWCAP_ASIMDDP
   if (getauxval(AT_HWCAP2) & 1ul << 13) features |= FOVEA_FEATURE_NEON_I8MM;    // HWCAP2_I8MM
 #endif

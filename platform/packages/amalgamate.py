@@ -6,7 +6,7 @@
     fovea.hpp   the C++ interface, likewise
     fovea.cc    the library: g++ -std=gnu++17 -O2 -c fovea.cc, or clang++, with flags for the processor
 
-The compiler's macros choose the backend, as they do for a plain list of the library's files: Helium, NEON or scalar. Highway and
+The compiler's macros choose the backend, as they do for a plain list of the library's files: Helium, NEON, RVV or scalar. Highway and
 xsimd are only in builds by CMake; on x86 the backend is scalar.
 
 In fovea.cc each file of the library is a section. Where a file is included, fovea.cc includes itself with FOVEA_SECTION set to

@@ -145,6 +145,41 @@ bool show_layer_norm(float mean, const char* name) {
 
 // ---- Activations.
 
+// A row rotated whole; loops are sums of products with the matrix.
+bool show_rotation() {
+  Compared compared;
+  for (const uint32_t dim : {8u, 32u, 64u, 128u, 256u, 1024u}) {
+    for (uint64_t draw = 0; draw < 8; ++draw) {
+      const Numbers x = normal(dim, 64 * draw + dim, 0, 1);
+      std::vector<double> exact(dim);
+      double sum = 0;
+      for (const float e : x) sum += std::fabs(double{e});
+      const double root = std::sqrt(double(dim)), stated = (std::log2(double(dim)) + 1) * 0x1p-24 * sum / root;
+      for (uint32_t i = 0; i < dim; ++i) {
+        float loop = 0;
+        for (uint32_t j = 0; j < dim; ++j) {
+          const bool negative = __builtin_parity(i & j) != 0;
+          exact[i] += double{negative ? -x[j] : x[j]};
+          loop += negative ? -x[j] : x[j];
+        }
+        exact[i] /= root;
+        compared.loops.add(double{loop / static_cast<float>(root)}, exact[i], 1);
+      }
+      for (const fovea_target target : targets()) {
+        Numbers y(dim);
+        fovea_rotate_args a{};
+        a.struct_bytes = sizeof a;
+        a.target = target;
+        a.batch = a.heads = a.tokens = 1, a.dim = dim;
+        a.x.data = x.data(), a.y.data = y.data();
+        must(fovea_rotate_f32(&a));
+        for (uint32_t d = 0; d < dim; ++d) compared.ours.add(double{y[d]}, exact[d], stated);
+      }
+    }
+  }
+  return show("rotation", "f32", compared);
+}
+
 struct Activation {
   const char* name;
   fovea_activation_kind kind;
@@ -473,6 +508,7 @@ bool show_layers() {
   std::fputs(kHead, stdout);
   bool right = show_layer_norm(0, "layer normalisation");
   right = show_layer_norm(30, "layer normalisation, mean 30") && right;
+  right = show_rotation() && right;
   for (const Activation& activation : kActivations) right = show_activation(activation) && right;
   for (const Activation& activation : kActivations) right = show_linear(activation) && right;
   std::fputs(kCodesHead, stdout);

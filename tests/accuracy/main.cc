@@ -14,6 +14,7 @@
 #include <cstring>
 #include <vector>
 
+#include "accuracy/caches.h"
 #include "accuracy/delta.h"
 #include "accuracy/integer.h"
 #include "accuracy/layers.h"
@@ -398,9 +399,10 @@ int run(bool few) {
   }
   const bool integers_right = show_integer_arithmetic(), layers_right = show_layers();
   const bool weights_right = show_weights_in_groups(), states_right = show_linear_attention();
+  const bool caches_right = show_caches();
   if (!few) show_differences(all);
   if (worst > 1) std::fprintf(stderr, "an error is %.2f times its bound\n", worst);
-  return worst > 1 || !integers_right || !layers_right || !weights_right || !states_right;
+  return worst > 1 || !integers_right || !layers_right || !weights_right || !states_right || !caches_right;
 }
 
 }  // namespace

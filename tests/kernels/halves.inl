@@ -46,6 +46,7 @@ double RandomHalf(uint32_t& state) {
 namespace of_floats {
 #include "simd/half_portable.inl"
 #include "kernels/halves_words.inl"
+#include "kernels/halves_next.inl"
 }  // namespace of_floats
 #endif
 #if FOVEA_FOR_HELIUM
@@ -59,6 +60,7 @@ namespace of_halves {
 namespace of_halves {
 #include "simd/half_neon64.inl"
 #include "kernels/halves_words.inl"
+#include "kernels/halves_next.inl"
 #include "kernels/halves_part.inl"
 #include "kernels/halves_rows.inl"
 }  // namespace of_halves
@@ -67,6 +69,7 @@ namespace of_halves {
 void TestHalves(ContractLog& log, const ContractMemory& memory) {
 #if !FOVEA_FOR_HELIUM
   of_floats::TestWords(log, memory);
+  of_floats::TestNextE(log, memory);
 #endif
 #if FOVEA_FOR_HELIUM
   of_halves::TestWords(log, memory);
@@ -75,6 +78,7 @@ void TestHalves(ContractLog& log, const ContractMemory& memory) {
 #elif defined(FOVEA_HAS_NEON_HALF)
   if (::fovea::platform::processor_features() & FOVEA_FEATURE_NEON_FP16) {
     of_halves::TestWords(log, memory);
+    of_halves::TestNextE(log, memory);
     of_halves::TestLoadPart(log, memory);
     of_halves::TestRowWords(log);
   } else {

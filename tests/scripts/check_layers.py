@@ -137,7 +137,7 @@ def layer_of(path):
     if path.suffix == ".inl":
         return "kernels" if folder not in {"base", "simd", "targets"} else None
     stem = path.stem.split("_")[-1]
-    if stem == "kernels" and folder not in SHARED - {"formats"}:
+    if stem == "kernels" and folder not in SHARED - {"formats", "math"}:
         return "tables" if path.suffix == ".h" else "instances"
     if folder in SHARED:
         return None

@@ -195,8 +195,8 @@ typedef struct fovea_attention_desc {
    * it, because their keys come in parts already. */
   uint32_t key_split_tokens;
 
-  uint32_t key_mass_queries; /* how many of an entry's last queries args.key_mass counts; 0 = a call has no key_mass. Not
-                                with key_split_tokens, nor in builds without it, as by default on Cortex-M
+  uint32_t key_mass_queries; /* how many of an entry's last queries args.key_mass counts; 0 = a call has no key_mass.
+                                Not with key_split_tokens, nor in builds without it, as by default on Cortex-M
                                 (FOVEA_ERR_UNSUPPORTED). Costs workspace: see "Key mass" in kv_cache.h */
 } fovea_attention_desc;
 
@@ -335,8 +335,8 @@ typedef struct fovea_score_block {
  * changes the last bits. If the function's arithmetic has the same bits everywhere, so has the call: see
  * fovea_attention.
  *
- * Time. The function is called once for each 64 keys and vector of rows. A function of scores that does nothing costs
- * 3 to 8 % of a call with head_dim 64. A function of weights costs two thirds of it, because queries and keys are
+ * Time. The function is called once for each 64 keys and vector of rows. A function of scores that does nothing takes
+ * hardly any time. With one of weights a call takes about one and a half times as long, because queries and keys are
  * multiplied twice (bench/README.md, "Blocks and modifiers"). */
 typedef struct fovea_modifier {
   void (*scores)(void* self, const fovea_score_block* block);  /* optional */
@@ -369,8 +369,8 @@ typedef enum fovea_scores_stage FOVEA_ENUM_TYPE_(unsigned) {
  * offsets[b] <= t < offsets[b + 1]. Offsets never fall, and the last is at most q_tokens or kv_tokens
  * (FOVEA_ERR_LENGTH), which here count the tokens of all entries. An entry has at most max_q_tokens queries and
  * max_kv_tokens keys, all entries together at most max_batch times as many (FOVEA_ERR_CAPACITY). Masks and positions
- * begin anew with each entry. With kv_lengths an entry may have fewer keys than its offsets say. kv_offsets are for
- * strided keys and values. With q_offsets or kv_offsets no scores are written out (FOVEA_ERR_UNSUPPORTED). For
+ * begin anew with each entry. With kv_lengths an entry may have fewer keys than its offsets say. kv_offsets need
+ * strided keys and values, and with q_offsets or kv_offsets no scores are written out (FOVEA_ERR_UNSUPPORTED). For
  * documents in one sequence, prefixes and left padding see examples/recipes/documents.c, prefix_lm.c,
  * left_padding.c. */
 typedef struct fovea_attention_args {

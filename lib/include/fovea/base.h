@@ -34,9 +34,8 @@
  * Re-entrance. Every function is re-entrant: all state is in the arguments. A plan is read-only after fovea_plan_init.
  * Any number of threads may use one plan at once, each with its own workspace. An interrupt handler or a fibre may call
  * fovea under two conditions:
- *   stack       is large enough: 2.4 KiB on Cortex-M, 5.5 KiB on 64-bit processors, 6 KiB with AVX-512. On 64-bit
- *               processors multi-head layers need 1.3 KiB more, integer products with rows of I4 3 KiB more.
- *               bench/size.py measures these numbers.
+ *   stack       is large enough: 2.5 KiB on Cortex-M with -Os, 10 KiB on 64-bit processors, 12 KiB with AVX-512.
+ *               bench/size.py measures what each function takes; most take much less.
  *   registers   of the floating-point or vector unit that the target uses are saved. On Cortex-M lazy stacking saves
  *               them, unless it was switched off; on x86 the operating system does.
  *
@@ -178,9 +177,9 @@ typedef enum fovea_target FOVEA_ENUM_TYPE_(unsigned) {
   FOVEA_TARGET_IS_32_BITS = 0x7fffffff
 } fovea_target;
 
-/* Features of AArch64 processors, for the field processor_features of fovea_attention_desc and fovea_linear_args. A
- * program cannot ask the processor for its features. The compiler knows those that its flags name, as in
- * -march=armv8.2-a+dotprod. For others the caller asks the system: on Linux getauxval(AT_HWCAP) and
+/* Features of AArch64 processors, for the field processor_features of fovea_attention_desc, fovea_linear_args and
+ * fovea_selftest_args. A program cannot ask the processor for its features. The compiler knows those that its flags
+ * name, as in -march=armv8.2-a+dotprod. For others the caller asks the system: on Linux getauxval(AT_HWCAP) and
  * getauxval(AT_HWCAP2). */
 #define FOVEA_FEATURE_NEON_DOTPROD 1u /* HWCAP_ASIMDDP */
 #define FOVEA_FEATURE_NEON_I8MM 2u    /* HWCAP2_I8MM */
@@ -284,8 +283,8 @@ typedef enum fovea_activation_kind FOVEA_ENUM_TYPE_(unsigned) {
 /* -------------------------------------------------------------------------------------- arithmetic of the products */
 
 /* Attention has two products: queries with keys, and weights with values. fovea_compute says how they are computed. All
- * steps between the two products are f32 in both cases: softcap, bias, masks, and the softmax with its running maximum
- * and sum.
+ * steps between the two products are f32 with each: softcap, bias, masks, and the softmax with its running maximum and
+ * sum.
  *
  * FOVEA_COMPUTE_I8. Both products multiply codes. The sums of these products are exact.
  *   keys, values  are I8, I4, Q8_0 or Q4_0. A row of groups is converted to an I8 row first. A negative scale of a

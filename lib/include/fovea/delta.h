@@ -34,7 +34,8 @@
  *     S_t = diag(g_t) S_{t-1} + b_t (a_t^T S_{t-1}) + k_t v_t^T
  * With a = k, b = -beta g k and beta k in the place of k it is the gated delta rule. In RWKV-7 a is the negated removal
  * key, of norm 1, b is the removal key times the rate of learning in context, q is the receptance, and scale is 1. A
- * state for this rule has a decay_dim of FOVEA_DELTA_GENERAL_DIM(key_dim), and serves no other rule. */
+ * state for this rule has a decay_dim of FOVEA_DELTA_GENERAL_DIM(key_dim), and serves no other rule
+ * (FOVEA_ERR_SIZE). */
 #ifndef FOVEA_DELTA_H_
 #define FOVEA_DELTA_H_
 
@@ -98,8 +99,8 @@ fovea_status fovea_delta_begin(fovea_delta_state* state, size_t state_bytes, uin
 fovea_status fovea_delta_set(fovea_delta_state* state, uint32_t entry, const fovea_in* matrices);
 
 /* Writes S of one entry, or of all with FOVEA_ALL_ENTRIES, pending tokens included, in the shape of fovea_delta_set.
- * The state stays as it was. If four tokens are pending, the bits are those that S will have once the next call has
- * added the tokens. */
+ * The state stays as it was. target is as in fovea_delta_args. If four tokens are pending, the bits are those that S
+ * will have once the next call on this target has added the tokens. */
 fovea_status fovea_delta_get(const fovea_delta_state* state, fovea_target target, uint32_t entry,
                              const fovea_out* matrices);
 

@@ -50,7 +50,7 @@
 #endif
 #ifndef FOVEA_ENABLE_COMPUTE_I8
 #define FOVEA_ENABLE_COMPUTE_I8 FOVEA_ENABLE_DEFAULT /* FOVEA_COMPUTE_I8: needs FOVEA_ENABLE_I8, _I4 or _GGML, and
-                                                        without these is 0 */
+                                                        without these is 0; for linear layers FOVEA_ENABLE_I8 */
 #endif
 #ifndef FOVEA_ENABLE_I8_TENSORS
 #define FOVEA_ENABLE_I8_TENSORS FOVEA_ENABLE_DEFAULT /* queries and outputs of I8, scales and zero points of tensors,
@@ -62,7 +62,8 @@
 #define FOVEA_ENABLE_DROPOUT FOVEA_ENABLE_DEFAULT /* dropout */
 #endif
 #ifndef FOVEA_ENABLE_ROTATION
-#define FOVEA_ENABLE_ROTATION FOVEA_ENABLE_DEFAULT /* rotation, of fovea_kv_cache, too */
+#define FOVEA_ENABLE_ROTATION FOVEA_ENABLE_DEFAULT /* rotation, of fovea_kv_cache, too; fovea_rotate_f32 is always
+                                                      there */
 #endif
 #ifndef FOVEA_ENABLE_SOFTCAP
 #define FOVEA_ENABLE_SOFTCAP FOVEA_ENABLE_DEFAULT /* softcap */

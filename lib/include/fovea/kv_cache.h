@@ -47,8 +47,8 @@ FOVEA_DECLARATIONS_BEGIN_
 /* In a page table: no page. */
 #define FOVEA_NO_PAGE 0xffffffffu
 
-/* A cache is a plain structure. Set its first part, up to rotation_seed; fovea_kv_cache_init fills in the rest. The rest
- * is for reading; of its arrays the caller may write page_table, and the arrays that source names: see
+/* A cache is a plain structure. Set its first part, up to rotation_seed; fovea_kv_cache_init fills in the rest. The
+ * rest is for reading; of its arrays the caller may write page_table, and the arrays that source names: see
  * fovea_kv_set_length.
  *
  * Values in keys. With values_in_keys a value is the first value_dim elements of its key, and only keys are stored:
@@ -158,9 +158,9 @@ fovea_status fovea_kv_append(fovea_kv_cache* cache, const fovea_kv_append_args* 
  * sequences share, for the beams of a search, for a move to a larger cache. Bytes are copied as they are, scales too.
  * An entry that a cache does not have is refused (FOVEA_ERR_CAPACITY), here and below.
  *   caches     may be the same one; else their memory does not overlap (FOVEA_ERR_OVERLAP). They have the same
- *              kv_heads, dimensions, formats, values_in_keys, key_center and rotation (FOVEA_ERR_SIZE). One may be
- *              strided and the other paged. If one is a ring, so is the other, with as many slots and pinned tokens
- *              (FOVEA_ERR_SIZE).
+ *              kv_heads, dimensions, formats, values_in_keys, key_center, rotation and its seed (FOVEA_ERR_SIZE). One
+ *              may be strided and the other paged. If one is a ring, so is the other, with as many slots and pinned
+ *              tokens (FOVEA_ERR_SIZE).
  *   tokens     at most from_entry's length, and in a ring a length that fovea_kv_truncate would allow
  *              (FOVEA_ERR_LENGTH). FOVEA_ERR_FULL and FOVEA_ERR_PAGE as if they were appended to an empty entry.
  *   pages      that both tables name in the same place are shared, not copied. So a prefix of one entry serves another
@@ -225,9 +225,8 @@ fovea_status fovea_kv_reset(fovea_kv_cache* cache, uint32_t entry);
 /* -------------------------------------------------------------------------------------------- attending to a cache */
 
 /* Writes what the cache knows into a description whose struct_bytes is set (FOVEA_ERR_STRUCT): kv_heads, head_dim,
- * value_dim, max_batch, max_kv_tokens, the formats and the rotation of keys and values, pinned_tokens, and the kind with
- * its sizes. The
- * max_kv_tokens of a ring is 2^30: the description then needs a window_left, or hide_gone. */
+ * value_dim, max_batch, max_kv_tokens, the formats and the rotation of keys and values, pinned_tokens, and the kind
+ * with its sizes. The max_kv_tokens of a ring is 2^30: the description then needs a window_left, or hide_gone. */
 fovea_status fovea_kv_describe(const fovea_kv_cache* cache, fovea_attention_desc* desc);
 
 /* Writes what the cache holds now into arguments whose struct_bytes is set (FOVEA_ERR_STRUCT): batch, kv_tokens,

@@ -44,6 +44,7 @@ class KvCache {
   }
   // Keeps only these tokens of the entry, in increasing order.
   Status compact(std::uint32_t entry, Span<const std::uint32_t> kept) {
+    if (kept.size() > 0xffffffff) return FOVEA_ERR_LENGTH;
     return fovea_kv_compact(&cache_, entry, kept.data(), std::uint32_t(kept.size()));
   }
 

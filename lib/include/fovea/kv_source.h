@@ -48,8 +48,8 @@ typedef enum fovea_kv_kind FOVEA_ENUM_TYPE_(unsigned) {
   FOVEA_KV_KIND_IS_32_BITS = 0x7fffffff
 } fovea_kv_kind;
 
-/* Which rows are stored rotated: as fovea_rotate_f32 rotates them, with the description's rotation_seed and a block of 0.
- * layers.h says why codes of few bits are then better; a fovea_kv_cache rotates what is appended to it.
+/* Which rows are stored rotated: as fovea_rotate_f32 rotates them, with the description's rotation_seed and a block of
+ * 0. layers.h says why codes of few bits are then better; a fovea_kv_cache rotates what is appended to it.
  *   keys     A call rotates its queries in the same way. FOVEA_ERR_UNSUPPORTED for queries of I8 and additive scores
  *   values   A call takes the rotation of its outputs back; a stream does so in fovea_stream_end. FOVEA_ERR_UNSUPPORTED
  *            for outputs that are not F32, and with value_channel_scales

@@ -40,9 +40,9 @@ FOVEA_DECLARATIONS_BEGIN_
  *   scale                 1 / temperature. 0 means 1, that is, no scaling. Finite (FOVEA_ERR_NUMBER).
  *   in, out               required unless a count is 0. out may be in with the same strides; any other overlap is
  *                         FOVEA_ERR_OVERLAP.
- *   mask                  optional, added to scale * in; strides of 0 broadcast it. mask_inner_stride is 0 or 1.
- *                         A mask value of -FLT_MAX / 2 or below (-inf too) hides the element: its weight is 0, even
- *                         where in is NaN.
+ *   mask                  optional, added to scale * in; strides of 0 broadcast it. mask_inner_stride is 0 or 1
+ *                         (FOVEA_ERR_MASK). A mask value of -FLT_MAX / 2 or below (-inf too) hides the element: its
+ *                         weight is 0, even where in is NaN.
  * Errors. Every weight has an error of at most 3 ulp, plus half an ulp for each doubling of the axis, plus the effect
  * of rounding x and x - max(x) to float (up to |x - max(x)| half ulps of a weight).
  *
@@ -166,8 +166,8 @@ typedef struct fovea_rotate_args {
  * It keeps dot products: attention of rotated queries to rotated keys has the scores of those that are not rotated, and
  * rotated values give outputs that the inverse rotation takes back. Keys are turned by their position (rope) first.
  * Errors. The inverse of a rotated row differs from the row by rounding: in a block, each result by at most
- * (log2(block) + 1) * 2^-24 * the sum of |x| / sqrt(block), in each direction. NaN and infinity spread over their block. Where the
- * sum of |x| of a block is above FLT_MAX, results may be infinite or NaN.
+ * (log2(block) + 1) * 2^-24 * the sum of |x| / sqrt(block), in each direction. NaN and infinity spread over their
+ * block. Where the sum of |x| of a block is above FLT_MAX, results may be infinite or NaN.
  * Bits. The same on all targets. */
 fovea_status fovea_rotate_f32(const fovea_rotate_args* args);
 
@@ -264,8 +264,8 @@ typedef struct fovea_norm_args {
  * FOVEA_NORM_LAYER sums x - shift and its square, where shift is near the mean: the mean of the first eighth of the
  * row. So a large mean takes no digit from the variance. An element of n(x) has an error of at most
  *     ((|n(x)| + 1) (dim / 16 + 16) + 2 |mean| / sqrt(variance + epsilon)) * 2^-24,
- * and mostly much less: tests/ACCURACY.md has the errors of random rows. It may be up to 12 times as much where shift is
- * farther from the mean than an eighth of sqrt(variance). The second term is as large as that of rounding x itself.
+ * and mostly much less: tests/ACCURACY.md has the errors of random rows. It may be up to 12 times as much where shift
+ * is farther from the mean than an eighth of sqrt(variance). The second term is as large as that of rounding x itself.
  * n(x) is exactly 0 where all elements of a row are equal. Where the variance is above FLT_MAX it is 0 or NaN. An
  * infinity makes all of its row NaN. */
 fovea_status fovea_norm(const fovea_norm_args* args);

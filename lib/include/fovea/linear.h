@@ -136,12 +136,13 @@ size_t fovea_linear_workspace_bytes(const fovea_linear_args* args);
  *             input and a weight. Nothing is refused. NaN and infinity reach the sums that they are part of.
  *   bits      y before its activation has the same bits on every target, with fused multiply-add or without, and for
  *             any number of tokens. An activation gives the bits that fovea_activation gives.
- *   time      With arithmetic of half precision, as base.h says, eight tokens are multiplied at a time, or eight outputs
- *             of one to three tokens. Without it, f32 arithmetic takes many times as long, and is for the same bits alone.
+ *   time      With arithmetic of half precision, as base.h says, eight tokens are multiplied at a time, or eight
+ *             outputs of one to three tokens. Without it, f32 arithmetic takes many times as long, and is for the same
+ *             bits alone.
  *   errors    tests/linear_f16_test.cc asserts them. For normal numbers the mean square error is at most 1e-6 of the
  *             mean square of y. */
 fovea_status fovea_linear(const fovea_linear_args* args, void* workspace, size_t workspace_bytes);
-#define fovea_linear_f32 fovea_linear /* its name before version 0.2 */
+#define fovea_linear_f32 fovea_linear /* its name in version 0.1 */
 
 FOVEA_DECLARATIONS_END_
 

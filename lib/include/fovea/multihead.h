@@ -153,7 +153,7 @@ typedef struct fovea_multihead_args {
   const fovea_kv_cache* cache; /* optional. See "With a cache" above */
   const fovea_rope_args* rope; /* optional. See "Rope" above */
 
-  /* lse, scores, mask, block_map, modifier, kv_lengths, positions, alibi_slopes, sinks, score_vector,
+  /* lse, scores, key_mass, mask, block_map, modifier, kv_lengths, positions, alibi_slopes, sinks, score_vector,
    * value_channel_scales, dropout_seed and executor, as in fovea_attention. Set its struct_bytes too. Its batch, counts
    * of tokens, out, q and kv are not read. slow_workspace and ragged batches are refused (FOVEA_ERR_UNSUPPORTED).
    * Weights that are written out (scores) are those of each head; PyTorch's nn.MultiheadAttention averages them over
@@ -162,7 +162,7 @@ typedef struct fovea_multihead_args {
 } fovea_multihead_args;
 
 /* Computes y. workspace is as in fovea_attention, with fovea_multihead_workspace_bytes(plan) bytes. Arrays and the
- * cache must not overlap y, lse, scores or the workspace (FOVEA_ERR_OVERLAP). */
+ * cache must not overlap y, lse, scores, key_mass or the workspace (FOVEA_ERR_OVERLAP). */
 fovea_status fovea_multihead(const fovea_multihead_plan* plan, const fovea_multihead_args* args, void* workspace,
                              size_t workspace_bytes);
 

@@ -26,15 +26,16 @@
  * A part is a function with some calls of one operator. Each makes its inputs from a small generator of integers, runs
  * the operator, and gives a digest of what was written, next to the digest that is published: the one that all machines
  * of its kind have. A program links only the parts that it names, and the operators that these call. The conventions of
- * base.h hold, but a part may need up to a KiB of stack more than the operator that it calls. examples/selftest is a
- * program for hosts and boards.
+ * base.h hold, but a part may need 2 KiB of stack more than the operator that it calls. examples/selftest is a program
+ * for hosts and boards.
  *
  * Which machines have the same digest. Of integer layers, integer attention, products of integers and of halves,
- * rotation, formats and the layers of tensors.h all have. Of other calls, which are made with portable_bits where there is such a field, it
- * depends on whether the target fuses multiply-adds. Of a softmax of rows it also depends on how many partial sums a
- * sum has: 16, but fewer on targets of one lane and on Helium. NEON's kernels for processors that run in order have the
- * bits of its other kernels. Subnormal numbers, which some processors set to 0, do not occur. What has no published
- * digest: f32 products of few rows without portable_bits, whose bits are those of a target's vectors. */
+ * rotation, formats and the layers of tensors.h all have. Of other calls, which are made with portable_bits where there
+ * is such a field, it depends on whether the target fuses multiply-adds. Of a softmax of rows it also depends on how
+ * many partial sums a sum has: 16, but fewer on targets of one lane and on Helium. NEON's kernels for processors that
+ * run in order have the bits of its other kernels. Subnormal numbers, which some processors set to 0, do not occur.
+ * What has no published digest: f32 products of few rows without portable_bits, whose bits are those of a target's
+ * vectors. */
 #ifndef FOVEA_SELFTEST_H_
 #define FOVEA_SELFTEST_H_
 

@@ -82,9 +82,9 @@ fovea_status fovea_stream_begin(const fovea_plan* plan, fovea_state* state, size
  *   kv_lengths, mask  count the keys of this push alone: kv_lengths[b] of them are seen, and column 0 of the mask is
  *                     the first of them, or with at_end the first of the last mask.kv_tokens ones
  *   not read          out, lse, sinks and value_channel_scales: they act at the end
- *   refused           rings, ragged batches, scores out and modifiers of weights (FOVEA_ERR_UNSUPPORTED). With dropout,
- *                     and f32 keys or values in pages of a multiple of 64 tokens, a push whose first key is not at a
- *                     position that is a multiple of 4 (FOVEA_ERR_UNSUPPORTED)
+ *   refused           rings, ragged batches, scores out, key_mass and modifiers of weights (FOVEA_ERR_UNSUPPORTED).
+ *                     With dropout, and f32 keys or values in pages of a multiple of 64 tokens, a push whose first key
+ *                     is not at a position that is a multiple of 4 (FOVEA_ERR_UNSUPPORTED)
  * On an error the state is as before, except with FOVEA_ERR_EXECUTOR: see fovea_executor. */
 fovea_status fovea_stream_push(const fovea_plan* plan, fovea_state* state, const fovea_attention_args* args,
                                void* workspace, size_t workspace_bytes);
@@ -99,8 +99,9 @@ fovea_status fovea_stream_merge(const fovea_plan* plan, fovea_state* into, const
 
 /* Writes the outputs over all keys so far: out, and lse if asked for, with the sinks and value_channel_scales, if any.
  * The arguments of a push are not read: q, q_scales, kv, kv_tokens, kv_lengths, positions, mask, alibi_slopes,
- * score_vector, dropout_seed, block_map and modifier. Ragged batches and scores out are refused
- * (FOVEA_ERR_UNSUPPORTED). The state stays as it was: more keys may be pushed. */
+ * score_vector, dropout_seed, block_map and modifier. batch and q_tokens are those of the state (FOVEA_ERR_STATE).
+ * Ragged batches, scores out and key_mass are refused (FOVEA_ERR_UNSUPPORTED). The state stays as it was: more keys may
+ * be pushed. */
 fovea_status fovea_stream_end(const fovea_plan* plan, const fovea_state* state, const fovea_attention_args* args,
                               void* workspace, size_t workspace_bytes);
 

@@ -71,8 +71,8 @@
  *              at least 1. For few rows, as in decoding, this is less than the macro without rows.
  *
  * Which one. FOVEA_WORKSPACE_BYTES where keys and values are f32 in strided arrays. FOVEA_KV_WORKSPACE_BYTES where they
- * have another format, or are in a ring or in pages: key tiles are then converted or gathered for several query tiles.
- * FOVEA_I8_WORKSPACE_BYTES with FOVEA_COMPUTE_I8, for any of these sources. */
+ * have another format, with FOVEA_COMPUTE_F16, too, or are in a ring or in pages: key tiles are then converted or
+ * gathered for several query tiles. FOVEA_I8_WORKSPACE_BYTES with FOVEA_COMPUTE_I8, for any of these sources. */
 #define FOVEA_WORKSPACE_BYTES(head_dim, value_dim) \
   FOVEA_WORKSPACE_BYTES_FOR_ROWS_(head_dim, value_dim, FOVEA_TILE_ROWS_MAX)
 /* Keys and values of another format than f32, in a ring or in pages: see above. */
@@ -149,7 +149,7 @@
                         FOVEA_SIZE_(batch) * (kv_heads) * (max_tokens), batch)
 
 /* These two bound fovea_multihead_workspace_bytes for head_dim == value_dim: the first for a linear_compute of
- * FOVEA_COMPUTE_F32, the second for FOVEA_COMPUTE_I8.
+ * FOVEA_COMPUTE_F32 or FOVEA_COMPUTE_F16, the second for FOVEA_COMPUTE_I8.
  *   d_model        the largest of d_model, key_model and value_model
  *   q_heads, kv_heads, head_dim   as in the description of attention
  *   q_rows         max_batch * max_q_tokens

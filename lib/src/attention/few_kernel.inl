@@ -20,11 +20,7 @@ template <int kRows>
 FOVEA_SHARED_TEMPLATE void FewWeigh(const QueryTile& t, const KeyTile& keys, bool hides) {
   FewSoftmax<kRows>(t, keys, hides);
   if (Keeps(keys)) (*kFewSteps.keep_weights)(t, keys, WeightsToKeep(t, keys), 0);
-  if (hides) {
-    FewValues<kRows, true>(t, keys);
-  } else {
-    FewValues<kRows, false>(t, keys);
-  }
+  FewValues<kRows>(t, keys, hides);
 }
 
 template <int kRows>

@@ -327,9 +327,13 @@ FOVEA_TEMPLATE void FewValuesOf(const QueryTile& t, const KeyTile& keys) {
   FewValuesTo<kRows, kHides, kType>(t, keys, RescaledRows<kRows>::Of(t));
 }
 
-template <int kRows, bool kHides>
-FOVEA_INLINE void FewValues(const QueryTile& t, const KeyTile& keys) {
-  FOVEA_WITH_FORMAT(kFewRowsFormats, keys.values.dtype, FewValuesOf<kRows, kHides, kType>(t, keys));
+template <int kRows>
+FOVEA_INLINE void FewValues(const QueryTile& t, const KeyTile& keys, bool hides) {
+  if (hides) {
+    FOVEA_WITH_FORMAT(kFewRowsFormats, keys.values.dtype, FewValuesOf<kRows, true, kType>(t, keys));
+  } else {
+    FOVEA_WITH_FORMAT(kFewRowsFormats, keys.values.dtype, FewValuesOf<kRows, false, kType>(t, keys));
+  }
 }
 
 FOVEA_KERNEL void FewBegin(const QueryTile& t, const TypedRows& q, float scale) {

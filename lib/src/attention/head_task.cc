@@ -352,8 +352,7 @@ bool attend_to_keys(HeadTask& task, QueryTile* tiles, uint32_t count) {
     keys.masked = mask_decides(task, listed, next.first);
     next.first = tile_end(next.first);
     const bool goes_on = find_listed(listed, hi, &next.first) && hi - next.first > kKeyTile;
-    // Kernels prefetch for several rows alone. A build for size, which has no lone tiles either, does not ask.
-    const bool prefetches = goes_on && (!kHasLoneTiles || tiles->live > 1);
+    const bool prefetches = goes_on && (kPrefetchesForOneRow || tiles->live > 1);
     if (!task.source.bring(&keys, prefetches ? next.first : 0)) return false;
     // A push has few keys for each head. Without this, 64 keys of head_dim 128 take 1.6 times as long from memory (Zen
     // 5).

@@ -273,7 +273,7 @@ struct KernelTraits {
   bool lanes_are_rows;  // a lane is a query row; else lanes run along head_dim
   bool portable_bits;   // its bits are the same for all counts of rows, and on all targets that fuse
   bool drops;           // it serves dropout
-  fovea_compute compute;
+  uint8_t compute;      // fovea_compute
 };
 // Best first: a plan takes the first that fits, of those for any rows and of those for few.
 enum KernelIndex : uint32_t {
@@ -286,9 +286,10 @@ enum KernelIndex : uint32_t {
   kKernels
 };
 // A row for each kernel that plans may take.
-constexpr uint32_t kKernelsServed = kPlansFewHalves ? uint32_t(kKernels)
+constexpr uint32_t kKernelsServed = kPlansFewHalves   ? uint32_t(kKernels)
                                     : kHasF16Products ? uint32_t(kF16FewRowsKernel)
-                                                      : uint32_t(kF16TileKernel);
+                                    : kHasI8Products  ? uint32_t(kF16TileKernel)
+                                                      : uint32_t(kI8FewRowsKernel);
 template <class Row>
 struct KernelRows {
   Row rows[kKernelsServed];
@@ -300,7 +301,7 @@ struct KernelRows {
 };
 constexpr KernelRows<const char*> kKernelNames(
     {"few-rows", "tile", "i8 few-rows", "i8 tile", "f16 tile", "f16 few-rows"});
-constexpr KernelRows<KernelTraits> kKernelTraits({
+inline constexpr KernelRows<KernelTraits> kKernelTraits({
     // any rows, lanes are rows, portable bits, drops, compute
     {false, false, false, false, FOVEA_COMPUTE_F32},
     {true, true, true, true, FOVEA_COMPUTE_F32},
@@ -349,6 +350,8 @@ struct StepKernels {
 
 // Whether what the heads of a small call share is prepared once: LoneTile.
 constexpr bool kHasLoneTiles = kFewRowsServed && !config::kPreferSize;
+// Whether the next keys are prefetched for a single row, too. Kernels do so for several rows alone; to ask costs code.
+constexpr bool kPrefetchesForOneRow = config::kPreferSize;
 
 // A kernel: its functions, and what they read.
 struct AttentionKernel {

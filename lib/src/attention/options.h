@@ -68,9 +68,6 @@ inline uint32_t window_right(const fovea_attention_desc& d) { return config::kWi
 
 // The first kernel that plans may take.
 constexpr uint32_t kFirstKernel = config::kFewRows ? kFewRowsKernel : kTileKernel;
-// One past the last.
-constexpr uint32_t kEndOfKernels =
-    kHasF16Products ? kKernelsServed : kHasI8Products ? uint32_t(kF16TileKernel) : uint32_t(kI8FewRowsKernel);
 
 // Whether keys may have to be gathered, converted or brought.
 constexpr bool kBringsKeys = config::kStaged;

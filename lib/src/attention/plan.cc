@@ -94,9 +94,9 @@ fovea_status check_desc(const fovea_attention_desc& d) {
   FOVEA_RETURN_IF_ERROR(check_source(d));
   if (d.max_workers > kMostWorkers || d.key_split_tokens % kKeyTile != 0) return FOVEA_ERR_SIZE;
   if ((!kHasRotation && d.rotation != FOVEA_ROTATION_NONE) || (d.max_workers > 1 && worker_count(d) == 1) ||
-      (d.key_split_tokens != 0 && !kSplitsKeys) || (d.key_mass_queries != 0 && (!kHasKeyMass || d.key_split_tokens)) || (d.score == FOVEA_SCORE_ADDITIVE && !is_additive(d)) ||
-      (d.dropout != 0.0f && !drops(d)) || d.softcap != softcap(d) || d.window_left != window_left(d) ||
-      d.window_right != window_right(d)) {
+      (d.key_split_tokens != 0 && !kSplitsKeys) || (d.key_mass_queries != 0 && (!kHasKeyMass || d.key_split_tokens)) ||
+      (d.score == FOVEA_SCORE_ADDITIVE && !is_additive(d)) || (d.dropout != 0.0f && !drops(d)) ||
+      d.softcap != softcap(d) || d.window_left != window_left(d) || d.window_right != window_right(d)) {
     return FOVEA_ERR_UNSUPPORTED;
   }
   if (d.compute != FOVEA_COMPUTE_F32 && !computes(d)) return FOVEA_ERR_UNSUPPORTED;
@@ -127,16 +127,17 @@ bool fits(const KernelTraits& kernel, const fovea_plan& plan) {
   const fovea_attention_desc& d = plan.desc;
   const bool exists = kernel.any_rows || kernel.compute == FOVEA_COMPUTE_F32 ||
                       (kFirstKernel == kFewRowsKernel &&
-                       (kPlansFewHalves && is_f16(d) ? reads_halves(plan) : kDotTraits[plan.dot].few_rows));
+                       (kPlansFewHalves && is_f16(d) ? reads_halves(plan) : is_i8(d) && kDotTraits[plan.dot].few_rows));
   return exists && kernel.compute == d.compute && (kernel.portable_bits || !d.portable_bits) &&
          (kernel.drops || d.dropout == 0.0f);
 }
 
 // Rows of the largest tile that `rows` rows fill. Tiles of the tile kernel are whole vectors, tiles of the few-rows
 // kernel 1, 2 or 4 rows.
-uint32_t largest_tile(const KernelTraits& kernel, const TargetTraits& target, uint32_t rows) {
+uint32_t largest_tile(const fovea_attention_desc& d, const KernelTraits& kernel, const TargetTraits& target,
+                      uint32_t rows) {
   if (!kernel.lanes_are_rows) return rows > 2 ? kFewRows : rows;
-  const uint32_t own = kernel.compute == FOVEA_COMPUTE_I8 ? kDotTraits[target.dot].vectors : 0;
+  const uint32_t own = is_i8(d) ? kDotTraits[target.dot].vectors : 0;
   uint32_t vectors = own ? own : target.tile_vectors;
   while (vectors > 1 && (vectors - 1) * target.lanes >= rows) --vectors;
   return vectors * target.lanes;
@@ -171,7 +172,7 @@ fovea_status plan_kernel(const TargetTraits& target, uint32_t index, uint32_t ro
   if (planned.most_rows != 0 || !fits(kernel, *plan) || (!kernel.any_rows && served == 0)) return FOVEA_OK;
   planned.index = index;
   planned.most_rows = kernel.any_rows ? UINT32_MAX : served;
-  planned.tile_rows = largest_tile(kernel, target, served);
+  planned.tile_rows = largest_tile(plan->desc, kernel, target, served);
   planned.tiles = most_tiles(plan->desc, kernel, planned.tile_rows, served);
   CheckedSize bytes;
   while (bytes = measure_worker(*plan, planned, 0), bytes.overflow || bytes.value > budget) {
@@ -217,7 +218,7 @@ fovea_status plan_for(const fovea_attention_desc& desc, const TargetTraits& trai
   if (split.overflow) return FOVEA_ERR_SIZE;
   size_t budget = desc.workspace_budget_bytes != 0 ? desc.workspace_budget_bytes : SIZE_MAX;
   budget = budget < split.value ? 0 : (budget - split.value) / workers;
-  for (uint32_t index = kFirstKernel; index < kEndOfKernels; ++index) {
+  for (uint32_t index = kFirstKernel; index < kKernelsServed; ++index) {
     FOVEA_RETURN_IF_ERROR(plan_kernel(traits, index, rows, budget, &made));
   }
 

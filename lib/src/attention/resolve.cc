@@ -38,9 +38,9 @@ fovea_status add_page_table(Buffers& buffers, const AttentionCall& call, uint32_
   for (uint32_t b = 0; b < call.batch(); ++b) {
     const uint32_t keys = call.kv_lengths() && call.kv_lengths()[b] < most_keys ? call.kv_lengths()[b] : most_keys;
     const uint32_t* const row = kv.page_table + ptrdiff_t(b) * kv.page_table_stride;
-    FOVEA_RETURN_IF_ERROR(buffers.add_list(row, sizeof(uint32_t), pages(keys)));
+    buffers.add_list(row, sizeof(uint32_t), pages(keys));
   }
-  return FOVEA_OK;
+  return buffers.status();
 }
 
 fovea_status add_source(Buffers& buffers, const AttentionCall& call, uint32_t most_keys) {
@@ -264,11 +264,11 @@ fovea_status measure_entries(const AttentionCall& call, Most* most) {
 
 fovea_status add_mask(Buffers& buffers, const fovea_mask& m, size_t batch, size_t q_heads, size_t queries,
                       uint32_t keys) {
-  if (m.kind == FOVEA_MASK_NONE) return FOVEA_OK;
+  if (m.kind == FOVEA_MASK_NONE) return buffers.status();
   const fovea_in mask = {m.data, m.batch_stride, m.head_stride, m.q_stride};
   uint32_t columns = mask_columns(m, keys);
   if (m.broadcast_keys && columns > 1) columns = 1;
-  FOVEA_RETURN_IF_ERROR(buffers.add_input(mask, mask_element_bytes(m.kind), batch, q_heads, queries, columns));
+  buffers.add_input(mask, mask_element_bytes(m.kind), batch, q_heads, queries, columns);
   return buffers.add_list(m.head_factors, sizeof(float), q_heads);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The running softmax between two products whose sums are f32. WeightExp2 is the exponential of what includes this.
+// Where kPacksWeights is set, StoreWeight stores weights as the second product reads them.
 
 // The largest of old_max and the vectors of scores of [s, end), `rows` floats apart.
 template <size_t kAtOnce>
@@ -14,8 +15,9 @@ FOVEA_INLINE VF MaxOfScores(const float* s, const float* end, size_t rows, VF ol
 }
 
 // For one vector of rows: takes the scores of [begin, end) into row_max and row_sum, and replaces them in s by weights.
-// With `hides`, scores of -inf become weights of -0: their sign tells Values which values must not be read.
-FOVEA_SHARED void SoftmaxTile(const QueryTile& t, const KeySpan& keys, size_t column, bool hides) {
+// With `hides`, scores of -inf become weights of -0: their sign tells Values which values must not be read. If `packs`,
+// does what PackWeights does, too.
+FOVEA_SHARED void SoftmaxTile(const QueryTile& t, const KeySpan& keys, size_t column, bool hides, bool packs = false) {
   const uint32_t begin = keys.begin, end = keys.end;
   constexpr size_t kAtOnce = kPreferSize ? 1 : hn::kRegisters > 8 ? 4 : 2;  // strands, whose vectors stay in registers
   const size_t rows = t.columns;
@@ -48,7 +50,11 @@ FOVEA_SHARED void SoftmaxTile(const QueryTile& t, const KeySpan& keys, size_t co
           const MF hidden = hn::Eq(hn::LoadU(kF, row + i * rows), minus_infinity);
           p[i] = hn::IfThenElse(hidden, hn::Set(kF, -0.0f), p[i]);
         }
-        hn::StoreU(p[i], kF, row + i * rows);
+        if (kPacksWeights && packs) {
+          StoreWeight(p[i], row + i * rows, column);
+        } else {
+          hn::StoreU(p[i], kF, row + i * rows);
+        }
         sum[i] = hn::Add(sum[i], p[i]);
       }
     }
@@ -62,10 +68,15 @@ FOVEA_SHARED void SoftmaxTile(const QueryTile& t, const KeySpan& keys, size_t co
   hn::StoreU(rescale, kF, t.rescale + column);
 }
 
-// Weights are made one vector of rows after the other.
+// Makes weights that nothing reads as floats. Whether it did.
 template <int kVectors>
-FOVEA_INLINE bool WeighBlock(const QueryTile&, const KeyTile&, size_t) {
-  return false;
+FOVEA_INLINE bool WeighBlock(const QueryTile& t, const KeyTile& keys, size_t column, bool hides) {
+  if constexpr (kPacksWeights) {
+    if (hides) return false;
+    FOVEA_UNROLL_BY(1)
+    for (size_t c = column; c < column + kVectors * kProductLanes; c += kLanes) SoftmaxTile(t, keys, c, false, true);
+  }
+  return kPacksWeights;
 }
 template <int kVectors>
 FOVEA_INLINE void TakeOutZeros(const QueryTile&, const KeyTile&, size_t) {}

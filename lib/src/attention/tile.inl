@@ -61,6 +61,9 @@ FOVEA_INLINE void WeightExp2(VF (&x)[n]) {
     Exp2(x);
   }
 }
+constexpr bool kPacksWeights = false;  // products read the weights unchanged
+FOVEA_INLINE void StoreWeight(VF, float*, size_t) {}
+FOVEA_INLINE void PackWeights(const QueryTile&, const KeyTile&, size_t, bool) {}
 #include "attention/softmax.inl"
 
 // o_t[e][vector] = o_t[e][vector] * rescale + sum_j p[j][vector] * values[j][e], for kBlock elements of which the first
@@ -176,9 +179,6 @@ FOVEA_INLINE void Values(const QueryTile& t, const KeyTile& keys, size_t column)
     ValuesOfVectors<kHides, kVectors>(t, keys, column);
   }
 }
-
-// Products read the weights unchanged.
-FOVEA_INLINE void PackWeights(const QueryTile&, const KeyTile&, size_t, bool) {}
 
 using QueryElement = float;
 constexpr bool kStoresInTwo = false;

@@ -14,7 +14,7 @@ FOVEA_INLINE void Weigh(const QueryTile& t, const QueryTile& own, const KeyTile&
   const size_t end = column + kVectors * kProductLanes;
   const bool any = AnyStep(keys, steps);
   const bool changes = Drops(steps) || InWeighingPass(steps);
-  if (!any && !changes && !Keeps(keys) && WeighBlock<kVectors>(own, keys, column)) return;
+  if (!any && !changes && !Keeps(keys) && WeighBlock<kVectors>(own, keys, column, hides)) return;
   for (size_t c = column; c < end; c += kLanes) {
     if (any) kTileSteps.apply(t, keys, steps, FOVEA_SCORES_SOFTMAX, c);
     if (InWeighingPass(steps)) {

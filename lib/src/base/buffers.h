@@ -167,7 +167,7 @@ class Buffers {
   fovea_status add(const fovea_in& array, size_t element_bytes, const Rows& rows, size_t dim, bool output);
   fovea_status add(const Span& span, bool output);
 
-  static constexpr size_t kMostOutputs = 6;  // out, lse, scores, two parts of the workspace, a state
+  static constexpr size_t kMostOutputs = 6;  // out, lse, scores, key_mass or a state, two parts of the workspace
   Span outputs_[kMostOutputs];
   size_t count_ = 0;
   fovea_status status_ = FOVEA_OK;

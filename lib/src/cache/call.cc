@@ -103,12 +103,11 @@ void put_array(const fovea_kv_cache& c, AppendCall* call, bool keys, uint32_t b,
     }
     if (keys && a.turns) turn_keys(c, call, b, first, n);
     if (rotates(c, keys)) rotate(c, a.target, dim, a.workspace, size_t(c.kv_heads) * n);
-    for (uint32_t head = 0; keys && c.key_center && head < c.kv_heads; ++head) {
-      subtract(c.key_center + size_t(head) * dim, dim, a.workspace + size_t(head) * n * dim, n);
-    }
     for (uint32_t head = 0; head < c.kv_heads; ++head) {
-      const NewRows rows = staged ? NewRows{a.workspace + size_t(head) * n * dim, ptrdiff_t(dim)}
-                                  : NewRows{static_cast<const float*>(element(in, unit, at, head)), in.token_stride};
+      float* const own = staged ? a.workspace + size_t(head) * n * dim : nullptr;
+      if (keys && c.key_center) subtract(c.key_center + size_t(head) * dim, dim, own, n);
+      const NewRows rows = own ? NewRows{own, ptrdiff_t(dim)}
+                               : NewRows{static_cast<const float*>(element(in, unit, at, head)), in.token_stride};
       put_rows(c, narrow_kernels(a.target), keys, a.entry + b, head, c.lengths[a.entry + b] + first, n, from, rows);
     }
     first += n;

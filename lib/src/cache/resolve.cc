@@ -36,22 +36,20 @@ fovea_status check_shape(const fovea_kv_cache& c) {
 fovea_status check_buffers(const fovea_kv_cache& c, const fovea_kv_append_args& a, const AppendCall& call) {
   const size_t element_bytes = unscaled_bytes(a.dtype), blocks = call.ragged_offsets() ? 1 : a.batch;
   Buffers buffers;
-  FOVEA_RETURN_IF_ERROR(buffers.add_memory(c.memory, c.memory_bytes));
+  buffers.add_memory(c.memory, c.memory_bytes);
   if (call.is_staged(c, true) || call.is_staged(c, false)) {
-    FOVEA_RETURN_IF_ERROR(buffers.add_memory(a.workspace, a.workspace_bytes));
+    buffers.add_memory(a.workspace, a.workspace_bytes);
   }
-  FOVEA_RETURN_IF_ERROR(buffers.add_input(a.keys, element_bytes, blocks, c.kv_heads, a.tokens, c.head_dim));
-  if (!c.values_in_keys) {
-    FOVEA_RETURN_IF_ERROR(buffers.add_input(a.values, element_bytes, blocks, c.kv_heads, a.tokens, c.value_dim));
-  }
+  buffers.add_input(a.keys, element_bytes, blocks, c.kv_heads, a.tokens, c.head_dim);
+  if (!c.values_in_keys) buffers.add_input(a.values, element_bytes, blocks, c.kv_heads, a.tokens, c.value_dim);
   if (c.key_center) {
     const fovea_in center = {c.key_center, 0, ptrdiff_t(c.head_dim), 0};
-    FOVEA_RETURN_IF_ERROR(buffers.add_input(center, sizeof(float), 1, c.kv_heads, 1, c.head_dim));
+    buffers.add_input(center, sizeof(float), 1, c.kv_heads, 1, c.head_dim);
   }
-  FOVEA_RETURN_IF_ERROR(buffers.add_list(a.counts, sizeof(uint32_t), a.batch));
-  FOVEA_RETURN_IF_ERROR(buffers.add_list(a.offsets, sizeof(uint32_t), size_t(a.batch) + 1));
-  if (!a.rope) return FOVEA_OK;
-  FOVEA_RETURN_IF_ERROR(buffers.add_list(a.position_offsets, sizeof(int64_t), a.batch));
+  buffers.add_list(a.counts, sizeof(uint32_t), a.batch);
+  buffers.add_list(a.offsets, sizeof(uint32_t), size_t(a.batch) + 1);
+  if (!a.rope) return buffers.status();
+  buffers.add_list(a.position_offsets, sizeof(int64_t), a.batch);
   return add_rope_tables(buffers, *a.rope, c.head_dim - first_turned(c));
 }
 
@@ -251,7 +249,7 @@ fovea_status check_copy(const fovea_kv_cache& to, uint32_t to_entry, const fovea
   FOVEA_RETURN_IF_ERROR(check_room(to, to_entry, 0, tokens));
   if (to.memory == from.memory && same_places(to, from)) return check_shared_pages(to, to_entry, from_entry, tokens);
   Buffers buffers;
-  FOVEA_RETURN_IF_ERROR(buffers.add_memory(to.memory, to.memory_bytes));
+  buffers.add_memory(to.memory, to.memory_bytes);
   return buffers.add_list(from.memory, 1, from.memory_bytes);
 }
 
@@ -260,7 +258,7 @@ fovea_status check_compact(const fovea_kv_cache& c, uint32_t entry, const uint32
   if (count == 0) return FOVEA_OK;
   if (!kept) return FOVEA_ERR_NULL;
   Buffers buffers;
-  FOVEA_RETURN_IF_ERROR(buffers.add_memory(c.memory, c.memory_bytes));
+  buffers.add_memory(c.memory, c.memory_bytes);
   FOVEA_RETURN_IF_ERROR(buffers.add_list(kept, sizeof *kept, count));
   const uint32_t length = c.lengths[entry], slots = c.max_tokens - c.pinned_tokens;
   for (uint32_t i = 0; i < count; ++i) {

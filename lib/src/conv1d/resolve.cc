@@ -33,11 +33,11 @@ fovea_status check_args(const fovea_conv1d_args& a, const Conv1dKernels** kernel
   const fovea_in x = {a.x, a.x_batch_stride, a.x_token_stride, a.x_channel_stride};
   const fovea_out state = {a.state, ptrdiff_t(entry), ptrdiff_t(a.channels), 0};
   Buffers buffers;
-  FOVEA_RETURN_IF_ERROR(buffers.add_output(y, sizeof(float), a.batch, a.tokens, a.channels, 1));
-  if (a.state) FOVEA_RETURN_IF_ERROR(buffers.add_output(state, sizeof(float), a.batch, past, 1, a.channels));
-  FOVEA_RETURN_IF_ERROR(buffers.add_in_place(y, sizeof(float), x, sizeof(float), a.batch, a.tokens, a.channels, 1));
+  buffers.add_output(y, sizeof(float), a.batch, a.tokens, a.channels, 1);
+  if (a.state) buffers.add_output(state, sizeof(float), a.batch, past, 1, a.channels);
+  buffers.add_in_place(y, sizeof(float), x, sizeof(float), a.batch, a.tokens, a.channels, 1);
   const fovea_in weight = {a.weight, 0, 0, a.weight_stride};
-  FOVEA_RETURN_IF_ERROR(buffers.add_input(weight, sizeof(float), 1, 1, a.channels, a.width));
+  buffers.add_input(weight, sizeof(float), 1, 1, a.channels, a.width);
   return buffers.add_list(a.bias, sizeof(float), a.channels);
 }
 

@@ -124,7 +124,7 @@ FOVEA_SHARED void FinishGeneral(const DeltaColumns& c, size_t group, uint32_t re
 }
 
 // RunColumns for the general rule.
-template <int kVectors>
+template <int kVectors, bool kLone = false>
 FOVEA_CALLED_TEMPLATE void RunGeneralColumns(const DeltaColumns& c, uint32_t column) {
   float sums[2 * kDeltaTokens * kVectors * kLanes];
   float* const s = c.s + column / kDeltaColumns * kDeltaColumns * c.key_dim + column % kDeltaColumns;
@@ -134,7 +134,7 @@ FOVEA_CALLED_TEMPLATE void RunGeneralColumns(const DeltaColumns& c, uint32_t col
       const uint32_t at = group * c.readers + reader;
       const PassOf pass = {c.groups[at].factors,   c.key_dim,           s, c.u + column, c.u_stride, sums,
                            (*c.given)[at].factors, *c.given_v + column, {}};
-      const float* const of_queries = RunGeneral<kVectors>(c.groups[at], reader != 0, pass);
+      const float* const of_queries = RunGeneral<kVectors, kLone>(c.groups[at], reader != 0, pass);
       for (size_t v = 0; v < kVectors * kLanes; v += kLanes) {
         FinishGeneral(c, at, reader, column + v, sums + v, of_queries + v, kVectors * kLanes);
       }
@@ -164,6 +164,11 @@ FOVEA_CALLED_TEMPLATE void RunColumns(const DeltaColumns& c, uint32_t column) {
 FOVEA_INLINE void PassGeneralColumns(const DeltaColumns& c) {
   constexpr uint32_t kStep = kGeneralVectors * kLanes;
   uint32_t column = c.begin;
+  if constexpr (kLoneVectors > kGeneralVectors) {
+    constexpr uint32_t kLoneStep = kLoneVectors * kLanes;
+    const bool lone = c.count == 1 && c.groups->tokens == 1;
+    for (; lone && c.end - column >= kLoneStep; column += kLoneStep) RunGeneralColumns<kLoneVectors, true>(c, column);
+  }
   for (; c.end - column >= kStep; column += kStep) RunGeneralColumns<kGeneralVectors>(c, column);
   if constexpr (kStep > kDeltaColumns) {
     if (column < c.end) RunGeneralColumns<1>(c, column);

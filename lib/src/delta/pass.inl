@@ -207,10 +207,20 @@ FOVEA_INLINE const float* RunPass(const DeltaGroup& g, bool queries_alone, bool 
 // The general rule. Columns at a time: there are registers for the sums of four keys, or for all that is added.
 constexpr int kGeneralVectors = kLanes > 1 && hn::kRegisters == 16 ? 2 * kPassVectors : kPassVectors;
 
+// The columns of a pass from vector v on.
+FOVEA_INLINE PassOf FromVector(const PassOf& pass, int v) {
+  const ptrdiff_t columns = v * ptrdiff_t(kLanes);
+  const ptrdiff_t step = kLanes == kDeltaColumns ? columns * ptrdiff_t(pass.keys) : columns;
+  return {pass.factors, pass.keys,          pass.s + step,          pass.u + columns, pass.u_stride,
+          pass.sums,    pass.given_factors, pass.given_v + columns, {}};
+}
+
 // Adds a whole token group. Few registers hold the values of one kind alone.
 template <int kVectors>
 FOVEA_INLINE void AddGeneral(const PassOf& pass) {
-  if constexpr (hn::kRegisters < 32) {
+  if constexpr (kVectors > kGeneralVectors) {
+    for (int v = 0; v < kVectors; v += kGeneralVectors) AddGeneral<kGeneralVectors>(FromVector(pass, v));
+  } else if constexpr (hn::kRegisters < 32) {
     Pass<0, 0, kAddsU, kVectors>(pass);
     Pass<0, 0, kAddsGiven, kVectors>(pass);
   } else {
@@ -230,10 +240,14 @@ FOVEA_INLINE void ReadGeneral(bool keys, const PassOf& pass) {
 }
 
 // RunPass for the general rule.
-template <int kVectors>
+template <int kVectors, bool kLone>
 FOVEA_INLINE const float* RunGeneral(const DeltaGroup& g, bool queries_alone, const PassOf& pass) {
   if (g.adds && !queries_alone) AddGeneral<kVectors>(pass);
-  const int tokens = g.tokens == 1 ? 1 : 4;
-  tokens == 1 ? ReadGeneral<1, kVectors>(!queries_alone, pass) : ReadGeneral<4, kVectors>(!queries_alone, pass);
+  const int tokens = kLone || g.tokens == 1 ? 1 : 4;
+  if constexpr (kLone) {
+    ReadGeneral<1, kVectors>(!queries_alone, pass);
+  } else {
+    tokens == 1 ? ReadGeneral<1, kVectors>(!queries_alone, pass) : ReadGeneral<4, kVectors>(!queries_alone, pass);
+  }
   return pass.sums + tokens * kVectors * kLanes;
 }

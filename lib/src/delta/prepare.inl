@@ -99,7 +99,18 @@ FOVEA_SHARED void FindProducts(const DeltaPrepare& p, const float* const (&log)[
   }
 }
 
+// Prefetches the decays of the tokens two token groups later, for the reason that WidenKeys has: 256 tokens with a
+// key_dim of 128 take .9 of the time (Zen 5).
+FOVEA_INLINE void PrefetchDecays(const DeltaPrepare& p, size_t key) {
+  if (kPreferSize || kLanes == 1 || p.group->tokens != kDeltaTokens || key * sizeof(float) % kCacheLine != 0) return;
+  uintptr_t log[kDeltaTokens];
+  for (uint32_t n = 0; n < kDeltaTokens; ++n) log[n] = reinterpret_cast<uintptr_t>(p.tokens.decay[n]);
+  const uintptr_t ahead = 2 * kDeltaTokens * (log[1] - log[0]) + key * sizeof(float);  // may be past the end
+  for (const uintptr_t row : log) __builtin_prefetch(reinterpret_cast<const void*>(row + ahead));
+}
+
 FOVEA_INLINE void FindOfKeys(const DeltaPrepare& p, uint32_t first, uint32_t count, size_t key, DecaysOfKeys& decays) {
+  PrefetchDecays(p, key);
   for (uint32_t b = first; b < count; ++b) {
     FindProducts(p, p.tokens.decay, b + 1, key, decays.of_pairs + PairAt(0, b));
   }

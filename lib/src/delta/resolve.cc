@@ -126,20 +126,16 @@ fovea_status add_arrays(const fovea_delta_args& a, Buffers& buffers) {
   const size_t unit = unit_bytes(a.dtype), batch = a.offsets ? 1 : a.batch;
   const uint32_t out_heads = a.q_heads > a.v_heads ? a.q_heads : a.v_heads;
   const uint32_t decay_dim = a.decay_dim > 1 ? a.key_dim : 1;
-  FOVEA_RETURN_IF_ERROR(buffers.add_output(a.out, unit_bytes(a.out_dtype), batch, out_heads, a.tokens, a.value_dim));
-  FOVEA_RETURN_IF_ERROR(buffers.add_input(a.q, unit, batch, a.q_heads, a.tokens, a.key_dim));
-  FOVEA_RETURN_IF_ERROR(buffers.add_input(a.k, unit, batch, a.k_heads, a.tokens, a.key_dim));
-  FOVEA_RETURN_IF_ERROR(buffers.add_input(a.v, unit, batch, a.v_heads, a.tokens, a.value_dim));
-  if (is_gated(a.rule)) {
-    FOVEA_RETURN_IF_ERROR(buffers.add_input(a.decay, sizeof(float), batch, a.v_heads, a.tokens, decay_dim));
-  }
+  buffers.add_output(a.out, unit_bytes(a.out_dtype), batch, out_heads, a.tokens, a.value_dim);
+  buffers.add_input(a.q, unit, batch, a.q_heads, a.tokens, a.key_dim);
+  buffers.add_input(a.k, unit, batch, a.k_heads, a.tokens, a.key_dim);
+  buffers.add_input(a.v, unit, batch, a.v_heads, a.tokens, a.value_dim);
+  if (is_gated(a.rule)) buffers.add_input(a.decay, sizeof(float), batch, a.v_heads, a.tokens, decay_dim);
   if (is_general(a)) {
-    FOVEA_RETURN_IF_ERROR(buffers.add_input(a.a, unit, batch, a.k_heads, a.tokens, a.key_dim));
-    FOVEA_RETURN_IF_ERROR(buffers.add_input(a.b, unit, batch, a.k_heads, a.tokens, a.key_dim));
+    buffers.add_input(a.a, unit, batch, a.k_heads, a.tokens, a.key_dim);
+    buffers.add_input(a.b, unit, batch, a.k_heads, a.tokens, a.key_dim);
   }
-  if (is_delta(a.rule)) {
-    FOVEA_RETURN_IF_ERROR(buffers.add_input(a.beta, sizeof(float), batch, a.v_heads, a.tokens, 1));
-  }
+  if (is_delta(a.rule)) buffers.add_input(a.beta, sizeof(float), batch, a.v_heads, a.tokens, 1);
   return buffers.add_list(a.offsets, sizeof *a.offsets, size_t(a.batch) + 1);
 }
 
@@ -198,7 +194,7 @@ fovea_status resolve_delta(fovea_delta_state* state, const fovea_delta_args& a, 
   if (a.tokens > 0 && a.batch > 0) {
     Buffers buffers;
     FOVEA_RETURN_IF_ERROR(add_workspace(plan.worker_bytes * plan.workers, workspace, workspace_bytes, &buffers));
-    FOVEA_RETURN_IF_ERROR(buffers.add_memory(state, delta_state_bytes(s).value));
+    buffers.add_memory(state, delta_state_bytes(s).value);
     FOVEA_RETURN_IF_ERROR(add_arrays(a, buffers));
   }
   call->state = state, call->workspace = static_cast<char*>(workspace);
@@ -238,12 +234,12 @@ fovea_status resolve_delta_matrices(const fovea_delta_args& a, const fovea_in* b
     Buffers buffers;
     const size_t bytes = call->worker_bytes * plan.workers;
     FOVEA_RETURN_IF_ERROR(add_workspace(bytes, workspace, workspace_bytes, &buffers));
-    FOVEA_RETURN_IF_ERROR(buffers.add_output(*after, sizeof(float), a.batch, a.v_heads, a.key_dim, a.value_dim));
-    FOVEA_RETURN_IF_ERROR(add_arrays(a, buffers));
+    buffers.add_output(*after, sizeof(float), a.batch, a.v_heads, a.key_dim, a.value_dim);
+    add_arrays(a, buffers);
     if (before) {
-      FOVEA_RETURN_IF_ERROR(buffers.add_in_place(*after, sizeof(float), *before, sizeof(float), a.batch, a.v_heads,
-                                                 a.key_dim, a.value_dim));
+      buffers.add_in_place(*after, sizeof(float), *before, sizeof(float), a.batch, a.v_heads, a.key_dim, a.value_dim);
     }
+    FOVEA_RETURN_IF_ERROR(buffers.status());
   }
   call->v_heads = a.v_heads, call->before = before, call->after = after;
   call->call.workspace = static_cast<char*>(workspace);
@@ -279,7 +275,7 @@ fovea_status check_delta_set(const fovea_delta_state* state, uint32_t entry, con
   FOVEA_RETURN_IF_ERROR(find_entries(state, entry, entries));
   if (!matrices) return FOVEA_OK;
   Buffers buffers;
-  FOVEA_RETURN_IF_ERROR(buffers.add_memory(state, delta_state_bytes(*state).value));
+  buffers.add_memory(state, delta_state_bytes(*state).value);
   return buffers.add_input(*matrices, sizeof(float), entries->count, state->v_heads, state->key_dim, state->value_dim);
 }
 
@@ -291,7 +287,7 @@ fovea_status resolve_delta_get(const fovea_delta_state* state, fovea_target targ
   *kernels = &delta_kernels(traits->target);
   FOVEA_RETURN_IF_ERROR(find_entries(state, entry, entries));
   Buffers buffers;
-  FOVEA_RETURN_IF_ERROR(buffers.add_memory(state, delta_state_bytes(*state).value));
+  buffers.add_memory(state, delta_state_bytes(*state).value);
   return buffers.add_output(*matrices, sizeof(float), entries->count, state->v_heads, state->key_dim, state->value_dim);
 }
 
@@ -310,7 +306,7 @@ fovea_status check_delta_export(const fovea_delta_state* state, const void* imag
   const size_t bytes = delta_state_bytes(*state).value;
   if (image_bytes < bytes) return FOVEA_ERR_STATE;
   Buffers buffers;
-  FOVEA_RETURN_IF_ERROR(buffers.add_memory(state, bytes));
+  buffers.add_memory(state, bytes);
   return buffers.add_memory(image, bytes);
 }
 
@@ -326,7 +322,7 @@ fovea_status check_delta_import(const fovea_delta_state* state, size_t state_byt
   if (needed > image_bytes || checksum_of(bytes, needed) != header.checksum) return FOVEA_ERR_IMAGE;
   if (state_bytes < needed) return FOVEA_ERR_STATE;
   Buffers buffers;
-  FOVEA_RETURN_IF_ERROR(buffers.add_memory(state, needed));
+  buffers.add_memory(state, needed);
   return buffers.add_memory(image, needed);
 }
 

@@ -17,7 +17,8 @@ FOVEA_INLINE void WidenOneByOne(const Row& row, size_t d, size_t n, float* out) 
 // Takes kScaleGroup elements at a time, or as many as share a scale. With one lane, a row of a format without groups is
 // taken whole.
 template <fovea_dtype kType, class Row = FormatRow<kType>>
-FOVEA_TEMPLATE void WidenRow(const Row& row, size_t first, size_t dim, float* out) {
+FOVEA_TEMPLATE void WidenRow(const Row& from, size_t first, size_t dim, float* out) {
+  const Row row = from;  // stays in registers, whatever is stored
   constexpr size_t kStep = kScaleStep<kType>;
   if constexpr (kLanes == 1 && kPreferSize && kGrouped<kType>) {  // one copy of what makes a scale
     for (size_t n = kStep; dim > 0; dim -= n, first += n, out += n) {

@@ -151,8 +151,9 @@ using CodeWord = size_t;
 #else
 typedef uint32_t CodeWord __attribute__((vector_size(16)));
 #endif
-FOVEA_INLINE CodeWord CodesAt(const uint8_t* p) {
-  CodeWord word;
+template <class Word = CodeWord>
+FOVEA_INLINE Word CodesAt(const uint8_t* p) {
+  Word word;
   __builtin_memcpy(&word, p, sizeof word);
   return word;
 }
@@ -177,13 +178,13 @@ FOVEA_INLINE CodeWord PairsAt(CodeWord pairs, uint32_t quarter) {
 }
 
 // Bytes of 0 to 127 minus kLess.
-template <uint32_t kLess>
-FOVEA_INLINE CodeWord Lessened(CodeWord codes) {
+template <uint32_t kLess, class Word>
+FOVEA_INLINE Word Lessened(Word codes) {
 #if FOVEA_FOR_SCALAR
   return (codes + FourBytes(128 - kLess)) ^ FourBytes(128);  // no byte carries into the next
 #else
-  typedef uint8_t Bytes __attribute__((vector_size(sizeof(CodeWord))));
-  return CodeWord(Bytes(codes) - uint8_t{kLess});
+  typedef uint8_t Bytes __attribute__((vector_size(sizeof(Word))));
+  return Word(Bytes(codes) - uint8_t{kLess});
 #endif
 }
 
@@ -212,28 +213,44 @@ FOVEA_INLINE void PutSixteen(const uint8_t* block, size_t place, size_t more, in
 // Elements of a super-block whose codes are in the same bytes.
 template <fovea_dtype kType>
 constexpr size_t kSuperRun = kType == FOVEA_Q4_K ? 64 : 128;
+#if FOVEA_FOR_SCALAR
+using RunWord = CodeWord;
+#else
+typedef uint32_t RunWord __attribute__((vector_size(kLanes >= 8 ? 32 : 16)));
+#endif
+#include "simd/six_bits.inl"
+
 // Stores their codes as bytes, from element place on, which is a multiple of their number; in q6_k minus kLess.
 template <fovea_dtype kType, uint32_t kLess>
 FOVEA_INLINE void PutRun(const uint8_t* block, size_t place, int8_t* to) {
-  constexpr size_t kRun = kSuperRun<kType>, kStep = sizeof(CodeWord);
+  constexpr size_t kRun = kSuperRun<kType>, kStep = sizeof(RunWord);
   const uint8_t* const low = block + place / 2 + (kType == FOVEA_Q4_K ? 16 : 0);
   const uint8_t* const high = block + 128 + place / 4;
-  const auto put = [](CodeWord codes, int8_t* at) {
+  const auto put = [](RunWord codes, int8_t* at) {
     if constexpr (kLess != 0 && kType == FOVEA_Q6_K) codes = Lessened<kLess>(codes);
     __builtin_memcpy(at, &codes, sizeof codes);
   };
   FOVEA_UNROLL_FOR_SPEED(2)
   for (size_t i = 0; i < kScaleGroup; i += kStep, to += kStep) {
-    CodeWord first = CodesAt(low + i), third = first >> 4 & FourBytes(15);
-    first &= FourBytes(15);
+    const auto first = CodesAt<RunWord>(low + i);
     if constexpr (kType == FOVEA_Q6_K) {
-      const CodeWord pairs = CodesAt(high + i), nibbles = CodesAt(low + i + kScaleGroup);
-      first |= pairs << 4 & FourBytes(0x30);
-      third |= pairs & FourBytes(0x30);
-      put((nibbles & FourBytes(15)) | (pairs << 2 & FourBytes(0x30)), to + kScaleGroup);
-      put((nibbles >> 4 & FourBytes(15)) | (pairs >> 2 & FourBytes(0x30)), to + 3 * kScaleGroup);
+      const auto second = CodesAt<RunWord>(low + i + kScaleGroup), pairs = CodesAt<RunWord>(high + i);
+      put(SixBits<0>(first, pairs), to);
+      put(SixBits<1>(second, pairs), to + kScaleGroup);
+      put(SixBits<2>(first, pairs), to + 2 * kScaleGroup);
+      put(SixBits<3>(second, pairs), to + 3 * kScaleGroup);
+    } else {
+      put(first & FourBytes(15), to);
+      put(first >> 4 & FourBytes(15), to + kRun / 2);
     }
-    put(first, to);
-    put(third, to + kRun / 2);
+  }
+}
+// Stores those of one group of q4_k.
+FOVEA_INLINE void PutGroup(const uint8_t* block, size_t place, int8_t* to) {
+  const uint8_t* const low = block + place / 64 * 32 + 16;
+  FOVEA_UNROLL_FOR_SPEED(2)
+  for (size_t i = 0; i < kScaleGroup; i += sizeof(RunWord)) {
+    const RunWord codes = CodesAt<RunWord>(low + i) >> (IsHigh(FOVEA_Q4_K, place) ? 4 : 0) & FourBytes(15);
+    __builtin_memcpy(to + i, &codes, sizeof codes);
   }
 }

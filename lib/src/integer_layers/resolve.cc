@@ -166,8 +166,8 @@ fovea_status resolve_integer_mean(const fovea_integer_mean_args& a, IntegerMeanC
   if (!is_number(a.multiplier, a.shift, -31, 5)) return FOVEA_ERR_NUMBER;
   if (a.batch == 0 || a.heads == 0) return FOVEA_OK;
   Buffers buffers;
-  FOVEA_RETURN_IF_ERROR(buffers.add_output(a.y, 1, a.batch, a.heads, 1, a.dim));
-  FOVEA_RETURN_IF_ERROR(buffers.add_input(a.x, 1, a.batch, a.heads, a.tokens, a.dim));
+  buffers.add_output(a.y, 1, a.batch, a.heads, 1, a.dim);
+  buffers.add_input(a.x, 1, a.batch, a.heads, a.tokens, a.dim);
   FOVEA_RETURN_IF_ERROR(buffers.add_list(a.lengths, sizeof(uint32_t), a.batch));
   for (uint32_t entry = 0; a.lengths && entry < a.batch; ++entry) {
     if (a.lengths[entry] > a.tokens) return FOVEA_ERR_LENGTH;

@@ -95,6 +95,7 @@ constexpr I8LinearKernel kFewOfDot = {};
 #undef FOVEA_DOT_FEW_ROWS
 #undef FOVEA_DOT_GROUPS
 #undef FOVEA_DOT_ROWS
+#undef FOVEA_DOT_SUMS_HALVES
 #undef FOVEA_DOT_WIDENS_ROWS
 
 constexpr void AddGroupKernels(I8LinearTable* table) {

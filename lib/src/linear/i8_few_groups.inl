@@ -5,13 +5,11 @@
 
 constexpr size_t kRowsOfVector = dot::kFewGroupRows, kRowVectors = kLanes / kRowsOfVector;
 
-// The same of Q6_K.
-constexpr int kFewSuperBias = dot::kFewBytesBias != 0 ? 32 : 0;
 // How much the codes that are multiplied exceed the numbers that they stand for.
 template <fovea_dtype kType>
 constexpr int kAdded = kType == FOVEA_Q8_0   ? dot::kFewBytesBias
                        : kHasLeast<kType>    ? 0
-                       : kType == FOVEA_Q6_K ? kFewSuperBias
+                       : kType == FOVEA_Q6_K ? 32
                                              : 8;
 
 // Stores for each group of inputs the sum of a token's codes minus its zero point. Codes of 0 follow the last input.
@@ -174,24 +172,33 @@ struct GroupOfRows {
   VF scale[kHalves], least, common;
 };
 
+// Products of second halves that came with those of the first: of each token, and of codes of 1.
+template <int kTokens>
+struct SecondHalves {
+  VF of_tokens[kTokens], of_ones;
+};
+
 // sums[token] = the products of kLanes outputs with a half of the group of inputs that begins at d, or with all. Those
 // of the second half are added to the first's: both are integers below 2^24.
 template <size_t kHalf, fovea_dtype kType, int kTokens>
 FOVEA_INLINE void AddHalfOfRows(const I8TokenTile& t, const I8Rows& w, const GroupTokens<kTokens>& tokens, size_t d,
-                                const GroupOfRows<kType>& rows, VF (&sums)[kTokens]) {
+                                const GroupOfRows<kType>& rows, SecondHalves<kTokens>& second,
+                                VF (&sums)[kTokens]) {
   constexpr size_t kHalves = GroupOfRows<kType>::kHalves;
   const size_t left = t.in_dim - d, group = d / kScaleGroup;
   if (kHalf > 0 && kHalf * kScaleStep<kType> >= left) return;
   VF of_zero = hn::Zero(kF);
   if (w.x_zero != 0) {
     const dot::FewCode* const ones = tokens.ones + (left < kScaleGroup ? kScaleGroup - left : 0);
-    of_zero = hn::Mul(GroupsTimes<kHalf, kHalves>(ones, rows.codes), hn::Set(kF, float(w.x_zero)));
+    const VF products = GroupsTimes<kHalf, kHalves>(ones, rows.codes, second.of_ones);
+    of_zero = hn::Mul(products, hn::Set(kF, float(w.x_zero)));
   }
   FOVEA_UNROLL(4)
   for (int r = 0; r < kTokens; ++r) {
     const VF x_sum = hn::Set(kF, tokens.sums[r][group * kHalves + kHalf]);
-    VF sum = hn::Sub(GroupsTimes<kHalf, kHalves>(tokens.x[r] + d, rows.codes), of_zero);
-    if constexpr (kAdded<kType> != 0) sum = fused::NegMulAdd(x_sum, hn::Set(kF, float(kAdded<kType>)), sum);  // exact
+    VF sum = GroupsTimes<kHalf, kHalves>(tokens.x[r] + d, rows.codes, second.of_tokens[r]);
+    if (!(kJumpsInHalves && kHalves == 2) || w.x_zero != 0) sum = hn::Sub(sum, of_zero);
+    if constexpr (kAdded<kType> != 0) sum = fused::MulAdd(x_sum, hn::Set(kF, float(-kAdded<kType>)), sum);  // exact
     sums[r] = kHalf == 0 ? hn::Mul(sum, rows.scale[0]) : fused::MulAdd(sum, rows.scale[kHalf], sums[r]);
     if constexpr (kHasLeast<kType>) sums[r] = hn::Add(sums[r], hn::Mul(x_sum, rows.least));
   }
@@ -221,8 +228,9 @@ FOVEA_INLINE void AddGroupOfRows(const I8TokenTile& t, const I8Rows& w, const Gr
   constexpr bool kLast = kInSuper<kType> && kSuperScalesLast;
   if (!kLast) Advance(t, d, rows, scales);
   VF sums[kTokens];
-  AddHalfOfRows<0>(t, w, tokens, d, now, sums);
-  if constexpr (kHalves == 2) AddHalfOfRows<1>(t, w, tokens, d, now, sums);
+  SecondHalves<kTokens> second;
+  AddHalfOfRows<0>(t, w, tokens, d, now, second, sums);
+  if constexpr (kHalves == 2) AddHalfOfRows<1>(t, w, tokens, d, now, second, sums);
   FOVEA_UNROLL(4)
   for (int r = 0; r < kTokens; ++r) {
     const VF sum = kHalves == 2 ? hn::Mul(sums[r], now.common) : sums[r];

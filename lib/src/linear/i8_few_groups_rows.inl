@@ -3,9 +3,7 @@
 // Groups of rows in place: a vector has codes of one row, or of several, one after the other.
 
 constexpr size_t kGroupParts = dot::kFewGroupParts;
-// Where a group is one vector, its halves are multiplied as if the other half was 0.
-constexpr size_t kHalfCodes = kGroupParts == 1 ? 2 : 1;
-using GroupCodes = FewInputs[kHalfCodes][kRowVectors][kGroupParts];
+using GroupCodes = FewInputs[kRowVectors][kGroupParts];
 // Codes of q6_k become bytes for some groups at once, which are kept.
 template <fovea_dtype kType>
 struct TurnedBytes {};
@@ -13,21 +11,6 @@ template <>
 struct TurnedBytes<FOVEA_Q6_K> {
   int8_t codes[kLanes][kSuperRun<FOVEA_Q6_K>];  // [row][element]
 };
-
-// The codes of one half of a group, and 0 in the place of the other's. In registers: a vector that is read after a part
-// of it was stored would wait for memory.
-typedef uint64_t HalfWords __attribute__((vector_size(sizeof(FewInputs) < 16 ? 16 : sizeof(FewInputs))));
-template <size_t kHalf>
-FOVEA_INLINE FewInputs HalfOf(FewInputs codes) {
-  constexpr size_t kWords = sizeof(HalfWords) / sizeof(uint64_t);
-  HalfWords words = {}, mask = {};
-  FOVEA_UNROLL(8)
-  for (size_t i = 0; i < kWords / 2; ++i) mask[kHalf * (kWords / 2) + i] = UINT64_MAX;
-  __builtin_memcpy(&words, &codes, sizeof codes);
-  words &= mask;
-  __builtin_memcpy(&codes, &words, sizeof codes);
-  return codes;
-}
 
 // Loads 32 codes that are bytes.
 FOVEA_INLINE void LoadBytes(const int8_t* bytes, FewInputs (&codes)[kGroupParts]) {
@@ -38,25 +21,20 @@ FOVEA_INLINE void LoadSuper(const GroupRows<FOVEA_Q4_K>& rows, TurnedBytes<FOVEA
   FOVEA_UNROLL(16)
   for (size_t k = 0; k < kRowVectors; ++k) {
     int8_t bytes[kScaleGroup];
-    PutSixteen<FOVEA_Q4_K, 0>(rows.Row(k).Block(0), rows.place, 0, bytes);
-    PutSixteen<FOVEA_Q4_K, 0>(rows.Row(k).Block(0), rows.place, 16, bytes + 16);
-    LoadBytes(bytes, codes[0][k]);
+    PutGroup(rows.Row(k).Block(0), rows.place, bytes);
+    LoadBytes(bytes, codes[k]);
   }
 }
 FOVEA_INLINE void LoadSuper(const GroupRows<FOVEA_Q6_K>& rows, TurnedBytes<FOVEA_Q6_K>& bytes, GroupCodes& codes) {
   const size_t in_run = rows.place % kSuperRun<FOVEA_Q6_K>;
   FOVEA_UNROLL(16)
   for (size_t k = 0; in_run == 0 && k < kRowVectors; ++k) {
-    PutRun<FOVEA_Q6_K, 32>(rows.Row(k).Block(0), rows.place, bytes.codes[k]);
+    PutRun<FOVEA_Q6_K, 0>(rows.Row(k).Block(0), rows.place, bytes.codes[k]);
   }
+  const int8_t* at = bytes.codes[0] + in_run;
+  FOVEA_OPAQUE(at);  // g++ 12 would compute an address for each row
   FOVEA_UNROLL(16)
-  for (size_t k = 0; k < kRowVectors; ++k) {
-    LoadBytes(bytes.codes[k] + in_run, codes[0][k]);
-    if constexpr (kHalfCodes == 2) {
-      codes[kHalfCodes - 1][k][0] = HalfOf<1>(codes[0][k][0]);
-      codes[0][k][0] = HalfOf<0>(codes[0][k][0]);
-    }
-  }
+  for (size_t k = 0; k < kRowVectors; ++k) LoadBytes(at + k * sizeof bytes.codes[0], codes[k]);
 }
 
 template <fovea_dtype kType>
@@ -69,9 +47,9 @@ FOVEA_INLINE void LoadGroups(const GroupRows<kType>& rows, TurnedBytes<kType>& t
       const uint8_t* at[kRowsOfVector];
       for (size_t i = 0; i < kRowsOfVector; ++i) at[i] = rows.Row(k + i * kRowVectors).Codes(0);
       if constexpr (kType == FOVEA_Q8_0) {
-        dot::LoadFewGroup(at, codes[0][k]);
+        dot::LoadFewGroup(at, codes[k]);
       } else {
-        dot::LoadFewNibbles(at, codes[0][k]);
+        dot::LoadFewNibbles(at, codes[k]);
       }
     }
   }
@@ -79,6 +57,8 @@ FOVEA_INLINE void LoadGroups(const GroupRows<kType>& rows, TurnedBytes<kType>& t
 
 // The scales of a super-block are made after the products of the group before it: else codes would wait in memory.
 constexpr bool kSuperScalesLast = true;
+// Whether halves without a zero point jump over its part, which is then faster than to subtract 0.
+constexpr bool kJumpsInHalves = true;
 
 // Stores the scales of a super-block of kLanes rows; in q4_k the negative minima follow them.
 template <fovea_dtype kType>
@@ -97,11 +77,19 @@ FOVEA_INLINE void PutScalesOfRows(const GroupRows<kType>& rows, float (&to)[kSup
   }
 }
 
-// Lane i: the sum of the products of a token's codes, from x on, with the group of row i, or with a half of it.
+#if defined(FOVEA_DOT_SUMS_HALVES)
+constexpr bool kSumsHalves = true;
+#else
+constexpr bool kSumsHalves = false;
+#endif
+
+// Lane i: the sum of the products of a token's codes, from x on, with the group of row i, or with a half of it. Where a
+// group is one vector, the products of its second half come with those of the first.
 template <size_t kHalf, size_t kHalves>
-FOVEA_INLINE VF GroupsTimes(const dot::FewCode* x, const GroupCodes& codes) {
-  constexpr size_t kParts = kGroupParts == 1 ? 1 : kGroupParts / kHalves;
-  constexpr size_t kFirst = kGroupParts == 1 ? 0 : kHalf * kParts;
+FOVEA_INLINE VF GroupsTimes(const dot::FewCode* x, const GroupCodes& codes, VF& second) {
+  constexpr bool kTogether = kSumsHalves && kHalves == 2;
+  if constexpr (kTogether && kHalf == 1) return second;
+  constexpr size_t kParts = kTogether ? 1 : kGroupParts / kHalves;
   FewInputs v[kGroupParts];
   dot::LoadFewGroupX(x, v);
   dot::Sum sums[kRowVectors];
@@ -109,10 +97,13 @@ FOVEA_INLINE VF GroupsTimes(const dot::FewCode* x, const GroupCodes& codes) {
   for (size_t k = 0; k < kRowVectors; ++k) {
     sums[k] = dot::FewStart(x, 0);
     FOVEA_UNROLL(8)
-    for (size_t p = kFirst; p < kFirst + kParts; ++p) {
-      sums[k] = dot::FewScoreDot(v[p], codes[kHalfCodes == 1 ? 0 : kHalf][k][p], sums[k]);
+    for (size_t p = kHalf * kParts; p < (kHalf + 1) * kParts; ++p) {
+      sums[k] = dot::FewScoreDot(v[p], codes[k][p], sums[k]);
     }
   }
+#if defined(FOVEA_DOT_SUMS_HALVES)
+  if constexpr (kTogether) return dot::SumsOfHalves(sums, second);
+#endif
   return dot::SumsOfRows<int(kRowsOfVector)>(sums);
 }
 

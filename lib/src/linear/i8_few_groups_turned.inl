@@ -105,6 +105,7 @@ FOVEA_INLINE void LoadGroups(const GroupRows<kType>& rows, TurnedBytes<kType>& t
 
 // Scales of super-blocks are made as early as those of groups.
 constexpr bool kSuperScalesLast = false;
+constexpr bool kJumpsInHalves = false;
 
 // Stores byte kByte of each lane: times the factor, or with its sign and without a factor.
 template <int kByte, bool kSigned>
@@ -149,7 +150,7 @@ FOVEA_INLINE void PutScalesOfRows(const GroupRows<FOVEA_Q6_K>& rows, float (&to)
 
 // Lane i: the sum of the products of a token's codes, from x on, with the group of row i, or with a half of it.
 template <size_t kHalf, size_t kHalves>
-FOVEA_INLINE VF GroupsTimes(const dot::FewCode* x, const GroupCodes& codes) {
+FOVEA_INLINE VF GroupsTimes(const dot::FewCode* x, const GroupCodes& codes, VF&) {
   dot::Sum sums[2] = {dot::FewZero(), dot::FewZero()};
   FOVEA_UNROLL(8)
   for (size_t i = kHalf * (8 / kHalves); i < (kHalf + 1) * (8 / kHalves); ++i) {

@@ -6,6 +6,7 @@
 #include "base/arithmetic.h"
 #include "targets/options.inl"
 #include "linear/i8_kernels.h"
+#include "math/byte_kernels.h"
 #define FOVEA_KERNELS_NAMESPACE i8_linear_kernels
 #define FOVEA_KERNELS_FILE "linear/i8_kernels.cc"
 #include "targets/each_target.inl"

@@ -69,11 +69,11 @@ fovea_status check_arrays(const fovea_linear_args& a, size_t needed_bytes, const
   if (workspace_bytes < needed_bytes) return FOVEA_ERR_WORKSPACE;
 
   Buffers buffers;
-  FOVEA_RETURN_IF_ERROR(buffers.add_memory(workspace, workspace ? workspace_bytes : 0));
-  FOVEA_RETURN_IF_ERROR(buffers.add_output({a.y, 0, 0, a.y_stride}, unit_bytes(a.y_dtype), 1, 1, a.tokens, a.out_dim));
-  FOVEA_RETURN_IF_ERROR(buffers.add_input({a.x, 0, 0, a.x_stride}, unit_bytes(a.x_dtype), 1, 1, a.tokens, a.in_dim));
+  buffers.add_memory(workspace, workspace ? workspace_bytes : 0);
+  buffers.add_output({a.y, 0, 0, a.y_stride}, unit_bytes(a.y_dtype), 1, 1, a.tokens, a.out_dim);
+  buffers.add_input({a.x, 0, 0, a.x_stride}, unit_bytes(a.x_dtype), 1, 1, a.tokens, a.in_dim);
   const fovea_in x_scales = {a.x_scales, 0, 0, a.x_scales_stride};
-  if (a.x_scales) FOVEA_RETURN_IF_ERROR(buffers.add_input(x_scales, sizeof(float), 1, 1, a.tokens, 1));
+  if (a.x_scales) buffers.add_input(x_scales, sizeof(float), 1, 1, a.tokens, 1);
   return add_weights(buffers, w, a.in_dim, a.out_dim);
 }
 
@@ -155,13 +155,13 @@ void limit_outputs(const fovea_linear_args& a, I8Outputs* out) {
 
 fovea_status add_weights(Buffers& buffers, const fovea_linear_weights& w, size_t in_dim, size_t out_dim) {
   const fovea_in rows = {w.data, 0, 0, w.row_stride};
-  FOVEA_RETURN_IF_ERROR(buffers.add_input(rows, unit_bytes(w.dtype), 1, 1, out_dim, dense_stride(w.dtype, in_dim)));
+  buffers.add_input(rows, unit_bytes(w.dtype), 1, 1, out_dim, dense_stride(w.dtype, in_dim));
   if (w.scales) {
     const size_t row = dense_scale_stride(w.dtype, in_dim);
     const fovea_in scales = {w.scales, 0, 0, ptrdiff_t(row)};
-    FOVEA_RETURN_IF_ERROR(buffers.add_input(scales, scale_bytes(w.dtype), 1, 1, out_dim, row));
+    buffers.add_input(scales, scale_bytes(w.dtype), 1, 1, out_dim, row);
   }
-  FOVEA_RETURN_IF_ERROR(buffers.add_list(w.bias_i32, sizeof(int32_t), out_dim));
+  buffers.add_list(w.bias_i32, sizeof(int32_t), out_dim);
   return buffers.add_list(w.bias, sizeof(float), out_dim);
 }
 

@@ -52,6 +52,24 @@ FOVEA_INLINE void AddRows(const Element*& x, size_t columns, const Element* (&at
   }
 }
 
+// Stores the sums of a chain, or if `adds` adds them to those that are there.
+template <int kRows, int kVectors>
+FOVEA_INLINE void EndChains(const half::V (&chains)[kRows][kVectors], bool adds, size_t columns, float* s) {
+  FOVEA_UNROLL(8)
+  for (int k = 0; k < kRows; ++k, s += columns) {
+    FOVEA_UNROLL(4)
+    for (int v = 0; v < kVectors; ++v) {
+      VF part[kPieces], all[kPieces];
+      half::Widen(chains[k][v], part);
+      if (adds) {
+        half::LoadFloats(s + v * kProductLanes, all);
+        for (int i = 0; i < kPieces; ++i) part[i] = hn::Add(all[i], part[i]);
+      }
+      half::StoreFloats(part, s + v * kProductLanes);
+    }
+  }
+}
+
 // sums[row][vector] = sum_d x[d][vector] * row[d], d < dim, for the kRows rows that begin at `at`; += if goes_on.
 template <int kVectors, int kRows>
 FOVEA_INLINE void MultiplyBlock(const Element* x, size_t columns, size_t dim, const Element* (&at)[kRows], bool goes_on,
@@ -63,19 +81,10 @@ FOVEA_INLINE void MultiplyBlock(const Element* x, size_t columns, size_t dim, co
     half::V chains[kRows][kVectors];
     ClearSums(chains);
     AddRows(x, columns, at, n, chains);
-    FOVEA_UNROLL(8)
-    for (int k = 0; k < kRows; ++k) {
-      FOVEA_UNROLL(4)
-      for (int v = 0; v < kVectors; ++v) {
-        float* const s = sums + size_t(k) * columns + v * kProductLanes;
-        VF part[kPieces], all[kPieces];
-        half::Widen(chains[k][v], part);
-        if (goes_on) {
-          half::LoadFloats(s, all);
-          for (int i = 0; i < kPieces; ++i) part[i] = hn::Add(all[i], part[i]);
-        }
-        half::StoreFloats(part, s);
-      }
+    if (!kPreferSize && goes_on) {  // once for all sums of a block
+      EndChains(chains, true, columns, sums);
+    } else {
+      EndChains(chains, kPreferSize && goes_on, columns, sums);
     }
   }
 }

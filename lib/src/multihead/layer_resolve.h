@@ -123,7 +123,7 @@ class LayerCall {
   // The tokens that are attended to.
   uint32_t kv_tokens() const { return args_.cache ? longest() : keys().count; }
 
-  fovea_status add_outputs(Buffers& buffers) const;
+  void add_outputs(Buffers& buffers) const;
   fovea_status add_options(Buffers& buffers) const;
   fovea_status resolve_step(const fovea_linear_weights& weights, const Tokens& x, uint32_t in_dim, const Tokens& y,
                             uint64_t out_dim, const Workspace& shared, LinearStep* step) const;

@@ -102,12 +102,12 @@ fovea_status LayerCall::check_memory(void* workspace, size_t workspace_bytes) co
   if (!is_aligned(workspace, FOVEA_WORKSPACE_ALIGNMENT)) return FOVEA_ERR_ALIGNMENT;
   if (workspace_bytes < plan_.workspace_bytes) return FOVEA_ERR_WORKSPACE;
   Buffers buffers;
-  FOVEA_RETURN_IF_ERROR(buffers.add_memory(workspace, workspace_bytes));
-  if (attends()) FOVEA_RETURN_IF_ERROR(add_outputs(buffers));
+  buffers.add_memory(workspace, workspace_bytes);
+  if (attends()) add_outputs(buffers);
   if (const fovea_kv_cache* cache = append_to_ ? append_to_ : args_.cache) {
-    FOVEA_RETURN_IF_ERROR(buffers.add_list(cache->memory, 1, cache->memory_bytes));
+    buffers.add_list(cache->memory, 1, cache->memory_bytes);
     const size_t centers = size_t{cache->kv_heads} * cache->head_dim;
-    FOVEA_RETURN_IF_ERROR(buffers.add_list(cache->key_center, sizeof(float), centers));
+    buffers.add_list(cache->key_center, sizeof(float), centers);
   }
   const struct {
     bool used;
@@ -119,47 +119,50 @@ fovea_status LayerCall::check_memory(void* workspace, size_t workspace_bytes) co
   for (const auto& array : arrays) {
     const Tokens& t = array.tokens;
     if (!array.used) continue;
-    FOVEA_RETURN_IF_ERROR(buffers.add_input(t.heads(0), t.tensor.unit_bytes(), t.batch, 1, t.count, array.dim));
+    buffers.add_input(t.heads(0), t.tensor.unit_bytes(), t.batch, 1, t.count, array.dim);
   }
   for (const Linear& layer : linears().all) {
     const fovea_linear_weights& w = layer.weights;
     if (!layer.used || !w.data) continue;
-    FOVEA_RETURN_IF_ERROR(add_weights(buffers, w, size_t(layer.in), size_t(layer.out)));
+    add_weights(buffers, w, size_t(layer.in), size_t(layer.out));
   }
   if (const fovea_rope_args* rope = args_.rope) {
-    FOVEA_RETURN_IF_ERROR(add_rope_tables(buffers, *rope, d_.head_dim));
-    FOVEA_RETURN_IF_ERROR(buffers.add_list(rope->positions, sizeof(int64_t), args_.batch));
+    add_rope_tables(buffers, *rope, d_.head_dim);
+    buffers.add_list(rope->positions, sizeof(int64_t), args_.batch);
   }
-  return attends() ? add_options(buffers) : FOVEA_OK;
+  return attends() ? add_options(buffers) : buffers.status();
 }
 
-fovea_status LayerCall::add_outputs(Buffers& buffers) const {
+void LayerCall::add_outputs(Buffers& buffers) const {
   const fovea_attention_args& a = args_.attention;
   const Tokens y = this->y();
   const size_t unit = y.tensor.unit_bytes();
-  FOVEA_RETURN_IF_ERROR(buffers.add_output(y.heads_out(0), unit, y.batch, 1, y.count, plan_.desc.d_model));
-  if (a.lse.data) {
-    FOVEA_RETURN_IF_ERROR(buffers.add_output(a.lse, sizeof(float), args_.batch, d_.q_heads, args_.q_tokens, 1));
+  buffers.add_output(y.heads_out(0), unit, y.batch, 1, y.count, plan_.desc.d_model);
+  if (a.lse.data) buffers.add_output(a.lse, sizeof(float), args_.batch, d_.q_heads, args_.q_tokens, 1);
+  if (a.scores_stage != FOVEA_SCORES_NONE) {
+    buffers.add_output(a.scores, sizeof(float), args_.batch, d_.q_heads, args_.q_tokens, kv_tokens());
   }
-  if (a.scores_stage == FOVEA_SCORES_NONE) return FOVEA_OK;
-  return buffers.add_output(a.scores, sizeof(float), args_.batch, d_.q_heads, args_.q_tokens, kv_tokens());
+  if (kHasKeyMass && a.key_mass.data) {
+    buffers.add_output(a.key_mass, sizeof(float), args_.batch, d_.kv_heads, 1, kv_tokens());
+  }
 }
 
 fovea_status LayerCall::add_options(Buffers& buffers) const {
   const fovea_attention_args& a = args_.attention;
-  FOVEA_RETURN_IF_ERROR(buffers.add_list(a.kv_lengths, sizeof(uint32_t), args_.batch));
-  FOVEA_RETURN_IF_ERROR(buffers.add_list(a.positions, sizeof(int64_t), args_.batch));
-  FOVEA_RETURN_IF_ERROR(buffers.add_list(a.alibi_slopes, sizeof(float), d_.q_heads));
-  FOVEA_RETURN_IF_ERROR(buffers.add_list(a.sinks, sizeof(float), d_.q_heads));
+  buffers.add_list(a.kv_lengths, sizeof(uint32_t), args_.batch);
+  buffers.add_list(a.positions, sizeof(int64_t), args_.batch);
+  buffers.add_list(a.alibi_slopes, sizeof(float), d_.q_heads);
+  buffers.add_list(a.sinks, sizeof(float), d_.q_heads);
   if (a.value_channel_scales) {
     const fovea_in scales = {a.value_channel_scales, 0, a.value_channel_stride, 0};
-    FOVEA_RETURN_IF_ERROR(buffers.add_input(scales, sizeof(float), 1, d_.kv_heads, 1, d_.value_dim));
+    buffers.add_input(scales, sizeof(float), 1, d_.kv_heads, 1, d_.value_dim);
   }
   if (a.score_vector) {
     const fovea_in vector = {a.score_vector, 0, a.score_vector_stride, 0};
-    FOVEA_RETURN_IF_ERROR(buffers.add_input(vector, sizeof(float), 1, d_.kv_heads, 1, d_.head_dim));
+    buffers.add_input(vector, sizeof(float), 1, d_.kv_heads, 1, d_.head_dim);
   }
   if (kHasBlockMaps && a.block_map) {
+    FOVEA_RETURN_IF_ERROR(buffers.status());
     FOVEA_RETURN_IF_ERROR(add_block_map(buffers, *a.block_map, args_.batch, d_.kv_heads, args_.q_tokens));
   }
   return add_mask(buffers, a.mask, args_.batch, d_.q_heads, args_.q_tokens, kv_tokens());

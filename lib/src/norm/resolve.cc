@@ -30,9 +30,9 @@ fovea_status check(const fovea_activation_args& a, fovea_target* target) {
   if (a.batch == 0 || a.heads == 0 || a.tokens == 0) return FOVEA_OK;
   const size_t x = unscaled_bytes(a.x_dtype), y = unscaled_bytes(a.y_dtype);
   Buffers buffers;
-  FOVEA_RETURN_IF_ERROR(buffers.add_output(a.y, y, a.batch, a.heads, a.tokens, a.dim));
-  FOVEA_RETURN_IF_ERROR(buffers.add_in_place(a.y, y, a.x, x, a.batch, a.heads, a.tokens, a.dim));
-  if (!a.factor.data) return FOVEA_OK;
+  buffers.add_output(a.y, y, a.batch, a.heads, a.tokens, a.dim);
+  buffers.add_in_place(a.y, y, a.x, x, a.batch, a.heads, a.tokens, a.dim);
+  if (!a.factor.data) return buffers.status();
   return buffers.add_in_place(a.y, y, a.factor, x, a.batch, a.heads, a.tokens, a.dim);
 }
 
@@ -54,25 +54,24 @@ fovea_status check_options(const fovea_norm_args& a) {
 fovea_status check_arrays(const fovea_norm_args& a) {
   const size_t x = unscaled_bytes(a.x_dtype), y = unscaled_bytes(a.y_dtype), r = unscaled_bytes(a.residual_dtype);
   Buffers buffers;
-  FOVEA_RETURN_IF_ERROR(buffers.add_output(a.y, y, a.batch, a.heads, a.tokens, a.dim));
-  if (kResidual && a.sum.data) {
-    FOVEA_RETURN_IF_ERROR(buffers.add_output(a.sum, r, a.batch, a.heads, a.tokens, a.dim));
-  }
+  buffers.add_output(a.y, y, a.batch, a.heads, a.tokens, a.dim);
+  if (kResidual && a.sum.data) buffers.add_output(a.sum, r, a.batch, a.heads, a.tokens, a.dim);
   const auto add = [&](const fovea_in& array, size_t unit) {
     if (kResidual && a.sum.data &&
         Buffers::is_in_place(a.sum, r, array, unit, a.batch, a.heads, a.tokens, a.dim)) {
-      return FOVEA_OK;
+      return;
     }
-    return buffers.add_in_place(a.y, y, array, unit, a.batch, a.heads, a.tokens, a.dim);
+    buffers.add_in_place(a.y, y, array, unit, a.batch, a.heads, a.tokens, a.dim);
   };
-  FOVEA_RETURN_IF_ERROR(add(a.x, x));
-  if (kResidual && a.residual.data) FOVEA_RETURN_IF_ERROR(add(a.residual, r));
+  add(a.x, x);
+  if (kResidual && a.residual.data) add(a.residual, r);
   const float* const lists[] = {a.weight, a.bias};
   for (const float* const list : lists) {
     const fovea_in rows = {list, 0, a.weight_head_stride, 0};
-    if (list) FOVEA_RETURN_IF_ERROR(buffers.add_input(rows, sizeof(float), 1, a.heads, 1, a.dim));
+    if (list) buffers.add_input(rows, sizeof(float), 1, a.heads, 1, a.dim);
   }
-  return a.gate.data ? buffers.add_input(a.gate, x, a.batch, a.heads, a.tokens, a.dim) : FOVEA_OK;
+  if (a.gate.data) buffers.add_input(a.gate, x, a.batch, a.heads, a.tokens, a.dim);
+  return buffers.status();
 }
 
 fovea_status check(const fovea_norm_args& a, fovea_target* target) {

@@ -22,22 +22,19 @@ fovea_status check_choices(const fovea_rope_args& a, RopeCall* call) {
   return served && (config::kRopeTurns || !a.turns) ? FOVEA_OK : FOVEA_ERR_UNSUPPORTED;
 }
 
-// Checks that an input does not overlap the output.
-fovea_status check_apart(const void* data, size_t element_bytes, size_t count, ptrdiff_t stride, size_t inner_count,
-                         const Span& out) {
-  Span span;
-  const Dimensions dimensions = {{1, 0}, {1, 0}, {count, stride}, {inner_count, 1}};
-  const fovea_status status = check_array(data, element_bytes, dimensions, false, &span);
-  if (status != FOVEA_OK) return status;
-  return out.overlaps(span) ? FOVEA_ERR_OVERLAP : FOVEA_OK;
-}
-
-fovea_status check_angles(const fovea_rope_args& a, size_t pairs, const Span& out) {
-  if (config::kRopeTurns && a.turns) return check_apart(a.turns, sizeof(uint64_t), 1, 0, pairs, out);
-  if (!a.cos || !a.sin) return FOVEA_ERR_NULL;
-  const fovea_status status = check_apart(a.cos, sizeof(float), a.table_positions, a.table_stride, pairs, out);
-  if (status != FOVEA_OK) return status;
-  return check_apart(a.sin, sizeof(float), a.table_positions, a.table_stride, pairs, out);
+fovea_status check_buffers(const fovea_rope_args& a) {
+  Buffers buffers;
+  buffers.add_output(a.out, sizeof(float), a.batch, a.heads, a.tokens, a.dim);
+  FOVEA_RETURN_IF_ERROR(
+      buffers.add_in_place(a.out, sizeof(float), a.in, sizeof(float), a.batch, a.heads, a.tokens, a.dim));
+  if (!a.turns && (!a.cos || !a.sin)) return FOVEA_ERR_NULL;
+  add_rope_tables(buffers, a, a.dim);
+  buffers.add_list(a.positions, sizeof(int64_t), a.batch);
+  if (a.token_positions) {
+    const fovea_in rows = {a.token_positions, 0, 0, a.token_positions_stride};
+    buffers.add_input(rows, sizeof(int64_t), 1, 1, a.batch, a.tokens);
+  }
+  return buffers.status();
 }
 
 // Checks the positions themselves. Their arrays have been checked.
@@ -58,29 +55,11 @@ fovea_status check_positions(const RopeCall& c, size_t table_positions) {
 
 fovea_status resolve_rope(const fovea_rope_args& a, RopeCall* call) {
   if (a.struct_bytes != sizeof(fovea_rope_args)) return FOVEA_ERR_STRUCT;
-  fovea_status status = check_choices(a, call);
-  if (status != FOVEA_OK) return status;
+  FOVEA_RETURN_IF_ERROR(check_choices(a, call));
   call->batch = a.batch, call->heads = a.heads, call->tokens = a.tokens;
   if (a.batch == 0 || a.heads == 0 || a.tokens == 0) return FOVEA_OK;
 
-  Span out, in;
-  const Dimensions out_dimensions = {
-      {a.batch, a.out.batch_stride}, {a.heads, a.out.head_stride}, {a.tokens, a.out.token_stride}, {a.dim, 1}};
-  const Dimensions in_dimensions = {
-      {a.batch, a.in.batch_stride}, {a.heads, a.in.head_stride}, {a.tokens, a.in.token_stride}, {a.dim, 1}};
-  status = check_array(a.out.data, sizeof(float), out_dimensions, true, &out);
-  if (status != FOVEA_OK) return status;
-  status = check_array(a.in.data, sizeof(float), in_dimensions, false, &in);
-  if (status != FOVEA_OK) return status;
-  const bool in_place = same_places(a.out.data, a.in.data, out_dimensions, in_dimensions);
-  if (!in_place && out.overlaps(in)) return FOVEA_ERR_OVERLAP;
-  status = check_angles(a, call->rotary_dim / 2, out);
-  if (status != FOVEA_OK) return status;
-  if (a.positions) status = check_apart(a.positions, sizeof(int64_t), 1, 0, a.batch, out);
-  if (a.token_positions) {
-    status = check_apart(a.token_positions, sizeof(int64_t), a.batch, a.token_positions_stride, a.tokens, out);
-  }
-  if (status != FOVEA_OK) return status;
+  FOVEA_RETURN_IF_ERROR(check_buffers(a));
   call->dim = a.dim;
   call->inverse = a.inverse;
   call->out = a.out, call->in = a.in;
@@ -93,13 +72,13 @@ fovea_status resolve_rope(const fovea_rope_args& a, RopeCall* call) {
 
 fovea_status add_rope_tables(Buffers& buffers, const fovea_rope_args& a, size_t dim) {
   const size_t pairs = (a.rotary_dim ? a.rotary_dim : dim) / 2;
-  FOVEA_RETURN_IF_ERROR(buffers.add_list(a.turns, sizeof(uint64_t), pairs));
+  buffers.add_list(a.turns, sizeof(uint64_t), pairs);
   const float* const tables[] = {a.cos, a.sin};
   for (const float* table : tables) {
     const fovea_in rows = {table, 0, 0, a.table_stride};
-    if (table) FOVEA_RETURN_IF_ERROR(buffers.add_input(rows, sizeof(float), 1, 1, a.table_positions, pairs));
+    if (table) buffers.add_input(rows, sizeof(float), 1, 1, a.table_positions, pairs);
   }
-  return FOVEA_OK;
+  return buffers.status();
 }
 
 fovea_status check_rope_frequencies(const uint64_t* turns, double base, double position_scale, uint32_t rotary_dim) {

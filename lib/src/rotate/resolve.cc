@@ -16,7 +16,7 @@ fovea_status resolve_rotate(const fovea_rotate_args& a, RotateCall* call) {
   call->batch = 0;
   if (a.batch == 0 || a.heads == 0 || a.tokens == 0) return FOVEA_OK;
   Buffers buffers;
-  FOVEA_RETURN_IF_ERROR(buffers.add_output(a.y, sizeof(float), a.batch, a.heads, a.tokens, a.dim));
+  buffers.add_output(a.y, sizeof(float), a.batch, a.heads, a.tokens, a.dim);
   FOVEA_RETURN_IF_ERROR(
       buffers.add_in_place(a.y, sizeof(float), a.x, sizeof(float), a.batch, a.heads, a.tokens, a.dim));
   call->kernels = &rotate_kernels(traits->target);

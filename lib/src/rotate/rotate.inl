@@ -55,7 +55,41 @@ FOVEA_SHARED void PutRow(const RotateRow& r, const float* x, size_t block, float
   }
 }
 
+// The same where a block is kVectors vectors, which stay in registers.
+template <int kVectors>
+FOVEA_TEMPLATE void RotateInRegisters(const RotateRow& r) {
+  constexpr size_t kBlock = kVectors * kLanes;
+  for (size_t first = 0; first < r.dim; first += kBlock) {
+    VF v[kVectors];
+    FOVEA_UNROLL(16)
+    for (size_t i = 0; i < kVectors; ++i) {
+      v[i] = hn::LoadU(kF, r.x + first + i * kLanes);
+      if (r.signs == kSignsFirst) v[i] = WithSigns(v[i], first + i * kLanes, r.seed);
+    }
+    FOVEA_UNROLL(16)
+    for (size_t distance = kVectors / 2; distance > 0; distance /= 2) {
+      FOVEA_UNROLL(16)
+      for (size_t i = 0; i < kVectors / 2; ++i) {
+        const size_t at = i + (i & (0 - distance));
+        const VF a = v[at], b = v[at + distance];
+        v[at] = hn::Add(a, b), v[at + distance] = hn::Sub(a, b);
+      }
+    }
+    FOVEA_UNROLL(16)
+    for (size_t i = 0; i < kVectors; ++i) {
+      VF y = hn::MulSet(StepsInVector(v[i], kBlock), r.scale);
+      if (r.signs == kSignsLast) y = WithSigns(y, first + i * kLanes, r.seed);
+      hn::StoreU(y, kF, r.y + first + i * kLanes);
+    }
+  }
+}
+
 FOVEA_KERNEL void RotateOneRow(const RotateRow& r) {
+  if constexpr (kLanes > 1 && !kPreferSize) {
+    if (r.block == 4 * kLanes) return RotateInRegisters<4>(r);
+    if (r.block == 8 * kLanes) return RotateInRegisters<8>(r);
+    if (hn::kRegisters >= 32 && r.block == 16 * kLanes) return RotateInRegisters<16>(r);
+  }
   const float* from = r.x;
   if (r.signs == kSignsFirst) {
     PutRow(r, from, 1, 1.0f, true);

@@ -102,6 +102,12 @@ FOVEA_INLINE void StoreCodes(VF codes, RowCode* to, size_t n) {
 FOVEA_INLINE void WidenRow(const int8_t* row, size_t dim, RowCode* to) {
   size_t d = 0;
   for (; d + 2 * kLanes <= dim; d += 2 * kLanes) StoreWords(LoadBytesOf<2 * kLanes>(row + d), to + d);
+#if FOVEA_DOT_LANES == 16
+  for (; d + 16 <= dim; d += 16) {  // half a group of q6_k
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(row + d));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + d), _mm256_cvtepi8_epi16(bytes));
+  }
+#endif
   for (; d < dim; ++d) to[d] = row[d];
   if (dim % 2 != 0) to[dim] = 0;
 }
@@ -166,6 +172,25 @@ FOVEA_INLINE void InOrder(const Sum (&sums)[kVectors], VF (&floats)[kVectors]) {
 
 constexpr size_t kFewGroupRows = 1, kFewGroupParts = 16 / kLanes;
 constexpr int kFewBytesBias = 0;
+
+#if FOVEA_DOT_LANES == 16
+#define FOVEA_DOT_SUMS_HALVES 1
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push  // as in dot_x86.inl
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+// Lane i: the sum of the first half of the lanes of v[i]. In `second` that of the other half.
+FOVEA_INLINE VF SumsOfHalves(const Sum (&v)[16], VF& second) {
+  const Sum a = AddBlocks(SumsOfBlocks(v), SumsOfBlocks(v + 4));
+  const Sum b = AddBlocks(SumsOfBlocks(v + 8), SumsOfBlocks(v + 12));
+  second = ToFloat(_mm512_shuffle_i32x4(a, b, 0xdd));
+  return ToFloat(_mm512_shuffle_i32x4(a, b, 0x88));
+}
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+#endif
 
 FOVEA_INLINE void LoadFewGroupX(const FewCode* x, FewX (&codes)[kFewGroupParts]) {
   FOVEA_UNROLL(4)

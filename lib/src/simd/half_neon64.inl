@@ -18,6 +18,15 @@ FOVEA_INLINE V Zero() { return vreinterpretq_f16_u16(vdupq_n_u16(0)); }
 FOVEA_INLINE V Load(const Element* p) { return vreinterpretq_f16_u16(vld1q_u16(p)); }
 FOVEA_INLINE E LoadE(const Element* p) { return Load(p); }
 FOVEA_INLINE E LoadOne(const Element* p) { return vreinterpretq_f16_u16(vld1q_dup_u16(p)); }
+// The elements at p, which then advances by `step` elements.
+FOVEA_INLINE E NextE(const Element*& p, ptrdiff_t step) {
+  typedef Element Eight[kLanes];
+  E e;
+  asm("ld1 {%0.8h}, [%1], %3"
+      : "=w"(e), "+r"(p)
+      : "Q"(*reinterpret_cast<const Eight*>(p)), "r"(size_t(step) * sizeof *p));
+  return e;
+}
 FOVEA_INLINE void Store(VF v, Element* p) { hn::StoreF16(v, p); }
 FOVEA_INLINE M SignMask(V v) { return vreinterpretq_u16_s16(vshrq_n_s16(vreinterpretq_s16_f16(v), 15)); }
 

@@ -31,6 +31,11 @@ FOVEA_INLINE V Zero() { return hn::Zero(kF); }
 FOVEA_INLINE V Load(const Element* p) { return hn::LoadU(kF, p); }
 FOVEA_INLINE E LoadE(const Element* p) { return hn::Set(kF, *p); }
 FOVEA_INLINE E LoadOne(const Element* p) { return hn::Set(kF, *p); }
+FOVEA_INLINE E NextE(const Element*& p, ptrdiff_t step) {
+  const E e = LoadE(p);
+  p += step;
+  return e;
+}
 FOVEA_INLINE void Store(VF v, Element* p) { hn::StoreU(RoundToHalf(v), kF, p); }
 FOVEA_INLINE M SignMask(V v) { return hn::SignMask(v); }
 

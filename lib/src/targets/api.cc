@@ -55,7 +55,9 @@ extern "C" fovea_target fovea_target_from_name(const char* name) {
 }
 
 extern "C" const char* fovea_target_backend(fovea_target target) {
-  const TargetTraits* traits = target == FOVEA_TARGET_BEST ? fovea::resolve_target(target) : fovea::target_row(target);
-  const TargetText* text = text_of(traits);
+  if (target == FOVEA_TARGET_BEST) {
+    if (const TargetTraits* best = fovea::resolve_target(target)) target = best->target;
+  }
+  const TargetText* text = text_of(fovea::target_row(target));
   return text ? text->backend : nullptr;
 }

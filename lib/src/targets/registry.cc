@@ -97,8 +97,31 @@ bool runs(const TargetTraits& traits, unsigned features) { return (traits.needs 
    vectors,                                                                                            \
    dot,                                                                                                \
    uint8_t((needs) | (FOVEA_COMPILED_##kernels && ((needs)&kNotServed) == 0 ? kNothing : kMissing))},
-const TargetTraits kTargets[] = {FOVEA_TARGETS(FOVEA_TRAITS_, )};
+constexpr TargetTraits kTargets[] = {FOVEA_TARGETS(FOVEA_TRAITS_, )};
 #undef FOVEA_TRAITS_
+
+namespace {
+
+// The rows of the targets that are compiled in, of which a board has one: so its programs do not link the others.
+constexpr int count_compiled() {
+  int count = 0;
+  for (const TargetTraits& traits : kTargets) count += traits.compiled();
+  return count;
+}
+struct CompiledTargets {
+  TargetTraits rows[count_compiled()];
+};
+constexpr CompiledTargets compiled_targets() {
+  CompiledTargets found = {};
+  int count = 0;
+  for (const TargetTraits& traits : kTargets) {
+    if (traits.compiled()) found.rows[count++] = traits;
+  }
+  return found;
+}
+constexpr CompiledTargets kCompiled = compiled_targets();
+
+}  // namespace
 
 const TargetTraits* target_row(fovea_target target) {
   for (const TargetTraits& traits : kTargets) {
@@ -117,7 +140,7 @@ bool has_halves(const TargetTraits& traits, uint64_t named) {
 const TargetTraits* resolve_target(fovea_target target, uint64_t named) {
   const unsigned features = processor_features(named);
   const bool of_xsimd = kXsimdAlone && target == FOVEA_TARGET_XSIMD;
-  for (const TargetTraits& traits : kTargets) {
+  for (const TargetTraits& traits : kCompiled.rows) {
     const bool wanted =
         of_xsimd ? traits.kernels == traits.target : target == FOVEA_TARGET_BEST || target == traits.target;
     if (wanted && runs(traits, features)) return &traits;

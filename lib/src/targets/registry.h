@@ -12,20 +12,19 @@ namespace fovea {
 
 // A target in one byte.
 struct TargetByte {
-  constexpr TargetByte(fovea_target target) : value(uint8_t(target)) {}
+  constexpr TargetByte(fovea_target target = FOVEA_TARGET_BEST) : value(uint8_t(target)) {}
   constexpr operator fovea_target() const { return fovea_target(value); }
   uint8_t value;
 };
 
-// What is known about a target without its kernels, so that one machine can plan for another. Every program links these six
-// bytes for each target.
+// What is known about a target without its kernels, so that one machine can plan for another.
 struct TargetTraits {
   TargetByte target, kernels;
   uint8_t lanes, tile_vectors;  // see list.h
   DotKind dot;
   uint8_t needs;  // bits of ProcessorFeature
 
-  bool compiled() const { return (needs & kMissing) == 0; }
+  constexpr bool compiled() const { return (needs & kMissing) == 0; }
   // Up to this many rows a key head the few-rows kernel is faster; with one lane there is none.
   uint32_t few_rows() const { return lanes / 2u; }
 };
@@ -55,9 +54,20 @@ extern const TargetTraits kTargets[FOVEA_TARGETS(FOVEA_COUNT_, )];  // best firs
 constexpr bool kXsimdAlone = FOVEA_WITH_XSIMD && !FOVEA_WITH_HIGHWAY;
 inline bool is_alias(const TargetTraits& traits) { return kXsimdAlone && traits.target == FOVEA_TARGET_XSIMD; }
 
+// Whether a number is that of a target in any build, or FOVEA_TARGET_BEST.
+#define FOVEA_CASE_(nothing, id, ...) case FOVEA_TARGET_##id:
+inline bool is_target(fovea_target target) {
+  switch (target) {
+    case FOVEA_TARGET_BEST:
+    FOVEA_TARGETS(FOVEA_CASE_, )
+      return true;
+    default:
+      return false;
+  }
+}
+#undef FOVEA_CASE_
 // Null for a number that is not a target in any build.
 const TargetTraits* target_row(fovea_target target);
-inline bool is_target(fovea_target target) { return target == FOVEA_TARGET_BEST || target_row(target); }
 // Null also where this build cannot plan for the target.
 inline const TargetTraits* target_traits(fovea_target target) {
   const TargetTraits* traits = target_row(target);
@@ -88,7 +98,7 @@ inline bool may_have_halves(const TargetTraits& traits) {
   return traits.target == FOVEA_TARGET_HELIUM || traits.kernels == FOVEA_TARGET_NEON || xsimd_of_neon;
 }
 bool has_halves(const TargetTraits& traits, uint64_t named);
-// FOVEA_TARGET_BEST becomes the best available one; null if the target is not available.
+// FOVEA_TARGET_BEST becomes the best available one; null if the target is not available. The row is no element of kTargets.
 const TargetTraits* resolve_target(fovea_target target, uint64_t named = 0);
 // The same for a call that cannot name features. FOVEA_ERR_ENUM for a number that is no target, FOVEA_ERR_TARGET for one
 // that is not available.

@@ -29,11 +29,11 @@ fovea_status resolve_pair(const fovea_pair_args& a, PairCall* call) {
   if (a.batch == 0 || a.heads == 0 || a.tokens == 0) return FOVEA_OK;
   const size_t y_bytes = unscaled_bytes(a.y_dtype);
   Buffers buffers;
-  FOVEA_RETURN_IF_ERROR(buffers.add_output(a.y, y_bytes, a.batch, a.heads, a.tokens, a.dim));
+  buffers.add_output(a.y, y_bytes, a.batch, a.heads, a.tokens, a.dim);
   const auto add_input = [&](const fovea_in& array, fovea_dtype dtype) {
     return buffers.add_in_place(a.y, y_bytes, array, unscaled_bytes(dtype), a.batch, a.heads, a.tokens, a.dim);
   };
-  FOVEA_RETURN_IF_ERROR(add_input(a.a, a.a_dtype));
+  add_input(a.a, a.a_dtype);
   FOVEA_RETURN_IF_ERROR(add_input(a.b, a.b_dtype));
   *call = {&tensor_kernels(traits->target),
            a.batch,
@@ -58,8 +58,8 @@ fovea_status resolve_pooling(const fovea_pooling_args& a, PoolingCall* call) {
   if (a.batch == 0 || a.heads == 0) return FOVEA_OK;
   Buffers buffers;
   const size_t x_bytes = unscaled_bytes(a.x_dtype);
-  FOVEA_RETURN_IF_ERROR(buffers.add_output(a.y, unscaled_bytes(a.y_dtype), a.batch, a.heads, 1, a.dim));
-  FOVEA_RETURN_IF_ERROR(buffers.add_input(a.x, x_bytes, a.batch, a.heads, a.tokens, a.dim));
+  buffers.add_output(a.y, unscaled_bytes(a.y_dtype), a.batch, a.heads, 1, a.dim);
+  buffers.add_input(a.x, x_bytes, a.batch, a.heads, a.tokens, a.dim);
   FOVEA_RETURN_IF_ERROR(buffers.add_list(a.lengths, sizeof(uint32_t), a.batch));
   for (uint32_t entry = 0; a.lengths && entry < a.batch; ++entry) {
     if (a.lengths[entry] > a.tokens) return FOVEA_ERR_LENGTH;
@@ -91,8 +91,8 @@ fovea_status resolve_embedding(const fovea_embedding_args& a, EmbeddingCall* cal
   if ((scaled && !table.scales) || !a.indices) return FOVEA_ERR_NULL;
   if (!scaled && table.scales) return FOVEA_ERR_UNSUPPORTED;
   Buffers buffers;
-  FOVEA_RETURN_IF_ERROR(buffers.add_output({a.y, 0, 0, a.y_stride}, sizeof(float), 1, 1, a.tokens, a.dim));
-  FOVEA_RETURN_IF_ERROR(buffers.add_list(a.indices, sizeof(uint32_t), a.tokens));
+  buffers.add_output({a.y, 0, 0, a.y_stride}, sizeof(float), 1, 1, a.tokens, a.dim);
+  buffers.add_list(a.indices, sizeof(uint32_t), a.tokens);
   FOVEA_RETURN_IF_ERROR(add_weights(buffers, table, a.dim, a.rows));
   for (uint32_t token = 0; token < a.tokens; ++token) {
     if (a.indices[token] >= a.rows) return FOVEA_ERR_LENGTH;
@@ -105,7 +105,7 @@ fovea_status check_select(const float* x, uint32_t count, uint32_t k, const uint
   if (k > count) return FOVEA_ERR_SIZE;
   if (k > 0 && (!x || !indices)) return FOVEA_ERR_NULL;
   Buffers buffers;
-  FOVEA_RETURN_IF_ERROR(buffers.add_output({const_cast<uint32_t*>(indices), 0, 0, 0}, sizeof(uint32_t), 1, 1, 1, k));
+  buffers.add_output({const_cast<uint32_t*>(indices), 0, 0, 0}, sizeof(uint32_t), 1, 1, 1, k);
   return buffers.add_list(x, sizeof(float), count);
 }
 

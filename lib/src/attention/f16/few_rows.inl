@@ -98,7 +98,7 @@ FOVEA_INLINE void FewValueBlock(const QueryTile& t, const KeyTile& keys, size_t 
 }
 
 template <int kRows, bool kHides>
-FOVEA_TEMPLATE void FewValues(const QueryTile& t, const KeyTile& keys) {
+FOVEA_TEMPLATE void FewValuesOf(const QueryTile& t, const KeyTile& keys) {
   constexpr size_t kMost = 8, kBlock = kMost * kProductLanes;
   size_t e = 0;
   for (; e + kBlock <= t.value_dim; e += kBlock) FewValueBlock<kRows, kHides, false, kMost>(t, keys, e, 0);
@@ -108,5 +108,13 @@ FOVEA_TEMPLATE void FewValues(const QueryTile& t, const KeyTile& keys) {
   for (size_t n; e < t.value_dim; e += n) {
     n = t.value_dim - e < kProductLanes ? t.value_dim - e : kProductLanes;
     FewValueBlock<kRows, kHides, true, 1>(t, keys, e, n);
+  }
+}
+template <int kRows>
+FOVEA_INLINE void FewValues(const QueryTile& t, const KeyTile& keys, bool hides) {
+  if (hides) {
+    FewValuesOf<kRows, true>(t, keys);
+  } else {
+    FewValuesOf<kRows, false>(t, keys);
   }
 }

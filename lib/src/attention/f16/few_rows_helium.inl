@@ -95,7 +95,11 @@ FOVEA_SHARED_TEMPLATE void FewValuesOf(const QueryTile& t, const KeyTile& keys) 
     FewValueBlock<kRows, kHides, true, 1>(t, keys, e, n);
   }
 }
-template <int kRows, bool kHides>
-FOVEA_INLINE void FewValues(const QueryTile& t, const KeyTile& keys) {
-  FewValuesOf<kRows, kHides || kPreferSize>(t, keys);
+template <int kRows>
+FOVEA_INLINE void FewValues(const QueryTile& t, const KeyTile& keys, bool hides) {
+  if (kPreferSize || hides) {
+    FewValuesOf<kRows, true>(t, keys);
+  } else {
+    FewValuesOf<kRows, false>(t, keys);
+  }
 }

@@ -6,14 +6,17 @@
 //   x = weights [key][kWeightPitch * columns] halves, rows = values as stored -> sums of values, f32
 // A key's place in the tile decides which chain has its weight.
 
+constexpr uint32_t kKeysAtOnce = 4;  // of a sum of values, where nothing is hidden
+
 // Scores of the keys j .. j + kRows - 1. Those past the end repeat the last one.
 template <int kVectors, int kRows>
 FOVEA_INLINE void ScoreBlock(const QueryTile& t, const KeyTile& keys, size_t column, uint32_t j) {
+  const size_t columns = ColumnsOf<kVectors>(t);
   const Element* at[kRows];
   FOVEA_UNROLL(8)
   for (int k = 0; k < kRows; ++k) at[k] = RowOf(keys.keys, j + k < keys.end ? j + k : keys.end - 1);
-  MultiplyBlock<kVectors>(QueryElements(t) + column, t.columns, t.head_dim, at, false,
-                          t.s + size_t(j) * t.columns + column);
+  MultiplyBlock<kVectors>(QueryElements(t) + column, columns, t.head_dim, at, false,
+                          t.s + size_t(j) * columns + column);
 }
 
 template <int kVectors>
@@ -36,49 +39,80 @@ FOVEA_INLINE void AddValue(const half::V (&x)[kVectors], const half::M (&hidden)
   if constexpr (e + 1 < kRows) AddValue<kHides, e + 1>(x, hidden, value, sums);
 }
 
+// The same for the weights of one key, at x, and its value. Both advance by their steps.
+template <bool kHides, int kRows, int kVectors>
+FOVEA_INLINE void AddKey(const Element*& x, size_t step, const Element*& value, ptrdiff_t stride,
+                         half::V (&sums)[kRows][kVectors]) {
+  constexpr int kLoads = (kRows + half::kReads - 1) / half::kReads;
+  half::E elements[kLoads];
+  half::V weights[kVectors];
+  half::M hidden[kVectors];
+  if constexpr (kLoads == 1 && kRows > 1) {
+    elements[0] = half::NextE(value, stride);
+  } else {
+    FOVEA_UNROLL(4)
+    for (int i = 0; i < kLoads; ++i) {
+      elements[i] = kRows == 1 ? half::LoadOne(value) : half::LoadE(value + i * half::kReads);
+    }
+    value += stride;
+  }
+  FOVEA_UNROLL(4)
+  for (int v = 0; v < kVectors; ++v) {
+    weights[v] = half::Load(x + v * kProductLanes);
+    hidden[v] = kHides ? half::SignMask(weights[v]) : half::M();
+  }
+  x += step;
+  AddValue<kHides, 0>(weights, hidden, elements, sums);
+}
+
+// o[e][vector] = o[e][vector] * factor + sums[e][vector], or unless `rescales` o + sums, but for the first `skip` rows.
+template <int kRows, int kVectors>
+FOVEA_INLINE void AddSums(const half::V (&sums)[kRows][kVectors], bool rescales, const float* factors, int skip,
+                          size_t columns, float* o) {
+  VF factor[kVectors][kPieces];
+  FOVEA_UNROLL(4)
+  for (int v = 0; v < kVectors; ++v) half::LoadFloats(factors + v * kProductLanes, factor[v]);
+  FOVEA_UNROLL(8)
+  for (int e = 0; e < kRows; ++e, o += columns) {
+    if (e < skip) continue;
+    FOVEA_UNROLL(4)
+    for (int v = 0; v < kVectors; ++v) {
+      VF all[kPieces], part[kPieces];
+      half::LoadFloats(o + v * kProductLanes, all);
+      half::Widen(sums[e][v], part);
+      for (int i = 0; i < kPieces; ++i) {
+        part[i] = hn::Add(rescales ? hn::Mul(all[i], factor[v][i]) : all[i], part[i]);
+      }
+      half::StoreFloats(part, o + v * kProductLanes);
+    }
+  }
+}
+
 // o[e][vector] = o[e][vector] * rescale + sum_j weight[j][vector] * value[j][e], for kRows elements, of which the first
 // `skip` are not stored.
 template <bool kHides, int kVectors, int kRows>
 FOVEA_INLINE void ValueBlock(const QueryTile& t, const KeyTile& keys, size_t column, size_t element, int skip) {
-  constexpr int kLoads = (kRows + half::kReads - 1) / half::kReads;
-  const size_t columns = t.columns;
+  const size_t columns = ColumnsOf<kVectors>(t), step = columns * kWeightPitch;
+  const ptrdiff_t stride = keys.values.stride;
   const Element *x = WeightElements(t, keys.begin, column), *value = RowOf(keys.values, keys.begin) + element;
-  for (uint32_t j = keys.begin, first = j, end; j < keys.end;) {
+  float* const o = t.o + element * columns + column;
+  for (uint32_t j = keys.begin, first = j, end; j < keys.end; j = end) {
     end = (j / kPartialHalves + 1) * kPartialHalves;
     if (end > keys.end) end = keys.end;
-    const bool rescales = j == first;
     half::V sums[kRows][kVectors];
     ClearSums(sums);
-    for (; j < end; ++j, x += columns * kWeightPitch, value += keys.values.stride) {
-      half::E elements[kLoads];
-      half::V weights[kVectors];
-      half::M hidden[kVectors];
-      FOVEA_UNROLL(4)
-      for (int i = 0; i < kLoads; ++i) {
-        elements[i] = kRows == 1 ? half::LoadOne(value) : half::LoadE(value + i * half::kReads);
+    uint32_t n = end - j;
+    if constexpr (!kHides && kVectors > 1) {
+      for (; n >= kKeysAtOnce; n -= kKeysAtOnce) {
+        FOVEA_UNROLL(4)
+        for (uint32_t i = 0; i < kKeysAtOnce; ++i) AddKey<kHides>(x, step, value, stride, sums);
       }
-      FOVEA_UNROLL(4)
-      for (int v = 0; v < kVectors; ++v) {
-        weights[v] = half::Load(x + v * kProductLanes);
-        hidden[v] = kHides ? half::SignMask(weights[v]) : half::M();
-      }
-      AddValue<kHides, 0>(weights, hidden, elements, sums);
     }
-    FOVEA_UNROLL(8)
-    for (int e = 0; e < kRows; ++e) {
-      if (e < skip) continue;
-      FOVEA_UNROLL(4)
-      for (int v = 0; v < kVectors; ++v) {
-        float* const o = t.o + (element + e) * columns + column + v * kProductLanes;
-        VF all[kPieces], part[kPieces], rescale[kPieces];
-        half::LoadFloats(o, all);
-        half::LoadFloats(t.rescale + column + v * kProductLanes, rescale);
-        half::Widen(sums[e][v], part);
-        for (int i = 0; i < kPieces; ++i) {
-          part[i] = hn::Add(rescales ? hn::Mul(all[i], rescale[i]) : all[i], part[i]);
-        }
-        half::StoreFloats(part, o);
-      }
+    for (; n > 0; --n) AddKey<kHides>(x, step, value, stride, sums);
+    if (!kPreferSize && j == first) {
+      AddSums(sums, true, t.rescale + column, skip, columns, o);
+    } else {
+      AddSums(sums, kPreferSize && j == first, t.rescale + column, skip, columns, o);
     }
   }
 }
@@ -114,6 +148,12 @@ FOVEA_SHARED void PackWeights(const QueryTile& t, const KeyTile& keys, size_t co
   for (uint32_t n = keys.end - keys.begin; n > 0; --n, weights += columns, to += columns * kWeightPitch) {
     half::Store(hn::LoadU(kF, weights), to);
   }
+}
+
+// Of one key, in the place of the score that it was.
+constexpr bool kPacksWeights = !kPreferSize && kWeightPitch > 1;
+FOVEA_INLINE void StoreWeight(VF weight, float* score, size_t column) {
+  half::Store(weight, reinterpret_cast<Element*>(score - column) + column);
 }
 
 constexpr bool kStoresInTwo = false;

@@ -3,14 +3,6 @@
 // The two products of a tile for Helium: the chains and the arrays are those of products.inl. Registers are divided as in
 // math/half_block_helium.inl.
 
-// The columns of a tile of which kVectors vectors are worked on: a constant if these are more than one, for then they are
-// all.
-static_assert(kBlockVectors == hn::kMaskedVectors, "a tile is worked on as a whole, or by single vectors");
-template <int kVectors>
-FOVEA_INLINE size_t ColumnsOf(const QueryTile& t) {
-  return kVectors > 1 ? kVectors * kProductLanes : t.columns;
-}
-
 // Scores of the keys j and j + 1. One past the end repeats the last one.
 template <int kVectors>
 FOVEA_INLINE void ScoreBlock(const QueryTile& t, const KeyTile& keys, size_t column, uint32_t j) {
@@ -101,6 +93,9 @@ FOVEA_CALLED void PackWeights(const QueryTile& t, const KeyTile& keys, size_t co
     half::StoreBoth(hn::LoadU(kF, weights), hn::LoadU(kF, weights + kLanes), to);
   }
 }
+
+constexpr bool kPacksWeights = false;  // a vector of weights is of two vectors of scores
+FOVEA_INLINE void StoreWeight(VF, float*, size_t) {}
 
 constexpr bool kStoresInTwo = true;
 FOVEA_INLINE void StoreQuery(VF v, Element* p, bool second) {

@@ -79,6 +79,7 @@ constexpr AttentionKernel kFewRowsOfDot = {};
 #undef FOVEA_DOT_SUMS
 #undef FOVEA_DOT_WEIGHS_ROW
 #undef FOVEA_DOT_WHOLE
+#undef FOVEA_DOT_SUMS_HALVES
 #undef FOVEA_DOT_WIDENS_ROWS
 
 constexpr void AddKernels(I8Kernels* table) {

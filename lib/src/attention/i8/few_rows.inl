@@ -352,10 +352,9 @@ FOVEA_INLINE void FewValueBlock(const QueryTile& t, const KeyTile& keys, const F
                                  sums[i % kTurns]);
     }
   }
-  for (; left > 0; codes += kGroupKeys, value += step) {
-    const uint32_t count = left < kGroupKeys ? left : kGroupKeys;
+  for (uint32_t count; left > 0; left -= count, codes += kGroupKeys, value += step) {
+    count = left < kGroupKeys ? left : kGroupKeys;
     AddFewValues<kRows, kPart>(codes, reinterpret_cast<const int8_t*>(value), stride, count, n, sums[0]);
-    left -= count;
   }
   FOVEA_UNROLL(4)
   for (int r = 0; r < kRows; ++r) {
@@ -376,8 +375,9 @@ FOVEA_INLINE void FewValueBlock(const QueryTile& t, const KeyTile& keys, const F
   }
 }
 
-template <int kRows, bool kHides>
-FOVEA_TEMPLATE void FewValues(const QueryTile& t, const KeyTile& keys) {
+// Whether keys are hidden does not matter: their weights are codes of 0, and no value is NaN.
+template <int kRows>
+FOVEA_TEMPLATE void FewValues(const QueryTile& t, const KeyTile& keys, bool) {
   constexpr int kVectors = dot::kFewValueVectors<kRows>;
   FewValueSum starts[kRows];
   FOVEA_UNROLL(4)

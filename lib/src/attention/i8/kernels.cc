@@ -15,6 +15,7 @@ FOVEA_GNU_OPTIONS("no-schedule-insns", "rename-registers")
 #endif
 #include "attention/steps/kernels.h"
 #include "formats/kernels.h"
+#include "math/byte_kernels.h"
 #define FOVEA_KERNELS_NAMESPACE i8_kernels
 #define FOVEA_KERNELS_FILE "attention/i8/kernels.cc"
 #include "targets/each_target.inl"

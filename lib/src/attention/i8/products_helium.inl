@@ -2,6 +2,7 @@
 //
 // products.inl for Helium, whose sums are in general registers.
 #include "math/dot_block_helium.inl"
+#include "math/dot_chunks_helium.inl"
 
 // The sums are stored in `s` until they become floats.
 FOVEA_INLINE int32_t* Sums(const QueryTile& t) { return reinterpret_cast<int32_t*>(t.s); }
@@ -11,11 +12,10 @@ FOVEA_INLINE int32_t* Sums(const QueryTile& t) { return reinterpret_cast<int32_t
 template <int kVectors>
 FOVEA_SHARED_TEMPLATE void Scores(const QueryTile& t, const KeyTile& keys, size_t column) {
   const size_t columns = t.columns;
-  const CodeCursor rows = {static_cast<const int8_t*>(keys.keys.data) + ptrdiff_t(keys.begin) * keys.keys.stride,
-                          keys.keys.stride};
+  const int8_t* const rows = static_cast<const int8_t*>(keys.keys.data) + ptrdiff_t(keys.begin) * keys.keys.stride;
   int32_t* const sums = Sums(t) + size_t(keys.begin) * columns + column;
-  MultiplyRows(QueryCodes(t) + 16 * column, columns, rows, keys.end - keys.begin, t.head_dim, false, sums,
-               kVectors * kLanes);
+  multiply_rows(QueryCodes(t) + 16 * column, columns, rows, keys.keys.stride, keys.end - keys.begin, t.head_dim, false,
+                sums, kVectors * kLanes);
   VF query_scale[kVectors];
   FOVEA_UNROLL(4)
   for (int v = 0; v < kVectors; ++v) query_scale[v] = hn::LoadU(kF, QueryScales(t) + column + v * kLanes);
@@ -31,6 +31,15 @@ FOVEA_SHARED_TEMPLATE void Scores(const QueryTile& t, const KeyTile& keys, size_
   }
 }
 
+// A cursor over elements of packed values.
+struct ValueCursor {
+  const int8_t* group[4];
+  template <int kChunk>
+  inline __attribute__((always_inline)) dot::Bytes Load() {
+    return dot::NextBytes(group[kChunk]);
+  }
+  inline __attribute__((always_inline)) void Next() {}
+};
 FOVEA_CALLED void MultiplyValues(const QueryTile& t, const KeyTile& keys, size_t column, size_t element,
                                  uint32_t count, size_t wanted) {
   const size_t columns = t.columns, group = padded_values(t.value_dim) * 16;

@@ -127,7 +127,7 @@ FOVEA_INLINE bool IsWhole(const KeyTile& keys) {
   return keys.begin == 0 && keys.end == kKeyTile && !keys.numbers().any_nan;
 }
 template <int kVectors>
-FOVEA_INLINE bool WeighBlock(const QueryTile& t, const KeyTile& keys, size_t column) {
+FOVEA_INLINE bool WeighBlock(const QueryTile& t, const KeyTile& keys, size_t column, bool) {
   if constexpr (kVectors < kLeastWeighed) {
     return false;
   } else {

@@ -63,7 +63,7 @@ FOVEA_INLINE void WeighWhole(const QueryTile& t, const KeyTile& keys, size_t col
 }
 
 template <int kVectors>
-FOVEA_INLINE bool WeighBlock(const QueryTile& t, const KeyTile& keys, size_t column) {
+FOVEA_INLINE bool WeighBlock(const QueryTile& t, const KeyTile& keys, size_t column, bool) {
   if (kPreferSize || keys.begin != 0 || keys.end != kKeyTile || keys.numbers().any_nan) return false;
   for (int v = 0; v < kVectors; ++v) WeighWhole(t, keys, column + v * kLanes);
   return true;

@@ -53,7 +53,7 @@ FOVEA_CALLED void WeighWholeRow(const QueryTile& t, const KeyTile& keys) {
 }
 
 template <>
-inline __attribute__((always_inline)) bool WeighBlock<1>(const QueryTile& t, const KeyTile& keys, size_t) {
+inline __attribute__((always_inline)) bool WeighBlock<1>(const QueryTile& t, const KeyTile& keys, size_t, bool) {
   if (kPreferSize || t.columns != 1 || !IsWhole(keys)) return false;
   WeighWholeRow(t, keys);
   return true;

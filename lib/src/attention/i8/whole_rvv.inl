@@ -29,7 +29,7 @@ FOVEA_INLINE void StoreWeights(const float*& weights, size_t columns, const VF (
 }  // namespace of_group
 
 template <int kVectors>
-FOVEA_INLINE bool WeighBlock(const QueryTile& t, const KeyTile& keys, size_t column) {
+FOVEA_INLINE bool WeighBlock(const QueryTile& t, const KeyTile& keys, size_t column, bool) {
   if constexpr (kVectors != 4) {
     return false;
   } else {

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fovea on NumPy arrays: softmax, attention, caches and streams, and how much memory a board needs for them.
+"""fovea on NumPy arrays: attention with plans, caches and streams, linear attention, the layers around them in floats and on
+int8 tensors, and how much memory a board needs for attention.
 
     out = fovea.attention(q, k, v, causal="bottom_right")        # arrays [batch][heads][tokens][dim]
 

@@ -5,8 +5,23 @@
 
     python -m fovea.export package.module:factory --inputs 1x16x64 --out folder
 
-fovea/exporter says what is in the folder, and which file of the exporter makes it. The module itself is what is called,
-because `python -m` wants a module of the function's name.
+    model           a torch.nn.Module, or the path of an ONNX file
+    example_inputs  a tuple of the inputs: their shapes are those of the C function, their numbers those of its test
+    out             the folder that is written, "model" unless given
+    name            of the C functions and files, "model" unless given: name_init, name_run, name.c
+    weights         the format of weights: f32 unless given, f16, i8, i4, q8_0 or q4_0
+    arithmetic      f32 unless given; i8: linear layers multiply integers, where weights are i8, i4, q8_0 or q4_0;
+                    integer: int8 tensors from end to end
+    calibrate       for integer: an iterable of tuples as example_inputs, whose numbers decide the scales
+    keep            a layer's name -> the format of its weights
+    step            True, of a causal decoder whose input is token numbers, [1, tokens]: a second function, name_step,
+                    which takes a token at a time and keeps keys and values in caches
+    multihead       attention with its linear layers is one call, where that is exact; False: calls of their own. One
+                    call keeps queries, keys and values in its workspace at once; calls of their own take less memory
+
+The answer is a Report: nodes, calls, fused, arena_bytes and so on. NotServed is raised where the model has an operator
+that fovea does not serve, ValueError for options that there are not. fovea/exporter says what is in the folder, and which file of
+the exporter makes it. The module itself is what is called, because `python -m` wants a module of the function's name.
 """
 import sys
 import types
@@ -29,23 +44,7 @@ class _Module(types.ModuleType):
                  keep=None,
                  step=False,
                  multihead=True):
-        """Writes the folder `out`, and returns a Report: nodes, calls, fused, arena_bytes and so on.
-
-        model           a torch.nn.Module, or the path of an ONNX file
-        example_inputs  a tuple of the inputs: their shapes are those of the C function, their numbers those of its test
-        name            of the C functions and files: name_init, name_run, name.c
-        weights         the format of weights: f32, f16, i8, i4, q8_0 or q4_0
-        arithmetic      f32; i8: linear layers multiply integers, where weights are i8, i4, q8_0 or q4_0; integer: int8
-                        tensors from end to end
-        calibrate       for integer: an iterable of tuples as example_inputs, whose numbers decide the scales
-        keep            a layer's name -> the format of its weights
-        step            of a causal decoder whose input is token numbers, [1, tokens]: a second function, name_step,
-                        which takes a token at a time and keeps keys and values in caches
-        multihead       attention with its linear layers is one call, where that is exact. It keeps queries, keys and
-                        values in its workspace at once; as calls of their own they take less memory
-
-        NotServed is raised where the model has an operator that fovea does not serve.
-        """
+        """Writes the folder `out`, and returns a Report. help(fovea.export) describes the arguments."""
         from .exporter.pipeline import export
         return export(model, example_inputs, out, name, weights, arithmetic, calibrate, keep, step, multihead)
 

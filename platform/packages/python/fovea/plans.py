@@ -211,7 +211,7 @@ class Stream(Held):
     @takes(**dict.fromkeys(sorted(OPTIONS - ENDS - {*OFFSETS, "key_mass"})))
     def push(self, keys, values=None, **options):
         """Adds keys and values, or those of a Cache, which are not needed afterwards. Options are those of Plan.bind,
-        except key_mass, sinks and value_channel_scales."""
+        except key_mass, q_offsets, kv_offsets, sinks and value_channel_scales."""
         arguments = self._arguments(options, OPTIONS - ENDS - {*OFFSETS, "key_mass"})
         arguments.add_keys(keys, values)
         self._call("fovea_stream_push", arguments)

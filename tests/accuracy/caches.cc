@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What rotation and a centre of keys leave of the errors of caches, and how far key mass is from its sums in double.
+#include "accuracy/caches.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#include "support/key_mass.h"
+#include "support/problem.h"
+#include "support/rotated.h"
+
+namespace fovea_test {
+namespace {
+
+using Numbers = std::vector<float>;
+
+void must(fovea_status status) {
+  if (status != FOVEA_OK) std::abort();
+}
+
+constexpr uint32_t kDraws = 4, kQueries = 32, kKeys = 1024, kDim = 64;
+constexpr uint64_t kSeed = 1;
+
+enum class Data { kNormal, kOutliers, kBiased };
+struct Drawn {
+  Numbers q, keys, values;
+};
+Drawn draw(Data data, uint64_t seed) {
+  Drawn d = {Numbers(kQueries * kDim), Numbers(kKeys * kDim), Numbers(kKeys * kDim)};
+  for (size_t i = 0; i < d.q.size(); ++i) d.q[i] = random_normal(seed, i);
+  for (size_t i = 0; i < d.keys.size(); ++i) {
+    d.keys[i] = random_normal(seed + 1, i), d.values[i] = random_normal(seed + 2, i);
+    if (data == Data::kOutliers && random_bits(seed + 3, i) % 100 == 0) d.keys[i] *= 10;
+    if (data == Data::kOutliers && random_bits(seed + 4, i) % 100 == 0) d.values[i] *= 10;
+  }
+  constexpr float kBias[] = {12, -9, 15, -7};
+  for (size_t i = 0; data == Data::kBiased && i < kKeys; ++i) {
+    for (size_t e = 0; e < 4; ++e) d.keys[i * kDim + 5 + 16 * e] += kBias[e];
+  }
+  return d;
+}
+
+// Attention in double: [kQueries][kDim].
+std::vector<double> exact(const Drawn& d) {
+  std::vector<double> out(kQueries * kDim), weights(kKeys);
+  for (size_t i = 0; i < kQueries; ++i) {
+    double most = -HUGE_VAL, sum = 0;
+    for (size_t j = 0; j < kKeys; ++j) {
+      weights[j] = 0;
+      for (size_t e = 0; e < kDim; ++e) weights[j] += double{d.q[i * kDim + e]} * double{d.keys[j * kDim + e]};
+      weights[j] /= std::sqrt(double{kDim});
+      most = std::max(most, weights[j]);
+    }
+    for (double& weight : weights) sum += weight = std::exp(weight - most);
+    for (size_t j = 0; j < kKeys; ++j) {
+      for (size_t e = 0; e < kDim; ++e) out[i * kDim + e] += weights[j] / sum * double{d.values[j * kDim + e]};
+    }
+  }
+  return out;
+}
+
+// The same over a cache. A centre is the mean of all keys.
+Numbers attend(const Drawn& d, fovea_dtype type, fovea_rotation rotation, bool centred) {
+  constexpr auto kRow = ptrdiff_t{kDim};
+  Numbers center(kDim), turned = d.keys, room(size_t{kDim} * 64), out(d.q.size());
+  if (centred) {
+    if (rotation != FOVEA_ROTATION_NONE) must(rotate_rows(turned.data(), kKeys, kDim, kSeed));
+    uint64_t count = 0;
+    const fovea_in rows = {turned.data(), 0, 0, kRow};
+    must(fovea_kv_center(center.data(), &count, &rows, 1, 1, kKeys, kDim));
+  }
+  fovea_kv_cache cache{};
+  cache.struct_bytes = sizeof cache;
+  cache.key_dtype = cache.value_dtype = type;
+  cache.batch = cache.kv_heads = 1, cache.head_dim = cache.value_dim = kDim, cache.max_tokens = kKeys;
+  cache.rotation = rotation, cache.rotation_seed = kSeed;
+  if (centred) cache.key_center = center.data();
+  const Guarded memory(fovea_kv_cache_bytes(&cache), 64, Placement::kStart);
+  must(fovea_kv_cache_init(&cache, memory.as<void>(), memory.bytes()));
+  fovea_kv_append_args append{};
+  append.struct_bytes = sizeof append;
+  append.batch = 1, append.tokens = kKeys;
+  append.keys = {d.keys.data(), 0, 0, kRow}, append.values = {d.values.data(), 0, 0, kRow};
+  append.workspace = room.data(), append.workspace_bytes = room.size() * sizeof(float);
+  must(fovea_kv_append(&cache, &append));
+  fovea_attention_desc desc{};
+  desc.struct_bytes = sizeof desc;
+  desc.q_heads = 1, desc.max_q_tokens = kQueries, desc.compute = FOVEA_COMPUTE_I8;
+  must(fovea_kv_describe(&cache, &desc));
+  fovea_plan plan{};
+  must(fovea_plan_init(&plan, &desc));
+  const Guarded workspace(plan.workspace_bytes, 64, Placement::kStart);
+  fovea_attention_args args{};
+  args.struct_bytes = sizeof args;
+  args.q_tokens = kQueries;
+  args.q = {d.q.data(), 0, 0, kRow}, args.out = {out.data(), 0, 0, kRow};
+  must(fovea_kv_attach(&cache, &args));
+  must(fovea_attention(&plan, &args, workspace.as<void>(), workspace.bytes()));
+  return out;
+}
+
+constexpr const char* kHead =
+    R"(
+## Rotated and centred caches
+
+Normalised mean square errors of outputs of `FOVEA_COMPUTE_I8`, whose bits are the same on all targets, over a cache: one head of 64,
+32 queries x 1024 keys, 4 draws. One element in a hundred of keys and values is ten times as large; or 12, -9, 15 and -7 are added to
+four elements of each key. Both keys and values are rotated, and centred keys are without the mean of all keys. The command fails if
+the error of the last kind of cache is above the last column.
+
+| cache | data | as it is | rotated | centred | rotated and centred | at most |
+| --- | --- | ---: | ---: | ---: | ---: | ---: |
+)";
+
+struct Row {
+  const char* name;
+  fovea_dtype type;
+  Data data;
+  double most;
+};
+constexpr Row kRows[] = {
+    {"int8", FOVEA_I8, Data::kNormal, 0.00019},    {"int8", FOVEA_I8, Data::kOutliers, 0.00028},
+    {"int8", FOVEA_I8, Data::kBiased, 0.00019},    {"q8_0", FOVEA_Q8_0, Data::kNormal, 0.00022},
+    {"q8_0", FOVEA_Q8_0, Data::kOutliers, 0.0003}, {"q8_0", FOVEA_Q8_0, Data::kBiased, 0.00022},
+    {"int4", FOVEA_I4, Data::kNormal, 0.018},      {"int4", FOVEA_I4, Data::kOutliers, 0.028},
+    {"int4", FOVEA_I4, Data::kBiased, 0.018},      {"q4_0", FOVEA_Q4_0, Data::kNormal, 0.018},
+    {"q4_0", FOVEA_Q4_0, Data::kOutliers, 0.028},  {"q4_0", FOVEA_Q4_0, Data::kBiased, 0.018},
+};
+constexpr const char* kDataNames[] = {"normal", "elements ten times as large", "keys with biased channels"};
+
+bool show(const Row& row) {
+  double errors[4] = {}, squares = 0;
+  for (uint64_t i = 0; i < kDraws; ++i) {
+    const Drawn drawn = draw(row.data, 8 * i);
+    const std::vector<double> right = exact(drawn);
+    for (const double x : right) squares += x * x;
+    for (size_t k = 0; k < 4; ++k) {
+      const fovea_rotation rotation = k % 2 != 0 ? FOVEA_ROTATION_BOTH : FOVEA_ROTATION_NONE;
+      const Numbers got = attend(drawn, row.type, rotation, k >= 2);
+      for (size_t e = 0; e < got.size(); ++e) {
+        errors[k] += (double{got[e]} - right[e]) * (double{got[e]} - right[e]);
+      }
+    }
+  }
+  for (double& error : errors) error /= squares;
+  std::printf("| %s | %s | %.2g | %.2g | %.2g | %.2g | %.2g |\n", row.name, kDataNames[size_t(row.data)], errors[0],
+              errors[1], errors[2], errors[3], row.most);
+  std::fflush(stdout);
+  if (errors[3] <= row.most) return true;
+  std::fprintf(stderr, "a cache of %s: an error is %.2f times its bound\n", row.name, errors[3] / row.most);
+  return false;
+}
+
+constexpr const char* kMassHead =
+    R"(
+## Key mass
+
+The sums of weights that 8 query heads over 2 give each of 512 keys, head_dim 64, against double precision on the numbers as they are
+stored; for `FOVEA_COMPUTE_I8` on the codes of queries, too. The largest of all targets. The last column is the largest error divided
+by what tests allow: the roundings of scores, of exp2 and of the sums. The command fails if it is above 1.
+
+| keys | arithmetic | queries that count | largest mass | largest error | root mean square | of its bound |
+| --- | --- | ---: | ---: | ---: | ---: | ---: |
+)";
+
+struct MassRow {
+  const char *keys, *arithmetic;
+  fovea_dtype type;
+  bool integers;
+  uint32_t queries;
+};
+constexpr MassRow kMassRows[] = {
+    {"f32", "f32", FOVEA_F32, false, 1},     {"f32", "f32", FOVEA_F32, false, 64},
+    {"int8", "f32", FOVEA_I8, false, 1},     {"int8", "f32", FOVEA_I8, false, 64},
+    {"int8", "integers", FOVEA_I8, true, 1}, {"int8", "integers", FOVEA_I8, true, 64},
+};
+
+bool show(const MassRow& row) {
+  Problem p;
+  p.q_heads = 8, p.kv_heads = 2, p.q_tokens = row.queries, p.kv_tokens = 512, p.head_dim = p.value_dim = 64;
+  p.key_dtype = p.value_dtype = row.type;
+  if (row.integers) p = p.with_integers();
+  AttentionCase test(p);
+  const KeyMass want = key_mass(test.desc, test.truth(), row.queries);
+  double largest = 0, squares = 0, of_bound = 0, most = 0;
+  size_t count = 0;
+  for (const fovea_target target : p.targets()) {
+    Numbers mass(want.mass.size());
+    const auto head = static_cast<ptrdiff_t>(p.kv_tokens);
+    test.desc.key_mass_queries = row.queries;
+    test.args.key_mass = {mass.data(), head * static_cast<ptrdiff_t>(p.kv_heads), head, 0};
+    if (!test.run_unchecked({target}).empty()) std::abort();
+    for (size_t i = 0; i < mass.size(); ++i) {
+      const double error = std::fabs(double{mass[i]} - want.mass[i]);
+      const double roundings = (4 + 0.5 * row.queries * (p.q_heads / p.kv_heads)) * double{kEpsilon};
+      most = std::max(most, want.mass[i]);
+      largest = std::max(largest, error), squares += error * error, ++count;
+      of_bound = std::max(of_bound, error / (want.tolerance[i] + roundings * want.mass[i]));
+    }
+  }
+  std::printf("| %s | %s | %u | %.2g | %.2g | %.2g | %.2f |\n", row.keys, row.arithmetic, row.queries, most, largest,
+              std::sqrt(squares / double(count)), of_bound);
+  std::fflush(stdout);
+  if (of_bound <= 1) return true;
+  std::fprintf(stderr, "key mass over %s: an error is %.2f times its bound\n", row.keys, of_bound);
+  return false;
+}
+
+}  // namespace
+
+bool show_caches() {
+  bool right = true;
+  std::fputs(kHead, stdout);
+  for (const Row& row : kRows) right = show(row) && right;
+  std::fputs(kMassHead, stdout);
+  for (const MassRow& row : kMassRows) right = show(row) && right;
+  return right;
+}
+
+}  // namespace fovea_test
