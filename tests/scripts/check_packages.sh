@@ -101,7 +101,6 @@ check_cmsis-pack() {
 check_conan() {
   fresh conan
   export CONAN_HOME=$work/conan
-  quietly conan profile detect
   page conan
 }
 

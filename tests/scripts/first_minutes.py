@@ -58,7 +58,8 @@ USERS = {
                     "build/arduino/fovea/src/fovea.cpp -o build/fovea.o", stumbled="cores without C++17"),
     "Python": User("platform/packages/python/README.md", after="python3 -m venv build/venv && build/venv/bin/pip install --quiet . && "
                    "build/venv/bin/python -c 'import fovea; print(fovea.targets())'", stumbled="an option that pip before 23.1 has not"),
-    "C++, Conan": User("platform/packages/conan/README.md", after="", stumbled="no project that uses the package on the page"),
+    "C++, Conan": User("platform/packages/conan/README.md", after="", stumbled="Conan's own first step was not on the page, nor a project "
+                        "that uses the package"),
     "C++, vcpkg": User("platform/packages/vcpkg/README.md", after="cmake -DPORT_DIR=$PWD/platform/packages/vcpkg/fovea "
                        "-DWORK=$PWD/build/vcpkg -P tests/packages/vcpkg/install.cmake && cmake -S tests/consumer -B build/consumer "
                        "-DCMAKE_PREFIX_PATH=$PWD/build/vcpkg/packages && cmake --build build/consumer && build/consumer/consumer",
