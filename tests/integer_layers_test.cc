@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 #include <limits>
 #include <string>
 #include <type_traits>
@@ -561,6 +562,29 @@ void check_misuses(fovea_status (*call)(const Args*), Args Calls::*args,
 
 }  // namespace
 
+TEST_CASE("integer layers: argmax and top k are those of a sorted row, with ties", "[short]") {
+  for (const uint32_t count : {1u, 2u, 3u, 10u, 100u, 1000u}) {
+    for (const int kinds : {1, 2, 7, 256}) {  // how many codes there are in a row
+      Guarded memory(count, 1, Placement::kEnd);
+      int8_t* const x = memory.as<int8_t>();
+      for (uint32_t i = 0; i < count; ++i) x[i] = int8_t(int(random_bits(uint64_t(kinds), i) % uint32_t(kinds)) - 128);
+      std::vector<uint32_t> sorted(count);
+      for (uint32_t i = 0; i < count; ++i) sorted[i] = i;
+      std::sort(sorted.begin(), sorted.end(), [&](uint32_t i, uint32_t j) { return x[i] != x[j] ? x[i] > x[j] : i < j; });
+      uint32_t best = 77;
+      REQUIRE(fovea_integer_argmax(x, count, &best) == FOVEA_OK);
+      CHECK(best == sorted[0]);
+      for (const uint32_t k : std::initializer_list<uint32_t>{0, 1, 2, 3, 7, count / 2, count}) {
+        if (k > count) continue;
+        Guarded found(k * 4, 4, Placement::kEnd);
+        REQUIRE(fovea_integer_top_k(x, count, k, found.as<uint32_t>()) == FOVEA_OK);
+        CHECK(std::equal(found.as<uint32_t>(), found.as<uint32_t>() + k, sorted.begin()));
+        CHECK(found.margin_intact());
+      }
+    }
+  }
+}
+
 TEST_CASE("integer layers: every misuse of norms has its status, and nothing is written", "[short]") {
   using A = fovea_integer_norm_args;
   check_misuses<A>(
@@ -644,6 +668,26 @@ TEST_CASE("integer layers: every misuse of activations has its status, and nothi
   CHECK(fovea_integer_activation_table(gelu, 0, 1, 0, 1, -129, table) == FOVEA_ERR_NUMBER);
   CHECK(fovea_integer_activation_table(gelu, 0, 1, 0, 1, 0, nullptr) == FOVEA_ERR_NULL);
   CHECK(table[0] == 77);
+}
+
+TEST_CASE("integer layers: every misuse of argmax and top k has its status, and nothing is written", "[short]") {
+  alignas(4) static int8_t x[16];
+  static uint32_t found, indices[4];
+  found = indices[0] = 77;
+  const auto inside = [](int at) { return reinterpret_cast<uint32_t*>(x + at); };
+  CHECK(fovea_integer_argmax(nullptr, 1, &found) == FOVEA_ERR_NULL);
+  CHECK(fovea_integer_argmax(x, 1, nullptr) == FOVEA_ERR_NULL);
+  CHECK(fovea_integer_argmax(x, 0, &found) == FOVEA_ERR_SIZE);
+  CHECK(fovea_integer_argmax(x, 9, inside(8)) == FOVEA_ERR_OVERLAP);
+  CHECK(fovea_integer_argmax(x, 8, inside(9)) == FOVEA_ERR_ALIGNMENT);
+  CHECK(fovea_integer_top_k(x, 3, 4, indices) == FOVEA_ERR_SIZE);
+  CHECK(fovea_integer_top_k(nullptr, 3, 1, indices) == FOVEA_ERR_NULL);
+  CHECK(fovea_integer_top_k(x, 3, 1, nullptr) == FOVEA_ERR_NULL);
+  CHECK(fovea_integer_top_k(x, 16, 3, inside(4)) == FOVEA_ERR_OVERLAP);
+  CHECK(fovea_integer_top_k(nullptr, 0, 0, nullptr) == FOVEA_OK);
+  CHECK(found == 77);
+  CHECK(indices[0] == 77);
+  CHECK(std::all_of(x, x + 16, [](int8_t code) { return code == 0; }));
 }
 
 TEST_CASE("integer layers: every misuse of means has its status, and nothing is written", "[short]") {

@@ -515,6 +515,12 @@ TEST_CASE("veneer: sums, pooling, embeddings and the largest elements are those 
   REQUIRE(fovea::top_k(x, two) == FOVEA_OK);
   CHECK(two[0] == 2);
   CHECK(two[1] == 3);
+  const std::int8_t codes[4] = {-128, 5, 7, 7};
+  REQUIRE(fovea::integer_argmax(codes, &best) == FOVEA_OK);
+  CHECK(best == 2);
+  REQUIRE(fovea::integer_top_k(codes, two) == FOVEA_OK);
+  CHECK(two[0] == 2);
+  CHECK(two[1] == 3);
 }
 
 TEST_CASE("veneer: linear is linear of C", "[veneer][short]") {

@@ -217,8 +217,24 @@ void top_k(Bytes& bytes) {
   }
 }
 
+void integer_top_k(Bytes& bytes) {
+  Memory memory(bytes.take<uint8_t>());
+  const uint32_t elements = count(bytes, 100), k = count(bytes, 20);
+  const int8_t* const x = list<int8_t>(memory, elements, [&] { return int8_t(bytes.below(256)); });
+  auto* const indices = static_cast<uint32_t*>(memory.array(4, k, {}, {}, true));
+  if (!memory.complete) return;
+  if (unchanged_if_refused(memory, [&] { return fovea_integer_top_k(x, elements, k, indices); }) != FOVEA_OK) return;
+  if (k == 0) return;
+  uint32_t best = 0;
+  expect(fovea_integer_argmax(x, elements, &best) == FOVEA_OK && best == indices[0], "argmax is not the first code");
+  for (uint32_t i = 1; i < k; ++i) {
+    const int last = x[indices[i - 1]], next = x[indices[i]];
+    expect(last > next || (last == next && indices[i - 1] < indices[i]), "the top k codes are in no order");
+  }
+}
+
 void run(Bytes bytes) {
-  switch (bytes.below(9)) {
+  switch (bytes.below(10)) {
     case 0: return integer_norm(bytes);
     case 1: return integer_pair(bytes);
     case 2: return integer_activation(bytes);
@@ -227,7 +243,8 @@ void run(Bytes bytes) {
     case 5: return pair(bytes);
     case 6: return pooling(bytes);
     case 7: return embedding(bytes);
-    default: return top_k(bytes);
+    case 8: return top_k(bytes);
+    default: return integer_top_k(bytes);
   }
 }
 

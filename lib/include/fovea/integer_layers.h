@@ -214,6 +214,18 @@ typedef struct fovea_integer_mean_args {
  * Error. At most half a code, plus a 2^-14 th of y - y_zero. */
 fovea_status fovea_integer_mean(const fovea_integer_mean_args* args);
 
+/* -------------------------------------------------------------------------------------------- the largest of a row */
+
+/* Writes the index of the largest of count codes, of equal ones the lowest. Codes of one scale and zero point are in
+ * the order of the numbers that they stand for, so neither is needed. count is at least 1 (FOVEA_ERR_SIZE). index must
+ * not be in x (FOVEA_ERR_OVERLAP). */
+fovea_status fovea_integer_argmax(const int8_t* x, uint32_t count, uint32_t* index);
+
+/* Writes the indices of the k largest of count codes, the largest first, in the order that fovea_integer_argmax has. k
+ * is at most count (FOVEA_ERR_SIZE); 0: nothing is written. indices, [k], is all the memory that it needs, and must not
+ * overlap x (FOVEA_ERR_OVERLAP). It takes as many comparisons as fovea_top_k. */
+fovea_status fovea_integer_top_k(const int8_t* x, uint32_t count, uint32_t k, uint32_t* indices);
+
 FOVEA_DECLARATIONS_END_
 
 #endif /* FOVEA_INTEGER_LAYERS_H_ */

@@ -45,6 +45,17 @@ inline Status integer_activation_table(fovea_activation_kind activation, float x
   return fovea_integer_activation_table(activation, alpha, x_scale, x_zero, y_scale, y_zero, table);
 }
 
+// FOVEA_ERR_SIZE where x has more than 2^32 - 1 elements.
+inline Status integer_argmax(Span<const std::int8_t> x, std::uint32_t* index) {
+  const auto count = static_cast<std::uint32_t>(x.size());
+  return count == x.size() ? fovea_integer_argmax(x.data(), count, index) : FOVEA_ERR_SIZE;
+}
+inline Status integer_top_k(Span<const std::int8_t> x, Span<std::uint32_t> indices) {
+  const auto count = static_cast<std::uint32_t>(x.size()), k = static_cast<std::uint32_t>(indices.size());
+  return count == x.size() && k == indices.size() ? fovea_integer_top_k(x.data(), count, k, indices.data())
+                                                  : FOVEA_ERR_SIZE;
+}
+
 FOVEA_LEAN_END_
 }  // namespace fovea
 

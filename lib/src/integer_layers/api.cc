@@ -4,6 +4,8 @@
 #include "fovea/fovea.h"
 #include "integer_layers/call.h"
 #include "integer_layers/resolve.h"
+#include "tensors/call.h"
+#include "tensors/resolve.h"
 
 extern "C" fovea_status fovea_integer_norm(const fovea_integer_norm_args* args) {
   if (!args) return FOVEA_ERR_NULL;
@@ -50,5 +52,17 @@ extern "C" fovea_status fovea_integer_mean(const fovea_integer_mean_args* args) 
   fovea::IntegerMeanCall call;
   FOVEA_RETURN_IF_ERROR(fovea::resolve_integer_mean(*args, &call));
   fovea::run_integer_mean(&call);
+  return FOVEA_OK;
+}
+
+extern "C" fovea_status fovea_integer_argmax(const int8_t* x, uint32_t count, uint32_t* index) {
+  FOVEA_RETURN_IF_ERROR(fovea::check_select(x, sizeof *x, count, 1, index));
+  *index = fovea::largest_of(x, count);
+  return FOVEA_OK;
+}
+
+extern "C" fovea_status fovea_integer_top_k(const int8_t* x, uint32_t count, uint32_t k, uint32_t* indices) {
+  FOVEA_RETURN_IF_ERROR(fovea::check_select(x, sizeof *x, count, k, indices));
+  fovea::largest_k_of(x, count, k, indices);
   return FOVEA_OK;
 }

@@ -38,13 +38,13 @@ extern "C" fovea_status fovea_embedding(const fovea_embedding_args* args) {
 }
 
 extern "C" fovea_status fovea_argmax(const float* x, uint32_t count, uint32_t* index) {
-  FOVEA_RETURN_IF_ERROR(fovea::check_select(x, count, 1, index));
+  FOVEA_RETURN_IF_ERROR(fovea::check_select(x, sizeof *x, count, 1, index));
   *index = fovea::largest_of(x, count);
   return FOVEA_OK;
 }
 
 extern "C" fovea_status fovea_top_k(const float* x, uint32_t count, uint32_t k, uint32_t* indices) {
-  FOVEA_RETURN_IF_ERROR(fovea::check_select(x, count, k, indices));
+  FOVEA_RETURN_IF_ERROR(fovea::check_select(x, sizeof *x, count, k, indices));
   fovea::largest_k_of(x, count, k, indices);
   return FOVEA_OK;
 }

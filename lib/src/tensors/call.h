@@ -39,9 +39,11 @@ void run_pair(PairCall* call, bool multiply);
 void run_pooling(PoolingCall* call);
 void run_embedding(const EmbeddingCall& call);
 
-// As fovea_argmax and fovea_top_k have them.
+// As fovea_argmax and fovea_top_k have them, and fovea_integer_argmax and fovea_integer_top_k.
 uint32_t largest_of(const float* x, uint32_t count);
+uint32_t largest_of(const int8_t* x, uint32_t count);
 void largest_k_of(const float* x, uint32_t count, uint32_t k, uint32_t* indices);
+void largest_k_of(const int8_t* x, uint32_t count, uint32_t k, uint32_t* indices);
 
 }  // namespace fovea
 

@@ -101,12 +101,12 @@ fovea_status resolve_embedding(const fovea_embedding_args& a, EmbeddingCall* cal
   return FOVEA_OK;
 }
 
-fovea_status check_select(const float* x, uint32_t count, uint32_t k, const uint32_t* indices) {
+fovea_status check_select(const void* x, size_t size, uint32_t count, uint32_t k, const uint32_t* indices) {
   if (k > count) return FOVEA_ERR_SIZE;
   if (k > 0 && (!x || !indices)) return FOVEA_ERR_NULL;
   Buffers buffers;
   buffers.add_output({const_cast<uint32_t*>(indices), 0, 0, 0}, sizeof(uint32_t), 1, 1, 1, k);
-  return buffers.add_list(x, sizeof(float), count);
+  return buffers.add_list(x, size, count);
 }
 
 }  // namespace fovea

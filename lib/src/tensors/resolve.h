@@ -11,8 +11,8 @@ namespace fovea {
 fovea_status resolve_pair(const fovea_pair_args& args, PairCall* call);
 fovea_status resolve_pooling(const fovea_pooling_args& args, PoolingCall* call);
 fovea_status resolve_embedding(const fovea_embedding_args& args, EmbeddingCall* call);
-// For fovea_argmax, whose k is 1, and fovea_top_k.
-fovea_status check_select(const float* x, uint32_t count, uint32_t k, const uint32_t* indices);
+// For what finds the largest k of count elements, each of size bytes.
+fovea_status check_select(const void* x, size_t size, uint32_t count, uint32_t k, const uint32_t* indices);
 
 }  // namespace fovea
 

@@ -134,6 +134,8 @@ def embedding(draw):
 
 def top_k(draw):
     x = draw.give("x", draw.floats(*shape_of(draw)))
+    if getattr(x, "dtype", None) == np.int8 and "x: dtype" in draw.hostile:  # codes are served, too
+        draw.hostile.remove("x: dtype")
     k = draw.number("k", draw.pick(0, 1))
     got = fovea.top_k(x, k)
     assert np.array_equal(got, np.argsort(-np.asarray(x, np.float32), axis=-1, kind="stable")[..., :k])

@@ -173,6 +173,9 @@ def the_largest_of_rows_are_found():
     assert np.array_equal(fovea.top_k(x, 5), np.argsort(-x, axis=-1, kind="stable")[..., :5])
     assert fovea.top_k(x, 0).shape == (2, 3, 0) and fovea.argmax(x[:0]).shape == (0, 3) and fovea.argmax(
         x[0, 0]).shape == ()
+    codes = (x * 4).astype(np.int8)[::-1]  # with ties, and not adjacent
+    assert np.array_equal(fovea.argmax(codes), codes.argmax(-1))
+    assert np.array_equal(fovea.top_k(codes, 50), np.argsort(-codes.astype(int), axis=-1, kind="stable"))
     raises(ValueError, "k is 51: a row of x has 50 elements", fovea.top_k, x, 51)
     raises(ValueError, "k is -1", fovea.top_k, x, -1)
     raises(TypeError, "k is of float", fovea.top_k, x, 1.5)

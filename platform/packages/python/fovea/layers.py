@@ -166,22 +166,23 @@ def embedding(indices, table, *, out=None, target="best"):
 
 
 def argmax(x):
-    """The index of the largest element of each row, of float32: of equal ones the lowest. A NaN counts as less than
-    -inf."""
+    """The index of the largest element of each row, of float32 or int8: of equal ones the lowest. A NaN counts as less
+    than -inf. Codes of one scale are in the order of the numbers that they stand for."""
     return top_k(x, 1)[..., 0]
 
 
 def top_k(x, k):
     """The indices of the k largest elements of each row, the largest first."""
-    x = numbers(x, np.float32, "x")
+    are_codes = getattr(x, "dtype", None) == np.int8
+    x = numbers(x, np.int8 if are_codes else np.float32, "x")
     if x.ndim == 0 or x.shape[-1] == 0:
         raise ValueError(f"x has the shape {x.shape}: it must have rows")
     k = c.number(k, c.c_uint32, "k")
     if k > x.shape[-1]:
         raise ValueError(f"k is {k}: a row of x has {x.shape[-1]} elements")
     indices = np.empty((*x.shape[:-1], k), np.uint32)
-    count, function = x.shape[-1], c.function("fovea_top_k")
+    count, function = x.shape[-1], c.function("fovea_integer_top_k" if are_codes else "fovea_top_k")
     at, found = c.data_of(x), c.data_of(indices)
     for row in range(x.size // count):
-        c.check(function(at + 4 * row * count, count, k, found + 4 * row * k))
+        c.check(function(at + x.itemsize * row * count, count, k, found + 4 * row * k))
     return indices
