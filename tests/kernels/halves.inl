@@ -56,6 +56,12 @@ namespace of_halves {
 #include "kernels/halves_part.inl"
 #include "kernels/halves_helium.inl"
 }  // namespace of_halves
+#elif defined(FOVEA_HAS_AVX512_HALF)
+namespace of_halves {
+#include "simd/half_avx512.inl"
+#include "kernels/halves_words.inl"
+#include "kernels/halves_next.inl"
+}  // namespace of_halves
 #elif defined(FOVEA_HAS_NEON_HALF)
 namespace of_halves {
 #include "simd/half_neon64.inl"
@@ -75,6 +81,9 @@ void TestHalves(ContractLog& log, const ContractMemory& memory) {
   of_halves::TestWords(log, memory);
   of_halves::TestLoadPart(log, memory);
   of_halves::TestHeliumWords(log, memory);
+#elif defined(FOVEA_HAS_AVX512_HALF)
+  of_halves::TestWords(log, memory);
+  of_halves::TestNextE(log, memory);
 #elif defined(FOVEA_HAS_NEON_HALF)
   if (::fovea::platform::processor_features() & FOVEA_FEATURE_NEON_FP16) {
     of_halves::TestWords(log, memory);

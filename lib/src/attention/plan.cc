@@ -127,7 +127,8 @@ bool fits(const KernelTraits& kernel, const fovea_plan& plan) {
   const fovea_attention_desc& d = plan.desc;
   const bool exists = kernel.any_rows || kernel.compute == FOVEA_COMPUTE_F32 ||
                       (kFirstKernel == kFewRowsKernel &&
-                       (kPlansFewHalves && is_f16(d) ? reads_halves(plan) : is_i8(d) && kDotTraits[plan.dot].few_rows));
+                       (kPlansFewHalves && is_f16(d) ? reads_halves(plan) && has_few_halves(plan.lanes)
+                                                     : is_i8(d) && kDotTraits[plan.dot].few_rows));
   return exists && kernel.compute == d.compute && (kernel.portable_bits || !d.portable_bits) &&
          (kernel.drops || d.dropout == 0.0f);
 }

@@ -22,7 +22,7 @@ namespace f16 {
 #include "simd/apart.inl"
 #define FOVEA_HALF_FILE "linear/f16_linear.inl"
 #include "simd/each_half.inl"
-#if defined(FOVEA_HAS_HALVES)
+#if defined(FOVEA_HAS_FEW_HALVES)
 #define FOVEA_HALF_NAMESPACE of_halves
 #include "linear/f16_few.inl"
 #undef FOVEA_HALF_NAMESPACE
@@ -36,11 +36,14 @@ constexpr F16LinearTable Table() {
 #endif
 #if defined(FOVEA_HAS_HALVES)
   table.list[::fovea::kHalves] = of_halves::kKernel;
+#endif
+#if defined(FOVEA_HAS_FEW_HALVES)
   table.list[::fovea::kFewHalves] = of_halves::kFewKernel;
 #endif
   return table;
 }
 #undef FOVEA_HAS_HALVES
+#undef FOVEA_HAS_FEW_HALVES
 }  // namespace f16
 // clang-format on
 }  // namespace

@@ -7,7 +7,12 @@ namespace raw {
 
 #define FOVEA_CLAMP_KEEPS_ZERO 1
 #define FOVEA_HAS_NEAREST_I8 1
+#undef FOVEA_HAS_AVX512_HALF
 #if FOVEA_X86_LANES == 16
+
+#if FOVEA_WITH_AVX512_FP16
+#define FOVEA_HAS_AVX512_HALF
+#endif
 
 using V = __m512;
 

@@ -26,7 +26,7 @@ namespace f16 {
 #include "math/math.inl"
 #define FOVEA_HALF_FILE "attention/f16/tile.inl"
 #include "simd/each_half.inl"
-#if defined(FOVEA_HAS_HALVES)
+#if defined(FOVEA_HAS_FEW_HALVES)
 #define FOVEA_HALF_NAMESPACE of_halves
 #include "attention/f16/few.inl"
 #undef FOVEA_HALF_NAMESPACE
@@ -41,12 +41,13 @@ constexpr F16Kernels Table() {
 #if defined(FOVEA_HAS_HALVES)
   table.tile[1] = of_halves::TileKernel(kF16Rows, nullptr, nullptr);
 #endif
-#if defined(FOVEA_HAS_HALVES)
+#if defined(FOVEA_HAS_FEW_HALVES)
   table.few = of_halves::FewRowsKernel(kF16Rows, nullptr, nullptr);
 #endif
   return table;
 }
 #undef FOVEA_HAS_HALVES
+#undef FOVEA_HAS_FEW_HALVES
 }  // namespace f16
 // clang-format on
 }  // namespace
