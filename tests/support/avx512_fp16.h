@@ -4,14 +4,13 @@
 // builds the library and its tests with that text for processors with AVX-512 that lack the extension.
 #ifndef FOVEA_TESTS_SUPPORT_AVX512_FP16_H_
 #define FOVEA_TESTS_SUPPORT_AVX512_FP16_H_
-#if defined(__cplusplus) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
-
 #include <immintrin.h>
 
+#define __AVX512FP16__ 1
+
+#if defined(__cplusplus)
 #include <cstdint>
 #include <cstring>
-
-#define FOVEA_WITH_AVX512_FP16 1
 
 namespace avx512_fp16 {
 

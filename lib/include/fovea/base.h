@@ -312,7 +312,8 @@ typedef enum fovea_activation_kind FOVEA_ENUM_TYPE_(unsigned) {
  *
  * FOVEA_COMPUTE_F16. Both products are made of chains of up to 32 fused multiply-adds, each of which rounds to f16. The
  * chains are added in f32. It is for processors with arithmetic of half precision, which multiply twice as many f16 as
- * f32 in an instruction: Helium, and AArch64 with FOVEA_FEATURE_NEON_FP16.
+ * f32 in an instruction: Helium, AArch64 with FOVEA_FEATURE_NEON_FP16, and x86 with AVX512-FP16, if the library is
+ * compiled for that (-march=sapphirerapids).
  *   keys, values  are F16.
  *   queries       are multiplied by scale and log2(e) in f32, and then rounded to f16.
  *   weights       are at most 1, and rounded to f16: those below 2^-25 become 0. With dropout or a weight modifier

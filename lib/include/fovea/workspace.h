@@ -44,7 +44,10 @@
  * Targets of one lane convert or gather a key tile in pieces, to need little memory:
  *   FOVEA_PIECE_KEYS      keys in a piece of the keys
  *   FOVEA_PIECE_ELEMENTS  elements of each value in a piece of the values */
-#if defined(__x86_64__) || defined(_M_X64) || defined(__i386__) || defined(__riscv_vector) || \
+#if defined(__AVX512FP16__) /* a vector has 32 halves */
+#define FOVEA_TILE_ROWS_MAX 96
+#define FOVEA_BLOCK_ROWS_MAX 96
+#elif defined(__x86_64__) || defined(_M_X64) || defined(__i386__) || defined(__riscv_vector) || \
     (defined(FOVEA_SIMD_LANES) && FOVEA_SIMD_LANES > 1)
 #define FOVEA_TILE_ROWS_MAX 48
 #define FOVEA_BLOCK_ROWS_MAX 48
@@ -242,7 +245,7 @@
    FOVEA_ALIGN_UP_(FOVEA_KEY_TILE * 4u * (rows)) + FOVEA_ALIGN_UP_(FOVEA_KEY_TILE * 2u * (rows)) +       \
    FOVEA_ALIGN_UP_((value_dim) * 4u * (rows)) + FOVEA_ALIGN_UP_(FOVEA_INTEGER_BROUGHT_BYTES_(head_dim, value_dim)))
 /* The few-rows kernel has tiles of up to four rows; its lanes run along a row. */
-#if FOVEA_TILE_ROWS_MAX == 48
+#if FOVEA_TILE_ROWS_MAX >= 48
 #define FOVEA_FEW_ROWS_MAX_ 8u
 #else
 #define FOVEA_FEW_ROWS_MAX_ 4u
@@ -314,7 +317,7 @@
 #define FOVEA_DELTA_GROUPS_ 8u
 #endif
 #define FOVEA_DELTA_GROUP_BYTES_ (160u + sizeof(void*))
-#if FOVEA_TILE_ROWS_MAX == 48
+#if FOVEA_TILE_ROWS_MAX >= 48
 #define FOVEA_DELTA_FACTORS_(key_dim) \
   FOVEA_LARGER_(FOVEA_DELTA_DIM_(key_dim) * 16u, (FOVEA_SIZE_(key_dim) + 127u) / 128u * 1872u)
 #else
@@ -325,7 +328,7 @@
    FOVEA_ALIGN_UP_((groups) * FOVEA_DELTA_FACTORS_(key_dim) * 4u))
 /* What the general rule needs in addition: keys, sums, and four more factors. */
 #define FOVEA_DELTA_GIVEN_GROUP_BYTES_ (128u + sizeof(void*))
-#if FOVEA_TILE_ROWS_MAX == 48
+#if FOVEA_TILE_ROWS_MAX >= 48
 #define FOVEA_DELTA_GIVEN_FACTORS_(key_dim) \
   FOVEA_LARGER_(FOVEA_DELTA_DIM_(key_dim) * 4u, (FOVEA_SIZE_(key_dim) + 127u) / 128u * 576u)
 #else

@@ -133,12 +133,10 @@
 #define FOVEA_WITH_NEON_FP16 0
 #endif
 // Arithmetic of halves on x86: not chosen at run time, since the kernels would be in each archive. Flags ask for it.
-#if !defined(FOVEA_WITH_AVX512_FP16)
 #if defined(__AVX512FP16__)
 #define FOVEA_WITH_AVX512_FP16 1
 #else
 #define FOVEA_WITH_AVX512_FP16 0
-#endif
 #endif
 
 // Highway compiles several targets, and the program chooses. xsimd compiles one: with other backends, a target with its
