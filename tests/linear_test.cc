@@ -481,7 +481,9 @@ TEST_CASE("linear: the macro is an upper bound of the workspace, and what AVX-51
         most = std::max(most, fovea_linear_workspace_bytes(&test.args));
       }
       CHECK(most <= FOVEA_LINEAR_WORKSPACE_BYTES(in_dim, dtype));
-      if (lanes(fovea_target_at(0)) == 16 && FOVEA_TILE_ROWS_MAX == 48) CHECK(most == FOVEA_LINEAR_WORKSPACE_BYTES(in_dim, dtype));
+      // With vectors of halves the macro counts more rows than a tile of f32 has.
+      const bool is_exact = lanes(fovea_target_at(0)) == 16 && FOVEA_TILE_ROWS_MAX == 48;
+      if (is_exact) CHECK(most == FOVEA_LINEAR_WORKSPACE_BYTES(in_dim, dtype));
     }
   }
 }
