@@ -37,7 +37,8 @@
 /* ----------------------------------------------------------------------------------------------------------- tiles */
 
 /* The sizes of tiles that the macros count with. Your compiler's flags choose them: on x86, if the library is compiled
- * for AVX512-FP16, compile your program for it, too, or ask the functions; else a workspace may be refused as too small.
+ * for AVX512-FP16, compile your program for it, too, or ask the functions. Else a workspace may be too small, and is
+ * refused.
  *   FOVEA_TILE_ROWS_MAX   most query rows of a query tile on any target of the architecture
  *   FOVEA_BLOCK_ROWS_MAX  most query rows of a row block, which share each key tile that is converted or gathered for
  *                         them: the rows of up to four query tiles
