@@ -37,9 +37,7 @@ fovea_status check_buffers(const fovea_kv_cache& c, const fovea_kv_append_args& 
   const size_t element_bytes = unscaled_bytes(a.dtype), blocks = call.ragged_offsets() ? 1 : a.batch;
   Buffers buffers;
   buffers.add_memory(c.memory, c.memory_bytes);
-  if (call.is_staged(c, true) || call.is_staged(c, false)) {
-    buffers.add_memory(a.workspace, a.workspace_bytes);
-  }
+  if (call.staged) buffers.add_memory(a.workspace, a.workspace_bytes);
   buffers.add_input(a.keys, element_bytes, blocks, c.kv_heads, a.tokens, c.head_dim);
   if (!c.values_in_keys) buffers.add_input(a.values, element_bytes, blocks, c.kv_heads, a.tokens, c.value_dim);
   if (c.key_center) {
@@ -67,12 +65,12 @@ fovea_status check_room(const fovea_kv_cache& c, uint32_t entry, uint32_t length
 }
 
 fovea_status check_workspace(const fovea_kv_cache& c, const AppendCall& call) {
-  const bool values = call.is_staged(c, false) && !c.values_in_keys;
-  if (!call.is_staged(c, true) && !values) return FOVEA_OK;
+  if (!call.staged) return FOVEA_OK;
   if (!call.workspace) return FOVEA_ERR_NULL;
   if (!is_aligned(call.workspace, sizeof(float))) return FOVEA_ERR_ALIGNMENT;
   CheckedSize token{c.kv_heads};
-  token.times(values && c.value_dim > c.head_dim ? c.value_dim : c.head_dim).times(sizeof(float));
+  token.times((call.staged & FOVEA_ROTATION_VALUES) && c.value_dim > c.head_dim ? c.value_dim : c.head_dim)
+      .times(sizeof(float));
   return token.overflow || call.workspace_bytes < token.value ? FOVEA_ERR_WORKSPACE : FOVEA_OK;
 }
 
@@ -204,6 +202,9 @@ fovea_status resolve_append(const fovea_kv_cache& c, const fovea_kv_append_args&
   call->dtype = a.dtype, call->keys = a.keys, call->values = a.values;
   call->workspace = static_cast<float*>(a.workspace), call->workspace_bytes = a.workspace_bytes;
   call->turns = a.rope != nullptr;
+  call->staged = is_f32<kUnscaledFormats>(a.dtype) ? c.rotation : FOVEA_ROTATION_BOTH;
+  if (call->turns || c.key_center) call->staged |= FOVEA_ROTATION_KEYS;
+  if (c.values_in_keys) call->staged &= FOVEA_ROTATION_KEYS;
   if (a.rope) call->position_offset = a.rope->position_offset, call->position_offsets = a.position_offsets;
   FOVEA_RETURN_IF_ERROR(check_workspace(c, *call));
   FOVEA_RETURN_IF_ERROR(check_buffers(c, a, *call));
