@@ -30,7 +30,8 @@ FOVEA_INLINE void PutGroupSums(const I8TokenTile& t, size_t token, int32_t zero)
 template <fovea_dtype kType>
 struct GroupRows {
   FormatRow<kType> first;
-  ptrdiff_t steps[kRowVectors], scale_steps[kRowVectors];  // from the first row to row k
+  decltype(first.data) data[kRowVectors];  // of row k
+  ptrdiff_t scale_steps[kRowVectors];      // from the first row to row k
   ptrdiff_t far, far_scales;
   size_t place;  // of the groups' first element in its super-block; else 0
 
@@ -42,7 +43,7 @@ struct GroupRows {
     if constexpr (kType == FOVEA_I4) g.first.scales += ptrdiff_t(row) * groups;
     for (uint32_t k = 0; k < kRowVectors; ++k) {
       const ptrdiff_t at = ptrdiff_t(k < n ? k : n - 1);
-      g.steps[k] = at * w.row_stride;
+      g.data[k] = g.first.data + at * w.row_stride;
       g.scale_steps[k] = at * groups;
     }
     g.far = n > kRowVectors ? ptrdiff_t(kRowVectors) * w.row_stride : 0;
@@ -52,21 +53,26 @@ struct GroupRows {
   }
   inline __attribute__((always_inline)) FormatRow<kType> Row(size_t k) const {
     FormatRow<kType> row = first;
-    row.data += steps[k % kRowVectors];
-    FOVEA_OPAQUE(row.data);  // g++ 12 would add to four pointers in a vector, and extract them again
-    row.data += ptrdiff_t(k / kRowVectors) * far;
+    row.data = data[k % kRowVectors] + ptrdiff_t(k / kRowVectors) * far;
     if constexpr (kType == FOVEA_I4) {
       row.scales += scale_steps[k % kRowVectors] + ptrdiff_t(k / kRowVectors) * far_scales;
     }
     return row;
   }
-  inline __attribute__((always_inline)) void GoOn() {
-    if (kInSuper<kType> && (place += kScaleGroup) < kSuperBlock) return;
-    first.data += ::fovea::format_of(kType).group_bytes;
+  inline __attribute__((always_inline)) void GoOn(size_t groups) {
+    if (kInSuper<kType> && (place += groups * kScaleGroup) < kSuperBlock) return;
+    FOVEA_UNROLL(16)
+    for (size_t k = 0; k < kRowVectors; ++k) {
+      data[k] += ::fovea::format_of(kType).group_bytes;
+      // With AVX-512 g++ 12 would add to four pointers in a vector, and extract them again, for each group.
+      if (kLanes > 8 && kRowVectors <= 4 && !kInSuper<kType>) FOVEA_OPAQUE(data[k]);
+    }
     place = 0;
   }
 };
 
+template <size_t kHalf>
+struct HalfOfGroup {};
 #include FOVEA_DOT_FEW_GROUPS
 
 // Weights are prefetched in the order of addresses: into the second-level cache kBytesAhead before their kLanes rows
@@ -74,6 +80,18 @@ struct GroupRows {
 // 98 MB of Q8_0 take twice as long (AVX-512, Zen 4): each such prefetch holds one of that level's few miss buffers
 // until DRAM has answered.
 constexpr size_t kBytesAhead = 8192, kBytesNear = 1024;
+
+// Prefetches the bytes that kLanes rows of a group have, `next` being those of a group kLanes rows ahead.
+template <fovea_dtype kType>
+FOVEA_INLINE void PrefetchGroup(uintptr_t& next) {
+  constexpr size_t kBytes = BytesOf<kType>(kLanes * kScaleGroup);
+  FOVEA_UNROLL(16)
+  for (size_t i = 0; kLanes > 4 && i < kBytes; i += kCacheLine) {  // may be past the end
+    __builtin_prefetch(reinterpret_cast<const void*>(next + i + kBytesAhead), 0, 2);
+    __builtin_prefetch(reinterpret_cast<const void*>(next + i + kBytesNear), 0, 3);
+  }
+  next += kBytes;
+}
 
 // Prefetches the first rows of some outputs at once, since nothing prefetched them earlier.
 FOVEA_INLINE void PrefetchFirst(const fovea_linear_weights& w, uint32_t row) {
@@ -204,12 +222,24 @@ FOVEA_INLINE void AddHalfOfRows(const I8TokenTile& t, const I8Rows& w, const Gro
   }
 }
 
-// Rows advance to the group after the one that begins at d, if there is one, and its scales are stored.
+// Rows advance to the groups after those that begin at d, if there are any, and their scales are stored.
 template <fovea_dtype kType>
 FOVEA_INLINE void Advance(const I8TokenTile& t, size_t d, GroupRows<kType>& rows, GroupScales<kType>& scales) {
-  if (t.in_dim - d <= kScaleGroup) return;
-  rows.GoOn();
-  scales.Put(rows, d / kScaleGroup + 1, ::fovea::groups_of(t.in_dim));
+  constexpr size_t kGroups = kGroupsOfStep<kType>;
+  if (t.in_dim - d <= kGroups * kScaleGroup) return;
+  rows.GoOn(kGroups);
+  scales.Put(rows, d / kScaleGroup + kGroups, ::fovea::groups_of(t.in_dim));
+}
+
+// totals[token] += what a group's sums stand for.
+template <fovea_dtype kType, int kTokens>
+FOVEA_INLINE void AddToTotals(const I8TokenTile& t, const GroupTokens<kTokens>& tokens, size_t group, VF common,
+                              const VF (&sums)[kTokens], VF (&totals)[kTokens]) {
+  FOVEA_UNROLL(4)
+  for (int r = 0; r < kTokens; ++r) {
+    const VF sum = GroupOfRows<kType>::kHalves == 2 ? hn::Mul(sums[r], common) : sums[r];
+    totals[r] = hn::Add(totals[r], hn::Mul(sum, hn::Set(kF, tokens.scales[r][t.scaled_groups > 1 ? group : 0])));
+  }
 }
 
 // totals[token] += the products of kLanes outputs with the whole group of inputs that begins at d. The rows advance.
@@ -231,18 +261,46 @@ FOVEA_INLINE void AddGroupOfRows(const I8TokenTile& t, const I8Rows& w, const Gr
   SecondHalves<kTokens> second;
   AddHalfOfRows<0>(t, w, tokens, d, now, second, sums);
   if constexpr (kHalves == 2) AddHalfOfRows<1>(t, w, tokens, d, now, second, sums);
-  FOVEA_UNROLL(4)
-  for (int r = 0; r < kTokens; ++r) {
-    const VF sum = kHalves == 2 ? hn::Mul(sums[r], now.common) : sums[r];
-    totals[r] = hn::Add(totals[r], hn::Mul(sum, hn::Set(kF, tokens.scales[r][t.scaled_groups > 1 ? group : 0])));
-  }
+  AddToTotals<kType>(t, tokens, group, now.common, sums, totals);
   if (kLast) Advance(t, d, rows, scales);
+}
+
+// A half of each of the groups that are multiplied together.
+template <size_t kHalf, fovea_dtype kType, int kTokens>
+FOVEA_INLINE void AddHalvesAtOnce(const I8TokenTile& t, const I8Rows& w, const GroupTokens<kTokens>& tokens, size_t d,
+                                  const GroupRows<kType>& rows, const GroupScales<kType>& scales, uintptr_t& next,
+                                  VF (&sums)[kGroupsOfStep<kType>][kTokens]) {
+  GroupOfRows<kType> now;
+  SecondHalves<kTokens> second;
+  ForGroupsAtOnce(HalfOfGroup<kHalf>(), rows, now.codes, [&](size_t i) __attribute__((always_inline)) {
+    const size_t at = d + i * kScaleGroup;
+    if (kHalf == 0) PrefetchGroup<kType>(next);
+    if (at >= t.in_dim) return;
+    now.scale[kHalf] = scales.Scale(at / kScaleGroup * 2 + kHalf);
+    AddHalfOfRows<kHalf>(t, w, tokens, at, now, second, sums[i]);
+  });
+}
+// The same as AddGroupOfRows for these groups, as far as there are inputs.
+template <fovea_dtype kType, int kTokens>
+FOVEA_INLINE void AddGroupsAtOnce(const I8TokenTile& t, const I8Rows& w, const GroupTokens<kTokens>& tokens, size_t d,
+                                  GroupRows<kType>& rows, GroupScales<kType>& scales, uintptr_t& next,
+                                  VF (&totals)[kTokens]) {
+  constexpr size_t kGroups = kGroupsOfStep<kType>;
+  VF sums[kGroups][kTokens];
+  AddHalvesAtOnce<0, kType>(t, w, tokens, d, rows, scales, next, sums);
+  AddHalvesAtOnce<1, kType>(t, w, tokens, d, rows, scales, next, sums);
+  const VF common = hn::LoadU(kF, scales.common);
+  FOVEA_UNROLL(4)
+  for (size_t i = 0; i < kGroups; ++i) {
+    const size_t at = d + i * kScaleGroup;
+    if (at < t.in_dim) AddToTotals<kType>(t, tokens, at / kScaleGroup, common, sums[i], totals);
+  }
+  Advance(t, d, rows, scales);
 }
 
 // Outputs [begin, end) of kTokens tokens. If fewer are left, the last token is computed again, but not stored.
 template <int kTokens, fovea_dtype kType>
 FOVEA_TEMPLATE void FewGroupOutputs(const I8TokenTile& t, const I8Rows& w, size_t token, uint32_t begin, uint32_t end) {
-  constexpr size_t kBytes = BytesOf<kType>(kLanes * kScaleGroup);
   const uint32_t live = t.live - token < kTokens ? uint32_t(t.live - token) : kTokens;
   GroupTokens<kTokens> tokens;
   for (size_t i = 0; i < 2 * kScaleGroup; ++i) tokens.ones[i] = dot::FewCode(i < kScaleGroup ? 1 : 0);
@@ -263,13 +321,13 @@ FOVEA_TEMPLATE void FewGroupOutputs(const I8TokenTile& t, const I8Rows& w, size_
     VF totals[kTokens];
     FOVEA_UNROLL(4)
     for (VF& total : totals) total = hn::Zero(kF);
-    for (size_t d = 0; d < t.in_dim; d += kScaleGroup, next += kBytes) {
-      FOVEA_UNROLL(16)
-      for (size_t i = 0; kLanes > 4 && i < kBytes; i += kCacheLine) {  // may be past the end
-        __builtin_prefetch(reinterpret_cast<const void*>(next + i + kBytesAhead), 0, 2);
-        __builtin_prefetch(reinterpret_cast<const void*>(next + i + kBytesNear), 0, 3);
+    for (size_t d = 0; d < t.in_dim; d += kGroupsOfStep<kType> * kScaleGroup) {
+      if constexpr (kGroupsOfStep<kType> > 1) {
+        AddGroupsAtOnce(t, w, tokens, d, rows, scales, next, totals);
+      } else {
+        PrefetchGroup<kType>(next);
+        AddGroupOfRows<kType>(t, w, tokens, d, rows, scales, bytes, totals);
       }
-      AddGroupOfRows<kType>(t, w, tokens, d, rows, scales, bytes, totals);
     }
     FOVEA_UNROLL(4)
     for (uint32_t r = 0; r < kTokens; ++r) {

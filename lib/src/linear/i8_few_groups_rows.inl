@@ -55,6 +55,10 @@ FOVEA_INLINE void LoadGroups(const GroupRows<kType>& rows, TurnedBytes<kType>& t
   }
 }
 
+// Groups that are multiplied together.
+template <fovea_dtype>
+constexpr size_t kGroupsOfStep = 1;
+
 // The scales of a super-block are made after the products of the group before it: else codes would wait in memory.
 constexpr bool kSuperScalesLast = true;
 // Whether halves without a zero point jump over its part, which is then faster than to subtract 0.

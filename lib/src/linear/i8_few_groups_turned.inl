@@ -5,16 +5,12 @@
 
 using GroupCodes = dot::FewX[kScaleGroup / 4];  // the first four codes of all rows, then the next four
 
-// Bytes of super-blocks whose codes belong to several groups: they are turned for the first of these, and kept.
+// Bytes of q4_k whose codes belong to two groups: they are turned for the first of these, and kept.
 template <fovea_dtype kType>
 struct TurnedBytes {};
 template <>
 struct TurnedBytes<FOVEA_Q4_K> {
-  dot::FewX nibbles[8];  // of two groups
-};
-template <>
-struct TurnedBytes<FOVEA_Q6_K> {
-  dot::FewX nibbles[16], pairs[8];  // of four groups
+  dot::FewX nibbles[8];
 };
 
 // 16 bytes of each row, from byte `from` of its codes on; with kHeads, of its whole group, which begins with the scale.
@@ -56,33 +52,9 @@ FOVEA_INLINE void LoadSuper(const GroupRows<FOVEA_Q4_K>& rows, TurnedBytes<FOVEA
     codes[i] = high ? dot::HighNibbles(bytes.nibbles[i]) : dot::LowNibbles(bytes.nibbles[i]);
   }
 }
-template <int kQuarter>
-FOVEA_INLINE void LoadQuarter(const TurnedBytes<FOVEA_Q6_K>& bytes, GroupCodes& codes) {
-  FOVEA_UNROLL(8)
-  for (int i = 0; i < 8; ++i) {
-    const dot::FewX nibbles = bytes.nibbles[kQuarter % 2 * 8 + i];
-    const dot::FewX low = kQuarter < 2 ? dot::LowNibbles(nibbles) : dot::HighNibbles(nibbles);
-    codes[i] = dot::AddPairs<4 - 2 * kQuarter>(low, bytes.pairs[i]);
-  }
-}
-FOVEA_INLINE void LoadSuper(const GroupRows<FOVEA_Q6_K>& rows, TurnedBytes<FOVEA_Q6_K>& bytes, GroupCodes& codes) {
-  const size_t half = rows.place / 128, quarter = rows.place % 128 / kScaleGroup;
-  if (quarter == 0) {
-    TurnBytes(rows, 64 * half, bytes.nibbles);
-    TurnBytes(rows, 128 + 32 * half, bytes.pairs);
-    LoadQuarter<0>(bytes, codes);
-  } else if (quarter == 1) {
-    LoadQuarter<1>(bytes, codes);
-  } else if (quarter == 2) {
-    LoadQuarter<2>(bytes, codes);
-  } else {
-    LoadQuarter<3>(bytes, codes);
-  }
-}
-
 template <fovea_dtype kType>
 FOVEA_INLINE void LoadGroups(const GroupRows<kType>& rows, TurnedBytes<kType>& turned, GroupCodes& codes) {
-  if constexpr (kInSuper<kType>) {
+  if constexpr (kType == FOVEA_Q4_K) {
     LoadSuper(rows, turned, codes);
   } else {
     constexpr size_t kBytes = kType == FOVEA_Q8_0 ? kScaleGroup : kScaleGroup / 2;
@@ -148,13 +120,40 @@ FOVEA_INLINE void PutScalesOfRows(const GroupRows<FOVEA_Q6_K>& rows, float (&to)
   for (size_t i = 0; i < 4; ++i) PutFourBytes<true>(dot::ToInts(blocks[i]), hn::Zero(kF), to + 4 * i);
 }
 
+// Groups that are multiplied together: bytes of q6_k have codes of four. Each 16 bytes of a row are turned for halves of
+// these groups, so that turned bytes stay in registers.
+template <fovea_dtype kType>
+constexpr size_t kGroupsOfStep = kType == FOVEA_Q6_K ? 4 : 1;
+
+template <int kQuarter, size_t kHalf, class Use>
+FOVEA_INLINE void UseQuarter(const dot::FewX (&nibbles)[4], const dot::FewX (&pairs)[4], GroupCodes& codes,
+                             const Use& use) {
+  FOVEA_UNROLL(4)
+  for (size_t i = 0; i < 4; ++i) {
+    codes[4 * kHalf + i] = dot::FewSixBits<kQuarter>(nibbles[i], dot::PairsOf<kQuarter>(pairs[i]));
+  }
+  use(size_t{kQuarter});
+}
+// Loads a half of each of the groups, and calls use(group) while `codes` has its half.
+template <size_t kHalf, class Use>
+FOVEA_INLINE void ForGroupsAtOnce(HalfOfGroup<kHalf>, const GroupRows<FOVEA_Q6_K>& rows, GroupCodes& codes,
+                                  const Use& use) {
+  const size_t run = rows.place / 128, half = 16 * kHalf;
+  dot::FewX nibbles[4], pairs[4];
+  TurnBytes(rows, 128 + 32 * run + half, pairs);
+  TurnBytes(rows, 64 * run + half, nibbles);
+  UseQuarter<0, kHalf>(nibbles, pairs, codes, use), UseQuarter<2, kHalf>(nibbles, pairs, codes, use);
+  TurnBytes(rows, 64 * run + 32 + half, nibbles);
+  UseQuarter<1, kHalf>(nibbles, pairs, codes, use), UseQuarter<3, kHalf>(nibbles, pairs, codes, use);
+}
+
 // Lane i: the sum of the products of a token's codes, from x on, with the group of row i, or with a half of it.
 template <size_t kHalf, size_t kHalves>
 FOVEA_INLINE VF GroupsTimes(const dot::FewCode* x, const GroupCodes& codes, VF&) {
   dot::Sum sums[2] = {dot::FewZero(), dot::FewZero()};
   FOVEA_UNROLL(8)
   for (size_t i = kHalf * (8 / kHalves); i < (kHalf + 1) * (8 / kHalves); ++i) {
-    sums[i % 2] = dot::FewScoreDot(dot::SetFewX(x + 4 * i), codes[i], sums[i % 2]);
+    sums[i % 2] = dot::FewSameDot(x + 4 * i, codes[i], sums[i % 2]);
   }
   return dot::ToFloat(dot::FewAdd(sums[0], sums[1]));
 }

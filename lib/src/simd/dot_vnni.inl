@@ -249,14 +249,24 @@ FOVEA_INLINE void InOrder(const Sum (&sums)[4], VF (&floats)[4]) {
 constexpr size_t kFewGroupRows = kLanes / 4;
 constexpr int kFewBytesBias = 128;
 
-// Four codes of a token, for all lanes.
-FOVEA_INLINE FewX SetFewX(const FewCode* p) { return LoadE(p); }
+// sum + the products of rows' codes with four codes of a token, which are the same for all lanes.
+FOVEA_INLINE Sum FewSameDot(const FewCode* x, FewX codes, Sum sum) {
+#if FOVEA_DOT_LANES == 16
+  typedef int32_t __attribute__((may_alias, aligned(1))) Word;
+  asm("{vpdpbusd %2%{1to16%}, %1, %0|vpdpbusd %0, %1, %2%{1to16%}}"
+      : "+v"(sum)
+      : "v"(codes), "m"(*reinterpret_cast<const Word*>(x)));
+  return sum;
+#else
+  return Dot(codes, LoadE(x), sum);
+#endif
+}
 
 #if FOVEA_DOT_LANES == 16
 FOVEA_INLINE FewX LoadBlocks(const uint8_t* const (&at)[4]) {
   const auto load = [&](int i) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(at[i])); };
-  const FewX two = _mm512_inserti32x4(_mm512_castsi128_si512(load(0)), load(1), 1);
-  return _mm512_inserti32x4(_mm512_inserti32x4(two, load(2), 2), load(3), 3);
+  const FewX two = _mm512_mask_broadcast_i32x4(_mm512_castsi128_si512(load(0)), 0xf0, load(1));
+  return _mm512_mask_broadcast_i32x4(_mm512_mask_broadcast_i32x4(two, 0xf00, load(2)), 0xf000, load(3));
 }
 FOVEA_INLINE FewX LowWords(FewX a, FewX b) { return _mm512_unpacklo_epi32(a, b); }
 FOVEA_INLINE FewX HighWords(FewX a, FewX b) { return _mm512_unpackhi_epi32(a, b); }
@@ -264,12 +274,16 @@ FOVEA_INLINE FewX LowPairs(FewX a, FewX b) { return _mm512_unpacklo_epi64(a, b);
 FOVEA_INLINE FewX HighPairs(FewX a, FewX b) { return _mm512_unpackhi_epi64(a, b); }
 FOVEA_INLINE FewX LowNibbles(FewX v) { return _mm512_and_si512(v, Start(0x0f0f0f0f)); }
 FOVEA_INLINE FewX HighNibbles(FewX v) { return LowNibbles(_mm512_srli_epi32(v, 4)); }
-// Nibbles, and two bits of each byte as bits 4 and 5: those that are kLeft bits lower, or higher if it is negative.
-template <int kLeft>
-FOVEA_INLINE FewX AddPairs(FewX low, FewX pairs) {
-  const FewX high = kLeft < 0 ? _mm512_srli_epi32(pairs, kLeft < 0 ? -kLeft : 0)
-                              : _mm512_slli_epi32(pairs, kLeft < 0 ? 0 : kLeft);
-  return _mm512_ternarylogic_epi32(low, high, Start(0x30303030), 0xf8);  // low | (high & mask)
+// What FewSixBits takes of `pairs`, for quarters with an even number or for those with an odd one.
+template <int kQuarter>
+FOVEA_INLINE FewX PairsOf(FewX pairs) {
+  return _mm512_and_si512(kQuarter % 2 != 0 ? _mm512_srli_epi32(pairs, 2) : pairs, Start(0x33333333));
+}
+template <int kQuarter>
+FOVEA_INLINE FewX FewSixBits(FewX nibbles, FewX pairs) {
+  const FewX low = kQuarter < 2 ? nibbles : _mm512_srli_epi32(nibbles, 4);
+  const FewX high = kQuarter < 2 ? _mm512_slli_epi32(pairs, 4) : pairs;
+  return _mm512_ternarylogic_epi32(Start(0x0f0f0f0f), low, high, 0xca);  // bits of the mask from low, others from high
 }
 #else
 FOVEA_INLINE FewX LoadBlocks(const uint8_t* const (&at)[2]) {
@@ -282,10 +296,15 @@ FOVEA_INLINE FewX LowPairs(FewX a, FewX b) { return _mm256_unpacklo_epi64(a, b);
 FOVEA_INLINE FewX HighPairs(FewX a, FewX b) { return _mm256_unpackhi_epi64(a, b); }
 FOVEA_INLINE FewX LowNibbles(FewX v) { return _mm256_and_si256(v, Start(0x0f0f0f0f)); }
 FOVEA_INLINE FewX HighNibbles(FewX v) { return LowNibbles(_mm256_srli_epi32(v, 4)); }
-template <int kLeft>
-FOVEA_INLINE FewX AddPairs(FewX low, FewX pairs) {
-  const FewX high = kLeft < 0 ? _mm256_srli_epi32(pairs, kLeft < 0 ? -kLeft : 0)
-                              : _mm256_slli_epi32(pairs, kLeft < 0 ? 0 : kLeft);
+template <int kQuarter>
+FOVEA_INLINE FewX PairsOf(FewX pairs) {
+  return pairs;
+}
+template <int kQuarter>
+FOVEA_INLINE FewX FewSixBits(FewX nibbles, FewX pairs) {
+  constexpr int kLeft = kQuarter < 2 ? 4 - 2 * kQuarter : 0, kRight = kQuarter == 3 ? 2 : 0;
+  const FewX low = kQuarter < 2 ? LowNibbles(nibbles) : HighNibbles(nibbles);
+  const FewX high = _mm256_srli_epi32(_mm256_slli_epi32(pairs, kLeft), kRight);
   return _mm256_or_si256(low, _mm256_and_si256(high, Start(0x30303030)));
 }
 #endif
