@@ -122,6 +122,20 @@ TEST_CASE("key mass: a NaN in a query that does not count, or in a key that nobo
   }
 }
 
+TEST_CASE("key mass: the same where rows of codes keep their weights in place", "[short]") {
+  for (const uint32_t heads : {2u, 4u}) {
+    Problem p = small().with_integers(FOVEA_I8, FOVEA_I8);
+    p.q_heads = heads, p.q_tokens = 2;
+    Massed m(p, 1), clean(p, 1);
+    static_cast<float*>(const_cast<void*>(m.test.args.q.data))[0] = std::numeric_limits<float>::quiet_NaN();
+    for (const fovea_target target : p.targets()) {
+      REQUIRE(m.test.run_unchecked({target}) == "");
+      REQUIRE(clean.test.run_unchecked({target}) == "");
+      CHECK(same_bits(m.mass, clean.mass));
+    }
+  }
+}
+
 TEST_CASE("key mass: entries of a ragged batch have theirs where their keys are", "[short]") {
   Problem p = small();
   p.layout = Layout::kTokensFirst;

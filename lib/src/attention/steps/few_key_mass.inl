@@ -29,7 +29,7 @@ FOVEA_TEMPLATE void FewAddMassOf(const QueryTile& t, float* mass) {
       for (uint32_t done = 0; done < kLanes; done += kKeys) {  // each vector has the sums of kKeys keys
         if (done >= n) continue;
         const VF some = SumOfRows<kKeys>(hn::Mul(hn::LoadU(kF, weights), factor));
-        sums = hn::IfThenElse(hn::Lt(lane, hn::Set(kF, float(done))), sums, some);
+        sums = kKeys == kLanes ? some : hn::IfThenElse(hn::Lt(lane, hn::Set(kF, float(done))), sums, some);
         weights += kLanes;
       }
       AddToMass(mass + keys.first + j, n, sums);

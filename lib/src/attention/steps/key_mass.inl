@@ -13,11 +13,17 @@ FOVEA_INLINE MF OtherRows(const QueryTile& t, size_t column) {
   return hn::Or(hn::Lt(lane, from), hn::Le(hn::Set(kF, float(t.live * row_lanes(t))), lane));
 }
 
-// Keeps the vectors [begin, end), which are t.columns floats apart.
+// Whether the weights of all rows are kept.
+FOVEA_INLINE bool KeepsAllRows(const QueryTile& t) {
+  return t.kept->from == 0 && t.live * row_lanes(t) == t.columns;
+}
+
+// Keeps the vectors [begin, end), which are t.columns floats apart. They may be in their slot already.
 FOVEA_INLINE void KeepVectors(const QueryTile& t, const KeyTile& keys, const float* weights, size_t begin, size_t end,
                               size_t column) {
   float* const slot = *keys.kept;
   const MF others = OtherRows(t, column);
+  if (weights == KeptWeightsOf(slot) && KeepsAllRows(t)) end = begin;
   for (size_t at = begin * t.columns + column; at < end * t.columns; at += t.columns) {
     hn::StoreU(hn::IfThenZeroElse(others, hn::LoadU(kF, weights + at)), kF, KeptWeightsOf(slot) + at);
   }
