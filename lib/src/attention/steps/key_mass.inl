@@ -14,9 +14,7 @@ FOVEA_INLINE MF OtherRows(const QueryTile& t, size_t column) {
 }
 
 // Whether the weights of all rows are kept.
-FOVEA_INLINE bool KeepsAllRows(const QueryTile& t) {
-  return t.kept->from == 0 && t.live * row_lanes(t) == t.columns;
-}
+FOVEA_INLINE bool KeepsAllRows(const QueryTile& t) { return t.kept->from == 0 && t.live * row_lanes(t) == t.columns; }
 
 // Keeps the vectors [begin, end), which are t.columns floats apart. They may be in their slot already.
 FOVEA_INLINE void KeepVectors(const QueryTile& t, const KeyTile& keys, const float* weights, size_t begin, size_t end,
