@@ -87,6 +87,7 @@ struct DeltaGeneral {
   const float* const* added_k;   // [kDeltaTokens]: as those of DeltaTokens, which has b
   const float* const* k;         // [kDeltaTokens]
   float* strands;                // as those of DeltaPrepare
+  float* next;                   // the same for given keys; read where that of DeltaPrepare is not null
 };
 
 // The arguments of prepare, which sets all fields of *group but the first five, which are given.
@@ -98,6 +99,8 @@ struct DeltaPrepare {
   bool gated;  // decays are read: one for each token, or key_dim of them
   bool decay_per_key;
   bool queries_alone;  // another query head that reads the same S: keys are left out
+  bool has_added;      // the group before has put the factors of its keys, which are added, and of their decay
+  float* next;         // factors of the next group, for which this one does the same; null = it does not
   DeltaTokens added, tokens;
   const float* q[kDeltaTokens];  // of the new tokens, padded like keys
   float* strands;                // [kDeltaStrands]: for sums

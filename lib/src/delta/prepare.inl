@@ -63,6 +63,10 @@ struct DecaysOfKeys {  // of kLanes elements of a key
 
   inline __attribute__((always_inline)) VF Of(uint32_t a, uint32_t b) const { return of_pairs[PairAt(a, b)]; }
   inline __attribute__((always_inline)) VF Added(uint32_t a) const { return of_added[a]; }
+  // From each token of a whole group to the last.
+  inline __attribute__((always_inline)) const VF (&ToLast() const)[kDeltaTokens] {
+    return reinterpret_cast<const VF(&)[kDeltaTokens]>(of_pairs[PairAt(0, kDeltaTokens - 1)]);
+  }
 };
 
 // The sums of tokens' logarithms, from each of `count` tokens to the last.
@@ -109,12 +113,17 @@ FOVEA_INLINE void PrefetchDecays(const DeltaPrepare& p, size_t key) {
   for (const uintptr_t row : log) __builtin_prefetch(reinterpret_cast<const void*>(row + ahead));
 }
 
+// Whether a group may have put the factors of its keys that the next group adds. Scalar targets prepare one at a time.
+FOVEA_INLINE bool HasAdded(const DeltaPrepare& p) { return kLanes > 1 && p.has_added; }
+FOVEA_INLINE bool TellsNext(const DeltaPrepare& p) { return kLanes > 1 && p.next; }
+
 FOVEA_INLINE void FindOfKeys(const DeltaPrepare& p, uint32_t first, uint32_t count, size_t key, DecaysOfKeys& decays) {
   PrefetchDecays(p, key);
   for (uint32_t b = first; b < count; ++b) {
     FindProducts(p, p.tokens.decay, b + 1, key, decays.of_pairs + PairAt(0, b));
   }
-  FindProducts(p, p.added.decay, p.group->adds ? kDeltaTokens : 0, key, decays.of_added);
+  const bool adds = p.group->adds && !HasAdded(p) && !p.queries_alone;
+  FindProducts(p, p.added.decay, adds ? kDeltaTokens : 0, key, decays.of_added);
 }
 
 // Stores four factors, or fewer, of the elements of keys from `key` on. kFactors: of an element in all, or the four of
@@ -185,6 +194,20 @@ FOVEA_INLINE void PutTokens(VF (&factor)[kDeltaTokens], size_t first, size_t key
   }
 }
 
+// The factors of the keys of a whole token group, which are added to S, and of its decay. `since`: the products of
+// decays from each token to the last.
+FOVEA_INLINE void PutAdded(const float* const (&k)[kDeltaTokens], const VF (&since)[kDeltaTokens], size_t key,
+                           float* factors) {
+  VF added[kDeltaTokens], decay[1] = {since[0]};
+  FOVEA_UNROLL_FOR_SPEED(4)
+  for (uint32_t m = 0; m < kDeltaTokens; ++m) {
+    added[m] = hn::LoadU(kF, k[m] + key);
+    if (m + 1 < kDeltaTokens) added[m] = hn::Mul(added[m], since[m + 1]);
+  }
+  PutFactors(added, kDeltaAdded, key, factors);
+  PutFactors(decay, kDeltaDecay, key, factors);
+}
+
 // Computes the factors for kLanes elements of keys, from `key` on, and adds their part to the products of pairs of
 // tokens.
 template <uint32_t kNew, uint32_t kBefore, class Decays>
@@ -192,15 +215,9 @@ FOVEA_INLINE void PrepareKeys(KnownTokens<kNew, kBefore>, const DeltaPrepare& p,
                               size_t key, KeyFactors& factors, VF (&products)[kPairRows]) {
   const DeltaGroup& g = *p.group;
   const bool keys = kPreferSize || (p.delta && !p.queries_alone);  // where size counts, they are always there
-  if (g.adds && !p.queries_alone) {
-    VF added[kDeltaTokens], decay[1] = {decays.Added(0)};
-    FOVEA_UNROLL_FOR_SPEED(4)
-    for (uint32_t m = 0; m < kDeltaTokens; ++m) {
-      const VF k = hn::LoadU(kF, p.added.k[m] + key);
-      added[m] = m + 1 < kDeltaTokens ? hn::Mul(k, decays.Added(m + 1)) : k;
-    }
-    PutFactors(added, kDeltaAdded, key, g.factors);
-    PutFactors(decay, kDeltaDecay, key, g.factors);
+  if (g.adds && !p.queries_alone && !(Decays::kOfKeys && HasAdded(p))) {
+    const VF since[kDeltaTokens] = {decays.Added(0), decays.Added(1), decays.Added(2), decays.Added(3)};
+    PutAdded(p.added.k, since, key, g.factors);
   }
   if constexpr (kNew == 1) {
     PrepareToken(p, per_key, decays, key, keys, 0, kBefore, factors, products);
@@ -213,6 +230,9 @@ FOVEA_INLINE void PrepareKeys(KnownTokens<kNew, kBefore>, const DeltaPrepare& p,
     for (uint32_t n = 0; n < g.tokens; ++n) {
       PrepareToken(p, per_key, decays, key, keys, n, g.before + n, factors, products);
     }
+  }
+  if constexpr (Decays::kOfKeys) {
+    if (TellsNext(p)) PutAdded(p.tokens.k, decays.ToLast(), key, p.next);
   }
   PutTokens<kNew>(factors.queries, kDeltaQueries, key, g.factors);
   if (keys) PutTokens<kNew>(factors.keys, kDeltaKeys, key, g.factors);

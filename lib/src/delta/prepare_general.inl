@@ -81,16 +81,16 @@ FOVEA_INLINE void PrepareGeneralTokens(KnownTokens<kNew, kBefore>, const DeltaPr
   }
 }
 
-// The factors of keys that are added, and of the decay.
-FOVEA_INLINE void PutAdded(const DeltaPrepare& p, const DecaysOfKeys& decays, size_t key) {
-  VF b[kDeltaTokens], k[kDeltaTokens], decay[1] = {decays.Added(0)};
+// PutAdded for both kinds of keys.
+FOVEA_INLINE void PutGeneralAdded(const float* const (&b)[kDeltaTokens], const float* const* given,
+                                  const VF (&since)[kDeltaTokens], size_t key, float* factors, float* of_given) {
+  VF k[kDeltaTokens];
   for (uint32_t m = 0; m < kDeltaTokens; ++m) {
-    b[m] = hn::LoadU(kF, p.added.k[m] + key), k[m] = hn::LoadU(kF, p.general->added_k[m] + key);
-    if (m + 1 < kDeltaTokens) b[m] = hn::Mul(b[m], decays.Added(m + 1)), k[m] = hn::Mul(k[m], decays.Added(m + 1));
+    k[m] = hn::LoadU(kF, given[m] + key);
+    if (m + 1 < kDeltaTokens) k[m] = hn::Mul(k[m], since[m + 1]);
   }
-  PutFactors(b, kDeltaAdded, key, p.group->factors);
-  PutFactors(decay, kDeltaDecay, key, p.group->factors);
-  PutFactors<kDeltaTokens>(k, 0, key, p.general->given->factors);
+  PutAdded(b, since, key, factors);
+  PutFactors<kDeltaTokens>(k, 0, key, of_given);
 }
 
 FOVEA_INLINE void PutGeneralProducts(const DeltaPrepare& p, const float* of_b, const float* of_k) {
@@ -119,7 +119,10 @@ FOVEA_INLINE void PrepareGeneralStrands(KnownTokens<kNew, kBefore> known, const 
     for (uint32_t i = 0; i < kPairRows; ++i) products.of_b[i] = products.of_k[i] = hn::Zero(kF);
     for (size_t key = first; key < p.key_dim; key += kStrands) {
       FindOfKeys(p, before > 0 ? before - 1 : 0, before + tokens, key, decays);
-      if (g.adds && keys) PutAdded(p, decays, key);
+      if (g.adds && keys && !HasAdded(p)) {
+        PutGeneralAdded(p.added.k, p.general->added_k, decays.of_added, key, g.factors, p.general->given->factors);
+      }
+      if (TellsNext(p)) PutGeneralAdded(p.tokens.k, p.general->k, decays.ToLast(), key, p.next, p.general->next);
       PrepareGeneralTokens(known, p, decays, key, factors, products);
       PutTokens<kNew>(factors.queries, kDeltaQueries, key, g.factors);
       if (keys) PutTokens<kNew>(factors.keys, kDeltaKeys, key, g.factors);
