@@ -370,7 +370,7 @@ void end_rows(const HeadTask& task, const QueryTile& tile) {
   RowOutputs outputs;
   find_outputs(task, &outputs);
   task.kernel().steps->end(tile, outputs);
-  if (rotates_values(task.call().desc) && !task.measures()) rotate_back(task, tile, outputs.out);
+  if (rotates_values(task.call().desc)) rotate_rows(task, tile, true, outputs.out, outputs.out);
 }
 
 }  // namespace

@@ -13,8 +13,8 @@ namespace fovea {
 void begin_rotated(const HeadTask& task, const QueryTile& tile);
 // Rotates one query into task.rotated.
 const float* rotated_query(const HeadTask& task, const void* query);
-// Takes back the rotation of the outputs of a tile.
-void rotate_back(const HeadTask& task, const QueryTile& tile, const TypedRows& outputs);
+// Rotates the rows of a tile, or takes the rotation of its outputs back. `to` may be `from`.
+void rotate_rows(const HeadTask& task, const QueryTile& tile, bool inverse, const TypedRows& from, const TypedRows& to);
 
 }  // namespace fovea
 

@@ -66,6 +66,15 @@ void subtract(const float* vector, size_t dim, float* rows, uint32_t count) {
   }
 }
 
+// Rotates adjacent rows.
+void rotate(const fovea_kv_cache& c, fovea_target target, size_t dim, float* rows, size_t count) {
+  RotateRow row = rotation_of(dim, rotate_block(dim), c.rotation_seed, false);
+  for (; count > 0; --count, rows += dim) {
+    row.x = row.y = rows;
+    rotate_kernels(target).rotate(row);
+  }
+}
+
 // Turns the new keys [first, first + count) of entry call->entry + b in the workspace.
 void turn_keys(const fovea_kv_cache& c, AppendCall* call, uint32_t b, uint32_t first, uint32_t count) {
   RopeCall& turning = call->turning;
@@ -82,7 +91,7 @@ void put_array(const fovea_kv_cache& c, AppendCall* call, bool keys, uint32_t b,
   const fovea_in& in = keys ? a.keys : a.values;
   const NewTokens tokens = a.tokens_of(b);
   const size_t dim = keys ? c.head_dim : c.value_dim, unit = unscaled_bytes(a.dtype);
-  const bool staged = (a.staged & (keys ? FOVEA_ROTATION_KEYS : FOVEA_ROTATION_VALUES)) != 0;
+  const bool staged = a.is_staged(c, keys);
   const size_t room = staged ? a.workspace_bytes / sizeof(float) / (c.kv_heads * dim) : tokens.count;
   for (uint32_t first = 0; first < tokens.count;) {
     const uint32_t n = room < tokens.count - first ? uint32_t(room) : tokens.count - first;
@@ -93,9 +102,9 @@ void put_array(const fovea_kv_cache& c, AppendCall* call, bool keys, uint32_t b,
           a.dtype, {n, dim, out, ptrdiff_t(dim), element(in, unit, at, head), in.token_stride, nullptr, 0});
     }
     if (keys && a.turns) turn_keys(c, call, b, first, n);
+    if (rotates(c, keys)) rotate(c, a.target, dim, a.workspace, size_t(c.kv_heads) * n);
     for (uint32_t head = 0; head < c.kv_heads; ++head) {
       float* const own = staged ? a.workspace + size_t(head) * n * dim : nullptr;
-      if (rotates(c, keys)) rotate_rows(a.target, dim, c.rotation_seed, false, own, n);
       if (keys && c.key_center) subtract(c.key_center + size_t(head) * dim, dim, own, n);
       const NewRows rows = own ? NewRows{own, ptrdiff_t(dim)}
                                : NewRows{static_cast<const float*>(element(in, unit, at, head)), in.token_stride};

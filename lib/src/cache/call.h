@@ -30,7 +30,6 @@ struct AppendCall {
   fovea_in keys, values;
   float* workspace;
   size_t workspace_bytes;
-  uint32_t staged;   // bits as in fovea_rotation: what passes through the workspace as f32 rows
   bool turns;        // new keys are turned, in the workspace: [kv_heads][tokens][head_dim]
   RopeCall turning;  // all but its tokens, its strides and its position, which depend on the tokens
   int64_t position_offset;
@@ -42,6 +41,10 @@ struct AppendCall {
     const uint32_t* const begins = ragged_offsets();
     const uint32_t first = begins ? begins[b] : 0, all = begins ? begins[b + 1] - first : tokens;
     return {begins ? 0 : b, first, all, counts ? counts[b] : all};
+  }
+  // Whether new keys, or new values, pass through the workspace as f32 rows.
+  bool is_staged(const fovea_kv_cache& c, bool of_keys) const {
+    return !is_f32<kUnscaledFormats>(dtype) || rotates(c, of_keys) || (of_keys && (turns || c.key_center));
   }
 };
 

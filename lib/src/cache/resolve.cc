@@ -33,11 +33,12 @@ fovea_status check_shape(const fovea_kv_cache& c) {
 }
 
 // Checks that no input overlaps the cache, nor the workspace if new rows pass through it.
-fovea_status check_buffers(const fovea_kv_cache& c, const fovea_kv_append_args& a, const AppendCall& call) {
+fovea_status check_buffers(const fovea_kv_cache& c, const fovea_kv_append_args& a, const AppendCall& call,
+                           bool staged) {
   const size_t element_bytes = unscaled_bytes(a.dtype), blocks = call.ragged_offsets() ? 1 : a.batch;
   Buffers buffers;
   buffers.add_memory(c.memory, c.memory_bytes);
-  if (call.staged) buffers.add_memory(a.workspace, a.workspace_bytes);
+  if (staged) buffers.add_memory(a.workspace, a.workspace_bytes);
   buffers.add_input(a.keys, element_bytes, blocks, c.kv_heads, a.tokens, c.head_dim);
   if (!c.values_in_keys) buffers.add_input(a.values, element_bytes, blocks, c.kv_heads, a.tokens, c.value_dim);
   if (c.key_center) {
@@ -64,13 +65,11 @@ fovea_status check_room(const fovea_kv_cache& c, uint32_t entry, uint32_t length
   return FOVEA_OK;
 }
 
-fovea_status check_workspace(const fovea_kv_cache& c, const AppendCall& call) {
-  if (!call.staged) return FOVEA_OK;
+fovea_status check_workspace(const fovea_kv_cache& c, const AppendCall& call, bool values) {
   if (!call.workspace) return FOVEA_ERR_NULL;
   if (!is_aligned(call.workspace, sizeof(float))) return FOVEA_ERR_ALIGNMENT;
   CheckedSize token{c.kv_heads};
-  token.times((call.staged & FOVEA_ROTATION_VALUES) && c.value_dim > c.head_dim ? c.value_dim : c.head_dim)
-      .times(sizeof(float));
+  token.times(values && c.value_dim > c.head_dim ? c.value_dim : c.head_dim).times(sizeof(float));
   return token.overflow || call.workspace_bytes < token.value ? FOVEA_ERR_WORKSPACE : FOVEA_OK;
 }
 
@@ -202,12 +201,10 @@ fovea_status resolve_append(const fovea_kv_cache& c, const fovea_kv_append_args&
   call->dtype = a.dtype, call->keys = a.keys, call->values = a.values;
   call->workspace = static_cast<float*>(a.workspace), call->workspace_bytes = a.workspace_bytes;
   call->turns = a.rope != nullptr;
-  call->staged = is_f32<kUnscaledFormats>(a.dtype) ? c.rotation : FOVEA_ROTATION_BOTH;
-  if (call->turns || c.key_center) call->staged |= FOVEA_ROTATION_KEYS;
-  if (c.values_in_keys) call->staged &= FOVEA_ROTATION_KEYS;
   if (a.rope) call->position_offset = a.rope->position_offset, call->position_offsets = a.position_offsets;
-  FOVEA_RETURN_IF_ERROR(check_workspace(c, *call));
-  FOVEA_RETURN_IF_ERROR(check_buffers(c, a, *call));
+  const bool values = call->is_staged(c, false) && !c.values_in_keys, staged = values || call->is_staged(c, true);
+  if (staged) FOVEA_RETURN_IF_ERROR(check_workspace(c, *call, values));
+  FOVEA_RETURN_IF_ERROR(check_buffers(c, a, *call, staged));
   if (call->ragged_offsets()) FOVEA_RETURN_IF_ERROR(check_offsets(a.offsets, a.batch, a.tokens, UINT32_MAX));
   for (uint32_t b = 0; b < a.batch; ++b) {
     const NewTokens tokens = call->tokens_of(b);

@@ -113,9 +113,11 @@ FOVEA_INLINE void PrefetchDecays(const DeltaPrepare& p, size_t key) {
   for (const uintptr_t row : log) __builtin_prefetch(reinterpret_cast<const void*>(row + ahead));
 }
 
-// Whether a group may have put the factors of its keys that the next group adds. Scalar targets prepare one at a time.
-FOVEA_INLINE bool HasAdded(const DeltaPrepare& p) { return kLanes > 1 && p.has_added; }
-FOVEA_INLINE bool TellsNext(const DeltaPrepare& p) { return kLanes > 1 && p.next; }
+// Whether the group before has put the factors of its keys, which are added, and whether this one does. Scalar targets
+// prepare one at a time.
+constexpr bool kTellsNext = kLanes > 1 && !kPreferSize;
+FOVEA_INLINE bool HasAdded(const DeltaPrepare& p) { return kTellsNext && p.has_added; }
+FOVEA_INLINE bool TellsNext(const DeltaPrepare& p) { return kTellsNext && p.next; }
 
 FOVEA_INLINE void FindOfKeys(const DeltaPrepare& p, uint32_t first, uint32_t count, size_t key, DecaysOfKeys& decays) {
   PrefetchDecays(p, key);

@@ -31,14 +31,6 @@ RotateRow rotation_of(size_t dim, size_t block, uint64_t seed, bool inverse) {
   return row;
 }
 
-void rotate_rows(fovea_target target, size_t dim, uint64_t seed, bool inverse, float* rows, size_t count) {
-  RotateRow row = rotation_of(dim, rotate_block(dim), seed, inverse);
-  for (; count > 0; --count, rows += dim) {
-    row.x = row.y = rows;
-    rotate_kernels(target).rotate(row);
-  }
-}
-
 void run_rotate(RotateCall* call) {
   RotateRow& row = call->row;
   for (uint32_t entry = 0; entry < call->batch; ++entry) {

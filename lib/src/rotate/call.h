@@ -20,8 +20,6 @@ struct RotateCall {
 inline size_t rotate_block(size_t dim) { return dim & (0 - dim); }
 // A rotation of rows of `dim` elements, all but x and y, by the caller's seed.
 RotateRow rotation_of(size_t dim, size_t block, uint64_t seed, bool inverse);
-// Rotates adjacent rows of `dim` elements in place, in the largest blocks, or takes their rotation back.
-void rotate_rows(fovea_target target, size_t dim, uint64_t seed, bool inverse, float* rows, size_t count);
 
 void run_rotate(RotateCall* call);
 

@@ -313,6 +313,9 @@ def quantize(draw):
     x = draw.give("x", draw.floats(3, 5))
     near(fovea.to_i8(x, 0.5), np.clip(np.rint(np.nan_to_num(np.asarray(x, np.float64)) / 0.5), -128, 127), 1)
     fovea.Range().observe(x)
+    keys = draw.give("keys", draw.floats(2, 3, 5, 4))
+    center = fovea.KeyCenter(3, 4).add(keys).center
+    near(center, np.asarray(keys, np.float64).reshape(-1, *np.shape(keys)[-3:]).mean(axis=(0, 2)), 1e-4)
 
 
 def scaled_rows(draw):

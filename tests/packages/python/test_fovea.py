@@ -506,6 +506,14 @@ def caches_in_rings_and_pages_keep_their_places():
     raises(ValueError, "key_center has the shape (2, 7): it must be (2, 8)", fovea.Cache, kv_heads=2, head_dim=8,
            value_dim=6, max_tokens=9,
            key_center=floats(2, 7))
+    mean = fovea.KeyCenter(2, 8).add(keys[:, :, :2]).add(keys[:, ::-1, 2:][:, ::-1])
+    assert mean.count == keys.shape[0] * keys.shape[2]
+    near(mean.center, keys.mean(axis=(0, 2)), 1e-6)
+    centred = fovea.Cache(kv_heads=2, head_dim=8, value_dim=6, max_tokens=9, key_center=mean.center)
+    centred.append(keys, values)
+    near(centred.plan(q_heads=4)(q, centred), reference(q, keys, values)[0], 1e-5)
+    raises(ValueError, "keys has the shape", mean.add, keys[:, :1])
+    raises(TypeError, "keys is of float64", mean.add, keys.astype(np.float64))
 
 
 def streams_take_what_fits_them():

@@ -22,7 +22,7 @@ from .integer_layers import (activation_table, integer_activation, integer_add, 
 from .layers import activation, add, argmax, embedding, multiply, norm, pooling, top_k
 from .linear_layers import linear
 from .multihead import MultiheadAttention
-from .plans import Cache, Call, Plan, Stream, attention, attention_desc
+from .plans import Cache, Call, KeyCenter, Plan, Stream, attention, attention_desc
 from .published import selftest
 from .quantize import Range, from_i8, to_i8
 from .rotations import rope, rotate
@@ -30,12 +30,11 @@ from .rows import bind_softmax, log_softmax, softmax
 from .weights import Weights, rows_to_i8
 
 __all__ = [
-    "Cache", "Call", "DeltaState", "Error", "MultiheadAttention", "PROCESSORS", "Plan", "Range", "Stream", "Weights",
-    "activation", "activation_table", "add", "argmax", "attention", "attention_desc", "bind_softmax", "c",
+    "Cache", "Call", "DeltaState", "Error", "KeyCenter", "MultiheadAttention", "PROCESSORS", "Plan", "Range", "Stream",
+    "Weights", "activation", "activation_table", "add", "argmax", "attention", "attention_desc", "bind_softmax", "c",
     "embedding", "from_i8", "integer_activation", "integer_add", "integer_hard_swish", "integer_mean",
-    "integer_multiplier", "integer_multiply", "integer_norm", "linear", "log_softmax", "multiply", "norm",
-    "pooling", "rope", "rotate", "rows_to_i8", "selftest", "softmax", "targets", "to_i8", "top_k",
-    "workspace_bytes"
+    "integer_multiplier", "integer_multiply", "integer_norm", "linear", "log_softmax", "multiply", "norm", "pooling",
+    "rope", "rotate", "rows_to_i8", "selftest", "softmax", "targets", "to_i8", "top_k", "workspace_bytes"
 ]
 
 __version__ = ".".join(str(c.NUMBERS[f"FOVEA_VERSION_{part}"]) for part in ("MAJOR", "MINOR", "PATCH"))

@@ -254,6 +254,27 @@ class Stream(Held):
             self._state[:] = state
 
 
+class KeyCenter:
+    """The mean of the keys of each head, for the key_center of a Cache: add(keys) for some prompts, then Cache(...,
+    key_center=it.center)."""
+
+    def __init__(self, kv_heads, head_dim):
+        self.center, self._count = np.zeros((kv_heads, head_dim), np.float32), ctypes.c_uint64()
+
+    @property
+    def count(self):
+        """Tokens that the mean is of."""
+        return self._count.value
+
+    def add(self, keys):
+        """Adds tokens: float32 [batch][kv_heads][tokens][head_dim], already turned if the Cache turns them."""
+        sizes = dict(zip(("kv_heads", "head_dim"), self.center.shape))
+        keys = take("in", np.asarray(keys), "keys", ("float32",), "batch kv_heads tokens head_dim", sizes, copies=True)
+        c.call("fovea_kv_center", self.center, ctypes.byref(self._count), ctypes.byref(keys), sizes["batch"],
+               sizes["kv_heads"], sizes["tokens"], sizes["head_dim"])
+        return self
+
+
 class Cache(Held):
     """Keys and values of tokens so far: Cache(kv_heads=2, head_dim=64, value_dim=64, max_tokens=512, key_dtype="i8",
     value_dtype="i8"). Fields are those of fovea_kv_cache up to rotation_seed; key_center is copied. It allocates its
