@@ -98,10 +98,19 @@ class HeadRun {
     DeltaGiven& given = given_->groups[index];
     given.factors = given_->factors + index * *given_count_;
     DeltaGeneral& general = *p.general;
-    float* const next = p.next ? given.factors + c_.plan.readers * *given_count_ : nullptr;
-    general = {&given, {}, given_sets_->k[1 - set_], given_sets_->k[set_], given_->strands, next};
+    general = {&given, {}, given_sets_->k[1 - set_], given_sets_->k[set_], given_->strands, {}};
+    if (kTellsNextGroup) general.next = given.factors + c_.plan.readers * *given_count_;
     for (uint32_t n = 0; n < p.group->tokens; ++n) general.a[n] = given_->a + n * row_;
     (*c_.kernels->prepare_general)(p);
+  }
+
+  // Where each element of a key has a decay of its own, a whole group puts the factors of its keys for the next one, if
+  // that is prepared with it. `left`: tokens after this group.
+  void tell_next(uint32_t index, uint32_t left, DeltaPrepare& p) const {
+    const bool per_key = p.gated && p.decay_per_key, whole = p.group->before + p.group->tokens == kDeltaTokens;
+    const bool tells = per_key && whole && !p.queries_alone && left > 0 && index + 1 < c_.plan.groups;
+    p.has_added = per_key && index > 0;
+    p.next = tells ? p.group->factors + c_.plan.readers * factors_ : nullptr;
   }
 
   // Prepares a token group, and returns its number of new tokens.
@@ -109,7 +118,6 @@ class HeadRun {
     const uint32_t left = of_.tokens - token, room = kDeltaTokens - before_, count = left < room ? left : room;
     DeltaTokens& tokens = sets_[set_];
     DeltaGroup* const groups = scratch_.groups + size_t(index) * c_.plan.readers;
-    const bool per_key = c_.decay && s_.decay_dim > 1;
     float beta[kDeltaTokens] = {};
     for (uint32_t n = 0; n < count; ++n) {
       float* const k = scratch_.k + (set_ * kDeltaTokens + before_ + n) * row_;
@@ -124,11 +132,9 @@ class HeadRun {
       group.before = before_, group.tokens = count, group.token = token, group.adds = adds_;
       for (uint32_t n = 0; n < kDeltaTokens; ++n) group.beta[n] = beta[n];
       group.factors = scratch_.factors + (size_t(index) * c_.plan.readers + reader) * factors_;
-      const bool tells_next =
-          reader == 0 && per_key && before_ + count == kDeltaTokens && left > count && index + 1 < c_.plan.groups;
-      float* const next = tells_next ? group.factors + c_.plan.readers * factors_ : nullptr;
-      DeltaPrepare p = {&group, s_.key_dim, c_.scale, c_.beta != nullptr, c_.decay != nullptr, per_key, reader != 0,
-                        per_key && index > 0, next, sets_[1 - set_], sets_[set_], {}, scratch_.strands, {}};
+      DeltaPrepare p = {&group, s_.key_dim, c_.scale, c_.beta != nullptr, c_.decay != nullptr, s_.decay_dim > 1,
+                        reader != 0, {}, {}, sets_[1 - set_], sets_[set_], {}, scratch_.strands, {}};
+      if (kTellsNextGroup) tell_next(index, left - count, p);
       for (uint32_t n = 0; n < count; ++n) {
         float* const q = scratch_.q + n * row_;
         widen(*c_.q, head_ / c_.query_share * c_.plan.readers + reader, token + n, q);

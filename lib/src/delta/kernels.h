@@ -33,6 +33,9 @@ constexpr bool kHasGeneralDelta = config::kGeneralDelta;
 // Whether kernels of wide vectors read S in an array of the caller, [key_dim][value_dim], where it is.
 constexpr bool kReadsMatrices = (FOVEA_WITH_HIGHWAY || FOVEA_WITH_XSIMD || FOVEA_WITH_RVV) && !config::kPreferSize;
 
+// Whether a token group puts the factors of its keys that the next one adds, where both are prepared together.
+constexpr bool kTellsNextGroup = !config::kPreferSize;
+
 constexpr uint32_t kDeltaTokens = 4;    // of a token group: the bits depend on it
 constexpr uint32_t kDeltaColumns = 16;  // of S that are adjacent, row after row: the lanes of the widest vector
 
@@ -87,7 +90,7 @@ struct DeltaGeneral {
   const float* const* added_k;   // [kDeltaTokens]: as those of DeltaTokens, which has b
   const float* const* k;         // [kDeltaTokens]
   float* strands;                // as those of DeltaPrepare
-  float* next;                   // the same for given keys; read where that of DeltaPrepare is not null
+  [[no_unique_address]] MemberIf<kTellsNextGroup, float*> next;  // for given keys; read with that of DeltaPrepare
 };
 
 // The arguments of prepare, which sets all fields of *group but the first five, which are given.
@@ -99,8 +102,10 @@ struct DeltaPrepare {
   bool gated;  // decays are read: one for each token, or key_dim of them
   bool decay_per_key;
   bool queries_alone;  // another query head that reads the same S: keys are left out
-  bool has_added;      // the group before has put the factors of its keys, which are added, and of their decay
-  float* next;         // factors of the next group, for which this one does the same; null = it does not
+  // Whether the group before has put the factors of its keys, which are added, and of their decay; and the factors of
+  // the next group, for which this one does the same; null = it does not.
+  [[no_unique_address]] MemberIf<kTellsNextGroup, bool> has_added;
+  [[no_unique_address]] MemberIf<kTellsNextGroup, float*> next;
   DeltaTokens added, tokens;
   const float* q[kDeltaTokens];  // of the new tokens, padded like keys
   float* strands;                // [kDeltaStrands]: for sums

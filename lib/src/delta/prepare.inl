@@ -62,7 +62,6 @@ struct DecaysOfKeys {  // of kLanes elements of a key
   VF of_pairs[kPairs], of_added[kDeltaTokens];
 
   inline __attribute__((always_inline)) VF Of(uint32_t a, uint32_t b) const { return of_pairs[PairAt(a, b)]; }
-  inline __attribute__((always_inline)) VF Added(uint32_t a) const { return of_added[a]; }
   // From each token of a whole group to the last.
   inline __attribute__((always_inline)) const VF (&ToLast() const)[kDeltaTokens] {
     return reinterpret_cast<const VF(&)[kDeltaTokens]>(of_pairs[PairAt(0, kDeltaTokens - 1)]);
@@ -115,16 +114,16 @@ FOVEA_INLINE void PrefetchDecays(const DeltaPrepare& p, size_t key) {
 
 // Whether the group before has put the factors of its keys, which are added, and whether this one does. Scalar targets
 // prepare one at a time.
-constexpr bool kTellsNext = kLanes > 1 && !kPreferSize;
-FOVEA_INLINE bool HasAdded(const DeltaPrepare& p) { return kTellsNext && p.has_added; }
-FOVEA_INLINE bool TellsNext(const DeltaPrepare& p) { return kTellsNext && p.next; }
+constexpr bool kTellsNext = kLanes > 1 && ::fovea::kTellsNextGroup;
+FOVEA_INLINE bool HasAdded(const DeltaPrepare& p) { return kTellsNext && *p.has_added; }
+FOVEA_INLINE bool TellsNext(const DeltaPrepare& p) { return kTellsNext && *p.next; }
 
 FOVEA_INLINE void FindOfKeys(const DeltaPrepare& p, uint32_t first, uint32_t count, size_t key, DecaysOfKeys& decays) {
   PrefetchDecays(p, key);
   for (uint32_t b = first; b < count; ++b) {
     FindProducts(p, p.tokens.decay, b + 1, key, decays.of_pairs + PairAt(0, b));
   }
-  const bool adds = p.group->adds && !HasAdded(p) && !p.queries_alone;
+  const bool adds = p.group->adds && !HasAdded(p) && (kPreferSize || !p.queries_alone);
   FindProducts(p, p.added.decay, adds ? kDeltaTokens : 0, key, decays.of_added);
 }
 
@@ -218,8 +217,12 @@ FOVEA_INLINE void PrepareKeys(KnownTokens<kNew, kBefore>, const DeltaPrepare& p,
   const DeltaGroup& g = *p.group;
   const bool keys = kPreferSize || (p.delta && !p.queries_alone);  // where size counts, they are always there
   if (g.adds && !p.queries_alone && !(Decays::kOfKeys && HasAdded(p))) {
-    const VF since[kDeltaTokens] = {decays.Added(0), decays.Added(1), decays.Added(2), decays.Added(3)};
-    PutAdded(p.added.k, since, key, g.factors);
+    if constexpr (Decays::kOfKeys) {
+      PutAdded(p.added.k, decays.of_added, key, g.factors);
+    } else {
+      const VF since[kDeltaTokens] = {decays.Added(0), decays.Added(1), decays.Added(2), decays.Added(3)};
+      PutAdded(p.added.k, since, key, g.factors);
+    }
   }
   if constexpr (kNew == 1) {
     PrepareToken(p, per_key, decays, key, keys, 0, kBefore, factors, products);
@@ -234,7 +237,7 @@ FOVEA_INLINE void PrepareKeys(KnownTokens<kNew, kBefore>, const DeltaPrepare& p,
     }
   }
   if constexpr (Decays::kOfKeys) {
-    if (TellsNext(p)) PutAdded(p.tokens.k, decays.ToLast(), key, p.next);
+    if (TellsNext(p)) PutAdded(p.tokens.k, decays.ToLast(), key, *p.next);
   }
   PutTokens<kNew>(factors.queries, kDeltaQueries, key, g.factors);
   if (keys) PutTokens<kNew>(factors.keys, kDeltaKeys, key, g.factors);

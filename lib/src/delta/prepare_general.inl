@@ -122,7 +122,7 @@ FOVEA_INLINE void PrepareGeneralStrands(KnownTokens<kNew, kBefore> known, const 
       if (g.adds && keys && !HasAdded(p)) {
         PutGeneralAdded(p.added.k, p.general->added_k, decays.of_added, key, g.factors, p.general->given->factors);
       }
-      if (TellsNext(p)) PutGeneralAdded(p.tokens.k, p.general->k, decays.ToLast(), key, p.next, p.general->next);
+      if (TellsNext(p)) PutGeneralAdded(p.tokens.k, p.general->k, decays.ToLast(), key, *p.next, *p.general->next);
       PrepareGeneralTokens(known, p, decays, key, factors, products);
       PutTokens<kNew>(factors.queries, kDeltaQueries, key, g.factors);
       if (keys) PutTokens<kNew>(factors.keys, kDeltaKeys, key, g.factors);
