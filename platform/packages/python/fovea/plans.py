@@ -259,7 +259,12 @@ class KeyCenter:
     key_center=it.center)."""
 
     def __init__(self, kv_heads, head_dim):
-        self.center, self._count = np.zeros((kv_heads, head_dim), np.float32), ctypes.c_uint64()
+        self._center, self._count = np.zeros((kv_heads, head_dim), np.float32), ctypes.c_uint64()
+
+    @property
+    def center(self):
+        """A copy of the mean: [kv_heads][head_dim]."""
+        return self._center.copy()
 
     @property
     def count(self):
@@ -268,9 +273,9 @@ class KeyCenter:
 
     def add(self, keys):
         """Adds tokens: float32 [batch][kv_heads][tokens][head_dim], already turned if the Cache turns them."""
-        sizes = dict(zip(("kv_heads", "head_dim"), self.center.shape))
+        sizes = dict(zip(("kv_heads", "head_dim"), self._center.shape))
         keys = take("in", np.asarray(keys), "keys", ("float32",), "batch kv_heads tokens head_dim", sizes, copies=True)
-        c.call("fovea_kv_center", self.center, ctypes.byref(self._count), ctypes.byref(keys), sizes["batch"],
+        c.call("fovea_kv_center", self._center, ctypes.byref(self._count), ctypes.byref(keys), sizes["batch"],
                sizes["kv_heads"], sizes["tokens"], sizes["head_dim"])
         return self
 
