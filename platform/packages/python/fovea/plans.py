@@ -272,7 +272,7 @@ class KeyCenter:
         return self._count.value
 
     def add(self, keys):
-        """Adds tokens: float32 [batch][kv_heads][tokens][head_dim], already turned if the Cache turns them."""
+        """Adds tokens: float32 [batch][kv_heads][tokens][head_dim], turned and rotated already, if the Cache does so."""
         sizes = dict(zip(("kv_heads", "head_dim"), self._center.shape))
         keys = take("in", np.asarray(keys), "keys", ("float32",), "batch kv_heads tokens head_dim", sizes, copies=True)
         c.call("fovea_kv_center", self._center, ctypes.byref(self._count), ctypes.byref(keys), sizes["batch"],
