@@ -19,8 +19,9 @@ class Fovea(ConanFile):
     package_type = "library"
     implements = ["auto_shared_fpic"]
     settings = "os", "arch", "compiler", "build_type"
-    options = {"shared": [True, False], "fPIC": [True, False], "simd": ["auto", "helium", "highway", "neon", "rvv", "scalar", "xsimd"]}
-    default_options = {"shared": False, "fPIC": True, "simd": "auto"}
+    options = {"shared": [True, False], "fPIC": [True, False], "simd": ["auto", "helium", "highway", "neon", "rvv", "scalar", "xsimd"],
+               "operators": ["ANY"]}
+    default_options = {"shared": False, "fPIC": True, "simd": "auto", "operators": ""}
     exports_sources = "CMakeLists.txt", "LICENSE", "lib/*"
     test_package_folder = "platform/packages/conan/test_package"
 
@@ -47,6 +48,7 @@ class Fovea(ConanFile):
     def generate(self):
         toolchain = CMakeToolchain(self)
         toolchain.cache_variables["FOVEA_SIMD"] = self._backend()
+        toolchain.cache_variables["FOVEA_OPERATORS"] = str(self.options.operators).replace(",", ";")
         toolchain.cache_variables["FOVEA_INSTALL"] = True
         for name in ("TESTS", "BENCH", "EXAMPLES"):
             toolchain.cache_variables[f"FOVEA_BUILD_{name}"] = False

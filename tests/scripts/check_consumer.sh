@@ -113,6 +113,25 @@ has_both "$work/defines/lib/fovea.pc"
 has_both "$(find "$work/defines" -path '*Export*' -name foveaTargets.cmake)"
 has_both "$work/defines/compile_commands.json"
 
+echo "== operators: one that is left out is missing by its name, to the linker and to find_package"
+"$cmake" -S "$source" -B "$work/softmax" -DFOVEA_SIMD=scalar -DFOVEA_OPERATORS=softmax -DFOVEA_BUILD_TESTS=OFF -DFOVEA_BUILD_BENCH=OFF \
+  -DFOVEA_BUILD_EXAMPLES=OFF --install-prefix "$work/softmax/prefix" >"$work/softmax.log"
+"$cmake" --build "$work/softmax" --target install >>"$work/softmax.log"
+finds() { # <components>
+  rm -rf "$work/softmax/find"
+  "$cmake" -S "$consumer" -B "$work/softmax/find" -DCMAKE_PREFIX_PATH="$work/softmax/prefix" -DCONSUMER_COMPONENTS="$1" >"$work/find.log" 2>&1
+}
+finds softmax && "$cmake" --build "$work/softmax/find" >>"$work/find.log"
+"$work/softmax/find/consumer"
+if "$cmake" --build "$work/softmax/find" --target consumer_attention >"$work/link.log" 2>&1 || ! grep -q 'undefined.*fovea_attention' "$work/link.log"; then
+  echo "a library of softmax alone links a program with attention, or does not name what is missing: $work/link.log"
+  exit 1
+fi
+if finds "softmax;attention" || ! grep -q 'built without attention (FOVEA_OPERATORS)' "$work/find.log"; then
+  echo "find_package takes a library without attention: $work/find.log"
+  exit 1
+fi
+
 echo "== pkg-config, in C and in C++"
 if ! command -v pkg-config >/dev/null; then
   echo "skipped: a project by pkg-config: there is no pkg-config"

@@ -140,7 +140,7 @@ def layer_of(path):
     if stem == "kernels" and folder not in SHARED - {"formats", "math"}:
         return "tables" if path.suffix == ".h" else "instances"
     if folder in SHARED:
-        return None
+        return "call" if path.parts[0] == "formats" else None
     return stem if stem in {"api", "resolve"} else {"describe": "api", "plan": "resolve"}.get(stem, "call")
 
 

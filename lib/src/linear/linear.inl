@@ -216,6 +216,13 @@ FOVEA_INLINE VF FewSums(const float* const (&x)[kTokens], const FewTokens& f, ui
   return hn::SumsOfLanes(products);
 }
 
+FOVEA_INLINE VF Ended(const FewTokens& f, VF y) {
+  if constexpr (::fovea::kEndsWithRelu) {
+    if (f.relu) return ClampLeast(y, 0.0f);
+  }
+  return y;
+}
+
 // A vector of outputs for each token at a time.
 template <int kTokens, fovea_dtype kType>
 FOVEA_TEMPLATE void FewTokensOf(const FewTokens& f) {
@@ -236,10 +243,7 @@ FOVEA_TEMPLATE void FewTokensOf(const FewTokens& f) {
         y = hn::Mul(y, FiniteOrNaN(hn::LoadN(kF, static_cast<const float*>(f.weights.scales) + j, n)));
       }
       if (f.weights.bias) y = hn::Add(y, hn::LoadN(kF, f.weights.bias + j, n));
-      if constexpr (::fovea::kEndsWithRelu) {
-        if (f.relu) y = ClampLeast(y, 0.0f);
-      }
-      hn::StoreN(y, kF, f.y + ptrdiff_t(r) * f.y_stride + j, n);
+      hn::StoreN(Ended(f, y), kF, f.y + ptrdiff_t(r) * f.y_stride + j, n);
     }
   }
 }
@@ -272,7 +276,8 @@ FOVEA_CALLED void FewTokensOfGroups(const FewTokens& f) {
     }
     for (uint32_t r = 0; r < f.tokens; ++r) {
       const VF bias = hn::Set(kF, f.weights.bias ? f.weights.bias[output] : 0.0f);
-      hn::StoreN(hn::Add(OverLanes<false>(acc[r]), bias), kF, f.y + ptrdiff_t(r) * f.y_stride + output, 1);
+      const VF y = Ended(f, hn::Add(OverLanes<false>(acc[r]), bias));
+      hn::StoreN(y, kF, f.y + ptrdiff_t(r) * f.y_stride + output, 1);
     }
   }
 }

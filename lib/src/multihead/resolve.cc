@@ -10,6 +10,7 @@
 #include "base/strides.h"
 #include "cache/resolve.h"
 #include "formats/formats.h"
+#include "formats/weights.h"
 #include "linear/resolve.h"
 #include "multihead/layer_resolve.h"
 #include "multihead/plan.h"

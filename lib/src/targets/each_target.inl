@@ -4,6 +4,7 @@
 // has several targets, and includes this file once for each. FOVEA_IN_TARGET is then defined, and FOVEA_BACKEND_HEADER
 // is the backend header of the vocabulary. FOVEA_COMMON_NAMESPACE is the namespace of kernels that are compiled once for a
 // target, whether or not others are compiled again for processors that run instructions in the order of the text.
+// FOVEA_STANDS_IN says whether the target is there to run where the build's better ones do not.
 #include "simd/macros.h"
 #include "targets/compiled.h"
 
@@ -11,6 +12,7 @@
 #error "A file of kernels is compiled for one backend at a time: define FOVEA_FOR_<the backend's name> as 1"
 #endif
 
+#define FOVEA_STANDS_IN false
 #if FOVEA_FOR_HELIUM
 #include <arm_mve.h>
 #define FOVEA_BACKEND_HEADER "simd/helium.inl"
@@ -20,6 +22,8 @@
 #define HWY_TARGET_INCLUDE "targets/each_target.inl"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
+#undef FOVEA_STANDS_IN
+#define FOVEA_STANDS_IN (HWY_TARGET == HWY_SSE4 && (HWY_TARGETS & HWY_AVX2) != 0)
 #define FOVEA_BACKEND_HEADER "simd/highway.inl"
 #define FOVEA_COMMON_NAMESPACE HWY_NAMESPACE
 #elif FOVEA_FOR_NEON
@@ -31,6 +35,8 @@
 #define FOVEA_BACKEND_HEADER "simd/rvv.inl"
 #define FOVEA_COMMON_NAMESPACE rvv_target
 #elif FOVEA_FOR_SCALAR
+#undef FOVEA_STANDS_IN
+#define FOVEA_STANDS_IN (FOVEA_WITH_HIGHWAY || FOVEA_WITH_XSIMD)
 #if defined(FOVEA_SIMD_HEADER)
 #define FOVEA_SIMD_INCLUDES  // the file's own includes, which must be outside of the namespaces
 #include FOVEA_SIMD_HEADER
@@ -71,4 +77,5 @@ HWY_AFTER_NAMESPACE();
 
 #undef FOVEA_BACKEND_HEADER
 #undef FOVEA_COMMON_NAMESPACE
+#undef FOVEA_STANDS_IN
 #undef FOVEA_TARGET_NAMESPACE

@@ -5,7 +5,7 @@
 #include "base/buffers.h"
 #include "base/status.h"
 #include "base/strides.h"
-#include "linear/resolve.h"
+#include "formats/weights.h"
 #include "targets/registry.h"
 
 namespace fovea {

@@ -17,6 +17,7 @@ vcpkg_cmake_configure(
     -DFOVEA_BUILD_EXAMPLES=OFF
     -DFOVEA_BUILD_TESTS=OFF
     -DFOVEA_INSTALL=ON
+    "-DFOVEA_OPERATORS=${FOVEA_OPERATORS}"  # a triplet may set it
     ${backend}
 )
 vcpkg_cmake_install()
