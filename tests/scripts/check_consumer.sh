@@ -132,6 +132,17 @@ if finds "softmax;attention" || ! grep -q 'built without attention (FOVEA_OPERAT
   exit 1
 fi
 
+echo "== FetchContent, as the page of packages has it"
+mkdir "$work/fetch"
+ln -s "$source" "$work/fetch/fovea"
+{
+  printf 'cmake_minimum_required(VERSION 3.22)\nproject(app LANGUAGES C CXX)\nadd_executable(app %s)\n' "$consumer/consumer.c"
+  sed -n '/^```cmake/,/^```$/{/^```/!p}' "$source/platform/packages/README.md"
+} >"$work/fetch/CMakeLists.txt"
+"$cmake" -S "$work/fetch" -B "$work/fetch/build" -DFOVEA_SIMD=scalar >"$work/fetch.log"
+"$cmake" --build "$work/fetch/build" >>"$work/fetch.log"
+"$work/fetch/build/app"
+
 echo "== pkg-config, in C and in C++"
 if ! command -v pkg-config >/dev/null; then
   echo "skipped: a project by pkg-config: there is no pkg-config"

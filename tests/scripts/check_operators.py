@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks lib/operators.txt against the library's object files: check_operators.py [--nm NM] <folder of object files>
+"""Checks lib/operators.txt against the library's object files: check_operators.py [--nm NM] <lib/CMakeFiles of a build>
 
-The folders that a line names are all that the operator's object files need, one after another, and no other. Object files of folder
-F are at */F/ in the folder of object files.
+The folders that a line names are all that the operator's object files need, one after another, and no other.
 """
 import argparse
 import collections
@@ -24,8 +23,8 @@ def operators():
 def symbols(nm, objects):
     """Of each folder: the symbols that it defines, and those that it uses."""
     defined, used = {}, collections.defaultdict(set)
-    for path in objects.rglob("*.o*"):
-        folder = path.relative_to(objects).parts[1]
+    for path in objects.glob("fovea*.dir/*/*/**/*.o*"):
+        folder = path.relative_to(objects).parts[2]
         for line in subprocess.run([nm, path], check=True, capture_output=True, text=True).stdout.splitlines():
             *_, kind, name = line.split()
             if kind in "Uw":

@@ -18,10 +18,14 @@
 #define FOVEA_BACKEND_HEADER "simd/helium.inl"
 #define FOVEA_COMMON_NAMESPACE helium_target
 #elif FOVEA_FOR_HIGHWAY
+#if defined(FOVEA_HIGHWAY_TARGET)
+#include "simd/highway_target.h"
+#else
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "targets/each_target.inl"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
+#endif
 #undef FOVEA_STANDS_IN
 #define FOVEA_STANDS_IN (HWY_TARGET == HWY_SSE4 && (HWY_TARGETS & HWY_AVX2) != 0)
 #define FOVEA_BACKEND_HEADER "simd/highway.inl"
