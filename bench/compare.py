@@ -140,8 +140,9 @@ def compare(files, options, fail):
     if missing:
         print(f"\nnot in all runs: {', '.join(missing)}")
     mean = math.exp(statistics.fmean(math.log(ratio) for ratio in ratios.values()))
-    print(f"\n{len(logs)} cases in {len(runs) // 2} pairs of runs: " + ", ".join(f"{len(cases)} {title}" for title, cases in groups.items()) +
-          f"; {unit if unit != 'ns' else 'time'} x {mean:.3f} in the geometric mean")
+    counts = ", ".join(f"{len(cases)} {title}" for title, cases in groups.items())
+    print(f"\n{len(logs)} cases in {len(runs) // 2} pairs of runs: {counts}; "
+          f"{unit if unit != 'ns' else 'time'} x {mean:.3f} in the geometric mean")
     return 1 if groups["slower"] else 0
 
 

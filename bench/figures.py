@@ -642,7 +642,7 @@ def firmware_example():
     rows, boards = [], ["m4f", "m55"]
     for way, (program, macro, shape, scale_bytes) in ways.items():
         rows.append([f"keys and values, {way}", *[f"{2 * 4 * 256 * (64 + scale_bytes):,} bytes of RAM"] * 2])
-        rows.append([f"workspace, {way}", *(f"{config.workspace(target, macro):,} bytes of RAM" for target in boards)])
+        rows.append([f"workspace, {way}", *(f"{config.bytes_of(target, macro):,} bytes of RAM" for target in boards)])
         rows.append([f"code and constants, {way}", *(f"{code(target, program):,} bytes of flash" for target in boards)])
         rows.append([f"a token, {way}", *(f"{found[target, shape]:,} instructions" for target in boards)])
     return table(["", *(size.TARGETS[target][2] for target in boards)], rows)

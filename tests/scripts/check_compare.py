@@ -20,7 +20,8 @@ from compare import changed  # noqa: E402
 CASES, PAIRS, TIMES = 112, 8, 200
 BOARDS = [f"bench/results/boards/qemu-cortex-{name}.json" for name in ("m4f", "m55")]
 # Noise of a run, in percent: of the machine for all cases, of each case, how often a case is disturbed, a drift from run to run.
-NOISES = {"a quiet machine": (0, .5, 0, 0), "cases": (0, 5, 0, 0), "machine": (8, 1, 0, 0), "disturbed": (1, 1, .1, 0), "drift": (0, 1, 0, 1)}
+NOISES = {"a quiet machine": (0, .5, 0, 0), "cases": (0, 5, 0, 0), "machine": (8, 1, 0, 0), "disturbed": (1, 1, .1, 0),
+          "drift": (0, 1, 0, 1)}
 # Files, options; what is said, and the status.
 CALLS = [
     (BOARDS, r"16 cases in 1 pairs of runs: 0 slower, 16 faster", 0),
