@@ -25,7 +25,7 @@ def read(path):
     try:
         data = json.loads(text)
         if "results" in data:
-            return data["host"], data["results"], {key: data[key] for key in FACTS if key in data}
+            return data.get("host", {}), data["results"], {key: data[key] for key in FACTS if key in data}
     except ValueError:
         pass
     host, results, facts = {}, [], {}

@@ -149,14 +149,19 @@ def span(values):
     return least if least == most else f"{least} to {most}"
 
 
+def version(host):
+    """The library's, by a release that readers know: there was none of 0.2.0."""
+    text = ".".join(map(str, host["fovea_version"]))
+    return "fovea before 0.3.0" if text == "0.2.0" else f"fovea {text}"
+
+
 def machine(name):
     """A sentence about the machine, the software, the noise and the date of a measurement."""
     host, found = results(name)
     scatter = max(result["ns_mad"] / result["ns_median"] for result in found.values())
     others = {"ONNX Runtime" if library.startswith("ORT") else library: version
               for library, version in host.get("versions", {}).items() if not is_ours(library)}
-    ours = "fovea " + ".".join(map(str, host["fovea_version"]))
-    software = ", ".join([ours, host["compiler"], *(f"{library} {version}" for library, version in others.items())])
+    software = ", ".join([version(host), host["compiler"], *(f"{library} {version}" for library, version in others.items())])
     return (f"One core of an {host['processor']}, {software}; {host['date']}. In the noisiest case half of the batches "
             f"are within {100 * scatter:.0f} % of their median.")
 
@@ -637,7 +642,7 @@ def firmware_example():
     rows, boards = [], ["m4f", "m55"]
     for way, (program, macro, shape, scale_bytes) in ways.items():
         rows.append([f"keys and values, {way}", *[f"{2 * 4 * 256 * (64 + scale_bytes):,} bytes of RAM"] * 2])
-        rows.append([f"workspace, {way}", *(f"{config.workspace(target, macro):,} bytes of RAM" for target in boards)])
+        rows.append([f"workspace, {way}", *(f"{config.bytes_of(target, macro):,} bytes of RAM" for target in boards)])
         rows.append([f"code and constants, {way}", *(f"{code(target, program):,} bytes of flash" for target in boards)])
         rows.append([f"a token, {way}", *(f"{found[target, shape]:,} instructions" for target in boards)])
     return table(["", *(size.TARGETS[target][2] for target in boards)], rows)
@@ -836,8 +841,8 @@ def board_table(found):
         host = board["host"]
         clock = f", at {board['mhz']:.0f} MHz" if board["mhz"] else ""
         note = f"; {board['note']}" if board["note"] else ""
-        text += sentence(f"- {board['board']}: {host['processor']}{clock}; {host['compiler']} with `{host['flags']}`; fovea "
-                                f"{'.'.join(map(str, host['fovea_version']))}; self-test: {board['selftest']}{note}.")
+        text += sentence(f"- {board['board']}: {host['processor']}{clock}; {host['compiler']} with `{host['flags']}`; "
+                                f"{version(host)}; self-test: {board['selftest']}{note}.")
     return text
 
 

@@ -20,6 +20,7 @@ plain loops (counts/naive.c), which are compiled with -O2. The library is compil
 
 --features  leaves out each feature of fovea_config.h in turn, or each of those that are named, and prints by how much the whole
             library becomes smaller; or puts in one that the processor is without by default, and prints by how much it grows.
+            Prints what calls take with all that it is without.
 --later     measures also what each program of FLASH_GOALS takes without what came after its goal: LATER_FEATURES and
             LATER_FUNCTIONS.
 --compare   compares all of this with bench/size_baseline.csv and bench/calls_baseline.csv: 1 if anything that is linked is larger
@@ -365,6 +366,18 @@ def measure_features(build, names):
     return rows
 
 
+def measure_whole(build):
+    """The calls that take other bytes with the features that the target's processor is without by default, and these bytes."""
+    put_in, rows = build.library.left_out(), []
+    graphs = [CallGraph(build), CallGraph(build, put_in=put_in)]
+    for name in without_selftest(public_functions()) if put_in else ():
+        linked = [build.linked([name]), build.linked([name], put_in=put_in)]
+        before, after = (size + [graph.worst_of([name], symbols)] for graph, (size, symbols) in zip(graphs, linked))
+        if before != after:
+            rows.append(Row(build.target, "whole", name, *after))
+    return rows
+
+
 def measure_later(build):
     """For each program that has a goal, and of which something came after that: what it takes without that."""
     later, rows = set(LATER_FEATURES) - build.library.left_out(), []
@@ -379,7 +392,7 @@ def measure_later(build):
 
 
 def show(rows):
-    for kind in ("function", "entry", "program", "feature", "earlier"):
+    for kind in ("function", "entry", "program", "feature", "whole", "earlier"):
         chosen = [row for row in rows if row.kind == kind]
         if kind == "function":
             chosen.sort(key=lambda row: -row.code)
@@ -522,7 +535,7 @@ def main():
         if target in BOARDS:
             speeds += measure_speed(target, arguments.build)
         if chosen and (target in FEATURE_TARGETS or not arguments.update):
-            found += measure_features(build, [name for name in features() if name in chosen])
+            found += measure_features(build, [name for name in features() if name in chosen]) + measure_whole(build)
         if arguments.later:
             found += measure_later(build)
         if not (arguments.compare or arguments.update):
@@ -532,8 +545,8 @@ def main():
     if arguments.update:
         rows = [row for row in rows if row.kind != "function"]  # of which there are hundreds: nothing compares them
         write_baseline(BASELINE, Row, rows, compilers,
-                       lambda row: row["target"] in targets and (row["name"] in chosen if row["kind"] == "feature" else
-                                                                 arguments.later or row["kind"] != "earlier"))
+                       lambda row: row["target"] in targets and {"feature": row["name"] in chosen, "whole": bool(chosen),
+                                                                 "earlier": arguments.later}.get(row["kind"], True))
         write_baseline(CALLS_BASELINE, Speed, speeds, compilers, lambda row: row["target"] in targets)
     if arguments.compare:
         return compare(rows, compilers) | compare_speeds(speeds, compilers)

@@ -5,14 +5,18 @@
     config.py main.c model.c            the features that these sources name: fields, constants and functions of fovea
     config.py i8 ring window_left=32    the features, or fields of descriptions and arguments, of a list
     --out my_config.h                   the header; without it, to the standard output
-    --board m4f --head-dim 64 --rows 4  what the build takes on a board (m4f, m55): flash, stack, workspace
+    config.py i8 fovea_kv_append        and calls
+    --board m4f --head-dim 64           what the build takes on a board (m4f, m55): flash, stack, plan, workspace
+    --rows 4 --kv-heads 2 --tokens 512  queries that share a key head (1), key heads (1), and tokens of a cache
 
-rows is the number of queries that share a key head: max_q_tokens * q_heads / kv_heads. Flash and stack are sums of figures of
-bench/size_baseline.csv, which were measured with the compilers that its first lines name: a program with one attention call in
-f32, plus what each feature adds to a build with all functions. A program that calls less takes less.
+rows is max_q_tokens * q_heads / kv_heads; head_dim counts for values, too. Flash and stack are figures of bench/size_baseline.csv,
+which were measured with the compilers that its first lines name, and bounds: the stack of a call is that of a measured program or
+build that has the features; the program's is that of the call that takes most. Flash is that of such a program, or that of attention
+in f32, what each feature adds to a build with all functions, and the other calls.
 """
 import argparse
 import csv
+import math
 import pathlib
 import re
 import shutil
@@ -72,8 +76,14 @@ NEEDED_BY = {
     "TEXT": r"fovea_plan_describe|fovea_status_string",
 }
 ALWAYS = {"causal", "f32", "lengths"}  # words for what no macro leaves out
-# Board: what its compiler defines of what workspace.h asks about.
+# Board: what its compiler defines of what workspace.h asks about. Another compiler is to have the same sizes of pointers and of
+# structures.
 BOARDS = {"m4f": ["-D__ARM_FEATURE_SIMD32"], "m55": ["-D__ARM_FEATURE_MVE=3"]}
+COMPILERS = (["arm-none-eabi-gcc"], ["cc", "-m32", "-malign-double"], ["clang", "--target=arm-none-eabi"])
+# What is meant where no call is named.
+ATTENTION = ["fovea_plan_init", "fovea_attention", "fovea_stream_push", "fovea_stream_end", "fovea_kv_append"]
+NOT_BY_DEFAULT = {"COMPUTE_F16", "KEY_MASS"}  # of a Cortex-M
+FORMATS = {"I8": "FOVEA_I8", "I4": "FOVEA_I4", "GGML": "FOVEA_Q8_0", "F16": "FOVEA_F16", "BF16": "FOVEA_BF16"}
 
 
 def without_comments(text):
@@ -88,28 +98,31 @@ def features_of(text):
 
 
 def wanted(arguments):
-    """The features, in the order of fovea_config.h."""
-    found = set()
+    """The features, in the order of fovea_config.h, and the calls."""
+    found, calls = set(), set()
     for argument in arguments:
         path = pathlib.Path(argument)
         if path.suffix in {".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".ino"}:
-            found |= features_of(without_comments(path.read_text(encoding="utf-8")))
+            text = without_comments(path.read_text(encoding="utf-8"))
+            found |= features_of(text)
+            calls |= calls_of(text)
             continue
         word, _, value = argument.partition("=")
+        calls |= calls_of(word)
         if word.upper() in NEEDED_BY:
             found.add(word.upper())
         elif features_of(word) or features_of(value):
             found |= features_of(word) | features_of(value)
-        elif word.lower() not in ALWAYS:
+        elif word.lower() not in ALWAYS and word not in calls:
             sys.exit(f"{argument}: neither a source, nor a feature ({', '.join(sorted(name.lower() for name in NEEDED_BY))}), "
-                     f"nor a field that needs one; always there are {', '.join(sorted(ALWAYS))}")
+                     f"nor a field that needs one, nor a call; always there are {', '.join(sorted(ALWAYS))}")
     if "COMPUTE_F16" in found:
         found.add("F16")
     if "COMPUTE_I8" in found and not found & {"I8", "I4", "GGML"}:
         found.add("I8")
     if "I8_TENSORS" in found:
         found |= {"I8", "COMPUTE_I8"}
-    return [feature for feature in NEEDED_BY if feature in found]
+    return [feature for feature in NEEDED_BY if feature in found], calls
 
 
 def header(features, arguments):
@@ -118,52 +131,111 @@ def header(features, arguments):
     return "\n".join(lines) + "\n"
 
 
-def workspace(board, macro):
-    """The bytes that a macro of workspace.h comes to: the length of an array in a compiled file."""
-    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
-    if not compiler:
-        return None
-    source = f"#include <fovea/fovea.h>\nconst unsigned long bytes = {macro};\n"
-    text = subprocess.run([compiler, "-x", "c", "-S", "-o", "-", "-ffreestanding", "-U__x86_64__", "-U__i386__", "-U__ARM_NEON", f"-I{INCLUDE}",
-                           *BOARDS[board], "-"], input=source, check=True, capture_output=True, text=True).stdout
-    return int(re.search(r"bytes:\s*\n\s*\.(?:quad|xword|long|8byte)\s+(\d+)", text)[1])
+def bytes_of(board, expression, compilers=COMPILERS):
+    """What an expression of workspace.h comes to on a board, by the assembly of a constant; None if no compiler tells. Any tells what
+    has no pointers."""
+    source = f"#include <fovea/fovea.h>\nconst unsigned long bytes = {expression};\n"
+    for compiler in (*compilers, *([] if "sizeof" in expression else [["cc"]])):
+        if shutil.which(compiler[0]):
+            result = subprocess.run([*compiler, "-x", "c", "-S", "-o", "-", "-ffreestanding", "-U__x86_64__", "-U__i386__", "-U__ARM_NEON",
+                                     f"-I{INCLUDE}", *BOARDS[board], "-"], input=source, capture_output=True, text=True)
+            found = re.search(r"bytes:\s*\n\s*\.(?:word|long|quad|xword|[48]byte)\s+(\d+)", result.stdout)
+            if found:
+                return int(found[1])
+    return None
 
 
-def report(board, features, head_dim, rows):
+def baseline(board):
+    """(kind, name): the bytes that were measured for a board."""
     with open(ROOT / "bench" / "size_baseline.csv", encoding="utf-8") as file:
-        table = {(row["kind"], row["name"]): row for row in csv.DictReader(line for line in file if not line.startswith("#"))
-                 if row["target"] == board}
-    base = table["program", "attention, causal and key lengths"]
-    parts = [base, *(table["feature", feature] for feature in features if ("feature", feature) in table)]
-    unknown = [feature for feature in features if ("feature", feature) not in table]
-    flash = sum(max(0, int(part["code"])) + int(part["rodata"]) for part in parts)
-    stack = sum(max(0, int(part["stack"])) for part in parts)
+        return {(row["kind"], row["name"]): {key: int(row[key]) for key in ("code", "rodata", "stack")}
+                for row in csv.DictReader(line for line in file if not line.startswith("#")) if row["target"] == board}
+
+
+def calls_of(text):
+    """The functions of fovea.h that a source or a word names, or that what it names of fovea.hpp calls."""
+    found = set(re.findall(r"\bfovea_\w+", text))
+    if re.search(r"fovea/\w+\.hpp|\bfovea::", text):
+        for path in INCLUDE.glob("fovea/*.hpp"):
+            for part in re.split(r"\n(?=class |struct |\};)", path.read_text(encoding="utf-8")):
+                owner = re.match(r"(?:class|struct) (\w+)", part)
+                for name, body in re.findall(r"\b(\w+)\([^;{}]*\)[^;{}]*\{([^{}]*)", part):
+                    if re.search(rf"\b{name}\(", text) and (not owner or re.search(rf"\b{owner[1]}\b", text)):
+                        found |= set(re.findall(r"\bfovea_\w+(?=\()", body))
+    return {name for kind, name in baseline("m4f") if kind == "entry"} & found
+
+
+class Measured:
+    """The rows of a board's baseline, as bounds for calls with some features."""
+
+    def __init__(self, board, features):
+        self.rows, self.features = baseline(board), features
+        try:
+            sys.path.insert(0, str(ROOT / "bench"))
+            from size import PROGRAMS
+        except OSError:  # no compiler tells which features they have
+            PROGRAMS = {}
+        self.programs = {name: calls for name, (calls, left_out) in PROGRAMS.items()
+                         if calls and not (left_out | NOT_BY_DEFAULT) & set(features)}
+
+    def flash(self, calls):
+        """Of a program with these calls: the least bound."""
+        def bytes_in(*key):
+            return max(0, self.rows[key]["code"]) + self.rows[key]["rodata"]
+        others = [("entry", call) for call in calls if call not in ATTENTION or call == "fovea_kv_append"]
+        parts = [("program", "attention, causal and key lengths"), *(("feature", feature) for feature in self.features), *others]
+        more = [("feature", feature) for feature in self.features if feature in NOT_BY_DEFAULT]
+        programs = [bytes_in("program", name) for name, own in self.programs.items() if set(calls) <= set(own)]
+        return min(sum(bytes_in(*part) for part in parts if part in self.rows),
+                   sum(bytes_in(*part) for part in [("program", "all functions"), *more]), *programs)
+
+    def stack(self, call):
+        """Of a call: the least that was measured with the features or with all."""
+        kinds = ["whole", "entry"] if NOT_BY_DEFAULT & set(self.features) else ["entry"]
+        build = next(self.rows[kind, call]["stack"] for kind in kinds if (kind, call) in self.rows)
+        return min([build, *(self.rows["program", name]["stack"] for name, own in self.programs.items() if call in own)])
+
+
+def report(board, features, calls, options):
+    measured = Measured(board, features)
+    stacks = sorted(((measured.stack(call), call) for call in calls or ATTENTION), reverse=True)
+    flash = measured.flash(calls or ["fovea_attention"])
     macro = "FOVEA_I8_WORKSPACE_BYTES_FOR" if "COMPUTE_I8" in features else (
         "FOVEA_KV_WORKSPACE_BYTES_FOR" if {"I8", "I4", "GGML", "F16", "BF16", "RING", "PAGES"} & set(features)
         else "FOVEA_WORKSPACE_BYTES_FOR")
-    expression = f"{macro}({head_dim}, {head_dim}, {rows})"
-    bytes_of_workspace = workspace(board, expression)
-    text = (f"{board}: at most {flash / 1024:.1f} KiB of flash, {stack} bytes of stack; workspace "
-            f"{expression} = {bytes_of_workspace if bytes_of_workspace is not None else 'unknown, as there is no C compiler'} bytes")
-    return f"{text}\nwithout {', '.join(unknown)}, which nobody has measured" if unknown else text
+    plan = "fovea_multihead_plan" if any(call.startswith("fovea_multihead") for call in calls) else "fovea_plan"
+    sizes = [("plan", f"sizeof({plan})"), ("workspace", f"{macro}({options.head_dim}, {options.head_dim}, {options.rows})")]
+    for dtype in [FORMATS[feature] for feature in FORMATS if feature in features] or ["FOVEA_F32"] if options.tokens else []:
+        sizes.append(("cache", f"FOVEA_KV_CACHE_BYTES({dtype}, {dtype}, 1, {options.kv_heads}, {options.tokens}, {options.head_dim}, "
+                               f"{options.head_dim})"))
+    lines = [f"{board}: at most {math.ceil(flash / 102.4) / 10} KiB of flash{'' if calls else ', with attention alone'}; "
+             f"at most {stacks[0][0]} bytes of stack", "stack of calls: " + ", ".join(f"{call} {stack}" for stack, call in stacks)]
+    for what, expression in sizes:
+        lines.append(f"{what}: {expression} = {bytes_of(board, expression) or 'unknown, without a C compiler for the board,'} bytes")
+    unknown = [feature for feature in features if ("feature", feature) not in measured.rows]
+    return "\n".join(lines + ([f"without {', '.join(unknown)}, which nobody has measured"] if unknown else []))
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("calls", nargs="+", metavar="source|feature|field=value")
+    parser.add_argument("calls", nargs="+", metavar="source|feature|field=value|call")
     parser.add_argument("--out", type=pathlib.Path, help="the header to write")
     parser.add_argument("--board", choices=sorted(BOARDS))
-    parser.add_argument("--head-dim", type=int, default=64)
+    parser.add_argument("--head-dim", type=int)
     parser.add_argument("--rows", type=int, default=1)
+    parser.add_argument("--kv-heads", type=int, default=1)
+    parser.add_argument("--tokens", type=int, help="of a cache")
     options = parser.parse_args()
-    features = wanted(options.calls)
+    if options.board and not options.head_dim:
+        parser.error("--board needs --head-dim: workspaces and caches depend on it")
+    features, calls = wanted(options.calls)
     text = header(features, options.calls)
     if options.out:
         options.out.write_text(text, encoding="utf-8")
     else:
         print(text, end="")
     if options.board:
-        print(report(options.board, features, options.head_dim, options.rows))
+        print(report(options.board, features, calls, options))
 
 
 if __name__ == "__main__":

@@ -45,7 +45,7 @@ Console console();
 
 // ---------------------------------------------------------------------------------------------- threads
 
-// How many threads this program can run at once: at least 1.
+// How many threads this program can run at once, of the processors that the system lets it use: at least 1.
 uint32_t processor_threads();
 
 // An executor (see fovea.h) of threads that wait for tasks, and sleep after some microseconds without any. The thread

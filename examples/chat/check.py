@@ -9,6 +9,7 @@ import sys
 F32, I8 = ['--compute', 'f32'], ['--compute', 'i8']
 FUSED = ['avx2', 'avx512', 'neon']
 CAPITAL = 'What is the capital of France?'
+GREEDY = ['--temperature', '0', '--repeat-penalty', '1']
 # The arguments, the question, and the begin of the answer by the highest scores. numpy in double on the same weights gives the
 # same answer to the first.
 SHORT = [(F32 + ['--system', '', '--tokens', '6'], 'What is 2 + 2?', 'The answer is 4.'),
@@ -33,7 +34,7 @@ def main():
         return 77
     wrong = []
     for arguments, question, begin in SHORT if short else SHORT + LONG:
-        code, text, messages = answer(command, model, arguments, question)
+        code, text, messages = answer(command, model, arguments + GREEDY, question)
         print(f'{" ".join(arguments)} {question!r}: {text!r}\n{messages}')
         if 'arena: ' not in messages or 'a second' not in messages:
             wrong.append('no counts')
@@ -47,12 +48,23 @@ def main():
 
     # The number of threads does not change the answer; the seed does.
     def drawn(seed, threads):
-        more = ['--tokens', '12', '--temperature', '0.9', '--top-p', '0.95', '--seed', seed, '--threads', threads]
-        return answer(command, model, more, 'Tell me a story.')[1]
+        return answer(command, model, ['--tokens', '12', '--seed', seed, '--threads', threads], 'Tell me a story.')[1]
     if drawn('1', '1') != drawn('1', '2'):
         wrong.append('threads change the answer')
     if drawn('1', '1') == drawn('2', '1'):
         wrong.append('the seed is not read')
+
+    # Without options an answer is none that repeats itself, and the threads are those that the process may use.
+    text = answer(command, model, ['--tokens', '128'], 'Write a haiku about rain.')[1]
+    lines = [line for line in text.splitlines() if line]
+    if any(lines.count(line) > 2 for line in lines):
+        wrong.append(f'an answer repeats itself: {text}')
+    if hasattr(os, 'sched_setaffinity'):
+        allowed = os.sched_getaffinity(0)
+        for some in (set(sorted(allowed)[:1]), allowed):
+            os.sched_setaffinity(0, some)
+            if f' {len(some)} threads' not in answer(command, model, ['--tokens', '1'], CAPITAL)[2]:
+                wrong.append(f'the threads are not those of {len(some)} processors')
 
     return report(wrong + talk(command, model))
 

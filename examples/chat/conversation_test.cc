@@ -99,7 +99,7 @@ void test(const char* splitter) {
   volatile std::sig_atomic_t stop = 0;
   Conversation talk(model, tokenizer, run.decoder, room.data(), kContext, stop);
   check(talk.init(), "the marks are not found");
-  Sampler greedy({}, FOVEA_TARGET_BEST);
+  Sampler greedy({0.0f}, FOVEA_TARGET_BEST);
   const bool is_llama3 = model.begin_token != kNoToken;
   check(is_llama3 == (made.splitter == "llama-bpe"), "whether a token begins texts");
   Turns turns = {is_llama3, is_llama3 ? 257u : 256u, model.vocabulary - 1, {}};

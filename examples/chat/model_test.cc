@@ -318,38 +318,50 @@ void test_sampler() {
     check(sampler.choose(copy, 5, &token) == FOVEA_OK, "scores are refused");
     return token;
   };
-  Sampler greedy({}, FOVEA_TARGET_BEST);
-  check(draw(greedy) == 1, "the first of the highest scores is not chosen");
+  Sampler greedy({0.0f, 1, 1.0f, 0.0f, 1.0f}, FOVEA_TARGET_BEST);
+  for (int i = 0; i < 3; ++i) check(draw(greedy) == 1, "the first of the highest scores is not chosen");
+  // A penalty of 2, once for each token: 3, 3 and 2 become 1.5, 1.5 and 1.
+  Sampler careful({0.0f, 40, 0.95f, 0.05f, 2.0f}, FOVEA_TARGET_BEST);
+  for (const uint32_t token : {1u, 3u, 2u, 1u, 1u}) check(draw(careful) == token, "a repeated token has another score");
 
-  // Compares how often each token is chosen with its probability.
+  // Compares how often each token is chosen with its probability among those that the steps keep. Without temperature
+  // the probabilities of tokens 1, 3, 2, 0 and 4 are 0.40, 0.40, 0.147, 0.054 and 0.007.
   constexpr int kDraws = 20000;
-  for (const auto& [temperature, top_p] : std::vector<std::pair<float, float>>{
-           {1.0f, 1.0f}, {1.0f, 0.9f}, {1.0f, 0.5f}, {1.0f, 0.0f}, {0.5f, 1.0f}, {3.0f, 0.9f}}) {
-    Sampler sampler({temperature, top_p, 7}, FOVEA_TARGET_BEST), same({temperature, top_p, 7}, FOVEA_TARGET_BEST);
-    int counts[5] = {};
+  const struct {
+    Sampling sampling;
+    std::vector<int> kept;
+  } cases[] = {
+      {{}, {1, 3, 2, 0}},
+      {{1.0f, 40, 1.0f, 0.0f}, {1, 3, 2, 0, 4}},
+      {{1.0f, 3, 1.0f, 0.0f}, {1, 3, 2}},
+      {{1.0f, 1, 1.0f, 0.0f}, {1}},
+      {{1.0f, 40, 0.9f, 0.0f}, {1, 3, 2}},
+      {{1.0f, 3, 0.85f, 0.0f}, {1, 3, 2}},  // of three tokens, two have 0.845
+      {{1.0f, 40, 0.5f, 0.0f}, {1, 3}},
+      {{1.0f, 40, 0.0f, 0.0f}, {1}},
+      {{1.0f, 40, 1.0f, 0.2f}, {1, 3, 2}},
+      {{0.5f, 40, 1.0f, 0.2f}, {1, 3, 2}},  // the temperature comes last
+      {{3.0f, 40, 0.9f, 0.0f}, {1, 3, 2}},
+  };
+  for (const auto& c : cases) {
+    Sampling sampling = c.sampling;
+    sampling.repeat_penalty = 1.0f;
+    sampling.seed = 7;
+    Sampler sampler(sampling, FOVEA_TARGET_BEST), same(sampling, FOVEA_TARGET_BEST);
+    double counts[5] = {}, want[5] = {}, sum = 0.0;
     for (int i = 0; i < kDraws; ++i) {
       const uint32_t token = draw(sampler);
       check(draw(same) == token, "the same seed gives other tokens");
-      ++counts[token];
+      counts[token] += 1.0 / kDraws;
     }
-    double weights[5], all = 0.0, kept = 0.0;
+    for (const int i : c.kept) {
+      want[i] = std::exp(static_cast<double>(scores[i]) / static_cast<double>(sampling.temperature));
+      sum += want[i];
+    }
     for (int i = 0; i < 5; ++i) {
-      weights[i] = std::exp(static_cast<double>(scores[i]) / static_cast<double>(temperature));
-      all += weights[i];
-    }
-    const int order[] = {1, 3, 2, 0, 4};
-    double least = 0.0;
-    double sum = 0.0;
-    for (const int i : order) {
-      if (sum < static_cast<double>(top_p) * all || i == 1) least = weights[i];
-      sum += weights[i];
-    }
-    for (const double weight : weights) kept += weight >= least ? weight : 0.0;
-    for (int i = 0; i < 5; ++i) {
-      const double want = weights[i] >= least ? weights[i] / kept : 0.0;
-      check(std::fabs(counts[i] / double{kDraws} - want) < 0.015 && (want > 0.0 || counts[i] == 0),
-            "token " + std::to_string(i) + " came " + std::to_string(counts[i]) + " times with top-p " +
-                std::to_string(top_p));
+      check(std::fabs(counts[i] - want[i] / sum) < 0.015 && (counts[i] == 0.0) == (want[i] == 0.0),
+            "token " + std::to_string(i) + " came " + std::to_string(counts[i]) + " times, case " +
+                std::to_string(&c - cases));
     }
   }
   float strange[] = {0.0f, std::nanf(""), 1.0f};

@@ -15,9 +15,12 @@ constexpr char kUsage[] =
     "forgets the conversation, /stats prints tokens and memory, and the end of input or Ctrl-C ends.\n"
     "  --tokens N       most tokens of an answer (256)\n"
     "  --context N      most tokens of the whole conversation (2048)\n"
-    "  --threads N      threads (all of the processor); the answer does not depend on it\n"
-    "  --temperature T  0: always the likeliest token (0); else 0.01 to 100\n"
-    "  --top-p P        chooses among the likeliest tokens that together have this probability (1)\n"
+    "  --threads N      threads (as many as the process may use); the answer does not depend on it\n"
+    "  --temperature T  0: always the likeliest token; else 0.01 to 100 (0.8)\n"
+    "  --top-k K        chooses among the K likeliest tokens, 1 to 256 (40),\n"
+    "  --top-p P        of these among the likeliest that together have this probability (0.95),\n"
+    "  --min-p P        of these among those with at least this part of the highest probability (0.05)\n"
+    "  --repeat-penalty R  how much lower the scores of the last 64 tokens of answers become: 1, not at all, to 10 (1.1)\n"
     "  --seed N         of the choice (0): the same seed gives the same answers\n"
     "  --system TEXT    tells the model who it is; '': no such text (the text of the file)\n"
     "  --compute TYPE   i8: multiplies integers; f32: floats, which is more exact; f16: attention multiplies numbers\n"
@@ -67,6 +70,9 @@ bool read_option(const char* name, const char* text, Options* o) {
     return read_number(text, 0.0f, 100.0f, &o->sampling.temperature) &&
            (o->sampling.temperature == 0.0f || o->sampling.temperature >= 0.01f);
   }
+  if (is("--top-k")) return read_number(text, 1u, Sampling::kMostTopK, &o->sampling.top_k);
+  if (is("--min-p")) return read_number(text, 0.0f, 1.0f, &o->sampling.min_p);
+  if (is("--repeat-penalty")) return read_number(text, 1.0f, 10.0f, &o->sampling.repeat_penalty);
   if (is("--top-p")) return read_number(text, 0.0f, 1.0f, &o->sampling.top_p);
   if (is("--seed")) return read_number(text, uint64_t{0}, UINT64_MAX, &o->sampling.seed);
   if (is("--system")) return o->system = text, true;
@@ -83,8 +89,8 @@ bool read_option(const char* name, const char* text, Options* o) {
 }
 
 bool is_option(const char* text) {
-  for (const char* const name : {"--tokens", "--context", "--threads", "--temperature", "--top-p", "--seed", "--system",
-                                 "--compute", "--cache", "--weights"}) {
+  for (const char* const name : {"--tokens", "--context", "--threads", "--temperature", "--top-k", "--top-p", "--min-p",
+                                 "--repeat-penalty", "--seed", "--system", "--compute", "--cache", "--weights"}) {
     if (std::strcmp(text, name) == 0) return true;
   }
   return false;

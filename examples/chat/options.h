@@ -18,7 +18,7 @@ struct Options {
   const char* system = nullptr;    // null: that of the model's file
   uint32_t tokens = 256;           // most tokens of an answer
   uint32_t context = 0;            // 0: 2048, or the model's own limit if that is less
-  uint32_t threads = 0;            // 0: all that the processor runs
+  uint32_t threads = 0;            // 0: as many as the process may use
   Sampling sampling;
   fovea_compute compute = FOVEA_COMPUTE_I8;
   CacheType cache;

@@ -25,7 +25,9 @@ void test_defaults() {
   check(read({"model"}, &o), "a model alone is refused");
   check(is(o.model, "model") && o.question == nullptr && o.system == nullptr && !o.help, "there is what was not given");
   check(o.tokens == 256 && o.context == 0 && o.threads == 0, "other counts than those of --help");
-  check(o.sampling.temperature == 0.0f && o.sampling.top_p == 1.0f && o.sampling.seed == 0, "another choice");
+  check(o.sampling.temperature == 0.8f && o.sampling.top_k == 40 && o.sampling.top_p == 0.95f &&
+            o.sampling.min_p == 0.05f && o.sampling.repeat_penalty == 1.1f && o.sampling.seed == 0,
+        "another choice");
   check(o.compute == FOVEA_COMPUTE_I8 && o.cache.dtype == FOVEA_I8, "other arithmetic");
   check(o.pages == MappedFile::Pages::kFile, "other pages");
 }
@@ -41,8 +43,14 @@ void test_each_option() {
               "model",
               "--temperature",
               "0.5",
+              "--top-k",
+              "256",
               "--top-p",
               "0.25",
+              "--min-p",
+              "0",
+              "--repeat-penalty",
+              "1.125",
               "--seed",
               "18446744073709551615",
               "--system",
@@ -58,7 +66,8 @@ void test_each_option() {
         "options are refused");
   check(is(o.model, "model") && is(o.question, "question") && is(o.system, ""), "texts are not those that were given");
   check(o.tokens == 3 && o.context == 4 && o.threads == 5, "counts are not those that were given");
-  check(o.sampling.temperature == 0.5f && o.sampling.top_p == 0.25f && o.sampling.seed == UINT64_MAX,
+  check(o.sampling.temperature == 0.5f && o.sampling.top_k == 256 && o.sampling.top_p == 0.25f &&
+            o.sampling.min_p == 0.0f && o.sampling.repeat_penalty == 1.125f && o.sampling.seed == UINT64_MAX,
         "the choice is not the one that was given");
   check(o.compute == FOVEA_COMPUTE_F32 && o.cache.dtype == FOVEA_F16 && o.cache.rotation == FOVEA_ROTATION_NONE,
         "arithmetic is not the one that was given");
@@ -105,6 +114,10 @@ void test_refusals() {
       {"--temperature", "101", "model"},
       {"--temperature", "nan", "model"},
       {"--temperature", "warm", "model"},
+      {"--top-k", "0", "model"},
+      {"--top-k", "257", "model"},
+      {"--min-p", "1.5", "model"},
+      {"--repeat-penalty", "0.5", "model"},
       {"--top-p", "1.5", "model"},
       {"--top-p", "-1", "model"},
       {"--compute", "f16", "model"},

@@ -1,41 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "examples/chat/sampler.h"
 
-#include <cstring>
+#include <algorithm>
 
 namespace chat {
-namespace {
-
-uint32_t bits_of(float value) {
-  uint32_t bits;
-  std::memcpy(&bits, &value, sizeof bits);
-  return bits;
-}
-
-// The bits of the threshold: the probabilities that are at least as large sum up to `share`. Bits of nonnegative floats
-// have the order of the numbers. Each pass decides kDigit more bits of it.
-uint32_t nucleus(const float* probabilities, uint32_t count, double share) {
-  constexpr uint32_t kDigit = 11, kDigits = 1u << kDigit;
-  uint32_t prefix = 0;  // the bits above `shift`, which are decided
-  double larger = 0.0;  // the sum of all probabilities whose bits above `shift` are larger
-  for (uint32_t shift = 33; shift != 0;) {
-    shift -= kDigit;
-    double sums[kDigits] = {};
-    for (uint32_t i = 0; i < count; ++i) {
-      const uint64_t bits = bits_of(probabilities[i]);
-      if (bits >> (shift + kDigit) == prefix) sums[bits >> shift & (kDigits - 1)] += double{probabilities[i]};
-    }
-    uint32_t digit = kDigits;
-    do {
-      larger += sums[--digit];
-    } while (digit != 0 && (larger < share || larger == 0.0));
-    larger -= sums[digit];
-    prefix = prefix << kDigit | digit;
-  }
-  return prefix;
-}
-
-}  // namespace
 
 // SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
 double Sampler::uniform() {
@@ -46,37 +14,59 @@ double Sampler::uniform() {
   return static_cast<double>((x ^ x >> 31) >> 11) * 0x1p-53;
 }
 
-fovea_status Sampler::choose(float* scores, uint32_t count, uint32_t* token) {
-  *token = 0;
-  for (uint32_t i = 0; i < count; ++i) {
-    if (!(scores[i] - scores[i] == 0.0f)) return FOVEA_ERR_NUMBER;
-    if (scores[i] > scores[*token]) *token = i;
-  }
-  if (sampling_.temperature == 0.0f) return FOVEA_OK;
-
+// The softmax of the scores of these tokens, times `scale`.
+fovea_status Sampler::weigh(const float* scores, const uint32_t* tokens, uint32_t count, float scale,
+                            float* weights) const {
+  for (uint32_t i = 0; i < count; ++i) weights[i] = scores[tokens[i]];
   fovea_softmax_args args = {};
   args.struct_bytes = sizeof args;
   args.target = target_;
-  args.out = scores;
-  args.in = scores;
+  args.out = weights;
+  args.in = weights;
   args.out_axis_stride = args.in_axis_stride = 1;
   args.outer = args.inner = 1;
   args.axis = count;
-  args.scale = 1.0f / sampling_.temperature;
-  const fovea_status status = fovea_softmax_f32(&args);
-  if (status != FOVEA_OK) return status;
-  const uint32_t least = nucleus(scores, count, double{sampling_.top_p});
-  double sum = 0.0;
+  args.scale = scale;
+  return fovea_softmax_f32(&args);
+}
+
+fovea_status Sampler::choose(float* scores, uint32_t count, uint32_t* token) {
   for (uint32_t i = 0; i < count; ++i) {
-    if (bits_of(scores[i]) >= least) sum += double{scores[i]};
+    if (!(scores[i] - scores[i] == 0.0f)) return FOVEA_ERR_NUMBER;
   }
-  double left = uniform() * sum;
+  const uint32_t* const last = last_ + std::min(chosen_, kRepeated);
+  for (const uint32_t* each = last_; each != last; ++each) {
+    if (std::find(each + 1, last, *each) != last) continue;  // once for each token
+    float& score = scores[*each];
+    score = score > 0.0f ? score / sampling_.repeat_penalty : score * sampling_.repeat_penalty;
+  }
+
+  // The likeliest tokens in their order, of equal ones the first.
+  uint32_t tokens[Sampling::kMostTopK] = {}, kept = 0;
+  const uint32_t most = sampling_.temperature == 0.0f ? 1 : sampling_.top_k;
   for (uint32_t i = 0; i < count; ++i) {
-    if (bits_of(scores[i]) < least) continue;
-    *token = i;  // the last one, if rounding leaves a remainder
-    left -= double{scores[i]};
-    if (left < 0.0) break;
+    if (kept == most && !(scores[i] > scores[tokens[kept - 1]])) continue;
+    uint32_t at = kept < most ? kept++ : most - 1;
+    for (; at != 0 && scores[i] > scores[tokens[at - 1]]; --at) tokens[at] = tokens[at - 1];
+    tokens[at] = i;
   }
+  uint32_t choice = 0;
+  if (sampling_.temperature != 0.0f) {
+    float weights[Sampling::kMostTopK];
+    fovea_status status = weigh(scores, tokens, kept, 1.0f, weights);
+    double sum = double{weights[0]};
+    uint32_t more = 1;
+    while (more < kept && sum < double{sampling_.top_p} && weights[more] >= sampling_.min_p * weights[0]) {
+      sum += double{weights[more++]};
+    }
+    if (status == FOVEA_OK) status = weigh(scores, tokens, more, 1.0f / sampling_.temperature, weights);
+    if (status != FOVEA_OK) return status;
+    for (double left = uniform() - double{weights[0]}; left >= 0.0 && choice + 1 < more;) {
+      left -= double{weights[++choice]};
+    }
+  }
+  *token = tokens[choice];
+  last_[chosen_++ % kRepeated] = *token;
   return FOVEA_OK;
 }
 

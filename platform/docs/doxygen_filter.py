@@ -3,7 +3,8 @@
 """Doxygen's INPUT_FILTER: prints a header of lib/include with its comments in Doxygen's form.
 
 The headers are written for readers and contain no commands, so this makes commands of:
-  /* ... */ or // before a declaration   documents it; after one on the same line, too
+  /* ... */ or // before a declaration   documents it; after one on the same line, too. In a structure it documents each field
+                                         up to the next empty line, or each that the line declares
   the first comment                      documents the file
   FOVEA_DECLARATIONS_BEGIN_ to _END_     are a group with the file's name
   a line of dashes with a name           begins a section in such a group and in fovea_config.h, elsewhere a group of that name
@@ -18,6 +19,8 @@ import sys
 SECTION = re.compile(r"(?:/\*|//) -{20,} ([^*]+?)(?: \*/)?$")
 HIDDEN = "arithmetic of the macros"  # nothing after it is for users
 NOT_DECLARED = re.compile(r"\s*(#(?!define)|\}  // namespace|\} /\*)")  # comments on such lines name what ends there
+
+FIELDS = re.compile(r"(\s+)((?:const )?[\w:]+(?:<\w+>)?)( ?\**\w[^()]*);\s*$")  # one line, which may declare several
 
 
 def escape(text, kept):
@@ -39,9 +42,21 @@ def documented(lines, begin, indent="", end=""):
     return ("\n" + indent + " * ").join([indent + begin + " " + texts[0]] + texts[1:]) + end + " */"
 
 
+def fields(code, texts):
+    """A line that declares fields, with the same text for each."""
+    found = FIELDS.match(code)
+    if not found:
+        return code + documented(texts, "/**<")
+    indent, kind, names = found.groups()
+    *others, last = names.split(",")
+    same = "".join(f"{kind} {name.strip()}; {documented([' '.join(texts)], '/**<')} " for name in others)
+    return f"{indent}{same}{kind} {last.strip()}; {documented(texts, '/**<')}"
+
+
 def convert(lines, name_of_file):
     whole_file_is_one_group = name_of_file == "fovea_config"
     out, group, first, hidden = [], None, True, False
+    above = None  # in a structure: the comment above these fields
     i = 0
     while i < len(lines):
         line = lines[i]
@@ -71,7 +86,12 @@ def convert(lines, name_of_file):
             group = None
             i += 1
             continue
+        above = above if line.strip() and not line.startswith("}") else None
         code, mark, text = line.partition("/*") if "/*" in line else line.partition("//")
+        if above and not mark and not hidden and line.rstrip().endswith(";"):
+            out.append(fields(line, [above]))
+            i += 1
+            continue
         if not mark or hidden or NOT_DECLARED.match(line) or code.strip().startswith("*"):
             out.append(line)
             i += 1
@@ -88,7 +108,10 @@ def convert(lines, name_of_file):
                 texts.append(re.sub(r"^\s*// ?", "", lines[i]))
         i += 1
         if code.strip():
-            out.append(code + documented(texts, "/**<"))
+            out.append(fields(code, [f"{above} {texts[0]}"] + texts[1:] if above else texts))
+        elif code and FIELDS.match(lines[i].partition("/*")[0]):
+            above = " ".join(texts)
+            out += [""] * len(texts)
         else:
             out.append(documented(texts, "/**", code, " @file" if first else ""))
             first = False

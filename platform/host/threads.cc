@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#if defined(__linux__)
+#include <sched.h>
+#endif
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -113,7 +117,13 @@ class ThreadPool::Threads {
   std::vector<std::thread> others_;
 };
 
-uint32_t processor_threads() { return std::max(std::thread::hardware_concurrency(), 1u); }
+uint32_t processor_threads() {
+#if defined(__linux__)
+  cpu_set_t allowed;  // of up to 1024 processors; where there are more, the call fails
+  if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) return static_cast<uint32_t>(CPU_COUNT(&allowed));
+#endif
+  return std::max(std::thread::hardware_concurrency(), 1u);
+}
 
 ThreadPool::ThreadPool(uint32_t threads) : threads_(new Threads(threads)), executor_{} {
   executor_.self = threads_;

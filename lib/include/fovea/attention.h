@@ -269,11 +269,11 @@ typedef enum fovea_mask_kind FOVEA_ENUM_TYPE_(unsigned) {
  * Covered keys. A row covers the first kv_tokens keys, and later keys are hidden. kv_tokens = 0 covers all keys of the
  * call. With kv_offsets these are as many as the longest entry has, by kv_lengths if it is given. */
 typedef struct fovea_mask {
-  fovea_mask_kind kind;
-  uint32_t kv_tokens; /* keys that each row covers: 0 = all, FOVEA_MASK_COVERS_NONE = none; at most the call's
+  fovea_mask_kind kind; /* FOVEA_MASK_NONE = no mask */
+  uint32_t kv_tokens;   /* keys that each row covers: 0 = all, FOVEA_MASK_COVERS_NONE = none; at most the call's
                          (FOVEA_ERR_MASK) */
-  const void* data;
-  ptrdiff_t batch_stride, head_stride, q_stride;
+  const void* data;     /* the mask */
+  ptrdiff_t batch_stride, head_stride, q_stride; /* from an entry, a head, a query to the next, in elements */
   uint32_t broadcast_keys;   /* nonzero: a row has one element, which serves all keys that the row covers */
   const float* head_factors; /* optional [q_heads], not for bytes (FOVEA_ERR_MASK): the mask is multiplied by its head's
                                 factor before it is added; slopes for one mask of distances, for example (ggml's
@@ -302,16 +302,16 @@ fovea_status fovea_tree_mask(const int32_t* parents, uint32_t tokens, uint8_t* m
  *   query     row r is token tokens[r] of the entry, at position first_position + tokens[r]. first_position comes from
  *             the diagonal or positions, and is 0 if neither gives one */
 typedef struct fovea_score_block {
-  float* data;
-  ptrdiff_t row_stride, key_stride;
-  uint32_t rows, keys;    /* at least 1; keys at most 64 */
-  uint32_t batch;         /* the entry */
-  uint32_t kv_head;       /* the key head */
-  const uint32_t* heads;  /* [rows]: the query head of each row */
-  const uint32_t* tokens; /* [rows]: the query token of each row */
-  int64_t first_position;
-  int64_t first_key;
-  uint32_t worker; /* of the executor; 0 without one */
+  float* data;                      /* element (0, 0) */
+  ptrdiff_t row_stride, key_stride; /* one of them is 1 */
+  uint32_t rows, keys;              /* at least 1; keys at most 64 */
+  uint32_t batch;                   /* the entry */
+  uint32_t kv_head;                 /* the key head */
+  const uint32_t* heads;            /* [rows]: the query head of each row */
+  const uint32_t* tokens;           /* [rows]: the query token of each row */
+  int64_t first_position;           /* of token 0 of the entry */
+  int64_t first_key;                /* of the entry; in a stream, of all keys */
+  uint32_t worker;                  /* of the executor; 0 without one */
 } fovea_score_block;
 
 /* The caller's own change of scores or weights, where no option says it (PyTorch's FlexAttention, Dong et al., arXiv
@@ -403,11 +403,11 @@ typedef struct fovea_attention_args {
   const uint32_t* kv_offsets; /* optional [batch + 1]: for keys and values. See "Ragged batches" above */
   const int64_t* positions;   /* [batch]: the position of each entry's first query, within -2^62 to 2^62
                                  (FOVEA_ERR_SIZE). See "Positions" above */
-  fovea_mask mask;
-  const float* alibi_slopes; /* optional [q_heads]: adds -slope * |p - j| (Press et al., arXiv 2108.12409) */
-  const float* sinks;        /* optional [q_heads]: for each head a logit that joins the normalisation and has no value
+  fovea_mask mask;            /* FOVEA_MASK_NONE = no mask */
+  const float* alibi_slopes;  /* optional [q_heads]: adds -slope * |p - j| (Press et al., arXiv 2108.12409) */
+  const float* sinks;         /* optional [q_heads]: for each head a logit that joins the normalisation and has no value
                                 (gpt-oss; Xiao et al., arXiv 2309.17453) */
-  const float* score_vector; /* [kv_heads][head_dim]: the vector v of FOVEA_SCORE_ADDITIVE, which requires it; with
+  const float* score_vector;  /* [kv_heads][head_dim]: the vector v of FOVEA_SCORE_ADDITIVE, which requires it; with
                                 other scores NULL (FOVEA_ERR_UNSUPPORTED) */
   ptrdiff_t score_vector_stride; /* from a key head to the next; 0 = the same for all */
   uint64_t dropout_seed;         /* decides which weights are dropped: "Dropout" above fovea_attention_desc */

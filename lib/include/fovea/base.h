@@ -359,14 +359,14 @@ typedef enum fovea_causal FOVEA_ENUM_TYPE_(unsigned) {
 
 /* An input array [batch][heads][tokens][dim]. The description or the arguments name its format. */
 typedef struct fovea_in {
-  const void* data;
-  ptrdiff_t batch_stride, head_stride, token_stride;
+  const void* data;                                  /* the first element */
+  ptrdiff_t batch_stride, head_stride, token_stride; /* from an entry, a head, a token to the next, in elements */
 } fovea_in;
 
 /* An output array [batch][heads][tokens][dim]. Its strides nest, in any order (FOVEA_ERR_STRIDE). */
 typedef struct fovea_out {
-  void* data;
-  ptrdiff_t batch_stride, head_stride, token_stride;
+  void* data;                                        /* the first element */
+  ptrdiff_t batch_stride, head_stride, token_stride; /* from an entry, a head, a token to the next, in elements */
 } fovea_out;
 
 /* ------------------------------------------------------------------------------------------------------- executors */
@@ -389,7 +389,9 @@ typedef struct fovea_out {
  * rows have seen the keys, others have not. The same holds for the state of fovea_delta. Begin the state again, or
  * continue with an earlier copy of it. No other memory was written. */
 typedef struct fovea_executor {
+  /* Runs all tasks: see above. */
   int (*run)(void* self, size_t tasks, void (*task)(void* arg, size_t index, uint32_t worker), void* arg);
+
   void* self;       /* for run */
   uint32_t workers; /* 1 to max_workers of the description (FOVEA_ERR_CAPACITY) */
 } fovea_executor;

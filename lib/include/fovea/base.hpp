@@ -85,7 +85,7 @@ class Span {
 //     static fovea::Memory<FOVEA_LINEAR_WORKSPACE_BYTES(384, FOVEA_I8)> workspace;
 template <std::size_t Bytes>
 struct alignas(FOVEA_WORKSPACE_ALIGNMENT) Memory {
-  std::byte bytes[Bytes];
+  std::byte bytes[Bytes];  // the memory itself
 
   constexpr operator Span<std::byte>() { return {bytes, sizeof bytes}; }
 };
@@ -94,8 +94,8 @@ struct alignas(FOVEA_WORKSPACE_ALIGNMENT) Memory {
 // and a stride for each of them, in elements. The elements of the last dimension are adjacent.
 template <class T>
 struct View {
-  T* data;
-  std::ptrdiff_t batch_stride, head_stride, token_stride;
+  T* data;                                                 // the first element
+  std::ptrdiff_t batch_stride, head_stride, token_stride;  // from an entry, a head, a token to the next, in elements
 
   // The elements of one token of one head.
   constexpr T* row(std::size_t batch, std::size_t head, std::size_t token) const {
@@ -131,7 +131,7 @@ constexpr View<T> tokens_of(T* data, std::size_t tokens, std::size_t dim) {
 // [dim]. If q_heads == kv_heads this is [batch][tokens][3][heads][dim].
 template <class T>
 struct PackedQkv {
-  View<T> q, keys, values;
+  View<T> q, keys, values;  // parts of the one array
 };
 
 template <class T>
@@ -148,8 +148,8 @@ constexpr PackedQkv<T> packed_qkv(T* data, std::size_t tokens, std::size_t q_hea
 
 // What an executor runs. The executor calls the task once for each index, with a worker that no other running task has.
 struct Task {
-  void (*function)(void* arg, std::size_t index, std::uint32_t worker);
-  void* arg;
+  void (*function)(void* arg, std::size_t index, std::uint32_t worker);  // the library's
+  void* arg;                                                             // for function
 
   void operator()(std::size_t index, std::uint32_t worker) const { function(arg, index, worker); }
 };

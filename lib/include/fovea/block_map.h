@@ -59,10 +59,10 @@ typedef struct fovea_block_map {
   const uint32_t* offsets; /* [batch][kv_heads][blocks of queries + 1], with the blocks of queries of the entry that has
                               most queries. Offsets never fall, and are at most block_count (FOVEA_ERR_MAP) */
   ptrdiff_t batch_stride, head_stride; /* 0 = the same lists for all */
-  const uint32_t* blocks;  /* [block_count]: numbers below ceil(keys / kv_block) (FOVEA_ERR_MAP). keys are those of the
+  const uint32_t* blocks; /* [block_count]: numbers below ceil(keys / kv_block) (FOVEA_ERR_MAP). keys are those of the
                               call; with kv_offsets, those of the longest entry after kv_lengths have made entries
                               shorter */
-  uint32_t block_count;
+  uint32_t block_count;   /* elements of blocks */
 } fovea_block_map;
 
 /* ---------------------------------------------------------------------------------------------------- making a map */
@@ -78,9 +78,9 @@ typedef enum fovea_block_kind FOVEA_ENUM_TYPE_(unsigned) {
 /* A block of queries and a block of keys: queries [first_query, first_query + queries) and keys [first_key, first_key +
  * keys). */
 typedef struct fovea_block {
-  uint32_t batch, kv_head;
-  uint32_t first_query, queries;
-  uint32_t first_key, keys;
+  uint32_t batch, kv_head;       /* the entry and the key head */
+  uint32_t first_query, queries; /* of the entry, and their count */
+  uint32_t first_key, keys;      /* of the entry, and their count */
 } fovea_block;
 
 /* The arguments of fovea_block_map_make. Set all to 0 first, then fill in. */

@@ -74,8 +74,8 @@ typedef enum fovea_delta_rule FOVEA_ENUM_TYPE_(unsigned) {
 typedef struct fovea_delta_state {
   uint32_t magic;    /* tells a state of this layout from other bytes */
   uint32_t checksum; /* in an image: CRC-32 (IEEE 802.3) of all its bytes, computed with 0 here; in a state: 0 */
-  uint32_t batch, v_heads, key_dim, value_dim, decay_dim;
-  uint32_t reserved[9]; /* 0 */
+  uint32_t batch, v_heads, key_dim, value_dim, decay_dim; /* as fovea_delta_begin got them */
+  uint32_t reserved[9];                                   /* 0 */
 } fovea_delta_state;
 
 /* Bytes of a state: 0 where fovea_delta_begin would refuse the counts. FOVEA_DELTA_STATE_BYTES of workspace.h is the

@@ -91,8 +91,8 @@ typedef struct fovea_integer_norm_args {
   uint32_t batch, heads, tokens; /* counts of rows */
   uint32_t dim;                  /* elements of a row, at least 1 (FOVEA_ERR_DIM), at most 16384 (FOVEA_ERR_SIZE) */
 
-  fovea_out y;
-  fovea_in x;
+  fovea_out y;           /* required: [batch][heads][tokens][dim] */
+  fovea_in x;            /* required: [batch][heads][tokens][dim] */
   const int16_t* weight; /* required: [dim] */
   const int16_t* bias;   /* [dim], NULL = 0 */
 
@@ -113,13 +113,13 @@ typedef struct fovea_integer_pair_args {
   uint32_t batch, heads, tokens; /* counts of rows */
   uint32_t dim;                  /* elements of a row, at least 1 (FOVEA_ERR_DIM) */
 
-  fovea_out y;
+  fovea_out y;   /* required: [batch][heads][tokens][dim] */
   fovea_in a, b; /* strides of 0 repeat a row: b may be one row for all tokens */
 
-  int32_t a_zero, b_zero, y_zero;
-  int32_t a_multiplier, a_shift; /* shift: -31 to 5 */
-  int32_t b_multiplier, b_shift; /* the same; read by fovea_integer_add where there is a b */
-  int32_t y_least, y_most;       /* y becomes at least the one code and at most the other: -128 <= y_least <= y_most <=
+  int32_t a_zero, b_zero, y_zero; /* zero points, -128 to 127 (FOVEA_ERR_NUMBER) */
+  int32_t a_multiplier, a_shift;  /* shift: -31 to 5 */
+  int32_t b_multiplier, b_shift;  /* the same; read by fovea_integer_add where there is a b */
+  int32_t y_least, y_most;        /* y becomes at least the one code and at most the other: -128 <= y_least <= y_most <=
                                     127 (FOVEA_ERR_NUMBER). Both 0: -128 and 127 */
 } fovea_integer_pair_args;
 
@@ -158,8 +158,8 @@ typedef struct fovea_integer_activation_args {
   uint32_t batch, heads, tokens; /* counts of rows */
   uint32_t dim;                  /* elements of a row, at least 1 (FOVEA_ERR_DIM) */
 
-  fovea_out y;
-  fovea_in x;
+  fovea_out y;         /* required: [batch][heads][tokens][dim] */
+  fovea_in x;          /* required: [batch][heads][tokens][dim] */
   const int8_t* table; /* required: [256], of fovea_integer_activation_table or of your own */
 } fovea_integer_activation_args;
 
@@ -175,10 +175,10 @@ typedef struct fovea_integer_hard_swish_args {
   uint32_t batch, heads, tokens; /* counts of rows */
   uint32_t dim;                  /* elements of a row, at least 1 (FOVEA_ERR_DIM) */
 
-  fovea_out y;
-  fovea_in x;
+  fovea_out y; /* required: [batch][heads][tokens][dim] */
+  fovea_in x;  /* required: [batch][heads][tokens][dim] */
 
-  int32_t x_zero, y_zero;
+  int32_t x_zero, y_zero;                /* zero points, -128 to 127 (FOVEA_ERR_NUMBER) */
   int32_t three_multiplier, three_shift; /* shift: -7 to 13 */
   int32_t out_multiplier, out_shift;     /* shift: -23 to 6 */
 } fovea_integer_hard_swish_args;
@@ -198,12 +198,12 @@ typedef struct fovea_integer_mean_args {
   uint32_t batch, heads, tokens; /* counts. tokens at most 2^22 (FOVEA_ERR_SIZE); 0: every row becomes y_zero */
   uint32_t dim;                  /* elements of a row, at least 1 (FOVEA_ERR_DIM) */
 
-  fovea_out y; /* [batch][heads][dim]: token_stride is not used. Must not overlap x */
-  fovea_in x;  /* [batch][heads][tokens][dim] */
+  fovea_out y;             /* [batch][heads][dim]: token_stride is not used. Must not overlap x */
+  fovea_in x;              /* [batch][heads][tokens][dim] */
   const uint32_t* lengths; /* optional [batch]: tokens of each entry, at most tokens (FOVEA_ERR_LENGTH). NULL =
                               tokens */
 
-  int32_t x_zero, y_zero;
+  int32_t x_zero, y_zero;    /* zero points, -128 to 127 (FOVEA_ERR_NUMBER) */
   int32_t multiplier, shift; /* x_scale / y_scale. shift: -31 to 5 */
 } fovea_integer_mean_args;
 

@@ -89,8 +89,8 @@ typedef struct fovea_kv_cache {
   uint64_t rotation_seed;  /* of the signs, as in fovea_rotate_args; not read without a rotation */
 
   uint32_t magic;         /* tells a cache of this version from other bytes */
-  void* memory;
-  size_t memory_bytes;
+  void* memory;           /* as fovea_kv_cache_init got it */
+  size_t memory_bytes;    /* of memory */
   fovea_kv_source source; /* for fovea_attention_args.kv */
   uint32_t* lengths;      /* [batch]: tokens that were put in; in a ring also the tokens that are gone */
   uint32_t* first_tokens; /* ring [batch]: the oldest token, apart from pinned ones, that is still there */
@@ -135,7 +135,7 @@ typedef struct fovea_kv_append_args {
                              [kv_heads][head_dim], or for such a dtype or rotated values [kv_heads][the larger of
                              head_dim and value_dim] (FOVEA_ERR_WORKSPACE). In a larger one several tokens are
                              converted at a time */
-  size_t workspace_bytes;
+  size_t workspace_bytes; /* of workspace */
 } fovea_kv_append_args;
 
 /* Adds tokens to the mean of the keys of each head, for key_center: center[head][d] is the mean over all tokens of all

@@ -70,11 +70,11 @@ typedef enum fovea_rotation FOVEA_ENUM_TYPE_(unsigned) {
  * them, scales [count] for I8 or [count][groups] for I4. All four arrays are 64-byte aligned. They share no 64 bytes
  * with the library's own data, so the loader may clean or invalidate whole cache lines. */
 typedef struct fovea_kv_tile {
-  uint32_t batch, kv_head;
-  uint32_t first, count; /* first counts from the first key of the call, also in streams */
-  uint32_t worker;       /* of the executor; 0 without one */
-  uint32_t buffer;       /* which of the worker's two buffers: 0 and 1 alternately, 0 first in a call */
-  void *keys, *values;
+  uint32_t batch, kv_head;         /* the entry and the key head */
+  uint32_t first, count;           /* first counts from the first key of the call, also in streams */
+  uint32_t worker;                 /* of the executor; 0 without one */
+  uint32_t buffer;                 /* which of the worker's two buffers: 0 and 1 alternately, 0 first in a call */
+  void *keys, *values;             /* where the rows go */
   void *key_scales, *value_scales; /* NULL where the format has none, or the description has one for all */
 } fovea_kv_tile;
 
@@ -98,7 +98,7 @@ typedef struct fovea_kv_tile {
  *                        tokens is not asked for ahead.
  * To bring each tile once for any number of rows, push tiles into a stream: see examples/recipes/each_tile_once.c. */
 typedef struct fovea_loader {
-  int (*start)(void* self, const fovea_kv_tile* tile);
+  int (*start)(void* self, const fovea_kv_tile* tile); /* begins to bring a tile. Not 0 = it failed */
   int (*finish)(void* self, const fovea_kv_tile* tile); /* optional; NULL = the transfer is done when start returns */
   void* self;                                           /* for both */
 } fovea_loader;

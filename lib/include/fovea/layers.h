@@ -49,16 +49,16 @@ FOVEA_DECLARATIONS_BEGIN_
  * Edge cases. A row in which all elements are hidden or -inf gives zeros (log-softmax: -inf). A +inf or NaN that is not
  * hidden makes its row NaN. The bits are the same on AVX2, AVX-512 and AArch64. */
 typedef struct fovea_softmax_args {
-  uint32_t struct_bytes; /* sizeof(fovea_softmax_args) */
-  fovea_target target;   /* FOVEA_TARGET_BEST, or one that must be used (FOVEA_ERR_TARGET) */
-  float* out;
-  ptrdiff_t out_outer_stride, out_axis_stride;
-  const float* in;
-  ptrdiff_t in_outer_stride, in_axis_stride;
-  const float* mask;
-  ptrdiff_t mask_outer_stride, mask_axis_stride, mask_inner_stride;
-  size_t outer, axis, inner;
-  float scale;
+  uint32_t struct_bytes;                       /* sizeof(fovea_softmax_args) */
+  fovea_target target;                         /* FOVEA_TARGET_BEST, or one that must be used (FOVEA_ERR_TARGET) */
+  float* out;                                  /* required unless a count is 0 */
+  ptrdiff_t out_outer_stride, out_axis_stride; /* of out */
+  const float* in;                             /* required unless a count is 0 */
+  ptrdiff_t in_outer_stride, in_axis_stride;   /* of in */
+  const float* mask;                           /* optional */
+  ptrdiff_t mask_outer_stride, mask_axis_stride, mask_inner_stride; /* 0 repeats the mask; the last is 0 or 1 */
+  size_t outer, axis, inner;                                        /* counts; any may be 0: nothing is written */
+  float scale;                                                      /* 1 / temperature; 0 = 1 */
 } fovea_softmax_args;
 
 /* Writes out. */
@@ -192,8 +192,8 @@ typedef struct fovea_activation_args {
   uint32_t dim;                  /* elements of a row, at least 1 (FOVEA_ERR_DIM) */
 
   fovea_dtype x_dtype, y_dtype; /* of x and factor; of y */
-  fovea_out y;
-  fovea_in x;
+  fovea_out y;                  /* required: [batch][heads][tokens][dim] */
+  fovea_in x;                   /* required: [batch][heads][tokens][dim] */
   fovea_in factor; /* data NULL = 1. With SILU this is SwiGLU: x is the gate's projection, factor the other one */
 } fovea_activation_args;
 
@@ -240,10 +240,10 @@ typedef struct fovea_norm_args {
 
   fovea_dtype x_dtype, y_dtype; /* of x and gate; of y */
   fovea_dtype residual_dtype;   /* of residual and sum */
-  fovea_out y;
-  fovea_in x;
-  fovea_in residual; /* data NULL = 0 */
-  fovea_out sum;     /* data NULL = none. Gets x + residual, the residual of the next layer; may be the residual itself,
+  fovea_out y;                  /* required: [batch][heads][tokens][dim] */
+  fovea_in x;                   /* required: [batch][heads][tokens][dim] */
+  fovea_in residual;            /* data NULL = 0 */
+  fovea_out sum; /* data NULL = none. Gets x + residual, the residual of the next layer; may be the residual itself,
                         or x. Without a residual FOVEA_ERR_NULL. What is normalised is the sum before it is rounded to
                         residual_dtype */
   const float* weight;          /* [heads][dim], NULL = 1, and then weight_offset is 0 (FOVEA_ERR_NULL) */

@@ -33,12 +33,12 @@ FOVEA_DECLARATIONS_BEGIN_
 /* The weights of a linear layer, with a row for each output, as in PyTorch's nn.Linear and ONNX's Gemm with transB = 1.
  * Weights of x @ W (NumPy, ONNX MatMul, TensorFlow) have a column for each output: transpose them first. */
 typedef struct fovea_linear_weights {
-  fovea_dtype dtype; /* any */
-  const void* data;  /* required: [out_dim][in_dim] */
-  ptrdiff_t row_stride;
-  const void* scales; /* required for I8, float[out_dim], and for I4, uint16_t[out_dim][ceil(in_dim / 32)]. Else NULL
+  fovea_dtype dtype;    /* any */
+  const void* data;     /* required: [out_dim][in_dim] */
+  ptrdiff_t row_stride; /* from a row to the next, in elements */
+  const void* scales;   /* required for I8, float[out_dim], and for I4, uint16_t[out_dim][ceil(in_dim / 32)]. Else NULL
                          (FOVEA_ERR_UNSUPPORTED) */
-  const float* bias;  /* optional [out_dim] */
+  const float* bias;    /* optional [out_dim] */
   const int32_t* bias_i32; /* optional [out_dim], instead of bias: in units of x's scale times the row's scale, and
                               added to the sums of codes before these are scaled. Only with I8 x of one scale and I8
                               weights, and without bias (FOVEA_ERR_UNSUPPORTED) */
@@ -75,12 +75,12 @@ typedef struct fovea_linear_args {
   void* y;                      /* required: [tokens][out_dim] */
   ptrdiff_t y_stride;           /* from a token to the next */
   const void* x;                /* required: [tokens][in_dim] */
-  ptrdiff_t x_stride;
-  fovea_linear_weights weights;
+  ptrdiff_t x_stride;           /* from a token to the next */
+  fovea_linear_weights weights; /* [out_dim][in_dim], and a bias */
 
-  const float* x_scales; /* I8 x: required, [tokens] or one. See "I8 x" above */
-  ptrdiff_t x_scales_stride;
-  int32_t x_zero; /* -128 to 127 (FOVEA_ERR_NUMBER) */
+  const float* x_scales;     /* I8 x: required, [tokens] or one. See "I8 x" above */
+  ptrdiff_t x_scales_stride; /* from a token to the next; 0 = one for all */
+  int32_t x_zero;            /* -128 to 127 (FOVEA_ERR_NUMBER) */
 
   fovea_activation_kind activation; /* applied to each output: y = activation(x W^T + bias). FOVEA_ERR_ENUM;
                                        FOVEA_ERR_UNSUPPORTED if it is left out */
@@ -88,7 +88,7 @@ typedef struct fovea_linear_args {
   float y_scale;  /* I8 y: 2^-126 to 2^126 (FOVEA_ERR_NUMBER). See "I8 y" above */
   int32_t y_zero; /* -128 to 127 (FOVEA_ERR_NUMBER) */
 
-  size_t workspace_budget_bytes; /* 0 = as much as is fastest. Else fewer tokens are taken at a time until it fits;
+  size_t workspace_budget_bytes;  /* 0 = as much as is fastest. Else fewer tokens are taken at a time until it fits;
                                     FOVEA_ERR_BUDGET where one vector of them does not. Never changes bits */
   const fovea_executor* executor; /* optional; NULL = the calling thread does all. At most 4096 workers
                                      (FOVEA_ERR_CAPACITY), each of which needs workspace. Never changes bits */

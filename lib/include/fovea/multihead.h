@@ -81,8 +81,8 @@ typedef struct fovea_multihead_desc {
                                    attention */
 
   fovea_dtype x_dtype, y_dtype; /* F32 or I8. See "Tensors of I8" above */
-  float x_scale, y_scale;
-  int32_t x_zero, y_zero;
+  float x_scale, y_scale;       /* of tensors of I8 */
+  int32_t x_zero, y_zero;       /* of tensors of I8 */
 
   uint32_t max_new_tokens; /* most keys of an entry that one call projects (FOVEA_ERR_CAPACITY): 1 where tokens come one
                               by one. 0 = attention.max_kv_tokens */
@@ -93,10 +93,10 @@ typedef struct fovea_multihead_desc {
 /* A plan, like fovea_plan. */
 typedef struct fovea_multihead_plan {
   fovea_multihead_desc desc; /* each 0 that stands for a default is replaced by the default */
-  fovea_plan attention;
-  uint32_t magic;         /* tells a plan of this version from other bytes */
-  size_t shared_bytes;    /* of workspace, which attention and the linear layers use one after the other */
-  size_t workspace_bytes; /* in all */
+  fovea_plan attention;      /* of the attention between the linear layers */
+  uint32_t magic;            /* tells a plan of this version from other bytes */
+  size_t shared_bytes;       /* of workspace, which attention and the linear layers use one after the other */
+  size_t workspace_bytes;    /* in all */
 } fovea_multihead_plan;
 
 /* Validates the description. On error *plan is not written. */
@@ -141,14 +141,14 @@ typedef struct fovea_multihead_weights {
  * NULL would put it at 0. */
 typedef struct fovea_multihead_args {
   uint32_t struct_bytes; /* sizeof(fovea_multihead_args) */
-  uint32_t batch;
-  uint32_t q_tokens;  /* of x and y */
-  uint32_t kv_tokens; /* of keys and values. Not read where keys and values are x, or in a cache */
-  fovea_out y;        /* required: [batch][q_tokens][d_model] */
-  fovea_in x;         /* required: [batch][q_tokens][d_model] */
-  fovea_in keys;      /* [batch][kv_tokens][key_model]. data NULL = x, whatever kv_tokens is */
-  fovea_in values;    /* [batch][kv_tokens][value_model], as many as keys (FOVEA_ERR_SIZE). data NULL = keys */
-  fovea_multihead_weights weights;
+  uint32_t batch;        /* entries */
+  uint32_t q_tokens;     /* of x and y */
+  uint32_t kv_tokens;    /* of keys and values. Not read where keys and values are x, or in a cache */
+  fovea_out y;           /* required: [batch][q_tokens][d_model] */
+  fovea_in x;            /* required: [batch][q_tokens][d_model] */
+  fovea_in keys;         /* [batch][kv_tokens][key_model]. data NULL = x, whatever kv_tokens is */
+  fovea_in values;       /* [batch][kv_tokens][value_model], as many as keys (FOVEA_ERR_SIZE). data NULL = keys */
+  fovea_multihead_weights weights; /* of the four linear layers */
 
   const fovea_kv_cache* cache; /* optional. See "With a cache" above */
   const fovea_rope_args* rope; /* optional. See "Rope" above */

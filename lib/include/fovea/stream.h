@@ -56,10 +56,10 @@ FOVEA_DECLARATIONS_BEGIN_
 typedef struct fovea_state {
   uint32_t magic;    /* tells a state of this layout from other bytes */
   uint32_t checksum; /* in an image: CRC-32 (IEEE 802.3) of all its bytes, computed with 0 here; in a state: 0 */
-  uint32_t batch, q_heads, kv_heads, q_tokens, value_dim;
-  uint32_t reserved; /* 0 */
-  int64_t next_key;  /* position of the key that is pushed next */
-  uint32_t reserved_too[6];
+  uint32_t batch, q_heads, kv_heads, q_tokens, value_dim; /* of the plan and of fovea_stream_begin */
+  uint32_t reserved;                                      /* 0 */
+  int64_t next_key;                                       /* position of the key that is pushed next */
+  uint32_t reserved_too[6];                               /* 0 */
 } fovea_state;
 
 /* Bytes of a state for these counts; 0 for no plan, or where they overflow. In an array of states each begins at a
