@@ -5,6 +5,7 @@
     config.py main.c model.c            the features that these sources name: fields, constants and functions of fovea
     config.py i8 ring window_left=32    the features, or fields of descriptions and arguments, of a list
     --out my_config.h                   the header; without it, to the standard output
+    --operators                         instead, a value for FOVEA_OPERATORS: the operators whose functions they call
     config.py i8 fovea_kv_append        and calls
     --board m4f --head-dim 64           what the build takes on a board (m4f, m55): flash, stack, plan, workspace
     --rows 4 --kv-heads 2 --tokens 512  queries that share a key head (1), key heads (1), and tokens of a cache
@@ -99,13 +100,11 @@ def features_of(text):
 
 def wanted(arguments):
     """The features, in the order of fovea_config.h, and the calls."""
-    found, calls = set(), set()
+    found, calls, sources = set(), set(), ""
     for argument in arguments:
         path = pathlib.Path(argument)
         if path.suffix in {".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".ino"}:
-            text = without_comments(path.read_text(encoding="utf-8"))
-            found |= features_of(text)
-            calls |= calls_of(text)
+            sources += without_comments(path.read_text(encoding="utf-8"))
             continue
         word, _, value = argument.partition("=")
         calls |= calls_of(word)
@@ -116,6 +115,8 @@ def wanted(arguments):
         elif word.lower() not in ALWAYS and word not in calls:
             sys.exit(f"{argument}: neither a source, nor a feature ({', '.join(sorted(name.lower() for name in NEEDED_BY))}), "
                      f"nor a field that needs one, nor a call; always there are {', '.join(sorted(ALWAYS))}")
+    found |= features_of(sources)
+    calls |= calls_of(sources)  # together: in C++ a header may have the object whose function another file calls
     if "COMPUTE_F16" in found:
         found.add("F16")
     if "COMPUTE_I8" in found and not found & {"I8", "I4", "GGML"}:
@@ -123,6 +124,14 @@ def wanted(arguments):
     if "I8_TENSORS" in found:
         found |= {"I8", "COMPUTE_I8"}
     return [feature for feature in NEEDED_BY if feature in found], calls
+
+
+def operators_of(calls):
+    """The folders of lib/src that define these functions."""
+    folders = {name: path.relative_to(ROOT / "lib" / "src").parts[0] for path in (ROOT / "lib" / "src").rglob("*.cc")
+               for name in re.findall(r'^extern "C" .*?\b(fovea_\w+)\(', path.read_text(encoding="utf-8"), flags=re.M)}
+    operators = re.findall(r"^(\w+):", (ROOT / "lib" / "operators.txt").read_text(encoding="utf-8"), flags=re.M)
+    return [operator for operator in operators if operator in {folders[call] for call in calls}]
 
 
 def header(features, arguments):
@@ -220,6 +229,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("calls", nargs="+", metavar="source|feature|field=value|call")
     parser.add_argument("--out", type=pathlib.Path, help="the header to write")
+    parser.add_argument("--operators", action="store_true")
     parser.add_argument("--board", choices=sorted(BOARDS))
     parser.add_argument("--head-dim", type=int)
     parser.add_argument("--rows", type=int, default=1)
@@ -229,6 +239,8 @@ def main():
     if options.board and not options.head_dim:
         parser.error("--board needs --head-dim: workspaces and caches depend on it")
     features, calls = wanted(options.calls)
+    if options.operators:
+        return print(";".join(operators_of(calls)))
     text = header(features, options.calls)
     if options.out:
         options.out.write_text(text, encoding="utf-8")

@@ -35,6 +35,13 @@ SOURCES = {
     "fovea_linear_args linear = {.activation = FOVEA_ACTIVATION_GELU};": {"LINEAR_ACTIVATION", "GELU"},
     "fovea_activation_args gelu = {.activation = FOVEA_ACTIVATION_TANH};": {"TANH"},
 }
+# Sources, and the operators whose functions they call.
+OPERATORS = {
+    ("examples/attend_sentence/main.cc",): "attention",
+    ("tests/consumer/consumer.c",): "softmax",
+    ("examples/decode_static_buffers.c", "fovea_linear"): "attention;cache;linear;rope",
+    ("examples/hybrid_block/block.cc", "examples/hybrid_block/block.h"): "attention;cache;conv1d;delta;linear;multihead;norm;rope",
+}
 REFUSED = ["warp", "rings", "head_dim=64", "fovea_attend"]
 # What is named, and the row of bench/size_baseline.csv that has the stack of a call.
 STACKS = [
@@ -104,6 +111,10 @@ def main():
             found = set(features()) - left_out_by(written)
             if found != expected and (expected is not None or "STREAMS" not in found):
                 complaints.append(f"{arguments}: {sorted(found)}, expected {sorted(expected or {'STREAMS'})}")
+    for arguments, expected in OPERATORS.items():
+        found = run("--operators", *arguments).stdout.strip()
+        if found != expected:
+            complaints.append(f"{arguments}: needs {found}, expected {expected}")
     for word in REFUSED:
         result = run(word)
         if result.returncode == 0 or "neither a source" not in result.stderr:
