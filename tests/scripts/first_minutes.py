@@ -44,6 +44,12 @@ class User(typing.NamedTuple):
 
 
 USERS = {
+    "who wants to see it": User("README.md", lines="-", after="./run demo", stumbled="the whole library was compiled for it"),
+    "who changes it": User("README.md", lines="-", after="./run test", stumbled="debug information, three backends, nothing to see "
+                           "meanwhile"),
+    "C on a host, CMake": User("platform/packages/README.md", lines="cmake --preset host", after="export PKG_CONFIG_PATH="
+                               "$PWD/P/lib/pkgconfig && cc tests/consumer/consumer.c $(pkg-config --cflags --libs fovea) -o P/app && "
+                               "P/app", stumbled="all operators are compiled, of which FOVEA_OPERATORS names those that are wanted"),
     "Cortex-M4F, Makefile": User("examples/firmware/README.md", "my-board|build/makefile", stumbled="no Makefile on the page; "
                                  "the library took four times as long, with all lean configurations and on one core"),
     "Cortex-M55, CMake": User("examples/firmware/README.md", "--install-prefix", change=("cortex-m4f", "cortex-m55"),
