@@ -71,6 +71,7 @@ STATED = {
     "examples/chat/README.md": ["64 MiB", "2 MiB"],
     "examples/keywords/README.md": ["20 ms at a time", "for each 20 ms"],
     "examples/linux_board/README.md": ["2 MiB"],
+    "platform/boards/raspberry_pi/README.md": ["400 MB of free memory"],
     "platform/boards/imxrt/README.md": ["0xEB at 100 MHz"],
     "platform/boards/stm32/README.md": ["| 100 MHz |", "| 168 MHz |", "| 400 MHz |", "a stack of 1 KB"],
     "lib/src/simd/VOCABULARY.md": ["128 times the sum", "16 bytes"],
