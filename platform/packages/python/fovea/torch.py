@@ -28,14 +28,13 @@ _calls = Pool()
 FORMATS = {torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16"}
 
 
-# The dispatcher's keys of a thread in which no tracer, mode or transform of PyTorch is active: without inference mode, with it.
-SELECT, IN_PLACE = (torch._C.DispatchKeySet(getattr(torch._C.DispatchKey, name)) for name in ("BackendSelect", "ADInplaceOrView"))
-PLAIN_KEYS = {(SELECT | IN_PLACE).raw_repr(), SELECT.raw_repr()}
+# The dispatcher's highest key in a thread in which no tracer, mode or transform of PyTorch is active: without inference mode, with it.
+PLAIN_KEYS = torch._C.DispatchKey.ADInplaceOrView, torch._C.DispatchKey.BackendSelect
 
 
 def is_plain():
     """Whether tensors are all that PyTorch sees of a call. Else it must see an operator."""
-    return torch._C._dispatch_tls_local_include_set().raw_repr() in PLAIN_KEYS
+    return torch._C._dispatch_tls_local_include_set().highestPriorityTypeId() in PLAIN_KEYS
 
 
 def refuse_tangent(tensor, name):
