@@ -64,6 +64,14 @@ def complaints():
         if not readme.exists():
             yield f"{readme.relative_to(ROOT)}: is missing"
 
+    for path in sorted(ROOT.rglob("*")):
+        if path.suffix in {".md", ".py", ".sh", ".toml", ".yml"} and not {"build", ".git"} & set(path.relative_to(ROOT).parts):
+            words = path.read_text(encoding="utf-8")
+            if re.search(r"\bpip3? install\b[^\n]*[\s'\"]fovea(?![-\w./])|^name = \"fovea\"", words, flags=re.M):
+                yield f"{path.relative_to(ROOT)}: has pip's name fovea, which is another project on PyPI"
+            if path.suffix == ".md" and "**Published**" in words:
+                yield f"{path.relative_to(ROOT)}: says that something is published, which it is not yet"
+
 
 found_complaints = list(complaints())
 print("\n".join(found_complaints) or f"the manifests agree with {HEADER.relative_to(pathlib.Path(ROOT))}")

@@ -171,7 +171,8 @@ check_python() {
   fresh python
   page python
   quietly pip wheel "$source" --no-deps --no-build-isolation --config-settings cmake.define.FOVEA_SIMD=scalar -w "$work/python"
-  quietly pip install --no-deps --target "$work/python/installed" "$work"/python/fovea-*.whl
+  quietly pip install --no-deps --target "$work/python/installed" "$work"/python/fovea_attention-*.whl
+  [ -f "$work/python/installed/fovea/py.typed" ] && [ -f "$work/python/installed/fovea/torch.pyi" ]
   PYTHONPATH=$work/python/installed python "$stubs/python/test_fovea.py"
   PYTHONPATH=$work/python/installed python "$stubs/python/test_layers.py"
   PYTHONPATH=$work/python/installed python "$stubs/python/hostile_arrays.py"

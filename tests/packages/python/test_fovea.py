@@ -273,6 +273,87 @@ def arrays_of_other_types_and_shapes_are_refused():
     raises(TypeError, "batch is no option of this call: there are", plan, q, keys, values, batch=2)
 
 
+def names_that_are_not_known_bring_the_nearest():
+    q, other = floats(2, 3, 8), {"kv_heads": 2, "head_dim": 8, "value_dim": 8, "max_tokens": 9}
+    for name, near_to in {"is_causal": "causal", "sm_scale": "scale", "attn_mask": "mask", "num_heads": "q_heads",
+                          "sliding_window": "window_left", "logits_soft_cap": "softcap", "key_lengths": "kv_lengths"}.items():
+        raises(TypeError, f"{name} is no option of this call: the nearest is {near_to}, there are", fovea.attention, q, q, q,
+               **{name: 1})
+    raises(TypeError, "enable_gqa is no option of this call: there are alibi_slopes,", fovea.attention, q, q, q, enable_gqa=1)
+    for text, made in (("is_causal is no field of fovea_attention_desc: the nearest is causal,", lambda: fovea.Plan(is_causal=1)),
+                       ("head_size is no field of a Cache: the nearest is head_dim,", lambda: fovea.Cache(head_size=8, **other)),
+                       ("sink is no option of this call: the nearest is sinks,",
+                        lambda: fovea.Plan(q_heads=2, **dict([*other.items()][:3])).bind(q, q, q, sink=1)),
+                       ("num_heads is no field of a layer: the nearest is q_heads,",
+                        lambda: fovea.MultiheadAttention(2, qkv=floats(48, 16), num_heads=1))):
+        raises(TypeError, text, made)
+
+
+def types_and_dimensions_are_named_with_their_argument():
+    q, double = floats(2, 3, 8), np.ones((2, 3, 8))
+    for name, arrays in (("q", (double, q, q)), ("keys", (q, double, q)), ("values", (q, q, double))):
+        raises(TypeError, f"{name} is of float64: it must be of float32 or float16 or bfloat16 or int8, as "
+               f"{name}.astype(np.float32)", fovea.attention, *arrays)
+    raises(TypeError, "mask is of float64", fovea.attention, q, q, q, mask=double)
+    raises(TypeError, "weights is of float64: it must be of", fovea.linear, q, np.ones((4, 8)))
+    raises(TypeError, "weights is of uint8: dtype must name", fovea.Weights, np.ones((4, 8), np.uint8))
+    for name in ("q_heads", "kv_heads", "head_dim", "value_dim"):
+        sizes = {**dict.fromkeys(("q_heads", "kv_heads", "head_dim", "value_dim"), 4), name: 0}
+        raises(fovea.Error, f"{name} is 0 (FOVEA_ERR_DIM)", fovea.Plan, **sizes)
+    raises(fovea.Error, "head_dim is 0 and value_dim is 0 (", fovea.Cache, kv_heads=2, head_dim=0, max_tokens=9)
+    raises(fovea.Error, "key_dim is 0 (", fovea.DeltaState, "gated", v_heads=1, key_dim=0, value_dim=4)
+    raises(fovea.Error, "dim is 0 (", fovea.norm, floats(3, 0))
+    raises(ValueError, "x has the shape (3, 0): it must have rows of elements", fovea.rope, floats(3, 0), "half_split")
+
+
+def masked_arrays_are_refused():
+    q, weights = floats(2, 3, 8), floats(4, 8)
+    plan = fovea.Plan(q_heads=2, kv_heads=2, head_dim=8, value_dim=8, max_q_tokens=3, max_kv_tokens=3)
+    cache = fovea.Cache(kv_heads=2, head_dim=8, max_tokens=9)
+    state = fovea.DeltaState("linear", v_heads=2, key_dim=8, value_dim=8)
+    masked = lambda array: np.ma.masked_array(array, np.zeros(np.shape(array), bool))  # noqa: E731
+    for name, call in (
+            ("q", lambda m: fovea.attention(m(q), q, q)), ("keys", lambda m: fovea.attention(q, m(q), q)),
+            ("values", lambda m: plan(q, q, m(q))), ("out", lambda m: plan(q, q, q, m(q))), ("q", lambda m: plan.bind(m(q), q, q)),
+            ("mask", lambda m: fovea.attention(q, q, q, mask=m(np.ones((3, 3), bool)))),
+            ("sinks", lambda m: fovea.attention(q, q, q, sinks=m(np.ones(2, np.float32)))),
+            ("kv_lengths", lambda m: plan.bind(q, q, q, kv_lengths=m(np.ones(1, np.uint32)))),
+            ("q_offsets", lambda m: plan(q, q, q, q_offsets=m([0, 3]))), ("q", lambda m: plan.stream(m(q))),
+            ("values", lambda m: cache.append(q, m(q))), ("kept", lambda m: cache.compact(m([0]))),
+            ("keys", lambda m: fovea.KeyCenter(2, 8).add(m(q))), ("q", lambda m: state(m(q), q, q)),
+            ("matrices", lambda m: state.set(m(np.zeros((1, 2, 8, 8), np.float32)))),
+            ("x", lambda m: fovea.softmax(m(q))), ("x", lambda m: fovea.bind_softmax(m(q))), ("x", lambda m: fovea.norm(m(q))),
+            ("residual", lambda m: fovea.norm(q, residual=m(q))), ("b", lambda m: fovea.add(q, m(q))),
+            ("x", lambda m: fovea.linear(m(q), weights)), ("weights", lambda m: fovea.linear(q, m(weights))),
+            ("bias", lambda m: fovea.Weights(weights, m(np.ones(4, np.float32)))), ("x", lambda m: fovea.rope(m(q), "half_split")),
+            ("indices", lambda m: fovea.embedding(m([1]), weights)), ("x", lambda m: fovea.argmax(m(q))),
+            ("x", lambda m: fovea.pooling(m(q))), ("x", lambda m: fovea.to_i8(m(q), 1.0)),
+            ("x", lambda m: fovea.integer_mean(m(np.ones((3, 8), np.int8)), x_scale=1.0, y_scale=1.0)),
+            ("x", lambda m: fovea.MultiheadAttention(2, qkv=floats(12, 4))(m(floats(3, 4)))),
+            ("fovea_attention_args.sinks", lambda m: fovea.c.structure("attention_args", sinks=m(np.ones(2, np.float32))))):
+        raises(TypeError, f"{name} is a masked array, whose mask would be lost", call, masked)
+
+
+def objects_say_what_they_are():
+    plan = fovea.Plan(q_heads=2, kv_heads=2, head_dim=4, value_dim=4, causal="top_left", scale=0.5, target="scalar")
+    text = ("Plan(q_heads=2, kv_heads=2, head_dim=4, value_dim=4, max_batch=1, max_q_tokens=1, scale=0.5, causal='top_left', "
+            "diagonal='top_left', target='scalar')")
+    q, weights = floats(2, 1, 4), fovea.Weights(floats(12, 4))
+    for made, want in (
+            (plan, text), (plan.stream(q), f"Stream(plan={text}, q=(2, 1, 4))"),
+            (fovea.attention_desc(causal="top_left"), "fovea_attention_desc(max_batch=1, max_q_tokens=1, causal='top_left')"),
+            (fovea.Cache(kv_heads=2, head_dim=8, max_tokens=9, key_dtype="i8"),
+             "Cache(key_dtype='i8', batch=1, kv_heads=2, head_dim=8, value_dim=8, max_tokens=9)"),
+            (weights, "Weights(dtype='f32', out_dim=12, in_dim=4)"),
+            (fovea.MultiheadAttention(2, qkv=weights),
+             f"MultiheadAttention(q_heads=2, kv_heads=2, head_dim=2, value_dim=2, d_model=4, qkv={weights})"),
+            (fovea.DeltaState("gated", v_heads=1, key_dim=3, value_dim=4),
+             "DeltaState(rule='gated', batch=1, v_heads=1, key_dim=3, value_dim=4, decay_dim=1)"),
+            (fovea.KeyCenter(2, 8), "KeyCenter(kv_heads=2, head_dim=8, count=0)"),
+            (fovea.Range().observe([1.0, 2.0]), "Range(")):
+        assert repr(made).startswith(want), f"{made!r} instead of {want}"
+
+
 def out_is_what_is_wanted_or_refused():
     plan, arrays = plan_and_arrays()
     shape = 2, 4, 3, 6
@@ -444,7 +525,8 @@ def caches_take_what_fits_them():
     raises(ValueError, "keys has the shape (1, 2, 3, 4)", cache.append, keys[..., :4], values)
     raises(ValueError, "keys has the shape (1, 1, 3, 8)", cache.append, keys[:, :1], values)
     raises(TypeError, "values is of float16: it must be of float32", cache.append, keys, values.astype(np.float16))
-    raises(TypeError, "an array of float64", cache.append, keys.astype(float), values)
+    raises(TypeError, "keys is of float64: it must be of float32 or float16 or bfloat16 or int8, as keys.astype(np.float32)",
+           cache.append, keys.astype(float), values)
     raises(TypeError, "values are missing", cache.append, keys)
     refused("ERR_CAPACITY", cache.append, keys, values, entry=1)
     refused("ERR_CAPACITY", cache.append, np.repeat(keys, 2, axis=0), np.repeat(values, 2, axis=0))
@@ -475,6 +557,7 @@ def caches_take_what_fits_them():
     for name in ("memory", "memory_bytes", "lengths", "source", "struct_bytes"):
         raises(TypeError, f"{name} is no field of a Cache", fovea.Cache, kv_heads=2, head_dim=8, value_dim=8,
                max_tokens=9, **{name: 64})
+    assert fovea.Cache(kv_heads=2, head_dim=8, max_tokens=9).c.value_dim == 8
     latent = fovea.Cache(kv_heads=1, head_dim=8, value_dim=6, max_tokens=9, values_in_keys=True)
     latent.append(keys[:, :1])
     near(latent.plan(q_heads=4)(q, latent), reference(q, keys[:, :1], keys[:, :1, :, :6])[0], 1e-6)
@@ -588,7 +671,8 @@ def plans_and_caches_are_neither_changed_nor_copied():
                    lambda: setattr(cache, "c", 1),
                    lambda: setattr(cache.c.source.keys, "data", 1), lambda: setattr(plan, "desc", 1)):
         raises(AttributeError, "", change)
-    for held in (plan, cache, plan.stream(arrays[0]), plan.bind(*arrays)):
+    weights = fovea.Weights(floats(12, 4))
+    for held in (plan, cache, plan.stream(arrays[0]), plan.bind(*arrays), weights, fovea.MultiheadAttention(2, qkv=weights)):
         for way in (copy.copy, copy.deepcopy, pickle.dumps):
             raises(TypeError, "can be neither copied nor pickled", way, held)
     desc = fovea.attention_desc(q_heads=4, kv_heads=2, head_dim=8, value_dim=6)
@@ -685,7 +769,9 @@ def two_calls_do_not_use_one_plan_at_a_time():
 def main():
     print(f"fovea {fovea.__version__} on {', '.join(fovea.targets())}, NumPy {np.__version__}")
     tests = [
-        selftest_gives_the_published_bits_and_names_a_call_that_differs,
+        features_are_those_that_the_system_names, selftest_gives_the_published_bits_and_names_a_call_that_differs,
+        a_cache_may_rotate_its_rows, weights_of_keys_add_up, names_that_are_not_known_bring_the_nearest,
+        types_and_dimensions_are_named_with_their_argument, masked_arrays_are_refused, objects_say_what_they_are,
         softmax_is_that_of_numpy_along_each_axis, attention_is_that_of_numpy_with_its_options,
         arrays_may_have_strides_and_other_types, outputs_have_as_many_dimensions_as_q,
         a_call_computes_again_from_what_its_arrays_hold, a_cache_holds_what_was_appended, streams_see_keys_in_pieces,

@@ -1,12 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """fovea.torch against PyTorch: test_torch.py [shared library]. Ends with 77 where there is no PyTorch or no NumPy."""
+import copy
+import pickle
 import sys
+import warnings
 
 from reference import np, package, raises, run, run_program
 
 try:
     import torch
+    from torch.autograd import forward_ad
+    from torch.fx.experimental.proxy_tensor import make_fx
     from torch.nn import functional
 except ImportError:
     print("skipped: this Python has no PyTorch")
@@ -138,10 +143,30 @@ def gradients_are_refused():
     raises(RuntimeError, "query requires a gradient", attention, q, k, v)
     raises(RuntimeError, "attn_mask requires a gradient", attention, q.detach(), k, v,
            torch.zeros(3, 5, requires_grad=True))
+    raises(RuntimeError, "attn_mask requires a gradient", attention, q.detach()[:, :0], k, v,
+           torch.zeros(0, 5, requires_grad=True))
     with torch.no_grad():
         near(attention(q, k, v), functional.scaled_dot_product_attention(q, k, v), 2e-6)
     out = torch.ops.fovea.scaled_dot_product_attention(q, k, v, None, False, None, False)
     raises(RuntimeError, "fovea computes no gradients", out.sum().backward)
+
+
+def derivatives_of_transforms_are_refused():
+    q, k, v, mask = torch.randn(2, 3, 8), torch.randn(2, 5, 8), torch.randn(2, 5, 4), torch.zeros(3, 5)
+    attend = lambda q: attention(q, k, v)  # noqa: E731
+    operator = lambda *tensors: torch.ops.fovea.scaled_dot_product_attention(*tensors, False, None, False)  # noqa: E731
+    for call in (lambda: torch.func.grad(lambda q: attend(q).sum())(q), lambda: torch.func.vjp(attend, q)):
+        raises(RuntimeError, "fovea computes no gradients", call)
+    for call in (lambda: torch.func.jvp(attend, (q,), (q,)), lambda: torch.func.jacfwd(attend)(q),
+                 lambda: torch.compile(lambda q: torch.func.jvp(attend, (q,), (q,)), backend="aot_eager")(q)):
+        raises(RuntimeError, "query has a tangent, and fovea computes none", call)
+    with forward_ad.dual_level():
+        near(attend(q), functional.scaled_dot_product_attention(q, k, v), 2e-6)
+        for at, name in enumerate(("query", "key", "value", "attn_mask")):
+            tensors = [q, k, v, mask]
+            tensors[at] = forward_ad.make_dual(tensors[at], torch.ones_like(tensors[at]))
+            for call in (attention, operator, torch.no_grad()(attention), torch.no_grad()(operator)):
+                raises(RuntimeError, f"{name} has a tangent, and fovea computes none", call, *tensors)
 
 
 class Block(torch.nn.Module):
@@ -150,7 +175,7 @@ class Block(torch.nn.Module):
 
 
 def compilers_see_one_operator():
-    tensors = torch.randn(2, 4, 3, 8), torch.randn(2, 4, 5, 8), torch.randn(2, 4, 5, 6)
+    tensors = wide = torch.randn(2, 4, 3, 8), torch.randn(2, 4, 5, 8), torch.randn(2, 4, 5, 6)
     want = functional.scaled_dot_product_attention(2 * tensors[0], *tensors[1:], is_causal=True) + 1
     compiled = torch.compile(Block(), fullgraph=True, backend="aot_eager")
     near(compiled(*tensors), want, 1e-5)
@@ -158,6 +183,16 @@ def compilers_see_one_operator():
     names = [str(node.target) for node in program.graph.nodes]
     assert names.count("fovea.scaled_dot_product_attention.default") == 1, names
     near(program.module()(*tensors), want, 1e-5)
+    others = [torch.randn_like(tensor) for tensor in wide]
+    for traced in (torch.jit.trace(Block(), others), make_fx(Block())(*others), torch.func.functionalize(Block()),
+                   torch.vmap(Block())):
+        near(traced(*wide), want, 1e-5)
+    attention(*wide, torch.zeros(3, 5))
+    for wrap in (torch._to_functional_tensor, lambda tensor: torch._efficientzerotensor(tensor.shape)):
+        for at, name in enumerate(("query", "key", "value", "attn_mask")):
+            tensors = [*wide, torch.zeros(3, 5)]
+            tensors[at] = wrap(tensors[at])
+            raises(ValueError, f"{name} has no memory", attention, *tensors)
     tensors = torch.randn(3, 8, dtype=torch.float16), torch.randn(5, 8, dtype=torch.float16), torch.randn(5, 6).half()
     torch.library.opcheck(torch.ops.fovea.scaled_dot_product_attention.default, (*tensors, None, True, 0.5, False))
 
@@ -207,12 +242,67 @@ def multihead_layers_take_over_weights():
             near(weights, want_weights, 1e-5)
 
 
+def defaults_of_pytorch_change_nothing():
+    q, module = torch.randn(2, 3, 8), torch.nn.MultiheadAttention(8, 2).eval()
+    layer, want = ours.MultiheadAttention(module), attention(q, q, q)
+    with torch.no_grad():
+        for change in (torch.autocast("cpu"), torch.inference_mode(), torch.device("meta")):
+            with change:
+                near(attention(q, q, q), want, 0)
+        try:
+            torch.set_default_dtype(torch.float64)
+            near(attention(q, q, q), want, 0)
+            near(layer(q, q, q)[0], module(q, q, q)[0], 1e-5)
+        finally:
+            torch.set_default_dtype(torch.float32)
+
+
+def multihead_layers_stand_in_transformers():
+    x, mask = torch.randn(3, 5, 8), torch.nn.Transformer.generate_square_subsequent_mask(5)
+    padding = torch.zeros(3, 5, dtype=torch.bool)
+    padding[1, 3:] = True
+    for options in ({}, {"norm_first": True}, {"bias": False}):
+        layer = torch.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True, **options)
+        module = torch.nn.TransformerEncoder(layer, 2).eval()
+        other, calls = copy.deepcopy(module), []
+        for layer in other.layers:
+            layer.self_attn = ours.MultiheadAttention(layer.self_attn)
+            layer.self_attn.register_forward_hook(lambda *_: calls.append(1))
+        anew = torch.nn.TransformerEncoder(other.layers[0], 2).eval()  # PyTorch looks into layers here, too
+        with torch.no_grad():
+            for given in ({}, {"mask": mask}, {"mask": mask, "is_causal": True}, {"src_key_padding_mask": padding}):
+                shown = ~padding if "src_key_padding_mask" in given else slice(None)
+                near(other(x, **given)[shown], module(x, **given)[shown], 1e-5)
+                assert anew(x, **given).shape == x.shape
+        assert len(calls) == 4 * (2 + 2), f"{len(calls)} calls"
+
+
+def multihead_layers_are_copied_and_refuse_what_they_cannot():
+    module = torch.nn.MultiheadAttention(8, 2).eval()
+    layer, x = ours.MultiheadAttention(module), torch.randn(3, 2, 8)
+    raises(RuntimeError, "in_proj_weight requires a gradient, and fovea computes none", layer, x, x, x)
+    weights = {f"module.{name}": weight.detach() for name, weight in module.named_parameters()}
+    with torch.no_grad():
+        with forward_ad.dual_level():
+            weights["module.out_proj.bias"] = forward_ad.make_dual(torch.ones(8), torch.ones(8))
+            raises(RuntimeError, "out_proj.bias has a tangent", torch.func.functional_call, layer, weights, (x, x, x))
+        want = layer(x, x, x)[0]
+        for other in (copy.copy(layer), copy.deepcopy(layer), pickle.loads(pickle.dumps(layer))):
+            near(other(x, x, x)[0], want, 0)
+        module.in_proj_weight.data = module.in_proj_weight.data.view(8, 24).t()  # at the same address
+        near(layer(x, x, x)[0], module(x, x, x)[0], 1e-5)
+        own = lambda x: layer(x, x, x)[0]  # noqa: E731
+        for trace in (lambda: torch.jit.trace(own, x), lambda: make_fx(own)(x), lambda: torch.func.functionalize(own)(x),
+                      lambda: torch.vmap(own)(x), lambda: torch.export.export(layer, (x, x, x))):
+            raises(RuntimeError, "cannot see into fovea's MultiheadAttention", trace)
+
+
 def multihead_layers_follow_their_module():
     module = torch.nn.MultiheadAttention(8, 2, dropout=0.5)
     layer = ours.MultiheadAttention(module)
     x = torch.randn(3, 2, 8)
     raises(RuntimeError, "the module would drop weights", layer, x, x, x)
-    layer.eval()
+    layer.eval().requires_grad_(False)
     with torch.no_grad():
         for change in (lambda: None, lambda: module.in_proj_weight.mul_(2),
                        lambda: setattr(module, "in_proj_weight", torch.nn.Parameter(torch.randn(24, 8)))):
@@ -237,9 +327,12 @@ def the_program_of_the_page_runs():
 def main():
     print(f"fovea {fovea.__version__} on {', '.join(fovea.targets())}, PyTorch {torch.__version__}")
     torch.set_num_threads(1)
+    warnings.simplefilter("ignore", UserWarning)  # of PyTorch: about nested tensors
     run([
         attention_is_that_of_pytorch, tensors_are_read_where_they_are, no_byte_outside_of_tensors_is_read,
-        what_is_wrong_is_said, gradients_are_refused, compilers_see_one_operator, multihead_layers_take_over_weights,
+        what_is_wrong_is_said, gradients_are_refused, derivatives_of_transforms_are_refused,
+        defaults_of_pytorch_change_nothing, multihead_layers_stand_in_transformers,
+        multihead_layers_are_copied_and_refuse_what_they_cannot, compilers_see_one_operator, multihead_layers_take_over_weights,
         multihead_layers_follow_their_module, the_program_of_the_page_runs
     ])
 

@@ -29,9 +29,7 @@ class Arguments:
     def __init__(self, desc, options, allowed=OPTIONS, copies=False):
         self.desc, self.copies, self.cache = desc, copies, None
         self.options = {name: value for name, value in options.items() if value is not None}
-        for name in self.options:
-            if name not in allowed:
-                raise TypeError(f"{name} is no option of this call: there are {', '.join(sorted(allowed))}")
+        c.check_names(self.options, allowed, "option of this call")
         self.c = c.structure("attention_args")
         self.key_format, self.value_format = format_name(desc.key_dtype), format_name(desc.value_dtype)
         self.sizes = {name: getattr(desc, name) for name in ("q_heads", "kv_heads", "head_dim", "value_dim")}

@@ -25,8 +25,19 @@ BLOCKS = {"i4": (GROUP, 16), "q8_0": (GROUP, 34), "q4_0": (GROUP, 18), "q4_1": (
 MASK_KINDS = {"bool": "byte", "uint8": "byte", "float32": "f32", "float16": "f16", "bfloat16": "bf16"}
 
 
-class Held:
-    """An object with memory that the library uses: one call at a time may use it, and it cannot be copied."""
+class Shown:
+    """An object that C knows by its address, so that it cannot be copied. _shown: the fields that its text has."""
+
+    def __repr__(self):
+        return c.shown(type(self).__name__, self._shown())
+
+    def __reduce_ex__(self, protocol):
+        raise TypeError(f"a {type(self).__name__} has memory that C knows by its address: "
+                        "it can be neither copied nor pickled")
+
+
+class Held(Shown):
+    """An object with memory that the library uses: one call at a time may use it."""
 
     def __init__(self):
         self._lock = threading.Lock()
@@ -41,15 +52,16 @@ class Held:
     def __exit__(self, *_):
         self._lock.release()
 
-    def __reduce_ex__(self, protocol):
-        raise TypeError(f"a {type(self).__name__} has memory that C knows by its address: "
-                        "it can be neither copied nor pickled")
+
+def as_array(array, name):
+    """What numpy.asarray makes of it."""
+    c.refuse_masked(array, name)
+    return np.asarray(array)
 
 
-def dtype_of(array):
+def dtype_of(array, name):
     """The name of an array's type in fovea.h."""
-    if array.dtype.name not in DTYPES:
-        raise TypeError(f"an array of {array.dtype}: it must be of {' or '.join(DTYPES)}")
+    is_of(array, name, DTYPES)
     return DTYPES[array.dtype.name]
 
 
@@ -70,11 +82,14 @@ def row_elements(name, dim):
 def is_array(array, name):
     if not isinstance(array, np.ndarray):
         raise TypeError(f"{name} is of {type(array).__name__}: it must be a NumPy array")
+    c.refuse_masked(array, name)
 
 
 def is_of(array, name, dtypes):
     if array.dtype.name not in dtypes:
-        raise TypeError(f"{name} is of {array.dtype}: it must be of {' or '.join(dtypes)}")
+        near = next((one for one in ("float32", "float16") if one in dtypes and array.dtype.kind == "f" and name != "out"), None)
+        raise TypeError(f"{name} is of {array.dtype}: it must be of {' or '.join(dtypes)}" +
+                        (f", as {name}.astype(np.{near})" if near else ""))
 
 
 def fault(array, writes):
@@ -121,7 +136,7 @@ def take(kind, array, name, dtypes, dims, sizes, copies=False):
     place may be copied."""
     if not copies or kind == "out":
         is_array(array, name)
-    given = array = np.asarray(array)
+    given = array = as_array(array, name)
     is_of(array, name, dtypes)
     dims = dims.split()
     missing = len(dims) - array.ndim
@@ -159,7 +174,7 @@ class Rows:
         """An input, which is copied if C cannot read it in place, or None. shape: what it is broadcast to. form makes
         the four dimensions of it."""
         if given is not None:
-            array = np.asarray(given)
+            array = as_array(given, field)
             is_of(array, field, dtypes)
             if shape is not None:
                 array = broadcast(array, shape, field)
@@ -207,7 +222,7 @@ def numbers(values, dtype, name):
     """A contiguous array of real numbers, converted to float32 or an integer type; raises if that type lacks one."""
     if type(values) is np.ndarray and values.dtype == dtype and values.flags.c_contiguous and values.flags.aligned:
         return values
-    given, dtype = np.asarray(values), np.dtype(dtype)
+    given, dtype = as_array(values, name), np.dtype(dtype)
     is_float = given.dtype.kind == "f" or given.dtype.name == "bfloat16"
     if given.dtype.kind not in "biu" and not (is_float and (dtype.kind == "f"
                                                             or given.size == 0)):  # an empty list is of float64
@@ -233,7 +248,7 @@ def mask(array, shape, copies=False):
     [batch][heads][queries][keys]."""
     if not copies:
         is_array(array, "mask")
-    array = np.asarray(array)
+    array = as_array(array, "mask")
     is_of(array, "mask", MASK_KINDS)
     kind = MASK_KINDS[array.dtype.name]
     try:

@@ -10,6 +10,7 @@ structure or a function of ctypes, which it keeps alive; or an address, which is
 the size of arrays, as C does not; the rest of the package does.
 """
 import ctypes
+import difflib
 import math
 import operator
 import os
@@ -55,6 +56,21 @@ def number(value, kind, name):
     return value
 
 
+def check_names(names, allowed, what):
+    """Raises for a name that is not allowed, and says which one is spelt like it or like one of its words."""
+    for name in names:
+        if name not in allowed:
+            likeness, near = max((difflib.SequenceMatcher(None, part, one).ratio(), one)
+                                 for one in allowed for part in (name, *name.split("_")))
+            nearest = f"the nearest is {near}, " if likeness > 0.6 else ""
+            raise TypeError(f"{name} is no {what}: {nearest}there are {', '.join(sorted(allowed))}")
+
+
+def refuse_masked(array, name):
+    if isinstance(array, np.ma.MaskedArray):
+        raise TypeError(f"{name} is a masked array, whose mask would be lost: give the array that filled() makes of it")
+
+
 def address(value, name, of=None):
     """The address of value. If `of` is the class of a structure, a structure must be of that class."""
     if isinstance(value, ctypes.Structure):
@@ -64,6 +80,7 @@ def address(value, name, of=None):
     if isinstance(value, FUNCTION):
         return ctypes.cast(value, c_void_p).value
     if isinstance(value, np.ndarray):
+        refuse_masked(value, name)
         return data_of(value)
     return value if value is None else number(value, c_size_t, name)
 
@@ -111,6 +128,9 @@ class Structure(ctypes.Structure):
                   if not place <= at < place + ctypes.sizeof(kind)}
         root.__dict__["kept"] = {**others, **kept}
 
+    def __repr__(self):
+        return shown(type(self).__name__, numbers_of(self))
+
     def enumerator(self, field, name):
         if field not in self.enum_of:
             raise TypeError(f"{type(self).__name__}.{field} is of str: it must be a number")
@@ -118,6 +138,19 @@ class Structure(ctypes.Structure):
         if name not in enumerators:
             raise ValueError(f"{field} is {name!r}: it must be one of {', '.join(enumerators)}")
         return enumerators[name]
+
+
+def numbers_of(structure):
+    """The fields that are numbers but 0, enumerators by their names."""
+    for field, kind in structure.kinds.items():
+        value = getattr(structure, field) if kind in SCALARS.values() and field != "struct_bytes" else 0
+        if value:
+            enumerators = HEADER.enums.get(structure.enum_of.get(field), {})
+            yield field, next((name for name, number in enumerators.items() if number == value), value)
+
+
+def shown(name, fields):
+    return f"{name}({', '.join(f'{field}={value!r}' for field, value in fields)})"
 
 
 def place_of(structure):
@@ -275,10 +308,20 @@ def function(name):
     return _functions[name]
 
 
-def check(status):
+def zeros(arguments):
+    """What to say of dimensions that are 0, of pairs of a name and a number or structure."""
+    for name, value in arguments:
+        if isinstance(value, Structure) and any(bytes(value)):
+            yield from zeros((field, getattr(value, field)) for field in value.kinds)
+        elif type(value) is int and value == 0 and name.endswith(("dim", "heads")) and name != "rotary_dim":
+            yield f"{name} is 0"
+
+
+def check(status, arguments=()):
     if status:
-        names = {value: name for name, value in CONSTANTS.items() if name.startswith("ERR_")}
-        raise Error(names.get(status, str(status)), function("fovea_status_string")(status).decode())
+        name = next((name for name, value in CONSTANTS.items() if value == status and name.startswith("ERR_")), str(status))
+        text = " and ".join(zeros(arguments)) if name == "ERR_DIM" else ""
+        raise Error(name, text or function("fovea_status_string")(status).decode())
 
 
 def call(name, *arguments):
@@ -290,7 +333,7 @@ def call(name, *arguments):
                         f"{len(arguments)} arguments are given")
     answer = returned(*(argument(*pair) for pair in zip(arguments, parameters)))
     if name not in ANSWERS:
-        check(answer)
+        check(answer, zip((parameter for parameter, *_ in parameters), arguments))
     return answer
 
 
@@ -316,9 +359,8 @@ def pointers(*values):
 
 def assign(to, **fields):
     """Sets fields of a structure; an enumerator may be its name without the prefix, as in causal="top_left"."""
+    check_names(fields, to.kinds, f"field of {type(to).__name__}")
     for field, value in fields.items():
-        if field not in to.kinds:
-            raise TypeError(f"{type(to).__name__} has no field {field}")
         setattr(to, field, value)
     return to
 

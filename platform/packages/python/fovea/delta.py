@@ -3,7 +3,7 @@
 import numpy as np
 
 from . import c
-from .arrays import FLOATS, Held, broadcast, dense_copy, dtype_of, is_of, memory, numbers, take
+from .arrays import FLOATS, Held, as_array, broadcast, dense_copy, dtype_of, is_of, memory, numbers, take
 from .layers import format_of
 from .prepared import Pool, Prepared
 
@@ -40,6 +40,9 @@ class DeltaState(Held):
         c.call("fovea_delta_begin", self._state, self._state.size, *self.counts.values())
         self._calls = Pool()
 
+    def _shown(self):
+        return [("rule", self.rule), *self.counts.items()]
+
     def __call__(self, q, k, v, *, decay=None, beta=None, a=None, b=None, entry=0, offsets=None, scale=0.0, dtype=None,
                  out=None, target="best"):
         """Adds tokens to `batch` entries from `entry` on. The output is [batch][heads][tokens][value_dim], with as many
@@ -55,10 +58,10 @@ class DeltaState(Held):
     def _prepare(self, inputs, outputs, entry, scale, dtype, target):
         arrays, offsets = dict(zip(ARRAYS, inputs)), inputs[-1]
         self._check_rule(arrays)
-        q, v, counts = np.asarray(arrays["q"]), arrays["v"], self.counts
+        q, v, counts = as_array(arrays["q"], "q"), arrays["v"], self.counts
         is_of(q, "q", FLOATS)
         sizes = {"key_dim": counts["key_dim"], "value_dim": counts["value_dim"], "v_heads": counts["v_heads"]}
-        args = c.structure("delta_args", rule=self.rule, entry=entry, scale=scale, target=target, dtype=dtype_of(q),
+        args = c.structure("delta_args", rule=self.rule, entry=entry, scale=scale, target=target, dtype=dtype_of(q, "q"),
                            v_heads=counts["v_heads"], key_dim=counts["key_dim"], value_dim=counts["value_dim"],
                            decay_dim=counts["decay_dim"])
         if offsets is not None:
@@ -96,7 +99,7 @@ class DeltaState(Held):
 
     def _numbers(self, array, name, shape):
         """A fovea_in of an array of float32, broadcast to this shape."""
-        array = np.asarray(array)
+        array = as_array(array, name)
         is_of(array, name, ("float32",))
         return take("in", broadcast(array, shape, name), name, ("float32",), "batch heads tokens dim", {}, copies=True)
 
@@ -119,7 +122,7 @@ class DeltaState(Held):
         """Begins all entries again, or one: S becomes [entries][v_heads][key_dim][value_dim], of float32, or 0."""
         number, count = self._entries(entry)
         if matrices is not None:
-            matrices = np.asarray(matrices)
+            matrices = as_array(matrices, "matrices")
             is_of(matrices, "matrices", ("float32",))
             shape = count, *(self.counts[name] for name in COUNTS[1:4])
             if matrices.shape not in (shape, shape[1:] if entry is not None else shape):

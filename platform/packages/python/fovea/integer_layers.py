@@ -9,7 +9,7 @@ import ctypes
 import numpy as np
 
 from . import c
-from .arrays import Rows, dense, four, is_of
+from .arrays import Rows, as_array, dense, four, is_of
 from .layers import prepare_over_tokens, shape_of_both
 from .prepared import Pool, Prepared
 
@@ -42,7 +42,7 @@ def scale(value, name):
 
 
 def codes_of(array, name):
-    array = np.asarray(array)
+    array = as_array(array, name)
     is_of(array, name, CODES)
     four(array, name)
     return array

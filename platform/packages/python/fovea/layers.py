@@ -8,7 +8,7 @@ and errors.
 import numpy as np
 
 from . import c
-from .arrays import DTYPES, FLOATS, HELD_IN, Rows, dense, dtype_of, four, is_of, numbers
+from .arrays import DTYPES, FLOATS, HELD_IN, Rows, as_array, dense, dtype_of, four, is_of, numbers
 from .prepared import Pool, Prepared
 from .weights import Weights
 
@@ -17,7 +17,7 @@ _calls = Pool()
 
 def rows_of(array, name="x"):
     """The array, if C has such rows."""
-    array = np.asarray(array)
+    array = as_array(array, name)
     is_of(array, name, FLOATS)
     four(array, name)
     return array
@@ -26,7 +26,7 @@ def rows_of(array, name="x"):
 def format_of(dtype, out, x):
     """The format of an output, the types that its array may have, and the type of a new one."""
     if dtype is None:
-        dtype = dtype_of(x if not isinstance(out, np.ndarray) else out)
+        dtype = dtype_of(out, "out") if isinstance(out, np.ndarray) else dtype_of(x, "x")
     if dtype not in DTYPES.values() or dtype == "i8":
         raise ValueError(f"dtype is {dtype!r}: it must be f32, f16 or bf16")
     return dtype, HELD_IN[dtype], x.dtype.newbyteorder("=") if x.dtype.name in HELD_IN[dtype] else HELD_IN[dtype][-1]
@@ -42,7 +42,7 @@ def activation(x, activation, factor=None, *, alpha=0.0, dtype=None, out=None, t
 def prepare_activation(inputs, outputs, dtype, **fields):
     x, factor = rows_of(inputs[0]), inputs[1]
     y_dtype, *types = format_of(dtype, outputs[0], x)
-    rows = Rows("activation_args", x.shape, x_dtype=dtype_of(x), y_dtype=y_dtype, **fields)
+    rows = Rows("activation_args", x.shape, x_dtype=dtype_of(x, "x"), y_dtype=y_dtype, **fields)
     rows.read("x", inputs[0])
     rows.read("factor", factor, (x.dtype.name,), x.shape)
     rows.write("y", outputs[0], x.shape, *types)
@@ -63,12 +63,12 @@ def norm(x, weight=None, bias=None, *, norm="layer", epsilon=1e-5, residual=None
 def prepare_norm(inputs, outputs, gate_order, gate_activation, dtype, **fields):
     x, (residual, gate, weight, bias) = rows_of(inputs[0]), inputs[1:]
     y_dtype, *types = format_of(dtype, outputs[0], x)
-    rows = Rows("norm_args", x.shape, x_dtype=dtype_of(x), y_dtype=y_dtype, **fields)
+    rows = Rows("norm_args", x.shape, x_dtype=dtype_of(x, "x"), y_dtype=y_dtype, **fields)
     rows.read("x", inputs[0])
     rows.read("residual", residual, FLOATS, x.shape)
     rows.read("gate", gate, (x.dtype.name,), x.shape)
     if residual is not None:
-        rows.args.residual_dtype = dtype_of(np.asarray(residual))
+        rows.args.residual_dtype = dtype_of(np.asarray(residual), "residual")
     c.assign(rows.args, gate_order=gate_order, gate_activation=gate_activation)
     per_head = any(np.ndim(vector) > 1 for vector in (weight, bias))
     shape = (rows.args.heads, rows.args.dim) if per_head else (rows.args.dim,)
@@ -109,7 +109,7 @@ def prepare_pair(inputs, outputs, function, dtype, target):
     a, b = rows_of(inputs[0], "a"), rows_of(inputs[1], "b")
     y_dtype, *types = format_of(dtype, outputs[0], a)
     shape = shape_of_both(a, b)
-    rows = Rows("pair_args", shape, a_dtype=dtype_of(a), b_dtype=dtype_of(b), y_dtype=y_dtype, target=target)
+    rows = Rows("pair_args", shape, a_dtype=dtype_of(a, "a"), b_dtype=dtype_of(b, "b"), y_dtype=y_dtype, target=target)
     rows.read("a", inputs[0], FLOATS, shape)
     rows.read("b", inputs[1], FLOATS, shape)
     rows.write("y", outputs[0], shape, *types)
@@ -133,13 +133,13 @@ def pooling(x, pooling="mean", *, lengths=None, dtype=None, out=None, target="be
 def prepare_pooling(inputs, outputs, dtype, **fields):
     x = rows_of(inputs[0])
     y_dtype, *types = format_of(dtype, outputs[0], x)
-    return prepare_over_tokens("fovea_pooling", inputs, outputs, FLOATS, types, "pooling_args", x_dtype=dtype_of(x),
+    return prepare_over_tokens("fovea_pooling", inputs, outputs, FLOATS, types, "pooling_args", x_dtype=dtype_of(x, "x"),
                                y_dtype=y_dtype, **fields)
 
 
 def prepare_over_tokens(function, inputs, outputs, dtypes, types, name, **fields):
     """A call that makes one row of the tokens of an entry."""
-    x, lengths = np.asarray(inputs[0]), inputs[1]
+    x, lengths = as_array(inputs[0], "x"), inputs[1]
     rows = Rows(name, tokens_of(x).shape, **fields)
     rows.read("x", inputs[0], dtypes, form=tokens_of)
     rows.vector("lengths", lengths, np.uint32, (rows.args.batch,))

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from . import c
-from .arrays import fault, is_array, is_of, memory, numbers
+from .arrays import as_array, fault, is_array, is_of, memory, numbers
 from .prepared import Pool, Prepared
 from .weights import Weights
 
@@ -64,7 +64,7 @@ def flat(array, name, width, writes=False):
 def prepare_linear(inputs, outputs, compute, y_scale, **fields):
     x, x_scales, given, bias = inputs
     weights = given if isinstance(given, Weights) else Weights(given, bias)
-    x = np.asarray(x)
+    x = as_array(x, "x")
     is_of(x, "x", tuple(FORMS))
     if x.ndim == 0 or x.shape[-1] != weights.in_dim:
         raise ValueError(f"x has the shape {x.shape}: it must be [...][in_dim {weights.in_dim}]")

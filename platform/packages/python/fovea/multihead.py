@@ -4,7 +4,7 @@ import numpy as np
 
 from . import c
 from .arguments import KV_SCALES, OFFSETS, OPTIONS, Arguments
-from .arrays import HELD_IN, is_array, is_of, memory, view
+from .arrays import HELD_IN, Shown, as_array, is_array, is_of, memory, view
 from .plans import DESC_FIELDS
 from .prepared import Pool, Prepared
 from .signatures import takes
@@ -14,7 +14,7 @@ OF_A_CALL = OPTIONS - {*OFFSETS, *KV_SCALES, "q_scales"}
 OF_A_LAYER = {"weight_dtype", "linear_compute", "x_dtype", "y_dtype", "x_scale", "y_scale", "x_zero", "y_zero"}
 
 
-class MultiheadAttention:
+class MultiheadAttention(Shown):
     """Attention with its linear layers: MultiheadAttention(q_heads=8, qkv=Weights(w, b), out=Weights(w_out, b_out)).
 
     Weights are Weights or arrays: qkv, whose rows are those of q, k and v after one another, or q, k and v; and out.
@@ -30,10 +30,7 @@ class MultiheadAttention:
                         if one is not None}
         if not self.weights:
             raise TypeError("a layer needs weights: qkv, or q, k and v, or out")
-        for name in fields:
-            if name not in DESC_FIELDS | OF_A_LAYER:
-                raise TypeError(
-                    f"{name} is no field of a layer: there are {', '.join(sorted(DESC_FIELDS | OF_A_LAYER))}")
+        c.check_names(fields, DESC_FIELDS | OF_A_LAYER, "field of a layer")
         formats = {one.dtype for one in self.weights.values()}
         if len(formats) > 1:
             raise TypeError(f"weights are of {' and '.join(sorted(formats))}: all must have one format")
@@ -47,6 +44,9 @@ class MultiheadAttention:
         self.c = c.structure("multihead_weights", **{name: one.c for name, one in self.weights.items()})
         self.check_weights()
         self._calls = Pool()
+
+    def _shown(self):
+        return [*c.numbers_of(self.desc.attention), *c.numbers_of(self.desc), *self.weights.items()]
 
     def dims(self, q_heads, kv_heads, fields):
         """What the shapes of the weights say."""
@@ -132,7 +132,7 @@ def tokens(kind, array, name, dtypes, dims, sizes):
     """A fovea_in or fovea_out of [batch][tokens][model]."""
     if kind == "out":
         is_array(array, name)
-    array = np.asarray(array)
+    array = as_array(array, name)
     is_of(array, name, dtypes)
     dims = ["batch", *dims.split()]
     wide = array[np.newaxis] if array.ndim == 2 else array

@@ -9,7 +9,7 @@ import numpy as np
 
 from . import c
 from .arguments import ENDS, OFFSETS, OPTIONS, Arguments
-from .arrays import Held, dense, dtype_of, memory, numbers, take
+from .arrays import Held, Shown, as_array, dense, dtype_of, memory, numbers, take
 from .prepared import Pool, Prepared
 from .signatures import takes
 
@@ -51,6 +51,9 @@ class Call(Held):
         c.check(status)
         return self.out
 
+    def _shown(self):
+        return [("plan", self._plan), ("out", self.out.shape)]
+
 
 class Plan(Held):
     """Plan(q_heads=8, kv_heads=2, head_dim=64, value_dim=64, max_kv_tokens=512, causal="bottom_right"): fields of
@@ -78,6 +81,9 @@ class Plan(Held):
     def desc(self):
         """The fovea_attention_desc, for reading, with what the library chose."""
         return self._c.desc
+
+    def _shown(self):
+        return c.numbers_of(self.desc)
 
     @property
     def workspace_bytes(self):
@@ -168,15 +174,16 @@ def attention(q, keys, values, out=None, lse=False, *, mask=None, **fields):
 def prepare_attention(inputs, outputs, lse, **fields):
     """Makes a plan for these arrays."""
     q, keys, values, mask = inputs
+    c.check_names(fields, DESC_FIELDS | OPTIONS, "option of this call")
     desc = {name: fields.pop(name) for name in list(fields) if name in DESC_FIELDS}
     arrays = {}
-    for name, array in (("q", q), ("key", keys), ("value", values)):
-        array = arrays[name] = np.asarray(array)
+    for name, field, array in (("q", "q_dtype", q), ("keys", "key_dtype", keys), ("values", "value_dtype", values)):
+        array = arrays[name] = as_array(array, name)
         if array.ndim < 2:
             raise ValueError(f"{name} has the shape {array.shape}: "
                              "it must be [batch][heads][tokens][dim], or the last of these")
-        if f"{name}_dtype" not in desc:
-            desc[f"{name}_dtype"] = dtype_of(array)
+        if field not in desc:
+            desc[field] = dtype_of(array, name)
     q, keys, values = arrays.values()
     heads = [array.shape[-3] if array.ndim > 2 else 1 for array in (q, keys)]
     entries = [np.size(fields[name]) - 1 for name in OFFSETS if fields.get(name) is not None]
@@ -192,11 +199,14 @@ class Stream(Held):
 
     def __init__(self, plan, q, first_key=0):
         super().__init__()
-        self._plan, self._q = plan, np.array(q, order="C")
+        self._plan, self._q = plan, np.array(as_array(q, "q"), order="C")
         arguments = self._arguments({}, ())
         counts = arguments.c.batch, arguments.c.q_tokens
         self._state = memory(c.call("fovea_state_bytes", plan.c, *counts))
         c.call("fovea_stream_begin", plan.c, self._state, self._state.size, *counts, first_key)
+
+    def _shown(self):
+        return [("plan", self._plan), ("q", self._q.shape)]
 
     def _arguments(self, options, allowed):
         arguments = Arguments(self._plan.desc, options, allowed, copies=True)
@@ -254,7 +264,7 @@ class Stream(Held):
             self._state[:] = state
 
 
-class KeyCenter:
+class KeyCenter(Shown):
     """The mean of the keys of each head, for the key_center of a Cache: add(keys) for some prompts, then Cache(...,
     key_center=it.center)."""
 
@@ -266,6 +276,9 @@ class KeyCenter:
         """A copy of the mean: [kv_heads][head_dim]."""
         return self._center.copy()
 
+    def _shown(self):
+        return [*zip(("kv_heads", "head_dim"), self._center.shape), ("count", self.count)]
+
     @property
     def count(self):
         """Tokens that the mean is of."""
@@ -274,7 +287,7 @@ class KeyCenter:
     def add(self, keys):
         """Adds tokens: float32 [batch][kv_heads][tokens][head_dim], turned and rotated already, if the Cache does so."""
         sizes = dict(zip(("kv_heads", "head_dim"), self._center.shape))
-        keys = take("in", np.asarray(keys), "keys", ("float32",), "batch kv_heads tokens head_dim", sizes, copies=True)
+        keys = take("in", keys, "keys", ("float32",), "batch kv_heads tokens head_dim", sizes, copies=True)
         c.call("fovea_kv_center", self._center, ctypes.byref(self._count), ctypes.byref(keys), sizes["batch"],
                sizes["kv_heads"], sizes["tokens"], sizes["head_dim"])
         return self
@@ -282,17 +295,15 @@ class KeyCenter:
 
 class Cache(Held):
     """Keys and values of tokens so far: Cache(kv_heads=2, head_dim=64, value_dim=64, max_tokens=512, key_dtype="i8",
-    value_dtype="i8"). Fields are those of fovea_kv_cache up to rotation_seed; key_center is copied. It allocates its
-    memory."""
+    value_dtype="i8"). Fields are those of fovea_kv_cache up to rotation_seed; value_dim is head_dim unless given;
+    key_center is copied. It allocates its memory."""
 
-    @takes("kv_cache", CACHE_FIELDS, batch=1, key_center=None)
+    @takes("kv_cache", CACHE_FIELDS, batch=1, key_center=None, value_dim=...)
     def __init__(self, **fields):
         super().__init__()
-        for name in fields:
-            if name not in CACHE_FIELDS:
-                raise TypeError(f"{name} is no field of a Cache: there are {', '.join(CACHE_FIELDS)}")
+        c.check_names(fields, CACHE_FIELDS, "field of a Cache")
         center = fields.pop("key_center", None)
-        made = c.structure("kv_cache", **{"batch": 1, **fields})
+        made = c.structure("kv_cache", **{"batch": 1, "value_dim": fields.get("head_dim", 0), **fields})
         if center is not None:
             center = numbers(center, np.float32, "key_center").copy()
             made.key_center = dense(center, "key_center", ("float32",), (made.kv_heads, made.head_dim))
@@ -305,13 +316,16 @@ class Cache(Held):
         """The fovea_kv_cache, for reading."""
         return self._c
 
+    def _shown(self):
+        return [pair for pair in c.numbers_of(self.c) if pair[0] in CACHE_FIELDS]
+
     def append(self, keys, values=None, entry=0):
         """Adds tokens, [batch][kv_heads][tokens][dim], to `batch` entries from this one on. With values_in_keys there
         are no values."""
         if (values is None) != bool(self.c.values_in_keys):
             raise TypeError("values are given beside values_in_keys" if self.c.values_in_keys else "values are missing")
-        keys = np.asarray(keys)
-        dtype = dtype_of(keys)
+        keys = as_array(keys, "keys")
+        dtype = dtype_of(keys, "keys")
         sizes = {name: getattr(self.c, name) for name in ("kv_heads", "head_dim", "value_dim")}
         args = c.structure("kv_append_args", entry=entry, dtype=dtype)
         args.keys = take("in", keys, "keys", (keys.dtype.name,), "batch kv_heads tokens head_dim", sizes, copies=True)
@@ -345,7 +359,7 @@ class Cache(Held):
 
     def compact(self, kept, entry=0):
         """Keeps only the tokens whose numbers `kept` has, in increasing order."""
-        kept = np.asarray(kept)
+        kept = as_array(kept, "kept")
         if kept.size and kept.dtype.kind not in "iu":
             raise TypeError(f"kept has elements of {kept.dtype}: they must be integers")
         if kept.ndim != 1 or kept.size and (kept.min() < 0 or kept.max() > 0xffffffff):

@@ -58,7 +58,7 @@ class Prepared:
         """Calls C on the arrays that this was made of, and returns the outputs."""
         if self.before:
             c.check(self.before[0](*self.before[1:]))
-        c.check(self.function(*self.pointers))
+        c.check(self.function(*self.pointers), [("args", self.args)])
         return self.results
 
     def in_place(self):

@@ -5,14 +5,17 @@ import ctypes
 import numpy as np
 
 from . import c
-from .arrays import numbers
+from .arrays import Shown, numbers
 
 
-class Range:
+class Range(Shown):
     """The range of a tensor's numbers: observe(x) after each run, then choose()."""
 
     def __init__(self):
         self.c = c.frozen(c.structure("quantize_range"))
+
+    def _shown(self):
+        return c.numbers_of(self.c)
 
     def observe(self, x):
         x = numbers(x, np.float32, "x")

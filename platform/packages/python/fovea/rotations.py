@@ -5,7 +5,7 @@ import functools
 import numpy as np
 
 from . import c
-from .arrays import Rows, four, is_of
+from .arrays import Rows, as_array, four, is_of
 from .prepared import Pool, Prepared
 
 F32 = ("float32",)
@@ -14,7 +14,7 @@ _calls = Pool()
 
 def rows_of(array):
     """The array, if C has such rows."""
-    array = np.asarray(array)
+    array = as_array(array, "x")
     is_of(array, "x", F32)
     four(array, "x")
     return array
@@ -41,6 +41,8 @@ def prepare_rope(inputs, outputs, base, position_scale, **fields):
     x = rows_of(inputs[0])
     rows = Rows("rope_args", x.shape, **fields)
     rotary_dim = rows.args.rotary_dim or rows.args.dim
+    if not rows.args.dim:
+        raise ValueError(f"x has the shape {x.shape}: it must have rows of elements")
     if rotary_dim > rows.args.dim or rotary_dim % 2 or not rotary_dim:
         raise ValueError(f"rotary_dim is {rotary_dim}: it must be even, and at most {rows.args.dim}, the dim of x")
     base, position_scale = c.number(base, c.c_double, "base"), c.number(position_scale, c.c_double, "position_scale")

@@ -6,8 +6,8 @@
     layer = fovea.torch.MultiheadAttention(module)                               # of a torch.nn.MultiheadAttention
 
 Tensors are read where they are, with their strides; only one whose last dimension has a step is copied first. There are
-no gradients: tensors that require them are refused, except under torch.no_grad(). The operator
-fovea::scaled_dot_product_attention is what torch.compile and torch.export see.
+no gradients: tensors and weights that require them are refused, except under torch.no_grad(), and tangents always. The
+operator fovea::scaled_dot_product_attention is what torch.compile, torch.export and tracers see.
 """
 import math
 from typing import Optional
@@ -17,7 +17,8 @@ import numpy as np
 try:
     import torch
 except ImportError as error:
-    raise ImportError("fovea.torch needs PyTorch: pip install fovea[torch]") from error
+    raise ImportError("fovea.torch needs PyTorch: pip install torch") from error
+from torch.autograd import forward_ad
 
 import fovea
 from fovea.plans import prepare_attention
@@ -27,14 +28,31 @@ _calls = Pool()
 FORMATS = {torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16"}
 
 
+# The dispatcher's highest key in a thread in which no tracer, mode or transform of PyTorch is active: without inference mode, with it.
+PLAIN_KEYS = torch._C.DispatchKey.ADInplaceOrView, torch._C.DispatchKey.BackendSelect
+
+
+def is_plain():
+    """Whether tensors are all that PyTorch sees of a call. Else it must see an operator."""
+    return torch._C._dispatch_tls_local_include_set().highestPriorityTypeId() in PLAIN_KEYS
+
+
+def refuse_tangent(tensor, name):
+    if forward_ad._current_level >= 0 and forward_ad.unpack_dual(tensor).tangent is not None:
+        raise RuntimeError(f"{name} has a tangent, and fovea computes none")
+
+
 def view(tensor, name):
     """A NumPy array of the tensor's memory; of bfloat16 its bits."""
     if tensor.device.type != "cpu":
         raise ValueError(f"{name} is on {tensor.device}: it must be on the CPU")
+    refuse_tangent(tensor, name)
     if tensor.requires_grad:
         if torch.is_grad_enabled():
             raise RuntimeError(f"{name} requires a gradient, and fovea computes none: call it under torch.no_grad()")
         tensor = tensor.detach()
+    if tensor.numel() and not tensor.data_ptr():
+        raise ValueError(f"{name} has no memory: it must be a tensor of numbers")
     return (tensor.view(torch.uint16) if tensor.dtype == torch.bfloat16 else tensor).numpy()
 
 
@@ -79,10 +97,11 @@ def attend(query, key, value, attn_mask, is_causal, scale, enable_gqa):
     for tensor in tensors:
         known += tensor.dtype, tensor.shape, tensor.stride()
     prepared = _calls.take(known)
-    if prepared is not None:
+    if prepared is not None and forward_ad._current_level < 0:
         if all(tensor.is_cpu and not tensor.requires_grad and not tensor.is_neg() for tensor in tensors):
-            out = torch.empty(prepared.shape, dtype=query.dtype)
-            if prepared.run([tensor.data_ptr() for tensor in (*tensors, out)]):
+            out = query.new_empty(prepared.shape)
+            at = [tensor.data_ptr() for tensor in (*tensors, out)]
+            if 0 not in at and prepared.run(at):
                 _calls.put(known, prepared)
                 return out
     return attend_anew(query, key, value, attn_mask, is_causal, scale, enable_gqa, known)
@@ -90,17 +109,17 @@ def attend(query, key, value, attn_mask, is_causal, scale, enable_gqa):
 
 def attend_anew(query, key, value, attn_mask, is_causal, scale, enable_gqa, known):
     shape = shape_of_output(query, key, value, enable_gqa)
-    out = torch.empty(shape, dtype=query.dtype)
+    out = query.new_empty(shape)
     keys = (*shape[:-3], key.shape[-3]) if enable_gqa else shape[:-2]
     given = [("query", query, shape[:-2]), ("key", key, keys), ("value", value, keys)]
     arrays = [view(four(tensor.expand(*lead, *tensor.shape[-2:])), name) for name, tensor, lead in given]
-    if out.numel() == 0:
-        return out
     mask = None
     if attn_mask is not None:
         given.append(("attn_mask", attn_mask, ()))
         mask = attn_mask.float() if attn_mask.dtype == torch.bfloat16 else attn_mask
         mask = view(four(mask.expand(*shape[:-2], *mask.shape[-2:])) if len(shape) > 4 else mask, "attn_mask")
+    if out.numel() == 0:
+        return out
     dtype = FORMATS[query.dtype]
     options = {"q_dtype": dtype, "key_dtype": dtype, "value_dtype": dtype} if dtype == "bf16" else {}
     if scale is not None:
@@ -126,11 +145,35 @@ def _(query, key, value, attn_mask, is_causal, scale, enable_gqa):
     return query.new_empty(shape_of_output(query, key, value, enable_gqa))
 
 
-def no_gradient(context, *gradients):
-    raise RuntimeError("fovea computes no gradients: call it under torch.no_grad()")
+def below_autograd(keys, *inputs):
+    with torch._C._AutoDispatchBelowAutograd():
+        return torch.ops.fovea.scaled_dot_product_attention.default.redispatch(keys & torch._C._after_autograd_keyset, *inputs)
 
 
-operator.register_autograd(no_gradient)
+class WithoutGradient(torch.autograd.Function):
+    """The operator on tensors that require gradients: a graph may have it, and backward() raises."""
+
+    @staticmethod
+    def forward(context, *inputs):
+        return below_autograd(*inputs)
+
+    @staticmethod
+    def backward(context, *gradients):
+        raise RuntimeError("fovea computes no gradients: call it under torch.no_grad()")
+
+
+def under_autograd(keys, *inputs):
+    tensors = [tensor for tensor in inputs[:4] if tensor is not None]
+    for name, tensor in zip(("query", "key", "value", "attn_mask"), tensors):
+        refuse_tangent(tensor, name)
+    is_wanted = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
+    if is_wanted and torch._C._are_functorch_transforms_active():
+        WithoutGradient.backward(None)
+    return (WithoutGradient.apply if is_wanted else below_autograd)(keys, *inputs)
+
+
+library = torch.library.Library("fovea", "IMPL")
+library.impl("scaled_dot_product_attention", under_autograd, "AutogradCPU", with_keyset=True)
 
 
 def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None,
@@ -153,17 +196,26 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
         raise TypeError(f"attn_mask is of {type(attn_mask).__name__}: it must be a torch.Tensor")
     own = type(query) in OWN and type(key) in OWN and type(value) in OWN and (attn_mask is None
                                                                               or type(attn_mask) in OWN)
-    call = attend if own and not torch.compiler.is_compiling() else operator
+    call = attend if own and not torch.compiler.is_compiling() and is_plain() else operator
     return call(query, key, value, attn_mask, is_causal, scale, enable_gqa)
 
 
 OWN = {torch.Tensor, torch.nn.Parameter}  # tensors with memory; tracers have others
 
 
+class NoTensor:
+    """What nn.TransformerEncoder finds instead of weights, so that it calls the layer and makes no nested tensors of its own."""
+    __torch_function__ = None
+
+
 class MultiheadAttention(torch.nn.Module):
-    """A torch.nn.MultiheadAttention by fovea, for inference: MultiheadAttention(module). It reads the module's weights,
-    which are of float32, where they are, and takes and returns what the module does. A row whose keys are all hidden
-    gives the bias of the output, where PyTorch has NaN."""
+    """A torch.nn.MultiheadAttention by fovea, for inference: MultiheadAttention(module), also as the self_attn of an
+    nn.TransformerEncoderLayer. It reads the module's weights, which are of float32, where they are, and takes and returns
+    what the module does. A row whose keys are all hidden gives the bias of the output, where PyTorch has NaN."""
+
+    # nn.TransformerEncoderLayer reads these; it computes attention by itself unless one of them forbids that.
+    batch_first, out_proj = (property(lambda self, name=name: getattr(self.module, name)) for name in ("batch_first", "out_proj"))
+    in_proj_weight, in_proj_bias, _qkv_same_embed_dim = NoTensor(), None, False
 
     def __init__(self, module):
         super().__init__()
@@ -174,15 +226,18 @@ class MultiheadAttention(torch.nn.Module):
                 raise ValueError(f"the module has {name}, which fovea does not serve")
         self.module, self.layer, self.at = module, None, None
 
+    def __getstate__(self):
+        return {**self.__dict__, "layer": None, "at": None}  # a copy makes its own
+
     def weights(self):
         """The layer, made anew where the module got other weights."""
-        tensors = dict(self.module.named_parameters())
-        for name, tensor in tensors.items():
+        arrays = {}
+        for name, tensor in self.module.named_parameters():
             if tensor.dtype != torch.float32:
                 raise TypeError(f"{name} is of {tensor.dtype}: it must be of float32")
-        at = [tensor.data_ptr() for tensor in tensors.values()]
+            arrays[name] = view(tensor, name)
+        at = [(fovea.c.data_of(array), array.shape, array.strides) for array in arrays.values()]
         if at != self.at:
-            arrays = {name: view(tensor.detach(), name) for name, tensor in tensors.items()}
             bias = arrays.get("in_proj_bias")
             if "in_proj_weight" in arrays:
                 given = {"qkv": fovea.Weights(arrays["in_proj_weight"], bias)}
@@ -205,12 +260,14 @@ class MultiheadAttention(torch.nn.Module):
             if tensor.dtype != torch.float32:
                 raise TypeError(f"{name} is of {tensor.dtype}: it must be of float32")
         tokens_first = query.dim() == 3 and not self.module.batch_first
+        if not is_plain():
+            raise RuntimeError("a tracer, mode or transform of PyTorch is active, which cannot see into fovea's MultiheadAttention")
         arrays = [
             None if tensor is before else self.batch(view(tensor, name), tokens_first)
             for name, tensor, before in (("query", query, None), ("key", key, query if value is query else None),
                                          ("value", value, key))
         ]
-        out = torch.empty(query.shape)
+        out = query.new_empty(query.shape)
         mask = self.mask(attn_mask, key_padding_mask, arrays[0].ndim)
         weights = self.weights()(*arrays, self.batch(out.numpy(), tokens_first), mask=mask,
                                  scores="softmax" if need_weights else None)

@@ -5,11 +5,11 @@ import operator
 import numpy as np
 
 from . import c
-from .arrays import BLOCKS, DTYPES, HELD_IN, dense_copy, fault, groups, is_of, numbers, row_elements
+from .arrays import BLOCKS, HELD_IN, Shown, as_array, dense_copy, dtype_of, fault, groups, is_of, numbers, row_elements
 from .prepared import Pool
 
 
-class Weights:
+class Weights(Shown):
     """Weights(array, bias=None, scales=None, dtype=None, in_dim=None): rows [out_dim][in_dim], one for each output, as
     in PyTorch's nn.Linear. It reads the array in place wherever C can, else a copy.
 
@@ -21,12 +21,10 @@ class Weights:
     """
 
     def __init__(self, array, bias=None, scales=None, dtype=None, in_dim=None):
-        array = np.asarray(array)
-        if dtype is None:
-            if array.dtype.name not in DTYPES:
-                raise TypeError(
-                    f"weights is of {array.dtype}: it must be of {' or '.join(DTYPES)}, or dtype must be given")
-            dtype = DTYPES[array.dtype.name]
+        array = as_array(array, "weights")
+        if dtype is None and array.dtype.kind == "u":
+            raise TypeError(f"weights is of {array.dtype}: dtype must name the format of its codes")
+        dtype = dtype_of(array, "weights") if dtype is None else dtype
         if dtype not in HELD_IN:
             raise ValueError(f"dtype is {dtype!r}: it must be one of {', '.join(HELD_IN)}")
         is_of(array, "weights", HELD_IN[dtype])
@@ -48,6 +46,9 @@ class Weights:
             bias = self.vector(numbers(bias, np.int32 if integer else np.float32, "bias"), "bias", (self.out_dim,))
             c.assign(self.c, **{"bias_i32" if integer else "bias": bias})
 
+    def _shown(self):
+        return [(name, getattr(self, name)) for name in ("dtype", "out_dim", "in_dim")]
+
     def vector(self, array, name, shape):
         if array.shape != shape:
             raise ValueError(f"{name} has the shape {array.shape}: it must be {shape}")
@@ -63,7 +64,7 @@ class Weights:
         if self.dtype == "i8":
             scales = self.vector(numbers(scales, np.float32, "scales"), "scales", (self.out_dim,))
         else:
-            scales = np.asarray(scales)
+            scales = as_array(scales, "scales")
             is_of(scales, "scales", ("float16", "uint16"))
             scales = np.require(self.vector(scales, "scales", (self.out_dim, groups(self.in_dim))),
                                 scales.dtype.newbyteorder("="), ["C", "A"])
