@@ -111,6 +111,7 @@ def compare(files, options, fail):
     found = [run[2] for run in runs]
     common = set.intersection(*map(set, found))
     if not common:  # other targets: the best one of each
+        print("note: the runs have no target in common: of each case the best target counts")
         found = [{(case[0], "", "", ""): result for case, result in reversed(results.items())} for results in found]
         common = set.intersection(*map(set, found))
     common = {case for case in common if re.search(options.filter, case[0])}

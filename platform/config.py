@@ -11,9 +11,9 @@
     --rows 4 --kv-heads 2 --tokens 512  queries that share a key head (1), key heads (1), and tokens of a cache
 
 rows is max_q_tokens * q_heads / kv_heads; head_dim counts for values, too. Flash and stack are figures of bench/size_baseline.csv,
-which were measured with the compilers that its first lines name, and bounds: the stack of a call is that of a measured program or
-build that has the features; the program's is that of the call that takes most. Flash is that of such a program, or that of attention
-in f32, what each feature adds to a build with all functions, and the other calls.
+which were measured with the compilers that its first lines name. The stack of a call is that of a program or a build that has the
+features, and others; a compiler may inline more where there are fewer, and take some bytes more. Flash is that of such a program, or
+a sum, which may be some percent off: attention in f32, what each feature adds to a build with all functions, and the other calls.
 """
 import argparse
 import csv
@@ -175,7 +175,7 @@ def calls_of(text):
 
 
 class Measured:
-    """The rows of a board's baseline, as bounds for calls with some features."""
+    """What the rows of a board's baseline say about calls with some features."""
 
     def __init__(self, board, features):
         self.rows, self.features = baseline(board), features
@@ -188,7 +188,7 @@ class Measured:
                          if calls and not (left_out | NOT_BY_DEFAULT) & set(features)}
 
     def flash(self, calls):
-        """Of a program with these calls: the least bound."""
+        """Of a program with these calls."""
         def bytes_in(*key):
             return max(0, self.rows[key]["code"]) + self.rows[key]["rodata"]
         others = [("entry", call) for call in calls if call not in ATTENTION or call == "fovea_kv_append"]
@@ -217,8 +217,8 @@ def report(board, features, calls, options):
     for dtype in [FORMATS[feature] for feature in FORMATS if feature in features] or ["FOVEA_F32"] if options.tokens else []:
         sizes.append(("cache", f"FOVEA_KV_CACHE_BYTES({dtype}, {dtype}, 1, {options.kv_heads}, {options.tokens}, {options.head_dim}, "
                                f"{options.head_dim})"))
-    lines = [f"{board}: at most {math.ceil(flash / 102.4) / 10} KiB of flash{'' if calls else ', with attention alone'}; "
-             f"at most {stacks[0][0]} bytes of stack", "stack of calls: " + ", ".join(f"{call} {stack}" for stack, call in stacks)]
+    lines = [f"{board}: about {math.ceil(flash / 102.4) / 10} KiB of flash{'' if calls else ', with attention alone'}; "
+             f"{stacks[0][0]} bytes of stack", "stack of calls: " + ", ".join(f"{call} {stack}" for stack, call in stacks)]
     for what, expression in sizes:
         lines.append(f"{what}: {expression} = {bytes_of(board, expression) or 'unknown, without a C compiler for the board,'} bytes")
     unknown = [feature for feature in features if ("feature", feature) not in measured.rows]
