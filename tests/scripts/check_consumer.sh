@@ -60,14 +60,14 @@ fi
 
 echo "== add_subdirectory, in a project without a configuration, of unity builds"
 "$cmake" -S "$consumer" -B "$work/subdirectory" -DCMAKE_BUILD_TYPE= -DFOVEA_SOURCE_DIR="$source" -DFOVEA_SIMD=scalar \
-  -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=0
+  "-DFOVEA_OPERATORS=attention;softmax" -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=0
 "$cmake" --build "$work/subdirectory"
 "$work/subdirectory/consumer"
 
 for name in int8 minimal streaming; do
   echo "== the configuration $name.h"
   "$cmake" -S "$consumer" -B "$work/$name" -DCMAKE_BUILD_TYPE=MinSizeRel -DFOVEA_SOURCE_DIR="$source" -DFOVEA_SIMD=scalar \
-    -DFOVEA_CONFIG_HEADER="$work/prefix/include/fovea/config/$name.h"
+    -DFOVEA_OPERATORS=softmax -DFOVEA_CONFIG_HEADER="$work/prefix/include/fovea/config/$name.h"
   "$cmake" --build "$work/$name"
   "$work/$name/consumer"
 done
@@ -75,7 +75,7 @@ done
 echo "== lean configurations in one archive, one of them of a header of the user's own"
 printf '#define FOVEA_ENABLE_I4 1\n#include "fovea/config/minimal.h"\n' >"$work/own.h"
 "$cmake" -S "$source" -B "$work/lean" -DCMAKE_BUILD_TYPE=MinSizeRel -DFOVEA_SIMD=scalar -DFOVEA_BUILD_TESTS=OFF -DFOVEA_BUILD_BENCH=OFF \
-  -DFOVEA_BUILD_EXAMPLES=OFF -DFOVEA_LEAN="minimal;streaming;$work/own.h" --install-prefix "$work/lean/prefix" >"$work/lean.log"
+  -DFOVEA_BUILD_EXAMPLES=OFF "-DFOVEA_OPERATORS=attention;softmax" -DFOVEA_LEAN="minimal;streaming;$work/own.h" --install-prefix "$work/lean/prefix" >"$work/lean.log"
 "$cmake" --build "$work/lean" --parallel "$(nproc)" --target install >>"$work/lean.log"
 "$cmake" -S "$source/tests/lean" -B "$work/lean/program" -DCMAKE_PREFIX_PATH="$work/lean/prefix"
 "$cmake" --build "$work/lean/program"

@@ -7,6 +7,7 @@ The folders that a line names are all that the operator's object files need, one
 import argparse
 import collections
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -23,14 +24,14 @@ def operators():
 def symbols(nm, objects):
     """Of each folder: the symbols that it defines, and those that it uses."""
     defined, used = {}, collections.defaultdict(set)
-    for path in objects.glob("fovea*.dir/*/*/**/*.o*"):
-        folder = path.relative_to(objects).parts[2]
-        for line in subprocess.run([nm, path], check=True, capture_output=True, text=True).stdout.splitlines():
-            *_, kind, name = line.split()
-            if kind in "Uw":
-                used[folder].add(name)
-            elif kind.isupper():
-                defined[name] = folder
+    files = [path.relative_to(objects) for path in objects.glob("fovea*.dir/*/*/**/*.o*")]
+    text = subprocess.run([nm, "-A", "-P", *files], cwd=objects, check=True, capture_output=True, text=True).stdout
+    for path, name, kind in re.findall(r"^(.*): (\S+) (\w)\b", text, flags=re.M):
+        folder = path.split("/")[2]
+        if kind in "Uw":
+            used[folder].add(name)
+        elif kind.isupper():
+            defined[name] = folder
     return defined, used
 
 

@@ -19,7 +19,7 @@
 #define FOVEA_COMMON_NAMESPACE helium_target
 #elif FOVEA_FOR_HIGHWAY
 #if defined(FOVEA_HIGHWAY_TARGET)
-#include "simd/highway_target.h"
+#include "targets/highway_target.h"
 #else
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "targets/each_target.inl"

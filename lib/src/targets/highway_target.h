@@ -2,8 +2,8 @@
 //
 // Highway for FOVEA_HIGHWAY_TARGET alone, one of its targets, where a build compiles files of kernels once for each. CMake
 // precompiles this header: it is most of what such files parse. What the compiler's flags make needless is EMU128, no target.
-#ifndef FOVEA_SRC_SIMD_HIGHWAY_TARGET_H_
-#define FOVEA_SRC_SIMD_HIGHWAY_TARGET_H_
+#ifndef FOVEA_SRC_TARGETS_HIGHWAY_TARGET_H_
+#define FOVEA_SRC_TARGETS_HIGHWAY_TARGET_H_
 
 #include "base/arithmetic.h"
 #include "targets/compiled.h"
@@ -16,4 +16,4 @@
 #endif
 #include <hwy/highway.h>
 
-#endif  // FOVEA_SRC_SIMD_HIGHWAY_TARGET_H_
+#endif  // FOVEA_SRC_TARGETS_HIGHWAY_TARGET_H_
