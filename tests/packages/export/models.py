@@ -153,6 +153,22 @@ class Several(nn.Module):
         return {"tokens": self.head(x), "mean": x.mean(dim=1)}
 
 
+class Windows(nn.Module):
+    """An encoder layer for windows of a convolution's output, [1, 16, 8, 8]. view, order: what reorders it to
+    [batch, tokens, 16]."""
+
+    def __init__(self, view, order, **options):
+        super().__init__()
+        self.view, self.order, self.embed = view, order, nn.Conv2d(3, 16, 1)
+        self.layer = nn.TransformerEncoderLayer(16, 2, 32, batch_first=True, **options)
+
+    def forward(self, x):
+        return self.layer(self.embed(x).view(self.view).permute(self.order).reshape(4, 16, 16))
+
+
+WINDOWS, GRID = ((1, 16, 2, 4, 2, 4), (0, 2, 4, 3, 5, 1)), ((1, 16, 4, 2, 4, 2), (0, 3, 5, 2, 4, 1))
+
+
 class Unserved(nn.Module):
     """An operator that fovea does not serve, in this line."""
 
@@ -200,6 +216,9 @@ MODELS = {
     "Qwen3": lambda: causal_model("Qwen3", head_dim=16),
     "ViT": vit,
     "torchvision's vit": torchvision_vit,
+    "windows, norm first": lambda: (Windows(*WINDOWS, norm_first=True), (torch.randn(1, 3, 8, 8),)),
+    "windows, norm last": lambda: (Windows(*WINDOWS), (torch.randn(1, 3, 8, 8),)),
+    "a grid, norm first": lambda: (Windows(*GRID, norm_first=True), (torch.randn(1, 3, 8, 8),)),
     "keywords": lambda: (Keywords(), (torch.randn(1, 98, 40),)),
 }
 

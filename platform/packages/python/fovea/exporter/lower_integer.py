@@ -161,7 +161,7 @@ class IntegerLowering(Lowering):
         if node.weight_offset:
             raise NotServed("an offset of weights", node.line, "weights that include it")
         x, x_scale, x_zero = self.codes(node.x)
-        counts, dim, (y, x_fields), ready = self.rows(self.twin(node.y), x)
+        counts, dim, (y, x_fields), ready = self.rows([self.twin(node.y)], [x])
         weight = np.ones(dim, np.float32) if node.weight is None else np.ravel(node.weight.data)
         step = max(float(np.abs(weight).max()), 1e-20) / 32767
         y_scale, y_zero = self.scale_above(node.y, step * 2**8)
@@ -184,7 +184,7 @@ class IntegerLowering(Lowering):
                   } if (function == "fovea_integer_add") else multiplier("a", a_scale * b_scale / y_scale)
         fields = given(**counts, dim=dim, **dict(zip(("y", "a", "b"), arrays)), a_zero=a_zero, b_zero=b_zero,
                        y_zero=y_zero, **ratios)
-        self.call(function, "integer_pair", fields, ready, [y], node.name)
+        self.call(function, "integer_pair", fields, ready[1:], ready[:1], node.name)
 
     def integer_add(self, node):
         self.pair_of_codes(node, "fovea_integer_add")
@@ -201,7 +201,7 @@ class IntegerLowering(Lowering):
         table = self.graph.constant(node.name + "_table", table)
         counts, dim, (y_fields, x_fields), ready = self.elements(y, x)
         self.call("fovea_integer_activation", "integer_activation",
-                  given(**counts, dim=dim, y=y_fields, x=x_fields, table=table), [*ready, table], [y], node.name)
+                  given(**counts, dim=dim, y=y_fields, x=x_fields, table=table), [*ready[1:], table], ready[:1], node.name)
 
     def integer_mean(self, node):
         x, x_scale, x_zero = self.codes(node.x)
@@ -224,7 +224,7 @@ class IntegerLowering(Lowering):
         self.call(
             "fovea_integer_add", "integer_pair",
             given(**counts, dim=dim, y=y_fields, a=x_fields, a_zero=own[1], y_zero=scale[1],
-                  **multiplier("a", own[0] / scale[0])), ready, [y], node.name)
+                  **multiplier("a", own[0] / scale[0])), ready[1:], ready[:1], node.name)
 
 
 def multiplier(name, real):
