@@ -144,6 +144,14 @@ class Lowering:
         count, stride = (loops[0][0], loops[0][1][0]) if loops else (1, x.shape[-1])
         return x, count, stride
 
+    def rows_like(self, y, x):
+        """The output of a linear layer with one stride for its rows, in the order of those of x; and the stride."""
+        loops = views.joint([y, x], last=1)
+        if loops is None or len(loops) > 1 or stride_of(y.dims[-1]) != 1:
+            y = self.computed(y, views.like(x, [y.shape[-1]], len(x.dims) - 1))
+            loops = views.joint([y, x], last=1)
+        return y, loops[0][1][0] if loops else y.shape[-1]
+
     # ------------------------------------------------------------------------------------------------------ operators
 
     def copy(self, node):
@@ -155,17 +163,14 @@ class Lowering:
     def linear(self, node):
         x, tokens, x_stride = self.one_stride(node.x)
         out, dim = node.weight.shape
-        loops = views.joint([Tensor(node.y.buffer, node.y.dims[:-1]), Tensor(x.buffer, x.dims[:-1])])
-        if loops is None or len(loops) > 1:  # the rows of y have the order of those of x
-            raise NotServed("linear with this order of rows", node.line, "rows in one order")
-        y_stride = loops[0][1][0] if loops else out
+        y, y_stride = self.rows_like(node.y, x)
         weights, reads, compute = self.weights.linear(node.weight, node.bias, node.name)
-        fields = given(tokens=tokens, in_dim=dim, out_dim=out, x=x, x_stride=x_stride, y=node.y, y_stride=y_stride,
+        fields = given(tokens=tokens, in_dim=dim, out_dim=out, x=x, x_stride=x_stride, y=y, y_stride=y_stride,
                        weights=weights, compute=compute, activation=node.activation and
                        f"FOVEA_ACTIVATION_{node.activation}")
         dtype = weights.get("dtype", "FOVEA_F32")
         size = f"FOVEA_LINEAR_I8_WORKSPACE_BYTES({dim})" if compute else f"FOVEA_LINEAR_WORKSPACE_BYTES({dim}, {dtype})"
-        self.call("fovea_linear", "linear", fields, [x, *reads], [node.y], node.name, workspace=size,
+        self.call("fovea_linear", "linear", fields, [x, *reads], [y], node.name, workspace=size,
                   macs=tokens * dim * out)
 
     def matmul(self, node):

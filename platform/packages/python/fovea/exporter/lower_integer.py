@@ -111,16 +111,14 @@ class IntegerLowering(Lowering):
         x, tokens, x_stride = self.one_stride(x)
         y, (y_scale, y_zero) = self.twin(node.y), self.scale(node.y)
         out, dim = node.weight.shape
-        loops = views.joint([Tensor(one.buffer, one.dims[:-1]) for one in (y, x)])
-        if loops is None or len(loops) > 1:
-            raise NotServed("linear with this order of rows", node.line, "rows in one order")
+        y, y_stride = self.rows_like(y, x)
         weights, reads, _ = self.weights.linear(node.weight, node.bias, node.name)
         if x_zero and weights["dtype"] == "FOVEA_I8":
             weights, x_zero = self.without_zero(weights, x_scale * x_zero, dim), 0
             reads = [weights[key] for key in ("data", "scales", "bias")]
         fields = given(tokens=tokens, in_dim=dim, out_dim=out, compute="FOVEA_COMPUTE_I8", x_dtype="FOVEA_I8", x=x,
                        x_stride=x_stride, x_scales=Literal(np.float32([x_scale])), x_zero=x_zero, y_dtype="FOVEA_I8",
-                       y=y, y_stride=loops[0][1][0] if loops else out, y_scale=y_scale, y_zero=y_zero, weights=weights,
+                       y=y, y_stride=y_stride, y_scale=y_scale, y_zero=y_zero, weights=weights,
                        activation=node.activation and f"FOVEA_ACTIVATION_{node.activation}")
         self.call("fovea_linear", "linear", fields, [x, *reads], [y], node.name, macs=tokens * dim * out,
                   workspace=f"FOVEA_LINEAR_I8_WORKSPACE_BYTES({dim})")
