@@ -2,6 +2,7 @@
 """Reads an ONNX file, by the package onnx. What depends on no input is computed by its reference evaluator."""
 import inspect
 import os
+import textwrap
 
 import numpy as np
 
@@ -58,16 +59,24 @@ def answers(model, path, inputs):
         import onnxruntime
         options = onnxruntime.SessionOptions()
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL  # some of it is inexact
-        options.log_severity_level = 4
+        options.log_severity_level, options.intra_op_num_threads = 4, 1
         session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
         outputs, source = session.run(None, inputs), f"ONNX Runtime {onnxruntime.__version__}"
     except Exception as error:
-        why = "is not installed" if isinstance(error, ImportError) else f"does not run the file ({str(error).strip()})"
+        why = "is not installed" if isinstance(error, ImportError) else f"does not run the file ({short(error)})"
         try:
             outputs, source = evaluator(model).run(None, inputs), f"onnx's reference evaluator: onnxruntime {why}"
         except Exception as other:
-            raise ValueError(f"the model does not run: {str(other).strip()}; onnxruntime {why}") from other
-    return Answers(outputs, source, lambda: evaluator(model).run(None, inputs, intermediate=True))
+            raise ValueError(f"the model does not run: {short(other)}; onnxruntime {why}") from other
+    return Answers(outputs, source, lambda: all_values(model, inputs))
+
+
+def all_values(model, inputs):
+    """name -> what onnx's reference evaluator computes for each value of the model, if it runs it."""
+    try:
+        return evaluator(model).run(None, inputs, intermediate=True)
+    except Exception:
+        return {}
 
 
 def opsets_of(model):
@@ -194,7 +203,7 @@ class Reader:
         try:
             return evaluator(node, self.opsets).run(None, given)
         except Exception as error:  # of the evaluator
-            raise NotServed(f"{node.op_type} of constants", self.line, f"its result as a constant: {error}") from error
+            raise NotServed(f"{node.op_type} of constants", self.line, f"its result as a constant: {short(error)}") from error
 
     # ---------------------------------------------------------------------------------------------- for operations
 
@@ -231,6 +240,11 @@ class Reader:
 
     def copied(self, tensor):
         return self.graph.copied(tensor, self.line)
+
+
+def short(error):
+    """The first line of a message, or the beginning of that."""
+    return textwrap.shorten(str(error).strip().split("\n")[0] or type(error).__name__, 200)
 
 
 def text(value):

@@ -263,7 +263,8 @@ class Lowering:
 
     def rope(self, node):
         """Tokens are a loop of their own, so that their positions count from 0."""
-        y, x = node.y, node.x if stride_of(node.x.dims[-1]) == 1 else self.dense(node.x)
+        y, x = (one if stride_of(one.dims[-1]) == 1 else other(one)
+                for one, other in ((node.y, self.computed), (node.x, self.dense)))
         loops = views.joint([Tensor(one.buffer, one.dims[:-2]) for one in (y, x)])
         strides = [stride_of(one.dims[-2]) for one in (y, x)]
         if loops is None or len(loops) > 2 or None in strides:

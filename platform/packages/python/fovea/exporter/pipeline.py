@@ -89,7 +89,7 @@ def export(model, example_inputs=None, out="model", name="model", weights="f32",
     error = max(map(difference, got, answers))
     if exact and not error <= LIMIT:
         checked(plain, inputs, answers, compared)
-        raise RuntimeError(differing(error, "where tensors share memory", compared))
+        raise RuntimeError(differing(error, "where outputs take the place of inputs", compared))
     if exact and stepping:
         check_step(stepping, inputs, answers, compared)
     same_bits = integer and all(is_portable(call) for call in made.calls)
@@ -123,7 +123,7 @@ def first_layer(made, inputs, compared):
 
     def compare(index, call):
         for name, tensor in made.graph.values.items():
-            if ends.get(tensor.buffer) == index and not found and tensor.buffer.dtype == np.float32:
+            if ends.get(tensor.buffer) == index and name in wanted and not found and tensor.buffer.dtype == np.float32:
                 error = difference(made.runner.tensor(tensor), np.asarray(wanted[name], np.float32))
                 found.extend([] if error <= LIMIT else [f"{call.name} ({name})" + (f", at {call.line}" if call.line else "")])
 
