@@ -21,19 +21,23 @@ INPUTS = {
     "x": floats(2, 3, 4, 8), "r": floats(5, 8), "image": floats(1, 3, 8, 8), "image_4": floats(1, 4, 8, 8),
     "signal": floats(2, 3, 16), "ids": whole([1, 4, 0]),
     "q": floats(1, 4, 6, 8), "k": floats(1, 4, 6, 8), "v": floats(1, 4, 6, 8), "k2": floats(1, 2, 9, 8),
-    "flat": floats(1, 6, 32), "flat2": floats(1, 9, 16), "shown": np.tri(6, dtype=bool)[None, None],
+    "flat": floats(1, 6, 32), "flat2": floats(1, 9, 16), "shown": (np.arange(36).reshape(1, 1, 6, 6) % 5 != 1),
     "numbers": np.tri(6, dtype=np.int64)[None, None], "lengths": whole(5), "past": floats(1, 4, 2, 8)
 }
 CONSTANTS = {
     "c": floats(8), "c3": floats(3), "w": floats(8, 6), "w_t": floats(6, 8), "c6": floats(6), "grid": floats(4, 3, 2, 2),
     "point": floats(4, 3, 1, 1), "line": floats(4, 3, 2), "wide": floats(4, 3, 3, 3), "halves": floats(4, 1, 2, 2),
-    "bias": floats(6, 6), "table": floats(4, 8), "short": floats(6, 4), "lower": np.tri(4, 8, dtype=bool), "none": np.zeros((4, 8), bool),
+    "bias": floats(6, 6), "table": floats(4, 8), "short": floats(6, 4), "lower": np.tri(4, 8, dtype=bool),
+    "none": np.zeros((4, 8), bool), "causal": np.tri(6, dtype=bool),
     "codes": RANDOM.integers(-127, 128, (8, 6)).astype(np.int8), "scales": np.abs(floats(6)), "zeros": np.zeros(6, np.int8),
     "zero": np.float32(0), "half": np.float32(0.5), "one": np.float32(1), "two": np.float32(2), "three": np.float32(3),
     "six": np.float32(6), "root": np.float32(2**0.5), "tiny": np.float32(1e-5), "hidden": np.float32(-np.inf),
     "least": np.finfo(np.float32).min, "low": np.float32(-1e4), "true": np.bool_(True), "i0": whole(0), "i1": whole(1), "i2": whole(2),
     "i3": whole(3), "last": whole(-1), "one_place": np.int64(1), "odd": whole(1, 3), "eight": whole(8), "some": whole(2, 6),
-    "two_six": whole(2, 5, 8), "flat_shape": whole(0, -1), "nothing": np.zeros(0, np.int64)
+    "two_six": whole(2, 5, 8), "flat_shape": whole(0, -1), "rows": whole(-1, 8), "nothing": np.zeros(0, np.int64)
+}
+MACROS = {
+    "SCORES": "t = Transpose <perm=[0, 1, 3, 2]> (k) s = MatMul (q, t)", "WEIGHTS": "p = Softmax <axis=3> (a) y = MatMul (p, v)"
 }
 CASES = """
 Add 7 13 14: y = Add (x, c)
@@ -41,6 +45,7 @@ Add 7 13 14: y = Add (c, x)
 Add 7 13 14: a = Relu (x) y = Add (a, x)
 Add 6: y = Add <axis=1, broadcast=1> (x, c3) ! Add of version 6
 Add 13: y = Add (ids, ids) ! whole numbers
+And 7: m = And (shown, causal) b = Where (m, zero, hidden) SCORES a = Add (s, b) WEIGHTS
 Attention 23 24 25: y = Attention (q, k, v)
 Attention 23 24 25: y = Attention <is_causal=1, scale=0.3> (q, k2, k2)
 Attention 23 24 25: y = Attention <q_num_heads=4, kv_num_heads=2, softmax_precision=1> (flat, flat2, flat2)
@@ -111,9 +116,10 @@ LayerNormalization 17: y = LayerNormalization (x, two) ! weights of another shap
 LayerNormalization 17: y = LayerNormalization <stash_type=11> (x, c) ! with stash_type 11
 LogSoftmax 1 11 13: y = LogSoftmax (x) ! LogSoftmax is not served
 MatMul 1 9 13: y = MatMul (x, w)
-MatMul 1 9 13: t = Transpose <perm=[0, 1, 3, 2]> (k) s = MatMul (q, t) a = Mul (s, half) p = Softmax <axis=3> (a) y = MatMul (p, v)
+MatMul 1 9 13: SCORES a = Mul (s, half) WEIGHTS
 Mul 7 13 14: y = Mul (x, c)
 Neg 6 13: y = Neg (x)
+Not 1: m = Not (shown) b = Where (m, hidden, zero) SCORES a = Add (s, b) WEIGHTS
 Pow 7 12 13 15: y = Pow (x, two)
 Pow 7 12 13 15: y = Pow (x, three)
 Pow 13: y = Pow (x, c) ! to several exponents
@@ -130,7 +136,8 @@ ReduceMean 18: y = ReduceMean (x, nothing)
 ReduceMean 18: y = ReduceMean <noop_with_empty_axes=1> (x)
 Relu 6 13 14: y = Relu (x)
 Reshape 5 13 14 19 21 23 24 25: y = Reshape (x, flat_shape)
-Reshape 14 19 21: y = Reshape <allowzero=1> (x, eight) ! with allowzero 1
+Reshape 14 19 21 23 24 25: y = Reshape <allowzero=1> (x, rows)
+Reshape 14 19 21: y = Reshape <allowzero=1> (x, flat_shape) ! without elements
 Shape 1 13 15 19 21 23 24 25: s = Shape (x) f = Reshape (x, flat_shape) y = Reshape (f, s)
 Shape 15 19 21 23 24 25: s = Shape <start=1, end=-2> (x) f = Concat <axis=0> (s, last) y = Reshape (x, f)
 Sigmoid 6 13: y = Sigmoid (x)
@@ -169,11 +176,9 @@ Where 9 16: s = Where (lower, x, hidden) y = Softmax <axis=3> (s)
 Where 9 16: s = Where (lower, x, least) y = Softmax <axis=3> (s)
 Where 9 16: s = Where (lower, x, low) y = Softmax <axis=3> (s) ! of other numbers
 Where 9 16: s = Where (none, x, least) y = Softmax <axis=3> (s) ! of other numbers
-Where 9 16: t = Transpose <perm=[0, 1, 3, 2]> (k) s = MatMul (q, t) b = Where (shown, zero, hidden) a = Add (s, b) p = Softmax <axis=3>
-    (a) y = MatMul (p, v)
-Where 9 16: t = Transpose <perm=[0, 1, 3, 2]> (k) s = MatMul (q, t) a = Where (shown, s, hidden) p = Softmax <axis=3> (a) y = MatMul (p,
-    v)
-Where 9 16: t = Transpose <perm=[0, 1, 3, 2]> (k) s = MatMul (q, t) a = Where (shown, s, least) p = Softmax <axis=3> (a) y = MatMul (p, v)
+Where 9 16: SCORES b = Where (shown, zero, hidden) a = Add (s, b) WEIGHTS
+Where 9 16: SCORES a = Where (shown, s, hidden) WEIGHTS
+Where 9 16: SCORES a = Where (shown, s, least) WEIGHTS
     ! of other numbers
 com.microsoft.FusedMatMul 17: y = com.microsoft.FusedMatMul (x, w) ! com.microsoft.FusedMatMul is not served
 """
@@ -182,7 +187,8 @@ com.microsoft.FusedMatMul 17: y = com.microsoft.FusedMatMul (x, w) ! com.microso
 def model(operator, version, nodes, extra=None):
     """The model, and its inputs. extra: an attribute of the operator in addition."""
     from onnx import TensorProto, defs, helper, numpy_helper, parser, shape_inference
-    opset = 7 if version < 7 and defs.get_schema(operator, 7).since_version == version else version  # 7 is ONNX Runtime's first
+    opset = next((one for one in (9, 7) if defs.has(operator, one, "") and defs.get_schema(operator, one).since_version == version),
+                 version)  # the first that has Where, and ONNX Runtime's first, where they have this version
     nodes = list(parser.parse_graph("g () => () {" + nodes + "}").node)
     if extra:
         next(node for node in nodes if node.op_type == operator).attribute.append(extra)
@@ -200,7 +206,10 @@ def model(operator, version, nodes, extra=None):
 
 
 def cases():
-    for case in CASES.replace("\n    ", " ").strip().split("\n"):
+    text = CASES.replace("\n    ", " ").strip()
+    for name, nodes in MACROS.items():
+        text = text.replace(name, nodes)
+    for case in text.split("\n"):
         (operator, *versions), rest = case.split(":")[0].split(), case.partition(":")[2]
         nodes, _, words = rest.partition(" ! ")
         for version in map(int, versions):

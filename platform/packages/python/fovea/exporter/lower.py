@@ -286,7 +286,8 @@ class Lowering:
         causal, mask, mask_reads = lower_mask(self, node.mask, bool(node.causal))
         desc = given(q_heads=heads, kv_heads=kv_heads, head_dim=dim, value_dim=value_dim, max_batch=batch,
                      max_q_tokens=tokens, max_kv_tokens=keys, scale=scale, causal=causal)
-        y, weights = node.y, node.outputs.get("weights")
+        y, weights = (one if one is None or is_array(one) else self.computed(one)
+                      for one in (node.y, node.outputs.get("weights")))
         fields = given(batch=batch, q_tokens=tokens, kv_tokens=keys, q=array(q),
                        kv={"keys": array(k), "values": array(v)}, out=array(y), mask=mask, scores=weights and
                        array(weights), scores_stage=weights and "FOVEA_SCORES_SOFTMAX")

@@ -141,6 +141,7 @@ class IntegerLowering(Lowering):
         (q, q_scale, q_zero), (k, k_scale, _), (v, v_scale, v_zero) = (self.codes(one) for one in (node.q, k, v))
         q, k, v = (one if is_array(one) else self.dense(one) for one in (q, k, v))
         y, (y_scale, y_zero) = self.twin(node.y), self.scale(node.y)
+        y = y if is_array(y) else self.computed(y)
         causal, mask, _ = lower_mask(self, node.mask, bool(node.causal))
         if mask:
             raise NotServed("a mask of integer attention", node.line, "is_causal, or --arithmetic i8")

@@ -11,8 +11,8 @@ REPLACEMENTS = {
     "LSTM": "attention", "GRU": "attention", "BatchNormalization": "its scale and shift in the layer before"
 }
 FROM_BYTES = set(  # operators that take bytes or token numbers as they are; all others compute in float32
-    "Add Attention Cast CastLike Concat Dropout Expand Flatten Gather Identity Reshape Shape Slice Split Squeeze Transpose "
-    "Unsqueeze Where".split())
+    "Add And Attention Cast CastLike Concat Dropout Expand Flatten Gather Identity Not Reshape Shape Slice Split Squeeze "
+    "Transpose Unsqueeze Where".split())
 ATEN = torch_ops.OPS
 
 
@@ -33,8 +33,10 @@ def constant(reader, value, what):
 
 
 @op("Reshape", 5, 13, 14, 19, 21, 23, 24, 25)
-def reshape(reader, x, shape):
+def reshape(reader, x, shape, *, allowzero=0):
     shape = [int(size) for size in constant(reader, shape, "sizes")]
+    if allowzero and 0 in shape:
+        reader.refuse("to a tensor without elements", "sizes above 0")
     return torch_ops.reshape(reader, x, [x.shape[axis] if size == 0 else size for axis, size in enumerate(shape)])
 
 
@@ -247,11 +249,18 @@ def global_mean(reader, x):
 # --------------------------------------------------------------------------------------------- element by element
 
 for name, versions, function in [
-    ("Add", (7, 13, 14), ATEN["aten.add"]), ("Erf", (9, 13), torch_ops.pattern_only("erf")),
-    ("HardSwish", (14, 22), ATEN["aten.hardswish"]), ("IsNaN", (9, 13, 20), torch_ops.pattern_only("isnan")),
-    ("Mul", (7, 13, 14), ATEN["aten.mul"]), ("Neg", (6, 13), ATEN["aten.neg"]), ("Relu", (6, 13, 14), ATEN["aten.relu"]),
-    ("Sigmoid", (6, 13), ATEN["aten.sigmoid"]), ("Sqrt", (6, 13), torch_ops.pattern_only("sqrt")),
-    ("Tanh", (6, 13), ATEN["aten.tanh"])
+    ("Add", (7, 13, 14), ATEN["aten.add"]),
+    ("And", (7,), torch_masks.both),
+    ("Erf", (9, 13), torch_ops.pattern_only("erf")),
+    ("HardSwish", (14, 22), ATEN["aten.hardswish"]),
+    ("IsNaN", (9, 13, 20), torch_ops.pattern_only("isnan")),
+    ("Mul", (7, 13, 14), ATEN["aten.mul"]),
+    ("Neg", (6, 13), ATEN["aten.neg"]),
+    ("Not", (1,), torch_masks.inverted),
+    ("Relu", (6, 13, 14), ATEN["aten.relu"]),
+    ("Sigmoid", (6, 13), ATEN["aten.sigmoid"]),
+    ("Sqrt", (6, 13), torch_ops.pattern_only("sqrt")),
+    ("Tanh", (6, 13), ATEN["aten.tanh"]),
 ]:
     op(name, *versions)(function)
 
