@@ -30,7 +30,9 @@ def no_module():
 
 
 def not_finite():
-    return nn.Threshold(0, float("nan"))
+    layer = nn.Linear(16, 16)
+    layer.bias.data[0] = float("nan")
+    return layer
 
 
 class Times(nn.Module):
@@ -60,6 +62,8 @@ CASES = {
     "messages:linear --inputs 1x16 --keep 0=f33": "must be one of f32",
     "messages:linear --inputs 1x16 --keep 7=f32": "names no layer of the model: 7",
     "messages:linear --inputs 1x16 --step": "a decoder of one input",
+    "messages:linear --inputs 1x16 1x16": "unknown: 1x16. The shapes of several inputs are separated by commas",
+    "FOLDER/text.onnx --inputs 1x16": "text.onnx is no valid file of ONNX",
     "messages:linear --calibrate none.npz": "none.npz",
     "messages:linear --calibrate FOLDER/text.npz": "no file of numpy.savez",
     "messages:linear --calibrate FOLDER/uneven.npz": "counts samples",
@@ -73,15 +77,19 @@ def check(folder):
     from fovea import export
     from fovea.exporter.command import main
     folder = pathlib.Path(folder)
-    (folder / "text.npz").write_text("text")
+    for file in ("text.npz", "text.onnx"):
+        (folder / file).write_text("text")
     np.savez(folder / "uneven.npz", a=np.zeros((3, 1, 16)), b=np.zeros((2, 1, 16)))
     for arguments, words in CASES.items():
         said = io.StringIO()
         with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
-            code = main([*arguments.replace("FOLDER", str(folder)).split(), "--out", str(folder / "out")])
+            try:
+                code = main([*arguments.replace("FOLDER", str(folder)).split(), "--out", str(folder / "out")])
+            except SystemExit as ended:  # argparse's
+                code = ended.code - 1
         text = said.getvalue()
         assert words in text, f"{arguments}: {text}"
-        assert code == (1 if text.startswith("fovea.export: ") else 0), f"{arguments}: {code}: {text}"
+        assert code == (1 if text.startswith(("fovea.export: ", "usage: ")) else 0), f"{arguments}: {code}: {text}"
     row = torch.randn(1, 16)
     for samples, words in [([(torch.randn(1, 17),)], "have [(1, 16)]"), ([], "has no sample"),
                            ([(row * np.nan,)], "not finite")]:

@@ -153,6 +153,34 @@ class Several(nn.Module):
         return {"tokens": self.head(x), "mean": x.mean(dim=1)}
 
 
+class Windows(nn.Module):
+    """An encoder layer for windows of a convolution's output, [1, 16, 8, 8]. view, order: what reorders it to
+    [batch, tokens, 16]."""
+
+    def __init__(self, view, order, **options):
+        super().__init__()
+        self.view, self.order, self.embed = view, order, nn.Conv2d(3, 16, 1)
+        self.layer = nn.TransformerEncoderLayer(16, 2, 32, batch_first=True, **options)
+
+    def forward(self, x):
+        return self.layer(self.embed(x).view(self.view).permute(self.order).reshape(4, 16, 16))
+
+
+class Numbers(nn.Module):
+    """Sums and products with numbers of Python, and with constants of whole numbers."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.last = nn.Linear(8, 8), nn.Linear(8, 8)
+
+    def forward(self, x):
+        x = self.first(x)
+        return self.last((1 - x) * 2 + (x * (x[..., :1] + 1)) / 4 - torch.arange(8))
+
+
+WINDOWS, GRID = ((1, 16, 2, 4, 2, 4), (0, 2, 4, 3, 5, 1)), ((1, 16, 4, 2, 4, 2), (0, 3, 5, 2, 4, 1))
+
+
 class Unserved(nn.Module):
     """An operator that fovea does not serve, in this line."""
 
@@ -200,14 +228,37 @@ MODELS = {
     "Qwen3": lambda: causal_model("Qwen3", head_dim=16),
     "ViT": vit,
     "torchvision's vit": torchvision_vit,
+    "windows, norm first": lambda: (Windows(*WINDOWS, norm_first=True), (torch.randn(1, 3, 8, 8),)),
+    "windows, norm last": lambda: (Windows(*WINDOWS), (torch.randn(1, 3, 8, 8),)),
+    "a grid, norm first": lambda: (Windows(*GRID, norm_first=True), (torch.randn(1, 3, 8, 8),)),
+    "numbers": lambda: (Numbers(), (torch.randn(1, 4, 8),)),
+    "convolutions": lambda: (nn.Sequential(nn.Conv2d(4, 8, 1), nn.Conv2d(8, 8, 2, 4), nn.Conv2d(8, 4, 1, 2)), (torch.randn(1, 4, 16, 16),)),
+    "convolutions of signals": lambda: (nn.Sequential(nn.Conv1d(4, 8, 1), nn.Conv1d(8, 4, 3, 3)), (torch.randn(2, 4, 20),)),
     "keywords": lambda: (Keywords(), (torch.randn(1, 98, 40),)),
 }
 
-UNSERVED = {
-    "fft": lambda: (Unserved(lambda x: torch.fft.fft(x).real), (torch.randn(1, 8, 16),)),
-    "values": lambda: (Unserved(lambda x: x if x.sum() > 0 else -x), (torch.randn(1, 8, 16),)),
-    "mask as numbers": lambda: (Unserved(lambda x: x * (x > 0)), (torch.randn(1, 8, 16),)),
-    "conv3d": lambda: (nn.Conv3d(2, 3, 2), (torch.randn(1, 2, 4, 4, 4),)),
+
+
+def image(module):
+    return module, (torch.randn(1, 4, 8, 8),)
+
+
+def unserved(operator):
+    return Unserved(operator), (torch.randn(1, 8, 16),)
+
+
+UNSERVED = {  # what each is refused with
+    "aten.fft_fft": lambda: unserved(lambda x: torch.fft.fft(x).real),
+    "a branch or a shape that depends on values": lambda: unserved(lambda x: x if x.sum() > 0 else -x),
+    "aten.gt": lambda: unserved(lambda x: x * (x > 0)),
+    "aten.clamp to 1 and None": lambda: unserved(lambda x: x.clamp(1)),
+    "aten.div with rounding_mode floor": lambda: unserved(lambda x: torch.div(x, 2, rounding_mode="floor")),
+    "aten.native_dropout": lambda: unserved(lambda x: nn.functional.dropout(x, 0.5)),
+    "aten.conv3d whose windows overlap": lambda: (nn.Conv3d(2, 3, 2), (torch.randn(1, 2, 4, 4, 4),)),
+    "aten.conv2d of 4 groups": lambda: image(nn.Conv2d(4, 4, 2, 2, groups=4)),
+    "aten.conv2d with padding": lambda: image(nn.Conv2d(4, 4, 2, 2, padding=1)),
+    "aten.conv2d with dilation": lambda: image(nn.Conv2d(4, 4, 2, 4, dilation=2)),
+    "aten.conv2d with gaps between its windows, but none at the end": lambda: image(nn.Conv2d(4, 4, 2, 3)),
 }
 
 

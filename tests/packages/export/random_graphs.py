@@ -42,7 +42,8 @@ class Graph(nn.Module):
     def grow(self):
         kind = self.choose.choice([
             self.linear, self.linear, self.norm, self.activation, self.sum, self.sum, self.product, self.scale, self.swap,
-            self.slice, self.cat, self.heads, self.attention, self.attention, self.multihead, self.mean, self.embed_bias])
+            self.slice, self.cat, self.heads, self.windows, self.attention, self.attention, self.multihead, self.mean,
+            self.embed_bias])
         kind()
 
     def linear(self):
@@ -122,6 +123,18 @@ class Graph(nn.Module):
             return t.reshape(batch, tokens, 4, dim // 4).permute(0, 2, 1, 3).reshape(batch, 4 * tokens, dim // 4)
 
         self.add(reorder, [x], (batch, 4 * tokens, dim // 4))
+
+    def windows(self):
+        """Tokens of a grid as two windows, each a sequence of its own."""
+        x = self.any(lambda shape: shape[1] % 4 == 0 and shape[0] < 8)
+        if x is None:
+            return
+        batch, tokens, dim = self.shapes[x]
+
+        def reorder(t):
+            return t.reshape(batch, 2, 2, tokens // 4, dim).permute(0, 2, 1, 3, 4).reshape(2 * batch, tokens // 2, dim)
+
+        self.add(reorder, [x], (2 * batch, tokens // 2, dim))
 
     def attention(self):
         q = self.any(lambda shape: shape[2] % 2 == 0)

@@ -6,7 +6,8 @@ Each model of models.py becomes C, which the host's C compiler builds as C99 wit
 answers with PyTorch's. In addition: tensors take at most 1.1 of the bytes that live at once; the code neither allocates
 nor has a static constructor; an export takes at most 20 s; an encoder gives the bits of a sequence of calls by hand, whose time
 is printed next to its own; and an operator that is not served is refused by name, with the line of the model;
-and each mistake of a user in messages.py gets its message. --random tries that many random graphs instead: each must be
+and each mistake of a user in messages.py gets its message. Calls that are made wrong on purpose are found. Files of ONNX in
+onnx_cases.py are compared with onnxruntime, where it is installed. --random tries that many random graphs instead: each must be
 equal, or refused by name.
 """
 import argparse
@@ -93,7 +94,8 @@ def check_refused(name, folder):
         print("   ", refused)
         text = str(refused)
         assert refused.name in text and refused.line in text, "the message lacks the operator or its line"
-        assert re.search(r"\.py.*\d+", refused.line), f"no line of a file: {refused.line}"
+        assert name in text, f"{name} is not what was refused"
+        assert re.search(r"models\.py.*\d+|the module itself, Conv", refused.line), f"no line of the model: {refused.line}"
         assert refused.replacement, "nothing is said of what could replace it"
         assert not list(pathlib.Path(folder).glob("*.c")), "files were written"
         return
@@ -124,6 +126,43 @@ def check_integers(library, folder):
     assert report.error < 0.05, f"error {report.error}"
 
 
+def check_wrong(folder):
+    """Calls that compute something else are an error that says where it begins, and no file is written."""
+    from unittest import mock
+    import fovea.export
+    import models
+    from fovea.exporter import arena, lower
+    lifetimes = arena.lifetimes
+    first = mock.patch.object(lower.Lowering, "mul", lambda self, node: self.pair(node, "fovea_add"))
+    memory = mock.patch.object(
+        arena, "lifetimes", lambda calls: {one: (0, 0) if one.count == 32 else life for one, life in lifetimes(calls).items()})
+    for fault, options, words in [(first, {}, r"first in add \(rsub\), at models\.py:\d+"), (first, {"weights": "i8"}, "first in add"),
+                                  (memory, {}, "first in mul")]:
+        module, inputs = models.make("numbers")
+        try:
+            with fault:
+                fovea.export(module, inputs, out=folder, **options)
+            raise AssertionError(f"{words}: was exported")
+        except RuntimeError as error:
+            assert re.search(words, str(error)), f"{words}: {error}"
+        assert not list(pathlib.Path(folder).iterdir()), "files were written"
+
+
+def check_onnx(folder):
+    """With onnxruntime where it is installed, and without it."""
+    from unittest import mock
+    try:
+        import onnx  # noqa: F401
+        import onnx_cases
+    except ImportError as error:
+        print(f"    skipped: {error}: pip install onnx onnxruntime")
+        return
+    onnx_cases.check(folder)
+    with mock.patch.dict(sys.modules, onnxruntime=None):
+        onnx_cases.check(folder)
+        onnx_cases.check_all_covered(folder)
+
+
 def check_random(seed, library, folder):
     import fovea.export
     import random_graphs
@@ -152,6 +191,8 @@ def main():
               for name in arguments.models or ([] if arguments.random else models.MODELS)]
     if not arguments.models and not arguments.random:
         checks += [(name, lambda folder, name=name: check_refused(name, folder)) for name in models.UNSERVED]
+        checks.append(("wrong calls", check_wrong))
+        checks.append(("ONNX", check_onnx))
         checks.append(("int8 tensors", lambda folder: check_integers(library, folder)))
         checks.append(("messages", messages.check))
         checks.append(("encoder by hand", lambda folder: check_by_hand(library, folder)))

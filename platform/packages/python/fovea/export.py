@@ -20,7 +20,8 @@
                     call keeps queries, keys and values in its workspace at once; calls of their own take less memory
 
 The answer is a Report: nodes, calls, fused, arena_bytes and so on. NotServed is raised where the model has an operator
-that fovea does not serve, ValueError for options that there are not. fovea/exporter says what is in the folder, and which file of
+that fovea does not serve, ValueError for options that there are not, RuntimeError where fovea's calls in f32 do not give the
+model's answers: then nothing is written. Report.compared says whose these are. fovea/exporter says what is in the folder, and which file of
 the exporter makes it. The module itself is what is called, because `python -m` wants a module of the function's name.
 """
 import sys

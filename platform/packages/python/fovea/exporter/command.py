@@ -12,7 +12,7 @@ import numpy as np
 from .graph import NotServed
 from .weights import FORMATS
 
-EPILOG = """--inputs names a shape for each input, separated by commas. 1x3x32x32 is float32; 1x12:1000 are token
+EPILOG = """--inputs names a shape for each input, separated by commas, as A,B. 1x3x32x32 is float32; 1x12:1000 are token
 numbers below 1000; 1x12:bool is a mask of booleans, True in the last quarter of each row. Their numbers are random,
 unless --calibrate has some. FILE.npz has an array for each input, in their order, with one dimension more: its first
 is the samples."""
@@ -22,7 +22,7 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(prog="python -m fovea.export", epilog=EPILOG,
                                      description="From a PyTorch module or an ONNX file to C99 that calls fovea.")
     parser.add_argument("model", help="MODULE:FACTORY, a function that returns a torch.nn.Module, or a file.onnx")
-    parser.add_argument("--inputs", help="SHAPES of the inputs")
+    parser.add_argument("--inputs", metavar="SHAPES", help="of the inputs, separated by commas: 1x16x64,1x16:bool")
     parser.add_argument("--calibrate", metavar="FILE.npz", help="inputs as in use, which decide the scales of int8")
     parser.add_argument("--weights", choices=FORMATS, default="f32")
     parser.add_argument("--arithmetic", choices=["f32", "i8", "integer"], default="f32")
@@ -32,7 +32,9 @@ def main(arguments=None):
                         help="attention and its linear layers as calls of their own, which take less memory")
     parser.add_argument("--name", default="model", help="of the C functions and files")
     parser.add_argument("--out", required=True, metavar="DIR")
-    given = parser.parse_args(arguments)
+    given, rest = parser.parse_known_args(arguments)
+    if rest:
+        parser.error(f"unknown: {' '.join(rest)}. The shapes of several inputs are separated by commas: --inputs A,B")
     try:
         samples = samples_of(given.calibrate)
         inputs = samples[0] if samples else inputs_of(given.inputs or
@@ -45,7 +47,7 @@ def main(arguments=None):
         print(
             export(model, tensors(inputs, given.model), given.out, given.name, given.weights, given.arithmetic,
                    [tensors(one, given.model) for one in samples] or None, keep, given.step, given.multihead))
-    except (NotServed, ValueError, ImportError, OSError) as error:
+    except (NotServed, ValueError, ImportError, OSError, RuntimeError) as error:
         print(f"fovea.export: {error}", file=sys.stderr)
         return 1
     return 0

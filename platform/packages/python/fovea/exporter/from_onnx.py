@@ -1,26 +1,90 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads an ONNX file, by the package onnx. What depends on no input is computed by its reference evaluator."""
+import inspect
+import os
+import textwrap
+
 import numpy as np
 
-from .graph import Buffer, Graph, NotServed, Tensor, dense
-from .onnx_ops import OPS, REPLACEMENTS
+from .graph import Answers, Buffer, Graph, NotServed, Tensor, dense
+from .onnx_ops import FROM_BYTES, OPS, REPLACEMENTS
 
 
 def read(path, example_inputs, name):
-    """The graph of a file, and what onnx's reference evaluator answers to the example inputs."""
+    """The graph of a file, and what ONNX Runtime answers to the example inputs, or else onnx's reference evaluator."""
+    model = loaded(os.fspath(path))
+    inputs = given(model, [np.asarray(one) for one in example_inputs])
+    return Reader(model, inputs, name).graph, answers(model, os.fspath(path), inputs)
+
+
+def loaded(path):
     import onnx
-    model = onnx.load(path)
-    reader = Reader(model, [np.asarray(one) for one in example_inputs], name)
-    given = dict(zip(reader.input_names, (np.asarray(one) for one in example_inputs)))
+    from google.protobuf.message import DecodeError
     try:
-        return reader.graph, evaluator(model).run(None, given)
-    except (TypeError, ValueError, RuntimeError, IndexError) as error:
-        shapes = ", ".join("x".join(map(str, one.shape)) for one in given.values())
-        raise ValueError(f"the model does not take inputs of {shapes}: {error}") from error
+        model = onnx.load(path)
+        for node in model.graph.node:
+            if node.domain in ("", "ai.onnx") and not onnx.defs.has(node.op_type):
+                raise NotServed(node.op_type, f"the node {node.name or node.output[0]}", "an operator of ONNX")
+        onnx.checker.check_model(path)
+    except (DecodeError, onnx.checker.ValidationError) as error:
+        raise ValueError(f"{path} is no valid file of ONNX: {str(error).strip()}") from None
+    return model
 
 
-def evaluator(model, **options):
-    """onnx's reference evaluator, with an operator that it has for few elements only."""
+def given(model, arrays):
+    """name -> array, of the types and shapes that the file declares."""
+    from onnx import helper
+    constants = {one.name for one in model.graph.initializer}
+    declared = [one for one in model.graph.input if one.name not in constants]
+    if len(declared) != len(arrays):
+        raise ValueError(f"the model has {len(declared)} inputs, {', '.join(one.name for one in declared)}: "
+                         f"{len(arrays)} are given")
+    found = {}
+    for one, array in zip(declared, arrays):
+        kind = one.type.tensor_type
+        dtype = helper.tensor_dtype_to_np_dtype(kind.elem_type) if kind.elem_type else np.dtype(object)
+        if dtype.kind not in "biuf" or (dtype.kind == "f" and dtype != np.float32):
+            raise NotServed(f"the input {one.name} of {dtype}", "", "a model of float32, but for token numbers and masks")
+        sizes = [size.dim_value or None for size in kind.shape.dim] if kind.HasField("shape") else array.shape
+        if len(sizes) != array.ndim or any(want not in (None, have) for want, have in zip(sizes, array.shape)) or (
+                not np.can_cast(array.dtype, dtype, "same_kind")):
+            raise ValueError(f"the input {one.name} is {'x'.join(str(size or '?') for size in sizes)} {dtype}: "
+                             f"{'x'.join(map(str, array.shape))} {array.dtype} is given")
+        found[one.name] = array.astype(dtype)
+    return found
+
+
+def answers(model, path, inputs):
+    try:
+        import onnxruntime
+        options = onnxruntime.SessionOptions()
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL  # some of it is inexact
+        options.log_severity_level, options.intra_op_num_threads = 4, 1
+        session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        outputs, source = session.run(None, inputs), f"ONNX Runtime {onnxruntime.__version__}"
+    except Exception as error:
+        why = "is not installed" if isinstance(error, ImportError) else f"does not run the file ({short(error)})"
+        try:
+            outputs, source = evaluator(model).run(None, inputs), f"onnx's reference evaluator: onnxruntime {why}"
+        except Exception as other:
+            raise ValueError(f"the model does not run: {short(other)}; onnxruntime {why}") from other
+    return Answers(outputs, source, lambda: all_values(model, inputs))
+
+
+def all_values(model, inputs):
+    """name -> what onnx's reference evaluator computes for each value of the model, if it runs it."""
+    try:
+        return evaluator(model).run(None, inputs, intermediate=True)
+    except Exception:
+        return {}
+
+
+def opsets_of(model):
+    return {"": 1, **{"" if one.domain == "ai.onnx" else one.domain: one.version for one in model.opset_import}}
+
+
+def evaluator(model, opsets=None):
+    """onnx's reference evaluator, with operators and versions that it lacks, or has for few elements only."""
     from onnx.reference import ReferenceEvaluator
     from onnx.reference.op_run import OpRun
 
@@ -29,7 +93,30 @@ def evaluator(model, **options):
         def _run(self, data, indices, axis=None):
             return (np.take_along_axis(data, indices, axis or 0),)
 
-    return ReferenceEvaluator(model, new_ops=[GatherElements], **options)
+    class DequantizeLinear(OpRun):
+
+        def _run(self, x, scale, zero=None, **_):
+            axis = next((one.i for one in self.onnx_node.attribute if one.name == "axis"), 1)
+            shape = [-1 if place == axis % x.ndim else 1 for place in range(x.ndim)] if np.ndim(scale) else ()
+            zero = np.zeros_like(scale) if zero is None else zero
+            return ((x.astype(np.float32) - zero.astype(np.float32).reshape(shape)) * scale.reshape(shape),)
+
+    def of_rows(kind):  # all dimensions from the axis on are one row
+
+        def _run(self, x, **_):
+            axis = next((one.i for one in self.onnx_node.attribute if one.name == "axis"), 1)
+            rows = x.reshape(int(np.prod(x.shape[:axis])), -1)
+            return (kind(rows - rows.max(1, keepdims=True)).reshape(x.shape),)
+
+        return _run
+
+    new, opset = [GatherElements], (opsets or opsets_of(model))[""]
+    if opset < 13:
+        new.append(type("Softmax", (OpRun,), {"_run": of_rows(lambda x: np.exp(x) / np.exp(x).sum(1, keepdims=True))}))
+        new.append(type("LogSoftmax", (OpRun,), {"_run": of_rows(lambda x: x - np.log(np.exp(x).sum(1, keepdims=True)))}))
+    if opset < 19:
+        new.append(DequantizeLinear)
+    return ReferenceEvaluator(model, opsets=opsets, new_ops=new)
 
 
 class Reader:
@@ -38,21 +125,19 @@ class Reader:
     def __init__(self, model, inputs, name):
         from onnx import numpy_helper
         self.graph, self.values, self.titles = Graph(name), {"": None}, {}
-        self.opsets = {one.domain: one.version for one in model.opset_import}
+        self.opsets = opsets_of(model)
         self.constants = {}
         for one in model.graph.initializer:
             self.values[one.name] = numpy_helper.to_array(one)
             self.titles[id(self.values[one.name])] = one.name
-        self.input_names = [one.name for one in model.graph.input if one.name not in self.values]
-        if len(self.input_names) != len(inputs):
-            raise ValueError(f"the model has {len(self.input_names)} inputs, {', '.join(self.input_names)}: "
-                             f"{len(inputs)} are given")
-        for title, array in zip(self.input_names, inputs):
+        for title, array in inputs.items():
             self.values[title] = self.input(title, array)
         for node in model.graph.node:
             self.compute(node)
         for one in model.graph.output:
             self.graph.outputs.append(self.tensor(self.values[one.name], one.name))
+            if self.graph.outputs[-1].buffer.dtype != np.float32:
+                raise NotServed(f"the output {one.name} of booleans or whole numbers", "", "outputs of float32")
 
     def input(self, title, array):
         kind = array.dtype.kind
@@ -61,23 +146,50 @@ class Reader:
         return self.graph.inputs[-1]
 
     def compute(self, node):
-        from onnx import helper
-        inputs = [self.values[one] for one in node.input]
-        attrs = {one.name: helper.get_attribute_value(one) for one in node.attribute}
-        attrs = {key: value.decode() if isinstance(value, bytes) else value for key, value in attrs.items()}
         self.node = node
-        if not any(self.is_live(one) for one in inputs):
-            answers = self.evaluated(node, inputs)
-        elif node.op_type == "Shape":
-            answers = [np.array(inputs[0].shape[attrs.get("start", 0):attrs.get("end")], np.int64)]
-        else:
+        inputs = [self.values[one] for one in node.input]
+        if any(self.is_live(one) for one in inputs):
             self.graph.read += 1
-            if node.op_type not in OPS or node.domain not in ("", "ai.onnx"):
-                raise NotServed(node.op_type, self.line,
-                                REPLACEMENTS.get(node.op_type, "a part of the model that runs before or after it"))
-            answers = OPS[node.op_type](self, *inputs, **attrs)
-            answers = answers if isinstance(answers, list) else [answers]
-        self.values.update(zip(node.output, answers))
+            values = self.served(node, inputs)
+            values = values if isinstance(values, list) else [values]
+        else:
+            values = self.evaluated(node, inputs)
+        self.values.update(zip(node.output, values))
+        self.graph.values.update((name, one) for name, one in zip(node.output, values) if self.is_live(one))
+
+    def served(self, node, inputs):
+        """The values of a node: by the function that serves this version of its operator, whose parameters are the
+        inputs and attributes that it honours. Any other, but for an attribute at its default, is a refusal."""
+        from onnx import defs, helper
+        kind = node.op_type if node.domain in ("", "ai.onnx") else f"{node.domain}.{node.op_type}"
+        if kind not in OPS:
+            raise NotServed(kind, self.line,
+                            REPLACEMENTS.get(kind, "a part of the model that runs before or after it"))
+        schema = defs.get_schema(kind, self.opsets[""])
+        if schema.since_version not in OPS[kind]:
+            self.refuse(f"of version {schema.since_version}", "another opset: onnx.version_converter converts files")
+        function = OPS[kind][schema.since_version]
+        parameters = list(inspect.signature(function).parameters.values())[1:]
+        names = {one.name for one in parameters}
+        defaults = {key: helper.get_attribute_value(one.default_value) for key, one in schema.attributes.items()
+                    if one.default_value.name}
+        found = {one.name: helper.get_attribute_value(one) for one in node.attribute}
+        for key, value in found.items():
+            if key not in names and (key not in defaults or value != defaults[key]):
+                self.refuse(f"with {key} {text(value)}", f"the model without {key}")
+        places = [one for one in parameters if one.kind != one.KEYWORD_ONLY]
+        most = len(inputs) if any(one.kind == one.VAR_POSITIONAL for one in places) else len(places)
+        for place in range(most, len(inputs)):
+            if inputs[place] is not None:
+                self.refuse(f"with {schema.inputs[place].name}", f"the model without {schema.inputs[place].name}")
+        if kind not in FROM_BYTES and any(self.is_live(one) and one.buffer.dtype != np.float32 for one in inputs):
+            self.refuse("of booleans or whole numbers", "a model of float32, but for token numbers and masks")
+        values = function(self, *inputs[:most],
+                          **{key: text(value) for key, value in {**defaults, **found}.items() if key in names})
+        for place, name in enumerate(node.output[len(values) if isinstance(values, list) else 1:]):
+            if name:
+                self.refuse(f"with the output {name}", "its first output alone")
+        return values
 
     def evaluated(self, node, inputs):
         if node.op_type == "Constant":
@@ -88,7 +200,10 @@ class Reader:
                     value, np.float32 if "float" in node.attribute[0].name else np.int64)
             ]
         given = {title: value for title, value in zip(node.input, inputs) if title}
-        return evaluator(node, opsets=self.opsets).run(None, given)
+        try:
+            return evaluator(node, self.opsets).run(None, given)
+        except Exception as error:  # of the evaluator
+            raise NotServed(f"{node.op_type} of constants", self.line, f"its result as a constant: {short(error)}") from error
 
     # ---------------------------------------------------------------------------------------------- for operations
 
@@ -107,11 +222,16 @@ class Reader:
         title = (self.node.name or self.node.output[0]).strip("/").replace("node_", "")
         return title or kind
 
+    def floats(self, value):
+        return np.float32(value) if isinstance(value, float) else value
+
     def tensor(self, value, name=None):
         """The value as a tensor of the graph."""
         if self.is_live(value):
             return value
         value = np.asarray(value)
+        if value.dtype.kind not in "biuf" or (value.dtype.kind == "f" and value.dtype != np.float32):
+            self.refuse(f"of {value.dtype}", "a model of float32")
         if id(value) not in self.constants:
             dtype = np.uint8 if value.dtype == bool else np.float32 if value.dtype.kind == "f" else np.uint32
             title = self.titles.get(id(value), f"{self.name('constant')}.{name or 'constant'}")
@@ -120,3 +240,12 @@ class Reader:
 
     def copied(self, tensor):
         return self.graph.copied(tensor, self.line)
+
+
+def short(error):
+    """The first line of a message, or the beginning of that."""
+    return textwrap.shorten(str(error).strip().split("\n")[0] or type(error).__name__, 200)
+
+
+def text(value):
+    return value.decode() if isinstance(value, bytes) else value

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads a torch.nn.Module: torch.export gives its operations. What depends on no input is computed here."""
 import contextlib
+import inspect
 import io
 import logging
 import operator
@@ -10,18 +11,19 @@ import traceback
 
 import numpy as np
 
-from .graph import Buffer, Graph, NotServed, dense
+from .graph import Answers, Buffer, Graph, NotServed, dense
 from .torch_masks import FROM_BYTES
 from .torch_ops import OPS, REPLACEMENTS, SKIPPED
 
 
 def read(model, example_inputs, name):
-    """The graph of a module, and what the module answers to the example inputs."""
+    """The graph of a module, what the module answers to the example inputs, and a function that names all its values."""
     import torch
     checked(model, example_inputs)
     with torch.no_grad(), quiet(model):
         program, answers = traced(model, tuple(example_inputs))
-        return Reader(program, name).graph, answers
+        reader = Reader(program, name)
+        return reader.graph, Answers(answers, f"PyTorch {torch.__version__}", lambda: reader.all_values(program, example_inputs))
 
 
 def checked(model, example_inputs):
@@ -57,9 +59,6 @@ def traced(model, inputs):
                          f"{str(error).strip() or type(error).__name__}" + (f", at {at}" if at else "")) from error
     finally:
         torch.backends.mha.set_fastpath_enabled(was)
-    if not all(bool(one.isfinite().all()) for one in answers):
-        raise ValueError("the model answers the example inputs with numbers that are not finite: "
-                         "give inputs as in use, by --calibrate from the command line")
     return program, answers
 
 
@@ -79,7 +78,7 @@ def own_line(error):
     """Where in the user's files an error comes from: file:line: text."""
     frames = [
         one for one in traceback.extract_tb(error.__traceback__)
-        if f"{os.sep}torch{os.sep}" not in one.filename and not one.filename.startswith(os.path.dirname(__file__))
+        if is_own(one.filename) and not one.filename.startswith(os.path.dirname(__file__))
     ]
     return f"{os.path.basename(frames[-1].filename)}:{frames[-1].lineno}: {frames[-1].line}" if frames else ""
 
@@ -122,6 +121,8 @@ class Reader:
                 self.values[node.name] = self.input(node)
             elif node.op == "call_function":
                 self.values[node.name] = self.compute(node)
+                if self.is_live(self.values[node.name]):
+                    self.graph.values[node.name] = self.values[node.name]
             elif node.op == "output":
                 self.finish(node)
 
@@ -150,6 +151,10 @@ class Reader:
             raise NotServed(kind, self.line, REPLACEMENTS.get(kind, "a part of the model that runs before or after it"))
         if kind not in FROM_BYTES and any(self.is_live(one) and one.buffer.dtype != np.float32 for one in leaves):
             self.refuse("of booleans or whole numbers", "a model of float32, but for token numbers and masks")
+        try:
+            inspect.signature(OPS[kind]).bind(self, *args, **kwargs)
+        except TypeError as error:
+            self.refuse(f"with these arguments ({error})", "the operation without them")
         return OPS[kind](self, *args, **kwargs)
 
     def finish(self, node):
@@ -159,6 +164,22 @@ class Reader:
                 self.graph.outputs.append(self.tensor(value, "output"))
                 if self.graph.outputs[-1].buffer.dtype != np.float32:
                     raise NotServed("an output of booleans or whole numbers", "", "outputs of float32")
+
+    def all_values(self, program, inputs):
+        """name -> what PyTorch computes for each operation of the module."""
+        found, given = {}, iter(inputs)
+
+        class Interpreter(self.torch.fx.Interpreter):
+
+            def run_node(self, node):
+                found[node.name] = super().run_node(node)
+                return found[node.name]
+
+        with self.torch.no_grad():
+            Interpreter(program.graph_module).run(*(
+                next(given) if self.is_live(self.values[node.name]) else self.values[node.name]
+                for node in program.graph.nodes if node.op == "placeholder"))
+        return found
 
     # ---------------------------------------------------------------------------------------------- for operations
 
@@ -176,6 +197,9 @@ class Reader:
         path = path.replace("L['self'].", "").replace("L['self']", "")
         leaf = re.search(r"torch\.nn\.modules\.(linear|normalization|activation|sparse|conv)\.", module)
         return path if leaf and path and "Multihead" not in module else f"{path}.{kind}" if path else kind
+
+    def floats(self, value):
+        return self.torch.as_tensor(value, dtype=self.torch.float32)
 
     def tensor(self, value, name=None):
         """The value as a tensor of the graph. Equal parts of parameters become one constant."""
@@ -208,11 +232,19 @@ def name_of(target):
     return ".".join(str(target).split(".")[:2])
 
 
+def is_own(file):
+    """Whether a file is none of PyTorch's."""
+    import torch
+    return not file.startswith(os.path.dirname(torch.__file__) + os.sep)
+
+
 def line_of(node):
-    """Where in the model's source an operation comes from: file:line: text."""
+    """Where in the model's source an operation comes from: file:line: text, or the module where all of it is PyTorch's."""
     found = re.findall(r'File "([^"]+)", line (\d+), in .*\n\s*(.*)', node.meta.get("stack_trace") or "")
-    if not found:
-        return ""
-    own = [one for one in found if f"{os.sep}torch{os.sep}" not in one[0]]
-    file, number, text = (own or found)[-1]
+    own = [one for one in found if is_own(one[0])]
+    if not own:
+        path, module = [("", ""), *node.meta.get("nn_module_stack", {}).values()][-1]
+        path = re.sub(r"L\['self'\]\.?", "", path)
+        return f"the module {path or 'itself'}, {str(module).rsplit('.', 1)[-1]}" if module else ""
+    file, number, text = own[-1]
     return f"{os.path.basename(file)}:{number}: {text.strip()}"

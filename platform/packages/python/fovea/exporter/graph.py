@@ -146,6 +146,14 @@ def dense(buffer, shape):
     return Tensor(buffer, views.dense_dims(shape))
 
 
+@dataclass
+class Answers:
+    """What the model itself computes for the example inputs."""
+    outputs: list
+    source: str  # whose these are: "PyTorch's"
+    values: object  # a function: name in the model -> array, of all that it computes
+
+
 @dataclass(eq=False)
 class Node:
     """An operation. inputs: by their role, as x, weight, bias; each a Tensor or None."""
@@ -177,6 +185,7 @@ class Graph:
         self.fused = {}  # pattern -> how often it was found
         self.shared = {}  # constants that patterns made
         self.read = 0  # operations of the model as it was read
+        self.values = {}  # name in the model -> the tensor that it was read as
         self._names = dict.fromkeys(RESERVED, 1)
 
     def unique(self, name):

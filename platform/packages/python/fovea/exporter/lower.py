@@ -18,12 +18,16 @@ class Lowering:
     def __init__(self, graph, weights):
         self.graph, self.weights = graph, weights
         self.calls, self.plans, self.line, self.other, self.prefix = [], [], "", {}, ""
+        self.later = {}  # an output of a node -> the tensor that is computed, and copied there afterwards
 
     def run(self):
         """The calls, and their plans."""
         for node in self.graph.nodes:
             self.line = node.line
             self.lower(node)
+            for y, computed in self.later.items():
+                self.moved(computed, y)
+            self.later = {}
         self.outputs()
         return self.calls, self.plans
 
@@ -51,9 +55,7 @@ class Lowering:
 
     def dense(self, x, dims=None):
         """The tensor in another layout: a constant is stored so, another is copied."""
-        dims = views.dense_dims(x.shape) if dims is None else dims
-        if sum((size - 1) * stride for dim in dims for size, stride in dim) >= x.count:  # of a part of an array
-            dims = views.like(Tensor(x.buffer, dims), [], len(dims))
+        dims = layout(x, dims)
         if isinstance(x, Moving):
             raise NotServed("a constant of positions in this layout", self.line, "a row for each position")
         if x.is_constant:
@@ -73,6 +75,12 @@ class Lowering:
         self.moved(x, y)
         return y
 
+    def computed(self, y, dims=None):
+        """What a call writes in the place of an output whose layout it does not serve: copied there afterwards."""
+        self.later[y] = self.graph.arena(y.name + "_rows", layout(y, dims), y.buffer.dtype)
+        self.later[y].buffer.source = y.buffer.source
+        return self.later[y]
+
     def grid(self, loops, tensors):
         """batch, heads and tokens of a call, and the strides of each tensor in them."""
         loops = [*[(1, (0,) * len(tensors))] * (3 - len(loops)), *loops]
@@ -84,28 +92,37 @@ class Lowering:
         ]
         return counts, strides
 
-    def rows(self, *tensors):
+    def rows(self, outputs, inputs):
         """The rows of several tensors of one shape: counts, dim, and an array for each. The last dimension is a row."""
-        ready = [one if stride_of(one.dims[-1]) == 1 else self.dense(one) for one in tensors]
-        loops = views.joint(ready, last=1)
-        if loops is None or len(loops) > 3:
-            ready = [ready[0], *(self.dense(one, ready[0].dims) for one in ready[1:])]
-            loops = views.joint(ready, last=1)
-        counts, arrays = self.grid(loops, ready)
+
+        def fitting(tensors):
+            loops = views.joint(tensors, last=1)
+            return loops is not None and len(loops) <= 3 and all(stride_of(one.dims[-1]) == 1 for one in tensors)
+
+        ready = [*outputs, *inputs]
+        if not fitting(ready):
+            y = outputs[0] if fitting(outputs[:1]) else self.computed(outputs[0])
+            ready = [y, *(one if fitting([y, one]) else self.computed(one, y.dims) for one in outputs[1:])]
+            ready += [one if fitting([*ready, one]) else self.dense(one, y.dims) for one in inputs]
+        counts, arrays = self.grid(views.joint(ready, last=1), ready)
         return counts, ready[0].shape[-1] if ready[0].dims else 1, arrays, ready
 
     def elements(self, y, *tensors):
-        """The same for a function of each element: a row may have several dimensions, or a part of one."""
-        ready = [self.spread(one, y) for one in tensors]
-        for index, one in enumerate(ready):
-            loops = views.joint([y, one])
-            if loops is None or len(loops) > 4 or (loops and loops[-1][1] != (1, 1)):
-                ready[index] = self.dense(one, y.dims)
-        loops = views.joint([y, *ready]) or [(1, (1,) * (1 + len(ready)))]
-        if len(loops) > 4 or any(stride != 1 for stride in loops[-1][1]):
-            ready = [self.dense(one, y.dims) for one in ready]
-            loops = views.joint([y, *ready]) or [(1, (1,) * (1 + len(ready)))]
-        counts, arrays = self.grid(loops[:-1], [y, *ready])
+        """The same of an output and inputs of a function of each element: a row may have several dimensions, or a part
+        of one."""
+
+        def fitting(*tensors):
+            loops = views.joint(tensors)
+            return loops is not None and len(loops) <= 4 and all(stride == 1 for _, strides in loops[-1:]
+                                                                 for stride in strides)
+
+        y = y if fitting(y) else self.computed(y)
+        ready = [y, *(self.spread(one, y) for one in tensors)]
+        ready = [y, *(one if fitting(y, one) else self.dense(one, y.dims) for one in ready[1:])]
+        if not fitting(*ready):
+            ready = [y, *(self.dense(one, y.dims) for one in ready[1:])]
+        loops = views.joint(ready) or [(1, (1,) * len(ready))]
+        counts, arrays = self.grid(loops[:-1], ready)
         return counts, loops[-1][0], arrays, ready
 
     def spread(self, x, y):
@@ -127,6 +144,14 @@ class Lowering:
         count, stride = (loops[0][0], loops[0][1][0]) if loops else (1, x.shape[-1])
         return x, count, stride
 
+    def rows_like(self, y, x):
+        """The output of a linear layer with one stride for its rows, in the order of those of x; and the stride."""
+        loops = views.joint([y, x], last=1)
+        if loops is None or len(loops) > 1 or stride_of(y.dims[-1]) != 1:
+            y = self.computed(y, views.like(x, [y.shape[-1]], len(x.dims) - 1))
+            loops = views.joint([y, x], last=1)
+        return y, loops[0][1][0] if loops else y.shape[-1]
+
     # ------------------------------------------------------------------------------------------------------ operators
 
     def copy(self, node):
@@ -138,17 +163,14 @@ class Lowering:
     def linear(self, node):
         x, tokens, x_stride = self.one_stride(node.x)
         out, dim = node.weight.shape
-        loops = views.joint([Tensor(node.y.buffer, node.y.dims[:-1]), Tensor(x.buffer, x.dims[:-1])])
-        if loops is None or len(loops) > 1:  # the rows of y have the order of those of x
-            raise NotServed("linear with this order of rows", node.line, "rows in one order")
-        y_stride = loops[0][1][0] if loops else out
+        y, y_stride = self.rows_like(node.y, x)
         weights, reads, compute = self.weights.linear(node.weight, node.bias, node.name)
-        fields = given(tokens=tokens, in_dim=dim, out_dim=out, x=x, x_stride=x_stride, y=node.y, y_stride=y_stride,
+        fields = given(tokens=tokens, in_dim=dim, out_dim=out, x=x, x_stride=x_stride, y=y, y_stride=y_stride,
                        weights=weights, compute=compute, activation=node.activation and
                        f"FOVEA_ACTIVATION_{node.activation}")
         dtype = weights.get("dtype", "FOVEA_F32")
         size = f"FOVEA_LINEAR_I8_WORKSPACE_BYTES({dim})" if compute else f"FOVEA_LINEAR_WORKSPACE_BYTES({dim}, {dtype})"
-        self.call("fovea_linear", "linear", fields, [x, *reads], [node.y], node.name, workspace=size,
+        self.call("fovea_linear", "linear", fields, [x, *reads], [y], node.name, workspace=size,
                   macs=tokens * dim * out)
 
     def matmul(self, node):
@@ -158,7 +180,8 @@ class Lowering:
                             "scaled_dot_product_attention, where it is attention")
         tokens, dim = node.a.shape[-2:]
         out = node.b.shape[-1]
-        flat = [self.matrices(one, outer) for one in (node.a, node.b.transpose(-1, -2), node.y)]
+        flat = [self.matrices(one, outer) for one in (node.a, node.b.transpose(-1, -2))]
+        flat.append(self.matrices(node.y, outer, self.computed))
         for index in range(outer):
             a, b, y = (one.select(0, index) for one in flat)
             fields = given(tokens=tokens, in_dim=dim, out_dim=out, x=a, x_stride=stride_of(a.dims[0]), y=y,
@@ -166,24 +189,21 @@ class Lowering:
             self.call("fovea_linear", "linear", fields, [a, b], [y], node.name, macs=tokens * dim * out,
                       workspace=f"FOVEA_LINEAR_WORKSPACE_BYTES({dim}, FOVEA_F32)")
 
-    def matrices(self, x, outer):
-        """The tensor as some matrices whose rows have one stride."""
+    def matrices(self, x, outer, other=None):
+        """The tensor as some matrices whose rows have one stride. other: makes it where it is none."""
         flat = x.reshape([outer, *x.shape[-2:]])
         if flat is None or stride_of(flat.dims[2]) != 1 or stride_of(flat.dims[1]) is None:
-            flat = self.dense(x).reshape([outer, *x.shape[-2:]])
+            flat = (other or self.dense)(x).reshape([outer, *x.shape[-2:]])
         return flat
 
     def norm(self, node):
-        parts = [node.y, node.x] + [one for one in (node.residual, node.outputs.get("sum")) if one is not None]
-        counts, dim, arrays, ready = self.rows(*parts)
-        arrays = dict(
-            zip(["y", "x"] + ["residual"] * (node.residual is not None) + ["sum"] * ("sum" in node.outputs), arrays))
+        written, read = list(node.outputs), ["x"] + ["residual"] * (node.residual is not None)
+        counts, dim, arrays, ready = self.rows(list(node.outputs.values()), [getattr(node, role) for role in read])
+        arrays = dict(zip([*written, *read], arrays))
         weight, bias = (one and self.row_of(one) for one in (node.weight, node.bias))
         fields = given(norm=f"FOVEA_NORM_{node.kind}", epsilon=node.epsilon, **counts, dim=dim, **arrays, weight=weight,
                        bias=bias, weight_offset=node.weight_offset)
-        reads = [one for key, one in zip(arrays, ready) if key in ("x", "residual")]
-        self.call("fovea_norm", "norm", fields, [*reads, weight, bias],
-                  [one for key, one in zip(arrays, ready) if key in ("y", "sum")], node.name)
+        self.call("fovea_norm", "norm", fields, [*ready[len(written):], weight, bias], ready[:len(written)], node.name)
 
     def row_of(self, weight):
         return weight if weight.is_dense() else self.dense(weight)
@@ -193,14 +213,14 @@ class Lowering:
         counts, dim, arrays, ready = self.elements(node.y, *inputs)
         fields = given(activation=f"FOVEA_ACTIVATION_{node.kind}", alpha=node.alpha, **counts, dim=dim,
                        **dict(zip(("y", "x", "factor"), arrays)))
-        self.call("fovea_activation", "activation", fields, ready, [node.y], node.name)
+        self.call("fovea_activation", "activation", fields, ready[1:], ready[:1], node.name)
 
     def pair(self, node, function):
         if node.a.buffer.dtype != node.b.buffer.dtype:
             raise NotServed("a sum of numbers and a mask of booleans", node.line, "scaled_dot_product_attention")
         counts, dim, arrays, ready = self.elements(node.y, node.a, node.b)
         fields = given(**counts, dim=dim, **dict(zip(("y", "a", "b"), arrays)))
-        self.call(function, "pair", fields, ready, [node.y], node.name)
+        self.call(function, "pair", fields, ready[1:], ready[:1], node.name)
 
     def add(self, node):
         self.pair(node, "fovea_add")
@@ -243,7 +263,8 @@ class Lowering:
 
     def rope(self, node):
         """Tokens are a loop of their own, so that their positions count from 0."""
-        y, x = node.y, node.x if stride_of(node.x.dims[-1]) == 1 else self.dense(node.x)
+        y, x = (one if stride_of(one.dims[-1]) == 1 else other(one)
+                for one, other in ((node.y, self.computed), (node.x, self.dense)))
         loops = views.joint([Tensor(one.buffer, one.dims[:-2]) for one in (y, x)])
         strides = [stride_of(one.dims[-2]) for one in (y, x)]
         if loops is None or len(loops) > 2 or None in strides:
@@ -265,7 +286,8 @@ class Lowering:
         causal, mask, mask_reads = lower_mask(self, node.mask, bool(node.causal))
         desc = given(q_heads=heads, kv_heads=kv_heads, head_dim=dim, value_dim=value_dim, max_batch=batch,
                      max_q_tokens=tokens, max_kv_tokens=keys, scale=scale, causal=causal)
-        y, weights = node.y, node.outputs.get("weights")
+        y, weights = (one if one is None or is_array(one) else self.computed(one)
+                      for one in (node.y, node.outputs.get("weights")))
         fields = given(batch=batch, q_tokens=tokens, kv_tokens=keys, q=array(q),
                        kv={"keys": array(k), "values": array(v)}, out=array(y), mask=mask, scores=weights and
                        array(weights), scores_stage=weights and "FOVEA_SCORES_SOFTMAX")
@@ -306,11 +328,21 @@ def stride_of(dim):
     return loops[0][1] if len(loops) == 1 else 1 if not loops else None
 
 
+def layout(x, dims):
+    """These dimensions, by default those of a dense array, for a new array of the tensor's elements alone."""
+    dims = views.dense_dims(x.shape) if dims is None else dims
+    if sum((size - 1) * stride for dim in dims for size, stride in dim) >= x.count:  # of a part of an array
+        dims = views.like(Tensor(x.buffer, dims), [], len(dims))
+    return dims
+
+
 def is_array(x):
     return stride_of(x.dims[3]) == 1 and all(stride_of(dim) is not None for dim in x.dims)
 
 
 def array(x):
     """The fields of a fovea_in or fovea_out."""
+    if not is_array(x):
+        raise NotServed("attention of this layout", "", "[batch, heads, tokens, dim]")
     strides = [stride_of(dim) if size > 1 else 0 for dim, size in zip(x.dims, x.shape)]
     return given(data=x, batch_stride=strides[0], head_stride=strides[1], token_stride=strides[2])

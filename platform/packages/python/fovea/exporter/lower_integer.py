@@ -111,16 +111,14 @@ class IntegerLowering(Lowering):
         x, tokens, x_stride = self.one_stride(x)
         y, (y_scale, y_zero) = self.twin(node.y), self.scale(node.y)
         out, dim = node.weight.shape
-        loops = views.joint([Tensor(one.buffer, one.dims[:-1]) for one in (y, x)])
-        if loops is None or len(loops) > 1:
-            raise NotServed("linear with this order of rows", node.line, "rows in one order")
+        y, y_stride = self.rows_like(y, x)
         weights, reads, _ = self.weights.linear(node.weight, node.bias, node.name)
         if x_zero and weights["dtype"] == "FOVEA_I8":
             weights, x_zero = self.without_zero(weights, x_scale * x_zero, dim), 0
             reads = [weights[key] for key in ("data", "scales", "bias")]
         fields = given(tokens=tokens, in_dim=dim, out_dim=out, compute="FOVEA_COMPUTE_I8", x_dtype="FOVEA_I8", x=x,
                        x_stride=x_stride, x_scales=Literal(np.float32([x_scale])), x_zero=x_zero, y_dtype="FOVEA_I8",
-                       y=y, y_stride=loops[0][1][0] if loops else out, y_scale=y_scale, y_zero=y_zero, weights=weights,
+                       y=y, y_stride=y_stride, y_scale=y_scale, y_zero=y_zero, weights=weights,
                        activation=node.activation and f"FOVEA_ACTIVATION_{node.activation}")
         self.call("fovea_linear", "linear", fields, [x, *reads], [y], node.name, macs=tokens * dim * out,
                   workspace=f"FOVEA_LINEAR_I8_WORKSPACE_BYTES({dim})")
@@ -143,6 +141,7 @@ class IntegerLowering(Lowering):
         (q, q_scale, q_zero), (k, k_scale, _), (v, v_scale, v_zero) = (self.codes(one) for one in (node.q, k, v))
         q, k, v = (one if is_array(one) else self.dense(one) for one in (q, k, v))
         y, (y_scale, y_zero) = self.twin(node.y), self.scale(node.y)
+        y = y if is_array(y) else self.computed(y)
         causal, mask, _ = lower_mask(self, node.mask, bool(node.causal))
         if mask:
             raise NotServed("a mask of integer attention", node.line, "is_causal, or --arithmetic i8")
@@ -161,7 +160,7 @@ class IntegerLowering(Lowering):
         if node.weight_offset:
             raise NotServed("an offset of weights", node.line, "weights that include it")
         x, x_scale, x_zero = self.codes(node.x)
-        counts, dim, (y, x_fields), ready = self.rows(self.twin(node.y), x)
+        counts, dim, (y, x_fields), ready = self.rows([self.twin(node.y)], [x])
         weight = np.ones(dim, np.float32) if node.weight is None else np.ravel(node.weight.data)
         step = max(float(np.abs(weight).max()), 1e-20) / 32767
         y_scale, y_zero = self.scale_above(node.y, step * 2**8)
@@ -184,7 +183,7 @@ class IntegerLowering(Lowering):
                   } if (function == "fovea_integer_add") else multiplier("a", a_scale * b_scale / y_scale)
         fields = given(**counts, dim=dim, **dict(zip(("y", "a", "b"), arrays)), a_zero=a_zero, b_zero=b_zero,
                        y_zero=y_zero, **ratios)
-        self.call(function, "integer_pair", fields, ready, [y], node.name)
+        self.call(function, "integer_pair", fields, ready[1:], ready[:1], node.name)
 
     def integer_add(self, node):
         self.pair_of_codes(node, "fovea_integer_add")
@@ -201,7 +200,7 @@ class IntegerLowering(Lowering):
         table = self.graph.constant(node.name + "_table", table)
         counts, dim, (y_fields, x_fields), ready = self.elements(y, x)
         self.call("fovea_integer_activation", "integer_activation",
-                  given(**counts, dim=dim, y=y_fields, x=x_fields, table=table), [*ready, table], [y], node.name)
+                  given(**counts, dim=dim, y=y_fields, x=x_fields, table=table), [*ready[1:], table], ready[:1], node.name)
 
     def integer_mean(self, node):
         x, x_scale, x_zero = self.codes(node.x)
@@ -224,7 +223,7 @@ class IntegerLowering(Lowering):
         self.call(
             "fovea_integer_add", "integer_pair",
             given(**counts, dim=dim, y=y_fields, a=x_fields, a_zero=own[1], y_zero=scale[1],
-                  **multiplier("a", own[0] / scale[0])), ready, [y], node.name)
+                  **multiplier("a", own[0] / scale[0])), ready[1:], ready[:1], node.name)
 
 
 def multiplier(name, real):

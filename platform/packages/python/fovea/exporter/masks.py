@@ -6,6 +6,8 @@ from . import views
 from .calls import given
 from .graph import NotServed
 
+LOWEST = np.finfo(np.float32).min / 2  # a number as low hides a key
+
 
 def lower_mask(lowering, mask, causal):
     """causal, the fields of fovea_mask, and the tensors that they read."""
@@ -41,8 +43,9 @@ def meaning(mask):
     """What a constant mask says: "all" keys are seen, one of fovea_causal, or None for anything else."""
     data = mask.data
     if mask.buffer.dtype == np.float32:
-        if not np.all((data == 0) | (data <= np.finfo(np.float32).min / 2)):
-            return None
+        hidden = data <= LOWEST
+        if not np.all((data == 0) | hidden) or (hidden.all(-1) & np.isfinite(data).any(-1)).any():
+            return None  # the keys of a row that are all as low are seen alike
         data = data == 0
     data = data.astype(bool)
     queries, keys = data.shape[-2:]

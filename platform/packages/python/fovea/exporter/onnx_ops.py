@@ -4,17 +4,22 @@ import math
 
 import numpy as np
 
-from . import torch_ops, views
+from . import torch_masks, torch_ops
 
-OPS = {}
+OPS = {}  # operator -> the first opset of a version of it -> the function that serves this version
 REPLACEMENTS = {
     "LSTM": "attention", "GRU": "attention", "BatchNormalization": "its scale and shift in the layer before"
 }
+FROM_BYTES = set(  # operators that take bytes or token numbers as they are; all others compute in float32
+    "Add And Attention Cast CastLike Concat Dropout Expand Flatten Gather Identity Not Reshape Shape Slice Split Squeeze "
+    "Transpose Unsqueeze Where".split())
 ATEN = torch_ops.OPS
 
 
-def op(*names):
-    return lambda function: [OPS.__setitem__(name, function) for name in names] and function
+def op(name, *versions):
+    """Registers a function for versions of an operator. Its parameters are the inputs and attributes that it honours, by
+    their names in ONNX; what was an attribute and became an input has one parameter for both."""
+    return lambda function: [OPS.setdefault(name, {}).__setitem__(one, function) for one in versions] and function
 
 
 def constant(reader, value, what):
@@ -27,44 +32,46 @@ def constant(reader, value, what):
 # ------------------------------------------------------------------------------------------------------------ views
 
 
-@op("Reshape")
-def reshape(reader, x, shape, allowzero=0):
+@op("Reshape", 5, 13, 14, 19, 21, 23, 24, 25)
+def reshape(reader, x, shape, *, allowzero=0):
     shape = [int(size) for size in constant(reader, shape, "sizes")]
+    if allowzero and 0 in shape:
+        reader.refuse("to a tensor without elements", "sizes above 0")
     return torch_ops.reshape(reader, x, [x.shape[axis] if size == 0 else size for axis, size in enumerate(shape)])
 
 
-@op("Flatten")
-def flatten(reader, x, axis=1):
+@op("Flatten", 1, 9, 11, 13, 21, 23, 24, 25)
+def flatten(reader, x, *, axis):
     return torch_ops.reshape(reader, x, [math.prod(x.shape[:axis]), math.prod(x.shape[axis:])])
 
 
-@op("Transpose")
-def transpose(reader, x, perm=None):
+@op("Transpose", 1, 13, 21, 23, 24, 25)
+def transpose(reader, x, *, perm=None):
     return x.permute(perm or range(len(x.shape))[::-1])
 
 
-@op("Unsqueeze")
+@op("Unsqueeze", 1, 11, 13, 21, 23, 24, 25)
 def unsqueeze(reader, x, axes):
-    rank = len(x.shape) + len(axes)
+    rank = len(x.shape) + len(constant(reader, axes, "axes"))
     for axis in sorted(int(axis) % rank for axis in axes):
         x = x.unsqueeze(axis)
     return x
 
 
-@op("Squeeze")
+@op("Squeeze", 1, 11, 13, 21, 23, 24, 25)
 def squeeze(reader, x, axes=None):
-    return x.squeeze(None if axes is None else [int(axis) for axis in axes])
+    return x.squeeze(None if axes is None else [int(axis) for axis in constant(reader, axes, "axes")])
 
 
-@op("Expand")
+@op("Expand", 8, 13)
 def expand(reader, x, shape):
     shape = [int(size) for size in constant(reader, shape, "sizes")]
     return x.expand(np.broadcast_shapes(x.shape, shape))
 
 
-@op("Slice")
+@op("Slice", 1, 10, 11, 13)
 def slice_(reader, x, starts, ends, axes=None, steps=None):
-    starts, ends = (constant(reader, one, "places") for one in (starts, ends))
+    starts, ends, axes, steps = (constant(reader, one, "places") for one in (starts, ends, axes, steps))
     axes = range(len(starts)) if axes is None else axes
     steps = [1] * len(starts) if steps is None else steps
     for start, end, axis, step in zip(starts, ends, axes, steps):
@@ -74,24 +81,25 @@ def slice_(reader, x, starts, ends, axes=None, steps=None):
     return x
 
 
-@op("Split")
-def split(reader, x, sizes=None, axis=0, num_outputs=None):
+@op("Split", 2, 11, 13, 18)
+def split_(reader, x, split=None, *, axis, num_outputs=None):
     count = num_outputs or len(reader.node.output)
-    sizes = -(-x.shape[axis] // count) if sizes is None else [int(one) for one in sizes]
+    sizes = -(-x.shape[axis] // count) if split is None else [int(one) for one in constant(reader, split, "sizes")]
     return torch_ops.split(reader, x, sizes, axis)
 
 
-@op("Concat")
+@op("Concat", 4, 11, 13)
 def concat(reader, *pieces, axis):
     return torch_ops.cat(reader, pieces, axis)
 
 
-@op("Gather")
-def gather(reader, x, indices, axis=0):
+@op("Gather", 1, 11, 13)
+def gather(reader, x, indices, *, axis):
     if reader.is_live(indices):
         if reader.is_live(x) or axis != 0 or np.ndim(x) != 2:
             reader.refuse("by computed numbers", "rows of a constant table")
         return torch_ops.embedding(reader, x, indices)
+    indices = np.where(indices < 0, indices + x.shape[axis], indices)
     if np.ndim(indices) == 0:
         return x.select(axis, int(indices))
     steps = np.diff(np.ravel(indices))
@@ -101,22 +109,49 @@ def gather(reader, x, indices, axis=0):
     return torch_ops.slice_(reader, x, axis, first, last + 1, int(steps[0]) if len(steps) else 1)
 
 
-@op("Identity", "Dropout")
-def same(reader, x, *_, **__):
+@op("Identity", 1, 13, 14, 16, 19, 21, 23, 24, 25)
+def same(reader, x):
     return x
 
 
-@op("Cast", "CastLike")
-def cast(reader, x, *_, to=1, **__):
-    if to != 1 and x.buffer.dtype == np.float32:
-        reader.refuse("from float32", "a model of float32 throughout")
+@op("Shape", 1, 13, 15, 19, 21, 23, 24, 25)
+def shape_(reader, x, *, start=0, end=None):
+    return np.array(x.shape[start:end], np.int64)
+
+
+@op("Dropout", 7, 10, 12, 13, 22)
+def dropout(reader, x, ratio=None, training_mode=None, *, seed=None):
+    if training_mode is not None and np.any(constant(reader, training_mode, "mode")):
+        reader.refuse("in training", "the model for inference")
     return x
+
+
+@op("Cast", 6, 9, 13, 19, 21, 23, 24, 25, 28)
+def cast(reader, x, *, to):
+    """Of token numbers to another width, of a mask that is an input to booleans, or of nothing."""
+    from onnx import TensorProto
+    integers = TensorProto.INT32, TensorProto.INT64, TensorProto.UINT32, TensorProto.UINT64
+    if to == TensorProto.BOOL and x.buffer.dtype == np.uint32:
+        return torch_ops.as_bytes(reader, x)
+    if to not in {np.float32: (TensorProto.FLOAT,), np.uint8: (TensorProto.BOOL,), np.uint32: integers}[x.buffer.dtype.type]:
+        what = {np.float32: "float32", np.uint8: "booleans", np.uint32: "whole numbers"}[x.buffer.dtype.type]
+        reader.refuse(f"of {what} to {TensorProto.DataType.Name(to).lower()}",
+                      "a model of float32 throughout, and masks of booleans that go to Attention")
+    return x
+
+
+@op("CastLike", 15, 19, 21, 23, 24, 25)
+def cast_like(reader, x, like):
+    from onnx import helper
+    if reader.is_live(like):
+        like = np.zeros(0, {np.uint8: np.bool_, np.uint32: np.int64}.get(like.buffer.dtype.type, np.float32))
+    return cast(reader, x, to=helper.np_dtype_to_tensor_dtype(like.dtype))
 
 
 # ----------------------------------------------------------------------------------------------------------- layers
 
 
-@op("MatMul")
+@op("MatMul", 1, 9, 13)
 def matmul(reader, a, b):
     if reader.is_live(a) and not reader.is_live(b) and np.ndim(b) == 2:
         return torch_ops.linear_node(reader, a, reader.tensor(transposed(reader, b)), None)
@@ -132,9 +167,9 @@ def transposed(reader, weight):
     return made
 
 
-@op("Gemm")
-def gemm(reader, a, b, c=None, alpha=1.0, beta=1.0, transA=0, transB=0):
-    if transA or reader.is_live(b) or reader.is_live(c) or (c is not None and np.ndim(c) > 1 and c.shape[0] > 1):
+@op("Gemm", 7, 9, 11, 13)
+def gemm(reader, a, b, c=None, *, alpha, beta, transB):
+    if reader.is_live(b) or reader.is_live(c) or (c is not None and np.ndim(c) > 1 and c.shape[0] > 1):
         reader.refuse("of computed matrices", "weights and a bias that are constant")
     weight = b if transB else transposed(reader, b)
     weight = weight if alpha == 1 else weight * np.float32(alpha)
@@ -143,36 +178,38 @@ def gemm(reader, a, b, c=None, alpha=1.0, beta=1.0, transA=0, transB=0):
                                  None if bias is None else reader.tensor(bias, "bias"))
 
 
-@op("Conv")
-def conv(reader, x, weight, bias=None, strides=None, pads=None, dilations=None, group=1, auto_pad="NOTSET",
-         kernel_shape=None):
+@op("Conv", 1, 11, 22)
+def conv(reader, x, weight, bias=None, *, strides=None, pads=None, dilations=None, group, auto_pad, kernel_shape=None):
     if auto_pad not in ("NOTSET", "VALID"):
-        reader.refuse("with padding", "patches: a stride as large as the kernel, without padding")
+        reader.refuse(f"with auto_pad {auto_pad}", "patches: a stride as large as the kernel, without padding")
     rank = np.ndim(weight) - 2
-    return torch_ops.conv2d(reader, x, weight, bias, strides or [1] * rank, pads or [0] * rank, dilations or [1] * rank,
-                            group)
+    return torch_ops.conv(reader, x, weight, bias, strides or [1] * rank, pads or [0] * rank, dilations or [1] * rank, group)
 
 
-@op("LayerNormalization")
-def layer_norm(reader, x, weight, bias=None, axis=-1, epsilon=1e-5, stash_type=1):
+@op("LayerNormalization", 17)
+def layer_norm(reader, x, weight, bias=None, *, axis, epsilon):
     if axis not in (-1, len(x.shape) - 1):
-        reader.refuse("of several dimensions", "a normalisation of the last dimension")
+        reader.refuse(f"with axis {axis}", "a normalisation of the last dimension")
     return torch_ops.norm_node(reader, x, x.shape[-1], weight=weight, bias=bias, kind="LAYER", epsilon=epsilon)
 
 
-@op("RMSNormalization", "SimplifiedLayerNormalization")
-def rms_norm(reader, x, weight, axis=-1, epsilon=1e-5, stash_type=1):
+@op("RMSNormalization", 23)
+def rms_norm(reader, x, weight, *, axis, epsilon):
+    if axis not in (-1, len(x.shape) - 1):
+        reader.refuse(f"with axis {axis}", "a normalisation of the last dimension")
     return torch_ops.norm_node(reader, x, x.shape[-1], weight=weight, kind="RMS", epsilon=epsilon)
 
 
-@op("Attention")
-def attention(reader, q, k, v, mask=None, past_key=None, past_value=None, is_causal=0, scale=None, softcap=0.0,
-              q_num_heads=None, kv_num_heads=None, softmax_precision=None, qk_matmul_output_mode=0):
-    if past_key is not None or softcap:
-        reader.refuse("with a past, or softcap", "attention without it")
+@op("Attention", 23, 24, 25)
+def attention(reader, q, k, v, mask=None, *, is_causal, scale=None, q_num_heads=None, kv_num_heads=None,
+              softmax_precision=None):
+    if softmax_precision not in (None, 1):  # 1 is float32
+        reader.refuse(f"with softmax_precision {softmax_precision}", "a softmax in float32")
+    if mask is not None and mask.shape[-1] != k.shape[-2 if len(k.shape) == 4 else 1]:
+        reader.refuse("with a mask that is shorter than the keys", "a mask of all keys")
     flat = len(q.shape) == 3
     if flat:
-        q, k, v = (one.reshape([*one.shape[:2], heads, one.shape[2] // heads]).transpose(1, 2)
+        q, k, v = (torch_ops.reshape(reader, one, [*one.shape[:2], heads, one.shape[2] // heads]).transpose(1, 2)
                    for one, heads in ((q, q_num_heads), (k, kv_num_heads), (v, kv_num_heads)))
     if k.shape[1] != q.shape[1]:  # groups of query heads share a key head
         times = q.shape[1] // k.shape[1]
@@ -183,51 +220,77 @@ def attention(reader, q, k, v, mask=None, past_key=None, past_value=None, is_cau
     return y.transpose(1, 2).reshape([y.shape[0], y.shape[2], -1]) if flat else y
 
 
-@op("Softmax")
-def softmax(reader, x, axis=-1):
+@op("Softmax", 1, 11)
+def softmax_of_rows(reader, x, *, axis):
+    """All dimensions from the axis on are one row."""
+    axis %= len(x.shape)
+    if axis == len(x.shape) - 1:
+        return softmax(reader, x, axis=axis)
+    rows = torch_ops.reshape(reader, x, [math.prod(x.shape[:axis]), math.prod(x.shape[axis:])])
+    return torch_ops.softmax(reader, rows, 1).reshape(x.shape)
+
+
+@op("Softmax", 13)
+def softmax(reader, x, *, axis):
     return torch_ops.softmax(reader, x, axis)
 
 
-@op("ReduceMean")
-def mean(reader, x, axes=None, keepdims=1, noop_with_empty_axes=0):
-    return torch_ops.mean(reader, x, None if axes is None else [int(axis) for axis in axes], bool(keepdims))
+@op("ReduceMean", 1, 11, 13, 18)
+def mean(reader, x, axes=None, *, keepdims, noop_with_empty_axes=0):
+    axes = [] if axes is None else [int(axis) for axis in constant(reader, axes, "axes")]
+    return x if noop_with_empty_axes and not axes else torch_ops.mean(reader, x, axes or None, bool(keepdims))
 
 
-@op("GlobalAveragePool")
+@op("GlobalAveragePool", 1, 22)
 def global_mean(reader, x):
     return torch_ops.mean(reader, x, list(range(2, len(x.shape))), True)
 
 
 # --------------------------------------------------------------------------------------------- element by element
 
-for name in ("Relu", "Sigmoid", "Tanh", "Neg"):
-    OPS[name] = ATEN["aten." + name.lower()]
-OPS["Add"], OPS["Mul"], OPS["HardSwish"] = ATEN["aten.add"], ATEN["aten.mul"], ATEN["aten.hardswish"]
-OPS["Erf"], OPS["Sqrt"] = torch_ops.pattern_only("erf"), torch_ops.pattern_only("sqrt")
+for name, versions, function in [
+    ("Add", (7, 13, 14), ATEN["aten.add"]),
+    ("And", (7,), torch_masks.both),
+    ("Erf", (9, 13), torch_ops.pattern_only("erf")),
+    ("HardSwish", (14, 22), ATEN["aten.hardswish"]),
+    ("IsNaN", (9, 13, 20), torch_ops.pattern_only("isnan")),
+    ("Mul", (7, 13, 14), ATEN["aten.mul"]),
+    ("Neg", (6, 13), ATEN["aten.neg"]),
+    ("Not", (1,), torch_masks.inverted),
+    ("Relu", (6, 13, 14), ATEN["aten.relu"]),
+    ("Sigmoid", (6, 13), ATEN["aten.sigmoid"]),
+    ("Sqrt", (6, 13), torch_ops.pattern_only("sqrt")),
+    ("Tanh", (6, 13), ATEN["aten.tanh"]),
+]:
+    op(name, *versions)(function)
 
 
-@op("Gelu")
-def gelu(reader, x, approximate="none"):
+@op("Gelu", 20)
+def gelu(reader, x, *, approximate):
     return torch_ops.gelu(reader, x, approximate=approximate)
 
 
-@op("Swish")
-def swish(reader, x, alpha=1.0):
+@op("Swish", 24)
+def swish(reader, x, *, alpha):
+    if alpha == 0:
+        reader.refuse("with alpha 0", "a product with 0.5")
     return torch_ops.activation("SILU", 0 if alpha == 1 else alpha)(reader, x)
 
 
-@op("Clip")
-def clip(reader, x, least=None, most=None):
-    return torch_ops.hardtanh(reader, x, *(None if one is None else float(one) for one in (least, most)))
+@op("Clip", 6, 11, 12, 13)
+def clip(reader, x, min=None, max=None):
+    numbers = (None if one is None else float(np.ravel(constant(reader, one, "limits"))[0]) for one in (min, max))
+    largest = np.finfo(np.float32).max
+    return torch_ops.clamp(reader, x, *(None if one is None or abs(one) >= largest else one for one in numbers))
 
 
-@op("Sub")
+@op("Sub", 7, 13, 14)
 def sub(reader, a, b):
     b = ATEN["aten.neg"](reader, b) if reader.is_live(b) else -b
     return ATEN["aten.add"](reader, a, b)
 
 
-@op("Reciprocal")
+@op("Reciprocal", 6, 13)
 def reciprocal(reader, x):
     """Of a root: a part of RMS normalisation."""
     root = reader.graph.writer(x)
@@ -237,29 +300,25 @@ def reciprocal(reader, x):
     return x
 
 
-@op("Div")
+@op("Div", 7, 13, 14)
 def div(reader, a, b):
     if reader.is_live(b):
         return ATEN["aten.mul"](reader, a, reciprocal(reader, b))
     return ATEN["aten.mul"](reader, a, np.float32(1) / b)
 
 
-@op("Pow")
+@op("Pow", 7, 12, 13, 15)
 def power(reader, x, exponent):
-    return torch_ops.power(reader, x, float(constant(reader, exponent, "exponents")))
+    if np.size(constant(reader, exponent, "exponents")) != 1 or np.ndim(exponent) > len(x.shape):
+        reader.refuse("to several exponents", "one exponent")
+    return torch_ops.power(reader, x, float(np.ravel(exponent)[0]))
 
 
-OPS["IsNaN"] = torch_ops.pattern_only("isnan")
-
-
-@op("Where")
+@op("Where", 9, 16)
 def where(reader, condition, a, b):
-    """Of a constant: what it hides becomes the least number. And 0 in the place of NaN after a softmax, which has none
-    here."""
+    """In addition to masks: 0 in the place of NaN after a softmax, which has none here."""
     test = reader.graph.writer(condition) if reader.is_live(condition) else None
     if test is not None and test.op == "isnan" and test.x == b and not np.any(a):
         reader.graph.nodes.remove(test)
         return b
-    if reader.is_live(condition) or reader.is_live(b) or np.ndim(b) or b > -1e4:
-        reader.refuse("of computed conditions", "a mask that is added to scores")
-    return ATEN["aten.add"](reader, a, np.where(condition, np.float32(0), np.float32(b)))
+    return torch_masks.where(reader, condition, a, b)

@@ -302,6 +302,8 @@ def in_place(graph, copy):
     row = views.merged(dims[-1])
     if node.op not in ("linear", "norm", "add", "mul", "activation") or not row or row[-1][1] != 1:
         return False
+    if node.op in ("linear", "norm") and len(row) > 1:
+        return False
     rows = views.joint([Tensor(one.buffer, one.dims[:-1]) for one in (y, node.x or y)])
     if node.op == "linear" and (rows is None or len(rows) > 1):
         return False

@@ -16,6 +16,9 @@ from .run import Runner
 from .weights import FORMATS, Weights
 
 
+LIMIT = 1e-5  # of the difference from the model's answers in f32, as a part of the largest
+
+
 @dataclass
 class Exported:
     """What the files are written from."""
@@ -45,6 +48,7 @@ class Report:
     copies: int
     macs: int  # multiply-adds
     error: float  # of the answers on this machine, as a part of the largest output
+    compared: str  # whose answers they were compared with
     samples: int = 0  # of calibration
     layers: list = field(default_factory=list)  # (layer, signal to noise in dB), the worst first
 
@@ -61,13 +65,17 @@ def export(model, example_inputs=None, out="model", name="model", weights="f32",
     else:
         from . import from_torch as source
     example_inputs = given(name, example_inputs, weights, arithmetic, keep or {})
-    graph, answers = source.read(model, example_inputs, name)
+    graph, compared = source.read(model, example_inputs, name)
     integer = arithmetic == "integer"
     patterns.apply(graph, integer, multihead)
     inputs = [np.asarray(one) for one in example_inputs if hasattr(one, "shape")]
-    answers = [np.asarray(one, np.float32) for one in answers]
+    answers = [np.asarray(one, np.float32) for one in compared.outputs]
+    if not all(np.isfinite(one).all() for one in answers):
+        raise ValueError("the model answers the example inputs with numbers that are not finite: "
+                         "give inputs as in use, by --calibrate from the command line")
     exact = weights == "f32" and arithmetic == "f32"
-    reference = None if exact else Made(copied(graph), Weights(graph, "f32", {}, False), over=not integer)
+    plain = copied(graph)
+    reference = None if exact else checked(plain, inputs, answers, compared)
     scales, samples = None, []
     if integer:
         samples = samples_of(calibrate, inputs)
@@ -77,22 +85,67 @@ def export(model, example_inputs=None, out="model", name="model", weights="f32",
     store.check()
     stepping = made_step(source, model, example_inputs, graph, store, integer, multihead) if step else None
     layers = [] if exact else quality.layers(made.runner, reference.runner, inputs, scales)
-    made.runner.run(inputs)
-    got = [made.runner.tensor(tensor) for tensor in graph.outputs]
+    got = made.answers(inputs)
     error = max(map(difference, got, answers))
+    if exact and not error <= LIMIT:
+        checked(plain, inputs, answers, compared)
+        raise RuntimeError(differing(error, "where outputs take the place of inputs", compared))
+    if exact and stepping:
+        check_step(stepping, inputs, answers, compared)
     same_bits = integer and all(is_portable(call) for call in made.calls)
-    allowed = 0 if same_bits else 1e-5 if exact else 2 * error
+    allowed = 0 if same_bits else LIMIT if exact else 2 * error
     wanted = "those of another machine: the bits are the same everywhere" if same_bits else (
-        "those of the model that this was made of")
+        f"those of {compared.source}")
     exported = Exported(graph, made.calls, made.plans, made.arena_bytes, made.arena_bound, inputs,
                         got if same_bits else answers, allowed, wanted, stepping)
     functions = collections.Counter(call.function for call in made.calls)
     report = Report(name, graph.read, dict(functions), graph.fused, made.arena_bytes, made.arena_bound,
                     made.runner.workspace.array.size,
                     project.weight_bytes([*made.calls, *(stepping.calls if stepping else [])]), functions["copy"],
-                    sum(call.macs for call in made.calls), error, len(samples), layers)
+                    sum(call.macs for call in made.calls), error, compared.source, len(samples), layers)
     project.write(exported, report, out)
     return report
+
+
+def checked(graph, inputs, answers, compared):
+    """The calls of a graph in f32. It raises where they do not give the model's answers."""
+    made = Made(graph, Weights(graph, "f32", {}, False), over=False)
+    error = max(map(difference, made.answers(inputs), answers))
+    if not error <= LIMIT:
+        raise RuntimeError(differing(error, f"first in {first_layer(made, inputs, compared)}", compared))
+    return made
+
+
+def first_layer(made, inputs, compared):
+    """The first value of the model whose tensor has other numbers."""
+    ends = {one.buffer: index for index, call in enumerate(made.calls) for one in call.writes}
+    wanted, found = compared.values(), []
+
+    def compare(index, call):
+        for name, tensor in made.graph.values.items():
+            if ends.get(tensor.buffer) == index and name in wanted and not found and tensor.buffer.dtype == np.float32:
+                error = difference(made.runner.tensor(tensor), np.asarray(wanted[name], np.float32))
+                found.extend([] if error <= LIMIT else [f"{call.name} ({name})" + (f", at {call.line}" if call.line else "")])
+
+    made.runner.run(inputs, observe=compare)
+    return found[0] if found else "the outputs"
+
+
+def check_step(made, inputs, answers, compared):
+    """The same of a decoder's step: the answers of all tokens, a token at a time."""
+    got = [[] for _ in answers]
+    for token in range(inputs[0].shape[1]):
+        made.runner.step([inputs[0][:, token]])
+        for kept, tensor in zip(got, made.graph.outputs):
+            kept.append(made.runner.tensor(tensor).copy())
+    error = max(map(difference, map(np.ravel, got), answers))
+    if not error <= LIMIT:
+        raise RuntimeError(differing(error, "a token at a time", compared))
+
+
+def differing(error, where, compared):
+    return (f"the calls of fovea would be wrong, and nothing is written: answers differ by {error:.1e} of the largest, "
+            f"{where}; {LIMIT:.0e} is allowed. Compared with {compared.source}")
 
 
 def given(name, example_inputs, weights, arithmetic, keep):
@@ -162,16 +215,25 @@ class Made:
         arena.workspaces(self.calls, lives)
         self.runner = Runner(self.calls, self.plans, self.arena_bytes, graph.inputs, self.caches)
 
+    def answers(self, inputs):
+        self.runner.run(inputs)
+        return [self.runner.tensor(tensor) for tensor in self.graph.outputs]
+
 
 def copied(graph):
     """A copy of a graph, with the same arrays of constants."""
     tensors = [
-        one for node in graph.nodes for one in [*node.inputs.values(), *node.outputs.values()] if one is not None
+        *graph.outputs,
+        *(one for node in graph.nodes for one in [*node.inputs.values(), *node.outputs.values()] if one is not None)
     ]
     data = [one.buffer.data for one in tensors if one.buffer.data is not None]
     return copy.deepcopy(graph, {id(one): one for one in data})
 
 
 def difference(got, wanted):
-    largest = np.abs(wanted).max() if wanted.size else 0
-    return float(np.abs(got.reshape(wanted.shape) - wanted).max() / (largest or 1)) if wanted.size else 0.0
+    """The largest difference, as a part of the largest number; infinity where one is not finite."""
+    if got.size != wanted.size:
+        return np.inf
+    with np.errstate(invalid="ignore"):
+        error = np.abs(got.reshape(wanted.shape) - wanted).max(initial=0) / (np.abs(wanted).max(initial=0) or 1)
+    return float(error) if np.isfinite(error) else np.inf

@@ -24,7 +24,7 @@ def text(report):
   workspace  {report.workspace_bytes} bytes on this machine
   weights    {report.weight_bytes} bytes
   work       {report.macs} multiply-adds
-  error      {report.error:.2e} of the largest output{scales(report)}{worst and title + worst}"""
+  error      {report.error:.2e} of the largest output, compared with {report.compared}{scales(report)}{worst and title + worst}"""
 
 
 def scales(report):
@@ -103,6 +103,8 @@ Outputs:
     cmake -S . -B build -DFOVEA_SOURCE=<fovea's tree>      # or without it, where fovea is installed
     cmake --build build
     ctest --test-dir build
+
+{paragraph(f'The test compares the answers with {exported.wanted}.')}
 
 {paragraph("For a board add `-DCMAKE_TOOLCHAIN_FILE=<fovea's tree>/toolchains/<board>.cmake`: the test then runs in "
            'its emulator.')}

@@ -3,9 +3,9 @@
 import numpy as np
 
 from . import views
+from .masks import LOWEST
 from .torch_ops import OPS, op
 
-LOWEST = np.finfo(np.float32).min / 2  # a number as low hides a key
 FROM_BYTES = {  # operations that take bytes or token numbers as they are; all others compute in float32
     "getitem", *(f"aten.{name}" for name in (
         "add view _unsafe_view reshape flatten clone contiguous alias detach lift_fresh_copy _to_copy to type_as "
@@ -22,7 +22,7 @@ def both(reader, a, b):
         a, b = b, a
     if reader.is_live(b):
         reader.refuse("of two computed masks", "is_causal, and one mask")
-    a = a.expand(reader.torch.broadcast_shapes(a.shape, b.shape))
+    a = a.expand(np.broadcast_shapes(a.shape, b.shape))
     if b.all():
         return a
     y = reader.graph.arena(reader.name("mask"), views.dense_dims(a.shape), np.uint8)
@@ -39,23 +39,31 @@ def inverted(reader, x):
     return reader.graph.add("invert", y.name, {"x": x}, y, reader.line)
 
 
-@op("masked_fill", "where")
+@op("masked_fill")
 def filled(reader, x, mask, value):
-    """Zeros where keys are seen, and a number that hides the others: the mask that attention adds to its scores."""
-    if reader.node.target.__name__.startswith("where"):
-        x, mask, value = value, x, mask  # where(mask, value, x)
-    if reader.is_live(x) and reader.is_live(mask) and x.buffer.dtype == np.float32 and not reader.is_live(
-            value) and value <= LOWEST:
-        return added(reader, x, inverted(reader, mask))
-    if not reader.is_live(mask) or reader.is_live(x) or reader.is_live(value) or mask.buffer.dtype != np.uint8:
-        reader.refuse("", "a mask of booleans that goes to attention")
-    x, value = (reader.torch.as_tensor(one, dtype=reader.torch.float64) for one in (x, value))
-    shape = reader.torch.broadcast_shapes(mask.shape, x.shape, value.shape)
-    if (x == 0).all() and (value <= LOWEST).all():
-        return inverted(reader, mask).expand(shape)
-    if (value == 0).all() and (x <= LOWEST).all():
-        return mask.expand(shape)
-    reader.refuse("", "a mask of booleans that goes to attention")
+    return where(reader, mask, value, x)
+
+
+@op("where")
+def where(reader, mask, a, b):
+    """Zeros or scores where keys are seen, and elsewhere numbers that hide them: the same as if these were added. Numbers
+    that are low, but finite, are not the same where a row has nothing else: it sees all its keys alike."""
+    for x, hidden, is_shown in ((a, b, True), (b, a, False)):
+        if reader.is_live(hidden) or not (np.asarray(hidden) <= LOWEST).all():
+            continue
+        finite = np.isfinite(np.asarray(hidden)).any()
+        if not reader.is_live(mask):
+            shown = np.asarray(mask) == is_shown
+            whole = np.broadcast_to(shown, np.broadcast_shapes(shown.shape, x.shape))
+            if reader.is_live(x) and not (finite and (~whole).all(-1).any()):
+                return added(reader, x, np.where(shown, np.float32(0), np.asarray(hidden, np.float32)))
+        elif mask.buffer.dtype == np.uint8 and not finite:
+            if reader.is_live(x) and x.buffer.dtype == np.float32:
+                return added(reader, x, mask if is_shown else inverted(reader, mask))
+            if not reader.is_live(x) and not np.asarray(x).any():
+                shape = np.broadcast_shapes(mask.shape, np.shape(a), np.shape(b))
+                return (mask if is_shown else inverted(reader, mask)).expand(shape)
+    reader.refuse("of other numbers than a mask of 0 and -inf has", "a mask of booleans that goes to attention")
 
 
 def added(reader, a, b, *, alpha=1):
@@ -68,8 +76,8 @@ def added(reader, a, b, *, alpha=1):
         return SUM(reader, a, b, alpha=alpha)
     if reader.is_live(b) and b.buffer.dtype == np.float32 and alpha == 1:  # scores: a pattern finds their attention
         return SUM(reader, b, a)
-    shown = None if reader.is_live(b) else reader.torch.as_tensor(b) == 0
-    if shown is None or alpha != 1 or not (shown | (b <= LOWEST)).all():
+    shown = None if reader.is_live(b) else np.asarray(b) == 0
+    if shown is None or alpha != 1 or not (shown | (np.asarray(b) == -np.inf)).all():
         reader.refuse("of a mask of booleans", "is_causal, and one mask")
     return both(reader, a, shown)
 
@@ -79,8 +87,9 @@ SUM, OPS["aten.add"] = OPS["aten.add"], added
 
 def like(number):
 
-    def node(reader, x, value=number, **_):
-        return reader.torch.full(x.shape, value)
+    def node(reader, x, value=number, *, dtype=None, **_):
+        own = {np.uint8: reader.torch.bool, np.uint32: reader.torch.int64}.get(x.buffer.dtype.type, reader.torch.float32)
+        return reader.torch.full(x.shape, value, dtype=dtype or own)
 
     return node
 

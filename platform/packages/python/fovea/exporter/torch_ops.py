@@ -35,15 +35,30 @@ def flatten(reader, x, start=0, end=-1):
     return reshape(reader, x, [*x.shape[:start], math.prod(x.shape[start:end + 1]), *x.shape[end + 1:]])
 
 
-@op("clone", "contiguous", "alias", "detach", "lift_fresh_copy", "dropout")
-def same(reader, x, *_, **__):
+@op("clone", "contiguous", "alias", "detach", "lift_fresh_copy")
+def same(reader, x, *, memory_format=None):
+    return x
+
+
+@op("dropout")
+def dropout(reader, x, p, train):
+    if train and p:
+        reader.refuse("in training", "a function of dropout that is given training=self.training")
+    return x
+
+
+def as_bytes(reader, x):
+    """A mask of whole numbers: the caller gives bytes."""
+    if x.buffer.kind != "input" or reader.graph.readers(x.buffer):
+        reader.refuse("of whole numbers to booleans", "an input that is a mask alone")
+    x.buffer.dtype = np.dtype(np.uint8)
     return x
 
 
 @op("_to_copy", "to")
 def converted(reader, x, *_, dtype=None, **__):
-    if dtype == reader.torch.bool and x.buffer.kind == "input":
-        x.buffer.dtype = np.dtype(np.uint8)  # a mask of whole numbers: the caller gives bytes
+    if dtype == reader.torch.bool and x.buffer.dtype == np.uint32:
+        as_bytes(reader, x)
     elif dtype not in (None, reader.torch.float32) or x.buffer.dtype != np.float32:
         reader.refuse(f"to {dtype}", "a model of float32 throughout")
     return x
@@ -210,20 +225,39 @@ def baddbmm(reader, c, a, b, *, beta=1, alpha=1):
     return add(reader, matmul(reader, a, b), c)
 
 
-@op("conv2d", "convolution")
-def conv2d(reader, x, weight, bias=None, stride=(1, 1), padding=(0, 0), dilation=(1, 1), *rest):
+@op("conv1d", "conv2d", "conv3d")
+def conv(reader, x, weight, bias=None, stride=(1,), padding=(0,), dilation=(1,), groups=1):
     """Of patches that do not overlap: the patches are copied into rows, which a linear layer takes."""
-    groups = [one for one in rest if not isinstance(one, (bool, list, tuple))] or [1]
-    out, channels, *kernel = weight.shape
+    instead = "patches: a stride as large as the kernel, without padding"
+    if reader.is_live(weight) or reader.is_live(bias):
+        reader.refuse("with weights that are computed", "weights that are parameters")
+    (out, channels, *kernel), rank = weight.shape, len(weight.shape) - 2
+    stride, dilation = ((list(one) * rank)[:rank] for one in (stride, dilation))
+    if groups != 1:
+        reader.refuse(f"of {groups} groups", "one group")
+    if padding != "valid" and any(size != 0 for size in padding):
+        reader.refuse("with padding", instead)
+    if any(step != 1 and size != 1 for step, size in zip(dilation, kernel)):
+        reader.refuse("with dilation", instead)
+    if any(step < size for step, size in zip(stride, kernel)):
+        reader.refuse("whose windows overlap", instead)
+    if not reader.is_live(x) or len(x.shape) != rank + 2:
+        reader.refuse("without a batch", "an input [batch, channels, sides]")
     batch, _, *sides = x.shape
-    if len(kernel) != 2 or groups[-1] != 1 or list(stride) != kernel or any(padding) or set(dilation) != {1} or any(
-            side % size for side, size in zip(sides, kernel)):
-        reader.refuse("whose windows overlap", "patches: a stride as large as the kernel, without padding")
-    high, wide = (side // size for side, size in zip(sides, kernel))
-    patches = x.reshape([batch, channels, high, kernel[0], wide, kernel[1]]).permute([0, 2, 4, 1, 3, 5])
-    rows = reader.copied(patches).reshape([batch, high, wide, channels * kernel[0] * kernel[1]])
+    counts = [(side - size) // step + 1 for side, size, step in zip(sides, kernel, stride)]
+    if any(count * step > side for count, step, side in zip(counts, stride, sides)):
+        reader.refuse("with gaps between its windows, but none at the end", "sides that are multiples of the stride")
+    shape = [batch, channels]
+    for axis, (count, step) in enumerate(zip(counts, stride)):
+        x = slice_(reader, x, axis + 2, 0, count * step)
+        shape += [count, step]
+    x = reshape(reader, x, shape)
+    for axis, size in enumerate(kernel):
+        x = slice_(reader, x, 3 + 2 * axis, 0, size)
+    patches = x.permute([0, *range(2, 2 + 2 * rank, 2), 1, *range(3, 3 + 2 * rank, 2)])
+    rows = reader.copied(patches).reshape([batch, *counts, channels * math.prod(kernel)])
     y = linear_node(reader, rows, reader.tensor(weight.reshape(out, -1)), None if bias is None else reader.tensor(bias))
-    return y.permute([0, 3, 1, 2])
+    return y.permute([0, rank + 1, *range(1, rank + 1)])
 
 
 @op("embedding")
@@ -241,6 +275,8 @@ def norm_node(reader, x, dim, **inputs):
         reader.refuse("of several dimensions", "a normalisation of the last dimension")
     y = reader.graph.arena(reader.name("norm"), views.like(x, [dim], len(x.shape) - 1))
     inputs = {role: one if one is None else reader.tensor(one, role) for role, one in inputs.items()}
+    if any(one is not None and (one.count != dim or not one.is_dense()) for one in inputs.values()):
+        reader.refuse("with weights of another shape", "a weight for each element of a row")
     return reader.graph.add("norm", y.name, {"x": x, **inputs}, y, reader.line, **attrs)
 
 
@@ -257,6 +293,8 @@ def rms_norm(reader, x, shape, weight=None, epsilon=None):
 
 @op("scaled_dot_product_attention")
 def attention(reader, q, k, v, mask=None, dropout=0.0, causal=False, *, scale=None, enable_gqa=False):
+    if dropout:
+        reader.refuse("with dropout", "dropout_p=self.dropout if self.training else 0")
     q, k, v = (reader.tensor(one) for one in (q, k, v))
     rank = len(q.shape)
     if rank < 4:
@@ -275,15 +313,18 @@ def attention(reader, q, k, v, mask=None, dropout=0.0, causal=False, *, scale=No
 
 
 @op("softmax", "_softmax")
-def softmax(reader, x, axis, *_, **__):
+def softmax(reader, x, axis, dtype=None):
+    if dtype and dtype != reader.torch.float32:
+        reader.refuse(f"in {dtype}", "a softmax in float32")
     y = reader.graph.arena(reader.name("softmax"), views.dense_dims(x.shape))
     return reader.graph.add("softmax", y.name, {"x": x}, y, reader.line, axis=axis % len(x.shape))
 
 
 @op("mean")
-def mean(reader, x, axes=None, keep=False, **_):
-    """Of adjacent dimensions."""
-    axes = list(range(len(x.shape))) if axes is None else sorted(axis % len(x.shape) for axis in axes)
+def mean(reader, x, axes=None, keep=False, *, dtype=None):
+    if dtype and dtype != reader.torch.float32:
+        reader.refuse(f"in {dtype}", "a mean in float32")
+    axes = list(range(len(x.shape))) if not axes else sorted(axis % len(x.shape) for axis in axes)
     kept = [axis for axis in range(len(x.shape)) if axis not in axes]
     size = math.prod(x.shape[axis] for axis in axes)
     rows = x.permute([*kept, *axes]).reshape([*(x.shape[axis] for axis in kept), size])
@@ -299,7 +340,7 @@ def mean(reader, x, axes=None, keep=False, **_):
 
 def activation(kind, alpha=0):
 
-    def node(reader, x, *_, **__):
+    def node(reader, x):
         y = reader.graph.arena(reader.name(kind.lower()), views.like(x, [], len(x.shape)))
         return reader.graph.add("activation", y.name, {"x": x, "factor": None}, y, reader.line, kind=kind, alpha=alpha)
 
@@ -316,8 +357,13 @@ def gelu(reader, x, *, approximate="none"):
     return activation("GELU" if approximate == "none" else "GELU_TANH")(reader, x)
 
 
-@op("hardtanh", "clamp")
+@op("hardtanh")
 def hardtanh(reader, x, least=-1, most=1):
+    return clamp(reader, x, least, most)
+
+
+@op("clamp")
+def clamp(reader, x, least=None, most=None):
     if (least, most) == (0, 6):
         return activation("RELU6")(reader, x)
     if (least, most) == (0, None):
@@ -330,7 +376,7 @@ def pair(kind):
     def node(reader, a, b, *, alpha=1):
         if alpha != 1:
             reader.refuse(f"with alpha {alpha}", "a product before the sum")
-        a, b = (reader.tensor(one, kind) for one in (a, b))
+        a, b = (reader.tensor(one if reader.is_live(one) else reader.floats(one), kind) for one in (a, b))
         if a.is_constant:  # both are symmetric: the constant is b
             a, b = b, a
         rank = max(len(a.shape), len(b.shape))
@@ -358,8 +404,15 @@ def sub(reader, a, b, *, alpha=1):
     return OPS["aten.add"](reader, a, b)
 
 
+@op("rsub")
+def rsub(reader, a, b, alpha=1):
+    return sub(reader, b, a, alpha=alpha)
+
+
 @op("div")
-def div(reader, a, b, **_):
+def div(reader, a, b, *, rounding_mode=None):
+    if rounding_mode is not None:
+        reader.refuse(f"with rounding_mode {rounding_mode}", "a division of float32")
     if reader.is_live(b):
         reader.refuse("by a computed tensor", "a normalisation or a softmax of fovea, where it is one")
     return OPS["aten.mul"](reader, a, 1 / b)
@@ -367,6 +420,8 @@ def div(reader, a, b, **_):
 
 @op("pow")
 def power(reader, x, exponent):
+    if not reader.is_live(x) or reader.is_live(exponent):
+        reader.refuse("to a computed exponent", "the powers 2 and 3")
     if exponent == 2:
         return OPS["aten.mul"](reader, x, x)
     if exponent == 3:
@@ -377,7 +432,7 @@ def power(reader, x, exponent):
 def pattern_only(kind):
     """Served only as a part of a pattern: patterns.py finds it, or lower.py refuses it."""
 
-    def node(reader, x, *_, **__):
+    def node(reader, x):
         y = reader.graph.arena(reader.name(kind), views.like(x, [], len(x.shape)))
         return reader.graph.add(kind, y.name, {"x": x}, y, reader.line)
 
