@@ -203,16 +203,20 @@ def step_test(exported):
 CMAKE = """# Written by `python -m fovea.export`.
 #
 # The library @NAME@ and its test. fovea is that of a project that includes this folder, or the tree that
-# -DFOVEA_SOURCE=<folder> names, or one that is installed. The tree is compiled with the features that @NAME@.c needs,
-# and no other; for a program that needs more, name them by FOVEA_FEATURES or FOVEA_CONFIG_HEADER.
+# -DFOVEA_SOURCE=<folder> names, or one that is installed. The tree is compiled with the features and operators that
+# @NAME@.c needs, and no other; for a program that needs more, name them by FOVEA_FEATURES or FOVEA_CONFIG_HEADER, and FOVEA_OPERATORS.
 cmake_minimum_required(VERSION 3.22...3.30)
 project(@NAME@ LANGUAGES C CXX)
 if(TARGET fovea::fovea)
   # there already
 elseif(FOVEA_SOURCE)
   set(FOVEA_BUILD_PLATFORM ON)  # start-up code, where there is no operating system
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  if(NOT FOVEA_OPERATORS)
+    execute_process(COMMAND_ERROR_IS_FATAL ANY OUTPUT_VARIABLE FOVEA_OPERATORS OUTPUT_STRIP_TRAILING_WHITESPACE
+      COMMAND ${Python3_EXECUTABLE} ${FOVEA_SOURCE}/platform/config.py --operators ${CMAKE_CURRENT_SOURCE_DIR}/@NAME@.c)
+  endif()
   if(NOT FOVEA_FEATURES AND NOT FOVEA_CONFIG_HEADER)
-    find_package(Python3 REQUIRED COMPONENTS Interpreter)
     set(FOVEA_CONFIG_HEADER ${CMAKE_CURRENT_BINARY_DIR}/@NAME@_config.h)
     execute_process(COMMAND_ERROR_IS_FATAL ANY COMMAND ${Python3_EXECUTABLE} ${FOVEA_SOURCE}/platform/config.py
       ${CMAKE_CURRENT_SOURCE_DIR}/@NAME@.c --out ${FOVEA_CONFIG_HEADER})
