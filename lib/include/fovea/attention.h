@@ -88,10 +88,11 @@ typedef enum fovea_score FOVEA_ENUM_TYPE_(unsigned) {
 /* What a plan is for: capacities, and the options that decide how the work is divided. Set all to 0 first, then fill it
  * in.
  *
- * Visible keys. A query at position p sees the keys p - window_left < j < p + window_right. A window of 0 is unlimited,
- * and each window counts the key at p itself. A causal limit is the same as window_right = 1, and window_right is then
- * not read. window_left does not hide the pinned keys j < pinned_tokens; the causal limit and the entry's length still
- * apply to them. With a causal limit, diagonal is 0 or names the same positions (FOVEA_ERR_POSITIONS_TWICE).
+ * Visible keys. A query at position p sees the keys p - window_left < j < p + window_right, as they are stored, in a
+ * tree of drafts too: fovea_tree_mask. A window of 0 is unlimited, and each window counts the key at p itself. A
+ * causal limit is the same as window_right = 1, and window_right is then not read. window_left does not hide the
+ * pinned keys j < pinned_tokens; the causal limit and the entry's length still apply to them. With a causal limit,
+ * diagonal is 0 or names the same positions (FOVEA_ERR_POSITIONS_TWICE).
  *
  * Rings. A ring has ring_tokens slots for each entry. pinned_tokens of them keep the entry's first tokens, the others
  * hold the newest tokens. When n tokens are appended at once, the first of them must still see window_left tokens
@@ -290,7 +291,8 @@ typedef struct fovea_mask {
  *   parents     [tokens]: an earlier token's number, or -1 for a child of the context (FOVEA_ERR_MASK)
  *   mask        row i begins at mask + i * row_stride, row_stride >= tokens (FOVEA_ERR_STRIDE). It may not overlap
  *               parents (FOVEA_ERR_OVERLAP)
- * Positions for fovea_rope_f32 are depths: the position of the parent plus 1. */
+ * Positions for fovea_rope_f32 are depths: the position of the parent plus 1. Windows and ALiBi count keys as they are
+ * stored, not depths: a window, or a slope's distances, must be a part of the mask (examples/recipes/draft_tree.c). */
 fovea_status fovea_tree_mask(const int32_t* parents, uint32_t tokens, uint8_t* mask, size_t row_stride);
 
 /* ------------------------------------------------------------------------------------------------------- modifiers */
