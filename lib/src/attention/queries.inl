@@ -20,7 +20,7 @@ FOVEA_INLINE void BeginColumns(const QueryTile& t, const TypedRows& q, VF scales
   QueryElement* q_t = QueryElements(t) + column;
   if (kLanes == 1) return LoadQuery(q.dtype, rows.at[0], head_dim, scales, q_t, columns);
   size_t d = 0;
-  if constexpr (!kPreferSize) {  // whole vectors are known to be whole
+  if constexpr (!config::kPreferSize) {  // whole vectors are known to be whole
     for (; d + kLanes <= head_dim; d += kLanes) StoreQueries(rows, q.dtype, d, kLanes, scales, second, q_t, columns);
   }
   for (; d < head_dim; d += kLanes) {
@@ -33,10 +33,10 @@ FOVEA_KERNEL void Begin(const QueryTile& t, const TypedRows& q, float scale) {
   const size_t columns = t.columns;
   for (size_t column = 0; column < columns; column += kLanes) {
     const bool second = kStoresInTwo && column % kProductLanes != 0;
-    if (!kPreferSize && second) {
+    if (!config::kPreferSize && second) {
       BeginColumns(t, q, scales, column, true);
     } else {
-      BeginColumns(t, q, scales, column, kPreferSize && second);
+      BeginColumns(t, q, scales, column, config::kPreferSize && second);
     }
     hn::StoreU(hn::Set(kF, -kInfinity), kF, t.row_max + column);
     hn::StoreU(hn::Zero(kF), kF, t.row_sum + column);
