@@ -136,8 +136,9 @@ typedef struct fovea_attention_desc {
   uint32_t head_dim;          /* elements of a query and of a key */
   uint32_t value_dim;         /* elements of a value and of an output row */
 
-  /* Capacities: a call may have any count up to these. 0 is allowed; calls may then have only 0. max_q_tokens and
-   * max_kv_tokens are at most 2^30, and max_q_tokens * q_heads / kv_heads is below 2^31 (FOVEA_ERR_SIZE). */
+  /* Capacities: a call may have any count up to these. max_batch is at least 1. The others may be 0; calls may then have
+   * only 0. max_q_tokens and max_kv_tokens are at most 2^30, and max_q_tokens * q_heads / kv_heads is below 2^31
+   * (FOVEA_ERR_SIZE). */
   uint32_t max_batch, max_q_tokens, max_kv_tokens;
 
   /* Score: x = scale * score(q, k); with softcap > 0 then x = softcap * tanh(x / softcap); then bias and masks. */

@@ -19,8 +19,9 @@
  *             q_heads == kv_heads is multi-head attention, kv_heads == 1 is multi-query attention, and everything
  *             between is grouped-query attention.
  *   _stride   counts elements of the array, not bytes. The stride of an input may be negative, or 0, which repeats the
- *             same elements (broadcasting). Strides have no defaults. The elements of the last dimension are adjacent,
- *             unless the structure has a stride for them.
+ *             same elements (broadcasting); but a token_stride of 0 repeats no query, key or value (FOVEA_ERR_STRIDE).
+ *             Strides have no defaults. The elements of the last dimension are adjacent, unless the structure has a
+ *             stride for them.
  *   _bytes    counts bytes.
  *   NULL      for an optional array: the call does without it. For a required pointer it is FOVEA_ERR_NULL.
  *   0         in a field means the default, or "without", unless its comment says otherwise. So set a structure to 0
@@ -121,7 +122,8 @@ typedef enum fovea_status FOVEA_ENUM_TYPE_(int) {
                                        diagonal gives them */
   FOVEA_ERR_MASK = -15,       /* the mask's fields contradict one another */
   FOVEA_ERR_STRIDE = -16,     /* an output's strides do not nest: each stride must step over all elements that the
-                                smaller strides reach, or two elements could share an address */
+                                smaller strides reach, or two elements could share an address; or the token_stride of
+                                several queries, keys or values is 0 */
   FOVEA_ERR_OVERLAP = -17,    /* an output or the workspace overlaps another buffer of the call. An array counts as the
                                 whole span from its first to its last element */
   FOVEA_ERR_ALIGNMENT = -18,  /* a pointer is not aligned to its element, or the workspace not to 64 bytes */
