@@ -831,6 +831,16 @@ TEST_CASE("multihead: the workspace is what a plan says, on every target, and th
       }
     }
   }
+  // Of a ring with any number of tokens, new ones are as many as there is room for.
+  fovea_multihead_desc ring{};
+  ring.struct_bytes = sizeof ring;
+  ring.attention.struct_bytes = sizeof ring.attention;
+  ring.attention.q_heads = ring.attention.kv_heads = ring.attention.head_dim = ring.attention.value_dim = 8;
+  ring.attention.max_batch = ring.attention.max_q_tokens = 1, ring.attention.max_kv_tokens = 1u << 30;
+  ring.attention.kv_kind = FOVEA_KV_RING, ring.attention.ring_tokens = 24, ring.attention.hide_gone = 1;
+  fovea_multihead_plan plan{};
+  REQUIRE(fovea_multihead_plan_init(&plan, &ring) == FOVEA_OK);
+  CHECK(plan.desc.max_new_tokens == 24);
   CHECK(fovea_multihead_workspace_bytes(nullptr) == 0);
   const fovea_multihead_plan no_plan{};
   CHECK(fovea_multihead_workspace_bytes(&no_plan) == 0);
