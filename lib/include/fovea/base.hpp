@@ -33,10 +33,12 @@ FOVEA_LEAN_BEGIN_
 
 // ----------------------------------------------------------------------------------------------------------- names
 
+#ifndef Status  // X11 has a macro of this name
 using Status = fovea_status;
+#endif
 using Target = fovea_target;
 
-inline const char* to_string(Status status) { return fovea_status_string(status); }
+inline const char* to_string(fovea_status status) { return fovea_status_string(status); }
 inline const char* to_string(Target target) {
   return fovea_target_name(target);
 }  // NULL for a number that is no target
