@@ -4,6 +4,10 @@
 #ifndef FOVEA_BASE_HPP_
 #define FOVEA_BASE_HPP_
 
+#if __cplusplus < 201703L && (!defined(_MSVC_LANG) || _MSVC_LANG < 201703L)
+#error "fovea's headers for C++ need C++17. Those for C, fovea/fovea.h and others, do not"
+#endif
+
 #include <cstddef>
 #include <cstdint>
 #if defined(__has_include)

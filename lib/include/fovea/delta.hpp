@@ -37,7 +37,7 @@ class DeltaState {
   // memory: at least delta_state_bytes of these counts, 64-byte aligned.
   fovea_status begin(Span<std::byte> memory, std::uint32_t batch, std::uint32_t v_heads, std::uint32_t key_dim,
                std::uint32_t value_dim, std::uint32_t decay_dim = 1) {
-    fovea_delta_state* const state = reinterpret_cast<fovea_delta_state*>(memory.data());
+    auto* const state = static_cast<fovea_delta_state*>(static_cast<void*>(memory.data()));
     return attach(state, fovea_delta_begin(state, memory.size(), batch, v_heads, key_dim, value_dim, decay_dim));
   }
   // Begin one entry again, or all of them: from zeros, or from given matrices.
@@ -63,7 +63,7 @@ class DeltaState {
   // Write an image of the state, which has state_bytes() bytes, and make a state from an image.
   fovea_status export_to(Span<std::byte> image) const { return fovea_delta_export(state_, image.data(), image.size()); }
   fovea_status import_from(Span<std::byte> memory, Span<const std::byte> image) {
-    fovea_delta_state* const state = reinterpret_cast<fovea_delta_state*>(memory.data());
+    auto* const state = static_cast<fovea_delta_state*>(static_cast<void*>(memory.data()));
     return attach(state, fovea_delta_import(state, memory.size(), image.data(), image.size()));
   }
 

@@ -26,7 +26,7 @@ class Stream {
   // memory: at least plan.state_bytes(batch, q_tokens), 64-byte aligned.
   fovea_status begin(const Plan& plan, Span<std::byte> memory, std::uint32_t batch, std::uint32_t q_tokens,
                std::int64_t first_key = 0) {
-    fovea_state* const state = reinterpret_cast<fovea_state*>(memory.data());
+    auto* const state = static_cast<fovea_state*>(static_cast<void*>(memory.data()));
     return attach(plan, state, fovea_stream_begin(&plan.get(), state, memory.size(), batch, q_tokens, first_key));
   }
   fovea_status push(const fovea_attention_args& args, Span<std::byte> workspace) {
@@ -43,7 +43,7 @@ class Stream {
     return fovea_stream_export(state_, image.data(), image.size());
   }
   fovea_status import_from(const Plan& plan, Span<std::byte> memory, Span<const std::byte> image) {
-    fovea_state* const state = reinterpret_cast<fovea_state*>(memory.data());
+    auto* const state = static_cast<fovea_state*>(static_cast<void*>(memory.data()));
     return attach(plan, state, fovea_stream_import(state, memory.size(), image.data(), image.size()));
   }
 
