@@ -165,7 +165,7 @@ typedef enum fovea_target FOVEA_ENUM_TYPE_(unsigned) {
   FOVEA_TARGET_AVX2_VNNI = 9,     /* FOVEA_TARGET_AVX2, and AVX-VNNI */
   FOVEA_TARGET_NEON_DOTPROD = 10, /* FOVEA_TARGET_NEON, and dot products of int8: FEAT_DotProd */
   FOVEA_TARGET_NEON_I8MM = 11,    /* FOVEA_TARGET_NEON_DOTPROD, and matrix products of int8: FEAT_I8MM */
-  /* The same three NEON targets, for processors that run instructions in order, as Cortex-A53, A55 and A510 do. They
+  /* The same three NEON targets, for processors that run instructions in order, as Cortex-A53 and A55 do. They
    * have other kernels for products of f32, with the same bits. CMake's FOVEA_IN_ORDER puts them into builds for
    * AArch64. */
   FOVEA_TARGET_NEON_IN_ORDER = 12,
@@ -330,7 +330,7 @@ typedef enum fovea_activation_kind FOVEA_ENUM_TYPE_(unsigned) {
  *   bits          are the same on every target, with fused multiply-add or without, and for any number of rows.
  *                 portable_bits changes nothing.
  *   time          Eight rows of queries are multiplied at a time. Where a key head has one or two, as in decoding,
- *                 AArch64 has a kernel that is faster than FOVEA_COMPUTE_F32; on Helium FOVEA_COMPUTE_F32 is faster.
+ *                 AArch64 and Helium have a kernel that is faster than FOVEA_COMPUTE_F32 on the same keys.
  *                 Where the processor has no arithmetic of half precision, f32 arithmetic takes its place, which rounds
  *                 as it does: this takes many times as long as FOVEA_COMPUTE_F32, and is for the same bits alone.
  *   errors        tests/f16_test.cc asserts them. For normal numbers the mean square error is about 2e-6 of the mean
