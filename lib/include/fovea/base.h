@@ -317,14 +317,16 @@ typedef enum fovea_activation_kind FOVEA_ENUM_TYPE_(unsigned) {
  * f32 in an instruction: Helium, AArch64 with FOVEA_FEATURE_NEON_FP16, and x86 with AVX512-FP16, if the library is
  * compiled for that (-march=sapphirerapids).
  *   keys, values  are F16.
- *   queries       are multiplied by scale and log2(e) in f32, and then rounded to f16.
+ *   queries       are multiplied by scale and log2(e) in f32. A row with an element of 1 or more is divided by a power
+ *                 of two, at most 2^64, that makes all less, and its scores are multiplied by it in f32. Then elements
+ *                 are rounded to f16.
  *   weights       are at most 1, and rounded to f16: those below 2^-25 become 0. With dropout or a weight modifier
  *                 larger weights are rounded in the same way.
- *   overflow      A number of magnitude 65520 or more becomes an infinity: an element of a query, a sum of up to 32
- *                 products of a query and a key, a weight that a modifier changed, or a sum of up to 32 products of
- *                 weights and values. Nothing is refused. A score of +infinity makes its row NaN; a sum of values that
- *                 is infinite makes the output infinite or NaN. With values up to 2047 in magnitude, and weights of at
- *                 most 1, no sum of values overflows.
+ *   overflow      A number of magnitude 65520 or more becomes an infinity: a sum of up to 32 products of a query and a
+ *                 key, a weight that a modifier changed, or a sum of up to 32 products of weights and values. Nothing
+ *                 is refused. A score of +infinity makes its row NaN; a sum of values that is infinite makes the output
+ *                 infinite or NaN. With keys and values up to 2047 in magnitude, queries whose elements times scale are
+ *                 below 2^63, and weights of at most 1, no sum overflows.
  *   lse, weights  that are written out come from a shorter exp2, as with FOVEA_COMPUTE_I8, but without the rounding to
  *                 f16.
  *   bits          are the same on every target, with fused multiply-add or without, and for any number of rows.

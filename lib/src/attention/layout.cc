@@ -170,6 +170,7 @@ void carve(Carver& carver, const fovea_plan& plan, const fovea_plan_kernel& kern
   const bool i8_tile = is_i8(plan.desc) && rows_in_lanes;
   TileShape shape = i8_tile ? i8_tile_shape(plan, kernel) : tile_shape(plan, kernel, rows_in_lanes);
   if (is_i8(plan.desc)) shape.rescale_rows = 5;
+  if (is_f16(plan.desc)) shape.rescale_rows = 2;
   if (is_loaded(plan.desc)) (*buffers)->loaded->notes = carve_notes(carver);
   for (uint32_t i = 0; i < kernel.tiles; ++i) {
     carve_query_tile(carver, shape, &tiles[i * step]);

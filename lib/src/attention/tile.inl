@@ -184,6 +184,9 @@ using QueryElement = float;
 constexpr bool kStoresInTwo = false;
 FOVEA_INLINE QueryElement* QueryElements(const QueryTile& t) { return t.q; }
 FOVEA_INLINE void StoreQuery(VF v, QueryElement* p, bool) { hn::StoreU(v, kF, p); }
+FOVEA_INLINE VF QueryFactors(const QueryTile&, const LaneRows<char>&, fovea_dtype, size_t, float scale) {
+  return hn::Set(kF, scale);
+}
 FOVEA_INLINE void LoadQuery(fovea_dtype dtype, const void* row, size_t dim, VF factor, QueryElement* to, size_t step) {
   LoadScaledRow(dtype, row, dim, factor, to, step);
 }

@@ -23,6 +23,7 @@ template <int kVectors>
 FOVEA_SHARED_TEMPLATE void Scores(const QueryTile& t, const KeyTile& keys, size_t column) {
   static_assert(kKeyGrain % half::kRows == 0, "blocks must tile the key tile");
   for (uint32_t j = keys.begin; j < keys.end; j += half::kRows) ScoreBlock<kVectors, half::kRows>(t, keys, column, j);
+  ScaleScores<kVectors>(t, keys, column);
 }
 
 // sums[e] += element e of a value times the weights x. With kHides, a weight of -0 adds nothing, whatever the value.
@@ -97,7 +98,7 @@ FOVEA_INLINE void ValueBlock(const QueryTile& t, const KeyTile& keys, size_t col
   const Element *x = WeightElements(t, keys.begin, column), *value = RowOf(keys.values, keys.begin) + element;
   float* const o = t.o + element * columns + column;
   for (uint32_t j = keys.begin, first = j, end; j < keys.end; j = end) {
-    end = (j / kPartialHalves + 1) * kPartialHalves;
+    end = uint32_t((j / kPartialHalves + 1) * kPartialHalves);
     if (end > keys.end) end = keys.end;
     half::V sums[kRows][kVectors];
     ClearSums(sums);

@@ -17,6 +17,7 @@ FOVEA_INLINE void ScoreBlock(const QueryTile& t, const KeyTile& keys, size_t col
 template <int kVectors>
 FOVEA_CALLED_TEMPLATE void Scores(const QueryTile& t, const KeyTile& keys, size_t column) {
   for (uint32_t j = keys.begin; j < keys.end; j += half::kRows) ScoreBlock<kVectors>(t, keys, column, j);
+  ScaleScores<kVectors>(t, keys, column);
 }
 
 // o[element + e * step][vector] += sum_j weight[j][vector] * value[j][element + e * step], e < 2, of which the first
@@ -28,7 +29,7 @@ FOVEA_INLINE void ValueBlock(const QueryTile& t, const KeyTile& keys, size_t col
   const Element *x = WeightElements(t, keys.begin, column), *value = RowOf(keys.values, keys.begin) + element;
   float* const o = t.o + element * columns + column;
   for (uint32_t j = keys.begin, end; j < keys.end; j = end) {
-    end = (j / kPartialHalves + 1) * kPartialHalves;
+    end = uint32_t((j / kPartialHalves + 1) * kPartialHalves);
     if (end > keys.end) end = keys.end;
     Chains<kVectors> sums;
     Clear<kVectors>(sums);
