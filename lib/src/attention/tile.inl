@@ -64,6 +64,9 @@ FOVEA_INLINE void WeightExp2(VF (&x)[n]) {
 constexpr bool kPacksWeights = false;  // products read the weights unchanged
 FOVEA_INLINE void StoreWeight(VF, float*, size_t) {}
 FOVEA_INLINE void PackWeights(const QueryTile&, const KeyTile&, size_t, bool) {}
+FOVEA_INLINE VF ScorePower(const QueryTile&, size_t) { return hn::Zero(kF); }  // scores stay as they are
+template <int>
+FOVEA_INLINE void ScaleScores(const QueryTile&, const KeyTile&, size_t) {}
 #include "attention/softmax.inl"
 
 // o_t[e][vector] = o_t[e][vector] * rescale + sum_j p[j][vector] * values[j][e], for kBlock elements of which the first

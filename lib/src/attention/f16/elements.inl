@@ -34,6 +34,16 @@ FOVEA_INLINE void LargestOfRows(char* const (&rows)[kRows], size_t dim, VF (&lar
 }
 template <size_t kRows>
 FOVEA_INLINE void FindLargest(char* const (&rows)[kRows], fovea_dtype dtype, size_t dim, VF (&largest)[kRows]) {
+  if constexpr (kPreferSize) {
+    for (size_t i = 0; i < kRows; ++i) {
+      VF all = hn::Zero(kF);
+      for (size_t d = 0; d < dim; d += kLanes) {
+        all = hn::Max(all, hn::Abs(LoadPart(dtype, rows[i], d, LanesBefore(d, dim))));
+      }
+      largest[i] = all;
+    }
+    return;
+  }
   FOVEA_WITH_FORMAT(kUnscaledFormats, dtype, LargestOfRows<kType>(rows, dim, largest));
 }
 // The factors of rows with these largest elements. *powers: those of their scores.
@@ -45,13 +55,14 @@ FOVEA_INLINE VF FactorsOfQueries(VF largest, float scale, VF* powers) {
   return hn::Mul(scales, hn::BitCast(kF, hn::Sub(hn::Set(kI, 0x7f000000), hn::BitCast(kI, *powers))));
 }
 
+FOVEA_INLINE VF ScorePower(const QueryTile& t, size_t column) { return hn::LoadU(kF, query_scales(t) + column); }
 // Multiplies the scores of kVectors vectors of rows by the powers of two of these rows.
 template <int kVectors>
 FOVEA_INLINE void ScaleScores(const QueryTile& t, const KeyTile& keys, size_t column) {
   const size_t columns = t.columns;
   VF powers[kVectors * kPieces];
   FOVEA_UNROLL(8)
-  for (int v = 0; v < kVectors * kPieces; ++v) powers[v] = hn::LoadU(kF, query_scales(t) + column + v * kLanes);
+  for (int v = 0; v < kVectors * kPieces; ++v) powers[v] = ScorePower(t, column + v * kLanes);
   float* s = t.s + size_t(keys.begin) * columns + column;
   FOVEA_UNROLL_LONG_LOOP(4)
   for (uint32_t n = keys.end - keys.begin; n > 0; --n, s += columns) {

@@ -23,7 +23,6 @@ template <int kVectors>
 FOVEA_SHARED_TEMPLATE void Scores(const QueryTile& t, const KeyTile& keys, size_t column) {
   static_assert(kKeyGrain % half::kRows == 0, "blocks must tile the key tile");
   for (uint32_t j = keys.begin; j < keys.end; j += half::kRows) ScoreBlock<kVectors, half::kRows>(t, keys, column, j);
-  ScaleScores<kVectors>(t, keys, column);
 }
 
 // sums[e] += element e of a value times the weights x. With kHides, a weight of -0 adds nothing, whatever the value.

@@ -17,7 +17,6 @@ FOVEA_INLINE void ScoreBlock(const QueryTile& t, const KeyTile& keys, size_t col
 template <int kVectors>
 FOVEA_CALLED_TEMPLATE void Scores(const QueryTile& t, const KeyTile& keys, size_t column) {
   for (uint32_t j = keys.begin; j < keys.end; j += half::kRows) ScoreBlock<kVectors>(t, keys, column, j);
-  ScaleScores<kVectors>(t, keys, column);
 }
 
 // o[element + e * step][vector] += sum_j weight[j][vector] * value[j][element + e * step], e < 2, of which the first
