@@ -197,13 +197,13 @@ TEST_CASE("attention: any layout and any stride, 0 and negative ones too, is rea
   }
 }
 
-TEST_CASE("attention: each input stride of 0 repeats the data along its dimension", "[short]") {
-  for (int which = 0; which < 9; ++which) {
+TEST_CASE("attention: a batch or head stride of 0 repeats the data along its dimension", "[short]") {
+  for (int which = 0; which < 6; ++which) {
     Problem p = base();
     AttentionCase test(p);
     fovea_in* const inputs[] = {&test.args.q, &test.args.kv.keys, &test.args.kv.values};
-    fovea_in& in = *inputs[which / 3];
-    (which % 3 == 0 ? in.batch_stride : which % 3 == 1 ? in.head_stride : in.token_stride) = 0;
+    fovea_in& in = *inputs[which / 2];
+    (which % 2 == 0 ? in.batch_stride : in.head_stride) = 0;
     CHECK(run_on_all_targets(test) == "");
   }
 }

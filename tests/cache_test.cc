@@ -335,6 +335,8 @@ TEST_CASE("cache: what is wrong has its status", "[short]") {
   CHECK(append([](A& a) { a.values.data = nullptr; }) == FOVEA_ERR_NULL);
   CHECK(append([](A& a) { a.keys.data = static_cast<const char*>(a.keys.data) + 1; }) == FOVEA_ERR_ALIGNMENT);
   CHECK(append([](A& a) { a.values.batch_stride = PTRDIFF_MAX; }) == FOVEA_ERR_SIZE);
+  CHECK(append([](A& a) { a.keys.token_stride = 0; }) == FOVEA_ERR_STRIDE);
+  CHECK(append([](A& a) { a.values.token_stride = 0; }) == FOVEA_ERR_STRIDE);
   CHECK(append([](A& a) { a.tokens = 0; }) == FOVEA_OK);
   fovea_kv_append_args own = good;
   own.keys.data = c.memory;

@@ -66,7 +66,7 @@ class Array {
     const ptrdiff_t tokens = p.tokens, count = heads, d = dim, pad = strides == DeltaProblem::kPadded ? 3 : 0;
     array = {nullptr, count * tokens * (d + pad), tokens * (d + pad), d + pad};
     if (strides == DeltaProblem::kTokensFirst) array.head_stride = d, array.token_stride = count * d;
-    if (strides == DeltaProblem::kBroadcast) array.batch_stride = 0, array.token_stride = 0;
+    if (strides == DeltaProblem::kBroadcast) array.batch_stride = 0, array.head_stride = 0;
     size_t elements = 0, first = 0;
     const ptrdiff_t batch = p.ragged ? 1 : p.batch;
     if (batch * count * tokens > 0) {
@@ -893,6 +893,9 @@ TEST_CASE("delta: every misuse has its status, and nothing is written", "[short]
       {"no beta", FOVEA_ERR_NULL, [](Call& c) { c.args.beta.data = nullptr; }},
       {"q misaligned", FOVEA_ERR_ALIGNMENT, [](Call& c) { c.args.q.data = c.test.q.memory.as<char>() + 1; }},
       {"tokens of out are one", FOVEA_ERR_STRIDE, [](Call& c) { c.args.out.token_stride = 0; }},
+      {"tokens of q are one", FOVEA_ERR_STRIDE, [](Call& c) { c.args.q.token_stride = 0; }},
+      {"tokens of k are one", FOVEA_ERR_STRIDE, [](Call& c) { c.args.k.token_stride = 0; }},
+      {"tokens of v are one", FOVEA_ERR_STRIDE, [](Call& c) { c.args.v.token_stride = 0; }},
       {"out too far", FOVEA_ERR_SIZE, [](Call& c) { c.args.out.batch_stride = kMost; }},
       {"k too far", FOVEA_ERR_SIZE, [](Call& c) { c.args.k.head_stride = -kMost; }},
       {"v is out", FOVEA_ERR_OVERLAP, [](Call& c) { c.args.v.data = c.args.out.data; }},

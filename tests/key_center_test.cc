@@ -41,14 +41,14 @@ struct Cache : fovea_kv_cache {
   }
   // Adds all keys to both entries, with values of zeros; the workspace holds this many tokens.
   fovea_status append(fovea_target target, const std::vector<float>& keys, const fovea_rope_args* rope, uint32_t room) {
-    const std::vector<float> zeros(kValueDim);
+    const std::vector<float> zeros(size_t{kTokens} * kValueDim);
     const Guarded workspace(size_t{room} * kHeads * kDim * sizeof(float), sizeof(float), Placement::kEnd);
     fovea_kv_append_args a{};
     a.struct_bytes = sizeof a;
     a.target = target;
     a.batch = 2, a.tokens = kTokens;
     a.keys = {keys.data(), ptrdiff_t{kHeads} * kTokens * kDim, ptrdiff_t{kTokens} * kDim, ptrdiff_t{kDim}};
-    a.values = {zeros.data(), 0, 0, 0};
+    a.values = {zeros.data(), 0, 0, kValueDim};
     a.rope = rope;
     if (room != 0) a.workspace = workspace.as<void>(), a.workspace_bytes = workspace.bytes();
     const fovea_status status = fovea_kv_append(this, &a);

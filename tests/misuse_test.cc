@@ -230,6 +230,7 @@ TEST_CASE("misuse: a description that is wrong has its status, and the plan is n
      [](Desc& d) { d.kv_kind = FOVEA_KV_RING, d.ring_tokens = d.pinned_tokens = 4; }},
     {"a ring of too many slots", FOVEA_ERR_SIZE,
      [](Desc& d) { d.kv_kind = FOVEA_KV_RING, d.ring_tokens = (1u << 30) + 1; }},
+    {"no entries", FOVEA_ERR_SIZE, [](Desc& d) { d.max_batch = 0; }},
     {"a ring without a window", FOVEA_ERR_RING, [](Desc& d) { ring(d, 299, 0, 0); }},
     {"a ring as large as its window", FOVEA_ERR_RING, [](Desc& d) { ring(d, 20, 0, 20); }},
     {"a ring one slot short", FOVEA_ERR_RING, [](Desc& d) { ring(d, 20 + d.max_q_tokens - 2, 0, 20); }},
@@ -291,7 +292,7 @@ TEST_CASE("misuse: numbers at the edge of their range are no mistake", "[short]"
       [](Desc& d) { d.window_left = d.window_right = 0xffffffffu; },
       [](Desc& d) { d.diagonal = FOVEA_DIAGONAL_POSITIONS; },
       [](Desc& d) { d.max_batch = 0xffffffffu; },
-      [](Desc& d) { d.max_batch = d.max_q_tokens = d.max_kv_tokens = 0; },
+      [](Desc& d) { d.max_q_tokens = d.max_kv_tokens = 0; },
       [](Desc& d) { d.portable_bits = 0xffffffffu; },
       [](Desc& d) { d.workspace_budget_bytes = SIZE_MAX; },
       [](Desc& d) { d.max_workers = 4096; },
@@ -528,6 +529,16 @@ TEST_CASE("misuse: an output whose strides let two elements share a place is ref
        [](Call& c) { c.a.scores.batch_stride = c.a.scores.head_stride * 3; }},
       {"one token may have any stride", FOVEA_OK, [](Call& c) { c.a.q_tokens = 1, c.a.out.token_stride = 0; }},
       {"one entry may have any stride", FOVEA_OK, [](Call& c) { c.a.batch = 1, c.a.out.batch_stride = 0; }},
+  });
+}
+
+TEST_CASE("misuse: one query, key or value in the place of several is refused", "[short]") {
+  check_calls({
+      {"q tokens are one", FOVEA_ERR_STRIDE, [](Call& c) { c.a.q.token_stride = 0; }},
+      {"keys are one", FOVEA_ERR_STRIDE, [](Call& c) { c.a.kv.keys.token_stride = 0; }},
+      {"values are one", FOVEA_ERR_STRIDE, [](Call& c) { c.a.kv.values.token_stride = 0; }},
+      {"one query may have any stride", FOVEA_OK, [](Call& c) { c.a.q_tokens = 1, c.a.q.token_stride = 0; }},
+      {"heads and entries may be one", FOVEA_OK, [](Call& c) { c.a.q.head_stride = c.a.kv.keys.batch_stride = 0; }},
   });
 }
 

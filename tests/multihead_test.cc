@@ -157,7 +157,7 @@ class LayerCase {
     fovea_attention_desc& d = desc.attention;
     d.struct_bytes = sizeof d;
     d.q_heads = p.q_heads, d.kv_heads = p.kv_heads, d.head_dim = p.head_dim, d.value_dim = p.value_dim;
-    d.max_batch = p.batch, d.max_q_tokens = p.q_tokens, d.max_kv_tokens = keys_of_call;
+    d.max_batch = std::max(p.batch, 1u), d.max_q_tokens = p.q_tokens, d.max_kv_tokens = keys_of_call;
     d.causal = p.causal;
     d.portable_bits = p.portable_bits;
     d.processor_features = fovea::platform::processor_features();
@@ -831,6 +831,16 @@ TEST_CASE("multihead: the workspace is what a plan says, on every target, and th
       }
     }
   }
+  // Of a ring with any number of tokens, new ones are as many as there is room for.
+  fovea_multihead_desc ring{};
+  ring.struct_bytes = sizeof ring;
+  ring.attention.struct_bytes = sizeof ring.attention;
+  ring.attention.q_heads = ring.attention.kv_heads = ring.attention.head_dim = ring.attention.value_dim = 8;
+  ring.attention.max_batch = ring.attention.max_q_tokens = 1, ring.attention.max_kv_tokens = 1u << 30;
+  ring.attention.kv_kind = FOVEA_KV_RING, ring.attention.ring_tokens = 24, ring.attention.hide_gone = 1;
+  fovea_multihead_plan plan{};
+  REQUIRE(fovea_multihead_plan_init(&plan, &ring) == FOVEA_OK);
+  CHECK(plan.desc.max_new_tokens == 24);
   CHECK(fovea_multihead_workspace_bytes(nullptr) == 0);
   const fovea_multihead_plan no_plan{};
   CHECK(fovea_multihead_workspace_bytes(&no_plan) == 0);
@@ -889,6 +899,7 @@ TEST_CASE("multihead: every misuse has its status, and nothing is written", "[sh
       {"x", FOVEA_ERR_NULL, [](LayerCase& c) { c.args.x.data = nullptr; }},
       {"y", FOVEA_ERR_NULL, [](LayerCase& c) { c.args.y.data = nullptr; }},
       {"y's strides", FOVEA_ERR_STRIDE, [](LayerCase& c) { c.args.y.token_stride = 1; }},
+      {"x's strides", FOVEA_ERR_STRIDE, [](LayerCase& c) { c.args.x.token_stride = 0; }},
       {"x's alignment", FOVEA_ERR_ALIGNMENT,
        [](LayerCase& c) { c.args.x.data = static_cast<const char*>(c.args.x.data) + 1; }},
       {"x's strides", FOVEA_ERR_SIZE, [](LayerCase& c) { c.args.x.token_stride = PTRDIFF_MAX / 2; }},

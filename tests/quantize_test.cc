@@ -225,6 +225,9 @@ TEST_CASE("quantize: the centre of keys is their mean, over any number of calls"
   CHECK(fovea_kv_center(center, nullptr, &array, 1, kHeads, 1, kDim) == FOVEA_ERR_NULL);
   CHECK(fovea_kv_center(center, &count, nullptr, 1, kHeads, 1, kDim) == FOVEA_ERR_NULL);
   CHECK(fovea_kv_center(center, &count, &array, 1, 0, 1, kDim) == FOVEA_ERR_DIM);
+  fovea_in one = array;
+  one.token_stride = 0;
+  CHECK(fovea_kv_center(center, &count, &one, 1, kHeads, 2, kDim) == FOVEA_ERR_STRIDE);
   CHECK(fovea_kv_center(center, &count, &array, 1, kHeads, 1, 0) == FOVEA_ERR_DIM);
   array.data = center;
   CHECK(fovea_kv_center(center, &count, &array, 1, kHeads, 1, kDim) == FOVEA_ERR_OVERLAP);

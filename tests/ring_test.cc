@@ -24,7 +24,7 @@ struct Decoder {
 
   // Of a ring, slots behind the pinned tokens.
   Decoder(fovea_kv_kind kind, uint32_t slots, uint32_t max_q_tokens, fovea_target target, uint32_t hide_gone = 0,
-          uint32_t window = kWindow) {
+          uint32_t window = kWindow, uint32_t key_split_tokens = 0) {
     cache.struct_bytes = sizeof cache;
     cache.kind = kind;
     cache.batch = 1, cache.kv_heads = 1, cache.head_dim = cache.value_dim = kDim;
@@ -41,6 +41,7 @@ struct Decoder {
     d.window_left = window;
     d.hide_gone = hide_gone;
     d.target = target;
+    d.key_split_tokens = key_split_tokens;
     planned = fovea_plan_init(&plan, &d);
     if (planned == FOVEA_OK) workspace = Guarded(plan.workspace_bytes, 64, Placement::kStart);
     out.resize(kMostNew * 2 * kDim);
@@ -83,8 +84,12 @@ struct Decoder {
 TEST_CASE("ring: window and chunk are room enough for any chunks and any drafts of them", "[short]") {
   for (const fovea_target target : targets()) {
     for (const uint32_t most : {uint32_t{1}, uint32_t{2}, kMostNew}) {
-      Decoder ring(FOVEA_KV_RING, kWindow + most - 1, most, target), plain(FOVEA_KV_STRIDED, 0, most, target);
+      const uint32_t split = most == 1 ? 0 : 64;
+      Decoder ring(FOVEA_KV_RING, kWindow + most - 1, most, target, 0, kWindow, split);
+      Decoder plain(FOVEA_KV_STRIDED, 0, most, target, 0, kWindow, split);
       REQUIRE(ring.planned == FOVEA_OK);
+      // Of the parts of 64 only those with pinned tokens, and those with others, of which no more than two are there.
+      CHECK(ring.plan.split_bytes == (split ? size_t{3} * most * 2 * (kDim + 2) * sizeof(float) + 63 : 0) / 64 * 64);
       for (uint64_t step = 0; plain.length() + most <= kTokens; ++step) {
         const auto tokens = static_cast<uint32_t>(1 + random_bits(5, step) % most);
         ring.append(tokens), plain.append(tokens);

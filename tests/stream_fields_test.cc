@@ -99,7 +99,7 @@ const Fields kTable[] = {
     {FIELD(lse), Reads::kEnd, [](Problem& p) { p.lse = true; }, [](Args& a) { a.lse = {}; }},
     {FIELDS(scores, scores_stage), Reads::kNone, [](Problem& p) { p.stage = FOVEA_SCORES_SOFTMAX; },
      [](Args& a) { a.scores = {}, a.scores_stage = FOVEA_SCORES_NONE; }},
-    {FIELD(q), Reads::kPush, nothing, [](Args& a) { a.q.token_stride = 0; }},
+    {FIELD(q), Reads::kPush, nothing, [](Args& a) { a.q.head_stride = 0; }},
     {FIELD(q_scales), Reads::kPush, [](Problem& p) { p = p.with_integers(); },
      [](Args& a) { a.q_scales.token_stride = a.q_scales.head_stride = 0; }, make_query_codes},
     {FIELD(kv), Reads::kPush, nothing, [](Args& a) { a.kv.values.head_stride = 0; }},

@@ -14,4 +14,12 @@ set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "attention on small machines
 if(BUILD_SHARED_LIBS)
   set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 endif()
+if(CMAKE_CROSSCOMPILING)  # else dpkg names the machine's
+  set(deb_of_x86_64 amd64)
+  set(deb_of_aarch64 arm64)
+  set(deb_of_arm armhf)
+  set(deb_of_armv7l armhf)
+  set(deb_of_riscv64 riscv64)
+  set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE ${deb_of_${CMAKE_SYSTEM_PROCESSOR}})
+endif()
 include(CPack)

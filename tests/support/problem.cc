@@ -164,7 +164,7 @@ void modify_weights(void* self, const fovea_score_block* block) {
 fovea_plan smallest_plan(fovea_target target) {
   fovea_attention_desc desc{};
   desc.struct_bytes = sizeof desc;
-  desc.q_heads = desc.kv_heads = desc.head_dim = desc.value_dim = 1;
+  desc.q_heads = desc.kv_heads = desc.head_dim = desc.value_dim = desc.max_batch = 1;
   desc.target = target;
   desc.processor_features = fovea::platform::processor_features();
   fovea_plan plan{};
@@ -351,7 +351,7 @@ AttentionCase::AttentionCase(const Problem& p) : problem(p), desc{}, args{}, pla
   desc.struct_bytes = sizeof desc;
   desc.q_heads = p.q_heads, desc.kv_heads = p.kv_heads;
   desc.head_dim = p.head_dim, desc.value_dim = p.value_dim;
-  desc.max_batch = p.batch, desc.max_q_tokens = p.q_tokens, desc.max_kv_tokens = p.kv_tokens;
+  desc.max_batch = std::max(p.batch, 1u), desc.max_q_tokens = p.q_tokens, desc.max_kv_tokens = p.kv_tokens;
   desc.score = p.score, desc.scale = p.scale, desc.softcap = p.softcap, desc.dropout = p.dropout;
   desc.causal = p.causal, desc.diagonal = p.diagonal;
   desc.window_left = p.window_left, desc.window_right = p.window_right;
@@ -397,7 +397,6 @@ AttentionCase::AttentionCase(const Problem& p) : problem(p), desc{}, args{}, pla
       if (p.layout == Layout::kBroadcast) {
         if (zeros & 1) s.batch = 0;
         if (zeros & 2) s.head = 0;
-        if ((zeros & 12) == 12) s.token = 0;
       }
       describe(a, *buffer, s);
     };

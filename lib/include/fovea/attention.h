@@ -137,8 +137,9 @@ typedef struct fovea_attention_desc {
   uint32_t head_dim;          /* elements of a query and of a key */
   uint32_t value_dim;         /* elements of a value and of an output row */
 
-  /* Capacities: a call may have any count up to these. 0 is allowed; calls may then have only 0. max_q_tokens and
-   * max_kv_tokens are at most 2^30, and max_q_tokens * q_heads / kv_heads is below 2^31 (FOVEA_ERR_SIZE). */
+  /* Capacities: a call may have any count up to these. max_batch is at least 1. The others may be 0; calls may then have
+   * only 0. max_q_tokens and max_kv_tokens are at most 2^30, and max_q_tokens * q_heads / kv_heads is below 2^31
+   * (FOVEA_ERR_SIZE). */
   uint32_t max_batch, max_q_tokens, max_kv_tokens;
 
   /* Score: x = scale * score(q, k); with softcap > 0 then x = softcap * tanh(x / softcap); then bias and masks. */
@@ -292,7 +293,7 @@ typedef struct fovea_mask {
  *   mask        row i begins at mask + i * row_stride, row_stride >= tokens (FOVEA_ERR_STRIDE). It may not overlap
  *               parents (FOVEA_ERR_OVERLAP)
  * Positions for fovea_rope_f32 are depths: the position of the parent plus 1. Windows and ALiBi count keys as they are
- * stored, not depths: a window, or a slope's distances, must be a part of the mask (examples/recipes/draft_tree.c). */
+ * stored, not depths. Let the mask say the window (examples/recipes/draft_tree.c), and add -slope * distance as an F32 mask. */
 fovea_status fovea_tree_mask(const int32_t* parents, uint32_t tokens, uint8_t* mask, size_t row_stride);
 
 /* ------------------------------------------------------------------------------------------------------- modifiers */
@@ -406,7 +407,8 @@ typedef struct fovea_attention_args {
   const int64_t* positions;   /* [batch]: the position of each entry's first query, within -2^62 to 2^62
                                  (FOVEA_ERR_SIZE). See "Positions" above */
   fovea_mask mask;            /* FOVEA_MASK_NONE = no mask */
-  const float* alibi_slopes;  /* optional [q_heads]: adds -slope * |p - j| (Press et al., arXiv 2108.12409) */
+  const float* alibi_slopes;  /* optional [q_heads]: adds -slope * |p - j| (Press et al., arXiv 2108.12409). In a tree of
+                                 drafts p is no depth: see fovea_tree_mask */
   const float* sinks;         /* optional [q_heads]: for each head a logit that joins the normalisation and has no value
                                 (gpt-oss; Xiao et al., arXiv 2309.17453) */
   const float* score_vector;  /* [kv_heads][head_dim]: the vector v of FOVEA_SCORE_ADDITIVE, which requires it; with

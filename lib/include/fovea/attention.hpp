@@ -28,7 +28,7 @@ using Workspace = Memory<FOVEA_WORKSPACE_BYTES(HeadDim, ValueDim)>;
 // A plan: init makes it once, then it is read-only. Until init has returned FOVEA_OK, run returns FOVEA_ERR_PLAN.
 class Plan {
  public:
-  Status init(const fovea_attention_desc& desc) { return fovea_plan_init(&plan_, &desc); }
+  fovea_status init(const fovea_attention_desc& desc) { return fovea_plan_init(&plan_, &desc); }
 
   std::size_t workspace_bytes() const { return fovea_workspace_bytes(&plan_); }
   std::size_t slow_workspace_bytes(std::size_t workspace_bytes) const {
@@ -47,14 +47,14 @@ class Plan {
     return fovea_plan_describe(&plan_, q_tokens, kv_tokens, text.data(), text.size());
   }
 
-  Status run(const fovea_attention_args& args, void* workspace, std::size_t workspace_bytes) const {
+  fovea_status run(const fovea_attention_args& args, void* workspace, std::size_t workspace_bytes) const {
     return fovea_attention(&plan_, &args, workspace, workspace_bytes);
   }
-  Status run(const fovea_attention_args& args, Span<std::byte> workspace) const {
+  fovea_status run(const fovea_attention_args& args, Span<std::byte> workspace) const {
     return run(args, workspace.data(), workspace.size());
   }
   // With a fast and a slow region of workspace, where no single region is large enough.
-  Status run(const fovea_attention_args& args, Span<std::byte> workspace, Span<std::byte> slow_workspace) const {
+  fovea_status run(const fovea_attention_args& args, Span<std::byte> workspace, Span<std::byte> slow_workspace) const {
     fovea_attention_args with_slow = args;
     with_slow.slow_workspace = slow_workspace.data();
     with_slow.slow_workspace_bytes = slow_workspace.size();
@@ -66,7 +66,7 @@ class Plan {
 };
 
 // Writes the mask of a tree of tokens. Row i begins at mask + i * row_stride.
-inline Status tree_mask(Span<const std::int32_t> parents, std::uint8_t* mask, std::size_t row_stride) {
+inline fovea_status tree_mask(Span<const std::int32_t> parents, std::uint8_t* mask, std::size_t row_stride) {
   if (parents.size() > 0xffffffff) return FOVEA_ERR_SIZE;
   return fovea_tree_mask(parents.data(), static_cast<std::uint32_t>(parents.size()), mask, row_stride);
 }

@@ -19,8 +19,9 @@
  *             q_heads == kv_heads is multi-head attention, kv_heads == 1 is multi-query attention, and everything
  *             between is grouped-query attention.
  *   _stride   counts elements of the array, not bytes. The stride of an input may be negative, or 0, which repeats the
- *             same elements (broadcasting). Strides have no defaults. The elements of the last dimension are adjacent,
- *             unless the structure has a stride for them.
+ *             same elements (broadcasting); but a token_stride of 0 repeats no query, key or value (FOVEA_ERR_STRIDE).
+ *             Strides have no defaults. The elements of the last dimension are adjacent, unless the structure has a
+ *             stride for them.
  *   _bytes    counts bytes.
  *   NULL      for an optional array: the call does without it. For a required pointer it is FOVEA_ERR_NULL.
  *   0         in a field means the default, or "without", unless its comment says otherwise. So set a structure to 0
@@ -121,7 +122,8 @@ typedef enum fovea_status FOVEA_ENUM_TYPE_(int) {
                                        diagonal gives them */
   FOVEA_ERR_MASK = -15,       /* the mask's fields contradict one another */
   FOVEA_ERR_STRIDE = -16,     /* an output's strides do not nest: each stride must step over all elements that the
-                                smaller strides reach, or two elements could share an address */
+                                smaller strides reach, or two elements could share an address; or the token_stride of
+                                several queries, keys or values is 0 */
   FOVEA_ERR_OVERLAP = -17,    /* an output or the workspace overlaps another buffer of the call. An array counts as the
                                 whole span from its first to its last element */
   FOVEA_ERR_ALIGNMENT = -18,  /* a pointer is not aligned to its element, or the workspace not to 64 bytes */
@@ -163,7 +165,7 @@ typedef enum fovea_target FOVEA_ENUM_TYPE_(unsigned) {
   FOVEA_TARGET_AVX2_VNNI = 9,     /* FOVEA_TARGET_AVX2, and AVX-VNNI */
   FOVEA_TARGET_NEON_DOTPROD = 10, /* FOVEA_TARGET_NEON, and dot products of int8: FEAT_DotProd */
   FOVEA_TARGET_NEON_I8MM = 11,    /* FOVEA_TARGET_NEON_DOTPROD, and matrix products of int8: FEAT_I8MM */
-  /* The same three NEON targets, for processors that run instructions in order, as Cortex-A53, A55 and A510 do. They
+  /* The same three NEON targets, for processors that run instructions in order, as Cortex-A53 and A55 do. They
    * have other kernels for products of f32, with the same bits. CMake's FOVEA_IN_ORDER puts them into builds for
    * AArch64. */
   FOVEA_TARGET_NEON_IN_ORDER = 12,
@@ -315,20 +317,22 @@ typedef enum fovea_activation_kind FOVEA_ENUM_TYPE_(unsigned) {
  * f32 in an instruction: Helium, AArch64 with FOVEA_FEATURE_NEON_FP16, and x86 with AVX512-FP16, if the library is
  * compiled for that (-march=sapphirerapids).
  *   keys, values  are F16.
- *   queries       are multiplied by scale and log2(e) in f32, and then rounded to f16.
+ *   queries       are multiplied by scale and log2(e) in f32. A row with an element of 1 or more is divided by a power
+ *                 of two, at most 2^64, that makes all less, and its scores are multiplied by it in f32. Then elements
+ *                 are rounded to f16.
  *   weights       are at most 1, and rounded to f16: those below 2^-25 become 0. With dropout or a weight modifier
  *                 larger weights are rounded in the same way.
- *   overflow      A number of magnitude 65520 or more becomes an infinity: an element of a query, a sum of up to 32
- *                 products of a query and a key, a weight that a modifier changed, or a sum of up to 32 products of
- *                 weights and values. Nothing is refused. A score of +infinity makes its row NaN; a sum of values that
- *                 is infinite makes the output infinite or NaN. With values up to 2047 in magnitude, and weights of at
- *                 most 1, no sum of values overflows.
+ *   overflow      A number of magnitude 65520 or more becomes an infinity: a sum of up to 32 products of a query and a
+ *                 key, a weight that a modifier changed, or a sum of up to 32 products of weights and values. Nothing
+ *                 is refused. A score of +infinity makes its row NaN; a sum of values that is infinite makes the output
+ *                 infinite or NaN. With keys and values up to 2047 in magnitude, queries whose elements times scale are
+ *                 below 2^63, and weights of at most 1, no sum overflows.
  *   lse, weights  that are written out come from a shorter exp2, as with FOVEA_COMPUTE_I8, but without the rounding to
  *                 f16.
  *   bits          are the same on every target, with fused multiply-add or without, and for any number of rows.
  *                 portable_bits changes nothing.
  *   time          Eight rows of queries are multiplied at a time. Where a key head has one or two, as in decoding,
- *                 AArch64 has a kernel that is faster than FOVEA_COMPUTE_F32; on Helium FOVEA_COMPUTE_F32 is faster.
+ *                 AArch64 and Helium have a kernel that is faster than FOVEA_COMPUTE_F32 on the same keys.
  *                 Where the processor has no arithmetic of half precision, f32 arithmetic takes its place, which rounds
  *                 as it does: this takes many times as long as FOVEA_COMPUTE_F32, and is for the same bits alone.
  *   errors        tests/f16_test.cc asserts them. For normal numbers the mean square error is about 2e-6 of the mean

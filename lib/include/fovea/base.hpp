@@ -4,6 +4,10 @@
 #ifndef FOVEA_BASE_HPP_
 #define FOVEA_BASE_HPP_
 
+#if __cplusplus < 201703L && (!defined(_MSVC_LANG) || _MSVC_LANG < 201703L)
+#error "fovea's headers for C++ need C++17. Those for C, fovea/fovea.h and others, do not"
+#endif
+
 #include <cstddef>
 #include <cstdint>
 #if defined(__has_include)
@@ -33,10 +37,12 @@ FOVEA_LEAN_BEGIN_
 
 // ----------------------------------------------------------------------------------------------------------- names
 
+#ifndef Status  // X11 has a macro of this name
 using Status = fovea_status;
+#endif
 using Target = fovea_target;
 
-inline const char* to_string(Status status) { return fovea_status_string(status); }
+inline const char* to_string(fovea_status status) { return fovea_status_string(status); }
 inline const char* to_string(Target target) {
   return fovea_target_name(target);
 }  // NULL for a number that is no target

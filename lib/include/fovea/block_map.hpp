@@ -14,7 +14,7 @@ FOVEA_LEAN_BEGIN_
 
 using BlockMapArgs = Sized<fovea_block_map_args>;
 
-inline Status make_block_map(const fovea_block_map_args& args, fovea_block_map& map) {
+inline fovea_status make_block_map(const fovea_block_map_args& args, fovea_block_map& map) {
   return fovea_block_map_make(&args, &map);
 }
 inline std::uint32_t block_map_count(const fovea_block_map_args& args) { return fovea_block_map_count(&args); }
@@ -33,7 +33,7 @@ BlockMapArgs classified_by(const F& f, const fovea_block_map_args& args) {
 }
 
 template <class F>
-Status make_block_map(const fovea_block_map_args& args, const F& classify, fovea_block_map& map) {
+fovea_status make_block_map(const fovea_block_map_args& args, const F& classify, fovea_block_map& map) {
   return make_block_map(classified_by(classify, args), map);
 }
 template <class F>

@@ -24,7 +24,7 @@ inline std::size_t delta_matrices_workspace_bytes(const fovea_delta_args& args) 
   return fovea_delta_matrices_workspace_bytes(&args);
 }
 // before: null = 0.
-inline Status delta_matrices(const fovea_delta_args& args, const fovea_in* before, const fovea_out& after,
+inline fovea_status delta_matrices(const fovea_delta_args& args, const fovea_in* before, const fovea_out& after,
                              Span<std::byte> workspace) {
   return fovea_delta_matrices(&args, before, &after, workspace.data(), workspace.size());
 }
@@ -35,35 +35,35 @@ inline Status delta_matrices(const fovea_delta_args& args, const fovea_in* befor
 class DeltaState {
  public:
   // memory: at least delta_state_bytes of these counts, 64-byte aligned.
-  Status begin(Span<std::byte> memory, std::uint32_t batch, std::uint32_t v_heads, std::uint32_t key_dim,
+  fovea_status begin(Span<std::byte> memory, std::uint32_t batch, std::uint32_t v_heads, std::uint32_t key_dim,
                std::uint32_t value_dim, std::uint32_t decay_dim = 1) {
-    fovea_delta_state* const state = reinterpret_cast<fovea_delta_state*>(memory.data());
+    auto* const state = static_cast<fovea_delta_state*>(static_cast<void*>(memory.data()));
     return attach(state, fovea_delta_begin(state, memory.size(), batch, v_heads, key_dim, value_dim, decay_dim));
   }
   // Begin one entry again, or all of them: from zeros, or from given matrices.
-  Status reset(std::uint32_t entry = FOVEA_ALL_ENTRIES) { return fovea_delta_set(state_, entry, nullptr); }
-  Status set(const fovea_in& matrices, std::uint32_t entry = FOVEA_ALL_ENTRIES) {
+  fovea_status reset(std::uint32_t entry = FOVEA_ALL_ENTRIES) { return fovea_delta_set(state_, entry, nullptr); }
+  fovea_status set(const fovea_in& matrices, std::uint32_t entry = FOVEA_ALL_ENTRIES) {
     return fovea_delta_set(state_, entry, &matrices);
   }
-  Status get(const fovea_out& matrices, Target target = FOVEA_TARGET_BEST,
+  fovea_status get(const fovea_out& matrices, Target target = FOVEA_TARGET_BEST,
              std::uint32_t entry = FOVEA_ALL_ENTRIES) const {
     return fovea_delta_get(state_, target, entry, &matrices);
   }
 
-  Status run(const fovea_delta_args& args, Span<std::byte> workspace) {
+  fovea_status run(const fovea_delta_args& args, Span<std::byte> workspace) {
     return fovea_delta(state_, &args, workspace.data(), workspace.size());
   }
 
   // How many of the last tokens can be rolled back.
   std::uint32_t pending(std::uint32_t entry = FOVEA_ALL_ENTRIES) const { return fovea_delta_pending(state_, entry); }
-  Status roll_back(std::uint32_t tokens, std::uint32_t entry = FOVEA_ALL_ENTRIES) {
+  fovea_status roll_back(std::uint32_t tokens, std::uint32_t entry = FOVEA_ALL_ENTRIES) {
     return fovea_delta_roll_back(state_, entry, tokens);
   }
 
   // Write an image of the state, which has state_bytes() bytes, and make a state from an image.
-  Status export_to(Span<std::byte> image) const { return fovea_delta_export(state_, image.data(), image.size()); }
-  Status import_from(Span<std::byte> memory, Span<const std::byte> image) {
-    fovea_delta_state* const state = reinterpret_cast<fovea_delta_state*>(memory.data());
+  fovea_status export_to(Span<std::byte> image) const { return fovea_delta_export(state_, image.data(), image.size()); }
+  fovea_status import_from(Span<std::byte> memory, Span<const std::byte> image) {
+    auto* const state = static_cast<fovea_delta_state*>(static_cast<void*>(memory.data()));
     return attach(state, fovea_delta_import(state, memory.size(), image.data(), image.size()));
   }
 
@@ -75,7 +75,7 @@ class DeltaState {
   const fovea_delta_state* state() const { return state_; }
 
  private:
-  Status attach(fovea_delta_state* state, Status status) {
+  fovea_status attach(fovea_delta_state* state, fovea_status status) {
     state_ = status == FOVEA_OK ? state : nullptr;
     return status;
   }

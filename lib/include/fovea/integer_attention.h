@@ -23,8 +23,9 @@
  *
  * Attention on int8 tensors, out[i] = sum_j softmax_j(scale * dot(q[i], key[j])) * value[j], in integers alone: for
  * processors without floating point. On microcontrollers it is also the smallest and fastest attention of the library.
- * There is no plan, and a build has one kernel, chosen when it is compiled. The conventions of base.h hold. A query
- * that sees no key gets out_zero, the code of 0. */
+ * There is no plan, and a build has one kernel, chosen when it is compiled: Helium and Cortex-M with smlad have their
+ * own; x86, AArch64 and RISC-V run plain loops, and FOVEA_COMPUTE_I8 is faster there. The conventions of base.h hold. A
+ * query that sees no key gets out_zero, the code of 0. */
 #ifndef FOVEA_INTEGER_ATTENTION_H_
 #define FOVEA_INTEGER_ATTENTION_H_
 

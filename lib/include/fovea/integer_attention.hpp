@@ -14,14 +14,14 @@ FOVEA_LEAN_BEGIN_
 
 struct IntegerAttentionArgs : Sized<fovea_integer_attention_args> {
   // Set a multiplier and its shift. FOVEA_ERR_NUMBER where shift would not be from -31 to 31.
-  Status set_score(double octaves) { return fovea_integer_multiplier(octaves, &score_multiplier, &score_shift); }
-  Status set_out(double factor) { return fovea_integer_multiplier(factor, &out_multiplier, &out_shift); }
+  fovea_status set_score(double octaves) { return fovea_integer_multiplier(octaves, &score_multiplier, &score_shift); }
+  fovea_status set_out(double factor) { return fovea_integer_multiplier(factor, &out_multiplier, &out_shift); }
 };
 
 inline std::size_t integer_attention_workspace_bytes(const fovea_integer_attention_args& args) {
   return fovea_integer_attention_workspace_bytes(&args);
 }
-inline Status integer_attention(const fovea_integer_attention_args& args, Span<std::byte> workspace) {
+inline fovea_status integer_attention(const fovea_integer_attention_args& args, Span<std::byte> workspace) {
   return fovea_integer_attention(&args, workspace.data(), workspace.size());
 }
 

@@ -15,42 +15,46 @@ FOVEA_LEAN_BEGIN_
 
 // These set a multiplier and its shift. FOVEA_ERR_NUMBER where the shift would not be from -31 to 31.
 struct IntegerNormArgs : Sized<fovea_integer_norm_args> {
-  Status set_weight(double factor) { return fovea_integer_multiplier(factor, &weight_multiplier, &weight_shift); }
-  Status set_epsilon(double in_codes) {
+  fovea_status set_weight(double factor) { return fovea_integer_multiplier(factor, &weight_multiplier, &weight_shift); }
+  fovea_status set_epsilon(double in_codes) {
     return fovea_integer_multiplier(in_codes, &epsilon_multiplier, &epsilon_shift);
   }
 };
 struct IntegerPairArgs : Sized<fovea_integer_pair_args> {
-  Status set_a(double factor) { return fovea_integer_multiplier(factor, &a_multiplier, &a_shift); }
-  Status set_b(double factor) { return fovea_integer_multiplier(factor, &b_multiplier, &b_shift); }
+  fovea_status set_a(double factor) { return fovea_integer_multiplier(factor, &a_multiplier, &a_shift); }
+  fovea_status set_b(double factor) { return fovea_integer_multiplier(factor, &b_multiplier, &b_shift); }
 };
 using IntegerActivationArgs = Sized<fovea_integer_activation_args>;
 struct IntegerHardSwishArgs : Sized<fovea_integer_hard_swish_args> {
-  Status set_three(double codes) { return fovea_integer_multiplier(codes, &three_multiplier, &three_shift); }
-  Status set_out(double factor) { return fovea_integer_multiplier(factor, &out_multiplier, &out_shift); }
+  fovea_status set_three(double codes) { return fovea_integer_multiplier(codes, &three_multiplier, &three_shift); }
+  fovea_status set_out(double factor) { return fovea_integer_multiplier(factor, &out_multiplier, &out_shift); }
 };
 struct IntegerMeanArgs : Sized<fovea_integer_mean_args> {
-  Status set_out(double factor) { return fovea_integer_multiplier(factor, &multiplier, &shift); }
+  fovea_status set_out(double factor) { return fovea_integer_multiplier(factor, &multiplier, &shift); }
 };
 
-inline Status integer_norm(const fovea_integer_norm_args& args) { return fovea_integer_norm(&args); }
-inline Status integer_add(const fovea_integer_pair_args& args) { return fovea_integer_add(&args); }
-inline Status integer_multiply(const fovea_integer_pair_args& args) { return fovea_integer_multiply(&args); }
-inline Status integer_activation(const fovea_integer_activation_args& args) { return fovea_integer_activation(&args); }
-inline Status integer_hard_swish(const fovea_integer_hard_swish_args& args) { return fovea_integer_hard_swish(&args); }
-inline Status integer_mean(const fovea_integer_mean_args& args) { return fovea_integer_mean(&args); }
+inline fovea_status integer_norm(const fovea_integer_norm_args& args) { return fovea_integer_norm(&args); }
+inline fovea_status integer_add(const fovea_integer_pair_args& args) { return fovea_integer_add(&args); }
+inline fovea_status integer_multiply(const fovea_integer_pair_args& args) { return fovea_integer_multiply(&args); }
+inline fovea_status integer_activation(const fovea_integer_activation_args& args) {
+  return fovea_integer_activation(&args);
+}
+inline fovea_status integer_hard_swish(const fovea_integer_hard_swish_args& args) {
+  return fovea_integer_hard_swish(&args);
+}
+inline fovea_status integer_mean(const fovea_integer_mean_args& args) { return fovea_integer_mean(&args); }
 
-inline Status integer_activation_table(fovea_activation_kind activation, float x_scale, std::int32_t x_zero,
+inline fovea_status integer_activation_table(fovea_activation_kind activation, float x_scale, std::int32_t x_zero,
                                        float y_scale, std::int32_t y_zero, std::int8_t (&table)[256], float alpha = 0) {
   return fovea_integer_activation_table(activation, alpha, x_scale, x_zero, y_scale, y_zero, table);
 }
 
 // FOVEA_ERR_SIZE where x has more than 2^32 - 1 elements.
-inline Status integer_argmax(Span<const std::int8_t> x, std::uint32_t* index) {
+inline fovea_status integer_argmax(Span<const std::int8_t> x, std::uint32_t* index) {
   const auto count = static_cast<std::uint32_t>(x.size());
   return count == x.size() ? fovea_integer_argmax(x.data(), count, index) : FOVEA_ERR_SIZE;
 }
-inline Status integer_top_k(Span<const std::int8_t> x, Span<std::uint32_t> indices) {
+inline fovea_status integer_top_k(Span<const std::int8_t> x, Span<std::uint32_t> indices) {
   const auto count = static_cast<std::uint32_t>(x.size()), k = static_cast<std::uint32_t>(indices.size());
   return count == x.size() && k == indices.size() ? fovea_integer_top_k(x.data(), count, k, indices.data())
                                                   : FOVEA_ERR_SIZE;

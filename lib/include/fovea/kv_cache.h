@@ -117,7 +117,8 @@ fovea_status fovea_kv_cache_init(fovea_kv_cache* cache, void* memory, size_t mem
  * below 0 (FOVEA_ERR_POSITION_RANGE). */
 typedef struct fovea_kv_append_args {
   uint32_t struct_bytes;  /* sizeof(fovea_kv_append_args) */
-  fovea_target target;    /* FOVEA_TARGET_BEST, or one that must be used (FOVEA_ERR_TARGET). Bits do not depend on it */
+  fovea_target target;    /* FOVEA_TARGET_BEST, or one that must be used (FOVEA_ERR_TARGET). Bits depend on it only with
+                             rope: they are those of fovea_rope_f32 */
   uint32_t entry, batch;  /* entries [entry, entry + batch), all of them in the cache (FOVEA_ERR_CAPACITY) */
   uint32_t tokens;        /* new tokens of each entry; with offsets, of all entries together */
   const uint32_t* counts; /* optional [batch]: entry b gets only the first counts[b] of its tokens

@@ -25,31 +25,31 @@ inline std::size_t kv_cache_bytes(const fovea_kv_cache& desc) { return fovea_kv_
 class KvCache {
  public:
   // memory: at least kv_cache_bytes(desc), 64-byte aligned.
-  Status init(const fovea_kv_cache& desc, Span<std::byte> memory) {
+  fovea_status init(const fovea_kv_cache& desc, Span<std::byte> memory) {
     fovea_kv_cache cache = desc;
-    const Status status = fovea_kv_cache_init(&cache, memory.data(), memory.size());
+    const fovea_status status = fovea_kv_cache_init(&cache, memory.data(), memory.size());
     if (status == FOVEA_OK) cache_ = cache;
     return status;
   }
 
-  Status append(const fovea_kv_append_args& args) { return fovea_kv_append(&cache_, &args); }
-  Status truncate(std::uint32_t entry, std::uint32_t length) { return fovea_kv_truncate(&cache_, entry, length); }
-  Status reset(std::uint32_t entry = FOVEA_ALL_ENTRIES) { return fovea_kv_reset(&cache_, entry); }
-  Status set_length(std::uint32_t entry, std::uint32_t length, std::uint32_t first_token = 0) {
+  fovea_status append(const fovea_kv_append_args& args) { return fovea_kv_append(&cache_, &args); }
+  fovea_status truncate(std::uint32_t entry, std::uint32_t length) { return fovea_kv_truncate(&cache_, entry, length); }
+  fovea_status reset(std::uint32_t entry = FOVEA_ALL_ENTRIES) { return fovea_kv_reset(&cache_, entry); }
+  fovea_status set_length(std::uint32_t entry, std::uint32_t length, std::uint32_t first_token = 0) {
     return fovea_kv_set_length(&cache_, entry, length, first_token);
   }
   // Makes this entry the first `tokens` tokens of from_entry, which is in another cache or in this one.
-  Status copy(std::uint32_t entry, const KvCache& from, std::uint32_t from_entry, std::uint32_t tokens) {
+  fovea_status copy(std::uint32_t entry, const KvCache& from, std::uint32_t from_entry, std::uint32_t tokens) {
     return fovea_kv_copy(&cache_, entry, &from.cache_, from_entry, tokens);
   }
   // Keeps only these tokens of the entry, in increasing order.
-  Status compact(std::uint32_t entry, Span<const std::uint32_t> kept) {
+  fovea_status compact(std::uint32_t entry, Span<const std::uint32_t> kept) {
     if (kept.size() > 0xffffffff) return FOVEA_ERR_LENGTH;
     return fovea_kv_compact(&cache_, entry, kept.data(), std::uint32_t(kept.size()));
   }
 
-  Status describe(fovea_attention_desc& desc) const { return fovea_kv_describe(&cache_, &desc); }
-  Status attach(fovea_attention_args& args) const { return fovea_kv_attach(&cache_, &args); }
+  fovea_status describe(fovea_attention_desc& desc) const { return fovea_kv_describe(&cache_, &desc); }
+  fovea_status attach(fovea_attention_args& args) const { return fovea_kv_attach(&cache_, &args); }
 
   const fovea_kv_cache& get() const { return cache_; }  // lengths, and the page table, which the caller fills in
 

@@ -16,8 +16,8 @@ FOVEA_LEAN_BEGIN_
 
 using SoftmaxArgs = Sized<fovea_softmax_args>;
 
-inline Status softmax(const fovea_softmax_args& args) { return fovea_softmax_f32(&args); }
-inline Status log_softmax(const fovea_softmax_args& args) { return fovea_log_softmax_f32(&args); }
+inline fovea_status softmax(const fovea_softmax_args& args) { return fovea_softmax_f32(&args); }
+inline fovea_status log_softmax(const fovea_softmax_args& args) { return fovea_log_softmax_f32(&args); }
 
 // The arguments for one row of in.size() elements. out has as many elements as in, and may be the same memory.
 inline SoftmaxArgs softmax_row(Span<float> out, Span<const float> in, float scale = 1.0f) {
@@ -32,11 +32,11 @@ inline SoftmaxArgs softmax_row(Span<float> out, Span<const float> in, float scal
 }
 
 // One row. FOVEA_ERR_SIZE when out does not have as many elements as in.
-inline Status softmax(Span<float> out, Span<const float> in, float scale = 1.0f) {
+inline fovea_status softmax(Span<float> out, Span<const float> in, float scale = 1.0f) {
   return out.size() == in.size() ? softmax(softmax_row(out, in, scale)) : FOVEA_ERR_SIZE;
 }
 
-inline Status log_softmax(Span<float> out, Span<const float> in, float scale = 1.0f) {
+inline fovea_status log_softmax(Span<float> out, Span<const float> in, float scale = 1.0f) {
   return out.size() == in.size() ? log_softmax(softmax_row(out, in, scale)) : FOVEA_ERR_SIZE;
 }
 
@@ -44,10 +44,10 @@ inline Status log_softmax(Span<float> out, Span<const float> in, float scale = 1
 
 using RopeArgs = Sized<fovea_rope_args>;
 
-inline Status rope(const fovea_rope_args& args) { return fovea_rope_f32(&args); }
+inline fovea_status rope(const fovea_rope_args& args) { return fovea_rope_f32(&args); }
 
 // rotary_dim is twice the number of turns.
-inline Status rope_frequencies(Span<std::uint64_t> turns, double base = 0, double position_scale = 0) {
+inline fovea_status rope_frequencies(Span<std::uint64_t> turns, double base = 0, double position_scale = 0) {
   if (turns.size() > 0x7fffffff) return FOVEA_ERR_SIZE;
   const auto rotary_dim = static_cast<std::uint32_t>(2 * turns.size());
   return fovea_rope_frequencies(turns.data(), base, position_scale, rotary_dim);
@@ -57,7 +57,7 @@ inline Status rope_frequencies(Span<std::uint64_t> turns, double base = 0, doubl
 
 using RotateArgs = Sized<fovea_rotate_args>;
 
-inline Status rotate(const fovea_rotate_args& args) { return fovea_rotate_f32(&args); }
+inline fovea_status rotate(const fovea_rotate_args& args) { return fovea_rotate_f32(&args); }
 
 // -------------------------------------------------------------------------- normalisation, activation, convolution
 
@@ -65,9 +65,9 @@ using NormArgs = Sized<fovea_norm_args>;
 using ActivationArgs = Sized<fovea_activation_args>;
 using Conv1dArgs = Sized<fovea_conv1d_args>;
 
-inline Status norm(const fovea_norm_args& args) { return fovea_norm(&args); }
-inline Status activation(const fovea_activation_args& args) { return fovea_activation(&args); }
-inline Status conv1d(const fovea_conv1d_args& args) { return fovea_conv1d_f32(&args); }
+inline fovea_status norm(const fovea_norm_args& args) { return fovea_norm(&args); }
+inline fovea_status activation(const fovea_activation_args& args) { return fovea_activation(&args); }
+inline fovea_status conv1d(const fovea_conv1d_args& args) { return fovea_conv1d_f32(&args); }
 
 FOVEA_LEAN_END_
 }  // namespace fovea

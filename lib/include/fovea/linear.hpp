@@ -26,7 +26,7 @@ inline fovea_linear_weights linear_weights(const float* data, std::size_t in_dim
 
 inline std::size_t linear_workspace_bytes(const fovea_linear_args& args) { return fovea_linear_workspace_bytes(&args); }
 
-inline Status linear(const fovea_linear_args& args, Span<std::byte> workspace) {
+inline fovea_status linear(const fovea_linear_args& args, Span<std::byte> workspace) {
   return fovea_linear(&args, workspace.data(), workspace.size());
 }
 

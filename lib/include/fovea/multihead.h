@@ -85,7 +85,7 @@ typedef struct fovea_multihead_desc {
   int32_t x_zero, y_zero;       /* of tensors of I8 */
 
   uint32_t max_new_tokens; /* most keys of an entry that one call projects (FOVEA_ERR_CAPACITY): 1 where tokens come one
-                              by one. 0 = attention.max_kv_tokens */
+                              by one. 0 = attention.max_kv_tokens, or attention.ring_tokens if a ring has fewer */
 
   fovea_attention_desc attention; /* heads, capacities and options. See "The description of attention" above */
 } fovea_multihead_desc;

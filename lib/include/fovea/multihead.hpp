@@ -26,22 +26,23 @@ struct MultiheadArgs : Sized<fovea_multihead_args> {
 // return FOVEA_ERR_PLAN.
 class Multihead {
  public:
-  Status init(const fovea_multihead_desc& desc) { return fovea_multihead_plan_init(&plan_, &desc); }
+  fovea_status init(const fovea_multihead_desc& desc) { return fovea_multihead_plan_init(&plan_, &desc); }
 
   std::size_t workspace_bytes() const { return fovea_multihead_workspace_bytes(&plan_); }
   const fovea_multihead_plan& get() const { return plan_; }
 
-  Status run(const fovea_multihead_args& args, Span<std::byte> workspace) const {
+  fovea_status run(const fovea_multihead_args& args, Span<std::byte> workspace) const {
     return fovea_multihead(&plan_, &args, workspace.data(), workspace.size());
   }
   // Projects keys and values into a cache.
-  Status append(KvCache& cache, const fovea_multihead_args& args, Span<std::byte> workspace) const;
+  fovea_status append(KvCache& cache, const fovea_multihead_args& args, Span<std::byte> workspace) const;
 
  private:
   fovea_multihead_plan plan_{};
 };
 
-inline Status Multihead::append(KvCache& cache, const fovea_multihead_args& args, Span<std::byte> workspace) const {
+inline fovea_status Multihead::append(KvCache& cache, const fovea_multihead_args& args,
+                                      Span<std::byte> workspace) const {
   return fovea_multihead_append(&plan_, &cache.cache_, &args, workspace.data(), workspace.size());
 }
 

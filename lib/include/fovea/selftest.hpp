@@ -19,7 +19,7 @@ struct SelftestResult : fovea_selftest_result {
 };
 
 // A call of a part, as selftest(fovea_selftest_softmax, args, &result).
-inline Status selftest(SelftestPart part, const fovea_selftest_args& args, SelftestResult* result) {
+inline fovea_status selftest(SelftestPart part, const fovea_selftest_args& args, SelftestResult* result) {
   return part(&args, result);
 }
 

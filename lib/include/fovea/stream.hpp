@@ -24,24 +24,26 @@ using State = Memory<FOVEA_STATE_BYTES(Rows, ValueDim)>;
 class Stream {
  public:
   // memory: at least plan.state_bytes(batch, q_tokens), 64-byte aligned.
-  Status begin(const Plan& plan, Span<std::byte> memory, std::uint32_t batch, std::uint32_t q_tokens,
+  fovea_status begin(const Plan& plan, Span<std::byte> memory, std::uint32_t batch, std::uint32_t q_tokens,
                std::int64_t first_key = 0) {
-    fovea_state* const state = reinterpret_cast<fovea_state*>(memory.data());
+    auto* const state = static_cast<fovea_state*>(static_cast<void*>(memory.data()));
     return attach(plan, state, fovea_stream_begin(&plan.get(), state, memory.size(), batch, q_tokens, first_key));
   }
-  Status push(const fovea_attention_args& args, Span<std::byte> workspace) {
+  fovea_status push(const fovea_attention_args& args, Span<std::byte> workspace) {
     return fovea_stream_push(plan_, state_, &args, workspace.data(), workspace.size());
   }
   // Adds to this stream the keys that the other stream has seen. The other stays as it is.
-  Status merge(const Stream& other) { return fovea_stream_merge(plan_, state_, other.state_); }
-  Status end(const fovea_attention_args& args, Span<std::byte> workspace) const {
+  fovea_status merge(const Stream& other) { return fovea_stream_merge(plan_, state_, other.state_); }
+  fovea_status end(const fovea_attention_args& args, Span<std::byte> workspace) const {
     return fovea_stream_end(plan_, state_, &args, workspace.data(), workspace.size());
   }
 
   // Write an image of the state, which has state_bytes() bytes, and make a state from an image.
-  Status export_to(Span<std::byte> image) const { return fovea_stream_export(state_, image.data(), image.size()); }
-  Status import_from(const Plan& plan, Span<std::byte> memory, Span<const std::byte> image) {
-    fovea_state* const state = reinterpret_cast<fovea_state*>(memory.data());
+  fovea_status export_to(Span<std::byte> image) const {
+    return fovea_stream_export(state_, image.data(), image.size());
+  }
+  fovea_status import_from(const Plan& plan, Span<std::byte> memory, Span<const std::byte> image) {
+    auto* const state = static_cast<fovea_state*>(static_cast<void*>(memory.data()));
     return attach(plan, state, fovea_stream_import(state, memory.size(), image.data(), image.size()));
   }
 
@@ -50,7 +52,7 @@ class Stream {
   const fovea_state* state() const { return state_; }
 
  private:
-  Status attach(const Plan& plan, fovea_state* state, Status status) {
+  fovea_status attach(const Plan& plan, fovea_state* state, fovea_status status) {
     plan_ = status == FOVEA_OK ? &plan.get() : nullptr;
     state_ = status == FOVEA_OK ? state : nullptr;
     return status;

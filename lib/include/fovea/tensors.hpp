@@ -16,17 +16,17 @@ using PairArgs = Sized<fovea_pair_args>;
 using PoolingArgs = Sized<fovea_pooling_args>;
 using EmbeddingArgs = Sized<fovea_embedding_args>;
 
-inline Status add(const fovea_pair_args& args) { return fovea_add(&args); }
-inline Status multiply(const fovea_pair_args& args) { return fovea_multiply(&args); }
-inline Status pooling(const fovea_pooling_args& args) { return fovea_pooling(&args); }
-inline Status embedding(const fovea_embedding_args& args) { return fovea_embedding(&args); }
+inline fovea_status add(const fovea_pair_args& args) { return fovea_add(&args); }
+inline fovea_status multiply(const fovea_pair_args& args) { return fovea_multiply(&args); }
+inline fovea_status pooling(const fovea_pooling_args& args) { return fovea_pooling(&args); }
+inline fovea_status embedding(const fovea_embedding_args& args) { return fovea_embedding(&args); }
 
 // FOVEA_ERR_SIZE where x has more than 2^32 - 1 elements.
-inline Status argmax(Span<const float> x, std::uint32_t* index) {
+inline fovea_status argmax(Span<const float> x, std::uint32_t* index) {
   const auto count = static_cast<std::uint32_t>(x.size());
   return count == x.size() ? fovea_argmax(x.data(), count, index) : FOVEA_ERR_SIZE;
 }
-inline Status top_k(Span<const float> x, Span<std::uint32_t> indices) {
+inline fovea_status top_k(Span<const float> x, Span<std::uint32_t> indices) {
   const auto count = static_cast<std::uint32_t>(x.size()), k = static_cast<std::uint32_t>(indices.size());
   return count == x.size() && k == indices.size() ? fovea_top_k(x.data(), count, k, indices.data()) : FOVEA_ERR_SIZE;
 }

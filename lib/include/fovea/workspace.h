@@ -200,7 +200,8 @@
 #else
 #define FOVEA_KV_STAGE_BYTES_(head_dim, value_dim) \
   (FOVEA_KEY_TILE * 4u * (FOVEA_LARGER_(FOVEA_SIZE_(head_dim), FOVEA_STAGED_ELEMENTS_MIN_) +        \
-                          FOVEA_LARGER_(FOVEA_SIZE_(value_dim), FOVEA_STAGED_ELEMENTS_MIN_)))
+                          FOVEA_LARGER_(FOVEA_SIZE_(value_dim), FOVEA_STAGED_ELEMENTS_MIN_)) +      \
+   4u * FOVEA_ALIGN_UP_(FOVEA_BLOCK_ROWS_MAX))  /* with products of halves, another array of a tile */
 #endif
 /* Integer products read rows of keys in steps of up to 16 elements. In addition to the arrays above, a query row has
  * the codes of its weights and four more numbers. A key tile has its codes, and numbers for each key and for each

@@ -95,8 +95,9 @@ constexpr bool kHasI8Tensors = config::kI8Tensors;
 constexpr FormatSet kTensorFormats = kUnscaledFormats | (kHasI8Tensors ? FormatSet{1} << FOVEA_I8 : 0);
 constexpr size_t tensor_bytes(fovea_dtype dtype) { return number_of<&Format::unit_bytes, kTensorFormats>(dtype); }
 
-// With integer products, four more rows follow rescale: the scales of the queries; the factors of sums of values; what
-// the zero point of keys adds to the scores of a row, base 2; what the zero point of values adds to a sum of values.
+// With products of halves, a row follows rescale: what scores are multiplied by. With integer products, four more rows
+// do: the scales of the queries; the factors of sums of values; what the zero point of keys adds to the scores of a row,
+// base 2; what the zero point of values adds to a sum of values.
 inline float* query_scales(const QueryTile& t) { return t.rescale + t.columns; }
 inline float* value_factors(const QueryTile& t) { return t.rescale + 2 * size_t{t.columns}; }
 inline float* row_shifts(const QueryTile& t) { return t.rescale + 3 * size_t{t.columns}; }

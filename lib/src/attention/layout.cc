@@ -71,8 +71,7 @@ static_assert(agrees(query_tile_bytes(24, 40, kFewRows, false), FOVEA_FEW_ROWS_B
 // Key tiles that a query tile may go through: one that is not full at either end of the keys, and the same for pinned
 // keys.
 size_t most_key_tiles(const fovea_attention_desc& d) {
-  const uint32_t keys = is_ring(d) && d.ring_tokens < d.max_kv_tokens ? d.ring_tokens : d.max_kv_tokens;
-  return size_t{keys} / kKeyTile + FOVEA_KEY_MASS_MORE_TILES_;
+  return size_t{most_kept(d)} / kKeyTile + FOVEA_KEY_MASS_MORE_TILES_;
 }
 
 // Carves room for the rows of a key tile, adjacent and in their own format.
@@ -171,6 +170,7 @@ void carve(Carver& carver, const fovea_plan& plan, const fovea_plan_kernel& kern
   const bool i8_tile = is_i8(plan.desc) && rows_in_lanes;
   TileShape shape = i8_tile ? i8_tile_shape(plan, kernel) : tile_shape(plan, kernel, rows_in_lanes);
   if (is_i8(plan.desc)) shape.rescale_rows = 5;
+  if (is_f16(plan.desc)) shape.rescale_rows = 2;
   if (is_loaded(plan.desc)) (*buffers)->loaded->notes = carve_notes(carver);
   for (uint32_t i = 0; i < kernel.tiles; ++i) {
     carve_query_tile(carver, shape, &tiles[i * step]);

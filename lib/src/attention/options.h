@@ -6,6 +6,7 @@
 #define FOVEA_SRC_ATTENTION_OPTIONS_H_
 
 #include "attention/kernels.h"
+#include "base/checked_size.h"
 #include "base/key_places.h"
 #include "fovea/fovea.h"
 #include "fovea/fovea_config.h"
@@ -26,6 +27,10 @@ constexpr bool kSplitsKeys = config::kKeySplits;
 inline bool is_ring(const fovea_attention_desc& d) { return is_ring(d.kv_kind); }
 inline bool is_paged(const fovea_attention_desc& d) { return is_paged(d.kv_kind); }
 inline bool is_loaded(const fovea_attention_desc& d) { return is_loaded(d.kv_kind); }
+// The most tokens of an entry that are there at a time.
+inline uint32_t most_kept(const fovea_attention_desc& d) {
+  return is_ring(d) && d.ring_tokens < d.max_kv_tokens ? d.ring_tokens : d.max_kv_tokens;
+}
 inline uint32_t pinned_tokens(const fovea_attention_desc& d) { return kHasRings ? d.pinned_tokens : 0; }
 inline float softcap(const fovea_attention_desc& d) { return config::kSoftcap ? d.softcap : 0.0f; }
 inline bool drops(const fovea_attention_desc& d) { return config::kDropout && d.dropout != 0.0f; }
@@ -81,10 +86,16 @@ inline bool is_in_place(const fovea_attention_desc& d) {
 inline uint32_t worker_count(const fovea_attention_desc& d) {
   return config::kExecutor && d.max_workers ? d.max_workers : 1;
 }
-// The number of parts of the keys of a call. Each is a task.
+// The parts of the keys that have pinned tokens of a ring.
+inline uint32_t pinned_splits(const fovea_attention_desc& d) { return divide_up(d.pinned_tokens, d.key_split_tokens); }
+// The number of parts of the keys of a call. Each is a task. A ring's other tokens begin and end within parts.
 inline uint32_t split_count(const fovea_attention_desc& d, uint32_t kv_tokens) {
   if (!kSplitsKeys || d.key_split_tokens == 0) return 1;
-  const uint32_t count = kv_tokens / d.key_split_tokens + (kv_tokens % d.key_split_tokens != 0);
+  uint32_t count = divide_up(kv_tokens, d.key_split_tokens);
+  if (is_ring(d)) {
+    const uint32_t most = pinned_splits(d) + divide_up(d.ring_tokens - d.pinned_tokens, d.key_split_tokens) + 1;
+    if (most < count) count = most;
+  }
   return count == 0 ? 1 : count;
 }
 

@@ -83,7 +83,7 @@ fovea_status check_desc(const fovea_attention_desc& d) {
   if (d.processor_features & ~kNamedFeatures) return FOVEA_ERR_ENUM;
   if (d.head_dim == 0 || d.value_dim == 0 || d.q_heads == 0 || d.kv_heads == 0) return FOVEA_ERR_DIM;
   if (d.q_heads % d.kv_heads != 0) return FOVEA_ERR_HEADS;
-  if (d.max_kv_tokens > kMostTokens || d.max_q_tokens > kMostTokens) return FOVEA_ERR_SIZE;
+  if (d.max_batch == 0 || d.max_kv_tokens > kMostTokens || d.max_q_tokens > kMostTokens) return FOVEA_ERR_SIZE;
   if (!is_finite(d.scale * kLog2E)) return FOVEA_ERR_NUMBER;
   if (softcap(d) != 0.0f && !(d.softcap >= kLeastNormal && d.softcap <= kMostSoftcap)) return FOVEA_ERR_NUMBER;
   if (!(d.dropout >= 0.0f && d.dropout < 1.0f)) return FOVEA_ERR_NUMBER;

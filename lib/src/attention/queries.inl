@@ -14,9 +14,10 @@ FOVEA_INLINE void StoreQueries(const LaneRows<char>& rows, fovea_dtype dtype, si
   }
 }
 
-FOVEA_INLINE void BeginColumns(const QueryTile& t, const TypedRows& q, VF scales, size_t column, bool second) {
+FOVEA_INLINE void BeginColumns(const QueryTile& t, const TypedRows& q, float scale, size_t column, bool second) {
   const size_t columns = t.columns, head_dim = t.head_dim;
   const LaneRows<char> rows = RowsOf(t, BytesOf(q), column);
+  const VF scales = QueryFactors(t, rows, q.dtype, column, scale);
   QueryElement* q_t = QueryElements(t) + column;
   if (kLanes == 1) return LoadQuery(q.dtype, rows.at[0], head_dim, scales, q_t, columns);
   size_t d = 0;
@@ -29,14 +30,13 @@ FOVEA_INLINE void BeginColumns(const QueryTile& t, const TypedRows& q, VF scales
 }
 
 FOVEA_KERNEL void Begin(const QueryTile& t, const TypedRows& q, float scale) {
-  const VF scales = hn::Set(kF, scale);
   const size_t columns = t.columns;
   for (size_t column = 0; column < columns; column += kLanes) {
     const bool second = kStoresInTwo && column % kProductLanes != 0;
     if (!config::kPreferSize && second) {
-      BeginColumns(t, q, scales, column, true);
+      BeginColumns(t, q, scale, column, true);
     } else {
-      BeginColumns(t, q, scales, column, config::kPreferSize && second);
+      BeginColumns(t, q, scale, column, config::kPreferSize && second);
     }
     hn::StoreU(hn::Set(kF, -kInfinity), kF, t.row_max + column);
     hn::StoreU(hn::Zero(kF), kF, t.row_sum + column);

@@ -21,7 +21,7 @@ struct Most {
 // Adds keys or values, with the scales that their format needs.
 void add_rows(Buffers& buffers, const fovea_in& array, const fovea_in& scales, fovea_dtype dtype, size_t dim,
               const Buffers::Rows& rows) {
-  buffers.add_input(array, unit_bytes(dtype), rows, dense_stride(dtype, dim));
+  buffers.add_tokens(array, unit_bytes(dtype), rows, dense_stride(dtype, dim));
   if (scale_bytes(dtype) != 0) buffers.add_input(scales, scale_bytes(dtype), rows, dense_scale_stride(dtype, dim));
 }
 
@@ -93,7 +93,7 @@ fovea_status check_buffers(const AttentionCall& call, const Most& most) {
   Buffers buffers;
   add_outputs(buffers, call, queries);
   if (!call.ends_stream()) {
-    buffers.add_input(call.q(), tensor_bytes(d.q_dtype), queries, d.head_dim);
+    buffers.add_tokens(call.q(), tensor_bytes(d.q_dtype), queries, d.head_dim);
     if (needs_q_scales(d)) buffers.add_input(call.q_scales(), sizeof(float), queries, 1);
   }
   FOVEA_RETURN_IF_ERROR(add_source(buffers, call, most.keys));

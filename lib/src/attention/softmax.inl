@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The running softmax between two products whose sums are f32. WeightExp2 is the exponential of what includes this.
-// Where kPacksWeights is set, StoreWeight stores weights as the second product reads them.
+// Where kPacksWeights is set, StoreWeight stores weights as the second product reads them, and scores that become such
+// weights at once are multiplied by ScorePower here, others by ScaleScores.
 
 // The largest of old_max and the vectors of scores of [s, end), `rows` floats apart.
 template <size_t kAtOnce>
@@ -29,7 +30,10 @@ FOVEA_SHARED void SoftmaxTile(const QueryTile& t, const KeySpan& keys, size_t co
 
   float *const s_begin = s + size_t(begin) * rows, *const s_end = s + size_t(padded_end) * rows;
   const VF old_max = hn::LoadU(kF, t.row_max + column);
-  VF new_max = MaxOfScores<kAtOnce>(s_begin, s_end, rows, old_max);
+  const bool scales = kPacksWeights && packs;
+  const VF power = ScorePower(t, column);
+  VF new_max = MaxOfScores<kAtOnce>(s_begin, s_end, rows, scales ? minus_infinity : old_max);
+  if (scales) new_max = hn::Max(old_max, hn::Mul(new_max, power));
   if (hides) new_max = MinusInfinityIfLowest(new_max);
   const VF shift = ShiftOf(new_max);
 
@@ -42,7 +46,10 @@ FOVEA_SHARED void SoftmaxTile(const QueryTile& t, const KeySpan& keys, size_t co
     for (uint32_t j = begin; j < padded_end; j += 4, row += 4 * rows) {
       VF p[kAtOnce];
       FOVEA_UNROLL(4)
-      for (size_t i = 0; i < kAtOnce; ++i) p[i] = hn::Sub(hn::LoadU(kF, row + i * rows), shift);
+      for (size_t i = 0; i < kAtOnce; ++i) {
+        const VF x = hn::LoadU(kF, row + i * rows);
+        p[i] = hn::Sub(scales ? hn::Mul(x, power) : x, shift);
+      }
       WeightExp2(p);
       FOVEA_UNROLL(4)
       for (size_t i = 0; i < kAtOnce; ++i) {

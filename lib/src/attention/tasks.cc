@@ -257,8 +257,13 @@ class Tasks {
       return;
     }
     task->state = task->state_out = states_->from(split * all_rows() + row, value_dim);
-    if (part_ == Part::kSplit) {
-      const uint32_t keys = call_.desc.key_split_tokens, first = split * keys;
+    if (kSplitsKeys && part_ == Part::kSplit) {
+      const uint32_t keys = call_.desc.key_split_tokens, pinned = is_ring(call_.desc) ? pinned_splits(call_.desc) : 0;
+      if (is_ring(call_.desc) && split >= pinned) {  // not the parts whose tokens are gone
+        const uint32_t oldest = ring_first(call_, entry) / keys;
+        if (oldest > pinned) split += oldest - pinned;
+      }
+      const uint32_t first = split * keys;
       task->limits.keep({first, keys < UINT32_MAX - first ? first + keys : UINT32_MAX, false});
       return;
     }

@@ -64,6 +64,9 @@ FOVEA_INLINE void WeightExp2(VF (&x)[n]) {
 constexpr bool kPacksWeights = false;  // products read the weights unchanged
 FOVEA_INLINE void StoreWeight(VF, float*, size_t) {}
 FOVEA_INLINE void PackWeights(const QueryTile&, const KeyTile&, size_t, bool) {}
+FOVEA_INLINE VF ScorePower(const QueryTile&, size_t) { return hn::Zero(kF); }  // scores stay as they are
+template <int>
+FOVEA_INLINE void ScaleScores(const QueryTile&, const KeyTile&, size_t) {}
 #include "attention/softmax.inl"
 
 // o_t[e][vector] = o_t[e][vector] * rescale + sum_j p[j][vector] * values[j][e], for kBlock elements of which the first
@@ -184,6 +187,9 @@ using QueryElement = float;
 constexpr bool kStoresInTwo = false;
 FOVEA_INLINE QueryElement* QueryElements(const QueryTile& t) { return t.q; }
 FOVEA_INLINE void StoreQuery(VF v, QueryElement* p, bool) { hn::StoreU(v, kF, p); }
+FOVEA_INLINE VF QueryFactors(const QueryTile&, const LaneRows<char>&, fovea_dtype, size_t, float scale) {
+  return hn::Set(kF, scale);
+}
 FOVEA_INLINE void LoadQuery(fovea_dtype dtype, const void* row, size_t dim, VF factor, QueryElement* to, size_t step) {
   LoadScaledRow(dtype, row, dim, factor, to, step);
 }

@@ -15,6 +15,7 @@ FOVEA_INLINE void Weigh(const QueryTile& t, const QueryTile& own, const KeyTile&
   const bool any = AnyStep(keys, steps);
   const bool changes = Drops(steps) || InWeighingPass(steps);
   if (!any && !changes && !Keeps(keys) && WeighBlock<kVectors>(own, keys, column, hides)) return;
+  ScaleScores<kVectors>(own, keys, column);
   for (size_t c = column; c < end; c += kLanes) {
     if (any) kTileSteps.apply(t, keys, steps, FOVEA_SCORES_SOFTMAX, c);
     if (InWeighingPass(steps)) {
@@ -122,6 +123,7 @@ FOVEA_KERNEL void ScoresOut(const QueryTile& t, const KeyTile& keys, const Score
                             const RowArray<float>& scores) {
   for (size_t column = 0; column < t.columns; column += kProductLanes) {
     Scores<1>(t, keys, column);
+    ScaleScores<1>(t, keys, column);
     for (size_t c = column; c < column + kProductLanes; c += kLanes) {
       kTileSteps.store_scores(t, keys, steps, stage, scores, c);
     }

@@ -26,7 +26,7 @@ extern "C" const char* fovea_status_string(fovea_status status) {
     case FOVEA_ERR_LENGTH: return "a length or offset is greater than what it is a part of";
     case FOVEA_ERR_POSITIONS_MISSING: return "positions are missing, and no diagonal names them";
     case FOVEA_ERR_MASK: return "the mask's fields contradict one another";
-    case FOVEA_ERR_STRIDE: return "the strides of an output let two of its elements share a place";
+    case FOVEA_ERR_STRIDE: return "strides let two elements of an output, or several queries, keys or values, share a place";
     case FOVEA_ERR_OVERLAP: return "an output or the workspace overlaps another buffer of the call";
     case FOVEA_ERR_ALIGNMENT: return "a pointer is not aligned as it must be";
     case FOVEA_ERR_WORKSPACE: return "the workspace, or a cache's memory, is smaller than its size function says";

@@ -127,9 +127,9 @@ fovea_status add_arrays(const fovea_delta_args& a, Buffers& buffers) {
   const uint32_t out_heads = a.q_heads > a.v_heads ? a.q_heads : a.v_heads;
   const uint32_t decay_dim = a.decay_dim > 1 ? a.key_dim : 1;
   buffers.add_output(a.out, unit_bytes(a.out_dtype), batch, out_heads, a.tokens, a.value_dim);
-  buffers.add_input(a.q, unit, batch, a.q_heads, a.tokens, a.key_dim);
-  buffers.add_input(a.k, unit, batch, a.k_heads, a.tokens, a.key_dim);
-  buffers.add_input(a.v, unit, batch, a.v_heads, a.tokens, a.value_dim);
+  buffers.add_tokens(a.q, unit, {batch, a.q_heads, a.tokens}, a.key_dim);
+  buffers.add_tokens(a.k, unit, {batch, a.k_heads, a.tokens}, a.key_dim);
+  buffers.add_tokens(a.v, unit, {batch, a.v_heads, a.tokens}, a.value_dim);
   if (is_gated(a.rule)) buffers.add_input(a.decay, sizeof(float), batch, a.v_heads, a.tokens, decay_dim);
   if (is_general(a)) {
     buffers.add_input(a.a, unit, batch, a.k_heads, a.tokens, a.key_dim);

@@ -40,9 +40,9 @@ fovea_status check_buffers(const fovea_integer_attention_args& a, const void* wo
   Buffers buffers;
   buffers.add_output(a.out, 1, a.batch, a.q_heads, a.q_tokens, a.value_dim);
   buffers.add_memory(workspace, workspace_bytes);
-  buffers.add_input(a.q, 1, a.batch, a.q_heads, a.q_tokens, a.head_dim);
-  buffers.add_input(a.keys, 1, a.batch, a.kv_heads, a.kv_tokens, a.head_dim);
-  buffers.add_input(a.values, 1, a.batch, a.kv_heads, a.kv_tokens, a.value_dim);
+  buffers.add_tokens(a.q, 1, {a.batch, a.q_heads, a.q_tokens}, a.head_dim);
+  buffers.add_tokens(a.keys, 1, {a.batch, a.kv_heads, a.kv_tokens}, a.head_dim);
+  buffers.add_tokens(a.values, 1, {a.batch, a.kv_heads, a.kv_tokens}, a.value_dim);
   buffers.add_list(a.kv_lengths, sizeof(uint32_t), a.batch);
   return buffers.add_list(a.positions, sizeof(int64_t), a.batch);
 }

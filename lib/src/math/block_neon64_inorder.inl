@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What block_neon64.inl does with 8 rows or elements on processors that run instructions in the order of the text, as
-// Cortex-A53, A55 and A510 do. There a load of 128 bits takes two cycles in which no other instruction is issued,
+// Cortex-A53 and A55 do. There a load of 128 bits takes two cycles in which no other instruction is issued,
 // whatever instruction loads it (measured by ncnn's authors: docs/developer-guide/arm-a53-a55-dual-issue.md; XNNPACK's
 // kernels agree). So a vector is loaded in halves: the lower half into the vector register; the upper half into a
 // general register, in the same cycle as a multiply-add. They are joined in the same cycle as the lower half of the

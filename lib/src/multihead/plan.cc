@@ -85,7 +85,7 @@ fovea_status make_multihead_plan(const fovea_multihead_desc& desc, fovea_target 
   if (m.d_model == 0) m.d_model = uint32_t(widths.q);
   if (m.key_model == 0) m.key_model = m.d_model;
   if (m.value_model == 0) m.value_model = m.key_model;
-  if (m.max_new_tokens == 0) m.max_new_tokens = d.max_kv_tokens;
+  if (m.max_new_tokens == 0) m.max_new_tokens = most_kept(d);
   made.magic = kMultiheadMagic;
 
   const uint64_t q_rows = uint64_t(d.max_batch) * d.max_q_tokens, k_rows = uint64_t(d.max_batch) * m.max_new_tokens;

@@ -120,7 +120,7 @@ fovea_status LayerCall::check_memory(void* workspace, size_t workspace_bytes) co
   for (const auto& array : arrays) {
     const Tokens& t = array.tokens;
     if (!array.used) continue;
-    buffers.add_input(t.heads(0), t.tensor.unit_bytes(), t.batch, 1, t.count, array.dim);
+    buffers.add_tokens(t.heads(0), t.tensor.unit_bytes(), {t.batch, 1, t.count}, array.dim);
   }
   for (const Linear& layer : linears().all) {
     const fovea_linear_weights& w = layer.weights;

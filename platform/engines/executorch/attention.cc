@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <float.h>
 
+#include <algorithm>
+
 #include "operators.h"
 
 namespace fovea_executorch {
@@ -102,7 +104,7 @@ void Attention::describe(fovea_attention_desc* desc, fovea_attention_args* args)
   desc->q_heads = count(query, layout.heads);
   desc->kv_heads = count(key, layout.heads);
   desc->head_dim = desc->value_dim = count(query, 3);
-  desc->max_batch = count(query, 0);
+  desc->max_batch = std::max(count(query, 0), 1u);
   desc->max_q_tokens = q_tokens();
   desc->max_kv_tokens = keys();
   desc->causal = is_causal ? FOVEA_CAUSAL_BOTTOM_RIGHT : FOVEA_CAUSAL_NONE;  // the last query sees the last key
@@ -111,7 +113,7 @@ void Attention::describe(fovea_attention_desc* desc, fovea_attention_args* args)
 
   *args = {};
   args->struct_bytes = sizeof *args;
-  args->batch = desc->max_batch;
+  args->batch = count(query, 0);
   args->q_tokens = desc->max_q_tokens;
   args->kv_tokens = desc->max_kv_tokens;
   args->q = input(query, layout);

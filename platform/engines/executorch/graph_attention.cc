@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <float.h>
 
+#include <algorithm>
+
 #include "graph.h"
 #include "operators.h"
 
@@ -96,7 +98,8 @@ Tensor& attention_out(Context& context, const Tensor& query, const Tensor& key, 
   desc.kv_heads = count(key, call.k.heads);
   desc.head_dim = count(query, 3);
   desc.value_dim = count(value, 3);
-  desc.max_batch = args.batch = count(query, 0);
+  args.batch = count(query, 0);
+  desc.max_batch = std::max(args.batch, 1u);
   desc.max_q_tokens = args.q_tokens = count(query, call.q.tokens);
   desc.max_kv_tokens = args.kv_tokens = count(key, call.k.tokens);
   desc.causal = is_causal ? FOVEA_CAUSAL_TOP_LEFT : FOVEA_CAUSAL_NONE;

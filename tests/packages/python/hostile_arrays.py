@@ -116,7 +116,7 @@ def attention(draw):
             room.lock()
     options.update(out=out)
     names = "q_heads", "kv_heads", "head_dim", "value_dim", "max_batch", "max_q_tokens", "max_kv_tokens"
-    counts = dict(zip(names, (*list(fields.values())[:4], batch, q_tokens, kv_tokens)))
+    counts = dict(zip(names, (*list(fields.values())[:4], max(batch, 1), q_tokens, kv_tokens)))
     fields.update({name: draw.number(name, count) for name, count in counts.items()})
     how = draw.pick("attention", "plan", "bind", "raw")
     if how == "attention":
@@ -190,7 +190,7 @@ def ragged(draw):
             offsets["mask"] = draw.give("mask", np.ones((entries, 1, *longest), bool))
     for room in draw.rooms:
         room.lock()
-    plan = fovea.Plan(**fields, max_batch=entries, max_q_tokens=5, max_kv_tokens=5)
+    plan = fovea.Plan(**fields, max_batch=max(entries, 1), max_q_tokens=5, max_kv_tokens=5)
     got = four((plan.bind(*arrays, **offsets) if draw.chance(0.5) else lambda: plan(*arrays, **offsets))())
     q, keys, values = map(four, arrays)
     q_offsets, kv_offsets = (np.asarray(offsets[name], np.int64) for name in ("q_offsets", "kv_offsets"))
@@ -261,7 +261,7 @@ def cache(draw):
 def stream(draw):
     """Keys in pieces, and images of states."""
     batch, q_tokens, fields = int(draw.rng.integers(1, 3)), draw.pick(1, 2, 5), sizes_of(draw)
-    plan = fovea.Plan(**fields, max_batch=batch, max_q_tokens=q_tokens, max_kv_tokens=130)
+    plan = fovea.Plan(**fields, max_batch=max(batch, 1), max_q_tokens=q_tokens, max_kv_tokens=130)
     q = draw.give("q", draw.floats(batch, fields["q_heads"], q_tokens, fields["head_dim"]))
     seen, pieces = plan.stream(q, first_key=draw.number("first_key", 0, 2 ** 62, 2 ** 63)), []
     for _ in range(2):
@@ -335,7 +335,7 @@ def scaled_rows(draw):
     q = draw.give("q", draw.floats(batch, fields["q_heads"], 2, fields["head_dim"]))
     for room in draw.rooms:
         room.lock()
-    plan = fovea.Plan(**fields, key_dtype=form, value_dtype=form, max_batch=batch, max_q_tokens=2, max_kv_tokens=130)
+    plan = fovea.Plan(**fields, key_dtype=form, value_dtype=form, max_batch=max(batch, 1), max_q_tokens=2, max_kv_tokens=130)
     got = plan.bind(q, **given)() if draw.chance(0.5) else plan(q, **given)
     if form == "i8" and not draw.hostile:
         keys, values = (given[f"{name}s"] * given[f"{name}_scales"].astype(np.float64)[..., np.newaxis]

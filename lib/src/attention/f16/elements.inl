@@ -14,6 +14,65 @@ FOVEA_INLINE const Element* RowOf(const KeyRows& rows, uint32_t key) {
   return static_cast<const Element*>(rows.data) + ptrdiff_t(key) * rows.stride;
 }
 
+// Chains hold what f16 can: a row of queries whose largest element is 1 or more is divided by a power of two that makes
+// it less, and its scores are multiplied by that. Elements of 2^64 and more stay large.
+template <fovea_dtype kType, size_t kRows>
+FOVEA_INLINE void LargestOfRows(char* const (&rows)[kRows], size_t dim, VF (&largest)[kRows]) {
+  FormatRow<kType> elements[kRows];
+  VF all[kRows];
+  FOVEA_UNROLL(16)
+  for (size_t i = 0; i < kRows; ++i) elements[i] = FormatRow<kType>::Of(rows[i], nullptr), all[i] = hn::Zero(kF);
+  size_t d = 0;
+  for (; d + kLanes <= dim; d += kLanes) {
+    FOVEA_UNROLL(16)
+    for (size_t i = 0; i < kRows; ++i) all[i] = hn::Max(all[i], hn::Abs(elements[i].Whole(d)));
+  }
+  FOVEA_UNROLL(16)
+  for (size_t i = 0; i < kRows; ++i) {
+    largest[i] = d < dim ? hn::Max(all[i], hn::Abs(elements[i].Part(d, dim - d))) : all[i];
+  }
+}
+template <size_t kRows>
+FOVEA_INLINE void FindLargest(char* const (&rows)[kRows], fovea_dtype dtype, size_t dim, VF (&largest)[kRows]) {
+  if constexpr (kPreferSize) {
+    for (size_t i = 0; i < kRows; ++i) {
+      VF all = hn::Zero(kF);
+      for (size_t d = 0; d < dim; d += kLanes) {
+        all = hn::Max(all, hn::Abs(LoadPart(dtype, rows[i], d, LanesBefore(d, dim))));
+      }
+      largest[i] = all;
+    }
+    return;
+  }
+  FOVEA_WITH_FORMAT(kUnscaledFormats, dtype, LargestOfRows<kType>(rows, dim, largest));
+}
+// The factors of rows with these largest elements. *powers: those of their scores.
+FOVEA_INLINE VF FactorsOfQueries(VF largest, float scale, VF* powers) {
+  const VF scales = hn::Set(kF, scale), below = hn::Mul(largest, hn::Abs(scales));
+  VF power = hn::BitCast(kF, hn::And(hn::BitCast(kI, below), hn::Set(kI, 0x7f800000)));
+  power = hn::IfThenElse(hn::Lt(power, hn::Set(kF, 0x1p63f)), hn::Max(power, hn::Set(kF, 0.5f)), hn::Set(kF, 0x1p63f));
+  *powers = hn::Add(power, power);
+  return hn::Mul(scales, hn::BitCast(kF, hn::Sub(hn::Set(kI, 0x7f000000), hn::BitCast(kI, *powers))));
+}
+
+FOVEA_INLINE VF ScorePower(const QueryTile& t, size_t column) { return hn::LoadU(kF, query_scales(t) + column); }
+// Multiplies the scores of kVectors vectors of rows by the powers of two of these rows.
+template <int kVectors>
+FOVEA_INLINE void ScaleScores(const QueryTile& t, const KeyTile& keys, size_t column) {
+  const size_t columns = t.columns;
+  VF powers[kVectors * kPieces];
+  FOVEA_UNROLL(8)
+  for (int v = 0; v < kVectors * kPieces; ++v) powers[v] = ScorePower(t, column + v * kLanes);
+  float* s = t.s + size_t(keys.begin) * columns + column;
+  FOVEA_UNROLL_LONG_LOOP(4)
+  for (uint32_t n = keys.end - keys.begin; n > 0; --n, s += columns) {
+    FOVEA_UNROLL(8)
+    for (int v = 0; v < kVectors * kPieces; ++v) {
+      hn::StoreU(hn::Mul(hn::LoadU(kF, s + v * kLanes), powers[v]), kF, s + v * kLanes);
+    }
+  }
+}
+
 // The columns of a tile of which kVectors vectors are worked on: a constant if these are more than one, for then they are
 // all.
 static_assert(kBlockVectors <= 2 || kBlockVectors == hn::kMaskedVectors,

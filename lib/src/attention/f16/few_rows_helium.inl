@@ -44,7 +44,7 @@ FOVEA_INLINE void FewValueBlock(const QueryTile& t, const KeyTile& keys, size_t 
   const Element* value = RowOf(keys.values, keys.begin) + element;
   for (uint32_t j = keys.begin, end; j < keys.end; j = end) {
     const bool rescales = j == keys.begin;
-    end = (j / kPartialHalves + 1) * kPartialHalves;
+    end = uint32_t((j / kPartialHalves + 1) * kPartialHalves);
     if (end > keys.end) end = keys.end;
     half::V sums[kRows][kVectors];
     FOVEA_UNROLL(2)

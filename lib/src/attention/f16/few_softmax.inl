@@ -21,10 +21,17 @@ FOVEA_INLINE bool PrefetchesAhead(const QueryTile&, const KeyTile&) {
 
 FOVEA_KERNEL void FewBegin(const QueryTile& t, const TypedRows& q, float scale) {
   const size_t rows = t.columns / t.row_lanes;
-  const VF scales = hn::Set(kF, scale);
   const RowArray<char> queries = BytesOf(q);
   for (size_t r = 0; r < rows; ++r) {
-    const char* const row = queries.data + RowOffset(t, r, queries.token_stride, queries.head_stride);
+    char* const row = queries.data + RowOffset(t, r, queries.token_stride, queries.head_stride);
+    VF largest[1], powers;
+    FindLargest<1>({row}, q.dtype, t.head_dim, largest);
+    float lanes[kLanes];
+    hn::StoreU(largest[0], kF, lanes);
+    for (size_t i = 1; i < kLanes; ++i) lanes[0] = lanes[i] > lanes[0] ? lanes[i] : lanes[0];
+    const VF scales = FactorsOfQueries(hn::Set(kF, lanes[0]), scale, &powers);
+    hn::StoreU(powers, kF, lanes);
+    query_scales(t)[r * t.row_lanes] = lanes[0];
     Element* const to = QueryElements(t) + r * PaddedQuery(t);
     for (size_t d = 0; d < t.head_dim; d += kLanes) {
       half::Store(hn::Mul(LoadPart(q.dtype, row, d, LanesBefore(d, t.head_dim)), scales), to + d);
@@ -43,7 +50,9 @@ FOVEA_INLINE void StoreScores(const QueryTile& t, const KeyTile& keys, uint32_t 
   FOVEA_UNROLL(2)
   for (int r = 0; r < kRows; ++r) {
     FOVEA_UNROLL(2)
-    for (int i = 0; i < kPieces; ++i) hn::StoreU(scores[r][i], kF, floats[r] + i * kLanes);
+    for (int i = 0; i < kPieces; ++i) {
+      hn::StoreU(hn::MulSet(scores[r][i], query_scales(t)[r * kKeys]), kF, floats[r] + i * kLanes);
+    }
   }
   for (uint32_t k = 0; k < kProductLanes && j + k < keys.end; k += kKeys) {
     float lanes[kLanes];

@@ -28,7 +28,7 @@ FOVEA_INLINE void ValueBlock(const QueryTile& t, const KeyTile& keys, size_t col
   const Element *x = WeightElements(t, keys.begin, column), *value = RowOf(keys.values, keys.begin) + element;
   float* const o = t.o + element * columns + column;
   for (uint32_t j = keys.begin, end; j < keys.end; j = end) {
-    end = (j / kPartialHalves + 1) * kPartialHalves;
+    end = uint32_t((j / kPartialHalves + 1) * kPartialHalves);
     if (end > keys.end) end = keys.end;
     Chains<kVectors> sums;
     Clear<kVectors>(sums);

@@ -128,7 +128,7 @@ FOVEA_SHARED_TEMPLATE void BringValuesOf(const RowsToBring& r) {
       i += kGroup;
       continue;
     }
-    for (const uint32_t end = i + (grouped ? kGroup : 1); i < end; ++i) {
+    for (const uint32_t end = uint32_t(i + (grouped ? kGroup : 1)); i < end; ++i) {
       const CodedRow<kType> row = CodedRowOf<kType>(r, i);
       if (!scales) NoteValueScale(r, r.at + i, row.Scale());
       PutValue(row, r, r.at + i, done, padded);

@@ -84,7 +84,7 @@ FOVEA_INLINE void Values(const QueryTile& t, const KeyTile& keys, size_t column)
   static_assert(kValueGrain % kRows == 0, "blocks must tile the values");
   const I8Numbers& numbers = keys.numbers();
   const uint32_t first = (dot::kSignedWeights ? numbers.begin : keys.begin) / kGroup;
-  const uint32_t end = ((dot::kSignedWeights ? numbers.end : keys.end) + kGroup - 1) / kGroup;
+  const uint32_t end = uint32_t(((dot::kSignedWeights ? numbers.end : keys.end) + kGroup - 1) / kGroup);
   const size_t step = t.columns * kGroup, value_step = padded_values(t.value_dim) * kGroup;
   const WeightGroups weights = {WeightCodes(t) + first * step + column * kGroup, end - first, step, value_step};
   const dot::RowCode* value = static_cast<const dot::RowCode*>(keys.values.data) + first * value_step;

@@ -15,7 +15,7 @@ FOVEA_INLINE void PackGroups(const KeyTile& keys, const float* s, size_t rows, V
       VF biased[kAtOnce];
       FOVEA_UNROLL(8)
       for (uint32_t i = 0; i < kAtOnce; ++i) {
-        const uint32_t key = g * kGroup + k + i;
+        const uint32_t key = uint32_t(g * kGroup + k + i);
         biased[i] = hn::Set(kF, kRoundingBias);
         if (!kWhole && (key < keys.begin || key >= keys.end)) continue;
         const VF weight = hn::MulSet(hn::LoadU(kF, s + i * rows), value_scale[i]);
@@ -48,11 +48,11 @@ FOVEA_SHARED void PackWeights(const QueryTile& t, const KeyTile& keys, size_t co
   if (HasZero(keys)) NoteZero(t, keys, column, inverse, false);
 
   const uint32_t first = (dot::kSignedWeights ? numbers.begin : keys.begin) / kGroup;
-  const uint32_t end = ((dot::kSignedWeights ? numbers.end : keys.end) + kGroup - 1) / kGroup;
+  const uint32_t end = uint32_t(((dot::kSignedWeights ? numbers.end : keys.end) + kGroup - 1) / kGroup);
   dot::Code* const codes = WeightCodes(t) + column * kGroup;
   if constexpr (kPreferSize) return PackGroups<false>(keys, s, rows, inverse, first, end, codes);
   const uint32_t whole = uint32_t(round_up(keys.begin, kGroup)) / kGroup;
-  const uint32_t part = keys.end / kGroup > whole ? keys.end / kGroup : whole;
+  const uint32_t full = uint32_t(keys.end / kGroup), part = full > whole ? full : whole;
   PackGroups<false>(keys, s, rows, inverse, first, whole, codes);
   PackGroups<true>(keys, s, rows, inverse, whole, part, codes);
   PackGroups<false>(keys, s, rows, inverse, part, end, codes);

@@ -27,6 +27,8 @@ FOVEA_CALLED void TakeOutZero(const QueryTile& t, size_t column) {
   for (size_t e = 0; e < t.value_dim; ++e, o += t.columns) hn::StoreU(hn::Sub(hn::LoadU(kF, o), zero), kF, o);
 }
 template <int kVectors>
+FOVEA_INLINE void ScaleScores(const QueryTile&, const KeyTile&, size_t) {}
+template <int kVectors>
 FOVEA_INLINE void TakeOutZeros(const QueryTile& t, const KeyTile& keys, size_t column) {
   for (int v = 0; HasZero(keys) && v < kVectors; ++v) TakeOutZero(t, column + v * kLanes);
 }

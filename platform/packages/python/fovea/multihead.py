@@ -106,7 +106,7 @@ class MultiheadAttention(Shown):
         out = np.empty((*shape[:-1], model), types[1][0]) if outputs[0] is None else outputs[0]
         args.y = tokens("out", out, "out", types[1], "q_tokens d_model", dict(sizes))
         desc = type(self.desc).from_buffer_copy(self.desc)
-        counts = {"max_batch": batch, "max_q_tokens": q_tokens, "max_kv_tokens": kv_tokens}
+        counts = {"max_batch": max(batch, 1), "max_q_tokens": q_tokens, "max_kv_tokens": kv_tokens}
         c.assign(desc.attention, **counts)
         arguments = Arguments(desc.attention, {**options, "mask": mask}, OF_A_CALL, copies=True)
         arguments.sizes.update(sizes)

@@ -188,7 +188,7 @@ def prepare_attention(inputs, outputs, lse, **fields):
     heads = [array.shape[-3] if array.ndim > 2 else 1 for array in (q, keys)]
     entries = [np.size(fields[name]) - 1 for name in OFFSETS if fields.get(name) is not None]
     plan = Plan(**{"q_heads": heads[0], "kv_heads": heads[1], "head_dim": q.shape[-1], "value_dim": values.shape[-1],
-                   "max_batch": max(entries, default=q.shape[0] if q.ndim > 3 else 1), "max_q_tokens": q.shape[-2],
+                   "max_batch": max(1, *(entries or q.shape[:-3]), 1), "max_q_tokens": q.shape[-2],
                    "max_kv_tokens": keys.shape[-2], **desc})
     return plan._prepare((q, keys, values, mask), outputs, lse, **fields)
 
