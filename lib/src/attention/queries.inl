@@ -21,7 +21,7 @@ FOVEA_INLINE void BeginColumns(const QueryTile& t, const TypedRows& q, float sca
   QueryElement* q_t = QueryElements(t) + column;
   if (kLanes == 1) return LoadQuery(q.dtype, rows.at[0], head_dim, scales, q_t, columns);
   size_t d = 0;
-  if constexpr (!config::kPreferSize) {  // whole vectors are known to be whole
+  if constexpr (!kSizeCounts) {  // whole vectors are known to be whole
     for (; d + kLanes <= head_dim; d += kLanes) StoreQueries(rows, q.dtype, d, kLanes, scales, second, q_t, columns);
   }
   for (; d < head_dim; d += kLanes) {
@@ -33,10 +33,10 @@ FOVEA_KERNEL void Begin(const QueryTile& t, const TypedRows& q, float scale) {
   const size_t columns = t.columns;
   for (size_t column = 0; column < columns; column += kLanes) {
     const bool second = kStoresInTwo && column % kProductLanes != 0;
-    if (!config::kPreferSize && second) {
+    if (!kSizeCounts && second) {
       BeginColumns(t, q, scale, column, true);
     } else {
-      BeginColumns(t, q, scale, column, config::kPreferSize && second);
+      BeginColumns(t, q, scale, column, kSizeCounts && second);
     }
     hn::StoreU(hn::Set(kF, -kInfinity), kF, t.row_max + column);
     hn::StoreU(hn::Zero(kF), kF, t.row_sum + column);

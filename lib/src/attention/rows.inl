@@ -32,7 +32,7 @@ struct LaneRows {
 template <class T>
 FOVEA_INLINE LaneRows<T> RowsOf(const QueryTile& t, const RowArray<T>& a, size_t column) {
   LaneRows<T> rows;
-  if constexpr (config::kPreferSize) {
+  if constexpr (kSizeCounts) {
     for (size_t i = 0; i < kLanes; ++i) rows.at[i] = a.data + RowOffset(t, column + i, a.token_stride, a.head_stride);
     return rows;
   }
@@ -148,7 +148,7 @@ FOVEA_INLINE void StoreTransposed(VF (&lanes)[kLanes], const LaneRows<char>& row
 template <fovea_dtype kType>
 FOVEA_INLINE void LoadScaledRowOf(const void* row, size_t dim, VF factor, float* to, size_t step) {
   const auto elements = FormatRow<kType>::Of(row, nullptr);
-  constexpr size_t kAtOnce = config::kPreferSize || kLanes == 1 ? 1 : 4;
+  constexpr size_t kAtOnce = kSizeCounts || kLanes == 1 ? 1 : 4;
   size_t d = 0;
   FOVEA_UNROLL_LONG_LOOP(kLanes == 1 ? 4 : 1)
   for (; d + kAtOnce * kLanes <= dim; d += kAtOnce * kLanes, to += kAtOnce * step) {
@@ -161,7 +161,7 @@ FOVEA_INLINE void LoadScaledRowOf(const void* row, size_t dim, VF factor, float*
   if (kLanes > 1 && d < dim) hn::StoreU(hn::Mul(elements.Part(d, dim - d), factor), kF, to);
 }
 FOVEA_INLINE void LoadScaledRow(fovea_dtype dtype, const void* row, size_t dim, VF factor, float* to, size_t step) {
-  if constexpr (config::kPreferSize) {
+  if constexpr (kSizeCounts) {
     if (kPlainFormats != kOnlyF32 && dtype == FOVEA_F32) return LoadScaledRowOf<FOVEA_F32>(row, dim, factor, to, step);
     for (size_t d = 0; d < dim; d += kLanes, to += step) {
       hn::StoreU(hn::Mul(LoadPart<kPlainFormats>(dtype, row, d, LanesBefore(d, dim)), factor), kF, to);
@@ -186,7 +186,7 @@ FOVEA_INLINE void StoreScaledRowOf(const float* from, size_t step, VF factor, MF
 }
 FOVEA_INLINE void StoreScaledRow(fovea_dtype dtype, const float* from, size_t step, VF factor, MF empty, void* row,
                                  size_t dim) {
-  if constexpr (config::kPreferSize) {
+  if constexpr (kSizeCounts) {
     if (kPlainFormats != kOnlyF32 && dtype == FOVEA_F32) {
       return StoreScaledRowOf<FOVEA_F32>(from, step, factor, empty, row, dim);
     }
@@ -199,7 +199,7 @@ FOVEA_INLINE void StoreScaledRow(fovea_dtype dtype, const float* from, size_t st
 }
 
 FOVEA_INLINE void ZeroVectors(float* p, size_t vectors) {
-  constexpr size_t kAtOnce = config::kPreferSize ? 1 : 8;
+  constexpr size_t kAtOnce = kSizeCounts ? 1 : 8;
   for (; vectors >= kAtOnce; vectors -= kAtOnce) {
     FOVEA_UNROLL(8)
     for (size_t i = 0; i < kAtOnce; ++i, p += kLanes) hn::StoreU(hn::Zero(kF), kF, p);

@@ -89,7 +89,7 @@ FOVEA_INLINE void AttendColumns(const QueryTile& t, const KeyTile& keys, const S
   for (; column + kMost * kProductLanes <= t.columns; column += kMost * kProductLanes) {
     AttendVectors<kHides, kMost>(t, keys, steps, column);
   }
-  if constexpr (kMost > 1) AttendColumns<kHides, config::kPreferSize ? 1 : kMost - 1>(t, keys, steps, column);
+  if constexpr (kMost > 1) AttendColumns<kHides, kSizeCounts ? 1 : kMost - 1>(t, keys, steps, column);
 }
 
 FOVEA_KERNEL void Attend(const QueryTile& t, KeyTile& keys, const ScoreSteps& steps) {
@@ -111,8 +111,8 @@ FOVEA_KERNEL void Attend(const QueryTile& t, KeyTile& keys, const ScoreSteps& st
       keys.seen = 0;
     }
   } else if (masked) {
-    AttendColumns<true, config::kPreferSize || kBlockVectors == 1 ? 1 : hn::kMaskedVectors>(t, keys, steps, 0);
-  } else if constexpr (config::kPreferSize || kBlockVectors == 1) {
+    AttendColumns<true, kSizeCounts || kBlockVectors == 1 ? 1 : hn::kMaskedVectors>(t, keys, steps, 0);
+  } else if constexpr (kSizeCounts || kBlockVectors == 1) {
     AttendColumns<false, kBlockVectors>(t, keys, steps, 0);
   } else {
     AttendWhole<kBlockVectors>(t, keys, steps);

@@ -241,7 +241,7 @@ FOVEA_INLINE void AddGroupsOfColumns(const I8TokenTile& t, const BroughtGroups& 
     AddGroupsOfVectors<kMost, kLeast, kStep>(t, b, d, inputs, x_sums, sums, column);
   }
   if constexpr (kMost > 1) {
-    AddGroupsOfColumns<config::kPreferSize ? 1 : kMost - 1, kLeast, kStep>(t, b, d, inputs, x_sums, sums, column);
+    AddGroupsOfColumns<kSizeCounts ? 1 : kMost - 1, kLeast, kStep>(t, b, d, inputs, x_sums, sums, column);
   }
 }
 

@@ -46,7 +46,7 @@ FOVEA_TEMPLATE void MultiplyVectors(const BlockCodes& b, const dot::RowCode* row
 // Whether the next register block has kMost vectors, if this many columns are left: not if it would leave one vector.
 template <int kMost>
 FOVEA_INLINE bool TakesVectors(size_t columns) {
-  return columns >= kMost * kLanes && (config::kPreferSize || kMost <= 2 || columns != (kMost + 1) * kLanes);
+  return columns >= kMost * kLanes && (kSizeCounts || kMost <= 2 || columns != (kMost + 1) * kLanes);
 }
 
 template <int kMost>
@@ -56,7 +56,7 @@ FOVEA_INLINE void MultiplyColumns(const BlockCodes& b, const dot::RowCode* rows,
     MultiplyVectors<kMost>(b, rows, stride, count, inputs, goes_on, sums, column);
   }
   if constexpr (kMost > 1) {
-    MultiplyColumns<config::kPreferSize ? 1 : kMost - 1>(b, rows, stride, count, inputs, goes_on, sums, column);
+    MultiplyColumns<kSizeCounts ? 1 : kMost - 1>(b, rows, stride, count, inputs, goes_on, sums, column);
   }
 }
 

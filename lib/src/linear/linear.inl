@@ -45,7 +45,7 @@ FOVEA_INLINE void LinearColumns(const TokenTile& t, const WeightRows& w, uint32_
   for (; column + kMost * kLanes <= t.columns; column += kMost * kLanes) {
     LinearVectors<kMost>(t, w, output, input, column);
   }
-  if constexpr (kMost > 1) LinearColumns<config::kPreferSize ? 1 : kMost - 1>(t, w, output, input, column);
+  if constexpr (kMost > 1) LinearColumns<kSizeCounts ? 1 : kMost - 1>(t, w, output, input, column);
 }
 
 FOVEA_KERNEL void LinearMultiply(const TokenTile& t, const WeightRows& w, uint32_t output, uint32_t input) {

@@ -78,7 +78,7 @@ FOVEA_INLINE void MultiplyRows(const float* x, size_t columns, size_t dim, const
   constexpr uint32_t kRows = kBlockOf<kVectors>;
   for (uint32_t left = count;;) {
     const float* row[kRows];
-    if (!config::kPreferSize && left >= kRows) {
+    if (!kSizeCounts && left >= kRows) {
       FOVEA_UNROLL(8)
       for (uint32_t k = 0; k < kRows; ++k) row[k] = rows + ptrdiff_t(k) * stride;
     } else {

@@ -55,7 +55,7 @@ FOVEA_SHARED VF Exp2(VF x) {
 }
 template <int n>
 FOVEA_INLINE void Exp2(VF (&x)[n]) {
-  if constexpr (config::kPreferSize) {
+  if constexpr (kSizeCounts) {
     for (VF& v : x) v = Exp2(v);
   } else if constexpr (n > hn::kRegisters / 4) {
     Exp2(reinterpret_cast<VF(&)[n / 2]>(x[0]));
@@ -120,7 +120,7 @@ FOVEA_SHARED VF Exp(VF x) {
 }
 template <int n>
 FOVEA_INLINE void Exp(VF (&x)[n]) {
-  if constexpr (config::kPreferSize) {
+  if constexpr (kSizeCounts) {
     for (VF& v : x) v = Exp(v);
   } else if constexpr (n > hn::kRegisters / 4) {
     Exp(reinterpret_cast<VF(&)[n / 2]>(x[0]));

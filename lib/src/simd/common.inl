@@ -18,9 +18,10 @@ static_assert(kLanes == FOVEA_SIMD_LANES, "FOVEA_SIMD_LANES must be the kLanes o
 static_assert(hn::kBlockVectors <= (kLanes == 1 ? 4 : 3), "tiles have at most this many vectors");
 #endif
 constexpr bool kIntegerProducts = false;  // true after simd/apart.inl
-// A target that is there to run where the build's better ones do not takes texts for size: it compiles in half the time. Those
-// that would take it more than a tenth of its speed ask config::kPreferSize.
-constexpr bool kPreferSize = ::fovea::config::kPreferSize || FOVEA_STANDS_IN;
+constexpr bool kSizeCounts = ::fovea::config::kPreferSize;
+// A target that is there to run where the build's better ones do not takes texts for size, too: it compiles in half the
+// time. Those that would take it more than a tenth of its speed ask kSizeCounts.
+constexpr bool kPreferSize = kSizeCounts || FOVEA_STANDS_IN;
 
 // The number of elements of a vector that begins with element i of a row that ends before element `end`.
 FOVEA_INLINE size_t LanesBefore(size_t i, size_t end) { return end <= i ? 0 : end - i < kLanes ? end - i : kLanes; }

@@ -70,7 +70,7 @@ FOVEA_INLINE VF MaxOfRow(const Row<kReading>& row, size_t axis) {
   const size_t whole = axis / kLanes * kLanes;
   VF max = hn::Set(kF, -kInfinity);
   size_t i = 0;
-  if constexpr (!config::kPreferSize) MaxOfVectors<4>(row, i, whole, max);
+  if constexpr (!kSizeCounts) MaxOfVectors<4>(row, i, whole, max);
   MaxOfVectors<1>(row, i, whole, max);
   return whole < axis ? hn::Max(max, row.Part(whole, axis)) : max;
 }
@@ -85,7 +85,7 @@ constexpr size_t kStepVectors = kSameStrands ? 2 * kStrandVectors : 1;
 constexpr size_t kStep = kStepVectors * kLanes;
 
 // Steps that are taken together, of one row or of several: 4 vectors hide the latency of one.
-constexpr size_t kTogether = config::kPreferSize || kStepVectors >= 4 ? 1 : 4 / kStepVectors;
+constexpr size_t kTogether = kSizeCounts || kStepVectors >= 4 ? 1 : 4 / kStepVectors;
 constexpr size_t kSideBySideAxis = 256;  // longest rows that are taken together: no more than a chunk
 
 // Sums of n vectors in three levels, so that their rounding errors do not grow with their length: chunks of kSumChunk
@@ -129,7 +129,7 @@ FOVEA_INLINE void ExpOfSteps(const Row<kReading> (&rows)[kRows], size_t i, size_
   for (size_t n = 0; n < kRows * kVectors; ++n) {
     const Row<kReading>& row = rows[n / kVectors];
     const size_t offset = n % kVectors * kLanes;
-    if (kSameStrands && !config::kPreferSize && !kPart && offset % kLine == 0) row.Prefetch(i + offset, store);
+    if (kSameStrands && !kSizeCounts && !kPart && offset % kLine == 0) row.Prefetch(i + offset, store);
     p[n] = hn::Sub(kPart ? row.Part(i + offset, end) : row.Whole(i + offset), row.shift);
   }
   Exp(p);
@@ -175,7 +175,7 @@ FOVEA_INLINE size_t ExpOfChunk(const Row<kReading> (&rows)[kRows], size_t i, siz
     for (; i < end; i += kStep) ExpOfSteps<false, kRows, 1>(rows, i, axis, store, sums);
   }
   if (i < whole || whole == axis) return i;
-  if constexpr (config::kPreferSize) {
+  if constexpr (kSizeCounts) {
     ExpOfSteps<true, kRows, 1>(rows, i, axis, store, sums);
   } else {
     FOVEA_UNROLL(4)
@@ -203,7 +203,7 @@ FOVEA_INLINE VF ExpOfRow(const Row<kReading> (&row)[1], size_t axis, bool store)
   for (size_t i = 0; i < axis;) {
     VF chunk[kStrandVectors];
     i = ExpOfChunk(row, i, axis, store, chunk);
-    if (!config::kPreferSize && i == axis && sums.chunks == 0) return JoinStrands(chunk);  // no sums of sums in short rows
+    if (!kSizeCounts && i == axis && sums.chunks == 0) return JoinStrands(chunk);  // no sums of sums in short rows
     sums.AddChunk(chunk);
   }
   sums.End();
@@ -262,7 +262,7 @@ template <class Results>
 FOVEA_INLINE void StoreRow(const Results& results, size_t axis, float* out) {
   const size_t whole = axis / kLanes * kLanes;
   size_t i = 0;
-  if constexpr (!config::kPreferSize) StoreVectors<4>(results, i, whole, out);
+  if constexpr (!kSizeCounts) StoreVectors<4>(results, i, whole, out);
   StoreVectors<1>(results, i, whole, out);
   if (whole < axis) hn::StoreN(results.Part(whole, axis), kF, out + whole, axis - whole);
 }
@@ -305,7 +305,7 @@ struct RowGroup {
   }
   inline __attribute__((always_inline)) void Exp(bool store) {
     size_t row = 0;
-    if constexpr (kTogether > 1 && kSameStrands && !config::kPreferSize) {
+    if constexpr (kTogether > 1 && kSameStrands && !kSizeCounts) {
       const bool short_rows = call.axis <= kSideBySideAxis;
       for (; short_rows && row + kTogether <= rows; row += kTogether) ExpSideBySide(row, store);
     }
@@ -325,7 +325,7 @@ FOVEA_TEMPLATE void SoftmaxRowGroup(const Softmaxes& call, size_t first, size_t 
   for (size_t row = 0; row < rows; row += kLanes) {
     hn::StoreU(ShiftOf(JoinLanesOfEach<false>(group.lanes[row / kLanes])), kF, group.shift + row);
   }
-  if (config::kPreferSize || !OfLogarithm(call)) {
+  if (kSizeCounts || !OfLogarithm(call)) {
     group.Exp(!OfLogarithm(call));
   } else {
     group.Exp(false);
@@ -358,7 +358,7 @@ FOVEA_TEMPLATE void SoftmaxRowsOf(const Softmaxes& call) {
 }
 
 FOVEA_KERNEL void SoftmaxRows(const Softmaxes& call) {
-  if constexpr (config::kPreferSize) {
+  if constexpr (kSizeCounts) {
     SoftmaxRowsOf<Reading::kAny>(call);
   } else if (OfMasked(call)) {
     SoftmaxRowsOf<Reading::kMasked>(call);
@@ -436,6 +436,6 @@ FOVEA_KERNEL void SoftmaxColumns(const Softmaxes& call, size_t outer) {
 }
 
 // With one lane, columns are rows.
-constexpr bool kColumnsServeRows = kLanes == 1 && config::kPreferSize;
+constexpr bool kColumnsServeRows = kLanes == 1 && kSizeCounts;
 constexpr SoftmaxKernels kSoftmaxKernels = {kColumnsServeRows ? nullptr : SoftmaxRows,
                                             kColumnsServeRows || config::kSoftmaxStrided ? SoftmaxColumns : nullptr};
