@@ -88,11 +88,10 @@ typedef enum fovea_score FOVEA_ENUM_TYPE_(unsigned) {
 /* What a plan is for: capacities, and the options that decide how the work is divided. Set all to 0 first, then fill it
  * in.
  *
- * Visible keys. A query at position p sees the keys p - window_left < j < p + window_right, as they are stored, in a
- * tree of drafts too: fovea_tree_mask. A window of 0 is unlimited, and each window counts the key at p itself. A
- * causal limit is the same as window_right = 1, and window_right is then not read. window_left does not hide the
- * pinned keys j < pinned_tokens; the causal limit and the entry's length still apply to them. With a causal limit,
- * diagonal is 0 or names the same positions (FOVEA_ERR_POSITIONS_TWICE).
+ * Visible keys. A query at position p sees the keys p - window_left < j < p + window_right. A window of 0 is unlimited,
+ * and each window counts the key at p itself; in trees of drafts see fovea_tree_mask. A causal limit is the same as
+ * window_right = 1, which is then not read. window_left does not hide the pinned keys j < pinned_tokens; the other
+ * limits do. With a causal limit, diagonal is 0 or names the same positions (FOVEA_ERR_POSITIONS_TWICE).
  *
  * Rings. A ring has ring_tokens slots for each entry. pinned_tokens of them keep the entry's first tokens, the others
  * hold the newest tokens. When n tokens are appended at once, the first of them must still see window_left tokens
@@ -137,9 +136,8 @@ typedef struct fovea_attention_desc {
   uint32_t head_dim;          /* elements of a query and of a key */
   uint32_t value_dim;         /* elements of a value and of an output row */
 
-  /* Capacities: a call may have any count up to these. max_batch is at least 1. The others may be 0; calls may then have
-   * only 0. max_q_tokens and max_kv_tokens are at most 2^30, and max_q_tokens * q_heads / kv_heads is below 2^31
-   * (FOVEA_ERR_SIZE). */
+  /* Capacities: a call may have any count up to these. max_batch is at least 1, max_q_tokens and max_kv_tokens at most
+   * 2^30, and max_q_tokens * q_heads / kv_heads below 2^31 (FOVEA_ERR_SIZE). */
   uint32_t max_batch, max_q_tokens, max_kv_tokens;
 
   /* Score: x = scale * score(q, k); with softcap > 0 then x = softcap * tanh(x / softcap); then bias and masks. */
@@ -292,8 +290,8 @@ typedef struct fovea_mask {
  *   parents     [tokens]: an earlier token's number, or -1 for a child of the context (FOVEA_ERR_MASK)
  *   mask        row i begins at mask + i * row_stride, row_stride >= tokens (FOVEA_ERR_STRIDE). It may not overlap
  *               parents (FOVEA_ERR_OVERLAP)
- * Positions for fovea_rope_f32 are depths: the position of the parent plus 1. Windows and ALiBi count keys as they are
- * stored, not depths. Let the mask say the window (examples/recipes/draft_tree.c), and add -slope * distance as an F32 mask. */
+ * Positions for fovea_rope_f32 are depths: the position of the parent plus 1. window_left and alibi_slopes count keys,
+ * not depths, and are wrong in a tree: put them into the mask (examples/recipes/draft_tree.c). */
 fovea_status fovea_tree_mask(const int32_t* parents, uint32_t tokens, uint8_t* mask, size_t row_stride);
 
 /* ------------------------------------------------------------------------------------------------------- modifiers */
@@ -407,8 +405,7 @@ typedef struct fovea_attention_args {
   const int64_t* positions;   /* [batch]: the position of each entry's first query, within -2^62 to 2^62
                                  (FOVEA_ERR_SIZE). See "Positions" above */
   fovea_mask mask;            /* FOVEA_MASK_NONE = no mask */
-  const float* alibi_slopes;  /* optional [q_heads]: adds -slope * |p - j| (Press et al., arXiv 2108.12409). In a tree of
-                                 drafts p is no depth: see fovea_tree_mask */
+  const float* alibi_slopes;  /* optional [q_heads]: adds -slope * |p - j| (Press et al., arXiv 2108.12409) */
   const float* sinks;         /* optional [q_heads]: for each head a logit that joins the normalisation and has no value
                                 (gpt-oss; Xiao et al., arXiv 2309.17453) */
   const float* score_vector;  /* [kv_heads][head_dim]: the vector v of FOVEA_SCORE_ADDITIVE, which requires it; with

@@ -4,15 +4,26 @@
 // Where kPacksWeights is set, StoreWeight stores weights as the second product reads them, and scores that become such
 // weights at once are multiplied by ScorePower here, others by ScaleScores.
 
-// The largest of old_max and the vectors of scores of [s, end), `rows` floats apart.
+// The largest of old_max and the vectors of scores of [s, end), `rows` floats apart, which if it scales are to be
+// multiplied.
 template <size_t kAtOnce>
-FOVEA_INLINE VF MaxOfScores(const float* s, const float* end, size_t rows, VF old_max) {
-  VF max[4] = {old_max, old_max, old_max, old_max};
+FOVEA_INLINE VF MaxOfScores(const float* s, const float* end, size_t rows, VF old_max, bool scales, VF power) {
+  const VF least = scales ? hn::Set(kF, -kInfinity) : old_max;
+  VF max[4] = {least, least, least, least};
   for (const float* x = s; x != end; x += kAtOnce * rows) {
     FOVEA_UNROLL(4)
     for (size_t i = 0; i < kAtOnce; ++i) max[i] = hn::Max(max[i], hn::LoadU(kF, x + i * rows));
   }
-  return kAtOnce == 1 ? max[0] : hn::Max(hn::Max(max[0], max[1]), hn::Max(max[2], max[3]));
+  const VF all = kAtOnce == 1 ? max[0] : hn::Max(hn::Max(max[0], max[1]), hn::Max(max[2], max[3]));
+  return scales ? hn::Max(old_max, hn::Mul(all, power)) : all;
+}
+template <size_t n>
+FOVEA_INLINE void LoadShifted(const float* s, size_t rows, bool scales, VF power, VF shift, VF (&p)[n]) {
+  FOVEA_UNROLL(4)
+  for (size_t i = 0; i < n; ++i) {
+    const VF x = hn::LoadU(kF, s + i * rows);
+    p[i] = hn::Sub(scales ? hn::Mul(x, power) : x, shift);
+  }
 }
 
 // For one vector of rows: takes the scores of [begin, end) into row_max and row_sum, and replaces them in s by weights.
@@ -21,6 +32,7 @@ FOVEA_INLINE VF MaxOfScores(const float* s, const float* end, size_t rows, VF ol
 FOVEA_SHARED void SoftmaxTile(const QueryTile& t, const KeySpan& keys, size_t column, bool hides, bool packs = false) {
   const uint32_t begin = keys.begin, end = keys.end;
   constexpr size_t kAtOnce = kPreferSize ? 1 : hn::kRegisters > 8 ? 4 : 2;  // strands, whose vectors stay in registers
+  const bool scales = kPacksWeights && packs;
   const size_t rows = t.columns;
   float* FOVEA_RESTRICT s = t.s + column;
   const VF minus_infinity = hn::Set(kF, -kInfinity);
@@ -30,10 +42,8 @@ FOVEA_SHARED void SoftmaxTile(const QueryTile& t, const KeySpan& keys, size_t co
 
   float *const s_begin = s + size_t(begin) * rows, *const s_end = s + size_t(padded_end) * rows;
   const VF old_max = hn::LoadU(kF, t.row_max + column);
-  const bool scales = kPacksWeights && packs;
   const VF power = ScorePower(t, column);
-  VF new_max = MaxOfScores<kAtOnce>(s_begin, s_end, rows, scales ? minus_infinity : old_max);
-  if (scales) new_max = hn::Max(old_max, hn::Mul(new_max, power));
+  VF new_max = MaxOfScores<kAtOnce>(s_begin, s_end, rows, old_max, scales, power);
   if (hides) new_max = MinusInfinityIfLowest(new_max);
   const VF shift = ShiftOf(new_max);
 
@@ -45,19 +55,13 @@ FOVEA_SHARED void SoftmaxTile(const QueryTile& t, const KeySpan& keys, size_t co
     float* row = s_begin + strand * rows;
     for (uint32_t j = begin; j < padded_end; j += 4, row += 4 * rows) {
       VF p[kAtOnce];
-      FOVEA_UNROLL(4)
-      for (size_t i = 0; i < kAtOnce; ++i) {
-        const VF x = hn::LoadU(kF, row + i * rows);
-        p[i] = hn::Sub(scales ? hn::Mul(x, power) : x, shift);
-      }
+      LoadShifted(row, rows, scales, power, shift, p);
       WeightExp2(p);
       FOVEA_UNROLL(4)
       for (size_t i = 0; i < kAtOnce; ++i) {
-        if (hides) {
-          const MF hidden = hn::Eq(hn::LoadU(kF, row + i * rows), minus_infinity);
-          p[i] = hn::IfThenElse(hidden, hn::Set(kF, -0.0f), p[i]);
-        }
-        if (kPacksWeights && packs) {
+        const MF hidden = hn::Eq(hn::LoadU(kF, row + i * rows), minus_infinity);
+        if (hides) p[i] = hn::IfThenElse(hidden, hn::Set(kF, -0.0f), p[i]);
+        if (scales) {
           StoreWeight(p[i], row + i * rows, column);
         } else {
           hn::StoreU(p[i], kF, row + i * rows);
