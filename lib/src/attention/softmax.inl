@@ -17,6 +17,7 @@ FOVEA_INLINE VF MaxOfScores(const float* s, const float* end, size_t rows, VF ol
   const VF all = kAtOnce == 1 ? max[0] : hn::Max(hn::Max(max[0], max[1]), hn::Max(max[2], max[3]));
   return scales ? hn::Max(old_max, hn::Mul(all, power)) : all;
 }
+FOVEA_INLINE MF IsHidden(const float* score) { return hn::Eq(hn::LoadU(kF, score), hn::Set(kF, -kInfinity)); }
 template <size_t n>
 FOVEA_INLINE void LoadShifted(const float* s, size_t rows, bool scales, VF power, VF shift, VF (&p)[n]) {
   FOVEA_UNROLL(4)
@@ -59,8 +60,7 @@ FOVEA_SHARED void SoftmaxTile(const QueryTile& t, const KeySpan& keys, size_t co
       WeightExp2(p);
       FOVEA_UNROLL(4)
       for (size_t i = 0; i < kAtOnce; ++i) {
-        const MF hidden = hn::Eq(hn::LoadU(kF, row + i * rows), minus_infinity);
-        if (hides) p[i] = hn::IfThenElse(hidden, hn::Set(kF, -0.0f), p[i]);
+        if (hides) p[i] = hn::IfThenElse(IsHidden(row + i * rows), hn::Set(kF, -0.0f), p[i]);
         if (scales) {
           StoreWeight(p[i], row + i * rows, column);
         } else {
