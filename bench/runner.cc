@@ -30,7 +30,7 @@ fovea_target replaced_by(fovea_target target) {
 bool plan_for(fovea_target target, fovea_plan* plan) {
   fovea_attention_desc d = {};
   d.struct_bytes = sizeof d;
-  d.q_heads = d.kv_heads = d.head_dim = d.value_dim = 1;
+  d.q_heads = d.kv_heads = d.head_dim = d.value_dim = d.max_batch = 1;
   d.target = target;
   d.processor_features = platform::processor_features();
   return fovea_plan_init(plan, &d) == FOVEA_OK;

@@ -145,8 +145,7 @@ class Buffers {
   // Queries, keys or values: a stride of 0 from token to token, which was forgotten, is refused.
   fovea_status add_tokens(const fovea_in& array, size_t element_bytes, const Rows& rows, size_t dim) {
     add_input(array, element_bytes, rows, dim);
-    const bool several = rows.tokens > 1 && rows.heads != 0 && rows.batch != 0;
-    if (status_ == FOVEA_OK && array.token_stride == 0 && several) status_ = FOVEA_ERR_STRIDE;
+    if (status_ == FOVEA_OK && array.token_stride == 0 && rows.tokens > 1) status_ = FOVEA_ERR_STRIDE;
     return status_;
   }
   // Whether an input has the places of `output`, with the same counts.
