@@ -43,6 +43,12 @@ fovea_status Buffers::add_input(const fovea_in& array, size_t element_bytes, con
   return add(array, element_bytes, rows, dim, false);
 }
 
+fovea_status Buffers::add_tokens(const fovea_in& array, size_t element_bytes, const Rows& rows, size_t dim) {
+  add(array, element_bytes, rows, dim, false);
+  if (status_ == FOVEA_OK && array.token_stride == 0 && rows.tokens > 1) status_ = FOVEA_ERR_STRIDE;
+  return status_;
+}
+
 bool Buffers::is_in_place(const fovea_out& output, size_t output_bytes, const fovea_in& array, size_t element_bytes,
                           size_t batch, size_t heads, size_t tokens, size_t dim) {
   const Dimensions of_output = {

@@ -143,11 +143,7 @@ class Buffers {
     return add_input(array, element_bytes, Rows{batch, heads, tokens}, dim);
   }
   // Queries, keys or values: a stride of 0 from token to token, which was forgotten, is refused.
-  fovea_status add_tokens(const fovea_in& array, size_t element_bytes, const Rows& rows, size_t dim) {
-    add_input(array, element_bytes, rows, dim);
-    if (status_ == FOVEA_OK && array.token_stride == 0 && rows.tokens > 1) status_ = FOVEA_ERR_STRIDE;
-    return status_;
-  }
+  fovea_status add_tokens(const fovea_in& array, size_t element_bytes, const Rows& rows, size_t dim);
   // Whether an input has the places of `output`, with the same counts.
   static bool is_in_place(const fovea_out& output, size_t output_bytes, const fovea_in& array, size_t element_bytes,
                           size_t batch, size_t heads, size_t tokens, size_t dim);
