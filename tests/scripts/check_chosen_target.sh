@@ -20,7 +20,7 @@ try() {
     echo "skipped: $compiler-g++ $flags: there is no such compiler"
     return 0
   }
-  sed -e "s/arm-none-eabi-/$compiler-/" -e "s/\(FLAGS_INIT\) \"-.*\"/\1 \"$flags\"/" "$work/readme.cmake" >"$work/user.cmake"
+  sed -e "s/Generic/${system:-Generic}/" -e "s/arm-none-eabi-/$compiler-/" -e "s/\(FLAGS_INIT\) \"-.*\"/\1 \"$flags\"/" "$work/readme.cmake" >"$work/user.cmake"
   try_user "$@"
 }
 # The same for clang, with the libraries of the compiler.
@@ -69,6 +69,9 @@ try $arm "$m7" "FOVEA_DEFINES has FOVEA_ENABLE_SINK=0" -DFOVEA_DEFINES="FOVEA_PR
 try $arm "$m7" "FOVEA_DEFINES has FOVEA_PREFER_SIZE: it must be NAME=VALUE" -DFOVEA_DEFINES=FOVEA_PREFER_SIZE
 try $arm "$m7" ": scalar for scalar alone: " -DFOVEA_FEATURES="causal;i8;ring"
 try $arm "$m7" "FOVEA_FEATURES has rings" -DFOVEA_FEATURES="i8;rings"
+try $arm "$m7" "FOVEA_OPERATORS has warp; the operators are attention, " -DFOVEA_OPERATORS="softmax;warp"
+try $arm "$m7" ": scalar for scalar alone: " -DFOVEA_CONFIG_HEADER=minimal
+try $arm "$m7" "FOVEA_CONFIG_HEADER is .*warp: it must be the path of a header" -DFOVEA_CONFIG_HEADER=warp
 # A lesser target than the flags offer is refused, unless it is asked for.
 try $arm "$m55" ": scalar: FOVEA_SIMD is scalar, the compiler's flags offer helium" -DFOVEA_SIMD=scalar
 try $arm "$m55" "which does not serve helium" -DFOVEA_SIMD=highway
@@ -78,6 +81,7 @@ try $arm "$m4f" "which does not serve scalar" -DFOVEA_SIMD=highway
 try $arm "$m55" "FOVEA_EXPECT_TARGET is scalar, but the compiler's flags offer helium" -DFOVEA_EXPECT_TARGET=scalar
 try $arm "$m4f" "FOVEA_EXPECT_TARGET is helium, but the compiler's flags offer scalar" -DFOVEA_EXPECT_TARGET=helium
 try $arm "$m55" "which does not serve helium" -DFOVEA_SIMD=all
+system=Linux try arm-linux-gnueabihf "-march=armv7-a+fp -mfloat-abi=hard" "name no NEON, so fovea is compiled without vectors"
 try aarch64-linux-gnu "-O2" ": xsimd for neon alone: "
 try riscv64-linux-gnu "-O2" ": scalar for scalar alone: "
 rvv="-march=rv64gcv_zvl256b -mrvv-vector-bits=zvl"
