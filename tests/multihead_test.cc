@@ -157,7 +157,7 @@ class LayerCase {
     fovea_attention_desc& d = desc.attention;
     d.struct_bytes = sizeof d;
     d.q_heads = p.q_heads, d.kv_heads = p.kv_heads, d.head_dim = p.head_dim, d.value_dim = p.value_dim;
-    d.max_batch = std::max(p.batch, 1u), d.max_q_tokens = p.q_tokens, d.max_kv_tokens = keys_of_call;
+    d.max_batch = std::max<uint32_t>(p.batch, 1), d.max_q_tokens = p.q_tokens, d.max_kv_tokens = keys_of_call;
     d.causal = p.causal;
     d.portable_bits = p.portable_bits;
     d.processor_features = fovea::platform::processor_features();

@@ -351,7 +351,7 @@ AttentionCase::AttentionCase(const Problem& p) : problem(p), desc{}, args{}, pla
   desc.struct_bytes = sizeof desc;
   desc.q_heads = p.q_heads, desc.kv_heads = p.kv_heads;
   desc.head_dim = p.head_dim, desc.value_dim = p.value_dim;
-  desc.max_batch = std::max(p.batch, 1u), desc.max_q_tokens = p.q_tokens, desc.max_kv_tokens = p.kv_tokens;
+  desc.max_batch = std::max<uint32_t>(p.batch, 1), desc.max_q_tokens = p.q_tokens, desc.max_kv_tokens = p.kv_tokens;
   desc.score = p.score, desc.scale = p.scale, desc.softcap = p.softcap, desc.dropout = p.dropout;
   desc.causal = p.causal, desc.diagonal = p.diagonal;
   desc.window_left = p.window_left, desc.window_right = p.window_right;

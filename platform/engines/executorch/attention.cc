@@ -104,7 +104,7 @@ void Attention::describe(fovea_attention_desc* desc, fovea_attention_args* args)
   desc->q_heads = count(query, layout.heads);
   desc->kv_heads = count(key, layout.heads);
   desc->head_dim = desc->value_dim = count(query, 3);
-  desc->max_batch = std::max(count(query, 0), 1u);
+  desc->max_batch = std::max<uint32_t>(count(query, 0), 1);
   desc->max_q_tokens = q_tokens();
   desc->max_kv_tokens = keys();
   desc->causal = is_causal ? FOVEA_CAUSAL_BOTTOM_RIGHT : FOVEA_CAUSAL_NONE;  // the last query sees the last key

@@ -99,7 +99,7 @@ Tensor& attention_out(Context& context, const Tensor& query, const Tensor& key, 
   desc.head_dim = count(query, 3);
   desc.value_dim = count(value, 3);
   args.batch = count(query, 0);
-  desc.max_batch = std::max(args.batch, 1u);
+  desc.max_batch = std::max<uint32_t>(args.batch, 1);
   desc.max_q_tokens = args.q_tokens = count(query, call.q.tokens);
   desc.max_kv_tokens = args.kv_tokens = count(key, call.k.tokens);
   desc.causal = is_causal ? FOVEA_CAUSAL_TOP_LEFT : FOVEA_CAUSAL_NONE;
