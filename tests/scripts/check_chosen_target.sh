@@ -72,6 +72,7 @@ try $arm "$m7" "FOVEA_FEATURES has rings" -DFOVEA_FEATURES="i8;rings"
 try $arm "$m7" "FOVEA_OPERATORS has warp; the operators are attention, " -DFOVEA_OPERATORS="softmax;warp"
 try $arm "$m7" ": scalar for scalar alone: " -DFOVEA_CONFIG_HEADER=minimal
 try $arm "$m7" "FOVEA_CONFIG_HEADER is .*warp: it must be the path of a header" -DFOVEA_CONFIG_HEADER=warp
+try $arm "$m7" "FOVEA_CONFIG_HEADER is /nowhere/minimal: it must be" -DFOVEA_CONFIG_HEADER=/nowhere/minimal
 # A lesser target than the flags offer is refused, unless it is asked for.
 try $arm "$m55" ": scalar: FOVEA_SIMD is scalar, the compiler's flags offer helium" -DFOVEA_SIMD=scalar
 try $arm "$m55" "which does not serve helium" -DFOVEA_SIMD=highway
