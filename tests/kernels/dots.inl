@@ -5,8 +5,8 @@
 
 #if FOVEA_FOR_HELIUM || FOVEA_FOR_RVV || (FOVEA_FOR_SCALAR && (FOVEA_SMLAD_OF_FLOATS || FOVEA_HAS_OWN_DOT)) || \
     defined(FOVEA_HAS_NEON_DOT) || defined(FOVEA_DOT_LANES)
+#include "simd/dots.inl"
 namespace dots {
-#include "simd/dot_bytes.inl"
 using ::fovea::round_up;
 using hn::kBlockVectors;
 
@@ -25,7 +25,7 @@ inline uint32_t Bits(float x) {
 #include "kernels/dots_own.inl"
 
 #elif FOVEA_FOR_HELIUM
-#include "simd/dot_helium.inl"
+using dot = Helium;
 #include "kernels/dots_queries.inl"
 #include "kernels/dots_few.inl"
 
@@ -109,7 +109,7 @@ void TestDots(ContractLog& log, const ContractMemory& memory) {
 
 #elif FOVEA_FOR_RVV
 namespace of_vwmacc {
-#include "simd/dot_vwmacc.inl"
+using dot = Vwmacc;
 #include "kernels/dots_few.inl"
 #include "kernels/dots_queries.inl"
 #include "math/dot_shape.inl"
@@ -201,13 +201,13 @@ using of_vwmacc::TestDots;
 
 #elif defined(FOVEA_HAS_NEON_DOT)
 namespace of_sdot {
-#include "simd/dot_sdot.inl"
+using dot = Sdot;
 #include "kernels/dots_few.inl"
 #include "kernels/dots_neon64.inl"
 }  // namespace of_sdot
 #if defined(FOVEA_HAS_NEON_MATRIX_DOT)
 namespace of_smmla {
-#include "simd/dot_smmla.inl"
+using dot = Smmla;
 #include "kernels/dots_neon64.inl"
 }  // namespace of_smmla
 #endif
@@ -231,7 +231,7 @@ void TestDots(ContractLog& log, const ContractMemory& memory) {
 
 #elif defined(FOVEA_DOT_LANES)
 namespace of_pmaddwd {
-#include "simd/dot_pmaddwd.inl"
+using dot = Pmaddwd;
 #include "kernels/dots_few.inl"
 
 void TestDots(ContractLog& log, const ContractMemory& memory) {
@@ -292,7 +292,7 @@ void TestDots(ContractLog& log, const ContractMemory& memory) {
 }  // namespace of_pmaddwd
 
 #if FOVEA_DOT_LANES >= 8
-#include "simd/dot_vnni.inl"
+using dot = Vnni;
 #include "kernels/dots_few.inl"
 
 bool IsAvailable(fovea_target target) {
@@ -369,7 +369,7 @@ void TestDots(ContractLog& log, const ContractMemory& memory) { of_pmaddwd::Test
 #endif
 
 #else
-#include "simd/dot_smlad.inl"
+using dot = Smlad;
 #include "kernels/dots_queries.inl"
 
 int32_t Half(uint32_t pair, int half) { return int16_t(pair >> (16 * half)); }

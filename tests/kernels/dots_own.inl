@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The instruction of FOVEA_DOT_HEADER, and the dot words that are made of it.
-#include "simd/dot_own.inl"
+using dot = Own;
 
 void TestOwnProducts(ContractLog& log, const ContractMemory& memory) {
   uint32_t state = 5;

@@ -5,7 +5,7 @@
 An operator is a folder (attention, cache, ...), and the name of a file tells its layer. Includes go from left to right:
     api -> resolve -> call -> kernels.h <- kernels.cc -> kernel texts (*.inl) -> math, formats, simd
 kernels.h and kernels.cc include targets/ for the list of targets. The resolve layer is resolve.h and plan.h; the call layer is all
-files that are in no other layer. selftest calls the library as a user does, by the public headers. An operator includes only resolve.h, plan.h and call.h of another. The script also lists the files
+files that are in no other layer. Words of products, simd/dot_*.inl and simd/half_*.inl, are made of the vocabulary and of kernel texts. selftest calls the library as a user does, by the public headers. An operator includes only resolve.h, plan.h and call.h of another. The script also lists the files
 that may use SIMD, those that may ask what a build leaves out, and those below the resolve layer that know the caller's arguments. It
 prints each line that breaks a rule, and each exception that no line needs.
 """
@@ -29,18 +29,19 @@ MAY_INCLUDE = {
     "resolve": {"base", "resolve", "call", "tables", "targets"},
     "call": {"base", "call", "tables", "targets"},
     "tables": {"base", "tables", "targets"},
-    "instances": {"tables", "targets", "kernels", "simd"},
+    "instances": {"tables", "targets", "kernels", "simd", "words"},
     "targets": {"targets", "simd"},
     "selftest": {"base", "selftest", "targets"},
-    "kernels": {"kernels", "simd"},
+    "kernels": {"kernels", "simd", "words"},
     "simd": {"simd"},
+    "words": {"kernels", "simd", "words"},
 }
 
 # Headers of the kernels layer with other names.
 SEAMS = {"formats/formats.h"}
 
-SIMD_WORDS = {"instances", "kernels", "simd", "targets"}  # layers that use the vocabulary
-ISA_WORDS = {"simd", "targets"}  # layers that may name instruction sets
+SIMD_WORDS = {"instances", "kernels", "simd", "targets", "words"}  # layers that use the vocabulary
+ISA_WORDS = {"simd", "targets", "words"}  # layers that may name instruction sets
 
 # Files that may ask what fovea_config.h leaves out (config::k...), in addition to the public headers and the resolve layer:
 # accessors, which all other files call, and lists of kernels.
@@ -132,6 +133,8 @@ def layer_of(path):
     folder, name = path.parts[0], path.name
     if path.as_posix() in SEAMS:
         return "tables"
+    if folder == "simd" and re.match(r"dots?\b|dot_|half_", name):
+        return "words"
     if folder in {"base", "selftest", "simd", "targets"}:
         return folder
     if path.suffix == ".inl":

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Finds the scales and codes of rows of floats, in formats with scales. Part of formats/rows.inl.
+#ifndef FOVEA_SRC_FORMATS_FIT_INL_
+#define FOVEA_SRC_FORMATS_FIT_INL_
 
 // An infinite scale counts as NaN: otherwise results would depend on whether it multiplies elements or their sum.
 FOVEA_INLINE VF FiniteOrNaN(VF scale) { return hn::Add(scale, hn::Sub(scale, scale)); }
 
-// 1.5 * 2^23. Adding it rounds a float of magnitude up to 2^22 to an integer, which the low bits of the sum hold.
-constexpr float kRoundingBias = 12582912.0f;
 FOVEA_INLINE VF Rounded(VF v) { return hn::Sub(hn::Add(v, hn::Set(kF, kRoundingBias)), hn::Set(kF, kRoundingBias)); }
 
 // The sum or maximum of all lanes, in all lanes. Each step adds lanes that are half the vector apart. In Total, below,
@@ -231,3 +231,5 @@ FOVEA_INLINE void NarrowGroupQ8(const float* x, size_t count, uint8_t* block) {
     hn::StoreU8(hn::BitCast(kI, hn::Add(code, hn::Set(kF, kRoundingBias))), block + 2 + i * kLanes);
   }
 }
+
+#endif  // FOVEA_SRC_FORMATS_FIT_INL_

@@ -18,6 +18,8 @@
 //
 // Loops over groups take kScaleGroup elements at a time and unroll the vectors of a group, so they have no branch: the
 // compiler knows which half of the group each vector is in, and reads its scale once.
+#ifndef FOVEA_SRC_FORMATS_ROWS_INL_
+#define FOVEA_SRC_FORMATS_ROWS_INL_
 
 using ::fovea::kScaleGroup;
 using ::fovea::Scaled;
@@ -307,3 +309,5 @@ FOVEA_INLINE void StorePart(fovea_dtype dtype, VF v, void* row, size_t d, size_t
 constexpr ::fovea::FormatSet kPlainFormats = ::fovea::kUnscaledFormats == ::fovea::kOnlyF32
                                                  ? ::fovea::kOnlyF32
                                                  : ::fovea::kUnscaledFormats & ~::fovea::kOnlyF32;
+
+#endif  // FOVEA_SRC_FORMATS_ROWS_INL_

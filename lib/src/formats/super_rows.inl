@@ -2,6 +2,8 @@
 //
 // Rows of super-blocks as ggml stores them: q4_k and q6_k. base.h describes them. Elements in high nibbles are read
 // without a shift: Whole gives codes that are 16 times as large there, and Scale is a 16th.
+#ifndef FOVEA_SRC_FORMATS_SUPER_ROWS_INL_
+#define FOVEA_SRC_FORMATS_SUPER_ROWS_INL_
 
 using ::fovea::kSuperBlock;
 
@@ -254,3 +256,5 @@ FOVEA_INLINE void PutGroup(const uint8_t* block, size_t place, int8_t* to) {
     __builtin_memcpy(to + i, &codes, sizeof codes);
   }
 }
+
+#endif  // FOVEA_SRC_FORMATS_SUPER_ROWS_INL_

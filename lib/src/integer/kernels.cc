@@ -28,9 +28,8 @@ namespace {
 #if FOVEA_FOR_HELIUM
 #include FOVEA_BACKEND_HEADER
 #include "simd/common.inl"
-constexpr float kRoundingBias = 12582912.0f;
-#include "simd/dot_bytes.inl"
 #include "simd/dot_helium.inl"
+using dot = Helium;
 #include "simd/integer_helium.inl"
 #include "integer/rows.inl"
 #include "integer/products_helium.inl"
@@ -38,9 +37,8 @@ constexpr float kRoundingBias = 12582912.0f;
 #include FOVEA_BACKEND_HEADER
 #include "simd/common.inl"
 #include "math/block.inl"
-constexpr float kRoundingBias = 12582912.0f;
-#include "simd/dot_bytes.inl"
 #include "simd/dot_smlad.inl"
+using dot = Smlad;
 #include "simd/integer_scalar.inl"
 #include "integer/rows.inl"
 #include "integer/products_smlad.inl"

@@ -3,7 +3,7 @@
 // The kernels of one instruction for integer products: a FOVEA_DOT_FILE of simd/each_dot.inl.
 
 namespace FOVEA_DOT_NAMESPACE {
-#include FOVEA_DOT_WORDS
+using dot = FOVEA_DOT_WORDS;
 
 // Parts that an instruction has in the place of those below.
 #if FOVEA_DOT_SMLAD
@@ -95,8 +95,6 @@ constexpr I8LinearKernel kFewOfDot = {};
 #undef FOVEA_DOT_FEW_ROWS
 #undef FOVEA_DOT_GROUPS
 #undef FOVEA_DOT_ROWS
-#undef FOVEA_DOT_SUMS_HALVES
-#undef FOVEA_DOT_WIDENS_ROWS
 
 constexpr void AddGroupKernels(I8LinearTable* table) {
   if (!kI8GroupedFormats) return;

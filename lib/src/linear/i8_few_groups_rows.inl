@@ -81,11 +81,7 @@ FOVEA_INLINE void PutScalesOfRows(const GroupRows<kType>& rows, float (&to)[kSup
   }
 }
 
-#if defined(FOVEA_DOT_SUMS_HALVES)
-constexpr bool kSumsHalves = true;
-#else
-constexpr bool kSumsHalves = false;
-#endif
+constexpr bool kSumsHalves = dot::kSumsHalves;
 
 // Lane i: the sum of the products of a token's codes, from x on, with the group of row i, or with a half of it. Where a
 // group is one vector, the products of its second half come with those of the first.
@@ -105,7 +101,7 @@ FOVEA_INLINE VF GroupsTimes(const dot::FewCode* x, const GroupCodes& codes, VF& 
       sums[k] = dot::FewScoreDot(v[p], codes[k][p], sums[k]);
     }
   }
-#if defined(FOVEA_DOT_SUMS_HALVES)
+#if FOVEA_DOT_PMADDWD && FOVEA_DOT_LANES == 16
   if constexpr (kTogether) return dot::SumsOfHalves(sums, second);
 #endif
   return dot::SumsOfRows<int(kRowsOfVector)>(sums);

@@ -20,16 +20,16 @@ namespace {
 #include "math/block.inl"
 namespace i8 {
 #include "simd/apart.inl"
-#include "simd/dot_bytes.inl"
 #include "math/math.inl"
 #include "math/activation.inl"
 #include "linear/i8_outputs.inl"
+#include "simd/dots.inl"
 #define FOVEA_DOT_FILE "linear/i8_dot_kernels.inl"
 #include "simd/each_dot.inl"
 #if FOVEA_DOT_LANES >= 8  // rows in groups are the unsigned factors of VNNI
 #define FOVEA_DOT_UNSIGNED_ROWS
 #define FOVEA_DOT_NAMESPACE of_vnni_groups
-#define FOVEA_DOT_WORDS "simd/dot_vnni.inl"
+#define FOVEA_DOT_WORDS VnniGroups
 #include "linear/i8_dot_kernels.inl"
 #undef FOVEA_DOT_UNSIGNED_ROWS
 #undef FOVEA_DOT_NAMESPACE

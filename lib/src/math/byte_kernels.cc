@@ -17,9 +17,8 @@ namespace {
 // clang-format off
 #include FOVEA_BACKEND_HEADER
 #include "simd/common.inl"
-constexpr float kRoundingBias = 12582912.0f;
-#include "simd/dot_bytes.inl"
 #include "simd/dot_helium.inl"
+using dot = Helium;
 #include "math/dot_chunks_helium.inl"
 #include "math/dot_rows_helium.inl"
 // clang-format on

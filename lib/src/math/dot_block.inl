@@ -100,7 +100,7 @@ FOVEA_INLINE void MultiplyValues(const dot::Code* x, size_t columns, const dot::
 
 #include "math/dot_sums.inl"
 
-#if defined(FOVEA_DOT_WIDENS_ROWS)
+#if FOVEA_DOT_PMADDWD
 // Widens `count` rows of dim codes into `to`, in whole groups. *stride becomes the stride of these rows.
 constexpr bool kRowsInPlace = false;
 FOVEA_INLINE const dot::RowCode* ReachRows(const int8_t* rows, uint32_t count, size_t dim, dot::RowCode* to,

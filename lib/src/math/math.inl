@@ -4,6 +4,8 @@
 // the relative error, whose coefficients were rounded to float one at a time, lowest first. Errors are the largest over
 // all floats of the stated range, in units of the last place, with fused multiply-adds and without. tests/math_test.cc
 // asserts these numbers.
+#ifndef FOVEA_SRC_MATH_MATH_INL_
+#define FOVEA_SRC_MATH_MATH_INL_
 
 // Round to nearest by adding 1.5 * 2^23: right for |x| < 2^22. The integer is also in the low bits of the sum.
 constexpr float kRoundMagic = 12582912.0f;
@@ -247,3 +249,5 @@ FOVEA_INLINE void Normal(VF (&x)[n]) {
     x[i] = hn::IfThenElse(hn::Lt(x[i], hn::Zero(kF)), tail, hn::Sub(one, tail));
   }
 }
+
+#endif  // FOVEA_SRC_MATH_MATH_INL_

@@ -35,6 +35,8 @@ FOVEA_INLINE void StoreUpTo(VF v, float* p, size_t n) {
 }
 
 constexpr size_t kCacheLine = 64;  // bytes
+// 1.5 * 2^23. Adding it rounds a float of magnitude up to 2^22 to an integer, which the low bits of the sum hold.
+constexpr float kRoundingBias = 12582912.0f;
 constexpr float kInfinity = __builtin_inff();
 constexpr float kLowest = -3.40282347e38f;  // -FLT_MAX
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the dot headers of byte instructions share.
+#ifndef FOVEA_SRC_SIMD_DOT_BYTES_INL_
+#define FOVEA_SRC_SIMD_DOT_BYTES_INL_
 
 // Packs the low bytes of four vectors of biased codes (see ScaleI8) into one vector: byte i of each lane comes from
 // v[i].
@@ -36,3 +38,5 @@ FOVEA_INLINE int32_t SumOfBytes(const int8_t* row, size_t dim) {
   for (; d < dim; ++d) total += row[d];
   return total;
 }
+
+#endif  // FOVEA_SRC_SIMD_DOT_BYTES_INL_

@@ -2,11 +2,16 @@
 //
 // Words of Helium for the softmax of a single row of queries: loops whose sums and constants g++ 12 would keep in
 // memory. They compute what FewSoftmax in i8/few_rows.inl does, with the numbers of ShortExp2.
+#ifndef FOVEA_SRC_SIMD_DOT_HELIUM_ROW_INL_
+#define FOVEA_SRC_SIMD_DOT_HELIUM_ROW_INL_
+
+#include "math/math.inl"
+#include "simd/dot_helium.inl"
 
 #if !defined(__clang__)
 #define FOVEA_DOT_WEIGHS_ROW
 
-namespace dot {
+struct HeliumRow : Helium {
 
 // The largest of `largest` and of 16 * rounds numbers. NaN counts only if there is nothing else.
 FOVEA_INLINE float LargestOf(const float* p, uint32_t rounds, float largest) {
@@ -192,5 +197,7 @@ FOVEA_INLINE void SumsOfElements(const FewWeight* codes, const int8_t* value, pt
   }
 }
 
-}  // namespace dot
+};
 #endif
+
+#endif  // FOVEA_SRC_SIMD_DOT_HELIUM_ROW_INL_

@@ -3,15 +3,15 @@
 // The dot words of Arm's smlad, which multiplies two pairs of 16-bit integers and adds both products to a sum. Bytes of
 // keys and values become 16-bit integers when they are brought. sxtb16 widens bytes 0 and 2 of a word, or 1 and 3: so
 // each four codes of a row, and of the queries, are stored in the order 0, 2, 1, 3.
+#ifndef FOVEA_SRC_SIMD_DOT_SMLAD_INL_
+#define FOVEA_SRC_SIMD_DOT_SMLAD_INL_
+#include "simd/dot_smlad_row.inl"
 
-namespace dot {
+struct Smlad : SmladRow {
 
-constexpr DotKind kKind = kDotSmlad;
-constexpr bool kUnsignedQueries = false, kSignedWeights = false;
-using Code = int16_t;
+static constexpr DotKind kKind = kDotSmlad;
+static constexpr bool kUnsignedQueries = false, kSignedWeights = false;
 using RowCode = int16_t;
-using Sum = int32_t;
-using Pair = uint32_t;
 
 FOVEA_INLINE Sum Start(int32_t sum) { return sum; }
 FOVEA_INLINE VI ToInts(Sum sum) { return hn::Set(kI, sum); }
@@ -238,8 +238,6 @@ FOVEA_INLINE uint32_t FourBytes(const int8_t* p, size_t n = 4) {
   return bytes;
 }
 
-#include "simd/dot_smlad_row.inl"
-
 // Sums of four columns, in memory: s = (sum as a float * key_scale) * query_scale. The pointer advances past them.
 FOVEA_INLINE void ScaleFour(float*& s, float key_scale, const VF (&query_scale)[4]) {
   asm volatile(
@@ -316,7 +314,7 @@ FOVEA_INLINE void PutTwoValues(const int8_t* a, const int8_t* b, size_t elements
 }
 
 // Where code d of a row is stored among the codes of the row.
-constexpr size_t PlaceOf(size_t d) { return (d & ~size_t{3}) | (d & 1) << 1 | (d >> 1 & 1); }
+static constexpr size_t PlaceOf(size_t d) { return (d & ~size_t{3}) | (d & 1) << 1 | (d >> 1 & 1); }
 
 FOVEA_INLINE void StoreQueries(VF biased, Code* lanes) { *lanes = Code(hn::BitCast(kI, biased).raw); }
 FOVEA_INLINE int32_t SumOfRow(const int8_t* row, size_t dim) { return SumOfBytes(row, dim); }
@@ -328,7 +326,7 @@ FOVEA_INLINE void StoreWeights(const VF (&biased)[2], Code* to) {
 }
 
 // ---- for rows of queries in f32
-#define FOVEA_DOT_PUTS_QUERIES
+static constexpr bool kPutsQueries = true;
 
 // The largest magnitude of n numbers. Bits of magnitudes have the order of the magnitudes, and those of NaN are last.
 FOVEA_INLINE VF LargestMagnitude(const float* p, size_t n) {
@@ -441,4 +439,6 @@ FOVEA_INLINE void StoreWeights(const float*& w, size_t, const VF (&inverse)[4], 
       : "s12", "s13", "s14", "s15", "s16", "s17", "s18", "s19", "memory");
 }
 
-}  // namespace dot
+};
+
+#endif  // FOVEA_SRC_SIMD_DOT_SMLAD_INL_

@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Words of smlad for a single row of queries, which reads rows of bytes in place. Its pairs are kStep bytes apart.
+#ifndef FOVEA_SRC_SIMD_DOT_SMLAD_ROW_INL_
+#define FOVEA_SRC_SIMD_DOT_SMLAD_ROW_INL_
+#include "simd/dot_defaults.inl"
+
+struct SmladRow : DotDefaults {
+using Code = int16_t;
+using Sum = int32_t;
+using Pair = uint32_t;
 
 // The next two pairs, of which the second is loaded last: the pointer advances past them.
 #define FOVEA_NEXT_TWO_PAIRS(first, second) \
@@ -151,5 +159,9 @@ FOVEA_INLINE void StoreRowWeights(const float*& w, VF inverse, Code* to) {
       : "t"(inverse.raw), "r"(to)
       : "s12", "s13", "s14", "s15", "memory");
 }
+};
+#undef FOVEA_ADD_TWO_KEYS
 #undef FOVEA_NEXT_TWO_PAIRS
 #undef FOVEA_ADD_TWO_KEYS
+
+#endif  // FOVEA_SRC_SIMD_DOT_SMLAD_ROW_INL_

@@ -2,6 +2,8 @@
 //
 // The word SixBits, over vectors of the compiler: what an instruction that inserts shifted bits takes two of, takes four
 // without it.
+#ifndef FOVEA_SRC_SIMD_SIX_BITS_INL_
+#define FOVEA_SRC_SIMD_SIX_BITS_INL_
 
 #if defined(__ARM_NEON)
 template <int kQuarter>
@@ -21,3 +23,5 @@ FOVEA_INLINE Word SixBits(Word nibbles, Word pairs) {
   return (nibbles & FourBytes(15)) | (pairs & FourBytes(0x30));
 }
 #endif
+
+#endif  // FOVEA_SRC_SIMD_SIX_BITS_INL_

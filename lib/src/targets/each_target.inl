@@ -1,65 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Includes FOVEA_KERNELS_FILE again, in FOVEA_KERNELS_NAMESPACE within the namespace of the backend's target. Highway
-// has several targets, and includes this file once for each. FOVEA_IN_TARGET is then defined, and FOVEA_BACKEND_HEADER
-// is the backend header of the vocabulary. FOVEA_COMMON_NAMESPACE is the namespace of kernels that are compiled once for a
-// target, whether or not others are compiled again for processors that run instructions in the order of the text.
-// FOVEA_STANDS_IN says whether the target is there to run where the build's better ones do not.
+// has several targets, and includes this file once for each. FOVEA_IN_TARGET is then defined.
 #include "simd/macros.h"
 #include "targets/compiled.h"
 
-#if FOVEA_FOR_HELIUM + FOVEA_FOR_HIGHWAY + FOVEA_FOR_NEON + FOVEA_FOR_RVV + FOVEA_FOR_SCALAR + FOVEA_FOR_XSIMD != 1
-#error "A file of kernels is compiled for one backend at a time: define FOVEA_FOR_<the backend's name> as 1"
-#endif
-
-#define FOVEA_STANDS_IN false
-#if FOVEA_FOR_HELIUM
-#include <arm_mve.h>
-#define FOVEA_BACKEND_HEADER "simd/helium.inl"
-#define FOVEA_COMMON_NAMESPACE helium_target
-#elif FOVEA_FOR_HIGHWAY
-#if defined(FOVEA_HIGHWAY_TARGET)
-#include "targets/highway_target.h"
-#else
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "targets/each_target.inl"
-#include <hwy/foreach_target.h>
-#include <hwy/highway.h>
-#endif
-#undef FOVEA_STANDS_IN
-#define FOVEA_STANDS_IN (HWY_TARGET == HWY_SSE4 && (HWY_TARGETS & HWY_AVX2) != 0)
-#define FOVEA_BACKEND_HEADER "simd/highway.inl"
-#define FOVEA_COMMON_NAMESPACE HWY_NAMESPACE
-#elif FOVEA_FOR_NEON
-#include <arm_neon.h>
-#define FOVEA_BACKEND_HEADER "simd/arm_neon.inl"
-#define FOVEA_COMMON_NAMESPACE neon_target
-#elif FOVEA_FOR_RVV
-#include <riscv_vector.h>
-#define FOVEA_BACKEND_HEADER "simd/rvv.inl"
-#define FOVEA_COMMON_NAMESPACE rvv_target
-#elif FOVEA_FOR_SCALAR
-#undef FOVEA_STANDS_IN
-#define FOVEA_STANDS_IN (FOVEA_WITH_HIGHWAY || FOVEA_WITH_XSIMD)
-#if defined(FOVEA_SIMD_HEADER)
-#define FOVEA_SIMD_INCLUDES  // the file's own includes, which must be outside of the namespaces
-#include FOVEA_SIMD_HEADER
-#undef FOVEA_SIMD_INCLUDES
-#define FOVEA_BACKEND_HEADER "simd/own.inl"
-#else
-#define FOVEA_BACKEND_HEADER "simd/scalar.inl"
-#endif
-#define FOVEA_COMMON_NAMESPACE scalar_target
-#else
-#include <xsimd/xsimd.hpp>
-#define FOVEA_BACKEND_HEADER "simd/xsimd.inl"
-#define FOVEA_COMMON_NAMESPACE xsimd_target
-#endif
-#if FOVEA_FOR_IN_ORDER && FOVEA_WITH_IN_ORDER
-#define FOVEA_TARGET_NAMESPACE in_order_target
-#else
-#define FOVEA_TARGET_NAMESPACE FOVEA_COMMON_NAMESPACE
-#endif
+#include "targets/backend.inl"
 
 #if !FOVEA_FOR_HIGHWAY || (HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128)  // Highway's baseline is no target
 #if FOVEA_FOR_HIGHWAY
@@ -79,6 +25,7 @@ HWY_AFTER_NAMESPACE();
 #endif
 #endif
 
+#include "targets/next_target.h"
 #undef FOVEA_BACKEND_HEADER
 #undef FOVEA_COMMON_NAMESPACE
 #undef FOVEA_STANDS_IN

@@ -32,7 +32,7 @@ FOVEA_CALLED_TEMPLATE bool BringWidened(const RowsToBring& r, size_t row_bytes) 
 
 template <fovea_dtype kType>
 FOVEA_INLINE void PutKey(const CodedRow<kType>& row, size_t dim, size_t padded, dot::RowCode* to) {
-#if defined(FOVEA_DOT_WIDENS_ROWS)
+#if FOVEA_DOT_PMADDWD
   if constexpr (kType == FOVEA_I8) return dot::WidenRow(row.row.data, dim, to);
 #endif
   for (size_t d = 0; d < padded; d += kLanes) {

@@ -3,7 +3,11 @@
 // The kernels of one instruction for integer products: a FOVEA_DOT_FILE of simd/each_dot.inl.
 
 namespace FOVEA_DOT_NAMESPACE {
-#include FOVEA_DOT_WORDS
+#if defined(FOVEA_DOT_WEIGHS_ROW)
+using dot = HeliumRow;
+#else
+using dot = FOVEA_DOT_WORDS;
+#endif
 
 // Parts that an instruction has in the place of those below.
 #if FOVEA_DOT_SMLAD
@@ -14,7 +18,6 @@ namespace FOVEA_DOT_NAMESPACE {
 #define FOVEA_DOT_PRODUCTS "attention/i8/products_helium.inl"
 #define FOVEA_DOT_WHOLE "attention/i8/whole_helium.inl"
 #define FOVEA_DOT_FEW_SCORES "attention/i8/few_scores_helium.inl"
-#include "simd/dot_helium_row.inl"
 #elif FOVEA_DOT_FLOATS
 #define FOVEA_DOT_BLOCK "math/dot_block_floats.inl"
 #elif FOVEA_DOT_VWMACC
@@ -74,13 +77,9 @@ constexpr AttentionKernel kFewRowsOfDot = {};
 #undef FOVEA_DOT_FEW_ROWS
 #undef FOVEA_DOT_FEW_SCORES
 #undef FOVEA_DOT_PRODUCTS
-#undef FOVEA_DOT_PUTS_QUERIES
 #undef FOVEA_DOT_QUERIES
 #undef FOVEA_DOT_SUMS
-#undef FOVEA_DOT_WEIGHS_ROW
 #undef FOVEA_DOT_WHOLE
-#undef FOVEA_DOT_SUMS_HALVES
-#undef FOVEA_DOT_WIDENS_ROWS
 
 constexpr void AddKernels(I8Kernels* table) {
   AttentionKernel(&list)[kF16TileKernel - kI8FewRowsKernel] = table->list[dot_row(dot::kKind)];

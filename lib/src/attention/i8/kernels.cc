@@ -45,7 +45,10 @@ FOVEA_INLINE VF Rescale(VF x) {
 #endif
   return Exp2(x);
 }
-#include "simd/dot_bytes.inl"
+#include "simd/dots.inl"
+#if FOVEA_FOR_HELIUM
+#include "simd/dot_helium_row.inl"
+#endif
 #include "attention/i8/widen_groups.inl"
 #define FOVEA_DOT_FILE "attention/i8/dot_kernels.inl"
 #include "simd/each_dot.inl"

@@ -38,7 +38,7 @@ struct ScaledRow {
 #else
 #include "math/dot_codes.inl"
 
-#if defined(FOVEA_DOT_PUTS_QUERIES)
+#if FOVEA_DOT_HELIUM || FOVEA_DOT_SMLAD || FOVEA_DOT_VWMACC
 // Equal to ScaleI8::Of. It multiplies only the largest magnitude by the scale: no other product is larger.
 template <fovea_dtype kType>
 FOVEA_INLINE ScaleI8 FitQuery(const ScaledRow<kType>& row, size_t dim) {
@@ -55,7 +55,7 @@ FOVEA_INLINE size_t PutQuery(const QueryTile& t, const ScaledRow<kType>& row, co
 
 template <fovea_dtype kType>
 FOVEA_INLINE void BeginColumn(const QueryTile& t, const ScaledRow<kType>& row, size_t column) {
-#if defined(FOVEA_DOT_PUTS_QUERIES)
+#if FOVEA_DOT_HELIUM || FOVEA_DOT_SMLAD || FOVEA_DOT_VWMACC
   constexpr bool kPuts = kType == FOVEA_F32 && !kPreferSize;
   const ScaleI8 fit = kPuts ? FitQuery(row, t.head_dim) : ScaleI8::Of(row, t.head_dim);
   const size_t done = kPuts ? PutQuery(t, row, fit, column) : 0;

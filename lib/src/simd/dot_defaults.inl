@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What dot words have if their header says nothing else.
+#ifndef FOVEA_SRC_SIMD_DOT_DEFAULTS_INL_
+#define FOVEA_SRC_SIMD_DOT_DEFAULTS_INL_
+#include "simd/dot_bytes.inl"
+
+struct DotDefaults {
+  static constexpr bool kPutsQueries = false, kWidensRows = false, kSumsHalves = false;
+
+  // p[0], p[1] and so on, repeated in the lanes of each row.
+  template <int kHave>
+  FOVEA_INLINE VF Repeated(VF v) {
+    if constexpr (kHave == int(kLanes)) {
+      return v;
+    } else {
+      return Repeated<2 * kHave>(hn::Add(v, hn::SwapLanes<kHave>(v)));
+    }
+  }
+  template <int kRows>
+  FOVEA_INLINE VF LoadForEachRow(const float* p) {
+    if constexpr (kRows == 1) return hn::LoadU(kF, p);
+    return Repeated<int(kLanes) / kRows>(hn::LoadN(kF, p, kLanes / kRows));
+  }
+};
+
+#endif  // FOVEA_SRC_SIMD_DOT_DEFAULTS_INL_
