@@ -4,7 +4,6 @@
 #ifndef FOVEA_SRC_MATH_PLAIN_INL_
 #define FOVEA_SRC_MATH_PLAIN_INL_
 
-
 // For x >= 0 or NaN: 0 if x is subnormal, else x.
 FOVEA_INLINE VF ZeroIfSubnormal(VF x) { return hn::IfThenZeroElse(hn::Lt(x, hn::Set(kF, 1.17549435e-38f)), x); }
 
