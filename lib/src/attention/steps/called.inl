@@ -17,10 +17,12 @@ constexpr const StepKernels& kFewSteps = FOVEA_COMMON_NAMESPACE::step_kernels::k
 #include "attention/few_block.inl"
 #endif
 #include "math/math.inl"
+// clang-format off
 namespace apart {
-#include "attention/steps/tile_steps.inl"
 #include "simd/apart.inl"
+#include "attention/steps/tile_steps.inl"
 }  // namespace apart
+// clang-format on
 using apart::kFewSteps;
 using apart::kTileSteps;
 #endif
