@@ -134,8 +134,10 @@ def main():
     for name, machine, elf in (re.fullmatch("(.*)=(.*?):(.*)", board).groups() for board in options.board):
         boards[name] = on_board(machine, pathlib.Path(elf))
         print(name, boards[name])
-    made = {"voices": len(names), "results": results, "boards": boards}
-    (FOLDER / "results.json").write_text(json.dumps(made, indent=1) + "\n")
+    rows = ",\n".join(map(json.dumps, results))
+    on_boards = ",\n".join(f"{json.dumps(name)}: {json.dumps(found)}" for name, found in boards.items())
+    (FOLDER / "results.json").write_text(
+        f'{{"voices": {len(names)},\n"results": [\n{rows}],\n"boards": {{\n{on_boards}}}}}\n')
 
 
 if __name__ == "__main__":

@@ -63,12 +63,21 @@ def measure(python, build, environment):
     collect(python, build)
 
 
+def text_of(found):
+    """JSON with a line for each row."""
+    def rows(part):
+        if isinstance(part, list):
+            return "[\n" + ",\n".join(map(json.dumps, part)) + "]"
+        return "{\n" + ",\n".join(f"{json.dumps(name)}: {json.dumps(row)}" for name, row in part.items()) + "}"
+    return "{" + ",\n".join(f'"{name}": {rows(part)}' for name, part in found.items()) + "}\n"
+
+
 def collect(python, build, noise=""):
     found = {name: json.loads((build / f"{name}.json").read_text(encoding="utf-8")) for name in MEASURED}
     versions = subprocess.run([python, "-c", VERSIONS], capture_output=True, text=True, check=True)
     found["host"] = {"date": datetime.date.today().isoformat(), "processor": processor(), "noise": noise,
                      "versions": json.loads(versions.stdout)}
-    (HERE / "results.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    (HERE / "results.json").write_text(text_of(found), encoding="utf-8")
 
 
 def main():
