@@ -60,7 +60,7 @@ RESULTS = {
 }
 
 # Pages that are records of the past, or written as a whole by a program that checks itself.
-NOT_CHECKED = {"CHANGELOG.md", "bench/tried.md", "tests/ACCURACY.md"}
+NOT_CHECKED = {"CHANGELOG.md", "tests/ACCURACY.md"}
 # Numbers with units that nobody measured: limits, sizes by definition, names. The page must contain all of its list.
 STATED = {
     "ARCHITECTURE.md": ["at least 128 bytes"],
@@ -498,24 +498,24 @@ DECODE_GOALS = {
 
 # Why a goal is missed, for those that were on some machine.
 MEMORY = "nearly all of the time is that of reading weights, at almost the speed of plain reads"
-CONVERTED = "each call converts the rows to codes of integer products, and f32 arithmetic reads them as they are: tried.md"
-EDGES = "rows that do not fill a vector, and keys that do not fill a block: tried.md"
+CONVERTED = "each call converts the rows to codes of integer products, and f32 arithmetic reads them as they are"
+EDGES = "rows that do not fill a vector, and keys that do not fill a block"
 DECODE_MISSED = {
     "chat, an answer: speed compared with llama.cpp": MEMORY,
     "the same, its weights in pages of 2 MiB": MEMORY,
-    "chat, an answer: two threads compared with one": "two threads of this machine read memory as fast as one does: tried.md",
+    "chat, an answer: two threads compared with one": "two threads of this machine read memory as fast as one does",
     "linear layer of Q8_0, one token: of plain reads": "the probe has large pages and one stream, and a layer reads several rows at a time",
     "Q8_0 rows, 1,024 keys: integer products' time of f32 arithmetic's": CONVERTED,
     "Q4_0 rows, 1,024 keys: integer products' time of f32 arithmetic's": CONVERTED,
     "Q8_0 rows, 16,384 keys, integer products: of plain reads": CONVERTED,
     "Q4_0 rows, 16,384 keys, integer products: of plain reads": CONVERTED,
     "int8 rows, 16,384 keys, integer products: of plain reads": "other work on the machine",
-    "f32 rows, 16,384 keys: of plain reads": "prefetches are lost where both products are fast: tried.md",
+    "f32 rows, 16,384 keys: of plain reads": "prefetches are lost where both products are fast",
     "gated delta rule, 1 token: compared with ONNX Runtime": "nearly; the state comes from the third-level cache, and the suite delta of "
                                                              "`./run bench` has its bandwidth",
     "gated delta rule, 1 token, 64 sequences": "the states come from memory: the suite delta of `./run bench` has its bandwidth",
     "softmax 512 x 512": "rows are short: 64 x 4096 has as many elements",
-    "the first of these, Cortex-M4F: instructions without those of the head": "checks of every argument, and what tasks prepare: tried.md",
+    "the first of these, Cortex-M4F: instructions without those of the head": "checks of every argument, and what tasks prepare",
     "8 heads, 50 tokens, head_dim 40: of the FMA peak": EDGES,
     "12 heads, 77 tokens, head_dim 64, causal: of the FMA peak": EDGES,
 }
@@ -798,7 +798,7 @@ def counts_halves_cycles():
 
 
 # CMSIS-NN at commit 99f736a6, whose functions for int8 tensors were called one after the other, in QEMU; its calls for Cortex-M55
-# were compiled by clang. Measured once, as tried.md says.
+# were compiled by clang. Measured once, with -O3: they are no part of this tree.
 CMSIS_NN = {"tensors": (6.74, 1.00), "decode tensors": (13.6, 2.02)}
 
 
