@@ -401,9 +401,8 @@ def main():
                     if ratio < 1 or ratio > limit:
                         print("   ", *shape, number, f"{ratio:.3f}")
             if options.write:
-                stored[board][operator].update(
-                    shapes=len(counted), least=min(n for _, n in counted), most=max(n for _, n in counted),
-                    least_excess=round(least, 3), most_excess=round(most, 3))
+                stored[board][operator].update(shapes=len(counted), least=min(n for _, n in counted), most=max(n for _, n in counted),
+                                               least_excess=round(least, 3), most_excess=round(most, 3))
     if options.write:
         STORED.write_text(text_of(stored))
     return failed

@@ -256,8 +256,7 @@ def blocks():
     def ns(case, target):
         return found["blocks/4x1024x1024x64" + case, target]["ns_median"]
 
-    rows = [[title, *(f"{ns(case, target) / ns('', target):.2f}" for target in TARGETS)]
-            for title, case in BLOCKS.items()]
+    rows = [[title, *(f"{ns(case, target) / ns('', target):.2f}" for target in TARGETS)] for title, case in BLOCKS.items()]
     return sentence(machine("blocks")) + "\n" + table(["call", *TARGETS.values()], rows)
 
 
@@ -275,10 +274,8 @@ DELTA = {
 def delta():
     found = results("delta")[1]
     ratio = {case: f"{best_ratio(of_case):.2f}" for case, of_case in peers_of("delta").items()}
-    rows = [[title, *(with_bound(found[case, target]) for target in TARGETS), ratio[case]]
-            for title, case in DELTA.items()]
-    return sentence(machine("delta")) + "\n" + table(
-        ["call", *TARGETS.values(), "ONNX Runtime's time over fovea's"], rows, numbers=False)
+    rows = [[title, *(with_bound(found[case, target]) for target in TARGETS), ratio[case]] for title, case in DELTA.items()]
+    return sentence(machine("delta")) + "\n" + table(["call", *TARGETS.values(), "ONNX Runtime's time over fovea's"], rows, numbers=False)
 
 
 # ---- Other libraries.
@@ -299,8 +296,7 @@ FILES = {"sentence": "sentence_similarity", "integer": "peers_integer", "softmax
 @figure("profile")
 def profile():
     host, found = results("profile")
-    rows = [[name, f"{result['instructions']:,}",
-             ", ".join(f"`{function}` {share:.0%}" for function, share in result["functions"])]
+    rows = [[name, f"{result['instructions']:,}", ", ".join(f"`{function}` {share:.0%}" for function, share in result["functions"])]
             for (name, _), result in found.items()]
     words = sentence(f"Counted by callgrind, for AVX2, with {host['compiler']}; {host['date']}.")
     return f"{table(['suite: call', 'instructions', 'most of them in'], rows, numbers=False)}\n{words}"
@@ -413,8 +409,7 @@ def of_peer(file, case, ours, theirs):
 def of_chat(case):
     found = results("peers_chat")[1]
     ours, theirs = (found[case, library] for library in ("fovea", "llama.cpp"))
-    return (theirs["ns_median"] / ours["ns_median"],
-            f"{ours['tokens_a_second']:.0f} and {theirs['tokens_a_second']:.0f} tokens a second")
+    return (theirs["ns_median"] / ours["ns_median"], f"{ours['tokens_a_second']:.0f} and {theirs['tokens_a_second']:.0f} tokens a second")
 
 
 def of_threads():
@@ -583,8 +578,7 @@ def size_short():
     if any(used.values()):
         raise Fault(f"the page says that the library has no data and no bss, but there is {used}")
     return sentence("Bytes of code and constants that a program links on a Cortex-M4F, with `-Os`: "
-                    + ", ".join(f"{title} {code('m4f', name):,}" for name, title in programs.items())
-                    + ". There is no data and no bss.")
+                    + ", ".join(f"{title} {code('m4f', name):,}" for name, title in programs.items()) + ". There is no data and no bss.")
 
 
 @figure("size")
@@ -809,8 +803,7 @@ def counts_layers():
              "GELU by a table, an element": "table of int8"}
     rows = []
     for title, measure in calls.items():
-        ours = [f"{float(counted()[f'arm-none-eabi-cortex-{core}', f'instructions {measure}']['value']):.2f}"
-                for core in ("m4f", "m55")]
+        ours = [f"{float(counted()[f'arm-none-eabi-cortex-{core}', f'instructions {measure}']['value']):.2f}" for core in ("m4f", "m55")]
         theirs = [f"{value:.2f}" for value in CMSIS_NN.get(measure, ())] or ["none", "none"]
         rows.append([title, ours[0], theirs[0], ours[1], theirs[1]])
     return table(["call on tensors of int8", "Cortex-M4F", "CMSIS-NN", "Cortex-M55", "CMSIS-NN"], rows)

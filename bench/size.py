@@ -298,8 +298,7 @@ class CallGraph:
             sys.exit(f"{function[1]} calls itself")
         callees = set(self.calls[function])
         for field in self.indirect.get(function, ()):
-            callees |= {callee for table in symbols & set(self.tables) for callee in self.tables[table]
-                        if is_reached(callee[1], field)}
+            callees |= {callee for table in symbols & set(self.tables) for callee in self.tables[table] if is_reached(callee[1], field)}
         below = {callee: self.worst(callee, symbols, path + (function,)) for callee in callees}
         return max([self.frame[function], *(stack + (0 if (function, callee[1]) in self.jumps else self.frame[function])
                                             for callee, stack in below.items())])

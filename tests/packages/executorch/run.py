@@ -91,9 +91,8 @@ def main():
         print(f"skipped: {options.python} has no package executorch; FOVEA_EXECUTORCH_PYTHON names one that has it")
         return 77
     package = pathlib.Path(found.stdout.strip())
-    subprocess.run(["cmake", "-S", FOLDER, "-B", options.build, f"-DFOVEA_SOURCE={ROOT}",
-                    "-DFOVEA_EXECUTORCH_TESTS=ON", "-DFOVEA_EXECUTORCH_RUNNER=ON",
-                    f"-DCMAKE_PREFIX_PATH={package / 'share' / 'cmake'}"], check=True)
+    subprocess.run(["cmake", "-S", FOLDER, "-B", options.build, f"-DFOVEA_SOURCE={ROOT}", "-DFOVEA_EXECUTORCH_TESTS=ON",
+                    "-DFOVEA_EXECUTORCH_RUNNER=ON", f"-DCMAKE_PREFIX_PATH={package / 'share' / 'cmake'}"], check=True)
     subprocess.run(["cmake", "--build", options.build, *PARALLEL], check=True)
     build, python = options.build.resolve(), ROOT / "platform" / "packages" / "python"
     environment = {**os.environ, "FOVEA_EXECUTORCH_LIBRARIES": str(build), "PYTHONPATH": str(python),

@@ -51,8 +51,7 @@ def delta_rule(rule, q, k, v, decay=0.0, beta=1.0, a=None, b=None, s=0.0, scale=
     out_heads = max(heads, q.shape[1])
     q = np.repeat(q, out_heads // q.shape[1], axis=1)
     scale = q.shape[3] ** -0.5 if scale is None else scale
-    decay, beta = (np.broadcast_to(np.asarray(x, np.float64), (batch, heads, tokens, dim))
-                   for x, dim in ((decay, k.shape[3]), (beta, 1)))
+    decay, beta = (np.broadcast_to(np.asarray(x, np.float64), (batch, heads, tokens, dim)) for x, dim in ((decay, k.shape[3]), (beta, 1)))
     s, outputs = np.zeros((batch, heads, k.shape[3], value_dim)) + s, []
     outer = lambda x, y: x[..., :, None] * y[..., None, :]  # noqa: E731
     for t in range(tokens):
