@@ -73,17 +73,9 @@ def prepare_norm(inputs, outputs, x_scale, y_scale, weight_scale, epsilon, **fie
 def integer_add(a, b=None, *, a_scale, y_scale, b_scale=None, a_zero=0, b_zero=0, y_zero=0, y_least=0, y_most=0, out=None):
     """a + b, broadcast as in NumPy; without b, a in another scale and zero point. y_least, y_most: bounds of the
     codes."""
-    return _calls.call(
-        prepare_add, (a, b), (out, ), {
-            "a_scale": a_scale,
-            "b_scale": b_scale,
-            "y_scale": y_scale,
-            "a_zero": a_zero,
-            "b_zero": b_zero,
-            "y_zero": y_zero,
-            "y_least": y_least,
-            "y_most": y_most
-        })[0]
+    return _calls.call(prepare_add, (a, b), (out,), {
+        "a_scale": a_scale, "b_scale": b_scale, "y_scale": y_scale, "a_zero": a_zero, "b_zero": b_zero, "y_zero": y_zero,
+        "y_least": y_least, "y_most": y_most})[0]
 
 
 def prepare_add(inputs, outputs, a_scale, b_scale, y_scale, **fields):
@@ -98,17 +90,9 @@ def prepare_add(inputs, outputs, a_scale, b_scale, y_scale, **fields):
 
 def integer_multiply(a, b, *, a_scale, b_scale, y_scale, a_zero=0, b_zero=0, y_zero=0, y_least=0, y_most=0, out=None):
     """a * b, element by element, broadcast as in NumPy. y_least, y_most: bounds of the codes."""
-    return _calls.call(
-        prepare_multiply, (a, b), (out, ), {
-            "a_scale": a_scale,
-            "b_scale": b_scale,
-            "y_scale": y_scale,
-            "a_zero": a_zero,
-            "b_zero": b_zero,
-            "y_zero": y_zero,
-            "y_least": y_least,
-            "y_most": y_most
-        })[0]
+    return _calls.call(prepare_multiply, (a, b), (out,), {
+        "a_scale": a_scale, "b_scale": b_scale, "y_scale": y_scale, "a_zero": a_zero, "b_zero": b_zero, "y_zero": y_zero,
+        "y_least": y_least, "y_most": y_most})[0]
 
 
 def prepare_multiply(inputs, outputs, a_scale, b_scale, y_scale, **fields):
