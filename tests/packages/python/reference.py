@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tests of the Python package share: finding the package, attention in double, and what a test says."""
+import inspect
 import pathlib
 import re
 import sys
@@ -117,6 +118,12 @@ def raises(kind, text, function, /, *arguments, **fields):
         assert text in str(error), f"says {error}, not {text}"
     else:
         raise AssertionError(f"is not refused: {text}")
+
+
+def run_all(names):
+    """Runs the functions of a script, by its globals(), that take nothing: each is a test. _ begins the names of others."""
+    run([one for name, one in names.items() if inspect.isfunction(one) and one.__module__ == "__main__"
+         and name != "main" and name[0] != "_" and not inspect.signature(one).parameters])
 
 
 def run(tests):

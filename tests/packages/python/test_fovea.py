@@ -12,7 +12,7 @@ import pickle
 import sys
 import threading
 
-from reference import near, np, package, raises, reference, refused, run
+from reference import near, np, package, raises, reference, refused, run_all
 
 fovea = package(*sys.argv[1:2])
 rng = np.random.default_rng(1)
@@ -651,7 +651,7 @@ def plans_and_caches_are_neither_changed_nor_copied():
     assert (desc.head_dim, other.desc.head_dim, fovea.Plan(other.desc, head_dim=8).desc.head_dim) == (8, 16, 8)
 
 
-def churn():
+def _churn():
     """Takes memory that was given back."""
     gc.collect()
     return [np.full(size, np.nan, np.float32) for size in range(1, 2000)]
@@ -663,7 +663,7 @@ def calls_keep_what_c_reads_and_writes():
     call = plan.bind(*(array.copy() for array in arrays), mask=np.ones((3, 5), bool), kv_lengths=np.full(2, 5, np.uint32))
     raw, out = call.raw, call.out
     del plan, call
-    held = churn()
+    held = _churn()
     assert raw() == 0 and held
     near(out, want, 1e-6)
 
@@ -672,12 +672,12 @@ def calls_keep_what_c_reads_and_writes():
     call = cache.plan(q_heads=4, max_q_tokens=3).bind(arrays[0][:1].copy(), cache)
     raw, out = call.raw, call.out
     del cache, call
-    held = churn()
+    held = _churn()
     assert raw() == 0 and held
     near(out, want[:1], 1e-6)
 
     run, out = fovea.bind_softmax(arrays[0].copy())
-    held = churn()
+    held = _churn()
     assert run() == 0 and held
     near(out.sum(axis=-1), np.ones((2, 4, 3)), 1e-6)
 
@@ -700,7 +700,7 @@ def structures_keep_functions_and_arrays():
     executor = fovea.c.structure("executor", run=run_type(run), workers=2)
     call = plan.bind(*arrays, executor=executor)
     del executor
-    held = churn()
+    held = _churn()
     near(call(), reference(*arrays)[0], 1e-6)
     assert held
     for wrong in (4096, run_type(run), fovea.c.structure("modifier"), b"executor"):
@@ -737,24 +737,7 @@ def two_calls_do_not_use_one_plan_at_a_time():
 
 def main():
     print(f"fovea {fovea.__version__} on {', '.join(fovea.targets())}, NumPy {np.__version__}")
-    tests = [
-        features_are_those_that_the_system_names, selftest_gives_the_published_bits_and_names_a_call_that_differs,
-        a_cache_may_rotate_its_rows, weights_of_keys_add_up, names_that_are_not_known_bring_the_nearest,
-        types_and_dimensions_are_named_with_their_argument, masked_arrays_are_refused, objects_say_what_they_are,
-        softmax_is_that_of_numpy_along_each_axis, attention_is_that_of_numpy_with_its_options,
-        arrays_may_have_strides_and_other_types, outputs_have_as_many_dimensions_as_q,
-        a_call_computes_again_from_what_its_arrays_hold, a_cache_holds_what_was_appended, streams_see_keys_in_pieces,
-        codes_of_int8_are_chosen_and_read_back, workspaces_of_other_processors_are_known, what_is_wrong_is_said,
-        arrays_of_other_types_and_shapes_are_refused, out_is_what_is_wanted_or_refused,
-        inputs_that_c_cannot_read_are_copied_for_one_call_and_not_for_more, masks_are_broadcast_as_numpy_does,
-        small_arrays_are_converted_where_no_number_is_lost, ragged_batches_are_within_their_arrays,
-        rows_of_codes_have_their_bytes_and_scales, block_maps_are_within_their_arrays, caches_take_what_fits_them,
-        caches_in_rings_and_pages_keep_their_places, streams_take_what_fits_them,
-        numbers_that_a_field_does_not_hold_are_refused, plans_and_caches_are_neither_changed_nor_copied,
-        calls_keep_what_c_reads_and_writes, structures_keep_functions_and_arrays,
-        two_calls_do_not_use_one_plan_at_a_time
-    ]
-    run(tests)
+    run_all(globals())
 
 
 sys.exit(main())

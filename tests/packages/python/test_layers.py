@@ -9,7 +9,7 @@ import math
 import sys
 import threading
 
-from reference import delta_rule, near, np, package, raises, reference, refused, run, run_program, widened
+from reference import delta_rule, near, np, package, raises, reference, refused, run_all, run_program, widened
 
 fovea = package(*sys.argv[1:2])
 rng = np.random.default_rng(2)
@@ -530,16 +530,7 @@ def the_program_of_the_page_runs():
 
 def main():
     print(f"fovea {fovea.__version__} on {', '.join(fovea.targets())}, NumPy {np.__version__}")
-    run([
-        norms_are_those_of_numpy, activations_are_those_of_numpy, sums_and_products_are_broadcast_as_in_numpy,
-        rows_are_turned_and_rotated, tokens_are_pooled_and_embedded, the_largest_of_rows_are_found,
-        linear_layers_are_those_of_numpy, linear_layers_multiply_halves, linear_layers_take_codes_with_scales_of_rows,
-        linear_layers_take_super_blocks, linear_attention_is_its_recurrence, the_general_rule_is_rwkv_7,
-        linear_attention_takes_arrays_as_other_calls,
-        multihead_layers_are_attention_and_linear_layers, integer_layers_are_near_those_of_numpy,
-        what_is_prepared_is_for_equal_arrays_alone, threads_may_call_functions_at_the_same_time,
-        signatures_name_all_fields, the_program_of_the_page_runs
-    ])
+    run_all(globals())
 
 
 sys.exit(main())

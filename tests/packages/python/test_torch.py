@@ -6,7 +6,7 @@ import pickle
 import sys
 import warnings
 
-from reference import np, package, raises, run, run_program
+from reference import np, package, raises, run_all, run_program
 
 try:
     import torch
@@ -308,13 +308,7 @@ def main():
     print(f"fovea {fovea.__version__} on {', '.join(fovea.targets())}, PyTorch {torch.__version__}")
     torch.set_num_threads(1)
     warnings.simplefilter("ignore", UserWarning)  # of PyTorch: about nested tensors
-    run([
-        attention_is_that_of_pytorch, tensors_are_read_where_they_are, no_byte_outside_of_tensors_is_read,
-        what_is_wrong_is_said, gradients_are_refused, derivatives_of_transforms_are_refused,
-        defaults_of_pytorch_change_nothing, multihead_layers_stand_in_transformers,
-        multihead_layers_are_copied_and_refuse_what_they_cannot, compilers_see_one_operator, multihead_layers_take_over_weights,
-        multihead_layers_follow_their_module, the_program_of_the_page_runs
-    ])
+    run_all(globals())
 
 
 sys.exit(main())
