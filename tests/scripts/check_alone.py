@@ -37,7 +37,7 @@ OWN = {"avx512": "avx512", "vnni": "avx2", "pmaddwd": "avx2", "x86": "avx2", "he
 MOST_LEFT = 142  # texts that cannot be read alone yet: only fewer are allowed
 # Parts of the backend headers, which any_target.h includes, and texts that are compiled in another way.
 PARTS = {f"simd/{name}.inl" for name in (
-    "apart arm_neon common derived dot_own half helium highway narrow neon neon_words own runs rvv rvv_group rvv_words scalar wasm x86 xsimd").split()}
+    "apart common derived dot_own half helium highway narrow neon own runs rvv rvv_group rvv_words scalar wasm x86 xsimd").split()}
 PARTS |= {f"targets/{name}.inl" for name in ("backend", "each_target", "options")}
 
 
