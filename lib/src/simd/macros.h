@@ -28,6 +28,14 @@
 // Separate functions: entries, and functions that are called, not inlined.
 #define FOVEA_KERNEL static FOVEA_IN_CODE_SECTION
 #define FOVEA_CALLED FOVEA_KERNEL __attribute__((noinline, unused))
+// Before these in a class template over `Type`: g++ before 13 forgets the section of a template, but for one that
+// depends on a parameter.
+#if defined(FOVEA_CODE_SECTION) && !defined(__clang__) && __GNUC__ < 13
+#define FOVEA_SECTION_OF(Type) \
+  __attribute__((section(sizeof(Type) != 0 ? FOVEA_CODE_SECTION : FOVEA_CODE_SECTION)))
+#else
+#define FOVEA_SECTION_OF(Type)
+#endif
 // Inlined for speed, called for size.
 #if FOVEA_PREFER_SIZE
 #define FOVEA_SHARED FOVEA_CALLED
