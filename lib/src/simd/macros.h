@@ -32,7 +32,7 @@
 // depends on a parameter.
 #if defined(FOVEA_CODE_SECTION) && !defined(__clang__) && __GNUC__ < 13
 #define FOVEA_SECTION_OF(Type) \
-  __attribute__((section(sizeof(Type) != 0 ? FOVEA_CODE_SECTION : FOVEA_CODE_SECTION)))
+  __attribute__((section(sizeof(Type*) != 0 ? FOVEA_CODE_SECTION : FOVEA_CODE_SECTION)))
 #else
 #define FOVEA_SECTION_OF(Type)
 #endif

@@ -8,7 +8,6 @@
 namespace FOVEA_HALF_NAMESPACE {
 // clang-format off
 #include "attention/few_block.inl"
-#include "attention/few_strands.inl"
 #include "attention/f16/few_softmax.inl"
 #if FOVEA_FOR_HELIUM
 #include "math/half_lanes_helium.inl"
@@ -17,6 +16,29 @@ namespace FOVEA_HALF_NAMESPACE {
 #include "math/half_lanes.inl"
 #include "attention/f16/few_rows.inl"
 #endif
-#include "attention/few_kernel.inl"
+// The functions above as the parts of a few-rows kernel.
+struct FewParts {
+  static constexpr uint32_t kMostFewRows = FOVEA_HALF_NAMESPACE::kMostFewRows;
+  static constexpr auto* FewBegin = FOVEA_HALF_NAMESPACE::FewBegin;
+  template <int kRows>
+  FOVEA_INLINE bool PrefetchesAhead(const QueryTile& t, const KeyTile& keys) {
+    return FOVEA_HALF_NAMESPACE::PrefetchesAhead<kRows>(t, keys);
+  }
+  template <int kRows, bool kPrefetch>
+  FOVEA_INLINE void FewScores(const QueryTile& t, const KeyTile& keys) {
+    FOVEA_HALF_NAMESPACE::FewScores<kRows, kPrefetch>(t, keys);
+  }
+  template <int kRows>
+  FOVEA_INLINE void FewSoftmax(const QueryTile& t, const KeyTile& keys, bool hides) {
+    FOVEA_HALF_NAMESPACE::FewSoftmax<kRows>(t, keys, hides);
+  }
+  template <int kRows>
+  FOVEA_INLINE void FewValues(const QueryTile& t, const KeyTile& keys, bool hides) {
+    FOVEA_HALF_NAMESPACE::FewValues<kRows>(t, keys, hides);
+  }
+  FOVEA_INLINE auto* WeightsToKeep(const QueryTile& t, const KeyTile& keys) {
+    return FOVEA_HALF_NAMESPACE::WeightsToKeep(t, keys);
+  }
+};
 // clang-format on
 }  // namespace FOVEA_HALF_NAMESPACE

@@ -79,7 +79,7 @@ FOVEA_INLINE void FewWeights(float* s, VF shift, VF hidden_weight, bool keeps, E
     hidden[i] = hn::Eq(x, hn::Set(kF, -kInfinity));
     p[i] = hn::Sub(x, shift);
   }
-  WeightExp2(p);
+  ShortExp2(p);
   FOVEA_UNROLL(4)
   for (int i = 0; i < n; ++i, weights += kKeys) {
     p[i] = hn::IfThenElse(hidden[i], hidden_weight, p[i]);

@@ -24,6 +24,9 @@ namespace {
 namespace f16 {
 #include "simd/apart.inl"
 #include "math/math.inl"
+#include "attention/few_kernel.inl"
+#include "attention/queries.inl"
+#include "attention/softmax.inl"
 #define FOVEA_HALF_FILE "attention/f16/tile.inl"
 #include "simd/each_half.inl"
 #if defined(FOVEA_HAS_FEW_HALVES)
@@ -36,13 +39,13 @@ constexpr F16Kernels Table() {
   F16Kernels table = {};
   if (!kHasF16Products) return table;
 #if !FOVEA_FOR_HELIUM
-  table.tile[0] = of_floats::TileKernel(kOnlyF32, nullptr, nullptr);
+  table.tile[0] = TileKernel<of_floats::TileParts>::Kernel(kOnlyF32, nullptr, nullptr);
 #endif
 #if defined(FOVEA_HAS_HALVES)
-  table.tile[1] = of_halves::TileKernel(kF16Rows, nullptr, nullptr);
+  table.tile[1] = TileKernel<of_halves::TileParts>::Kernel(kF16Rows, nullptr, nullptr);
 #endif
 #if defined(FOVEA_HAS_FEW_HALVES)
-  table.few = of_halves::FewRowsKernel(kF16Rows, nullptr, nullptr);
+  table.few = FewRowsKernel<of_halves::FewParts>::Kernel(kF16Rows, nullptr, nullptr);
 #endif
   return table;
 }

@@ -12,15 +12,7 @@ namespace FOVEA_HALF_NAMESPACE {
 #include "attention/f16/products.inl"
 #endif
 
-// A weight is rounded to a half, so its exponential need not be exact to the last bit.
-template <int n>
-FOVEA_INLINE void WeightExp2(VF (&x)[n]) {
-  ShortExp2(x);
-}
-#include "attention/softmax.inl"
-
-using QueryElement = Element;
-FOVEA_INLINE void LoadQuery(fovea_dtype dtype, const void* row, size_t dim, VF factor, QueryElement* to, size_t step) {
+FOVEA_INLINE void LoadQuery(fovea_dtype dtype, const void* row, size_t dim, VF factor, Element* to, size_t step) {
   for (size_t d = 0; d < dim; ++d, to += step) StoreQuery(hn::Mul(LoadPart(dtype, row, d, 1), factor), to, false);
 }
 FOVEA_INLINE VF QueryFactors(const QueryTile& t, const LaneRows<char>& rows, fovea_dtype dtype, size_t column,
@@ -33,7 +25,43 @@ FOVEA_INLINE VF QueryFactors(const QueryTile& t, const LaneRows<char>& rows, fov
   hn::StoreU(powers, kF, query_scales(t) + column);
   return factors;
 }
-#include "attention/queries.inl"
-#include "attention/tile_kernel.inl"
+// The functions above as the parts of a tile kernel.
+struct TileParts : TileQueries<TileParts, Element>, TileSoftmax<TileParts> {
+  static constexpr size_t kProductLanes = FOVEA_HALF_NAMESPACE::kProductLanes;
+  static constexpr int kBlockVectors = FOVEA_HALF_NAMESPACE::kBlockVectors;
+  template <int kVectors>
+  FOVEA_INLINE void Scores(const QueryTile& t, const KeyTile& keys, size_t column) {
+    FOVEA_HALF_NAMESPACE::Scores<kVectors>(t, keys, column);
+  }
+  template <int kVectors>
+  FOVEA_INLINE void ScaleScores(const QueryTile& t, const KeyTile& keys, size_t column) {
+    FOVEA_HALF_NAMESPACE::ScaleScores<kVectors>(t, keys, column);
+  }
+  template <bool kHides, int kVectors>
+  FOVEA_INLINE void Values(const QueryTile& t, const KeyTile& keys, size_t column) {
+    FOVEA_HALF_NAMESPACE::Values<kHides, kVectors>(t, keys, column);
+  }
+  FOVEA_INLINE void PackWeights(const QueryTile& t, const KeyTile& keys, size_t column, bool changed) {
+    FOVEA_HALF_NAMESPACE::PackWeights(t, keys, column, changed);
+  }
+  static constexpr bool kPacksWeights = FOVEA_HALF_NAMESPACE::kPacksWeights, kStoresInTwo = FOVEA_HALF_NAMESPACE::kStoresInTwo;
+  template <int n>
+  FOVEA_INLINE void WeightExp2(VF (&x)[n]) {
+    ShortExp2(x);  // a weight is rounded to a half, so its exponential need not be exact to the last bit
+  }
+  FOVEA_INLINE VF ScorePower(const QueryTile& t, size_t column) { return FOVEA_HALF_NAMESPACE::ScorePower(t, column); }
+  FOVEA_INLINE void StoreWeight(VF weight, float* score, size_t column) {
+    FOVEA_HALF_NAMESPACE::StoreWeight(weight, score, column);
+  }
+  FOVEA_INLINE Element* QueryElements(const QueryTile& t) { return FOVEA_HALF_NAMESPACE::QueryElements(t); }
+  FOVEA_INLINE void StoreQuery(VF v, Element* p, bool second) { FOVEA_HALF_NAMESPACE::StoreQuery(v, p, second); }
+  FOVEA_INLINE VF QueryFactors(const QueryTile& t, const LaneRows<char>& rows, fovea_dtype dtype, size_t column,
+                               float scale) {
+    return FOVEA_HALF_NAMESPACE::QueryFactors(t, rows, dtype, column, scale);
+  }
+  FOVEA_INLINE void LoadQuery(fovea_dtype dtype, const void* row, size_t dim, VF factor, Element* to, size_t step) {
+    FOVEA_HALF_NAMESPACE::LoadQuery(dtype, row, dim, factor, to, step);
+  }
+};
 
 }  // namespace FOVEA_HALF_NAMESPACE
