@@ -2,6 +2,36 @@
 //
 // The pass over S: lanes run along its columns.
 
+// The factors for one element of the keys, by which the pass multiplies. kFactors: apart from the decay.
+template <uint32_t kFactors>
+struct FactorsOfKey {
+  const float* at;
+#if defined(FOVEA_MULTIPLIES_LANES)
+  // A vector is multiplied by a lane of another: a load reads four factors.
+  VF four[kFactors / kLanes];
+
+  inline __attribute__((always_inline)) explicit FactorsOfKey(const float* f) : at(f) {
+    FOVEA_UNROLL(4)
+    for (uint32_t i = 0; i < kFactors / kLanes; ++i) four[i] = hn::LoadU(kF, f + i * kLanes);
+  }
+  inline __attribute__((always_inline)) VF MulAdd(uint32_t i, VF a, VF c) const {
+    switch (i % kLanes) {
+      case 0: return hn::MulAddLane<0>(a, four[i / kLanes], c);
+      case 1: return hn::MulAddLane<1>(a, four[i / kLanes], c);
+      case 2: return hn::MulAddLane<2>(a, four[i / kLanes], c);
+      default: return hn::MulAddLane<3>(a, four[i / kLanes], c);
+    }
+  }
+#else
+  inline __attribute__((always_inline)) VF MulAdd(uint32_t i, VF a, VF c) const {
+    return hn::MulAddScalar(a, at[i * kFactorStride], c);
+  }
+#endif
+  inline __attribute__((always_inline)) VF Mul(uint32_t i, VF a) const {
+    return hn::Mul(a, hn::Set(kF, at[i * kFactorStride]));
+  }
+};
+
 // Vectors of columns at a time: as many as leave registers for the sums of a token group.
 constexpr int kPassVectors = hn::kRegisters >= 32 ? 2 : 1;
 // The same for one token, whose sums take fewer registers, but of vectors that are narrower than a row of S no more than

@@ -5,18 +5,15 @@
 // added up: the elements of kProductLanes keys are transposed, or gathered. With values, lanes run along value_dim, and
 // each value is read once for all rows.
 
-namespace FOVEA_HALF_NAMESPACE {
+using Lanes = HalfLanes<Half>;
 // clang-format off
 #include "attention/few_block.inl"
 #include "attention/few_strands.inl"
 #include "attention/f16/few_softmax.inl"
 #if FOVEA_FOR_HELIUM
-#include "math/half_lanes_helium.inl"
 #include "attention/f16/few_rows_helium.inl"
 #else
-#include "math/half_lanes.inl"
 #include "attention/f16/few_rows.inl"
 #endif
 #include "attention/few_kernel.inl"
 // clang-format on
-}  // namespace FOVEA_HALF_NAMESPACE

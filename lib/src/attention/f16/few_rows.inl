@@ -7,32 +7,32 @@ template <int kRows, bool>
 FOVEA_TEMPLATE void FewScores(const QueryTile& t, const KeyTile& keys) {
   for (uint32_t j = keys.begin; j < keys.end; j += kProductLanes) {
     VF scores[kRows][kPieces];
-    const LaneRows<true> rows = LaneRows<true>::Of(RowOf(keys.keys, j), keys.keys.stride, keys.end - j - 1);
-    MultiplyLanes<kRows>(rows, QueryElements(t), PaddedQuery(t), t.head_dim, scores);
+    const Lanes::Rows<true> rows = Lanes::Rows<true>::Of(RowOf(keys.keys, j), keys.keys.stride, keys.end - j - 1);
+    Lanes::Multiply<kRows>(rows, QueryElements(t), PaddedQuery(t), t.head_dim, scores);
     StoreScores<kRows>(t, keys, j, scores);
   }
 }
 
 // sums[r][v] += weight i of each row times a value, which begins at `value`. `n` of its elements, or whole vectors.
 template <bool kHides, bool kPart, int i, int kRows, int kVectors>
-FOVEA_INLINE void AddFewValue(const half::E (&weights)[kRows], const half::M (&hidden)[kRows], const Element* value,
-                              size_t n, half::V (&sums)[kRows][kVectors]) {
-  half::V x[kVectors];
+FOVEA_INLINE void AddFewValue(const Half::E (&weights)[kRows], const Half::M (&hidden)[kRows], const Element* value,
+                              size_t n, Half::V (&sums)[kRows][kVectors]) {
+  Half::V x[kVectors];
   FOVEA_UNROLL(8)
-  for (int v = 0; v < kVectors; ++v) x[v] = kPart ? half::LoadPart(value, n) : half::Load(value + v * kProductLanes);
+  for (int v = 0; v < kVectors; ++v) x[v] = kPart ? Half::LoadPart(value, n) : Half::Load(value + v * kProductLanes);
   FOVEA_UNROLL(8)
   for (int v = 0; v < kVectors; ++v) {
     FOVEA_UNROLL(2)
     for (int r = 0; r < kRows; ++r) {
-      sums[r][v] = half::MulAdd<i>(kHides ? half::ZeroIf<i>(hidden[r], x[v]) : x[v], weights[r], sums[r][v]);
+      sums[r][v] = Half::MulAdd<i>(kHides ? Half::ZeroIf<i>(hidden[r], x[v]) : x[v], weights[r], sums[r][v]);
     }
   }
 }
 
 // The same for kProductLanes weights of each row and their values. `value` advances past them.
 template <bool kHides, bool kPart, int i, int kRows, int kVectors>
-FOVEA_INLINE void AddFewValues(const half::E (&weights)[kRows], const half::M (&hidden)[kRows], const Element*& value,
-                               ptrdiff_t stride, size_t n, half::V (&sums)[kRows][kVectors]) {
+FOVEA_INLINE void AddFewValues(const Half::E (&weights)[kRows], const Half::M (&hidden)[kRows], const Element*& value,
+                               ptrdiff_t stride, size_t n, Half::V (&sums)[kRows][kVectors]) {
   AddFewValue<kHides, kPart, i>(weights, hidden, value, n, sums);
   value += stride;
   if constexpr (i + 1 < int(kProductLanes)) {
@@ -41,16 +41,16 @@ FOVEA_INLINE void AddFewValues(const half::E (&weights)[kRows], const half::M (&
 }
 
 // o = o * rescale + part, or without `rescales` o + part, for the first n elements of a vector of halves.
-FOVEA_INLINE void AddPart(float* o, bool rescales, VF rescale, half::V sum, size_t n) {
+FOVEA_INLINE void AddPart(float* o, bool rescales, VF rescale, Half::V sum, size_t n) {
   float lanes[kProductLanes] = {};
   const bool whole = n == kProductLanes;
   if (!whole) __builtin_memcpy(lanes, o, n * sizeof(float));
   VF all[kPieces], part[kPieces];
-  half::LoadFloats(whole ? o : lanes, all);
-  half::Widen(sum, part);
+  Half::LoadFloats(whole ? o : lanes, all);
+  Half::Widen(sum, part);
   FOVEA_UNROLL(2)
   for (int i = 0; i < kPieces; ++i) part[i] = hn::Add(rescales ? hn::Mul(all[i], rescale) : all[i], part[i]);
-  half::StoreFloats(part, whole ? o : lanes);
+  Half::StoreFloats(part, whole ? o : lanes);
   if (!whole) __builtin_memcpy(o, lanes, n * sizeof(float));
 }
 
@@ -65,23 +65,23 @@ FOVEA_INLINE void FewValueBlock(const QueryTile& t, const KeyTile& keys, size_t 
     const bool rescales = j == keys.begin;
     end = uint32_t((j / kPartialHalves + 1) * kPartialHalves);
     if (end > keys.end) end = keys.end;
-    half::V sums[kRows][kVectors];
-    ClearSums(sums);
-    half::E weights[kRows];
-    half::M hidden[kRows] = {};
+    Half::V sums[kRows][kVectors];
+    Block::Clear(sums);
+    Half::E weights[kRows];
+    Half::M hidden[kRows] = {};
     for (; j + kProductLanes <= end; j += kProductLanes, x += kProductLanes) {
       FOVEA_UNROLL(2)
       for (int r = 0; r < kRows; ++r) {
-        weights[r] = half::LoadE(x + r * kKeyTile);
-        if (kHides) hidden[r] = half::SignMask(weights[r]);
+        weights[r] = Half::LoadE(x + r * kKeyTile);
+        if (kHides) hidden[r] = Half::SignMask(weights[r]);
       }
       AddFewValues<kHides, kPart, 0>(weights, hidden, value, keys.values.stride, n, sums);
     }
     for (; j < end; ++j, ++x, value += keys.values.stride) {
       FOVEA_UNROLL(2)
       for (int r = 0; r < kRows; ++r) {
-        weights[r] = half::LoadOne(x + r * kKeyTile);
-        if (kHides) hidden[r] = half::SignMask(weights[r]);
+        weights[r] = Half::LoadOne(x + r * kKeyTile);
+        if (kHides) hidden[r] = Half::SignMask(weights[r]);
       }
       AddFewValue<kHides, kPart, 0>(weights, hidden, value, n, sums);
     }

@@ -9,15 +9,15 @@ FOVEA_INLINE void FewScoresOfKeys(const QueryTile& t, const KeyTile& keys) {
   const Element* key = RowOf(keys.keys, keys.begin);
   for (uint32_t j = keys.begin; j < keys.end; j += kProductLanes, key += ptrdiff_t(kProductLanes) * stride) {
     VF scores[kRows][kPieces];
-    const LaneRows<kNear> rows = LaneRows<kNear>::Of(key, stride, keys.end - j - 1);
-    MultiplyLanes<kRows>(rows, QueryElements(t), PaddedQuery(t), t.head_dim, scores);
+    const Lanes::Rows<kNear> rows = Lanes::Rows<kNear>::Of(key, stride, keys.end - j - 1);
+    Lanes::Multiply<kRows>(rows, QueryElements(t), PaddedQuery(t), t.head_dim, scores);
     StoreScores<kRows>(t, keys, j, scores);
   }
 }
 
 template <int kRows, bool>
 FOVEA_TEMPLATE void FewScores(const QueryTile& t, const KeyTile& keys) {
-  if (AreNear(keys.keys.stride)) {
+  if (Lanes::AreNear(keys.keys.stride)) {
     FewScoresOfKeys<true, kRows>(t, keys);
   } else {
     FewScoresOfKeys<false, kRows>(t, keys);
@@ -46,31 +46,31 @@ FOVEA_INLINE void FewValueBlock(const QueryTile& t, const KeyTile& keys, size_t 
     const bool rescales = j == keys.begin;
     end = uint32_t((j / kPartialHalves + 1) * kPartialHalves);
     if (end > keys.end) end = keys.end;
-    half::V sums[kRows][kVectors];
+    Half::V sums[kRows][kVectors];
     FOVEA_UNROLL(2)
     for (int r = 0; r < kRows; ++r) {
       FOVEA_UNROLL(4)
-      for (int v = 0; v < kVectors; ++v) sums[r][v] = half::Zero();
+      for (int v = 0; v < kVectors; ++v) sums[r][v] = Half::Zero();
     }
     FOVEA_UNROLL_LONG_LOOP(2)
     for (uint32_t left = end - j; left > 0; --left, ++weight, value += keys.values.stride) {
-      half::E e[kRows];
+      Half::E e[kRows];
       const Element* at[kRows];
       FOVEA_UNROLL(2)
       for (int r = 0; r < kRows; ++r) {
-        e[r] = half::LoadOne(weight + r * kKeyTile);
+        e[r] = Half::LoadOne(weight + r * kKeyTile);
         at[r] = kHides && int16_t(e[r]) < 0 ? kZeros : value;
       }
       FOVEA_UNROLL(4)
       for (int v = 0; v < kVectors; ++v) {
-        half::V x;
+        Half::V x;
         FOVEA_UNROLL(2)
         for (int r = 0; r < kRows; ++r) {
           if (r == 0 || kHides) {
             const Element* const p = at[r] + v * kProductLanes;
-            x = kPart ? half::LoadPart(p, n) : half::Load(p);
+            x = kPart ? Half::LoadPart(p, n) : Half::Load(p);
           }
-          sums[r][v] = half::MulAdd<0>(x, e[r], sums[r][v]);
+          sums[r][v] = Half::MulAdd<0>(x, e[r], sums[r][v]);
         }
       }
     }
@@ -78,7 +78,7 @@ FOVEA_INLINE void FewValueBlock(const QueryTile& t, const KeyTile& keys, size_t 
     for (int r = 0; r < kRows; ++r) {
       Element part[kVectors * kProductLanes];
       FOVEA_UNROLL(4)
-      for (int v = 0; v < kVectors; ++v) half::StoreRow(sums[r][v], part + v * kProductLanes);
+      for (int v = 0; v < kVectors; ++v) Half::StoreRow(sums[r][v], part + v * kProductLanes);
       AddParts(part, t.o + r * padded + element, rescales, t.rescale[r * kKeys],
                kPart ? n : size_t{kVectors * kProductLanes});
     }

@@ -34,7 +34,7 @@ FOVEA_KERNEL void FewBegin(const QueryTile& t, const TypedRows& q, float scale) 
     query_scales(t)[r * t.row_lanes] = lanes[0];
     Element* const to = QueryElements(t) + r * PaddedQuery(t);
     for (size_t d = 0; d < t.head_dim; d += kLanes) {
-      half::Store(hn::Mul(LoadPart(q.dtype, row, d, LanesBefore(d, t.head_dim)), scales), to + d);
+      Half::Store(hn::Mul(LoadPart(q.dtype, row, d, LanesBefore(d, t.head_dim)), scales), to + d);
     }
   }
   hn::StoreU(hn::Set(kF, -kInfinity), kF, t.row_max);
@@ -86,10 +86,10 @@ FOVEA_INLINE void FewWeights(float* s, VF shift, VF hidden_weight, bool keeps, E
     strands[i % kVectors] = hn::Add(strands[i % kVectors], p[i]);
     if (keeps) hn::StoreU(p[i], kF, s + i * kLanes);
     if constexpr (kRows == 1) {
-      half::Store(p[i], weights);
+      Half::Store(p[i], weights);
     } else {
       Element lanes[kLanes];
-      half::Store(p[i], lanes);
+      Half::Store(p[i], lanes);
       for (int r = 0; r < kRows; ++r)
         __builtin_memcpy(weights + r * kKeyTile, lanes + r * kKeys, kKeys * sizeof *lanes);
     }

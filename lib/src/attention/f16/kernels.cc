@@ -24,12 +24,23 @@ namespace {
 namespace f16 {
 #include "simd/apart.inl"
 #include "math/math.inl"
-#define FOVEA_HALF_FILE "attention/f16/tile.inl"
-#include "simd/each_half.inl"
-#if defined(FOVEA_HAS_FEW_HALVES)
-#define FOVEA_HALF_NAMESPACE of_halves
+#include "simd/halves.inl"
+#include "math/half_block.inl"
+#include "math/half_lanes.inl"
+#if !FOVEA_FOR_HELIUM
+namespace of_floats {
+using Half = FloatHalves;
+#include "attention/f16/tile.inl"
+}  // namespace of_floats
+#endif
+#if FOVEA_FOR_HELIUM || defined(FOVEA_HAS_NEON_HALF) || defined(FOVEA_HAS_AVX512_HALF)
+namespace of_halves {
+using Half = OwnHalves;
+#include "attention/f16/tile.inl"
+#if !defined(FOVEA_HAS_AVX512_HALF)
 #include "attention/f16/few.inl"
-#undef FOVEA_HALF_NAMESPACE
+#endif
+}  // namespace of_halves
 #endif
 
 constexpr F16Kernels Table() {
@@ -38,16 +49,14 @@ constexpr F16Kernels Table() {
 #if !FOVEA_FOR_HELIUM
   table.tile[0] = of_floats::TileKernel(kOnlyF32, nullptr, nullptr);
 #endif
-#if defined(FOVEA_HAS_HALVES)
+#if FOVEA_FOR_HELIUM || defined(FOVEA_HAS_NEON_HALF) || defined(FOVEA_HAS_AVX512_HALF)
   table.tile[1] = of_halves::TileKernel(kF16Rows, nullptr, nullptr);
-#endif
-#if defined(FOVEA_HAS_FEW_HALVES)
+#if !defined(FOVEA_HAS_AVX512_HALF)
   table.few = of_halves::FewRowsKernel(kF16Rows, nullptr, nullptr);
+#endif
 #endif
   return table;
 }
-#undef FOVEA_HAS_HALVES
-#undef FOVEA_HAS_FEW_HALVES
 }  // namespace f16
 // clang-format on
 }  // namespace

@@ -15,26 +15,26 @@ FOVEA_INLINE void ScoreBlock(const QueryTile& t, const KeyTile& keys, size_t col
   const Element* at[kRows];
   FOVEA_UNROLL(8)
   for (int k = 0; k < kRows; ++k) at[k] = RowOf(keys.keys, j + k < keys.end ? j + k : keys.end - 1);
-  MultiplyBlock<kVectors>(QueryElements(t) + column, columns, t.head_dim, at, false,
+  Block::Multiply<kVectors>(QueryElements(t) + column, columns, t.head_dim, at, false,
                           t.s + size_t(j) * columns + column);
 }
 
 template <int kVectors>
 FOVEA_SHARED_TEMPLATE void Scores(const QueryTile& t, const KeyTile& keys, size_t column) {
-  static_assert(kKeyGrain % half::kRows == 0, "blocks must tile the key tile");
-  for (uint32_t j = keys.begin; j < keys.end; j += half::kRows) ScoreBlock<kVectors, half::kRows>(t, keys, column, j);
+  static_assert(kKeyGrain % Half::kRows == 0, "blocks must tile the key tile");
+  for (uint32_t j = keys.begin; j < keys.end; j += Half::kRows) ScoreBlock<kVectors, Half::kRows>(t, keys, column, j);
 }
 
 // sums[e] += element e of a value times the weights x. With kHides, a weight of -0 adds nothing, whatever the value.
 template <bool kHides, int e, int kRows, int kVectors, int kLoads>
-FOVEA_INLINE void AddValue(const half::V (&x)[kVectors], const half::M (&hidden)[kVectors],
-                           const half::E (&value)[kLoads], half::V (&sums)[kRows][kVectors]) {
-  constexpr int i = e % half::kReads;
-  const half::E element = value[e / half::kReads];
+FOVEA_INLINE void AddValue(const Half::V (&x)[kVectors], const Half::M (&hidden)[kVectors],
+                           const Half::E (&value)[kLoads], Half::V (&sums)[kRows][kVectors]) {
+  constexpr int i = e % Half::kReads;
+  const Half::E element = value[e / Half::kReads];
   FOVEA_UNROLL(4)
   for (int v = 0; v < kVectors; ++v) {
-    half::V& sum = sums[e][v];
-    sum = kHides ? half::MulAddUnless<i>(hidden[v], x[v], element, sum) : half::MulAdd<i>(x[v], element, sum);
+    Half::V& sum = sums[e][v];
+    sum = kHides ? Half::MulAddUnless<i>(hidden[v], x[v], element, sum) : Half::MulAdd<i>(x[v], element, sum);
   }
   if constexpr (e + 1 < kRows) AddValue<kHides, e + 1>(x, hidden, value, sums);
 }
@@ -42,24 +42,24 @@ FOVEA_INLINE void AddValue(const half::V (&x)[kVectors], const half::M (&hidden)
 // The same for the weights of one key, at x, and its value. Both advance by their steps.
 template <bool kHides, int kRows, int kVectors>
 FOVEA_INLINE void AddKey(const Element*& x, size_t step, const Element*& value, ptrdiff_t stride,
-                         half::V (&sums)[kRows][kVectors]) {
-  constexpr int kLoads = (kRows + half::kReads - 1) / half::kReads;
-  half::E elements[kLoads];
-  half::V weights[kVectors];
-  half::M hidden[kVectors];
+                         Half::V (&sums)[kRows][kVectors]) {
+  constexpr int kLoads = (kRows + Half::kReads - 1) / Half::kReads;
+  Half::E elements[kLoads];
+  Half::V weights[kVectors];
+  Half::M hidden[kVectors];
   if constexpr (kLoads == 1 && kRows > 1) {
-    elements[0] = half::NextE(value, stride);
+    elements[0] = Half::NextE(value, stride);
   } else {
     FOVEA_UNROLL(4)
     for (int i = 0; i < kLoads; ++i) {
-      elements[i] = kRows == 1 ? half::LoadOne(value) : half::LoadE(value + i * half::kReads);
+      elements[i] = kRows == 1 ? Half::LoadOne(value) : Half::LoadE(value + i * Half::kReads);
     }
     value += stride;
   }
   FOVEA_UNROLL(4)
   for (int v = 0; v < kVectors; ++v) {
-    weights[v] = half::Load(x + v * kProductLanes);
-    hidden[v] = kHides ? half::SignMask(weights[v]) : half::M();
+    weights[v] = Half::Load(x + v * kProductLanes);
+    hidden[v] = kHides ? Half::SignMask(weights[v]) : Half::M();
   }
   x += step;
   AddValue<kHides, 0>(weights, hidden, elements, sums);
@@ -67,23 +67,23 @@ FOVEA_INLINE void AddKey(const Element*& x, size_t step, const Element*& value, 
 
 // o[e][vector] = o[e][vector] * factor + sums[e][vector], or unless `rescales` o + sums, but for the first `skip` rows.
 template <int kRows, int kVectors>
-FOVEA_INLINE void AddSums(const half::V (&sums)[kRows][kVectors], bool rescales, const float* factors, int skip,
+FOVEA_INLINE void AddSums(const Half::V (&sums)[kRows][kVectors], bool rescales, const float* factors, int skip,
                           size_t columns, float* o) {
   VF factor[kVectors][kPieces];
   FOVEA_UNROLL(4)
-  for (int v = 0; v < kVectors; ++v) half::LoadFloats(factors + v * kProductLanes, factor[v]);
+  for (int v = 0; v < kVectors; ++v) Half::LoadFloats(factors + v * kProductLanes, factor[v]);
   FOVEA_UNROLL(8)
   for (int e = 0; e < kRows; ++e, o += columns) {
     if (e < skip) continue;
     FOVEA_UNROLL(4)
     for (int v = 0; v < kVectors; ++v) {
       VF all[kPieces], part[kPieces];
-      half::LoadFloats(o + v * kProductLanes, all);
-      half::Widen(sums[e][v], part);
+      Half::LoadFloats(o + v * kProductLanes, all);
+      Half::Widen(sums[e][v], part);
       for (int i = 0; i < kPieces; ++i) {
         part[i] = hn::Add(rescales ? hn::Mul(all[i], factor[v][i]) : all[i], part[i]);
       }
-      half::StoreFloats(part, o + v * kProductLanes);
+      Half::StoreFloats(part, o + v * kProductLanes);
     }
   }
 }
@@ -99,8 +99,8 @@ FOVEA_INLINE void ValueBlock(const QueryTile& t, const KeyTile& keys, size_t col
   for (uint32_t j = keys.begin, first = j, end; j < keys.end; j = end) {
     end = uint32_t((j / kPartialHalves + 1) * kPartialHalves);
     if (end > keys.end) end = keys.end;
-    half::V sums[kRows][kVectors];
-    ClearSums(sums);
+    Half::V sums[kRows][kVectors];
+    Block::Clear(sums);
     uint32_t n = end - j;
     if constexpr (!kHides && kVectors > 1) {
       for (; n >= kKeysAtOnce; n -= kKeysAtOnce) {
@@ -125,7 +125,7 @@ FOVEA_CALLED void ValueElement(const QueryTile& t, const KeyTile& keys, size_t c
 // The last register block may overlap the one before it, and then does not store what both have.
 template <bool kHides, int kVectors>
 FOVEA_SHARED_TEMPLATE void Values(const QueryTile& t, const KeyTile& keys, size_t column) {
-  constexpr size_t kBlock = half::kRows;
+  constexpr size_t kBlock = Half::kRows;
   const size_t value_dim = t.value_dim;
   if (value_dim < kBlock) {
     for (size_t e = 0; e < value_dim; ++e) {
@@ -146,15 +146,15 @@ FOVEA_SHARED void PackWeights(const QueryTile& t, const KeyTile& keys, size_t co
   Element* to = WeightElements(t, keys.begin, column);
   FOVEA_UNROLL_LONG_LOOP(4)
   for (uint32_t n = keys.end - keys.begin; n > 0; --n, weights += columns, to += columns * kWeightPitch) {
-    half::Store(hn::LoadU(kF, weights), to);
+    Half::Store(hn::LoadU(kF, weights), to);
   }
 }
 
 // Of one key, in the place of the score that it was.
 constexpr bool kPacksWeights = !kPreferSize && kWeightPitch > 1;
 FOVEA_INLINE void StoreWeight(VF weight, float* score, size_t column) {
-  half::Store(weight, reinterpret_cast<Element*>(score - column) + column);
+  Half::Store(weight, reinterpret_cast<Element*>(score - column) + column);
 }
 
 constexpr bool kStoresInTwo = false;
-FOVEA_INLINE void StoreQuery(VF v, Element* p, bool) { half::Store(v, p); }
+FOVEA_INLINE void StoreQuery(VF v, Element* p, bool) { Half::Store(v, p); }

@@ -7,16 +7,16 @@
 template <int kVectors>
 FOVEA_INLINE void ScoreBlock(const QueryTile& t, const KeyTile& keys, size_t column, uint32_t j) {
   const size_t columns = ColumnsOf<kVectors>(t);
-  const Element* at[half::kRows];
+  const Element* at[Half::kRows];
   FOVEA_UNROLL(2)
-  for (int k = 0; k < half::kRows; ++k) at[k] = RowOf(keys.keys, j + k < keys.end ? j + k : keys.end - 1);
-  MultiplyBlock<kVectors>(QueryElements(t) + column, columns, t.head_dim, at, false,
+  for (int k = 0; k < Half::kRows; ++k) at[k] = RowOf(keys.keys, j + k < keys.end ? j + k : keys.end - 1);
+  Block::Multiply<kVectors>(QueryElements(t) + column, columns, t.head_dim, at, false,
                           t.s + size_t(j) * t.columns + column);
 }
 
 template <int kVectors>
 FOVEA_CALLED_TEMPLATE void Scores(const QueryTile& t, const KeyTile& keys, size_t column) {
-  for (uint32_t j = keys.begin; j < keys.end; j += half::kRows) ScoreBlock<kVectors>(t, keys, column, j);
+  for (uint32_t j = keys.begin; j < keys.end; j += Half::kRows) ScoreBlock<kVectors>(t, keys, column, j);
 }
 
 // o[element + e * step][vector] += sum_j weight[j][vector] * value[j][element + e * step], e < 2, of which the first
@@ -30,29 +30,29 @@ FOVEA_INLINE void ValueBlock(const QueryTile& t, const KeyTile& keys, size_t col
   for (uint32_t j = keys.begin, end; j < keys.end; j = end) {
     end = uint32_t((j / kPartialHalves + 1) * kPartialHalves);
     if (end > keys.end) end = keys.end;
-    Chains<kVectors> sums;
-    Clear<kVectors>(sums);
+    Block::Chains<kVectors> sums;
+    Block::Clear<kVectors>(sums);
     FOVEA_UNROLL_LONG_LOOP(16)
     for (uint32_t n = end - j; n > 0; --n) {
-      const half::E elements[half::kRows] = {half::LoadOne(value), half::LoadOne(value + step)};
+      const Half::E elements[Half::kRows] = {Half::LoadOne(value), Half::LoadOne(value + step)};
       value += keys.values.stride;
       FOVEA_OPAQUE(value);
       FOVEA_UNROLL(4)
       for (int v = 0; v < kVectors; ++v) {
         constexpr int kPastWhole = kProductLanes + kVectors * kProductLanes * (kWeightPitch - 1);
         const bool last = kVectors > 1 && v + 1 == kVectors;
-        const half::V weights = last ? half::Next<kPastWhole>(x) : half::Next<kProductLanes>(x);
+        const Half::V weights = last ? Half::Next<kPastWhole>(x) : Half::Next<kProductLanes>(x);
         if constexpr (kHides) {
-          half::MulAddTwoSeen(weights, elements, sums[0][v], sums[1][v]);
+          Half::MulAddTwoSeen(weights, elements, sums[0][v], sums[1][v]);
         } else {
-          sums[0][v] = half::MulAdd<0>(weights, elements[0], sums[0][v]);
-          sums[1][v] = half::MulAdd<0>(weights, elements[1], sums[1][v]);
+          sums[0][v] = Half::MulAdd<0>(weights, elements[0], sums[0][v]);
+          sums[1][v] = Half::MulAdd<0>(weights, elements[1], sums[1][v]);
         }
       }
       if (kVectors == 1) x += columns * kWeightPitch - kVectors * kProductLanes;
     }
     const bool first = j == keys.begin;
-    EndChains<kScaleAndAdd, kVectors>(sums, skip, o, columns * step, first, t.rescale + column);
+    Block::EndChains<kScaleAndAdd, kVectors>(sums, skip, o, columns * step, first, t.rescale + column);
   }
 }
 
@@ -72,7 +72,7 @@ FOVEA_CALLED_TEMPLATE void ValuesOf(const QueryTile& t, const KeyTile& keys, siz
   if constexpr (kPreferSize) {
     for (size_t c = column; c < column + kVectors * kProductLanes; c += kLanes) Rescale(t, c);
   }
-  for (size_t e = 0; e < value_dim; e += half::kRows) {
+  for (size_t e = 0; e < value_dim; e += Half::kRows) {
     const size_t over = e + 1 == value_dim, step = value_dim > 1;
     ValueBlock<kHides, kVectors>(t, keys, column, e - over * step, step, int(over));
   }
@@ -90,7 +90,7 @@ FOVEA_CALLED void PackWeights(const QueryTile& t, const KeyTile& keys, size_t co
   Element* to = WeightElements(t, keys.begin, first);
   FOVEA_UNROLL_LONG_LOOP(4)
   for (uint32_t n = keys.end - keys.begin; n > 0; --n, weights += columns, to += columns * kWeightPitch) {
-    half::StoreBoth(hn::LoadU(kF, weights), hn::LoadU(kF, weights + kLanes), to);
+    Half::StoreBoth(hn::LoadU(kF, weights), hn::LoadU(kF, weights + kLanes), to);
   }
 }
 
@@ -100,8 +100,8 @@ FOVEA_INLINE void StoreWeight(VF, float*, size_t) {}
 constexpr bool kStoresInTwo = true;
 FOVEA_INLINE void StoreQuery(VF v, Element* p, bool second) {
   if (second) {
-    half::StoreSecond(v, p - kLanes);
+    Half::StoreSecond(v, p - kLanes);
   } else {
-    half::StoreFirst(v, p);
+    Half::StoreFirst(v, p);
   }
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tile kernel with products of halves, over the half words that were included before.
+// The tile kernel with products of halves, over the half words `Half`.
 
-namespace FOVEA_HALF_NAMESPACE {
-#include FOVEA_HALF_WORDS
-#include "math/half_block.inl"
+using Element = Half::Element;
+constexpr size_t kProductLanes = Half::kLanes;
+constexpr int kBlockVectors = Half::kBlockVectors, kPieces = Half::kPieces;
+using Block = HalfBlock<Half>;
 #include "attention/f16/elements.inl"
 #if FOVEA_FOR_HELIUM
 #include "attention/f16/products_helium.inl"
@@ -35,5 +36,3 @@ FOVEA_INLINE VF QueryFactors(const QueryTile& t, const LaneRows<char>& rows, fov
 }
 #include "attention/queries.inl"
 #include "attention/tile_kernel.inl"
-
-}  // namespace FOVEA_HALF_NAMESPACE
