@@ -3,6 +3,12 @@
 // Additive scores, s = factor * sum_d v[d] tanh(q[d] + k[d]) (Bahdanau et al., arXiv 1409.0473, appendix A.1.2; Luong
 // et al., arXiv 1508.04025, "concat"), which take the place of q.k in the loop over keys. The linear layers of queries
 // and keys have been applied before.
+#ifndef FOVEA_SRC_ATTENTION_ADDITIVE_INL_
+#define FOVEA_SRC_ATTENTION_ADDITIVE_INL_
+
+#include "attention/rows.inl"
+#include "math/block.inl"
+#include "math/math.inl"
 
 // For one vector of rows and kKeys keys, with the partial sums of MultiplyBlock.
 template <int kKeys>
@@ -57,3 +63,5 @@ FOVEA_CALLED VF AdditiveSum(const QueryTile& t, const float* v, const float* q, 
   const VF x = hn::Add(hn::LoadU(kF, q + whole), hn::LoadN(kF, key + whole, rest));
   return hn::MulAdd(Tanh(x), hn::LoadN(kF, v + whole, rest), sum);
 }
+
+#endif  // FOVEA_SRC_ATTENTION_ADDITIVE_INL_

@@ -2,6 +2,10 @@
 //
 // How the few-rows kernel goes through keys. The scores of kKeys keys fill one vector, kRows by kKeys: lane = row *
 // kKeys + key. Cursors go through the rows of keys and values, and prefetch the next ones.
+#ifndef FOVEA_SRC_ATTENTION_FEW_BLOCK_INL_
+#define FOVEA_SRC_ATTENTION_FEW_BLOCK_INL_
+
+#include "attention/rows.inl"
 
 // The keys that are taken with kRows rows: kRows * kKeys dot products, whose sums fill one vector.
 template <int kRows>
@@ -77,10 +81,10 @@ struct RowCursor {
 
 // Prefetches the rows of a tile in the order of addresses, a few lines at a time: the processor's own prefetcher
 // expects this order. They go into the second-level cache, which waits for more lines at once than the first and has
-// room for a tile. Codes of 8 bits or less are small enough for the first. Rows of f32 in vectors of 16 are multiplied so
-// fast that many prefetches into the second level come to nothing, but not those into the first: on a Zen 5 decode from
-// memory then takes .76 to .91 of the time, from caches 1.00 to 1.02, and 1.07 where two tiles take the same rows. Lines
-// past the end of a row may be prefetched, which reads nothing.
+// room for a tile. Codes of 8 bits or less are small enough for the first. Rows of f32 in vectors of 16 are multiplied
+// so fast that many prefetches into the second level come to nothing, but not those into the first: on a Zen 5 decode
+// from memory then takes .76 to .91 of the time, from caches 1.00 to 1.02, and 1.07 where two tiles take the same rows.
+// Lines past the end of a row may be prefetched, which reads nothing.
 template <fovea_dtype kType>
 struct LineCursor {
   static constexpr size_t kGroupBytes = format_of(kType).group_bytes;
@@ -108,3 +112,38 @@ struct LineCursor {
     byte = row_ends ? 0 : byte;
   }
 };
+
+// Where bits are those of the tile kernel, a sum of weights has strands: a key's place in its tile decides which of
+// them gets its weight.
+
+// The sum over the lanes of each row, in all of them: a tree that adds neighbours first.
+template <int kKeys, int kStep = 1>
+FOVEA_INLINE VF SumOfNeighbours(VF v) {
+  if constexpr (kStep == kKeys) {
+    return v;
+  } else {
+    return SumOfNeighbours<kKeys, 2 * kStep>(hn::Add(v, hn::SwapLanes<kStep>(v)));
+  }
+}
+template <int n>
+FOVEA_INLINE VF SumOfStrands(VF (&strands)[n]) {
+  FOVEA_UNROLL(4)
+  for (int half = 1; half < n; half *= 2) {
+    FOVEA_UNROLL(8)
+    for (int i = 0; i < n; i += 2 * half) strands[i] = hn::Add(strands[i], strands[i + half]);
+  }
+  return strands[0];
+}
+
+// Adds scores of -inf after the last key, to a multiple of kMultiple keys. Returns the end of the scores.
+template <int kRows, uint32_t kMultiple>
+FOVEA_INLINE float* FewPadScores(const QueryTile& t, const KeyTile& keys) {
+  constexpr uint32_t kKeys = FewBlock<kRows>::kKeys;
+  const uint32_t padded = uint32_t(round_up(keys.end - keys.begin, kMultiple));
+  for (uint32_t j = uint32_t(round_up(keys.end - keys.begin, kKeys)); j < padded; j += kKeys) {
+    hn::StoreU(hn::Set(kF, -kInfinity), kF, t.s + j * kRows);
+  }
+  return t.s + padded * kRows;
+}
+
+#endif  // FOVEA_SRC_ATTENTION_FEW_BLOCK_INL_

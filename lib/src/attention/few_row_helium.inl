@@ -2,6 +2,12 @@
 //
 // The products of one query row with some keys, for Helium: eight registers have no room for vectors of keys in
 // addition to the sums, and loads advance their addresses.
+#ifndef FOVEA_SRC_ATTENTION_FEW_ROW_HELIUM_INL_
+#define FOVEA_SRC_ATTENTION_FEW_ROW_HELIUM_INL_
+
+#include "attention/few_block.inl"
+#include "math/math.inl"
+
 constexpr bool kKeyByKey = true, kVectorsAtOnce = false, kScalarWeights = !kPreferSize;
 
 // sum + weight * x, with the weight in a general register.
@@ -98,3 +104,5 @@ FOVEA_INLINE void MultiplyKeyByKey(const float* q, size_t whole, FormatRow<kType
     }
   }
 }
+
+#endif  // FOVEA_SRC_ATTENTION_FEW_ROW_HELIUM_INL_

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The products of one query row with some keys, and the weights of few rows, for RISC-V: one instruction takes a group of
-// registers. With groups of four in MultiplyKeyByKey the compiler spills some.
+// The products of one query row with some keys, and the weights of few rows, for RISC-V: one instruction takes a group
+// of registers. With groups of four in MultiplyKeyByKey the compiler spills some.
+#ifndef FOVEA_SRC_ATTENTION_FEW_ROW_RVV_INL_
+#define FOVEA_SRC_ATTENTION_FEW_ROW_RVV_INL_
+
+#include "attention/few_block.inl"
+#include "math/math.inl"
+
 constexpr bool kKeyByKey = true, kVectorsAtOnce = true, kScalarWeights = false, kWidensPairs = false;
 FOVEA_INLINE VF AddWeighted(float, VF, VF sum) { return sum; }  // never called
 
@@ -16,8 +22,8 @@ FOVEA_INLINE void MultiplyKeyByKey(const float* q, size_t whole, const FormatRow
   }
 }
 
-// sums[k] begins or goes on with the products of four vectors of the query row and of keys that are `stride` apart. No load
-// moves to before that of another key, so that all sums stay in registers. Returns where the next key is.
+// sums[k] begins or goes on with the products of four vectors of the query row and of keys that are `stride` apart. No
+// load moves to before that of another key, so that all sums stay in registers. Returns where the next key is.
 template <bool kBegins, size_t kKeys>
 FOVEA_INLINE const float* MultiplyFour(const float* q, const float* key, ptrdiff_t stride,
                                        hn::Floats<2> (&sums)[kKeys]) {
@@ -33,8 +39,8 @@ FOVEA_INLINE const float* MultiplyFour(const float* q, const float* key, ptrdiff
   }
   return key;
 }
-// Scores of blocks of kLanes keys. kShort: rows have four vectors, so half of the sums at a time are enough to hide how long
-// a product takes.
+// Scores of blocks of kLanes keys. kShort: rows have four vectors, so half of the sums at a time are enough to hide how
+// long a product takes.
 template <bool kShort>
 FOVEA_INLINE void ScoreBlocks(const float* q, size_t head_dim, const float* key, ptrdiff_t stride, float* s,
                               const float* end) {
@@ -72,6 +78,7 @@ namespace of_group {
 namespace one_register = hn;
 #include "simd/rvv_group.inl"
 namespace in_group {
+#undef FOVEA_SRC_MATH_MATH_INL_  // once more, for these vectors
 #include "math/math.inl"
 FOVEA_INLINE VF Weights(float* s, VF shift, VF hidden_weight) {
   const VF x = hn::LoadU(kF, s);
@@ -92,8 +99,8 @@ FOVEA_INLINE VF WeightsOfGroup(float* s, VF shift, VF hidden_weight, VF (&weight
   return hn::Folded(p);
 }
 
-// o[element + ..] = o * rescale + the values times their weights, for a group of kVectors vectors. Keys use kStrands sums in
-// turn, as in FewValueBlock.
+// o[element + ..] = o * rescale + the values times their weights, for a group of kVectors vectors. Keys use kStrands
+// sums in turn, as in FewValueBlock.
 template <int kStrands, int kVectors>
 FOVEA_INLINE void AddValueRows(const QueryTile& t, const KeyTile& keys, size_t element,
                                VF (&sums)[kStrands][1][kVectors]) {
@@ -123,3 +130,5 @@ FOVEA_INLINE void AddValueRows(const QueryTile& t, const KeyTile& keys, size_t e
   hn::MulAddVectors(*t.rescale, o, sums[0][0]);
   __builtin_memcpy(o, sums[0][0], sizeof sum);
 }
+
+#endif  // FOVEA_SRC_ATTENTION_FEW_ROW_RVV_INL_

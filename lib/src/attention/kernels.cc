@@ -15,39 +15,19 @@ namespace {
 // clang-format off
 #include FOVEA_BACKEND_HEADER
 #include "simd/common.inl"
-#include "math/plain.inl"
-#include "math/math.inl"
-#include "formats/rows.inl"
-#include "attention/rows.inl"
-#include "attention/steps/called.inl"
-#include "math/block.inl"
-#include "attention/additive.inl"
-constexpr size_t kProductLanes = kLanes;
 #include "attention/tile.inl"
 #include "attention/tile_kernel.inl"
 #if FOVEA_FOR_ONE_LANE  // with one lane the tile kernel has no empty lanes
 constexpr AttentionKernel kFewRowsOfTarget = {};
 #else
-#include "attention/few_block.inl"
-constexpr uint32_t kMostFewRows = kLanes > 4 ? 4 : 2;  // with 4 lanes, 4 rows fill the tile kernel
-#if FOVEA_FOR_HELIUM
-#include "attention/few_row_helium.inl"
-#elif FOVEA_FOR_RVV
-#include "attention/few_row_rvv.inl"
-#else
-constexpr bool kKeyByKey = false, kVectorsAtOnce = false, kScalarWeights = false, kWidensPairs = false;
-FOVEA_INLINE VF AddWeighted(float, VF, VF sum) { return sum; }  // never called
-#endif
-#include "attention/few_rows.inl"
-#include "attention/few_kernel.inl"
 #include "attention/few_whole.inl"
-constexpr AttentionKernel kFewRowsOfTarget = WithWhole(FewRowsKernel(kFewRowsFormats, nullptr, nullptr));
+constexpr AttentionKernel kFewRowsOfTarget = F32FewWhole::Kernel();
 #endif
 // clang-format on
 constexpr AttentionKernels KernelsOfTarget() {
   AttentionKernels kernels = {kLanes, hn::kBlockVectors, {}};
   if (kFewRowsServed) kernels.list[kFewRowsKernel] = kFewRowsOfTarget;
-  kernels.list[kFewRowsServed ? uint32_t(kTileKernel) : 0] = TileKernel(kOnlyF32, nullptr, nullptr);
+  kernels.list[kFewRowsServed ? uint32_t(kTileKernel) : 0] = TileKernel<F32Tile>::Kernel(kOnlyF32, nullptr, nullptr);
   return kernels;
 }
 }  // namespace

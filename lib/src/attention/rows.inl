@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Finds the rows of a tile in the caller's arrays, token by token, and transposes them so that each row is a lane.
+#ifndef FOVEA_SRC_ATTENTION_ROWS_INL_
+#define FOVEA_SRC_ATTENTION_ROWS_INL_
+
+#include "formats/rows.inl"
 
 // The room for a row of the few-rows kernel.
 FOVEA_INLINE size_t PaddedToLanes(size_t dim) { return (dim + kLanes - 1) / kLanes * kLanes; }
@@ -142,9 +146,9 @@ FOVEA_INLINE void StoreTransposed(VF (&lanes)[kLanes], const LaneRows<char>& row
   StoreTransposed(lanes, f32, live, d, n);
 }
 
-// Vectors of a row of the caller's, times the factor, stored `step` floats apart; lanes past the end are 0. Here and below
-// the format is asked for outside of the loop, and whole vectors are known to be whole. Where size counts, one loop serves
-// all formats but f32.
+// Vectors of a row of the caller's, times the factor, stored `step` floats apart; lanes past the end are 0. Here and
+// below the format is asked for outside of the loop, and whole vectors are known to be whole. Where size counts, one
+// loop serves all formats but f32.
 template <fovea_dtype kType>
 FOVEA_INLINE void LoadScaledRowOf(const void* row, size_t dim, VF factor, float* to, size_t step) {
   const auto elements = FormatRow<kType>::Of(row, nullptr);
@@ -206,3 +210,5 @@ FOVEA_INLINE void ZeroVectors(float* p, size_t vectors) {
   }
   for (; vectors > 0; --vectors, p += kLanes) hn::StoreU(hn::Zero(kF), kF, p);
 }
+
+#endif  // FOVEA_SRC_ATTENTION_ROWS_INL_

@@ -30,7 +30,7 @@ struct FewHalfLinear {
       }
     }
   }
-  FOVEA_KERNEL void Begin(const TokenTile& t, fovea_dtype dtype, const void* x, ptrdiff_t stride) {
+  FOVEA_KERNEL_OF(Half) void Begin(const TokenTile& t, fovea_dtype dtype, const void* x, ptrdiff_t stride) {
     FOVEA_WITH_FORMAT(HalfLinear<Half>::kInputFormats, dtype, BeginOf<kType>(t, x, stride));
   }
 
@@ -65,7 +65,7 @@ struct FewHalfLinear {
   }
 
   // Where size counts, a token at a time.
-  FOVEA_KERNEL void Multiply(const FewHalfTokens& f) {
+  FOVEA_KERNEL_OF(Half) void Multiply(const FewHalfTokens& f) {
     const Element* x = f.x;
     if constexpr (!kPreferSize) {
       if (f.tokens == 2) return OutputsOf<2>(f, x, f.y);

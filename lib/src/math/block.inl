@@ -2,6 +2,9 @@
 //
 // A tile times rows, by register blocks: the product that q.k and a linear layer share. A lane is a query, or a token;
 // rows (keys, or weights) are read as they are stored, an element at a time, and multiply whole vectors.
+#ifndef FOVEA_SRC_MATH_BLOCK_INL_
+#define FOVEA_SRC_MATH_BLOCK_INL_
+
 
 using hn::kBlockVectors;
 
@@ -97,3 +100,5 @@ FOVEA_INLINE void MultiplyRows(const float* x, size_t columns, size_t dim, const
     s += kRows * columns;
   }
 }
+
+#endif  // FOVEA_SRC_MATH_BLOCK_INL_

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // In texts that are included after this, in the same namespace, MulAdd of hn is Mul and then Add: what they compute has
-// the same bits on targets that fuse and on those that do not.
+// the same bits on targets that fuse and on those that do not. math/math.inl is included once more there.
+#undef FOVEA_SRC_MATH_MATH_INL_
 
 constexpr bool kIntegerProducts = true;
 

@@ -17,50 +17,32 @@ namespace {
 // clang-format off
 #include FOVEA_BACKEND_HEADER
 #include "simd/common.inl"
-#include "math/plain.inl"
-#include "formats/rows.inl"
-#include "attention/rows.inl"
 #include "attention/steps/called.inl"
 namespace f16 {
 #include "simd/apart.inl"
-#include "math/math.inl"
-#include "simd/halves.inl"
-#include "math/half_block.inl"
-#include "math/half_lanes.inl"
-#if !FOVEA_FOR_HELIUM
-namespace of_floats {
-using Half = FloatHalves;
+#include "attention/f16/few_rows.inl"
 #include "attention/f16/tile.inl"
-}  // namespace of_floats
-#endif
-#if FOVEA_FOR_HELIUM || defined(FOVEA_HAS_NEON_HALF) || defined(FOVEA_HAS_AVX512_HALF)
-namespace of_halves {
-using Half = OwnHalves;
-#include "attention/f16/tile.inl"
-#if !defined(FOVEA_HAS_AVX512_HALF)
-#include "attention/f16/few.inl"
-#endif
-}  // namespace of_halves
-#endif
 
-constexpr F16Kernels Table() {
-  F16Kernels table = {};
-  if (!kHasF16Products) return table;
-#if !FOVEA_FOR_HELIUM
-  table.tile[0] = of_floats::TileKernel(kOnlyF32, nullptr, nullptr);
-#endif
-#if FOVEA_FOR_HELIUM || defined(FOVEA_HAS_NEON_HALF) || defined(FOVEA_HAS_AVX512_HALF)
-  table.tile[1] = of_halves::TileKernel(kF16Rows, nullptr, nullptr);
-#if !defined(FOVEA_HAS_AVX512_HALF)
-  table.few = of_halves::FewRowsKernel(kF16Rows, nullptr, nullptr);
-#endif
-#endif
-  return table;
+// Nothing where there are no words.
+template <class Half>
+constexpr AttentionKernel TileOf(FormatSet formats) {
+  if constexpr (kHasF16Products && Half::kRows != 0) {
+    return TileKernel<HalfTile<Half>>::Kernel(formats, nullptr, nullptr);
+  }
+  return {};
 }
+template <class Half>
+constexpr AttentionKernel FewRowsOf() {
+  if constexpr (kHasF16Products && Half::kFewRows) {
+    return FewRowsKernel<HalfFewRows<Half>>::Kernel(kF16Rows, nullptr, nullptr);
+  }
+  return {};
+}
+constexpr F16Kernels kTable = {{TileOf<FloatHalves>(kOnlyF32), TileOf<OwnHalves>(kF16Rows)}, FewRowsOf<OwnHalves>()};
 }  // namespace f16
 // clang-format on
 }  // namespace
 
-FOVEA_IN_DATA_SECTION const F16Kernels kF16 = f16::Table();
+FOVEA_IN_DATA_SECTION const F16Kernels kF16 = f16::kTable;
 
 #endif

@@ -59,15 +59,69 @@ using dot = FOVEA_DOT_WORDS;
 #include "attention/i8/rows.inl"
 #include FOVEA_DOT_BRING
 constexpr size_t kProductLanes = kLanes;
-#include "attention/tile_kernel.inl"
+
+// The functions above as the parts of a tile kernel.
+struct TileParts {
+  static constexpr size_t kProductLanes = FOVEA_DOT_NAMESPACE::kProductLanes;
+  static constexpr int kBlockVectors = FOVEA_DOT_NAMESPACE::kBlockVectors;
+  template <int kVectors>
+  FOVEA_INLINE void Scores(const QueryTile& t, const KeyTile& keys, size_t column) {
+    FOVEA_DOT_NAMESPACE::Scores<kVectors>(t, keys, column);
+  }
+  template <int kVectors>
+  FOVEA_INLINE void ScaleScores(const QueryTile& t, const KeyTile& keys, size_t column) {
+    FOVEA_DOT_NAMESPACE::ScaleScores<kVectors>(t, keys, column);
+  }
+  template <bool kHides, int kVectors>
+  FOVEA_INLINE void Values(const QueryTile& t, const KeyTile& keys, size_t column) {
+    FOVEA_DOT_NAMESPACE::Values<kHides, kVectors>(t, keys, column);
+  }
+  FOVEA_INLINE void PackWeights(const QueryTile& t, const KeyTile& keys, size_t column, bool changed) {
+    FOVEA_DOT_NAMESPACE::PackWeights(t, keys, column, changed);
+  }
+  template <int kVectors>
+  FOVEA_INLINE bool WeighBlock(const QueryTile& t, const KeyTile& keys, size_t column, bool hides) {
+    return FOVEA_DOT_NAMESPACE::WeighBlock<kVectors>(t, keys, column, hides);
+  }
+  template <int kVectors>
+  FOVEA_INLINE void TakeOutZeros(const QueryTile& t, const KeyTile& keys, size_t column) {
+    FOVEA_DOT_NAMESPACE::TakeOutZeros<kVectors>(t, keys, column);
+  }
+  FOVEA_INLINE void SoftmaxTile(const QueryTile& t, const KeyTile& keys, size_t column, bool hides) {
+    FOVEA_DOT_NAMESPACE::SoftmaxTile(t, keys, column, hides);
+  }
+  static constexpr auto* Begin = FOVEA_DOT_NAMESPACE::Begin;
+};
 
 #if defined(FOVEA_DOT_FEW_ROWS)
-#include "attention/few_block.inl"
 constexpr uint32_t kMostFewRows = kLanes > 4 ? 4 : 2;  // with 4 lanes, 4 rows fill the tile kernel
-#include "attention/few_strands.inl"
 #include FOVEA_DOT_FEW_ROWS
-#include "attention/few_kernel.inl"
-constexpr AttentionKernel kFewRowsOfDot = FewRowsKernel(kCodedFormats, FewBringKeys, FewBringValues);
+
+// The functions above as the parts of a few-rows kernel.
+struct FewParts {
+  static constexpr uint32_t kMostFewRows = FOVEA_DOT_NAMESPACE::kMostFewRows;
+  static constexpr auto* FewBegin = FOVEA_DOT_NAMESPACE::FewBegin;
+  template <int kRows>
+  FOVEA_INLINE bool PrefetchesAhead(const QueryTile& t, const KeyTile& keys) {
+    return FOVEA_DOT_NAMESPACE::PrefetchesAhead<kRows>(t, keys);
+  }
+  template <int kRows, bool kPrefetch>
+  FOVEA_INLINE void FewScores(const QueryTile& t, const KeyTile& keys) {
+    FOVEA_DOT_NAMESPACE::FewScores<kRows, kPrefetch>(t, keys);
+  }
+  template <int kRows>
+  FOVEA_INLINE void FewSoftmax(const QueryTile& t, const KeyTile& keys, bool hides) {
+    FOVEA_DOT_NAMESPACE::FewSoftmax<kRows>(t, keys, hides);
+  }
+  template <int kRows>
+  FOVEA_INLINE void FewValues(const QueryTile& t, const KeyTile& keys, bool hides) {
+    FOVEA_DOT_NAMESPACE::FewValues<kRows>(t, keys, hides);
+  }
+  FOVEA_INLINE auto* WeightsToKeep(const QueryTile& t, const KeyTile& keys) {
+    return FOVEA_DOT_NAMESPACE::WeightsToKeep(t, keys);
+  }
+};
+constexpr AttentionKernel kFewRowsOfDot = FewRowsKernel<FewParts>::Kernel(kCodedFormats, FewBringKeys, FewBringValues);
 #else
 constexpr AttentionKernel kFewRowsOfDot = {};
 #endif
@@ -84,7 +138,7 @@ constexpr AttentionKernel kFewRowsOfDot = {};
 constexpr void AddKernels(I8Kernels* table) {
   AttentionKernel(&list)[kF16TileKernel - kI8FewRowsKernel] = table->list[dot_row(dot::kKind)];
   list[kI8FewRowsKernel - kI8FewRowsKernel] = kFewRowsOfDot;
-  list[kI8TileKernel - kI8FewRowsKernel] = TileKernel(kCodedFormats, BringKeys, BringValues);
+  list[kI8TileKernel - kI8FewRowsKernel] = TileKernel<TileParts>::Kernel(kCodedFormats, BringKeys, BringValues);
 }
 
 }  // namespace FOVEA_DOT_NAMESPACE

@@ -50,6 +50,12 @@ FOVEA_INLINE VF Rescale(VF x) {
 #include "simd/dot_helium_row.inl"
 #endif
 #include "attention/i8/widen_groups.inl"
+#if FOVEA_FOR_ONE_LANE
+#include "attention/tile_kernel.inl"
+#else
+#include "attention/few_block.inl"
+#include "attention/few_kernel.inl"
+#endif
 #define FOVEA_DOT_FILE "attention/i8/dot_kernels.inl"
 #include "simd/each_dot.inl"
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a call asks of the steps around the products, if it is compiled in.
+#ifndef FOVEA_SRC_ATTENTION_STEPS_ASKED_INL_
+#define FOVEA_SRC_ATTENTION_STEPS_ASKED_INL_
+
 
 // Whether the steps have an Exp2 in any case.
 constexpr bool kStepsHaveExp2 = config::kScores || config::kStates;
@@ -30,3 +33,5 @@ FOVEA_INLINE bool Hides(const KeyTile& keys, const ScoreSteps& steps) { return A
 FOVEA_INLINE bool AnyStep(const KeyTile& keys, const ScoreSteps& steps) {
   return Shifted(steps) || Capped(steps) || Biased(steps) || ModifiesScores(steps) || Hides(keys, steps);
 }
+
+#endif  // FOVEA_SRC_ATTENTION_STEPS_ASKED_INL_
