@@ -15,12 +15,6 @@ namespace {
 // clang-format off
 #include FOVEA_BACKEND_HEADER
 #include "simd/common.inl"
-#include "math/plain.inl"
-#include "formats/rows.inl"
-#include "math/math.inl"
-#include "delta/prepare.inl"
-#include "delta/prepare_general.inl"
-#include "delta/pass.inl"
 #include "delta/delta.inl"
 // clang-format on
 }  // namespace

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The pass over S: lanes run along its columns.
+#ifndef FOVEA_SRC_DELTA_PASS_INL_
+#define FOVEA_SRC_DELTA_PASS_INL_
+
+#include "delta/prepare.inl"
 
 // The factors for one element of the keys, by which the pass multiplies. kFactors: apart from the decay.
 template <uint32_t kFactors>
@@ -241,8 +245,9 @@ constexpr int kGeneralVectors = kLanes > 1 && hn::kRegisters == 16 ? 2 * kPassVe
 FOVEA_INLINE PassOf FromVector(const PassOf& pass, int v) {
   const ptrdiff_t columns = v * ptrdiff_t(kLanes);
   const ptrdiff_t step = kLanes == kDeltaColumns ? columns * ptrdiff_t(pass.keys) : columns;
-  return {pass.factors, pass.keys,          pass.s + step,          pass.u + columns, pass.u_stride,
-          pass.sums,    pass.given_factors, pass.given_v + columns, {}};
+  return {
+      pass.factors,           pass.keys, pass.s + step, pass.u + columns, pass.u_stride, pass.sums, pass.given_factors,
+      pass.given_v + columns, {}};
 }
 
 // Adds a whole token group. Few registers hold the values of one kind alone.
@@ -281,3 +286,5 @@ FOVEA_INLINE const float* RunGeneral(const DeltaGroup& g, bool queries_alone, co
   }
   return pass.sums + tokens * kVectors * kLanes;
 }
+
+#endif  // FOVEA_SRC_DELTA_PASS_INL_

@@ -2,6 +2,10 @@
 //
 // The activations of base.h over the vocabulary, written once. Their errors are those of math/math.inl, and stated at
 // fovea_activation.
+#ifndef FOVEA_SRC_MATH_ACTIVATION_INL_
+#define FOVEA_SRC_MATH_ACTIVATION_INL_
+
+#include "math/math.inl"
 
 // The smaller, for a `most` that is no NaN; NaN stays NaN, and a zero its sign.
 FOVEA_INLINE VF ClampMax(VF x, float most) {
@@ -57,3 +61,5 @@ FOVEA_INLINE void Activate(fovea_activation_kind kind, float alpha, VF (&x)[n]) 
     x[i] = kind == FOVEA_ACTIVATION_SIGMOID ? factor[i] : hn::Mul(ClampLeast(x[i], least), factor[i]);
   }
 }
+
+#endif  // FOVEA_SRC_MATH_ACTIVATION_INL_
