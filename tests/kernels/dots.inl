@@ -112,14 +112,14 @@ namespace of_vwmacc {
 using dot = Vwmacc;
 #include "kernels/dots_few.inl"
 #include "kernels/dots_queries.inl"
-#include "math/dot_shape.inl"
-#include "math/dot_block_rvv.inl"
+#include "math/dot_block.inl"
+using Block = DotBlock<Vwmacc>;
 
 // Register blocks of each width: signed columns times keys, and weights from 0 to 255 times elements of values. Keys and
 // values end where memory does.
 template <int kVectors>
 void TestBlock(ContractLog& log, const ContractMemory& memory) {
-  constexpr int kRows = kDotRows<kVectors>;
+  constexpr int kRows = Block::kRows<kVectors>;
   constexpr size_t kColumns = kVectors * kLanes, kMost = 9;
   uint32_t state = 11;
   for (size_t steps = 1; steps <= kMost; ++steps) {
@@ -135,9 +135,9 @@ void TestBlock(ContractLog& log, const ContractMemory& memory) {
         for (dot::Sum& sum : sums[k]) sum = dot::Start(k - 3);
       }
       if (keys) {
-        MultiplyKeys(x, kColumns, row, steps, sums);
+        Block::MultiplyKeys(x, kColumns, row, steps, sums);
       } else {
-        MultiplyValues(x, kColumns, codes, kRows, uint32_t(steps), sums);
+        Block::MultiplyValues(x, kColumns, codes, kRows, uint32_t(steps), sums);
       }
       for (int k = 0; k < kRows; ++k) {
         for (size_t column = 0; column < kColumns; ++column) {

@@ -2,8 +2,7 @@
 //
 // The dot words of AArch64, once for sdot and once for smmla, inside their namespaces and behind their header.
 
-using ::fovea::kDotTraits;
-constexpr size_t kGroup = kDotTraits[dot::kKind].group, kReads = kDotTraits[dot::kKind].reads;
+constexpr size_t kGroup = dot::kGroup, kReads = dot::kReads;
 
 // The sums of kRows rows, or elements of values, with the columns of kVectors vectors, of a tile of `columns`.
 template <int kRows, int kVectors>

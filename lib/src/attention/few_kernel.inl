@@ -43,7 +43,7 @@ struct FewRowsKernel {
     FewWeigh<kRows>(t, keys, Hides(keys, steps));
   }
 
-  FOVEA_KERNEL_OF(Parts) void FewAttend(const QueryTile& t, KeyTile& keys, const ScoreSteps& steps) {
+  FOVEA_SECTION_OF(Parts) FOVEA_KERNEL void FewAttend(const QueryTile& t, KeyTile& keys, const ScoreSteps& steps) {
     const uint32_t rows = t.columns / t.row_lanes;
     if (kMostFewRows == 1 || rows == 1) return FewAttendRows<1>(t, keys, steps);
     if constexpr (kMostFewRows > 1) {
@@ -52,7 +52,7 @@ struct FewRowsKernel {
     if constexpr (kMostFewRows > 2) FewAttendRows<4>(t, keys, steps);
   }
 
-  FOVEA_KERNEL_OF(Parts)
+  FOVEA_SECTION_OF(Parts) FOVEA_KERNEL
   void FewScoresOut(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps, fovea_scores_stage stage,
                     const RowArray<float>& scores) {
     const uint32_t rows = t.columns / t.row_lanes;

@@ -38,7 +38,7 @@ struct TileQueries {
     }
   }
 
-  FOVEA_KERNEL_OF(Parts) void Begin(const QueryTile& t, const TypedRows& q, float scale) {
+  FOVEA_SECTION_OF(Parts) FOVEA_KERNEL void Begin(const QueryTile& t, const TypedRows& q, float scale) {
     const size_t columns = t.columns;
     for (size_t column = 0; column < columns; column += kLanes) {
       const bool second = Parts::kStoresInTwo && column % Parts::kProductLanes != 0;

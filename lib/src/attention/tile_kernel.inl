@@ -112,7 +112,7 @@ struct TileKernel {
     if constexpr (kMost > 1) AttendColumns<kHides, kSizeCounts ? 1 : kMost - 1>(t, keys, steps, column);
   }
 
-  FOVEA_KERNEL_OF(Parts) void Attend(const QueryTile& t, KeyTile& keys, const ScoreSteps& steps) {
+  FOVEA_SECTION_OF(Parts) FOVEA_KERNEL void Attend(const QueryTile& t, KeyTile& keys, const ScoreSteps& steps) {
     const bool masked = Masked(keys, steps);
     if (keys.edge) {  // one vector of rows at a time wastes least work on hidden keys
       const uint32_t begin = keys.begin, end = keys.end;
@@ -139,7 +139,7 @@ struct TileKernel {
     }
   }
 
-  FOVEA_KERNEL_OF(Parts)
+  FOVEA_SECTION_OF(Parts) FOVEA_KERNEL
   void ScoresOut(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps, fovea_scores_stage stage,
                  const RowArray<float>& scores) {
     for (size_t column = 0; column < t.columns; column += kProductLanes) {

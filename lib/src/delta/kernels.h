@@ -31,7 +31,8 @@ namespace fovea {
 constexpr bool kHasGeneralDelta = config::kGeneralDelta;
 
 // Whether kernels of wide vectors read S in an array of the caller, [key_dim][value_dim], where it is.
-constexpr bool kReadsMatrices = (FOVEA_WITH_HIGHWAY || FOVEA_WITH_XSIMD || FOVEA_WITH_RVV) && !config::kPreferSize;
+constexpr bool kReadsMatrices =
+    (FOVEA_WITH_HIGHWAY || FOVEA_WITH_NEON || FOVEA_WITH_RVV || FOVEA_WITH_XSIMD) && !config::kPreferSize;
 
 // Whether a token group puts the factors of its keys that the next one adds, where both are prepared together.
 constexpr bool kTellsNextGroup = !config::kPreferSize;

@@ -38,6 +38,7 @@ using dot = Helium;
 #include "simd/common.inl"
 #include "math/block.inl"
 #include "simd/dot_smlad.inl"
+#include "math/dot_block_smlad.inl"
 using dot = Smlad;
 #include "simd/integer_scalar.inl"
 #include "integer/rows.inl"

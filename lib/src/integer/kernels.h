@@ -9,7 +9,7 @@
 
 #include "fovea/fovea.h"
 #include "fovea/fovea_config.h"
-#include "targets/list.h"
+#include "targets/dot_traits.h"
 
 namespace fovea {
 

@@ -9,7 +9,7 @@
 
 constexpr size_t kReads = 4, kGroup = 2;
 constexpr size_t round_up(size_t n, size_t unit) { return (n + unit - 1) / unit * unit; }
-#include "math/dot_block_smlad.inl"
+using Block = DotBlock<Smlad>;
 
 FOVEA_INLINE dot::Pair* QueryPairs(const IntegerBlock& b, uint32_t row) {
   return static_cast<dot::Pair*>(b.arrays.queries) + row / 4 * 2 * integer_dim(b.head_dim) + row % 4;
@@ -61,7 +61,7 @@ FOVEA_INLINE void MultiplyKeyPiece(const IntegerBlock& b, const dot::Pair* keys,
     const dot::Pair* key = keys;
     int32_t* scores = ScoresOf(b, r) + 4 * first;
     for (uint32_t j = 0; j < count; j += 2, key += 2 * pairs, scores += 8) {
-      MultiplyPairs<8, 4>(QueryPairs(b, r), 4, key, pairs, *reinterpret_cast<SumsOfTwo*>(scores));
+      Block::MultiplyPairs<8, 4>(QueryPairs(b, r), 4, key, pairs, *reinterpret_cast<SumsOfTwo*>(scores));
     }
   }
 }
@@ -143,8 +143,8 @@ FOVEA_INLINE void MultiplyValuePiece(const IntegerBlock& b, const dot::Pair* val
   for (uint32_t r = 0; r < FirstAlone(b); r += 4) {
     int32_t* const of_tile = SumsOfTile(b, r);
     for (size_t e = 0; e < elements; e += 2) {
-      MultiplyPairs<kIntegerPieceValues * 4, 4>(WeightsOf(b, r), 4, values + e, key_pairs,
-                                                *reinterpret_cast<SumsOfTwo*>(of_tile + 4 * e));
+      Block::MultiplyPairs<kIntegerPieceValues * 4, 4>(WeightsOf(b, r), 4, values + e, key_pairs,
+                                                       *reinterpret_cast<SumsOfTwo*>(of_tile + 4 * e));
     }
     for (uint32_t c = 0; c < 4; ++c) {
       TakeUpElements(b.arrays.rows[r + c], of_tile + c, elements, SumsOf(b, r + c) + first);

@@ -30,7 +30,8 @@ struct FewHalfLinear {
       }
     }
   }
-  FOVEA_KERNEL_OF(Half) void Begin(const TokenTile& t, fovea_dtype dtype, const void* x, ptrdiff_t stride) {
+  FOVEA_SECTION_OF(Half)
+  FOVEA_KERNEL void Begin(const TokenTile& t, fovea_dtype dtype, const void* x, ptrdiff_t stride) {
     FOVEA_WITH_FORMAT(HalfLinear<Half>::kInputFormats, dtype, BeginOf<kType>(t, x, stride));
   }
 
@@ -65,7 +66,7 @@ struct FewHalfLinear {
   }
 
   // Where size counts, a token at a time.
-  FOVEA_KERNEL_OF(Half) void Multiply(const FewHalfTokens& f) {
+  FOVEA_SECTION_OF(Half) FOVEA_KERNEL void Multiply(const FewHalfTokens& f) {
     const Element* x = f.x;
     if constexpr (!kPreferSize) {
       if (f.tokens == 2) return OutputsOf<2>(f, x, f.y);

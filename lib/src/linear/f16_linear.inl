@@ -71,7 +71,8 @@ struct HalfLinear {
 
   static constexpr ::fovea::FormatSet kInputFormats =
       ::fovea::kOnlyF32 | (::fovea::kUnscaledFormats & ::fovea::FormatSet{1} << FOVEA_F16);
-  FOVEA_KERNEL_OF(Half) void Begin(const TokenTile& t, fovea_dtype dtype, const void* x, ptrdiff_t stride) {
+  FOVEA_SECTION_OF(Half)
+  FOVEA_KERNEL void Begin(const TokenTile& t, fovea_dtype dtype, const void* x, ptrdiff_t stride) {
     FOVEA_WITH_FORMAT(kInputFormats, dtype, HalfTokens<Half>::template Transpose<kType>(t, x, stride));
   }
 
@@ -105,7 +106,8 @@ struct HalfLinear {
     if constexpr (kMost > 1) MultiplyColumns<kPreferSize ? 1 : kMost - 1>(t, w, output, input, column);
   }
 
-  FOVEA_KERNEL_OF(Half) void Multiply(const TokenTile& t, const WeightRows& w, uint32_t output, uint32_t input) {
+  FOVEA_SECTION_OF(Half)
+  FOVEA_KERNEL void Multiply(const TokenTile& t, const WeightRows& w, uint32_t output, uint32_t input) {
     MultiplyColumns<Half::kBlockVectors>(t, w, output, input, 0);
   }
 };

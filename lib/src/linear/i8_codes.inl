@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Turns tokens into columns of codes.
-#include "math/dot_codes.inl"
 
 FOVEA_KERNEL void I8Begin(const I8TokenTile& t, const I8Tokens& tokens) {
   const bool in_groups = HasGroupScales(t);
@@ -14,7 +13,7 @@ FOVEA_KERNEL void I8Begin(const I8TokenTile& t, const I8Tokens& tokens) {
       if (in_groups) t.group_scales[column] = 1.0f;
       const char* const row = RowOf(tokens, token);
       if (PutColumnOfBytes(reinterpret_cast<const int8_t*>(row), t.in_dim, x, columns)) continue;
-      PutColumn(CodeRow::Of(row), CodesAsTheyAre{}, t.in_dim, x, columns);
+      DotCodes<dot>::PutColumn(CodeRow::Of(row), CodesAsTheyAre{}, t.in_dim, x, columns);
       continue;
     }
     const float* const row = reinterpret_cast<const float*>(RowOf(tokens, token));
@@ -26,7 +25,7 @@ FOVEA_KERNEL void I8Begin(const I8TokenTile& t, const I8Tokens& tokens) {
       const FloatRow part = {row + d};
       const ScaleI8 fit = ScaleI8::Of(part, n);
       hn::StoreN(fit.scale, kF, scale, 1);
-      PutColumn(part, fit, n, x + d * columns, columns);
+      DotCodes<dot>::PutColumn(part, fit, n, x + d * columns, columns);
     }
   }
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // i8_codes.inl for AArch64: four tokens together.
-#include "math/dot_codes_neon64.inl"
 
 FOVEA_KERNEL void I8Begin(const I8TokenTile& t, const I8Tokens& tokens) {
   const bool in_groups = HasGroupScales(t);
@@ -20,7 +19,7 @@ FOVEA_KERNEL void I8Begin(const I8TokenTile& t, const I8Tokens& tokens) {
       FormatRow<FOVEA_I8> rows[4];
       for (size_t i = 0; i < 4; ++i) rows[i] = FormatRow<FOVEA_I8>::Of(at[i], nullptr);
       if (in_groups) hn::StoreU(one, kF, t.group_scales + column);
-      PutColumns(rows, t.in_dim, one, one, x, t.columns * kGroup);
+      NeonCodes<dot>::PutColumns(rows, t.in_dim, one, one, x, t.columns * kGroup);
       continue;
     }
     const size_t step = in_groups ? kScaleGroup : size_t(t.in_dim);
@@ -28,10 +27,10 @@ FOVEA_KERNEL void I8Begin(const I8TokenTile& t, const I8Tokens& tokens) {
     for (size_t d = 0; d < t.in_dim; d += step, scales += t.columns) {
       const size_t n = t.in_dim - d < step ? t.in_dim - d : step;
       FormatRow<FOVEA_F32> rows[4];
-      const VF largest = LargestOfRows(at, n, rows);
+      const VF largest = NeonCodes<dot>::LargestOfRows(at, n, rows);
       const ScaleI8 fit = ScaleI8::From(hn::Max(largest, hn::Set(kF, kLeastMaxI8)), hn::Mul(largest, hn::Zero(kF)));
       hn::StoreU(fit.scale, kF, scales);
-      PutColumns(rows, n, one, fit.inverse, x + d * t.columns, t.columns * kGroup);
+      NeonCodes<dot>::PutColumns(rows, n, one, fit.inverse, x + d * t.columns, t.columns * kGroup);
       for (const char*& row : at) row += step * sizeof(float);
     }
   }

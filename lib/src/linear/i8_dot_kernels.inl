@@ -7,11 +7,9 @@ using dot = FOVEA_DOT_WORDS;
 
 // Parts that an instruction has in the place of those below.
 #if FOVEA_DOT_SMLAD
-#define FOVEA_DOT_BLOCK "math/dot_block_smlad.inl"
 #define FOVEA_DOT_STEPS "linear/i8_steps_smlad.inl"
 #define FOVEA_DOT_GROUPS "linear/i8_groups_rows.inl"
 #elif FOVEA_DOT_HELIUM
-#define FOVEA_DOT_BLOCK "math/dot_block_helium.inl"
 #define FOVEA_DOT_ROWS "linear/i8_rows_helium.inl"
 #define FOVEA_DOT_STEPS "linear/i8_steps_helium.inl"
 #define FOVEA_DOT_GROUPS "linear/i8_groups_rows.inl"
@@ -22,14 +20,11 @@ using dot = FOVEA_DOT_WORDS;
 #elif FOVEA_DOT_OWN
 #define FOVEA_DOT_GROUPS "linear/i8_groups_rows.inl"
 #elif FOVEA_DOT_FLOATS && FOVEA_FOR_ONE_LANE
-#define FOVEA_DOT_BLOCK "math/dot_block_floats.inl"
 #define FOVEA_DOT_GROUPS "linear/i8_groups_rows.inl"
 #elif FOVEA_DOT_FLOATS
-#define FOVEA_DOT_BLOCK "math/dot_block_floats.inl"
 #define FOVEA_DOT_FEW_ROWS
 #define FOVEA_DOT_FEW_GROUPS "linear/i8_few_groups_rows.inl"
 #elif FOVEA_DOT_VWMACC
-#define FOVEA_DOT_BLOCK "math/dot_block_rvv.inl"
 #define FOVEA_DOT_FEW_ROWS
 #define FOVEA_DOT_FEW_GROUPS "linear/i8_few_groups_rows.inl"
 #elif FOVEA_DOT_VNNI
@@ -40,13 +35,9 @@ using dot = FOVEA_DOT_WORDS;
 #define FOVEA_DOT_FEW_GROUPS "linear/i8_few_groups_rows.inl"
 #endif
 #if FOVEA_DOT_SDOT || FOVEA_DOT_SMMLA
-#define FOVEA_DOT_BLOCK "math/dot_block_neon64.inl"
 #define FOVEA_DOT_CODES "linear/i8_codes_neon64.inl"
 #endif
 
-#if !defined(FOVEA_DOT_BLOCK)
-#define FOVEA_DOT_BLOCK "math/dot_block.inl"
-#endif
 #if !defined(FOVEA_DOT_CODES)
 #define FOVEA_DOT_CODES "linear/i8_codes.inl"
 #endif
@@ -59,8 +50,9 @@ using dot = FOVEA_DOT_WORDS;
 #if !defined(FOVEA_DOT_GROUPS)
 #define FOVEA_DOT_GROUPS "linear/i8_groups_blocks.inl"
 #endif
-#include "math/dot_shape.inl"
-#include FOVEA_DOT_BLOCK
+constexpr int kBlockVectors = dot::kBlockVectors;
+constexpr size_t kGroup = dot::kGroup, kReads = dot::kReads;
+using Block = DotBlock<dot>;
 #include FOVEA_DOT_STEPS
 
 // Where the codes of a column begin.
@@ -88,7 +80,6 @@ constexpr I8LinearKernel kFewOfDot = {I8FewBegin, I8FewMultiply, nullptr, nullpt
 constexpr I8LinearKernel kFewOfDot = {};
 #endif
 
-#undef FOVEA_DOT_BLOCK
 #undef FOVEA_DOT_CODES
 #undef FOVEA_DOT_STEPS
 #undef FOVEA_DOT_FEW_GROUPS

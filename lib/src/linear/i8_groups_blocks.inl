@@ -85,7 +85,7 @@ FOVEA_INLINE void PutScalesOfSuper(size_t inputs, BroughtGroups* b) {
 template <fovea_dtype kType>
 FOVEA_INLINE void PutRunsOfSuper(const BroughtGroups& b, size_t inputs, int8_t* to) {
   constexpr size_t kMost = kScaleStep<kType> * kGroupsAtOnce, kRun = kSuperRun<kType>;
-  static_assert(!kRowsInPlace || kMost % kRun == 0, "runs are brought whole");
+  static_assert(!Block::kRowsInPlace || kMost % kRun == 0, "runs are brought whole");
   for (uint32_t k = 0; k < b.count; ++k, to += kMost) {
     for (size_t d = 0; d < inputs; d += kRun) {
       PutRun<kType, kUnsignedRows ? 0 : 32>(b.first.Block(k), b.first.place + d, to + d);
@@ -103,12 +103,12 @@ FOVEA_TEMPLATE void BringGroups(const I8TokenTile& t, int32_t zero, size_t input
   at.dtype = kType;
   dot::RowCode* to = static_cast<dot::RowCode*>(t.rows);
   int8_t* const super = (*bytes)[0];  // [row][kStep * kGroupsAtOnce] codes of super-blocks, if there is room for all
-  if constexpr (kInSuper<kType> && kRowsInPlace) PutRunsOfSuper<kType>(*b, inputs, super);
+  if constexpr (kInSuper<kType> && Block::kRowsInPlace) PutRunsOfSuper<kType>(*b, inputs, super);
   for (size_t g = 0, d = 0; d < inputs; ++g, d += kStep) {
     const size_t n = InGroup<kStep>(inputs, d);
     const int8_t* codes = reinterpret_cast<const int8_t*>(at.Codes(0));
     ptrdiff_t stride = at.stride;
-    if constexpr (kInSuper<kType> && kRowsInPlace) {
+    if constexpr (kInSuper<kType> && Block::kRowsInPlace) {
       codes = super + d;
       stride = kStep * kGroupsAtOnce;
     } else if constexpr (kUnsignedRows || kType != FOVEA_Q8_0) {
@@ -124,9 +124,9 @@ FOVEA_TEMPLATE void BringGroups(const I8TokenTile& t, int32_t zero, size_t input
       const int32_t sum = dot::SumOfRow(codes + ptrdiff_t(k) * stride, n);
       b->starts[g][k] = -zero * (sum - RowBias(at) * int32_t(n));
     }
-    b->codes[g] = ReachRows(codes, b->count, n, to, &stride);
+    b->codes[g] = Block::ReachRows(codes, b->count, n, to, &stride);
     b->strides[g] = stride;
-    if (kRowsInPlace) {
+    if (Block::kRowsInPlace) {
       bytes += kInSuper<kType> ? 0 : 1;
     } else {
       to += kLinearGrain * kScaleGroup;
@@ -163,7 +163,8 @@ struct ScaledGroup {
 
 // The sums of a group become floats. `kept` is [kRows][kVectors * kLanes].
 template <Of kOf, bool kLeast, int kRows, int kVectors>
-FOVEA_INLINE void AddScaled(const ScaledGroup& of, const BlockSums<kRows, kVectors>& block, float* kept, float* sums) {
+FOVEA_INLINE void AddScaled(const ScaledGroup& of, const Block::Sums<kRows, kVectors>& block, float* kept,
+                            float* sums) {
   const BroughtGroups& b = of.b;
   const uint32_t row = of.row;
   const size_t g = of.g;
@@ -176,7 +177,7 @@ FOVEA_INLINE void AddScaled(const ScaledGroup& of, const BlockSums<kRows, kVecto
     float* const out = sums + k * of.columns;
     FOVEA_UNROLL(4)
     for (int v = 0; v < kVectors; ++v) {
-      VI sum = hn::Add(IntsOf(block, k, v), start);
+      VI sum = hn::Add(Block::IntsOf(block, k, v), start);
       if constexpr (kUnsignedRows && !kLeast) sum = hn::Add(sum, LoadInts(of.x_sums + v * kLanes));
       VF product = hn::ConvertTo(kF, sum);
       if constexpr (kOf == Of::kFirstHalf) {
@@ -200,7 +201,7 @@ FOVEA_INLINE void AddScaled(const ScaledGroup& of, const BlockSums<kRows, kVecto
 template <int kVectors, bool kLeast, size_t kStep>
 FOVEA_TEMPLATE void AddGroupsOfVectors(const I8TokenTile& t, const BroughtGroups& b, size_t d, size_t inputs,
                                        const float* x_sums, float* sums, size_t column) {
-  constexpr int kRows = kDotRows<kVectors>;
+  constexpr int kRows = Block::kRows<kVectors>;
   const size_t columns = t.columns;
   float kept[kStep < kScaleGroup ? kRows * kVectors * kLanes : 1];
   sums += column;
@@ -215,9 +216,9 @@ FOVEA_TEMPLATE void AddGroupsOfVectors(const I8TokenTile& t, const BroughtGroups
         codes[k] = next;
         next += row + k + 1 < b.count ? b.strides[g] : 0;
       }
-      BlockSums<kRows, kVectors> block;
-      ZeroSums<kRows, kVectors>(block);
-      AddRows<kVectors>(x, columns, codes, InGroup<kStep>(inputs, from), block);
+      Block::Sums<kRows, kVectors> block;
+      Block::ZeroSums<kRows, kVectors>(block);
+      Block::MultiplyKeys<kVectors>(x, columns, codes, InGroup<kStep>(inputs, from), block);
       const ScaledGroup of = {
           b, row, g, columns, x_sums + g * columns, GroupScalesOf(t, (d + from) / kScaleGroup) + column};
       if constexpr (kStep == kScaleGroup) {
@@ -283,7 +284,7 @@ FOVEA_KERNEL void I8MultiplyGroups(const I8TokenTile& t, const I8Rows& w) {
   const size_t most = kGroupsAtOnce * ::fovea::scale_step(w.weights.dtype);
   const int32_t zero = w.x_zero + (dot::kUnsignedQueries ? 128 : 0);
   float* const x_sums = t.sums + size_t(kGroupedOutputs + kLinearGrain) * t.columns;
-  GroupBytes bytes[kRowsInPlace ? kGroupsAtOnce : 1];
+  GroupBytes bytes[Block::kRowsInPlace ? kGroupsAtOnce : 1];
   BroughtGroups b = {};
   for (size_t i = 0; i < size_t(kGroupedOutputs + kLinearGrain) * t.columns; i += kLanes) {
     hn::StoreU(hn::Zero(kF), kF, t.sums + i);

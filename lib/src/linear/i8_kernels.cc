@@ -24,6 +24,9 @@ namespace i8 {
 #include "math/activation.inl"
 #include "linear/i8_outputs.inl"
 #include "simd/dots.inl"
+#include "math/dot_block.inl"
+#include "math/dot_codes.inl"
+#include "math/dot_codes_neon64.inl"
 #define FOVEA_DOT_FILE "linear/i8_dot_kernels.inl"
 #include "simd/each_dot.inl"
 #if FOVEA_DOT_LANES >= 8  // rows in groups are the unsigned factors of VNNI

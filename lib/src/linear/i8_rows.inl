@@ -2,7 +2,7 @@
 //
 // Sums of the products of columns with rows of weights, by register blocks.
 
-constexpr uint32_t kRowsAtOnce = kRowsInPlace ? kLinearOutputs : kLinearGrain;
+constexpr uint32_t kRowsAtOnce = Block::kRowsInPlace ? kLinearOutputs : kLinearGrain;
 
 // The codes of columns, from an input on.
 struct BlockCodes {
@@ -13,7 +13,7 @@ struct BlockCodes {
 template <int kVectors>
 FOVEA_TEMPLATE void MultiplyVectors(const BlockCodes& b, const dot::RowCode* rows, ptrdiff_t stride, uint32_t count,
                                     size_t inputs, bool goes_on, float* sums, size_t column) {
-  constexpr uint32_t kRows = kDotRows<kVectors>;
+  constexpr uint32_t kRows = Block::kRows<kVectors>;
   static_assert(kLinearGrain % kRows == 0, "blocks must tile the tile");
   const size_t columns = b.columns;
   const dot::Code* const x = b.x + column * kGroup;
@@ -26,14 +26,14 @@ FOVEA_TEMPLATE void MultiplyVectors(const BlockCodes& b, const dot::RowCode* row
       at[k] = next;
       next += k + 1 < left ? stride : 0;
     }
-    BlockSums<kRows, kVectors> block;
-    ZeroSums<kRows, kVectors>(block);
-    AddRows<kVectors>(x, columns, at, inputs, block);
+    Block::Sums<kRows, kVectors> block;
+    Block::ZeroSums<kRows, kVectors>(block);
+    Block::MultiplyKeys<kVectors>(x, columns, at, inputs, block);
     FOVEA_UNROLL(8)
     for (uint32_t k = 0; k < kRows; ++k, sums += columns) {
       FOVEA_UNROLL(4)
       for (int v = 0; v < kVectors; ++v) {
-        VI sum = IntsOf(block, k, v);
+        VI sum = Block::IntsOf(block, k, v);
         if (goes_on) sum = hn::Add(sum, LoadInts(sums + v * kLanes));
         StoreInts(sum, sums + v * kLanes);
       }
@@ -65,7 +65,8 @@ FOVEA_INLINE void MultiplyColumns(const BlockCodes& b, const dot::RowCode* rows,
 FOVEA_INLINE void MultiplyRowsOfTile(const I8TokenTile& t, const int8_t* weights, ptrdiff_t stride, uint32_t count,
                                      size_t input, size_t inputs, bool goes_on, float* sums) {
   ptrdiff_t row_stride = stride;
-  const dot::RowCode* const rows = ReachRows(weights, count, inputs, static_cast<dot::RowCode*>(t.rows), &row_stride);
+  const dot::RowCode* const rows =
+      Block::ReachRows(weights, count, inputs, static_cast<dot::RowCode*>(t.rows), &row_stride);
   for (size_t column = 0; column < t.columns; column += BlockOf(t, column).columns, sums += StepOfSums(t)) {
     const size_t columns = BlockOf(t, column).columns;
     const BlockCodes block = {CodesOf(t, column) + input * columns, columns};

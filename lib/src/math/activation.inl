@@ -28,8 +28,8 @@ FOVEA_INLINE void SigmoidFor(fovea_activation_kind kind, float alpha, VF (&x)[n]
   Sigmoid(x);
 }
 
-// x = activation(x). Only SILU and SIGMOID read alpha. Where a factor is 0, the other is not infinite: activations with a
-// limit at -inf have it there.
+// x = activation(x). Only SILU and SIGMOID read alpha. Where a factor is 0, the other is not infinite: activations with
+// a limit at -inf have it there.
 template <int n>
 FOVEA_INLINE void Activate(fovea_activation_kind kind, float alpha, VF (&x)[n]) {
   if (kind == FOVEA_ACTIVATION_IDENTITY) return;

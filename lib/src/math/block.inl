@@ -5,7 +5,6 @@
 #ifndef FOVEA_SRC_MATH_BLOCK_INL_
 #define FOVEA_SRC_MATH_BLOCK_INL_
 
-
 using hn::kBlockVectors;
 
 #if !defined(FOVEA_BLOCK_LOOPS)

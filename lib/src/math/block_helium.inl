@@ -2,6 +2,8 @@
 //
 // The inner loops of block_loops.inl for Helium, which multiplies a vector by a general register. One instruction loads
 // two of these. They leave the vector registers to the sums, so one vector register is enough for x.
+#ifndef FOVEA_SRC_MATH_BLOCK_HELIUM_INL_
+#define FOVEA_SRC_MATH_BLOCK_HELIUM_INL_
 
 constexpr int kElems = 2;  // elements of a row that are loaded at once
 
@@ -72,3 +74,5 @@ FOVEA_INLINE void AddValues(const float* p, size_t columns, const float* value, 
     }
   }
 }
+
+#endif  // FOVEA_SRC_MATH_BLOCK_HELIUM_INL_

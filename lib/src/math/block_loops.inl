@@ -2,13 +2,15 @@
 //
 // The two inner loops of the products, over a register block of sums. A backend header names another file if its
 // processor needs other loops.
+#ifndef FOVEA_SRC_MATH_BLOCK_LOOPS_INL_
+#define FOVEA_SRC_MATH_BLOCK_LOOPS_INL_
 
 // Registers that a register block needs in addition to its sums: the vectors of x or p, and one element, broadcast.
 constexpr int RegistersForRows(int vectors, int) { return vectors + 1; }
 constexpr int RegistersForValues(int vectors, int) { return vectors + 1; }
 
-// acc[k][v] += sum_d x[d][v] * at[k][d], d < dim. x and `at` advance past what is read. With kPrefetches, as many floats as
-// are read of the rows are prefetched from `ahead` on.
+// acc[k][v] += sum_d x[d][v] * at[k][d], d < dim. x and `at` advance past what is read. With kPrefetches, as many
+// floats as are read of the rows are prefetched from `ahead` on.
 template <bool kPrefetches, int kRows, int kVectors>
 FOVEA_INLINE void MultiplyPart(const float*& x, size_t columns, size_t dim, const float* (&at)[kRows],
                                const float* ahead, VF (&acc)[kRows][kVectors]) {
@@ -54,3 +56,5 @@ FOVEA_INLINE void AddValues(const float* p, size_t columns, const float* value, 
     }
   }
 }
+
+#endif  // FOVEA_SRC_MATH_BLOCK_LOOPS_INL_

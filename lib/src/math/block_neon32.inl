@@ -2,6 +2,8 @@
 //
 // The inner loops of block_loops.inl for NEON on 32-bit Arm, whose loads of vectors and of broadcast elements take no
 // index, but advance their address.
+#ifndef FOVEA_SRC_MATH_BLOCK_NEON32_INL_
+#define FOVEA_SRC_MATH_BLOCK_NEON32_INL_
 
 // Vectors of x or p that are loaded together: all, or two if sums leave no registers for more.
 template <int kVectors>
@@ -94,3 +96,5 @@ FOVEA_INLINE void AddValues(const float* p, size_t columns, const float* value, 
     AddValue<kHides, 0>(p, columns, value, to_next, element, acc);
   }
 }
+
+#endif  // FOVEA_SRC_MATH_BLOCK_NEON32_INL_

@@ -2,6 +2,8 @@
 //
 // The inner loops of block_loops.inl for AArch64, which multiplies a vector by one lane of another. There are many
 // registers, and processors may be simple, so vectors are loaded before they are needed.
+#ifndef FOVEA_SRC_MATH_BLOCK_NEON64_INL_
+#define FOVEA_SRC_MATH_BLOCK_NEON64_INL_
 
 #include "math/block_neon64_inorder.inl"
 
@@ -101,3 +103,5 @@ FOVEA_INLINE void AddValues(const float* p, size_t columns, const float* value, 
     AddLanes<kHides, 0>(pj, hidden, elements, acc);
   }
 }
+
+#endif  // FOVEA_SRC_MATH_BLOCK_NEON64_INL_

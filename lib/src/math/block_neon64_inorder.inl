@@ -11,6 +11,8 @@
 // what its register held, is joined a batch later, and is used a batch after that, since each of these takes time. With
 // three vectors of columns the sums leave 8 registers, one for each vector that is loaded. Each instruction is its own
 // assembly statement: compilers keep the order of these, and of no others.
+#ifndef FOVEA_SRC_MATH_BLOCK_NEON64_INORDER_INL_
+#define FOVEA_SRC_MATH_BLOCK_NEON64_INORDER_INL_
 
 using RawV = hn::raw::V;
 
@@ -266,3 +268,5 @@ FOVEA_INLINE void AddSteps(const float* p, size_t columns, const float* value, p
   }
   PutSums(sum, acc);
 }
+
+#endif  // FOVEA_SRC_MATH_BLOCK_NEON64_INORDER_INL_

@@ -2,6 +2,8 @@
 //
 // The inner loops of block_loops.inl for Arm's scalar floating point, where one instruction loads several consecutive
 // registers.
+#ifndef FOVEA_SRC_MATH_BLOCK_VFP_INL_
+#define FOVEA_SRC_MATH_BLOCK_VFP_INL_
 
 constexpr int kElems = 2;  // elements of a row that are loaded at once
 
@@ -154,3 +156,5 @@ FOVEA_INLINE void AddValues(const float* p, size_t columns, const float* value, 
     }
   }
 }
+
+#endif  // FOVEA_SRC_MATH_BLOCK_VFP_INL_

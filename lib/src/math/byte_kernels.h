@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "targets/list.h"
+#include "targets/dot_traits.h"
 
 namespace fovea {
 

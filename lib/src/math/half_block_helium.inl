@@ -41,8 +41,8 @@ struct HalfBlock<Half, true> {
   }
   // The same for rows of vectors, `columns` floats apart, of which the first `skip` are left out. Where size counts, a
   // loop takes them from memory.
-  FOVEA_CALLED_OF(Half)
-  void ChangeByRows(const V* sums, size_t vectors, int rows, float* to, size_t columns, bool sets) {
+  FOVEA_SECTION_OF(Half)
+  FOVEA_CALLED void ChangeByRows(const V* sums, size_t vectors, int rows, float* to, size_t columns, bool sets) {
     for (; rows > 0; --rows, to += columns) {
       for (size_t v = 0; v < vectors; ++v) ChangeBy(*sums++, to + v * Half::kLanes, sets ? kSet : kAdd, to);
     }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Random numbers from a counter.
+#ifndef FOVEA_SRC_MATH_PHILOX_INL_
+#define FOVEA_SRC_MATH_PHILOX_INL_
 
 // Philox 4x32-10 (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011, section 4.3)
 // of a counter in each lane: four words, in place.
@@ -20,3 +22,5 @@ FOVEA_INLINE VF Uniform(VI word) {
   const VI bits = hn::And(hn::ShiftRight<8>(word), hn::Set(kI, 0xffffff));
   return hn::Mul(hn::ConvertTo(kF, bits), hn::Set(kF, 1.0f / 16777216.0f));
 }
+
+#endif  // FOVEA_SRC_MATH_PHILOX_INL_

@@ -115,7 +115,8 @@ FOVEA_INLINE void AddElements(const NormSums& s) {
   AddLast<kNorm>(s, s.x + (s.count - left), left);
 }
 
-// The same for rows of one length, kRowsAtOnce of them at a time: then more chains are under way.
+// The same for rows of one length, kRowsAtOnce of them at a time: then more chains are under way. Four rows take .6 of
+// the time, and eight gain nothing more (Zen 5, AVX-512).
 constexpr size_t kMostRows = hn::kRegisters / 4 / kVectorsAtOnce;
 constexpr size_t kRowsAtOnce = kMostRows < 1 ? 1 : kMostRows < ::fovea::kNormRows ? kMostRows : ::fovea::kNormRows;
 template <Norm kNorm>

@@ -5,6 +5,15 @@
 #define FOVEA_SRC_SIMD_DOT_DEFAULTS_INL_
 #include "simd/dot_bytes.inl"
 
+// How an instruction's codes are stored.
+template <DotKind kDot>
+struct DotShape {
+  static constexpr DotKind kKind = kDot;
+  static constexpr size_t kGroup = ::fovea::kDotTraits[kDot].group, kReads = ::fovea::kDotTraits[kDot].reads;
+  static constexpr int kBlockVectors =
+      ::fovea::kDotTraits[kDot].vectors != 0 ? ::fovea::kDotTraits[kDot].vectors : hn::kBlockVectors;
+};
+
 struct DotDefaults {
   static constexpr bool kPutsQueries = false, kWidensRows = false, kSumsHalves = false;
 

@@ -7,8 +7,7 @@
 #include "formats/rows.inl"
 #include "simd/dot_defaults.inl"
 
-struct Floats : DotDefaults {
-  static constexpr DotKind kKind = kDotFloats;
+struct Floats : DotDefaults, DotShape<kDotFloats> {
   static constexpr bool kUnsignedQueries = false, kSignedWeights = false;
   using Code = float;     // of a query or a weight
   using RowCode = float;  // of a key or a value that was brought
@@ -37,6 +36,13 @@ struct Floats : DotDefaults {
       hn::StoreU(codes, kF, to);
     } else {
       hn::StoreN(codes, kF, to, n);
+    }
+  }
+  FOVEA_INLINE void WidenRow(const int8_t* row, size_t dim, RowCode* to) {
+    for (size_t d = 0; d < dim; d += kLanes) {
+      const size_t n = dim - d < kLanes ? dim - d : kLanes;
+      const VI codes = n == kLanes ? hn::LoadI8(kI, row + d) : hn::LoadI8N(kI, row + d, n);
+      StoreCodes(hn::ConvertTo(kF, codes), to + d, n);
     }
   }
 

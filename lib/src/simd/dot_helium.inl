@@ -6,8 +6,7 @@
 #define FOVEA_SRC_SIMD_DOT_HELIUM_INL_
 #include "simd/dot_defaults.inl"
 
-struct Helium : DotDefaults {
-  static constexpr DotKind kKind = kDotHelium;
+struct Helium : DotDefaults, DotShape<kDotHelium> {
   static constexpr bool kUnsignedQueries = false, kSignedWeights = true;
   using Code = int8_t;
   using RowCode = int8_t;

@@ -6,8 +6,7 @@
 #define FOVEA_SRC_SIMD_DOT_OWN_INL_
 #include "simd/dot_defaults.inl"
 
-struct Own : DotDefaults {
-  static constexpr DotKind kKind = kDotOwn;
+struct Own : DotDefaults, DotShape<kDotOwn> {
   static constexpr bool kUnsignedQueries = false, kSignedWeights = true;
   using Code = int8_t;     // of a query or a weight
   using RowCode = int8_t;  // of a key or a value

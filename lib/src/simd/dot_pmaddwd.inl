@@ -6,8 +6,7 @@
 #define FOVEA_SRC_SIMD_DOT_PMADDWD_INL_
 #include "simd/dot_x86.inl"
 
-struct Pmaddwd : X86Sums {
-  static constexpr DotKind kKind = kDotPmaddwd;
+struct Pmaddwd : X86Sums, DotShape<kDotPmaddwd> {
   static constexpr bool kUnsignedQueries = false, kSignedWeights = false;
   using Code = int16_t;
   using RowCode = int16_t;

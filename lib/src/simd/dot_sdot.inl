@@ -6,8 +6,7 @@
 #define FOVEA_SRC_SIMD_DOT_SDOT_INL_
 #include "simd/dot_neon.inl"
 
-struct Sdot : NeonBytes {
-  static constexpr DotKind kKind = kDotSdot;
+struct Sdot : NeonBytes, DotShape<kDotSdot> {
   static constexpr bool kUnsignedQueries = false, kSignedWeights = true;
   static constexpr float kWeightBias =
       kRoundingBias + 128.0f;  // added to a weight: the low byte is then its code - 128

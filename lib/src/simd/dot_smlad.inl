@@ -7,9 +7,8 @@
 #define FOVEA_SRC_SIMD_DOT_SMLAD_INL_
 #include "simd/dot_smlad_row.inl"
 
-struct Smlad : SmladRow {
+struct Smlad : SmladRow, DotShape<kDotSmlad> {
 
-static constexpr DotKind kKind = kDotSmlad;
 static constexpr bool kUnsignedQueries = false, kSignedWeights = false;
 using RowCode = int16_t;
 

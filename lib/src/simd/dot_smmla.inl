@@ -6,8 +6,7 @@
 #define FOVEA_SRC_SIMD_DOT_SMMLA_INL_
 #include "simd/dot_neon.inl"
 
-struct Smmla : NeonBytes {
-  static constexpr DotKind kKind = kDotSmmla;
+struct Smmla : NeonBytes, DotShape<kDotSmmla> {
   static constexpr bool kUnsignedQueries = false, kSignedWeights = false;
   static constexpr float kWeightBias = kRoundingBias;  // added to a weight: the low byte is its code
 

@@ -8,8 +8,7 @@
 #include "simd/dot_x86.inl"
 
 template <bool kUnsignedColumns>
-struct VnniWords : X86Sums {
-  static constexpr DotKind kKind = kDotVnni;
+struct VnniWords : X86Sums, DotShape<kDotVnni> {
   static constexpr bool kUnsignedQueries = kUnsignedColumns, kSignedWeights = !kUnsignedColumns;
   using Code = uint8_t;
   using RowCode = int8_t;

@@ -22,8 +22,7 @@ FOVEA_WIDE_(2, vint16m1_t, vint32m2_t, __riscv_vsetvlmax_e32m2())
 FOVEA_WIDE_(4, vint16m2_t, vint32m4_t, __riscv_vsetvlmax_e32m4())
 #undef FOVEA_WIDE_
 
-struct Vwmacc : DotDefaults {
-  static constexpr DotKind kKind = kDotVwmacc;
+struct Vwmacc : DotDefaults, DotShape<kDotVwmacc> {
   static constexpr bool kUnsignedQueries = false, kSignedWeights = false;
   using Code = int8_t;     // of a query; or of a weight, whose bits are those of a number up to 255
   using RowCode = int8_t;  // of a key or a value
@@ -34,6 +33,20 @@ struct Vwmacc : DotDefaults {
   using WideCodes = typename Wide<kVectors>::Codes;
   template <int kVectors>
   using WideSums = typename Wide<kVectors>::Sums;
+
+  // The codes of columns, of which those of weights have no sign.
+  template <int kVectors, bool kSigned>
+  FOVEA_INLINE WideCodes<kVectors> LoadColumns(const Code* p) {
+    typedef int8_t Signed __attribute__((vector_size(kVectors * kLanes)));
+    typedef uint8_t Unsigned __attribute__((vector_size(kVectors * kLanes)));
+    typedef int16_t X __attribute__((vector_size(2 * kVectors * kLanes)));
+    using Codes = hn::raw::Choice<kSigned, Signed, Unsigned>;
+    return hn::raw::Cast<WideCodes<kVectors>>(__builtin_convertvector(hn::raw::Load<Codes>(p), X));
+  }
+  template <int kVectors>
+  FOVEA_INLINE WideSums<kVectors> AddColumns(WideCodes<kVectors> x, RowCode code, WideSums<kVectors> sums) {
+    return __riscv_vwmacc(sums, int16_t(code), x, Wide<kVectors>::Lanes());
+  }
 
   FOVEA_INLINE Sum Start(int32_t sum) { return hn::Set(kI, sum); }
   static constexpr size_t PlaceOf(size_t d) { return d; }

@@ -28,14 +28,14 @@
 // Separate functions: entries, and functions that are called, not inlined.
 #define FOVEA_KERNEL static FOVEA_IN_CODE_SECTION
 #define FOVEA_CALLED FOVEA_KERNEL __attribute__((noinline, unused))
-// The same of a class template over T: g++ before 13 ignores the section of a function of a template unless it depends
-// on the template's arguments.
+// Before these in a class template over `Type`: g++ before 13 forgets the section of a template, but for one that
+// depends on a parameter.
 #if defined(FOVEA_CODE_SECTION) && !defined(__clang__) && __GNUC__ < 13
-#define FOVEA_KERNEL_OF(T) static __attribute__((section(sizeof(T*) != 0 ? FOVEA_CODE_SECTION : FOVEA_CODE_SECTION)))
+#define FOVEA_SECTION_OF(Type) \
+  __attribute__((section(sizeof(Type*) != 0 ? FOVEA_CODE_SECTION : FOVEA_CODE_SECTION)))
 #else
-#define FOVEA_KERNEL_OF(T) FOVEA_KERNEL
+#define FOVEA_SECTION_OF(Type)
 #endif
-#define FOVEA_CALLED_OF(T) FOVEA_KERNEL_OF(T) __attribute__((noinline, unused))
 // Inlined for speed, called for size.
 #if FOVEA_PREFER_SIZE
 #define FOVEA_SHARED FOVEA_CALLED

@@ -89,7 +89,7 @@ constexpr size_t kStrandVectors = kStrands / kLanes;
 constexpr size_t kStepVectors = kSameStrands ? 2 * kStrandVectors : 1;
 constexpr size_t kStep = kStepVectors * kLanes;
 
-// Steps that are taken together, of one row or of several: 4 vectors hide the latency of one.
+// Steps that are taken together, of one row or of several: 4 vectors hide the latency of one, 8 spill.
 constexpr size_t kTogether = kSizeCounts || kStepVectors >= 4 ? 1 : 4 / kStepVectors;
 constexpr size_t kSideBySideAxis = 256;  // longest rows that are taken together: no more than a chunk
 

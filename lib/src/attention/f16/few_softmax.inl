@@ -32,7 +32,7 @@ struct HalfFewSoftmax : HalfRows<Half> {
     return false;
   }
 
-  FOVEA_KERNEL_OF(Half) void FewBegin(const QueryTile& t, const TypedRows& q, float scale) {
+  FOVEA_SECTION_OF(Half) FOVEA_KERNEL void FewBegin(const QueryTile& t, const TypedRows& q, float scale) {
     const size_t rows = t.columns / t.row_lanes;
     const RowArray<char> queries = BytesOf(q);
     for (size_t r = 0; r < rows; ++r) {

@@ -135,7 +135,8 @@ struct HalfProducts : HalfRows<Half> {
   }
 
   // One element of values that do not fill a register block.
-  FOVEA_CALLED_OF(Half) void ValueElement(const QueryTile& t, const KeyTile& keys, size_t column, size_t element) {
+  FOVEA_SECTION_OF(Half)
+  FOVEA_CALLED void ValueElement(const QueryTile& t, const KeyTile& keys, size_t column, size_t element) {
     ValueBlock<kMayHide, 1, 1>(t, keys, column, element, 0);
   }
 

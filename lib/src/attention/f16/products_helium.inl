@@ -71,7 +71,7 @@ struct HalfProducts<Half, true> : HalfRows<Half> {
   }
 
   // Multiplies the outputs by `rescale`, where size counts. Else the first chains do it.
-  FOVEA_CALLED_OF(Half) void Rescale(const QueryTile& t, size_t column) {
+  FOVEA_SECTION_OF(Half) FOVEA_CALLED void Rescale(const QueryTile& t, size_t column) {
     const VF rescale = hn::LoadU(kF, t.rescale + column);
     const size_t columns = t.columns;
     float* o = t.o + column;
@@ -97,7 +97,7 @@ struct HalfProducts<Half, true> : HalfRows<Half> {
   }
 
   // The weights of both halves of a vector become halves when the second ones are known. A hidden one stays -0.
-  FOVEA_CALLED_OF(Half) void PackWeights(const QueryTile& t, const KeyTile& keys, size_t column, bool) {
+  FOVEA_SECTION_OF(Half) FOVEA_CALLED void PackWeights(const QueryTile& t, const KeyTile& keys, size_t column, bool) {
     if (column % kProductLanes == 0) return;
     const size_t columns = t.columns, first = column - kLanes;
     const float* weights = t.s + size_t(keys.begin) * columns + first;

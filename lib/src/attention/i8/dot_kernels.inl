@@ -18,10 +18,7 @@ using dot = FOVEA_DOT_WORDS;
 #define FOVEA_DOT_PRODUCTS "attention/i8/products_helium.inl"
 #define FOVEA_DOT_WHOLE "attention/i8/whole_helium.inl"
 #define FOVEA_DOT_FEW_SCORES "attention/i8/few_scores_helium.inl"
-#elif FOVEA_DOT_FLOATS
-#define FOVEA_DOT_BLOCK "math/dot_block_floats.inl"
 #elif FOVEA_DOT_VWMACC
-#define FOVEA_DOT_BLOCK "math/dot_block_rvv.inl"
 #define FOVEA_DOT_SUMS "attention/i8/sums_rvv.inl"
 #define FOVEA_DOT_WHOLE "attention/i8/whole_rvv.inl"
 #elif FOVEA_DOT_SDOT || FOVEA_DOT_SMMLA
@@ -34,9 +31,6 @@ using dot = FOVEA_DOT_WORDS;
 #define FOVEA_DOT_FEW_ROWS "attention/i8/few_rows.inl"
 #endif
 
-#if !defined(FOVEA_DOT_BLOCK)
-#define FOVEA_DOT_BLOCK "math/dot_block.inl"
-#endif
 #if !defined(FOVEA_DOT_BRING)
 #define FOVEA_DOT_BRING "attention/i8/bring.inl"
 #endif
@@ -49,7 +43,9 @@ using dot = FOVEA_DOT_WORDS;
 #if !defined(FOVEA_DOT_WHOLE)
 #define FOVEA_DOT_WHOLE "attention/i8/whole.inl"
 #endif
-#include "math/dot_shape.inl"
+constexpr int kBlockVectors = dot::kBlockVectors;
+constexpr size_t kGroup = dot::kGroup, kReads = dot::kReads;
+using Block = DotBlock<dot>;
 #include "attention/i8/tile.inl"
 #include FOVEA_DOT_PRODUCTS
 #include "attention/i8/softmax.inl"
@@ -126,7 +122,6 @@ constexpr AttentionKernel kFewRowsOfDot = FewRowsKernel<FewParts>::Kernel(kCoded
 constexpr AttentionKernel kFewRowsOfDot = {};
 #endif
 
-#undef FOVEA_DOT_BLOCK
 #undef FOVEA_DOT_BRING
 #undef FOVEA_DOT_FEW_ROWS
 #undef FOVEA_DOT_FEW_SCORES

@@ -46,6 +46,12 @@ FOVEA_INLINE VF Rescale(VF x) {
   return Exp2(x);
 }
 #include "simd/dots.inl"
+#include "math/dot_block.inl"
+#include "math/dot_codes.inl"
+#include "math/dot_codes_neon64.inl"
+#if FOVEA_FOR_HELIUM
+#include "math/dot_chunks_helium.inl"
+#endif
 #if FOVEA_FOR_HELIUM
 #include "simd/dot_helium_row.inl"
 #endif

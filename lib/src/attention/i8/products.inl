@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The two products of a tile with integer codes, by register blocks.
-#include FOVEA_DOT_BLOCK
 #include FOVEA_DOT_SUMS
 
 // Scores of the keys j .. j + kRows - 1. Those past the end repeat the last one.
@@ -20,7 +19,7 @@ FOVEA_INLINE void ScoreBlock(const QueryTile& t, const KeyTile& keys, size_t col
     for (int v = 0; v < kVectors; ++v) sums[k][v] = dot::Start(dot::kUnsignedQueries ? numbers.key_start[key[k]] : 0);
   }
   const size_t columns = t.columns;
-  MultiplyKeys(QueryCodes(t) + column * kGroup, columns, at, t.head_dim, sums);
+  Block::MultiplyKeys(QueryCodes(t) + column * kGroup, columns, at, t.head_dim, sums);
   float* s = t.s + size_t(j) * columns + column;
   FOVEA_UNROLL(8)
   for (int k = 0; k < kRows; ++k, s += columns) {
@@ -30,7 +29,7 @@ FOVEA_INLINE void ScoreBlock(const QueryTile& t, const KeyTile& keys, size_t col
 
 template <int kVectors>
 FOVEA_INLINE void Scores(const QueryTile& t, const KeyTile& keys, size_t column) {
-  constexpr int kRows = kDotRows<kVectors>;
+  constexpr int kRows = Block::kRows<kVectors>;
   static_assert(kKeyGrain % kRows == 0, "blocks must tile the key tile");
   for (uint32_t j = keys.begin; j < keys.end; j += kRows) ScoreBlock<kVectors, kRows>(t, keys, column, j);
 }
@@ -39,7 +38,7 @@ FOVEA_INLINE void Scores(const QueryTile& t, const KeyTile& keys, size_t column)
 template <int kVectors, int kRows>
 FOVEA_INLINE void ValueBlock(const QueryTile& t, const KeyTile& keys, size_t column, size_t element) {
   const I8Numbers& numbers = keys.numbers();
-  const size_t columns = t.columns, padded = PaddedValues(t.value_dim);
+  const size_t columns = t.columns, padded = Block::PaddedValues(t.value_dim);
   dot::Sum sums[kRows][kVectors];
   FOVEA_UNROLL(8)
   for (int k = 0; k < kRows; ++k) {
@@ -53,7 +52,7 @@ FOVEA_INLINE void ValueBlock(const QueryTile& t, const KeyTile& keys, size_t col
   const dot::Code* x = WeightCodes(t) + (size_t(first) * columns + column) * kGroup;
   const dot::RowCode* value =
       static_cast<const dot::RowCode*>(keys.values.data) + (size_t(first) * padded + element) * kGroup;
-  MultiplyValues(x, columns, value, padded, end - first, sums);
+  Block::MultiplyValues(x, columns, value, padded, end - first, sums);
   float* o = t.o + element * columns + column;
   FOVEA_UNROLL(8)
   for (int k = 0; k < kRows; ++k, o += columns) {
@@ -64,7 +63,7 @@ FOVEA_INLINE void ValueBlock(const QueryTile& t, const KeyTile& keys, size_t col
 
 template <bool kHides, int kVectors>
 FOVEA_INLINE void Values(const QueryTile& t, const KeyTile& keys, size_t column) {
-  constexpr int kRows = kDotRows<kVectors>;
+  constexpr int kRows = Block::kRows<kVectors>;
   static_assert(kValueGrain % kRows == 0, "blocks must tile the values");
   for (size_t e = 0; e < t.value_dim; e += kRows) ValueBlock<kVectors, kRows>(t, keys, column, e);
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // products.inl for Helium, whose sums are in general registers.
-#include "math/dot_block_helium.inl"
-#include "math/dot_chunks_helium.inl"
+using FOVEA_COMMON_NAMESPACE::byte_kernels::multiply_rows;
 
 // The sums are stored in `s` until they become floats.
 FOVEA_INLINE int32_t* Sums(const QueryTile& t) { return reinterpret_cast<int32_t*>(t.s); }

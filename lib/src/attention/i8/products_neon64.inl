@@ -2,7 +2,6 @@
 //
 // products.inl for AArch64. There an instruction multiplies columns by one of the four groups of codes in a register
 // (sdot), or by two rows (smmla).
-#include "math/dot_block_neon64.inl"
 
 // Scores of kRows keys, of which `left` exist: the others repeat the last one.
 template <int kVectors, int kRows>
@@ -17,7 +16,7 @@ FOVEA_INLINE void ScoreBlock(const QueryTile& t, size_t column, const dot::RowCo
     dot::Begin(k, 0, sums);
   }
   const size_t columns = t.columns;
-  MultiplyKeys<kVectors>(QueryCodes(t) + column * kGroup, columns * kGroup, at, t.head_dim, sums);
+  Block::MultiplyKeys<kVectors>(QueryCodes(t) + column * kGroup, columns, at, t.head_dim, sums);
   VF query_scale[kVectors];
   dot::LoadVectors(QueryScales(t) + column, query_scale);
   FOVEA_UNROLL(8)
@@ -33,7 +32,7 @@ FOVEA_INLINE void ScoreBlock(const QueryTile& t, size_t column, const dot::RowCo
 // Whole register blocks fill a key tile, so there is room for the scores of a last block that is not full.
 template <int kVectors>
 FOVEA_INLINE void Scores(const QueryTile& t, const KeyTile& keys, size_t column) {
-  constexpr int kRows = kDotRows<kVectors>;
+  constexpr int kRows = Block::kRows<kVectors>;
   static_assert(kKeyGrain % kRows == 0, "blocks must tile the key tile");
   const ptrdiff_t stride = keys.keys.stride;
   const dot::RowCode* key = static_cast<const dot::RowCode*>(keys.keys.data) + ptrdiff_t(keys.begin) * stride;
@@ -80,7 +79,7 @@ FOVEA_INLINE void ValueBlock(const QueryTile& t, const WeightGroups& weights, co
 
 template <bool kHides, int kVectors>
 FOVEA_INLINE void Values(const QueryTile& t, const KeyTile& keys, size_t column) {
-  constexpr int kRows = kDotRows<kVectors>;
+  constexpr int kRows = Block::kRows<kVectors>;
   static_assert(kValueGrain % kRows == 0, "blocks must tile the values");
   const I8Numbers& numbers = keys.numbers();
   const uint32_t first = (dot::kSignedWeights ? numbers.begin : keys.begin) / kGroup;

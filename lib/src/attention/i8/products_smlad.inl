@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // products.inl for smlad. Sums are stored in `s` until they become floats.
-#include "math/dot_block_smlad.inl"
+constexpr size_t kPieceValues = Block::kPieceValues;
 
 // sums[row][column] = columns of n pairs times rows, for register blocks of two rows that are `next` pairs apart. A
 // separate function: inlined, g++ 12 has no registers left for the sums.
@@ -19,9 +19,9 @@ FOVEA_CALLED_TEMPLATE void MultiplyBlocks(const dot::Pair* x, size_t columns, co
     size_t left = n;
     for (; left >= kUnroll; left -= kUnroll) {
       FOVEA_UNROLL(8)
-      for (int i = 0; i < kUnroll; ++i) AddPairs<kStep>(at, columns, row, of_block);
+      for (int i = 0; i < kUnroll; ++i) Block::AddPairs<kStep>(at, columns, row, of_block);
     }
-    for (; left > 0; --left) AddPairs<kStep>(at, columns, row, of_block);
+    for (; left > 0; --left) Block::AddPairs<kStep>(at, columns, row, of_block);
     FOVEA_UNROLL(2)
     for (int k = 0; k < 2; ++k) {
       FOVEA_UNROLL(4)

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The queries of i8/tile.inl for AArch64: four rows at a time.
-#include "math/dot_codes_neon64.inl"
 
 template <fovea_dtype kType>
 FOVEA_INLINE void BeginColumns(const QueryTile& t, const LaneRows<char>& queries, VF scale, size_t column) {
   FormatRow<kType> rows[4];
-  const VF largest = hn::Mul(LargestOfRows(queries.at, t.head_dim, rows), hn::Abs(scale));
+  const VF largest = hn::Mul(NeonCodes<dot>::LargestOfRows(queries.at, t.head_dim, rows), hn::Abs(scale));
   const ScaleI8 fit = ScaleI8::From(hn::Max(largest, hn::Set(kF, kLeastMaxI8)), hn::Mul(largest, hn::Zero(kF)));
   hn::StoreU(fit.scale, kF, QueryScales(t) + column);
-  PutColumns(rows, t.head_dim, scale, fit.inverse, QueryCodes(t) + column * kGroup, t.columns * kGroup);
+  NeonCodes<dot>::PutColumns(rows, t.head_dim, scale, fit.inverse, QueryCodes(t) + column * kGroup, t.columns * kGroup);
 }
 
 // The same for rows of codes.

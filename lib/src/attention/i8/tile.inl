@@ -36,7 +36,6 @@ struct ScaledRow {
 #if defined(FOVEA_DOT_QUERIES)
 #include FOVEA_DOT_QUERIES
 #else
-#include "math/dot_codes.inl"
 
 #if FOVEA_DOT_HELIUM || FOVEA_DOT_SMLAD || FOVEA_DOT_VWMACC
 // Equal to ScaleI8::Of. It multiplies only the largest magnitude by the scale: no other product is larger.
@@ -64,7 +63,7 @@ FOVEA_INLINE void BeginColumn(const QueryTile& t, const ScaledRow<kType>& row, s
   const size_t done = 0;
 #endif
   hn::StoreN(fit.scale, kF, QueryScales(t) + column, 1);
-  PutColumn(row, fit, t.head_dim, QueryCodes(t) + column * kGroup, t.columns, done);
+  DotCodes<dot>::PutColumn(row, fit, t.head_dim, QueryCodes(t) + column * kGroup, t.columns, done);
 }
 
 FOVEA_KERNEL void Begin(const QueryTile& t, const TypedRows& q, float scale) {
@@ -74,7 +73,7 @@ FOVEA_KERNEL void Begin(const QueryTile& t, const TypedRows& q, float scale) {
     const char* const query = queries.data + RowOffset(t, column, queries.token_stride, queries.head_stride);
     if (kHasI8Tensors && q.dtype == FOVEA_I8) {
       const CodeRow row = CodeRow::Of(query);  // its scale is in QueryScales already
-      return PutColumn(row, CodesAsTheyAre{}, t.head_dim, QueryCodes(t) + column * kGroup, columns);
+      return DotCodes<dot>::PutColumn(row, CodesAsTheyAre{}, t.head_dim, QueryCodes(t) + column * kGroup, columns);
     }
     FOVEA_WITH_FORMAT(kQueryTexts, q.dtype, BeginColumn<kType>(t, {query, q.dtype, hn::Set(kF, scale)}, column));
   };

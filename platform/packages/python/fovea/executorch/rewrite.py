@@ -272,9 +272,8 @@ def softmax(node):
     return ("softmax", (x, dim)) if is_f32(x) and wanted in (torch.float32, False) else None
 
 
-_ACTIVATIONS = {aten.relu.default: "relu", aten.silu.default: "silu", aten.sigmoid.default: "sigmoid",
-                aten.tanh.default: "tanh", aten.gelu.default: "gelu", aten.hardswish.default: "hardswish",
-                aten.relu6.default: "relu6"}
+_ACTIVATIONS = {aten.relu.default: "relu", aten.silu.default: "silu", aten.sigmoid.default: "sigmoid", aten.tanh.default: "tanh",
+                aten.gelu.default: "gelu", aten.hardswish.default: "hardswish", aten.relu6.default: "relu6"}
 _REPLACEMENTS = {
     aten.scaled_dot_product_attention.default: attention,
     aten.linear.default: linear, aten.addmm.default: matrix_product, aten.mm.default: matrix_product,

@@ -15,9 +15,7 @@ def attention(graph, softmax):
     scores, scale, masks, old = softmax.x, 1.0, [], []
     while True:
         node = graph.writer(scores)
-        if node is None or node.op not in ("add", "mul",
-                                           "matmul") or not graph.only_read_by(scores,
-                                                                               *([softmax] + old)[-1:]):
+        if node is None or node.op not in ("add", "mul", "matmul") or not graph.only_read_by(scores, *([softmax] + old)[-1:]):
             return False
         old.append(node)
         if node.op == "matmul":
@@ -154,8 +152,7 @@ def multihead(graph, node):
         inputs.update(qkv=parts[0].linear.weight, qkv_bias=parts[0].linear.bias)
     else:
         for role, part in zip("qkv", parts):
-            inputs[role], inputs[role + "_bias"] = (one and one.slice(0, *part.rows)
-                                                    for one in (part.linear.weight, part.linear.bias))
+            inputs[role], inputs[role + "_bias"] = (one and one.slice(0, *part.rows) for one in (part.linear.weight, part.linear.bias))
     if ropes[0]:
         inputs.update(cos=ropes[0].cos, sin=ropes[0].sin)
     attrs = {
@@ -185,8 +182,7 @@ def shared_heads(k, v):
 def turned(graph, tensor, reader):
     """The rope that computed queries or keys, for attention alone."""
     node = graph.writer(tensor)
-    return node if node is not None and node.op == "rope" and same(node.y, tensor) and graph.only_read_by(
-        tensor, reader) else None
+    return node if node is not None and node.op == "rope" and same(node.y, tensor) and graph.only_read_by(tensor, reader) else None
 
 
 class Part:
@@ -226,8 +222,7 @@ def rows_of(y, x, tensor):
 def output_layer(graph, node):
     """The linear layer that alone reads an attention's output, and its output [batch, tokens, dim]."""
     readers = graph.readers(node.y.buffer)
-    if len(readers) != 1 or readers[0].op != "linear" or readers[0].activation or not graph.only_read_by(
-            node.y, *readers):
+    if len(readers) != 1 or readers[0].op != "linear" or readers[0].activation or not graph.only_read_by(node.y, *readers):
         return None
     linear, (batch, heads, tokens, dim) = readers[0], node.y.dims
     if linear.x.offset != node.y.offset or views.merged(linear.x.dims[-1]) != views.merged([*heads, *dim]):

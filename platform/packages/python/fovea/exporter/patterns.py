@@ -11,8 +11,7 @@ def apply(graph, integer=False, multihead=True):
     """integer: for int8 tensors, whose layers are calls of their own. multihead: attention with its linear layers."""
     fused = (attention_patterns.multihead,) if multihead and not integer else ()
     fused += () if integer else (gate, residual_norm)
-    for pattern in (linear_bias, gelu, gelu_erf, silu, rms_norm, rope, attention_patterns.attention,
-                    attention_patterns.causal_mask, *fused,
+    for pattern in (linear_bias, gelu, gelu_erf, silu, rms_norm, rope, attention_patterns.attention, attention_patterns.causal_mask, *fused,
                     linear_activation, in_place):
         for node in list(graph.nodes):
             if node in graph.nodes:
@@ -91,8 +90,7 @@ def gelu(graph, tanh):
     half = last and made_by(graph, other(last, plus.y), "mul")
     if with_scalar(half, 0.5) is None or not same(half.a, x):
         return False
-    new = Node("activation", last.name, {"x": x, "factor": None}, {"y": last.y}, {"kind": "GELU_TANH", "alpha": 0},
-               tanh.line)
+    new = Node("activation", last.name, {"x": x, "factor": None}, {"y": last.y}, {"kind": "GELU_TANH", "alpha": 0}, tanh.line)
     graph.replace([square, cube, cubic, total, u, tanh, plus, half, last], new, "gelu")
     return True
 
@@ -120,8 +118,7 @@ def gelu_erf(graph, erf):
         if not same(side, x) or with_scalar(last, 0.5) is None:
             return False
         old.append(last)
-    new = Node("activation", old[-1].name, {"x": x, "factor": None}, {"y": old[-1].y}, {"kind": "GELU", "alpha": 0},
-               erf.line)
+    new = Node("activation", old[-1].name, {"x": x, "factor": None}, {"y": old[-1].y}, {"kind": "GELU", "alpha": 0}, erf.line)
     graph.replace(old, new, "gelu")
     return True
 
@@ -207,8 +204,7 @@ def silu(graph, sigmoid):
     product = only_reader(graph, sigmoid.y, "mul")
     if product is None or not same(other(product, sigmoid.y), sigmoid.x):
         return False
-    new = Node("activation", product.name, sigmoid.inputs, {"y": product.y}, {**sigmoid.attrs, "kind": "SILU"},
-               product.line)
+    new = Node("activation", product.name, sigmoid.inputs, {"y": product.y}, {**sigmoid.attrs, "kind": "SILU"}, product.line)
     graph.replace([sigmoid, product], new, "silu")
     return True
 
@@ -241,8 +237,7 @@ def gate(graph, product):
         factor = other(product, silu.y) if silu else None
         if silu and silu.factor is None and silu.kind == "SILU" and same(product.inputs[role], silu.y) and all(
                 stride for dim in factor.dims for _, stride in dim) and graph.only_read_by(silu.y, product):
-            new = Node("activation", product.name, {"x": silu.x, "factor": factor}, {"y": product.y}, silu.attrs,
-                       product.line)
+            new = Node("activation", product.name, {"x": silu.x, "factor": factor}, {"y": product.y}, silu.attrs, product.line)
             graph.replace([silu, product], new, "gate")
             return True
     return False
