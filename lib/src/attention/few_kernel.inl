@@ -52,9 +52,9 @@ struct FewRowsKernel {
     if constexpr (kMostFewRows > 2) FewAttendRows<4>(t, keys, steps);
   }
 
-  FOVEA_SECTION_OF(Parts) FOVEA_KERNEL
-  void FewScoresOut(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps, fovea_scores_stage stage,
-                    const RowArray<float>& scores) {
+  FOVEA_SECTION_OF(Parts)
+  FOVEA_KERNEL void FewScoresOut(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps,
+                                 fovea_scores_stage stage, const RowArray<float>& scores) {
     const uint32_t rows = t.columns / t.row_lanes;
     if (kMostFewRows == 1 || rows == 1) FewProducts<1>(t, keys);
     if constexpr (kMostFewRows > 1) {

@@ -39,8 +39,9 @@ struct TileSoftmax {
   // For one vector of rows: takes the scores of [begin, end) into row_max and row_sum, and replaces them in s by
   // weights. With `hides`, scores of -inf become weights of -0: their sign tells Values which values must not be read.
   // If `packs`, does what PackWeights does, too.
-  FOVEA_SHARED_TEMPLATE void SoftmaxTile(const QueryTile& t, const KeySpan& keys, size_t column, bool hides,
-                                         bool packs = false) {
+  FOVEA_SECTION_OF(Parts)
+  FOVEA_SHARED
+      void SoftmaxTile(const QueryTile& t, const KeySpan& keys, size_t column, bool hides, bool packs = false) {
     const uint32_t begin = keys.begin, end = keys.end;
     constexpr size_t kAtOnce = kPreferSize          ? 1
                                : hn::kRegisters > 8 ? 4

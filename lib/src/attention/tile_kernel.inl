@@ -69,8 +69,9 @@ struct TileKernel {
     Parts::template TakeOutZeros<kVectors>(own, keys, column);
   }
 
-  FOVEA_SHARED_TEMPLATE void AttendVector(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps,
-                                          size_t column, bool hides) {
+  FOVEA_SECTION_OF(Parts)
+  FOVEA_SHARED
+      void AttendVector(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps, size_t column, bool hides) {
     AttendStep<1>(t, t, keys, steps, column, kMayHide && hides);
   }
 
@@ -139,9 +140,9 @@ struct TileKernel {
     }
   }
 
-  FOVEA_SECTION_OF(Parts) FOVEA_KERNEL
-  void ScoresOut(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps, fovea_scores_stage stage,
-                 const RowArray<float>& scores) {
+  FOVEA_SECTION_OF(Parts)
+  FOVEA_KERNEL void ScoresOut(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps,
+                              fovea_scores_stage stage, const RowArray<float>& scores) {
     for (size_t column = 0; column < t.columns; column += kProductLanes) {
       Parts::template Scores<1>(t, keys, column);
       Parts::template ScaleScores<1>(t, keys, column);

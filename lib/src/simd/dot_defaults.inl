@@ -15,7 +15,7 @@ struct DotShape {
 };
 
 struct DotDefaults {
-  static constexpr bool kPutsQueries = false, kWidensRows = false, kSumsHalves = false;
+  static constexpr bool kPutsQueries = false, kWidensRows = false, kSumsHalves = false, kWeighsRow = false;
 
   // p[0], p[1] and so on, repeated in the lanes of each row.
   template <int kHave>

@@ -8,10 +8,11 @@
 #include "math/math.inl"
 #include "simd/dot_helium.inl"
 
-#if !defined(__clang__)
-#define FOVEA_DOT_WEIGHS_ROW
-
+#if defined(__clang__)
+using HeliumRow = Helium;
+#else
 struct HeliumRow : Helium {
+static constexpr bool kWeighsRow = true;
 
 // The largest of `largest` and of 16 * rounds numbers. NaN counts only if there is nothing else.
 FOVEA_INLINE float LargestOf(const float* p, uint32_t rounds, float largest) {

@@ -25,51 +25,45 @@ namespace {
 // clang-format off
 #include FOVEA_BACKEND_HEADER
 #include "simd/common.inl"
-#include "math/plain.inl"
-#include "formats/rows.inl"
 #include "attention/rows.inl"
 #include "attention/steps/called.inl"
 #include "math/block.inl"
 namespace i8 {
 #include "simd/apart.inl"
-#include "math/math.inl"
-// Exp2 of one vector for each key tile. Where size counts, that of the steps, if these need it.
-FOVEA_INLINE VF Rescale(VF x) {
-#if FOVEA_SHARES_STEPS
-  if (kStepsHaveExp2) {
-    float lanes[kLanes];
-    hn::StoreU(x, kF, lanes);
-    FOVEA_COMMON_NAMESPACE::step_kernels::exp2_of(lanes);
-    return hn::LoadU(kF, lanes);
-  }
-#endif
-  return Exp2(x);
-}
 #include "simd/dots.inl"
-#include "math/dot_block.inl"
-#include "math/dot_codes.inl"
-#include "math/dot_codes_neon64.inl"
-#if FOVEA_FOR_HELIUM
-#include "math/dot_chunks_helium.inl"
+#include "attention/i8/bring.inl"
+#include "attention/i8/tile.inl"
+#if !FOVEA_FOR_ONE_LANE
+#include "attention/few_kernel.inl"
+#include "attention/i8/few_rows.inl"
 #endif
 #if FOVEA_FOR_HELIUM
 #include "simd/dot_helium_row.inl"
-#endif
-#include "attention/i8/widen_groups.inl"
-#if FOVEA_FOR_ONE_LANE
-#include "attention/tile_kernel.inl"
+using DotsOfAttention = DotList<HeliumRow>;
 #else
-#include "attention/few_block.inl"
-#include "attention/few_kernel.inl"
+using DotsOfAttention = Dots;
 #endif
-#define FOVEA_DOT_FILE "attention/i8/dot_kernels.inl"
-#include "simd/each_dot.inl"
 
-constexpr I8Kernels Table() {
+template <class Dot>
+constexpr void AddKernels(I8Kernels* table) {
+  AttentionKernel(&list)[kF16TileKernel - kI8FewRowsKernel] = table->list[dot_row(Dot::kKind)];
+  list[kI8TileKernel - kI8FewRowsKernel] =
+      TileKernel<I8Tile<Dot>>::Kernel(kCodedFormats, I8Bring<Dot>::BringKeys, I8Bring<Dot>::BringValues);
+#if !FOVEA_FOR_ONE_LANE  // a single lane is never empty
+  // For few rows smmla takes sdot's kernel, and the user's instruction the tile kernel.
+  if constexpr (Dot::kKind != kDotSmmla && Dot::kKind != kDotOwn) {
+    using Bring = I8FewBring<Dot>;
+    list[kI8FewRowsKernel - kI8FewRowsKernel] =
+        FewRowsKernel<I8FewRows<Dot>>::Kernel(kCodedFormats, Bring::FewBringKeys, Bring::FewBringValues);
+  }
+#endif
+}
+
+template <class... Dot>
+constexpr I8Kernels Table(DotList<Dot...>) {
   I8Kernels table = {};
   if (!kHasI8Products) return table;
-#define FOVEA_DOT_FILE "simd/add_dot.inl"
-#include "simd/each_dot.inl"
+  (AddKernels<Dot>(&table), ...);
 #if defined(FOVEA_HAS_NEON_MATRIX_DOT)
   table.list[kDotSmmla][0] = table.list[kDotSdot][0];  // its processors have sdot, too
 #endif
@@ -79,6 +73,6 @@ constexpr I8Kernels Table() {
 // clang-format on
 }  // namespace
 
-FOVEA_IN_DATA_SECTION const I8Kernels kI8 = i8::Table();
+FOVEA_IN_DATA_SECTION const I8Kernels kI8 = i8::Table(i8::DotsOfAttention());
 
 #endif

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Rows of keys and values for the integer products: their codes, and their scales as f32.
+#ifndef FOVEA_SRC_ATTENTION_I8_ROWS_INL_
+#define FOVEA_SRC_ATTENTION_I8_ROWS_INL_
+
+#include "attention/rows.inl"
 
 // The formats that are brought. Never empty, so that the text compiles in builds that have none.
 constexpr FormatSet kCodedFormats = kScaledKeyFormats ? kScaledKeyFormats : FormatSet{1} << FOVEA_I8;
 
-// A row of the caller's: codes as floats, and their scale.
-template <fovea_dtype kType>
+// A row of the caller's: codes as floats, and their scale. kOneText: see CodedRows.
+template <fovea_dtype kType, bool kOneText>
 struct CodedRow;
 
-template <>
-struct CodedRow<FOVEA_I8> {
+template <bool kOneText>
+struct CodedRow<FOVEA_I8, kOneText> {
   FormatRow<FOVEA_I8> row;
 
   FOVEA_INLINE CodedRow Of(const RowsToBring&, const void* data, const void* scales) {
@@ -22,16 +26,11 @@ struct CodedRow<FOVEA_I8> {
   inline __attribute__((always_inline)) float Scale() const { return *row.scale; }
 };
 
-// Rows of groups, which become rows of i8. Where size counts, one text serves all their formats, of which the last stands
-// for all; it widens a group at a time by the function that all operators share.
 constexpr FormatSet kCodedGroups = kCodedFormats & ~(FormatSet{1} << FOVEA_I8);
-constexpr bool kOneText = kPreferSize && kCodedGroups && !dot::kUnsignedQueries;
-constexpr FormatSet kCodedTexts =
-    kOneText ? (kCodedFormats & ~kCodedGroups) | FormatSet{1} << ::fovea::last_of(kCodedGroups | 1) : kCodedFormats;
 
-constexpr bool kOneFormat = !kOneText || (kCodedGroups & (kCodedGroups - 1)) == 0;  // that a text of groups serves
-
-template <fovea_dtype kType, bool kAnyFormat>
+// Rows of groups, which become rows of i8. kOneText: one text serves all their formats, and widens a group at a time by
+// the function that all operators share.
+template <fovea_dtype kType, bool kOneText>
 struct Groups {
   FormatRow<kType> row;
 
@@ -70,7 +69,7 @@ template <class Row>
 FOVEA_SHARED_TEMPLATE ScaleI8 FitRow(const Row& row, size_t dim) {
   return ScaleI8::Of(row, dim);
 }
-template <fovea_dtype kType>
+template <fovea_dtype kType, bool kOneText>
 struct CodedRow {
   Groups<kType, kOneText> row;
   ScaleI8 fit;
@@ -89,17 +88,6 @@ struct CodedRow {
     return scale;
   }
 };
-
-template <fovea_dtype kType>
-FOVEA_INLINE CodedRow<kType> CodedRowOf(const RowsToBring& r, uint32_t i) {
-  constexpr FormatSet kFormats = kType == FOVEA_I8 || !kOneText ? FormatSet{1} << kType : kCodedGroups;
-  const char* const data = static_cast<const char*>(r.rows.data);
-  const char* const scales = static_cast<const char*>(*r.rows.scales);
-  const fovea_dtype dtype = r.rows.dtype;
-  return CodedRow<kType>::Of(
-      r, data + i * stride_bytes(r.rows.stride, number_of<&Format::unit_bytes, kFormats>(dtype)),
-      scales + i * stride_bytes(r.rows.scale_stride, number_of<&Format::scale_bytes, kFormats>(dtype)));
-}
 
 FOVEA_INLINE void NoteKeyScale(const RowsToBring& r, uint32_t key, float scale) {
   r.numbers->key_scale[key] = scale + (scale - scale);
@@ -142,37 +130,55 @@ FOVEA_CALLED void NoteKeyScales(const RowsToBring& r, const float* scales) {
     StoreUpTo(FiniteOrNaN(LoadUpTo(scales + i, n)), to + i, n);
   });
 }
-// Copies scales, and says whether none is negative, -0, infinite or NaN; else may copy none, and say no.
-#if defined(FOVEA_DOT_WEIGHS_ROW)
-FOVEA_INLINE bool CopiesPlainScales(const float* scales, uint32_t count, float* to) {
-  return !kPreferSize && dot::CopyPlainScales(scales, count, to);
-}
-#else
-FOVEA_INLINE bool CopiesPlainScales(const float*, uint32_t, float*) { return false; }
-#endif
-FOVEA_CALLED void NoteValueScales(const RowsToBring& r, const float* scales) {
-  if (r.element > 0) return;
-  float* const to = r.numbers->value_scale + r.at;
-  if (CopiesPlainScales(scales, r.count, to) && !r.numbers->any_nan) return;
-  VF nan = hn::Zero(kF);
-  VI bits = hn::Set(kI, 0);
-  ForVectors(r.count, [=, &nan, &bits](size_t i, size_t n) __attribute__((always_inline)) {
-    const VF scale = LoadUpTo(scales + i, n);
-    bits = hn::Or(bits, hn::BitCast(kI, scale));
-    nan = hn::Add(nan, hn::Sub(scale, scale));
-    StoreUpTo(scale, to + i, n);
-  });
-  const MF any_sign = hn::SignMask(hn::BitCast(kF, bits));  // of a negative scale, or of -0
-  nan = hn::IfThenElse(any_sign, hn::Set(kF, __builtin_nanf("")), nan);
-  float any_nan;
-  hn::StoreN(OverLanes<false>(nan), kF, &any_nan, 1);
-  if (any_nan == 0.0f && !r.numbers->any_nan) return;
-  for (uint32_t i = 0; i < r.count; ++i) NoteValueScale(r, r.at + i, scales[i]);
-}
-
 // The scales of all rows if they are adjacent, else null. Always null where size counts.
 template <fovea_dtype kType>
 FOVEA_INLINE const float* ScalesTogether(const RowsToBring& r) {
   const bool together = !kPreferSize && kLanes > 1 && kType == FOVEA_I8 && r.rows.scale_stride == 1;
   return together ? static_cast<const float*>(*r.rows.scales) : nullptr;
 }
+
+template <class Dot>
+struct CodedRows {
+  // Where size counts, one text serves all formats of groups, of which the last stands for all. (A target that adds to
+  // codes has no room for the group that it widens.)
+  static constexpr bool kOneText = kPreferSize && kCodedGroups && !Dot::kUnsignedQueries;
+  static constexpr FormatSet kCodedTexts =
+      kOneText ? (kCodedFormats & ~kCodedGroups) | FormatSet{1} << ::fovea::last_of(kCodedGroups | 1) : kCodedFormats;
+  // Whether a text of groups serves one format.
+  static constexpr bool kOneFormat = !kOneText || (kCodedGroups & (kCodedGroups - 1)) == 0;
+
+  template <fovea_dtype kType>
+  FOVEA_INLINE CodedRow<kType, kOneText> CodedRowOf(const RowsToBring& r, uint32_t i) {
+    constexpr FormatSet kFormats = kType == FOVEA_I8 || !kOneText ? FormatSet{1} << kType : kCodedGroups;
+    const char* const data = static_cast<const char*>(r.rows.data);
+    const char* const scales = static_cast<const char*>(*r.rows.scales);
+    const fovea_dtype dtype = r.rows.dtype;
+    return CodedRow<kType, kOneText>::Of(
+        r, data + i * stride_bytes(r.rows.stride, number_of<&Format::unit_bytes, kFormats>(dtype)),
+        scales + i * stride_bytes(r.rows.scale_stride, number_of<&Format::scale_bytes, kFormats>(dtype)));
+  }
+
+  FOVEA_SECTION_OF(Dot) FOVEA_CALLED void NoteValueScales(const RowsToBring& r, const float* scales) {
+    if (r.element > 0) return;
+    float* const to = r.numbers->value_scale + r.at;
+    if constexpr (Dot::kWeighsRow && !kPreferSize) {
+      if (Dot::CopyPlainScales(scales, r.count, to) && !r.numbers->any_nan) return;
+    }
+    VF nan = hn::Zero(kF);
+    VI bits = hn::Set(kI, 0);
+    ForVectors(r.count, [=, &nan, &bits](size_t i, size_t n) __attribute__((always_inline)) {
+      const VF scale = LoadUpTo(scales + i, n);
+      bits = hn::Or(bits, hn::BitCast(kI, scale));
+      nan = hn::Add(nan, hn::Sub(scale, scale));
+      StoreUpTo(scale, to + i, n);
+    });
+    const MF any_sign = hn::SignMask(hn::BitCast(kF, bits));  // of a negative scale, or of -0
+    nan = hn::IfThenElse(any_sign, hn::Set(kF, __builtin_nanf("")), nan);
+    float any_nan;
+    hn::StoreN(OverLanes<false>(nan), kF, &any_nan, 1);
+    if (any_nan == 0.0f && !r.numbers->any_nan) return;
+    for (uint32_t i = 0; i < r.count; ++i) NoteValueScale(r, r.at + i, scales[i]);
+  }
+};
+
+#endif  // FOVEA_SRC_ATTENTION_I8_ROWS_INL_

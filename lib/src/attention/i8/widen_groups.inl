@@ -4,6 +4,10 @@
 // half of a group: its low nibbles or high nibbles, or 16 of its bytes. For nibbles there is a table of 128 bits for
 // each group: 16 codes of i8, one for each nibble. Four vectors are widened at a time, each of another row or of two
 // rows; a lane of a block then is a row, where numbers are computed that a row has once.
+#ifndef FOVEA_SRC_ATTENTION_I8_WIDEN_GROUPS_INL_
+#define FOVEA_SRC_ATTENTION_I8_WIDEN_GROUPS_INL_
+
+#include "formats/rows.inl"
 
 #if FOVEA_FOR_SCALAR || FOVEA_FOR_HELIUM  // these lack words for 128-bit blocks
 template <fovea_dtype kType>
@@ -140,8 +144,8 @@ FOVEA_INLINE VI TableOfNibbles(VF scale, VF inverse) {
   return hn::SubU8(hn::Xor(codes, negated), negated);
 }
 
-// Stores the new codes of the bytes of row r, whose scales are in lane r of blocks: of four vectors at a time, which are
-// half of a group, a group, or two.
+// Stores the new codes of the bytes of row r, whose scales are in lane r of blocks: of four vectors at a time, which
+// are half of a group, a group, or two.
 template <fovea_dtype kType>
 FOVEA_INLINE void WidenBytes(const GroupRows<kType>& rows, int r, size_t groups, const float* scales, float inverse,
                              uint8_t* to) {
@@ -280,8 +284,8 @@ FOVEA_INLINE void WidenSome(const GroupRows<kType>& from, uint32_t count, size_t
 
 // Widens `count` <= kKeyTile rows. scales[i] becomes the scale of row i. Prefetches rows of the next tile.
 template <fovea_dtype kType, int kShare, bool kWhole>
-FOVEA_TEMPLATE void WidenRows(const KeyRows& from, uint32_t count, size_t dim, uint8_t* to, size_t to_stride,
-                              float* scales) {
+FOVEA_TEMPLATE void WidenGroupRows(const KeyRows& from, uint32_t count, size_t dim, uint8_t* to, size_t to_stride,
+                                   float* scales) {
   constexpr uint32_t kAtOnce = 4 * kShare;
   const auto first = GroupRows<kType>::Of(from);
   const size_t groups = dim / kScaleGroup;
@@ -301,12 +305,16 @@ template <fovea_dtype kType>
 FOVEA_INLINE void WidenGroups(const KeyRows& rows, uint32_t count, size_t dim, uint8_t* to, size_t to_stride,
                               float* scales) {
   if constexpr (kBlocks > 2) {
-    if (dim == kBlocks / 2 * kScaleGroup) return WidenRows<kType, 2, true>(rows, count, dim, to, to_stride, scales);
+    if (dim == kBlocks / 2 * kScaleGroup)
+      return WidenGroupRows<kType, 2, true>(rows, count, dim, to, to_stride, scales);
   }
   if constexpr (kBlocks > 1) {
-    if (dim % (kBlocks * kScaleGroup) != 0) return WidenRows<kType, 1, false>(rows, count, dim, to, to_stride, scales);
+    if (dim % (kBlocks * kScaleGroup) != 0)
+      return WidenGroupRows<kType, 1, false>(rows, count, dim, to, to_stride, scales);
   }
-  WidenRows<kType, 1, true>(rows, count, dim, to, to_stride, scales);
+  WidenGroupRows<kType, 1, true>(rows, count, dim, to, to_stride, scales);
 }
 
 #endif
+
+#endif  // FOVEA_SRC_ATTENTION_I8_WIDEN_GROUPS_INL_

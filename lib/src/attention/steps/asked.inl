@@ -4,7 +4,6 @@
 #ifndef FOVEA_SRC_ATTENTION_STEPS_ASKED_INL_
 #define FOVEA_SRC_ATTENTION_STEPS_ASKED_INL_
 
-
 // Whether the steps have an Exp2 in any case.
 constexpr bool kStepsHaveExp2 = config::kScores || config::kStates;
 FOVEA_INLINE bool ModifiesScores(const ScoreSteps& steps) {

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// tile_steps.inl for the few-rows kernels.
+// tile_steps.inl for the few-rows kernels: kFewSteps.
+#ifndef FOVEA_SRC_ATTENTION_STEPS_FEW_STEPS_INL_
+#define FOVEA_SRC_ATTENTION_STEPS_FEW_STEPS_INL_
+
+#include "attention/few_block.inl"
+#include "attention/steps/tile_steps.inl"
 
 // The numbers of a vector's keys, for each of its rows. `keys` is a power of two.
 FOVEA_INLINE VF ForEachRow(const float* numbers, uint32_t keys) {
@@ -116,6 +121,74 @@ FOVEA_KERNEL void FewEnd(const QueryTile& t, const RowOutputs& outputs) {
   }
 }
 
+// Like Resume and Suspend. Rows that repeat the last one are not restored: their results are not used.
+FOVEA_KERNEL void FewResume(const QueryTile& t, const StateRows& state) {
+  const size_t padded = PaddedToLanes(t.value_dim);
+  for (size_t r = 0; r < t.live; ++r) {
+    hn::StoreN(hn::Set(kF, state.max[r]), kF, t.row_max + r * t.row_lanes, t.row_lanes);
+    hn::StoreN(hn::Set(kF, state.sum[r]), kF, t.row_sum + r * t.row_lanes, t.row_lanes);
+    for (size_t e = 0; e < t.value_dim; e += kLanes) {
+      const size_t n = t.value_dim - e < kLanes ? t.value_dim - e : kLanes;
+      hn::StoreU(hn::LoadN(kF, state.o + r * t.value_dim + e, n), kF, t.o + r * padded + e);
+    }
+  }
+}
+
+FOVEA_KERNEL void FewSuspend(const QueryTile& t, const StateRows& state) {
+  const size_t padded = PaddedToLanes(t.value_dim);
+  for (size_t r = 0; r < t.live; ++r) {
+    state.max[r] = t.row_max[r * t.row_lanes];
+    state.sum[r] = t.row_sum[r * t.row_lanes];
+    for (size_t e = 0; e < t.value_dim; e += kLanes) {
+      const size_t n = t.value_dim - e < kLanes ? t.value_dim - e : kLanes;
+      hn::StoreN(hn::LoadU(kF, t.o + r * padded + e), kF, state.o + r * t.value_dim + e, n);
+    }
+  }
+}
+
+// Like KeepWeights and AddMass: a vector has adjacent keys of each row.
+FOVEA_KERNEL void FewKeepWeights(const QueryTile& t, const KeyTile& keys, const float* weights, size_t column) {
+  const uint32_t at_once = t.row_lanes;  // keys of a vector
+  KeepVectors(t, keys, weights, 0, (keys.end - keys.begin + at_once - 1) / at_once, column);
+}
+
+// The sum over the rows of each key.
+template <int kKeys, int kStep = kLanes / 2>
+FOVEA_INLINE VF SumOfRows(VF v) {
+  if constexpr (kStep < kKeys) {
+    return v;
+  } else {
+    return SumOfRows<kKeys, kStep / 2>(hn::Add(v, hn::SwapLanes<kStep>(v)));
+  }
+}
+
+template <int kRows>
+FOVEA_TEMPLATE void FewAddMassOf(const QueryTile& t, float* mass) {
+  constexpr uint32_t kKeys = FewBlock<kRows>::kKeys;
+  ForEachSlot(t, [&](const KeptKeys& keys, const float* weights, const float* factors) {
+    const VF factor = hn::LoadU(kF, factors), lane = hn::Iota(kF, 0.0f);
+    for (uint32_t j = keys.begin; j < keys.end; j += kLanes) {
+      const uint32_t n = keys.end - j < kLanes ? keys.end - j : kLanes;
+      VF sums = hn::Zero(kF);
+      FOVEA_UNROLL(4)
+      for (uint32_t done = 0; done < kLanes; done += kKeys) {  // each vector has the sums of kKeys keys
+        if (done >= n) continue;
+        const VF some = SumOfRows<kKeys>(hn::Mul(hn::LoadU(kF, weights), factor));
+        sums = kKeys == kLanes ? some : hn::IfThenElse(hn::Lt(lane, hn::Set(kF, float(done))), sums, some);
+        weights += kLanes;
+      }
+      AddToMass(mass + keys.first + j, n, sums);
+    }
+  });
+}
+
+FOVEA_KERNEL void FewAddMass(const QueryTile& t, float* mass) {
+  const uint32_t rows = t.columns / t.row_lanes;
+  if (rows == 1) return FewAddMassOf<1>(t, mass);
+  if (rows == 2) return FewAddMassOf<2>(t, mass);
+  if constexpr (kLanes > 4) FewAddMassOf<4>(t, mass);  // with 4 lanes, 4 rows fill the tile kernel
+}
+
 constexpr StepKernels kFewSteps = {If(config::kFewRows && kAnyStepServed, FewApplySteps),
                                    nullptr,
                                    nullptr,
@@ -126,3 +199,5 @@ constexpr StepKernels kFewSteps = {If(config::kFewRows && kAnyStepServed, FewApp
                                    If(config::kFewRows&& config::kStates, FewSuspend),
                                    If(config::kFewRows&& config::kKeyMass, FewKeepWeights),
                                    If(config::kFewRows&& config::kKeyMass, FewAddMass)};
+
+#endif  // FOVEA_SRC_ATTENTION_STEPS_FEW_STEPS_INL_

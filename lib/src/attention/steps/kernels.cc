@@ -17,13 +17,10 @@ namespace {
 // clang-format off
 #include FOVEA_BACKEND_HEADER
 #include "simd/common.inl"
-#include "math/plain.inl"
-#include "formats/rows.inl"
 #include "attention/rows.inl"
 namespace apart {
 #include "simd/apart.inl"
-#include "attention/steps/asked.inl"
-#include "attention/steps/text.inl"
+#include "attention/steps/tile_steps.inl"
 #include "attention/stream/merge.inl"
 }  // namespace apart
 // clang-format on

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Keeps the weights of a query tile until the sums of its rows are known, and adds them to the mass of keys.
+#ifndef FOVEA_SRC_ATTENTION_STEPS_KEY_MASS_INL_
+#define FOVEA_SRC_ATTENTION_STEPS_KEY_MASS_INL_
+
+#include "attention/rows.inl"
+#include "math/math.inl"
+#include "math/plain.inl"
 
 FOVEA_INLINE float* KeptWeightsOf(float* slot) { return slot + kKeptKeysFloats; }
 FOVEA_INLINE float* KeptMaxima(const QueryTile& t, float* slot) {
@@ -85,3 +91,5 @@ FOVEA_KERNEL void AddMass(const QueryTile& t, float* mass) {
     }
   });
 }
+
+#endif  // FOVEA_SRC_ATTENTION_STEPS_KEY_MASS_INL_

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Calls the caller's functions over score blocks. Scores are kept in base 2 and passed in natural units.
+#ifndef FOVEA_SRC_ATTENTION_STEPS_MODIFIER_INL_
+#define FOVEA_SRC_ATTENTION_STEPS_MODIFIER_INL_
+
+#include "attention/rows.inl"
 
 // Passes scores or weights to the caller: of up to kLanes live rows of a tile, from `row` on, and the keys [begin,
 // end).
@@ -44,3 +48,5 @@ FOVEA_CALLED void ModifyScores(const QueryTile& t, const KeySpan& keys, const Sc
   CallModifier(t, keys, steps, false, column, s, 1, ptrdiff_t(t.columns));
   ScaleVectors(s, t.columns, keys.end - keys.begin, kLog2E);
 }
+
+#endif  // FOVEA_SRC_ATTENTION_STEPS_MODIFIER_INL_

@@ -2,6 +2,10 @@
 //
 // Outputs where values or outputs are tensors of int8: after the normalisation they are multiplied by the values'
 // channel scales, and may become codes.
+#ifndef FOVEA_SRC_ATTENTION_STEPS_OUTPUTS_INL_
+#define FOVEA_SRC_ATTENTION_STEPS_OUTPUTS_INL_
+
+#include "attention/rows.inl"
 
 // The output code is in the low bits of each lane.
 FOVEA_INLINE VF OutputCode(const OutputTensor& tensor, VF y) {
@@ -39,7 +43,8 @@ FOVEA_CALLED bool StoreTensor(const QueryTile& t, const RowOutputs& outputs, siz
 }
 
 // The same for a row of the few-rows kernel.
-FOVEA_CALLED bool StoreTensorRow(const RowOutputs& outputs, const float* o, size_t dim, VF normalise, MF empty, char* row) {
+FOVEA_CALLED bool StoreTensorRow(const RowOutputs& outputs, const float* o, size_t dim, VF normalise, MF empty,
+                                 char* row) {
   if (!kHasI8Tensors || outputs.tensor->is_plain) return false;
   for (size_t e = 0; e < dim; e += kLanes) {
     const size_t n = dim - e < kLanes ? dim - e : kLanes;
@@ -48,3 +53,5 @@ FOVEA_CALLED bool StoreTensorRow(const RowOutputs& outputs, const float* o, size
   }
   return true;
 }
+
+#endif  // FOVEA_SRC_ATTENTION_STEPS_OUTPUTS_INL_

@@ -2,6 +2,12 @@
 //
 // What may happen to scores before the softmax. Each step is a function of one vector of scores, with the positions of
 // its rows and keys as vectors: either rows or keys may run along the lanes.
+#ifndef FOVEA_SRC_ATTENTION_STEPS_SCORE_STEPS_INL_
+#define FOVEA_SRC_ATTENTION_STEPS_SCORE_STEPS_INL_
+
+#include "attention/steps/asked.inl"
+#include "attention/steps/modifier.inl"
+#include "math/math.inl"
 
 // cap * tanh(x / cap)
 FOVEA_INLINE VF Softcap(VF x, const ScoreSteps& steps) {
@@ -268,3 +274,5 @@ FOVEA_CALLED void ApplySteps(const QueryTile& t, const KeyTile& keys, const Scor
                              size_t column) {
   StepByStep(t, keys, steps, last, column);
 }
+
+#endif  // FOVEA_SRC_ATTENTION_STEPS_SCORE_STEPS_INL_

@@ -2,6 +2,10 @@
 //
 // Loads and stores the running softmax of rows as a partial state in memory. Its layout is the same for every target:
 // the maxima, sums and outputs of adjacent rows.
+#ifndef FOVEA_SRC_ATTENTION_STEPS_STREAM_INL_
+#define FOVEA_SRC_ATTENTION_STEPS_STREAM_INL_
+
+#include "attention/rows.inl"
 
 // The outputs in the state of the rows from `column` on, the last live one repeated.
 template <class T>
@@ -50,3 +54,5 @@ FOVEA_KERNEL void Suspend(const QueryTile& t, const StateRows& state) {
     }
   }
 }
+
+#endif  // FOVEA_SRC_ATTENTION_STEPS_STREAM_INL_

@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What surrounds the products and the softmax in a tile whose lanes are rows.
+// What surrounds the products and the softmax in a tile whose lanes are rows: kTileSteps, a table of functions.
+#ifndef FOVEA_SRC_ATTENTION_STEPS_TILE_STEPS_INL_
+#define FOVEA_SRC_ATTENTION_STEPS_TILE_STEPS_INL_
+
+#include "attention/steps/key_mass.inl"
+#include "attention/steps/outputs.inl"
+#include "attention/steps/score_steps.inl"
+#include "attention/steps/stream.inl"
+#include "math/philox.inl"
 
 // After Normalise: the rows that saw no key.
 FOVEA_INLINE MF EmptyRows(const QueryTile& t, size_t column) {
@@ -16,6 +24,27 @@ FOVEA_SHARED_IF_MANY VF ScoreAtStage(const QueryTile& t, size_t column, VF x, fo
   const VF weight = ZeroIfSubnormal(hn::Mul(exponential, hn::LoadU(kF, t.row_sum + column)));
   // A hidden key is 0 even in a row of NaN.
   return hides ? hn::IfThenZeroElse(hn::Eq(x, hn::Set(kF, -kInfinity)), weight) : weight;
+}
+
+// Dropout by a counter-based generator: a weight's random number is a function of its place alone. Drops weights of the
+// keys [begin, end), for one vector of rows. A hidden weight keeps its sign.
+FOVEA_CALLED void DropWeights(const QueryTile& t, const KeySpan& keys, const ScoreSteps& steps, size_t column) {
+  const DropoutStep& step = *steps.dropout;
+  uint32_t heads[kLanes], tokens[kLanes];
+  PlacesOf(t, column, steps.kv_head * t.group, heads, tokens);
+  const VI head = hn::LoadU(kI, reinterpret_cast<const int32_t*>(heads));
+  const VI query = hn::LoadU(kI, reinterpret_cast<const int32_t*>(tokens));
+  const VF probability = hn::Set(kF, step.probability), kept = hn::Set(kF, 1.0f / (1.0f - step.probability));
+  float* s = t.s + size_t(keys.begin) * t.columns + column;
+  for (uint32_t key = keys.first + keys.begin; key < keys.first + keys.end;) {
+    VI words[4] = {hn::Set(kI, int32_t(step.first_quad + key / 4)), query, head, hn::Set(kI, int32_t(steps.entry))};
+    Philox(words, uint32_t(step.seed), uint32_t(step.seed >> 32));
+    do {
+      const VF factor = hn::IfThenElse(hn::Lt(Uniform(words[key % 4]), probability), hn::Zero(kF), kept);
+      hn::StoreU(hn::Mul(hn::LoadU(kF, s), factor), kF, s);
+      s += t.columns;
+    } while (++key % 4 != 0 && key < keys.first + keys.end);
+  }
 }
 
 // For one vector of rows: turns scores into weights by the known normalisation, -0 where they are hidden, and passes
@@ -92,8 +121,7 @@ FOVEA_KERNEL void End(const QueryTile& t, const RowOutputs& outputs) {
     float lse[kLanes];
     const bool weighed = config::kModifiers && outputs.pass == kWeighingPass;
     const bool wants_lse = config::kLse && outputs.lse->data && !weighed;
-    const VF normalise =
-        weighed ? hn::Set(kF, 1.0f) : Normalise(t, column, outputs.sinks, wants_lse ? lse : nullptr);
+    const VF normalise = weighed ? hn::Set(kF, 1.0f) : Normalise(t, column, outputs.sinks, wants_lse ? lse : nullptr);
     const MF empty = EmptyRows(t, column);
     if (wants_lse) {
       const LaneRows<float> rows = RowsOf(t, *outputs.lse, column);
@@ -129,8 +157,8 @@ FOVEA_KERNEL void End(const QueryTile& t, const RowOutputs& outputs) {
 }
 
 // Applies the steps to one vector of rows, whose products are there, and stores its scores as of this stage.
-FOVEA_KERNEL void StoreScores(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps, fovea_scores_stage stage,
-                              const RowArray<float>& scores, size_t column) {
+FOVEA_KERNEL void StoreScores(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps,
+                              fovea_scores_stage stage, const RowArray<float>& scores, size_t column) {
   if (AnyStep(keys, steps)) ApplySteps(t, keys, steps, stage, column);
   const bool changed = (Drops(steps) || InWeighingPass(steps)) && stage == FOVEA_SCORES_SOFTMAX;
   if (changed && InWeighingPass(steps)) {
@@ -173,13 +201,15 @@ constexpr Function* If(bool served, Function* function) {
   return served ? function : nullptr;
 }
 constexpr bool kAnyStepServed = kHasI8Tensors || config::kSoftcap || config::kAlibi || config::kModifiers || kMayHide;
-constexpr StepKernels kTileSteps = {If(kAnyStepServed, ApplySteps),
-                                    If(config::kModifiers, ModifyWeights),
-                                    If(config::kDropout, DropWeights),
-                                    If(config::kScores, StoreScores),
-                                    If(config::kScores, StoreHiddenScores),
-                                    End,
-                                    If(config::kStates, Resume),
-                                    If(config::kStates, Suspend),
-                                    If(config::kKeyMass, KeepWeights),
-                                    If(config::kKeyMass, AddMass)};
+constexpr StepKernels kTileSteps = {
+    If(kAnyStepServed, ApplySteps),   If(config::kModifiers, ModifyWeights),  If(config::kDropout, DropWeights),
+    If(config::kScores, StoreScores), If(config::kScores, StoreHiddenScores), End,
+    If(config::kStates, Resume),      If(config::kStates, Suspend),           If(config::kKeyMass, KeepWeights),
+    If(config::kKeyMass, AddMass)};
+#if FOVEA_FOR_ONE_LANE  // with one lane the tile kernel has no empty lanes
+constexpr StepKernels kFewSteps = {};
+#else
+#include "attention/steps/few_steps.inl"
+#endif
+
+#endif  // FOVEA_SRC_ATTENTION_STEPS_TILE_STEPS_INL_

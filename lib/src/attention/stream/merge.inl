@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Merges two partial states of the same rows, over different keys.
+#ifndef FOVEA_SRC_ATTENTION_STREAM_MERGE_INL_
+#define FOVEA_SRC_ATTENTION_STREAM_MERGE_INL_
+
+#include "math/math.inl"
 
 // into += from. The one with the smaller maximum is rescaled first.
 FOVEA_INLINE void AddRescaled(float* into, const float* from, size_t count, MF from_larger, VF rescale) {
@@ -27,3 +31,5 @@ FOVEA_KERNEL void MergeStates(const StateRows& into, const StateRows& from, size
     hn::StoreN(hn::IfThenElse(hn::Eq(b, b), larger, b), kF, into.max + r, 1);
   }
 }
+
+#endif  // FOVEA_SRC_ATTENTION_STREAM_MERGE_INL_

@@ -17,10 +17,8 @@ namespace {
 // clang-format off
 #include FOVEA_BACKEND_HEADER
 #include "simd/common.inl"
-#include "math/plain.inl"
 namespace apart {
 #include "simd/apart.inl"
-#include "math/math.inl"
 #include "attention/stream/merge.inl"
 }  // namespace apart
 // clang-format on
