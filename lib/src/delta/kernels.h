@@ -124,8 +124,8 @@ struct DeltaColumns {
   float* u;  // [kDeltaTokens][u_stride]: of the current group, and before that of the group that is added
   size_t u_stride;
   fovea_dtype v_dtype, out_dtype;
-  const void* v;
-  void* out;
+  const char* v;
+  char* out;
   ptrdiff_t v_stride, out_stride, reader_stride;  // in bytes, from a token to the next, and from a reader to the next
   [[no_unique_address]] MemberIf<kHasGeneralDelta, const DeltaGiven*> given;  // as groups; null with the other rules
   [[no_unique_address]] MemberIf<kHasGeneralDelta, float*> given_v;           // as u

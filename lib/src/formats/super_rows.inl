@@ -5,7 +5,7 @@
 #ifndef FOVEA_SRC_FORMATS_SUPER_ROWS_INL_
 #define FOVEA_SRC_FORMATS_SUPER_ROWS_INL_
 
-using ::fovea::kSuperBlock;
+#include "formats/group_rows.inl"
 
 template <fovea_dtype kType>
 constexpr bool kInSuper = ::fovea::format_of(kType).scaled == Scaled::kSuper;

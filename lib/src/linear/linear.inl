@@ -9,7 +9,7 @@ FOVEA_KERNEL void LinearBegin(const TokenTile& t, const float* x, ptrdiff_t stri
     for (size_t i = 0; i < kLanes; ++i) {
       rows[i] = x + ptrdiff_t(column + i < t.live ? column + i : t.live - 1) * stride;
     }
-    float* x_t = t.x + column;
+    float* x_t = static_cast<float*>(t.x) + column;
     for (size_t d = 0; d < t.in_dim; d += kLanes) {
       const size_t n = t.in_dim - d < kLanes ? t.in_dim - d : kLanes;
       VF lanes[kLanes];
@@ -33,7 +33,7 @@ template <int kVectors>
 FOVEA_TEMPLATE void LinearVectors(const TokenTile& t, const WeightRows& w, uint32_t output, uint32_t input,
                                   size_t column) {
   static_assert(kLinearGrain % kBlockOf<kVectors> == 0, "blocks must tile the tile");
-  const float* x = t.x + size_t(input) * t.columns + column;
+  const float* x = static_cast<const float*>(t.x) + size_t(input) * t.columns + column;
   float* sums = t.sums + size_t(output) * t.columns + column;
   const float* const weights = static_cast<const float*>(w.data);
   MultiplyRows<kVectors, kAsksAhead>(x, t.columns, w.inputs, weights, w.stride, w.outputs, input != 0, sums, w.ahead);

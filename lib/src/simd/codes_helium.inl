@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // More words for integers on Helium: those of layers on int8 tensors. Follows integer_helium.inl.
+#ifndef FOVEA_SRC_SIMD_CODES_HELIUM_INL_
+#define FOVEA_SRC_SIMD_CODES_HELIUM_INL_
+
+#include "simd/integer_helium.inl"
 
 namespace whole {
 
@@ -73,3 +77,5 @@ FOVEA_INLINE void Translate(const int8_t* table, const int8_t* codes, size_t cou
 }
 
 }  // namespace whole
+
+#endif  // FOVEA_SRC_SIMD_CODES_HELIUM_INL_

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // More words for integers where a vector is one integer: those of layers on int8 tensors. Follows integer_scalar.inl.
+#ifndef FOVEA_SRC_SIMD_CODES_SCALAR_INL_
+#define FOVEA_SRC_SIMD_CODES_SCALAR_INL_
+
+#include "simd/integer_scalar.inl"
 
 namespace whole {
 
@@ -130,3 +134,5 @@ FOVEA_INLINE void Translate(const int8_t* table, const int8_t* codes, size_t cou
 }
 
 }  // namespace whole
+
+#endif  // FOVEA_SRC_SIMD_CODES_SCALAR_INL_

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The words of all-integer attention for Helium.
+#ifndef FOVEA_SRC_SIMD_INTEGER_HELIUM_INL_
+#define FOVEA_SRC_SIMD_INTEGER_HELIUM_INL_
 
 namespace whole {
 
@@ -45,3 +47,5 @@ FOVEA_INLINE int32_t NextByte(const int8_t*& p) {
 FOVEA_INLINE int32_t AddAll(int8x16_t bytes, int32_t sum) { return vaddvaq_s8(sum, bytes); }
 
 }  // namespace whole
+
+#endif  // FOVEA_SRC_SIMD_INTEGER_HELIUM_INL_

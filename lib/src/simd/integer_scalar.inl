@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The words of all-integer attention where a vector is one integer.
+#ifndef FOVEA_SRC_SIMD_INTEGER_SCALAR_INL_
+#define FOVEA_SRC_SIMD_INTEGER_SCALAR_INL_
 
 namespace whole {
 
@@ -44,3 +46,5 @@ FOVEA_INLINE V MulRound(V v, int32_t x) {
 FOVEA_INLINE V Lookup(const uint8_t* table, V index) { return table[index]; }
 
 }  // namespace whole
+
+#endif  // FOVEA_SRC_SIMD_INTEGER_SCALAR_INL_
