@@ -4,27 +4,40 @@
 #ifndef FOVEA_SRC_SIMD_DOTS_INL_
 #define FOVEA_SRC_SIMD_DOTS_INL_
 
+template <class... Dot>
+struct DotList {};
+
 #if FOVEA_FOR_SCALAR && FOVEA_HAS_OWN_DOT
 #include "simd/dot_own.inl"
+using AnyDot = Own;
 #elif FOVEA_FOR_SCALAR && FOVEA_SMLAD_OF_FLOATS
 #include "simd/dot_smlad.inl"
+using AnyDot = Smlad;
 #elif FOVEA_FOR_HELIUM
 #include "simd/dot_helium.inl"
+using AnyDot = Helium;
 #elif FOVEA_FOR_RVV
 #include "simd/dot_vwmacc.inl"
+using AnyDot = Vwmacc;
 #elif defined(FOVEA_DOT_LANES)
 #include "simd/dot_pmaddwd.inl"
+using AnyDot = Pmaddwd;
 #else
 #include "simd/dot_floats.inl"
+using AnyDot = Floats;
 #endif
 #if FOVEA_DOT_LANES >= 8
 #include "simd/dot_vnni.inl"
-#endif
-#if defined(FOVEA_HAS_NEON_DOT)
+using Dots = DotList<AnyDot, Vnni>;
+#elif defined(FOVEA_HAS_NEON_MATRIX_DOT)
 #include "simd/dot_sdot.inl"
-#endif
-#if defined(FOVEA_HAS_NEON_MATRIX_DOT)
 #include "simd/dot_smmla.inl"
+using Dots = DotList<AnyDot, Sdot, Smmla>;
+#elif defined(FOVEA_HAS_NEON_DOT)
+#include "simd/dot_sdot.inl"
+using Dots = DotList<AnyDot, Sdot>;
+#else
+using Dots = DotList<AnyDot>;
 #endif
 
 #endif  // FOVEA_SRC_SIMD_DOTS_INL_
