@@ -114,10 +114,7 @@ struct FewGroups {
 
   // How much the codes that are multiplied exceed the numbers that they stand for.
   template <fovea_dtype kType>
-  static constexpr int kAdded = kType == FOVEA_Q8_0   ? Dot::kFewBytesBias
-                                : kHasLeast<kType>    ? 0
-                                : kType == FOVEA_Q6_K ? 32
-                                                      : 8;
+  static constexpr int kAdded = kType == FOVEA_Q8_0 ? Dot::kFewBytesBias : ::fovea::format_of(kType).code_bias;
 
   // Stores for each group of inputs the sum of a token's codes minus its zero point. Codes of 0 follow the last input.
   FOVEA_INLINE void PutGroupSums(const I8TokenTile& t, size_t token, int32_t zero) {

@@ -110,7 +110,7 @@ template <int kTokens, uint32_t kRows, fovea_dtype kType>
 FOVEA_INLINE void FewGroups(const float* const (&x)[kTokens], const FormatRow<kType> (&weights)[kRows], size_t whole,
                             Ahead ahead, VF (&acc)[kTokens][kRows]) {
   constexpr size_t kVectors = kScaleStep<kType> / kLanes;
-  constexpr bool kBiased = kType == FOVEA_I4 || kType == FOVEA_Q4_0;
+  constexpr bool kBiased = format_of(kType).code_bias != 0 && !kInSuper<kType>;
   RowScales<kType> scales[kRows];
   for (size_t d = 0; d < whole; d += kScaleStep<kType>) {
     ahead.Next<BytesOf<kType>(kRows * kScaleStep<kType>)>();
@@ -139,7 +139,7 @@ FOVEA_INLINE void FewGroups(const float* const (&x)[kTokens], const FormatRow<kT
         VF least = hn::Zero(kF);  // what a nibble of 0 stands for
         if constexpr (kBiased) {
           AllNibbles<0>(weights[k].Codes(d), codes);
-          least = hn::Mul(scale, hn::Set(kF, -8.0f));
+          least = hn::Mul(scale, hn::Set(kF, -float(format_of(kType).code_bias)));
         } else {
           weights[k].Group(d, codes);
           if constexpr (kHasLeast<kType>) least = scales[k].Least(weights[k], d);
