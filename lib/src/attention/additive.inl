@@ -17,7 +17,7 @@ FOVEA_INLINE void AdditiveBlock(const QueryTile& t, const KeyTile& keys, const f
   VF sum[kKeys];
   FOVEA_UNROLL(4)
   for (int k = 0; k < kKeys; ++k) sum[k] = hn::Zero(kF);
-  const float *q = t.q + column, *v = keys.score_vector;
+  const float *q = FloatQueries(t) + column, *v = keys.score_vector;
   for (size_t d = 0; d < t.head_dim;) {
     const size_t end = t.head_dim - d < kPartialSum ? t.head_dim : d + kPartialSum;
     VF part[kKeys];

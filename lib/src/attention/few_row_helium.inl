@@ -25,7 +25,7 @@ FOVEA_INLINE bool ScoreHalves(const QueryTile& t, const KeyTile& keys, FewBlock<
   const ptrdiff_t stride = keys.keys.stride;
   const uint16_t* next = static_cast<const uint16_t*>(keys.keys.data) + ptrdiff_t(keys.begin) * stride;
   const uint32_t end = keys.end;
-  const float* const queries = t.q;
+  const float* const queries = FloatQueries(t);
   float* s = t.s;
   for (uint32_t left = end - keys.begin;; left -= kKeys, s += kLanes) {
     const uint16_t* at[kKeys] = {next};

@@ -66,9 +66,9 @@ FOVEA_INLINE bool ScoreWholeBlocks(const QueryTile& t, const KeyTile& keys, FewB
   if (head_dim % (4 * kLanes) != 0 || count % kLanes != 0) return false;
   const float* const key = keys.keys.f32(ptrdiff_t(keys.begin));
   if (head_dim == 4 * kLanes) {
-    ScoreBlocks<true>(t.q, head_dim, key, keys.keys.stride, t.s, t.s + count);
+    ScoreBlocks<true>(FloatQueries(t), head_dim, key, keys.keys.stride, t.s, t.s + count);
   } else {
-    ScoreBlocks<false>(t.q, head_dim, key, keys.keys.stride, t.s, t.s + count);
+    ScoreBlocks<false>(FloatQueries(t), head_dim, key, keys.keys.stride, t.s, t.s + count);
   }
   return true;
 }

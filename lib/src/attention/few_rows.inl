@@ -79,14 +79,14 @@ struct F32FewRows {
           for (int r = 0; r < kRows; ++r) acc[r][k] = hn::Zero(kF);
         }
         const bool some = g == 0 || j + g < keys.end;
-        if (some) MultiplyKeys<kPrefetch>(t.q, padded, whole, key, ahead, acc);
+        if (some) MultiplyKeys<kPrefetch>(FloatQueries(t), padded, whole, key, ahead, acc);
         if (some && whole < head_dim) {
           FOVEA_UNROLL(4)
           for (uint32_t k = 0; k < kGroup; ++k) {
             const VF x = LoadAsN(key[k], whole, head_dim - whole);
             FOVEA_UNROLL(4)
             for (int r = 0; r < kRows; ++r)
-              acc[r][k] = hn::MulAdd(hn::LoadU(kF, t.q + r * padded + whole), x, acc[r][k]);
+              acc[r][k] = hn::MulAdd(hn::LoadU(kF, FloatQueries(t) + r * padded + whole), x, acc[r][k]);
           }
         }
         FOVEA_UNROLL(4)
@@ -102,14 +102,14 @@ struct F32FewRows {
   }
 
   template <int kRows>
-  FOVEA_TEMPLATE void FewAdditiveScores(const QueryTile& t, const KeyTile& keys) {
+  FOVEA_CALLED_TEMPLATE void FewAdditiveScores(const QueryTile& t, const KeyTile& keys) {
     constexpr uint32_t kKeys = FewBlock<kRows>::kKeys;
     for (uint32_t j = keys.begin; j < keys.end; j += kKeys) {
       VF products[kLanes];
       for (uint32_t i = 0; i < kLanes; ++i) {  // keys past the end repeat the last one
         const uint32_t row = i / kKeys, key = j + i % kKeys < keys.end ? j + i % kKeys : keys.end - 1;
-        products[i] =
-            AdditiveSum(t, keys.score_vector, t.q + row * PaddedToLanes(t.head_dim), keys.keys.f32(ptrdiff_t(key)));
+        products[i] = AdditiveSum(t, keys.score_vector, FloatQueries(t) + row * PaddedToLanes(t.head_dim),
+                                  keys.keys.f32(ptrdiff_t(key)));
       }
       StoreFewScores<kRows>(t, keys, j, hn::Mul(hn::SumsOfLanes(products), hn::Set(kF, keys.score_factor)));
     }
@@ -365,7 +365,7 @@ struct F32FewRows {
     const RowArray<char> queries = BytesOf(q);
     for (size_t r = 0; r < rows; ++r) {
       const char* const row = queries.data + RowOffset(t, r, queries.token_stride, queries.head_stride);
-      LoadScaledRow(q.dtype, row, t.head_dim, scales, t.q + r * padded, kLanes);
+      LoadScaledRow(q.dtype, row, t.head_dim, scales, FloatQueries(t) + r * padded, kLanes);
     }
     hn::StoreU(hn::Set(kF, -kInfinity), kF, t.row_max);
     hn::StoreU(hn::Zero(kF), kF, t.row_sum);

@@ -45,7 +45,7 @@ struct F32FewWhole : F32FewRows {
       FewRowsKernel<F32FewRows>::FewAttend(t, keys, steps);
       return kFewSteps.end(t, outputs);
     }
-    LoadScaledRowOf<FOVEA_F32>(q.data, t.head_dim, hn::Set(kF, scale), t.q, kLanes);
+    LoadScaledRowOf<FOVEA_F32>(q.data, t.head_dim, hn::Set(kF, scale), FloatQueries(t), kLanes);
     FewScoresOf<1, false, FOVEA_F32>(t, keys);
     const size_t count = CountFewScores<1>(keys);
     const VF max = FewLargest(t.s, count, kLanes, hn::Set(kF, -kInfinity));

@@ -6,7 +6,6 @@
 #include "attention/head_task.h"
 
 #include "attention/key_mass.h"
-#include "attention/rotation.h"
 #include "attention/row_outputs.h"
 #include "base/finite.h"
 
@@ -36,12 +35,11 @@ void find_mask(const fovea_mask& mask, uint32_t entry, uint32_t first_key, MaskS
   if (mask.kind == FOVEA_MASK_NONE) return;
   const size_t unit = mask_element_bytes(mask.kind);
   const char* const first = row_of({mask.data, mask.batch_stride, 0, 0}, unit, ptrdiff_t(entry), 0, 0);
-  step->rows = {advanced(const_cast<char*>(first), -ptrdiff_t(first_key * unit * step->step)),
-                stride_bytes(mask.q_stride, unit), stride_bytes(mask.head_stride, unit)};
+  step->rows = {advanced(first, -ptrdiff_t(first_key * unit * step->step)), stride_bytes(mask.q_stride, unit),
+                stride_bytes(mask.head_stride, unit)};
   static const float kNoFactor = 1.0f;
   const float* const factors = mask.head_factors ? mask.head_factors : &kNoFactor;
-  step->factor = {reinterpret_cast<char*>(const_cast<float*>(factors)), 0,
-                  mask.head_factors ? ptrdiff_t(sizeof(float)) : 0};
+  step->factor = {reinterpret_cast<const char*>(factors), 0, mask.head_factors ? ptrdiff_t(sizeof(float)) : 0};
 }
 
 // Sets the score steps that a call asks for, for the first key head of an entry.

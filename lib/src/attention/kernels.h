@@ -56,8 +56,8 @@ struct QueryTile {
   // Columns for each row; 1 in the tile kernel.
   [[no_unique_address]] MemberIf<kFewRowsServed, uint32_t> row_lanes;
 
-  float* q;        // [head_dim][columns], few-rows [row][head_dim rounded up to lanes]   queries times scale * log2(e),
-                   // or unscaled for an additive score
+  void* q;         // [head_dim][columns], few-rows [row][head_dim rounded up to lanes]   queries times scale * log2(e),
+                   // or unscaled for an additive score: floats, halves or codes, as the products read them
   float* s;        // [kKeyTile][columns]   scores in base 2, then weights
   float* o;        // [value_dim][columns], few-rows [row][value_dim rounded up to lanes] sum of weight * value
   float* row_max;  // [columns]  largest score so far, base 2; -inf at first
@@ -222,10 +222,10 @@ struct SoftcapStep {
 };
 struct MaskStep {
   fovea_mask_kind kind;
-  RowArray<char> rows;    // [token][head] rows of keys, at absolute key 0; strides in bytes
-  uint32_t step;          // elements from a key to the next: 1, or 0 if a row has one element for all keys
-  float hides;            // an added mask hides keys with values at or below this
-  RowArray<char> factor;  // [head] floats: the factors of an added mask
+  RowArray<const char> rows;    // [token][head] rows of keys, at absolute key 0; strides in bytes
+  uint32_t step;                // elements from a key to the next: 1, or 0 if a row has one element for all keys
+  float hides;                  // an added mask hides keys with values at or below this
+  RowArray<const char> factor;  // [head] floats: the factors of an added mask
   [[no_unique_address]] MemberIf<config::kBlockMaps, uint32_t> begin;  // the mask does not apply before this key
 };
 // The passes of a call. Modified weights need two, because the normalisation must be known first.

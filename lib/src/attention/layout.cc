@@ -37,7 +37,9 @@ constexpr TileShape tile_shape(const fovea_plan& plan, const fovea_plan_kernel& 
 template <class AnyCarver>
 constexpr void carve_query_tile(AnyCarver& carver, const TileShape& shape, QueryTile* tile) {
   carver.take(&tile->s, shape.columns, shape.s_rows);    // value_dim / b + 5
-  carver.take(&tile->q, shape.q_columns, shape.q_rows);  // 64 / b
+  float* q = nullptr;
+  carver.take(&q, shape.q_columns, shape.q_rows);  // 64 / b
+  tile->q = q;
   carver.take(&tile->rescale, shape.columns, shape.rescale_rows);  // value_dim / b
   carver.take(&tile->row_max, shape.columns);            // 2
   carver.take(&tile->row_sum, shape.columns);            // 2

@@ -16,7 +16,7 @@ struct TileQueries {
   FOVEA_INLINE void StoreQueries(const LaneRows<char>& rows, fovea_dtype dtype, size_t d, size_t n, VF scales,
                                  bool second, Element*& q_t, size_t columns) {
     VF lanes[kLanes];
-    LoadTransposed(rows, dtype, d, n, lanes);
+    LoadTransposed(rows.at, dtype, d, n, lanes);
     FOVEA_UNROLL(16)
     for (size_t i = 0; i < kLanes; ++i, q_t += columns) {
       if (i < n) Parts::StoreQuery(hn::Mul(lanes[i], scales), q_t, second);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/arithmetic.h"
-#include "attention/rotation.h"
+#include "attention/head_task.h"
 
 #include "formats/kernels.h"
 #include "rotate/call.h"

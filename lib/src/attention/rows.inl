@@ -6,6 +6,9 @@
 
 #include "formats/rows.inl"
 
+// The queries of a tile, where the products read floats.
+FOVEA_INLINE float* FloatQueries(const QueryTile& t) { return static_cast<float*>(t.q); }
+
 // The room for a row of the few-rows kernel.
 FOVEA_INLINE size_t PaddedToLanes(size_t dim) { return (dim + kLanes - 1) / kLanes * kLanes; }
 
@@ -114,7 +117,8 @@ FOVEA_INLINE void StoreTransposed(VF (&lanes)[kLanes], const LaneRows<float>& ro
 }
 
 // The same for rows of a format that is known only at run time.
-FOVEA_INLINE void LoadTransposedAs(char* const* rows, fovea_dtype dtype, size_t d, size_t n, VF (&lanes)[kLanes]) {
+FOVEA_INLINE void LoadTransposedAs(const char* const* rows, fovea_dtype dtype, size_t d, size_t n,
+                                   VF (&lanes)[kLanes]) {
   if (!is_f32<kUnscaledFormats>(dtype)) {
     for (size_t i = 0; i < kLanes; ++i) lanes[i] = LoadPart(dtype, rows[i], d, n);
     return hn::Transpose(lanes);
@@ -124,14 +128,12 @@ FOVEA_INLINE void LoadTransposedAs(char* const* rows, fovea_dtype dtype, size_t 
   LoadTransposed(f32, d, n, lanes);
 }
 #if FOVEA_SHARES_STEPS && !FOVEA_FOR_ONE_LANE
-FOVEA_INLINE void LoadTransposed(const LaneRows<char>& rows, fovea_dtype dtype, size_t d, size_t n,
-                                 VF (&lanes)[kLanes]) {
-  FOVEA_COMMON_NAMESPACE::step_kernels::load_transposed(rows.at, dtype, d, n, lanes);
+FOVEA_INLINE void LoadTransposed(const char* const* rows, fovea_dtype dtype, size_t d, size_t n, VF (&lanes)[kLanes]) {
+  FOVEA_COMMON_NAMESPACE::step_kernels::load_transposed(rows, dtype, d, n, lanes);
 }
 #else
-FOVEA_SHARED void LoadTransposed(const LaneRows<char>& rows, fovea_dtype dtype, size_t d, size_t n,
-                                 VF (&lanes)[kLanes]) {
-  LoadTransposedAs(rows.at, dtype, d, n, lanes);
+FOVEA_SHARED void LoadTransposed(const char* const* rows, fovea_dtype dtype, size_t d, size_t n, VF (&lanes)[kLanes]) {
+  LoadTransposedAs(rows, dtype, d, n, lanes);
 }
 #endif
 FOVEA_INLINE void StoreTransposed(VF (&lanes)[kLanes], const LaneRows<char>& rows, fovea_dtype dtype, size_t live,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/arithmetic.h"
-#include "attention/small_call.h"
+#include "attention/call.h"
 
 namespace fovea {
 namespace {
@@ -38,7 +38,9 @@ bool run_small_call(const AttentionCall& call) {
   tile.row_lanes = call.plan.lanes;
   Carver carver(call.workspace);
   carver.take(&tile.s, kKeyTile);
-  carver.take(&tile.q, round_up(tile.head_dim, tile.columns));
+  float* queries = nullptr;
+  carver.take(&queries, round_up(tile.head_dim, tile.columns));
+  tile.q = queries;
   const fovea_kv_source& kv = call.kv();
   KeyTile keys = {};
   keys.keys.stride = kv.keys.token_stride;

@@ -6,7 +6,6 @@
 
 #include "attention/head_task.h"
 #include "attention/key_mass.h"
-#include "attention/small_call.h"
 #include "base/status.h"
 #include "base/tasks.h"
 

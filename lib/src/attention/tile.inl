@@ -28,8 +28,8 @@ struct F32Tile : TileQueries<F32Tile, float>, TileSoftmax<F32Tile> {
     static_assert(kKeyTile % kBlockOf<kVectors> == 0 && kKeyGrain % kBlockOf<kVectors> == 0,
                   "blocks must tile the key tile");
     const size_t columns = ColumnsOf<kVectors>(t);
-    MultiplyRows<kVectors>(t.q + column, columns, t.head_dim, keys.keys.f32(ptrdiff_t(keys.begin)), keys.keys.stride,
-                           keys.end - keys.begin, false, t.s + size_t(keys.begin) * columns + column);
+    MultiplyRows<kVectors>(FloatQueries(t) + column, columns, t.head_dim, keys.keys.f32(ptrdiff_t(keys.begin)),
+                           keys.keys.stride, keys.end - keys.begin, false, t.s + size_t(keys.begin) * columns + column);
   }
 
   // A row that is alone in its tile: its elements are adjacent, so one load takes several. Where size counts, only
@@ -195,7 +195,7 @@ struct F32Tile : TileQueries<F32Tile, float>, TileSoftmax<F32Tile> {
   }
 
   static constexpr bool kStoresInTwo = false;
-  FOVEA_INLINE float* QueryElements(const QueryTile& t) { return t.q; }
+  FOVEA_INLINE float* QueryElements(const QueryTile& t) { return FloatQueries(t); }
   FOVEA_INLINE void StoreQuery(VF v, float* p, bool) { hn::StoreU(v, kF, p); }
   FOVEA_INLINE VF QueryFactors(const QueryTile&, const LaneRows<char>&, fovea_dtype, size_t, float scale) {
     return hn::Set(kF, scale);

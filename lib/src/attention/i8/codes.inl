@@ -13,7 +13,7 @@
 template <class Dot>
 struct I8Codes {
   using Code = typename Dot::Code;
-  FOVEA_INLINE Code* Queries(const QueryTile& t) { return reinterpret_cast<Code*>(t.q); }
+  FOVEA_INLINE Code* Queries(const QueryTile& t) { return static_cast<Code*>(t.q); }
   FOVEA_INLINE Code* Weights(const QueryTile& t) {
     return reinterpret_cast<Code*>(sizeof(Code) == sizeof(float) ? t.s : t.s + size_t{kKeyTile} * t.columns);
   }

@@ -13,7 +13,7 @@ template <class Dot>
 struct I8FewCodes {
   using FewCode = typename Dot::FewCode;
   using FewWeight = typename Dot::FewWeight;
-  FOVEA_INLINE FewCode* FewQueryCodes(const QueryTile& t) { return reinterpret_cast<FewCode*>(t.q); }
+  FOVEA_INLINE FewCode* FewQueryCodes(const QueryTile& t) { return static_cast<FewCode*>(t.q); }
   template <int kRows>
   FOVEA_INLINE FewWeight* FewWeightCodes(const QueryTile& t) {
     return reinterpret_cast<FewWeight*>(t.s + kRows * kKeyTile);

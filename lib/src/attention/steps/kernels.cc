@@ -31,7 +31,8 @@ FOVEA_IN_DATA_SECTION const MergeKernels kMerge = {apart::MergeStates};
 
 #if FOVEA_SHARES_STEPS
 FOVEA_IN_CODE_SECTION void exp2_of(float* vector) { hn::StoreU(apart::Exp2(hn::LoadU(kF, vector)), kF, vector); }
-FOVEA_IN_CODE_SECTION void load_transposed(char* const* rows, fovea_dtype dtype, size_t d, size_t n, void* lanes) {
+FOVEA_IN_CODE_SECTION void load_transposed(const char* const* rows, fovea_dtype dtype, size_t d, size_t n,
+                                           void* lanes) {
   LoadTransposedAs(rows, dtype, d, n, reinterpret_cast<VF(&)[kLanes]>(*static_cast<VF*>(lanes)));
 }
 FOVEA_IN_CODE_SECTION ptrdiff_t row_offset(const QueryTile& t, size_t r, ptrdiff_t token_stride,

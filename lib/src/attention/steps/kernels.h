@@ -27,7 +27,7 @@ FOVEA_TABLES(StepTables, kSteps, step_kernels)
   namespace target_namespace {                                                                       \
   namespace step_kernels {                                                                           \
   void exp2_of(float* vector);                                                                       \
-  void load_transposed(char* const* rows, fovea_dtype dtype, size_t d, size_t n, void* lanes);       \
+  void load_transposed(const char* const* rows, fovea_dtype dtype, size_t d, size_t n, void* lanes); \
   ptrdiff_t row_offset(const QueryTile& t, size_t r, ptrdiff_t token_stride, ptrdiff_t head_stride); \
   bool clip_to_rows(const QueryTile& t, size_t first_row, size_t last_row, KeySpan* keys);           \
   }                                                                                                  \

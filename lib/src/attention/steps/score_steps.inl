@@ -52,9 +52,9 @@ FOVEA_INLINE uint32_t FirstMasked(const KeyTile& keys, const ScoreSteps& steps) 
 }
 
 // mask[i] = mask elements of key j + i for the rows of a vector, i < n, as floats.
-FOVEA_INLINE void LoadMask(const ScoreSteps& steps, const LaneRows<char>& rows, size_t j, size_t n,
+FOVEA_INLINE void LoadMask(const ScoreSteps& steps, const LaneRows<const char>& rows, size_t j, size_t n,
                            VF (&mask)[kLanes]) {
-  if (MaskAdds(steps)) return LoadTransposed(rows, mask_dtype(steps.mask->kind), j, n, mask);
+  if (MaskAdds(steps)) return LoadTransposed(rows.at, mask_dtype(steps.mask->kind), j, n, mask);
   FOVEA_UNROLL(16)
   for (size_t i = 0; i < kLanes; ++i) {
     mask[i] = hn::ConvertTo(kF, hn::LoadU8N(kI, reinterpret_cast<const uint8_t*>(rows.at[i]) + j, n));
@@ -64,7 +64,7 @@ FOVEA_INLINE void LoadMask(const ScoreSteps& steps, const LaneRows<char>& rows, 
 
 // Gathers elements of `unit` bytes of an array for one vector of the few-rows kernel: row_count rows by the keys from j
 // on. `step`: elements from a key to the next. Keys before `begin` and past the end get `other` instead.
-FOVEA_SHARED void GatherBlock(const QueryTile& t, const RowArray<char>& rows, size_t unit, uint32_t step,
+FOVEA_SHARED void GatherBlock(const QueryTile& t, const RowArray<const char>& rows, size_t unit, uint32_t step,
                               const KeyTile& keys, uint32_t begin, uint32_t other, uint32_t j, uint32_t row_count,
                               void* lanes) {
   const uint32_t at_once = kLanes / row_count;  // keys
@@ -120,9 +120,9 @@ struct TileRows {
   const QueryTile& t;
   size_t column;
 };
-FOVEA_INLINE VF EachRow(const TileRows& rows, const RowArray<char>& array) {
+FOVEA_INLINE VF EachRow(const TileRows& rows, const RowArray<const char>& array) {
   VF first[kLanes];
-  LoadTransposed(RowsOf(rows.t, array, rows.column), FOVEA_F32, 0, 1, first);
+  LoadTransposed(RowsOf(rows.t, array, rows.column).at, FOVEA_F32, 0, 1, first);
   return first[0];
 }
 struct FewRows {
@@ -131,7 +131,7 @@ struct FewRows {
   uint32_t count;
   static constexpr size_t column = 0;
 };
-FOVEA_INLINE VF EachRow(const FewRows& rows, const RowArray<char>& array) {
+FOVEA_INLINE VF EachRow(const FewRows& rows, const RowArray<const char>& array) {
   float lanes[kLanes];
   GatherBlock(rows.t, array, 4, 0, rows.keys, rows.keys.begin, 0, rows.keys.begin, rows.count, lanes);
   return hn::LoadU(kF, lanes);
@@ -218,7 +218,7 @@ FOVEA_INLINE void StepKeys(const QueryTile& t, const KeyTile& keys, const ScoreS
   StepLanes at = LanesOfRows<kStep>(TileRows{t, column}, keys, steps);
   constexpr bool kMasked = kStep == kMaskStep;
   [[maybe_unused]] const bool each = kMasked && steps.mask->step != 0;
-  [[maybe_unused]] LaneRows<char> mask_rows;
+  [[maybe_unused]] LaneRows<const char> mask_rows;
   VF mask[kLanes];
   mask[0] = hn::Zero(kF);
   if constexpr (kMasked) {

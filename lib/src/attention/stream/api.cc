@@ -3,7 +3,6 @@
 #include "attention/call.h"
 #include "attention/plan.h"
 #include "attention/resolve.h"
-#include "attention/stream/image.h"
 #include "attention/stream/resolve.h"
 #include "attention/stream/state.h"
 #include "fovea/fovea.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/arithmetic.h"
-#include "attention/stream/image.h"
+#include "attention/stream/state.h"
 
 #include "base/image.h"
 

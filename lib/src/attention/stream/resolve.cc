@@ -3,7 +3,6 @@
 #include "attention/stream/resolve.h"
 
 #include "attention/plan.h"
-#include "attention/stream/image.h"
 #include "base/buffers.h"
 
 namespace fovea {
