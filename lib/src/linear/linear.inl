@@ -2,6 +2,12 @@
 //
 // A linear layer. With many tokens a lane is a token, and weights multiply it as keys multiply queries
 // (math/block.inl). With few tokens lanes run along the inputs, and each weight is read once for one to four tokens.
+#ifndef FOVEA_SRC_LINEAR_LINEAR_INL_
+#define FOVEA_SRC_LINEAR_LINEAR_INL_
+
+#include "formats/rows.inl"
+#include "math/activation.inl"
+#include "math/block.inl"
 
 FOVEA_KERNEL void LinearBegin(const TokenTile& t, const float* x, ptrdiff_t stride) {
   for (size_t column = 0; column < t.columns; column += kLanes) {
@@ -39,17 +45,10 @@ FOVEA_TEMPLATE void LinearVectors(const TokenTile& t, const WeightRows& w, uint3
   MultiplyRows<kVectors, kAsksAhead>(x, t.columns, w.inputs, weights, w.stride, w.outputs, input != 0, sums, w.ahead);
 }
 
-template <int kMost>
-FOVEA_INLINE void LinearColumns(const TokenTile& t, const WeightRows& w, uint32_t output, uint32_t input,
-                                size_t column) {
-  for (; column + kMost * kLanes <= t.columns; column += kMost * kLanes) {
-    LinearVectors<kMost>(t, w, output, input, column);
-  }
-  if constexpr (kMost > 1) LinearColumns<kSizeCounts ? 1 : kMost - 1>(t, w, output, input, column);
-}
-
 FOVEA_KERNEL void LinearMultiply(const TokenTile& t, const WeightRows& w, uint32_t output, uint32_t input) {
-  LinearColumns<kBlockVectors>(t, w, output, input, 0);
+  ForColumns<kBlockVectors, false>(t.columns, [&](auto vectors, size_t column) __attribute__((always_inline)) {
+    LinearVectors<vectors.kCount>(t, w, output, input, column);
+  });
 }
 
 template <bool kRelu>
@@ -298,3 +297,5 @@ FOVEA_KERNEL void LinearFew(const FewTokens& f) {
 
 constexpr LinearKernels kLinearKernels = {LinearBegin, LinearMultiply, LinearEnd,
                                           kLanes > 1 && config::kFewRows ? LinearFew : nullptr};
+
+#endif  // FOVEA_SRC_LINEAR_LINEAR_INL_
