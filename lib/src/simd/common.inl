@@ -34,6 +34,17 @@ FOVEA_INLINE void StoreUpTo(VF v, float* p, size_t n) {
   hn::StoreN(v, kF, p, n);
 }
 
+// The sum or maximum of all lanes, in all lanes. Each step adds lanes that are half the vector apart.
+template <bool kMax, int kStep = int(kLanes) / 2>
+FOVEA_INLINE VF OverLanes(VF v) {
+  if constexpr (kStep == 0) {
+    return v;
+  } else {
+    const VF other = hn::SwapLanes<kStep>(v);
+    return OverLanes<kMax, kStep / 2>(kMax ? hn::Max(v, other) : hn::Add(v, other));
+  }
+}
+
 constexpr size_t kCacheLine = 64;  // bytes
 // 1.5 * 2^23. Adding it rounds a float of magnitude up to 2^22 to an integer, which the low bits of the sum hold.
 constexpr float kRoundingBias = 12582912.0f;
