@@ -38,7 +38,7 @@ MOST_LEFT = 142  # texts that cannot be read alone yet: only fewer are allowed
 # Parts of the backend headers, which any_target.h includes, and texts that are compiled in another way.
 PARTS = {f"simd/{name}.inl" for name in (
     "apart common derived dot_own half helium highway narrow neon own runs rvv rvv_group rvv_words scalar wasm x86 xsimd").split()}
-PARTS |= {f"targets/{name}.inl" for name in ("backend", "each_target", "options")}
+PARTS |= {f"targets/{name}.inl" for name in ("backend", "each_target", "one_target", "options")}
 
 
 def guard_of(name):

@@ -4,8 +4,6 @@
 #ifndef FOVEA_SRC_FORMATS_FIT_INL_
 #define FOVEA_SRC_FORMATS_FIT_INL_
 
-#include "math/plain.inl"
-
 // An infinite scale counts as NaN: otherwise results would depend on whether it multiplies elements or their sum.
 FOVEA_INLINE VF FiniteOrNaN(VF scale) { return hn::Add(scale, hn::Sub(scale, scale)); }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Functions that need no multiply-add, for f32 and for what comes after simd/apart.inl alike.
+// Functions that round nothing, for f32 and for what comes after simd/apart.inl alike.
 #ifndef FOVEA_SRC_MATH_PLAIN_INL_
 #define FOVEA_SRC_MATH_PLAIN_INL_
 
@@ -14,16 +14,5 @@ FOVEA_INLINE VF MinusInfinityIfLowest(VF x) {
 
 // What is subtracted from scores before the exponential: the largest, but 0 where all are -inf.
 FOVEA_SHARED VF ShiftOf(VF max) { return hn::IfThenZeroElse(hn::Eq(max, hn::Set(kF, -kInfinity)), max); }
-
-// The sum or maximum of all lanes, in all lanes. Each step adds lanes that are half the vector apart.
-template <bool kMax, int kStep = int(kLanes) / 2>
-FOVEA_INLINE VF OverLanes(VF v) {
-  if constexpr (kStep == 0) {
-    return v;
-  } else {
-    const VF other = hn::SwapLanes<kStep>(v);
-    return OverLanes<kMax, kStep / 2>(kMax ? hn::Max(v, other) : hn::Add(v, other));
-  }
-}
 
 #endif  // FOVEA_SRC_MATH_PLAIN_INL_

@@ -34,6 +34,17 @@ FOVEA_INLINE void StoreUpTo(VF v, float* p, size_t n) {
   hn::StoreN(v, kF, p, n);
 }
 
+// The sum or maximum of all lanes, in all lanes. Each step adds lanes that are half the vector apart.
+template <bool kMax, int kStep = int(kLanes) / 2>
+FOVEA_INLINE VF OverLanes(VF v) {
+  if constexpr (kStep == 0) {
+    return v;
+  } else {
+    const VF other = hn::SwapLanes<kStep>(v);
+    return OverLanes<kMax, kStep / 2>(kMax ? hn::Max(v, other) : hn::Add(v, other));
+  }
+}
+
 constexpr size_t kCacheLine = 64;  // bytes
 // With 4 lanes arithmetic takes longer than memory does.
 constexpr bool kAsksAhead = kLanes > 4;

@@ -122,6 +122,15 @@ constexpr bool is_in_order(fovea_target target) {
          target == FOVEA_TARGET_NEON_IN_ORDER_I8MM;
 }
 
+// The namespace of kernels of which a build has one: targets/one_target.inl.
+#if FOVEA_WITH_SCALAR
+#define FOVEA_ONE_TARGET scalar_target
+#elif FOVEA_WITH_HELIUM
+#define FOVEA_ONE_TARGET helium_target
+#else
+#define FOVEA_ONE_TARGET no_target
+#endif
+
 // The target whose kernels a compiled target runs: itself, or the one that it extends.
 #define FOVEA_KERNELS_OF_ROW_(nothing, id, name, kernels, ...) \
   if (FOVEA_COMPILED_##kernels && target == FOVEA_TARGET_##id) return FOVEA_TARGET_##kernels;

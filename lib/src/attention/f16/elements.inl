@@ -58,7 +58,7 @@ struct HalfRows {
   // needed.
   static constexpr size_t kWeightPitch = sizeof(float) / sizeof(Element);
 
-  FOVEA_INLINE Element* QueryElements(const QueryTile& t) { return reinterpret_cast<Element*>(t.q); }
+  FOVEA_INLINE Element* QueryElements(const QueryTile& t) { return static_cast<Element*>(t.q); }
   FOVEA_INLINE Element* WeightElements(const QueryTile& t, uint32_t key, size_t column) {
     return reinterpret_cast<Element*>(t.s) + size_t(key) * t.columns * kWeightPitch + column;
   }

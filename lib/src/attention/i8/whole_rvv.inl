@@ -15,8 +15,9 @@ namespace in_group {
 #undef FOVEA_SRC_MATH_PLAIN_INL_
 #undef FOVEA_SRC_ATTENTION_I8_CODES_INL_
 #undef FOVEA_SRC_ATTENTION_I8_WHOLE_BLOCK_INL_
-#include "attention/i8/whole_block.inl"
 #include "simd/apart.inl"
+
+#include "attention/i8/whole_block.inl"
 
 // The words that they need.
 struct Words {
