@@ -103,7 +103,7 @@ struct GroupBlocks {
 
   // Brings groups of `inputs` inputs. `bytes` has room for one group, or for all if rows are multiplied in place.
   template <fovea_dtype kType>
-  FOVEA_TEMPLATE void BringGroups(const I8TokenTile& t, int32_t zero, size_t inputs, GroupBytes* bytes,
+  FOVEA_CALLED_TEMPLATE void BringGroups(const I8TokenTile& t, int32_t zero, size_t inputs, GroupBytes* bytes,
                                   BroughtGroups* b) {
     constexpr size_t kHalves = kGroupsAtOnce * kLinearGrain, kStep = kScaleStep<kType>;
     uint16_t scales[kHalves] = {}, leasts[kHalves] = {};  // as in *b, but f16
@@ -207,7 +207,7 @@ struct GroupBlocks {
   // sums[row][column] += the products of groups of `inputs` inputs, from d on, times both scales: for kVectors vectors
   // of columns, and all rows that were brought.
   template <int kVectors, bool kLeast, size_t kStep>
-  FOVEA_TEMPLATE void AddGroupsOfVectors(const I8TokenTile& t, const BroughtGroups& b, size_t d, size_t inputs,
+  FOVEA_CALLED_TEMPLATE void AddGroupsOfVectors(const I8TokenTile& t, const BroughtGroups& b, size_t d, size_t inputs,
                                          const float* x_sums, float* sums, size_t column) {
     constexpr int kRows = Block::template kRows<kVectors>;
     const size_t columns = t.columns;
