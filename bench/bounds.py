@@ -356,6 +356,13 @@ def excesses(stored, board, operator, counted):
     return [bound(stored, board, operator, shape) / number for shape, number in counted]
 
 
+def text_of(stored):
+    """JSON with a line for the bounds of each operator."""
+    boards = ((board, ",\n".join(f'"{operator}": {json.dumps(bounds, sort_keys=True)}' for operator, bounds in sorted(operators.items())))
+              for board, operators in sorted(stored.items()))
+    return "{" + ",\n".join(f'"{board}": {{\n{lines}}}' for board, lines in boards) + "}\n"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
@@ -394,11 +401,10 @@ def main():
                     if ratio < 1 or ratio > limit:
                         print("   ", *shape, number, f"{ratio:.3f}")
             if options.write:
-                stored[board][operator].update(
-                    shapes=len(counted), least=min(n for _, n in counted), most=max(n for _, n in counted),
-                    least_excess=round(least, 3), most_excess=round(most, 3))
+                stored[board][operator].update(shapes=len(counted), least=min(n for _, n in counted), most=max(n for _, n in counted),
+                                               least_excess=round(least, 3), most_excess=round(most, 3))
     if options.write:
-        STORED.write_text(json.dumps(stored, indent=1, sort_keys=True) + "\n")
+        STORED.write_text(text_of(stored))
     return failed
 
 

@@ -403,8 +403,7 @@ def measure_loops(target, loops, add):
         add(f"cycles {model}", taken / done, least / done)
     for processor in target.rules:
         taken = sum(rounds * rules.cycles(processor, body) for body, rounds in loops)
-        least = sum(rounds * rules.cycles(processor, [text for text in body if multiply_adds(text)])
-                    for body, rounds in loops)
+        least = sum(rounds * rules.cycles(processor, [text for text in body if multiply_adds(text)]) for body, rounds in loops)
         add(f"rules {processor}", taken / done, least / done)
 
 
@@ -453,8 +452,7 @@ def measure(target, builds, plugin, options):
     rows = []
 
     def add(measure, value, beside):
-        rows.append({"toolchain": target.name, "measure": measure, "value": value, "beside": beside,
-                     "bound": target.bounds.get(measure)})
+        rows.append({"toolchain": target.name, "measure": measure, "value": value, "beside": beside, "bound": target.bounds.get(measure)})
     add("instructions", total / MULTIPLY_ADDS, target.goal)
     if options.functions:
         print(f"# {target.name}")
@@ -465,8 +463,7 @@ def measure(target, builds, plugin, options):
     loops = inner_loops(disassemble(target, program), ran)
     if options.loops:
         for body, rounds in loops:
-            print(f"# {target.name}: {rounds} rounds of {len(body)} instructions",
-                  f"with {sum(map(multiply_adds, body))} multiply-adds")
+            print(f"# {target.name}: {rounds} rounds of {len(body)} instructions", f"with {sum(map(multiply_adds, body))} multiply-adds")
             print("\n".join("    " + text for text in body))
     measure_loops(target, loops, add)
     return rows
@@ -499,11 +496,9 @@ def show(rows, baseline):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--targets", nargs="+", metavar="NAME", choices=[t.name for t in TARGETS],
-                        help="only these toolchains")
+    parser.add_argument("--targets", nargs="+", metavar="NAME", choices=[t.name for t in TARGETS], help="only these toolchains")
     parser.add_argument("--builds", default=os.path.join(ROOT, "build"), help="folder of build folders, build/")
-    parser.add_argument("--compare", action="store_true",
-                        help="exit with 1 where a figure is worse than the baseline's")
+    parser.add_argument("--compare", action="store_true", help="exit with 1 where a figure is worse than the baseline's")
     parser.add_argument("--write", action="store_true", help="write the baseline anew; with --targets the others' rows stay")
     parser.add_argument("--loops", action="store_true", help="show the inner loops")
     parser.add_argument("--functions", action="store_true", help="show the functions that take the most instructions")

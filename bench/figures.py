@@ -60,7 +60,7 @@ RESULTS = {
 }
 
 # Pages that are records of the past, or written as a whole by a program that checks itself.
-NOT_CHECKED = {"CHANGELOG.md", "bench/tried.md", "tests/ACCURACY.md"}
+NOT_CHECKED = {"CHANGELOG.md", "tests/ACCURACY.md"}
 # Numbers with units that nobody measured: limits, sizes by definition, names. The page must contain all of its list.
 STATED = {
     "ARCHITECTURE.md": ["at least 128 bytes"],
@@ -256,8 +256,7 @@ def blocks():
     def ns(case, target):
         return found["blocks/4x1024x1024x64" + case, target]["ns_median"]
 
-    rows = [[title, *(f"{ns(case, target) / ns('', target):.2f}" for target in TARGETS)]
-            for title, case in BLOCKS.items()]
+    rows = [[title, *(f"{ns(case, target) / ns('', target):.2f}" for target in TARGETS)] for title, case in BLOCKS.items()]
     return sentence(machine("blocks")) + "\n" + table(["call", *TARGETS.values()], rows)
 
 
@@ -275,10 +274,8 @@ DELTA = {
 def delta():
     found = results("delta")[1]
     ratio = {case: f"{best_ratio(of_case):.2f}" for case, of_case in peers_of("delta").items()}
-    rows = [[title, *(with_bound(found[case, target]) for target in TARGETS), ratio[case]]
-            for title, case in DELTA.items()]
-    return sentence(machine("delta")) + "\n" + table(
-        ["call", *TARGETS.values(), "ONNX Runtime's time over fovea's"], rows, numbers=False)
+    rows = [[title, *(with_bound(found[case, target]) for target in TARGETS), ratio[case]] for title, case in DELTA.items()]
+    return sentence(machine("delta")) + "\n" + table(["call", *TARGETS.values(), "ONNX Runtime's time over fovea's"], rows, numbers=False)
 
 
 # ---- Other libraries.
@@ -299,8 +296,7 @@ FILES = {"sentence": "sentence_similarity", "integer": "peers_integer", "softmax
 @figure("profile")
 def profile():
     host, found = results("profile")
-    rows = [[name, f"{result['instructions']:,}",
-             ", ".join(f"`{function}` {share:.0%}" for function, share in result["functions"])]
+    rows = [[name, f"{result['instructions']:,}", ", ".join(f"`{function}` {share:.0%}" for function, share in result["functions"])]
             for (name, _), result in found.items()]
     words = sentence(f"Counted by callgrind, for AVX2, with {host['compiler']}; {host['date']}.")
     return f"{table(['suite: call', 'instructions', 'most of them in'], rows, numbers=False)}\n{words}"
@@ -413,8 +409,7 @@ def of_peer(file, case, ours, theirs):
 def of_chat(case):
     found = results("peers_chat")[1]
     ours, theirs = (found[case, library] for library in ("fovea", "llama.cpp"))
-    return (theirs["ns_median"] / ours["ns_median"],
-            f"{ours['tokens_a_second']:.0f} and {theirs['tokens_a_second']:.0f} tokens a second")
+    return (theirs["ns_median"] / ours["ns_median"], f"{ours['tokens_a_second']:.0f} and {theirs['tokens_a_second']:.0f} tokens a second")
 
 
 def of_threads():
@@ -498,24 +493,24 @@ DECODE_GOALS = {
 
 # Why a goal is missed, for those that were on some machine.
 MEMORY = "nearly all of the time is that of reading weights, at almost the speed of plain reads"
-CONVERTED = "each call converts the rows to codes of integer products, and f32 arithmetic reads them as they are: tried.md"
-EDGES = "rows that do not fill a vector, and keys that do not fill a block: tried.md"
+CONVERTED = "each call converts the rows to codes of integer products, and f32 arithmetic reads them as they are"
+EDGES = "rows that do not fill a vector, and keys that do not fill a block"
 DECODE_MISSED = {
     "chat, an answer: speed compared with llama.cpp": MEMORY,
     "the same, its weights in pages of 2 MiB": MEMORY,
-    "chat, an answer: two threads compared with one": "two threads of this machine read memory as fast as one does: tried.md",
+    "chat, an answer: two threads compared with one": "two threads of this machine read memory as fast as one does",
     "linear layer of Q8_0, one token: of plain reads": "the probe has large pages and one stream, and a layer reads several rows at a time",
     "Q8_0 rows, 1,024 keys: integer products' time of f32 arithmetic's": CONVERTED,
     "Q4_0 rows, 1,024 keys: integer products' time of f32 arithmetic's": CONVERTED,
     "Q8_0 rows, 16,384 keys, integer products: of plain reads": CONVERTED,
     "Q4_0 rows, 16,384 keys, integer products: of plain reads": CONVERTED,
     "int8 rows, 16,384 keys, integer products: of plain reads": "other work on the machine",
-    "f32 rows, 16,384 keys: of plain reads": "prefetches are lost where both products are fast: tried.md",
+    "f32 rows, 16,384 keys: of plain reads": "prefetches are lost where both products are fast",
     "gated delta rule, 1 token: compared with ONNX Runtime": "nearly; the state comes from the third-level cache, and the suite delta of "
                                                              "`./run bench` has its bandwidth",
     "gated delta rule, 1 token, 64 sequences": "the states come from memory: the suite delta of `./run bench` has its bandwidth",
     "softmax 512 x 512": "rows are short: 64 x 4096 has as many elements",
-    "the first of these, Cortex-M4F: instructions without those of the head": "checks of every argument, and what tasks prepare: tried.md",
+    "the first of these, Cortex-M4F: instructions without those of the head": "checks of every argument, and what tasks prepare",
     "8 heads, 50 tokens, head_dim 40: of the FMA peak": EDGES,
     "12 heads, 77 tokens, head_dim 64, causal: of the FMA peak": EDGES,
 }
@@ -583,8 +578,7 @@ def size_short():
     if any(used.values()):
         raise Fault(f"the page says that the library has no data and no bss, but there is {used}")
     return sentence("Bytes of code and constants that a program links on a Cortex-M4F, with `-Os`: "
-                    + ", ".join(f"{title} {code('m4f', name):,}" for name, title in programs.items())
-                    + ". There is no data and no bss.")
+                    + ", ".join(f"{title} {code('m4f', name):,}" for name, title in programs.items()) + ". There is no data and no bss.")
 
 
 @figure("size")
@@ -798,7 +792,7 @@ def counts_halves_cycles():
 
 
 # CMSIS-NN at commit 99f736a6, whose functions for int8 tensors were called one after the other, in QEMU; its calls for Cortex-M55
-# were compiled by clang. Measured once, as tried.md says.
+# were compiled by clang. Measured once, with -O3: they are no part of this tree.
 CMSIS_NN = {"tensors": (6.74, 1.00), "decode tensors": (13.6, 2.02)}
 
 
@@ -809,8 +803,7 @@ def counts_layers():
              "GELU by a table, an element": "table of int8"}
     rows = []
     for title, measure in calls.items():
-        ours = [f"{float(counted()[f'arm-none-eabi-cortex-{core}', f'instructions {measure}']['value']):.2f}"
-                for core in ("m4f", "m55")]
+        ours = [f"{float(counted()[f'arm-none-eabi-cortex-{core}', f'instructions {measure}']['value']):.2f}" for core in ("m4f", "m55")]
         theirs = [f"{value:.2f}" for value in CMSIS_NN.get(measure, ())] or ["none", "none"]
         rows.append([title, ours[0], theirs[0], ours[1], theirs[1]])
     return table(["call on tensors of int8", "Cortex-M4F", "CMSIS-NN", "Cortex-M55", "CMSIS-NN"], rows)

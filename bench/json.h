@@ -23,7 +23,6 @@ class Json {
   }
   Json& end(char bracket) {
     --depth_;
-    if (!first_ && depth_ < broken_lines_) std::fprintf(file_, "\n%*s", 2 * depth_, "");
     std::fputc(bracket, file_);
     first_ = false;
     if (depth_ == 0) std::fputc('\n', file_);

@@ -98,9 +98,8 @@ def roofline(bench, peers, folder):
             axes.scatter([r["flops"] / r["bytes"] for r in points], [r["gflops"] for r in points], s=26,
                          color=SUITE_COLOURS.get(suite, "#555555"), edgecolors="white", linewidths=0.4, zorder=3,
                          label=f"fovea, {suite}")
-    axes.set(xscale="log", yscale="log", xlim=(0.3, 2000), ylim=(1, 1.6 * ceiling),
-             xlabel="operations for each byte of input and output", ylabel="GFLOP/s",
-             title="Attention below the machine's limits")
+    axes.set(xscale="log", yscale="log", xlim=(0.3, 2000), ylim=(1, 1.6 * ceiling), xlabel="operations for each byte of input and output",
+             ylabel="GFLOP/s", title="Attention below the machine's limits")
     axes.legend(fontsize=7, loc="lower right", ncol=2)
     figure.text(0.5, -0.01, caption(data), ha="center", fontsize=7, color="#666666")
     save(figure, folder, "roofline.svg")

@@ -94,8 +94,8 @@ def main():
     if options.json:
         compiler = subprocess.run(["c++", "--version"], text=True, capture_output=True).stdout.splitlines()[0]
         with open(options.json, "w") as file:
-            json.dump({"host": {"compiler": compiler}, "results": results}, file, indent=1)
-            file.write("\n")
+            rows = ",\n".join(map(json.dumps, results))
+            file.write(f'{{"host": {json.dumps({"compiler": compiler})},\n"results": [\n{rows}]}}\n')
     return 0
 
 

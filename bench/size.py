@@ -132,7 +132,7 @@ ANY_ROWS = "a description names its arithmetic when the program runs: on the M4F
 TABLES = "checks and the layout of the workspace are 1.6 KB, tables 833 bytes, products of single rows 880"
 LAYERS = "calls are 65 KB, checks and plans above all, and the kernels of delta and linear layers 13 KB"
 LATER = "layers, products of halves, K-quants and others came after the goal"
-FEW_ROWS = "with fewer functions for few rows, calls of few rows took up to 1.35 times as long: tried.md"
+FEW_ROWS = "with fewer functions for few rows, calls of few rows took up to 1.35 times as long"
 MISSED = {
     ("m4f", "integer attention, int8 tensors", "flash"): TABLES,
     ("m55", "integer attention, int8 tensors", "flash"): TABLES,
@@ -298,8 +298,7 @@ class CallGraph:
             sys.exit(f"{function[1]} calls itself")
         callees = set(self.calls[function])
         for field in self.indirect.get(function, ()):
-            callees |= {callee for table in symbols & set(self.tables) for callee in self.tables[table]
-                        if is_reached(callee[1], field)}
+            callees |= {callee for table in symbols & set(self.tables) for callee in self.tables[table] if is_reached(callee[1], field)}
         below = {callee: self.worst(callee, symbols, path + (function,)) for callee in callees}
         return max([self.frame[function], *(stack + (0 if (function, callee[1]) in self.jumps else self.frame[function])
                                             for callee, stack in below.items())])

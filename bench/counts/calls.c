@@ -390,42 +390,33 @@ int main(int argc, char** argv) {
   }
   struct options options;
   memset(&options, 0, sizeof options);
+  /* What a word sets, and the arithmetic that goes with it; a word may set two. */
+  const struct {
+    const char* word;
+    int* flag;
+    fovea_compute compute;
+  } words[] = {
+      {"f16", &options.f16, FOVEA_COMPUTE_F32},         {"halves", &options.f16, FOVEA_COMPUTE_F16},
+      {"i8", &options.i8, FOVEA_COMPUTE_F32},           {"integers", &options.i8, FOVEA_COMPUTE_I8},
+      {"codes", &options.i8, FOVEA_COMPUTE_I8},         {"codes", &options.codes, FOVEA_COMPUTE_F32},
+      {"tensors", &options.tensors, FOVEA_COMPUTE_F32}, {"linear", &options.linear, FOVEA_COMPUTE_F32},
+      {"delta", &options.delta, FOVEA_COMPUTE_F32},     {"general", &options.general, FOVEA_COMPUTE_F32},
+      {"relu", &options.relu, FOVEA_COMPUTE_F32},       {"layer_norm", &options.layer_norm, FOVEA_COMPUTE_F32},
+      {"gelu", &options.gelu, FOVEA_COMPUTE_F32},       {"encoder", &options.encoder, FOVEA_COMPUTE_F32}};
   for (int i = 7; i < argc; ++i) {
+    int known = 0;
+    for (size_t w = 0; w < sizeof words / sizeof words[0]; ++w) {
+      if (strcmp(argv[i], words[w].word) != 0) continue;
+      known = *words[w].flag = 1;
+      if (words[w].compute != FOVEA_COMPUTE_F32) options.compute = words[w].compute;
+    }
+    if (known) continue;
     if (strcmp(argv[i], "mask") == 0) {
       shape.mask = mask;
-    } else if (strcmp(argv[i], "f16") == 0) {
-      options.f16 = 1;
-    } else if (strcmp(argv[i], "halves") == 0) {
-      options.f16 = 1;
-      options.compute = FOVEA_COMPUTE_F16;
-    } else if (strcmp(argv[i], "i8") == 0) {
-      options.i8 = 1;
-    } else if (strcmp(argv[i], "tensors") == 0) {
-      options.tensors = 1;
-    } else if (strcmp(argv[i], "linear") == 0) {
-      options.linear = 1;
-    } else if (strcmp(argv[i], "delta") == 0) {
-      options.delta = 1;
-    } else if (strcmp(argv[i], "general") == 0) {
-      options.general = 1;
     } else if (argv[i][0] == 'q') {
       options.blocks = argv[i][1] == '6' ? FOVEA_Q6_K : strcmp(argv[i], "q4_k") == 0 ? FOVEA_Q4_K : FOVEA_Q4_1;
-    } else if (strcmp(argv[i], "codes") == 0) {
-      options.codes = options.i8 = 1;
-      options.compute = FOVEA_COMPUTE_I8;
-    } else if (strcmp(argv[i], "relu") == 0) {
-      options.relu = 1;
-    } else if (strcmp(argv[i], "layer_norm") == 0) {
-      options.layer_norm = 1;
-    } else if (strcmp(argv[i], "gelu") == 0) {
-      options.gelu = 1;
-    } else if (strcmp(argv[i], "encoder") == 0) {
-      options.encoder = 1;
     } else if (is_integer_layer(argv[i])) {
       options.integer_layer = argv[i];
-    } else if (strcmp(argv[i], "integers") == 0) {
-      options.i8 = 1;
-      options.compute = FOVEA_COMPUTE_I8;
     } else {
       options.target = fovea_target_from_name(argv[i]);
     }

@@ -39,8 +39,7 @@ def registers(text):
     count = 0
     for name in braces[1].split(","):
         first, _, last = name.strip().partition("-")
-        count += (int(re.sub(r"\D", "", last)) - int(re.sub(r"\D", "", first)) + 1 if last else 1) * (
-            2 if first.startswith("d") else 1)
+        count += (int(re.sub(r"\D", "", last)) - int(re.sub(r"\D", "", first)) + 1 if last else 1) * (2 if first.startswith("d") else 1)
     return count
 
 
@@ -63,8 +62,7 @@ class Loop:
 def cortex_a53(loop):
     arithmetic, halves = loop.count("multiply_add", "vector"), loop.count("load_half")
     beside = loop.count("load", "other", "branch")
-    return (arithmetic + 2 * loop.registers("load_vectors") + max(halves, loop.count("insert")) +
-            max(0, beside - arithmetic))
+    return (arithmetic + 2 * loop.registers("load_vectors") + max(halves, loop.count("insert")) + max(0, beside - arithmetic))
 
 
 # Here a load of 64 bits and an insert are paired with arithmetic, too.

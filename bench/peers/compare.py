@@ -385,9 +385,8 @@ class FoveaNorm(Fovea):
 
     def prepare(self, case, x, weight, bias=None):
         out = np.empty_like(x)
-        args = fovea.c.structure("norm_args", norm=case.kind, epsilon=case.epsilon, batch=1, heads=1, tokens=case.rows,
-                                 dim=case.dim, x=rows_in_heads(x), y=rows_in_heads(out, "out"), weight=weight, bias=bias,
-                                 target=self.target)
+        args = fovea.c.structure("norm_args", norm=case.kind, epsilon=case.epsilon, batch=1, heads=1, tokens=case.rows, dim=case.dim,
+                                 x=rows_in_heads(x), y=rows_in_heads(out, "out"), weight=weight, bias=bias, target=self.target)
         return Prepared(functools.partial(fovea.c.function("fovea_norm"), *fovea.c.pointers(args)), lambda: out)
 
 
@@ -522,8 +521,7 @@ class OnnxRuntime:
         def info(name, array):
             return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
 
-        graph = helper.make_graph([node], node.op_type, [info(*item) for item in inputs.items()],
-                                  [info(*item) for item in outputs.items()])
+        graph = helper.make_graph([node], node.op_type, [info(*item) for item in inputs.items()], [info(*item) for item in outputs.items()])
         opsets = [helper.make_opsetid("", 23), helper.make_opsetid("com.microsoft", 1)]
         return self.bound(helper.make_model(graph, opset_imports=opsets, ir_version=11), inputs, outputs)
 
@@ -571,8 +569,7 @@ class OnnxActivation(OnnxRuntime):
 
     def prepare(self, case, x):
         out, (kind, attributes) = np.empty_like(x), self.NODES[case.kind]
-        return Prepared(self.session(self.onnx.helper.make_node(kind, ["x"], ["out"], **attributes), {"x": x}, {"out": out}),
-                        lambda: out)
+        return Prepared(self.session(self.onnx.helper.make_node(kind, ["x"], ["out"], **attributes), {"x": x}, {"out": out}), lambda: out)
 
 
 class OnnxEncoder(OnnxRuntime):
@@ -1095,8 +1092,7 @@ class Comparison:
             ns, error = (results[contestant][key] for key in ("ns_median", "normalised_error"))
             row += f"{show_time(ns):>{self.WIDTH}} {f'x{ns / ours:.2f}' if contestant is not contestants[0] else '':>7}"
             row += f" {error:7.1e}" if case.kv != "f32" else ""
-        peers = {contestant.name: result["ns_median"] for contestant, result in results.items()
-                 if not isinstance(contestant, Fovea)}
+        peers = {contestant.name: result["ns_median"] for contestant, result in results.items() if not isinstance(contestant, Fovea)}
         if peers:
             best = min(peers, key=peers.get)
             ratio = believed(peers[best] / ours, best)
@@ -1113,8 +1109,7 @@ def parse():
     parser.add_argument("--target", default="best", help="fovea's target: avx2, ...")
     parser.add_argument("--min-time", type=float, default=0.5, help="seconds of timed calls for each case and library (0.5)")
     parser.add_argument("--cpu", type=int, help="the core to run on; without it the last of those allowed")
-    parser.add_argument("--cpu-time", action="store_true",
-                        help="count the thread's processor time, for a machine shared with others")
+    parser.add_argument("--cpu-time", action="store_true", help="count the thread's processor time, for a machine shared with others")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "peers", help="where to build fovea")
     parser.add_argument("--as-built", action="store_true", help="build nothing: all is in that folder")
     return parser.parse_args()
@@ -1133,8 +1128,7 @@ def main():
     ours = Fovea(options.target)
     in_f32 = [ours, *available(OnnxAttention, OnnxMultiHead, Torch, NumPy)]
     in_integers = [Fovea(options.target, "i8", "fovea, integers"), Fovea(options.target, "f32", "fovea, f32"),
-                   *available(lambda: OnnxIntegers("PER_TENSOR", "ORT, a tensor"),
-                              lambda: OnnxIntegers("PER_CHANNEL", "ORT, a channel"),
+                   *available(lambda: OnnxIntegers("PER_TENSOR", "ORT, a tensor"), lambda: OnnxIntegers("PER_CHANNEL", "ORT, a channel"),
                               lambda: Torch("bfloat16", "PyTorch bf16"))]
     host["versions"] = {c.name: c.version for c in in_f32}
     print(f"{host['processor']}; one thread; " + ", ".join(f"{c.name} {c.version}" for c in in_f32))
@@ -1147,14 +1141,12 @@ def main():
     comparison.table(DELTA_CASES, [FoveaDelta(options.target), *available(OnnxDelta)])
     comparison.table(NORM_CASES, [FoveaNorm(options.target), *available(OnnxNorm, TorchRows)])
     comparison.table(ACTIVATION_CASES, [FoveaActivation(options.target), *available(OnnxActivation, TorchRows)])
-    comparison.table(ENCODER_CASES, [FoveaEncoder(options.target, "i8", "fovea, int8"),
-                                     FoveaEncoder(options.target, "f32", "fovea, f32"),
+    comparison.table(ENCODER_CASES, [FoveaEncoder(options.target, "i8", "fovea, int8"), FoveaEncoder(options.target, "f32", "fovea, f32"),
                                      *available(lambda: OnnxEncoder(True), lambda: OnnxEncoder(False), TorchEncoder)])
     print(f"\nfovea is the fastest in {comparison.rows - comparison.lost} of {comparison.rows} rows")
 
     if options.json:
-        write_json(options.json, {"host": host, "probes": bounds, "results": comparison.results,
-                                  "left_out": comparison.left_out})
+        write_json(options.json, {"host": host, "probes": bounds, "results": comparison.results, "left_out": comparison.left_out})
     return 0
 
 

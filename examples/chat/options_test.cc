@@ -4,6 +4,8 @@
 #include "examples/chat/options.h"
 
 #include <cstring>
+#include <sstream>
+#include <string>
 #include <vector>
 
 #include "examples/chat/checks.h"
@@ -11,10 +13,14 @@
 namespace chat {
 namespace {
 
-// Reads these arguments, which follow the program's name.
-bool read(std::vector<const char*> arguments, Options* options) {
-  std::vector<char*> all = {const_cast<char*>("chat")};
-  for (const char* const argument : arguments) all.push_back(const_cast<char*>(argument));
+// Reads a command line, without the program's name. '' is an argument without characters. The next call overwrites texts.
+bool read(const std::string& line, Options* options) {
+  static std::vector<std::string> arguments;
+  arguments = {"chat"};
+  std::istringstream words(line);
+  for (std::string word; words >> word;) arguments.push_back(word == "''" ? "" : word);
+  std::vector<char*> all;
+  for (std::string& argument : arguments) all.push_back(argument.data());
   return read_options(static_cast<int>(all.size()), all.data(), options);
 }
 
@@ -22,7 +28,7 @@ bool is(const char* text, const char* want) { return text != nullptr && std::str
 
 void test_defaults() {
   Options o;
-  check(read({"model"}, &o), "a model alone is refused");
+  check(read("model", &o), "a model alone is refused");
   check(is(o.model, "model") && o.question == nullptr && o.system == nullptr && !o.help, "there is what was not given");
   check(o.tokens == 256 && o.context == 0 && o.threads == 0, "other counts than those of --help");
   check(o.sampling.temperature == 0.8f && o.sampling.top_k == 40 && o.sampling.top_p == 0.95f &&
@@ -34,34 +40,9 @@ void test_defaults() {
 
 void test_each_option() {
   Options o;
-  check(read({"--tokens",
-              "3",
-              "--context",
-              "4",
-              "--threads",
-              "5",
-              "model",
-              "--temperature",
-              "0.5",
-              "--top-k",
-              "256",
-              "--top-p",
-              "0.25",
-              "--min-p",
-              "0",
-              "--repeat-penalty",
-              "1.125",
-              "--seed",
-              "18446744073709551615",
-              "--system",
-              "",
-              "question",
-              "--compute",
-              "f32",
-              "--cache",
-              "f16",
-              "--weights",
-              "large"},
+  check(read("--tokens 3 --context 4 --threads 5 model --temperature 0.5 --top-k 256 --top-p 0.25 --min-p 0 "
+             "--repeat-penalty 1.125 --seed 18446744073709551615 --system '' question --compute f32 --cache f16 "
+             "--weights large",
              &o),
         "options are refused");
   check(is(o.model, "model") && is(o.question, "question") && is(o.system, ""), "texts are not those that were given");
@@ -74,67 +55,64 @@ void test_each_option() {
   check(o.pages == MappedFile::Pages::kLarge, "pages are not those that were given");
 
   Options last;
-  check(read({"--compute", "f32", "--compute", "i8", "--cache", "f32", "--cache", "i8", "model"}, &last) &&
-            last.compute == FOVEA_COMPUTE_I8 && last.cache.dtype == FOVEA_I8,
+  check(read("--compute f32 --compute i8 --cache f32 --cache i8 model", &last) && last.compute == FOVEA_COMPUTE_I8 &&
+            last.cache.dtype == FOVEA_I8,
         "an option that comes twice does not count as its last value");
   Options halves;
-  check(read({"--compute", "f16", "--cache", "f16", "model"}, &halves) && halves.compute == FOVEA_COMPUTE_F16,
+  check(read("--compute f16 --cache f16 model", &halves) && halves.compute == FOVEA_COMPUTE_F16,
         "products of halves are not those that were given");
   Options rotated;
-  check(read({"--cache", "i4-rotated", "model"}, &rotated) && rotated.cache.dtype == FOVEA_I4 &&
+  check(read("--cache i4-rotated model", &rotated) && rotated.cache.dtype == FOVEA_I4 &&
             rotated.cache.rotation == FOVEA_ROTATION_BOTH,
         "a rotated cache is not the one that was given");
-  check(!rotated.cache.centered && read({"--cache", "q8_0-centered", "model"}, &rotated) &&
-            rotated.cache.dtype == FOVEA_Q8_0 && rotated.cache.rotation == FOVEA_ROTATION_BOTH &&
-            rotated.cache.centered,
+  check(!rotated.cache.centered && read("--cache q8_0-centered model", &rotated) && rotated.cache.dtype == FOVEA_Q8_0 &&
+            rotated.cache.rotation == FOVEA_ROTATION_BOTH && rotated.cache.centered,
         "a centred cache is not the one that was given");
   Options literal;
-  check(read({"model", "--", "--tokens"}, &literal) && is(literal.question, "--tokens"), "-- does not end the options");
+  check(read("model -- --tokens", &literal) && is(literal.question, "--tokens"), "-- does not end the options");
   Options help;
-  check(read({"--help"}, &help) && help.help, "help is refused");
+  check(read("--help", &help) && help.help, "help is refused");
 }
 
 void test_refusals() {
-  const std::vector<std::vector<const char*>> wrong = {
-      {},
-      {"model", "a", "question"},
-      {"model", "--other"},
-      {"model", "--tokens"},
-      {"--tokens", "0", "model"},
-      {"--tokens", "-1", "model"},
-      {"--tokens", "1x", "model"},
-      {"--tokens", "", "model"},
-      {"--tokens", "4294967296", "model"},
-      {"--context", "0", "model"},
-      {"--context", "1073741825", "model"},
-      {"--threads", "0", "model"},
-      {"--threads", "4097", "model"},
-      {"--seed", "18446744073709551616", "model"},
-      {"--temperature", "0.001", "model"},
-      {"--temperature", "101", "model"},
-      {"--temperature", "nan", "model"},
-      {"--temperature", "warm", "model"},
-      {"--top-k", "0", "model"},
-      {"--top-k", "257", "model"},
-      {"--min-p", "1.5", "model"},
-      {"--repeat-penalty", "0.5", "model"},
-      {"--top-p", "1.5", "model"},
-      {"--top-p", "-1", "model"},
-      {"--compute", "f16", "model"},
-      {"--compute", "f16", "--cache", "f32", "model"},
-      {"--compute", "bf16", "--cache", "f16", "model"},
-      {"--cache", "q8", "model"},
-      {"--cache", "i4-rotate", "model"},
-      {"--cache", "i4-rotated-centered", "model"},
-      {"--compute", "i8", "--cache", "f16", "model"},
-      {"--cache", "f32", "model"},
-      {"--weights", "huge", "model"},
+  const char* const wrong[] = {
+      "",
+      "model a question",
+      "model --other",
+      "model --tokens",
+      "--tokens 0 model",
+      "--tokens -1 model",
+      "--tokens 1x model",
+      "--tokens '' model",
+      "--tokens 4294967296 model",
+      "--context 0 model",
+      "--context 1073741825 model",
+      "--threads 0 model",
+      "--threads 4097 model",
+      "--seed 18446744073709551616 model",
+      "--temperature 0.001 model",
+      "--temperature 101 model",
+      "--temperature nan model",
+      "--temperature warm model",
+      "--top-k 0 model",
+      "--top-k 257 model",
+      "--min-p 1.5 model",
+      "--repeat-penalty 0.5 model",
+      "--top-p 1.5 model",
+      "--top-p -1 model",
+      "--compute f16 model",
+      "--compute f16 --cache f32 model",
+      "--compute bf16 --cache f16 model",
+      "--cache q8 model",
+      "--cache i4-rotate model",
+      "--cache i4-rotated-centered model",
+      "--compute i8 --cache f16 model",
+      "--cache f32 model",
+      "--weights huge model",
   };
-  for (const std::vector<const char*>& arguments : wrong) {
+  for (const char* const line : wrong) {
     Options o;
-    std::string line;
-    for (const char* const argument : arguments) line += std::string(" ") + argument;
-    check(!read(arguments, &o), "taken:" + line);
+    check(!read(line, &o), std::string("taken: ") + line);
   }
 }
 

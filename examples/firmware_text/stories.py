@@ -71,8 +71,7 @@ def story(rng):
     who = rng.choice((f"the {boat}", f"the {colours[hero]} boat", captain))
     text.append(f"on {day} {who} leaves {ports[0]} for {ports[1]} with {number} {container} of {cargo} .")
     who = pronoun if who == captain else captain
-    text.append(rng.choice((f"{who} reads the {instrument} : {sign} .",
-                            f"{who} sees on the {instrument} that {sign} .")))
+    text.append(rng.choice((f"{who} reads the {instrument} : {sign} .", f"{who} sees on the {instrument} that {sign} .")))
     text.append(rng.choice((f"{meaning} , and {pronoun} {action} .", f"{meaning} , so {pronoun} {action} .")))
     are = "are" if CARGOES[cargo] else "is"
     text.append(rng.choice((

@@ -162,8 +162,7 @@ def binary(weights):
     for prefix in (f"layers.{layer}." for layer in range(LAYERS)):
         parts += [floats(weights[prefix + "attention_norm.weight"]), matrix(weights[prefix + "qkv.weight"]),
                   matrix(weights[prefix + "out.weight"]), floats(weights[prefix + "mlp_norm.weight"]),
-                  matrix(weights[prefix + "gate.weight"], weights[prefix + "up.weight"]),
-                  matrix(weights[prefix + "down.weight"])]
+                  matrix(weights[prefix + "gate.weight"], weights[prefix + "up.weight"]), matrix(weights[prefix + "down.weight"])]
     return b"".join(parts + [floats(weights["norm.weight"])])
 
 

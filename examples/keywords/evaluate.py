@@ -126,16 +126,16 @@ def main():
         lines = (line.split() for line in printed.decode().splitlines())
         int8 = [(int(time) * RATE // 1000, KEYWORDS.index(word)) for time, word in lines]
         for arithmetic, found in (("f32", f32), ("int8", int8)):
-            result = {"decibels": decibels, "arithmetic": arithmetic, "seconds": len(samples) // RATE,
-                      **counts(truth, found)}
+            result = {"decibels": decibels, "arithmetic": arithmetic, "seconds": len(samples) // RATE, **counts(truth, found)}
             results.append(result)
             print(result, flush=True)
     boards = {}
     for name, machine, elf in (re.fullmatch("(.*)=(.*?):(.*)", board).groups() for board in options.board):
         boards[name] = on_board(machine, pathlib.Path(elf))
         print(name, boards[name])
-    made = {"voices": len(names), "results": results, "boards": boards}
-    (FOLDER / "results.json").write_text(json.dumps(made, indent=1) + "\n")
+    rows = ",\n".join(map(json.dumps, results))
+    on_boards = ",\n".join(f"{json.dumps(name)}: {json.dumps(found)}" for name, found in boards.items())
+    (FOLDER / "results.json").write_text(f'{{"voices": {len(names)},\n"results": [\n{rows}],\n"boards": {{\n{on_boards}}}}}\n')
 
 
 if __name__ == "__main__":

@@ -48,8 +48,7 @@ note nose now nor snow notice town downtown brown drown done dawn own yet guess 
 OTHERS = sorted(set(OTHERS) - set(KEYWORDS))
 
 # An accent, with how often it is taken.
-ACCENTS = {"en-US": 4, "en": 4, "en-GB-scotland": 2, "en-GB-x-gbclan": 2, "en-GB-x-rp": 2, "en-GB-x-gbcwmd": 2,
-           "en-029": 2, "en-US-nyc": 2}
+ACCENTS = {"en-US": 4, "en": 4, "en-GB-scotland": 2, "en-GB-x-gbclan": 2, "en-GB-x-rp": 2, "en-GB-x-gbcwmd": 2, "en-029": 2, "en-US-nyc": 2}
 # Voices that are no speech: they are distorted until nobody understands them.
 EFFECTS = {"Demonic", "UniRobot", "fast", "whisper", "whisperf"}
 

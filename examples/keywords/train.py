@@ -133,8 +133,7 @@ def train(model, features, classes, cycle, steps, rounded_steps):
         chosen, first = rng.integers(len(features), size=BATCH), rng.integers(features.shape[1] - FRAMES + 1)
         parts = [torch.from_numpy(array[chosen, first:first + FRAMES]) for array in (features, classes)]
         scores = model(varied(rng, parts[0]), int(rng.integers(PERIOD)))
-        loss = functional.cross_entropy(scores.flatten(0, 1), parts[1].flatten(), weight,
-                                        ignore_index=clips.IGNORED, label_smoothing=0.02)
+        loss = functional.cross_entropy(scores.flatten(0, 1), parts[1].flatten(), weight, ignore_index=clips.IGNORED, label_smoothing=0.02)
         optimizer.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)

@@ -17,18 +17,10 @@ static float q[BATCH][Q_HEADS][DIM], out[BATCH][Q_HEADS][DIM];
 static uint8_t lines[BATCH][MOST];
 
 static void attend(void) {
-  const fovea_attention_desc desc = {
-      .struct_bytes = sizeof desc,
-      .q_heads = Q_HEADS,
-      .kv_heads = KV_HEADS,
-      .head_dim = DIM,
-      .value_dim = DIM,
-      .max_batch = BATCH,
-      .max_q_tokens = 1,
-      .max_kv_tokens = MOST,
-      .kv_kind = FOVEA_KV_PAGED,
-      .page_tokens = MOST,
-  };
+  fovea_attention_desc desc = recipe_desc(Q_HEADS, DIM, BATCH, 1);
+  desc.kv_heads = KV_HEADS;
+  desc.kv_kind = FOVEA_KV_PAGED;
+  desc.max_kv_tokens = desc.page_tokens = MOST;
   const fovea_attention_args args = {
       .struct_bytes = sizeof args,
       .batch = BATCH,

@@ -32,18 +32,11 @@ static void attend(int window) {
       for (int c = 0; c < before; ++c) masks[b][i][c] = before - c + depth(b, i) <= window;
     }
   }
-  const fovea_attention_desc desc = {
-      .struct_bytes = sizeof desc,
-      .q_heads = HEADS,
-      .kv_heads = KV_HEADS,
-      .head_dim = DIM,
-      .value_dim = DIM,
-      .max_batch = BATCH,
-      .max_q_tokens = DRAFTS,
-      .max_kv_tokens = MOST,
-      .window_left = window ? (uint32_t)before : 0,
-      .diagonal = FOVEA_DIAGONAL_BOTTOM_RIGHT,
-  };
+  fovea_attention_desc desc = recipe_desc(HEADS, DIM, BATCH, DRAFTS);
+  desc.kv_heads = KV_HEADS;
+  desc.max_kv_tokens = MOST;
+  desc.window_left = window ? (uint32_t)before : 0;
+  desc.diagonal = FOVEA_DIAGONAL_BOTTOM_RIGHT;
   const fovea_attention_args args = {
       .struct_bytes = sizeof args,
       .batch = BATCH,

@@ -31,17 +31,9 @@ static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char state_memory[FOVEA_STAT
 static float q[QUERIES][DIM], loaded[QUERIES][DIM], pushed[QUERIES][DIM], keys[TILE][DIM], values[TILE][DIM];
 
 static fovea_plan plan_of(fovea_kv_kind kind) {
-  const fovea_attention_desc desc = {
-      .struct_bytes = sizeof desc,
-      .q_heads = 1,
-      .kv_heads = 1,
-      .head_dim = DIM,
-      .value_dim = DIM,
-      .max_batch = 1,
-      .max_q_tokens = QUERIES,
-      .max_kv_tokens = KEYS,
-      .kv_kind = kind,
-  };
+  fovea_attention_desc desc = recipe_desc(1, DIM, 1, QUERIES);
+  desc.max_kv_tokens = KEYS;
+  desc.kv_kind = kind;
   fovea_plan plan;
   recipe_check(fovea_plan_init(&plan, &desc), "fovea_plan_init");
   return plan;

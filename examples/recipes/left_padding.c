@@ -25,29 +25,15 @@ static void attend(uint32_t generated, const float* queries, float* outputs) {
   }
   q_offsets[BATCH] = BATCH * PROMPT, kv_offsets[BATCH] = BATCH * MOST;
   /* Entries are longer than a prompt by the padding of the next one. */
-  const fovea_attention_desc desc = {
-      .struct_bytes = sizeof desc,
-      .q_heads = HEADS,
-      .kv_heads = HEADS,
-      .head_dim = DIM,
-      .value_dim = DIM,
-      .max_batch = BATCH,
-      .max_q_tokens = generated ? 1 : 2 * PROMPT,
-      .max_kv_tokens = 2 * MOST,
-      .causal = generated ? FOVEA_CAUSAL_BOTTOM_RIGHT : FOVEA_CAUSAL_TOP_LEFT,
-  };
-  const fovea_attention_args args = {
-      .struct_bytes = sizeof args,
-      .batch = BATCH,
-      .q_tokens = generated ? 1 : BATCH * PROMPT,
-      .kv_tokens = BATCH * MOST,
-      .q_offsets = generated ? NULL : q_offsets,
-      .kv_offsets = kv_offsets,
-      .kv_lengths = lengths,
-      .q = {queries, TOKEN, DIM, TOKEN},
-      .out = {outputs, TOKEN, DIM, TOKEN},
-      .kv = {.keys = {keys, 0, DIM, TOKEN}, .values = {values, 0, DIM, TOKEN}},
-  };
+  fovea_attention_desc desc = recipe_desc(HEADS, DIM, BATCH, generated ? 1 : 2 * PROMPT);
+  desc.max_kv_tokens = 2 * MOST;
+  desc.causal = generated ? FOVEA_CAUSAL_BOTTOM_RIGHT : FOVEA_CAUSAL_TOP_LEFT;
+  const recipe_arrays arrays = {queries, keys, values, outputs, TOKEN, DIM, TOKEN};
+  fovea_attention_args args = recipe_args(&arrays, BATCH, generated ? 1 : BATCH * PROMPT);
+  args.kv_tokens = BATCH * MOST;
+  args.q_offsets = generated ? NULL : q_offsets;
+  args.kv_offsets = kv_offsets;
+  args.kv_lengths = lengths;
   recipe_attend(&desc, &args, workspace, sizeof workspace);
 }
 

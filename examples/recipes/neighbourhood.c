@@ -35,31 +35,16 @@ static int sees(int query, int key) {
 }
 
 static void attend_by_pages(void) {
-  const fovea_attention_desc desc = {
-      .struct_bytes = sizeof desc,
-      .q_heads = HEADS,
-      .kv_heads = HEADS,
-      .head_dim = DIM,
-      .value_dim = DIM,
-      .max_batch = PIXELS,
-      .max_q_tokens = 1,
-      .max_kv_tokens = KERNEL * KERNEL,
-      .kv_kind = FOVEA_KV_PAGED,
-      .page_tokens = KERNEL,
-  };
-  const fovea_attention_args args = {
-      .struct_bytes = sizeof args,
-      .batch = PIXELS,
-      .q_tokens = 1,
-      .kv_tokens = KERNEL * KERNEL,
-      .q = {q, TOKEN, DIM, TOKEN},
-      .out = {out, TOKEN, DIM, TOKEN},
-      .kv = {.keys = {keys, TOKEN, DIM, TOKEN},
-             .values = {values, TOKEN, DIM, TOKEN},
-             .page_table = pages[0],
-             .page_table_stride = KERNEL,
-             .pages = PIXELS - KERNEL + 1},
-  };
+  fovea_attention_desc desc = recipe_desc(HEADS, DIM, PIXELS, 1);
+  desc.max_kv_tokens = KERNEL * KERNEL;
+  desc.kv_kind = FOVEA_KV_PAGED;
+  desc.page_tokens = KERNEL;
+  const recipe_arrays each = {q, keys, values, out, TOKEN, DIM, TOKEN};
+  fovea_attention_args args = recipe_args(&each, PIXELS, 1);
+  args.kv_tokens = KERNEL * KERNEL;
+  args.kv.page_table = pages[0];
+  args.kv.page_table_stride = KERNEL;
+  args.kv.pages = PIXELS - KERNEL + 1;
   recipe_attend(&desc, &args, workspace, sizeof workspace);
 }
 

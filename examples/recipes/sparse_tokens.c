@@ -44,18 +44,12 @@ static uint32_t choose(int query, const float* scores, uint32_t* list) {
 }
 
 static void attend(void) {
-  const fovea_attention_desc desc = {
-      .struct_bytes = sizeof desc,
-      .q_heads = HEADS,
-      .kv_heads = 1,
-      .head_dim = DIM,
-      .value_dim = LATENT,
-      .max_batch = TOKENS,
-      .max_q_tokens = 1,
-      .max_kv_tokens = CHOSEN,
-      .kv_kind = FOVEA_KV_PAGED,
-      .page_tokens = 1,
-  };
+  fovea_attention_desc desc = recipe_desc(HEADS, DIM, TOKENS, 1);
+  desc.kv_heads = 1;
+  desc.value_dim = LATENT;
+  desc.max_kv_tokens = CHOSEN;
+  desc.kv_kind = FOVEA_KV_PAGED;
+  desc.page_tokens = 1;
   const fovea_attention_args args = {
       .struct_bytes = sizeof args,
       .batch = TOKENS,

@@ -59,8 +59,7 @@ def check_embeddings(program, model, least, longest):
         similarity = cosine(answer, want)
         check(similarity >= least, f"cosine {similarity:.7f} of {sentence[:60]!r}")
         worst = min(worst, similarity)
-    print(f"{len(answers)} sentences; least cosine with PyTorch's embeddings: 1 - {1 - worst:.1e}; "
-          f"allowed: 1 - {1 - least:.1e}")
+    print(f"{len(answers)} sentences; least cosine with PyTorch's embeddings: 1 - {1 - worst:.1e}; allowed: 1 - {1 - least:.1e}")
 
 
 def check_failure(program, arguments, code, message, lines=()):
@@ -111,8 +110,7 @@ def check_ranking(program, model):
         check("activations" in result.stdout.decode(), "the size of the arena is not told")
     result = run(program, [model, "--", "--embedding", "--"])
     output = result.stdout.decode().split("\n")
-    check(result.returncode == 0 and output[0][8:] == "--embedding" and output[1][8:] == "--",
-          f"sentences behind a lone --: {output}")
+    check(result.returncode == 0 and output[0][8:] == "--embedding" and output[1][8:] == "--", f"sentences behind a lone --: {output}")
 
 
 def check_bench(program, model, least):

@@ -2,6 +2,7 @@
 #
 # Sets <folders> to those of src that the operators of a list need: all, if it is empty. lib/operators.txt says which these are.
 function(fovea_operator_folders folders names)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../operators.txt)
   file(STRINGS ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../operators.txt lines REGEX "^[a-z]")
   set(known "")
   set(wanted base math targets)
@@ -29,6 +30,10 @@ function(fovea_operator_sources sources names)
   fovea_operator_folders(folders "${names}")
   list(TRANSFORM folders PREPEND ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../src/)
   list(TRANSFORM folders APPEND /*.cc)
-  file(GLOB_RECURSE files ${folders})
+  set(again CONFIGURE_DEPENDS)
+  if(CMAKE_SCRIPT_MODE_FILE)  # knows none
+    set(again "")
+  endif()
+  file(GLOB_RECURSE files ${again} ${folders})
   set(${sources} ${files} PARENT_SCOPE)
 endfunction()

@@ -31,8 +31,7 @@ URL = "https://fovea.invalid"
 # Presets of the prebuilt archives. Each is made twice: "all" is the fastest library with everything; "lean" is compiled for size,
 # and has the lean configurations as well as the default one.
 LIBRARIES = ("arm-none-eabi-cortex-m0plus", "arm-none-eabi-cortex-m33", "arm-none-eabi-cortex-m4f", "arm-none-eabi-cortex-m7",
-             "arm-none-eabi-cortex-m55", "aarch64-bare-cortex-a53", "aarch64-linux-gnu", "armv7-linux-gnueabihf-neon",
-             "riscv64-linux-gnu")
+             "arm-none-eabi-cortex-m55", "aarch64-bare-cortex-a53", "aarch64-linux-gnu", "armv7-linux-gnueabihf-neon", "riscv64-linux-gnu")
 KINDS = {"all": ["-DCMAKE_BUILD_TYPE=Release", "-DFOVEA_LEAN="],
          "lean": ["-DCMAKE_BUILD_TYPE=MinSizeRel", "-DFOVEA_LEAN=minimal;streaming;int8"]}
 ALONE = ["-DFOVEA_BUILD_TESTS=OFF", "-DFOVEA_BUILD_BENCH=OFF", "-DFOVEA_BUILD_EXAMPLES=OFF"]
@@ -237,8 +236,7 @@ def check_platform_tag(wheel):
         library.write_bytes(archive.read(name))
     needed = set(re.findall(r"\(NEEDED\).*\[(.*)\]", run("readelf", "-d", library)))
     versions = set(re.findall(r"Name: (\w+?)_([0-9.]+)", run("readelf", "-V", library)))
-    late = {f"{kind} {version}" for kind, version in versions
-            if kind != "GLIBC" or tuple(map(int, version.split("."))) > OLDEST_GLIBC}
+    late = {f"{kind} {version}" for kind, version in versions if kind != "GLIBC" or tuple(map(int, version.split("."))) > OLDEST_GLIBC}
     wrong = sorted(one for one in needed if not re.fullmatch(r"lib[cm]\.so\.6|ld-linux.*", one)) + sorted(late)
     if wrong:
         sys.exit(f"{wheel.name} needs {', '.join(wrong)}: it is no wheel for manylinux")

@@ -583,7 +583,7 @@ void TestMulAdd(ContractLog& log, bool fused) {
     for (const uint32_t bits : LanesOf(hn::NegMulAdd(a, a, c)).bits) Compare(log, Same::kBits, 0, bits, tiny | sign);
   }
 
-  log.begin("MulAdd, NegMulAdd, MulAddSet");
+  log.begin("MulAdd, NegMulAdd, MulAddSet, MulAddScalar");
   constexpr size_t kTriples = kSpecials * kSpecials * kSpecials;
   uint32_t state = 11;
   for (size_t t = 0; t < kTriples + 8192; t += kLanes) {
@@ -604,9 +604,11 @@ void TestMulAdd(ContractLog& log, bool fused) {
     CompareLanes(log, Same::kNumber, LanesOf(hn::MulAdd(x, y, z)), sum, flushed_sum);
     CompareLanes(log, Same::kNumber, LanesOf(hn::NegMulAdd(x, y, z)), difference, flushed_difference);
     for (size_t i = 0; i < kLanes; ++i) {
-      const Lanes set = LanesOf(hn::MulAddSet(x, y, FloatOf(c[i])));
-      const bool flushes = kFlushes && Agree(Same::kNumber, set.bits[i], flushed_sum[i]);
-      Compare(log, Same::kNumber, i, set.bits[i], flushes ? flushed_sum[i] : sum[i]);
+      for (const VF v : {hn::MulAddSet(x, y, FloatOf(c[i])), hn::MulAddScalar(x, FloatOf(b[i]), z)}) {
+        const uint32_t bits = LanesOf(v).bits[i];
+        const bool flushes = kFlushes && Agree(Same::kNumber, bits, flushed_sum[i]);
+        Compare(log, Same::kNumber, i, bits, flushes ? flushed_sum[i] : sum[i]);
+      }
     }
   }
 

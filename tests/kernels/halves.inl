@@ -42,33 +42,28 @@ double RandomHalf(uint32_t& state) {
   *p = several[0];
 }
 
+#include "simd/halves.inl"
 #if !FOVEA_FOR_HELIUM
 namespace of_floats {
-#include "simd/half_portable.inl"
+using half = FloatHalves;
 #include "kernels/halves_words.inl"
 #include "kernels/halves_next.inl"
 }  // namespace of_floats
 #endif
-#if FOVEA_FOR_HELIUM
+#if FOVEA_FOR_HELIUM || defined(FOVEA_HAS_AVX512_HALF) || defined(FOVEA_HAS_NEON_HALF)
 namespace of_halves {
-#include "simd/half_helium.inl"
+using half = OwnHalves;
 #include "kernels/halves_words.inl"
+#if FOVEA_FOR_HELIUM
 #include "kernels/halves_part.inl"
 #include "kernels/halves_helium.inl"
-}  // namespace of_halves
 #elif defined(FOVEA_HAS_AVX512_HALF)
-namespace of_halves {
-#include "simd/half_avx512.inl"
-#include "kernels/halves_words.inl"
 #include "kernels/halves_next.inl"
-}  // namespace of_halves
-#elif defined(FOVEA_HAS_NEON_HALF)
-namespace of_halves {
-#include "simd/half_neon64.inl"
-#include "kernels/halves_words.inl"
+#else
 #include "kernels/halves_next.inl"
 #include "kernels/halves_part.inl"
 #include "kernels/halves_rows.inl"
+#endif
 }  // namespace of_halves
 #endif
 

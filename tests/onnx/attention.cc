@@ -63,13 +63,8 @@ fovea_mask_kind mask_kind_of(DType dtype) {
     case DType::kF16: return FOVEA_MASK_F16;
     case DType::kBf16: return FOVEA_MASK_BF16;
     case DType::kBool: return FOVEA_MASK_BYTE;
-    case DType::kF64:
-    case DType::kI8:
-    case DType::kU8:
-    case DType::kI64:
-    case DType::kU64: break;
+    default: throw Error("attn_mask of this type");
   }
-  throw Error("attn_mask of this type");
 }
 
 // attn_mask as fovea's mask. A mask of one column means that column for every key.
@@ -170,10 +165,11 @@ void compare_present(const Case& test, const std::vector<float>& keys, const std
 // The inputs of a case, and what they say of fovea's description and arguments, which refer to them.
 struct Call {
   const Case& test;
-  const Tensor &q, &k, &v;
-  const Tensor *past_key, *past_value, *nonpad;
-  Heads q_shape, k_shape, v_shape;
-  size_t past_tokens, kv_tokens;
+  const Tensor &q = test.required_input(0), &k = test.required_input(1), &v = test.required_input(2);
+  const Tensor *past_key = test.input(4), *past_value = test.input(5), *nonpad = test.input(6);
+  Heads q_shape{q, test.integer("q_num_heads", 0)};
+  Heads k_shape{k, test.integer("kv_num_heads", 0)}, v_shape{v, test.integer("kv_num_heads", 0)};
+  size_t past_tokens = past_tokens_of(past_key, k_shape), kv_tokens = past_tokens + k_shape.tokens;
   fovea::AttentionDesc desc;
   fovea::AttentionArgs args;
   Tensor keys, values;  // with the past in front
@@ -188,19 +184,7 @@ struct Call {
   void place();
 };
 
-Call::Call(const Case& test_case)
-    : test(test_case),
-      q(test.required_input(0)),
-      k(test.required_input(1)),
-      v(test.required_input(2)),
-      past_key(test.input(4)),
-      past_value(test.input(5)),
-      nonpad(test.input(6)),
-      q_shape(q, test.integer("q_num_heads", 0)),
-      k_shape(k, test.integer("kv_num_heads", 0)),
-      v_shape(v, test.integer("kv_num_heads", 0)),
-      past_tokens(past_tokens_of(past_key, k_shape)),
-      kv_tokens(past_tokens + k_shape.tokens) {
+Call::Call(const Case& test_case) : test(test_case) {
   if (q_shape.batch != k_shape.batch || q_shape.batch != v_shape.batch || k_shape.heads != v_shape.heads ||
       k_shape.tokens != v_shape.tokens || q_shape.dim != k_shape.dim ||
       past_tokens != past_tokens_of(past_value, v_shape)) {

@@ -30,9 +30,10 @@ fovea_delta_rule rule_of(const Case& test) {
 // The inputs of a case as arguments, which refer to them.
 struct Call {
   const Case& test;
-  const Tensor &q, &k, &v;
-  const Tensor *past, *decay, *beta;
-  Heads q_shape, k_shape, v_shape;
+  const Tensor &q = test.required_input(0), &k = test.required_input(1), &v = test.required_input(2);
+  const Tensor *past = test.input(3), *decay = test.input(4), *beta = test.input(5);
+  Heads q_shape{q, test.integer("q_num_heads", 0)};
+  Heads k_shape{k, test.integer("kv_num_heads", 0)}, v_shape{v, test.integer("kv_num_heads", 0)};
   fovea::DeltaArgs args;
 
   explicit Call(const Case& test_case);
@@ -40,17 +41,7 @@ struct Call {
   void take_gates();
 };
 
-Call::Call(const Case& test_case)
-    : test(test_case),
-      q(test.required_input(0)),
-      k(test.required_input(1)),
-      v(test.required_input(2)),
-      past(test.input(3)),
-      decay(test.input(4)),
-      beta(test.input(5)),
-      q_shape(q, test.integer("q_num_heads", 0)),
-      k_shape(k, test.integer("kv_num_heads", 0)),
-      v_shape(v, test.integer("kv_num_heads", 0)) {
+Call::Call(const Case& test_case) : test(test_case) {
   const Tensor& out = test.required_output(0);
   if (q.shape.size() != 3 || k.shape.size() != 3 || v.shape.size() != 3 || k.dtype != q.dtype || v.dtype != q.dtype ||
       k_shape.batch != q_shape.batch || v_shape.batch != q_shape.batch || k_shape.tokens != q_shape.tokens ||

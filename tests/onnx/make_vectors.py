@@ -15,10 +15,9 @@ import onnx
 from onnx.backend.test.case.node import collect_testcases
 
 # The operators that fovea_onnx runs.
-OPERATORS = {"Add", "ArgMax", "Attention", "CausalConvWithState", "DequantizeLinear", "DynamicQuantizeLinear", "FlexAttention",
-             "Gather", "Gelu", "GlobalAveragePool", "HardSwish", "LayerNormalization", "LinearAttention", "LogSoftmax", "Mul",
-             "QuantizeLinear", "RMSNormalization", "ReduceMean", "Relu", "RotaryEmbedding", "Sigmoid", "Softmax", "Swish", "Tanh",
-             "TensorScatter", "TopK"}
+OPERATORS = {"Add", "ArgMax", "Attention", "CausalConvWithState", "DequantizeLinear", "DynamicQuantizeLinear", "FlexAttention", "Gather",
+             "Gelu", "GlobalAveragePool", "HardSwish", "LayerNormalization", "LinearAttention", "LogSoftmax", "Mul", "QuantizeLinear",
+             "RMSNormalization", "ReduceMean", "Relu", "RotaryEmbedding", "Sigmoid", "Softmax", "Swish", "Tanh", "TensorScatter", "TopK"}
 # Operators that have cases in types that fovea has not: only cases whose first input and output have these types are written.
 TYPES = {"Add": {"float32", "int8"}, "DequantizeLinear": {"float32", "uint8"}, "Mul": {"float32", "int8"},
          "QuantizeLinear": {"float32", "uint8"}}
@@ -58,8 +57,7 @@ def write_case(folder, case):
         facts.append(f"attr {attribute.name} {value_of(attribute)}")
         if attribute.type == onnx.AttributeProto.GRAPH:
             (folder / f"{attribute.name}.graph").write_text("\n".join(graph_facts(attribute.g)) + "\n")
-    for role, slots, values, arrays in (("input", node.input, graph.input, inputs),
-                                        ("output", node.output, graph.output, outputs)):
+    for role, slots, values, arrays in (("input", node.input, graph.input, inputs), ("output", node.output, graph.output, outputs)):
         arrays = dict(zip((value.name for value in values), arrays, strict=True))
         for slot, name in enumerate(slots):
             if name:

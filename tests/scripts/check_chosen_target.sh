@@ -54,9 +54,9 @@ a7="-mcpu=cortex-a7 -mfpu=neon-vfpv4 -mfloat-abi=hard"
 try $arm "$m4f" ": scalar for scalar alone: "
 try $arm "-mcpu=cortex-m0plus -mthumb" ": scalar for scalar alone: "
 try $arm "$m55" ": helium for helium alone: FOVEA_SIMD is auto, the compiler's flags offer helium"
-try $arm "$a7" ": xsimd for neon alone: FOVEA_SIMD is auto, the compiler's flags offer neon"
+try $arm "$a7" ": neon for neon alone: FOVEA_SIMD is auto, the compiler's flags offer neon"
 try $arm "-mcpu=cortex-a7 -mfloat-abi=soft" ": scalar for scalar alone: "
-try $arm "" ": xsimd for neon alone: " -DCMAKE_CXX_FLAGS="$a7"
+try $arm "" ": neon for neon alone: " -DCMAKE_CXX_FLAGS="$a7"
 # Flags on the command line replace the toolchain file's, so they must include those of the processor.
 m7="-mcpu=cortex-m7 -mthumb -mfpu=fpv5-d16 -mfloat-abi=hard"
 lost="-mcpu=cortex-m7 -mthumb -mfpu=fpv5-d16 -mfloat-abi=hard of .*user.cmake is lost"
@@ -77,13 +77,13 @@ try $arm "$m7" "FOVEA_CONFIG_HEADER is /nowhere/minimal: it must be" -DFOVEA_CON
 try $arm "$m55" ": scalar: FOVEA_SIMD is scalar, the compiler's flags offer helium" -DFOVEA_SIMD=scalar
 try $arm "$m55" "which does not serve helium" -DFOVEA_SIMD=highway
 try $arm "$m55" "which does not serve helium" -DFOVEA_SIMD=xsimd
-try $arm "$a7" "which does not serve neon" -DFOVEA_SIMD=helium
+for simd in helium highway xsimd; do try $arm "$a7" "which does not serve neon" -DFOVEA_SIMD=$simd; done
 try $arm "$m4f" "which does not serve scalar" -DFOVEA_SIMD=highway
 try $arm "$m55" "FOVEA_EXPECT_TARGET is scalar, but the compiler's flags offer helium" -DFOVEA_EXPECT_TARGET=scalar
 try $arm "$m4f" "FOVEA_EXPECT_TARGET is helium, but the compiler's flags offer scalar" -DFOVEA_EXPECT_TARGET=helium
 try $arm "$m55" "which does not serve helium" -DFOVEA_SIMD=all
 system=Linux try arm-linux-gnueabihf "-march=armv7-a+fp -mfloat-abi=hard" "name no NEON, so fovea is compiled without vectors"
-try aarch64-linux-gnu "-O2" ": xsimd for neon alone: "
+try aarch64-linux-gnu "-O2" ": neon for neon alone: "
 try riscv64-linux-gnu "-O2" ": scalar for scalar alone: "
 rvv="-march=rv64gcv_zvl256b -mrvv-vector-bits=zvl"
 try_clang riscv64-linux-gnu "$rvv" ": rvv for rvv256 alone: FOVEA_SIMD is auto, the compiler's flags offer rvv256"

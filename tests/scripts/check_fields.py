@@ -39,11 +39,9 @@ def main():
     named = {test for row in found for test in row.tests}
     sources = "".join(path.read_text() for path in tests.glob("*.cc"))
     complaints = [f"{name} is in two rows" for name, times in collections.Counter(fields).items() if times > 1]
-    complaints += [f"no test's name begins with: {test}" for test in sorted(named)
-                   if not any(case.startswith(test) for case in cases)]
+    complaints += [f"no test's name begins with: {test}" for test in sorted(named) if not any(case.startswith(test) for case in cases)]
     complaints += [f"{name} of {header.name} is not in {table.name}" for name in have if name not in fields]
-    complaints += [f"no test asks for {name}" for name in have
-                   if name.startswith("FOVEA_") and not re.search(rf"\b{name}\b", sources)]
+    complaints += [f"no test asks for {name}" for name in have if name.startswith("FOVEA_") and not re.search(rf"\b{name}\b", sources)]
     complaints += [f"{name} of {table.name} is not in {header.name}" for name in fields if name not in have]
     print("\n".join(complaints))
     print(f"{len(have)} fields, parameters and statuses, {len(named)} tests, {len(complaints)} complaints")

@@ -133,7 +133,7 @@ def layer_of(path):
     folder, name = path.parts[0], path.name
     if path.as_posix() in SEAMS:
         return "tables"
-    if folder == "simd" and re.match(r"dots?\b|dot_|half_", name):
+    if folder == "simd" and re.match(r"dots?\b|dot_|half_|halves\b", name):
         return "words"
     if folder in {"base", "selftest", "simd", "targets"}:
         return folder

@@ -27,8 +27,7 @@ if "misra-c2012-" not in ran.stdout:  # unused macros of a header are always fou
     print(f"skipped: cppcheck has no addon for MISRA\n{ran.stdout}")
     sys.exit(77)
 found = collections.Counter(re.findall(r"misra-c2012-(\d+\.\d+)", ran.stdout))
-complaints = [line for line in ran.stdout.splitlines()
-              if (rule := re.search(r"misra-c2012-(\d+\.\d+)", line)) and rule[1] not in listed]
+complaints = [line for line in ran.stdout.splitlines() if (rule := re.search(r"misra-c2012-(\d+\.\d+)", line)) and rule[1] not in listed]
 print("\n".join(complaints))
 print(f"{', '.join(f'{rule}: {count} times' for rule, count in sorted(found.items()))}; {len(complaints)} are not in {page.name}")
 sys.exit(bool(complaints))

@@ -33,9 +33,8 @@ class Tests:
         """The status with which the cases end whose names begin with this, or None where they take longer."""
         name = re.sub(r"([\\,\[])", r"\\\1", test)
         try:
-            return subprocess.run([self.program, f"{name}*", "--abort", "--warn", "NoTests"], timeout=seconds,
-                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                                  env=dict(os.environ, **environment)).returncode
+            return subprocess.run([self.program, f"{name}*", "--abort", "--warn", "NoTests"], timeout=seconds, stdout=subprocess.DEVNULL,
+                                  stderr=subprocess.DEVNULL, env=dict(os.environ, **environment)).returncode
         except subprocess.TimeoutExpired:
             return None
 

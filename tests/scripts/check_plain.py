@@ -83,9 +83,8 @@ def run_firmware(name, compiler, objects, folder):
     sources = [firmware / "main.cc", data / "data.cc",
                *(firmware / "board" / f"{source}.cc" for source in ("console", "cortex_m", "start"))]
     image = folder / "firmware.elf"
-    run([*compiler, *flags_of(PLAIN), f'-DFIRMWARE_BOARD="{board}"', "-Os", "-fno-tree-loop-distribute-patterns", *sources,
-         f"-I{data}", *objects, "-nostartfiles", "-static", "-Wl,--gc-sections", f"-L{firmware / 'board'}", f"-T{board}.ld",
-         "-o", image])
+    run([*compiler, *flags_of(PLAIN), f'-DFIRMWARE_BOARD="{board}"', "-Os", "-fno-tree-loop-distribute-patterns", *sources, f"-I{data}",
+         *objects, "-nostartfiles", "-static", "-Wl,--gc-sections", f"-L{firmware / 'board'}", f"-T{board}.ld", "-o", image])
     if not shutil.which("qemu-system-arm"):
         return "firmware linked"
     run([ROOT / "toolchains" / "common" / "qemu-system.sh", "qemu-system-arm", "-M", board, "--", image])

@@ -20,8 +20,7 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 KINDS = ["random", "constant", "zero", "huge", "subnormal", "infinite", "-infinite", "NaN", "all kinds"]
-TARGETS = ["x86-64-avx2", "aarch64-linux-gnu", "armv7-linux-gnueabihf-neon", "arm-none-eabi-cortex-m55",
-           "arm-none-eabi-cortex-m4f"]
+TARGETS = ["x86-64-avx2", "aarch64-linux-gnu", "armv7-linux-gnueabihf-neon", "arm-none-eabi-cortex-m55", "arm-none-eabi-cortex-m4f"]
 
 spec = importlib.util.spec_from_file_location("counts", os.path.join(ROOT, "bench", "counts.py"))
 counts = importlib.util.module_from_spec(spec)

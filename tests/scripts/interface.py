@@ -36,12 +36,11 @@ class Interface:
     def __init__(self, header):
         text = re.sub(r"/\*.*?\*/", " ", flattened(header), flags=re.S)
         text = "\n".join(line for line in text.replace("\\\n", " ").split("\n") if not line.startswith("#"))
-        self.structures = {
-            name: [field for line in body.split(";") if line.strip() for field in names(line.strip())]
-            for body, name in re.findall(r"^typedef struct \w+ \{(.*?)^\} (\w+);", text, flags=re.S | re.M)}
-        self.functions = [
-            Function(result.strip(), name, [self.parameter(one) for one in list_.split(",") if one.strip() != "void"])
-            for result, name, list_ in re.findall(r"^([a-z][\w \*]*?)\b(fovea_\w+)\(([^()]*)\);", text, flags=re.M)]
+        structures = re.findall(r"^typedef struct \w+ \{(.*?)^\} (\w+);", text, flags=re.S | re.M)
+        self.structures = {name: [field for line in body.split(";") if line.strip() for field in names(line.strip())]
+                           for body, name in structures}
+        self.functions = [Function(result.strip(), name, [self.parameter(one) for one in list_.split(",") if one.strip() != "void"])
+                          for result, name, list_ in re.findall(r"^([a-z][\w \*]*?)\b(fovea_\w+)\(([^()]*)\);", text, flags=re.M)]
         self.statuses = re.findall(r"\bFOVEA_ERR_\w+", text)
         if not (self.structures and self.functions and self.statuses):
             raise SystemExit(f"{header} declares nothing that this script understands")

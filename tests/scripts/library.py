@@ -17,8 +17,7 @@ CONFIGS = CONFIG.parent / "config"  # ready-made settings: minimal.h and others 
 
 
 def run(*command, **options):
-    return subprocess.run([str(word) for word in command], check=True, stdout=subprocess.PIPE, universal_newlines=True,
-                          **options).stdout
+    return subprocess.run([str(word) for word in command], check=True, stdout=subprocess.PIPE, universal_newlines=True, **options).stdout
 
 
 def features():
@@ -61,8 +60,7 @@ class Library:
         self.pool = concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1)
         run("cmake", "--build", self.folder, "--target", "fovea", "--parallel", os.cpu_count() or 1)
         cache = (self.folder / "CMakeCache.txt").read_text()
-        self.nm, self.readelf = (re.search(rf"^{tool}:\w+=(.*)$", cache, flags=re.M).group(1)
-                                 for tool in ("CMAKE_NM", "CMAKE_READELF"))
+        self.nm, self.readelf = (re.search(rf"^{tool}:\w+=(.*)$", cache, flags=re.M).group(1) for tool in ("CMAKE_NM", "CMAKE_READELF"))
         self.commands, self.outputs = {}, {}
         for entry in json.loads((self.folder / "compile_commands.json").read_text()):
             source = pathlib.Path(entry["file"])

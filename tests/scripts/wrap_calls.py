@@ -18,9 +18,8 @@ def structures(declared):
             f"template <>\nstruct StructureOf<{name}> {{\n  static constexpr const Structure* kValue = &k_{name};\n}};"
             for name in declared.structures]
     for name, fields in declared.structures.items():
-        made = "".join(
-            f"    struct_bytes<{name}>(),\n" if field == "struct_bytes" else
-            f'    field<decltype({name}::{field})>("{field}", offsetof({name}, {field})),\n' for field in fields)
+        made = "".join(f"    struct_bytes<{name}>(),\n" if field == "struct_bytes" else
+                       f'    field<decltype({name}::{field})>("{field}", offsetof({name}, {field})),\n' for field in fields)
         code.append(f"const Field k_fields_of_{name}[] = {{\n{made}}};\n"
                     f'const Structure k_{name} = {{"{name}", sizeof({name}), k_fields_of_{name}, {len(fields)}}};')
     return code
@@ -43,11 +42,9 @@ def wrapper(declared, function):
     parameters = ", ".join(one.declaration for one in function.parameters) or "void"
     passed = ", ".join([f'"{function.name}"', f"__real_{function.name}"] + [one.name for one in function.parameters])
     described = ", ".join(parameter(declared, function, one) for one in function.parameters)
-    return [f"{function.result} __real_{function.name}({parameters});",
-            f"{function.result} __wrap_{function.name}({parameters});",
+    return [f"{function.result} __real_{function.name}({parameters});", f"{function.result} __wrap_{function.name}({parameters});",
             f"{function.result} __wrap_{function.name}({parameters}) {{",
-            f'  return call_ignoring("{function.name}", {{{described}}}, [&] {{ return call({passed}); }});',
-            "}"]
+            f'  return call_ignoring("{function.name}", {{{described}}}, [&] {{ return call({passed}); }});', "}"]
 
 
 def main():

@@ -2,6 +2,10 @@
 //
 // Causal depthwise convolution of a few taps. An output needs no later inputs, so outputs are made from the last to the
 // first, and may replace the inputs.
+#ifndef FOVEA_SRC_CONV1D_CONV1D_INL_
+#define FOVEA_SRC_CONV1D_CONV1D_INL_
+
+#include "math/math.inl"
 
 // Most inputs that an output needs in addition to its own.
 constexpr size_t kMostPast = FOVEA_CONV1D_MOST_WIDTH - 1;
@@ -88,3 +92,5 @@ FOVEA_KERNEL void ConvolveChannelsFirst(const Convolution& c) {
 }
 
 constexpr Conv1dKernels kConv1dKernels = {ConvolveChannelsLast, ConvolveChannelsFirst};
+
+#endif  // FOVEA_SRC_CONV1D_CONV1D_INL_

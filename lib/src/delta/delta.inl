@@ -2,13 +2,11 @@
 //
 // Linear attention. For some columns of S, each token group takes a pass over S; its values u and its outputs are
 // computed from the sums of the pass.
+#ifndef FOVEA_SRC_DELTA_DELTA_INL_
+#define FOVEA_SRC_DELTA_DELTA_INL_
 
-using ::fovea::DeltaColumns;
-using ::fovea::DeltaMatrix;
-
-FOVEA_INLINE const char* BytesOn(const void* p, ptrdiff_t bytes) { return static_cast<const char*>(p) + bytes; }
-FOVEA_INLINE char* BytesOn(void* p, ptrdiff_t bytes) { return static_cast<char*>(p) + bytes; }
-FOVEA_INLINE size_t Live(size_t dim, size_t d) { return d >= dim ? 0 : dim - d < kLanes ? dim - d : kLanes; }
+#include "delta/pass.inl"
+#include "delta/prepare_general.inl"
 
 // LoadPart and StorePart. Where speed counts, whole vectors are loaded and stored whole.
 FOVEA_INLINE VF LoadElements(fovea_dtype dtype, const void* row, size_t d, size_t n) {
@@ -25,7 +23,7 @@ FOVEA_INLINE void StoreElements(fovea_dtype dtype, VF v, void* row, size_t d, si
 FOVEA_KERNEL void WidenKeys(fovea_dtype dtype, const void* row, uint32_t dim, float* out, const void* ahead) {
   const size_t unit = dtype == FOVEA_F32 ? 4 : 2;
   for (size_t d = 0; d < dim || d % kDeltaColumns != 0; d += kLanes) {
-    hn::StoreU(LoadElements(dtype, row, d, Live(dim, d)), kF, out + d);
+    hn::StoreU(LoadElements(dtype, row, d, LanesBefore(d, dim)), kF, out + d);
     if (kLanes > 1 && d * unit % kCacheLine == 0) __builtin_prefetch(static_cast<const char*>(ahead) + d * unit);
   }
 }
@@ -37,8 +35,8 @@ FOVEA_INLINE void PrefetchTokens(const DeltaColumns& c, uint32_t group, uint32_t
   const DeltaGroup& g = c.groups[group * c.readers];
   for (uint32_t n = 0; n < g.tokens; ++n) {
     const ptrdiff_t token = ptrdiff_t(g.token + n);
-    const char* const v = BytesOn(c.v, token * c.v_stride);
-    const char* const out = BytesOn(c.out, token * c.out_stride);
+    const char* const v = c.v + token * c.v_stride;
+    const char* const out = c.out + token * c.out_stride;
     for (uint32_t line = 0; line < kVectors * kLanes; line += kCacheLine / 4) {
       __builtin_prefetch(v + (column + line) * (c.v_dtype == FOVEA_F32 ? 4 : 2));
       __builtin_prefetch(out + (column + line) * (c.out_dtype == FOVEA_F32 ? 4 : 2), 1);
@@ -50,10 +48,10 @@ FOVEA_INLINE void PrefetchTokens(const DeltaColumns& c, uint32_t group, uint32_t
 // unless another reader has done so, and the output, from the sums of a pass.
 FOVEA_INLINE void FinishToken(const DeltaColumns& c, const DeltaGroup& g, uint32_t reader, size_t d, uint32_t n,
                               uint32_t j, const float* of_key, const float* of_query, VF (&u)[kDeltaTokens]) {
-  const size_t live = Live(c.value_dim, d);
+  const size_t live = LanesBefore(d, c.value_dim);
   const ptrdiff_t token = ptrdiff_t(g.token + n);
   if (reader == 0) {
-    u[j] = LoadElements(c.v_dtype, BytesOn(c.v, token * c.v_stride), d, live);
+    u[j] = LoadElements(c.v_dtype, c.v + token * c.v_stride, d, live);
     if (c.delta) {
       VF held = hn::LoadU(kF, of_key);
       for (uint32_t m = 0; m < j; ++m) held = hn::MulAdd(u[m], hn::Set(kF, g.taken[j][m]), held);
@@ -63,7 +61,7 @@ FOVEA_INLINE void FinishToken(const DeltaColumns& c, const DeltaGroup& g, uint32
   }
   VF o = hn::LoadU(kF, of_query);
   for (uint32_t m = 0; m <= j; ++m) o = hn::MulAdd(u[m], hn::Set(kF, g.read[j][m]), o);
-  StoreElements(c.out_dtype, o, BytesOn(c.out, ptrdiff_t(reader) * c.reader_stride + token * c.out_stride), d, live);
+  StoreElements(c.out_dtype, o, c.out + ptrdiff_t(reader) * c.reader_stride + token * c.out_stride, d, live);
 }
 
 // The same for all new tokens of a token group. Their sums are `step` numbers apart.
@@ -88,7 +86,7 @@ FOVEA_SHARED void Finish(const DeltaColumns& c, const DeltaGroup& g, uint32_t re
 FOVEA_INLINE void FinishGeneralToken(const DeltaColumns& c, const DeltaGroup& g, const DeltaGiven& given,
                                      uint32_t reader, size_t d, uint32_t n, uint32_t j, VF held, VF o,
                                      VF (&u)[kDeltaTokens], VF (&v)[kDeltaTokens]) {
-  const size_t live = Live(c.value_dim, d);
+  const size_t live = LanesBefore(d, c.value_dim);
   const ptrdiff_t token = ptrdiff_t(g.token + n);
   if (reader == 0) {
     for (uint32_t m = 0; m < j; ++m) {
@@ -96,13 +94,13 @@ FOVEA_INLINE void FinishGeneralToken(const DeltaColumns& c, const DeltaGroup& g,
       held = hn::MulAdd(u[m], hn::Set(kF, g.taken[j][m]), held);
     }
     u[j] = held;
-    v[j] = LoadElements(c.v_dtype, BytesOn(c.v, token * c.v_stride), d, live);
+    v[j] = LoadElements(c.v_dtype, c.v + token * c.v_stride, d, live);
     hn::StoreU(u[j], kF, c.u + j * c.u_stride + d);
     hn::StoreU(v[j], kF, *c.given_v + j * c.u_stride + d);
   }
   for (uint32_t m = 0; m <= j; ++m) o = hn::MulAdd(v[m], hn::Set(kF, given.read[j][m]), o);
   for (uint32_t m = 0; m <= j; ++m) o = hn::MulAdd(u[m], hn::Set(kF, g.read[j][m]), o);
-  StoreElements(c.out_dtype, o, BytesOn(c.out, ptrdiff_t(reader) * c.reader_stride + token * c.out_stride), d, live);
+  StoreElements(c.out_dtype, o, c.out + ptrdiff_t(reader) * c.reader_stride + token * c.out_stride, d, live);
 }
 
 // Finish for the general rule.
@@ -252,7 +250,7 @@ FOVEA_KERNEL void WriteMatrix(const DeltaMatrix& m) {
         for (uint32_t j = 0; general && j < m.pending; ++j) {
           x = hn::MulAdd(hn::LoadU(kF, *m.given_v + j * m.u_stride + d), hn::Set(kF, of_given[j][key - first]), x);
         }
-        hn::StoreN(x, kF, out + d, Live(m.value_dim, d));
+        hn::StoreN(x, kF, out + d, LanesBefore(d, m.value_dim));
       }
     }
   }
@@ -260,3 +258,5 @@ FOVEA_KERNEL void WriteMatrix(const DeltaMatrix& m) {
 
 constexpr DeltaKernels kDeltaKernels = {WidenKeys, Prepare, PassColumns, WriteMatrix,
                                         kHasGeneralDelta ? PrepareGeneral : nullptr};
+
+#endif  // FOVEA_SRC_DELTA_DELTA_INL_

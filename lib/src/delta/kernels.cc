@@ -15,19 +15,6 @@ namespace {
 // clang-format off
 #include FOVEA_BACKEND_HEADER
 #include "simd/common.inl"
-#include "math/plain.inl"
-#include "formats/rows.inl"
-#include "math/math.inl"
-#include "delta/prepare.inl"
-#include "delta/prepare_general.inl"
-#if FOVEA_FOR_HELIUM
-#include "delta/factors_helium.inl"
-#elif defined(FOVEA_MULTIPLIES_LANES)
-#include "delta/factors_lanes.inl"
-#else
-#include "delta/factors.inl"
-#endif
-#include "delta/pass.inl"
 #include "delta/delta.inl"
 // clang-format on
 }  // namespace

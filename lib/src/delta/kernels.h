@@ -31,7 +31,8 @@ namespace fovea {
 constexpr bool kHasGeneralDelta = config::kGeneralDelta;
 
 // Whether kernels of wide vectors read S in an array of the caller, [key_dim][value_dim], where it is.
-constexpr bool kReadsMatrices = (FOVEA_WITH_HIGHWAY || FOVEA_WITH_XSIMD || FOVEA_WITH_RVV) && !config::kPreferSize;
+constexpr bool kReadsMatrices =
+    (FOVEA_WITH_HIGHWAY || FOVEA_WITH_NEON || FOVEA_WITH_RVV || FOVEA_WITH_XSIMD) && !config::kPreferSize;
 
 // Whether a token group puts the factors of its keys that the next one adds, where both are prepared together.
 constexpr bool kTellsNextGroup = !config::kPreferSize;
@@ -123,8 +124,8 @@ struct DeltaColumns {
   float* u;  // [kDeltaTokens][u_stride]: of the current group, and before that of the group that is added
   size_t u_stride;
   fovea_dtype v_dtype, out_dtype;
-  const void* v;
-  void* out;
+  const char* v;
+  char* out;
   ptrdiff_t v_stride, out_stride, reader_stride;  // in bytes, from a token to the next, and from a reader to the next
   [[no_unique_address]] MemberIf<kHasGeneralDelta, const DeltaGiven*> given;  // as groups; null with the other rules
   [[no_unique_address]] MemberIf<kHasGeneralDelta, float*> given_v;           // as u

@@ -1,6 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The pass over S: lanes run along its columns.
+#ifndef FOVEA_SRC_DELTA_PASS_INL_
+#define FOVEA_SRC_DELTA_PASS_INL_
+
+#include "delta/prepare.inl"
+
+// The factors for one element of the keys, by which the pass multiplies. kFactors: apart from the decay.
+template <uint32_t kFactors>
+struct FactorsOfKey {
+  const float* at;
+#if defined(FOVEA_MULTIPLIES_LANES)
+  // A vector is multiplied by a lane of another: a load reads four factors.
+  VF four[kFactors / kLanes];
+
+  inline __attribute__((always_inline)) explicit FactorsOfKey(const float* f) : at(f) {
+    FOVEA_UNROLL(4)
+    for (uint32_t i = 0; i < kFactors / kLanes; ++i) four[i] = hn::LoadU(kF, f + i * kLanes);
+  }
+  inline __attribute__((always_inline)) VF MulAdd(uint32_t i, VF a, VF c) const {
+    switch (i % kLanes) {
+      case 0: return hn::MulAddLane<0>(a, four[i / kLanes], c);
+      case 1: return hn::MulAddLane<1>(a, four[i / kLanes], c);
+      case 2: return hn::MulAddLane<2>(a, four[i / kLanes], c);
+      default: return hn::MulAddLane<3>(a, four[i / kLanes], c);
+    }
+  }
+#else
+  inline __attribute__((always_inline)) VF MulAdd(uint32_t i, VF a, VF c) const {
+    return hn::MulAddScalar(a, at[i * kFactorStride], c);
+  }
+#endif
+  inline __attribute__((always_inline)) VF Mul(uint32_t i, VF a) const {
+    return hn::Mul(a, hn::Set(kF, at[i * kFactorStride]));
+  }
+};
 
 // Vectors of columns at a time: as many as leave registers for the sums of a token group.
 constexpr int kPassVectors = hn::kRegisters >= 32 ? 2 : 1;
@@ -211,8 +245,9 @@ constexpr int kGeneralVectors = kLanes > 1 && hn::kRegisters == 16 ? 2 * kPassVe
 FOVEA_INLINE PassOf FromVector(const PassOf& pass, int v) {
   const ptrdiff_t columns = v * ptrdiff_t(kLanes);
   const ptrdiff_t step = kLanes == kDeltaColumns ? columns * ptrdiff_t(pass.keys) : columns;
-  return {pass.factors, pass.keys,          pass.s + step,          pass.u + columns, pass.u_stride,
-          pass.sums,    pass.given_factors, pass.given_v + columns, {}};
+  return {
+      pass.factors,           pass.keys, pass.s + step, pass.u + columns, pass.u_stride, pass.sums, pass.given_factors,
+      pass.given_v + columns, {}};
 }
 
 // Adds a whole token group. Few registers hold the values of one kind alone.
@@ -251,3 +286,5 @@ FOVEA_INLINE const float* RunGeneral(const DeltaGroup& g, bool queries_alone, co
   }
   return pass.sums + tokens * kVectors * kLanes;
 }
+
+#endif  // FOVEA_SRC_DELTA_PASS_INL_

@@ -2,24 +2,11 @@
 //
 // What a pass over S needs for its token group: factors for each element of the keys, and products of keys and queries.
 // The equations are in kernels.h. Lanes run along the keys.
+#ifndef FOVEA_SRC_DELTA_PREPARE_INL_
+#define FOVEA_SRC_DELTA_PREPARE_INL_
 
-using ::fovea::DeltaGroup;
-using ::fovea::DeltaPrepare;
-using ::fovea::DeltaTokens;
-using ::fovea::kDeltaAdded;
-using ::fovea::kDeltaColumns;
-using ::fovea::kDeltaDecay;
-using ::fovea::kDeltaElementStride;
-using ::fovea::kDeltaFactors;
-using ::fovea::kDeltaKeys;
-using ::fovea::kDeltaQueries;
-using ::fovea::kDeltaRowKeys;
-using ::fovea::kDeltaRowStride;
-using ::fovea::kDeltaStrands;
-using ::fovea::kDeltaTokens;
-using ::fovea::kHasGeneralDelta;
-using ::fovea::kReadsMatrices;
-using ::fovea::MemberIf;
+#include "formats/rows.inl"
+#include "math/math.inl"
 
 constexpr bool kFactorsInRows = ::fovea::delta_factors_in_rows(kLanes);
 // The steps from a factor to the next, and from an element of the keys to the next.
@@ -334,3 +321,5 @@ FOVEA_KERNEL void Prepare(const DeltaPrepare& p) {
     PutProducts(p, decays.of_pairs, 1, p.strands);
   }
 }
+
+#endif  // FOVEA_SRC_DELTA_PREPARE_INL_

@@ -2,9 +2,10 @@
 //
 // What a pass over S needs in the general rule. Here the keys of DeltaTokens are b, and the keys that are given are
 // apart. The equations are in kernels.h.
+#ifndef FOVEA_SRC_DELTA_PREPARE_GENERAL_INL_
+#define FOVEA_SRC_DELTA_PREPARE_GENERAL_INL_
 
-using ::fovea::DeltaGeneral;
-using ::fovea::DeltaGiven;
+#include "delta/prepare.inl"
 
 // Of kLanes elements: b and the given keys of the tokens so far, with the decays up to the last of them; and products
 // with them. A product of a pair is at the same place as in PrepareToken, with a in place of the key that reads.
@@ -49,13 +50,11 @@ FOVEA_INLINE void PrepareGeneralToken(const DeltaPrepare& p, const DecaysOfKeys&
   const VF q = hn::LoadU(kF, p.q[n] + key), a = hn::LoadU(kF, p.general->a[n] + key);
   factors.queries[n] = hn::Mul(q, hn::Mul(hn::Set(kF, p.scale), decays.Of(0, j)));
   factors.keys[n] = j > 0 ? hn::Mul(a, decays.Of(0, j - 1)) : a;
-  ForEarlier(j, [&](uint32_t m) __attribute__((always_inline)) {
-    MultiplyKeys(a, keys, m, KeyPairAt(m, j), products);
-  });
+  ForEarlier(j,
+             [&](uint32_t m) __attribute__((always_inline)) { MultiplyKeys(a, keys, m, KeyPairAt(m, j), products); });
   DecayKeys(p, decays, key, j, keys);
-  const auto read = [&](uint32_t m) __attribute__((always_inline)) {
-    MultiplyKeys(q, keys, m, PairAt(m, j), products);
-  };
+  const auto read = [&](uint32_t m)
+                        __attribute__((always_inline)) { MultiplyKeys(q, keys, m, PairAt(m, j), products); };
   ForEarlier(j, read);
   read(j);
 }
@@ -151,3 +150,5 @@ FOVEA_KERNEL void PrepareGeneral(const DeltaPrepare& p) {
   SumStrands(p.general->strands);
   PutGeneralProducts(p, p.strands, p.general->strands);
 }
+
+#endif  // FOVEA_SRC_DELTA_PREPARE_GENERAL_INL_

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Converts rows of any format to f32 and back.
+#ifndef FOVEA_SRC_FORMATS_CONVERT_INL_
+#define FOVEA_SRC_FORMATS_CONVERT_INL_
+
+#include "formats/rows.inl"
 
 // For vectors of one lane: n elements from d on, which share a scale.
 template <fovea_dtype kType, class Row>
@@ -46,13 +50,6 @@ FOVEA_TEMPLATE void WidenRow(const Row& from, size_t first, size_t dim, float* o
   }
 }
 
-FOVEA_INLINE const void* RowAt(const void* base, size_t unit_bytes, size_t row, ptrdiff_t stride) {
-  return static_cast<const char*>(base) + ptrdiff_t(row) * stride * ptrdiff_t(unit_bytes);
-}
-FOVEA_INLINE void* RowAt(void* base, size_t unit_bytes, size_t row, ptrdiff_t stride) {
-  return static_cast<char*>(base) + ptrdiff_t(row) * stride * ptrdiff_t(unit_bytes);
-}
-
 template <fovea_dtype kType>
 FOVEA_CALLED_TEMPLATE void WidenAs(const WidenRows& w) {
   static_assert(sizeof(typename FormatRow<kType>::Unit) == unit_bytes(kType), "the table and the row must agree");
@@ -62,8 +59,8 @@ FOVEA_CALLED_TEMPLATE void WidenAs(const WidenRows& w) {
   for (size_t rows = w.dim == 0 ? 0 : w.rows; rows > 0;) {
     WidenRow<kType>(FormatRow<kType>::Of(data, scales), w.first, w.dim, out);
     if (--rows == 0) return;  // the stride is not used past the last row
-    data = RowAt(data, unit_bytes(kType), 1, w.stride);
-    scales = RowAt(scales, scale_bytes(kType), 1, w.scale_stride);
+    data = advanced(data, stride_bytes(w.stride, unit_bytes(kType)));
+    scales = advanced(scales, stride_bytes(w.scale_stride, scale_bytes(kType)));
     out += w.out_stride;
   }
 }
@@ -82,8 +79,8 @@ FOVEA_INLINE void NarrowRow(const float* x, size_t dim, void* row, void* scales)
 template <fovea_dtype kType>
 FOVEA_CALLED_TEMPLATE void NarrowAs(const NarrowRows& n) {
   for (size_t r = 0; r < n.rows; ++r) {
-    void* data = RowAt(n.data, unit_bytes(kType), r, n.stride);
-    void* scales = RowAt(n.scales, scale_bytes(kType), r, n.scale_stride);
+    void* data = static_cast<char*>(n.data) + ptrdiff_t(r) * n.stride * ptrdiff_t(unit_bytes(kType));
+    void* scales = static_cast<char*>(n.scales) + ptrdiff_t(r) * n.scale_stride * ptrdiff_t(scale_bytes(kType));
     NarrowRow<kType>(n.in + ptrdiff_t(r) * n.in_stride, n.dim, data, scales);
   }
 }
@@ -147,3 +144,5 @@ FOVEA_KERNEL void WidenPlain(fovea_dtype dtype, const void* from, size_t count, 
 FOVEA_KERNEL void NarrowPlain(fovea_dtype dtype, const float* from, size_t count, void* to) {
   FOVEA_WITH_FORMAT(kPlainFormats, dtype, NarrowRow<kType>(from, count, to, nullptr));
 }
+
+#endif  // FOVEA_SRC_FORMATS_CONVERT_INL_

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Finds the scales and codes of rows of floats, in formats with scales. Part of formats/rows.inl.
+// Finds the scales and codes of rows of floats, in formats with scales.
 #ifndef FOVEA_SRC_FORMATS_FIT_INL_
 #define FOVEA_SRC_FORMATS_FIT_INL_
 
@@ -8,18 +8,6 @@
 FOVEA_INLINE VF FiniteOrNaN(VF scale) { return hn::Add(scale, hn::Sub(scale, scale)); }
 
 FOVEA_INLINE VF Rounded(VF v) { return hn::Sub(hn::Add(v, hn::Set(kF, kRoundingBias)), hn::Set(kF, kRoundingBias)); }
-
-// The sum or maximum of all lanes, in all lanes. Each step adds lanes that are half the vector apart. In Total, below,
-// the vectors of a group are the first steps of the same tree, so that sums do not depend on the number of lanes.
-template <bool kMax, int kStep = int(kLanes) / 2>
-FOVEA_INLINE VF OverLanes(VF v) {
-  if constexpr (kStep == 0) {
-    return v;
-  } else {
-    const VF other = hn::SwapLanes<kStep>(v);
-    return OverLanes<kMax, kStep / 2>(kMax ? hn::Max(v, other) : hn::Add(v, other));
-  }
-}
 
 FOVEA_INLINE VF ZeroIfNan(VF v) { return hn::IfThenElse(hn::Eq(v, v), v, hn::Zero(kF)); }
 

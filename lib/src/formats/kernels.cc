@@ -14,7 +14,6 @@ namespace {
 // clang-format off
 #include FOVEA_BACKEND_HEADER
 #include "simd/common.inl"
-#include "formats/rows.inl"
 #include "formats/convert.inl"
 // clang-format on
 }  // namespace

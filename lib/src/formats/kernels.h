@@ -4,6 +4,7 @@
 #ifndef FOVEA_SRC_FORMATS_KERNELS_H_
 #define FOVEA_SRC_FORMATS_KERNELS_H_
 
+#include "base/strides.h"
 #include "formats/formats.h"
 #include "targets/choice.h"
 

@@ -5,7 +5,8 @@
 #ifndef FOVEA_SRC_FORMATS_SUPER_ROWS_INL_
 #define FOVEA_SRC_FORMATS_SUPER_ROWS_INL_
 
-using ::fovea::kSuperBlock;
+#include "formats/group_rows.inl"
+#include "simd/code_words.inl"
 
 template <fovea_dtype kType>
 constexpr bool kInSuper = ::fovea::format_of(kType).scaled == Scaled::kSuper;
@@ -148,48 +149,6 @@ struct RowScales {
 
 // ------------------------------------------------------------------------------------- codes as bytes
 
-#if FOVEA_FOR_SCALAR
-using CodeWord = size_t;
-#else
-typedef uint32_t CodeWord __attribute__((vector_size(16)));
-#endif
-template <class Word = CodeWord>
-FOVEA_INLINE Word CodesAt(const uint8_t* p) {
-  Word word;
-  __builtin_memcpy(&word, p, sizeof word);
-  return word;
-}
-// Four equal bytes, in each four bytes of a word.
-constexpr auto FourBytes(uint32_t byte) {
-#if FOVEA_FOR_SCALAR
-  return size_t(byte) * (SIZE_MAX / 255);
-#else
-  return byte * 0x01010101u;
-#endif
-}
-
-// Bits 2 quarter and 2 quarter + 1 of each byte, as bits 4 and 5; its other bits may be anything.
-FOVEA_INLINE CodeWord PairsAt(CodeWord pairs, uint32_t quarter) {
-#if FOVEA_FOR_SCALAR
-  constexpr uint32_t kBits = 8 * sizeof pairs;
-  const uint32_t right = (2 * quarter + kBits - 4) % kBits;  // a rotation
-  return pairs >> right | pairs << (kBits - right) % kBits;
-#else
-  return pairs >> (2 * quarter) << 4;
-#endif
-}
-
-// Bytes of 0 to 127 minus kLess.
-template <uint32_t kLess, class Word>
-FOVEA_INLINE Word Lessened(Word codes) {
-#if FOVEA_FOR_SCALAR
-  return (codes + FourBytes(128 - kLess)) ^ FourBytes(128);  // no byte carries into the next
-#else
-  typedef uint8_t Bytes __attribute__((vector_size(sizeof(Word))));
-  return Word(Bytes(codes) - uint8_t{kLess});
-#endif
-}
-
 // Stores 16 codes of a super-block as bytes, from element place + more on, in q6_k minus kLess. place is a multiple of
 // 32 and more is a constant below 32; or place is a multiple of 16 and more is 0.
 template <fovea_dtype kType, uint32_t kLess>
@@ -215,12 +174,6 @@ FOVEA_INLINE void PutSixteen(const uint8_t* block, size_t place, size_t more, in
 // Elements of a super-block whose codes are in the same bytes.
 template <fovea_dtype kType>
 constexpr size_t kSuperRun = kType == FOVEA_Q4_K ? 64 : 128;
-#if FOVEA_FOR_SCALAR
-using RunWord = CodeWord;
-#else
-typedef uint32_t RunWord __attribute__((vector_size(kLanes >= 8 ? 32 : 16)));
-#endif
-#include "simd/six_bits.inl"
 
 // Stores their codes as bytes, from element place on, which is a multiple of their number; in q6_k minus kLess.
 template <fovea_dtype kType, uint32_t kLess>

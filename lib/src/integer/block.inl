@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The loop of all-integer attention over key tiles, for the query rows of an IntegerBlock.
+#ifndef FOVEA_SRC_INTEGER_BLOCK_INL_
+#define FOVEA_SRC_INTEGER_BLOCK_INL_
+
+#include "integer/softmax.inl"
 
 FOVEA_INLINE void BeginRows(const IntegerBlock& b) {
   for (uint32_t r = 0; r < b.count; ++r) {
@@ -39,3 +43,5 @@ FOVEA_INLINE void AttendBlock(const IntegerBlock& b) {
   }
   for (uint32_t r = 0; r < b.count; ++r) EndRow(b, r);
 }
+
+#endif  // FOVEA_SRC_INTEGER_BLOCK_INL_

@@ -89,20 +89,12 @@ struct IntegerBlock {
 };
 
 // Computes the outputs of the rows, whose query, out, lo and hi are set.
-#if FOVEA_WITH_SCALAR
-#define FOVEA_INTEGER_TARGET scalar_target
-#elif FOVEA_WITH_HELIUM
-#define FOVEA_INTEGER_TARGET helium_target
-#else
-#define FOVEA_INTEGER_TARGET no_target
-#endif
-namespace FOVEA_INTEGER_TARGET {
+namespace FOVEA_ONE_TARGET {
 namespace integer_kernels {
 void attend_integer_block(const IntegerBlock& block);
 }  // namespace integer_kernels
-}  // namespace FOVEA_INTEGER_TARGET
-using FOVEA_INTEGER_TARGET::integer_kernels::attend_integer_block;
-#undef FOVEA_INTEGER_TARGET
+}  // namespace FOVEA_ONE_TARGET
+using FOVEA_ONE_TARGET::integer_kernels::attend_integer_block;
 
 }  // namespace fovea
 

@@ -5,6 +5,11 @@
 //   queries  [row][codes], filled up with zeros
 //   weights  [row][key], minus 128
 //   values   [key / 16][element][16 keys], then 128 times the sums over all keys of each element
+#ifndef FOVEA_SRC_INTEGER_PRODUCTS_HELIUM_INL_
+#define FOVEA_SRC_INTEGER_PRODUCTS_HELIUM_INL_
+
+#include "integer/rows.inl"
+#include "simd/dot_helium.inl"
 
 FOVEA_INLINE int8_t* QueryCodes(const IntegerBlock& b, uint32_t row) {
   return static_cast<int8_t*>(b.arrays.queries) + row * integer_dim(b.head_dim);
@@ -35,7 +40,7 @@ FOVEA_INLINE void StoreWeights(const whole::V (&codes)[1], WeightCode* to) {
 FOVEA_INLINE uint32_t SumOfWeights(const IntegerBlock& b, uint32_t row, uint32_t keys) {
   const WeightCode* codes = WeightsOf(b, row);
   int32_t sum = int32_t(128 * keys);
-  for (uint32_t j = 0; j < keys; j += 16) sum = whole::AddAll(dot::NextBytes(codes), sum);
+  for (uint32_t j = 0; j < keys; j += 16) sum = whole::AddAll(Helium::NextBytes(codes), sum);
   return uint32_t(sum);
 }
 
@@ -45,16 +50,16 @@ struct KeyBytes {
   ptrdiff_t stride;
   size_t last;  // codes in the last chunk
   template <int kChunk, bool kLast>
-  inline __attribute__((always_inline)) dot::Bytes Load() const {
-    return kLast ? dot::LoadSomeBytes(row + 16 * kChunk, last) : dot::LoadBytes(row + 16 * kChunk);
+  inline __attribute__((always_inline)) Helium::Bytes Load() const {
+    return kLast ? Helium::LoadSomeBytes(row + 16 * kChunk, last) : Helium::LoadBytes(row + 16 * kChunk);
   }
   inline __attribute__((always_inline)) void Next() { row += stride; }
 };
 struct ValueBytes {
   const int8_t* group[4];
   template <int kChunk, bool>
-  inline __attribute__((always_inline)) dot::Bytes Load() {
-    return dot::NextBytes(group[kChunk]);
+  inline __attribute__((always_inline)) Helium::Bytes Load() {
+    return Helium::NextBytes(group[kChunk]);
   }
   inline __attribute__((always_inline)) void Next() {}
 };
@@ -63,30 +68,30 @@ struct ValueBytes {
 template <int kChunks, bool kGoesOn, bool kPart, class Source>
 FOVEA_CALLED_TEMPLATE void MultiplyTwo(const int8_t* x, const int8_t* y, Source source, size_t count, int32_t* sums) {
   constexpr int kKept = kChunks < 4 ? kChunks : 3;
-  dot::Bytes a[kKept], b[kKept];
+  Helium::Bytes a[kKept], b[kKept];
   FOVEA_UNROLL(4)
   for (int c = 0; c < kKept; ++c) {
-    a[c] = dot::LoadBytes(x + 16 * c);
-    b[c] = dot::LoadBytes(y + 16 * c);
+    a[c] = Helium::LoadBytes(x + 16 * c);
+    b[c] = Helium::LoadBytes(y + 16 * c);
   }
   for (; count > 0; --count, source.Next()) {
-    dot::Bytes e = source.template Load<0, kPart && kChunks == 1>();
-    int32_t xs = kGoesOn ? dot::DotAdd(a[0], e, sums[0]) : dot::Dot(a[0], e);
-    int32_t ys = kGoesOn ? dot::DotAdd(b[0], e, sums[kIntegerKeyTile]) : dot::Dot(b[0], e);
+    Helium::Bytes e = source.template Load<0, kPart && kChunks == 1>();
+    int32_t xs = kGoesOn ? Helium::DotAdd(a[0], e, sums[0]) : Helium::Dot(a[0], e);
+    int32_t ys = kGoesOn ? Helium::DotAdd(b[0], e, sums[kIntegerKeyTile]) : Helium::Dot(b[0], e);
     if constexpr (kChunks > 1) {
       e = source.template Load<1, kPart && kChunks == 2>();
-      xs = dot::DotAdd(a[1], e, xs);
-      ys = dot::DotAdd(b[1], e, ys);
+      xs = Helium::DotAdd(a[1], e, xs);
+      ys = Helium::DotAdd(b[1], e, ys);
     }
     if constexpr (kChunks > 2) {
       e = source.template Load<2, kPart && kChunks == 3>();
-      xs = dot::DotAdd(a[2], e, xs);
-      ys = dot::DotAdd(b[2], e, ys);
+      xs = Helium::DotAdd(a[2], e, xs);
+      ys = Helium::DotAdd(b[2], e, ys);
     }
     if constexpr (kChunks > 3) {
       e = source.template Load<3, kPart>();
-      xs = dot::DotAdd(dot::LoadBytes(x + 48), e, xs);
-      ys = dot::DotAdd(dot::LoadBytes(y + 48), e, ys);
+      xs = Helium::DotAdd(Helium::LoadBytes(x + 48), e, xs);
+      ys = Helium::DotAdd(Helium::LoadBytes(y + 48), e, ys);
     }
     whole::StoreTwoNext<kIntegerKeyTile>(xs, ys, sums);
   }
@@ -117,7 +122,7 @@ FOVEA_CALLED void BringKeyStarts(const IntegerBlock& b, const IntegerTile& t) {
     int32_t sum = 0;
     for (size_t e = 0; e < b.head_dim; e += 16) {
       const size_t left = b.head_dim - e;
-      sum = whole::AddAll(dot::LoadSomeBytes(key + e, left < 16 ? left : 16), sum);
+      sum = whole::AddAll(Helium::LoadSomeBytes(key + e, left < 16 ? left : 16), sum);
     }
     KeyStarts(b)[j] = -b.q_zero * sum;
   }
@@ -130,8 +135,8 @@ FOVEA_INLINE bool AreFew(const IntegerBlock& b) { return b.count <= 2; }
 
 // Scores of a row with four keys.
 FOVEA_CALLED void MultiplyFourKeys(const int8_t* x, const int8_t* key, ptrdiff_t stride, size_t dim, int32_t* scores) {
-  dot::Sum sums[4] = {0, 0, 0, 0};
-  dot::AddFourRows(x, key, stride, dim, sums);
+  Helium::Sum sums[4] = {0, 0, 0, 0};
+  Helium::AddFourRows(x, key, stride, dim, sums);
   FOVEA_UNROLL(4)
   for (int i = 0; i < 4; ++i) scores[i] = sums[i];
 }
@@ -183,7 +188,7 @@ FOVEA_CALLED void BringValues(const IntegerBlock& b, const IntegerTile& t) {
       const uint32_t key = first + i < t.count ? first + i : t.count - 1;
       row[i] = t.values + ptrdiff_t(key) * b.value_stride;
     }
-    for (size_t e = dot::PackGroup(row, b.value_dim, to, starts); e < b.value_dim; ++e) {
+    for (size_t e = Helium::PackGroup(row, b.value_dim, to, starts); e < b.value_dim; ++e) {
       for (int i = 0; i < 16; ++i) {
         to[16 * e + size_t(i)] = row[i][e];
         starts[e] += 128 * row[i][e];
@@ -219,11 +224,11 @@ FOVEA_CALLED_TEMPLATE void MultiplyElements(const IntegerBlock& b, const Integer
     if constexpr (kVectors == 1) {
       values[0] = hn::LoadI8N(kI, value, elements);
     } else {
-      dot::LoadFewValues({value}, values);
+      Helium::LoadFewValues({value}, values);
     }
     const int32_t code = whole::NextByte(weight) + 128;
     FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) sums[v] = dot::FewValueDot(code, values[v], sums[v]);
+    for (int v = 0; v < kVectors; ++v) sums[v] = Helium::FewValueDot(code, values[v], sums[v]);
   }
   const TakeUp take_up(b.arrays.rows[r]);
   int32_t* const to = SumsOf(b, r) + first;
@@ -266,3 +271,5 @@ FOVEA_INLINE void Values(const IntegerBlock& b, const IntegerTile& t) {
   if (!AreFew(b)) return ValuesOfMany(b, t);
   for (uint32_t r = 0; r < b.count; ++r) ValuesOfOne(b, t, r);
 }
+
+#endif  // FOVEA_SRC_INTEGER_PRODUCTS_HELIUM_INL_

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the products of all-integer attention use of an IntegerBlock's rows.
+#ifndef FOVEA_SRC_INTEGER_ROWS_INL_
+#define FOVEA_SRC_INTEGER_ROWS_INL_
+
+#include "simd/integers.inl"
 
 // The keys [first, first + count) of the grid.
 struct IntegerTile {
@@ -25,3 +29,5 @@ struct TakeUp {
   }
 };
 FOVEA_INLINE void PutFirst(whole::V of_tile, int32_t* sums) { whole::Store(whole::ShiftLeft(of_tile, 6), sums); }
+
+#endif  // FOVEA_SRC_INTEGER_ROWS_INL_

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The softmax of all-integer attention, as fovea_integer_attention is defined in fovea.h.
+#ifndef FOVEA_SRC_INTEGER_SOFTMAX_INL_
+#define FOVEA_SRC_INTEGER_SOFTMAX_INL_
 
-constexpr int32_t kOne = 0x7fffffff;            // a factor of 1: it changes no number below 2^30
-constexpr uint32_t kMostSum = 1u << 30;         // a larger sum is halved before weights are added to it
-constexpr int kMostStepShift = 12;              // then a score that is lower by 1 has a weight of 0 already
+#include "integer/products.inl"
+#include "integer/tables.inl"
+
+constexpr int32_t kOne = 0x7fffffff;     // a factor of 1: it changes no number below 2^30
+constexpr uint32_t kMostSum = 1u << 30;  // a larger sum is halved before weights are added to it
+constexpr int kMostStepShift = 12;       // then a score that is lower by 1 has a weight of 0 already
 
 // round(x * multiplier * 2^(exponent - 31)), where that is below 2^27; else at least 2^27.
 struct IntegerScale {
@@ -158,3 +163,5 @@ FOVEA_CALLED void EndRow(const IntegerBlock& b, uint32_t r) {
     StoreOut<false>(scale, SumsOf(b, r), zero, b.out_zero, row.out, b.value_dim);
   }
 }
+
+#endif  // FOVEA_SRC_INTEGER_SOFTMAX_INL_

@@ -8,31 +8,14 @@
 #include "integer_layers/kernels.h"
 #define FOVEA_KERNELS_NAMESPACE integer_layer_kernels
 #define FOVEA_KERNELS_FILE "integer_layers/kernels.cc"
-#if FOVEA_FOR_HELIUM || FOVEA_FOR_SCALAR
-#include "targets/each_target.inl"
-#elif !FOVEA_WITH_SCALAR
-#define FOVEA_IN_TARGET
-namespace fovea {
-namespace no_target {
-namespace FOVEA_KERNELS_NAMESPACE {
-#include FOVEA_KERNELS_FILE
-}  // namespace FOVEA_KERNELS_NAMESPACE
-}  // namespace no_target
-}  // namespace fovea
-#undef FOVEA_IN_TARGET
-#endif
+#include "targets/one_target.inl"
 #else
 
 namespace {
 // clang-format off
-#if FOVEA_FOR_HELIUM
+#if defined(FOVEA_BACKEND_HEADER)
 #include FOVEA_BACKEND_HEADER
 #include "simd/common.inl"
-#include "simd/integer_helium.inl"
-#include "simd/codes_helium.inl"
-#else
-#include "simd/integer_scalar.inl"
-#include "simd/codes_scalar.inl"
 #endif
 #include "integer_layers/rows.inl"
 // clang-format on

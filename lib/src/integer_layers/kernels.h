@@ -70,14 +70,7 @@ struct IntegerMeanRow {
   int32_t scale, shift, y_zero;
 };
 
-#if FOVEA_WITH_SCALAR
-#define FOVEA_INTEGER_TARGET scalar_target
-#elif FOVEA_WITH_HELIUM
-#define FOVEA_INTEGER_TARGET helium_target
-#else
-#define FOVEA_INTEGER_TARGET no_target
-#endif
-namespace FOVEA_INTEGER_TARGET {
+namespace FOVEA_ONE_TARGET {
 namespace integer_layer_kernels {
 IntegerRowSums sum_codes(const int8_t* x, size_t dim);
 void normalise_codes(const IntegerNormRow& row);
@@ -87,9 +80,8 @@ void translate_codes(const int8_t* table, const int8_t* x, size_t dim, int8_t* y
 void hard_swish_codes(const IntegerHardSwishRow& row);
 void average_codes(const IntegerMeanRow& row);
 }  // namespace integer_layer_kernels
-}  // namespace FOVEA_INTEGER_TARGET
-namespace integer_layer_kernels = FOVEA_INTEGER_TARGET::integer_layer_kernels;
-#undef FOVEA_INTEGER_TARGET
+}  // namespace FOVEA_ONE_TARGET
+namespace integer_layer_kernels = FOVEA_ONE_TARGET::integer_layer_kernels;
 
 }  // namespace fovea
 

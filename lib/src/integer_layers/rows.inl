@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Layers on a row of codes. Lanes run along the row.
+#ifndef FOVEA_SRC_INTEGER_LAYERS_ROWS_INL_
+#define FOVEA_SRC_INTEGER_LAYERS_ROWS_INL_
+
+#include "simd/integers.inl"
 
 // Calls step(i, n) for each vector of a row: its lanes are the elements from i on, all or the first n.
 template <class Step>
@@ -120,3 +124,5 @@ FOVEA_INLINE void AverageCodes(const IntegerMeanRow& r) {
     if (i < r.dim) AverageVectors(r, i, whole::Some(r.dim - i));
   }
 }
+
+#endif  // FOVEA_SRC_INTEGER_LAYERS_ROWS_INL_

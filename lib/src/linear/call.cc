@@ -89,10 +89,10 @@ uint32_t take_tokens(const LinearCall& c, uint32_t index, Tile* tile) {
 
 // Outputs of few tokens, which are halves in the tile.
 void multiply_few_halves(const LinearCall& c, const TokenTile& tile, uint32_t token, uint32_t begin, uint32_t end) {
+  const auto* const x = static_cast<const uint16_t*>(tile.x);
   const ptrdiff_t pitch = round_up(c.in_dim, kFewHalfInputs);
   float* const y = y_at(c, token, begin);
-  (*c.f16)->few(
-      {tile.live, c.in_dim, end - begin, tile.x, y, pitch, c.y_stride, weights_from(c.weights, c.in_dim, begin), {}});
+  (*c.f16)->few({tile.live, c.in_dim, end - begin, x, y, pitch, c.y_stride, weights_from(c.weights, c.in_dim, begin), {}});
   activate(c, y, tile.live, end - begin);
 }
 
@@ -160,13 +160,13 @@ void run_i8_tile(const LinearCall& c, uint32_t index, uint32_t begin, uint32_t e
 
 template <class AnyCarver>
 constexpr void carve_token_tile(AnyCarver& carver, fovea_dtype weights, TokenTile* tile) {
+  const bool few = kFewHalvesServed && tile->few, halves = kHasF16Linear && tile->halves;
+  float* x = nullptr;
   tile->widened = nullptr;
-  if (kFewHalvesServed && tile->few) {
-    return carver.take(&tile->x, tile->columns, round_up(tile->in_dim, kFewHalfInputs) / 2);
-  }
-  carver.take(&tile->sums, tile->columns, kLinearOutputs);
-  const bool halves = kHasF16Linear && tile->halves;
-  carver.take(&tile->x, tile->columns, halves ? divide_up(tile->in_dim, 2) : tile->in_dim);
+  if (!few) carver.take(&tile->sums, tile->columns, kLinearOutputs);
+  carver.take(&x, tile->columns,
+              few ? round_up(tile->in_dim, kFewHalfInputs) / 2 : halves ? divide_up(tile->in_dim, 2) : tile->in_dim);
+  tile->x = x;
   if (weights != FOVEA_F32 && !halves) carver.take(&tile->widened, kLinearInputs, kLinearGrain);
 }
 

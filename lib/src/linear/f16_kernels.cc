@@ -20,34 +20,15 @@ namespace {
 #include "formats/rows.inl"
 namespace f16 {
 #include "simd/apart.inl"
-#define FOVEA_HALF_FILE "linear/f16_linear.inl"
-#include "simd/each_half.inl"
-#if defined(FOVEA_HAS_FEW_HALVES)
-#define FOVEA_HALF_NAMESPACE of_halves
+#include "linear/f16_linear.inl"
 #include "linear/f16_few.inl"
-#undef FOVEA_HALF_NAMESPACE
-#endif
 
-constexpr F16LinearTable Table() {
-  F16LinearTable table = {};
-  if (!kHasF16Linear) return table;
-#if !FOVEA_FOR_HELIUM
-  table.list[::fovea::kHalvesByFloats] = of_floats::kKernel;
-#endif
-#if defined(FOVEA_HAS_HALVES)
-  table.list[::fovea::kHalves] = of_halves::kKernel;
-#endif
-#if defined(FOVEA_HAS_FEW_HALVES)
-  table.list[::fovea::kFewHalves] = of_halves::kFewKernel;
-#endif
-  return table;
-}
-#undef FOVEA_HAS_HALVES
-#undef FOVEA_HAS_FEW_HALVES
+constexpr F16LinearTable kTable = {
+    {KernelOfHalves<FloatHalves>(), KernelOfHalves<OwnHalves>(), FewKernelOfHalves<OwnHalves>()}};
 }  // namespace f16
 // clang-format on
 }  // namespace
 
-FOVEA_IN_DATA_SECTION const F16LinearTable kF16Linear = f16::Table();
+FOVEA_IN_DATA_SECTION const F16LinearTable kF16Linear = f16::kTable;
 
 #endif

@@ -13,8 +13,8 @@ namespace fovea {
 struct F16LinearKernel {
   void (*begin)(const TokenTile&, fovea_dtype, const void* x, ptrdiff_t stride);
   void (*multiply)(const TokenTile&, const WeightRows&, uint32_t output, uint32_t input);
-  // Of few tokens: x, and so x_stride, are halves, which `begin` stored. Here `multiply` is null.
-  void (*few)(const FewTokens&);
+  // Of few tokens: x are the halves that `begin` stored. Here `multiply` is null.
+  void (*few)(const FewHalfTokens&);
 };
 
 // By f32 arithmetic, and for processors with arithmetic of halves: for any tokens, and for few.

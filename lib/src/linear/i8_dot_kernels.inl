@@ -1,101 +1,100 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kernels of one instruction for integer products: a FOVEA_DOT_FILE of simd/each_dot.inl.
+// The kernels of one instruction for integer products.
+#ifndef FOVEA_SRC_LINEAR_I8_DOT_KERNELS_INL_
+#define FOVEA_SRC_LINEAR_I8_DOT_KERNELS_INL_
 
-namespace FOVEA_DOT_NAMESPACE {
-using dot = FOVEA_DOT_WORDS;
+#include "linear/i8_few_groups.inl"
+#include "linear/i8_groups_blocks.inl"
+#include "linear/i8_groups_rows.inl"
 
-// Parts that an instruction has in the place of those below.
-#if FOVEA_DOT_SMLAD
-#define FOVEA_DOT_STEPS "linear/i8_steps_smlad.inl"
-#define FOVEA_DOT_GROUPS "linear/i8_groups_rows.inl"
-#elif FOVEA_DOT_HELIUM
-#define FOVEA_DOT_ROWS "linear/i8_rows_helium.inl"
-#define FOVEA_DOT_STEPS "linear/i8_steps_helium.inl"
-#define FOVEA_DOT_GROUPS "linear/i8_groups_rows.inl"
-#define FOVEA_DOT_FEW_ROWS
-#elif FOVEA_DOT_PMADDWD
-#define FOVEA_DOT_FEW_ROWS
-#define FOVEA_DOT_FEW_GROUPS "linear/i8_few_groups_rows.inl"
-#elif FOVEA_DOT_OWN
-#define FOVEA_DOT_GROUPS "linear/i8_groups_rows.inl"
-#elif FOVEA_DOT_FLOATS && FOVEA_FOR_ONE_LANE
-#define FOVEA_DOT_GROUPS "linear/i8_groups_rows.inl"
-#elif FOVEA_DOT_FLOATS
-#define FOVEA_DOT_FEW_ROWS
-#define FOVEA_DOT_FEW_GROUPS "linear/i8_few_groups_rows.inl"
-#elif FOVEA_DOT_VWMACC
-#define FOVEA_DOT_FEW_ROWS
-#define FOVEA_DOT_FEW_GROUPS "linear/i8_few_groups_rows.inl"
-#elif FOVEA_DOT_VNNI
-#define FOVEA_DOT_FEW_ROWS
-#define FOVEA_DOT_FEW_GROUPS "linear/i8_few_groups_turned.inl"
-#elif FOVEA_DOT_SDOT
-#define FOVEA_DOT_FEW_ROWS
-#define FOVEA_DOT_FEW_GROUPS "linear/i8_few_groups_rows.inl"
-#endif
-#if FOVEA_DOT_SDOT || FOVEA_DOT_SMMLA
-#define FOVEA_DOT_CODES "linear/i8_codes_neon64.inl"
-#endif
+// Whether few tokens have a kernel of their own: smmla takes sdot's.
+template <class Dot>
+constexpr bool kHasFew = kDotTraits[Dot::kKind].few_rows && kLanes > 1 && Dot::kKind != kDotSmmla;
+// Whether weights in groups are worth one, and register blocks for many tokens.
+template <class Dot>
+constexpr bool kHasFastGroups = kI8GroupedFormats != 0 && kDotTraits[Dot::kKind].few_groups && kLanes > 1;
 
-#if !defined(FOVEA_DOT_CODES)
-#define FOVEA_DOT_CODES "linear/i8_codes.inl"
-#endif
-#if !defined(FOVEA_DOT_STEPS)
-#define FOVEA_DOT_STEPS "linear/i8_steps.inl"
-#endif
-#if !defined(FOVEA_DOT_ROWS)
-#define FOVEA_DOT_ROWS "linear/i8_rows.inl"
-#endif
-#if !defined(FOVEA_DOT_GROUPS)
-#define FOVEA_DOT_GROUPS "linear/i8_groups_blocks.inl"
-#endif
-constexpr int kBlockVectors = dot::kBlockVectors;
-constexpr size_t kGroup = dot::kGroup, kReads = dot::kReads;
-using Block = DotBlock<dot>;
-#include FOVEA_DOT_STEPS
+template <class Dot>
+struct FewKernel {
+  using Few = FewProducts<Dot>;
 
-// Where the codes of a column begin.
-FOVEA_INLINE dot::Code* CodesOf(const I8TokenTile& t, size_t column) {
-  const size_t first = BlockOf(t, column).first;
-  return static_cast<dot::Code*>(t.x) + first * round_up(t.in_dim, kReads) + (column - first) * kGroup;
-}
+  FOVEA_SECTION_OF(Dot)
+  FOVEA_KERNEL void Begin(const I8TokenTile& t, const I8Tokens& tokens) {
+    const size_t padded = ::fovea::round_up(t.in_dim, ::fovea::kFewReads);
+    const bool in_groups = kHasFastGroups<Dot> && HasGroupScales(t);
+    for (size_t token = 0; token < t.live; ++token) {
+      if (tokens.in.dtype == FOVEA_I8) {
+        const CodeRow row = CodeRow::Of(RowOf(tokens, token));
+        t.scales[token] = GivenScale(tokens, token);
+        if (in_groups) t.group_scales[token] = 1.0f;
+        Few::PutCodes(row, CodesAsTheyAre{}, t.in_dim, padded, Few::CodesOf(t, token));
+      } else {
+        const float* const row = reinterpret_cast<const float*>(RowOf(tokens, token));
+        const size_t step = in_groups ? kScaleGroup : size_t(t.in_dim);
+        float* scale = in_groups ? t.group_scales + token * t.scaled_groups : t.scales + token;
+        if (in_groups) t.scales[token] = 1.0f;
+        for (size_t d = 0; d < t.in_dim; d += step, ++scale) {
+          const size_t left = t.in_dim - d, n = left < step ? left : step;
+          const FloatRow part = {row + d};
+          const ScaleI8 fit = ScaleI8::Of(part, n);
+          hn::StoreN(fit.scale, kF, scale, 1);
+          Few::PutCodes(part, fit, n, left <= step ? padded - d : n, Few::CodesOf(t, token) + d);
+        }
+      }
+      if constexpr (kHasFastGroups<Dot>) {
+        if (t.group_sums) FewGroups<Dot>::PutGroupSums(t, token, tokens.in.zero);
+      }
+    }
+  }
 
-#include FOVEA_DOT_CODES
-#include FOVEA_DOT_ROWS
-#include "linear/i8_linear.inl"
-#include "linear/i8_groups.inl"
-#include FOVEA_DOT_GROUPS
+  template <class Products>
+  FOVEA_INLINE void MultiplyBy(const I8TokenTile& t, const I8Rows& w) {
+    constexpr uint32_t kMost = kLanes > 4 ? 4 : 2;
+    const uint32_t step = t.live > kMost ? kFewOutputsAtOnce : w.outputs;
+    for (uint32_t j = 0; j < w.outputs; j += step) {
+      const uint32_t end = w.outputs - j < step ? w.outputs : j + step;
+      for (uint32_t token = 0; token < t.live; token += kMost) {
+        const uint32_t left = t.live - token;
+        if (left == 1) {
+          Products::template Outputs<1>(t, w, token, j, end);
+        } else if (left == 2 || kMost == 2) {
+          Products::template Outputs<2>(t, w, token, j, end);
+        } else {
+          Products::template Outputs<int(kMost)>(t, w, token, j, end);
+        }
+      }
+    }
+  }
+  FOVEA_SECTION_OF(Dot)
+  FOVEA_KERNEL void Multiply(const I8TokenTile& t, const I8Rows& w) { MultiplyBy<Few>(t, w); }
+  FOVEA_SECTION_OF(Dot)
+  FOVEA_KERNEL void MultiplyGroups(const I8TokenTile& t, const I8Rows& w) { MultiplyBy<FewGroups<Dot>>(t, w); }
+};
 
-#if defined(FOVEA_DOT_FEW_ROWS)
-#include "linear/i8_few.inl"
-#if defined(FOVEA_DOT_FEW_GROUPS)
-constexpr I8LinearKernel kFewOfDot =
-    kI8GroupedFormats ? I8LinearKernel{I8FewBegin, I8FewMultiply, I8FewBegin, I8FewMultiplyGroups}
-                      : I8LinearKernel{I8FewBegin, I8FewMultiply, nullptr, nullptr};
-#else
-constexpr I8LinearKernel kFewOfDot = {I8FewBegin, I8FewMultiply, nullptr, nullptr};
-#endif
-#else
-constexpr I8LinearKernel kFewOfDot = {};
-#endif
+// The words that multiply weights in groups.
+template <class Dot, DotKind kKind = Dot::kKind>
+struct GroupWords {
+  using Words = Dot;
+};
+template <class Dot>
+struct GroupWords<Dot, kDotVnni> {
+  using Words = typename Dot::GroupWords;
+};
 
-#undef FOVEA_DOT_CODES
-#undef FOVEA_DOT_STEPS
-#undef FOVEA_DOT_FEW_GROUPS
-#undef FOVEA_DOT_FEW_ROWS
-#undef FOVEA_DOT_GROUPS
-#undef FOVEA_DOT_ROWS
-
-constexpr void AddGroupKernels(I8LinearTable* table) {
-  if (!kI8GroupedFormats) return;
-  I8LinearKernel& tile = table->list[dot_row(dot::kKind)][kI8TokenTile];
-  tile.begin_groups = I8BeginGroups, tile.multiply_groups = I8MultiplyGroups;
-}
+template <class Dot>
 constexpr void AddKernels(I8LinearTable* table) {
-  table->list[dot_row(dot::kKind)][kI8FewTokens] = kFewOfDot;
-  table->list[dot_row(dot::kKind)][kI8TokenTile] = {I8Begin, I8Multiply, nullptr, nullptr};
-  AddGroupKernels(table);
+  I8LinearKernel(&list)[kI8LinearKernels] = table->list[dot_row(Dot::kKind)];
+  I8LinearKernel &few = list[kI8FewTokens], &tile = list[kI8TokenTile];
+  if constexpr (kHasFew<Dot>) few.begin = FewKernel<Dot>::Begin, few.multiply = FewKernel<Dot>::Multiply;
+  tile.begin = TokenCodes<Dot>::Begin, tile.multiply = TokenProducts<Dot>::Multiply;
+  if constexpr (kHasFastGroups<Dot>) {
+    using Groups = GroupBlocks<typename GroupWords<Dot>::Words>;
+    tile.begin_groups = Groups::Begin, tile.multiply_groups = Groups::Multiply;
+    if constexpr (kHasFew<Dot>) few.begin_groups = few.begin, few.multiply_groups = FewKernel<Dot>::MultiplyGroups;
+  } else if constexpr (kI8GroupedFormats != 0) {
+    tile.begin_groups = tile.begin, tile.multiply_groups = GroupProducts<Dot>::Multiply;
+  }
 }
 
-}  // namespace FOVEA_DOT_NAMESPACE
+#endif  // FOVEA_SRC_LINEAR_I8_DOT_KERNELS_INL_

@@ -1,124 +1,180 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Groups of rows in place: a vector has codes of one row, or of several, one after the other.
+#ifndef FOVEA_SRC_LINEAR_I8_FEW_GROUPS_ROWS_INL_
+#define FOVEA_SRC_LINEAR_I8_FEW_GROUPS_ROWS_INL_
 
-constexpr size_t kGroupParts = dot::kFewGroupParts;
-using GroupCodes = FewInputs[kRowVectors][kGroupParts];
+#include "linear/i8_few.inl"
+
+// The next groups of kLanes rows. Vector k holds codes of row k and of each kRowVectors-th row after it, which are
+// `far` bytes apart.
+template <class Dot, fovea_dtype kType>
+struct GroupRows {
+  static constexpr size_t kRowVectors = kLanes / Dot::kFewGroupRows;
+  FormatRow<kType> first;
+  decltype(first.data) data[kRowVectors];  // of row k
+  ptrdiff_t scale_steps[kRowVectors];      // from the first row to row k
+  ptrdiff_t far, far_scales;
+  size_t place;  // of the groups' first element in its super-block; else 0
+
+  // n rows from `row` on: kLanes, or at most kRowVectors, of which the last is repeated.
+  FOVEA_INLINE GroupRows Of(const I8TokenTile& t, const fovea_linear_weights& w, uint32_t row, uint32_t n) {
+    const auto groups = ptrdiff_t(::fovea::groups_of(t.in_dim));
+    GroupRows g;
+    g.first = FormatRow<kType>::Of(::fovea::advanced(w.data, ptrdiff_t(row) * w.row_stride), w.scales);
+    if constexpr (kType == FOVEA_I4) g.first.scales += ptrdiff_t(row) * groups;
+    for (uint32_t k = 0; k < kRowVectors; ++k) {
+      const ptrdiff_t at = ptrdiff_t(k < n ? k : n - 1);
+      g.data[k] = g.first.data + at * w.row_stride;
+      g.scale_steps[k] = at * groups;
+    }
+    g.far = n > kRowVectors ? ptrdiff_t(kRowVectors) * w.row_stride : 0;
+    g.far_scales = n > kRowVectors ? ptrdiff_t(kRowVectors) * groups : 0;
+    g.place = 0;
+    return g;
+  }
+  inline __attribute__((always_inline)) FormatRow<kType> Row(size_t k) const {
+    FormatRow<kType> row = first;
+    row.data = data[k % kRowVectors] + ptrdiff_t(k / kRowVectors) * far;
+    if constexpr (kType == FOVEA_I4) {
+      row.scales += scale_steps[k % kRowVectors] + ptrdiff_t(k / kRowVectors) * far_scales;
+    }
+    return row;
+  }
+  inline __attribute__((always_inline)) void GoOn(size_t groups) {
+    if (kInSuper<kType> && (place += groups * kScaleGroup) < kSuperBlock) return;
+    FOVEA_UNROLL(16)
+    for (size_t k = 0; k < kRowVectors; ++k) {
+      data[k] += ::fovea::format_of(kType).group_bytes;
+      // With AVX-512 g++ 12 would add to four pointers in a vector, and extract them again, for each group.
+      if (kLanes > 8 && kRowVectors <= 4 && !kInSuper<kType>) FOVEA_OPAQUE(data[k]);
+    }
+    place = 0;
+  }
+};
+
 // Codes of q6_k become bytes for some groups at once, which are kept.
 template <fovea_dtype kType>
-struct TurnedBytes {};
+struct CodesOfRun {};
 template <>
-struct TurnedBytes<FOVEA_Q6_K> {
+struct CodesOfRun<FOVEA_Q6_K> {
   int8_t codes[kLanes][kSuperRun<FOVEA_Q6_K>];  // [row][element]
 };
 
-// Loads 32 codes that are bytes.
-FOVEA_INLINE void LoadBytes(const int8_t* bytes, FewInputs (&codes)[kGroupParts]) {
-  const uint8_t* const at[kRowsOfVector] = {reinterpret_cast<const uint8_t*>(bytes)};
-  dot::LoadFewGroup(at, codes);
-}
-FOVEA_INLINE void LoadSuper(const GroupRows<FOVEA_Q4_K>& rows, TurnedBytes<FOVEA_Q4_K>&, GroupCodes& codes) {
-  FOVEA_UNROLL(16)
-  for (size_t k = 0; k < kRowVectors; ++k) {
-    int8_t bytes[kScaleGroup];
-    PutGroup(rows.Row(k).Block(0), rows.place, bytes);
-    LoadBytes(bytes, codes[k]);
-  }
-}
-FOVEA_INLINE void LoadSuper(const GroupRows<FOVEA_Q6_K>& rows, TurnedBytes<FOVEA_Q6_K>& bytes, GroupCodes& codes) {
-  const size_t in_run = rows.place % kSuperRun<FOVEA_Q6_K>;
-  FOVEA_UNROLL(16)
-  for (size_t k = 0; in_run == 0 && k < kRowVectors; ++k) {
-    PutRun<FOVEA_Q6_K, 0>(rows.Row(k).Block(0), rows.place, bytes.codes[k]);
-  }
-  const int8_t* at = bytes.codes[0] + in_run;
-  FOVEA_OPAQUE(at);  // g++ 12 would compute an address for each row
-  FOVEA_UNROLL(16)
-  for (size_t k = 0; k < kRowVectors; ++k) LoadBytes(at + k * sizeof bytes.codes[0], codes[k]);
-}
+template <class Dot, bool kTurned = (Dot::kFewGroupRows > 1)>
+struct GroupLoads {
+  using Inputs = typename FewProducts<Dot>::Inputs;
+  using FewCode = typename Dot::FewCode;
+  static constexpr size_t kGroupParts = Dot::kFewGroupParts;
+  using GroupCodes = Inputs[kLanes][kGroupParts];
+  template <fovea_dtype kType>
+  using KeptCodes = CodesOfRun<kType>;
 
-template <fovea_dtype kType>
-FOVEA_INLINE void LoadGroups(const GroupRows<kType>& rows, TurnedBytes<kType>& turned, GroupCodes& codes) {
-  if constexpr (kInSuper<kType>) {
-    LoadSuper(rows, turned, codes);
-  } else {
+  // Loads 32 codes that are bytes.
+  FOVEA_INLINE void LoadBytes(const int8_t* bytes, Inputs (&codes)[kGroupParts]) {
+    const uint8_t* const at[1] = {reinterpret_cast<const uint8_t*>(bytes)};
+    Dot::LoadFewGroup(at, codes);
+  }
+  FOVEA_INLINE void LoadSuper(const GroupRows<Dot, FOVEA_Q4_K>& rows, KeptCodes<FOVEA_Q4_K>&, GroupCodes& codes) {
     FOVEA_UNROLL(16)
-    for (size_t k = 0; k < kRowVectors; ++k) {
-      const uint8_t* at[kRowsOfVector];
-      for (size_t i = 0; i < kRowsOfVector; ++i) at[i] = rows.Row(k + i * kRowVectors).Codes(0);
-      if constexpr (kType == FOVEA_Q8_0) {
-        dot::LoadFewGroup(at, codes[k]);
-      } else {
-        dot::LoadFewNibbles(at, codes[k]);
+    for (size_t k = 0; k < kLanes; ++k) {
+      int8_t bytes[kScaleGroup];
+      PutGroup(rows.Row(k).Block(0), rows.place, bytes);
+      LoadBytes(bytes, codes[k]);
+    }
+  }
+  FOVEA_INLINE void LoadSuper(const GroupRows<Dot, FOVEA_Q6_K>& rows, KeptCodes<FOVEA_Q6_K>& bytes, GroupCodes& codes) {
+    const size_t in_run = rows.place % kSuperRun<FOVEA_Q6_K>;
+    FOVEA_UNROLL(16)
+    for (size_t k = 0; in_run == 0 && k < kLanes; ++k) {
+      PutRun<FOVEA_Q6_K, 0>(rows.Row(k).Block(0), rows.place, bytes.codes[k]);
+    }
+    const int8_t* at = bytes.codes[0] + in_run;
+    FOVEA_OPAQUE(at);  // g++ 12 would compute an address for each row
+    FOVEA_UNROLL(16)
+    for (size_t k = 0; k < kLanes; ++k) LoadBytes(at + k * sizeof bytes.codes[0], codes[k]);
+  }
+
+  template <fovea_dtype kType>
+  FOVEA_INLINE void LoadGroups(const GroupRows<Dot, kType>& rows, KeptCodes<kType>& turned, GroupCodes& codes) {
+    if constexpr (kInSuper<kType>) {
+      LoadSuper(rows, turned, codes);
+    } else {
+      FOVEA_UNROLL(16)
+      for (size_t k = 0; k < kLanes; ++k) {
+        const uint8_t* const at[1] = {rows.Row(k).Codes(0)};
+        if constexpr (kType == FOVEA_Q8_0) {
+          Dot::LoadFewGroup(at, codes[k]);
+        } else {
+          Dot::LoadFewNibbles(at, codes[k]);
+        }
       }
     }
   }
-}
 
-// Groups that are multiplied together.
-template <fovea_dtype>
-constexpr size_t kGroupsOfStep = 1;
+  // Groups that are multiplied together.
+  template <fovea_dtype>
+  static constexpr size_t kGroupsAtOnce = 1;
 
-// The scales of a super-block are made after the products of the group before it: else codes would wait in memory.
-constexpr bool kSuperScalesLast = true;
-// Whether halves without a zero point jump over its part, which is then faster than to subtract 0.
-constexpr bool kJumpsInHalves = true;
+  // The scales of a super-block are made after the products of the group before it: else codes would wait in memory.
+  static constexpr bool kSuperScalesLast = true;
+  // Whether halves without a zero point jump over its part, which is then faster than to subtract 0.
+  static constexpr bool kJumpsInHalves = true;
 
-// Stores the scales of a super-block of kLanes rows; in q4_k the negative minima follow them.
-template <fovea_dtype kType>
-FOVEA_INLINE void PutScalesOfRows(const GroupRows<kType>& rows, float (&to)[kSuperScales][kLanes]) {
-  float of_rows[kLanes][kSuperScales];
-  FOVEA_UNROLL(16)
-  for (size_t k = 0; k < kLanes; ++k) PutSuperScales<kType, false>(rows.Row(k).Block(0), of_rows[k]);
-  FOVEA_UNROLL(4)
-  for (size_t i = 0; i < kSuperScales; i += kLanes) {
-    VF v[kLanes];
+  // Stores the scales of a super-block of kLanes rows; in q4_k the negative minima follow them.
+  template <fovea_dtype kType>
+  FOVEA_INLINE void PutScalesOfRows(const GroupRows<Dot, kType>& rows, float (&to)[kSuperScales][kLanes]) {
+    float of_rows[kLanes][kSuperScales];
     FOVEA_UNROLL(16)
-    for (size_t k = 0; k < kLanes; ++k) v[k] = hn::LoadU(kF, of_rows[k] + i);
-    hn::Transpose(v);
-    FOVEA_UNROLL(16)
-    for (size_t k = 0; k < kLanes; ++k) hn::StoreU(v[k], kF, to[i + k]);
-  }
-}
-
-constexpr bool kSumsHalves = dot::kSumsHalves;
-
-// Lane i: the sum of the products of a token's codes, from x on, with the group of row i, or with a half of it. Where a
-// group is one vector, the products of its second half come with those of the first.
-template <size_t kHalf, size_t kHalves>
-FOVEA_INLINE VF GroupsTimes(const dot::FewCode* x, const GroupCodes& codes, VF& second) {
-  constexpr bool kTogether = kSumsHalves && kHalves == 2;
-  if constexpr (kTogether && kHalf == 1) return second;
-  constexpr size_t kParts = kTogether ? 1 : kGroupParts / kHalves;
-  FewInputs v[kGroupParts];
-  dot::LoadFewGroupX(x, v);
-  dot::Sum sums[kRowVectors];
-  FOVEA_UNROLL(16)
-  for (size_t k = 0; k < kRowVectors; ++k) {
-    sums[k] = dot::FewStart(x, 0);
-    FOVEA_UNROLL(8)
-    for (size_t p = kHalf * kParts; p < (kHalf + 1) * kParts; ++p) {
-      sums[k] = dot::FewScoreDot(v[p], codes[k][p], sums[k]);
+    for (size_t k = 0; k < kLanes; ++k) PutSuperScales<kType, false>(rows.Row(k).Block(0), of_rows[k]);
+    FOVEA_UNROLL(4)
+    for (size_t i = 0; i < kSuperScales; i += kLanes) {
+      VF v[kLanes];
+      FOVEA_UNROLL(16)
+      for (size_t k = 0; k < kLanes; ++k) v[k] = hn::LoadU(kF, of_rows[k] + i);
+      hn::Transpose(v);
+      FOVEA_UNROLL(16)
+      for (size_t k = 0; k < kLanes; ++k) hn::StoreU(v[k], kF, to[i + k]);
     }
   }
-#if FOVEA_DOT_PMADDWD && FOVEA_DOT_LANES == 16
-  if constexpr (kTogether) return dot::SumsOfHalves(sums, second);
-#endif
-  return dot::SumsOfRows<int(kRowsOfVector)>(sums);
-}
 
-// Stores the scale of each row's group, as f16, and m if the format has it.
-template <fovea_dtype kType>
-FOVEA_INLINE void PutHeads(const GroupRows<kType>& rows, uint16_t* scales, uint16_t* leasts) {
-  if constexpr (kType == FOVEA_Q4_1) {  // both at once
-    int32_t both[kLanes];
+  // Lane i: the sum of the products of a token's codes, from x on, with the group of row i, or with a half of it. Where
+  // a group is one vector, the products of its second half come with those of the first.
+  template <size_t kHalf, size_t kHalves>
+  FOVEA_INLINE VF Times(const FewCode* x, const GroupCodes& codes, VF& second) {
+    constexpr bool kTogether = Dot::kSumsHalves && kHalves == 2;
+    if constexpr (kTogether && kHalf == 1) return second;
+    constexpr size_t kParts = kTogether ? 1 : kGroupParts / kHalves;
+    Inputs v[kGroupParts];
+    Dot::LoadFewGroupX(x, v);
+    typename Dot::Sum sums[kLanes];
     FOVEA_UNROLL(16)
-    for (size_t k = 0; k < kLanes; ++k) __builtin_memcpy(&both[k], rows.Row(k).Block(0), sizeof both[k]);
-    const VI words = hn::LoadU(kI, both);
-    hn::StoreU16(words, scales);
-    hn::StoreU16(hn::ShiftRight<16>(words), leasts);
-  } else {
-    FOVEA_UNROLL(16)
-    for (size_t k = 0; k < kLanes; ++k) scales[k] = rows.Row(k).ScaleBits(0);
+    for (size_t k = 0; k < kLanes; ++k) {
+      sums[k] = Dot::FewStart(x, 0);
+      FOVEA_UNROLL(8)
+      for (size_t p = kHalf * kParts; p < (kHalf + 1) * kParts; ++p) {
+        sums[k] = Dot::FewScoreDot(v[p], codes[k][p], sums[k]);
+      }
+    }
+    if constexpr (kTogether) return Dot::SumsOfHalves(sums, second);
+    return Dot::template SumsOfRows<1>(sums);
   }
-}
+
+  // Stores the scale of each row's group, as f16, and m if the format has it.
+  template <fovea_dtype kType>
+  FOVEA_INLINE void PutHeads(const GroupRows<Dot, kType>& rows, uint16_t* scales, uint16_t* leasts) {
+    if constexpr (kType == FOVEA_Q4_1) {  // both at once
+      int32_t both[kLanes];
+      FOVEA_UNROLL(16)
+      for (size_t k = 0; k < kLanes; ++k) __builtin_memcpy(&both[k], rows.Row(k).Block(0), sizeof both[k]);
+      const VI words = hn::LoadU(kI, both);
+      hn::StoreU16(words, scales);
+      hn::StoreU16(hn::ShiftRight<16>(words), leasts);
+    } else {
+      FOVEA_UNROLL(16)
+      for (size_t k = 0; k < kLanes; ++k) scales[k] = rows.Row(k).ScaleBits(0);
+    }
+  }
+};
+
+#endif  // FOVEA_SRC_LINEAR_I8_FEW_GROUPS_ROWS_INL_

@@ -2,10 +2,11 @@
 //
 // What all kinds of dot products share for many tokens with integer products, where weights are in groups. The sum of
 // each group is an integer. It becomes a float and is multiplied by the group's scale.
+#ifndef FOVEA_SRC_LINEAR_I8_GROUPS_INL_
+#define FOVEA_SRC_LINEAR_I8_GROUPS_INL_
 
-using ::fovea::kGroupedOutputs;
-using ::fovea::kI8GroupedFormats;
-using ::fovea::kI8SuperFormats;
+#include "linear/i8_codes.inl"
+#include "linear/i8_linear.inl"
 
 constexpr bool HasLeast(fovea_dtype dtype) { return ::fovea::is_one_of<::fovea::kLeastFormats>(dtype); }
 constexpr bool IsInSuper(fovea_dtype dtype) { return ::fovea::is_one_of<kI8SuperFormats>(dtype); }
@@ -25,9 +26,7 @@ struct GroupsAt {
   size_t place;  // of the group's first element in its super-block; else 0
 
   // How much codes exceed the numbers that they stand for. Not for Q8_0, whose codes are signed bytes.
-  inline __attribute__((always_inline)) uint8_t Bias() const {
-    return HasLeast(dtype) ? 0 : IsInSuper(dtype) ? 32 : 8;
-  }
+  inline __attribute__((always_inline)) uint8_t Bias() const { return HasLeast(dtype) ? 0 : IsInSuper(dtype) ? 32 : 8; }
 
   // The groups that begin with input d.
   FOVEA_INLINE GroupsAt Of(const fovea_linear_weights& w, size_t in_dim, size_t row, size_t d) {
@@ -36,8 +35,9 @@ struct GroupsAt {
     const size_t groups = ::fovea::groups_of(in_dim), group = super ? d / kSuperBlock : d / kScaleGroup;
     const uint8_t* const data = static_cast<const uint8_t*>(w.data) + ptrdiff_t(row) * w.row_stride + group * bytes;
     const ptrdiff_t at = ptrdiff_t((row * groups + group) * sizeof(uint16_t));
-    return {w.dtype, data,   w.row_stride, ::fovea::advanced(static_cast<const uint16_t*>(w.scales), at),
-            groups,  super ? d % kSuperBlock : 0};
+    return {w.dtype,      data,
+            w.row_stride, ::fovea::advanced(static_cast<const uint16_t*>(w.scales), at),
+            groups,       super ? d % kSuperBlock : 0};
   }
   // The next groups of the same rows, in the same super-block if they are in one.
   inline __attribute__((always_inline)) GroupsAt Next() const {
@@ -93,8 +93,10 @@ FOVEA_INLINE void PutNibbles(const uint8_t* nibbles, uint8_t less, int8_t* to) {
 #endif
 
 // Codes of a row's group in a super-block as bytes, minus kLess in q6_k.
-template <fovea_dtype kType, uint32_t kLess>
+template <fovea_dtype kType, uint32_t kLess, size_t kCount>
 FOVEA_INLINE void PutSuperCodes(const uint8_t* block, size_t place, int8_t* to) {
-  FOVEA_UNROLL(2)
-  for (size_t i = 0; i < kScaleStep<kType>; i += 16) PutSixteen<kType, kLess>(block, place, i, to + i);
+  FOVEA_UNROLL_FOR_SPEED(2)
+  for (size_t i = 0; i < kCount; i += 16) PutSixteen<kType, kLess>(block, place, i, to + i);
 }
+
+#endif  // FOVEA_SRC_LINEAR_I8_GROUPS_INL_

@@ -1,313 +1,324 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Products of groups by register blocks, whose sums become floats at once.
+#ifndef FOVEA_SRC_LINEAR_I8_GROUPS_BLOCKS_INL_
+#define FOVEA_SRC_LINEAR_I8_GROUPS_BLOCKS_INL_
 
-// An instruction may want one side as unsigned bytes. Here this side is the codes of rows: they exceed the numbers that
-// they stand for by a bias, and the sum of a column's codes times this bias is subtracted. If instead the codes of
-// columns were unsigned, each group of a row would have to be summed.
-#if defined(FOVEA_DOT_UNSIGNED_ROWS)
-constexpr bool kUnsignedRows = true;
-FOVEA_INLINE int32_t RowBias(const GroupsAt& at) { return at.dtype == FOVEA_Q8_0 ? 128 : at.Bias(); }
-#else
-constexpr bool kUnsignedRows = false;
-FOVEA_INLINE int32_t RowBias(const GroupsAt&) { return 0; }
-#endif
-// Groups of a row that are brought at a time, for all columns of a tile.
-constexpr size_t kGroupsOfRows = ::fovea::i8_inputs(kDotTraits[dot::kKind]) / kScaleGroup;
-constexpr size_t kGroupsAtOnce = kGroupsOfRows < kLinearGrain ? kGroupsOfRows : kLinearGrain;
+#include "linear/i8_groups.inl"
 
-// The codes of groups of up to kLinearGrain rows: in place, or in a buffer.
-struct BroughtGroups {
-  GroupsAt first;
-  uint32_t count;                            // of the rows
-  const dot::RowCode* codes[kGroupsAtOnce];  // of a group in the first row
-  ptrdiff_t strides[kGroupsAtOnce];          // from a row to the next
-  // For each row: what is added to the group's sum, which stays 0 without a zero point; its scale; and its least
-  // number, which some formats have. In q6_k scales are integers, and the place of the first least number has d.
-  int32_t starts[kGroupsAtOnce][kLinearGrain];
-  float scales[kGroupsAtOnce][kLinearGrain], leasts[kGroupsAtOnce][kLinearGrain];
-};
+template <class Dot>
+struct GroupBlocks {
+  using Block = DotBlock<Dot>;
+  using Code = typename Dot::Code;
+  using RowCode = typename Dot::RowCode;
+  template <int kRows, int kVectors>
+  using BlockSums = typename Block::template Sums<kRows, kVectors>;
 
-// Codes of groups as bytes, before they are brought.
-using GroupBytes = int8_t[kLinearGrain][kScaleGroup];
-
-// The inputs of a group that begins at d; kStep limits their number.
-template <size_t kStep>
-FOVEA_INLINE size_t InGroup(size_t inputs, size_t d) {
-  return inputs - d < kStep ? inputs - d : kStep;
-}
-
-// Stores a row's codes of a group as the dot product reads them.
-template <fovea_dtype kType>
-FOVEA_INLINE void PutCodes(const GroupsAt& at, uint32_t row, int8_t* to) {
-  if constexpr (kInSuper<kType>) return PutSuperCodes<kType, kUnsignedRows ? 0 : 32>(at.Block(row), at.place, to);
-  if (at.dtype != FOVEA_Q8_0) return PutNibbles(at.Codes(row), kUnsignedRows ? 0 : at.Bias(), to);
-  if (!kUnsignedRows) return;  // then they are read in place
-  const uint8_t* const codes = at.Codes(row);
-  FOVEA_UNROLL(4)
-  for (size_t i = 0; i < kScaleGroup; i += sizeof(uint64_t)) {
-    uint64_t bytes;
-    __builtin_memcpy(&bytes, codes + i, sizeof bytes);
-    bytes ^= UINT64_MAX / 255 * 128;
-    __builtin_memcpy(to + i, &bytes, sizeof bytes);
+  // An instruction may want one side as unsigned bytes. Here this side is the codes of rows: they exceed the numbers
+  // that they stand for by a bias, and the sum of a column's codes times this bias is subtracted. If instead the codes
+  // of columns were unsigned, each group of a row would have to be summed.
+  static constexpr bool kUnsignedRows = Dot::kKind == kDotVnni;
+  FOVEA_INLINE int32_t RowBias(const GroupsAt& at) {
+    return !kUnsignedRows ? 0 : at.dtype == FOVEA_Q8_0 ? 128 : at.Bias();
   }
-}
+  // Groups of a row that are brought at a time, for all columns of a tile.
+  static constexpr size_t kGroupsOfRows = TokenProducts<Dot>::kInputsAtOnce / kScaleGroup;
+  static constexpr size_t kGroupsAtOnce = kGroupsOfRows < kLinearGrain ? kGroupsOfRows : kLinearGrain;
 
-// Prefetches the rows that are brought next: only a part of a row is read at a time, so a processor's own prefetcher
-// does not see which address is next.
-FOVEA_INLINE void PrefetchNext(const BroughtGroups& b, size_t inputs) {
-  const size_t elements = IsInSuper(b.first.dtype) ? kSuperBlock : kScaleGroup;
-  const size_t bytes = inputs * b.first.Bytes() / elements;
-  uintptr_t row = reinterpret_cast<uintptr_t>(b.first.Block(0)) + kLinearGrain * uintptr_t(b.first.stride);
-  for (uint32_t k = 0; k < kLinearGrain; ++k, row += uintptr_t(b.first.stride)) {  // may be past the end
-    for (size_t i = 0; i < bytes; i += kCacheLine) __builtin_prefetch(reinterpret_cast<const void*>(row + i), 0, 3);
+  // The codes of groups of up to kLinearGrain rows: in place, or in a buffer.
+  struct BroughtGroups {
+    GroupsAt first;
+    uint32_t count;                       // of the rows
+    const RowCode* codes[kGroupsAtOnce];  // of a group in the first row
+    ptrdiff_t strides[kGroupsAtOnce];     // from a row to the next
+    // For each row: what is added to the group's sum, which stays 0 without a zero point; its scale; and its least
+    // number, which some formats have. In q6_k scales are integers, and the place of the first least number has d.
+    int32_t starts[kGroupsAtOnce][kLinearGrain];
+    float scales[kGroupsAtOnce][kLinearGrain], leasts[kGroupsAtOnce][kLinearGrain];
+  };
+
+  // Codes of groups as bytes, before they are brought.
+  using GroupBytes = int8_t[kLinearGrain][kScaleGroup];
+
+  // The inputs of a group that begins at d; kStep limits their number.
+  template <size_t kStep>
+  FOVEA_INLINE size_t InGroup(size_t inputs, size_t d) {
+    return inputs - d < kStep ? inputs - d : kStep;
   }
-}
 
-// Stores the scales of groups that are in one super-block.
-template <fovea_dtype kType>
-FOVEA_INLINE void PutScalesOfSuper(size_t inputs, BroughtGroups* b) {
-  const size_t first = b->first.place / kScaleStep<kType>;
-  for (uint32_t k = 0; k < b->count; ++k) {
-    float all[kSuperScales];
-    PutSuperScales<kType, false>(b->first.Block(k), all);
-    if constexpr (kType == FOVEA_Q6_K) {
-      hn::StoreN(FormatRow<kType>::CommonScale(b->first.Block(k)), kF, &b->leasts[0][k], 1);
-    }
-    for (size_t g = 0; g * kScaleStep<kType> < inputs; ++g) {
-      b->scales[g][k] = all[first + g];
-      if constexpr (kHasLeast<kType>) b->leasts[g][k] = all[kSuperScales / 2 + first + g];
-    }
-  }
-}
-
-// Stores the codes of inputs that are in one super-block: [row][kScaleStep * kGroupsAtOnce].
-template <fovea_dtype kType>
-FOVEA_INLINE void PutRunsOfSuper(const BroughtGroups& b, size_t inputs, int8_t* to) {
-  constexpr size_t kMost = kScaleStep<kType> * kGroupsAtOnce, kRun = kSuperRun<kType>;
-  static_assert(!Block::kRowsInPlace || kMost % kRun == 0, "runs are brought whole");
-  for (uint32_t k = 0; k < b.count; ++k, to += kMost) {
-    for (size_t d = 0; d < inputs; d += kRun) {
-      PutRun<kType, kUnsignedRows ? 0 : 32>(b.first.Block(k), b.first.place + d, to + d);
-    }
-  }
-}
-
-// Brings groups of `inputs` inputs. `bytes` has room for one group, or for all if rows are multiplied in place.
-template <fovea_dtype kType>
-FOVEA_TEMPLATE void BringGroups(const I8TokenTile& t, int32_t zero, size_t inputs, GroupBytes* bytes,
-                                BroughtGroups* b) {
-  constexpr size_t kHalves = kGroupsAtOnce * kLinearGrain, kStep = kScaleStep<kType>;
-  uint16_t scales[kHalves] = {}, leasts[kHalves] = {};  // as in *b, but f16
-  GroupsAt at = b->first;
-  at.dtype = kType;
-  dot::RowCode* to = static_cast<dot::RowCode*>(t.rows);
-  int8_t* const super = (*bytes)[0];  // [row][kStep * kGroupsAtOnce] codes of super-blocks, if there is room for all
-  if constexpr (kInSuper<kType> && Block::kRowsInPlace) PutRunsOfSuper<kType>(*b, inputs, super);
-  for (size_t g = 0, d = 0; d < inputs; ++g, d += kStep) {
-    const size_t n = InGroup<kStep>(inputs, d);
-    const int8_t* codes = reinterpret_cast<const int8_t*>(at.Codes(0));
-    ptrdiff_t stride = at.stride;
-    if constexpr (kInSuper<kType> && Block::kRowsInPlace) {
-      codes = super + d;
-      stride = kStep * kGroupsAtOnce;
-    } else if constexpr (kUnsignedRows || kType != FOVEA_Q8_0) {
-      for (uint32_t k = 0; k < b->count; ++k) PutCodes<kType>(at, k, (*bytes)[k]);
-      codes = (*bytes)[0];
-      stride = kScaleGroup;
-    }
-    for (uint32_t k = 0; !kInSuper<kType> && k < b->count; ++k) {
-      scales[g * kLinearGrain + k] = at.ScaleBits(k);
-      if constexpr (kType == FOVEA_Q4_1) leasts[g * kLinearGrain + k] = at.LeastBits(k);
-    }
-    for (uint32_t k = 0; zero != 0 && k < b->count; ++k) {
-      const int32_t sum = dot::SumOfRow(codes + ptrdiff_t(k) * stride, n);
-      b->starts[g][k] = -zero * (sum - RowBias(at) * int32_t(n));
-    }
-    b->codes[g] = Block::ReachRows(codes, b->count, n, to, &stride);
-    b->strides[g] = stride;
-    if (Block::kRowsInPlace) {
-      bytes += kInSuper<kType> ? 0 : 1;
-    } else {
-      to += kLinearGrain * kScaleGroup;
-    }
-    at = at.Next();
-  }
-  if constexpr (kInSuper<kType>) return PutScalesOfSuper<kType>(inputs, b);
-  float *const all_scales = b->scales[0], *const all_leasts = b->leasts[0];
-  FOVEA_UNROLL(16)
-  for (size_t i = 0; i < kHalves; i += kLanes) {
-    hn::StoreU(hn::LoadF16(kF, scales + i), kF, all_scales + i);
-    if constexpr (kType == FOVEA_Q4_1) hn::StoreU(hn::LoadF16(kF, leasts + i), kF, all_leasts + i);
-  }
-}
-
-template <::fovea::FormatSet kSet = kI8GroupedFormats>
-FOVEA_INLINE void BringGroupsOf(const I8TokenTile& t, int32_t zero, size_t inputs, GroupBytes* bytes,
-                                BroughtGroups* b) {
-  if constexpr (kSet != 0) {
-    FOVEA_WITH_FORMAT(kSet, b->first.dtype, BringGroups<kType>(t, zero, inputs, bytes, b));
-  }
-}
-
-// What becomes of a group's sums: they are added to `sums`; or they are of the first half of a group of q6_k, and are
-// kept; or of the second half, and both are added.
-enum class Of { kWhole, kFirstHalf, kSecondHalf };
-// Group g of the rows from `row` on, and of some columns: the sums of their codes, and their scales.
-struct ScaledGroup {
-  const BroughtGroups& b;
-  uint32_t row;
-  size_t g, columns;
-  const float *x_sums, *x_scales;
-};
-
-// The sums of a group become floats. `kept` is [kRows][kVectors * kLanes].
-template <Of kOf, bool kLeast, int kRows, int kVectors>
-FOVEA_INLINE void AddScaled(const ScaledGroup& of, const Block::Sums<kRows, kVectors>& block, float* kept,
-                            float* sums) {
-  const BroughtGroups& b = of.b;
-  const uint32_t row = of.row;
-  const size_t g = of.g;
-  FOVEA_UNROLL(8)
-  for (uint32_t k = 0; k < uint32_t(kRows); ++k, kept += kVectors * kLanes) {
-    const uint32_t live = row + k < b.count ? row + k : b.count - 1;
-    const VF scale = hn::Set(kF, b.scales[g][live]);
-    const VF more = hn::Set(kF, kLeast ? b.leasts[g][live] : kOf == Of::kWhole ? 0.0f : b.leasts[0][live]);
-    const VI start = hn::Set(kI, b.starts[g][live]);
-    float* const out = sums + k * of.columns;
+  // Stores a row's codes of a group as the dot product reads them.
+  template <fovea_dtype kType>
+  FOVEA_INLINE void PutCodes(const GroupsAt& at, uint32_t row, int8_t* to) {
+    if constexpr (kInSuper<kType>)
+      return PutSuperCodes<kType, kUnsignedRows ? 0 : 32, kScaleStep<kType>>(at.Block(row), at.place, to);
+    if (at.dtype != FOVEA_Q8_0) return PutNibbles(at.Codes(row), kUnsignedRows ? 0 : at.Bias(), to);
+    if (!kUnsignedRows) return;  // then they are read in place
+    const uint8_t* const codes = at.Codes(row);
     FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) {
-      VI sum = hn::Add(Block::IntsOf(block, k, v), start);
-      if constexpr (kUnsignedRows && !kLeast) sum = hn::Add(sum, LoadInts(of.x_sums + v * kLanes));
-      VF product = hn::ConvertTo(kF, sum);
-      if constexpr (kOf == Of::kFirstHalf) {
-        hn::StoreU(hn::Mul(product, scale), kF, kept + v * kLanes);
-        continue;
-      }
-      if constexpr (kOf == Of::kSecondHalf) {
-        product = hn::Mul(fused::MulAdd(product, scale, hn::LoadU(kF, kept + v * kLanes)), more);
-      } else {
-        product = hn::Mul(product, scale);
-      }
-      if constexpr (kLeast) product = hn::Add(product, hn::Mul(hn::LoadU(kF, of.x_sums + v * kLanes), more));
-      product = hn::Mul(product, hn::LoadU(kF, of.x_scales + v * kLanes));
-      hn::StoreU(hn::Add(hn::LoadU(kF, out + v * kLanes), product), kF, out + v * kLanes);
+    for (size_t i = 0; i < kScaleGroup; i += sizeof(uint64_t)) {
+      uint64_t bytes;
+      __builtin_memcpy(&bytes, codes + i, sizeof bytes);
+      bytes ^= UINT64_MAX / 255 * 128;
+      __builtin_memcpy(to + i, &bytes, sizeof bytes);
     }
   }
-}
 
-// sums[row][column] += the products of groups of `inputs` inputs, from d on, times both scales: for kVectors vectors of
-// columns, and all rows that were brought.
-template <int kVectors, bool kLeast, size_t kStep>
-FOVEA_TEMPLATE void AddGroupsOfVectors(const I8TokenTile& t, const BroughtGroups& b, size_t d, size_t inputs,
-                                       const float* x_sums, float* sums, size_t column) {
-  constexpr int kRows = Block::kRows<kVectors>;
-  const size_t columns = t.columns;
-  float kept[kStep < kScaleGroup ? kRows * kVectors * kLanes : 1];
-  sums += column;
-  x_sums += column;
-  for (uint32_t row = 0; row < b.count; row += uint32_t(kRows), sums += size_t(kRows) * columns) {
-    const dot::Code* x = static_cast<const dot::Code*>(t.x) + (d / kGroup * columns + column) * kGroup;
-    for (size_t g = 0, from = 0; from < inputs; ++g, from += kStep, x += kStep * columns) {
-      const dot::RowCode* codes[kRows];
-      const dot::RowCode* next = b.codes[g] + ptrdiff_t(row) * b.strides[g];
-      FOVEA_UNROLL(8)
-      for (uint32_t k = 0; k < uint32_t(kRows); ++k) {  // rows past the last repeat it
-        codes[k] = next;
-        next += row + k + 1 < b.count ? b.strides[g] : 0;
+  // Asks for the rows that are brought next: only a part of a row is read at a time, so a processor's own prefetcher does
+  // not see which address is next.
+  FOVEA_INLINE void AskForNext(const BroughtGroups& b, size_t inputs) {
+    const size_t elements = IsInSuper(b.first.dtype) ? kSuperBlock : kScaleGroup;
+    const size_t bytes = inputs * b.first.Bytes() / elements;
+    Ahead row = Ahead::From(b.first.Block(0), kLinearGrain * uintptr_t(b.first.stride));
+    for (uint32_t k = 0; k < kLinearGrain; ++k, row.at += uintptr_t(b.first.stride)) row.AskAll(bytes);
+  }
+
+  // Stores the scales of groups that are in one super-block.
+  template <fovea_dtype kType>
+  FOVEA_INLINE void PutScalesOfSuper(size_t inputs, BroughtGroups* b) {
+    const size_t first = b->first.place / kScaleStep<kType>;
+    for (uint32_t k = 0; k < b->count; ++k) {
+      float all[kSuperScales];
+      PutSuperScales<kType, false>(b->first.Block(k), all);
+      if constexpr (kType == FOVEA_Q6_K) {
+        hn::StoreN(FormatRow<kType>::CommonScale(b->first.Block(k)), kF, &b->leasts[0][k], 1);
       }
-      Block::Sums<kRows, kVectors> block;
-      Block::ZeroSums<kRows, kVectors>(block);
-      Block::MultiplyKeys<kVectors>(x, columns, codes, InGroup<kStep>(inputs, from), block);
-      const ScaledGroup of = {
-          b, row, g, columns, x_sums + g * columns, GroupScalesOf(t, (d + from) / kScaleGroup) + column};
-      if constexpr (kStep == kScaleGroup) {
-        AddScaled<Of::kWhole, kLeast, kRows, kVectors>(of, block, kept, sums);
-      } else if (g % 2 == 0 && from + kStep < inputs) {
-        AddScaled<Of::kFirstHalf, kLeast, kRows, kVectors>(of, block, kept, sums);
+      for (size_t g = 0; g * kScaleStep<kType> < inputs; ++g) {
+        b->scales[g][k] = all[first + g];
+        if constexpr (kHasLeast<kType>) b->leasts[g][k] = all[kSuperScales / 2 + first + g];
+      }
+    }
+  }
+
+  // Stores the codes of inputs that are in one super-block: [row][kScaleStep * kGroupsAtOnce].
+  template <fovea_dtype kType>
+  FOVEA_INLINE void PutRunsOfSuper(const BroughtGroups& b, size_t inputs, int8_t* to) {
+    constexpr size_t kMost = kScaleStep<kType> * kGroupsAtOnce, kRun = kSuperRun<kType>;
+    static_assert(!Block::kRowsInPlace || kMost % kRun == 0, "runs are brought whole");
+    for (uint32_t k = 0; k < b.count; ++k, to += kMost) {
+      for (size_t d = 0; d < inputs; d += kRun) {
+        PutRun<kType, kUnsignedRows ? 0 : 32>(b.first.Block(k), b.first.place + d, to + d);
+      }
+    }
+  }
+
+  // Brings groups of `inputs` inputs. `bytes` has room for one group, or for all if rows are multiplied in place.
+  template <fovea_dtype kType>
+  FOVEA_CALLED_TEMPLATE void BringGroups(const I8TokenTile& t, int32_t zero, size_t inputs, GroupBytes* bytes,
+                                  BroughtGroups* b) {
+    constexpr size_t kHalves = kGroupsAtOnce * kLinearGrain, kStep = kScaleStep<kType>;
+    uint16_t scales[kHalves] = {}, leasts[kHalves] = {};  // as in *b, but f16
+    GroupsAt at = b->first;
+    at.dtype = kType;
+    RowCode* to = static_cast<RowCode*>(t.rows);
+    int8_t* const super = (*bytes)[0];  // [row][kStep * kGroupsAtOnce] codes of super-blocks, if there is room for all
+    if constexpr (kInSuper<kType> && Block::kRowsInPlace) PutRunsOfSuper<kType>(*b, inputs, super);
+    for (size_t g = 0, d = 0; d < inputs; ++g, d += kStep) {
+      const size_t n = InGroup<kStep>(inputs, d);
+      const int8_t* codes = reinterpret_cast<const int8_t*>(at.Codes(0));
+      ptrdiff_t stride = at.stride;
+      if constexpr (kInSuper<kType> && Block::kRowsInPlace) {
+        codes = super + d;
+        stride = kStep * kGroupsAtOnce;
+      } else if constexpr (kUnsignedRows || kType != FOVEA_Q8_0) {
+        for (uint32_t k = 0; k < b->count; ++k) PutCodes<kType>(at, k, (*bytes)[k]);
+        codes = (*bytes)[0];
+        stride = kScaleGroup;
+      }
+      for (uint32_t k = 0; !kInSuper<kType> && k < b->count; ++k) {
+        scales[g * kLinearGrain + k] = at.ScaleBits(k);
+        if constexpr (kType == FOVEA_Q4_1) leasts[g * kLinearGrain + k] = at.LeastBits(k);
+      }
+      for (uint32_t k = 0; zero != 0 && k < b->count; ++k) {
+        const int32_t sum = Dot::SumOfRow(codes + ptrdiff_t(k) * stride, n);
+        b->starts[g][k] = -zero * (sum - RowBias(at) * int32_t(n));
+      }
+      b->codes[g] = Block::ReachRows(codes, b->count, n, to, &stride);
+      b->strides[g] = stride;
+      if (Block::kRowsInPlace) {
+        bytes += kInSuper<kType> ? 0 : 1;
       } else {
-        for (size_t i = 0; g % 2 == 0 && i < kRows * kVectors * kLanes; i += kLanes) {  // there is no second half
-          hn::StoreU(hn::Zero(kF), kF, kept + i);
+        to += kLinearGrain * kScaleGroup;
+      }
+      at = at.Next();
+    }
+    if constexpr (kInSuper<kType>) return PutScalesOfSuper<kType>(inputs, b);
+    float *const all_scales = b->scales[0], *const all_leasts = b->leasts[0];
+    FOVEA_UNROLL(16)
+    for (size_t i = 0; i < kHalves; i += kLanes) {
+      hn::StoreU(hn::LoadF16(kF, scales + i), kF, all_scales + i);
+      if constexpr (kType == FOVEA_Q4_1) hn::StoreU(hn::LoadF16(kF, leasts + i), kF, all_leasts + i);
+    }
+  }
+
+  template <::fovea::FormatSet kSet = kI8GroupedFormats>
+  FOVEA_INLINE void BringGroupsOf(const I8TokenTile& t, int32_t zero, size_t inputs, GroupBytes* bytes,
+                                  BroughtGroups* b) {
+    if constexpr (kSet != 0) {
+      FOVEA_WITH_FORMAT(kSet, b->first.dtype, BringGroups<kType>(t, zero, inputs, bytes, b));
+    }
+  }
+
+  // What becomes of a group's sums: they are added to `sums`; or they are of the first half of a group of q6_k, and are
+  // kept; or of the second half, and both are added.
+  enum class Of { kWhole, kFirstHalf, kSecondHalf };
+  // Group g of the rows from `row` on, and of some columns: the sums of their codes, and their scales.
+  struct ScaledGroup {
+    const BroughtGroups& b;
+    uint32_t row;
+    size_t g, columns;
+    const float *x_sums, *x_scales;
+  };
+
+  // The sums of a group become floats. `kept` is [kRows][kVectors * kLanes].
+  template <Of kOf, bool kLeast, int kRows, int kVectors>
+  FOVEA_INLINE void AddScaled(const ScaledGroup& of, const BlockSums<kRows, kVectors>& block, float* kept,
+                              float* sums) {
+    const BroughtGroups& b = of.b;
+    const uint32_t row = of.row;
+    const size_t g = of.g;
+    FOVEA_UNROLL(8)
+    for (uint32_t k = 0; k < uint32_t(kRows); ++k, kept += kVectors * kLanes) {
+      const uint32_t live = row + k < b.count ? row + k : b.count - 1;
+      const VF scale = hn::Set(kF, b.scales[g][live]);
+      const VF more = hn::Set(kF, kLeast ? b.leasts[g][live] : kOf == Of::kWhole ? 0.0f : b.leasts[0][live]);
+      const VI start = hn::Set(kI, b.starts[g][live]);
+      float* const out = sums + k * of.columns;
+      FOVEA_UNROLL(4)
+      for (int v = 0; v < kVectors; ++v) {
+        VI sum = hn::Add(Block::IntsOf(block, k, v), start);
+        if constexpr (kUnsignedRows && !kLeast) sum = hn::Add(sum, LoadInts(of.x_sums + v * kLanes));
+        VF product = hn::ConvertTo(kF, sum);
+        if constexpr (kOf == Of::kFirstHalf) {
+          hn::StoreU(hn::Mul(product, scale), kF, kept + v * kLanes);
+          continue;
         }
-        AddScaled<Of::kSecondHalf, kLeast, kRows, kVectors>(of, block, kept, sums);
+        if constexpr (kOf == Of::kSecondHalf) {
+          product = hn::Mul(fused::MulAdd(product, scale, hn::LoadU(kF, kept + v * kLanes)), more);
+        } else {
+          product = hn::Mul(product, scale);
+        }
+        if constexpr (kLeast) product = hn::Add(product, hn::Mul(hn::LoadU(kF, of.x_sums + v * kLanes), more));
+        product = hn::Mul(product, hn::LoadU(kF, of.x_scales + v * kLanes));
+        hn::StoreU(hn::Add(hn::LoadU(kF, out + v * kLanes), product), kF, out + v * kLanes);
       }
     }
   }
-}
 
-template <int kMost, bool kLeast, size_t kStep>
-FOVEA_INLINE void AddGroupsOfColumns(const I8TokenTile& t, const BroughtGroups& b, size_t d, size_t inputs,
-                                     const float* x_sums, float* sums, size_t column) {
-  for (; TakesVectors<kMost>(t.columns - column); column += kMost * kLanes) {
-    AddGroupsOfVectors<kMost, kLeast, kStep>(t, b, d, inputs, x_sums, sums, column);
-  }
-  if constexpr (kMost > 1) {
-    AddGroupsOfColumns<kSizeCounts ? 1 : kMost - 1, kLeast, kStep>(t, b, d, inputs, x_sums, sums, column);
-  }
-}
-
-FOVEA_KERNEL void I8BeginGroups(const I8TokenTile& t, const I8Tokens& tokens) {
-  int8_t ones[kScaleGroup];
-  for (int8_t& one : ones) one = 1;
-  I8Begin(t, tokens);
-  float* to = t.group_sums;
-  const size_t step = ::fovea::sum_step_of(t);
-  for (size_t d = 0; d < t.in_dim; d += step, to += t.columns) {
-    const size_t n = t.in_dim - d < step ? t.in_dim - d : step;
-    MultiplyRowsOfTile(t, ones, kScaleGroup, 1, d, n, false, t.sums);  // only row 0 is used
-    for (size_t c = 0; c < t.columns; c += kLanes) hn::StoreU(hn::LoadU(kF, t.sums + c), kF, to + c);
-  }
-}
-
-// x_sums[group][column], from the sum of a column's codes in a group. Where rows have a bias: -bias times this sum, an
-// integer, which takes the bias out of a product. For rows with a least number, which have none: this sum without the
-// zero points, a float.
-FOVEA_INLINE void PutSumsOfTokens(const I8TokenTile& t, int32_t zero, int32_t bias, size_t d, size_t inputs,
-                                  float* x_sums) {
-  const size_t step = ::fovea::sum_step_of(t);
-  const float* sums = t.group_sums + d / step * t.columns;
-  for (size_t from = 0; from < inputs; from += step, x_sums += t.columns, sums += t.columns) {
-    const VI start = hn::Set(kI, -zero * int32_t(inputs - from < step ? inputs - from : step));
-    for (size_t c = 0; c < t.columns; c += kLanes) {
-      const VI sum = LoadInts(sums + c);
-      if (bias != 0) {
-        const VI up = hn::ShiftLeft<3>(sum), more = bias == 32 ? hn::ShiftLeft<2>(up) : hn::ShiftLeft<4>(up);
-        StoreInts(hn::Sub(hn::Set(kI, 0), bias == 8 ? up : more), x_sums + c);
-      } else {
-        hn::StoreU(hn::ConvertTo(kF, hn::Add(sum, start)), kF, x_sums + c);
+  // sums[row][column] += the products of groups of `inputs` inputs, from d on, times both scales: for kVectors vectors
+  // of columns, and all rows that were brought.
+  template <int kVectors, bool kLeast, size_t kStep>
+  FOVEA_CALLED_TEMPLATE void AddGroupsOfVectors(const I8TokenTile& t, const BroughtGroups& b, size_t d, size_t inputs,
+                                         const float* x_sums, float* sums, size_t column) {
+    constexpr int kRows = Block::template kRows<kVectors>;
+    const size_t columns = t.columns;
+    float kept[kStep < kScaleGroup ? kRows * kVectors * kLanes : 1];
+    sums += column;
+    x_sums += column;
+    for (uint32_t row = 0; row < b.count; row += uint32_t(kRows), sums += size_t(kRows) * columns) {
+      const Code* x = static_cast<const Code*>(t.x) + (d / Dot::kGroup * columns + column) * Dot::kGroup;
+      for (size_t g = 0, from = 0; from < inputs; ++g, from += kStep, x += kStep * columns) {
+        const RowCode* codes[kRows];
+        const RowCode* next = b.codes[g] + ptrdiff_t(row) * b.strides[g];
+        FOVEA_UNROLL(8)
+        for (uint32_t k = 0; k < uint32_t(kRows); ++k) {  // rows past the last repeat it
+          codes[k] = next;
+          next += row + k + 1 < b.count ? b.strides[g] : 0;
+        }
+        BlockSums<kRows, kVectors> block;
+        Block::template ZeroSums<kRows, kVectors>(block);
+        Block::template MultiplyKeys<kVectors>(x, columns, codes, InGroup<kStep>(inputs, from), block);
+        const ScaledGroup of = {
+            b, row, g, columns, x_sums + g * columns, GroupScalesOf(t, (d + from) / kScaleGroup) + column};
+        if constexpr (kStep == kScaleGroup) {
+          AddScaled<Of::kWhole, kLeast, kRows, kVectors>(of, block, kept, sums);
+        } else if (g % 2 == 0 && from + kStep < inputs) {
+          AddScaled<Of::kFirstHalf, kLeast, kRows, kVectors>(of, block, kept, sums);
+        } else {
+          for (size_t i = 0; g % 2 == 0 && i < kRows * kVectors * kLanes; i += kLanes) {  // there is no second half
+            hn::StoreU(hn::Zero(kF), kF, kept + i);
+          }
+          AddScaled<Of::kSecondHalf, kLeast, kRows, kVectors>(of, block, kept, sums);
+        }
       }
     }
   }
-}
 
-FOVEA_KERNEL void I8MultiplyGroups(const I8TokenTile& t, const I8Rows& w) {
-  const size_t most = kGroupsAtOnce * ::fovea::scale_step(w.weights.dtype);
-  const int32_t zero = w.x_zero + (dot::kUnsignedQueries ? 128 : 0);
-  float* const x_sums = t.sums + size_t(kGroupedOutputs + kLinearGrain) * t.columns;
-  GroupBytes bytes[Block::kRowsInPlace ? kGroupsAtOnce : 1];
-  BroughtGroups b = {};
-  for (size_t i = 0; i < size_t(kGroupedOutputs + kLinearGrain) * t.columns; i += kLanes) {
-    hn::StoreU(hn::Zero(kF), kF, t.sums + i);
+  template <bool kLeast, size_t kStep>
+  FOVEA_INLINE void AddGroupsOfColumns(const I8TokenTile& t, const BroughtGroups& b, size_t d, size_t inputs,
+                                       const float* x_sums, float* sums) {
+    ForColumns<Dot::kBlockVectors, true>(t.columns, [&](auto vectors, size_t column) __attribute__((always_inline)) {
+      AddGroupsOfVectors<vectors.kCount, kLeast, kStep>(t, b, d, inputs, x_sums, sums, column);
+    });
   }
-  for (size_t d = 0; d < t.in_dim; d += most) {
-    const size_t inputs = t.in_dim - d < most ? t.in_dim - d : most;
-    const GroupsAt first = GroupsAt::Of(w.weights, t.in_dim, 0, d);
-    const bool has_least = HasLeast(first.dtype);
-    if (kUnsignedRows || has_least) PutSumsOfTokens(t, zero, RowBias(first), d, inputs, x_sums);
-    for (uint32_t row = 0; row < w.outputs; row += kLinearGrain) {
-      b.first = GroupsAt::Of(w.weights, t.in_dim, row, d);
-      b.count = w.outputs - row < kLinearGrain ? w.outputs - row : kLinearGrain;
-      if (kLanes > 4) PrefetchNext(b, inputs);
-      BringGroupsOf(t, zero, inputs, bytes, &b);
-      float* const sums = t.sums + size_t(row) * t.columns;
-      if (has_least) {
-        AddGroupsOfColumns<kBlockVectors, true, kScaleGroup>(t, b, d, inputs, x_sums, sums, 0);
-      } else if (kI8SuperFormats == 0 || ::fovea::scale_step(first.dtype) == kScaleGroup) {
-        AddGroupsOfColumns<kBlockVectors, false, kScaleGroup>(t, b, d, inputs, x_sums, sums, 0);
-      } else if constexpr (kI8SuperFormats != 0) {
-        AddGroupsOfColumns<kBlockVectors, false, kScaleGroup / 2>(t, b, d, inputs, x_sums, sums, 0);
+
+  FOVEA_SECTION_OF(Dot)
+  FOVEA_KERNEL void Begin(const I8TokenTile& t, const I8Tokens& tokens) {
+    int8_t ones[kScaleGroup];
+    for (int8_t& one : ones) one = 1;
+    TokenCodes<Dot>::Begin(t, tokens);
+    float* to = t.group_sums;
+    const size_t step = ::fovea::sum_step_of(t);
+    for (size_t d = 0; d < t.in_dim; d += step, to += t.columns) {
+      const size_t n = t.in_dim - d < step ? t.in_dim - d : step;
+      TileRows<Dot>::Multiply(t, ones, kScaleGroup, 1, d, n, false, t.sums);  // only row 0 is used
+      for (size_t c = 0; c < t.columns; c += kLanes) hn::StoreU(hn::LoadU(kF, t.sums + c), kF, to + c);
+    }
+  }
+
+  // x_sums[group][column], from the sum of a column's codes in a group. Where rows have a bias: -bias times this sum,
+  // an integer, which takes the bias out of a product. For rows with a least number, which have none: this sum without
+  // the zero points, a float.
+  FOVEA_INLINE void PutSumsOfTokens(const I8TokenTile& t, int32_t zero, int32_t bias, size_t d, size_t inputs,
+                                    float* x_sums) {
+    const size_t step = ::fovea::sum_step_of(t);
+    const float* sums = t.group_sums + d / step * t.columns;
+    for (size_t from = 0; from < inputs; from += step, x_sums += t.columns, sums += t.columns) {
+      const VI start = hn::Set(kI, -zero * int32_t(inputs - from < step ? inputs - from : step));
+      for (size_t c = 0; c < t.columns; c += kLanes) {
+        const VI sum = LoadInts(sums + c);
+        if (bias != 0) {
+          const VI up = hn::ShiftLeft<3>(sum), more = bias == 32 ? hn::ShiftLeft<2>(up) : hn::ShiftLeft<4>(up);
+          StoreInts(hn::Sub(hn::Set(kI, 0), bias == 8 ? up : more), x_sums + c);
+        } else {
+          hn::StoreU(hn::ConvertTo(kF, hn::Add(sum, start)), kF, x_sums + c);
+        }
       }
     }
   }
-  for (size_t column = 0; column < t.live; column += kLanes) EndColumns<true>(t, w, column);
-}
+
+  FOVEA_SECTION_OF(Dot)
+  FOVEA_KERNEL void Multiply(const I8TokenTile& t, const I8Rows& w) {
+    const size_t most = kGroupsAtOnce * ::fovea::scale_step(w.weights.dtype);
+    const int32_t zero = w.x_zero + (Dot::kUnsignedQueries ? 128 : 0);
+    float* const x_sums = t.sums + size_t(kGroupedOutputs + kLinearGrain) * t.columns;
+    GroupBytes bytes[Block::kRowsInPlace ? kGroupsAtOnce : 1];
+    BroughtGroups b = {};
+    for (size_t i = 0; i < size_t(kGroupedOutputs + kLinearGrain) * t.columns; i += kLanes) {
+      hn::StoreU(hn::Zero(kF), kF, t.sums + i);
+    }
+    for (size_t d = 0; d < t.in_dim; d += most) {
+      const size_t inputs = t.in_dim - d < most ? t.in_dim - d : most;
+      const GroupsAt first = GroupsAt::Of(w.weights, t.in_dim, 0, d);
+      const bool has_least = HasLeast(first.dtype);
+      if (kUnsignedRows || has_least) PutSumsOfTokens(t, zero, RowBias(first), d, inputs, x_sums);
+      for (uint32_t row = 0; row < w.outputs; row += kLinearGrain) {
+        b.first = GroupsAt::Of(w.weights, t.in_dim, row, d);
+        b.count = w.outputs - row < kLinearGrain ? w.outputs - row : kLinearGrain;
+        if (kAsksAhead) AskForNext(b, inputs);
+        BringGroupsOf(t, zero, inputs, bytes, &b);
+        float* const sums = t.sums + size_t(row) * t.columns;
+        if (has_least) {
+          AddGroupsOfColumns<true, kScaleGroup>(t, b, d, inputs, x_sums, sums);
+        } else if (kI8SuperFormats == 0 || ::fovea::scale_step(first.dtype) == kScaleGroup) {
+          AddGroupsOfColumns<false, kScaleGroup>(t, b, d, inputs, x_sums, sums);
+        } else if constexpr (kI8SuperFormats != 0) {
+          AddGroupsOfColumns<false, kScaleGroup / 2>(t, b, d, inputs, x_sums, sums);
+        }
+      }
+    }
+    for (size_t column = 0; column < t.live; column += kLanes)
+      TokenProducts<Dot>::template EndColumns<true>(t, w, column);
+  }
+};
+
+#endif  // FOVEA_SRC_LINEAR_I8_GROUPS_BLOCKS_INL_

@@ -2,12 +2,10 @@
 //
 // Products of groups. The products of one group with some rows are stored as integers before they become floats. The
 // code is small, and fast enough where a vector has few lanes, or registers have no room for a register block.
+#ifndef FOVEA_SRC_LINEAR_I8_GROUPS_ROWS_INL_
+#define FOVEA_SRC_LINEAR_I8_GROUPS_ROWS_INL_
 
-// sums[row][column] = the products of n inputs, from d on, with the codes of some rows.
-FOVEA_SHARED void MultiplyGroup(const I8TokenTile& t, const int8_t* codes, ptrdiff_t stride, uint32_t count, size_t d,
-                                size_t n, float* sums) {
-  MultiplyRowsOfTile(t, codes, stride, count, d, n, false, sums);
-}
+#include "linear/i8_groups.inl"
 
 struct GroupScale {
   VF scale, least;
@@ -28,15 +26,9 @@ FOVEA_INLINE GroupScale ScaleOfRow(const GroupsAt& groups, uint32_t row) {
   return {hn::SetF16(kF, groups.ScaleBits(row)), has_least ? hn::SetF16(kF, groups.LeastBits(row)) : hn::Zero(kF)};
 }
 
-template <fovea_dtype kType>
-FOVEA_INLINE void PutGroupCodes(const uint8_t* block, size_t place, int8_t* to) {
-  FOVEA_UNROLL_FOR_SPEED(2)
-  for (size_t i = 0; i < kScaleGroup; i += 16) PutSixteen<kType, 32>(block, place, i, to + i);
-}
-
 // The codes of a row's group, unless they are bytes.
 FOVEA_INLINE void PutCodes(const GroupsAt& groups, uint32_t row, int8_t* to) {
-  if (IsInSuper(groups.dtype)) return PutGroupCodes<FOVEA_Q4_K>(groups.Block(row), groups.place, to);
+  if (IsInSuper(groups.dtype)) return PutSuperCodes<FOVEA_Q4_K, 32, kScaleGroup>(groups.Block(row), groups.place, to);
   PutNibbles(groups.Codes(row), groups.Bias(), to);
 }
 
@@ -72,89 +64,103 @@ FOVEA_INLINE void AddHalvesOfRow(const I8TokenTile& t, const uint8_t* block, siz
   }
 }
 
-// x_sums[column] = the sum of a group's codes, minus their zero point.
-FOVEA_INLINE void SumGroupOfTokens(const I8TokenTile& t, int32_t zero, size_t d, size_t n, float* x_sums) {
-  int8_t ones[kScaleGroup];
-  for (int8_t& one : ones) one = 1;
-  MultiplyGroup(t, ones, kScaleGroup, 1, d, n, x_sums);
-  const VI start = hn::Set(kI, -zero * int32_t(n));
-  for (size_t c = 0; c < t.columns; c += kLanes) {
-    hn::StoreU(hn::ConvertTo(kF, hn::Add(LoadInts(x_sums + c), start)), kF, x_sums + c);
+template <class Dot>
+struct GroupProducts {
+  // sums[row][column] = the products of n inputs, from d on, with the codes of some rows.
+  FOVEA_SECTION_OF(Dot)
+  FOVEA_SHARED void MultiplyGroup(const I8TokenTile& t, const int8_t* codes, ptrdiff_t stride, uint32_t count, size_t d,
+                                  size_t n, float* sums) {
+    TileRows<Dot>::Multiply(t, codes, stride, count, d, n, false, sums);
   }
-}
 
-// Adds the groups of `count` rows: of the outputs from `row` on, for the n inputs from d on.
-FOVEA_SHARED void AddGroups(const I8TokenTile& t, const I8Rows& w, uint32_t row, uint32_t count, size_t d, size_t n) {
-  const int32_t zero = w.x_zero + (dot::kUnsignedQueries ? 128 : 0);
-  float* const products = t.sums + size_t(kGroupedOutputs) * t.columns;
-  const float* const x_sums = products + size_t(kLinearGrain) * t.columns;
-  const float* const x_scales = GroupScalesOf(t, d / kScaleGroup);
-  const GroupsAt groups = GroupsAt::Of(w.weights, t.in_dim, row, d);
-  int8_t unpacked[kLinearGrain][kScaleGroup];
-  const int8_t* codes = unpacked[0];
-  ptrdiff_t stride = kScaleGroup;
-  if (groups.dtype == FOVEA_Q8_0) {
-    codes = reinterpret_cast<const int8_t*>(groups.Codes(0));
-    stride = groups.stride;
-  } else {
-    for (uint32_t k = 0; k < count; ++k) PutCodes(groups, k, unpacked[k]);
-  }
-  MultiplyGroup(t, codes, stride, count, d, n, products);
-  float* sums = t.sums + size_t(row) * t.columns;
-  for (uint32_t k = 0; k < count; ++k, sums += t.columns) {
-    const int32_t start = zero == 0 ? 0 : -zero * dot::SumOfRow(codes + ptrdiff_t(k) * stride, n);
-    AddGroupOfRow(t, groups, k, products + size_t(k) * t.columns, start, x_sums, x_scales, d == 0, sums);
-  }
-}
-
-// The same where groups have two scales.
-FOVEA_CALLED void AddGroupsInHalves(const I8TokenTile& t, const I8Rows& w, uint32_t row, uint32_t count, size_t d,
-                                    size_t n) {
-  constexpr size_t kHalf = kScaleGroup / 2;
-  const int32_t zero = w.x_zero + (dot::kUnsignedQueries ? 128 : 0);
-  const size_t step = size_t(kLinearGrain) * t.columns;
-  float* products = t.sums + size_t(kGroupedOutputs) * t.columns;  // after them, those of second halves
-  const ptrdiff_t row_stride = w.weights.row_stride;
-  const uint8_t* block = static_cast<const uint8_t*>(w.weights.data) + ptrdiff_t(row) * row_stride +
-                         d / kSuperBlock * ::fovea::format_of(FOVEA_Q6_K).group_bytes;
-  int8_t codes[kLinearGrain][kScaleGroup];
-  for (uint32_t k = 0; k < count; ++k) {
-    PutGroupCodes<FOVEA_Q6_K>(block + ptrdiff_t(k) * row_stride, d % kSuperBlock, codes[k]);
-  }
-  const size_t inputs[2] = {n < kHalf ? n : kHalf, n < kHalf ? 0 : n - kHalf};
-  for (size_t i = 0; i < 2; ++i) {
-    float* const to = products + i * step;
-    if (inputs[i] > 0) {
-      MultiplyGroup(t, codes[0] + i * kHalf, kScaleGroup, count, d + i * kHalf, inputs[i], to);
-    } else {
-      __builtin_memset(to, 0, step * sizeof *to);
+  // x_sums[column] = the sum of a group's codes, minus their zero point.
+  FOVEA_INLINE void SumGroupOfTokens(const I8TokenTile& t, int32_t zero, size_t d, size_t n, float* x_sums) {
+    int8_t ones[kScaleGroup];
+    for (int8_t& one : ones) one = 1;
+    MultiplyGroup(t, ones, kScaleGroup, 1, d, n, x_sums);
+    const VI start = hn::Set(kI, -zero * int32_t(n));
+    for (size_t c = 0; c < t.columns; c += kLanes) {
+      hn::StoreU(hn::ConvertTo(kF, hn::Add(LoadInts(x_sums + c), start)), kF, x_sums + c);
     }
   }
-  float* sums = t.sums + size_t(row) * t.columns;
-  for (uint32_t k = 0; k < count; ++k, block += row_stride, sums += t.columns, products += t.columns) {
-    int32_t starts[2] = {0, 0};
-    for (size_t i = 0; zero != 0 && i < 2; ++i) starts[i] = -zero * dot::SumOfRow(codes[k] + i * kHalf, inputs[i]);
-    AddHalvesOfRow(t, block, d % kSuperBlock, starts, products, products + step, GroupScalesOf(t, d / kScaleGroup),
-                   d == 0, sums);
+
+  // Adds the groups of `count` rows: of the outputs from `row` on, for the n inputs from d on.
+  FOVEA_SECTION_OF(Dot)
+  FOVEA_SHARED void AddGroups(const I8TokenTile& t, const I8Rows& w, uint32_t row, uint32_t count, size_t d, size_t n) {
+    const int32_t zero = w.x_zero + (Dot::kUnsignedQueries ? 128 : 0);
+    float* const products = t.sums + size_t(kGroupedOutputs) * t.columns;
+    const float* const x_sums = products + size_t(kLinearGrain) * t.columns;
+    const float* const x_scales = GroupScalesOf(t, d / kScaleGroup);
+    const GroupsAt groups = GroupsAt::Of(w.weights, t.in_dim, row, d);
+    int8_t unpacked[kLinearGrain][kScaleGroup];
+    const int8_t* codes = unpacked[0];
+    ptrdiff_t stride = kScaleGroup;
+    if (groups.dtype == FOVEA_Q8_0) {
+      codes = reinterpret_cast<const int8_t*>(groups.Codes(0));
+      stride = groups.stride;
+    } else {
+      for (uint32_t k = 0; k < count; ++k) PutCodes(groups, k, unpacked[k]);
+    }
+    MultiplyGroup(t, codes, stride, count, d, n, products);
+    float* sums = t.sums + size_t(row) * t.columns;
+    for (uint32_t k = 0; k < count; ++k, sums += t.columns) {
+      const int32_t start = zero == 0 ? 0 : -zero * Dot::SumOfRow(codes + ptrdiff_t(k) * stride, n);
+      AddGroupOfRow(t, groups, k, products + size_t(k) * t.columns, start, x_sums, x_scales, d == 0, sums);
+    }
   }
-}
 
-constexpr auto I8BeginGroups = I8Begin;
-
-FOVEA_KERNEL void I8MultiplyGroups(const I8TokenTile& t, const I8Rows& w) {
-  const int32_t zero = w.x_zero + (dot::kUnsignedQueries ? 128 : 0);
-  float* const x_sums = t.sums + size_t(kGroupedOutputs + kLinearGrain) * t.columns;
-  for (size_t d = 0; d < t.in_dim; d += kScaleGroup) {
-    const size_t n = t.in_dim - d < kScaleGroup ? t.in_dim - d : kScaleGroup;
-    if (HasLeast(w.weights.dtype)) SumGroupOfTokens(t, zero, d, n, x_sums);
-    for (uint32_t row = 0; row < w.outputs; row += kLinearGrain) {
-      const uint32_t count = w.outputs - row < kLinearGrain ? w.outputs - row : kLinearGrain;
-      if (HasHalves(w.weights.dtype)) {
-        AddGroupsInHalves(t, w, row, count, d, n);
+  // The same where groups have two scales.
+  FOVEA_SECTION_OF(Dot)
+  FOVEA_CALLED void AddGroupsInHalves(const I8TokenTile& t, const I8Rows& w, uint32_t row, uint32_t count, size_t d,
+                                      size_t n) {
+    constexpr size_t kHalf = kScaleGroup / 2;
+    const int32_t zero = w.x_zero + (Dot::kUnsignedQueries ? 128 : 0);
+    const size_t step = size_t(kLinearGrain) * t.columns;
+    float* products = t.sums + size_t(kGroupedOutputs) * t.columns;  // after them, those of second halves
+    const ptrdiff_t row_stride = w.weights.row_stride;
+    const uint8_t* block = static_cast<const uint8_t*>(w.weights.data) + ptrdiff_t(row) * row_stride +
+                           d / kSuperBlock * ::fovea::format_of(FOVEA_Q6_K).group_bytes;
+    int8_t codes[kLinearGrain][kScaleGroup];
+    for (uint32_t k = 0; k < count; ++k) {
+      PutSuperCodes<FOVEA_Q6_K, 32, kScaleGroup>(block + ptrdiff_t(k) * row_stride, d % kSuperBlock, codes[k]);
+    }
+    const size_t inputs[2] = {n < kHalf ? n : kHalf, n < kHalf ? 0 : n - kHalf};
+    for (size_t i = 0; i < 2; ++i) {
+      float* const to = products + i * step;
+      if (inputs[i] > 0) {
+        MultiplyGroup(t, codes[0] + i * kHalf, kScaleGroup, count, d + i * kHalf, inputs[i], to);
       } else {
-        AddGroups(t, w, row, count, d, n);
+        __builtin_memset(to, 0, step * sizeof *to);
       }
     }
+    float* sums = t.sums + size_t(row) * t.columns;
+    for (uint32_t k = 0; k < count; ++k, block += row_stride, sums += t.columns, products += t.columns) {
+      int32_t starts[2] = {0, 0};
+      for (size_t i = 0; zero != 0 && i < 2; ++i) starts[i] = -zero * Dot::SumOfRow(codes[k] + i * kHalf, inputs[i]);
+      AddHalvesOfRow(t, block, d % kSuperBlock, starts, products, products + step, GroupScalesOf(t, d / kScaleGroup),
+                     d == 0, sums);
+    }
   }
-  for (size_t column = 0; column < t.live; column += kLanes) EndColumns<true>(t, w, column);
-}
+
+  FOVEA_SECTION_OF(Dot)
+  FOVEA_KERNEL void Multiply(const I8TokenTile& t, const I8Rows& w) {
+    const int32_t zero = w.x_zero + (Dot::kUnsignedQueries ? 128 : 0);
+    float* const x_sums = t.sums + size_t(kGroupedOutputs + kLinearGrain) * t.columns;
+    for (size_t d = 0; d < t.in_dim; d += kScaleGroup) {
+      const size_t n = t.in_dim - d < kScaleGroup ? t.in_dim - d : kScaleGroup;
+      if (HasLeast(w.weights.dtype)) SumGroupOfTokens(t, zero, d, n, x_sums);
+      for (uint32_t row = 0; row < w.outputs; row += kLinearGrain) {
+        const uint32_t count = w.outputs - row < kLinearGrain ? w.outputs - row : kLinearGrain;
+        if (HasHalves(w.weights.dtype)) {
+          AddGroupsInHalves(t, w, row, count, d, n);
+        } else {
+          AddGroups(t, w, row, count, d, n);
+        }
+      }
+    }
+    for (size_t column = 0; column < t.live; column += kLanes)
+      TokenProducts<Dot>::template EndColumns<true>(t, w, column);
+  }
+};
+
+#endif  // FOVEA_SRC_LINEAR_I8_GROUPS_ROWS_INL_

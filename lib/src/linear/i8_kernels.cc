@@ -20,33 +20,14 @@ namespace {
 #include "math/block.inl"
 namespace i8 {
 #include "simd/apart.inl"
-#include "math/math.inl"
-#include "math/activation.inl"
-#include "linear/i8_outputs.inl"
 #include "simd/dots.inl"
-#include "math/dot_block.inl"
-#include "math/dot_codes.inl"
-#include "math/dot_codes_neon64.inl"
-#define FOVEA_DOT_FILE "linear/i8_dot_kernels.inl"
-#include "simd/each_dot.inl"
-#if FOVEA_DOT_LANES >= 8  // rows in groups are the unsigned factors of VNNI
-#define FOVEA_DOT_UNSIGNED_ROWS
-#define FOVEA_DOT_NAMESPACE of_vnni_groups
-#define FOVEA_DOT_WORDS VnniGroups
 #include "linear/i8_dot_kernels.inl"
-#undef FOVEA_DOT_UNSIGNED_ROWS
-#undef FOVEA_DOT_NAMESPACE
-#undef FOVEA_DOT_WORDS
-#endif
 
-constexpr I8LinearTable Table() {
+template <class... Dot>
+constexpr I8LinearTable Table(DotList<Dot...>) {
   I8LinearTable table = {};
   if (!kHasI8Linear) return table;
-#define FOVEA_DOT_FILE "simd/add_dot.inl"
-#include "simd/each_dot.inl"
-#if FOVEA_DOT_LANES >= 8
-  of_vnni_groups::AddGroupKernels(&table);
-#endif
+  (AddKernels<Dot>(&table), ...);
 #if defined(FOVEA_HAS_NEON_MATRIX_DOT)
   table.list[kDotSmmla][kI8FewTokens] = table.list[kDotSdot][kI8FewTokens];
 #endif
@@ -56,6 +37,6 @@ constexpr I8LinearTable Table() {
 // clang-format on
 }  // namespace
 
-FOVEA_IN_DATA_SECTION const I8LinearTable kI8Linear = i8::Table();
+FOVEA_IN_DATA_SECTION const I8LinearTable kI8Linear = i8::Table(i8::Dots());
 
 #endif

@@ -2,6 +2,11 @@
 //
 // From sums of products of codes to outputs, and from inputs to codes: what all kinds of dot products share. Mul and
 // Add are not fused and their order is fixed, so that the bits are the same on every target and from both kernels.
+#ifndef FOVEA_SRC_LINEAR_I8_OUTPUTS_INL_
+#define FOVEA_SRC_LINEAR_I8_OUTPUTS_INL_
+
+#include "formats/rows.inl"
+#include "math/activation.inl"
 
 // Arrays of sums are arrays of floats that hold the bits of integers.
 FOVEA_INLINE VI LoadInts(const float* p) { return hn::BitCast(kI, hn::LoadU(kF, p)); }
@@ -67,7 +72,7 @@ FOVEA_INLINE void StoreOutputs(const I8Rows& w, VF y, size_t token, size_t outpu
   StoreActivated(w, y, token, output, n);
 }
 
-FOVEA_INLINE const float* RowScales(const I8Rows& w) { return static_cast<const float*>(w.weights.scales); }
+FOVEA_INLINE const float* RowScalesOf(const I8Rows& w) { return static_cast<const float*>(w.weights.scales); }
 
 // What is added to an output's sums: its bias, minus zero * sum_of_row, because the codes of inputs exceed the numbers
 // that they stand for by `zero`.
@@ -75,3 +80,5 @@ FOVEA_INLINE int32_t StartOf(const I8Rows& w, size_t output, int32_t zero, int32
   const uint32_t bias = w.weights.bias_i32 ? uint32_t(w.weights.bias_i32[output]) : 0;
   return int32_t(bias - uint32_t(zero) * uint32_t(sum_of_row));
 }
+
+#endif  // FOVEA_SRC_LINEAR_I8_OUTPUTS_INL_

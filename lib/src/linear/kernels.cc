@@ -15,10 +15,6 @@ namespace {
 // clang-format off
 #include FOVEA_BACKEND_HEADER
 #include "simd/common.inl"
-#include "formats/rows.inl"
-#include "math/block.inl"
-#include "math/math.inl"
-#include "math/activation.inl"
 #include "linear/linear.inl"
 // clang-format on
 }  // namespace

@@ -46,7 +46,7 @@ struct TokenTile {
   uint32_t in_dim;
   uint32_t columns;  // a multiple of the lanes of a vector
   uint32_t live;
-  float* x;        // [in_dim][columns]; with `halves` of 16 bits
+  void* x;         // [in_dim][columns] floats, or with `halves` halves
   float* sums;     // [kLinearOutputs][columns]
   float* widened;  // [kLinearGrain][kLinearInputs]: where weights are widened to; null where they are read in place
   // Inputs and weights are halves. With products of halves by f32 arithmetic they are not: all are floats.
@@ -65,15 +65,18 @@ struct WeightRows {
 };
 
 // Few tokens: lanes run along their inputs and the weights. Nothing is transposed.
-struct FewTokens {
+template <class Input>
+struct FewInputs {
   uint32_t tokens;  // 1 to kMostFewTokens
   uint32_t in_dim, out_dim;
-  const float* x;
+  const Input* x;
   float* y;
   ptrdiff_t x_stride, y_stride;
   fovea_linear_weights weights;  // from the first output on
   [[no_unique_address]] MemberIf<kEndsWithRelu, bool> relu;
 };
+using FewTokens = FewInputs<float>;
+using FewHalfTokens = FewInputs<uint16_t>;
 
 struct LinearKernels {
   // Transposes the tokens of a tile into it.

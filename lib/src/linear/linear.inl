@@ -2,6 +2,12 @@
 //
 // A linear layer. With many tokens a lane is a token, and weights multiply it as keys multiply queries
 // (math/block.inl). With few tokens lanes run along the inputs, and each weight is read once for one to four tokens.
+#ifndef FOVEA_SRC_LINEAR_LINEAR_INL_
+#define FOVEA_SRC_LINEAR_LINEAR_INL_
+
+#include "formats/rows.inl"
+#include "math/activation.inl"
+#include "math/block.inl"
 
 FOVEA_KERNEL void LinearBegin(const TokenTile& t, const float* x, ptrdiff_t stride) {
   for (size_t column = 0; column < t.columns; column += kLanes) {
@@ -9,7 +15,7 @@ FOVEA_KERNEL void LinearBegin(const TokenTile& t, const float* x, ptrdiff_t stri
     for (size_t i = 0; i < kLanes; ++i) {
       rows[i] = x + ptrdiff_t(column + i < t.live ? column + i : t.live - 1) * stride;
     }
-    float* x_t = t.x + column;
+    float* x_t = static_cast<float*>(t.x) + column;
     for (size_t d = 0; d < t.in_dim; d += kLanes) {
       const size_t n = t.in_dim - d < kLanes ? t.in_dim - d : kLanes;
       VF lanes[kLanes];
@@ -22,10 +28,7 @@ FOVEA_KERNEL void LinearBegin(const TokenTile& t, const float* x, ptrdiff_t stri
   }
 }
 
-// Weights are prefetched before they are needed, in the order of addresses, which the processor's own prefetcher
-// expects. A prefetch past the last weights does no harm. With 4 lanes arithmetic takes longer than memory does.
-constexpr bool kAsksAhead = kLanes > 4;
-// How far ahead with few tokens: 8 rows of f32, and as many bytes of other formats.
+// How far ahead weights are asked for with few tokens: 8 rows of f32, and as many bytes of other formats.
 template <fovea_dtype kType>
 constexpr size_t kRowsAhead = 8 * BytesOf<FOVEA_F32>(kSuperBlock) / BytesOf<kType>(kSuperBlock);
 
@@ -33,23 +36,16 @@ template <int kVectors>
 FOVEA_TEMPLATE void LinearVectors(const TokenTile& t, const WeightRows& w, uint32_t output, uint32_t input,
                                   size_t column) {
   static_assert(kLinearGrain % kBlockOf<kVectors> == 0, "blocks must tile the tile");
-  const float* x = t.x + size_t(input) * t.columns + column;
+  const float* x = static_cast<const float*>(t.x) + size_t(input) * t.columns + column;
   float* sums = t.sums + size_t(output) * t.columns + column;
   const float* const weights = static_cast<const float*>(w.data);
   MultiplyRows<kVectors, kAsksAhead>(x, t.columns, w.inputs, weights, w.stride, w.outputs, input != 0, sums, w.ahead);
 }
 
-template <int kMost>
-FOVEA_INLINE void LinearColumns(const TokenTile& t, const WeightRows& w, uint32_t output, uint32_t input,
-                                size_t column) {
-  for (; column + kMost * kLanes <= t.columns; column += kMost * kLanes) {
-    LinearVectors<kMost>(t, w, output, input, column);
-  }
-  if constexpr (kMost > 1) LinearColumns<kSizeCounts ? 1 : kMost - 1>(t, w, output, input, column);
-}
-
 FOVEA_KERNEL void LinearMultiply(const TokenTile& t, const WeightRows& w, uint32_t output, uint32_t input) {
-  LinearColumns<kBlockVectors>(t, w, output, input, 0);
+  ForColumns<kBlockVectors, false>(t.columns, [&](auto vectors, size_t column) __attribute__((always_inline)) {
+    LinearVectors<vectors.kCount>(t, w, output, input, column);
+  });
 }
 
 template <bool kRelu>
@@ -90,26 +86,12 @@ FOVEA_INLINE FormatRow<kType> WeightsOf(const FewTokens& f, size_t output) {
                               ::fovea::advanced(f.weights.scales, ptrdiff_t(output * scale_bytes)));
 }
 
-// Prefetches dense rows of weights, one after the other.
-struct WeightsAhead {
-  uintptr_t at;  // may be past the end of the array: only prefetched
-
-  template <size_t kBytes>
-  inline __attribute__((always_inline)) void Prefetch() {
-    FOVEA_UNROLL(8)
-    for (size_t i = 0; kAsksAhead && i < kBytes; i += kCacheLine) {
-      __builtin_prefetch(reinterpret_cast<const char*>(at + i), 0, 2);
-    }
-    at += kBytes;
-  }
-};
-
 // acc[r][k] += the products of token r and row k of the weights, for the first `whole` inputs.
 template <int kTokens, uint32_t kRows, fovea_dtype kType>
 FOVEA_INLINE void FewVectors(const float* const (&x)[kTokens], const FormatRow<kType> (&weights)[kRows], size_t whole,
-                             WeightsAhead ahead, VF (&acc)[kTokens][kRows]) {
+                             Ahead ahead, VF (&acc)[kTokens][kRows]) {
   for (size_t d = 0; d < whole; d += kLanes) {
-    ahead.Prefetch<BytesOf<kType>(kRows * kLanes)>();
+    ahead.Next<BytesOf<kType>(kRows * kLanes)>();
     VF v[kTokens];
     FOVEA_UNROLL(4)
     for (int r = 0; r < kTokens; ++r) v[r] = hn::LoadU(kF, x[r] + d);
@@ -126,12 +108,12 @@ FOVEA_INLINE void FewVectors(const float* const (&x)[kTokens], const FormatRow<k
 // multiplies the weights, and nibbles then need no subtraction of their own.
 template <int kTokens, uint32_t kRows, fovea_dtype kType>
 FOVEA_INLINE void FewGroups(const float* const (&x)[kTokens], const FormatRow<kType> (&weights)[kRows], size_t whole,
-                            WeightsAhead ahead, VF (&acc)[kTokens][kRows]) {
+                            Ahead ahead, VF (&acc)[kTokens][kRows]) {
   constexpr size_t kVectors = kScaleStep<kType> / kLanes;
-  constexpr bool kBiased = kType == FOVEA_I4 || kType == FOVEA_Q4_0;
+  constexpr bool kBiased = format_of(kType).code_bias != 0 && !kInSuper<kType>;
   RowScales<kType> scales[kRows];
   for (size_t d = 0; d < whole; d += kScaleStep<kType>) {
-    ahead.Prefetch<BytesOf<kType>(kRows * kScaleStep<kType>)>();
+    ahead.Next<BytesOf<kType>(kRows * kScaleStep<kType>)>();
     if (d % kSuperBlock == 0) {
       for (uint32_t k = 0; k < kRows; ++k) scales[k].Enter(weights[k], d);
     }
@@ -157,7 +139,7 @@ FOVEA_INLINE void FewGroups(const float* const (&x)[kTokens], const FormatRow<kT
         VF least = hn::Zero(kF);  // what a nibble of 0 stands for
         if constexpr (kBiased) {
           AllNibbles<0>(weights[k].Codes(d), codes);
-          least = hn::Mul(scale, hn::Set(kF, -8.0f));
+          least = hn::Mul(scale, hn::Set(kF, -float(format_of(kType).code_bias)));
         } else {
           weights[k].Group(d, codes);
           if constexpr (kHasLeast<kType>) least = scales[k].Least(weights[k], d);
@@ -192,7 +174,7 @@ FOVEA_INLINE VF FewSums(const float* const (&x)[kTokens], const FewTokens& f, ui
       FOVEA_UNROLL(4)
       for (int r = 0; r < kTokens; ++r) acc[r][k] = hn::Zero(kF);
     }
-    const WeightsAhead ahead = {reinterpret_cast<uintptr_t>(WeightsOf<kType>(f, output + g + kRowsAhead<kType>).data)};
+    const Ahead ahead = Ahead::From(WeightsOf<kType>(f, output + g + kRowsAhead<kType>).data);
     if constexpr (kGrouped<kType>) {
       FewGroups(x, weights, whole, ahead, acc);
     } else {
@@ -298,3 +280,5 @@ FOVEA_KERNEL void LinearFew(const FewTokens& f) {
 
 constexpr LinearKernels kLinearKernels = {LinearBegin, LinearMultiply, LinearEnd,
                                           kLanes > 1 && config::kFewRows ? LinearFew : nullptr};
+
+#endif  // FOVEA_SRC_LINEAR_LINEAR_INL_

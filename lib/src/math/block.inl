@@ -13,6 +13,22 @@ using hn::kBlockVectors;
 #include FOVEA_BLOCK_LOOPS
 #undef FOVEA_BLOCK_LOOPS
 
+template <int n>
+struct Vectors {
+  static constexpr int kCount = n;
+};
+// Calls f(Vectors<n>(), column) for register blocks of n <= kMost vectors of columns, the largest first. kEvenly: none
+// that would leave one vector. A copy of `columns` would take a register.
+template <int kMost, bool kEvenly, class F>
+FOVEA_INLINE void ForColumns(const uint32_t& columns, const F& f, size_t column = 0) {
+  constexpr size_t kTaken = kMost * kLanes;
+  constexpr bool kNotBeforeOne = kEvenly && !kSizeCounts && kMost > 2;
+  for (; column + kTaken <= columns && !(kNotBeforeOne && columns - column == kTaken + kLanes); column += kTaken) {
+    f(Vectors<kMost>(), column);
+  }
+  if constexpr (kMost > 1) ForColumns<kSizeCounts ? 1 : kMost - 1, kEvenly>(columns, f, column);
+}
+
 // Rows, or elements of one row, of a register block: the largest count for which the sums with kVectors vectors, and
 // what the loops load, fit the registers.
 constexpr int kMostRows = kLanes == 1 ? 4 : 8;

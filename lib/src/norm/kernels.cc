@@ -15,9 +15,6 @@ namespace {
 // clang-format off
 #include FOVEA_BACKEND_HEADER
 #include "simd/common.inl"
-#include "math/plain.inl"
-#include "math/math.inl"
-#include "math/activation.inl"
 #include "norm/norm.inl"
 // clang-format on
 }  // namespace

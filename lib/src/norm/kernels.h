@@ -30,7 +30,8 @@ constexpr size_t kNormChains = 16;
 
 // Rows that call.cc has summed at once. The chains of one row are so few that a processor with wide vectors waits for
 // them; others need their registers, or count bytes.
-constexpr size_t kNormRows = FOVEA_WITH_HIGHWAY || FOVEA_WITH_XSIMD ? 4 : 1;
+constexpr size_t kNormRows =
+    FOVEA_WITH_HIGHWAY || FOVEA_WITH_XSIMD || (FOVEA_WITH_NEON && !config::kPreferSize) ? 4 : 1;
 
 struct NormSums {
   const float* x;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Rotary position embedding: pairs of elements, turned by an angle that each token has for each pair.
+#ifndef FOVEA_SRC_ROPE_ROPE_INL_
+#define FOVEA_SRC_ROPE_ROPE_INL_
 
 // Polynomials of y in [-1, 1], an eighth of a turn: minimax fits of the absolute error, coefficients rounded to float
 // one at a time, lowest first.
@@ -117,3 +119,5 @@ FOVEA_KERNEL void RopeInterleaved(const RopeRows& rows) { RopeRowsOf<true>(rows)
 constexpr RopeKernels kRopeKernels = {config::kRopeTurns ? RopeAngles : nullptr,
                                       config::kRopeHalfSplit ? RopeHalfSplit : nullptr,
                                       config::kRopeInterleaved ? RopeInterleaved : nullptr};
+
+#endif  // FOVEA_SRC_ROPE_ROPE_INL_

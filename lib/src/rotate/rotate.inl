@@ -3,9 +3,8 @@
 // The fast Walsh-Hadamard transform: log2(block) steps, in each of which pairs (a, b) of elements become (a + b, a - b).
 // The pairs of a step are a distance apart that halves from step to step: first whole vectors, then lanes of a vector.
 // Sums and differences are rounded alike everywhere, so bits do not depend on the target.
-
-using ::fovea::kSignsFirst;
-using ::fovea::kSignsLast;
+#ifndef FOVEA_SRC_ROTATE_ROTATE_INL_
+#define FOVEA_SRC_ROTATE_ROTATE_INL_
 
 struct LaneNumbers {
   int32_t lanes[kLanes];
@@ -106,3 +105,5 @@ FOVEA_KERNEL void RotateOneRow(const RotateRow& r) {
   }
   PutRow(r, from, r.block, r.scale, r.signs == kSignsLast);
 }
+
+#endif  // FOVEA_SRC_ROTATE_ROTATE_INL_

@@ -24,6 +24,7 @@ FOVEA_INLINE VF AtLeast(VF a, VF least) { return IfThenElse(Lt(a, least), least,
 FOVEA_INLINE VF AddSet(VF a, float b) { return Add(a, Set(kF, b)); }
 FOVEA_INLINE VF MulSet(VF a, float b) { return Mul(a, Set(kF, b)); }
 FOVEA_INLINE VF MulAddSet(VF a, VF b, float c) { return MulAdd(a, b, Set(kF, c)); }
+FOVEA_INLINE VF MulAddScalar(VF a, float b, VF c) { return MulAdd(a, Set(kF, b), c); }
 
 #include "simd/runs.inl"
 

@@ -111,6 +111,8 @@ struct VnniWords : X86Sums, DotShape<kDotVnni> {
 using VnniGroups = VnniWords<false>;  // for weights in groups
 
 struct Vnni : VnniWords<true> {
+  using GroupWords = VnniGroups;
+
   // 128 is added to the codes of queries. The sums of products with a key begin with the correction for this.
   FOVEA_INLINE int32_t StartOfKey(const RowCode* row, size_t dim) { return -128 * SumOfRow(row, dim); }
 

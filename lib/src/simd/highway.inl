@@ -17,8 +17,6 @@ constexpr size_t kLanes = MaxLanes(kF);
 // Register blocks: keys by vectors of rows. Where masks are vectors too, fewer other vectors fit.
 #if HWY_TARGET == HWY_AVX3
 constexpr int kRegisters = 32, kBlockVectors = 3, kMaskedVectors = 3;
-#elif HWY_TARGET == HWY_NEON
-constexpr int kRegisters = HWY_ARCH_ARM_A64 ? 32 : 16, kBlockVectors = HWY_ARCH_ARM_A64 ? 3 : 6, kMaskedVectors = 2;
 #else
 constexpr int kRegisters = 16, kBlockVectors = 3, kMaskedVectors = 2;
 #endif
@@ -66,7 +64,7 @@ FOVEA_INLINE VF SumsOfLanes(const VF (&v)[kLanes]) {
   return VF{raw::SumsOfLanes(r)};
 }
 
-#else  // 4 lanes: NEON, WebAssembly
+#else  // WebAssembly
 
 FOVEA_INLINE VF LoadN(ScalableTag<float>, const float* p, size_t n) {
   alignas(16) float lanes[4] = {0.0f, 0.0f, 0.0f, 0.0f};
@@ -80,16 +78,6 @@ FOVEA_INLINE void StoreN(VF v, ScalableTag<float>, float* p, size_t n) {
 }
 FOVEA_INLINE void LoadPairs(ScalableTag<float>, const float* p, VF& a, VF& b) { LoadInterleaved2(kF, p, a, b); }
 FOVEA_INLINE void StorePairs(VF a, VF b, ScalableTag<float>, float* p) { StoreInterleaved2(a, b, kF, p); }
-#if HWY_ARCH_ARM_V7
-// Highway's own is an estimate.
-FOVEA_INLINE VF Div(VF a, VF b) {
-  alignas(16) float x[4], y[4];
-  Store(a, kF, x);
-  Store(b, kF, y);
-  for (int i = 0; i < 4; ++i) x[i] /= y[i];
-  return Load(kF, x);
-}
-#endif
 FOVEA_INLINE void Transpose(VF (&v)[4]) {
   const VF lo02 = InterleaveLower(kF, v[0], v[2]), hi02 = InterleaveUpper(kF, v[0], v[2]);
   const VF lo13 = InterleaveLower(kF, v[1], v[3]), hi13 = InterleaveUpper(kF, v[1], v[3]);
@@ -108,11 +96,7 @@ FOVEA_INLINE VF SumsOfLanes(const VF (&v)[4]) {
   return Add(Add(columns[0], columns[1]), Add(columns[2], columns[3]));
 }
 
-#if HWY_ARCH_WASM
 #include "simd/wasm.inl"
-#else
-#include "simd/neon.inl"
-#endif
 
 #endif
 
@@ -128,23 +112,6 @@ FOVEA_INLINE VF MulAddUnless(MF m, VF a, VF b, VF c) {
 #else
 FOVEA_INLINE MF SignMask(VF v) { return MaskFromVec(BitCast(kF, BroadcastSignBit(BitCast(kI, v)))); }
 FOVEA_INLINE VF MulAddUnless(MF m, VF a, VF b, VF c) { return MulAdd(a, IfThenZeroElse(m, b), c); }
-#endif
-
-#if HWY_TARGET == HWY_NEON && HWY_ARCH_ARM_A64
-#define FOVEA_BLOCK_LOOPS "math/block_neon64.inl"
-#define FOVEA_MULTIPLIES_LANES 1
-FOVEA_INLINE VF NextTwo(const float*& p) { return VF{raw::NextTwo(p)}; }
-template <int i>
-FOVEA_INLINE VF MulAddLane(VF a, VF b, VF c) {
-  return VF{vfmaq_laneq_f32(c.raw, a.raw, b.raw, i)};
-}
-template <int i>
-FOVEA_INLINE VF MulAddLaneUnless(MF m, VF a, VF b, VF c) {
-  return MulAddUnless(m, a, VF{vdupq_laneq_f32(b.raw, i)}, c);
-}
-#elif HWY_TARGET == HWY_NEON
-#define FOVEA_BLOCK_LOOPS "math/block_neon32.inl"
-FOVEA_INLINE VF NextSpread(const float*& p, ptrdiff_t step) { return VF{raw::NextSpread(p, step)}; }
 #endif
 
 #include "simd/derived.inl"

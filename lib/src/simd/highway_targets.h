@@ -20,7 +20,7 @@
 // Of Highway's targets, one for each vector length. Scalar is only Highway's baseline: fovea has its own backend header
 // for it.
 #undef HWY_DISABLED_TARGETS
-#define HWY_DISABLED_TARGETS (~(HWY_SSE4 | HWY_AVX2 | HWY_AVX3 | HWY_NEON | HWY_WASM | HWY_EMU128 | HWY_SCALAR))
+#define HWY_DISABLED_TARGETS (~(HWY_SSE4 | HWY_AVX2 | HWY_AVX3 | HWY_WASM | HWY_EMU128 | HWY_SCALAR))
 
 #include <hwy/detect_targets.h>
 
@@ -28,7 +28,6 @@
 #if (defined(FOVEA_EXPECT_TARGET_SSE4) && HWY_STATIC_TARGET != HWY_SSE4) ||   \
     (defined(FOVEA_EXPECT_TARGET_AVX2) && HWY_STATIC_TARGET != HWY_AVX2) ||   \
     (defined(FOVEA_EXPECT_TARGET_AVX512) && HWY_STATIC_TARGET != HWY_AVX3) || \
-    (defined(FOVEA_EXPECT_TARGET_NEON) && HWY_STATIC_TARGET != HWY_NEON) ||   \
     (defined(FOVEA_EXPECT_TARGET_WASM) && HWY_STATIC_TARGET != HWY_WASM)
 #error "Highway chose another target than the toolchain file asks for: check -march and its feature flags"
 #endif

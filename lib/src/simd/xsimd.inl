@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The xsimd header of the vocabulary: xsimd's batches for the one processor that the file is compiled for. Intrinsics
+// The xsimd header of the vocabulary, for x86: xsimd's batches for the one processor that the file is compiled for. Intrinsics
 // are used where xsimd's own function is approximate, slow, or not the same in all releases. Written for 8.1, with only
 // names that 13 still has.
 
@@ -29,12 +29,8 @@ constexpr int kRegisters = 16, kBlockVectors = 3, kMaskedVectors = 2;
 #define FOVEA_DOT_LANES 4
 using Arch = xsimd::sse4_2;
 constexpr int kRegisters = 16, kBlockVectors = 3, kMaskedVectors = 2;
-#elif defined(__aarch64__)
-using Arch = xsimd::neon64;
-#elif defined(__ARM_NEON)
-using Arch = xsimd::neon;
 #else
-#error "xsimd needs a vector unit: set the compiler's processor (-march, or a toolchain file)"
+#error "xsimd serves x86 from SSE4.2 on: set the compiler's processor (-march, or a toolchain file)"
 #endif
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push  // GCC 12 warns of what its own headers for AVX-512 leave undefined
@@ -44,10 +40,9 @@ using Arch = xsimd::neon;
 static_assert(Arch::supported(), "xsimd does not see the vector unit that the compiler is set to");
 
 // A build that names its processor must get its vectors.
-#if (defined(FOVEA_EXPECT_TARGET_SSE4) && FOVEA_X86_LANES != 4) ||    \
-    (defined(FOVEA_EXPECT_TARGET_AVX2) && FOVEA_X86_LANES != 8) ||    \
-    (defined(FOVEA_EXPECT_TARGET_AVX512) && FOVEA_X86_LANES != 16) || \
-    (defined(FOVEA_EXPECT_TARGET_NEON) && !defined(__ARM_NEON))
+#if (defined(FOVEA_EXPECT_TARGET_SSE4) && FOVEA_X86_LANES != 4) || \
+    (defined(FOVEA_EXPECT_TARGET_AVX2) && FOVEA_X86_LANES != 8) || \
+    (defined(FOVEA_EXPECT_TARGET_AVX512) && FOVEA_X86_LANES != 16)
 #error "xsimd's target is another than the toolchain file asks for: check -march and its feature flags"
 #endif
 
@@ -85,7 +80,6 @@ FOVEA_INLINE MF Le(VF a, VF b) { return a <= b; }
 FOVEA_INLINE MF Or(MF a, MF b) { return a | b; }
 FOVEA_INLINE VF IfThenElse(MF m, VF yes, VF no) { return xsimd::select(m, yes, no); }
 
-#if defined(FOVEA_X86_LANES)
 #include "simd/x86.inl"
 
 FOVEA_INLINE VF LoadN(Tag<float>, const float* p, size_t n) { return VF(raw::LoadN(p, n)); }
@@ -111,9 +105,6 @@ FOVEA_INLINE VF SumsOfLanes(const VF (&v)[kLanes]) {
   return VF(raw::SumsOfLanes(r));
 }
 FOVEA_INLINE VF Div(VF a, VF b) { return VF(a.data / b.data); }
-#else
-#include "simd/neon.inl"
-#endif
 
 FOVEA_INLINE raw::V Raw(VF v) { return v.data; }
 FOVEA_INLINE raw::I Raw(VI v) { return v.data; }
@@ -168,7 +159,7 @@ FOVEA_INLINE MF SignMask(VF v) { return MF(_mm256_castsi256_ps(_mm256_srai_epi32
 FOVEA_INLINE VF IfThenZeroElse(MF m, VF no) { return VF(_mm256_andnot_ps(m.data, no.data)); }
 FOVEA_INLINE VF MulAddUnless(MF m, VF a, VF b, VF c) { return MulAdd(a, IfThenZeroElse(m, b), c); }
 
-#elif FOVEA_X86_LANES == 4
+#else
 
 FOVEA_INLINE VF Max(VF a, VF b) { return VF(_mm_max_ps(a.data, b.data)); }
 FOVEA_INLINE VF ClampMin(VF a, VF least) { return VF(_mm_max_ps(least.data, a.data)); }  // the second if one is NaN
@@ -189,8 +180,6 @@ FOVEA_INLINE MF SignMask(VF v) { return MF(_mm_castsi128_ps(_mm_srai_epi32(_mm_c
 FOVEA_INLINE VF IfThenZeroElse(MF m, VF no) { return VF(_mm_andnot_ps(m.data, no.data)); }
 FOVEA_INLINE VF MulAddUnless(MF m, VF a, VF b, VF c) { return MulAdd(a, IfThenZeroElse(m, b), c); }
 
-#else
-#include "simd/neon_words.inl"
 #endif
 
 #include "simd/narrow.inl"

@@ -14,8 +14,6 @@ namespace {
 // clang-format off
 #include FOVEA_BACKEND_HEADER
 #include "simd/common.inl"
-#include "math/plain.inl"
-#include "math/math.inl"
 #include "softmax/softmax.inl"
 // clang-format on
 }  // namespace

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Softmax and log-softmax, along the lanes (a row) or with a lane for each of the softmaxes side by side (columns).
+#ifndef FOVEA_SRC_SOFTMAX_SOFTMAX_INL_
+#define FOVEA_SRC_SOFTMAX_SOFTMAX_INL_
+
+#include "math/math.inl"
+#include "math/plain.inl"
 
 // scale * x + mask; -inf where hidden.
-FOVEA_INLINE VF Scaled(VF x, VF scale) { return hn::Mul(x, scale); }
+FOVEA_INLINE VF TimesScale(VF x, VF scale) { return hn::Mul(x, scale); }
 FOVEA_INLINE VF ScaledMasked(VF x, VF scale, VF mask) {
   const VF hides = hn::Set(kF, ::fovea::kHidingMask);
   return hn::IfThenElse(hn::Le(mask, hides), hn::Set(kF, -kInfinity), hn::MulAdd(x, scale, mask));
@@ -30,7 +35,7 @@ struct Row {
   inline __attribute__((always_inline)) VF Whole(size_t i) const {
     const VF x = hn::LoadU(kF, in + i);
     if constexpr (kReading == Reading::kPlain) return x;
-    if (kReading == Reading::kScaled || !Masked()) return Scaled(x, scale);
+    if (kReading == Reading::kScaled || !Masked()) return TimesScale(x, scale);
     return ScaledMasked(x, scale, hn::LoadU(kF, mask + i));
   }
   // Lanes from element `end` on are -inf.
@@ -40,7 +45,7 @@ struct Row {
     if (Masked()) {
       x = ScaledMasked(x, scale, LoadUpTo(mask + i, n));
     } else if constexpr (kReading != Reading::kPlain) {
-      x = Scaled(x, scale);
+      x = TimesScale(x, scale);
     }
     return hn::IfThenElse(hn::Lt(hn::Iota(kF, 0.0f), hn::Set(kF, float(n))), x, hn::Set(kF, -kInfinity));
   }
@@ -84,7 +89,7 @@ constexpr size_t kStrandVectors = kStrands / kLanes;
 constexpr size_t kStepVectors = kSameStrands ? 2 * kStrandVectors : 1;
 constexpr size_t kStep = kStepVectors * kLanes;
 
-// Steps that are taken together, of one row or of several: 4 vectors hide the latency of one.
+// Steps that are taken together, of one row or of several: 4 vectors hide the latency of one, 8 spill.
 constexpr size_t kTogether = kSizeCounts || kStepVectors >= 4 ? 1 : 4 / kStepVectors;
 constexpr size_t kSideBySideAxis = 256;  // longest rows that are taken together: no more than a chunk
 
@@ -380,7 +385,7 @@ struct ColumnReader {
 
 FOVEA_SHARED VF ColumnElements(const ColumnReader& reader, size_t i) {
   const VF x = hn::LoadN(kF, reader.in + ptrdiff_t(i) * reader.in_stride, reader.count);
-  if (!config::kSoftmaxMask || !reader.mask) return Scaled(x, reader.scale);
+  if (!config::kSoftmaxMask || !reader.mask) return TimesScale(x, reader.scale);
   const float* m = reader.mask + ptrdiff_t(i) * reader.mask_stride;
   return ScaledMasked(x, reader.scale, reader.mask_inner_stride ? hn::LoadN(kF, m, reader.count) : hn::Set(kF, *m));
 }
@@ -439,3 +444,5 @@ FOVEA_KERNEL void SoftmaxColumns(const Softmaxes& call, size_t outer) {
 constexpr bool kColumnsServeRows = kLanes == 1 && kSizeCounts;
 constexpr SoftmaxKernels kSoftmaxKernels = {kColumnsServeRows ? nullptr : SoftmaxRows,
                                             kColumnsServeRows || config::kSoftmaxStrided ? SoftmaxColumns : nullptr};
+
+#endif  // FOVEA_SRC_SOFTMAX_SOFTMAX_INL_

@@ -29,7 +29,7 @@
 #define FOVEA_COMMON_NAMESPACE HWY_NAMESPACE
 #elif FOVEA_FOR_NEON
 #include <arm_neon.h>
-#define FOVEA_BACKEND_HEADER "simd/arm_neon.inl"
+#define FOVEA_BACKEND_HEADER "simd/neon.inl"
 #define FOVEA_COMMON_NAMESPACE neon_target
 #elif FOVEA_FOR_RVV
 #include <riscv_vector.h>

@@ -19,7 +19,7 @@ inline bool fuses(fovea_target target) {
   switch (kernels_of(target)) {
     case FOVEA_TARGET_SCALAR: return FOVEA_SIMD_FUSES;
     case FOVEA_TARGET_NEON: return kNeonFuses;
-    case FOVEA_TARGET_XSIMD: return kNeonFuses || FOVEA_XSIMD_LANES > 4;
+    case FOVEA_TARGET_XSIMD: return FOVEA_XSIMD_LANES > 4;
     case FOVEA_TARGET_SSE4:
     case FOVEA_TARGET_WASM: return false;
     default: return true;

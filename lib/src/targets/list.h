@@ -9,12 +9,9 @@
 #include "fovea/fovea.h"
 #include "targets/compiled.h"
 
-// Highway has kernels for each of its targets, in namespaces that it names. xsimd or NEON alone have kernels of one
-// target.
+// On x86 Highway has kernels for each of its targets, in namespaces that it names, and xsimd alone those of one target.
 #if FOVEA_WITH_HIGHWAY
 #define FOVEA_VECTORS(highway_namespace) highway_namespace
-#elif FOVEA_WITH_NEON
-#define FOVEA_VECTORS(highway_namespace) neon_target
 #else
 #define FOVEA_VECTORS(highway_namespace) xsimd_target
 #endif
@@ -41,17 +38,17 @@
   row(__VA_ARGS__, AVX2_VNNI, "avx2_vnni", AVX2, kSimd, FOVEA_VECTORS(N_AVX2), 8, 3, kDotVnni, kAvx2 | kAvxVnni)       \
   row(__VA_ARGS__, AVX2, "avx2", AVX2, kSimd, FOVEA_VECTORS(N_AVX2), 8, 3, kDotPmaddwd, kAvx2)                         \
   row(__VA_ARGS__, SSE4, "sse4", SSE4, kSimd, FOVEA_VECTORS(N_SSE4), 4, 3, kDotPmaddwd, kSse4)                         \
-  row(__VA_ARGS__, NEON_IN_ORDER_I8MM, "neon_in_order_i8mm", NEON, kSimd,                                              \
-      FOVEA_VECTORS(N_NEON), 4, 3, kDotSmmla, kNeonDotprod | kNeonI8mm | kNeonInOrder)                                 \
-  row(__VA_ARGS__, NEON_IN_ORDER_DOTPROD, "neon_in_order_dotprod", NEON, kSimd,                                        \
-      FOVEA_VECTORS(N_NEON), 4, 3, kDotSdot, kNeonDotprod | kNeonInOrder)                                              \
-  row(__VA_ARGS__, NEON_I8MM, "neon_i8mm", NEON, kSimd,                                                                \
-      FOVEA_VECTORS(N_NEON), 4, 3, kDotSmmla, kNeonDotprod | kNeonI8mm)                                                \
-  row(__VA_ARGS__, NEON_DOTPROD, "neon_dotprod", NEON, kSimd, FOVEA_VECTORS(N_NEON), 4, 3, kDotSdot, kNeonDotprod)     \
-  row(__VA_ARGS__, NEON_IN_ORDER, "neon_in_order", NEON, kSimd,                                                        \
-      FOVEA_VECTORS(N_NEON), 4, 3, kDotFloats, kNeonInOrder)                                                           \
-  row(__VA_ARGS__, NEON, "neon", NEON, kSimd,                                                                          \
-      FOVEA_VECTORS(N_NEON), 4, FOVEA_NEON_VECTORS, kDotFloats, kNothing)                                              \
+  row(__VA_ARGS__, NEON_IN_ORDER_I8MM, "neon_in_order_i8mm", NEON, "neon",                                              \
+      neon_target, 4, 3, kDotSmmla, kNeonDotprod | kNeonI8mm | kNeonInOrder)                                 \
+  row(__VA_ARGS__, NEON_IN_ORDER_DOTPROD, "neon_in_order_dotprod", NEON, "neon",                                        \
+      neon_target, 4, 3, kDotSdot, kNeonDotprod | kNeonInOrder)                                              \
+  row(__VA_ARGS__, NEON_I8MM, "neon_i8mm", NEON, "neon",                                                                \
+      neon_target, 4, 3, kDotSmmla, kNeonDotprod | kNeonI8mm)                                                \
+  row(__VA_ARGS__, NEON_DOTPROD, "neon_dotprod", NEON, "neon", neon_target, 4, 3, kDotSdot, kNeonDotprod)     \
+  row(__VA_ARGS__, NEON_IN_ORDER, "neon_in_order", NEON, "neon",                                                        \
+      neon_target, 4, 3, kDotFloats, kNeonInOrder)                                                           \
+  row(__VA_ARGS__, NEON, "neon", NEON, "neon",                                                                          \
+      neon_target, 4, FOVEA_NEON_VECTORS, kDotFloats, kNothing)                                              \
   row(__VA_ARGS__, HELIUM, "helium", HELIUM, "helium", helium_target, 4, 3, kDotHelium, kNothing)                      \
   row(__VA_ARGS__, RVV256, "rvv256", RVV256, "rvv", rvv_target, 8, 3, kDotVwmacc, kRvv)                                \
   row(__VA_ARGS__, RVV128, "rvv128", RVV128, "rvv", rvv_target, 4, 3, kDotVwmacc, kRvv)                                \
@@ -60,8 +57,7 @@
       FOVEA_SIMD_LANES, FOVEA_SIMD_LANES == 1 ? 4 : 3,                                                                 \
       FOVEA_HAS_OWN_DOT ? kDotOwn : FOVEA_SMLAD_OF_FLOATS ? kDotSmlad : kDotFloats, kNothing)                          \
   row(__VA_ARGS__, XSIMD, "xsimd", XSIMD, "xsimd", xsimd_target,                                                       \
-      FOVEA_XSIMD_LANES, FOVEA_OFFERS_NEON ? FOVEA_NEON_VECTORS : 3,                                                   \
-      FOVEA_OFFERS_X86 ? kDotPmaddwd : kDotFloats, FOVEA_XSIMD_LANES == 8 ? kAvx2 : kNothing)
+      FOVEA_XSIMD_LANES, 3, kDotPmaddwd, FOVEA_XSIMD_LANES == 8 ? kAvx2 : kNothing)
 // clang-format on
 
 namespace fovea {
@@ -69,7 +65,7 @@ namespace fovea {
 constexpr uint8_t kLeastNeonVectors = 3;
 constexpr bool kNeonOf64Bits = FOVEA_NEON_VECTORS == 3;
 constexpr bool kTilesOfSix = FOVEA_COMPILED_NEON && FOVEA_NEON_VECTORS == 6;  // whether a tile may have six vectors
-constexpr const char* kSimd = FOVEA_WITH_HIGHWAY ? "highway" : FOVEA_WITH_NEON ? "neon" : "xsimd";  // of FOVEA_VECTORS
+constexpr const char* kSimd = FOVEA_WITH_HIGHWAY ? "highway" : "xsimd";  // of FOVEA_VECTORS
 
 // Instructions that multiply 8-bit integers and add up the products of some of them.
 enum DotKind : uint8_t {
@@ -125,6 +121,15 @@ constexpr bool is_in_order(fovea_target target) {
   return target == FOVEA_TARGET_NEON_IN_ORDER || target == FOVEA_TARGET_NEON_IN_ORDER_DOTPROD ||
          target == FOVEA_TARGET_NEON_IN_ORDER_I8MM;
 }
+
+// The namespace of kernels of which a build has one: targets/one_target.inl.
+#if FOVEA_WITH_SCALAR
+#define FOVEA_ONE_TARGET scalar_target
+#elif FOVEA_WITH_HELIUM
+#define FOVEA_ONE_TARGET helium_target
+#else
+#define FOVEA_ONE_TARGET no_target
+#endif
 
 // The target whose kernels a compiled target runs: itself, or the one that it extends.
 #define FOVEA_KERNELS_OF_ROW_(nothing, id, name, kernels, ...) \

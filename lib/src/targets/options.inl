@@ -2,8 +2,7 @@
 //
 // The options of g++ for a file of kernels, which includes this before all that is compiled with them. A file whose
 // register blocks use all registers, and load in the order of the text, defines FOVEA_FILLS_REGISTERS: if the loads are
-// rescheduled, sums are spilled. With such options in the source, g++ 12 no longer inlines functions of xsimd and
-// Highway: there the build system sets them instead, for speed alone.
+// rescheduled, sums are spilled.
 #include "simd/macros.h"
 #include "targets/compiled.h"
 

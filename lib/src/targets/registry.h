@@ -94,9 +94,8 @@ constexpr uint64_t kNamedFeatures =
 bool is_available(const TargetTraits& traits, uint64_t named = 0);
 // Whether processors of the target may have arithmetic of halves, and whether this one does.
 inline bool may_have_halves(const TargetTraits& traits) {
-  const bool xsimd_of_neon = FOVEA_OFFERS_NEON && traits.target == FOVEA_TARGET_XSIMD;
   if (FOVEA_WITH_AVX512_FP16 && traits.kernels == FOVEA_TARGET_AVX512) return true;
-  return traits.target == FOVEA_TARGET_HELIUM || traits.kernels == FOVEA_TARGET_NEON || xsimd_of_neon;
+  return traits.target == FOVEA_TARGET_HELIUM || traits.kernels == FOVEA_TARGET_NEON;
 }
 bool has_halves(const TargetTraits& traits, uint64_t named);
 // FOVEA_TARGET_BEST becomes the best available one; null if the target is not available. The row is no element of kTargets.

@@ -15,7 +15,6 @@ namespace {
 // clang-format off
 #include FOVEA_BACKEND_HEADER
 #include "simd/common.inl"
-#include "formats/rows.inl"
 #include "tensors/tensors.inl"
 // clang-format on
 }  // namespace

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Sums, products and means of rows. Lanes run along the row.
+#ifndef FOVEA_SRC_TENSORS_TENSORS_INL_
+#define FOVEA_SRC_TENSORS_TENSORS_INL_
+
+#include "formats/rows.inl"
 
 // Rows of f32 have a loop of their own.
 template <class Combine>
@@ -39,3 +43,5 @@ FOVEA_KERNEL void MeanOfRows(const MeanRow& r) {
 }
 
 constexpr TensorKernels kTensorKernels = {AddRows, MultiplyRows, MeanOfRows};
+
+#endif  // FOVEA_SRC_TENSORS_TENSORS_INL_

@@ -59,8 +59,7 @@ def instructions(source, flags):
 
 
 def shorten(state):
-    request = urllib.request.Request("https://godbolt.org/api/shortener", json.dumps(state).encode(),
-                                     {"Content-Type": "application/json"})
+    request = urllib.request.Request("https://godbolt.org/api/shortener", json.dumps(state).encode(), {"Content-Type": "application/json"})
     with urllib.request.urlopen(request, timeout=60) as answer:
         return json.load(answer)["url"]
 

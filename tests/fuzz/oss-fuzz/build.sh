@@ -16,6 +16,6 @@ mkdir -p "$OUT"
 for fuzzer in "$WORK"/fovea/tests/fuzz/*_fuzz; do
   name=$(basename "$fuzzer")
   cp "$fuzzer" "$OUT/"
-  zip --quiet --junk-paths "$OUT/${name}_seed_corpus.zip" "$source/tests/fuzz/corpus/${name%_fuzz}"/*
+  cp "$source/tests/fuzz/corpus/${name%_fuzz}.zip" "$OUT/${name}_seed_corpus.zip"
   printf '[libfuzzer]\nmax_len = 512\ntimeout = 20\nrss_limit_mb = 1024\n' >"$OUT/$name.options"
 done

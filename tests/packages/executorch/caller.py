@@ -36,8 +36,7 @@ def _value(x, is_result=False):
     if isinstance(x, bytes):
         return Value(kind=5, integer=len(x), data=ctypes.cast(x, ctypes.c_void_p))
     assert x.is_contiguous()
-    return Value(kind=4, dtype=DTYPES[x.dtype], dims=x.dim(), is_result=is_result,
-                 sizes=(ctypes.c_int32 * 8)(*x.shape), data=x.data_ptr())
+    return Value(kind=4, dtype=DTYPES[x.dtype], dims=x.dim(), is_result=is_result, sizes=(ctypes.c_int32 * 8)(*x.shape), data=x.data_ptr())
 
 
 class Failed(RuntimeError):
@@ -58,8 +57,7 @@ class Call:
     def run(self, repeats=1):
         """Seconds of one call."""
         seconds, used = ctypes.c_double(), ctypes.c_uint64()
-        error = _caller.caller_call(self.name, self.values, self.count, self.with_keys, repeats,
-                                    ctypes.byref(seconds), ctypes.byref(used))
+        error = _caller.caller_call(self.name, self.values, self.count, self.with_keys, repeats, ctypes.byref(seconds), ctypes.byref(used))
         self.bytes = used.value
         if error:
             raise Failed(f"{self.name.decode()}: error {error}")
@@ -76,16 +74,14 @@ def _custom_sdpa(q, k, v, start_pos, attn_mask=None, drpout_p=0.0, is_causal=Fal
     return call("custom_sdpa", inputs, [torch.empty_like(q)])
 
 
-def _sdpa_with_kv_cache(q, k, v, k_cache, v_cache, start_pos, seq_len, attn_mask=None, drpout_p=0.0, is_causal=False,
-                        scale=None):
+def _sdpa_with_kv_cache(q, k, v, k_cache, v_cache, start_pos, seq_len, attn_mask=None, drpout_p=0.0, is_causal=False, scale=None):
     inputs = [q, k, v, k_cache, v_cache, start_pos, seq_len, attn_mask, float(drpout_p), is_causal, scale]
     assert k_cache.is_contiguous() and v_cache.is_contiguous()  # else copies would be written
     return call("sdpa_with_kv_cache", inputs, [torch.empty_like(q)])
 
 
-def _custom_quantized_sdpa(q, k, v, start_pos, attn_mask=None, drpout_p=0.0, is_causal=False, scale=None,
-                           q_zero_points=None, q_scales=None, k_zero_points=None, k_scales=None, v_zero_points=None,
-                           v_scales=None, is_seq_at_dim_2=False):
+def _custom_quantized_sdpa(q, k, v, start_pos, attn_mask=None, drpout_p=0.0, is_causal=False, scale=None, q_zero_points=None, q_scales=None,
+                           k_zero_points=None, k_scales=None, v_zero_points=None, v_scales=None, is_seq_at_dim_2=False):
     inputs = [q, k, v, start_pos, attn_mask, float(drpout_p), is_causal, scale, q_zero_points, q_scales, k_zero_points,
               k_scales, v_zero_points, v_scales, is_seq_at_dim_2]
     return call("custom_quantized_sdpa", inputs, [torch.empty(q.shape)])

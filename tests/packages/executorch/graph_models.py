@@ -33,8 +33,7 @@ MOST_DIFFERENCE = 1e-4  # of the largest output
 
 def vit():
     """DeiT tiny's sizes, with a quarter of its layers."""
-    model = torchvision.models.VisionTransformer(image_size=224, patch_size=16, num_layers=3, num_heads=3,
-                                                 hidden_dim=192, mlp_dim=768)
+    model = torchvision.models.VisionTransformer(image_size=224, patch_size=16, num_layers=3, num_heads=3, hidden_dim=192, mlp_dim=768)
     torch.nn.init.normal_(model.heads.head.weight)  # zeros by default, which would make all outputs equal
     return model, (torch.randn(1, 3, 224, 224),)
 
@@ -58,8 +57,7 @@ def bert():
 
 
 def language_model(**given):
-    args = ModelArgs(n_layers=2, vocab_size=512, max_seq_len=256, max_context_len=256,
-                     generate_full_logits=True, **given)
+    args = ModelArgs(n_layers=2, vocab_size=512, max_seq_len=256, max_context_len=256, generate_full_logits=True, **given)
     return construct_transformer(args), (torch.randint(0, 512, (1, 128)),)
 
 

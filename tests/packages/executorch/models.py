@@ -19,8 +19,7 @@ import torch
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from executorch.examples.models.llama.llama_transformer import construct_transformer
 from executorch.examples.models.llama.model_args import ModelArgs
-from executorch.examples.models.llama.source_transformation.custom_kv_cache import (
-    replace_kv_cache_with_custom_kv_cache)
+from executorch.examples.models.llama.source_transformation.custom_kv_cache import (replace_kv_cache_with_custom_kv_cache)
 from executorch.examples.models.llama.source_transformation.sdpa import replace_sdpa_with_custom_op
 from executorch.exir import EdgeCompileConfig, to_edge_transform_and_lower
 from executorch.extension.llm.custom_ops import custom_ops  # noqa: F401
@@ -42,8 +41,7 @@ def llama(options):
                      use_kv_cache=True, use_sdpa_with_kv_cache_op=True, enable_dynamic_shape=True)
     model = construct_transformer(args).eval()
     if options.int4:
-        quantize_(model, Int8DynamicActivationIntxWeightConfig(weight_dtype=torch.int4,
-                                                               weight_granularity=PerGroup(32)))
+        quantize_(model, Int8DynamicActivationIntxWeightConfig(weight_dtype=torch.int4, weight_granularity=PerGroup(32)))
     return model
 
 
@@ -101,8 +99,7 @@ def compare(sessions, context, rounds):
         for name in names[1:]:
             for a, b in zip(outputs[names[0]], outputs[name]):
                 largest = max(largest, (a - b).abs().max().item() / max(1.0, a.abs().max().item()))
-    return {name: {kind: (min(t), statistics.median(t)) for kind, t in kinds.items()}
-            for name, kinds in times.items()}, largest
+    return {name: {kind: (min(t), statistics.median(t)) for kind, t in kinds.items()} for name, kinds in times.items()}, largest
 
 
 def main():
@@ -134,8 +131,7 @@ def main():
         layers[context] = {kind: export(copy.deepcopy(model), context, *how)
                            for kind, how in LAYERS.items() if options.layers_too and (how[0] or not options.int4)}
         buffers[context] = {kind: export(copy.deepcopy(model), context, delegates) for kind, delegates in kinds.items()}
-    sessions = {context: {f"{kind}, executorch": Session(buffer) for kind, buffer in kinds.items()}
-                for context, kinds in buffers.items()}
+    sessions = {context: {f"{kind}, executorch": Session(buffer) for kind, buffer in kinds.items()} for context, kinds in buffers.items()}
     ctypes.CDLL(options.library)
     for context, kinds in buffers.items():
         for kind, buffer in kinds.items():

@@ -63,12 +63,21 @@ def measure(python, build, environment):
     collect(python, build)
 
 
+def text_of(found):
+    """JSON with a line for each row."""
+    def rows(part):
+        if isinstance(part, list):
+            return "[\n" + ",\n".join(map(json.dumps, part)) + "]"
+        return "{\n" + ",\n".join(f"{json.dumps(name)}: {json.dumps(row)}" for name, row in part.items()) + "}"
+    return "{" + ",\n".join(f'"{name}": {rows(part)}' for name, part in found.items()) + "}\n"
+
+
 def collect(python, build, noise=""):
     found = {name: json.loads((build / f"{name}.json").read_text(encoding="utf-8")) for name in MEASURED}
     versions = subprocess.run([python, "-c", VERSIONS], capture_output=True, text=True, check=True)
     found["host"] = {"date": datetime.date.today().isoformat(), "processor": processor(), "noise": noise,
                      "versions": json.loads(versions.stdout)}
-    (HERE / "results.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    (HERE / "results.json").write_text(text_of(found), encoding="utf-8")
 
 
 def main():
@@ -82,9 +91,8 @@ def main():
         print(f"skipped: {options.python} has no package executorch; FOVEA_EXECUTORCH_PYTHON names one that has it")
         return 77
     package = pathlib.Path(found.stdout.strip())
-    subprocess.run(["cmake", "-S", FOLDER, "-B", options.build, f"-DFOVEA_SOURCE={ROOT}",
-                    "-DFOVEA_EXECUTORCH_TESTS=ON", "-DFOVEA_EXECUTORCH_RUNNER=ON",
-                    f"-DCMAKE_PREFIX_PATH={package / 'share' / 'cmake'}"], check=True)
+    subprocess.run(["cmake", "-S", FOLDER, "-B", options.build, f"-DFOVEA_SOURCE={ROOT}", "-DFOVEA_EXECUTORCH_TESTS=ON",
+                    "-DFOVEA_EXECUTORCH_RUNNER=ON", f"-DCMAKE_PREFIX_PATH={package / 'share' / 'cmake'}"], check=True)
     subprocess.run(["cmake", "--build", options.build, *PARALLEL], check=True)
     build, python = options.build.resolve(), ROOT / "platform" / "packages" / "python"
     environment = {**os.environ, "FOVEA_EXECUTORCH_LIBRARIES": str(build), "PYTHONPATH": str(python),

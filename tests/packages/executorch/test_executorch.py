@@ -36,8 +36,7 @@ class Attention(unittest.TestCase):
               causal=True, scale=None, tolerance=2e-6):
         q = torch.randn(batch, queries, heads, dim).to(dtype)
         k, v = (torch.randn(batch, room, kv_heads, dim).to(dtype) for _ in range(2))
-        fovea, own = both("custom_sdpa", [q, k, v, start, mask, 0.0, causal and mask is None, scale],
-                          [torch.empty_like(q)])
+        fovea, own = both("custom_sdpa", [q, k, v, start, mask, 0.0, causal and mask is None, scale], [torch.empty_like(q)])
         torch.testing.assert_close(fovea[0], own[0], atol=tolerance, rtol=tolerance)
 
     def test_shapes_heads_and_positions(self):
@@ -159,8 +158,7 @@ class Errors(unittest.TestCase):
                       {"q": torch.randn(2, 2, 4, 8)}, {"v": torch.randn(1, 5, 2, 8)}):
             with self.subTest(wrong=list(wrong)):
                 self.refused("custom_sdpa", list({**right, **wrong}.values()), [out])
-        self.refused("sdpa_with_kv_cache", [q, k[:, :2], k[:, :2], k.clone(), k.clone(), 5, 2, None, 0.0, True, None],
-                     [out])
+        self.refused("sdpa_with_kv_cache", [q, k[:, :2], k[:, :2], k.clone(), k.clone(), 5, 2, None, 0.0, True, None], [out])
 
     def test_codes(self):
         for place, shape in (10, (2, 50, 1, 1)), (11, (2, 49, 2, 1)), (13, (2, 50, 2, 2)):
@@ -210,8 +208,7 @@ class Threads(unittest.TestCase):
 class Memory(unittest.TestCase):
     def test_library_asks_for_no_memory(self):
         library = os.path.join(caller.LIBRARIES, "libfovea_executorch.so")
-        undefined = subprocess.run(["nm", "-D", "--undefined-only", library], capture_output=True, text=True,
-                                   check=True).stdout.split()
+        undefined = subprocess.run(["nm", "-D", "--undefined-only", library], capture_output=True, text=True, check=True).stdout.split()
         for name in "malloc", "calloc", "realloc", "aligned_alloc", "posix_memalign", "_Znwm", "_Znam":
             self.assertNotIn(name, {symbol.split("@")[0] for symbol in undefined})
 
@@ -237,8 +234,7 @@ class Programs(unittest.TestCase):
         inputs = (torch.randn(1, 4, 4, 8), torch.randn(1, 4, 2, 8), torch.randn(1, 4, 2, 8), torch.randn(4, 16),
                   delta(5, True), codes[:3] + codes[8:14], torch.tensor([[3, 4, 5, 6]]))
         expected = Module()(*inputs)
-        program = to_edge(torch.export.export(Module(), inputs),
-                          compile_config=EdgeCompileConfig(_check_ir_validity=False)).to_executorch()
+        program = to_edge(torch.export.export(Module(), inputs), compile_config=EdgeCompileConfig(_check_ir_validity=False)).to_executorch()
         with tempfile.TemporaryDirectory() as folder:
             with open(os.path.join(folder, "program.pte"), "wb") as file:
                 file.write(program.buffer)

@@ -227,16 +227,14 @@ class Graphs(unittest.TestCase):
         self.check(module, (torch.randn(2, 5, 32),), {"attention": 2, "layer_norm": 4, "linear_activation": 8})
 
     def test_gated_layers(self):
-        self.check(Gated(), (torch.randn(2, 5, 32),),
-                   {"rms_norm": 2, "linear_activation": 3, "activation": 1, "softmax": 1})
+        self.check(Gated(), (torch.randn(2, 5, 32),), {"rms_norm": 2, "linear_activation": 3, "activation": 1, "softmax": 1})
 
     def test_transpositions_repeated_heads_and_expanded_masks_are_taken_in(self):
         shown = torch.rand(2, 5) < 0.7
         shown[:, 0] = True
         for how in "expand", "repeat", "gqa":
             with self.subTest(how=how):
-                program = self.check(Grouped(how), (torch.randn(2, 5, 32), shown),
-                                     {"attention": 1, "linear_activation": 3})
+                program = self.check(Grouped(how), (torch.randn(2, 5, 32), shown), {"attention": 1, "linear_activation": 3})
                 (node,) = (n for n in program.graph.nodes if "attention.default" in str(n.target))
                 self.assertEqual(node.args[6], operators.QUERY | operators.KEY | operators.VALUE | operators.OUT)
                 self.assertEqual(node.args[1].meta["val"].shape, (2, 5, 2, 8))

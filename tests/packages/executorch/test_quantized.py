@@ -9,8 +9,7 @@ import unittest
 import executorch.kernels.quantized  # noqa: F401  kernels of quantize and dequantize nodes
 import torch
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
-from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import (XNNPACKQuantizer,
-                                                                     get_symmetric_quantization_config)
+from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import (XNNPACKQuantizer, get_symmetric_quantization_config)
 from executorch.exir import EdgeCompileConfig, to_edge, to_edge_transform_and_lower
 from torch import nn
 from torch.nn import functional
@@ -56,8 +55,7 @@ class Kernels(unittest.TestCase):
 
     def test_attention(self):
         for layout in range(16):
-            for heads, kv_heads, queries, keys, dim, value_dim, causal in ((4, 4, 7, 7, 16, 16, True),
-                                                                           (6, 2, 5, 70, 24, 12, False)):
+            for heads, kv_heads, queries, keys, dim, value_dim, causal in ((4, 4, 7, 7, 16, 16, True), (6, 2, 5, 70, 24, 12, False)):
                 with self.subTest(layout=layout, heads=heads):
                     tensors = [codes(2, tokens, count, size) if layout & bit else codes(2, count, tokens, size)
                                for bit, count, tokens, size in ((operators.QUERY, heads, queries, dim),
@@ -70,12 +68,10 @@ class Kernels(unittest.TestCase):
     def test_linear_layers(self):
         for shape in (20,), (3, 4, 20), (70, 20), (0, 20):
             for bias in None, torch.randn(30):
-                mean = self.check("quantized_linear", codes(*shape), codes(30, 20), torch.rand(30) * 0.01, bias, 0.02,
-                                  7, 0.1, -3, "none")
+                mean = self.check("quantized_linear", codes(*shape), codes(30, 20), torch.rand(30) * 0.01, bias, 0.02, 7, 0.1, -3, "none")
                 self.assertLess(mean, 1e-3)
         for name in ACTIVATIONS:
-            self.check("quantized_linear", codes(5, 20), codes(30, 20), torch.rand(30) * 0.01, None, 0.02, 7, 0.1, -3,
-                       name)
+            self.check("quantized_linear", codes(5, 20), codes(30, 20), torch.rand(30) * 0.01, None, 0.02, 7, 0.1, -3, name)
 
     def test_normalisation(self):
         for shape in (1,), (33,), (2, 3, 64), (0, 33):
@@ -254,8 +250,7 @@ class Graphs(unittest.TestCase):
         quantizer = XNNPACKQuantizer()
         quantizer.set_global(get_symmetric_quantization_config())
         layer = nn.TransformerEncoderLayer(32, 4, 64, activation="gelu", batch_first=True)
-        self.check(layer, (torch.randn(2, 9, 32),),
-                   {"quantized_attention": 1, "quantized_layer_norm": 2, "quantized_linear": 4},
+        self.check(layer, (torch.randn(2, 9, 32),), {"quantized_attention": 1, "quantized_layer_norm": 2, "quantized_linear": 4},
                    ComposableQuantizer([FoveaQuantizer(), quantizer]), most=0.12)
 
     @unittest.skipUnless(CortexMQuantizer, "there is no package tosa-tools")
@@ -267,8 +262,7 @@ class Graphs(unittest.TestCase):
         program = to_fovea(torch.export.export(converted, inputs), kinds)
         config = EdgeCompileConfig(_check_ir_validity=False, preserve_ops=[torch.ops.aten.linear.default])
         program = CortexMPassManager(to_edge(program, compile_config=config).exported_program()).transform()
-        self.assertEqual(counts(program),
-                         {"quantized_attention": 1, "quantized_layer_norm": 2, "quantized_activation": 1})
+        self.assertEqual(counts(program), {"quantized_attention": 1, "quantized_layer_norm": 2, "quantized_activation": 1})
         names = [str(node.target) for node in program.graph.nodes if node.op == "call_function"]
         self.assertEqual(sum("cortex_m.quantized_linear" in name for name in names), 4)
         self.assertEqual(sum("cortex_m.quantized_add" in name for name in names), 2)
@@ -295,13 +289,11 @@ class Graphs(unittest.TestCase):
                 module = Padded(how)
                 self.check(module, inputs, {name: 1, **codes_around}, FoveaQuantizer())
                 self.check(module, inputs, {name: 1, "layer_norm": 1}, dynamic)
-        self.check(Padded("numbers"), inputs, {"attention": 1, **codes_around},
-                   ComposableQuantizer([FoveaQuantizer(), static]), most=0.12)
+        self.check(Padded("numbers"), inputs, {"attention": 1, **codes_around}, ComposableQuantizer([FoveaQuantizer(), static]), most=0.12)
 
     def test_weights_that_torchao_quantised_stay(self):
         module = nn.Sequential(nn.Linear(64, 32), nn.SiLU(), nn.Linear(32, 8)).eval()
-        quantize_(module, Int8DynamicActivationIntxWeightConfig(weight_dtype=torch.int4,
-                                                               weight_granularity=PerGroup(32)))
+        quantize_(module, Int8DynamicActivationIntxWeightConfig(weight_dtype=torch.int4, weight_granularity=PerGroup(32)))
         inputs = (torch.randn(5, 64),)
         replaced = to_fovea(torch.export.export(module, inputs))
         self.assertEqual(counts(replaced), {"activation": 1})

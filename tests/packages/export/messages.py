@@ -91,8 +91,7 @@ def check(folder):
         assert words in text, f"{arguments}: {text}"
         assert code == (1 if text.startswith(("fovea.export: ", "usage: ")) else 0), f"{arguments}: {code}: {text}"
     row = torch.randn(1, 16)
-    for samples, words in [([(torch.randn(1, 17),)], "have [(1, 16)]"), ([], "has no sample"),
-                           ([(row * np.nan,)], "not finite")]:
+    for samples, words in [([(torch.randn(1, 17),)], "have [(1, 16)]"), ([], "has no sample"), ([(row * np.nan,)], "not finite")]:
         try:
             export(linear(), (row,), folder / "out", arithmetic="integer", calibrate=samples)
             raise AssertionError(f"calibrate={samples} was taken")

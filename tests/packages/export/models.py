@@ -35,8 +35,7 @@ class Attention(nn.Module):
         self.masks, self.other_keys = masks or {}, other_keys
 
     def forward(self, query, key=None, value=None):
-        return self.attention(query, query if key is None else key, query if value is None else value, need_weights=False,
-                              **self.masks)[0]
+        return self.attention(query, query if key is None else key, query if value is None else value, need_weights=False, **self.masks)[0]
 
 
 def attention(*shapes, masks=None, **options):
@@ -68,8 +67,7 @@ def bert():
 
 
 def distilbert():
-    model = hugging_face("DistilBert", vocab_size=100, dim=64, hidden_dim=128, n_layers=2, n_heads=4,
-                         max_position_embeddings=32)
+    model = hugging_face("DistilBert", vocab_size=100, dim=64, hidden_dim=128, n_layers=2, n_heads=4, max_position_embeddings=32)
     return Call(model, take="last_hidden_state"), tokens()
 
 
@@ -87,8 +85,7 @@ def vit():
 def torchvision_vit():
     """vit_b_16 at a tenth of its size."""
     from torchvision.models.vision_transformer import VisionTransformer
-    model = VisionTransformer(image_size=64, patch_size=16, num_layers=2, num_heads=4, hidden_dim=76, mlp_dim=304,
-                              num_classes=10)
+    model = VisionTransformer(image_size=64, patch_size=16, num_layers=2, num_heads=4, hidden_dim=76, mlp_dim=304, num_classes=10)
     nn.init.normal_(model.heads.head.weight)  # zeros at first
     return model, (torch.randn(1, 3, 64, 64),)
 
@@ -167,7 +164,7 @@ class Windows(nn.Module):
 
 
 class Numbers(nn.Module):
-    """Sums and products with numbers of Python, and with constants of whole numbers."""
+    """Sums and products with numbers of Python, with constants of whole numbers, and of matrices."""
 
     def __init__(self):
         super().__init__()
@@ -175,7 +172,8 @@ class Numbers(nn.Module):
 
     def forward(self, x):
         x = self.first(x)
-        return self.last((1 - x) * 2 + (x * (x[..., :1] + 1)) / 4 - torch.arange(8))
+        x = (1 - x) * 2 + (x * (x[..., :1] + 1)) / 4 - torch.arange(8)
+        return self.last(torch.baddbmm(x, x, x.transpose(1, 2) @ x))
 
 
 WINDOWS, GRID = ((1, 16, 2, 4, 2, 4), (0, 2, 4, 3, 5, 1)), ((1, 16, 4, 2, 4, 2), (0, 3, 5, 2, 4, 1))

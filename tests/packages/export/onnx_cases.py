@@ -36,9 +36,7 @@ CONSTANTS = {
     "i3": whole(3), "last": whole(-1), "one_place": np.int64(1), "odd": whole(1, 3), "eight": whole(8), "some": whole(2, 6),
     "two_six": whole(2, 5, 8), "flat_shape": whole(0, -1), "rows": whole(-1, 8), "nothing": np.zeros(0, np.int64)
 }
-MACROS = {
-    "SCORES": "t = Transpose <perm=[0, 1, 3, 2]> (k) s = MatMul (q, t)", "WEIGHTS": "p = Softmax <axis=3> (a) y = MatMul (p, v)"
-}
+MACROS = {"SCORES": "t = Transpose <perm=[0, 1, 3, 2]> (k) s = MatMul (q, t)", "WEIGHTS": "p = Softmax <axis=3> (a) y = MatMul (p, v)"}
 CASES = """
 Add 7 13 14: y = Add (x, c)
 Add 7 13 14: y = Add (c, x)

@@ -47,8 +47,7 @@ def build(folder, library):
     """Compiles the folder's C files and links its test with the library. Returns the test."""
     for source in sorted(folder.glob("*.c")):
         run(["cc", *C99, f"-I{ROOT / 'lib' / 'include'}", "-c", source.name], folder)
-    run(["cc", *[path.name for path in folder.glob("*.o")], library, f"-Wl,-rpath,{library.parent}", "-lm", "-o",
-         "run"], folder)
+    run(["cc", *[path.name for path in folder.glob("*.o")], library, f"-Wl,-rpath,{library.parent}", "-lm", "-o", "run"], folder)
     return folder / "run"
 
 

@@ -53,8 +53,7 @@ class Draw:
         if how == "overlap":
             return next((one for one in others if isinstance(one, np.ndarray) and one.shape == shape), others[0])
         if how == "stride of 0":
-            return np.lib.stride_tricks.as_strided(np.zeros(shape[-1], dtype), shape,
-                                                   (0,) * (len(shape) - 1) + (np.dtype(dtype).itemsize,))
+            return np.lib.stride_tricks.as_strided(np.zeros(shape[-1], dtype), shape, (0,) * (len(shape) - 1) + (np.dtype(dtype).itemsize,))
         if how == "negative":
             return self.place(np.zeros(shape, dtype))
         return WRONG[how](self, np.zeros(shape, dtype))
@@ -64,8 +63,7 @@ class Draw:
         if not self.turns_hostile(0.1):
             return value
         self.hostile.append(f"{name}: number")
-        return self.pick(*others, -1, value + 1, 2 ** 32 + value, 2 ** 64, 0.5, None, "1", np.int64(-5),
-                         np.array([1, 2]))
+        return self.pick(*others, -1, value + 1, 2 ** 32 + value, 2 ** 64, 0.5, None, "1", np.int64(-5), np.array([1, 2]))
 
 
 def other_shape(draw, values):
@@ -83,8 +81,7 @@ def transposed(draw, values):
 
 def field(draw, values):
     before = draw.pick(1, 2, 4)
-    record = np.dtype({"names": ["x"], "formats": [values.dtype], "offsets": [before],
-                       "itemsize": before + values.dtype.itemsize})
+    record = np.dtype({"names": ["x"], "formats": [values.dtype], "offsets": [before], "itemsize": before + values.dtype.itemsize})
     records = np.zeros(values.shape, record)
     records["x"] = values
     return draw.place(records)["x"]

@@ -57,8 +57,7 @@ def options_of(draw, fields, batch, q_tokens, kv_tokens):
     options, heads = {}, fields["q_heads"]
     if draw.chance(0.2):
         mask = draw.rng.random([draw.pick(1, count) for count in (batch, heads, q_tokens, kv_tokens)]) < 0.7
-        mask = draw.pick(mask, mask.astype(np.uint8), draw.floats(*mask.shape),
-                         np.where(mask, 0, -np.inf).astype(np.float16))
+        mask = draw.pick(mask, mask.astype(np.uint8), draw.floats(*mask.shape), np.where(mask, 0, -np.inf).astype(np.float16))
         options["mask"] = draw.give("mask", mask)
     if draw.chance(0.2):
         options["kv_lengths"] = draw.give("kv_lengths", draw.rng.integers(0, kv_tokens + 1, batch).astype(np.uint32))
@@ -211,8 +210,7 @@ def cache(draw):
     q_heads, kind = fields.pop("q_heads"), draw.pick("strided", "ring", "paged")
     dtype = draw.pick("f32", "f16", "i8", "i4", "q8_0")
     extra = {"paged": {"page_tokens": 2, "pages": 5 * batch}, "ring": {"pinned_tokens": 1}}.get(kind, {})
-    counts = {name: draw.number(name, value) for name, value in {**fields, **extra, "batch": batch,
-                                                                 "max_tokens": 10}.items()}
+    counts = {name: draw.number(name, value) for name, value in {**fields, **extra, "batch": batch, "max_tokens": 10}.items()}
     held = fovea.Cache(kind=kind, key_dtype=dtype, value_dtype=dtype, **counts)
     if kind == "paged":
         held.page_table[...] = draw.rng.permutation(5 * batch).reshape(batch, 5)
@@ -274,13 +272,11 @@ def stream(draw):
     if draw.turns_hostile(0.5):
         draw.hostile.append("image")
         other = plan.stream(draw.floats(batch, fields["q_heads"], draw.pick(1, 2, 5), fields["head_dim"])).to_bytes()
-        image = draw.pick(image[:-1], image + b"x", b"", image[:50] + b"x" + image[51:], other, bytearray(other),
-                          list(image[:9]))
+        image = draw.pick(image[:-1], image + b"x", b"", image[:50] + b"x" + image[51:], other, bytearray(other), list(image[:9]))
     copy = plan.stream(q)
     copy.from_bytes(image)
     queries = four(np.array(q))  # out may be q
-    out = draw.output((batch, fields["q_heads"], q_tokens, fields["value_dim"]), np.float32,
-                      [q]) if draw.chance(0.5) else None
+    out = draw.output((batch, fields["q_heads"], q_tokens, fields["value_dim"]), np.float32, [q]) if draw.chance(0.5) else None
     got = copy.end(out=out)
     if draw.hostile and any("image" in one for one in draw.hostile):
         raise ValueError
@@ -338,13 +334,11 @@ def scaled_rows(draw):
     plan = fovea.Plan(**fields, key_dtype=form, value_dtype=form, max_batch=max(batch, 1), max_q_tokens=2, max_kv_tokens=130)
     got = plan.bind(q, **given)() if draw.chance(0.5) else plan(q, **given)
     if form == "i8" and not draw.hostile:
-        keys, values = (given[f"{name}s"] * given[f"{name}_scales"].astype(np.float64)[..., np.newaxis]
-                        for name in ("key", "value"))
+        keys, values = (given[f"{name}s"] * given[f"{name}_scales"].astype(np.float64)[..., np.newaxis] for name in ("key", "value"))
         near(got, reference(q, keys, values)[0], 1e-4)
 
 
-CALLS = (attention, attention, attention, cache, quantize, ragged, scaled_rows, softmax, stream,
-         *hostile_layers.CALLS)
+CALLS = (attention, attention, attention, cache, quantize, ragged, scaled_rows, softmax, stream, *hostile_layers.CALLS)
 
 
 def child(seed, first, seconds):
@@ -372,15 +366,13 @@ def child(seed, first, seconds):
         number += 1
     for name, count in counts.items():
         print(f"{name}: {count}")
-    missing = [f"{call.__name__} {what}" for call in CALLS for what in ("computed", "refused")
-               if not counts[f"{call.__name__} {what}"]]
+    missing = [f"{call.__name__} {what}" for call in CALLS for what in ("computed", "refused") if not counts[f"{call.__name__} {what}"]]
     sys.exit(f"never: {', '.join(missing)}" if missing and seconds else 0)
 
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--library",
-                        help="a shared library, for the package of the tree; else the one that is installed")
+    parser.add_argument("--library", help="a shared library, for the package of the tree; else the one that is installed")
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--draw", type=int, help="only this one")

@@ -9,8 +9,7 @@ DTYPES = np.float32, np.float16
 
 def shape_of(draw, least=1):
     """1 to 4 dimensions, the last of which is a row."""
-    return (*(draw.pick(0, 1, 2, 3, 5)
-              for _ in range(int(draw.rng.integers(least - 1, 4)))), draw.pick(1, 3, 8, 17, 64))
+    return (*(draw.pick(0, 1, 2, 3, 5) for _ in range(int(draw.rng.integers(least - 1, 4)))), draw.pick(1, 3, 8, 17, 64))
 
 
 def ready(draw, out, call, *arrays, **options):
@@ -64,9 +63,7 @@ def norm(draw):
 
 def activation(draw):
     shape, dtype = shape_of(draw), draw.pick(*DTYPES)
-    x, factor = draw.give("x",
-                          draw.floats(*shape).astype(dtype)), draw.give("factor",
-                                                                        draw.floats(*shape).astype(dtype))
+    x, factor = draw.give("x", draw.floats(*shape).astype(dtype)), draw.give("factor", draw.floats(*shape).astype(dtype))
     out = draw.output(shape, dtype, [x]) if draw.chance(0.5) else None
     ready(draw, out, lambda x, factor: fovea.activation(x, "relu", factor), "x", "factor")
     before = np.array(x)
@@ -109,11 +106,9 @@ def pooling(draw):
     ready(draw, out, lambda x, lengths: fovea.pooling(x, lengths=lengths), "x", "lengths")
     got = fovea.pooling(x, lengths=lengths, out=out)
     x, entries = double(x), np.reshape(x, (-1, *np.shape(x)[-2:])).shape[0]
-    counts = np.broadcast_to(
-        np.shape(x)[-2] if lengths is None else np.asarray(lengths), (x.shape[0] if x.ndim > 2 else 1, ))
+    counts = np.broadcast_to(np.shape(x)[-2] if lengths is None else np.asarray(lengths), (x.shape[0] if x.ndim > 2 else 1,))
     rows = x if x.ndim == 4 else x.reshape(entries, 1, *x.shape[-2:])
-    want = [[double(head)[:int(count)].mean(0) if count else np.zeros(x.shape[-1]) for head in entry]
-            for entry, count in zip(rows, counts)]
+    want = [[double(head)[:int(count)].mean(0) if count else np.zeros(x.shape[-1]) for head in entry] for entry, count in zip(rows, counts)]
     close(got, np.reshape(want, got.shape))
     check_room(draw, out)
 
@@ -205,8 +200,7 @@ def linear_attention(draw):
     entry = draw.number("entry", 0, batch)
     state = fovea.DeltaState(rule, **counts)
     out = draw.output((*shape, value_dim), np.float32, [v]) if draw.chance(0.5) else None
-    ready(draw, out, lambda q, k, v, **others: state(q, k, v, **others), "q", "k", "v",
-          **{name: draw.right[name] for name in given})
+    ready(draw, out, lambda q, k, v, **others: state(q, k, v, **others), "q", "k", "v", **{name: draw.right[name] for name in given})
     state.set()
     got = state(q, k, v, entry=entry, out=out, **given)
     if not draw.hostile:
@@ -226,8 +220,7 @@ def multihead(draw):
     model, q_tokens, kv_tokens = heads * dim, draw.pick(1, 3), draw.pick(1, 4)
     qkv = draw.give("qkv", draw.floats(3 * model, model))
     out_weights = draw.give("out_weights", draw.floats(model, model))
-    x, keys = draw.give("x", draw.floats(batch, q_tokens, model)), draw.give("keys",
-                                                                             draw.floats(batch, kv_tokens, model))
+    x, keys = draw.give("x", draw.floats(batch, q_tokens, model)), draw.give("keys", draw.floats(batch, kv_tokens, model))
     mask = draw.give("mask", draw.floats(q_tokens, kv_tokens))
     layer = fovea.MultiheadAttention(draw.number("q_heads", heads, 7), qkv=qkv, out=out_weights)
     out = draw.output((batch, q_tokens, model), np.float32, [x]) if draw.chance(0.5) else None
@@ -236,8 +229,7 @@ def multihead(draw):
     if not draw.hostile:
         q, k, v = (double(a) @ double(w).T for a, w in zip((x, keys, keys), np.split(qkv, 3)))
         split = [one.reshape(batch, -1, heads, dim).swapaxes(1, 2) for one in (q, k, v)]
-        want = reference(*split, added=double(mask))[0].swapaxes(1, 2).reshape(batch, q_tokens,
-                                                                               model) @ double(out_weights).T
+        want = reference(*split, added=double(mask))[0].swapaxes(1, 2).reshape(batch, q_tokens, model) @ double(out_weights).T
         near(got, want, 1e-4 * (1 + np.abs(want).max()))
         check_room(draw, out)
 
@@ -264,16 +256,8 @@ def integers(draw):
         want = None if values is None or draw.hostile else np.maximum(values, 0) / 0.05
     else:
         weight = draw.give("weight", np.full(shape[-1], 16384, np.int16))
-        got = fovea.integer_norm(x,
-                                 weight,
-                                 norm="rms",
-                                 x_scale=x_scale,
-                                 x_zero=zero,
-                                 y_scale=0.05,
-                                 weight_scale=2.0**-14,
-                                 out=out)
-        want = None if values is None or draw.hostile else values / np.sqrt((values**2).mean(-1, keepdims=True) +
-                                                                            1e-5) / 0.05
+        got = fovea.integer_norm(x, weight, norm="rms", x_scale=x_scale, x_zero=zero, y_scale=0.05, weight_scale=2.0**-14, out=out)
+        want = None if values is None or draw.hostile else values / np.sqrt((values**2).mean(-1, keepdims=True) + 1e-5) / 0.05
     if want is not None and not draw.hostile:
         near(got, np.clip(want, -128, 127), 1)
     if "out: overlap" not in draw.hostile:

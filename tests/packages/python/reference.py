@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tests of the Python package share: finding the package, attention in double, and what a test says."""
+import inspect
 import pathlib
 import re
 import sys
@@ -51,8 +52,7 @@ def delta_rule(rule, q, k, v, decay=0.0, beta=1.0, a=None, b=None, s=0.0, scale=
     out_heads = max(heads, q.shape[1])
     q = np.repeat(q, out_heads // q.shape[1], axis=1)
     scale = q.shape[3] ** -0.5 if scale is None else scale
-    decay, beta = (np.broadcast_to(np.asarray(x, np.float64), (batch, heads, tokens, dim))
-                   for x, dim in ((decay, k.shape[3]), (beta, 1)))
+    decay, beta = (np.broadcast_to(np.asarray(x, np.float64), (batch, heads, tokens, dim)) for x, dim in ((decay, k.shape[3]), (beta, 1)))
     s, outputs = np.zeros((batch, heads, k.shape[3], value_dim)) + s, []
     outer = lambda x, y: x[..., :, None] * y[..., None, :]  # noqa: E731
     for t in range(tokens):
@@ -118,6 +118,12 @@ def raises(kind, text, function, /, *arguments, **fields):
         assert text in str(error), f"says {error}, not {text}"
     else:
         raise AssertionError(f"is not refused: {text}")
+
+
+def run_all(names):
+    """Runs the functions of a script, by its globals(), that take nothing: each is a test. _ begins the names of others."""
+    run([one for name, one in names.items() if inspect.isfunction(one) and one.__module__ == "__main__"
+         and name != "main" and name[0] != "_" and not inspect.signature(one).parameters])
 
 
 def run(tests):

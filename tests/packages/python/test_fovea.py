@@ -12,7 +12,7 @@ import pickle
 import sys
 import threading
 
-from reference import near, np, package, raises, reference, refused, run
+from reference import near, np, package, raises, reference, refused, run_all
 
 fovea = package(*sys.argv[1:2])
 rng = np.random.default_rng(1)
@@ -133,10 +133,8 @@ def a_call_computes_again_from_what_its_arrays_hold():
 
 
 def a_cache_holds_what_was_appended():
-    for dtype, compute, most in (("f32", "f32", 1e-6), ("f16", "f32", 3e-3), ("i8", "f32", 0.03), ("i8", "i8", 0.03),
-                                 ("q8_0", "i8", 0.03)):
-        cache = fovea.Cache(batch=2, kv_heads=2, head_dim=32, value_dim=32, max_tokens=9, key_dtype=dtype,
-                            value_dtype=dtype)
+    for dtype, compute, most in (("f32", "f32", 1e-6), ("f16", "f32", 3e-3), ("i8", "f32", 0.03), ("i8", "i8", 0.03), ("q8_0", "i8", 0.03)):
+        cache = fovea.Cache(batch=2, kv_heads=2, head_dim=32, value_dim=32, max_tokens=9, key_dtype=dtype, value_dtype=dtype)
         keys, values, q = floats(2, 2, 9, 32), floats(2, 2, 9, 32), floats(2, 4, 1, 32)
         plan = cache.plan(q_heads=4, compute=compute)
         for token in range(9):
@@ -279,8 +277,7 @@ def names_that_are_not_known_bring_the_nearest():
     q, other = floats(2, 3, 8), {"kv_heads": 2, "head_dim": 8, "value_dim": 8, "max_tokens": 9}
     for name, near_to in {"is_causal": "causal", "sm_scale": "scale", "attn_mask": "mask", "num_heads": "q_heads",
                           "sliding_window": "window_left", "logits_soft_cap": "softcap", "key_lengths": "kv_lengths"}.items():
-        raises(TypeError, f"{name} is no option of this call: the nearest is {near_to}, there are", fovea.attention, q, q, q,
-               **{name: 1})
+        raises(TypeError, f"{name} is no option of this call: the nearest is {near_to}, there are", fovea.attention, q, q, q, **{name: 1})
     raises(TypeError, "enable_gqa is no option of this call: there are alibi_slopes,", fovea.attention, q, q, q, enable_gqa=1)
     for text, made in (("is_causal is no field of fovea_attention_desc: the nearest is causal,", lambda: fovea.Plan(is_causal=1)),
                        ("head_size is no field of a Cache: the nearest is head_dim,", lambda: fovea.Cache(head_size=8, **other)),
@@ -375,8 +372,7 @@ def out_is_what_is_wanted_or_refused():
     for text, out in wrong.items():
         raises((TypeError, ValueError), text, plan, *arrays, out=out)
         assert not np.any(out), f"{text}: is written"
-    refused("ERR_STRIDE", plan, *arrays, out=np.lib.stride_tricks.as_strided(np.zeros(6, np.float32), shape,
-                                                                             (0, 0, 0, 4)))
+    refused("ERR_STRIDE", plan, *arrays, out=np.lib.stride_tricks.as_strided(np.zeros(6, np.float32), shape, (0, 0, 0, 4)))
     packed = np.zeros((2, 3, 4, 6), np.float32)  # the layout that models write
     assert plan(*arrays, out=packed.swapaxes(1, 2)).base is not None
     near(packed.swapaxes(1, 2), reference(*arrays)[0], 1e-6)
@@ -412,10 +408,8 @@ def masks_are_broadcast_as_numpy_does():
                          (False, np.zeros((), np.float32)), (True, np.zeros((2, 4, 3, 1), bool)),
                          (False, np.ones((3, 10), bool)[:, ::2])):
         near(plan(*arrays, mask=mask), want * (not hidden), 1e-6)
-    for mask in (np.ones((3, 4), bool), np.ones((3, 0), bool), np.ones((3, 3, 5), bool),
-                 np.ones((1, 2, 4, 3, 5), bool)):
-        raises(ValueError, f"mask has the shape {mask.shape}: it must broadcast to (2, 4, 3, 5)", plan, *arrays,
-               mask=mask)
+    for mask in (np.ones((3, 4), bool), np.ones((3, 0), bool), np.ones((3, 3, 5), bool), np.ones((1, 2, 4, 3, 5), bool)):
+        raises(ValueError, f"mask has the shape {mask.shape}: it must broadcast to (2, 4, 3, 5)", plan, *arrays, mask=mask)
     raises(TypeError, "mask is of int64: it must be of bool or uint8", plan, *arrays, mask=np.ones((3, 5), np.int64))
     raises(ValueError, "mask has strides", plan.bind, *arrays, mask=np.ones((3, 10), bool)[:, ::2])
     causal = np.tril(np.ones((3, 5), bool))
@@ -449,20 +443,16 @@ def ragged_batches_are_within_their_arrays():
     q, keys, values = floats(1, 4, 5, 8), floats(1, 2, 7, 8), floats(1, 2, 7, 6)
     got = fovea.attention(q, keys, values, q_offsets=[0, 2, 5], kv_offsets=[0, 3, 7])
     for (begin, end), (first, last) in (((0, 2), (0, 3)), ((2, 5), (3, 7))):
-        near(got[:, :, begin:end], reference(q[:, :, begin:end], keys[:, :, first:last], values[:, :, first:last])[0],
-             1e-6)
+        near(got[:, :, begin:end], reference(q[:, :, begin:end], keys[:, :, first:last], values[:, :, first:last])[0], 1e-6)
     refused("ERR_LENGTH", fovea.attention, q, keys, values, q_offsets=[0, 2, 6], kv_offsets=[0, 3, 7], max_q_tokens=9)
     refused("ERR_LENGTH", fovea.attention, q, keys, values, q_offsets=[0, 2, 5], kv_offsets=[0, 3, 8], max_kv_tokens=9)
     refused("ERR_LENGTH", fovea.attention, q, keys, values, q_offsets=[0, 5, 2], kv_offsets=[0, 3, 7])
-    raises(ValueError, "kv_offsets has the shape (2,): it must be [batch + 1]", fovea.attention, q, keys, values,
-           q_offsets=[0, 2, 5],
+    raises(ValueError, "kv_offsets has the shape (2,): it must be [batch + 1]", fovea.attention, q, keys, values, q_offsets=[0, 2, 5],
            kv_offsets=[0, 3])
     two = np.repeat(keys, 2, axis=0), np.repeat(values, 2, axis=0)
-    raises(ValueError, "keys has the shape (2, 2, 7, 8): it must be [entries 1]", fovea.attention, q, *two,
-           q_offsets=[0, 2, 5],
+    raises(ValueError, "keys has the shape (2, 2, 7, 8): it must be [entries 1]", fovea.attention, q, *two, q_offsets=[0, 2, 5],
            kv_offsets=[0, 3, 7])
-    raises(ValueError, "it must broadcast to (2, 4, 3, 4)", fovea.attention, q, keys, values, q_offsets=[0, 2, 5],
-           kv_offsets=[0, 3, 7],
+    raises(ValueError, "it must broadcast to (2, 4, 3, 4)", fovea.attention, q, keys, values, q_offsets=[0, 2, 5], kv_offsets=[0, 3, 7],
            mask=np.ones((2, 3), bool))
     offsets = np.array([0, 2, 5], np.uint32)
     plan = fovea.Plan(q_heads=4, kv_heads=2, head_dim=8, value_dim=6, max_batch=2, max_q_tokens=5, max_kv_tokens=7)
@@ -477,26 +467,21 @@ def rows_of_codes_have_their_bytes_and_scales():
     options = {"key_dtype": "i8", "value_dtype": "i8", "key_scales": scales, "value_scales": scales}
     rows = codes * scales[..., None]
     near(fovea.attention(q, codes, codes, **options), reference(q, rows, rows)[0], 1e-5)
-    raises(ValueError, "key_scales has the shape (1, 2, 4): it must be [batch 1][kv_heads 2][kv_tokens 5]",
-           fovea.attention, q, codes, codes,
-           **{**options, "key_scales": scales[..., :4]})
-    raises(TypeError, "value_scales is of float64", fovea.attention, q, codes, codes,
-           **{**options, "value_scales": scales.astype(float)})
+    raises(ValueError, "key_scales has the shape (1, 2, 4): it must be [batch 1][kv_heads 2][kv_tokens 5]", fovea.attention, q, codes,
+           codes, **{**options, "key_scales": scales[..., :4]})
+    raises(TypeError, "value_scales is of float64", fovea.attention, q, codes, codes, **{**options, "value_scales": scales.astype(float)})
     refused("ERR_NULL", fovea.attention, q, codes, codes, key_dtype="i8", value_dtype="i8")
     raises(TypeError, "key_scales is given: f32 has no scales", fovea.attention, q, rows, rows, key_scales=scales)
     for form, row in (("q8_0", 68), ("q4_0", 36)):
         blocks = np.zeros((1, 2, 5, row), np.uint8)  # scales of 0
-        near(fovea.attention(q, blocks, blocks, key_dtype=form, value_dtype=form, value_dim=40),
-             np.zeros((1, 2, 3, 40)), 0)
-        raises(ValueError,
-               f"keys has the shape (1, 2, 5, {row - 1}): it must be [batch 1][kv_heads 2][kv_tokens][key_row {row}]",
+        near(fovea.attention(q, blocks, blocks, key_dtype=form, value_dtype=form, value_dim=40), np.zeros((1, 2, 3, 40)), 0)
+        raises(ValueError, f"keys has the shape (1, 2, 5, {row - 1}): it must be [batch 1][kv_heads 2][kv_tokens][key_row {row}]",
                fovea.attention, q, blocks[..., 1:], blocks, key_dtype=form, value_dtype=form, value_dim=40)
     halves = np.zeros((1, 2, 5, 2), np.float16)
     fours = np.zeros((1, 2, 5, 32), np.uint8)
     options = {"key_dtype": "i4", "value_dtype": "i4", "value_dim": 40, "key_scales": halves}
     near(fovea.attention(q, fours, fours, value_scales=halves, **options), np.zeros((1, 2, 3, 40)), 0)
-    raises(ValueError, "value_scales has the shape (1, 2, 5, 1)", fovea.attention, q, fours, fours,
-           value_scales=halves[..., :1], **options)
+    raises(ValueError, "value_scales has the shape (1, 2, 5, 1)", fovea.attention, q, fours, fours, value_scales=halves[..., :1], **options)
 
 
 def block_maps_are_within_their_arrays():
@@ -509,20 +494,17 @@ def block_maps_are_within_their_arrays():
                         ("have the shape (1,)", {"offsets": np.zeros(1, np.uint32)}),
                         ("have the shape (3, 1, 3)", {"offsets": np.zeros((3, 1, 3), np.uint32)})):
         raises(ValueError, f"block_map's offsets {text}", plan, *arrays, block_map={**lists, **wrong})
-    raises(TypeError, "block_map's blocks is of int64", plan.bind, *arrays,
-           block_map={**lists, "blocks": np.zeros(2, np.int64)})
+    raises(TypeError, "block_map's blocks is of int64", plan.bind, *arrays, block_map={**lists, "blocks": np.zeros(2, np.int64)})
     raises(TypeError, "block_map is of int", plan, *arrays, block_map=4096)
     for wrong in ({"offsets": np.array([0, 1, 3], np.uint32)}, {"blocks": np.array([0, 1], np.uint32)}, {"q_block": 0}):
-        refused("ERR_MAP", plan, *arrays, block_map={**lists,
-                                                     **({"offsets": np.zeros(4, np.uint32)}
-                                                        if "q_block" in wrong else {}), **wrong})
+        refused("ERR_MAP", plan, *arrays, block_map={**lists, **({"offsets": np.zeros(4, np.uint32)} if "q_block" in wrong else {}),
+                                                     **wrong})
 
 
 def caches_take_what_fits_them():
     cache = fovea.Cache(kv_heads=2, head_dim=8, value_dim=6, max_tokens=9)
     keys, values = floats(1, 2, 3, 8), floats(1, 2, 3, 6)
-    raises(ValueError, "values has the shape (1, 2, 2, 6): it must be [batch 1][kv_heads 2][tokens 3][value_dim 6]",
-           cache.append, keys,
+    raises(ValueError, "values has the shape (1, 2, 2, 6): it must be [batch 1][kv_heads 2][tokens 3][value_dim 6]", cache.append, keys,
            values[:, :, :2])
     raises(ValueError, "keys has the shape (1, 2, 3, 4)", cache.append, keys[..., :4], values)
     raises(ValueError, "keys has the shape (1, 1, 3, 8)", cache.append, keys[:, :1], values)
@@ -545,10 +527,8 @@ def caches_take_what_fits_them():
     assert cache.lengths == [3]
     q = floats(1, 4, 1, 8)
     near(cache.plan(q_heads=4)(q, cache), reference(q, keys, values)[0], 1e-6)
-    raises(ValueError, "q has 2 batch entries: the Cache has 1", cache.plan(q_heads=4, max_batch=2), floats(2, 4, 1, 8),
-           cache)
-    for field, other in (("head_dim", 16), ("value_dim", 16), ("key_dtype", "f16"), ("value_dtype", "i8"),
-                         ("kv_heads", 4)):
+    raises(ValueError, "q has 2 batch entries: the Cache has 1", cache.plan(q_heads=4, max_batch=2), floats(2, 4, 1, 8), cache)
+    for field, other in (("head_dim", 16), ("value_dim", 16), ("key_dtype", "f16"), ("value_dtype", "i8"), ("kv_heads", 4)):
         plan = cache.plan(q_heads=4, **{field: other})
         raises(ValueError, f"the Cache has a {field} of", plan, floats(1, 4, 1, plan.desc.head_dim), cache)
     raises(TypeError, "kv_lengths is given beside a Cache", cache.plan(q_heads=4), q, cache, kv_lengths=[9])
@@ -557,8 +537,7 @@ def caches_take_what_fits_them():
     cache.append(keys, values)
     refused("ERR_LENGTH", call)
     for name in ("memory", "memory_bytes", "lengths", "source", "struct_bytes"):
-        raises(TypeError, f"{name} is no field of a Cache", fovea.Cache, kv_heads=2, head_dim=8, value_dim=8,
-               max_tokens=9, **{name: 64})
+        raises(TypeError, f"{name} is no field of a Cache", fovea.Cache, kv_heads=2, head_dim=8, value_dim=8, max_tokens=9, **{name: 64})
     assert fovea.Cache(kv_heads=2, head_dim=8, max_tokens=9).c.value_dim == 8
     latent = fovea.Cache(kv_heads=1, head_dim=8, value_dim=6, max_tokens=9, values_in_keys=True)
     latent.append(keys[:, :1])
@@ -588,8 +567,7 @@ def caches_in_rings_and_pages_keep_their_places():
     center[:] = np.nan  # the cache has a copy
     centred.append(keys, values)
     near(centred.plan(q_heads=4)(q, centred), reference(q, keys, values)[0], 1e-5)
-    raises(ValueError, "key_center has the shape (2, 7): it must be (2, 8)", fovea.Cache, kv_heads=2, head_dim=8,
-           value_dim=6, max_tokens=9,
+    raises(ValueError, "key_center has the shape (2, 7): it must be (2, 8)", fovea.Cache, kv_heads=2, head_dim=8, value_dim=6, max_tokens=9,
            key_center=floats(2, 7))
     mean = fovea.KeyCenter(2, 8).add(keys[:, :, :2]).add(keys[:, ::-1, 2:][:, ::-1])
     assert mean.count == keys.shape[0] * keys.shape[2]
@@ -606,12 +584,7 @@ def streams_take_what_fits_them():
     stream = plan.stream(q)
     raises(ValueError, "values has the shape (2, 2, 4, 6)", stream.push, keys, values[:, :, :4])
     raises(TypeError, "sinks is no option of this call", stream.push, keys, values, sinks=[0] * 4)
-    raises(TypeError,
-           "value_channel_scales is no option",
-           stream.push,
-           keys,
-           values,
-           value_channel_scales=np.ones((2, 6)))
+    raises(TypeError, "value_channel_scales is no option", stream.push, keys, values, value_channel_scales=np.ones((2, 6)))
     raises(TypeError, "mask is no option of this call", stream.end, mask=np.array(True))
     want = reference(q, keys, values)[0]
     q[:] = np.nan  # the stream has a copy
@@ -633,8 +606,7 @@ def streams_take_what_fits_them():
 
 def numbers_that_a_field_does_not_hold_are_refused():
     for value in (2 ** 32 + 1, -1):
-        raises(ValueError, f"fovea_attention_desc.q_heads is {value}: it must be from 0 to 4294967295",
-               fovea.attention_desc, q_heads=value)
+        raises(ValueError, f"fovea_attention_desc.q_heads is {value}: it must be from 0 to 4294967295", fovea.attention_desc, q_heads=value)
     for value in (1.0, None, "1", np.array([1, 2])):
         raises(TypeError, "fovea_attention_desc.q_heads is of", fovea.attention_desc, q_heads=value)
     for value in ("1", None, 1j):
@@ -647,8 +619,7 @@ def numbers_that_a_field_does_not_hold_are_refused():
     raises(ValueError, "key_zero is 2147483648", setattr, desc, "key_zero", 2 ** 31)
     raises(AttributeError, "has no field q_head", setattr, desc, "q_head", 4)
     raises(TypeError, "fovea_attention_args.q is of tuple", fovea.c.structure, "attention_args", q=(0, 0, 0, 0))
-    raises(TypeError, "plan is a fovea_attention_desc: it must be a fovea_plan", fovea.c.call, "fovea_workspace_bytes",
-           desc)
+    raises(TypeError, "plan is a fovea_attention_desc: it must be a fovea_plan", fovea.c.call, "fovea_workspace_bytes", desc)
     raises(TypeError, "takes plan: 0 arguments are given", fovea.c.call, "fovea_workspace_bytes")
     raises(TypeError, "desc is of int", fovea.Plan, 4096)
     refused("ERR_STRUCT", fovea.Plan, q_heads=1, kv_heads=1, head_dim=8, value_dim=8, struct_bytes=8)
@@ -667,10 +638,8 @@ def numbers_that_a_field_does_not_hold_are_refused():
 def plans_and_caches_are_neither_changed_nor_copied():
     plan, arrays = plan_and_arrays()
     cache = fovea.Cache(kv_heads=2, head_dim=8, value_dim=6, max_tokens=9)
-    for change in (lambda: setattr(plan.desc, "head_dim", 64), lambda: setattr(plan.c.desc, "head_dim", 64),
-                   lambda: setattr(plan, "c", 1),
-                   lambda: setattr(plan.c.kernels[0], "tiles", 9), lambda: setattr(cache.c, "batch", 100),
-                   lambda: setattr(cache, "c", 1),
+    for change in (lambda: setattr(plan.desc, "head_dim", 64), lambda: setattr(plan.c.desc, "head_dim", 64), lambda: setattr(plan, "c", 1),
+                   lambda: setattr(plan.c.kernels[0], "tiles", 9), lambda: setattr(cache.c, "batch", 100), lambda: setattr(cache, "c", 1),
                    lambda: setattr(cache.c.source.keys, "data", 1), lambda: setattr(plan, "desc", 1)):
         raises(AttributeError, "", change)
     weights = fovea.Weights(floats(12, 4))
@@ -682,7 +651,7 @@ def plans_and_caches_are_neither_changed_nor_copied():
     assert (desc.head_dim, other.desc.head_dim, fovea.Plan(other.desc, head_dim=8).desc.head_dim) == (8, 16, 8)
 
 
-def churn():
+def _churn():
     """Takes memory that was given back."""
     gc.collect()
     return [np.full(size, np.nan, np.float32) for size in range(1, 2000)]
@@ -691,11 +660,10 @@ def churn():
 def calls_keep_what_c_reads_and_writes():
     plan, arrays = plan_and_arrays()
     want = reference(*arrays)[0]
-    call = plan.bind(*(array.copy() for array in arrays), mask=np.ones((3, 5), bool),
-                     kv_lengths=np.full(2, 5, np.uint32))
+    call = plan.bind(*(array.copy() for array in arrays), mask=np.ones((3, 5), bool), kv_lengths=np.full(2, 5, np.uint32))
     raw, out = call.raw, call.out
     del plan, call
-    held = churn()
+    held = _churn()
     assert raw() == 0 and held
     near(out, want, 1e-6)
 
@@ -704,18 +672,17 @@ def calls_keep_what_c_reads_and_writes():
     call = cache.plan(q_heads=4, max_q_tokens=3).bind(arrays[0][:1].copy(), cache)
     raw, out = call.raw, call.out
     del cache, call
-    held = churn()
+    held = _churn()
     assert raw() == 0 and held
     near(out, want[:1], 1e-6)
 
     run, out = fovea.bind_softmax(arrays[0].copy())
-    held = churn()
+    held = _churn()
     assert run() == 0 and held
     near(out.sum(axis=-1), np.ones((2, 4, 3)), 1e-6)
 
     q = arrays[0].copy()
-    call = fovea.Plan(q_heads=4, kv_heads=2, head_dim=8, value_dim=6, max_batch=2, max_q_tokens=3,
-                      max_kv_tokens=5).bind(q, *arrays[1:])
+    call = fovea.Plan(q_heads=4, kv_heads=2, head_dim=8, value_dim=6, max_batch=2, max_q_tokens=3, max_kv_tokens=5).bind(q, *arrays[1:])
     raises(ValueError, "resize", q.resize, (1,))
     near(call(), want, 1e-6)
 
@@ -733,7 +700,7 @@ def structures_keep_functions_and_arrays():
     executor = fovea.c.structure("executor", run=run_type(run), workers=2)
     call = plan.bind(*arrays, executor=executor)
     del executor
-    held = churn()
+    held = _churn()
     near(call(), reference(*arrays)[0], 1e-6)
     assert held
     for wrong in (4096, run_type(run), fovea.c.structure("modifier"), b"executor"):
@@ -770,24 +737,7 @@ def two_calls_do_not_use_one_plan_at_a_time():
 
 def main():
     print(f"fovea {fovea.__version__} on {', '.join(fovea.targets())}, NumPy {np.__version__}")
-    tests = [
-        features_are_those_that_the_system_names, selftest_gives_the_published_bits_and_names_a_call_that_differs,
-        a_cache_may_rotate_its_rows, weights_of_keys_add_up, names_that_are_not_known_bring_the_nearest,
-        types_and_dimensions_are_named_with_their_argument, masked_arrays_are_refused, objects_say_what_they_are,
-        softmax_is_that_of_numpy_along_each_axis, attention_is_that_of_numpy_with_its_options,
-        arrays_may_have_strides_and_other_types, outputs_have_as_many_dimensions_as_q,
-        a_call_computes_again_from_what_its_arrays_hold, a_cache_holds_what_was_appended, streams_see_keys_in_pieces,
-        codes_of_int8_are_chosen_and_read_back, workspaces_of_other_processors_are_known, what_is_wrong_is_said,
-        arrays_of_other_types_and_shapes_are_refused, out_is_what_is_wanted_or_refused,
-        inputs_that_c_cannot_read_are_copied_for_one_call_and_not_for_more, masks_are_broadcast_as_numpy_does,
-        small_arrays_are_converted_where_no_number_is_lost, ragged_batches_are_within_their_arrays,
-        rows_of_codes_have_their_bytes_and_scales, block_maps_are_within_their_arrays, caches_take_what_fits_them,
-        caches_in_rings_and_pages_keep_their_places, streams_take_what_fits_them,
-        numbers_that_a_field_does_not_hold_are_refused, plans_and_caches_are_neither_changed_nor_copied,
-        calls_keep_what_c_reads_and_writes, structures_keep_functions_and_arrays,
-        two_calls_do_not_use_one_plan_at_a_time
-    ]
-    run(tests)
+    run_all(globals())
 
 
 sys.exit(main())

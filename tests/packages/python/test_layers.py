@@ -9,7 +9,7 @@ import math
 import sys
 import threading
 
-from reference import delta_rule, near, np, package, raises, reference, refused, run, run_program, widened
+from reference import delta_rule, near, np, package, raises, reference, refused, run_all, run_program, widened
 
 fovea = package(*sys.argv[1:2])
 rng = np.random.default_rng(2)
@@ -22,9 +22,7 @@ def floats(*shape):
 
 def twice(function, *arrays, **options):
     """The results for these arrays, after a call with others of the same types, shapes and strides."""
-    function(
-        *(array + array if isinstance(array, np.ndarray) and array.dtype.kind == "f" else array for array in arrays),
-        **options)
+    function(*(array + array if isinstance(array, np.ndarray) and array.dtype.kind == "f" else array for array in arrays), **options)
     return function(*arrays, **options)
 
 
@@ -56,17 +54,12 @@ def norms_are_those_of_numpy():
     near(fovea.norm(halves, dtype="f32"), layer_norm(halves), 1e-5)
     raises(TypeError, "x is of float64", fovea.norm, x.astype(float))
     raises(ValueError, "weight has the shape (7,): it must broadcast to (8,)", fovea.norm, x, floats(7))
-    raises(ValueError,
-           "residual has the shape (5, 8): it must broadcast to (2, 4, 3, 8)",
-           fovea.norm,
-           x,
-           residual=floats(5, 8))
+    raises(ValueError, "residual has the shape (5, 8): it must broadcast to (2, 4, 3, 8)", fovea.norm, x, residual=floats(5, 8))
     raises(TypeError, "return_sum is given without a residual", fovea.norm, x, return_sum=True)
     raises(TypeError, "gate is of float16: it must be of float32", fovea.norm, x, gate=halves)
     raises(ValueError, "norm is 'batch': it must be one of rms, l2, layer", fovea.norm, x, norm="batch")
     raises(ValueError, "dtype is 'i8': it must be f32, f16 or bf16", fovea.norm, x, dtype="i8")
-    raises(ValueError, "x has the shape (1, 1, 1, 1, 8): it must have 1 to 4 dimensions", fovea.norm,
-           floats(1, 1, 1, 1, 8))
+    raises(ValueError, "x has the shape (1, 1, 1, 1, 8): it must have 1 to 4 dimensions", fovea.norm, floats(1, 1, 1, 1, 8))
     refused("ERR_NUMBER", fovea.norm, x, epsilon=-1.0)
 
 
@@ -94,8 +87,7 @@ def activations_are_those_of_numpy():
 
 
 def sums_and_products_are_broadcast_as_in_numpy():
-    for a, b in (((8, ), (8, )), ((2, 3, 8), (8, )), ((3, 8), (2, 3, 8)), ((2, 1, 8), (3, 8)), ((3, 8), (3, 1)),
-                 ((3, 1), ())):
+    for a, b in (((8,), (8,)), ((2, 3, 8), (8,)), ((3, 8), (2, 3, 8)), ((2, 1, 8), (3, 8)), ((3, 8), (3, 1)), ((3, 1), ())):
         a, b = floats(*a), floats(*b) if b else floats(1)
         near(twice(fovea.add, a, b), a + b, 0)
         near(twice(fovea.multiply, a, b), a * b, 0)
@@ -119,8 +111,7 @@ def rows_are_turned_and_rotated():
     want = np.concatenate([a * np.cos(angles) - b * np.sin(angles), b * np.cos(angles) + a * np.sin(angles)], axis=-1)
     near(twice(fovea.rope, x, "half_split"), want, 1e-5)
     near(twice(fovea.rope, x[0], "half_split"), want[0], 1e-5)
-    near(fovea.rope(fovea.rope(x, "interleaved", positions=[5, -2]), "interleaved", positions=[5, -2], inverse=True), x,
-         1e-5)
+    near(fovea.rope(fovea.rope(x, "interleaved", positions=[5, -2]), "interleaved", positions=[5, -2], inverse=True), x, 1e-5)
     near(fovea.rope(x, "half_split", rotary_dim=2)[..., 2:], x[..., 2:], 0)
     near(twice(fovea.rotate, twice(fovea.rotate, x, seed=3), seed=3, inverse=True), x, 1e-5)
     rotated = fovea.rotate(x[0, 0], seed=3).astype(float)
@@ -128,12 +119,7 @@ def rows_are_turned_and_rotated():
     raises(ValueError, "rotary_dim is 3: it must be even, and at most 8", fovea.rope, x, "half_split", rotary_dim=3)
     raises(ValueError, "rotary_dim is 10: it must be even, and at most 8", fovea.rope, x, "half_split", rotary_dim=10)
     raises(ValueError, "layout is 'split': it must be one of", fovea.rope, x, "split")
-    raises(ValueError,
-           "positions has the shape (3,): it must broadcast to (2,)",
-           fovea.rope,
-           x,
-           "half_split",
-           positions=[1, 2, 3])
+    raises(ValueError, "positions has the shape (3,): it must broadcast to (2,)", fovea.rope, x, "half_split", positions=[1, 2, 3])
     raises(TypeError, "x is of float16: it must be of float32", fovea.rope, x.astype(np.float16), "half_split")
     raises(TypeError, "base is of str", fovea.rope, x, "half_split", base="1")
     refused("ERR_DIM", fovea.rotate, x, block=3)
@@ -149,11 +135,7 @@ def tokens_are_pooled_and_embedded():
     refused("ERR_LENGTH", fovea.pooling, x, lengths=[3, 4])
     raises(ValueError, "lengths has -1, which uint32 does not have", fovea.pooling, x, lengths=[3, -1])
     raises(ValueError, "x has the shape (8,): it must be [tokens][dim]", fovea.pooling, x[0, 0])
-    raises(ValueError,
-           "out has the shape (2, 7): it must be (2, 8)",
-           fovea.pooling,
-           x,
-           out=np.empty((2, 7), np.float32))
+    raises(ValueError, "out has the shape (2, 7): it must be (2, 8)", fovea.pooling, x, out=np.empty((2, 7), np.float32))
     table = floats(10, 8)
     indices = np.array([[1, 9], [0, 1]], np.uint32)
     for weights in (table, fovea.Weights(table), fovea.Weights(table.astype(np.float16).astype(np.float32))):
@@ -171,8 +153,7 @@ def the_largest_of_rows_are_found():
     x = floats(2, 3, 50)
     assert np.array_equal(fovea.argmax(x), x.argmax(-1))
     assert np.array_equal(fovea.top_k(x, 5), np.argsort(-x, axis=-1, kind="stable")[..., :5])
-    assert fovea.top_k(x, 0).shape == (2, 3, 0) and fovea.argmax(x[:0]).shape == (0, 3) and fovea.argmax(
-        x[0, 0]).shape == ()
+    assert fovea.top_k(x, 0).shape == (2, 3, 0) and fovea.argmax(x[:0]).shape == (0, 3) and fovea.argmax(x[0, 0]).shape == ()
     codes = (x * 4).astype(np.int8)[::-1]  # with ties, and not adjacent
     assert np.array_equal(fovea.argmax(codes), codes.argmax(-1))
     assert np.array_equal(fovea.top_k(codes, 50), np.argsort(-codes.astype(int), axis=-1, kind="stable"))
@@ -200,12 +181,7 @@ def linear_layers_are_those_of_numpy():
     raises(TypeError, "bias is given beside Weights", fovea.linear, wide[:, :8], fovea.Weights(w), b)
     raises(ValueError, "bias has the shape (8,): it must be (5,)", fovea.Weights, w, floats(8))
     raises(ValueError, "weights has the shape (8,): it must be [out_dim][in_dim]", fovea.Weights, w[0])
-    raises(ValueError,
-           "out has strides of",
-           fovea.linear,
-           floats(2, 3, 8),
-           w,
-           out=np.empty((3, 2, 5), np.float32).swapaxes(0, 1))
+    raises(ValueError, "out has strides of", fovea.linear, floats(2, 3, 8), w, out=np.empty((3, 2, 5), np.float32).swapaxes(0, 1))
     raises(ValueError, "activation is 'elu'", fovea.linear, floats(8), w, activation="elu")
 
 
@@ -235,8 +211,7 @@ def linear_layers_take_codes_with_scales_of_rows():
     near(twice(fovea.linear, x, layer, compute="i8"), want, 0.5)
     x_codes, x_scales = fovea.rows_to_i8(x)
     rows = x_codes * x_scales[:, None].astype(float)
-    near(twice(fovea.linear, x_codes, layer, x_scales=x_scales), rows @ (codes * scales[:, None].astype(float)).T + b,
-         1e-4)
+    near(twice(fovea.linear, x_codes, layer, x_scales=x_scales), rows @ (codes * scales[:, None].astype(float)).T + b, 1e-4)
     got = fovea.linear(x_codes, layer, x_scales=0.02, x_zero=3, y_scale=0.1, y_zero=-4)
     want = np.rint((0.02 * (x_codes.astype(float) - 3) @ (codes * scales[:, None].astype(float)).T + b) / 0.1) - 4
     assert got.dtype == np.int8
@@ -244,17 +219,11 @@ def linear_layers_take_codes_with_scales_of_rows():
     blocks = np.zeros((6, 68), np.uint8)
     near(fovea.linear(x, fovea.Weights(blocks, b, dtype="q8_0")), np.broadcast_to(b, (4, 6)), 0)
     assert fovea.Weights(blocks, dtype="q8_0", in_dim=33).in_dim == 33
-    raises(ValueError,
-           "a row of 65 inputs in q8_0 must have 102 elements",
-           fovea.Weights,
-           blocks,
-           dtype="q8_0",
-           in_dim=65)
+    raises(ValueError, "a row of 65 inputs in q8_0 must have 102 elements", fovea.Weights, blocks, dtype="q8_0", in_dim=65)
     raises(TypeError, "scales is missing beside weights of i8", fovea.Weights, codes)
     raises(ValueError, "scales has the shape (5,): it must be (6,)", fovea.Weights, codes, scales=scales[1:])
     raises(TypeError, "scales is given: f32 has no scales", fovea.Weights, w, scales=scales)
-    raises(ValueError, "x_scales has the shape (3,): it must be one number or (4,)", fovea.linear, x_codes, layer,
-           x_scales=x_scales[1:])
+    raises(ValueError, "x_scales has the shape (3,): it must be one number or (4,)", fovea.linear, x_codes, layer, x_scales=x_scales[1:])
     raises(ValueError, "x has a NaN or an infinity", fovea.rows_to_i8, [np.inf])
     refused("ERR_NULL", fovea.linear, x_codes, layer)
     heads, keys = floats(1, 2, 3, 64), floats(1, 2, 5, 64)
@@ -283,21 +252,17 @@ def linear_layers_take_super_blocks():
             want = x.astype(float) @ w.T + b
             near(twice(fovea.linear, x, layer), want, 1e-5 * np.abs(w).max() * 512)
             near(twice(fovea.linear, x, layer, compute="i8"), want, 0.02 * np.abs(w).max() * 512 ** 0.5)
-        near(twice(fovea.linear, x, fovea.Weights(blocks[::2], dtype=dtype)), x.astype(float) @ w[::2].T,
-             1e-5 * np.abs(w).max() * 512)
+        near(twice(fovea.linear, x, fovea.Weights(blocks[::2], dtype=dtype)), x.astype(float) @ w[::2].T, 1e-5 * np.abs(w).max() * 512)
         some = fovea.Weights(blocks, dtype=dtype, in_dim=300)
         near(fovea.linear(x[:, :300], some), x[:, :300].astype(float) @ w[:, :300].T, 1e-5 * np.abs(w).max() * 512)
         near(fovea.embedding([5, 0], layer), w[[5, 0]], 1e-6 * np.abs(w).max())
         raises(ValueError, f"a row of 512 inputs in {dtype} must have {2 * count} elements", fovea.Weights, blocks[:, 1:],
                dtype=dtype, in_dim=512)
-        raises(ValueError, f"a row of 256 inputs in {dtype} must have {count} elements", fovea.Weights, blocks[:, 1:],
-               dtype=dtype)
+        raises(ValueError, f"a row of 256 inputs in {dtype} must have {count} elements", fovea.Weights, blocks[:, 1:], dtype=dtype)
         raises(ValueError, f"a row of 0 inputs in {dtype} must have 0 elements", fovea.Weights, blocks[:, :8], dtype=dtype)
         raises(TypeError, "weights is of int8: it must be of uint8", fovea.Weights, blocks.view(np.int8), dtype=dtype)
-        raises(TypeError, f"scales is given: {dtype} has no scales in an array", fovea.Weights, blocks, None, b,
-               dtype=dtype)
-        refused("ERR_UNSUPPORTED", fovea.Plan, q_heads=1, kv_heads=1, head_dim=64, value_dim=64, max_kv_tokens=1,
-                key_dtype=dtype)
+        raises(TypeError, f"scales is given: {dtype} has no scales in an array", fovea.Weights, blocks, None, b, dtype=dtype)
+        refused("ERR_UNSUPPORTED", fovea.Plan, q_heads=1, kv_heads=1, head_dim=64, value_dim=64, max_kv_tokens=1, key_dtype=dtype)
 
 
 def unit(x):
@@ -340,8 +305,7 @@ def linear_attention_is_its_recurrence():
             state.set(s[1].astype(np.float32), entry=1)
             again, last = delta_rule(rule, *(array[1:] for array in (q, k, v)),
                                      **{name: array[1:] for name, array in given.items()}, s=s[1])
-            near(state(*(array[1:] for array in (q, k, v)), entry=1, **{name: array[1:] for name, array in given.items()}),
-                 again, 1e-5)
+            near(state(*(array[1:] for array in (q, k, v)), entry=1, **{name: array[1:] for name, array in given.items()}), again, 1e-5)
             near(state.matrices(1), last, 1e-5)
 
 
@@ -363,12 +327,10 @@ def the_general_rule_is_rwkv_7():
     near(got, want, 1e-4)
     near(state.matrices(0)[0], s.swapaxes(1, 2), 1e-4)
     # The gated delta rule is a special case of it.
-    q, k, v, g, beta = *(floats(1, 5, 8) for _ in range(3)), -rng.random((1, 5, 1), np.float32), rng.random(
-        (1, 5, 1), np.float32)
+    q, k, v, g, beta = *(floats(1, 5, 8) for _ in range(3)), -rng.random((1, 5, 1), np.float32), rng.random((1, 5, 1), np.float32)
     counts = {"v_heads": 1, "key_dim": 8, "value_dim": 8}
     gated = fovea.DeltaState("gated_delta", **counts)(q, unit(k), v, decay=g, beta=beta)
-    near(fovea.DeltaState("general", **counts)(q, beta * unit(k), v, decay=g, a=unit(k), b=-beta * np.exp(g) * unit(k)),
-         gated, 1e-5)
+    near(fovea.DeltaState("general", **counts)(q, beta * unit(k), v, decay=g, a=unit(k), b=-beta * np.exp(g) * unit(k)), gated, 1e-5)
 
 
 def linear_attention_takes_arrays_as_other_calls():
@@ -380,11 +342,9 @@ def linear_attention_takes_arrays_as_other_calls():
     out = np.empty((2, 5, 8), np.float16)
     assert state(q.astype(np.float16), k.astype(np.float16), v.astype(np.float16), decay=decay, out=out) is out
     near(out, want, 0.02)
-    assert state(q.astype(np.float16), k.astype(np.float16), v.astype(np.float16), decay=decay,
-                 dtype="f32").dtype == np.float32
+    assert state(q.astype(np.float16), k.astype(np.float16), v.astype(np.float16), decay=decay, dtype="f32").dtype == np.float32
     state.set()
-    near(state(q[:, ::-1][:, ::-1], k.astype(k.dtype.newbyteorder()), v.swapaxes(0, 1).copy().swapaxes(0, 1), decay=decay),
-         want, 1e-5)
+    near(state(q[:, ::-1][:, ::-1], k.astype(k.dtype.newbyteorder()), v.swapaxes(0, 1).copy().swapaxes(0, 1), decay=decay), want, 1e-5)
     state.set()
     offsets = [0, 2, 2, 5]
     got = state(q, k, v, decay=decay, offsets=offsets)
@@ -411,15 +371,13 @@ def linear_attention_takes_arrays_as_other_calls():
     raises(TypeError, "decay is missing: the rule gated reads q, k, v, decay", state, q, k, v)
     raises(TypeError, "beta is given: the rule gated reads q, k, v, decay", state, q, k, v, decay=decay, beta=decay)
     raises(ValueError, "decay has the shape (2, 5, 8): it must broadcast to (1, 2, 5, 1)", state, q, k, v, decay=q)
-    raises(ValueError, "v has the shape (1, 5, 8): it must be [batch 1][v_heads 2][tokens 5][value_dim 8]", state, q, k,
-           v[:1], decay=decay)
+    raises(ValueError, "v has the shape (1, 5, 8): it must be [batch 1][v_heads 2][tokens 5][value_dim 8]", state, q, k, v[:1], decay=decay)
     raises(ValueError, "k has the shape (2, 4, 8)", state, q, k[:, 1:], v, decay=decay)
     raises(TypeError, "k is of float64: it must be of float32", state, q, k.astype(float), v, decay=decay)
     raises(ValueError, "out has the shape (2, 5, 7)", state, q, k, v, decay=decay, out=np.empty((2, 5, 7), np.float32))
     raises(ValueError, "dtype is 'i8': it must be f32, f16 or bf16", state, q, k, v, decay=decay, dtype="i8")
     raises(ValueError, "matrices has the shape (2, 8, 8): it must be (3, 2, 8, 8)", state.set, floats(2, 8, 8))
-    raises(ValueError, "rule is 'rwkv': it must be one of linear", fovea.DeltaState, "rwkv", v_heads=1, key_dim=1,
-           value_dim=1)
+    raises(ValueError, "rule is 'rwkv': it must be one of linear", fovea.DeltaState, "rwkv", v_heads=1, key_dim=1, value_dim=1)
     raises(ValueError, "2 * key_dim is 4294967296", fovea.DeltaState, "general", v_heads=1, key_dim=2 ** 31, value_dim=1)
     refused("ERR_DIM", fovea.DeltaState, "linear", v_heads=0, key_dim=1, value_dim=1)
 
@@ -455,25 +413,13 @@ def multihead_layers_are_attention_and_linear_layers():
     halves = wq[:16].astype(np.float16)
     near(fovea.MultiheadAttention(2, q=halves, linear_compute="f16")(x), fovea.MultiheadAttention(2, q=halves)(x), 0.01)
     refused("ERR_UNSUPPORTED", fovea.MultiheadAttention(2, q=wq[:16], linear_compute="f16"), x)
-    raises(ValueError, "keys has the shape (2, 5, 16): it must be [batch 2][kv_tokens][key_model 12]", layer, x,
-           floats(2, 5, 16))
+    raises(ValueError, "keys has the shape (2, 5, 16): it must be [batch 2][kv_tokens][key_model 12]", layer, x, floats(2, 5, 16))
     raises(ValueError, "x has the shape (16,): it must be [batch][q_tokens][d_model 16]", layer, x[0, 0])
     raises(TypeError, "values are given without keys", layer, x, None, values)
     raises(ValueError, "values has the shape (2, 4, 10)", layer, x, keys, values[:, 1:])
     raises(TypeError, "sink is no option of this call", layer, x, keys, values, sink=1)
-    raises(ValueError,
-           "k has the shape (15, 12): it must be (14, 12)",
-           fovea.MultiheadAttention,
-           4,
-           kv_heads=2,
-           q=wq[:28],
-           k=wk[1:])
-    raises(TypeError,
-           "weights are of f16 and f32",
-           fovea.MultiheadAttention,
-           2,
-           q=wq[:16],
-           out=wo[:, :16].astype(np.float16))
+    raises(ValueError, "k has the shape (15, 12): it must be (14, 12)", fovea.MultiheadAttention, 4, kv_heads=2, q=wq[:28], k=wk[1:])
+    raises(TypeError, "weights are of f16 and f32", fovea.MultiheadAttention, 2, q=wq[:16], out=wo[:, :16].astype(np.float16))
     raises(TypeError, "a layer needs weights", fovea.MultiheadAttention, 2)
 
 
@@ -482,15 +428,7 @@ def integer_layers_are_near_those_of_numpy():
     x = 0.05 * (codes.astype(float) - 3)
     weight = rng.integers(-32768, 32768, 8).astype(np.int16)
     bias = rng.integers(-2000, 2000, 8).astype(np.int16)
-    got = twice(fovea.integer_norm,
-                codes,
-                weight,
-                bias,
-                x_scale=0.05,
-                x_zero=3,
-                y_scale=0.02,
-                y_zero=5,
-                weight_scale=2.0**-15)
+    got = twice(fovea.integer_norm, codes, weight, bias, x_scale=0.05, x_zero=3, y_scale=0.02, y_zero=5, weight_scale=2.0**-15)
     want = layer_norm(x) * weight * 2.0 ** -15 / 0.02 + bias / 128 + 5
     near(got, np.clip(want, -128, 127), 0.6)
     got = fovea.integer_norm(codes, weight, norm="rms", x_scale=0.05, x_zero=3, y_scale=0.02, weight_scale=2.0 ** -15)
@@ -501,33 +439,19 @@ def integer_layers_are_near_those_of_numpy():
     y = 0.01 * (other.astype(float) + 7)
     near(twice(fovea.integer_add, codes, other, y_scale=0.1, **scales), np.clip((x + y) / 0.1, -128, 127), 0.51)
     near(twice(fovea.integer_multiply, codes, other, y_scale=0.08, **scales), np.clip(x * y / 0.08, -128, 127), 0.51)
-    near(fovea.integer_add(codes, a_scale=0.05, a_zero=3, y_scale=0.1, y_least=0, y_most=127), np.clip(x / 0.1, 0, 127),
-         0.51)
+    near(fovea.integer_add(codes, a_scale=0.05, a_zero=3, y_scale=0.1, y_least=0, y_most=127), np.clip(x / 0.1, 0, 127), 0.51)
     table = fovea.activation_table("silu", x_scale=0.05, x_zero=3, y_scale=0.06)
     want = np.clip(x / (1 + np.exp(-x)) / 0.06, -128, 127)
     near(twice(fovea.integer_activation, codes, table), want, 0.51)
     near(twice(fovea.integer_hard_swish, codes, x_scale=0.05, x_zero=3, y_scale=0.06),
          np.clip(x * np.clip(x + 3, 0, 6) / 6 / 0.06, -128, 127), 0.8)
-    near(twice(fovea.integer_mean, codes, x_scale=0.05, x_zero=3, y_scale=0.05), np.clip(x.mean(1) / 0.05, -128, 127),
-         0.6)
+    near(twice(fovea.integer_mean, codes, x_scale=0.05, x_zero=3, y_scale=0.05), np.clip(x.mean(1) / 0.05, -128, 127), 0.6)
     multiplier, shift = fovea.integer_multiplier(0.3)
     near(multiplier * 2.0 ** (shift - 31), 0.3, 1e-9)
-    raises(TypeError,
-           "x is of float32: it must be of int8",
-           fovea.integer_norm,
-           floats(8),
-           weight,
-           x_scale=1,
-           y_scale=1,
-           weight_scale=1)
+    raises(TypeError, "x is of float32: it must be of int8", fovea.integer_norm, floats(8), weight, x_scale=1, y_scale=1, weight_scale=1)
     raises(ValueError, "y_scale is 0.0: it must be above 0", fovea.integer_add, codes, a_scale=1.0, y_scale=0)
     raises(TypeError, "b_scale is missing beside b", fovea.integer_add, codes, codes, a_scale=1.0, y_scale=1.0)
-    raises(ValueError,
-           "weight has 40000, which int16 does not have",
-           fovea.integer_norm,
-           codes, [40000] * 8,
-           x_scale=1.0,
-           y_scale=1.0,
+    raises(ValueError, "weight has 40000, which int16 does not have", fovea.integer_norm, codes, [40000] * 8, x_scale=1.0, y_scale=1.0,
            weight_scale=1e-4)
     raises(ValueError, "table has the shape (255,): it must be (256,)", fovea.integer_activation, codes, table[1:])
     refused("ERR_NUMBER", fovea.integer_multiplier, 0.0)
@@ -575,8 +499,7 @@ def threads_may_call_functions_at_the_same_time():
 
     def use(i):
         for _ in range(300):
-            if not (np.array_equal(fovea.attention(x + i, x, x), want[i])
-                    and np.array_equal(fovea.linear(x, w), product)):
+            if not (np.array_equal(fovea.attention(x + i, x, x), want[i]) and np.array_equal(fovea.linear(x, w), product)):
                 faults.append(i)
 
     product = fovea.linear(x, w)
@@ -596,8 +519,7 @@ def signatures_name_all_fields():
         parameters = inspect.signature(function).parameters
         assert all(name in parameters for name in names), function
         assert not any(one.kind == one.VAR_KEYWORD for one in parameters.values()), function
-    assert "bottom_right" in fovea.attention.__doc__ and inspect.signature(
-        fovea.Plan).parameters["causal"].default == "none"
+    assert "bottom_right" in fovea.attention.__doc__ and inspect.signature(fovea.Plan).parameters["causal"].default == "none"
     for name in fovea.__all__:
         assert not inspect.isroutine(getattr(fovea, name)) or getattr(fovea, name).__doc__, f"{name} has no docstring"
 
@@ -608,16 +530,7 @@ def the_program_of_the_page_runs():
 
 def main():
     print(f"fovea {fovea.__version__} on {', '.join(fovea.targets())}, NumPy {np.__version__}")
-    run([
-        norms_are_those_of_numpy, activations_are_those_of_numpy, sums_and_products_are_broadcast_as_in_numpy,
-        rows_are_turned_and_rotated, tokens_are_pooled_and_embedded, the_largest_of_rows_are_found,
-        linear_layers_are_those_of_numpy, linear_layers_multiply_halves, linear_layers_take_codes_with_scales_of_rows,
-        linear_layers_take_super_blocks, linear_attention_is_its_recurrence, the_general_rule_is_rwkv_7,
-        linear_attention_takes_arrays_as_other_calls,
-        multihead_layers_are_attention_and_linear_layers, integer_layers_are_near_those_of_numpy,
-        what_is_prepared_is_for_equal_arrays_alone, threads_may_call_functions_at_the_same_time,
-        signatures_name_all_fields, the_program_of_the_page_runs
-    ])
+    run_all(globals())
 
 
 sys.exit(main())

@@ -6,7 +6,7 @@ import pickle
 import sys
 import warnings
 
-from reference import np, package, raises, run, run_program
+from reference import np, package, raises, run_all, run_program
 
 try:
     import torch
@@ -38,8 +38,7 @@ def draw(rng, number):
     lead = [[], [heads], [int(rng.choice([1, 3])), heads], [2, 3, heads]][int(rng.integers(4))]
     gqa = bool(len(lead) and rng.random() < 0.3)
     key_lead = [*lead[:-1], 1 if rng.random() < 0.5 else heads] if gqa else lead
-    l, s, e, ev = (int(rng.choice(choices))
-                   for choices in ([1, 2, 5, 17], [1, 3, 16, 65, 130], [1, 8, 33, 64], [1, 8, 20]))
+    l, s, e, ev = (int(rng.choice(choices)) for choices in ([1, 2, 5, 17], [1, 3, 16, 65, 130], [1, 8, 33, 64], [1, 8, 20]))
 
     def tensor(lead, tokens, dim):
         how = rng.integers(4)
@@ -116,14 +115,7 @@ def no_byte_outside_of_tensors_is_read():
 def what_is_wrong_is_said():
     q, k, v = torch.randn(2, 3, 8), torch.randn(2, 5, 8), torch.randn(2, 5, 4)
     raises(ValueError, "dropout_p is 0.1: it must be 0", attention, q, k, v, dropout_p=0.1)
-    raises(ValueError,
-           "attn_mask is given beside is_causal",
-           attention,
-           q,
-           k,
-           v,
-           torch.ones(3, 5, dtype=bool),
-           is_causal=True)
+    raises(ValueError, "attn_mask is given beside is_causal", attention, q, k, v, torch.ones(3, 5, dtype=bool), is_causal=True)
     raises(TypeError, "query is of torch.float64", attention, q.double(), k, v)
     raises(TypeError, "key is of torch.float16: it must be of torch.float32", attention, q, k.half(), v)
     raises(TypeError, "value is of list", attention, q, k, v.tolist())
@@ -141,10 +133,8 @@ def gradients_are_refused():
     attention(q.detach(), k, v)  # has prepared a call of this layout
     attention(q.detach(), k, v, torch.zeros(3, 5))
     raises(RuntimeError, "query requires a gradient", attention, q, k, v)
-    raises(RuntimeError, "attn_mask requires a gradient", attention, q.detach(), k, v,
-           torch.zeros(3, 5, requires_grad=True))
-    raises(RuntimeError, "attn_mask requires a gradient", attention, q.detach()[:, :0], k, v,
-           torch.zeros(0, 5, requires_grad=True))
+    raises(RuntimeError, "attn_mask requires a gradient", attention, q.detach(), k, v, torch.zeros(3, 5, requires_grad=True))
+    raises(RuntimeError, "attn_mask requires a gradient", attention, q.detach()[:, :0], k, v, torch.zeros(0, 5, requires_grad=True))
     with torch.no_grad():
         near(attention(q, k, v), functional.scaled_dot_product_attention(q, k, v), 2e-6)
     out = torch.ops.fovea.scaled_dot_product_attention(q, k, v, None, False, None, False)
@@ -184,8 +174,7 @@ def compilers_see_one_operator():
     assert names.count("fovea.scaled_dot_product_attention.default") == 1, names
     near(program.module()(*tensors), want, 1e-5)
     others = [torch.randn_like(tensor) for tensor in wide]
-    for traced in (torch.jit.trace(Block(), others), make_fx(Block())(*others), torch.func.functionalize(Block()),
-                   torch.vmap(Block())):
+    for traced in (torch.jit.trace(Block(), others), make_fx(Block())(*others), torch.func.functionalize(Block()), torch.vmap(Block())):
         near(traced(*wide), want, 1e-5)
     attention(*wide, torch.zeros(3, 5))
     for wrap in (torch._to_functional_tensor, lambda tensor: torch._efficientzerotensor(tensor.shape)):
@@ -203,11 +192,7 @@ def multihead_layers_take_over_weights():
         torch.manual_seed(number)
         heads, dim, first = int(rng.choice([1, 2, 4])), int(rng.choice([4, 8])), bool(rng.random() < 0.5)
         other = {"kdim": 12, "vdim": 10} if rng.random() < 0.5 else {}
-        module = torch.nn.MultiheadAttention(heads * dim,
-                                             heads,
-                                             bias=bool(rng.random() < 0.5),
-                                             batch_first=first,
-                                             **other).eval()
+        module = torch.nn.MultiheadAttention(heads * dim, heads, bias=bool(rng.random() < 0.5), batch_first=first, **other).eval()
         batched = rng.random() < 0.7
         for parameter in module.parameters():
             torch.nn.init.normal_(parameter, std=0.3)
@@ -216,8 +201,7 @@ def multihead_layers_take_over_weights():
             return torch.randn(*([2, tokens, model] if first else [tokens, 2, model]) if batched else (tokens, model))
 
         q = tensor(3, heads * dim)
-        k, v = (tensor(5, 12),
-                tensor(5, 10)) if other else (q, q) if rng.random() < 0.5 else (tensor(5, heads * dim), ) * 2
+        k, v = (tensor(5, 12), tensor(5, 10)) if other else (q, q) if rng.random() < 0.5 else (tensor(5, heads * dim),) * 2
         s = k.shape[1 if batched and first else 0]
         options = {"need_weights": bool(rng.random() < 0.5), "average_attn_weights": bool(rng.random() < 0.5)}
         if rng.random() < 0.5:
@@ -233,9 +217,7 @@ def multihead_layers_take_over_weights():
             padding = padding if mask is None or mask.dtype == torch.bool else floats
             options["key_padding_mask"] = padding if batched else padding[1]
         with torch.no_grad():
-            (want, want_weights), (got, weights) = module(q, k, v,
-                                                          **options), ours.MultiheadAttention(module)(q, k, v,
-                                                                                                      **options)
+            (want, want_weights), (got, weights) = module(q, k, v, **options), ours.MultiheadAttention(module)(q, k, v, **options)
         near(got, want, 1e-5 * (1 + float(want.abs().max())))
         assert (weights is None) == (want_weights is None)
         if weights is not None:
@@ -312,10 +294,8 @@ def multihead_layers_follow_their_module():
     raises(RuntimeError, "query requires a gradient", layer, x.clone().requires_grad_(), x, x)
     raises(TypeError, "query is of torch.float16", layer, x.half(), x, x)
     raises(ValueError, "is_causal is given without attn_mask", layer, x, x, x, is_causal=True)
-    raises(ValueError, "the module has add_zero_attn", ours.MultiheadAttention,
-           torch.nn.MultiheadAttention(8, 2, add_zero_attn=True))
-    raises(ValueError, "the module has add_bias_kv", ours.MultiheadAttention,
-           torch.nn.MultiheadAttention(8, 2, add_bias_kv=True))
+    raises(ValueError, "the module has add_zero_attn", ours.MultiheadAttention, torch.nn.MultiheadAttention(8, 2, add_zero_attn=True))
+    raises(ValueError, "the module has add_bias_kv", ours.MultiheadAttention, torch.nn.MultiheadAttention(8, 2, add_bias_kv=True))
     raises(TypeError, "module is of Linear", ours.MultiheadAttention, torch.nn.Linear(8, 8))
     raises(TypeError, "is of torch.float64: it must be of float32", ours.MultiheadAttention(module.double()), x, x, x)
 
@@ -328,13 +308,7 @@ def main():
     print(f"fovea {fovea.__version__} on {', '.join(fovea.targets())}, PyTorch {torch.__version__}")
     torch.set_num_threads(1)
     warnings.simplefilter("ignore", UserWarning)  # of PyTorch: about nested tensors
-    run([
-        attention_is_that_of_pytorch, tensors_are_read_where_they_are, no_byte_outside_of_tensors_is_read,
-        what_is_wrong_is_said, gradients_are_refused, derivatives_of_transforms_are_refused,
-        defaults_of_pytorch_change_nothing, multihead_layers_stand_in_transformers,
-        multihead_layers_are_copied_and_refuse_what_they_cannot, compilers_see_one_operator, multihead_layers_take_over_weights,
-        multihead_layers_follow_their_module, the_program_of_the_page_runs
-    ])
+    run_all(globals())
 
 
 sys.exit(main())

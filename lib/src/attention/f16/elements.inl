@@ -1,18 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where a tile has the halves that its products read.
+// Where a tile has the halves that its products read, and how its queries are scaled.
+#ifndef FOVEA_SRC_ATTENTION_F16_ELEMENTS_INL_
+#define FOVEA_SRC_ATTENTION_F16_ELEMENTS_INL_
 
-// The weights of a key take the place of its scores, in columns that increase: so they overwrite no score that is
-// needed.
-constexpr size_t kWeightPitch = sizeof(float) / sizeof(Element);
-
-FOVEA_INLINE Element* QueryElements(const QueryTile& t) { return reinterpret_cast<Element*>(t.q); }
-FOVEA_INLINE Element* WeightElements(const QueryTile& t, uint32_t key, size_t column) {
-  return reinterpret_cast<Element*>(t.s) + size_t(key) * t.columns * kWeightPitch + column;
-}
-FOVEA_INLINE const Element* RowOf(const KeyRows& rows, uint32_t key) {
-  return static_cast<const Element*>(rows.data) + ptrdiff_t(key) * rows.stride;
-}
+#include "attention/rows.inl"
+#include "math/half_block.inl"
 
 // Chains hold what f16 can: a row of queries whose largest element is 1 or more is divided by a power of two that makes
 // it less, and its scores are multiplied by that. Elements of 2^64 and more stay large.
@@ -55,29 +48,50 @@ FOVEA_INLINE VF FactorsOfQueries(VF largest, float scale, VF* powers) {
   return hn::Mul(scales, hn::BitCast(kF, hn::Sub(hn::Set(kI, 0x7f000000), hn::BitCast(kI, *powers))));
 }
 
-FOVEA_INLINE VF ScorePower(const QueryTile& t, size_t column) { return hn::LoadU(kF, query_scales(t) + column); }
-// Multiplies the scores of kVectors vectors of rows by the powers of two of these rows.
-template <int kVectors>
-FOVEA_INLINE void ScaleScores(const QueryTile& t, const KeyTile& keys, size_t column) {
-  const size_t columns = t.columns;
-  VF powers[kVectors * kPieces];
-  FOVEA_UNROLL(8)
-  for (int v = 0; v < kVectors * kPieces; ++v) powers[v] = ScorePower(t, column + v * kLanes);
-  float* s = t.s + size_t(keys.begin) * columns + column;
-  FOVEA_UNROLL_LONG_LOOP(4)
-  for (uint32_t n = keys.end - keys.begin; n > 0; --n, s += columns) {
+// A base of the parts of both kernels.
+template <class Half>
+struct HalfRows {
+  using Element = typename Half::Element;
+  static constexpr size_t kProductLanes = Half::kLanes;
+  static constexpr int kBlockVectors = Half::kBlockVectors, kPieces = Half::kPieces;
+  // The weights of a key take the place of its scores, in columns that increase: so they overwrite no score that is
+  // needed.
+  static constexpr size_t kWeightPitch = sizeof(float) / sizeof(Element);
+
+  FOVEA_INLINE Element* QueryElements(const QueryTile& t) { return static_cast<Element*>(t.q); }
+  FOVEA_INLINE Element* WeightElements(const QueryTile& t, uint32_t key, size_t column) {
+    return reinterpret_cast<Element*>(t.s) + size_t(key) * t.columns * kWeightPitch + column;
+  }
+  FOVEA_INLINE const Element* RowOf(const KeyRows& rows, uint32_t key) {
+    return static_cast<const Element*>(rows.data) + ptrdiff_t(key) * rows.stride;
+  }
+
+  // The columns of a tile of which kVectors vectors are worked on: a constant if these are more than one, for then they are
+  // all.
+  static_assert(kBlockVectors <= 2 || kBlockVectors == hn::kMaskedVectors,
+                "a tile is worked on as a whole, or by single vectors");
+  template <int kVectors>
+  FOVEA_INLINE size_t ColumnsOf(const QueryTile& t) {
+    return kVectors > 1 ? kVectors * kProductLanes : t.columns;
+  }
+
+  FOVEA_INLINE VF ScorePower(const QueryTile& t, size_t column) { return hn::LoadU(kF, query_scales(t) + column); }
+  // Multiplies the scores of kVectors vectors of rows by the powers of two of these rows.
+  template <int kVectors>
+  FOVEA_INLINE void ScaleScores(const QueryTile& t, const KeyTile& keys, size_t column) {
+    const size_t columns = t.columns;
+    VF powers[kVectors * kPieces];
     FOVEA_UNROLL(8)
-    for (int v = 0; v < kVectors * kPieces; ++v) {
-      hn::StoreU(hn::Mul(hn::LoadU(kF, s + v * kLanes), powers[v]), kF, s + v * kLanes);
+    for (int v = 0; v < kVectors * kPieces; ++v) powers[v] = ScorePower(t, column + v * kLanes);
+    float* s = t.s + size_t(keys.begin) * columns + column;
+    FOVEA_UNROLL_LONG_LOOP(4)
+    for (uint32_t n = keys.end - keys.begin; n > 0; --n, s += columns) {
+      FOVEA_UNROLL(8)
+      for (int v = 0; v < kVectors * kPieces; ++v) {
+        hn::StoreU(hn::Mul(hn::LoadU(kF, s + v * kLanes), powers[v]), kF, s + v * kLanes);
+      }
     }
   }
-}
+};
 
-// The columns of a tile of which kVectors vectors are worked on: a constant if these are more than one, for then they are
-// all.
-static_assert(kBlockVectors <= 2 || kBlockVectors == hn::kMaskedVectors,
-              "a tile is worked on as a whole, or by single vectors");
-template <int kVectors>
-FOVEA_INLINE size_t ColumnsOf(const QueryTile& t) {
-  return kVectors > 1 ? kVectors * kProductLanes : t.columns;
-}
+#endif  // FOVEA_SRC_ATTENTION_F16_ELEMENTS_INL_

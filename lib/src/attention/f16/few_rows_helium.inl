@@ -1,105 +1,122 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The two products of the few-rows kernel with halves, for Helium: math/half_lanes_helium.inl. Queries and
-// weights are scalars in general registers.
+// HalfFewRows for Helium, which gathers elements of keys. Queries and weights are scalars in general registers.
+#ifndef FOVEA_SRC_ATTENTION_F16_FEW_ROWS_HELIUM_INL_
+#define FOVEA_SRC_ATTENTION_F16_FEW_ROWS_HELIUM_INL_
 
-template <bool kNear, int kRows>
-FOVEA_INLINE void FewScoresOfKeys(const QueryTile& t, const KeyTile& keys) {
-  const ptrdiff_t stride = keys.keys.stride;
-  const Element* key = RowOf(keys.keys, keys.begin);
-  for (uint32_t j = keys.begin; j < keys.end; j += kProductLanes, key += ptrdiff_t(kProductLanes) * stride) {
-    VF scores[kRows][kPieces];
-    const LaneRows<kNear> rows = LaneRows<kNear>::Of(key, stride, keys.end - j - 1);
-    MultiplyLanes<kRows>(rows, QueryElements(t), PaddedQuery(t), t.head_dim, scores);
-    StoreScores<kRows>(t, keys, j, scores);
-  }
-}
+#include "attention/f16/few_rows.inl"
 
-template <int kRows, bool>
-FOVEA_TEMPLATE void FewScores(const QueryTile& t, const KeyTile& keys) {
-  if (AreNear(keys.keys.stride)) {
-    FewScoresOfKeys<true, kRows>(t, keys);
-  } else {
-    FewScoresOfKeys<false, kRows>(t, keys);
-  }
-}
+template <class Half>
+struct HalfFewRows<Half, true> : HalfFewSoftmax<Half> {
+  using Element = typename Half::Element;
+  using V = typename Half::V;
+  using E = typename Half::E;
+  using Rows = HalfRows<Half>;
+  using Lanes = HalfLanes<Half>;
+  using Softmax = HalfFewSoftmax<Half>;
+  static constexpr size_t kProductLanes = Half::kLanes;
+  static constexpr int kPieces = Half::kPieces;
 
-// o = o * rescale + part, or without `rescales` o + part, for n elements.
-FOVEA_SHARED void AddParts(const Element* part, float* o, bool rescales, float rescale, size_t n) {
-  for (size_t i = 0; i < n; i += kLanes) {
-    VF all = LoadUpTo(o + i, LanesBefore(i, n));
-    if (rescales) all = hn::MulSet(all, rescale);
-    StoreUpTo(hn::Add(all, hn::LoadF16(kF, part + i)), o + i, LanesBefore(i, n));
-  }
-}
-
-// o[r][element + ..] for kVectors vectors, or with kPart for n elements. With kHides, the value of a weight whose sign is
-// set is taken from zeros: its product then adds nothing.
-template <int kRows, bool kHides, bool kPart, int kVectors>
-FOVEA_INLINE void FewValueBlock(const QueryTile& t, const KeyTile& keys, size_t element, size_t n) {
-  static const Element kZeros[kVectors * kProductLanes] = {};
-  constexpr uint32_t kKeys = FewBlock<kRows>::kKeys;
-  const size_t padded = PaddedToLanes(t.value_dim);
-  const Element* weight = FewWeightElements<kRows>(t);
-  const Element* value = RowOf(keys.values, keys.begin) + element;
-  for (uint32_t j = keys.begin, end; j < keys.end; j = end) {
-    const bool rescales = j == keys.begin;
-    end = uint32_t((j / kPartialHalves + 1) * kPartialHalves);
-    if (end > keys.end) end = keys.end;
-    half::V sums[kRows][kVectors];
-    FOVEA_UNROLL(2)
-    for (int r = 0; r < kRows; ++r) {
-      FOVEA_UNROLL(4)
-      for (int v = 0; v < kVectors; ++v) sums[r][v] = half::Zero();
+  template <bool kNear, int kRows>
+  FOVEA_INLINE void FewScoresOfKeys(const QueryTile& t, const KeyTile& keys) {
+    const ptrdiff_t stride = keys.keys.stride;
+    const Element* key = Rows::RowOf(keys.keys, keys.begin);
+    for (uint32_t j = keys.begin; j < keys.end; j += kProductLanes, key += ptrdiff_t(kProductLanes) * stride) {
+      VF scores[kRows][kPieces];
+      const auto rows = Lanes::template Rows<kNear>::Of(key, stride, keys.end - j - 1);
+      Lanes::template Multiply<kRows>(rows, Rows::QueryElements(t), Softmax::PaddedQuery(t), t.head_dim, scores);
+      Softmax::template StoreScores<kRows>(t, keys, j, scores);
     }
-    FOVEA_UNROLL_LONG_LOOP(2)
-    for (uint32_t left = end - j; left > 0; --left, ++weight, value += keys.values.stride) {
-      half::E e[kRows];
-      const Element* at[kRows];
+  }
+
+  template <int kRows, bool>
+  FOVEA_TEMPLATE void FewScores(const QueryTile& t, const KeyTile& keys) {
+    if (Lanes::AreNear(keys.keys.stride)) {
+      FewScoresOfKeys<true, kRows>(t, keys);
+    } else {
+      FewScoresOfKeys<false, kRows>(t, keys);
+    }
+  }
+
+  // o = o * rescale + part, or without `rescales` o + part, for n elements.
+  FOVEA_SHARED_TEMPLATE void AddParts(const Element* part, float* o, bool rescales, float rescale, size_t n) {
+    for (size_t i = 0; i < n; i += kLanes) {
+      VF all = LoadUpTo(o + i, LanesBefore(i, n));
+      if (rescales) all = hn::MulSet(all, rescale);
+      StoreUpTo(hn::Add(all, hn::LoadF16(kF, part + i)), o + i, LanesBefore(i, n));
+    }
+  }
+
+  // o[r][element + ..] for kVectors vectors, or with kPart for n elements. With kHides, the value of a weight whose sign is
+  // set is taken from zeros: its product then adds nothing.
+  template <int kRows, bool kHides, bool kPart, int kVectors>
+  FOVEA_INLINE void FewValueBlock(const QueryTile& t, const KeyTile& keys, size_t element, size_t n) {
+    static const Element kZeros[kVectors * kProductLanes] = {};
+    constexpr uint32_t kKeys = FewBlock<kRows>::kKeys;
+    const size_t padded = PaddedToLanes(t.value_dim);
+    const Element* weight = Softmax::template FewWeightElements<kRows>(t);
+    const Element* value = Rows::RowOf(keys.values, keys.begin) + element;
+    for (uint32_t j = keys.begin, end; j < keys.end; j = end) {
+      const bool rescales = j == keys.begin;
+      end = uint32_t((j / kPartialHalves + 1) * kPartialHalves);
+      if (end > keys.end) end = keys.end;
+      V sums[kRows][kVectors];
       FOVEA_UNROLL(2)
       for (int r = 0; r < kRows; ++r) {
-        e[r] = half::LoadOne(weight + r * kKeyTile);
-        at[r] = kHides && int16_t(e[r]) < 0 ? kZeros : value;
+        FOVEA_UNROLL(4)
+        for (int v = 0; v < kVectors; ++v) sums[r][v] = Half::Zero();
       }
-      FOVEA_UNROLL(4)
-      for (int v = 0; v < kVectors; ++v) {
-        half::V x;
+      FOVEA_UNROLL_LONG_LOOP(2)
+      for (uint32_t left = end - j; left > 0; --left, ++weight, value += keys.values.stride) {
+        E e[kRows];
+        const Element* at[kRows];
         FOVEA_UNROLL(2)
         for (int r = 0; r < kRows; ++r) {
-          if (r == 0 || kHides) {
-            const Element* const p = at[r] + v * kProductLanes;
-            x = kPart ? half::LoadPart(p, n) : half::Load(p);
+          e[r] = Half::LoadOne(weight + r * kKeyTile);
+          at[r] = kHides && int16_t(e[r]) < 0 ? kZeros : value;
+        }
+        FOVEA_UNROLL(4)
+        for (int v = 0; v < kVectors; ++v) {
+          V x;
+          FOVEA_UNROLL(2)
+          for (int r = 0; r < kRows; ++r) {
+            if (r == 0 || kHides) {
+              const Element* const p = at[r] + v * kProductLanes;
+              x = kPart ? Half::LoadPart(p, n) : Half::Load(p);
+            }
+            sums[r][v] = Half::template MulAdd<0>(x, e[r], sums[r][v]);
           }
-          sums[r][v] = half::MulAdd<0>(x, e[r], sums[r][v]);
         }
       }
-    }
-    FOVEA_UNROLL_FOR_SPEED(2)
-    for (int r = 0; r < kRows; ++r) {
-      Element part[kVectors * kProductLanes];
-      FOVEA_UNROLL(4)
-      for (int v = 0; v < kVectors; ++v) half::StoreRow(sums[r][v], part + v * kProductLanes);
-      AddParts(part, t.o + r * padded + element, rescales, t.rescale[r * kKeys],
-               kPart ? n : size_t{kVectors * kProductLanes});
+      FOVEA_UNROLL_FOR_SPEED(2)
+      for (int r = 0; r < kRows; ++r) {
+        Element part[kVectors * kProductLanes];
+        FOVEA_UNROLL(4)
+        for (int v = 0; v < kVectors; ++v) Half::StoreRow(sums[r][v], part + v * kProductLanes);
+        AddParts(part, t.o + r * padded + element, rescales, t.rescale[r * kKeys],
+                 kPart ? n : size_t{kVectors * kProductLanes});
+      }
     }
   }
-}
 
-template <int kRows, bool kHides>
-FOVEA_SHARED_TEMPLATE void FewValuesOf(const QueryTile& t, const KeyTile& keys) {
-  constexpr size_t kMost = 4 / kRows, kBlock = kMost * kProductLanes;
-  size_t e = 0;
-  for (; e + kBlock <= t.value_dim; e += kBlock) FewValueBlock<kRows, kHides, false, kMost>(t, keys, e, 0);
-  for (size_t n; e < t.value_dim; e += n) {
-    n = t.value_dim - e < kProductLanes ? t.value_dim - e : kProductLanes;
-    FewValueBlock<kRows, kHides, true, 1>(t, keys, e, n);
+  template <int kRows, bool kHides>
+  FOVEA_SHARED_TEMPLATE void FewValuesOf(const QueryTile& t, const KeyTile& keys) {
+    constexpr size_t kMost = 4 / kRows, kBlock = kMost * kProductLanes;
+    size_t e = 0;
+    for (; e + kBlock <= t.value_dim; e += kBlock) FewValueBlock<kRows, kHides, false, kMost>(t, keys, e, 0);
+    for (size_t n; e < t.value_dim; e += n) {
+      n = t.value_dim - e < kProductLanes ? t.value_dim - e : kProductLanes;
+      FewValueBlock<kRows, kHides, true, 1>(t, keys, e, n);
+    }
   }
-}
-template <int kRows>
-FOVEA_INLINE void FewValues(const QueryTile& t, const KeyTile& keys, bool hides) {
-  if (kPreferSize || hides) {
-    FewValuesOf<kRows, true>(t, keys);
-  } else {
-    FewValuesOf<kRows, false>(t, keys);
+  template <int kRows>
+  FOVEA_INLINE void FewValues(const QueryTile& t, const KeyTile& keys, bool hides) {
+    if (kPreferSize || hides) {
+      FewValuesOf<kRows, true>(t, keys);
+    } else {
+      FewValuesOf<kRows, false>(t, keys);
+    }
   }
-}
+};
+
+#endif  // FOVEA_SRC_ATTENTION_F16_FEW_ROWS_HELIUM_INL_

@@ -17,44 +17,32 @@ namespace {
 // clang-format off
 #include FOVEA_BACKEND_HEADER
 #include "simd/common.inl"
-#include "math/plain.inl"
-#include "formats/rows.inl"
-#include "attention/rows.inl"
 #include "attention/steps/called.inl"
 namespace f16 {
 #include "simd/apart.inl"
-#include "math/math.inl"
-#include "attention/few_kernel.inl"
-#include "attention/queries.inl"
-#include "attention/softmax.inl"
-#define FOVEA_HALF_FILE "attention/f16/tile.inl"
-#include "simd/each_half.inl"
-#if defined(FOVEA_HAS_FEW_HALVES)
-#define FOVEA_HALF_NAMESPACE of_halves
-#include "attention/f16/few.inl"
-#undef FOVEA_HALF_NAMESPACE
-#endif
+#include "attention/f16/few_rows.inl"
+#include "attention/f16/tile.inl"
 
-constexpr F16Kernels Table() {
-  F16Kernels table = {};
-  if (!kHasF16Products) return table;
-#if !FOVEA_FOR_HELIUM
-  table.tile[0] = TileKernel<of_floats::TileParts>::Kernel(kOnlyF32, nullptr, nullptr);
-#endif
-#if defined(FOVEA_HAS_HALVES)
-  table.tile[1] = TileKernel<of_halves::TileParts>::Kernel(kF16Rows, nullptr, nullptr);
-#endif
-#if defined(FOVEA_HAS_FEW_HALVES)
-  table.few = FewRowsKernel<of_halves::FewParts>::Kernel(kF16Rows, nullptr, nullptr);
-#endif
-  return table;
+// Nothing where there are no words.
+template <class Half>
+constexpr AttentionKernel TileOf(FormatSet formats) {
+  if constexpr (kHasF16Products && Half::kRows != 0) {
+    return TileKernel<HalfTile<Half>>::Kernel(formats, nullptr, nullptr);
+  }
+  return {};
 }
-#undef FOVEA_HAS_HALVES
-#undef FOVEA_HAS_FEW_HALVES
+template <class Half>
+constexpr AttentionKernel FewRowsOf() {
+  if constexpr (kHasF16Products && Half::kFewRows) {
+    return FewRowsKernel<HalfFewRows<Half>>::Kernel(kF16Rows, nullptr, nullptr);
+  }
+  return {};
+}
+constexpr F16Kernels kTable = {{TileOf<FloatHalves>(kOnlyF32), TileOf<OwnHalves>(kF16Rows)}, FewRowsOf<OwnHalves>()};
 }  // namespace f16
 // clang-format on
 }  // namespace
 
-FOVEA_IN_DATA_SECTION const F16Kernels kF16 = f16::Table();
+FOVEA_IN_DATA_SECTION const F16Kernels kF16 = f16::kTable;
 
 #endif

@@ -15,10 +15,9 @@ namespace in_group {
 #undef FOVEA_SRC_MATH_PLAIN_INL_
 #undef FOVEA_SRC_ATTENTION_I8_CODES_INL_
 #undef FOVEA_SRC_ATTENTION_I8_WHOLE_BLOCK_INL_
-// clang-format off
 #include "simd/apart.inl"
+
 #include "attention/i8/whole_block.inl"
-// clang-format on
 
 // The words that they need.
 struct Words {

@@ -17,12 +17,11 @@ constexpr const StepKernels& kFewSteps = FOVEA_COMMON_NAMESPACE::step_kernels::k
 #include "attention/few_block.inl"
 #endif
 #include "math/math.inl"
-// clang-format off
 namespace apart {
 #include "simd/apart.inl"
+
 #include "attention/steps/tile_steps.inl"
 }  // namespace apart
-// clang-format on
 using apart::kFewSteps;
 using apart::kTileSteps;
 #endif

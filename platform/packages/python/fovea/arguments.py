@@ -3,8 +3,7 @@
 import numpy as np
 
 from . import c
-from .arrays import (HELD_IN, dense, format_name, groups, is_array, is_of, mask, numbers, row_elements, strides_of, take,
-                     view)
+from .arrays import (HELD_IN, dense, format_name, groups, is_array, is_of, mask, numbers, row_elements, strides_of, take, view)
 
 # Arguments of a call in addition to queries, keys and values.
 VECTORS = {  # type and dimensions
@@ -75,10 +74,8 @@ class Arguments:
             raise TypeError(f"keys are of {type(keys).__name__}: a plan for keys in a ring or in pages takes a Cache")
         if values is None:
             raise TypeError("values are missing beside an array of keys")
-        for name, array, form, row in (("keys", keys, self.key_format, "key_row"),
-                                       ("values", values, self.value_format, "value_row")):
-            setattr(self.c.kv, name, self.take("in", array, name, HELD_IN[form],
-                                               f"{self.kv_batch} kv_heads kv_tokens {row}"))
+        for name, array, form, row in (("keys", keys, self.key_format, "key_row"), ("values", values, self.value_format, "value_row")):
+            setattr(self.c.kv, name, self.take("in", array, name, HELD_IN[form], f"{self.kv_batch} kv_heads kv_tokens {row}"))
         self.c.kv_tokens = self.sizes["kv_tokens"]
 
     def check_cache(self, cache):
@@ -126,8 +123,7 @@ class Arguments:
                 self.c.mask = mask(value, self.mask_shape(), self.copies)
             elif name == "block_map":
                 if not isinstance(value, dict):
-                    raise TypeError(f"block_map is of {type(value).__name__}: "
-                                    "it must be a dict of q_block, kv_block, offsets, blocks")
+                    raise TypeError(f"block_map is of {type(value).__name__}: it must be a dict of q_block, kv_block, offsets, blocks")
                 self.c.block_map = self.block_map(**value)
             elif name == "key_mass":
                 self.c.key_mass = self.key_mass(value)
@@ -193,9 +189,7 @@ class Arguments:
         offsets = dense(offsets, "block_map's offsets", ("uint32",), np.shape(offsets))
         blocks = dense(blocks, "block_map's blocks", ("uint32",), (np.size(blocks),))
         wanted = self.sizes["batch"], self.desc.kv_heads, -(-self.mask_shape()[2] // max(made.q_block, 1)) + 1
-        if offsets.shape[-1:] != wanted[-1:] or any(count not in (1, most) for count,
-                                                    most in zip(offsets.shape[-2::-1], wanted[-2::-1])):
+        if offsets.shape[-1:] != wanted[-1:] or any(count not in (1, most) for count, most in zip(offsets.shape[-2::-1], wanted[-2::-1])):
             raise ValueError(f"block_map's offsets have the shape {offsets.shape}: they must broadcast to {wanted}")
         strides = strides_of(np.broadcast_to(offsets, wanted))
-        return c.assign(made, offsets=offsets, batch_stride=strides[0], head_stride=strides[1], blocks=blocks,
-                        block_count=blocks.size)
+        return c.assign(made, offsets=offsets, batch_stride=strides[0], head_stride=strides[1], blocks=blocks, block_count=blocks.size)

@@ -20,8 +20,7 @@ HELD_IN = {"f32": ("float32",), "f16": ("float16",), "bf16": ("bfloat16", "uint1
            "q8_0": ("uint8",), "q4_0": ("uint8",), "q4_1": ("uint8",), "q4_k": ("uint8",), "q6_k": ("uint8",)}
 GROUP = 32  # elements of a group
 # Elements and bytes of a group, or of a super-block, in formats whose rows are counted in bytes.
-BLOCKS = {"i4": (GROUP, 16), "q8_0": (GROUP, 34), "q4_0": (GROUP, 18), "q4_1": (GROUP, 20), "q4_k": (256, 144),
-          "q6_k": (256, 210)}
+BLOCKS = {"i4": (GROUP, 16), "q8_0": (GROUP, 34), "q4_0": (GROUP, 18), "q4_1": (GROUP, 20), "q4_k": (256, 144), "q6_k": (256, 210)}
 MASK_KINDS = {"bool": "byte", "uint8": "byte", "float32": "f32", "float16": "f16", "bfloat16": "bf16"}
 
 
@@ -32,8 +31,7 @@ class Shown:
         return c.shown(type(self).__name__, self._shown())
 
     def __reduce_ex__(self, protocol):
-        raise TypeError(f"a {type(self).__name__} has memory that C knows by its address: "
-                        "it can be neither copied nor pickled")
+        raise TypeError(f"a {type(self).__name__} has memory that C knows by its address: it can be neither copied nor pickled")
 
 
 class Held(Shown):
@@ -102,8 +100,7 @@ def fault(array, writes):
         return None
     strides = [stride for count, stride in zip(array.shape, array.strides) if count > 1]
     if any(place % array.itemsize for place in (array.ctypes.data, *strides)):
-        return (f"is not aligned: its address and its strides, {array.strides} bytes, "
-                f"must be multiples of {array.itemsize}")
+        return (f"is not aligned: its address and its strides, {array.strides} bytes, must be multiples of {array.itemsize}")
     if array.ndim > 3 and array.shape[3] > 1 and array.strides[3] != array.itemsize:
         return f"has strides of {array.strides} bytes: the last must be {array.itemsize}"
     return None
@@ -142,8 +139,7 @@ def take(kind, array, name, dtypes, dims, sizes, copies=False):
     missing = len(dims) - array.ndim
     if 0 <= missing <= len(dims) - 2:
         array = array[(np.newaxis,) * missing]
-    if missing < 0 or any(sizes.get(dim, count) != count for dim,
-                          count in zip(dims, array.shape)) or missing > len(dims) - 2:
+    if missing < 0 or any(sizes.get(dim, count) != count for dim, count in zip(dims, array.shape)) or missing > len(dims) - 2:
         wanted = "".join(f"[{dim} {sizes[dim]}]" if dim in sizes else f"[{dim}]" for dim in dims)
         raise ValueError(f"{name} has the shape {given.shape}: it must be {wanted}")
     sizes.update(zip(dims, array.shape))
@@ -158,8 +154,7 @@ FLOATS = "float32", "float16", "bfloat16"
 def four(array, name):
     """A view of rows [batch][heads][tokens][dim] of an array of which the first of these dimensions may be missing."""
     if not 1 <= array.ndim <= 4:
-        raise ValueError(
-            f"{name} has the shape {array.shape}: it must have 1 to 4 dimensions, the last of them a row's")
+        raise ValueError(f"{name} has the shape {array.shape}: it must have 1 to 4 dimensions, the last of them a row's")
     return array[(np.newaxis,) * (4 - array.ndim)]
 
 

@@ -18,8 +18,7 @@ import pathlib
 import platform
 import re
 import sys
-from ctypes import (c_char_p, c_double, c_float, c_int, c_int8, c_int32, c_int64, c_size_t, c_ssize_t, c_uint32,
-                    c_uint64, c_void_p)
+from ctypes import (c_char_p, c_double, c_float, c_int, c_int8, c_int32, c_int64, c_size_t, c_ssize_t, c_uint32, c_uint64, c_void_p)
 
 import numpy as np
 
@@ -40,8 +39,7 @@ class Error(RuntimeError):
 def number(value, kind, name):
     """The number, if this type of ctypes can hold it. ctypes itself would drop the upper bits of integers."""
     try:
-        value = float(value) if kind in (c_double, c_float) and not isinstance(value,
-                                                                               (str, bytes)) else operator.index(value)
+        value = float(value) if kind in (c_double, c_float) and not isinstance(value, (str, bytes)) else operator.index(value)
     except TypeError:
         wanted = "number" if kind in (c_double, c_float) else "whole number"
         raise TypeError(f"{name} is of {type(value).__name__}: it must be a {wanted}") from None
@@ -121,11 +119,9 @@ class Structure(ctypes.Structure):
             raise TypeError(f"{name} is of {type(value).__name__}: it must be a {kind.__name__}")
         elif isinstance(value, Structure):
             of, begin = place_of(value)
-            kept = {place + at - begin: one for at, one in of.__dict__.get("kept", {}).items()
-                    if begin <= at < begin + ctypes.sizeof(kind)}
+            kept = {place + at - begin: one for at, one in of.__dict__.get("kept", {}).items() if begin <= at < begin + ctypes.sizeof(kind)}
         super().__setattr__(field, value)
-        others = {at: one for at, one in root.__dict__.get("kept", {}).items()
-                  if not place <= at < place + ctypes.sizeof(kind)}
+        others = {at: one for at, one in root.__dict__.get("kept", {}).items() if not place <= at < place + ctypes.sizeof(kind)}
         root.__dict__["kept"] = {**others, **kept}
 
     def __repr__(self):
@@ -185,15 +181,11 @@ class Header:
         self.constants, self.structures, self.functions = {}, {}, {}
         self.enums = {}  # enum -> name without the prefix, in lower case -> number
         self.types = dict(SCALARS)
-        for kind, body, name in re.findall(r"typedef (enum|struct) \w+ (?:FOVEA_ENUM_TYPE_\(\w+\) )?\{(.*?)\n\} (\w+);",
-                                           text,
-                                           flags=re.S):
+        for kind, body, name in re.findall(r"typedef (enum|struct) \w+ (?:FOVEA_ENUM_TYPE_\(\w+\) )?\{(.*?)\n\} (\w+);", text, flags=re.S):
             (self.add_enum if kind == "enum" else self.add_structure)(name, body)
-        for returned, pointer, name, parameters in re.findall(r"^(?:const )?(\w+)(\*?) (fovea_\w+)\(([^;{}]*)\);", text,
-                                                              flags=re.M):
+        for returned, pointer, name, parameters in re.findall(r"^(?:const )?(\w+)(\*?) (fovea_\w+)\(([^;{}]*)\);", text, flags=re.M):
             returned = c_char_p if pointer else c_int32 if returned in self.enums else SCALARS[returned]
-            self.functions[name] = returned, [self.parameter(one) for one in parameters.split(",")
-                                              if one.strip() != "void"]
+            self.functions[name] = returned, [self.parameter(one) for one in parameters.split(",") if one.strip() != "void"]
 
     @classmethod
     def whole(cls, path, seen):
@@ -235,8 +227,7 @@ class Header:
                 if count:
                     one *= self.numbers[count] if count in self.numbers else int(count)
                 fields.append((field, one))
-        made = type(name, (Structure,), {"_fields_": fields, "kinds": dict(fields), "enum_of": enum_of,
-                                         "pointed_to": pointed_to})
+        made = type(name, (Structure,), {"_fields_": fields, "kinds": dict(fields), "enum_of": enum_of, "pointed_to": pointed_to})
         self.types[name] = self.structures[name.replace("fovea_", "", 1)] = made
 
     def parameter(self, text):
@@ -329,8 +320,7 @@ def call(name, *arguments):
     returned = function(name)
     parameters = HEADER.functions[name][1]
     if len(arguments) != len(parameters):
-        raise TypeError(f"{name} takes {', '.join(parameter for parameter, *_ in parameters)}: "
-                        f"{len(arguments)} arguments are given")
+        raise TypeError(f"{name} takes {', '.join(parameter for parameter, *_ in parameters)}: {len(arguments)} arguments are given")
     answer = returned(*(argument(*pair) for pair in zip(arguments, parameters)))
     if name not in ANSWERS:
         check(answer, zip((parameter for parameter, *_ in parameters), arguments))
@@ -353,8 +343,7 @@ ANSWERS = {"fovea_target_at", "fovea_target_from_name",
 
 def pointers(*values):
     """References to structures and arrays that ctypes passes as pointers. They keep them alive."""
-    return [ctypes.byref(one if isinstance(one, Structure) else (ctypes.c_char * one.nbytes).from_buffer(one))
-            for one in values]
+    return [ctypes.byref(one if isinstance(one, Structure) else (ctypes.c_char * one.nbytes).from_buffer(one)) for one in values]
 
 
 def assign(to, **fields):

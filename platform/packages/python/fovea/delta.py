@@ -30,11 +30,9 @@ class DeltaState(Held):
         if rule not in rules:
             raise ValueError(f"rule is {rule!r}: it must be one of {', '.join(rules)}")
         self.rule, self.decay_per_key = rule, bool(decay_per_key) or rule == "general"
-        counts = [c.number(count, c.c_uint32, name)
-                  for name, count in (("batch", batch), ("v_heads", v_heads), ("key_dim", key_dim),
-                                      ("value_dim", value_dim))]
-        decays = c.number(2 * counts[2], c.c_uint32, "2 * key_dim") if rule == "general" else (
-            counts[2] if decay_per_key else 1)
+        counts = [c.number(count, c.c_uint32, name) for name, count in (("batch", batch), ("v_heads", v_heads), ("key_dim", key_dim),
+                                                                        ("value_dim", value_dim))]
+        decays = c.number(2 * counts[2], c.c_uint32, "2 * key_dim") if rule == "general" else (counts[2] if decay_per_key else 1)
         self.counts = dict(zip(COUNTS, (*counts, decays)))
         self._state = memory(max(1, c.call("fovea_delta_state_bytes", *self.counts.values())))
         c.call("fovea_delta_begin", self._state, self._state.size, *self.counts.values())
@@ -72,12 +70,10 @@ class DeltaState(Held):
         for name, heads, dim in (("q", "q_heads", "key_dim"), ("k", "k_heads", "key_dim"), ("v", "v_heads", "value_dim"),
                                  ("a", "k_heads", "key_dim"), ("b", "k_heads", "key_dim")):
             if arrays[name] is not None:
-                setattr(args, name, take("in", arrays[name], name, (q.dtype.name,), f"batch {heads} tokens {dim}", sizes,
-                                         copies=True))
+                setattr(args, name, take("in", arrays[name], name, (q.dtype.name,), f"batch {heads} tokens {dim}", sizes, copies=True))
         for name, dim in (("decay", counts["key_dim"] if self.decay_per_key else 1), ("beta", 1)):
             if arrays[name] is not None:
-                setattr(args, name, self._numbers(arrays[name], name, (*(sizes[count] for count in (
-                    "batch", "v_heads", "tokens")), dim)))
+                setattr(args, name, self._numbers(arrays[name], name, (*(sizes[count] for count in ("batch", "v_heads", "tokens")), dim)))
         c.assign(args, q_heads=sizes["q_heads"], k_heads=sizes["k_heads"], tokens=sizes["tokens"],
                  batch=sizes["batch"] if offsets is None else offsets.size - 1)
         shape = sizes["batch"], max(sizes["q_heads"], sizes["v_heads"]), sizes["tokens"], sizes["value_dim"]
@@ -129,8 +125,7 @@ class DeltaState(Held):
                 raise ValueError(f"matrices has the shape {matrices.shape}: it must be {shape}")
             matrices = dense_copy(matrices).reshape(shape)
             strides = [stride // 4 for stride in matrices.strides]
-            matrices = c.structure("in", data=matrices, batch_stride=strides[0], head_stride=strides[1],
-                                   token_stride=strides[2])
+            matrices = c.structure("in", data=matrices, batch_stride=strides[0], head_stride=strides[1], token_stride=strides[2])
         with self:
             c.call("fovea_delta_set", self._state, number, matrices)
 
@@ -170,7 +165,6 @@ class DeltaState(Held):
         header = c.HEADER.structures["delta_state"].from_buffer_copy(state)
         for name in COUNTS:
             if getattr(header, name) != self.counts[name]:
-                raise ValueError(f"the image has a {name} of {getattr(header, name)}: "
-                                 f"the state has {self.counts[name]}")
+                raise ValueError(f"the image has a {name} of {getattr(header, name)}: the state has {self.counts[name]}")
         with self:
             self._state[:] = state[:self._state.size]

@@ -34,17 +34,8 @@ __all__ = ["NotServed"]
 
 class _Module(types.ModuleType):
 
-    def __call__(self,
-                 model,
-                 example_inputs=None,
-                 out="model",
-                 name="model",
-                 weights="f32",
-                 arithmetic="f32",
-                 calibrate=None,
-                 keep=None,
-                 step=False,
-                 multihead=True):
+    def __call__(self, model, example_inputs=None, out="model", name="model", weights="f32", arithmetic="f32", calibrate=None, keep=None,
+                 step=False, multihead=True):
         """Writes the folder `out`, and returns a Report. help(fovea.export) describes the arguments."""
         from .exporter.pipeline import export
         return export(model, example_inputs, out, name, weights, arithmetic, calibrate, keep, step, multihead)

@@ -48,18 +48,7 @@ def codes_of(array, name):
     return array
 
 
-def integer_norm(x,
-                 weight,
-                 bias=None,
-                 *,
-                 x_scale,
-                 y_scale,
-                 weight_scale,
-                 norm="layer",
-                 epsilon=1e-5,
-                 x_zero=0,
-                 y_zero=0,
-                 out=None):
+def integer_norm(x, weight, bias=None, *, x_scale, y_scale, weight_scale, norm="layer", epsilon=1e-5, x_zero=0, y_zero=0, out=None):
     """Layer normalisation, or norm="rms". weight: int16 [dim], codes of weight_scale; bias: int16 [dim], round(128 *
     bias / y_scale)."""
     return _calls.call(prepare_norm, (x, weight, bias), (out,), {
@@ -81,31 +70,12 @@ def prepare_norm(inputs, outputs, x_scale, y_scale, weight_scale, epsilon, **fie
     return Prepared("fovea_integer_norm", rows.args, rows.inputs, rows.outputs)
 
 
-def integer_add(a,
-                b=None,
-                *,
-                a_scale,
-                y_scale,
-                b_scale=None,
-                a_zero=0,
-                b_zero=0,
-                y_zero=0,
-                y_least=0,
-                y_most=0,
-                out=None):
+def integer_add(a, b=None, *, a_scale, y_scale, b_scale=None, a_zero=0, b_zero=0, y_zero=0, y_least=0, y_most=0, out=None):
     """a + b, broadcast as in NumPy; without b, a in another scale and zero point. y_least, y_most: bounds of the
     codes."""
-    return _calls.call(
-        prepare_add, (a, b), (out, ), {
-            "a_scale": a_scale,
-            "b_scale": b_scale,
-            "y_scale": y_scale,
-            "a_zero": a_zero,
-            "b_zero": b_zero,
-            "y_zero": y_zero,
-            "y_least": y_least,
-            "y_most": y_most
-        })[0]
+    return _calls.call(prepare_add, (a, b), (out,), {
+        "a_scale": a_scale, "b_scale": b_scale, "y_scale": y_scale, "a_zero": a_zero, "b_zero": b_zero, "y_zero": y_zero,
+        "y_least": y_least, "y_most": y_most})[0]
 
 
 def prepare_add(inputs, outputs, a_scale, b_scale, y_scale, **fields):
@@ -120,17 +90,9 @@ def prepare_add(inputs, outputs, a_scale, b_scale, y_scale, **fields):
 
 def integer_multiply(a, b, *, a_scale, b_scale, y_scale, a_zero=0, b_zero=0, y_zero=0, y_least=0, y_most=0, out=None):
     """a * b, element by element, broadcast as in NumPy. y_least, y_most: bounds of the codes."""
-    return _calls.call(
-        prepare_multiply, (a, b), (out, ), {
-            "a_scale": a_scale,
-            "b_scale": b_scale,
-            "y_scale": y_scale,
-            "a_zero": a_zero,
-            "b_zero": b_zero,
-            "y_zero": y_zero,
-            "y_least": y_least,
-            "y_most": y_most
-        })[0]
+    return _calls.call(prepare_multiply, (a, b), (out,), {
+        "a_scale": a_scale, "b_scale": b_scale, "y_scale": y_scale, "a_zero": a_zero, "b_zero": b_zero, "y_zero": y_zero,
+        "y_least": y_least, "y_most": y_most})[0]
 
 
 def prepare_multiply(inputs, outputs, a_scale, b_scale, y_scale, **fields):
@@ -174,8 +136,7 @@ def prepare_activation(inputs, outputs):
 
 def integer_hard_swish(x, *, x_scale, y_scale, x_zero=0, y_zero=0, out=None):
     """x * min(max(x + 3, 0), 6) / 6 without a table."""
-    return _calls.call(prepare_hard_swish, (x,), (out,), {"x_scale": x_scale, "y_scale": y_scale, "x_zero": x_zero,
-                                                          "y_zero": y_zero})[0]
+    return _calls.call(prepare_hard_swish, (x,), (out,), {"x_scale": x_scale, "y_scale": y_scale, "x_zero": x_zero, "y_zero": y_zero})[0]
 
 
 def prepare_hard_swish(inputs, outputs, x_scale, y_scale, **fields):
@@ -190,12 +151,10 @@ def prepare_hard_swish(inputs, outputs, x_scale, y_scale, **fields):
 def integer_mean(x, *, x_scale, y_scale, x_zero=0, y_zero=0, lengths=None, out=None):
     """The mean of the tokens of each entry: [batch][tokens][dim] becomes [batch][dim]; x may also be [tokens][dim], or
     have heads after batch. lengths: tokens of each entry, [batch]."""
-    return _calls.call(prepare_mean, (x, lengths), (out,), {"x_scale": x_scale, "y_scale": y_scale, "x_zero": x_zero,
-                                                            "y_zero": y_zero})[0]
+    return _calls.call(prepare_mean, (x, lengths), (out,), {"x_scale": x_scale, "y_scale": y_scale, "x_zero": x_zero, "y_zero": y_zero})[0]
 
 
 def prepare_mean(inputs, outputs, x_scale, y_scale, **fields):
     codes_of(inputs[0], "x")
     real = multipliers(all=scale(x_scale, "x_scale") / scale(y_scale, "y_scale"))
-    return prepare_over_tokens("fovea_integer_mean", inputs, outputs, CODES, (CODES, np.int8), "integer_mean_args",
-                               **fields, **real)
+    return prepare_over_tokens("fovea_integer_mean", inputs, outputs, CODES, (CODES, np.int8), "integer_mean_args", **fields, **real)

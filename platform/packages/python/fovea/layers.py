@@ -91,11 +91,7 @@ def add(a, b, *, dtype=None, out=None, target="best"):
 
 def multiply(a, b, *, dtype=None, out=None, target="best"):
     """a * b, element by element, broadcast as in NumPy. The result has the type of a."""
-    return _calls.call(prepare_pair, (a, b), (out, ), {
-        "function": "fovea_multiply",
-        "dtype": dtype,
-        "target": target
-    })[0]
+    return _calls.call(prepare_pair, (a, b), (out,), {"function": "fovea_multiply", "dtype": dtype, "target": target})[0]
 
 
 def shape_of_both(a, b):
@@ -143,8 +139,7 @@ def prepare_over_tokens(function, inputs, outputs, dtypes, types, name, **fields
     rows = Rows(name, tokens_of(x).shape, **fields)
     rows.read("x", inputs[0], dtypes, form=tokens_of)
     rows.vector("lengths", lengths, np.uint32, (rows.args.batch,))
-    rows.write("y", outputs[0], (*x.shape[:-2], x.shape[-1]), *types,
-               form=lambda out, name: tokens_of(out[..., np.newaxis, :], name))
+    rows.write("y", outputs[0], (*x.shape[:-2], x.shape[-1]), *types, form=lambda out, name: tokens_of(out[..., np.newaxis, :], name))
     return Prepared(function, rows.args, rows.inputs, rows.outputs)
 
 
@@ -156,8 +151,7 @@ def embedding(indices, table, *, out=None, target="best"):
     def prepare_embedding(inputs, outputs, target):
         wanted = numbers(inputs[0], np.uint32, "indices")
         shape = *wanted.shape, table.in_dim
-        y = np.empty(shape, np.float32) if outputs[0] is None else dense(
-            outputs[0], "out", ("float32", ), shape, writes=True)
+        y = np.empty(shape, np.float32) if outputs[0] is None else dense(outputs[0], "out", ("float32",), shape, writes=True)
         args = c.structure("embedding_args", tokens=wanted.size, dim=table.in_dim, rows=table.out_dim, y=y,
                            y_stride=table.in_dim, indices=wanted, table=table.c, target=target)
         return Prepared("fovea_embedding", args, (("indices", inputs[0]),), (("y", y),))

@@ -13,19 +13,8 @@ _calls = Pool()
 FORMS = {"float32": ("f32", "f32"), "float16": ("f16", "f16"), "int8": ("i8", "i8")}  # x: its form, its products
 
 
-def linear(x,
-           weights,
-           bias=None,
-           *,
-           activation="identity",
-           compute=None,
-           x_scales=None,
-           x_zero=0,
-           y_scale=None,
-           y_zero=0,
-           portable_bits=False,
-           out=None,
-           target="best"):
+def linear(x, weights, bias=None, *, activation="identity", compute=None, x_scales=None, x_zero=0, y_scale=None, y_zero=0,
+           portable_bits=False, out=None, target="best"):
     """activation(x W^T + bias), [...][in_dim] to [...][out_dim].
 
     weights: Weights, or an array of float32, float16 or bfloat16, which is read anew in each call. bias: beside an
@@ -53,8 +42,7 @@ def flat(array, name, width, writes=False):
     tokens = math.prod(array.shape[:-1])
     rows = array.reshape(tokens, width)
     if writes and not np.shares_memory(rows, array) and array.size:
-        raise ValueError(
-            f"{name} has strides of {array.strides} bytes: all dimensions but the last must follow one another")
+        raise ValueError(f"{name} has strides of {array.strides} bytes: all dimensions but the last must follow one another")
     wrong = fault(rows[np.newaxis, np.newaxis], writes)
     if wrong and writes:
         raise ValueError(f"{name} {wrong}")
@@ -71,8 +59,7 @@ def prepare_linear(inputs, outputs, compute, y_scale, **fields):
     rows, shape = flat(x, "x", weights.in_dim), (*x.shape[:-1], weights.out_dim)
     form, products = FORMS[x.dtype.name]
     args = c.structure("linear_args", tokens=len(rows), in_dim=weights.in_dim, out_dim=weights.out_dim,
-                       compute=products if compute is None else compute, x=rows,
-                       x_dtype=form, x_stride=row_stride(rows), weights=weights.c,
+                       compute=products if compute is None else compute, x=rows, x_dtype=form, x_stride=row_stride(rows), weights=weights.c,
                        processor_features=c.PROCESSOR_FEATURES, **fields)
     if x_scales is not None:
         scales = numbers(x_scales, np.float32, "x_scales")
@@ -92,8 +79,7 @@ def prepare_linear(inputs, outputs, compute, y_scale, **fields):
     pairs = [("x", inputs[0]), ("x_scales", x_scales)]
     if not isinstance(given, Weights):
         pairs += ("weights.data", given), ("weights.bias", bias)
-    return Prepared("fovea_linear", args, pairs, (("y", out), ),
-                    memory(max(1, c.call("fovea_linear_workspace_bytes", args))))
+    return Prepared("fovea_linear", args, pairs, (("y", out),), memory(max(1, c.call("fovea_linear_workspace_bytes", args))))
 
 
 def row_stride(rows):

@@ -26,8 +26,7 @@ class MultiheadAttention(Shown):
     @takes("attention_desc", value_dim=..., head_dim=..., max_batch=..., max_q_tokens=..., max_kv_tokens=...)
     def __init__(self, q_heads, *, qkv=None, q=None, k=None, v=None, out=None, kv_heads=None, **fields):
         given = {"q": q, "k": k, "v": v, "out": out, "qkv": qkv}
-        self.weights = {name: one if isinstance(one, Weights) else Weights(one) for name, one in given.items()
-                        if one is not None}
+        self.weights = {name: one if isinstance(one, Weights) else Weights(one) for name, one in given.items() if one is not None}
         if not self.weights:
             raise TypeError("a layer needs weights: qkv, or q, k and v, or out")
         c.check_names(fields, DESC_FIELDS | OF_A_LAYER, "field of a layer")
@@ -82,8 +81,7 @@ class MultiheadAttention(Shown):
         if not isinstance(lse, (bool, np.bool_)):
             raise TypeError(f"lse is of {type(lse).__name__}: it must be True or False")
         outputs = [out, *[None] * (bool(lse) + (scores is not None))]
-        results = self._calls.call(self._prepare, (x, keys, values, mask), outputs, {"lse": bool(lse), "scores": scores,
-                                                                                     **options})
+        results = self._calls.call(self._prepare, (x, keys, values, mask), outputs, {"lse": bool(lse), "scores": scores, **options})
         return results[0] if len(outputs) == 1 else tuple(results)
 
     def _prepare(self, inputs, outputs, lse, scores, **options):
@@ -100,8 +98,7 @@ class MultiheadAttention(Shown):
         if values is not None and keys is None:
             raise TypeError("values are given without keys")
         sizes.setdefault("kv_tokens", sizes["q_tokens"])
-        batch, q_tokens, kv_tokens = (args.batch, args.q_tokens, args.kv_tokens) = (
-            sizes["batch"], sizes["q_tokens"], sizes["kv_tokens"])
+        batch, q_tokens, kv_tokens = (args.batch, args.q_tokens, args.kv_tokens) = (sizes["batch"], sizes["q_tokens"], sizes["kv_tokens"])
         shape = np.shape(x)
         out = np.empty((*shape[:-1], model), types[1][0]) if outputs[0] is None else outputs[0]
         args.y = tokens("out", out, "out", types[1], "q_tokens d_model", dict(sizes))

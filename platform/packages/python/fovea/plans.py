@@ -91,8 +91,7 @@ class Plan(Held):
 
     def describe(self, q_tokens=None, kv_tokens=None):
         """A line of text: what the plan does for these counts. The default is the capacities."""
-        counts = (self.desc.max_q_tokens if q_tokens is None else q_tokens,
-                  self.desc.max_kv_tokens if kv_tokens is None else kv_tokens)
+        counts = (self.desc.max_q_tokens if q_tokens is None else q_tokens, self.desc.max_kv_tokens if kv_tokens is None else kv_tokens)
         text = ctypes.create_string_buffer(c.call("fovea_plan_describe", self.c, *counts, None, 0) + 1)
         c.call("fovea_plan_describe", self.c, *counts, text, len(text))
         return text.value.decode()
@@ -166,8 +165,7 @@ def attention(q, keys, values, out=None, lse=False, *, mask=None, **fields):
     mask: of bool, where True shows a key, or of floats, which are added to scores; it is broadcast. Other fields are
     those of a plan, and options of Plan.bind, as kv_lengths=[7, 4]. Plans are kept for arrays of the same shapes.
     """
-    results = _calls.call(prepare_attention, (q, keys, values, mask), (out,) if lse is False else (out, None),
-                          {"lse": lse, **fields})
+    results = _calls.call(prepare_attention, (q, keys, values, mask), (out,) if lse is False else (out, None), {"lse": lse, **fields})
     return results[0] if lse is False else tuple(results)
 
 
@@ -180,8 +178,7 @@ def prepare_attention(inputs, outputs, lse, **fields):
     for name, field, array in (("q", "q_dtype", q), ("keys", "key_dtype", keys), ("values", "value_dtype", values)):
         array = arrays[name] = as_array(array, name)
         if array.ndim < 2:
-            raise ValueError(f"{name} has the shape {array.shape}: "
-                             "it must be [batch][heads][tokens][dim], or the last of these")
+            raise ValueError(f"{name} has the shape {array.shape}: it must be [batch][heads][tokens][dim], or the last of these")
         if field not in desc:
             desc[field] = dtype_of(array, name)
     q, keys, values = arrays.values()
@@ -258,8 +255,7 @@ class Stream(Held):
         given, wanted = (header.from_buffer_copy(one) for one in (state, self._state))
         for name in ("batch", "q_heads", "kv_heads", "q_tokens", "value_dim"):
             if getattr(given, name) != getattr(wanted, name):
-                raise ValueError(f"the image has a {name} of {getattr(given, name)}: "
-                                 f"the stream has {getattr(wanted, name)}")
+                raise ValueError(f"the image has a {name} of {getattr(given, name)}: the stream has {getattr(wanted, name)}")
         with self:
             self._state[:] = state
 
@@ -330,8 +326,7 @@ class Cache(Held):
         args = c.structure("kv_append_args", entry=entry, dtype=dtype)
         args.keys = take("in", keys, "keys", (keys.dtype.name,), "batch kv_heads tokens head_dim", sizes, copies=True)
         if values is not None:
-            args.values = take("in", values, "values", (keys.dtype.name,), "batch kv_heads tokens value_dim", sizes,
-                               copies=True)
+            args.values = take("in", values, "values", (keys.dtype.name,), "batch kv_heads tokens value_dim", sizes, copies=True)
         room = memory(4 * self.c.kv_heads * max(self.c.head_dim, self.c.value_dim) * min(sizes["tokens"], 64))
         c.assign(args, batch=sizes["batch"], tokens=sizes["tokens"], workspace=room, workspace_bytes=room.size)
         with self:

@@ -45,8 +45,7 @@ class Prepared:
     that it is for, or None. pointers: the arguments of the function; None: args and, where there is one, the workspace.
     before: a function of C that completes args, and its arguments. keep: what else args points to."""
 
-    def __init__(self, name, args, inputs, outputs, workspace=None, pointers=None, before=None,
-                 keep=None):
+    def __init__(self, name, args, inputs, outputs, workspace=None, pointers=None, before=None, keep=None):
         self.function, self.workspace_bytes = c.function(name), 0 if workspace is None else workspace.size
         if pointers is None:
             pointers = c.pointers(args) if workspace is None else [*c.pointers(args, workspace), workspace.size]
@@ -63,8 +62,7 @@ class Prepared:
 
     def in_place(self):
         """Whether C reads and writes the arrays themselves, and no copies; then this is ready for others."""
-        places = [(ctypes.c_void_p.from_buffer(self.args, c.offset(type(self.args), field)), array.itemsize)
-                  for field, array in self.pairs]
+        places = [(ctypes.c_void_p.from_buffer(self.args, c.offset(type(self.args), field)), array.itemsize) for field, array in self.pairs]
         if any((place.value or 0) != c.data_of(array) for (place, _), (_, array) in zip(places, self.pairs)):
             return False
         self.fresh, self.places = [(array.shape, array.dtype) for array in self.results], places

@@ -57,8 +57,7 @@ def rotate(x, *, block=0, seed=0, inverse=False, out=None, target="best"):
     """Rotates rows by a Hadamard matrix, which keeps dot products and spreads large elements, so that codes of few bits
     serve all elements alike. block: elements that are rotated together, a power of two; 0 = the largest. seed: signs,
     0 = none. inverse=True undoes it."""
-    return _calls.call(prepare_rotate, (x,), (out,), {"block": block, "seed": seed, "inverse": inverse,
-                                                      "target": target})[0]
+    return _calls.call(prepare_rotate, (x,), (out,), {"block": block, "seed": seed, "inverse": inverse, "target": target})[0]
 
 
 def prepare_rotate(inputs, outputs, **fields):

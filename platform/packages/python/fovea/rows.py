@@ -35,8 +35,7 @@ def bind_softmax(x, axis=-1, scale=1.0, out=None, logarithm=False, target="best"
     is_array(x, "x")
     out = np.empty_like(x) if out is None else out
     args = softmax_args(x, axis, scale, out, target)
-    return functools.partial(c.function("fovea_log_softmax_f32" if logarithm else "fovea_softmax_f32"),
-                             *c.pointers(args)), out
+    return functools.partial(c.function("fovea_log_softmax_f32" if logarithm else "fovea_softmax_f32"), *c.pointers(args)), out
 
 
 def prepare_softmax(inputs, outputs, name, axis, scale, target):
@@ -47,11 +46,9 @@ def prepare_softmax(inputs, outputs, name, axis, scale, target):
 
 def softmax(x, axis=-1, scale=1.0, out=None, target="best"):
     """exp(scale * x), divided by its sum along the axis. x is converted to float32."""
-    return _calls.call(prepare_softmax, (x,), (out,), {"name": "fovea_softmax_f32", "axis": axis, "scale": scale,
-                                                       "target": target})[0]
+    return _calls.call(prepare_softmax, (x,), (out,), {"name": "fovea_softmax_f32", "axis": axis, "scale": scale, "target": target})[0]
 
 
 def log_softmax(x, axis=-1, scale=1.0, out=None, target="best"):
     """The logarithm of the softmax."""
-    return _calls.call(prepare_softmax, (x,), (out,), {"name": "fovea_log_softmax_f32", "axis": axis, "scale": scale,
-                                                       "target": target})[0]
+    return _calls.call(prepare_softmax, (x,), (out,), {"name": "fovea_log_softmax_f32", "axis": axis, "scale": scale, "target": target})[0]

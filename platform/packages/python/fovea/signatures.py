@@ -10,13 +10,7 @@ from . import c
 def fields_of(name):
     """The fields of a structure that are numbers, and their defaults: 0, or the enumerator that is 0."""
     structure = c.HEADER.structures[name]
-    named = {
-        field: {
-            number: key
-            for key, number in c.HEADER.enums[enum].items()
-        }
-        for field, enum in structure.enum_of.items()
-    }
+    named = {field: {number: key for key, number in c.HEADER.enums[enum].items()} for field, enum in structure.enum_of.items()}
     return {field: named.get(field, {}).get(0, 0) for field, kind in structure.kinds.items()
             if kind in c.SCALARS.values() and field != "struct_bytes"}
 

@@ -81,11 +81,9 @@ def shape_of_output(query, key, value, enable_gqa):
         raise ValueError(f"query, key and value have the shapes {tuple(query.shape)}, {tuple(key.shape)} and "
                          f"{tuple(value.shape)}: the dimensions before tokens must broadcast to one shape") from None
     if enable_gqa:
-        if query.dim() < 3 or key.dim() < 3 or key.shape[-3] != value.shape[-3] or query.shape[-3] % max(
-                key.shape[-3], 1):
-            raise ValueError(
-                f"query, key and value have the shapes {tuple(query.shape)}, {tuple(key.shape)} and "
-                f"{tuple(value.shape)}: with enable_gqa the heads of key and value must divide those of query")
+        if query.dim() < 3 or key.dim() < 3 or key.shape[-3] != value.shape[-3] or query.shape[-3] % max(key.shape[-3], 1):
+            raise ValueError(f"query, key and value have the shapes {tuple(query.shape)}, {tuple(key.shape)} and "
+                             f"{tuple(value.shape)}: with enable_gqa the heads of key and value must divide those of query")
         lead = *lead, query.shape[-3]
     return (*lead, query.shape[-2], value.shape[-1])
 
@@ -176,8 +174,7 @@ library = torch.library.Library("fovea", "IMPL")
 library.impl("scaled_dot_product_attention", under_autograd, "AutogradCPU", with_keyset=True)
 
 
-def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None,
-                                 enable_gqa=False):
+def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
     """As torch.nn.functional.scaled_dot_product_attention, for tensors of float32, float16 or bfloat16 on the CPU. The
     arithmetic is f32, and a row whose keys are all hidden gives zeros.
 
@@ -194,8 +191,7 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
             raise TypeError(f"{name} is of {type(tensor).__name__}: it must be a torch.Tensor")
     if attn_mask is not None and not isinstance(attn_mask, torch.Tensor):
         raise TypeError(f"attn_mask is of {type(attn_mask).__name__}: it must be a torch.Tensor")
-    own = type(query) in OWN and type(key) in OWN and type(value) in OWN and (attn_mask is None
-                                                                              or type(attn_mask) in OWN)
+    own = type(query) in OWN and type(key) in OWN and type(value) in OWN and (attn_mask is None or type(attn_mask) in OWN)
     call = attend if own and not torch.compiler.is_compiling() and is_plain() else operator
     return call(query, key, value, attn_mask, is_causal, scale, enable_gqa)
 
@@ -269,8 +265,7 @@ class MultiheadAttention(torch.nn.Module):
         ]
         out = query.new_empty(query.shape)
         mask = self.mask(attn_mask, key_padding_mask, arrays[0].ndim)
-        weights = self.weights()(*arrays, self.batch(out.numpy(), tokens_first), mask=mask,
-                                 scores="softmax" if need_weights else None)
+        weights = self.weights()(*arrays, self.batch(out.numpy(), tokens_first), mask=mask, scores="softmax" if need_weights else None)
         if not need_weights:
             return out, None
         weights = torch.from_numpy(weights[1])

@@ -67,15 +67,25 @@ void randomize(T& array, int count) {
   for (int i = 0; i < count; ++i) array.data[i] = static_cast<int8_t>(random_bits() >> 4);
 }
 
-// Calls an operator. `values` are its arguments and its output; the result is the output once more.
-template <size_t count>
-Error call(const char* name, EValue (&arguments)[count], size_t memory = sizeof arena) {
+size_t arena_bytes = sizeof arena;
+
+EValue value(int number) { return EValue(int64_t{number}); }
+template <class T>
+EValue value(const T& argument) {
+  return EValue(argument);
+}
+
+// Calls an operator with its arguments and its output; the result is the output once more.
+template <class... Args>
+Error call(const char* name, const Args&... args) {
   auto function = executorch::runtime::get_op_function_from_registry(name, {});
   if (!function.ok()) return function.error();
+  constexpr size_t count = sizeof...(args);
+  EValue arguments[] = {value(args)...};
   EValue* stack[count + 1];
   for (size_t i = 0; i < count; ++i) stack[i] = &arguments[i];
   stack[count] = &arguments[count - 1];
-  executorch::runtime::MemoryAllocator allocator(memory, arena);
+  executorch::runtime::MemoryAllocator allocator(arena_bytes, arena);
   executorch::runtime::KernelRuntimeContext context(nullptr, &allocator);
   (*function)(context, {stack, count + 1});
   return context.failure_state();
@@ -124,20 +134,11 @@ void attend(const Shape& shape, Differences& differences) {
     return turned ? codes.tensor(4, 1, tokens, heads, dim) : codes.tensor(4, 1, heads, tokens, dim);
   };
   const Number score(octaves), outs(kOut);
-  EValue arguments[] = {EValue(tensor(x, shape.heads, shape.queries, shape.dim)),
-                        EValue(tensor(keys, shape.kv_heads, shape.keys, shape.dim)),
-                        EValue(tensor(values, shape.kv_heads, shape.keys, shape.value_dim)),
-                        EValue(shape.causal),
-                        EValue(int64_t{kQueryZero}),
-                        EValue(int64_t{kValueZero}),
-                        EValue(int64_t{kOutZero}),
-                        EValue(int64_t{score.multiplier}),
-                        EValue(int64_t{score.shift}),
-                        EValue(int64_t{outs.multiplier}),
-                        EValue(int64_t{outs.shift}),
-                        EValue(int64_t{turned ? 15 : 0}),
-                        EValue(tensor(out, shape.heads, shape.queries, shape.value_dim))};
-  CHECK(call("fovea::quantized_attention.out", arguments) == Error::Ok);
+  CHECK(call("fovea::quantized_attention.out", tensor(x, shape.heads, shape.queries, shape.dim),
+             tensor(keys, shape.kv_heads, shape.keys, shape.dim),
+             tensor(values, shape.kv_heads, shape.keys, shape.value_dim), shape.causal, kQueryZero, kValueZero,
+             kOutZero, score.multiplier, score.shift, outs.multiplier, outs.shift, turned ? 15 : 0,
+             tensor(out, shape.heads, shape.queries, shape.value_dim)) == Error::Ok);
   for (int head = 0; head < shape.heads; ++head) {
     const int kv_head = head * shape.kv_heads / shape.heads;
     for (int i = 0; i < shape.queries; ++i) {
@@ -187,32 +188,12 @@ void normalise(bool rms, int rows, int dim, Differences& differences) {
     bias.data[e] = static_cast<int16_t>((uniform() * 2 - 1) * 4000);
   }
   const Number weights(kWeightScale / kYScale), epsilon(kEpsilon / (kXScale * kXScale));
-  const auto number = [](int32_t value) { return EValue(int64_t{value}); };
-  const Tensor in = x.tensor(2, rows, dim), weight_tensor = weight.tensor(1, dim), to = out.tensor(2, rows, dim);
-  if (rms) {
-    EValue arguments[] = {EValue(in),
-                          EValue(weight_tensor),
-                          number(kXZero),
-                          number(kYZero),
-                          number(weights.multiplier),
-                          number(weights.shift),
-                          number(epsilon.multiplier),
-                          number(epsilon.shift),
-                          EValue(to)};
-    CHECK(call("fovea::quantized_rms_norm.out", arguments) == Error::Ok);
-  } else {
-    EValue arguments[] = {EValue(in),
-                          EValue(weight_tensor),
-                          EValue(bias.tensor(1, dim)),
-                          number(kXZero),
-                          number(kYZero),
-                          number(weights.multiplier),
-                          number(weights.shift),
-                          number(epsilon.multiplier),
-                          number(epsilon.shift),
-                          EValue(to)};
-    CHECK(call("fovea::quantized_layer_norm.out", arguments) == Error::Ok);
-  }
+  const Tensor in = x.tensor(2, rows, dim), factors = weight.tensor(1, dim), to = out.tensor(2, rows, dim);
+  const Error error = rms ? call("fovea::quantized_rms_norm.out", in, factors, kXZero, kYZero, weights.multiplier,
+                                 weights.shift, epsilon.multiplier, epsilon.shift, to)
+                          : call("fovea::quantized_layer_norm.out", in, factors, bias.tensor(1, dim), kXZero, kYZero,
+                                 weights.multiplier, weights.shift, epsilon.multiplier, epsilon.shift, to);
+  CHECK(error == Error::Ok);
   for (int row = 0; row < rows; ++row) {
     double mean = 0, squares = 0;
     const int8_t* codes = x.data + row * dim;
@@ -246,8 +227,8 @@ void test_gelu() {
   randomize(x, kCount);
   CHECK(fovea_integer_activation_table(FOVEA_ACTIVATION_GELU, 0, kXScale, kXZero, kYScale, kYZero, other.data) ==
         FOVEA_OK);
-  EValue arguments[] = {EValue(x.tensor(3, 10, 20, 5)), EValue(other.tensor(1, 256)), EValue(out.tensor(3, 10, 20, 5))};
-  CHECK(call("fovea::quantized_activation.out", arguments) == Error::Ok);
+  CHECK(call("fovea::quantized_activation.out", x.tensor(3, 10, 20, 5), other.tensor(1, 256),
+             out.tensor(3, 10, 20, 5)) == Error::Ok);
   for (int i = 0; i < kCount; ++i) {
     const double real = static_cast<double>(kXScale) * (x.data[i] - kXZero);
     differences.add(out.data[i], kYZero + 0.5 * real * (1 + erf(real * sqrt(0.5))) / static_cast<double>(kYScale));
@@ -268,17 +249,9 @@ void linear(int rows, int in_dim, int out_dim, Differences& differences) {
   }
   char relu[] = "relu";
   executorch::runtime::ArrayRef<char> name(relu, 4);
-  EValue arguments[] = {EValue(x.tensor(2, rows, in_dim)),
-                        EValue(keys.tensor(2, out_dim, in_dim)),
-                        EValue(scales.tensor(1, out_dim)),
-                        EValue(offsets.tensor(1, out_dim)),
-                        EValue(kXScale),
-                        EValue(int64_t{kXZero}),
-                        EValue(kYScale),
-                        EValue(int64_t{kYZero}),
-                        EValue(&name),
-                        EValue(out.tensor(2, rows, out_dim))};
-  CHECK(call("fovea::quantized_linear.out", arguments) == Error::Ok);
+  CHECK(call("fovea::quantized_linear.out", x.tensor(2, rows, in_dim), keys.tensor(2, out_dim, in_dim),
+             scales.tensor(1, out_dim), offsets.tensor(1, out_dim), kXScale, kXZero, kYScale, kYZero, &name,
+             out.tensor(2, rows, out_dim)) == Error::Ok);
   for (int row = 0; row < rows; ++row) {
     for (int i = 0; i < out_dim; ++i) {
       int32_t sum = 0;
@@ -300,13 +273,8 @@ void test_linear() {
 void softmax(int outer, int axis, int inner, Differences& differences) {
   constexpr double kXScale = 0.05, kYScale = 1.0 / 256;
   randomize(x, outer * axis * inner);
-  EValue arguments[] = {EValue(x.tensor(3, outer, axis, inner)),
-                        EValue(int64_t{-2}),
-                        EValue(kXScale),
-                        EValue(kYScale),
-                        EValue(int64_t{-128}),
-                        EValue(out.tensor(3, outer, axis, inner))};
-  CHECK(call("fovea::quantized_softmax.out", arguments) == Error::Ok);
+  CHECK(call("fovea::quantized_softmax.out", x.tensor(3, outer, axis, inner), -2, kXScale, kYScale, -128,
+             out.tensor(3, outer, axis, inner)) == Error::Ok);
   for (int o = 0; o < outer; ++o) {
     for (int i = 0; i < inner; ++i) {
       const int first = o * axis * inner + i;
@@ -334,26 +302,19 @@ void test_softmax() {
 void test_errors() {
   const Tensor in = x.tensor(2, 4, 16), to = out.tensor(2, 4, 16);
   memset(out.data, 77, sizeof out.data);
-  const auto number = [](int64_t value) { return EValue(value); };
-  EValue short_table[] = {EValue(in), EValue(other.tensor(1, 255)), EValue(to)};
-  CHECK(call("fovea::quantized_activation.out", short_table) == Error::InvalidArgument);
-  EValue wide_number[] = {EValue(in),  EValue(weight.tensor(1, 16)),
-                          EValue(),    number(0),
-                          number(0),   number(0x140000000),
-                          number(-10), number(0),
-                          number(0),   EValue(to)};
-  CHECK(call("fovea::quantized_layer_norm.out", wide_number) == Error::InvalidArgument);
-  EValue long_weight[] = {EValue(in),  EValue(weight.tensor(1, 17)),
-                          EValue(),    number(0),
-                          number(0),   number(0x40000000),
-                          number(-10), number(0),
-                          number(0),   EValue(to)};
-  CHECK(call("fovea::quantized_layer_norm.out", long_weight) == Error::InvalidArgument);
-  EValue no_memory[] = {EValue(in), number(1), EValue(0.1), EValue(1.0 / 256), number(-128), EValue(to)};
-  CHECK(call("fovea::quantized_softmax.out", no_memory, 16) == Error::MemoryAllocationFailed);
-  EValue no_scale[] = {EValue(in), number(1), EValue(0.1), EValue(0.0), number(-128), EValue(to)};
-  CHECK(call("fovea::quantized_softmax.out", no_scale) == Error::InvalidArgument);
-  CHECK(call("fovea::none.out", no_scale) == Error::OperatorMissing);
+  const EValue none;
+  constexpr int64_t kWide = 0x140000000;
+  constexpr int kNumber = 0x40000000;
+  CHECK(call("fovea::quantized_activation.out", in, other.tensor(1, 255), to) == Error::InvalidArgument);
+  CHECK(call("fovea::quantized_layer_norm.out", in, weight.tensor(1, 16), none, 0, 0, kWide, -10, 0, 0, to) ==
+        Error::InvalidArgument);
+  CHECK(call("fovea::quantized_layer_norm.out", in, weight.tensor(1, 17), none, 0, 0, kNumber, -10, 0, 0, to) ==
+        Error::InvalidArgument);
+  arena_bytes = 16;
+  CHECK(call("fovea::quantized_softmax.out", in, 1, 0.1, 1.0 / 256, -128, to) == Error::MemoryAllocationFailed);
+  arena_bytes = sizeof arena;
+  CHECK(call("fovea::quantized_softmax.out", in, 1, 0.1, 0.0, -128, to) == Error::InvalidArgument);
+  CHECK(call("fovea::none.out", in, 1, 0.1, 0.0, -128, to) == Error::OperatorMissing);
   for (int8_t code : out.data) {
     if (code != 77) {
       ++failures;

@@ -24,8 +24,7 @@ QUERY, KEY, VALUE, OUT = 1, 2, 4, 8  # bits of tokens_first: the tensor is [batc
 
 
 def attention(query, key, value, mask, is_causal, scale, tokens_first):
-    query, key, value = (x.transpose(1, 2) if tokens_first & bit else x
-                         for x, bit in ((query, QUERY), (key, KEY), (value, VALUE)))
+    query, key, value = (x.transpose(1, 2) if tokens_first & bit else x for x, bit in ((query, QUERY), (key, KEY), (value, VALUE)))
     out = functional.scaled_dot_product_attention(query, key, value, mask, 0.0, is_causal, scale=scale,
                                                   enable_gqa=query.shape[1] != key.shape[1])
     return (out.transpose(1, 2) if tokens_first & OUT else out).contiguous()
@@ -93,8 +92,7 @@ def quantized_linear_shape(x, weight, weight_scales, bias, x_scale, x_zero, y_sc
     return linear_shape(x, weight, bias, activation)
 
 
-def quantized_layer_norm(x, weight, bias, x_zero, y_zero, weight_multiplier, weight_shift, epsilon_multiplier,
-                         epsilon_shift):
+def quantized_layer_norm(x, weight, bias, x_zero, y_zero, weight_multiplier, weight_shift, epsilon_multiplier, epsilon_shift):
     y = layer_norm(x.double() - x_zero, None, None, number(epsilon_multiplier, epsilon_shift))
     y = y * weight * number(weight_multiplier, weight_shift)
     return to_codes(y if bias is None else y + bias / 128, y_zero)

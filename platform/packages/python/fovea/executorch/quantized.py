@@ -100,8 +100,7 @@ class Quantized:
             before = swapped(without_copies(x))
             tokens_first |= 0 if before is None else bit
             inputs.append(x if before is None else before)
-        return (*inputs, argument(node, 5, "is_causal", False), query.zero, values.zero, out.zero, *score, *factor,
-                tokens_first)
+        return (*inputs, argument(node, 5, "is_causal", False), query.zero, values.zero, out.zero, *score, *factor, tokens_first)
 
     @staticmethod
     def fewer_heads(key, values):

@@ -13,8 +13,7 @@ for convolutions and sums: the first that annotates an operator has it.
 """
 import torch
 from torchao.quantization.pt2e import HistogramObserver, PerChannelMinMaxObserver
-from torchao.quantization.pt2e.quantizer import (QuantizationAnnotation, QuantizationSpec, Quantizer,
-                                                 SharedQuantizationSpec)
+from torchao.quantization.pt2e.quantizer import (QuantizationAnnotation, QuantizationSpec, Quantizer, SharedQuantizationSpec)
 
 from . import rewrite
 from .quantized import MOVES
@@ -86,8 +85,7 @@ class FoveaQuantizer(Quantizer):
 
     @staticmethod
     def _set(node, inputs, output):
-        node.meta["quantization_annotation"] = QuantizationAnnotation(input_qspec_map=inputs, output_qspec=output,
-                                                                      _annotated=True)
+        node.meta["quantization_annotation"] = QuantizationAnnotation(input_qspec_map=inputs, output_qspec=output, _annotated=True)
 
     def validate(self, model):
         pass

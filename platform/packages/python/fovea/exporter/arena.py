@@ -29,8 +29,7 @@ def in_place(calls):
             if any(one.buffer is x.buffer for later in rest for one in [*later.reads, *later.writes]) or any(
                     tensor_of(one).buffer is x.buffer for one in others):
                 continue
-            before = any(one.buffer is y.buffer for earlier in calls[:index]
-                         for one in [*earlier.reads, *earlier.writes])
+            before = any(one.buffer is y.buffer for earlier in calls[:index] for one in [*earlier.reads, *earlier.writes])
             if before or y.buffer.kind not in ("arena", "output"):
                 continue
             old, new = (x.buffer, y.buffer) if y.buffer.kind == "output" else (y.buffer, x.buffer)
@@ -66,8 +65,7 @@ def lifetimes(calls):
 def bound(lives):
     """The largest sum of bytes that live at the same time: no layout can be smaller."""
     ends = sorted({first for first, _ in lives.values()})
-    return max((sum(aligned(buffer.bytes) for buffer, (first, last) in lives.items() if first <= at <= last)
-                for at in ends), default=0)
+    return max((sum(aligned(buffer.bytes) for buffer, (first, last) in lives.items() if first <= at <= last) for at in ends), default=0)
 
 
 def place(lives):

@@ -37,8 +37,7 @@ def main(arguments=None):
         parser.error(f"unknown: {' '.join(rest)}. The shapes of several inputs are separated by commas: --inputs A,B")
     try:
         samples = samples_of(given.calibrate)
-        inputs = samples[0] if samples else inputs_of(given.inputs or
-                                                      parser.error("--inputs or --calibrate is missing"))
+        inputs = samples[0] if samples else inputs_of(given.inputs or parser.error("--inputs or --calibrate is missing"))
         if any("=" not in one for one in given.keep):
             raise ValueError("--keep is LAYER=FORMAT, as encoder.layers.0.linear1=f32")
         keep = dict(one.rsplit("=", 1) for one in given.keep)
@@ -78,14 +77,12 @@ def inputs_of(text):
     for one in text.split(","):
         match = re.fullmatch(r"([1-9]\d*(?:x[1-9]\d*)*)(?::([1-9]\d*|bool))?", one.strip())
         if not match:
-            raise ValueError(f"{one!r} is no shape: write 1x16x64, 1x12:1000 for token numbers below 1000, "
-                             "or 1x12:bool for a mask")
+            raise ValueError(f"{one!r} is no shape: write 1x16x64, 1x12:1000 for token numbers below 1000, or 1x12:bool for a mask")
         shape = [int(size) for size in match[1].split("x")]
         if match[2] == "bool":
             arrays.append(np.broadcast_to(np.arange(shape[-1]) >= shape[-1] - shape[-1] // 4, shape))
         else:
-            arrays.append(
-                random.integers(0, int(match[2]), shape) if match[2] else random.standard_normal(shape, np.float32))
+            arrays.append(random.integers(0, int(match[2]), shape) if match[2] else random.standard_normal(shape, np.float32))
     return tuple(arrays)
 
 

@@ -21,8 +21,7 @@ def pair(whole, step):
     """Gives the graph of one token the constants of the graph of all. Returns the most tokens."""
     kinds = [[node.op for node in graph.nodes] for graph in (whole, step)]
     if kinds[0] != kinds[1] or len(whole.inputs) != 1:
-        raise NotServed("a step of this model", "",
-                        "a model of one input, which does the same for any number of tokens")
+        raise NotServed("a step of this model", "", "a model of one input, which does the same for any number of tokens")
     tokens = whole.inputs[0].shape[-1]
     if whole.inputs[0].shape != (1, tokens) or step.inputs[0].shape != (1, 1):
         raise NotServed("a step of several sequences", "", "token numbers of the shape [1, tokens]")

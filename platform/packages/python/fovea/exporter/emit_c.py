@@ -92,8 +92,7 @@ class Code:
         tensors = max(1, *(part.arena_bytes for part in self.parts), 0)
         bound = max(part.arena_bound for part in self.parts)
         union = f"  unsigned char tensors[{tensors}]; /* {bound} live at once */\n"
-        union += "".join(f"  unsigned char call_{index}[{top} + {size}];\n"
-                         for index, (size, top) in enumerate(sizes.items(), 1))
+        union += "".join(f"  unsigned char call_{index}[{top} + {size}];\n" for index, (size, top) in enumerate(sizes.items(), 1))
         return f"""{LICENSE}#ifndef {guard}
 #define {guard}
 
@@ -291,8 +290,7 @@ def copy_call(code, call):
     strides = [", ".join(str(strides[index]) for _, strides in loops) for index in (0, 1)]
     item = f"sizeof({kind})"
     return wrapped(f"  copy({code.pointer(call.fields['y'])}, {code.pointer(call.fields['x'])}, {item}, {count}, "
-                   f"(const size_t[]){{{sizes}}}, (const ptrdiff_t[]){{{strides[0]}}}, "
-                   f"(const ptrdiff_t[]){{{strides[1]}}});") + "\n"
+                   f"(const size_t[]){{{sizes}}}, (const ptrdiff_t[]){{{strides[0]}}}, (const ptrdiff_t[]){{{strides[1]}}});") + "\n"
 
 
 def invert_call(code, call):

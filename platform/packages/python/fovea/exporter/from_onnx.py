@@ -37,8 +37,7 @@ def given(model, arrays):
     constants = {one.name for one in model.graph.initializer}
     declared = [one for one in model.graph.input if one.name not in constants]
     if len(declared) != len(arrays):
-        raise ValueError(f"the model has {len(declared)} inputs, {', '.join(one.name for one in declared)}: "
-                         f"{len(arrays)} are given")
+        raise ValueError(f"the model has {len(declared)} inputs, {', '.join(one.name for one in declared)}: {len(arrays)} are given")
     found = {}
     for one, array in zip(declared, arrays):
         kind = one.type.tensor_type
@@ -163,16 +162,14 @@ class Reader:
         from onnx import defs, helper
         kind = node.op_type if node.domain in ("", "ai.onnx") else f"{node.domain}.{node.op_type}"
         if kind not in OPS:
-            raise NotServed(kind, self.line,
-                            REPLACEMENTS.get(kind, "a part of the model that runs before or after it"))
+            raise NotServed(kind, self.line, REPLACEMENTS.get(kind, "a part of the model that runs before or after it"))
         schema = defs.get_schema(kind, self.opsets[""])
         if schema.since_version not in OPS[kind]:
             self.refuse(f"of version {schema.since_version}", "another opset: onnx.version_converter converts files")
         function = OPS[kind][schema.since_version]
         parameters = list(inspect.signature(function).parameters.values())[1:]
         names = {one.name for one in parameters}
-        defaults = {key: helper.get_attribute_value(one.default_value) for key, one in schema.attributes.items()
-                    if one.default_value.name}
+        defaults = {key: helper.get_attribute_value(one.default_value) for key, one in schema.attributes.items() if one.default_value.name}
         found = {one.name: helper.get_attribute_value(one) for one in node.attribute}
         for key, value in found.items():
             if key not in names and (key not in defaults or value != defaults[key]):
@@ -184,8 +181,7 @@ class Reader:
                 self.refuse(f"with {schema.inputs[place].name}", f"the model without {schema.inputs[place].name}")
         if kind not in FROM_BYTES and any(self.is_live(one) and one.buffer.dtype != np.float32 for one in inputs):
             self.refuse("of booleans or whole numbers", "a model of float32, but for token numbers and masks")
-        values = function(self, *inputs[:most],
-                          **{key: text(value) for key, value in {**defaults, **found}.items() if key in names})
+        values = function(self, *inputs[:most], **{key: text(value) for key, value in {**defaults, **found}.items() if key in names})
         for place, name in enumerate(node.output[len(values) if isinstance(values, list) else 1:]):
             if name:
                 self.refuse(f"with the output {name}", "its first output alone")

@@ -108,10 +108,7 @@ class Reader:
         self.torch, self.graph = torch, Graph(name)
         self.constants, self.values, self.stored = {}, {}, {}
         signature = program.graph_signature
-        parameters = {
-            **signature.inputs_to_parameters, **signature.inputs_to_buffers,
-            **signature.inputs_to_lifted_tensor_constants
-        }
+        parameters = {**signature.inputs_to_parameters, **signature.inputs_to_buffers, **signature.inputs_to_lifted_tensor_constants}
         for placeholder, target in parameters.items():
             tensor = program.state_dict[target] if target in program.state_dict else program.constants[target]
             self.values[placeholder] = tensor.detach()
@@ -158,8 +155,7 @@ class Reader:
         return OPS[kind](self, *args, **kwargs)
 
     def finish(self, node):
-        for value in self.torch.utils._pytree.tree_leaves(
-                self.torch.fx.node.map_arg(node.args, lambda one: self.values[one.name])):
+        for value in self.torch.utils._pytree.tree_leaves(self.torch.fx.node.map_arg(node.args, lambda one: self.values[one.name])):
             if value is not None:
                 self.graph.outputs.append(self.tensor(value, "output"))
                 if self.graph.outputs[-1].buffer.dtype != np.float32:
@@ -176,9 +172,8 @@ class Reader:
                 return found[node.name]
 
         with self.torch.no_grad():
-            Interpreter(program.graph_module).run(*(
-                next(given) if self.is_live(self.values[node.name]) else self.values[node.name]
-                for node in program.graph.nodes if node.op == "placeholder"))
+            Interpreter(program.graph_module).run(*(next(given) if self.is_live(self.values[node.name]) else self.values[node.name]
+                                                    for node in program.graph.nodes if node.op == "placeholder"))
         return found
 
     # ---------------------------------------------------------------------------------------------- for operations
@@ -216,8 +211,7 @@ class Reader:
             title = stored + (f".from_{rest // max(1, value.stride(0) if value.dim() else 1)}"
                               if rest else "") if stored else f"{self.name(name or 'constant')}.{name or 'constant'}"
             array = value.contiguous().cpu().numpy()
-            array = array.astype(np.uint8 if array.dtype == bool else np.float32 if array.dtype.kind ==
-                                 "f" else np.uint32)
+            array = array.astype(np.uint8 if array.dtype == bool else np.float32 if array.dtype.kind == "f" else np.uint32)
             self.constants[key] = self.graph.constant(title, array), value  # the value keeps its address
         return self.constants[key][0].expand(shape)
 

@@ -216,9 +216,7 @@ class Graph:
     # -------------------------------------------------------------------------------------------------- for patterns
 
     def readers(self, buffer):
-        return [
-            node for node in self.nodes if any(one is not None and one.buffer is buffer for one in node.inputs.values())
-        ]
+        return [node for node in self.nodes if any(one is not None and one.buffer is buffer for one in node.inputs.values())]
 
     def writer(self, tensor):
         """The node that computed the tensor's buffer, or None."""

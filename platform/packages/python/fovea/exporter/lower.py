@@ -35,8 +35,7 @@ class Lowering:
         function = getattr(self, node.op, None)
         if function is None:
             instead = {"and": "is_causal, and one mask"}  # of two masks
-            raise NotServed(node.op, node.line,
-                            instead.get(node.op, "a part of a pattern that fovea has, as in RMS normalisation"))
+            raise NotServed(node.op, node.line, instead.get(node.op, "a part of a pattern that fovea has, as in RMS normalisation"))
         function(node)
 
     # ------------------------------------------------------------------------------------------------- for operators
@@ -66,8 +65,7 @@ class Lowering:
                 y = Tensor(y.buffer, dims)
                 y.buffer.data = order
                 view = np.lib.stride_tricks.as_strided(order, [size for dim in dims for size, _ in dim],
-                                                       [stride * order.itemsize for dim in dims for _, stride in dim],
-                                                       writeable=True)
+                                                       [stride * order.itemsize for dim in dims for _, stride in dim], writeable=True)
                 view[...] = x.data.reshape(view.shape)
                 self.other[key] = y
             return self.other[key]
@@ -113,8 +111,7 @@ class Lowering:
 
         def fitting(*tensors):
             loops = views.joint(tensors)
-            return loops is not None and len(loops) <= 4 and all(stride == 1 for _, strides in loops[-1:]
-                                                                 for stride in strides)
+            return loops is not None and len(loops) <= 4 and all(stride == 1 for _, strides in loops[-1:] for stride in strides)
 
         y = y if fitting(y) else self.computed(y)
         ready = [y, *(self.spread(one, y) for one in tensors)]
@@ -165,19 +162,16 @@ class Lowering:
         out, dim = node.weight.shape
         y, y_stride = self.rows_like(node.y, x)
         weights, reads, compute = self.weights.linear(node.weight, node.bias, node.name)
-        fields = given(tokens=tokens, in_dim=dim, out_dim=out, x=x, x_stride=x_stride, y=y, y_stride=y_stride,
-                       weights=weights, compute=compute, activation=node.activation and
-                       f"FOVEA_ACTIVATION_{node.activation}")
+        fields = given(tokens=tokens, in_dim=dim, out_dim=out, x=x, x_stride=x_stride, y=y, y_stride=y_stride, weights=weights,
+                       compute=compute, activation=node.activation and f"FOVEA_ACTIVATION_{node.activation}")
         dtype = weights.get("dtype", "FOVEA_F32")
         size = f"FOVEA_LINEAR_I8_WORKSPACE_BYTES({dim})" if compute else f"FOVEA_LINEAR_WORKSPACE_BYTES({dim}, {dtype})"
-        self.call("fovea_linear", "linear", fields, [x, *reads], [y], node.name, workspace=size,
-                  macs=tokens * dim * out)
+        self.call("fovea_linear", "linear", fields, [x, *reads], [y], node.name, workspace=size, macs=tokens * dim * out)
 
     def matmul(self, node):
         outer = math.prod(node.y.shape[:-2])
         if outer > 16:
-            raise NotServed("matmul of computed tensors", node.line,
-                            "scaled_dot_product_attention, where it is attention")
+            raise NotServed("matmul of computed tensors", node.line, "scaled_dot_product_attention, where it is attention")
         tokens, dim = node.a.shape[-2:]
         out = node.b.shape[-1]
         flat = [self.matrices(one, outer) for one in (node.a, node.b.transpose(-1, -2))]
@@ -242,9 +236,8 @@ class Lowering:
         if len(loops) > 2:
             raise NotServed("mean over these dimensions", node.line, "a mean of the last dimensions, or of tokens")
         (batch, (yb, xb)), (heads, (yh, xh)) = [*[(1, (0, 0))] * (2 - len(loops)), *loops]
-        return given(batch=batch, heads=heads, tokens=x.shape[-1], dim=dim,
-                     y=given(data=y, batch_stride=yb, head_stride=yh), x=given(data=x, batch_stride=xb, head_stride=xh,
-                                                                               token_stride=token_stride)), x
+        return given(batch=batch, heads=heads, tokens=x.shape[-1], dim=dim, y=given(data=y, batch_stride=yb, head_stride=yh),
+                     x=given(data=x, batch_stride=xb, head_stride=xh, token_stride=token_stride)), x
 
     def softmax(self, node):
         x = node.x if node.x.is_dense() else self.dense(node.x)
@@ -263,14 +256,12 @@ class Lowering:
 
     def rope(self, node):
         """Tokens are a loop of their own, so that their positions count from 0."""
-        y, x = (one if stride_of(one.dims[-1]) == 1 else other(one)
-                for one, other in ((node.y, self.computed), (node.x, self.dense)))
+        y, x = (one if stride_of(one.dims[-1]) == 1 else other(one) for one, other in ((node.y, self.computed), (node.x, self.dense)))
         loops = views.joint([Tensor(one.buffer, one.dims[:-2]) for one in (y, x)])
         strides = [stride_of(one.dims[-2]) for one in (y, x)]
         if loops is None or len(loops) > 2 or None in strides:
             raise NotServed("rope of this layout", node.line, "[batch, heads, tokens, dim]")
-        counts, (out, x_fields) = self.grid([*[(1, (0, 0))] * (2 - len(loops)), *loops, (x.shape[-2], tuple(strides))],
-                                            [y, x])
+        counts, (out, x_fields) = self.grid([*[(1, (0, 0))] * (2 - len(loops)), *loops, (x.shape[-2], tuple(strides))], [y, x])
         fields = given(**counts, dim=x.shape[-1], layout=f"FOVEA_ROPE_{node.layout}", out=out, **{"in": x_fields},
                        cos=node.cos, sin=node.sin, table_stride=node.cos.shape[-1], table_positions=node.cos.shape[0])
         self.call("fovea_rope_f32", "rope", fields, [x, node.cos, node.sin], [y], node.name)
@@ -286,14 +277,11 @@ class Lowering:
         causal, mask, mask_reads = lower_mask(self, node.mask, bool(node.causal))
         desc = given(q_heads=heads, kv_heads=kv_heads, head_dim=dim, value_dim=value_dim, max_batch=batch,
                      max_q_tokens=tokens, max_kv_tokens=keys, scale=scale, causal=causal)
-        y, weights = (one if one is None or is_array(one) else self.computed(one)
-                      for one in (node.y, node.outputs.get("weights")))
-        fields = given(batch=batch, q_tokens=tokens, kv_tokens=keys, q=array(q),
-                       kv={"keys": array(k), "values": array(v)}, out=array(y), mask=mask, scores=weights and
-                       array(weights), scores_stage=weights and "FOVEA_SCORES_SOFTMAX")
-        self.call("fovea_attention", "attention", fields, [q, k, v, *mask_reads],
-                  [y] + [weights] * (weights is not None), node.name, plan=self.plan("attention", desc),
-                  workspace=f"FOVEA_WORKSPACE_BYTES({dim}, {value_dim})",
+        y, weights = (one if one is None or is_array(one) else self.computed(one) for one in (node.y, node.outputs.get("weights")))
+        fields = given(batch=batch, q_tokens=tokens, kv_tokens=keys, q=array(q), kv={"keys": array(k), "values": array(v)}, out=array(y),
+                       mask=mask, scores=weights and array(weights), scores_stage=weights and "FOVEA_SCORES_SOFTMAX")
+        self.call("fovea_attention", "attention", fields, [q, k, v, *mask_reads], [y] + [weights] * (weights is not None), node.name,
+                  plan=self.plan("attention", desc), workspace=f"FOVEA_WORKSPACE_BYTES({dim}, {value_dim})",
                   macs=batch * heads * tokens * keys * (dim + value_dim) // (2 if causal else 1))
 
     def multihead(self, node):

@@ -9,11 +9,10 @@ import math
 import numpy as np
 
 from .. import c
-from . import views
 from .attention_patterns import shared_heads
 from .calls import Literal, given
 from .graph import Buffer, NotServed, Tensor
-from .lower import Lowering, array, is_array, stride_of
+from .lower import Lowering, array, is_array
 from .masks import lower_mask
 
 
@@ -74,9 +73,8 @@ class IntegerLowering(Lowering):
             whole = Tensor(tensor.buffer, (((tensor.buffer.count, 1),),))
             to = Tensor(codes.buffer, whole.dims)
             step, zero = self.scale(tensor)
-            self.call("fovea_quantize_to_i8", "",
-                      {"x": whole, "count": whole.count, "scale": step, "zero": zero, "codes": to}, [whole], [to],
-                      codes.name)
+            self.call("fovea_quantize_to_i8", "", {"x": whole, "count": whole.count, "scale": step, "zero": zero, "codes": to}, [whole],
+                      [to], codes.name)
         return (codes, *self.scale(tensor))
 
     def constant_codes(self, tensor, scale):
@@ -94,9 +92,8 @@ class IntegerLowering(Lowering):
             codes, step, zero = self.codes(tensor)
             of = Tensor(codes.buffer, (((codes.buffer.count, 1),),))
             whole = Tensor(tensor.buffer, of.dims)
-            self.call("fovea_quantize_from_i8", "",
-                      {"codes": of, "count": of.count, "scale": step, "zero": zero, "x": whole}, [of], [whole],
-                      tensor.name)
+            self.call("fovea_quantize_from_i8", "", {"codes": of, "count": of.count, "scale": step, "zero": zero, "x": whole}, [of],
+                      [whole], tensor.name)
             self.in_f32.add(tensor.buffer)
         return tensor
 
@@ -116,10 +113,9 @@ class IntegerLowering(Lowering):
         if x_zero and weights["dtype"] == "FOVEA_I8":
             weights, x_zero = self.without_zero(weights, x_scale * x_zero, dim), 0
             reads = [weights[key] for key in ("data", "scales", "bias")]
-        fields = given(tokens=tokens, in_dim=dim, out_dim=out, compute="FOVEA_COMPUTE_I8", x_dtype="FOVEA_I8", x=x,
-                       x_stride=x_stride, x_scales=Literal(np.float32([x_scale])), x_zero=x_zero, y_dtype="FOVEA_I8",
-                       y=y, y_stride=y_stride, y_scale=y_scale, y_zero=y_zero, weights=weights,
-                       activation=node.activation and f"FOVEA_ACTIVATION_{node.activation}")
+        fields = given(tokens=tokens, in_dim=dim, out_dim=out, compute="FOVEA_COMPUTE_I8", x_dtype="FOVEA_I8", x=x, x_stride=x_stride,
+                       x_scales=Literal(np.float32([x_scale])), x_zero=x_zero, y_dtype="FOVEA_I8", y=y, y_stride=y_stride, y_scale=y_scale,
+                       y_zero=y_zero, weights=weights, activation=node.activation and f"FOVEA_ACTIVATION_{node.activation}")
         self.call("fovea_linear", "linear", fields, [x, *reads], [y], node.name, macs=tokens * dim * out,
                   workspace=f"FOVEA_LINEAR_I8_WORKSPACE_BYTES({dim})")
 
@@ -181,8 +177,7 @@ class IntegerLowering(Lowering):
         counts, dim, arrays, ready = self.elements(y, a, b)
         ratios = {**multiplier("a", a_scale / y_scale), **multiplier("b", b_scale / y_scale)
                   } if (function == "fovea_integer_add") else multiplier("a", a_scale * b_scale / y_scale)
-        fields = given(**counts, dim=dim, **dict(zip(("y", "a", "b"), arrays)), a_zero=a_zero, b_zero=b_zero,
-                       y_zero=y_zero, **ratios)
+        fields = given(**counts, dim=dim, **dict(zip(("y", "a", "b"), arrays)), a_zero=a_zero, b_zero=b_zero, y_zero=y_zero, **ratios)
         self.call(function, "integer_pair", fields, ready[1:], ready[:1], node.name)
 
     def integer_add(self, node):
@@ -206,9 +201,8 @@ class IntegerLowering(Lowering):
         x, x_scale, x_zero = self.codes(node.x)
         y, (y_scale, y_zero) = self.twin(node.y), self.scale_above(node.y, x_scale / 2**5)
         fields, x = self.pooled(node, x, y)
-        self.call("fovea_integer_mean", "integer_mean",
-                  given(**fields, x_zero=x_zero, y_zero=y_zero, **multiplier("", x_scale / y_scale)), [x], [y],
-                  node.name)
+        self.call("fovea_integer_mean", "integer_mean", given(**fields, x_zero=x_zero, y_zero=y_zero, **multiplier("", x_scale / y_scale)),
+                  [x], [y], node.name)
 
     def integer_copy(self, node):
         if node.y.buffer.dtype != np.float32:
@@ -245,8 +239,7 @@ def ranges(runner, samples):
         c.call("fovea_quantize_observe", kept, numbers, numbers.size)
 
     for sample in samples:
-        runner.run(sample,
-                   observe=lambda _, call: [observe(one) for one in call.writes if one.buffer.dtype == np.float32])
+        runner.run(sample, observe=lambda _, call: [observe(one) for one in call.writes if one.buffer.dtype == np.float32])
         for tensor in runner.inputs:
             if tensor.buffer.dtype == np.float32:
                 observe(tensor)

@@ -23,14 +23,12 @@ def multihead(lowering, node):
               table_positions=node.cos.shape[0]))
     fields = given(batch=batch, q_tokens=tokens, kv_tokens=kv_tokens if node.keys else 0, y=rows(y), x=rows(x),
                    keys=node.keys and rows(keys), values=node.values and rows(values), weights=weights, rope=rope)
-    fields["attention"] = given(mask=mask, scores=written and scores(written), scores_stage=written and
-                                "FOVEA_SCORES_SOFTMAX")
+    fields["attention"] = given(mask=mask, scores=written and scores(written), scores_stage=written and "FOVEA_SCORES_SOFTMAX")
     model = max(d_model, keys.shape[2], values.shape[2])
     counts = f"{model}, {heads}, {kv_heads}, {dim}, {batch * tokens}, {batch * kv_tokens}"
     size = (f"FOVEA_MULTIHEAD_I8_WORKSPACE_BYTES({counts})"
             if compute else f"FOVEA_MULTIHEAD_WORKSPACE_BYTES({counts}, {form or 'FOVEA_F32'})")
-    linears = batch * dim * (tokens * heads * (d_model + d_model) + kv_tokens * kv_heads *
-                             (keys.shape[2] + values.shape[2]))
+    linears = batch * dim * (tokens * heads * (d_model + d_model) + kv_tokens * kv_heads * (keys.shape[2] + values.shape[2]))
     products = 2 * batch * heads * tokens * kv_tokens * dim // (2 if causal else 1)
     lowering.call("fovea_multihead", "multihead", fields,
                   [x, node.keys, node.values, *reads, *mask_reads, node.cos, node.sin],
@@ -47,10 +45,9 @@ def multihead_desc(node, form, compute, batch, kv_tokens, causal):
     scale = 0 if math.isclose(node.scale, 1 / math.sqrt(dim), rel_tol=1e-7) else node.scale
     attention = given(q_heads=node.heads, kv_heads=node.kv_heads, head_dim=dim, value_dim=dim, max_batch=batch,
                       max_q_tokens=x.shape[1], max_kv_tokens=kv_tokens, scale=scale, causal=causal)
-    return given(d_model=d_model if d_model != node.heads * dim else 0,
-                 key_model=keys.shape[2] if keys.shape[2] != d_model else 0,
-                 value_model=values.shape[2] if values.shape[2] != keys.shape[2] else 0, weight_dtype=form,
-                 linear_compute=compute, attention=attention)
+    return given(d_model=d_model if d_model != node.heads * dim else 0, key_model=keys.shape[2] if keys.shape[2] != d_model else 0,
+                 value_model=values.shape[2] if values.shape[2] != keys.shape[2] else 0, weight_dtype=form, linear_compute=compute,
+                 attention=attention)
 
 
 def layers(lowering, node):
@@ -59,8 +56,7 @@ def layers(lowering, node):
     form = lowering.weights.format_of(node.name, getattr(node, roles[0]).name)
     weights, reads, compute = {}, [], None
     for role in roles:
-        weights[role], read, compute = lowering.weights.linear(getattr(node, role), getattr(node, role + "_bias"),
-                                                               node.name, form=form)
+        weights[role], read, compute = lowering.weights.linear(getattr(node, role), getattr(node, role + "_bias"), node.name, form=form)
         reads += read
     return weights, reads, weights["out"].get("dtype"), compute
 

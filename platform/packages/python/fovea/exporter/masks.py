@@ -35,8 +35,7 @@ def lower_mask(lowering, mask, causal):
         loops = [views.merged(dim) for dim in mask.dims]
     strides = [one[0][1] if one else 0 for one in loops]
     kind = "FOVEA_MASK_F32" if mask.buffer.dtype == np.float32 else "FOVEA_MASK_BYTE"
-    return causal, given(kind=kind, data=mask, batch_stride=strides[0], head_stride=strides[1],
-                         q_stride=strides[2]), [mask]
+    return causal, given(kind=kind, data=mask, batch_stride=strides[0], head_stride=strides[1], q_stride=strides[2]), [mask]
 
 
 def meaning(mask):

@@ -7,9 +7,7 @@ import numpy as np
 from . import torch_masks, torch_ops
 
 OPS = {}  # operator -> the first opset of a version of it -> the function that serves this version
-REPLACEMENTS = {
-    "LSTM": "attention", "GRU": "attention", "BatchNormalization": "its scale and shift in the layer before"
-}
+REPLACEMENTS = {"LSTM": "attention", "GRU": "attention", "BatchNormalization": "its scale and shift in the layer before"}
 FROM_BYTES = set(  # operators that take bytes or token numbers as they are; all others compute in float32
     "Add And Attention Cast CastLike Concat Dropout Expand Flatten Gather Identity Not Reshape Shape Slice Split Squeeze "
     "Transpose Unsqueeze Where".split())
@@ -174,8 +172,7 @@ def gemm(reader, a, b, c=None, *, alpha, beta, transB):
     weight = b if transB else transposed(reader, b)
     weight = weight if alpha == 1 else weight * np.float32(alpha)
     bias = None if c is None else np.broadcast_to(c, (1, len(weight)))[0] * np.float32(beta)
-    return torch_ops.linear_node(reader, a, reader.tensor(weight),
-                                 None if bias is None else reader.tensor(bias, "bias"))
+    return torch_ops.linear_node(reader, a, reader.tensor(weight), None if bias is None else reader.tensor(bias, "bias"))
 
 
 @op("Conv", 1, 11, 22)
@@ -201,8 +198,7 @@ def rms_norm(reader, x, weight, *, axis, epsilon):
 
 
 @op("Attention", 23, 24, 25)
-def attention(reader, q, k, v, mask=None, *, is_causal, scale=None, q_num_heads=None, kv_num_heads=None,
-              softmax_precision=None):
+def attention(reader, q, k, v, mask=None, *, is_causal, scale=None, q_num_heads=None, kv_num_heads=None, softmax_precision=None):
     if softmax_precision not in (None, 1):  # 1 is float32
         reader.refuse(f"with softmax_precision {softmax_precision}", "a softmax in float32")
     if mask is not None and mask.shape[-1] != k.shape[-2 if len(k.shape) == 4 else 1]:
@@ -213,8 +209,7 @@ def attention(reader, q, k, v, mask=None, *, is_causal, scale=None, q_num_heads=
                    for one, heads in ((q, q_num_heads), (k, kv_num_heads), (v, kv_num_heads)))
     if k.shape[1] != q.shape[1]:  # groups of query heads share a key head
         times = q.shape[1] // k.shape[1]
-        k, v = (one.unsqueeze(2).expand([*one.shape[:2], times,
-                                         *one.shape[2:]]).reshape([one.shape[0], q.shape[1], *one.shape[2:]])
+        k, v = (one.unsqueeze(2).expand([*one.shape[:2], times, *one.shape[2:]]).reshape([one.shape[0], q.shape[1], *one.shape[2:]])
                 for one in (k, v))
     y = torch_ops.attention(reader, q, k, v, mask, 0.0, bool(is_causal), scale=scale)
     return y.transpose(1, 2).reshape([y.shape[0], y.shape[2], -1]) if flat else y

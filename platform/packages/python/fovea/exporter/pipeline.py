@@ -94,13 +94,11 @@ def export(model, example_inputs=None, out="model", name="model", weights="f32",
         check_step(stepping, inputs, answers, compared)
     same_bits = integer and all(is_portable(call) for call in made.calls)
     allowed = 0 if same_bits else LIMIT if exact else 2 * error
-    wanted = "those of another machine: the bits are the same everywhere" if same_bits else (
-        f"those of {compared.source}")
+    wanted = "those of another machine: the bits are the same everywhere" if same_bits else (f"those of {compared.source}")
     exported = Exported(graph, made.calls, made.plans, made.arena_bytes, made.arena_bound, inputs,
                         got if same_bits else answers, allowed, wanted, stepping)
     functions = collections.Counter(call.function for call in made.calls)
-    report = Report(name, graph.read, dict(functions), graph.fused, made.arena_bytes, made.arena_bound,
-                    made.runner.workspace.array.size,
+    report = Report(name, graph.read, dict(functions), graph.fused, made.arena_bytes, made.arena_bound, made.runner.workspace.array.size,
                     project.weight_bytes([*made.calls, *(stepping.calls if stepping else [])]), functions["copy"],
                     sum(call.macs for call in made.calls), error, compared.source, len(samples), layers)
     project.write(exported, report, out)
@@ -222,10 +220,7 @@ class Made:
 
 def copied(graph):
     """A copy of a graph, with the same arrays of constants."""
-    tensors = [
-        *graph.outputs,
-        *(one for node in graph.nodes for one in [*node.inputs.values(), *node.outputs.values()] if one is not None)
-    ]
+    tensors = [*graph.outputs, *(one for node in graph.nodes for one in [*node.inputs.values(), *node.outputs.values()] if one is not None)]
     data = [one.buffer.data for one in tensors if one.buffer.data is not None]
     return copy.deepcopy(graph, {id(one): one for one in data})
 

@@ -55,8 +55,7 @@ def weight_bytes(calls):
 
 def joined(arrays):
     """The bytes of a structure, which is as large as a multiple of 8."""
-    data = b"".join(
-        np.ascontiguousarray(one).astype(np.asarray(one).dtype.newbyteorder("<")).tobytes() for one in arrays)
+    data = b"".join(np.ascontiguousarray(one).astype(np.asarray(one).dtype.newbyteorder("<")).tobytes() for one in arrays)
     return data + bytes(-len(data) % 8) or bytes(8)
 
 
@@ -129,9 +128,7 @@ BINARY = LICENSE + """/* Takes a file into the program as constants, by the asse
 def test(exported):
     name, upper, graph = exported.graph.name, exported.graph.name.upper(), exported.graph
     outputs = "".join(f"static {ctype(one.buffer)} {one.name}[{one.count}];\n" for one in graph.outputs)
-    arguments = ", ".join([
-        *(f"{name}_test_data.given_{one.name}" for one in graph.inputs), *(one.name for one in graph.outputs), "arena"
-    ])
+    arguments = ", ".join([*(f"{name}_test_data.given_{one.name}" for one in graph.inputs), *(one.name for one in graph.outputs), "arena"])
     checks = "".join(
         f"""  if (worse("{one.name}", {one.name}, {name}_test_data.wanted_{one.name}, {one.count})) return 1;
 """ for one in graph.outputs)
@@ -182,8 +179,7 @@ int main(void) {{
 def step_test(exported):
     """The same answers a token at a time."""
     name, upper, given = exported.graph.name, exported.graph.name.upper(), exported.graph.inputs[0].name
-    rows = ", ".join(f"{one.name} + token * {one.count // exported.graph.inputs[0].count}"
-                     for one in exported.graph.outputs)
+    rows = ", ".join(f"{one.name} + token * {one.count // exported.graph.inputs[0].count}" for one in exported.graph.outputs)
     data = f"{name}_test_data"
     checks = "".join(
         f"""  if (worse("{one.name}, a token at a time,", {one.name}, {data}.wanted_{one.name}, {one.count})) return 1;

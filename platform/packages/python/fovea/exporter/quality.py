@@ -23,8 +23,7 @@ def layers(runner, exact, given, scales=None):
 
     def compare(index, call):
         if call.macs:
-            ratios.append(
-                (call.name, min(ratio(runner.tensor(one), want) for one, want in zip(call.writes, outputs[index]))))
+            ratios.append((call.name, min(ratio(runner.tensor(one), want) for one, want in zip(call.writes, outputs[index]))))
 
     runner.run(given, before=restore, observe=compare)
     return sorted(ratios, key=lambda one: one[1])
@@ -33,8 +32,7 @@ def layers(runner, exact, given, scales=None):
 def tensors(runner, exact, given, scales):
     """The same of int8 tensors, each after its own call."""
     wanted, ratios = {}, []
-    exact.run(given, observe=lambda _, call: wanted.update({call.name: exact.tensor(one).copy()
-                                                            for one in call.writes}))
+    exact.run(given, observe=lambda _, call: wanted.update({call.name: exact.tensor(one).copy() for one in call.writes}))
 
     def compare(_, call):
         if call.name not in wanted or call.function == "copy":

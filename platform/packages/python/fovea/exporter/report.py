@@ -45,12 +45,10 @@ def instructions(calls, toolchain):
     for call in calls:
         integer = call.fields.get("compute") == "FOVEA_COMPUTE_I8"
         codes = call.function.startswith("fovea_integer") or call.fields.get("x_dtype") == "FOVEA_I8"
-        total += call.macs * rate["instructions encoder layer of int8" if codes else "instructions integers"
-                                  if integer else "instructions"]
+        total += call.macs * rate["instructions encoder layer of int8" if codes else "instructions integers" if integer else "instructions"]
         elements = sum(one.count for one in call.writes)
         if call.function in ("fovea_norm", "fovea_integer_norm"):
-            total += elements * rate["instructions layer normalisation" if call.function ==
-                                     "fovea_norm" else "instructions norm of int8"]
+            total += elements * rate["instructions layer normalisation" if call.function == "fovea_norm" else "instructions norm of int8"]
         activation = call.fields.get("activation", "")
         if activation and not any(plain in activation for plain in ("RELU", "IDENTITY")):
             total += elements * rate["instructions GELU"]

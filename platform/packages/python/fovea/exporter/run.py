@@ -89,9 +89,8 @@ class Runner:
         """A tensor's numbers, as they are now."""
         buffer = tensor.buffer
         loops = [loop for dim in tensor.dims for loop in dim]
-        return np.lib.stride_tricks.as_strided(
-            self.memory(buffer)[tensor.offset:], [size for size, _ in loops],
-            [stride * buffer.dtype.itemsize for _, stride in loops]).reshape(tensor.shape)
+        return np.lib.stride_tricks.as_strided(self.memory(buffer)[tensor.offset:], [size for size, _ in loops],
+                                               [stride * buffer.dtype.itemsize for _, stride in loops]).reshape(tensor.shape)
 
     def workspace_bytes(self, call, args):
         if call.plan is not None:
@@ -172,8 +171,7 @@ def bytes_for(call, target):
     if not call.workspace:
         return 0
     if call.function == "fovea_integer_attention":
-        return integer_attention_bytes(*(call.fields[key]
-                                         for key in ("head_dim", "value_dim", "q_tokens", "q_heads", "kv_heads")))
+        return integer_attention_bytes(*(call.fields[key] for key in ("head_dim", "value_dim", "q_tokens", "q_heads", "kv_heads")))
     fields = {key: value for key, value in call.fields.items() if not isinstance(value, Tensor)}
     fields["weights"] = {key: value for key, value in call.fields["weights"].items() if not isinstance(value, Tensor)}
     args = runner.filled(f"{call.struct}_args", {**fields, "target": number})

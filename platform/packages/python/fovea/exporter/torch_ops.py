@@ -145,8 +145,7 @@ def index(reader, x, indices):
             place for place in range(len(shape))
             if shape[place] > 1 and (np.take(numbers, 0, place) != np.take(numbers, 1, place)).any()
         ]
-        line = numbers.reshape(-1)[:1] if not moving else np.moveaxis(numbers, moving[0], -1).reshape(
-            -1, shape[moving[0]])[0]
+        line = numbers.reshape(-1)[:1] if not moving else np.moveaxis(numbers, moving[0], -1).reshape(-1, shape[moving[0]])[0]
         step = int(line[1] - line[0]) if len(line) > 1 else 1
         part = x.slice(axis, int(line[0]), int(line[-1]) + 1, step) if step > 0 else None
         if len(moving) > 1 or part is None or (np.diff(line) != step).any() or (moving and dims[moving[0]]):
@@ -222,7 +221,7 @@ def matmul(reader, a, b):
 def baddbmm(reader, c, a, b, *, beta=1, alpha=1):
     if alpha != 1 or beta != 1:
         reader.refuse("with factors", "factors of 1")
-    return add(reader, matmul(reader, a, b), c)
+    return OPS["aten.add"](reader, matmul(reader, a, b), c)
 
 
 @op("conv1d", "conv2d", "conv3d")

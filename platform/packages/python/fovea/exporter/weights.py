@@ -8,10 +8,7 @@ from .. import c
 from .calls import given
 from .run import Aligned
 
-FORMATS = {
-    "f32": "FOVEA_F32", "f16": "FOVEA_F16", "i8": "FOVEA_I8", "i4": "FOVEA_I4", "q8_0": "FOVEA_Q8_0", "q4_0":
-    "FOVEA_Q4_0"
-}
+FORMATS = {"f32": "FOVEA_F32", "f16": "FOVEA_F16", "i8": "FOVEA_I8", "i4": "FOVEA_I4", "q8_0": "FOVEA_Q8_0", "q4_0": "FOVEA_Q4_0"}
 
 
 class Weights:
@@ -28,8 +25,7 @@ class Weights:
         data, scales, stride = self.rows(weight, form)
         if bias is not None and not bias.is_dense():
             bias = self.graph.constant(bias.name, np.ascontiguousarray(bias.data, np.float32))
-        fields = given(dtype=FORMATS[form] if form != "f32" else None, data=data, row_stride=stride, scales=scales,
-                       bias=bias)
+        fields = given(dtype=FORMATS[form] if form != "f32" else None, data=data, row_stride=stride, scales=scales, bias=bias)
         integer = compute and self.integer_products and form not in ("f32", "f16")
         return fields, [one for one in (data, scales, bias) if one is not None], integer and "FOVEA_COMPUTE_I8"
 
@@ -59,8 +55,7 @@ class Weights:
             else:
                 data, scales, stride = narrowed(np.ascontiguousarray(weight.data), form)
                 self.stored[key] = (self.graph.constant(f"{weight.name}_{form}", data),
-                                    scales is not None and self.graph.constant(weight.name + "_scales", scales) or
-                                    None, stride)
+                                    scales is not None and self.graph.constant(weight.name + "_scales", scales) or None, stride)
         return self.stored[key]
 
 
