@@ -87,7 +87,7 @@ struct SuperGroupScales {
   inline __attribute__((always_inline)) void Put(const GroupRows<Dot, kType>& rows, size_t, size_t) {
     if (rows.place != 0) return;
     GroupLoads<Dot>::PutScalesOfRows(rows, scales);
-    if constexpr (kType == FOVEA_Q6_K) PutCommonOfRows(rows, common);
+    if constexpr (kType == FOVEA_Q6_K) PutCommonOfRows<Dot>(rows, common);
   }
   inline __attribute__((always_inline)) VF Scale(size_t step) const {
     return hn::LoadU(kF, scales[step % (kSuperBlock / kScaleStep<kType>)]);
@@ -270,7 +270,7 @@ struct FewGroups {
     if (kAsksAhead) AskForFirst(w.weights, begin);
     for (uint32_t j = begin, n; j < end; j += n) {
       n = end - j >= kLanes ? kLanes : end - j < kRowVectors ? end - j : kRowVectors;
-      GroupRows<Dot, kType> rows = GroupRows<Dot, kType>::Of(t, w.weights, j, n);
+      GroupRows<Dot, kType> rows = GroupRows<Dot, kType>::Of(w.weights, t.in_dim, j, n);
       Ahead next = Ahead::From(w.weights.data, (j + kLanes) * uintptr_t(w.weights.row_stride));
       GroupScales<Dot, kType> scales;
       KeptCodes<kType> bytes;

@@ -5,53 +5,11 @@
 #define FOVEA_SRC_LINEAR_I8_FEW_GROUPS_ROWS_INL_
 
 #include "linear/i8_few.inl"
+#include "linear/i8_reader.inl"
 
-// The next groups of kLanes rows. Vector k holds codes of row k and of each kRowVectors-th row after it, which are
-// `far` bytes apart.
+// The next groups of kLanes rows. Vector k holds codes of row k and of each kLanes / kFewGroupRows-th row after it.
 template <class Dot, fovea_dtype kType>
-struct GroupRows {
-  static constexpr size_t kRowVectors = kLanes / Dot::kFewGroupRows;
-  FormatRow<kType> first;
-  decltype(first.data) data[kRowVectors];  // of row k
-  ptrdiff_t scale_steps[kRowVectors];      // from the first row to row k
-  ptrdiff_t far, far_scales;
-  size_t place;  // of the groups' first element in its super-block; else 0
-
-  // n rows from `row` on: kLanes, or at most kRowVectors, of which the last is repeated.
-  FOVEA_INLINE GroupRows Of(const I8TokenTile& t, const fovea_linear_weights& w, uint32_t row, uint32_t n) {
-    const auto groups = ptrdiff_t(::fovea::groups_of(t.in_dim));
-    GroupRows g;
-    g.first = FormatRow<kType>::Of(::fovea::advanced(w.data, ptrdiff_t(row) * w.row_stride), w.scales);
-    if constexpr (kType == FOVEA_I4) g.first.scales += ptrdiff_t(row) * groups;
-    for (uint32_t k = 0; k < kRowVectors; ++k) {
-      const ptrdiff_t at = ptrdiff_t(k < n ? k : n - 1);
-      g.data[k] = g.first.data + at * w.row_stride;
-      g.scale_steps[k] = at * groups;
-    }
-    g.far = n > kRowVectors ? ptrdiff_t(kRowVectors) * w.row_stride : 0;
-    g.far_scales = n > kRowVectors ? ptrdiff_t(kRowVectors) * groups : 0;
-    g.place = 0;
-    return g;
-  }
-  inline __attribute__((always_inline)) FormatRow<kType> Row(size_t k) const {
-    FormatRow<kType> row = first;
-    row.data = data[k % kRowVectors] + ptrdiff_t(k / kRowVectors) * far;
-    if constexpr (kType == FOVEA_I4) {
-      row.scales += scale_steps[k % kRowVectors] + ptrdiff_t(k / kRowVectors) * far_scales;
-    }
-    return row;
-  }
-  inline __attribute__((always_inline)) void GoOn(size_t groups) {
-    if (kInSuper<kType> && (place += groups * kScaleGroup) < kSuperBlock) return;
-    FOVEA_UNROLL(16)
-    for (size_t k = 0; k < kRowVectors; ++k) {
-      data[k] += ::fovea::format_of(kType).group_bytes;
-      // With AVX-512 g++ 12 would add to four pointers in a vector, and extract them again, for each group.
-      if (kLanes > 8 && kRowVectors <= 4 && !kInSuper<kType>) FOVEA_OPAQUE(data[k]);
-    }
-    place = 0;
-  }
-};
+using GroupRows = GroupReader<kType, kLanes / Dot::kFewGroupRows>;
 
 // Codes of q6_k become bytes for some groups at once, which are kept.
 template <fovea_dtype kType>

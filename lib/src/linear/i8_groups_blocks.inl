@@ -18,16 +18,18 @@ struct GroupBlocks {
   // that they stand for by a bias, and the sum of a column's codes times this bias is subtracted. If instead the codes
   // of columns were unsigned, each group of a row would have to be summed.
   static constexpr bool kUnsignedRows = Dot::kKind == kDotVnni;
-  FOVEA_INLINE int32_t RowBias(const GroupsAt& at) {
-    return !kUnsignedRows ? 0 : at.dtype == FOVEA_Q8_0 ? 128 : at.Bias();
+  FOVEA_INLINE int32_t RowBias(fovea_dtype dtype) {
+    return !kUnsignedRows ? 0 : dtype == FOVEA_Q8_0 ? 128 : CodeBias(dtype);
   }
   // Groups of a row that are brought at a time, for all columns of a tile.
   static constexpr size_t kGroupsOfRows = TokenProducts<Dot>::kInputsAtOnce / kScaleGroup;
   static constexpr size_t kGroupsAtOnce = kGroupsOfRows < kLinearGrain ? kGroupsOfRows : kLinearGrain;
 
+  template <fovea_dtype kType>
+  using Reader = GroupReader<kType, 1>;
+
   // The codes of groups of up to kLinearGrain rows: in place, or in a buffer.
   struct BroughtGroups {
-    GroupsAt first;
     uint32_t count;                       // of the rows
     const RowCode* codes[kGroupsAtOnce];  // of a group in the first row
     ptrdiff_t strides[kGroupsAtOnce];     // from a row to the next
@@ -46,14 +48,19 @@ struct GroupBlocks {
     return inputs - d < kStep ? inputs - d : kStep;
   }
 
-  // Stores a row's codes of a group as the dot product reads them.
+  // Stores a row's codes of a group, from element d of the reader on, as the dot product reads them.
   template <fovea_dtype kType>
-  FOVEA_INLINE void PutCodes(const GroupsAt& at, uint32_t row, int8_t* to) {
-    if constexpr (kInSuper<kType>)
-      return PutSuperCodes<kType, kUnsignedRows ? 0 : 32, kScaleStep<kType>>(at.Block(row), at.place, to);
-    if (at.dtype != FOVEA_Q8_0) return PutNibbles(at.Codes(row), kUnsignedRows ? 0 : at.Bias(), to);
-    if (!kUnsignedRows) return;  // then they are read in place
-    const uint8_t* const codes = at.Codes(row);
+  FOVEA_INLINE void PutCodes(const Reader<kType>& rows, uint32_t k, size_t d, int8_t* to) {
+    const FormatRow<kType> row = rows.Row(k);
+    if constexpr (kInSuper<kType>) {
+      PutSuperCodes<kType, kUnsignedRows ? 0 : 32, kScaleStep<kType>>(row.Block(0), rows.place + d, to);
+    } else if constexpr (kType != FOVEA_Q8_0) {
+      PutNibbles(row.Codes(d), kUnsignedRows ? 0 : CodeBias(kType), to);
+    } else if constexpr (kUnsignedRows) {  // else they are read in place
+      FlipSigns(row.Codes(d), to);
+    }
+  }
+  FOVEA_INLINE void FlipSigns(const uint8_t* codes, int8_t* to) {
     FOVEA_UNROLL(4)
     for (size_t i = 0; i < kScaleGroup; i += sizeof(uint64_t)) {
       uint64_t bytes;
@@ -63,24 +70,25 @@ struct GroupBlocks {
     }
   }
 
-  // Asks for the rows that are brought next: only a part of a row is read at a time, so a processor's own prefetcher does
-  // not see which address is next.
-  FOVEA_INLINE void AskForNext(const BroughtGroups& b, size_t inputs) {
-    const size_t elements = IsInSuper(b.first.dtype) ? kSuperBlock : kScaleGroup;
-    const size_t bytes = inputs * b.first.Bytes() / elements;
-    Ahead row = Ahead::From(b.first.Block(0), kLinearGrain * uintptr_t(b.first.stride));
-    for (uint32_t k = 0; k < kLinearGrain; ++k, row.at += uintptr_t(b.first.stride)) row.AskAll(bytes);
+  // Asks for the rows that are brought next: only a part of a row is read at a time, so a processor's own prefetcher
+  // does not see which address is next.
+  FOVEA_INLINE void AskForNext(const fovea_linear_weights& w, size_t row, size_t d, size_t inputs) {
+    const size_t bytes = ::fovea::number_of<&::fovea::Format::group_bytes, kI8GroupedFormats>(w.dtype);
+    const size_t elements = IsInSuper(w.dtype) ? kSuperBlock : kScaleGroup;
+    Ahead next = Ahead::From(w.data, (row + kLinearGrain) * uintptr_t(w.row_stride) + d / elements * bytes);
+    const size_t asked = inputs * bytes / elements;
+    for (uint32_t k = 0; k < kLinearGrain; ++k, next.at += uintptr_t(w.row_stride)) next.AskAll(asked);
   }
 
   // Stores the scales of groups that are in one super-block.
   template <fovea_dtype kType>
-  FOVEA_INLINE void PutScalesOfSuper(size_t inputs, BroughtGroups* b) {
-    const size_t first = b->first.place / kScaleStep<kType>;
+  FOVEA_INLINE void PutScalesOfSuper(const Reader<kType>& rows, size_t inputs, BroughtGroups* b) {
+    const size_t first = rows.place / kScaleStep<kType>;
     for (uint32_t k = 0; k < b->count; ++k) {
       float all[kSuperScales];
-      PutSuperScales<kType, false>(b->first.Block(k), all);
+      PutSuperScales<kType, false>(rows.Row(k).Block(0), all);
       if constexpr (kType == FOVEA_Q6_K) {
-        hn::StoreN(FormatRow<kType>::CommonScale(b->first.Block(k)), kF, &b->leasts[0][k], 1);
+        hn::StoreN(FormatRow<kType>::CommonScale(rows.Row(k).Block(0)), kF, &b->leasts[0][k], 1);
       }
       for (size_t g = 0; g * kScaleStep<kType> < inputs; ++g) {
         b->scales[g][k] = all[first + g];
@@ -91,46 +99,44 @@ struct GroupBlocks {
 
   // Stores the codes of inputs that are in one super-block: [row][kScaleStep * kGroupsAtOnce].
   template <fovea_dtype kType>
-  FOVEA_INLINE void PutRunsOfSuper(const BroughtGroups& b, size_t inputs, int8_t* to) {
+  FOVEA_INLINE void PutRunsOfSuper(const Reader<kType>& rows, uint32_t count, size_t inputs, int8_t* to) {
     constexpr size_t kMost = kScaleStep<kType> * kGroupsAtOnce, kRun = kSuperRun<kType>;
     static_assert(!Block::kRowsInPlace || kMost % kRun == 0, "runs are brought whole");
-    for (uint32_t k = 0; k < b.count; ++k, to += kMost) {
+    for (uint32_t k = 0; k < count; ++k, to += kMost) {
       for (size_t d = 0; d < inputs; d += kRun) {
-        PutRun<kType, kUnsignedRows ? 0 : 32>(b.first.Block(k), b.first.place + d, to + d);
+        PutRun<kType, kUnsignedRows ? 0 : 32>(rows.Row(k).Block(0), rows.place + d, to + d);
       }
     }
   }
 
-  // Brings groups of `inputs` inputs. `bytes` has room for one group, or for all if rows are multiplied in place.
+  // Brings groups of `inputs` inputs, from input `first` on, of b->count rows from `row` on. `bytes` has room for one
+  // group, or for all if rows are multiplied in place.
   template <fovea_dtype kType>
-  FOVEA_CALLED_TEMPLATE void BringGroups(const I8TokenTile& t, int32_t zero, size_t inputs, GroupBytes* bytes,
-                                  BroughtGroups* b) {
+  FOVEA_CALLED_TEMPLATE void BringGroups(const I8TokenTile& t, const fovea_linear_weights& w, int32_t zero, uint32_t row,
+                                         size_t first, size_t inputs, GroupBytes* bytes, BroughtGroups* b) {
     constexpr size_t kHalves = kGroupsAtOnce * kLinearGrain, kStep = kScaleStep<kType>;
+    constexpr bool kRuns = kInSuper<kType> && Block::kRowsInPlace;
     uint16_t scales[kHalves] = {}, leasts[kHalves] = {};  // as in *b, but f16
-    GroupsAt at = b->first;
-    at.dtype = kType;
+    const Reader<kType> rows = Reader<kType>::Of(w, t.in_dim, row, b->count, first);
     RowCode* to = static_cast<RowCode*>(t.rows);
     int8_t* const super = (*bytes)[0];  // [row][kStep * kGroupsAtOnce] codes of super-blocks, if there is room for all
-    if constexpr (kInSuper<kType> && Block::kRowsInPlace) PutRunsOfSuper<kType>(*b, inputs, super);
+    if constexpr (kRuns) PutRunsOfSuper<kType>(rows, b->count, inputs, super);
     for (size_t g = 0, d = 0; d < inputs; ++g, d += kStep) {
       const size_t n = InGroup<kStep>(inputs, d);
-      const int8_t* codes = reinterpret_cast<const int8_t*>(at.Codes(0));
-      ptrdiff_t stride = at.stride;
-      if constexpr (kInSuper<kType> && Block::kRowsInPlace) {
-        codes = super + d;
-        stride = kStep * kGroupsAtOnce;
-      } else if constexpr (kUnsignedRows || kType != FOVEA_Q8_0) {
-        for (uint32_t k = 0; k < b->count; ++k) PutCodes<kType>(at, k, (*bytes)[k]);
-        codes = (*bytes)[0];
-        stride = kScaleGroup;
+      const int8_t* codes = kRuns ? super + d : (*bytes)[0];
+      ptrdiff_t stride = kRuns ? kStep * kGroupsAtOnce : kScaleGroup;
+      if constexpr (kType == FOVEA_Q8_0 && !kUnsignedRows) {
+        codes = reinterpret_cast<const int8_t*>(rows.Row(0).Codes(d));
+        stride = w.row_stride;
       }
-      for (uint32_t k = 0; !kInSuper<kType> && k < b->count; ++k) {
-        scales[g * kLinearGrain + k] = at.ScaleBits(k);
-        if constexpr (kType == FOVEA_Q4_1) leasts[g * kLinearGrain + k] = at.LeastBits(k);
+      for (uint32_t k = 0; !kRuns && k < b->count; ++k) PutCodes<kType>(rows, k, d, (*bytes)[k]);
+      for (uint32_t k = 0; k < b->count; ++k) {
+        if constexpr (!kInSuper<kType>) scales[g * kLinearGrain + k] = rows.Row(k).ScaleBits(d);
+        if constexpr (kType == FOVEA_Q4_1) leasts[g * kLinearGrain + k] = rows.Row(k).LeastBits(d);
       }
       for (uint32_t k = 0; zero != 0 && k < b->count; ++k) {
         const int32_t sum = Dot::SumOfRow(codes + ptrdiff_t(k) * stride, n);
-        b->starts[g][k] = -zero * (sum - RowBias(at) * int32_t(n));
+        b->starts[g][k] = -zero * (sum - RowBias(kType) * int32_t(n));
       }
       b->codes[g] = Block::ReachRows(codes, b->count, n, to, &stride);
       b->strides[g] = stride;
@@ -139,9 +145,8 @@ struct GroupBlocks {
       } else {
         to += kLinearGrain * kScaleGroup;
       }
-      at = at.Next();
     }
-    if constexpr (kInSuper<kType>) return PutScalesOfSuper<kType>(inputs, b);
+    if constexpr (kInSuper<kType>) return PutScalesOfSuper<kType>(rows, inputs, b);
     float *const all_scales = b->scales[0], *const all_leasts = b->leasts[0];
     FOVEA_UNROLL(16)
     for (size_t i = 0; i < kHalves; i += kLanes) {
@@ -151,10 +156,10 @@ struct GroupBlocks {
   }
 
   template <::fovea::FormatSet kSet = kI8GroupedFormats>
-  FOVEA_INLINE void BringGroupsOf(const I8TokenTile& t, int32_t zero, size_t inputs, GroupBytes* bytes,
-                                  BroughtGroups* b) {
+  FOVEA_INLINE void BringGroupsOf(const I8TokenTile& t, const fovea_linear_weights& w, int32_t zero, uint32_t row,
+                                  size_t first, size_t inputs, GroupBytes* bytes, BroughtGroups* b) {
     if constexpr (kSet != 0) {
-      FOVEA_WITH_FORMAT(kSet, b->first.dtype, BringGroups<kType>(t, zero, inputs, bytes, b));
+      FOVEA_WITH_FORMAT(kSet, w.dtype, BringGroups<kType>(t, w, zero, row, first, inputs, bytes, b));
     }
   }
 
@@ -298,26 +303,23 @@ struct GroupBlocks {
     }
     for (size_t d = 0; d < t.in_dim; d += most) {
       const size_t inputs = t.in_dim - d < most ? t.in_dim - d : most;
-      const GroupsAt first = GroupsAt::Of(w.weights, t.in_dim, 0, d);
-      const bool has_least = HasLeast(first.dtype);
-      if (kUnsignedRows || has_least) PutSumsOfTokens(t, zero, RowBias(first), d, inputs, x_sums);
+      const bool has_least = HasLeast(w.weights.dtype);
+      if (kUnsignedRows || has_least) PutSumsOfTokens(t, zero, RowBias(w.weights.dtype), d, inputs, x_sums);
       for (uint32_t row = 0; row < w.outputs; row += kLinearGrain) {
-        b.first = GroupsAt::Of(w.weights, t.in_dim, row, d);
         b.count = w.outputs - row < kLinearGrain ? w.outputs - row : kLinearGrain;
-        if (kAsksAhead) AskForNext(b, inputs);
-        BringGroupsOf(t, zero, inputs, bytes, &b);
+        if (kAsksAhead) AskForNext(w.weights, row, d, inputs);
+        BringGroupsOf(t, w.weights, zero, row, d, inputs, bytes, &b);
         float* const sums = t.sums + size_t(row) * t.columns;
         if (has_least) {
           AddGroupsOfColumns<true, kScaleGroup>(t, b, d, inputs, x_sums, sums);
-        } else if (kI8SuperFormats == 0 || ::fovea::scale_step(first.dtype) == kScaleGroup) {
+        } else if (kI8SuperFormats == 0 || ::fovea::scale_step(w.weights.dtype) == kScaleGroup) {
           AddGroupsOfColumns<false, kScaleGroup>(t, b, d, inputs, x_sums, sums);
         } else if constexpr (kI8SuperFormats != 0) {
           AddGroupsOfColumns<false, kScaleGroup / 2>(t, b, d, inputs, x_sums, sums);
         }
       }
     }
-    for (size_t column = 0; column < t.live; column += kLanes)
-      TokenProducts<Dot>::template EndColumns<true>(t, w, column);
+    TokenProducts<Dot>::template End<true>(t, w);
   }
 };
 

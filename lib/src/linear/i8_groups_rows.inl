@@ -7,6 +7,38 @@
 
 #include "linear/i8_groups.inl"
 
+// The groups of some rows at the same place in each row, whose format is known only at run time: one text for all.
+struct GroupsAt {
+  fovea_dtype dtype;
+  const uint8_t* data;  // the first row's bytes of the group: codes, after the scale if the format has it there
+  ptrdiff_t stride;
+  const uint16_t* scales;  // of I4
+  size_t scale_stride;
+  size_t place;  // of the group's first element in its super-block; else 0
+
+  // The groups that begin with input d.
+  FOVEA_INLINE GroupsAt Of(const fovea_linear_weights& w, size_t in_dim, size_t row, size_t d) {
+    const bool super = IsInSuper(w.dtype);
+    const size_t bytes = ::fovea::number_of<&::fovea::Format::group_bytes, kI8GroupedFormats>(w.dtype);
+    const size_t groups = ::fovea::groups_of(in_dim), group = super ? d / kSuperBlock : d / kScaleGroup;
+    const uint8_t* const data = static_cast<const uint8_t*>(w.data) + ptrdiff_t(row) * w.row_stride + group * bytes;
+    const ptrdiff_t at = ptrdiff_t((row * groups + group) * sizeof(uint16_t));
+    return {w.dtype,      data,
+            w.row_stride, ::fovea::advanced(static_cast<const uint16_t*>(w.scales), at),
+            groups,       super ? d % kSuperBlock : 0};
+  }
+  inline __attribute__((always_inline)) const uint8_t* Block(size_t row) const {
+    return data + ptrdiff_t(row) * stride;
+  }
+  inline __attribute__((always_inline)) const uint8_t* Codes(size_t row) const {
+    return Block(row) + (dtype == FOVEA_I4 ? 0 : dtype == FOVEA_Q4_1 ? 4 : 2);
+  }
+  inline __attribute__((always_inline)) uint16_t ScaleBits(size_t row) const {
+    return dtype == FOVEA_I4 ? scales[row * scale_stride] : HalfAt(Block(row));
+  }
+  inline __attribute__((always_inline)) uint16_t LeastBits(size_t row) const { return HalfAt(Block(row) + 2); }
+};
+
 struct GroupScale {
   VF scale, least;
 };
@@ -29,7 +61,7 @@ FOVEA_INLINE GroupScale ScaleOfRow(const GroupsAt& groups, uint32_t row) {
 // The codes of a row's group, unless they are bytes.
 FOVEA_INLINE void PutCodes(const GroupsAt& groups, uint32_t row, int8_t* to) {
   if (IsInSuper(groups.dtype)) return PutSuperCodes<FOVEA_Q4_K, 32, kScaleGroup>(groups.Block(row), groups.place, to);
-  PutNibbles(groups.Codes(row), groups.Bias(), to);
+  PutNibbles(groups.Codes(row), CodeBias(groups.dtype), to);
 }
 
 // The integers of some columns, to which `start` is added.
@@ -158,8 +190,7 @@ struct GroupProducts {
         }
       }
     }
-    for (size_t column = 0; column < t.live; column += kLanes)
-      TokenProducts<Dot>::template EndColumns<true>(t, w, column);
+    TokenProducts<Dot>::template End<true>(t, w);
   }
 };
 

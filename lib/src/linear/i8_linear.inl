@@ -59,6 +59,11 @@ struct TokenProducts {
     }
   }
 
+  template <bool kGroups>
+  FOVEA_INLINE void End(const I8TokenTile& t, const I8Rows& w) {
+    for (size_t column = 0; column < t.live; column += kLanes) EndColumns<kGroups>(t, w, column);
+  }
+
   FOVEA_SECTION_OF(Dot)
   FOVEA_KERNEL void Multiply(const I8TokenTile& t, const I8Rows& w) {
     const int8_t* const weights = static_cast<const int8_t*>(w.weights.data);
@@ -73,7 +78,7 @@ struct TokenProducts {
       }
     }
     if (Steps::EndAsCodes(t, w)) return;
-    for (size_t column = 0; column < t.live; column += kLanes) EndColumns<false>(t, w, column);
+    End<false>(t, w);
   }
 };
 
