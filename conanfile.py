@@ -30,7 +30,7 @@ class Fovea(ConanFile):
         self.version = ".".join(re.findall(r"^#define FOVEA_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", header, flags=re.M))
 
     def _backend(self):
-        """FOVEA_SIMD of lib/CMakeLists.txt; on Arm the backend that needs no other package."""
+        """FOVEA_SIMD of lib/cmake/backend.cmake; on Arm the backend that needs no other package."""
         arch = str(self.settings.arch)
         if self.options.simd != "auto":
             return str(self.options.simd)

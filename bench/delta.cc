@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/delta.h"
 
-#include <algorithm>
 #include <cmath>
 #include <initializer_list>
 
@@ -31,13 +30,6 @@ Work work_of(const DeltaShape& s, size_t workspace_bytes) {
   work.working_set_bytes = 4 * (matrices + rows) + static_cast<double>(workspace_bytes);
   work.row_fill = 1;
   return work;
-}
-
-size_t DeltaCall::arena_bytes(const DeltaShape& shape, fovea_target target) {
-  DeltaCall call;
-  Arena counter;
-  call.take(shape, target, counter);
-  return counter.used();
 }
 
 void DeltaCall::take(const DeltaShape& s, fovea_target target, Arena& arena) {
@@ -81,17 +73,10 @@ fovea_status DeltaCall::init(const DeltaShape& s, fovea_target target, Arena& ar
   return status_;
 }
 
-void DeltaCall::call() {
-  const fovea_status status = fovea_delta(state_, &args_, workspace_, workspace_bytes_);
-  if (status != FOVEA_OK) status_ = status;
-}
+void DeltaCall::call() { note(fovea_delta(state_, &args_, workspace_, workspace_bytes_)); }
 
 void DeltaCall::redraw(uint32_t round) {
   for (RandomFloats* array : {&q_, &k_, &v_}) array->draw_some(round);
-}
-
-bool DeltaCall::output_is_finite() const {
-  return std::all_of(out_, out_ + out_count_, [](float x) { return x - x == 0.0f; });
 }
 
 }  // namespace fovea::bench

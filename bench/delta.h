@@ -13,29 +13,19 @@ namespace fovea::bench {
 // fourth token.
 Work work_of(const DeltaShape& shape, size_t workspace_bytes);
 
-class DeltaCall final : public Timed {
+class DeltaCall final : public Subject {
  public:
-  static size_t arena_bytes(const DeltaShape& shape, fovea_target target);
-
+  void take(const DeltaShape& shape, fovea_target target, Arena& arena);
   fovea_status init(const DeltaShape& shape, fovea_target target, Arena& arena);  // also makes a first call
   void call() override;
   void redraw(uint32_t round) override;
 
-  size_t workspace_bytes() const { return workspace_bytes_; }
-  fovea_status status() const { return status_; }
-  bool output_is_finite() const;
-
  private:
-  void take(const DeltaShape& shape, fovea_target target, Arena& arena);
-
   fovea_delta_args args_ = {};
   RandomFloats q_, k_, v_, decay_, beta_;
-  size_t decay_count_ = 0, beta_count_ = 0, out_count_ = 0;
-  float* out_ = nullptr;
+  size_t decay_count_ = 0, beta_count_ = 0;
   fovea_delta_state* state_ = nullptr;
-  void* workspace_ = nullptr;
-  size_t state_bytes_ = 0, workspace_bytes_ = 0;
-  fovea_status status_ = FOVEA_OK;
+  size_t state_bytes_ = 0;
 };
 
 }  // namespace fovea::bench

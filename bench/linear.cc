@@ -55,13 +55,6 @@ Work work_of(const LinearShape& s, size_t workspace_bytes) {
   return work;
 }
 
-size_t LinearCall::arena_bytes(const LinearShape& shape, fovea_target target) {
-  LinearCall call;
-  Arena counter;
-  call.take(shape, target, counter);
-  return counter.used();
-}
-
 void LinearCall::take(const LinearShape& s, fovea_target target, Arena& arena) {
   x_.take(arena, size_t{s.tokens} * s.in_dim, 1.0f);
   bias_.take(arena, s.out_dim, 1.0f);
@@ -69,7 +62,8 @@ void LinearCall::take(const LinearShape& s, fovea_target target, Arena& arena) {
   if (s.dtype == FOVEA_I4) group_scales_ = arena.take<uint16_t>(row_scales(s) * s.out_dim);
   words_ = (row_bytes(s) * s.out_dim + 3) / 4;
   weights_ = arena.take<uint32_t>(words_);
-  y_ = arena.take<float>(size_t{s.tokens} * s.out_dim);
+  out_count_ = size_t{s.tokens} * s.out_dim;
+  out_ = arena.take<float>(out_count_);
   args_.struct_bytes = sizeof args_;
   args_.target = target;
   args_.compute = s.compute;
@@ -77,7 +71,7 @@ void LinearCall::take(const LinearShape& s, fovea_target target, Arena& arena) {
   args_.tokens = s.tokens;
   args_.in_dim = s.in_dim;
   args_.out_dim = s.out_dim;
-  args_.y = y_;
+  args_.y = out_;
   args_.y_stride = s.out_dim;
   args_.x = x_.data();
   args_.x_stride = s.in_dim;
@@ -90,8 +84,8 @@ void LinearCall::take(const LinearShape& s, fovea_target target, Arena& arena) {
   activation_.target = target;
   activation_.activation = s.activation;
   activation_.batch = activation_.heads = 1, activation_.tokens = s.tokens, activation_.dim = s.out_dim;
-  activation_.y = {y_, 0, 0, static_cast<ptrdiff_t>(s.out_dim)};
-  activation_.x = {y_, 0, 0, static_cast<ptrdiff_t>(s.out_dim)};
+  activation_.y = {out_, 0, 0, static_cast<ptrdiff_t>(s.out_dim)};
+  activation_.x = {out_, 0, 0, static_cast<ptrdiff_t>(s.out_dim)};
   workspace_bytes_ = fovea_linear_workspace_bytes(&args_);
   workspace_ = arena.take<unsigned char>(workspace_bytes_);
 }
@@ -111,16 +105,9 @@ fovea_status LinearCall::init(const LinearShape& s, fovea_target target, Arena& 
 void LinearCall::call() {
   fovea_status status = fovea_linear(&args_, workspace_, workspace_bytes_);
   if (status == FOVEA_OK && apart_) status = fovea_activation(&activation_);
-  if (status != FOVEA_OK) status_ = status;
+  note(status);
 }
 
 void LinearCall::redraw(uint32_t round) { x_.draw_some(round); }
-
-bool LinearCall::output_is_finite() const {
-  for (size_t i = 0; i < size_t{args_.tokens} * args_.out_dim; ++i) {
-    if (y_[i] - y_[i] != 0.0f) return false;
-  }
-  return true;
-}
 
 }  // namespace fovea::bench

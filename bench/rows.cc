@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/rows.h"
 
-#include <algorithm>
 #include <initializer_list>
 
 namespace fovea::bench {
@@ -34,21 +33,14 @@ Work work_of(const RowsShape& s) {
   return work;
 }
 
-size_t RowsCall::arena_bytes(const RowsShape& shape) {
-  RowsCall call;
-  Arena counter;
-  call.take(shape, counter);
-  return counter.used();
-}
-
 void RowsCall::take(const RowsShape& s, Arena& arena) {
   shape_ = s;
-  count_ = size_t{s.tokens} * s.dim;
-  x_.take(arena, count_, 3.0f);
-  other_.take(arena, has_other(s) ? count_ : 0, 3.0f);
+  out_count_ = size_t{s.tokens} * s.dim;
+  x_.take(arena, out_count_, 3.0f);
+  other_.take(arena, has_other(s) ? out_count_ : 0, 3.0f);
   weight_.take(arena, size_t{s.dim} * kWidth, 1.0f);
   state_.take(arena, size_t{s.dim} * (kWidth - 1), 3.0f);
-  out_ = arena.take<float>(count_);
+  out_ = arena.take<float>(out_count_);
 }
 
 void RowsCall::describe(fovea_target target) {
@@ -98,15 +90,8 @@ fovea_status RowsCall::call_once() const {
   }
 }
 
-void RowsCall::call() {
-  const fovea_status status = call_once();
-  if (status != FOVEA_OK) status_ = status;
-}
+void RowsCall::call() { note(call_once()); }
 
 void RowsCall::redraw(uint32_t round) { x_.draw_some(round); }
-
-bool RowsCall::output_is_finite() const {
-  return std::all_of(out_, out_ + count_, [](float x) { return x - x == 0.0f; });
-}
 
 }  // namespace fovea::bench

@@ -11,19 +11,14 @@ namespace fovea::bench {
 
 Work work_of(const RowsShape& shape);  // only bytes: of inputs and outputs
 
-class RowsCall final : public Timed {
+class RowsCall final : public Subject {
  public:
-  static size_t arena_bytes(const RowsShape& shape);
-
+  void take(const RowsShape& shape, Arena& arena);
   fovea_status init(const RowsShape& shape, fovea_target target, Arena& arena);  // also makes a first call
   void call() override;
   void redraw(uint32_t round) override;
 
-  fovea_status status() const { return status_; }
-  bool output_is_finite() const;
-
  private:
-  void take(const RowsShape& shape, Arena& arena);
   void describe(fovea_target target);
   fovea_status call_once() const;
 
@@ -32,9 +27,6 @@ class RowsCall final : public Timed {
   fovea_activation_args activation_ = {};
   fovea_conv1d_args conv_ = {};
   RandomFloats x_, other_, weight_, state_;  // other_: the gate or the factor
-  float* out_ = nullptr;
-  size_t count_ = 0;
-  fovea_status status_ = FOVEA_OK;
 };
 
 }  // namespace fovea::bench

@@ -94,10 +94,10 @@ fovea_target resolved(fovea_target target) {
 
 size_t memory_bytes(const Case& one, fovea_target target) {
   switch (one.kind) {
-    case Kind::kDelta: return DeltaCall::arena_bytes(one.delta, target);
-    case Kind::kRows: return RowsCall::arena_bytes(one.rows);
-    case Kind::kLinear: return LinearCall::arena_bytes(one.linear, target);
-    case Kind::kSoftmax: return SoftmaxCall::arena_bytes(one.softmax);
+    case Kind::kDelta: return arena_bytes<DeltaCall>(one.delta, target);
+    case Kind::kRows: return arena_bytes<RowsCall>(one.rows);
+    case Kind::kLinear: return arena_bytes<LinearCall>(one.linear, target);
+    case Kind::kSoftmax: return arena_bytes<SoftmaxCall>(one.softmax);
     default: return AttentionCall::arena_bytes(one.shape, target);
   }
 }

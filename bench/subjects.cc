@@ -13,13 +13,6 @@ namespace {
 constexpr size_t kDrawFloats = 4096;     // new random values in each array before each batch
 constexpr float kUnitVariance = 1.732f;  // half width at which the variance is 1, so that scores vary as in a model
 
-bool finite(const float* data, size_t count) {
-  for (size_t i = 0; i < count; ++i) {
-    if (data[i] - data[i] != 0.0f) return false;
-  }
-  return true;
-}
-
 constexpr uint32_t kPageTokens = 64;
 
 bool is_cached(const Shape& s) { return s.kv_dtype != FOVEA_F32 || s.source != FOVEA_KV_STRIDED; }
@@ -141,6 +134,13 @@ void RandomFloats::draw_some(uint32_t round) {
   const size_t parts = (count_ + kDrawFloats - 1) / kDrawFloats;
   const size_t begin = round % parts * kDrawFloats;
   draw(begin, std::min(begin + kDrawFloats, count_));
+}
+
+bool Subject::output_is_finite() const {
+  for (size_t i = 0; i < out_count_; ++i) {
+    if (out_[i] - out_[i] != 0.0f) return false;
+  }
+  return true;
 }
 
 size_t AttentionCall::arena_bytes(const Shape& shape, fovea_target target) {
@@ -324,30 +324,18 @@ fovea_status AttentionCall::call_once() {
   return status;
 }
 
-void AttentionCall::call() {
-  const fovea_status status = call_once();
-  if (status != FOVEA_OK) status_ = status;
-}
+void AttentionCall::call() { note(call_once()); }
 
 void AttentionCall::redraw(uint32_t round) {
   for (RandomFloats* array : {&q_, &keys_, &values_, &mask_f32_, &slopes_, &sinks_, &score_vector_})
     array->draw_some(round);
 }
 
-bool AttentionCall::output_is_finite() const { return finite(out_, out_count_); }
-
-size_t SoftmaxCall::arena_bytes(const SoftmaxShape& shape) {
-  SoftmaxCall call;
-  Arena counter;
-  call.take(shape, counter);
-  return counter.used();
-}
-
 void SoftmaxCall::take(const SoftmaxShape& s, Arena& arena) {
-  count_ = size_t{s.outer} * s.axis * s.inner;
-  in_.take(arena, count_, 4.0f);
-  out_ = s.in_place ? in_.data() : arena.take<float>(count_);
-  if (s.mask) mask_.take(arena, count_, 1.0f);
+  out_count_ = size_t{s.outer} * s.axis * s.inner;
+  in_.take(arena, out_count_, 4.0f);
+  out_ = s.in_place ? in_.data() : arena.take<float>(out_count_);
+  if (s.mask) mask_.take(arena, out_count_, 1.0f);
 }
 
 fovea_status SoftmaxCall::init(const SoftmaxShape& s, fovea_target target, Arena& arena) {
@@ -376,16 +364,11 @@ fovea_status SoftmaxCall::init(const SoftmaxShape& s, fovea_target target, Arena
   return status_;
 }
 
-void SoftmaxCall::call() {
-  const fovea_status status = log_ ? fovea_log_softmax_f32(&args_) : fovea_softmax_f32(&args_);
-  if (status != FOVEA_OK) status_ = status;
-}
+void SoftmaxCall::call() { note(log_ ? fovea_log_softmax_f32(&args_) : fovea_softmax_f32(&args_)); }
 
 void SoftmaxCall::redraw(uint32_t round) {
   in_.draw_some(round);
   mask_.draw_some(round);
 }
-
-bool SoftmaxCall::output_is_finite() const { return finite(out_, count_); }
 
 }  // namespace fovea::bench

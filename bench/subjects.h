@@ -49,7 +49,35 @@ class RandomFloats {
   uint32_t state_ = 1;
 };
 
-class AttentionCall final : public Timed {
+// What timed calls have: the output, the workspace, and what the calls returned.
+class Subject : public Timed {
+ public:
+  fovea_status status() const { return status_; }  // of all calls so far: FOVEA_OK, or the last error
+  size_t workspace_bytes() const { return workspace_bytes_; }
+  bool output_is_finite() const;
+
+ protected:
+  ~Subject() = default;
+  void note(fovea_status status) {
+    if (status != FOVEA_OK) status_ = status;
+  }
+
+  float* out_ = nullptr;
+  size_t out_count_ = 0, workspace_bytes_ = 0;
+  void* workspace_ = nullptr;
+  fovea_status status_ = FOVEA_OK;
+};
+
+// Bytes of arena that the buffers of a call take.
+template <class Call, class... Args>
+size_t arena_bytes(const Args&... args) {
+  Call call;
+  Arena counter;
+  call.take(args..., counter);
+  return counter.used();
+}
+
+class AttentionCall final : public Subject {
  public:
   // Bytes of arena that init needs; 0 if no plan can be made.
   static size_t arena_bytes(const Shape& shape, fovea_target target);
@@ -60,8 +88,6 @@ class AttentionCall final : public Timed {
   void redraw(uint32_t round) override;
 
   const fovea_plan& plan() const { return plan_; }
-  fovea_status status() const { return status_; }  // of all calls so far: FOVEA_OK, or the last error
-  bool output_is_finite() const;
 
  private:
   void take(const Shape& shape, Arena& arena);
@@ -81,38 +107,26 @@ class AttentionCall final : public Timed {
   fovea_state* other_ = nullptr;  // to be merged into state_
   RandomFloats q_, keys_, values_, mask_f32_, slopes_, sinks_, score_vector_;
   uint8_t* mask_byte_ = nullptr;
-  float* out_ = nullptr;
   float* lse_ = nullptr;
   int64_t* positions_ = nullptr;
-  size_t out_count_ = 0, mask_count_ = 0;
+  size_t mask_count_ = 0;
   fovea_block_map map_ = {};
   uint32_t* map_offsets_ = nullptr;
   uint32_t* map_blocks_ = nullptr;
   fovea_modifier modifier_ = {};
-  void* workspace_ = nullptr;
-  fovea_status status_ = FOVEA_OK;
 };
 
-class SoftmaxCall final : public Timed {
+class SoftmaxCall final : public Subject {
  public:
-  static size_t arena_bytes(const SoftmaxShape& shape);
-
+  void take(const SoftmaxShape& shape, Arena& arena);
   fovea_status init(const SoftmaxShape& shape, fovea_target target, Arena& arena);  // also makes a first call
   void call() override;
   void redraw(uint32_t round) override;
 
-  fovea_status status() const { return status_; }
-  bool output_is_finite() const;
-
  private:
-  void take(const SoftmaxShape& shape, Arena& arena);
-
   bool log_ = false;
   fovea_softmax_args args_ = {};
   RandomFloats in_, mask_;
-  float* out_ = nullptr;
-  size_t count_ = 0;
-  fovea_status status_ = FOVEA_OK;
 };
 
 }  // namespace fovea::bench

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Options in pairs: a covering array over all of them, in which any two choices of any two options meet in some case.
-#include <string>
-
-#include "catch.h"
-#include "support/covering.h"
 #include "support/key_mass.h"
-#include "support/problem.h"
 #include "support/rotated.h"
+#include "support/test.h"
 
 namespace fovea_test {
 namespace {
@@ -28,18 +24,16 @@ Case make_case(Levels& levels, uint64_t seed) {
   p.seed = seed;
   p.layout = levels.choose({Layout::kHeadsFirst, Layout::kTokensFirst, Layout::kPacked, Layout::kPadded,
                             Layout::kBroadcast, Layout::kReversed});
-  p.placement = levels.choose({Placement::kEnd, Placement::kStart, Placement::kOffset});
+  p.placement = levels.choose(kPlacements);
   const Pair heads = levels.choose<Pair>({{1, 1}, {2, 2}, {4, 2}, {6, 2}, {8, 1}, {12, 4}});
   p.q_heads = heads.first, p.kv_heads = heads.second;
-  p.batch = levels.choose<uint32_t>({1, 2, 3});
-  p.q_tokens = levels.choose<uint32_t>({1, 2, 5, 17, 50, 67});
+  p.batch = levels.choose<uint32_t>({1, 2, 3}), p.q_tokens = levels.choose<uint32_t>({1, 2, 5, 17, 50, 67});
   p.kv_tokens = levels.choose<uint32_t>({1, 8, 63, 64, 65, 130, 200});
   const Pair dims = levels.choose<Pair>({{1, 1}, {5, 3}, {16, 16}, {33, 20}, {64, 80}, {130, 7}});
   p.head_dim = dims.first, p.value_dim = dims.second;
 
   p.score = levels.choose({FOVEA_SCORE_SCALED_DOT, FOVEA_SCORE_DOT, FOVEA_SCORE_ADDITIVE});
-  p.scale = levels.choose({0.0f, 0.3f, -0.2f});
-  p.softcap = levels.choose({0.0f, 1.5f});
+  p.scale = levels.choose({0.0f, 0.3f, -0.2f}), p.softcap = levels.choose({0.0f, 1.5f});
   p.dropout = levels.choose({0.0f, 0.3f});
   p.causal =
       levels.choose({FOVEA_CAUSAL_NONE, FOVEA_CAUSAL_TOP_LEFT, FOVEA_CAUSAL_BOTTOM_RIGHT, FOVEA_CAUSAL_POSITIONS});
@@ -47,30 +41,28 @@ Case make_case(Levels& levels, uint64_t seed) {
       {FOVEA_DIAGONAL_AS_CAUSAL, FOVEA_DIAGONAL_TOP_LEFT, FOVEA_DIAGONAL_BOTTOM_RIGHT, FOVEA_DIAGONAL_POSITIONS});
   if (p.causal == FOVEA_CAUSAL_NONE) p.diagonal = diagonal;
   p.window_left = levels.choose<uint32_t>({0, 1, 9, 66});
-  p.window_right = levels.choose<uint32_t>({0, 1, 12});
-  p.alibi = levels.choose({false, true});
-  p.sinks = levels.choose({false, true});
+  p.window_right = levels.choose<uint32_t>({0, 1, 12}), p.alibi = levels.flag(), p.sinks = levels.flag();
   const int64_t offset = levels.choose<int64_t>({0, -3, 40, int64_t{1} << 20});
   for (uint32_t b = 0; b < p.batch && p.positions_needed(); ++b) p.positions.push_back(offset + 7 * b);
   const int lengths = levels.choose({0, 1, 2});
   for (uint32_t b = 0; b < p.batch && lengths != 0; ++b) {
     // One entry of full length, one that is short, one of none.
-    const uint32_t at = (b + static_cast<uint32_t>(lengths)) % 3;
+    const uint32_t at = (b + uint32_t(lengths)) % 3;
     p.kv_lengths.push_back(at == 0 ? p.kv_tokens : at == 1 ? (p.kv_tokens + 1) / 2 : 0);
   }
 
   p.mask = levels.choose({FOVEA_MASK_NONE, FOVEA_MASK_F32, FOVEA_MASK_BYTE, FOVEA_MASK_F16, FOVEA_MASK_BF16});
   const int broadcast = levels.choose({0, 1, 2, 4, 6, 7});
   p.mask_batch = !(broadcast & 1), p.mask_heads = !(broadcast & 2), p.mask_queries = !(broadcast & 4);
-  p.mask_keys = levels.choose({true, false}), p.mask_factors = levels.choose({false, true});
+  p.mask_keys = levels.choose({true, false}), p.mask_factors = levels.flag();
   const int missing = levels.choose({0, 1, 2, 3});
   p.mask_missing = missing == 0 ? 0 : missing == 1 ? 1 : missing == 2 ? p.kv_tokens / 2 : p.kv_tokens;
 
-  p.lse = levels.choose({false, true});
+  p.lse = levels.flag();
   p.stage = levels.choose(
       {FOVEA_SCORES_NONE, FOVEA_SCORES_SCALED, FOVEA_SCORES_CAPPED, FOVEA_SCORES_MASKED, FOVEA_SCORES_SOFTMAX});
   const Budget budget = levels.choose({Budget::kNone, Budget::kHalf, Budget::kLeast});
-  const bool portable_bits = levels.choose({false, true});
+  const bool portable_bits = levels.flag();
   p.pinned_tokens = levels.choose<uint32_t>({0, 3, 70});
   struct Formats {
     fovea_dtype keys, values;
@@ -81,13 +73,9 @@ Case make_case(Levels& levels, uint64_t seed) {
                                                   {FOVEA_I8, FOVEA_I4},
                                                   {FOVEA_Q8_0, FOVEA_Q4_0}});
   if (formats.keys != FOVEA_F32) p = p.with_integers(formats.keys, formats.values);
-  p.mask_at_end = levels.choose({false, true});
-  p.map_q_block = levels.choose<uint32_t>({0, 1, 16, 40});
-  p.map_kv_block = levels.choose<uint32_t>({64, 128});
-  p.map_batch = levels.choose({false, true});
-  p.map_heads = levels.choose({false, true});
-  p.modify_scores = levels.choose({false, true});
-  p.modify_weights = levels.choose({false, true});
+  p.mask_at_end = levels.flag(), p.map_q_block = levels.choose<uint32_t>({0, 1, 16, 40});
+  p.map_kv_block = levels.choose<uint32_t>({64, 128}), p.map_batch = levels.flag();
+  p.map_heads = levels.flag(), p.modify_scores = levels.flag(), p.modify_weights = levels.flag();
   const fovea_rotation rotation =
       levels.choose({FOVEA_ROTATION_NONE, FOVEA_ROTATION_KEYS, FOVEA_ROTATION_VALUES, FOVEA_ROTATION_BOTH});
   const uint32_t key_mass_queries = levels.choose<uint32_t>({0, 1, 4, 100});

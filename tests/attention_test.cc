@@ -2,34 +2,20 @@
 //
 // Attention against the double reference: shapes, every option alone, and what happens at the edges. Every case runs on
 // every target. Which field is held by which test stands in misuse_test.cc.
-#include <algorithm>
 #include <cfloat>
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <iterator>
-#include <limits>
 #include <utility>
-#include <vector>
 
-#include "catch.h"
-#include "support/covering.h"
-#include "support/problem.h"
-#include "support/tolerance.h"
+#include "support/test.h"
 
 namespace fovea_test {
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
-
 // Small enough to be quick, large enough to have two key tiles, several vectors of rows and a rest of everything.
 Problem base() {
   Problem p;
-  p.batch = 2;
-  p.q_heads = 4, p.kv_heads = 2;
-  p.q_tokens = 19, p.kv_tokens = 83;
+  p.batch = 2, p.q_heads = 4, p.kv_heads = 2, p.q_tokens = 19, p.kv_tokens = 83;
   p.head_dim = 20, p.value_dim = 13;
   return p;
 }
@@ -38,7 +24,7 @@ Problem base() {
 void check_option(const Problem& with, const Problem& without) {
   REQUIRE(effect_is_visible(with, without) == "");
   Problem p = with;
-  for (const Placement placement : {Placement::kEnd, Placement::kStart, Placement::kOffset}) {
+  for (const Placement placement : kPlacements) {
     p.placement = placement;
     CHECK(run_on_all_targets(p) == "");
   }
@@ -46,8 +32,7 @@ void check_option(const Problem& with, const Problem& without) {
   CHECK(run_on_all_targets(with, Budget::kNone, true) == "");
   // Few rows may take another kernel.
   for (const uint32_t q_tokens : {1u, 2u, 3u}) {
-    p.q_tokens = q_tokens;
-    p.placement = Placement::kEnd;
+    p.q_tokens = q_tokens, p.placement = Placement::kEnd;
     CHECK(run_on_all_targets(p) == "");
   }
 }
@@ -66,18 +51,17 @@ TEST_CASE("attention: every pair of counts, dims, heads and batch agrees with th
   const std::vector<size_t> levels = {
       std::size(tokens), std::size(tokens), std::size(kDims), std::size(kDims), std::size(kHeads), 3, 3};
   const auto rows = covering_array(levels, 7);
-  std::printf("attention shapes: %u cases hold every pair, on %u targets\n", static_cast<unsigned>(rows.size()),
-              static_cast<unsigned>(targets().size()));
+  std::printf("attention shapes: %u cases hold every pair, on %u targets\n", unsigned(rows.size()),
+              unsigned(targets().size()));
   REQUIRE(rows.size() == 450);
   for (const auto& row : rows) {
     Problem p;
     p.q_tokens = tokens[row[0]], p.kv_tokens = tokens[row[1]];
     p.head_dim = kDims[row[2]], p.value_dim = kDims[row[3]];
     p.q_heads = kHeads[row[4]][0], p.kv_heads = kHeads[row[4]][1];
-    p.batch = static_cast<uint32_t>(row[5]) + 1;
-    p.placement = static_cast<Placement>(row[6]);
-    const std::string wrong = run_on_all_targets(p);
-    REQUIRE(wrong == "");
+    p.batch = uint32_t(row[5]) + 1;
+    p.placement = Placement(row[6]);
+    REQUIRE(run_on_all_targets(p) == "");
   }
 }
 
@@ -87,8 +71,7 @@ TEST_CASE("attention: counts around the lanes of each target agree with the refe
     for (const uint32_t q_tokens : {n > 1 ? n - 1 : 1, n, n + 1, 4 * n + 3}) {
       for (const uint32_t kv_tokens : {n > 1 ? n - 1 : 1, n, n + 1, 4 * n + 3, uint32_t{65}}) {
         Problem p;
-        p.q_tokens = q_tokens, p.kv_tokens = kv_tokens;
-        p.head_dim = n + 1, p.value_dim = 2 * n + 1;
+        p.q_tokens = q_tokens, p.kv_tokens = kv_tokens, p.head_dim = n + 1, p.value_dim = 2 * n + 1;
         AttentionCase test(p);
         REQUIRE(test.run({target}) == "");
       }
@@ -99,42 +82,33 @@ TEST_CASE("attention: counts around the lanes of each target agree with the refe
 TEST_CASE("attention: every head_dim from 1 to 130 agrees with the reference", "[short]") {
   for (uint32_t dim = 1; dim <= 130; ++dim) {
     Problem p;
-    p.q_tokens = 3, p.kv_tokens = 9;
-    p.head_dim = dim, p.value_dim = 2;
-    p.placement = static_cast<Placement>(dim % 3);
-    const std::string wrong = run_on_all_targets(p);
-    REQUIRE(wrong == "");
+    p.q_tokens = 3, p.kv_tokens = 9, p.head_dim = dim, p.value_dim = 2;
+    p.placement = Placement(dim % 3);
+    REQUIRE(run_on_all_targets(p) == "");
   }
 }
 
 TEST_CASE("attention: every value_dim from 1 to 130 agrees with the reference", "[short]") {
   for (uint32_t dim = 1; dim <= 130; ++dim) {
     Problem p;
-    p.q_tokens = 3, p.kv_tokens = 9;
-    p.head_dim = 2, p.value_dim = dim;
-    p.placement = static_cast<Placement>(dim % 3);
-    const std::string wrong = run_on_all_targets(p);
-    REQUIRE(wrong == "");
+    p.q_tokens = 3, p.kv_tokens = 9, p.head_dim = 2, p.value_dim = dim;
+    p.placement = Placement(dim % 3);
+    REQUIRE(run_on_all_targets(p) == "");
   }
 }
 
 TEST_CASE("attention: calls on both sides of the most rows of a plan's first kernel agree with the reference", "[short]") {
-  for (const fovea_target target : targets()) {
-    for (const auto& heads : kHeads) {
-      AttentionCase probe(base());
-      REQUIRE(probe.run({target}) == "");
-      const uint32_t group = heads[0] / heads[1];
-      for (uint32_t q_tokens = 1; q_tokens <= probe.plan.kernels[0].most_rows / group + 2 && q_tokens <= 40; ++q_tokens) {
-        Problem p = base();
-        p.q_heads = heads[0], p.kv_heads = heads[1];
-        p.q_tokens = q_tokens;
-        p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
-        p.stage = FOVEA_SCORES_SOFTMAX;
-        p.seed = q_tokens;
-        AttentionCase test(p);
-        test.desc.max_q_tokens = 200;
-        CHECK(test.run({target}) == "");
-      }
+  for (const auto& [target, heads] : every(targets(), kHeads)) {
+    AttentionCase probe(base());
+    REQUIRE(probe.run({target}) == "");
+    const uint32_t group = heads[0] / heads[1];
+    for (uint32_t q_tokens = 1; q_tokens <= probe.plan.kernels[0].most_rows / group + 2 && q_tokens <= 40; ++q_tokens) {
+      Problem p = base();
+      p.q_heads = heads[0], p.kv_heads = heads[1], p.q_tokens = q_tokens, p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
+      p.stage = FOVEA_SCORES_SOFTMAX, p.seed = q_tokens;
+      AttentionCase test(p);
+      test.desc.max_q_tokens = 200;
+      CHECK(test.run({target}) == "");
     }
   }
 }
@@ -142,24 +116,19 @@ TEST_CASE("attention: calls on both sides of the most rows of a plan's first ker
 TEST_CASE("attention: longer calls agree with the reference") {
   for (const auto& size : {std::pair<uint32_t, uint32_t>{1, 2048}, {300, 300}, {70, 1023}}) {
     Problem p;
-    p.q_tokens = size.first, p.kv_tokens = size.second;
-    p.q_heads = 2, p.head_dim = p.value_dim = 64;
+    p.q_tokens = size.first, p.kv_tokens = size.second, p.q_heads = 2, p.head_dim = p.value_dim = 64;
     CHECK(run_on_all_targets(p) == "");
   }
 }
 
 TEST_CASE("attention: a plan with larger capacities serves smaller calls", "[short]") {
-  for (const uint32_t q_tokens : {1u, 2u, 19u}) {
-    for (const uint32_t kv_tokens : {0u, 1u, 64u, 83u}) {
-      Problem p = base();
-      p.q_tokens = q_tokens, p.kv_tokens = kv_tokens;
-      AttentionCase test(p);
-      test.desc.max_batch = 5;
-      test.desc.max_q_tokens = 100;
-      test.desc.max_kv_tokens = 1u << 30;
-      CHECK(run_on_all_targets(test) == "");
-      CHECK(run_on_all_targets(test, Budget::kLeast) == "");
-    }
+  for (const auto& [q_tokens, kv_tokens] : every({1u, 2u, 19u}, {0u, 1u, 64u, 83u})) {
+    Problem p = base();
+    p.q_tokens = q_tokens, p.kv_tokens = kv_tokens;
+    AttentionCase test(p);
+    test.desc.max_batch = 5, test.desc.max_q_tokens = 100, test.desc.max_kv_tokens = 1u << 30;
+    CHECK(run_on_all_targets(test) == "");
+    CHECK(run_on_all_targets(test, Budget::kLeast) == "");
   }
 }
 
@@ -172,8 +141,7 @@ TEST_CASE("attention: batch, q_tokens and kv_tokens of zero are allowed", "[shor
       if (which & 4) p.kv_tokens = 0;
       p.stage = stage;
       CHECK(run_on_all_targets(p) == "");
-      p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
-      p.mask = FOVEA_MASK_F32;
+      p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, p.mask = FOVEA_MASK_F32;
       CHECK(run_on_all_targets(p) == "");
       p.sinks = p.alibi = true;
       CHECK(run_on_all_targets(p) == "");
@@ -187,11 +155,9 @@ TEST_CASE("attention: any layout and any stride, 0 and negative ones too, is rea
                               Layout::kBroadcast, Layout::kReversed}) {
     for (const uint64_t seed : {1, 2, 3}) {
       Problem p = base();
-      p.layout = layout;
-      p.seed = seed;
-      p.stage = FOVEA_SCORES_SOFTMAX;
+      p.layout = layout, p.seed = seed, p.stage = FOVEA_SCORES_SOFTMAX;
       p.mask = seed == 1 ? FOVEA_MASK_F32 : seed == 2 ? FOVEA_MASK_BYTE : FOVEA_MASK_NONE;
-      p.placement = static_cast<Placement>(seed % 3);
+      p.placement = Placement(seed % 3);
       CHECK(run_on_all_targets(p) == "");
     }
   }
@@ -209,15 +175,11 @@ TEST_CASE("attention: a batch or head stride of 0 repeats the data along its dim
 }
 
 TEST_CASE("attention: query heads share key heads in groups", "[short]") {
-  for (const auto& heads : kHeads) {
-    for (const uint32_t q_tokens : {1u, 2u, 9u, 33u}) {
-      Problem p = base();
-      p.q_heads = heads[0], p.kv_heads = heads[1];
-      p.q_tokens = q_tokens;
-      p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
-      p.alibi = p.sinks = true;
-      CHECK(run_on_all_targets(p) == "");
-    }
+  for (const auto& [heads, q_tokens] : every(kHeads, {1u, 2u, 9u, 33u})) {
+    Problem p = base();
+    p.q_heads = heads[0], p.kv_heads = heads[1], p.q_tokens = q_tokens, p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
+    p.alibi = p.sinks = true;
+    CHECK(run_on_all_targets(p) == "");
   }
 }
 
@@ -231,8 +193,7 @@ TEST_CASE("attention: scale multiplies the scores, with its sign, and 0 means 1 
     check_option(with, without);
   }
   Problem named = without;
-  named.scale = 0.25f;
-  named.head_dim = 16;
+  named.scale = 0.25f, named.head_dim = 16;
   Problem by_default = named;
   by_default.scale = 0;
   REQUIRE(effect_is_visible(named, by_default) != "");  // 1 / sqrt(16) is what 0 means
@@ -264,10 +225,7 @@ TEST_CASE("attention: softcap bends the scores, after the scale and before bias 
     CHECK(with_large.out() == with_small.out());
   }
   Problem with = without;
-  with.softcap = 2.0f;
-  with.mask = FOVEA_MASK_F32;
-  with.alibi = true;
-  with.causal = FOVEA_CAUSAL_TOP_LEFT;
+  with.softcap = 2.0f, with.mask = FOVEA_MASK_F32, with.alibi = true, with.causal = FOVEA_CAUSAL_TOP_LEFT;
   with.scale = -0.7f;
   CHECK(run_on_all_targets(with) == "");
 }
@@ -291,8 +249,7 @@ TEST_CASE("attention: causal bottom-right lets the last query see the last key",
 TEST_CASE("attention: causal bottom-right with more queries than keys lets the first ones see nothing", "[short]") {
   for (const uint32_t kv_tokens : {0u, 1u, 8u, 64u, 65u}) {
     Problem p = base();
-    p.q_tokens = 70, p.kv_tokens = kv_tokens;
-    p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
+    p.q_tokens = 70, p.kv_tokens = kv_tokens, p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
     p.stage = FOVEA_SCORES_SOFTMAX;
     CHECK(run_on_all_targets(p) == "");
     p.window_left = 3;
@@ -339,8 +296,7 @@ TEST_CASE("attention: window_left counts visible keys, the query's own included"
 
 TEST_CASE("attention: pinned tokens stay visible, whatever window_left says", "[short]") {
   Problem without = base();
-  without.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
-  without.window_left = 9;
+  without.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, without.window_left = 9;
   for (const uint32_t pinned : {1u, 5u, 64u, 70u, 83u, 0xffffffffu}) {
     Problem with = without;
     with.pinned_tokens = pinned;
@@ -349,26 +305,22 @@ TEST_CASE("attention: pinned tokens stay visible, whatever window_left says", "[
   // More pinned tokens than there are keys, where scores are asked for, too.
   for (const uint32_t pinned : {84u, 0xfffffff1u}) {
     Problem all = without;
-    all.pinned_tokens = pinned;
-    all.stage = FOVEA_SCORES_MASKED;
+    all.pinned_tokens = pinned, all.stage = FOVEA_SCORES_MASKED;
     CHECK(run_on_all_targets(all) == "");
   }
   // Window and pinned tokens in one key tile, and in two; hidden by what hides others, but not by the window.
-  for (const int64_t position : {-3, 6, 11, 40, 66}) {
-    for (const fovea_scores_stage stage : {FOVEA_SCORES_SCALED, FOVEA_SCORES_MASKED, FOVEA_SCORES_SOFTMAX}) {
-      Problem p = base();
-      p.positions = {position, position + 7};
-      p.causal = position < 10 ? FOVEA_CAUSAL_POSITIONS : FOVEA_CAUSAL_NONE;
-      p.window_left = 4, p.window_right = 3;
-      p.pinned_tokens = 5;
-      p.kv_lengths = {83, 3};
-      p.mask = position == 11 ? FOVEA_MASK_F32 : FOVEA_MASK_NONE;
-      p.alibi = p.sinks = true;
-      p.stage = stage;
-      CHECK(run_on_all_targets(p) == "");
-      p.q_tokens = 2;
-      CHECK(run_on_all_targets(p) == "");
-    }
+  for (const auto& [position, stage] :
+       every({-3, 6, 11, 40, 66}, {FOVEA_SCORES_SCALED, FOVEA_SCORES_MASKED, FOVEA_SCORES_SOFTMAX})) {
+    Problem p = base();
+    p.positions = {position, position + 7};
+    p.causal = position < 10 ? FOVEA_CAUSAL_POSITIONS : FOVEA_CAUSAL_NONE;
+    p.window_left = 4, p.window_right = 3, p.pinned_tokens = 5;
+    p.kv_lengths = {83, 3};
+    p.mask = position == 11 ? FOVEA_MASK_F32 : FOVEA_MASK_NONE;
+    p.alibi = p.sinks = true, p.stage = stage;
+    CHECK(run_on_all_targets(p) == "");
+    p.q_tokens = 2;
+    CHECK(run_on_all_targets(p) == "");
   }
   // Without a window they are as other tokens.
   Problem p = base();
@@ -426,15 +378,13 @@ TEST_CASE("attention: windows and ALiBi without a causal limit go by the diagona
 }
 
 TEST_CASE("attention: windows of any size do not overflow", "[short]") {
-  for (const uint32_t left : {0u, 1u, 5u, 0x7fffffffu, 0x80000000u, 0xffffffffu}) {
-    for (const uint32_t right : {0u, 1u, 5u, 0x7fffffffu, 0x80000000u, 0xffffffffu}) {
-      for (const int64_t position : {int64_t{-7}, int64_t{10}, int64_t{1} << 31, -(int64_t{1} << 31)}) {
-        Problem p = base();
-        p.q_heads = p.kv_heads = 1;
-        p.window_left = left, p.window_right = right;
-        p.positions = {position, 10};
-        CHECK(run_on_all_targets(p) == "");
-      }
+  for (const auto& [left, right] : every({0u, 1u, 5u, 0x7fffffffu, 0x80000000u, 0xffffffffu},
+                                         {0u, 1u, 5u, 0x7fffffffu, 0x80000000u, 0xffffffffu})) {
+    for (const int64_t position : {int64_t{-7}, int64_t{10}, int64_t{1} << 31, -(int64_t{1} << 31)}) {
+      Problem p = base();
+      p.q_heads = p.kv_heads = 1, p.window_left = left, p.window_right = right;
+      p.positions = {position, 10};
+      CHECK(run_on_all_targets(p) == "");
     }
   }
 }
@@ -443,16 +393,11 @@ TEST_CASE("attention: positions as far out as 2^62 work with causal limits and w
   const int64_t most = int64_t{1} << 62;
   for (const int64_t position : {most, most - 100, -most, int64_t{1} << 32, -(int64_t{1} << 32), (int64_t{1} << 31) - 5,
                                  -(int64_t{1} << 31) + 5, (int64_t{1} << 30) - 3}) {
-    for (const fovea_causal causal : {FOVEA_CAUSAL_NONE, FOVEA_CAUSAL_POSITIONS}) {
-      for (const uint32_t window : {0u, 4u, 0xffffffffu}) {
-        Problem p = base();
-        p.q_heads = p.kv_heads = 1;
-        p.causal = causal;
-        p.window_left = window;
-        p.window_right = window / 2;
-        p.positions = {position, 20};
-        CHECK(run_on_all_targets(p) == "");
-      }
+    for (const auto& [causal, window] : every({FOVEA_CAUSAL_NONE, FOVEA_CAUSAL_POSITIONS}, {0u, 4u, 0xffffffffu})) {
+      Problem p = base();
+      p.q_heads = p.kv_heads = 1, p.causal = causal, p.window_left = window, p.window_right = window / 2;
+      p.positions = {position, 20};
+      CHECK(run_on_all_targets(p) == "");
     }
   }
 }
@@ -465,7 +410,7 @@ TEST_CASE("attention: kv_lengths hide the keys behind each entry's length", "[sh
   check_option(with, without);
   for (const uint32_t length : {0u, 1u, 7u, 8u, 63u, 65u, 82u}) {
     with.kv_lengths = {length, 83, length};
-    with.stage = static_cast<fovea_scores_stage>(length % 5);
+    with.stage = fovea_scores_stage(length % 5);
     CHECK(run_on_all_targets(with) == "");
   }
 }
@@ -538,12 +483,11 @@ TEST_CASE("attention: slopes times a mask of distances are ALiBi", "[short]") {
   Problem p = base();
   p.alibi = true, p.diagonal = FOVEA_DIAGONAL_TOP_LEFT;
   AttentionCase alibi(p);
-  p.alibi = false;
-  p.mask = FOVEA_MASK_F32, p.mask_factors = true, p.mask_batch = p.mask_heads = false;
+  p.alibi = false, p.mask = FOVEA_MASK_F32, p.mask_factors = true, p.mask_batch = p.mask_heads = false;
   AttentionCase masked(p);
   masked.args.q = alibi.args.q, masked.args.kv = alibi.args.kv;
   for (int i = 0; i < 19; ++i) {
-    for (int j = 0; j < 83; ++j) masked.mask_f32()[i * 83 + j] = -static_cast<float>(std::abs(i - j));
+    for (int j = 0; j < 83; ++j) masked.mask_f32()[i * 83 + j] = -float(std::abs(i - j));
   }
   std::copy_n(alibi.slopes(), 4, masked.mask_factors());
   alibi.expected();
@@ -556,23 +500,22 @@ TEST_CASE("attention: slopes times a mask of distances are ALiBi", "[short]") {
 }
 
 TEST_CASE("attention: a mask covers all keys of the call where kv_tokens is 0, and none only by that name", "[short]") {
-  for (const fovea_mask_kind kind : {FOVEA_MASK_F32, FOVEA_MASK_BYTE, FOVEA_MASK_F16, FOVEA_MASK_BF16}) {
-    for (const bool each : {true, false}) {
-      Problem p = base();
-      p.mask = kind, p.mask_keys = each;
-      AttentionCase test(p);
-      for (const fovea_target target : targets()) {
-        test.args.mask.kv_tokens = 83;
-        REQUIRE(test.run({target}) == "");
-        const std::vector<float> all = test.out();
-        test.args.mask.kv_tokens = 0;
-        REQUIRE(test.run({target}) == "");
-        CHECK(test.out() == all);
-        test.args.mask.kv_tokens = FOVEA_MASK_COVERS_NONE;
-        REQUIRE(test.run_unchecked({target}) == "");
-        for (const float x : test.out()) CHECK(x == 0.0f);
-        for (const float x : test.lse()) CHECK(x == -kInfinity);
-      }
+  for (const auto& [kind, each] :
+       every({FOVEA_MASK_F32, FOVEA_MASK_BYTE, FOVEA_MASK_F16, FOVEA_MASK_BF16}, {true, false})) {
+    Problem p = base();
+    p.mask = kind, p.mask_keys = each;
+    AttentionCase test(p);
+    for (const fovea_target target : targets()) {
+      test.args.mask.kv_tokens = 83;
+      REQUIRE(test.run({target}) == "");
+      const std::vector<float> all = test.out();
+      test.args.mask.kv_tokens = 0;
+      REQUIRE(test.run({target}) == "");
+      CHECK(test.out() == all);
+      test.args.mask.kv_tokens = FOVEA_MASK_COVERS_NONE;
+      REQUIRE(test.run_unchecked({target}) == "");
+      for (const float x : test.out()) CHECK(x == 0.0f);
+      for (const float x : test.lse()) CHECK(x == -kInfinity);
     }
   }
 }
@@ -582,8 +525,7 @@ TEST_CASE("attention: each mask stride moves along its dimension, and 0 broadcas
     for (int which = 0; which < 8; ++which) {
       for (const Layout layout : {Layout::kHeadsFirst, Layout::kPadded, Layout::kReversed}) {
         Problem p = base();
-        p.layout = layout;
-        p.mask = kind;
+        p.layout = layout, p.mask = kind;
         p.mask_batch = which & 1, p.mask_heads = which & 2, p.mask_queries = which & 4;
         CHECK(run_on_all_targets(p) == "");
       }
@@ -600,8 +542,7 @@ TEST_CASE("attention: keys that a shorter mask does not cover are hidden", "[sho
       with.mask_missing = missing;
       if (missing > 1) REQUIRE(effect_is_visible(with, without) == "");
       CHECK(run_on_all_targets(with) == "");
-      with.mask_queries = with.mask_heads = false;
-      with.placement = Placement::kOffset;
+      with.mask_queries = with.mask_heads = false, with.placement = Placement::kOffset;
       with.stage = FOVEA_SCORES_SOFTMAX;
       CHECK(run_on_all_targets(with) == "");
     }
@@ -625,10 +566,9 @@ TEST_CASE("attention: ALiBi of far positions has the distance to the last repres
   for (const int64_t position : {int64_t{1} << 24, -(int64_t{1} << 24), int64_t{1} << 33, -(int64_t{1} << 40)}) {
     Problem p = base();
     p.positions = {position, 9};
-    p.alibi = true;
-    p.stage = FOVEA_SCORES_MASKED;
+    p.alibi = true, p.stage = FOVEA_SCORES_MASKED;
     AttentionCase test(p);
-    for (uint32_t h = 0; h < p.q_heads; ++h) test.slopes()[h] = 1e-9f * static_cast<float>(h + 1);
+    for (uint32_t h = 0; h < p.q_heads; ++h) test.slopes()[h] = 1e-9f * float(h + 1);
     CHECK(run_on_all_targets(test) == "");
   }
 }
@@ -639,7 +579,7 @@ TEST_CASE("attention: a sink joins the normalisation of its head and has no valu
   check_option(with, base());
   AttentionCase large(with), small(with);
   for (uint32_t h = 0; h < with.q_heads; ++h) {
-    large.sinks()[h] = 60.0f + static_cast<float>(h);
+    large.sinks()[h] = 60.0f + float(h);
     small.sinks()[h] = -300.0f;
   }
   CHECK(run_on_all_targets(large) == "");
@@ -650,8 +590,7 @@ TEST_CASE("attention: lse is the natural logarithm of the sum of exponentials, a
           "[short]") {
   for (const Layout layout : {Layout::kHeadsFirst, Layout::kTokensFirst, Layout::kPadded, Layout::kReversed}) {
     Problem p = base();
-    p.layout = layout;
-    p.lse = true;
+    p.layout = layout, p.lse = true;
     CHECK(run_on_all_targets(p) == "");
     p.lse = false;
     CHECK(run_on_all_targets(p) == "");
@@ -661,38 +600,37 @@ TEST_CASE("attention: lse is the natural logarithm of the sum of exponentials, a
 TEST_CASE("attention: a small call has the same bits whether lse is asked for or not", "[short]") {
   Problem p;
   p.batch = 2, p.q_heads = 3, p.kv_heads = 3;
-  for (const uint32_t head_dim : {1u, 7u, 32u, 40u, 64u, 130u}) {
-    for (const uint32_t kv_tokens : {1u, 2u, 7u, 8u, 9u, 31u, 33u, 63u, 64u, 65u, 66u}) {
-      p.head_dim = head_dim, p.value_dim = head_dim + kv_tokens % 3, p.kv_tokens = kv_tokens;
-      p.layout = kv_tokens % 2 == 0 ? Layout::kHeadsFirst : Layout::kPadded;
-      constexpr fovea_causal kCausal[] = {FOVEA_CAUSAL_NONE, FOVEA_CAUSAL_BOTTOM_RIGHT, FOVEA_CAUSAL_TOP_LEFT};
-      p.causal = kCausal[kv_tokens % 3];
-      p.kv_lengths.clear();
-      if (head_dim != 32) p.kv_lengths = {kv_tokens, kv_tokens / 3};
-      p.lse = true;
-      AttentionCase with(p);
-      p.lse = false;
-      AttentionCase without(p);
-      // In heads of their own: a NaN, a large score, and keys that all have scores of -inf.
-      for (AttentionCase* test : {&with, &without}) {
-        test->key(0, 0, kv_tokens / 2)[0] = kNaN;
-        test->key(0, 1, kv_tokens - 1)[0] *= 1e4f;
-        if (kv_tokens % 4 == 0) test->q(0, 2, 0)[0] = -kInfinity;
-        for (uint32_t j = 0; kv_tokens % 4 == 0 && j < kv_tokens; ++j) test->key(0, 2, j)[0] = 1.0f;
+  for (const auto& [head_dim, kv_tokens] :
+       every({1u, 7u, 32u, 40u, 64u, 130u}, {1u, 2u, 7u, 8u, 9u, 31u, 33u, 63u, 64u, 65u, 66u})) {
+    p.head_dim = head_dim, p.value_dim = head_dim + kv_tokens % 3, p.kv_tokens = kv_tokens;
+    p.layout = kv_tokens % 2 == 0 ? Layout::kHeadsFirst : Layout::kPadded;
+    constexpr fovea_causal kCausal[] = {FOVEA_CAUSAL_NONE, FOVEA_CAUSAL_BOTTOM_RIGHT, FOVEA_CAUSAL_TOP_LEFT};
+    p.causal = kCausal[kv_tokens % 3];
+    p.kv_lengths.clear();
+    if (head_dim != 32) p.kv_lengths = {kv_tokens, kv_tokens / 3};
+    p.lse = true;
+    AttentionCase with(p);
+    p.lse = false;
+    AttentionCase without(p);
+    // In heads of their own: a NaN, a large score, and keys that all have scores of -inf.
+    for (AttentionCase* test : {&with, &without}) {
+      test->key(0, 0, kv_tokens / 2)[0] = kNaN;
+      test->key(0, 1, kv_tokens - 1)[0] *= 1e4f;
+      if (kv_tokens % 4 == 0) test->q(0, 2, 0)[0] = -kInfinity;
+      for (uint32_t j = 0; kv_tokens % 4 == 0 && j < kv_tokens; ++j) test->key(0, 2, j)[0] = 1.0f;
+    }
+    for (const fovea_target target : targets()) {
+      Run run;
+      run.target = target;
+      INFO("head_dim " << head_dim << ", " << kv_tokens << " keys, " << fovea_target_name(target));
+      REQUIRE(with.run_unchecked(run) == "");
+      REQUIRE(without.run_unchecked(run) == "");
+      const std::vector<float> a = with.out(), b = without.out();
+      bool same = a.size() == b.size();
+      for (size_t i = 0; same && i < a.size(); ++i) {
+        same = std::memcmp(&a[i], &b[i], sizeof a[i]) == 0 || (std::isnan(a[i]) && std::isnan(b[i]));
       }
-      for (const fovea_target target : targets()) {
-        Run run;
-        run.target = target;
-        INFO("head_dim " << head_dim << ", " << kv_tokens << " keys, " << fovea_target_name(target));
-        REQUIRE(with.run_unchecked(run) == "");
-        REQUIRE(without.run_unchecked(run) == "");
-        const std::vector<float> a = with.out(), b = without.out();
-        bool same = a.size() == b.size();
-        for (size_t i = 0; same && i < a.size(); ++i) {
-          same = std::memcmp(&a[i], &b[i], sizeof a[i]) == 0 || (std::isnan(a[i]) && std::isnan(b[i]));
-        }
-        CHECK(same);
-      }
+      CHECK(same);
     }
   }
 }
@@ -703,11 +641,10 @@ TEST_CASE("attention: scores come out at each of the four stages", "[short]") {
     for (const Layout layout : {Layout::kHeadsFirst, Layout::kPadded, Layout::kTokensFirst, Layout::kReversed}) {
       for (int options = 0; options < 4; ++options) {
         Problem p = base();
-        p.layout = layout;
-        p.stage = stage;
-        p.softcap = 2.5f;
-        if (options & 1)
+        p.layout = layout, p.stage = stage, p.softcap = 2.5f;
+        if (options & 1) {
           p.mask = FOVEA_MASK_F32, p.alibi = true, p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, p.window_left = 30;
+        }
         if (options & 2) p.sinks = true, p.kv_lengths = {60, 83};
         CHECK(run_on_all_targets(p) == "");
       }
@@ -740,8 +677,9 @@ TEST_CASE("attention: a query that may see no key answers zeros, lse -inf and we
       if (how % 6 == 5) p.mask = FOVEA_MASK_F32;
       AttentionCase test(p);
       if (how % 6 == 5) {
-        for (size_t i = 0; i < size_t{2} * 4 * p.q_tokens * 83; ++i)
+        for (size_t i = 0; i < size_t{2} * 4 * p.q_tokens * 83; ++i) {
           test.mask_f32()[i] = i % 2 == 0 ? -kInfinity : -FLT_MAX / 2;
+        }
       }
       for (const fovea_target target : targets()) {
         REQUIRE(test.run({target}) == "");
@@ -771,24 +709,22 @@ TEST_CASE("attention: a query with a sink that may see no key answers zeros, and
 }
 
 TEST_CASE("attention: a NaN or infinite score makes its own query NaN and no other", "[short]") {
-  for (const float bad : {kNaN, kInfinity, -kInfinity}) {
-    for (const uint32_t query : {0u, 7u, 18u, 1u}) {
-      Problem p = base();
-      if (query == 1) p.q_tokens = 2;  // few rows
-      p.causal = query == 7 ? FOVEA_CAUSAL_BOTTOM_RIGHT : FOVEA_CAUSAL_NONE;
-      AttentionCase test(p);
-      test.q(1, 2, query)[3] = bad;
-      for (const fovea_target target : targets()) {
-        REQUIRE(test.run_unchecked({target}) == "");
-        const std::vector<float> out = test.out();
-        const std::vector<double>& want = test.expected().out;
-        for (size_t i = 0; i < out.size(); ++i) {
-          const size_t row = i / p.value_dim;
-          if (row == (size_t{1} * 4 + 2) * p.q_tokens + query) {
-            REQUIRE(std::isnan(out[i]));
-          } else {
-            REQUIRE(close(out[i], want[i], test.expected().out_tolerance[row]));
-          }
+  for (const auto& [bad, query] : every({kNaN, kInfinity, -kInfinity}, {0u, 7u, 18u, 1u})) {
+    Problem p = base();
+    if (query == 1) p.q_tokens = 2;  // few rows
+    p.causal = query == 7 ? FOVEA_CAUSAL_BOTTOM_RIGHT : FOVEA_CAUSAL_NONE;
+    AttentionCase test(p);
+    test.q(1, 2, query)[3] = bad;
+    for (const fovea_target target : targets()) {
+      REQUIRE(test.run_unchecked({target}) == "");
+      const std::vector<float> out = test.out();
+      const std::vector<double>& want = test.expected().out;
+      for (size_t i = 0; i < out.size(); ++i) {
+        const size_t row = i / p.value_dim;
+        if (row == (size_t{1} * 4 + 2) * p.q_tokens + query) {
+          REQUIRE(std::isnan(out[i]));
+        } else {
+          REQUIRE(close(out[i], want[i], test.expected().out_tolerance[row]));
         }
       }
     }
@@ -798,8 +734,7 @@ TEST_CASE("attention: a NaN or infinite score makes its own query NaN and no oth
 TEST_CASE("attention: a float mask of NaN or +inf makes its own query NaN and no other", "[short]") {
   for (const float bad : {kNaN, kInfinity}) {
     Problem p = base();
-    p.mask = FOVEA_MASK_F32;
-    p.lse = false;
+    p.mask = FOVEA_MASK_F32, p.lse = false;
     AttentionCase test(p);
     test.mask_f32()[(size_t{5} * 19 + 11) * 83 + 70] = bad;
     CHECK(run_on_all_targets(test) == "");
@@ -827,8 +762,7 @@ TEST_CASE("attention: NaN or infinity in a key or value reaches the queries that
             if (!in_key) test.value(b, 1, j)[5] = bad;
           }
         }
-        const std::string wrong = run_on_all_targets(test);
-        CHECK(wrong == "");
+        CHECK(run_on_all_targets(test) == "");
       }
     }
   }
@@ -837,13 +771,10 @@ TEST_CASE("attention: NaN or infinity in a key or value reaches the queries that
 TEST_CASE("attention: weights that underflow are exactly 0, and none is subnormal", "[short]") {
   // One query of ones, keys that give scores 0, -0.5, -1, ... of which those below -87.3 have no normal weight.
   Problem p;
-  p.kv_tokens = 300;
-  p.head_dim = 1, p.value_dim = 3;
-  p.scale = 1.0f;
-  p.stage = FOVEA_SCORES_SOFTMAX;
+  p.kv_tokens = 300, p.head_dim = 1, p.value_dim = 3, p.scale = 1.0f, p.stage = FOVEA_SCORES_SOFTMAX;
   AttentionCase test(p);
   test.q(0, 0, 0)[0] = 1.0f;
-  for (uint32_t j = 0; j < p.kv_tokens; ++j) test.key(0, 0, j)[0] = -0.5f * static_cast<float>(j);
+  for (uint32_t j = 0; j < p.kv_tokens; ++j) test.key(0, 0, j)[0] = -0.5f * float(j);
   for (const fovea_target target : targets()) {
     REQUIRE(test.run({target}) == "");
     const std::vector<float> weights = test.scores();
@@ -857,10 +788,7 @@ TEST_CASE("attention: weights that underflow are exactly 0, and none is subnorma
 
 TEST_CASE("attention: a visible key whose weight underflows is not hidden", "[short]") {
   Problem p;
-  p.kv_tokens = 9;
-  p.head_dim = 1, p.value_dim = 2;
-  p.scale = 1.0f;
-  p.lse = false;
+  p.kv_tokens = 9, p.head_dim = 1, p.value_dim = 2, p.scale = 1.0f, p.lse = false;
   for (const bool masked : {false, true}) {
     if (masked) p.mask = FOVEA_MASK_BYTE;
     AttentionCase test(p);
@@ -883,37 +811,30 @@ TEST_CASE("attention: scores as large as 10^4 and as far apart do not overflow",
   Problem p = base();
   p.scale = 1000.0f;
   CHECK(run_on_all_targets(p) == "");
-  p.scale = -1000.0f;
-  p.sinks = true;
+  p.scale = -1000.0f, p.sinks = true;
   CHECK(run_on_all_targets(p) == "");
 }
 
 TEST_CASE("attention: a mask of very negative numbers that do not hide still lets the keys be seen", "[short]") {
   Problem p;
-  p.q_tokens = 3, p.kv_tokens = 20;
-  p.mask = FOVEA_MASK_F32;
-  p.mask_queries = true;
+  p.q_tokens = 3, p.kv_tokens = 20, p.mask = FOVEA_MASK_F32, p.mask_queries = true;
   AttentionCase test(p);
   const float barely = std::nextafter(-FLT_MAX / 2, 0.0f);
   for (size_t i = 0; i < 60; ++i) test.mask_f32()[i] = barely;
-  for (uint32_t j = 0; j < 20; ++j) {
-    for (uint32_t d = 0; d < 8; ++d) {
-      test.key(0, 0, j)[d] = 0.25f;
-      test.value(0, 0, j)[d] = static_cast<float>(d);
-    }
+  for (const auto& [j, d] : indices(20, 8)) {
+    test.key(0, 0, j)[d] = 0.25f;
+    test.value(0, 0, j)[d] = float(d);
   }
   for (const fovea_target target : targets()) {
     REQUIRE(test.run_unchecked({target}) == "");
     const std::vector<float> out = test.out();
-    for (size_t i = 0; i < out.size(); ++i) REQUIRE(close(out[i], static_cast<double>(i % 8), 32 * kEpsilon));
+    for (size_t i = 0; i < out.size(); ++i) REQUIRE(close(out[i], double(i % 8), 32 * kEpsilon));
   }
 }
 
 TEST_CASE("attention: the slope of one head and the mask of one query stay with them", "[short]") {
   Problem p = base();
-  p.alibi = true;
-  p.causal = FOVEA_CAUSAL_TOP_LEFT;
-  p.mask = FOVEA_MASK_BYTE;
+  p.alibi = true, p.causal = FOVEA_CAUSAL_TOP_LEFT, p.mask = FOVEA_MASK_BYTE;
   AttentionCase test(p);
   for (uint32_t h = 0; h < p.q_heads; ++h) test.slopes()[h] = h == 2 ? 5.0f : 0.0f;
   CHECK(run_on_all_targets(test) == "");

@@ -2,16 +2,8 @@
 //
 // The same bits: with portable_bits, and with integer products in any case, the output of a query depends on its own
 // inputs and on nothing else. All comparisons are of bytes.
-#include <algorithm>
-#include <cstring>
-#include <limits>
-
-#include "catch.h"
 #include "simd_tests.h"
-#include "support/bits.h"
-#include "support/formats.h"
-#include "support/problem.h"
-#include "support/rows.h"
+#include "support/test.h"
 
 namespace fovea_test {
 namespace {
@@ -21,7 +13,7 @@ std::vector<Problem> problems() {
   std::vector<Problem> all;
   for (int i = 0; i < 12; ++i) {
     Problem p;
-    p.seed = static_cast<uint64_t>(i) + 1;
+    p.seed = uint64_t(i) + 1;
     p.batch = 2;
     p.q_heads = i % 2 == 0 ? 4 : 3, p.kv_heads = i % 2 == 0 ? 2 : 1;
     p.q_tokens = i % 3 == 0 ? 130 : i % 3 == 1 ? 1 : 37;
@@ -37,7 +29,7 @@ std::vector<Problem> problems() {
     if (i % 5 == 3) p.kv_lengths = {p.kv_tokens, p.kv_tokens / 2 + 1};
     if (i % 5 == 4) p.scale = -0.4f;
     if (i == 3 || i == 10) p.score = FOVEA_SCORE_ADDITIVE;
-    p.stage = static_cast<fovea_scores_stage>(i % 5);
+    p.stage = fovea_scores_stage(i % 5);
     all.push_back(p);
   }
   return all;
@@ -70,9 +62,7 @@ Outputs run(AttentionCase& test, const Run& how) {
 
 // FNV-1a (Fowler, Noll, Vo) over 32-bit words.
 uint64_t hash_bits(uint64_t hash, const std::vector<float>& values) {
-  for (const float& value : values) {
-    hash = (hash ^ bits_of(value)) * 0x100000001b3u;
-  }
+  for (const float& value : values) hash = (hash ^ bits_of(value)) * 0x100000001b3u;
   return hash;
 }
 
@@ -106,12 +96,10 @@ TEST_CASE("bits: all targets that fuse multiply-adds give the same, on all machi
 
 TEST_CASE("bits: with integer products all targets give the same, on all machines, for few rows and many", "[short]") {
   constexpr uint64_t kWhole = 0xec6919384d137d1du, kSplit = 0xae0d7f9603dbd48cu;
-  for (const fovea_target target : targets_and_those_that_extend_them()) {
-    for (const bool portable : {false, true}) {
-      INFO(fovea_target_name(target) << ", portable bits " << portable);
-      CHECK(hash_outputs(integer_problems(), {target, Budget::kNone, portable}) == kWhole);
-      CHECK(hash_outputs(integer_problems(), {target, Budget::kNone, portable, 64}) == kSplit);
-    }
+  for (const auto& [target, portable] : every(targets_and_those_that_extend_them(), {false, true})) {
+    INFO(fovea_target_name(target) << ", portable bits " << portable);
+    CHECK(hash_outputs(integer_problems(), {target, Budget::kNone, portable}) == kWhole);
+    CHECK(hash_outputs(integer_problems(), {target, Budget::kNone, portable, 64}) == kSplit);
   }
 }
 
@@ -123,12 +111,10 @@ TEST_CASE("bits: with products of halves all targets give the same, with arithme
     all.push_back(p.with_halves());
     if (p.seed % 5 == 2) all.back().q_dtype = all.back().out_dtype = FOVEA_F16;
   }
-  for (const fovea_target target : targets()) {
-    for (const bool halves : {true, false}) {
-      INFO(fovea_target_name(target) << ", the processor's halves " << halves);
-      CHECK(hash_outputs(all, {target, Budget::kNone, halves}, halves) == kWhole);
-      CHECK(hash_outputs(all, {target, Budget::kNone, halves, 64}, halves) == kSplit);
-    }
+  for (const auto& [target, halves] : every(targets(), {true, false})) {
+    INFO(fovea_target_name(target) << ", the processor's halves " << halves);
+    CHECK(hash_outputs(all, {target, Budget::kNone, halves}, halves) == kWhole);
+    CHECK(hash_outputs(all, {target, Budget::kNone, halves, 64}, halves) == kSplit);
   }
 }
 
@@ -140,9 +126,9 @@ TEST_CASE("bits: rotations are the same on all targets, on all machines", "[shor
       std::vector<float> x(3 * dim), y(x.size());
       for (uint32_t i = 0; i < x.size(); ++i) x[i] = random_normal(25, i);
       for (const uint64_t seed : {uint64_t{0}, uint64_t{0x9876543210}}) {
-        fovea_rotate_args a = {};
-        a.struct_bytes = sizeof a, a.target = target, a.batch = a.heads = 1, a.tokens = 3, a.dim = dim, a.seed = seed;
-        a.x.data = x.data(), a.y.data = y.data(), a.x.token_stride = a.y.token_stride = static_cast<ptrdiff_t>(dim);
+        auto a = sized<fovea_rotate_args>();
+        a.target = target, a.batch = a.heads = 1, a.tokens = 3, a.dim = dim, a.seed = seed;
+        a.x.data = x.data(), a.y.data = y.data(), a.x.token_stride = a.y.token_stride = ptrdiff_t(dim);
         REQUIRE(fovea_rotate_f32(&a) == FOVEA_OK);
         hash = hash_bits(hash, y);
       }
@@ -162,16 +148,16 @@ TEST_CASE("bits: layer normalisation and activations are the same on all targets
     weight[i] = random_normal(23, i), bias[i] = random_normal(24, i);
   }
   for (const fovea_target target : targets()) {
-    fovea_norm_args norm = {};
-    norm.struct_bytes = sizeof norm, norm.target = target, norm.norm = FOVEA_NORM_LAYER, norm.epsilon = 1e-5f;
+    auto norm = sized<fovea_norm_args>();
+    norm.target = target, norm.norm = FOVEA_NORM_LAYER, norm.epsilon = 1e-5f;
     norm.batch = norm.heads = norm.tokens = 1, norm.dim = kDim;
     norm.x.data = x.data(), norm.residual.data = residual.data(), norm.y.data = y.data();
     norm.weight = weight.data(), norm.bias = bias.data();
     REQUIRE(fovea_norm(&norm) == FOVEA_OK);
     uint64_t hash = hash_bits(0xcbf29ce484222325u, y);
     for (uint32_t kind = 0; kind <= FOVEA_ACTIVATION_TANH; ++kind) {
-      fovea_activation_args a = {};
-      a.struct_bytes = sizeof a, a.target = target, a.activation = static_cast<fovea_activation_kind>(kind);
+      auto a = sized<fovea_activation_args>();
+      a.target = target, a.activation = fovea_activation_kind(kind);
       a.batch = a.heads = a.tokens = 1, a.dim = kDim;
       a.x.data = y.data(), a.y.data = z.data();
       REQUIRE(fovea_activation(&a) == FOVEA_OK);
@@ -185,19 +171,17 @@ TEST_CASE("bits: layer normalisation and activations are the same on all targets
 // A softmax and a log-softmax of rows, or of columns side by side; every other call has a scale and a mask.
 uint64_t hash_softmax(uint64_t hash, fovea_target target, size_t outer, size_t axis, size_t inner) {
   const size_t count = outer * axis * inner;
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
   std::vector<float> in(count), mask(count), out(count);
   for (size_t i = 0; i < count; ++i) {
     in[i] = random_bits(axis, i) % 19 == 0 ? -kInfinity : random_uniform(axis + 1, i, -9.0f, 9.0f);
     mask[i] = random_bits(axis + 2, i) % 7 == 0 ? -kInfinity : random_uniform(axis + 3, i, -2.0f, 2.0f);
   }
-  fovea_softmax_args args = {};
-  args.struct_bytes = sizeof args;
+  auto args = sized<fovea_softmax_args>();
   args.target = target;
   args.out = out.data(), args.in = in.data();
   args.outer = outer, args.axis = axis, args.inner = inner;
-  args.out_axis_stride = args.in_axis_stride = args.mask_axis_stride = static_cast<ptrdiff_t>(inner);
-  args.out_outer_stride = args.in_outer_stride = args.mask_outer_stride = static_cast<ptrdiff_t>(axis * inner);
+  args.out_axis_stride = args.in_axis_stride = args.mask_axis_stride = ptrdiff_t(inner);
+  args.out_outer_stride = args.in_outer_stride = args.mask_outer_stride = ptrdiff_t(axis * inner);
   args.mask_inner_stride = 1;
   for (const bool masked : {false, true}) {
     args.mask = masked ? mask.data() : nullptr;
@@ -264,7 +248,7 @@ TEST_CASE("bits: no placement of the data and no layout of the workspace changes
       // A workspace on any multiple of 64 bytes, with any content, larger than needed.
       Guarded memory(test.plan.workspace_bytes + 4096, FOVEA_WORKSPACE_ALIGNMENT, Placement::kStart);
       for (const size_t offset : {size_t{0}, size_t{64}, size_t{128}, size_t{2048 + 192}}) {
-        std::memset(memory.as<uint8_t>(), static_cast<int>(offset / 64), memory.bytes());
+        std::memset(memory.as<uint8_t>(), int(offset / 64), memory.bytes());
         test.fill_outputs();
         const size_t bytes = memory.bytes() - offset;
         REQUIRE(fovea_attention(&test.plan, &test.args, memory.as<uint8_t>() + offset, bytes) == FOVEA_OK);
@@ -329,14 +313,14 @@ TEST_CASE("bits: a query's do not depend on the other queries of the call", "[sh
         // One query, two, three, then one again: at every place of a vector and of a tile.
         next = std::min(first + 1 + first % 3, p.q_tokens);
         fovea_attention_args part = all;
-        const auto at = static_cast<ptrdiff_t>(first);
+        const auto at = ptrdiff_t(first);
         part.q_tokens = next - first;
         part.q.data = row_bytes(all.q, unit_size(p.q_dtype), 0, 0, first);
         part.out.data = static_cast<float*>(all.out.data) + at * all.out.token_stride;
         part.lse.data = static_cast<float*>(all.lse.data) + at * all.lse.token_stride;
         if (p.mask != FOVEA_MASK_NONE) {
-          part.mask.data = static_cast<const uint8_t*>(all.mask.data) +
-                           at * all.mask.q_stride * static_cast<ptrdiff_t>(mask_element);
+          part.mask.data =
+              static_cast<const uint8_t*>(all.mask.data) + at * all.mask.q_stride * ptrdiff_t(mask_element);
         }
         for (size_t b = 0; b < positions.size(); ++b) positions[b] = p.positions[b] + first;
         if (!positions.empty()) part.positions = positions.data();
@@ -363,7 +347,7 @@ TEST_CASE("bits: a mask of f16 or bf16 has those of the same numbers in f32", "[
         const uint16_t bits = narrow.mask_half()[i];
         const bool lowest = kind == FOVEA_MASK_F16 && bits == 0xfbff;
         const Half format = kind == FOVEA_MASK_F16 ? kF16 : kBf16;
-        wide.mask_f32()[i] = static_cast<float>(value_of(format, lowest ? 0xfc00u : bits));
+        wide.mask_f32()[i] = float(value_of(format, lowest ? 0xfc00u : bits));
       }
       for (const fovea_target target : p.targets()) {
         for (const bool portable_bits : {false, true}) {
@@ -386,8 +370,8 @@ TEST_CASE("bits: a mask of one element a row has those of that element for each 
     each.args.q = one.args.q, each.args.kv = one.args.kv;  // where other keys have no data
     for (uint32_t h = 0; h < p.q_heads; ++h) one.mask_factors()[h] = 2;
     const size_t columns = p.kv_tokens - 3;
-    for (size_t row = 0; row < one.mask_elements(); ++row) {
-      for (size_t j = 0; j < columns; ++j) each.mask_f32()[row * columns + j] = 2 * one.mask_f32()[row];
+    for (const auto& [row, j] : indices<size_t>(one.mask_elements(), columns)) {
+      each.mask_f32()[row * columns + j] = 2 * one.mask_f32()[row];
     }
     for (const fovea_target target : p.targets()) {
       for (const bool portable_bits : {false, true}) {
@@ -402,9 +386,7 @@ TEST_CASE("bits: a mask of one element a row has those of that element for each 
 TEST_CASE("bits: hidden keys behind the last visible one do not change them", "[short]") {
   for (const uint32_t keys : {1u, 7u, 63u, 64u, 65u, 100u, 128u, 130u}) {
     Problem p;
-    p.q_tokens = 9, p.kv_tokens = 200;
-    p.head_dim = 17, p.value_dim = 20;
-    p.batch = 2, p.q_heads = 2;
+    p.q_tokens = 9, p.kv_tokens = 200, p.head_dim = 17, p.value_dim = 20, p.batch = 2, p.q_heads = 2;
     p.kv_lengths = {keys, keys};
     for (const Problem& problem : {p, p.with_integers()}) {
       AttentionCase test(problem);
@@ -412,8 +394,7 @@ TEST_CASE("bits: hidden keys behind the last visible one do not change them", "[
         const Outputs want = run(test, {target, Budget::kNone, true});
         Guarded workspace(test.plan.workspace_bytes, FOVEA_WORKSPACE_ALIGNMENT, Placement::kEnd);
         fovea_attention_args shorter = test.args;
-        shorter.kv_tokens = keys;
-        shorter.kv_lengths = nullptr;
+        shorter.kv_tokens = keys, shorter.kv_lengths = nullptr;
         test.fill_outputs();
         REQUIRE(fovea_attention(&test.plan, &shorter, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
         INFO(name(problem) << ": " << fovea_target_name(target));

@@ -3,28 +3,16 @@
 // Block maps: blocks of keys that are not listed are hidden and cost nothing, others are as the mask and the limits say;
 // maps are made from masks and functions, and wrong ones refused. Masks at the end of the keys, and trees of drafts.
 // That maps agree with the reference beside any other option is shown in attention_pairs_test.cc and sources_test.cc.
-#include <algorithm>
-#include <cstring>
-#include <functional>
-#include <limits>
-#include <string>
-#include <vector>
-
-#include "catch.h"
-#include "support/bits.h"
-#include "support/guarded.h"
 #include "support/pieces.h"
-#include "support/problem.h"
 #include "support/shuffler.h"
+#include "support/test.h"
 
 namespace fovea_test {
 namespace {
 
 Problem base() {
   Problem p;
-  p.batch = 2;
-  p.q_heads = 4, p.kv_heads = 2;
-  p.q_tokens = 70, p.kv_tokens = 300;
+  p.batch = 2, p.q_heads = 4, p.kv_heads = 2, p.q_tokens = 70, p.kv_tokens = 300;
   p.head_dim = 20, p.value_dim = 12;
   return p;
 }
@@ -50,7 +38,7 @@ struct OwnMap {
   OwnMap(AttentionCase& test, uint32_t q_block, uint32_t kv_block, std::vector<uint32_t> offsets_of,
          std::vector<uint32_t> blocks_of)
       : offsets(std::move(offsets_of)), blocks(std::move(blocks_of)) {
-    map = {q_block, kv_block, offsets.data(), 0, 0, blocks.data(), static_cast<uint32_t>(blocks.size())};
+    map = {q_block, kv_block, offsets.data(), 0, 0, blocks.data(), uint32_t(blocks.size())};
     test.args.block_map = &map;
   }
   OwnMap(const OwnMap&) = delete;
@@ -98,12 +86,8 @@ TEST_CASE("maps: with portable_bits a map that lists all has the bits of none, a
     const Problem& p = test.problem;
     std::vector<uint8_t> equal(size_t{p.batch} * p.q_heads * p.q_tokens * p.kv_tokens);
     size_t at = 0;
-    for (uint32_t b = 0; b < p.batch; ++b) {
-      for (uint32_t h = 0; h < p.q_heads; ++h) {
-        for (uint32_t i = 0; i < p.q_tokens; ++i) {
-          for (uint32_t j = 0; j < p.kv_tokens; ++j) equal[at++] = visible(test.desc, test.args, b, h, i, j);
-        }
-      }
+    for (const auto& [b, h, i, j] : indices(p.batch, p.q_heads, p.q_tokens, p.kv_tokens)) {
+      equal[at++] = visible(test.desc, test.args, b, h, i, j);
     }
     for (const fovea_target target : p.targets()) {
       const Run run = {target, Budget::kNone, true};
@@ -124,16 +108,14 @@ TEST_CASE("maps: keys that a mask does not cover are hidden in blocks that need 
   AttentionCase test(p);
   std::memset(test.mask_byte(), 1, test.mask_elements());
   const OwnMap map(test, 70, 64, {0, 3}, {0 | FOVEA_BLOCK_ALL, 1 | FOVEA_BLOCK_ALL, 2});
-  for (const fovea_target target : targets()) {
-    for (const uint32_t covered : {5u, 64u, 100u, 190u}) {
-      test.args.mask.kv_tokens = covered;
-      const std::vector<float> got = outputs_of(test, {target, Budget::kNone, true});
-      const std::vector<uint32_t> lengths(p.batch, covered);
-      fovea_attention_args masked = test.args;
-      test.args.block_map = nullptr, test.args.mask = {}, test.args.kv_lengths = lengths.data();
-      CHECK(same_bits(outputs_of(test, {target, Budget::kNone, true}), got));
-      test.args = masked;
-    }
+  for (const auto& [target, covered] : every(targets(), {5u, 64u, 100u, 190u})) {
+    test.args.mask.kv_tokens = covered;
+    const std::vector<float> got = outputs_of(test, {target, Budget::kNone, true});
+    const std::vector<uint32_t> lengths(p.batch, covered);
+    fovea_attention_args masked = test.args;
+    test.args.block_map = nullptr, test.args.mask = {}, test.args.kv_lengths = lengths.data();
+    CHECK(same_bits(outputs_of(test, {target, Budget::kNone, true}), got));
+    test.args = masked;
   }
 }
 
@@ -152,20 +134,17 @@ TEST_CASE("maps: the bits do not depend on workers, parts of the keys do not los
 }
 
 TEST_CASE("maps: a last block with so few queries that another kernel would be for them", "[short]") {
-  for (const uint32_t q_tokens : {9u, 11u, 13u}) {
-    for (const Budget budget : {Budget::kNone, Budget::kHalf}) {
-      Problem p = mapped(8);
-      p.q_tokens = q_tokens;
-      CHECK(run_on_all_targets(p, budget) == "");
-      CHECK(run_on_all_targets(p.with_integers(), budget) == "");
-    }
+  for (const auto& [q_tokens, budget] : every({9u, 11u, 13u}, {Budget::kNone, Budget::kHalf})) {
+    Problem p = mapped(8);
+    p.q_tokens = q_tokens;
+    CHECK(run_on_all_targets(p, budget) == "");
+    CHECK(run_on_all_targets(p.with_integers(), budget) == "");
   }
 }
 
 TEST_CASE("maps: a loader is asked for the tiles that are listed, and no other", "[short]") {
   Problem p = base();
-  p.kv_kind = FOVEA_KV_LOAD;
-  p.lse = false;
+  p.kv_kind = FOVEA_KV_LOAD, p.lse = false;
   AttentionCase test(p), strided(base());
   const OwnMap map(test, 70, 128, {0, 2}, {0, 2 | FOVEA_BLOCK_ALL});  // keys 0 to 127 and 256 to 299
   strided.args.block_map = &map.map;
@@ -182,20 +161,19 @@ TEST_CASE("maps: a loader is asked for the tiles that are listed, and no other",
 
 TEST_CASE("maps: entries of a ragged batch have lists of their own length", "[short]") {
   Problem p;
-  p.q_tokens = 61, p.kv_tokens = 269, p.head_dim = 20, p.value_dim = 12;
-  p.layout = Layout::kTokensFirst;
+  p.q_tokens = 61, p.kv_tokens = 269, p.head_dim = 20, p.value_dim = 12, p.layout = Layout::kTokensFirst;
   constexpr uint32_t kQueries[] = {3, 17, 1, 40}, kKeys[] = {70, 5, 130, 64};
   AttentionCase all(p);
   all.desc.max_batch = 4, all.desc.max_q_tokens = 40, all.desc.max_kv_tokens = 130;
   std::vector<uint32_t> offsets, blocks;  // three lists of 16 queries, for keys of three blocks
   for (uint32_t b = 0; b < 4; ++b) {
     for (uint32_t r = 0; r < 3; ++r) {
-      offsets.push_back(static_cast<uint32_t>(blocks.size()));
+      offsets.push_back(uint32_t(blocks.size()));
       for (uint32_t c = 0; c < 3; ++c) {
         if (random_bits(4, b * 9 + r * 3 + c) % 2 == 0) blocks.push_back(c);
       }
     }
-    offsets.push_back(static_cast<uint32_t>(blocks.size()));
+    offsets.push_back(uint32_t(blocks.size()));
   }
   OwnMap own(all, 16, 64, offsets, blocks);
   own.map.batch_stride = 4;
@@ -207,8 +185,7 @@ TEST_CASE("maps: entries of a ragged batch have lists of their own length", "[sh
     for (uint32_t b = 0; b < 4; ++b) {
       q_offsets[b + 1] = q_offsets[b] + kQueries[b], kv_offsets[b + 1] = kv_offsets[b] + kKeys[b];
     }
-    all.args.batch = 4;
-    all.args.q_offsets = q_offsets, all.args.kv_offsets = kv_offsets;
+    all.args.batch = 4, all.args.q_offsets = q_offsets, all.args.kv_offsets = kv_offsets;
     all.fill_outputs();
     REQUIRE(fovea_attention(&all.plan, &all.args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
     const std::vector<float> out = all.out();
@@ -218,8 +195,8 @@ TEST_CASE("maps: entries of a ragged batch have lists of their own length", "[sh
       one.batch = 1, one.q_tokens = kQueries[b], one.kv_tokens = kKeys[b];
       one.q_offsets = one.kv_offsets = nullptr;
       const auto skip = [](auto* array, uint32_t tokens) {
-        array->data = const_cast<float*>(static_cast<const float*>(array->data)) +
-                      static_cast<ptrdiff_t>(tokens) * array->token_stride;
+        array->data =
+            const_cast<float*>(static_cast<const float*>(array->data)) + ptrdiff_t(tokens) * array->token_stride;
       };
       skip(&one.q, q_offsets[b]), skip(&one.out, q_offsets[b]), skip(&one.lse, q_offsets[b]);
       skip(&one.kv.keys, kv_offsets[b]), skip(&one.kv.values, kv_offsets[b]);
@@ -229,10 +206,9 @@ TEST_CASE("maps: entries of a ragged batch have lists of their own length", "[sh
         for (uint32_t i = offsets[b * 4 + r]; i < offsets[b * 4 + r + 1]; ++i) {
           if (blocks[i] * 64 < kKeys[b]) own_blocks.push_back(blocks[i]);
         }
-        own_offsets.push_back(static_cast<uint32_t>(own_blocks.size()));
+        own_offsets.push_back(uint32_t(own_blocks.size()));
       }
-      const fovea_block_map map = {16, 64, own_offsets.data(), 0, 0, own_blocks.data(),
-                                   static_cast<uint32_t>(own_blocks.size())};
+      const fovea_block_map map = {16, 64, own_offsets.data(), 0, 0, own_blocks.data(), uint32_t(own_blocks.size())};
       one.block_map = &map;
       INFO("entry " << b << " on " << fovea_target_name(target));
       REQUIRE(fovea_attention(&all.plan, &one, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
@@ -243,8 +219,7 @@ TEST_CASE("maps: entries of a ragged batch have lists of their own length", "[sh
 
 TEST_CASE("maps: blocks of a push are counted from its first key, which lies on the grid", "[short][stream]") {
   Problem p = base();
-  p.layout = Layout::kTokensFirst;
-  p.map_batch = p.map_heads = false;
+  p.layout = Layout::kTokensFirst, p.map_batch = p.map_heads = false;
   AttentionCase test(p);
   const OwnMap whole(test, 16, 64, {0, 3, 5, 5, 8, 9}, {0, 2, 4, 1, 3, 0, 1, 3, 4});
   for (const fovea_target target : targets()) {
@@ -332,8 +307,7 @@ TEST_CASE("maps: offsets of ragged entries are looked at before a map that goes 
   REQUIRE(fovea_plan_init(&test.plan, &test.desc) == FOVEA_OK);
   const Guarded workspace(test.plan.workspace_bytes, 64, Placement::kEnd);
   const uint32_t q_offsets[] = {0, 4000, 6};
-  test.args.batch = 2, test.args.q_tokens = 4000;
-  test.args.q_offsets = q_offsets;
+  test.args.batch = 2, test.args.q_tokens = 4000, test.args.q_offsets = q_offsets;
   Guarded offsets(4 * sizeof(uint32_t), sizeof(uint32_t), Placement::kEnd);
   std::fill_n(offsets.as<uint32_t>(), 4, 0u);
   const fovea_block_map map = {1, 64, offsets.as<uint32_t>(), 0, 0, nullptr, 0};
@@ -349,9 +323,9 @@ TEST_CASE("maps: lists that entries and heads do not share are looked at, each",
   AttentionCase test(base());
   std::vector<uint32_t> offsets, blocks;
   for (uint32_t i = 0; i < 4; ++i) {  // entries and key heads, each with one list
-    offsets.push_back(static_cast<uint32_t>(blocks.size()));
+    offsets.push_back(uint32_t(blocks.size()));
     blocks.push_back(i), blocks.push_back(4);
-    offsets.push_back(static_cast<uint32_t>(blocks.size()));
+    offsets.push_back(uint32_t(blocks.size()));
   }
   OwnMap own(test, 100, 64, offsets, blocks);
   own.map.batch_stride = 4, own.map.head_stride = 2;
@@ -390,7 +364,7 @@ fovea_block_kind by_hash(void* self, const fovea_block* block) {
   const uint64_t bits = random_bits(*static_cast<const uint64_t*>(self),
                                     ((block->batch * 2u + block->kv_head) * 70u + block->first_query) * 300u +
                                         block->first_key + 1000000u * block->queries + 100000000u * block->keys);
-  return static_cast<fovea_block_kind>(bits % 3);
+  return fovea_block_kind(bits % 3);
 }
 
 }  // namespace
@@ -401,18 +375,12 @@ TEST_CASE("map makers: a mask and a function that say the same make the same map
   const Problem& p = test.problem;
   std::vector<uint8_t> mask(size_t{p.batch} * p.q_heads * p.q_tokens * p.kv_tokens);
   const ptrdiff_t row = 300, head = 70 * row, entry = 4 * head;
-  for (uint32_t b = 0; b < p.batch; ++b) {
-    for (uint32_t h = 0; h < p.q_heads; ++h) {
-      for (uint32_t i = 0; i < p.q_tokens; ++i) {
-        for (uint32_t j = 0; j < p.kv_tokens; ++j) {
-          // Nothing, some, all, or all by one head of a group and nothing by the other.
-          const uint64_t kind = random_bits(5, ((b * 2 + h / 2) * 5 + i / 16) * 5 + j / 64) % 4;
-          const bool seen = kind == 2 || (kind == 1 && random_bits(6, h * 70 * 300 + i * 300 + j) % 2 == 0) ||
-                            (kind == 3 && h % 2 == 1);
-          mask[static_cast<size_t>(b * entry + h * head + i * row) + j] = seen ? static_cast<uint8_t>(1 + j % 255) : 0;
-        }
-      }
-    }
+  for (const auto& [b, h, i, j] : indices(p.batch, p.q_heads, p.q_tokens, p.kv_tokens)) {
+    // Nothing, some, all, or all by one head of a group and nothing by the other.
+    const uint64_t kind = random_bits(5, ((b * 2 + h / 2) * 5 + i / 16) * 5 + j / 64) % 4;
+    const bool seen =
+        kind == 2 || (kind == 1 && random_bits(6, h * 70 * 300 + i * 300 + j) % 2 == 0) || (kind == 3 && h % 2 == 1);
+    mask[size_t(b * entry + h * head + i * row) + j] = seen ? uint8_t(1 + j % 255) : 0;
   }
   MapMaker maker;
   maker.args.mask = {mask.data(), entry, head, row};
@@ -422,18 +390,14 @@ TEST_CASE("map makers: a mask and a function that say the same make the same map
   REQUIRE(fovea_block_map_make(&maker.args, &maker.map) == FOVEA_OK);
   CHECK(maker.map.block_count == count);
   CHECK((maker.map.q_block == 16 && maker.map.kv_block == 64));
-  for (uint32_t b = 0; b < 2; ++b) {
-    for (uint32_t h = 0; h < 2; ++h) {
-      for (uint32_t r = 0; r < 5; ++r) {
-        const uint32_t* const list = maker.map.offsets + b * maker.map.batch_stride + h * maker.map.head_stride + r;
-        std::vector<uint32_t> want;
-        for (uint32_t c = 0; c < 5; ++c) {
-          const uint64_t kind = random_bits(5, ((b * 2 + h) * 5 + r) * 5 + c) % 4;
-          if (kind != 0) want.push_back(c | (kind == 2 ? FOVEA_BLOCK_ALL : 0));
-        }
-        CHECK(want == std::vector<uint32_t>(maker.map.blocks + list[0], maker.map.blocks + list[1]));
-      }
+  for (const auto& [b, h, r] : indices(2, 2, 5)) {
+    const uint32_t* const list = maker.map.offsets + b * maker.map.batch_stride + h * maker.map.head_stride + r;
+    std::vector<uint32_t> want;
+    for (uint32_t c = 0; c < 5; ++c) {
+      const uint64_t kind = random_bits(5, ((b * 2 + h) * 5 + r) * 5 + c) % 4;
+      if (kind != 0) want.push_back(c | (kind == 2 ? FOVEA_BLOCK_ALL : 0));
     }
+    CHECK(want == std::vector<uint32_t>(maker.map.blocks + list[0], maker.map.blocks + list[1]));
   }
   test.args.mask = {FOVEA_MASK_BYTE, 0, mask.data(), entry, head, row, 0, nullptr, 0};
   for (const fovea_target target : targets()) {
@@ -457,68 +421,59 @@ TEST_CASE("map makers: a function is asked for each block, and what it says is l
     CHECK((maker.map.batch_stride == 0) == ((shared & 1) != 0));
     CHECK((maker.map.head_stride == 0) == ((shared & 2) != 0));
     uint32_t listed = 0;
-    for (uint32_t b = 0; b < maker.args.batch; ++b) {
-      for (uint32_t h = 0; h < maker.args.kv_heads; ++h) {
-        for (uint32_t r = 0; r < 5; ++r) {
-          const uint32_t* const list = maker.map.offsets + b * maker.map.batch_stride + h * maker.map.head_stride + r;
-          CHECK(list[0] == listed);
-          for (uint32_t c = 0; c < 5; ++c) {
-            const fovea_block block = {b, h, r * 16, r == 4 ? 6u : 16u, c * 64, c == 4 ? 44u : 64u};
-            const fovea_block_kind kind = by_hash(&seed, &block);
-            if (kind == FOVEA_BLOCK_HIDDEN) continue;
-            CHECK(maker.map.blocks[listed] == (c | (kind == FOVEA_BLOCK_SEEN ? FOVEA_BLOCK_ALL : 0)));
-            ++listed;
-          }
-          CHECK(list[1] == listed);
-        }
+    for (const auto& [b, h, r] : indices(maker.args.batch, maker.args.kv_heads, 5)) {
+      const uint32_t* const list = maker.map.offsets + b * maker.map.batch_stride + h * maker.map.head_stride + r;
+      CHECK(list[0] == listed);
+      for (uint32_t c = 0; c < 5; ++c) {
+        const fovea_block block = {b, h, r * 16, r == 4 ? 6u : 16u, c * 64, c == 4 ? 44u : 64u};
+        const fovea_block_kind kind = by_hash(&seed, &block);
+        if (kind == FOVEA_BLOCK_HIDDEN) continue;
+        CHECK(maker.map.blocks[listed] == (c | (kind == FOVEA_BLOCK_SEEN ? FOVEA_BLOCK_ALL : 0)));
+        ++listed;
       }
+      CHECK(list[1] == listed);
     }
     CHECK(listed == maker.map.block_count);
   }
 }
 
 TEST_CASE("map makers: what is wrong has its status, and nothing is written", "[short]") {
-  struct Wrong {
-    const char* what;
-    fovea_status want;
-    std::function<void(MapMaker&)> change;
-  };
-  const Wrong table[] = {
+  const Misuse<MapMaker> table[] = {
       {"nothing", FOVEA_OK, [](MapMaker&) {}},
-      {"struct_bytes", FOVEA_ERR_STRUCT, [](MapMaker& m) { m.args.struct_bytes -= 4; }},
-      {"no query heads", FOVEA_ERR_DIM, [](MapMaker& m) { m.args.q_heads = 0; }},
-      {"no key heads", FOVEA_ERR_DIM, [](MapMaker& m) { m.args.kv_heads = 0; }},
-      {"heads 3 over 2", FOVEA_ERR_HEADS, [](MapMaker& m) { m.args.q_heads = 3; }},
-      {"no queries in a block", FOVEA_ERR_MAP, [](MapMaker& m) { m.args.q_block = 0; }},
-      {"65 keys in a block", FOVEA_ERR_MAP, [](MapMaker& m) { m.args.kv_block = 65; }},
-      {"no keys in a block", FOVEA_ERR_MAP, [](MapMaker& m) { m.args.kv_block = 0; }},
-      {"neither mask nor function", FOVEA_ERR_NULL, [](MapMaker& m) { m.args.classify = nullptr; }},
-      {"mask and function", FOVEA_ERR_UNSUPPORTED, [](MapMaker& m) { m.args.mask.data = &m; }},
+      {"struct_bytes", FOVEA_ERR_STRUCT, [](auto& m) { m.args.struct_bytes -= 4; }},
+      {"no query heads", FOVEA_ERR_DIM, [](auto& m) { m.args.q_heads = 0; }},
+      {"no key heads", FOVEA_ERR_DIM, [](auto& m) { m.args.kv_heads = 0; }},
+      {"heads 3 over 2", FOVEA_ERR_HEADS, [](auto& m) { m.args.q_heads = 3; }},
+      {"no queries in a block", FOVEA_ERR_MAP, [](auto& m) { m.args.q_block = 0; }},
+      {"65 keys in a block", FOVEA_ERR_MAP, [](auto& m) { m.args.kv_block = 65; }},
+      {"no keys in a block", FOVEA_ERR_MAP, [](auto& m) { m.args.kv_block = 0; }},
+      {"neither mask nor function", FOVEA_ERR_NULL, [](auto& m) { m.args.classify = nullptr; }},
+      {"mask and function", FOVEA_ERR_UNSUPPORTED, [](auto& m) { m.args.mask.data = &m; }},
       {"a mask that overflows", FOVEA_ERR_SIZE,
-       [](MapMaker& m) { m.args.classify = nullptr, m.args.mask = {&m, 0, PTRDIFF_MAX, 0}; }},
+       [](auto& m) { m.args.classify = nullptr, m.args.mask = {&m, 0, PTRDIFF_MAX, 0}; }},
       {"a mask in the lists", FOVEA_ERR_OVERLAP,
-       [](MapMaker& m) { m.args.classify = nullptr, m.args.mask = {m.args.offsets, 0, 0, 0}; }},
+       [](auto& m) { m.args.classify = nullptr, m.args.mask = {m.args.offsets, 0, 0, 0}; }},
       {"a kind that is none", FOVEA_ERR_ENUM,
-       [](MapMaker& m) {
+       [](auto& m) {
          m.args.classify = [](void*, const fovea_block* block) {
            return enum_of<fovea_block_kind>(block->first_query == 64 ? 3 : 1);
          };
        }},
       {"more queries than there may be", FOVEA_ERR_SIZE,
-       [](MapMaker& m) { m.args.q_tokens = 0xffffffffu, m.args.q_block = 1, m.args.offsets = nullptr; }},
-      {"more keys than there may be", FOVEA_ERR_SIZE, [](MapMaker& m) { m.args.kv_tokens = 0xffffffffu; }},
+       [](auto& m) { m.args.q_tokens = 0xffffffffu, m.args.q_block = 1, m.args.offsets = nullptr; }},
+      {"more keys than there may be", FOVEA_ERR_SIZE, [](auto& m) { m.args.kv_tokens = 0xffffffffu; }},
       {"a kind of -1", FOVEA_ERR_ENUM,
-       [](MapMaker& m) {
+       [](auto& m) {
          m.args.classify = [](void*, const fovea_block*) { return enum_of<fovea_block_kind>(kNegative); };
        }},
-      {"too little room", FOVEA_ERR_CAPACITY, [](MapMaker& m) { m.args.most_blocks -= 1; }},
-      {"no offsets", FOVEA_ERR_NULL, [](MapMaker& m) { m.args.offsets = nullptr; }},
-      {"no blocks", FOVEA_ERR_NULL, [](MapMaker& m) { m.args.blocks = nullptr; }},
+      {"too little room", FOVEA_ERR_CAPACITY, [](auto& m) { m.args.most_blocks -= 1; }},
+      {"no offsets", FOVEA_ERR_NULL, [](auto& m) { m.args.offsets = nullptr; }},
+      {"no blocks", FOVEA_ERR_NULL, [](auto& m) { m.args.blocks = nullptr; }},
       {"offsets off their alignment", FOVEA_ERR_ALIGNMENT,
        [](MapMaker& m) { m.args.offsets = reinterpret_cast<uint32_t*>(m.offsets.as<char>() + 2); }},
-      {"offsets in the blocks", FOVEA_ERR_OVERLAP, [](MapMaker& m) { m.args.blocks = m.args.offsets + 3; }},
+      {"offsets in the blocks", FOVEA_ERR_OVERLAP, [](auto& m) { m.args.blocks = m.args.offsets + 3; }},
   };
-  for (const Wrong& wrong : table) {
+  for (const auto& wrong : table) {
     MapMaker maker;
     uint64_t seed = 9;
     maker.args.classify = by_hash, maker.args.self = &seed;
@@ -551,45 +506,40 @@ TEST_CASE("map makers: a function that changes its mind finds no room for more",
 }
 
 TEST_CASE("masks at the end: the same bits as a mask of all keys that shows the first", "[short]") {
-  for (const fovea_mask_kind kind : {FOVEA_MASK_BYTE, FOVEA_MASK_F32, FOVEA_MASK_BF16}) {
-    for (const uint32_t q_tokens : {1u, 3u, 20u}) {
-      for (const bool integers : {false, true}) {
-        Problem p = base();
-        p.q_tokens = q_tokens;
-        p.kv_lengths = {300, 201};
-        p.mask = kind, p.mask_at_end = true;
-        if (integers) p = p.with_integers();
-        AttentionCase test(p);
-        REQUIRE((test.args.mask.at_end == 1 && test.args.mask.kv_tokens == 100));
-        CHECK(run_on_all_targets(test) == "");
-        const size_t unit = mask_element_size(kind);
-        std::vector<uint8_t> whole(size_t{2} * 4 * q_tokens * 300 * unit);
-        size_t row = 0;
-        for (uint32_t b = 0; b < 2; ++b) {
-          for (uint32_t h = 0; h < 4; ++h) {
-            for (uint32_t i = 0; i < q_tokens; ++i, ++row) {
-              uint8_t* const to = whole.data() + row * 300 * unit;
-              std::memset(to, kind == FOVEA_MASK_BYTE ? 1 : 0, 300 * unit);
-              const fovea_mask& m = test.args.mask;
-              const ptrdiff_t at = b * m.batch_stride + h * m.head_stride + static_cast<ptrdiff_t>(i) * m.q_stride;
-              std::memcpy(to + (p.kv_lengths[b] - 100) * unit,
-                          static_cast<const uint8_t*>(m.data) + at * static_cast<ptrdiff_t>(unit), 100 * unit);
-            }
-          }
-        }
-        for (const fovea_target target : p.targets()) {
-          const std::vector<float> at_end = outputs_of(test, {target});
-          const fovea_mask before = test.args.mask;
-          const ptrdiff_t head = 300 * static_cast<ptrdiff_t>(q_tokens);
-          test.args.mask = {kind, 0, whole.data(), 4 * head, head, 300, 0, nullptr, 0};
-          const std::vector<float> by_all = outputs_of(test, {target});
-          test.args.mask = before;
-          if (kind == FOVEA_MASK_BYTE) {
-            CHECK(same_bits(at_end, by_all));
-          } else {
-            CHECK(test.compare() == "");
-          }
-        }
+  for (const auto& [kind, q_tokens, integers] :
+       every({FOVEA_MASK_BYTE, FOVEA_MASK_F32, FOVEA_MASK_BF16}, {1u, 3u, 20u}, {false, true})) {
+    Problem p = base();
+    p.q_tokens = q_tokens;
+    p.kv_lengths = {300, 201};
+    p.mask = kind, p.mask_at_end = true;
+    if (integers) p = p.with_integers();
+    AttentionCase test(p);
+    REQUIRE((test.args.mask.at_end == 1 && test.args.mask.kv_tokens == 100));
+    CHECK(run_on_all_targets(test) == "");
+    const size_t unit = mask_element_size(kind);
+    std::vector<uint8_t> whole(size_t{2} * 4 * q_tokens * 300 * unit);
+    size_t row = 0;
+    for (const auto& [b, h] : indices(2, 4)) {
+      for (uint32_t i = 0; i < q_tokens; ++i, ++row) {
+        uint8_t* const to = whole.data() + row * 300 * unit;
+        std::memset(to, kind == FOVEA_MASK_BYTE ? 1 : 0, 300 * unit);
+        const fovea_mask& m = test.args.mask;
+        const ptrdiff_t at = b * m.batch_stride + h * m.head_stride + ptrdiff_t(i) * m.q_stride;
+        std::memcpy(to + (p.kv_lengths[b] - 100) * unit, static_cast<const uint8_t*>(m.data) + at * ptrdiff_t(unit),
+                    100 * unit);
+      }
+    }
+    for (const fovea_target target : p.targets()) {
+      const std::vector<float> at_end = outputs_of(test, {target});
+      const fovea_mask before = test.args.mask;
+      const ptrdiff_t head = 300 * ptrdiff_t(q_tokens);
+      test.args.mask = {kind, 0, whole.data(), 4 * head, head, 300, 0, nullptr, 0};
+      const std::vector<float> by_all = outputs_of(test, {target});
+      test.args.mask = before;
+      if (kind == FOVEA_MASK_BYTE) {
+        CHECK(same_bits(at_end, by_all));
+      } else {
+        CHECK(test.compare() == "");
       }
     }
   }
@@ -598,10 +548,9 @@ TEST_CASE("masks at the end: the same bits as a mask of all keys that shows the 
 TEST_CASE("masks at the end: before them keys are seen whatever their head's factor", "[short]") {
   for (const uint32_t q_tokens : {1u, 20u}) {
     Problem p = base();
-    p.q_tokens = q_tokens;
-    p.mask = FOVEA_MASK_F32, p.mask_at_end = true;
+    p.q_tokens = q_tokens, p.mask = FOVEA_MASK_F32, p.mask_at_end = true;
     AttentionCase test(p);
-    const std::vector<float> infinite(4, std::numeric_limits<float>::infinity());
+    const std::vector<float> infinite(4, kInfinity);
     std::fill_n(test.mask_f32(), test.mask_elements(), -0.001f);  // -inf with the factor
     test.args.mask.head_factors = infinite.data();
     CHECK(run_on_all_targets(test) == "");
@@ -611,9 +560,7 @@ TEST_CASE("masks at the end: before them keys are seen whatever their head's fac
 TEST_CASE("masks at the end: in a push they are at the end of its keys", "[short][stream]") {
   for (const uint32_t q_tokens : {1u, 20u}) {
     Problem p = base();
-    p.q_tokens = q_tokens;
-    p.layout = Layout::kTokensFirst;
-    p.mask = FOVEA_MASK_BYTE, p.mask_at_end = true;
+    p.q_tokens = q_tokens, p.layout = Layout::kTokensFirst, p.mask = FOVEA_MASK_BYTE, p.mask_at_end = true;
     AttentionCase test(p);
     for (const fovea_target target : targets()) {
       REQUIRE(test.run({target, Budget::kNone, true}) == "");
@@ -653,7 +600,7 @@ TEST_CASE("trees: a token sees itself and its ancestors", "[short]") {
   for (uint32_t i = 0; i < kTokens; ++i) {
     for (uint32_t j = 0; j < kTokens; ++j) {
       bool ancestor = false;
-      for (auto at = static_cast<int32_t>(i); at >= 0; at = kParents[at]) ancestor |= at == static_cast<int32_t>(j);
+      for (auto at = int32_t(i); at >= 0; at = kParents[at]) ancestor |= at == int32_t(j);
       CHECK(mask.as<uint8_t>()[i * kStride + j] == (ancestor ? 1 : 0));
     }
     for (uint32_t j = kTokens; j < kStride && i + 1 < kTokens; ++j) CHECK(mask.untouched(i * kStride + j));

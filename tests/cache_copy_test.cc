@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Caches of keys and values: entries that are copied, shared and restored, and the ways in which tokens may come.
-#include <algorithm>
 #include <cstdlib>
-#include <cstring>
-#include <vector>
 
-#include "catch.h"
 #include "support/cache_model.h"
-#include "support/formats.h"
-#include "support/problem.h"
+#include "support/test.h"
 
 namespace fovea_test {
 namespace {
@@ -17,12 +12,9 @@ namespace {
 constexpr uint32_t kHeads = 2, kHeadDim = 36, kValueDim = 20;
 
 fovea_kv_cache cache_of(fovea_kv_kind kind, fovea_dtype type) {
-  fovea_kv_cache c{};
-  c.struct_bytes = sizeof c;
-  c.kind = kind;
-  c.key_dtype = c.value_dtype = type;
-  c.batch = 3, c.kv_heads = kHeads, c.head_dim = kHeadDim, c.value_dim = kValueDim;
-  c.max_tokens = 64;
+  auto c = sized<fovea_kv_cache>();
+  c.kind = kind, c.key_dtype = c.value_dtype = type;
+  c.batch = 3, c.kv_heads = kHeads, c.head_dim = kHeadDim, c.value_dim = kValueDim, c.max_tokens = 64;
   if (kind == FOVEA_KV_RING) c.pinned_tokens = 5;
   if (kind == FOVEA_KV_PAGED) c.page_tokens = 16, c.pages = 9;
   return c;
@@ -36,7 +28,7 @@ struct Made {
   explicit Made(const fovea_kv_cache& desc) : cache(desc), memory(fovea_kv_cache_bytes(&desc), 64, Placement::kStart) {
     if (fovea_kv_cache_init(&cache, memory.as<void>(), memory.bytes()) != FOVEA_OK) std::abort();
     for (ptrdiff_t i = 0; cache.page_table != nullptr && i < 3 * cache.source.page_table_stride; ++i) {
-      if (i < 9) cache.page_table[i] = static_cast<uint32_t>(8 - i);
+      if (i < 9) cache.page_table[i] = uint32_t(8 - i);
     }
   }
   std::vector<uint8_t> bytes() const { return {memory.as<uint8_t>(), memory.as<uint8_t>() + memory.bytes()}; }
@@ -59,11 +51,10 @@ struct Tokens {
       : keys(batch * kHeads * tokens * kHeadDim), values(batch * kHeads * tokens * kValueDim) {
     for (size_t i = 0; i < keys.size(); ++i) keys[i] = random_normal(seed, i);
     for (size_t i = 0; i < values.size(); ++i) values[i] = random_normal(seed + 1, i);
-    args.struct_bytes = sizeof args;
-    args.batch = batch, args.tokens = tokens;
+    args.struct_bytes = sizeof args, args.batch = batch, args.tokens = tokens;
     const auto in = [&](const std::vector<float>& x, ptrdiff_t dim) {
-      const ptrdiff_t head = static_cast<ptrdiff_t>(tokens) * dim;
-      return fovea_in{x.data(), static_cast<ptrdiff_t>(kHeads) * head, head, dim};
+      const ptrdiff_t head = ptrdiff_t(tokens) * dim;
+      return fovea_in{x.data(), ptrdiff_t(kHeads) * head, head, dim};
     };
     args.keys = in(keys, kHeadDim), args.values = in(values, kValueDim);
   }
@@ -73,26 +64,25 @@ struct Tokens {
 
 TEST_CASE("cache: an entry copied, in part or whole, to a cache of any kind, is there, and what was copied stays",
           "[short]") {
-  for (const fovea_dtype type : {FOVEA_F32, FOVEA_F16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0}) {
-    for (const fovea_kv_kind from_kind : {FOVEA_KV_STRIDED, FOVEA_KV_PAGED, FOVEA_KV_RING}) {
-      CacheModel from(cache_of(from_kind, type), 3);
-      from.give_pages(0, 50);
-      REQUIRE(from.append(FOVEA_TARGET_BEST, 0, {50}) == FOVEA_OK);
-      if (from_kind == FOVEA_KV_RING) REQUIRE(from.append(FOVEA_TARGET_BEST, 0, {40}) == FOVEA_OK);
-      for (const fovea_kv_kind to_kind : {FOVEA_KV_STRIDED, FOVEA_KV_PAGED, FOVEA_KV_RING}) {
-        fovea_kv_cache larger = cache_of(to_kind, type);
-        larger.batch = 2;
-        if (to_kind == FOVEA_KV_STRIDED) larger.max_tokens = 100;
-        if (to_kind == FOVEA_KV_PAGED) larger.page_tokens = 7, larger.pages = 18;
-        CacheModel to(larger, 4);
-        to.give_pages(0, 30), to.give_pages(1, 60);
-        REQUIRE(to.append(FOVEA_TARGET_BEST, 0, {30, 7}) == FOVEA_OK);
-        for (const uint32_t tokens : {0u, 1u, 33u, 50u, 51u, 90u}) {
-          INFO(type_name(type) << " kind " << from_kind << " to " << to_kind << ", tokens " << tokens);
-          CHECK(to.copy(1, from, 0, tokens) == to.may_copy(1, from, 0, tokens));
-          CHECK(to.check(FOVEA_TARGET_BEST) == "");
-          CHECK(from.check(FOVEA_TARGET_BEST) == "");
-        }
+  for (const auto& [type, from_kind] : every({FOVEA_F32, FOVEA_F16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0},
+                                             {FOVEA_KV_STRIDED, FOVEA_KV_PAGED, FOVEA_KV_RING})) {
+    CacheModel from(cache_of(from_kind, type), 3);
+    from.give_pages(0, 50);
+    REQUIRE(from.append(FOVEA_TARGET_BEST, 0, {50}) == FOVEA_OK);
+    if (from_kind == FOVEA_KV_RING) REQUIRE(from.append(FOVEA_TARGET_BEST, 0, {40}) == FOVEA_OK);
+    for (const fovea_kv_kind to_kind : {FOVEA_KV_STRIDED, FOVEA_KV_PAGED, FOVEA_KV_RING}) {
+      fovea_kv_cache larger = cache_of(to_kind, type);
+      larger.batch = 2;
+      if (to_kind == FOVEA_KV_STRIDED) larger.max_tokens = 100;
+      if (to_kind == FOVEA_KV_PAGED) larger.page_tokens = 7, larger.pages = 18;
+      CacheModel to(larger, 4);
+      to.give_pages(0, 30), to.give_pages(1, 60);
+      REQUIRE(to.append(FOVEA_TARGET_BEST, 0, {30, 7}) == FOVEA_OK);
+      for (const uint32_t tokens : {0u, 1u, 33u, 50u, 51u, 90u}) {
+        INFO(type_name(type) << " kind " << from_kind << " to " << to_kind << ", tokens " << tokens);
+        CHECK(to.copy(1, from, 0, tokens) == to.may_copy(1, from, 0, tokens));
+        CHECK(to.check(FOVEA_TARGET_BEST) == "");
+        CHECK(from.check(FOVEA_TARGET_BEST) == "");
       }
     }
   }
@@ -120,7 +110,7 @@ TEST_CASE("cache: pages that two entries share are not copied, and none is copie
   CHECK(c.lengths[1] == 40);
   CHECK(c.lengths[0] == 60);
   CHECK(std::memcmp(row(c.source.keys, 2), row(c.source.keys, 7), size_t{8} * kHeadDim) == 0);
-  const auto at = static_cast<size_t>(row(c.source.keys, 0) - made.memory.as<uint8_t>());
+  const auto at = size_t(row(c.source.keys, 0) - made.memory.as<uint8_t>());
   CHECK(std::memcmp(row(c.source.keys, 0), before.data() + at, 4 * row_bytes) == 0);
   Tokens more(1, 5, 9);
   more.args.entry = 1;
@@ -152,7 +142,7 @@ TEST_CASE("cache: a length that is set says what is there", "[short]") {
     if (ring) REQUIRE(fovea_kv_append(&saved.cache, &tokens.args) == FOVEA_OK);
     const auto rows = [&](const fovea_kv_cache& cache) { return static_cast<const char*>(cache.source.keys.data); };
     const ptrdiff_t row_bytes = static_cast<const char*>(c.memory) + c.memory_bytes - rows(c);
-    std::memcpy(const_cast<char*>(rows(c)), rows(saved.cache), static_cast<size_t>(row_bytes));
+    std::memcpy(const_cast<char*>(rows(c)), rows(saved.cache), size_t(row_bytes));
     const uint32_t length = saved.cache.lengths[0];
     CHECK(fovea_kv_set_length(&c, 0, length, ring ? saved.cache.first_tokens[0] : 0) == FOVEA_OK);
     CHECK(restored.bytes() == saved.bytes());
@@ -200,14 +190,13 @@ TEST_CASE("cache: what cannot be copied has its status, and changes nothing", "[
     REQUIRE(fovea_kv_set_length(&from.cache, 0, 10, 0) == FOVEA_OK);
     return to.unchanged([&] { return fovea_kv_copy(&to.cache, 1, &from.cache, 0, 10); });
   };
-  using C = fovea_kv_cache;
-  CHECK(copy_from([](C& c) { c.key_dtype = FOVEA_I8; }) == FOVEA_ERR_SIZE);
-  CHECK(copy_from([](C& c) { c.value_dtype = FOVEA_F16; }) == FOVEA_ERR_SIZE);
-  CHECK(copy_from([](C& c) { c.kv_heads = 1; }) == FOVEA_ERR_SIZE);
-  CHECK(copy_from([](C& c) { c.head_dim = 35; }) == FOVEA_ERR_SIZE);
-  CHECK(copy_from([](C& c) { c.value_dim = 21; }) == FOVEA_ERR_SIZE);
-  CHECK(copy_from([](C& c) { c.values_in_keys = 1; }) == FOVEA_ERR_SIZE);
-  CHECK(copy_from([](C& c) { c.kind = FOVEA_KV_RING; }) == FOVEA_ERR_SIZE);
+  CHECK(copy_from([](auto& c) { c.key_dtype = FOVEA_I8; }) == FOVEA_ERR_SIZE);
+  CHECK(copy_from([](auto& c) { c.value_dtype = FOVEA_F16; }) == FOVEA_ERR_SIZE);
+  CHECK(copy_from([](auto& c) { c.kv_heads = 1; }) == FOVEA_ERR_SIZE);
+  CHECK(copy_from([](auto& c) { c.head_dim = 35; }) == FOVEA_ERR_SIZE);
+  CHECK(copy_from([](auto& c) { c.value_dim = 21; }) == FOVEA_ERR_SIZE);
+  CHECK(copy_from([](auto& c) { c.values_in_keys = 1; }) == FOVEA_ERR_SIZE);
+  CHECK(copy_from([](auto& c) { c.kind = FOVEA_KV_RING; }) == FOVEA_ERR_SIZE);
 
   const auto copy = [&](uint32_t to_entry, const fovea_kv_cache* from, uint32_t from_entry, uint32_t count) {
     return to.unchanged([&] { return fovea_kv_copy(&to.cache, to_entry, from, from_entry, count); });
@@ -239,37 +228,34 @@ TEST_CASE("cache: what cannot be copied has its status, and changes nothing", "[
 
 TEST_CASE("cache: listed tokens are kept in order, in all formats and kinds, and further tokens follow them",
           "[short]") {
-  for (const fovea_dtype type : kKeyTypes) {
-    for (const fovea_kv_kind kind : {FOVEA_KV_STRIDED, FOVEA_KV_PAGED, FOVEA_KV_RING}) {
-      for (const uint32_t in_keys : {0u, 1u}) {
-        fovea_kv_cache desc = cache_of(kind, type);
-        desc.values_in_keys = in_keys, desc.max_tokens = 40;
-        CacheModel model(desc, 7);
-        INFO(type_name(type) << " kind " << kind << (in_keys != 0 ? ", values in keys" : ""));
-        for (const uint32_t entry : {0u, 1u}) {
-          model.give_pages(entry, 40);
-          REQUIRE(model.append(FOVEA_TARGET_BEST, entry, {36}) == FOVEA_OK);
-        }
-        // By then the ring has replaced tokens, and its oldest is in the middle of its slots.
-        if (kind == FOVEA_KV_RING) REQUIRE(model.append(FOVEA_TARGET_BEST, 1, {21}) == FOVEA_OK);
-        const auto keep = [&](uint32_t step, uint32_t first) {
-          std::vector<uint32_t> kept;
-          for (uint32_t token = first; token < model.length(1); token += step) {
-            if (token < model.cache.pinned_tokens || token >= model.oldest(1)) kept.push_back(token);
-          }
-          CHECK(model.compact(1, kept) == FOVEA_OK);
-          CHECK(model.check(FOVEA_TARGET_BEST) == "");
-        };
-        keep(1, 1);  // all but one
-        keep(3, 0);
-        REQUIRE(model.append(FOVEA_TARGET_BEST, 1, {kind == FOVEA_KV_RING ? 70u : 9u}) == FOVEA_OK);
-        CHECK(model.check(FOVEA_TARGET_BEST) == "");
-        keep(1, kind == FOVEA_KV_RING ? 3 : 0);
-        keep(1, 100);  // none
-        REQUIRE(model.append(FOVEA_TARGET_BEST, 1, {12}) == FOVEA_OK);
-        CHECK(model.check(FOVEA_TARGET_BEST) == "");
-      }
+  for (const auto& [type, kind, in_keys] :
+       every(kKeyTypes, {FOVEA_KV_STRIDED, FOVEA_KV_PAGED, FOVEA_KV_RING}, {0u, 1u})) {
+    fovea_kv_cache desc = cache_of(kind, type);
+    desc.values_in_keys = in_keys, desc.max_tokens = 40;
+    CacheModel model(desc, 7);
+    INFO(type_name(type) << " kind " << kind << (in_keys != 0 ? ", values in keys" : ""));
+    for (const uint32_t entry : {0u, 1u}) {
+      model.give_pages(entry, 40);
+      REQUIRE(model.append(FOVEA_TARGET_BEST, entry, {36}) == FOVEA_OK);
     }
+    // By then the ring has replaced tokens, and its oldest is in the middle of its slots.
+    if (kind == FOVEA_KV_RING) REQUIRE(model.append(FOVEA_TARGET_BEST, 1, {21}) == FOVEA_OK);
+    const auto keep = [&](uint32_t step, uint32_t first) {
+      std::vector<uint32_t> kept;
+      for (uint32_t token = first; token < model.length(1); token += step) {
+        if (token < model.cache.pinned_tokens || token >= model.oldest(1)) kept.push_back(token);
+      }
+      CHECK(model.compact(1, kept) == FOVEA_OK);
+      CHECK(model.check(FOVEA_TARGET_BEST) == "");
+    };
+    keep(1, 1);  // all but one
+    keep(3, 0);
+    REQUIRE(model.append(FOVEA_TARGET_BEST, 1, {kind == FOVEA_KV_RING ? 70u : 9u}) == FOVEA_OK);
+    CHECK(model.check(FOVEA_TARGET_BEST) == "");
+    keep(1, kind == FOVEA_KV_RING ? 3 : 0);
+    keep(1, 100);  // none
+    REQUIRE(model.append(FOVEA_TARGET_BEST, 1, {12}) == FOVEA_OK);
+    CHECK(model.check(FOVEA_TARGET_BEST) == "");
   }
 }
 
@@ -280,8 +266,7 @@ TEST_CASE("cache: a list of tokens that cannot be kept has its status, and chang
     Tokens tokens(1, 40);
     REQUIRE(fovea_kv_append(&c, &tokens.args) == FOVEA_OK);
     const auto compact = [&](uint32_t entry, const std::vector<uint32_t>& kept) {
-      return made.unchanged(
-          [&] { return fovea_kv_compact(&c, entry, kept.data(), static_cast<uint32_t>(kept.size())); });
+      return made.unchanged([&] { return fovea_kv_compact(&c, entry, kept.data(), uint32_t(kept.size())); });
     };
     CHECK(compact(3, {0}) == FOVEA_ERR_CAPACITY);
     CHECK(compact(0, {0, 40}) == FOVEA_ERR_LENGTH);
@@ -327,12 +312,12 @@ TEST_CASE("cache: pages before the first dropped token, and after the last kept 
     if (token < 17 || token % 4 == 0) kept.push_back(token);
   }
   const std::vector<uint8_t> before = made.bytes();
-  REQUIRE(fovea_kv_compact(&c, 0, kept.data(), static_cast<uint32_t>(kept.size())) == FOVEA_OK);
+  REQUIRE(fovea_kv_compact(&c, 0, kept.data(), uint32_t(kept.size())) == FOVEA_OK);
   const auto* const pages = static_cast<const uint8_t*>(c.source.keys.data);
   const ptrdiff_t page_bytes = c.source.keys.batch_stride;
   for (const uint32_t column : {0u, 2u, 3u}) {
     const ptrdiff_t at = pages + ptrdiff_t(c.page_table[column]) * page_bytes - made.memory.as<uint8_t>();
-    CHECK(std::memcmp(made.memory.as<uint8_t>() + at, before.data() + at, static_cast<size_t>(page_bytes)) == 0);
+    CHECK(std::memcmp(made.memory.as<uint8_t>() + at, before.data() + at, size_t(page_bytes)) == 0);
   }
 }
 
@@ -346,14 +331,14 @@ TEST_CASE("cache: half-precision and packed tokens leave what f32 tokens of the 
       const auto pack = [&](std::vector<float>& from, std::vector<float>& to, std::vector<uint16_t>& halves,
                             size_t dim) {
         for (float& x : from) {
-          if (dtype != FOVEA_F32) x = static_cast<float>(value_of(half_of(dtype), nearest_of(half_of(dtype), x)));
+          if (dtype != FOVEA_F32) x = float(value_of(half_of(dtype), nearest_of(half_of(dtype), x)));
         }
         for (size_t b = 0; b < batch; ++b) {
           for (size_t i = 0; i < kHeads * counts[b] * dim; ++i) {
             const size_t head = i / (counts[b] * dim), rest = i % (counts[b] * dim);
             const size_t at = (head * all + offsets[b]) * dim + rest;
             to[at] = from[(b * kHeads + head) * most * dim + rest];
-            if (dtype != FOVEA_F32) halves[at] = static_cast<uint16_t>(nearest_of(half_of(dtype), to[at]));
+            if (dtype != FOVEA_F32) halves[at] = uint16_t(nearest_of(half_of(dtype), to[at]));
           }
         }
       };
@@ -382,10 +367,8 @@ TEST_CASE("cache: half-precision and packed tokens leave what f32 tokens of the 
 TEST_CASE("cache: each entry may have an offset of its own for the turning of its keys", "[short]") {
   uint64_t turns[4];
   REQUIRE(fovea_rope_frequencies(turns, 0, 0, 8) == FOVEA_OK);
-  fovea_rope_args rope{};
-  rope.struct_bytes = sizeof rope;
-  rope.layout = FOVEA_ROPE_INTERLEAVED, rope.rotary_dim = 8, rope.turns = turns;
-  rope.position_offset = 100;
+  auto rope = sized<fovea_rope_args>();
+  rope.layout = FOVEA_ROPE_INTERLEAVED, rope.rotary_dim = 8, rope.turns = turns, rope.position_offset = 100;
   const int64_t offsets[] = {-3, 0, 1000}, none[] = {7, 7, 7};
   rope.positions = none;  // is not read
   Tokens tokens(3, 6);
@@ -435,8 +418,7 @@ TEST_CASE("cache: values that are the first elements of keys take no memory, and
   // Keys of a latent vector and, behind it, elements that are turned by their position.
   uint64_t turns[4];
   REQUIRE(fovea_rope_frequencies(turns, 0, 0, 8) == FOVEA_OK);
-  fovea_rope_args rope{};
-  rope.struct_bytes = sizeof rope;
+  auto rope = sized<fovea_rope_args>();
   rope.layout = FOVEA_ROPE_HALF_SPLIT, rope.rotary_dim = 8, rope.turns = turns;
   Tokens tokens(3, 11);
   std::vector<float> turned = tokens.keys;
@@ -455,7 +437,7 @@ TEST_CASE("cache: values that are the first elements of keys take no memory, and
   REQUIRE(fovea_kv_append(&made.cache, &a) == FOVEA_OK);
   const fovea_kv_source& source = made.cache.source;
   CHECK(source.values.data == source.keys.data);
-  for (ptrdiff_t row = 0; row < static_cast<ptrdiff_t>(3 * kHeads); ++row) {
+  for (ptrdiff_t row = 0; row < ptrdiff_t(3 * kHeads); ++row) {
     const float* const got = static_cast<const float*>(source.keys.data) + row / 2 * source.keys.batch_stride +
                              row % 2 * source.keys.head_stride;
     CHECK(std::memcmp(got, turned.data() + row * 11 * kHeadDim, 11 * kHeadDim * sizeof(float)) == 0);
@@ -476,17 +458,16 @@ TEST_CASE("cache: what is wrong with halves and offsets has its status", "[short
     CHECK(workspace.untouched());
     return status;
   };
-  using A = fovea_kv_append_args;
   static const uint32_t kFalls[] = {0, 4, 3, 8}, kTooFar[] = {0, 4, 6, 9}, kRight[] = {0, 2, 5, 8}, kMore[] = {2, 4, 3};
-  CHECK(append([](A& a) { a.dtype = kNoType; }) == FOVEA_ERR_ENUM);
-  CHECK(append([](A& a) { a.dtype = FOVEA_I8; }) == FOVEA_ERR_UNSUPPORTED);
-  CHECK(append([](A& a) { a.dtype = FOVEA_I4; }) == FOVEA_ERR_UNSUPPORTED);
-  CHECK(append([](A& a) { a.dtype = FOVEA_F16, a.workspace = nullptr; }) == FOVEA_ERR_NULL);
-  CHECK(append([](A& a) { a.dtype = FOVEA_F16, a.workspace_bytes -= 1; }) == FOVEA_ERR_WORKSPACE);
-  CHECK(append([](A& a) { a.dtype = FOVEA_BF16, a.keys.data = a.workspace; }) == FOVEA_ERR_OVERLAP);
-  CHECK(append([](A& a) { a.offsets = kFalls; }) == FOVEA_ERR_LENGTH);
-  CHECK(append([](A& a) { a.offsets = kTooFar; }) == FOVEA_ERR_LENGTH);
-  CHECK(append([](A& a) { a.offsets = kRight, a.counts = kMore; }) == FOVEA_ERR_LENGTH);
+  CHECK(append([](auto& a) { a.dtype = kNoType; }) == FOVEA_ERR_ENUM);
+  CHECK(append([](auto& a) { a.dtype = FOVEA_I8; }) == FOVEA_ERR_UNSUPPORTED);
+  CHECK(append([](auto& a) { a.dtype = FOVEA_I4; }) == FOVEA_ERR_UNSUPPORTED);
+  CHECK(append([](auto& a) { a.dtype = FOVEA_F16, a.workspace = nullptr; }) == FOVEA_ERR_NULL);
+  CHECK(append([](auto& a) { a.dtype = FOVEA_F16, a.workspace_bytes -= 1; }) == FOVEA_ERR_WORKSPACE);
+  CHECK(append([](auto& a) { a.dtype = FOVEA_BF16, a.keys.data = a.workspace; }) == FOVEA_ERR_OVERLAP);
+  CHECK(append([](auto& a) { a.offsets = kFalls; }) == FOVEA_ERR_LENGTH);
+  CHECK(append([](auto& a) { a.offsets = kTooFar; }) == FOVEA_ERR_LENGTH);
+  CHECK(append([](auto& a) { a.offsets = kRight, a.counts = kMore; }) == FOVEA_ERR_LENGTH);
   fovea_kv_append_args a = tokens.args;
   a.offsets = made.cache.lengths;
   CHECK(made.unchanged([&] { return fovea_kv_append(&made.cache, &a); }) == FOVEA_ERR_OVERLAP);

@@ -2,17 +2,8 @@
 //
 // Caches of keys and values: what is put in is there, in order and to within the format's error, whatever comes
 // between; what does not fit changes nothing.
-#include <algorithm>
-#include <cmath>
-#include <cstring>
-#include <string>
-#include <vector>
-
-#include "catch.h"
 #include "support/cache_model.h"
-#include "support/formats.h"
-#include "support/problem.h"
-#include "support/rows.h"
+#include "support/test.h"
 
 namespace fovea_test {
 namespace {
@@ -27,10 +18,8 @@ constexpr Kind kKinds[] = {{FOVEA_KV_STRIDED, 150, 0, 0, 0},
                            {FOVEA_KV_PAGED, 150, 0, 16, 40}};
 
 fovea_kv_cache cache_of(const Kind& kind, fovea_dtype key_dtype, fovea_dtype value_dtype) {
-  fovea_kv_cache c{};
-  c.struct_bytes = sizeof c;
-  c.kind = kind.kind;
-  c.key_dtype = key_dtype, c.value_dtype = value_dtype;
+  auto c = sized<fovea_kv_cache>();
+  c.kind = kind.kind, c.key_dtype = key_dtype, c.value_dtype = value_dtype;
   c.batch = 3, c.kv_heads = 2, c.head_dim = 36, c.value_dim = 20;
   c.max_tokens = kind.max_tokens, c.pinned_tokens = kind.pinned_tokens;
   c.page_tokens = kind.page_tokens, c.pages = kind.pages;
@@ -44,21 +33,21 @@ void run_operations(const Kind& kind, fovea_dtype keys, fovea_dtype values, uint
   CacheModel model(empty, seed);
   const std::vector<fovea_target> all = targets();
   for (int i = 0; i < operations; ++i) {
-    const uint64_t bits = random_bits(seed + 5, static_cast<uint64_t>(i));
+    const uint64_t bits = random_bits(seed + 5, uint64_t(i));
     const fovea_target target = all[bits % all.size()];
-    const auto entry = static_cast<uint32_t>(bits >> 8) % 3;
+    const auto entry = uint32_t(bits >> 8) % 3;
     const uint32_t length = model.length(entry);
     INFO("operation " << i << ", kind " << kind.kind << ", " << type_name(keys) << "/" << type_name(values));
     switch (bits >> 16 & 7) {
       case 0: {
-        const auto to = static_cast<uint32_t>(bits >> 24) % (length + 1);
+        const auto to = uint32_t(bits >> 24) % (length + 1);
         const fovea_status want = model.loses(entry, to) ? FOVEA_ERR_LENGTH : FOVEA_OK;
         CHECK(model.truncate(entry, to) == want);
         break;
       }
       case 1: {
-        const uint32_t from = (entry + 1 + static_cast<uint32_t>(bits >> 40) % 2) % 3;
-        const auto tokens = static_cast<uint32_t>(bits >> 24) % (model.length(from) + 1);
+        const uint32_t from = (entry + 1 + uint32_t(bits >> 40) % 2) % 3;
+        const auto tokens = uint32_t(bits >> 24) % (model.length(from) + 1);
         if (tokens > length) model.give_pages(entry, tokens - length);
         if ((bits >> 60) == 5) {
           CHECK(model.truncate(entry, 0) == FOVEA_OK);
@@ -69,16 +58,16 @@ void run_operations(const Kind& kind, fovea_dtype keys, fovea_dtype values, uint
         break;
       }
       case 2: {
-        const auto to = static_cast<uint32_t>(bits >> 24) % (length + 1);
+        const auto to = uint32_t(bits >> 24) % (length + 1);
         CHECK(model.take_back_and_restore(entry, to) == (model.loses(entry, to) ? FOVEA_ERR_LENGTH : FOVEA_OK));
         break;
       }
       default: {
-        const uint32_t batch = 1 + static_cast<uint32_t>(bits >> 20) % (3 - entry);
+        const uint32_t batch = 1 + uint32_t(bits >> 20) % (3 - entry);
         std::vector<uint32_t> counts;
         bool fits = true;
         for (uint32_t b = 0; b < batch; ++b) {
-          counts.push_back(static_cast<uint32_t>(bits >> (24 + 6 * b)) % 20);
+          counts.push_back(uint32_t(bits >> (24 + 6 * b)) % 20);
           if ((bits >> 60) == 3) counts.back() += 60;
           model.give_pages(entry + b, counts.back());
           fits = fits && model.fits(entry + b, counts.back());
@@ -173,27 +162,21 @@ TEST_CASE("cache: keys may be turned on their way in", "[short]") {
   REQUIRE(fovea_rope_frequencies(turns.data(), 0, 0, 18) == FOVEA_OK);
   std::vector<float> keys(heads * tokens * dim), values(heads * tokens * 20, 1.0f), turned(keys.size());
   for (size_t i = 0; i < keys.size(); ++i) keys[i] = random_normal(4, i);
-  fovea_rope_args rope{};
-  rope.struct_bytes = sizeof rope;
-  rope.layout = FOVEA_ROPE_HALF_SPLIT;
-  rope.rotary_dim = 18;
+  auto rope = sized<fovea_rope_args>();
+  rope.layout = FOVEA_ROPE_HALF_SPLIT, rope.rotary_dim = 18;
   rope.turns = turns.data();
   rope.position_offset = 1000;
   for (const fovea_target target : targets()) {
     fovea_rope_args whole = rope;
-    whole.target = target;
-    whole.batch = 1, whole.heads = heads, whole.tokens = tokens, whole.dim = dim;
+    whole.target = target, whole.batch = 1, whole.heads = heads, whole.tokens = tokens, whole.dim = dim;
     whole.in = {keys.data(), 0, tokens * dim, dim};
     whole.out = {turned.data(), 0, tokens * dim, dim};
     REQUIRE(fovea_rope_f32(&whole) == FOVEA_OK);
     fovea_kv_cache c = cache_of(kind, FOVEA_F32, FOVEA_F32);
     Guarded memory((fovea_kv_cache_bytes(&c) + 63) / 64 * 64, 64, Placement::kEnd);
     REQUIRE(fovea_kv_cache_init(&c, memory.as<void>(), memory.bytes()) == FOVEA_OK);
-    fovea_kv_append_args a{};
-    a.struct_bytes = sizeof a;
-    a.target = target;
-    a.entry = 1, a.batch = 1;
-    a.rope = &rope;
+    auto a = sized<fovea_kv_append_args>();
+    a.target = target, a.entry = 1, a.batch = 1, a.rope = &rope;
     for (const uint32_t at_once : {1u, 3u}) {  // tokens that the workspace has room for
       REQUIRE(fovea_kv_reset(&c, 1) == FOVEA_OK);
       Guarded workspace(at_once * heads * dim * sizeof(float), sizeof(float), Placement::kEnd);
@@ -272,22 +255,22 @@ TEST_CASE("cache: what is wrong has its status", "[short]") {
   };
   using C = fovea_kv_cache;
   CHECK(init([](C&) {}) == FOVEA_OK);
-  CHECK(init([](C& c) { c.struct_bytes = 0; }) == FOVEA_ERR_STRUCT);
-  CHECK(init([](C& c) { c.kind = enum_of<fovea_kv_kind>(4); }) == FOVEA_ERR_ENUM);
-  CHECK(init([](C& c) { c.key_dtype = kNoType; }) == FOVEA_ERR_ENUM);
-  CHECK(init([](C& c) { c.value_dtype = enum_of<fovea_dtype>(kNegative); }) == FOVEA_ERR_ENUM);
-  CHECK(init([](C& c) { c.kind = FOVEA_KV_LOAD; }) == FOVEA_ERR_UNSUPPORTED);
-  CHECK(init([](C& c) { c.kv_heads = 0; }) == FOVEA_ERR_DIM);
-  CHECK(init([](C& c) { c.head_dim = 0; }) == FOVEA_ERR_DIM);
-  CHECK(init([](C& c) { c.value_dim = 0; }) == FOVEA_ERR_DIM);
-  CHECK(init([](C& c) { c.max_tokens = (1u << 30) + 1; }) == FOVEA_ERR_SIZE);
-  CHECK(init([](C& c) { c.pinned_tokens = c.max_tokens; }) == FOVEA_OK);
-  CHECK(init([](C& c) { c.kind = FOVEA_KV_RING, c.pinned_tokens = c.max_tokens; }) == FOVEA_ERR_SIZE);
-  CHECK(init([](C& c) { c.page_tokens = 16; }) == FOVEA_ERR_SIZE);
-  CHECK(init([](C& c) { c.pages = 16; }) == FOVEA_ERR_SIZE);
-  CHECK(init([](C& c) { c.kind = FOVEA_KV_PAGED; }) == FOVEA_ERR_SIZE);
-  CHECK(init([](C& c) { c.batch = 0xffffffffu, c.kv_heads = 0xffffffffu; }) == FOVEA_ERR_SIZE);
-  CHECK(init([](C& c) { c.batch = 4; }) == FOVEA_ERR_WORKSPACE);
+  CHECK(init([](auto& c) { c.struct_bytes = 0; }) == FOVEA_ERR_STRUCT);
+  CHECK(init([](auto& c) { c.kind = enum_of<fovea_kv_kind>(4); }) == FOVEA_ERR_ENUM);
+  CHECK(init([](auto& c) { c.key_dtype = kNoType; }) == FOVEA_ERR_ENUM);
+  CHECK(init([](auto& c) { c.value_dtype = enum_of<fovea_dtype>(kNegative); }) == FOVEA_ERR_ENUM);
+  CHECK(init([](auto& c) { c.kind = FOVEA_KV_LOAD; }) == FOVEA_ERR_UNSUPPORTED);
+  CHECK(init([](auto& c) { c.kv_heads = 0; }) == FOVEA_ERR_DIM);
+  CHECK(init([](auto& c) { c.head_dim = 0; }) == FOVEA_ERR_DIM);
+  CHECK(init([](auto& c) { c.value_dim = 0; }) == FOVEA_ERR_DIM);
+  CHECK(init([](auto& c) { c.max_tokens = (1u << 30) + 1; }) == FOVEA_ERR_SIZE);
+  CHECK(init([](auto& c) { c.pinned_tokens = c.max_tokens; }) == FOVEA_OK);
+  CHECK(init([](auto& c) { c.kind = FOVEA_KV_RING, c.pinned_tokens = c.max_tokens; }) == FOVEA_ERR_SIZE);
+  CHECK(init([](auto& c) { c.page_tokens = 16; }) == FOVEA_ERR_SIZE);
+  CHECK(init([](auto& c) { c.pages = 16; }) == FOVEA_ERR_SIZE);
+  CHECK(init([](auto& c) { c.kind = FOVEA_KV_PAGED; }) == FOVEA_ERR_SIZE);
+  CHECK(init([](auto& c) { c.batch = 0xffffffffu, c.kv_heads = 0xffffffffu; }) == FOVEA_ERR_SIZE);
+  CHECK(init([](auto& c) { c.batch = 4; }) == FOVEA_ERR_WORKSPACE);
   C huge_pages = cache_of(kKinds[0], FOVEA_F32, FOVEA_F32);
   huge_pages.kind = FOVEA_KV_PAGED, huge_pages.page_tokens = 0xfffffff0u;
   CHECK(fovea_kv_cache_bytes(&huge_pages) > 0);
@@ -295,7 +278,7 @@ TEST_CASE("cache: what is wrong has its status", "[short]") {
   Guarded no_pages(4096, 64, Placement::kEnd);
   REQUIRE(fovea_kv_cache_init(&huge_pages, no_pages.as<void>(), no_pages.bytes()) == FOVEA_OK);
   CHECK(huge_pages.source.page_table_stride == 1);
-  CHECK(init([](C& c) { c.batch = 0; }) == FOVEA_OK);
+  CHECK(init([](auto& c) { c.batch = 0; }) == FOVEA_OK);
 
   fovea_kv_cache c = cache_of(kKinds[0], FOVEA_F32, FOVEA_I8);
   Guarded memory((fovea_kv_cache_bytes(&c) + 63) / 64 * 64 + 64, 64, Placement::kEnd);
@@ -306,8 +289,7 @@ TEST_CASE("cache: what is wrong has its status", "[short]") {
   REQUIRE(fovea_kv_cache_init(&c, memory.as<void>(), memory.bytes()) == FOVEA_OK);
 
   std::vector<float> rows(3 * 2 * 4 * 36);
-  fovea_kv_append_args good{};
-  good.struct_bytes = sizeof good;
+  auto good = sized<fovea_kv_append_args>();
   good.batch = 3, good.tokens = 4;
   good.keys = {rows.data(), 2 * 4 * 36, 4 * 36, 36};
   good.values = {rows.data(), 2 * 4 * 20, 4 * 20, 20};
@@ -322,22 +304,22 @@ TEST_CASE("cache: what is wrong has its status", "[short]") {
   using A = fovea_kv_append_args;
   static const uint32_t kTooMany[3] = {0, 4, 5}, kSome[3] = {0, 4, 1};
   CHECK(append([](A&) {}) == FOVEA_OK);
-  CHECK(append([](A& a) { a.counts = kSome; }) == FOVEA_OK);
+  CHECK(append([](auto& a) { a.counts = kSome; }) == FOVEA_OK);
   CHECK(c.lengths[0] == 4);
   CHECK(c.lengths[1] == 8);
   CHECK(c.lengths[2] == 5);
-  CHECK(append([](A& a) { a.struct_bytes = 1; }) == FOVEA_ERR_STRUCT);
-  CHECK(append([](A& a) { a.target = enum_of<fovea_target>(40); }) == FOVEA_ERR_ENUM);
-  CHECK(append([](A& a) { a.entry = 1; }) == FOVEA_ERR_CAPACITY);
-  CHECK(append([](A& a) { a.entry = 0xffffffffu; }) == FOVEA_ERR_CAPACITY);
-  CHECK(append([](A& a) { a.counts = kTooMany; }) == FOVEA_ERR_LENGTH);
-  CHECK(append([](A& a) { a.keys.data = nullptr; }) == FOVEA_ERR_NULL);
-  CHECK(append([](A& a) { a.values.data = nullptr; }) == FOVEA_ERR_NULL);
-  CHECK(append([](A& a) { a.keys.data = static_cast<const char*>(a.keys.data) + 1; }) == FOVEA_ERR_ALIGNMENT);
-  CHECK(append([](A& a) { a.values.batch_stride = PTRDIFF_MAX; }) == FOVEA_ERR_SIZE);
-  CHECK(append([](A& a) { a.keys.token_stride = 0; }) == FOVEA_ERR_STRIDE);
-  CHECK(append([](A& a) { a.values.token_stride = 0; }) == FOVEA_ERR_STRIDE);
-  CHECK(append([](A& a) { a.tokens = 0; }) == FOVEA_OK);
+  CHECK(append([](auto& a) { a.struct_bytes = 1; }) == FOVEA_ERR_STRUCT);
+  CHECK(append([](auto& a) { a.target = enum_of<fovea_target>(40); }) == FOVEA_ERR_ENUM);
+  CHECK(append([](auto& a) { a.entry = 1; }) == FOVEA_ERR_CAPACITY);
+  CHECK(append([](auto& a) { a.entry = 0xffffffffu; }) == FOVEA_ERR_CAPACITY);
+  CHECK(append([](auto& a) { a.counts = kTooMany; }) == FOVEA_ERR_LENGTH);
+  CHECK(append([](auto& a) { a.keys.data = nullptr; }) == FOVEA_ERR_NULL);
+  CHECK(append([](auto& a) { a.values.data = nullptr; }) == FOVEA_ERR_NULL);
+  CHECK(append([](auto& a) { a.keys.data = static_cast<const char*>(a.keys.data) + 1; }) == FOVEA_ERR_ALIGNMENT);
+  CHECK(append([](auto& a) { a.values.batch_stride = PTRDIFF_MAX; }) == FOVEA_ERR_SIZE);
+  CHECK(append([](auto& a) { a.keys.token_stride = 0; }) == FOVEA_ERR_STRIDE);
+  CHECK(append([](auto& a) { a.values.token_stride = 0; }) == FOVEA_ERR_STRIDE);
+  CHECK(append([](auto& a) { a.tokens = 0; }) == FOVEA_OK);
   fovea_kv_append_args own = good;
   own.keys.data = c.memory;
   CHECK(fovea_kv_append(&c, &own) == FOVEA_ERR_OVERLAP);
@@ -354,7 +336,7 @@ TEST_CASE("cache: what is wrong has its status", "[short]") {
   CHECK(c.lengths[0] + c.lengths[1] + c.lengths[2] == 0);
   CHECK(fovea_kv_describe(&c, nullptr) == FOVEA_ERR_NULL);
   CHECK(fovea_kv_attach(&c, nullptr) == FOVEA_ERR_NULL);
-  for (const uint32_t wrong : {uint32_t{0}, uint32_t{1}, static_cast<uint32_t>(sizeof(fovea_attention_desc)) + 8}) {
+  for (const uint32_t wrong : {uint32_t{0}, uint32_t{1}, uint32_t(sizeof(fovea_attention_desc)) + 8}) {
     fovea_attention_desc d{}, d_before{};
     d.struct_bytes = d_before.struct_bytes = wrong;
     CHECK(fovea_kv_describe(&c, &d) == FOVEA_ERR_STRUCT);
@@ -371,17 +353,15 @@ TEST_CASE("cache: what is wrong has its status", "[short]") {
 }
 
 TEST_CASE("cache: the macro has room for any strided cache or ring", "[short]") {
-  for (const fovea_dtype keys : kKeyTypes) {
-    for (const fovea_dtype values : kKeyTypes) {
-      for (const Kind& kind : {kKinds[0], kKinds[2]}) {
-        for (const uint32_t dim : {1u, 31u, 32u, 33u, 128u}) {
-          fovea_kv_cache c = cache_of(kind, keys, values);
-          c.head_dim = dim, c.value_dim = 161 - dim;
-          const size_t most =
-              FOVEA_KV_CACHE_BYTES(keys, values, c.batch, c.kv_heads, c.max_tokens, c.head_dim, c.value_dim);
-          CHECK(fovea_kv_cache_bytes(&c) <= most);
-          CHECK(fovea_kv_cache_bytes(&c) + 512 > most);
-        }
+  for (const auto& [keys, values] : every(kKeyTypes, kKeyTypes)) {
+    for (const Kind& kind : {kKinds[0], kKinds[2]}) {
+      for (const uint32_t dim : {1u, 31u, 32u, 33u, 128u}) {
+        fovea_kv_cache c = cache_of(kind, keys, values);
+        c.head_dim = dim, c.value_dim = 161 - dim;
+        const size_t most =
+            FOVEA_KV_CACHE_BYTES(keys, values, c.batch, c.kv_heads, c.max_tokens, c.head_dim, c.value_dim);
+        CHECK(fovea_kv_cache_bytes(&c) <= most);
+        CHECK(fovea_kv_cache_bytes(&c) + 512 > most);
       }
     }
   }

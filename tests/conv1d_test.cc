@@ -2,18 +2,8 @@
 //
 // Short causal convolutions against double, on every target. tests/FIELDS.md says which test fails when a field is
 // ignored.
-#include <algorithm>
-#include <cmath>
-#include <cstring>
-#include <limits>
-#include <string>
-#include <vector>
-
-#include "catch.h"
 #include "simd_tests.h"
-#include "support/guarded.h"
-#include "support/problem.h"
-#include "support/text.h"
+#include "support/test.h"
 
 namespace fovea_test {
 namespace {
@@ -31,28 +21,27 @@ struct ConvArray {
   ptrdiff_t batch_stride, token_stride, channel_stride, first = 0;
 
   ConvArray(const ConvProblem& p, uint64_t seed) {
-    const ptrdiff_t rows = static_cast<ptrdiff_t>(p.channels_first ? p.channels : p.tokens);
-    const ptrdiff_t row = static_cast<ptrdiff_t>(p.channels_first ? p.tokens : p.channels) + (p.padded ? 2 : 0);
+    const ptrdiff_t rows = ptrdiff_t(p.channels_first ? p.channels : p.tokens);
+    const ptrdiff_t row = ptrdiff_t(p.channels_first ? p.tokens : p.channels) + (p.padded ? 2 : 0);
     (p.channels_first ? token_stride : channel_stride) = 1;
     (p.channels_first ? channel_stride : token_stride) = row;
     batch_stride = rows * row;
-    const size_t elements = static_cast<size_t>((static_cast<ptrdiff_t>(p.batch) * rows - 1) * row) +
-                            (p.channels_first ? p.tokens : p.channels);
+    const size_t elements = size_t((ptrdiff_t(p.batch) * rows - 1) * row) + (p.channels_first ? p.tokens : p.channels);
     memory = Guarded(elements * sizeof(float), sizeof(float), p.placement);
     if (p.reversed) {  // entries and rows, not what lanes are
-      first = (static_cast<ptrdiff_t>(p.batch) * rows - 1) * row;
+      first = (ptrdiff_t(p.batch) * rows - 1) * row;
       batch_stride = -batch_stride;
       (p.channels_first ? channel_stride : token_stride) = -row;
     }
     for (uint32_t b = 0; seed && b < p.batch; ++b) {
-      for (uint32_t t = 0; t < p.tokens; ++t) {
-        for (uint32_t c = 0; c < p.channels; ++c) at(b, t, c) = random_normal(seed, (size_t{b} * 50 + t) * 200 + c);
+      for (const auto& [t, c] : indices(p.tokens, p.channels)) {
+        at(b, t, c) = random_normal(seed, (size_t{b} * 50 + t) * 200 + c);
       }
     }
   }
   float& at(uint32_t b, uint32_t t, uint32_t c) const {
-    return memory.as<float>()[first + static_cast<ptrdiff_t>(b) * batch_stride +
-                              static_cast<ptrdiff_t>(t) * token_stride + static_cast<ptrdiff_t>(c) * channel_stride];
+    return memory
+        .as<float>()[first + ptrdiff_t(b) * batch_stride + ptrdiff_t(t) * token_stride + ptrdiff_t(c) * channel_stride];
   }
   float* data() const { return memory.as<float>() + first; }
 };
@@ -81,35 +70,28 @@ struct ConvCase {
     args.x_token_stride = x.token_stride, args.x_channel_stride = x.channel_stride;
     args.y = to.data(), args.y_batch_stride = to.batch_stride;
     args.y_token_stride = to.token_stride, args.y_channel_stride = to.channel_stride;
-    args.weight = weight.as<float>(), args.weight_stride = static_cast<ptrdiff_t>(stride);
+    args.weight = weight.as<float>(), args.weight_stride = ptrdiff_t(stride);
     args.bias = p.bias ? bias.as<float>() : nullptr;
     args.state = p.state ? state.as<float>() : nullptr;
   }
 
   // Input t, where those of the state are before 0.
   double input(uint32_t b, ptrdiff_t t, uint32_t c) const {
-    if (t >= 0) return static_cast<double>(x.at(b, static_cast<uint32_t>(t), c));
-    const ptrdiff_t place = t + static_cast<ptrdiff_t>(p.width) - 1;
-    return p.state ? static_cast<double>(
-                         state.as<float>()[(b * (p.width - 1) + static_cast<size_t>(place)) * p.channels + c])
-                   : 0.0;
+    if (t >= 0) return double(x.at(b, uint32_t(t), c));
+    const ptrdiff_t place = t + ptrdiff_t(p.width) - 1;
+    return p.state ? double(state.as<float>()[(b * (p.width - 1) + size_t(place)) * p.channels + c]) : 0.0;
   }
   std::vector<double> wanted(std::vector<double>* tolerances) const {
     std::vector<double> want;
-    for (uint32_t b = 0; b < p.batch; ++b) {
-      for (uint32_t t = 0; t < p.tokens; ++t) {
-        for (uint32_t c = 0; c < p.channels; ++c) {
-          double sum = p.bias ? static_cast<double>(bias.as<float>()[c]) : 0, size = std::fabs(sum);
-          for (uint32_t tap = 0; tap < p.width; ++tap) {
-            const double product =
-                input(b, static_cast<ptrdiff_t>(t + tap) - static_cast<ptrdiff_t>(p.width) + 1, c) *
-                static_cast<double>(args.weight[static_cast<ptrdiff_t>(c) * args.weight_stride + static_cast<ptrdiff_t>(tap)]);
-            sum += product, size += std::fabs(product);
-          }
-          want.push_back(p.silu ? sum / (1 + std::exp(-sum)) : sum);
-          tolerances->push_back(1e-6 * size);
-        }
+    for (const auto& [b, t, c] : indices(p.batch, p.tokens, p.channels)) {
+      double sum = p.bias ? double(bias.as<float>()[c]) : 0, size = std::fabs(sum);
+      for (uint32_t tap = 0; tap < p.width; ++tap) {
+        const double product = input(b, ptrdiff_t(t + tap) - ptrdiff_t(p.width) + 1, c) *
+                               double(args.weight[ptrdiff_t(c) * args.weight_stride + ptrdiff_t(tap)]);
+        sum += product, size += std::fabs(product);
       }
+      want.push_back(p.silu ? sum / (1 + std::exp(-sum)) : sum);
+      tolerances->push_back(1e-6 * size);
     }
     return want;
   }
@@ -118,8 +100,7 @@ struct ConvCase {
     for (uint32_t b = 0; b < p.batch; ++b) {
       for (uint32_t i = 0; i + 1 < p.width; ++i) {
         for (uint32_t c = 0; c < p.channels; ++c) {
-          want.push_back(static_cast<float>(
-              input(b, static_cast<ptrdiff_t>(p.tokens + i) - static_cast<ptrdiff_t>(p.width) + 1, c)));
+          want.push_back(float(input(b, ptrdiff_t(p.tokens + i) - ptrdiff_t(p.width) + 1, c)));
         }
       }
     }
@@ -146,12 +127,10 @@ struct ConvCase {
     const ConvArray& to = p.in_place ? x : y;
     if (!to.memory.margin_intact() || !state.margin_intact()) return text.str() + ": bytes beside were written";
     size_t i = 0;
-    for (uint32_t b = 0; b < p.batch; ++b) {
-      for (uint32_t t = 0; t < p.tokens; ++t) {
-        for (uint32_t c = 0; c < p.channels; ++c, ++i) {
-          const double error = std::fabs(static_cast<double>(to.at(b, t, c)) - want[i]);
-          if (!(error <= tolerances[i] + 1e-6 * std::fabs(want[i]))) return text.str() + ": an element is wrong";
-        }
+    for (const auto& [b, t] : indices(p.batch, p.tokens)) {
+      for (uint32_t c = 0; c < p.channels; ++c, ++i) {
+        const double error = std::fabs(double(to.at(b, t, c)) - want[i]);
+        if (!(error <= tolerances[i] + 1e-6 * std::fabs(want[i]))) return text.str() + ": an element is wrong";
       }
     }
     if (p.state && p.width > 1 && std::memcmp(want_state.data(), state.as<float>(), state.bytes()) != 0) {
@@ -166,18 +145,15 @@ struct ConvCase {
 TEST_CASE("conv1d: any counts, strides and options agree with double", "[short][conv1d]") {
   for (const fovea_target target : targets()) {
     for (uint32_t width = 1; width <= FOVEA_CONV1D_MOST_WIDTH; ++width) {
-      for (const uint32_t tokens : {1u, 2u, 5u, 7u, 23u}) {
-        for (const uint32_t channels : {1u, 6u, 37u}) {
-          for (const bool channels_first : {false, true}) {
-            ConvProblem p;
-            p.width = width, p.tokens = tokens, p.channels = channels, p.channels_first = channels_first;
-            const uint32_t which = width + tokens + channels;
-            p.in_place = which % 2 == 0, p.silu = which % 3 == 0, p.bias = which % 5 != 0, p.state = which % 7 != 0;
-            p.padded = which % 4 < 2, p.reversed = which % 11 < 3;
-            p.placement = which % 3 == 0 ? Placement::kOffset : which % 3 == 1 ? Placement::kEnd : Placement::kStart;
-            CHECK(ConvCase(p).run(target) == "");
-          }
-        }
+      for (const auto& [tokens, channels, channels_first] :
+           every({1u, 2u, 5u, 7u, 23u}, {1u, 6u, 37u}, {false, true})) {
+        ConvProblem p;
+        p.width = width, p.tokens = tokens, p.channels = channels, p.channels_first = channels_first;
+        const uint32_t which = width + tokens + channels;
+        p.in_place = which % 2 == 0, p.silu = which % 3 == 0, p.bias = which % 5 != 0, p.state = which % 7 != 0;
+        p.padded = which % 4 < 2, p.reversed = which % 11 < 3;
+        p.placement = which % 3 == 0 ? Placement::kOffset : which % 3 == 1 ? Placement::kEnd : Placement::kStart;
+        CHECK(ConvCase(p).run(target) == "");
       }
     }
   }
@@ -194,20 +170,15 @@ TEST_CASE("conv1d: calls of any lengths give the bits of one, whichever dimensio
       ConvCase pieces(p);
       const fovea_conv1d_args args = pieces.args;
       for (uint32_t first = 0, next = 1; first < p.tokens; first += pieces.args.tokens, next = next * 2 % 13) {
-        pieces.args = args;
-        pieces.args.target = target;
+        pieces.args = args, pieces.args.target = target;
         pieces.args.tokens = std::min(next, p.tokens - first);
-        pieces.args.x += static_cast<ptrdiff_t>(first) * args.x_token_stride;
-        pieces.args.y += static_cast<ptrdiff_t>(first) * args.y_token_stride;
+        pieces.args.x += ptrdiff_t(first) * args.x_token_stride;
+        pieces.args.y += ptrdiff_t(first) * args.y_token_stride;
         REQUIRE(fovea_conv1d_f32(&pieces.args) == FOVEA_OK);
       }
       bool same = true;
-      for (uint32_t b = 0; b < p.batch; ++b) {
-        for (uint32_t t = 0; t < p.tokens; ++t) {
-          for (uint32_t c = 0; c < p.channels; ++c) {
-            same = same && std::memcmp(&pieces.y.at(b, t, c), &whole.y.at(b, t, c), sizeof(float)) == 0;
-          }
-        }
+      for (const auto& [b, t, c] : indices(p.batch, p.tokens, p.channels)) {
+        same = same && std::memcmp(&pieces.y.at(b, t, c), &whole.y.at(b, t, c), sizeof(float)) == 0;
       }
       CHECK(same);
       CHECK(std::memcmp(pieces.state.as<void>(), whole.state.as<void>(), whole.state.bytes()) == 0);
@@ -226,69 +197,58 @@ TEST_CASE("conv1d: BEST is the first target, and a target that is not there is r
     ConvCase test{ConvProblem{}};
     test.args.target = target;
     CHECK(fovea_conv1d_f32(&test.args) == FOVEA_ERR_TARGET);
-    fovea_norm_args norm = {};
-    norm.struct_bytes = sizeof norm, norm.dim = 1, norm.target = target;
+    auto norm = sized<fovea_norm_args>();
+    norm.dim = 1, norm.target = target;
     CHECK(fovea_norm(&norm) == FOVEA_ERR_TARGET);
-    fovea_activation_args activation = {};
-    activation.struct_bytes = sizeof activation, activation.dim = 1, activation.target = target;
+    auto activation = sized<fovea_activation_args>();
+    activation.dim = 1, activation.target = target;
     CHECK(fovea_activation(&activation) == FOVEA_ERR_TARGET);
   }
 }
 
 TEST_CASE("conv1d: NaN reaches the outputs that see it and no other", "[short][conv1d]") {
-  for (const fovea_target target : targets()) {
-    for (const bool channels_first : {false, true}) {
-      ConvProblem p;
-      p.width = 3, p.channels_first = channels_first;
-      ConvCase test(p);
-      test.x.at(1, 4, 2) = std::numeric_limits<float>::quiet_NaN();
-      test.args.target = target;
-      REQUIRE(fovea_conv1d_f32(&test.args) == FOVEA_OK);
-      for (uint32_t b = 0; b < p.batch; ++b) {
-        for (uint32_t t = 0; t < p.tokens; ++t) {
-          for (uint32_t c = 0; c < p.channels; ++c) {
-            const bool sees = b == 1 && c == 2 && t >= 4 && t <= 6;
-            REQUIRE((test.y.at(b, t, c) != test.y.at(b, t, c)) == sees);
-          }
-        }
-      }
+  for (const auto& [target, channels_first] : every(targets(), {false, true})) {
+    ConvProblem p;
+    p.width = 3, p.channels_first = channels_first;
+    ConvCase test(p);
+    test.x.at(1, 4, 2) = kNaN;
+    test.args.target = target;
+    REQUIRE(fovea_conv1d_f32(&test.args) == FOVEA_OK);
+    for (const auto& [b, t, c] : indices(p.batch, p.tokens, p.channels)) {
+      const bool sees = b == 1 && c == 2 && t >= 4 && t <= 6;
+      REQUIRE((test.y.at(b, t, c) != test.y.at(b, t, c)) == sees);
     }
   }
 }
 
 TEST_CASE("conv1d: every misuse has its status, and nothing is written", "[short][conv1d]") {
-  struct Misuse {
-    const char* what;
-    fovea_status status;
-    void (*change)(ConvCase&);
-  };
-  const Misuse misuses[] = {
-      {"struct_bytes", FOVEA_ERR_STRUCT, [](ConvCase& c) { --c.args.struct_bytes; }},
-      {"target", FOVEA_ERR_ENUM, [](ConvCase& c) { c.args.target = static_cast<fovea_target>(77); }},
-      {"no channel", FOVEA_ERR_DIM, [](ConvCase& c) { c.args.channels = 0; }},
-      {"no tap", FOVEA_ERR_DIM, [](ConvCase& c) { c.args.width = 0; }},
-      {"too many taps", FOVEA_ERR_DIM, [](ConvCase& c) { c.args.width = FOVEA_CONV1D_MOST_WIDTH + 1; }},
-      {"x's strides", FOVEA_ERR_STRIDE, [](ConvCase& c) { c.args.x_channel_stride = 2; }},
-      {"y's other strides", FOVEA_ERR_STRIDE, [](ConvCase& c) { c.args.y_channel_stride = 2; }},
-      {"y's strides", FOVEA_ERR_STRIDE, [](ConvCase& c) { c.args.y_token_stride = 3; }},
-      {"no x", FOVEA_ERR_NULL, [](ConvCase& c) { c.args.x = nullptr; }},
-      {"no y", FOVEA_ERR_NULL, [](ConvCase& c) { c.args.y = nullptr; }},
-      {"no weight", FOVEA_ERR_NULL, [](ConvCase& c) { c.args.weight = nullptr; }},
-      {"y over x", FOVEA_ERR_OVERLAP, [](ConvCase& c) { c.args.x = c.args.y + 1; }},
-      {"the state over y", FOVEA_ERR_OVERLAP, [](ConvCase& c) { c.args.state = c.args.y; }},
-      {"the state over x", FOVEA_ERR_OVERLAP, [](ConvCase& c) { c.args.state = const_cast<float*>(c.args.x); }},
-      {"the weight in y", FOVEA_ERR_OVERLAP, [](ConvCase& c) { c.args.weight = c.args.y; }},
-      {"the bias in the state", FOVEA_ERR_OVERLAP, [](ConvCase& c) { c.args.bias = c.args.state; }},
+  const Misuse<ConvCase> misuses[] = {
+      {"struct_bytes", FOVEA_ERR_STRUCT, [](auto& c) { --c.args.struct_bytes; }},
+      {"target", FOVEA_ERR_ENUM, [](auto& c) { c.args.target = fovea_target(77); }},
+      {"no channel", FOVEA_ERR_DIM, [](auto& c) { c.args.channels = 0; }},
+      {"no tap", FOVEA_ERR_DIM, [](auto& c) { c.args.width = 0; }},
+      {"too many taps", FOVEA_ERR_DIM, [](auto& c) { c.args.width = FOVEA_CONV1D_MOST_WIDTH + 1; }},
+      {"x's strides", FOVEA_ERR_STRIDE, [](auto& c) { c.args.x_channel_stride = 2; }},
+      {"y's other strides", FOVEA_ERR_STRIDE, [](auto& c) { c.args.y_channel_stride = 2; }},
+      {"y's strides", FOVEA_ERR_STRIDE, [](auto& c) { c.args.y_token_stride = 3; }},
+      {"no x", FOVEA_ERR_NULL, [](auto& c) { c.args.x = nullptr; }},
+      {"no y", FOVEA_ERR_NULL, [](auto& c) { c.args.y = nullptr; }},
+      {"no weight", FOVEA_ERR_NULL, [](auto& c) { c.args.weight = nullptr; }},
+      {"y over x", FOVEA_ERR_OVERLAP, [](auto& c) { c.args.x = c.args.y + 1; }},
+      {"the state over y", FOVEA_ERR_OVERLAP, [](auto& c) { c.args.state = c.args.y; }},
+      {"the state over x", FOVEA_ERR_OVERLAP, [](auto& c) { c.args.state = const_cast<float*>(c.args.x); }},
+      {"the weight in y", FOVEA_ERR_OVERLAP, [](auto& c) { c.args.weight = c.args.y; }},
+      {"the bias in the state", FOVEA_ERR_OVERLAP, [](auto& c) { c.args.bias = c.args.state; }},
       {"misaligned", FOVEA_ERR_ALIGNMENT,
-       [](ConvCase& c) { c.args.x = reinterpret_cast<const float*>(reinterpret_cast<const char*>(c.args.x) + 1); }},
-      {"too large", FOVEA_ERR_SIZE, [](ConvCase& c) { c.args.x_batch_stride = PTRDIFF_MAX; }},
+       [](auto& c) { c.args.x = reinterpret_cast<const float*>(reinterpret_cast<const char*>(c.args.x) + 1); }},
+      {"too large", FOVEA_ERR_SIZE, [](auto& c) { c.args.x_batch_stride = PTRDIFF_MAX; }},
   };
-  for (const Misuse& misuse : misuses) {
+  for (const auto& misuse : misuses) {
     INFO(misuse.what);
     ConvCase test{ConvProblem{}};
     misuse.change(test);
     const std::vector<char> state(test.state.as<char>(), test.state.as<char>() + test.state.bytes());
-    CHECK(fovea_conv1d_f32(&test.args) == misuse.status);
+    CHECK(fovea_conv1d_f32(&test.args) == misuse.want);
     CHECK(test.y.memory.untouched());
     CHECK(std::memcmp(state.data(), test.state.as<char>(), state.size()) == 0);
   }

@@ -1,23 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The formats of keys and values in memory: conversion from and to f32 on every target, against references of its own.
-#include <algorithm>
 #include <cfloat>
-#include <cmath>
 #include <cstdio>
-#include <cstring>
-#include <limits>
-#include <string>
-#include <vector>
 
-#include "catch.h"
 #include "formats/kernels.h"
 #include "simd_tests.h"
-#include "support/bits.h"
-#include "support/formats.h"
-#include "support/guarded.h"
-#include "support/problem.h"
-#include "support/text.h"
+#include "support/test.h"
 #include "targets/registry.h"
 
 namespace fovea_test {
@@ -30,8 +19,6 @@ using fovea::scale_bytes;
 using fovea::unit_bytes;
 
 constexpr const char* kLeftOut = "this build leaves out the format";
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
 std::vector<fovea_dtype> served_types() {
   std::vector<fovea_dtype> types;
@@ -50,7 +37,7 @@ std::vector<fovea_dtype> key_types() {
 
 bool same_half(Half format, uint32_t got, uint32_t wanted) {
   if (wanted != 0x7fff) return got == wanted;
-  const uint32_t quiet = (2u * static_cast<uint32_t>(format.exponents()) - 1) << (format.fraction_bits - 1);
+  const uint32_t quiet = (2u * uint32_t(format.exponents()) - 1) << (format.fraction_bits - 1);
   return (got & quiet) == quiet;
 }
 
@@ -87,11 +74,11 @@ struct Rows {
     const fovea::NarrowRows arguments = {rows,
                                          dim,
                                          data.as<void>(),
-                                         static_cast<ptrdiff_t>(stride),
+                                         ptrdiff_t(stride),
                                          scale_bytes(type) ? scales.as<void>() : nullptr,
-                                         static_cast<ptrdiff_t>(scale_stride),
+                                         ptrdiff_t(scale_stride),
                                          f32.as<float>(),
-                                         static_cast<ptrdiff_t>(f32_stride)};
+                                         ptrdiff_t(f32_stride)};
     fovea::narrow_kernels(target).narrow(type, arguments);
     f32.read_only(false);
   }
@@ -99,11 +86,11 @@ struct Rows {
     return {rows,
             dim,
             f32.as<float>(),
-            static_cast<ptrdiff_t>(f32_stride),
+            ptrdiff_t(f32_stride),
             data.as<void>(),
-            static_cast<ptrdiff_t>(stride),
+            ptrdiff_t(stride),
             scale_bytes(type) ? scales.as<void>() : nullptr,
-            static_cast<ptrdiff_t>(scale_stride)};
+            ptrdiff_t(scale_stride)};
   }
   void widen(fovea_target target) const {
     data.read_only(true);
@@ -136,15 +123,15 @@ std::string name(const Rows& rows, Placement placement, fovea_target target) {
 
 // Normally distributed, by Box and Muller.
 float normal(uint64_t seed, uint64_t index) {
-  const double u = (static_cast<double>(random_bits(seed, 2 * index) >> 12) + 0.5) * 0x1p-52;
-  const double v = static_cast<double>(random_bits(seed, 2 * index + 1) >> 12) * 0x1p-52;
-  return static_cast<float>(std::sqrt(-2.0 * std::log(u)) * std::cos(6.283185307179586 * v));
+  const double u = (double(random_bits(seed, 2 * index) >> 12) + 0.5) * 0x1p-52;
+  const double v = double(random_bits(seed, 2 * index + 1) >> 12) * 0x1p-52;
+  return float(std::sqrt(-2.0 * std::log(u)) * std::cos(6.283185307179586 * v));
 }
 
 double squared_error(const float* x, const float* y, size_t count) {
   double sum = 0;
   for (size_t i = 0; i < count; ++i) {
-    const double difference = static_cast<double>(x[i]) - static_cast<double>(y[i]);
+    const double difference = double(x[i]) - double(y[i]);
     sum += difference * difference;
   }
   return sum;
@@ -152,7 +139,7 @@ double squared_error(const float* x, const float* y, size_t count) {
 
 // ---- ggml's block formats by their definitions: 32 elements and a scale in f16.
 
-float rounded_to_f16(float x) { return static_cast<float>(value_of(kF16, nearest_of(kF16, x))); }
+float rounded_to_f16(float x) { return float(value_of(kF16, nearest_of(kF16, x))); }
 
 void through_q8_0(const float* x, float* y) {
   float max = 0;
@@ -168,8 +155,8 @@ void through_q4_0(const float* x, float* y) {
   }
   const float d = largest / -8, inverse = d != 0 ? 1 / d : 0;
   for (size_t i = 0; i < 32; ++i) {
-    const int code = std::min(15, static_cast<int>(x[i] * inverse + 8.5f));
-    y[i] = rounded_to_f16(d) * static_cast<float>(code - 8);
+    const int code = std::min(15, int(x[i] * inverse + 8.5f));
+    y[i] = rounded_to_f16(d) * float(code - 8);
   }
 }
 
@@ -181,7 +168,7 @@ INSIDE_CASE("formats: rows are converted alone, from any place, with any stride,
                          31, 32, 33, 47, 48, 63, 64, 65, 80, 96, 100, 128, 131};
   for (const fovea_dtype type : key_types()) {
     for (const size_t dim : dims) {
-      for (const Placement placement : {Placement::kEnd, Placement::kStart, Placement::kOffset}) {
+      for (const Placement placement : kPlacements) {
         const size_t padding = dim % 3 == 0 ? 0 : dim % 5, count = dim % 4;
         std::vector<uint8_t> first;  // what the first target wrote
         for (const fovea_target target : targets()) {
@@ -189,9 +176,7 @@ INSIDE_CASE("formats: rows are converted alone, from any place, with any stride,
           const std::string text = name(rows, placement, target);
           set_current_case(text);
           INFO(text);
-          for (size_t r = 0; r < count; ++r) {
-            for (size_t d = 0; d < dim; ++d) rows.f32_row(r)[d] = normal(dim + 7, r * dim + d);
-          }
+          for (const auto& [r, d] : indices<size_t>(count, dim)) rows.f32_row(r)[d] = normal(dim + 7, r * dim + d);
           rows.narrow(target);
           bool near = true, padded = true, exact = true;
           for (size_t r = 0; r < count; ++r) {
@@ -224,8 +209,8 @@ INSIDE_CASE("formats: rows are converted alone, from any place, with any stride,
 
           rows.f32.fill();
           rows.widen(target);
-          for (size_t r = 0; r < count; ++r) {
-            for (size_t d = 0; d < dim; ++d) exact = exact && same_number(rows.f32_row(r)[d], rows.element(r, d));
+          for (const auto& [r, d] : indices<size_t>(count, dim)) {
+            exact = exact && same_number(rows.f32_row(r)[d], rows.element(r, d));
           }
           CHECK(exact);
           CHECK(rows.margins_intact());
@@ -261,7 +246,7 @@ INSIDE_CASE("formats: blocks that were worked out by hand are widened to the bit
     float want;
   };
   const auto block = [](std::vector<uint8_t> head, size_t count, uint8_t first, uint8_t step) {
-    for (size_t i = 0; i < count; ++i) head.push_back(static_cast<uint8_t>(first + i * step));
+    for (size_t i = 0; i < count; ++i) head.push_back(uint8_t(first + i * step));
     return head;
   };
   const std::vector<uint8_t> q8 = block({0x00, 0x38}, 32, 0x80, 9), q4 = block({0x66, 0x2e}, 16, 0x10, 0x11);
@@ -296,7 +281,7 @@ INSIDE_CASE("formats: blocks that were worked out by hand are widened to the bit
       for (size_t offset = 0; offset < 4; ++offset) {
         for (const size_t dim : {b.at + 1, size_t{32}}) {
           std::vector<uint8_t> bytes(offset + b.bytes.size());
-          std::copy(b.bytes.begin(), b.bytes.end(), bytes.begin() + static_cast<ptrdiff_t>(offset));
+          std::copy(b.bytes.begin(), b.bytes.end(), bytes.begin() + ptrdiff_t(offset));
           float got[32];
           const void* const data = bytes.data() + offset;
           fovea::weight_kernels(target).widen_weights(b.type, {1, dim, got, 32, data, 0, nullptr, 0});
@@ -316,14 +301,12 @@ INSIDE_CASE("formats: rows of any bytes are widened as they are defined", "[shor
       for (const fovea_target target : targets()) {
         Rows rows(type, 9, dim, 1, Placement::kOffset);  // rows of blocks begin at odd addresses, too
         for (const Guarded* buffer : {&rows.data, &rows.scales}) {
-          for (size_t i = 0; i < buffer->bytes(); ++i) {
-            buffer->as<uint8_t>()[i] = static_cast<uint8_t>(random_bits(dim, i) >> 20);
-          }
+          for (size_t i = 0; i < buffer->bytes(); ++i) buffer->as<uint8_t>()[i] = uint8_t(random_bits(dim, i) >> 20);
         }
         rows.widen(target);
         bool exact = true;
-        for (size_t r = 0; r < 9; ++r) {
-          for (size_t d = 0; d < dim; ++d) exact = exact && same_number(rows.f32_row(r)[d], rows.element(r, d));
+        for (const auto& [r, d] : indices<size_t>(9, dim)) {
+          exact = exact && same_number(rows.f32_row(r)[d], rows.element(r, d));
         }
         INFO(type_name(type) << " of " << dim << " on " << fovea_target_name(target));
         CHECK(exact);
@@ -340,18 +323,18 @@ INSIDE_CASE("formats: a group of q8_0 has at most half a code of error, or as mu
     for (uint64_t group = 0; group < 3000; ++group) {
       float x[kScaleGroup], largest = 0;
       for (size_t i = 0; i < kScaleGroup; ++i) {
-        x[i] = random_uniform(group, i, -1, 1) * std::ldexp(1.0f, static_cast<int>(group % 28) - 6);
+        x[i] = random_uniform(group, i, -1, 1) * std::ldexp(1.0f, int(group % 28) - 6);
         largest = std::max(largest, std::fabs(x[i]));
       }
       std::copy(x, x + kScaleGroup, rows.f32_row(0));
       rows.narrow(target);
       uint16_t bits;
       std::memcpy(&bits, rows.data_row(0), sizeof bits);
-      const auto d = static_cast<double>(value_of(kF16, bits));
+      const auto d = double(value_of(kF16, bits));
       REQUIRE(bits == nearest_of(kF16, largest / 127));
       size_t wrong = 0;
       for (size_t i = 0; i < kScaleGroup; ++i) {
-        const double error = std::fabs(static_cast<double>(x[i]) - static_cast<double>(rows.element(0, i)));
+        const double error = std::fabs(double(x[i]) - double(rows.element(0, i)));
         wrong += largest >= 0.008f && error > 0.5001 * d ? 1u : 0u;
       }
       INFO("group " << group << " on " << fovea_target_name(target));
@@ -367,8 +350,8 @@ INSIDE_CASE("formats: some elements of a row are widened as in the whole row", "
       INFO(type_name(type) << " on " << fovea_target_name(target));
       const size_t all = is_super(type) ? 301 : 45;
       Rows rows(type, kCount, all, 0, Placement::kOffset);
-      for (size_t i = 0; i < rows.data.bytes(); ++i) rows.data.as<uint8_t>()[i] = static_cast<uint8_t>(37 * i % 64);
-      for (size_t i = 0; i < rows.scales.bytes(); ++i) rows.scales.as<uint8_t>()[i] = static_cast<uint8_t>(29 * i % 64);
+      for (size_t i = 0; i < rows.data.bytes(); ++i) rows.data.as<uint8_t>()[i] = uint8_t(37 * i % 64);
+      for (size_t i = 0; i < rows.scales.bytes(); ++i) rows.scales.as<uint8_t>()[i] = uint8_t(29 * i % 64);
       rows.widen(target);
       bool same = true;
       for (size_t first = 0; first < all; first += kPiece) {
@@ -397,12 +380,12 @@ INSIDE_CASE("formats: every f16, bf16 and i8 is widened to the number that it is
       if (!fovea::format_served(type)) continue;
       for (size_t begin = 0; begin < 65536; begin += kBlock) {
         Rows rows(type, 1, kBlock, 0, Placement::kOffset);
-        for (size_t i = 0; i < kBlock; ++i) rows.data.as<uint16_t>()[i] = static_cast<uint16_t>(begin + i);
+        for (size_t i = 0; i < kBlock; ++i) rows.data.as<uint16_t>()[i] = uint16_t(begin + i);
         rows.widen(target);
         size_t wrong = 0;
         for (size_t i = 0; i < kBlock; ++i) {
-          const double wanted = value_of(half_of(type), static_cast<uint32_t>(begin + i));
-          wrong += same_number(rows.f32_row(0)[i], static_cast<float>(wanted)) ? 0u : 1u;
+          const double wanted = value_of(half_of(type), uint32_t(begin + i));
+          wrong += same_number(rows.f32_row(0)[i], float(wanted)) ? 0u : 1u;
         }
         INFO(type_name(type) << " from " << begin << " on " << fovea_target_name(target));
         CHECK(wrong == 0);
@@ -413,15 +396,13 @@ INSIDE_CASE("formats: every f16, bf16 and i8 is widened to the number that it is
       const float scales[] = {1.0f, 0.37f, kNaN};
       for (size_t r = 0; r < 3; ++r) {
         rows.scales.as<float>()[r * rows.scale_stride] = scales[r];
-        for (size_t i = 0; i < 256; ++i) rows.data.as<uint8_t>()[r * rows.stride + i] = static_cast<uint8_t>(i);
+        for (size_t i = 0; i < 256; ++i) rows.data.as<uint8_t>()[r * rows.stride + i] = uint8_t(i);
       }
       rows.widen(target);
       size_t wrong = 0;
-      for (size_t r = 0; r < 3; ++r) {
-        for (size_t i = 0; i < 256; ++i) {
-          const float code = static_cast<float>(i < 128 ? static_cast<int>(i) : static_cast<int>(i) - 256);
-          wrong += same_number(rows.f32_row(r)[i], scales[r] * code) ? 0u : 1u;
-        }
+      for (const auto& [r, i] : indices<size_t>(3, 256)) {
+        const float code = float(i < 128 ? int(i) : int(i) - 256);
+        wrong += same_number(rows.f32_row(r)[i], scales[r] * code) ? 0u : 1u;
       }
       INFO(fovea_target_name(target));
       CHECK(wrong == 0);
@@ -442,9 +423,7 @@ class NearestCheck {
   void check() {
     for (size_t i = count_; i < kBlock; ++i) rows_.f32_row(0)[i] = 0;
     uint16_t wanted[kBlock];
-    for (size_t i = 0; i < kBlock; ++i) {
-      wanted[i] = static_cast<uint16_t>(nearest_of(half_of(type_), rows_.f32_row(0)[i]));
-    }
+    for (size_t i = 0; i < kBlock; ++i) wanted[i] = uint16_t(nearest_of(half_of(type_), rows_.f32_row(0)[i]));
     for (const fovea_target target : targets()) {
       rows_.narrow(target);
       for (size_t i = 0; i < kBlock; ++i) {
@@ -470,15 +449,15 @@ void check_nearest(uint64_t step) {
     if (!fovea::format_served(type)) continue;
     const Half format = half_of(type);
     NearestCheck check(type);
-    for (uint64_t bits = 0; bits <= 0xffffffffu; bits += step) check.push(static_cast<uint32_t>(bits));
+    for (uint64_t bits = 0; bits <= 0xffffffffu; bits += step) check.push(uint32_t(bits));
     // Each number of the format, the place half-way to the next, which a float holds, and the floats beside it.
     const uint32_t infinite = nearest_of(format, kInfinity);
     for (uint32_t half = 0; half < infinite; ++half) {
       const double here = value_of(format, half);
       const double next = half + 1 < infinite ? value_of(format, half + 1) : 2 * here - value_of(format, half - 1);
-      const uint32_t between = bits_of(static_cast<float>((here + next) / 2));
+      const uint32_t between = bits_of(float((here + next) / 2));
       for (const uint32_t sign : {0u, 0x80000000u}) {
-        check.push(bits_of(static_cast<float>(here)) | sign);
+        check.push(bits_of(float(here)) | sign);
         for (uint32_t bits = between - 1; bits != between + 2; ++bits) check.push(bits | sign);
       }
     }
@@ -510,15 +489,15 @@ INSIDE_CASE("formats: i8 is the nearest of 255 codes", "[short][formats]") {
     Rows rows(FOVEA_I8, 8, 129, 3, Placement::kOffset);
     for (size_t r = 0; r < rows.rows; ++r) {
       // Of a maximum of 127 the codes are the numbers themselves: ties, too.
-      const float unit = std::ldexp(1.0f, static_cast<int>(r) * 30 - 110);
+      const float unit = std::ldexp(1.0f, int(r) * 30 - 110);
       for (size_t d = 0; d < rows.dim; ++d) rows.f32_row(r)[d] = unit * (random_uniform(r, d, -127, 127));
       rows.f32_row(r)[5] = unit * 127;
-      for (size_t d = 6; d < 40; ++d) rows.f32_row(r)[d] = unit * (static_cast<float>(d) - 20.5f);
+      for (size_t d = 6; d < 40; ++d) rows.f32_row(r)[d] = unit * (float(d) - 20.5f);
     }
     rows.narrow(target);
     size_t wrong = 0;
     for (size_t r = 0; r < rows.rows; ++r) {
-      const float unit = std::ldexp(1.0f, static_cast<int>(r) * 30 - 110);
+      const float unit = std::ldexp(1.0f, int(r) * 30 - 110);
       float scale;
       std::memcpy(&scale, rows.scale_row(r), 4);
       wrong += scale == unit ? 0u : 1u;
@@ -581,39 +560,35 @@ INSIDE_CASE("formats: what is not finite, too large or too small for a scale", "
       {0x1p-120f, false, false, false, true}, {FLT_TRUE_MIN, false, false, true, true},
       {0.0f, false, false, true, true},      {-0.0f, false, false, true, true},
   };
-  for (const fovea_target target : targets()) {
-    for (const fovea_dtype type : {FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0}) {
-      if (!fovea::format_served(type)) continue;
-      for (const Planted& planted : kPlanted) {
-        for (const size_t place : {size_t{0}, size_t{37}, size_t{63}, size_t{66}}) {
-          Rows rows(type, 3, 67, 1, Placement::kEnd);
-          for (size_t r = 0; r < 3; ++r) {
-            for (size_t d = 0; d < rows.dim; ++d) rows.f32_row(r)[d] = r == 1 ? 0.0f : 1.0f;
-          }
-          rows.f32_row(1)[place] = planted.x;
-          rows.narrow(target);
-          rows.widen(target);
-          size_t wrong = 0;
-          for (size_t d = 0; d < rows.dim; ++d) {
-            const bool here = type == FOVEA_I8 || d / 32 == place / 32;  // shares the scale
-            const bool is_nan = here && (type == FOVEA_I8 ? planted.i8_nan : planted.i4_nan);
-            const bool is_zero = !here || d != place || (type == FOVEA_I8 ? planted.i8_zero : planted.i4_zero);
-            const float got = rows.f32_row(1)[d];
-            const float most = type == FOVEA_I8 ? FLT_MAX : (type == FOVEA_Q8_0 ? 127 : 8) * 65504.0f;
-            const float wanted = std::max(-most, std::min(planted.x, most));
-            const bool right = is_nan ? got != got : is_zero ? got == 0 : std::fabs(got / wanted - 1) < 0.01f;
-            wrong += right ? 0u : 1u;
-            wrong += std::fabs(rows.f32_row(0)[d] - 1) < 0.002f && rows.f32_row(2)[d] == rows.f32_row(0)[d] ? 0u : 1u;
-            const uint8_t* const codes =
-                rows.data_row(1) + (is_grouped(type) ? d / 32 * group_bytes(type) + codes_at(type) : 0);
-            const int code = type == FOVEA_I8     ? static_cast<int8_t>(codes[d])
-                             : type == FOVEA_Q8_0 ? static_cast<int8_t>(codes[d % 32])
-                                                  : (codes[d % 16] >> (d % 32 < 16 ? 0 : 4) & 15) - 8;
-            wrong += (planted.x != planted.x || std::isinf(planted.x)) && code != 0 ? 1u : 0u;
-          }
-          INFO(type_name(type) << " with " << planted.x << " at " << place << " on " << fovea_target_name(target));
-          CHECK(wrong == 0);
+  for (const auto& [target, type] : every(targets(), {FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0})) {
+    if (!fovea::format_served(type)) continue;
+    for (const Planted& planted : kPlanted) {
+      for (const size_t place : {size_t{0}, size_t{37}, size_t{63}, size_t{66}}) {
+        Rows rows(type, 3, 67, 1, Placement::kEnd);
+        for (const auto& [r, d] : indices<size_t>(3, rows.dim)) rows.f32_row(r)[d] = r == 1 ? 0.0f : 1.0f;
+        rows.f32_row(1)[place] = planted.x;
+        rows.narrow(target);
+        rows.widen(target);
+        size_t wrong = 0;
+        for (size_t d = 0; d < rows.dim; ++d) {
+          const bool here = type == FOVEA_I8 || d / 32 == place / 32;  // shares the scale
+          const bool is_nan = here && (type == FOVEA_I8 ? planted.i8_nan : planted.i4_nan);
+          const bool is_zero = !here || d != place || (type == FOVEA_I8 ? planted.i8_zero : planted.i4_zero);
+          const float got = rows.f32_row(1)[d];
+          const float most = type == FOVEA_I8 ? FLT_MAX : (type == FOVEA_Q8_0 ? 127 : 8) * 65504.0f;
+          const float wanted = std::max(-most, std::min(planted.x, most));
+          const bool right = is_nan ? got != got : is_zero ? got == 0 : std::fabs(got / wanted - 1) < 0.01f;
+          wrong += right ? 0u : 1u;
+          wrong += std::fabs(rows.f32_row(0)[d] - 1) < 0.002f && rows.f32_row(2)[d] == rows.f32_row(0)[d] ? 0u : 1u;
+          const uint8_t* const codes =
+              rows.data_row(1) + (is_grouped(type) ? d / 32 * group_bytes(type) + codes_at(type) : 0);
+          const int code = type == FOVEA_I8     ? int8_t(codes[d])
+                           : type == FOVEA_Q8_0 ? int8_t(codes[d % 32])
+                                                : (codes[d % 16] >> (d % 32 < 16 ? 0 : 4) & 15) - 8;
+          wrong += (planted.x != planted.x || std::isinf(planted.x)) && code != 0 ? 1u : 0u;
         }
+        INFO(type_name(type) << " with " << planted.x << " at " << place << " on " << fovea_target_name(target));
+        CHECK(wrong == 0);
       }
     }
   }
@@ -622,25 +597,22 @@ INSIDE_CASE("formats: what is not finite, too large or too small for a scale", "
 INSIDE_CASE("formats: what no scale of i4 reaches becomes the nearest that the largest scale does",
             "[short][formats]") {
   if (!fovea::format_served(FOVEA_I4)) return skip(kLeftOut);
-  for (const fovea_target target : targets()) {
-    for (const float largest : {8e5f, 1e7f, 0x1p99f, 0x1p100f, 0x1p101f, 0x1p126f, FLT_MAX}) {
-      for (const float sign : {1.0f, -1.0f}) {
-        Rows rows(FOVEA_I4, 1, kScaleGroup, 0, Placement::kEnd);
-        float* const x = rows.f32_row(0);
-        for (size_t d = 0; d < kScaleGroup; ++d) x[d] = sign * random_uniform(3, d, -6e5f, 5.2e5f);
-        x[3] = sign * largest, x[17] = -sign * 65504.0f, x[31] = sign * 1000.0f, x[30] = -sign * largest / 2;
-        const std::vector<float> before(x, x + kScaleGroup);
-        rows.narrow(target);
-        rows.widen(target);
-        size_t wrong = 0;
-        for (size_t d = 0; d < kScaleGroup; ++d) {
-          const float wanted = std::max(-7.0f, std::min(std::nearbyint(sign * before[d] / 65504.0f), 8.0f));
-          wrong += rows.f32_row(0)[d] == sign * wanted * 65504.0f ? 0u : 1u;
-        }
-        INFO("largest " << sign * largest << " on " << fovea_target_name(target));
-        CHECK(wrong == 0);
-      }
+  for (const auto& [target, largest, sign] :
+       every(targets(), {8e5f, 1e7f, 0x1p99f, 0x1p100f, 0x1p101f, 0x1p126f, FLT_MAX}, {1.0f, -1.0f})) {
+    Rows rows(FOVEA_I4, 1, kScaleGroup, 0, Placement::kEnd);
+    float* const x = rows.f32_row(0);
+    for (size_t d = 0; d < kScaleGroup; ++d) x[d] = sign * random_uniform(3, d, -6e5f, 5.2e5f);
+    x[3] = sign * largest, x[17] = -sign * 65504.0f, x[31] = sign * 1000.0f, x[30] = -sign * largest / 2;
+    const std::vector<float> before(x, x + kScaleGroup);
+    rows.narrow(target);
+    rows.widen(target);
+    size_t wrong = 0;
+    for (size_t d = 0; d < kScaleGroup; ++d) {
+      const float wanted = std::max(-7.0f, std::min(std::nearbyint(sign * before[d] / 65504.0f), 8.0f));
+      wrong += rows.f32_row(0)[d] == sign * wanted * 65504.0f ? 0u : 1u;
     }
+    INFO("largest " << sign * largest << " on " << fovea_target_name(target));
+    CHECK(wrong == 0);
   }
 }
 
@@ -653,8 +625,7 @@ INSIDE_CASE("formats: no group of i4 has more squared error than in q4_0", "[sho
       float x[kScaleGroup], reference[kScaleGroup];
       for (size_t i = 0; i < kScaleGroup; ++i) {
         const float value = group % 3 == 0 ? random_uniform(group, i, -1, 1) : normal(group, i);
-        x[i] = value * (group % 7 == 0 && i == group % 32 ? 20.0f : 1.0f) *
-               std::ldexp(1.0f, static_cast<int>(group % 20) - 10);
+        x[i] = value * (group % 7 == 0 && i == group % 32 ? 20.0f : 1.0f) * std::ldexp(1.0f, int(group % 20) - 10);
       }
       std::copy(x, x + kScaleGroup, rows.f32_row(0));
       rows.narrow(target);
@@ -698,7 +669,7 @@ void check_squared_error(size_t count, bool print) {
       float x[kDim], y[kDim];
       const float zeros[kDim] = {};
       for (size_t d = 0; d < kDim; ++d) {
-        const double u = static_cast<double>(random_bits(99, r * kDim + d) >> 12) * 0x1p-52;
+        const double u = double(random_bits(99, r * kDim + d) >> 12) * 0x1p-52;
         x[d] = normal(5, r * kDim + d) * (u < distribution.outliers ? distribution.factor : 1.0f);
       }
       power += squared_error(x, zeros, kDim);
@@ -740,29 +711,27 @@ INSIDE_CASE("formats: the squared error of i8 and i4, on many rows", "[slow][for
 
 INSIDE_CASE("formats: a dot product that reads a row in registers is that with the widened row", "[short][formats]") {
   const size_t dims[] = {1, 4, 7, 16, 24, 31, 32, 33, 48, 64, 72, 80, 128, 131};
-  for (const fovea_target target : targets()) {
-    for (const fovea_dtype type : kKeyTypes) {
-      for (const size_t dim : dims) {
-        const Rows rows(type, 1, dim, 0, Placement::kEnd);
-        const Guarded q(4 * dim, 4, Placement::kEnd);
-        for (size_t d = 0; d < dim; ++d) {
-          rows.f32_row(0)[d] = normal(dim, d);
-          q.as<float>()[d] = normal(dim + 1000, d);
-        }
-        set_current_case(name(rows, Placement::kEnd, target));
-        if (!fovea::format_served(type)) continue;
-        rows.narrow(fovea_target_at(0));
-        double wanted = 0, magnitude = 0;
-        for (size_t d = 0; d < dim; ++d) {
-          const double product = static_cast<double>(q.as<float>()[d]) * static_cast<double>(rows.element(0, d));
-          wanted += product;
-          magnitude += std::fabs(product);
-        }
-        const float got =
-            fovea::simd_tests(target).dot(type, q.as<float>(), rows.data.as<void>(), rows.scales.as<void>(), dim);
-        INFO(type_name(type) << " of " << dim << " on " << fovea_target_name(target));
-        CHECK(std::fabs(static_cast<double>(got) - wanted) <= magnitude * static_cast<double>(FLT_EPSILON) * 4);
+  for (const auto& [target, type] : every(targets(), kKeyTypes)) {
+    for (const size_t dim : dims) {
+      const Rows rows(type, 1, dim, 0, Placement::kEnd);
+      const Guarded q(4 * dim, 4, Placement::kEnd);
+      for (size_t d = 0; d < dim; ++d) {
+        rows.f32_row(0)[d] = normal(dim, d);
+        q.as<float>()[d] = normal(dim + 1000, d);
       }
+      set_current_case(name(rows, Placement::kEnd, target));
+      if (!fovea::format_served(type)) continue;
+      rows.narrow(fovea_target_at(0));
+      double wanted = 0, magnitude = 0;
+      for (size_t d = 0; d < dim; ++d) {
+        const double product = double(q.as<float>()[d]) * double(rows.element(0, d));
+        wanted += product;
+        magnitude += std::fabs(product);
+      }
+      const float got =
+          fovea::simd_tests(target).dot(type, q.as<float>(), rows.data.as<void>(), rows.scales.as<void>(), dim);
+      INFO(type_name(type) << " of " << dim << " on " << fovea_target_name(target));
+      CHECK(std::fabs(double(got) - wanted) <= magnitude * double(FLT_EPSILON) * 4);
     }
   }
 }

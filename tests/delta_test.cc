@@ -2,26 +2,11 @@
 //
 // Linear attention against the recurrence in double, on every target. tests/FIELDS.md says which test fails when a
 // field is ignored.
-#include <algorithm>
-#include <cmath>
 #include <cstdio>
-#include <cstring>
-#include <functional>
-#include <iterator>
-#include <limits>
-#include <string>
-#include <vector>
 
-#include "catch.h"
 #include "simd_tests.h"
-#include "support/bits.h"
-#include "support/covering.h"
-#include "support/formats.h"
-#include "support/guarded.h"
-#include "support/problem.h"
 #include "support/shuffler.h"
-#include "support/text.h"
-#include "support/tolerance.h"
+#include "support/test.h"
 
 namespace fovea_test {
 namespace {
@@ -31,7 +16,7 @@ struct DeltaProblem {
   uint32_t batch = 2, q_heads = 2, k_heads = 2, v_heads = 2, key_dim = 16, value_dim = 20, tokens = 11;
   bool decay_per_key = false, shared_beta = false, ragged = false, given = false;
   fovea_dtype dtype = FOVEA_F32, out_dtype = FOVEA_F32;
-  enum Strides { kHeadsFirst, kTokensFirst, kPadded, kReversed, kBroadcast } strides = kHeadsFirst;
+  Layout layout = Layout::kHeadsFirst;
   float scale = 0;
   float least_decay = 0.5f;
   Placement placement = Placement::kEnd;
@@ -43,82 +28,31 @@ struct DeltaProblem {
   uint32_t decays() const { return decay_per_key || general() ? key_dim : 1; }
   uint32_t decay_dim() const { return general() ? FOVEA_DELTA_GENERAL_DIM(key_dim) : decays(); }
   uint32_t out_heads() const { return std::max(q_heads, v_heads); }
+  Shape matrices() const { return {batch, v_heads, key_dim, value_dim}; }
 };
 
 std::string name(const DeltaProblem& p, fovea_target target) {
   static const char* const kRules[] = {"linear", "gated", "delta", "gated delta", "general"};
-  static const char* const kStrides[] = {"heads first", "tokens first", "padded", "reversed", "broadcast"};
   Text text;
   text << kRules[p.rule] << " " << p.batch << "x" << p.q_heads << "/" << p.k_heads << "/" << p.v_heads << "x"
        << p.tokens << " " << p.key_dim << "x" << p.value_dim << (p.decay_per_key ? " decay per key " : " ")
        << (p.shared_beta ? "one beta " : "") << (p.ragged ? "ragged " : "") << (p.given ? "given " : "")
-       << type_name(p.dtype) << " to " << type_name(p.out_dtype) << " " << kStrides[p.strides] << " scale " << p.scale
-       << " " << name(p.placement) << " seed " << p.seed << " | " << fovea_target_name(target);
+       << type_name(p.dtype) << " to " << type_name(p.out_dtype) << " " << name(p.layout) << " scale " << p.scale << " "
+       << name(p.placement) << " seed " << p.seed << " | " << fovea_target_name(target);
   return text.str();
 }
-
-// An array [batch][heads][tokens][dim] in memory of its own. Ragged entries lie one after the other: a batch of 1.
-class Array {
- public:
-  Array() = default;
-  Array(const DeltaProblem& p, fovea_dtype dtype, uint32_t heads, uint32_t dim, DeltaProblem::Strides strides)
-      : dtype_(dtype), dim_(dim) {
-    const ptrdiff_t tokens = p.tokens, count = heads, d = dim, pad = strides == DeltaProblem::kPadded ? 3 : 0;
-    array = {nullptr, count * tokens * (d + pad), tokens * (d + pad), d + pad};
-    if (strides == DeltaProblem::kTokensFirst) array.head_stride = d, array.token_stride = count * d;
-    if (strides == DeltaProblem::kBroadcast) array.batch_stride = 0, array.head_stride = 0;
-    size_t elements = 0, first = 0;
-    const ptrdiff_t batch = p.ragged ? 1 : p.batch;
-    if (batch * count * tokens > 0) {
-      const ptrdiff_t last =
-          (batch - 1) * array.batch_stride + (count - 1) * array.head_stride + (tokens - 1) * array.token_stride;
-      elements = static_cast<size_t>(last + d);
-      if (strides == DeltaProblem::kReversed) {
-        first = static_cast<size_t>(last);
-        array.batch_stride *= -1, array.head_stride *= -1, array.token_stride *= -1;
-      }
-    }
-    memory = Guarded(elements * unit_size(dtype), unit_size(dtype), p.placement);
-    array.data = memory.as<char>() + first * unit_size(dtype);
-  }
-
-  fovea_out out() const {
-    return {const_cast<void*>(array.data), array.batch_stride, array.head_stride, array.token_stride};
-  }
-  char* row(size_t entry, size_t head, size_t token) const {
-    const ptrdiff_t at = static_cast<ptrdiff_t>(entry) * array.batch_stride +
-                         static_cast<ptrdiff_t>(head) * array.head_stride +
-                         static_cast<ptrdiff_t>(token) * array.token_stride;
-    return const_cast<char*>(static_cast<const char*>(array.data)) + at * static_cast<ptrdiff_t>(unit_size(dtype_));
-  }
-  double get(size_t entry, size_t head, size_t token, size_t d) const {
-    return static_cast<double>(element_of(dtype_, row(entry, head, token), nullptr, d));
-  }
-  void put(size_t entry, size_t head, size_t token, const std::vector<float>& x) const {
-    encode_row(dtype_, x.data(), dim_, row(entry, head, token), nullptr);
-  }
-
-  fovea_in array = {};
-  Guarded memory;
-
- private:
-  fovea_dtype dtype_ = FOVEA_F32;
-  uint32_t dim_ = 0;
-};
 
 class DeltaCase {
  public:
   explicit DeltaCase(const DeltaProblem& problem) : p(problem), args{} {
-    const auto outputs = p.strides == DeltaProblem::kBroadcast ? DeltaProblem::kHeadsFirst : p.strides;
-    q = Array(p, p.dtype, p.q_heads, p.key_dim, p.strides);
-    k = Array(p, p.dtype, p.k_heads, p.key_dim, p.strides);
-    v = Array(p, p.dtype, p.v_heads, p.value_dim, p.strides);
-    of_a = Array(p, p.dtype, p.k_heads, p.key_dim, p.strides);
-    of_b = Array(p, p.dtype, p.k_heads, p.key_dim, p.strides);
-    decay = Array(p, FOVEA_F32, p.v_heads, p.decays(), p.strides);
-    beta = Array(p, FOVEA_F32, p.shared_beta ? 1 : p.v_heads, 1, p.strides);
-    out = Array(p, p.out_dtype, p.out_heads(), p.value_dim, outputs);
-    if (p.shared_beta) beta.array.head_stride = 0;
+    const float small = 1 / std::sqrt(float(p.key_dim));
+    q = input(p.dtype, p.q_heads, p.key_dim, 1, 1), k = input(p.dtype, p.k_heads, p.key_dim, 2, small);
+    v = input(p.dtype, p.v_heads, p.value_dim, 3, 1);
+    of_a = input(p.dtype, p.k_heads, p.key_dim, 7, small), of_b = input(p.dtype, p.k_heads, p.key_dim, 8, small / 2);
+    decay = input(FOVEA_F32, p.v_heads, p.decays(), 4, 1);
+    beta = input(FOVEA_F32, p.shared_beta ? 1 : p.v_heads, 1, 5, 1);
+    if (p.shared_beta) beta.strides.head = 0;
+    out = Array(p.out_dtype, {entries(), p.out_heads(), p.tokens, p.value_dim}, output_layout(p.layout), p.placement);
     draw();
     if (p.ragged) {
       offsets = Guarded((p.batch + 1) * sizeof(uint32_t), sizeof(uint32_t), p.placement);
@@ -141,12 +75,12 @@ class DeltaCase {
     fovea_delta_args some = args;
     some.tokens = tokens;
     const auto on = [&](fovea_in& x, size_t unit) {
-      x.data = static_cast<const char*>(x.data) + static_cast<ptrdiff_t>(first) * x.token_stride * ptrdiff_t(unit);
+      x.data = static_cast<const char*>(x.data) + ptrdiff_t(first) * x.token_stride * ptrdiff_t(unit);
     };
     on(some.q, unit_size(p.dtype)), on(some.k, unit_size(p.dtype)), on(some.v, unit_size(p.dtype));
     on(some.a, unit_size(p.dtype)), on(some.b, unit_size(p.dtype)), on(some.decay, 4), on(some.beta, 4);
     some.out.data = static_cast<char*>(some.out.data) +
-                    static_cast<ptrdiff_t>(first) * some.out.token_stride * ptrdiff_t(unit_size(p.out_dtype));
+                    ptrdiff_t(first) * some.out.token_stride * ptrdiff_t(unit_size(p.out_dtype));
     return call(target, some);
   }
   fovea_status call(fovea_target target, fovea_delta_args& some) {
@@ -163,26 +97,18 @@ class DeltaCase {
     return status == FOVEA_OK ? call(target, args) : status;
   }
 
-  // The outputs as they lie in memory, and S.
+  // The outputs, and S.
   std::vector<float> bits(fovea_target target) const {
-    std::vector<float> all;
-    for (size_t b = 0; b < (p.ragged ? 1u : p.batch); ++b) {
-      for (size_t h = 0; h < p.out_heads(); ++h) {
-        for (size_t t = 0; t < p.tokens; ++t) {
-          for (size_t d = 0; d < p.value_dim; ++d) all.push_back(static_cast<float>(out.get(b, h, t, d)));
-        }
-      }
-    }
+    std::vector<float> all = out.numbers();
     const std::vector<float> s = matrices(target);
     all.insert(all.end(), s.begin(), s.end());
     return all;
   }
   std::vector<float> matrices(fovea_target target) const {
-    std::vector<float> s(size_t(p.batch) * p.v_heads * p.key_dim * p.value_dim);
-    const fovea_out to = {s.data(), ptrdiff_t(p.v_heads * p.key_dim * p.value_dim), ptrdiff_t(p.key_dim * p.value_dim),
-                          ptrdiff_t(p.value_dim)};
+    const Array s(FOVEA_F32, p.matrices(), Layout::kHeadsFirst, Placement::kEnd);
+    const fovea_out to = s.out();
     REQUIRE(fovea_delta_get(state, target, FOVEA_ALL_ENTRIES, &to) == FOVEA_OK);
-    return s;
+    return s.numbers();
   }
 
   // Says what is wrong, or nothing.
@@ -192,11 +118,9 @@ class DeltaCase {
     if (run(target) != FOVEA_OK) return text + ": failed";
     if (!out.memory.margin_intact() || !state_memory.margin_intact()) return text + ": wrote outside";
     const std::vector<float> s = matrices(target);
-    for (uint32_t b = 0; b < p.batch; ++b) {
-      for (uint32_t h = 0; h < p.v_heads; ++h) {
-        const std::string wrong = check_head(b, h, s.data() + (size_t(b) * p.v_heads + h) * p.key_dim * p.value_dim);
-        if (!wrong.empty()) return text + ": " + wrong;
-      }
+    for (const auto& [b, h] : indices(p.batch, p.v_heads)) {
+      const std::string wrong = check_head(b, h, s.data() + (size_t(b) * p.v_heads + h) * p.key_dim * p.value_dim);
+      if (!wrong.empty()) return text + ": " + wrong;
     }
     return "";
   }
@@ -207,61 +131,42 @@ class DeltaCase {
   Guarded offsets, state_memory;
   fovea_delta_state* state;
   size_t state_bytes;
-  std::vector<float> given;
+  Array given;  // S at first
   fovea_in given_in = {};
 
  private:
+  // Ragged entries lie one after the other.
+  uint32_t entries() const { return p.ragged ? 1 : p.batch; }
+  Array input(fovea_dtype dtype, uint32_t heads, uint32_t dim, uint64_t seed, float size) const {
+    Array array(dtype, {entries(), heads, p.tokens, dim}, p.layout, p.placement);
+    array.draw(p.seed + seed, size);
+    return array;
+  }
   void draw() {
-    const size_t batch = p.ragged ? 1 : p.batch;
-    const auto fill = [&](const Array& array, uint32_t heads, uint32_t dim, uint64_t seed, float size) {
-      std::vector<float> row(dim);
-      uint64_t index = 0;
-      for (size_t b = 0; b < batch; ++b) {
-        for (size_t h = 0; h < heads; ++h) {
-          for (size_t t = 0; t < p.tokens; ++t) {
-            for (float& x : row) x = size * random_normal(p.seed + seed, ++index);
-            array.put(b, h, t, row);
-          }
-        }
-      }
-    };
-    fill(q, p.q_heads, p.key_dim, 1, 1);
-    fill(k, p.k_heads, p.key_dim, 2, 1 / std::sqrt(static_cast<float>(p.key_dim)));
-    fill(v, p.v_heads, p.value_dim, 3, 1);
-    fill(of_a, p.k_heads, p.key_dim, 7, 1 / std::sqrt(static_cast<float>(p.key_dim)));
-    fill(of_b, p.k_heads, p.key_dim, 8, 0.5f / std::sqrt(static_cast<float>(p.key_dim)));
     uint64_t index = 0;
-    for (size_t b = 0; b < batch; ++b) {
-      for (size_t h = 0; h < p.v_heads; ++h) {
-        for (size_t t = 0; t < p.tokens; ++t) {
-          std::vector<float> row(p.decays());
-          for (float& x : row) x = std::log(random_uniform(p.seed + 4, ++index, p.least_decay, 1));
-          decay.put(b, h, t, row);
-          if (h == 0 || !p.shared_beta) beta.put(b, h, t, {random_uniform(p.seed + 5, index, 0.05f, 0.95f)});
-        }
-      }
+    for (const auto& [b, h, t] : indices<size_t>(entries(), p.v_heads, p.tokens)) {
+      std::vector<float> row(p.decays());
+      for (float& x : row) x = std::log(random_uniform(p.seed + 4, ++index, p.least_decay, 1));
+      decay.put(b, h, t, row);
+      if (h == 0 || !p.shared_beta) beta.put(b, h, t, {random_uniform(p.seed + 5, index, 0.05f, 0.95f)});
     }
-    given.resize(size_t(p.batch) * p.v_heads * p.key_dim * p.value_dim);
-    for (size_t i = 0; i < given.size(); ++i) given[i] = p.given ? random_normal(p.seed + 6, i) : 0;
-    given_in = {given.data(), ptrdiff_t(p.v_heads * p.key_dim * p.value_dim), ptrdiff_t(p.key_dim * p.value_dim),
-                ptrdiff_t(p.value_dim)};
+    given = Array(FOVEA_F32, p.matrices(), Layout::kHeadsFirst, Placement::kEnd);
+    given.draw(p.seed + 6, p.given ? 1.0f : 0.0f);
+    given_in = given.in();
   }
 
   void fill_args() {
-    args.struct_bytes = sizeof args;
-    args.rule = p.rule;
-    args.batch = p.batch;
+    args.struct_bytes = sizeof args, args.rule = p.rule, args.batch = p.batch;
     args.q_heads = p.q_heads, args.k_heads = p.k_heads, args.v_heads = p.v_heads;
     args.key_dim = p.key_dim, args.value_dim = p.value_dim, args.decay_dim = p.decay_dim();
     args.tokens = p.tokens;
     if (p.ragged) args.offsets = offsets.as<uint32_t>();
-    args.scale = p.scale;
-    args.dtype = p.dtype, args.out_dtype = p.out_dtype;
+    args.scale = p.scale, args.dtype = p.dtype, args.out_dtype = p.out_dtype;
     args.out = out.out();
-    args.q = q.array, args.k = k.array, args.v = v.array;
-    if (p.gated()) args.decay = decay.array;
-    if (p.delta()) args.beta = beta.array;
-    if (p.general()) args.a = of_a.array, args.b = of_b.array;
+    args.q = q.in(), args.k = k.in(), args.v = v.in();
+    if (p.gated()) args.decay = decay.in();
+    if (p.delta()) args.beta = beta.in();
+    if (p.general()) args.a = of_a.in(), args.b = of_b.in();
   }
 
   // The recurrence of one head, a token at a time.
@@ -269,9 +174,8 @@ class DeltaCase {
     const size_t first = p.ragged ? offsets.as<uint32_t>()[b] : 0, entry = p.ragged ? 0 : b;
     const size_t end = p.ragged ? offsets.as<uint32_t>()[b + 1] : p.tokens;
     const size_t size = size_t(p.key_dim) * p.value_dim, readers = std::max<uint32_t>(1, p.q_heads / p.v_heads);
-    const double scale = p.scale != 0 ? static_cast<double>(p.scale) : 1 / std::sqrt(static_cast<double>(p.key_dim));
-    std::vector<double> s(given.begin() + ptrdiff_t((size_t(b) * p.v_heads + h) * size),
-                          given.begin() + ptrdiff_t((size_t(b) * p.v_heads + h + 1) * size));
+    const double scale = p.scale != 0 ? double(p.scale) : 1 / std::sqrt(double(p.key_dim));
+    std::vector<double> s(given.row<float>(b, h, 0), given.row<float>(b, h, 0) + size);
     double largest = 1;
     for (const double x : s) largest = std::max(largest, std::fabs(x));
     const size_t of_key = h / (p.v_heads / p.k_heads);
@@ -326,13 +230,13 @@ class DeltaCase {
   }
 };
 
-std::string run_on_all_targets(const DeltaProblem& problem) {
-  DeltaCase test(problem);
-  for (const fovea_target target : targets()) {
-    const std::string wrong = test.check(target);
-    if (!wrong.empty()) return wrong;
-  }
-  return "";
+std::string run_on_all_targets(const DeltaProblem& problem) { return check_on_all_targets(DeltaCase(problem)); }
+
+struct Heads {
+  uint32_t q, k, v;
+};
+void choose_heads(DeltaProblem& p, const Heads& heads) {
+  p.q_heads = heads.q, p.k_heads = heads.k, p.v_heads = heads.v;
 }
 
 constexpr fovea_delta_rule kRules[] = {FOVEA_DELTA_RULE_LINEAR, FOVEA_DELTA_RULE_GATED, FOVEA_DELTA_RULE_DELTA,
@@ -343,49 +247,40 @@ constexpr fovea_delta_rule kRules[] = {FOVEA_DELTA_RULE_LINEAR, FOVEA_DELTA_RULE
 // ------------------------------------------------------------------------------------------------------------ numbers
 
 TEST_CASE("delta: any two of rules, heads, types, strides and counts agree with the recurrence", "[short]") {
-  const uint32_t heads[][3] = {{1, 1, 1}, {2, 2, 2}, {6, 2, 2}, {1, 1, 3}, {2, 1, 4}, {4, 1, 4}};  // q, k, v
-  const uint32_t tokens[] = {0, 1, 2, 3, 4, 5, 9, 39}, keys[] = {1, 4, 15, 16, 33}, values[] = {1, 8, 16, 17, 40};
-  const fovea_dtype types[] = {FOVEA_F32, FOVEA_F16, FOVEA_BF16};
-  const auto rows = covering_array({std::size(kRules), std::size(heads), 3, 3, 5, std::size(tokens), std::size(keys),
-                                    std::size(values), 3, 2, 2, 2, 2, 3},
-                                   7);
-  for (const auto& row : rows) {
+  const auto make = [](Levels& levels, uint64_t seed) {
     DeltaProblem p;
-    p.rule = kRules[row[0]];
-    p.q_heads = heads[row[1]][0], p.k_heads = heads[row[1]][1], p.v_heads = heads[row[1]][2];
-    p.dtype = types[row[2]], p.out_dtype = types[row[3]];
-    p.strides = static_cast<DeltaProblem::Strides>(row[4]);
-    p.tokens = tokens[row[5]], p.key_dim = keys[row[6]], p.value_dim = values[row[7]];
-    p.placement = static_cast<Placement>(row[8]);
-    p.decay_per_key = row[9] == 1, p.shared_beta = row[10] == 1, p.given = row[11] == 1;
-    p.scale = row[12] == 1 ? -0.7f : 0;
-    p.batch = static_cast<uint32_t>(row[13]);
-    p.seed = static_cast<uint64_t>(&row - rows.data()) + 1;
+    p.rule = levels.choose(kRules);
+    choose_heads(p, levels.choose<Heads>({{1, 1, 1}, {2, 2, 2}, {6, 2, 2}, {1, 1, 3}, {2, 1, 4}, {4, 1, 4}}));
+    p.dtype = levels.choose(kFloatTypes), p.out_dtype = levels.choose(kFloatTypes), p.layout = levels.choose(kLayouts);
+    p.tokens = levels.choose({0u, 1u, 2u, 3u, 4u, 5u, 9u, 39u});
+    p.key_dim = levels.choose({1u, 4u, 15u, 16u, 33u}), p.value_dim = levels.choose({1u, 8u, 16u, 17u, 40u});
+    p.placement = levels.choose(kPlacements);
+    p.decay_per_key = levels.flag(), p.shared_beta = levels.flag(), p.given = levels.flag();
+    p.scale = levels.choose({0.0f, -0.7f}), p.batch = levels.choose({0u, 1u, 2u}), p.seed = seed;
+    return p;
+  };
+  run_array("delta", 7, make, [](const DeltaProblem& p) { CHECK(run_on_all_targets(p) == ""); });
+}
+
+void check_sizes_of_models(DeltaProblem p) {
+  p.batch = p.q_heads = p.k_heads = 1, p.v_heads = 2, p.value_dim = 112, p.tokens = 70;
+  for (const uint32_t key_dim : {64u, 128u, 130u, 256u}) {
+    p.key_dim = key_dim;
     CHECK(run_on_all_targets(p) == "");
   }
 }
 
 TEST_CASE("delta: sizes of models agree with the recurrence") {
-  for (const bool per_key : {false, true}) {
-    for (const uint32_t key_dim : {64u, 128u, 130u, 256u}) {
-      DeltaProblem p;
-      p.batch = 1, p.q_heads = p.k_heads = 1, p.v_heads = 2;
-      p.key_dim = key_dim, p.value_dim = 112, p.tokens = 70;
-      p.decay_per_key = per_key;
-      CHECK(run_on_all_targets(p) == "");
-    }
-  }
+  DeltaProblem p;
+  check_sizes_of_models(p);
+  p.decay_per_key = true;
+  check_sizes_of_models(p);
 }
 
 TEST_CASE("delta: the general rule in sizes of models agrees with the recurrence") {
-  for (const uint32_t key_dim : {64u, 128u, 130u, 256u}) {
-    DeltaProblem p;
-    p.rule = FOVEA_DELTA_RULE_GENERAL;
-    p.batch = 1, p.q_heads = p.k_heads = 1, p.v_heads = 2;
-    p.key_dim = key_dim, p.value_dim = 112, p.tokens = 70;
-    p.least_decay = 0.9f;
-    CHECK(run_on_all_targets(p) == "");
-  }
+  DeltaProblem p;
+  p.rule = FOVEA_DELTA_RULE_GENERAL, p.least_decay = 0.9f;
+  check_sizes_of_models(p);
 }
 
 TEST_CASE("delta: the general rule is the gated delta rule where a is k and b is beta times it", "[short]") {
@@ -394,20 +289,16 @@ TEST_CASE("delta: the general rule is the gated delta rule where a is k and b is
   DeltaProblem q = p;
   q.rule = FOVEA_DELTA_RULE_GENERAL;
   DeltaCase gated(p), general(q);
-  for (size_t b = 0; b < p.batch; ++b) {
-    for (size_t h = 0; h < p.v_heads; ++h) {
-      for (size_t t = 0; t < p.tokens; ++t) {
-        std::vector<float> k(p.key_dim), negated(p.key_dim), added(p.key_dim);
-        const float beta = static_cast<float>(gated.beta.get(b, h, t, 0));
-        const float log = static_cast<float>(gated.decay.get(b, h, t, 0));
-        for (size_t i = 0; i < p.key_dim; ++i) {
-          k[i] = static_cast<float>(gated.k.get(b, h, t, i));
-          negated[i] = -beta * std::exp(log) * k[i], added[i] = beta * k[i];
-        }
-        general.of_a.put(b, h, t, k), general.of_b.put(b, h, t, negated), general.k.put(b, h, t, added);
-        general.decay.put(b, h, t, std::vector<float>(p.key_dim, log));
-      }
+  for (const auto& [b, h, t] : indices<size_t>(p.batch, p.v_heads, p.tokens)) {
+    std::vector<float> k(p.key_dim), negated(p.key_dim), added(p.key_dim);
+    const float beta = float(gated.beta.get(b, h, t, 0));
+    const float log = float(gated.decay.get(b, h, t, 0));
+    for (size_t i = 0; i < p.key_dim; ++i) {
+      k[i] = float(gated.k.get(b, h, t, i));
+      negated[i] = -beta * std::exp(log) * k[i], added[i] = beta * k[i];
     }
+    general.of_a.put(b, h, t, k), general.of_b.put(b, h, t, negated), general.k.put(b, h, t, added);
+    general.decay.put(b, h, t, std::vector<float>(p.key_dim, log));
   }
   for (const fovea_target target : targets()) {
     INFO(name(q, target));
@@ -421,22 +312,19 @@ TEST_CASE("delta: the general rule is the gated delta rule where a is k and b is
 }
 
 TEST_CASE("delta: ragged entries are those of their own", "[short]") {
-  for (const fovea_delta_rule rule : {FOVEA_DELTA_RULE_GATED_DELTA, FOVEA_DELTA_RULE_GENERAL}) {
-    for (const auto strides : {DeltaProblem::kHeadsFirst, DeltaProblem::kTokensFirst, DeltaProblem::kReversed}) {
-      DeltaProblem p;
-      const bool per_key = strides != DeltaProblem::kTokensFirst;
-      p.rule = rule, p.ragged = true, p.batch = 4, p.tokens = 19;
-      p.decay_per_key = per_key, p.strides = strides, p.given = true;
-      CHECK(run_on_all_targets(p) == "");
-    }
+  for (const auto& [rule, layout] : every({FOVEA_DELTA_RULE_GATED_DELTA, FOVEA_DELTA_RULE_GENERAL},
+                                          {Layout::kHeadsFirst, Layout::kTokensFirst, Layout::kReversed})) {
+    DeltaProblem p;
+    p.rule = rule, p.ragged = true, p.batch = 4, p.tokens = 19;
+    p.decay_per_key = layout != Layout::kTokensFirst, p.layout = layout, p.given = true;
+    CHECK(run_on_all_targets(p) == "");
   }
 }
 
 TEST_CASE("delta: over many tokens the error is that of the recurrence in f32") {
   for (const float least : {0.5f, 0.9f, 0.9999f}) {
     DeltaProblem p;
-    p.batch = 1, p.q_heads = p.k_heads = p.v_heads = 1;
-    p.key_dim = 64, p.value_dim = 16, p.tokens = 4096;
+    p.batch = 1, p.q_heads = p.k_heads = p.v_heads = 1, p.key_dim = 64, p.value_dim = 16, p.tokens = 4096;
     p.least_decay = least;
     CHECK(run_on_all_targets(p) == "");
   }
@@ -447,21 +335,17 @@ TEST_CASE("delta: NaN and infinity stay in their head, and in their column if th
     DeltaProblem p;
     p.rule = rule, p.batch = 1, p.v_heads = p.q_heads = p.k_heads = 3;
     DeltaCase test(p);
-    reinterpret_cast<float*>(test.v.row(0, 1, 3))[5] = std::numeric_limits<float>::quiet_NaN();
-    reinterpret_cast<float*>(test.k.row(0, 2, 4))[1] = std::numeric_limits<float>::infinity();
+    reinterpret_cast<float*>(test.v.row(0, 1, 3))[5] = kNaN;
+    reinterpret_cast<float*>(test.k.row(0, 2, 4))[1] = kInfinity;
     for (const fovea_target target : targets()) {
       INFO(name(p, target));
       REQUIRE(test.run(target) == FOVEA_OK);
       bool right = true;
-      for (size_t h = 0; h < 3; ++h) {
-        for (size_t t = 0; t < p.tokens; ++t) {
-          for (size_t d = 0; d < p.value_dim; ++d) {
-            const bool finite = std::isfinite(test.out.get(0, h, t, d));
-            if (h == 0 || (h == 1 && d != 5)) right = right && finite;
-            if (h == 1 && d == 5 && t >= 3) right = right && !finite;
-            if (h == 2 && t >= 4) right = right && !finite;
-          }
-        }
+      for (const auto& [h, t, d] : indices<size_t>(3, p.tokens, p.value_dim)) {
+        const bool finite = std::isfinite(test.out.get(0, h, t, d));
+        if (h == 0 || (h == 1 && d != 5)) right = right && finite;
+        if (h == 1 && d == 5 && t >= 3) right = right && !finite;
+        if (h == 2 && t >= 4) right = right && !finite;
       }
       CHECK(right);
     }
@@ -469,13 +353,11 @@ TEST_CASE("delta: NaN and infinity stay in their head, and in their column if th
 }
 
 TEST_CASE("delta: a decay of -inf forgets, and one above 88 counts as 88", "[short]") {
-  constexpr float kInf = std::numeric_limits<float>::infinity();
   for (const bool per_key : {false, true}) {
     DeltaProblem p;
-    p.batch = 1, p.tokens = 6;
-    p.decay_per_key = per_key;
+    p.batch = 1, p.tokens = 6, p.decay_per_key = per_key;
     DeltaCase test(p), fresh(p);
-    const std::vector<float> forgets(p.decays(), -kInf), grows(p.decays(), kInf);
+    const std::vector<float> forgets(p.decays(), -kInfinity), grows(p.decays(), kInfinity);
     for (size_t h = 0; h < p.v_heads; ++h) test.decay.put(0, h, 2, forgets), fresh.decay.put(0, h, 0, grows);
     for (const fovea_target target : targets()) {
       INFO(name(p, target));
@@ -489,29 +371,27 @@ TEST_CASE("delta: a decay of -inf forgets, and one above 88 counts as 88", "[sho
 // --------------------------------------------------------------------------------------------------------------- bits
 
 TEST_CASE("delta: any division into calls, and any target that fuses, gives the same bits", "[short]") {
-  for (const fovea_delta_rule rule : kRules) {
-    for (const bool per_key : {false, true}) {
-      DeltaProblem p;
-      p.rule = rule, p.decay_per_key = per_key, p.given = per_key;
-      p.q_heads = 4, p.tokens = 23, p.key_dim = 19, p.value_dim = 37;
-      DeltaCase test(p);
-      std::vector<float> first[2];
-      for (const fovea_target target : targets()) {
-        INFO(name(p, target));
-        REQUIRE(test.run(target) == FOVEA_OK);
-        const std::vector<float> all = test.bits(target);
-        if (first[fuses(target)].empty()) first[fuses(target)] = all;
-        CHECK(same_bits(all, first[fuses(target)]));
-        for (uint64_t seed = 0, calls = 0; seed < 8; ++seed) {
-          test.out.memory.fill();
-          REQUIRE(test.begin() == FOVEA_OK);
-          for (uint32_t token = 0, step; token < p.tokens; token += step) {
-            step = seed == 0 ? 1 : static_cast<uint32_t>(random_bits(seed, ++calls) % 7);
-            step = std::min(step, p.tokens - token);
-            REQUIRE(test.step(target, token, step) == FOVEA_OK);
-          }
-          CHECK(same_bits(test.bits(target), all));
+  for (const auto& [rule, per_key] : every(kRules, {false, true})) {
+    DeltaProblem p;
+    p.rule = rule, p.decay_per_key = per_key, p.given = per_key;
+    p.q_heads = 4, p.tokens = 23, p.key_dim = 19, p.value_dim = 37;
+    DeltaCase test(p);
+    std::vector<float> first[2];
+    for (const fovea_target target : targets()) {
+      INFO(name(p, target));
+      REQUIRE(test.run(target) == FOVEA_OK);
+      const std::vector<float> all = test.bits(target);
+      if (first[fuses(target)].empty()) first[fuses(target)] = all;
+      CHECK(same_bits(all, first[fuses(target)]));
+      for (uint64_t seed = 0, calls = 0; seed < 8; ++seed) {
+        test.out.memory.fill();
+        REQUIRE(test.begin() == FOVEA_OK);
+        for (uint32_t token = 0, step; token < p.tokens; token += step) {
+          step = seed == 0 ? 1 : uint32_t(random_bits(seed, ++calls) % 7);
+          step = std::min(step, p.tokens - token);
+          REQUIRE(test.step(target, token, step) == FOVEA_OK);
         }
+        CHECK(same_bits(test.bits(target), all));
       }
     }
   }
@@ -568,40 +448,11 @@ TEST_CASE("delta: an executor changes no bit, and what it does wrong is noticed"
   }
 }
 
-// Matrices S of all entries and heads, in rows that are `pad` elements longer than value_dim, from the end if reversed.
-class Matrices {
- public:
-  Matrices(const DeltaProblem& p, ptrdiff_t pad, bool reversed) : p_(p) {
-    const ptrdiff_t row = ptrdiff_t(p.value_dim) + pad, count = ptrdiff_t(p.batch) * p.v_heads * p.key_dim;
-    const ptrdiff_t elements = count == 0 ? 0 : (count - 1) * row + p.value_dim, sign = reversed ? -1 : 1;
-    memory = Guarded(size_t(elements) * sizeof(float), sizeof(float), p.placement);
-    const ptrdiff_t matrix = sign * row * ptrdiff_t(p.key_dim);
-    out = {memory.as<float>() + (reversed && count > 0 ? (count - 1) * row : 0), matrix * ptrdiff_t(p.v_heads), matrix,
-           sign * row};
+void copy_rows(const Array& from, const Array& to) {
+  for (const auto& [b, h, t] : indices(from.shape.batch, from.shape.heads, from.shape.tokens)) {
+    to.put(b, h, t, from.numbers(b, h, t));
   }
-  fovea_in in() const { return {out.data, out.batch_stride, out.head_stride, out.token_stride}; }
-  float* row(size_t matrix, size_t key) const {
-    return static_cast<float*>(out.data) + ptrdiff_t(matrix * p_.key_dim + key) * out.token_stride;
-  }
-  void put(const std::vector<float>& s) const {
-    for (size_t i = 0; i < s.size(); i += p_.value_dim) {
-      std::memcpy(row(0, i / p_.value_dim), s.data() + i, p_.value_dim * sizeof(float));
-    }
-  }
-  std::vector<float> get() const {
-    std::vector<float> s(size_t(p_.batch) * p_.v_heads * p_.key_dim * p_.value_dim);
-    for (size_t i = 0; i < s.size(); i += p_.value_dim) {
-      std::memcpy(s.data() + i, row(0, i / p_.value_dim), p_.value_dim * sizeof(float));
-    }
-    return s;
-  }
-
-  Guarded memory;
-  fovea_out out;
-
- private:
-  const DeltaProblem& p_;
-};
+}
 
 fovea_status call_with_matrices(const fovea_delta_args& args, const fovea_in* before, const fovea_out* after) {
   const size_t bytes = fovea_delta_matrices_workspace_bytes(&args);
@@ -612,49 +463,53 @@ fovea_status call_with_matrices(const fovea_delta_args& args, const fovea_in* be
 }
 
 TEST_CASE("delta: matrices of the caller give the bits of a state that is set and read", "[short]") {
-  const uint32_t heads[][3] = {{2, 2, 2}, {6, 2, 2}, {2, 1, 4}};  // q, k, v
-  const uint32_t tokens[] = {0, 1, 2, 3, 4, 5, 9, 39}, keys[] = {1, 16, 33, 130}, values[] = {16, 17, 48, 80, 128};
-  const fovea_dtype types[] = {FOVEA_F32, FOVEA_F16, FOVEA_BF16};
-  // Rules, heads, types, tokens, keys, values, decays, given, ragged, in place, padded, reversed, workers, placement.
-  const auto rows = covering_array({std::size(kRules), std::size(heads), 3, std::size(tokens), std::size(keys),
-                                    std::size(values), 2, 2, 2, 2, 2, 2, 2, 3},
-                                   11);
-  for (const auto& row : rows) {
+  struct Choice {
     DeltaProblem p;
-    p.rule = kRules[row[0]];
-    p.q_heads = heads[row[1]][0], p.k_heads = heads[row[1]][1], p.v_heads = heads[row[1]][2];
-    p.dtype = p.out_dtype = types[row[2]];
-    p.tokens = tokens[row[3]], p.key_dim = keys[row[4]], p.value_dim = values[row[5]];
-    p.decay_per_key = row[6] == 1, p.given = row[7] == 1, p.ragged = row[8] == 1;
-    p.placement = static_cast<Placement>(row[13]);
-    p.seed = static_cast<uint64_t>(&row - rows.data()) + 1;
+    bool in_place, on_workers;
+    Layout layout;  // of the matrices afterwards
+  };
+  const auto make = [](Levels& levels, uint64_t seed) {
+    Choice c;
+    c.p.rule = levels.choose(kRules);
+    choose_heads(c.p, levels.choose<Heads>({{2, 2, 2}, {6, 2, 2}, {2, 1, 4}}));
+    c.p.dtype = c.p.out_dtype = levels.choose(kFloatTypes);
+    c.p.tokens = levels.choose({0u, 1u, 2u, 3u, 4u, 5u, 9u, 39u});
+    c.p.key_dim = levels.choose({1u, 16u, 33u, 130u}), c.p.value_dim = levels.choose({16u, 17u, 48u, 80u, 128u});
+    c.p.decay_per_key = levels.flag(), c.p.given = levels.flag(), c.p.ragged = levels.flag();
+    c.in_place = levels.flag() && c.p.given, c.on_workers = levels.flag();
+    c.layout = levels.choose({Layout::kHeadsFirst, Layout::kPadded, Layout::kReversed, Layout::kPaddedReversed});
+    c.p.placement = levels.choose(kPlacements), c.p.seed = seed;
+    return c;
+  };
+  run_array("delta with matrices", 11, make, [](const Choice& c) {
+    const DeltaProblem& p = c.p;
     DeltaCase test(p);
-    const bool in_place = row[9] == 1 && p.given;
-    Matrices after(p, row[10] == 1 ? 3 : 0, row[11] == 1);
-    const Matrices other(p, 0, false);
-    const Matrices& before = in_place ? after : other;
+    const Array other(FOVEA_F32, p.matrices(), Layout::kHeadsFirst, p.placement);
+    Array after(FOVEA_F32, p.matrices(), c.layout, p.placement);
+    const Array& before = c.in_place ? after : other;
     for (const fovea_target target : targets()) {
       set_current_case(name(p, target));
       INFO(name(p, target));
       REQUIRE(test.run(target) == FOVEA_OK);
       const std::vector<float> want = test.bits(target);
       test.out.memory.fill(), after.memory.fill();
-      before.put(test.given);
+      copy_rows(test.given, before);
       Shuffler shuffler(3);
       fovea_delta_args args = test.args;
       args.target = target, args.entry = 77;  // which is not read
-      if (row[12] == 1) args.executor = shuffler.executor();
+      if (c.on_workers) args.executor = shuffler.executor();
       const fovea_in from = before.in();
-      REQUIRE(call_with_matrices(args, p.given ? &from : nullptr, &after.out) == FOVEA_OK);
+      const fovea_out to = after.out();
+      REQUIRE(call_with_matrices(args, p.given ? &from : nullptr, &to) == FOVEA_OK);
       CHECK(test.out.memory.margin_intact());
       CHECK(after.memory.margin_intact());
       std::vector<float> got = test.bits(target);
-      const std::vector<float> s = after.get();
+      const std::vector<float> s = after.numbers();
       std::copy(s.begin(), s.end(), got.end() - ptrdiff_t(s.size()));
       CHECK(same_bits(got, want));
-      if (!in_place) CHECK(same_bits(before.get(), test.given));
+      if (!c.in_place) CHECK(same_bits(before.numbers(), test.given.numbers()));
     }
-  }
+  });
 }
 
 // -------------------------------------------------------------------------------------------------------------- states
@@ -697,7 +552,7 @@ TEST_CASE("delta: entries of a state are apart, and begin again one by one", "[s
     const std::vector<float> want = test.bits(target);
     // Entry 1 begins again, and sees its tokens again: the others stay.
     fovea_in matrices = test.given_in;
-    matrices.data = test.given.data() + test.given_in.batch_stride;
+    matrices.data = test.given.row(1, 0, 0);
     REQUIRE(fovea_delta_set(test.state, 1, &matrices) == FOVEA_OK);
     CHECK(fovea_delta_pending(test.state, 1) == 0);
     fovea_delta_args one = test.args;
@@ -796,20 +651,12 @@ TEST_CASE("delta: the macros are upper bounds, and states have the same bytes ev
 
 // ------------------------------------------------------------------------------------------------------------- misuse
 
-// A target of another machine.
-#if defined(__x86_64__)
-constexpr fovea_target kOther = FOVEA_TARGET_NEON;
-#else
-constexpr fovea_target kOther = FOVEA_TARGET_AVX2;
-#endif
-
 TEST_CASE("delta: no tokens write nothing, whatever the pointers", "[short]") {
   DeltaCase test(DeltaProblem{});
   REQUIRE(test.begin() == FOVEA_OK);
   std::vector<char> before(test.state_bytes);
   std::memcpy(before.data(), test.state, before.size());
-  test.args.tokens = 0;
-  test.args.q.data = test.args.k.data = test.args.v.data = test.args.out.data = nullptr;
+  test.args.tokens = 0, test.args.q.data = test.args.k.data = test.args.v.data = test.args.out.data = nullptr;
   CHECK(fovea_delta(test.state, &test.args, nullptr, 0) == FOVEA_OK);
   test.args.tokens = 5, test.args.batch = 0;
   CHECK(fovea_delta(test.state, &test.args, nullptr, 0) == FOVEA_OK);
@@ -825,90 +672,85 @@ TEST_CASE("delta: every misuse has its status, and nothing is written", "[short]
     char* workspace;
     size_t workspace_bytes;
   };
-  struct Misuse {
-    const char* what;
-    fovea_status want;
-    std::function<void(Call&)> change;
-  };
   constexpr ptrdiff_t kMost = PTRDIFF_MAX;
-  static const auto become_general = [](fovea_delta_args& args) {
+  static const auto become_general = [](auto& args) {
     args.rule = FOVEA_DELTA_RULE_GENERAL, args.decay_dim = FOVEA_DELTA_GENERAL_DIM(args.key_dim);
   };
   static const uint32_t falling[] = {0, 7, 5}, beyond[] = {0, 5, 12}, far[] = {0, 12, 12};
   static Shuffler none(0), many(4097), two(2);
   static const fovea_executor without_run = {nullptr, nullptr, 1};
-  const std::vector<Misuse> all = {
-      {"struct_bytes 0", FOVEA_ERR_STRUCT, [](Call& c) { c.args.struct_bytes = 0; }},
-      {"unknown target", FOVEA_ERR_ENUM, [](Call& c) { c.args.target = enum_of<fovea_target>(40); }},
-      {"another machine's target", FOVEA_ERR_TARGET, [](Call& c) { c.args.target = kOther; }},
-      {"unknown rule", FOVEA_ERR_ENUM, [](Call& c) { c.args.rule = enum_of<fovea_delta_rule>(5); }},
-      {"unknown type", FOVEA_ERR_ENUM, [](Call& c) { c.args.dtype = kNoType; }},
-      {"unknown type of outputs", FOVEA_ERR_ENUM, [](Call& c) { c.args.out_dtype = kNoType; }},
-      {"i8", FOVEA_ERR_UNSUPPORTED, [](Call& c) { c.args.dtype = FOVEA_I8; }},
-      {"outputs of i8", FOVEA_ERR_UNSUPPORTED, [](Call& c) { c.args.out_dtype = FOVEA_I8; }},
-      {"no query heads", FOVEA_ERR_DIM, [](Call& c) { c.args.q_heads = 0; }},
-      {"no key heads", FOVEA_ERR_DIM, [](Call& c) { c.args.k_heads = 0; }},
-      {"no value heads", FOVEA_ERR_DIM, [](Call& c) { c.args.v_heads = 0; }},
-      {"key_dim 0", FOVEA_ERR_DIM, [](Call& c) { c.args.key_dim = 0; }},
-      {"value_dim 0", FOVEA_ERR_DIM, [](Call& c) { c.args.value_dim = 0; }},
-      {"query heads that do not divide", FOVEA_ERR_HEADS, [](Call& c) { c.args.q_heads = 3; }},
-      {"key heads that do not divide", FOVEA_ERR_HEADS, [](Call& c) { c.args.k_heads = 3; }},
-      {"too large a key_dim", FOVEA_ERR_SIZE, [](Call& c) { c.args.key_dim = 0x80000000u; }},
-      {"too large a value_dim", FOVEA_ERR_SIZE, [](Call& c) { c.args.value_dim = 0x80000000u; }},
-      {"some decays of a key", FOVEA_ERR_SIZE, [](Call& c) { c.args.decay_dim = 2; }},
-      {"the general rule on another state", FOVEA_ERR_SIZE, [](Call& c) { c.args.rule = FOVEA_DELTA_RULE_GENERAL; }},
+  const std::vector<Misuse<Call>> all = {
+      {"struct_bytes 0", FOVEA_ERR_STRUCT, [](auto& c) { c.args.struct_bytes = 0; }},
+      {"unknown target", FOVEA_ERR_ENUM, [](auto& c) { c.args.target = enum_of<fovea_target>(40); }},
+      {"another machine's target", FOVEA_ERR_TARGET, [](auto& c) { c.args.target = kForeign; }},
+      {"unknown rule", FOVEA_ERR_ENUM, [](auto& c) { c.args.rule = enum_of<fovea_delta_rule>(5); }},
+      {"unknown type", FOVEA_ERR_ENUM, [](auto& c) { c.args.dtype = kNoType; }},
+      {"unknown type of outputs", FOVEA_ERR_ENUM, [](auto& c) { c.args.out_dtype = kNoType; }},
+      {"i8", FOVEA_ERR_UNSUPPORTED, [](auto& c) { c.args.dtype = FOVEA_I8; }},
+      {"outputs of i8", FOVEA_ERR_UNSUPPORTED, [](auto& c) { c.args.out_dtype = FOVEA_I8; }},
+      {"no query heads", FOVEA_ERR_DIM, [](auto& c) { c.args.q_heads = 0; }},
+      {"no key heads", FOVEA_ERR_DIM, [](auto& c) { c.args.k_heads = 0; }},
+      {"no value heads", FOVEA_ERR_DIM, [](auto& c) { c.args.v_heads = 0; }},
+      {"key_dim 0", FOVEA_ERR_DIM, [](auto& c) { c.args.key_dim = 0; }},
+      {"value_dim 0", FOVEA_ERR_DIM, [](auto& c) { c.args.value_dim = 0; }},
+      {"query heads that do not divide", FOVEA_ERR_HEADS, [](auto& c) { c.args.q_heads = 3; }},
+      {"key heads that do not divide", FOVEA_ERR_HEADS, [](auto& c) { c.args.k_heads = 3; }},
+      {"too large a key_dim", FOVEA_ERR_SIZE, [](auto& c) { c.args.key_dim = 0x80000000u; }},
+      {"too large a value_dim", FOVEA_ERR_SIZE, [](auto& c) { c.args.value_dim = 0x80000000u; }},
+      {"some decays of a key", FOVEA_ERR_SIZE, [](auto& c) { c.args.decay_dim = 2; }},
+      {"the general rule on another state", FOVEA_ERR_SIZE, [](auto& c) { c.args.rule = FOVEA_DELTA_RULE_GENERAL; }},
       {"another rule on a state of the general rule", FOVEA_ERR_SIZE,
-       [](Call& c) { c.args.decay_dim = FOVEA_DELTA_GENERAL_DIM(c.args.key_dim); }},
-      {"the general rule with the decays of another", FOVEA_ERR_STATE, [](Call& c) { become_general(c.args); }},
-      {"too many tokens", FOVEA_ERR_SIZE, [](Call& c) { c.args.tokens = (1u << 30) + 1; }},
-      {"an infinite scale", FOVEA_ERR_NUMBER, [](Call& c) { c.args.scale = std::numeric_limits<float>::infinity(); }},
-      {"a scale of NaN", FOVEA_ERR_NUMBER, [](Call& c) { c.args.scale = std::numeric_limits<float>::quiet_NaN(); }},
-      {"the smallest budget", FOVEA_ERR_BUDGET, [](Call& c) { c.args.workspace_budget_bytes = 1; }},
-      {"no state", FOVEA_ERR_NULL, [](Call& c) { c.state = nullptr; }},
+       [](auto& c) { c.args.decay_dim = FOVEA_DELTA_GENERAL_DIM(c.args.key_dim); }},
+      {"the general rule with the decays of another", FOVEA_ERR_STATE, [](auto& c) { become_general(c.args); }},
+      {"too many tokens", FOVEA_ERR_SIZE, [](auto& c) { c.args.tokens = (1u << 30) + 1; }},
+      {"an infinite scale", FOVEA_ERR_NUMBER, [](auto& c) { c.args.scale = kInfinity; }},
+      {"a scale of NaN", FOVEA_ERR_NUMBER, [](auto& c) { c.args.scale = kNaN; }},
+      {"the smallest budget", FOVEA_ERR_BUDGET, [](auto& c) { c.args.workspace_budget_bytes = 1; }},
+      {"no state", FOVEA_ERR_NULL, [](auto& c) { c.state = nullptr; }},
       {"a state misaligned", FOVEA_ERR_ALIGNMENT,
-       [](Call& c) { c.state = reinterpret_cast<fovea_delta_state*>(reinterpret_cast<char*>(c.state) + 8); }},
+       [](auto& c) { c.state = reinterpret_cast<fovea_delta_state*>(reinterpret_cast<char*>(c.state) + 8); }},
       {"other bytes than a state", FOVEA_ERR_STATE,
-       [](Call& c) { c.state = reinterpret_cast<fovea_delta_state*>(c.workspace); }},
-      {"another key_dim", FOVEA_ERR_STATE, [](Call& c) { c.args.key_dim = 8; }},
-      {"another value_dim", FOVEA_ERR_STATE, [](Call& c) { c.args.value_dim = 8; }},
-      {"other value heads", FOVEA_ERR_STATE, [](Call& c) { c.args.v_heads = 4, c.args.q_heads = 4; }},
-      {"another decay_dim", FOVEA_ERR_STATE, [](Call& c) { c.args.decay_dim = c.args.key_dim; }},
-      {"an entry too many", FOVEA_ERR_CAPACITY, [](Call& c) { c.args.entry = 1; }},
-      {"an entry far away", FOVEA_ERR_CAPACITY, [](Call& c) { c.args.entry = 0xffffffffu; }},
-      {"a batch too large", FOVEA_ERR_CAPACITY, [](Call& c) { c.args.batch = 3; }},
-      {"offsets that fall", FOVEA_ERR_LENGTH, [](Call& c) { c.args.offsets = falling; }},
-      {"offsets beyond the tokens", FOVEA_ERR_LENGTH, [](Call& c) { c.args.offsets = beyond; }},
-      {"an entry with more tokens than there are", FOVEA_ERR_LENGTH, [](Call& c) { c.args.offsets = far; }},
+       [](auto& c) { c.state = reinterpret_cast<fovea_delta_state*>(c.workspace); }},
+      {"another key_dim", FOVEA_ERR_STATE, [](auto& c) { c.args.key_dim = 8; }},
+      {"another value_dim", FOVEA_ERR_STATE, [](auto& c) { c.args.value_dim = 8; }},
+      {"other value heads", FOVEA_ERR_STATE, [](auto& c) { c.args.v_heads = 4, c.args.q_heads = 4; }},
+      {"another decay_dim", FOVEA_ERR_STATE, [](auto& c) { c.args.decay_dim = c.args.key_dim; }},
+      {"an entry too many", FOVEA_ERR_CAPACITY, [](auto& c) { c.args.entry = 1; }},
+      {"an entry far away", FOVEA_ERR_CAPACITY, [](auto& c) { c.args.entry = 0xffffffffu; }},
+      {"a batch too large", FOVEA_ERR_CAPACITY, [](auto& c) { c.args.batch = 3; }},
+      {"offsets that fall", FOVEA_ERR_LENGTH, [](auto& c) { c.args.offsets = falling; }},
+      {"offsets beyond the tokens", FOVEA_ERR_LENGTH, [](auto& c) { c.args.offsets = beyond; }},
+      {"an entry with more tokens than there are", FOVEA_ERR_LENGTH, [](auto& c) { c.args.offsets = far; }},
       {"offsets misaligned", FOVEA_ERR_ALIGNMENT,
-       [](Call& c) { c.args.offsets = reinterpret_cast<const uint32_t*>(c.workspace + 2); }},
-      {"no workspace", FOVEA_ERR_NULL, [](Call& c) { c.workspace = nullptr; }},
-      {"a workspace too small", FOVEA_ERR_WORKSPACE, [](Call& c) { --c.workspace_bytes; }},
-      {"a workspace for one worker", FOVEA_ERR_WORKSPACE, [](Call& c) { c.args.executor = two.executor(); }},
-      {"a workspace misaligned", FOVEA_ERR_ALIGNMENT, [](Call& c) { c.workspace += 32, c.workspace_bytes -= 32; }},
-      {"no out", FOVEA_ERR_NULL, [](Call& c) { c.args.out.data = nullptr; }},
-      {"no q", FOVEA_ERR_NULL, [](Call& c) { c.args.q.data = nullptr; }},
-      {"no k", FOVEA_ERR_NULL, [](Call& c) { c.args.k.data = nullptr; }},
-      {"no v", FOVEA_ERR_NULL, [](Call& c) { c.args.v.data = nullptr; }},
-      {"no decay", FOVEA_ERR_NULL, [](Call& c) { c.args.decay.data = nullptr; }},
-      {"no beta", FOVEA_ERR_NULL, [](Call& c) { c.args.beta.data = nullptr; }},
+       [](auto& c) { c.args.offsets = reinterpret_cast<const uint32_t*>(c.workspace + 2); }},
+      {"no workspace", FOVEA_ERR_NULL, [](auto& c) { c.workspace = nullptr; }},
+      {"a workspace too small", FOVEA_ERR_WORKSPACE, [](auto& c) { --c.workspace_bytes; }},
+      {"a workspace for one worker", FOVEA_ERR_WORKSPACE, [](auto& c) { c.args.executor = two.executor(); }},
+      {"a workspace misaligned", FOVEA_ERR_ALIGNMENT, [](auto& c) { c.workspace += 32, c.workspace_bytes -= 32; }},
+      {"no out", FOVEA_ERR_NULL, [](auto& c) { c.args.out.data = nullptr; }},
+      {"no q", FOVEA_ERR_NULL, [](auto& c) { c.args.q.data = nullptr; }},
+      {"no k", FOVEA_ERR_NULL, [](auto& c) { c.args.k.data = nullptr; }},
+      {"no v", FOVEA_ERR_NULL, [](auto& c) { c.args.v.data = nullptr; }},
+      {"no decay", FOVEA_ERR_NULL, [](auto& c) { c.args.decay.data = nullptr; }},
+      {"no beta", FOVEA_ERR_NULL, [](auto& c) { c.args.beta.data = nullptr; }},
       {"q misaligned", FOVEA_ERR_ALIGNMENT, [](Call& c) { c.args.q.data = c.test.q.memory.as<char>() + 1; }},
-      {"tokens of out are one", FOVEA_ERR_STRIDE, [](Call& c) { c.args.out.token_stride = 0; }},
-      {"tokens of q are one", FOVEA_ERR_STRIDE, [](Call& c) { c.args.q.token_stride = 0; }},
-      {"tokens of k are one", FOVEA_ERR_STRIDE, [](Call& c) { c.args.k.token_stride = 0; }},
-      {"tokens of v are one", FOVEA_ERR_STRIDE, [](Call& c) { c.args.v.token_stride = 0; }},
-      {"out too far", FOVEA_ERR_SIZE, [](Call& c) { c.args.out.batch_stride = kMost; }},
-      {"k too far", FOVEA_ERR_SIZE, [](Call& c) { c.args.k.head_stride = -kMost; }},
-      {"v is out", FOVEA_ERR_OVERLAP, [](Call& c) { c.args.v.data = c.args.out.data; }},
-      {"q in the workspace", FOVEA_ERR_OVERLAP, [](Call& c) { c.args.q.data = c.workspace; }},
-      {"k in the state", FOVEA_ERR_OVERLAP, [](Call& c) { c.args.k.data = c.state; }},
-      {"out in the state", FOVEA_ERR_OVERLAP, [](Call& c) { c.args.out.data = c.state; }},
-      {"decay in out", FOVEA_ERR_OVERLAP, [](Call& c) { c.args.decay.data = c.args.out.data; }},
-      {"beta in out", FOVEA_ERR_OVERLAP, [](Call& c) { c.args.beta.data = c.args.out.data; }},
-      {"an executor without run", FOVEA_ERR_NULL, [](Call& c) { c.args.executor = &without_run; }},
-      {"an executor without workers", FOVEA_ERR_CAPACITY, [](Call& c) { c.args.executor = none.executor(); }},
-      {"an executor with too many workers", FOVEA_ERR_CAPACITY, [](Call& c) { c.args.executor = many.executor(); }},
+      {"tokens of out are one", FOVEA_ERR_STRIDE, [](auto& c) { c.args.out.token_stride = 0; }},
+      {"tokens of q are one", FOVEA_ERR_STRIDE, [](auto& c) { c.args.q.token_stride = 0; }},
+      {"tokens of k are one", FOVEA_ERR_STRIDE, [](auto& c) { c.args.k.token_stride = 0; }},
+      {"tokens of v are one", FOVEA_ERR_STRIDE, [](auto& c) { c.args.v.token_stride = 0; }},
+      {"out too far", FOVEA_ERR_SIZE, [](auto& c) { c.args.out.batch_stride = kMost; }},
+      {"k too far", FOVEA_ERR_SIZE, [](auto& c) { c.args.k.head_stride = -kMost; }},
+      {"v is out", FOVEA_ERR_OVERLAP, [](auto& c) { c.args.v.data = c.args.out.data; }},
+      {"q in the workspace", FOVEA_ERR_OVERLAP, [](auto& c) { c.args.q.data = c.workspace; }},
+      {"k in the state", FOVEA_ERR_OVERLAP, [](auto& c) { c.args.k.data = c.state; }},
+      {"out in the state", FOVEA_ERR_OVERLAP, [](auto& c) { c.args.out.data = c.state; }},
+      {"decay in out", FOVEA_ERR_OVERLAP, [](auto& c) { c.args.decay.data = c.args.out.data; }},
+      {"beta in out", FOVEA_ERR_OVERLAP, [](auto& c) { c.args.beta.data = c.args.out.data; }},
+      {"an executor without run", FOVEA_ERR_NULL, [](auto& c) { c.args.executor = &without_run; }},
+      {"an executor without workers", FOVEA_ERR_CAPACITY, [](auto& c) { c.args.executor = none.executor(); }},
+      {"an executor with too many workers", FOVEA_ERR_CAPACITY, [](auto& c) { c.args.executor = many.executor(); }},
   };
-  for (const Misuse& misuse : all) {
+  for (const auto& misuse : all) {
     DeltaProblem p;
     p.placement = Placement::kStart;
     DeltaCase test(p);
@@ -930,24 +772,20 @@ TEST_CASE("delta: every misuse has its status, and nothing is written", "[short]
 }
 
 TEST_CASE("delta: misuse of the arrays of the general rule has its status, and nothing is written", "[short]") {
-  struct Misuse {
-    fovea_status want;
-    std::function<void(fovea_delta_args&)> change;
-  };
   constexpr ptrdiff_t kMost = PTRDIFF_MAX;
-  const std::vector<Misuse> all = {
-      {FOVEA_ERR_NULL, [](fovea_delta_args& x) { x.a.data = nullptr; }},
-      {FOVEA_ERR_NULL, [](fovea_delta_args& x) { x.b.data = nullptr; }},
-      {FOVEA_ERR_NULL, [](fovea_delta_args& x) { x.k.data = nullptr; }},
-      {FOVEA_ERR_NULL, [](fovea_delta_args& x) { x.decay.data = nullptr; }},
-      {FOVEA_ERR_OVERLAP, [](fovea_delta_args& x) { x.a.data = x.out.data; }},
-      {FOVEA_ERR_OVERLAP, [](fovea_delta_args& x) { x.b.data = x.out.data; }},
-      {FOVEA_ERR_SIZE, [](fovea_delta_args& x) { x.a.head_stride = -kMost; }},
-      {FOVEA_ERR_SIZE, [](fovea_delta_args& x) { x.b.head_stride = -kMost; }},
-      {FOVEA_ERR_SIZE, [](fovea_delta_args& x) { x.decay_dim = x.key_dim; }},
-      {FOVEA_ERR_SIZE, [](fovea_delta_args& x) { x.rule = FOVEA_DELTA_RULE_GATED_DELTA; }},
+  const std::vector<Misuse<fovea_delta_args>> all = {
+      {FOVEA_ERR_NULL, [](auto& x) { x.a.data = nullptr; }},
+      {FOVEA_ERR_NULL, [](auto& x) { x.b.data = nullptr; }},
+      {FOVEA_ERR_NULL, [](auto& x) { x.k.data = nullptr; }},
+      {FOVEA_ERR_NULL, [](auto& x) { x.decay.data = nullptr; }},
+      {FOVEA_ERR_OVERLAP, [](auto& x) { x.a.data = x.out.data; }},
+      {FOVEA_ERR_OVERLAP, [](auto& x) { x.b.data = x.out.data; }},
+      {FOVEA_ERR_SIZE, [](auto& x) { x.a.head_stride = -kMost; }},
+      {FOVEA_ERR_SIZE, [](auto& x) { x.b.head_stride = -kMost; }},
+      {FOVEA_ERR_SIZE, [](auto& x) { x.decay_dim = x.key_dim; }},
+      {FOVEA_ERR_SIZE, [](auto& x) { x.rule = FOVEA_DELTA_RULE_GATED_DELTA; }},
   };
-  for (const Misuse& misuse : all) {
+  for (const auto& misuse : all) {
     INFO(&misuse - all.data());
     DeltaProblem p;
     p.rule = FOVEA_DELTA_RULE_GENERAL;
@@ -976,7 +814,7 @@ TEST_CASE("delta: misuse of states has its status, and nothing is written", "[sh
   CHECK(fovea_delta_begin(state, bytes, 2, 2, 16, 20, 3) == FOVEA_ERR_SIZE);
   CHECK(fovea_delta_begin(state, bytes, 2, 2, 0x80000000u, 20, 0) == FOVEA_ERR_SIZE);
   CHECK(test.state_memory.untouched());
-  const fovea_out out = {test.given.data(), 640, 320, 20};
+  const fovea_out out = test.given.out();
   CHECK(fovea_delta_get(state, FOVEA_TARGET_BEST, 0, &out) == FOVEA_ERR_STATE);
   CHECK(fovea_delta_set(state, 0, nullptr) == FOVEA_ERR_STATE);
   CHECK(fovea_delta_roll_back(state, 0, 0) == FOVEA_ERR_STATE);
@@ -1013,52 +851,49 @@ TEST_CASE("delta: misuse of matrices of the caller has its status, and nothing i
     char* workspace;
     size_t workspace_bytes;
   };
-  struct Misuse {
-    fovea_status want;
-    std::function<void(Call&)> change;
-  };
   Shuffler two(2);
   static const fovea_executor without_run = {nullptr, nullptr, 1};
   static const uint32_t falling[] = {0, 6, 5};
-  const std::vector<Misuse> all = {
-      {FOVEA_ERR_STRUCT, [](Call& c) { --c.args.struct_bytes; }},
-      {FOVEA_ERR_TARGET, [](Call& c) { c.args.target = kOther; }},
-      {FOVEA_ERR_SIZE, [](Call& c) { c.args.decay_dim = 3; }},
-      {FOVEA_ERR_SIZE, [](Call& c) { c.args.key_dim = c.args.value_dim = 0x7fffffff, c.args.decay_dim = 1; }},
-      {FOVEA_ERR_BUDGET, [](Call& c) { c.args.workspace_budget_bytes = fovea_delta_state_bytes(1, 1, 16, 20, 1); }},
+  const std::vector<Misuse<Call>> all = {
+      {FOVEA_ERR_STRUCT, [](auto& c) { --c.args.struct_bytes; }},
+      {FOVEA_ERR_TARGET, [](auto& c) { c.args.target = kForeign; }},
+      {FOVEA_ERR_SIZE, [](auto& c) { c.args.decay_dim = 3; }},
+      {FOVEA_ERR_SIZE, [](auto& c) { c.args.key_dim = c.args.value_dim = 0x7fffffff, c.args.decay_dim = 1; }},
+      {FOVEA_ERR_BUDGET, [](auto& c) { c.args.workspace_budget_bytes = fovea_delta_state_bytes(1, 1, 16, 20, 1); }},
       {FOVEA_ERR_BUDGET,
-       [](Call& c) { c.args.workspace_budget_bytes = 100 + fovea_delta_state_bytes(1, 1, 16, 20, 1); }},
-      {FOVEA_ERR_NULL, [](Call& c) { c.args.executor = &without_run; }},
-      {FOVEA_ERR_LENGTH, [](Call& c) { c.args.offsets = falling; }},
-      {FOVEA_ERR_NULL, [](Call& c) { c.workspace = nullptr; }},
-      {FOVEA_ERR_WORKSPACE, [](Call& c) { --c.workspace_bytes; }},
+       [](auto& c) { c.args.workspace_budget_bytes = 100 + fovea_delta_state_bytes(1, 1, 16, 20, 1); }},
+      {FOVEA_ERR_NULL, [](auto& c) { c.args.executor = &without_run; }},
+      {FOVEA_ERR_LENGTH, [](auto& c) { c.args.offsets = falling; }},
+      {FOVEA_ERR_NULL, [](auto& c) { c.workspace = nullptr; }},
+      {FOVEA_ERR_WORKSPACE, [](auto& c) { --c.workspace_bytes; }},
       {FOVEA_ERR_WORKSPACE, [&](Call& c) { c.args.executor = two.executor(); }},
-      {FOVEA_ERR_ALIGNMENT, [](Call& c) { c.workspace += 32, c.workspace_bytes -= 32; }},
-      {FOVEA_ERR_NULL, [](Call& c) { c.args.k.data = nullptr; }},
-      {FOVEA_ERR_NULL, [](Call& c) { c.before.data = nullptr; }},
-      {FOVEA_ERR_NULL, [](Call& c) { c.after.data = nullptr; }},
-      {FOVEA_ERR_STRIDE, [](Call& c) { c.after.token_stride = 0; }},
-      {FOVEA_ERR_SIZE, [](Call& c) { c.after.head_stride = PTRDIFF_MAX; }},
-      {FOVEA_ERR_SIZE, [](Call& c) { c.before.head_stride = -PTRDIFF_MAX; }},
-      {FOVEA_ERR_ALIGNMENT, [](Call& c) { c.before.data = static_cast<const char*>(c.before.data) + 1; }},
-      {FOVEA_ERR_OVERLAP, [](Call& c) { c.before.data = static_cast<float*>(c.after.data) + 1; }},
-      {FOVEA_ERR_OVERLAP, [](Call& c) { c.before.data = c.after.data, c.before.token_stride += 1; }},
-      {FOVEA_ERR_OVERLAP, [](Call& c) { c.before.data = c.workspace; }},
-      {FOVEA_ERR_OVERLAP, [](Call& c) { c.before.data = c.args.out.data; }},
-      {FOVEA_ERR_OVERLAP, [](Call& c) { c.after.data = c.workspace; }},
-      {FOVEA_ERR_OVERLAP, [](Call& c) { c.args.out.data = c.after.data; }},
-      {FOVEA_ERR_OVERLAP, [](Call& c) { c.args.q.data = c.after.data; }},
+      {FOVEA_ERR_ALIGNMENT, [](auto& c) { c.workspace += 32, c.workspace_bytes -= 32; }},
+      {FOVEA_ERR_NULL, [](auto& c) { c.args.k.data = nullptr; }},
+      {FOVEA_ERR_NULL, [](auto& c) { c.before.data = nullptr; }},
+      {FOVEA_ERR_NULL, [](auto& c) { c.after.data = nullptr; }},
+      {FOVEA_ERR_STRIDE, [](auto& c) { c.after.token_stride = 0; }},
+      {FOVEA_ERR_SIZE, [](auto& c) { c.after.head_stride = PTRDIFF_MAX; }},
+      {FOVEA_ERR_SIZE, [](auto& c) { c.before.head_stride = -PTRDIFF_MAX; }},
+      {FOVEA_ERR_ALIGNMENT, [](auto& c) { c.before.data = static_cast<const char*>(c.before.data) + 1; }},
+      {FOVEA_ERR_OVERLAP, [](auto& c) { c.before.data = static_cast<float*>(c.after.data) + 1; }},
+      {FOVEA_ERR_OVERLAP, [](auto& c) { c.before.data = c.after.data, c.before.token_stride += 1; }},
+      {FOVEA_ERR_OVERLAP, [](auto& c) { c.before.data = c.workspace; }},
+      {FOVEA_ERR_OVERLAP, [](auto& c) { c.before.data = c.args.out.data; }},
+      {FOVEA_ERR_OVERLAP, [](auto& c) { c.after.data = c.workspace; }},
+      {FOVEA_ERR_OVERLAP, [](auto& c) { c.args.out.data = c.after.data; }},
+      {FOVEA_ERR_OVERLAP, [](auto& c) { c.args.q.data = c.after.data; }},
   };
-  for (const Misuse& misuse : all) {
+  for (const auto& misuse : all) {
     INFO(&misuse - all.data());
     DeltaProblem p;
     p.given = true, p.placement = Placement::kStart;
     DeltaCase test(p);
-    const Matrices before(p, 0, false), after(p, 0, false);
-    before.put(test.given);
+    const Array before(FOVEA_F32, p.matrices(), Layout::kHeadsFirst, p.placement);
+    const Array after(FOVEA_F32, p.matrices(), Layout::kHeadsFirst, p.placement);
+    copy_rows(test.given, before);
     const size_t bytes = fovea_delta_matrices_workspace_bytes(&test.args);
     const Guarded workspace(bytes, FOVEA_WORKSPACE_ALIGNMENT, Placement::kStart);
-    Call call = {test.args, before.in(), after.out, workspace.as<char>(), bytes};
+    Call call = {test.args, before.in(), after.out(), workspace.as<char>(), bytes};
     misuse.change(call);
     const fovea_status status =
         fovea_delta_matrices(&test.args, &call.before, &call.after, call.workspace, call.workspace_bytes);
@@ -1068,7 +903,7 @@ TEST_CASE("delta: misuse of matrices of the caller has its status, and nothing i
     CHECK(workspace.untouched());
   }
   DeltaCase test(DeltaProblem{});
-  const fovea_out out = {test.given.data(), 640, 320, 20};
+  const fovea_out out = test.given.out();
   CHECK(fovea_delta_matrices(nullptr, nullptr, &out, nullptr, 0) == FOVEA_ERR_NULL);
   CHECK(fovea_delta_matrices(&test.args, nullptr, nullptr, nullptr, 0) == FOVEA_ERR_NULL);
   CHECK(fovea_delta_matrices_workspace_bytes(nullptr) == 0);

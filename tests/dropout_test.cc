@@ -1,14 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Dropout of weights: which are dropped depends on their place and the seed alone, in every kind of call.
-#include <cmath>
-#include <cstring>
-#include <string>
-#include <vector>
-
-#include "catch.h"
-#include "support/guarded.h"
-#include "support/problem.h"
+#include "support/test.h"
 
 namespace fovea_test {
 namespace {
@@ -16,8 +9,7 @@ namespace {
 Problem problem() {
   Problem p;
   p.batch = 2, p.q_heads = 4, p.kv_heads = 2, p.q_tokens = 19, p.kv_tokens = 135, p.head_dim = 12, p.value_dim = 9;
-  p.dropout = 0.4f;
-  p.stage = FOVEA_SCORES_SOFTMAX;
+  p.dropout = 0.4f, p.stage = FOVEA_SCORES_SOFTMAX;
   return p;
 }
 
@@ -35,14 +27,10 @@ TEST_CASE("dropout: a weight below 2^-126 is 0, though what divides it by 1 - dr
   for (const fovea_target target : targets()) {
     const float q = 1.0f, keys[2] = {0.0f, -87.5f}, values[2] = {0.0f, 0.0f};  // exp(-87.5) is 0.86 * 2^-126
     float out = 0.0f, weights[2] = {};
-    fovea_attention_desc desc{};
-    desc.struct_bytes = sizeof desc;
+    auto desc = sized<fovea_attention_desc>();
     desc.q_heads = desc.kv_heads = desc.head_dim = desc.value_dim = desc.max_batch = desc.max_q_tokens = 1;
-    desc.max_kv_tokens = 2;
-    desc.dropout = 0.5f;
-    desc.target = target;
-    fovea_attention_args args{};
-    args.struct_bytes = sizeof args;
+    desc.max_kv_tokens = 2, desc.dropout = 0.5f, desc.target = target;
+    auto args = sized<fovea_attention_args>();
     args.batch = args.q_tokens = 1, args.kv_tokens = 2;
     args.q = {&q, 0, 0, 0};
     args.kv.keys = {keys, 0, 0, 1};
@@ -81,7 +69,7 @@ TEST_CASE("dropout: the seed, both halves of it, decides what is dropped, and no
         wrong += weight != 0 && std::fabs(weight - all[i] * keep) > 1e-6f * weight;
       }
       CHECK(wrong == 0);
-      const double share = static_cast<double>(kept) / static_cast<double>(all.size());  // of 20520: 4 sigma are 0.014
+      const double share = double(kept) / double(all.size());  // of 20520: 4 sigma are 0.014
       CHECK(std::fabs(share - 0.6) < 0.014);
       for (size_t other = 0; other + 1 < each.size(); ++other) CHECK(each[other] != each.back());
     }
@@ -141,7 +129,7 @@ TEST_CASE("dropout: hidden keys stay hidden, and lse and a row without keys are 
 }
 
 TEST_CASE("dropout: probabilities below 0, of 1 and NaN are refused", "[short]") {
-  for (const float wrong : {-0.1f, -1e-30f, 1.0f, 2.0f, HUGE_VALF, std::nanf("")}) {
+  for (const float wrong : {-0.1f, -1e-30f, 1.0f, 2.0f, HUGE_VALF, kNaN}) {
     AttentionCase test(problem());
     test.desc.dropout = wrong;
     fovea_plan plan;

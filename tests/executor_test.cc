@@ -2,20 +2,14 @@
 //
 // Executors and split keys: tasks run anywhere and in any order give the bits of one thread; keys in parts give the
 // answer of whole ones; each worker keeps to its own workspace; and memory is asked for where it is used.
-#include <algorithm>
 #include <atomic>
-#include <cstring>
 #include <ctime>
 #include <memory>
-#include <string>
-#include <vector>
 
-#include "catch.h"
 #include "platform/platform.h"
 #include "simd_tests.h"
-#include "support/guarded.h"
-#include "support/problem.h"
 #include "support/shuffler.h"
+#include "support/test.h"
 #if FOVEA_TESTS_HAVE_THREADS
 #include <chrono>
 #include <thread>
@@ -30,28 +24,12 @@ constexpr uint32_t kWorkers[] = {1, 2, 3, 5, 8, 64};
 // All options, with more rows than a tile, few of them, and one to four parts of 64 keys.
 std::vector<Problem> problems() {
   std::vector<Problem> all;
-  for (int i = 0; i < 12; ++i) {
-    Problem p;
-    p.seed = static_cast<uint64_t>(i) + 300;
-    p.batch = i % 4 == 3 ? 1 : 2;
-    p.q_heads = i % 2 == 0 ? 4 : 3, p.kv_heads = i % 2 == 0 ? 2 : 1;
-    p.q_tokens = i % 3 == 0 ? 37 : i % 3 == 1 ? 1 : 21;
-    p.kv_tokens = i % 4 == 0 ? 200 : i % 4 == 1 ? 128 : i % 4 == 2 ? 83 : 131;
-    p.head_dim = i % 3 == 0 ? 33 : i % 3 == 1 ? 64 : 5;
-    p.value_dim = i % 3 == 0 ? 40 : i % 3 == 1 ? 17 : 3;
-    p.layout = i % 2 == 0 ? Layout::kPadded : Layout::kTokensFirst;
-    p.placement = i % 3 == 0 ? Placement::kEnd : i % 3 == 1 ? Placement::kStart : Placement::kOffset;
+  for (uint32_t i = 0; i < 12; ++i) {
+    Problem p = mixed_problem(i);
+    p.seed = i + 300;
     if (i % 4 == 0) p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
-    if (i % 4 == 1) p.causal = FOVEA_CAUSAL_POSITIONS, p.positions = {90, 128}, p.window_left = 71;
-    if (i % 4 == 2) p.causal = FOVEA_CAUSAL_TOP_LEFT, p.alibi = true;
-    if (i % 4 == 3) p.positions = {60}, p.window_left = 77, p.window_right = 9, p.alibi = i > 6;
-    if (i % 3 == 1) p.softcap = 2.0f, p.sinks = true;
-    if (p.window_left != 0 && i < 8) p.pinned_tokens = i < 4 ? 5 : 70;
-    if (i % 5 == 1) p.mask = FOVEA_MASK_BF16, p.mask_keys = i % 2 == 0, p.mask_factors = true;
-    if (i % 5 == 2) p.mask = FOVEA_MASK_BYTE, p.mask_missing = 5;
     if (i % 5 == 3) p.kv_lengths = {p.kv_tokens / 2 + 1, 0}, p.kv_lengths.resize(p.batch);
-    if (i % 5 == 4) p.scale = -0.4f;
-    p.stage = static_cast<fovea_scores_stage>(i % 5);
+    p.stage = fovea_scores_stage(i % 5);
     p.lse = i != 7;
     if (i % 4 > 1) p.map_q_block = i % 3 == 0 ? 16 : 8;
     p.modify_scores = i % 3 == 2;
@@ -59,8 +37,7 @@ std::vector<Problem> problems() {
   }
   for (const size_t i : {1u, 4u, 6u, 7u, 10u}) all.push_back(all[i].with_integers(i == 7 ? FOVEA_I4 : FOVEA_I8, FOVEA_I8));
   Problem none;  // no keys
-  none.q_heads = 2, none.q_tokens = 3, none.kv_tokens = 0;
-  none.sinks = true;
+  none.q_heads = 2, none.q_tokens = 3, none.kv_tokens = 0, none.sinks = true;
   all.push_back(none);
   return all;
 }
@@ -73,10 +50,8 @@ Outputs run(AttentionCase& test, const Run& how) {
 }
 
 fovea_attention_desc description(uint32_t q_heads, uint32_t kv_heads, uint32_t q_tokens, uint32_t kv_tokens) {
-  fovea_attention_desc d{};
-  d.struct_bytes = sizeof d;
-  d.q_heads = q_heads, d.kv_heads = kv_heads;
-  d.head_dim = 24, d.value_dim = 40;
+  auto d = sized<fovea_attention_desc>();
+  d.q_heads = q_heads, d.kv_heads = kv_heads, d.head_dim = 24, d.value_dim = 40;
   d.max_batch = 2, d.max_q_tokens = q_tokens, d.max_kv_tokens = kv_tokens;
   return d;
 }
@@ -101,23 +76,21 @@ TEST_CASE("executor: the bits are those of one thread, for any workers and any o
     AttentionCase test(problem);
     test.expected();
     for (const fovea_target target : problem.targets()) {
-      for (const bool portable : {false, true}) {
-        for (const uint32_t split : {0u, 64u, 128u, 4096u}) {
-          const Run alone = {target, Budget::kNone, portable, split, nullptr};
-          INFO(name(problem) << " | " << name(alone));
-          const Outputs want = run(test, alone);
+      for (const auto& [portable, split] : every({false, true}, {0u, 64u, 128u, 4096u})) {
+        const Run alone = {target, Budget::kNone, portable, split, nullptr};
+        INFO(name(problem) << " | " << name(alone));
+        const Outputs want = run(test, alone);
+        CHECK(test.compare() == "");
+        for (const uint32_t workers : kWorkers) {
+          Shuffler shuffler(workers);
+          const Budget budget = workers == 64 ? Budget::kLeast : Budget::kNone;
+          INFO(workers << " workers");
+          const Outputs got = run(test, {target, budget, portable, split, shuffler.executor()});
+          CHECK(same_bits(got, want));
           CHECK(test.compare() == "");
-          for (const uint32_t workers : kWorkers) {
-            Shuffler shuffler(workers);
-            const Budget budget = workers == 64 ? Budget::kLeast : Budget::kNone;
-            INFO(workers << " workers");
-            const Outputs got = run(test, {target, budget, portable, split, shuffler.executor()});
-            CHECK(same_bits(got, want));
-            CHECK(test.compare() == "");
-            const bool several = problem.batch * problem.kv_heads > 1 || (split == 64 && problem.kv_tokens > 64);
-            if (several) CHECK(shuffler.most_tasks > 1);
-            if (several && workers == 2) CHECK(shuffler.most_worker == 1);
-          }
+          const bool several = problem.batch * problem.kv_heads > 1 || (split == 64 && problem.kv_tokens > 64);
+          if (several) CHECK(shuffler.most_tasks > 1);
+          if (several && workers == 2) CHECK(shuffler.most_worker == 1);
         }
       }
     }
@@ -127,18 +100,15 @@ TEST_CASE("executor: the bits are those of one thread, for any workers and any o
 TEST_CASE("key splits: parts as long as all keys give the bits of unsplit ones, shorter ones other bits",
           "[short][executor]") {
   Problem p;
-  p.q_heads = 4, p.kv_heads = 2, p.q_tokens = 3, p.kv_tokens = 128;
-  p.head_dim = 16, p.value_dim = 24;
+  p.q_heads = 4, p.kv_heads = 2, p.q_tokens = 3, p.kv_tokens = 128, p.head_dim = 16, p.value_dim = 24;
   AttentionCase test(p);
   test.expected();
-  for (const fovea_target target : targets()) {
-    for (const bool portable : {false, true}) {
-      const Outputs whole = run(test, {target, Budget::kNone, portable});
-      CHECK(same_bits(run(test, {target, Budget::kNone, portable, 128}), whole));
-      CHECK(same_bits(run(test, {target, Budget::kNone, portable, 0xffffffc0u}), whole));
-      CHECK(!same_bits(run(test, {target, Budget::kNone, portable, 64}), whole));  // the field is not ignored
-      CHECK(test.compare() == "");
-    }
+  for (const auto& [target, portable] : every(targets(), {false, true})) {
+    const Outputs whole = run(test, {target, Budget::kNone, portable});
+    CHECK(same_bits(run(test, {target, Budget::kNone, portable, 128}), whole));
+    CHECK(same_bits(run(test, {target, Budget::kNone, portable, 0xffffffc0u}), whole));
+    CHECK(!same_bits(run(test, {target, Budget::kNone, portable, 64}), whole));  // the field is not ignored
+    CHECK(test.compare() == "");
   }
 }
 
@@ -147,11 +117,9 @@ TEST_CASE("key splits: calls without queries, keys or entries are allowed", "[sh
     Problem p;
     p.q_heads = 2, p.q_tokens = which == 0 ? 0 : 3, p.kv_tokens = which == 1 ? 0 : 200, p.batch = which == 2 ? 0 : 2;
     AttentionCase test(p);
-    for (const fovea_target target : targets()) {
-      for (const bool portable : {false, true}) {
-        CHECK(test.run({target, Budget::kNone, portable, 64}) == "");
-        CHECK(test.run({target, Budget::kLeast, portable, 64}) == "");
-      }
+    for (const auto& [target, portable] : every(targets(), {false, true})) {
+      CHECK(test.run({target, Budget::kNone, portable, 64}) == "");
+      CHECK(test.run({target, Budget::kLeast, portable, 64}) == "");
     }
   }
 }
@@ -189,8 +157,7 @@ TEST_CASE("executor: streams take keys in and answer with it, to the bit", "[sho
         set_current_case("a stream with workers");
         Shuffler shuffler(workers);
         fovea_attention_desc d = test.desc;
-        d.target = target;
-        d.max_workers = workers;
+        d.target = target, d.max_workers = workers;
         d.key_split_tokens = 64;  // which streams do not look at
         const fovea_plan plan = plan_of(d);
         const Guarded workspace(plan.workspace_bytes, kAlignment, Placement::kEnd);
@@ -221,35 +188,30 @@ TEST_CASE("executor: streams take keys in and answer with it, to the bit", "[sho
 
 TEST_CASE("executor: a worker writes its own part of the workspace and no other", "[short][executor]") {
   constexpr uint32_t kCount = 3;
-  for (const uint32_t q_tokens : {1u, 30u}) {
-    for (const uint32_t split : {0u, 64u}) {
-      Problem p;
-      p.batch = 2, p.q_heads = 4, p.kv_heads = 2, p.q_tokens = q_tokens, p.kv_tokens = 150;
-      p.causal = FOVEA_CAUSAL_TOP_LEFT, p.alibi = p.sinks = true;
-      AttentionCase test(p);
-      for (const fovea_target target : targets()) {
-        test.desc.target = target;
-        test.desc.max_workers = kCount;
-        test.desc.key_split_tokens = split;
-        const fovea_plan plan = plan_of(test.desc);
-        Guarded workspace(plan.workspace_bytes, kAlignment, Placement::kEnd);
-        for (uint32_t worker = 0; worker < kCount; ++worker) {
-          INFO(fovea_target_name(target) << ", " << name(p) << ", split " << split << ", worker " << worker);
-          Shuffler shuffler(kCount);
-          shuffler.one_worker = true;
-          shuffler.added = worker;
-          test.args.executor = shuffler.executor();
-          workspace.fill();
-          REQUIRE(fovea_attention(&plan, &test.args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
-          const size_t begin = plan.split_bytes + worker * plan.worker_bytes, end = begin + plan.worker_bytes;
-          bool own = false, others = false;
-          for (size_t i = plan.split_bytes; i < workspace.bytes(); ++i) {
-            const bool touched = !workspace.untouched(i);
-            (i >= begin && i < end ? own : others) |= touched;
-          }
-          CHECK(own);
-          CHECK(!others);
+  for (const auto& [q_tokens, split] : every({1u, 30u}, {0u, 64u})) {
+    Problem p;
+    p.batch = 2, p.q_heads = 4, p.kv_heads = 2, p.q_tokens = q_tokens, p.kv_tokens = 150;
+    p.causal = FOVEA_CAUSAL_TOP_LEFT, p.alibi = p.sinks = true;
+    AttentionCase test(p);
+    for (const fovea_target target : targets()) {
+      test.desc.target = target, test.desc.max_workers = kCount, test.desc.key_split_tokens = split;
+      const fovea_plan plan = plan_of(test.desc);
+      Guarded workspace(plan.workspace_bytes, kAlignment, Placement::kEnd);
+      for (uint32_t worker = 0; worker < kCount; ++worker) {
+        INFO(fovea_target_name(target) << ", " << name(p) << ", split " << split << ", worker " << worker);
+        Shuffler shuffler(kCount);
+        shuffler.one_worker = true, shuffler.added = worker;
+        test.args.executor = shuffler.executor();
+        workspace.fill();
+        REQUIRE(fovea_attention(&plan, &test.args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+        const size_t begin = plan.split_bytes + worker * plan.worker_bytes, end = begin + plan.worker_bytes;
+        bool own = false, others = false;
+        for (size_t i = plan.split_bytes; i < workspace.bytes(); ++i) {
+          const bool touched = !workspace.untouched(i);
+          (i >= begin && i < end ? own : others) |= touched;
         }
+        CHECK(own);
+        CHECK(!others);
       }
     }
   }
@@ -257,73 +219,64 @@ TEST_CASE("executor: a worker writes its own part of the workspace and no other"
 
 TEST_CASE("executor: with a workspace in two parts the bits are the same, and no byte is missing",
           "[short][executor]") {
-  for (const uint32_t q_tokens : {1u, 9u}) {
-    for (const uint32_t split : {0u, 64u}) {
-      Problem p;
-      p.batch = 2, p.q_heads = 4, p.kv_heads = 2, p.q_tokens = q_tokens, p.kv_tokens = 130;
-      p.head_dim = 5, p.value_dim = 7;
-      p.alibi = p.sinks = true, p.positions = {100, 120};
-      p.stage = FOVEA_SCORES_SOFTMAX;
-      AttentionCase test(p);
-      test.expected();
-      for (const fovea_target target : targets()) {
-        const Outputs want = run(test, {target, Budget::kNone, false, split});
-        Shuffler shuffler(3);
-        test.desc.target = target;
-        test.desc.max_workers = 3;
-        test.desc.key_split_tokens = split;
-        const fovea_plan plan = plan_of(test.desc);
-        const size_t whole = plan.workspace_bytes;
-        CHECK(fovea_slow_workspace_bytes(&plan, 0) == whole);
-        CHECK(fovea_slow_workspace_bytes(&plan, whole) == 0);
-        fovea_attention_args args = test.args;
-        args.executor = shuffler.executor();
-        for (size_t fast_bytes = 0; fast_bytes < whole; fast_bytes += 5 * kAlignment) {
-          const size_t slow_bytes = fovea_slow_workspace_bytes(&plan, fast_bytes);
-          REQUIRE(slow_bytes > 0);
-          Guarded fast(fast_bytes, kAlignment, Placement::kEnd), slow(slow_bytes, kAlignment, Placement::kEnd);
-          args.slow_workspace = slow.as<void>();
-          args.slow_workspace_bytes = slow_bytes;
-          test.fill_outputs();
-          set_current_case("workers, a fast part of " + std::to_string(fast_bytes) + " bytes");
-          INFO(fovea_target_name(target) << ", " << name(p) << ", split " << split << ", fast " << fast_bytes);
-          REQUIRE(fovea_attention(&plan, &args, fast.as<void>(), fast_bytes) == FOVEA_OK);
-          REQUIRE(same_bits(test.outputs(), want));
-          REQUIRE(fast.margin_intact());
-          REQUIRE(slow.margin_intact());
-          args.slow_workspace_bytes = slow_bytes - 1;
-          test.fill_outputs();
-          REQUIRE(fovea_attention(&plan, &args, fast.as<void>(), fast_bytes) == FOVEA_ERR_WORKSPACE);
-          REQUIRE(test.outputs_untouched());
-        }
-        test.args.executor = nullptr;
+  for (const auto& [q_tokens, split] : every({1u, 9u}, {0u, 64u})) {
+    Problem p;
+    p.batch = 2, p.q_heads = 4, p.kv_heads = 2, p.q_tokens = q_tokens, p.kv_tokens = 130;
+    p.head_dim = 5, p.value_dim = 7;
+    p.alibi = p.sinks = true, p.positions = {100, 120};
+    p.stage = FOVEA_SCORES_SOFTMAX;
+    AttentionCase test(p);
+    test.expected();
+    for (const fovea_target target : targets()) {
+      const Outputs want = run(test, {target, Budget::kNone, false, split});
+      Shuffler shuffler(3);
+      test.desc.target = target, test.desc.max_workers = 3, test.desc.key_split_tokens = split;
+      const fovea_plan plan = plan_of(test.desc);
+      const size_t whole = plan.workspace_bytes;
+      CHECK(fovea_slow_workspace_bytes(&plan, 0) == whole);
+      CHECK(fovea_slow_workspace_bytes(&plan, whole) == 0);
+      fovea_attention_args args = test.args;
+      args.executor = shuffler.executor();
+      for (size_t fast_bytes = 0; fast_bytes < whole; fast_bytes += 5 * kAlignment) {
+        const size_t slow_bytes = fovea_slow_workspace_bytes(&plan, fast_bytes);
+        REQUIRE(slow_bytes > 0);
+        Guarded fast(fast_bytes, kAlignment, Placement::kEnd), slow(slow_bytes, kAlignment, Placement::kEnd);
+        args.slow_workspace = slow.as<void>();
+        args.slow_workspace_bytes = slow_bytes;
+        test.fill_outputs();
+        set_current_case("workers, a fast part of " + std::to_string(fast_bytes) + " bytes");
+        INFO(fovea_target_name(target) << ", " << name(p) << ", split " << split << ", fast " << fast_bytes);
+        REQUIRE(fovea_attention(&plan, &args, fast.as<void>(), fast_bytes) == FOVEA_OK);
+        REQUIRE(same_bits(test.outputs(), want));
+        REQUIRE(fast.margin_intact());
+        REQUIRE(slow.margin_intact());
+        args.slow_workspace_bytes = slow_bytes - 1;
+        test.fill_outputs();
+        REQUIRE(fovea_attention(&plan, &args, fast.as<void>(), fast_bytes) == FOVEA_ERR_WORKSPACE);
+        REQUIRE(test.outputs_untouched());
       }
+      test.args.executor = nullptr;
     }
   }
 }
 
 TEST_CASE("executor: a plan asks for a workspace a worker and for states of split keys, and else for nothing",
           "[short][executor]") {
-  for (const fovea_target target : targets()) {
-    for (const uint32_t q_tokens : {0u, 1u, 33u}) {
-      fovea_attention_desc d = description(6, 2, q_tokens, 1000);
-      d.target = target;
-      const fovea_plan plain = plan_of(d);
-      CHECK(plain.worker_bytes == plain.workspace_bytes);
-      CHECK(plain.split_bytes == 0);
-      for (const uint32_t workers : {0u, 1u, 2u, 7u, 4096u}) {
-        for (const uint32_t split : {0u, 64u, 192u, 960u, 1024u, 0xffffffc0u}) {
-          d.max_workers = workers;
-          d.key_split_tokens = split;
-          const fovea_plan plan = plan_of(d);
-          INFO(fovea_target_name(target) << ", workers " << workers << ", split " << split);
-          CHECK(plan.worker_bytes == plain.worker_bytes);
-          CHECK(plan.split_bytes == (split == 0 || split >= 1000 ? 0 : split_bytes(d)));
-          CHECK(plan.workspace_bytes == plan.split_bytes + plan.worker_bytes * std::max(workers, uint32_t{1}));
-          CHECK(fovea_workspace_bytes_for(&d, target) == plan.workspace_bytes);
-          CHECK(fovea_workspace_bytes_for(&d, FOVEA_TARGET_BEST) >= plan.workspace_bytes);
-        }
-      }
+  for (const auto& [target, q_tokens] : every(targets(), {0u, 1u, 33u})) {
+    fovea_attention_desc d = description(6, 2, q_tokens, 1000);
+    d.target = target;
+    const fovea_plan plain = plan_of(d);
+    CHECK(plain.worker_bytes == plain.workspace_bytes);
+    CHECK(plain.split_bytes == 0);
+    for (const auto& [workers, split] : every({0u, 1u, 2u, 7u, 4096u}, {0u, 64u, 192u, 960u, 1024u, 0xffffffc0u})) {
+      d.max_workers = workers, d.key_split_tokens = split;
+      const fovea_plan plan = plan_of(d);
+      INFO(fovea_target_name(target) << ", workers " << workers << ", split " << split);
+      CHECK(plan.worker_bytes == plain.worker_bytes);
+      CHECK(plan.split_bytes == (split == 0 || split >= 1000 ? 0 : split_bytes(d)));
+      CHECK(plan.workspace_bytes == plan.split_bytes + plan.worker_bytes * std::max(workers, uint32_t{1}));
+      CHECK(fovea_workspace_bytes_for(&d, target) == plan.workspace_bytes);
+      CHECK(fovea_workspace_bytes_for(&d, FOVEA_TARGET_BEST) >= plan.workspace_bytes);
     }
   }
 }
@@ -331,9 +284,7 @@ TEST_CASE("executor: a plan asks for a workspace a worker and for states of spli
 TEST_CASE("executor: a budget holds for all workers and split keys together", "[short][executor]") {
   for (const fovea_target target : targets()) {
     fovea_attention_desc d = description(4, 1, 20, 200);
-    d.target = target;
-    d.max_workers = 5;
-    d.key_split_tokens = 64;
+    d.target = target, d.max_workers = 5, d.key_split_tokens = 64;
     const fovea_plan full = plan_of(d);
     const size_t least = budget_bytes(d, Budget::kLeast);
     CHECK(least <= full.workspace_bytes);
@@ -405,8 +356,7 @@ TEST_CASE("executor: one that is wrong has its status, and nothing is written", 
       executor.workers = workers;
       refused(FOVEA_ERR_CAPACITY);
     }
-    executor.workers = most;
-    executor.run = nullptr;
+    executor.workers = most, executor.run = nullptr;
     refused(FOVEA_ERR_NULL);
   }
   CHECK(shuffler.runs == 0);
@@ -422,9 +372,7 @@ TEST_CASE("executor: one that fails, leaves out tasks or misnumbers them has its
     for (const uint32_t split : {0u, 64u}) {
       const auto answer = [&](int of_run, uint32_t added, size_t beyond = 0, size_t left_out = 0) {
         Shuffler shuffler(2);
-        shuffler.left_out = left_out;
-        shuffler.answer = of_run;
-        shuffler.added = added;
+        shuffler.left_out = left_out, shuffler.answer = of_run, shuffler.added = added;
         shuffler.beyond = beyond;
         const std::string failed =
             test.run_unchecked({target, Budget::kNone, false, split, shuffler.executor()});  // looks at guards as well
@@ -449,8 +397,7 @@ TEST_CASE("executor: one that fails, leaves out tasks or misnumbers them has its
     }
     // A stream does not move on.
     Shuffler shuffler(2);
-    test.desc.target = target;
-    test.desc.max_workers = 2;
+    test.desc.target = target, test.desc.max_workers = 2;
     const fovea_plan plan = plan_of(test.desc);
     const Guarded workspace(plan.workspace_bytes, kAlignment, Placement::kEnd);
     const size_t bytes = fovea_state_bytes(&plan, p.batch, p.q_tokens);
@@ -527,8 +474,7 @@ TEST_CASE("threads: a pool of any size gives the bits of one thread, call after 
   for (const uint32_t q_tokens : {1u, 35u}) {
     Problem p;
     p.batch = 2, p.q_heads = 4, p.kv_heads = 2, p.q_tokens = q_tokens, p.kv_tokens = 200;
-    p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
-    p.stage = FOVEA_SCORES_SOFTMAX;
+    p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, p.stage = FOVEA_SCORES_SOFTMAX;
     AttentionCase test(p);
     test.expected();
     for (const uint32_t split : {0u, 64u}) {
@@ -552,7 +498,7 @@ TEST_CASE("threads: a pool without tasks sleeps", "[short][executor]") {
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   const std::clock_t before = std::clock();  // processor time of all threads of the program
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
-  CHECK(static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC < 0.05);
+  CHECK(double(std::clock() - before) / CLOCKS_PER_SEC < 0.05);
 #else
   skip("no threads here, or a clock that counts time which passes");
 #endif

@@ -2,23 +2,12 @@
 //
 // Numbers at the ends of their ranges in places where kernels might take them for something else: scores of -inf that
 // are not hidden, hidden keys in rows of NaN, counts and constants next to an overflow.
-#include <cmath>
-#include <cstdint>
-#include <cstring>
-#include <limits>
-#include <vector>
-
-#include "catch.h"
-#include "fovea/fovea.h"
 #include "platform/platform.h"
-#include "support/problem.h"
+#include "support/test.h"
 
 using namespace fovea_test;
 
 namespace {
-
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr float kInf = std::numeric_limits<float>::infinity();
 
 void attend(const fovea_attention_desc& desc, const fovea_attention_args& args) {
   fovea_plan plan{};
@@ -37,16 +26,12 @@ struct OneHead {
 
   OneHead(size_t queries, size_t kv, fovea_target target)
       : q(queries, 1.0f), keys(kv, 0.0f), values(kv, 1.0f), out(queries), weights(queries * kv) {
-    desc.struct_bytes = sizeof desc;
-    desc.q_heads = desc.kv_heads = desc.head_dim = desc.value_dim = 1;
+    desc.struct_bytes = sizeof desc, desc.q_heads = desc.kv_heads = desc.head_dim = desc.value_dim = 1;
     desc.max_batch = 1;
-    desc.max_q_tokens = static_cast<uint32_t>(queries);
-    desc.max_kv_tokens = static_cast<uint32_t>(kv);
-    desc.scale = 1.0f;
-    desc.target = target;
-    args.struct_bytes = sizeof args;
-    args.batch = 1;
-    args.q_tokens = desc.max_q_tokens;
+    desc.max_q_tokens = uint32_t(queries);
+    desc.max_kv_tokens = uint32_t(kv);
+    desc.scale = 1.0f, desc.target = target;
+    args.struct_bytes = sizeof args, args.batch = 1, args.q_tokens = desc.max_q_tokens;
     args.kv_tokens = desc.max_kv_tokens;
   }
   void run() {
@@ -54,8 +39,7 @@ struct OneHead {
     args.kv.keys = {keys.data(), 0, 0, 1};
     args.kv.values = {values.data(), 0, 0, 1};
     args.out = {out.data(), 0, 0, 1};
-    if (args.scores_stage != FOVEA_SCORES_NONE)
-      args.scores = {weights.data(), 0, 0, static_cast<ptrdiff_t>(keys.size())};
+    if (args.scores_stage != FOVEA_SCORES_NONE) args.scores = {weights.data(), 0, 0, ptrdiff_t(keys.size())};
     attend(desc, args);
   }
 };
@@ -67,24 +51,19 @@ void check_scale(fovea_dtype dtype, fovea_compute compute, bool of_keys, float s
   constexpr uint32_t kDim = 33, kTokens = 70, kGroups = 2;
   std::vector<float> q(size_t{queries} * kDim, 1.0f), out(q.size());
   std::vector<uint8_t> rows(size_t{kTokens} * kDim);  // of either format
-  for (size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<uint8_t>(i % 7);  // of key 3 some are 0, all of a sign
+  for (size_t i = 0; i < rows.size(); ++i) rows[i] = uint8_t(i % 7);  // of key 3 some are 0, all of a sign
   std::vector<float> scales(kTokens, 0.01f), bad_scales = scales;
   std::vector<uint16_t> halves(kTokens * kGroups, 0x2000), bad_halves = halves;
   bad_scales[3] = scale;
   bad_halves[3 * kGroups + 1] = std::isnan(scale) ? 0x7e00 : scale < 0 ? 0xfc00 : 0x7c00;
   const bool i8 = dtype == FOVEA_I8;
-  fovea_attention_desc desc{};
-  desc.struct_bytes = sizeof desc;
-  desc.q_heads = desc.kv_heads = desc.max_batch = 1;
-  desc.head_dim = desc.value_dim = kDim;
-  desc.max_q_tokens = queries, desc.max_kv_tokens = kTokens;
-  desc.key_dtype = desc.value_dtype = dtype;
+  auto desc = sized<fovea_attention_desc>();
+  desc.q_heads = desc.kv_heads = desc.max_batch = 1, desc.head_dim = desc.value_dim = kDim;
+  desc.max_q_tokens = queries, desc.max_kv_tokens = kTokens, desc.key_dtype = desc.value_dtype = dtype;
   desc.compute = compute;
   desc.processor_features = fovea::platform::processor_features();
-  desc.causal = FOVEA_CAUSAL_POSITIONS;
-  desc.target = target;
-  fovea_attention_args args{};
-  args.struct_bytes = sizeof args;
+  desc.causal = FOVEA_CAUSAL_POSITIONS, desc.target = target;
+  auto args = sized<fovea_attention_args>();
   args.batch = 1, args.q_tokens = queries, args.kv_tokens = kTokens;
   const ptrdiff_t stride = i8 ? kDim : kGroups * 16, scale_stride = i8 ? 1 : kGroups;
   args.q = {q.data(), 0, 0, kDim};
@@ -100,18 +79,16 @@ void check_scale(fovea_dtype dtype, fovea_compute compute, bool of_keys, float s
     INFO(fovea_target_name(target) << ", dtype " << dtype << ", compute " << compute << ", " << queries
                                    << " queries, scale " << scale << (of_keys ? " of a key" : " of a value")
                                    << ", position " << position);
-    for (uint32_t i = 0; i < queries; ++i) {
-      for (uint32_t d = 0; d < kDim; ++d) {
-        const bool sees = position + i >= 3;
-        if (i8 || compute == FOVEA_COMPUTE_I8 || (of_keys && !(scale > 0))) {
-          CHECK(std::isnan(out[i * kDim + d]) == sees);
-        } else if (of_keys) {  // a score of -inf: no weight
-          CHECK(std::isfinite(out[i * kDim + d]));
-        } else if (!sees || d < 32) {
-          CHECK(std::isfinite(out[i * kDim + d]));
-        } else {
-          CHECK(!std::isfinite(out[i * kDim + d]));
-        }
+    for (const auto& [i, d] : indices(queries, kDim)) {
+      const bool sees = position + i >= 3;
+      if (i8 || compute == FOVEA_COMPUTE_I8 || (of_keys && !(scale > 0))) {
+        CHECK(std::isnan(out[i * kDim + d]) == sees);
+      } else if (of_keys) {  // a score of -inf: no weight
+        CHECK(std::isfinite(out[i * kDim + d]));
+      } else if (!sees || d < 32) {
+        CHECK(std::isfinite(out[i * kDim + d]));
+      } else {
+        CHECK(!std::isfinite(out[i * kDim + d]));
       }
     }
   }
@@ -121,43 +98,38 @@ void check_scale(fovea_dtype dtype, fovea_compute compute, bool of_keys, float s
 
 TEST_CASE("extremes: a visible key whose score is -inf has no weight, but its NaN value counts, beside hidden keys too",
           "[short]") {
-  for (const fovea_target target : targets()) {
-    for (const uint32_t portable : {0u, 1u}) {
-      for (const size_t queries : {size_t{1}, size_t{2}, size_t{4}, size_t{7}, size_t{16}, size_t{50}}) {
-        for (const bool causal : {false, true}) {
-          OneHead call(queries, 80, target);
-          call.desc.portable_bits = portable;
-          const std::vector<int64_t> positions = {57};
-          if (causal) {
-            call.desc.causal = FOVEA_CAUSAL_POSITIONS;
-            call.args.positions = positions.data();
-          }
-          call.keys[0] = -kInf;
-          call.values[0] = kNan;
-          INFO(fovea_target_name(target) << ", " << queries << " queries, causal " << causal);
-          call.run();
-          for (const float x : call.out) CHECK(std::isnan(x));
-          call.values[0] = 5.0f;  // a number is weighted with 0
-          call.run();
-          for (const float x : call.out) CHECK(std::fabs(x - 1.0f) < 1e-6f);
+  for (const auto& [target, portable] : every(targets(), {0u, 1u})) {
+    for (const size_t queries : {size_t{1}, size_t{2}, size_t{4}, size_t{7}, size_t{16}, size_t{50}}) {
+      for (const bool causal : {false, true}) {
+        OneHead call(queries, 80, target);
+        call.desc.portable_bits = portable;
+        const std::vector<int64_t> positions = {57};
+        if (causal) {
+          call.desc.causal = FOVEA_CAUSAL_POSITIONS;
+          call.args.positions = positions.data();
         }
+        call.keys[0] = -kInfinity, call.values[0] = kNaN;
+        INFO(fovea_target_name(target) << ", " << queries << " queries, causal " << causal);
+        call.run();
+        for (const float x : call.out) CHECK(std::isnan(x));
+        call.values[0] = 5.0f;  // a number is weighted with 0
+        call.run();
+        for (const float x : call.out) CHECK(std::fabs(x - 1.0f) < 1e-6f);
       }
     }
   }
 }
 
 TEST_CASE("extremes: visible scores that are all -inf answer zeros, beside hidden keys too", "[short]") {
-  for (const fovea_target target : targets()) {
-    for (const bool causal : {false, true}) {
-      OneHead call(20, 30, target);
-      if (causal) call.desc.causal = FOVEA_CAUSAL_TOP_LEFT;
-      call.keys.assign(30, -kInf);
-      call.args.scores_stage = FOVEA_SCORES_MASKED;
-      call.run();
-      INFO(fovea_target_name(target) << ", causal " << causal);
-      for (const float x : call.out) CHECK(x == 0.0f);
-      for (const float x : call.weights) CHECK(x == -kInf);
-    }
+  for (const auto& [target, causal] : every(targets(), {false, true})) {
+    OneHead call(20, 30, target);
+    if (causal) call.desc.causal = FOVEA_CAUSAL_TOP_LEFT;
+    call.keys.assign(30, -kInfinity);
+    call.args.scores_stage = FOVEA_SCORES_MASKED;
+    call.run();
+    INFO(fovea_target_name(target) << ", causal " << causal);
+    for (const float x : call.out) CHECK(x == 0.0f);
+    for (const float x : call.weights) CHECK(x == -kInfinity);
   }
 }
 
@@ -166,10 +138,8 @@ TEST_CASE("extremes: in a row of NaN the weights of hidden keys are 0, those of 
   for (const fovea_target target : targets()) {
     for (const size_t budget : {size_t{0}, size_t{20000}}) {
       OneHead call(70, 90, target);
-      call.desc.causal = FOVEA_CAUSAL_TOP_LEFT;
-      call.desc.workspace_budget_bytes = budget;
-      call.q[0] = call.q[33] = kNan;
-      call.args.scores_stage = FOVEA_SCORES_SOFTMAX;
+      call.desc.causal = FOVEA_CAUSAL_TOP_LEFT, call.desc.workspace_budget_bytes = budget;
+      call.q[0] = call.q[33] = kNaN, call.args.scores_stage = FOVEA_SCORES_SOFTMAX;
       call.run();
       for (const size_t row : {size_t{0}, size_t{33}}) {
         for (size_t j = 0; j < 90; ++j) {
@@ -186,15 +156,10 @@ TEST_CASE("extremes: an infinite scale of an int8 row counts as NaN, one of int4
           "products the row NaN",
           "[short]") {
   for (const fovea_compute compute : {FOVEA_COMPUTE_F32, FOVEA_COMPUTE_I8}) {
-    for (const fovea_target target : targets_and_those_that_extend_them()) {
-      for (const uint32_t queries : {1u, 2u, 50u}) {
-        for (const bool of_keys : {true, false}) {
-          for (const float scale : {kInf, -kInf, kNan}) {
-            check_scale(FOVEA_I8, compute, of_keys, scale, target, queries);
-            check_scale(FOVEA_I4, compute, of_keys, scale, target, queries);
-          }
-        }
-      }
+    for (const auto& [target, queries, of_keys, scale] :
+         every(targets_and_those_that_extend_them(), {1u, 2u, 50u}, {true, false}, {kInfinity, -kInfinity, kNaN})) {
+      check_scale(FOVEA_I8, compute, of_keys, scale, target, queries);
+      check_scale(FOVEA_I4, compute, of_keys, scale, target, queries);
     }
   }
 }
@@ -208,18 +173,18 @@ TEST_CASE("extremes: sums over many keys are as exact as sums of sums of 64 term
       double sum = 0;
       for (size_t j = 0; j < kKeys; ++j) {
         call.values[j] = 1.0f + 0.25f * random_normal(7, j);
-        sum += static_cast<double>(call.values[j]);
+        sum += double(call.values[j]);
       }
-      const double mean = sum / static_cast<double>(kKeys);
+      const double mean = sum / double(kKeys);
       call.run();
       INFO(fovea_target_name(target) << ", " << queries << " queries");
       // One chain over all keys is off by 2e-6 to 6e-6.
-      for (const float x : call.out) CHECK(std::fabs(static_cast<double>(x) - mean) < 6e-7);
+      for (const float x : call.out) CHECK(std::fabs(double(x) - mean) < 6e-7);
       call.desc.score = FOVEA_SCORE_ADDITIVE;  // tanh(0 + 0) is 0 as well
       const float factor = 1.0f;
       call.args.score_vector = &factor;
       call.run();
-      for (const float x : call.out) CHECK(std::fabs(static_cast<double>(x) - mean) < 6e-7);
+      for (const float x : call.out) CHECK(std::fabs(double(x) - mean) < 6e-7);
     }
   }
 }
@@ -229,32 +194,28 @@ TEST_CASE("extremes: scores of a wide head, by either kernel, are as exact as su
   // terms lose those of the first block alone.
   constexpr uint32_t kDim = 1024;
   constexpr float kLarge = 33554432.0f;  // 2^25: 1 is a quarter of its unit
-  for (const fovea_target target : targets()) {
-    for (const uint32_t queries : {1u, 5u}) {
-      std::vector<float> q(size_t{queries} * kDim, 1.0f), key(kDim, 1.0f), out(size_t{queries}), scores(queries);
-      key[0] = kLarge;
-      const float value = 1.0f;
-      fovea_attention_desc desc{};
-      desc.struct_bytes = sizeof desc;
-      desc.q_heads = desc.kv_heads = desc.max_batch = desc.value_dim = desc.max_kv_tokens = 1;
-      desc.head_dim = kDim, desc.max_q_tokens = queries;
-      desc.scale = 0.69314718f;  // the factor of base 2 becomes 1
-      desc.target = target;
-      fovea_attention_args args{};
-      args.struct_bytes = sizeof args;
-      args.batch = 1, args.q_tokens = queries, args.kv_tokens = 1;
-      args.q = {q.data(), 0, 0, kDim};
-      args.kv.keys = {key.data(), 0, 0, kDim};
-      args.kv.values = {&value, 0, 0, 1};
-      args.out = {out.data(), 0, 0, 1};
-      args.scores = {scores.data(), 0, 0, 1};
-      args.scores_stage = FOVEA_SCORES_SCALED;
-      const double exact = (static_cast<double>(kLarge) + kDim - 1) * 0.69314718;
-      for (desc.portable_bits = 0; desc.portable_bits < 2; ++desc.portable_bits) {
-        attend(desc, args);
-        INFO(fovea_target_name(target) << ", " << queries << " queries, portable bits " << desc.portable_bits);
-        for (const float score : scores) CHECK(std::fabs(static_cast<double>(score) - exact) < 0.25 * kDim);
-      }
+  for (const auto& [target, queries] : every(targets(), {1u, 5u})) {
+    std::vector<float> q(size_t{queries} * kDim, 1.0f), key(kDim, 1.0f), out(size_t{queries}), scores(queries);
+    key[0] = kLarge;
+    const float value = 1.0f;
+    auto desc = sized<fovea_attention_desc>();
+    desc.q_heads = desc.kv_heads = desc.max_batch = desc.value_dim = desc.max_kv_tokens = 1;
+    desc.head_dim = kDim, desc.max_q_tokens = queries;
+    desc.scale = 0.69314718f;  // the factor of base 2 becomes 1
+    desc.target = target;
+    auto args = sized<fovea_attention_args>();
+    args.batch = 1, args.q_tokens = queries, args.kv_tokens = 1;
+    args.q = {q.data(), 0, 0, kDim};
+    args.kv.keys = {key.data(), 0, 0, kDim};
+    args.kv.values = {&value, 0, 0, 1};
+    args.out = {out.data(), 0, 0, 1};
+    args.scores = {scores.data(), 0, 0, 1};
+    args.scores_stage = FOVEA_SCORES_SCALED;
+    const double exact = (double(kLarge) + kDim - 1) * 0.69314718;
+    for (desc.portable_bits = 0; desc.portable_bits < 2; ++desc.portable_bits) {
+      attend(desc, args);
+      INFO(fovea_target_name(target) << ", " << queries << " queries, portable bits " << desc.portable_bits);
+      for (const float score : scores) CHECK(std::fabs(double(score) - exact) < 0.25 * kDim);
     }
   }
 }

@@ -2,29 +2,16 @@
 //
 // Products of halves by their definition in fovea.h: chains of 32 multiply-adds, each of which rounds once to f16. And
 // what becomes of numbers that f16 cannot hold.
-#include <algorithm>
-#include <cmath>
-#include <cstring>
-#include <limits>
-#include <vector>
-
-#include "catch.h"
 #include "platform/platform.h"
-#include "support/bits.h"
-#include "support/formats.h"
 #include "support/halves.h"
-#include "support/problem.h"
-#include "support/rows.h"
+#include "support/test.h"
 
 namespace fovea_test {
 namespace {
 
-constexpr float kInf = std::numeric_limits<float>::infinity();
-
 Problem problem(uint32_t q_tokens, uint32_t kv_tokens) {
   Problem p;
-  p.q_heads = 4, p.kv_heads = 2;
-  p.q_tokens = q_tokens, p.kv_tokens = kv_tokens;
+  p.q_heads = 4, p.kv_heads = 2, p.q_tokens = q_tokens, p.kv_tokens = kv_tokens;
   p.head_dim = 75, p.value_dim = 21;
   return p.with_halves();
 }
@@ -41,7 +28,7 @@ float score(const AttentionCase& test, uint32_t h, uint32_t i, uint32_t j) {
     double part = 0.0;
     const uint32_t end = std::min(dim, d + 32);
     for (; d < end; ++d) part = half_multiply_add(to_half(q[d] * scale / power), double{key[d]}, part);
-    sum += static_cast<float>(part);
+    sum += float(part);
   }
   return sum * power;
 }
@@ -49,13 +36,13 @@ float score(const AttentionCase& test, uint32_t h, uint32_t i, uint32_t j) {
 // Sets element d of a key or value: as it is stored, and what the reference reads.
 void set_key(const AttentionCase& test, uint32_t h, uint32_t j, uint32_t d, float x) {
   uint8_t* const key = row_bytes(test.args.kv.keys, 2, 0, h, j);
-  reinterpret_cast<uint16_t*>(key)[d] = static_cast<uint16_t>(nearest_of(kF16, x));
-  test.key(0, h, j)[d] = static_cast<float>(to_half(x));
+  reinterpret_cast<uint16_t*>(key)[d] = uint16_t(nearest_of(kF16, x));
+  test.key(0, h, j)[d] = float(to_half(x));
 }
 void set_value(const AttentionCase& test, uint32_t h, uint32_t j, uint32_t d, float x) {
   uint8_t* const value = row_bytes(test.args.kv.values, 2, 0, h, j);
-  reinterpret_cast<uint16_t*>(value)[d] = static_cast<uint16_t>(nearest_of(kF16, x));
-  test.value(0, h, j)[d] = static_cast<float>(to_half(x));
+  reinterpret_cast<uint16_t*>(value)[d] = uint16_t(nearest_of(kF16, x));
+  test.value(0, h, j)[d] = float(to_half(x));
 }
 
 // Both ways in which a target may multiply halves.
@@ -79,12 +66,8 @@ TEST_CASE("f16: scores are chains of 32 products, each rounded once", "[short]")
     AttentionCase test(p);
     for (uint32_t d = 0; d < p.head_dim; ++d) test.q(0, 1, 0)[d] *= 1e6f;  // is divided by a power of two
     for_each_way(test, [&] {
-      for (uint32_t h = 0; h < p.q_heads; ++h) {
-        for (uint32_t i = 0; i < q_tokens; ++i) {
-          for (uint32_t j = 0; j < p.kv_tokens; ++j) {
-            CHECK(bits_of(row(test.args.scores, 0, h, i)[j]) == bits_of(score(test, h, i, j) * 0.693147181f));
-          }
-        }
+      for (const auto& [h, i, j] : indices(p.q_heads, q_tokens, p.kv_tokens)) {
+        CHECK(bits_of(row(test.args.scores, 0, h, i)[j]) == bits_of(score(test, h, i, j) * 0.693147181f));
       }
     });
   }
@@ -98,14 +81,14 @@ TEST_CASE("f16: every option gives what the reference does", "[short]") {
     all.push_back(p);
   };
   add(1, 130, [](Problem&) {});
-  add(40, 130, [](Problem& p) { p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, p.alibi = true; });
-  add(9, 100, [](Problem& p) { p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, p.window_left = 37, p.head_dim = 1; });
-  add(9, 70, [](Problem& p) { p.mask = FOVEA_MASK_BYTE, p.value_dim = 1; });
-  add(5, 70, [](Problem& p) { p.mask = FOVEA_MASK_F32, p.sinks = true, p.value_dim = 7; });
-  add(5, 70, [](Problem& p) { p.softcap = 2.0f, p.dropout = 0.3f, p.value_dim = 8; });
-  add(5, 70, [](Problem& p) { p.modify_scores = true, p.stage = FOVEA_SCORES_MASKED; });
-  add(5, 70, [](Problem& p) { p.modify_weights = true, p.stage = FOVEA_SCORES_SOFTMAX; });
-  add(13, 200, [](Problem& p) { p.batch = 2, p.kv_lengths = {200, 3}, p.q_dtype = p.out_dtype = FOVEA_F16; });
+  add(40, 130, [](auto& p) { p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, p.alibi = true; });
+  add(9, 100, [](auto& p) { p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, p.window_left = 37, p.head_dim = 1; });
+  add(9, 70, [](auto& p) { p.mask = FOVEA_MASK_BYTE, p.value_dim = 1; });
+  add(5, 70, [](auto& p) { p.mask = FOVEA_MASK_F32, p.sinks = true, p.value_dim = 7; });
+  add(5, 70, [](auto& p) { p.softcap = 2.0f, p.dropout = 0.3f, p.value_dim = 8; });
+  add(5, 70, [](auto& p) { p.modify_scores = true, p.stage = FOVEA_SCORES_MASKED; });
+  add(5, 70, [](auto& p) { p.modify_weights = true, p.stage = FOVEA_SCORES_SOFTMAX; });
+  add(13, 200, [](auto& p) { p.batch = 2, p.kv_lengths = {200, 3}, p.q_dtype = p.out_dtype = FOVEA_F16; });
   for (const Problem& p : all) {
     AttentionCase test(p);
     for (const fovea_target target : targets()) {
@@ -122,23 +105,17 @@ TEST_CASE("f16: whatever number of rows a call has, the bits of a row are the sa
     const std::vector<float> out = all.out();
     for (const uint32_t i : {0u, 39u}) {
       AttentionCase last(one);
-      for (uint32_t h = 0; h < one.q_heads; ++h) {
-        for (uint32_t d = 0; d < one.head_dim; ++d) last.q(0, h, 0)[d] = all.q(0, h, i)[d];
-      }
-      for (uint32_t h = 0; h < one.kv_heads; ++h) {
-        for (uint32_t j = 0; j < one.kv_tokens; ++j) {
-          for (uint32_t d = 0; d < one.head_dim; ++d) set_key(last, h, j, d, all.key(0, h, j)[d]);
-          for (uint32_t d = 0; d < one.value_dim; ++d) set_value(last, h, j, d, all.value(0, h, j)[d]);
-        }
+      for (const auto& [h, d] : indices(one.q_heads, one.head_dim)) last.q(0, h, 0)[d] = all.q(0, h, i)[d];
+      for (const auto& [h, j] : indices(one.kv_heads, one.kv_tokens)) {
+        for (uint32_t d = 0; d < one.head_dim; ++d) set_key(last, h, j, d, all.key(0, h, j)[d]);
+        for (uint32_t d = 0; d < one.value_dim; ++d) set_value(last, h, j, d, all.value(0, h, j)[d]);
       }
       last.desc.processor_features = all.desc.processor_features;
       REQUIRE(last.run_unchecked({all.plan.desc.target}) == "");
       const std::vector<float> row = last.out();
-      for (uint32_t h = 0; h < one.q_heads; ++h) {
-        for (uint32_t d = 0; d < one.value_dim; ++d) {
-          const size_t at = (size_t{h} * many.q_tokens + i) * one.value_dim + d;
-          CHECK(bits_of(row[h * one.value_dim + d]) == bits_of(out[at]));
-        }
+      for (const auto& [h, d] : indices(one.q_heads, one.value_dim)) {
+        const size_t at = (size_t{h} * many.q_tokens + i) * one.value_dim + d;
+        CHECK(bits_of(row[h * one.value_dim + d]) == bits_of(out[at]));
       }
     }
   });
@@ -147,28 +124,26 @@ TEST_CASE("f16: whatever number of rows a call has, the bits of a row are the sa
 TEST_CASE("f16: few rows have the bits of f32 arithmetic that rounds to f16, with every option", "[short]") {
   const std::vector<void (*)(Problem&)> options = {
       [](Problem&) {},
-      [](Problem& p) { p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, p.window_left = 37, p.alibi = true; },
-      [](Problem& p) { p.mask = FOVEA_MASK_BYTE, p.sinks = true; },
-      [](Problem& p) { p.mask = FOVEA_MASK_F16, p.softcap = 2.0f, p.q_dtype = p.out_dtype = FOVEA_F16; },
-      [](Problem& p) { p.modify_scores = true, p.stage = FOVEA_SCORES_SOFTMAX; },
-      [](Problem& p) { p.batch = 2, p.kv_lengths = {129, 3}, p.stage = FOVEA_SCORES_MASKED; },
+      [](auto& p) { p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, p.window_left = 37, p.alibi = true; },
+      [](auto& p) { p.mask = FOVEA_MASK_BYTE, p.sinks = true; },
+      [](auto& p) { p.mask = FOVEA_MASK_F16, p.softcap = 2.0f, p.q_dtype = p.out_dtype = FOVEA_F16; },
+      [](auto& p) { p.modify_scores = true, p.stage = FOVEA_SCORES_SOFTMAX; },
+      [](auto& p) { p.batch = 2, p.kv_lengths = {129, 3}, p.stage = FOVEA_SCORES_MASKED; },
   };
   constexpr uint32_t kDims[][2] = {{136, 90}, {64, 64}, {41, 3}, {5, 17}};
-  for (const auto& dims : kDims) {
-    for (const uint32_t rows : {1u, 2u}) {
-      for (const auto& option : options) {
-        Problem p = problem(1, 129);
-        p.q_heads = rows * p.kv_heads, p.head_dim = dims[0], p.value_dim = dims[1];
-        option(p);
-        AttentionCase test(p);
-        INFO(name(p));
-        std::vector<std::vector<float>> outs;
-        for_each_way(test, [&] { outs.push_back(test.out()); });
-        for (const std::vector<float>& out : outs) {
-          CHECK(std::memcmp(out.data(), outs[0].data(), out.size() * sizeof(float)) == 0);
-        }
-        for (const fovea_target target : targets()) CHECK(test.run({target}) == "");
+  for (const auto& [dims, rows] : every(kDims, {1u, 2u})) {
+    for (const auto& option : options) {
+      Problem p = problem(1, 129);
+      p.q_heads = rows * p.kv_heads, p.head_dim = dims[0], p.value_dim = dims[1];
+      option(p);
+      AttentionCase test(p);
+      INFO(name(p));
+      std::vector<std::vector<float>> outs;
+      for_each_way(test, [&] { outs.push_back(test.out()); });
+      for (const std::vector<float>& out : outs) {
+        CHECK(std::memcmp(out.data(), outs[0].data(), out.size() * sizeof(float)) == 0);
       }
+      for (const fovea_target target : targets()) CHECK(test.run({target}) == "");
     }
   }
 }
@@ -187,12 +162,12 @@ TEST_CASE("f16: what f16 cannot hold becomes an infinity, and hidden keys stay h
     for (uint32_t d = 0; d < p.head_dim; ++d) {
       test.q(0, 1, 0)[d] = row.query;
       set_key(test, 0, 0, d, row.key);
-      set_key(test, 0, 69, d, kInf);  // which nobody sees
+      set_key(test, 0, 69, d, kInfinity);  // which nobody sees
     }
     for (uint32_t d = 0; d < p.value_dim; ++d) {
       set_value(test, 1, 0, d, 65504.0f);
       set_value(test, 1, 1, d, 65504.0f);
-      set_value(test, 0, 69, d, std::numeric_limits<float>::quiet_NaN());
+      set_value(test, 0, 69, d, kNaN);
     }
     for (uint32_t d = 0; d < p.head_dim; ++d) set_key(test, 1, 1, d, test.key(0, 1, 0)[d]);
     for_each_way(test, [&] {
@@ -203,7 +178,7 @@ TEST_CASE("f16: what f16 cannot hold becomes an infinity, and hidden keys stay h
         CHECK(std::isfinite(at(0, 1)));
         CHECK((row.held ? at(1, 0) == test.value(0, 0, 0)[e] : std::isnan(at(1, 0))));  // else a score of +infinity
         CHECK(at(2, 0) == 65504.0f);  // one weight of 1
-        CHECK(at(2, 1) == kInf);      // two weights of 1
+        CHECK(at(2, 1) == kInfinity);  // two weights of 1
       }
     });
   }
@@ -224,12 +199,10 @@ double squared_error(uint32_t dim, uint32_t keys, float factor, float outlier, u
   };
   std::vector<double> out(size_t{16} * dim);
   std::vector<double> key(size_t{keys} * dim), value(size_t{keys} * dim);
-  for (uint32_t j = 0; j < keys; ++j) {
-    for (uint32_t d = 0; d < dim; ++d) {
-      const float k = draw(1, j, d), v = draw(2, j, d);
-      key[size_t{j} * dim + d] = double{k}, value[size_t{j} * dim + d] = double{v};
-      set_key(test, 0, j, d, k), set_value(test, 0, j, d, v);
-    }
+  for (const auto& [j, d] : indices(keys, dim)) {
+    const float k = draw(1, j, d), v = draw(2, j, d);
+    key[size_t{j} * dim + d] = double{k}, value[size_t{j} * dim + d] = double{v};
+    set_key(test, 0, j, d, k), set_value(test, 0, j, d, v);
   }
   for (uint32_t i = 0; i < 16; ++i) {
     std::vector<double> weights(keys);
@@ -237,12 +210,12 @@ double squared_error(uint32_t dim, uint32_t keys, float factor, float outlier, u
     for (uint32_t d = 0; d < dim; ++d) test.q(0, 0, i)[d] = draw(0, i, d) * factor;
     for (uint32_t j = 0; j < keys; ++j) {
       for (uint32_t d = 0; d < dim; ++d) weights[j] += double{test.q(0, 0, i)[d]} * key[size_t{j} * dim + d];
-      weights[j] /= std::sqrt(static_cast<double>(dim));
+      weights[j] /= std::sqrt(double(dim));
       largest = std::max(largest, weights[j]);
     }
     for (double& w : weights) sum += w = std::exp(w - largest);
-    for (uint32_t j = 0; j < keys; ++j) {
-      for (uint32_t d = 0; d < dim; ++d) out[size_t{i} * dim + d] += weights[j] / sum * value[size_t{j} * dim + d];
+    for (const auto& [j, d] : indices(keys, dim)) {
+      out[size_t{i} * dim + d] += weights[j] / sum * value[size_t{j} * dim + d];
     }
   }
   REQUIRE(test.run_unchecked({}) == "");

@@ -8,7 +8,7 @@ namespace fovea_test {
 
 TEST_CASE("guards: a byte that is written beside a buffer is seen", "[short]") {
   if (!guards_fault()) skip("no memory protection here: only writes beside a buffer are seen, not reads");
-  for (const Placement placement : {Placement::kEnd, Placement::kStart, Placement::kOffset}) {
+  for (const Placement placement : kPlacements) {
     const Guarded buffer(40, 4, placement);
     INFO(name(placement));
     CHECK(buffer.untouched());
@@ -20,7 +20,7 @@ TEST_CASE("guards: a byte that is written beside a buffer is seen", "[short]") {
       if (first ? !before : !behind) continue;
       uint8_t* const beside = first ? buffer.as<uint8_t>() - 1 : buffer.as<uint8_t>() + buffer.bytes();
       const uint8_t kept = *beside;
-      *beside = static_cast<uint8_t>(~kept);
+      *beside = uint8_t(~kept);
       CHECK(!buffer.margin_intact());
       *beside = kept;
       CHECK(buffer.margin_intact());

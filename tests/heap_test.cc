@@ -7,6 +7,7 @@
 #include <new>
 
 #include "catch.h"
+#include "support/every.h"
 #include "support/guarded.h"
 
 #if FOVEA_TESTS_TRAP_HEAP
@@ -64,8 +65,7 @@ fovea_status nothing(const fovea_attention_args* args) {
 template <fovea_status (*kFunction)(const fovea_attention_args*)>
 void call_with_executor() {
   const fovea_executor executor = {run_allocating, nullptr, 1};
-  fovea_attention_args args{};
-  args.struct_bytes = sizeof args;
+  auto args = sized<fovea_attention_args>();
   args.executor = &executor;
   const fovea_attention_args* const passed = &args;
   call("a function", kFunction, passed);

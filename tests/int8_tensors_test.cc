@@ -2,30 +2,15 @@
 //
 // Tensors of int8: queries, keys, values and outputs with a scale and a zero point each, scales a row or a channel. The
 // reference takes the numbers that the codes stand for.
-#include <algorithm>
-#include <cmath>
-#include <cstring>
-#include <limits>
-#include <string>
-#include <vector>
-
-#include "catch.h"
-#include "support/bits.h"
-#include "support/guarded.h"
-#include "support/problem.h"
-#include "support/rows.h"
 #include "support/tensors.h"
-#include "support/tolerance.h"
+#include "support/test.h"
 
 namespace fovea_test {
 namespace {
 
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN(), kInfinity = std::numeric_limits<float>::infinity();
-
 Problem problem(uint32_t q_tokens, uint32_t kv_tokens) {
   Problem p;
-  p.batch = 2, p.q_heads = 4, p.kv_heads = 2;
-  p.q_tokens = q_tokens, p.kv_tokens = kv_tokens;
+  p.batch = 2, p.q_heads = 4, p.kv_heads = 2, p.q_tokens = q_tokens, p.kv_tokens = kv_tokens;
   p.head_dim = 40, p.value_dim = 24;
   return p.with_integers();
 }
@@ -93,13 +78,13 @@ TEST_CASE("tensors: every step between the products sees scores without zero poi
       CHECK(run_everywhere(test) == "");
     }
   };
-  check([](Problem& p) { p.softcap = 2.0f; });
-  check([](Problem& p) { p.alibi = true, p.positions = {80, 3}; });
-  check([](Problem& p) { p.mask = FOVEA_MASK_BYTE; });
-  check([](Problem& p) { p.mask = FOVEA_MASK_F32; });
-  check([](Problem& p) { p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, p.kv_lengths = {40, 90}; });
-  check([](Problem& p) { p.sinks = true; });
-  check([](Problem& p) { p.kv_lengths = {0, 3}; });
+  check([](auto& p) { p.softcap = 2.0f; });
+  check([](auto& p) { p.alibi = true, p.positions = {80, 3}; });
+  check([](auto& p) { p.mask = FOVEA_MASK_BYTE; });
+  check([](auto& p) { p.mask = FOVEA_MASK_F32; });
+  check([](auto& p) { p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, p.kv_lengths = {40, 90}; });
+  check([](auto& p) { p.sinks = true; });
+  check([](auto& p) { p.kv_lengths = {0, 3}; });
 }
 
 TEST_CASE("tensors: scores that are written out are those of the numbers", "[short]") {
@@ -107,8 +92,7 @@ TEST_CASE("tensors: scores that are written out are those of the numbers", "[sho
        {FOVEA_SCORES_SCALED, FOVEA_SCORES_CAPPED, FOVEA_SCORES_MASKED, FOVEA_SCORES_SOFTMAX}) {
     for (const uint32_t q_tokens : {1u, 19u}) {
       Problem p = problem(q_tokens, 70);
-      p.softcap = 30.0f;
-      p.stage = stage;
+      p.softcap = 30.0f, p.stage = stage;
       Tensors test(p, {-20, 30, 40});
       CHECK(run_everywhere(test) == "");
       const Attention& want = test.expected();
@@ -120,8 +104,7 @@ TEST_CASE("tensors: scores that are written out are those of the numbers", "[sho
 TEST_CASE("tensors: the widest rows stay exact", "[short]") {
   for (const uint32_t head_dim : {1u, 15u, 64u, 1000u, 1024u}) {
     Problem p = problem(5, 66);
-    p.batch = 1;
-    p.head_dim = head_dim, p.value_dim = 3;
+    p.batch = 1, p.head_dim = head_dim, p.value_dim = 3;
     Tensors test(p, {-128, 127, 5});
     test.desc.q_scale = 0.002f;
     test.enter();
@@ -141,7 +124,7 @@ TEST_CASE("tensors: a row of queries, keys or values may have its own scale", "[
         scales.as<float>()[i] = test.desc.*scale * random_uniform(p.seed + 41, i, 0.2f, 1.0f);
       }
       fovea_in& array = of_call != nullptr ? test.args.*of_call : test.args.kv.*of_source;
-      array = {scales.as<void>(), static_cast<ptrdiff_t>(heads * tokens), static_cast<ptrdiff_t>(tokens), 1};
+      array = {scales.as<void>(), ptrdiff_t(heads * tokens), ptrdiff_t(tokens), 1};
       test.desc.*scale = 0;
       test.desc.*zero = 0;
       test.enter();
@@ -158,33 +141,29 @@ TEST_CASE("tensors: a row of queries, keys or values may have its own scale", "[
 
 TEST_CASE("tensors: a scale of a query that is NaN or infinite makes its row NaN, and changes no bit of the others",
           "[short]") {
-  for (const uint32_t q_tokens : {1u, 2u, 19u}) {
-    for (const float bad : {kNan, kInfinity, -kInfinity}) {
-      for (const float softcap : {0.0f, 10.0f}) {
-        Problem p = problem(q_tokens, 90);
-        p.softcap = softcap, p.kv_lengths = {90, 70};
-        Tensors test(p, {0, 0, 0});
-        const Guarded scales(size_t{p.batch} * p.q_heads * q_tokens * sizeof(float), sizeof(float), Placement::kEnd);
-        for (size_t i = 0; i < scales.bytes() / sizeof(float); ++i) scales.as<float>()[i] = 0.03f;
-        const auto tokens = static_cast<ptrdiff_t>(q_tokens);
-        test.desc.q_scale = 0;
-        test.args.q_scales = {scales.as<void>(), static_cast<ptrdiff_t>(p.q_heads) * tokens, tokens, 1};
-        const size_t row = (size_t{1} * p.q_heads + 2) * q_tokens + q_tokens / 2;
-        for (const fovea_target target : p.targets()) {
-          for (const bool portable : {false, true}) {
-            scales.as<float>()[row] = 0.03f;
-            REQUIRE(test.run_unchecked({target, Budget::kNone, portable}) == "");
-            Outputs want = test.outputs();
-            std::fill_n(want.out.begin() + static_cast<ptrdiff_t>(row * p.value_dim), p.value_dim, kNan);
-            want.lse[row] = kNan;
-            scales.as<float>()[row] = bad;
-            REQUIRE(test.run_unchecked({target, Budget::kNone, portable}) == "");
-            Outputs got = test.outputs();
-            for (float& x : got.out) x = std::isnan(x) ? kNan : x;
-            for (float& x : got.lse) x = std::isnan(x) ? kNan : x;
-            CHECK(same_bits(got, want));
-          }
-        }
+  for (const auto& [q_tokens, bad, softcap] : every({1u, 2u, 19u}, {kNaN, kInfinity, -kInfinity}, {0.0f, 10.0f})) {
+    Problem p = problem(q_tokens, 90);
+    p.softcap = softcap, p.kv_lengths = {90, 70};
+    Tensors test(p, {0, 0, 0});
+    const Guarded scales(size_t{p.batch} * p.q_heads * q_tokens * sizeof(float), sizeof(float), Placement::kEnd);
+    for (size_t i = 0; i < scales.bytes() / sizeof(float); ++i) scales.as<float>()[i] = 0.03f;
+    const auto tokens = ptrdiff_t(q_tokens);
+    test.desc.q_scale = 0;
+    test.args.q_scales = {scales.as<void>(), ptrdiff_t(p.q_heads) * tokens, tokens, 1};
+    const size_t row = (size_t{1} * p.q_heads + 2) * q_tokens + q_tokens / 2;
+    for (const fovea_target target : p.targets()) {
+      for (const bool portable : {false, true}) {
+        scales.as<float>()[row] = 0.03f;
+        REQUIRE(test.run_unchecked({target, Budget::kNone, portable}) == "");
+        Outputs want = test.outputs();
+        std::fill_n(want.out.begin() + ptrdiff_t(row * p.value_dim), p.value_dim, kNaN);
+        want.lse[row] = kNaN;
+        scales.as<float>()[row] = bad;
+        REQUIRE(test.run_unchecked({target, Budget::kNone, portable}) == "");
+        Outputs got = test.outputs();
+        for (float& x : got.out) x = std::isnan(x) ? kNaN : x;
+        for (float& x : got.lse) x = std::isnan(x) ? kNaN : x;
+        CHECK(same_bits(got, want));
       }
     }
   }
@@ -197,7 +176,7 @@ TEST_CASE("tensors: strides of an array that is not there mean nothing", "[short
   const std::vector<float> want = test.out();
   const uint32_t offsets[] = {0, 3, 6};
   test.args.q_tokens = 6, test.desc.max_q_tokens = 6;
-  const auto dim = static_cast<ptrdiff_t>(p.head_dim), value_dim = static_cast<ptrdiff_t>(p.value_dim);
+  const auto dim = ptrdiff_t(p.head_dim), value_dim = ptrdiff_t(p.value_dim);
   // Entries one after the other, of whose heads only the first is looked at.
   fovea_attention_desc d = test.desc;
   d.q_heads = d.kv_heads = 1, d.max_q_tokens = 3, d.max_batch = 2;
@@ -240,12 +219,10 @@ TEST_CASE("tensors: values of zero count in how exact weights are", "[short]") {
     test.desc.q_scale = 1.0f, test.desc.key_scale = 1.08f;
     // The first key's weight is 1, and those of the others are .4 of a step of 1 / 255: as codes they are nothing.
     const int8_t keys[] = {6, 0, 0}, values[] = {0, 100, 70};
-    for (uint32_t i = 0; i < q_tokens; ++i) {
-      row_bytes(test.args.q, 1, 0, 0, i)[0] = 1, test.q(0, 0, i)[0] = 1.0f;
-    }
+    for (uint32_t i = 0; i < q_tokens; ++i) row_bytes(test.args.q, 1, 0, 0, i)[0] = 1, test.q(0, 0, i)[0] = 1.0f;
     for (uint32_t j = 0; j < p.kv_tokens; ++j) {
-      row_bytes(test.args.kv.keys, 1, 0, 0, j)[0] = static_cast<uint8_t>(keys[j]);
-      row_bytes(test.args.kv.values, 1, 0, 0, j)[0] = static_cast<uint8_t>(values[j]);
+      row_bytes(test.args.kv.keys, 1, 0, 0, j)[0] = uint8_t(keys[j]);
+      row_bytes(test.args.kv.values, 1, 0, 0, j)[0] = uint8_t(values[j]);
       test.key(0, 0, j)[0] = number(test.desc.key_scale, 0, keys[j]);
       test.value(0, 0, j)[0] = number(test.desc.value_scale, 0, values[j]);
     }
@@ -259,15 +236,11 @@ TEST_CASE("tensors: int8 rows with one scale serve products of floats too", "[sh
     p.compute = FOVEA_COMPUTE_F32;
     AttentionCase test(p);
     test.desc.key_scale = 0.25f, test.desc.value_scale = 0.5f;
-    for (uint32_t b = 0; b < p.batch; ++b) {
-      for (uint32_t h = 0; h < p.kv_heads; ++h) {
-        for (uint32_t j = 0; j < p.kv_tokens; ++j) {
-          const auto* keys = reinterpret_cast<const int8_t*>(row_bytes(test.args.kv.keys, 1, b, h, j));
-          const auto* values = reinterpret_cast<const int8_t*>(row_bytes(test.args.kv.values, 1, b, h, j));
-          for (uint32_t d = 0; d < p.head_dim; ++d) test.key(b, h, j)[d] = number(0.25f, 0, keys[d]);
-          for (uint32_t d = 0; d < p.value_dim; ++d) test.value(b, h, j)[d] = number(0.5f, 0, values[d]);
-        }
-      }
+    for (const auto& [b, h, j] : indices(p.batch, p.kv_heads, p.kv_tokens)) {
+      const auto* keys = reinterpret_cast<const int8_t*>(row_bytes(test.args.kv.keys, 1, b, h, j));
+      const auto* values = reinterpret_cast<const int8_t*>(row_bytes(test.args.kv.values, 1, b, h, j));
+      for (uint32_t d = 0; d < p.head_dim; ++d) test.key(b, h, j)[d] = number(0.25f, 0, keys[d]);
+      for (uint32_t d = 0; d < p.value_dim; ++d) test.value(b, h, j)[d] = number(0.5f, 0, values[d]);
     }
     test.args.kv.key_scales = {}, test.args.kv.value_scales = {};
     CHECK(run_on_all_targets(test) == "");
@@ -275,19 +248,17 @@ TEST_CASE("tensors: int8 rows with one scale serve products of floats too", "[sh
 }
 
 TEST_CASE("tensors: values may have a scale a channel", "[short]") {
-  for (const uint32_t q_tokens : {1u, 2u, 19u}) {
-    for (const bool each_head : {false, true}) {
-      const Problem p = problem(q_tokens, 90);
-      Tensors test(p, {-20, 30, 40});
-      Guarded channels((each_head ? 2 : 1) * p.value_dim * sizeof(float), sizeof(float), Placement::kEnd);
-      for (size_t i = 0; i < channels.bytes() / sizeof(float); ++i) {
-        channels.as<float>()[i] = random_uniform(5, i, -2.0f, 2.0f);
-      }
-      test.args.value_channel_scales = channels.as<float>();
-      test.args.value_channel_stride = each_head ? static_cast<ptrdiff_t>(p.value_dim) : 0;
-      test.enter();
-      CHECK(run_everywhere(test) == "");
+  for (const auto& [q_tokens, each_head] : every({1u, 2u, 19u}, {false, true})) {
+    const Problem p = problem(q_tokens, 90);
+    Tensors test(p, {-20, 30, 40});
+    Guarded channels((each_head ? 2 : 1) * p.value_dim * sizeof(float), sizeof(float), Placement::kEnd);
+    for (size_t i = 0; i < channels.bytes() / sizeof(float); ++i) {
+      channels.as<float>()[i] = random_uniform(5, i, -2.0f, 2.0f);
     }
+    test.args.value_channel_scales = channels.as<float>();
+    test.args.value_channel_stride = each_head ? ptrdiff_t(p.value_dim) : 0;
+    test.enter();
+    CHECK(run_everywhere(test) == "");
   }
 }
 
@@ -302,7 +273,7 @@ TEST_CASE("tensors: a channel's scale that is NaN or infinite reaches that eleme
       channels[7] = 2.0f;
       REQUIRE(test.run_unchecked({target}) == "");
       const std::vector<float> want = test.out();
-      for (const float bad : {kNan, kInfinity, -kInfinity}) {
+      for (const float bad : {kNaN, kInfinity, -kInfinity}) {
         channels[7] = bad;
         REQUIRE(test.run_unchecked({target}) == "");
         const std::vector<float> got = test.out();
@@ -320,23 +291,19 @@ TEST_CASE("tensors: a channel's scale that is NaN or infinite reaches that eleme
 }
 
 TEST_CASE("tensors: values that are all 0 give 0, whatever their zero point and the weights' rounding", "[short]") {
-  for (const uint32_t q_tokens : {1u, 2u, 19u}) {
-    for (const bool sinks : {false, true}) {
-      Problem p = problem(q_tokens, 130);
-      p.sinks = sinks;
-      p.kv_lengths = {64, 130};
-      Tensors test(p, {0, 0, -128});
-      for (uint32_t b = 0; b < p.batch; ++b) {
-        for (uint32_t h = 0; h < p.kv_heads; ++h) {
-          for (uint32_t j = 0; j < p.kv_tokens; ++j) std::memset(row_bytes(test.args.kv.values, 1, b, h, j), -128, 24);
-        }
-      }
-      for (const fovea_target target : p.targets()) {
-        for (const bool portable : {false, true}) {
-          REQUIRE(test.run_unchecked({target, Budget::kNone, portable}) == "");
-          const std::vector<float> out = test.out();
-          CHECK(std::all_of(out.begin(), out.end(), [](float y) { return std::fabs(y) < 2e-5f; }));
-        }
+  for (const auto& [q_tokens, sinks] : every({1u, 2u, 19u}, {false, true})) {
+    Problem p = problem(q_tokens, 130);
+    p.sinks = sinks;
+    p.kv_lengths = {64, 130};
+    Tensors test(p, {0, 0, -128});
+    for (const auto& [b, h, j] : indices(p.batch, p.kv_heads, p.kv_tokens)) {
+      std::memset(row_bytes(test.args.kv.values, 1, b, h, j), -128, 24);
+    }
+    for (const fovea_target target : p.targets()) {
+      for (const bool portable : {false, true}) {
+        REQUIRE(test.run_unchecked({target, Budget::kNone, portable}) == "");
+        const std::vector<float> out = test.out();
+        CHECK(std::all_of(out.begin(), out.end(), [](float y) { return std::fabs(y) < 2e-5f; }));
       }
     }
   }
@@ -355,13 +322,13 @@ TEST_CASE("tensors: an output is the nearest code, and the last one beyond the r
         test.desc.out_dtype = FOVEA_I8, test.desc.out_scale = scale, test.desc.out_zero = -17;
         Guarded codes(want.size(), 1, Placement::kEnd);
         codes.fill();
-        const auto dim = static_cast<ptrdiff_t>(p.value_dim), tokens = static_cast<ptrdiff_t>(q_tokens) * dim;
-        test.args.out = {codes.as<void>(), tokens * static_cast<ptrdiff_t>(p.q_heads), tokens, dim};
+        const auto dim = ptrdiff_t(p.value_dim), tokens = ptrdiff_t(q_tokens) * dim;
+        test.args.out = {codes.as<void>(), tokens * ptrdiff_t(p.q_heads), tokens, dim};
         REQUIRE(test.run_unchecked({target}) == "");
         bool right = codes.margin_intact();
         for (size_t i = 0; i < want.size(); ++i) {
           const float code = std::nearbyint(want[i] * (1.0f / scale)) - 17.0f;
-          right = right && codes.as<int8_t>()[i] == static_cast<int8_t>(std::min(127.0f, std::max(-128.0f, code)));
+          right = right && codes.as<int8_t>()[i] == int8_t(std::min(127.0f, std::max(-128.0f, code)));
         }
         CHECK(right);
       }
@@ -375,12 +342,11 @@ TEST_CASE("tensors: an output that is no number, or of no key, is the zero point
     Problem p = problem(q_tokens, 90);
     p.kv_lengths = {0, 90};
     Tensors test(p, {-20, 30, 0});
-    const float nan = kNan;
-    test.desc.value_scale = 0, test.args.kv.value_scales.data = &nan;
+    test.desc.value_scale = 0, test.args.kv.value_scales.data = &kNaN;
     test.desc.out_dtype = FOVEA_I8, test.desc.out_scale = 0.05f, test.desc.out_zero = 99;
     Guarded codes(size_t{2} * p.q_heads * q_tokens * p.value_dim, 1, Placement::kEnd);
-    const auto dim = static_cast<ptrdiff_t>(p.value_dim), tokens = static_cast<ptrdiff_t>(q_tokens) * dim;
-    test.args.out = {codes.as<void>(), tokens * static_cast<ptrdiff_t>(p.q_heads), tokens, dim};
+    const auto dim = ptrdiff_t(p.value_dim), tokens = ptrdiff_t(q_tokens) * dim;
+    test.args.out = {codes.as<void>(), tokens * ptrdiff_t(p.q_heads), tokens, dim};
     for (const fovea_target target : p.targets()) {
       codes.fill();
       REQUIRE(test.run_unchecked({target}) == "");

@@ -2,29 +2,14 @@
 //
 // Integer products at the edges: rows as a cache may hold them though no conversion writes them, scales of any size,
 // NaN and infinity in scales, and every width.
-#include <algorithm>
-#include <cmath>
-#include <cstring>
-#include <limits>
-#include <string>
-#include <vector>
-
-#include "catch.h"
-#include "support/bits.h"
-#include "support/guarded.h"
-#include "support/problem.h"
-#include "support/rows.h"
+#include "support/test.h"
 
 namespace fovea_test {
 namespace {
 
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr float kInf = std::numeric_limits<float>::infinity();
-
 Problem problem(uint32_t q_tokens, uint32_t kv_tokens) {
   Problem p;
-  p.q_heads = 4, p.kv_heads = 2;
-  p.q_tokens = q_tokens, p.kv_tokens = kv_tokens;
+  p.q_heads = 4, p.kv_heads = 2, p.q_tokens = q_tokens, p.kv_tokens = kv_tokens;
   p.head_dim = 40, p.value_dim = 24;
   return p.with_integers();
 }
@@ -41,15 +26,13 @@ struct StoredRow {
 
   void write(float new_scale, int code, int step = 0) const {
     *scale = new_scale;
-    for (uint32_t d = 0; d < dim; ++d) codes[d] = static_cast<int8_t>(code + step * static_cast<int>(d));
+    for (uint32_t d = 0; d < dim; ++d) codes[d] = int8_t(code + step * int(d));
     rescale(new_scale);
   }
   // The same codes with another scale; an infinite one counts as NaN.
   void rescale(float new_scale) const {
     *scale = new_scale;
-    for (uint32_t d = 0; d < dim; ++d) {
-      numbers[d] = std::isfinite(new_scale) ? new_scale * static_cast<float>(codes[d]) : kNan;
-    }
+    for (uint32_t d = 0; d < dim; ++d) numbers[d] = std::isfinite(new_scale) ? new_scale * float(codes[d]) : kNaN;
   }
 };
 
@@ -68,21 +51,15 @@ StoredRow value_row(const AttentionCase& test, uint32_t b, uint32_t h, uint32_t 
 template <class Change>
 void each_row(const AttentionCase& test, StoredRow (*row_of)(const AttentionCase&, uint32_t, uint32_t, uint32_t),
               Change change) {
-  for (uint32_t h = 0; h < test.problem.kv_heads; ++h) {
-    for (uint32_t j = 0; j < test.problem.kv_tokens; ++j) change(row_of(test, 0, h, j), j);
-  }
+  for (const auto& [h, j] : indices(test.problem.kv_heads, test.problem.kv_tokens)) change(row_of(test, 0, h, j), j);
 }
 
 // All queries multiplied by a factor, as the library and as the reference take them.
 void scale_queries(const AttentionCase& test, float factor) {
   const Problem& p = test.problem;
-  for (uint32_t h = 0; h < p.q_heads; ++h) {
-    for (uint32_t i = 0; i < p.q_tokens; ++i) {
-      for (uint32_t d = 0; d < p.head_dim; ++d) {
-        row(test.args.q, 0, h, i)[d] *= factor;
-        test.q(0, h, i)[d] *= factor;
-      }
-    }
+  for (const auto& [h, i, d] : indices(p.q_heads, p.q_tokens, p.head_dim)) {
+    row(test.args.q, 0, h, i)[d] *= factor;
+    test.q(0, h, i)[d] *= factor;
   }
 }
 
@@ -98,8 +75,7 @@ TEST_CASE("int8: rows of every width agree with the reference", "[short]") {
   const fovea_dtype formats[] = {FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0};
   for (uint32_t head_dim = 1; head_dim <= 80; ++head_dim) {
     Problem p;
-    p.seed = head_dim;
-    p.q_tokens = kQueries[head_dim % 3], p.kv_tokens = 70;
+    p.seed = head_dim, p.q_tokens = kQueries[head_dim % 3], p.kv_tokens = 70;
     p.head_dim = head_dim, p.value_dim = head_dim * 37 % 80 + 1;
     AttentionCase test(p.with_integers(formats[head_dim % 5 == 0], formats[head_dim % 7 == 0]));
     CHECK(run_both_ways(test) == "");
@@ -107,16 +83,14 @@ TEST_CASE("int8: rows of every width agree with the reference", "[short]") {
 }
 
 TEST_CASE("int8: so do wide ones, up to the widest that is served", "[short]") {
-  for (const uint32_t head_dim : {127u, 128u, 129u, 200u, 1000u, 1023u, 1024u}) {
-    for (const uint32_t q_tokens : {1u, 5u}) {
-      Problem p = problem(q_tokens, 66);
-      p.head_dim = head_dim, p.value_dim = 3;
-      AttentionCase keys(p);
-      CHECK(run_both_ways(keys) == "");
-      p.head_dim = 3, p.value_dim = head_dim;
-      AttentionCase values(p);
-      CHECK(run_both_ways(values) == "");
-    }
+  for (const auto& [head_dim, q_tokens] : every({127u, 128u, 129u, 200u, 1000u, 1023u, 1024u}, {1u, 5u})) {
+    Problem p = problem(q_tokens, 66);
+    p.head_dim = head_dim, p.value_dim = 3;
+    AttentionCase keys(p);
+    CHECK(run_both_ways(keys) == "");
+    p.head_dim = 3, p.value_dim = head_dim;
+    AttentionCase values(p);
+    CHECK(run_both_ways(values) == "");
   }
 }
 
@@ -158,15 +132,14 @@ TEST_CASE("int8: targets that extend another for its products of bytes take thes
 TEST_CASE("int8: codes of -128, which no conversion writes, are numbers as others", "[short]") {
   for (const uint32_t q_tokens : kQueries) {
     Problem p = problem(q_tokens, 130);
-    p.head_dim = 1024;
-    p.scale = 0.001f;
+    p.head_dim = 1024, p.scale = 0.001f;
     AttentionCase test(p);
     each_row(test, key_row, [](const StoredRow& key, uint32_t j) { key.write(0.01f, j % 3 == 0 ? -128 : 127); });
     each_row(test, value_row, [](const StoredRow& value, uint32_t j) { value.write(0.5f, j % 2 == 0 ? -128 : 127); });
     if (q_tokens != 2) {  // all codes are 127: the largest sums there are
       scale_queries(test, 0.0f);
-      for (uint32_t h = 0; h < p.q_heads; ++h) {
-        for (uint32_t d = 0; d < p.head_dim; ++d) row(test.args.q, 0, h, 0)[d] = test.q(0, h, 0)[d] = -1.0f;
+      for (const auto& [h, d] : indices(p.q_heads, p.head_dim)) {
+        row(test.args.q, 0, h, 0)[d] = test.q(0, h, 0)[d] = -1.0f;
       }
     }
     CHECK(run_both_ways(test) == "");
@@ -177,11 +150,11 @@ TEST_CASE("int8: queries of zeros give each key the same weight", "[short]") {
   for (const uint32_t q_tokens : kQueries) {
     AttentionCase test(problem(q_tokens, 64));
     scale_queries(test, 0.0f);
-    each_row(test, value_row, [](const StoredRow& value, uint32_t j) { value.write(0.25f, static_cast<int>(j), 1); });
+    each_row(test, value_row, [](const StoredRow& value, uint32_t j) { value.write(0.25f, int(j), 1); });
     CHECK(run_both_ways(test) == "");
     const std::vector<float> out = test.out();
     for (size_t i = 0; i < out.size(); ++i) {
-      const float want = 0.25f * (31.5f + static_cast<float>(i % test.problem.value_dim));
+      const float want = 0.25f * (31.5f + float(i % test.problem.value_dim));
       CHECK(std::fabs(out[i] - want) < 1e-6f * want);
     }
   }
@@ -217,9 +190,7 @@ TEST_CASE("int8: values of very unequal sizes agree with the reference, and the 
 TEST_CASE("int8: beside a key of nearly all weight whose value is 0, other values are as exact as alone", "[short]") {
   for (const uint32_t q_tokens : kQueries) {
     Problem p = problem(q_tokens, 64);
-    p.q_heads = p.kv_heads = 1;
-    p.head_dim = 1;
-    p.lse = false;
+    p.q_heads = p.kv_heads = 1, p.head_dim = 1, p.lse = false;
     AttentionCase test(p);
     for (uint32_t i = 0; i < q_tokens; ++i) row(test.args.q, 0, 0, i)[0] = test.q(0, 0, i)[0] = 1.0f;
     each_row(test, key_row, [](const StoredRow& key, uint32_t j) { key.write(0.1f, j == 9 ? 127 : -31); });  // e^15.8
@@ -249,7 +220,12 @@ TEST_CASE("int8: a scale of NaN or infinity makes the rows NaN that see its key,
       if (hidden_by == 4) p.kv_lengths = {kBad};
       if (hidden_by == 5) p.dropout = 0.5f, p.causal = FOVEA_CAUSAL_POSITIONS, p.positions = {30};
       AttentionCase good(p);
-      for (const Bad bad : {Bad{true, kNan}, {true, kInf}, {false, kNan}, {false, kInf}, {false, -kInf}, {false, -1.0f}}) {
+      for (const Bad bad : {Bad{true, kNaN},
+                            {true, kInfinity},
+                            {false, kNaN},
+                            {false, kInfinity},
+                            {false, -kInfinity},
+                            {false, -1.0f}}) {
         AttentionCase test(p);
         (bad.of_keys ? key_row : value_row)(test, 0, 1, kBad).rescale(bad.scale);
         for (const fovea_target target : p.targets()) {
@@ -286,10 +262,10 @@ TEST_CASE("int8: what a query cannot see has no influence on its bits, whatever 
       AttentionCase plain(p), other(p);
       const uint32_t end = seen + q_tokens - 1;  // of the keys that the last query sees
       each_row(other, key_row, [&](const StoredRow& key, uint32_t j) {
-        if (j >= seen) key.write(j % 2 == 0 ? kNan : 1e20f, -128, 3);
+        if (j >= seen) key.write(j % 2 == 0 ? kNaN : 1e20f, -128, 3);
       });
       each_row(other, value_row, [&](const StoredRow& value, uint32_t j) {
-        if (j >= seen) value.write(j % 2 == 0 ? kInf : 1e30f, 127, 1);
+        if (j >= seen) value.write(j % 2 == 0 ? kInfinity : 1e30f, 127, 1);
       });
       for (const fovea_target target : p.targets()) {
         for (const bool portable : {false, true}) {
@@ -316,13 +292,11 @@ TEST_CASE("int8: what a query cannot see has no influence on its bits, whatever 
 }
 
 TEST_CASE("int8: NaN or infinity in a query makes its row NaN, and no other", "[short]") {
-  for (const uint32_t q_tokens : kQueries) {
-    for (const float bad : {kNan, kInf, -kInf}) {
-      AttentionCase test(problem(q_tokens, 70));
-      row(test.args.q, 0, 2, q_tokens - 1)[39] = bad;
-      for (uint32_t d = 0; d < test.problem.head_dim; ++d) test.q(0, 2, q_tokens - 1)[d] = kNan;
-      CHECK(run_both_ways(test) == "");
-    }
+  for (const auto& [q_tokens, bad] : every(kQueries, {kNaN, kInfinity, -kInfinity})) {
+    AttentionCase test(problem(q_tokens, 70));
+    row(test.args.q, 0, 2, q_tokens - 1)[39] = bad;
+    for (uint32_t d = 0; d < test.problem.head_dim; ++d) test.q(0, 2, q_tokens - 1)[d] = kNaN;
+    CHECK(run_both_ways(test) == "");
   }
 }
 
@@ -334,12 +308,12 @@ TEST_CASE("int8: a score of infinity makes its row NaN, one of minus infinity ha
         p.head_dim = 1;
         if (edge) p.causal = FOVEA_CAUSAL_POSITIONS, p.positions = {50};
         const auto infinite = [&](AttentionCase& test) {
-          for (uint32_t h = 0; h < p.q_heads; ++h) {
-            for (uint32_t i = 0; i < q_tokens; ++i) row(test.args.q, 0, h, i)[0] = test.q(0, h, i)[0] = 100.0f;
+          for (const auto& [h, i] : indices(p.q_heads, q_tokens)) {
+            row(test.args.q, 0, h, i)[0] = test.q(0, h, i)[0] = 100.0f;
           }
           each_row(test, key_row, [&](const StoredRow& key, uint32_t j) {
             const bool all = sign == 0, one = j == 20;
-            key.write(all || one ? 3e38f : 1e-4f, all ? -127 : one ? 127 * sign : static_cast<int>(j));
+            key.write(all || one ? 3e38f : 1e-4f, all ? -127 : one ? 127 * sign : int(j));
           });
         };
         AttentionCase test(p);
@@ -353,7 +327,7 @@ TEST_CASE("int8: a score of infinity makes its row NaN, one of minus infinity ha
         AttentionCase bad(p);  // its NaN value counts
         infinite(bad);
         each_row(bad, value_row, [](const StoredRow& value, uint32_t j) {
-          if (j == 20) value.rescale(kNan);
+          if (j == 20) value.rescale(kNaN);
         });
         CHECK(run_both_ways(bad) == "");
         CHECK(std::isnan(bad.out()[0]));
@@ -365,19 +339,18 @@ TEST_CASE("int8: a score of infinity makes its row NaN, one of minus infinity ha
 TEST_CASE("int8: sums over many keys are as exact as the weights", "[short]") {
   for (const uint32_t q_tokens : {1u, 5u}) {
     Problem p = problem(q_tokens, 20000);
-    p.q_heads = p.kv_heads = 1;
-    p.head_dim = p.value_dim = 2;
+    p.q_heads = p.kv_heads = 1, p.head_dim = p.value_dim = 2;
     AttentionCase test(p);
     scale_queries(test, 0.0f);
     double sum = 0;
     each_row(test, value_row, [&](const StoredRow& value, uint32_t j) {
-      value.write(1.0f, static_cast<int>(random_bits(7, j) % 100));  // all weights times scales are the largest
-      sum += static_cast<double>(value.numbers[0]);
+      value.write(1.0f, int(random_bits(7, j) % 100));  // all weights times scales are the largest
+      sum += double(value.numbers[0]);
     });
     for (const fovea_target target : p.targets()) {
       REQUIRE(test.run_unchecked({target}) == "");
       INFO(fovea_target_name(target));
-      for (const float x : test.out()) CHECK(std::fabs(static_cast<double>(x) - sum / 20000) < 3e-5);
+      for (const float x : test.out()) CHECK(std::fabs(double(x) - sum / 20000) < 3e-5);
     }
   }
 }
@@ -387,7 +360,7 @@ TEST_CASE("int8: every step of scores and every stage of their output agrees wit
     for (uint32_t i = 0; i < 20; ++i) {
       Problem p = problem(q_tokens, 131);
       p.seed = i + 1;
-      p.stage = static_cast<fovea_scores_stage>(i % 5);
+      p.stage = fovea_scores_stage(i % 5);
       if (i % 2 == 1) p.scale = -0.3f;
       if (i % 3 == 1) p.softcap = 2.0f;
       if (i % 3 == 2) p.alibi = true, p.causal = FOVEA_CAUSAL_TOP_LEFT;
@@ -410,9 +383,7 @@ TEST_CASE("int8: rows alone and up to nine together have the bits that they have
   for (const auto& dims : kDims) {
     for (uint32_t i = 0; i < 6; ++i) {
       Problem p = problem(45, i % 3 == 0 ? 83 : i % 3 == 1 ? 64 : 2);
-      p.seed = dims[0] + i;
-      p.q_heads = p.kv_heads = 1;
-      p.head_dim = dims[0], p.value_dim = dims[1];
+      p.seed = dims[0] + i, p.q_heads = p.kv_heads = 1, p.head_dim = dims[0], p.value_dim = dims[1];
       if (i % 2 == 1) p.key_dtype = p.value_dtype = FOVEA_I4;
       if (i == 3) p.mask = FOVEA_MASK_BYTE;
       AttentionCase test(p);

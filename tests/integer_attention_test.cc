@@ -1,21 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // All-integer attention against its definition in fovea.h, to the bit, and against softmax in double.
-#include <algorithm>
-#include <cmath>
-#include <cstdint>
-#include <cstring>
-#include <functional>
-#include <limits>
-#include <string>
-#include <vector>
-
-#include "catch.h"
-#include "support/covering.h"
-#include "support/guarded.h"
 #include "support/integer_definition.h"
-#include "support/problem.h"
-#include "support/text.h"
+#include "support/test.h"
 
 namespace fovea_test {
 namespace {
@@ -29,7 +16,7 @@ struct IntegerProblem {
   uint32_t window_left = 0, window_right = 0;
   bool lengths = false, positions = false;
   enum Codes { kSpread, kLowest, kHighest, kRising } codes = kSpread;
-  enum Strides { kHeadsFirst, kTokensFirst, kPadded, kReversed, kSharedKeys } strides = kHeadsFirst;
+  Layout layout = Layout::kHeadsFirst;
   Placement placement = Placement::kEnd;
   uint64_t seed = 1;
 };
@@ -38,50 +25,17 @@ std::string name(const IntegerProblem& p) {
   Text text;
   text << "integer attention " << p.batch << "x" << p.q_heads << "/" << p.kv_heads << "x" << p.q_tokens << "x"
        << p.kv_tokens << "x" << p.head_dim << "," << p.value_dim << " zeros " << p.q_zero << " " << p.value_zero << " "
-       << p.out_zero << " factors " << p.score << " " << p.out << " causal " << p.causal << " windows "
-       << p.window_left << " " << p.window_right << (p.lengths ? " lengths" : "") << (p.positions ? " positions" : "")
-       << " codes " << p.codes << " strides " << p.strides << " " << name(p.placement) << " seed " << p.seed;
+       << p.out_zero << " factors " << p.score << " " << p.out << " causal " << p.causal << " windows " << p.window_left
+       << " " << p.window_right << (p.lengths ? " lengths" : "") << (p.positions ? " positions" : "") << " codes "
+       << p.codes << " " << name(p.layout) << " " << name(p.placement) << " seed " << p.seed;
   return text.str();
 }
-
-// An array of codes in a guarded buffer.
-struct Codes {
-  Guarded memory;
-  int8_t* first = nullptr;
-  ptrdiff_t batch_stride = 0, head_stride = 0, token_stride = 0;
-
-  void make(const IntegerProblem& p, IntegerProblem::Strides strides, ptrdiff_t heads, ptrdiff_t tokens, ptrdiff_t dim) {
-    token_stride = dim, head_stride = tokens * dim;
-    if (strides == IntegerProblem::kTokensFirst) head_stride = dim, token_stride = heads * dim;
-    if (strides == IntegerProblem::kPadded) token_stride = dim + 3, head_stride = tokens * token_stride + 5;
-    batch_stride = heads * tokens * dim;
-    if (strides == IntegerProblem::kPadded) batch_stride = heads * head_stride + 1;
-    if (strides == IntegerProblem::kSharedKeys) batch_stride = head_stride = 0;
-    ptrdiff_t last = 0;
-    if (heads * tokens > 0) {
-      last = (ptrdiff_t(p.batch) - 1) * batch_stride + (heads - 1) * head_stride + (tokens - 1) * token_stride;
-    }
-    memory = Guarded(heads * tokens * p.batch > 0 ? static_cast<size_t>(last + dim) : 0, 1, p.placement);
-    first = memory.as<int8_t>();
-    if (strides == IntegerProblem::kReversed) {
-      first += last;
-      batch_stride = -batch_stride, head_stride = -head_stride, token_stride = -token_stride;
-    }
-  }
-  int8_t* at(size_t b, size_t h, size_t t) const {
-    return first + ptrdiff_t(b) * batch_stride + ptrdiff_t(h) * head_stride + ptrdiff_t(t) * token_stride;
-  }
-  template <class Array>
-  Array array() const {
-    return {first, batch_stride, head_stride, token_stride};
-  }
-};
 
 int8_t code(const IntegerProblem& p, uint64_t kind, uint64_t index) {
   if (p.codes == IntegerProblem::kLowest) return -128;
   if (p.codes == IntegerProblem::kHighest) return 127;
   const float x = random_normal(p.seed * 4 + kind, index) * 40;
-  return static_cast<int8_t>(std::lrint(std::min(127.0f, std::max(-128.0f, x))));
+  return int8_t(std::lrint(std::min(127.0f, std::max(-128.0f, x))));
 }
 
 class IntegerCase {
@@ -91,14 +45,14 @@ class IntegerCase {
     args.batch = p.batch, args.q_heads = p.q_heads, args.kv_heads = p.kv_heads;
     args.q_tokens = p.q_tokens, args.kv_tokens = p.kv_tokens;
     args.head_dim = p.head_dim, args.value_dim = p.value_dim;
-    const bool shared = p.strides == IntegerProblem::kSharedKeys;
-    const auto own = shared ? IntegerProblem::kHeadsFirst : p.strides;
-    out.make(p, own, p.q_heads, p.q_tokens, p.value_dim);
-    q.make(p, own, p.q_heads, p.q_tokens, p.head_dim);
-    keys.make(p, p.strides, p.kv_heads, p.kv_tokens, p.head_dim);
-    values.make(p, p.strides, p.kv_heads, p.kv_tokens, p.value_dim);
-    args.out = out.array<fovea_out>();
-    args.q = q.array<fovea_in>(), args.keys = keys.array<fovea_in>(), args.values = values.array<fovea_in>();
+    const auto array = [&](uint32_t heads, uint32_t tokens, uint32_t dim, Layout layout) {
+      return Array(FOVEA_I8, {p.batch, heads, tokens, dim}, layout, p.placement);
+    };
+    out = array(p.q_heads, p.q_tokens, p.value_dim, output_layout(p.layout));
+    q = array(p.q_heads, p.q_tokens, p.head_dim, output_layout(p.layout));
+    keys = array(p.kv_heads, p.kv_tokens, p.head_dim, p.layout);
+    values = array(p.kv_heads, p.kv_tokens, p.value_dim, p.layout);
+    args.out = out.out(), args.q = q.in(), args.keys = keys.in(), args.values = values.in();
     args.q_zero = p.q_zero, args.value_zero = p.value_zero, args.out_zero = p.out_zero;
     REQUIRE(fovea_integer_multiplier(p.score, &args.score_multiplier, &args.score_shift) == FOVEA_OK);
     REQUIRE(fovea_integer_multiplier(p.out, &args.out_multiplier, &args.out_shift) == FOVEA_OK);
@@ -122,25 +76,19 @@ class IntegerCase {
 
   IntegerProblem p;
   fovea_integer_attention_args args;
-  Codes out, q, keys, values;
+  Array out, q, keys, values;
   Guarded workspace;
   std::vector<uint32_t> lengths_;
   std::vector<int64_t> positions_;
 
  private:
-  void fill(const Codes& to, uint64_t kind, uint32_t heads, uint32_t tokens, uint32_t dim) {
-    for (uint32_t b = 0; b < p.batch; ++b) {
-      for (uint32_t h = 0; h < heads; ++h) {
-        for (uint32_t t = 0; t < tokens; ++t) {
-          for (uint32_t d = 0; d < dim; ++d) {
-            int8_t x = code(p, kind, ((uint64_t{b} * 64 + h) * 65536 + t) * 1024 + d);
-            // Scores that rise by a little with each key.
-            if (p.codes == IntegerProblem::kRising && kind == 0) x = d == 0 ? 1 : 0;
-            if (p.codes == IntegerProblem::kRising && kind == 1 && d == 0) x = static_cast<int8_t>(int(t / 64) - 128);
-            to.at(b, h, t)[d] = x;
-          }
-        }
-      }
+  void fill(const Array& to, uint64_t kind, uint32_t heads, uint32_t tokens, uint32_t dim) {
+    for (const auto& [b, h, t, d] : indices(p.batch, heads, tokens, dim)) {
+      int8_t x = code(p, kind, ((uint64_t{b} * 64 + h) * 65536 + t) * 1024 + d);
+      // Scores that rise by a little with each key.
+      if (p.codes == IntegerProblem::kRising && kind == 0) x = d == 0 ? 1 : 0;
+      if (p.codes == IntegerProblem::kRising && kind == 1 && d == 0) x = int8_t(int(t / 64) - 128);
+      to.row<int8_t>(b, h, t)[d] = x;
     }
   }
 };
@@ -155,17 +103,17 @@ std::vector<double> in_double(const IntegerCase& c, uint32_t b, uint32_t h, uint
   if (lo == hi) return out;
   for (int64_t j = lo; j < hi; ++j) {
     double s = 0;
-    const int8_t* const key = c.keys.at(b, kv_head, static_cast<size_t>(j));
-    for (uint32_t e = 0; e < p.head_dim; ++e) s += (c.q.at(b, h, i)[e] - p.q_zero) * double{key[e] + 17.0};
+    const int8_t* const key = c.keys.row<int8_t>(b, kv_head, size_t(j));
+    for (uint32_t e = 0; e < p.head_dim; ++e) s += (c.q.row<int8_t>(b, h, i)[e] - p.q_zero) * double{key[e] + 17.0};
     scores.push_back(s * p.score);
   }
   const double most = *std::max_element(scores.begin(), scores.end());
   double sum = 0;
   for (double& s : scores) sum += s = std::exp2(s - most);
   for (int64_t j = lo; j < hi; ++j) {
-    const int8_t* const value = c.values.at(b, kv_head, static_cast<size_t>(j));
+    const int8_t* const value = c.values.row<int8_t>(b, kv_head, size_t(j));
     for (uint32_t e = 0; e < p.value_dim; ++e) {
-      out[e] += scores[static_cast<size_t>(j - lo)] / sum * (value[e] - p.value_zero) * p.out;
+      out[e] += scores[size_t(j - lo)] / sum * (value[e] - p.value_zero) * p.out;
     }
   }
   return out;
@@ -186,9 +134,9 @@ double check(IntegerCase& c) {
         int64_t lo, hi;
         keys_seen(c.args, b, i, &lo, &hi);
         const auto want = definition.row(
-            c.q.at(b, h, i), [&](int64_t j) { return c.keys.at(b, kv_head, static_cast<size_t>(j)); },
-            [&](int64_t j) { return c.values.at(b, kv_head, static_cast<size_t>(j)); }, lo, hi);
-        const int8_t* const out = c.out.at(b, h, i);
+            c.q.row<int8_t>(b, h, i), [&](int64_t j) { return c.keys.row<int8_t>(b, kv_head, size_t(j)); },
+            [&](int64_t j) { return c.values.row<int8_t>(b, kv_head, size_t(j)); }, lo, hi);
+        const int8_t* const out = c.out.row<int8_t>(b, h, i);
         wrong += std::memcmp(out, want.data(), p.value_dim) != 0;
         const auto exact = in_double(c, b, h, i);
         for (uint32_t e = 0; e < p.value_dim; ++e) {
@@ -211,7 +159,7 @@ double check(const IntegerProblem& p) {
 uint64_t hash_of(const IntegerCase& c) {
   uint64_t hash = 0xcbf29ce484222325u;
   for (size_t i = 0; i < c.out.memory.bytes(); ++i) {
-    hash = (hash ^ static_cast<uint8_t>(c.out.memory.as<int8_t>()[i])) * 0x100000001b3u;
+    hash = (hash ^ uint8_t(c.out.memory.as<int8_t>()[i])) * 0x100000001b3u;
   }
   return hash;
 }
@@ -222,10 +170,9 @@ TEST_CASE("integer attention: every head_dim and value_dim from 1 to 70 has the 
   for (uint32_t dim = 1; dim <= 70; dim += dim < 20 ? 1 : 7) {
     for (uint32_t rows : {2u, 7u}) {  // few rows have a kernel of their own, and so do those that are no four
       IntegerProblem p;
-      p.q_tokens = rows, p.kv_tokens = 67, p.seed = dim;
-      p.head_dim = dim, p.value_dim = 71 - dim;
+      p.q_tokens = rows, p.kv_tokens = 67, p.seed = dim, p.head_dim = dim, p.value_dim = 71 - dim;
       p.score = 0.02 / std::sqrt(dim);
-      p.q_zero = static_cast<int32_t>(dim) - 9, p.value_zero = 3;
+      p.q_zero = int32_t(dim) - 9, p.value_zero = 3;
       CHECK(check(p) < 4);
     }
   }
@@ -261,28 +208,20 @@ TEST_CASE("integer attention: any two of heads, limits, zero points, strides and
   const auto make = [](Levels& levels, uint64_t seed) {
     IntegerProblem p;
     p.seed = seed;
-    p.batch = levels.choose({1u, 2u, 3u});
-    p.kv_heads = levels.choose({1u, 2u});
+    p.batch = levels.choose({1u, 2u, 3u}), p.kv_heads = levels.choose({1u, 2u});
     p.q_heads = p.kv_heads * levels.choose({1u, 3u});
-    p.q_tokens = levels.choose({1u, 5u, 19u});
-    p.kv_tokens = levels.choose({7u, 64u, 131u});
-    p.head_dim = levels.choose({5u, 16u, 40u, 64u});
-    p.value_dim = levels.choose({3u, 16u, 37u, 64u});
-    p.q_zero = levels.choose({0, -128, 127, 5});
-    p.value_zero = levels.choose({0, -128, 127, -9});
-    p.out_zero = levels.choose({0, -128, 127, 31});
-    p.score = levels.choose({0.0005, 0.003, 0.3});
+    p.q_tokens = levels.choose({1u, 5u, 19u}), p.kv_tokens = levels.choose({7u, 64u, 131u});
+    p.head_dim = levels.choose({5u, 16u, 40u, 64u}), p.value_dim = levels.choose({3u, 16u, 37u, 64u});
+    p.q_zero = levels.choose({0, -128, 127, 5}), p.value_zero = levels.choose({0, -128, 127, -9});
+    p.out_zero = levels.choose({0, -128, 127, 31}), p.score = levels.choose({0.0005, 0.003, 0.3});
     p.out = levels.choose({1.0, 0.37, 2.5});
     p.causal = levels.choose({FOVEA_CAUSAL_NONE, FOVEA_CAUSAL_TOP_LEFT, FOVEA_CAUSAL_BOTTOM_RIGHT,
                               FOVEA_CAUSAL_POSITIONS});
-    p.window_left = levels.choose({0u, 3u, 70u});
-    p.window_right = levels.choose({0u, 2u, 66u});
-    p.lengths = levels.choose({false, true});
+    p.window_left = levels.choose({0u, 3u, 70u}), p.window_right = levels.choose({0u, 2u, 66u});
+    p.lengths = levels.flag();
     p.positions = p.causal == FOVEA_CAUSAL_POSITIONS ||
                   (p.causal == FOVEA_CAUSAL_NONE && (p.window_left != 0 || p.window_right != 0));
-    p.strides = levels.choose({IntegerProblem::kHeadsFirst, IntegerProblem::kTokensFirst, IntegerProblem::kPadded,
-                               IntegerProblem::kReversed, IntegerProblem::kSharedKeys});
-    p.placement = levels.choose({Placement::kEnd, Placement::kStart, Placement::kOffset});
+    p.layout = levels.choose(kLayouts), p.placement = levels.choose(kPlacements);
     return p;
   };
   run_array("integer attention", 16, make, [](const IntegerProblem& p) { check(p); });
@@ -290,18 +229,13 @@ TEST_CASE("integer attention: any two of heads, limits, zero points, strides and
 
 TEST_CASE("integer attention: the smallest and largest codes, zero points and factors saturate and do not overflow",
           "[short]") {
-  for (const auto codes : {IntegerProblem::kLowest, IntegerProblem::kHighest, IntegerProblem::kSpread}) {
-    for (const double score : {0x1p-32, 1e-5, 1.0, 100.0, 0x1p30}) {
-      for (const double out : {0x1p-32, 1.0, 0x1p30}) {
-        for (const int32_t zero : {-128, 0, 127}) {
-          IntegerProblem p;
-          p.codes = codes, p.score = score, p.out = out;
-          p.q_zero = p.value_zero = p.out_zero = zero;
-          p.q_tokens = 2, p.kv_tokens = 130, p.head_dim = 33;
-          check(p);
-        }
-      }
-    }
+  for (const auto& [codes, score, out, zero] :
+       every({IntegerProblem::kLowest, IntegerProblem::kHighest, IntegerProblem::kSpread},
+             {0x1p-32, 1e-5, 1.0, 100.0, 0x1p30}, {0x1p-32, 1.0, 0x1p30}, {-128, 0, 127})) {
+    IntegerProblem p;
+    p.codes = codes, p.score = score, p.out = out, p.q_zero = p.value_zero = p.out_zero = zero;
+    p.q_tokens = 2, p.kv_tokens = 130, p.head_dim = 33;
+    check(p);
   }
   IntegerProblem p;
   p.codes = IntegerProblem::kLowest, p.head_dim = 1024, p.q_zero = 127, p.q_tokens = 1;
@@ -313,15 +247,14 @@ TEST_CASE("integer attention: equal values come out as they went in", "[short]")
     IntegerProblem p;
     p.kv_tokens = keys;
     IntegerCase c(p);
-    for (uint32_t t = 0; t < keys; ++t) std::memset(c.values.at(0, 0, t), 101, p.value_dim);
+    for (uint32_t t = 0; t < keys; ++t) std::memset(c.values.row<int8_t>(0, 0, t), 101, p.value_dim);
     CHECK(check(c) < 1e-9);
   }
 }
 
 TEST_CASE("integer attention: weights of far keys keep their size where scores rise by less than a step a tile") {
   IntegerProblem p;
-  p.codes = IntegerProblem::kRising;
-  p.q_tokens = 1, p.head_dim = 1, p.kv_tokens = 255 * 64;
+  p.codes = IntegerProblem::kRising, p.q_tokens = 1, p.head_dim = 1, p.kv_tokens = 255 * 64;
   p.score = 1.0 / 200;
   CHECK(check(p) <= 1);
 }
@@ -329,12 +262,12 @@ TEST_CASE("integer attention: weights of far keys keep their size where scores r
 TEST_CASE("integer attention: sums of a million keys do not overflow, and still see each key", "[slow]") {
   for (const auto codes : {IntegerProblem::kLowest, IntegerProblem::kSpread}) {
     IntegerProblem p;
-    p.codes = codes;
-    p.q_tokens = 1, p.head_dim = p.value_dim = 2, p.kv_tokens = 1u << 20;
-    p.score = 1e-9;
+    p.codes = codes, p.q_tokens = 1, p.head_dim = p.value_dim = 2, p.kv_tokens = 1u << 20, p.score = 1e-9;
     IntegerCase c(p);
     if (codes == IntegerProblem::kSpread) {  // one half and the other
-      for (uint32_t t = 0; t < p.kv_tokens; ++t) std::memset(c.values.at(0, 0, t), t < p.kv_tokens / 2 ? 100 : -28, 2);
+      for (uint32_t t = 0; t < p.kv_tokens; ++t) {
+        std::memset(c.values.row<int8_t>(0, 0, t), t < p.kv_tokens / 2 ? 100 : -28, 2);
+      }
     }
     CHECK(check(c) <= 0.6);
   }
@@ -362,34 +295,34 @@ TEST_CASE("integer attention: each field has an effect", "[short]") {
   IntegerCase plain(p);
   REQUIRE(plain.run() == FOVEA_OK);
   const std::function<void(IntegerCase&)> changes[] = {
-      [](IntegerCase& c) { c.args.batch = 1; },
-      [](IntegerCase& c) { c.args.q_heads = 2; },
-      [](IntegerCase& c) { c.args.kv_heads = 1; },
-      [](IntegerCase& c) { c.args.q_tokens = 5; },
-      [](IntegerCase& c) { c.args.kv_tokens = 4; },
-      [](IntegerCase& c) { c.args.head_dim = 15; },
-      [](IntegerCase& c) { c.args.value_dim = 15; },
-      [](IntegerCase& c) { c.args.q.token_stride = 1; },
-      [](IntegerCase& c) { c.args.q.head_stride = 0; },
-      [](IntegerCase& c) { c.args.q.batch_stride = 0; },
-      [](IntegerCase& c) { c.args.keys.token_stride = 1; },
-      [](IntegerCase& c) { c.args.keys.head_stride = 0; },
-      [](IntegerCase& c) { c.args.keys.batch_stride = 0; },
-      [](IntegerCase& c) { c.args.values.token_stride = 1; },
-      [](IntegerCase& c) { c.args.values.head_stride = 0; },
-      [](IntegerCase& c) { c.args.values.batch_stride = 0; },
-      [](IntegerCase& c) { c.args.q_zero = 9; },
-      [](IntegerCase& c) { c.args.value_zero = 9; },
-      [](IntegerCase& c) { c.args.out_zero = 9; },
-      [](IntegerCase& c) { c.args.score_multiplier = 0x7fffffff; },
-      [](IntegerCase& c) { c.args.score_shift -= 3; },
-      [](IntegerCase& c) { c.args.out_multiplier = 0x7fffffff; },
-      [](IntegerCase& c) { c.args.out_shift -= 1; },
-      [](IntegerCase& c) { c.args.causal = FOVEA_CAUSAL_NONE; },
-      [](IntegerCase& c) { c.args.window_left = 2; },
-      [](IntegerCase& c) { c.args.causal = FOVEA_CAUSAL_NONE, c.args.window_right = 3; },
-      [](IntegerCase& c) { c.positions_[1] += 3; },
-      [](IntegerCase& c) { c.args.kv_lengths = c.lengths_.data(), c.lengths_[0] = 5; },
+      [](auto& c) { c.args.batch = 1; },
+      [](auto& c) { c.args.q_heads = 2; },
+      [](auto& c) { c.args.kv_heads = 1; },
+      [](auto& c) { c.args.q_tokens = 5; },
+      [](auto& c) { c.args.kv_tokens = 4; },
+      [](auto& c) { c.args.head_dim = 15; },
+      [](auto& c) { c.args.value_dim = 15; },
+      [](auto& c) { c.args.q.token_stride = 1; },
+      [](auto& c) { c.args.q.head_stride = 0; },
+      [](auto& c) { c.args.q.batch_stride = 0; },
+      [](auto& c) { c.args.keys.token_stride = 1; },
+      [](auto& c) { c.args.keys.head_stride = 0; },
+      [](auto& c) { c.args.keys.batch_stride = 0; },
+      [](auto& c) { c.args.values.token_stride = 1; },
+      [](auto& c) { c.args.values.head_stride = 0; },
+      [](auto& c) { c.args.values.batch_stride = 0; },
+      [](auto& c) { c.args.q_zero = 9; },
+      [](auto& c) { c.args.value_zero = 9; },
+      [](auto& c) { c.args.out_zero = 9; },
+      [](auto& c) { c.args.score_multiplier = 0x7fffffff; },
+      [](auto& c) { c.args.score_shift -= 3; },
+      [](auto& c) { c.args.out_multiplier = 0x7fffffff; },
+      [](auto& c) { c.args.out_shift -= 1; },
+      [](auto& c) { c.args.causal = FOVEA_CAUSAL_NONE; },
+      [](auto& c) { c.args.window_left = 2; },
+      [](auto& c) { c.args.causal = FOVEA_CAUSAL_NONE, c.args.window_right = 3; },
+      [](auto& c) { c.positions_[1] += 3; },
+      [](auto& c) { c.args.kv_lengths = c.lengths_.data(), c.lengths_[0] = 5; },
   };
   for (size_t i = 0; i < sizeof changes / sizeof changes[0]; ++i) {
     INFO("change " << i);
@@ -403,67 +336,62 @@ TEST_CASE("integer attention: each field has an effect", "[short]") {
 }
 
 TEST_CASE("integer attention: every misuse has its status, and nothing is written", "[short]") {
-  struct Misuse {
-    const char* what;
-    fovea_status want;
-    std::function<void(IntegerCase&)> change;
-  };
-  using C = IntegerCase;
-  const std::vector<Misuse> misuses = {
-      {"struct_bytes 0", FOVEA_ERR_STRUCT, [](C& c) { c.args.struct_bytes = 0; }},
-      {"struct_bytes too large", FOVEA_ERR_STRUCT, [](C& c) { c.args.struct_bytes += 4; }},
-      {"no query head", FOVEA_ERR_DIM, [](C& c) { c.args.q_heads = 0; }},
-      {"no key head", FOVEA_ERR_DIM, [](C& c) { c.args.kv_heads = 0; }},
-      {"head_dim 0", FOVEA_ERR_DIM, [](C& c) { c.args.head_dim = 0; }},
-      {"value_dim 0", FOVEA_ERR_DIM, [](C& c) { c.args.value_dim = 0; }},
-      {"head_dim 1025", FOVEA_ERR_UNSUPPORTED, [](C& c) { c.args.head_dim = 1025; }},
-      {"heads do not divide", FOVEA_ERR_HEADS, [](C& c) { c.args.q_heads = 3, c.args.kv_heads = 2; }},
-      {"value_dim too large", FOVEA_ERR_SIZE, [](C& c) { c.args.value_dim = (1u << 24) + 1; }},
-      {"too many keys", FOVEA_ERR_SIZE, [](C& c) { c.args.kv_tokens = (1u << 24) + 1; }},
-      {"causal 4", FOVEA_ERR_ENUM, [](C& c) { c.args.causal = static_cast<fovea_causal>(4); }},
-      {"causal -1", FOVEA_ERR_ENUM, [](C& c) { c.args.causal = static_cast<fovea_causal>(-1); }},
-      {"q_zero 128", FOVEA_ERR_NUMBER, [](C& c) { c.args.q_zero = 128; }},
-      {"value_zero -129", FOVEA_ERR_NUMBER, [](C& c) { c.args.value_zero = -129; }},
-      {"out_zero 128", FOVEA_ERR_NUMBER, [](C& c) { c.args.out_zero = 128; }},
-      {"score_multiplier too small", FOVEA_ERR_NUMBER, [](C& c) { c.args.score_multiplier = (1 << 30) - 1; }},
-      {"score_multiplier negative", FOVEA_ERR_NUMBER, [](C& c) { c.args.score_multiplier = -0x7fffffff; }},
-      {"score_shift 32", FOVEA_ERR_NUMBER, [](C& c) { c.args.score_shift = 32; }},
-      {"score_shift -32", FOVEA_ERR_NUMBER, [](C& c) { c.args.score_shift = -32; }},
-      {"out_multiplier 0", FOVEA_ERR_NUMBER, [](C& c) { c.args.out_multiplier = 0; }},
-      {"out_shift 32", FOVEA_ERR_NUMBER, [](C& c) { c.args.out_shift = 32; }},
-      {"out_shift, least of all", FOVEA_ERR_NUMBER, [](C& c) { c.args.out_shift = INT32_MIN; }},
-      {"no positions for causal", FOVEA_ERR_POSITIONS_MISSING, [](C& c) { c.args.causal = FOVEA_CAUSAL_POSITIONS; }},
-      {"no positions for a window", FOVEA_ERR_POSITIONS_MISSING, [](C& c) { c.args.window_left = 1; }},
-      {"no positions for a right window", FOVEA_ERR_POSITIONS_MISSING, [](C& c) { c.args.window_right = 1; }},
+  const std::vector<Misuse<IntegerCase>> misuses = {
+      {"struct_bytes 0", FOVEA_ERR_STRUCT, [](auto& c) { c.args.struct_bytes = 0; }},
+      {"struct_bytes too large", FOVEA_ERR_STRUCT, [](auto& c) { c.args.struct_bytes += 4; }},
+      {"no query head", FOVEA_ERR_DIM, [](auto& c) { c.args.q_heads = 0; }},
+      {"no key head", FOVEA_ERR_DIM, [](auto& c) { c.args.kv_heads = 0; }},
+      {"head_dim 0", FOVEA_ERR_DIM, [](auto& c) { c.args.head_dim = 0; }},
+      {"value_dim 0", FOVEA_ERR_DIM, [](auto& c) { c.args.value_dim = 0; }},
+      {"head_dim 1025", FOVEA_ERR_UNSUPPORTED, [](auto& c) { c.args.head_dim = 1025; }},
+      {"heads do not divide", FOVEA_ERR_HEADS, [](auto& c) { c.args.q_heads = 3, c.args.kv_heads = 2; }},
+      {"value_dim too large", FOVEA_ERR_SIZE, [](auto& c) { c.args.value_dim = (1u << 24) + 1; }},
+      {"too many keys", FOVEA_ERR_SIZE, [](auto& c) { c.args.kv_tokens = (1u << 24) + 1; }},
+      {"causal 4", FOVEA_ERR_ENUM, [](auto& c) { c.args.causal = fovea_causal(4); }},
+      {"causal -1", FOVEA_ERR_ENUM, [](auto& c) { c.args.causal = fovea_causal(-1); }},
+      {"q_zero 128", FOVEA_ERR_NUMBER, [](auto& c) { c.args.q_zero = 128; }},
+      {"value_zero -129", FOVEA_ERR_NUMBER, [](auto& c) { c.args.value_zero = -129; }},
+      {"out_zero 128", FOVEA_ERR_NUMBER, [](auto& c) { c.args.out_zero = 128; }},
+      {"score_multiplier too small", FOVEA_ERR_NUMBER, [](auto& c) { c.args.score_multiplier = (1 << 30) - 1; }},
+      {"score_multiplier negative", FOVEA_ERR_NUMBER, [](auto& c) { c.args.score_multiplier = -0x7fffffff; }},
+      {"score_shift 32", FOVEA_ERR_NUMBER, [](auto& c) { c.args.score_shift = 32; }},
+      {"score_shift -32", FOVEA_ERR_NUMBER, [](auto& c) { c.args.score_shift = -32; }},
+      {"out_multiplier 0", FOVEA_ERR_NUMBER, [](auto& c) { c.args.out_multiplier = 0; }},
+      {"out_shift 32", FOVEA_ERR_NUMBER, [](auto& c) { c.args.out_shift = 32; }},
+      {"out_shift, least of all", FOVEA_ERR_NUMBER, [](auto& c) { c.args.out_shift = INT32_MIN; }},
+      {"no positions for causal", FOVEA_ERR_POSITIONS_MISSING, [](auto& c) { c.args.causal = FOVEA_CAUSAL_POSITIONS; }},
+      {"no positions for a window", FOVEA_ERR_POSITIONS_MISSING, [](auto& c) { c.args.window_left = 1; }},
+      {"no positions for a right window", FOVEA_ERR_POSITIONS_MISSING, [](auto& c) { c.args.window_right = 1; }},
       {"positions twice", FOVEA_ERR_POSITIONS_TWICE,
-       [](C& c) { c.args.causal = FOVEA_CAUSAL_TOP_LEFT, c.args.positions = c.positions_.data(); }},
+       [](auto& c) { c.args.causal = FOVEA_CAUSAL_TOP_LEFT, c.args.positions = c.positions_.data(); }},
       {"a position too far", FOVEA_ERR_SIZE,
-       [](C& c) {
+       [](auto& c) {
          c.args.causal = FOVEA_CAUSAL_POSITIONS, c.args.positions = c.positions_.data();
          c.positions_[0] = std::numeric_limits<int64_t>::min();
        }},
       {"positions misaligned", FOVEA_ERR_ALIGNMENT,
-       [](C& c) {
+       [](IntegerCase& c) {
          c.args.causal = FOVEA_CAUSAL_POSITIONS;
          c.args.positions = reinterpret_cast<const int64_t*>(c.q.memory.as<char>() + 1);
        }},
       {"a length too large", FOVEA_ERR_LENGTH,
-       [](C& c) { c.args.kv_lengths = c.lengths_.data(), c.lengths_[0] = c.p.kv_tokens + 1; }},
-      {"no out", FOVEA_ERR_NULL, [](C& c) { c.args.out.data = nullptr; }},
-      {"no queries", FOVEA_ERR_NULL, [](C& c) { c.args.q.data = nullptr; }},
-      {"no keys", FOVEA_ERR_NULL, [](C& c) { c.args.keys.data = nullptr; }},
-      {"no values", FOVEA_ERR_NULL, [](C& c) { c.args.values.data = nullptr; }},
-      {"q tokens are one", FOVEA_ERR_STRIDE, [](C& c) { c.args.q.token_stride = 0; }},
-      {"keys are one", FOVEA_ERR_STRIDE, [](C& c) { c.args.keys.token_stride = 0; }},
-      {"values are one", FOVEA_ERR_STRIDE, [](C& c) { c.args.values.token_stride = 0; }},
-      {"out tokens share places", FOVEA_ERR_STRIDE, [](C& c) { c.args.out.token_stride -= 1; }},
-      {"out on queries", FOVEA_ERR_OVERLAP, [](C& c) { c.args.q.data = c.args.out.data; }},
-      {"out on keys", FOVEA_ERR_OVERLAP, [](C& c) { c.args.keys.data = c.args.out.data; }},
-      {"out on values", FOVEA_ERR_OVERLAP, [](C& c) { c.args.values.data = c.args.out.data; }},
-      {"keys in the workspace", FOVEA_ERR_OVERLAP, [](C& c) { c.args.keys.data = c.workspace.as<int8_t>() + 64; }},
-      {"keys too far", FOVEA_ERR_SIZE, [](C& c) { c.args.keys.token_stride = PTRDIFF_MAX; }},
+       [](auto& c) { c.args.kv_lengths = c.lengths_.data(), c.lengths_[0] = c.p.kv_tokens + 1; }},
+      {"no out", FOVEA_ERR_NULL, [](auto& c) { c.args.out.data = nullptr; }},
+      {"no queries", FOVEA_ERR_NULL, [](auto& c) { c.args.q.data = nullptr; }},
+      {"no keys", FOVEA_ERR_NULL, [](auto& c) { c.args.keys.data = nullptr; }},
+      {"no values", FOVEA_ERR_NULL, [](auto& c) { c.args.values.data = nullptr; }},
+      {"q tokens are one", FOVEA_ERR_STRIDE, [](auto& c) { c.args.q.token_stride = 0; }},
+      {"keys are one", FOVEA_ERR_STRIDE, [](auto& c) { c.args.keys.token_stride = 0; }},
+      {"values are one", FOVEA_ERR_STRIDE, [](auto& c) { c.args.values.token_stride = 0; }},
+      {"out tokens share places", FOVEA_ERR_STRIDE, [](auto& c) { c.args.out.token_stride -= 1; }},
+      {"out on queries", FOVEA_ERR_OVERLAP, [](auto& c) { c.args.q.data = c.args.out.data; }},
+      {"out on keys", FOVEA_ERR_OVERLAP, [](auto& c) { c.args.keys.data = c.args.out.data; }},
+      {"out on values", FOVEA_ERR_OVERLAP, [](auto& c) { c.args.values.data = c.args.out.data; }},
+      {"keys in the workspace", FOVEA_ERR_OVERLAP,
+       [](IntegerCase& c) { c.args.keys.data = c.workspace.as<int8_t>() + 64; }},
+      {"keys too far", FOVEA_ERR_SIZE, [](auto& c) { c.args.keys.token_stride = PTRDIFF_MAX; }},
   };
-  for (const Misuse& misuse : misuses) {
+  for (const auto& misuse : misuses) {
     IntegerProblem p;
     p.placement = Placement::kStart;
     IntegerCase c(p);
@@ -489,15 +417,13 @@ TEST_CASE("integer attention: every misuse has its status, and nothing is writte
 }
 
 TEST_CASE("integer attention: the macro for static arrays is an upper bound of the workspace", "[short]") {
-  for (const uint32_t dim : {1u, 16u, 17u, 64u, 1024u}) {
-    for (const uint32_t tokens : {0u, 1u, 3u, 4u, 9u, 16u, 17u, 1000u}) {
-      IntegerProblem p;
-      IntegerCase c(p);
-      c.args.head_dim = dim, c.args.value_dim = 1025 - dim, c.args.q_tokens = tokens, c.args.q_heads = 2;
-      const size_t rows = size_t{tokens} * 2;
-      CHECK(fovea_integer_attention_workspace_bytes(&c.args) <=
-            FOVEA_INTEGER_WORKSPACE_BYTES(dim, 1025 - dim, rows ? rows : 1));
-    }
+  for (const auto& [dim, tokens] : every({1u, 16u, 17u, 64u, 1024u}, {0u, 1u, 3u, 4u, 9u, 16u, 17u, 1000u})) {
+    IntegerProblem p;
+    IntegerCase c(p);
+    c.args.head_dim = dim, c.args.value_dim = 1025 - dim, c.args.q_tokens = tokens, c.args.q_heads = 2;
+    const size_t rows = size_t{tokens} * 2;
+    CHECK(fovea_integer_attention_workspace_bytes(&c.args) <=
+          FOVEA_INTEGER_WORKSPACE_BYTES(dim, 1025 - dim, rows ? rows : 1));
   }
 }
 

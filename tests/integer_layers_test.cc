@@ -1,22 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Layers on int8 tensors against their definitions in integer_layers.h, to the bit, and against double.
-#include <algorithm>
-#include <cmath>
-#include <cstdint>
-#include <cstring>
 #include <initializer_list>
-#include <limits>
-#include <string>
 #include <type_traits>
-#include <vector>
 
-#include "catch.h"
-#include "support/covering.h"
-#include "support/guarded.h"
 #include "support/integer_layers_definition.h"
-#include "support/problem.h"
-#include "support/text.h"
+#include "support/test.h"
 
 namespace fovea_test {
 namespace {
@@ -24,53 +13,22 @@ namespace {
 struct Counts {
   uint32_t batch = 2, heads = 2, tokens = 3, dim = 20;
 };
-enum Layout { kDense, kPadded, kReversed, kOneRow };  // kOneRow: strides of 0
 
-// Rows of codes in a guarded buffer.
-class CodeRows {
+class CodeRows : public Array {
  public:
-  CodeRows(const Counts& n, Layout layout, Placement placement) : counts_(n) {
-    const ptrdiff_t pad = layout == kPadded ? 3 : 0;
-    strides_[2] = ptrdiff_t(n.dim) + pad;
-    strides_[1] = strides_[2] * ptrdiff_t(n.tokens) + pad;
-    strides_[0] = strides_[1] * ptrdiff_t(n.heads) + pad;
-    if (layout == kOneRow) strides_[0] = strides_[1] = strides_[2] = 0;
-    ptrdiff_t last = 0;
-    const uint32_t of[] = {n.batch, n.heads, n.tokens};
-    for (int i = 0; i < 3; ++i) last += (ptrdiff_t(of[i]) - 1) * strides_[i];
-    memory = Guarded(size_t(last) + n.dim, 1, placement);
-    first_ = memory.as<int8_t>();
-    if (layout == kReversed) {
-      first_ += last;
-      for (ptrdiff_t& stride : strides_) stride = -stride;
-    }
-  }
+  CodeRows(const Counts& n, Layout layout, Placement placement)
+      : Array(FOVEA_I8, {n.batch, n.heads, n.tokens, n.dim}, layout, placement) {}
+  int8_t* row(size_t r) const { return Array::row<int8_t>(r); }
   // Random codes: their spread differs from row to row.
   void draw(uint64_t seed) {
     for (uint32_t r = 0; r < rows(); ++r) {
       const float spread = std::exp2(float(random_bits(seed, r) % 8)), middle = random_normal(seed + 1, r) * 20;
-      for (uint32_t i = 0; i < counts_.dim; ++i) {
+      for (uint32_t i = 0; i < shape.dim; ++i) {
         const float x = middle + spread * random_normal(seed + 2, uint64_t{r} * 65536 + i);
         row(r)[i] = saturated(std::lrint(std::min(1000.0f, std::max(-1000.0f, x))));
       }
     }
   }
-  uint32_t rows() const { return counts_.batch * counts_.heads * counts_.tokens; }
-  int8_t* row(uint32_t b, uint32_t h, uint32_t t) const {
-    return first_ + ptrdiff_t(b) * strides_[0] + ptrdiff_t(h) * strides_[1] + ptrdiff_t(t) * strides_[2];
-  }
-  int8_t* row(uint32_t r) const {
-    return row(r / counts_.tokens / counts_.heads, r / counts_.tokens % counts_.heads, r % counts_.tokens);
-  }
-  fovea_in in() const { return {first_, strides_[0], strides_[1], strides_[2]}; }
-  fovea_out out() const { return {first_, strides_[0], strides_[1], strides_[2]}; }
-
-  Guarded memory;
-
- private:
-  Counts counts_;
-  int8_t* first_ = nullptr;
-  ptrdiff_t strides_[3] = {};
 };
 
 template <class T>
@@ -87,8 +45,7 @@ Guarded list_of(size_t count, Placement placement, uint64_t seed, double spread)
 template <class Args>
 Args with_counts(const Counts& n, const CodeRows& y) {
   Args a = {};
-  a.struct_bytes = sizeof a;
-  a.batch = n.batch, a.heads = n.heads, a.tokens = n.tokens, a.dim = n.dim;
+  a.struct_bytes = sizeof a, a.batch = n.batch, a.heads = n.heads, a.tokens = n.tokens, a.dim = n.dim;
   a.y = y.out();
   return a;
 }
@@ -117,7 +74,7 @@ size_t wrong_rows(fovea_status (*call)(const Args*), const Args& a, const CodeRo
 
 struct Choice {
   Counts counts;
-  Layout layout = kDense, y_layout = kDense;
+  Layout layout = Layout::kHeadsFirst, y_layout = Layout::kHeadsFirst;
   bool in_place = false;
   Placement placement = Placement::kEnd;
   int32_t x_zero = 3, y_zero = -5;
@@ -129,13 +86,11 @@ Choice choose(Levels& levels, uint64_t seed) {
   Choice c;
   c.counts = {levels.choose({1u, 2u}), levels.choose({1u, 3u}), levels.choose({1u, 4u}),
               levels.choose({1u, 3u, 4u, 15u, 16u, 17u, 33u, 64u})};
-  c.layout = levels.choose({kDense, kPadded, kReversed, kOneRow});
-  c.y_layout = levels.choose({kDense, kPadded, kReversed});
-  c.in_place = levels.choose({false, true});
-  c.placement = levels.choose({Placement::kEnd, Placement::kStart, Placement::kOffset});
+  c.layout = levels.choose({Layout::kHeadsFirst, Layout::kPadded, Layout::kReversed, Layout::kOneRow});
+  c.y_layout = levels.choose({Layout::kHeadsFirst, Layout::kPadded, Layout::kReversed});
+  c.in_place = levels.flag(), c.placement = levels.choose(kPlacements);
   c.x_zero = levels.choose({0, -128, 127, 9}), c.y_zero = levels.choose({0, -128, 127, -20});
-  c.scale = levels.choose({1.0, 0.01, 1.99, 0x1p-30});
-  c.option = levels.choose({0, 1, 2, 3});
+  c.scale = levels.choose({1.0, 0.01, 1.99, 0x1p-30}), c.option = levels.choose({0, 1, 2, 3});
   c.seed = seed;
   return c;
 }
@@ -152,7 +107,7 @@ std::string name(const char* layer, const Choice& c) {
 // x, drawn, and y, which may be the same.
 struct Arrays {
   explicit Arrays(const Choice& c)
-      : x(c.counts, c.in_place && c.layout == kOneRow ? kDense : c.layout, c.placement),
+      : x(c.counts, c.in_place && c.layout == Layout::kOneRow ? Layout::kHeadsFirst : c.layout, c.placement),
         own(c.counts, c.y_layout, c.placement),
         y(c.in_place ? x : own) {
     x.draw(c.seed);
@@ -180,7 +135,7 @@ void check_norm(const Choice& c) {
 void check_pair(const Choice& c) {
   INFO(name("pair", c));
   Arrays arrays(c);
-  CodeRows b(c.counts, c.seed % 2 == 0 ? kOneRow : kPadded, c.placement);
+  CodeRows b(c.counts, c.seed % 2 == 0 ? Layout::kOneRow : Layout::kPadded, c.placement);
   b.draw(c.seed + 7);
   auto a = with_counts<fovea_integer_pair_args>(c.counts, arrays.y);
   a.a = arrays.x.in(), a.b = b.in();
@@ -207,7 +162,7 @@ void check_activations(const Choice& c) {
   a.x = arrays.x.in(), a.table = table.as<int8_t>();
   CHECK(wrong_rows(fovea_integer_activation, a, arrays.x, arrays.y, [&](const int8_t* x, uint32_t) {
           CodeRow y;
-          for (uint32_t i = 0; i < c.counts.dim; ++i) y.push_back(a.table[static_cast<uint8_t>(x[i])]);
+          for (uint32_t i = 0; i < c.counts.dim; ++i) y.push_back(a.table[uint8_t(x[i])]);
           return y;
         }) == 0);
 
@@ -235,8 +190,8 @@ void check_mean(const Choice& c) {
     const uint32_t b = r / c.counts.heads, h = r % c.counts.heads;
     const uint32_t tokens = a.lengths != nullptr ? lengths[b] : c.counts.tokens;
     std::vector<int64_t> sums(c.counts.dim);
-    for (uint32_t t = 0; t < tokens; ++t) {
-      for (uint32_t i = 0; i < c.counts.dim; ++i) sums[i] += arrays.x.row(b, h, t)[i] - a.x_zero;
+    for (const auto& [t, i] : indices(tokens, c.counts.dim)) {
+      sums[i] += arrays.x.Array::row<int8_t>(b, h, t)[i] - a.x_zero;
     }
     const CodeRow want = mean_of_codes(a, sums, tokens);
     CHECK(std::memcmp(y.row(r), want.data(), want.size()) == 0);
@@ -267,7 +222,7 @@ TEST_CASE("integer layers: means have the bits of the definition, for any two of
 TEST_CASE("integer layers: every dim from 1 to 70 has the bits of the definition", "[short]") {
   for (uint32_t dim = 1; dim <= 70; ++dim) {
     Choice c;
-    c.counts = {1, 1, 2, dim}, c.seed = dim, c.option = static_cast<int>(dim % 4);
+    c.counts = {1, 1, 2, dim}, c.seed = dim, c.option = int(dim % 4);
     check_norm(c);
     check_pair(c);
     check_activations(c);
@@ -278,27 +233,24 @@ TEST_CASE("integer layers: every dim from 1 to 70 has the bits of the definition
 TEST_CASE("integer layers: norms of extreme rows, weights and scales do not overflow", "[short]") {
   for (const uint32_t dim : {1u, 2u, 64u, 16384u}) {
     const Counts counts = {1, 1, 1, dim};
-    CodeRows x(counts, kDense, Placement::kEnd), y(counts, kDense, Placement::kEnd);
+    CodeRows x(counts, Layout::kHeadsFirst, Placement::kEnd), y(counts, Layout::kHeadsFirst, Placement::kEnd);
     const std::vector<int16_t> most(dim, 32767), least(dim, -32768);
     for (int rows = 0; rows < 5; ++rows) {
       for (uint32_t i = 0; i < dim; ++i) {
-        const int8_t of[] = {-128, 127, static_cast<int8_t>(i == dim / 2 ? 127 : -128),
-                             static_cast<int8_t>(i % 2 == 0 ? 127 : -128), static_cast<int8_t>(i == 0 ? 1 : 0)};
+        const int8_t of[] = {-128, 127, int8_t(i == dim / 2 ? 127 : -128), int8_t(i % 2 == 0 ? 127 : -128),
+                             int8_t(i == 0 ? 1 : 0)};
         x.row(0)[i] = of[rows];
       }
-      for (const double weight : {0x1.fffffffp-9, 0x1p-11, 0x1p-32}) {
-        for (const double epsilon : {0.0, 0x1p-32, 1.0, 0x1.fffffffcp14}) {
-          for (const bool rms : {false, true}) {
-            auto a = with_counts<fovea_integer_norm_args>(counts, y);
-            a.norm = rms ? FOVEA_NORM_RMS : FOVEA_NORM_LAYER;
-            a.x = x.in(), a.weight = least.data(), a.bias = rms ? most.data() : least.data();
-            a.x_zero = rows % 2 == 0 ? 127 : -128, a.y_zero = rms ? 127 : -128;
-            set(weight, &a.weight_multiplier, &a.weight_shift);
-            if (epsilon > 0) set(epsilon, &a.epsilon_multiplier, &a.epsilon_shift);
-            CHECK(wrong_rows(fovea_integer_norm, a, x, y,
-                             [&](const int8_t* row, uint32_t) { return norm_of_codes(a, row); }) == 0);
-          }
-        }
+      for (const auto& [weight, epsilon, rms] :
+           every({0x1.fffffffp-9, 0x1p-11, 0x1p-32}, {0.0, 0x1p-32, 1.0, 0x1.fffffffcp14}, {false, true})) {
+        auto a = with_counts<fovea_integer_norm_args>(counts, y);
+        a.norm = rms ? FOVEA_NORM_RMS : FOVEA_NORM_LAYER;
+        a.x = x.in(), a.weight = least.data(), a.bias = rms ? most.data() : least.data();
+        a.x_zero = rows % 2 == 0 ? 127 : -128, a.y_zero = rms ? 127 : -128;
+        set(weight, &a.weight_multiplier, &a.weight_shift);
+        if (epsilon > 0) set(epsilon, &a.epsilon_multiplier, &a.epsilon_shift);
+        CHECK(wrong_rows(fovea_integer_norm, a, x, y,
+                         [&](const int8_t* row, uint32_t) { return norm_of_codes(a, row); }) == 0);
       }
     }
   }
@@ -307,34 +259,32 @@ TEST_CASE("integer layers: norms of extreme rows, weights and scales do not over
 TEST_CASE("integer layers: norms are within the stated error of double", "[short]") {
   for (const uint32_t dim : {2u, 64u, 768u, 16384u}) {
     const Counts counts = {1, 1, 9, dim};
-    CodeRows x(counts, kDense, Placement::kEnd), y(counts, kDense, Placement::kEnd);
+    CodeRows x(counts, Layout::kHeadsFirst, Placement::kEnd), y(counts, Layout::kHeadsFirst, Placement::kEnd);
     x.draw(dim);
     const Guarded weight = list_of<int16_t>(dim, Placement::kEnd, dim, 12000);
     const Guarded bias = list_of<int16_t>(dim, Placement::kEnd, dim + 1, 1000);
-    for (const double factor : {0x1p-11, 0x1p-14}) {
-      for (const bool rms : {false, true}) {
-        auto a = with_counts<fovea_integer_norm_args>(counts, y);
-        a.norm = rms ? FOVEA_NORM_RMS : FOVEA_NORM_LAYER;
-        a.x = x.in(), a.weight = weight.as<int16_t>(), a.bias = bias.as<int16_t>();
-        a.x_zero = 7, a.y_zero = -3;
-        set(factor, &a.weight_multiplier, &a.weight_shift);
-        set(0.02, &a.epsilon_multiplier, &a.epsilon_shift);
-        REQUIRE(fovea_integer_norm(&a) == FOVEA_OK);
-        double largest = 0;
-        for (uint32_t t = 0; t < counts.tokens; ++t) {
-          double mean = 0, variance = 0;
-          for (uint32_t i = 0; i < dim; ++i) mean += x.row(t)[i] / double(dim);
-          if (rms) mean = a.x_zero;
-          for (uint32_t i = 0; i < dim; ++i) variance += (x.row(t)[i] - mean) * (x.row(t)[i] - mean) / dim;
-          for (uint32_t i = 0; i < dim; ++i) {
-            const double normal = (x.row(t)[i] - mean) / std::sqrt(variance + 0.02) * a.weight[i] * factor;
-            const double exact = std::min(127.0, std::max(-128.0, a.y_zero + normal + a.bias[i] / 128.0));
-            const double allowed = 0.5 + 1 / 64.0 + std::fabs(normal) * 0x1p-16;
-            largest = std::max(largest, std::fabs(y.row(t)[i] - exact) / allowed);
-          }
+    for (const auto& [factor, rms] : every({0x1p-11, 0x1p-14}, {false, true})) {
+      auto a = with_counts<fovea_integer_norm_args>(counts, y);
+      a.norm = rms ? FOVEA_NORM_RMS : FOVEA_NORM_LAYER;
+      a.x = x.in(), a.weight = weight.as<int16_t>(), a.bias = bias.as<int16_t>();
+      a.x_zero = 7, a.y_zero = -3;
+      set(factor, &a.weight_multiplier, &a.weight_shift);
+      set(0.02, &a.epsilon_multiplier, &a.epsilon_shift);
+      REQUIRE(fovea_integer_norm(&a) == FOVEA_OK);
+      double largest = 0;
+      for (uint32_t t = 0; t < counts.tokens; ++t) {
+        double mean = 0, variance = 0;
+        for (uint32_t i = 0; i < dim; ++i) mean += x.row(t)[i] / double(dim);
+        if (rms) mean = a.x_zero;
+        for (uint32_t i = 0; i < dim; ++i) variance += (x.row(t)[i] - mean) * (x.row(t)[i] - mean) / dim;
+        for (uint32_t i = 0; i < dim; ++i) {
+          const double normal = (x.row(t)[i] - mean) / std::sqrt(variance + 0.02) * a.weight[i] * factor;
+          const double exact = std::min(127.0, std::max(-128.0, a.y_zero + normal + a.bias[i] / 128.0));
+          const double allowed = 0.5 + 1 / 64.0 + std::fabs(normal) * 0x1p-16;
+          largest = std::max(largest, std::fabs(y.row(t)[i] - exact) / allowed);
         }
-        CHECK(largest <= 1);
       }
+      CHECK(largest <= 1);
     }
   }
 }
@@ -367,7 +317,7 @@ TEST_CASE("integer layers: tables are within the stated error of double, for any
     double largest = 0;
     for (uint32_t i = 0; i < 300; ++i) {
       const auto number = [&](uint32_t which, uint32_t below) {
-        return static_cast<int32_t>(random_bits(uint64_t(kind) * 8 + which, i) % below);
+        return int32_t(random_bits(uint64_t(kind) * 8 + which, i) % below);
       };
       const int spread = i < 200 ? 14 : 100;
       const float x_scale = std::exp2(float(number(0, 1000)) / 1000 * float(spread) - float(spread) / 2 - 5);
@@ -381,7 +331,7 @@ TEST_CASE("integer layers: tables are within the stated error of double, for any
         const double x = double(x_scale) * (code - x_zero);
         const double y = activation_of(kind, alpha == 0 ? 1 : double(alpha), x) / double(y_scale);
         const double exact = std::min(127.0, std::max(-128.0, y_zero + y));
-        largest = std::max(largest, std::fabs(table[static_cast<uint8_t>(code)] - exact));
+        largest = std::max(largest, std::fabs(table[uint8_t(code)] - exact));
       }
     }
     INFO("activation " << int(kind) << ": " << largest);
@@ -400,45 +350,39 @@ TEST_CASE("integer layers: a table is 0 where the exponential is too small, howe
 TEST_CASE("integer layers: a table of the identity is a change of scale, as a sum without b is", "[short]") {
   int8_t table[256], x[256], y[256];
   REQUIRE(fovea_integer_activation_table(FOVEA_ACTIVATION_IDENTITY, 0, 0.5f, 3, 0.75f, -9, table) == FOVEA_OK);
-  for (int i = 0; i < 256; ++i) x[i] = static_cast<int8_t>(i - 128);
-  fovea_integer_pair_args a = {};
-  a.struct_bytes = sizeof a, a.batch = a.heads = a.tokens = 1, a.dim = 256;
-  a.a.data = x, a.y.data = y, a.a_zero = 3, a.y_zero = -9;
+  for (int i = 0; i < 256; ++i) x[i] = int8_t(i - 128);
+  auto a = sized<fovea_integer_pair_args>();
+  a.batch = a.heads = a.tokens = 1, a.dim = 256, a.a.data = x, a.y.data = y, a.a_zero = 3, a.y_zero = -9;
   set(0.5 / 0.75, &a.a_multiplier, &a.a_shift);
   REQUIRE(fovea_integer_add(&a) == FOVEA_OK);
-  for (int i = 0; i < 256; ++i) CHECK(y[i] == table[static_cast<uint8_t>(x[i])]);
+  for (int i = 0; i < 256; ++i) CHECK(y[i] == table[uint8_t(x[i])]);
 }
 
 TEST_CASE("integer layers: hard swish by arithmetic is within the stated error of double", "[short]") {
   int8_t x[256], y[256];
-  for (int i = 0; i < 256; ++i) x[i] = static_cast<int8_t>(i - 128);
-  for (const double x_scale : {0.0005, 0.03, 0.2, 2.0}) {
-    for (const double y_scale : {0.02, 0.3}) {
-      fovea_integer_hard_swish_args a = {};
-      a.struct_bytes = sizeof a, a.batch = a.heads = a.tokens = 1, a.dim = 256;
-      a.x.data = x, a.y.data = y, a.x_zero = 4, a.y_zero = 1;
-      set(3 / x_scale, &a.three_multiplier, &a.three_shift);
-      set(x_scale * x_scale / (6 * y_scale), &a.out_multiplier, &a.out_shift);
-      REQUIRE(fovea_integer_hard_swish(&a) == FOVEA_OK);
-      for (int i = 0; i < 256; ++i) {
-        const double of_x = x_scale * (x[i] - a.x_zero);
-        const double exact = a.y_zero + of_x * std::min(std::max(of_x + 3, 0.0), 6.0) / 6 / y_scale;
-        const double allowed = 0.5 + std::ldexp(1, a.out_shift - 7) + std::fabs(of_x / y_scale) / 1024;
-        CHECK(std::fabs(y[i] - std::min(127.0, std::max(-128.0, exact))) <= allowed);
-      }
+  for (int i = 0; i < 256; ++i) x[i] = int8_t(i - 128);
+  for (const auto& [x_scale, y_scale] : every({0.0005, 0.03, 0.2, 2.0}, {0.02, 0.3})) {
+    auto a = sized<fovea_integer_hard_swish_args>();
+    a.batch = a.heads = a.tokens = 1, a.dim = 256, a.x.data = x, a.y.data = y, a.x_zero = 4, a.y_zero = 1;
+    set(3 / x_scale, &a.three_multiplier, &a.three_shift);
+    set(x_scale * x_scale / (6 * y_scale), &a.out_multiplier, &a.out_shift);
+    REQUIRE(fovea_integer_hard_swish(&a) == FOVEA_OK);
+    for (int i = 0; i < 256; ++i) {
+      const double of_x = x_scale * (x[i] - a.x_zero);
+      const double exact = a.y_zero + of_x * std::min(std::max(of_x + 3, 0.0), 6.0) / 6 / y_scale;
+      const double allowed = 0.5 + std::ldexp(1, a.out_shift - 7) + std::fabs(of_x / y_scale) / 1024;
+      CHECK(std::fabs(y[i] - std::min(127.0, std::max(-128.0, exact))) <= allowed);
     }
   }
 }
 
 TEST_CASE("integer layers: all machines give the same bits", "[short]") {
   const Counts counts = {2, 2, 5, 75};
-  CodeRows x(counts, kDense, Placement::kEnd), b(counts, kDense, Placement::kEnd), y(counts, kDense, Placement::kEnd);
+  CodeRows x(counts, Layout::kHeadsFirst, Placement::kEnd), b(counts, Layout::kHeadsFirst, Placement::kEnd),
+      y(counts, Layout::kHeadsFirst, Placement::kEnd);
   x.draw(5), b.draw(6);
   std::vector<int16_t> weight(75), bias(75);
-  for (int i = 0; i < 75; ++i) {
-    weight[static_cast<size_t>(i)] = static_cast<int16_t>(16384 - 411 * i),
-    bias[static_cast<size_t>(i)] = static_cast<int16_t>(97 * i - 3000);
-  }
+  for (int i = 0; i < 75; ++i) weight[size_t(i)] = int16_t(16384 - 411 * i), bias[size_t(i)] = int16_t(97 * i - 3000);
   auto norm = with_counts<fovea_integer_norm_args>(counts, y);
   norm.x = x.in(), norm.weight = weight.data(), norm.bias = bias.data(), norm.y_zero = 5, norm.x_zero = 2;
   set(0x1p-14 / 0.03, &norm.weight_multiplier, &norm.weight_shift);
@@ -467,7 +411,7 @@ TEST_CASE("integer layers: all machines give the same bits", "[short]") {
   REQUIRE(fovea_integer_hard_swish(&swish) == FOVEA_OK);
   CHECK(hash_of(y.memory) == 0x50c93084b7f3836au);
 
-  const CodeRows means({2, 2, 1, 75}, kDense, Placement::kEnd);
+  const CodeRows means({2, 2, 1, 75}, Layout::kHeadsFirst, Placement::kEnd);
   auto mean = with_counts<fovea_integer_mean_args>(counts, means);
   mean.x = x.in(), mean.x_zero = 1, mean.y_zero = 2;
   set(1.7, &mean.multiplier, &mean.shift);
@@ -656,10 +600,9 @@ TEST_CASE("integer layers: every misuse of activations has its status, and nothi
                        {"out_shift too low", FOVEA_ERR_NUMBER, [](Calls&, H& a) { a.out_shift = -24; }},
                    });
   int8_t table[256] = {77};
-  const float infinity = std::numeric_limits<float>::infinity();
   const auto gelu = FOVEA_ACTIVATION_GELU;
-  CHECK(fovea_integer_activation_table(static_cast<fovea_activation_kind>(99), 0, 1, 0, 1, 0, table) == FOVEA_ERR_ENUM);
-  CHECK(fovea_integer_activation_table(gelu, infinity, 1, 0, 1, 0, table) == FOVEA_ERR_NUMBER);
+  CHECK(fovea_integer_activation_table(fovea_activation_kind(99), 0, 1, 0, 1, 0, table) == FOVEA_ERR_ENUM);
+  CHECK(fovea_integer_activation_table(gelu, kInfinity, 1, 0, 1, 0, table) == FOVEA_ERR_NUMBER);
   CHECK(fovea_integer_activation_table(gelu, 0, 0, 0, 1, 0, table) == FOVEA_ERR_NUMBER);
   CHECK(fovea_integer_activation_table(gelu, 0, 1, 0, -1, 0, table) == FOVEA_ERR_NUMBER);
   CHECK(fovea_integer_activation_table(gelu, 0, 0x1p101f, 0, 1, 0, table) == FOVEA_ERR_NUMBER);

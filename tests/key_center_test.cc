@@ -2,18 +2,8 @@
 //
 // Smoothed keys: a cache subtracts a vector from the keys of each head, and attention over them answers as if it had
 // not.
-#include <cmath>
-#include <cstring>
-#include <string>
-#include <vector>
-
-#include "catch.h"
-#include "support/bits.h"
 #include "support/centered.h"
-#include "support/guarded.h"
-#include "support/problem.h"
-#include "support/rows.h"
-#include "support/tolerance.h"
+#include "support/test.h"
 
 namespace fovea_test {
 namespace {
@@ -43,10 +33,8 @@ struct Cache : fovea_kv_cache {
   fovea_status append(fovea_target target, const std::vector<float>& keys, const fovea_rope_args* rope, uint32_t room) {
     const std::vector<float> zeros(size_t{kTokens} * kValueDim);
     const Guarded workspace(size_t{room} * kHeads * kDim * sizeof(float), sizeof(float), Placement::kEnd);
-    fovea_kv_append_args a{};
-    a.struct_bytes = sizeof a;
-    a.target = target;
-    a.batch = 2, a.tokens = kTokens;
+    auto a = sized<fovea_kv_append_args>();
+    a.target = target, a.batch = 2, a.tokens = kTokens;
     a.keys = {keys.data(), ptrdiff_t{kHeads} * kTokens * kDim, ptrdiff_t{kTokens} * kDim, ptrdiff_t{kDim}};
     a.values = {zeros.data(), 0, 0, kValueDim};
     a.rope = rope;
@@ -60,10 +48,8 @@ struct Cache : fovea_kv_cache {
 
 Problem problem(uint32_t q_tokens) {
   Problem p;
-  p.batch = 2, p.q_heads = 4, p.kv_heads = 2;
-  p.q_tokens = q_tokens, p.kv_tokens = 90;
-  p.head_dim = 40, p.value_dim = 24;
-  p.lse = false;
+  p.batch = 2, p.q_heads = 4, p.kv_heads = 2, p.q_tokens = q_tokens, p.kv_tokens = 90;
+  p.head_dim = 40, p.value_dim = 24, p.lse = false;
   return p.with_integers();
 }
 
@@ -90,36 +76,27 @@ TEST_CASE("smoothed keys: a cache holds what is left of each key", "[short]") {
   const std::vector<float> center = normal_numbers(kHeads * kDim, 5);
   std::vector<uint64_t> turns(kDim / 2);
   REQUIRE(fovea_rope_frequencies(turns.data(), 0, 0, kDim) == FOVEA_OK);
-  fovea_rope_args rope{};
-  rope.struct_bytes = sizeof rope;
-  rope.layout = FOVEA_ROPE_HALF_SPLIT;
-  rope.rotary_dim = kDim;
+  auto rope = sized<fovea_rope_args>();
+  rope.layout = FOVEA_ROPE_HALF_SPLIT, rope.rotary_dim = kDim;
   rope.turns = turns.data();
-  for (const fovea_target target : targets()) {
-    for (const bool turned : {false, true}) {
-      Cache whole(FOVEA_KV_STRIDED, FOVEA_F32, nullptr);
-      REQUIRE(whole.append(target, keys, turned ? &rope : nullptr, 1) == FOVEA_OK);
-      std::vector<float> left;
-      for (uint32_t b = 0; b < 2; ++b) {
-        for (uint32_t h = 0; h < kHeads; ++h) {
-          for (uint32_t t = 0; t < kTokens; ++t) {
-            const float* const key = row(whole.source.keys, b, h, t);
-            for (uint32_t d = 0; d < kDim; ++d) left.push_back(key[d] - center[h * kDim + d]);
-          }
-        }
+  for (const auto& [target, turned] : every(targets(), {false, true})) {
+    Cache whole(FOVEA_KV_STRIDED, FOVEA_F32, nullptr);
+    REQUIRE(whole.append(target, keys, turned ? &rope : nullptr, 1) == FOVEA_OK);
+    std::vector<float> left;
+    for (const auto& [b, h, t] : indices(2, kHeads, kTokens)) {
+      const float* const key = row(whole.source.keys, b, h, t);
+      for (uint32_t d = 0; d < kDim; ++d) left.push_back(key[d] - center[h * kDim + d]);
+    }
+    for (const auto& [kind, dtype] :
+         every({FOVEA_KV_STRIDED, FOVEA_KV_RING, FOVEA_KV_PAGED}, {FOVEA_F32, FOVEA_BF16, FOVEA_I8, FOVEA_I4})) {
+      Cache want(kind, dtype, nullptr), got(kind, dtype, center.data());
+      REQUIRE(want.append(target, left, nullptr, 0) == FOVEA_OK);
+      for (const uint32_t room : {1u, 7u, 200u}) {
+        REQUIRE(fovea_kv_reset(&got, FOVEA_ALL_ENTRIES) == FOVEA_OK);
+        REQUIRE(got.append(target, keys, turned ? &rope : nullptr, room) == FOVEA_OK);
+        CHECK(std::memcmp(want.memory, got.memory, want.memory_bytes) == 0);
       }
-      for (const fovea_kv_kind kind : {FOVEA_KV_STRIDED, FOVEA_KV_RING, FOVEA_KV_PAGED}) {
-        for (const fovea_dtype dtype : {FOVEA_F32, FOVEA_BF16, FOVEA_I8, FOVEA_I4}) {
-          Cache want(kind, dtype, nullptr), got(kind, dtype, center.data());
-          REQUIRE(want.append(target, left, nullptr, 0) == FOVEA_OK);
-          for (const uint32_t room : {1u, 7u, 200u}) {
-            REQUIRE(fovea_kv_reset(&got, FOVEA_ALL_ENTRIES) == FOVEA_OK);
-            REQUIRE(got.append(target, keys, turned ? &rope : nullptr, room) == FOVEA_OK);
-            CHECK(std::memcmp(want.memory, got.memory, want.memory_bytes) == 0);
-          }
-          CHECK(got.source.key_center == center.data());
-        }
-      }
+      CHECK(got.source.key_center == center.data());
     }
   }
 }
@@ -149,16 +126,14 @@ TEST_CASE("smoothed keys: a modifier of scores sees the centre", "[short]") {
     Centered test(p);
     test.expected();
     test.desc.softcap = 0;
-    const fovea_modifier softcap = {[](void*, const fovea_score_block* block) {
-                                      for (uint32_t r = 0; r < block->rows; ++r) {
-                                        for (uint32_t k = 0; k < block->keys; ++k) {
-                                          float& x = block->data[static_cast<ptrdiff_t>(r) * block->row_stride +
-                                                                 static_cast<ptrdiff_t>(k) * block->key_stride];
-                                          x = 2.0f * std::tanh(x / 2.0f);
-                                        }
-                                      }
-                                    },
-                                    nullptr, nullptr};
+    const fovea_modifier softcap = {
+        [](void*, const fovea_score_block* block) {
+          for (const auto& [r, k] : indices(block->rows, block->keys)) {
+            float& x = block->data[ptrdiff_t(r) * block->row_stride + ptrdiff_t(k) * block->key_stride];
+            x = 2.0f * std::tanh(x / 2.0f);
+          }
+        },
+        nullptr, nullptr};
     test.args.modifier = &softcap;
     for (const fovea_target target : p.targets()) {
       const std::string failed = test.run_unchecked({target});
@@ -180,13 +155,13 @@ TEST_CASE("smoothed keys: what sees the centre is as if it had not been subtract
       CHECK(run_everywhere(test) == "");
     }
   };
-  check([](Problem& p) { p.lse = true; });
-  check([](Problem& p) { p.softcap = 3.0f; });
-  check([](Problem& p) { p.sinks = true; });
-  check([](Problem& p) { p.stage = FOVEA_SCORES_SCALED; });
-  check([](Problem& p) { p.stage = FOVEA_SCORES_MASKED, p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, p.softcap = 5.0f; });
-  check([](Problem& p) { p.stage = FOVEA_SCORES_SOFTMAX, p.alibi = true, p.positions = {80, 3}; });
-  check([](Problem& p) { p.lse = true, p.kv_lengths = {0, 3}, p.mask = FOVEA_MASK_F32; });
+  check([](auto& p) { p.lse = true; });
+  check([](auto& p) { p.softcap = 3.0f; });
+  check([](auto& p) { p.sinks = true; });
+  check([](auto& p) { p.stage = FOVEA_SCORES_SCALED; });
+  check([](auto& p) { p.stage = FOVEA_SCORES_MASKED, p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, p.softcap = 5.0f; });
+  check([](auto& p) { p.stage = FOVEA_SCORES_SOFTMAX, p.alibi = true, p.positions = {80, 3}; });
+  check([](auto& p) { p.lse = true, p.kv_lengths = {0, 3}, p.mask = FOVEA_MASK_F32; });
 }
 
 TEST_CASE("smoothed keys: queries of int8 see the centre too", "[short]") {
@@ -196,21 +171,14 @@ TEST_CASE("smoothed keys: queries of int8 see the centre too", "[short]") {
     Centered test(p);
     const size_t rows = size_t{p.batch} * p.q_heads * q_tokens;
     const Guarded codes(rows * p.head_dim, 1, Placement::kEnd);
-    const auto dim = static_cast<ptrdiff_t>(p.head_dim), tokens = static_cast<ptrdiff_t>(q_tokens) * dim;
-    const fovea_in q = {codes.as<void>(), tokens * static_cast<ptrdiff_t>(p.q_heads), tokens, dim};
-    for (uint32_t b = 0; b < p.batch; ++b) {
-      for (uint32_t h = 0; h < p.q_heads; ++h) {
-        for (uint32_t i = 0; i < q_tokens; ++i) {
-          for (uint32_t d = 0; d < p.head_dim; ++d) {
-            const auto code = static_cast<int8_t>(row(test.args.q, b, h, i)[d] * 64);
-            reinterpret_cast<int8_t*>(row_bytes(q, 1, b, h, i))[d] = code;
-          }
-        }
-      }
+    const auto dim = ptrdiff_t(p.head_dim), tokens = ptrdiff_t(q_tokens) * dim;
+    const fovea_in q = {codes.as<void>(), tokens * ptrdiff_t(p.q_heads), tokens, dim};
+    for (const auto& [b, h, i, d] : indices(p.batch, p.q_heads, q_tokens, p.head_dim)) {
+      const auto code = int8_t(row(test.args.q, b, h, i)[d] * 64);
+      reinterpret_cast<int8_t*>(row_bytes(q, 1, b, h, i))[d] = code;
     }
     CHECK(run_on_all_targets(test) == "");
-    test.args.q = q;
-    test.desc.q_dtype = FOVEA_I8, test.desc.q_scale = 1.0f / 64;
+    test.args.q = q, test.desc.q_dtype = FOVEA_I8, test.desc.q_scale = 1.0f / 64;
     CHECK(run_everywhere(test) == "");
   }
 }
@@ -226,15 +194,13 @@ TEST_CASE("smoothed keys: keys whose elements have a large mean are more exact",
   REQUIRE(fovea_kv_center(mean.data(), &count, &keys_in, 1, 1, kKeys, kDim) == FOVEA_OK);
   double error[2] = {};
   for (const bool smooth : {false, true}) {
-    fovea_attention_desc d{};
-    d.struct_bytes = sizeof d;
+    auto d = sized<fovea_attention_desc>();
     d.max_batch = d.q_heads = d.kv_heads = d.max_q_tokens = 1;
     d.max_kv_tokens = kKeys, d.head_dim = kDim, d.value_dim = 4;
     fovea_plan plan;
     REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
     std::vector<char> workspace(fovea_workspace_bytes(&plan) + 64);
-    fovea_attention_args a{};
-    a.struct_bytes = sizeof a;
+    auto a = sized<fovea_attention_args>();
     a.batch = a.q_tokens = 1, a.kv_tokens = kKeys;
     a.q = {q.data(), 0, 0, 0};
     a.kv.keys = keys_in, a.kv.values = values_in;
@@ -245,18 +211,15 @@ TEST_CASE("smoothed keys: keys whose elements have a large mean are more exact",
       return fovea_attention(&planned, &a, at, fovea_workspace_bytes(&planned));
     };
     REQUIRE(attend(plan) == FOVEA_OK);
-    fovea_kv_cache c{};
-    c.struct_bytes = sizeof c;
+    auto c = sized<fovea_kv_cache>();
     c.key_dtype = FOVEA_I8, c.value_dtype = FOVEA_F32;
     c.batch = c.kv_heads = 1, c.head_dim = kDim, c.value_dim = 4, c.max_tokens = 64;
     c.key_center = smooth ? mean.data() : nullptr;
     const Guarded memory((fovea_kv_cache_bytes(&c) + 63) / 64 * 64, 64, Placement::kEnd);
     const Guarded room(kDim * sizeof(float), sizeof(float), Placement::kEnd);
     REQUIRE(fovea_kv_cache_init(&c, memory.as<void>(), memory.bytes()) == FOVEA_OK);
-    fovea_kv_append_args append{};
-    append.struct_bytes = sizeof append;
-    append.batch = 1, append.tokens = kKeys;
-    append.keys = keys_in, append.values = values_in;
+    auto append = sized<fovea_kv_append_args>();
+    append.batch = 1, append.tokens = kKeys, append.keys = keys_in, append.values = values_in;
     append.workspace = room.as<void>(), append.workspace_bytes = room.bytes();
     REQUIRE(fovea_kv_append(&c, &append) == FOVEA_OK);
     REQUIRE(fovea_kv_describe(&c, &d) == FOVEA_OK);
@@ -376,11 +339,9 @@ TEST_CASE("smoothed keys: every misuse of a cache with a centre has its status",
   Cache same(FOVEA_KV_STRIDED, FOVEA_I8, center.data()), differs(FOVEA_KV_STRIDED, FOVEA_I8, other.data());
   CHECK(fovea_kv_copy(&same, 0, &cache, 1, 9) == FOVEA_OK);
   CHECK(fovea_kv_copy(&differs, 0, &cache, 1, 9) == FOVEA_ERR_SIZE);
-  fovea_kv_cache shared{};
-  shared.struct_bytes = sizeof shared;
+  auto shared = sized<fovea_kv_cache>();
   shared.batch = 1, shared.kv_heads = kHeads, shared.max_tokens = 9;
-  shared.head_dim = kDim, shared.value_dim = kValueDim;
-  shared.values_in_keys = 1;
+  shared.head_dim = kDim, shared.value_dim = kValueDim, shared.values_in_keys = 1;
   CHECK(fovea_kv_cache_bytes(&shared) != 0);
   shared.key_center = center.data();
   CHECK(fovea_kv_cache_bytes(&shared) == 0);

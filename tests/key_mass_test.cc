@@ -1,17 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The mass of keys: sums of the weights that the last queries give them.
-#include <cmath>
-#include <limits>
-#include <string>
-#include <vector>
-
-#include "catch.h"
-#include "support/bits.h"
-#include "support/guarded.h"
 #include "support/key_mass.h"
-#include "support/problem.h"
 #include "support/shuffler.h"
+#include "support/test.h"
 
 namespace fovea_test {
 namespace {
@@ -19,24 +11,21 @@ namespace {
 // Problems for each kind of kernel, source and format, with more than one tile of rows and of keys.
 std::vector<Problem> problems() {
   std::vector<Problem> all;
-  for (const fovea_dtype type : {FOVEA_F32, FOVEA_F16, FOVEA_I8, FOVEA_Q4_0}) {
-    for (const uint32_t q_tokens : {1u, 2u, 5u, 21u}) {
-      Problem p;
-      p.batch = 2, p.q_heads = q_tokens == 2 ? 2 : 6, p.kv_heads = 2, p.q_tokens = q_tokens, p.kv_tokens = 150;
-      p.head_dim = 16, p.value_dim = 20;
-      p.causal = q_tokens == 5 ? FOVEA_CAUSAL_NONE : FOVEA_CAUSAL_BOTTOM_RIGHT;
-      if (q_tokens == 5) p.diagonal = FOVEA_DIAGONAL_BOTTOM_RIGHT;
-      p.sinks = q_tokens == 2;
-      p.key_dtype = p.value_dtype = type;
-      p.kv_kind = type == FOVEA_I8 ? FOVEA_KV_PAGED : type == FOVEA_F16 ? FOVEA_KV_RING : FOVEA_KV_STRIDED;
-      if (q_tokens == 21 && type == FOVEA_Q4_0) p.kv_kind = FOVEA_KV_LOAD;
-      if (type == FOVEA_I8) p.page_tokens = 48;
-      if (type == FOVEA_F16) p.window_left = 70, p.ring_tokens = 95, p.pinned_tokens = 2, p.layout = Layout::kPadded;
-      if (type == FOVEA_F32) p.dropout = q_tokens == 5 ? 0.3f : 0.0f, p.stage = FOVEA_SCORES_SOFTMAX;
-      all.push_back(p);
-      if (type == FOVEA_I8 || type == FOVEA_Q4_0) all.push_back(p.with_integers(type, type));
-      if (type == FOVEA_F16) all.push_back(p.with_halves());
-    }
+  for (const auto& [type, q_tokens] : every({FOVEA_F32, FOVEA_F16, FOVEA_I8, FOVEA_Q4_0}, {1u, 2u, 5u, 21u})) {
+    Problem p;
+    p.batch = 2, p.q_heads = q_tokens == 2 ? 2 : 6, p.kv_heads = 2, p.q_tokens = q_tokens, p.kv_tokens = 150;
+    p.head_dim = 16, p.value_dim = 20;
+    p.causal = q_tokens == 5 ? FOVEA_CAUSAL_NONE : FOVEA_CAUSAL_BOTTOM_RIGHT;
+    if (q_tokens == 5) p.diagonal = FOVEA_DIAGONAL_BOTTOM_RIGHT;
+    p.sinks = q_tokens == 2, p.key_dtype = p.value_dtype = type;
+    p.kv_kind = type == FOVEA_I8 ? FOVEA_KV_PAGED : type == FOVEA_F16 ? FOVEA_KV_RING : FOVEA_KV_STRIDED;
+    if (q_tokens == 21 && type == FOVEA_Q4_0) p.kv_kind = FOVEA_KV_LOAD;
+    if (type == FOVEA_I8) p.page_tokens = 48;
+    if (type == FOVEA_F16) p.window_left = 70, p.ring_tokens = 95, p.pinned_tokens = 2, p.layout = Layout::kPadded;
+    if (type == FOVEA_F32) p.dropout = q_tokens == 5 ? 0.3f : 0.0f, p.stage = FOVEA_SCORES_SOFTMAX;
+    all.push_back(p);
+    if (type == FOVEA_I8 || type == FOVEA_Q4_0) all.push_back(p.with_integers(type, type));
+    if (type == FOVEA_F16) all.push_back(p.with_halves());
   }
   return all;
 }
@@ -47,9 +36,9 @@ struct Massed {
   std::vector<float> mass;
 
   explicit Massed(const Problem& p, uint32_t queries = 1) : test(p), mass(size_t{p.batch} * p.kv_heads * p.kv_tokens) {
-    const auto head = static_cast<ptrdiff_t>(p.kv_tokens);
+    const auto head = ptrdiff_t(p.kv_tokens);
     test.desc.key_mass_queries = queries;
-    test.args.key_mass = {mass.data(), head * static_cast<ptrdiff_t>(p.kv_heads), head, 0};
+    test.args.key_mass = {mass.data(), head * ptrdiff_t(p.kv_heads), head, 0};
   }
 };
 
@@ -105,19 +94,16 @@ TEST_CASE("key mass: each call adds to it", "[short]") {
 
 TEST_CASE("key mass: a NaN in a query that does not count, or in a key that nobody sees, does not reach it",
           "[short]") {
-  for (const uint32_t heads : {2u, 8u}) {
-    for (const uint32_t q_tokens : {3u, 40u}) {
-      Problem p = small();
-      p.q_heads = heads, p.q_tokens = q_tokens;
-      p.causal = FOVEA_CAUSAL_TOP_LEFT;
-      Massed m(p, 2), clean(p, 2);
-      m.test.q(0, 0, q_tokens - 3)[0] = std::numeric_limits<float>::quiet_NaN();
-      m.test.key(0, 0, q_tokens)[0] = std::numeric_limits<float>::quiet_NaN();
-      for (const fovea_target target : targets()) {
-        REQUIRE(m.test.run_unchecked({target}) == "");
-        REQUIRE(clean.test.run_unchecked({target}) == "");
-        CHECK(same_bits(m.mass, clean.mass));
-      }
+  for (const auto& [heads, q_tokens] : every({2u, 8u}, {3u, 40u})) {
+    Problem p = small();
+    p.q_heads = heads, p.q_tokens = q_tokens, p.causal = FOVEA_CAUSAL_TOP_LEFT;
+    Massed m(p, 2), clean(p, 2);
+    m.test.q(0, 0, q_tokens - 3)[0] = kNaN;
+    m.test.key(0, 0, q_tokens)[0] = kNaN;
+    for (const fovea_target target : targets()) {
+      REQUIRE(m.test.run_unchecked({target}) == "");
+      REQUIRE(clean.test.run_unchecked({target}) == "");
+      CHECK(same_bits(m.mass, clean.mass));
     }
   }
 }
@@ -127,7 +113,7 @@ TEST_CASE("key mass: the same where rows of codes keep their weights in place", 
     Problem p = small().with_integers(FOVEA_I8, FOVEA_I8);
     p.q_heads = heads, p.q_tokens = 2;
     Massed m(p, 1), clean(p, 1);
-    static_cast<float*>(const_cast<void*>(m.test.args.q.data))[0] = std::numeric_limits<float>::quiet_NaN();
+    static_cast<float*>(const_cast<void*>(m.test.args.q.data))[0] = kNaN;
     for (const fovea_target target : p.targets()) {
       REQUIRE(m.test.run_unchecked({target}) == "");
       REQUIRE(clean.test.run_unchecked({target}) == "");
@@ -157,10 +143,8 @@ TEST_CASE("key mass: entries of a ragged batch have theirs where their keys are"
     own.kv.values.data =
         static_cast<const float*>(a.kv.values.data) + ptrdiff_t(kv_offsets[b]) * a.kv.values.token_stride;
     REQUIRE(one.test.run_unchecked({}) == "");
-    for (uint32_t h = 0; h < p.kv_heads; ++h) {
-      for (uint32_t j = 0; j < own.kv_tokens; ++j) {
-        CHECK(std::fabs(all.mass[h * p.kv_tokens + kv_offsets[b] + j] - one.mass[h * p.kv_tokens + j]) < 1e-5f);
-      }
+    for (const auto& [h, j] : indices(p.kv_heads, own.kv_tokens)) {
+      CHECK(std::fabs(all.mass[h * p.kv_tokens + kv_offsets[b] + j] - one.mass[h * p.kv_tokens + j]) < 1e-5f);
     }
   }
 }
@@ -209,37 +193,31 @@ TEST_CASE("key mass: every misuse is refused, and nothing is written", "[short]"
 }
 
 TEST_CASE("key mass: a plan without it needs no workspace for it, and the macro bounds what it needs", "[short]") {
-  for (const uint32_t q_tokens : {1u, 3u, 13u, 16u, 49u, 200u}) {
-    for (const uint32_t group : {1u, 4u, 9u}) {
-      for (const uint32_t kv_tokens : {0u, 1u, 64u, 1000u}) {
-        for (const fovea_compute compute : {FOVEA_COMPUTE_F32, FOVEA_COMPUTE_I8, FOVEA_COMPUTE_F16}) {
-          fovea_attention_desc d{};
-          d.struct_bytes = sizeof d;
-          d.q_heads = 2 * group, d.kv_heads = 2, d.head_dim = 48, d.value_dim = 40;
-          d.max_batch = 2, d.max_q_tokens = q_tokens, d.max_kv_tokens = kv_tokens;
-          d.compute = compute;
-          if (compute == FOVEA_COMPUTE_I8) d.key_dtype = d.value_dtype = FOVEA_I8;
-          if (compute == FOVEA_COMPUTE_F16) d.key_dtype = d.value_dtype = FOVEA_F16;
-          std::vector<fovea_target> all = targets();
-          all.insert(all.end(), 3, FOVEA_TARGET_BEST);  // with instructions that AArch64 may have
-          for (size_t i = 0; i < all.size(); ++i) {
-            d.target = all[i];
-            const size_t more_features = all[i] == FOVEA_TARGET_BEST ? i % 3 : 3;
-            d.processor_features = more_features == 0   ? FOVEA_FEATURE_NEON_DOTPROD
-                                   : more_features == 1 ? FOVEA_FEATURE_NEON_I8MM | FOVEA_FEATURE_NEON_DOTPROD
-                                   : more_features == 2 ? FOVEA_FEATURE_NEON_FP16
-                                                        : 0;
-            fovea_plan without{}, with{};
-            d.key_mass_queries = 0;
-            REQUIRE(fovea_plan_init(&without, &d) == FOVEA_OK);
-            d.key_mass_queries = 1;
-            REQUIRE(fovea_plan_init(&with, &d) == FOVEA_OK);
-            CHECK(with.workspace_bytes > without.workspace_bytes);
-            const size_t more = FOVEA_KEY_MASS_WORKSPACE_BYTES(kv_tokens, q_tokens * group);
-            CHECK(with.workspace_bytes <= without.workspace_bytes + more);
-          }
-        }
-      }
+  for (const auto& [q_tokens, group, kv_tokens, compute] :
+       every({1u, 3u, 13u, 16u, 49u, 200u}, {1u, 4u, 9u}, {0u, 1u, 64u, 1000u},
+             {FOVEA_COMPUTE_F32, FOVEA_COMPUTE_I8, FOVEA_COMPUTE_F16})) {
+    auto d = sized<fovea_attention_desc>();
+    d.q_heads = 2 * group, d.kv_heads = 2, d.head_dim = 48, d.value_dim = 40;
+    d.max_batch = 2, d.max_q_tokens = q_tokens, d.max_kv_tokens = kv_tokens, d.compute = compute;
+    if (compute == FOVEA_COMPUTE_I8) d.key_dtype = d.value_dtype = FOVEA_I8;
+    if (compute == FOVEA_COMPUTE_F16) d.key_dtype = d.value_dtype = FOVEA_F16;
+    std::vector<fovea_target> all = targets();
+    all.insert(all.end(), 3, FOVEA_TARGET_BEST);  // with instructions that AArch64 may have
+    for (size_t i = 0; i < all.size(); ++i) {
+      d.target = all[i];
+      const size_t more_features = all[i] == FOVEA_TARGET_BEST ? i % 3 : 3;
+      d.processor_features = more_features == 0   ? FOVEA_FEATURE_NEON_DOTPROD
+                             : more_features == 1 ? FOVEA_FEATURE_NEON_I8MM | FOVEA_FEATURE_NEON_DOTPROD
+                             : more_features == 2 ? FOVEA_FEATURE_NEON_FP16
+                                                  : 0;
+      fovea_plan without{}, with{};
+      d.key_mass_queries = 0;
+      REQUIRE(fovea_plan_init(&without, &d) == FOVEA_OK);
+      d.key_mass_queries = 1;
+      REQUIRE(fovea_plan_init(&with, &d) == FOVEA_OK);
+      CHECK(with.workspace_bytes > without.workspace_bytes);
+      const size_t more = FOVEA_KEY_MASS_WORKSPACE_BYTES(kv_tokens, q_tokens * group);
+      CHECK(with.workspace_bytes <= without.workspace_bytes + more);
     }
   }
 }

@@ -2,24 +2,10 @@
 //
 // Linear layers with products of halves (FOVEA_COMPUTE_F16) by their definition in base.h, bit by bit, on every target
 // and in both ways in which a target may multiply halves. And what becomes of numbers that f16 cannot hold.
-#include <algorithm>
-#include <cmath>
-#include <functional>
-#include <iterator>
-#include <limits>
-#include <string>
-#include <vector>
-
-#include "catch.h"
 #include "platform/platform.h"
 #include "simd_tests.h"
-#include "support/bits.h"
-#include "support/covering.h"
-#include "support/formats.h"
-#include "support/guarded.h"
 #include "support/halves.h"
-#include "support/problem.h"
-#include "support/text.h"
+#include "support/test.h"
 
 namespace fovea_test {
 namespace {
@@ -28,7 +14,7 @@ struct HalfProblem {
   uint32_t tokens = 5, in_dim = 75, out_dim = 11;
   fovea_dtype x_dtype = FOVEA_F32;
   bool bias = true, activates = false;
-  enum Strides { kDense, kPadded, kReversed } strides = kDense;
+  Layout layout = Layout::kHeadsFirst;
   Placement placement = Placement::kEnd;
   uint64_t seed = 1;
 };
@@ -36,42 +22,21 @@ struct HalfProblem {
 std::string name(const HalfProblem& p) {
   Text text;
   text << "linear f16 " << p.tokens << "x" << p.in_dim << "x" << p.out_dim << " x of " << type_name(p.x_dtype)
-       << (p.bias ? " bias" : "") << (p.activates ? " relu" : "") << " strides " << static_cast<int>(p.strides) << " "
-       << name(p.placement) << " seed " << p.seed;
+       << (p.bias ? " bias" : "") << (p.activates ? " relu" : "") << " " << name(p.layout) << " " << name(p.placement)
+       << " seed " << p.seed;
   return text.str();
 }
 
-// Rows of numbers, f32 or f16, at a stride, guarded.
-struct HalfRows {
-  Guarded memory;
-  fovea_dtype dtype = FOVEA_F32;
+// Rows of numbers, f32 or f16.
+struct HalfRows : Array {
+  HalfRows() = default;
+  HalfRows(fovea_dtype dtype, uint32_t count, uint32_t dim, const HalfProblem& p)
+      : Array(dtype, {1, 1, count, dim}, p.layout, p.placement), first(row(0)), stride(strides.token) {}
+  float get(size_t r, size_t i) const { return Array::get(0, 0, r, i); }
+  void set(size_t r, size_t i, float x) const { encode_row(type, &x, 1, row(r) + i * unit_size(type), nullptr); }
+
   char* first = nullptr;
   ptrdiff_t stride = 0;
-
-  HalfRows() = default;
-  HalfRows(fovea_dtype type, size_t count, size_t dim, const HalfProblem& p) : dtype(type) {
-    const size_t step = dim + (p.strides == HalfProblem::kPadded ? 3 : 0), last = count ? (count - 1) * step : 0;
-    const size_t unit = unit_size(dtype);
-    memory = Guarded(count ? (last + dim) * unit : 0, unit, p.placement);
-    const bool reversed = p.strides == HalfProblem::kReversed;
-    first = memory.as<char>() + (reversed ? last * unit : 0);
-    stride = reversed ? -static_cast<ptrdiff_t>(step) : static_cast<ptrdiff_t>(step);
-  }
-  char* at(size_t row, size_t i) const {
-    const ptrdiff_t from = static_cast<ptrdiff_t>(row) * stride + static_cast<ptrdiff_t>(i);
-    return first + from * static_cast<ptrdiff_t>(unit_size(dtype));
-  }
-  float get(size_t row, size_t i) const {
-    if (dtype == FOVEA_F32) return *reinterpret_cast<const float*>(at(row, i));
-    return static_cast<float>(value_of(kF16, *reinterpret_cast<const uint16_t*>(at(row, i))));
-  }
-  void set(size_t row, size_t i, float v) const {
-    if (dtype == FOVEA_F32) {
-      *reinterpret_cast<float*>(at(row, i)) = v;
-    } else {
-      *reinterpret_cast<uint16_t*>(at(row, i)) = static_cast<uint16_t>(nearest_of(kF16, v));
-    }
-  }
 };
 
 class HalfCase {
@@ -81,21 +46,16 @@ class HalfCase {
     w = HalfRows(FOVEA_F16, p.out_dim, p.in_dim, p);
     y = HalfRows(FOVEA_F32, p.tokens, p.out_dim, p);
     bias = Guarded(p.out_dim * sizeof(float), sizeof(float), p.placement);
-    for (size_t t = 0; t < p.tokens; ++t) {
-      for (size_t i = 0; i < p.in_dim; ++i) x.set(t, i, random_normal(p.seed, t * 8192 + i));
-    }
+    for (const auto& [t, i] : indices<size_t>(p.tokens, p.in_dim)) x.set(t, i, random_normal(p.seed, t * 8192 + i));
     for (size_t o = 0; o < p.out_dim; ++o) {
       for (size_t i = 0; i < p.in_dim; ++i) w.set(o, i, random_normal(p.seed + 1, o * 8192 + i));
       bias.as<float>()[o] = random_normal(p.seed + 2, o);
     }
-    args.struct_bytes = sizeof args;
-    args.compute = FOVEA_COMPUTE_F16;
+    args.struct_bytes = sizeof args, args.compute = FOVEA_COMPUTE_F16;
     args.processor_features = fovea::platform::processor_features();
     args.tokens = p.tokens, args.in_dim = p.in_dim, args.out_dim = p.out_dim;
     args.x = x.first, args.x_stride = x.stride, args.x_dtype = p.x_dtype;
-    args.y = y.first, args.y_stride = y.stride;
-    args.weights.dtype = FOVEA_F16;
-    args.weights.data = w.first;
+    args.y = y.first, args.y_stride = y.stride, args.weights.dtype = FOVEA_F16, args.weights.data = w.first;
     args.weights.row_stride = w.stride;
     if (p.bias) args.weights.bias = bias.as<float>();
     if (p.activates) args.activation = FOVEA_ACTIVATION_RELU;
@@ -122,25 +82,17 @@ class HalfCase {
       double part = 0.0;
       const uint32_t end = std::min(p.in_dim, i + 32);
       for (; i < end; ++i) part = half_multiply_add(to_half(x.get(token, i)), double{w.get(output, i)}, part);
-      sum += static_cast<float>(part);
+      sum += float(part);
     }
     if (args.weights.bias) sum += args.weights.bias[output];
     return p.activates && sum < 0.0f ? 0.0f : sum;
   }
   std::vector<float> wants() const {
     std::vector<float> all;
-    for (size_t t = 0; t < p.tokens; ++t) {
-      for (size_t o = 0; o < p.out_dim; ++o) all.push_back(want(t, o));
-    }
+    for (const auto& [t, o] : indices<size_t>(p.tokens, p.out_dim)) all.push_back(want(t, o));
     return all;
   }
-  std::vector<float> outputs() const {
-    std::vector<float> all;
-    for (size_t t = 0; t < p.tokens; ++t) {
-      for (size_t o = 0; o < p.out_dim; ++o) all.push_back(y.get(t, o));
-    }
-    return all;
-  }
+  std::vector<float> outputs() const { return y.numbers(); }
 
   HalfProblem p;
   fovea_linear_args args;
@@ -170,20 +122,17 @@ void check_bits(const HalfProblem& p) {
 }  // namespace
 
 TEST_CASE("linear f16: any two of formats, counts, strides and memory have the promised bits", "[short]") {
-  const uint32_t tokens[] = {0, 1, 2, 3, 7, 8, 9, 16, 17, 25, 49}, ins[] = {1, 7, 8, 31, 33, 128, 170};
-  const uint32_t outs[] = {1, 2, 7, 9, 64, 67};
-  const auto rows = covering_array({2, 2, 2, 3, 3, std::size(tokens), std::size(ins), std::size(outs)}, 9);
-  for (const auto& row : rows) {
+  const auto make = [](Levels& levels, uint64_t seed) {
     HalfProblem p;
-    p.x_dtype = row[0] == 0 ? FOVEA_F32 : FOVEA_F16;
-    p.bias = row[1] == 1;
-    p.activates = row[2] == 1;
-    p.strides = static_cast<HalfProblem::Strides>(row[3]);
-    p.placement = static_cast<Placement>(row[4]);
-    p.tokens = tokens[row[5]], p.in_dim = ins[row[6]], p.out_dim = outs[row[7]];
-    p.seed = static_cast<uint64_t>(&row - rows.data()) + 1;
-    check_bits(p);
-  }
+    p.x_dtype = levels.choose({FOVEA_F32, FOVEA_F16}), p.bias = levels.flag(), p.activates = levels.flag();
+    p.layout = levels.choose({Layout::kHeadsFirst, Layout::kPadded, Layout::kReversed});
+    p.placement = levels.choose(kPlacements);
+    p.tokens = levels.choose({0u, 1u, 2u, 3u, 7u, 8u, 9u, 16u, 17u, 25u, 49u});
+    p.in_dim = levels.choose({1u, 7u, 8u, 31u, 33u, 128u, 170u}), p.out_dim = levels.choose({1u, 2u, 7u, 9u, 64u, 67u});
+    p.seed = seed;
+    return p;
+  };
+  run_array("linear f16", 9, make, check_bits);
 }
 
 TEST_CASE("linear f16: budget, portable bits and tokens before a token change no bit of it", "[short]") {
@@ -192,8 +141,7 @@ TEST_CASE("linear f16: budget, portable bits and tokens before a token change no
   HalfCase test(p);
   const std::vector<float> want = test.wants();
   for (const uint32_t portable : {0u, 1u}) {
-    test.args.portable_bits = portable;
-    test.args.workspace_budget_bytes = 0;
+    test.args.portable_bits = portable, test.args.workspace_budget_bytes = 0;
     for_each_way(test, [&] {
       CHECK(same_bits(test.outputs(), want));
       const size_t most = fovea_linear_workspace_bytes(&test.args);
@@ -235,7 +183,6 @@ TEST_CASE("linear f16: a workspace for another machine is enough with its arithm
 }
 
 TEST_CASE("linear f16: what f16 cannot hold becomes an infinity", "[short]") {
-  constexpr float kInf = std::numeric_limits<float>::infinity();
   HalfProblem p;
   p.in_dim = 40, p.bias = false;
   HalfCase test(p);
@@ -245,21 +192,21 @@ TEST_CASE("linear f16: what f16 cannot hold becomes an infinity", "[short]") {
   }
   test.x.set(1, 3, 65519.0f);  // rounds to the largest f16
   test.x.set(2, 3, 65520.0f);  // to infinity
-  test.x.set(3, 39, std::nanf(""));
+  test.x.set(3, 39, kNaN);
   test.x.set(4, 3, 65504.0f);  // a sum of products overflows
   test.x.set(4, 4, 65504.0f);
   for (uint32_t i = 0; i < p.in_dim; ++i) test.w.set(9, i, i == 3 || i == 35 ? 1.0f : 0.0f);
-  test.w.set(10, 3, -kInf);
+  test.w.set(10, 3, -kInfinity);
   for_each_way(test, [&] {
     for (uint32_t o = 0; o < 9; ++o) {
       CHECK(test.y.get(0, o) == 40.0f);
       CHECK(test.y.get(1, o) == 65504.0f + 8.0f);  // the chain of 32 rounds down, and the next one is added in f32
-      CHECK(test.y.get(2, o) == kInf);
+      CHECK(test.y.get(2, o) == kInfinity);
       CHECK(std::isnan(test.y.get(3, o)));
-      CHECK(test.y.get(4, o) == kInf);
+      CHECK(test.y.get(4, o) == kInfinity);
     }
     CHECK(test.y.get(4, 9) == 65505.0f);
-    CHECK(test.y.get(2, 10) == -kInf);
+    CHECK(test.y.get(2, 10) == -kInfinity);
     CHECK(std::isnan(test.y.get(3, 10)));
   });
 }
@@ -269,7 +216,7 @@ namespace {
 // Runs tasks backwards.
 int run_backwards(void* self, size_t tasks, void (*task)(void* arg, size_t index, uint32_t worker), void* arg) {
   *static_cast<size_t*>(self) = tasks;
-  for (size_t i = tasks; i-- > 0;) task(arg, i, static_cast<uint32_t>(i % 3));
+  for (size_t i = tasks; i-- > 0;) task(arg, i, uint32_t(i % 3));
   return 0;
 }
 
@@ -288,45 +235,38 @@ TEST_CASE("linear f16: an executor changes no bit", "[short]") {
 }
 
 TEST_CASE("linear f16: every misuse is refused, and writes nothing", "[short]") {
-  struct Misuse {
-    const char* name;
-    fovea_status want;
-    std::function<void(HalfCase&)> change;
-  };
-  const std::vector<Misuse> all = {
-      {"an unknown compute", FOVEA_ERR_ENUM, [](HalfCase& c) { c.args.compute = static_cast<fovea_compute>(77); }},
-      {"an unknown feature", FOVEA_ERR_ENUM, [](HalfCase& c) { c.args.processor_features = 1ull << 63; }},
-      {"x of bf16", FOVEA_ERR_UNSUPPORTED, [](HalfCase& c) { c.args.x_dtype = FOVEA_BF16; }},
-      {"x of codes", FOVEA_ERR_UNSUPPORTED, [](HalfCase& c) { c.args.x_dtype = FOVEA_I8; }},
-      {"y of f16", FOVEA_ERR_UNSUPPORTED, [](HalfCase& c) { c.args.y_dtype = FOVEA_F16; }},
-      {"y of codes", FOVEA_ERR_UNSUPPORTED, [](HalfCase& c) { c.args.y_dtype = FOVEA_I8, c.args.y_scale = 1.0f; }},
-      {"weights of f32", FOVEA_ERR_UNSUPPORTED, [](HalfCase& c) { c.args.weights.dtype = FOVEA_F32; }},
-      {"weights of bf16", FOVEA_ERR_UNSUPPORTED, [](HalfCase& c) { c.args.weights.dtype = FOVEA_BF16; }},
-      {"weights of codes", FOVEA_ERR_UNSUPPORTED, [](HalfCase& c) { c.args.weights.dtype = FOVEA_I8; }},
+  const std::vector<Misuse<HalfCase>> all = {
+      {"an unknown compute", FOVEA_ERR_ENUM, [](auto& c) { c.args.compute = fovea_compute(77); }},
+      {"an unknown feature", FOVEA_ERR_ENUM, [](auto& c) { c.args.processor_features = 1ull << 63; }},
+      {"x of bf16", FOVEA_ERR_UNSUPPORTED, [](auto& c) { c.args.x_dtype = FOVEA_BF16; }},
+      {"x of codes", FOVEA_ERR_UNSUPPORTED, [](auto& c) { c.args.x_dtype = FOVEA_I8; }},
+      {"y of f16", FOVEA_ERR_UNSUPPORTED, [](auto& c) { c.args.y_dtype = FOVEA_F16; }},
+      {"y of codes", FOVEA_ERR_UNSUPPORTED, [](auto& c) { c.args.y_dtype = FOVEA_I8, c.args.y_scale = 1.0f; }},
+      {"weights of f32", FOVEA_ERR_UNSUPPORTED, [](auto& c) { c.args.weights.dtype = FOVEA_F32; }},
+      {"weights of bf16", FOVEA_ERR_UNSUPPORTED, [](auto& c) { c.args.weights.dtype = FOVEA_BF16; }},
+      {"weights of codes", FOVEA_ERR_UNSUPPORTED, [](auto& c) { c.args.weights.dtype = FOVEA_I8; }},
       {"x of f16 with f32 arithmetic", FOVEA_ERR_UNSUPPORTED,
-       [](HalfCase& c) { c.args.x_dtype = FOVEA_F16, c.args.compute = FOVEA_COMPUTE_F32; }},
+       [](auto& c) { c.args.x_dtype = FOVEA_F16, c.args.compute = FOVEA_COMPUTE_F32; }},
       {"x of f16 with integer products", FOVEA_ERR_UNSUPPORTED,
-       [](HalfCase& c) { c.args.x_dtype = FOVEA_F16, c.args.compute = FOVEA_COMPUTE_I8; }},
+       [](auto& c) { c.args.x_dtype = FOVEA_F16, c.args.compute = FOVEA_COMPUTE_I8; }},
       {"scales of weights", FOVEA_ERR_UNSUPPORTED, [](HalfCase& c) { c.args.weights.scales = c.bias.as<float>(); }},
       {"scales of x", FOVEA_ERR_UNSUPPORTED, [](HalfCase& c) { c.args.x_scales = c.bias.as<float>(); }},
       {"an integer bias", FOVEA_ERR_UNSUPPORTED,
        [](HalfCase& c) { c.args.weights.bias = nullptr, c.args.weights.bias_i32 = c.bias.as<int32_t>(); }},
-      {"weights at an odd address", FOVEA_ERR_ALIGNMENT, [](HalfCase& c) { c.args.weights.data = c.w.first + 1; }},
+      {"weights at an odd address", FOVEA_ERR_ALIGNMENT, [](auto& c) { c.args.weights.data = c.w.first + 1; }},
       {"x at an odd address", FOVEA_ERR_ALIGNMENT,
-       [](HalfCase& c) { c.args.x_dtype = FOVEA_F16, c.args.x = c.x.first + 1; }},
-      {"y in x", FOVEA_ERR_OVERLAP, [](HalfCase& c) { c.args.y = c.x.first; }},
-      {"a budget that is too small", FOVEA_ERR_BUDGET, [](HalfCase& c) { c.args.workspace_budget_bytes = 64; }},
+       [](auto& c) { c.args.x_dtype = FOVEA_F16, c.args.x = c.x.first + 1; }},
+      {"y in x", FOVEA_ERR_OVERLAP, [](auto& c) { c.args.y = c.x.first; }},
+      {"a budget that is too small", FOVEA_ERR_BUDGET, [](auto& c) { c.args.workspace_budget_bytes = 64; }},
   };
-  for (const Misuse& misuse : all) {
+  for (const auto& misuse : all) {
     HalfCase test{HalfProblem{}};
     misuse.change(test);
-    INFO(misuse.name);
+    INFO(misuse.what);
     alignas(FOVEA_WORKSPACE_ALIGNMENT) static char workspace[1 << 15];
     test.y.memory.fill();
     CHECK(fovea_linear(&test.args, workspace, sizeof workspace) == misuse.want);
-    size_t touched = 0;
-    for (size_t i = 0; i < test.y.memory.bytes(); ++i) touched += !test.y.memory.untouched(i);
-    CHECK(touched == 0);
+    CHECK(test.y.memory.untouched());
   }
   HalfCase small{HalfProblem{}};
   CHECK(fovea_linear(&small.args, nullptr, 0) == FOVEA_ERR_NULL);
@@ -356,13 +296,11 @@ TEST_CASE("linear f16: errors are those of chains of 32") {
     }
     REQUIRE(test.run(FOVEA_TARGET_BEST) == FOVEA_OK);
     double error = 0, square = 0;
-    for (size_t t = 0; t < 16; ++t) {
-      for (size_t o = 0; o < 32; ++o) {
-        double want = 0;
-        for (size_t i = 0; i < in_dim; ++i) want += x[t * in_dim + i] * w[o * in_dim + i];
-        error += (double{test.y.get(t, o)} - want) * (double{test.y.get(t, o)} - want);
-        square += want * want;
-      }
+    for (const auto& [t, o] : indices<size_t>(16, 32)) {
+      double want = 0;
+      for (size_t i = 0; i < in_dim; ++i) want += x[t * in_dim + i] * w[o * in_dim + i];
+      error += (double{test.y.get(t, o)} - want) * (double{test.y.get(t, o)} - want);
+      square += want * want;
     }
     INFO(error / square);
     CHECK(error / square <= limit);

@@ -1,35 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Linear layers against a reference in double, on every target. The fields of fovea_linear_args, and which test fails
-// when one is ignored:
-//
-//     struct_bytes, target               every misuse; BEST is the first target
-//     portable_bits                      portable bits are those of the token, whatever else
-//     tokens, in_dim, out_dim            every count around those of vectors, blocks and tiles
-//     y, x and their strides             any two of formats, counts, strides and memory
-//     weights                            any two of formats, counts, strides and memory
-//     workspace_budget_bytes             a budget makes the workspace smaller, and no bit different
-//     executor                           an executor changes no bit
-#include <algorithm>
-#include <cmath>
+// Linear layers against a reference in double, on every target. tests/FIELDS.md says which test fails when a field is
+// ignored.
 #include <cstdio>
-#include <cstring>
-#include <functional>
-#include <iterator>
-#include <limits>
-#include <string>
-#include <vector>
 
-#include "catch.h"
 #include "simd_tests.h"
-#include "support/bits.h"
-#include "support/covering.h"
-#include "support/formats.h"
-#include "support/guarded.h"
-#include "support/problem.h"
 #include "support/shuffler.h"
-#include "support/text.h"
-#include "support/tolerance.h"
+#include "support/test.h"
 #include "targets/compiled.h"
 
 namespace fovea_test {
@@ -39,79 +16,37 @@ struct LinearProblem {
   uint32_t tokens = 5, in_dim = 19, out_dim = 11;
   fovea_dtype dtype = FOVEA_F32;
   bool bias = true;
-  enum Strides { kDense, kPadded, kReversed, kBroadcast } strides = kDense;  // broadcast: the inputs alone
+  Layout layout = Layout::kHeadsFirst;  // kOneRow: the inputs alone
   Placement placement = Placement::kEnd;
   uint64_t seed = 1;
 };
 
 std::string name(const LinearProblem& p, fovea_target target) {
-  static const char* const kStrides[] = {"dense", "padded", "reversed", "broadcast"};
   Text text;
   text << "linear " << p.tokens << "x" << p.in_dim << "x" << p.out_dim << " " << type_name(p.dtype)
-       << (p.bias ? " " : " no bias ") << kStrides[p.strides] << " " << name(p.placement) << " seed " << p.seed << " | "
+       << (p.bias ? " " : " no bias ") << name(p.layout) << " " << name(p.placement) << " seed " << p.seed << " | "
        << fovea_target_name(target);
   return text.str();
 }
 
-// Where the rows of an array lie in its buffer.
-struct Place {
-  ptrdiff_t stride;
-  size_t elements, first;
-};
-
-Place place(size_t rows, size_t dim, LinearProblem::Strides strides) {
-  if (rows == 0) return {static_cast<ptrdiff_t>(dim), 0, 0};
-  if (strides == LinearProblem::kBroadcast) return {0, dim, 0};
-  const size_t stride = dim + (strides == LinearProblem::kPadded ? 3 : 0), last = (rows - 1) * stride;
-  if (strides == LinearProblem::kReversed) return {-static_cast<ptrdiff_t>(stride), last + dim, last};
-  return {static_cast<ptrdiff_t>(stride), last + dim, 0};
-}
-
-// Runs tasks backwards, with worker numbers that go round.
-struct Backwards {
-  fovea_executor executor;
-  size_t tasks = 0;
-  int answer = 0;
-  uint32_t wrong_worker = 0;  // added to the last task's
-  size_t wrong_index = 0;     // the same
-  size_t left_out = 0;        // this many of the last tasks are not run
-
-  explicit Backwards(uint32_t workers) : executor{run, this, workers} {}
-
-  static int run(void* self, size_t tasks, void (*task)(void* arg, size_t index, uint32_t worker), void* arg) {
-    auto& me = *static_cast<Backwards*>(self);
-    me.tasks = tasks;
-    for (size_t i = tasks; i-- > me.left_out;) {
-      const bool last = i == 0;
-      task(arg, i + (last ? me.wrong_index : 0),
-           static_cast<uint32_t>(i % me.executor.workers) + (last ? me.wrong_worker : 0));
-    }
-    return me.answer;
-  }
-};
-
 class LinearCase {
  public:
   explicit LinearCase(const LinearProblem& problem) : p(problem), args{} {
-    const LinearProblem::Strides outputs = p.strides == LinearProblem::kBroadcast ? LinearProblem::kDense : p.strides;
-    const Place of_y = place(p.tokens, p.out_dim, outputs);
-    const Place of_x = place(p.tokens, p.in_dim, p.strides);
-    const Place of_w =
-        place(p.out_dim, row_units(p.dtype, p.in_dim), p.strides == LinearProblem::kBroadcast ? outputs : p.strides);
+    const auto place = [&](uint32_t rows, size_t dim, Layout layout) { return strides_of({1, 1, rows, dim}, layout); };
+    const Strides of_y = place(p.tokens, p.out_dim, output_layout(p.layout)),
+                  of_x = place(p.tokens, p.in_dim, p.layout);
+    const Strides of_w = place(p.out_dim, row_units(p.dtype, p.in_dim), output_layout(p.layout));
     const size_t unit = unit_size(p.dtype), row_scale_count = row_scales(p.dtype, p.in_dim);
     y_ = Guarded(of_y.elements * sizeof(float), sizeof(float), p.placement);
     x_ = Guarded(of_x.elements * sizeof(float), sizeof(float), p.placement);
     w_ = Guarded(of_w.elements * unit, unit, p.placement);
-    args.struct_bytes = sizeof args;
-    args.tokens = p.tokens, args.in_dim = p.in_dim, args.out_dim = p.out_dim;
-    args.y = y_.as<float>() + of_y.first, args.y_stride = of_y.stride;
-    args.x = x_.as<float>() + of_x.first, args.x_stride = of_x.stride;
+    args.struct_bytes = sizeof args, args.tokens = p.tokens, args.in_dim = p.in_dim, args.out_dim = p.out_dim;
+    args.y = y_.as<float>() + of_y.first, args.y_stride = of_y.token;
+    args.x = x_.as<float>() + of_x.first, args.x_stride = of_x.token;
     args.weights.dtype = p.dtype;
     args.weights.data = w_.as<char>() + of_w.first * unit;
-    args.weights.row_stride = of_w.stride;
-    for (size_t t = 0; t < p.tokens; ++t) {
-      for (size_t i = 0; i < p.in_dim; ++i) *x(t, i) = random_normal(p.seed, t * 8192 + i);
-    }
+    args.weights.row_stride = of_w.token;
+    for (const auto& [t, i] : indices<size_t>(p.tokens, p.in_dim)) *x(t, i) = random_normal(p.seed, t * 8192 + i);
     if (row_scale_count != 0) {
       const size_t size = scale_size(p.dtype);
       scales_ = Guarded(p.out_dim * row_scale_count * size, size, p.placement);
@@ -126,29 +61,26 @@ class LinearCase {
   }
 
   float* x(size_t token, size_t i) const {
-    return static_cast<float*>(const_cast<void*>(args.x)) + static_cast<ptrdiff_t>(token) * args.x_stride +
-           static_cast<ptrdiff_t>(i);
+    return static_cast<float*>(const_cast<void*>(args.x)) + ptrdiff_t(token) * args.x_stride + ptrdiff_t(i);
   }
   float* y(size_t token, size_t o) const {
-    return static_cast<float*>(args.y) + static_cast<ptrdiff_t>(token) * args.y_stride + static_cast<ptrdiff_t>(o);
+    return static_cast<float*>(args.y) + ptrdiff_t(token) * args.y_stride + ptrdiff_t(o);
   }
   template <class T>
   T* w(size_t o, size_t unit) const {
-    return static_cast<T*>(const_cast<void*>(args.weights.data)) + static_cast<ptrdiff_t>(o) * args.weights.row_stride +
-           static_cast<ptrdiff_t>(unit);
+    return static_cast<T*>(const_cast<void*>(args.weights.data)) + ptrdiff_t(o) * args.weights.row_stride +
+           ptrdiff_t(unit);
   }
   uint8_t* w_bytes(size_t o) const {
     return const_cast<uint8_t*>(static_cast<const uint8_t*>(args.weights.data)) +
-           static_cast<ptrdiff_t>(o) * args.weights.row_stride * static_cast<ptrdiff_t>(unit_size(p.dtype));
+           ptrdiff_t(o) * args.weights.row_stride * ptrdiff_t(unit_size(p.dtype));
   }
   uint8_t* w_scales(size_t o) const {
     return scales_.bytes() != 0 ? scales_.as<uint8_t>() + o * row_scales(p.dtype, p.in_dim) * scale_size(p.dtype)
                                 : nullptr;
   }
 
-  double weight(size_t o, size_t i) const {
-    return static_cast<double>(element_of(p.dtype, w_bytes(o), w_scales(o), i));
-  }
+  double weight(size_t o, size_t i) const { return double(element_of(p.dtype, w_bytes(o), w_scales(o), i)); }
 
   // Runs with exactly the workspace that is asked for, behind guards.
   fovea_status run(fovea_target target) {
@@ -177,19 +109,17 @@ class LinearCase {
     const fovea_status status = run(target);
     if (status != FOVEA_OK) return full_name + ": " + fovea_status_string(status);
     if (!y_.margin_intact()) return full_name + ": written outside of y";
-    for (size_t t = 0; t < p.tokens; ++t) {
-      for (size_t o = 0; o < p.out_dim; ++o) {
-        double want = p.bias ? static_cast<double>(args.weights.bias[o]) : 0, magnitude = std::fabs(want);
-        for (size_t i = 0; i < p.in_dim; ++i) {
-          const double product = static_cast<double>(*x(t, i)) * weight(o, i);
-          want += product;
-          magnitude += std::fabs(product);
-        }
-        if (std::fabs(static_cast<double>(*y(t, o)) - want) <= linear_tolerance(magnitude, p.in_dim)) continue;
-        Text text;
-        text << full_name << ": [" << t << "][" << o << "] is " << *y(t, o) << ", want " << want;
-        return text.str();
+    for (const auto& [t, o] : indices<size_t>(p.tokens, p.out_dim)) {
+      double want = p.bias ? double(args.weights.bias[o]) : 0, magnitude = std::fabs(want);
+      for (size_t i = 0; i < p.in_dim; ++i) {
+        const double product = double(*x(t, i)) * weight(o, i);
+        want += product;
+        magnitude += std::fabs(product);
       }
+      if (std::fabs(double(*y(t, o)) - want) <= linear_tolerance(magnitude, p.in_dim)) continue;
+      Text text;
+      text << full_name << ": [" << t << "][" << o << "] is " << *y(t, o) << ", want " << want;
+      return text.str();
     }
     size_t touched = 0;
     for (size_t i = 0; i < y_.bytes(); i += sizeof(float)) {
@@ -210,10 +140,10 @@ class LinearCase {
       const uint64_t exponent = bits >> 20 & 3;
       switch (p.dtype) {
         case FOVEA_F32: *w<float>(o, i) = random_normal(p.seed + 1, o * 8192 + i); break;
-        case FOVEA_F16: *w<uint16_t>(o, i) = static_cast<uint16_t>((bits & 0x83ff) | (exponent + 12) << 10); break;
-        case FOVEA_BF16: *w<uint16_t>(o, i) = static_cast<uint16_t>((bits & 0x807f) | (exponent + 124) << 7); break;
-        case FOVEA_I8: *w<int8_t>(o, i) = static_cast<int8_t>(static_cast<int>(bits % 255) - 127); break;
-        default: *w<uint8_t>(o, i) = static_cast<uint8_t>(bits >> 8); break;
+        case FOVEA_F16: *w<uint16_t>(o, i) = uint16_t((bits & 0x83ff) | (exponent + 12) << 10); break;
+        case FOVEA_BF16: *w<uint16_t>(o, i) = uint16_t((bits & 0x807f) | (exponent + 124) << 7); break;
+        case FOVEA_I8: *w<int8_t>(o, i) = int8_t(int(bits % 255) - 127); break;
+        default: *w<uint8_t>(o, i) = uint8_t(bits >> 8); break;
       }
     }
     const auto scale = [&](size_t group) { return random_uniform(p.seed + 3, o * 256 + group, 0.001f, 0.02f); };
@@ -230,21 +160,13 @@ class LinearCase {
     }
   }
   static void put_f16(uint8_t* to, float x) {
-    const auto bits = static_cast<uint16_t>(nearest_of(kF16, x));
+    const auto bits = uint16_t(nearest_of(kF16, x));
     std::memcpy(to, &bits, sizeof bits);
   }
 };
 
-std::string run_on_all_targets(const LinearProblem& problem) {
-  LinearCase test(problem);
-  for (const fovea_target target : targets()) {
-    const std::string wrong = test.check(target);
-    if (!wrong.empty()) return wrong;
-  }
-  return "";
-}
+std::string run_on_all_targets(const LinearProblem& problem) { return check_on_all_targets(LinearCase(problem)); }
 
-// Bits of two lists of floats.
 }  // namespace
 
 // ------------------------------------------------------------------------------------------------------------ numbers
@@ -258,7 +180,7 @@ TEST_CASE("linear: every count around those of vectors, blocks and tiles agrees 
         LinearProblem p;
         p.tokens = tokens, p.in_dim = in_dim, p.out_dim = out_dim;
         p.dtype = kTypes[seed % std::size(kTypes)];
-        p.placement = static_cast<Placement>(seed % 3);
+        p.placement = Placement(seed % 3);
         p.seed = seed;
         REQUIRE(run_on_all_targets(p) == "");
       }
@@ -267,65 +189,51 @@ TEST_CASE("linear: every count around those of vectors, blocks and tiles agrees 
 }
 
 TEST_CASE("linear: more inputs and outputs than a block takes agree with the reference") {
-  for (const fovea_dtype dtype : kTypes) {
-    for (const uint32_t tokens : {1u, 3u, 20u}) {
-      for (const uint32_t in_dim : {128u, 129u, 257u, 640u}) {
-        for (const uint32_t out_dim : {64u, 65u, 131u}) {
-          LinearProblem p;
-          p.tokens = tokens, p.in_dim = in_dim, p.out_dim = out_dim;
-          p.dtype = dtype;
-          p.seed = in_dim + out_dim;
-          REQUIRE(run_on_all_targets(p) == "");
-        }
-      }
-    }
+  for (const auto& [dtype, tokens, in_dim, out_dim] :
+       every(kTypes, {1u, 3u, 20u}, {128u, 129u, 257u, 640u}, {64u, 65u, 131u})) {
+    LinearProblem p;
+    p.tokens = tokens, p.in_dim = in_dim, p.out_dim = out_dim, p.dtype = dtype, p.seed = in_dim + out_dim;
+    REQUIRE(run_on_all_targets(p) == "");
   }
 }
 
 TEST_CASE("linear: any two of formats, counts, strides and memory agree with the reference", "[short]") {
-  const uint32_t tokens[] = {0, 1, 2, 4, 7, 19, 50}, ins[] = {1, 5, 30, 64, 140}, outs[] = {1, 6, 40, 70};
-  const auto rows = covering_array({std::size(kTypes), 2, 4, 3, std::size(tokens), std::size(ins), std::size(outs)}, 9);
-  std::printf("linear: %u cases hold every pair of 7 factors, on %u targets\n", static_cast<unsigned>(rows.size()),
-              static_cast<unsigned>(targets().size()));
-  for (const auto& row : rows) {
+  const auto make = [](Levels& levels, uint64_t seed) {
     LinearProblem p;
-    p.dtype = kTypes[row[0]];
-    p.bias = row[1] == 1;
-    p.strides = static_cast<LinearProblem::Strides>(row[2]);
-    p.placement = static_cast<Placement>(row[3]);
-    p.tokens = tokens[row[4]], p.in_dim = ins[row[5]], p.out_dim = outs[row[6]];
-    p.seed = static_cast<uint64_t>(&row - rows.data()) + 1;
-    CHECK(run_on_all_targets(p) == "");
-  }
+    p.dtype = levels.choose(kTypes), p.bias = levels.flag();
+    p.layout = levels.choose({Layout::kHeadsFirst, Layout::kPadded, Layout::kReversed, Layout::kOneRow});
+    p.placement = levels.choose(kPlacements);
+    p.tokens = levels.choose({0u, 1u, 2u, 4u, 7u, 19u, 50u}), p.in_dim = levels.choose({1u, 5u, 30u, 64u, 140u});
+    p.out_dim = levels.choose({1u, 6u, 40u, 70u}), p.seed = seed;
+    return p;
+  };
+  run_array("linear", 9, make, [](const LinearProblem& p) { CHECK(run_on_all_targets(p) == ""); });
 }
 
 TEST_CASE("linear: NaN and infinity go where the sums take them, and nowhere else", "[short]") {
-  constexpr float kNan = std::numeric_limits<float>::quiet_NaN(), kInf = std::numeric_limits<float>::infinity();
   for (const uint32_t tokens : {4u, 21u}) {
     LinearProblem p;
     p.tokens = tokens, p.in_dim = 40, p.out_dim = 13;
     LinearCase test(p);
-    *test.x(1, 39) = kNan;
-    *test.x(2, 5) = kInf;
-    *test.w<float>(7, 3) = kNan;
-    *test.w<float>(8, 20) = -kInf;
-    const_cast<float*>(test.args.weights.bias)[9] = kInf;
+    *test.x(1, 39) = kNaN;
+    *test.x(2, 5) = kInfinity;
+    *test.w<float>(7, 3) = kNaN;
+    *test.w<float>(8, 20) = -kInfinity;
+    const_cast<float*>(test.args.weights.bias)[9] = kInfinity;
     *test.w<float>(10, 5) = 0;  // times infinity
     for (const fovea_target target : targets()) {
       REQUIRE(test.run(target) == FOVEA_OK);
       INFO(name(p, target));
-      for (size_t t = 0; t < tokens; ++t) {
-        for (size_t o = 0; o < p.out_dim; ++o) {
-          const float got = *test.y(t, o);
-          if (t == 1 || o == 7 || (t == 2 && o == 10)) {
-            CHECK(std::isnan(got));
-          } else if (t == 2 && (o == 8 || o == 9)) {
-            CHECK(!std::isfinite(got));
-          } else if (t == 2 || o == 8 || o == 9) {
-            CHECK(std::isinf(got));
-          } else {
-            CHECK(std::isfinite(got));
-          }
+      for (const auto& [t, o] : indices<size_t>(tokens, p.out_dim)) {
+        const float got = *test.y(t, o);
+        if (t == 1 || o == 7 || (t == 2 && o == 10)) {
+          CHECK(std::isnan(got));
+        } else if (t == 2 && (o == 8 || o == 9)) {
+          CHECK(!std::isfinite(got));
+        } else if (t == 2 || o == 8 || o == 9) {
+          CHECK(std::isinf(got));
+        } else {
+          CHECK(std::isfinite(got));
         }
       }
     }
@@ -338,15 +246,15 @@ TEST_CASE("linear: an activation has the bits of fovea_activation for the output
       LinearProblem p;
       p.tokens = tokens, p.in_dim = 21, p.out_dim = 67;
       p.dtype = kTypes[(kind + tokens) % std::size(kTypes)];
-      p.strides = static_cast<LinearProblem::Strides>((kind + tokens) % 3);
+      p.layout = kind % 2 == 0 ? Layout::kPadded : tokens % 2 == 0 ? Layout::kReversed : Layout::kHeadsFirst;
       LinearCase test(p);
       for (const fovea_target target : targets()) {
         test.args.activation = FOVEA_ACTIVATION_IDENTITY;
         REQUIRE(test.run(target) == FOVEA_OK);
         std::vector<float> want = test.outputs();
-        fovea_activation_args a = {};
-        a.struct_bytes = sizeof a, a.target = target, a.activation = static_cast<fovea_activation_kind>(kind);
-        a.batch = a.heads = a.tokens = 1, a.dim = static_cast<uint32_t>(want.size());
+        auto a = sized<fovea_activation_args>();
+        a.target = target, a.activation = fovea_activation_kind(kind);
+        a.batch = a.heads = a.tokens = 1, a.dim = uint32_t(want.size());
         a.x.data = a.y.data = want.data();
         REQUIRE(fovea_activation(&a) == FOVEA_OK);
         test.args.activation = a.activation;
@@ -365,8 +273,7 @@ TEST_CASE("linear: portable bits are those of the token, whatever else", "[short
   for (const fovea_dtype dtype : kTypes) {
     std::vector<float> first[2];  // targets that do not fuse agree with one another too
     LinearProblem p;
-    p.tokens = 53, p.in_dim = 150, p.out_dim = 75;
-    p.dtype = dtype;
+    p.tokens = 53, p.in_dim = 150, p.out_dim = 75, p.dtype = dtype;
     LinearCase test(p);
     test.args.portable_bits = 1;
     for (const fovea_target target : targets()) {
@@ -390,8 +297,7 @@ TEST_CASE("linear: portable bits are those of the token, whatever else", "[short
 TEST_CASE("linear: a budget makes the workspace smaller, and no bit different", "[short]") {
   for (const fovea_dtype dtype : {FOVEA_F32, FOVEA_I8}) {
     LinearProblem p;
-    p.tokens = 60, p.in_dim = 37, p.out_dim = 20;
-    p.dtype = dtype;
+    p.tokens = 60, p.in_dim = 37, p.out_dim = 20, p.dtype = dtype;
     LinearCase test(p);
     for (const fovea_target target : targets()) {
       INFO(name(p, target));
@@ -415,26 +321,23 @@ TEST_CASE("linear: a budget makes the workspace smaller, and no bit different", 
 }
 
 TEST_CASE("linear: an executor changes no bit", "[short]") {
-  for (const uint32_t tokens : {3u, 70u}) {
-    for (const fovea_dtype dtype : {FOVEA_F32, FOVEA_F16}) {
-      LinearProblem p;
-      p.tokens = tokens, p.in_dim = 29, p.out_dim = 777;
-      p.dtype = dtype;
-      LinearCase test(p);
-      for (const fovea_target target : targets()) {
-        INFO(name(p, target));
-        test.args.executor = nullptr;
+  for (const auto& [tokens, dtype] : every({3u, 70u}, {FOVEA_F32, FOVEA_F16})) {
+    LinearProblem p;
+    p.tokens = tokens, p.in_dim = 29, p.out_dim = 777, p.dtype = dtype;
+    LinearCase test(p);
+    for (const fovea_target target : targets()) {
+      INFO(name(p, target));
+      test.args.executor = nullptr;
+      REQUIRE(test.run(target) == FOVEA_OK);
+      const std::vector<float> want = test.outputs();
+      const size_t bytes = fovea_linear_workspace_bytes(&test.args);
+      for (const uint32_t workers : {1u, 2u, 3u, 64u}) {
+        Shuffler shuffler(workers);
+        test.args.executor = shuffler.executor();
+        CHECK(fovea_linear_workspace_bytes(&test.args) == bytes * workers);
         REQUIRE(test.run(target) == FOVEA_OK);
-        const std::vector<float> want = test.outputs();
-        const size_t bytes = fovea_linear_workspace_bytes(&test.args);
-        for (const uint32_t workers : {1u, 2u, 3u, 64u}) {
-          Backwards backwards(workers);
-          test.args.executor = &backwards.executor;
-          CHECK(fovea_linear_workspace_bytes(&test.args) == bytes * workers);
-          REQUIRE(test.run(target) == FOVEA_OK);
-          CHECK(backwards.tasks >= 4);
-          CHECK(same_bits(test.outputs(), want));
-        }
+        CHECK(shuffler.most_tasks >= 4);
+        CHECK(same_bits(test.outputs(), want));
       }
     }
   }
@@ -446,8 +349,7 @@ TEST_CASE("linear: workspace grows with tokens up to a tile, and few tokens need
   LinearProblem p;
   LinearCase test(p);
   for (const fovea_target target : targets()) {
-    test.args.target = target;
-    test.args.in_dim = 384;
+    test.args.target = target, test.args.in_dim = 384;
     size_t before = 0;
     for (const uint32_t tokens : {0u, 1u, 2u, 5u, 9u, 17u, 33u, 48u, 49u, 1u << 30}) {
       test.args.tokens = tokens;
@@ -458,8 +360,7 @@ TEST_CASE("linear: workspace grows with tokens up to a tile, and few tokens need
     }
   }
   // Of a board, asked on a host.
-  test.args.tokens = 100;
-  test.args.target = FOVEA_TARGET_HELIUM;
+  test.args.tokens = 100, test.args.target = FOVEA_TARGET_HELIUM;
   CHECK(fovea_linear_workspace_bytes(&test.args) == 12 * 4 * (384 + 64));
   test.args.target = FOVEA_TARGET_SCALAR;
   const size_t rows = FOVEA_SIMD_LANES == 1 ? 4 : 3 * FOVEA_SIMD_LANES;  // of a tile
@@ -471,20 +372,16 @@ TEST_CASE("linear: the macro is an upper bound of the workspace, and what AVX-51
   LinearProblem p;
   LinearCase test(p);
   test.args.tokens = 1000;
-  for (const fovea_dtype dtype : kTypes) {
-    for (const uint32_t in_dim : {1u, 7u, 9u, 384u, 1000u}) {
-      size_t most = 0;
-      for (const fovea_target target : targets()) {
-        test.args.target = target;
-        test.args.in_dim = in_dim;
-        test.args.weights.dtype = dtype;
-        most = std::max(most, fovea_linear_workspace_bytes(&test.args));
-      }
-      CHECK(most <= FOVEA_LINEAR_WORKSPACE_BYTES(in_dim, dtype));
-      // With vectors of halves the macro counts more rows than a tile of f32 has.
-      const bool is_exact = lanes(fovea_target_at(0)) == 16 && FOVEA_TILE_ROWS_MAX == 48;
-      if (is_exact) CHECK(most == FOVEA_LINEAR_WORKSPACE_BYTES(in_dim, dtype));
+  for (const auto& [dtype, in_dim] : every(kTypes, {1u, 7u, 9u, 384u, 1000u})) {
+    size_t most = 0;
+    for (const fovea_target target : targets()) {
+      test.args.target = target, test.args.in_dim = in_dim, test.args.weights.dtype = dtype;
+      most = std::max(most, fovea_linear_workspace_bytes(&test.args));
     }
+    CHECK(most <= FOVEA_LINEAR_WORKSPACE_BYTES(in_dim, dtype));
+    // With vectors of halves the macro counts more rows than a tile of f32 has.
+    const bool is_exact = lanes(fovea_target_at(0)) == 16 && FOVEA_TILE_ROWS_MAX == 48;
+    if (is_exact) CHECK(most == FOVEA_LINEAR_WORKSPACE_BYTES(in_dim, dtype));
   }
 }
 
@@ -520,52 +417,42 @@ TEST_CASE("linear: no tokens write nothing, whatever the pointers", "[short]") {
 }
 
 TEST_CASE("linear: every misuse has its status, and nothing is written", "[short]") {
-  static Backwards backwards(2);
+  static Shuffler none(0), two(2), many(4097);
+  static const fovea_executor without_run = {nullptr, nullptr, 1};
   struct Call {
     LinearCase& test;
     fovea_linear_args& args;
     void* workspace;
     size_t workspace_bytes;
   };
-  struct Misuse {
-    const char* what;
-    fovea_status want;
-    std::function<void(Call&)> change;
-  };
   constexpr ptrdiff_t kMost = PTRDIFF_MAX;
-#if defined(__x86_64__)
-  constexpr fovea_target kOther = FOVEA_TARGET_NEON;
-#else
-  constexpr fovea_target kOther = FOVEA_TARGET_AVX2;
-#endif
-  const std::vector<Misuse> all = {
-      {"struct_bytes 0", FOVEA_ERR_STRUCT, [](Call& c) { c.args.struct_bytes = 0; }},
-      {"struct_bytes too large", FOVEA_ERR_STRUCT, [](Call& c) { c.args.struct_bytes += 8; }},
-      {"unknown target", FOVEA_ERR_ENUM, [](Call& c) { c.args.target = enum_of<fovea_target>(40); }},
-      {"negative target", FOVEA_ERR_ENUM, [](Call& c) { c.args.target = enum_of<fovea_target>(kNegative); }},
-      {"another machine's target", FOVEA_ERR_TARGET, [](Call& c) { c.args.target = kOther; }},
-      {"unknown type", FOVEA_ERR_ENUM, [](Call& c) { c.args.weights.dtype = kNoType; }},
-      {"negative type", FOVEA_ERR_ENUM, [](Call& c) { c.args.weights.dtype = enum_of<fovea_dtype>(kNegative); }},
-      {"unknown activation", FOVEA_ERR_ENUM,
-       [](Call& c) { c.args.activation = enum_of<fovea_activation_kind>(9); }},
-      {"in_dim 0", FOVEA_ERR_DIM, [](Call& c) { c.args.in_dim = 0; }},
-      {"out_dim 0", FOVEA_ERR_DIM, [](Call& c) { c.args.out_dim = 0; }},
-      {"too many tokens", FOVEA_ERR_SIZE, [](Call& c) { c.args.tokens = (1u << 30) + 1; }},
-      {"too many inputs", FOVEA_ERR_SIZE, [](Call& c) { c.args.in_dim = 0x80000000u; }},
-      {"too many outputs", FOVEA_ERR_SIZE, [](Call& c) { c.args.out_dim = 0xffffffffu; }},
-      {"no y", FOVEA_ERR_NULL, [](Call& c) { c.args.y = nullptr; }},
-      {"no x", FOVEA_ERR_NULL, [](Call& c) { c.args.x = nullptr; }},
-      {"no weights", FOVEA_ERR_NULL, [](Call& c) { c.args.weights.data = nullptr; }},
-      {"no workspace", FOVEA_ERR_NULL, [](Call& c) { c.workspace = nullptr; }},
-      {"no scales", FOVEA_ERR_NULL, [](Call& c) { c.args.weights.dtype = FOVEA_I8; }},
-      {"no scales of groups", FOVEA_ERR_NULL, [](Call& c) { c.args.weights.dtype = FOVEA_I4; }},
-      {"scales without use", FOVEA_ERR_UNSUPPORTED, [](Call& c) { c.args.weights.scales = c.args.x; }},
-      {"a workspace too small", FOVEA_ERR_WORKSPACE, [](Call& c) { --c.workspace_bytes; }},
-      {"no bytes of workspace", FOVEA_ERR_WORKSPACE, [](Call& c) { c.workspace_bytes = 0; }},
-      {"a workspace for one worker", FOVEA_ERR_WORKSPACE, [](Call& c) { c.args.executor = &backwards.executor; }},
-      {"the smallest budget", FOVEA_ERR_BUDGET, [](Call& c) { c.args.workspace_budget_bytes = 1; }},
+  const std::vector<Misuse<Call>> all = {
+      {"struct_bytes 0", FOVEA_ERR_STRUCT, [](auto& c) { c.args.struct_bytes = 0; }},
+      {"struct_bytes too large", FOVEA_ERR_STRUCT, [](auto& c) { c.args.struct_bytes += 8; }},
+      {"unknown target", FOVEA_ERR_ENUM, [](auto& c) { c.args.target = enum_of<fovea_target>(40); }},
+      {"negative target", FOVEA_ERR_ENUM, [](auto& c) { c.args.target = enum_of<fovea_target>(kNegative); }},
+      {"another machine's target", FOVEA_ERR_TARGET, [](auto& c) { c.args.target = kForeign; }},
+      {"unknown type", FOVEA_ERR_ENUM, [](auto& c) { c.args.weights.dtype = kNoType; }},
+      {"negative type", FOVEA_ERR_ENUM, [](auto& c) { c.args.weights.dtype = enum_of<fovea_dtype>(kNegative); }},
+      {"unknown activation", FOVEA_ERR_ENUM, [](auto& c) { c.args.activation = enum_of<fovea_activation_kind>(9); }},
+      {"in_dim 0", FOVEA_ERR_DIM, [](auto& c) { c.args.in_dim = 0; }},
+      {"out_dim 0", FOVEA_ERR_DIM, [](auto& c) { c.args.out_dim = 0; }},
+      {"too many tokens", FOVEA_ERR_SIZE, [](auto& c) { c.args.tokens = (1u << 30) + 1; }},
+      {"too many inputs", FOVEA_ERR_SIZE, [](auto& c) { c.args.in_dim = 0x80000000u; }},
+      {"too many outputs", FOVEA_ERR_SIZE, [](auto& c) { c.args.out_dim = 0xffffffffu; }},
+      {"no y", FOVEA_ERR_NULL, [](auto& c) { c.args.y = nullptr; }},
+      {"no x", FOVEA_ERR_NULL, [](auto& c) { c.args.x = nullptr; }},
+      {"no weights", FOVEA_ERR_NULL, [](auto& c) { c.args.weights.data = nullptr; }},
+      {"no workspace", FOVEA_ERR_NULL, [](auto& c) { c.workspace = nullptr; }},
+      {"no scales", FOVEA_ERR_NULL, [](auto& c) { c.args.weights.dtype = FOVEA_I8; }},
+      {"no scales of groups", FOVEA_ERR_NULL, [](auto& c) { c.args.weights.dtype = FOVEA_I4; }},
+      {"scales without use", FOVEA_ERR_UNSUPPORTED, [](auto& c) { c.args.weights.scales = c.args.x; }},
+      {"a workspace too small", FOVEA_ERR_WORKSPACE, [](auto& c) { --c.workspace_bytes; }},
+      {"no bytes of workspace", FOVEA_ERR_WORKSPACE, [](auto& c) { c.workspace_bytes = 0; }},
+      {"a workspace for one worker", FOVEA_ERR_WORKSPACE, [](auto& c) { c.args.executor = two.executor(); }},
+      {"the smallest budget", FOVEA_ERR_BUDGET, [](auto& c) { c.args.workspace_budget_bytes = 1; }},
       {"workspace misaligned", FOVEA_ERR_ALIGNMENT,
-       [](Call& c) { c.workspace = static_cast<char*>(c.workspace) + 32, c.workspace_bytes -= 32; }},
+       [](auto& c) { c.workspace = static_cast<char*>(c.workspace) + 32, c.workspace_bytes -= 32; }},
       {"y misaligned", FOVEA_ERR_ALIGNMENT,
        [](Call& c) { c.args.y = reinterpret_cast<float*>(c.test.y_.as<char>() + 1); }},
       {"x misaligned", FOVEA_ERR_ALIGNMENT,
@@ -573,43 +460,30 @@ TEST_CASE("linear: every misuse has its status, and nothing is written", "[short
       {"weights misaligned", FOVEA_ERR_ALIGNMENT, [](Call& c) { c.args.weights.data = c.test.w_.as<char>() + 2; }},
       {"bias misaligned", FOVEA_ERR_ALIGNMENT,
        [](Call& c) { c.args.weights.bias = reinterpret_cast<float*>(c.test.bias_.as<char>() + 1); }},
-      {"tokens of y overlap", FOVEA_ERR_STRIDE, [](Call& c) { --c.args.y_stride; }},
-      {"tokens of y are one", FOVEA_ERR_STRIDE, [](Call& c) { c.args.y_stride = 0; }},
-      {"x is y", FOVEA_ERR_OVERLAP, [](Call& c) { c.args.x = c.args.y; }},
+      {"tokens of y overlap", FOVEA_ERR_STRIDE, [](auto& c) { --c.args.y_stride; }},
+      {"tokens of y are one", FOVEA_ERR_STRIDE, [](auto& c) { c.args.y_stride = 0; }},
+      {"x is y", FOVEA_ERR_OVERLAP, [](auto& c) { c.args.x = c.args.y; }},
       {"x ends in y", FOVEA_ERR_OVERLAP,
        [](Call& c) { c.args.x = c.test.y_.as<float>() + c.test.y_.bytes() / 4 - 1, c.args.x_stride = 0; }},
       {"weights in y", FOVEA_ERR_OVERLAP,
-       [](Call& c) { c.args.weights.data = c.args.y, c.args.weights.row_stride = 0; }},
-      {"bias in y", FOVEA_ERR_OVERLAP, [](Call& c) { c.args.weights.bias = static_cast<float*>(c.args.y); }},
+       [](auto& c) { c.args.weights.data = c.args.y, c.args.weights.row_stride = 0; }},
+      {"bias in y", FOVEA_ERR_OVERLAP, [](auto& c) { c.args.weights.bias = static_cast<float*>(c.args.y); }},
       {"y in the workspace", FOVEA_ERR_OVERLAP,
-       [](Call& c) { c.args.y = static_cast<float*>(c.workspace) + c.workspace_bytes / 4 - 1; }},
-      {"x in the workspace", FOVEA_ERR_OVERLAP, [](Call& c) { c.args.x = static_cast<float*>(c.workspace); }},
+       [](auto& c) { c.args.y = static_cast<float*>(c.workspace) + c.workspace_bytes / 4 - 1; }},
+      {"x in the workspace", FOVEA_ERR_OVERLAP, [](auto& c) { c.args.x = static_cast<float*>(c.workspace); }},
       {"weights in the workspace", FOVEA_ERR_OVERLAP,
-       [](Call& c) { c.args.weights.data = c.workspace, c.args.weights.row_stride = 0; }},
-      {"y too far", FOVEA_ERR_SIZE, [](Call& c) { c.args.y_stride = kMost; }},
-      {"x too far", FOVEA_ERR_SIZE, [](Call& c) { c.args.x_stride = -kMost; }},
-      {"weights too far", FOVEA_ERR_SIZE, [](Call& c) { c.args.weights.row_stride = kMost / 4; }},
-      {"a workspace behind all memory", FOVEA_ERR_SIZE, [](Call& c) { c.workspace_bytes = SIZE_MAX; }},
-      {"an executor without run", FOVEA_ERR_NULL,
-       [](Call& c) {
-         static const fovea_executor executor = {nullptr, nullptr, 1};
-         c.args.executor = &executor;
-       }},
-      {"an executor without workers", FOVEA_ERR_CAPACITY,
-       [](Call& c) {
-         static const Backwards none(0);
-         c.args.executor = &none.executor;
-       }},
-      {"an executor with too many workers", FOVEA_ERR_CAPACITY,
-       [](Call& c) {
-         static const Backwards many(4097);
-         c.args.executor = &many.executor;
-       }},
+       [](auto& c) { c.args.weights.data = c.workspace, c.args.weights.row_stride = 0; }},
+      {"y too far", FOVEA_ERR_SIZE, [](auto& c) { c.args.y_stride = kMost; }},
+      {"x too far", FOVEA_ERR_SIZE, [](auto& c) { c.args.x_stride = -kMost; }},
+      {"weights too far", FOVEA_ERR_SIZE, [](auto& c) { c.args.weights.row_stride = kMost / 4; }},
+      {"a workspace behind all memory", FOVEA_ERR_SIZE, [](auto& c) { c.workspace_bytes = SIZE_MAX; }},
+      {"an executor without run", FOVEA_ERR_NULL, [](auto& c) { c.args.executor = &without_run; }},
+      {"an executor without workers", FOVEA_ERR_CAPACITY, [](auto& c) { c.args.executor = none.executor(); }},
+      {"an executor with too many workers", FOVEA_ERR_CAPACITY, [](auto& c) { c.args.executor = many.executor(); }},
   };
-  for (const Misuse& misuse : all) {
+  for (const auto& misuse : all) {
     LinearProblem p;
-    p.tokens = 20;
-    p.placement = Placement::kStart;
+    p.tokens = 20, p.placement = Placement::kStart;
     LinearCase test(p);
     const size_t bytes = fovea_linear_workspace_bytes(&test.args);
     const Guarded workspace(bytes, FOVEA_WORKSPACE_ALIGNMENT, Placement::kStart);
@@ -644,8 +518,8 @@ TEST_CASE("linear: a scale of a group that is infinite or NaN makes its output s
           INFO(name(p, target));
           REQUIRE(test.run(target) == FOVEA_OK);
           bool right = true;
-          for (size_t t = 0; t < tokens; ++t) {
-            for (size_t o = 0; o < p.out_dim; ++o) right = right && std::isfinite(*test.y(t, o)) == (o != 5 && o != 18);
+          for (const auto& [t, o] : indices<size_t>(tokens, p.out_dim)) {
+            right = right && std::isfinite(*test.y(t, o)) == (o != 5 && o != 18);
           }
           CHECK(right);
         }
@@ -656,8 +530,7 @@ TEST_CASE("linear: a scale of a group that is infinite or NaN makes its output s
 
 TEST_CASE("linear: scales of groups are looked at as the other arrays are", "[short]") {
   LinearProblem p;
-  p.tokens = 3, p.in_dim = 70;
-  p.dtype = FOVEA_I4;
+  p.tokens = 3, p.in_dim = 70, p.dtype = FOVEA_I4;
   LinearCase test(p);
   void* const own = test.scales_.as<void>();
   test.args.weights.scales = test.scales_.as<char>() + 1;
@@ -676,22 +549,21 @@ TEST_CASE("linear: an executor that fails is told of", "[short]") {
   p.out_dim = 600;
   LinearCase test(p);
   for (const fovea_target target : targets()) {
-    Backwards backwards(3);
-    test.args.executor = &backwards.executor;
+    Shuffler shuffler(3);
+    test.args.executor = shuffler.executor();
     CHECK(test.run(target) == FOVEA_OK);
-    backwards.answer = 1;
+    shuffler.answer = 1;
     CHECK(test.run(target) == FOVEA_ERR_EXECUTOR);
-    backwards.answer = 0;
-    backwards.wrong_worker = 3;
+    shuffler.answer = 0, shuffler.added = 3;
     CHECK(test.run(target) == FOVEA_ERR_EXECUTOR);
-    backwards.wrong_worker = 0;
-    for (const size_t index : {backwards.tasks, backwards.tasks + 1, size_t{SIZE_MAX}}) {
-      backwards.wrong_index = index;
+    shuffler.added = 0;
+    for (const size_t beyond : {size_t{1}, size_t{2}, size_t{SIZE_MAX} - shuffler.most_tasks}) {
+      shuffler.beyond = beyond;
       CHECK(test.run(target) == FOVEA_ERR_EXECUTOR);
     }
-    backwards.wrong_index = 0;
-    for (size_t left_out = 1; left_out <= backwards.tasks; ++left_out) {
-      backwards.left_out = left_out;
+    shuffler.beyond = 0;
+    for (size_t left_out = 1; left_out <= shuffler.most_tasks; ++left_out) {
+      shuffler.left_out = left_out;
       CHECK(test.run(target) == (kCountsTasks ? FOVEA_ERR_EXECUTOR : FOVEA_OK));
     }
   }

@@ -56,7 +56,7 @@ const Function kFunctions[] = {
 
 // |got - wanted| in units of the last place of a float at `wanted`, which is normal or 0.
 double error_ulp(float got, double wanted) {
-  if (static_cast<double>(got) == wanted) return 0.0;
+  if (double(got) == wanted) return 0.0;
   uint64_t bits;
   std::memcpy(&bits, &wanted, 8);
   uint64_t exponent = bits >> 52 & 0x7ff;
@@ -64,7 +64,7 @@ double error_ulp(float got, double wanted) {
   const uint64_t ulp_bits = (exponent - 23) << 52;
   double ulp;
   std::memcpy(&ulp, &ulp_bits, 8);
-  return std::fabs(static_cast<double>(got) - wanted) / ulp;
+  return std::fabs(double(got) - wanted) / ulp;
 }
 
 struct Worst {
@@ -95,7 +95,7 @@ class Block {
   void clear() { count_ = 0; }
   void push(uint32_t bits) {
     in_[count_] = float_of(bits);
-    wanted_[count_] = is_nan(bits) ? 0.0 : function_.reference(static_cast<double>(in_[count_]));
+    wanted_[count_] = is_nan(bits) ? 0.0 : function_.reference(double(in_[count_]));
     ++count_;
   }
 
@@ -109,24 +109,21 @@ class Block {
       // Where subnormal arguments may count as zeros of their sign, the answer to such a zero is right too.
       if (flushes && is_subnormal(bits_of(x))) {
         const double of_zero = function_.reference(std::copysign(0.0, double{x}));
-        if (static_cast<double>(y) == of_zero) wanted = of_zero;
+        if (double(y) == of_zero) wanted = of_zero;
       }
       if (x != x) {
         right = y != y;
       } else if (x < function_.zero_below || (x <= function_.zero_until && y == 0.0f)) {
         right = bits_of(y) == 0;
       } else if (wanted != wanted || std::fabs(wanted) == HUGE_VAL || wanted == 0.0) {
-        right = wanted != wanted ? y != y : static_cast<double>(y) == wanted;
+        right = wanted != wanted ? y != y : double(y) == wanted;
       } else if (y != y) {
         right = false;
       } else if (flushes && y == 0.0f && std::fabs(wanted) < double{std::numeric_limits<float>::min()}) {
         right = true;  // a subnormal result may become 0
       } else {
         const double ulp = error_ulp(y, wanted);
-        if (ulp > worst.ulp) {
-          worst.ulp = ulp;
-          worst.at = x;
-        }
+        if (ulp > worst.ulp) worst.ulp = ulp, worst.at = x;
       }
       if (!right) {
         if (worst.wrong++ == 0) worst.wrong_at = x;
@@ -152,8 +149,8 @@ void sweep(const Function& function, uint64_t first, uint64_t last, uint64_t ste
            const std::vector<fovea_target>& on, Worst* worst) {
   Block block(function);
   for (uint64_t bits = first; bits <= last; bits += step) {
-    if (!in_range(function, static_cast<uint32_t>(bits))) continue;
-    block.push(static_cast<uint32_t>(bits));
+    if (!in_range(function, uint32_t(bits))) continue;
+    block.push(uint32_t(bits));
     if (!block.full()) continue;
     for (size_t t = 0; t < on.size(); ++t) block.check(on[t], worst[t]);
     block.clear();
@@ -164,8 +161,8 @@ void sweep(const Function& function, uint64_t first, uint64_t last, uint64_t ste
 void judge(const Function& function, fovea_target target, const Worst& worst, bool print) {
   const double stated = fuses(target) ? function.fused_ulp : function.unfused_ulp;
   if (print) {
-    std::printf("%s on %s (%s): largest error %.4f ulp at %a, stated %.2f\n", function.name,
-                fovea_target_name(target), fovea_target_backend(target), worst.ulp, static_cast<double>(worst.at), stated);
+    std::printf("%s on %s (%s): largest error %.4f ulp at %a, stated %.2f\n", function.name, fovea_target_name(target),
+                fovea_target_backend(target), worst.ulp, double(worst.at), stated);
   }
   INFO(function.name << " on " << fovea_target_name(target) << ", worst at " << worst.at
                      << ", first wrong at " << worst.wrong_at);
@@ -223,7 +220,7 @@ TEST_CASE("math: NaN of every sign and payload stays NaN, and exp2(0) is 1", "[s
 TEST_CASE("math: targets that fuse alike give the same bits", "[short][math]") {
   const bool flushes = flushes_subnormals(fovea_target_at(0));  // vectors come first
   std::vector<float> in, out, first[2];
-  for (uint64_t bits = 0; bits <= 0xffffffffu; bits += 65537) in.push_back(float_of(static_cast<uint32_t>(bits)));
+  for (uint64_t bits = 0; bits <= 0xffffffffu; bits += 65537) in.push_back(float_of(uint32_t(bits)));
   out.resize(in.size());
   for (const Function& function : kFunctions) {
     first[0].clear();

@@ -1,41 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Every mistake has its status, and nothing is written. FIELDS.md has which test fails when a field is ignored.
-#include <cmath>
-#include <cstddef>
-#include <cstring>
-#include <functional>
-#include <limits>
-
-#include "catch.h"
-#include "support/formats.h"
-#include "support/problem.h"
+#include "support/test.h"
 
 namespace fovea_test {
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 constexpr ptrdiff_t kMost = PTRDIFF_MAX;
-
-#if defined(__x86_64__) || defined(__i386__)
-constexpr fovea_target kForeign = FOVEA_TARGET_NEON;
-#else
-constexpr fovea_target kForeign = FOVEA_TARGET_AVX2;
-#endif
 
 Problem everything() {
   Problem p;
-  p.batch = 2;
-  p.q_heads = 4, p.kv_heads = 2;
-  p.q_tokens = 5, p.kv_tokens = 9;
-  p.head_dim = 6, p.value_dim = 7;
+  p.batch = 2, p.q_heads = 4, p.kv_heads = 2, p.q_tokens = 5, p.kv_tokens = 9, p.head_dim = 6, p.value_dim = 7;
   p.causal = FOVEA_CAUSAL_POSITIONS;
   p.positions = {2, 3};
   p.kv_lengths = {9, 5};
-  p.mask = FOVEA_MASK_F32;
-  p.alibi = p.sinks = p.lse = true;
-  p.stage = FOVEA_SCORES_SOFTMAX;
+  p.mask = FOVEA_MASK_F32, p.alibi = p.sinks = p.lse = true, p.stage = FOVEA_SCORES_SOFTMAX;
   p.placement = Placement::kStart;
   return p;
 }
@@ -62,19 +41,13 @@ struct Call {
   size_t bytes;
 };
 
-struct Misuse {
-  const char* what;
-  fovea_status want;
-  std::function<void(Call&)> change;
-};
-
 template <class T>
 T* shifted(const void* data, ptrdiff_t bytes) {
   return reinterpret_cast<T*>(const_cast<char*>(static_cast<const char*>(data)) + bytes);
 }
 
-void check_calls(const std::vector<Misuse>& table) {
-  for (const Misuse& misuse : table) {
+void check_calls(const std::vector<Misuse<Call>>& table) {
+  for (const auto& misuse : table) {
     Call call;
     misuse.change(call);
     call.test.fill_outputs();
@@ -96,171 +69,166 @@ void check_calls(const std::vector<Misuse>& table) {
 namespace {
 
 void ring(fovea_attention_desc& d, uint32_t slots, uint32_t pinned, uint32_t window) {
-  d.kv_kind = FOVEA_KV_RING;
-  d.max_kv_tokens = 300;
-  d.ring_tokens = slots, d.pinned_tokens = pinned;
+  d.kv_kind = FOVEA_KV_RING, d.max_kv_tokens = 300, d.ring_tokens = slots, d.pinned_tokens = pinned;
   d.window_left = window;
 }
 
 void integer_products(fovea_attention_desc& d, fovea_dtype keys, fovea_dtype values) {
-  d.compute = FOVEA_COMPUTE_I8;
-  d.key_dtype = keys, d.value_dtype = values;
+  d.compute = FOVEA_COMPUTE_I8, d.key_dtype = keys, d.value_dtype = values;
 }
 
-void halves(fovea_attention_desc& d) {
-  d.compute = FOVEA_COMPUTE_F16;
-  d.key_dtype = d.value_dtype = FOVEA_F16;
-}
+void halves(fovea_attention_desc& d) { d.compute = FOVEA_COMPUTE_F16, d.key_dtype = d.value_dtype = FOVEA_F16; }
 
 // All of int8, with zero points.
 void tensors(fovea_attention_desc& d) {
   integer_products(d, FOVEA_I8, FOVEA_I8);
-  d.q_dtype = d.out_dtype = FOVEA_I8;
-  d.q_scale = d.key_scale = d.value_scale = d.out_scale = 0.5f;
+  d.q_dtype = d.out_dtype = FOVEA_I8, d.q_scale = d.key_scale = d.value_scale = d.out_scale = 0.5f;
   d.q_zero = d.key_zero = d.value_zero = d.out_zero = 3;
 }
 
 }  // namespace
 
 TEST_CASE("misuse: a description that is wrong has its status, and the plan is not written", "[short]") {
-  struct Wrong {
-    const char* what;
-    fovea_status want;
-    std::function<void(fovea_attention_desc&)> change;
-  };
-  using Desc = fovea_attention_desc;
-  const Wrong table[] = {
-    {"struct_bytes 0", FOVEA_ERR_STRUCT, [](Desc& d) { d.struct_bytes = 0; }},
-    {"struct_bytes too small", FOVEA_ERR_STRUCT, [](Desc& d) { d.struct_bytes -= 4; }},
-    {"struct_bytes too large", FOVEA_ERR_STRUCT, [](Desc& d) { d.struct_bytes += 8; }},
-    {"struct_bytes not written", FOVEA_ERR_STRUCT, [](Desc& d) { d.struct_bytes = 0xffffffffu; }},
-    {"q_heads 0", FOVEA_ERR_DIM, [](Desc& d) { d.q_heads = 0; }},
-    {"kv_heads 0", FOVEA_ERR_DIM, [](Desc& d) { d.kv_heads = 0; }},
-    {"all heads 0", FOVEA_ERR_DIM, [](Desc& d) { d.q_heads = d.kv_heads = 0; }},
-    {"head_dim 0", FOVEA_ERR_DIM, [](Desc& d) { d.head_dim = 0; }},
-    {"value_dim 0", FOVEA_ERR_DIM, [](Desc& d) { d.value_dim = 0; }},
-    {"heads 5 over 2", FOVEA_ERR_HEADS, [](Desc& d) { d.q_heads = 5; }},
-    {"more key heads than query heads", FOVEA_ERR_HEADS, [](Desc& d) { d.kv_heads = 8; }},
-    {"too many keys", FOVEA_ERR_SIZE, [](Desc& d) { d.max_kv_tokens = (1u << 30) + 1; }},
-    {"most keys of all", FOVEA_ERR_SIZE, [](Desc& d) { d.max_kv_tokens = 0xffffffffu; }},
-    {"rows overflow", FOVEA_ERR_SIZE, [](Desc& d) { d.q_heads = 1u << 31, d.kv_heads = 1, d.max_q_tokens = 1u << 30; }},
-    {"scale NaN", FOVEA_ERR_NUMBER, [](Desc& d) { d.scale = kNaN; }},
-    {"scale inf", FOVEA_ERR_NUMBER, [](Desc& d) { d.scale = kInfinity; }},
-    {"scale -inf", FOVEA_ERR_NUMBER, [](Desc& d) { d.scale = -kInfinity; }},
-    {"softcap NaN", FOVEA_ERR_NUMBER, [](Desc& d) { d.softcap = kNaN; }},
-    {"softcap inf", FOVEA_ERR_NUMBER, [](Desc& d) { d.softcap = kInfinity; }},
-    {"softcap negative", FOVEA_ERR_NUMBER, [](Desc& d) { d.softcap = -1.0f; }},
-    {"softcap whose inverse is subnormal in base 2", FOVEA_ERR_NUMBER, [](Desc& d) { d.softcap = 5.9e37f; }},
-    {"softcap barely negative", FOVEA_ERR_NUMBER, [](Desc& d) { d.softcap = -1e-45f; }},
-    {"causal 4", FOVEA_ERR_ENUM, [](Desc& d) { d.causal = enum_of<fovea_causal>(4); }},
-    {"causal -1", FOVEA_ERR_ENUM, [](Desc& d) { d.causal = enum_of<fovea_causal>(kNegative); }},
-    {"causal 2^31 - 1", FOVEA_ERR_ENUM, [](Desc& d) { d.causal = FOVEA_CAUSAL_IS_32_BITS; }},
-    {"diagonal 4", FOVEA_ERR_ENUM, [](Desc& d) { d.diagonal = enum_of<fovea_diagonal>(4); }},
-    {"diagonal -1", FOVEA_ERR_ENUM, [](Desc& d) { d.diagonal = enum_of<fovea_diagonal>(kNegative); }},
-    {"a diagonal other than the causal one", FOVEA_ERR_POSITIONS_TWICE,
-     [](Desc& d) { d.diagonal = FOVEA_DIAGONAL_BOTTOM_RIGHT; }},
-    {"the first q_dtype that is none", FOVEA_ERR_ENUM, [](Desc& d) { d.q_dtype = kNoType; }},
-    {"the first key_dtype that is none", FOVEA_ERR_ENUM, [](Desc& d) { d.key_dtype = kNoType; }},
-    {"value_dtype 77", FOVEA_ERR_ENUM, [](Desc& d) { d.value_dtype = enum_of<fovea_dtype>(77); }},
-    {"out_dtype -1", FOVEA_ERR_ENUM, [](Desc& d) { d.out_dtype = enum_of<fovea_dtype>(kNegative); }},
-    {"compute 3", FOVEA_ERR_ENUM, [](Desc& d) { d.compute = enum_of<fovea_compute>(3); }},
-    {"compute -1", FOVEA_ERR_ENUM, [](Desc& d) { d.compute = enum_of<fovea_compute>(kNegative); }},
-    {"compute 2^31 - 1", FOVEA_ERR_ENUM, [](Desc& d) { d.compute = FOVEA_COMPUTE_IS_32_BITS; }},
-    {"integer products of f32", FOVEA_ERR_UNSUPPORTED, [](Desc& d) { integer_products(d, FOVEA_F32, FOVEA_F32); }},
-    {"integer products of f32 keys", FOVEA_ERR_UNSUPPORTED, [](Desc& d) { integer_products(d, FOVEA_F32, FOVEA_I8); }},
-    {"integer products of f16 keys", FOVEA_ERR_UNSUPPORTED, [](Desc& d) { integer_products(d, FOVEA_F16, FOVEA_I8); }},
-    {"integer products of bf16 keys", FOVEA_ERR_UNSUPPORTED,
-     [](Desc& d) { integer_products(d, FOVEA_BF16, FOVEA_I4); }},
-    {"integer products of f32 values", FOVEA_ERR_UNSUPPORTED,
-     [](Desc& d) { integer_products(d, FOVEA_I8, FOVEA_F32); }},
-    {"integer products of f16 values", FOVEA_ERR_UNSUPPORTED,
-     [](Desc& d) { integer_products(d, FOVEA_I4, FOVEA_F16); }},
-    {"integer products of bf16 values", FOVEA_ERR_UNSUPPORTED,
-     [](Desc& d) { integer_products(d, FOVEA_I8, FOVEA_BF16); }},
-    {"integer products of an additive score", FOVEA_ERR_UNSUPPORTED,
-     [](Desc& d) { integer_products(d, FOVEA_I8, FOVEA_I8), d.score = FOVEA_SCORE_ADDITIVE; }},
-    {"integer products over a head_dim of 1025", FOVEA_ERR_UNSUPPORTED,
-     [](Desc& d) { integer_products(d, FOVEA_I8, FOVEA_I8), d.head_dim = 1025; }},
-    {"kv_kind 4", FOVEA_ERR_ENUM, [](Desc& d) { d.kv_kind = enum_of<fovea_kv_kind>(4); }},
-    {"kv_kind -1", FOVEA_ERR_ENUM, [](Desc& d) { d.kv_kind = enum_of<fovea_kv_kind>(kNegative); }},
-    {"q of int8", FOVEA_ERR_UNSUPPORTED, [](Desc& d) { d.q_dtype = FOVEA_I8; }},
-    {"out of int8", FOVEA_ERR_UNSUPPORTED, [](Desc& d) { d.out_dtype = FOVEA_I8, d.out_scale = 1; }},
-    {"out of int8 without a scale", FOVEA_ERR_NUMBER, [](Desc& d) { tensors(d), d.out_scale = 0, d.out_zero = 0; }},
-    {"a negative scale of queries", FOVEA_ERR_NUMBER, [](Desc& d) { tensors(d), d.q_scale = -1; }},
-    {"products of halves of f32 keys", FOVEA_ERR_UNSUPPORTED, [](Desc& d) { halves(d), d.key_dtype = FOVEA_F32; }},
-    {"products of halves of bf16 values", FOVEA_ERR_UNSUPPORTED,
-     [](Desc& d) { halves(d), d.value_dtype = FOVEA_BF16; }},
-    {"products of halves of int8 queries", FOVEA_ERR_UNSUPPORTED,
-     [](Desc& d) { halves(d), d.q_dtype = FOVEA_I8, d.q_scale = 1; }},
-    {"additive scores of halves", FOVEA_ERR_UNSUPPORTED, [](Desc& d) { halves(d), d.score = FOVEA_SCORE_ADDITIVE; }},
-    {"a subnormal scale of keys", FOVEA_ERR_NUMBER, [](Desc& d) { tensors(d), d.key_scale = 1e-39f; }},
-    {"an infinite scale of values", FOVEA_ERR_NUMBER, [](Desc& d) { tensors(d), d.value_scale = kInfinity; }},
-    {"a scale of outputs that is NaN", FOVEA_ERR_NUMBER, [](Desc& d) { tensors(d), d.out_scale = kNaN; }},
-    {"a scale of outputs above 2^126", FOVEA_ERR_NUMBER, [](Desc& d) { tensors(d), d.out_scale = 0x1.8p126f; }},
-    {"scales whose product is infinite without a scale", FOVEA_ERR_NUMBER, [](Desc& d) { tensors(d), d.q_scale = 3e38f; }},
-    {"scales whose product is infinite", FOVEA_ERR_NUMBER, [](Desc& d) { tensors(d), d.scale = 1e20f, d.q_scale = 1e20f; }},
-    {"a zero point of queries below the codes", FOVEA_ERR_NUMBER, [](Desc& d) { tensors(d), d.q_zero = -129; }},
-    {"a zero point of keys above the codes", FOVEA_ERR_NUMBER, [](Desc& d) { tensors(d), d.key_zero = 128; }},
-    {"a zero point of values of 2^31 - 1", FOVEA_ERR_NUMBER, [](Desc& d) { tensors(d), d.value_zero = INT32_MAX; }},
-    {"a zero point of outputs of -2^31", FOVEA_ERR_NUMBER, [](Desc& d) { tensors(d), d.out_zero = INT32_MIN; }},
-    {"a zero point of keys of scales a row", FOVEA_ERR_UNSUPPORTED, [](Desc& d) { tensors(d), d.key_scale = 0; }},
-    {"a scale of f32", FOVEA_ERR_UNSUPPORTED, [](Desc& d) { d.out_scale = 1; }},
-    {"a scale of int4", FOVEA_ERR_UNSUPPORTED, [](Desc& d) { tensors(d), d.key_dtype = FOVEA_I4; }},
-    {"zero points without integer products", FOVEA_ERR_UNSUPPORTED,
-     [](Desc& d) { tensors(d), d.q_dtype = d.out_dtype = FOVEA_F32, d.q_scale = d.out_scale = 0,
-                               d.q_zero = d.out_zero = 0, d.compute = FOVEA_COMPUTE_F32; }},
-    {"a zero point of queries beside int4", FOVEA_ERR_UNSUPPORTED,
-     [](Desc& d) { tensors(d), d.key_dtype = FOVEA_I4, d.key_scale = 0, d.key_zero = 0; }},
-    {"a zero point of keys beside f32", FOVEA_ERR_UNSUPPORTED,
-     [](Desc& d) { tensors(d), d.q_dtype = FOVEA_F32, d.q_scale = 0, d.q_zero = 0; }},
-    {"a zero point of values with dropout", FOVEA_ERR_UNSUPPORTED, [](Desc& d) { tensors(d), d.dropout = 0.5f; }},
-    {"out of int4", FOVEA_ERR_UNSUPPORTED, [](Desc& d) { d.out_dtype = FOVEA_I4; }},
-    {"q of q8_0", FOVEA_ERR_UNSUPPORTED, [](Desc& d) { d.q_dtype = FOVEA_Q8_0; }},
-    {"out of q4_0", FOVEA_ERR_UNSUPPORTED, [](Desc& d) { d.out_dtype = FOVEA_Q4_0; }},
-    {"keys of q4_1", FOVEA_ERR_UNSUPPORTED, [](Desc& d) { d.key_dtype = FOVEA_Q4_1; }},
-    {"values of q4_1", FOVEA_ERR_UNSUPPORTED, [](Desc& d) { d.value_dtype = FOVEA_Q4_1; }},
-    {"keys of q4_k", FOVEA_ERR_UNSUPPORTED, [](Desc& d) { d.key_dtype = FOVEA_Q4_K; }},
-    {"values of q4_k", FOVEA_ERR_UNSUPPORTED, [](Desc& d) { d.value_dtype = FOVEA_Q4_K; }},
-    {"keys of q6_k", FOVEA_ERR_UNSUPPORTED, [](Desc& d) { d.key_dtype = FOVEA_Q6_K; }},
-    {"values of q6_k", FOVEA_ERR_UNSUPPORTED, [](Desc& d) { d.value_dtype = FOVEA_Q6_K; }},
-    {"queries of q4_k", FOVEA_ERR_UNSUPPORTED, [](Desc& d) { d.q_dtype = FOVEA_Q4_K; }},
-    {"out of q6_k", FOVEA_ERR_UNSUPPORTED, [](Desc& d) { d.out_dtype = FOVEA_Q6_K; }},
-    {"a ring of no slots", FOVEA_ERR_SIZE, [](Desc& d) { d.kv_kind = FOVEA_KV_RING; }},
-    {"a ring all pinned", FOVEA_ERR_SIZE,
-     [](Desc& d) { d.kv_kind = FOVEA_KV_RING, d.ring_tokens = d.pinned_tokens = 4; }},
-    {"a ring of too many slots", FOVEA_ERR_SIZE,
-     [](Desc& d) { d.kv_kind = FOVEA_KV_RING, d.ring_tokens = (1u << 30) + 1; }},
-    {"no entries", FOVEA_ERR_SIZE, [](Desc& d) { d.max_batch = 0; }},
-    {"a ring without a window", FOVEA_ERR_RING, [](Desc& d) { ring(d, 299, 0, 0); }},
-    {"a ring as large as its window", FOVEA_ERR_RING, [](Desc& d) { ring(d, 20, 0, 20); }},
-    {"a ring one slot short", FOVEA_ERR_RING, [](Desc& d) { ring(d, 20 + d.max_q_tokens - 2, 0, 20); }},
-    {"a ring as many slots short as are pinned", FOVEA_ERR_RING,
-     [](Desc& d) { ring(d, 20 + d.max_q_tokens - 1, 3, 20); }},
-    {"a ring with the widest window", FOVEA_ERR_RING, [](Desc& d) { ring(d, 20, 0, 0xffffffffu); }},
-    {"slots without a ring", FOVEA_ERR_SIZE, [](Desc& d) { d.ring_tokens = 64; }},
-    {"pages of no tokens", FOVEA_ERR_SIZE, [](Desc& d) { d.kv_kind = FOVEA_KV_PAGED; }},
-    {"tokens of a page without pages", FOVEA_ERR_SIZE, [](Desc& d) { d.page_tokens = 16; }},
-    {"target 40", FOVEA_ERR_ENUM, [](Desc& d) { d.target = enum_of<fovea_target>(40); }},
-    {"target -1", FOVEA_ERR_ENUM, [](Desc& d) { d.target = enum_of<fovea_target>(kNegative); }},
-    {"another machine's target", FOVEA_ERR_TARGET, [](Desc& d) { d.target = kForeign; }},
-    {"a feature of processors that is unknown", FOVEA_ERR_ENUM, [](Desc& d) { d.processor_features = uint64_t{1} << 63; }},
-    {"the last feature", FOVEA_ERR_ENUM, [](Desc& d) { d.processor_features = 1ull << 63; }},
-    {"more workers than may be", FOVEA_ERR_SIZE, [](Desc& d) { d.max_workers = 4097; }},
-    {"most workers of all", FOVEA_ERR_SIZE, [](Desc& d) { d.max_workers = 0xffffffffu; }},
-    {"key_mass_queries with split keys", FOVEA_ERR_UNSUPPORTED,
-     [](Desc& d) { d.key_mass_queries = 1, d.key_split_tokens = 64; }},
-    {"keys split at 1", FOVEA_ERR_SIZE, [](Desc& d) { d.key_split_tokens = 1; }},
-    {"keys split at 63", FOVEA_ERR_SIZE, [](Desc& d) { d.key_split_tokens = 63; }},
-    {"keys split at 96", FOVEA_ERR_SIZE, [](Desc& d) { d.key_split_tokens = 96; }},
-    {"keys split at 2^32 - 1", FOVEA_ERR_SIZE, [](Desc& d) { d.key_split_tokens = 0xffffffffu; }},
-    {"a budget of 1 byte", FOVEA_ERR_BUDGET, [](Desc& d) { d.workspace_budget_bytes = 1; }},
-    {"a budget of 63 bytes", FOVEA_ERR_BUDGET, [](Desc& d) { d.workspace_budget_bytes = 63; }},
+  const Misuse<fovea_attention_desc> table[] = {
+      {"struct_bytes 0", FOVEA_ERR_STRUCT, [](auto& d) { d.struct_bytes = 0; }},
+      {"struct_bytes too small", FOVEA_ERR_STRUCT, [](auto& d) { d.struct_bytes -= 4; }},
+      {"struct_bytes too large", FOVEA_ERR_STRUCT, [](auto& d) { d.struct_bytes += 8; }},
+      {"struct_bytes not written", FOVEA_ERR_STRUCT, [](auto& d) { d.struct_bytes = 0xffffffffu; }},
+      {"q_heads 0", FOVEA_ERR_DIM, [](auto& d) { d.q_heads = 0; }},
+      {"kv_heads 0", FOVEA_ERR_DIM, [](auto& d) { d.kv_heads = 0; }},
+      {"all heads 0", FOVEA_ERR_DIM, [](auto& d) { d.q_heads = d.kv_heads = 0; }},
+      {"head_dim 0", FOVEA_ERR_DIM, [](auto& d) { d.head_dim = 0; }},
+      {"value_dim 0", FOVEA_ERR_DIM, [](auto& d) { d.value_dim = 0; }},
+      {"heads 5 over 2", FOVEA_ERR_HEADS, [](auto& d) { d.q_heads = 5; }},
+      {"more key heads than query heads", FOVEA_ERR_HEADS, [](auto& d) { d.kv_heads = 8; }},
+      {"too many keys", FOVEA_ERR_SIZE, [](auto& d) { d.max_kv_tokens = (1u << 30) + 1; }},
+      {"most keys of all", FOVEA_ERR_SIZE, [](auto& d) { d.max_kv_tokens = 0xffffffffu; }},
+      {"rows overflow", FOVEA_ERR_SIZE,
+       [](auto& d) { d.q_heads = 1u << 31, d.kv_heads = 1, d.max_q_tokens = 1u << 30; }},
+      {"scale NaN", FOVEA_ERR_NUMBER, [](auto& d) { d.scale = kNaN; }},
+      {"scale inf", FOVEA_ERR_NUMBER, [](auto& d) { d.scale = kInfinity; }},
+      {"scale -inf", FOVEA_ERR_NUMBER, [](auto& d) { d.scale = -kInfinity; }},
+      {"softcap NaN", FOVEA_ERR_NUMBER, [](auto& d) { d.softcap = kNaN; }},
+      {"softcap inf", FOVEA_ERR_NUMBER, [](auto& d) { d.softcap = kInfinity; }},
+      {"softcap negative", FOVEA_ERR_NUMBER, [](auto& d) { d.softcap = -1.0f; }},
+      {"softcap whose inverse is subnormal in base 2", FOVEA_ERR_NUMBER, [](auto& d) { d.softcap = 5.9e37f; }},
+      {"softcap barely negative", FOVEA_ERR_NUMBER, [](auto& d) { d.softcap = -1e-45f; }},
+      {"causal 4", FOVEA_ERR_ENUM, [](auto& d) { d.causal = enum_of<fovea_causal>(4); }},
+      {"causal -1", FOVEA_ERR_ENUM, [](auto& d) { d.causal = enum_of<fovea_causal>(kNegative); }},
+      {"causal 2^31 - 1", FOVEA_ERR_ENUM, [](auto& d) { d.causal = FOVEA_CAUSAL_IS_32_BITS; }},
+      {"diagonal 4", FOVEA_ERR_ENUM, [](auto& d) { d.diagonal = enum_of<fovea_diagonal>(4); }},
+      {"diagonal -1", FOVEA_ERR_ENUM, [](auto& d) { d.diagonal = enum_of<fovea_diagonal>(kNegative); }},
+      {"a diagonal other than the causal one", FOVEA_ERR_POSITIONS_TWICE,
+       [](auto& d) { d.diagonal = FOVEA_DIAGONAL_BOTTOM_RIGHT; }},
+      {"the first q_dtype that is none", FOVEA_ERR_ENUM, [](auto& d) { d.q_dtype = kNoType; }},
+      {"the first key_dtype that is none", FOVEA_ERR_ENUM, [](auto& d) { d.key_dtype = kNoType; }},
+      {"value_dtype 77", FOVEA_ERR_ENUM, [](auto& d) { d.value_dtype = enum_of<fovea_dtype>(77); }},
+      {"out_dtype -1", FOVEA_ERR_ENUM, [](auto& d) { d.out_dtype = enum_of<fovea_dtype>(kNegative); }},
+      {"compute 3", FOVEA_ERR_ENUM, [](auto& d) { d.compute = enum_of<fovea_compute>(3); }},
+      {"compute -1", FOVEA_ERR_ENUM, [](auto& d) { d.compute = enum_of<fovea_compute>(kNegative); }},
+      {"compute 2^31 - 1", FOVEA_ERR_ENUM, [](auto& d) { d.compute = FOVEA_COMPUTE_IS_32_BITS; }},
+      {"integer products of f32", FOVEA_ERR_UNSUPPORTED, [](auto& d) { integer_products(d, FOVEA_F32, FOVEA_F32); }},
+      {"integer products of f32 keys", FOVEA_ERR_UNSUPPORTED,
+       [](auto& d) { integer_products(d, FOVEA_F32, FOVEA_I8); }},
+      {"integer products of f16 keys", FOVEA_ERR_UNSUPPORTED,
+       [](auto& d) { integer_products(d, FOVEA_F16, FOVEA_I8); }},
+      {"integer products of bf16 keys", FOVEA_ERR_UNSUPPORTED,
+       [](auto& d) { integer_products(d, FOVEA_BF16, FOVEA_I4); }},
+      {"integer products of f32 values", FOVEA_ERR_UNSUPPORTED,
+       [](auto& d) { integer_products(d, FOVEA_I8, FOVEA_F32); }},
+      {"integer products of f16 values", FOVEA_ERR_UNSUPPORTED,
+       [](auto& d) { integer_products(d, FOVEA_I4, FOVEA_F16); }},
+      {"integer products of bf16 values", FOVEA_ERR_UNSUPPORTED,
+       [](auto& d) { integer_products(d, FOVEA_I8, FOVEA_BF16); }},
+      {"integer products of an additive score", FOVEA_ERR_UNSUPPORTED,
+       [](auto& d) { integer_products(d, FOVEA_I8, FOVEA_I8), d.score = FOVEA_SCORE_ADDITIVE; }},
+      {"integer products over a head_dim of 1025", FOVEA_ERR_UNSUPPORTED,
+       [](auto& d) { integer_products(d, FOVEA_I8, FOVEA_I8), d.head_dim = 1025; }},
+      {"kv_kind 4", FOVEA_ERR_ENUM, [](auto& d) { d.kv_kind = enum_of<fovea_kv_kind>(4); }},
+      {"kv_kind -1", FOVEA_ERR_ENUM, [](auto& d) { d.kv_kind = enum_of<fovea_kv_kind>(kNegative); }},
+      {"q of int8", FOVEA_ERR_UNSUPPORTED, [](auto& d) { d.q_dtype = FOVEA_I8; }},
+      {"out of int8", FOVEA_ERR_UNSUPPORTED, [](auto& d) { d.out_dtype = FOVEA_I8, d.out_scale = 1; }},
+      {"out of int8 without a scale", FOVEA_ERR_NUMBER, [](auto& d) { tensors(d), d.out_scale = 0, d.out_zero = 0; }},
+      {"a negative scale of queries", FOVEA_ERR_NUMBER, [](auto& d) { tensors(d), d.q_scale = -1; }},
+      {"products of halves of f32 keys", FOVEA_ERR_UNSUPPORTED, [](auto& d) { halves(d), d.key_dtype = FOVEA_F32; }},
+      {"products of halves of bf16 values", FOVEA_ERR_UNSUPPORTED,
+       [](auto& d) { halves(d), d.value_dtype = FOVEA_BF16; }},
+      {"products of halves of int8 queries", FOVEA_ERR_UNSUPPORTED,
+       [](auto& d) { halves(d), d.q_dtype = FOVEA_I8, d.q_scale = 1; }},
+      {"additive scores of halves", FOVEA_ERR_UNSUPPORTED, [](auto& d) { halves(d), d.score = FOVEA_SCORE_ADDITIVE; }},
+      {"a subnormal scale of keys", FOVEA_ERR_NUMBER, [](auto& d) { tensors(d), d.key_scale = 1e-39f; }},
+      {"an infinite scale of values", FOVEA_ERR_NUMBER, [](auto& d) { tensors(d), d.value_scale = kInfinity; }},
+      {"a scale of outputs that is NaN", FOVEA_ERR_NUMBER, [](auto& d) { tensors(d), d.out_scale = kNaN; }},
+      {"a scale of outputs above 2^126", FOVEA_ERR_NUMBER, [](auto& d) { tensors(d), d.out_scale = 0x1.8p126f; }},
+      {"scales whose product is infinite without a scale", FOVEA_ERR_NUMBER,
+       [](auto& d) { tensors(d), d.q_scale = 3e38f; }},
+      {"scales whose product is infinite", FOVEA_ERR_NUMBER,
+       [](auto& d) { tensors(d), d.scale = 1e20f, d.q_scale = 1e20f; }},
+      {"a zero point of queries below the codes", FOVEA_ERR_NUMBER, [](auto& d) { tensors(d), d.q_zero = -129; }},
+      {"a zero point of keys above the codes", FOVEA_ERR_NUMBER, [](auto& d) { tensors(d), d.key_zero = 128; }},
+      {"a zero point of values of 2^31 - 1", FOVEA_ERR_NUMBER, [](auto& d) { tensors(d), d.value_zero = INT32_MAX; }},
+      {"a zero point of outputs of -2^31", FOVEA_ERR_NUMBER, [](auto& d) { tensors(d), d.out_zero = INT32_MIN; }},
+      {"a zero point of keys of scales a row", FOVEA_ERR_UNSUPPORTED, [](auto& d) { tensors(d), d.key_scale = 0; }},
+      {"a scale of f32", FOVEA_ERR_UNSUPPORTED, [](auto& d) { d.out_scale = 1; }},
+      {"a scale of int4", FOVEA_ERR_UNSUPPORTED, [](auto& d) { tensors(d), d.key_dtype = FOVEA_I4; }},
+      {"zero points without integer products", FOVEA_ERR_UNSUPPORTED,
+       [](auto& d) {
+         tensors(d), d.q_dtype = d.out_dtype = FOVEA_F32, d.q_scale = d.out_scale = 0, d.q_zero = d.out_zero = 0,
+                     d.compute = FOVEA_COMPUTE_F32;
+       }},
+      {"a zero point of queries beside int4", FOVEA_ERR_UNSUPPORTED,
+       [](auto& d) { tensors(d), d.key_dtype = FOVEA_I4, d.key_scale = 0, d.key_zero = 0; }},
+      {"a zero point of keys beside f32", FOVEA_ERR_UNSUPPORTED,
+       [](auto& d) { tensors(d), d.q_dtype = FOVEA_F32, d.q_scale = 0, d.q_zero = 0; }},
+      {"a zero point of values with dropout", FOVEA_ERR_UNSUPPORTED, [](auto& d) { tensors(d), d.dropout = 0.5f; }},
+      {"out of int4", FOVEA_ERR_UNSUPPORTED, [](auto& d) { d.out_dtype = FOVEA_I4; }},
+      {"q of q8_0", FOVEA_ERR_UNSUPPORTED, [](auto& d) { d.q_dtype = FOVEA_Q8_0; }},
+      {"out of q4_0", FOVEA_ERR_UNSUPPORTED, [](auto& d) { d.out_dtype = FOVEA_Q4_0; }},
+      {"keys of q4_1", FOVEA_ERR_UNSUPPORTED, [](auto& d) { d.key_dtype = FOVEA_Q4_1; }},
+      {"values of q4_1", FOVEA_ERR_UNSUPPORTED, [](auto& d) { d.value_dtype = FOVEA_Q4_1; }},
+      {"keys of q4_k", FOVEA_ERR_UNSUPPORTED, [](auto& d) { d.key_dtype = FOVEA_Q4_K; }},
+      {"values of q4_k", FOVEA_ERR_UNSUPPORTED, [](auto& d) { d.value_dtype = FOVEA_Q4_K; }},
+      {"keys of q6_k", FOVEA_ERR_UNSUPPORTED, [](auto& d) { d.key_dtype = FOVEA_Q6_K; }},
+      {"values of q6_k", FOVEA_ERR_UNSUPPORTED, [](auto& d) { d.value_dtype = FOVEA_Q6_K; }},
+      {"queries of q4_k", FOVEA_ERR_UNSUPPORTED, [](auto& d) { d.q_dtype = FOVEA_Q4_K; }},
+      {"out of q6_k", FOVEA_ERR_UNSUPPORTED, [](auto& d) { d.out_dtype = FOVEA_Q6_K; }},
+      {"a ring of no slots", FOVEA_ERR_SIZE, [](auto& d) { d.kv_kind = FOVEA_KV_RING; }},
+      {"a ring all pinned", FOVEA_ERR_SIZE,
+       [](auto& d) { d.kv_kind = FOVEA_KV_RING, d.ring_tokens = d.pinned_tokens = 4; }},
+      {"a ring of too many slots", FOVEA_ERR_SIZE,
+       [](auto& d) { d.kv_kind = FOVEA_KV_RING, d.ring_tokens = (1u << 30) + 1; }},
+      {"no entries", FOVEA_ERR_SIZE, [](auto& d) { d.max_batch = 0; }},
+      {"a ring without a window", FOVEA_ERR_RING, [](auto& d) { ring(d, 299, 0, 0); }},
+      {"a ring as large as its window", FOVEA_ERR_RING, [](auto& d) { ring(d, 20, 0, 20); }},
+      {"a ring one slot short", FOVEA_ERR_RING, [](auto& d) { ring(d, 20 + d.max_q_tokens - 2, 0, 20); }},
+      {"a ring as many slots short as are pinned", FOVEA_ERR_RING,
+       [](auto& d) { ring(d, 20 + d.max_q_tokens - 1, 3, 20); }},
+      {"a ring with the widest window", FOVEA_ERR_RING, [](auto& d) { ring(d, 20, 0, 0xffffffffu); }},
+      {"slots without a ring", FOVEA_ERR_SIZE, [](auto& d) { d.ring_tokens = 64; }},
+      {"pages of no tokens", FOVEA_ERR_SIZE, [](auto& d) { d.kv_kind = FOVEA_KV_PAGED; }},
+      {"tokens of a page without pages", FOVEA_ERR_SIZE, [](auto& d) { d.page_tokens = 16; }},
+      {"target 40", FOVEA_ERR_ENUM, [](auto& d) { d.target = enum_of<fovea_target>(40); }},
+      {"target -1", FOVEA_ERR_ENUM, [](auto& d) { d.target = enum_of<fovea_target>(kNegative); }},
+      {"another machine's target", FOVEA_ERR_TARGET, [](auto& d) { d.target = kForeign; }},
+      {"a feature of processors that is unknown", FOVEA_ERR_ENUM,
+       [](auto& d) { d.processor_features = uint64_t{1} << 63; }},
+      {"the last feature", FOVEA_ERR_ENUM, [](auto& d) { d.processor_features = 1ull << 63; }},
+      {"more workers than may be", FOVEA_ERR_SIZE, [](auto& d) { d.max_workers = 4097; }},
+      {"most workers of all", FOVEA_ERR_SIZE, [](auto& d) { d.max_workers = 0xffffffffu; }},
+      {"key_mass_queries with split keys", FOVEA_ERR_UNSUPPORTED,
+       [](auto& d) { d.key_mass_queries = 1, d.key_split_tokens = 64; }},
+      {"keys split at 1", FOVEA_ERR_SIZE, [](auto& d) { d.key_split_tokens = 1; }},
+      {"keys split at 63", FOVEA_ERR_SIZE, [](auto& d) { d.key_split_tokens = 63; }},
+      {"keys split at 96", FOVEA_ERR_SIZE, [](auto& d) { d.key_split_tokens = 96; }},
+      {"keys split at 2^32 - 1", FOVEA_ERR_SIZE, [](auto& d) { d.key_split_tokens = 0xffffffffu; }},
+      {"a budget of 1 byte", FOVEA_ERR_BUDGET, [](auto& d) { d.workspace_budget_bytes = 1; }},
+      {"a budget of 63 bytes", FOVEA_ERR_BUDGET, [](auto& d) { d.workspace_budget_bytes = 63; }},
 #if UINTPTR_MAX <= 0xffffffffu
-    {"head_dim of 2^32 - 1", FOVEA_ERR_SIZE, [](Desc& d) { d.head_dim = 0xffffffffu; }},
-    {"value_dim of 2^32 - 1", FOVEA_ERR_SIZE, [](Desc& d) { d.value_dim = 0xffffffffu; }},
+      {"head_dim of 2^32 - 1", FOVEA_ERR_SIZE, [](auto& d) { d.head_dim = 0xffffffffu; }},
+      {"value_dim of 2^32 - 1", FOVEA_ERR_SIZE, [](auto& d) { d.value_dim = 0xffffffffu; }},
 #endif
   };
-  for (const Wrong& wrong : table) {
+  for (const auto& wrong : table) {
     AttentionCase test(everything());
     const Guarded plan(sizeof(fovea_plan), alignof(fovea_plan), Placement::kEnd);
     wrong.change(test.desc);
@@ -284,30 +252,30 @@ TEST_CASE("misuse: a description that is wrong has its status, and the plan is n
 TEST_CASE("misuse: numbers at the edge of their range are no mistake", "[short]") {
   using Desc = fovea_attention_desc;
   const std::function<void(Desc&)> table[] = {
-      [](Desc& d) { d.max_kv_tokens = 1u << 30; },
-      [](Desc& d) { d.scale = -1e-40f; },
-      [](Desc& d) { d.scale = 2.3e38f; },
-      [](Desc& d) { d.softcap = 1.2e-38f; },
-      [](Desc& d) { d.softcap = 5.8e37f; },
-      [](Desc& d) { d.window_left = d.window_right = 0xffffffffu; },
-      [](Desc& d) { d.diagonal = FOVEA_DIAGONAL_POSITIONS; },
-      [](Desc& d) { d.max_batch = 0xffffffffu; },
-      [](Desc& d) { d.max_q_tokens = d.max_kv_tokens = 0; },
-      [](Desc& d) { d.portable_bits = 0xffffffffu; },
-      [](Desc& d) { d.workspace_budget_bytes = SIZE_MAX; },
-      [](Desc& d) { d.max_workers = 4096; },
-      [](Desc& d) { ring(d, 300, 3, 0); },
-      [](Desc& d) { ring(d, 20 + d.max_q_tokens - 1, 0, 20); },
-      [](Desc& d) { ring(d, 20 + d.max_q_tokens + 2, 3, 20); },
-      [](Desc& d) { ring(d, 4, 3, 0), d.hide_gone = 1; },
-      [](Desc& d) { d.hide_gone = 0xffffffffu; },
-      [](Desc& d) { d.pinned_tokens = 0xffffffffu; },
-      [](Desc& d) { d.key_split_tokens = 64; },
-      [](Desc& d) { d.key_mass_queries = 0xffffffffu; },
-      [](Desc& d) { d.key_split_tokens = 0xffffffc0u; },
-      [](Desc& d) { integer_products(d, FOVEA_I8, FOVEA_I4), d.head_dim = 1024; },
-      [](Desc& d) { integer_products(d, FOVEA_Q8_0, FOVEA_Q4_0), d.head_dim = 1024; },
-      [](Desc& d) { integer_products(d, FOVEA_I4, FOVEA_I8), d.value_dim = 5000, d.score = FOVEA_SCORE_DOT; },
+      [](auto& d) { d.max_kv_tokens = 1u << 30; },
+      [](auto& d) { d.scale = -1e-40f; },
+      [](auto& d) { d.scale = 2.3e38f; },
+      [](auto& d) { d.softcap = 1.2e-38f; },
+      [](auto& d) { d.softcap = 5.8e37f; },
+      [](auto& d) { d.window_left = d.window_right = 0xffffffffu; },
+      [](auto& d) { d.diagonal = FOVEA_DIAGONAL_POSITIONS; },
+      [](auto& d) { d.max_batch = 0xffffffffu; },
+      [](auto& d) { d.max_q_tokens = d.max_kv_tokens = 0; },
+      [](auto& d) { d.portable_bits = 0xffffffffu; },
+      [](auto& d) { d.workspace_budget_bytes = SIZE_MAX; },
+      [](auto& d) { d.max_workers = 4096; },
+      [](auto& d) { ring(d, 300, 3, 0); },
+      [](auto& d) { ring(d, 20 + d.max_q_tokens - 1, 0, 20); },
+      [](auto& d) { ring(d, 20 + d.max_q_tokens + 2, 3, 20); },
+      [](auto& d) { ring(d, 4, 3, 0), d.hide_gone = 1; },
+      [](auto& d) { d.hide_gone = 0xffffffffu; },
+      [](auto& d) { d.pinned_tokens = 0xffffffffu; },
+      [](auto& d) { d.key_split_tokens = 64; },
+      [](auto& d) { d.key_mass_queries = 0xffffffffu; },
+      [](auto& d) { d.key_split_tokens = 0xffffffc0u; },
+      [](auto& d) { integer_products(d, FOVEA_I8, FOVEA_I4), d.head_dim = 1024; },
+      [](auto& d) { integer_products(d, FOVEA_Q8_0, FOVEA_Q4_0), d.head_dim = 1024; },
+      [](auto& d) { integer_products(d, FOVEA_I4, FOVEA_I8), d.value_dim = 5000, d.score = FOVEA_SCORE_DOT; },
   };
   for (const auto& change : table) {
     AttentionCase test(everything());
@@ -321,117 +289,107 @@ TEST_CASE("misuse: the arguments of a call that are wrong have their status, and
   check_calls({
       {"nothing wrong", FOVEA_OK, [](Call&) {}},
       // Pointers.
-      {"no workspace", FOVEA_ERR_NULL, [](Call& c) { c.memory = nullptr; }},
-      {"no out", FOVEA_ERR_NULL, [](Call& c) { c.a.out.data = nullptr; }},
-      {"no q", FOVEA_ERR_NULL, [](Call& c) { c.a.q.data = nullptr; }},
-      {"no keys", FOVEA_ERR_NULL, [](Call& c) { c.a.kv.keys.data = nullptr; }},
-      {"no values", FOVEA_ERR_NULL, [](Call& c) { c.a.kv.values.data = nullptr; }},
-      {"no scores", FOVEA_ERR_NULL, [](Call& c) { c.a.scores.data = nullptr; }},
+      {"no workspace", FOVEA_ERR_NULL, [](auto& c) { c.memory = nullptr; }},
+      {"no out", FOVEA_ERR_NULL, [](auto& c) { c.a.out.data = nullptr; }},
+      {"no q", FOVEA_ERR_NULL, [](auto& c) { c.a.q.data = nullptr; }},
+      {"no keys", FOVEA_ERR_NULL, [](auto& c) { c.a.kv.keys.data = nullptr; }},
+      {"no values", FOVEA_ERR_NULL, [](auto& c) { c.a.kv.values.data = nullptr; }},
+      {"no scores", FOVEA_ERR_NULL, [](auto& c) { c.a.scores.data = nullptr; }},
       // Structures.
-      {"struct_bytes 0", FOVEA_ERR_STRUCT, [](Call& c) { c.a.struct_bytes = 0; }},
-      {"struct_bytes too small", FOVEA_ERR_STRUCT, [](Call& c) { c.a.struct_bytes -= 1; }},
-      {"struct_bytes too large", FOVEA_ERR_STRUCT, [](Call& c) { c.a.struct_bytes += 8; }},
-      {"a plan of zeros", FOVEA_ERR_PLAN, [](Call& c) { std::memset(&c.plan, 0, sizeof c.plan); }},
-      {"a plan of other bytes", FOVEA_ERR_PLAN, [](Call& c) { std::memset(&c.plan, 0xa5, sizeof c.plan); }},
-      {"a plan of another version", FOVEA_ERR_PLAN, [](Call& c) { c.plan.magic += 1; }},
+      {"struct_bytes 0", FOVEA_ERR_STRUCT, [](auto& c) { c.a.struct_bytes = 0; }},
+      {"struct_bytes too small", FOVEA_ERR_STRUCT, [](auto& c) { c.a.struct_bytes -= 1; }},
+      {"struct_bytes too large", FOVEA_ERR_STRUCT, [](auto& c) { c.a.struct_bytes += 8; }},
+      {"a plan of zeros", FOVEA_ERR_PLAN, [](auto& c) { std::memset(&c.plan, 0, sizeof c.plan); }},
+      {"a plan of other bytes", FOVEA_ERR_PLAN, [](auto& c) { std::memset(&c.plan, 0xa5, sizeof c.plan); }},
+      {"a plan of another version", FOVEA_ERR_PLAN, [](auto& c) { c.plan.magic += 1; }},
       // Enums.
-      {"scores_stage 5", FOVEA_ERR_ENUM, [](Call& c) { c.a.scores_stage = enum_of<fovea_scores_stage>(5); }},
-      {"scores_stage -1", FOVEA_ERR_ENUM, [](Call& c) { c.a.scores_stage = enum_of<fovea_scores_stage>(kNegative); }},
-      {"mask.kind 5", FOVEA_ERR_ENUM, [](Call& c) { c.a.mask.kind = enum_of<fovea_mask_kind>(5); }},
-      {"mask.kind -1", FOVEA_ERR_ENUM, [](Call& c) { c.a.mask.kind = enum_of<fovea_mask_kind>(kNegative); }},
+      {"scores_stage 5", FOVEA_ERR_ENUM, [](auto& c) { c.a.scores_stage = enum_of<fovea_scores_stage>(5); }},
+      {"scores_stage -1", FOVEA_ERR_ENUM, [](auto& c) { c.a.scores_stage = enum_of<fovea_scores_stage>(kNegative); }},
+      {"mask.kind 5", FOVEA_ERR_ENUM, [](auto& c) { c.a.mask.kind = enum_of<fovea_mask_kind>(5); }},
+      {"mask.kind -1", FOVEA_ERR_ENUM, [](auto& c) { c.a.mask.kind = enum_of<fovea_mask_kind>(kNegative); }},
       // Counts.
-      {"batch", FOVEA_ERR_CAPACITY, [](Call& c) { c.a.batch += 1; }},
-      {"q_tokens", FOVEA_ERR_CAPACITY, [](Call& c) { c.a.q_tokens += 1; }},
-      {"kv_tokens", FOVEA_ERR_CAPACITY, [](Call& c) { c.a.kv_tokens += 1; }},
-      {"kv_tokens, most of all", FOVEA_ERR_CAPACITY, [](Call& c) { c.a.kv_tokens = 0xffffffffu; }},
-      {"a length too long", FOVEA_ERR_LENGTH, [](Call& c) { const_cast<uint32_t*>(c.a.kv_lengths)[1] = 10; }},
-      {"the longest length", FOVEA_ERR_LENGTH, [](Call& c) { const_cast<uint32_t*>(c.a.kv_lengths)[0] = 0xffffffffu; }},
+      {"batch", FOVEA_ERR_CAPACITY, [](auto& c) { c.a.batch += 1; }},
+      {"q_tokens", FOVEA_ERR_CAPACITY, [](auto& c) { c.a.q_tokens += 1; }},
+      {"kv_tokens", FOVEA_ERR_CAPACITY, [](auto& c) { c.a.kv_tokens += 1; }},
+      {"kv_tokens, most of all", FOVEA_ERR_CAPACITY, [](auto& c) { c.a.kv_tokens = 0xffffffffu; }},
+      {"a length too long", FOVEA_ERR_LENGTH, [](auto& c) { const_cast<uint32_t*>(c.a.kv_lengths)[1] = 10; }},
+      {"the longest length", FOVEA_ERR_LENGTH, [](auto& c) { const_cast<uint32_t*>(c.a.kv_lengths)[0] = 0xffffffffu; }},
       // Positions.
-      {"causal positions without them", FOVEA_ERR_POSITIONS_MISSING, [](Call& c) { c.a.positions = nullptr; }},
+      {"causal positions without them", FOVEA_ERR_POSITIONS_MISSING, [](auto& c) { c.a.positions = nullptr; }},
       {"window_left without positions", FOVEA_ERR_POSITIONS_MISSING,
-       [](Call& c) {
-         c.plan_again([](fovea_attention_desc& d) { d.causal = FOVEA_CAUSAL_NONE, d.window_left = 3; });
-         c.a.positions = nullptr;
-         c.a.alibi_slopes = nullptr;
+       [](auto& c) {
+         c.plan_again([](auto& d) { d.causal = FOVEA_CAUSAL_NONE, d.window_left = 3; });
+         c.a.positions = nullptr, c.a.alibi_slopes = nullptr;
        }},
       {"window_right without positions", FOVEA_ERR_POSITIONS_MISSING,
-       [](Call& c) {
-         c.plan_again([](fovea_attention_desc& d) { d.causal = FOVEA_CAUSAL_NONE, d.window_right = 3; });
-         c.a.positions = nullptr;
-         c.a.alibi_slopes = nullptr;
+       [](auto& c) {
+         c.plan_again([](auto& d) { d.causal = FOVEA_CAUSAL_NONE, d.window_right = 3; });
+         c.a.positions = nullptr, c.a.alibi_slopes = nullptr;
        }},
       {"ALiBi without positions", FOVEA_ERR_POSITIONS_MISSING,
-       [](Call& c) {
-         c.plan_again([](fovea_attention_desc& d) { d.causal = FOVEA_CAUSAL_NONE; });
+       [](auto& c) {
+         c.plan_again([](auto& d) { d.causal = FOVEA_CAUSAL_NONE; });
          c.a.positions = nullptr;
        }},
       {"no positions where none are needed", FOVEA_OK,
-       [](Call& c) {
-         c.plan_again([](fovea_attention_desc& d) { d.causal = FOVEA_CAUSAL_NONE; });
-         c.a.positions = nullptr;
-         c.a.alibi_slopes = nullptr;
+       [](auto& c) {
+         c.plan_again([](auto& d) { d.causal = FOVEA_CAUSAL_NONE; });
+         c.a.positions = nullptr, c.a.alibi_slopes = nullptr;
        }},
       {"positions with top-left", FOVEA_ERR_POSITIONS_TWICE,
-       [](Call& c) { c.plan_again([](fovea_attention_desc& d) { d.causal = FOVEA_CAUSAL_TOP_LEFT; }); }},
+       [](auto& c) { c.plan_again([](auto& d) { d.causal = FOVEA_CAUSAL_TOP_LEFT; }); }},
       {"positions with bottom-right", FOVEA_ERR_POSITIONS_TWICE,
-       [](Call& c) { c.plan_again([](fovea_attention_desc& d) { d.causal = FOVEA_CAUSAL_BOTTOM_RIGHT; }); }},
+       [](auto& c) { c.plan_again([](auto& d) { d.causal = FOVEA_CAUSAL_BOTTOM_RIGHT; }); }},
       {"positions where a diagonal says them", FOVEA_ERR_POSITIONS_TWICE,
-       [](Call& c) {
-         c.plan_again([](fovea_attention_desc& d) {
-           d.causal = FOVEA_CAUSAL_NONE, d.diagonal = FOVEA_DIAGONAL_BOTTOM_RIGHT;
-         });
+       [](auto& c) {
+         c.plan_again([](auto& d) { d.causal = FOVEA_CAUSAL_NONE, d.diagonal = FOVEA_DIAGONAL_BOTTOM_RIGHT; });
        }},
       {"a diagonal of positions without them", FOVEA_ERR_POSITIONS_MISSING,
-       [](Call& c) {
-         c.plan_again([](fovea_attention_desc& d) {
-           d.causal = FOVEA_CAUSAL_NONE, d.diagonal = FOVEA_DIAGONAL_POSITIONS;
-         });
-         c.a.positions = nullptr;
-         c.a.alibi_slopes = nullptr;
+       [](auto& c) {
+         c.plan_again([](auto& d) { d.causal = FOVEA_CAUSAL_NONE, d.diagonal = FOVEA_DIAGONAL_POSITIONS; });
+         c.a.positions = nullptr, c.a.alibi_slopes = nullptr;
        }},
       {"no positions where a diagonal says them", FOVEA_OK,
-       [](Call& c) {
-         c.plan_again([](fovea_attention_desc& d) {
-           d.causal = FOVEA_CAUSAL_NONE, d.diagonal = FOVEA_DIAGONAL_TOP_LEFT, d.window_left = 3;
-         });
+       [](auto& c) {
+         c.plan_again(
+             [](auto& d) { d.causal = FOVEA_CAUSAL_NONE, d.diagonal = FOVEA_DIAGONAL_TOP_LEFT, d.window_left = 3; });
          c.a.positions = nullptr;
        }},
       {"a position too far", FOVEA_ERR_SIZE,
-       [](Call& c) { const_cast<int64_t*>(c.a.positions)[1] = (int64_t{1} << 62) + 1; }},
+       [](auto& c) { const_cast<int64_t*>(c.a.positions)[1] = (int64_t{1} << 62) + 1; }},
       {"a position too far back", FOVEA_ERR_SIZE,
-       [](Call& c) { const_cast<int64_t*>(c.a.positions)[0] = -(int64_t{1} << 62) - 1; }},
-      {"the last position", FOVEA_ERR_SIZE, [](Call& c) { const_cast<int64_t*>(c.a.positions)[0] = INT64_MAX; }},
-      {"the first position", FOVEA_ERR_SIZE, [](Call& c) { const_cast<int64_t*>(c.a.positions)[0] = INT64_MIN; }},
+       [](auto& c) { const_cast<int64_t*>(c.a.positions)[0] = -(int64_t{1} << 62) - 1; }},
+      {"the last position", FOVEA_ERR_SIZE, [](auto& c) { const_cast<int64_t*>(c.a.positions)[0] = INT64_MAX; }},
+      {"the first position", FOVEA_ERR_SIZE, [](auto& c) { const_cast<int64_t*>(c.a.positions)[0] = INT64_MIN; }},
       // The mask.
-      {"a mask without a kind", FOVEA_ERR_MASK, [](Call& c) { c.a.mask.kind = FOVEA_MASK_NONE; }},
-      {"a float mask without data", FOVEA_ERR_MASK, [](Call& c) { c.a.mask.data = nullptr; }},
+      {"a mask without a kind", FOVEA_ERR_MASK, [](auto& c) { c.a.mask.kind = FOVEA_MASK_NONE; }},
+      {"a float mask without data", FOVEA_ERR_MASK, [](auto& c) { c.a.mask.data = nullptr; }},
       {"a byte mask without data", FOVEA_ERR_MASK,
-       [](Call& c) { c.a.mask.kind = FOVEA_MASK_BYTE, c.a.mask.data = nullptr; }},
-      {"a mask longer than the keys", FOVEA_ERR_MASK, [](Call& c) { c.a.mask.kv_tokens = c.a.kv_tokens + 1; }},
-      {"the longest mask", FOVEA_ERR_MASK, [](Call& c) { c.a.mask.kv_tokens = 0xfffffffeu; }},
-      {"keys that no mask covers", FOVEA_ERR_MASK, [](Call& c) { c.a.mask = {}, c.a.mask.kv_tokens = 1; }},
-      {"no mask, broadcast", FOVEA_ERR_MASK, [](Call& c) { c.a.mask = {}, c.a.mask.broadcast_keys = 1; }},
+       [](auto& c) { c.a.mask.kind = FOVEA_MASK_BYTE, c.a.mask.data = nullptr; }},
+      {"a mask longer than the keys", FOVEA_ERR_MASK, [](auto& c) { c.a.mask.kv_tokens = c.a.kv_tokens + 1; }},
+      {"the longest mask", FOVEA_ERR_MASK, [](auto& c) { c.a.mask.kv_tokens = 0xfffffffeu; }},
+      {"keys that no mask covers", FOVEA_ERR_MASK, [](auto& c) { c.a.mask = {}, c.a.mask.kv_tokens = 1; }},
+      {"no mask, broadcast", FOVEA_ERR_MASK, [](auto& c) { c.a.mask = {}, c.a.mask.broadcast_keys = 1; }},
       {"no mask, with factors", FOVEA_ERR_MASK,
-       [](Call& c) { c.a.mask = {}, c.a.mask.head_factors = c.a.alibi_slopes; }},
-      {"no mask, at the end", FOVEA_ERR_MASK, [](Call& c) { c.a.mask = {}, c.a.mask.at_end = 1; }},
-      {"a mask at the end of no length", FOVEA_ERR_MASK,
-       [](Call& c) { c.a.mask.at_end = 1, c.a.mask.kv_tokens = 0; }},
+       [](auto& c) { c.a.mask = {}, c.a.mask.head_factors = c.a.alibi_slopes; }},
+      {"no mask, at the end", FOVEA_ERR_MASK, [](auto& c) { c.a.mask = {}, c.a.mask.at_end = 1; }},
+      {"a mask at the end of no length", FOVEA_ERR_MASK, [](auto& c) { c.a.mask.at_end = 1, c.a.mask.kv_tokens = 0; }},
       {"a mask at the end that covers none", FOVEA_ERR_MASK,
-       [](Call& c) { c.a.mask.at_end = 1, c.a.mask.kv_tokens = FOVEA_MASK_COVERS_NONE; }},
+       [](auto& c) { c.a.mask.at_end = 1, c.a.mask.kv_tokens = FOVEA_MASK_COVERS_NONE; }},
       {"a mask at the end of more keys than an entry has", FOVEA_ERR_MASK,
-       [](Call& c) { c.a.mask.at_end = 1, c.a.mask.kv_tokens = 6; }},
+       [](auto& c) { c.a.mask.at_end = 1, c.a.mask.kv_tokens = 6; }},
       {"a byte mask with factors", FOVEA_ERR_MASK,
-       [](Call& c) { c.a.mask.kind = FOVEA_MASK_BYTE, c.a.mask.head_factors = c.a.alibi_slopes; }},
+       [](auto& c) { c.a.mask.kind = FOVEA_MASK_BYTE, c.a.mask.head_factors = c.a.alibi_slopes; }},
       {"factors in the workspace", FOVEA_ERR_OVERLAP,
-       [](Call& c) { c.a.mask.head_factors = reinterpret_cast<float*>(c.memory); }},
+       [](auto& c) { c.a.mask.head_factors = reinterpret_cast<float*>(c.memory); }},
       {"factors off their alignment", FOVEA_ERR_ALIGNMENT,
-       [](Call& c) { c.a.mask.head_factors = shifted<float>(c.a.alibi_slopes, 2); }},
+       [](auto& c) { c.a.mask.head_factors = shifted<float>(c.a.alibi_slopes, 2); }},
       {"a half mask off its alignment", FOVEA_ERR_ALIGNMENT,
-       [](Call& c) { c.a.mask.kind = FOVEA_MASK_BF16, c.a.mask.data = shifted<void>(c.a.mask.data, 1); }},
+       [](auto& c) { c.a.mask.kind = FOVEA_MASK_BF16, c.a.mask.data = shifted<void>(c.a.mask.data, 1); }},
       // The workspace.
-      {"a byte too few", FOVEA_ERR_WORKSPACE, [](Call& c) { c.bytes -= 1; }},
-      {"no bytes", FOVEA_ERR_WORKSPACE, [](Call& c) { c.bytes = 0; }},
-      {"a byte more", FOVEA_OK, [](Call& c) { c.bytes += 1; }},
+      {"a byte too few", FOVEA_ERR_WORKSPACE, [](auto& c) { c.bytes -= 1; }},
+      {"no bytes", FOVEA_ERR_WORKSPACE, [](auto& c) { c.bytes = 0; }},
+      {"a byte more", FOVEA_OK, [](auto& c) { c.bytes += 1; }},
   });
   Call call;
   CHECK(fovea_attention(nullptr, &call.a, call.memory, call.bytes) == FOVEA_ERR_NULL);
@@ -460,7 +418,7 @@ TEST_CASE("misuse: every enum refuses any 32 bits that it has no name for, those
 }
 
 TEST_CASE("misuse: a pointer that is not aligned to its element is refused, whichever it is", "[short]") {
-  std::vector<Misuse> table;
+  std::vector<Misuse<Call>> table;
   for (const int off : {1, 2, 3}) {
     const auto add = [&](const char* what, std::function<void(Call&)> change) {
       table.push_back({what, FOVEA_ERR_ALIGNMENT, std::move(change)});
@@ -480,12 +438,11 @@ TEST_CASE("misuse: a pointer that is not aligned to its element is refused, whic
   for (const size_t off : {1u, 4u, 16u, 32u, 63u}) {
     table.push_back({"workspace", FOVEA_ERR_ALIGNMENT, [=](Call& c) { c.memory += off; }});
   }
-  table.push_back({"a workspace 64 bytes on", FOVEA_OK, [](Call& c) { c.memory += 64; }});
+  table.push_back({"a workspace 64 bytes on", FOVEA_OK, [](auto& c) { c.memory += 64; }});
   check_calls(table);
 
   Problem p = everything();
-  p.mask = FOVEA_MASK_BYTE;
-  p.placement = Placement::kOffset;
+  p.mask = FOVEA_MASK_BYTE, p.placement = Placement::kOffset;
   CHECK(run_on_all_targets(p) == "");  // bytes may lie anywhere
 }
 
@@ -512,38 +469,38 @@ TEST_CASE("misuse: arrays of 64 bits may lie wherever structures have them on th
 
 TEST_CASE("misuse: an output whose strides let two elements share a place is refused", "[short]") {
   check_calls({
-      {"out tokens overlap", FOVEA_ERR_STRIDE, [](Call& c) { c.a.out.token_stride = 6; }},
-      {"out tokens are one", FOVEA_ERR_STRIDE, [](Call& c) { c.a.out.token_stride = 0; }},
-      {"out tokens overlap backwards", FOVEA_ERR_STRIDE, [](Call& c) { c.a.out.token_stride = -1; }},
-      {"out heads overlap", FOVEA_ERR_STRIDE, [](Call& c) { c.a.out.head_stride -= 1; }},
-      {"out heads are one", FOVEA_ERR_STRIDE, [](Call& c) { c.a.out.head_stride = 0; }},
-      {"out heads are tokens", FOVEA_ERR_STRIDE, [](Call& c) { c.a.out.head_stride = c.a.out.token_stride; }},
-      {"out entries overlap", FOVEA_ERR_STRIDE, [](Call& c) { c.a.out.batch_stride -= 1; }},
-      {"out entries are one", FOVEA_ERR_STRIDE, [](Call& c) { c.a.out.batch_stride = 0; }},
-      {"lse tokens are one", FOVEA_ERR_STRIDE, [](Call& c) { c.a.lse.token_stride = 0; }},
-      {"lse heads overlap", FOVEA_ERR_STRIDE, [](Call& c) { c.a.lse.head_stride = 4; }},
-      {"lse entries are one", FOVEA_ERR_STRIDE, [](Call& c) { c.a.lse.batch_stride = 0; }},
-      {"scores tokens overlap", FOVEA_ERR_STRIDE, [](Call& c) { c.a.scores.token_stride = 8; }},
-      {"scores heads are one", FOVEA_ERR_STRIDE, [](Call& c) { c.a.scores.head_stride = 0; }},
+      {"out tokens overlap", FOVEA_ERR_STRIDE, [](auto& c) { c.a.out.token_stride = 6; }},
+      {"out tokens are one", FOVEA_ERR_STRIDE, [](auto& c) { c.a.out.token_stride = 0; }},
+      {"out tokens overlap backwards", FOVEA_ERR_STRIDE, [](auto& c) { c.a.out.token_stride = -1; }},
+      {"out heads overlap", FOVEA_ERR_STRIDE, [](auto& c) { c.a.out.head_stride -= 1; }},
+      {"out heads are one", FOVEA_ERR_STRIDE, [](auto& c) { c.a.out.head_stride = 0; }},
+      {"out heads are tokens", FOVEA_ERR_STRIDE, [](auto& c) { c.a.out.head_stride = c.a.out.token_stride; }},
+      {"out entries overlap", FOVEA_ERR_STRIDE, [](auto& c) { c.a.out.batch_stride -= 1; }},
+      {"out entries are one", FOVEA_ERR_STRIDE, [](auto& c) { c.a.out.batch_stride = 0; }},
+      {"lse tokens are one", FOVEA_ERR_STRIDE, [](auto& c) { c.a.lse.token_stride = 0; }},
+      {"lse heads overlap", FOVEA_ERR_STRIDE, [](auto& c) { c.a.lse.head_stride = 4; }},
+      {"lse entries are one", FOVEA_ERR_STRIDE, [](auto& c) { c.a.lse.batch_stride = 0; }},
+      {"scores tokens overlap", FOVEA_ERR_STRIDE, [](auto& c) { c.a.scores.token_stride = 8; }},
+      {"scores heads are one", FOVEA_ERR_STRIDE, [](auto& c) { c.a.scores.head_stride = 0; }},
       {"scores entries overlap", FOVEA_ERR_STRIDE,
-       [](Call& c) { c.a.scores.batch_stride = c.a.scores.head_stride * 3; }},
-      {"one token may have any stride", FOVEA_OK, [](Call& c) { c.a.q_tokens = 1, c.a.out.token_stride = 0; }},
-      {"one entry may have any stride", FOVEA_OK, [](Call& c) { c.a.batch = 1, c.a.out.batch_stride = 0; }},
+       [](auto& c) { c.a.scores.batch_stride = c.a.scores.head_stride * 3; }},
+      {"one token may have any stride", FOVEA_OK, [](auto& c) { c.a.q_tokens = 1, c.a.out.token_stride = 0; }},
+      {"one entry may have any stride", FOVEA_OK, [](auto& c) { c.a.batch = 1, c.a.out.batch_stride = 0; }},
   });
 }
 
 TEST_CASE("misuse: one query, key or value in the place of several is refused", "[short]") {
   check_calls({
-      {"q tokens are one", FOVEA_ERR_STRIDE, [](Call& c) { c.a.q.token_stride = 0; }},
-      {"keys are one", FOVEA_ERR_STRIDE, [](Call& c) { c.a.kv.keys.token_stride = 0; }},
-      {"values are one", FOVEA_ERR_STRIDE, [](Call& c) { c.a.kv.values.token_stride = 0; }},
-      {"one query may have any stride", FOVEA_OK, [](Call& c) { c.a.q_tokens = 1, c.a.q.token_stride = 0; }},
-      {"heads and entries may be one", FOVEA_OK, [](Call& c) { c.a.q.head_stride = c.a.kv.keys.batch_stride = 0; }},
+      {"q tokens are one", FOVEA_ERR_STRIDE, [](auto& c) { c.a.q.token_stride = 0; }},
+      {"keys are one", FOVEA_ERR_STRIDE, [](auto& c) { c.a.kv.keys.token_stride = 0; }},
+      {"values are one", FOVEA_ERR_STRIDE, [](auto& c) { c.a.kv.values.token_stride = 0; }},
+      {"one query may have any stride", FOVEA_OK, [](auto& c) { c.a.q_tokens = 1, c.a.q.token_stride = 0; }},
+      {"heads and entries may be one", FOVEA_OK, [](auto& c) { c.a.q.head_stride = c.a.kv.keys.batch_stride = 0; }},
   });
 }
 
 TEST_CASE("misuse: strides whose products overflow are refused", "[short]") {
-  std::vector<Misuse> table;
+  std::vector<Misuse<Call>> table;
   // The largest strides; the smallest whose bytes overflow; and one that would wrap around the address space.
   for (const ptrdiff_t stride : {kMost, -kMost, -kMost - 1, kMost / 2, kMost / 4 + 1, -(kMost / 4) - 2}) {
     const auto add = [&](const char* what, std::function<void(Call&)> change) {
@@ -585,21 +542,21 @@ TEST_CASE("misuse: an output that overlaps another buffer by one element is refu
     return [=](const Call&) { return size_t{2} * heads * tokens * dim * sizeof(float); };
   };
   const std::vector<Part> outputs = {
-      {"out", [](Call& c) { return static_cast<char*>(c.a.out.data); }, size_of(4, 5, 7)},
-      {"lse", [](Call& c) { return static_cast<char*>(c.a.lse.data); }, size_of(4, 5, 1)},
-      {"scores", [](Call& c) { return static_cast<char*>(c.a.scores.data); }, size_of(4, 5, 9)},
-      {"workspace", [](Call& c) { return c.memory; }, [](const Call& c) { return c.bytes; }},
+      {"out", [](auto& c) { return static_cast<char*>(c.a.out.data); }, size_of(4, 5, 7)},
+      {"lse", [](auto& c) { return static_cast<char*>(c.a.lse.data); }, size_of(4, 5, 1)},
+      {"scores", [](auto& c) { return static_cast<char*>(c.a.scores.data); }, size_of(4, 5, 9)},
+      {"workspace", [](auto& c) { return c.memory; }, [](const Call& c) { return c.bytes; }},
   };
   const std::vector<Part> inputs = {
-      {"q", [](Call& c) { return shifted<char>(c.a.q.data, 0); }, size_of(4, 5, 6)},
-      {"keys", [](Call& c) { return shifted<char>(c.a.kv.keys.data, 0); }, size_of(2, 9, 6)},
-      {"values", [](Call& c) { return shifted<char>(c.a.kv.values.data, 0); }, size_of(2, 9, 7)},
-      {"mask", [](Call& c) { return shifted<char>(c.a.mask.data, 0); }, size_of(4, 5, 9)},
-      {"kv_lengths", [](Call& c) { return shifted<char>(c.a.kv_lengths, 0); }, [](const Call&) { return size_t{8}; }},
-      {"positions", [](Call& c) { return shifted<char>(c.a.positions, 0); }, [](const Call&) { return size_t{16}; }},
-      {"alibi_slopes", [](Call& c) { return shifted<char>(c.a.alibi_slopes, 0); },
+      {"q", [](auto& c) { return shifted<char>(c.a.q.data, 0); }, size_of(4, 5, 6)},
+      {"keys", [](auto& c) { return shifted<char>(c.a.kv.keys.data, 0); }, size_of(2, 9, 6)},
+      {"values", [](auto& c) { return shifted<char>(c.a.kv.values.data, 0); }, size_of(2, 9, 7)},
+      {"mask", [](auto& c) { return shifted<char>(c.a.mask.data, 0); }, size_of(4, 5, 9)},
+      {"kv_lengths", [](auto& c) { return shifted<char>(c.a.kv_lengths, 0); }, [](const Call&) { return size_t{8}; }},
+      {"positions", [](auto& c) { return shifted<char>(c.a.positions, 0); }, [](const Call&) { return size_t{16}; }},
+      {"alibi_slopes", [](auto& c) { return shifted<char>(c.a.alibi_slopes, 0); },
        [](const Call&) { return size_t{16}; }},
-      {"sinks", [](Call& c) { return shifted<char>(c.a.sinks, 0); }, [](const Call&) { return size_t{16}; }},
+      {"sinks", [](auto& c) { return shifted<char>(c.a.sinks, 0); }, [](const Call&) { return size_t{16}; }},
   };
   const auto move_output = [](Call& c, size_t which, char* to) {
     if (which == 0) c.a.out.data = to;
@@ -697,13 +654,10 @@ TEST_CASE("misuse: buffers that only touch one another do not overlap", "[short]
 
 TEST_CASE("misuse: inputs may overlap one another", "[short]") {
   Problem p = everything();
-  p.head_dim = p.value_dim = 6;
-  p.kv_heads = 4;
-  p.q_tokens = p.kv_tokens = 9;
+  p.head_dim = p.value_dim = 6, p.kv_heads = 4, p.q_tokens = p.kv_tokens = 9;
   AttentionCase test(p);
   // Keys are values are queries. NaN hides where no query may look, so the queries' numbers go everywhere.
-  test.args.kv.keys = test.args.q;
-  test.args.kv.values = test.args.q;
+  test.args.kv.keys = test.args.q, test.args.kv.values = test.args.q;
   CHECK(run_on_all_targets(test) == "");
 }
 

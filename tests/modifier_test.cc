@@ -3,27 +3,16 @@
 // Modifiers of scores and weights: each element is handed out once with the place that it has; what the function
 // writes is used, and changes nothing about what is hidden. That they agree with the reference beside any other option
 // is shown in attention_pairs_test.cc and sources_test.cc.
-#include <algorithm>
-#include <cmath>
-#include <limits>
-#include <string>
-#include <vector>
-
-#include "catch.h"
-#include "support/bits.h"
-#include "support/guarded.h"
 #include "support/pieces.h"
-#include "support/problem.h"
 #include "support/shuffler.h"
+#include "support/test.h"
 
 namespace fovea_test {
 namespace {
 
 Problem base(uint32_t q_tokens = 21) {
   Problem p;
-  p.batch = 2;
-  p.q_heads = 6, p.kv_heads = 2;
-  p.q_tokens = q_tokens, p.kv_tokens = 150;
+  p.batch = 2, p.q_heads = 6, p.kv_heads = 2, p.q_tokens = q_tokens, p.kv_tokens = 150;
   p.head_dim = 20, p.value_dim = 12;
   return p;
 }
@@ -31,14 +20,12 @@ Problem base(uint32_t q_tokens = 21) {
 using Function = void (*)(void*, const fovea_score_block*);
 
 float& element(const fovea_score_block& block, uint32_t r, uint32_t k) {
-  return block.data[static_cast<ptrdiff_t>(r) * block.row_stride + static_cast<ptrdiff_t>(k) * block.key_stride];
+  return block.data[ptrdiff_t(r) * block.row_stride + ptrdiff_t(k) * block.key_stride];
 }
 
 template <class Change>
 void change_all(const fovea_score_block& block, Change change) {
-  for (uint32_t r = 0; r < block.rows; ++r) {
-    for (uint32_t k = 0; k < block.keys; ++k) element(block, r, k) = change(element(block, r, k), r, k);
-  }
+  for (const auto& [r, k] : indices(block.rows, block.keys)) element(block, r, k) = change(element(block, r, k), r, k);
 }
 
 std::string run(AttentionCase& test, const Run& how) {
@@ -51,12 +38,11 @@ struct Counts {
   explicit Counts(const Problem& p) : problem(p), times(size_t{p.batch} * p.q_heads * p.q_tokens * p.kv_tokens) {}
   static void count(void* self, const fovea_score_block* block) { static_cast<Counts*>(self)->count(*block); }
   void count(const fovea_score_block& block) {
-    for (uint32_t r = 0; r < block.rows; ++r) {
-      for (uint32_t k = 0; k < block.keys; ++k) {
-        const auto key = static_cast<size_t>(block.first_key + k);
-        ++times[((size_t{block.batch} * problem.q_heads + block.heads[r]) * problem.q_tokens + block.tokens[r]) *
-                    problem.kv_tokens + key];
-      }
+    for (const auto& [r, k] : indices(block.rows, block.keys)) {
+      const auto key = size_t(block.first_key + k);
+      ++times[((size_t{block.batch} * problem.q_heads + block.heads[r]) * problem.q_tokens + block.tokens[r]) *
+                  problem.kv_tokens +
+              key];
     }
     most_worker = std::max(most_worker, block.worker);
   }
@@ -80,71 +66,65 @@ TEST_CASE("modifiers: scores, weights and what self points to have an effect", "
 }
 
 TEST_CASE("modifiers: each score is handed out once, in calls, parts of keys and pushes", "[short]") {
-  for (const uint32_t q_tokens : {1u, 2u, 21u, 50u}) {
-    for (const bool integers : {false, true}) {
-      Problem p = base(q_tokens);
-      p.q_heads = q_tokens == 2 ? 2 : 6;
-      if (integers) p = p.with_integers();
-      AttentionCase test(p);
-      const auto all_once = [&](const Counts& counts) {
-        for (const uint32_t times : counts.times) {
-          if (times != 1) return false;
-        }
-        return true;
-      };
-      for (const fovea_target target : p.targets()) {
-        Shuffler three(3);
-        for (const Run& how : {Run{target}, Run{target, Budget::kLeast, true}, Run{target, Budget::kNone, false, 64},
-                               Run{target, Budget::kNone, false, 0, three.executor()}}) {
-          Counts counts(p);
-          const fovea_modifier modifier = {Counts::count, nullptr, &counts};
-          test.args.modifier = &modifier;
-          REQUIRE(test.run_unchecked(how) == "");
-          CHECK(all_once(counts));
-          CHECK(counts.most_worker < 3);
-          CHECK((how.executor == nullptr || counts.most_worker == three.most_worker));
-        }
-        test.args.executor = nullptr;
-        fovea_attention_desc d = test.desc;
-        d.target = target;
-        fovea_plan plan{};
-        REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
-        const Guarded workspace(plan.workspace_bytes, 64, Placement::kEnd);
-        const size_t bytes = fovea_state_bytes(&plan, p.batch, p.q_tokens);
-        const Guarded state((bytes + 63) / 64 * 64, 64, Placement::kEnd);
-        REQUIRE(fovea_stream_begin(&plan, state.as<fovea_state>(), bytes, p.batch, p.q_tokens, 0) == FOVEA_OK);
+  for (const auto& [q_tokens, integers] : every({1u, 2u, 21u, 50u}, {false, true})) {
+    Problem p = base(q_tokens);
+    p.q_heads = q_tokens == 2 ? 2 : 6;
+    if (integers) p = p.with_integers();
+    AttentionCase test(p);
+    const auto all_once = [&](const Counts& counts) {
+      for (const uint32_t times : counts.times) {
+        if (times != 1) return false;
+      }
+      return true;
+    };
+    for (const fovea_target target : p.targets()) {
+      Shuffler three(3);
+      for (const Run& how : {Run{target}, Run{target, Budget::kLeast, true}, Run{target, Budget::kNone, false, 64},
+                             Run{target, Budget::kNone, false, 0, three.executor()}}) {
         Counts counts(p);
         const fovea_modifier modifier = {Counts::count, nullptr, &counts};
         test.args.modifier = &modifier;
-        for (const Piece piece : {Piece{0, 30}, Piece{30, 94}, Piece{94, 150}}) {
-          PieceArgs part(test, piece);
-          REQUIRE(fovea_stream_push(&plan, state.as<fovea_state>(), &part.args, workspace.as<void>(),
-                                    workspace.bytes()) == FOVEA_OK);
-        }
+        REQUIRE(test.run_unchecked(how) == "");
         CHECK(all_once(counts));
+        CHECK(counts.most_worker < 3);
+        CHECK((how.executor == nullptr || counts.most_worker == three.most_worker));
       }
+      test.args.executor = nullptr;
+      fovea_attention_desc d = test.desc;
+      d.target = target;
+      fovea_plan plan{};
+      REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
+      const Guarded workspace(plan.workspace_bytes, 64, Placement::kEnd);
+      const size_t bytes = fovea_state_bytes(&plan, p.batch, p.q_tokens);
+      const Guarded state((bytes + 63) / 64 * 64, 64, Placement::kEnd);
+      REQUIRE(fovea_stream_begin(&plan, state.as<fovea_state>(), bytes, p.batch, p.q_tokens, 0) == FOVEA_OK);
+      Counts counts(p);
+      const fovea_modifier modifier = {Counts::count, nullptr, &counts};
+      test.args.modifier = &modifier;
+      for (const Piece piece : {Piece{0, 30}, Piece{30, 94}, Piece{94, 150}}) {
+        PieceArgs part(test, piece);
+        REQUIRE(fovea_stream_push(&plan, state.as<fovea_state>(), &part.args, workspace.as<void>(),
+                                  workspace.bytes()) == FOVEA_OK);
+      }
+      CHECK(all_once(counts));
     }
   }
 }
 
 TEST_CASE("modifiers: with weights scores are handed out once more, and once more with scores out", "[short]") {
-  for (const fovea_target target : targets()) {
-    for (const bool out : {false, true}) {
-      Problem p = base();
-      if (out) p.stage = FOVEA_SCORES_SOFTMAX;
-      AttentionCase test(p);
-      Counts counts(p);
-      fovea_modifier modifier = {Counts::count, [](void*, const fovea_score_block*) {}, &counts};
-      test.args.modifier = &modifier;
-      REQUIRE(test.run_unchecked({target}) == "");
-      CHECK(std::count(counts.times.begin(), counts.times.end(), out ? 3u : 2u) ==
-            static_cast<ptrdiff_t>(counts.times.size()));
-      Counts weights(p);
-      modifier = {nullptr, Counts::count, &weights};
-      REQUIRE(test.run_unchecked({target}) == "");
-      CHECK(std::count(weights.times.begin(), weights.times.end(), out ? 2u : 1u) ==
-            static_cast<ptrdiff_t>(weights.times.size()));
-    }
+  for (const auto& [target, out] : every(targets(), {false, true})) {
+    Problem p = base();
+    if (out) p.stage = FOVEA_SCORES_SOFTMAX;
+    AttentionCase test(p);
+    Counts counts(p);
+    fovea_modifier modifier = {Counts::count, [](void*, const fovea_score_block*) {}, &counts};
+    test.args.modifier = &modifier;
+    REQUIRE(test.run_unchecked({target}) == "");
+    CHECK(std::count(counts.times.begin(), counts.times.end(), out ? 3u : 2u) == ptrdiff_t(counts.times.size()));
+    Counts weights(p);
+    modifier = {nullptr, Counts::count, &weights};
+    REQUIRE(test.run_unchecked({target}) == "");
+    CHECK(std::count(weights.times.begin(), weights.times.end(), out ? 2u : 1u) == ptrdiff_t(weights.times.size()));
   }
 }
 
@@ -162,7 +142,7 @@ TEST_CASE("modifiers: a weight of NaN or inf is not lost, and one below 2^-126 i
                                    nullptr};
     test.args.modifier = &writes;
     for (const fovea_target target : test.problem.targets()) {
-      for (const float number : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), 0.0f}) {
+      for (const float number : {kNaN, kInfinity, 0.0f}) {
         written = number;
         REQUIRE(test.run_unchecked({target}) == "");
         const std::vector<float> out = test.out();
@@ -181,15 +161,14 @@ TEST_CASE("modifiers: a row whose scores all became -inf has no weights, whateve
   Problem p = base();
   p.stage = FOVEA_SCORES_SOFTMAX;
   AttentionCase test(p);
-  const fovea_modifier modifier = {[](void*, const fovea_score_block* block) {
-                                     change_all(*block, [&](float x, uint32_t r, uint32_t) {
-                                       return block->heads[r] == 1 ? -std::numeric_limits<float>::infinity() : x;
-                                     });
-                                   },
-                                   [](void*, const fovea_score_block* block) {
-                                     change_all(*block, [](float, uint32_t, uint32_t) { return 0.25f; });
-                                   },
-                                   nullptr};
+  const fovea_modifier modifier = {
+      [](void*, const fovea_score_block* block) {
+        change_all(*block, [&](float x, uint32_t r, uint32_t) { return block->heads[r] == 1 ? -kInfinity : x; });
+      },
+      [](void*, const fovea_score_block* block) {
+        change_all(*block, [](float, uint32_t, uint32_t) { return 0.25f; });
+      },
+      nullptr};
   test.args.modifier = &modifier;
   for (const fovea_target target : targets()) {
     REQUIRE(test.run_unchecked({target}) == "");
@@ -236,7 +215,7 @@ TEST_CASE("modifiers: ALiBi and softcap as modifiers are the options", "[short]"
                                          const int64_t distance = block->first_position + block->tokens[r] -
                                                                   (block->first_key + k);
                                          return x - static_cast<const float*>(self)[block->heads[r]] *
-                                                        std::fabs(static_cast<float>(distance));
+                                                        std::fabs(float(distance));
                                        });
                                      },
                                      nullptr, alibi.slopes()};
@@ -261,7 +240,7 @@ TEST_CASE("modifiers: a score of -inf has no weight, and a row of them is a row 
     const fovea_modifier hides = {[](void*, const fovea_score_block* block) {
                                     change_all(*block, [&](float x, uint32_t r, uint32_t k) {
                                       const bool seen = block->heads[r] != 2 && (block->first_key + k) % 3 == 0;
-                                      return seen ? x : -std::numeric_limits<float>::infinity();
+                                      return seen ? x : -kInfinity;
                                     });
                                   },
                                   nullptr, nullptr};
@@ -276,7 +255,7 @@ TEST_CASE("modifiers: a score of -inf has no weight, and a row of them is a row 
       const std::vector<float> out = test.out(), lse = test.lse();
       for (uint32_t i = 0; i < q_tokens; ++i) {
         CHECK(out[(size_t{2} * q_tokens + i) * 12] == 0.0f);
-        CHECK(lse[size_t{2} * q_tokens + i] == -std::numeric_limits<float>::infinity());
+        CHECK(lse[size_t{2} * q_tokens + i] == -kInfinity);
       }
       // There a NaN in the value counts, as fovea.h says; only what is hidden is not looked at.
     }
@@ -303,15 +282,11 @@ TEST_CASE("modifiers: weights below 0 become 0, and hidden keys stay hidden what
       REQUIRE(test.run_unchecked({target}) == "");
       const std::vector<float> weights = test.scores();
       size_t at = 0, quarters = 0, right = 0;
-      for (uint32_t b = 0; b < p.batch; ++b) {
-        for (uint32_t h = 0; h < p.q_heads; ++h) {
-          for (uint32_t i = 0; i < p.q_tokens; ++i) {
-            for (uint32_t j = 0; j < p.kv_tokens; ++j, ++at) {
-              const bool seen = visible(test.desc, test.args, b, h, i, j) && j % 2 == 0;
-              quarters += seen;
-              right += weights[at] == (seen ? 0.25f : 0.0f);
-            }
-          }
+      for (const auto& [b, h, i] : indices(p.batch, p.q_heads, p.q_tokens)) {
+        for (uint32_t j = 0; j < p.kv_tokens; ++j, ++at) {
+          const bool seen = visible(test.desc, test.args, b, h, i, j) && j % 2 == 0;
+          quarters += seen;
+          right += weights[at] == (seen ? 0.25f : 0.0f);
         }
       }
       CHECK(right == weights.size());
@@ -326,8 +301,7 @@ TEST_CASE("modifiers: weights are those of all keys, with sinks and dropout wher
   p.modify_weights = true, p.sinks = true, p.dropout = 0.4f, p.stage = FOVEA_SCORES_SOFTMAX;
   for (const Problem& each : {p, p.with_integers()}) CHECK(run_on_all_targets(each) == "");
   p.kv_kind = FOVEA_KV_RING, p.ring_tokens = 100, p.pinned_tokens = 5, p.hide_gone = true;
-  p.stage = FOVEA_SCORES_NONE;
-  p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, p.window_left = 30;
+  p.stage = FOVEA_SCORES_NONE, p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, p.window_left = 30;
   for (const Problem& each : {p, p.with_integers()}) CHECK(run_on_all_targets(each) == "");
 }
 

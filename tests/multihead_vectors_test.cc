@@ -4,17 +4,7 @@
 // vectors/make_multihead.py wrote. Every vector runs on every target with weights in each format, from separate and
 // from packed projections, with keys and values projected in the call and kept in a cache, and causal ones some tokens
 // at a time.
-#include <algorithm>
-#include <cmath>
-#include <string>
-#include <vector>
-
-#include "catch.h"
-#include "support/formats.h"
-#include "support/guarded.h"
-#include "support/problem.h"
-#include "support/text.h"
-#include "support/tolerance.h"
+#include "support/test.h"
 
 namespace fovea_test {
 namespace {
@@ -56,7 +46,7 @@ enum class Form {
 std::string text_of(const MultiheadVector& v, fovea_dtype dtype, Form form, fovea_target target) {
   static const char* const kForms[] = {"separate", "packed", "cached"};
   Text text;
-  text << "multihead: " << v.name << ", " << type_name(dtype) << " weights, " << kForms[static_cast<int>(form)] << " | "
+  text << "multihead: " << v.name << ", " << type_name(dtype) << " weights, " << kForms[int(form)] << " | "
        << fovea_target_name(target);
   return text.str();
 }
@@ -71,23 +61,23 @@ struct Projection {
     fovea_linear_weights weights{};
     weights.dtype = type;
     weights.data = data.as<void>();
-    weights.row_stride = static_cast<ptrdiff_t>(in_dim);
+    weights.row_stride = ptrdiff_t(in_dim);
     if (type == FOVEA_I8) {
       scales = Guarded(outputs * sizeof(float), sizeof(float), Placement::kEnd);
       weights.scales = scales.as<float>();
     }
     for (size_t o = 0; o < outputs; ++o) {
       const size_t row = o % rows;
-      const float scale = std::ldexp(1.0f, -8 - static_cast<int>(row % 3));
+      const float scale = std::ldexp(1.0f, -8 - int(row % 3));
       if (type == FOVEA_I8) scales.as<float>()[o] = scale;
       for (size_t i = 0; i < in_dim; ++i) {
-        const int code = static_cast<int>(random_bits(seed + o / rows, row * in_dim + i) % 255) - 127;
-        const float weight = static_cast<float>(code) * scale;
+        const int code = int(random_bits(seed + o / rows, row * in_dim + i) % 255) - 127;
+        const float weight = float(code) * scale;
         const size_t at = o * in_dim + i;
         if (type == FOVEA_F32) data.as<float>()[at] = weight;
-        if (type == FOVEA_F16) data.as<uint16_t>()[at] = static_cast<uint16_t>(nearest_of(kF16, weight));
-        if (type == FOVEA_BF16) data.as<uint16_t>()[at] = static_cast<uint16_t>(nearest_of(kBf16, weight));
-        if (type == FOVEA_I8) data.as<int8_t>()[at] = static_cast<int8_t>(code);
+        if (type == FOVEA_F16) data.as<uint16_t>()[at] = uint16_t(nearest_of(kF16, weight));
+        if (type == FOVEA_BF16) data.as<uint16_t>()[at] = uint16_t(nearest_of(kBf16, weight));
+        if (type == FOVEA_I8) data.as<int8_t>()[at] = int8_t(code);
       }
     }
     return weights;
@@ -109,8 +99,7 @@ class MultiheadCase {
     desc.d_model = v.d_model, desc.key_model = v.key_model, desc.value_model = v.value_model;
     desc.weight_dtype = dtype;
     fovea_attention_desc& heads = desc.attention;
-    heads.struct_bytes = sizeof heads;
-    heads.q_heads = heads.kv_heads = v.heads;
+    heads.struct_bytes = sizeof heads, heads.q_heads = heads.kv_heads = v.heads;
     heads.head_dim = heads.value_dim = v.d_model / v.heads;
     heads.max_batch = v.batch, heads.max_q_tokens = v.q_tokens, heads.max_kv_tokens = v.kv_tokens;
     heads.causal = v.causal ? FOVEA_CAUSAL_TOP_LEFT : FOVEA_CAUSAL_NONE;
@@ -130,8 +119,8 @@ class MultiheadCase {
     }
     if (v.want != kNoWeights) {
       scores_ = floats(size_t{v.batch} * v.heads * v.q_tokens * v.kv_tokens);
-      const auto row = static_cast<ptrdiff_t>(v.kv_tokens), head = static_cast<ptrdiff_t>(v.q_tokens) * row;
-      args.attention.scores = {scores_.as<float>(), static_cast<ptrdiff_t>(v.heads) * head, head, row};
+      const auto row = ptrdiff_t(v.kv_tokens), head = ptrdiff_t(v.q_tokens) * row;
+      args.attention.scores = {scores_.as<float>(), ptrdiff_t(v.heads) * head, head, row};
       args.attention.scores_stage = FOVEA_SCORES_SOFTMAX;
     }
   }
@@ -166,8 +155,7 @@ class MultiheadCase {
   std::string decode(fovea_target target, uint32_t step) {
     const std::string full_name = text_of(v, dtype_, form_, target) + ", some tokens at a time";
     set_current_case(full_name);
-    desc.attention.target = target;
-    desc.attention.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
+    desc.attention.target = target, desc.attention.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
     desc.attention.max_q_tokens = desc.max_new_tokens = step;
     fovea_multihead_plan plan{};
     REQUIRE(fovea_multihead_plan_init(&plan, &desc) == FOVEA_OK);
@@ -198,29 +186,26 @@ class MultiheadCase {
   template <class Array>
   static void skip(Array* part, const Array& all, uint32_t tokens) {
     using Float = std::conditional_t<std::is_const_v<std::remove_pointer_t<decltype(all.data)>>, const float, float>;
-    part->data = static_cast<Float*>(all.data) + static_cast<ptrdiff_t>(tokens) * all.token_stride;
+    part->data = static_cast<Float*>(all.data) + ptrdiff_t(tokens) * all.token_stride;
   }
 
   // An array [batch][tokens][model], or with the tokens first.
   template <class Array>
   void describe(Array* array, Guarded* buffer, uint32_t tokens, uint32_t model) {
     *buffer = floats(size_t{v.batch} * tokens * model);
-    const auto m = static_cast<ptrdiff_t>(model);
+    const auto m = ptrdiff_t(model);
     array->data = buffer->as<float>();
-    array->batch_stride = v.tokens_first ? m : static_cast<ptrdiff_t>(tokens) * m;
-    array->token_stride = v.tokens_first ? static_cast<ptrdiff_t>(v.batch) * m : m;
+    array->batch_stride = v.tokens_first ? m : ptrdiff_t(tokens) * m;
+    array->token_stride = v.tokens_first ? ptrdiff_t(v.batch) * m : m;
   }
 
   // Numbers are drawn in the order [batch][tokens][model], whichever is first in memory.
   void make_input(fovea_in* array, Guarded* buffer, Draw draw, uint32_t tokens, uint32_t model) {
     describe(array, buffer, tokens, model);
     size_t index = 0;
-    for (uint32_t b = 0; b < v.batch; ++b) {
-      for (uint32_t t = 0; t < tokens; ++t) {
-        float* row = buffer->as<float>() + static_cast<ptrdiff_t>(b) * array->batch_stride +
-                     static_cast<ptrdiff_t>(t) * array->token_stride;
-        for (uint32_t e = 0; e < model; ++e) row[e] = random_uniform(v.seed + draw, index++, -2, 2);
-      }
+    for (const auto& [b, t] : indices(v.batch, tokens)) {
+      float* row = buffer->as<float>() + ptrdiff_t(b) * array->batch_stride + ptrdiff_t(t) * array->token_stride;
+      for (uint32_t e = 0; e < model; ++e) row[e] = random_uniform(v.seed + draw, index++, -2, 2);
     }
   }
 
@@ -258,24 +243,20 @@ class MultiheadCase {
     const size_t unit = adds ? sizeof(float) : 1;
     mask_ = Guarded(size_t{batch} * heads * queries * v.kv_tokens * unit, unit, Placement::kEnd);
     size_t at = 0;
-    for (uint32_t b = 0; b < batch; ++b) {
-      for (uint32_t h = 0; h < heads; ++h) {
-        for (uint32_t i = 0; i < queries; ++i) {
-          for (uint32_t j = 0; j < v.kv_tokens; ++j, ++at) {
-            const size_t plane = planes ? size_t{b} * heads + h : 0, index = (plane * queries + i) * v.kv_tokens + j;
-            const uint64_t bits = random_bits(v.seed + kMaskBits, index);
-            const bool hidden = hidden_by_padding(b, j) || (v.mask != kNoMask && j > 0 && bits % 4 == 0);
-            if (!adds) mask_.as<uint8_t>()[at] = hidden ? 0 : 1;
-            if (adds) mask_.as<float>()[at] = hidden ? -INFINITY : random_uniform(v.seed + kMaskBits, index, -2, 2);
-          }
-        }
+    for (const auto& [b, h, i] : indices(batch, heads, queries)) {
+      for (uint32_t j = 0; j < v.kv_tokens; ++j, ++at) {
+        const size_t plane = planes ? size_t{b} * heads + h : 0, index = (plane * queries + i) * v.kv_tokens + j;
+        const uint64_t bits = random_bits(v.seed + kMaskBits, index);
+        const bool hidden = hidden_by_padding(b, j) || (v.mask != kNoMask && j > 0 && bits % 4 == 0);
+        if (!adds) mask_.as<uint8_t>()[at] = hidden ? 0 : 1;
+        if (adds) mask_.as<float>()[at] = hidden ? -INFINITY : random_uniform(v.seed + kMaskBits, index, -2, 2);
       }
     }
-    const auto row = static_cast<ptrdiff_t>(v.kv_tokens), head = static_cast<ptrdiff_t>(queries) * row;
+    const auto row = ptrdiff_t(v.kv_tokens), head = ptrdiff_t(queries) * row;
     args.attention.mask = {adds ? FOVEA_MASK_F32 : FOVEA_MASK_BYTE,
                            v.kv_tokens,
                            mask_.as<void>(),
-                           batch > 1 ? static_cast<ptrdiff_t>(heads) * head : 0,
+                           batch > 1 ? ptrdiff_t(heads) * head : 0,
                            heads > 1 ? head : 0,
                            queries > 1 ? row : 0,
                            0,
@@ -310,27 +291,25 @@ class MultiheadCase {
   std::string compare() const {
     const size_t rows = size_t{v.batch} * v.q_tokens, heads = v.heads, row = v.kv_tokens;
     double largest = 0;
-    for (size_t i = 0; i < rows * v.d_model; ++i) largest = std::max(largest, std::fabs(static_cast<double>(v.y[i])));
-    for (uint32_t b = 0; b < v.batch; ++b) {
-      for (uint32_t i = 0; i < v.q_tokens; ++i) {
-        const float* got = y_.as<float>() + b * args.y.batch_stride + i * args.y.token_stride;
-        const float* want = v.y + (size_t{b} * v.q_tokens + i) * v.d_model;
-        for (uint32_t e = 0; e < v.d_model; ++e) {
-          if (!close(got[e], want[e], multihead_tolerance(largest))) return differs("y", b, i, e, got[e], want[e]);
+    for (size_t i = 0; i < rows * v.d_model; ++i) largest = std::max(largest, std::fabs(double(v.y[i])));
+    for (const auto& [b, i] : indices(v.batch, v.q_tokens)) {
+      const float* got = y_.as<float>() + b * args.y.batch_stride + i * args.y.token_stride;
+      const float* want = v.y + (size_t{b} * v.q_tokens + i) * v.d_model;
+      for (uint32_t e = 0; e < v.d_model; ++e) {
+        if (!close(got[e], want[e], multihead_tolerance(largest))) return differs("y", b, i, e, got[e], want[e]);
+      }
+      for (uint32_t j = 0; v.want != kNoWeights && j < columns(); ++j) {
+        double mean = 0;
+        for (size_t h = 0; h < heads; ++h) {
+          const size_t at = ((b * heads + h) * v.q_tokens + i) * row + j;
+          const float weight = scores_.as<float>()[at];
+          mean += double(weight) / double(heads);
+          if (v.want == kMean || close(weight, v.weights[at], multihead_tolerance(1))) continue;
+          return differs("weight", b, i, j, weight, v.weights[at]);
         }
-        for (uint32_t j = 0; v.want != kNoWeights && j < columns(); ++j) {
-          double mean = 0;
-          for (size_t h = 0; h < heads; ++h) {
-            const size_t at = ((b * heads + h) * v.q_tokens + i) * row + j;
-            const float weight = scores_.as<float>()[at];
-            mean += static_cast<double>(weight) / static_cast<double>(heads);
-            if (v.want == kMean || close(weight, v.weights[at], multihead_tolerance(1))) continue;
-            return differs("weight", b, i, j, weight, v.weights[at]);
-          }
-          const float want_mean = v.weights[(size_t{b} * v.q_tokens + i) * row + j];
-          if (v.want == kMean && !close(mean, want_mean, multihead_tolerance(1))) {
-            return differs("mean weight", b, i, j, mean, want_mean);
-          }
+        const float want_mean = v.weights[(size_t{b} * v.q_tokens + i) * row + j];
+        if (v.want == kMean && !close(mean, want_mean, multihead_tolerance(1))) {
+          return differs("mean weight", b, i, j, mean, want_mean);
         }
       }
     }
@@ -383,14 +362,10 @@ TEST_CASE("multihead: causal layers give PyTorch's answers some tokens at a time
   for (const MultiheadVector& v : kMultiheadVectors) {
     if (!v.causal || v.padding != kNoPadding) continue;
     ++vectors;
-    for (const fovea_dtype dtype : kWeightTypes) {
-      for (const Form form : {Form::kSeparate, Form::kPacked}) {
-        for (const fovea_target target : targets()) {
-          for (const uint32_t step : {1u, 3u}) {
-            MultiheadCase test(v, dtype, form);
-            CHECK(test.decode(target, step) == "");
-          }
-        }
+    for (const auto& [dtype, form] : every(kWeightTypes, {Form::kSeparate, Form::kPacked})) {
+      for (const auto& [target, step] : every(targets(), {1u, 3u})) {
+        MultiheadCase test(v, dtype, form);
+        CHECK(test.decode(target, step) == "");
       }
     }
   }

@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Plans: what they resolve, how much memory they ask for, and what they say.
-#include <algorithm>
-#include <cmath>
-#include <cstring>
-#include <string>
-
-#include "catch.h"
 #include "platform/platform.h"
-#include "support/problem.h"
+#include "support/test.h"
 #include "targets/compiled.h"
 
 namespace fovea_test {
@@ -16,10 +10,8 @@ namespace {
 
 fovea_attention_desc description(uint32_t head_dim, uint32_t value_dim, uint32_t q_tokens, uint32_t q_heads,
                                  uint32_t kv_heads) {
-  fovea_attention_desc d{};
-  d.struct_bytes = sizeof d;
-  d.q_heads = q_heads, d.kv_heads = kv_heads;
-  d.head_dim = head_dim, d.value_dim = value_dim;
+  auto d = sized<fovea_attention_desc>();
+  d.q_heads = q_heads, d.kv_heads = kv_heads, d.head_dim = head_dim, d.value_dim = value_dim;
   d.max_batch = 2, d.max_q_tokens = q_tokens, d.max_kv_tokens = 1000;
   return d;
 }
@@ -31,17 +23,13 @@ alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char g_workspace[FOVEA_WORKSPACE_BYT
 
 TEST_CASE("plan: target, scale and diagonal are resolved, all else is the description", "[short]") {
   fovea_attention_desc d = description(64, 48, 100, 4, 2);
-  d.softcap = 3.0f;
-  d.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
-  d.window_left = 77;
-  d.portable_bits = 1;
+  d.softcap = 3.0f, d.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, d.window_left = 77, d.portable_bits = 1;
   fovea_plan plan{};
   REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
   CHECK(plan.desc.target == fovea_target_at(0));
   CHECK(plan.desc.scale == 0.125f);
   fovea_attention_desc resolved = d;
-  resolved.target = plan.desc.target;
-  resolved.scale = plan.desc.scale;
+  resolved.target = plan.desc.target, resolved.scale = plan.desc.scale;
   resolved.diagonal = FOVEA_DIAGONAL_BOTTOM_RIGHT;
   CHECK(std::memcmp(&resolved, &plan.desc, sizeof resolved) == 0);
   CHECK(plan.lanes >= 1);
@@ -51,7 +39,7 @@ TEST_CASE("plan: target, scale and diagonal are resolved, all else is the descri
   for (uint32_t dim = 1; dim <= 4096; dim = dim * 3 / 2 + 1) {
     d = description(dim, 1, 1, 1, 1);
     REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
-    CHECK(std::fabs(plan.desc.scale * std::sqrt(static_cast<double>(dim)) - 1.0) < 1.2e-7);
+    CHECK(std::fabs(plan.desc.scale * std::sqrt(double(dim)) - 1.0) < 1.2e-7);
   }
 }
 
@@ -101,36 +89,32 @@ TEST_CASE("plan: codes of long values that memory cannot hold are refused", "[sh
 }
 
 TEST_CASE("plan: the macro is an upper bound for every count of tokens and heads", "[short]") {
-  for (const uint32_t head_dim : {1u, 2u, 17u, 64u, 127u, 128u, 256u, 1000u}) {
-    for (const uint32_t value_dim : {1u, 3u, 16u, 65u, 128u, 513u}) {
-      for (const uint32_t q_tokens : {0u, 1u, 2u, 4u, 7u, 15u, 16u, 17u, 48u, 49u, 64u, 100000u}) {
-        for (const uint32_t group : {1u, 3u, 8u}) {
-          fovea_attention_desc d = description(head_dim, value_dim, q_tokens, group * 2, 2);
-          for (const fovea_target target : targets_and_those_that_extend_them()) {
-            const size_t bytes = fovea_workspace_bytes_for(&d, target);
-            REQUIRE(bytes > 0);
-            REQUIRE(bytes <= FOVEA_WORKSPACE_BYTES(head_dim, value_dim));
-            const uint32_t rows = std::max<uint32_t>(q_tokens * group, 1);
-            REQUIRE(bytes <= FOVEA_WORKSPACE_BYTES_FOR(head_dim, value_dim, rows));
-            d.key_dtype = FOVEA_I8, d.kv_kind = FOVEA_KV_PAGED, d.page_tokens = 3;
-            const size_t kv_bytes = fovea_workspace_bytes_for(&d, target);
-            REQUIRE(kv_bytes <= FOVEA_KV_WORKSPACE_BYTES(head_dim, value_dim));
-            REQUIRE(kv_bytes <= FOVEA_KV_WORKSPACE_BYTES_FOR(head_dim, value_dim, rows));
-            d.value_dtype = FOVEA_I4, d.compute = FOVEA_COMPUTE_I8;
-            d.processor_features = fovea::platform::processor_features();
-            const size_t i8_bytes = fovea_workspace_bytes_for(&d, target);
-            REQUIRE(i8_bytes > 0);
-            d.key_dtype = d.value_dtype = FOVEA_F16, d.compute = FOVEA_COMPUTE_F16;
-            const size_t f16_bytes = fovea_workspace_bytes_for(&d, target);
-            REQUIRE(f16_bytes > 0);
-            REQUIRE(f16_bytes <= FOVEA_KV_WORKSPACE_BYTES(head_dim, value_dim));
-            REQUIRE(f16_bytes <= FOVEA_KV_WORKSPACE_BYTES_FOR(head_dim, value_dim, rows));
-            REQUIRE(i8_bytes <= FOVEA_I8_WORKSPACE_BYTES(head_dim, value_dim));
-            REQUIRE(i8_bytes <= FOVEA_I8_WORKSPACE_BYTES_FOR(head_dim, value_dim, rows));
-            d = description(head_dim, value_dim, q_tokens, group * 2, 2);
-          }
-        }
-      }
+  for (const auto& [head_dim, value_dim, q_tokens, group] :
+       every({1u, 2u, 17u, 64u, 127u, 128u, 256u, 1000u}, {1u, 3u, 16u, 65u, 128u, 513u},
+             {0u, 1u, 2u, 4u, 7u, 15u, 16u, 17u, 48u, 49u, 64u, 100000u}, {1u, 3u, 8u})) {
+    fovea_attention_desc d = description(head_dim, value_dim, q_tokens, group * 2, 2);
+    for (const fovea_target target : targets_and_those_that_extend_them()) {
+      const size_t bytes = fovea_workspace_bytes_for(&d, target);
+      REQUIRE(bytes > 0);
+      REQUIRE(bytes <= FOVEA_WORKSPACE_BYTES(head_dim, value_dim));
+      const uint32_t rows = std::max<uint32_t>(q_tokens * group, 1);
+      REQUIRE(bytes <= FOVEA_WORKSPACE_BYTES_FOR(head_dim, value_dim, rows));
+      d.key_dtype = FOVEA_I8, d.kv_kind = FOVEA_KV_PAGED, d.page_tokens = 3;
+      const size_t kv_bytes = fovea_workspace_bytes_for(&d, target);
+      REQUIRE(kv_bytes <= FOVEA_KV_WORKSPACE_BYTES(head_dim, value_dim));
+      REQUIRE(kv_bytes <= FOVEA_KV_WORKSPACE_BYTES_FOR(head_dim, value_dim, rows));
+      d.value_dtype = FOVEA_I4, d.compute = FOVEA_COMPUTE_I8;
+      d.processor_features = fovea::platform::processor_features();
+      const size_t i8_bytes = fovea_workspace_bytes_for(&d, target);
+      REQUIRE(i8_bytes > 0);
+      d.key_dtype = d.value_dtype = FOVEA_F16, d.compute = FOVEA_COMPUTE_F16;
+      const size_t f16_bytes = fovea_workspace_bytes_for(&d, target);
+      REQUIRE(f16_bytes > 0);
+      REQUIRE(f16_bytes <= FOVEA_KV_WORKSPACE_BYTES(head_dim, value_dim));
+      REQUIRE(f16_bytes <= FOVEA_KV_WORKSPACE_BYTES_FOR(head_dim, value_dim, rows));
+      REQUIRE(i8_bytes <= FOVEA_I8_WORKSPACE_BYTES(head_dim, value_dim));
+      REQUIRE(i8_bytes <= FOVEA_I8_WORKSPACE_BYTES_FOR(head_dim, value_dim, rows));
+      d = description(head_dim, value_dim, q_tokens, group * 2, 2);
     }
   }
 }
@@ -180,8 +164,7 @@ TEST_CASE("plan: workspaces are as large as bench/README.md says", "[short]") {
 
 TEST_CASE("plan: a static workspace of the macro's size serves a call", "[short]") {
   Problem p;
-  p.q_tokens = 77, p.kv_tokens = 100;
-  p.head_dim = 64, p.value_dim = 48;
+  p.q_tokens = 77, p.kv_tokens = 100, p.head_dim = 64, p.value_dim = 48;
   for (const fovea_target target : targets()) {
     AttentionCase test(p);
     test.desc.target = target;
@@ -256,23 +239,21 @@ TEST_CASE("plan: which rows take the few-rows kernel is decided by shape, not by
         d.target = target;
         fovea_plan full{};
         REQUIRE(fovea_plan_init(&full, &d) == FOVEA_OK);
-        for (const uint32_t workers : {1u, 3u}) {
-          for (const uint32_t page_tokens : {0u, 16u}) {
-            d.max_workers = workers;
-            d.kv_kind = page_tokens ? FOVEA_KV_PAGED : FOVEA_KV_STRIDED;
-            d.page_tokens = page_tokens;
-            for (const Budget budget : {Budget::kNone, Budget::kHalf, Budget::kLeast}) {
-              d.workspace_budget_bytes = budget_bytes(d, budget);
-              fovea_plan plan{};
-              REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
-              INFO(fovea_target_name(target) << ", " << q_tokens << " rows of " << dim);
-              const fovea_plan_kernel &few = plan.kernels[0], &most = full.kernels[0];
-              CHECK(few.index == most.index);
-              CHECK(few.most_rows == most.most_rows);
-              CHECK(few.tile_rows == most.tile_rows);
-              CHECK(few.tiles <= most.tiles);
-              CHECK((few.most_rows == 0) == (few.tiles == 0));
-            }
+        for (const auto& [workers, page_tokens] : every({1u, 3u}, {0u, 16u})) {
+          d.max_workers = workers;
+          d.kv_kind = page_tokens ? FOVEA_KV_PAGED : FOVEA_KV_STRIDED;
+          d.page_tokens = page_tokens;
+          for (const Budget budget : {Budget::kNone, Budget::kHalf, Budget::kLeast}) {
+            d.workspace_budget_bytes = budget_bytes(d, budget);
+            fovea_plan plan{};
+            REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
+            INFO(fovea_target_name(target) << ", " << q_tokens << " rows of " << dim);
+            const fovea_plan_kernel &few = plan.kernels[0], &most = full.kernels[0];
+            CHECK(few.index == most.index);
+            CHECK(few.most_rows == most.most_rows);
+            CHECK(few.tile_rows == most.tile_rows);
+            CHECK(few.tiles <= most.tiles);
+            CHECK((few.most_rows == 0) == (few.tiles == 0));
           }
         }
       }
@@ -308,20 +289,14 @@ TEST_CASE("plan: it may be copied, and needs neither the description nor the fir
 }
 
 TEST_CASE("plan: exactly the bytes it names are enough", "[short]") {
-  for (const fovea_target target : targets()) {
-    for (const uint32_t dim : {1u, 7u, 64u, 130u}) {
-      for (const Budget budget : {Budget::kNone, Budget::kHalf, Budget::kLeast}) {
-        Problem p;
-        p.q_tokens = 70, p.kv_tokens = 130;
-        p.head_dim = dim, p.value_dim = 131 - dim;
-        p.causal = FOVEA_CAUSAL_TOP_LEFT;
-        p.alibi = p.sinks = true;
-        p.stage = FOVEA_SCORES_SOFTMAX;
-        AttentionCase test(p);
-        CHECK(test.run({target, budget}) == "");
-        CHECK(test.plan.workspace_bytes % FOVEA_WORKSPACE_ALIGNMENT == 0);  // or the guard page is not next to it
-      }
-    }
+  for (const auto& [target, dim, budget] :
+       every(targets(), {1u, 7u, 64u, 130u}, {Budget::kNone, Budget::kHalf, Budget::kLeast})) {
+    Problem p;
+    p.q_tokens = 70, p.kv_tokens = 130, p.head_dim = dim, p.value_dim = 131 - dim;
+    p.causal = FOVEA_CAUSAL_TOP_LEFT, p.alibi = p.sinks = true, p.stage = FOVEA_SCORES_SOFTMAX;
+    AttentionCase test(p);
+    CHECK(test.run({target, budget}) == "");
+    CHECK(test.plan.workspace_bytes % FOVEA_WORKSPACE_ALIGNMENT == 0);  // or the guard page is not next to it
   }
 }
 

@@ -2,24 +2,12 @@
 //
 // Calibration: scales and zero points from numbers, their conversion to codes and back, and the centre of keys.
 #include <cfloat>
-#include <cmath>
-#include <cstring>
-#include <limits>
 #include <memory>
-#include <vector>
 
-#include "catch.h"
-#include "support/bits.h"
-#include "support/guarded.h"
-#include "support/problem.h"
-#include "support/rows.h"
-#include "support/tolerance.h"
+#include "support/test.h"
 
 namespace fovea_test {
 namespace {
-
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr float kInf = std::numeric_limits<float>::infinity();
 
 // A range is too large for the stack of a board.
 using Range = std::unique_ptr<fovea_quantize_range>;
@@ -114,7 +102,7 @@ TEST_CASE("quantize: numbers that are nothing beside the largest keep their sign
   // Two of the three must not saturate: the small ones, which come when bins are wide already.
   const std::vector<float> numbers = {-5e32f, -1e-20f, 1e-20f};
   const Choice choice = choose(range_of(numbers), 0.6f, true);
-  const auto code = [&](float x) { return x / choice.scale + static_cast<float>(choice.zero); };
+  const auto code = [&](float x) { return x / choice.scale + float(choice.zero); };
   CHECK(code(-1e-20f) > -128.6f);
   CHECK(code(1e-20f) < 127.6f);
 }
@@ -134,7 +122,7 @@ TEST_CASE("quantize: numbers may come in any pieces and of any size", "[short]")
   CHECK(counted == numbers.size());
   bool right = true;
   for (size_t bin = 0; bin < FOVEA_QUANTIZE_BINS; ++bin) {
-    const float low = (static_cast<float>(bin) - FOVEA_QUANTIZE_BINS / 2) * whole->width, high = low + whole->width;
+    const float low = (float(bin) - FOVEA_QUANTIZE_BINS / 2) * whole->width, high = low + whole->width;
     uint64_t inside = 0;
     for (const float x : numbers) inside += x >= low && x < high ? 1 : 0;
     right = right && inside == whole->bins[bin];
@@ -143,7 +131,7 @@ TEST_CASE("quantize: numbers may come in any pieces and of any size", "[short]")
 }
 
 TEST_CASE("quantize: codes are the nearest, ties to even, and saturate", "[short]") {
-  const float x[] = {0.5f, 1.5f, -0.5f, -2.5f, 127.5f, 1e30f, -1e30f, kInf, -kInf, kNan, -128.0f, 126.4f};
+  const float x[] = {0.5f, 1.5f, -0.5f, -2.5f, 127.5f, 1e30f, -1e30f, kInfinity, -kInfinity, kNaN, -128.0f, 126.4f};
   const int8_t want[] = {0, 2, 0, -2, 127, 127, -128, 127, -128, 0, -128, 126};
   int8_t codes[12];
   REQUIRE(fovea_quantize_to_i8(x, 12, 1.0f, 0, codes) == FOVEA_OK);
@@ -156,7 +144,7 @@ TEST_CASE("quantize: codes are the nearest, ties to even, and saturate", "[short
 
 TEST_CASE("quantize: every misuse has its status and writes nothing", "[short]") {
   const Range range = std::make_unique<fovea_quantize_range>();
-  const float numbers[] = {1.0f, kNan, kInf};
+  const float numbers[] = {1.0f, kNaN, kInfinity};
   float scale = -1;
   int32_t zero = 1000;
   CHECK(fovea_quantize_observe(nullptr, numbers, 1) == FOVEA_ERR_NULL);
@@ -171,7 +159,7 @@ TEST_CASE("quantize: every misuse has its status and writes nothing", "[short]")
   CHECK(fovea_quantize_choose(nullptr, 1, 0, &scale, &zero) == FOVEA_ERR_NULL);
   CHECK(fovea_quantize_choose(range.get(), 1, 0, nullptr, &zero) == FOVEA_ERR_NULL);
   CHECK(fovea_quantize_choose(range.get(), 1, 0, &scale, nullptr) == FOVEA_ERR_NULL);
-  for (const float fraction : {0.0f, -1.0f, 1.01f, kNan}) {
+  for (const float fraction : {0.0f, -1.0f, 1.01f, kNaN}) {
     CHECK(fovea_quantize_choose(range.get(), fraction, 0, &scale, &zero) == FOVEA_ERR_NUMBER);
   }
   CHECK(scale == -1);
@@ -179,7 +167,7 @@ TEST_CASE("quantize: every misuse has its status and writes nothing", "[short]")
 
   float x[4] = {1, 2, 3, 4};
   int8_t codes[4] = {9, 9, 9, 9};
-  for (const float wrong : {0.0f, -1.0f, 1e-39f, kInf, kNan}) {
+  for (const float wrong : {0.0f, -1.0f, 1e-39f, kInfinity, kNaN}) {
     CHECK(fovea_quantize_to_i8(x, 4, wrong, 0, codes) == FOVEA_ERR_NUMBER);
     CHECK(fovea_quantize_from_i8(codes, 4, wrong, 0, x) == FOVEA_ERR_NUMBER);
   }
@@ -204,14 +192,10 @@ TEST_CASE("quantize: the centre of keys is their mean, over any number of calls"
   std::memset(center, 0xff, sizeof center);
   REQUIRE(fovea_kv_center(center, &count, &array, 2, kHeads, kTokens, kDim) == FOVEA_OK);
   CHECK(count == 80);
-  for (uint32_t h = 0; h < kHeads; ++h) {
-    for (uint32_t d = 0; d < kDim; ++d) {
-      double sum = 0;
-      for (uint32_t b = 0; b < 2; ++b) {
-        for (uint32_t t = 0; t < kTokens; ++t) sum += double{row(array, b, h, t)[d]};
-      }
-      CHECK(close(center[h * kDim + d], sum / 80, 1e-5));
-    }
+  for (const auto& [h, d] : indices(kHeads, kDim)) {
+    double sum = 0;
+    for (const auto& [b, t] : indices(2, kTokens)) sum += double{row(array, b, h, t)[d]};
+    CHECK(close(center[h * kDim + d], sum / 80, 1e-5));
   }
   for (uint32_t b = 0; b < 2; ++b) {
     fovea_in part = array;

@@ -18,10 +18,8 @@ namespace {
 
 Problem problem(uint32_t q_tokens, fovea_kv_kind kind, uint64_t seed) {
   Problem p;
-  p.seed = seed;
-  p.batch = 2, p.q_heads = 4, p.kv_heads = 2;
-  p.q_tokens = q_tokens, p.kv_tokens = 150;
-  p.head_dim = 20 + static_cast<uint32_t>(seed), p.value_dim = 33;
+  p.seed = seed, p.batch = 2, p.q_heads = 4, p.kv_heads = 2, p.q_tokens = q_tokens, p.kv_tokens = 150;
+  p.head_dim = 20 + uint32_t(seed), p.value_dim = 33;
   p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
   p.key_dtype = seed % 2 == 0 ? FOVEA_F16 : FOVEA_F32, p.value_dtype = FOVEA_I8;
   p.kv_kind = kind;
@@ -81,21 +79,19 @@ struct Nested {
 
 TEST_CASE("re-entrance: a load callback may run other plans to their end, on any target", "[short]") {
   for (const fovea_target of_outer : targets()) {
-    for (const fovea_target of_inner : targets()) {
-      for (const uint32_t q_tokens : {1u, 19u}) {
-        INFO(fovea_target_name(of_inner) << " in " << fovea_target_name(of_outer) << ", " << q_tokens << " queries");
-        Alone outer(problem(q_tokens, FOVEA_KV_LOAD, 1), of_outer);
-        Alone middle(problem(20 - q_tokens, FOVEA_KV_LOAD, 2), of_inner);
-        Alone inner(problem(3, FOVEA_KV_PAGED, 3), of_outer);
-        REQUIRE(outer.failed + middle.failed + inner.failed == "");
-        Nested within_middle(middle, inner);
-        Nested within_outer(outer, middle);
-        CHECK(outer.is_the_same());
-        CHECK(within_outer.calls > 0);
-        CHECK(within_outer.wrong == 0);
-        CHECK(within_middle.calls > within_outer.calls);
-        CHECK(within_middle.wrong == 0);
-      }
+    for (const auto& [of_inner, q_tokens] : every(targets(), {1u, 19u})) {
+      INFO(fovea_target_name(of_inner) << " in " << fovea_target_name(of_outer) << ", " << q_tokens << " queries");
+      Alone outer(problem(q_tokens, FOVEA_KV_LOAD, 1), of_outer);
+      Alone middle(problem(20 - q_tokens, FOVEA_KV_LOAD, 2), of_inner);
+      Alone inner(problem(3, FOVEA_KV_PAGED, 3), of_outer);
+      REQUIRE(outer.failed + middle.failed + inner.failed == "");
+      Nested within_middle(middle, inner);
+      Nested within_outer(outer, middle);
+      CHECK(outer.is_the_same());
+      CHECK(within_outer.calls > 0);
+      CHECK(within_outer.wrong == 0);
+      CHECK(within_middle.calls > within_outer.calls);
+      CHECK(within_middle.wrong == 0);
     }
   }
 }

@@ -1,36 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rotary position embedding against a reference in double, on every target. The fields of fovea_rope_args, and which
-// test fails when one is ignored:
-//
-//     struct_bytes, target               every misuse; BEST is the first target
-//     batch, heads, tokens               any two of layout, angles, positions and strides
-//     dim, rotary_dim                    every dim and every part of it
-//     layout                             every dim and every part of it
-//     inverse                            inverse turns back
-//     out, in                            any two of layout, angles, positions and strides
-//     turns                              any two of layout, angles, positions and strides; angles are right at positions
-//     cos, sin, table_stride,            any two of layout, angles, positions and strides
-//     table_positions                    every misuse
-//     positions, token_positions,
-//     token_positions_stride,
-//     position_offset                    any two of layout, angles, positions and strides
-#include <algorithm>
-#include <cmath>
+// Rotary position embedding against a reference in double, on every target. tests/FIELDS.md says which test fails when a
+// field is ignored.
 #include <cstdio>
-#include <cstring>
-#include <functional>
-#include <iterator>
-#include <limits>
-#include <vector>
 
-#include "catch.h"
 #include "simd_tests.h"
-#include "support/covering.h"
-#include "support/problem.h"
-#include "support/rows.h"
-#include "support/text.h"
-#include "support/tolerance.h"
+#include "support/test.h"
 
 namespace fovea_test {
 namespace {
@@ -44,7 +19,7 @@ struct RopeProblem {
   enum Angles { kTurns, kTables, kWideTables } angles = kTurns;  // wide: other numbers between the rows
   enum Positions { kNone, kOfEntries, kOfTokens, kOfTokensShared } positions = kNone;
   int64_t offset = 0;
-  enum Strides { kHeadsFirst, kTokensFirst, kPadded, kReversed, kBroadcast } strides = kHeadsFirst;
+  Layout strides = Layout::kHeadsFirst;
   bool in_place = false;  // not with kBroadcast
   bool inverse = false;
   Placement placement = Placement::kEnd;
@@ -54,64 +29,24 @@ struct RopeProblem {
 std::string name(const RopeProblem& p, fovea_target target) {
   static const char* const kAngles[] = {"turns", "tables", "wide tables"};
   static const char* const kPositions[] = {"no positions", "positions", "token positions", "shared token positions"};
-  static const char* const kStrides[] = {"heads first", "tokens first", "padded", "reversed", "broadcast"};
   Text text;
   text << "rope " << p.batch << "x" << p.heads << "x" << p.tokens << "x" << p.dim << " rotary_dim " << p.rotary_dim
        << (p.layout == FOVEA_ROPE_INTERLEAVED ? " interleaved " : " half-split ") << kAngles[p.angles] << ", "
-       << kPositions[p.positions] << " + " << p.offset << ", " << kStrides[p.strides] << (p.in_place ? " in place" : "")
+       << kPositions[p.positions] << " + " << p.offset << ", " << name(p.strides) << (p.in_place ? " in place" : "")
        << (p.inverse ? " inverse" : "") << " " << name(p.placement) << " seed " << p.seed << " | "
        << fovea_target_name(target);
   return text.str();
 }
 
-// Where the elements of an array lie in its buffer.
-struct Place {
-  fovea_in array;  // without data
-  size_t elements, first;
-};
-
-Place place(const RopeProblem& p, RopeProblem::Strides strides) {
-  const ptrdiff_t heads = p.heads, tokens = p.tokens, dim = p.dim;
-  Place s{};
-  s.array = {nullptr, heads * tokens * dim, tokens * dim, dim};
-  if (strides == RopeProblem::kTokensFirst) s.array.head_stride = dim, s.array.token_stride = heads * dim;
-  if (strides == RopeProblem::kPadded) {
-    s.array.token_stride = dim + 3;
-    s.array.head_stride = tokens * s.array.token_stride + 5;
-    s.array.batch_stride = heads * s.array.head_stride + 1;
-  }
-  if (strides == RopeProblem::kBroadcast) s.array.head_stride = 0, s.array.batch_stride = tokens * dim;
-  if (p.batch == 0 || p.heads == 0 || p.tokens == 0) return s;
-  const ptrdiff_t last =
-      (p.batch - 1) * s.array.batch_stride + (heads - 1) * s.array.head_stride + (tokens - 1) * s.array.token_stride;
-  s.elements = static_cast<size_t>(last + dim);
-  if (strides == RopeProblem::kReversed) {
-    s.first = static_cast<size_t>(last);
-    s.array.batch_stride *= -1, s.array.head_stride *= -1, s.array.token_stride *= -1;
-  }
-  return s;
-}
-
 class RopeCase {
  public:
   explicit RopeCase(const RopeProblem& problem) : p(problem), args{} {
-    args.struct_bytes = sizeof args;
-    args.batch = p.batch, args.heads = p.heads, args.tokens = p.tokens;
-    args.dim = p.dim, args.rotary_dim = p.rotary_dim;
-    args.layout = p.layout;
-    args.inverse = p.inverse;
+    args.struct_bytes = sizeof args, args.batch = p.batch, args.heads = p.heads, args.tokens = p.tokens;
+    args.dim = p.dim, args.rotary_dim = p.rotary_dim, args.layout = p.layout, args.inverse = p.inverse;
     args.position_offset = p.offset;
-    const Place to = place(p, p.strides == RopeProblem::kBroadcast ? RopeProblem::kHeadsFirst : p.strides);
-    const Place from = place(p, p.strides);
-    out_ = Guarded(to.elements * sizeof(float), sizeof(float), p.placement);
-    args.out = {out_.as<float>() + to.first, to.array.batch_stride, to.array.head_stride, to.array.token_stride};
-    args.in = from.array;
-    if (p.in_place) {
-      args.in.data = args.out.data;
-    } else {
-      in_ = Guarded(from.elements * sizeof(float), sizeof(float), p.placement);
-      args.in.data = in_.as<float>() + from.first;
-    }
+    out_ = array(output_layout(p.strides)), args.out = out_.out();
+    if (!p.in_place) in_ = array(p.strides);
+    args.in = (p.in_place ? out_ : in_).in();
     make_positions();
     make_angles();
     fill();
@@ -122,7 +57,7 @@ class RopeCase {
 
   // Random inputs, and NaN all around them.
   void fill() {
-    out_.fill();
+    out_.memory.fill();
     each([&](size_t b, size_t h, size_t t, size_t d) {
       const uint64_t index = ((b * 64 + h) * 4096 + t) * 4096 + d;
       *const_cast<float*>(in(b, h, t, d)) = random_normal(p.seed, index);
@@ -133,32 +68,26 @@ class RopeCase {
   float* out(size_t b, size_t h, size_t t, size_t d) const { return row(args.out, b, h, t) + d; }
   template <class Function>
   void each(Function function) const {
-    for (size_t b = 0; b < p.batch; ++b) {
-      for (size_t h = 0; h < p.heads; ++h) {
-        for (size_t t = 0; t < p.tokens; ++t) {
-          for (size_t d = 0; d < p.dim; ++d) function(b, h, t, d);
-        }
-      }
-    }
+    for (const auto& [b, h, t, d] : indices<size_t>(p.batch, p.heads, p.tokens, p.dim)) function(b, h, t, d);
   }
 
   int64_t position(size_t b, size_t t) const {
     if (p.positions == RopeProblem::kOfTokens) return p.offset + token_positions_.as<int64_t>()[b * p.tokens + t];
     if (p.positions == RopeProblem::kOfTokensShared) return p.offset + token_positions_.as<int64_t>()[t];
     const int64_t first = p.positions == RopeProblem::kOfEntries ? positions_.as<int64_t>()[b] : 0;
-    return p.offset + first + static_cast<int64_t>(t);
+    return p.offset + first + int64_t(t);
   }
 
   // cos and sin as they should be.
   void angle(size_t b, size_t t, size_t pair, double* cos, double* sin) const {
     const int64_t at = position(b, t);
     if (p.angles == RopeProblem::kTurns) {
-      const uint64_t phase = static_cast<uint64_t>(at) * turns_.as<uint64_t>()[pair];
-      const double radians = 2 * kPi * (static_cast<double>(phase) / kTurn);
+      const uint64_t phase = uint64_t(at) * turns_.as<uint64_t>()[pair];
+      const double radians = 2 * kPi * (double(phase) / kTurn);
       *cos = std::cos(radians), *sin = std::sin(radians);
     } else {
-      *cos = static_cast<double>(args.cos[at * args.table_stride + static_cast<ptrdiff_t>(pair)]);
-      *sin = static_cast<double>(args.sin[at * args.table_stride + static_cast<ptrdiff_t>(pair)]);
+      *cos = double(args.cos[at * args.table_stride + ptrdiff_t(pair)]);
+      *sin = double(args.sin[at * args.table_stride + ptrdiff_t(pair)]);
     }
     if (p.inverse) *sin = -*sin;
   }
@@ -170,56 +99,54 @@ class RopeCase {
     set_current_case(full_name);
     std::vector<float> before;
     each([&](size_t b, size_t h, size_t t, size_t d) { before.push_back(*in(b, h, t, d)); });
-    for (const Guarded* input : {&in_, &turns_, &cos_, &sin_, &positions_, &token_positions_}) input->read_only(true);
+    const Guarded* const inputs[] = {&in_.memory, &turns_, &cos_, &sin_, &positions_, &token_positions_};
+    for (const Guarded* input : inputs) input->read_only(true);
     const fovea_status status = fovea_rope_f32(&args);
-    for (const Guarded* input : {&in_, &turns_, &cos_, &sin_, &positions_, &token_positions_}) input->read_only(false);
+    for (const Guarded* input : inputs) input->read_only(false);
     if (status != FOVEA_OK) return full_name + ": " + fovea_status_string(status);
-    if (!out_.margin_intact()) return full_name + ": written outside of out";
 
     std::string wrong;
-    size_t written = 0;
     const bool split = p.layout == FOVEA_ROPE_HALF_SPLIT;
     each([&](size_t b, size_t h, size_t t, size_t d) {
       const float* x = before.data() + ((b * p.heads + h) * p.tokens + t) * p.dim;
       const float got = *out(b, h, t, d);
-      ++written;
       if (!wrong.empty()) return;
-      double want = static_cast<double>(x[d]), tolerance = 0;
+      double want = double(x[d]), tolerance = 0;
       if (d < rotary_dim()) {
         const size_t pair = split ? d % pairs() : d / 2;
         const bool second = split ? d >= pairs() : d % 2 == 1;
-        const double a = static_cast<double>(x[split ? pair : 2 * pair]);
-        const double other = static_cast<double>(x[split ? pair + pairs() : 2 * pair + 1]);
+        const double a = double(x[split ? pair : 2 * pair]);
+        const double other = double(x[split ? pair + pairs() : 2 * pair + 1]);
         double cos, sin;
         angle(b, t, pair, &cos, &sin);
         want = second ? other * cos + a * sin : a * cos - other * sin;
         tolerance = rope_tolerance(a, other, p.angles == RopeProblem::kTurns ? kTurnError : 0);
       }
-      if (std::fabs(static_cast<double>(got) - want) <= tolerance) return;
+      if (std::fabs(double(got) - want) <= tolerance) return;
       Text text;
       text << full_name << ": [" << b << "][" << h << "][" << t << "][" << d << "] is " << got << ", want " << want;
       wrong = text.str();
     });
-    // Between the rows nothing was written.
-    size_t touched = 0;
-    for (size_t i = 0; i < out_.bytes(); i += sizeof(float)) {
-      touched += !(out_.untouched(i) && out_.untouched(i + 1) && out_.untouched(i + 2) && out_.untouched(i + 3));
-    }
-    if (wrong.empty() && touched != written) wrong = full_name + ": written between the rows";
+    if (wrong.empty() && !out_.only_rows_written()) wrong = full_name + ": written outside of the rows";
     return wrong;
   }
 
   RopeProblem p;
   fovea_rope_args args;
-  Guarded out_, in_, turns_, cos_, sin_, positions_, token_positions_;
+  Array out_, in_;
+  Guarded turns_, cos_, sin_, positions_, token_positions_;
 
  private:
+  Array array(Layout layout) const {
+    return Array(FOVEA_F32, {p.batch, p.heads, p.tokens, p.dim}, layout, p.placement);
+  }
+
   // Tables end after position 60.
   void make_positions() {
     const bool far = p.angles == RopeProblem::kTurns;
     const auto random_position = [&](size_t i) {
       const uint64_t bits = random_bits(p.seed + 8, i);
-      return far ? static_cast<int64_t>(bits) >> 30 : static_cast<int64_t>(bits % 40);
+      return far ? int64_t(bits) >> 30 : int64_t(bits % 40);
     };
     if (p.positions == RopeProblem::kOfEntries) {
       positions_ = Guarded(p.batch * sizeof(int64_t), sizeof(int64_t), p.placement);
@@ -231,7 +158,7 @@ class RopeCase {
       token_positions_ = Guarded(count * sizeof(int64_t), sizeof(int64_t), p.placement);
       for (size_t i = 0; i < count; ++i) token_positions_.as<int64_t>()[i] = random_position(i);
       args.token_positions = token_positions_.as<int64_t>();
-      args.token_positions_stride = shared ? 0 : static_cast<ptrdiff_t>(p.tokens);
+      args.token_positions_stride = shared ? 0 : ptrdiff_t(p.tokens);
     }
   }
 
@@ -247,15 +174,13 @@ class RopeCase {
     const size_t elements = (kPositions - 1) * stride + pairs();
     cos_ = Guarded(elements * sizeof(float), sizeof(float), p.placement);
     sin_ = Guarded(elements * sizeof(float), sizeof(float), p.placement);
-    for (size_t at = 0; at < kPositions; ++at) {
-      for (size_t i = 0; i < pairs(); ++i) {
-        const float radians = random_uniform(p.seed + 7, at * 4096 + i, -4.0f, 4.0f);
-        cos_.as<float>()[at * stride + i] = std::cos(radians);
-        sin_.as<float>()[at * stride + i] = std::sin(radians);
-      }
+    for (const auto& [at, i] : indices<size_t>(kPositions, pairs())) {
+      const float radians = random_uniform(p.seed + 7, at * 4096 + i, -4.0f, 4.0f);
+      cos_.as<float>()[at * stride + i] = std::cos(radians);
+      sin_.as<float>()[at * stride + i] = std::sin(radians);
     }
     args.cos = cos_.as<float>(), args.sin = sin_.as<float>();
-    args.table_stride = static_cast<ptrdiff_t>(stride);
+    args.table_stride = ptrdiff_t(stride);
     args.table_positions = kPositions;
   }
 };
@@ -270,17 +195,15 @@ std::string run_on_all_targets(const RopeProblem& problem) {
   return "";
 }
 
-constexpr fovea_rope_layout kLayouts[] = {FOVEA_ROPE_INTERLEAVED, FOVEA_ROPE_HALF_SPLIT};
+constexpr fovea_rope_layout kRopeLayouts[] = {FOVEA_ROPE_INTERLEAVED, FOVEA_ROPE_HALF_SPLIT};
 
 // cos and sin as a target computes them: pairs (1, 0) are turned into (cos, sin) exactly.
 void turn_ones(fovea_target target, const std::vector<uint64_t>& turns, int64_t position, std::vector<float>* turned) {
   turned->assign(2 * turns.size(), 0.0f);
   std::fill_n(turned->begin(), turns.size(), 1.0f);
-  fovea_rope_args args{};
-  args.struct_bytes = sizeof args;
-  args.target = target;
-  args.batch = args.heads = args.tokens = 1;
-  args.dim = static_cast<uint32_t>(turned->size());
+  auto args = sized<fovea_rope_args>();
+  args.target = target, args.batch = args.heads = args.tokens = 1;
+  args.dim = uint32_t(turned->size());
   args.layout = FOVEA_ROPE_HALF_SPLIT;
   args.out.data = turned->data();
   args.in.data = turned->data();
@@ -295,9 +218,9 @@ double worst_error(fovea_target target, const std::vector<uint64_t>& phases, std
   double worst = 0;
   for (size_t i = 0; i < phases.size(); ++i) {
     // As a signed number, which is exact enough around 0 too.
-    const double radians = 2 * kPi * (static_cast<double>(static_cast<int64_t>(phases[i])) / kTurn);
-    worst = std::max(worst, std::fabs(static_cast<double>((*memory)[i]) - std::cos(radians)));
-    worst = std::max(worst, std::fabs(static_cast<double>((*memory)[phases.size() + i]) - std::sin(radians)));
+    const double radians = 2 * kPi * (double(int64_t(phases[i])) / kTurn);
+    worst = std::max(worst, std::fabs(double((*memory)[i]) - std::cos(radians)));
+    worst = std::max(worst, std::fabs(double((*memory)[phases.size() + i]) - std::sin(radians)));
   }
   return worst;
 }
@@ -374,23 +297,21 @@ TEST_CASE("rope: frequencies are right to the units of 2^-64 turns that are stat
     INFO(f.base << " " << f.dim << " " << f.pair << " " << f.scale);
     REQUIRE(fovea_rope_frequencies(turns.as<uint64_t>(), f.base, f.scale, f.dim) == FOVEA_OK);
     CHECK(turns.margin_intact());
-    const auto off = static_cast<int64_t>(turns.as<uint64_t>()[f.pair] - f.turns);
-    CHECK(std::fabs(static_cast<double>(off)) <= f.dim / (f.base < 1.5 ? 4 : 16) + 2);
+    const auto off = int64_t(turns.as<uint64_t>()[f.pair] - f.turns);
+    CHECK(std::fabs(double(off)) <= f.dim / (f.base < 1.5 ? 4 : 16) + 2);
   }
 }
 
 TEST_CASE("rope: frequencies fall from 1 radian as powers of the base", "[short]") {
-  for (const uint32_t dim : {2u, 4u, 6u, 22u, 64u, 80u, 128u, 256u, 1000u}) {
-    for (const double base : {1.0, 1.25, 2.0, 100.0, 10000.0, 500000.0, 1e7, 1e30}) {
-      for (const double scale : {1.0, 0.25, 1.0 / 3}) {
-        std::vector<uint64_t> turns(dim / 2);
-        REQUIRE(fovea_rope_frequencies(turns.data(), base, scale, dim) == FOVEA_OK);
-        for (size_t i = 0; i < turns.size(); ++i) {
-          const double want = scale * std::pow(base, -2.0 * static_cast<double>(i) / dim) / (2 * kPi);
-          INFO(dim << " " << base << " " << scale << " " << i);
-          REQUIRE(std::fabs(static_cast<double>(turns[i]) / kTurn - want) <= 1e-15 * want + 1e-17);
-        }
-      }
+  for (const auto& [dim, base, scale] :
+       every({2u, 4u, 6u, 22u, 64u, 80u, 128u, 256u, 1000u}, {1.0, 1.25, 2.0, 100.0, 10000.0, 500000.0, 1e7, 1e30},
+             {1.0, 0.25, 1.0 / 3})) {
+    std::vector<uint64_t> turns(dim / 2);
+    REQUIRE(fovea_rope_frequencies(turns.data(), base, scale, dim) == FOVEA_OK);
+    for (size_t i = 0; i < turns.size(); ++i) {
+      const double want = scale * std::pow(base, -2.0 * double(i) / dim) / (2 * kPi);
+      INFO(dim << " " << base << " " << scale << " " << i);
+      REQUIRE(std::fabs(double(turns[i]) / kTurn - want) <= 1e-15 * want + 1e-17);
     }
   }
   std::vector<uint64_t> by_default(32), named(32);
@@ -404,28 +325,26 @@ TEST_CASE("rope: angles are right to 1e-6 at any position to 2^20, before and af
   // numerators of the continued fraction of pi / 2.
   std::vector<int64_t> positions = {0,     1,      2,      3,      11,     33,     344,    355,           51819,
                                     52174, 104348, 208341, 260515, 312689, 573204, 833719, (1 << 20) - 1, 1 << 20};
-  for (uint64_t i = 0; i < 10; ++i) positions.push_back(static_cast<int64_t>(random_bits(5, i) >> 44));
+  for (uint64_t i = 0; i < 10; ++i) positions.push_back(int64_t(random_bits(5, i) >> 44));
   std::vector<float> turned;
-  for (const uint32_t dim : {64u, 128u, 256u}) {
-    for (const double base : {10000.0, 500000.0, 1e6}) {
-      std::vector<uint64_t> turns(dim / 2);
-      REQUIRE(fovea_rope_frequencies(turns.data(), base, 0, dim) == FOVEA_OK);
-      for (const fovea_target target : targets()) {
-        double worst = 0;
-        for (const int64_t magnitude : positions) {
-          for (const int64_t position : {magnitude, -magnitude}) {
-            turn_ones(target, turns, position, &turned);
-            for (size_t i = 0; i < turns.size(); ++i) {
-              // In double: off by 2^20 * 2^-52 or a little more.
-              const double angle = static_cast<double>(position) * std::pow(base, -2.0 * static_cast<double>(i) / dim);
-              worst = std::max(worst, std::fabs(static_cast<double>(turned[i]) - std::cos(angle)));
-              worst = std::max(worst, std::fabs(static_cast<double>(turned[turns.size() + i]) - std::sin(angle)));
-            }
+  for (const auto& [dim, base] : every({64u, 128u, 256u}, {10000.0, 500000.0, 1e6})) {
+    std::vector<uint64_t> turns(dim / 2);
+    REQUIRE(fovea_rope_frequencies(turns.data(), base, 0, dim) == FOVEA_OK);
+    for (const fovea_target target : targets()) {
+      double worst = 0;
+      for (const int64_t magnitude : positions) {
+        for (const int64_t position : {magnitude, -magnitude}) {
+          turn_ones(target, turns, position, &turned);
+          for (size_t i = 0; i < turns.size(); ++i) {
+            // In double: off by 2^20 * 2^-52 or a little more.
+            const double angle = double(position) * std::pow(base, -2.0 * double(i) / dim);
+            worst = std::max(worst, std::fabs(double(turned[i]) - std::cos(angle)));
+            worst = std::max(worst, std::fabs(double(turned[turns.size() + i]) - std::sin(angle)));
           }
         }
-        INFO(fovea_target_name(target) << " " << dim << " " << base);
-        CHECK(worst <= 2e-7);
       }
+      INFO(fovea_target_name(target) << " " << dim << " " << base);
+      CHECK(worst <= 2e-7);
     }
   }
 }
@@ -456,9 +375,9 @@ TEST_CASE("rope: angles are right at positions far beyond", "[short]") {
     for (const fovea_target target : targets()) {
       turn_ones(target, turns, a.position, &turned);
       INFO(fovea_target_name(target) << " " << a.base << " " << a.dim << " " << a.pair << " " << a.position);
-      const double bound = std::fabs(static_cast<double>(a.position)) <= 4294967296.0 ? 2e-7 : 1e-6;
-      CHECK(std::fabs(static_cast<double>(turned[a.pair]) - a.cos) <= bound);
-      CHECK(std::fabs(static_cast<double>(turned[turns.size() + a.pair]) - a.sin) <= bound);
+      const double bound = std::fabs(double(a.position)) <= 4294967296.0 ? 2e-7 : 1e-6;
+      CHECK(std::fabs(double(turned[a.pair]) - a.cos) <= bound);
+      CHECK(std::fabs(double(turned[turns.size() + a.pair]) - a.sin) <= bound);
     }
   }
 }
@@ -468,14 +387,11 @@ TEST_CASE("rope: angles are right at positions far beyond", "[short]") {
 TEST_CASE("rope: every dim and every part of it agrees with the reference", "[short]") {
   for (uint32_t dim = 2; dim <= 70; ++dim) {
     for (uint32_t rotary_dim = 2; rotary_dim <= dim; rotary_dim += dim < 20 ? 2 : 14) {
-      for (const fovea_rope_layout layout : kLayouts) {
+      for (const fovea_rope_layout layout : kRopeLayouts) {
         RopeProblem p;
-        p.batch = p.heads = 1, p.tokens = 2;
-        p.dim = dim, p.rotary_dim = rotary_dim;
-        p.layout = layout;
-        p.offset = 3;
-        p.in_place = dim % 3 == 0;
-        p.placement = static_cast<Placement>((dim + rotary_dim / 2) % 3);
+        p.batch = p.heads = 1, p.tokens = 2, p.dim = dim, p.rotary_dim = rotary_dim, p.layout = layout;
+        p.offset = 3, p.in_place = dim % 3 == 0;
+        p.placement = Placement((dim + rotary_dim / 2) % 3);
         REQUIRE(run_on_all_targets(p) == "");
       }
     }
@@ -484,17 +400,12 @@ TEST_CASE("rope: every dim and every part of it agrees with the reference", "[sh
 
 TEST_CASE("rope: rows longer than the table of angles, and more tokens than it holds, agree with the reference",
           "[short]") {
-  for (const uint32_t dim : {126u, 128u, 130u, 256u, 300u}) {
-    for (const uint32_t tokens : {1u, 2u, 9u}) {
-      for (const fovea_rope_layout layout : kLayouts) {
-        RopeProblem p;
-        p.dim = dim, p.tokens = tokens;
-        p.rotary_dim = dim == 300 ? 280 : 0;
-        p.layout = layout;
-        p.positions = RopeProblem::kOfEntries;
-        REQUIRE(run_on_all_targets(p) == "");
-      }
-    }
+  for (const auto& [dim, tokens, layout] : every({126u, 128u, 130u, 256u, 300u}, {1u, 2u, 9u}, kRopeLayouts)) {
+    RopeProblem p;
+    p.dim = dim, p.tokens = tokens;
+    p.rotary_dim = dim == 300 ? 280 : 0;
+    p.layout = layout, p.positions = RopeProblem::kOfEntries;
+    REQUIRE(run_on_all_targets(p) == "");
   }
   RopeProblem many;
   many.dim = 4, many.tokens = 131, many.heads = 2;
@@ -502,35 +413,35 @@ TEST_CASE("rope: rows longer than the table of angles, and more tokens than it h
 }
 
 TEST_CASE("rope: any two of layout, angles, positions and strides agree with the reference", "[short]") {
-  const uint32_t dims[][2] = {{2, 0}, {9, 8}, {32, 0}, {64, 32}, {80, 20}, {130, 0}};
-  const int64_t offsets[] = {0, 1, 14};
-  const auto rows = covering_array({2, 3, 4, std::size(offsets), 5, 2, 2, std::size(dims), 3, 3, 3, 3}, 5);
-  std::printf("rope: %u cases hold every pair of 12 factors, on %u targets\n", static_cast<unsigned>(rows.size()),
-              static_cast<unsigned>(targets().size()));
-  for (const auto& row : rows) {
+  struct Dims {
+    uint32_t dim, rotary_dim;
+  };
+  const auto make = [](Levels& levels, uint64_t seed) {
     RopeProblem p;
-    p.layout = kLayouts[row[0]];
-    p.angles = static_cast<RopeProblem::Angles>(row[1]);
-    p.positions = static_cast<RopeProblem::Positions>(row[2]);
-    p.offset = offsets[row[3]];
-    p.strides = static_cast<RopeProblem::Strides>(row[4]);
-    p.in_place = row[5] == 1 && p.strides != RopeProblem::kBroadcast;
-    p.inverse = row[6] == 1;
-    p.dim = dims[row[7]][0], p.rotary_dim = dims[row[7]][1];
-    p.placement = static_cast<Placement>(row[8]);
-    p.batch = static_cast<uint32_t>(row[9]) + 1, p.heads = static_cast<uint32_t>(row[10]) + 1;
-    p.tokens = static_cast<uint32_t>(row[11]) * 2 + 1;
-    p.seed = static_cast<uint64_t>(&row - rows.data()) + 1;
-    CHECK(run_on_all_targets(p) == "");
-  }
+    p.layout = levels.choose(kRopeLayouts);
+    p.angles = levels.choose({RopeProblem::kTurns, RopeProblem::kTables, RopeProblem::kWideTables});
+    p.positions = levels.choose(
+        {RopeProblem::kNone, RopeProblem::kOfEntries, RopeProblem::kOfTokens, RopeProblem::kOfTokensShared});
+    p.offset = levels.choose<int64_t>({0, 1, 14});
+    p.strides = levels.choose(kLayouts), p.in_place = levels.flag() && p.strides != Layout::kBroadcast;
+    p.inverse = levels.flag();
+    const Dims dims = levels.choose<Dims>({{2, 0}, {9, 8}, {32, 0}, {64, 32}, {80, 20}, {130, 0}});
+    p.dim = dims.dim, p.rotary_dim = dims.rotary_dim;
+    p.placement = levels.choose(kPlacements);
+    p.batch = levels.choose({1u, 2u, 3u}), p.heads = levels.choose({1u, 2u, 3u}),
+    p.tokens = levels.choose({1u, 3u, 5u});
+    p.seed = seed;
+    return p;
+  };
+  run_array("rope", 5, make, [](const RopeProblem& p) { CHECK(run_on_all_targets(p) == ""); });
 }
 
 TEST_CASE("rope: input and output may have different strides", "[short]") {
-  for (const fovea_rope_layout layout : kLayouts) {
+  for (const fovea_rope_layout layout : kRopeLayouts) {
     RopeProblem dense, padded;
     dense.layout = padded.layout = layout;
     dense.dim = padded.dim = 21, dense.rotary_dim = padded.rotary_dim = 18;
-    padded.strides = RopeProblem::kPadded;
+    padded.strides = Layout::kPadded;
     RopeCase from(dense), to(padded);
     from.args.out = to.args.out;
     std::swap(from.out_, to.out_);
@@ -541,12 +452,9 @@ TEST_CASE("rope: input and output may have different strides", "[short]") {
 // --------------------------------------------------------------------------------------------------------- properties
 
 TEST_CASE("rope: inverse turns back, and position 0 does not turn", "[short]") {
-  for (const fovea_rope_layout layout : kLayouts) {
+  for (const fovea_rope_layout layout : kRopeLayouts) {
     RopeProblem p;
-    p.dim = 38, p.rotary_dim = 36;
-    p.layout = layout;
-    p.offset = 1000;
-    p.in_place = true;
+    p.dim = 38, p.rotary_dim = 36, p.layout = layout, p.offset = 1000, p.in_place = true;
     RopeCase test(p);
     for (const fovea_target target : targets()) {
       INFO(name(p, target));
@@ -561,18 +469,14 @@ TEST_CASE("rope: inverse turns back, and position 0 does not turn", "[short]") {
       size_t i = 0;
       double worst = 0;
       test.each([&](size_t b, size_t h, size_t t, size_t d) {
-        worst =
-            std::max(worst, std::fabs(static_cast<double>(*test.out(b, h, t, d)) - static_cast<double>(before[i++])));
+        worst = std::max(worst, std::fabs(double(*test.out(b, h, t, d)) - double(before[i++])));
       });
       CHECK(worst <= 4e-6);
 
       test.fill();
-      test.args.positions = nullptr;
-      test.args.position_offset = 0;
-      test.args.tokens = 1;
+      test.args.positions = nullptr, test.args.position_offset = 0, test.args.tokens = 1;
       REQUIRE(fovea_rope_f32(&test.args) == FOVEA_OK);
-      test.args.position_offset = p.offset;
-      test.args.tokens = p.tokens;
+      test.args.position_offset = p.offset, test.args.tokens = p.tokens;
       CHECK(std::memcmp(test.out(0, 0, 0, 0), before.data(), p.dim * sizeof(float)) == 0);
     }
   }
@@ -580,8 +484,7 @@ TEST_CASE("rope: inverse turns back, and position 0 does not turn", "[short]") {
 
 TEST_CASE("rope: the product of two turned rows depends on the distance of their positions alone", "[short]") {
   RopeProblem p;
-  p.batch = p.heads = 1, p.tokens = 2, p.dim = 64;
-  p.positions = RopeProblem::kOfTokens;
+  p.batch = p.heads = 1, p.tokens = 2, p.dim = 64, p.positions = RopeProblem::kOfTokens;
   RopeCase test(p);
   REQUIRE(fovea_rope_frequencies(test.turns_.as<uint64_t>(), 0, 0, 64) == FOVEA_OK);
   for (const fovea_target target : targets()) {
@@ -591,9 +494,7 @@ TEST_CASE("rope: the product of two turned rows depends on the distance of their
       test.token_positions_.as<int64_t>()[1] = key;
       REQUIRE(fovea_rope_f32(&test.args) == FOVEA_OK);
       double sum = 0;
-      for (size_t d = 0; d < p.dim; ++d) {
-        sum += static_cast<double>(*test.out(0, 0, 0, d)) * static_cast<double>(*test.out(0, 0, 1, d));
-      }
+      for (size_t d = 0; d < p.dim; ++d) sum += double(*test.out(0, 0, 0, d)) * double(*test.out(0, 0, 1, d));
       return sum;
     };
     const double want = product(7, 0);
@@ -604,48 +505,41 @@ TEST_CASE("rope: the product of two turned rows depends on the distance of their
 
 TEST_CASE("rope: the bits are the same in both layouts, and on all targets that fuse", "[short]") {
   std::vector<float> first[2][2];  // targets that do not fuse agree with one another too
-  for (const fovea_target target : targets()) {
-    for (const fovea_rope_layout layout : kLayouts) {
-      for (const bool tables : {false, true}) {
-        RopeProblem p;
-        p.dim = 78;
-        p.layout = layout;
-        p.angles = tables ? RopeProblem::kTables : RopeProblem::kTurns;
-        RopeCase test(p);
-        test.args.target = target;
-        const bool split = layout == FOVEA_ROPE_HALF_SPLIT;
-        // The same pairs, wherever they lie.
-        test.each([&](size_t b, size_t h, size_t t, size_t d) {
-          const size_t pair = split ? d % 39 : d / 2, second = split ? d / 39 : d % 2;
-          *const_cast<float*>(test.in(b, h, t, d)) = random_normal(11, ((b * 9 + h) * 9 + t) * 200 + 2 * pair + second);
-        });
-        REQUIRE(fovea_rope_f32(&test.args) == FOVEA_OK);
-        std::vector<float> got;
-        test.each([&](size_t b, size_t h, size_t t, size_t d) {
-          got.push_back(*test.out(b, h, t, split ? d / 2 + d % 2 * 39 : d));
-        });
-        std::vector<float>& want = first[tables][fuses(target)];
-        if (want.empty()) want = got;
-        INFO(name(p, target));
-        CHECK(std::memcmp(got.data(), want.data(), got.size() * sizeof(float)) == 0);
-      }
-    }
+  for (const auto& [target, layout, tables] : every(targets(), kRopeLayouts, {false, true})) {
+    RopeProblem p;
+    p.dim = 78, p.layout = layout;
+    p.angles = tables ? RopeProblem::kTables : RopeProblem::kTurns;
+    RopeCase test(p);
+    test.args.target = target;
+    const bool split = layout == FOVEA_ROPE_HALF_SPLIT;
+    // The same pairs, wherever they lie.
+    test.each([&](size_t b, size_t h, size_t t, size_t d) {
+      const size_t pair = split ? d % 39 : d / 2, second = split ? d / 39 : d % 2;
+      *const_cast<float*>(test.in(b, h, t, d)) = random_normal(11, ((b * 9 + h) * 9 + t) * 200 + 2 * pair + second);
+    });
+    REQUIRE(fovea_rope_f32(&test.args) == FOVEA_OK);
+    std::vector<float> got;
+    test.each([&](size_t b, size_t h, size_t t, size_t d) {
+      got.push_back(*test.out(b, h, t, split ? d / 2 + d % 2 * 39 : d));
+    });
+    std::vector<float>& want = first[tables][fuses(target)];
+    if (want.empty()) want = got;
+    INFO(name(p, target));
+    CHECK(std::memcmp(got.data(), want.data(), got.size() * sizeof(float)) == 0);
   }
 }
 
 TEST_CASE("rope: NaN and infinity stay in their pair, and what is not turned is copied to the bit", "[short]") {
-  for (const fovea_rope_layout layout : kLayouts) {
+  for (const fovea_rope_layout layout : kRopeLayouts) {
     RopeProblem p;
-    p.batch = p.heads = 1, p.tokens = 3, p.dim = 45, p.rotary_dim = 40;
-    p.layout = layout;
-    p.offset = 1;
+    p.batch = p.heads = 1, p.tokens = 3, p.dim = 45, p.rotary_dim = 40, p.layout = layout, p.offset = 1;
     RopeCase test(p);
     for (const fovea_target target : targets()) {
       test.args.target = target;
       test.fill();
       const uint32_t payload = 0xffc12345u;
-      *const_cast<float*>(test.in(0, 0, 1, 6)) = std::numeric_limits<float>::quiet_NaN();
-      *const_cast<float*>(test.in(0, 0, 1, 39)) = std::numeric_limits<float>::infinity();
+      *const_cast<float*>(test.in(0, 0, 1, 6)) = kNaN;
+      *const_cast<float*>(test.in(0, 0, 1, 39)) = kInfinity;
       std::memcpy(const_cast<float*>(test.in(0, 0, 1, 42)), &payload, 4);
       REQUIRE(fovea_rope_f32(&test.args) == FOVEA_OK);
       INFO(name(p, target));
@@ -668,10 +562,8 @@ TEST_CASE("rope: a count of 0 writes nothing, whatever the pointers", "[short]")
     if (which & 2) test.args.heads = 0;
     if (which & 4) test.args.tokens = 0;
     CHECK(fovea_rope_f32(&test.args) == FOVEA_OK);
-    CHECK(test.out_.untouched());
-    test.args.out.data = nullptr;
-    test.args.in.data = nullptr;
-    test.args.turns = nullptr;
+    CHECK(test.out_.memory.untouched());
+    test.args.out.data = nullptr, test.args.in.data = nullptr, test.args.turns = nullptr;
     CHECK(fovea_rope_f32(&test.args) == FOVEA_OK);
     // Nothing to do takes no time, however large the other counts are.
     for (uint32_t* const count : {&test.args.batch, &test.args.heads, &test.args.tokens}) {
@@ -682,115 +574,105 @@ TEST_CASE("rope: a count of 0 writes nothing, whatever the pointers", "[short]")
 }
 
 TEST_CASE("rope: every misuse has its status, and nothing is written", "[short]") {
-  struct Misuse {
-    const char* what;
-    fovea_status want;
-    std::function<void(RopeCase&)> change;
-  };
   constexpr ptrdiff_t kMost = PTRDIFF_MAX;
   constexpr int64_t kMostPosition = std::numeric_limits<int64_t>::max();
   static const int64_t kLastPositions[2] = {0, kMostPosition - 3};
-  const std::vector<Misuse> both = {
-    {"struct_bytes 0", FOVEA_ERR_STRUCT, [](RopeCase& c) { c.args.struct_bytes = 0; }},
-    {"struct_bytes too large", FOVEA_ERR_STRUCT, [](RopeCase& c) { c.args.struct_bytes += 8; }},
-    {"unknown target", FOVEA_ERR_ENUM, [](RopeCase& c) { c.args.target = enum_of<fovea_target>(63); }},
-    {"negative target", FOVEA_ERR_ENUM, [](RopeCase& c) { c.args.target = enum_of<fovea_target>(kNegative); }},
-#if defined(__x86_64__)
-    {"another machine's target", FOVEA_ERR_TARGET, [](RopeCase& c) { c.args.target = FOVEA_TARGET_NEON; }},
-#else
-    {"another machine's target", FOVEA_ERR_TARGET, [](RopeCase& c) { c.args.target = FOVEA_TARGET_AVX2; }},
-#endif
-    {"no layout", FOVEA_ERR_ENUM, [](RopeCase& c) { c.args.layout = enum_of<fovea_rope_layout>(0); }},
-    {"layout 3", FOVEA_ERR_ENUM, [](RopeCase& c) { c.args.layout = enum_of<fovea_rope_layout>(3); }},
-    {"layout -1", FOVEA_ERR_ENUM, [](RopeCase& c) { c.args.layout = enum_of<fovea_rope_layout>(kNegative); }},
-    {"dim 0", FOVEA_ERR_DIM, [](RopeCase& c) { c.args.dim = c.args.rotary_dim = 0; }},
-    {"dim odd and all of it turned", FOVEA_ERR_DIM, [](RopeCase& c) { c.args.dim = 7, c.args.rotary_dim = 0; }},
-    {"rotary_dim odd", FOVEA_ERR_DIM, [](RopeCase& c) { c.args.rotary_dim = 5; }},
-    {"rotary_dim above dim", FOVEA_ERR_DIM, [](RopeCase& c) { c.args.rotary_dim = 10; }},
-    {"rotary_dim, most of all", FOVEA_ERR_DIM, [](RopeCase& c) { c.args.rotary_dim = 0xfffffffeu; }},
-    {"no out", FOVEA_ERR_NULL, [](RopeCase& c) { c.args.out.data = nullptr; }},
-    {"no in", FOVEA_ERR_NULL, [](RopeCase& c) { c.args.in.data = nullptr; }},
-    {"no angles", FOVEA_ERR_NULL, [](RopeCase& c) { c.args.turns = nullptr, c.args.cos = c.args.sin = nullptr; }},
-    {"both kinds of positions", FOVEA_ERR_POSITIONS_TWICE,
-     [](RopeCase& c) { c.args.positions = c.args.token_positions = kLastPositions; }},
-    {"out misaligned", FOVEA_ERR_ALIGNMENT, [](RopeCase& c) { c.args.out.data = c.out_.as<char>() + 1; }},
-    {"in misaligned", FOVEA_ERR_ALIGNMENT, [](RopeCase& c) { c.args.in.data = c.in_.as<char>() + 2; }},
-    {"positions misaligned", FOVEA_ERR_ALIGNMENT,
-     [](RopeCase& c) { c.args.positions = reinterpret_cast<const int64_t*>(c.in_.as<char>() + 2); }},
-    {"token_positions misaligned", FOVEA_ERR_ALIGNMENT,
-     [](RopeCase& c) { c.args.token_positions = reinterpret_cast<const int64_t*>(c.in_.as<char>() + 2); }},
-    {"out tokens overlap", FOVEA_ERR_STRIDE, [](RopeCase& c) { c.args.out.token_stride -= 1; }},
-    {"out heads are one", FOVEA_ERR_STRIDE, [](RopeCase& c) { c.args.out.head_stride = 0; }},
-    {"out entries overlap", FOVEA_ERR_STRIDE, [](RopeCase& c) { c.args.out.batch_stride = 119; }},
-    {"in inside out", FOVEA_ERR_OVERLAP, [](RopeCase& c) { c.args.in.data = c.out_.as<float>() + 1; }},
-    {"in on out, other strides", FOVEA_ERR_OVERLAP,
-     [](RopeCase& c) { c.args.in.data = c.args.out.data, c.args.in.head_stride = 0; }},
-    {"positions in out", FOVEA_ERR_OVERLAP,
-     [](RopeCase& c) { c.args.positions = reinterpret_cast<const int64_t*>(c.out_.as<char>() + 232 * 4); }},
-    {"token_positions in out", FOVEA_ERR_OVERLAP,
-     [](RopeCase& c) { c.args.token_positions = reinterpret_cast<const int64_t*>(c.out_.as<char>()); }},
-    {"out batch too far", FOVEA_ERR_SIZE, [](RopeCase& c) { c.args.out.batch_stride = kMost; }},
-    {"out head too far", FOVEA_ERR_SIZE, [](RopeCase& c) { c.args.out.head_stride = -kMost; }},
-    {"out token too far", FOVEA_ERR_SIZE, [](RopeCase& c) { c.args.out.token_stride = kMost / 4; }},
-    {"in batch too far", FOVEA_ERR_SIZE, [](RopeCase& c) { c.args.in.batch_stride = kMost / 2; }},
-    {"in head too far", FOVEA_ERR_SIZE, [](RopeCase& c) { c.args.in.head_stride = -kMost - 1; }},
-    {"in token too far", FOVEA_ERR_SIZE, [](RopeCase& c) { c.args.in.token_stride = kMost / 16 + 1; }},
-    {"token_positions too far", FOVEA_ERR_SIZE,
-     [](RopeCase& c) { c.args.token_positions = kLastPositions, c.args.token_positions_stride = kMost; }},
+  const std::vector<Misuse<RopeCase>> both = {
+      {"struct_bytes 0", FOVEA_ERR_STRUCT, [](auto& c) { c.args.struct_bytes = 0; }},
+      {"struct_bytes too large", FOVEA_ERR_STRUCT, [](auto& c) { c.args.struct_bytes += 8; }},
+      {"unknown target", FOVEA_ERR_ENUM, [](auto& c) { c.args.target = enum_of<fovea_target>(63); }},
+      {"negative target", FOVEA_ERR_ENUM, [](auto& c) { c.args.target = enum_of<fovea_target>(kNegative); }},
+      {"another machine's target", FOVEA_ERR_TARGET, [](auto& c) { c.args.target = kForeign; }},
+      {"no layout", FOVEA_ERR_ENUM, [](auto& c) { c.args.layout = enum_of<fovea_rope_layout>(0); }},
+      {"layout 3", FOVEA_ERR_ENUM, [](auto& c) { c.args.layout = enum_of<fovea_rope_layout>(3); }},
+      {"layout -1", FOVEA_ERR_ENUM, [](auto& c) { c.args.layout = enum_of<fovea_rope_layout>(kNegative); }},
+      {"dim 0", FOVEA_ERR_DIM, [](auto& c) { c.args.dim = c.args.rotary_dim = 0; }},
+      {"dim odd and all of it turned", FOVEA_ERR_DIM, [](auto& c) { c.args.dim = 7, c.args.rotary_dim = 0; }},
+      {"rotary_dim odd", FOVEA_ERR_DIM, [](auto& c) { c.args.rotary_dim = 5; }},
+      {"rotary_dim above dim", FOVEA_ERR_DIM, [](auto& c) { c.args.rotary_dim = 10; }},
+      {"rotary_dim, most of all", FOVEA_ERR_DIM, [](auto& c) { c.args.rotary_dim = 0xfffffffeu; }},
+      {"no out", FOVEA_ERR_NULL, [](auto& c) { c.args.out.data = nullptr; }},
+      {"no in", FOVEA_ERR_NULL, [](auto& c) { c.args.in.data = nullptr; }},
+      {"no angles", FOVEA_ERR_NULL, [](auto& c) { c.args.turns = nullptr, c.args.cos = c.args.sin = nullptr; }},
+      {"both kinds of positions", FOVEA_ERR_POSITIONS_TWICE,
+       [](auto& c) { c.args.positions = c.args.token_positions = kLastPositions; }},
+      {"out misaligned", FOVEA_ERR_ALIGNMENT, [](RopeCase& c) { c.args.out.data = c.out_.memory.as<char>() + 1; }},
+      {"in misaligned", FOVEA_ERR_ALIGNMENT, [](RopeCase& c) { c.args.in.data = c.in_.memory.as<char>() + 2; }},
+      {"positions misaligned", FOVEA_ERR_ALIGNMENT,
+       [](RopeCase& c) { c.args.positions = reinterpret_cast<const int64_t*>(c.in_.memory.as<char>() + 2); }},
+      {"token_positions misaligned", FOVEA_ERR_ALIGNMENT,
+       [](RopeCase& c) { c.args.token_positions = reinterpret_cast<const int64_t*>(c.in_.memory.as<char>() + 2); }},
+      {"out tokens overlap", FOVEA_ERR_STRIDE, [](auto& c) { c.args.out.token_stride -= 1; }},
+      {"out heads are one", FOVEA_ERR_STRIDE, [](auto& c) { c.args.out.head_stride = 0; }},
+      {"out entries overlap", FOVEA_ERR_STRIDE, [](auto& c) { c.args.out.batch_stride = 119; }},
+      {"in inside out", FOVEA_ERR_OVERLAP, [](RopeCase& c) { c.args.in.data = c.out_.memory.as<float>() + 1; }},
+      {"in on out, other strides", FOVEA_ERR_OVERLAP,
+       [](auto& c) { c.args.in.data = c.args.out.data, c.args.in.head_stride = 0; }},
+      {"positions in out", FOVEA_ERR_OVERLAP,
+       [](RopeCase& c) { c.args.positions = reinterpret_cast<const int64_t*>(c.out_.memory.as<char>() + 232 * 4); }},
+      {"token_positions in out", FOVEA_ERR_OVERLAP,
+       [](RopeCase& c) { c.args.token_positions = reinterpret_cast<const int64_t*>(c.out_.memory.as<char>()); }},
+      {"out batch too far", FOVEA_ERR_SIZE, [](auto& c) { c.args.out.batch_stride = kMost; }},
+      {"out head too far", FOVEA_ERR_SIZE, [](auto& c) { c.args.out.head_stride = -kMost; }},
+      {"out token too far", FOVEA_ERR_SIZE, [](auto& c) { c.args.out.token_stride = kMost / 4; }},
+      {"in batch too far", FOVEA_ERR_SIZE, [](auto& c) { c.args.in.batch_stride = kMost / 2; }},
+      {"in head too far", FOVEA_ERR_SIZE, [](auto& c) { c.args.in.head_stride = -kMost - 1; }},
+      {"in token too far", FOVEA_ERR_SIZE, [](auto& c) { c.args.in.token_stride = kMost / 16 + 1; }},
+      {"token_positions too far", FOVEA_ERR_SIZE,
+       [](auto& c) { c.args.token_positions = kLastPositions, c.args.token_positions_stride = kMost; }},
   };
-  const std::vector<Misuse> of_turns = {
-      {"a position overflows in the entry", FOVEA_ERR_SIZE, [](RopeCase& c) { c.args.positions = kLastPositions; }},
+  const std::vector<Misuse<RopeCase>> of_turns = {
+      {"a position overflows in the entry", FOVEA_ERR_SIZE, [](auto& c) { c.args.positions = kLastPositions; }},
       {"a position overflows by the offset", FOVEA_ERR_SIZE,
-       [](RopeCase& c) { c.args.position_offset = kMostPosition - 3; }},
-      {"turns and cos", FOVEA_ERR_UNSUPPORTED, [](RopeCase& c) { c.args.cos = c.in_.as<float>(); }},
-      {"turns and sin", FOVEA_ERR_UNSUPPORTED, [](RopeCase& c) { c.args.sin = c.in_.as<float>(); }},
+       [](auto& c) { c.args.position_offset = kMostPosition - 3; }},
+      {"turns and cos", FOVEA_ERR_UNSUPPORTED, [](RopeCase& c) { c.args.cos = c.in_.memory.as<float>(); }},
+      {"turns and sin", FOVEA_ERR_UNSUPPORTED, [](RopeCase& c) { c.args.sin = c.in_.memory.as<float>(); }},
       {"turns misaligned", FOVEA_ERR_ALIGNMENT,
-       [](RopeCase& c) { c.args.turns = reinterpret_cast<const uint64_t*>(c.in_.as<char>() + 2); }},
+       [](RopeCase& c) { c.args.turns = reinterpret_cast<const uint64_t*>(c.in_.memory.as<char>() + 2); }},
       {"turns in out", FOVEA_ERR_OVERLAP,
-       [](RopeCase& c) { c.args.turns = reinterpret_cast<const uint64_t*>(c.out_.as<char>() + 232 * 4); }},
+       [](RopeCase& c) { c.args.turns = reinterpret_cast<const uint64_t*>(c.out_.memory.as<char>() + 232 * 4); }},
   };
-  const std::vector<Misuse> of_tables = {
-      {"cos alone", FOVEA_ERR_NULL, [](RopeCase& c) { c.args.sin = nullptr; }},
-      {"sin alone", FOVEA_ERR_NULL, [](RopeCase& c) { c.args.cos = nullptr; }},
+  const std::vector<Misuse<RopeCase>> of_tables = {
+      {"cos alone", FOVEA_ERR_NULL, [](auto& c) { c.args.sin = nullptr; }},
+      {"sin alone", FOVEA_ERR_NULL, [](auto& c) { c.args.cos = nullptr; }},
       {"cos misaligned", FOVEA_ERR_ALIGNMENT,
        [](RopeCase& c) { c.args.cos = reinterpret_cast<float*>(c.cos_.as<char>() + 1); }},
       {"sin misaligned", FOVEA_ERR_ALIGNMENT,
        [](RopeCase& c) { c.args.sin = reinterpret_cast<float*>(c.sin_.as<char>() + 3); }},
       {"cos ends in out", FOVEA_ERR_OVERLAP,
-       [](RopeCase& c) { c.args.cos = c.out_.as<float>() + 239, c.args.table_stride = 0; }},
-      {"sin in out", FOVEA_ERR_OVERLAP, [](RopeCase& c) { c.args.sin = c.out_.as<float>(), c.args.table_stride = 0; }},
-      {"table too far", FOVEA_ERR_SIZE, [](RopeCase& c) { c.args.table_stride = kMost / 2; }},
-      {"table too long", FOVEA_ERR_SIZE, [](RopeCase& c) { c.args.table_positions = SIZE_MAX; }},
-      {"no positions in the table", FOVEA_ERR_POSITION_RANGE, [](RopeCase& c) { c.args.table_positions = 0; }},
-      {"the last token is behind the table", FOVEA_ERR_POSITION_RANGE, [](RopeCase& c) { c.args.table_positions = 4; }},
-      {"the offset leads behind the table", FOVEA_ERR_POSITION_RANGE, [](RopeCase& c) { c.args.position_offset = 56; }},
-      {"the first token is before the table", FOVEA_ERR_POSITION_RANGE,
-       [](RopeCase& c) { c.args.position_offset = -1; }},
+       [](RopeCase& c) { c.args.cos = c.out_.memory.as<float>() + 239, c.args.table_stride = 0; }},
+      {"sin in out", FOVEA_ERR_OVERLAP,
+       [](RopeCase& c) { c.args.sin = c.out_.memory.as<float>(), c.args.table_stride = 0; }},
+      {"table too far", FOVEA_ERR_SIZE, [](auto& c) { c.args.table_stride = kMost / 2; }},
+      {"table too long", FOVEA_ERR_SIZE, [](auto& c) { c.args.table_positions = SIZE_MAX; }},
+      {"no positions in the table", FOVEA_ERR_POSITION_RANGE, [](auto& c) { c.args.table_positions = 0; }},
+      {"the last token is behind the table", FOVEA_ERR_POSITION_RANGE, [](auto& c) { c.args.table_positions = 4; }},
+      {"the offset leads behind the table", FOVEA_ERR_POSITION_RANGE, [](auto& c) { c.args.position_offset = 56; }},
+      {"the first token is before the table", FOVEA_ERR_POSITION_RANGE, [](auto& c) { c.args.position_offset = -1; }},
       {"a token's position is behind the table", FOVEA_ERR_POSITION_RANGE,
-       [](RopeCase& c) {
+       [](auto& c) {
          static const int64_t positions[5] = {0, 59, 60, 1, 2};
          c.args.token_positions = positions;
        }},
       {"a token's position is negative", FOVEA_ERR_POSITION_RANGE,
-       [](RopeCase& c) {
+       [](auto& c) {
          static const int64_t positions[5] = {0, 59, -1, 1, 2};
          c.args.token_positions = positions;
        }},
   };
   for (const auto angles : {RopeProblem::kTurns, RopeProblem::kTables}) {
-    for (const std::vector<Misuse>* table : {&both, angles == RopeProblem::kTurns ? &of_turns : &of_tables}) {
-      for (const Misuse& misuse : *table) {
+    for (const std::vector<Misuse<RopeCase>>* table : {&both, angles == RopeProblem::kTurns ? &of_turns : &of_tables}) {
+      for (const auto& misuse : *table) {
         RopeProblem p;
-        p.angles = angles;
-        p.placement = Placement::kStart;
+        p.angles = angles, p.placement = Placement::kStart;
         RopeCase test(p);
         misuse.change(test);
         INFO(misuse.what);
         set_current_case(misuse.what);
         const fovea_status status = fovea_rope_f32(&test.args);
         CHECK(std::string(fovea_status_string(status)) == fovea_status_string(misuse.want));
-        CHECK(test.out_.untouched());
-        CHECK(test.out_.margin_intact());
+        CHECK(test.out_.memory.untouched());
+        CHECK(test.out_.memory.margin_intact());
       }
     }
   }
@@ -799,8 +681,7 @@ TEST_CASE("rope: every misuse has its status, and nothing is written", "[short]"
 
 TEST_CASE("rope: positions at the ends of a table, and of 64 bits, are no mistake", "[short]") {
   RopeProblem p;
-  p.angles = RopeProblem::kTables;
-  p.offset = 55;
+  p.angles = RopeProblem::kTables, p.offset = 55;
   CHECK(run_on_all_targets(p) == "");
   p.angles = RopeProblem::kTurns;
   p.offset = std::numeric_limits<int64_t>::max() - 4;
@@ -837,7 +718,7 @@ TEST_CASE("rope: BEST is the first target", "[short]") {
   first.args.target = fovea_target_at(0);
   REQUIRE(fovea_rope_f32(&best.args) == FOVEA_OK);
   REQUIRE(fovea_rope_f32(&first.args) == FOVEA_OK);
-  CHECK(std::memcmp(best.out_.as<void>(), first.out_.as<void>(), best.out_.bytes()) == 0);
+  CHECK(same_bits(best.out_.numbers(), first.out_.numbers()));
 }
 
 }  // namespace fovea_test

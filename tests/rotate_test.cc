@@ -2,18 +2,7 @@
 //
 // Rotations against the Hadamard matrix in double, on every target. tests/FIELDS.md says which test fails when a field
 // is ignored.
-#include <algorithm>
-#include <cmath>
-#include <cstring>
-#include <limits>
-#include <string>
-#include <vector>
-
-#include "catch.h"
-#include "support/bits.h"
-#include "support/guarded.h"
-#include "support/problem.h"
-#include "support/text.h"
+#include "support/test.h"
 
 namespace fovea_test {
 namespace {
@@ -29,53 +18,29 @@ struct RotateProblem {
   uint32_t used_block() const { return block != 0 ? block : dim & (0 - dim); }
 };
 
-// f32 [batch][heads][tokens][dim].
-struct RotateArray {
-  Guarded memory;
-  ptrdiff_t batch_stride, head_stride, token_stride;
-
-  RotateArray(const RotateProblem& p, bool padded) {
-    const auto row = static_cast<ptrdiff_t>(p.dim + (padded ? 3 : 0));
-    token_stride = p.tokens_first ? row * static_cast<ptrdiff_t>(p.heads) : row;
-    head_stride = p.tokens_first ? row : row * static_cast<ptrdiff_t>(p.tokens);
-    batch_stride = row * static_cast<ptrdiff_t>(p.heads * p.tokens);
-    const size_t rows = size_t{p.batch} * p.heads * p.tokens;
-    memory = Guarded(((rows - 1) * static_cast<size_t>(row) + p.dim) * sizeof(float), sizeof(float), p.placement);
-  }
-  float* row(uint32_t b, uint32_t h, uint32_t t) const {
-    return memory.as<float>() + static_cast<ptrdiff_t>(b) * batch_stride + static_cast<ptrdiff_t>(h) * head_stride +
-           static_cast<ptrdiff_t>(t) * token_stride;
-  }
-};
-
 struct RotateCase {
   RotateProblem p;
-  RotateArray x, y;
+  Array x, y;
   fovea_rotate_args args = {};
 
-  explicit RotateCase(const RotateProblem& problem) : p(problem), x(p, p.padded), y(p, !p.padded) {
-    each([&](uint32_t b, uint32_t h, uint32_t t) {
-      for (uint32_t d = 0; d < p.dim; ++d) {
-        x.row(b, h, t)[d] = random_normal(3, ((size_t{b} * 7 + h) * 11 + t) * 1000 + d);
-      }
-    });
-    const RotateArray& to = p.in_place ? x : y;
+  explicit RotateCase(const RotateProblem& problem) : p(problem) {
+    const Layout dense = p.tokens_first ? Layout::kTokensFirst : Layout::kHeadsFirst;
+    x = array(p.padded ? Layout::kPadded : dense), y = array(p.padded ? dense : Layout::kPadded);
+    x.draw(3);
     args.struct_bytes = sizeof args;
     args.batch = p.batch, args.heads = p.heads, args.tokens = p.tokens, args.dim = p.dim, args.block = p.block;
     args.inverse = p.inverse ? 1 : 0, args.seed = p.seed;
-    args.x = {x.memory.as<float>(), x.batch_stride, x.head_stride, x.token_stride};
-    args.y = {to.memory.as<float>(), to.batch_stride, to.head_stride, to.token_stride};
+    args.x = x.in(), args.y = output().out();
   }
 
+  Array array(Layout layout) const {
+    return Array(FOVEA_F32, {p.batch, p.heads, p.tokens, p.dim}, layout, p.placement);
+  }
   template <class F>
   void each(const F& f) const {
-    for (uint32_t b = 0; b < p.batch; ++b) {
-      for (uint32_t h = 0; h < p.heads; ++h) {
-        for (uint32_t t = 0; t < p.tokens; ++t) f(b, h, t);
-      }
-    }
+    for (const auto& [b, h, t] : indices(p.batch, p.heads, p.tokens)) f(b, h, t);
   }
-  const RotateArray& output() const { return p.in_place ? x : y; }
+  const Array& output() const { return p.in_place ? x : y; }
 
   // The row by the definition.
   std::vector<double> wanted(const std::vector<float>& row, const std::vector<double>& signs) const {
@@ -85,9 +50,9 @@ struct RotateCase {
       const uint32_t first = i / block * block;
       for (uint32_t j = first; j < first + block; ++j) {
         const bool odd = __builtin_popcount((i - first) & (j - first)) % 2 != 0;
-        want[i] += (odd ? -1.0 : 1.0) * (p.inverse ? 1.0 : signs[j]) * static_cast<double>(row[j]);
+        want[i] += (odd ? -1.0 : 1.0) * (p.inverse ? 1.0 : signs[j]) * double(row[j]);
       }
-      want[i] *= (p.inverse ? signs[i] : 1.0) / std::sqrt(static_cast<double>(block));
+      want[i] *= (p.inverse ? signs[i] : 1.0) / std::sqrt(double(block));
     }
     return want;
   }
@@ -100,7 +65,7 @@ struct RotateCase {
          << fovea_target_name(target);
     set_current_case(text.str());
     std::vector<std::vector<float>> rows;
-    each([&](uint32_t b, uint32_t h, uint32_t t) { rows.emplace_back(x.row(b, h, t), x.row(b, h, t) + p.dim); });
+    each([&](uint32_t b, uint32_t h, uint32_t t) { rows.push_back(x.numbers(b, h, t)); });
     const std::vector<double> signs = signs_of(p, target);
     args.target = target;
     if (!p.in_place) x.memory.read_only(true);
@@ -114,11 +79,11 @@ struct RotateCase {
       const std::vector<float>& row = rows[next++];
       const std::vector<double> want = wanted(row, signs);
       double sum = 0;
-      for (uint32_t d = 0; d < p.dim; ++d) sum += std::fabs(static_cast<double>(row[d]));
-      const double steps = std::log2(static_cast<double>(p.used_block())) + 1;
-      const double tolerance = steps * 0x1p-24 * sum / std::sqrt(static_cast<double>(p.used_block()));
+      for (uint32_t d = 0; d < p.dim; ++d) sum += std::fabs(double(row[d]));
+      const double steps = std::log2(double(p.used_block())) + 1;
+      const double tolerance = steps * 0x1p-24 * sum / std::sqrt(double(p.used_block()));
       for (uint32_t d = 0; d < p.dim; ++d) {
-        const double error = std::fabs(static_cast<double>(output().row(b, h, t)[d]) - want[d]);
+        const double error = std::fabs(double(output().row<float>(b, h, t)[d]) - want[d]);
         if (!(error <= tolerance)) wrong = text.str() + ": an element is wrong";
       }
     });
@@ -130,10 +95,10 @@ struct RotateCase {
     RotateProblem one;
     one.batch = one.heads = one.tokens = one.block = 1, one.dim = p.dim, one.seed = p.seed;
     RotateCase signs(one);
-    std::fill(signs.x.row(0, 0, 0), signs.x.row(0, 0, 0) + p.dim, 1.0f);
+    std::fill(signs.x.row<float>(0, 0, 0), signs.x.row<float>(0, 0, 0) + p.dim, 1.0f);
     signs.args.target = target;
     REQUIRE(fovea_rotate_f32(&signs.args) == FOVEA_OK);
-    std::vector<double> result(signs.y.row(0, 0, 0), signs.y.row(0, 0, 0) + p.dim);
+    std::vector<double> result(signs.y.row<float>(0, 0, 0), signs.y.row<float>(0, 0, 0) + p.dim);
     for (const double sign : result) REQUIRE(std::fabs(sign) == 1.0);
     return result;
   }
@@ -142,19 +107,15 @@ struct RotateCase {
 }  // namespace
 
 TEST_CASE("rotate: any rows, blocks and signs agree with the matrix", "[short][rotate]") {
-  for (const fovea_target target : targets()) {
-    for (const uint32_t dim : kDims) {
-      for (uint32_t block = 0; block == 0 || (block <= dim && dim % block == 0); block = block == 0 ? 1 : 2 * block) {
-        for (const bool inverse : {false, true}) {
-          for (const bool signs : {false, true}) {
-            RotateProblem p;
-            p.dim = dim, p.block = block, p.inverse = inverse, p.seed = signs ? 0x123456789abcdef0 : 0;
-            const uint32_t which = dim + block + (inverse ? 1 : 0) + (signs ? 2 : 0);
-            p.in_place = which % 3 == 0, p.padded = which % 5 < 2, p.tokens_first = which % 7 < 3;
-            p.placement = which % 2 == 0 ? Placement::kOffset : which % 3 == 1 ? Placement::kEnd : Placement::kStart;
-            CHECK(RotateCase(p).run(target) == "");
-          }
-        }
+  for (const auto& [target, dim] : every(targets(), kDims)) {
+    for (uint32_t block = 0; block == 0 || (block <= dim && dim % block == 0); block = block == 0 ? 1 : 2 * block) {
+      for (const auto& [inverse, signs] : every({false, true}, {false, true})) {
+        RotateProblem p;
+        p.dim = dim, p.block = block, p.inverse = inverse, p.seed = signs ? 0x123456789abcdef0 : 0;
+        const uint32_t which = dim + block + (inverse ? 1 : 0) + (signs ? 2 : 0);
+        p.in_place = which % 3 == 0, p.padded = which % 5 < 2, p.tokens_first = which % 7 < 3;
+        p.placement = which % 2 == 0 ? Placement::kOffset : which % 3 == 1 ? Placement::kEnd : Placement::kStart;
+        CHECK(RotateCase(p).run(target) == "");
       }
     }
   }
@@ -169,19 +130,16 @@ TEST_CASE("rotate: the inverse takes a rotation back, and dot products stay", "[
       REQUIRE(turned.run(target) == "");
       p.inverse = true;
       RotateCase back(p);
-      back.args.x = {turned.args.y.data, turned.args.y.batch_stride, turned.args.y.head_stride,
-                     turned.args.y.token_stride};
-      back.args.target = target;
+      back.args.x = turned.y.in(), back.args.target = target;
       REQUIRE(fovea_rotate_f32(&back.args) == FOVEA_OK);
       bool same = true;
       for (uint32_t d = 0; d < dim; ++d) {
-        same = same && std::fabs(static_cast<double>(back.y.row(1, 1, 2)[d] - turned.x.row(1, 1, 2)[d])) < 4e-6;
+        same = same && std::fabs(double(back.y.row<float>(1, 1, 2)[d] - turned.x.row<float>(1, 1, 2)[d])) < 4e-6;
       }
       CHECK(same);
-      const auto dot = [&](const RotateArray& of) {
+      const auto dot = [&](const Array& of) {
         double sum = 0;
-        for (uint32_t d = 0; d < dim; ++d)
-          sum += static_cast<double>(of.row(0, 0, 0)[d]) * static_cast<double>(of.row(0, 0, 1)[d]);
+        for (uint32_t d = 0; d < dim; ++d) sum += double(of.row<float>(0, 0, 0)[d]) * double(of.row<float>(0, 0, 1)[d]);
         return sum;
       };
       CHECK(std::fabs(dot(turned.x) - dot(turned.y)) < 1e-5 * dim);
@@ -226,10 +184,10 @@ TEST_CASE("rotate: seeds give different signs, half of them negative", "[short][
 TEST_CASE("rotate: an element that is much larger than the others is spread", "[short][rotate]") {
   RotateProblem p;
   RotateCase test(p);
-  test.each([&](uint32_t b, uint32_t h, uint32_t t) { test.x.row(b, h, t)[5] = 100.0f; });
+  test.each([&](uint32_t b, uint32_t h, uint32_t t) { test.x.row<float>(b, h, t)[5] = 100.0f; });
   REQUIRE(test.run(FOVEA_TARGET_BEST) == "");
   float largest = 0;
-  for (uint32_t d = 0; d < p.dim; ++d) largest = std::max(largest, std::fabs(test.y.row(0, 0, 0)[d]));
+  for (uint32_t d = 0; d < p.dim; ++d) largest = std::max(largest, std::fabs(test.y.row<float>(0, 0, 0)[d]));
   CHECK(largest < 100.0f / 8 + 5);
 }
 
@@ -239,13 +197,13 @@ TEST_CASE("rotate: NaN stays in its block", "[short][rotate]") {
       RotateProblem p;
       p.block = block;
       RotateCase test(p);
-      test.x.row(1, 0, 2)[35] = std::numeric_limits<float>::quiet_NaN();
+      test.x.row<float>(1, 0, 2)[35] = kNaN;
       test.args.target = target;
       REQUIRE(fovea_rotate_f32(&test.args) == FOVEA_OK);
       bool right = true;
       test.each([&](uint32_t b, uint32_t h, uint32_t t) {
         for (uint32_t d = 0; d < p.dim; ++d) {
-          const float got = test.y.row(b, h, t)[d];
+          const float got = test.y.row<float>(b, h, t)[d];
           right = right && (got != got) == (b == 1 && h == 0 && t == 2 && d / block == 35 / block);
         }
       });
@@ -255,38 +213,32 @@ TEST_CASE("rotate: NaN stays in its block", "[short][rotate]") {
 }
 
 TEST_CASE("rotate: every misuse has its status, and nothing is written", "[short][rotate]") {
-  struct Misuse {
-    const char* what;
-    fovea_status status;
-    void (*change)(fovea_rotate_args&);
-  };
-  const Misuse misuses[] = {
-      {"another struct", FOVEA_ERR_STRUCT, [](fovea_rotate_args& a) { a.struct_bytes -= 4; }},
-      {"no such target", FOVEA_ERR_ENUM, [](fovea_rotate_args& a) { a.target = static_cast<fovea_target>(99); }},
-      {"no elements", FOVEA_ERR_DIM, [](fovea_rotate_args& a) { a.dim = 0; }},
-      {"a block that is no power of two", FOVEA_ERR_DIM, [](fovea_rotate_args& a) { a.block = 24; }},
-      {"a block that does not divide", FOVEA_ERR_DIM, [](fovea_rotate_args& a) { a.block = 64; }},
-      {"a block larger than a row", FOVEA_ERR_DIM, [](fovea_rotate_args& a) { a.block = 0x80000000; }},
-      {"no x", FOVEA_ERR_NULL, [](fovea_rotate_args& a) { a.x.data = nullptr; }},
-      {"no y", FOVEA_ERR_NULL, [](fovea_rotate_args& a) { a.y.data = nullptr; }},
-      {"rows of y at one place", FOVEA_ERR_STRIDE, [](fovea_rotate_args& a) { a.y.head_stride = 0; }},
+  const Misuse<fovea_rotate_args> misuses[] = {
+      {"another struct", FOVEA_ERR_STRUCT, [](auto& a) { a.struct_bytes -= 4; }},
+      {"no such target", FOVEA_ERR_ENUM, [](auto& a) { a.target = fovea_target(99); }},
+      {"no elements", FOVEA_ERR_DIM, [](auto& a) { a.dim = 0; }},
+      {"a block that is no power of two", FOVEA_ERR_DIM, [](auto& a) { a.block = 24; }},
+      {"a block that does not divide", FOVEA_ERR_DIM, [](auto& a) { a.block = 64; }},
+      {"a block larger than a row", FOVEA_ERR_DIM, [](auto& a) { a.block = 0x80000000; }},
+      {"no x", FOVEA_ERR_NULL, [](auto& a) { a.x.data = nullptr; }},
+      {"no y", FOVEA_ERR_NULL, [](auto& a) { a.y.data = nullptr; }},
+      {"rows of y at one place", FOVEA_ERR_STRIDE, [](auto& a) { a.y.head_stride = 0; }},
       {"y a row after x", FOVEA_ERR_OVERLAP,
-       [](fovea_rotate_args& a) {
+       [](auto& a) {
          a.tokens = 2;
          a.x.data = static_cast<float*>(a.y.data) + a.y.token_stride;
          a.x.batch_stride = a.y.batch_stride, a.x.head_stride = a.y.head_stride, a.x.token_stride = a.y.token_stride;
        }},
-      {"a stride beyond memory", FOVEA_ERR_SIZE, [](fovea_rotate_args& a) { a.x.batch_stride = PTRDIFF_MAX; }},
-      {"a misaligned y", FOVEA_ERR_ALIGNMENT,
-       [](fovea_rotate_args& a) { a.y.data = static_cast<char*>(a.y.data) + 1; }},
+      {"a stride beyond memory", FOVEA_ERR_SIZE, [](auto& a) { a.x.batch_stride = PTRDIFF_MAX; }},
+      {"a misaligned y", FOVEA_ERR_ALIGNMENT, [](auto& a) { a.y.data = static_cast<char*>(a.y.data) + 1; }},
   };
   RotateProblem p;
   p.dim = 96;
-  for (const Misuse& misuse : misuses) {
+  for (const auto& misuse : misuses) {
     INFO(misuse.what);
     RotateCase test(p);
     misuse.change(test.args);
-    CHECK(fovea_rotate_f32(&test.args) == misuse.status);
+    CHECK(fovea_rotate_f32(&test.args) == misuse.want);
     CHECK(test.y.memory.untouched());
   }
   CHECK(fovea_rotate_f32(nullptr) == FOVEA_ERR_NULL);

@@ -2,21 +2,11 @@
 //
 // Rotated keys and values: caches that rotate what is appended, and attention that rotates queries and takes the
 // rotation of outputs back. tests/FIELDS.md says which test fails when a field is ignored.
-#include <algorithm>
-#include <cmath>
-#include <cstring>
-#include <string>
-#include <vector>
-
-#include "catch.h"
-#include "support/bits.h"
 #include "support/centered.h"
-#include "support/formats.h"
-#include "support/guarded.h"
 #include "support/pieces.h"
-#include "support/problem.h"
 #include "support/rotated.h"
 #include "support/shuffler.h"
+#include "support/test.h"
 
 namespace fovea_test {
 namespace {
@@ -27,21 +17,19 @@ constexpr uint64_t kSeed = 0x1234567890abcdefu;
 // A problem of each kind of kernel, source and format.
 std::vector<Problem> problems() {
   std::vector<Problem> all;
-  for (const fovea_dtype type : {FOVEA_F32, FOVEA_F16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0}) {
-    for (const uint32_t q_tokens : {1u, 2u, 21u}) {
-      Problem p;
-      p.batch = 2, p.q_heads = 6, p.kv_heads = 2, p.q_tokens = q_tokens, p.kv_tokens = 150;
-      p.head_dim = q_tokens == 2 ? 80 : 64, p.value_dim = q_tokens == 2 ? 33 : 48;
-      p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
-      p.key_dtype = p.value_dtype = type;
-      p.q_dtype = q_tokens == 1 ? FOVEA_BF16 : FOVEA_F32;
-      p.kv_kind = type == FOVEA_I8 ? FOVEA_KV_PAGED : type == FOVEA_F16 ? FOVEA_KV_RING : FOVEA_KV_STRIDED;
-      if (type == FOVEA_I8) p.page_tokens = 48;
-      if (type == FOVEA_F16) p.ring_tokens = 160, p.pinned_tokens = 2;
-      if (type == FOVEA_F32) p.stage = FOVEA_SCORES_SOFTMAX, p.modify_weights = q_tokens == 21;
-      all.push_back(p);
-      if (type != FOVEA_F32 && type != FOVEA_F16) all.push_back(p.with_integers(type, type));
-    }
+  for (const auto& [type, q_tokens] :
+       every({FOVEA_F32, FOVEA_F16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0}, {1u, 2u, 21u})) {
+    Problem p;
+    p.batch = 2, p.q_heads = 6, p.kv_heads = 2, p.q_tokens = q_tokens, p.kv_tokens = 150;
+    p.head_dim = q_tokens == 2 ? 80 : 64, p.value_dim = q_tokens == 2 ? 33 : 48;
+    p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, p.key_dtype = p.value_dtype = type;
+    p.q_dtype = q_tokens == 1 ? FOVEA_BF16 : FOVEA_F32;
+    p.kv_kind = type == FOVEA_I8 ? FOVEA_KV_PAGED : type == FOVEA_F16 ? FOVEA_KV_RING : FOVEA_KV_STRIDED;
+    if (type == FOVEA_I8) p.page_tokens = 48;
+    if (type == FOVEA_F16) p.ring_tokens = 160, p.pinned_tokens = 2;
+    if (type == FOVEA_F32) p.stage = FOVEA_SCORES_SOFTMAX, p.modify_weights = q_tokens == 21;
+    all.push_back(p);
+    if (type != FOVEA_F32 && type != FOVEA_F16) all.push_back(p.with_integers(type, type));
   }
   return all;
 }
@@ -58,8 +46,7 @@ struct Made {
 constexpr uint32_t kHeads = 2, kDim = 48, kValueDim = 80, kTokens = 21;
 
 fovea_kv_cache cache_of(fovea_dtype type, fovea_rotation rotation) {
-  fovea_kv_cache c{};
-  c.struct_bytes = sizeof c;
+  auto c = sized<fovea_kv_cache>();
   c.key_dtype = c.value_dtype = type;
   c.batch = 2, c.kv_heads = kHeads, c.head_dim = kDim, c.value_dim = kValueDim, c.max_tokens = 30;
   c.rotation = rotation, c.rotation_seed = kSeed;
@@ -73,8 +60,7 @@ std::vector<float> numbers(size_t count, uint64_t seed) {
 }
 
 fovea_kv_append_args append_of(const std::vector<float>& keys, const std::vector<float>& values) {
-  fovea_kv_append_args a{};
-  a.struct_bytes = sizeof a;
+  auto a = sized<fovea_kv_append_args>();
   a.batch = 2, a.tokens = kTokens;
   a.keys = {keys.data(), kHeads * kTokens * kDim, kTokens * kDim, kDim};
   a.values = {values.data(), kHeads * kTokens * kValueDim, kTokens * kValueDim, kValueDim};
@@ -84,14 +70,11 @@ fovea_kv_append_args append_of(const std::vector<float>& keys, const std::vector
 // Mean squared error of the stored rows of values [256][64], relative to their mean square.
 double row_error(fovea_dtype type, fovea_rotation rotation, const std::vector<float>& values) {
   constexpr uint32_t kRows = 256, kWidth = 64;
-  fovea_kv_cache c{};
-  c.struct_bytes = sizeof c;
-  c.value_dtype = type;
-  c.batch = c.kv_heads = 1, c.head_dim = c.value_dim = kWidth, c.max_tokens = kRows;
+  auto c = sized<fovea_kv_cache>();
+  c.value_dtype = type, c.batch = c.kv_heads = 1, c.head_dim = c.value_dim = kWidth, c.max_tokens = kRows;
   c.rotation = rotation, c.rotation_seed = 1;
   Made made(c);
-  fovea_kv_append_args a{};
-  a.struct_bytes = sizeof a;
+  auto a = sized<fovea_kv_append_args>();
   a.batch = 1, a.tokens = kRows;
   a.keys = a.values = {values.data(), 0, 0, kWidth};
   std::vector<float> room(kWidth), truth(values.begin(), values.begin() + kRows * kWidth);
@@ -117,28 +100,24 @@ double error_of(fovea_dtype type, fovea_compute compute, fovea_rotation rotation
                 const std::vector<float>& values, const std::vector<float>& q, const std::vector<float>& want,
                 std::vector<float>* got) {
   constexpr uint32_t kKeys = 256, kQueries = 8, kWidth = 64;
-  fovea_kv_cache c{};
-  c.struct_bytes = sizeof c;
+  auto c = sized<fovea_kv_cache>();
   c.key_dtype = c.value_dtype = type;
   c.batch = 1, c.kv_heads = 4, c.head_dim = c.value_dim = kWidth, c.max_tokens = kKeys;
   c.rotation = rotation, c.rotation_seed = 1;
   Made made(c);
-  fovea_kv_append_args a{};
-  a.struct_bytes = sizeof a;
+  auto a = sized<fovea_kv_append_args>();
   a.batch = 1, a.tokens = kKeys;
   a.keys = {keys.data(), 0, kKeys * kWidth, kWidth}, a.values = {values.data(), 0, kKeys * kWidth, kWidth};
   std::vector<float> room(4 * kWidth);
   a.workspace = room.data(), a.workspace_bytes = room.size() * sizeof(float);
   REQUIRE(fovea_kv_append(&made.cache, &a) == FOVEA_OK);
-  fovea_attention_desc d{};
-  d.struct_bytes = sizeof d;
+  auto d = sized<fovea_attention_desc>();
   d.q_heads = 4, d.max_q_tokens = kQueries, d.compute = compute;
   REQUIRE(fovea_kv_describe(&made.cache, &d) == FOVEA_OK);
   fovea_plan plan{};
   REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
   const Guarded workspace(plan.workspace_bytes, 64, Placement::kStart);
-  fovea_attention_args args{};
-  args.struct_bytes = sizeof args;
+  auto args = sized<fovea_attention_args>();
   args.q_tokens = kQueries;
   got->assign(q.size(), 0.0f);
   args.q = {q.data(), 0, kQueries * kWidth, kWidth}, args.out = {got->data(), 0, kQueries * kWidth, kWidth};
@@ -160,9 +139,7 @@ TEST_CASE("rotation: a call has the bits of one without, between rotations of qu
     AttentionCase test(p);
     for (const fovea_target target : p.targets()) {
       for (const fovea_rotation rotation : kRotations) {
-        for (const uint64_t seed : {uint64_t{0}, kSeed}) {
-          CHECK(compare_rotated(test, {target}, rotation, seed) == "");
-        }
+        for (const uint64_t seed : {uint64_t{0}, kSeed}) CHECK(compare_rotated(test, {target}, rotation, seed) == "");
         CHECK(compare_rotated(test, {target, Budget::kLeast, true}, rotation, kSeed) == "");
         if (p.modify_weights || p.stage != FOVEA_SCORES_NONE) continue;
         CHECK(compare_rotated(test, {target, Budget::kNone, false, 64, executor.executor()}, rotation, kSeed) == "");
@@ -220,14 +197,12 @@ TEST_CASE("rotation: a cache stores turned, then rotated, then centred rows", "[
   const std::vector<float> center = numbers(kHeads * kDim, 6);
   uint64_t turns[8];
   REQUIRE(fovea_rope_frequencies(turns, 0, 0, 16) == FOVEA_OK);
-  fovea_rope_args rope{};
-  rope.struct_bytes = sizeof rope;
+  auto rope = sized<fovea_rope_args>();
   rope.layout = FOVEA_ROPE_HALF_SPLIT, rope.rotary_dim = 16, rope.turns = turns;
   const auto turned_by = [&](fovea_target target) {  // targets that do not fuse multiply-adds have other bits
     std::vector<float> turned = keys;
     fovea_rope_args all = rope;
-    all.target = target;
-    all.batch = 2, all.heads = kHeads, all.tokens = kTokens, all.dim = kDim;
+    all.target = target, all.batch = 2, all.heads = kHeads, all.tokens = kTokens, all.dim = kDim;
     all.in = append_of(turned, values).keys;
     all.out = {turned.data(), all.in.batch_stride, all.in.head_stride, all.in.token_stride};
     REQUIRE(fovea_rope_f32(&all) == FOVEA_OK);
@@ -277,8 +252,7 @@ TEST_CASE("rotation: a cache describes its rotation, and half-precision tokens a
   REQUIRE(fovea_kv_append(&got.cache, &a) == FOVEA_OK);
   CHECK(std::memcmp(want.memory.as<char>(), got.memory.as<char>(), want.memory.bytes()) == 0);
 
-  fovea_attention_desc d{};
-  d.struct_bytes = sizeof d;
+  auto d = sized<fovea_attention_desc>();
   REQUIRE(fovea_kv_describe(&got.cache, &d) == FOVEA_OK);
   CHECK(d.rotation == FOVEA_ROTATION_BOTH);
   CHECK(d.rotation_seed == kSeed);
@@ -330,15 +304,13 @@ TEST_CASE("rotation: every misuse has its status", "[short]") {
   using D = fovea_attention_desc;
   CHECK(planned(enum_of<fovea_rotation>(4), [](D&) {}) == FOVEA_ERR_ENUM);
   CHECK(planned(enum_of<fovea_rotation>(kNegative), [](D&) {}) == FOVEA_ERR_ENUM);
-  const auto additive = [](D& d) { d.score = FOVEA_SCORE_ADDITIVE; };
+  const auto additive = [](auto& d) { d.score = FOVEA_SCORE_ADDITIVE; };
   CHECK(planned(FOVEA_ROTATION_KEYS, additive) == FOVEA_ERR_UNSUPPORTED);
   CHECK(planned(FOVEA_ROTATION_VALUES, additive) == FOVEA_OK);
-  const auto half = [](D& d) { d.q_dtype = d.out_dtype = FOVEA_F16; };
+  const auto half = [](auto& d) { d.q_dtype = d.out_dtype = FOVEA_F16; };
   CHECK(planned(FOVEA_ROTATION_KEYS, half) == FOVEA_OK);
   CHECK(planned(FOVEA_ROTATION_VALUES, half) == FOVEA_ERR_UNSUPPORTED);
-  const auto codes = [](D& d) {
-    d.q_dtype = d.key_dtype = d.value_dtype = FOVEA_I8, d.compute = FOVEA_COMPUTE_I8;
-  };
+  const auto codes = [](auto& d) { d.q_dtype = d.key_dtype = d.value_dtype = FOVEA_I8, d.compute = FOVEA_COMPUTE_I8; };
   CHECK(planned(FOVEA_ROTATION_KEYS, codes) == FOVEA_ERR_UNSUPPORTED);
   CHECK(planned(FOVEA_ROTATION_VALUES, codes) == FOVEA_OK);
 
@@ -387,24 +359,20 @@ TEST_CASE("rotation: every misuse has its status", "[short]") {
 }
 
 TEST_CASE("rotation: the workspace is within the macros for static arrays", "[short]") {
-  for (const uint32_t q_tokens : {1u, 3u, 200u}) {
-    for (const uint32_t head_dim : {1u, 24u, 128u}) {
-      fovea_attention_desc d{};
-      d.struct_bytes = sizeof d;
-      d.q_heads = d.kv_heads = 1, d.head_dim = d.value_dim = head_dim;
-      d.max_batch = 1, d.max_q_tokens = q_tokens, d.max_kv_tokens = 100;
-      d.rotation = FOVEA_ROTATION_BOTH;
-      const size_t more = FOVEA_ROTATED_WORKSPACE_BYTES(head_dim);
-      const auto fits = [&](fovea_dtype type, fovea_compute compute, size_t bytes) {
-        fovea_plan plan;
-        d.key_dtype = d.value_dtype = type, d.compute = compute;
-        return fovea_plan_init(&plan, &d) == FOVEA_OK && plan.workspace_bytes <= bytes;
-      };
-      CHECK(fits(FOVEA_F32, FOVEA_COMPUTE_F32, FOVEA_WORKSPACE_BYTES(head_dim, head_dim) + more));
-      CHECK(fits(FOVEA_F32, FOVEA_COMPUTE_F32, FOVEA_WORKSPACE_BYTES_FOR(head_dim, head_dim, q_tokens) + more));
-      CHECK(fits(FOVEA_I4, FOVEA_COMPUTE_F32, FOVEA_KV_WORKSPACE_BYTES_FOR(head_dim, head_dim, q_tokens) + more));
-      CHECK(fits(FOVEA_I8, FOVEA_COMPUTE_I8, FOVEA_I8_WORKSPACE_BYTES_FOR(head_dim, head_dim, q_tokens) + more));
-    }
+  for (const auto& [q_tokens, head_dim] : every({1u, 3u, 200u}, {1u, 24u, 128u})) {
+    auto d = sized<fovea_attention_desc>();
+    d.q_heads = d.kv_heads = 1, d.head_dim = d.value_dim = head_dim;
+    d.max_batch = 1, d.max_q_tokens = q_tokens, d.max_kv_tokens = 100, d.rotation = FOVEA_ROTATION_BOTH;
+    const size_t more = FOVEA_ROTATED_WORKSPACE_BYTES(head_dim);
+    const auto fits = [&](fovea_dtype type, fovea_compute compute, size_t bytes) {
+      fovea_plan plan;
+      d.key_dtype = d.value_dtype = type, d.compute = compute;
+      return fovea_plan_init(&plan, &d) == FOVEA_OK && plan.workspace_bytes <= bytes;
+    };
+    CHECK(fits(FOVEA_F32, FOVEA_COMPUTE_F32, FOVEA_WORKSPACE_BYTES(head_dim, head_dim) + more));
+    CHECK(fits(FOVEA_F32, FOVEA_COMPUTE_F32, FOVEA_WORKSPACE_BYTES_FOR(head_dim, head_dim, q_tokens) + more));
+    CHECK(fits(FOVEA_I4, FOVEA_COMPUTE_F32, FOVEA_KV_WORKSPACE_BYTES_FOR(head_dim, head_dim, q_tokens) + more));
+    CHECK(fits(FOVEA_I8, FOVEA_COMPUTE_I8, FOVEA_I8_WORKSPACE_BYTES_FOR(head_dim, head_dim, q_tokens) + more));
   }
 }
 

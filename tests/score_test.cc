@@ -2,17 +2,8 @@
 //
 // Score functions: each agrees with the reference, and with its paper's formula. With every other option they meet in
 // attention_pairs_test.cc, with formats and sources in sources_test.cc, in streams in stream_test.cc.
-#include <cmath>
-#include <limits>
-#include <string>
-#include <vector>
-
-#include "catch.h"
 #include "simd_tests.h"
-#include "support/bits.h"
-#include "support/guarded.h"
-#include "support/problem.h"
-#include "support/tolerance.h"
+#include "support/test.h"
 
 namespace fovea_test {
 namespace {
@@ -24,8 +15,7 @@ Problem large() {
   Problem p;
   p.score = FOVEA_SCORE_ADDITIVE;
   p.q_heads = 4, p.kv_heads = 2, p.q_tokens = 27, p.kv_tokens = 83, p.head_dim = 19, p.value_dim = 6;
-  p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
-  p.stage = FOVEA_SCORES_SOFTMAX;
+  p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, p.stage = FOVEA_SCORES_SOFTMAX;
   return p;
 }
 
@@ -33,22 +23,19 @@ Problem large() {
 
 TEST_CASE("score: every count around those of vectors, blocks and tiles agrees with the reference", "[short]") {
   uint64_t seed = 0;
-  for (const uint32_t q_tokens : {1u, 2u, 3u, 4u, 5u, 8u, 13u, 17u, 49u}) {
-    for (const uint32_t kv_tokens : {1u, 2u, 3u, 5u, 63u, 64u, 65u}) {
-      for (const uint32_t head_dim : {1u, 2u, 3u, 4u, 5u, 7u, 8u, 9u, 15u, 16u, 17u, 33u}) {
-        if (++seed % 5 != 0 && q_tokens * kv_tokens * head_dim > 300) continue;
-        Problem p;
-        p.score = kScores[1 + seed % 2];
-        p.q_heads = seed % 3 == 0 ? 2 : 1;
-        p.q_tokens = q_tokens, p.kv_tokens = kv_tokens;
-        p.head_dim = head_dim, p.value_dim = 1 + head_dim % 6;
-        p.stage = static_cast<fovea_scores_stage>(seed % 5);
-        p.placement = static_cast<Placement>(seed % 3);
-        p.layout = seed % 2 == 0 ? Layout::kPadded : Layout::kReversed;
-        p.seed = seed;
-        REQUIRE(run_on_all_targets(p) == "");
-      }
-    }
+  for (const auto& [q_tokens, kv_tokens, head_dim] :
+       every({1u, 2u, 3u, 4u, 5u, 8u, 13u, 17u, 49u}, {1u, 2u, 3u, 5u, 63u, 64u, 65u},
+             {1u, 2u, 3u, 4u, 5u, 7u, 8u, 9u, 15u, 16u, 17u, 33u})) {
+    if (++seed % 5 != 0 && q_tokens * kv_tokens * head_dim > 300) continue;
+    Problem p;
+    p.score = kScores[1 + seed % 2];
+    p.q_heads = seed % 3 == 0 ? 2 : 1;
+    p.q_tokens = q_tokens, p.kv_tokens = kv_tokens, p.head_dim = head_dim, p.value_dim = 1 + head_dim % 6;
+    p.stage = fovea_scores_stage(seed % 5);
+    p.placement = Placement(seed % 3);
+    p.layout = seed % 2 == 0 ? Layout::kPadded : Layout::kReversed;
+    p.seed = seed;
+    REQUIRE(run_on_all_targets(p) == "");
   }
 }
 
@@ -63,8 +50,7 @@ TEST_CASE("score: which it is, the vector, its stride and the scale have an effe
       CHECK(effect_is_visible(with, without) == "");
     }
     Problem with = p, without = p;
-    with.score = without.score = a;
-    with.scale = 0.7f;
+    with.score = without.score = a, with.scale = 0.7f;
     CHECK(effect_is_visible(with, without) == "");
     CHECK(run_on_all_targets(with) == "");
   }
@@ -98,39 +84,32 @@ TEST_CASE("score: with portable_bits additive ones are the same on all targets t
   AttentionCase test(large());
   test.expected();
   std::vector<float> first[2];
-  for (const fovea_target target : targets()) {
-    for (const Budget budget : {Budget::kNone, Budget::kHalf, Budget::kLeast}) {
-      INFO(name(Run{target, budget, true}));
-      REQUIRE(test.run({target, budget, true}) == "");
-      std::vector<float>& want = first[fuses(target)];
-      if (want.empty()) want = test.out();
-      CHECK(same_bits(test.out(), want));
-    }
+  for (const auto& [target, budget] : every(targets(), {Budget::kNone, Budget::kHalf, Budget::kLeast})) {
+    INFO(name(Run{target, budget, true}));
+    REQUIRE(test.run({target, budget, true}) == "");
+    std::vector<float>& want = first[fuses(target)];
+    if (want.empty()) want = test.out();
+    CHECK(same_bits(test.out(), want));
   }
 }
 
 TEST_CASE("score: a NaN in a query, key or the vector reaches the rows that see it, and no other", "[short]") {
-  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
   for (const uint32_t q_tokens : {3u, 20u}) {
     Problem p;
     p.score = FOVEA_SCORE_ADDITIVE;
     p.q_heads = 4, p.kv_heads = 2, p.q_tokens = q_tokens, p.kv_tokens = 20, p.head_dim = 5, p.value_dim = 3;
     p.causal = FOVEA_CAUSAL_TOP_LEFT;
     AttentionCase test(p);
-    test.q(0, 1, 0)[4] = kNan;
-    test.key(0, 0, 2)[0] = kNan;
-    test.score_vector()[test.args.score_vector_stride + 4] = kNan;
+    test.q(0, 1, 0)[4] = kNaN;
+    test.key(0, 0, 2)[0] = kNaN;
+    test.score_vector()[test.args.score_vector_stride + 4] = kNaN;
     for (const fovea_target target : targets()) {
       REQUIRE(test.run_unchecked({target}) == "");
       INFO(fovea_target_name(target));
       const std::vector<float> out = test.out();
-      for (uint32_t h = 0; h < p.q_heads; ++h) {
-        for (uint32_t i = 0; i < q_tokens; ++i) {
-          const bool nan = h >= 2 || i >= 2 || (h == 1 && i == 0);
-          for (uint32_t e = 0; e < p.value_dim; ++e) {
-            CHECK(std::isnan(out[(h * q_tokens + i) * p.value_dim + e]) == nan);
-          }
-        }
+      for (const auto& [h, i] : indices(p.q_heads, q_tokens)) {
+        const bool nan = h >= 2 || i >= 2 || (h == 1 && i == 0);
+        for (uint32_t e = 0; e < p.value_dim; ++e) CHECK(std::isnan(out[(h * q_tokens + i) * p.value_dim + e]) == nan);
       }
     }
   }
@@ -142,10 +121,10 @@ TEST_CASE("score: large queries and keys, where tanh is 1, agree with the refere
   p.q_tokens = 6, p.kv_tokens = 30, p.head_dim = 9, p.stage = FOVEA_SCORES_SCALED;
   AttentionCase test(p);
   for (uint32_t d = 0; d < p.head_dim; ++d) {
-    for (uint32_t i = 0; i < p.q_tokens; ++i) test.q(0, 0, i)[d] *= std::ldexp(1.0f, static_cast<int>(i * 24));
-    for (uint32_t j = 0; j < p.kv_tokens; ++j) test.key(0, 0, j)[d] *= std::ldexp(1.0f, static_cast<int>(j * 4));
+    for (uint32_t i = 0; i < p.q_tokens; ++i) test.q(0, 0, i)[d] *= std::ldexp(1.0f, int(i * 24));
+    for (uint32_t j = 0; j < p.kv_tokens; ++j) test.key(0, 0, j)[d] *= std::ldexp(1.0f, int(j * 4));
   }
-  test.key(0, 0, 7)[3] = std::numeric_limits<float>::infinity();
+  test.key(0, 0, 7)[3] = kInfinity;
   CHECK(run_on_all_targets(test) == "");
 }
 
@@ -173,9 +152,7 @@ struct PaperCase {
 
   double general(uint32_t i, uint32_t j) const {
     double sum = 0;
-    for (uint32_t a = 0; a < kQueryDim; ++a) {
-      for (uint32_t b = 0; b < kKeyDim; ++b) sum += double{q[i][a]} * w[a][b] * keys[j][b];
-    }
+    for (const auto& [a, b] : indices(kQueryDim, kKeyDim)) sum += double{q[i][a]} * w[a][b] * keys[j][b];
     return sum;
   }
   // v^T tanh(W [q; k]), which with W = [W_1 W_2] is v^T tanh(W_1 q + W_2 k).
@@ -193,13 +170,11 @@ struct PaperCase {
 
 void project(fovea_target target, float* y, uint32_t out_dim, const float* x, uint32_t tokens, uint32_t in_dim,
              const float* w, uint32_t row_stride) {
-  fovea_linear_args args{};
-  args.struct_bytes = sizeof args;
-  args.target = target;
-  args.tokens = tokens, args.in_dim = in_dim, args.out_dim = out_dim;
-  args.y = y, args.y_stride = static_cast<ptrdiff_t>(out_dim);
-  args.x = x, args.x_stride = static_cast<ptrdiff_t>(in_dim);
-  args.weights.data = w, args.weights.row_stride = static_cast<ptrdiff_t>(row_stride);
+  auto args = sized<fovea_linear_args>();
+  args.target = target, args.tokens = tokens, args.in_dim = in_dim, args.out_dim = out_dim;
+  args.y = y, args.y_stride = ptrdiff_t(out_dim);
+  args.x = x, args.x_stride = ptrdiff_t(in_dim);
+  args.weights.data = w, args.weights.row_stride = ptrdiff_t(row_stride);
   const Guarded workspace(fovea_linear_workspace_bytes(&args), FOVEA_WORKSPACE_ALIGNMENT, Placement::kEnd);
   REQUIRE(fovea_linear(&args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
 }
@@ -209,9 +184,8 @@ struct Answer {
 };
 
 fovea_attention_args paper_args(const float* q, const float* keys, uint32_t dim, const PaperCase& c, Answer* answer) {
-  const auto stride = static_cast<ptrdiff_t>(dim);
-  fovea_attention_args args{};
-  args.struct_bytes = sizeof args;
+  const auto stride = ptrdiff_t(dim);
+  auto args = sized<fovea_attention_args>();
   args.batch = 1, args.q_tokens = kQueries, args.kv_tokens = kKeys;
   args.q = {q, 0, 0, stride};
   args.kv.keys = {keys, 0, 0, stride};
@@ -227,13 +201,9 @@ fovea_attention_args paper_args(const float* q, const float* keys, uint32_t dim,
 template <class Score>
 void check_paper(fovea_target target, fovea_score score, const float* q, const float* keys, uint32_t dim,
                  const PaperCase& c, Score paper_score) {
-  fovea_attention_desc desc{};
-  desc.struct_bytes = sizeof desc;
-  desc.q_heads = desc.kv_heads = desc.max_batch = 1;
-  desc.head_dim = dim, desc.value_dim = kValueDim;
-  desc.max_q_tokens = kQueries, desc.max_kv_tokens = kKeys;
-  desc.score = score;
-  desc.target = target;
+  auto desc = sized<fovea_attention_desc>();
+  desc.q_heads = desc.kv_heads = desc.max_batch = 1, desc.head_dim = dim, desc.value_dim = kValueDim;
+  desc.max_q_tokens = kQueries, desc.max_kv_tokens = kKeys, desc.score = score, desc.target = target;
   fovea_plan plan{};
   REQUIRE(fovea_plan_init(&plan, &desc) == FOVEA_OK);
   const Guarded workspace(fovea_workspace_bytes(&plan), FOVEA_WORKSPACE_ALIGNMENT, Placement::kEnd);
@@ -250,8 +220,7 @@ void check_paper(fovea_target target, fovea_score score, const float* q, const f
       REQUIRE(fovea_stream_begin(&plan, s, state.bytes(), 1, kQueries, 0) == FOVEA_OK);
       for (uint32_t first = 0; first < kKeys; first += piece) {
         args.kv_tokens = kKeys - first < piece ? kKeys - first : piece;
-        args.kv.keys.data = keys + first * dim;
-        args.kv.values.data = c.values[first];
+        args.kv.keys.data = keys + first * dim, args.kv.values.data = c.values[first];
         REQUIRE(fovea_stream_push(&plan, s, &args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
       }
       REQUIRE(fovea_stream_end(&plan, s, &args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
@@ -327,8 +296,7 @@ TEST_CASE("score: what is wrong with it has its status, and nothing is written",
   CHECK(call(args) == FOVEA_ERR_ALIGNMENT);
   args.score_vector = static_cast<const float*>(args.out.data);
   CHECK(call(args) == FOVEA_ERR_OVERLAP);
-  args.score_vector = test.args.score_vector;
-  args.score_vector_stride = PTRDIFF_MAX;
+  args.score_vector = test.args.score_vector, args.score_vector_stride = PTRDIFF_MAX;
   CHECK(call(args) == FOVEA_ERR_SIZE);
 
   Problem dot = large();

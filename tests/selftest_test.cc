@@ -2,15 +2,9 @@
 //
 // The self-test of fovea/selftest.h: its calls run on every target, in the memory that its macro names, and have the digests
 // of lib/src/selftest/table.h.
-#include <algorithm>
-#include <cstring>
-#include <vector>
-
-#include "catch.h"
 #include "fovea/fovea.hpp"
 #include "simd_tests.h"
-#include "support/guarded.h"
-#include "support/problem.h"
+#include "support/test.h"
 
 namespace fovea_test {
 namespace {
@@ -19,16 +13,15 @@ constexpr fovea_selftest_part kParts[] = {FOVEA_SELFTEST_PARTS};
 constexpr uint32_t kMostCalls = 100;  // more than any part has
 
 fovea_selftest_args arguments(const Guarded& memory) {
-  fovea_selftest_args args = {};
-  args.struct_bytes = sizeof args, args.memory = memory.as<void>(), args.memory_bytes = memory.bytes();
+  auto args = sized<fovea_selftest_args>();
+  args.memory = memory.as<void>(), args.memory_bytes = memory.bytes();
   return args;
 }
 
 // What a target needs that the compiler does not know: all that this processor has.
 uint64_t features_for(fovea_target target) {
-  fovea_attention_desc desc = {};
-  desc.struct_bytes = sizeof desc, desc.q_heads = desc.kv_heads = desc.head_dim = desc.value_dim = 1;
-  desc.target = target;
+  auto desc = sized<fovea_attention_desc>();
+  desc.q_heads = desc.kv_heads = desc.head_dim = desc.value_dim = 1, desc.target = target;
   fovea_plan plan;
   for (uint64_t features = 0; features < 8; ++features) {
     desc.processor_features = features;
@@ -103,7 +96,7 @@ TEST_CASE("selftest: every misuse has its status, and nothing is written", "[sho
   CHECK(status(args) == FOVEA_ERR_CAPACITY);
   args = good, args.processor_features = uint64_t{1} << 63;
   CHECK(status(args) == FOVEA_ERR_ENUM);
-  args = good, args.target = static_cast<fovea_target>(99);
+  args = good, args.target = fovea_target(99);
   CHECK(status(args) == FOVEA_ERR_ENUM);
 #if defined(__x86_64__) || defined(__i386__)
   args = good, args.target = FOVEA_TARGET_NEON;

@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The contract of the kernels' vocabulary, on each target that this machine runs.
-#include <cstring>
-#include <string>
-#include <vector>
-
-#include "catch.h"
 #include "simd_tests.h"
-#include "support/guarded.h"
-#include "support/problem.h"
+#include "support/test.h"
 
 using fovea_test::ContractLog;
 using fovea_test::ContractMemory;

@@ -1,26 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Softmax and log-softmax against the double reference, on every target.
-#include <algorithm>
 #include <cfloat>
-#include <cmath>
 #include <cstdio>
-#include <cstring>
-#include <functional>
-#include <iterator>
-#include <limits>
 
-#include "catch.h"
-#include "support/covering.h"
-#include "support/problem.h"
-#include "support/text.h"
-#include "support/tolerance.h"
+#include "support/test.h"
 
 namespace fovea_test {
 namespace {
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
 struct SoftmaxProblem {
   size_t outer = 2, axis = 9, inner = 1;
@@ -58,25 +45,20 @@ struct Place {
 
 Place place(const SoftmaxProblem& p, SoftmaxProblem::Layout layout) {
   Place s{};
-  const ptrdiff_t outer = static_cast<ptrdiff_t>(p.outer), axis = static_cast<ptrdiff_t>(p.axis),
-                  inner = static_cast<ptrdiff_t>(p.inner);
+  const ptrdiff_t outer = ptrdiff_t(p.outer), axis = ptrdiff_t(p.axis), inner = ptrdiff_t(p.inner);
   s.axis = inner, s.outer = axis * inner;
   if (layout == SoftmaxProblem::kPadded) s.axis = inner + 2, s.outer = axis * s.axis + 3;
   if (layout == SoftmaxProblem::kAxisFirst) s.outer = inner, s.axis = outer * inner;
   if (outer == 0 || axis == 0 || inner == 0) return s;
-  s.elements = static_cast<size_t>((outer - 1) * s.outer + (axis - 1) * s.axis + inner);
-  if (layout == SoftmaxProblem::kReversed) {
-    s.first = s.elements - p.inner;
-    s.outer = -s.outer, s.axis = -s.axis;
-  }
+  s.elements = size_t((outer - 1) * s.outer + (axis - 1) * s.axis + inner);
+  if (layout == SoftmaxProblem::kReversed) s.first = s.elements - p.inner, s.outer = -s.outer, s.axis = -s.axis;
   return s;
 }
 
 class SoftmaxCase {
  public:
   explicit SoftmaxCase(const SoftmaxProblem& problem) : p(problem), args{} {
-    args.struct_bytes = sizeof args;
-    args.outer = p.outer, args.axis = p.axis, args.inner = p.inner;
+    args.struct_bytes = sizeof args, args.outer = p.outer, args.axis = p.axis, args.inner = p.inner;
     args.scale = p.scale;
     const bool broadcast = p.layout == SoftmaxProblem::kBroadcast;
     const Place out = place(p, broadcast ? SoftmaxProblem::kDense : p.layout);
@@ -121,7 +103,7 @@ class SoftmaxCase {
     out_.fill();
     each([&](size_t o, size_t a, size_t i) {
       float* at = const_cast<float*>(in(o, a, i));
-      const uint64_t index = (static_cast<uint64_t>(o) << 40) + (static_cast<uint64_t>(a) << 20) + i;
+      const uint64_t index = (uint64_t(o) << 40) + (uint64_t(a) << 20) + i;
       *at = 4.0f * random_normal(p.seed, index);
       if (p.special && random_bits(p.seed + 5, index) % 3 == 0) *at = -kInfinity;
       if (args.mask != nullptr && mask(o, a, i) <= -FLT_MAX / 2 && p.layout != SoftmaxProblem::kBroadcast) *at = kNaN;
@@ -129,25 +111,18 @@ class SoftmaxCase {
   }
 
   const float* in(size_t o, size_t a, size_t i) const {
-    return args.in + static_cast<ptrdiff_t>(o) * args.in_outer_stride +
-           static_cast<ptrdiff_t>(a) * args.in_axis_stride + static_cast<ptrdiff_t>(i);
+    return args.in + ptrdiff_t(o) * args.in_outer_stride + ptrdiff_t(a) * args.in_axis_stride + ptrdiff_t(i);
   }
   float* out(size_t o, size_t a, size_t i) const {
-    return args.out + static_cast<ptrdiff_t>(o) * args.out_outer_stride +
-           static_cast<ptrdiff_t>(a) * args.out_axis_stride + static_cast<ptrdiff_t>(i);
+    return args.out + ptrdiff_t(o) * args.out_outer_stride + ptrdiff_t(a) * args.out_axis_stride + ptrdiff_t(i);
   }
   float mask(size_t o, size_t a, size_t i) const {
-    return args
-        .mask[static_cast<ptrdiff_t>(o) * args.mask_outer_stride + static_cast<ptrdiff_t>(a) * args.mask_axis_stride +
-              static_cast<ptrdiff_t>(i) * args.mask_inner_stride];
+    return args.mask[ptrdiff_t(o) * args.mask_outer_stride + ptrdiff_t(a) * args.mask_axis_stride +
+                     ptrdiff_t(i) * args.mask_inner_stride];
   }
   template <class Function>
   void each(Function function) const {
-    for (size_t o = 0; o < p.outer; ++o) {
-      for (size_t a = 0; a < p.axis; ++a) {
-        for (size_t i = 0; i < p.inner; ++i) function(o, a, i);
-      }
-    }
+    for (const auto& [o, a, i] : indices<size_t>(p.outer, p.axis, p.inner)) function(o, a, i);
   }
 
   fovea_status call(bool log) const { return log ? fovea_log_softmax_f32(&args) : fovea_softmax_f32(&args); }
@@ -170,7 +145,7 @@ class SoftmaxCase {
     size_t at = 0;
     each([&](size_t o, size_t a, size_t i) {
       const float got = *out(o, a, i);
-      written[static_cast<size_t>(out(o, a, i) - out_.as<float>())] = true;
+      written[size_t(out(o, a, i) - out_.as<float>())] = true;
       if (wrong.empty() && !close(got, want.out[at], want.tolerance[at])) {
         fovea_test::Text text;
         text << full_name << ": [" << o << "][" << a << "][" << i << "] is " << got << ", not " << want.out[at]
@@ -180,8 +155,9 @@ class SoftmaxCase {
       ++at;
     });
     for (size_t i = 0; i < written.size() * sizeof(float); ++i) {
-      if (wrong.empty() && !written[i / sizeof(float)] && !out_.untouched(i))
+      if (wrong.empty() && !written[i / sizeof(float)] && !out_.untouched(i)) {
         wrong = full_name + ": written between rows";
+      }
     }
     if (wrong.empty() && !out_.margin_intact()) wrong = full_name + ": written outside";
     return wrong;
@@ -194,12 +170,10 @@ class SoftmaxCase {
 
 std::string run_on_all_targets(const SoftmaxProblem& problem) {
   SoftmaxCase test(problem);
-  for (const fovea_target target : targets()) {
-    for (const bool log : {false, true}) {
-      test.fill();
-      const std::string wrong = test.check(target, log);
-      if (!wrong.empty()) return wrong;
-    }
+  for (const auto& [target, log] : every(targets(), {false, true})) {
+    test.fill();
+    const std::string wrong = test.check(target, log);
+    if (!wrong.empty()) return wrong;
   }
   return "";
 }
@@ -211,29 +185,22 @@ const size_t kAxes[] = {0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 19, 31, 32, 33, 3
 // ------------------------------------------------------------------------------------------------------------ numbers
 
 TEST_CASE("softmax: every length of the axis agrees with the reference", "[short]") {
-  for (const size_t axis : kAxes) {
-    for (const Placement placement : {Placement::kEnd, Placement::kStart, Placement::kOffset}) {
-      SoftmaxProblem p;
-      p.axis = axis;
-      p.placement = placement;
-      REQUIRE(run_on_all_targets(p) == "");
-      p.in_place = true;
-      REQUIRE(run_on_all_targets(p) == "");
-    }
+  for (const auto& [axis, placement] : every(kAxes, {Placement::kEnd, Placement::kStart, Placement::kOffset})) {
+    SoftmaxProblem p;
+    p.axis = axis, p.placement = placement;
+    REQUIRE(run_on_all_targets(p) == "");
+    p.in_place = true;
+    REQUIRE(run_on_all_targets(p) == "");
   }
 }
 
 TEST_CASE("softmax: every inner count agrees with the reference", "[short]") {
-  for (const size_t inner : kAxes) {
-    for (const Placement placement : {Placement::kEnd, Placement::kStart, Placement::kOffset}) {
-      SoftmaxProblem p;
-      p.axis = 5;
-      p.inner = inner;
-      p.placement = placement;
-      REQUIRE(run_on_all_targets(p) == "");
-      p.in_place = true;
-      REQUIRE(run_on_all_targets(p) == "");
-    }
+  for (const auto& [inner, placement] : every(kAxes, {Placement::kEnd, Placement::kStart, Placement::kOffset})) {
+    SoftmaxProblem p;
+    p.axis = 5, p.inner = inner, p.placement = placement;
+    REQUIRE(run_on_all_targets(p) == "");
+    p.in_place = true;
+    REQUIRE(run_on_all_targets(p) == "");
   }
 }
 
@@ -249,8 +216,7 @@ TEST_CASE("softmax: a count of 0 writes nothing, whatever the pointers", "[short
     CHECK(test.call(false) == FOVEA_OK);
     CHECK(test.call(true) == FOVEA_OK);
     CHECK(test.out_.untouched());
-    test.args.out = nullptr;
-    test.args.in = nullptr;
+    test.args.out = nullptr, test.args.in = nullptr;
     CHECK(test.call(false) == FOVEA_OK);
   }
 }
@@ -259,36 +225,29 @@ TEST_CASE("softmax: any two of layout, mask, place, counts and scale agree with 
   const size_t axes[] = {1, 2, 9, 17, 67, 300}, inners[] = {1, 2, 8, 16, 19, 50};
   const float scales[] = {0.0f, 1.0f, 0.25f, -1.5f, 30.0f};
   const auto rows = covering_array({5, 2, 6, std::size(axes), std::size(inners), 3, std::size(scales), 2, 3}, 3);
-  std::printf("softmax: %u cases hold every pair of 9 factors, on %u targets\n", static_cast<unsigned>(rows.size()),
-              static_cast<unsigned>(targets().size()));
+  std::printf("softmax: %u cases hold every pair of 9 factors, on %u targets\n", unsigned(rows.size()),
+              unsigned(targets().size()));
   REQUIRE(rows.size() == 49);
   for (const auto& row : rows) {
     SoftmaxProblem p;
     p.layout = static_cast<SoftmaxProblem::Layout>(row[0]);
     p.in_place = row[1] == 1 && p.layout != SoftmaxProblem::kBroadcast;
     p.mask = static_cast<SoftmaxProblem::Mask>(row[2]);
-    p.axis = axes[row[3]], p.inner = inners[row[4]], p.outer = row[5] + 1;
-    p.scale = scales[row[6]];
+    p.axis = axes[row[3]], p.inner = inners[row[4]], p.outer = row[5] + 1, p.scale = scales[row[6]];
     p.special = row[7] == 1;
-    p.placement = static_cast<Placement>(row[8]);
-    p.seed = static_cast<uint64_t>(&row - rows.data()) + 1;
-    const std::string wrong = run_on_all_targets(p);
-    CHECK(wrong == "");
+    p.placement = Placement(row[8]);
+    p.seed = uint64_t(&row - rows.data()) + 1;
+    CHECK(run_on_all_targets(p) == "");
   }
 }
 
 TEST_CASE("softmax: a strided axis is read and written where it lies", "[short]") {
-  for (const size_t axis : {1u, 2u, 16u, 19u, 100u}) {
-    for (const auto layout : {SoftmaxProblem::kPadded, SoftmaxProblem::kAxisFirst, SoftmaxProblem::kReversed}) {
-      for (const bool in_place : {false, true}) {
-        SoftmaxProblem p;
-        p.outer = 5;
-        p.axis = axis;
-        p.layout = layout;
-        p.in_place = in_place;
-        CHECK(run_on_all_targets(p) == "");
-      }
-    }
+  for (const auto& [axis, layout, in_place] :
+       every({1u, 2u, 16u, 19u, 100u}, {SoftmaxProblem::kPadded, SoftmaxProblem::kAxisFirst, SoftmaxProblem::kReversed},
+             {false, true})) {
+    SoftmaxProblem p;
+    p.outer = 5, p.axis = axis, p.layout = layout, p.in_place = in_place;
+    CHECK(run_on_all_targets(p) == "");
   }
 }
 
@@ -298,8 +257,7 @@ TEST_CASE("softmax: input and output may have different strides", "[short]") {
     dense.outer = padded.outer = 4, dense.axis = padded.axis = 21, dense.inner = padded.inner = inner;
     padded.layout = SoftmaxProblem::kPadded;
     SoftmaxCase from(dense), to(padded);
-    from.args.out = to.args.out;
-    from.args.out_outer_stride = to.args.out_outer_stride;
+    from.args.out = to.args.out, from.args.out_outer_stride = to.args.out_outer_stride;
     from.args.out_axis_stride = to.args.out_axis_stride;
     std::swap(from.out_, to.out_);
     for (const fovea_target target : targets()) {
@@ -328,32 +286,29 @@ TEST_CASE("softmax: scale is 1 / temperature, and 0 means 1", "[short]") {
 
 TEST_CASE("softmax: each weight is within 3 ulp, and half an ulp for each doubling of the axis", "[short]") {
   // Multiples of 2^-10 between -60 and 60: they and all their differences are exact.
-  for (const size_t axis : {1u, 2u, 5u, 16u, 17u, 100u, 1000u}) {
-    for (const size_t inner : {1u, 4u}) {
-      SoftmaxProblem p;
-      p.axis = axis, p.inner = inner, p.outer = 20;
-      SoftmaxCase test(p);
-      for (const fovea_target target : targets()) {
-        test.args.target = target;
-        test.each([&](size_t o, size_t a, size_t i) {
-          const float range = o % 2 == 0 ? 40960.0f : 1024.0f;
-          *const_cast<float*>(test.in(o, a, i)) =
-              std::round(random_uniform(9 + o, a * 64 + i, -range, range)) / 1024.0f;
-        });
-        const Softmax want = softmax(test.args, false);
-        set_current_case(name(p, target, false));
-        REQUIRE(test.call(false) == FOVEA_OK);
-        double most = 0;
-        size_t at = 0;
-        test.each([&](size_t o, size_t a, size_t i) {
-          const double weight = want.out[at++];
-          if (weight < FLT_MIN) return;
-          const double ulp = std::ldexp(1.0, std::ilogb(weight) - 23);
-          most = std::max(most, std::fabs(*test.out(o, a, i) - weight) / ulp);
-        });
-        INFO(name(p, target, false));
-        CHECK(most <= 3.0 + 0.5 * std::ceil(std::log2(static_cast<double>(axis))));
-      }
+  for (const auto& [axis, inner] : every({1u, 2u, 5u, 16u, 17u, 100u, 1000u}, {1u, 4u})) {
+    SoftmaxProblem p;
+    p.axis = axis, p.inner = inner, p.outer = 20;
+    SoftmaxCase test(p);
+    for (const fovea_target target : targets()) {
+      test.args.target = target;
+      test.each([&](size_t o, size_t a, size_t i) {
+        const float range = o % 2 == 0 ? 40960.0f : 1024.0f;
+        *const_cast<float*>(test.in(o, a, i)) = std::round(random_uniform(9 + o, a * 64 + i, -range, range)) / 1024.0f;
+      });
+      const Softmax want = softmax(test.args, false);
+      set_current_case(name(p, target, false));
+      REQUIRE(test.call(false) == FOVEA_OK);
+      double most = 0;
+      size_t at = 0;
+      test.each([&](size_t o, size_t a, size_t i) {
+        const double weight = want.out[at++];
+        if (weight < FLT_MIN) return;
+        const double ulp = std::ldexp(1.0, std::ilogb(weight) - 23);
+        most = std::max(most, std::fabs(*test.out(o, a, i) - weight) / ulp);
+      });
+      INFO(name(p, target, false));
+      CHECK(most <= 3.0 + 0.5 * std::ceil(std::log2(double(axis))));
     }
   }
 }
@@ -365,8 +320,7 @@ TEST_CASE("softmax: weights that underflow are exactly 0, and none is subnormal"
     SoftmaxCase test(p);
     for (const fovea_target target : targets()) {
       test.args.target = target;
-      test.each(
-          [&](size_t, size_t a, size_t i) { *const_cast<float*>(test.in(0, a, i)) = -0.5f * static_cast<float>(a); });
+      test.each([&](size_t, size_t a, size_t i) { *const_cast<float*>(test.in(0, a, i)) = -0.5f * float(a); });
       REQUIRE(test.call(false) == FOVEA_OK);
       test.each([&](size_t, size_t a, size_t i) {
         const float weight = *test.out(0, a, i);
@@ -382,45 +336,33 @@ TEST_CASE("softmax: weights that underflow are exactly 0, and none is subnormal"
 // -------------------------------------------------------------------------------------------------------------- edges
 
 TEST_CASE("softmax: a row that is all hidden, or all -inf, is zeros; of log-softmax, -inf", "[short]") {
-  for (const size_t inner : {1u, 6u}) {
-    for (const bool hidden : {false, true}) {
-      SoftmaxProblem p;
-      p.axis = 21, p.inner = inner;
-      if (hidden) p.mask = SoftmaxProblem::kFull;
-      SoftmaxCase test(p);
-      for (const fovea_target target : targets()) {
-        for (const bool log : {false, true}) {
-          test.fill();
-          // Entry 0 is empty, entry 1 is not.
-          for (size_t a = 0; a < p.axis; ++a) {
-            for (size_t i = 0; i < inner; ++i) {
-              if (hidden) test.mask_.as<float>()[a * inner + i] = a % 2 == 0 ? -kInfinity : -FLT_MAX / 2;
-              const_cast<float*>(test.in(0, a, i))[0] = hidden ? kNaN : -kInfinity;
-            }
-          }
-          CHECK(test.check(target, log) == "");
-          CHECK(*test.out(0, 3, 0) == (log ? -kInfinity : 0.0f));
-        }
+  for (const auto& [inner, hidden] : every({1u, 6u}, {false, true})) {
+    SoftmaxProblem p;
+    p.axis = 21, p.inner = inner;
+    if (hidden) p.mask = SoftmaxProblem::kFull;
+    SoftmaxCase test(p);
+    for (const auto& [target, log] : every(targets(), {false, true})) {
+      test.fill();
+      // Entry 0 is empty, entry 1 is not.
+      for (const auto& [a, i] : indices<size_t>(p.axis, inner)) {
+        if (hidden) test.mask_.as<float>()[a * inner + i] = a % 2 == 0 ? -kInfinity : -FLT_MAX / 2;
+        const_cast<float*>(test.in(0, a, i))[0] = hidden ? kNaN : -kInfinity;
       }
+      CHECK(test.check(target, log) == "");
+      CHECK(*test.out(0, 3, 0) == (log ? -kInfinity : 0.0f));
     }
   }
 }
 
 TEST_CASE("softmax: +inf or NaN that is not hidden makes its row NaN, and no other", "[short]") {
-  for (const size_t inner : {1u, 6u, 17u}) {
-    for (const float bad : {kNaN, kInfinity}) {
-      for (const size_t at : {0u, 1u, 16u, 20u}) {
-        SoftmaxProblem p;
-        p.axis = 21, p.inner = inner, p.outer = 3;
-        SoftmaxCase test(p);
-        for (const fovea_target target : targets()) {
-          for (const bool log : {false, true}) {
-            test.fill();
-            *const_cast<float*>(test.in(1, at, inner / 2)) = bad;
-            CHECK(test.check(target, log) == "");
-          }
-        }
-      }
+  for (const auto& [inner, bad, at] : every({1u, 6u, 17u}, {kNaN, kInfinity}, {0u, 1u, 16u, 20u})) {
+    SoftmaxProblem p;
+    p.axis = 21, p.inner = inner, p.outer = 3;
+    SoftmaxCase test(p);
+    for (const auto& [target, log] : every(targets(), {false, true})) {
+      test.fill();
+      *const_cast<float*>(test.in(1, at, inner / 2)) = bad;
+      CHECK(test.check(target, log) == "");
     }
   }
 }
@@ -428,16 +370,13 @@ TEST_CASE("softmax: +inf or NaN that is not hidden makes its row NaN, and no oth
 TEST_CASE("softmax: a mask of NaN or +inf makes its row NaN", "[short]") {
   for (const float bad : {kNaN, kInfinity}) {
     SoftmaxProblem p;
-    p.axis = 21, p.outer = 3;
-    p.mask = SoftmaxProblem::kFull;
+    p.axis = 21, p.outer = 3, p.mask = SoftmaxProblem::kFull;
     SoftmaxCase test(p);
     for (size_t i = 0; i < 63; ++i) test.mask_.as<float>()[i] = 0;
     test.mask_.as<float>()[30] = bad;
-    for (const fovea_target target : targets()) {
-      for (const bool log : {false, true}) {
-        test.fill();
-        CHECK(test.check(target, log) == "");
-      }
+    for (const auto& [target, log] : every(targets(), {false, true})) {
+      test.fill();
+      CHECK(test.check(target, log) == "");
     }
   }
 }
@@ -447,16 +386,14 @@ TEST_CASE("softmax: large inputs, far apart, do not overflow", "[short]") {
     SoftmaxProblem p;
     p.axis = 30, p.inner = inner;
     SoftmaxCase test(p);
-    for (const fovea_target target : targets()) {
-      for (const bool log : {false, true}) {
-        test.each([&](size_t, size_t a, size_t i) {
-          *const_cast<float*>(test.in(0, a, i)) = a % 3 == 0 ? 1e38f : a % 3 == 1 ? -3e38f : 0.0f;
-          *const_cast<float*>(test.in(1, a, i)) = 1e4f * static_cast<float>(a);
-        });
-        // Of log-softmax the difference of the largest and smallest overflows, as it must.
-        if (log) test.each([&](size_t, size_t a, size_t i) { *const_cast<float*>(test.in(0, a, i)) /= 4.0f; });
-        CHECK(test.check(target, log) == "");
-      }
+    for (const auto& [target, log] : every(targets(), {false, true})) {
+      test.each([&](size_t, size_t a, size_t i) {
+        *const_cast<float*>(test.in(0, a, i)) = a % 3 == 0 ? 1e38f : a % 3 == 1 ? -3e38f : 0.0f;
+        *const_cast<float*>(test.in(1, a, i)) = 1e4f * float(a);
+      });
+      // Of log-softmax the difference of the largest and smallest overflows, as it must.
+      if (log) test.each([&](size_t, size_t a, size_t i) { *const_cast<float*>(test.in(0, a, i)) /= 4.0f; });
+      CHECK(test.check(target, log) == "");
     }
   }
 }
@@ -464,61 +401,50 @@ TEST_CASE("softmax: large inputs, far apart, do not overflow", "[short]") {
 // ------------------------------------------------------------------------------------------------------------- misuse
 
 TEST_CASE("softmax: every misuse has its status, and nothing is written", "[short]") {
-  struct Misuse {
-    const char* what;
-    fovea_status want;
-    std::function<void(SoftmaxCase&)> change;
-  };
   const ptrdiff_t most = PTRDIFF_MAX;
-  const Misuse table[] = {
-    {"struct_bytes 0", FOVEA_ERR_STRUCT, [](SoftmaxCase& c) { c.args.struct_bytes = 0; }},
-    {"struct_bytes too large", FOVEA_ERR_STRUCT, [](SoftmaxCase& c) { c.args.struct_bytes += 4; }},
-    {"unknown target", FOVEA_ERR_ENUM, [](SoftmaxCase& c) { c.args.target = enum_of<fovea_target>(63); }},
-    {"negative target", FOVEA_ERR_ENUM, [](SoftmaxCase& c) { c.args.target = enum_of<fovea_target>(kNegative); }},
-#if defined(__x86_64__)
-    {"another machine's target", FOVEA_ERR_TARGET, [](SoftmaxCase& c) { c.args.target = FOVEA_TARGET_NEON; }},
-#else
-    {"another machine's target", FOVEA_ERR_TARGET, [](SoftmaxCase& c) { c.args.target = FOVEA_TARGET_AVX2; }},
-#endif
-    {"scale NaN", FOVEA_ERR_NUMBER, [](SoftmaxCase& c) { c.args.scale = kNaN; }},
-    {"scale inf", FOVEA_ERR_NUMBER, [](SoftmaxCase& c) { c.args.scale = kInfinity; }},
-    {"scale -inf", FOVEA_ERR_NUMBER, [](SoftmaxCase& c) { c.args.scale = -kInfinity; }},
-    {"no out", FOVEA_ERR_NULL, [](SoftmaxCase& c) { c.args.out = nullptr; }},
-    {"no in", FOVEA_ERR_NULL, [](SoftmaxCase& c) { c.args.in = nullptr; }},
-    {"out misaligned", FOVEA_ERR_ALIGNMENT,
-     [](SoftmaxCase& c) { c.args.out = reinterpret_cast<float*>(c.out_.as<char>() + 1); }},
-    {"in misaligned", FOVEA_ERR_ALIGNMENT,
-     [](SoftmaxCase& c) { c.args.in = reinterpret_cast<float*>(c.in_.as<char>() + 2); }},
-    {"mask misaligned", FOVEA_ERR_ALIGNMENT,
-     [](SoftmaxCase& c) { c.args.mask = reinterpret_cast<float*>(c.mask_.as<char>() + 3); }},
-    {"out rows overlap", FOVEA_ERR_STRIDE, [](SoftmaxCase& c) { c.args.out_outer_stride -= 1; }},
-    {"out rows are one", FOVEA_ERR_STRIDE, [](SoftmaxCase& c) { c.args.out_outer_stride = 0; }},
-    {"out axis overlaps inner", FOVEA_ERR_STRIDE, [](SoftmaxCase& c) { c.args.out_axis_stride = 2; }},
-    {"out axis stands still", FOVEA_ERR_STRIDE, [](SoftmaxCase& c) { c.args.out_axis_stride = 0; }},
-    {"out in the middle of in", FOVEA_ERR_OVERLAP, [](SoftmaxCase& c) { c.args.in = c.args.out + 1; }},
-    {"out on in, other strides", FOVEA_ERR_OVERLAP,
-     [](SoftmaxCase& c) { c.args.in = c.args.out, c.args.in_axis_stride = 0; }},
-    {"in ends in out", FOVEA_ERR_OVERLAP,
-     [](SoftmaxCase& c) { c.args.in = c.args.out + 26, c.args.in_outer_stride = -27; }},
-    {"mask in out", FOVEA_ERR_OVERLAP,
-     [](SoftmaxCase& c) {
-       c.args.mask = c.args.out + 53, c.args.mask_outer_stride = c.args.mask_axis_stride = 0,
-       c.args.mask_inner_stride = 0;
-     }},
-    {"out too far", FOVEA_ERR_SIZE, [=](SoftmaxCase& c) { c.args.out_outer_stride = most; }},
-    {"out axis too far", FOVEA_ERR_SIZE, [=](SoftmaxCase& c) { c.args.out_axis_stride = -most; }},
-    {"in too far", FOVEA_ERR_SIZE, [=](SoftmaxCase& c) { c.args.in_outer_stride = most / 2; }},
-    {"in axis too far", FOVEA_ERR_SIZE, [=](SoftmaxCase& c) { c.args.in_axis_stride = -most - 1; }},
-    {"mask too far", FOVEA_ERR_SIZE, [=](SoftmaxCase& c) { c.args.mask_outer_stride = most / 4 + 1; }},
-    {"outer too large", FOVEA_ERR_SIZE, [](SoftmaxCase& c) { c.args.outer = SIZE_MAX; }},
-    {"axis too large", FOVEA_ERR_SIZE, [](SoftmaxCase& c) { c.args.axis = SIZE_MAX / 2; }},
-    {"inner too large", FOVEA_ERR_SIZE, [](SoftmaxCase& c) { c.args.inner = SIZE_MAX / 4 + 2; }},
+  const Misuse<SoftmaxCase> table[] = {
+      {"struct_bytes 0", FOVEA_ERR_STRUCT, [](auto& c) { c.args.struct_bytes = 0; }},
+      {"struct_bytes too large", FOVEA_ERR_STRUCT, [](auto& c) { c.args.struct_bytes += 4; }},
+      {"unknown target", FOVEA_ERR_ENUM, [](auto& c) { c.args.target = enum_of<fovea_target>(63); }},
+      {"negative target", FOVEA_ERR_ENUM, [](auto& c) { c.args.target = enum_of<fovea_target>(kNegative); }},
+      {"another machine's target", FOVEA_ERR_TARGET, [](auto& c) { c.args.target = kForeign; }},
+      {"scale NaN", FOVEA_ERR_NUMBER, [](auto& c) { c.args.scale = kNaN; }},
+      {"scale inf", FOVEA_ERR_NUMBER, [](auto& c) { c.args.scale = kInfinity; }},
+      {"scale -inf", FOVEA_ERR_NUMBER, [](auto& c) { c.args.scale = -kInfinity; }},
+      {"no out", FOVEA_ERR_NULL, [](auto& c) { c.args.out = nullptr; }},
+      {"no in", FOVEA_ERR_NULL, [](auto& c) { c.args.in = nullptr; }},
+      {"out misaligned", FOVEA_ERR_ALIGNMENT,
+       [](SoftmaxCase& c) { c.args.out = reinterpret_cast<float*>(c.out_.as<char>() + 1); }},
+      {"in misaligned", FOVEA_ERR_ALIGNMENT,
+       [](SoftmaxCase& c) { c.args.in = reinterpret_cast<float*>(c.in_.as<char>() + 2); }},
+      {"mask misaligned", FOVEA_ERR_ALIGNMENT,
+       [](SoftmaxCase& c) { c.args.mask = reinterpret_cast<float*>(c.mask_.as<char>() + 3); }},
+      {"out rows overlap", FOVEA_ERR_STRIDE, [](auto& c) { c.args.out_outer_stride -= 1; }},
+      {"out rows are one", FOVEA_ERR_STRIDE, [](auto& c) { c.args.out_outer_stride = 0; }},
+      {"out axis overlaps inner", FOVEA_ERR_STRIDE, [](auto& c) { c.args.out_axis_stride = 2; }},
+      {"out axis stands still", FOVEA_ERR_STRIDE, [](auto& c) { c.args.out_axis_stride = 0; }},
+      {"out in the middle of in", FOVEA_ERR_OVERLAP, [](auto& c) { c.args.in = c.args.out + 1; }},
+      {"out on in, other strides", FOVEA_ERR_OVERLAP,
+       [](auto& c) { c.args.in = c.args.out, c.args.in_axis_stride = 0; }},
+      {"in ends in out", FOVEA_ERR_OVERLAP, [](auto& c) { c.args.in = c.args.out + 26, c.args.in_outer_stride = -27; }},
+      {"mask in out", FOVEA_ERR_OVERLAP,
+       [](auto& c) {
+         c.args.mask = c.args.out + 53, c.args.mask_outer_stride = c.args.mask_axis_stride = 0,
+         c.args.mask_inner_stride = 0;
+       }},
+      {"out too far", FOVEA_ERR_SIZE, [=](SoftmaxCase& c) { c.args.out_outer_stride = most; }},
+      {"out axis too far", FOVEA_ERR_SIZE, [=](SoftmaxCase& c) { c.args.out_axis_stride = -most; }},
+      {"in too far", FOVEA_ERR_SIZE, [=](SoftmaxCase& c) { c.args.in_outer_stride = most / 2; }},
+      {"in axis too far", FOVEA_ERR_SIZE, [=](SoftmaxCase& c) { c.args.in_axis_stride = -most - 1; }},
+      {"mask too far", FOVEA_ERR_SIZE, [=](SoftmaxCase& c) { c.args.mask_outer_stride = most / 4 + 1; }},
+      {"outer too large", FOVEA_ERR_SIZE, [](auto& c) { c.args.outer = SIZE_MAX; }},
+      {"axis too large", FOVEA_ERR_SIZE, [](auto& c) { c.args.axis = SIZE_MAX / 2; }},
+      {"inner too large", FOVEA_ERR_SIZE, [](auto& c) { c.args.inner = SIZE_MAX / 4 + 2; }},
   };
-  for (const Misuse& misuse : table) {
+  for (const auto& misuse : table) {
     for (const bool log : {false, true}) {
       SoftmaxProblem p;
-      p.axis = 9, p.inner = 3;
-      p.mask = SoftmaxProblem::kFull;
+      p.axis = 9, p.inner = 3, p.mask = SoftmaxProblem::kFull;
       SoftmaxCase test(p);
       test.out_.fill();
       misuse.change(test);
@@ -537,8 +463,7 @@ TEST_CASE("softmax: every misuse has its status, and nothing is written", "[shor
 TEST_CASE("softmax: a mask_inner_stride other than 0 and 1 is refused", "[short]") {
   for (const ptrdiff_t stride : {ptrdiff_t{2}, ptrdiff_t{-1}, ptrdiff_t{100}}) {
     SoftmaxProblem p;
-    p.inner = 3;
-    p.mask = SoftmaxProblem::kFull;
+    p.inner = 3, p.mask = SoftmaxProblem::kFull;
     SoftmaxCase test(p);
     test.args.mask_inner_stride = stride;
     test.out_.fill();

@@ -2,17 +2,8 @@
 //
 // Where keys and values come from, and in which formats: every pair of choices agrees with the reference, and sources
 // that hold the same keys give the same bits.
-#include <algorithm>
-#include <cstring>
-#include <string>
-#include <vector>
-
-#include "catch.h"
-#include "support/bits.h"
-#include "support/covering.h"
-#include "support/formats.h"
-#include "support/problem.h"
 #include "support/shuffler.h"
+#include "support/test.h"
 #include "targets/compiled.h"
 
 namespace fovea_test {
@@ -29,25 +20,20 @@ Case make_case(Levels& levels, uint64_t seed) {
   };
   Problem p;
   p.seed = seed;
-  p.key_dtype = levels.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0});
-  p.value_dtype = levels.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0});
-  p.q_dtype = levels.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16});
-  p.out_dtype = levels.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16});
+  p.key_dtype = levels.choose(kKeyTypes), p.value_dtype = levels.choose(kKeyTypes);
+  p.q_dtype = levels.choose(kFloatTypes), p.out_dtype = levels.choose(kFloatTypes);
   p.kv_kind = levels.choose({FOVEA_KV_STRIDED, FOVEA_KV_RING, FOVEA_KV_PAGED, FOVEA_KV_LOAD});
   p.layout = levels.choose({Layout::kHeadsFirst, Layout::kTokensFirst, Layout::kPadded});
-  p.placement = levels.choose({Placement::kEnd, Placement::kStart, Placement::kOffset});
+  p.placement = levels.choose(kPlacements);
   const Pair heads = levels.choose<Pair>({{1, 1}, {2, 2}, {4, 2}, {8, 1}});
   p.q_heads = heads.first, p.kv_heads = heads.second;
-  p.batch = levels.choose<uint32_t>({1, 2, 3});
-  p.q_tokens = levels.choose<uint32_t>({1, 3, 17, 50});
+  p.batch = levels.choose<uint32_t>({1, 2, 3}), p.q_tokens = levels.choose<uint32_t>({1, 3, 17, 50});
   p.kv_tokens = levels.choose<uint32_t>({1, 63, 130, 200});
   const Pair dims = levels.choose<Pair>({{1, 1}, {5, 3}, {32, 32}, {33, 20}, {64, 80}, {130, 7}});
   p.head_dim = dims.first, p.value_dim = dims.second;
   p.score = levels.choose({FOVEA_SCORE_SCALED_DOT, FOVEA_SCORE_ADDITIVE});
   p.causal = levels.choose({FOVEA_CAUSAL_NONE, FOVEA_CAUSAL_TOP_LEFT, FOVEA_CAUSAL_POSITIONS});
-  p.window_left = levels.choose<uint32_t>({0, 9, 66});
-  p.alibi = levels.choose({false, true});
-  p.sinks = levels.choose({false, true});
+  p.window_left = levels.choose<uint32_t>({0, 9, 66}), p.alibi = levels.flag(), p.sinks = levels.flag();
   p.softcap = levels.choose({0.0f, 1.5f});
   p.mask = levels.choose({FOVEA_MASK_NONE, FOVEA_MASK_F32, FOVEA_MASK_BYTE});
   const fovea_scores_stage stage = levels.choose({FOVEA_SCORES_NONE, FOVEA_SCORES_SCALED, FOVEA_SCORES_SOFTMAX});
@@ -62,7 +48,7 @@ Case make_case(Levels& levels, uint64_t seed) {
   p.pinned_tokens = pinned;
   for (uint32_t b = 0; b < p.batch; ++b) {
     if (p.positions_needed()) p.positions.push_back(int64_t{p.kv_tokens} - p.q_tokens + 3 * b);
-    const uint32_t at = (b + static_cast<uint32_t>(lengths)) % 3;
+    const uint32_t at = (b + uint32_t(lengths)) % 3;
     const uint32_t length = lengths == 0 || at == 0 ? p.kv_tokens : at == 1 ? (p.kv_tokens + 1) / 2 : 0;
     if (lengths != 0) p.kv_lengths.push_back(length);
     if (p.kv_kind != FOVEA_KV_RING) continue;
@@ -72,17 +58,15 @@ Case make_case(Levels& levels, uint64_t seed) {
     if (gone == 1) p.first_tokens.push_back(length > oldest ? oldest + (length - oldest) / 2 : oldest);
     if (gone == 2) p.first_tokens.push_back(length > pinned ? length : pinned);
   }
-  p.hide_gone = levels.choose({false, true}) || !p.ring_suffices();
+  p.hide_gone = levels.flag() || !p.ring_suffices();
   const Budget budget = levels.choose({Budget::kNone, Budget::kHalf, Budget::kLeast});
-  const bool portable_bits = levels.choose({false, true});
+  const bool portable_bits = levels.flag();
   Run run{FOVEA_TARGET_BEST, budget, portable_bits};
   run.key_split_tokens = levels.choose<uint32_t>({0, 0, 64});
   const auto or_i8 = [](fovea_dtype dtype) { return is_grouped(dtype) ? dtype : FOVEA_I8; };
-  if (levels.choose({false, true})) p = p.with_integers(or_i8(p.key_dtype), or_i8(p.value_dtype));
-  p.mask_at_end = levels.choose({false, true});
-  p.map_q_block = levels.choose<uint32_t>({0, 8, 40});
-  p.modify_scores = levels.choose({false, true});
-  p.modify_weights = levels.choose({false, true}) && run.key_split_tokens == 0;
+  if (levels.flag()) p = p.with_integers(or_i8(p.key_dtype), or_i8(p.value_dtype));
+  p.mask_at_end = levels.flag(), p.map_q_block = levels.choose<uint32_t>({0, 8, 40});
+  p.modify_scores = levels.flag(), p.modify_weights = levels.flag() && run.key_split_tokens == 0;
   return {p, run};
 }
 
@@ -111,11 +95,8 @@ namespace {
 
 Problem decode(uint32_t q_tokens, fovea_kv_kind kind, fovea_compute compute = FOVEA_COMPUTE_F32) {
   Problem p;
-  p.batch = 2;
-  p.q_heads = 4, p.kv_heads = 2;
-  p.q_tokens = q_tokens, p.kv_tokens = 300;
-  p.head_dim = 40, p.value_dim = 24;
-  p.key_dtype = FOVEA_F16, p.value_dtype = FOVEA_I8;
+  p.batch = 2, p.q_heads = 4, p.kv_heads = 2, p.q_tokens = q_tokens, p.kv_tokens = 300;
+  p.head_dim = 40, p.value_dim = 24, p.key_dtype = FOVEA_F16, p.value_dtype = FOVEA_I8;
   p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
   p.kv_lengths = {300, 213};
   p.kv_kind = kind;
@@ -129,17 +110,16 @@ Problem decode(uint32_t q_tokens, fovea_kv_kind kind, fovea_compute compute = FO
 }  // namespace
 
 TEST_CASE("sources: whichever holds the keys, the bits are the same", "[short]") {
-  for (const fovea_compute compute : {FOVEA_COMPUTE_F32, FOVEA_COMPUTE_I8, FOVEA_COMPUTE_F16}) {
-    for (const uint32_t q_tokens : {1u, 2u, 40u}) {
-      AttentionCase strided(decode(q_tokens, FOVEA_KV_STRIDED, compute));
-      for (const fovea_target target : strided.problem.targets()) {
-        REQUIRE(strided.run({target}) == "");
-        for (const fovea_kv_kind kind : {FOVEA_KV_RING, FOVEA_KV_PAGED, FOVEA_KV_LOAD}) {
-          AttentionCase other(decode(q_tokens, kind, compute));
-          REQUIRE(other.run({target}) == "");
-          CHECK(same_bits(other.out(), strided.out()));
-          CHECK(same_bits(other.lse(), strided.lse()));
-        }
+  for (const auto& [compute, q_tokens] :
+       every({FOVEA_COMPUTE_F32, FOVEA_COMPUTE_I8, FOVEA_COMPUTE_F16}, {1u, 2u, 40u})) {
+    AttentionCase strided(decode(q_tokens, FOVEA_KV_STRIDED, compute));
+    for (const fovea_target target : strided.problem.targets()) {
+      REQUIRE(strided.run({target}) == "");
+      for (const fovea_kv_kind kind : {FOVEA_KV_RING, FOVEA_KV_PAGED, FOVEA_KV_LOAD}) {
+        AttentionCase other(decode(q_tokens, kind, compute));
+        REQUIRE(other.run({target}) == "");
+        CHECK(same_bits(other.out(), strided.out()));
+        CHECK(same_bits(other.lse(), strided.lse()));
       }
     }
   }
@@ -165,8 +145,7 @@ TEST_CASE("sources: whichever holds pinned tokens and a window, the bits are the
         const auto problem = [&](fovea_kv_kind kind) {
           Problem p = decode(q_tokens, kind, compute);
           p.kv_lengths = {300, 100};
-          p.pinned_tokens = pinned;
-          p.window_left = 61;
+          p.pinned_tokens = pinned, p.window_left = 61;
           if (kind == FOVEA_KV_RING) p.ring_tokens = pinned + p.window_left + q_tokens - 1;
           return p;
         };
@@ -191,33 +170,28 @@ TEST_CASE("sources: whichever holds pinned tokens and a window, the bits are the
 }
 
 TEST_CASE("sources: a mask that ends early does not bring back what a ring has lost", "[short]") {
-  for (const uint32_t pinned : {0u, 29u}) {
-    for (const uint32_t q_tokens : {1u, 49u}) {
-      Problem p;
-      p.q_tokens = q_tokens, p.kv_tokens = 189;
-      p.kv_kind = FOVEA_KV_RING, p.ring_tokens = 155, p.pinned_tokens = pinned, p.hide_gone = true;
-      p.mask = FOVEA_MASK_BYTE, p.mask_missing = 30;
-      CHECK(run_on_all_targets(p) == "");
-    }
+  for (const auto& [pinned, q_tokens] : every({0u, 29u}, {1u, 49u})) {
+    Problem p;
+    p.q_tokens = q_tokens, p.kv_tokens = 189;
+    p.kv_kind = FOVEA_KV_RING, p.ring_tokens = 155, p.pinned_tokens = pinned, p.hide_gone = true;
+    p.mask = FOVEA_MASK_BYTE, p.mask_missing = 30;
+    CHECK(run_on_all_targets(p) == "");
   }
 }
 
 TEST_CASE("sources: a loader that fails ends the call, and every tile that was started is finished", "[short]") {
-  for (const fovea_target target : targets()) {
-    for (const bool at_start : {true, false}) {
-      for (uint32_t tile = 0; tile < 7; ++tile) {
-        AttentionCase test(decode(3, FOVEA_KV_LOAD));
-        TestLoader& loader = test.stored.loader;
-        (at_start ? loader.fail_start_at : loader.fail_finish_at) = tile;
-        CHECK(test.run_unchecked({target}).find(fovea_status_string(FOVEA_ERR_LOAD)) != std::string::npos);
-        CHECK(loader.wrong == "");
-        CHECK(loader.started == loader.finished + (at_start ? 1 : 0));
-        CHECK(loader.finished <= tile + 1);
-        // It comes back.
-        loader.fail_start_at = loader.fail_finish_at = UINT32_MAX;
-        loader.started = loader.finished = 0;
-        CHECK(test.run({target}) == "");
-      }
+  for (const auto& [target, at_start] : every(targets(), {true, false})) {
+    for (uint32_t tile = 0; tile < 7; ++tile) {
+      AttentionCase test(decode(3, FOVEA_KV_LOAD));
+      TestLoader& loader = test.stored.loader;
+      (at_start ? loader.fail_start_at : loader.fail_finish_at) = tile;
+      CHECK(test.run_unchecked({target}).find(fovea_status_string(FOVEA_ERR_LOAD)) != std::string::npos);
+      CHECK(loader.wrong == "");
+      CHECK(loader.started == loader.finished + (at_start ? 1 : 0));
+      CHECK(loader.finished <= tile + 1);
+      // It comes back.
+      loader.fail_start_at = loader.fail_finish_at = UINT32_MAX, loader.started = loader.finished = 0;
+      CHECK(test.run({target}) == "");
     }
   }
 }
@@ -228,103 +202,91 @@ TEST_CASE("sources: a loader is asked for each tile once for each block of query
     CHECK(test.run_unchecked(run) == "");
     return test.stored.loader.started;
   };
-  for (const fovea_target target : targets()) {
-    for (const Budget budget : {Budget::kNone, Budget::kLeast}) {
-      for (const uint32_t key_split_tokens : {0u, 64u}) {
-        for (const uint32_t q_tokens : {1u, 4u, 25u, 60u}) {
-          Problem p;
-          p.q_heads = 4, p.kv_heads = 2;
-          p.q_tokens = q_tokens, p.kv_tokens = 130;  // three tiles
-          p.kv_kind = FOVEA_KV_LOAD;
-          AttentionCase test(p);
-          Run run{target, budget};
-          run.key_split_tokens = key_split_tokens;
-          const uint32_t started = asked(test, run), rows = 2 * q_tokens;
-          const fovea_plan_kernel& kernel = test.plan.kernels[rows > test.plan.kernels[0].most_rows];
-          const uint32_t block = kernel.tile_rows * kernel.tiles;
-          const uint32_t times = (rows + block - 1) / block;
-          CHECK(started == 2 * 3 * times);
+  for (const auto& [target, budget, key_split_tokens, q_tokens] :
+       every(targets(), {Budget::kNone, Budget::kLeast}, {0u, 64u}, {1u, 4u, 25u, 60u})) {
+    Problem p;
+    p.q_heads = 4, p.kv_heads = 2;
+    p.q_tokens = q_tokens, p.kv_tokens = 130;  // three tiles
+    p.kv_kind = FOVEA_KV_LOAD;
+    AttentionCase test(p);
+    Run run{target, budget};
+    run.key_split_tokens = key_split_tokens;
+    const uint32_t started = asked(test, run), rows = 2 * q_tokens;
+    const fovea_plan_kernel& kernel = test.plan.kernels[rows > test.plan.kernels[0].most_rows];
+    const uint32_t block = kernel.tile_rows * kernel.tiles;
+    const uint32_t times = (rows + block - 1) / block;
+    CHECK(started == 2 * 3 * times);
 
-          // What no query of a block may see, the block does not ask for.
-          p.causal = FOVEA_CAUSAL_TOP_LEFT;
-          AttentionCase causal(p);
-          CHECK(asked(causal, run) == 2 * times);  // queries end before the second tile
+    // What no query of a block may see, the block does not ask for.
+    p.causal = FOVEA_CAUSAL_TOP_LEFT;
+    AttentionCase causal(p);
+    CHECK(asked(causal, run) == 2 * times);  // queries end before the second tile
 
-          // Scores out ask once more.
-          if (key_split_tokens != 0) continue;
-          p.causal = FOVEA_CAUSAL_NONE;
-          p.stage = FOVEA_SCORES_SOFTMAX;
-          AttentionCase scores(p);
-          run.portable_bits = true;
-          const uint32_t started_twice = asked(scores, run), tile_rows = scores.plan.kernels[1].tile_rows;
-          const uint32_t tiles = (rows + tile_rows - 1) / tile_rows;
-          const uint32_t block_rows = tile_rows * scores.plan.kernels[1].tiles;
-          const uint32_t blocks = (rows + block_rows - 1) / block_rows;
-          CHECK(started_twice == 2 * 3 * (blocks + tiles));
-        }
-      }
-    }
+    // Scores out ask once more.
+    if (key_split_tokens != 0) continue;
+    p.causal = FOVEA_CAUSAL_NONE, p.stage = FOVEA_SCORES_SOFTMAX;
+    AttentionCase scores(p);
+    run.portable_bits = true;
+    const uint32_t started_twice = asked(scores, run), tile_rows = scores.plan.kernels[1].tile_rows;
+    const uint32_t tiles = (rows + tile_rows - 1) / tile_rows;
+    const uint32_t block_rows = tile_rows * scores.plan.kernels[1].tiles;
+    const uint32_t blocks = (rows + block_rows - 1) / block_rows;
+    CHECK(started_twice == 2 * 3 * (blocks + tiles));
   }
 }
 
 TEST_CASE("sources: a push of which a tile cannot be loaded leaves the stream as it was", "[short]") {
-  for (const fovea_target target : targets()) {
-    for (const uint32_t q_tokens : {1u, 40u}) {
-      Problem p = decode(q_tokens, FOVEA_KV_LOAD);
-      p.causal = FOVEA_CAUSAL_POSITIONS;
-      p.positions = {300, 300};
-      p.kv_lengths = {};
-      AttentionCase test(p);
-      REQUIRE(test.run({target}) == "");
-      const std::vector<float> want = test.out();
-      const size_t bytes = fovea_state_bytes(&test.plan, p.batch, q_tokens);
-      Guarded memory(bytes, 64, Placement::kEnd), workspace(test.plan.workspace_bytes, 64, Placement::kEnd);
-      auto* const state = memory.as<fovea_state>();
-      REQUIRE(fovea_stream_begin(&test.plan, state, bytes, p.batch, q_tokens, 0) == FOVEA_OK);
-      TestLoader& loader = test.stored.loader;
-      for (const uint32_t fails : {0u, 2u, 5u, 9u}) {
-        loader.started = loader.finished = 0;
-        loader.fail_finish_at = fails;
-        const std::vector<uint8_t> before(memory.as<uint8_t>(), memory.as<uint8_t>() + bytes);
-        REQUIRE(fovea_stream_push(&test.plan, state, &test.args, workspace.as<void>(), workspace.bytes()) ==
-                FOVEA_ERR_LOAD);
-        CHECK(std::memcmp(before.data(), state, bytes) == 0);
-      }
-      loader.fail_finish_at = UINT32_MAX;
-      REQUIRE(fovea_stream_push(&test.plan, state, &test.args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
-      CHECK(state->next_key == 300);
-      test.fill_outputs();
-      REQUIRE(fovea_stream_end(&test.plan, state, &test.args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
-      CHECK(same_bits(test.out(), want));
-      CHECK(loader.wrong == "");
+  for (const auto& [target, q_tokens] : every(targets(), {1u, 40u})) {
+    Problem p = decode(q_tokens, FOVEA_KV_LOAD);
+    p.causal = FOVEA_CAUSAL_POSITIONS;
+    p.positions = {300, 300};
+    p.kv_lengths = {};
+    AttentionCase test(p);
+    REQUIRE(test.run({target}) == "");
+    const std::vector<float> want = test.out();
+    const size_t bytes = fovea_state_bytes(&test.plan, p.batch, q_tokens);
+    Guarded memory(bytes, 64, Placement::kEnd), workspace(test.plan.workspace_bytes, 64, Placement::kEnd);
+    auto* const state = memory.as<fovea_state>();
+    REQUIRE(fovea_stream_begin(&test.plan, state, bytes, p.batch, q_tokens, 0) == FOVEA_OK);
+    TestLoader& loader = test.stored.loader;
+    for (const uint32_t fails : {0u, 2u, 5u, 9u}) {
+      loader.started = loader.finished = 0, loader.fail_finish_at = fails;
+      const std::vector<uint8_t> before(memory.as<uint8_t>(), memory.as<uint8_t>() + bytes);
+      REQUIRE(fovea_stream_push(&test.plan, state, &test.args, workspace.as<void>(), workspace.bytes()) ==
+              FOVEA_ERR_LOAD);
+      CHECK(std::memcmp(before.data(), state, bytes) == 0);
     }
+    loader.fail_finish_at = UINT32_MAX;
+    REQUIRE(fovea_stream_push(&test.plan, state, &test.args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+    CHECK(state->next_key == 300);
+    test.fill_outputs();
+    REQUIRE(fovea_stream_end(&test.plan, state, &test.args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+    CHECK(same_bits(test.out(), want));
+    CHECK(loader.wrong == "");
   }
 }
 
 TEST_CASE("sources: a stream of a loader, with split keys and without room for any, takes none", "[short]") {
-  for (const fovea_target target : targets()) {
-    for (const uint32_t key_split_tokens : {0u, 64u}) {
-      Problem p = decode(3, FOVEA_KV_LOAD);
-      p.kv_tokens = 0;
-      p.kv_lengths = {};
-      p.causal = FOVEA_CAUSAL_NONE;
-      p.positions = {};
-      AttentionCase test(p);
-      test.expected();
-      test.desc.target = target;
-      test.desc.key_split_tokens = key_split_tokens;
-      REQUIRE(fovea_plan_init(&test.plan, &test.desc) == FOVEA_OK);
-      REQUIRE(test.plan.desc.max_kv_tokens == 0);
-      const size_t bytes = fovea_state_bytes(&test.plan, p.batch, p.q_tokens);
-      Guarded memory((bytes + 63) / 64 * 64, 64, Placement::kEnd),
-          workspace(test.plan.workspace_bytes, 64, Placement::kEnd);
-      auto* const state = memory.as<fovea_state>();
-      REQUIRE(fovea_stream_begin(&test.plan, state, bytes, p.batch, p.q_tokens, 0) == FOVEA_OK);
-      REQUIRE(fovea_stream_push(&test.plan, state, &test.args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
-      test.fill_outputs();
-      REQUIRE(fovea_stream_end(&test.plan, state, &test.args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
-      CHECK(test.compare() == "");
-    }
+  for (const auto& [target, key_split_tokens] : every(targets(), {0u, 64u})) {
+    Problem p = decode(3, FOVEA_KV_LOAD);
+    p.kv_tokens = 0;
+    p.kv_lengths = {};
+    p.causal = FOVEA_CAUSAL_NONE;
+    p.positions = {};
+    AttentionCase test(p);
+    test.expected();
+    test.desc.target = target, test.desc.key_split_tokens = key_split_tokens;
+    REQUIRE(fovea_plan_init(&test.plan, &test.desc) == FOVEA_OK);
+    REQUIRE(test.plan.desc.max_kv_tokens == 0);
+    const size_t bytes = fovea_state_bytes(&test.plan, p.batch, p.q_tokens);
+    Guarded memory((bytes + 63) / 64 * 64, 64, Placement::kEnd),
+        workspace(test.plan.workspace_bytes, 64, Placement::kEnd);
+    auto* const state = memory.as<fovea_state>();
+    REQUIRE(fovea_stream_begin(&test.plan, state, bytes, p.batch, p.q_tokens, 0) == FOVEA_OK);
+    REQUIRE(fovea_stream_push(&test.plan, state, &test.args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+    test.fill_outputs();
+    REQUIRE(fovea_stream_end(&test.plan, state, &test.args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+    CHECK(test.compare() == "");
   }
 }
 
@@ -355,34 +317,28 @@ struct Turns {
 TEST_CASE("sources: a loader's buffers take turns for each worker, over all tasks of a call", "[short]") {
   Problem p = decode(3, FOVEA_KV_LOAD);  // three tiles a task
   p.q_heads = 6, p.kv_heads = 3;
-  for (const fovea_target target : targets()) {
-    for (const uint32_t workers : {0u, 1u, 3u}) {
-      for (const uint32_t key_split_tokens : {0u, 64u}) {
-        AttentionCase test(p);
-        test.expected();
-        Shuffler shuffler(workers);
-        Run run{target};
-        run.key_split_tokens = key_split_tokens;
-        run.executor = workers ? shuffler.executor() : nullptr;
-        Turns turns(test.args.kv.loader);
-        test.args.kv.loader = &turns.loader;
-        INFO(fovea_target_name(target) << ", " << workers << " workers");
-        CHECK(test.run_unchecked(run) == "");
-        CHECK(test.compare() == "");
-        CHECK(!turns.wrong);
-        CHECK(turns.tiles[0] > 3);
-      }
-    }
+  for (const auto& [target, workers, key_split_tokens] : every(targets(), {0u, 1u, 3u}, {0u, 64u})) {
+    AttentionCase test(p);
+    test.expected();
+    Shuffler shuffler(workers);
+    Run run{target};
+    run.key_split_tokens = key_split_tokens;
+    run.executor = workers ? shuffler.executor() : nullptr;
+    Turns turns(test.args.kv.loader);
+    test.args.kv.loader = &turns.loader;
+    INFO(fovea_target_name(target) << ", " << workers << " workers");
+    CHECK(test.run_unchecked(run) == "");
+    CHECK(test.compare() == "");
+    CHECK(!turns.wrong);
+    CHECK(turns.tiles[0] > 3);
   }
 }
 
 TEST_CASE("sources: of a page table an entry's row ends with the pages that it needs", "[short]") {
   Problem p = decode(1, FOVEA_KV_PAGED);
-  p.q_heads = 2, p.kv_heads = 1, p.value_dim = 2, p.layout = Layout::kHeadsFirst;
-  p.causal = FOVEA_CAUSAL_NONE;
+  p.q_heads = 2, p.kv_heads = 1, p.value_dim = 2, p.layout = Layout::kHeadsFirst, p.causal = FOVEA_CAUSAL_NONE;
   p.positions = {};
-  p.page_tokens = 16;
-  p.batch = 2, p.kv_tokens = 48;
+  p.page_tokens = 16, p.batch = 2, p.kv_tokens = 48;
   p.kv_lengths = {48, 7};
   AttentionCase test(p);
   test.expected();
@@ -398,8 +354,7 @@ TEST_CASE("sources: of a page table an entry's row ends with the pages that it n
     REQUIRE(test.run_unchecked({target}) == "");
     const std::vector<float> want = test.out();
     fovea_attention_args args = test.args;
-    args.kv.page_table = packed.table;
-    args.kv.page_table_stride = 3;
+    args.kv.page_table = packed.table, args.kv.page_table_stride = 3;
     args.out = {packed.out, 4, 2, 2};
     args.lse = {};
     const Guarded workspace(test.plan.workspace_bytes, 64, Placement::kEnd);
@@ -412,8 +367,7 @@ TEST_CASE("sources: of a page table an entry's row ends with the pages that it n
 
 TEST_CASE("sources: a stream of a loader whose plan has no queries takes keys in", "[short]") {
   Problem p = decode(3, FOVEA_KV_LOAD);
-  p.q_tokens = 0;
-  p.causal = FOVEA_CAUSAL_NONE;
+  p.q_tokens = 0, p.causal = FOVEA_CAUSAL_NONE;
   p.positions = {};
   AttentionCase test(p);
   REQUIRE(fovea_plan_init(&test.plan, &test.desc) == FOVEA_OK);
@@ -439,8 +393,7 @@ TEST_CASE("sources: pages of whole tiles are pushed at any position", "[short]")
       for (const uint32_t q_tokens : {1u, 40u}) {
         for (const uint32_t page_tokens : {64u, 128u}) {
           Problem p = decode(q_tokens, FOVEA_KV_PAGED);
-          p.page_tokens = page_tokens;
-          p.key_dtype = type[0], p.value_dtype = type[1];
+          p.page_tokens = page_tokens, p.key_dtype = type[0], p.value_dtype = type[1];
           p.causal = FOVEA_CAUSAL_NONE;
           p.positions = {};
           p.kv_lengths = {};
@@ -487,21 +440,17 @@ TEST_CASE("sources: what is wrong with a source has its status, and nothing is w
     const uint32_t pool = pages.args.kv.pages;
     pages.args.kv.pages = 1;
     CHECK(attend(pages) == FOVEA_ERR_PAGE);
-    pages.args.kv.pages = pool;
-    pages.args.kv.page_table = nullptr;
+    pages.args.kv.pages = pool, pages.args.kv.page_table = nullptr;
     CHECK(attend(pages) == FOVEA_ERR_NULL);
     const uint32_t table[2 * 13] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 0, 1, 2, 3, 4, 5, 6, 7, 8, pool, pool};
-    pages.args.kv.page_table = table;
-    pages.args.kv.page_table_stride = 13;
+    pages.args.kv.page_table = table, pages.args.kv.page_table_stride = 13;
     CHECK(attend(pages) == FOVEA_OK);  // the second entry has 213 tokens, on nine pages
     const uint32_t lengths[2] = {300, 217};
     pages.args.kv_lengths = lengths;
     CHECK(attend(pages) == FOVEA_ERR_PAGE);
     pages.args.kv.page_table = reinterpret_cast<const uint32_t*>(reinterpret_cast<const char*>(table) + 1);
     CHECK(attend(pages) == FOVEA_ERR_ALIGNMENT);
-    pages.args.kv.page_table = table;
-    pages.args.kv_lengths = nullptr;
-    pages.args.scores = pages.args.out;
+    pages.args.kv.page_table = table, pages.args.kv_lengths = nullptr, pages.args.scores = pages.args.out;
     pages.args.scores_stage = FOVEA_SCORES_SCALED;
     CHECK(attend(pages) == FOVEA_ERR_UNSUPPORTED);
   }
@@ -518,8 +467,7 @@ TEST_CASE("sources: what is wrong with a source has its status, and nothing is w
     CHECK(attend(ring) == FOVEA_ERR_LENGTH);
     ring.args.kv.first_tokens = late;
     CHECK(attend(ring) == FOVEA_ERR_LENGTH);
-    ring.args.kv.first_tokens = nullptr;
-    ring.args.scores = ring.args.out;
+    ring.args.kv.first_tokens = nullptr, ring.args.scores = ring.args.out;
     ring.args.scores_stage = FOVEA_SCORES_SOFTMAX;
     CHECK(attend(ring) == FOVEA_ERR_UNSUPPORTED);
     ring.args.scores_stage = FOVEA_SCORES_NONE;
@@ -556,43 +504,36 @@ TEST_CASE("sources: what is wrong with a source has its status, and nothing is w
 }
 
 TEST_CASE("sources: the macro has room for any format, ring or pages", "[short]") {
-  for (const fovea_kv_kind kind : {FOVEA_KV_STRIDED, FOVEA_KV_RING, FOVEA_KV_PAGED}) {
-    for (const fovea_dtype type : {FOVEA_F32, FOVEA_F16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0}) {
-      for (const uint32_t dim : {1u, 7u, 64u, 130u}) {
-        fovea_attention_desc d{};
-        d.struct_bytes = sizeof d;
-        d.q_heads = 8, d.kv_heads = 2, d.head_dim = dim, d.value_dim = 131 - dim;
-        d.max_batch = 2, d.max_q_tokens = 500, d.max_kv_tokens = 4000;
-        d.key_dtype = type, d.value_dtype = type, d.kv_kind = kind;
-        if (kind == FOVEA_KV_RING) d.ring_tokens = 100, d.pinned_tokens = 4, d.hide_gone = 1;
-        if (kind == FOVEA_KV_PAGED) d.page_tokens = 16;
-        for (const fovea_target target : targets()) {
-          d.target = target;
-          fovea_plan plan{};
-          REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
-          CHECK(plan.workspace_bytes <= FOVEA_KV_WORKSPACE_BYTES(d.head_dim, d.value_dim));
-        }
-      }
+  for (const auto& [kind, type, dim] :
+       every({FOVEA_KV_STRIDED, FOVEA_KV_RING, FOVEA_KV_PAGED}, {FOVEA_F32, FOVEA_F16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0},
+             {1u, 7u, 64u, 130u})) {
+    auto d = sized<fovea_attention_desc>();
+    d.q_heads = 8, d.kv_heads = 2, d.head_dim = dim, d.value_dim = 131 - dim;
+    d.max_batch = 2, d.max_q_tokens = 500, d.max_kv_tokens = 4000;
+    d.key_dtype = type, d.value_dtype = type, d.kv_kind = kind;
+    if (kind == FOVEA_KV_RING) d.ring_tokens = 100, d.pinned_tokens = 4, d.hide_gone = 1;
+    if (kind == FOVEA_KV_PAGED) d.page_tokens = 16;
+    for (const fovea_target target : targets()) {
+      d.target = target;
+      fovea_plan plan{};
+      REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
+      CHECK(plan.workspace_bytes <= FOVEA_KV_WORKSPACE_BYTES(d.head_dim, d.value_dim));
     }
   }
 }
 
 TEST_CASE("sources: on a target of one lane a format needs memory for a piece of a key tile alone", "[short]") {
   if (FOVEA_SIMD_LANES > 1) return fovea_test::skip("FOVEA_SIMD_HEADER has more than one lane");
-  fovea_attention_desc d{};
-  d.struct_bytes = sizeof d;
+  auto d = sized<fovea_attention_desc>();
   d.q_heads = d.kv_heads = 1, d.max_batch = 1, d.max_q_tokens = 4, d.max_kv_tokens = 1000;
-  for (const uint32_t dim : {8u, 32u, 128u}) {
-    for (const fovea_dtype type : {FOVEA_F16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0}) {
-      d.head_dim = d.value_dim = dim;
-      d.key_dtype = d.value_dtype = FOVEA_F32;
-      const size_t f32 = fovea_workspace_bytes_for(&d, FOVEA_TARGET_SCALAR);
-      const size_t keys = 4 * size_t{FOVEA_PIECE_KEYS} * dim, values = 4 * FOVEA_KEY_TILE * FOVEA_PIECE_ELEMENTS;
-      d.key_dtype = d.value_dtype = type;
-      CHECK(fovea_workspace_bytes_for(&d, FOVEA_TARGET_SCALAR) == f32 + std::max(keys, values));
-      d.key_dtype = FOVEA_F32;
-      CHECK(fovea_workspace_bytes_for(&d, FOVEA_TARGET_SCALAR) == f32 + values);
-    }
+  for (const auto& [dim, type] : every({8u, 32u, 128u}, {FOVEA_F16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0})) {
+    d.head_dim = d.value_dim = dim, d.key_dtype = d.value_dtype = FOVEA_F32;
+    const size_t f32 = fovea_workspace_bytes_for(&d, FOVEA_TARGET_SCALAR);
+    const size_t keys = 4 * size_t{FOVEA_PIECE_KEYS} * dim, values = 4 * FOVEA_KEY_TILE * FOVEA_PIECE_ELEMENTS;
+    d.key_dtype = d.value_dtype = type;
+    CHECK(fovea_workspace_bytes_for(&d, FOVEA_TARGET_SCALAR) == f32 + std::max(keys, values));
+    d.key_dtype = FOVEA_F32;
+    CHECK(fovea_workspace_bytes_for(&d, FOVEA_TARGET_SCALAR) == f32 + values);
   }
 }
 
@@ -607,58 +548,50 @@ constexpr uint32_t kQueries[kEntries] = {3, 0, 17, 1, 40}, kKeys[kEntries] = {70
 
 TEST_CASE("ragged: each entry has the bits of a call of its own", "[short]") {
   Problem p;
-  p.q_heads = 4, p.kv_heads = 2, p.head_dim = 20, p.value_dim = 12;
-  p.q_tokens = 61, p.kv_tokens = 269;
-  p.layout = Layout::kTokensFirst;
-  p.alibi = p.sinks = true;
-  for (const fovea_target target : targets()) {
-    for (const uint32_t choice : {0u, 1u, 2u, 3u}) {
-      const bool masked = choice % 2 == 1;
-      AttentionCase all(p);
-      all.desc.target = target;
-      all.desc.key_split_tokens = choice < 2 ? 0 : 64;
-      all.desc.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
-      all.desc.max_batch = kEntries;
-      all.desc.max_q_tokens = 40;
-      all.desc.max_kv_tokens = 130;
-      REQUIRE(fovea_plan_init(&all.plan, &all.desc) == FOVEA_OK);
-      const Guarded workspace(all.plan.workspace_bytes, 64, Placement::kEnd);
-      uint32_t q_offsets[kEntries + 1] = {}, kv_offsets[kEntries + 1] = {};
-      for (uint32_t b = 0; b < kEntries; ++b) {
-        q_offsets[b + 1] = q_offsets[b] + kQueries[b];
-        kv_offsets[b + 1] = kv_offsets[b] + kKeys[b];
-      }
-      std::vector<uint8_t> mask(kEntries * 40 * 130);
-      for (size_t i = 0; i < mask.size(); ++i) mask[i] = random_bits(7, i) % 3 != 0;
-      const uint32_t lengths[kEntries] = {60, 5, 0, 130, 33};
-      all.args.batch = kEntries;
-      all.args.q_offsets = q_offsets;
-      all.args.kv_offsets = kv_offsets;
-      all.args.kv_lengths = masked ? lengths : nullptr;
-      if (masked) all.args.mask = {FOVEA_MASK_BYTE, 130, mask.data(), 40 * 130, 0, 130, 0, nullptr, 0};
-      all.fill_outputs();
-      REQUIRE(fovea_attention(&all.plan, &all.args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
-      const std::vector<float> out = all.out(), lse = all.lse();
-
-      all.fill_outputs();
-      for (uint32_t b = 0; b < kEntries; ++b) {
-        fovea_attention_args one = all.args;
-        one.batch = 1, one.q_tokens = kQueries[b], one.kv_tokens = kKeys[b];
-        one.q_offsets = one.kv_offsets = nullptr;
-        one.kv_lengths = masked ? &lengths[b] : nullptr;
-        const auto skip = [](auto* array, uint32_t tokens) {
-          array->data = const_cast<float*>(static_cast<const float*>(array->data)) +
-                        static_cast<ptrdiff_t>(tokens) * array->token_stride;
-        };
-        skip(&one.q, q_offsets[b]), skip(&one.out, q_offsets[b]), skip(&one.lse, q_offsets[b]);
-        skip(&one.kv.keys, kv_offsets[b]), skip(&one.kv.values, kv_offsets[b]);
-        if (masked) one.mask.data = mask.data() + b * 40 * 130, one.mask.kv_tokens = kKeys[b];
-        INFO("entry " << b << " on " << fovea_target_name(target));
-        REQUIRE(fovea_attention(&all.plan, &one, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
-      }
-      CHECK(same_bits(all.out(), out));
-      CHECK(same_bits(all.lse(), lse));
+  p.q_heads = 4, p.kv_heads = 2, p.head_dim = 20, p.value_dim = 12, p.q_tokens = 61, p.kv_tokens = 269;
+  p.layout = Layout::kTokensFirst, p.alibi = p.sinks = true;
+  for (const auto& [target, choice] : every(targets(), {0u, 1u, 2u, 3u})) {
+    const bool masked = choice % 2 == 1;
+    AttentionCase all(p);
+    all.desc.target = target;
+    all.desc.key_split_tokens = choice < 2 ? 0 : 64;
+    all.desc.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, all.desc.max_batch = kEntries, all.desc.max_q_tokens = 40;
+    all.desc.max_kv_tokens = 130;
+    REQUIRE(fovea_plan_init(&all.plan, &all.desc) == FOVEA_OK);
+    const Guarded workspace(all.plan.workspace_bytes, 64, Placement::kEnd);
+    uint32_t q_offsets[kEntries + 1] = {}, kv_offsets[kEntries + 1] = {};
+    for (uint32_t b = 0; b < kEntries; ++b) {
+      q_offsets[b + 1] = q_offsets[b] + kQueries[b];
+      kv_offsets[b + 1] = kv_offsets[b] + kKeys[b];
     }
+    std::vector<uint8_t> mask(kEntries * 40 * 130);
+    for (size_t i = 0; i < mask.size(); ++i) mask[i] = random_bits(7, i) % 3 != 0;
+    const uint32_t lengths[kEntries] = {60, 5, 0, 130, 33};
+    all.args.batch = kEntries, all.args.q_offsets = q_offsets, all.args.kv_offsets = kv_offsets;
+    all.args.kv_lengths = masked ? lengths : nullptr;
+    if (masked) all.args.mask = {FOVEA_MASK_BYTE, 130, mask.data(), 40 * 130, 0, 130, 0, nullptr, 0};
+    all.fill_outputs();
+    REQUIRE(fovea_attention(&all.plan, &all.args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+    const std::vector<float> out = all.out(), lse = all.lse();
+
+    all.fill_outputs();
+    for (uint32_t b = 0; b < kEntries; ++b) {
+      fovea_attention_args one = all.args;
+      one.batch = 1, one.q_tokens = kQueries[b], one.kv_tokens = kKeys[b];
+      one.q_offsets = one.kv_offsets = nullptr;
+      one.kv_lengths = masked ? &lengths[b] : nullptr;
+      const auto skip = [](auto* array, uint32_t tokens) {
+        array->data =
+            const_cast<float*>(static_cast<const float*>(array->data)) + ptrdiff_t(tokens) * array->token_stride;
+      };
+      skip(&one.q, q_offsets[b]), skip(&one.out, q_offsets[b]), skip(&one.lse, q_offsets[b]);
+      skip(&one.kv.keys, kv_offsets[b]), skip(&one.kv.values, kv_offsets[b]);
+      if (masked) one.mask.data = mask.data() + b * 40 * 130, one.mask.kv_tokens = kKeys[b];
+      INFO("entry " << b << " on " << fovea_target_name(target));
+      REQUIRE(fovea_attention(&all.plan, &one, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+    }
+    CHECK(same_bits(all.out(), out));
+    CHECK(same_bits(all.lse(), lse));
   }
 }
 
@@ -669,15 +602,13 @@ TEST_CASE("ragged: more entries without queries, times heads, than a size_t coun
   q_offsets[0] = 0;
   std::vector<float> out(kMany, 7.0f);
   const float one = 1.0f;
-  fovea_attention_desc d{};
-  d.struct_bytes = sizeof d;
+  auto d = sized<fovea_attention_desc>();
   d.q_heads = d.kv_heads = d.max_batch = kMany;
   d.head_dim = d.value_dim = d.max_q_tokens = d.max_kv_tokens = 1;
   fovea_plan plan{};
   REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
   const Guarded workspace(plan.workspace_bytes, 64, Placement::kEnd);
-  fovea_attention_args a{};
-  a.struct_bytes = sizeof a;
+  auto a = sized<fovea_attention_args>();
   a.q_tokens = a.kv_tokens = 1;
   a.out = {out.data(), 0, 1, kMany};
   a.q = {&one, 0, 0, 0};
@@ -716,14 +647,12 @@ TEST_CASE("ragged: offsets that fall, or reach too far, are refused", "[short]")
   const uint32_t too_long[2] = {5, 5};
   test.args.kv_lengths = too_long;
   CHECK(attend({0, 4, 6}, {0, 4, 9}) == FOVEA_ERR_LENGTH);
-  test.args.kv_lengths = nullptr;
-  test.args.q_tokens = 13, test.args.kv_tokens = 19;
+  test.args.kv_lengths = nullptr, test.args.q_tokens = 13, test.args.kv_tokens = 19;
   CHECK(attend({0, 4, 6}, {0, 4, 9}) == FOVEA_ERR_CAPACITY);
   test.args.q_tokens = 12, test.args.kv_tokens = 18;
   CHECK(attend({0, 7, 8}, {0, 4, 9}) == FOVEA_ERR_CAPACITY);
   CHECK(attend({0, 4, 6}, {0, 10, 12}) == FOVEA_ERR_CAPACITY);
-  test.args.q_tokens = 6, test.args.kv_tokens = 9;
-  test.args.scores = test.args.out;
+  test.args.q_tokens = 6, test.args.kv_tokens = 9, test.args.scores = test.args.out;
   test.args.scores_stage = FOVEA_SCORES_SOFTMAX;
   CHECK(attend({0, 4, 6}, {0, 4, 9}) == FOVEA_ERR_UNSUPPORTED);
   CHECK(attend({}, {0, 4, 9}) == FOVEA_ERR_UNSUPPORTED);

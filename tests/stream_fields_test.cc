@@ -2,18 +2,8 @@
 //
 // Each field of fovea_attention_args against the calls that divide attention: pushes into a stream, its end, merged
 // states, images of states, and split keys. No field may be lost between them.
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <cstring>
-#include <string>
-#include <vector>
-
-#include "catch.h"
-#include "support/bits.h"
-#include "support/guarded.h"
 #include "support/pieces.h"
-#include "support/problem.h"
+#include "support/test.h"
 
 namespace fovea_test {
 namespace {
@@ -57,12 +47,10 @@ void nothing(Problem&) {}
 void make_query_codes(AttentionCase& test, Extra& extra) {
   const Problem& p = test.problem;
   const size_t rows = size_t{p.batch} * p.q_heads * p.q_tokens;
-  for (size_t i = 0; i < rows * p.head_dim; ++i) {
-    extra.codes.push_back(static_cast<int8_t>(static_cast<int>(random_bits(3, i) % 255) - 127));
-  }
+  for (size_t i = 0; i < rows * p.head_dim; ++i) extra.codes.push_back(int8_t(int(random_bits(3, i) % 255) - 127));
   for (size_t i = 0; i < rows; ++i) extra.scales.push_back(random_uniform(4, i, 0.01f, 0.03f));
-  const auto dim = static_cast<ptrdiff_t>(p.head_dim), tokens = static_cast<ptrdiff_t>(p.q_tokens);
-  const auto heads = static_cast<ptrdiff_t>(p.q_heads);
+  const auto dim = ptrdiff_t(p.head_dim), tokens = ptrdiff_t(p.q_tokens);
+  const auto heads = ptrdiff_t(p.q_heads);
   test.desc.q_dtype = FOVEA_I8;
   test.args.q = {extra.codes.data(), heads * tokens * dim, tokens * dim, dim};
   test.args.q_scales = {extra.scales.data(), heads * tokens, tokens, 1};
@@ -72,14 +60,14 @@ void make_channel_scales(AttentionCase& test, Extra& extra) {
   const size_t channels = size_t{test.problem.kv_heads} * test.problem.value_dim;
   for (size_t i = 0; i < channels; ++i) extra.scales.push_back(random_uniform(5, i, -3.0f, 3.0f));
   test.args.value_channel_scales = extra.scales.data();
-  test.args.value_channel_stride = static_cast<ptrdiff_t>(test.problem.value_dim);
+  test.args.value_channel_stride = ptrdiff_t(test.problem.value_dim);
 }
 
 void make_key_mass(AttentionCase& test, Extra& extra) {
   const Problem& p = test.problem;
   extra.scales.resize(size_t{p.batch} * p.kv_heads * p.kv_tokens);
-  const auto tokens = static_cast<ptrdiff_t>(p.kv_tokens);
-  test.args.key_mass = {extra.scales.data(), tokens * static_cast<ptrdiff_t>(p.kv_heads), tokens, 0};
+  const auto tokens = ptrdiff_t(p.kv_tokens);
+  test.args.key_mass = {extra.scales.data(), tokens * ptrdiff_t(p.kv_heads), tokens, 0};
 }
 
 constexpr uint32_t kQHeads = 4, kQTokens = 5;
@@ -90,58 +78,51 @@ int run_none(void*, size_t, void (*)(void*, size_t, uint32_t), void*) { return 0
 constexpr fovea_executor kNoWorkers = {run_none, nullptr, 0};
 
 const Fields kTable[] = {
-    {FIELD(struct_bytes), Reads::kBoth, nothing, [](Args& a) { --a.struct_bytes; }},
-    {FIELD(batch), Reads::kBoth, nothing, [](Args& a) { --a.batch; }},
-    {FIELD(q_tokens), Reads::kBoth, nothing, [](Args& a) { --a.q_tokens; }},
-    {FIELD(kv_tokens), Reads::kPush, nothing, [](Args& a) { a.kv_tokens -= 20; }},
+    {FIELD(struct_bytes), Reads::kBoth, nothing, [](auto& a) { --a.struct_bytes; }},
+    {FIELD(batch), Reads::kBoth, nothing, [](auto& a) { --a.batch; }},
+    {FIELD(q_tokens), Reads::kBoth, nothing, [](auto& a) { --a.q_tokens; }},
+    {FIELD(kv_tokens), Reads::kPush, nothing, [](auto& a) { a.kv_tokens -= 20; }},
     {FIELD(out), Reads::kEnd, nothing,  // heads first, and tokens first
-     [](Args& a) { a.out.token_stride = kQHeads * a.out.head_stride / kQTokens, a.out.head_stride /= kQTokens; }},
-    {FIELD(lse), Reads::kEnd, [](Problem& p) { p.lse = true; }, [](Args& a) { a.lse = {}; }},
-    {FIELDS(scores, scores_stage), Reads::kNone, [](Problem& p) { p.stage = FOVEA_SCORES_SOFTMAX; },
-     [](Args& a) { a.scores = {}, a.scores_stage = FOVEA_SCORES_NONE; }},
-    {FIELD(q), Reads::kPush, nothing, [](Args& a) { a.q.head_stride = 0; }},
-    {FIELD(q_scales), Reads::kPush, [](Problem& p) { p = p.with_integers(); },
-     [](Args& a) { a.q_scales.token_stride = a.q_scales.head_stride = 0; }, make_query_codes},
-    {FIELD(kv), Reads::kPush, nothing, [](Args& a) { a.kv.values.head_stride = 0; }},
-    {FIELDS(value_channel_scales, value_channel_stride), Reads::kEnd, [](Problem& p) { p = p.with_integers(); },
-     [](Args& a) { a.value_channel_stride = 0; }, make_channel_scales},
-    {FIELD(kv_lengths), Reads::kPush,
-     [](Problem& p) {
-       p.kv_lengths = {30, 70};
-     },
-     [](Args& a) { a.kv_lengths = nullptr; }},
-    {FIELD(q_offsets), Reads::kNone, nothing, [](Args& a) { a.q_offsets = nullptr; },
+     [](auto& a) { a.out.token_stride = kQHeads * a.out.head_stride / kQTokens, a.out.head_stride /= kQTokens; }},
+    {FIELD(lse), Reads::kEnd, [](auto& p) { p.lse = true; }, [](auto& a) { a.lse = {}; }},
+    {FIELDS(scores, scores_stage), Reads::kNone, [](auto& p) { p.stage = FOVEA_SCORES_SOFTMAX; },
+     [](auto& a) { a.scores = {}, a.scores_stage = FOVEA_SCORES_NONE; }},
+    {FIELD(q), Reads::kPush, nothing, [](auto& a) { a.q.head_stride = 0; }},
+    {FIELD(q_scales), Reads::kPush, [](auto& p) { p = p.with_integers(); },
+     [](auto& a) { a.q_scales.token_stride = a.q_scales.head_stride = 0; }, make_query_codes},
+    {FIELD(kv), Reads::kPush, nothing, [](auto& a) { a.kv.values.head_stride = 0; }},
+    {FIELDS(value_channel_scales, value_channel_stride), Reads::kEnd, [](auto& p) { p = p.with_integers(); },
+     [](auto& a) { a.value_channel_stride = 0; }, make_channel_scales},
+    {FIELD(kv_lengths), Reads::kPush, [](auto& p) { p.kv_lengths = {30, 70}; },
+     [](auto& a) { a.kv_lengths = nullptr; }},
+    {FIELD(q_offsets), Reads::kNone, nothing, [](auto& a) { a.q_offsets = nullptr; },
      [](AttentionCase& test, Extra&) { test.args.q_offsets = kOffsets; }},
-    {FIELD(kv_offsets), Reads::kNone, nothing, [](Args& a) { a.kv_offsets = nullptr; },
+    {FIELD(kv_offsets), Reads::kNone, nothing, [](auto& a) { a.kv_offsets = nullptr; },
      [](AttentionCase& test, Extra&) { test.args.kv_offsets = kOffsets; }},
-    {FIELD(positions), Reads::kPush,
-     [](Problem& p) {
-       p.causal = FOVEA_CAUSAL_POSITIONS, p.positions = {100, 145};
-     },
-     [](Args& a) { a.positions = kOtherPositions; }},
-    {FIELD(mask), Reads::kPush, [](Problem& p) { p.mask = FOVEA_MASK_F32; }, [](Args& a) { a.mask = {}; }},
-    {FIELD(alibi_slopes), Reads::kPush, [](Problem& p) { p.diagonal = FOVEA_DIAGONAL_TOP_LEFT, p.alibi = true; },
-     [](Args& a) { a.alibi_slopes = nullptr; }},
-    {FIELD(sinks), Reads::kEnd, [](Problem& p) { p.sinks = true; }, [](Args& a) { a.sinks = kOtherSinks; }},
-    {FIELDS(score_vector, score_vector_stride), Reads::kPush, [](Problem& p) { p.score = FOVEA_SCORE_ADDITIVE; },
-     [](Args& a) { a.score_vector += 1, a.score_vector_stride = 0; }},
-    {FIELD(dropout_seed), Reads::kPush, [](Problem& p) { p.dropout = 0.25f; }, [](Args& a) { ++a.dropout_seed; }},
+    {FIELD(positions), Reads::kPush, [](auto& p) { p.causal = FOVEA_CAUSAL_POSITIONS, p.positions = {100, 145}; },
+     [](auto& a) { a.positions = kOtherPositions; }},
+    {FIELD(mask), Reads::kPush, [](auto& p) { p.mask = FOVEA_MASK_F32; }, [](auto& a) { a.mask = {}; }},
+    {FIELD(alibi_slopes), Reads::kPush, [](auto& p) { p.diagonal = FOVEA_DIAGONAL_TOP_LEFT, p.alibi = true; },
+     [](auto& a) { a.alibi_slopes = nullptr; }},
+    {FIELD(sinks), Reads::kEnd, [](auto& p) { p.sinks = true; }, [](auto& a) { a.sinks = kOtherSinks; }},
+    {FIELDS(score_vector, score_vector_stride), Reads::kPush, [](auto& p) { p.score = FOVEA_SCORE_ADDITIVE; },
+     [](auto& a) { a.score_vector += 1, a.score_vector_stride = 0; }},
+    {FIELD(dropout_seed), Reads::kPush, [](auto& p) { p.dropout = 0.25f; }, [](auto& a) { ++a.dropout_seed; }},
     {FIELD(slow_workspace), Reads::kBoth, nothing,
-     [](Args& a) { a.slow_workspace = static_cast<char*>(a.out.data) + 4, a.slow_workspace_bytes = 64; }},
-    {FIELD(slow_workspace_bytes), Reads::kBoth, nothing, [](Args& a) { a.slow_workspace_bytes = 64; }},
-    {FIELD(executor), Reads::kBoth, nothing, [](Args& a) { a.executor = &kNoWorkers; }},
-    {FIELD(block_map), Reads::kPush, [](Problem& p) { p.map_q_block = 2, p.map_kv_block = 64; },
-     [](Args& a) { a.block_map = nullptr; }},
-    {FIELD(modifier), Reads::kPush, [](Problem& p) { p.modify_scores = true; }, [](Args& a) { a.modifier = nullptr; }},
-    {FIELD(key_mass), Reads::kNone, nothing, [](Args& a) { a.key_mass = {}; }, make_key_mass},
+     [](auto& a) { a.slow_workspace = static_cast<char*>(a.out.data) + 4, a.slow_workspace_bytes = 64; }},
+    {FIELD(slow_workspace_bytes), Reads::kBoth, nothing, [](auto& a) { a.slow_workspace_bytes = 64; }},
+    {FIELD(executor), Reads::kBoth, nothing, [](auto& a) { a.executor = &kNoWorkers; }},
+    {FIELD(block_map), Reads::kPush, [](auto& p) { p.map_q_block = 2, p.map_kv_block = 64; },
+     [](auto& a) { a.block_map = nullptr; }},
+    {FIELD(modifier), Reads::kPush, [](auto& p) { p.modify_scores = true; }, [](auto& a) { a.modifier = nullptr; }},
+    {FIELD(key_mass), Reads::kNone, nothing, [](auto& a) { a.key_mass = {}; }, make_key_mass},
 };
 
 // The plain call: two key tiles and a part of one.
 Problem plain() {
   Problem p;
   p.batch = 2, p.q_heads = kQHeads, p.kv_heads = 2, p.q_tokens = kQTokens, p.kv_tokens = 150;
-  p.head_dim = 24, p.value_dim = 20;
-  p.lse = false;
+  p.head_dim = 24, p.value_dim = 20, p.lse = false;
   return p;
 }
 

@@ -2,19 +2,10 @@
 //
 // Streams: keys in pieces give what one call gives, to the bit where they are split on the grid; states merge in any
 // order, travel as images, and refuse what does not fit.
-#include <cmath>
-#include <cstring>
-#include <string>
-#include <vector>
-
 #include "attention/kernels.h"
 #include "attention/layout.h"
-#include "catch.h"
-#include "support/bits.h"
-#include "support/formats.h"
-#include "support/guarded.h"
 #include "support/pieces.h"
-#include "support/problem.h"
+#include "support/test.h"
 
 namespace fovea_test {
 namespace {
@@ -24,26 +15,10 @@ constexpr size_t kAlignment = FOVEA_WORKSPACE_ALIGNMENT;
 // All options that streams serve, with more rows than a tile and more keys than two tiles.
 std::vector<Problem> problems() {
   std::vector<Problem> all;
-  for (int i = 0; i < 12; ++i) {
-    Problem p;
-    p.seed = static_cast<uint64_t>(i) + 100;
-    p.batch = i % 4 == 3 ? 1 : 2;
-    p.q_heads = i % 2 == 0 ? 4 : 3, p.kv_heads = i % 2 == 0 ? 2 : 1;
-    p.q_tokens = i % 3 == 0 ? 67 : i % 3 == 1 ? 1 : 21;
-    p.kv_tokens = i % 4 == 0 ? 200 : i % 4 == 1 ? 128 : i % 4 == 2 ? 83 : 131;
-    p.head_dim = i % 3 == 0 ? 33 : i % 3 == 1 ? 64 : 5;
-    p.value_dim = i % 3 == 0 ? 40 : i % 3 == 1 ? 17 : 3;
-    p.layout = i % 2 == 0 ? Layout::kPadded : Layout::kTokensFirst;
-    p.placement = i % 3 == 0 ? Placement::kEnd : i % 3 == 1 ? Placement::kStart : Placement::kOffset;
-    if (i % 4 == 1) p.causal = FOVEA_CAUSAL_POSITIONS, p.positions = {90, 128}, p.window_left = 71;
-    if (i % 4 == 2) p.causal = FOVEA_CAUSAL_TOP_LEFT, p.alibi = true;
-    if (i % 4 == 3) p.positions = {60}, p.window_left = 77, p.window_right = 9, p.alibi = i > 6;
-    if (i % 3 == 1) p.softcap = 2.0f, p.sinks = true;
-    if (p.window_left != 0 && i < 8) p.pinned_tokens = i < 4 ? 5 : 70;
-    if (i % 5 == 1) p.mask = FOVEA_MASK_F16, p.mask_keys = i % 2 == 0, p.mask_factors = true;
-    if (i % 5 == 2) p.mask = FOVEA_MASK_BYTE, p.mask_missing = 5;
+  for (uint32_t i = 0; i < 12; ++i) {
+    Problem p = mixed_problem(i);
+    p.seed = i + 100;
     if (i % 5 == 3) p.kv_lengths = std::vector<uint32_t>(p.batch, p.kv_tokens / 2 + 1);
-    if (i % 5 == 4) p.scale = -0.4f;
     if (i % 4 == 1) p.score = i == 5 ? FOVEA_SCORE_DOT : FOVEA_SCORE_ADDITIVE;
     if (i % 6 > 3) p.dropout = 0.25f;
     p.modify_scores = i % 4 < 2;
@@ -81,8 +56,7 @@ class Streamer {
   Streamer(AttentionCase& test, const Run& run) : test_(test) {
     set_current_case(name(test.problem) + " | stream | " + name(run));
     fovea_attention_desc d = test.desc;
-    d.target = run.target;
-    d.portable_bits = run.portable_bits;
+    d.target = run.target, d.portable_bits = run.portable_bits;
     d.workspace_budget_bytes = budget_bytes(d, run.budget);
     REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
     workspace_ = Guarded(fovea_workspace_bytes(&plan), kAlignment, Placement::kEnd);
@@ -112,12 +86,9 @@ class Streamer {
   void end(const Guarded& state) const {
     fovea_attention_args args = test_.args;
     args.q = args.kv.keys = args.kv.values = {};
-    args.kv_lengths = nullptr;
-    args.positions = nullptr;
+    args.kv_lengths = nullptr, args.positions = nullptr;
     args.mask = {};
-    args.alibi_slopes = args.score_vector = nullptr;
-    args.modifier = nullptr;
-    args.kv_tokens = 0xffffffffu;
+    args.alibi_slopes = args.score_vector = nullptr, args.modifier = nullptr, args.kv_tokens = 0xffffffffu;
     test_.fill_outputs();
     state.read_only(true);
     const fovea_status status =
@@ -271,11 +242,10 @@ INSIDE_CASE("stream: the distance that ALiBi goes by is right from the first pos
     fovea::WorkerArrays arrays{};
     fovea::carve_worker(test.plan, {memory, sizeof memory, memory, 0}, test.plan.kernels[1], &arrays);
     fovea::QueryTile tile = arrays.tiles[0];
-    tile.head_dim = tile.value_dim = tile.live = tile.group = 1;
-    tile.row_lanes = 1;
+    tile.head_dim = tile.value_dim = tile.live = tile.group = 1, tile.row_lanes = 1;
     tile.columns = kernels.lanes;
     for (size_t i = 0; i < kernels.lanes; ++i) {
-      fovea::alibi_pos(tile)[i] = -static_cast<int32_t>(kFarthest);
+      fovea::alibi_pos(tile)[i] = -int32_t(kFarthest);
       fovea::alibi_far_pos(tile)[i] = 0.0f;
       fovea::alibi_slope(tile)[i] = -1.0f;
     }
@@ -284,8 +254,7 @@ INSIDE_CASE("stream: the distance that ALiBi goes by is right from the first pos
     fovea::ScoreSteps steps{};
     steps.alibi = true;
     fovea::KeyTile keys{};
-    keys.first = kFarthest;
-    keys.end = 63;
+    keys.first = kFarthest, keys.end = 63;
     keys.keys = keys.values = {&zero, nullptr, 0, 0, FOVEA_F32};
     kernel.attend(tile, keys, steps);
     CHECK(tile.row_max[0] == 2147483648.0f);
@@ -331,28 +300,24 @@ TEST_CASE("stream: with integer products, pushes on any targets give the bits of
 }
 
 TEST_CASE("stream: pages hold keys whose tiles begin within a page", "[short][stream]") {
-  for (const fovea_dtype dtype : {FOVEA_F32, FOVEA_F16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0}) {
-    for (const bool integers : {false, true}) {
-      for (const uint32_t q_tokens : {1u, 13u}) {
-        Problem p;
-        p.batch = 2, p.q_heads = 4, p.kv_heads = 2, p.q_tokens = q_tokens, p.kv_tokens = 200, p.head_dim = 24;
-        p.key_dtype = p.value_dtype = dtype;
-        p.kv_kind = FOVEA_KV_PAGED, p.page_tokens = 64;
-        if (integers && dtype != FOVEA_I8 && !is_grouped(dtype)) continue;
-        if (integers) p = p.with_integers(dtype, FOVEA_I8);
-        AttentionCase test(p);
-        test.expected();
-        for (const fovea_target target : p.targets()) {
-          for (const bool portable : {false, true}) {
-            const Streamer stream(test, {target, Budget::kNone, portable});
-            for (const int64_t first_key : {int64_t{24}, int64_t{100}}) {
-              const Guarded state = stream.begin(first_key);
-              stream.push(state, {0, p.kv_tokens});
-              stream.end(state);
-              INFO(name(p) << " | " << fovea_target_name(target) << ", first key " << first_key);
-              CHECK(test.compare() == "");
-            }
-          }
+  for (const auto& [dtype, integers, q_tokens] :
+       every({FOVEA_F32, FOVEA_F16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0}, {false, true}, {1u, 13u})) {
+    Problem p;
+    p.batch = 2, p.q_heads = 4, p.kv_heads = 2, p.q_tokens = q_tokens, p.kv_tokens = 200, p.head_dim = 24;
+    p.key_dtype = p.value_dtype = dtype, p.kv_kind = FOVEA_KV_PAGED, p.page_tokens = 64;
+    if (integers && dtype != FOVEA_I8 && !is_grouped(dtype)) continue;
+    if (integers) p = p.with_integers(dtype, FOVEA_I8);
+    AttentionCase test(p);
+    test.expected();
+    for (const fovea_target target : p.targets()) {
+      for (const bool portable : {false, true}) {
+        const Streamer stream(test, {target, Budget::kNone, portable});
+        for (const int64_t first_key : {int64_t{24}, int64_t{100}}) {
+          const Guarded state = stream.begin(first_key);
+          stream.push(state, {0, p.kv_tokens});
+          stream.end(state);
+          INFO(name(p) << " | " << fovea_target_name(target) << ", first key " << first_key);
+          CHECK(test.compare() == "");
         }
       }
     }
@@ -360,10 +325,8 @@ TEST_CASE("stream: pages hold keys whose tiles begin within a page", "[short][st
 }
 
 TEST_CASE("stream: an image has a fixed form, and none that is damaged is taken", "[short][stream]") {
-  fovea_attention_desc d = {};
-  d.struct_bytes = sizeof d;
-  d.q_heads = d.kv_heads = d.head_dim = d.max_batch = d.max_q_tokens = 1;
-  d.value_dim = 2;
+  auto d = sized<fovea_attention_desc>();
+  d.q_heads = d.kv_heads = d.head_dim = d.max_batch = d.max_q_tokens = 1, d.value_dim = 2;
   fovea_plan plan;
   REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
   const size_t bytes = fovea_state_bytes(&plan, 1, 1);
@@ -393,9 +356,9 @@ TEST_CASE("stream: an image has a fixed form, and none that is damaged is taken"
   fovea_state* const to = other.as<fovea_state>();
   for (size_t bit = 0; bit < 8 * sizeof image; ++bit) {
     INFO(bit);
-    image[bit / 8] = static_cast<uint8_t>(image[bit / 8] ^ 1u << bit % 8);
+    image[bit / 8] = uint8_t(image[bit / 8] ^ 1u << bit % 8);
     CHECK(fovea_stream_import(to, 128, image, sizeof image) == FOVEA_ERR_IMAGE);
-    image[bit / 8] = static_cast<uint8_t>(image[bit / 8] ^ 1u << bit % 8);
+    image[bit / 8] = uint8_t(image[bit / 8] ^ 1u << bit % 8);
   }
   for (size_t count = 0; count < sizeof image; ++count) {
     const Guarded part(count, 1, Placement::kEnd);

@@ -27,7 +27,7 @@ TEST_CASE("version: the library is that of the header", "[short]") { CHECK(fovea
 TEST_CASE("status: every status has a sentence of its own, and other numbers are unknown", "[short]") {
   std::vector<std::string> seen;
   for (int status = FOVEA_OK; status >= FOVEA_ERR_MAP; --status) {
-    const char* text = fovea_status_string(static_cast<fovea_status>(status));
+    const char* text = fovea_status_string(fovea_status(status));
     REQUIRE(text != nullptr);
     CHECK(std::strlen(text) > 0);
     CHECK(text[std::strlen(text) - 1] != '.');
@@ -61,8 +61,9 @@ TEST_CASE("target: there is at least one, each named once, best first", "[short]
       CHECK(lanes(target) <= lanes(fovea_target_at(i - 1)));
     }
   }
-  for (const uint32_t beyond : {count, count + 1, uint32_t{1000}, uint32_t{0xffffffff}})
+  for (const uint32_t beyond : {count, count + 1, uint32_t{1000}, uint32_t{0xffffffff}}) {
     CHECK(fovea_target_at(beyond) == FOVEA_TARGET_BEST);
+  }
 }
 
 TEST_CASE("target: names go back and forth", "[short]") {
@@ -240,56 +241,50 @@ constexpr bool kInOrderBeside = false;
 #endif
 
 TEST_CASE("target: kernels for processors that run instructions in order have the bits of the others", "[short]") {
-  for (const uint32_t q_tokens : {1u, 3u, 8u, 12u, 29u, 64u}) {
-    for (const uint32_t dim : {1u, 8u, 13u, 40u, 64u, 67u}) {
-      for (const fovea_causal causal : {FOVEA_CAUSAL_NONE, FOVEA_CAUSAL_BOTTOM_RIGHT}) {
-        Problem problem;
-        problem.q_tokens = q_tokens, problem.kv_tokens = 131 - dim, problem.causal = causal;
-        problem.head_dim = dim, problem.value_dim = 68 - dim;
-        if (dim == 40) problem.key_dtype = problem.value_dtype = FOVEA_I8;
-        AttentionCase test(problem);
-        test.desc.processor_features = FOVEA_FEATURE_NEON_IN_ORDER;  // any AArch64 processor runs them
-        if (!kInOrderBeside) {
-          test.desc.target = FOVEA_TARGET_NEON_IN_ORDER;
-          CHECK(fovea_plan_init(&test.plan, &test.desc) == FOVEA_ERR_TARGET);
-          continue;
-        }
-        REQUIRE(test.run({FOVEA_TARGET_NEON}) == "");
-        const Outputs wanted = test.outputs();
-        REQUIRE(test.run({FOVEA_TARGET_NEON_IN_ORDER}) == "");
-        CHECK(test.plan.desc.target == FOVEA_TARGET_NEON_IN_ORDER);
-        CHECK(same_bits(test.outputs(), wanted));
-      }
+  for (const auto& [q_tokens, dim, causal] : every({1u, 3u, 8u, 12u, 29u, 64u}, {1u, 8u, 13u, 40u, 64u, 67u},
+                                                   {FOVEA_CAUSAL_NONE, FOVEA_CAUSAL_BOTTOM_RIGHT})) {
+    Problem problem;
+    problem.q_tokens = q_tokens, problem.kv_tokens = 131 - dim, problem.causal = causal;
+    problem.head_dim = dim, problem.value_dim = 68 - dim;
+    if (dim == 40) problem.key_dtype = problem.value_dtype = FOVEA_I8;
+    AttentionCase test(problem);
+    test.desc.processor_features = FOVEA_FEATURE_NEON_IN_ORDER;  // any AArch64 processor runs them
+    if (!kInOrderBeside) {
+      test.desc.target = FOVEA_TARGET_NEON_IN_ORDER;
+      CHECK(fovea_plan_init(&test.plan, &test.desc) == FOVEA_ERR_TARGET);
+      continue;
     }
+    REQUIRE(test.run({FOVEA_TARGET_NEON}) == "");
+    const Outputs wanted = test.outputs();
+    REQUIRE(test.run({FOVEA_TARGET_NEON_IN_ORDER}) == "");
+    CHECK(test.plan.desc.target == FOVEA_TARGET_NEON_IN_ORDER);
+    CHECK(same_bits(test.outputs(), wanted));
   }
 }
 
 TEST_CASE("linear: kernels for processors that run instructions in order have the bits of the others", "[short]") {
-  for (const uint32_t tokens : {3u, 8u, 12u, 29u}) {
-    for (const uint32_t in_dim : {1u, 2u, 31u, 33u, 64u, 97u}) {
-      const uint32_t out_dim = 75 - tokens;
-      std::vector<float> x(tokens * in_dim), w(out_dim * in_dim), y[2];
-      for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(random_bits(1, i) >> 40) * 0x1p-20f - 8;
-      for (size_t i = 0; i < w.size(); ++i) w[i] = static_cast<float>(random_bits(2, i) >> 40) * 0x1p-20f - 8;
-      for (const bool in_order : {false, true}) {
-        y[in_order].resize(tokens * out_dim);
-        fovea_linear_args a = {};
-        a.struct_bytes = sizeof a;
-        a.target = in_order ? FOVEA_TARGET_NEON_IN_ORDER : FOVEA_TARGET_NEON;
-        a.processor_features = FOVEA_FEATURE_NEON_IN_ORDER;
-        a.tokens = tokens, a.in_dim = in_dim, a.out_dim = out_dim;
-        a.x = x.data(), a.x_stride = in_dim, a.y = y[in_order].data(), a.y_stride = out_dim;
-        a.weights.dtype = FOVEA_F32, a.weights.data = w.data(), a.weights.row_stride = in_dim;
-        const Guarded workspace(fovea_linear_workspace_bytes(&a), FOVEA_WORKSPACE_ALIGNMENT, Placement::kEnd);
-        if (!kInOrderBeside) {
-          a.target = FOVEA_TARGET_NEON_IN_ORDER;
-          CHECK(fovea_linear(&a, workspace.as<void>(), fovea_linear_workspace_bytes(&a)) == FOVEA_ERR_TARGET);
-          continue;
-        }
-        REQUIRE(fovea_linear(&a, workspace.as<void>(), fovea_linear_workspace_bytes(&a)) == FOVEA_OK);
+  for (const auto& [tokens, in_dim] : every({3u, 8u, 12u, 29u}, {1u, 2u, 31u, 33u, 64u, 97u})) {
+    const uint32_t out_dim = 75 - tokens;
+    std::vector<float> x(tokens * in_dim), w(out_dim * in_dim), y[2];
+    for (size_t i = 0; i < x.size(); ++i) x[i] = float(random_bits(1, i) >> 40) * 0x1p-20f - 8;
+    for (size_t i = 0; i < w.size(); ++i) w[i] = float(random_bits(2, i) >> 40) * 0x1p-20f - 8;
+    for (const bool in_order : {false, true}) {
+      y[in_order].resize(tokens * out_dim);
+      auto a = sized<fovea_linear_args>();
+      a.target = in_order ? FOVEA_TARGET_NEON_IN_ORDER : FOVEA_TARGET_NEON;
+      a.processor_features = FOVEA_FEATURE_NEON_IN_ORDER;
+      a.tokens = tokens, a.in_dim = in_dim, a.out_dim = out_dim;
+      a.x = x.data(), a.x_stride = in_dim, a.y = y[in_order].data(), a.y_stride = out_dim;
+      a.weights.dtype = FOVEA_F32, a.weights.data = w.data(), a.weights.row_stride = in_dim;
+      const Guarded workspace(fovea_linear_workspace_bytes(&a), FOVEA_WORKSPACE_ALIGNMENT, Placement::kEnd);
+      if (!kInOrderBeside) {
+        a.target = FOVEA_TARGET_NEON_IN_ORDER;
+        CHECK(fovea_linear(&a, workspace.as<void>(), fovea_linear_workspace_bytes(&a)) == FOVEA_ERR_TARGET);
+        continue;
       }
-      CHECK(std::memcmp(y[0].data(), y[1].data(), y[0].size() * sizeof(float)) == 0);
+      REQUIRE(fovea_linear(&a, workspace.as<void>(), fovea_linear_workspace_bytes(&a)) == FOVEA_OK);
     }
+    CHECK(std::memcmp(y[0].data(), y[1].data(), y[0].size() * sizeof(float)) == 0);
   }
 }
 
@@ -307,8 +302,7 @@ TEST_CASE("target: processor_features make targets available on AArch64, and are
   AttentionCase test{Problem()};
   for (uint64_t features = 0; features < 8; ++features) {
     INFO("features " << features);
-    test.desc.processor_features = features;
-    test.desc.target = FOVEA_TARGET_BEST;
+    test.desc.processor_features = features, test.desc.target = FOVEA_TARGET_BEST;
     REQUIRE(fovea_plan_init(&test.plan, &test.desc) == FOVEA_OK);
     fovea_target best = fovea_target_at(0);
     uint64_t has = 0;

@@ -1,33 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Sums, products, pooling, embeddings, argmax and top-k against plain loops, on every target.
-#include <algorithm>
-#include <cmath>
-#include <cstdint>
-#include <cstring>
 #include <initializer_list>
-#include <limits>
-#include <string>
-#include <vector>
 
-#include "catch.h"
-#include "support/bits.h"
-#include "support/covering.h"
-#include "support/formats.h"
-#include "support/guarded.h"
-#include "support/problem.h"
-#include "support/text.h"
+#include "support/test.h"
 
 namespace fovea_test {
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
-
 struct TensorCase {
   uint32_t batch = 2, heads = 2, tokens = 3, dim = 20;
   fovea_dtype y = FOVEA_F32, a = FOVEA_F32, b = FOVEA_F32;
-  enum Layout { kDense, kPadded, kReversed, kOneRow } layout = kDense;
+  Layout layout = Layout::kHeadsFirst;
   int in_place = 0;  // 1: y is a, 2: y is b
   bool lengths = false, first = false;
   Placement placement = Placement::kEnd;
@@ -37,69 +21,19 @@ struct TensorCase {
 std::string name(const TensorCase& c) {
   Text text;
   text << "tensors " << c.batch << "x" << c.heads << "x" << c.tokens << "x" << c.dim << " " << type_name(c.y) << " "
-       << type_name(c.a) << " " << type_name(c.b) << " layout " << int(c.layout) << " in place " << c.in_place
+       << type_name(c.a) << " " << type_name(c.b) << " " << name(c.layout) << " in place " << c.in_place
        << (c.lengths ? " lengths" : "") << (c.first ? " first " : " mean ") << name(c.placement) << " seed " << c.seed;
   set_current_case(text.str());
   return text.str();
 }
 
-// Rows of floats or halves in a guarded buffer.
-struct Rows {
-  Rows(const TensorCase& c, uint32_t row_tokens, fovea_dtype format, TensorCase::Layout layout)
-      : dtype(format), heads(c.heads), tokens(row_tokens), dim(c.dim), rows(c.batch * c.heads * row_tokens) {
-    const ptrdiff_t pad = layout == TensorCase::kPadded ? 5 : 0;
-    strides[2] = ptrdiff_t(dim) + pad;
-    strides[1] = strides[2] * ptrdiff_t(tokens) + pad;
-    strides[0] = strides[1] * ptrdiff_t(heads) + pad;
-    if (layout == TensorCase::kOneRow) strides[0] = strides[1] = strides[2] = 0;
-    const ptrdiff_t last =
-        ptrdiff_t(c.batch - 1) * strides[0] + ptrdiff_t(heads - 1) * strides[1] + ptrdiff_t(tokens - 1) * strides[2];
-    const size_t bytes = format == FOVEA_F32 ? 4 : 2;
-    memory = Guarded((size_t(last) + dim) * bytes, bytes, c.placement);
-    data = memory.as<char>();
-    if (layout == TensorCase::kReversed) {
-      data += last * ptrdiff_t(bytes);
-      for (ptrdiff_t& stride : strides) stride = -stride;
-    }
-  }
-  void draw(uint64_t seed) {
-    for (uint32_t r = 0; r < rows; ++r) {
-      for (uint32_t i = 0; i < dim; ++i) put(r, i, random_normal(seed, uint64_t{r} * 4096 + i));
-    }
-  }
-  char* at(uint32_t r, uint32_t i) const {
-    const auto b = ptrdiff_t(r / tokens / heads), h = ptrdiff_t(r / tokens % heads), t = ptrdiff_t(r % tokens);
-    return data + (b * strides[0] + h * strides[1] + t * strides[2] + ptrdiff_t(i)) * (dtype == FOVEA_F32 ? 4 : 2);
-  }
-  void put(uint32_t r, uint32_t i, float x) const {
-    if (dtype == FOVEA_F32) {
-      std::memcpy(at(r, i), &x, 4);
-    } else {
-      const auto half = static_cast<uint16_t>(nearest_of(half_of(dtype), x));
-      std::memcpy(at(r, i), &half, 2);
-    }
-  }
-  float get(uint32_t r, uint32_t i) const {
-    float x;
-    uint16_t half;
-    if (dtype == FOVEA_F32) {
-      std::memcpy(&x, at(r, i), 4);
-      return x;
-    }
-    std::memcpy(&half, at(r, i), 2);
-    return static_cast<float>(value_of(half_of(dtype), half));
-  }
+struct Rows : Array {
+  Rows(const TensorCase& c, uint32_t tokens, fovea_dtype format, Layout layout)
+      : Array(format, {c.batch, c.heads, tokens, c.dim}, layout, c.placement) {}
+  float get(size_t r, size_t i) const { return element_of(type, row(r), nullptr, i); }
   float rounded(float x) const {
-    return dtype == FOVEA_F32 ? x : static_cast<float>(value_of(half_of(dtype), nearest_of(half_of(dtype), x)));
+    return type == FOVEA_F32 ? x : float(value_of(half_of(type), nearest_of(half_of(type), x)));
   }
-  fovea_in in() const { return {data, strides[0], strides[1], strides[2]}; }
-  fovea_out out() const { return {data, strides[0], strides[1], strides[2]}; }
-
-  fovea_dtype dtype;
-  uint32_t heads, tokens, dim, rows;
-  ptrdiff_t strides[3];
-  Guarded memory;
-  char* data;
 };
 
 template <class Args>
@@ -107,12 +41,12 @@ Args with_counts(const TensorCase& c, const Rows& y, fovea_target target) {
   Args args = {};
   args.struct_bytes = sizeof args, args.target = target;
   args.batch = c.batch, args.heads = c.heads, args.tokens = c.tokens, args.dim = c.dim;
-  args.y = y.out(), args.y_dtype = y.dtype;
+  args.y = y.out(), args.y_dtype = y.type;
   return args;
 }
 
 void check_pair(const TensorCase& c, fovea_target target, bool product) {
-  const TensorCase::Layout own = c.layout == TensorCase::kOneRow ? TensorCase::kDense : c.layout;
+  const Layout own = c.layout == Layout::kOneRow ? Layout::kHeadsFirst : c.layout;
   Rows a(c, c.tokens, c.a, own), b(c, c.tokens, c.b, c.in_place == 2 ? own : c.layout);
   Rows separate(c, c.tokens, c.y, own);
   const bool same_size = (c.y == FOVEA_F32) == ((c.in_place == 1 ? c.a : c.b) == FOVEA_F32);
@@ -122,24 +56,20 @@ void check_pair(const TensorCase& c, fovea_target target, bool product) {
   args.y_dtype = c.y;
   args.a = a.in(), args.b = b.in(), args.a_dtype = c.a, args.b_dtype = c.b;
   std::vector<float> want;
-  for (uint32_t r = 0; r < a.rows; ++r) {
-    for (uint32_t i = 0; i < c.dim; ++i) {
-      const float x = a.get(r, i), other = b.get(r, i);
-      want.push_back(separate.rounded(product ? x * other : x + other));
-    }
+  for (const auto& [r, i] : indices(a.rows(), c.dim)) {
+    const float x = a.get(r, i), other = b.get(r, i);
+    want.push_back(separate.rounded(product ? x * other : x + other));
   }
   REQUIRE((product ? fovea_multiply : fovea_add)(&args) == FOVEA_OK);
-  y->dtype = c.y;
+  y->type = c.y;
   size_t wrong = 0;
-  for (uint32_t r = 0; r < a.rows; ++r) {
-    for (uint32_t i = 0; i < c.dim; ++i) wrong += !(y->get(r, i) == want[size_t{r} * c.dim + i]);
-  }
+  for (const auto& [r, i] : indices(a.rows(), c.dim)) wrong += !(y->get(r, i) == want[size_t{r} * c.dim + i]);
   CHECK(wrong == 0);
   CHECK(y->memory.margin_intact());
 }
 
 void check_pooling(const TensorCase& c, fovea_target target) {
-  Rows x(c, c.tokens, c.a, c.layout), y(c, 1, c.y, TensorCase::kPadded);
+  Rows x(c, c.tokens, c.a, c.layout), y(c, 1, c.y, Layout::kPadded);
   x.draw(c.seed);
   auto args = with_counts<fovea_pooling_args>(c, y, target);
   args.pooling = c.first ? FOVEA_POOLING_FIRST : FOVEA_POOLING_MEAN;
@@ -148,7 +78,7 @@ void check_pooling(const TensorCase& c, fovea_target target) {
   if (c.lengths) args.lengths = lengths.data();
   REQUIRE(fovea_pooling(&args) == FOVEA_OK);
   size_t wrong = 0;
-  for (uint32_t r = 0; r < y.rows; ++r) {
+  for (uint32_t r = 0; r < y.rows(); ++r) {
     const uint32_t all = c.lengths ? lengths[r / c.heads] : c.tokens;
     const uint32_t tokens = c.first ? std::min<uint32_t>(all, 1) : all;
     for (uint32_t i = 0; i < c.dim; ++i) {
@@ -162,15 +92,14 @@ void check_pooling(const TensorCase& c, fovea_target target) {
 }
 
 TensorCase choose(Levels& levels, uint64_t seed) {
-  const auto format = [&] { return levels.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16}); };
+  const auto format = [&] { return levels.choose(kFloatTypes); };
   TensorCase c;
   c.batch = levels.choose({1u, 2u}), c.heads = levels.choose({1u, 3u}), c.tokens = levels.choose({1u, 2u, 7u});
   c.dim = levels.choose({1u, 3u, 8u, 16u, 17u, 70u});
   c.y = format(), c.a = format(), c.b = format();
-  c.layout = levels.choose({TensorCase::kDense, TensorCase::kPadded, TensorCase::kReversed, TensorCase::kOneRow});
-  c.in_place = levels.choose({0, 1, 2});
-  c.lengths = levels.choose({false, true}), c.first = levels.choose({false, true});
-  c.placement = levels.choose({Placement::kEnd, Placement::kStart, Placement::kOffset});
+  c.layout = levels.choose({Layout::kHeadsFirst, Layout::kPadded, Layout::kReversed, Layout::kOneRow});
+  c.in_place = levels.choose({0, 1, 2}), c.lengths = levels.flag(), c.first = levels.flag();
+  c.placement = levels.choose(kPlacements);
   c.seed = seed;
   return c;
 }
@@ -204,9 +133,8 @@ TEST_CASE("tensors: NaN and infinity in sums, products and means", "[short]") {
   const float a[4] = {kNaN, kInfinity, kInfinity, 0}, b[4] = {1, 1, -kInfinity, kInfinity};
   for (const fovea_target target : targets()) {
     float y[4];
-    fovea_pair_args args = {};
-    args.struct_bytes = sizeof args, args.target = target;
-    args.batch = args.heads = args.tokens = 1, args.dim = 4;
+    auto args = sized<fovea_pair_args>();
+    args.target = target, args.batch = args.heads = args.tokens = 1, args.dim = 4;
     args.a.data = a, args.b.data = b, args.y.data = y;
     REQUIRE(fovea_add(&args) == FOVEA_OK);
     CHECK(y[0] != y[0]);
@@ -218,9 +146,8 @@ TEST_CASE("tensors: NaN and infinity in sums, products and means", "[short]") {
     CHECK(y[3] != y[3]);
     const float x[2] = {kInfinity, kNaN};  // two tokens of one element; the second is past the length
     const uint32_t length = 1;
-    fovea_pooling_args pool = {};
-    pool.struct_bytes = sizeof pool, pool.target = target;
-    pool.batch = pool.heads = pool.dim = 1, pool.tokens = 2;
+    auto pool = sized<fovea_pooling_args>();
+    pool.target = target, pool.batch = pool.heads = pool.dim = 1, pool.tokens = 2;
     pool.x = {x, 0, 0, 1}, pool.y.data = y, pool.lengths = &length;
     REQUIRE(fovea_pooling(&pool) == FOVEA_OK);
     CHECK(y[0] == kInfinity);
@@ -235,9 +162,9 @@ TEST_CASE("tensors: NaN and infinity in sums, products and means", "[short]") {
 
 TEST_CASE("tensors: embeddings are the rows of the table in every format", "[short]") {
   constexpr uint32_t kRows = 9, kTokens = 7;
-  const uint32_t indices[kTokens] = {8, 0, 3, 3, 1, 8, 5};
+  const uint32_t rows[kTokens] = {8, 0, 3, 3, 1, 8, 5};
   for (uint32_t format = 0; format < 8; ++format) {
-    const auto dtype = static_cast<fovea_dtype>(format);
+    const auto dtype = fovea_dtype(format);
     for (const uint32_t dim : {1u, 31u, 32u, 33u, 70u}) {
       for (const bool reversed : {false, true}) {
         const size_t units = row_units(dtype, dim), stride = units + 3;
@@ -255,22 +182,19 @@ TEST_CASE("tensors: embeddings are the rows of the table in every format", "[sho
         for (const fovea_target target : targets()) {
           INFO(type_name(dtype) << " " << dim << " " << fovea_target_name(target));
           Guarded y((kTokens - 1) * (dim + 2) * 4 + dim * 4, 4, Placement::kStart);
-          fovea_embedding_args a = {};
-          a.struct_bytes = sizeof a, a.target = target;
-          a.tokens = kTokens, a.dim = dim, a.rows = kRows;
+          auto a = sized<fovea_embedding_args>();
+          a.target = target, a.tokens = kTokens, a.dim = dim, a.rows = kRows;
           a.y = y.as<float>(), a.y_stride = ptrdiff_t(dim) + 2;
-          a.indices = indices;
+          a.indices = rows;
           a.table.dtype = dtype, a.table.data = at(0);
           a.table.row_stride = reversed ? -ptrdiff_t(stride) : ptrdiff_t(stride);
           a.table.scales = scales_row ? scales.as<void>() : nullptr;
           REQUIRE(fovea_embedding(&a) == FOVEA_OK);
           size_t wrong = 0;
-          for (uint32_t t = 0; t < kTokens; ++t) {
-            for (uint32_t i = 0; i < dim; ++i) {
-              const float want = element_of(dtype, at(indices[t]), scales.as<char>() + indices[t] * scales_row, i);
-              const float got = a.y[ptrdiff_t(t) * a.y_stride + ptrdiff_t(i)];
-              wrong += !(std::fabs(got - want) <= 2e-7f * std::fabs(want) + 1e-7f);
-            }
+          for (const auto& [t, i] : indices(kTokens, dim)) {
+            const float want = element_of(dtype, at(rows[t]), scales.as<char>() + rows[t] * scales_row, i);
+            const float got = a.y[ptrdiff_t(t) * a.y_stride + ptrdiff_t(i)];
+            wrong += !(std::fabs(got - want) <= 2e-7f * std::fabs(want) + 1e-7f);
           }
           CHECK(wrong == 0);
           CHECK(y.margin_intact());
@@ -325,19 +249,19 @@ TEST_CASE("tensors: every misuse has its status, and nothing is written", "[shor
     void (*change)(P&);
   };
   const PairMisuse pairs[] = {
-      {"struct_bytes", FOVEA_ERR_STRUCT, [](P& a) { ++a.struct_bytes; }},
-      {"target", FOVEA_ERR_ENUM, [](P& a) { a.target = static_cast<fovea_target>(77); }},
-      {"y_dtype", FOVEA_ERR_ENUM, [](P& a) { a.y_dtype = static_cast<fovea_dtype>(77); }},
-      {"a_dtype", FOVEA_ERR_UNSUPPORTED, [](P& a) { a.a_dtype = FOVEA_I8; }},
-      {"b_dtype", FOVEA_ERR_UNSUPPORTED, [](P& a) { a.b_dtype = FOVEA_Q8_0; }},
-      {"dim", FOVEA_ERR_DIM, [](P& a) { a.dim = 0; }},
-      {"no y", FOVEA_ERR_NULL, [](P& a) { a.y.data = nullptr; }},
-      {"no a", FOVEA_ERR_NULL, [](P& a) { a.a.data = nullptr; }},
-      {"no b", FOVEA_ERR_NULL, [](P& a) { a.b.data = nullptr; }},
-      {"y's strides", FOVEA_ERR_STRIDE, [](P& a) { a.y.token_stride = 3; }},
-      {"y over a", FOVEA_ERR_OVERLAP, [](P& a) { a.y.data = x + 1; }},
-      {"y is b of another size", FOVEA_ERR_OVERLAP, [](P& a) { a.b_dtype = FOVEA_F16, a.b.data = y; }},
-      {"too far", FOVEA_ERR_SIZE, [](P& a) { a.a.token_stride = PTRDIFF_MAX; }},
+      {"struct_bytes", FOVEA_ERR_STRUCT, [](auto& a) { ++a.struct_bytes; }},
+      {"target", FOVEA_ERR_ENUM, [](auto& a) { a.target = fovea_target(77); }},
+      {"y_dtype", FOVEA_ERR_ENUM, [](auto& a) { a.y_dtype = fovea_dtype(77); }},
+      {"a_dtype", FOVEA_ERR_UNSUPPORTED, [](auto& a) { a.a_dtype = FOVEA_I8; }},
+      {"b_dtype", FOVEA_ERR_UNSUPPORTED, [](auto& a) { a.b_dtype = FOVEA_Q8_0; }},
+      {"dim", FOVEA_ERR_DIM, [](auto& a) { a.dim = 0; }},
+      {"no y", FOVEA_ERR_NULL, [](auto& a) { a.y.data = nullptr; }},
+      {"no a", FOVEA_ERR_NULL, [](auto& a) { a.a.data = nullptr; }},
+      {"no b", FOVEA_ERR_NULL, [](auto& a) { a.b.data = nullptr; }},
+      {"y's strides", FOVEA_ERR_STRIDE, [](auto& a) { a.y.token_stride = 3; }},
+      {"y over a", FOVEA_ERR_OVERLAP, [](auto& a) { a.y.data = x + 1; }},
+      {"y is b of another size", FOVEA_ERR_OVERLAP, [](auto& a) { a.b_dtype = FOVEA_F16, a.b.data = y; }},
+      {"too far", FOVEA_ERR_SIZE, [](auto& a) { a.a.token_stride = PTRDIFF_MAX; }},
   };
   for (const PairMisuse& misuse : pairs) {
     for (const auto call : {fovea_add, fovea_multiply}) {
@@ -358,16 +282,16 @@ TEST_CASE("tensors: every misuse has its status, and nothing is written", "[shor
     void (*change)(O&);
   };
   const PoolingMisuse poolings[] = {
-      {"struct_bytes", FOVEA_ERR_STRUCT, [](O& a) { ++a.struct_bytes; }},
-      {"target", FOVEA_ERR_ENUM, [](O& a) { a.target = static_cast<fovea_target>(77); }},
-      {"pooling", FOVEA_ERR_ENUM, [](O& a) { a.pooling = static_cast<fovea_pooling_kind>(2); }},
-      {"y_dtype", FOVEA_ERR_UNSUPPORTED, [](O& a) { a.y_dtype = FOVEA_I4; }},
-      {"x_dtype", FOVEA_ERR_ENUM, [](O& a) { a.x_dtype = static_cast<fovea_dtype>(77); }},
-      {"dim", FOVEA_ERR_DIM, [](O& a) { a.dim = 0; }},
-      {"no y", FOVEA_ERR_NULL, [](O& a) { a.y.data = nullptr; }},
-      {"no x", FOVEA_ERR_NULL, [](O& a) { a.x.data = nullptr; }},
-      {"y is x", FOVEA_ERR_OVERLAP, [](O& a) { a.y.data = x; }},
-      {"y's strides", FOVEA_ERR_STRIDE, [](O& a) { a.y.head_stride = 7; }},
+      {"struct_bytes", FOVEA_ERR_STRUCT, [](auto& a) { ++a.struct_bytes; }},
+      {"target", FOVEA_ERR_ENUM, [](auto& a) { a.target = fovea_target(77); }},
+      {"pooling", FOVEA_ERR_ENUM, [](auto& a) { a.pooling = fovea_pooling_kind(2); }},
+      {"y_dtype", FOVEA_ERR_UNSUPPORTED, [](auto& a) { a.y_dtype = FOVEA_I4; }},
+      {"x_dtype", FOVEA_ERR_ENUM, [](auto& a) { a.x_dtype = fovea_dtype(77); }},
+      {"dim", FOVEA_ERR_DIM, [](auto& a) { a.dim = 0; }},
+      {"no y", FOVEA_ERR_NULL, [](auto& a) { a.y.data = nullptr; }},
+      {"no x", FOVEA_ERR_NULL, [](auto& a) { a.x.data = nullptr; }},
+      {"y is x", FOVEA_ERR_OVERLAP, [](auto& a) { a.y.data = x; }},
+      {"y's strides", FOVEA_ERR_STRIDE, [](auto& a) { a.y.head_stride = 7; }},
       {"a length", FOVEA_ERR_LENGTH, [](O&) { lengths[0] = 4; }},
   };
   for (const PoolingMisuse& misuse : poolings) {
@@ -387,25 +311,24 @@ TEST_CASE("tensors: every misuse has its status, and nothing is written", "[shor
     void (*change)(E&);
   };
   const EmbeddingMisuse embeddings[] = {
-      {"struct_bytes", FOVEA_ERR_STRUCT, [](E& a) { ++a.struct_bytes; }},
-      {"target", FOVEA_ERR_ENUM, [](E& a) { a.target = static_cast<fovea_target>(77); }},
-      {"dtype", FOVEA_ERR_ENUM, [](E& a) { a.table.dtype = static_cast<fovea_dtype>(77); }},
-      {"dim", FOVEA_ERR_DIM, [](E& a) { a.dim = 0; }},
-      {"no y", FOVEA_ERR_NULL, [](E& a) { a.y = nullptr; }},
-      {"no indices", FOVEA_ERR_NULL, [](E& a) { a.indices = nullptr; }},
-      {"no table", FOVEA_ERR_NULL, [](E& a) { a.table.data = nullptr; }},
-      {"no scales", FOVEA_ERR_NULL, [](E& a) { a.table.dtype = FOVEA_I8; }},
-      {"scales of f32", FOVEA_ERR_UNSUPPORTED, [](E& a) { a.table.scales = b; }},
-      {"y's stride", FOVEA_ERR_STRIDE, [](E& a) { a.y_stride = 7; }},
-      {"y over the table", FOVEA_ERR_OVERLAP, [](E& a) { a.table.data = y; }},
+      {"struct_bytes", FOVEA_ERR_STRUCT, [](auto& a) { ++a.struct_bytes; }},
+      {"target", FOVEA_ERR_ENUM, [](auto& a) { a.target = fovea_target(77); }},
+      {"dtype", FOVEA_ERR_ENUM, [](auto& a) { a.table.dtype = fovea_dtype(77); }},
+      {"dim", FOVEA_ERR_DIM, [](auto& a) { a.dim = 0; }},
+      {"no y", FOVEA_ERR_NULL, [](auto& a) { a.y = nullptr; }},
+      {"no indices", FOVEA_ERR_NULL, [](auto& a) { a.indices = nullptr; }},
+      {"no table", FOVEA_ERR_NULL, [](auto& a) { a.table.data = nullptr; }},
+      {"no scales", FOVEA_ERR_NULL, [](auto& a) { a.table.dtype = FOVEA_I8; }},
+      {"scales of f32", FOVEA_ERR_UNSUPPORTED, [](auto& a) { a.table.scales = b; }},
+      {"y's stride", FOVEA_ERR_STRIDE, [](auto& a) { a.y_stride = 7; }},
+      {"y over the table", FOVEA_ERR_OVERLAP, [](auto& a) { a.table.data = y; }},
       {"an index", FOVEA_ERR_LENGTH, [](E&) { indices[3] = 8; }},
   };
   for (const EmbeddingMisuse& misuse : embeddings) {
     INFO(misuse.what);
     E a = {};
     a.struct_bytes = sizeof a, a.tokens = 4, a.dim = 8, a.rows = 8;
-    a.y = y, a.y_stride = 8, a.indices = indices, indices[3] = 7;
-    a.table.data = x, a.table.row_stride = 8;
+    a.y = y, a.y_stride = 8, a.indices = indices, indices[3] = 7, a.table.data = x, a.table.row_stride = 8;
     std::fill(y, y + 64, 7.0f);
     misuse.change(a);
     CHECK(fovea_embedding(&a) == misuse.want);

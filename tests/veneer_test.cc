@@ -1,68 +1,73 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // fovea.hpp says what fovea.h says, in C++.
-#include <algorithm>
-#include <cmath>
-#include <cstring>
-#include <string>
-#include <vector>
-
-#include "catch.h"
 #include "fovea/fovea.hpp"
+#include "support/test.h"
 
 namespace {
+
+using fovea_test::indices;
 
 constexpr size_t kBatch = 2, kTokens = 5, kQHeads = 4, kKvHeads = 2, kDim = 7;
 
 // The value of an element, by its place in [batch][heads][tokens][dim] and a number for the array.
 float element(size_t array, size_t b, size_t h, size_t t, size_t d) {
-  return std::sin(static_cast<float>((((array * 3 + b) * 5 + h) * 7 + t) * 11 + d));
+  return std::sin(float((((array * 3 + b) * 5 + h) * 7 + t) * 11 + d));
 }
 
 void fill(size_t array, size_t heads, fovea::View<float> view) {
-  for (size_t b = 0; b < kBatch; ++b) {
-    for (size_t h = 0; h < heads; ++h) {
-      for (size_t t = 0; t < kTokens; ++t) {
-        for (size_t d = 0; d < kDim; ++d) view.row(b, h, t)[d] = element(array, b, h, t, d);
-      }
-    }
+  for (const auto& [b, h, t, d] : indices<size_t>(kBatch, heads, kTokens, kDim)) {
+    view.row(b, h, t)[d] = element(array, b, h, t, d);
   }
 }
 
 fovea::AttentionDesc small_desc() {
   fovea::AttentionDesc desc;
-  desc.q_heads = kQHeads;
-  desc.kv_heads = kKvHeads;
-  desc.head_dim = desc.value_dim = kDim;
-  desc.max_batch = kBatch;
-  desc.max_q_tokens = desc.max_kv_tokens = kTokens;
+  desc.q_heads = kQHeads, desc.kv_heads = kKvHeads, desc.head_dim = desc.value_dim = kDim;
+  desc.max_batch = kBatch, desc.max_q_tokens = desc.max_kv_tokens = kTokens;
   desc.causal = FOVEA_CAUSAL_TOP_LEFT;
   return desc;
 }
 
+// Inputs, and an output, of small_desc(), each with the heads first.
+struct SmallCall {
+  std::vector<float> q = rows(kQHeads), keys = rows(kKvHeads), values = rows(kKvHeads), out = rows(kQHeads);
+  fovea::View<float> key_view = fovea::heads_first(keys.data(), kKvHeads, kTokens, kDim);
+  fovea::View<float> value_view = fovea::heads_first(values.data(), kKvHeads, kTokens, kDim);
+  fovea::AttentionArgs args;
+  fovea::Workspace<kDim> workspace;
+
+  SmallCall() {
+    const auto q_view = fovea::heads_first(q.data(), kQHeads, kTokens, kDim);
+    fill(0, kQHeads, q_view), fill(1, kKvHeads, key_view), fill(2, kKvHeads, value_view);
+    args.batch = kBatch, args.q_tokens = args.kv_tokens = kTokens;
+    args.q = q_view, args.kv.keys = key_view, args.kv.values = value_view;
+    args.out = fovea::heads_first(out.data(), kQHeads, kTokens, kDim);
+  }
+  static std::vector<float> rows(size_t heads) { return std::vector<float>(kBatch * heads * kTokens * kDim, 3e33f); }
+  // What a call with this plan writes.
+  std::vector<float> run(const fovea::Plan& plan) {
+    out.assign(out.size(), 3e33f);
+    REQUIRE(plan.run(args, workspace) == FOVEA_OK);
+    return out;
+  }
+};
+
+fovea::Plan plan_of(const fovea::AttentionDesc& desc) {
+  fovea::Plan plan;
+  REQUIRE(plan.init(desc) == FOVEA_OK);
+  return plan;
+}
+
 // The output in the order [batch][heads][tokens][dim], from inputs and an output that lie as the views say.
 std::vector<float> attend(const fovea::PackedQkv<float>& in, fovea::View<float> out) {
-  fill(0, kQHeads, in.q);
-  fill(1, kKvHeads, in.keys);
-  fill(2, kKvHeads, in.values);
-  fovea::AttentionArgs args;
-  args.batch = kBatch;
-  args.q_tokens = args.kv_tokens = kTokens;
-  args.q = in.q;
-  args.kv.keys = in.keys;
-  args.kv.values = in.values;
-  args.out = out;
-
-  fovea::Plan plan;
-  REQUIRE(plan.init(small_desc()) == FOVEA_OK);
-  fovea::Workspace<kDim> workspace;
-  REQUIRE(plan.run(args, workspace) == FOVEA_OK);
-
+  fill(0, kQHeads, in.q), fill(1, kKvHeads, in.keys), fill(2, kKvHeads, in.values);
+  SmallCall call;
+  call.args.q = in.q, call.args.kv.keys = in.keys, call.args.kv.values = in.values, call.args.out = out;
+  REQUIRE(plan_of(small_desc()).run(call.args, call.workspace) == FOVEA_OK);
   std::vector<float> result;
-  for (size_t b = 0; b < kBatch; ++b) {
-    for (size_t h = 0; h < kQHeads; ++h) {
-      for (size_t t = 0; t < kTokens; ++t) result.insert(result.end(), out.row(b, h, t), out.row(b, h, t) + kDim);
-    }
+  for (const auto& [b, h, t] : indices<size_t>(kBatch, kQHeads, kTokens)) {
+    result.insert(result.end(), out.row(b, h, t), out.row(b, h, t) + kDim);
   }
   return result;
 }
@@ -98,16 +103,12 @@ TEST_CASE("veneer: a view finds every element where its layout says that it lies
   const auto heads_first = fovea::heads_first(data, kHeads, kTokens, kDim);
   const auto tokens_first = fovea::tokens_first(data, kTokens, kHeads, kDim);
   const auto packed = fovea::packed_qkv(data, kTokens, kHeads, kHeads, kDim);
-  for (size_t b = 0; b < kBatch; ++b) {
-    for (size_t h = 0; h < kHeads; ++h) {
-      for (size_t t = 0; t < kTokens; ++t) {
-        CHECK(heads_first.row(b, h, t) == data + ((b * kHeads + h) * kTokens + t) * kDim);
-        CHECK(tokens_first.row(b, h, t) == data + ((b * kTokens + t) * kHeads + h) * kDim);
-        CHECK(packed.q.row(b, h, t) == data + (((b * kTokens + t) * 3 + 0) * kHeads + h) * kDim);
-        CHECK(packed.keys.row(b, h, t) == data + (((b * kTokens + t) * 3 + 1) * kHeads + h) * kDim);
-        CHECK(packed.values.row(b, h, t) == data + (((b * kTokens + t) * 3 + 2) * kHeads + h) * kDim);
-      }
-    }
+  for (const auto& [b, h, t] : indices<size_t>(kBatch, kHeads, kTokens)) {
+    CHECK(heads_first.row(b, h, t) == data + ((b * kHeads + h) * kTokens + t) * kDim);
+    CHECK(tokens_first.row(b, h, t) == data + ((b * kTokens + t) * kHeads + h) * kDim);
+    CHECK(packed.q.row(b, h, t) == data + (((b * kTokens + t) * 3 + 0) * kHeads + h) * kDim);
+    CHECK(packed.keys.row(b, h, t) == data + (((b * kTokens + t) * 3 + 1) * kHeads + h) * kDim);
+    CHECK(packed.values.row(b, h, t) == data + (((b * kTokens + t) * 3 + 2) * kHeads + h) * kDim);
   }
 
   const fovea_in in = tokens_first;
@@ -142,8 +143,7 @@ TEST_CASE("veneer: the layout of the arrays does not change a bit of the output"
 
 TEST_CASE("veneer: a plan answers as the functions of C do", "[veneer][short]") {
   const fovea::AttentionDesc desc = small_desc();
-  fovea::Plan plan;
-  REQUIRE(plan.init(desc) == FOVEA_OK);
+  fovea::Plan plan = plan_of(desc);
   fovea_plan c_plan;
   REQUIRE(fovea_plan_init(&c_plan, &desc) == FOVEA_OK);
 
@@ -169,8 +169,7 @@ TEST_CASE("veneer: a plan that was never made refuses to run", "[veneer][short]"
 TEST_CASE("veneer: a static workspace is aligned and as large as any plan of its dimensions wants", "[veneer][short]") {
   STATIC_REQUIRE(alignof(fovea::Workspace<kDim>) == FOVEA_WORKSPACE_ALIGNMENT);
   fovea::Workspace<kDim> workspace;
-  fovea::Plan plan;
-  REQUIRE(plan.init(small_desc()) == FOVEA_OK);
+  fovea::Plan plan = plan_of(small_desc());
   CHECK(fovea::Span<std::byte>(workspace).size() >= plan.workspace_bytes());
   CHECK(fovea::Span<std::byte>(workspace).data() == workspace.bytes);
 }
@@ -211,8 +210,7 @@ TEST_CASE("veneer: softmax of spans is softmax of C, at its scale", "[veneer][sh
   fovea::SoftmaxArgs args;
   args.in = in.data();
   args.out = c_out.data();
-  args.in_axis_stride = args.out_axis_stride = 1;
-  args.outer = args.inner = 1;
+  args.in_axis_stride = args.out_axis_stride = 1, args.outer = args.inner = 1;
   args.axis = in.size();
 
   REQUIRE(fovea::softmax(args) == FOVEA_OK);
@@ -291,7 +289,7 @@ TEST_CASE("veneer: rotation is that of C", "[veneer][short]") {
   fovea::RotateArgs args;
   CHECK((args.struct_bytes == sizeof(fovea_rotate_args) && args.seed == 0));
   std::vector<float> x(size_t{kHeads} * 3 * kWidth), y(x.size()), want(x.size());
-  for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i + 1);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = float(i + 1);
   args.batch = 1, args.heads = kHeads, args.tokens = 3, args.dim = kWidth, args.seed = 5;
   args.x = fovea::heads_first(x.data(), kHeads, 3, kWidth);
   args.y = fovea::heads_first(y.data(), kHeads, 3, kWidth);
@@ -384,7 +382,7 @@ TEST_CASE("veneer: a state of linear attention gives tokens back, begins again, 
   CHECK((state.pending() == 0 && state.pending(0) == 1));
   REQUIRE(state.reset(1) == FOVEA_OK);
   std::vector<float> begun = whole;
-  const auto second = begun.begin() + static_cast<ptrdiff_t>(begun.size() / 2);
+  const auto second = begun.begin() + ptrdiff_t(begun.size() / 2);
   std::fill(second, begun.end(), 0.0f);
   CHECK(p.matrices_of(state) == begun);
   const float* const given = whole.data() + whole.size() / 2;
@@ -419,8 +417,7 @@ void check_rows(fovea::Status (*call)(const Args&), fovea_status (*c_call)(const
   float y[4], c_y[4];
   fovea::Sized<Args> args;
   CHECK(args.struct_bytes == sizeof(Args));
-  args.batch = args.heads = args.tokens = 1, args.dim = 4;
-  args.x.data = x, args.y.data = y;
+  args.batch = args.heads = args.tokens = 1, args.dim = 4, args.x.data = x, args.y.data = y;
   REQUIRE(call(args) == FOVEA_OK);
   args.y.data = c_y;
   REQUIRE(c_call(&args) == FOVEA_OK);
@@ -449,8 +446,7 @@ TEST_CASE("veneer: layers on int8 tensors are those of C", "[veneer][short]") {
   int8_t y[4], c_y[4], table[256], c_table[256];
   const auto same = [&](auto args, auto call, auto c_call) {
     CHECK(args.struct_bytes > 0);
-    args.batch = args.heads = args.tokens = 1, args.dim = 4;
-    args.y.data = y;
+    args.batch = args.heads = args.tokens = 1, args.dim = 4, args.y.data = y;
     REQUIRE(call(args) == FOVEA_OK);
     args.y.data = c_y;
     REQUIRE(c_call(&args) == FOVEA_OK);
@@ -488,8 +484,7 @@ TEST_CASE("veneer: sums, pooling, embeddings and the largest elements are those 
   const float x[4] = {1, -2, 3, 2.5f};
   float y[4], c_y[4];
   fovea::PairArgs pair;
-  pair.batch = pair.heads = pair.tokens = 1, pair.dim = 4;
-  pair.a.data = pair.b.data = x;
+  pair.batch = pair.heads = pair.tokens = 1, pair.dim = 4, pair.a.data = pair.b.data = x;
   for (const bool product : {false, true}) {
     pair.y.data = y;
     REQUIRE((product ? fovea::multiply : fovea::add)(pair) == FOVEA_OK);
@@ -556,25 +551,13 @@ TEST_CASE("veneer: statuses and targets have names", "[veneer][short]") {
 TEST_CASE("veneer: a stream is that of C, in memory of the caller's", "[veneer][short]") {
   fovea::AttentionDesc desc = small_desc();
   desc.causal = FOVEA_CAUSAL_NONE;
-  fovea::Plan plan;
-  REQUIRE(plan.init(desc) == FOVEA_OK);
+  const fovea::Plan plan = plan_of(desc);
   constexpr size_t kRows = kBatch * kQHeads * kTokens;
   CHECK(plan.state_bytes(kBatch, kTokens) == fovea_state_bytes(&plan.get(), kBatch, kTokens));
-
-  std::vector<float> q(kRows * kDim), keys(kBatch * kKvHeads * kTokens * kDim), values(keys.size());
-  std::vector<float> out(q.size()), streamed(q.size(), 3e33f);
-  const auto key_view = fovea::heads_first(keys.data(), kKvHeads, kTokens, kDim);
-  const auto value_view = fovea::heads_first(values.data(), kKvHeads, kTokens, kDim);
-  fovea::AttentionArgs args;
-  args.batch = kBatch, args.q_tokens = args.kv_tokens = kTokens;
-  args.q = fovea::heads_first(q.data(), kQHeads, kTokens, kDim);
-  args.kv.keys = key_view, args.kv.values = value_view;
-  args.out = fovea::heads_first(out.data(), kQHeads, kTokens, kDim);
-  fill(0, kQHeads, fovea::heads_first(q.data(), kQHeads, kTokens, kDim));
-  fill(1, kKvHeads, key_view);
-  fill(2, kKvHeads, value_view);
-  fovea::Workspace<kDim> workspace;
-  REQUIRE(plan.run(args, workspace) == FOVEA_OK);
+  SmallCall call;
+  fovea::AttentionArgs& args = call.args;
+  auto& workspace = call.workspace;
+  const std::vector<float> out = call.run(plan);
 
   // The first two keys go into one state, the others into another, which travels as an image.
   fovea::State<kRows, kDim> first_memory, other_memory, memory;
@@ -588,16 +571,15 @@ TEST_CASE("veneer: a stream is that of C, in memory of the caller's", "[veneer][
   args.kv_tokens = 2;
   REQUIRE(first.push(args, workspace) == FOVEA_OK);
   args.kv_tokens = kTokens - 2;
-  args.kv.keys.data = key_view.row(0, 0, 2), args.kv.values.data = value_view.row(0, 0, 2);
+  args.kv.keys.data = call.key_view.row(0, 0, 2), args.kv.values.data = call.value_view.row(0, 0, 2);
   REQUIRE(other.push(args, workspace) == FOVEA_OK);
   CHECK(other.next_key() == kTokens);
   std::vector<std::byte> image(other.state_bytes());
   REQUIRE(other.export_to(image) == FOVEA_OK);
   REQUIRE(arrived.import_from(plan, memory, image) == FOVEA_OK);
   REQUIRE(first.merge(arrived) == FOVEA_OK);
-  args.out.data = streamed.data();
   REQUIRE(first.end(args, workspace) == FOVEA_OK);
-  for (size_t i = 0; i < out.size(); ++i) CHECK(std::fabs(out[i] - streamed[i]) < 1e-6f);
+  for (size_t i = 0; i < out.size(); ++i) CHECK(std::fabs(out[i] - call.out[i]) < 1e-6f);
   CHECK(first.end(args, {workspace.bytes, 0}) == FOVEA_ERR_WORKSPACE);
   CHECK(first.push(args, {workspace.bytes, 0}) == FOVEA_ERR_WORKSPACE);
 
@@ -621,34 +603,21 @@ TEST_CASE("veneer: a cache is that of C, in memory of the caller's", "[veneer][s
   STATIC_REQUIRE(sizeof(fovea::KvAppendArgs) == sizeof(fovea_kv_append_args));
   fovea::KvCacheDesc cache_desc;
   CHECK((cache_desc.struct_bytes == sizeof(fovea_kv_cache) && cache_desc.magic == 0));
-  cache_desc.batch = kBatch, cache_desc.kv_heads = kKvHeads;
-  cache_desc.head_dim = cache_desc.value_dim = kDim;
+  cache_desc.batch = kBatch, cache_desc.kv_heads = kKvHeads, cache_desc.head_dim = cache_desc.value_dim = kDim;
   cache_desc.max_tokens = kTokens + 2;
   constexpr size_t kBytes = FOVEA_KV_CACHE_BYTES(FOVEA_F32, FOVEA_F32, kBatch, kKvHeads, kTokens + 2, kDim, kDim);
   static fovea::Memory<kBytes> memory;
   CHECK(fovea::kv_cache_bytes(cache_desc) == fovea_kv_cache_bytes(&cache_desc));
   CHECK(fovea::kv_cache_bytes(cache_desc) <= kBytes);
 
-  std::vector<float> q(kBatch * kQHeads * kTokens * kDim), keys(kBatch * kKvHeads * kTokens * kDim),
-      values(keys.size());
-  std::vector<float> out(q.size()), cached(q.size(), 3e33f);
-  fovea::AttentionArgs args;
-  args.batch = kBatch, args.q_tokens = args.kv_tokens = kTokens;
-  const auto q_view = fovea::heads_first(q.data(), kQHeads, kTokens, kDim);
-  const auto key_view = fovea::heads_first(keys.data(), kKvHeads, kTokens, kDim);
-  const auto value_view = fovea::heads_first(values.data(), kKvHeads, kTokens, kDim);
-  fill(0, kQHeads, q_view), fill(1, kKvHeads, key_view), fill(2, kKvHeads, value_view);
-  args.q = q_view, args.kv.keys = key_view, args.kv.values = value_view;
-  args.out = fovea::heads_first(out.data(), kQHeads, kTokens, kDim);
-  fovea::Workspace<kDim> workspace;
-  fovea::Plan plan;
-  REQUIRE(plan.init(small_desc()) == FOVEA_OK);
-  REQUIRE(plan.run(args, workspace) == FOVEA_OK);
+  fovea::Plan plan = plan_of(small_desc());
+  SmallCall call;
+  fovea::AttentionArgs& args = call.args;
+  const std::vector<float> out = call.run(plan);
 
   fovea::KvAppendArgs append;
   CHECK((append.struct_bytes == sizeof(fovea_kv_append_args) && append.keys.data == nullptr && append.rope == nullptr));
-  append.batch = kBatch, append.tokens = kTokens;
-  append.keys = key_view, append.values = value_view;
+  append.batch = kBatch, append.tokens = kTokens, append.keys = call.key_view, append.values = call.value_view;
   fovea::AttentionDesc desc;
   desc.q_heads = kQHeads, desc.max_q_tokens = kTokens, desc.causal = FOVEA_CAUSAL_TOP_LEFT;
 
@@ -671,10 +640,8 @@ TEST_CASE("veneer: a cache is that of C, in memory of the caller's", "[veneer][s
   CHECK((desc.kv_heads == kKvHeads && desc.max_batch == kBatch && desc.max_kv_tokens == kTokens + 2));
   REQUIRE(cache.attach(args) == FOVEA_OK);
   CHECK((args.kv_tokens == kTokens && args.kv_lengths == cache.get().lengths));
-  args.out.data = cached.data();
   REQUIRE(plan.init(desc) == FOVEA_OK);
-  REQUIRE(plan.run(args, workspace) == FOVEA_OK);
-  CHECK(cached == out);
+  CHECK(call.run(plan) == out);
 
   fovea::KvCache same = cache;
   REQUIRE(same.truncate(1, 2) == FOVEA_OK);
@@ -698,36 +665,29 @@ TEST_CASE("veneer: a cache is that of C, in memory of the caller's", "[veneer][s
 TEST_CASE("veneer: a lambda is an executor", "[veneer][short]") {
   fovea::AttentionDesc desc = small_desc();
   desc.max_workers = 3;
-  fovea::Plan plan;
-  REQUIRE(plan.init(desc) == FOVEA_OK);
-  std::vector<float> q(kBatch * kQHeads * kTokens * kDim, 0.5f), keys(kBatch * kKvHeads * kTokens * kDim),
-      out(q.size());
-  fill(1, kKvHeads, fovea::heads_first(keys.data(), kKvHeads, kTokens, kDim));
-  fovea::AttentionArgs args;
-  args.batch = kBatch, args.q_tokens = args.kv_tokens = kTokens;
-  args.q = fovea::heads_first(q.data(), kQHeads, kTokens, kDim);
-  args.kv.keys = args.kv.values = fovea::heads_first(keys.data(), kKvHeads, kTokens, kDim);
-  args.out = fovea::heads_first(out.data(), kQHeads, kTokens, kDim);
+  const fovea::Plan plan = plan_of(desc);
+  SmallCall call;
+  fovea::AttentionArgs& args = call.args;
   std::vector<std::byte> memory(plan.workspace_bytes() + FOVEA_WORKSPACE_ALIGNMENT);
   const auto misaligned = reinterpret_cast<std::uintptr_t>(memory.data()) % FOVEA_WORKSPACE_ALIGNMENT;
   const fovea::Span<std::byte> workspace(memory.data() + (FOVEA_WORKSPACE_ALIGNMENT - misaligned),
                                          plan.workspace_bytes());
   REQUIRE(plan.run(args, workspace) == FOVEA_OK);
-  const std::vector<float> alone = out;
+  const std::vector<float> alone = call.out;
 
   size_t ran = 0;
   int answer = 0;
   const auto run = [&](size_t tasks, fovea::Task task) {
-    for (size_t i = tasks; i-- > 0; ++ran) task(i, static_cast<uint32_t>(i % 3));
+    for (size_t i = tasks; i-- > 0; ++ran) task(i, uint32_t(i % 3));
     return answer;
   };
   const fovea_executor executor = fovea::executor_of(run, 3);
   CHECK(executor.workers == 3);
   args.executor = &executor;
-  out.assign(out.size(), 3e33f);
+  call.out.assign(alone.size(), 3e33f);
   REQUIRE(plan.run(args, workspace) == FOVEA_OK);
   CHECK(ran >= kBatch * kKvHeads);
-  CHECK(out == alone);
+  CHECK(call.out == alone);
   answer = 1;
   CHECK(plan.run(args, workspace) == FOVEA_ERR_EXECUTOR);
 }
@@ -785,8 +745,8 @@ TEST_CASE("veneer: a tree mask is that of C", "[veneer][short]") {
 
 // A number that tells places apart.
 float number_of(const fovea::ScorePlace& at) {
-  return static_cast<float>(at.batch + 3 * at.head + 7 * at.token) + 0.5f * static_cast<float>(at.key) +
-         0.25f * static_cast<float>(at.position) + 0.125f * at.distance() - 64 * static_cast<float>(at.relative);
+  return float(at.batch + 3 * at.head + 7 * at.token) + 0.5f * float(at.key) + 0.25f * float(at.position) +
+         0.125f * at.distance() - 64 * float(at.relative);
 }
 
 TEST_CASE("veneer: a modifier changes each element of a block, by its place, and nothing else", "[veneer][short]") {
@@ -804,16 +764,14 @@ TEST_CASE("veneer: a modifier changes each element of a block, by its place, and
       for (uint32_t keys = 1; keys <= kMostKeys; keys += rows % 4 + 1) {
         INFO("rows " << rows << ", keys " << keys << ", rows first " << rows_first);
         std::vector<float> data(kStride * kStride);
-        for (size_t i = 0; i < data.size(); ++i) data[i] = static_cast<float>(i % 13);
+        for (size_t i = 0; i < data.size(); ++i) data[i] = float(i % 13);
         std::vector<float> want = data;
         const ptrdiff_t row_stride = rows_first ? kStride : 1, key_stride = rows_first ? 1 : kStride;
-        for (uint32_t r = 0; r < rows; ++r) {
-          for (uint32_t k = 0; k < keys; ++k) {
-            float& x = want[r * static_cast<size_t>(row_stride) + k * static_cast<size_t>(key_stride)];
-            const int64_t key = 300 + k, position = 1000 + tokens[r];
-            const fovea::ScorePlace at = {5, heads[r], tokens[r], position, key, static_cast<int32_t>(key - position)};
-            x = 3 * (2 * x + number_of(at)) + number_of(at) + 3;
-          }
+        for (const auto& [r, k] : indices(rows, keys)) {
+          float& x = want[r * size_t(row_stride) + k * size_t(key_stride)];
+          const int64_t key = 300 + k, position = 1000 + tokens[r];
+          const fovea::ScorePlace at = {5, heads[r], tokens[r], position, key, int32_t(key - position)};
+          x = 3 * (2 * x + number_of(at)) + number_of(at) + 3;
         }
         const fovea_score_block block = {data.data(), row_stride, key_stride, rows, keys, 5,
                                          1,           heads,      tokens,     1000, 300,  0};
@@ -833,8 +791,7 @@ std::vector<float> attend_modified(uint32_t q_tokens, const float* slopes, const
   static float keys[kHeads * kKeys * kDim], q[sizeof keys / sizeof *keys];
   for (size_t i = 0; i < kHeads * kKeys * kDim; ++i) q[i] = element(0, 0, 0, 0, i), keys[i] = element(1, 0, 0, 0, i);
   fovea::AttentionDesc desc;
-  desc.q_heads = desc.kv_heads = kHeads;
-  desc.head_dim = desc.value_dim = kDim;
+  desc.q_heads = desc.kv_heads = kHeads, desc.head_dim = desc.value_dim = kDim;
   desc.max_batch = 1, desc.max_q_tokens = q_tokens, desc.max_kv_tokens = kKeys;
   desc.causal = FOVEA_CAUSAL_POSITIONS;
   const int64_t position = 100;
@@ -846,8 +803,7 @@ std::vector<float> attend_modified(uint32_t q_tokens, const float* slopes, const
   args.out = fovea::heads_first(out.data(), kHeads, q_tokens, kDim);
   args.positions = &position, args.alibi_slopes = slopes, args.modifier = modifier;
   fovea::Workspace<kDim> workspace;
-  fovea::Plan plan;
-  REQUIRE(plan.init(desc) == FOVEA_OK);
+  fovea::Plan plan = plan_of(desc);
   REQUIRE(plan.run(args, workspace) == FOVEA_OK);
   return out;
 }
@@ -880,12 +836,9 @@ TEST_CASE("veneer: ALiBi as a lambda is the option, and one of weights changes w
 TEST_CASE("veneer: a multi-head layer, and its cache", "[veneer][short]") {
   constexpr std::size_t kModel = 8, kSteps = 3;
   fovea::MultiheadDesc desc;
-  desc.attention.q_heads = desc.attention.kv_heads = 2;
-  desc.attention.head_dim = desc.attention.value_dim = 4;
-  desc.attention.max_batch = 1;
-  desc.attention.max_q_tokens = desc.attention.max_kv_tokens = kSteps;
-  desc.attention.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
-  desc.attention.portable_bits = 1;
+  desc.attention.q_heads = desc.attention.kv_heads = 2, desc.attention.head_dim = desc.attention.value_dim = 4;
+  desc.attention.max_batch = 1, desc.attention.max_q_tokens = desc.attention.max_kv_tokens = kSteps;
+  desc.attention.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, desc.attention.portable_bits = 1;
   fovea::Multihead layer;
   fovea::MultiheadArgs args;
   CHECK(layer.workspace_bytes() == 0);
@@ -894,9 +847,9 @@ TEST_CASE("veneer: a multi-head layer, and its cache", "[veneer][short]") {
   CHECK(layer.get().desc.d_model == kModel);
 
   std::vector<float> weights(kModel * kModel), bias(kModel), x(kSteps * kModel), y(x.size()), step(x.size());
-  for (size_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<float>(i * 7 % 11) / 11.0f - 0.4f;
-  for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i * 5 % 13) / 6.0f - 1.0f;
-  for (size_t i = 0; i < bias.size(); ++i) bias[i] = static_cast<float>(i);
+  for (size_t i = 0; i < weights.size(); ++i) weights[i] = float(i * 7 % 11) / 11.0f - 0.4f;
+  for (size_t i = 0; i < x.size(); ++i) x[i] = float(i * 5 % 13) / 6.0f - 1.0f;
+  for (size_t i = 0; i < bias.size(); ++i) bias[i] = float(i);
   const fovea_linear_weights each = fovea::linear_weights(weights.data(), kModel, bias.data());
   CHECK((each.data == weights.data() && each.bias == bias.data() && each.row_stride == 8 && each.dtype == FOVEA_F32));
   args.weights.q = args.weights.k = args.weights.v = args.weights.out = each;

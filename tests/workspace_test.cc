@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A workspace in two parts, a fast one and a slow one: the same bits however it is cut, and never a byte too few.
-#include <string>
-
-#include "catch.h"
 #include "fovea/fovea.hpp"
-#include "support/problem.h"
+#include "support/test.h"
 
 namespace fovea_test {
 namespace {
@@ -13,15 +10,10 @@ namespace {
 // Rows for several tiles, or with few tokens for the few-rows kernel, with every option.
 Problem problem(uint32_t q_tokens) {
   Problem p;
-  p.batch = 2;
-  p.q_heads = 4, p.kv_heads = 2;
-  p.q_tokens = q_tokens, p.kv_tokens = 70;
-  p.head_dim = 5, p.value_dim = 7;
-  p.causal = FOVEA_CAUSAL_POSITIONS;
+  p.batch = 2, p.q_heads = 4, p.kv_heads = 2, p.q_tokens = q_tokens, p.kv_tokens = 70;
+  p.head_dim = 5, p.value_dim = 7, p.causal = FOVEA_CAUSAL_POSITIONS;
   p.positions = {40, 60};
-  p.mask = FOVEA_MASK_BYTE;
-  p.alibi = p.sinks = true;
-  p.stage = FOVEA_SCORES_SOFTMAX;
+  p.mask = FOVEA_MASK_BYTE, p.alibi = p.sinks = true, p.stage = FOVEA_SCORES_SOFTMAX;
   return p;
 }
 
@@ -121,8 +113,7 @@ TEST_CASE("workspace: a slow part that is null, misaligned or overlaps is refuse
   const size_t whole = fovea_workspace_bytes(&test.plan);
   Guarded fast(whole, kGrain, Placement::kStart), slow(whole + kGrain, kGrain, Placement::kStart);
   const auto attend = [&](void* slow_part, size_t slow_bytes, size_t fast_bytes) {
-    test.args.slow_workspace = slow_part;
-    test.args.slow_workspace_bytes = slow_bytes;
+    test.args.slow_workspace = slow_part, test.args.slow_workspace_bytes = slow_bytes;
     test.fill_outputs();
     const fovea_status status = fovea_attention(&test.plan, &test.args, fast.as<void>(), fast_bytes);
     CHECK((status == FOVEA_OK || test.outputs_untouched()));

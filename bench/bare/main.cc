@@ -124,7 +124,7 @@ bool run_attention(const Case& one) {
 }
 
 bool run_softmax(const Case& one) {
-  const size_t bytes = SoftmaxCall::arena_bytes(one.softmax);
+  const size_t bytes = arena_bytes<SoftmaxCall>(one.softmax);
   void* const memory = allocate(bytes);
   if (!memory) return report_no_memory(one, bytes);
   Arena arena(memory, bytes);

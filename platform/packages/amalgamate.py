@@ -63,7 +63,7 @@ def kernels_apart(text):
     """A file of kernels, followed by lines that end the effect of its compiler options and macros."""
     names = sorted(set(re.findall(r"^#define (FOVEA_(?:FILLS_REGISTERS|KERNELS_\w+))", text, flags=re.M)))
     return (f"#if !defined(__clang__)\n#pragma GCC push_options\n#endif\n%s\n"
-            f"#if !defined(__clang__)\n#pragma GCC pop_options\n#endif\n" + "".join(f"#undef {name}\n" for name in names))
+            "#if !defined(__clang__)\n#pragma GCC pop_options\n#endif\n" + "".join(f"#undef {name}\n" for name in names))
 
 
 def source_file(name):

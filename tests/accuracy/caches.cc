@@ -1,26 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What rotation and a centre of keys leave of the errors of caches, and how far key mass is from its sums in double.
-#include "accuracy/caches.h"
-
-#include <algorithm>
-#include <cmath>
-#include <cstdio>
-#include <cstdlib>
-#include <vector>
-
+#include "accuracy/accuracy.h"
 #include "support/key_mass.h"
-#include "support/problem.h"
 #include "support/rotated.h"
 
 namespace fovea_test {
 namespace {
-
-using Numbers = std::vector<float>;
-
-void must(fovea_status status) {
-  if (status != FOVEA_OK) std::abort();
-}
 
 constexpr uint32_t kDraws = 4, kQueries = 32, kKeys = 1024, kDim = 64;
 constexpr uint64_t kSeed = 1;
@@ -56,8 +42,8 @@ std::vector<double> exact(const Drawn& d) {
       most = std::max(most, weights[j]);
     }
     for (double& weight : weights) sum += weight = std::exp(weight - most);
-    for (size_t j = 0; j < kKeys; ++j) {
-      for (size_t e = 0; e < kDim; ++e) out[i * kDim + e] += weights[j] / sum * double{d.values[j * kDim + e]};
+    for (const auto& [j, e] : indices<size_t>(kKeys, kDim)) {
+      out[i * kDim + e] += weights[j] / sum * double{d.values[j * kDim + e]};
     }
   }
   return out;
@@ -73,29 +59,25 @@ Numbers attend(const Drawn& d, fovea_dtype type, fovea_rotation rotation, bool c
     const fovea_in rows = {turned.data(), 0, 0, kRow};
     must(fovea_kv_center(center.data(), &count, &rows, 1, 1, kKeys, kDim));
   }
-  fovea_kv_cache cache{};
-  cache.struct_bytes = sizeof cache;
+  auto cache = sized<fovea_kv_cache>();
   cache.key_dtype = cache.value_dtype = type;
   cache.batch = cache.kv_heads = 1, cache.head_dim = cache.value_dim = kDim, cache.max_tokens = kKeys;
   cache.rotation = rotation, cache.rotation_seed = kSeed;
   if (centred) cache.key_center = center.data();
   const Guarded memory(fovea_kv_cache_bytes(&cache), 64, Placement::kStart);
   must(fovea_kv_cache_init(&cache, memory.as<void>(), memory.bytes()));
-  fovea_kv_append_args append{};
-  append.struct_bytes = sizeof append;
+  auto append = sized<fovea_kv_append_args>();
   append.batch = 1, append.tokens = kKeys;
   append.keys = {d.keys.data(), 0, 0, kRow}, append.values = {d.values.data(), 0, 0, kRow};
   append.workspace = room.data(), append.workspace_bytes = room.size() * sizeof(float);
   must(fovea_kv_append(&cache, &append));
-  fovea_attention_desc desc{};
-  desc.struct_bytes = sizeof desc;
+  auto desc = sized<fovea_attention_desc>();
   desc.q_heads = 1, desc.max_q_tokens = kQueries, desc.compute = FOVEA_COMPUTE_I8;
   must(fovea_kv_describe(&cache, &desc));
   fovea_plan plan{};
   must(fovea_plan_init(&plan, &desc));
   const Guarded workspace(plan.workspace_bytes, 64, Placement::kStart);
-  fovea_attention_args args{};
-  args.struct_bytes = sizeof args;
+  auto args = sized<fovea_attention_args>();
   args.q_tokens = kQueries;
   args.q = {d.q.data(), 0, 0, kRow}, args.out = {out.data(), 0, 0, kRow};
   must(fovea_kv_attach(&cache, &args));
@@ -141,9 +123,7 @@ bool show(const Row& row) {
     for (size_t k = 0; k < 4; ++k) {
       const fovea_rotation rotation = k % 2 != 0 ? FOVEA_ROTATION_BOTH : FOVEA_ROTATION_NONE;
       const Numbers got = attend(drawn, row.type, rotation, k >= 2);
-      for (size_t e = 0; e < got.size(); ++e) {
-        errors[k] += (double{got[e]} - right[e]) * (double{got[e]} - right[e]);
-      }
+      for (size_t e = 0; e < got.size(); ++e) errors[k] += (double{got[e]} - right[e]) * (double{got[e]} - right[e]);
     }
   }
   for (double& error : errors) error /= squares;
@@ -190,9 +170,9 @@ bool show(const MassRow& row) {
   size_t count = 0;
   for (const fovea_target target : p.targets()) {
     Numbers mass(want.mass.size());
-    const auto head = static_cast<ptrdiff_t>(p.kv_tokens);
+    const auto head = ptrdiff_t(p.kv_tokens);
     test.desc.key_mass_queries = row.queries;
-    test.args.key_mass = {mass.data(), head * static_cast<ptrdiff_t>(p.kv_heads), head, 0};
+    test.args.key_mass = {mass.data(), head * ptrdiff_t(p.kv_heads), head, 0};
     if (!test.run_unchecked({target}).empty()) std::abort();
     for (size_t i = 0; i < mass.size(); ++i) {
       const double error = std::fabs(double{mass[i]} - want.mass[i]);

@@ -1,20 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How far linear attention is from its recurrence in double, next to the same recurrence in f32.
-#include "accuracy/delta.h"
-
-#include <algorithm>
-#include <cmath>
-#include <cstdio>
-#include <cstdlib>
-#include <vector>
-
-#include "support/problem.h"
+#include "accuracy/accuracy.h"
 
 namespace fovea_test {
 namespace {
-
-using Numbers = std::vector<float>;
 
 constexpr uint32_t kTokens = 512, kValueDim = 64;
 constexpr uint32_t kKeyDims[] = {16, 64, 128};
@@ -40,11 +30,6 @@ struct Data {
   Numbers q, k, v, a, b, decay, beta;
 };
 
-Numbers normal(size_t count, uint64_t seed) {
-  Numbers x(count);
-  for (size_t i = 0; i < count; ++i) x[i] = random_normal(seed, i);
-  return x;
-}
 void normalise_rows(Numbers* x, uint32_t dim) {
   for (size_t first = 0; first < x->size(); first += dim) {
     float squares = 0;
@@ -118,17 +103,13 @@ Numbers call(const Rule& rule, const Data& data, fovea_target target) {
                                                                    : 1;
   const size_t bytes = fovea_delta_state_bytes(1, 1, key_dim, kValueDim, decay_dim);
   if (bytes == 0) return {};
-  std::vector<char> memory(bytes + (1 << 20) + 128);
-  char* const first = memory.data() + (64 - reinterpret_cast<uintptr_t>(memory.data()) % 64);
-  char* const workspace = first + (bytes + 63) / 64 * 64;
-  auto* const state = reinterpret_cast<fovea_delta_state*>(first);
-  if (fovea_delta_begin(state, bytes, 1, 1, key_dim, kValueDim, decay_dim) != FOVEA_OK) std::abort();
+  Memory memory(bytes), workspace(1 << 20);
+  auto* const state = reinterpret_cast<fovea_delta_state*>(memory.data());
+  must(fovea_delta_begin(state, bytes, 1, 1, key_dim, kValueDim, decay_dim));
   Numbers out(size_t{kTokens} * kValueDim);
-  const auto row = static_cast<ptrdiff_t>(key_dim);
-  fovea_delta_args args{};
-  args.struct_bytes = sizeof args;
-  args.target = target, args.rule = rule.rule;
-  args.batch = args.q_heads = args.k_heads = args.v_heads = 1;
+  const auto row = ptrdiff_t(key_dim);
+  auto args = sized<fovea_delta_args>();
+  args.target = target, args.rule = rule.rule, args.batch = args.q_heads = args.k_heads = args.v_heads = 1;
   args.key_dim = key_dim, args.value_dim = kValueDim, args.decay_dim = decay_dim, args.tokens = kTokens;
   args.q = {data.q.data(), 0, 0, row}, args.k = {data.k.data(), 0, 0, row};
   args.a = {data.a.data(), 0, 0, row}, args.b = {data.b.data(), 0, 0, row};
@@ -136,21 +117,9 @@ Numbers call(const Rule& rule, const Data& data, fovea_target target) {
   args.decay = {data.decay.data(), 0, 0, rule.decay_per_key ? row : 1};
   args.beta = {data.beta.data(), 0, 0, 1};
   args.out = {out.data(), 0, 0, ptrdiff_t{kValueDim}};
-  if (fovea_delta(state, &args, workspace, 1 << 20) != FOVEA_OK) std::abort();
+  must(fovea_delta(state, &args, workspace.data(), 1 << 20));
   return out;
 }
-
-struct Sums {
-  double largest = 0, squares = 0;
-  size_t count = 0;
-
-  void add(double got, double right) {
-    largest = std::max(largest, std::fabs(got - right));
-    squares += (got - right) * (got - right);
-    ++count;
-  }
-  double rms() const { return std::sqrt(squares / static_cast<double>(count)); }
-};
 
 constexpr const char* kHead =
     R"(
@@ -166,7 +135,7 @@ the recurrence in f32. The last column is the largest error divided by twice tha
 )";
 
 bool show(const Rule& rule) {
-  Sums ours, loops;
+  Error ours, loops;
   for (const uint32_t key_dim : kKeyDims) {
     for (uint64_t draws = 0; draws < 4; ++draws) {
       const Data data = draw(rule, key_dim, 16 * draws + key_dim);

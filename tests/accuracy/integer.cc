@@ -2,25 +2,15 @@
 //
 // How far attention with integer products is from double precision on the numbers before they were stored, beside f32
 // arithmetic on the same rows and beside ggml's method.
-#include "accuracy/integer.h"
-
-#include <algorithm>
-#include <cmath>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <vector>
 
+#include "accuracy/accuracy.h"
 #include "platform/platform.h"
-#include "support/formats.h"
-#include "support/problem.h"
 
 namespace fovea_test {
 namespace {
 
 constexpr uint32_t kQueries = 32, kKeys = 1024, kDraws = 4;
-
-using Numbers = std::vector<float>;
 
 struct Data {
   uint32_t dim;
@@ -108,13 +98,13 @@ std::vector<double> attend(const Data& data) {
     for (uint32_t j = 0; j < kKeys; ++j) {
       double score = 0;
       for (uint32_t e = 0; e < dim; ++e) score += double{data.q[i * dim + e]} * double{data.keys[j * dim + e]};
-      weights[j] = score / std::sqrt(static_cast<double>(dim));
+      weights[j] = score / std::sqrt(double(dim));
     }
     const double largest = *std::max_element(weights.begin(), weights.end());
     double sum = 0;
     for (double& weight : weights) sum += weight = std::exp(weight - largest);
-    for (uint32_t j = 0; j < kKeys; ++j) {
-      for (uint32_t e = 0; e < dim; ++e) out[i * dim + e] += weights[j] / sum * double{data.values[j * dim + e]};
+    for (const auto& [j, e] : indices(kKeys, dim)) {
+      out[i * dim + e] += weights[j] / sum * double{data.values[j * dim + e]};
     }
   }
   return out;
@@ -130,7 +120,7 @@ Numbers in_blocks(fovea_dtype type, Numbers numbers) {
     encode_row(type, block, 32, codes, scale);
     if (type == FOVEA_I8) {
       auto* const number = reinterpret_cast<float*>(scale);
-      *number = static_cast<float>(value_of(kF16, nearest_of(kF16, *number)));
+      *number = float(value_of(kF16, nearest_of(kF16, *number)));
     }
     for (size_t e = 0; e < 32; ++e) block[e] = element_of(type, codes, scale, e);
   }
@@ -163,12 +153,9 @@ struct Stored {
 };
 
 fovea_attention_desc description(uint32_t dim, fovea_target target) {
-  fovea_attention_desc desc{};
-  desc.struct_bytes = sizeof desc;
-  desc.q_heads = desc.kv_heads = desc.max_batch = 1;
-  desc.head_dim = desc.value_dim = dim;
-  desc.max_q_tokens = kQueries, desc.max_kv_tokens = kKeys;
-  desc.target = target;
+  auto desc = sized<fovea_attention_desc>();
+  desc.q_heads = desc.kv_heads = desc.max_batch = 1, desc.head_dim = desc.value_dim = dim;
+  desc.max_q_tokens = kQueries, desc.max_kv_tokens = kKeys, desc.target = target;
   desc.processor_features = fovea::platform::processor_features();
   return desc;
 }
@@ -178,13 +165,9 @@ bool call(const fovea_attention_desc& desc, const fovea_attention_args& args) {
   fovea_plan plan;
   const fovea_status status = fovea_plan_init(&plan, &desc);
   if (status == FOVEA_ERR_UNSUPPORTED) return false;
-  if (status != FOVEA_OK) std::abort();
-  const size_t bytes = fovea_workspace_bytes(&plan);
-  std::vector<char> memory(bytes + FOVEA_WORKSPACE_ALIGNMENT);
-  const auto misaligned = reinterpret_cast<uintptr_t>(memory.data()) % FOVEA_WORKSPACE_ALIGNMENT;
-  if (fovea_attention(&plan, &args, memory.data() + (FOVEA_WORKSPACE_ALIGNMENT - misaligned), bytes) != FOVEA_OK) {
-    std::abort();
-  }
+  must(status);
+  Memory workspace(plan.workspace_bytes);
+  must(fovea_attention(&plan, &args, workspace.data(), plan.workspace_bytes));
   return true;
 }
 
@@ -192,13 +175,11 @@ bool call(const fovea_attention_desc& desc, const fovea_attention_args& args) {
 Numbers attend_by_library(const Stored& stored, fovea_compute compute, fovea_target target) {
   const uint32_t dim = stored.data.dim;
   fovea_attention_desc desc = description(dim, target);
-  desc.key_dtype = desc.value_dtype = stored.type;
-  desc.compute = compute;
+  desc.key_dtype = desc.value_dtype = stored.type, desc.compute = compute;
   Numbers out(stored.data.q.size());
-  const auto row = static_cast<ptrdiff_t>(dim), units = static_cast<ptrdiff_t>(row_units(stored.type, dim));
-  const auto scales = static_cast<ptrdiff_t>(row_scales(stored.type, dim));
-  fovea_attention_args args{};
-  args.struct_bytes = sizeof args;
+  const auto row = ptrdiff_t(dim), units = ptrdiff_t(row_units(stored.type, dim));
+  const auto scales = ptrdiff_t(row_scales(stored.type, dim));
+  auto args = sized<fovea_attention_args>();
   args.batch = 1, args.q_tokens = kQueries, args.kv_tokens = kKeys;
   args.out = {out.data(), 0, 0, row};
   args.q = {stored.data.q.data(), 0, 0, row};
@@ -218,7 +199,7 @@ struct Tensor {
     float largest = 0;
     for (const float x : numbers) largest = std::max(largest, std::fabs(x));
     scale = largest / 127;
-    for (size_t i = 0; i < numbers.size(); ++i) codes[i] = static_cast<int8_t>(std::lrint(numbers[i] / scale));
+    for (size_t i = 0; i < numbers.size(); ++i) codes[i] = int8_t(std::lrint(numbers[i] / scale));
   }
 };
 
@@ -226,42 +207,37 @@ struct Tensor {
 Numbers attend_to_tensors(const Data& data, float out_scale) {
   const Tensor q(data.q), keys(data.keys), values(data.values);
   fovea_attention_desc desc = description(data.dim, FOVEA_TARGET_BEST);
-  desc.q_dtype = desc.key_dtype = desc.value_dtype = FOVEA_I8;
-  desc.compute = FOVEA_COMPUTE_I8;
+  desc.q_dtype = desc.key_dtype = desc.value_dtype = FOVEA_I8, desc.compute = FOVEA_COMPUTE_I8;
   desc.q_scale = q.scale, desc.key_scale = keys.scale, desc.value_scale = values.scale;
   desc.out_dtype = out_scale > 0 ? FOVEA_I8 : FOVEA_F32;
   desc.out_scale = out_scale;
-  const auto row = static_cast<ptrdiff_t>(data.dim);
+  const auto row = ptrdiff_t(data.dim);
   Numbers out(data.q.size());
   std::vector<int8_t> codes(data.q.size());
-  fovea_attention_args args{};
-  args.struct_bytes = sizeof args;
+  auto args = sized<fovea_attention_args>();
   args.batch = 1, args.q_tokens = kQueries, args.kv_tokens = kKeys;
   args.out = {out_scale > 0 ? static_cast<void*>(codes.data()) : out.data(), 0, 0, row};
   args.q = {q.codes.data(), 0, 0, row};
   args.kv.keys = {keys.codes.data(), 0, 0, row};
   args.kv.values = {values.codes.data(), 0, 0, row};
   if (!call(desc, args)) return {};
-  for (size_t i = 0; out_scale > 0 && i < out.size(); ++i) out[i] = out_scale * static_cast<float>(codes[i]);
+  for (size_t i = 0; out_scale > 0 && i < out.size(); ++i) out[i] = out_scale * float(codes[i]);
   return out;
 }
 
 // The same by fovea_integer_attention, whose outputs are int8.
 Numbers attend_in_integers(const Data& data, float out_scale) {
   const Tensor q(data.q), keys(data.keys), values(data.values);
-  const auto row = static_cast<ptrdiff_t>(data.dim);
+  const auto row = ptrdiff_t(data.dim);
   std::vector<int8_t> codes(data.q.size());
-  fovea_integer_attention_args args{};
-  args.struct_bytes = sizeof args;
-  args.batch = args.q_heads = args.kv_heads = 1;
-  args.q_tokens = kQueries, args.kv_tokens = kKeys;
+  auto args = sized<fovea_integer_attention_args>();
+  args.batch = args.q_heads = args.kv_heads = 1, args.q_tokens = kQueries, args.kv_tokens = kKeys;
   args.head_dim = args.value_dim = data.dim;
   args.out = {codes.data(), 0, 0, row};
   args.q = {q.codes.data(), 0, 0, row};
   args.keys = {keys.codes.data(), 0, 0, row};
   args.values = {values.codes.data(), 0, 0, row};
-  const double octaves =
-      double{q.scale} * double{keys.scale} * 1.4426950408889634 / std::sqrt(static_cast<double>(data.dim));
+  const double octaves = double{q.scale} * double{keys.scale} * 1.4426950408889634 / std::sqrt(double(data.dim));
   alignas(FOVEA_WORKSPACE_ALIGNMENT) static char workspace[FOVEA_INTEGER_WORKSPACE_BYTES(128, 128, kQueries)];
   if (fovea_integer_multiplier(octaves, &args.score_multiplier, &args.score_shift) != FOVEA_OK ||
       fovea_integer_multiplier(double{values.scale} / double{out_scale}, &args.out_multiplier, &args.out_shift) !=
@@ -272,32 +248,18 @@ Numbers attend_in_integers(const Data& data, float out_scale) {
   if (status == FOVEA_ERR_UNSUPPORTED) return {};
   if (status != FOVEA_OK) std::abort();
   Numbers out(codes.size());
-  for (size_t i = 0; i < out.size(); ++i) out[i] = out_scale * static_cast<float>(codes[i]);
+  for (size_t i = 0; i < out.size(); ++i) out[i] = out_scale * float(codes[i]);
   return out;
 }
 
 // Right outputs in int8.
 Numbers rounded(const std::vector<double>& right, float out_scale) {
   Numbers out;
-  for (const double x : right) out.push_back(out_scale * static_cast<float>(std::nearbyint(x / double{out_scale})));
+  for (const double x : right) out.push_back(out_scale * float(std::nearbyint(x / double{out_scale})));
   return out;
 }
 
 // ---- The table.
-
-// A normalised mean square error.
-struct Error {
-  double squares = 0, of_right = 0;
-
-  template <class T>
-  void add(const std::vector<T>& got, const std::vector<double>& right) {
-    for (size_t i = 0; i < right.size(); ++i) {
-      squares += (double{got[i]} - right[i]) * (double{got[i]} - right[i]);
-      of_right += right[i] * right[i];
-    }
-  }
-  double normalised() const { return squares / of_right; }
-};
 
 struct Errors {
   Error integer, f32, ggml;
@@ -416,7 +378,7 @@ bool show_tensors(const Distribution& distribution) {
     const Numbers out = attend_to_tensors(data, 0);
     if (out.empty()) return true;
     floats.add(out, right);
-    const auto out_scale = static_cast<float>(largest / 127);
+    const auto out_scale = float(largest / 127);
     codes.add(attend_to_tensors(data, out_scale), right);
     rounding.add(rounded(right, out_scale), right);
     const Numbers by_integers = attend_in_integers(data, out_scale);

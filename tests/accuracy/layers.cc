@@ -2,41 +2,12 @@
 //
 // How far normalisation, activations, linear layers with an activation, and layers on int8 tensors are from double
 // precision on the numbers or codes that they read, beside loops in f32 and beside the bounds that their headers state.
-#include "accuracy/layers.h"
-
-#include <algorithm>
 #include <cfloat>
-#include <cmath>
-#include <cstdio>
-#include <cstdlib>
-#include <vector>
 
-#include "support/formats.h"
-#include "support/problem.h"
+#include "accuracy/accuracy.h"
 
 namespace fovea_test {
 namespace {
-
-using Numbers = std::vector<float>;
-
-void must(fovea_status status) {
-  if (status != FOVEA_OK) std::abort();
-}
-
-// Of all elements that were looked at. `of_bound` is the largest error divided by what is allowed for its element.
-struct Error {
-  double largest = 0, squares = 0, of_bound = 0;
-  size_t count = 0;
-
-  void add(double got, double exact, double allowed) {
-    const double error = std::fabs(got - exact);
-    largest = std::max(largest, error);
-    squares += error * error;
-    of_bound = std::max(of_bound, error == 0 ? 0 : error / allowed);
-    ++count;
-  }
-  double rms() const { return std::sqrt(squares / static_cast<double>(std::max<size_t>(count, 1))); }
-};
 
 bool is_within(const char* name, const Error& error) {
   if (error.of_bound <= 1) return true;
@@ -74,22 +45,17 @@ struct Row {
   }
 };
 
-Numbers normal(size_t count, uint64_t seed, float mean, float deviation) {
-  Numbers x(count);
-  for (size_t i = 0; i < count; ++i) x[i] = mean + deviation * random_normal(seed, i);
-  return x;
-}
-
 struct Compared {
   Error ours, loops;
 };
 
 bool show(const char* layer, const char* format, const Compared& compared) {
   std::printf("| %s | %s | %.2g | %.2g | ", layer, format, compared.ours.largest, compared.ours.rms());
-  if (compared.loops.count > 0)
+  if (compared.loops.count > 0) {
     std::printf("%.2g | %.2g", compared.loops.largest, compared.loops.rms());
-  else
+  } else {
     std::printf("|");
+  }
   std::printf(" | %.2f |\n", compared.ours.of_bound);
   std::fflush(stdout);
   return is_within(layer, compared.ours);
@@ -122,11 +88,9 @@ bool show_layer_norm(float mean, const char* name) {
         for (uint32_t d = 0; d < dim; ++d) compared.loops.add(double{loops[d]}, exact[d], 1);
         for (const fovea_target target : targets()) {
           Row y(format.type, Numbers(dim));
-          fovea_norm_args a{};
-          a.struct_bytes = sizeof a;
+          auto a = sized<fovea_norm_args>();
           a.target = target, a.norm = FOVEA_NORM_LAYER, a.epsilon = 1e-5f;
-          a.batch = a.heads = a.tokens = 1, a.dim = dim;
-          a.x_dtype = a.y_dtype = format.type;
+          a.batch = a.heads = a.tokens = 1, a.dim = dim, a.x_dtype = a.y_dtype = format.type;
           a.x.data = x.data.data(), a.y.data = y.data.data();
           must(fovea_norm(&a));
           y.read();
@@ -163,14 +127,12 @@ bool show_rotation() {
           loop += negative ? -x[j] : x[j];
         }
         exact[i] /= root;
-        compared.loops.add(double{loop / static_cast<float>(root)}, exact[i], 1);
+        compared.loops.add(double{loop / float(root)}, exact[i], 1);
       }
       for (const fovea_target target : targets()) {
         Numbers y(dim);
-        fovea_rotate_args a{};
-        a.struct_bytes = sizeof a;
-        a.target = target;
-        a.batch = a.heads = a.tokens = 1, a.dim = dim;
+        auto a = sized<fovea_rotate_args>();
+        a.target = target, a.batch = a.heads = a.tokens = 1, a.dim = dim;
         a.x.data = x.data(), a.y.data = y.data();
         must(fovea_rotate_f32(&a));
         for (uint32_t d = 0; d < dim; ++d) compared.ours.add(double{y[d]}, exact[d], stated);
@@ -227,10 +189,9 @@ bool show_activation(const Activation& activation) {
     }
     for (const fovea_target target : targets()) {
       Row y(format.type, Numbers(x.numbers.size()));
-      fovea_activation_args a{};
-      a.struct_bytes = sizeof a;
+      auto a = sized<fovea_activation_args>();
       a.target = target, a.activation = activation.kind;
-      a.batch = a.heads = a.tokens = 1, a.dim = static_cast<uint32_t>(x.numbers.size());
+      a.batch = a.heads = a.tokens = 1, a.dim = uint32_t(x.numbers.size());
       a.x_dtype = a.y_dtype = format.type;
       a.x.data = x.data.data(), a.y.data = y.data.data();
       must(fovea_activation(&a));
@@ -249,18 +210,15 @@ bool show_activation(const Activation& activation) {
 
 struct Linear {
   static constexpr uint32_t kTokens = 24, kIn = 256, kOut = 96;
-  std::vector<char> workspace = std::vector<char>(1 << 20);
+  static constexpr size_t kBytes = 1 << 20;
+  Memory workspace{kBytes};
   fovea_linear_args args{};
 
   Linear() {
-    args.struct_bytes = sizeof args;
-    args.tokens = kTokens, args.in_dim = kIn, args.out_dim = kOut;
+    args.struct_bytes = sizeof args, args.tokens = kTokens, args.in_dim = kIn, args.out_dim = kOut;
     args.x_stride = kIn, args.y_stride = kOut, args.weights.row_stride = kIn;
   }
-  void run() {
-    char* const from = workspace.data() + (64 - reinterpret_cast<uintptr_t>(workspace.data()) % 64);
-    must(fovea_linear(&args, from, workspace.size() - 64));
-  }
+  void run() { must(fovea_linear(&args, workspace.data(), kBytes)); }
 };
 
 // Against the activation in double of the exact sum. Its bound is that of the activation, of the output that the layer
@@ -303,7 +261,7 @@ double clamped_code(double code) { return std::min(127.0, std::max(-128.0, code)
 std::vector<int8_t> codes(size_t count, uint64_t seed) {
   std::vector<int8_t> x(count);
   for (size_t i = 0; i < count; ++i) {
-    x[i] = static_cast<int8_t>(std::min(127.0f, std::max(-128.0f, std::nearbyint(40 * random_normal(seed, i)))));
+    x[i] = int8_t(std::min(127.0f, std::max(-128.0f, std::nearbyint(40 * random_normal(seed, i)))));
   }
   return x;
 }
@@ -317,8 +275,7 @@ bool show_codes(const char* layer, const Error& error) {
 template <class Args>
 Args rows_of(uint32_t tokens, uint32_t dim) {
   Args a{};
-  a.struct_bytes = sizeof a;
-  a.batch = a.heads = 1, a.tokens = tokens, a.dim = dim;
+  a.struct_bytes = sizeof a, a.batch = a.heads = 1, a.tokens = tokens, a.dim = dim;
   return a;
 }
 
@@ -329,8 +286,8 @@ bool show_integer_norm(fovea_norm_kind kind, const char* name) {
     const std::vector<int8_t> x = codes(size_t{kTokens} * dim, dim);
     std::vector<int16_t> weight, bias;
     for (uint32_t d = 0; d < dim; ++d) {
-      weight.push_back(static_cast<int16_t>(16384 + 3000 * random_normal(1, d)));
-      bias.push_back(static_cast<int16_t>(1000 * random_normal(2, d)));
+      weight.push_back(int16_t(16384 + 3000 * random_normal(1, d)));
+      bias.push_back(int16_t(1000 * random_normal(2, d)));
     }
     std::vector<int8_t> y(x.size());
     auto a = rows_of<fovea_integer_norm_args>(kTokens, dim);
@@ -358,14 +315,12 @@ bool show_integer_norm(fovea_norm_kind kind, const char* name) {
 
 bool show_table(const Activation& activation) {
   Error error;
-  for (const float x_scale : {0.01f, 0.03f, 0.06f, 0.12f}) {
-    for (const float y_scale : {0.004f, 0.01f, 0.05f}) {
-      int8_t table[256];
-      must(fovea_integer_activation_table(activation.kind, 0, x_scale, 4, y_scale, -7, table));
-      for (int code = -128; code < 128; ++code) {
-        const double y = activated(activation.kind, double{x_scale} * (code - 4)) / double{y_scale};
-        error.add(table[uint8_t(code)], clamped_code(y - 7), 0.501);
-      }
+  for (const auto& [x_scale, y_scale] : every({0.01f, 0.03f, 0.06f, 0.12f}, {0.004f, 0.01f, 0.05f})) {
+    int8_t table[256];
+    must(fovea_integer_activation_table(activation.kind, 0, x_scale, 4, y_scale, -7, table));
+    for (int code = -128; code < 128; ++code) {
+      const double y = activated(activation.kind, double{x_scale} * (code - 4)) / double{y_scale};
+      error.add(table[uint8_t(code)], clamped_code(y - 7), 0.501);
     }
   }
   char name[64];
@@ -377,18 +332,16 @@ bool show_hard_swish() {
   Error error;
   std::vector<int8_t> x(256), y(256);
   for (int i = 0; i < 256; ++i) x[size_t(i)] = int8_t(i - 128);
-  for (const double x_scale : {0.01, 0.03, 0.06, 0.12}) {
-    for (const double y_scale : {0.01, 0.05}) {
-      auto a = rows_of<fovea_integer_hard_swish_args>(1, 256);
-      a.x.data = x.data(), a.y.data = y.data(), a.x_zero = 4, a.y_zero = -7;
-      must(fovea_integer_multiplier(3 / x_scale, &a.three_multiplier, &a.three_shift));
-      must(fovea_integer_multiplier(x_scale * x_scale / (6 * y_scale), &a.out_multiplier, &a.out_shift));
-      must(fovea_integer_hard_swish(&a));
-      for (size_t i = 0; i < 256; ++i) {
-        const double e = x_scale * (x[i] - a.x_zero);
-        const double exact = clamped_code(a.y_zero + activated(FOVEA_ACTIVATION_HARD_SWISH, e) / y_scale);
-        error.add(y[i], exact, 0.5 + std::ldexp(1, a.out_shift - 7) + std::fabs(e / y_scale) / 1024);
-      }
+  for (const auto& [x_scale, y_scale] : every({0.01, 0.03, 0.06, 0.12}, {0.01, 0.05})) {
+    auto a = rows_of<fovea_integer_hard_swish_args>(1, 256);
+    a.x.data = x.data(), a.y.data = y.data(), a.x_zero = 4, a.y_zero = -7;
+    must(fovea_integer_multiplier(3 / x_scale, &a.three_multiplier, &a.three_shift));
+    must(fovea_integer_multiplier(x_scale * x_scale / (6 * y_scale), &a.out_multiplier, &a.out_shift));
+    must(fovea_integer_hard_swish(&a));
+    for (size_t i = 0; i < 256; ++i) {
+      const double e = x_scale * (x[i] - a.x_zero);
+      const double exact = clamped_code(a.y_zero + activated(FOVEA_ACTIVATION_HARD_SWISH, e) / y_scale);
+      error.add(y[i], exact, 0.5 + std::ldexp(1, a.out_shift - 7) + std::fabs(e / y_scale) / 1024);
     }
   }
   return show_codes("hard swish by arithmetic", error);
@@ -398,22 +351,20 @@ bool show_pair(bool is_sum) {
   Error error;
   constexpr uint32_t kDim = 8192;
   const std::vector<int8_t> x = codes(kDim, 8), other = codes(kDim, 9);
-  for (const double a_scale : {0.01, 0.03}) {
-    for (const double y_scale : {0.02, 0.05}) {
-      std::vector<int8_t> y(kDim);
-      constexpr double kScale = 0.02;  // of b
-      auto a = rows_of<fovea_integer_pair_args>(1, kDim);
-      a.a.data = x.data(), a.b.data = other.data(), a.y.data = y.data();
-      a.a_zero = 3, a.b_zero = -6, a.y_zero = 1;
-      const double factor = is_sum ? a_scale / y_scale : a_scale * kScale / y_scale, of_b = kScale / y_scale;
-      must(fovea_integer_multiplier(factor, &a.a_multiplier, &a.a_shift));
-      must(fovea_integer_multiplier(of_b, &a.b_multiplier, &a.b_shift));
-      must(is_sum ? fovea_integer_add(&a) : fovea_integer_multiply(&a));
-      for (size_t i = 0; i < kDim; ++i) {
-        const double p = x[i] - a.a_zero, q = other[i] - a.b_zero;
-        const double exact = clamped_code(a.y_zero + (is_sum ? p * factor + q * of_b : p * q * factor));
-        error.add(y[i], exact, 0.5 + (is_sum ? (std::fabs(p) + std::fabs(q)) * 0x1p-17 : 1 / 128.0));
-      }
+  for (const auto& [a_scale, y_scale] : every({0.01, 0.03}, {0.02, 0.05})) {
+    std::vector<int8_t> y(kDim);
+    constexpr double kScale = 0.02;  // of b
+    auto a = rows_of<fovea_integer_pair_args>(1, kDim);
+    a.a.data = x.data(), a.b.data = other.data(), a.y.data = y.data();
+    a.a_zero = 3, a.b_zero = -6, a.y_zero = 1;
+    const double factor = is_sum ? a_scale / y_scale : a_scale * kScale / y_scale, of_b = kScale / y_scale;
+    must(fovea_integer_multiplier(factor, &a.a_multiplier, &a.a_shift));
+    must(fovea_integer_multiplier(of_b, &a.b_multiplier, &a.b_shift));
+    must(is_sum ? fovea_integer_add(&a) : fovea_integer_multiply(&a));
+    for (size_t i = 0; i < kDim; ++i) {
+      const double p = x[i] - a.a_zero, q = other[i] - a.b_zero;
+      const double exact = clamped_code(a.y_zero + (is_sum ? p * factor + q * of_b : p * q * factor));
+      error.add(y[i], exact, 0.5 + (is_sum ? (std::fabs(p) + std::fabs(q)) * 0x1p-17 : 1 / 128.0));
     }
   }
   return show_codes(is_sum ? "sum" : "product", error);

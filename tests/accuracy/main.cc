@@ -6,21 +6,10 @@
 //
 //     fovea_accuracy            the table, of all shapes
 //     fovea_accuracy --short    of some of them
-#include <algorithm>
 #include <cfloat>
-#include <cmath>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <vector>
 
-#include "accuracy/caches.h"
-#include "accuracy/delta.h"
-#include "accuracy/integer.h"
-#include "accuracy/layers.h"
-#include "accuracy/weights.h"
-#include "support/formats.h"
-#include "support/problem.h"
+#include "accuracy/accuracy.h"
 
 namespace fovea_test {
 namespace {
@@ -78,24 +67,6 @@ constexpr Kind kKinds[] = {
     {"long keys, flat weights", FOVEA_SCORE_SCALED_DOT, FOVEA_F32, FOVEA_F32, FOVEA_F32, FOVEA_CAUSAL_NONE, kLong, 0},
     {"long keys, flat weights, values of mean 1", FOVEA_SCORE_SCALED_DOT, FOVEA_F32, FOVEA_F32, FOVEA_F32,
      FOVEA_CAUSAL_NONE, kLong, 0, 1},
-};
-
-// Error, of all elements that were looked at.
-struct Error {
-  double largest = 0, squares = 0;
-  size_t count = 0;
-
-  void add(double error) {
-    largest = std::max(largest, std::fabs(error));
-    squares += error * error;
-    ++count;
-  }
-  void add(const Error& other) {
-    largest = std::max(largest, other.largest);
-    squares += other.squares;
-    count += other.count;
-  }
-  double rms() const { return std::sqrt(squares / static_cast<double>(std::max<size_t>(count, 1))); }
 };
 
 // Numbers as they are stored: what a row holds, widened.
@@ -184,7 +155,7 @@ struct Result {
 uint32_t visible_keys(fovea_causal causal, const Shape& shape, uint32_t query) {
   if (causal == FOVEA_CAUSAL_NONE) return shape.keys;
   const int64_t first = causal == FOVEA_CAUSAL_TOP_LEFT ? 0 : int64_t{shape.keys} - shape.queries;
-  return static_cast<uint32_t>(std::clamp<int64_t>(first + query + 1, 0, shape.keys));
+  return uint32_t(std::clamp<int64_t>(first + query + 1, 0, shape.keys));
 }
 
 void measure(const Kind& kind, const Shape& shape, uint32_t dim, uint32_t time, const std::vector<fovea_target>& all,
@@ -195,25 +166,21 @@ void measure(const Kind& kind, const Shape& shape, uint32_t dim, uint32_t time, 
   std::vector<float> v(dim);
   for (uint32_t d = 0; d < dim; ++d) v[d] = random_normal(seed + 3, d) * 0.3f;
 
-  fovea_attention_desc desc{};
-  desc.struct_bytes = sizeof desc;
-  desc.q_heads = desc.kv_heads = 1;
-  desc.head_dim = desc.value_dim = dim;
+  auto desc = sized<fovea_attention_desc>();
+  desc.q_heads = desc.kv_heads = 1, desc.head_dim = desc.value_dim = dim;
   desc.max_batch = 1, desc.max_q_tokens = shape.queries, desc.max_kv_tokens = shape.keys;
-  desc.score = kind.score;
-  desc.causal = kind.causal;
+  desc.score = kind.score, desc.causal = kind.causal;
   desc.q_dtype = kind.q, desc.key_dtype = desc.value_dtype = kind.kv, desc.out_dtype = kind.out;
   std::vector<float> out(size_t{shape.queries} * dim);
-  fovea_attention_args args{};
-  args.struct_bytes = sizeof args;
+  auto args = sized<fovea_attention_args>();
   args.batch = 1, args.q_tokens = shape.queries, args.kv_tokens = shape.keys;
-  const auto units = static_cast<ptrdiff_t>(row_units(kind.kv, dim));
-  args.out = {out.data(), 0, 0, static_cast<ptrdiff_t>(dim)};
-  args.q = {q.data.data(), 0, 0, static_cast<ptrdiff_t>(dim)};
+  const auto units = ptrdiff_t(row_units(kind.kv, dim));
+  args.out = {out.data(), 0, 0, ptrdiff_t(dim)};
+  args.q = {q.data.data(), 0, 0, ptrdiff_t(dim)};
   args.kv.keys = {keys.data.data(), 0, 0, units};
   args.kv.values = {values.data.data(), 0, 0, units};
   if (scale_size(kind.kv) != 0) {
-    const auto scales = static_cast<ptrdiff_t>(row_scales(kind.kv, dim));
+    const auto scales = ptrdiff_t(row_scales(kind.kv, dim));
     args.kv.key_scales = {keys.scales.data(), 0, 0, scales};
     args.kv.value_scales = {values.scales.data(), 0, 0, scales};
   }
@@ -224,7 +191,7 @@ void measure(const Kind& kind, const Shape& shape, uint32_t dim, uint32_t time, 
   std::vector<std::vector<double>> exact;
   Error plain, blocked;
   for (uint32_t r = 0; r < rows; ++r) {
-    const uint32_t i = static_cast<uint32_t>(uint64_t{r} * shape.queries / rows);
+    const uint32_t i = uint32_t(uint64_t{r} * shape.queries / rows);
     const uint32_t visible = visible_keys(kind.causal, shape, i);
     const float* query = &q.numbers[size_t{i} * dim];
     exact.push_back(visible == 0 ? std::vector<double>(dim)
@@ -233,29 +200,24 @@ void measure(const Kind& kind, const Shape& shape, uint32_t dim, uint32_t time, 
     const std::vector<float> one = loop_row<float>(kind, query, keys, values, v.data(), visible, dim, kPlain);
     const std::vector<float> other = loop_row<float>(kind, query, keys, values, v.data(), visible, dim, kBlock);
     for (uint32_t d = 0; d < dim; ++d) {
-      plain.add(double{one[d]} - exact[r][d]);
-      blocked.add(double{other[d]} - exact[r][d]);
+      plain.add(double{one[d]}, exact[r][d]);
+      blocked.add(double{other[d]}, exact[r][d]);
     }
   }
   for (size_t t = 0; t < all.size(); ++t) {
     desc.target = all[t];
     fovea_plan plan;
-    if (fovea_plan_init(&plan, &desc) != FOVEA_OK) std::abort();
-    std::vector<char> memory(fovea_workspace_bytes(&plan) + FOVEA_WORKSPACE_ALIGNMENT);
-    const auto misaligned = reinterpret_cast<uintptr_t>(memory.data()) % FOVEA_WORKSPACE_ALIGNMENT;
-    if (fovea_attention(&plan, &args, memory.data() + (FOVEA_WORKSPACE_ALIGNMENT - misaligned),
-                        fovea_workspace_bytes(&plan)) != FOVEA_OK) {
-      std::abort();
-    }
+    must(fovea_plan_init(&plan, &desc));
+    Memory workspace(plan.workspace_bytes);
+    must(fovea_attention(&plan, &args, workspace.data(), plan.workspace_bytes));
     Result& result = (*results)[t];
     for (uint32_t r = 0; r < rows; ++r) {
-      const size_t i = size_t{static_cast<uint32_t>(uint64_t{r} * shape.queries / rows)} * dim;
+      const size_t i = size_t{uint32_t(uint64_t{r} * shape.queries / rows)} * dim;
       for (uint32_t d = 0; d < dim; ++d) {
         const char* const first = reinterpret_cast<const char*>(out.data());
         const double got = double{element_of(kind.out, first + i * unit_size(kind.out), nullptr, d)};
-        const double error = got - exact[r][d];
-        result.ours.add(error);
-        result.excess = std::max(result.excess, std::fabs(error) - rounding(kind.out, exact[r][d]));
+        result.ours.add(got, exact[r][d]);
+        result.excess = std::max(result.excess, std::fabs(got - exact[r][d]) - rounding(kind.out, exact[r][d]));
       }
     }
     result.plain.add(plain);
@@ -276,41 +238,36 @@ std::vector<float> answer(const Shape& shape, uint32_t dim, const Way& way) {
   const uint64_t seed = uint64_t{shape.queries} * 4096 + dim;
   Rows q(FOVEA_F32, shape.queries, dim, seed), keys(FOVEA_F32, shape.keys, dim, seed + 1);
   Rows values(FOVEA_F32, shape.keys, dim, seed + 2);
-  fovea_attention_desc desc{};
-  desc.struct_bytes = sizeof desc;
-  desc.q_heads = desc.kv_heads = desc.max_batch = 1;
-  desc.head_dim = desc.value_dim = dim;
+  auto desc = sized<fovea_attention_desc>();
+  desc.q_heads = desc.kv_heads = desc.max_batch = 1, desc.head_dim = desc.value_dim = dim;
   desc.max_q_tokens = shape.queries, desc.max_kv_tokens = shape.keys;
   desc.target = way.target, desc.portable_bits = way.portable, desc.key_split_tokens = way.split;
   std::vector<float> out(size_t{shape.queries} * dim);
   fovea_attention_args args{};
-  const auto row = static_cast<ptrdiff_t>(dim);
-  args.struct_bytes = sizeof args;
-  args.batch = 1, args.q_tokens = shape.queries, args.kv_tokens = shape.keys;
+  const auto row = ptrdiff_t(dim);
+  args.struct_bytes = sizeof args, args.batch = 1, args.q_tokens = shape.queries, args.kv_tokens = shape.keys;
   args.out = {out.data(), 0, 0, row};
   args.q = {q.numbers.data(), 0, 0, row};
   args.kv.keys = {keys.numbers.data(), 0, 0, row};
   args.kv.values = {values.numbers.data(), 0, 0, row};
   fovea_plan plan;
-  if (fovea_plan_init(&plan, &desc) != FOVEA_OK) std::abort();
+  must(fovea_plan_init(&plan, &desc));
   const size_t bytes = fovea_workspace_bytes(&plan), state_bytes = fovea_state_bytes(&plan, 1, shape.queries);
-  std::vector<char> memory(bytes + state_bytes + 2 * FOVEA_WORKSPACE_ALIGNMENT);
-  char* workspace = memory.data();
-  workspace += FOVEA_WORKSPACE_ALIGNMENT - reinterpret_cast<uintptr_t>(workspace) % FOVEA_WORKSPACE_ALIGNMENT;
+  Memory memory(bytes + state_bytes + FOVEA_WORKSPACE_ALIGNMENT);
+  char* const workspace = memory.data();
   if (way.piece == 0) {
-    if (fovea_attention(&plan, &args, workspace, bytes) != FOVEA_OK) std::abort();
+    must(fovea_attention(&plan, &args, workspace, bytes));
     return out;
   }
   auto* const state = reinterpret_cast<fovea_state*>(workspace + (bytes + 63) / 64 * 64);
-  fovea_status status = fovea_stream_begin(&plan, state, state_bytes, 1, shape.queries, 0);
-  for (uint32_t first = 0; first < shape.keys && status == FOVEA_OK; first += way.piece) {
+  must(fovea_stream_begin(&plan, state, state_bytes, 1, shape.queries, 0));
+  for (uint32_t first = 0; first < shape.keys; first += way.piece) {
     args.kv_tokens = std::min(way.piece, shape.keys - first);
     args.kv.keys.data = keys.numbers.data() + size_t{first} * dim;
     args.kv.values.data = values.numbers.data() + size_t{first} * dim;
-    status = fovea_stream_push(&plan, state, &args, workspace, bytes);
+    must(fovea_stream_push(&plan, state, &args, workspace, bytes));
   }
-  if (status == FOVEA_OK) status = fovea_stream_end(&plan, state, &args, workspace, bytes);
-  if (status != FOVEA_OK) std::abort();
+  must(fovea_stream_end(&plan, state, &args, workspace, bytes));
   return out;
 }
 
@@ -319,7 +276,7 @@ void show_difference(const char* name, const Shape (&shapes)[3], const Way& one,
   for (const Shape& shape : shapes) {
     for (const uint32_t dim : kDims) {
       const std::vector<float> a = answer(shape, dim, one), b = answer(shape, dim, other);
-      for (size_t i = 0; i < a.size(); ++i) difference.add(double{a[i]} - double{b[i]});
+      for (size_t i = 0; i < a.size(); ++i) difference.add(double{a[i]}, double{b[i]});
     }
   }
   std::printf("| %s | %s | %.2g | %.2g |\n", name, fovea_target_name(other.target), difference.largest,
@@ -346,8 +303,9 @@ void show_differences(const std::vector<fovea_target>& all) {
   show_difference("keys split by 64, compared with whole ones,", kMany, {all[0]}, {all[0], true, 64});
   show_difference("a stream in pieces of 50, compared with one call,", kMany, {all[0]}, {all[0], true, 0, 50});
   for (const fovea_target target : all) {
-    if (target != all[0])
+    if (target != all[0]) {
       show_difference("`portable_bits` on the first target above, compared with it", kMany, {all[0]}, {target});
+    }
   }
 }
 

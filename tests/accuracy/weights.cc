@@ -2,21 +2,10 @@
 //
 // How far linear layers with weights in groups are from double precision: on the weights as they are stored, next to
 // loops in f32, and on the weights before they were stored, with both kinds of arithmetic.
-#include "accuracy/weights.h"
-
-#include <algorithm>
-#include <cmath>
-#include <cstdio>
-#include <cstdlib>
-#include <vector>
-
-#include "support/formats.h"
-#include "support/problem.h"
+#include "accuracy/accuracy.h"
 
 namespace fovea_test {
 namespace {
-
-using Numbers = std::vector<float>;
 
 constexpr uint32_t kTokens = 25, kIn = 1024, kOut = 96;  // the first token is a call of its own
 
@@ -26,26 +15,6 @@ struct Format {
 };
 constexpr Format kFormats[] = {{FOVEA_I4, 1.1},   {FOVEA_Q8_0, 3.0}, {FOVEA_Q4_0, 1.1},
                                {FOVEA_Q4_1, 1.1}, {FOVEA_Q4_K, 1.1}, {FOVEA_Q6_K, 1.5}};
-
-Numbers normal(size_t count, uint64_t seed, float deviation) {
-  Numbers x(count);
-  for (size_t i = 0; i < count; ++i) x[i] = deviation * random_normal(seed, i);
-  return x;
-}
-
-struct Sums {
-  double largest = 0, squares = 0, of_right = 0;
-  size_t count = 0;
-
-  void add(double got, double right) {
-    largest = std::max(largest, std::fabs(got - right));
-    squares += (got - right) * (got - right);
-    of_right += right * right;
-    ++count;
-  }
-  double rms() const { return std::sqrt(squares / static_cast<double>(count)); }
-  double normalised() const { return squares / of_right; }
-};
 
 // Weights as they are stored, and the numbers that they are then.
 struct Stored {
@@ -69,22 +38,19 @@ struct Stored {
 // Empty where the build does not have this arithmetic.
 Numbers call(fovea_dtype type, const Stored& stored, const Numbers& x, fovea_compute compute, fovea_target target) {
   Numbers y(size_t{kTokens} * kOut);
-  std::vector<char> workspace(1 << 20);
-  char* const from = workspace.data() + (64 - reinterpret_cast<uintptr_t>(workspace.data()) % 64);
-  fovea_linear_args args{};
-  args.struct_bytes = sizeof args;
-  args.target = target, args.compute = compute;
-  args.in_dim = kIn, args.out_dim = kOut;
+  Memory workspace(1 << 20);
+  auto args = sized<fovea_linear_args>();
+  args.target = target, args.compute = compute, args.in_dim = kIn, args.out_dim = kOut;
   args.x_stride = kIn, args.y_stride = kOut;
   args.weights.dtype = type, args.weights.data = stored.data.data();
-  args.weights.row_stride = static_cast<ptrdiff_t>(row_units(type, kIn));
+  args.weights.row_stride = ptrdiff_t(row_units(type, kIn));
   if (type == FOVEA_I4) args.weights.scales = stored.scales.data();
   for (const uint32_t first : {0u, 1u}) {
     args.tokens = first == 0 ? 1 : kTokens - 1;
     args.x = x.data() + first * kIn, args.y = y.data() + first * kOut;
-    const fovea_status status = fovea_linear(&args, from, workspace.size() - 64);
+    const fovea_status status = fovea_linear(&args, workspace.data(), 1 << 20);
     if (status == FOVEA_ERR_UNSUPPORTED) return {};
-    if (status != FOVEA_OK) std::abort();
+    must(status);
   }
   return y;
 }
@@ -105,9 +71,9 @@ integers, divided by that of f32, is above the last column.
 )";
 
 bool show(const Format& format) {
-  const Numbers x = normal(size_t{kTokens} * kIn, 1, 1), weights = normal(size_t{kOut} * kIn, 2, 0.03f);
+  const Numbers x = normal(size_t{kTokens} * kIn, 1, 0, 1), weights = normal(size_t{kOut} * kIn, 2, 0, 0.03f);
   const Stored stored(format.type, weights);
-  Sums ours, loops, of_f32, of_integers;
+  Error ours, loops, of_f32, of_integers;
   const Numbers integers = call(format.type, stored, x, FOVEA_COMPUTE_I8, FOVEA_TARGET_BEST);
   for (const fovea_target target : targets()) {
     const Numbers y = call(format.type, stored, x, FOVEA_COMPUTE_F32, target);

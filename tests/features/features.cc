@@ -78,8 +78,7 @@ Call plain_call() {
   d.q_heads = kQHeads, d.kv_heads = kKvHeads, d.head_dim = kHeadDim, d.value_dim = kValueDim;
   d.max_batch = kBatch, d.max_q_tokens = kQTokens, d.max_kv_tokens = kKvTokens;
   fovea_attention_args& a = call.args;
-  a.struct_bytes = sizeof a;
-  a.batch = kBatch, a.q_tokens = kQTokens, a.kv_tokens = kKvTokens;
+  a.struct_bytes = sizeof a, a.batch = kBatch, a.q_tokens = kQTokens, a.kv_tokens = kKvTokens;
   a.out = output(outputs.out, kQTokens, kValueDim);
   a.q = input(q, kQHeads, kQTokens, kHeadDim);
   a.kv.keys = input(keys, kKvHeads, kKvTokens, kHeadDim);
@@ -146,77 +145,77 @@ struct Request {
 const Request kAttentionRequests[] = {
     {"attention", "", [](Call&) {}},
     {"key lengths", "",
-     [](Call& c) {
+     [](auto& c) {
        static const uint32_t n[] = {77, 150};
        c.args.kv_lengths = n;
      }},
-    {"causal", "", [](Call& c) { c.desc.causal = FOVEA_CAUSAL_BOTTOM_RIGHT; }},
-    {"causal at positions", "", [](Call& c) { c.desc.causal = FOVEA_CAUSAL_POSITIONS, c.args.positions = positions; }},
-    {"positions", "", [](Call& c) { c.args.positions = positions; }},
+    {"causal", "", [](auto& c) { c.desc.causal = FOVEA_CAUSAL_BOTTOM_RIGHT; }},
+    {"causal at positions", "", [](auto& c) { c.desc.causal = FOVEA_CAUSAL_POSITIONS, c.args.positions = positions; }},
+    {"positions", "", [](auto& c) { c.args.positions = positions; }},
     {"window", "WINDOWS",
-     [](Call& c) { c.desc.window_left = 2, c.desc.window_right = 5, c.args.positions = positions; }},
+     [](auto& c) { c.desc.window_left = 2, c.desc.window_right = 5, c.args.positions = positions; }},
     {"window from a diagonal", "WINDOWS",
-     [](Call& c) { c.desc.window_left = 2, c.desc.diagonal = FOVEA_DIAGONAL_BOTTOM_RIGHT; }},
-    {"causal window", "WINDOWS", [](Call& c) { c.desc.window_left = 4, c.desc.causal = FOVEA_CAUSAL_BOTTOM_RIGHT; }},
+     [](auto& c) { c.desc.window_left = 2, c.desc.diagonal = FOVEA_DIAGONAL_BOTTOM_RIGHT; }},
+    {"causal window", "WINDOWS", [](auto& c) { c.desc.window_left = 4, c.desc.causal = FOVEA_CAUSAL_BOTTOM_RIGHT; }},
     {"rotated keys and values", "ROTATION",
-     [](Call& c) { c.desc.rotation = FOVEA_ROTATION_BOTH, c.desc.rotation_seed = 5; }},
-    {"softcap", "SOFTCAP", [](Call& c) { c.desc.softcap = 1.5f; }},
-    {"dot score", "", [](Call& c) { c.desc.score = FOVEA_SCORE_DOT; }},
-    {"additive score", "ADDITIVE", [](Call& c) { c.desc.score = FOVEA_SCORE_ADDITIVE, c.args.score_vector = few; }},
-    {"dropout", "DROPOUT", [](Call& c) { c.desc.dropout = 0.25f, c.args.dropout_seed = 7; }},
-    {"alibi", "ALIBI", [](Call& c) { c.args.alibi_slopes = few, c.args.positions = positions; }},
-    {"causal alibi", "ALIBI", [](Call& c) { c.args.alibi_slopes = few, c.desc.causal = FOVEA_CAUSAL_TOP_LEFT; }},
+     [](auto& c) { c.desc.rotation = FOVEA_ROTATION_BOTH, c.desc.rotation_seed = 5; }},
+    {"softcap", "SOFTCAP", [](auto& c) { c.desc.softcap = 1.5f; }},
+    {"dot score", "", [](auto& c) { c.desc.score = FOVEA_SCORE_DOT; }},
+    {"additive score", "ADDITIVE", [](auto& c) { c.desc.score = FOVEA_SCORE_ADDITIVE, c.args.score_vector = few; }},
+    {"dropout", "DROPOUT", [](auto& c) { c.desc.dropout = 0.25f, c.args.dropout_seed = 7; }},
+    {"alibi", "ALIBI", [](auto& c) { c.args.alibi_slopes = few, c.args.positions = positions; }},
+    {"causal alibi", "ALIBI", [](auto& c) { c.args.alibi_slopes = few, c.desc.causal = FOVEA_CAUSAL_TOP_LEFT; }},
     {"key mass", "KEY_MASS",
-     [](Call& c) {
+     [](auto& c) {
        static float mass[kBatch * kKvHeads * kKvTokens];
        c.desc.key_mass_queries = 2, c.args.key_mass = {mass, kKvHeads * kKvTokens, kKvTokens, 0};
      }},
-    {"lse", "LSE", [](Call& c) { c.args.lse = output(outputs.lse, kQTokens, 1); }},
-    {"byte mask", "MASK_BYTE", [](Call& c) { set_mask(c, FOVEA_MASK_BYTE, mask_byte); }},
-    {"float mask", "MASK_F32", [](Call& c) { set_mask(c, FOVEA_MASK_F32, mask_f32); }},
+    {"lse", "LSE", [](auto& c) { c.args.lse = output(outputs.lse, kQTokens, 1); }},
+    {"byte mask", "MASK_BYTE", [](auto& c) { set_mask(c, FOVEA_MASK_BYTE, mask_byte); }},
+    {"float mask", "MASK_F32", [](auto& c) { set_mask(c, FOVEA_MASK_F32, mask_f32); }},
     {"float mask times factors", "MASK_F32",
-     [](Call& c) { set_mask(c, FOVEA_MASK_F32, mask_f32), c.args.mask.head_factors = few; }},
-    {"f16 mask", "F16,MASK_F32", [](Call& c) { set_mask(c, FOVEA_MASK_F16, half); }},
-    {"bf16 mask", "BF16,MASK_F32", [](Call& c) { set_mask(c, FOVEA_MASK_BF16, half); }},
+     [](auto& c) { set_mask(c, FOVEA_MASK_F32, mask_f32), c.args.mask.head_factors = few; }},
+    {"f16 mask", "F16,MASK_F32", [](auto& c) { set_mask(c, FOVEA_MASK_F16, half); }},
+    {"bf16 mask", "BF16,MASK_F32", [](auto& c) { set_mask(c, FOVEA_MASK_BF16, half); }},
     {"mask at the end", "MASK_BYTE,BLOCK_MAPS",
-     [](Call& c) { set_mask(c, FOVEA_MASK_BYTE, mask_byte), c.args.mask.kv_tokens = 70, c.args.mask.at_end = 1; }},
+     [](auto& c) { set_mask(c, FOVEA_MASK_BYTE, mask_byte), c.args.mask.kv_tokens = 70, c.args.mask.at_end = 1; }},
     {"block map", "BLOCK_MAPS",
-     [](Call& c) {
+     [](auto& c) {
        static const uint32_t offsets[] = {0, 2, 4, 5}, blocks[] = {0, 2, 1, 2, 1};
        static const fovea_block_map map = {4, 64, offsets, 0, 0, blocks, 5};
        c.args.block_map = &map, c.desc.portable_bits = 1;
      }},
     {"scores modified", "MODIFIERS",
-     [](Call& c) {
+     [](auto& c) {
        static const fovea_modifier modifier = modifier_of(scale, nullptr);
        c.args.modifier = &modifier;
      }},
     {"weights modified", "MODIFIERS",
-     [](Call& c) {
+     [](auto& c) {
        static const fovea_modifier modifier = modifier_of(nullptr, scale);
        c.args.modifier = &modifier;
      }},
     {"weights", "SCORES",
-     [](Call& c) {
+     [](auto& c) {
        c.args.scores = output(outputs.scores, kQTokens, kKvTokens), c.args.scores_stage = FOVEA_SCORES_SOFTMAX;
      }},
-    {"sinks", "SINKS", [](Call& c) { c.args.sinks = few; }},
+    {"sinks", "SINKS", [](auto& c) { c.args.sinks = few; }},
     {"slow workspace", "SLOW_WORKSPACE",
-     [](Call& c) {
+     [](auto& c) {
        c.fast_bytes = 1024, c.args.slow_workspace = slow_workspace, c.args.slow_workspace_bytes = kWorkspaceBytes;
      }},
-    {"one query", "FEW_ROWS", [](Call& c) { c.args.q_tokens = 1; }},
-    {"one query, portable bits", "", [](Call& c) { c.args.q_tokens = 1, c.desc.portable_bits = 1; }},
-    {"executor", "EXECUTOR", [](Call& c) { c.desc.max_workers = 2, c.args.executor = &executor; }},
-    {"key splits", "KEY_SPLITS", [](Call& c) { c.desc.key_split_tokens = 64; }},
-    {"stream", "STREAMS", [](Call& c) { c.streams = true; }},
+    {"one query", "FEW_ROWS", [](auto& c) { c.args.q_tokens = 1; }},
+    {"one query, portable bits", "", [](auto& c) { c.args.q_tokens = 1, c.desc.portable_bits = 1; }},
+    {"executor", "EXECUTOR", [](auto& c) { c.desc.max_workers = 2, c.args.executor = &executor; }},
+    {"key splits", "KEY_SPLITS", [](auto& c) { c.desc.key_split_tokens = 64; }},
+    {"stream", "STREAMS", [](auto& c) { c.streams = true; }},
     {"ragged", "RAGGED",
-     [](Call& c) {
+     [](auto& c) {
        static const uint32_t q_offsets[] = {0, 4, 9}, kv_offsets[] = {0, 70, 150};
        c.args.q_offsets = q_offsets, c.args.kv_offsets = kv_offsets;
      }},
     {"ring", "RING",
-     [](Call& c) {
+     [](auto& c) {
        constexpr uint32_t slots = 100;
        c.desc.kv_kind = FOVEA_KV_RING, c.desc.ring_tokens = slots, c.desc.pinned_tokens = 3;
        c.desc.hide_gone = 1;
@@ -224,34 +223,34 @@ const Request kAttentionRequests[] = {
        c.args.kv.values = input(values, kKvHeads, slots, kValueDim);
      }},
     {"pinned tokens", "RING,WINDOWS",
-     [](Call& c) { c.desc.pinned_tokens = 3, c.desc.window_left = 4, c.desc.causal = FOVEA_CAUSAL_BOTTOM_RIGHT; }},
+     [](auto& c) { c.desc.pinned_tokens = 3, c.desc.window_left = 4, c.desc.causal = FOVEA_CAUSAL_BOTTOM_RIGHT; }},
     {"pages", "PAGES",
-     [](Call& c) {
+     [](auto& c) {
        static const uint32_t table[] = {5, 0, 3, 2, 4, 1};
        c.desc.kv_kind = FOVEA_KV_PAGED, c.desc.page_tokens = 50;
        c.args.kv.page_table = table, c.args.kv.page_table_stride = 3, c.args.kv.pages = 6;
        c.args.kv.keys = input(keys, kKvHeads, 50, kHeadDim);
        c.args.kv.values = input(values, kKvHeads, 50, kValueDim);
      }},
-    {"loader", "LOAD", [](Call& c) { c.desc.kv_kind = FOVEA_KV_LOAD, c.args.kv = {}, c.args.kv.loader = &loader; }},
-    {"bf16", "BF16", [](Call& c) { set_all(c, FOVEA_BF16); }},
-    {"f16", "F16", [](Call& c) { set_all(c, FOVEA_F16); }},
+    {"loader", "LOAD", [](auto& c) { c.desc.kv_kind = FOVEA_KV_LOAD, c.args.kv = {}, c.args.kv.loader = &loader; }},
+    {"bf16", "BF16", [](auto& c) { set_all(c, FOVEA_BF16); }},
+    {"f16", "F16", [](auto& c) { set_all(c, FOVEA_F16); }},
     {"i8", "I8", set_i8},
     {"i4", "I4", set_i4},
     {"blocks of ggml", "GGML", set_q8_0},
-    {"integer products of i8", "COMPUTE_I8,I8", [](Call& c) { set_i8(c), c.desc.compute = FOVEA_COMPUTE_I8; }},
-    {"integer products of i4", "COMPUTE_I8,I4", [](Call& c) { set_i4(c), c.desc.compute = FOVEA_COMPUTE_I8; }},
+    {"integer products of i8", "COMPUTE_I8,I8", [](auto& c) { set_i8(c), c.desc.compute = FOVEA_COMPUTE_I8; }},
+    {"integer products of i4", "COMPUTE_I8,I4", [](auto& c) { set_i4(c), c.desc.compute = FOVEA_COMPUTE_I8; }},
     {"tensors of i8", "I8_TENSORS,COMPUTE_I8,I8",
-     [](Call& c) {
+     [](auto& c) {
        set_i8(c), c.desc.compute = FOVEA_COMPUTE_I8;
        c.desc.key_scale = c.desc.value_scale = 0.5f, c.desc.value_zero = 3;
        c.args.kv.key_scales = {}, c.args.kv.value_scales = {};
      }},
-    {"integer products of blocks", "COMPUTE_I8,GGML", [](Call& c) { set_q8_0(c), c.desc.compute = FOVEA_COMPUTE_I8; }},
+    {"integer products of blocks", "COMPUTE_I8,GGML", [](auto& c) { set_q8_0(c), c.desc.compute = FOVEA_COMPUTE_I8; }},
     {"products of halves", "COMPUTE_F16,F16",
-     [](Call& c) { set_all(c, FOVEA_F16), c.desc.compute = FOVEA_COMPUTE_F16; }},
+     [](auto& c) { set_all(c, FOVEA_F16), c.desc.compute = FOVEA_COMPUTE_F16; }},
     {"integer products of one query", "COMPUTE_I8,I8",
-     [](Call& c) { set_i8(c), c.desc.compute = FOVEA_COMPUTE_I8, c.args.q_tokens = 1; }},
+     [](auto& c) { set_i8(c), c.desc.compute = FOVEA_COMPUTE_I8, c.args.q_tokens = 1; }},
 };
 
 fovea_status attend(const Call& call) {
@@ -305,8 +304,7 @@ fovea_status integer_attention() {
   a.q = input(rows, kQHeads, kQTokens, kHeadDim);
   a.keys = input(codes, kKvHeads, kKvTokens, kHeadDim);
   a.values = input(codes, kKvHeads, kKvTokens, kValueDim);
-  a.score_multiplier = a.out_multiplier = 1 << 30;
-  a.score_shift = -10, a.out_shift = 1;
+  a.score_multiplier = a.out_multiplier = 1 << 30, a.score_shift = -10, a.out_shift = 1;
   return fovea_integer_attention(&a, workspace, sizeof workspace);
 }
 
@@ -351,9 +349,7 @@ fovea_status texts() {
 // Weights of 9 outputs, whose rows are blocks.
 fovea_status linear(fovea_dtype dtype, size_t block_bytes) {
   fovea_linear_args a = {};
-  a.struct_bytes = sizeof a;
-  a.tokens = 9, a.in_dim = 40, a.out_dim = 9;
-  a.x = q, a.x_stride = 40;
+  a.struct_bytes = sizeof a, a.tokens = 9, a.in_dim = 40, a.out_dim = 9, a.x = q, a.x_stride = 40;
   a.y = outputs.out, a.y_stride = 9;
   a.weights.dtype = dtype, a.weights.data = blocks, a.weights.row_stride = ptrdiff_t(2 * block_bytes);
   return fovea_linear(&a, workspace, sizeof workspace);
@@ -361,11 +357,8 @@ fovea_status linear(fovea_dtype dtype, size_t block_bytes) {
 
 fovea_status activated_linear() {
   fovea_linear_args a = {};
-  a.struct_bytes = sizeof a;
-  a.tokens = 1, a.in_dim = 8, a.out_dim = 9;
-  a.x = q, a.x_stride = 8;
-  a.y = outputs.out, a.y_stride = 9;
-  a.weights.data = keys, a.weights.row_stride = 8;
+  a.struct_bytes = sizeof a, a.tokens = 1, a.in_dim = 8, a.out_dim = 9, a.x = q, a.x_stride = 8;
+  a.y = outputs.out, a.y_stride = 9, a.weights.data = keys, a.weights.row_stride = 8;
   a.activation = FOVEA_ACTIVATION_SILU;
   return fovea_linear(&a, workspace, sizeof workspace);
 }
@@ -373,24 +366,17 @@ fovea_status activated_linear() {
 // Products of integers with int8 weights of 9 outputs.
 fovea_status linear_of_integers() {
   fovea_linear_args a = {};
-  a.struct_bytes = sizeof a;
-  a.compute = FOVEA_COMPUTE_I8;
-  a.tokens = 2, a.in_dim = 40, a.out_dim = 9;
-  a.x = q, a.x_stride = 40;
-  a.y = outputs.out, a.y_stride = 9;
-  a.weights.dtype = FOVEA_I8, a.weights.data = codes, a.weights.row_stride = 40;
-  a.weights.scales = scales;
+  a.struct_bytes = sizeof a, a.compute = FOVEA_COMPUTE_I8, a.tokens = 2, a.in_dim = 40, a.out_dim = 9;
+  a.x = q, a.x_stride = 40, a.y = outputs.out, a.y_stride = 9;
+  a.weights.dtype = FOVEA_I8, a.weights.data = codes, a.weights.row_stride = 40, a.weights.scales = scales;
   return fovea_linear(&a, workspace, sizeof workspace);
 }
 
 // Products of halves.
 fovea_status linear_of_halves() {
   fovea_linear_args a = {};
-  a.struct_bytes = sizeof a;
-  a.compute = FOVEA_COMPUTE_F16;
-  a.tokens = 2, a.in_dim = 40, a.out_dim = 9;
-  a.x = q, a.x_stride = 40;
-  a.y = outputs.out, a.y_stride = 9;
+  a.struct_bytes = sizeof a, a.compute = FOVEA_COMPUTE_F16, a.tokens = 2, a.in_dim = 40, a.out_dim = 9;
+  a.x = q, a.x_stride = 40, a.y = outputs.out, a.y_stride = 9;
   a.weights.dtype = FOVEA_F16, a.weights.data = half, a.weights.row_stride = 0;
   return fovea_linear(&a, workspace, sizeof workspace);
 }
@@ -402,11 +388,9 @@ fovea_status delta(fovea_dtype dtype, bool packed, const fovea_executor* on, boo
       memory[FOVEA_DELTA_STATE_BYTES(kBatch, kQHeads, kHeadDim, kValueDim, FOVEA_DELTA_GENERAL_DIM(kHeadDim))];
   fovea_delta_state* const matrices = reinterpret_cast<fovea_delta_state*>(memory);
   fovea_delta_args a = {};
-  a.struct_bytes = sizeof a;
-  a.rule = FOVEA_DELTA_RULE_GATED_DELTA;
+  a.struct_bytes = sizeof a, a.rule = FOVEA_DELTA_RULE_GATED_DELTA;
   a.batch = kBatch, a.q_heads = a.k_heads = a.v_heads = kQHeads, a.tokens = kQTokens;
-  a.key_dim = kHeadDim, a.value_dim = kValueDim, a.decay_dim = 1;
-  a.dtype = dtype, a.executor = on;
+  a.key_dim = kHeadDim, a.value_dim = kValueDim, a.decay_dim = 1, a.dtype = dtype, a.executor = on;
   if (packed) a.offsets = offsets;
   const void* const rows = dtype == FOVEA_F32 ? static_cast<const void*>(q) : half;
   a.out = output(outputs.out, kQTokens, kValueDim);
@@ -425,17 +409,14 @@ fovea_status delta(fovea_dtype dtype, bool packed, const fovea_executor* on, boo
 template <class Args>
 Args rows() {
   Args a = {};
-  a.struct_bytes = sizeof a;
-  a.batch = kBatch, a.heads = kQHeads, a.tokens = kQTokens, a.dim = kHeadDim;
+  a.struct_bytes = sizeof a, a.batch = kBatch, a.heads = kQHeads, a.tokens = kQTokens, a.dim = kHeadDim;
   a.y = output(outputs.out, kQTokens, kHeadDim);
   a.x = input(q, kQHeads, kQTokens, kHeadDim);
   return a;
 }
 fovea_status norm(fovea_norm_kind kind, fovea_dtype x_dtype, bool residual) {
   auto a = rows<fovea_norm_args>();
-  a.norm = kind;
-  a.epsilon = 1e-5f;
-  a.x_dtype = x_dtype;
+  a.norm = kind, a.epsilon = 1e-5f, a.x_dtype = x_dtype;
   if (x_dtype != FOVEA_F32) a.heads = kKvHeads, a.x = input(half, kKvHeads, kQTokens, kHeadDim);
   if (residual) a.residual = a.x;
   return fovea_norm(&a);
@@ -448,8 +429,7 @@ fovea_status activation(fovea_activation_kind kind) {
 
 fovea_status conv1d() {
   fovea_conv1d_args a = {};
-  a.struct_bytes = sizeof a;
-  a.batch = 1, a.tokens = kQTokens, a.channels = kHeadDim, a.width = 4, a.silu = 1;
+  a.struct_bytes = sizeof a, a.batch = 1, a.tokens = kQTokens, a.channels = kHeadDim, a.width = 4, a.silu = 1;
   a.y = outputs.out, a.x = q, a.weight = keys;
   a.y_token_stride = a.x_token_stride = kHeadDim, a.y_channel_stride = a.x_channel_stride = 1;
   a.weight_stride = 4;
@@ -458,8 +438,7 @@ fovea_status conv1d() {
 
 fovea_status sum(fovea_dtype dtype) {
   fovea_pair_args a = {};
-  a.struct_bytes = sizeof a;
-  a.batch = 1, a.heads = kKvHeads, a.tokens = kQTokens, a.dim = kHeadDim;
+  a.struct_bytes = sizeof a, a.batch = 1, a.heads = kKvHeads, a.tokens = kQTokens, a.dim = kHeadDim;
   a.y = output(outputs.out, kQTokens, kHeadDim);
   a.a = dtype == FOVEA_F32 ? input(q, kKvHeads, kQTokens, kHeadDim) : input(half, kKvHeads, kQTokens, kHeadDim);
   a.b = a.a, a.a_dtype = a.b_dtype = dtype;
@@ -468,17 +447,14 @@ fovea_status sum(fovea_dtype dtype) {
 fovea_status embedding(fovea_dtype dtype, ptrdiff_t row_stride) {
   static const uint32_t indices[2] = {1, 0};
   fovea_embedding_args a = {};
-  a.struct_bytes = sizeof a;
-  a.tokens = a.rows = 2, a.dim = kHeadDim;
+  a.struct_bytes = sizeof a, a.tokens = a.rows = 2, a.dim = kHeadDim;
   a.y = outputs.out, a.y_stride = kHeadDim, a.indices = indices;
-  a.table.dtype = dtype, a.table.row_stride = row_stride;
-  a.table.data = codes;
+  a.table.dtype = dtype, a.table.row_stride = row_stride, a.table.data = codes;
   return fovea_embedding(&a);
 }
 fovea_status integer_sum() {
   fovea_integer_pair_args a = {};
-  a.struct_bytes = sizeof a;
-  a.batch = a.heads = 1, a.tokens = kQTokens, a.dim = kHeadDim;
+  a.struct_bytes = sizeof a, a.batch = a.heads = 1, a.tokens = kQTokens, a.dim = kHeadDim;
   a.y = output(outputs.out, kQTokens, kHeadDim);
   a.a = a.b = input(codes, 1, kQTokens, kHeadDim);
   a.a_multiplier = a.b_multiplier = 1 << 30;

@@ -31,8 +31,7 @@ void add_tensors(Bytes& bytes, fovea_attention_desc* d) {
 }
 
 fovea_attention_desc description(Bytes& bytes) {
-  fovea_attention_desc d{};
-  d.struct_bytes = sizeof d;
+  auto d = sized<fovea_attention_desc>();
   d.kv_heads = 1 + bytes.below(3), d.q_heads = d.kv_heads * (1 + bytes.below(4));
   d.head_dim = 1 + bytes.below(70), d.value_dim = 1 + bytes.below(70);
   d.max_batch = bytes.below(4), d.max_q_tokens = bytes.below(20), d.max_kv_tokens = bytes.below(150);
@@ -53,8 +52,7 @@ fovea_attention_desc description(Bytes& bytes) {
   const uint32_t features = bytes.below(64);
   d.processor_features = features % 16;
   if (features / 16 == 2) {
-    d.compute = FOVEA_COMPUTE_F16;
-    d.key_dtype = d.value_dtype = FOVEA_F16;
+    d.compute = FOVEA_COMPUTE_F16, d.key_dtype = d.value_dtype = FOVEA_F16;
   } else if (features / 16 == 3) {
     d.compute = FOVEA_COMPUTE_I8;
     if (!is_scaled(d.key_dtype)) d.key_dtype = FOVEA_I8;
@@ -93,10 +91,8 @@ struct Loading {
 // Changes each element, which the block must have.
 void halve(void*, const fovea_score_block* block) {
   expect(block->rows > 0 && block->keys > 0 && block->keys <= FOVEA_KEY_TILE, "a block of no or too many elements");
-  for (uint32_t r = 0; r < block->rows; ++r) {
-    for (uint32_t k = 0; k < block->keys; ++k) {
-      block->data[static_cast<ptrdiff_t>(r) * block->row_stride + static_cast<ptrdiff_t>(k) * block->key_stride] *= 0.5f;
-    }
+  for (const auto& [r, k] : indices(block->rows, block->keys)) {
+    block->data[ptrdiff_t(r) * block->row_stride + ptrdiff_t(k) * block->key_stride] *= 0.5f;
   }
 }
 
@@ -129,7 +125,7 @@ class Arguments {
     rows(bytes, &a.q, d_.q_heads, a.q_tokens, d_.head_dim);
     rows(bytes, &a.out, d_.q_heads, a.q_tokens, d_.value_dim);
     if (d_.q_dtype == FOVEA_I8) rows(bytes, &a.q_scales, d_.q_heads, a.q_tokens, 1);
-    a.value_channel_stride = bytes.below(4) == 0 ? stride(bytes) : static_cast<ptrdiff_t>(d_.value_dim);
+    a.value_channel_stride = bytes.below(4) == 0 ? stride(bytes) : ptrdiff_t(d_.value_dim);
     rows(bytes, &a.lse, d_.q_heads, a.q_tokens, 1);
     rows(bytes, &a.scores, d_.q_heads, a.q_tokens, a.kv_tokens);
     rows(bytes, &a.key_mass, d_.kv_heads, 1, a.kv_tokens);
@@ -149,7 +145,7 @@ class Arguments {
     const uint32_t columns = a.mask.broadcast_keys != 0 ? std::min(covered, 1u) : covered;
     rows(bytes, &mask, d_.q_heads, a.q_tokens, columns);
     a.mask.batch_stride = mask.batch_stride, a.mask.head_stride = mask.head_stride, a.mask.q_stride = mask.token_stride;
-    a.score_vector_stride = bytes.below(4) == 0 ? stride(bytes) : static_cast<ptrdiff_t>(d_.head_dim);
+    a.score_vector_stride = bytes.below(4) == 0 ? stride(bytes) : ptrdiff_t(d_.head_dim);
     a.kv.page_table_stride = bytes.below(8) == 0 ? stride(bytes) : table_columns();
 
     // Memory.
@@ -241,9 +237,9 @@ class Arguments {
   void rows(Bytes& bytes, Array* array, uint32_t heads, uint32_t tokens, size_t row) {
     const Wide token = static_cast<Wide>(row), head = token * tokens, batch = head * heads;
     const Wide most = PTRDIFF_MAX;
-    array->token_stride = static_cast<ptrdiff_t>(std::min(token, most));
-    array->head_stride = static_cast<ptrdiff_t>(std::min(head, most));
-    array->batch_stride = static_cast<ptrdiff_t>(std::min(batch, most));
+    array->token_stride = ptrdiff_t(std::min(token, most));
+    array->head_stride = ptrdiff_t(std::min(head, most));
+    array->batch_stride = ptrdiff_t(std::min(batch, most));
     const uint32_t any = bytes.below(8) == 0 ? bytes.below(8) : 0;
     if (any & 1) array->token_stride = stride(bytes);
     if (any & 2) array->head_stride = stride(bytes);
@@ -282,20 +278,16 @@ class Arguments {
     });
   }
   uint32_t table_columns() const {
-    return d_.page_tokens == 0 ? 0
-                               : static_cast<uint32_t>((uint64_t{a.kv_tokens} + d_.page_tokens - 1) / d_.page_tokens);
+    return d_.page_tokens == 0 ? 0 : uint32_t((uint64_t{a.kv_tokens} + d_.page_tokens - 1) / d_.page_tokens);
   }
   void page_table(Bytes& bytes) {
     auto* const table =
         static_cast<uint32_t*>(memory.array(4, table_columns(), {a.batch}, {a.kv.page_table_stride}, false));
     a.kv.page_table = table;
     if (!memory.complete) return;
-    for (uint32_t b = 0; b < a.batch; ++b) {
-      for (uint32_t column = 0; column < table_columns(); ++column) {
-        uint32_t& page = table[static_cast<ptrdiff_t>(b) * a.kv.page_table_stride + column];
-        page =
-            bytes.below(64) == 1 ? word(bytes) : bytes.below(a.kv.pages < 255 ? a.kv.pages + (a.kv.pages == 0) : 255);
-      }
+    for (const auto& [b, column] : indices(a.batch, table_columns())) {
+      uint32_t& page = table[ptrdiff_t(b) * a.kv.page_table_stride + column];
+      page = bytes.below(64) == 1 ? word(bytes) : bytes.below(a.kv.pages < 255 ? a.kv.pages + (a.kv.pages == 0) : 255);
     }
   }
   // Lists that rise, mostly, of numbers that exist.
@@ -304,12 +296,10 @@ class Arguments {
     map.kv_block = bytes.below(16) == 1 ? word(bytes) : 64 * (1 + bytes.below(2));
     const uint64_t lists = map.q_block == 0 ? 0 : (uint64_t{a.q_tokens} + map.q_block - 1) / map.q_block;
     const uint32_t keys = map.kv_block == 0 ? 0 : (a.kv_tokens + map.kv_block - 1) / map.kv_block;
-    map.head_stride = bytes.below(8) == 1 ? stride(bytes) : bytes.flag() ? 0 : static_cast<ptrdiff_t>(lists + 1);
-    map.batch_stride = bytes.below(8) == 1   ? stride(bytes)
-                       : bytes.flag()        ? 0
-                                             : static_cast<ptrdiff_t>((lists + 1) * d_.kv_heads);
+    map.head_stride = bytes.below(8) == 1 ? stride(bytes) : bytes.flag() ? 0 : ptrdiff_t(lists + 1);
+    map.batch_stride = bytes.below(8) == 1 ? stride(bytes) : bytes.flag() ? 0 : ptrdiff_t((lists + 1) * d_.kv_heads);
     auto* const list_offsets = static_cast<uint32_t*>(
-        memory.array(4, static_cast<size_t>(lists + 1), {a.batch, d_.kv_heads}, {map.batch_stride, map.head_stride}, false));
+        memory.array(4, size_t(lists + 1), {a.batch, d_.kv_heads}, {map.batch_stride, map.head_stride}, false));
     map.offsets = list_offsets;
     map.block_count = bytes.below(40);
     uint32_t last = 0;
@@ -321,14 +311,12 @@ class Arguments {
     });
     a.block_map = &map;
     if (!memory.complete || lists > 64) return;
-    for (uint32_t b = 0; b < a.batch; ++b) {
-      for (uint32_t h = 0; h < d_.kv_heads; ++h) {
-        uint32_t offset = bytes.below(8);
-        for (uint64_t r = 0; r <= lists; ++r) {
-          list_offsets[static_cast<ptrdiff_t>(b) * map.batch_stride + static_cast<ptrdiff_t>(h) * map.head_stride +
-                       static_cast<ptrdiff_t>(r)] = bytes.below(64) == 1 ? word(bytes) : offset;
-          offset = std::min(offset + bytes.below(3), map.block_count);
-        }
+    for (const auto& [b, h] : indices(a.batch, d_.kv_heads)) {
+      uint32_t offset = bytes.below(8);
+      for (uint64_t r = 0; r <= lists; ++r) {
+        list_offsets[ptrdiff_t(b) * map.batch_stride + ptrdiff_t(h) * map.head_stride + ptrdiff_t(r)] =
+            bytes.below(64) == 1 ? word(bytes) : offset;
+        offset = std::min(offset + bytes.below(3), map.block_count);
       }
     }
   }
@@ -338,7 +326,7 @@ class Arguments {
       const void** data;
       size_t element;
     };
-    const auto output = [](fovea_out& array) { return const_cast<const void**>(&array.data); };
+    const auto output = [](auto& array) { return const_cast<const void**>(&array.data); };
     const Pointer pointers[] = {{&a.q.data, unit_size(d_.q_dtype)},
                                 {output(a.out), unit_size(d_.out_dtype)},
                                 {output(a.lse), 4},
@@ -385,7 +373,7 @@ void run(Bytes bytes) {
   fovea_attention_args& a = arguments.a;
   const size_t whole = fovea_workspace_bytes(&plan);
   size_t fast_bytes = whole;
-  if (bytes.below(4) == 0) fast_bytes = bytes.below(static_cast<uint32_t>(std::min(whole, kMostBytes) / 64 + 1)) * 64;
+  if (bytes.below(4) == 0) fast_bytes = bytes.below(uint32_t(std::min(whole, kMostBytes) / 64 + 1)) * 64;
   const size_t slow_bytes = fovea_slow_workspace_bytes(&plan, fast_bytes);
   const bool runs =
       arguments.memory.complete && arguments.work() < kMostWork && fast_bytes <= kMostBytes && slow_bytes <= kMostBytes;

@@ -12,8 +12,7 @@ namespace fovea_test {
 namespace {
 
 fovea_kv_cache cache_of(Bytes& bytes) {
-  fovea_kv_cache c{};
-  c.struct_bytes = sizeof c;
+  auto c = sized<fovea_kv_cache>();
   c.kind = bytes.choose({FOVEA_KV_STRIDED, FOVEA_KV_RING, FOVEA_KV_PAGED});
   c.key_dtype = bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0});
   c.value_dtype = bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0});
@@ -73,7 +72,7 @@ void run(Bytes bytes) {
   const std::vector<fovea_target> all = targets();
   // The check after each operation looks at all tokens.
   for (int operations = 0; operations < 24 && !bytes.empty(); ++operations) {
-    const fovea_target target = all[bytes.below(static_cast<uint32_t>(all.size()))];
+    const fovea_target target = all[bytes.below(uint32_t(all.size()))];
     const uint32_t entry = bytes.below(empty.batch);
     fovea_status status = FOVEA_OK;
     switch (bytes.below(11)) {

@@ -123,7 +123,7 @@ std::string draw_file(Bytes& bytes, bool* changed) {
   *changed = true;
   if (bytes.below(8) == 7) {
     std::string raw = "GGUF";
-    for (uint32_t count = bytes.below(400); count > 0; --count) raw += static_cast<char>(bytes.take<uint8_t>());
+    for (uint32_t count = bytes.below(400); count > 0; --count) raw += char(bytes.take<uint8_t>());
     return raw;
   }
   static const std::string files[] = {[] { return MadeModel().file().bytes(); }(),

@@ -16,13 +16,11 @@ namespace {
 constexpr double kMostWork = 1e6;        // multiply-adds of a call
 constexpr uint32_t kMostEntries = 4096;  // of a batch, each of which costs time
 
-int32_t zero_point(Bytes& bytes) {
-  return bytes.below(24) == 1 ? static_cast<int32_t>(word(bytes)) : bytes.take<int8_t>();
-}
+int32_t zero_point(Bytes& bytes) { return bytes.below(24) == 1 ? int32_t(word(bytes)) : bytes.take<int8_t>(); }
 
 // A multiplier and its shift: of a number of a usual size, or any.
 void multiplier(Bytes& bytes, double usual, int32_t* factor, int32_t* shift) {
-  *factor = static_cast<int32_t>(word(bytes)), *shift = bytes.take<int8_t>();
+  *factor = int32_t(word(bytes)), *shift = bytes.take<int8_t>();
   const double real = bytes.below(8) == 1 ? bytes.take<double>() : usual * std::exp2(bytes.below(32) * 0.6 - 9);
   const int32_t before[] = {*factor, *shift};
   const fovea_status status = fovea_integer_multiplier(real, factor, shift);
@@ -31,12 +29,12 @@ void multiplier(Bytes& bytes, double usual, int32_t* factor, int32_t* shift) {
   expect(*factor >= 1 << 30 && *shift >= -31 && *shift <= 31, "a multiplier is out of its range");
   const double error = std::fabs(std::ldexp(*factor, *shift - 31) / real - 1);
   expect(error <= 0x1p-31, "a multiplier is not the nearest");
-  if (bytes.below(16) == 1) *factor = static_cast<int32_t>(word(bytes));
+  if (bytes.below(16) == 1) *factor = int32_t(word(bytes));
   if (bytes.below(16) == 1) *shift = bytes.take<int8_t>();
 }
 
 const int8_t* row(const fovea_in& array, uint32_t b, uint32_t h, int64_t t) {
-  return reinterpret_cast<const int8_t*>(row_bytes(array, 1, b, h, static_cast<size_t>(t)));
+  return reinterpret_cast<const int8_t*>(row_bytes(array, 1, b, h, size_t(t)));
 }
 
 bool has_bits_of_definition(const fovea_integer_attention_args& a) {
@@ -79,9 +77,7 @@ void draw_options(Bytes& bytes, Memory& memory, fovea_integer_attention_args* a)
   if (bytes.below(3) == 1) a->window_right = count(bytes, 100);
   const bool placed = a->causal == FOVEA_CAUSAL_POSITIONS ||
                       (a->causal == FOVEA_CAUSAL_NONE && (a->window_left != 0 || a->window_right != 0));
-  if (placed != (bytes.below(24) == 1)) {
-    a->positions = list<int64_t>(memory, a->batch, [&] { return position(bytes); });
-  }
+  if (placed != (bytes.below(24) == 1)) a->positions = list<int64_t>(memory, a->batch, [&] { return position(bytes); });
   if (bytes.flag()) {
     a->kv_lengths = list<uint32_t>(memory, a->batch, [&] {
       return bytes.below(24) == 1 ? word(bytes) : bytes.below(std::min(a->kv_tokens, 300u) + 1);
@@ -109,7 +105,7 @@ void run(Bytes bytes) {
 
   const size_t needed = fovea_integer_attention_workspace_bytes(&a);
   size_t given = needed;
-  if (bytes.below(16) == 1) given = bytes.below(static_cast<uint32_t>(std::min(needed, kMostBytes) + 1));
+  if (bytes.below(16) == 1) given = bytes.below(uint32_t(std::min(needed, kMostBytes) + 1));
   const double work =
       (1.0 + a.batch) * (1.0 + a.q_heads) * (1.0 + a.q_tokens) * (1.0 + a.kv_tokens) * (1.0 + a.head_dim + a.value_dim);
   if (given > kMostBytes || a.batch > kMostEntries || work > kMostWork) memory.complete = false;

@@ -21,7 +21,7 @@ constexpr uint32_t kMostEntries = 4096;  // of a batch, each of which costs time
 fovea_target target(Bytes& bytes) {
   return choice(bytes, {FOVEA_TARGET_BEST, FOVEA_TARGET_SCALAR, fovea_target_at(bytes.below(fovea_target_count()))});
 }
-size_t unit(fovea_dtype type) { return static_cast<uint32_t>(type) <= FOVEA_Q6_K ? unit_size(type) : 4; }
+size_t unit(fovea_dtype type) { return uint32_t(type) <= FOVEA_Q6_K ? unit_size(type) : 4; }
 
 // Often none, now and then one that breaks its word.
 class Executor {
@@ -97,13 +97,13 @@ void integers(Bytes& bytes, Memory& memory, fovea_linear_args* a) {
     a->x_dtype = FOVEA_I8;
     a->x_scales_stride = one ? 0 : stride_of(bytes, 1);
     a->x_scales = static_cast<const float*>(memory.array(sizeof(float), 1, {a->tokens}, {a->x_scales_stride}, false));
-    a->x_zero = static_cast<int32_t>(bytes.below(258)) - 129;
+    a->x_zero = int32_t(bytes.below(258)) - 129;
     spoil(bytes, {&a->x_scales});
   }
   if (bytes.flag()) {
     a->y_dtype = FOVEA_I8;
-    a->y_scale = bytes.below(16) == 1 ? 0.0f : 0.01f * static_cast<float>(1 + bytes.below(100));
-    a->y_zero = static_cast<int32_t>(bytes.below(258)) - 129;
+    a->y_scale = bytes.below(16) == 1 ? 0.0f : 0.01f * float(1 + bytes.below(100));
+    a->y_zero = int32_t(bytes.below(258)) - 129;
   }
   if (codes && one && bytes.flag()) {
     a->weights.bias = nullptr;
@@ -132,7 +132,7 @@ void linear(Bytes& bytes) {
     a.processor_features = bytes.below(16);
     if (bytes.flag()) a.x_dtype = FOVEA_F16;
   }
-  if (bytes.flag()) a.activation = static_cast<fovea_activation_kind>(bytes.below(10));
+  if (bytes.flag()) a.activation = fovea_activation_kind(bytes.below(10));
   a.x = memory.array(unit(a.x_dtype), a.in_dim, {a.tokens}, {a.x_stride}, false);
   a.y = memory.array(unit(a.y_dtype), a.out_dim, {a.tokens}, {a.y_stride}, true);
   spoil(bytes, {&a.x}, a.x_dtype != FOVEA_I8);
@@ -142,7 +142,7 @@ void linear(Bytes& bytes) {
 
   const size_t needed = fovea_linear_workspace_bytes(&a);
   size_t given = needed;
-  if (bytes.below(16) == 1) given = bytes.below(static_cast<uint32_t>(std::min(needed, kMostWorkspace) + 1));
+  if (bytes.below(16) == 1) given = bytes.below(uint32_t(std::min(needed, kMostWorkspace) + 1));
   void* workspace = nullptr;
   if (given > kMostWorkspace || double{1} * a.tokens * a.in_dim * a.out_dim > kMostWork) memory.complete = false;
   if (memory.complete && given != 0) workspace = memory.allocate(64, given, true);
@@ -201,8 +201,7 @@ void rope(Bytes& bytes) {
 
 void rotate(Bytes& bytes) {
   Memory memory(bytes.take<uint8_t>());
-  fovea_rotate_args a{};
-  a.struct_bytes = sizeof a;
+  auto a = sized<fovea_rotate_args>();
   a.batch = count(bytes, 4), a.heads = count(bytes, 4), a.tokens = count(bytes, 12), a.dim = count(bytes, 130);
   a.block = bytes.flag() ? 0 : bytes.flag() ? 1u << bytes.below(8) : count(bytes, 130);
   a.inverse = bytes.flag(), a.seed = bytes.flag() ? bytes.take<uint64_t>() : 0;
@@ -246,11 +245,11 @@ bool make_cache(Bytes& bytes, Memory& memory, fovea_kv_cache* cache) {
   if (bytes.below(4) == 1) damage(bytes, &c, offsetof(fovea_kv_cache, magic) / 4);
   c.key_center = nullptr;
   const uint64_t centers = uint64_t{c.kv_heads} * c.head_dim;
-  if (bytes.below(4) == 1 && centers < kMostBytes / 4) c.key_center = reals(memory, static_cast<size_t>(centers));
+  if (bytes.below(4) == 1 && centers < kMostBytes / 4) c.key_center = reals(memory, size_t(centers));
 
   const size_t needed = fovea_kv_cache_bytes(&c);
   if (needed > kMostBytes) return false;
-  const size_t given = bytes.below(24) == 1 ? bytes.below(static_cast<uint32_t>(needed + 1)) : needed;
+  const size_t given = bytes.below(24) == 1 ? bytes.below(uint32_t(needed + 1)) : needed;
   void* data = memory.allocate(64, given, false);
   spoil(bytes, {&data});
   const fovea_kv_cache before = c;
@@ -261,9 +260,9 @@ bool make_cache(Bytes& bytes, Memory& memory, fovea_kv_cache* cache) {
     expect(std::memcmp(&c, &before, sizeof c) == 0, "a refused cache is written");
     return false;
   }
-  const size_t entries = c.page_table == nullptr ? 0 : static_cast<size_t>(c.source.page_table_stride) * c.batch;
+  const size_t entries = c.page_table == nullptr ? 0 : size_t(c.source.page_table_stride) * c.batch;
   for (size_t i = 0; i < entries; ++i) {
-    if (c.pages != 0) c.page_table[i] = static_cast<uint32_t>(i % c.pages);
+    if (c.pages != 0) c.page_table[i] = uint32_t(i % c.pages);
     if (bytes.below(24) == 1) c.page_table[i] = word(bytes);
   }
   return true;
@@ -476,9 +475,9 @@ class Arguments {
     overlaps = !appends && bytes.below(24) == 1;
     if (overlaps) a.y.data = attends_to_cache ? cache->memory : const_cast<void*>(a.x.data);
 
-    const double projected = 1.0 * (double{1} + a.q_tokens) * m_.d_model * static_cast<double>(q + out) +
-                             (1.0 + longest) * (double{1} * m_.key_model * static_cast<double>(k) +
-                                                double{1} * m_.value_model * static_cast<double>(v));
+    const double projected =
+        1.0 * (double{1} + a.q_tokens) * m_.d_model * double(q + out) +
+        (1.0 + longest) * (double{1} * m_.key_model * double(k) + double{1} * m_.value_model * double(v));
     const double attended = (1.0 + a.q_tokens) * (64.0 + longest) * d_.q_heads * (16.0 + d_.head_dim + d_.value_dim);
     if (a.batch > kMostEntries || a.batch * (projected + attended) > kMostWork) memory.complete = false;
   }
@@ -530,9 +529,7 @@ class Arguments {
       o.kv_lengths = list<uint32_t>(memory, a.batch, [&] { return count(bytes, kv_tokens); });
     }
     const bool places = d_.diagonal == FOVEA_DIAGONAL_POSITIONS || d_.diagonal == FOVEA_DIAGONAL_AS_CAUSAL;
-    if (places != (bytes.below(24) == 1)) {
-      o.positions = list<int64_t>(memory, a.batch, [&] { return position(bytes); });
-    }
+    if (places != (bytes.below(24) == 1)) o.positions = list<int64_t>(memory, a.batch, [&] { return position(bytes); });
     if (bytes.flag()) o.alibi_slopes = reals(memory, d_.q_heads);
     if (bytes.flag()) o.sinks = reals(memory, d_.q_heads);
     if (d_.score == FOVEA_SCORE_ADDITIVE) {
@@ -655,8 +652,8 @@ class DeltaFuzz {
   void image() {
     std::vector<uint8_t> image(state_bytes_);
     expect(fovea_delta_export(state_, image.data(), image.size()) == FOVEA_OK, "a state has no image");
-    const uint32_t at = bytes_.below(static_cast<uint32_t>(state_bytes_)), change = bytes_.below(256);
-    image[at] = static_cast<uint8_t>(image[at] ^ change);
+    const uint32_t at = bytes_.below(uint32_t(state_bytes_)), change = bytes_.below(256);
+    image[at] = uint8_t(image[at] ^ change);
     const fovea_status status = unchanged_if_refused(
         memory_, [&] { return fovea_delta_import(state_, state_bytes_, image.data(), image.size()); });
     expect((status == FOVEA_OK) == (change == 0), "a changed image is taken, or a whole one refused");
@@ -746,10 +743,8 @@ class DeltaFuzz {
 void delta(Bytes& bytes) { DeltaFuzz(bytes).run(); }
 
 // Mostly F32, F16 or BF16.
-fovea_dtype row_format(Bytes& bytes) {
-  return static_cast<fovea_dtype>(bytes.below(24) == 1 ? 3 + bytes.below(6) : bytes.below(3));
-}
-fovea_activation_kind activation_kind(Bytes& bytes) { return static_cast<fovea_activation_kind>(bytes.below(10)); }
+fovea_dtype row_format(Bytes& bytes) { return fovea_dtype(bytes.below(24) == 1 ? 3 + bytes.below(6) : bytes.below(3)); }
+fovea_activation_kind activation_kind(Bytes& bytes) { return fovea_activation_kind(bytes.below(10)); }
 
 // Rows of normalisation and activation: x, y, and a third array, or none.
 template <class Args>
@@ -785,8 +780,8 @@ void norm(Bytes& bytes) {
   Memory memory(bytes.take<uint8_t>());
   fovea_norm_args a{};
   draw_rows(bytes, memory, &a, &a.gate);
-  a.norm = static_cast<fovea_norm_kind>(bytes.below(24) == 1 ? 3 : bytes.below(3));
-  a.gate_order = static_cast<fovea_norm_gate>(one_of_two(bytes));
+  a.norm = fovea_norm_kind(bytes.below(24) == 1 ? 3 : bytes.below(3));
+  a.gate_order = fovea_norm_gate(one_of_two(bytes));
   a.gate_activation = activation_kind(bytes);
   a.residual_dtype = row_format(bytes);
   if (bytes.flag()) {

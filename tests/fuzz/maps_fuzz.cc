@@ -16,52 +16,42 @@ fovea_block_kind by_hash(void* self, const fovea_block* block) {
   const uint64_t bits = random_bits(*static_cast<const uint64_t*>(self),
                                     (uint64_t{block->first_query} << 32 | block->first_key) +
                                         (uint64_t{block->batch} << 20) + (uint64_t{block->kv_head} << 50));
-  return enum_of<fovea_block_kind>(static_cast<uint32_t>(bits % 3));
+  return enum_of<fovea_block_kind>(uint32_t(bits % 3));
 }
 
 fovea_block_kind kind_of(const fovea_block_map_args& a, const fovea_block& block) {
   if (a.classify != nullptr) return a.classify(a.self, &block);
   const uint32_t group = a.q_heads / a.kv_heads;
   bool none = true, all = true;
-  for (uint32_t h = 0; h < group; ++h) {
-    for (uint32_t i = 0; i < block.queries; ++i) {
-      for (uint32_t j = 0; j < block.keys; ++j) {
-        const ptrdiff_t at = static_cast<ptrdiff_t>(block.batch) * a.mask.batch_stride +
-                             static_cast<ptrdiff_t>(block.kv_head * group + h) * a.mask.head_stride +
-                             static_cast<ptrdiff_t>(block.first_query + i) * a.mask.token_stride +
-                             static_cast<ptrdiff_t>(block.first_key + j);
-        (static_cast<const uint8_t*>(a.mask.data)[at] != 0 ? none : all) = false;
-      }
-    }
+  for (const auto& [h, i, j] : indices(group, block.queries, block.keys)) {
+    const ptrdiff_t at = ptrdiff_t(block.batch) * a.mask.batch_stride +
+                         ptrdiff_t(block.kv_head * group + h) * a.mask.head_stride +
+                         ptrdiff_t(block.first_query + i) * a.mask.token_stride + ptrdiff_t(block.first_key + j);
+    (static_cast<const uint8_t*>(a.mask.data)[at] != 0 ? none : all) = false;
   }
   return none ? FOVEA_BLOCK_HIDDEN : all ? FOVEA_BLOCK_SEEN : FOVEA_BLOCK_MIXED;
 }
 
-uint32_t blocks_of(uint32_t tokens, uint32_t size) {
-  return static_cast<uint32_t>((uint64_t{tokens} + size - 1) / size);
-}
+uint32_t blocks_of(uint32_t tokens, uint32_t size) { return uint32_t((uint64_t{tokens} + size - 1) / size); }
 
 void check_map(const fovea_block_map_args& a, const fovea_block_map& map) {
   const uint32_t lists = blocks_of(a.q_tokens, a.q_block), blocks = blocks_of(a.kv_tokens, a.kv_block);
   uint32_t listed = 0;
-  for (uint32_t b = 0; b < a.batch; ++b) {
-    for (uint32_t h = 0; h < a.kv_heads; ++h) {
-      const uint32_t* const offsets =
-          map.offsets + static_cast<ptrdiff_t>(b) * map.batch_stride + static_cast<ptrdiff_t>(h) * map.head_stride;
-      for (uint32_t r = 0; r < lists; ++r) {
-        expect(offsets[r] == listed, "a list begins elsewhere");
-        for (uint32_t c = 0; c < blocks; ++c) {
-          fovea_block block = {b, h, r * a.q_block, a.q_block, c * a.kv_block, a.kv_block};
-          block.queries = std::min(block.queries, a.q_tokens - block.first_query);
-          block.keys = std::min(block.keys, a.kv_tokens - block.first_key);
-          const fovea_block_kind kind = kind_of(a, block);
-          if (kind == FOVEA_BLOCK_HIDDEN) continue;
-          expect(listed < map.block_count, "too few blocks are listed");
-          const uint32_t all = kind == FOVEA_BLOCK_SEEN ? FOVEA_BLOCK_ALL : 0;
-          expect(map.blocks[listed++] == (c | all), "another block is listed");
-        }
-        expect(offsets[r + 1] == listed, "a list ends elsewhere");
+  for (const auto& [b, h] : indices(a.batch, a.kv_heads)) {
+    const uint32_t* const offsets = map.offsets + ptrdiff_t(b) * map.batch_stride + ptrdiff_t(h) * map.head_stride;
+    for (uint32_t r = 0; r < lists; ++r) {
+      expect(offsets[r] == listed, "a list begins elsewhere");
+      for (uint32_t c = 0; c < blocks; ++c) {
+        fovea_block block = {b, h, r * a.q_block, a.q_block, c * a.kv_block, a.kv_block};
+        block.queries = std::min(block.queries, a.q_tokens - block.first_query);
+        block.keys = std::min(block.keys, a.kv_tokens - block.first_key);
+        const fovea_block_kind kind = kind_of(a, block);
+        if (kind == FOVEA_BLOCK_HIDDEN) continue;
+        expect(listed < map.block_count, "too few blocks are listed");
+        const uint32_t all = kind == FOVEA_BLOCK_SEEN ? FOVEA_BLOCK_ALL : 0;
+        expect(map.blocks[listed++] == (c | all), "another block is listed");
       }
+      expect(offsets[r + 1] == listed, "a list ends elsewhere");
     }
   }
   expect(listed == map.block_count, "too many blocks are listed");
@@ -87,10 +77,10 @@ void run_map(Bytes& bytes) {
   const uint64_t blocks = a.kv_block == 0 ? 0 : (uint64_t{a.kv_tokens} + a.kv_block - 1) / a.kv_block;
   const double heads = (1.0 + a.batch) * (1.0 + a.q_heads);
   const double work = heads * (1.0 + (by_mask ? double{1} * a.q_tokens * a.kv_tokens : double{1} * lists * blocks));
-  if (work > kMostWork || (1.0 + static_cast<double>(lists)) * (1.0 + a.kv_heads) * (1.0 + a.batch) > kMostWork) return;
-  const auto offsets = static_cast<ptrdiff_t>(lists + 1);
-  a.offsets = static_cast<uint32_t*>(memory.array(4, static_cast<size_t>(offsets), {a.batch, a.kv_heads},
-                                                  {offsets * static_cast<ptrdiff_t>(a.kv_heads), offsets}, true));
+  if (work > kMostWork || (1.0 + double(lists)) * (1.0 + a.kv_heads) * (1.0 + a.batch) > kMostWork) return;
+  const auto offsets = ptrdiff_t(lists + 1);
+  a.offsets = static_cast<uint32_t*>(
+      memory.array(4, size_t(offsets), {a.batch, a.kv_heads}, {offsets * ptrdiff_t(a.kv_heads), offsets}, true));
   if (!memory.complete) return;
   const uint32_t needed = fovea_block_map_count(&a);
   a.most_blocks = bytes.below(16) == 1 ? bytes.below(needed + 1) : needed;
@@ -107,22 +97,21 @@ void run_map(Bytes& bytes) {
 void run_tree(Bytes& bytes) {
   Memory memory(bytes.take<uint8_t>());
   const uint32_t tokens = bytes.below(40);
-  const ptrdiff_t row_stride = bytes.below(8) == 1 ? stride(bytes) : static_cast<ptrdiff_t>(tokens + bytes.below(3));
+  const ptrdiff_t row_stride = bytes.below(8) == 1 ? stride(bytes) : ptrdiff_t(tokens + bytes.below(3));
   uint32_t next = 0;
   const int32_t* parents = list<int32_t>(memory, tokens, [&] {
     const uint32_t i = next++;
-    return bytes.below(64) == 1 ? static_cast<int32_t>(word(bytes)) : static_cast<int32_t>(bytes.below(i + 1)) - 1;
+    return bytes.below(64) == 1 ? int32_t(word(bytes)) : int32_t(bytes.below(i + 1)) - 1;
   });
   auto* const mask = static_cast<uint8_t*>(memory.array(1, tokens, {tokens}, {row_stride}, true));
   if (!memory.complete) return;
-  const fovea_status status = unchanged_if_refused(
-      memory, [&] { return fovea_tree_mask(parents, tokens, mask, static_cast<size_t>(row_stride)); });
+  const fovea_status status =
+      unchanged_if_refused(memory, [&] { return fovea_tree_mask(parents, tokens, mask, size_t(row_stride)); });
   for (uint32_t i = 0; status == FOVEA_OK && i < tokens; ++i) {
     for (uint32_t j = 0; j < tokens; ++j) {
       bool ancestor = false;
-      for (auto at = static_cast<int32_t>(i); at >= 0; at = parents[at]) ancestor |= at == static_cast<int32_t>(j);
-      expect(mask[static_cast<ptrdiff_t>(i) * row_stride + static_cast<ptrdiff_t>(j)] == (ancestor ? 1 : 0),
-             "a tree's mask is wrong");
+      for (auto at = int32_t(i); at >= 0; at = parents[at]) ancestor |= at == int32_t(j);
+      expect(mask[ptrdiff_t(i) * row_stride + ptrdiff_t(j)] == (ancestor ? 1 : 0), "a tree's mask is wrong");
     }
   }
 }

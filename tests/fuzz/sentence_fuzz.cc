@@ -95,10 +95,8 @@ class File {
     std::fill_n(block_of, Characters::kBlocks, uint16_t{1});
     block_of[0] = 0, block_of[0xfffd / Characters::kBlock] = 2;
     constexpr uint32_t kFirst[kBlocks] = {0, 0x100, 0xff00};
-    for (uint32_t block = 0; block < std::min(blocks, kMostBlocks); ++block) {
-      for (uint32_t i = 0; i < Characters::kBlock; ++i) {
-        characters[block * Characters::kBlock + i] = entry_of(kFirst[block % kBlocks] + i);
-      }
+    for (const auto& [block, i] : indices(std::min(blocks, kMostBlocks), Characters::kBlock)) {
+      characters[block * Characters::kBlock + i] = entry_of(kFirst[block % kBlocks] + i);
     }
     std::fill_n(sequence, std::min(sequences, kMostSequences), 0u);
     if (sequences > 2) sequence[0] = 2, sequence[1] = sequence[2] = 's';
@@ -108,14 +106,14 @@ class File {
       const std::string& piece = pieces[i];
       if (piece.size() > std::min(text_bytes, kMostText) - at) continue;
       std::copy(piece.begin(), piece.end(), text + at);
-      at += static_cast<uint32_t>(piece.size());
+      at += uint32_t(piece.size());
     }
     begins[kPieces] = text_bytes;
   }
   uint32_t text_bytes() const {
     size_t all = 0;
     for (const std::string& piece : pieces) all += piece.size();
-    return static_cast<uint32_t>(all);
+    return uint32_t(all);
   }
 
   // Lets the encoder read the weights, or forbids it.
@@ -152,8 +150,7 @@ class File {
   T* take(size_t count) {
     unsigned char* const array = data_ + bytes_;
     skip(count * sizeof(T));
-    ASAN_POISON_MEMORY_REGION(array + count * sizeof(T),
-                              static_cast<size_t>(data_ + bytes_ - array) - count * sizeof(T));
+    ASAN_POISON_MEMORY_REGION(array + count * sizeof(T), size_t(data_ + bytes_ - array) - count * sizeof(T));
     return reinterpret_cast<T*>(array);
   }
 
@@ -185,7 +182,7 @@ std::vector<uint32_t> tokens_of(const Tokenizer& tokenizer, const std::string& t
 std::string bare(const std::string& text) {
   std::string all;
   for (const char c : text) {
-    if (c > ' ' && c < 0x7f) all.push_back(c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c);
+    if (c > ' ' && c < 0x7f) all.push_back(c >= 'A' && c <= 'Z' ? char(c | 0x20) : c);
   }
   return all;
 }
@@ -205,16 +202,16 @@ void check_pieces(const std::vector<uint32_t>& tokens, const std::string& text) 
 // ---- The encoder
 
 uint64_t next_random = 1;
-uint32_t random_word() { return static_cast<uint32_t>((next_random = next_random * 6364136223846793005u + 1) >> 32); }
+uint32_t random_word() { return uint32_t((next_random = next_random * 6364136223846793005u + 1) >> 32); }
 
 void fill(const float* numbers, size_t count, float middle, float size) {
   auto* const to = const_cast<float*>(numbers);
-  for (size_t i = 0; i < count; ++i) to[i] = middle + size * (static_cast<float>(random_word() >> 8) * 0x1p-23f - 1);
+  for (size_t i = 0; i < count; ++i) to[i] = middle + size * (float(random_word() >> 8) * 0x1p-23f - 1);
 }
 void fill(const fovea_linear_weights& w, uint32_t outputs, uint32_t inputs) {
   auto* const codes = static_cast<int8_t*>(const_cast<void*>(w.data));
-  for (size_t i = 0; i < size_t{outputs} * inputs; ++i) codes[i] = static_cast<int8_t>(random_word() >> 24);
-  fill(static_cast<const float*>(w.scales), outputs, 1.0f / (74 * std::sqrt(static_cast<float>(inputs))), 1e-4f);
+  for (size_t i = 0; i < size_t{outputs} * inputs; ++i) codes[i] = int8_t(random_word() >> 24);
+  fill(static_cast<const float*>(w.scales), outputs, 1.0f / (74 * std::sqrt(float(inputs))), 1e-4f);
   if (w.bias != nullptr) fill(w.bias, outputs, 0, 0.1f);
 }
 void fill(const Norm& norm) { fill(norm.weight, kWidth, 1, 0.3f), fill(norm.bias, kWidth, 0, 0.2f); }
@@ -237,7 +234,7 @@ void encode(Bytes& bytes, const Model& model, const std::vector<uint32_t>& token
     std::memcpy(file().weights() + bytes.take<uint32_t>() % (file().weight_bytes() - sizeof any), &any, sizeof any);
   }
   float embeddings[2][kWidth] = {};
-  const auto count = std::min<uint32_t>(2, static_cast<uint32_t>(tokens.size()));
+  const auto count = std::min<uint32_t>(2, uint32_t(tokens.size()));
   const fovea_compute alone = bytes.choose({FOVEA_COMPUTE_F32, FOVEA_COMPUTE_I8});
   for (const fovea_compute compute : {FOVEA_COMPUTE_F32, FOVEA_COMPUTE_I8}) {
     if (spoilt && compute != alone) continue;
@@ -307,7 +304,7 @@ void run(Bytes bytes) {
       switch (bytes.below(6)) {
         case 0:
           f.block_of[bytes.flag() ? near % 16 : any % Characters::kBlocks] =
-              static_cast<uint16_t>(bytes.flag() ? bytes.below(8) : any);
+              uint16_t(bytes.flag() ? bytes.below(8) : any);
           break;
         case 1:
           if (most_blocks != 0) f.characters[near] = bytes.flag() ? any : kSequence | bytes.below(70);
@@ -318,7 +315,7 @@ void run(Bytes bytes) {
         case 3: f.begins[kPieces - near] = bytes.flag() ? any : bytes.below(600); break;
         case 4: f.numbers[kPieces - 1 - near] = bytes.flag() ? any : any % kPieces; break;
         default:
-          if (most_text != 0) f.text[any % most_text] = static_cast<char>(near);
+          if (most_text != 0) f.text[any % most_text] = char(near);
       }
     }
   }
@@ -337,13 +334,13 @@ void run(Bytes bytes) {
   }
   Bytes changes = bytes;
   std::string text;
-  while (!bytes.empty()) text.push_back(static_cast<char>(bytes.take<uint8_t>()));
+  while (!bytes.empty()) text.push_back(char(bytes.take<uint8_t>()));
   size_t count;
   const std::vector<uint32_t> tokens = tokens_of(tokenizer, text, &count);
   if (encodes) encode(changes, model, tokens, spoilt);
   if (spoilt) return;
   const auto number = [&](const char* piece) {
-    return static_cast<uint32_t>(std::lower_bound(f.pieces.begin(), f.pieces.end(), piece) - f.pieces.begin());
+    return uint32_t(std::lower_bound(f.pieces.begin(), f.pieces.end(), piece) - f.pieces.begin());
   };
   expect(tokens[0] == number("[CLS]"), "no [CLS]");
   if (count > kTokens) return;

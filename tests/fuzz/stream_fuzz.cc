@@ -105,7 +105,7 @@ std::shared_ptr<AttentionCase> case_of(Bytes& bytes, Kind kind, std::vector<floa
   if (bytes.flag()) {
     for (uint32_t e = 0; e < p.kv_heads * p.value_dim; ++e) channels->push_back(random_uniform(5, e, -2.0f, 2.0f));
     tensors->args.value_channel_scales = channels->data();
-    tensors->args.value_channel_stride = static_cast<ptrdiff_t>(p.value_dim);
+    tensors->args.value_channel_stride = ptrdiff_t(p.value_dim);
     tensors->enter();
   }
   return tensors;
@@ -128,7 +128,7 @@ class PiecesFuzz {
     whole_call();
     push_all();
     while (states_.size() > 1) {
-      const uint32_t i = bytes_.below(static_cast<uint32_t>(states_.size() - 1));
+      const uint32_t i = bytes_.below(uint32_t(states_.size() - 1));
       served(fovea_stream_merge(&plans_[0], state(states_.size() - 1), state(i)), "merge");
       states_.erase(states_.begin() + i);
     }
@@ -148,13 +148,13 @@ class PiecesFuzz {
   void served(fovea_status status, const char* what) const {
     if (status != FOVEA_OK) expect_right(std::string(what) + ": " + fovea_status_string(status));
   }
-  uint32_t any_plan() { return bytes_.below(static_cast<uint32_t>(plans_.size())); }
+  uint32_t any_plan() { return bytes_.below(uint32_t(plans_.size())); }
   bool integers() const { return kind_ != Kind::kFloats; }
 
   // A plan for each target; where bits are to be those of one call of floats, for one target alone.
   void make_plans() {
     std::vector<fovea_target> all = p_.targets();
-    if (on_grid_ && !integers()) all = {all[bytes_.below(static_cast<uint32_t>(all.size()))]};
+    if (on_grid_ && !integers()) all = {all[bytes_.below(uint32_t(all.size()))]};
     portable_ = bytes_.flag();
     has_executor_ = bytes_.flag();
     for (const fovea_target target : all) {
@@ -186,7 +186,7 @@ class PiecesFuzz {
       const uint32_t steps = (p_.kv_tokens - begin - 1) / step;
       const uint32_t end = std::min<uint32_t>(p_.kv_tokens, begin + step * (1 + bytes_.below(steps + 1)));
       push({begin, bytes_.below(16) == 1 ? begin : end});
-      begin = static_cast<uint32_t>(state(states_.size() - 1)->next_key);
+      begin = uint32_t(state(states_.size() - 1)->next_key);
       if (bytes_.empty() && begin < p_.kv_tokens) push({begin, p_.kv_tokens}), begin = p_.kv_tokens;
       if (bytes_.flag()) travel();
     }
@@ -241,8 +241,7 @@ class PiecesFuzz {
 // ---- Any image
 
 fovea_plan plan_of(uint32_t batch, uint32_t q_heads, uint32_t q_tokens, uint32_t value_dim) {
-  fovea_attention_desc d{};
-  d.struct_bytes = sizeof d;
+  auto d = sized<fovea_attention_desc>();
   d.q_heads = d.kv_heads = q_heads, d.head_dim = 8, d.value_dim = value_dim;
   d.max_batch = batch, d.max_q_tokens = q_tokens, d.max_kv_tokens = 64;
   fovea_plan plan{};
@@ -264,7 +263,7 @@ void run_image(Bytes& bytes) {
   expect(fovea_stream_export(state.as<fovea_state>(), content.data(), whole) == FOVEA_OK, "export");
   const std::vector<uint8_t> original = content;
   for (uint32_t words = bytes.below(4); words > 0; --words) {
-    const size_t at = bytes.below(static_cast<uint32_t>(whole / 4)) * 4;
+    const size_t at = bytes.below(uint32_t(whole / 4)) * 4;
     const auto word = bytes.flag() ? bytes.take<uint32_t>() : uint32_t{bytes.take<uint8_t>()};
     if (at == 4) continue;  // the checksum itself
     std::memcpy(&content[at], &word, 4);
@@ -276,11 +275,11 @@ void run_image(Bytes& bytes) {
     const uint32_t crc = checksum(content.data(), whole);
     std::memcpy(&content[4], &crc, 4);
   }
-  const size_t image_bytes = bytes.below(4) == 0 ? bytes.below(static_cast<uint32_t>(whole)) : whole;
+  const size_t image_bytes = bytes.below(4) == 0 ? bytes.below(uint32_t(whole)) : whole;
   const Guarded image(image_bytes, 1, Placement::kEnd);
   std::memcpy(image.as<void>(), content.data(), image_bytes);
 
-  const size_t target_bytes = bytes.below(4) == 0 ? bytes.below(static_cast<uint32_t>(most + 1)) : most;
+  const size_t target_bytes = bytes.below(4) == 0 ? bytes.below(uint32_t(most + 1)) : most;
   const Guarded to = memory_for(target_bytes);
   const fovea_status status = fovea_stream_import(to.as<fovea_state>(), target_bytes, image.as<void>(), image_bytes);
   if (status != FOVEA_OK) {
@@ -322,11 +321,10 @@ void run_state(Bytes& bytes) {
   if (within) fovea_stream_export(from.as<fovea_state>(), image.as<void>(), most);
 
   std::vector<float> out(size_t{d.max_batch} * d.q_heads * d.max_q_tokens * d.value_dim);
-  fovea_attention_args args{};
-  args.struct_bytes = sizeof args;
+  auto args = sized<fovea_attention_args>();
   args.batch = batch, args.q_tokens = q_tokens;
-  const auto dim = static_cast<ptrdiff_t>(d.value_dim), tokens = static_cast<ptrdiff_t>(d.max_q_tokens);
-  args.out = {out.data(), tokens * dim * static_cast<ptrdiff_t>(d.q_heads), tokens * dim, dim};
+  const auto dim = ptrdiff_t(d.value_dim), tokens = ptrdiff_t(d.max_q_tokens);
+  args.out = {out.data(), tokens * dim * ptrdiff_t(d.q_heads), tokens * dim, dim};
   const Guarded workspace(plan.workspace_bytes, kAlignment, Placement::kStart);
   fovea_stream_end(&plan, into.as<fovea_state>(), &args, workspace.as<void>(), workspace.bytes());
 }

@@ -14,14 +14,12 @@
 namespace fovea_test {
 namespace {
 
-int32_t zero_point(Bytes& bytes) {
-  return bytes.below(24) == 1 ? static_cast<int32_t>(word(bytes)) : bytes.take<int8_t>();
-}
+int32_t zero_point(Bytes& bytes) { return bytes.below(24) == 1 ? int32_t(word(bytes)) : bytes.take<int8_t>(); }
 // A multiplier and its shift for a number around the usual one, or any.
 void multiplier(Bytes& bytes, double usual, int32_t* factor, int32_t* shift) {
   const double real = usual * std::exp2(bytes.below(80) / 8.0 - 5);
   expect(fovea_integer_multiplier(real, factor, shift) == FOVEA_OK, "a usual number is refused");
-  if (bytes.below(24) == 1) *factor = static_cast<int32_t>(word(bytes));
+  if (bytes.below(24) == 1) *factor = int32_t(word(bytes));
   if (bytes.below(24) == 1) *shift = bytes.take<int8_t>();
 }
 template <class Args>
@@ -51,11 +49,9 @@ void compare(const Memory& memory, fovea_status (*call)(const Args*), Args* a, u
   if (unchanged_if_refused(memory, [&] { return call(a); }) != FOVEA_OK || !memory.complete) return;
   const fovea_in y = {a->y.data, a->y.batch_stride, a->y.head_stride, a->y.token_stride};
   for (uint32_t b = 0; b < a->batch && a->heads != 0 && a->tokens != 0; ++b) {
-    for (uint32_t h = 0; h < a->heads; ++h) {
-      for (uint32_t t = 0; t < y_tokens; ++t) {
-        const CodeRow wanted = want(b, h, t);
-        expect(std::memcmp(row(y, b, h, t), wanted.data(), wanted.size()) == 0, "a row differs from its definition");
-      }
+    for (const auto& [h, t] : indices(a->heads, y_tokens)) {
+      const CodeRow wanted = want(b, h, t);
+      expect(std::memcmp(row(y, b, h, t), wanted.data(), wanted.size()) == 0, "a row differs from its definition");
     }
   }
 }
@@ -101,14 +97,14 @@ void integer_activation(Bytes& bytes) {
   draw_counts(bytes, &a);
   draw_input(bytes, memory, a, &a.x), draw_output(bytes, memory, &a, a.tokens);
   auto* const table = static_cast<int8_t*>(memory.allocate(1, 256, false));
-  const auto kind = static_cast<fovea_activation_kind>(bytes.below(11));
+  const auto kind = fovea_activation_kind(bytes.below(11));
   fovea_integer_activation_table(kind, bytes.take<float>(), bytes.take<float>(), zero_point(bytes),
                                  bytes.take<float>(), zero_point(bytes), table);
   a.table = table;
   spoil(bytes, {&a.table}, false);
   compare(memory, fovea_integer_activation, &a, a.tokens, [&](uint32_t b, uint32_t h, uint32_t t) {
     CodeRow y;
-    for (uint32_t i = 0; i < a.dim; ++i) y.push_back(a.table[static_cast<uint8_t>(row(a.x, b, h, t)[i])]);
+    for (uint32_t i = 0; i < a.dim; ++i) y.push_back(a.table[uint8_t(row(a.x, b, h, t)[i])]);
     return y;
   });
 }
@@ -137,9 +133,7 @@ void integer_mean(Bytes& bytes) {
   compare(memory, fovea_integer_mean, &a, 1, [&](uint32_t b, uint32_t h, uint32_t) {
     const uint32_t tokens = a.lengths != nullptr ? a.lengths[b] : a.tokens;
     std::vector<int64_t> sums(a.dim);
-    for (uint32_t t = 0; t < tokens; ++t) {
-      for (uint32_t i = 0; i < a.dim; ++i) sums[i] += row(a.x, b, h, t)[i] - a.x_zero;
-    }
+    for (const auto& [t, i] : indices(tokens, a.dim)) sums[i] += row(a.x, b, h, t)[i] - a.x_zero;
     return mean_of_codes(a, sums, tokens);
   });
 }
@@ -188,7 +182,7 @@ void embedding(Bytes& bytes) {
   if (memory.complete && a.indices != nullptr) {  // those that list() did not draw
     for (size_t i = 64; i < a.tokens; ++i) const_cast<uint32_t*>(a.indices)[i] = 0;
   }
-  a.table.dtype = static_cast<fovea_dtype>(bytes.below(11));
+  a.table.dtype = fovea_dtype(bytes.below(11));
   const fovea_dtype dtype = a.table.dtype > FOVEA_Q6_K ? FOVEA_F32 : a.table.dtype;
   const size_t units = row_units(dtype, a.dim);
   a.table.row_stride = stride_of(bytes, static_cast<Wide>(units));

@@ -36,11 +36,11 @@ MadeVocabulary draw_vocabulary(Bytes& bytes) {
   words.splitter = static_cast<PreTokenizer>(bytes.below(3));
   const bool all_ways = bytes.flag();
   for (uint32_t count = bytes.below(kMerges); count > 0; --count) {
-    const uint32_t left = known[bytes.below(static_cast<uint32_t>(known.size()))],
-                   right = known[bytes.below(static_cast<uint32_t>(known.size()))];
+    const uint32_t left = known[bytes.below(uint32_t(known.size()))],
+                   right = known[bytes.below(uint32_t(known.size()))];
     if (words.texts[left].size() + words.texts[right].size() > Tokenizer::kMostTokenBytes) continue;
     const bool added = all_ways ? words.merge_all_ways(left, right) : words.merge(left, right);
-    if (added) known.push_back(static_cast<uint32_t>(words.texts.size()) - 1);
+    if (added) known.push_back(uint32_t(words.texts.size()) - 1);
   }
   for (uint32_t count = bytes.below(4); count > 0; --count) {
     const std::string name = std::string("<|e|>a").substr(0, 3 + count);
@@ -52,17 +52,17 @@ MadeVocabulary draw_vocabulary(Bytes& bytes) {
 void spoil(Bytes& bytes, MadeVocabulary* words) {
   for (uint32_t changes = bytes.below(6); changes > 0; --changes) {
     // The last tokens are those of merges, and special ones.
-    const uint32_t count = static_cast<uint32_t>(words->texts.size());
+    const uint32_t count = uint32_t(words->texts.size());
     const size_t at = bytes.flag() ? bytes.below(count) : count - 1 - bytes.below(std::min(count, 32u));
     std::vector<std::string>& merges = words->merges;
-    const size_t merge = merges.empty() ? 0 : bytes.below(static_cast<uint32_t>(merges.size()));
+    const size_t merge = merges.empty() ? 0 : bytes.below(uint32_t(merges.size()));
     switch (bytes.below(8)) {
-      case 0: words->types[at] = static_cast<int32_t>(bytes.flag() ? word(bytes) : 1 + bytes.below(6)); break;
-      case 1: words->texts[at].assign(bytes.below(300), static_cast<char>(bytes.take<uint8_t>())); break;
-      case 2: words->texts[at].push_back(static_cast<char>(bytes.take<uint8_t>())); break;
+      case 0: words->types[at] = int32_t(bytes.flag() ? word(bytes) : 1 + bytes.below(6)); break;
+      case 1: words->texts[at].assign(bytes.below(300), char(bytes.take<uint8_t>())); break;
+      case 2: words->texts[at].push_back(char(bytes.take<uint8_t>())); break;
       case 3: words->texts[at] = words->texts[bytes.below(count)]; break;
       case 4: merges.push_back(words->texts[at] + " " + words->texts[bytes.below(count)]); break;
-      case 5: merges.emplace_back(bytes.below(300), static_cast<char>(bytes.take<uint8_t>())); break;
+      case 5: merges.emplace_back(bytes.below(300), char(bytes.take<uint8_t>())); break;
       case 6:
         if (!merges.empty()) std::swap(merges[merge], merges.back());
         break;
@@ -146,13 +146,13 @@ std::string draw_text(Bytes& bytes, const MadeVocabulary& words, bool* is_long) 
   while (!bytes.empty() && text.size() < kShort) {
     const uint32_t which = bytes.take<uint8_t>();
     if (which < 0x80) {
-      text += static_cast<char>(which);
+      text += char(which);
     } else if (const size_t at = words.texts.size() - 1 - which % 32; words.types[at] == MadeVocabulary::kNormal) {
       for (const char c : words.texts[at]) {
         if (std::isprint(static_cast<unsigned char>(c))) text += c;
       }
     } else {
-      text += bytes.flag() ? words.texts[at] : std::string(1, static_cast<char>(bytes.take<uint8_t>()));
+      text += bytes.flag() ? words.texts[at] : std::string(1, char(bytes.take<uint8_t>()));
     }
   }
   const std::string once = text;

@@ -38,14 +38,14 @@ std::vector<float> numbers(Bytes& bytes, size_t count) {
   std::vector<float> all(count);
   for (size_t i = 0; i < count; ++i) all[i] = size * random_normal(seed, i);
   for (uint32_t others = bytes.below(4); others > 0 && count != 0; --others) {
-    const size_t at = bytes.below(static_cast<uint32_t>(count));
+    const size_t at = bytes.below(uint32_t(count));
     all[at] = any_number(bytes);
   }
   return all;
 }
 
 // What f32 has in the place of a number: what is beyond its range is infinite.
-double rounded(double x) { return double{static_cast<float>(x)}; }
+double rounded(double x) { return double{float(x)}; }
 
 bool is_near(float got, double want, double tolerance) {
   if (close(got, rounded(want), tolerance)) return true;
@@ -94,20 +94,19 @@ fovea_dtype float_type(Bytes& bytes) { return bytes.choose({FOVEA_F32, FOVEA_F32
 // ---- Softmax
 
 void softmax(Bytes& bytes) {
-  fovea_softmax_args a{};
-  a.struct_bytes = sizeof a;
+  auto a = sized<fovea_softmax_args>();
   a.outer = 1 + bytes.below(3), a.axis = 1 + bytes.below(90), a.inner = bytes.flag() ? 1 : 1 + bytes.below(20);
   a.scale = bytes.choose({0.0f, 0.5f, -2.0f, 1e-30f, 1e30f});
   const size_t count = a.outer * a.axis * a.inner;
   const std::vector<float> in = numbers(bytes, count);
   std::vector<float> mask = numbers(bytes, count), out(count);
   for (uint32_t hidden = bytes.below(4); hidden > 0; --hidden) {
-    mask[bytes.below(static_cast<uint32_t>(count))] = bytes.choose({-kInfinity, -FLT_MAX, -FLT_MAX / 2});
+    mask[bytes.below(uint32_t(count))] = bytes.choose({-kInfinity, -FLT_MAX, -FLT_MAX / 2});
   }
   a.in = in.data(), a.out = out.data();
   if (bytes.flag()) a.mask = mask.data();
-  a.in_axis_stride = a.out_axis_stride = a.mask_axis_stride = static_cast<ptrdiff_t>(a.inner);
-  a.in_outer_stride = a.out_outer_stride = a.mask_outer_stride = static_cast<ptrdiff_t>(a.inner * a.axis);
+  a.in_axis_stride = a.out_axis_stride = a.mask_axis_stride = ptrdiff_t(a.inner);
+  a.in_outer_stride = a.out_outer_stride = a.mask_outer_stride = ptrdiff_t(a.inner * a.axis);
   a.mask_inner_stride = 1;
   const bool logarithm = bytes.flag();
   const Softmax want = fovea_test::softmax(a, logarithm);
@@ -162,10 +161,9 @@ Near activated(fovea_activation_kind activation, float alpha, float x) {
 }
 
 void activation(Bytes& bytes) {
-  fovea_activation_args a{};
-  a.struct_bytes = sizeof a;
+  auto a = sized<fovea_activation_args>();
   a.batch = a.heads = 1, a.tokens = 1 + bytes.below(3), a.dim = 1 + bytes.below(80);
-  a.activation = static_cast<fovea_activation_kind>(bytes.below(FOVEA_ACTIVATION_TANH + 1));
+  a.activation = fovea_activation_kind(bytes.below(FOVEA_ACTIVATION_TANH + 1));
   const bool has_alpha = a.activation == FOVEA_ACTIVATION_SILU || a.activation == FOVEA_ACTIVATION_SIGMOID;
   if (has_alpha) a.alpha = bytes.choose({0.0f, 1.0f, 1.702f, -1.0f, 1e-20f, 1e20f});
   const size_t count = size_t{a.tokens} * a.dim;
@@ -216,7 +214,7 @@ struct Layer {
   bool is_known = true, is_nan = false, is_constant = true;
 
   Layer(const std::vector<Near>& v, double epsilon) {
-    const double count = static_cast<double>(v.size());
+    const double count = double(v.size());
     for (const Near& e : v) {
       if (!std::isfinite(e.value)) is_nan = true, is_known = is_known && e.error == 0;
       is_constant = is_constant && e.value == v[0].value && e.error == 0;
@@ -238,7 +236,7 @@ struct Layer {
     if (is_nan) return {std::nan(""), 0};
     if (is_constant) return {0, 0};
     const double value = (x - mean) / root, size = std::fabs(value);
-    const double stated = (size + 1) * (static_cast<double>(dim) / 16 + 16) + 2 * std::fabs(mean) / root;
+    const double stated = (size + 1) * (double(dim) / 16 + 16) + 2 * std::fabs(mean) / root;
     return {value, 12 * stated * 0x1p-24 + 3 * (1 + size) * error / root};
   }
 };
@@ -297,8 +295,7 @@ std::vector<Near> normalised(const fovea_norm_args& a, const std::vector<float>&
 }
 
 void norm(Bytes& bytes) {
-  fovea_norm_args a{};
-  a.struct_bytes = sizeof a;
+  auto a = sized<fovea_norm_args>();
   a.batch = a.heads = a.tokens = 1, a.dim = 1 + bytes.below(bytes.flag() ? 80 : 300);
   a.norm = bytes.choose({FOVEA_NORM_RMS, FOVEA_NORM_L2, FOVEA_NORM_LAYER, FOVEA_NORM_LAYER});
   a.epsilon = bytes.choose({0.0f, 1e-5f, 1.0f, 1e-30f, 0x1p-140f, 1e30f});
@@ -333,8 +330,7 @@ void norm(Bytes& bytes) {
 // ---- Convolution
 
 void conv1d(Bytes& bytes) {
-  fovea_conv1d_args a{};
-  a.struct_bytes = sizeof a;
+  auto a = sized<fovea_conv1d_args>();
   a.batch = 1, a.tokens = 1 + bytes.below(24), a.channels = 1 + bytes.below(24), a.width = 1 + bytes.below(8);
   a.silu = bytes.flag();
   const size_t count = size_t{a.tokens} * a.channels, kept = size_t{a.width - 1} * a.channels;
@@ -342,7 +338,7 @@ void conv1d(Bytes& bytes) {
   const std::vector<float> weight = numbers(bytes, size_t{a.channels} * a.width), bias = numbers(bytes, a.channels);
   const bool channels_first = bytes.flag(), has_state = bytes.flag();
   if (bytes.flag()) a.bias = bias.data();
-  const ptrdiff_t tokens = static_cast<ptrdiff_t>(a.tokens), channels = static_cast<ptrdiff_t>(a.channels);
+  const ptrdiff_t tokens = ptrdiff_t(a.tokens), channels = ptrdiff_t(a.channels);
   a.x_token_stride = a.y_token_stride = channels_first ? 1 : channels;
   a.x_channel_stride = a.y_channel_stride = channels_first ? tokens : 1;
   const auto place = [&](size_t t, size_t c) { return channels_first ? c * a.tokens + t : t * a.channels + c; };
@@ -366,11 +362,9 @@ void conv1d(Bytes& bytes) {
           if (std::isfinite(number)) size += std::fabs(number);
         };
         if (a.bias != nullptr) add(double{bias[c]});
-        for (size_t tap = 0; tap < a.width; ++tap) {
-          add(double{input(t + tap, c)} * double{weight[c * a.width + tap]});
-        }
+        for (size_t tap = 0; tap < a.width; ++tap) add(double{input(t + tap, c)} * double{weight[c * a.width + tap]});
         if (size > 0.999 * FLT_MAX) continue;  // on its way the sum may be beyond the range
-        Near want = {sum, 1e-6 * size + static_cast<double>(a.width) * kLeast};
+        Near want = {sum, 1e-6 * size + double(a.width) * kLeast};
         if (a.silu != 0) {
           const double sigmoid = 1 / (1 + std::exp(-sum));
           const double slope = std::isfinite(sum) ? std::fabs(sum) * sigmoid : 0;
@@ -391,8 +385,7 @@ void conv1d(Bytes& bytes) {
 // ---- Rope
 
 void rotate(Bytes& bytes) {
-  fovea_rotate_args a{};
-  a.struct_bytes = sizeof a;
+  auto a = sized<fovea_rotate_args>();
   a.batch = a.heads = 1, a.tokens = 1 + bytes.below(3), a.dim = 1 + bytes.below(130);
   uint32_t block = a.dim & (0 - a.dim);
   while (block > 1 && bytes.flag()) block /= 2;
@@ -410,25 +403,24 @@ void rotate(Bytes& bytes) {
       double sum = 0, size = 0;
       for (size_t j = begin; j < begin + block; ++j) {
         const double number = double{x[j]};
-        sum += __builtin_popcount(static_cast<uint32_t>((i - begin) & (j - begin))) % 2 != 0 ? -number : number;
+        sum += __builtin_popcount(uint32_t((i - begin) & (j - begin))) % 2 != 0 ? -number : number;
         size += std::fabs(number);
       }
       if (std::isfinite(size) && size > 0.49 * FLT_MAX) continue;  // a step may overflow
-      const double root = std::sqrt(static_cast<double>(block));
+      const double root = std::sqrt(double(block));
       // Infinities of both signs in a step are NaN, which a single sum of the block need not be.
       if (!std::isfinite(size)) {
         expect(!std::isfinite(y[i]), "rotate: what is not finite does not reach its block");
         continue;
       }
-      const double tolerance = (std::log2(static_cast<double>(block)) + 1) * 0x1p-24 * size / root + 0x1p-149;
+      const double tolerance = (std::log2(double(block)) + 1) * 0x1p-24 * size / root + 0x1p-149;
       expect_near("rotate", target, i, y[i], sum / root, tolerance);
     }
   }
 }
 
 void rope(Bytes& bytes) {
-  fovea_rope_args a{};
-  a.struct_bytes = sizeof a;
+  auto a = sized<fovea_rope_args>();
   a.batch = a.heads = 1, a.tokens = 1 + bytes.below(4), a.dim = 2 + bytes.below(60);
   a.rotary_dim = 2 * (1 + bytes.below(a.dim / 2));
   a.layout = bytes.choose({FOVEA_ROPE_INTERLEAVED, FOVEA_ROPE_HALF_SPLIT});
@@ -440,10 +432,10 @@ void rope(Bytes& bytes) {
   const bool tables = bytes.flag();
   if (tables) {
     cos = numbers(bytes, pairs * 8), sin = numbers(bytes, pairs * 8);
-    a.cos = cos.data(), a.sin = sin.data(), a.table_stride = static_cast<ptrdiff_t>(pairs), a.table_positions = 8;
+    a.cos = cos.data(), a.sin = sin.data(), a.table_stride = ptrdiff_t(pairs), a.table_positions = 8;
     a.position_offset = bytes.below(8 - a.tokens + 1);
   } else {
-    for (uint64_t& turn : turns) turn = random_bits(3, static_cast<uint64_t>(&turn - turns.data()));
+    for (uint64_t& turn : turns) turn = random_bits(3, uint64_t(&turn - turns.data()));
     a.turns = turns.data();
     a.position_offset = bytes.flag() ? 0 : bytes.take<int32_t>();
   }
@@ -457,8 +449,8 @@ void rope(Bytes& bytes) {
       for (size_t pair = 0; pair < pairs; ++pair) {
         const size_t first = a.layout == FOVEA_ROPE_INTERLEAVED ? 2 * pair : pair;
         const size_t second = a.layout == FOVEA_ROPE_INTERLEAVED ? first + 1 : pair + pairs;
-        const auto phase = static_cast<double>(static_cast<uint64_t>(position) * turns[pair]) * 0x1p-64;
-        const size_t at = static_cast<size_t>(position) * pairs + pair;
+        const auto phase = double(uint64_t(position) * turns[pair]) * 0x1p-64;
+        const size_t at = size_t(position) * pairs + pair;
         const double c = tables ? double{cos[at]} : std::cos(2 * M_PI * phase);
         const double s = (tables ? double{sin[at]} : std::sin(2 * M_PI * phase)) * (a.inverse != 0 ? -1 : 1);
         const double p = double{x[row + first]}, q = double{x[row + second]};
@@ -484,16 +476,16 @@ void rope(Bytes& bytes) {
 void quantize(Bytes& bytes) {
   const std::vector<float> x = numbers(bytes, bytes.below(120));
   const float scale = bytes.choose({0.01f, 1.0f, FLT_MIN, 1e30f, 0x1p-100f});
-  const auto zero = static_cast<int32_t>(bytes.take<int8_t>());
+  const auto zero = int32_t(bytes.take<int8_t>());
   std::vector<int8_t> codes(x.size());
   std::vector<float> back(x.size());
   expect_served("to_i8", [&] { return fovea_quantize_to_i8(x.data(), x.size(), scale, zero, codes.data()); });
   expect_served("from_i8", [&] { return fovea_quantize_from_i8(codes.data(), x.size(), scale, zero, back.data()); });
   for (size_t i = 0; i < x.size(); ++i) {
-    const float code = std::nearbyint(x[i] * (1 / scale)) + static_cast<float>(zero);
-    const float want = std::isnan(x[i]) ? static_cast<float>(zero) : std::min(127.0f, std::max(-128.0f, code));
-    expect(static_cast<float>(codes[i]) == want, "quantize: another code");
-    expect(back[i] == scale * static_cast<float>(codes[i] - zero), "quantize: another number");
+    const float code = std::nearbyint(x[i] * (1 / scale)) + float(zero);
+    const float want = std::isnan(x[i]) ? float(zero) : std::min(127.0f, std::max(-128.0f, code));
+    expect(float(codes[i]) == want, "quantize: another code");
+    expect(back[i] == scale * float(codes[i] - zero), "quantize: another number");
   }
 
   static fovea_quantize_range range;
@@ -525,14 +517,14 @@ void quantize(Bytes& bytes) {
   const double first_code = asymmetric != 0 && width != 0 ? -128 - double{least} / wanted : 0;
   expect(std::fabs(chosen_zero - first_code) <= 0.5001, "choose: another zero point");
 
-  const float fraction = 0.01f * static_cast<float>(1 + bytes.below(100));
+  const float fraction = 0.01f * float(1 + bytes.below(100));
   expect_served("choose", [&] { return fovea_quantize_choose(&range, fraction, asymmetric, &chosen, &chosen_zero); });
   size_t saturated = 0;
   for (const float e : x) {
     const double code = double{e} / double{chosen} + chosen_zero;
     saturated += code > 127.51 || code < -128.51 ? 1 : 0;
   }
-  const auto kept = static_cast<size_t>(std::ceil(double{fraction} * static_cast<double>(x.size()) * (1 - 1e-6)));
+  const auto kept = size_t(std::ceil(double{fraction} * double(x.size()) * (1 - 1e-6)));
   expect(saturated <= x.size() - kept, "choose: more numbers saturate than may");
 }
 
@@ -541,8 +533,7 @@ void quantize(Bytes& bytes) {
 bool is_same(float a, float b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
 void pair(Bytes& bytes) {
-  fovea_pair_args a{};
-  a.struct_bytes = sizeof a;
+  auto a = sized<fovea_pair_args>();
   a.batch = a.heads = a.tokens = 1, a.dim = 1 + bytes.below(80);
   const Array x(float_type(bytes), numbers(bytes, a.dim)), other(float_type(bytes), numbers(bytes, a.dim));
   const Array y(float_type(bytes), a.dim);
@@ -559,8 +550,7 @@ void pair(Bytes& bytes) {
 }
 
 void pooling(Bytes& bytes) {
-  fovea_pooling_args a{};
-  a.struct_bytes = sizeof a;
+  auto a = sized<fovea_pooling_args>();
   a.batch = a.heads = 1, a.tokens = bytes.below(9), a.dim = 1 + bytes.below(80);
   a.pooling = bytes.choose({FOVEA_POOLING_MEAN, FOVEA_POOLING_FIRST});
   const Array x(float_type(bytes), numbers(bytes, size_t{a.tokens} * a.dim)), y(float_type(bytes), a.dim);
@@ -574,7 +564,7 @@ void pooling(Bytes& bytes) {
   for (uint32_t d = 0; d < a.dim && seen != 0; ++d) {
     float sum = x.numbers[d];
     for (uint32_t t = 1; t < seen; ++t) sum += x.numbers[t * a.dim + d];
-    want[d] = a.pooling == FOVEA_POOLING_FIRST ? x.numbers[d] : sum / static_cast<float>(seen);
+    want[d] = a.pooling == FOVEA_POOLING_FIRST ? x.numbers[d] : sum / float(seen);
   }
   const float none = 0;
   if (a.tokens == 0) a.x.data = &none;
@@ -588,19 +578,18 @@ void pooling(Bytes& bytes) {
 // Any bytes are a row of a format.
 void embedding(Bytes& bytes) {
   constexpr uint32_t kRows = 3;
-  fovea_embedding_args a{};
-  a.struct_bytes = sizeof a;
+  auto a = sized<fovea_embedding_args>();
   a.tokens = 1 + bytes.below(4), a.dim = 1 + bytes.below(80), a.rows = kRows, a.y_stride = a.dim;
   a.table.dtype = kTypes[bytes.below(std::size(kTypes))];
   const size_t row = row_units(a.table.dtype, a.dim) * unit_size(a.table.dtype);
   const size_t scale = row_scales(a.table.dtype, a.dim) * scale_size(a.table.dtype);
   std::vector<uint8_t> data(row * kRows), scales(scale * kRows);
   const uint64_t seed = bytes.take<uint8_t>();
-  for (size_t i = 0; i < data.size(); ++i) data[i] = static_cast<uint8_t>(random_bits(seed, i));
-  for (size_t i = 0; i < scales.size(); ++i) scales[i] = static_cast<uint8_t>(random_bits(seed + 256, i));
+  for (size_t i = 0; i < data.size(); ++i) data[i] = uint8_t(random_bits(seed, i));
+  for (size_t i = 0; i < scales.size(); ++i) scales[i] = uint8_t(random_bits(seed + 256, i));
   const float of_i8[kRows] = {any_number(bytes), any_number(bytes), any_number(bytes)};
   if (a.table.dtype == FOVEA_I8) std::memcpy(scales.data(), of_i8, sizeof of_i8);
-  a.table.data = data.data(), a.table.row_stride = static_cast<ptrdiff_t>(row_units(a.table.dtype, a.dim));
+  a.table.data = data.data(), a.table.row_stride = ptrdiff_t(row_units(a.table.dtype, a.dim));
   if (scale != 0) a.table.scales = scales.data();
   std::vector<uint32_t> indices(a.tokens);
   for (uint32_t& index : indices) index = bytes.below(kRows);
@@ -624,14 +613,14 @@ void embedding(Bytes& bytes) {
 
 void top_k(Bytes& bytes) {
   const std::vector<float> x = numbers(bytes, 1 + bytes.below(60));
-  const auto count = static_cast<uint32_t>(x.size());
+  const auto count = uint32_t(x.size());
   std::vector<uint32_t> want(count), got(1 + bytes.below(count));
   for (uint32_t i = 0; i < count; ++i) want[i] = i;
   std::sort(want.begin(), want.end(), [&](uint32_t i, uint32_t j) {
     if (std::isnan(x[i]) != std::isnan(x[j])) return std::isnan(x[j]);
     return !std::isnan(x[i]) && x[i] != x[j] ? x[i] > x[j] : i < j;
   });
-  const auto k = static_cast<uint32_t>(got.size());
+  const auto k = uint32_t(got.size());
   expect_served("top_k", [&] { return fovea_top_k(x.data(), count, k, got.data()); });
   expect(std::equal(got.begin(), got.end(), want.begin()), "top_k: another order");
   uint32_t best;
@@ -642,11 +631,11 @@ void top_k(Bytes& bytes) {
 // ---- Tables of activations
 
 void table(Bytes& bytes) {
-  const auto kind = static_cast<fovea_activation_kind>(bytes.below(FOVEA_ACTIVATION_TANH + 1));
+  const auto kind = fovea_activation_kind(bytes.below(FOVEA_ACTIVATION_TANH + 1));
   const float alpha = bytes.choose({0.0f, 1.0f, 1.702f, -1.0f, any_number(bytes)});
-  const auto scale = [&] { return std::exp2(static_cast<float>(bytes.below(20000)) / 100 - 100); };
+  const auto scale = [&] { return std::exp2(float(bytes.below(20000)) / 100 - 100); };
   const float x_scale = scale(), y_scale = bytes.flag() ? scale() : x_scale;
-  const auto x_zero = static_cast<int32_t>(bytes.take<int8_t>()), y_zero = static_cast<int32_t>(bytes.take<int8_t>());
+  const auto x_zero = int32_t(bytes.take<int8_t>()), y_zero = int32_t(bytes.take<int8_t>());
   int8_t codes[256];
   const fovea_status status = fovea_integer_activation_table(kind, alpha, x_scale, x_zero, y_scale, y_zero, codes);
   expect(status == (std::isfinite(alpha) ? FOVEA_OK : FOVEA_ERR_NUMBER), "table has another status");
@@ -663,11 +652,11 @@ void table(Bytes& bytes) {
                      : kind == FOVEA_ACTIVATION_TANH       ? std::tanh(x)
                                                            : x;
     const double want = std::min(127.0, std::max(-128.0, y_zero + y / double{y_scale}));
-    const double off = std::fabs(codes[static_cast<uint8_t>(code)] - want);
+    const double off = std::fabs(codes[uint8_t(code)] - want);
     if (off <= 0.501) continue;
     char text[200];
-    std::snprintf(text, sizeof text, "table of %d: x %.9g, alpha %.9g, y_scale %.9g: %.5f codes off",
-                  static_cast<int>(kind), x, double{alpha}, double{y_scale}, off);
+    std::snprintf(text, sizeof text, "table of %d: x %.9g, alpha %.9g, y_scale %.9g: %.5f codes off", int(kind), x,
+                  double{alpha}, double{y_scale}, off);
     fail(text);
   }
 }
@@ -675,8 +664,7 @@ void table(Bytes& bytes) {
 // ---- Linear layers with an activation
 
 void linear(Bytes& bytes) {
-  fovea_linear_args a{};
-  a.struct_bytes = sizeof a;
+  auto a = sized<fovea_linear_args>();
   a.tokens = 1 + bytes.below(20), a.in_dim = 1 + bytes.below(70), a.out_dim = 1 + bytes.below(40);
   a.portable_bits = bytes.flag();
   const std::vector<float> x = numbers(bytes, size_t{a.tokens} * a.in_dim), bias = numbers(bytes, a.out_dim);
@@ -685,16 +673,16 @@ void linear(Bytes& bytes) {
   a.x = x.data(), a.x_stride = a.in_dim, a.y_stride = a.out_dim;
   a.weights.data = weights.data(), a.weights.row_stride = a.in_dim;
   if (bytes.flag()) a.weights.bias = bias.data();
-  const auto kind = static_cast<fovea_activation_kind>(bytes.below(FOVEA_ACTIVATION_TANH + 1));
+  const auto kind = fovea_activation_kind(bytes.below(FOVEA_ACTIVATION_TANH + 1));
   for (const fovea_target target : targets()) {
     a.target = target, a.activation = FOVEA_ACTIVATION_IDENTITY, a.y = plain.data();
     const Guarded workspace((fovea_linear_workspace_bytes(&a) + 63) / 64 * 64, 64, Placement::kEnd);
     expect_served("linear", [&] { return fovea_linear(&a, workspace.as<void>(), workspace.bytes()); });
     a.activation = kind, a.y = y.data();
     expect_served("linear", [&] { return fovea_linear(&a, workspace.as<void>(), workspace.bytes()); });
-    fovea_activation_args after{};
-    after.struct_bytes = sizeof after, after.target = target, after.activation = kind;
-    after.batch = after.heads = after.tokens = 1, after.dim = static_cast<uint32_t>(y.size());
+    auto after = sized<fovea_activation_args>();
+    after.target = target, after.activation = kind;
+    after.batch = after.heads = after.tokens = 1, after.dim = uint32_t(y.size());
     after.x.data = after.y.data = plain.data();
     expect_served("activation", [&] { return fovea_activation(&after); });
     for (size_t i = 0; i < y.size(); ++i) expect(is_same(y[i], plain[i]), "linear: an activation gives other bits");
@@ -715,12 +703,12 @@ struct Weights {
     data.resize(row * out_dim), scales.resize(scale * out_dim);
     std::vector<float> x(in);
     for (size_t o = 0; o < out_dim; ++o) {
-      for (size_t i = 0; i < in; ++i) x[i] = random_normal(seed, o * in + i) / std::sqrt(static_cast<float>(in));
+      for (size_t i = 0; i < in; ++i) x[i] = random_normal(seed, o * in + i) / std::sqrt(float(in));
       encode_row(dtype, x.data(), in, &data[o * row], scales.data() + o * scale);
       for (size_t i = 0; i < in; ++i)
         numbers.push_back(element_of(dtype, &data[o * row], scales.data() + o * scale, i));
     }
-    view.dtype = dtype, view.data = data.data(), view.row_stride = static_cast<ptrdiff_t>(row_units(dtype, in));
+    view.dtype = dtype, view.data = data.data(), view.row_stride = ptrdiff_t(row_units(dtype, in));
     if (scale != 0) view.scales = scales.data();
   }
   std::vector<double> apply(const double* x) const {
@@ -749,14 +737,12 @@ std::vector<double> attend(const HeadCounts& l, const std::vector<double>& q,
     for (uint32_t j = 0; j < seen; ++j) {
       double score = 0;
       for (uint32_t d = 0; d < l.head_dim; ++d) score += q[at + d] * keys[j][from + d];
-      w[j] = score / std::sqrt(static_cast<double>(l.head_dim));
+      w[j] = score / std::sqrt(double(l.head_dim));
       if (!(w[j] <= largest)) largest = w[j];
     }
     if (largest == -HUGE_VAL) return {};
     for (double& x : w) sum += x = std::exp(x - largest);
-    for (uint32_t j = 0; j < seen; ++j) {
-      for (uint32_t d = 0; d < l.head_dim; ++d) out[at + d] += w[j] / sum * values[j][from + d];
-    }
+    for (const auto& [j, d] : indices(seen, l.head_dim)) out[at + d] += w[j] / sum * values[j][from + d];
   }
   return out;
 }
@@ -774,28 +760,24 @@ void multihead(Bytes& bytes) {
   const uint64_t seed = bytes.take<uint8_t>();
   for (size_t i = 0; i < x.size(); ++i) x[i] = random_normal(seed, i);
   for (uint32_t others = bytes.below(3); others > 0; --others) {
-    x[bytes.below(static_cast<uint32_t>(x.size()))] =
-        bytes.choose({kNaN, kInfinity, -kInfinity, 0x1p-149f, -FLT_MIN, 0.0f, 1e3f});
+    x[bytes.below(uint32_t(x.size()))] = bytes.choose({kNaN, kInfinity, -kInfinity, 0x1p-149f, -FLT_MIN, 0.0f, 1e3f});
   }
-  fovea_multihead_desc d{};
-  d.struct_bytes = sizeof d, d.attention.struct_bytes = sizeof d.attention;
-  d.weight_dtype = dtype;
+  auto d = sized<fovea_multihead_desc>();
+  d.attention.struct_bytes = sizeof d.attention, d.weight_dtype = dtype;
   d.attention.q_heads = l.kv_heads * l.group, d.attention.kv_heads = l.kv_heads;
   d.attention.head_dim = d.attention.value_dim = l.head_dim;
   d.attention.max_batch = 1, d.attention.max_q_tokens = d.attention.max_kv_tokens = l.tokens;
   d.attention.causal = l.causal ? FOVEA_CAUSAL_TOP_LEFT : FOVEA_CAUSAL_NONE;
   d.attention.portable_bits = bytes.flag();
-  fovea_multihead_args a{};
-  a.struct_bytes = sizeof a, a.attention.struct_bytes = sizeof a.attention;
-  a.batch = 1, a.q_tokens = l.tokens;
-  a.x = {x.data(), 0, 0, static_cast<ptrdiff_t>(model)}, a.y = {y.data(), 0, 0, static_cast<ptrdiff_t>(model)};
+  auto a = sized<fovea_multihead_args>();
+  a.attention.struct_bytes = sizeof a.attention, a.batch = 1, a.q_tokens = l.tokens;
+  a.x = {x.data(), 0, 0, ptrdiff_t(model)}, a.y = {y.data(), 0, 0, ptrdiff_t(model)};
   a.weights.q = wq.view, a.weights.k = wk.view, a.weights.v = wv.view, a.weights.out = wo.view;
 
   std::vector<std::vector<double>> q, keys, values;
   double largest = 0;
   for (uint32_t t = 0; t < l.tokens; ++t) {
-    const std::vector<double> token(x.begin() + static_cast<ptrdiff_t>(t * model),
-                                    x.begin() + static_cast<ptrdiff_t>((t + 1) * model));
+    const std::vector<double> token(x.begin() + ptrdiff_t(t * model), x.begin() + ptrdiff_t((t + 1) * model));
     q.push_back(wq.apply(token.data())), keys.push_back(wk.apply(token.data())),
         values.push_back(wv.apply(token.data()));
     for (const auto* const row : {&q.back(), &keys.back(), &values.back()}) {
@@ -827,8 +809,8 @@ void multihead(Bytes& bytes) {
 void selftest(Bytes& bytes) {
   constexpr fovea_selftest_part kParts[] = {FOVEA_SELFTEST_PARTS};
   const Guarded memory(size_t{64} * bytes.below(FOVEA_SELFTEST_BYTES / 64 + 1), 64, Placement::kEnd);
-  fovea_selftest_args a{};
-  a.struct_bytes = sizeof a, a.call = bytes.below(16);
+  auto a = sized<fovea_selftest_args>();
+  a.call = bytes.below(16);
   a.target = fovea_target_at(bytes.below(fovea_target_count()));
   a.memory = memory.as<void>(), a.memory_bytes = memory.bytes();
   fovea_selftest_result result{};

@@ -44,13 +44,13 @@ struct NewRows {
 
   NewRows(fovea_dtype type, size_t blocks, size_t heads, size_t tokens, size_t dim, float factor, uint64_t seed)
       : floats(blocks * heads * tokens * (dim + 2)) {
-    const auto stride = [](size_t x) { return static_cast<ptrdiff_t>(x); };
+    const auto stride = [](size_t x) { return ptrdiff_t(x); };
     for (size_t i = 0; i < floats.size(); ++i) floats[i] = factor * random_normal(seed, i);
     in = {floats.data(), stride(heads * tokens * (dim + 2)), stride(tokens * (dim + 2)), stride(dim + 2)};
     if (type == FOVEA_F32) return;
     for (float& x : floats) {
-      halves.push_back(static_cast<uint16_t>(nearest_of(half_of(type), x)));
-      x = static_cast<float>(value_of(half_of(type), halves.back()));
+      halves.push_back(uint16_t(nearest_of(half_of(type), x)));
+      x = float(value_of(half_of(type), halves.back()));
     }
     in.data = halves.data();
   }
@@ -68,27 +68,25 @@ CacheModel::CacheModel(const fovea_kv_cache& empty, uint64_t seed) : cache(empty
   memory = Guarded(bytes, 64, bytes % 64 == 0 ? Placement::kEnd : Placement::kStart);
   if (fovea_kv_cache_init(&cache, memory.as<void>(), bytes) != FOVEA_OK) std::abort();
   for (uint32_t page = 0; page < cache.pages; ++page) free_pages_.push_back(cache.pages - 1 - page);
-  for (size_t i = 0; i < free_pages_.size(); ++i)
+  for (size_t i = 0; i < free_pages_.size(); ++i) {
     std::swap(free_pages_[i], free_pages_[random_bits(seed, i) % (i + 1)]);
+  }
 }
 
 fovea_status CacheModel::append(fovea_target target, uint32_t entry, const std::vector<uint32_t>& counts,
                                 fovea_dtype dtype, bool packed) {
-  const auto batch = static_cast<uint32_t>(counts.size());
-  std::vector<uint32_t> offsets = {static_cast<uint32_t>(next_ % 3)};
+  const auto batch = uint32_t(counts.size());
+  std::vector<uint32_t> offsets = {uint32_t(next_ % 3)};
   for (const uint32_t count : counts) offsets.push_back(offsets.back() + count);
   const uint32_t tokens = packed ? offsets.back() : *std::max_element(counts.begin(), counts.end());
   const uint32_t blocks = packed ? 1 : batch, heads = cache.kv_heads;
   const NewRows keys(dtype, blocks, heads, tokens, cache.head_dim, 1, seed_ + next_++);
   const NewRows values(dtype, blocks, heads, tokens, cache.value_dim, 3, seed_ + next_++);
-  fovea_kv_append_args a{};
-  a.struct_bytes = sizeof a;
-  a.target = target;
-  a.entry = entry, a.batch = batch, a.tokens = tokens;
+  auto a = sized<fovea_kv_append_args>();
+  a.target = target, a.entry = entry, a.batch = batch, a.tokens = tokens;
   a.counts = packed ? nullptr : counts.data();
   a.offsets = packed ? offsets.data() : nullptr;
-  a.dtype = dtype;
-  a.keys = keys.in;
+  a.dtype = dtype, a.keys = keys.in;
   if (cache.values_in_keys == 0) a.values = values.in;
   const size_t token_bytes = size_t{4} * heads * std::max(cache.head_dim, cache.value_dim);
   const Guarded workspace(token_bytes * (1 + next_ % 4), sizeof(float), Placement::kEnd);
@@ -124,7 +122,7 @@ bool CacheModel::has_room(uint32_t entry, size_t tokens) const {
   if (cache.kind == FOVEA_KV_RING) return true;
   if (tokens > cache.max_tokens) return false;
   for (size_t column = 0; cache.kind == FOVEA_KV_PAGED && column * cache.page_tokens < tokens; ++column) {
-    const ptrdiff_t at = entry * cache.source.page_table_stride + static_cast<ptrdiff_t>(column);
+    const ptrdiff_t at = entry * cache.source.page_table_stride + ptrdiff_t(column);
     if (cache.page_table[at] == FOVEA_NO_PAGE) return false;
   }
   return true;
@@ -135,7 +133,7 @@ void CacheModel::give_pages(uint32_t entry, uint32_t more) {
   const size_t tokens = entries_[entry].tokens.size() + more;
   for (size_t column = 0; column * cache.page_tokens < tokens && column * cache.page_tokens < cache.max_tokens;
        ++column) {
-    uint32_t& page = cache.page_table[entry * cache.source.page_table_stride + static_cast<ptrdiff_t>(column)];
+    uint32_t& page = cache.page_table[entry * cache.source.page_table_stride + ptrdiff_t(column)];
     if (page != FOVEA_NO_PAGE || free_pages_.empty()) continue;
     page = free_pages_.back();
     free_pages_.pop_back();
@@ -192,7 +190,7 @@ fovea_status CacheModel::copy(uint32_t entry, const CacheModel& from, uint32_t f
 fovea_status CacheModel::compact(uint32_t entry, const std::vector<uint32_t>& kept) {
   std::vector<uint32_t> more = kept;  // one more token, which is not kept
   more.push_back(kept.empty() ? 0 : kept.back() + 1);
-  const fovea_status status = fovea_kv_compact(&cache, entry, more.data(), static_cast<uint32_t>(kept.size()));
+  const fovea_status status = fovea_kv_compact(&cache, entry, more.data(), uint32_t(kept.size()));
   if (status != FOVEA_OK) return status;
   Entry left;
   for (const uint32_t token : kept) left.tokens.push_back(entries_[entry].tokens[token]);
@@ -224,7 +222,7 @@ fovea_status CacheModel::take_back_and_restore(uint32_t entry, uint32_t length) 
 }
 
 uint32_t CacheModel::oldest(uint32_t entry) const {
-  const auto most = static_cast<uint32_t>(entries_[entry].most);
+  const auto most = uint32_t(entries_[entry].most);
   if (cache.kind != FOVEA_KV_RING || most <= cache.max_tokens) return cache.pinned_tokens;
   return most - (cache.max_tokens - cache.pinned_tokens);
 }
@@ -233,8 +231,9 @@ std::string CacheModel::check(fovea_target target) {
   if (!memory.margin_intact()) return "written outside the memory";
   for (uint32_t b = 0; b < cache.batch; ++b) {
     if (cache.lengths[b] != length(b)) return "length of entry " + std::to_string(b);
-    if (cache.kind == FOVEA_KV_RING && cache.first_tokens[b] != oldest(b))
+    if (cache.kind == FOVEA_KV_RING && cache.first_tokens[b] != oldest(b)) {
       return "first token of entry " + std::to_string(b);
+    }
     for (uint32_t t = 0; t < length(b); ++t) {
       if (t >= cache.pinned_tokens && t < oldest(b)) continue;
       for (uint32_t h = 0; h < cache.kv_heads; ++h) {
@@ -269,13 +268,10 @@ std::vector<float> CacheModel::row(bool keys, uint32_t b, uint32_t h, uint32_t t
 }
 
 std::string CacheModel::attend(fovea_target target) {
-  fovea_attention_desc d{};
-  d.struct_bytes = sizeof d;
+  auto d = sized<fovea_attention_desc>();
   if (fovea_kv_describe(&cache, &d) != FOVEA_OK) return "describe";
   const uint32_t heads = 2 * cache.kv_heads;
-  d.q_heads = heads, d.max_q_tokens = 2;
-  d.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
-  d.target = target;
+  d.q_heads = heads, d.max_q_tokens = 2, d.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, d.target = target;
   const uint32_t slots = cache.max_tokens - cache.pinned_tokens;
   if (cache.kind == FOVEA_KV_RING && slots > 1 && seed_ % 2 == 0) {
     d.window_left = slots - 1;  // the largest for two queries
@@ -284,16 +280,15 @@ std::string CacheModel::attend(fovea_target target) {
   }
   fovea_plan plan{};
   if (fovea_plan_init(&plan, &d) != FOVEA_OK) return "plan";
-  fovea_attention_args a{};
-  a.struct_bytes = sizeof a;
+  auto a = sized<fovea_attention_args>();
   if (fovea_kv_attach(&cache, &a) != FOVEA_OK) return "attach";
   a.q_tokens = 2;
   std::vector<float> q(size_t{cache.batch} * heads * 2 * cache.head_dim),
       out(size_t{cache.batch} * heads * 2 * cache.value_dim);
   for (size_t i = 0; i < q.size(); ++i) q[i] = random_normal(seed_ + 1, i);
   const auto dims = [](uint32_t array_heads, uint32_t tokens, uint32_t dim, auto* array) {
-    array->token_stride = dim, array->head_stride = static_cast<ptrdiff_t>(tokens) * dim;
-    array->batch_stride = static_cast<ptrdiff_t>(array_heads) * tokens * dim;
+    array->token_stride = dim, array->head_stride = ptrdiff_t(tokens) * dim;
+    array->batch_stride = ptrdiff_t(array_heads) * tokens * dim;
   };
   a.q.data = q.data(), a.out.data = out.data();
   dims(heads, 2, cache.head_dim, &a.q), dims(heads, 2, cache.value_dim, &a.out);
@@ -309,14 +304,12 @@ std::string CacheModel::attend(fovea_target target) {
   truth.kv.keys.data = keys.data(), truth.kv.values.data = values.data();
   dims(cache.kv_heads, a.kv_tokens, cache.head_dim, &truth.kv.keys);
   dims(cache.kv_heads, a.kv_tokens, cache.value_dim, &truth.kv.values);
-  for (uint32_t b = 0; b < cache.batch; ++b) {
-    for (uint32_t h = 0; h < cache.kv_heads; ++h) {
-      for (uint32_t t = 0; t < length(b); ++t) {
-        const std::vector<float> key = row(true, b, h, t), value = row(false, b, h, t);
-        const size_t at = (size_t{b} * cache.kv_heads + h) * a.kv_tokens + t;
-        std::copy(key.begin(), key.end(), keys.begin() + static_cast<ptrdiff_t>(at * cache.head_dim));
-        std::copy(value.begin(), value.end(), values.begin() + static_cast<ptrdiff_t>(at * cache.value_dim));
-      }
+  for (const auto& [b, h] : indices(cache.batch, cache.kv_heads)) {
+    for (uint32_t t = 0; t < length(b); ++t) {
+      const std::vector<float> key = row(true, b, h, t), value = row(false, b, h, t);
+      const size_t at = (size_t{b} * cache.kv_heads + h) * a.kv_tokens + t;
+      std::copy(key.begin(), key.end(), keys.begin() + ptrdiff_t(at * cache.head_dim));
+      std::copy(value.begin(), value.end(), values.begin() + ptrdiff_t(at * cache.value_dim));
     }
   }
   // The reference looks at rotated queries, and its outputs are rotated as ours are when they are rotated again.
@@ -326,8 +319,9 @@ std::string CacheModel::attend(fovea_target target) {
   }
   const Attention want = attention(d, truth);
   for (size_t i = 0; i < out.size(); ++i) {
-    if (!close(out[i], want.out[i], want.out_tolerance[i / cache.value_dim]))
+    if (!close(out[i], want.out[i], want.out_tolerance[i / cache.value_dim])) {
       return "attention, at " + std::to_string(i);
+    }
   }
   return "";
 }

@@ -18,13 +18,9 @@ class Centered : public AttentionCase {
   explicit Centered(const Problem& p) : AttentionCase(p), center_(size_t{p.kv_heads} * p.head_dim) {
     for (size_t i = 0; i < center_.size(); ++i) center_[i] = random_uniform(8, i, -3.0f, 3.0f);
     for (uint32_t b = 0; b < p.batch; ++b) {
-      for (uint32_t h = 0; h < p.q_heads; ++h) {
-        for (uint32_t i = 0; i < p.q_tokens; ++i) enter_query(b, h, i);
-      }
-      for (uint32_t h = 0; h < p.kv_heads; ++h) {
-        for (uint32_t j = 0; j < p.kv_tokens; ++j) {
-          for (uint32_t d = 0; d < p.head_dim; ++d) key(b, h, j)[d] += center_[size_t{h} * p.head_dim + d];
-        }
+      for (const auto& [h, i] : indices(p.q_heads, p.q_tokens)) enter_query(b, h, i);
+      for (const auto& [h, j, d] : indices(p.kv_heads, p.kv_tokens, p.head_dim)) {
+        key(b, h, j)[d] += center_[size_t{h} * p.head_dim + d];
       }
     }
     args.kv.key_center = center_.data();
@@ -34,7 +30,7 @@ class Centered : public AttentionCase {
   void enter_query(uint32_t b, uint32_t h, uint32_t i) {
     for (uint32_t d = 0; d < problem.head_dim; ++d) {
       const uint64_t place = (uint64_t{b} * 100 + h) * 1000 + uint64_t{i} * 50 + d;
-      const float code = d == 0 ? 127.0f : static_cast<float>(static_cast<int>(random_bits(9, place) % 255) - 127);
+      const float code = d == 0 ? 127.0f : float(int(random_bits(9, place) % 255) - 127);
       row(args.q, b, h, i)[d] = q(b, h, i)[d] = code / 64;
     }
   }

@@ -33,6 +33,12 @@ class Levels {
     }
     return choices.begin()[(*row)[next_++]];
   }
+  template <class T, size_t N>
+  T choose(const T (&choices)[N]) {
+    if (row == nullptr) counts.push_back(N);
+    return choices[row == nullptr ? 0 : (*row)[next_++]];
+  }
+  bool flag() { return choose({false, true}); }
 
  private:
   size_t next_ = 0;

@@ -19,8 +19,9 @@ double value_of(Half format, uint32_t bits) {
   const int exponent = static_cast<int>(bits >> format.fraction_bits) & (format.exponents() - 1);
   const int fraction = static_cast<int>(bits) & ((1 << format.fraction_bits) - 1);
   const double sign = (bits & 0x8000u) != 0 ? -1.0 : 1.0;
-  if (exponent == format.exponents() - 1)
+  if (exponent == format.exponents() - 1) {
     return fraction != 0 ? std::numeric_limits<double>::quiet_NaN() : sign * HUGE_VAL;
+  }
   const int units = exponent == 0 ? fraction : fraction + (1 << format.fraction_bits);
   return sign * std::ldexp(units, std::max(exponent, 1) - format.bias - format.fraction_bits);
 }

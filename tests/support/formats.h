@@ -13,6 +13,7 @@ namespace fovea_test {
 
 constexpr fovea_dtype kTypes[] = {FOVEA_F32,  FOVEA_F16,  FOVEA_BF16, FOVEA_I8,   FOVEA_I4,
                                   FOVEA_Q8_0, FOVEA_Q4_0, FOVEA_Q4_1, FOVEA_Q4_K, FOVEA_Q6_K};
+constexpr fovea_dtype kFloatTypes[] = {FOVEA_F32, FOVEA_F16, FOVEA_BF16};
 constexpr fovea_dtype kKeyTypes[] = {FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0};
 // The first number that names no format.
 constexpr auto kNoType = static_cast<fovea_dtype>(sizeof kTypes / sizeof kTypes[0]);

@@ -78,7 +78,7 @@ FOVEA_TESTS_READS_FILLED bool range_intact(const uint8_t* begin, const uint8_t* 
 
 #if FOVEA_TESTS_POSIX
 size_t page_bytes() {
-  static const size_t bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  static const size_t bytes = size_t(sysconf(_SC_PAGESIZE));
   return bytes;
 }
 

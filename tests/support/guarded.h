@@ -17,6 +17,8 @@ enum class Placement {
   kOffset,  // one element after the start of a page: as misaligned as an array of that type may be
 };
 
+constexpr Placement kPlacements[] = {Placement::kEnd, Placement::kStart, Placement::kOffset};
+
 const char* name(Placement placement);
 
 // Whether this system has memory protection: pages on Linux, macOS and Windows, and on Cortex-M the regions of its

@@ -60,8 +60,7 @@ const fovea_executor* PassedExecutor::pass(const fovea_executor* executor) {
 int PassedExecutor::run(void* self, size_t tasks, void (*task)(void* arg, size_t index, uint32_t worker), void* arg) {
   auto* const passed = static_cast<PassedExecutor*>(self);
   const Within tests(nullptr);
-  passed->task_ = task;
-  passed->arg_ = arg;
+  passed->task_ = task, passed->arg_ = arg;
   return passed->executor_->run(passed->executor_->self, tasks, run_task, passed);
 }
 

@@ -33,16 +33,14 @@ inline KeyMass key_mass(fovea_attention_desc desc, fovea_attention_args args, ui
   KeyMass sums;
   sums.mass.resize(size_t{args.batch} * desc.kv_heads * keys);
   sums.tolerance.resize(sums.mass.size());
-  for (uint32_t b = 0; b < args.batch; ++b) {
-    for (uint32_t h = 0; h < desc.q_heads; ++h) {
-      for (uint32_t i = first; i < args.q_tokens; ++i) {
-        const size_t from = ((size_t{b} * desc.q_heads + h) * args.q_tokens + i) * keys;
-        const size_t to = (size_t{b} * desc.kv_heads + h / group) * keys;
-        for (size_t j = 0; j < keys; ++j) {
-          const double weight = all.scores[from + j];
-          sums.mass[to + j] += weight;
-          sums.tolerance[to + j] += all.scores_tolerance[from + j] + weight * (short_exp2 + 2 * kEpsilon);
-        }
+  for (const auto& [b, h] : indices(args.batch, desc.q_heads)) {
+    for (uint32_t i = first; i < args.q_tokens; ++i) {
+      const size_t from = ((size_t{b} * desc.q_heads + h) * args.q_tokens + i) * keys;
+      const size_t to = (size_t{b} * desc.kv_heads + h / group) * keys;
+      for (size_t j = 0; j < keys; ++j) {
+        const double weight = all.scores[from + j];
+        sums.mass[to + j] += weight;
+        sums.tolerance[to + j] += all.scores_tolerance[from + j] + weight * (short_exp2 + 2 * kEpsilon);
       }
     }
   }
@@ -60,13 +58,11 @@ inline std::string compare_key_mass(AttentionCase& test, const Run& run, uint32_
   Guarded mass(floats * sizeof(float), alignof(float), test.problem.placement);
   mass.fill();
   const auto at = [&](size_t b, size_t h, size_t j) -> float& { return mass.as<float>()[b * entry + h * head + j]; };
-  for (size_t b = 0; b < entries; ++b) {
-    for (size_t h = 0; h < desc.kv_heads; ++h) {
-      for (size_t j = 0; j < keys; ++j) at(b, h, j) = random_uniform(5, (b * desc.kv_heads + h) * keys + j, 0, 2);
-    }
+  for (const auto& [b, h, j] : indices<size_t>(entries, desc.kv_heads, keys)) {
+    at(b, h, j) = random_uniform(5, (b * desc.kv_heads + h) * keys + j, 0, 2);
   }
   test.desc.key_mass_queries = queries;
-  test.args.key_mass = {mass.as<float>(), static_cast<ptrdiff_t>(entry), static_cast<ptrdiff_t>(head), 0};
+  test.args.key_mass = {mass.as<float>(), ptrdiff_t(entry), ptrdiff_t(head), 0};
   const std::string wrong = test.run_unchecked(run);
   const Outputs got = wrong.empty() ? test.outputs() : Outputs{};
   test.desc = desc;

@@ -17,38 +17,10 @@
 namespace fovea_test {
 namespace {
 
-// An array [batch][heads][tokens][dim] in a buffer.
-struct Strided {
-  ptrdiff_t batch, head, token;
-  size_t elements;  // of the buffer
-  size_t first;     // the element of batch 0, head 0, token 0
-};
-
-Strided strided(Layout layout, uint32_t batch, uint32_t heads, uint32_t tokens, uint32_t dim) {
-  Strided s{};
-  const auto b = static_cast<ptrdiff_t>(batch), h = static_cast<ptrdiff_t>(heads);
-  const auto t = static_cast<ptrdiff_t>(tokens), d = static_cast<ptrdiff_t>(dim);
-  switch (layout) {
-    case Layout::kTokensFirst:
-    case Layout::kPacked: s.head = d, s.token = h * d, s.batch = t * h * d; break;
-    case Layout::kPadded: s.token = d + 3, s.head = t * s.token + 5, s.batch = h * s.head + 7; break;
-    default: s.token = d, s.head = t * d, s.batch = h * t * d; break;
-  }
-  if (batch == 0 || heads == 0 || tokens == 0 || dim == 0) return s;
-  s.elements = static_cast<size_t>((b - 1) * s.batch + (h - 1) * s.head + (t - 1) * s.token + d);
-  if (layout == Layout::kReversed) {
-    s.first = s.elements - dim;
-    s.batch = -s.batch, s.head = -s.head, s.token = -s.token;
-  }
-  return s;
-}
-
 template <class Array>
-void describe(Array* array, const Guarded& buffer, const Strided& s) {
+void describe(Array* array, const Guarded& buffer, const Strides& s) {
   array->data = buffer.as<float>() + s.first;
-  array->batch_stride = s.batch;
-  array->head_stride = s.head;
-  array->token_stride = s.token;
+  array->batch_stride = s.batch, array->head_stride = s.head, array->token_stride = s.token;
 }
 
 Guarded floats(size_t count, Placement placement) { return Guarded(count * sizeof(float), alignof(float), placement); }
@@ -64,13 +36,9 @@ std::vector<float> dense(const fovea_out& a, fovea_dtype type, uint32_t batch, u
                          uint32_t dim) {
   std::vector<float> all;
   all.reserve(size_t{batch} * heads * tokens * dim);
-  for (uint32_t b = 0; b < batch; ++b) {
-    for (uint32_t h = 0; h < heads; ++h) {
-      for (uint32_t t = 0; t < tokens; ++t) {
-        const uint8_t* at = row_bytes(a, unit_size(type), b, h, t);
-        for (uint32_t e = 0; e < dim; ++e) all.push_back(element_of(type, at, nullptr, e));
-      }
-    }
+  for (const auto& [b, h, t] : indices(batch, heads, tokens)) {
+    const uint8_t* at = row_bytes(a, unit_size(type), b, h, t);
+    for (uint32_t e = 0; e < dim; ++e) all.push_back(element_of(type, at, nullptr, e));
   }
   return all;
 }
@@ -92,20 +60,18 @@ std::string compare_array(const char* what, const fovea_out& a, fovea_dtype type
   std::vector<bool> written(buffer.bytes() / size);
   const uint8_t* base = buffer.as<uint8_t>();
   size_t r = 0;
-  for (uint32_t b = 0; b < batch; ++b) {
-    for (uint32_t h = 0; h < heads; ++h) {
-      for (uint32_t t = 0; t < tokens; ++t, ++r) {
-        const uint8_t* got = row_bytes(a, size, b, h, t);
-        for (uint32_t e = 0; e < dim; ++e) {
-          const size_t at = r * dim + e;
-          const double allowed = tolerance[tolerance_for_rows ? r : at] + rounding_error(type, want[at]);
-          written[static_cast<size_t>(got - base) / size + e] = true;
-          const float number = element_of(type, got, nullptr, e);
-          if (close(number, want[at], allowed)) continue;
-          wrong << what << "[b " << b << "][h " << h << "][q " << t << "][" << e << "] is " << number << ", not "
-                << want[at] << " +- " << allowed;
-          return wrong.str();
-        }
+  for (const auto& [b, h] : indices(batch, heads)) {
+    for (uint32_t t = 0; t < tokens; ++t, ++r) {
+      const uint8_t* got = row_bytes(a, size, b, h, t);
+      for (uint32_t e = 0; e < dim; ++e) {
+        const size_t at = r * dim + e;
+        const double allowed = tolerance[tolerance_for_rows ? r : at] + rounding_error(type, want[at]);
+        written[size_t(got - base) / size + e] = true;
+        const float number = element_of(type, got, nullptr, e);
+        if (close(number, want[at], allowed)) continue;
+        wrong << what << "[b " << b << "][h " << h << "][q " << t << "][" << e << "] is " << number << ", not "
+              << want[at] << " +- " << allowed;
+        return wrong.str();
       }
     }
   }
@@ -140,32 +106,26 @@ template <class Change>
 void change_block(void* self, const fovea_score_block& block, Change change) {
   auto& test = *static_cast<AttentionCase::Extras*>(self);
   if (const char* const wrong = check_block(test, block)) test.wrong_block = wrong;
-  for (uint32_t r = 0; r < block.rows; ++r) {
-    for (uint32_t k = 0; k < block.keys; ++k) {
-      float& x = block.data[static_cast<ptrdiff_t>(r) * block.row_stride + static_cast<ptrdiff_t>(k) * block.key_stride];
-      const int64_t key = block.first_key + k;
-      const auto place = static_cast<uint64_t>(block.batch * 13 + block.heads[r] * 7 + block.tokens[r] * 3) +
-                         static_cast<uint64_t>(key * 5 + (block.first_position & 7));
-      x = change(x, place);
-    }
+  for (const auto& [r, k] : indices(block.rows, block.keys)) {
+    float& x = block.data[ptrdiff_t(r) * block.row_stride + ptrdiff_t(k) * block.key_stride];
+    const int64_t key = block.first_key + k;
+    const auto place = uint64_t(block.batch * 13 + block.heads[r] * 7 + block.tokens[r] * 3) +
+                       uint64_t(key * 5 + (block.first_position & 7));
+    x = change(x, place);
   }
 }
 // Neither function makes an error larger, except by its own rounding.
 void modify_scores(void* self, const fovea_score_block* block) {
-  change_block(self, *block, [](float x, uint64_t place) {
-    return 0.75f * x + (0.25f * static_cast<float>(place % 11) - 1.0f);
-  });
+  change_block(self, *block, [](float x, uint64_t place) { return 0.75f * x + (0.25f * float(place % 11) - 1.0f); });
 }
 void modify_weights(void* self, const fovea_score_block* block) {
-  change_block(self, *block, [](float x, uint64_t place) { return x * (0.125f * static_cast<float>(place % 9)); });
+  change_block(self, *block, [](float x, uint64_t place) { return x * (0.125f * float(place % 9)); });
 }
 
 // All 0 if the target is not available.
 fovea_plan smallest_plan(fovea_target target) {
-  fovea_attention_desc desc{};
-  desc.struct_bytes = sizeof desc;
-  desc.q_heads = desc.kv_heads = desc.head_dim = desc.value_dim = desc.max_batch = 1;
-  desc.target = target;
+  auto desc = sized<fovea_attention_desc>();
+  desc.q_heads = desc.kv_heads = desc.head_dim = desc.value_dim = desc.max_batch = 1, desc.target = target;
   desc.processor_features = fovea::platform::processor_features();
   fovea_plan plan{};
   (void)fovea_plan_init(&plan, &desc);
@@ -212,28 +172,15 @@ uint64_t random_bits(uint64_t seed, uint64_t index) {
 }
 
 float random_uniform(uint64_t seed, uint64_t index, float low, float high) {
-  const double unit = static_cast<double>(random_bits(seed, index) >> 40) / 16777216.0;
-  return static_cast<float>(low + (double{high} - low) * unit);
+  const double unit = double(random_bits(seed, index) >> 40) / 16777216.0;
+  return float(low + (double{high} - low) * unit);
 }
 
 float random_normal(uint64_t seed, uint64_t index) {
   // Four uniform numbers of 16 bits: their sum has mean 2 and variance 1/3.
   const uint64_t bits = random_bits(seed, index);
-  const double sum =
-      static_cast<double>((bits & 0xffff) + (bits >> 16 & 0xffff) + (bits >> 32 & 0xffff) + (bits >> 48));
-  return static_cast<float>((sum / 65536.0 - 2.0) * 1.7320508075688772);
-}
-
-const char* name(Layout layout) {
-  switch (layout) {
-    case Layout::kHeadsFirst: return "heads-first";
-    case Layout::kTokensFirst: return "tokens-first";
-    case Layout::kPacked: return "packed";
-    case Layout::kPadded: return "padded";
-    case Layout::kBroadcast: return "broadcast";
-    case Layout::kReversed: return "reversed";
-  }
-  return "?";
+  const double sum = double((bits & 0xffff) + (bits >> 16 & 0xffff) + (bits >> 32 & 0xffff) + (bits >> 48));
+  return float((sum / 65536.0 - 2.0) * 1.7320508075688772);
 }
 
 const char* name(Budget budget) {
@@ -301,14 +248,31 @@ std::string name(const Problem& p) {
   return text.str();
 }
 
+Problem mixed_problem(uint32_t i) {
+  Problem p;
+  p.batch = i % 4 == 3 ? 1 : 2, p.q_heads = i % 2 == 0 ? 4 : 3, p.kv_heads = i % 2 == 0 ? 2 : 1;
+  p.kv_tokens = i % 4 == 0 ? 200 : i % 4 == 1 ? 128 : i % 4 == 2 ? 83 : 131;
+  p.q_tokens = i % 3 == 0 ? 67 : i % 3 == 1 ? 1 : 21;
+  p.head_dim = i % 3 == 0 ? 33 : i % 3 == 1 ? 64 : 5, p.value_dim = i % 3 == 0 ? 40 : i % 3 == 1 ? 17 : 3;
+  p.layout = i % 2 == 0 ? Layout::kPadded : Layout::kTokensFirst, p.placement = kPlacements[i % 3];
+  if (i % 4 == 1) p.causal = FOVEA_CAUSAL_POSITIONS, p.positions = {90, 128}, p.window_left = 71;
+  if (i % 4 == 2) p.causal = FOVEA_CAUSAL_TOP_LEFT, p.alibi = true;
+  if (i % 4 == 3) p.positions = {60}, p.window_left = 77, p.window_right = 9, p.alibi = i > 6;
+  if (i % 3 == 1) p.softcap = 2.0f, p.sinks = true;
+  if (p.window_left != 0 && i < 8) p.pinned_tokens = i < 4 ? 5 : 70;
+  if (i % 5 == 1) p.mask = i == 1 ? FOVEA_MASK_BF16 : FOVEA_MASK_F16, p.mask_keys = i % 2 == 0, p.mask_factors = true;
+  if (i % 5 == 2) p.mask = FOVEA_MASK_BYTE, p.mask_missing = 5;
+  if (i % 5 == 4) p.scale = -0.4f;
+  return p;
+}
+
 std::vector<fovea_target> Problem::targets() const {
   return compute == FOVEA_COMPUTE_I8 ? targets_and_those_that_extend_them() : fovea_test::targets();
 }
 
 Problem Problem::with_integers(fovea_dtype keys, fovea_dtype values) const {
   Problem p = *this;
-  p.compute = FOVEA_COMPUTE_I8;
-  p.key_dtype = keys, p.value_dtype = values;
+  p.compute = FOVEA_COMPUTE_I8, p.key_dtype = keys, p.value_dtype = values;
   if (p.score == FOVEA_SCORE_ADDITIVE) p.score = FOVEA_SCORE_SCALED_DOT;
   if (p.layout == Layout::kBroadcast) p.layout = Layout::kHeadsFirst;
   return p;
@@ -348,8 +312,7 @@ bool close(double got, double want, double tolerance) {
 // ------------------------------------------------------------------------------------------------------ AttentionCase
 
 AttentionCase::AttentionCase(const Problem& p) : problem(p), desc{}, args{}, plan{}, extras(new Extras{}) {
-  desc.struct_bytes = sizeof desc;
-  desc.q_heads = p.q_heads, desc.kv_heads = p.kv_heads;
+  desc.struct_bytes = sizeof desc, desc.q_heads = p.q_heads, desc.kv_heads = p.kv_heads;
   desc.head_dim = p.head_dim, desc.value_dim = p.value_dim;
   desc.max_batch = std::max<uint32_t>(p.batch, 1), desc.max_q_tokens = p.q_tokens, desc.max_kv_tokens = p.kv_tokens;
   desc.score = p.score, desc.scale = p.scale, desc.softcap = p.softcap, desc.dropout = p.dropout;
@@ -357,8 +320,7 @@ AttentionCase::AttentionCase(const Problem& p) : problem(p), desc{}, args{}, pla
   desc.window_left = p.window_left, desc.window_right = p.window_right;
 
   desc.q_dtype = p.q_dtype, desc.key_dtype = p.key_dtype;
-  desc.value_dtype = p.value_dtype, desc.out_dtype = p.out_dtype;
-  desc.compute = p.compute;
+  desc.value_dtype = p.value_dtype, desc.out_dtype = p.out_dtype, desc.compute = p.compute;
   if (p.compute != FOVEA_COMPUTE_F32) desc.processor_features = fovea::platform::processor_features();
   desc.kv_kind = p.kv_kind;
   desc.ring_tokens = p.ring_tokens, desc.pinned_tokens = p.pinned_tokens, desc.page_tokens = p.page_tokens;
@@ -367,8 +329,9 @@ AttentionCase::AttentionCase(const Problem& p) : problem(p), desc{}, args{}, pla
   args.struct_bytes = sizeof args;
   args.batch = p.batch, args.q_tokens = p.q_tokens, args.kv_tokens = p.kv_tokens;
 
+  const Layout layout = output_layout(p.layout);
   const auto output = [&](fovea_out* a, Guarded* buffer, uint32_t dim) {
-    const Strided s = strided(p.layout, p.batch, p.q_heads, p.q_tokens, dim);
+    const Strides s = strides_of({p.batch, p.q_heads, p.q_tokens, dim}, layout);
     *buffer = floats(s.elements, p.placement);
     describe(a, *buffer, s);
   };
@@ -382,8 +345,8 @@ AttentionCase::AttentionCase(const Problem& p) : problem(p), desc{}, args{}, pla
     const size_t width = size_t{p.q_heads} * p.head_dim + size_t{p.kv_heads} * (p.head_dim + p.value_dim);
     const size_t tokens = std::max(p.q_tokens, p.kv_tokens);
     q_ = floats(p.batch * tokens * width, p.placement);
-    const auto token = static_cast<ptrdiff_t>(width), batch = static_cast<ptrdiff_t>(tokens * width);
-    const auto head_dim = static_cast<ptrdiff_t>(p.head_dim), value_dim = static_cast<ptrdiff_t>(p.value_dim);
+    const auto token = ptrdiff_t(width), batch = ptrdiff_t(tokens * width);
+    const auto head_dim = ptrdiff_t(p.head_dim), value_dim = ptrdiff_t(p.value_dim);
     const size_t keys = size_t{p.q_heads} * p.head_dim, values = keys + size_t{p.kv_heads} * p.head_dim;
     const bool empty = q_.bytes() == 0;
     describe(&args.q, q_, {batch, head_dim, token, 0, 0});
@@ -392,7 +355,7 @@ AttentionCase::AttentionCase(const Problem& p) : problem(p), desc{}, args{}, pla
   } else {
     const auto input = [&](fovea_in* a, Guarded* buffer, uint32_t heads, uint32_t tokens, uint32_t dim,
                            uint64_t zeros) {
-      Strided s = strided(p.layout, p.batch, heads, tokens, dim);
+      Strides s = strides_of({p.batch, heads, tokens, dim}, layout);
       *buffer = floats(s.elements, p.placement);
       if (p.layout == Layout::kBroadcast) {
         if (zeros & 1) s.batch = 0;
@@ -425,12 +388,12 @@ AttentionCase::AttentionCase(const Problem& p) : problem(p), desc{}, args{}, pla
   }
   if (p.score == FOVEA_SCORE_ADDITIVE) {
     const uint32_t vectors = p.layout == Layout::kBroadcast ? 1 : p.kv_heads;
-    const Strided s = strided(p.layout, 1, vectors, 1, p.head_dim);
+    const Strides s = strides_of({1, vectors, 1, p.head_dim}, layout);
     score_vector_ = floats(s.elements, p.placement);
     args.score_vector = score_vector_.as<float>() + s.first;
     args.score_vector_stride = vectors == 1 ? 0 : s.head;
     for (uint32_t h = 0; h < vectors; ++h) {
-      float* const v = score_vector() + static_cast<ptrdiff_t>(h) * args.score_vector_stride;
+      float* const v = score_vector() + ptrdiff_t(h) * args.score_vector_stride;
       for (uint32_t d = 0; d < p.head_dim; ++d) v[d] = random_uniform(p.seed + 16, h * p.head_dim + d, -1.0f, 1.0f);
     }
   }
@@ -442,9 +405,7 @@ AttentionCase::AttentionCase(const Problem& p) : problem(p), desc{}, args{}, pla
                         extras.get()};
     args.modifier = &extras->modifier;
   }
-  extras->problem = p;
-  extras->desc = desc;
-  extras->args = args;
+  extras->problem = p, extras->desc = desc, extras->args = args;
   if (!p.first_tokens.empty()) {
     first_tokens_ = copy_of(p.first_tokens, p.placement);
     args.kv.first_tokens = first_tokens_.as<uint32_t>();
@@ -473,20 +434,16 @@ void AttentionCase::encode() {
   const bool integers = p.compute == FOVEA_COMPUTE_I8;
   if (p.q_dtype != FOVEA_F32 || integers) {
     const size_t unit = unit_size(p.q_dtype);
-    const auto first = static_cast<size_t>(static_cast<const float*>(args.q.data) - q_.as<float>());
+    const auto first = size_t(static_cast<const float*>(args.q.data) - q_.as<float>());
     const float factor = integers ? query_factor() : 1.0f;
     typed_q_ = Guarded(q_.bytes() / sizeof(float) * unit, unit, p.placement);
     args.q.data = typed_q_.as<uint8_t>() + first * unit;
-    for (uint32_t b = 0; b < p.batch; ++b) {
-      for (uint32_t h = 0; h < p.q_heads; ++h) {
-        for (uint32_t i = 0; i < p.q_tokens; ++i) {
-          float* x = q(b, h, i);
-          uint8_t* typed = typed_q_.as<uint8_t>() + static_cast<size_t>(x - q_.as<float>()) * unit;
-          encode_row(p.q_dtype, x, p.head_dim, typed, nullptr);
-          for (uint32_t e = 0; e < p.head_dim; ++e) x[e] = element_of(p.q_dtype, typed, nullptr, e);
-          if (integers) round_to_i8(x, p.head_dim, factor);
-        }
-      }
+    for (const auto& [b, h, i] : indices(p.batch, p.q_heads, p.q_tokens)) {
+      float* x = q(b, h, i);
+      uint8_t* typed = typed_q_.as<uint8_t>() + size_t(x - q_.as<float>()) * unit;
+      encode_row(p.q_dtype, x, p.head_dim, typed, nullptr);
+      for (uint32_t e = 0; e < p.head_dim; ++e) x[e] = element_of(p.q_dtype, typed, nullptr, e);
+      if (integers) round_to_i8(x, p.head_dim, factor);
     }
   }
   if (p.stored()) stored.store(desc, &args, p.placement, p.seed, p.layout == Layout::kPadded);
@@ -503,7 +460,7 @@ void AttentionCase::fill_mask() {
   const uint32_t batch = p.mask_batch ? p.batch : std::min<uint32_t>(p.batch, 1), heads = p.mask_heads ? p.q_heads : 1;
   const uint32_t queries = p.mask_queries ? p.q_tokens : std::min<uint32_t>(p.q_tokens, 1);
   const Layout layout = p.layout == Layout::kPadded || p.layout == Layout::kReversed ? p.layout : Layout::kHeadsFirst;
-  const Strided s = strided(layout, batch, heads, queries, columns);
+  const Strides s = strides_of({batch, heads, queries, columns}, layout);
   const size_t size = mask_element_size(p.mask);
   mask_ = Guarded(s.elements * size, size, p.placement);
   fovea_mask& m = args.mask;
@@ -523,16 +480,11 @@ void AttentionCase::fill_mask() {
     m.head_factors = mask_factors();
   }
 
-  for (uint32_t b = 0; b < batch; ++b) {
-    for (uint32_t h = 0; h < heads; ++h) {
-      for (uint32_t i = 0; i < queries; ++i) {
-        const auto first =
-            static_cast<size_t>(static_cast<ptrdiff_t>(s.first) + static_cast<ptrdiff_t>(b) * s.batch +
-                                static_cast<ptrdiff_t>(h) * s.head + static_cast<ptrdiff_t>(i) * s.token);
-        const bool nothing = p.mask_queries && random_bits(p.seed + 14, first) % 5 == 0;  // the whole row is hidden
-        for (uint32_t j = 0; j < columns; ++j) fill_mask_element(first + j, nothing);
-      }
-    }
+  for (const auto& [b, h, i] : indices(batch, heads, queries)) {
+    const auto first =
+        size_t(ptrdiff_t(s.first) + ptrdiff_t(b) * s.batch + ptrdiff_t(h) * s.head + ptrdiff_t(i) * s.token);
+    const bool nothing = p.mask_queries && random_bits(p.seed + 14, first) % 5 == 0;  // the whole row is hidden
+    for (uint32_t j = 0; j < columns; ++j) fill_mask_element(first + j, nothing);
   }
 }
 
@@ -550,35 +502,38 @@ void AttentionCase::fill_mask_element(size_t at, bool hidden) {
   if (p.mask == FOVEA_MASK_F32) {
     mask_f32()[at] = x;
   } else if (p.mask == FOVEA_MASK_F16) {
-    mask_half()[at] = static_cast<uint16_t>(hidden && bits / 3 % 2 != 0 ? 0xfbffu : nearest_of(kF16, x));  // -65504
+    mask_half()[at] = uint16_t(hidden && bits / 3 % 2 != 0 ? 0xfbffu : nearest_of(kF16, x));  // -65504
   } else {
-    mask_half()[at] = static_cast<uint16_t>(hidden && bits / 3 % 2 != 0 ? 0xff7fu : nearest_of(kBf16, x));  // lowest
+    mask_half()[at] = uint16_t(hidden && bits / 3 % 2 != 0 ? 0xff7fu : nearest_of(kBf16, x));  // lowest
   }
 }
 
 void AttentionCase::fill_map() {
   const Problem& p = problem;
-  const auto blocks_of = [](uint32_t tokens, uint32_t size) {
-    return static_cast<uint32_t>((uint64_t{tokens} + size - 1) / size);
-  };
+  const auto blocks_of = [](uint32_t tokens, uint32_t size) { return uint32_t((uint64_t{tokens} + size - 1) / size); };
   const uint32_t lists = blocks_of(p.q_tokens, p.map_q_block), blocks = blocks_of(p.kv_tokens, p.map_kv_block);
   const uint32_t batch = p.map_batch ? p.batch : std::min<uint32_t>(p.batch, 1), heads = p.map_heads ? p.kv_heads : 1;
   std::vector<uint32_t> offsets, listed;
   for (uint32_t i = 0; i < batch * heads; ++i) {
     for (uint32_t r = 0; r < lists; ++r) {
-      offsets.push_back(static_cast<uint32_t>(listed.size()));
+      offsets.push_back(uint32_t(listed.size()));
       for (uint32_t c = 0; c < blocks; ++c) {
         const uint64_t kind = random_bits(p.seed + 18, (uint64_t{i} * lists + r) * blocks + c) % 3;
         if (kind != 0) listed.push_back(c | (kind == 1 ? FOVEA_BLOCK_ALL : 0));
       }
     }
-    offsets.push_back(static_cast<uint32_t>(listed.size()));
+    offsets.push_back(uint32_t(listed.size()));
   }
   map_offsets_ = copy_of(offsets, p.placement);
   map_blocks_ = copy_of(listed, p.placement);
-  const auto stride = static_cast<ptrdiff_t>(lists + 1);
-  extras->map = {p.map_q_block, p.map_kv_block, map_offsets_.as<uint32_t>(), p.map_batch ? stride * static_cast<ptrdiff_t>(heads) : 0,
-                 p.map_heads ? stride : 0, map_blocks_.as<uint32_t>(), static_cast<uint32_t>(listed.size())};
+  const auto stride = ptrdiff_t(lists + 1);
+  extras->map = {p.map_q_block,
+                 p.map_kv_block,
+                 map_offsets_.as<uint32_t>(),
+                 p.map_batch ? stride * ptrdiff_t(heads) : 0,
+                 p.map_heads ? stride : 0,
+                 map_blocks_.as<uint32_t>(),
+                 uint32_t(listed.size())};
   args.block_map = &extras->map;
 }
 
@@ -588,7 +543,7 @@ void AttentionCase::fill_inputs() {
   const Problem& p = problem;
   // An element's value depends only on its place in the buffer, so that broadcast rows may be written many times.
   const auto write = [&](float* at, const Guarded& buffer, uint32_t count, uint64_t seed, float factor) {
-    const size_t offset = static_cast<size_t>(at - buffer.as<float>());
+    const size_t offset = size_t(at - buffer.as<float>());
     for (uint32_t d = 0; d < count; ++d) at[d] = factor * random_normal(seed, offset + d);
   };
   const bool packed = p.layout == Layout::kPacked;
@@ -597,18 +552,14 @@ void AttentionCase::fill_inputs() {
   const uint32_t group = p.q_heads / p.kv_heads;
   const bool every_key = p.stage == FOVEA_SCORES_SCALED || p.stage == FOVEA_SCORES_CAPPED;
   for (uint32_t b = 0; b < p.batch; ++b) {
-    for (uint32_t h = 0; h < p.q_heads; ++h) {
-      for (uint32_t i = 0; i < p.q_tokens; ++i) write(q(b, h, i), q_, p.head_dim, p.seed + 21, 2.0f);
-    }
-    for (uint32_t h = 0; h < p.kv_heads; ++h) {
-      for (uint32_t j = 0; j < p.kv_tokens; ++j) {
-        bool seen = false;
-        for (uint32_t i = 0; i < p.q_tokens && !seen; ++i) {
-          for (uint32_t g = 0; g < group && !seen; ++g) seen = visible(desc, args, b, h * group + g, i, j);
-        }
-        if (seen || every_key) write(key(b, h, j), keys, p.head_dim, p.seed + 22, 1.0f);
-        if (seen) write(value(b, h, j), values, p.value_dim, p.seed + 23, 1.0f);
+    for (const auto& [h, i] : indices(p.q_heads, p.q_tokens)) write(q(b, h, i), q_, p.head_dim, p.seed + 21, 2.0f);
+    for (const auto& [h, j] : indices(p.kv_heads, p.kv_tokens)) {
+      bool seen = false;
+      for (uint32_t i = 0; i < p.q_tokens && !seen; ++i) {
+        for (uint32_t g = 0; g < group && !seen; ++g) seen = visible(desc, args, b, h * group + g, i, j);
       }
+      if (seen || every_key) write(key(b, h, j), keys, p.head_dim, p.seed + 22, 1.0f);
+      if (seen) write(value(b, h, j), values, p.value_dim, p.seed + 23, 1.0f);
     }
   }
 }

@@ -14,6 +14,8 @@
 #include <vector>
 
 #include "fovea/fovea.h"
+#include "support/array.h"
+#include "support/every.h"
 #include "support/guarded.h"
 #include "support/reference.h"
 #include "support/stored.h"
@@ -41,6 +43,13 @@ Enum enum_of(uint32_t bits) {
 // The bits of an enum to which a C program assigned -1.
 constexpr uint32_t kNegative = 0xffffffffu;
 
+// A target of another machine.
+#if defined(__x86_64__) || defined(__i386__)
+constexpr fovea_target kForeign = FOVEA_TARGET_NEON;
+#else
+constexpr fovea_target kForeign = FOVEA_TARGET_AVX2;
+#endif
+
 // Numbers that are no target.
 constexpr uint32_t kUnknownTargets[] = {17, 63, 65, kNegative, 0x7fffffff, 0x80000000};
 
@@ -52,16 +61,6 @@ float random_normal(uint64_t seed, uint64_t index);  // mean 0, variance 1, abso
 constexpr size_t mask_element_size(fovea_mask_kind kind) {
   return kind == FOVEA_MASK_F32 ? 4 : kind == FOVEA_MASK_BYTE ? 1 : 2;
 }
-
-enum class Layout {
-  kHeadsFirst,   // [batch][heads][tokens][dim], dense
-  kTokensFirst,  // [batch][tokens][heads][dim], dense
-  kPacked,       // queries, keys and values of a token adjacent in one array [batch][tokens][all heads of the three]
-  kPadded,       // heads first, an odd number of elements between rows, more between heads and entries
-  kBroadcast,    // heads first; some strides of the inputs, by the seed, are 0
-  kReversed,     // heads first, but all strides are negative
-};
-const char* name(Layout layout);
 
 struct Problem {
   uint32_t batch = 1, q_heads = 1, kv_heads = 1, q_tokens = 1, kv_tokens = 1, head_dim = 8, value_dim = 8;
@@ -124,6 +123,9 @@ struct Problem {
   uint64_t seed = 1;
 };
 std::string name(const Problem& problem);
+
+// One of twelve problems with options of all kinds: few queries or many, and one to four tiles of keys.
+Problem mixed_problem(uint32_t i);
 
 enum class Budget {
   kNone,   // workspace_budget_bytes = 0
@@ -231,6 +233,16 @@ class AttentionCase {
 // Runs the problem with each target; "" or the first error, with the case's name.
 std::string run_on_all_targets(AttentionCase& test, Budget budget = Budget::kNone, bool portable_bits = false);
 std::string run_on_all_targets(const Problem& problem, Budget budget = Budget::kNone, bool portable_bits = false);
+
+// The same for a case of another operator: test.check(target) is "" or what is wrong.
+template <class Case>
+std::string check_on_all_targets(Case&& test, const std::vector<fovea_target>& all = targets()) {
+  for (const fovea_target target : all) {
+    std::string wrong = test.check(target);
+    if (!wrong.empty()) return wrong;
+  }
+  return "";
+}
 
 // "" if leaving out an option changes the reference's outputs by far more than the tolerance, so that a test of `with`
 // would notice a library that ignores the option. Both must have the same counts and heads.

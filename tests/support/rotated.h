@@ -18,12 +18,11 @@ namespace fovea_test {
 
 // Rotates adjacent rows in place.
 inline fovea_status rotate_rows(float* rows, size_t count, uint32_t dim, uint64_t seed, bool inverse = false) {
-  fovea_rotate_args a{};
-  a.struct_bytes = sizeof a;
-  a.batch = a.heads = 1, a.tokens = static_cast<uint32_t>(count), a.dim = dim;
+  auto a = sized<fovea_rotate_args>();
+  a.batch = a.heads = 1, a.tokens = uint32_t(count), a.dim = dim;
   a.seed = seed, a.inverse = inverse ? 1 : 0;
-  a.y = {rows, 0, 0, static_cast<ptrdiff_t>(dim)};
-  a.x = {rows, 0, 0, static_cast<ptrdiff_t>(dim)};
+  a.y = {rows, 0, 0, ptrdiff_t(dim)};
+  a.x = {rows, 0, 0, ptrdiff_t(dim)};
   return fovea_rotate_f32(&a);
 }
 
@@ -41,13 +40,9 @@ inline std::vector<float> rotated_queries(const AttentionCase& test, uint64_t se
   const fovea_attention_desc& d = test.desc;
   const fovea_attention_args& a = test.args;
   std::vector<float> rows;
-  for (uint32_t b = 0; b < a.batch; ++b) {
-    for (uint32_t h = 0; h < d.q_heads; ++h) {
-      for (uint32_t i = 0; i < a.q_tokens; ++i) {
-        const uint8_t* const query = row_bytes(a.q, unit_size(d.q_dtype), b, h, i);
-        for (uint32_t e = 0; e < d.head_dim; ++e) rows.push_back(element_of(d.q_dtype, query, nullptr, e));
-      }
-    }
+  for (const auto& [b, h, i] : indices(a.batch, d.q_heads, a.q_tokens)) {
+    const uint8_t* const query = row_bytes(a.q, unit_size(d.q_dtype), b, h, i);
+    for (uint32_t e = 0; e < d.head_dim; ++e) rows.push_back(element_of(d.q_dtype, query, nullptr, e));
   }
   rotate_rows(rows.data(), rows.size() / d.head_dim, d.head_dim, seed);
   return rows;
@@ -69,8 +64,8 @@ inline std::string compare_rotated(AttentionCase& test, const Run& run, fovea_ro
   if (rotates_keys(rotation)) {
     queries = rotated_queries(test, seed);
     test.desc.q_dtype = FOVEA_F32;
-    const auto dim = static_cast<ptrdiff_t>(desc.head_dim), head = dim * static_cast<ptrdiff_t>(test.args.q_tokens);
-    test.args.q = {queries.data(), head * static_cast<ptrdiff_t>(desc.q_heads), head, dim};
+    const auto dim = ptrdiff_t(desc.head_dim), head = dim * ptrdiff_t(test.args.q_tokens);
+    test.args.q = {queries.data(), head * ptrdiff_t(desc.q_heads), head, dim};
   }
   const std::string wrong_outside = test.run_unchecked(run);
   Outputs want = wrong_outside.empty() ? test.outputs() : Outputs();

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+#include <numeric>
 
 #include "fovea/fovea.h"
 #include "support/problem.h"
@@ -22,7 +22,7 @@ class Shuffler {
 
   const fovea_executor* executor() const { return &executor_; }
 
-  size_t runs = 0, most_tasks = 0;
+  size_t runs = 0, most_tasks = 0, all_tasks = 0;
   uint32_t most_worker = 0;
   int answer = 0;           // returned by run
   uint32_t added = 0;       // to each worker's number, modulo 2^32
@@ -35,21 +35,18 @@ class Shuffler {
     return static_cast<Shuffler*>(self)->run_all(tasks, task, arg);
   }
   int run_all(size_t tasks, void (*task)(void* arg, size_t index, uint32_t worker), void* arg) {
-    std::vector<size_t> order(tasks);
-    for (size_t i = 0; i < tasks; ++i) {
-      const size_t place = random_bits(runs, i) % (i + 1);  // Fisher-Yates, built up
-      order[i] = order[place];
-      order[place] = i;
-    }
-    if (runs % 3 == 0) {  // in some runs the reverse order
-      for (size_t i = 0; i < tasks; ++i) order[i] = tasks - 1 - i;
-    }
-    ++runs;
+    // Steps that share no factor with the count reach each task; in some runs they go backwards. It allocates nothing.
+    const bool backwards = runs % 3 == 0;
+    size_t step = backwards ? tasks - 1 : 1 + random_bits(runs, tasks) % std::max<size_t>(tasks, 1);
+    while (tasks != 0 && std::gcd(step, tasks) != 1) ++step;
+    const size_t first = backwards ? tasks - 1 : random_bits(runs, 0) % std::max<size_t>(tasks, 1);
+    ++runs, all_tasks += tasks;
     most_tasks = std::max(most_tasks, tasks);
     for (size_t i = std::min(left_out, tasks); i < tasks; ++i) {
-      const uint32_t worker = one_worker ? 0 : static_cast<uint32_t>((i * 7 + runs) % executor_.workers);
+      const uint32_t worker = one_worker ? 0 : uint32_t((i * 7 + runs) % executor_.workers);
       most_worker = std::max(most_worker, worker);
-      task(arg, order[i] == 0 && beyond ? tasks - 1 + beyond : order[i], worker + added);
+      const size_t at = (first + i * step) % tasks;
+      task(arg, at == 0 && beyond ? tasks - 1 + beyond : at, worker + added);
     }
     return answer;
   }

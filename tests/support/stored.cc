@@ -15,10 +15,7 @@ bool aligned(const void* p) { return reinterpret_cast<uintptr_t>(p) % 64 == 0; }
 
 }  // namespace
 
-TestLoader::TestLoader() {
-  loader_.start = start;
-  loader_.finish = finish;
-}
+TestLoader::TestLoader() { loader_.start = start, loader_.finish = finish; }
 
 void TestLoader::serve(const fovea_attention_desc& desc, const fovea_kv_source& dense) {
   loader_.self = this;
@@ -77,8 +74,7 @@ void StoredKeys::make(Array* array, fovea_dtype type, size_t dim, size_t blocks,
     const bool some = blocks * heads * tokens * units != 0;
     const size_t count = some ? (blocks - 1) * block + (heads - 1) * head + (tokens - 1) * token + units : 0;
     *buffer = Guarded(count * size, size, placement);
-    *in = {buffer->as<void>(), static_cast<ptrdiff_t>(block), static_cast<ptrdiff_t>(head),
-           static_cast<ptrdiff_t>(token)};
+    *in = {buffer->as<void>(), ptrdiff_t(block), ptrdiff_t(head), ptrdiff_t(token)};
   };
   one(&array->data, &array->rows, row_units(type, dim), unit_size(type));
   if (scale_size(type) != 0) one(&array->scales, &array->row_scales, row_scales(type, dim), scale_size(type));
@@ -103,7 +99,7 @@ void StoredKeys::store(const fovea_attention_desc& d, fovea_attention_args* args
 
   if (paged) {
     std::vector<uint32_t> pages(blocks);
-    for (size_t i = 0; i < blocks; ++i) pages[i] = static_cast<uint32_t>(i);
+    for (size_t i = 0; i < blocks; ++i) pages[i] = uint32_t(i);
     for (size_t i = blocks; i > 1; --i) std::swap(pages[i - 1], pages[random_bits(seed + 31, i) % i]);
     // After an entry's last page the table's content may not be read.
     page_table_ = Guarded(size_t{batch} * columns * sizeof(uint32_t), sizeof(uint32_t), placement);
@@ -124,19 +120,17 @@ void StoredKeys::store(const fovea_attention_desc& d, fovea_attention_args* args
     const fovea_in& f32 = of_keys ? args->kv.keys : args->kv.values;
     const fovea_dtype type = of_keys ? d.key_dtype : d.value_dtype;
     const uint32_t dim = of_keys ? d.head_dim : d.value_dim;
-    for (uint32_t b = 0; b < batch; ++b) {
-      for (uint32_t h = 0; h < d.kv_heads; ++h) {
-        for (uint32_t j = 0; j < (d.kv_kind == FOVEA_KV_STRIDED ? kv_tokens : length(b)); ++j) {
-          float* const x = row(f32, b, h, j);
-          if (x[0] != x[0]) continue;
-          size_t block, token;
-          place(b, j, &block, &token);
-          void* data = row_bytes(array.rows, unit_size(type), block, h, token);
-          void* scales = row_bytes(array.row_scales, scale_size(type), block, h, token);
-          encode_row(type, x, dim, data, scales);
-          for (uint32_t e = 0; e < dim; ++e) x[e] = element_of(type, data, scales, e);
-          if (d.compute == FOVEA_COMPUTE_I8 && type != FOVEA_I8) round_to_i8(x, dim, 1.0f);
-        }
+    for (const auto& [b, h] : indices(batch, d.kv_heads)) {
+      for (uint32_t j = 0; j < (d.kv_kind == FOVEA_KV_STRIDED ? kv_tokens : length(b)); ++j) {
+        float* const x = row(f32, b, h, j);
+        if (x[0] != x[0]) continue;
+        size_t block, token;
+        place(b, j, &block, &token);
+        void* data = row_bytes(array.rows, unit_size(type), block, h, token);
+        void* scales = row_bytes(array.row_scales, scale_size(type), block, h, token);
+        encode_row(type, x, dim, data, scales);
+        for (uint32_t e = 0; e < dim; ++e) x[e] = element_of(type, data, scales, e);
+        if (d.compute == FOVEA_COMPUTE_I8 && type != FOVEA_I8) round_to_i8(x, dim, 1.0f);
       }
     }
   }
@@ -147,7 +141,7 @@ void StoredKeys::store(const fovea_attention_desc& d, fovea_attention_args* args
   if (paged) {
     kv.page_table = page_table_.as<uint32_t>();
     kv.page_table_stride = columns;
-    kv.pages = static_cast<uint32_t>(blocks);
+    kv.pages = uint32_t(blocks);
   }
   if (load) {
     loader.serve(d, kv);

@@ -18,13 +18,13 @@ struct Zeros {
 };
 
 // The number of a code.
-inline float number(float scale, int32_t zero, int8_t code) { return scale * static_cast<float>(code - zero); }
+inline float number(float scale, int32_t zero, int8_t code) { return scale * float(code - zero); }
 
 // A code that depends only on its place; the ends of the range are frequent.
 inline int8_t code_at(uint64_t seed, uint64_t index) {
   const uint64_t bits = random_bits(seed, index);
   if (bits % 16 == 0) return bits / 16 % 2 != 0 ? int8_t{-128} : int8_t{127};
-  return static_cast<int8_t>(bits / 16 % 256 - 128);
+  return int8_t(bits / 16 % 256 - 128);
 }
 
 // A case whose queries, keys and values are codes, with the scales and zero points of its description. Tests may change
@@ -34,10 +34,9 @@ class Tensors : public AttentionCase {
   Tensors(const Problem& p, const Zeros& zeros) : AttentionCase(p) {
     const size_t rows = size_t{p.batch} * p.q_heads * p.q_tokens;
     codes_ = Guarded(rows * p.head_dim, 1, p.placement);
-    const auto dim = static_cast<ptrdiff_t>(p.head_dim), tokens = static_cast<ptrdiff_t>(p.q_tokens);
-    args.q = {codes_.as<void>(), tokens * static_cast<ptrdiff_t>(p.q_heads) * dim, tokens * dim, dim};
-    desc.q_dtype = FOVEA_I8;
-    desc.q_scale = 0.03f, desc.key_scale = 0.011f, desc.value_scale = 0.02f;
+    const auto dim = ptrdiff_t(p.head_dim), tokens = ptrdiff_t(p.q_tokens);
+    args.q = {codes_.as<void>(), tokens * ptrdiff_t(p.q_heads) * dim, tokens * dim, dim};
+    desc.q_dtype = FOVEA_I8, desc.q_scale = 0.03f, desc.key_scale = 0.011f, desc.value_scale = 0.02f;
     desc.q_zero = zeros.q, desc.key_zero = zeros.key, desc.value_zero = zeros.value;
     args.kv.key_scales = {}, args.kv.value_scales = {};
     enter();
@@ -47,23 +46,18 @@ class Tensors : public AttentionCase {
   void enter() const {
     const Problem& p = problem;
     for (uint32_t b = 0; b < p.batch; ++b) {
-      for (uint32_t h = 0; h < p.q_heads; ++h) {
-        for (uint32_t i = 0; i < p.q_tokens; ++i) {
-          const float scale = args.q_scales.data != nullptr ? *row(args.q_scales, b, h, i) : desc.q_scale;
-          enter_row(row_bytes(args.q, 1, b, h, i), q(b, h, i), q(0, 0, 0), p.head_dim, scale, desc.q_zero,
-                    p.seed + 31);
-        }
+      for (const auto& [h, i] : indices(p.q_heads, p.q_tokens)) {
+        const float scale = args.q_scales.data != nullptr ? *row(args.q_scales, b, h, i) : desc.q_scale;
+        enter_row(row_bytes(args.q, 1, b, h, i), q(b, h, i), q(0, 0, 0), p.head_dim, scale, desc.q_zero, p.seed + 31);
       }
-      for (uint32_t h = 0; h < p.kv_heads; ++h) {
-        for (uint32_t j = 0; j < p.kv_tokens; ++j) {
-          enter_row(row_bytes(args.kv.keys, 1, b, h, j), key(b, h, j), key(0, 0, 0), p.head_dim, key_scale(b, h, j),
-                    desc.key_zero, p.seed + 32);
-          enter_row(row_bytes(args.kv.values, 1, b, h, j), value(b, h, j), value(0, 0, 0), p.value_dim,
-                    value_scale(b, h, j), desc.value_zero, p.seed + 33);
-          const float* const channels = args.value_channel_scales;
-          for (uint32_t e = 0; channels != nullptr && e < p.value_dim; ++e) {
-            value(b, h, j)[e] *= channels[static_cast<ptrdiff_t>(h) * args.value_channel_stride + static_cast<int>(e)];
-          }
+      for (const auto& [h, j] : indices(p.kv_heads, p.kv_tokens)) {
+        enter_row(row_bytes(args.kv.keys, 1, b, h, j), key(b, h, j), key(0, 0, 0), p.head_dim, key_scale(b, h, j),
+                  desc.key_zero, p.seed + 32);
+        enter_row(row_bytes(args.kv.values, 1, b, h, j), value(b, h, j), value(0, 0, 0), p.value_dim,
+                  value_scale(b, h, j), desc.value_zero, p.seed + 33);
+        const float* const channels = args.value_channel_scales;
+        for (uint32_t e = 0; channels != nullptr && e < p.value_dim; ++e) {
+          value(b, h, j)[e] *= channels[ptrdiff_t(h) * args.value_channel_stride + int(e)];
         }
       }
     }
@@ -80,7 +74,7 @@ class Tensors : public AttentionCase {
   // codes are stored, nor on where the array is.
   static void enter_row(uint8_t* codes, float* numbers, const float* first, uint32_t dim, float scale, int32_t zero,
                         uint64_t seed) {
-    const auto place = static_cast<uint64_t>(numbers - first);
+    const auto place = uint64_t(numbers - first);
     for (uint32_t d = 0; d < dim; ++d) {
       const int8_t code = code_at(seed, place + d);
       std::memcpy(codes + d, &code, 1);

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes multihead.inl beside this file: what PyTorch's nn.MultiheadAttention answers, for multihead_vectors_test.cc.
+"""Writes multihead.inl and multihead.csv beside this file: what PyTorch's nn.MultiheadAttention answers, for
+multihead_vectors_test.cc. The build makes arrays of the lines of multihead.csv.
 
     python3 -m venv venv
     venv/bin/pip install torch==2.15.0 numpy==2.4.6
@@ -14,7 +15,6 @@ difference must be less than 1e-6 of the largest number.
 
 import itertools
 import pathlib
-import textwrap
 
 import numpy
 import torch
@@ -170,15 +170,15 @@ CASES = [
 HEAD = """\
 // SPDX-License-Identifier: Apache-2.0
 //
-// Written by make_multihead.py, which tells all; do not edit. Answers of PyTorch {torch}.
+// Written by make_multihead.py, which tells all, with the numbers of multihead.csv; do not edit. Answers of PyTorch {torch}.
 // clang-format off
+#include "multihead_numbers.inl"
 """
 
 
 def array(name, numbers):
     """Nine digits tell any two f32 apart."""
-    text = ", ".join(repr(float(f"{number:.9g}")) + "f" for number in numbers.flatten().tolist())
-    return f"constexpr float {name}[] = {{\n" + textwrap.fill(text, 118, break_on_hyphens=False) + "};\n"
+    return ",".join([name, *(repr(float(f"{number:.9g}")) for number in numbers.flatten().tolist())]) + "\n"
 
 
 def row(number, case):
@@ -193,19 +193,20 @@ def row(number, case):
 
 
 def main():
-    text, rows = HEAD.format(torch=torch.__version__.split("+")[0]), ""
+    arrays, rows = "", ""
     for number, case in enumerate(CASES):
         case.seed = 1000 * (number + 1)
         y, seen = case.run(torch.float64)
         y_f32, _ = case.run(torch.float32)
         assert torch.isfinite(y).all() and (y - y_f32).abs().max() < 1e-6 * y.abs().max(), case.name
-        text += array(f"kY{number}", y.float())
+        arrays += array(f"kY{number}", y.float())
         if seen is not None:
-            text += array(f"kWeights{number}", seen.float())
+            arrays += array(f"kWeights{number}", seen.float())
         rows += row(number, case)
-    text += "constexpr MultiheadVector kMultiheadVectors[] = {\n" + rows + "};\n"
-    (FOLDER / "multihead.inl").write_text(text)
-    print(f"{len(CASES)} cases, {len(text)} bytes")
+    head = HEAD.format(torch=torch.__version__.split("+")[0])
+    (FOLDER / "multihead.inl").write_text(f"{head}constexpr MultiheadVector kMultiheadVectors[] = {{\n{rows}}};\n")
+    (FOLDER / "multihead.csv").write_text(arrays)
+    print(f"{len(CASES)} cases, {len(arrays)} bytes")
 
 
 main()

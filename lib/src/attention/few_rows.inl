@@ -17,6 +17,21 @@ constexpr bool kKeyByKey = false, kVectorsAtOnce = false, kScalarWeights = false
 FOVEA_INLINE VF AddWeighted(float, VF, VF sum) { return sum; }  // never called
 #endif
 
+// Scores of all keys of a tile.
+template <int kRows>
+FOVEA_TEMPLATE void FewAdditiveScores(const QueryTile& t, const KeyTile& keys) {
+  constexpr uint32_t kKeys = FewBlock<kRows>::kKeys;
+  for (uint32_t j = keys.begin; j < keys.end; j += kKeys) {
+    VF products[kLanes];
+    for (uint32_t i = 0; i < kLanes; ++i) {  // keys past the end repeat the last one
+      const uint32_t row = i / kKeys, key = j + i % kKeys < keys.end ? j + i % kKeys : keys.end - 1;
+      products[i] = AdditiveSum(t, keys.score_vector, FloatQueries(t) + row * PaddedToLanes(t.head_dim),
+                                keys.keys.f32(ptrdiff_t(key)));
+    }
+    StoreFewScores<kRows>(t, keys, j, hn::Mul(hn::SumsOfLanes(products), hn::Set(kF, keys.score_factor)));
+  }
+}
+
 // The two products of the few-rows kernel and the softmax between them. One-token decode leaves most lanes of the tile
 // kernel empty. So here the lanes run along head_dim, and one to four query rows read each key and value once. The
 // values of a tile are prefetched while its keys are multiplied, and the next keys while its values are.
@@ -98,20 +113,6 @@ struct F32FewRows {
       VF sums = hn::SumsOfLanes(products);
       if constexpr (kRowScales) sums = hn::Mul(sums, FiniteOrNaN(hn::LoadU(kF, scales)));
       StoreFewScores<kRows>(t, keys, j, sums);
-    }
-  }
-
-  template <int kRows>
-  FOVEA_CALLED_TEMPLATE void FewAdditiveScores(const QueryTile& t, const KeyTile& keys) {
-    constexpr uint32_t kKeys = FewBlock<kRows>::kKeys;
-    for (uint32_t j = keys.begin; j < keys.end; j += kKeys) {
-      VF products[kLanes];
-      for (uint32_t i = 0; i < kLanes; ++i) {  // keys past the end repeat the last one
-        const uint32_t row = i / kKeys, key = j + i % kKeys < keys.end ? j + i % kKeys : keys.end - 1;
-        products[i] = AdditiveSum(t, keys.score_vector, FloatQueries(t) + row * PaddedToLanes(t.head_dim),
-                                  keys.keys.f32(ptrdiff_t(key)));
-      }
-      StoreFewScores<kRows>(t, keys, j, hn::Mul(hn::SumsOfLanes(products), hn::Set(kF, keys.score_factor)));
     }
   }
 

@@ -51,6 +51,8 @@ struct Format {
   fovea_dtype dtype;
   uint8_t unit_bytes;
   uint8_t group_bytes;  // of kScaleGroup elements; of kSuperBlock elements in super-blocks
+  uint8_t head_bytes;   // of a block, before its codes
+  uint8_t code_bias;    // how much codes exceed what a scale multiplies
   Scaled scaled;
   uint8_t scale_bytes;
   bool served;  // in this build
@@ -58,16 +60,16 @@ struct Format {
 
 // In the order of fovea_dtype's values. Only the compiler reads it: questions at run time become a few comparisons.
 constexpr Format kFormats[] = {
-    {FOVEA_F32, 4, 128, Scaled::kNothing, 0, true},
-    {FOVEA_F16, 2, 64, Scaled::kNothing, 0, config::kF16},
-    {FOVEA_BF16, 2, 64, Scaled::kNothing, 0, config::kBf16},
-    {FOVEA_I8, 1, 32, Scaled::kRow, 4, config::kI8},
-    {FOVEA_I4, 1, 16, Scaled::kGroup, 2, config::kI4},
-    {FOVEA_Q8_0, 1, 34, Scaled::kBlock, 0, config::kGgml},
-    {FOVEA_Q4_0, 1, 18, Scaled::kBlock, 0, config::kGgml},
-    {FOVEA_Q4_1, 1, 20, Scaled::kBlock, 0, config::kGgml},
-    {FOVEA_Q4_K, 1, 144, Scaled::kSuper, 0, config::kKQuants},
-    {FOVEA_Q6_K, 1, 210, Scaled::kSuper, 0, config::kKQuants},
+    {FOVEA_F32, 4, 128, 0, 0, Scaled::kNothing, 0, true},
+    {FOVEA_F16, 2, 64, 0, 0, Scaled::kNothing, 0, config::kF16},
+    {FOVEA_BF16, 2, 64, 0, 0, Scaled::kNothing, 0, config::kBf16},
+    {FOVEA_I8, 1, 32, 0, 0, Scaled::kRow, 4, config::kI8},
+    {FOVEA_I4, 1, 16, 0, 8, Scaled::kGroup, 2, config::kI4},
+    {FOVEA_Q8_0, 1, 34, 2, 0, Scaled::kBlock, 0, config::kGgml},
+    {FOVEA_Q4_0, 1, 18, 2, 8, Scaled::kBlock, 0, config::kGgml},
+    {FOVEA_Q4_1, 1, 20, 4, 0, Scaled::kBlock, 0, config::kGgml},
+    {FOVEA_Q4_K, 1, 144, 0, 0, Scaled::kSuper, 0, config::kKQuants},
+    {FOVEA_Q6_K, 1, 210, 0, 32, Scaled::kSuper, 0, config::kKQuants},
 };
 constexpr uint32_t kFormatCount = sizeof kFormats / sizeof kFormats[0];
 

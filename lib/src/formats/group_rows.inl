@@ -185,8 +185,8 @@ struct FormatRow<FOVEA_I4> {
 template <fovea_dtype kType>
 struct FormatRow {
   static constexpr size_t kBlock = ::fovea::format_of(kType).group_bytes;
-  static constexpr size_t kHead = kBlock - (kType == FOVEA_Q8_0 ? kScaleGroup : kScaleGroup / 2);  // bytes before codes
-  static constexpr int kLess = kType == FOVEA_Q4_0 ? 8 : 0;
+  static constexpr size_t kHead = ::fovea::format_of(kType).head_bytes;
+  static constexpr int kLess = ::fovea::format_of(kType).code_bias;
   using Unit = uint8_t;
   const Unit* data;
 

@@ -59,7 +59,6 @@ struct FewProducts {
                                size_t end, VI (&totals)[kTokens]) {
     constexpr uint32_t kHalf = hn::kRegisters / 2 / kTokens, kMost = kHalf < 8 ? kHalf : 8;
     constexpr uint32_t kRows = kMost < kLanes ? kMost : kLanes;
-    constexpr size_t kBytes = kRows * kStep;  // of weights, a step
     const size_t whole = begin + (end - begin) / kStep * kStep;
     const int8_t* const weights = static_cast<const int8_t*>(w.weights.data);
     const ptrdiff_t stride = w.weights.row_stride;
@@ -79,13 +78,9 @@ struct FewProducts {
         FOVEA_UNROLL(4)
         for (int r = 0; r < kTokens; ++r) sums[r][k] = starts[r];
       }
-      uintptr_t ahead = reinterpret_cast<uintptr_t>(weights) + begin * kRows +
-                        (output + g + kFewRowsAhead) * uintptr_t(stride);  // may be past the end
-      for (size_t d = begin; d < whole; d += kStep, ahead += kBytes) {
-        FOVEA_UNROLL(8)
-        for (size_t i = 0; kLanes > 4 && i < kBytes; i += kCacheLine) {
-          __builtin_prefetch(reinterpret_cast<const void*>(ahead + i), 0, 2);
-        }
+      Ahead ahead = Ahead::From(weights, begin * kRows + (output + g + kFewRowsAhead) * uintptr_t(stride));
+      for (size_t d = begin; d < whole; d += kStep) {
+        ahead.Next<kRows * kStep>();
         AddInputs<false>(x, at, d, kStep, sums);
       }
       if (whole < end) AddInputs<true>(x, at, whole, end - whole, sums);

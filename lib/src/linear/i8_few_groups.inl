@@ -15,28 +15,23 @@
 // until DRAM has answered.
 constexpr size_t kBytesAhead = 8192, kBytesNear = 1024;
 
-// Prefetches the bytes that kLanes rows of a group have, `next` being those of a group kLanes rows ahead.
+// Asks for the bytes that kLanes rows of a group have, `next` being those of a group kLanes rows ahead.
 template <fovea_dtype kType>
-FOVEA_INLINE void PrefetchGroup(uintptr_t& next) {
+FOVEA_INLINE void AskForGroup(Ahead& next) {
   constexpr size_t kBytes = BytesOf<kType>(kLanes * kScaleGroup);
-  FOVEA_UNROLL(16)
-  for (size_t i = 0; kLanes > 4 && i < kBytes; i += kCacheLine) {  // may be past the end
-    __builtin_prefetch(reinterpret_cast<const void*>(next + i + kBytesAhead), 0, 2);
-    __builtin_prefetch(reinterpret_cast<const void*>(next + i + kBytesNear), 0, 3);
-  }
-  next += kBytes;
+  next.Ask<kBytes, 2>(kBytesAhead);
+  next.Ask<kBytes, 1>(kBytesNear);
+  next.at += kBytes;
 }
 
-// Prefetches the first rows of some outputs at once, since nothing prefetched them earlier.
-FOVEA_INLINE void PrefetchFirst(const fovea_linear_weights& w, uint32_t row) {
+// Asks for the first rows of some outputs at once, since nothing asked for them earlier.
+FOVEA_INLINE void AskForFirst(const fovea_linear_weights& w, uint32_t row) {
   constexpr ptrdiff_t kMostBytes = 65536;  // where strides are long, the gaps between rows are not needed
-  const uintptr_t at = reinterpret_cast<uintptr_t>(w.data) + row * uintptr_t(w.row_stride);
   const ptrdiff_t most = w.row_stride < kMostBytes ? w.row_stride : kMostBytes;
   const ptrdiff_t stride = most > -kMostBytes ? most : -kMostBytes;
-  const ptrdiff_t bytes = ptrdiff_t(kLanes) * stride + ptrdiff_t(kBytesAhead);  // may be past the end
-  for (ptrdiff_t i = 0; i < bytes && i < kMostBytes; i += kCacheLine) {
-    __builtin_prefetch(reinterpret_cast<const void*>(at + uintptr_t(i)), 0, 3);
-  }
+  const ptrdiff_t bytes = ptrdiff_t(kLanes) * stride + ptrdiff_t(kBytesAhead);
+  Ahead::From(w.data, row * uintptr_t(w.row_stride))
+      .AskAll(bytes < 0 ? 0 : size_t(bytes < kMostBytes ? bytes : kMostBytes));
 }
 
 // The scales of kLanes rows. Groups are taken in order, and Put stores the scales of the next group.
@@ -64,8 +59,7 @@ struct GroupScales<Dot, FOVEA_I4> {
     FOVEA_UNROLL(16)
     for (size_t k = 0; k < kLanes; ++k) {
       const uint16_t* const row = rows.Row(k).scales + at;
-      const uintptr_t ahead = reinterpret_cast<uintptr_t>(row) + sizeof *row * kFewRowsAhead * 2 * groups;
-      if (kLanes > 4) __builtin_prefetch(reinterpret_cast<const void*>(ahead), 0, 2);
+      Ahead::From(row, sizeof *row * kFewRowsAhead * 2 * groups).Ask<1, 2>();
       v[k] = whole ? hn::LoadF16(kF, row) : hn::LoadF16N(kF, row, groups);
     }
     hn::Transpose(v);
@@ -120,10 +114,7 @@ struct FewGroups {
 
   // How much the codes that are multiplied exceed the numbers that they stand for.
   template <fovea_dtype kType>
-  static constexpr int kAdded = kType == FOVEA_Q8_0   ? Dot::kFewBytesBias
-                                : kHasLeast<kType>    ? 0
-                                : kType == FOVEA_Q6_K ? 32
-                                                      : 8;
+  static constexpr int kAdded = kType == FOVEA_Q8_0 ? Dot::kFewBytesBias : ::fovea::format_of(kType).code_bias;
 
   // Stores for each group of inputs the sum of a token's codes minus its zero point. Codes of 0 follow the last input.
   FOVEA_INLINE void PutGroupSums(const I8TokenTile& t, size_t token, int32_t zero) {
@@ -235,12 +226,12 @@ struct FewGroups {
   template <size_t kHalf, fovea_dtype kType, int kTokens>
   FOVEA_INLINE void AddHalvesAtOnce(const I8TokenTile& t, const I8Rows& w, const GroupTokens<kTokens>& tokens, size_t d,
                                     const GroupRows<Dot, kType>& rows, const GroupScales<Dot, kType>& scales,
-                                    uintptr_t& next, VF (&sums)[kGroupsAtOnce<kType>][kTokens]) {
+                                    Ahead& next, VF (&sums)[kGroupsAtOnce<kType>][kTokens]) {
     GroupOfRows<kType> now;
     SecondHalves<kTokens> second;
     Load::template ForGroupsAtOnce<kHalf>(rows, now.codes, [&](size_t i) __attribute__((always_inline)) {
       const size_t at = d + i * kScaleGroup;
-      if (kHalf == 0) PrefetchGroup<kType>(next);
+      if (kHalf == 0) AskForGroup<kType>(next);
       if (at >= t.in_dim) return;
       now.scale[kHalf] = scales.Scale(at / kScaleGroup * 2 + kHalf);
       AddHalfOfRows<kHalf>(t, w, tokens, at, now, second, sums[i]);
@@ -249,7 +240,7 @@ struct FewGroups {
   // The same as AddGroupOfRows for these groups, as far as there are inputs.
   template <fovea_dtype kType, int kTokens>
   FOVEA_INLINE void AddGroupsAtOnce(const I8TokenTile& t, const I8Rows& w, const GroupTokens<kTokens>& tokens, size_t d,
-                                    GroupRows<Dot, kType>& rows, GroupScales<Dot, kType>& scales, uintptr_t& next,
+                                    GroupRows<Dot, kType>& rows, GroupScales<Dot, kType>& scales, Ahead& next,
                                     VF (&totals)[kTokens]) {
     constexpr size_t kGroups = kGroupsAtOnce<kType>;
     VF sums[kGroups][kTokens];
@@ -276,11 +267,11 @@ struct FewGroups {
       tokens.sums[r] = t.group_sums + at * ::fovea::sums_of(t);
       tokens.scales[r] = t.group_scales + at * t.scaled_groups;
     }
-    if (kLanes > 4) PrefetchFirst(w.weights, begin);
+    if (kAsksAhead) AskForFirst(w.weights, begin);
     for (uint32_t j = begin, n; j < end; j += n) {
       n = end - j >= kLanes ? kLanes : end - j < kRowVectors ? end - j : kRowVectors;
       GroupRows<Dot, kType> rows = GroupRows<Dot, kType>::Of(t, w.weights, j, n);
-      uintptr_t next = reinterpret_cast<uintptr_t>(w.weights.data) + (j + kLanes) * uintptr_t(w.weights.row_stride);
+      Ahead next = Ahead::From(w.weights.data, (j + kLanes) * uintptr_t(w.weights.row_stride));
       GroupScales<Dot, kType> scales;
       KeptCodes<kType> bytes;
       scales.Put(rows, 0, ::fovea::groups_of(t.in_dim));
@@ -291,7 +282,7 @@ struct FewGroups {
         if constexpr (kGroupsAtOnce<kType> > 1) {
           AddGroupsAtOnce(t, w, tokens, d, rows, scales, next, totals);
         } else {
-          PrefetchGroup<kType>(next);
+          AskForGroup<kType>(next);
           AddGroupOfRows<kType>(t, w, tokens, d, rows, scales, bytes, totals);
         }
       }

@@ -93,10 +93,10 @@ FOVEA_INLINE void PutNibbles(const uint8_t* nibbles, uint8_t less, int8_t* to) {
 #endif
 
 // Codes of a row's group in a super-block as bytes, minus kLess in q6_k.
-template <fovea_dtype kType, uint32_t kLess>
+template <fovea_dtype kType, uint32_t kLess, size_t kCount>
 FOVEA_INLINE void PutSuperCodes(const uint8_t* block, size_t place, int8_t* to) {
-  FOVEA_UNROLL(2)
-  for (size_t i = 0; i < kScaleStep<kType>; i += 16) PutSixteen<kType, kLess>(block, place, i, to + i);
+  FOVEA_UNROLL_FOR_SPEED(2)
+  for (size_t i = 0; i < kCount; i += 16) PutSixteen<kType, kLess>(block, place, i, to + i);
 }
 
 #endif  // FOVEA_SRC_LINEAR_I8_GROUPS_INL_

@@ -49,7 +49,8 @@ struct GroupBlocks {
   // Stores a row's codes of a group as the dot product reads them.
   template <fovea_dtype kType>
   FOVEA_INLINE void PutCodes(const GroupsAt& at, uint32_t row, int8_t* to) {
-    if constexpr (kInSuper<kType>) return PutSuperCodes<kType, kUnsignedRows ? 0 : 32>(at.Block(row), at.place, to);
+    if constexpr (kInSuper<kType>)
+      return PutSuperCodes<kType, kUnsignedRows ? 0 : 32, kScaleStep<kType>>(at.Block(row), at.place, to);
     if (at.dtype != FOVEA_Q8_0) return PutNibbles(at.Codes(row), kUnsignedRows ? 0 : at.Bias(), to);
     if (!kUnsignedRows) return;  // then they are read in place
     const uint8_t* const codes = at.Codes(row);
@@ -62,15 +63,13 @@ struct GroupBlocks {
     }
   }
 
-  // Prefetches the rows that are brought next: only a part of a row is read at a time, so a processor's own prefetcher
-  // does not see which address is next.
-  FOVEA_INLINE void PrefetchNext(const BroughtGroups& b, size_t inputs) {
+  // Asks for the rows that are brought next: only a part of a row is read at a time, so a processor's own prefetcher does
+  // not see which address is next.
+  FOVEA_INLINE void AskForNext(const BroughtGroups& b, size_t inputs) {
     const size_t elements = IsInSuper(b.first.dtype) ? kSuperBlock : kScaleGroup;
     const size_t bytes = inputs * b.first.Bytes() / elements;
-    uintptr_t row = reinterpret_cast<uintptr_t>(b.first.Block(0)) + kLinearGrain * uintptr_t(b.first.stride);
-    for (uint32_t k = 0; k < kLinearGrain; ++k, row += uintptr_t(b.first.stride)) {  // may be past the end
-      for (size_t i = 0; i < bytes; i += kCacheLine) __builtin_prefetch(reinterpret_cast<const void*>(row + i), 0, 3);
-    }
+    Ahead row = Ahead::From(b.first.Block(0), kLinearGrain * uintptr_t(b.first.stride));
+    for (uint32_t k = 0; k < kLinearGrain; ++k, row.at += uintptr_t(b.first.stride)) row.AskAll(bytes);
   }
 
   // Stores the scales of groups that are in one super-block.
@@ -104,7 +103,7 @@ struct GroupBlocks {
 
   // Brings groups of `inputs` inputs. `bytes` has room for one group, or for all if rows are multiplied in place.
   template <fovea_dtype kType>
-  FOVEA_TEMPLATE void BringGroups(const I8TokenTile& t, int32_t zero, size_t inputs, GroupBytes* bytes,
+  FOVEA_CALLED_TEMPLATE void BringGroups(const I8TokenTile& t, int32_t zero, size_t inputs, GroupBytes* bytes,
                                   BroughtGroups* b) {
     constexpr size_t kHalves = kGroupsAtOnce * kLinearGrain, kStep = kScaleStep<kType>;
     uint16_t scales[kHalves] = {}, leasts[kHalves] = {};  // as in *b, but f16
@@ -208,7 +207,7 @@ struct GroupBlocks {
   // sums[row][column] += the products of groups of `inputs` inputs, from d on, times both scales: for kVectors vectors
   // of columns, and all rows that were brought.
   template <int kVectors, bool kLeast, size_t kStep>
-  FOVEA_TEMPLATE void AddGroupsOfVectors(const I8TokenTile& t, const BroughtGroups& b, size_t d, size_t inputs,
+  FOVEA_CALLED_TEMPLATE void AddGroupsOfVectors(const I8TokenTile& t, const BroughtGroups& b, size_t d, size_t inputs,
                                          const float* x_sums, float* sums, size_t column) {
     constexpr int kRows = Block::template kRows<kVectors>;
     const size_t columns = t.columns;
@@ -305,7 +304,7 @@ struct GroupBlocks {
       for (uint32_t row = 0; row < w.outputs; row += kLinearGrain) {
         b.first = GroupsAt::Of(w.weights, t.in_dim, row, d);
         b.count = w.outputs - row < kLinearGrain ? w.outputs - row : kLinearGrain;
-        if (kLanes > 4) PrefetchNext(b, inputs);
+        if (kAsksAhead) AskForNext(b, inputs);
         BringGroupsOf(t, zero, inputs, bytes, &b);
         float* const sums = t.sums + size_t(row) * t.columns;
         if (has_least) {

@@ -26,15 +26,9 @@ FOVEA_INLINE GroupScale ScaleOfRow(const GroupsAt& groups, uint32_t row) {
   return {hn::SetF16(kF, groups.ScaleBits(row)), has_least ? hn::SetF16(kF, groups.LeastBits(row)) : hn::Zero(kF)};
 }
 
-template <fovea_dtype kType>
-FOVEA_INLINE void PutGroupCodes(const uint8_t* block, size_t place, int8_t* to) {
-  FOVEA_UNROLL_FOR_SPEED(2)
-  for (size_t i = 0; i < kScaleGroup; i += 16) PutSixteen<kType, 32>(block, place, i, to + i);
-}
-
 // The codes of a row's group, unless they are bytes.
 FOVEA_INLINE void PutCodes(const GroupsAt& groups, uint32_t row, int8_t* to) {
-  if (IsInSuper(groups.dtype)) return PutGroupCodes<FOVEA_Q4_K>(groups.Block(row), groups.place, to);
+  if (IsInSuper(groups.dtype)) return PutSuperCodes<FOVEA_Q4_K, 32, kScaleGroup>(groups.Block(row), groups.place, to);
   PutNibbles(groups.Codes(row), groups.Bias(), to);
 }
 
@@ -128,7 +122,7 @@ struct GroupProducts {
                            d / kSuperBlock * ::fovea::format_of(FOVEA_Q6_K).group_bytes;
     int8_t codes[kLinearGrain][kScaleGroup];
     for (uint32_t k = 0; k < count; ++k) {
-      PutGroupCodes<FOVEA_Q6_K>(block + ptrdiff_t(k) * row_stride, d % kSuperBlock, codes[k]);
+      PutSuperCodes<FOVEA_Q6_K, 32, kScaleGroup>(block + ptrdiff_t(k) * row_stride, d % kSuperBlock, codes[k]);
     }
     const size_t inputs[2] = {n < kHalf ? n : kHalf, n < kHalf ? 0 : n - kHalf};
     for (size_t i = 0; i < 2; ++i) {

@@ -28,10 +28,7 @@ FOVEA_KERNEL void LinearBegin(const TokenTile& t, const float* x, ptrdiff_t stri
   }
 }
 
-// Weights are prefetched before they are needed, in the order of addresses, which the processor's own prefetcher
-// expects. A prefetch past the last weights does no harm. With 4 lanes arithmetic takes longer than memory does.
-constexpr bool kAsksAhead = kLanes > 4;
-// How far ahead with few tokens: 8 rows of f32, and as many bytes of other formats.
+// How far ahead weights are asked for with few tokens: 8 rows of f32, and as many bytes of other formats.
 template <fovea_dtype kType>
 constexpr size_t kRowsAhead = 8 * BytesOf<FOVEA_F32>(kSuperBlock) / BytesOf<kType>(kSuperBlock);
 
@@ -89,26 +86,12 @@ FOVEA_INLINE FormatRow<kType> WeightsOf(const FewTokens& f, size_t output) {
                               ::fovea::advanced(f.weights.scales, ptrdiff_t(output * scale_bytes)));
 }
 
-// Prefetches dense rows of weights, one after the other.
-struct WeightsAhead {
-  uintptr_t at;  // may be past the end of the array: only prefetched
-
-  template <size_t kBytes>
-  inline __attribute__((always_inline)) void Prefetch() {
-    FOVEA_UNROLL(8)
-    for (size_t i = 0; kAsksAhead && i < kBytes; i += kCacheLine) {
-      __builtin_prefetch(reinterpret_cast<const char*>(at + i), 0, 2);
-    }
-    at += kBytes;
-  }
-};
-
 // acc[r][k] += the products of token r and row k of the weights, for the first `whole` inputs.
 template <int kTokens, uint32_t kRows, fovea_dtype kType>
 FOVEA_INLINE void FewVectors(const float* const (&x)[kTokens], const FormatRow<kType> (&weights)[kRows], size_t whole,
-                             WeightsAhead ahead, VF (&acc)[kTokens][kRows]) {
+                             Ahead ahead, VF (&acc)[kTokens][kRows]) {
   for (size_t d = 0; d < whole; d += kLanes) {
-    ahead.Prefetch<BytesOf<kType>(kRows * kLanes)>();
+    ahead.Next<BytesOf<kType>(kRows * kLanes)>();
     VF v[kTokens];
     FOVEA_UNROLL(4)
     for (int r = 0; r < kTokens; ++r) v[r] = hn::LoadU(kF, x[r] + d);
@@ -125,12 +108,12 @@ FOVEA_INLINE void FewVectors(const float* const (&x)[kTokens], const FormatRow<k
 // multiplies the weights, and nibbles then need no subtraction of their own.
 template <int kTokens, uint32_t kRows, fovea_dtype kType>
 FOVEA_INLINE void FewGroups(const float* const (&x)[kTokens], const FormatRow<kType> (&weights)[kRows], size_t whole,
-                            WeightsAhead ahead, VF (&acc)[kTokens][kRows]) {
+                            Ahead ahead, VF (&acc)[kTokens][kRows]) {
   constexpr size_t kVectors = kScaleStep<kType> / kLanes;
-  constexpr bool kBiased = kType == FOVEA_I4 || kType == FOVEA_Q4_0;
+  constexpr bool kBiased = format_of(kType).code_bias != 0 && !kInSuper<kType>;
   RowScales<kType> scales[kRows];
   for (size_t d = 0; d < whole; d += kScaleStep<kType>) {
-    ahead.Prefetch<BytesOf<kType>(kRows * kScaleStep<kType>)>();
+    ahead.Next<BytesOf<kType>(kRows * kScaleStep<kType>)>();
     if (d % kSuperBlock == 0) {
       for (uint32_t k = 0; k < kRows; ++k) scales[k].Enter(weights[k], d);
     }
@@ -156,7 +139,7 @@ FOVEA_INLINE void FewGroups(const float* const (&x)[kTokens], const FormatRow<kT
         VF least = hn::Zero(kF);  // what a nibble of 0 stands for
         if constexpr (kBiased) {
           AllNibbles<0>(weights[k].Codes(d), codes);
-          least = hn::Mul(scale, hn::Set(kF, -8.0f));
+          least = hn::Mul(scale, hn::Set(kF, -float(format_of(kType).code_bias)));
         } else {
           weights[k].Group(d, codes);
           if constexpr (kHasLeast<kType>) least = scales[k].Least(weights[k], d);
@@ -191,7 +174,7 @@ FOVEA_INLINE VF FewSums(const float* const (&x)[kTokens], const FewTokens& f, ui
       FOVEA_UNROLL(4)
       for (int r = 0; r < kTokens; ++r) acc[r][k] = hn::Zero(kF);
     }
-    const WeightsAhead ahead = {reinterpret_cast<uintptr_t>(WeightsOf<kType>(f, output + g + kRowsAhead<kType>).data)};
+    const Ahead ahead = Ahead::From(WeightsOf<kType>(f, output + g + kRowsAhead<kType>).data);
     if constexpr (kGrouped<kType>) {
       FewGroups(x, weights, whole, ahead, acc);
     } else {

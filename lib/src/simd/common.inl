@@ -46,6 +46,31 @@ FOVEA_INLINE VF OverLanes(VF v) {
 }
 
 constexpr size_t kCacheLine = 64;  // bytes
+// With 4 lanes arithmetic takes longer than memory does.
+constexpr bool kAsksAhead = kLanes > 4;
+// Asks for what is read later, in the order of addresses, which a processor's own prefetcher expects.
+struct Ahead {
+  uintptr_t at;  // may be past the end of an array: that does no harm
+
+  FOVEA_INLINE Ahead From(const void* p, uintptr_t bytes = 0) { return {reinterpret_cast<uintptr_t>(p) + bytes}; }
+  // The next kBytes, into the cache of the level: 1 or 2.
+  template <size_t kBytes, int kLevel>
+  inline __attribute__((always_inline)) void Ask(size_t further = 0) const {
+    FOVEA_UNROLL(16)
+    for (size_t i = 0; kAsksAhead && i < kBytes; i += kCacheLine) {
+      __builtin_prefetch(reinterpret_cast<const void*>(at + further + i), 0, 4 - kLevel);
+    }
+  }
+  template <size_t kBytes>
+  inline __attribute__((always_inline)) void Next() {
+    Ask<kBytes, 2>();
+    at += kBytes;
+  }
+  // Any number of bytes at once.
+  inline __attribute__((always_inline)) void AskAll(size_t bytes) const {
+    for (size_t i = 0; i < bytes; i += kCacheLine) __builtin_prefetch(reinterpret_cast<const void*>(at + i), 0, 3);
+  }
+};
 // 1.5 * 2^23. Adding it rounds a float of magnitude up to 2^22 to an integer, which the low bits of the sum hold.
 constexpr float kRoundingBias = 12582912.0f;
 constexpr float kInfinity = __builtin_inff();

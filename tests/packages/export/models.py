@@ -164,7 +164,7 @@ class Windows(nn.Module):
 
 
 class Numbers(nn.Module):
-    """Sums and products with numbers of Python, and with constants of whole numbers."""
+    """Sums and products with numbers of Python, with constants of whole numbers, and of matrices."""
 
     def __init__(self):
         super().__init__()
@@ -172,7 +172,8 @@ class Numbers(nn.Module):
 
     def forward(self, x):
         x = self.first(x)
-        return self.last((1 - x) * 2 + (x * (x[..., :1] + 1)) / 4 - torch.arange(8))
+        x = (1 - x) * 2 + (x * (x[..., :1] + 1)) / 4 - torch.arange(8)
+        return self.last(torch.baddbmm(x, x, x.transpose(1, 2) @ x))
 
 
 WINDOWS, GRID = ((1, 16, 2, 4, 2, 4), (0, 2, 4, 3, 5, 1)), ((1, 16, 4, 2, 4, 2), (0, 3, 5, 2, 4, 1))

@@ -173,12 +173,12 @@ struct I8FewRows : I8FewSoftmax<Dot>, I8FewScores<Dot> {
   // Like TakeOutZero.
   template <int kRows>
   FOVEA_CALLED_TEMPLATE void FewTakeOutZero(const QueryTile& t) {
-    constexpr uint32_t kKeys = FewBlock<kRows>::kKeys;
     const size_t padded = PaddedToLanes(t.value_dim);
+    float* o = t.o;
     for (size_t r = 0; r < kRows; ++r) {
-      const VF zero = hn::Mul(hn::Set(kF, zero_sums(t)[r * kKeys]), hn::Set(kF, value_factors(t)[r * kKeys]));
-      float* const o = t.o + r * padded;
-      for (size_t e = 0; e < padded; e += kLanes) hn::StoreU(hn::Sub(hn::LoadU(kF, o + e), zero), kF, o + e);
+      const size_t lane = r * FewBlock<kRows>::kKeys;
+      const VF zero = hn::Mul(hn::Set(kF, zero_sums(t)[lane]), hn::Set(kF, value_factors(t)[lane]));
+      for (float* const end = o + padded; o != end; o += kLanes) hn::StoreU(hn::Sub(hn::LoadU(kF, o), zero), kF, o);
     }
   }
 

@@ -32,27 +32,29 @@ struct I8Queries {
   using Code = typename Dot::Code;
   static constexpr size_t kGroup = Dot::kGroup;
 
-  // Equal to ScaleI8::Of. It multiplies only the largest magnitude by the scale: no other product is larger.
-  template <fovea_dtype kType>
+  // kPuts: by the instruction's own words, which multiply only the largest magnitude by the scale: no other product is
+  // larger.
+  template <bool kPuts, fovea_dtype kType>
   FOVEA_INLINE ScaleI8 FitQuery(const ScaledRow<kType>& row, size_t dim) {
-    VF largest = Dot::LargestMagnitude(static_cast<const float*>(row.data), dim);
-    largest = hn::Mul(largest, hn::Abs(row.scale));
-    return ScaleI8::From(hn::Max(largest, hn::Set(kF, kLeastMaxI8)), hn::Sub(largest, largest));
+    if constexpr (kPuts) {
+      VF largest = Dot::LargestMagnitude(static_cast<const float*>(row.data), dim);
+      largest = hn::Mul(largest, hn::Abs(row.scale));
+      return ScaleI8::From(hn::Max(largest, hn::Set(kF, kLeastMaxI8)), hn::Sub(largest, largest));
+    } else {
+      return ScaleI8::Of(row, dim);
+    }
   }
   template <fovea_dtype kType>
   FOVEA_INLINE void BeginColumn(const QueryTile& t, const ScaledRow<kType>& row, size_t column) {
-    Code* const x = Codes::Queries(t) + column * kGroup;
-    ScaleI8 fit;
+    constexpr bool kPuts = Dot::kPutsQueries && kType == FOVEA_F32 && !kPreferSize;
+    const ScaleI8 fit = FitQuery<kPuts>(row, t.head_dim);
     size_t done = 0;
-    if constexpr (Dot::kPutsQueries && kType == FOVEA_F32 && !kPreferSize) {
-      const float* const floats = static_cast<const float*>(row.data);
-      fit = FitQuery(row, t.head_dim);
-      done = Dot::PutQueries(floats, t.head_dim, row.scale, fit.inverse, x, t.columns);
-    } else {
-      fit = ScaleI8::Of(row, t.head_dim);
+    if constexpr (kPuts) {
+      done = Dot::PutQueries(static_cast<const float*>(row.data), t.head_dim, row.scale, fit.inverse,
+                             Codes::Queries(t) + column * kGroup, t.columns);
     }
     hn::StoreN(fit.scale, kF, query_scales(t) + column, 1);
-    DotCodes<Dot>::PutColumn(row, fit, t.head_dim, x, t.columns, done);
+    DotCodes<Dot>::PutColumn(row, fit, t.head_dim, Codes::Queries(t) + column * kGroup, t.columns, done);
   }
 
   FOVEA_SECTION_OF(Dot) FOVEA_KERNEL void Begin(const QueryTile& t, const TypedRows& q, float scale) {

@@ -18,8 +18,9 @@ constexpr const StepKernels& kFewSteps = FOVEA_COMMON_NAMESPACE::step_kernels::k
 #endif
 #include "math/math.inl"
 namespace apart {
-#include "attention/steps/tile_steps.inl"
 #include "simd/apart.inl"
+
+#include "attention/steps/tile_steps.inl"
 }  // namespace apart
 using apart::kFewSteps;
 using apart::kTileSteps;

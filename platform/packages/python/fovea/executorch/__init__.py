@@ -7,10 +7,11 @@
 
 What is not replaced stays for ExecuTorch's portable kernels, or for a partitioner. The program needs
 libfovea_executorch where it runs: platform/engines/executorch of fovea's tree. operators.py defines the operators,
-rewrite.py finds what they replace, quantized.py the same in graphs that PT2E quantised. quantizer.py, which needs
-torchao, has FoveaQuantizer for such graphs.
+rewrite.py finds what they replace, quantized.py the same in graphs that PT2E quantised, and program.py does both.
+quantizer.py, which needs torchao, has FoveaQuantizer for such graphs.
 """
 from .operators import ACTIVATIONS
-from .rewrite import KINDS, ToFovea, to_fovea
+from .program import to_fovea
+from .rewrite import KINDS, ToFovea
 
 __all__ = ["ACTIVATIONS", "KINDS", "ToFovea", "to_fovea"]

@@ -1,41 +1,39 @@
 # SPDX-License-Identifier: Apache-2.0
 """Patterns of attention: two matrix products with a softmax between them; attention with its linear layers."""
-import math
-
 from . import views
 from .graph import Node, Tensor
 from .masks import meaning
+from .matches import made_by, same, scalar
 
 
 def attention(graph, softmax):
     """softmax(scale q k^T + mask) v. The weights may be read by others, too."""
-    from .patterns import made_by, same, scalar
-    if softmax.op != "softmax" or softmax.axis != len(softmax.y.shape) - 1:
-        return False
+    if softmax.axis != len(softmax.y.shape) - 1:
+        return
     scores, scale, masks, old = softmax.x, 1.0, [], []
     while True:
         node = graph.writer(scores)
         if node is None or node.op not in ("add", "mul", "matmul") or not graph.only_read_by(scores, *([softmax] + old)[-1:]):
-            return False
+            return
         old.append(node)
         if node.op == "matmul":
             break
         factor = scalar(node.b)
         if node.op == "mul":
             if factor is None:
-                return False
+                return
             scale, scores = scale * factor, node.a
         else:
             first = next((one for one in (node.a, node.b) if chain(graph, one)), None)
             if masks or first is None:
-                return False
+                return
             mask = node.b if first is node.a else node.a
             masks, scores = [(mask, scale)], first
     if masks and masks[0][1] != 1:
-        return False
+        return
     second = [node for node in graph.readers(softmax.y.buffer) if node.op == "matmul"]
     if len(second) != 1 or not same_elements(second[0].a, softmax.y):
-        return False
+        return
     first = old[-1]
     q, k, v, y = first.a, first.b.transpose(-1, -2), second[0].b, second[0].y
     factors = []
@@ -54,7 +52,7 @@ def attention(graph, softmax):
         factors.append(moved)
     (q, k), batch = factors, outer(factors + [v, y])
     if batch is None:
-        return False
+        return
     q, k, v, y = (one.reshape([*batch, *one.shape[-2:]]) for one in (q, k, v, y))
     mask = masks[0][0].expand(softmax.x.shape) if masks else None
     mask = mask and mask.reshape([*batch, *mask.shape[-2:]])
@@ -62,14 +60,13 @@ def attention(graph, softmax):
     if not graph.only_read_by(softmax.y, second[0]):
         outputs["weights"] = softmax.y.reshape([*batch, *softmax.y.shape[-2:]])
     if any(one is None for one in (q, k, v, y)) or (masks and mask is None):
-        return False
+        return
     new = Node("attention", second[0].name, {"q": q, "k": k, "v": v, "mask": mask}, outputs,
                {"scale": scale, "causal": False}, softmax.line)
     # The node takes the place of the softmax, before all that reads weights: q, k, v and the mask are there.
     if v.buffer.kind == "arena" and position(graph, v) > graph.nodes.index(softmax):
-        return False
+        return
     graph.replace([*old, second[0], softmax], new, "attention")
-    return True
 
 
 def position(graph, tensor):
@@ -110,38 +107,37 @@ def outer(tensors):
 
 def causal_mask(graph, node):
     """A mask that is computed, and a constant causal limit."""
-    both = graph.writer(node.mask) if node.op == "attention" and node.mask is not None and not node.causal else None
+    both = graph.writer(node.mask) if node.mask is not None and not node.causal else None
     if both is None or both.op != "and" or not str(meaning(both.b)).startswith("FOVEA_CAUSAL"):
-        return False
+        return
     mask = None
     if node.mask.is_dense() and node.mask.count == both.a.count:  # a view of all of it
         mask = both.a.reshape(node.mask.shape)
     elif len(both.a.shape) == 4:
         mask = both.a.expand(node.mask.shape)
     if meaning(both.b) != "FOVEA_CAUSAL_TOP_LEFT" or mask is None:
-        return False
+        return
     node.attrs = {**node.attrs, "causal": True}
     node.inputs["mask"] = mask
     graph.fused["causal mask"] = graph.fused.get("causal mask", 0) + 1
-    return True
 
 
 def multihead(graph, node):
     """Attention whose queries, keys and values come from linear layers, and whose output goes into one."""
-    if node.op != "attention" or node.q.shape[3] != node.v.shape[3]:
-        return False
+    if node.q.shape[3] != node.v.shape[3]:
+        return
     k, v, kv_heads = shared_heads(node.k, node.v)
     ropes = [turned(graph, one, node) for one in (node.q, k)]
     if (ropes[0] is None) != (ropes[1] is None):
-        return False
+        return
     q, k = (one.x if one else side for one, side in zip(ropes, (node.q, k)))
     if ropes[0] and not (same(ropes[0].cos, ropes[1].cos) and same(ropes[0].sin, ropes[1].sin)):
-        return False
+        return
     users = [*(one for one in ropes if one), node]
     parts = [projection(graph, one, users) for one in (q, k, v)]
     last = output_layer(graph, node)
     if None in parts or last is None or last[0].weight.shape[0] != parts[0].linear.weight.shape[1]:
-        return False
+        return
     out, y = last
     inputs = {"x": parts[0].x, "out": out.weight, "out_bias": out.bias, "mask": node.mask}
     inputs.update({"keys": parts[1].x} if not same(parts[1].x, parts[0].x) else {})
@@ -162,7 +158,6 @@ def multihead(graph, node):
     old = [*(one for one in ropes if one), *dict.fromkeys(part.linear for part in parts), node, out]
     new = Node("multihead", out.name, inputs, {**node.outputs, "y": y}, attrs, node.line)
     graph.replace(old, new, "multi-head layer")
-    return True
 
 
 def shared_heads(k, v):
@@ -224,13 +219,8 @@ def output_layer(graph, node):
     readers = graph.readers(node.y.buffer)
     if len(readers) != 1 or readers[0].op != "linear" or readers[0].activation or not graph.only_read_by(node.y, *readers):
         return None
-    linear, (batch, heads, tokens, dim) = readers[0], node.y.dims
+    linear, (_, heads, _, dim) = readers[0], node.y.dims
     if linear.x.offset != node.y.offset or views.merged(linear.x.dims[-1]) != views.merged([*heads, *dim]):
         return None
     y = rows_of(linear.x, linear.y, node.y)
     return None if y is None else (linear, y)
-
-
-def same(a, b):
-    from .patterns import same as same_
-    return same_(a, b)

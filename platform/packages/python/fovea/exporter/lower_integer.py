@@ -9,11 +9,10 @@ import math
 import numpy as np
 
 from .. import c
-from . import views
 from .attention_patterns import shared_heads
 from .calls import Literal, given
 from .graph import Buffer, NotServed, Tensor
-from .lower import Lowering, array, is_array, stride_of
+from .lower import Lowering, array, is_array
 from .masks import lower_mask
 
 

@@ -1,19 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds nodes that one call of fovea computes together. A pattern is a function of the graph and a node, its last or
-its only sure one: it returns whether it replaced nodes."""
+"""Finds nodes that one call of fovea computes together. A pattern is a function of the graph and a node of one kind, its last
+or its only sure one."""
 import numpy as np
 
 from . import attention_patterns, views
 from .graph import Node, Tensor
+from .matches import made_by, only_reader, other, reshaped, same, scalar, with_scalar
 
 
 def apply(graph, integer=False, multihead=True):
     """integer: for int8 tensors, whose layers are calls of their own. multihead: attention with its linear layers."""
-    fused = (attention_patterns.multihead,) if multihead and not integer else ()
-    fused += () if integer else (gate, residual_norm)
-    for pattern in (linear_bias, gelu, gelu_erf, silu, rms_norm, rope, attention_patterns.attention, attention_patterns.causal_mask, *fused,
-                    linear_activation, in_place):
-        for node in list(graph.nodes):
+    fused = [("attention", attention_patterns.multihead)] if multihead and not integer else []
+    fused += [] if integer else [("mul", gate), ("norm", residual_norm)]
+    for op, pattern in (("add", linear_bias), ("activation", gelu), ("erf", gelu_erf), ("activation", silu), ("rsqrt", rms_norm),
+                        ("add", rope), ("softmax", attention_patterns.attention), ("attention", attention_patterns.causal_mask), *fused,
+                        ("activation", linear_activation), ("copy", in_place)):
+        for node in [node for node in graph.nodes if node.op == op]:
             if node in graph.nodes:
                 pattern(graph, node)
     for node in reversed(list(graph.nodes)):
@@ -22,121 +24,69 @@ def apply(graph, integer=False, multihead=True):
             graph.nodes.remove(node)
 
 
-def same(a, b):
-    """Whether two tensors are the same elements in the same order."""
-    return a is not None and b is not None and a.buffer is b.buffer and a.offset == b.offset and [
-        views.merged(dim) for dim in a.dims
-    ] == [views.merged(dim) for dim in b.dims]
-
-
-def reshaped(y, x, wanted):
-    """y in the shape of `wanted`, where x, of the shape of y, is a reshape of `wanted`; else None."""
-    back = x.reshape(wanted.shape)
-    return y.reshape(wanted.shape) if same(back, wanted) else None
-
-
-def scalar(tensor):
-    """The number that all elements of a constant are; None for any other tensor."""
-    if tensor is None or not tensor.is_constant or any(stride for dim in tensor.dims for _, stride in dim):
-        return None
-    return float(tensor.buffer.data.reshape(-1)[tensor.offset])
-
-
-def near(value, wanted):
-    return value is not None and abs(value - wanted) <= 1e-4 * abs(wanted)
-
-
-def made_by(graph, tensor, op):
-    """The node of this kind that computed all of the tensor."""
-    node = graph.writer(tensor) if tensor is not None else None
-    return node if node is not None and node.op == op and node.y.buffer.count == tensor.count else None
-
-
-def with_scalar(node, wanted):
-    """The tensor of a sum or product with this number."""
-    return node.a if node is not None and near(scalar(node.b), wanted) else None
-
-
-def only_reader(graph, tensor, op):
-    """The node of this kind that alone reads the tensor."""
-    readers = graph.readers(tensor.buffer)
-    return readers[0] if len(readers) == 1 and readers[0].op == op and graph.only_read_by(tensor, *readers) else None
-
-
-def other(node, tensor):
-    """The operand of a sum or product that is not this tensor's buffer."""
-    return node.b if node.a.buffer is tensor.buffer else node.a
-
-
 # -------------------------------------------------------------------------------------------- element by element
 
 
 def gelu(graph, tanh):
     """0.5 x (1 + tanh(0.7979 (x + 0.044715 x^3)))"""
-    if tanh.op != "activation" or tanh.kind != "TANH" or tanh.factor is not None:
-        return False
+    if tanh.kind != "TANH" or tanh.factor is not None:
+        return
     u = made_by(graph, tanh.x, "mul")
     total = made_by(graph, with_scalar(u, 0.7978845608), "add")
     cubic = total and (made_by(graph, total.b, "mul") or made_by(graph, total.a, "mul"))
     cube = made_by(graph, with_scalar(cubic, 0.044715), "mul")
     if cube is None:
-        return False
+        return
     x = other(total, cubic.y)
     square = made_by(graph, other(cube, x), "mul")
     plus = only_reader(graph, tanh.y, "add")
     if square is None or not same(square.a, x) or not same(square.b, x) or with_scalar(plus, 1) is None:
-        return False
+        return
     last = only_reader(graph, plus.y, "mul")
     half = last and made_by(graph, other(last, plus.y), "mul")
     if with_scalar(half, 0.5) is None or not same(half.a, x):
-        return False
+        return
     new = Node("activation", last.name, {"x": x, "factor": None}, {"y": last.y}, {"kind": "GELU_TANH", "alpha": 0}, tanh.line)
     graph.replace([square, cube, cubic, total, u, tanh, plus, half, last], new, "gelu")
-    return True
 
 
 def gelu_erf(graph, erf):
     """0.5 x (1 + erf(x / sqrt(2))), in any order of its factors"""
-    if erf.op != "erf":
-        return False
     u, plus = made_by(graph, erf.x, "mul"), only_reader(graph, erf.y, "add")
     x = with_scalar(u, 0.7071067812)
     product = only_reader(graph, plus.y, "mul") if x is not None and with_scalar(plus, 1) is not None else None
     if product is None:
-        return False
+        return
     side, old = other(product, plus.y), [u, erf, plus, product]
     half = made_by(graph, side, "mul")
     if with_scalar(product, 0.5) is not None:
         last = only_reader(graph, product.y, "mul")
         if last is None or not same(other(last, product.y), x):
-            return False
+            return
         old.append(last)
     elif with_scalar(half, 0.5) is not None and same(half.a, x):
         old.insert(0, half)
     else:
         last = only_reader(graph, product.y, "mul")
         if not same(side, x) or with_scalar(last, 0.5) is None:
-            return False
+            return
         old.append(last)
     new = Node("activation", old[-1].name, {"x": x, "factor": None}, {"y": old[-1].y}, {"kind": "GELU", "alpha": 0}, erf.line)
     graph.replace(old, new, "gelu")
-    return True
 
 
 def rms_norm(graph, rsqrt):
     """x * rsqrt(mean(x^2) + epsilon) * weight"""
-    if rsqrt.op != "rsqrt":
-        return False
     plus = made_by(graph, rsqrt.x, "add")
     epsilon = plus and scalar(plus.b)
     mean = made_by(graph, plus.a, "mean") if epsilon is not None else None
     square = mean and made_by(graph, mean.x, "mul")
     product = only_reader(graph, rsqrt.y, "mul")
     if square is None or product is None or not same(square.a, square.b):
-        return False
+        return
     x = other(product, rsqrt.y)
     if not same(square.a, x) or mean.axes != [len(x.shape) - 1]:
-        return False
+        return
     old, weight = [square, mean, plus, rsqrt, product], None
     scaled = only_reader(graph, product.y, "mul")
     if scaled is not None and scaled.b.is_constant and same(
@@ -147,16 +97,13 @@ def rms_norm(graph, rsqrt):
     new = Node("norm", old[-1].name, {"x": x, "weight": weight, "bias": None}, {"y": old[-1].y},
                {"kind": "RMS", "epsilon": epsilon}, rsqrt.line)
     graph.replace(old, new, "rms norm")
-    return True
 
 
 def rope(graph, total):
     """x cos + cat(-second half of x, first half of x) sin, with constant tables"""
-    if total.op != "add":
-        return False
     products = made_by(graph, total.a, "mul"), made_by(graph, total.b, "mul")
     if None in products or not all(one.b.is_constant for one in products):
-        return False
+        return
     for plain, turned in (products, products[::-1]):
         x, parts = plain.a, [node for node in graph.nodes if node.outputs["y"].buffer is turned.a.buffer]
         half = x.shape[-1] // 2
@@ -172,8 +119,7 @@ def rope(graph, total):
         inputs = {"x": x, **{key: shared_constant(graph, key, table) for key, table in zip(("cos", "sin"), tables)}}
         new = Node("rope", total.name, inputs, {"y": total.y}, {"layout": "HALF_SPLIT"}, total.line)
         graph.replace([negative, *parts, plain, turned, total], new, "rope")
-        return True
-    return False
+        return
 
 
 def table_of(constant, half):
@@ -199,39 +145,35 @@ def shared_constant(graph, name, data):
 
 def silu(graph, sigmoid):
     """x sigmoid(x)"""
-    if sigmoid.op != "activation" or sigmoid.kind != "SIGMOID" or sigmoid.factor is not None:
-        return False
+    if sigmoid.kind != "SIGMOID" or sigmoid.factor is not None:
+        return
     product = only_reader(graph, sigmoid.y, "mul")
     if product is None or not same(other(product, sigmoid.y), sigmoid.x):
-        return False
+        return
     new = Node("activation", product.name, sigmoid.inputs, {"y": product.y}, {**sigmoid.attrs, "kind": "SILU"}, product.line)
     graph.replace([sigmoid, product], new, "silu")
-    return True
 
 
 def linear_bias(graph, add):
     """x W^T + b"""
-    if add.op != "add" or not add.b.is_constant:
-        return False
+    if not add.b.is_constant:
+        return
     linear = made_by(graph, add.a, "linear")
     if linear is None or linear.bias is not None or linear.activation or not graph.only_read_by(linear.y, add) or any(
             stride for dim in add.b.dims[:-1] for _, stride in dim):
-        return False
+        return
     y = reshaped(add.y, add.a, linear.y)
     if y is None:
-        return False
+        return
     bias = shared_constant(
         graph, linear.name + "_bias",
         np.ascontiguousarray(np.broadcast_to(add.b.data.reshape(-1, add.b.shape[-1])[0], linear.weight.shape[:1])))
     new = Node("linear", linear.name, {**linear.inputs, "bias": bias}, {"y": y}, linear.attrs, linear.line)
     graph.replace([linear, add], new, "linear + bias")
-    return True
 
 
 def gate(graph, product):
     """silu(x) * y"""
-    if product.op != "mul":
-        return False
     for role in "ab":
         silu = made_by(graph, product.inputs[role], "activation")
         factor = other(product, silu.y) if silu else None
@@ -239,42 +181,39 @@ def gate(graph, product):
                 stride for dim in factor.dims for _, stride in dim) and graph.only_read_by(silu.y, product):
             new = Node("activation", product.name, {"x": silu.x, "factor": factor}, {"y": product.y}, silu.attrs, product.line)
             graph.replace([silu, product], new, "gate")
-            return True
-    return False
+            return
 
 
 def residual_norm(graph, norm):
     """A sum that is normalised, and may be read by others, too."""
-    if norm.op != "norm" or norm.residual is not None:
-        return False
+    if norm.residual is not None:
+        return
     add = made_by(graph, norm.x, "add")
     y = add and reshaped(norm.y, norm.x, add.y)
     if y is None:
-        return False
+        return
     a, b = add.a, add.b
     if any(not dim or dim[-1][1] != 1 for dim in (a.dims[-1], b.dims[-1], add.y.dims[-1])):
-        return False  # the elements of a row are adjacent
+        return  # the elements of a row are adjacent
     outputs = {"y": y}
     if not graph.only_read_by(add.y, norm):
         outputs["sum"] = add.y
     new = Node("norm", norm.name, {**norm.inputs, "x": a, "residual": b}, outputs, norm.attrs, norm.line)
     graph.replace([norm, add], new, "residual + norm")
-    return True
 
 
 def linear_activation(graph, activation):
     """activation(x W^T + b)"""
-    if activation.op != "activation" or activation.factor is not None or activation.alpha:
-        return False
+    if activation.factor is not None or activation.alpha:
+        return
     linear = made_by(graph, activation.x, "linear")
     if linear is None or linear.activation or not graph.only_read_by(linear.y, activation):
-        return False
+        return
     y = reshaped(activation.y, activation.x, linear.y)
     if y is None:
-        return False
+        return
     new = Node("linear", linear.name, linear.inputs, {"y": y}, {"activation": activation.kind}, linear.line)
     graph.replace([activation, linear], new, "linear + activation")
-    return True
 
 
 # ----------------------------------------------------------------------------------------------------- no copies
@@ -282,27 +221,24 @@ def linear_activation(graph, activation):
 
 def in_place(graph, copy):
     """A tensor that is only copied is computed where the copy would be."""
-    if copy.op != "copy":
-        return False
     node = graph.writer(copy.x)
     if node is None or node.op == "copy" or node.y.buffer is not copy.x.buffer:
-        return False
+        return
     if copy.x.count != node.y.buffer.count or not graph.only_read_by(node.y, copy):
-        return False
+        return
     loops = views.joint([copy.x, copy.y])
     dims = loops and views.relocated(node.y.dims, loops)
     if dims is None:
-        return False
+        return
     y = Tensor(copy.y.buffer, dims, copy.y.offset)
     row = views.merged(dims[-1])
     if node.op not in ("linear", "norm", "add", "mul", "activation") or not row or row[-1][1] != 1:
-        return False
+        return
     if node.op in ("linear", "norm") and len(row) > 1:
-        return False
+        return
     rows = views.joint([Tensor(one.buffer, one.dims[:-1]) for one in (y, node.x or y)])
     if node.op == "linear" and (rows is None or len(rows) > 1):
-        return False
+        return
     node.outputs["y"] = y
     graph.nodes.remove(copy)
     graph.fused["written in place"] = graph.fused.get("written in place", 0) + 1
-    return True

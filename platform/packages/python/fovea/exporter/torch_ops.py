@@ -221,7 +221,7 @@ def matmul(reader, a, b):
 def baddbmm(reader, c, a, b, *, beta=1, alpha=1):
     if alpha != 1 or beta != 1:
         reader.refuse("with factors", "factors of 1")
-    return add(reader, matmul(reader, a, b), c)
+    return OPS["aten.add"](reader, matmul(reader, a, b), c)
 
 
 @op("conv1d", "conv2d", "conv3d")

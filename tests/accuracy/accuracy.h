@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the tables of fovea_accuracy share.
+#ifndef FOVEA_TESTS_ACCURACY_ACCURACY_H_
+#define FOVEA_TESTS_ACCURACY_ACCURACY_H_
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#include "support/formats.h"
+#include "support/problem.h"
+
+namespace fovea_test {
+
+using Numbers = std::vector<float>;
+
+inline void must(fovea_status status) {
+  if (status != FOVEA_OK) std::abort();
+}
+
+inline Numbers normal(size_t count, uint64_t seed, float mean = 0, float deviation = 1) {
+  Numbers x(count);
+  for (size_t i = 0; i < count; ++i) x[i] = mean + deviation * random_normal(seed, i);
+  return x;
+}
+
+// Errors of all elements that were looked at. `of_bound` is the largest divided by what is allowed for its element.
+struct Error {
+  double largest = 0, squares = 0, of_right = 0, of_bound = 0;
+  size_t count = 0;
+
+  void add(double got, double exact, double allowed = 1) {
+    const double error = std::fabs(got - exact);
+    largest = std::max(largest, error), squares += error * error, of_right += exact * exact;
+    of_bound = std::max(of_bound, error == 0 ? 0 : error / allowed);
+    ++count;
+  }
+  void add(const Error& other) {
+    largest = std::max(largest, other.largest), squares += other.squares, count += other.count;
+  }
+  template <class T>
+  void add(const std::vector<T>& got, const std::vector<double>& exact) {
+    for (size_t i = 0; i < exact.size(); ++i) add(double{got[i]}, exact[i]);
+  }
+  double rms() const { return std::sqrt(squares / double(std::max<size_t>(count, 1))); }
+  double normalised() const { return squares / of_right; }  // mean square error
+};
+
+// Memory for workspaces and states.
+class Memory {
+ public:
+  explicit Memory(size_t bytes) : bytes_(bytes + FOVEA_WORKSPACE_ALIGNMENT) {}
+  char* data() {
+    const auto misaligned = reinterpret_cast<uintptr_t>(bytes_.data()) % FOVEA_WORKSPACE_ALIGNMENT;
+    return bytes_.data() + (FOVEA_WORKSPACE_ALIGNMENT - misaligned);
+  }
+
+ private:
+  std::vector<char> bytes_;
+};
+
+// Each prints a table, and answers whether all errors are within their bounds: of rotated and centred caches and of key
+// mass, of linear attention, of integer arithmetic (and whether all targets agree), of layers, of weights in groups.
+bool show_caches();
+bool show_linear_attention();
+bool show_integer_arithmetic();
+bool show_layers();
+bool show_weights_in_groups();
+
+}  // namespace fovea_test
+
+#endif  // FOVEA_TESTS_ACCURACY_ACCURACY_H_

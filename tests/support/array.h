@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Arrays [batch][heads][tokens][dim] of any layout, in guarded memory of their own.
+#ifndef FOVEA_TESTS_SUPPORT_ARRAY_H_
+#define FOVEA_TESTS_SUPPORT_ARRAY_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "fovea/fovea.h"
+#include "support/guarded.h"
+
+namespace fovea_test {
+
+enum class Layout {
+  kHeadsFirst,   // [batch][heads][tokens][dim], dense
+  kTokensFirst,  // [batch][tokens][heads][dim], dense
+  kPacked,       // queries, keys and values of a token adjacent in one array [batch][tokens][all heads of the three]
+  kPadded,       // heads first, an odd number of elements between rows, more between heads and entries
+  kBroadcast,  // heads first; the strides of heads and entries are 0; in a Problem some strides of inputs, by the seed
+  kReversed,   // heads first, but all strides are negative
+  kOneRow,     // all strides are 0
+  kPaddedReversed,
+};
+constexpr Layout kLayouts[] = {Layout::kHeadsFirst, Layout::kTokensFirst, Layout::kPadded, Layout::kReversed,
+                               Layout::kBroadcast};
+const char* name(Layout layout);
+
+// Rows of outputs never share memory.
+inline Layout output_layout(Layout inputs) {
+  return inputs == Layout::kBroadcast || inputs == Layout::kOneRow ? Layout::kHeadsFirst : inputs;
+}
+
+struct Shape {
+  uint32_t batch, heads, tokens;
+  size_t dim;
+};
+
+// The places of the rows of an array in its buffer, in elements.
+struct Strides {
+  ptrdiff_t batch, head, token;
+  size_t elements;  // of the buffer
+  size_t first;     // where row 0 begins
+};
+Strides strides_of(const Shape& shape, Layout layout);
+
+class Array {
+ public:
+  Array() = default;
+  Array(fovea_dtype type, const Shape& shape, Layout layout, Placement placement);
+
+  fovea_in in() const { return {row(0, 0, 0), strides.batch, strides.head, strides.token}; }
+  fovea_out out() const { return {row(0, 0, 0), strides.batch, strides.head, strides.token}; }
+  template <class T = char>
+  T* row(size_t b, size_t h, size_t t) const {
+    return reinterpret_cast<T*>(memory.as<char>() + offset(b, h, t));
+  }
+  // By the number of the row.
+  size_t rows() const { return size_t{shape.batch} * shape.heads * shape.tokens; }
+  template <class T = char>
+  T* row(size_t r) const {
+    return row<T>(r / shape.tokens / shape.heads, r / shape.tokens % shape.heads, r % shape.tokens);
+  }
+  // Numbers; in types that have scales, codes.
+  float get(size_t b, size_t h, size_t t, size_t d) const;
+  std::vector<float> numbers(size_t b, size_t h, size_t t) const;
+  std::vector<float> numbers() const;  // of all rows, one after the other
+  void put(size_t b, size_t h, size_t t, const std::vector<float>& numbers) const;
+  // Random numbers, normal, times `size`.
+  void draw(uint64_t seed, float size = 1) const;
+  // Whether exactly the elements of the rows were written since the last fill().
+  bool only_rows_written() const;
+
+  fovea_dtype type = FOVEA_F32;
+  Shape shape{};
+  Strides strides{};
+  Guarded memory;
+
+ private:
+  ptrdiff_t offset(size_t b, size_t h, size_t t) const;
+};
+
+}  // namespace fovea_test
+
+#endif  // FOVEA_TESTS_SUPPORT_ARRAY_H_
