@@ -11,21 +11,24 @@
 
 constexpr size_t kPartialHalves = 32;
 
-template <class Half, bool = Half::kByScalars>
-struct HalfBlock {
-  using Element = typename Half::Element;
-  using V = typename Half::V;
-  using E = typename Half::E;
-  static constexpr int kPieces = Half::kPieces, kReads = Half::kReads;
-
+template <class Half>
+struct HalfSums {
   template <int kRows, int kVectors>
-  FOVEA_INLINE void Clear(V (&sums)[kRows][kVectors]) {
+  FOVEA_INLINE void Clear(typename Half::V (&sums)[kRows][kVectors]) {
     FOVEA_UNROLL(8)
     for (int k = 0; k < kRows; ++k) {
       FOVEA_UNROLL(4)
       for (int v = 0; v < kVectors; ++v) sums[k][v] = Half::Zero();
     }
   }
+};
+
+template <class Half, bool = Half::kByScalars>
+struct HalfBlock : HalfSums<Half> {
+  using Element = typename Half::Element;
+  using V = typename Half::V;
+  using E = typename Half::E;
+  static constexpr int kPieces = Half::kPieces, kReads = Half::kReads;
 
   // sums[k] += an element of x, which advances by `step`, times element i of e[k].
   template <int i, int kRows, int kVectors>
@@ -93,7 +96,7 @@ struct HalfBlock {
     for (size_t n; dim > 0; dim -= n, goes_on = true) {
       n = dim < kPartialHalves ? dim : kPartialHalves;
       V chains[kRows][kVectors];
-      Clear(chains);
+      HalfSums<Half>::Clear(chains);
       AddRows(x, columns, at, n, chains);
       if (!kPreferSize && goes_on) {  // once for all sums of a block
         EndChains(chains, true, columns, sums);

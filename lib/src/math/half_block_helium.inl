@@ -11,7 +11,7 @@
 enum Change { kSet, kAdd, kScaleAndAdd };
 
 template <class Half>
-struct HalfBlock<Half, true> {
+struct HalfBlock<Half, true> : HalfSums<Half> {
   using Element = typename Half::Element;
   using V = typename Half::V;
   using E = typename Half::E;
@@ -19,15 +19,6 @@ struct HalfBlock<Half, true> {
 
   template <int kVectors>
   using Chains = V[kRows][kVectors];
-
-  template <int kVectors>
-  FOVEA_INLINE void Clear(Chains<kVectors>& sums) {
-    FOVEA_UNROLL(2)
-    for (int k = 0; k < kRows; ++k) {
-      FOVEA_UNROLL(4)
-      for (int v = 0; v < kVectors; ++v) sums[k][v] = Half::Zero();
-    }
-  }
 
   FOVEA_INLINE void ChangeFloats(VF v, float* to, Change change, const float* factors) {
     VF all = v;
@@ -96,7 +87,7 @@ struct HalfBlock<Half, true> {
     for (size_t d = 0; d < dim; d += kPartialHalves) {
       const size_t count = dim - d < kPartialHalves ? dim - d : kPartialHalves;
       Chains<kVectors> sums;
-      Clear<kVectors>(sums);
+      HalfSums<Half>::Clear(sums);
       E e[kRows];
       FOVEA_UNROLL_LONG_LOOP(8)
       for (size_t n = count / Half::kReads; n > 0; --n) {

@@ -77,7 +77,7 @@ struct HalfLanes {
     size_t d = 0;
     for (; d + kAtOnce <= dim; d += kAtOnce) {
       V sums[kChainsAtOnce][kRows];
-      HalfBlock<Half>::Clear(sums);
+      HalfSums<Half>::Clear(sums);
       for (size_t i = d; i < d + kPartialHalves; i += kProductLanes) {
         FOVEA_UNROLL(2)
         for (int c = 0; c < kChainsAtOnce; ++c) {

@@ -75,6 +75,18 @@ struct HalfRows {
     return kVectors > 1 ? kVectors * kProductLanes : t.columns;
   }
 
+  // Scores of a register block of keys from key j on. Those past the end repeat the last one. kConstant: rows of scores
+  // are ColumnsOf apart.
+  template <int kVectors, bool kConstant>
+  FOVEA_INLINE void ScoreBlock(const QueryTile& t, const KeyTile& keys, size_t column, uint32_t j) {
+    const size_t columns = ColumnsOf<kVectors>(t);
+    const Element* at[Half::kRows];
+    FOVEA_UNROLL(8)
+    for (int k = 0; k < Half::kRows; ++k) at[k] = RowOf(keys.keys, j + k < keys.end ? j + k : keys.end - 1);
+    HalfBlock<Half>::template Multiply<kVectors>(QueryElements(t) + column, columns, t.head_dim, at, false,
+                                                 t.s + size_t(j) * (kConstant ? columns : t.columns) + column);
+  }
+
   FOVEA_INLINE VF ScorePower(const QueryTile& t, size_t column) { return hn::LoadU(kF, query_scales(t) + column); }
   // Multiplies the scores of kVectors vectors of rows by the powers of two of these rows.
   template <int kVectors>

@@ -8,7 +8,6 @@
 #define FOVEA_SRC_ATTENTION_F16_FEW_ROWS_INL_
 
 #include "attention/f16/few_softmax.inl"
-#include "math/half_lanes.inl"
 
 template <class Half, bool = Half::kByScalars>
 struct HalfFewRows : HalfFewSoftmax<Half> {
@@ -17,20 +16,9 @@ struct HalfFewRows : HalfFewSoftmax<Half> {
   using E = typename Half::E;
   using M = typename Half::M;
   using Rows = HalfRows<Half>;
-  using Lanes = HalfLanes<Half>;
   using Softmax = HalfFewSoftmax<Half>;
   static constexpr size_t kProductLanes = Half::kLanes;
   static constexpr int kPieces = Half::kPieces;
-
-  template <int kRows, bool>
-  FOVEA_TEMPLATE void FewScores(const QueryTile& t, const KeyTile& keys) {
-    for (uint32_t j = keys.begin; j < keys.end; j += kProductLanes) {
-      VF scores[kRows][kPieces];
-      const auto rows = Lanes::template Rows<true>::Of(Rows::RowOf(keys.keys, j), keys.keys.stride, keys.end - j - 1);
-      Lanes::template Multiply<kRows>(rows, Rows::QueryElements(t), Softmax::PaddedQuery(t), t.head_dim, scores);
-      Softmax::template StoreScores<kRows>(t, keys, j, scores);
-    }
-  }
 
   // sums[r][v] += weight i of each row times a value, which begins at `value`. `n` of its elements, or whole vectors.
   template <bool kHides, bool kPart, int i, int kRows, int kVectors>
@@ -86,7 +74,7 @@ struct HalfFewRows : HalfFewSoftmax<Half> {
       end = uint32_t((j / kPartialHalves + 1) * kPartialHalves);
       if (end > keys.end) end = keys.end;
       V sums[kRows][kVectors];
-      HalfBlock<Half>::Clear(sums);
+      HalfSums<Half>::Clear(sums);
       E weights[kRows];
       M hidden[kRows] = {};
       for (; j + kProductLanes <= end; j += kProductLanes, x += kProductLanes) {

@@ -12,31 +12,9 @@ struct HalfFewRows<Half, true> : HalfFewSoftmax<Half> {
   using V = typename Half::V;
   using E = typename Half::E;
   using Rows = HalfRows<Half>;
-  using Lanes = HalfLanes<Half>;
   using Softmax = HalfFewSoftmax<Half>;
   static constexpr size_t kProductLanes = Half::kLanes;
   static constexpr int kPieces = Half::kPieces;
-
-  template <bool kNear, int kRows>
-  FOVEA_INLINE void FewScoresOfKeys(const QueryTile& t, const KeyTile& keys) {
-    const ptrdiff_t stride = keys.keys.stride;
-    const Element* key = Rows::RowOf(keys.keys, keys.begin);
-    for (uint32_t j = keys.begin; j < keys.end; j += kProductLanes, key += ptrdiff_t(kProductLanes) * stride) {
-      VF scores[kRows][kPieces];
-      const auto rows = Lanes::template Rows<kNear>::Of(key, stride, keys.end - j - 1);
-      Lanes::template Multiply<kRows>(rows, Rows::QueryElements(t), Softmax::PaddedQuery(t), t.head_dim, scores);
-      Softmax::template StoreScores<kRows>(t, keys, j, scores);
-    }
-  }
-
-  template <int kRows, bool>
-  FOVEA_TEMPLATE void FewScores(const QueryTile& t, const KeyTile& keys) {
-    if (Lanes::AreNear(keys.keys.stride)) {
-      FewScoresOfKeys<true, kRows>(t, keys);
-    } else {
-      FewScoresOfKeys<false, kRows>(t, keys);
-    }
-  }
 
   // o = o * rescale + part, or without `rescales` o + part, for n elements.
   FOVEA_SHARED_TEMPLATE void AddParts(const Element* part, float* o, bool rescales, float rescale, size_t n) {
@@ -61,11 +39,7 @@ struct HalfFewRows<Half, true> : HalfFewSoftmax<Half> {
       end = uint32_t((j / kPartialHalves + 1) * kPartialHalves);
       if (end > keys.end) end = keys.end;
       V sums[kRows][kVectors];
-      FOVEA_UNROLL(2)
-      for (int r = 0; r < kRows; ++r) {
-        FOVEA_UNROLL(4)
-        for (int v = 0; v < kVectors; ++v) sums[r][v] = Half::Zero();
-      }
+      HalfSums<Half>::Clear(sums);
       FOVEA_UNROLL_LONG_LOOP(2)
       for (uint32_t left = end - j; left > 0; --left, ++weight, value += keys.values.stride) {
         E e[kRows];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the few-rows kernels with halves share: the softmax between the two products, and the arrays of these:
+// What the few-rows kernels with halves share: scores, the softmax between the two products, and the arrays of these:
 //   queries [row][head_dim rounded up to kProductLanes] halves, keys as they are stored -> scores
 //   weights [row][kKeyTile] halves, after the scores, values as they are stored         -> sums of values
 #ifndef FOVEA_SRC_ATTENTION_F16_FEW_SOFTMAX_INL_
@@ -9,6 +9,7 @@
 #include "attention/f16/elements.inl"
 #include "attention/few_block.inl"
 #include "attention/few_kernel.inl"
+#include "math/half_lanes.inl"
 #include "math/math.inl"
 
 template <class Half>
@@ -73,6 +74,25 @@ struct HalfFewSoftmax : HalfRows<Half> {
       FOVEA_UNROLL(2)
       for (int r = 0; r < kRows; ++r) __builtin_memcpy(lanes + r * kKeys, floats[r] + k, kKeys * sizeof(float));
       StoreFewScores<kRows>(t, keys, j + k, hn::LoadU(kF, lanes));
+    }
+  }
+
+  template <bool kNear, int kRows>
+  FOVEA_INLINE void FewScoresOfKeys(const QueryTile& t, const KeyTile& keys) {
+    using Lanes = HalfLanes<Half>;
+    for (uint32_t j = keys.begin; j < keys.end; j += kProductLanes) {
+      VF scores[kRows][kPieces];
+      const auto rows = Lanes::template Rows<kNear>::Of(Rows::RowOf(keys.keys, j), keys.keys.stride, keys.end - j - 1);
+      Lanes::template Multiply<kRows>(rows, Rows::QueryElements(t), PaddedQuery(t), t.head_dim, scores);
+      StoreScores<kRows>(t, keys, j, scores);
+    }
+  }
+  template <int kRows, bool>
+  FOVEA_TEMPLATE void FewScores(const QueryTile& t, const KeyTile& keys) {
+    if (HalfLanes<Half>::AreNear(keys.keys.stride)) {
+      FewScoresOfKeys<true, kRows>(t, keys);
+    } else if constexpr (HalfLanes<Half>::kMayBeFar) {
+      FewScoresOfKeys<false, kRows>(t, keys);
     }
   }
 

@@ -16,28 +16,18 @@ struct HalfProducts : HalfRows<Half> {
   using V = typename Half::V;
   using E = typename Half::E;
   using M = typename Half::M;
-  using Block = HalfBlock<Half>;
   using Rows = HalfRows<Half>;
   static constexpr size_t kProductLanes = Half::kLanes;
   static constexpr int kPieces = Half::kPieces;
 
   static constexpr uint32_t kKeysAtOnce = 4;  // of a sum of values, where nothing is hidden
 
-  // Scores of the keys j .. j + kRows - 1. Those past the end repeat the last one.
-  template <int kVectors, int kRows>
-  FOVEA_INLINE void ScoreBlock(const QueryTile& t, const KeyTile& keys, size_t column, uint32_t j) {
-    const size_t columns = Rows::template ColumnsOf<kVectors>(t);
-    const Element* at[kRows];
-    FOVEA_UNROLL(8)
-    for (int k = 0; k < kRows; ++k) at[k] = Rows::RowOf(keys.keys, j + k < keys.end ? j + k : keys.end - 1);
-    Block::template Multiply<kVectors>(Rows::QueryElements(t) + column, columns, t.head_dim, at, false,
-                                       t.s + size_t(j) * columns + column);
-  }
-
   template <int kVectors>
   FOVEA_SHARED_TEMPLATE void Scores(const QueryTile& t, const KeyTile& keys, size_t column) {
     static_assert(kKeyGrain % Half::kRows == 0, "blocks must tile the key tile");
-    for (uint32_t j = keys.begin; j < keys.end; j += Half::kRows) ScoreBlock<kVectors, Half::kRows>(t, keys, column, j);
+    for (uint32_t j = keys.begin; j < keys.end; j += Half::kRows) {
+      Rows::template ScoreBlock<kVectors, true>(t, keys, column, j);
+    }
   }
 
   // sums[e] += element e of a value times the weights x. With kHides, a weight of -0 adds nothing, whatever the value.
@@ -117,7 +107,7 @@ struct HalfProducts : HalfRows<Half> {
       end = uint32_t((j / kPartialHalves + 1) * kPartialHalves);
       if (end > keys.end) end = keys.end;
       V sums[kRows][kVectors];
-      Block::Clear(sums);
+      HalfSums<Half>::Clear(sums);
       uint32_t n = end - j;
       if constexpr (!kHides && kVectors > 1) {
         for (; n >= kKeysAtOnce; n -= kKeysAtOnce) {

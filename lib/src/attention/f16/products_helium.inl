@@ -16,20 +16,11 @@ struct HalfProducts<Half, true> : HalfRows<Half> {
   using Rows = HalfRows<Half>;
   static constexpr size_t kProductLanes = Half::kLanes;
 
-  // Scores of the keys j and j + 1. One past the end repeats the last one.
-  template <int kVectors>
-  FOVEA_INLINE void ScoreBlock(const QueryTile& t, const KeyTile& keys, size_t column, uint32_t j) {
-    const size_t columns = Rows::template ColumnsOf<kVectors>(t);
-    const Element* at[Half::kRows];
-    FOVEA_UNROLL(2)
-    for (int k = 0; k < Half::kRows; ++k) at[k] = Rows::RowOf(keys.keys, j + k < keys.end ? j + k : keys.end - 1);
-    Block::template Multiply<kVectors>(Rows::QueryElements(t) + column, columns, t.head_dim, at, false,
-                                       t.s + size_t(j) * t.columns + column);
-  }
-
   template <int kVectors>
   FOVEA_CALLED_TEMPLATE void Scores(const QueryTile& t, const KeyTile& keys, size_t column) {
-    for (uint32_t j = keys.begin; j < keys.end; j += Half::kRows) ScoreBlock<kVectors>(t, keys, column, j);
+    for (uint32_t j = keys.begin; j < keys.end; j += Half::kRows) {
+      Rows::template ScoreBlock<kVectors, false>(t, keys, column, j);
+    }
   }
 
   // o[element + e * step][vector] += sum_j weight[j][vector] * value[j][element + e * step], e < 2, of which the first
@@ -45,7 +36,7 @@ struct HalfProducts<Half, true> : HalfRows<Half> {
       end = uint32_t((j / kPartialHalves + 1) * kPartialHalves);
       if (end > keys.end) end = keys.end;
       typename Block::template Chains<kVectors> sums;
-      Block::template Clear<kVectors>(sums);
+      HalfSums<Half>::Clear(sums);
       FOVEA_UNROLL_LONG_LOOP(16)
       for (uint32_t n = end - j; n > 0; --n) {
         const E elements[Half::kRows] = {Half::LoadOne(value), Half::LoadOne(value + step)};
