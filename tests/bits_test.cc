@@ -349,12 +349,10 @@ TEST_CASE("bits: a mask of f16 or bf16 has those of the same numbers in f32", "[
         const Half format = kind == FOVEA_MASK_F16 ? kF16 : kBf16;
         wide.mask_f32()[i] = float(value_of(format, lowest ? 0xfc00u : bits));
       }
-      for (const fovea_target target : p.targets()) {
-        for (const bool portable_bits : {false, true}) {
-          INFO(name(p) << ": " << fovea_target_name(target));
-          CHECK(same_bits(run(narrow, {target, Budget::kNone, portable_bits}),
-                          run(wide, {target, Budget::kNone, portable_bits})));
-        }
+      for (const auto& [target, portable_bits] : every(p.targets(), {false, true})) {
+        INFO(name(p) << ": " << fovea_target_name(target));
+        CHECK(same_bits(run(narrow, {target, Budget::kNone, portable_bits}),
+                        run(wide, {target, Budget::kNone, portable_bits})));
       }
     }
   }
@@ -373,12 +371,10 @@ TEST_CASE("bits: a mask of one element a row has those of that element for each 
     for (const auto& [row, j] : indices<size_t>(one.mask_elements(), columns)) {
       each.mask_f32()[row * columns + j] = 2 * one.mask_f32()[row];
     }
-    for (const fovea_target target : p.targets()) {
-      for (const bool portable_bits : {false, true}) {
-        INFO(name(p) << ": " << fovea_target_name(target));
-        CHECK(same_bits(run(one, {target, Budget::kNone, portable_bits}),
-                        run(each, {target, Budget::kNone, portable_bits})));
-      }
+    for (const auto& [target, portable_bits] : every(p.targets(), {false, true})) {
+      INFO(name(p) << ": " << fovea_target_name(target));
+      CHECK(same_bits(run(one, {target, Budget::kNone, portable_bits}),
+                      run(each, {target, Budget::kNone, portable_bits})));
     }
   }
 }

@@ -3,9 +3,9 @@
 // Block maps: blocks of keys that are not listed are hidden and cost nothing, others are as the mask and the limits say;
 // maps are made from masks and functions, and wrong ones refused. Masks at the end of the keys, and trees of drafts.
 // That maps agree with the reference beside any other option is shown in attention_pairs_test.cc and sources_test.cc.
-#include "support/pieces.h"
 #include "support/shuffler.h"
 #include "support/test.h"
+#include "support/test_stream.h"
 
 namespace fovea_test {
 namespace {
@@ -225,28 +225,16 @@ TEST_CASE("maps: blocks of a push are counted from its first key, which lies on 
   for (const fovea_target target : targets()) {
     CHECK(test.run({target, Budget::kNone, true}) == "");
     const std::vector<float> out = test.out();
-    fovea_attention_desc d = test.desc;
-    d.target = target, d.portable_bits = 1;
-    fovea_plan plan{};
-    REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
-    const Guarded workspace(plan.workspace_bytes, 64, Placement::kEnd);
-    const size_t bytes = fovea_state_bytes(&plan, p.batch, p.q_tokens);
-    const Guarded memory((bytes + 63) / 64 * 64, 64, Placement::kEnd);
-    auto* const state = memory.as<fovea_state>();
-    REQUIRE(fovea_stream_begin(&plan, state, bytes, p.batch, p.q_tokens, 0) == FOVEA_OK);
-    for (const Piece piece : {Piece{0, 128}, Piece{128, 192}, Piece{192, 300}}) {
-      const PieceArgs part(test, piece);
-      REQUIRE(fovea_stream_push(&plan, state, &part.args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
-    }
+    const TestStream stream(test.desc, target, true);
+    for (const Piece piece : {Piece{0, 128}, {128, 192}, {192, 300}}) REQUIRE(stream.push(test, piece) == FOVEA_OK);
     // The next key has the position 300.
-    PieceArgs more(test, {0, 64});
-    const std::vector<uint8_t> before(memory.as<uint8_t>(), memory.as<uint8_t>() + bytes);
-    CHECK(fovea_stream_push(&plan, state, &more.args, workspace.as<void>(), workspace.bytes()) == FOVEA_ERR_UNSUPPORTED);
-    CHECK(std::equal(before.begin(), before.end(), memory.as<uint8_t>()));
+    const std::vector<uint8_t> before = stream.content();
+    CHECK(stream.push(test, {0, 64}) == FOVEA_ERR_UNSUPPORTED);
+    CHECK(stream.content() == before);
     fovea_attention_args end = test.args;
     end.block_map = nullptr;
     test.fill_outputs();
-    REQUIRE(fovea_stream_end(&plan, state, &end, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+    REQUIRE(stream.end(end) == FOVEA_OK);
     CHECK(same_bits(test.out(), out));
   }
 }
@@ -565,22 +553,14 @@ TEST_CASE("masks at the end: in a push they are at the end of its keys", "[short
     for (const fovea_target target : targets()) {
       REQUIRE(test.run({target, Budget::kNone, true}) == "");
       const std::vector<float> out = test.out();
-      fovea_attention_desc d = test.desc;
-      d.target = target, d.portable_bits = 1;
-      fovea_plan plan{};
-      REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
-      const Guarded workspace(plan.workspace_bytes, 64, Placement::kEnd);
-      const size_t bytes = fovea_state_bytes(&plan, p.batch, p.q_tokens);
-      const Guarded memory((bytes + 63) / 64 * 64, 64, Placement::kEnd);
-      auto* const state = memory.as<fovea_state>();
-      REQUIRE(fovea_stream_begin(&plan, state, bytes, p.batch, p.q_tokens, 0) == FOVEA_OK);
+      const TestStream stream(test.desc, target, true);
       for (const Piece piece : {Piece{0, 64}, Piece{64, 300}}) {
         PieceArgs part(test, piece);
         part.args.mask = piece.begin == 0 ? fovea_mask{} : test.args.mask;
-        REQUIRE(fovea_stream_push(&plan, state, &part.args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+        REQUIRE(stream.push(part.args) == FOVEA_OK);
       }
       test.fill_outputs();
-      REQUIRE(fovea_stream_end(&plan, state, &test.args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+      REQUIRE(stream.end(test.args) == FOVEA_OK);
       CHECK(same_bits(test.out(), out));
     }
   }

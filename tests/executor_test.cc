@@ -10,6 +10,7 @@
 #include "simd_tests.h"
 #include "support/shuffler.h"
 #include "support/test.h"
+#include "support/test_stream.h"
 #if FOVEA_TESTS_HAVE_THREADS
 #include <chrono>
 #include <thread>
@@ -157,30 +158,24 @@ TEST_CASE("executor: streams take keys in and answer with it, to the bit", "[sho
         set_current_case("a stream with workers");
         Shuffler shuffler(workers);
         fovea_attention_desc d = test.desc;
-        d.target = target, d.max_workers = workers;
-        d.key_split_tokens = 64;  // which streams do not look at
-        const fovea_plan plan = plan_of(d);
-        const Guarded workspace(plan.workspace_bytes, kAlignment, Placement::kEnd);
-        const size_t bytes = fovea_state_bytes(&plan, p.batch, p.q_tokens);
-        const Guarded memory((bytes + 63) / 64 * 64, kAlignment, Placement::kStart);
-        fovea_state* const state = memory.as<fovea_state>();
-        REQUIRE(fovea_stream_begin(&plan, state, bytes, p.batch, p.q_tokens, 0) == FOVEA_OK);
+        d.max_workers = workers, d.key_split_tokens = 64;  // the last: streams do not look at it
+        const TestStream stream(d, target);
         fovea_attention_args args = test.args;
         args.executor = shuffler.executor();
         for (uint32_t first = 0; first < p.kv_tokens; first += 64) {
           args.kv_tokens = std::min(p.kv_tokens - first, uint32_t{64});
           args.kv.keys.data = test.key(0, 0, first);
           args.kv.values.data = test.value(0, 0, first);
-          REQUIRE(fovea_stream_push(&plan, state, &args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+          REQUIRE(stream.push(args) == FOVEA_OK);
         }
         CHECK(shuffler.runs == 3);
         test.fill_outputs();
-        REQUIRE(fovea_stream_end(&plan, state, &args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+        REQUIRE(stream.end(args) == FOVEA_OK);
         CHECK(shuffler.runs == 4);
         CHECK(same_bits(test.outputs(), want));
         CHECK(test.compare() == "");
-        CHECK(workspace.margin_intact());
-        CHECK(memory.margin_intact());
+        CHECK(stream.workspace.margin_intact());
+        CHECK(stream.memory.margin_intact());
       }
     }
   }
@@ -397,30 +392,25 @@ TEST_CASE("executor: one that fails, leaves out tasks or misnumbers them has its
     }
     // A stream does not move on.
     Shuffler shuffler(2);
-    test.desc.target = target, test.desc.max_workers = 2;
-    const fovea_plan plan = plan_of(test.desc);
-    const Guarded workspace(plan.workspace_bytes, kAlignment, Placement::kEnd);
-    const size_t bytes = fovea_state_bytes(&plan, p.batch, p.q_tokens);
-    const Guarded memory((bytes + 63) / 64 * 64, kAlignment, Placement::kStart);
-    fovea_state* const state = memory.as<fovea_state>();
-    REQUIRE(fovea_stream_begin(&plan, state, bytes, p.batch, p.q_tokens, 7) == FOVEA_OK);
-    test.args.executor = shuffler.executor();
-    shuffler.answer = 1;
-    CHECK(fovea_stream_push(&plan, state, &test.args, workspace.as<void>(), workspace.bytes()) == FOVEA_ERR_EXECUTOR);
-    CHECK(state->next_key == 7);
+    test.desc.max_workers = 2;
+    const TestStream stream(test.desc, target);
+    stream.begin(7);
+    test.args.executor = shuffler.executor(), shuffler.answer = 1;
+    CHECK(stream.push(test.args) == FOVEA_ERR_EXECUTOR);
+    CHECK(stream.state()->next_key == 7);
     // Begun again, it is as good as new.
-    REQUIRE(fovea_stream_begin(&plan, state, bytes, p.batch, p.q_tokens, 0) == FOVEA_OK);
+    stream.begin();
     shuffler.answer = 0;
-    CHECK(fovea_stream_push(&plan, state, &test.args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
-    const std::vector<unsigned char> before(memory.as<unsigned char>(), memory.as<unsigned char>() + bytes);
+    CHECK(stream.push(test.args) == FOVEA_OK);
+    const std::vector<uint8_t> before = stream.content();
     shuffler.answer = 1;
-    CHECK(fovea_stream_end(&plan, state, &test.args, workspace.as<void>(), workspace.bytes()) == FOVEA_ERR_EXECUTOR);
-    CHECK(std::memcmp(before.data(), state, bytes) == 0);
+    CHECK(stream.end(test.args) == FOVEA_ERR_EXECUTOR);
+    CHECK(stream.content() == before);
     test.args.executor = nullptr;
-    CHECK(fovea_stream_end(&plan, state, &test.args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+    CHECK(stream.end(test.args) == FOVEA_OK);
     CHECK(test.compare() == "");
-    CHECK(memory.margin_intact());
-    CHECK(workspace.margin_intact());
+    CHECK(stream.memory.margin_intact());
+    CHECK(stream.workspace.margin_intact());
   }
 }
 

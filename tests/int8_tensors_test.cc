@@ -4,6 +4,7 @@
 // reference takes the numbers that the codes stand for.
 #include "support/tensors.h"
 #include "support/test.h"
+#include "support/test_stream.h"
 
 namespace fovea_test {
 namespace {
@@ -42,14 +43,12 @@ std::string compare(const AttentionCase& test, const Attention& want) {
 std::string run_everywhere(AttentionCase& test) {
   const Attention& want = test.expected();
   Outputs first;
-  for (const fovea_target target : test.problem.targets()) {
-    for (const bool portable : {false, true}) {
-      std::string wrong = test.run_unchecked({target, Budget::kNone, portable});
-      if (wrong.empty()) wrong = compare(test, want);
-      if (first.out.empty()) first = test.outputs();
-      if (wrong.empty() && !same_bits(first, test.outputs())) wrong = "other bits";
-      if (!wrong.empty()) return std::string(fovea_target_name(target)) + ": " + wrong;
-    }
+  for (const auto& [target, portable] : every(test.problem.targets(), {false, true})) {
+    std::string wrong = test.run_unchecked({target, Budget::kNone, portable});
+    if (wrong.empty()) wrong = compare(test, want);
+    if (first.out.empty()) first = test.outputs();
+    if (wrong.empty() && !same_bits(first, test.outputs())) wrong = "other bits";
+    if (!wrong.empty()) return std::string(fovea_target_name(target)) + ": " + wrong;
   }
   return "";
 }
@@ -151,20 +150,18 @@ TEST_CASE("tensors: a scale of a query that is NaN or infinite makes its row NaN
     test.desc.q_scale = 0;
     test.args.q_scales = {scales.as<void>(), ptrdiff_t(p.q_heads) * tokens, tokens, 1};
     const size_t row = (size_t{1} * p.q_heads + 2) * q_tokens + q_tokens / 2;
-    for (const fovea_target target : p.targets()) {
-      for (const bool portable : {false, true}) {
-        scales.as<float>()[row] = 0.03f;
-        REQUIRE(test.run_unchecked({target, Budget::kNone, portable}) == "");
-        Outputs want = test.outputs();
-        std::fill_n(want.out.begin() + ptrdiff_t(row * p.value_dim), p.value_dim, kNaN);
-        want.lse[row] = kNaN;
-        scales.as<float>()[row] = bad;
-        REQUIRE(test.run_unchecked({target, Budget::kNone, portable}) == "");
-        Outputs got = test.outputs();
-        for (float& x : got.out) x = std::isnan(x) ? kNaN : x;
-        for (float& x : got.lse) x = std::isnan(x) ? kNaN : x;
-        CHECK(same_bits(got, want));
-      }
+    for (const auto& [target, portable] : every(p.targets(), {false, true})) {
+      scales.as<float>()[row] = 0.03f;
+      REQUIRE(test.run_unchecked({target, Budget::kNone, portable}) == "");
+      Outputs want = test.outputs();
+      std::fill_n(want.out.begin() + ptrdiff_t(row * p.value_dim), p.value_dim, kNaN);
+      want.lse[row] = kNaN;
+      scales.as<float>()[row] = bad;
+      REQUIRE(test.run_unchecked({target, Budget::kNone, portable}) == "");
+      Outputs got = test.outputs();
+      for (float& x : got.out) x = std::isnan(x) ? kNaN : x;
+      for (float& x : got.lse) x = std::isnan(x) ? kNaN : x;
+      CHECK(same_bits(got, want));
     }
   }
 }
@@ -299,12 +296,10 @@ TEST_CASE("tensors: values that are all 0 give 0, whatever their zero point and 
     for (const auto& [b, h, j] : indices(p.batch, p.kv_heads, p.kv_tokens)) {
       std::memset(row_bytes(test.args.kv.values, 1, b, h, j), -128, 24);
     }
-    for (const fovea_target target : p.targets()) {
-      for (const bool portable : {false, true}) {
-        REQUIRE(test.run_unchecked({target, Budget::kNone, portable}) == "");
-        const std::vector<float> out = test.out();
-        CHECK(std::all_of(out.begin(), out.end(), [](float y) { return std::fabs(y) < 2e-5f; }));
-      }
+    for (const auto& [target, portable] : every(p.targets(), {false, true})) {
+      REQUIRE(test.run_unchecked({target, Budget::kNone, portable}) == "");
+      const std::vector<float> out = test.out();
+      CHECK(std::all_of(out.begin(), out.end(), [](float y) { return std::fabs(y) < 2e-5f; }));
     }
   }
 }
@@ -380,26 +375,15 @@ TEST_CASE("tensors: split keys, streams and a loader give the same bits", "[shor
     CHECK(run_everywhere(test) == "");
     const std::vector<float> want = test.out();
     for (const fovea_target target : p.targets()) {
-      fovea_attention_desc d = test.desc;
-      d.target = target;
-      fovea_plan plan;
-      REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
-      const size_t bytes = fovea_workspace_bytes(&plan), state_bytes = fovea_state_bytes(&plan, p.batch, q_tokens);
-      Guarded workspace(bytes, 64, Placement::kStart), state(state_bytes, 64, Placement::kStart);
-      auto* const at = state.as<fovea_state>();
-      REQUIRE(fovea_stream_begin(&plan, at, state_bytes, p.batch, q_tokens, 0) == FOVEA_OK);
-      for (uint32_t first = 0; first < p.kv_tokens; first += 64) {
-        fovea_attention_args push = test.args;
-        push.kv_tokens = std::min<uint32_t>(64, p.kv_tokens - first);
-        push.kv.keys.data = row_bytes(test.args.kv.keys, 1, 0, 0, first);
-        push.kv.values.data = row_bytes(test.args.kv.values, 1, 0, 0, first);
-        REQUIRE(fovea_stream_push(&plan, at, &push, workspace.as<void>(), bytes) == FOVEA_OK);
-      }
+      const TestStream stream(test.desc, target);
+      for (const Piece piece : {Piece{0, 64}, {64, 128}, {128, 150}}) REQUIRE(stream.push(test, piece) == FOVEA_OK);
       test.fill_outputs();
-      REQUIRE(fovea_stream_end(&plan, at, &test.args, workspace.as<void>(), bytes) == FOVEA_OK);
+      REQUIRE(stream.end(test.args) == FOVEA_OK);
       CHECK(same_bits(test.out(), want));
 
-      d.kv_kind = FOVEA_KV_LOAD;
+      fovea_attention_desc d = test.desc;
+      d.target = target, d.kv_kind = FOVEA_KV_LOAD;
+      fovea_plan plan;
       REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
       Guarded more(fovea_workspace_bytes(&plan), 64, Placement::kStart);
       Copies copies{test};

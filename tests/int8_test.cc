@@ -228,26 +228,24 @@ TEST_CASE("int8: a scale of NaN or infinity makes the rows NaN that see its key,
                             {false, -1.0f}}) {
         AttentionCase test(p);
         (bad.of_keys ? key_row : value_row)(test, 0, 1, kBad).rescale(bad.scale);
-        for (const fovea_target target : p.targets()) {
-          for (const bool portable : {false, true}) {
-            const Run run = {target, Budget::kNone, portable};
-            INFO(name(p) << " | " << name(run) << " | " << bad.scale << (bad.of_keys ? " of a key" : " of a value"));
-            REQUIRE(good.run_unchecked(run) == "");
-            REQUIRE(test.run_unchecked(run) == "");
-            const std::vector<float> out = test.out(), lse = test.lse();
-            const std::vector<float> good_out = good.out(), good_lse = good.lse();
-            size_t wrong = 0, r = 0;
-            for (uint32_t h = 0; h < p.q_heads; ++h) {
-              for (uint32_t i = 0; i < p.q_tokens; ++i, ++r) {
-                const bool sees = h / 2 == 1 && visible(test.desc, test.args, 0, h, i, kBad);
-                for (size_t e = r * p.value_dim; e < (r + 1) * p.value_dim; ++e) {
-                  wrong += sees ? !std::isnan(out[e]) : bits_of(out[e]) != bits_of(good_out[e]);
-                }
-                wrong += sees && bad.of_keys ? !std::isnan(lse[r]) : bits_of(lse[r]) != bits_of(good_lse[r]);
+        for (const auto& [target, portable] : every(p.targets(), {false, true})) {
+          const Run run = {target, Budget::kNone, portable};
+          INFO(name(p) << " | " << name(run) << " | " << bad.scale << (bad.of_keys ? " of a key" : " of a value"));
+          REQUIRE(good.run_unchecked(run) == "");
+          REQUIRE(test.run_unchecked(run) == "");
+          const std::vector<float> out = test.out(), lse = test.lse();
+          const std::vector<float> good_out = good.out(), good_lse = good.lse();
+          size_t wrong = 0, r = 0;
+          for (uint32_t h = 0; h < p.q_heads; ++h) {
+            for (uint32_t i = 0; i < p.q_tokens; ++i, ++r) {
+              const bool sees = h / 2 == 1 && visible(test.desc, test.args, 0, h, i, kBad);
+              for (size_t e = r * p.value_dim; e < (r + 1) * p.value_dim; ++e) {
+                wrong += sees ? !std::isnan(out[e]) : bits_of(out[e]) != bits_of(good_out[e]);
               }
+              wrong += sees && bad.of_keys ? !std::isnan(lse[r]) : bits_of(lse[r]) != bits_of(good_lse[r]);
             }
-            CHECK(wrong == 0);
           }
+          CHECK(wrong == 0);
         }
       }
     }
@@ -267,25 +265,23 @@ TEST_CASE("int8: what a query cannot see has no influence on its bits, whatever 
       each_row(other, value_row, [&](const StoredRow& value, uint32_t j) {
         if (j >= seen) value.write(j % 2 == 0 ? kInfinity : 1e30f, 127, 1);
       });
-      for (const fovea_target target : p.targets()) {
-        for (const bool portable : {false, true}) {
-          const Run run = {target, Budget::kNone, portable};
-          INFO(name(p) << " | " << name(run));
-          REQUIRE(plain.run_unchecked(run) == "");
-          REQUIRE(other.run_unchecked(run) == "");
-          const std::vector<float> a = plain.out(), b = other.out();
-          for (uint32_t h = 0; h < p.q_heads; ++h) {
-            const size_t first = size_t{h} * q_tokens * p.value_dim;
-            CHECK(std::memcmp(&a[first], &b[first], p.value_dim * sizeof(float)) == 0);
-          }
-          // A call without those keys.
-          fovea_attention_args shorter = plain.args;
-          shorter.kv_tokens = end;
-          Guarded workspace(plain.plan.workspace_bytes, FOVEA_WORKSPACE_ALIGNMENT, Placement::kEnd);
-          plain.fill_outputs();
-          REQUIRE(fovea_attention(&plain.plan, &shorter, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
-          CHECK(same_bits(plain.out(), a));
+      for (const auto& [target, portable] : every(p.targets(), {false, true})) {
+        const Run run = {target, Budget::kNone, portable};
+        INFO(name(p) << " | " << name(run));
+        REQUIRE(plain.run_unchecked(run) == "");
+        REQUIRE(other.run_unchecked(run) == "");
+        const std::vector<float> a = plain.out(), b = other.out();
+        for (uint32_t h = 0; h < p.q_heads; ++h) {
+          const size_t first = size_t{h} * q_tokens * p.value_dim;
+          CHECK(std::memcmp(&a[first], &b[first], p.value_dim * sizeof(float)) == 0);
         }
+        // A call without those keys.
+        fovea_attention_args shorter = plain.args;
+        shorter.kv_tokens = end;
+        Guarded workspace(plain.plan.workspace_bytes, FOVEA_WORKSPACE_ALIGNMENT, Placement::kEnd);
+        plain.fill_outputs();
+        REQUIRE(fovea_attention(&plain.plan, &shorter, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+        CHECK(same_bits(plain.out(), a));
       }
     }
   }

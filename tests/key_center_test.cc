@@ -4,6 +4,7 @@
 // not.
 #include "support/centered.h"
 #include "support/test.h"
+#include "support/test_stream.h"
 
 namespace fovea_test {
 namespace {
@@ -274,16 +275,10 @@ TEST_CASE("smoothed keys: additive scores and streams of floats are refused", "[
   Problem p = problem(2);
   p.compute = FOVEA_COMPUTE_F32;
   Centered test(p);
-  fovea_plan plan;
-  REQUIRE(fovea_plan_init(&plan, &test.desc) == FOVEA_OK);
-  const Guarded workspace(fovea_workspace_bytes(&plan), 64, Placement::kStart);
-  const size_t state_bytes = fovea_state_bytes(&plan, p.batch, 2);
-  const Guarded state(state_bytes, 64, Placement::kStart);
-  auto* const at = state.as<fovea_state>();
-  REQUIRE(fovea_stream_begin(&plan, at, state_bytes, p.batch, 2, 0) == FOVEA_OK);
-  CHECK(fovea_stream_push(&plan, at, &test.args, workspace.as<void>(), workspace.bytes()) == FOVEA_ERR_UNSUPPORTED);
+  const TestStream stream(test.desc);
+  CHECK(stream.push(test.args) == FOVEA_ERR_UNSUPPORTED);
   test.args.kv.key_center = nullptr;
-  CHECK(fovea_stream_push(&plan, at, &test.args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+  CHECK(stream.push(test.args) == FOVEA_OK);
 
   p = Problem{};
   p.score = FOVEA_SCORE_ADDITIVE;
@@ -303,26 +298,12 @@ TEST_CASE("smoothed keys: streams of integer products give the same bits", "[sho
   for (const fovea_target target : p.targets()) {
     REQUIRE(test.run_unchecked({target}) == "");
     const Outputs want = test.outputs();
-    fovea_attention_desc d = test.desc;
-    d.target = target;
-    fovea_plan plan;
-    REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
-    const Guarded workspace(fovea_workspace_bytes(&plan), 64, Placement::kStart);
-    const size_t state_bytes = fovea_state_bytes(&plan, p.batch, p.q_tokens);
-    const Guarded state(state_bytes, 64, Placement::kStart);
-    auto* const at = state.as<fovea_state>();
-    REQUIRE(fovea_stream_begin(&plan, at, state_bytes, p.batch, p.q_tokens, 0) == FOVEA_OK);
+    const TestStream stream(test.desc, target);
     for (uint32_t first = 0; first < p.kv_tokens; first += 64) {
-      fovea_attention_args push = test.args;
-      push.kv_tokens = std::min<uint32_t>(64, p.kv_tokens - first);
-      push.kv.keys.data = row_bytes(test.args.kv.keys, 1, 0, 0, first);
-      push.kv.values.data = row_bytes(test.args.kv.values, 1, 0, 0, first);
-      push.kv.key_scales.data = row(test.args.kv.key_scales, 0, 0, first);
-      push.kv.value_scales.data = row(test.args.kv.value_scales, 0, 0, first);
-      REQUIRE(fovea_stream_push(&plan, at, &push, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+      REQUIRE(stream.push(test, {first, std::min(first + 64, p.kv_tokens)}) == FOVEA_OK);
     }
     test.fill_outputs();
-    REQUIRE(fovea_stream_end(&plan, at, &test.args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+    REQUIRE(stream.end(test.args) == FOVEA_OK);
     CHECK(same_bits(test.outputs(), want));
   }
 }

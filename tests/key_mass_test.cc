@@ -4,6 +4,7 @@
 #include "support/key_mass.h"
 #include "support/shuffler.h"
 #include "support/test.h"
+#include "support/test_stream.h"
 
 namespace fovea_test {
 namespace {
@@ -181,15 +182,11 @@ TEST_CASE("key mass: every misuse is refused, and nothing is written", "[short]"
 
   // A plan with key_mass_queries serves streams, but not key_mass in them.
   REQUIRE(m.test.run_unchecked({}) == "");
-  const fovea_plan& plan = m.test.plan;
-  const Guarded workspace(plan.workspace_bytes, 64, Placement::kStart);
-  const Guarded memory(fovea_state_bytes(&plan, 1, p.q_tokens), 64, Placement::kStart);
-  auto* const state = memory.as<fovea_state>();
-  REQUIRE(fovea_stream_begin(&plan, state, memory.bytes(), 1, p.q_tokens, 0) == FOVEA_OK);
-  CHECK(fovea_stream_push(&plan, state, &a, workspace.as<void>(), workspace.bytes()) == FOVEA_ERR_UNSUPPORTED);
-  CHECK(fovea_stream_end(&plan, state, &a, workspace.as<void>(), workspace.bytes()) == FOVEA_ERR_UNSUPPORTED);
+  const TestStream stream(m.test.desc);
+  CHECK(stream.push(a) == FOVEA_ERR_UNSUPPORTED);
+  CHECK(stream.end(a) == FOVEA_ERR_UNSUPPORTED);
   a.key_mass = {};
-  CHECK(fovea_stream_push(&plan, state, &a, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+  CHECK(stream.push(a) == FOVEA_OK);
 }
 
 TEST_CASE("key mass: a plan without it needs no workspace for it, and the macro bounds what it needs", "[short]") {

@@ -362,8 +362,7 @@ TEST_CASE("linear i8: weights in groups have the promised bits at every count", 
     p.tokens = tokens, p.in_dim = in_dim, p.out_dim = out_dim, p.w_dtype = dtype;
     p.x_dtype = seed % 2 ? FOVEA_I8 : FOVEA_F32, p.y_dtype = seed % 3 ? FOVEA_F32 : FOVEA_I8;
     p.x_zero = p.x_dtype == FOVEA_I8 && seed % 4 != 1 ? int32_t(seed % 256) - 128 : 0;
-    p.layout = kRowLayouts[seed / 4 % 3];
-    p.extreme = seed % 5 == 1;
+    p.layout = kRowLayouts[seed / 4 % 3], p.extreme = seed % 5 == 1;
     p.bias = seed % 7 < 2 ? I8Problem::kNoBias : I8Problem::kF32;
     p.placement = Placement(seed % 3);
     p.seed = seed;

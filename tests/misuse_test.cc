@@ -46,6 +46,46 @@ T* shifted(const void* data, ptrdiff_t bytes) {
   return reinterpret_cast<T*>(const_cast<char*>(static_cast<const char*>(data)) + bytes);
 }
 
+// An array of a call of everything(): its pointer and its strides, and the bytes that it covers.
+struct ArrayOfCall {
+  const char* what;
+  void* pointer;  // where it stands
+  std::vector<ptrdiff_t*> strides;
+  size_t bytes, alignment = 4;
+
+  char* get() const {
+    char* data;
+    std::memcpy(&data, pointer, sizeof data);
+    return data;
+  }
+  void set(char* data) const { std::memcpy(pointer, &data, sizeof data); }
+};
+std::vector<ArrayOfCall> outputs_of(Call& c) {
+  const auto array = [](const char* what, fovea_out* a, size_t dim) {
+    return ArrayOfCall{what, &a->data, {&a->batch_stride, &a->head_stride, &a->token_stride}, 2 * 4 * 5 * dim * 4};
+  };
+  return {array("out", &c.a.out, 7), array("lse", &c.a.lse, 1), array("scores", &c.a.scores, 9)};
+}
+std::vector<ArrayOfCall> inputs_of(Call& c) {
+  const auto array = [](const char* what, fovea_in* a, size_t rows, size_t dim) {
+    return ArrayOfCall{what, &a->data, {&a->batch_stride, &a->head_stride, &a->token_stride}, 2 * rows * dim * 4};
+  };
+  fovea_mask& m = c.a.mask;
+  return {array("q", &c.a.q, 4 * 5, 6),
+          array("keys", &c.a.kv.keys, 2 * 9, 6),
+          array("values", &c.a.kv.values, 2 * 9, 7),
+          {"mask", &m.data, {&m.batch_stride, &m.head_stride, &m.q_stride}, size_t{2 * 4 * 5 * 9 * 4}},
+          {"kv_lengths", &c.a.kv_lengths, {}, 8},
+          {"positions", &c.a.positions, {}, 16, 8},
+          {"alibi_slopes", &c.a.alibi_slopes, {}, 16},
+          {"sinks", &c.a.sinks, {}, 16}};
+}
+std::vector<ArrayOfCall> arrays_of(Call& c) {
+  std::vector<ArrayOfCall> all = outputs_of(c);
+  for (ArrayOfCall& input : inputs_of(c)) all.push_back(std::move(input));
+  return all;
+}
+
 void check_calls(const std::vector<Misuse<Call>>& table) {
   for (const auto& misuse : table) {
     Call call;
@@ -418,22 +458,16 @@ TEST_CASE("misuse: every enum refuses any 32 bits that it has no name for, those
 }
 
 TEST_CASE("misuse: a pointer that is not aligned to its element is refused, whichever it is", "[short]") {
+  Call call;
+  const std::vector<ArrayOfCall> arrays = arrays_of(call);
   std::vector<Misuse<Call>> table;
-  for (const int off : {1, 2, 3}) {
-    const auto add = [&](const char* what, std::function<void(Call&)> change) {
-      table.push_back({what, FOVEA_ERR_ALIGNMENT, std::move(change)});
-    };
-    add("out", [=](Call& c) { c.a.out.data = shifted<void>(c.a.out.data, off); });
-    add("lse", [=](Call& c) { c.a.lse.data = shifted<void>(c.a.lse.data, off); });
-    add("scores", [=](Call& c) { c.a.scores.data = shifted<void>(c.a.scores.data, off); });
-    add("q", [=](Call& c) { c.a.q.data = shifted<void>(c.a.q.data, off); });
-    add("keys", [=](Call& c) { c.a.kv.keys.data = shifted<void>(c.a.kv.keys.data, off); });
-    add("values", [=](Call& c) { c.a.kv.values.data = shifted<void>(c.a.kv.values.data, off); });
-    add("mask", [=](Call& c) { c.a.mask.data = shifted<void>(c.a.mask.data, off); });
-    add("kv_lengths", [=](Call& c) { c.a.kv_lengths = shifted<uint32_t>(c.a.kv_lengths, off); });
-    add("positions", [=](Call& c) { c.a.positions = shifted<int64_t>(c.a.positions, off); });
-    add("alibi_slopes", [=](Call& c) { c.a.alibi_slopes = shifted<float>(c.a.alibi_slopes, off); });
-    add("sinks", [=](Call& c) { c.a.sinks = shifted<float>(c.a.sinks, off); });
+  for (size_t i = 0; i < arrays.size(); ++i) {
+    for (const int off : {1, 2, 3}) {
+      table.push_back({arrays[i].what, FOVEA_ERR_ALIGNMENT, [=](Call& c) {
+                         const ArrayOfCall array = arrays_of(c)[i];
+                         array.set(array.get() + off);
+                       }});
+    }
   }
   for (const size_t off : {1u, 4u, 16u, 32u, 63u}) {
     table.push_back({"workspace", FOVEA_ERR_ALIGNMENT, [=](Call& c) { c.memory += off; }});
@@ -502,113 +536,45 @@ TEST_CASE("misuse: one query, key or value in the place of several is refused", 
 TEST_CASE("misuse: strides whose products overflow are refused", "[short]") {
   std::vector<Misuse<Call>> table;
   // The largest strides; the smallest whose bytes overflow; and one that would wrap around the address space.
+  Call call;
+  const std::vector<ArrayOfCall> arrays = arrays_of(call);
   for (const ptrdiff_t stride : {kMost, -kMost, -kMost - 1, kMost / 2, kMost / 4 + 1, -(kMost / 4) - 2}) {
-    const auto add = [&](const char* what, std::function<void(Call&)> change) {
-      table.push_back({what, FOVEA_ERR_SIZE, std::move(change)});
-    };
-    add("out batch", [=](Call& c) { c.a.out.batch_stride = stride; });
-    add("out head", [=](Call& c) { c.a.out.head_stride = stride; });
-    add("out token", [=](Call& c) { c.a.out.token_stride = stride; });
-    add("lse batch", [=](Call& c) { c.a.lse.batch_stride = stride; });
-    add("lse head", [=](Call& c) { c.a.lse.head_stride = stride; });
-    add("lse token", [=](Call& c) { c.a.lse.token_stride = stride; });
-    add("scores batch", [=](Call& c) { c.a.scores.batch_stride = stride; });
-    add("scores head", [=](Call& c) { c.a.scores.head_stride = stride; });
-    add("scores token", [=](Call& c) { c.a.scores.token_stride = stride; });
-    add("q batch", [=](Call& c) { c.a.q.batch_stride = stride; });
-    add("q head", [=](Call& c) { c.a.q.head_stride = stride; });
-    add("q token", [=](Call& c) { c.a.q.token_stride = stride; });
-    add("keys batch", [=](Call& c) { c.a.kv.keys.batch_stride = stride; });
-    add("keys head", [=](Call& c) { c.a.kv.keys.head_stride = stride; });
-    add("keys token", [=](Call& c) { c.a.kv.keys.token_stride = stride; });
-    add("values batch", [=](Call& c) { c.a.kv.values.batch_stride = stride; });
-    add("values head", [=](Call& c) { c.a.kv.values.head_stride = stride; });
-    add("values token", [=](Call& c) { c.a.kv.values.token_stride = stride; });
-    add("mask batch", [=](Call& c) { c.a.mask.batch_stride = stride; });
-    add("mask head", [=](Call& c) { c.a.mask.head_stride = stride; });
-    add("mask q", [=](Call& c) { c.a.mask.q_stride = stride; });
+    for (size_t i = 0; i < arrays.size(); ++i) {
+      for (size_t s = 0; s < arrays[i].strides.size(); ++s) {
+        table.push_back({arrays[i].what, FOVEA_ERR_SIZE, [=](Call& c) { *arrays_of(c)[i].strides[s] = stride; }});
+      }
+    }
   }
   check_calls(table);
 }
 
 TEST_CASE("misuse: an output that overlaps another buffer by one element is refused, whichever they are", "[short]") {
-  // The bytes that each array covers.
-  struct Part {
-    const char* what;
-    std::function<char*(Call&)> begin;
-    std::function<size_t(const Call&)> bytes;
+  // An array is laid before an output, or behind it, with one element in common. Nothing reads what is refused; so the
+  // memory behind the pointers need not be there.
+  const auto check = [](size_t o, bool of_inputs, size_t other, bool behind) {
+    Call c;
+    const auto outputs = [&] {
+      std::vector<ArrayOfCall> all = outputs_of(c);
+      all.push_back({"workspace", &c.memory, {}, c.bytes});
+      return all;
+    }();
+    const ArrayOfCall output = outputs[o], array = of_inputs ? inputs_of(c)[other] : outputs[other];
+    const size_t step = array.alignment, bytes = (output.bytes + step - 1) / step * step;
+    const Guarded arena(1 << 17, 64, Placement::kStart);
+    char* const middle = arena.as<char>() + (1 << 16);
+    output.set(middle);
+    array.set(behind ? middle + bytes - step : middle - array.bytes + step);
+    if (of_inputs) c.test.fill_outputs();
+    INFO(output.what << " and " << array.what << (behind ? " behind" : " before"));
+    set_current_case(std::string(output.what) + " overlaps");
+    CHECK(fovea_attention(&c.plan, &c.a, c.memory, c.bytes) == FOVEA_ERR_OVERLAP);
+    if (of_inputs) CHECK(c.test.outputs_untouched());
+    CHECK(arena.untouched());
   };
-  const auto size_of = [](size_t heads, size_t tokens, size_t dim) {
-    return [=](const Call&) { return size_t{2} * heads * tokens * dim * sizeof(float); };
-  };
-  const std::vector<Part> outputs = {
-      {"out", [](auto& c) { return static_cast<char*>(c.a.out.data); }, size_of(4, 5, 7)},
-      {"lse", [](auto& c) { return static_cast<char*>(c.a.lse.data); }, size_of(4, 5, 1)},
-      {"scores", [](auto& c) { return static_cast<char*>(c.a.scores.data); }, size_of(4, 5, 9)},
-      {"workspace", [](auto& c) { return c.memory; }, [](const Call& c) { return c.bytes; }},
-  };
-  const std::vector<Part> inputs = {
-      {"q", [](auto& c) { return shifted<char>(c.a.q.data, 0); }, size_of(4, 5, 6)},
-      {"keys", [](auto& c) { return shifted<char>(c.a.kv.keys.data, 0); }, size_of(2, 9, 6)},
-      {"values", [](auto& c) { return shifted<char>(c.a.kv.values.data, 0); }, size_of(2, 9, 7)},
-      {"mask", [](auto& c) { return shifted<char>(c.a.mask.data, 0); }, size_of(4, 5, 9)},
-      {"kv_lengths", [](auto& c) { return shifted<char>(c.a.kv_lengths, 0); }, [](const Call&) { return size_t{8}; }},
-      {"positions", [](auto& c) { return shifted<char>(c.a.positions, 0); }, [](const Call&) { return size_t{16}; }},
-      {"alibi_slopes", [](auto& c) { return shifted<char>(c.a.alibi_slopes, 0); },
-       [](const Call&) { return size_t{16}; }},
-      {"sinks", [](auto& c) { return shifted<char>(c.a.sinks, 0); }, [](const Call&) { return size_t{16}; }},
-  };
-  const auto move_output = [](Call& c, size_t which, char* to) {
-    if (which == 0) c.a.out.data = to;
-    if (which == 1) c.a.lse.data = to;
-    if (which == 2) c.a.scores.data = to;
-    if (which == 3) c.memory = to;
-  };
-  const auto move_input = [](Call& c, size_t which, char* to) {
-    const void* data = to;
-    if (which == 0) c.a.q.data = data;
-    if (which == 1) c.a.kv.keys.data = data;
-    if (which == 2) c.a.kv.values.data = data;
-    if (which == 3) c.a.mask.data = data;
-    if (which == 4) c.a.kv_lengths = reinterpret_cast<uint32_t*>(to);
-    if (which == 5) c.a.positions = reinterpret_cast<int64_t*>(to);
-    if (which == 6) c.a.alibi_slopes = reinterpret_cast<float*>(to);
-    if (which == 7) c.a.sinks = reinterpret_cast<float*>(to);
-  };
-
-  // An input is laid before an output, or behind it, with one element in common, or, as the control, none. Nothing
-  // reads what is refused; so the memory behind the pointers need not be there, but for the control.
-  for (size_t o = 0; o < outputs.size(); ++o) {
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      const size_t step = i == 5 ? 8 : 4;  // alignment of the input
-      for (const bool behind : {false, true}) {
-        Call c;
-        Guarded arena(1 << 17, 64, Placement::kStart);
-        char* middle = arena.as<char>() + (1 << 16);
-        move_output(c, o, middle);
-        const size_t out_bytes = (outputs[o].bytes(c) + step - 1) / step * step, in_bytes = inputs[i].bytes(c);
-        move_input(c, i, behind ? middle + out_bytes - step : middle - in_bytes + step);
-        c.test.fill_outputs();
-        INFO(outputs[o].what << " and " << inputs[i].what << (behind ? " behind" : " before"));
-        set_current_case(std::string(outputs[o].what) + " overlaps");
-        CHECK(fovea_attention(&c.plan, &c.a, c.memory, c.bytes) == FOVEA_ERR_OVERLAP);
-        CHECK(c.test.outputs_untouched());
-        CHECK(arena.untouched());
-      }
-    }
-    for (size_t other = 0; other < o; ++other) {
-      for (const bool behind : {false, true}) {
-        Call c;
-        Guarded arena(1 << 17, 64, Placement::kStart);
-        char* middle = arena.as<char>() + (1 << 16);
-        move_output(c, o, middle);
-        const size_t bytes = outputs[o].bytes(c), other_bytes = outputs[other].bytes(c);
-        move_output(c, other, behind ? middle + bytes - 4 : middle - other_bytes + 4);
-        INFO(outputs[o].what << " and " << outputs[other].what << (behind ? " behind" : " before"));
-        set_current_case(std::string(outputs[o].what) + " overlaps");
-        CHECK(fovea_attention(&c.plan, &c.a, c.memory, c.bytes) == FOVEA_ERR_OVERLAP);
-        CHECK(arena.untouched());
-      }
+  for (size_t o = 0; o < 4; ++o) {
+    for (const bool behind : {false, true}) {
+      for (size_t input = 0; input < 8; ++input) check(o, true, input, behind);
+      for (size_t other = 0; other < o; ++other) check(o, false, other, behind);
     }
   }
 }

@@ -3,9 +3,9 @@
 // Modifiers of scores and weights: each element is handed out once with the place that it has; what the function
 // writes is used, and changes nothing about what is hidden. That they agree with the reference beside any other option
 // is shown in attention_pairs_test.cc and sources_test.cc.
-#include "support/pieces.h"
 #include "support/shuffler.h"
 #include "support/test.h"
+#include "support/test_stream.h"
 
 namespace fovea_test {
 namespace {
@@ -90,22 +90,11 @@ TEST_CASE("modifiers: each score is handed out once, in calls, parts of keys and
         CHECK((how.executor == nullptr || counts.most_worker == three.most_worker));
       }
       test.args.executor = nullptr;
-      fovea_attention_desc d = test.desc;
-      d.target = target;
-      fovea_plan plan{};
-      REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
-      const Guarded workspace(plan.workspace_bytes, 64, Placement::kEnd);
-      const size_t bytes = fovea_state_bytes(&plan, p.batch, p.q_tokens);
-      const Guarded state((bytes + 63) / 64 * 64, 64, Placement::kEnd);
-      REQUIRE(fovea_stream_begin(&plan, state.as<fovea_state>(), bytes, p.batch, p.q_tokens, 0) == FOVEA_OK);
+      const TestStream stream(test.desc, target);
       Counts counts(p);
       const fovea_modifier modifier = {Counts::count, nullptr, &counts};
       test.args.modifier = &modifier;
-      for (const Piece piece : {Piece{0, 30}, Piece{30, 94}, Piece{94, 150}}) {
-        PieceArgs part(test, piece);
-        REQUIRE(fovea_stream_push(&plan, state.as<fovea_state>(), &part.args, workspace.as<void>(),
-                                  workspace.bytes()) == FOVEA_OK);
-      }
+      for (const Piece piece : {Piece{0, 30}, {30, 94}, {94, 150}}) REQUIRE(stream.push(test, piece) == FOVEA_OK);
       CHECK(all_once(counts));
     }
   }
@@ -141,18 +130,16 @@ TEST_CASE("modifiers: a weight of NaN or inf is not lost, and one below 2^-126 i
                                    },
                                    nullptr};
     test.args.modifier = &writes;
-    for (const fovea_target target : test.problem.targets()) {
-      for (const float number : {kNaN, kInfinity, 0.0f}) {
-        written = number;
-        REQUIRE(test.run_unchecked({target}) == "");
-        const std::vector<float> out = test.out();
-        size_t wrong = 0;
-        for (size_t i = 0; i < out.size(); ++i) {
-          const bool row = i / 12 % 21 == 3;
-          wrong += number == 0 ? out[i] != 0 : std::isfinite(out[i]) == row;
-        }
-        CHECK(wrong == 0);
+    for (const auto& [target, number] : every(test.problem.targets(), {kNaN, kInfinity, 0.0f})) {
+      written = number;
+      REQUIRE(test.run_unchecked({target}) == "");
+      const std::vector<float> out = test.out();
+      size_t wrong = 0;
+      for (size_t i = 0; i < out.size(); ++i) {
+        const bool row = i / 12 % 21 == 3;
+        wrong += number == 0 ? out[i] != 0 : std::isfinite(out[i]) == row;
       }
+      CHECK(wrong == 0);
     }
   }
 }
@@ -331,17 +318,10 @@ TEST_CASE("modifiers: of weights, not in streams nor with split keys", "[short]"
   CHECK(test.run_unchecked({FOVEA_TARGET_BEST, Budget::kNone, false, 64}).find(unsupported) != std::string::npos);
   CHECK(test.outputs_untouched());
 
-  fovea_plan plan{};
-  REQUIRE(fovea_plan_init(&plan, &test.desc) == FOVEA_OK);
-  const Guarded workspace(plan.workspace_bytes, 64, Placement::kEnd);
-  const size_t bytes = fovea_state_bytes(&plan, p.batch, p.q_tokens);
-  const Guarded memory((bytes + 63) / 64 * 64, 64, Placement::kEnd);
-  auto* const state = memory.as<fovea_state>();
-  REQUIRE(fovea_stream_begin(&plan, state, bytes, p.batch, p.q_tokens, 0) == FOVEA_OK);
-  PieceArgs part(test, {0, 64});
-  memory.read_only(true);
-  CHECK(fovea_stream_push(&plan, state, &part.args, workspace.as<void>(), workspace.bytes()) == FOVEA_ERR_UNSUPPORTED);
-  memory.read_only(false);
+  const TestStream stream(test.desc);
+  stream.memory.read_only(true);
+  CHECK(stream.push(test, {0, 64}) == FOVEA_ERR_UNSUPPORTED);
+  stream.memory.read_only(false);
 }
 
 }  // namespace fovea_test

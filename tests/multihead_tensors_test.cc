@@ -15,7 +15,6 @@ struct Scaled {
   float scale = 0.0f;
   int32_t zero = 0;
   fovea_dtype dtype() const { return scale != 0.0f ? FOVEA_I8 : FOVEA_F32; }
-  size_t unit() const { return scale != 0.0f ? 1 : sizeof(float); }
 };
 
 struct I8LayerProblem {
@@ -23,63 +22,37 @@ struct I8LayerProblem {
   uint32_t batch = 2, q_tokens = 19, kv_tokens = 30, q_heads = 4, kv_heads = 2, head_dim = 12, d_model = 40;
   Scaled x{0.03f, 5}, q{0.04f, 3}, k{0.05f, -7}, v{0.04f, 9}, o{0.03f, -4}, y{0.025f, 11};
   fovea_compute compute = FOVEA_COMPUTE_I8;
-  bool packed = false, cross = false, int_bias = false, tokens_first = false, padded = false;
+  bool packed = false, cross = false, int_bias = false;
+  Layout layout = Layout::kHeadsFirst;
 };
 
-// [batch][tokens][width] of either type.
-struct TensorArray {
-  Scaled tensor;
-  uint32_t width = 0;
-  ptrdiff_t batch_stride = 0, token_stride = 0;
-  Guarded memory;
-
+// [batch][tokens][width] of either type: entries are what heads are to other arrays.
+struct TensorArray : Array {
   TensorArray() = default;
-  TensorArray(const I8LayerProblem& p, const Scaled& t, uint32_t tokens, uint32_t width_) : tensor(t), width(width_) {
-    const auto row = ptrdiff_t(width + (p.padded ? 5 : 0)), entries = ptrdiff_t(p.batch);
-    token_stride = p.tokens_first ? row * entries : row;
-    batch_stride = p.tokens_first ? row : row * ptrdiff_t(tokens + (p.padded ? 1 : 0));
-    const auto last = (entries - 1) * batch_stride + ptrdiff_t(tokens - 1) * token_stride;
-    memory = Guarded((size_t(last) + width) * t.unit(), t.unit(), Placement::kEnd);
+  TensorArray(const I8LayerProblem& p, const Scaled& t, uint32_t tokens, uint32_t width)
+      : Array(t.dtype(), {1, p.batch, tokens, width}, p.layout, Placement::kEnd), tensor(t) {
     std::memset(memory.as<void>(), 0x77, memory.bytes());
   }
-  void fill(const I8LayerProblem& p, uint32_t tokens, uint64_t seed) {
-    for (const auto& [b, t, i] : indices(p.batch, tokens, width)) {
-      const float number = random_normal(seed, (uint64_t{b} * tokens + t) * width + i);
-      if (tensor.scale == 0.0f) {
-        static_cast<float*>(at(b, t))[i] = number;
-      } else {
-        const float code = std::nearbyint(number / tensor.scale) + float(tensor.zero);
-        static_cast<int8_t*>(at(b, t))[i] = int8_t(std::min(127.0f, std::max(-128.0f, code)));
-      }
+  void fill(uint64_t seed) const {
+    uint64_t index = 0;
+    for (const auto& [b, t, i] : indices(shape.heads, shape.tokens, uint32_t(shape.dim))) {
+      const float number = random_normal(seed, index++);
+      const float code = std::nearbyint(number / tensor.scale) + float(tensor.zero);
+      if (type == FOVEA_F32) row<float>(0, b, t)[i] = number;
+      if (type == FOVEA_I8) row<int8_t>(0, b, t)[i] = int8_t(std::min(127.0f, std::max(-128.0f, code)));
     }
-  }
-  void* at(uint32_t b, uint32_t t) const {
-    const ptrdiff_t element = ptrdiff_t(b) * batch_stride + ptrdiff_t(t) * token_stride;
-    return memory.as<char>() + element * ptrdiff_t(tensor.unit());
   }
   std::vector<double> numbers(uint32_t b, uint32_t t) const {
-    std::vector<double> all(width);
-    for (uint32_t i = 0; i < width; ++i) {
-      if (tensor.scale == 0.0f) {
-        all[i] = double{static_cast<const float*>(at(b, t))[i]};
-      } else {
-        all[i] = double{tensor.scale} * (static_cast<const int8_t*>(at(b, t))[i] - tensor.zero);
-      }
+    std::vector<double> all;
+    for (const float x : Array::numbers(0, b, t)) {
+      all.push_back(type == FOVEA_F32 ? double{x} : double{tensor.scale} * (double{x} - tensor.zero));
     }
     return all;
   }
-  std::vector<char> bytes(const I8LayerProblem& p, uint32_t tokens) const {
-    std::vector<char> all;
-    for (const auto& [b, t] : indices(p.batch, tokens)) {
-      const char* const row = static_cast<const char*>(at(b, t));
-      all.insert(all.end(), row, row + width * tensor.unit());
-    }
-    return all;
-  }
-  fovea_in in() const { return {memory.as<void>(), batch_stride, 0, token_stride}; }
-  fovea_out out() const { return {memory.as<void>(), batch_stride, 0, token_stride}; }
-  fovea_in heads(uint32_t dim) const { return {memory.as<void>(), batch_stride, ptrdiff_t(dim), token_stride}; }
-  fovea_out heads_out(uint32_t dim) const { return {memory.as<void>(), batch_stride, ptrdiff_t(dim), token_stride}; }
+  fovea_in in(ptrdiff_t head_stride = 0) const { return {row(0, 0, 0), strides.head, head_stride, strides.token}; }
+  fovea_out out(ptrdiff_t head_stride = 0) const { return {row(0, 0, 0), strides.head, head_stride, strides.token}; }
+
+  Scaled tensor;
 };
 
 // int8 weights [out][in] and biases, which are integers where the input is a tensor and these are asked for.
@@ -136,10 +109,10 @@ class I8LayerCase {
         y(p, p.y, p.q_tokens, p.d_model),
         qkv(q_width + 2 * k_width, p.d_model, p.x, p.int_bias, 50),
         wo(p.d_model, q_width, p.o, p.int_bias, 60) {
-    x.fill(p, p.q_tokens, 1);
+    x.fill(1);
     if (p.cross) {
       keys = TensorArray(p, p.x, p.kv_tokens, p.d_model);
-      keys.fill(p, p.kv_tokens, 2);
+      keys.fill(2);
     }
     desc.struct_bytes = sizeof desc, desc.d_model = p.d_model, desc.weight_dtype = FOVEA_I8;
     desc.linear_compute = FOVEA_COMPUTE_I8;
@@ -178,7 +151,7 @@ class I8LayerCase {
   }
 
   // y of the same steps, each called by itself.
-  std::vector<char> by_steps() const {
+  std::vector<float> by_steps() const {
     const TensorArray& from = p.cross ? keys : x;
     const TensorArray q(p, p.q, p.q_tokens, q_width), k(p, p.k, kv_tokens(), k_width), v(p, p.v, kv_tokens(), k_width),
         o(p, p.o, p.q_tokens, q_width), made(p, p.y, p.q_tokens, p.d_model);
@@ -187,12 +160,12 @@ class I8LayerCase {
     linear(from, kv_tokens(), qkv.from(q_width + k_width), v);
     auto a = sized<fovea_attention_args>();
     a.batch = p.batch, a.q_tokens = p.q_tokens, a.kv_tokens = kv_tokens();
-    a.q = q.heads(p.head_dim), a.kv.keys = k.heads(p.head_dim), a.kv.values = v.heads(p.head_dim);
-    a.out = o.heads_out(p.head_dim);
+    a.q = q.in(p.head_dim), a.kv.keys = k.in(p.head_dim), a.kv.values = v.in(p.head_dim);
+    a.out = o.out(p.head_dim);
     const Guarded memory(plan.attention.workspace_bytes, kAlignment, Placement::kEnd);
     REQUIRE(fovea_attention(&plan.attention, &a, memory.as<void>(), memory.bytes()) == FOVEA_OK);
     linear(o, p.q_tokens, wo.view, made);
-    return made.bytes(p, p.q_tokens);
+    return made.Array::numbers();
   }
 
   // The largest difference of y from plain loops in double, in which nothing between x and y is rounded.
@@ -248,10 +221,11 @@ class I8LayerCase {
       auto a = sized<fovea_linear_args>();
       a.target = plan.attention.desc.target;
       a.processor_features = fovea::platform::processor_features();
-      a.compute = FOVEA_COMPUTE_I8, a.tokens = tokens, a.in_dim = from.width, a.out_dim = to.width;
-      a.x = from.at(b, 0), a.x_stride = from.token_stride, a.x_dtype = from.tensor.dtype();
+      a.compute = FOVEA_COMPUTE_I8, a.tokens = tokens, a.in_dim = uint32_t(from.shape.dim),
+      a.out_dim = uint32_t(to.shape.dim);
+      a.x = from.row(0, b, 0), a.x_stride = from.strides.token, a.x_dtype = from.tensor.dtype();
       if (from.tensor.scale != 0.0f) a.x_scales = &from.tensor.scale, a.x_zero = from.tensor.zero;
-      a.y = to.at(b, 0), a.y_stride = to.token_stride, a.y_dtype = to.tensor.dtype();
+      a.y = to.row(0, b, 0), a.y_stride = to.strides.token, a.y_dtype = to.tensor.dtype();
       a.y_scale = to.tensor.scale, a.y_zero = to.tensor.zero, a.weights = w;
       const Guarded memory(fovea_linear_workspace_bytes(&a), kAlignment, Placement::kEnd);
       REQUIRE(fovea_linear(&a, memory.as<void>(), memory.bytes()) == FOVEA_OK);
@@ -273,14 +247,14 @@ std::vector<I8LayerProblem> problems() {
   add("packed weights, one scale", [](auto& p) { p.packed = p.int_bias = true, p.k = p.v = p.q; });
   add("packed weights, two zero points", [](auto& p) { p.packed = true, p.k = p.v = p.q, p.v.zero = 4; });
   add("keys of another sequence", [](auto& p) { p.cross = p.packed = true; });
-  add("tokens first", [](auto& p) { p.tokens_first = p.packed = true; });
-  add("rows apart", [](auto& p) { p.padded = p.int_bias = true; });
+  add("tokens first", [](auto& p) { p.layout = Layout::kTokensFirst, p.packed = true; });
+  add("rows apart", [](auto& p) { p.layout = Layout::kPadded, p.int_bias = true; });
   add("few tokens", [](auto& p) { p.batch = 1, p.q_tokens = 2; });
   add("x f32", [](auto& p) { p.x = {}; });
   add("y f32", [](auto& p) { p.y = {}; });
   add("queries f32", [](auto& p) { p.q = {}, p.k.zero = 0; });
   add("outputs of heads f32", [](auto& p) { p.o = {}, p.int_bias = true; });
-  add("x and y f32", [](auto& p) { p.x = p.y = {}, p.padded = true; });
+  add("x and y f32", [](auto& p) { p.x = p.y = {}, p.layout = Layout::kPadded; });
   add("attention f32", [](auto& p) {
     p.q = p.k = p.v = p.o = {}, p.packed = true;
     p.compute = FOVEA_COMPUTE_F32;
@@ -299,7 +273,7 @@ TEST_CASE("multihead tensors: a layer of bytes is its steps, code for code, and 
       INFO(p.what << " | " << fovea_target_name(target));
       REQUIRE(test.run(target) == FOVEA_OK);
       CHECK(test.workspace.margin_intact());
-      CHECK(test.y.bytes(p, p.q_tokens) == test.by_steps());
+      CHECK(test.y.Array::numbers() == test.by_steps());
       const double error = test.largest_error(&largest);
       CHECK(largest > 1);
       CHECK(error < 0.05 * largest);
@@ -318,11 +292,11 @@ TEST_CASE("multihead tensors: layers that are left out pass codes through", "[sh
     const TensorArray out(p, p.o, p.q_tokens, p.d_model);
     auto a = sized<fovea_attention_args>();
     a.batch = p.batch, a.q_tokens = a.kv_tokens = p.q_tokens;
-    a.q = a.kv.keys = a.kv.values = test.x.heads(p.head_dim);
-    a.out = out.heads_out(p.head_dim);
+    a.q = a.kv.keys = a.kv.values = test.x.in(p.head_dim);
+    a.out = out.out(p.head_dim);
     const Guarded memory(test.plan.attention.workspace_bytes, kAlignment, Placement::kEnd);
     REQUIRE(fovea_attention(&test.plan.attention, &a, memory.as<void>(), memory.bytes()) == FOVEA_OK);
-    CHECK(test.y.bytes(p, p.q_tokens) == out.bytes(p, p.q_tokens));
+    CHECK(test.y.Array::numbers() == out.Array::numbers());
 
     // Codes of one tensor are not those of another.
     for (float fovea_multihead_desc::*scale : {&fovea_multihead_desc::x_scale, &fovea_multihead_desc::y_scale}) {
@@ -432,7 +406,7 @@ TEST_CASE("multihead tensors: x of bytes is projected into a cache, which has sc
             FOVEA_OK);
     kept.args.cache = &cache;
     REQUIRE(fovea_multihead(&kept.plan, &kept.args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
-    CHECK(kept.y.bytes(p, p.q_tokens) == whole.y.bytes(p, p.q_tokens));
+    CHECK(kept.y.Array::numbers() == whole.y.Array::numbers());
 
     I8LayerProblem scaled = p;
     scaled.k = I8LayerProblem{}.k, scaled.k.zero = 0;

@@ -3,10 +3,10 @@
 // Rotated keys and values: caches that rotate what is appended, and attention that rotates queries and takes the
 // rotation of outputs back. tests/FIELDS.md says which test fails when a field is ignored.
 #include "support/centered.h"
-#include "support/pieces.h"
 #include "support/rotated.h"
 #include "support/shuffler.h"
 #include "support/test.h"
+#include "support/test_stream.h"
 
 namespace fovea_test {
 namespace {
@@ -137,13 +137,11 @@ TEST_CASE("rotation: a call has the bits of one without, between rotations of qu
   Shuffler executor(3);
   for (const Problem& p : problems()) {
     AttentionCase test(p);
-    for (const fovea_target target : p.targets()) {
-      for (const fovea_rotation rotation : kRotations) {
-        for (const uint64_t seed : {uint64_t{0}, kSeed}) CHECK(compare_rotated(test, {target}, rotation, seed) == "");
-        CHECK(compare_rotated(test, {target, Budget::kLeast, true}, rotation, kSeed) == "");
-        if (p.modify_weights || p.stage != FOVEA_SCORES_NONE) continue;
-        CHECK(compare_rotated(test, {target, Budget::kNone, false, 64, executor.executor()}, rotation, kSeed) == "");
-      }
+    for (const auto& [target, rotation] : every(p.targets(), kRotations)) {
+      for (const uint64_t seed : {uint64_t{0}, kSeed}) CHECK(compare_rotated(test, {target}, rotation, seed) == "");
+      CHECK(compare_rotated(test, {target, Budget::kLeast, true}, rotation, kSeed) == "");
+      if (p.modify_weights || p.stage != FOVEA_SCORES_NONE) continue;
+      CHECK(compare_rotated(test, {target, Budget::kNone, false, 64, executor.executor()}, rotation, kSeed) == "");
     }
   }
 }
@@ -154,8 +152,8 @@ TEST_CASE("rotation: integer products see a centre of rotated keys", "[short]") 
   p = p.with_integers();
   p.lse = true;
   Centered test(p);
-  for (const fovea_target target : p.targets()) {
-    for (const fovea_rotation rotation : kRotations) CHECK(compare_rotated(test, {target}, rotation, kSeed) == "");
+  for (const auto& [target, rotation] : every(p.targets(), kRotations)) {
+    CHECK(compare_rotated(test, {target}, rotation, kSeed) == "");
   }
 }
 
@@ -168,25 +166,15 @@ TEST_CASE("rotation: streams take the rotation back at their end, and their stat
   for (const fovea_target target : p.targets()) {
     REQUIRE(test.run_unchecked({target, Budget::kNone, false, 64}) == "");
     const Outputs want = test.outputs();
-    fovea_attention_desc d = test.desc;
-    d.target = target;
-    fovea_plan plan;
-    REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
-    const Guarded workspace(fovea_workspace_bytes(&plan), 64, Placement::kStart);
-    const size_t state_bytes = fovea_state_bytes(&plan, p.batch, p.q_tokens);
-    const Guarded states[] = {Guarded(state_bytes, 64, Placement::kStart), Guarded(state_bytes, 64, Placement::kStart),
-                              Guarded(state_bytes, 64, Placement::kStart)};
-    for (uint32_t part = 0; part < 3; ++part) {
-      const PieceArgs push(test, {64 * part, std::min(64 * part + 64, p.kv_tokens)});
-      auto* const state = states[part].as<fovea_state>();
-      REQUIRE(fovea_stream_begin(&plan, state, state_bytes, p.batch, p.q_tokens, 64 * part) == FOVEA_OK);
-      REQUIRE(fovea_stream_push(&plan, state, &push.args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
-      if (part == 0) continue;
-      REQUIRE(fovea_stream_merge(&plan, states[0].as<fovea_state>(), state) == FOVEA_OK);
+    const TestStream all(test.desc, target), part(test.desc, target);
+    for (uint32_t first = 0; first < 3 * 64; first += 64) {
+      const TestStream& stream = first == 0 ? all : part;
+      stream.begin(first);
+      REQUIRE(stream.push(test, {first, std::min(first + 64, p.kv_tokens)}) == FOVEA_OK);
+      if (first != 0) REQUIRE(fovea_stream_merge(&all.plan, all.state(), part.state()) == FOVEA_OK);
     }
     test.fill_outputs();
-    REQUIRE(fovea_stream_end(&plan, states[0].as<fovea_state>(), &test.args, workspace.as<void>(),
-                             workspace.bytes()) == FOVEA_OK);
+    REQUIRE(all.end(test.args) == FOVEA_OK);
     CHECK(same_bits(test.outputs(), want));
   }
 }

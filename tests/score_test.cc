@@ -4,6 +4,7 @@
 // attention_pairs_test.cc, with formats and sources in sources_test.cc, in streams in stream_test.cc.
 #include "simd_tests.h"
 #include "support/test.h"
+#include "support/test_stream.h"
 
 namespace fovea_test {
 namespace {
@@ -204,26 +205,23 @@ void check_paper(fovea_target target, fovea_score score, const float* q, const f
   auto desc = sized<fovea_attention_desc>();
   desc.q_heads = desc.kv_heads = desc.max_batch = 1, desc.head_dim = dim, desc.value_dim = kValueDim;
   desc.max_q_tokens = kQueries, desc.max_kv_tokens = kKeys, desc.score = score, desc.target = target;
-  fovea_plan plan{};
-  REQUIRE(fovea_plan_init(&plan, &desc) == FOVEA_OK);
-  const Guarded workspace(fovea_workspace_bytes(&plan), FOVEA_WORKSPACE_ALIGNMENT, Placement::kEnd);
-  const Guarded state(fovea_state_bytes(&plan, 1, kQueries), FOVEA_WORKSPACE_ALIGNMENT, Placement::kStart);
+  const TestStream stream(desc, target);
+  const Guarded& workspace = stream.workspace;
   for (const uint32_t piece : {0u, 64u, 5u}) {
     Answer answer;
     fovea_attention_args args = paper_args(q, keys, dim, c, &answer);
     if (score == FOVEA_SCORE_ADDITIVE) args.score_vector = c.v;
     if (piece == 0) {
-      REQUIRE(fovea_attention(&plan, &args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+      REQUIRE(fovea_attention(&stream.plan, &args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
     } else {
       args.scores = {}, args.scores_stage = FOVEA_SCORES_NONE;
-      auto* const s = state.as<fovea_state>();
-      REQUIRE(fovea_stream_begin(&plan, s, state.bytes(), 1, kQueries, 0) == FOVEA_OK);
+      stream.begin();
       for (uint32_t first = 0; first < kKeys; first += piece) {
         args.kv_tokens = kKeys - first < piece ? kKeys - first : piece;
         args.kv.keys.data = keys + first * dim, args.kv.values.data = c.values[first];
-        REQUIRE(fovea_stream_push(&plan, s, &args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+        REQUIRE(stream.push(args) == FOVEA_OK);
       }
-      REQUIRE(fovea_stream_end(&plan, s, &args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+      REQUIRE(stream.end(args) == FOVEA_OK);
     }
     for (uint32_t i = 0; i < kQueries; ++i) {
       double sum = 0, out[kValueDim] = {};

@@ -11,13 +11,7 @@ namespace {
 
 struct SoftmaxProblem {
   size_t outer = 2, axis = 9, inner = 1;
-  enum Layout {
-    kDense,
-    kPadded,
-    kAxisFirst,
-    kReversed,
-    kBroadcast
-  } layout = kDense;  // kBroadcast: in has outer stride 0
+  Layout layout = Layout::kHeadsFirst;  // of [outer][axis] as heads and tokens; kBroadcast: in has outer stride 0
   bool in_place = false;
   enum Mask { kNone, kFull, kOverAxis, kOverOuter, kOverInner, kOverAll } mask = kNone;  // over: broadcast
   float scale = 0;
@@ -27,32 +21,13 @@ struct SoftmaxProblem {
 };
 
 std::string name(const SoftmaxProblem& p, fovea_target target, bool log) {
-  static const char* const kLayouts[] = {"dense", "padded", "axis-first", "reversed", "broadcast"};
   static const char* const kMasks[] = {"no mask",         "mask",         "mask over axis", "mask over outer",
                                        "mask over inner", "mask over all"};
-  fovea_test::Text text;
-  text << (log ? "log-softmax " : "softmax ") << p.outer << "x" << p.axis << "x" << p.inner << " " << kLayouts[p.layout]
+  Text text;
+  text << (log ? "log-softmax " : "softmax ") << p.outer << "x" << p.axis << "x" << p.inner << " " << name(p.layout)
        << " " << kMasks[p.mask] << (p.in_place ? " in place" : "") << (p.special ? " special" : "") << " scale "
        << p.scale << " " << name(p.placement) << " seed " << p.seed << " | " << fovea_target_name(target);
   return text.str();
-}
-
-// An array [outer][axis][inner] in a buffer.
-struct Place {
-  ptrdiff_t outer, axis;
-  size_t elements, first;
-};
-
-Place place(const SoftmaxProblem& p, SoftmaxProblem::Layout layout) {
-  Place s{};
-  const ptrdiff_t outer = ptrdiff_t(p.outer), axis = ptrdiff_t(p.axis), inner = ptrdiff_t(p.inner);
-  s.axis = inner, s.outer = axis * inner;
-  if (layout == SoftmaxProblem::kPadded) s.axis = inner + 2, s.outer = axis * s.axis + 3;
-  if (layout == SoftmaxProblem::kAxisFirst) s.outer = inner, s.axis = outer * inner;
-  if (outer == 0 || axis == 0 || inner == 0) return s;
-  s.elements = size_t((outer - 1) * s.outer + (axis - 1) * s.axis + inner);
-  if (layout == SoftmaxProblem::kReversed) s.first = s.elements - p.inner, s.outer = -s.outer, s.axis = -s.axis;
-  return s;
 }
 
 class SoftmaxCase {
@@ -60,32 +35,29 @@ class SoftmaxCase {
   explicit SoftmaxCase(const SoftmaxProblem& problem) : p(problem), args{} {
     args.struct_bytes = sizeof args, args.outer = p.outer, args.axis = p.axis, args.inner = p.inner;
     args.scale = p.scale;
-    const bool broadcast = p.layout == SoftmaxProblem::kBroadcast;
-    const Place out = place(p, broadcast ? SoftmaxProblem::kDense : p.layout);
-    const Place in = p.in_place ? out : place(p, broadcast ? SoftmaxProblem::kDense : p.layout);
+    const Layout layout = output_layout(p.layout);
+    const Strides out = strides_of({1, uint32_t(p.outer), uint32_t(p.axis), p.inner}, layout), in = out;
     out_ = Guarded(out.elements * sizeof(float), sizeof(float), p.placement);
     args.out = out_.as<float>() + out.first;
-    args.out_outer_stride = out.outer, args.out_axis_stride = out.axis;
+    args.out_outer_stride = out.head, args.out_axis_stride = out.token;
     if (p.in_place) {
       args.in = args.out;
     } else {
       in_ = Guarded(in.elements * sizeof(float), sizeof(float), p.placement);
       args.in = in_.as<float>() + in.first;
     }
-    args.in_outer_stride = broadcast ? 0 : in.outer, args.in_axis_stride = in.axis;
+    args.in_outer_stride = p.layout == Layout::kBroadcast ? 0 : in.head, args.in_axis_stride = in.token;
     if (p.mask != SoftmaxProblem::kNone) {
       const bool outers = p.mask != SoftmaxProblem::kOverOuter && p.mask != SoftmaxProblem::kOverAll;
       const bool axes = p.mask != SoftmaxProblem::kOverAxis && p.mask != SoftmaxProblem::kOverAll;
       const bool inners = p.mask != SoftmaxProblem::kOverInner && p.mask != SoftmaxProblem::kOverAll;
-      SoftmaxProblem m = p;
-      if (!outers) m.outer = std::min<size_t>(p.outer, 1);
-      if (!axes) m.axis = std::min<size_t>(p.axis, 1);
-      if (!inners) m.inner = std::min<size_t>(p.inner, 1);
-      const Place mask = place(m, p.layout == SoftmaxProblem::kBroadcast ? SoftmaxProblem::kDense : p.layout);
+      const auto count = [](bool each, size_t all) { return each ? all : std::min<size_t>(all, 1); };
+      const Shape shape = {1, uint32_t(count(outers, p.outer)), uint32_t(count(axes, p.axis)), count(inners, p.inner)};
+      const Strides mask = strides_of(shape, layout);
       mask_ = Guarded(mask.elements * sizeof(float), sizeof(float), p.placement);
       args.mask = mask_.as<float>() + mask.first;
-      args.mask_outer_stride = outers ? mask.outer : 0;
-      args.mask_axis_stride = axes ? mask.axis : 0;
+      args.mask_outer_stride = outers ? mask.head : 0;
+      args.mask_axis_stride = axes ? mask.token : 0;
       args.mask_inner_stride = inners ? 1 : 0;
       static const float kHidden[3] = {-kInfinity, -FLT_MAX, -FLT_MAX / 2};
       for (size_t i = 0; i < mask.elements; ++i) {
@@ -106,7 +78,7 @@ class SoftmaxCase {
       const uint64_t index = (uint64_t(o) << 40) + (uint64_t(a) << 20) + i;
       *at = 4.0f * random_normal(p.seed, index);
       if (p.special && random_bits(p.seed + 5, index) % 3 == 0) *at = -kInfinity;
-      if (args.mask != nullptr && mask(o, a, i) <= -FLT_MAX / 2 && p.layout != SoftmaxProblem::kBroadcast) *at = kNaN;
+      if (args.mask != nullptr && mask(o, a, i) <= -FLT_MAX / 2 && p.layout != Layout::kBroadcast) *at = kNaN;
     });
   }
 
@@ -147,7 +119,7 @@ class SoftmaxCase {
       const float got = *out(o, a, i);
       written[size_t(out(o, a, i) - out_.as<float>())] = true;
       if (wrong.empty() && !close(got, want.out[at], want.tolerance[at])) {
-        fovea_test::Text text;
+        Text text;
         text << full_name << ": [" << o << "][" << a << "][" << i << "] is " << got << ", not " << want.out[at]
              << " +- " << want.tolerance[at];
         wrong = text.str();
@@ -185,7 +157,7 @@ const size_t kAxes[] = {0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 19, 31, 32, 33, 3
 // ------------------------------------------------------------------------------------------------------------ numbers
 
 TEST_CASE("softmax: every length of the axis agrees with the reference", "[short]") {
-  for (const auto& [axis, placement] : every(kAxes, {Placement::kEnd, Placement::kStart, Placement::kOffset})) {
+  for (const auto& [axis, placement] : every(kAxes, kPlacements)) {
     SoftmaxProblem p;
     p.axis = axis, p.placement = placement;
     REQUIRE(run_on_all_targets(p) == "");
@@ -195,7 +167,7 @@ TEST_CASE("softmax: every length of the axis agrees with the reference", "[short
 }
 
 TEST_CASE("softmax: every inner count agrees with the reference", "[short]") {
-  for (const auto& [inner, placement] : every(kAxes, {Placement::kEnd, Placement::kStart, Placement::kOffset})) {
+  for (const auto& [inner, placement] : every(kAxes, kPlacements)) {
     SoftmaxProblem p;
     p.axis = 5, p.inner = inner, p.placement = placement;
     REQUIRE(run_on_all_targets(p) == "");
@@ -222,29 +194,23 @@ TEST_CASE("softmax: a count of 0 writes nothing, whatever the pointers", "[short
 }
 
 TEST_CASE("softmax: any two of layout, mask, place, counts and scale agree with the reference", "[short]") {
-  const size_t axes[] = {1, 2, 9, 17, 67, 300}, inners[] = {1, 2, 8, 16, 19, 50};
-  const float scales[] = {0.0f, 1.0f, 0.25f, -1.5f, 30.0f};
-  const auto rows = covering_array({5, 2, 6, std::size(axes), std::size(inners), 3, std::size(scales), 2, 3}, 3);
-  std::printf("softmax: %u cases hold every pair of 9 factors, on %u targets\n", unsigned(rows.size()),
-              unsigned(targets().size()));
-  REQUIRE(rows.size() == 49);
-  for (const auto& row : rows) {
+  const auto make = [](Levels& levels, uint64_t seed) {
     SoftmaxProblem p;
-    p.layout = static_cast<SoftmaxProblem::Layout>(row[0]);
-    p.in_place = row[1] == 1 && p.layout != SoftmaxProblem::kBroadcast;
-    p.mask = static_cast<SoftmaxProblem::Mask>(row[2]);
-    p.axis = axes[row[3]], p.inner = inners[row[4]], p.outer = row[5] + 1, p.scale = scales[row[6]];
-    p.special = row[7] == 1;
-    p.placement = Placement(row[8]);
-    p.seed = uint64_t(&row - rows.data()) + 1;
-    CHECK(run_on_all_targets(p) == "");
-  }
+    p.layout = levels.choose(kLayouts), p.in_place = levels.flag() && p.layout != Layout::kBroadcast;
+    p.mask = levels.choose({SoftmaxProblem::kNone, SoftmaxProblem::kFull, SoftmaxProblem::kOverAxis,
+                            SoftmaxProblem::kOverOuter, SoftmaxProblem::kOverInner, SoftmaxProblem::kOverAll});
+    p.axis = levels.choose<size_t>({1, 2, 9, 17, 67, 300}), p.inner = levels.choose<size_t>({1, 2, 8, 16, 19, 50});
+    p.outer = levels.choose<size_t>({1, 2, 3}), p.scale = levels.choose({0.0f, 1.0f, 0.25f, -1.5f, 30.0f});
+    p.special = levels.flag(), p.placement = levels.choose(kPlacements), p.seed = seed;
+    return p;
+  };
+  const auto run = [](const SoftmaxProblem& p) { CHECK(run_on_all_targets(p) == ""); };
+  REQUIRE(run_array("softmax", 3, make, run) == 49);
 }
 
 TEST_CASE("softmax: a strided axis is read and written where it lies", "[short]") {
   for (const auto& [axis, layout, in_place] :
-       every({1u, 2u, 16u, 19u, 100u}, {SoftmaxProblem::kPadded, SoftmaxProblem::kAxisFirst, SoftmaxProblem::kReversed},
-             {false, true})) {
+       every({1u, 2u, 16u, 19u, 100u}, {Layout::kPadded, Layout::kTokensFirst, Layout::kReversed}, {false, true})) {
     SoftmaxProblem p;
     p.outer = 5, p.axis = axis, p.layout = layout, p.in_place = in_place;
     CHECK(run_on_all_targets(p) == "");
@@ -255,7 +221,7 @@ TEST_CASE("softmax: input and output may have different strides", "[short]") {
   for (const size_t inner : {1u, 7u}) {
     SoftmaxProblem dense, padded;
     dense.outer = padded.outer = 4, dense.axis = padded.axis = 21, dense.inner = padded.inner = inner;
-    padded.layout = SoftmaxProblem::kPadded;
+    padded.layout = Layout::kPadded;
     SoftmaxCase from(dense), to(padded);
     from.args.out = to.args.out, from.args.out_outer_stride = to.args.out_outer_stride;
     from.args.out_axis_stride = to.args.out_axis_stride;
@@ -402,7 +368,7 @@ TEST_CASE("softmax: large inputs, far apart, do not overflow", "[short]") {
 
 TEST_CASE("softmax: every misuse has its status, and nothing is written", "[short]") {
   const ptrdiff_t most = PTRDIFF_MAX;
-  const Misuse<SoftmaxCase> table[] = {
+  const std::vector<Misuse<SoftmaxCase>> table = {
       {"struct_bytes 0", FOVEA_ERR_STRUCT, [](auto& c) { c.args.struct_bytes = 0; }},
       {"struct_bytes too large", FOVEA_ERR_STRUCT, [](auto& c) { c.args.struct_bytes += 4; }},
       {"unknown target", FOVEA_ERR_ENUM, [](auto& c) { c.args.target = enum_of<fovea_target>(63); }},
@@ -441,20 +407,12 @@ TEST_CASE("softmax: every misuse has its status, and nothing is written", "[shor
       {"axis too large", FOVEA_ERR_SIZE, [](auto& c) { c.args.axis = SIZE_MAX / 2; }},
       {"inner too large", FOVEA_ERR_SIZE, [](auto& c) { c.args.inner = SIZE_MAX / 4 + 2; }},
   };
-  for (const auto& misuse : table) {
-    for (const bool log : {false, true}) {
-      SoftmaxProblem p;
-      p.axis = 9, p.inner = 3, p.mask = SoftmaxProblem::kFull;
-      SoftmaxCase test(p);
-      test.out_.fill();
-      misuse.change(test);
-      INFO(misuse.what);
-      set_current_case(misuse.what);
-      const fovea_status status = test.call(log);
-      CHECK(std::string(fovea_status_string(status)) == fovea_status_string(misuse.want));
-      CHECK(test.out_.untouched());
-      CHECK(test.out_.margin_intact());
-    }
+  SoftmaxProblem p;
+  p.axis = 9, p.inner = 3, p.mask = SoftmaxProblem::kFull;
+  for (const bool log : {false, true}) {
+    check_refused(
+        table, [&] { return SoftmaxCase(p); }, [&](SoftmaxCase& c) { return c.out_.fill(), c.call(log); },
+        [](const SoftmaxCase& c) { return c.out_.untouched() && c.out_.margin_intact(); });
   }
   CHECK(fovea_softmax_f32(nullptr) == FOVEA_ERR_NULL);
   CHECK(fovea_log_softmax_f32(nullptr) == FOVEA_ERR_NULL);

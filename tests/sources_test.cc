@@ -4,6 +4,7 @@
 // that hold the same keys give the same bits.
 #include "support/shuffler.h"
 #include "support/test.h"
+#include "support/test_stream.h"
 #include "targets/compiled.h"
 
 namespace fovea_test {
@@ -244,23 +245,19 @@ TEST_CASE("sources: a push of which a tile cannot be loaded leaves the stream as
     AttentionCase test(p);
     REQUIRE(test.run({target}) == "");
     const std::vector<float> want = test.out();
-    const size_t bytes = fovea_state_bytes(&test.plan, p.batch, q_tokens);
-    Guarded memory(bytes, 64, Placement::kEnd), workspace(test.plan.workspace_bytes, 64, Placement::kEnd);
-    auto* const state = memory.as<fovea_state>();
-    REQUIRE(fovea_stream_begin(&test.plan, state, bytes, p.batch, q_tokens, 0) == FOVEA_OK);
+    const TestStream stream(test.desc, target);
     TestLoader& loader = test.stored.loader;
     for (const uint32_t fails : {0u, 2u, 5u, 9u}) {
       loader.started = loader.finished = 0, loader.fail_finish_at = fails;
-      const std::vector<uint8_t> before(memory.as<uint8_t>(), memory.as<uint8_t>() + bytes);
-      REQUIRE(fovea_stream_push(&test.plan, state, &test.args, workspace.as<void>(), workspace.bytes()) ==
-              FOVEA_ERR_LOAD);
-      CHECK(std::memcmp(before.data(), state, bytes) == 0);
+      const std::vector<uint8_t> before = stream.content();
+      REQUIRE(stream.push(test.args) == FOVEA_ERR_LOAD);
+      CHECK(stream.content() == before);
     }
     loader.fail_finish_at = UINT32_MAX;
-    REQUIRE(fovea_stream_push(&test.plan, state, &test.args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
-    CHECK(state->next_key == 300);
+    REQUIRE(stream.push(test.args) == FOVEA_OK);
+    CHECK(stream.state()->next_key == 300);
     test.fill_outputs();
-    REQUIRE(fovea_stream_end(&test.plan, state, &test.args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+    REQUIRE(stream.end(test.args) == FOVEA_OK);
     CHECK(same_bits(test.out(), want));
     CHECK(loader.wrong == "");
   }
@@ -275,17 +272,12 @@ TEST_CASE("sources: a stream of a loader, with split keys and without room for a
     p.positions = {};
     AttentionCase test(p);
     test.expected();
-    test.desc.target = target, test.desc.key_split_tokens = key_split_tokens;
-    REQUIRE(fovea_plan_init(&test.plan, &test.desc) == FOVEA_OK);
-    REQUIRE(test.plan.desc.max_kv_tokens == 0);
-    const size_t bytes = fovea_state_bytes(&test.plan, p.batch, p.q_tokens);
-    Guarded memory((bytes + 63) / 64 * 64, 64, Placement::kEnd),
-        workspace(test.plan.workspace_bytes, 64, Placement::kEnd);
-    auto* const state = memory.as<fovea_state>();
-    REQUIRE(fovea_stream_begin(&test.plan, state, bytes, p.batch, p.q_tokens, 0) == FOVEA_OK);
-    REQUIRE(fovea_stream_push(&test.plan, state, &test.args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+    test.desc.key_split_tokens = key_split_tokens;
+    const TestStream stream(test.desc, target);
+    REQUIRE(stream.plan.desc.max_kv_tokens == 0);
+    REQUIRE(stream.push(test.args) == FOVEA_OK);
     test.fill_outputs();
-    REQUIRE(fovea_stream_end(&test.plan, state, &test.args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+    REQUIRE(stream.end(test.args) == FOVEA_OK);
     CHECK(test.compare() == "");
   }
 }
@@ -370,15 +362,10 @@ TEST_CASE("sources: a stream of a loader whose plan has no queries takes keys in
   p.q_tokens = 0, p.causal = FOVEA_CAUSAL_NONE;
   p.positions = {};
   AttentionCase test(p);
-  REQUIRE(fovea_plan_init(&test.plan, &test.desc) == FOVEA_OK);
-  const size_t bytes = fovea_state_bytes(&test.plan, p.batch, 0);
-  const Guarded memory((bytes + 63) / 64 * 64, 64, Placement::kEnd),
-      workspace(test.plan.workspace_bytes, 64, Placement::kEnd);
-  auto* const state = memory.as<fovea_state>();
-  REQUIRE(fovea_stream_begin(&test.plan, state, bytes, p.batch, 0, 0) == FOVEA_OK);
-  CHECK(fovea_stream_push(&test.plan, state, &test.args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
-  CHECK(state->next_key == p.kv_tokens);
-  CHECK(fovea_stream_end(&test.plan, state, &test.args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+  const TestStream stream(test.desc);
+  CHECK(stream.push(test.args) == FOVEA_OK);
+  CHECK(stream.state()->next_key == p.kv_tokens);
+  CHECK(stream.end(test.args) == FOVEA_OK);
 }
 
 // Their tiles do not lie on the grid of positions, and cross no page: there is no memory to gather f32 rows in.
@@ -390,36 +377,28 @@ TEST_CASE("sources: pages of whole tiles are pushed at any position", "[short]")
                                   {FOVEA_Q8_0, FOVEA_Q4_0}};
   for (const fovea_target target : targets()) {
     for (const auto& type : types) {
-      for (const uint32_t q_tokens : {1u, 40u}) {
-        for (const uint32_t page_tokens : {64u, 128u}) {
-          Problem p = decode(q_tokens, FOVEA_KV_PAGED);
-          p.page_tokens = page_tokens, p.key_dtype = type[0], p.value_dtype = type[1];
-          p.causal = FOVEA_CAUSAL_NONE;
-          p.positions = {};
-          p.kv_lengths = {};
-          AttentionCase test(p);
-          REQUIRE(test.run({target}) == "");
-          const size_t bytes = fovea_state_bytes(&test.plan, p.batch, q_tokens);
-          Guarded memory((bytes + 63) / 64 * 64, 64, Placement::kEnd);
-          Guarded workspace(test.plan.workspace_bytes, 64, Placement::kEnd);
-          auto* const state = memory.as<fovea_state>();
-          const auto push_at = [&](int64_t first_key) {
-            REQUIRE(fovea_stream_begin(&test.plan, state, bytes, p.batch, q_tokens, first_key) == FOVEA_OK);
-            return fovea_stream_push(&test.plan, state, &test.args, workspace.as<void>(), workspace.bytes());
-          };
-          for (const int64_t first_key : {0, 1, 10, 63, 64, 132}) {
-            INFO(name(p) << " pushed at " << first_key);
-            REQUIRE(push_at(first_key) == FOVEA_OK);
-            test.fill_outputs();
-            REQUIRE(fovea_stream_end(&test.plan, state, &test.args, workspace.as<void>(), workspace.bytes()) ==
-                    FOVEA_OK);
-            CHECK(test.compare() == "");
-          }
-          test.plan.desc.dropout = 0.5f;
-          const bool follows = type[0] == FOVEA_F32 || type[1] == FOVEA_F32;
-          CHECK(push_at(12) == FOVEA_OK);
-          CHECK(push_at(10) == (follows ? FOVEA_ERR_UNSUPPORTED : FOVEA_OK));
+      for (const auto& [q_tokens, page_tokens] : every({1u, 40u}, {64u, 128u})) {
+        Problem p = decode(q_tokens, FOVEA_KV_PAGED);
+        p.page_tokens = page_tokens, p.key_dtype = type[0], p.value_dtype = type[1];
+        p.causal = FOVEA_CAUSAL_NONE, p.positions = {}, p.kv_lengths = {};
+        AttentionCase test(p);
+        REQUIRE(test.run({target}) == "");
+        TestStream stream(test.desc, target);
+        const auto push_at = [&](int64_t first_key) {
+          stream.begin(first_key);
+          return stream.push(test.args);
+        };
+        for (const int64_t first_key : {0, 1, 10, 63, 64, 132}) {
+          INFO(name(p) << " pushed at " << first_key);
+          REQUIRE(push_at(first_key) == FOVEA_OK);
+          test.fill_outputs();
+          REQUIRE(stream.end(test.args) == FOVEA_OK);
+          CHECK(test.compare() == "");
         }
+        stream.plan.desc.dropout = 0.5f;
+        const bool follows = type[0] == FOVEA_F32 || type[1] == FOVEA_F32;
+        CHECK(push_at(12) == FOVEA_OK);
+        CHECK(push_at(10) == (follows ? FOVEA_ERR_UNSUPPORTED : FOVEA_OK));
       }
     }
   }
@@ -472,13 +451,8 @@ TEST_CASE("sources: what is wrong with a source has its status, and nothing is w
     CHECK(attend(ring) == FOVEA_ERR_UNSUPPORTED);
     ring.args.scores_stage = FOVEA_SCORES_NONE;
     ring.args.scores = {};
-    Guarded memory(fovea_state_bytes(&ring.plan, 2, 1), 64, Placement::kStart),
-        workspace(1 << 20, 64, Placement::kStart);
     ring.desc.causal = FOVEA_CAUSAL_NONE;
-    REQUIRE(fovea_plan_init(&ring.plan, &ring.desc) == FOVEA_OK);
-    REQUIRE(fovea_stream_begin(&ring.plan, memory.as<fovea_state>(), memory.bytes(), 2, 1, 0) == FOVEA_OK);
-    CHECK(fovea_stream_push(&ring.plan, memory.as<fovea_state>(), &ring.args, workspace.as<void>(), 1 << 20) ==
-          FOVEA_ERR_UNSUPPORTED);
+    CHECK(TestStream(ring.desc).push(ring.args) == FOVEA_ERR_UNSUPPORTED);
   }
   {
     AttentionCase load(decode(1, FOVEA_KV_LOAD));

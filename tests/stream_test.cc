@@ -44,7 +44,7 @@ std::vector<Piece> pieces(uint32_t kv_tokens, const std::vector<uint32_t>& cuts)
   return all;
 }
 
-std::vector<uint32_t> every(uint32_t step) {
+std::vector<uint32_t> at_every(uint32_t step) {
   std::vector<uint32_t> cuts;
   for (uint32_t cut = step; cut < 4096; cut += step) cuts.push_back(cut);
   return cuts;
@@ -119,28 +119,26 @@ TEST_CASE("stream: keys in pieces of multiples of 64 give the bits of one call, 
   for (const Problem& problem : problems()) {
     AttentionCase test(problem);
     test.expected();
-    for (const fovea_target target : problem.targets()) {
-      for (const bool portable : {false, true}) {
-        const Run run = {target, portable ? Budget::kLeast : Budget::kNone, portable};
-        INFO(name(problem) << " | " << name(run));
-        const std::string failed = test.run_unchecked(run);
-        REQUIRE(failed.empty());
-        const std::vector<float> out = test.out(), lse = test.lse();
-        const Streamer stream(test, run);
-        for (const std::vector<uint32_t>& cuts : {std::vector<uint32_t>{}, every(64), {0, 64, 64}, {128}}) {
-          const Guarded state = stream.begin();
-          stream.push_all(state, pieces(problem.kv_tokens, cuts));
-          CHECK(state.as<fovea_state>()->next_key == problem.kv_tokens);
-          stream.end(state);
-          CHECK(same_bits(test.out(), out));
-          CHECK(same_bits(test.lse(), lse));
-        }
-        for (const std::vector<uint32_t>& cuts : {every(1), every(7), {1, 40, 64, 65, 129}}) {
-          const Guarded state = stream.begin();
-          stream.push_all(state, pieces(problem.kv_tokens, cuts));
-          stream.end(state);
-          CHECK(test.compare() == "");
-        }
+    for (const auto& [target, portable] : every(problem.targets(), {false, true})) {
+      const Run run = {target, portable ? Budget::kLeast : Budget::kNone, portable};
+      INFO(name(problem) << " | " << name(run));
+      const std::string failed = test.run_unchecked(run);
+      REQUIRE(failed.empty());
+      const std::vector<float> out = test.out(), lse = test.lse();
+      const Streamer stream(test, run);
+      for (const std::vector<uint32_t>& cuts : {std::vector<uint32_t>{}, at_every(64), {0, 64, 64}, {128}}) {
+        const Guarded state = stream.begin();
+        stream.push_all(state, pieces(problem.kv_tokens, cuts));
+        CHECK(state.as<fovea_state>()->next_key == problem.kv_tokens);
+        stream.end(state);
+        CHECK(same_bits(test.out(), out));
+        CHECK(same_bits(test.lse(), lse));
+      }
+      for (const std::vector<uint32_t>& cuts : {at_every(1), at_every(7), {1, 40, 64, 65, 129}}) {
+        const Guarded state = stream.begin();
+        stream.push_all(state, pieces(problem.kv_tokens, cuts));
+        stream.end(state);
+        CHECK(test.compare() == "");
       }
     }
   }
@@ -151,7 +149,7 @@ TEST_CASE("stream: an answer in between leaves the stream as it was", "[short][s
     AttentionCase test(problems()[4]);
     test.expected();
     const Streamer stream(test, {target});
-    const std::vector<Piece> all = pieces(test.problem.kv_tokens, every(64));
+    const std::vector<Piece> all = pieces(test.problem.kv_tokens, at_every(64));
     const Guarded quiet = stream.begin(), looked_at = stream.begin();
     for (const Piece& piece : all) {
       stream.push(quiet, piece);
@@ -264,7 +262,7 @@ INSIDE_CASE("stream: the distance that ALiBi goes by is right from the first pos
 TEST_CASE("stream: a state goes on on another target, and as an image", "[short][stream]") {
   AttentionCase test(problems()[0]);
   test.expected();
-  const std::vector<Piece> all = pieces(test.problem.kv_tokens, every(50));
+  const std::vector<Piece> all = pieces(test.problem.kv_tokens, at_every(50));
   for (size_t i = 0; i < targets().size(); ++i) {
     const Streamer stream(test, {targets()[i]});
     const size_t bytes = fovea_state_bytes(&stream.plan, test.problem.batch, test.problem.q_tokens);
@@ -289,7 +287,7 @@ TEST_CASE("stream: with integer products, pushes on any targets give the bits of
   const std::vector<fovea_target> all = test.problem.targets();
   REQUIRE(test.run_unchecked({all[0]}) == "");
   const Outputs want = test.outputs();
-  const std::vector<Piece> parts = pieces(test.problem.kv_tokens, every(64));
+  const std::vector<Piece> parts = pieces(test.problem.kv_tokens, at_every(64));
   for (size_t i = 0; i < all.size(); ++i) {
     const Streamer stream(test, {all[i]});
     const Guarded state = stream.begin();
@@ -309,16 +307,14 @@ TEST_CASE("stream: pages hold keys whose tiles begin within a page", "[short][st
     if (integers) p = p.with_integers(dtype, FOVEA_I8);
     AttentionCase test(p);
     test.expected();
-    for (const fovea_target target : p.targets()) {
-      for (const bool portable : {false, true}) {
-        const Streamer stream(test, {target, Budget::kNone, portable});
-        for (const int64_t first_key : {int64_t{24}, int64_t{100}}) {
-          const Guarded state = stream.begin(first_key);
-          stream.push(state, {0, p.kv_tokens});
-          stream.end(state);
-          INFO(name(p) << " | " << fovea_target_name(target) << ", first key " << first_key);
-          CHECK(test.compare() == "");
-        }
+    for (const auto& [target, portable] : every(p.targets(), {false, true})) {
+      const Streamer stream(test, {target, Budget::kNone, portable});
+      for (const int64_t first_key : {int64_t{24}, int64_t{100}}) {
+        const Guarded state = stream.begin(first_key);
+        stream.push(state, {0, p.kv_tokens});
+        stream.end(state);
+        INFO(name(p) << " | " << fovea_target_name(target) << ", first key " << first_key);
+        CHECK(test.compare() == "");
       }
     }
   }
@@ -394,7 +390,7 @@ TEST_CASE("stream: positions go on far beyond what a call may hold", "[short][st
     const Streamer stream(test, {target});
     const Guarded state = stream.begin(far);
     const int64_t position = far + 140;
-    for (const Piece& piece : pieces(p.kv_tokens, every(64))) stream.push(state, piece, &position);
+    for (const Piece& piece : pieces(p.kv_tokens, at_every(64))) stream.push(state, piece, &position);
     stream.end(state);
     CHECK(same_bits(test.out(), out));
   }

@@ -240,15 +240,12 @@ TEST_CASE("tensors: argmax and top k are those of a sorted row, with ties, infin
 TEST_CASE("tensors: every misuse has its status, and nothing is written", "[short]") {
   static float x[64], b[64], y[64];
   static uint32_t lengths[2], indices[4];
-  const auto untouched = [] { return std::all_of(y, y + 64, [](float e) { return bits_of(e) == bits_of(7.0f); }); };
+  const auto untouched = [](const auto&) {
+    return std::all_of(y, y + 64, [](float e) { return bits_of(e) == bits_of(7.0f); });
+  };
   const auto misaligned = [](float* p) { return reinterpret_cast<char*>(p) + 1; };
   using P = fovea_pair_args;
-  struct PairMisuse {
-    const char* what;
-    fovea_status want;
-    void (*change)(P&);
-  };
-  const PairMisuse pairs[] = {
+  const std::vector<Misuse<P>> pairs = {
       {"struct_bytes", FOVEA_ERR_STRUCT, [](auto& a) { ++a.struct_bytes; }},
       {"target", FOVEA_ERR_ENUM, [](auto& a) { a.target = fovea_target(77); }},
       {"y_dtype", FOVEA_ERR_ENUM, [](auto& a) { a.y_dtype = fovea_dtype(77); }},
@@ -263,25 +260,18 @@ TEST_CASE("tensors: every misuse has its status, and nothing is written", "[shor
       {"y is b of another size", FOVEA_ERR_OVERLAP, [](auto& a) { a.b_dtype = FOVEA_F16, a.b.data = y; }},
       {"too far", FOVEA_ERR_SIZE, [](auto& a) { a.a.token_stride = PTRDIFF_MAX; }},
   };
-  for (const PairMisuse& misuse : pairs) {
-    for (const auto call : {fovea_add, fovea_multiply}) {
-      INFO(misuse.what);
-      P a = {};
-      a.struct_bytes = sizeof a, a.batch = 1, a.heads = 2, a.tokens = 3, a.dim = 8;
+  for (const auto call : {fovea_add, fovea_multiply}) {
+    const auto make = [] {
+      auto a = sized<P>();
+      a.batch = 1, a.heads = 2, a.tokens = 3, a.dim = 8;
       a.y = {y, 0, 24, 8}, a.a = {x, 0, 24, 8}, a.b = {b, 0, 24, 8};
       std::fill(y, y + 64, 7.0f);
-      misuse.change(a);
-      CHECK(call(&a) == misuse.want);
-      CHECK(untouched());
-    }
+      return a;
+    };
+    check_refused(pairs, make, [&](const P& a) { return call(&a); }, untouched);
   }
   using O = fovea_pooling_args;
-  struct PoolingMisuse {
-    const char* what;
-    fovea_status want;
-    void (*change)(O&);
-  };
-  const PoolingMisuse poolings[] = {
+  const std::vector<Misuse<O>> poolings = {
       {"struct_bytes", FOVEA_ERR_STRUCT, [](auto& a) { ++a.struct_bytes; }},
       {"target", FOVEA_ERR_ENUM, [](auto& a) { a.target = fovea_target(77); }},
       {"pooling", FOVEA_ERR_ENUM, [](auto& a) { a.pooling = fovea_pooling_kind(2); }},
@@ -294,23 +284,16 @@ TEST_CASE("tensors: every misuse has its status, and nothing is written", "[shor
       {"y's strides", FOVEA_ERR_STRIDE, [](auto& a) { a.y.head_stride = 7; }},
       {"a length", FOVEA_ERR_LENGTH, [](O&) { lengths[0] = 4; }},
   };
-  for (const PoolingMisuse& misuse : poolings) {
-    INFO(misuse.what);
-    O a = {};
-    a.struct_bytes = sizeof a, a.batch = 1, a.heads = 2, a.tokens = 3, a.dim = 8;
+  const auto make_pooling = [] {
+    auto a = sized<O>();
+    a.batch = 1, a.heads = 2, a.tokens = 3, a.dim = 8;
     a.y = {y, 0, 24, 0}, a.x = {x, 0, 24, 8}, a.lengths = lengths, lengths[0] = 3;
     std::fill(y, y + 64, 7.0f);
-    misuse.change(a);
-    CHECK(fovea_pooling(&a) == misuse.want);
-    CHECK(untouched());
-  }
-  using E = fovea_embedding_args;
-  struct EmbeddingMisuse {
-    const char* what;
-    fovea_status want;
-    void (*change)(E&);
+    return a;
   };
-  const EmbeddingMisuse embeddings[] = {
+  check_refused(poolings, make_pooling, [](const O& a) { return fovea_pooling(&a); }, untouched);
+  using E = fovea_embedding_args;
+  const std::vector<Misuse<E>> embeddings = {
       {"struct_bytes", FOVEA_ERR_STRUCT, [](auto& a) { ++a.struct_bytes; }},
       {"target", FOVEA_ERR_ENUM, [](auto& a) { a.target = fovea_target(77); }},
       {"dtype", FOVEA_ERR_ENUM, [](auto& a) { a.table.dtype = fovea_dtype(77); }},
@@ -324,16 +307,14 @@ TEST_CASE("tensors: every misuse has its status, and nothing is written", "[shor
       {"y over the table", FOVEA_ERR_OVERLAP, [](auto& a) { a.table.data = y; }},
       {"an index", FOVEA_ERR_LENGTH, [](E&) { indices[3] = 8; }},
   };
-  for (const EmbeddingMisuse& misuse : embeddings) {
-    INFO(misuse.what);
-    E a = {};
-    a.struct_bytes = sizeof a, a.tokens = 4, a.dim = 8, a.rows = 8;
+  const auto make_embedding = [] {
+    auto a = sized<E>();
+    a.tokens = 4, a.dim = 8, a.rows = 8;
     a.y = y, a.y_stride = 8, a.indices = indices, indices[3] = 7, a.table.data = x, a.table.row_stride = 8;
     std::fill(y, y + 64, 7.0f);
-    misuse.change(a);
-    CHECK(fovea_embedding(&a) == misuse.want);
-    CHECK(untouched());
-  }
+    return a;
+  };
+  check_refused(embeddings, make_embedding, [](const E& a) { return fovea_embedding(&a); }, untouched);
   uint32_t found = 77;
   CHECK(fovea_add(nullptr) == FOVEA_ERR_NULL);
   CHECK(fovea_multiply(nullptr) == FOVEA_ERR_NULL);

@@ -38,6 +38,13 @@ alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[kWorkspaceBytes];
 alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char slow_workspace[kWorkspaceBytes];
 alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char state[FOVEA_STATE_BYTES(kBatch * kQHeads * kQTokens, kValueDim)];
 
+template <class T>
+T sized() {
+  T all = {};
+  all.struct_bytes = sizeof all;
+  return all;
+}
+
 uint32_t next_random = 1;
 uint32_t random_bits() { return next_random = next_random * 1664525u + 1013904223u; }
 template <size_t kCount>
@@ -268,8 +275,7 @@ fovea_status attend(const Call& call) {
 // -------------------------------------------------------------------------------------------- other functions
 
 fovea_status softmax(bool logarithm, bool masked, bool strided) {
-  fovea_softmax_args a = {};
-  a.struct_bytes = sizeof a;
+  auto a = sized<fovea_softmax_args>();
   a.outer = 3, a.axis = 21, a.inner = strided ? 5 : 1;
   a.in = q, a.out = outputs.out;
   a.in_axis_stride = a.out_axis_stride = ptrdiff_t(a.inner);
@@ -279,8 +285,7 @@ fovea_status softmax(bool logarithm, bool masked, bool strided) {
 }
 
 fovea_status rope(fovea_rope_layout layout, bool tables) {
-  fovea_rope_args a = {};
-  a.struct_bytes = sizeof a;
+  auto a = sized<fovea_rope_args>();
   a.batch = kBatch, a.heads = kQHeads, a.tokens = kQTokens, a.dim = kHeadDim, a.rotary_dim = kRotaryDim;
   a.layout = layout;
   a.in = input(q, kQHeads, kQTokens, kHeadDim);
@@ -296,8 +301,7 @@ fovea_status rope(fovea_rope_layout layout, bool tables) {
 fovea_status integer_attention() {
   static int8_t rows[kBatch * kQHeads * kQTokens * kHeadDim];
   std::memcpy(rows, codes, sizeof rows);
-  fovea_integer_attention_args a = {};
-  a.struct_bytes = sizeof a;
+  auto a = sized<fovea_integer_attention_args>();
   a.batch = kBatch, a.q_heads = kQHeads, a.kv_heads = kKvHeads, a.q_tokens = kQTokens, a.kv_tokens = kKvTokens;
   a.head_dim = kHeadDim, a.value_dim = kValueDim;
   a.out = output(outputs.out, kQTokens, kValueDim);
@@ -316,8 +320,7 @@ fovea_status append(fovea_dtype dtype, bool packed) {
   cache.struct_bytes = sizeof cache;
   cache.batch = 2, cache.kv_heads = kKvHeads, cache.head_dim = kHeadDim, cache.value_dim = kValueDim;
   cache.max_tokens = kKvTokens;
-  fovea_kv_append_args a = {};
-  a.struct_bytes = sizeof a;
+  auto a = sized<fovea_kv_append_args>();
   a.batch = packed ? 2 : 1, a.tokens = kKvTokens, a.dtype = dtype;
   if (packed) a.offsets = offsets;
   const bool whole = dtype == FOVEA_F32;
@@ -346,39 +349,35 @@ fovea_status texts() {
   return described ? FOVEA_OK : FOVEA_ERR_UNSUPPORTED;
 }
 
-// Weights of 9 outputs, whose rows are blocks.
+// A linear layer of 9 outputs.
+fovea_linear_args linear_layer(uint32_t tokens, uint32_t in_dim, fovea_dtype dtype, const void* weights,
+                               ptrdiff_t stride) {
+  auto a = sized<fovea_linear_args>();
+  a.tokens = tokens, a.in_dim = in_dim, a.out_dim = 9;
+  a.x = q, a.x_stride = in_dim, a.y = outputs.out, a.y_stride = 9;
+  a.weights.dtype = dtype, a.weights.data = weights, a.weights.row_stride = stride;
+  return a;
+}
+fovea_status run(const fovea_linear_args& a) { return fovea_linear(&a, workspace, sizeof workspace); }
+
+// Weights whose rows are blocks.
 fovea_status linear(fovea_dtype dtype, size_t block_bytes) {
-  fovea_linear_args a = {};
-  a.struct_bytes = sizeof a, a.tokens = 9, a.in_dim = 40, a.out_dim = 9, a.x = q, a.x_stride = 40;
-  a.y = outputs.out, a.y_stride = 9;
-  a.weights.dtype = dtype, a.weights.data = blocks, a.weights.row_stride = ptrdiff_t(2 * block_bytes);
-  return fovea_linear(&a, workspace, sizeof workspace);
+  return run(linear_layer(9, 40, dtype, blocks, ptrdiff_t(2 * block_bytes)));
 }
-
 fovea_status activated_linear() {
-  fovea_linear_args a = {};
-  a.struct_bytes = sizeof a, a.tokens = 1, a.in_dim = 8, a.out_dim = 9, a.x = q, a.x_stride = 8;
-  a.y = outputs.out, a.y_stride = 9, a.weights.data = keys, a.weights.row_stride = 8;
+  fovea_linear_args a = linear_layer(1, 8, FOVEA_F32, keys, 8);
   a.activation = FOVEA_ACTIVATION_SILU;
-  return fovea_linear(&a, workspace, sizeof workspace);
+  return run(a);
 }
-
-// Products of integers with int8 weights of 9 outputs.
 fovea_status linear_of_integers() {
-  fovea_linear_args a = {};
-  a.struct_bytes = sizeof a, a.compute = FOVEA_COMPUTE_I8, a.tokens = 2, a.in_dim = 40, a.out_dim = 9;
-  a.x = q, a.x_stride = 40, a.y = outputs.out, a.y_stride = 9;
-  a.weights.dtype = FOVEA_I8, a.weights.data = codes, a.weights.row_stride = 40, a.weights.scales = scales;
-  return fovea_linear(&a, workspace, sizeof workspace);
+  fovea_linear_args a = linear_layer(2, 40, FOVEA_I8, codes, 40);
+  a.compute = FOVEA_COMPUTE_I8, a.weights.scales = scales;
+  return run(a);
 }
-
-// Products of halves.
 fovea_status linear_of_halves() {
-  fovea_linear_args a = {};
-  a.struct_bytes = sizeof a, a.compute = FOVEA_COMPUTE_F16, a.tokens = 2, a.in_dim = 40, a.out_dim = 9;
-  a.x = q, a.x_stride = 40, a.y = outputs.out, a.y_stride = 9;
-  a.weights.dtype = FOVEA_F16, a.weights.data = half, a.weights.row_stride = 0;
-  return fovea_linear(&a, workspace, sizeof workspace);
+  fovea_linear_args a = linear_layer(2, 40, FOVEA_F16, half, 0);
+  a.compute = FOVEA_COMPUTE_F16;
+  return run(a);
 }
 
 // Linear attention of two sequences, of which the second is longer where they stand one behind the other.
@@ -387,8 +386,8 @@ fovea_status delta(fovea_dtype dtype, bool packed, const fovea_executor* on, boo
   alignas(FOVEA_WORKSPACE_ALIGNMENT) static unsigned char
       memory[FOVEA_DELTA_STATE_BYTES(kBatch, kQHeads, kHeadDim, kValueDim, FOVEA_DELTA_GENERAL_DIM(kHeadDim))];
   fovea_delta_state* const matrices = reinterpret_cast<fovea_delta_state*>(memory);
-  fovea_delta_args a = {};
-  a.struct_bytes = sizeof a, a.rule = FOVEA_DELTA_RULE_GATED_DELTA;
+  auto a = sized<fovea_delta_args>();
+  a.rule = FOVEA_DELTA_RULE_GATED_DELTA;
   a.batch = kBatch, a.q_heads = a.k_heads = a.v_heads = kQHeads, a.tokens = kQTokens;
   a.key_dim = kHeadDim, a.value_dim = kValueDim, a.decay_dim = 1, a.dtype = dtype, a.executor = on;
   if (packed) a.offsets = offsets;
@@ -428,8 +427,8 @@ fovea_status activation(fovea_activation_kind kind) {
 }
 
 fovea_status conv1d() {
-  fovea_conv1d_args a = {};
-  a.struct_bytes = sizeof a, a.batch = 1, a.tokens = kQTokens, a.channels = kHeadDim, a.width = 4, a.silu = 1;
+  auto a = sized<fovea_conv1d_args>();
+  a.batch = 1, a.tokens = kQTokens, a.channels = kHeadDim, a.width = 4, a.silu = 1;
   a.y = outputs.out, a.x = q, a.weight = keys;
   a.y_token_stride = a.x_token_stride = kHeadDim, a.y_channel_stride = a.x_channel_stride = 1;
   a.weight_stride = 4;
@@ -437,8 +436,8 @@ fovea_status conv1d() {
 }
 
 fovea_status sum(fovea_dtype dtype) {
-  fovea_pair_args a = {};
-  a.struct_bytes = sizeof a, a.batch = 1, a.heads = kKvHeads, a.tokens = kQTokens, a.dim = kHeadDim;
+  auto a = sized<fovea_pair_args>();
+  a.batch = 1, a.heads = kKvHeads, a.tokens = kQTokens, a.dim = kHeadDim;
   a.y = output(outputs.out, kQTokens, kHeadDim);
   a.a = dtype == FOVEA_F32 ? input(q, kKvHeads, kQTokens, kHeadDim) : input(half, kKvHeads, kQTokens, kHeadDim);
   a.b = a.a, a.a_dtype = a.b_dtype = dtype;
@@ -446,15 +445,15 @@ fovea_status sum(fovea_dtype dtype) {
 }
 fovea_status embedding(fovea_dtype dtype, ptrdiff_t row_stride) {
   static const uint32_t indices[2] = {1, 0};
-  fovea_embedding_args a = {};
-  a.struct_bytes = sizeof a, a.tokens = a.rows = 2, a.dim = kHeadDim;
+  auto a = sized<fovea_embedding_args>();
+  a.tokens = a.rows = 2, a.dim = kHeadDim;
   a.y = outputs.out, a.y_stride = kHeadDim, a.indices = indices;
   a.table.dtype = dtype, a.table.row_stride = row_stride, a.table.data = codes;
   return fovea_embedding(&a);
 }
 fovea_status integer_sum() {
-  fovea_integer_pair_args a = {};
-  a.struct_bytes = sizeof a, a.batch = a.heads = 1, a.tokens = kQTokens, a.dim = kHeadDim;
+  auto a = sized<fovea_integer_pair_args>();
+  a.batch = a.heads = 1, a.tokens = kQTokens, a.dim = kHeadDim;
   a.y = output(outputs.out, kQTokens, kHeadDim);
   a.a = a.b = input(codes, 1, kQTokens, kHeadDim);
   a.a_multiplier = a.b_multiplier = 1 << 30;

@@ -285,7 +285,7 @@ class Arguments {
         static_cast<uint32_t*>(memory.array(4, table_columns(), {a.batch}, {a.kv.page_table_stride}, false));
     a.kv.page_table = table;
     if (!memory.complete) return;
-    for (const auto& [b, column] : indices(a.batch, table_columns())) {
+    for (const auto& [b, column] : fovea_test::indices(a.batch, table_columns())) {
       uint32_t& page = table[ptrdiff_t(b) * a.kv.page_table_stride + column];
       page = bytes.below(64) == 1 ? word(bytes) : bytes.below(a.kv.pages < 255 ? a.kv.pages + (a.kv.pages == 0) : 255);
     }
@@ -311,7 +311,7 @@ class Arguments {
     });
     a.block_map = &map;
     if (!memory.complete || lists > 64) return;
-    for (const auto& [b, h] : indices(a.batch, d_.kv_heads)) {
+    for (const auto& [b, h] : fovea_test::indices(a.batch, d_.kv_heads)) {
       uint32_t offset = bytes.below(8);
       for (uint64_t r = 0; r <= lists; ++r) {
         list_offsets[ptrdiff_t(b) * map.batch_stride + ptrdiff_t(h) * map.head_stride + ptrdiff_t(r)] =

@@ -45,6 +45,20 @@ struct Misuse {
   std::function<void(Call&)> change;
 };
 
+// Each misuse of a call that make() returns has its status from run(call), and untouched(call) says that nothing was
+// written.
+template <class Call, class Make, class Run, class Untouched>
+void check_refused(const std::vector<Misuse<Call>>& all, Make make, Run run, Untouched untouched) {
+  for (const auto& misuse : all) {
+    INFO(misuse.what);
+    set_current_case(misuse.what);
+    Call call = make();
+    misuse.change(call);
+    CHECK(std::string(fovea_status_string(run(call))) == fovea_status_string(misuse.want));
+    CHECK(untouched(call));
+  }
+}
+
 }  // namespace fovea_test
 
 #endif  // FOVEA_TESTS_SUPPORT_TEST_H_

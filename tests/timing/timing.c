@@ -87,36 +87,22 @@ static void fill_all(int kind) {
 /* ------------------------------------------------------------------------------------------------------ calls */
 
 static fovea_in input(const float* data, int heads, int tokens) {
-  const fovea_in in = {data, heads * tokens * kDim, tokens * kDim, kDim};
-  return in;
+  return (fovea_in){data, heads * tokens * kDim, tokens * kDim, kDim};
 }
 static fovea_out output(float* data, int tokens, int dim) {
-  const fovea_out o = {data, kQHeads * tokens * dim, tokens * dim, dim};
-  return o;
+  return (fovea_out){data, kQHeads * tokens * dim, tokens * dim, dim};
 }
 
 static fovea_attention_desc desc;
 static fovea_attention_args args;
 
 static void plain(int q_tokens) {
-  memset(&desc, 0, sizeof desc);
-  desc.struct_bytes = sizeof desc;
-  desc.q_heads = kQHeads;
-  desc.kv_heads = kKvHeads;
-  desc.head_dim = desc.value_dim = kDim;
-  desc.max_batch = kBatch;
-  desc.max_q_tokens = kQTokens;
-  desc.max_kv_tokens = kKvTokens;
+  desc = (fovea_attention_desc){.struct_bytes = sizeof desc, .q_heads = kQHeads, .kv_heads = kKvHeads, .head_dim = kDim};
+  desc.value_dim = kDim, desc.max_batch = kBatch, desc.max_q_tokens = kQTokens, desc.max_kv_tokens = kKvTokens;
   desc.target = target;
-  memset(&args, 0, sizeof args);
-  args.struct_bytes = sizeof args;
-  args.batch = kBatch;
-  args.q_tokens = (uint32_t)q_tokens;
-  args.kv_tokens = kKvTokens;
-  args.q = input(q, kQHeads, kQTokens);
-  args.kv.keys = input(keys, kKvHeads, kKvTokens);
-  args.kv.values = input(values, kKvHeads, kKvTokens);
-  args.out = output(out, kQTokens, kDim);
+  args = (fovea_attention_args){.struct_bytes = sizeof args, .batch = kBatch, .q_tokens = (uint32_t)q_tokens};
+  args.kv_tokens = kKvTokens, args.q = input(q, kQHeads, kQTokens), args.out = output(out, kQTokens, kDim);
+  args.kv.keys = input(keys, kKvHeads, kKvTokens), args.kv.values = input(values, kKvHeads, kKvTokens);
 }
 
 static fovea_status attend(void) {
@@ -125,91 +111,30 @@ static fovea_status attend(void) {
   return status != FOVEA_OK ? status : fovea_attention(&plan, &args, workspace.bytes, sizeof workspace.bytes);
 }
 
-static fovea_status plain_prefill(void) {
-  plain(kQTokens);
-  return attend();
-}
-static fovea_status plain_decode(void) {
-  plain(1);
-  return attend();
-}
-static void set_options(void) {
-  desc.window_left = 100;
-  desc.softcap = 3.0f;
-  args.positions = positions;
-  args.alibi_slopes = slopes;
-  args.sinks = sinks;
-  args.lse = output(lse, kQTokens, 1);
-  args.scores = output(scores, kQTokens, kKvTokens);
+static void nothing(void) {}
+static void options(void) {
+  desc.window_left = 100, desc.softcap = 3.0f;
+  args.positions = positions, args.alibi_slopes = slopes, args.sinks = sinks;
+  args.lse = output(lse, kQTokens, 1), args.scores = output(scores, kQTokens, kKvTokens);
   args.scores_stage = FOVEA_SCORES_SOFTMAX;
 }
-static fovea_status options_prefill(void) {
-  plain(kQTokens);
-  set_options();
-  return attend();
-}
-static fovea_status options_decode(void) {
-  plain(1);
-  set_options();
-  return attend();
-}
 static void set_mask(fovea_mask_kind kind, const void* data) {
-  args.mask.kind = kind;
-  args.mask.kv_tokens = kKvTokens;
-  args.mask.data = data;
-  args.mask.q_stride = kKvTokens;
+  args.mask = (fovea_mask){.kind = kind, .kv_tokens = kKvTokens, .data = data, .q_stride = kKvTokens};
 }
-static fovea_status float_mask(void) {
-  plain(kQTokens);
-  set_mask(FOVEA_MASK_F32, mask);
-  return attend();
-}
-static fovea_status byte_masks(void) {
-  plain(kQTokens);
-  set_mask(FOVEA_MASK_BYTE, byte_mask);
-  return attend();
-}
-static fovea_status masked_decode(void) {
-  plain(1);
-  set_mask(FOVEA_MASK_BYTE, byte_mask);
-  return attend();
-}
-static fovea_status additive(void) {
-  fovea_status status;
-  plain(kQTokens);
-  desc.score = FOVEA_SCORE_ADDITIVE;
-  args.score_vector = vector;
-  status = attend();
-  args.q_tokens = 1;
-  return status != FOVEA_OK ? status : attend();
-}
-static fovea_status dropout(void) {
-  plain(kQTokens);
-  desc.dropout = 0.25f;
-  return attend();
-}
+static void float_mask(void) { set_mask(FOVEA_MASK_F32, mask); }
+static void bytes_mask(void) { set_mask(FOVEA_MASK_BYTE, byte_mask); }
+static void additive(void) { desc.score = FOVEA_SCORE_ADDITIVE, args.score_vector = vector; }
+static void dropout(void) { desc.dropout = 0.25f; }
 
 /* Into a cache of a format, and attention over it, of many queries and of one. */
 static fovea_status cached(fovea_dtype dtype, fovea_kv_kind kind) {
-  fovea_kv_cache cache;
-  fovea_kv_append_args append;
+  fovea_kv_cache cache = {.struct_bytes = sizeof cache, .kind = kind, .key_dtype = dtype, .value_dtype = dtype};
+  fovea_kv_append_args append = {.struct_bytes = sizeof append, .batch = kBatch, .tokens = kKvTokens};
   fovea_status status;
   plain(kQTokens);
-  memset(&cache, 0, sizeof cache);
-  cache.struct_bytes = sizeof cache;
-  cache.kind = kind;
-  cache.key_dtype = cache.value_dtype = dtype;
-  cache.batch = kBatch;
-  cache.kv_heads = kKvHeads;
-  cache.head_dim = cache.value_dim = kDim;
+  cache.batch = kBatch, cache.kv_heads = kKvHeads, cache.head_dim = cache.value_dim = kDim;
   cache.max_tokens = kKvTokens;
-  memset(&append, 0, sizeof append);
-  append.struct_bytes = sizeof append;
-  append.target = target;
-  append.batch = kBatch;
-  append.tokens = kKvTokens;
-  append.keys = args.kv.keys;
-  append.values = args.kv.values;
+  append.target = target, append.keys = args.kv.keys, append.values = args.kv.values;
   status = fovea_kv_cache_init(&cache, cache_memory.bytes, sizeof cache_memory.bytes);
   if (status == FOVEA_OK) status = fovea_kv_append(&cache, &append);
   if (status == FOVEA_OK) status = fovea_kv_describe(&cache, &desc);
@@ -243,101 +168,77 @@ static fovea_status streams(void) {
 }
 
 static fovea_status softmax(void) {
-  fovea_softmax_args a;
+  fovea_softmax_args a = {.struct_bytes = sizeof a, .target = target, .out = scores, .in = keys};
   fovea_status status;
-  memset(&a, 0, sizeof a);
-  a.struct_bytes = sizeof a;
-  a.target = target;
-  a.out = scores;
-  a.in = keys;
-  a.out_outer_stride = a.in_outer_stride = kKvTokens;
-  a.out_axis_stride = a.in_axis_stride = 1;
-  a.outer = kQTokens;
-  a.axis = kKvTokens;
-  a.inner = 1;
+  a.out_outer_stride = a.in_outer_stride = kKvTokens, a.out_axis_stride = a.in_axis_stride = 1;
+  a.outer = kQTokens, a.axis = kKvTokens, a.inner = 1;
   status = fovea_softmax_f32(&a);
   if (status == FOVEA_OK) status = fovea_log_softmax_f32(&a);
-  a.mask = mask;
-  a.mask_outer_stride = kKvTokens;
-  a.mask_axis_stride = 1;
+  a.mask = mask, a.mask_outer_stride = kKvTokens, a.mask_axis_stride = 1;
   if (status == FOVEA_OK) status = fovea_softmax_f32(&a);
-  a.mask = NULL;
-  a.outer = 1;
-  a.axis = kQTokens;
-  a.inner = kKvTokens;
+  a.mask = NULL, a.outer = 1, a.axis = kQTokens, a.inner = kKvTokens;
   a.in_axis_stride = a.out_axis_stride = kKvTokens;
   return status == FOVEA_OK ? fovea_softmax_f32(&a) : status;
 }
 
 static fovea_status rope(void) {
-  fovea_rope_args a;
-  memset(&a, 0, sizeof a);
-  a.struct_bytes = sizeof a;
-  a.target = target;
-  a.batch = kBatch;
-  a.heads = kQHeads;
-  a.tokens = kQTokens;
-  a.dim = kDim;
-  a.layout = FOVEA_ROPE_HALF_SPLIT;
-  a.in = input(q, kQHeads, kQTokens);
-  a.out = output(out, kQTokens, kDim);
-  a.turns = turns;
+  fovea_rope_args a = {.struct_bytes = sizeof a, .target = target, .batch = kBatch, .heads = kQHeads, .turns = turns};
+  a.tokens = kQTokens, a.dim = kDim, a.layout = FOVEA_ROPE_HALF_SPLIT;
+  a.in = input(q, kQHeads, kQTokens), a.out = output(out, kQTokens, kDim);
   return fovea_rope_f32(&a);
 }
 
 static fovea_status layers(void) {
-  fovea_multihead_desc d;
-  fovea_multihead_args a;
+  fovea_multihead_desc d = {.struct_bytes = sizeof d};
+  fovea_multihead_args a = {.struct_bytes = sizeof a, .batch = kBatch, .q_tokens = kQTokens};
   fovea_multihead_plan plan;
   fovea_status status;
   plain(kQTokens);
-  memset(&d, 0, sizeof d);
-  d.struct_bytes = sizeof d;
-  d.attention = desc;
-  d.attention.kv_heads = kQHeads;
-  d.attention.max_kv_tokens = kQTokens;
-  memset(&a, 0, sizeof a);
-  a.struct_bytes = sizeof a;
-  a.attention.struct_bytes = sizeof a.attention;
-  a.batch = kBatch;
-  a.q_tokens = kQTokens;
-  a.x.data = q;
-  a.y.data = out;
-  a.x.token_stride = a.y.token_stride = kModel;
-  a.x.batch_stride = a.y.batch_stride = kQTokens * kModel;
-  a.weights.q.data = weights;
-  a.weights.q.row_stride = kModel;
+  d.attention = desc, d.attention.kv_heads = kQHeads, d.attention.max_kv_tokens = kQTokens;
+  a.attention.struct_bytes = sizeof a.attention, a.x.data = q, a.y.data = out;
+  a.x.token_stride = a.y.token_stride = kModel, a.x.batch_stride = a.y.batch_stride = kQTokens * kModel;
+  a.weights.q.data = weights, a.weights.q.row_stride = kModel;
   a.weights.k = a.weights.v = a.weights.out = a.weights.q;
   status = fovea_multihead_plan_init(&plan, &d);
   if (status == FOVEA_OK) status = fovea_multihead(&plan, &a, workspace.bytes, sizeof workspace.bytes);
-  a.q_tokens = 1; /* few tokens take a linear kernel of their own */
-  a.batch = 1;
+  a.q_tokens = a.batch = 1; /* few tokens take a linear kernel of their own */
   return status == FOVEA_OK ? fovea_multihead(&plan, &a, workspace.bytes, sizeof workspace.bytes) : status;
 }
 
+/* Attention of so many queries with what `set` sets, or another call. */
 static const struct {
   const char* name;
-  fovea_status (*run)(void);
+  int q_tokens;
+  void (*set)(void);
+  fovea_status (*other)(void);
 } calls[] = {
-    {"prefill", plain_prefill},
-    {"decode", plain_decode},
-    {"prefill, options", options_prefill},
-    {"decode, options", options_decode},
-    {"float mask", float_mask},
-    {"byte mask", byte_masks},
-    {"decode, byte mask", masked_decode},
-    {"additive", additive},
-    {"dropout", dropout},
-    {"f16 cache", cached_f16},
-    {"bf16 ring", cached_bf16},
-    {"int8 cache", cached_i8},
-    {"int4 ring", cached_i4},
-    {"stream", streams},
-    {"softmax", softmax},
-    {"rope", rope},
-    {"multi-head layer", layers},
+    {"prefill", kQTokens, nothing, NULL},
+    {"decode", 1, nothing, NULL},
+    {"prefill, options", kQTokens, options, NULL},
+    {"decode, options", 1, options, NULL},
+    {"float mask", kQTokens, float_mask, NULL},
+    {"byte mask", kQTokens, bytes_mask, NULL},
+    {"decode, byte mask", 1, bytes_mask, NULL},
+    {"additive", kQTokens, additive, NULL},
+    {"decode, additive", 1, additive, NULL},
+    {"dropout", kQTokens, dropout, NULL},
+    {"f16 cache", 0, NULL, cached_f16},
+    {"bf16 ring", 0, NULL, cached_bf16},
+    {"int8 cache", 0, NULL, cached_i8},
+    {"int4 ring", 0, NULL, cached_i4},
+    {"stream", 0, NULL, streams},
+    {"softmax", 0, NULL, softmax},
+    {"rope", 0, NULL, rope},
+    {"multi-head layer", 0, NULL, layers},
 };
 enum { kCalls = sizeof calls / sizeof calls[0] };
+
+static fovea_status run(int call) {
+  if (calls[call].other) return calls[call].other();
+  plain(calls[call].q_tokens);
+  calls[call].set();
+  return attend();
+}
 
 /* Seconds of processor time. */
 static double now(void) {
@@ -361,12 +262,12 @@ int main(int argc, char** argv) {
   if (fovea_rope_frequencies(turns, 0, 0, kDim) != FOVEA_OK) return 1;
   for (i = 0; i < kCalls; ++i) {
     double best = 1e9;
-    fovea_status status = calls[i].run();
+    fovea_status status = run(i);
     for (round = 0; round < rounds; ++round) {
       const double begin = now();
       double seconds;
       int again;
-      for (again = 0; again < 200; ++again) status = calls[i].run();
+      for (again = 0; again < 200; ++again) status = run(i);
       seconds = (now() - begin) / 200;
       if (seconds < best) best = seconds;
     }
