@@ -213,7 +213,7 @@ struct GroupBlocks {
   // of columns, and all rows that were brought.
   template <int kVectors, bool kLeast, size_t kStep>
   FOVEA_CALLED_TEMPLATE void AddGroupsOfVectors(const I8TokenTile& t, const BroughtGroups& b, size_t d, size_t inputs,
-                                         const float* x_sums, float* sums, size_t column) {
+                                                const float* x_sums, float* sums, size_t column) {
     constexpr int kRows = Block::template kRows<kVectors>;
     const size_t columns = t.columns;
     float kept[kStep < kScaleGroup ? kRows * kVectors * kLanes : 1];
