@@ -34,7 +34,8 @@ def plain(text):
 def names_of(sources):
     """name of a function, type or constant at the outermost level or one below -> the files that define it."""
     files = collections.defaultdict(set)
-    define = re.compile(r"^ {0,2}(?:(?:FOVEA_\w+|static|inline|constexpr|typename|const|void|bool|\w+<[^>]*>|\w+(?:::\w+)*)[ *&]+)+(\w+)\([^;]*$"
+    word = r"(?:FOVEA_\w+|static|inline|constexpr|typename|const|void|bool|\w+<[^>]*>|\w+(?:::\w+)*)"
+    define = re.compile(rf"^ {{0,2}}(?:{word}[ *&]+)+(\w+)\([^;]*$"
                         r"|^ {0,2}(?:struct|class|enum|using) (\w+)|^ {0,2}(?:static )?constexpr [\w:<>]+ (k\w+)", re.M)
     for path, text in sources.items():
         for match in define.finditer(text):
