@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Words of Helium for the softmax of a single row of queries: loops whose sums and constants g++ 12 would keep in
-// memory. They compute what FewSoftmax in i8/few_rows.inl does, with the numbers of ShortExp2.
+// memory. They compute what FewSoftmax in i8/few_softmax.inl does, with the numbers of ShortExp2.
 #ifndef FOVEA_SRC_SIMD_DOT_HELIUM_ROW_INL_
 #define FOVEA_SRC_SIMD_DOT_HELIUM_ROW_INL_
 

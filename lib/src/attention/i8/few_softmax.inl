@@ -125,8 +125,7 @@ struct I8FewSoftmax {
     constexpr uint32_t kKeys = FewBlock<kRows>::kKeys;
     constexpr int kAtOnce = hn::kRegisters < 16 ? 1 : kVectors;
     const float* scale = keys.numbers().value_scale + keys.begin;
-    if constexpr (kStrandsApart &&
-                  kWeighsRow<kRows>) {  // tiles without hidden keys, kept weights or a rest are WeighRow's
+    if constexpr (kStrandsApart && kWeighsRow<kRows>) {  // WeighRow takes tiles in which nothing is hidden or kept
       for (int v = 0; v < kVectors; ++v, scale += kKeys) {
         strands[v] = FewWeighStrand<kRows, true>(t, keys, t.s + v * kLanes, s_end, scale, shift, top);
       }
@@ -159,7 +158,7 @@ struct I8FewSoftmax {
     }
   }
 
-  // Like SoftmaxTile and PackWeights, but row_max, row_sum, rescale and ValueFactors hold the same number in all lanes
+  // Like SoftmaxTile and PackWeights, but row_max, row_sum, rescale and value_factors hold the same number in all lanes
   // of a row.
   template <int kRows>
   FOVEA_TEMPLATE void FewSoftmax(const QueryTile& t, const KeyTile& keys, bool hides) {

@@ -129,7 +129,7 @@ struct I8Weights {
     }
   }
 
-  // Turns the weights of one vector of rows, times the scales of their values, into codes from 0 to 255. ValueFactors
+  // Turns the weights of one vector of rows, times the scales of their values, into codes from 0 to 255. value_factors
   // becomes what a sum of codes is multiplied by.
   FOVEA_SECTION_OF(Dot)
   FOVEA_SHARED void PackWeights(const QueryTile& t, const KeyTile& keys, size_t column, bool changed) {
