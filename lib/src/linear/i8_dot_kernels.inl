@@ -8,7 +8,7 @@
 #include "linear/i8_groups_blocks.inl"
 #include "linear/i8_groups_rows.inl"
 
-// Whether few tokens have a kernel of their own: smmla takes sdot's.
+// Whether few tokens have a kernel of their own. For smmla they take sdot's.
 template <class Dot>
 constexpr bool kHasFew = kDotTraits[Dot::kKind].few_rows && kLanes > 1 && Dot::kKind != kDotSmmla;
 // Whether weights in groups are worth one, and register blocks for many tokens.
@@ -87,6 +87,7 @@ constexpr void AddKernels(I8LinearTable* table) {
   I8LinearKernel(&list)[kI8LinearKernels] = table->list[dot_row(Dot::kKind)];
   I8LinearKernel &few = list[kI8FewTokens], &tile = list[kI8TokenTile];
   if constexpr (kHasFew<Dot>) few.begin = FewKernel<Dot>::Begin, few.multiply = FewKernel<Dot>::Multiply;
+  if constexpr (Dot::kKind == kDotSmmla) few = table->list[dot_row(kDotSdot)][kI8FewTokens];  // added before
   tile.begin = TokenCodes<Dot>::Begin, tile.multiply = TokenProducts<Dot>::Multiply;
   if constexpr (kHasFastGroups<Dot>) {
     using Groups = GroupBlocks<typename GroupWords<Dot>::Words>;

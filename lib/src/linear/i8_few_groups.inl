@@ -69,15 +69,6 @@ struct GroupScales<Dot, FOVEA_I4> {
   inline __attribute__((always_inline)) VF Scale(size_t group) const { return hn::LoadU(kF, scales[group % kLanes]); }
 };
 
-// Stores the scale of a super-block of q6_k, of kLanes rows.
-template <class Dot>
-FOVEA_INLINE void PutCommonOfRows(const GroupRows<Dot, FOVEA_Q6_K>& rows, float* to) {
-  uint16_t halves[kLanes];
-  FOVEA_UNROLL(16)
-  for (size_t k = 0; k < kLanes; ++k) halves[k] = HalfAt(rows.Row(k).Block(0) + 208);
-  hn::StoreU(hn::LoadF16(kF, halves), kF, to);
-}
-
 // Those of a super-block are made together. In q6_k they are integers, and d is apart.
 template <class Dot, fovea_dtype kType>
 struct SuperGroupScales {
@@ -87,7 +78,12 @@ struct SuperGroupScales {
   inline __attribute__((always_inline)) void Put(const GroupRows<Dot, kType>& rows, size_t, size_t) {
     if (rows.place != 0) return;
     GroupLoads<Dot>::PutScalesOfRows(rows, scales);
-    if constexpr (kType == FOVEA_Q6_K) PutCommonOfRows<Dot>(rows, common);
+    if constexpr (kType == FOVEA_Q6_K) {
+      uint16_t halves[kLanes];
+      FOVEA_UNROLL(16)
+      for (size_t k = 0; k < kLanes; ++k) halves[k] = HalfAt(rows.Row(k).Block(0) + 208);
+      hn::StoreU(hn::LoadF16(kF, halves), kF, common);
+    }
   }
   inline __attribute__((always_inline)) VF Scale(size_t step) const {
     return hn::LoadU(kF, scales[step % (kSuperBlock / kScaleStep<kType>)]);

@@ -28,9 +28,6 @@ constexpr I8LinearTable Table(DotList<Dot...>) {
   I8LinearTable table = {};
   if (!kHasI8Linear) return table;
   (AddKernels<Dot>(&table), ...);
-#if defined(FOVEA_HAS_NEON_MATRIX_DOT)
-  table.list[kDotSmmla][kI8FewTokens] = table.list[kDotSdot][kI8FewTokens];
-#endif
   return table;
 }
 }  // namespace i8
