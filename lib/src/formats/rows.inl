@@ -57,7 +57,8 @@ FOVEA_INLINE VF LoadAsN(const FormatRow<kType>& row, size_t d, size_t n) {
   }
 }
 
-// Elements d .. d + n - 1 of a row without scales, n <= kLanes, where its format, one of the set, is known only at run time.
+// Elements d .. d + n - 1 of a row without scales, n <= kLanes, where its format, one of the set, is known only at run
+// time.
 template <::fovea::FormatSet kSet = ::fovea::kUnscaledFormats>
 FOVEA_INLINE VF LoadPart(fovea_dtype dtype, const void* row, size_t d, size_t n) {
   FOVEA_WITH_FORMAT(kSet, dtype, FormatRow<kType>::Of(row, nullptr).Part(d, n));

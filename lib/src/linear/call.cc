@@ -92,7 +92,8 @@ void multiply_few_halves(const LinearCall& c, const TokenTile& tile, uint32_t to
   const auto* const x = static_cast<const uint16_t*>(tile.x);
   const ptrdiff_t pitch = round_up(c.in_dim, kFewHalfInputs);
   float* const y = y_at(c, token, begin);
-  (*c.f16)->few({tile.live, c.in_dim, end - begin, x, y, pitch, c.y_stride, weights_from(c.weights, c.in_dim, begin), {}});
+  (*c.f16)->few({tile.live, c.in_dim, end - begin, x, y, pitch, c.y_stride,
+                 weights_from(c.weights, c.in_dim, begin), {}});
   activate(c, y, tile.live, end - begin);
 }
 

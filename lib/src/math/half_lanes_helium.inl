@@ -14,7 +14,8 @@ struct HalfLanes<Half, true> {
   static constexpr size_t kProductLanes = Half::kLanes;
   static constexpr int kPieces = Half::kPieces;
 
-  // Where the rows begin: elements from the first one. Where these fit 16 bits, the rows are near, and one load is enough.
+  // Where the rows begin: elements from the first one. Where these fit 16 bits, the rows are near, and one load is
+  // enough.
   template <bool kNear>
   struct Rows {
     const Element* data;

@@ -26,8 +26,8 @@ struct HeliumHalves {
   FOVEA_INLINE M SignMask(V v) { return vcmpltq_n_s16(vreinterpretq_s16_f16(v), 0); }
 
   // In assembly, as the words of helium.inl, for the same reason.
-  // A vector of columns in memory has those of its first half in even places, and the others in odd ones: so it is widened
-  // to vectors of adjacent columns. StoreSecond keeps what StoreFirst has stored.
+  // A vector of columns in memory has those of its first half in even places, and the others in odd ones: so it is
+  // widened to vectors of adjacent columns. StoreSecond keeps what StoreFirst has stored.
   FOVEA_INLINE void StoreFirst(VF v, Element* p) {
     *reinterpret_cast<VInMemory*>(p) = vreinterpretq_f16_s32(hn::ToF16(v));
   }

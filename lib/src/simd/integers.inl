@@ -136,8 +136,8 @@ FOVEA_INLINE CodeSums SumCodes(const int8_t* p, size_t count) {
 }
 
 #if FOVEA_SMLAD && !FOVEA_PREFER_SIZE
-// Sixteen codes at an address of whole words, to which one instruction stores them: so a code takes 2.8 instructions, where
-// its load, that of the table and a store of its own would be 3.
+// Sixteen codes at an address of whole words, to which one instruction stores them: so a code takes 2.8 instructions,
+// where its load, that of the table and a store of its own would be 3.
 FOVEA_INLINE void TranslateSixteen(const int8_t* table, const uint8_t*& from, int8_t*& to) {
 #define FOVEA_FOUR_CODES(word)                                      \
   "ldrb " word                                                      \

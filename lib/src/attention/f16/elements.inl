@@ -66,8 +66,8 @@ struct HalfRows {
     return static_cast<const Element*>(rows.data) + ptrdiff_t(key) * rows.stride;
   }
 
-  // The columns of a tile of which kVectors vectors are worked on: a constant if these are more than one, for then they are
-  // all.
+  // The columns of a tile of which kVectors vectors are worked on: a constant if these are more than one, for then they
+  // are all.
   static_assert(kBlockVectors <= 2 || kBlockVectors == hn::kMaskedVectors,
                 "a tile is worked on as a whole, or by single vectors");
   template <int kVectors>

@@ -2,8 +2,8 @@
 //
 // The few-rows kernel with products of halves: the chains are those of f16/products.inl, so that the bits are those of
 // the tile kernel. A lane is a key while its products with a query are added up: the elements of kProductLanes keys are
-// transposed in registers (math/half_lanes.inl). With values, lanes run along value_dim, and each value is read once for
-// all rows.
+// transposed in registers (math/half_lanes.inl). With values, lanes run along value_dim, and each value is read once
+// for all rows.
 #ifndef FOVEA_SRC_ATTENTION_F16_FEW_ROWS_INL_
 #define FOVEA_SRC_ATTENTION_F16_FEW_ROWS_INL_
 

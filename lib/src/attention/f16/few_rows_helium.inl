@@ -25,8 +25,8 @@ struct HalfFewRows<Half, true> : HalfFewSoftmax<Half> {
     }
   }
 
-  // o[r][element + ..] for kVectors vectors, or with kPart for n elements. With kHides, the value of a weight whose sign is
-  // set is taken from zeros: its product then adds nothing.
+  // o[r][element + ..] for kVectors vectors, or with kPart for n elements. With kHides, the value of a weight whose
+  // sign is set is taken from zeros: its product then adds nothing.
   template <int kRows, bool kHides, bool kPart, int kVectors>
   FOVEA_INLINE void FewValueBlock(const QueryTile& t, const KeyTile& keys, size_t element, size_t n) {
     static const Element kZeros[kVectors * kProductLanes] = {};

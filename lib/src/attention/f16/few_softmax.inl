@@ -99,8 +99,8 @@ struct HalfFewSoftmax : HalfRows<Half> {
   // Where FewSoftmax leaves the weights that are kept.
   FOVEA_INLINE const float* WeightsToKeep(const QueryTile& t, const KeyTile&) { return t.s; }
 
-  // n vectors of scores from s on become weights as halves, and with `keeps` as floats in their place, too. Their sums are
-  // added to the strands.
+  // n vectors of scores from s on become weights as halves, and with `keeps` as floats in their place, too. Their sums
+  // are added to the strands.
   template <int kRows, int n, int kVectors>
   FOVEA_INLINE void FewWeights(float* s, VF shift, VF hidden_weight, bool keeps, Element* weights,
                                VF (&strands)[kVectors]) {

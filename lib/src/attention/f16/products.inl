@@ -71,7 +71,8 @@ struct HalfProducts : HalfRows<Half> {
     AddValue<kHides, 0>(weights, hidden, elements, sums);
   }
 
-  // o[e][vector] = o[e][vector] * factor + sums[e][vector], or unless `rescales` o + sums, but for the first `skip` rows.
+  // o[e][vector] = o[e][vector] * factor + sums[e][vector], or unless `rescales` o + sums, but for the first `skip`
+  // rows.
   template <int kRows, int kVectors>
   FOVEA_INLINE void AddSums(const V (&sums)[kRows][kVectors], bool rescales, const float* factors, int skip,
                             size_t columns, float* o) {
@@ -94,8 +95,8 @@ struct HalfProducts : HalfRows<Half> {
     }
   }
 
-  // o[e][vector] = o[e][vector] * rescale + sum_j weight[j][vector] * value[j][e], for kRows elements, of which the first
-  // `skip` are not stored.
+  // o[e][vector] = o[e][vector] * rescale + sum_j weight[j][vector] * value[j][e], for kRows elements, of which the
+  // first `skip` are not stored.
   template <bool kHides, int kVectors, int kRows>
   FOVEA_INLINE void ValueBlock(const QueryTile& t, const KeyTile& keys, size_t column, size_t element, int skip) {
     const size_t columns = Rows::template ColumnsOf<kVectors>(t), step = columns * Rows::kWeightPitch;

@@ -69,8 +69,8 @@ struct HalfProducts<Half, true> : HalfRows<Half> {
     for (size_t n = t.value_dim; n > 0; --n, o += columns) hn::StoreU(hn::Mul(hn::LoadU(kF, o), rescale), kF, o);
   }
 
-  // The last register block may overlap the one before it, and then does not store what both have. A single element of a
-  // value takes both places of a block.
+  // The last register block may overlap the one before it, and then does not store what both have. A single element of
+  // a value takes both places of a block.
   template <bool kHides, int kVectors>
   FOVEA_CALLED_TEMPLATE void ValuesOf(const QueryTile& t, const KeyTile& keys, size_t column) {
     const size_t value_dim = t.value_dim;
