@@ -30,7 +30,6 @@
 using namespace fovea;
 #include FOVEA_BACKEND_HEADER
 #include "simd/common.inl"
-#define FOVEA_SRC_SIMD_APART_INL_  // a namespace hides that of the backend, which is none here
 namespace fused = hn;
 
 #endif  // FOVEA_TESTS_KERNELS_ANY_TARGET_H_

@@ -72,8 +72,8 @@ struct RowCursor {
     return {static_cast<const char*>(rows.data) + first * stride,
             static_cast<const char*>(scales) + first * scale_stride, stride, scale_stride};
   }
-  inline __attribute__((always_inline)) FormatRow<kType> Row() const { return FormatRow<kType>::Of(data, scales); }
-  inline __attribute__((always_inline)) void Next() {
+  FOVEA_MEMBER FormatRow<kType> Row() const { return FormatRow<kType>::Of(data, scales); }
+  FOVEA_MEMBER void Next() {
     data += stride;
     scales += scale_stride;
   }
@@ -100,7 +100,7 @@ struct LineCursor {
             dim * kGroupBytes / kScaleGroup, index % dim * kGroupBytes / kScaleGroup};
   }
   template <size_t kElements>
-  inline __attribute__((always_inline)) void Prefetch() {
+  FOVEA_MEMBER void Prefetch() {
     constexpr size_t kBytes = (kElements * kGroupBytes + kScaleGroup - 1) / kScaleGroup;
     FOVEA_UNROLL(8)
     for (size_t i = 0; i < kBytes; i += kCacheLine) {

@@ -247,10 +247,10 @@ struct F32FewRows {
     size_t padded;
 
     FOVEA_INLINE RescaledRows Of(const QueryTile& t) { return {t.o, t.rescale, PaddedToLanes(t.value_dim)}; }
-    inline __attribute__((always_inline)) VF Factor(int r) const {
+    FOVEA_MEMBER VF Factor(int r) const {
       return hn::Set(kF, rescales[r * int(FewBlock<kRows>::kKeys)]);
     }
-    inline __attribute__((always_inline)) void Put(VF sum, int r, size_t element, size_t, VF rescale) const {
+    FOVEA_MEMBER void Put(VF sum, int r, size_t element, size_t, VF rescale) const {
       float* const at = o + r * padded + element;
       hn::StoreU(hn::MulAdd(hn::LoadU(kF, at), rescale, sum), kF, at);
     }

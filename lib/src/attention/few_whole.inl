@@ -25,8 +25,8 @@ struct F32FewWhole : F32FewRows {
     VF normalise;
     MF empty;
 
-    inline __attribute__((always_inline)) VF Factor(int) const { return normalise; }
-    inline __attribute__((always_inline)) void Put(VF sum, int, size_t element, size_t part, VF factor) const {
+    FOVEA_MEMBER VF Factor(int) const { return normalise; }
+    FOVEA_MEMBER void Put(VF sum, int, size_t element, size_t part, VF factor) const {
       const VF y = hn::IfThenZeroElse(empty, hn::Mul(hn::Add(sum, hn::Zero(kF)), factor));
       if (part == kLanes) {
         hn::StoreU(y, kF, out + element);

@@ -14,8 +14,8 @@ using BringRows = void(const RowsToBring&);
 //   Begin                         the queries; the running softmax starts
 //   Scores<kVectors>              the first product
 //   WeighBlock<kVectors>          turns scores into weights at once, where no step needs them. Whether it did; else
-//   ScaleScores<kVectors>         makes scores those in base 2, and for one vector of rows
-//   SoftmaxTile, PackWeights      turn these into weights, and weights into what the second product reads
+//   ScaleScores<kVectors>         multiplies scores to those in base 2
+//   SoftmaxTile, PackWeights      for one vector of rows: scores become weights, and these what the second product reads
 //   Values<kHides, kVectors>      the second product
 //   TakeOutZeros<kVectors>        subtracts from outputs what a zero point of values added
 template <class Parts>

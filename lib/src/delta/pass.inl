@@ -14,11 +14,11 @@ struct FactorsOfKey {
   // A vector is multiplied by a lane of another: a load reads four factors.
   VF four[kFactors / kLanes];
 
-  inline __attribute__((always_inline)) explicit FactorsOfKey(const float* f) : at(f) {
+  FOVEA_MEMBER explicit FactorsOfKey(const float* f) : at(f) {
     FOVEA_UNROLL(4)
     for (uint32_t i = 0; i < kFactors / kLanes; ++i) four[i] = hn::LoadU(kF, f + i * kLanes);
   }
-  inline __attribute__((always_inline)) VF MulAdd(uint32_t i, VF a, VF c) const {
+  FOVEA_MEMBER VF MulAdd(uint32_t i, VF a, VF c) const {
     switch (i % kLanes) {
       case 0: return hn::MulAddLane<0>(a, four[i / kLanes], c);
       case 1: return hn::MulAddLane<1>(a, four[i / kLanes], c);
@@ -27,11 +27,11 @@ struct FactorsOfKey {
     }
   }
 #else
-  inline __attribute__((always_inline)) VF MulAdd(uint32_t i, VF a, VF c) const {
+  FOVEA_MEMBER VF MulAdd(uint32_t i, VF a, VF c) const {
     return hn::MulAddScalar(a, at[i * kFactorStride], c);
   }
 #endif
-  inline __attribute__((always_inline)) VF Mul(uint32_t i, VF a) const {
+  FOVEA_MEMBER VF Mul(uint32_t i, VF a) const {
     return hn::Mul(a, hn::Set(kF, at[i * kFactorStride]));
   }
 };

@@ -39,18 +39,18 @@ struct SharedDecays {  // one decay for all elements of a key
   static constexpr bool kOfKeys = false;
   float of_pairs[16];  // D(a, b) at PairAt(a, b), then D(a, 3) of the group that is added; padded to whole vectors
 
-  inline __attribute__((always_inline)) VF Of(uint32_t a, uint32_t b) const {
+  FOVEA_MEMBER VF Of(uint32_t a, uint32_t b) const {
     return hn::Set(kF, of_pairs[PairAt(a, b)]);
   }
-  inline __attribute__((always_inline)) VF Added(uint32_t a) const { return hn::Set(kF, of_pairs[kPairs + a]); }
+  FOVEA_MEMBER VF Added(uint32_t a) const { return hn::Set(kF, of_pairs[kPairs + a]); }
 };
 struct DecaysOfKeys {  // of kLanes elements of a key
   static constexpr bool kOfKeys = true;
   VF of_pairs[kPairs], of_added[kDeltaTokens];
 
-  inline __attribute__((always_inline)) VF Of(uint32_t a, uint32_t b) const { return of_pairs[PairAt(a, b)]; }
+  FOVEA_MEMBER VF Of(uint32_t a, uint32_t b) const { return of_pairs[PairAt(a, b)]; }
   // From each token of a whole group to the last.
-  inline __attribute__((always_inline)) const VF (&ToLast() const)[kDeltaTokens] {
+  FOVEA_MEMBER const VF (&ToLast() const)[kDeltaTokens] {
     return reinterpret_cast<const VF(&)[kDeltaTokens]>(of_pairs[PairAt(0, kDeltaTokens - 1)]);
   }
 };

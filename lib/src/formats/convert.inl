@@ -93,11 +93,11 @@ struct NibbleRow {
   const uint8_t *codes, *scales;
   size_t codes_step, scales_step;  // from group to group, in bytes
 
-  inline __attribute__((always_inline)) VF Whole(size_t d) const {
+  FOVEA_MEMBER VF Whole(size_t d) const {
     return Nibbles<8>(codes + d / kScaleGroup * codes_step, d % kScaleGroup);
   }
-  inline __attribute__((always_inline)) VF Part(size_t d, size_t n) const { return FirstLanes(Whole(d), n); }
-  inline __attribute__((always_inline)) VF Scale(size_t d) const {
+  FOVEA_MEMBER VF Part(size_t d, size_t n) const { return FirstLanes(Whole(d), n); }
+  FOVEA_MEMBER VF Scale(size_t d) const {
     return hn::SetF16(kF, HalfAt(scales + d / kScaleGroup * scales_step));
   }
 };

@@ -49,7 +49,7 @@ struct ScaleI8 {
             hn::BitCast(kI, hn::IfThenElse(hn::Eq(not_finite, not_finite), all_bits, hn::Zero(kF)))};
   }
   // x / scale plus kRoundingBias: the low bits are the code. 0 where the scale is NaN.
-  inline __attribute__((always_inline)) VF Biased(VF x) const {
+  FOVEA_MEMBER VF Biased(VF x) const {
     const VI quotient = hn::And(hn::BitCast(kI, hn::Mul(x, inverse)), finite);
     return hn::Add(hn::BitCast(kF, quotient), hn::Set(kF, kRoundingBias));
   }
@@ -70,7 +70,7 @@ struct ScaleI8 {
 };
 struct FloatRow {
   const float* x;
-  inline __attribute__((always_inline)) VF operator()(size_t d, size_t n) const { return LoadUpTo(x + d, n); }
+  FOVEA_MEMBER VF operator()(size_t d, size_t n) const { return LoadUpTo(x + d, n); }
 };
 FOVEA_INLINE void NarrowRowI8(const float* x, size_t dim, int8_t* codes, float* scale) {
   const FloatRow row = {x};

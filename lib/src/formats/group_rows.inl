@@ -32,8 +32,8 @@ struct FormatRow<FOVEA_F32> {
   const Unit* data;
 
   FOVEA_INLINE FormatRow Of(const void* data, const void*) { return {static_cast<const Unit*>(data)}; }
-  inline __attribute__((always_inline)) VF Whole(size_t d) const { return hn::LoadU(kF, data + d); }
-  inline __attribute__((always_inline)) VF Part(size_t d, size_t n) const { return hn::LoadN(kF, data + d, n); }
+  FOVEA_MEMBER VF Whole(size_t d) const { return hn::LoadU(kF, data + d); }
+  FOVEA_MEMBER VF Part(size_t d, size_t n) const { return hn::LoadN(kF, data + d, n); }
   FOVEA_INLINE void StoreWhole(VF v, void* data, size_t d) { hn::StoreU(v, kF, static_cast<Unit*>(data) + d); }
   FOVEA_INLINE void StorePart(VF v, void* data, size_t d, size_t n) {
     hn::StoreN(v, kF, static_cast<Unit*>(data) + d, n);
@@ -46,8 +46,8 @@ struct FormatRow<FOVEA_F16> {
   const Unit* data;
 
   FOVEA_INLINE FormatRow Of(const void* data, const void*) { return {static_cast<const Unit*>(data)}; }
-  inline __attribute__((always_inline)) VF Whole(size_t d) const { return hn::LoadF16(kF, data + d); }
-  inline __attribute__((always_inline)) VF Part(size_t d, size_t n) const { return hn::LoadF16N(kF, data + d, n); }
+  FOVEA_MEMBER VF Whole(size_t d) const { return hn::LoadF16(kF, data + d); }
+  FOVEA_MEMBER VF Part(size_t d, size_t n) const { return hn::LoadF16N(kF, data + d, n); }
   FOVEA_INLINE void StoreWhole(VF v, void* data, size_t d) { hn::StoreF16(v, static_cast<Unit*>(data) + d); }
   FOVEA_INLINE void StorePart(VF v, void* data, size_t d, size_t n) {
     hn::StoreF16N(v, static_cast<Unit*>(data) + d, n);
@@ -71,10 +71,10 @@ struct FormatRow<FOVEA_BF16> {
   const Unit* data;
 
   FOVEA_INLINE FormatRow Of(const void* data, const void*) { return {static_cast<const Unit*>(data)}; }
-  inline __attribute__((always_inline)) VF Whole(size_t d) const {
+  FOVEA_MEMBER VF Whole(size_t d) const {
     return hn::BitCast(kF, hn::ShiftLeft<16>(hn::LoadU16(kI, data + d)));
   }
-  inline __attribute__((always_inline)) VF Part(size_t d, size_t n) const {
+  FOVEA_MEMBER VF Part(size_t d, size_t n) const {
     return hn::BitCast(kF, hn::ShiftLeft<16>(hn::LoadU16N(kI, data + d, n)));
   }
   FOVEA_INLINE void StoreWhole(VF v, void* data, size_t d) { hn::StoreU16(ToBf16(v), static_cast<Unit*>(data) + d); }
@@ -94,11 +94,11 @@ struct FormatRow<FOVEA_I8> {
   FOVEA_INLINE FormatRow Of(const void* data, const void* scales) {
     return {static_cast<const Unit*>(data), static_cast<const float*>(scales)};
   }
-  inline __attribute__((always_inline)) VF Whole(size_t d) const { return hn::ConvertTo(kF, hn::LoadI8(kI, data + d)); }
-  inline __attribute__((always_inline)) VF Part(size_t d, size_t n) const {
+  FOVEA_MEMBER VF Whole(size_t d) const { return hn::ConvertTo(kF, hn::LoadI8(kI, data + d)); }
+  FOVEA_MEMBER VF Part(size_t d, size_t n) const {
     return hn::ConvertTo(kF, hn::LoadI8N(kI, data + d, n));
   }
-  inline __attribute__((always_inline)) VF Scale(size_t) const { return FiniteOrNaN(hn::Set(kF, *scale)); }
+  FOVEA_MEMBER VF Scale(size_t) const { return FiniteOrNaN(hn::Set(kF, *scale)); }
   FOVEA_INLINE void Narrow(const float* x, size_t dim, void* data, void* scales) {
     NarrowRowI8(x, dim, static_cast<Unit*>(data), static_cast<float*>(scales));
   }
@@ -108,12 +108,12 @@ struct FormatRow<FOVEA_I8> {
 struct CodeRow {
   FormatRow<FOVEA_I8> row;
   FOVEA_INLINE CodeRow Of(const void* data) { return {FormatRow<FOVEA_I8>::Of(data, nullptr)}; }
-  inline __attribute__((always_inline)) VF operator()(size_t d, size_t n) const {
+  FOVEA_MEMBER VF operator()(size_t d, size_t n) const {
     return !kPreferSize && n == kLanes ? row.Whole(d) : row.Part(d, n);
   }
 };
 struct CodesAsTheyAre {
-  inline __attribute__((always_inline)) VF Biased(VF codes) const { return hn::Add(codes, hn::Set(kF, kRoundingBias)); }
+  FOVEA_MEMBER VF Biased(VF codes) const { return hn::Add(codes, hn::Set(kF, kRoundingBias)); }
 };
 
 // The first n lanes, and 0 in the others.
@@ -160,18 +160,18 @@ struct FormatRow<FOVEA_I4> {
   FOVEA_INLINE FormatRow Of(const void* data, const void* scales) {
     return {static_cast<const Unit*>(data), static_cast<const uint16_t*>(scales)};
   }
-  inline __attribute__((always_inline)) const Unit* Codes(size_t d) const {
+  FOVEA_MEMBER const Unit* Codes(size_t d) const {
     return data + d / kScaleGroup * (kScaleGroup / 2);
   }
-  inline __attribute__((always_inline)) VF Whole(size_t d) const { return Nibbles<8>(Codes(d), d % kScaleGroup); }
-  inline __attribute__((always_inline)) void Group(size_t d, VF (&all)[kGroupVectors]) const {
+  FOVEA_MEMBER VF Whole(size_t d) const { return Nibbles<8>(Codes(d), d % kScaleGroup); }
+  FOVEA_MEMBER void Group(size_t d, VF (&all)[kGroupVectors]) const {
     AllNibbles<8>(Codes(d), all);
   }
-  inline __attribute__((always_inline)) VF Part(size_t d, size_t n) const {  // a group is always stored whole
+  FOVEA_MEMBER VF Part(size_t d, size_t n) const {  // a group is always stored whole
     return FirstLanes(Whole(d), n);
   }
-  inline __attribute__((always_inline)) uint16_t ScaleBits(size_t d) const { return scales[d / kScaleGroup]; }
-  inline __attribute__((always_inline)) VF Scale(size_t d) const { return hn::SetF16(kF, ScaleBits(d)); }
+  FOVEA_MEMBER uint16_t ScaleBits(size_t d) const { return scales[d / kScaleGroup]; }
+  FOVEA_MEMBER VF Scale(size_t d) const { return hn::SetF16(kF, ScaleBits(d)); }
   FOVEA_INLINE void Narrow(const float* x, size_t dim, void* data, void* scales) {
     for (size_t d = 0; d < dim; d += kScaleGroup) {
       const size_t group = d / kScaleGroup, count = dim - d < kScaleGroup ? dim - d : kScaleGroup;
@@ -191,9 +191,9 @@ struct FormatRow {
   const Unit* data;
 
   FOVEA_INLINE FormatRow Of(const void* data, const void*) { return {static_cast<const Unit*>(data)}; }
-  inline __attribute__((always_inline)) const Unit* Block(size_t d) const { return data + d / kScaleGroup * kBlock; }
-  inline __attribute__((always_inline)) const Unit* Codes(size_t d) const { return Block(d) + kHead; }
-  inline __attribute__((always_inline)) VF Whole(size_t d) const {
+  FOVEA_MEMBER const Unit* Block(size_t d) const { return data + d / kScaleGroup * kBlock; }
+  FOVEA_MEMBER const Unit* Codes(size_t d) const { return Block(d) + kHead; }
+  FOVEA_MEMBER VF Whole(size_t d) const {
     if constexpr (kType == FOVEA_Q8_0) {
       const int8_t* const codes = reinterpret_cast<const int8_t*>(Codes(d));
       return hn::ConvertTo(kF, hn::LoadI8(kI, codes + d % kScaleGroup));
@@ -201,7 +201,7 @@ struct FormatRow {
       return Nibbles<kLess>(Codes(d), d % kScaleGroup);
     }
   }
-  inline __attribute__((always_inline)) void Group(size_t d, VF (&all)[kGroupVectors]) const {
+  FOVEA_MEMBER void Group(size_t d, VF (&all)[kGroupVectors]) const {
     if constexpr (kType == FOVEA_Q8_0) {
       FOVEA_UNROLL_BY(kGroupUnroll)
       for (size_t i = 0; i < kGroupVectors; ++i) all[i] = Whole(d + i * kLanes);
@@ -209,11 +209,11 @@ struct FormatRow {
       AllNibbles<kLess>(Codes(d), all);
     }
   }
-  inline __attribute__((always_inline)) VF Part(size_t d, size_t n) const { return FirstLanes(Whole(d), n); }
-  inline __attribute__((always_inline)) uint16_t ScaleBits(size_t d) const { return HalfAt(Block(d)); }
-  inline __attribute__((always_inline)) uint16_t LeastBits(size_t d) const { return HalfAt(Block(d) + 2); }  // q4_1: m
-  inline __attribute__((always_inline)) VF Scale(size_t d) const { return hn::SetF16(kF, ScaleBits(d)); }
-  inline __attribute__((always_inline)) VF Least(size_t d) const { return hn::SetF16(kF, LeastBits(d)); }
+  FOVEA_MEMBER VF Part(size_t d, size_t n) const { return FirstLanes(Whole(d), n); }
+  FOVEA_MEMBER uint16_t ScaleBits(size_t d) const { return HalfAt(Block(d)); }
+  FOVEA_MEMBER uint16_t LeastBits(size_t d) const { return HalfAt(Block(d) + 2); }  // q4_1: m
+  FOVEA_MEMBER VF Scale(size_t d) const { return hn::SetF16(kF, ScaleBits(d)); }
+  FOVEA_MEMBER VF Least(size_t d) const { return hn::SetF16(kF, LeastBits(d)); }
   FOVEA_INLINE void Narrow(const float* x, size_t dim, void* data, void*) {
     static_assert(kType != FOVEA_Q4_1, "no format of keys");
     for (size_t d = 0; d < dim; d += kScaleGroup) {

@@ -31,7 +31,7 @@ struct ScaleOf {
       return {hn::Zero(kF), hn::Zero(kF)};
     }
   }
-  inline __attribute__((always_inline)) VF Times(VF codes) const {
+  FOVEA_MEMBER VF Times(VF codes) const {
     if constexpr (kHasLeast<kType>) {
       return hn::MulAdd(codes, scale, least);
     } else {

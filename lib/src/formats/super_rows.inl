@@ -45,14 +45,14 @@ struct SuperRow {
   const Unit* data;
 
   FOVEA_INLINE FormatRow<kType> Of(const void* data, const void*) { return {{static_cast<const Unit*>(data)}}; }
-  inline __attribute__((always_inline)) const Unit* Block(size_t d) const {
+  FOVEA_MEMBER const Unit* Block(size_t d) const {
     return data + d / kSuperBlock * ::fovea::format_of(kType).group_bytes;
   }
-  inline __attribute__((always_inline)) VF Part(size_t d, size_t n) const {
+  FOVEA_MEMBER VF Part(size_t d, size_t n) const {
     return FirstLanes(static_cast<const FormatRow<kType>*>(this)->Whole(d), n);
   }
   template <size_t kCount>
-  inline __attribute__((always_inline)) void Group(size_t d, VF (&all)[kCount]) const {
+  FOVEA_MEMBER void Group(size_t d, VF (&all)[kCount]) const {
     FOVEA_UNROLL_BY(kGroupUnroll)
     for (size_t i = 0; i < kCount; ++i) all[i] = static_cast<const FormatRow<kType>*>(this)->Whole(d + i * kLanes);
   }
@@ -60,7 +60,7 @@ struct SuperRow {
 
 template <>
 struct FormatRow<FOVEA_Q4_K> : SuperRow<FOVEA_Q4_K> {
-  inline __attribute__((always_inline)) VF Whole(size_t d) const {
+  FOVEA_MEMBER VF Whole(size_t d) const {
     const Unit* const codes = Block(d) + 16 + d % kSuperBlock / (2 * kScaleGroup) * kScaleGroup + d % kScaleGroup;
     return hn::ConvertTo(kF, hn::And(hn::LoadU8(kI, codes), hn::Set(kI, IsHigh(FOVEA_Q4_K, d) ? 0xf0 : 0x0f)));
   }
@@ -72,13 +72,13 @@ struct FormatRow<FOVEA_Q4_K> : SuperRow<FOVEA_Q4_K> {
     const float factor = more != 0 ? -1.0f : IsHigh(FOVEA_Q4_K, d) ? 0x1p-4f : 1.0f;
     return hn::Mul(hn::SetF16(kF, HalfAt(block + more / 4)), hn::Set(kF, integer * factor));
   }
-  inline __attribute__((always_inline)) VF Scale(size_t d) const { return OneOf(Block(d), d, 0); }
-  inline __attribute__((always_inline)) VF Least(size_t d) const { return OneOf(Block(d), d, 8); }
+  FOVEA_MEMBER VF Scale(size_t d) const { return OneOf(Block(d), d, 0); }
+  FOVEA_MEMBER VF Least(size_t d) const { return OneOf(Block(d), d, 8); }
 };
 
 template <>
 struct FormatRow<FOVEA_Q6_K> : SuperRow<FOVEA_Q6_K> {
-  inline __attribute__((always_inline)) VF Whole(size_t d) const {
+  FOVEA_MEMBER VF Whole(size_t d) const {
     const size_t half = d % kSuperBlock / 128, quarter = d % 128 / kScaleGroup, at = d % kScaleGroup;
     const Unit* const low = Block(d) + half * 64 + quarter % 2 * kScaleGroup + at;
     const Unit* const high = Block(d) + 128 + half * 32 + at;
@@ -89,13 +89,13 @@ struct FormatRow<FOVEA_Q6_K> : SuperRow<FOVEA_Q6_K> {
     return hn::MulAdd(hn::ConvertTo(kF, pairs), hn::Set(kF, quarter % 2 != 0 ? 4.0f : 16.0f), less);
   }
   // A scale is the product of these.
-  static inline __attribute__((always_inline)) float IntegerScale(const Unit* block, size_t d) {
+  FOVEA_INLINE float IntegerScale(const Unit* block, size_t d) {
     return float(static_cast<int8_t>(block[192 + d % kSuperBlock / (kScaleGroup / 2)]));
   }
-  static inline __attribute__((always_inline)) VF CommonScale(const Unit* block) {
+  FOVEA_INLINE VF CommonScale(const Unit* block) {
     return hn::SetF16(kF, HalfAt(block + 208));
   }
-  inline __attribute__((always_inline)) VF Scale(size_t d) const {
+  FOVEA_MEMBER VF Scale(size_t d) const {
     const Unit* const block = Block(d);
     const float factor = IsHigh(FOVEA_Q6_K, d) ? 0x1p-4f : 1.0f;
     return hn::Mul(CommonScale(block), hn::Set(kF, IntegerScale(block, d) * factor));
@@ -134,14 +134,14 @@ template <fovea_dtype kType>
 struct RowScales {
   float all[kInSuper<kType> ? kSuperScales : 1];
 
-  inline __attribute__((always_inline)) void Enter(const FormatRow<kType>& row, size_t d) {
+  FOVEA_MEMBER void Enter(const FormatRow<kType>& row, size_t d) {
     if constexpr (kInSuper<kType>) PutSuperScales<kType, true>(row.Block(d), all);
   }
-  inline __attribute__((always_inline)) VF Scale(const FormatRow<kType>& row, size_t d) const {
+  FOVEA_MEMBER VF Scale(const FormatRow<kType>& row, size_t d) const {
     if constexpr (!kInSuper<kType>) return row.Scale(d);
     return hn::Set(kF, all[d % kSuperBlock / kScaleStep<kType>]);
   }
-  inline __attribute__((always_inline)) VF Least(const FormatRow<kType>& row, size_t d) const {
+  FOVEA_MEMBER VF Least(const FormatRow<kType>& row, size_t d) const {
     if constexpr (!kInSuper<kType>) return row.Least(d);
     return hn::Set(kF, all[kSuperScales / 2 + d % kSuperBlock / kScaleGroup]);
   }

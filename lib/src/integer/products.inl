@@ -29,7 +29,7 @@ FOVEA_INLINE void BringQuery(const IntegerBlock& b, uint32_t row, const int8_t* 
   for (size_t e = 0; e < b.head_dim; ++e) codes[e] = int16_t(query[e] - b.q_zero);
 }
 FOVEA_INLINE void HideWeight(const IntegerBlock& b, uint32_t row, uint32_t key) { *WeightsOf(b, row, key) = 0; }
-FOVEA_INLINE void StoreWeights(const whole::V (&codes)[1], WeightCode* to) { *to = WeightCode(codes[0]); }
+FOVEA_INLINE void StoreWeights(const integers::V (&codes)[1], WeightCode* to) { *to = WeightCode(codes[0]); }
 FOVEA_INLINE uint32_t SumOfWeights(const IntegerBlock& b, uint32_t row, uint32_t keys) {
   const WeightCode* const codes = WeightsOf(b, row);
   uint32_t sum = 0;

@@ -15,7 +15,7 @@ FOVEA_INLINE int8_t* QueryCodes(const IntegerBlock& b, uint32_t row) {
   return static_cast<int8_t*>(b.arrays.queries) + row * integer_dim(b.head_dim);
 }
 using WeightCode = int8_t;
-constexpr size_t kWeightVectors = 1, kNextWeights = whole::kLanes;
+constexpr size_t kWeightVectors = 1, kNextWeights = integers::kLanes;
 constexpr uint32_t kKeysRead = 16;  // keys whose weights are read together
 FOVEA_INLINE WeightCode* WeightsOf(const IntegerBlock& b, uint32_t row, uint32_t key = 0) {
   return static_cast<WeightCode*>(b.arrays.weights) + row * kIntegerKeyTile + key;
@@ -34,13 +34,13 @@ FOVEA_INLINE void BringQuery(const IntegerBlock& b, uint32_t row, const int8_t* 
   __builtin_memcpy(codes, query, b.head_dim);
 }
 FOVEA_INLINE void HideWeight(const IntegerBlock& b, uint32_t row, uint32_t key) { *WeightsOf(b, row, key) = -128; }
-FOVEA_INLINE void StoreWeights(const whole::V (&codes)[1], WeightCode* to) {
-  whole::StoreBytes(whole::Sub(codes[0], whole::Set(128)), to);
+FOVEA_INLINE void StoreWeights(const integers::V (&codes)[1], WeightCode* to) {
+  integers::StoreBytes(integers::Sub(codes[0], integers::Set(128)), to);
 }
 FOVEA_INLINE uint32_t SumOfWeights(const IntegerBlock& b, uint32_t row, uint32_t keys) {
   const WeightCode* codes = WeightsOf(b, row);
   int32_t sum = int32_t(128 * keys);
-  for (uint32_t j = 0; j < keys; j += 16) sum = whole::AddAll(Helium::NextBytes(codes), sum);
+  for (uint32_t j = 0; j < keys; j += 16) sum = integers::AddAll(Helium::NextBytes(codes), sum);
   return uint32_t(sum);
 }
 
@@ -50,18 +50,18 @@ struct KeyBytes {
   ptrdiff_t stride;
   size_t last;  // codes in the last chunk
   template <int kChunk, bool kLast>
-  inline __attribute__((always_inline)) Helium::Bytes Load() const {
+  FOVEA_MEMBER Helium::Bytes Load() const {
     return kLast ? Helium::LoadSomeBytes(row + 16 * kChunk, last) : Helium::LoadBytes(row + 16 * kChunk);
   }
-  inline __attribute__((always_inline)) void Next() { row += stride; }
+  FOVEA_MEMBER void Next() { row += stride; }
 };
 struct ValueBytes {
   const int8_t* group[4];
   template <int kChunk, bool>
-  inline __attribute__((always_inline)) Helium::Bytes Load() {
+  FOVEA_MEMBER Helium::Bytes Load() {
     return Helium::NextBytes(group[kChunk]);
   }
-  inline __attribute__((always_inline)) void Next() {}
+  FOVEA_MEMBER void Next() {}
 };
 
 // Sums of two rows with `count` keys or elements; or adds to them. The sums of y follow kIntegerKeyTile sums of x.
@@ -93,7 +93,7 @@ FOVEA_CALLED_TEMPLATE void MultiplyTwo(const int8_t* x, const int8_t* y, Source 
       xs = Helium::DotAdd(Helium::LoadBytes(x + 48), e, xs);
       ys = Helium::DotAdd(Helium::LoadBytes(y + 48), e, ys);
     }
-    whole::StoreTwoNext<kIntegerKeyTile>(xs, ys, sums);
+    integers::StoreTwoNext<kIntegerKeyTile>(xs, ys, sums);
   }
 }
 template <bool kGoesOn, bool kPart, class Source>
@@ -122,7 +122,7 @@ FOVEA_CALLED void BringKeyStarts(const IntegerBlock& b, const IntegerTile& t) {
     int32_t sum = 0;
     for (size_t e = 0; e < b.head_dim; e += 16) {
       const size_t left = b.head_dim - e;
-      sum = whole::AddAll(Helium::LoadSomeBytes(key + e, left < 16 ? left : 16), sum);
+      sum = integers::AddAll(Helium::LoadSomeBytes(key + e, left < 16 ? left : 16), sum);
     }
     KeyStarts(b)[j] = -b.q_zero * sum;
   }
@@ -151,8 +151,8 @@ FOVEA_CALLED void ScoresOfOne(const IntegerBlock& b, const IntegerTile& t, uint3
   // One that is left is read as four: scores of another row follow.
   for (; j < t.count; ++j) MultiplyFourKeys(x, t.keys + ptrdiff_t(j) * b.key_stride, 0, b.head_dim, scores + j);
   if (b.q_zero == 0) return;
-  for (j = 0; j < t.count; j += whole::kLanes) {
-    whole::Store(whole::Add(whole::Load(scores + j), whole::Load(KeyStarts(b) + j)), scores + j);
+  for (j = 0; j < t.count; j += integers::kLanes) {
+    integers::Store(integers::Add(integers::Load(scores + j), integers::Load(KeyStarts(b) + j)), scores + j);
   }
 }
 FOVEA_CALLED void ScoresOfMany(const IntegerBlock& b, const IntegerTile& t, uint32_t first) {
@@ -180,7 +180,7 @@ FOVEA_INLINE void Scores(const IntegerBlock& b, const IntegerTile& t, uint32_t f
 // Keys past the last one repeat it: their weights are 0.
 FOVEA_CALLED void BringValues(const IntegerBlock& b, const IntegerTile& t) {
   int32_t* const starts = ValueStarts(b);
-  for (size_t e = 0; e < b.sum_stride(); e += whole::kLanes) whole::Store(whole::Set(0), starts + e);
+  for (size_t e = 0; e < b.sum_stride(); e += integers::kLanes) integers::Store(integers::Set(0), starts + e);
   int8_t* to = PackedValues(b);
   for (uint32_t first = 0; first < t.count; first += 16, to += 16 * b.sum_stride()) {
     const int8_t* row[16];
@@ -202,12 +202,12 @@ FOVEA_CALLED void TakeUpValues(const IntegerRow& row, const int32_t* of_tile, co
                                int32_t* sums) {
   const TakeUp take_up(row);
   if (take_up.kept == 0) {
-    for (size_t e = 0; e < elements; e += whole::kLanes) {
-      PutFirst(whole::Add(whole::Load(of_tile + e), whole::Load(starts + e)), sums + e);
+    for (size_t e = 0; e < elements; e += integers::kLanes) {
+      PutFirst(integers::Add(integers::Load(of_tile + e), integers::Load(starts + e)), sums + e);
     }
   } else {
-    for (size_t e = 0; e < elements; e += whole::kLanes) {
-      take_up(whole::Add(whole::Load(of_tile + e), whole::Load(starts + e)), sums + e);
+    for (size_t e = 0; e < elements; e += integers::kLanes) {
+      take_up(integers::Add(integers::Load(of_tile + e), integers::Load(starts + e)), sums + e);
     }
   }
 }
@@ -215,9 +215,9 @@ FOVEA_CALLED void TakeUpValues(const IntegerRow& row, const int32_t* of_tile, co
 template <int kVectors>
 FOVEA_CALLED_TEMPLATE void MultiplyElements(const IntegerBlock& b, const IntegerTile& t, uint32_t r, size_t first,
                                             size_t elements) {
-  whole::V sums[kVectors], values[kVectors];
+  integers::V sums[kVectors], values[kVectors];
   FOVEA_UNROLL(4)
-  for (int v = 0; v < kVectors; ++v) sums[v] = whole::Set(0);
+  for (int v = 0; v < kVectors; ++v) sums[v] = integers::Set(0);
   const WeightCode* weight = WeightsOf(b, r);
   const int8_t* value = t.values + first;
   for (uint32_t left = t.count; left > 0; --left, value += b.value_stride) {
@@ -226,7 +226,7 @@ FOVEA_CALLED_TEMPLATE void MultiplyElements(const IntegerBlock& b, const Integer
     } else {
       Helium::LoadFewValues({value}, values);
     }
-    const int32_t code = whole::NextByte(weight) + 128;
+    const int32_t code = integers::NextByte(weight) + 128;
     FOVEA_UNROLL(4)
     for (int v = 0; v < kVectors; ++v) sums[v] = Helium::FewValueDot(code, values[v], sums[v]);
   }
@@ -235,17 +235,17 @@ FOVEA_CALLED_TEMPLATE void MultiplyElements(const IntegerBlock& b, const Integer
   FOVEA_UNROLL(4)
   for (int v = 0; v < kVectors; ++v) {
     if (take_up.kept == 0) {
-      PutFirst(sums[v], to + v * whole::kLanes);
+      PutFirst(sums[v], to + v * integers::kLanes);
     } else {
-      take_up(sums[v], to + v * whole::kLanes);
+      take_up(sums[v], to + v * integers::kLanes);
     }
   }
 }
 FOVEA_CALLED void ValuesOfOne(const IntegerBlock& b, const IntegerTile& t, uint32_t r) {
   size_t e = 0;
   for (; e + 16 <= b.value_dim; e += 16) MultiplyElements<4>(b, t, r, e, 16);
-  for (; e < b.value_dim; e += whole::kLanes) {
-    MultiplyElements<1>(b, t, r, e, b.value_dim - e < whole::kLanes ? b.value_dim - e : whole::kLanes);
+  for (; e < b.value_dim; e += integers::kLanes) {
+    MultiplyElements<1>(b, t, r, e, b.value_dim - e < integers::kLanes ? b.value_dim - e : integers::kLanes);
   }
 }
 

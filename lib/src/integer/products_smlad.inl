@@ -42,7 +42,7 @@ FOVEA_INLINE void BringQuery(const IntegerBlock& b, uint32_t row, const int8_t* 
 FOVEA_INLINE void HideWeight(const IntegerBlock& b, uint32_t row, uint32_t key) {
   reinterpret_cast<int16_t*>(WeightsOf(b, row, key))[key % 2] = 0;
 }
-FOVEA_INLINE void StoreWeights(const whole::V (&codes)[2], WeightCode* to) {
+FOVEA_INLINE void StoreWeights(const integers::V (&codes)[2], WeightCode* to) {
   *to = uint32_t(codes[0]) | uint32_t(codes[1]) << 16;
 }
 FOVEA_INLINE uint32_t SumOfWeights(const IntegerBlock& b, uint32_t row, uint32_t keys) {

@@ -23,11 +23,11 @@ struct TakeUp {
   int32_t kept, taken;
 
   explicit TakeUp(const IntegerRow& row) : kept(row.kept), taken(row.taken) {}
-  inline __attribute__((always_inline)) void operator()(whole::V of_tile, int32_t* sums) const {
-    const whole::V before = whole::MulRound(whole::Load(sums), kept);
-    whole::Store(whole::Add(before, whole::MulRound(whole::ShiftLeft(of_tile, 6), taken)), sums);
+  FOVEA_MEMBER void operator()(integers::V of_tile, int32_t* sums) const {
+    const integers::V before = integers::MulRound(integers::Load(sums), kept);
+    integers::Store(integers::Add(before, integers::MulRound(integers::ShiftLeft(of_tile, 6), taken)), sums);
   }
 };
-FOVEA_INLINE void PutFirst(whole::V of_tile, int32_t* sums) { whole::Store(whole::ShiftLeft(of_tile, 6), sums); }
+FOVEA_INLINE void PutFirst(integers::V of_tile, int32_t* sums) { integers::Store(integers::ShiftLeft(of_tile, 6), sums); }
 
 #endif  // FOVEA_SRC_INTEGER_ROWS_INL_

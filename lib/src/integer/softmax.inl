@@ -23,13 +23,13 @@ struct IntegerScale {
   }
   // kSmall: left is 0. Below requires x >= 0; Of takes any x.
   template <bool kSmall>
-  inline __attribute__((always_inline)) whole::V Below(whole::V x) const {
-    if (!kSmall) x = whole::ShiftLeft(whole::Min(x, whole::Set(limit)), left);
-    return whole::ShiftRight(whole::MulHigh(x, multiplier), right);
+  FOVEA_MEMBER integers::V Below(integers::V x) const {
+    if (!kSmall) x = integers::ShiftLeft(integers::Min(x, integers::Set(limit)), left);
+    return integers::ShiftRound(integers::MulHigh(x, multiplier), right);
   }
   template <bool kSmall>
-  inline __attribute__((always_inline)) whole::V Of(whole::V x) const {
-    return Below<kSmall>(kSmall ? x : whole::Max(x, whole::Set(-limit)));
+  FOVEA_MEMBER integers::V Of(integers::V x) const {
+    return Below<kSmall>(kSmall ? x : integers::Max(x, integers::Set(-limit)));
   }
 };
 // Whether loops have a version for small scales, as nearly all are.
@@ -52,22 +52,22 @@ FOVEA_INLINE uint32_t ScaledSum(uint32_t sum, int32_t factor) {
   return uint32_t((uint64_t(sum) * uint32_t(factor) + (1u << 30)) >> 31);
 }
 
-constexpr size_t kNextScores = kIntegerScoreStep * whole::kLanes;  // from a vector of a row's scores to the next
+constexpr size_t kNextScores = kIntegerScoreStep * integers::kLanes;  // from a vector of a row's scores to the next
 FOVEA_INLINE int32_t LargestOf(const int32_t* scores, uint32_t vectors) {
-  whole::V largest = whole::Load(scores);
+  integers::V largest = integers::Load(scores);
   FOVEA_UNROLL_LONG_LOOP(4)
-  for (; vectors > 0; --vectors, scores += kNextScores) largest = whole::Max(largest, whole::Load(scores));
-  return whole::LargestLane(largest);
+  for (; vectors > 0; --vectors, scores += kNextScores) largest = integers::Max(largest, integers::Load(scores));
+  return integers::LargestLane(largest);
 }
 template <bool kSmall>
 FOVEA_INLINE void WeighScores(const IntegerScale& steps, const int32_t* scores, int32_t largest, uint32_t groups,
                               WeightCode* to) {
   for (; groups > 0; --groups, to += kNextWeights) {
-    whole::V codes[kWeightVectors];
+    integers::V codes[kWeightVectors];
     FOVEA_UNROLL(2)
     for (size_t v = 0; v < kWeightVectors; ++v, scores += kNextScores) {
-      const whole::V below = steps.Below<kSmall>(whole::Sub(whole::Set(largest), whole::Load(scores)));
-      codes[v] = whole::Lookup(kWeightCodes, whole::Min(below, whole::Set(kVanished)));
+      const integers::V below = steps.Below<kSmall>(integers::Sub(integers::Set(largest), integers::Load(scores)));
+      codes[v] = integers::Lookup(kWeightCodes, integers::Min(below, integers::Set(kVanished)));
     }
     StoreWeights(codes, to);
   }
@@ -78,13 +78,13 @@ FOVEA_SHARED void HideWeights(const IntegerBlock& b, uint32_t r, uint32_t begin,
 
 // Computes the weights of the keys [lo, hi) of the tile, of which there is one at least. Returns the largest score.
 FOVEA_CALLED int32_t WeighKeys(const IntegerBlock& b, uint32_t r, uint32_t lo, uint32_t hi) {
-  constexpr uint32_t kAtOnce = uint32_t(kWeightVectors * whole::kLanes);
+  constexpr uint32_t kAtOnce = uint32_t(kWeightVectors * integers::kLanes);
   const uint32_t begin = lo / kAtOnce * kAtOnce, end = hi + (0u - hi) % kAtOnce;
   int32_t* const scores = ScoresOf(b, r) + begin * kIntegerScoreStep;
   const int32_t seen = scores[(lo - begin) * kIntegerScoreStep];
   for (uint32_t j = begin; j < lo; ++j) scores[(j - begin) * kIntegerScoreStep] = seen;
   for (uint32_t j = hi; j < end; ++j) scores[(j - begin) * kIntegerScoreStep] = seen;
-  const int32_t largest = LargestOf(scores, (end - begin) / uint32_t(whole::kLanes));
+  const int32_t largest = LargestOf(scores, (end - begin) / uint32_t(integers::kLanes));
   const IntegerScale steps(b.score_multiplier, StepExponent(b));
   if (kSmallScales && steps.left == 0) {
     WeighScores<true>(steps, scores, largest, (end - begin) / kAtOnce, WeightsOf(b, r, begin));
@@ -139,15 +139,15 @@ template <bool kSmall>
 FOVEA_INLINE void StoreOut(const IntegerScale& scale, const int32_t* sums, int32_t zero, int32_t out_zero, int8_t* out,
                            size_t dim) {
   const auto next = [&] {
-    const whole::V x = scale.Of<kSmall>(whole::Sub(whole::Load(sums), whole::Set(zero)));
-    sums += whole::kLanes;
-    return whole::Saturate(whole::Add(x, whole::Set(out_zero)));
+    const integers::V x = scale.Of<kSmall>(integers::Sub(integers::Load(sums), integers::Set(zero)));
+    sums += integers::kLanes;
+    return integers::Saturate(integers::Add(x, integers::Set(out_zero)));
   };
   FOVEA_UNROLL_LONG_LOOP(4)
-  for (size_t vectors = dim / whole::kLanes; vectors > 0; --vectors, out += whole::kLanes) {
-    whole::StoreBytes(next(), out);
+  for (size_t vectors = dim / integers::kLanes; vectors > 0; --vectors, out += integers::kLanes) {
+    integers::StoreBytes(next(), out);
   }
-  if (dim % whole::kLanes != 0) whole::StoreSomeBytes(next(), out, dim % whole::kLanes);
+  if (dim % integers::kLanes != 0) integers::StoreSomeBytes(next(), out, dim % integers::kLanes);
 }
 FOVEA_CALLED void EndRow(const IntegerBlock& b, uint32_t r) {
   const IntegerRow& row = b.arrays.rows[r];

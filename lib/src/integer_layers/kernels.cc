@@ -22,14 +22,14 @@ namespace {
 }  // namespace
 
 FOVEA_IN_CODE_SECTION IntegerRowSums sum_codes(const int8_t* x, size_t dim) {
-  const whole::CodeSums sums = whole::SumCodes(x, dim);
+  const integers::CodeSums sums = integers::SumCodes(x, dim);
   return {sums.sum, sums.squares};
 }
 FOVEA_IN_CODE_SECTION void normalise_codes(const IntegerNormRow& row) { NormaliseCodes(row); }
 FOVEA_IN_CODE_SECTION void add_codes(const IntegerSumRow& row) { AddCodes(row); }
 FOVEA_IN_CODE_SECTION void multiply_codes(const IntegerProductRow& row) { MultiplyCodes(row); }
 FOVEA_IN_CODE_SECTION void translate_codes(const int8_t* table, const int8_t* x, size_t dim, int8_t* y) {
-  whole::Translate(table, x, dim, y);
+  integers::Translate(table, x, dim, y);
 }
 FOVEA_IN_CODE_SECTION void hard_swish_codes(const IntegerHardSwishRow& row) { HardSwishCodes(row); }
 FOVEA_IN_CODE_SECTION void average_codes(const IntegerMeanRow& row) { AverageCodes(row); }

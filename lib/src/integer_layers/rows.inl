@@ -10,13 +10,13 @@
 template <class Step>
 FOVEA_INLINE void EachVector(size_t dim, const Step& step) {
   size_t i = 0;
-  for (; kIntegerUnroll > 1 && dim - i >= kIntegerUnroll * whole::kLanes; i += kIntegerUnroll * whole::kLanes) {
+  for (; kIntegerUnroll > 1 && dim - i >= kIntegerUnroll * integers::kLanes; i += kIntegerUnroll * integers::kLanes) {
     FOVEA_UNROLL(4)
-    for (size_t v = 0; v < kIntegerUnroll; ++v) step(i + v * whole::kLanes, whole::All());
+    for (size_t v = 0; v < kIntegerUnroll; ++v) step(i + v * integers::kLanes, integers::All());
   }
-  for (; dim - i >= whole::kLanes; i += whole::kLanes) step(i, whole::All());
-  if constexpr (whole::kLanes > 1) {
-    if (i < dim) step(i, whole::Some(dim - i));
+  for (; dim - i >= integers::kLanes; i += integers::kLanes) step(i, integers::All());
+  if constexpr (integers::kLanes > 1) {
+    if (i < dim) step(i, integers::Some(dim - i));
   }
 }
 
@@ -24,17 +24,17 @@ FOVEA_INLINE void NormaliseCodes(const IntegerNormRow& r) {
   const int8_t* const x = r.x;
   int8_t* const y = r.y;
   const int16_t *const weight = r.weight, *const bias = r.bias;
-  const int32_t slope = r.slope, offset = r.offset, base = r.base + whole::kHalf<kNormBits>;
-  const auto normalise = [&](size_t i, auto n, whole::V start) {
-    const whole::V normal = whole::Scaled(whole::LoadCodes(x + i, n), slope, offset);
-    const whole::V sum = whole::AddMulHalf(start, normal, whole::LoadHalves(weight + i, n));
-    whole::StoreCodes(whole::CodeOf<kNormBits>(sum), y + i, n);
+  const int32_t slope = r.slope, offset = r.offset, base = r.base + integers::kHalf<kNormBits>;
+  const auto normalise = [&](size_t i, auto n, integers::V start) {
+    const integers::V normal = integers::Scaled(integers::LoadCodes(x + i, n), slope, offset);
+    const integers::V sum = integers::AddMulHalf(start, normal, integers::LoadHalves(weight + i, n));
+    integers::StoreCodes(integers::CodeOf<kNormBits>(sum), y + i, n);
   };
   if (bias) {
     EachVector(r.dim,
-               [&](size_t i, auto n) { normalise(i, n, whole::Scaled(whole::LoadHalves(bias + i, n), 256, base)); });
+               [&](size_t i, auto n) { normalise(i, n, integers::Scaled(integers::LoadHalves(bias + i, n), 256, base)); });
   } else {
-    EachVector(r.dim, [&](size_t i, auto n) { normalise(i, n, whole::Set(base)); });
+    EachVector(r.dim, [&](size_t i, auto n) { normalise(i, n, integers::Set(base)); });
   }
 }
 
@@ -42,12 +42,12 @@ FOVEA_INLINE void NormaliseCodes(const IntegerNormRow& r) {
 template <int kBits, class Step>
 FOVEA_INLINE void EachClamped(size_t dim, int32_t least, int32_t most, const Step& step) {
   if (least == INT8_MIN && most == INT8_MAX) {
-    EachVector(dim, [&](size_t i, auto n) { step(i, n, [](whole::V v) { return whole::CodeOf<kBits>(v); }); });
+    EachVector(dim, [&](size_t i, auto n) { step(i, n, [](integers::V v) { return integers::CodeOf<kBits>(v); }); });
   } else {
-    const int32_t low = least * (1 << kBits) + whole::kHalf<kBits>, high = most * (1 << kBits) + whole::kHalf<kBits>;
+    const int32_t low = least * (1 << kBits) + integers::kHalf<kBits>, high = most * (1 << kBits) + integers::kHalf<kBits>;
     EachVector(dim, [&](size_t i, auto n) {
-      step(i, n, [&](whole::V v) {
-        return whole::CodeOf<kBits>(whole::Max(whole::Min(v, whole::Set(high)), whole::Set(low)));
+      step(i, n, [&](integers::V v) {
+        return integers::CodeOf<kBits>(integers::Max(integers::Min(v, integers::Set(high)), integers::Set(low)));
       });
     });
   }
@@ -56,17 +56,17 @@ FOVEA_INLINE void EachClamped(size_t dim, int32_t least, int32_t most, const Ste
 FOVEA_INLINE void AddCodes(const IntegerSumRow& r) {
   const int8_t *const a = r.a, *const b = r.b;
   int8_t* const y = r.y;
-  const int32_t a_factor = r.a_factor, b_factor = r.b_factor, base = r.base + whole::kHalf<kSumBits>;
+  const int32_t a_factor = r.a_factor, b_factor = r.b_factor, base = r.base + integers::kHalf<kSumBits>;
   if (b) {
     EachClamped<kSumBits>(r.dim, r.least, r.most, [&](size_t i, auto n, const auto& code_of) {
-      const whole::V of_a = whole::Scaled(whole::LoadCodes(a + i, n), a_factor, base);
-      const whole::V sum = whole::MulAdd(whole::LoadCodes(b + i, n), b_factor, of_a);
-      whole::StoreCodes(code_of(sum), y + i, n);
+      const integers::V of_a = integers::Scaled(integers::LoadCodes(a + i, n), a_factor, base);
+      const integers::V sum = integers::MulAdd(integers::LoadCodes(b + i, n), b_factor, of_a);
+      integers::StoreCodes(code_of(sum), y + i, n);
     });
   } else {
     EachClamped<kSumBits>(r.dim, r.least, r.most, [&](size_t i, auto n, const auto& code_of) {
-      const whole::V of_a = whole::Scaled(whole::LoadCodes(a + i, n), a_factor, base);
-      whole::StoreCodes(code_of(of_a), y + i, n);
+      const integers::V of_a = integers::Scaled(integers::LoadCodes(a + i, n), a_factor, base);
+      integers::StoreCodes(code_of(of_a), y + i, n);
     });
   }
 }
@@ -75,12 +75,12 @@ FOVEA_INLINE void MultiplyCodes(const IntegerProductRow& r) {
   const int8_t *const a = r.a, *const b = r.b;
   int8_t* const y = r.y;
   const int32_t a_zero = r.a_zero, b_factor = r.b_factor, b_offset = r.b_offset, factor = r.factor;
-  const int32_t base = r.base + whole::kHalf<kProductBits>;
+  const int32_t base = r.base + integers::kHalf<kProductBits>;
   EachClamped<kProductBits>(r.dim, r.least, r.most, [&](size_t i, auto n, const auto& code_of) {
-    const whole::V of_a = whole::Sub(whole::LoadCodes(a + i, n), whole::Set(a_zero));
-    const whole::V of_b = whole::Scaled(whole::LoadCodes(b + i, n), b_factor, b_offset);
-    const whole::V product = whole::AddMulHigh(whole::Set(base), whole::Mul(of_a, of_b), factor);
-    whole::StoreCodes(code_of(product), y + i, n);
+    const integers::V of_a = integers::Sub(integers::LoadCodes(a + i, n), integers::Set(a_zero));
+    const integers::V of_b = integers::Scaled(integers::LoadCodes(b + i, n), b_factor, b_offset);
+    const integers::V product = integers::AddMulHigh(integers::Set(base), integers::Mul(of_a, of_b), factor);
+    integers::StoreCodes(code_of(product), y + i, n);
   });
 }
 
@@ -91,37 +91,37 @@ FOVEA_INLINE void HardSwishCodes(const IntegerHardSwishRow& r) {
   const int shift = r.shift;
   const int32_t half = int32_t(1) << (shift - 1);
   EachVector(r.dim, [&](size_t i, auto n) {
-    const whole::V d = whole::Sub(whole::LoadCodes(x + i, n), whole::Set(zero));
-    const whole::V risen = whole::Scaled(d, 256, three);
-    const whole::V gate = whole::Min(whole::Max(risen, whole::Set(0)), whole::Set(2 * three));
-    const whole::V product = whole::AddMulHigh(whole::Set(half), whole::Mul(d, gate), factor);
-    const whole::V code = whole::Add(whole::ShiftDown(product, shift), whole::Set(y_zero));
-    whole::StoreCodes(whole::Saturate(code), y + i, n);
+    const integers::V d = integers::Sub(integers::LoadCodes(x + i, n), integers::Set(zero));
+    const integers::V risen = integers::Scaled(d, 256, three);
+    const integers::V gate = integers::Min(integers::Max(risen, integers::Set(0)), integers::Set(2 * three));
+    const integers::V product = integers::AddMulHigh(integers::Set(half), integers::Mul(d, gate), factor);
+    const integers::V code = integers::Add(integers::ShiftDown(product, shift), integers::Set(y_zero));
+    integers::StoreCodes(integers::Saturate(code), y + i, n);
   });
 }
 
 // The codes of one vector after its sums over all tokens.
 template <class Count>
 FOVEA_INLINE void AverageVectors(const IntegerMeanRow& r, size_t first, Count n) {
-  whole::V sum = whole::Set(-r.x_total);
+  integers::V sum = integers::Set(-r.x_total);
   for (size_t t = 0; t < r.tokens; ++t) {  // x may be null where there is no token
     const int8_t* const x = r.x + ptrdiff_t(t) * r.stride + first;
-    sum = whole::Add(sum, whole::LoadCodes(x, n));
+    sum = integers::Add(sum, integers::LoadCodes(x, n));
   }
-  int32_t lanes[whole::kLanes];
-  whole::Store(sum, lanes);
+  int32_t lanes[integers::kLanes];
+  integers::Store(sum, lanes);
   for (int32_t& lane : lanes) {
     const int64_t scaled = (int64_t(lane) * r.scale + (int64_t(1) << (r.shift - 1))) >> r.shift;
     const int64_t code = scaled + r.y_zero;
     lane = code < INT8_MIN ? INT8_MIN : code > INT8_MAX ? INT8_MAX : int32_t(code);
   }
-  whole::StoreCodes(whole::Load(lanes), r.y + first, n);
+  integers::StoreCodes(integers::Load(lanes), r.y + first, n);
 }
 FOVEA_INLINE void AverageCodes(const IntegerMeanRow& r) {
   size_t i = 0;
-  for (; i + whole::kLanes <= r.dim; i += whole::kLanes) AverageVectors(r, i, whole::All());
-  if constexpr (whole::kLanes > 1) {
-    if (i < r.dim) AverageVectors(r, i, whole::Some(r.dim - i));
+  for (; i + integers::kLanes <= r.dim; i += integers::kLanes) AverageVectors(r, i, integers::All());
+  if constexpr (integers::kLanes > 1) {
+    if (i < r.dim) AverageVectors(r, i, integers::Some(r.dim - i));
   }
 }
 

@@ -39,18 +39,18 @@ template <class Dot, fovea_dtype kType>
 struct GroupScales {
   uint16_t scales[2][kLanes], leasts[2][kLanes];  // f16: loaded a group later than stored
 
-  inline __attribute__((always_inline)) void Put(const GroupRows<Dot, kType>& rows, size_t group, size_t) {
+  FOVEA_MEMBER void Put(const GroupRows<Dot, kType>& rows, size_t group, size_t) {
     GroupLoads<Dot>::PutHeads(rows, scales[group % 2], leasts[group % 2]);
   }
-  inline __attribute__((always_inline)) VF Scale(size_t group) const { return hn::LoadF16(kF, scales[group % 2]); }
-  inline __attribute__((always_inline)) VF Least(size_t group) const { return hn::LoadF16(kF, leasts[group % 2]); }
+  FOVEA_MEMBER VF Scale(size_t group) const { return hn::LoadF16(kF, scales[group % 2]); }
+  FOVEA_MEMBER VF Least(size_t group) const { return hn::LoadF16(kF, leasts[group % 2]); }
 };
 // In I4 the scales of a row are adjacent: those of kLanes groups at a time are transposed.
 template <class Dot>
 struct GroupScales<Dot, FOVEA_I4> {
   float scales[kLanes][kLanes];  // [group][row]
 
-  inline __attribute__((always_inline)) void Put(const GroupRows<Dot, FOVEA_I4>& rows, size_t group, size_t groups) {
+  FOVEA_MEMBER void Put(const GroupRows<Dot, FOVEA_I4>& rows, size_t group, size_t groups) {
     if (group % kLanes != 0) return;
     // Where a row has kLanes scales, the last ones are read with some before them: a part of a vector is read slowly.
     const bool whole = groups >= kLanes;
@@ -66,7 +66,7 @@ struct GroupScales<Dot, FOVEA_I4> {
     FOVEA_UNROLL(16)
     for (size_t k = 0; k < kLanes; ++k) hn::StoreU(v[k], kF, scales[(at + k) % kLanes]);
   }
-  inline __attribute__((always_inline)) VF Scale(size_t group) const { return hn::LoadU(kF, scales[group % kLanes]); }
+  FOVEA_MEMBER VF Scale(size_t group) const { return hn::LoadU(kF, scales[group % kLanes]); }
 };
 
 // Those of a super-block are made together. In q6_k they are integers, and d is apart.
@@ -75,7 +75,7 @@ struct SuperGroupScales {
   float scales[kSuperScales][kLanes];
   float common[kType == FOVEA_Q6_K ? kLanes : 1];
 
-  inline __attribute__((always_inline)) void Put(const GroupRows<Dot, kType>& rows, size_t, size_t) {
+  FOVEA_MEMBER void Put(const GroupRows<Dot, kType>& rows, size_t, size_t) {
     if (rows.place != 0) return;
     GroupLoads<Dot>::PutScalesOfRows(rows, scales);
     if constexpr (kType == FOVEA_Q6_K) {
@@ -85,10 +85,10 @@ struct SuperGroupScales {
       hn::StoreU(hn::LoadF16(kF, halves), kF, common);
     }
   }
-  inline __attribute__((always_inline)) VF Scale(size_t step) const {
+  FOVEA_MEMBER VF Scale(size_t step) const {
     return hn::LoadU(kF, scales[step % (kSuperBlock / kScaleStep<kType>)]);
   }
-  inline __attribute__((always_inline)) VF Least(size_t group) const {
+  FOVEA_MEMBER VF Least(size_t group) const {
     return hn::LoadU(kF, scales[kSuperScales / 2 + group % (kSuperScales / 2)]);
   }
 };

@@ -27,16 +27,16 @@ struct GroupsAt {
             w.row_stride, ::fovea::advanced(static_cast<const uint16_t*>(w.scales), at),
             groups,       super ? d % kSuperBlock : 0};
   }
-  inline __attribute__((always_inline)) const uint8_t* Block(size_t row) const {
+  FOVEA_MEMBER const uint8_t* Block(size_t row) const {
     return data + ptrdiff_t(row) * stride;
   }
-  inline __attribute__((always_inline)) const uint8_t* Codes(size_t row) const {
+  FOVEA_MEMBER const uint8_t* Codes(size_t row) const {
     return Block(row) + (dtype == FOVEA_I4 ? 0 : dtype == FOVEA_Q4_1 ? 4 : 2);
   }
-  inline __attribute__((always_inline)) uint16_t ScaleBits(size_t row) const {
+  FOVEA_MEMBER uint16_t ScaleBits(size_t row) const {
     return dtype == FOVEA_I4 ? scales[row * scale_stride] : HalfAt(Block(row));
   }
-  inline __attribute__((always_inline)) uint16_t LeastBits(size_t row) const { return HalfAt(Block(row) + 2); }
+  FOVEA_MEMBER uint16_t LeastBits(size_t row) const { return HalfAt(Block(row) + 2); }
 };
 
 struct GroupScale {

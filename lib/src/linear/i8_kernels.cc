@@ -18,6 +18,7 @@ namespace {
 #include "simd/common.inl"
 #include "formats/rows.inl"
 #include "math/block.inl"
+// Multiply-adds of the texts before apart.inl stay fused. What only i8 includes has Mul, then Add.
 namespace i8 {
 #include "simd/apart.inl"
 #include "simd/dots.inl"

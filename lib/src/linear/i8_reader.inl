@@ -37,13 +37,13 @@ struct GroupReader {
     g.place = kInSuper<kType> ? d % kSuperBlock : 0;
     return g;
   }
-  inline __attribute__((always_inline)) FormatRow<kType> Row(size_t k) const {
+  FOVEA_MEMBER FormatRow<kType> Row(size_t k) const {
     FormatRow<kType> row = first;
     row.data = data[k % kPointers] + ptrdiff_t(k / kPointers) * far;
     if constexpr (kType == FOVEA_I4) row.scales += scale_steps[k % kPointers] + ptrdiff_t(k / kPointers) * far_scales;
     return row;
   }
-  inline __attribute__((always_inline)) void GoOn(size_t groups) {
+  FOVEA_MEMBER void GoOn(size_t groups) {
     if (kInSuper<kType> && (place += groups * kScaleGroup) < kSuperBlock) return;
     FOVEA_UNROLL(16)
     for (size_t k = 0; k < kPointers; ++k) {

@@ -4,8 +4,6 @@
 // the same bits on targets that fuse and on those that do not. math/math.inl is included once more there.
 #undef FOVEA_SRC_MATH_MATH_INL_
 
-constexpr bool kIntegerProducts = true;
-
 namespace fused = hn;
 
 namespace hn {

@@ -17,7 +17,6 @@ static_assert(kLanes <= FOVEA_LANES_MAX_ && kLanes * hn::kBlockVectors <= FOVEA_
 static_assert(kLanes == FOVEA_SIMD_LANES, "FOVEA_SIMD_LANES must be the kLanes of FOVEA_SIMD_HEADER");
 static_assert(hn::kBlockVectors <= (kLanes == 1 ? 4 : 3), "tiles have at most this many vectors");
 #endif
-constexpr bool kIntegerProducts = false;  // true after simd/apart.inl
 constexpr bool kSizeCounts = ::fovea::config::kPreferSize;
 // A target that is there to run where the build's better ones do not takes texts for size, too: it compiles in half the
 // time. Those that would take it more than a tenth of its speed ask kSizeCounts.
@@ -55,19 +54,19 @@ struct Ahead {
   FOVEA_INLINE Ahead From(const void* p, uintptr_t bytes = 0) { return {reinterpret_cast<uintptr_t>(p) + bytes}; }
   // The next kBytes, into the cache of the level: 1 or 2.
   template <size_t kBytes, int kLevel>
-  inline __attribute__((always_inline)) void Ask(size_t further = 0) const {
+  FOVEA_MEMBER void Ask(size_t further = 0) const {
     FOVEA_UNROLL(16)
     for (size_t i = 0; kAsksAhead && i < kBytes; i += kCacheLine) {
       __builtin_prefetch(reinterpret_cast<const void*>(at + further + i), 0, 4 - kLevel);
     }
   }
   template <size_t kBytes>
-  inline __attribute__((always_inline)) void Next() {
+  FOVEA_MEMBER void Next() {
     Ask<kBytes, 2>();
     at += kBytes;
   }
   // Any number of bytes at once.
-  inline __attribute__((always_inline)) void AskAll(size_t bytes) const {
+  FOVEA_MEMBER void AskAll(size_t bytes) const {
     for (size_t i = 0; i < bytes; i += kCacheLine) __builtin_prefetch(reinterpret_cast<const void*>(at + i), 0, 3);
   }
 };

@@ -137,7 +137,7 @@ struct Helium : DotDefaults, DotShape<kDotHelium> {
       minus_scale = -scale;
       rest = __builtin_fmaf(one_over, -scale, 1.0f) * one_over;
     }
-    inline __attribute__((always_inline)) VF operator()(VF y) const {
+    FOVEA_MEMBER VF operator()(VF y) const {
       const VF first = vfmaq_f32(hn::MulSet(y, rest), y, inverse);
       return vfmaq_f32(first, hn::MulAddScalar(first, minus_scale, y), inverse);
     }

@@ -10,7 +10,7 @@ using Code = int16_t;
 using Sum = int32_t;
 using Pair = uint32_t;
 
-// The next two pairs, of which the second is loaded last: the pointer advances past them.
+// The next two pairs. The pointer advances past them.
 #define FOVEA_NEXT_TWO_PAIRS(first, second) \
   ".if %c[step] == 4\n\t"                  \
   "ldrd " first ", " second ", [%[x]], #8\n\t" \

@@ -15,7 +15,7 @@ struct Wide;
   struct Wide<vectors> {                                                                                 \
     typedef codes_type Codes __attribute__((riscv_rvv_vector_bits(vectors * __riscv_v_fixed_vlen / 2))); \
     typedef sums_type Sums __attribute__((riscv_rvv_vector_bits(vectors * __riscv_v_fixed_vlen)));       \
-    static inline __attribute__((always_inline)) size_t Lanes() { return lanes; }                        \
+    FOVEA_INLINE size_t Lanes() { return lanes; }                                                        \
   };
 FOVEA_WIDE_(1, vint16mf2_t, vint32m1_t, __riscv_vsetvlmax_e32m1())
 FOVEA_WIDE_(2, vint16m1_t, vint32m2_t, __riscv_vsetvlmax_e32m2())

@@ -4,7 +4,7 @@
 #ifndef FOVEA_SRC_SIMD_INTEGER_HELIUM_INL_
 #define FOVEA_SRC_SIMD_INTEGER_HELIUM_INL_
 
-namespace whole {
+namespace integers {
 
 constexpr size_t kLanes = 4;
 using V = int32x4_t;
@@ -23,7 +23,7 @@ FOVEA_INLINE V Max(V a, V b) { return vmaxq_s32(a, b); }
 FOVEA_INLINE int32_t LargestLane(V v) { return vmaxvq_s32(INT32_MIN, v); }
 FOVEA_INLINE V ShiftLeft(V v, int n) { return vshlq_r_s32(v, n); }
 // (v + 2^(n - 1)) / 2^n, rounded down.
-FOVEA_INLINE V ShiftRight(V v, int n) { return vrshlq_n_s32(v, -n); }
+FOVEA_INLINE V ShiftRound(V v, int n) { return vrshlq_n_s32(v, -n); }
 // The upper half of v * x.
 FOVEA_INLINE V MulHigh(V v, int32_t x) { return vmulhq_s32(v, vdupq_n_s32(x)); }
 // v * x / 2^31, rounded to the nearest, where |v| < 2^30.
@@ -116,6 +116,6 @@ FOVEA_INLINE void Translate(const int8_t* table, const int8_t* codes, size_t cou
   }
 }
 
-}  // namespace whole
+}  // namespace integers
 
 #endif  // FOVEA_SRC_SIMD_INTEGER_HELIUM_INL_

@@ -7,7 +7,7 @@
 #if FOVEA_FOR_HELIUM
 #include "simd/integer_helium.inl"
 #else
-namespace whole {
+namespace integers {
 
 constexpr size_t kLanes = 1;
 using V = int32_t;
@@ -33,7 +33,7 @@ FOVEA_INLINE V Max(V a, V b) { return a > b ? a : b; }
 FOVEA_INLINE int32_t LargestLane(V v) { return v; }
 FOVEA_INLINE V ShiftLeft(V v, int n) { return V(uint32_t(v) << n); }
 // (v + 2^(n - 1)) / 2^n, rounded down.
-FOVEA_INLINE V ShiftRight(V v, int n) { return (v + (1 << (n - 1))) >> n; }
+FOVEA_INLINE V ShiftRound(V v, int n) { return (v + (1 << (n - 1))) >> n; }
 // The upper half of v * x.
 FOVEA_INLINE V MulHigh(V v, int32_t x) { return V((int64_t(v) * x) >> 32); }
 // v * x / 2^31, rounded to the nearest, where |v| < 2^30.
@@ -175,7 +175,7 @@ FOVEA_INLINE void Translate(const int8_t* table, const int8_t* codes, size_t cou
   for (; count > 0; --count) *to++ = table[*from++];
 }
 
-}  // namespace whole
+}  // namespace integers
 #endif
 
 #endif  // FOVEA_SRC_SIMD_INTEGERS_INL_

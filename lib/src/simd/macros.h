@@ -22,7 +22,9 @@
 #define FOVEA_SIMD_FUSES FOVEA_SCALAR_FUSES
 #endif
 
+// In a class a static member; FOVEA_MEMBER is a member that reads the object.
 #define FOVEA_INLINE static inline __attribute__((always_inline, unused))
+#define FOVEA_MEMBER inline __attribute__((always_inline))
 #define FOVEA_RESTRICT __restrict__
 
 // Separate functions: entries, and functions that are called, not inlined.

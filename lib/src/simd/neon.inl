@@ -16,17 +16,17 @@ constexpr Tag<int32_t> kI;
 // argument would lose the attributes of the intrinsics' type, and g++ 12 takes the two for types that do not alias.
 struct VF {
   VF() = default;
-  inline __attribute__((always_inline)) explicit VF(float32x4_t raw) : data(raw) {}
+  FOVEA_MEMBER explicit VF(float32x4_t raw) : data(raw) {}
   float32x4_t data;
 };
 struct VI {
   VI() = default;
-  inline __attribute__((always_inline)) explicit VI(int32x4_t raw) : data(raw) {}
+  FOVEA_MEMBER explicit VI(int32x4_t raw) : data(raw) {}
   int32x4_t data;
 };
 struct MF {
   MF() = default;
-  inline __attribute__((always_inline)) explicit MF(uint32x4_t raw) : data(raw) {}
+  FOVEA_MEMBER explicit MF(uint32x4_t raw) : data(raw) {}
   uint32x4_t data;
 };
 constexpr size_t kLanes = 4;

@@ -29,17 +29,17 @@ struct Row {
   ptrdiff_t ahead;  // from an element to the one at its place in the next group of rows; 0 = there is none
   VF scale, shift;
 
-  inline __attribute__((always_inline)) bool Masked() const {
+  FOVEA_MEMBER bool Masked() const {
     return config::kSoftmaxMask && (kReading == Reading::kMasked || (kReading == Reading::kAny && mask));
   }
-  inline __attribute__((always_inline)) VF Whole(size_t i) const {
+  FOVEA_MEMBER VF Whole(size_t i) const {
     const VF x = hn::LoadU(kF, in + i);
     if constexpr (kReading == Reading::kPlain) return x;
     if (kReading == Reading::kScaled || !Masked()) return TimesScale(x, scale);
     return ScaledMasked(x, scale, hn::LoadU(kF, mask + i));
   }
   // Lanes from element `end` on are -inf.
-  inline __attribute__((always_inline)) VF Part(size_t i, size_t end) const {
+  FOVEA_MEMBER VF Part(size_t i, size_t end) const {
     const size_t n = LanesBefore(i, end);
     VF x = LoadUpTo(in + i, n);
     if (Masked()) {
@@ -49,11 +49,11 @@ struct Row {
     }
     return hn::IfThenElse(hn::Lt(hn::Iota(kF, 0.0f), hn::Set(kF, float(n))), x, hn::Set(kF, -kInfinity));
   }
-  inline __attribute__((always_inline)) void Store(VF v, size_t i, size_t end) const {
+  FOVEA_MEMBER void Store(VF v, size_t i, size_t end) const {
     if (i < end) StoreUpTo(v, out + i, LanesBefore(i, end));
   }
   // Prefetches the line of element i of the next group; for logarithms also the line where element i will be stored.
-  inline __attribute__((always_inline)) void Prefetch(size_t i, bool stored) const {
+  FOVEA_MEMBER void Prefetch(size_t i, bool stored) const {
     __builtin_prefetch(reinterpret_cast<const void*>(uintptr_t(in) + (size_t(ahead) + i) * sizeof(float)));
     if (!stored) __builtin_prefetch(out + i, 1);
   }
@@ -103,11 +103,11 @@ struct LongSums {
   VF total[n], block[n];
   size_t chunks;
 
-  inline __attribute__((always_inline)) void Begin() {
+  FOVEA_MEMBER void Begin() {
     for (size_t k = 0; k < n; ++k) total[k] = block[k] = hn::Zero(kF);
     chunks = 0;
   }
-  inline __attribute__((always_inline)) void AddChunk(const VF (&chunk)[n]) {
+  FOVEA_MEMBER void AddChunk(const VF (&chunk)[n]) {
     FOVEA_UNROLL(4)
     for (size_t k = 0; k < n; ++k) block[k] = hn::Add(block[k], chunk[k]);
     if (++chunks % kSumChunk != 0) return;
@@ -117,7 +117,7 @@ struct LongSums {
       block[k] = hn::Zero(kF);
     }
   }
-  inline __attribute__((always_inline)) void End() {
+  FOVEA_MEMBER void End() {
     FOVEA_UNROLL(4)
     for (size_t k = 0; k < n; ++k) total[k] = hn::Add(total[k], block[k]);
   }
@@ -234,8 +234,8 @@ FOVEA_INLINE VF Weight(VF p, VF inverse_sum) { return ZeroIfSubnormal(hn::Mul(p,
 struct Weights {
   const float* p;
   VF inverse_sum;
-  inline __attribute__((always_inline)) VF Whole(size_t i) const { return Weight(hn::LoadU(kF, p + i), inverse_sum); }
-  inline __attribute__((always_inline)) VF Part(size_t i, size_t end) const {
+  FOVEA_MEMBER VF Whole(size_t i) const { return Weight(hn::LoadU(kF, p + i), inverse_sum); }
+  FOVEA_MEMBER VF Part(size_t i, size_t end) const {
     return Weight(hn::LoadN(kF, p + i, end - i), inverse_sum);
   }
 };
@@ -245,10 +245,10 @@ template <Reading kReading>
 struct Logarithms {
   const Row<kReading>& x;
   VF log_sum;
-  inline __attribute__((always_inline)) VF Whole(size_t i) const {
+  FOVEA_MEMBER VF Whole(size_t i) const {
     return hn::Sub(hn::Sub(x.Whole(i), x.shift), log_sum);
   }
-  inline __attribute__((always_inline)) VF Part(size_t i, size_t end) const {
+  FOVEA_MEMBER VF Part(size_t i, size_t end) const {
     return hn::Sub(hn::Sub(x.Part(i, end), x.shift), log_sum);
   }
 };
@@ -284,11 +284,11 @@ struct RowGroup {
   VF lanes[kGroupRows / kLanes][kLanes];  // a vector of each row
   float shift[kGroupRows], factor[kGroupRows];
 
-  inline __attribute__((always_inline)) RowGroup(const Softmaxes& all, size_t first_row, size_t row_count)
+  FOVEA_MEMBER RowGroup(const Softmaxes& all, size_t first_row, size_t row_count)
       : call(all), first(first_row), rows(row_count) {}
 
-  inline __attribute__((always_inline)) VF& Lanes(size_t row) { return lanes[row / kLanes][row % kLanes]; }
-  inline __attribute__((always_inline)) Row<kReading> At(size_t row, float row_shift) const {
+  FOVEA_MEMBER VF& Lanes(size_t row) { return lanes[row / kLanes][row % kLanes]; }
+  FOVEA_MEMBER Row<kReading> At(size_t row, float row_shift) const {
     const ptrdiff_t i = ptrdiff_t(first + row);
     const float* const mask = call.mask ? call.mask + i * call.mask_strides.outer : nullptr;
     const ptrdiff_t ahead = first + rows < call.outer ? ptrdiff_t(rows) * call.in_strides.outer : 0;
@@ -299,7 +299,7 @@ struct RowGroup {
             hn::Set(kF, call.scale),
             hn::Set(kF, row_shift)};
   }
-  inline __attribute__((always_inline)) void ExpSideBySide(size_t row, bool store) {
+  FOVEA_MEMBER void ExpSideBySide(size_t row, bool store) {
     Row<kReading> side_by_side[kTogether];
     VF sums[kTogether * kStrandVectors];
     FOVEA_UNROLL(4)
@@ -308,7 +308,7 @@ struct RowGroup {
     FOVEA_UNROLL(4)
     for (size_t i = 0; i < kTogether; ++i) Lanes(row + i) = JoinStrands(sums + i * kStrandVectors);
   }
-  inline __attribute__((always_inline)) void Exp(bool store) {
+  FOVEA_MEMBER void Exp(bool store) {
     size_t row = 0;
     if constexpr (kTogether > 1 && kSameStrands && !kSizeCounts) {
       const bool short_rows = call.axis <= kSideBySideAxis;

@@ -28,6 +28,7 @@ namespace {
 #include "attention/rows.inl"
 #include "attention/steps/called.inl"
 #include "math/block.inl"
+// Multiply-adds of the texts before apart.inl stay fused. What only i8 includes has Mul, then Add.
 namespace i8 {
 #include "simd/apart.inl"
 #include "simd/dots.inl"

@@ -44,10 +44,10 @@ struct I8Products<Dot, kDotHelium> {
   struct ValueCursor {
     const int8_t* group[4];
     template <int kChunk>
-    inline __attribute__((always_inline)) Bytes Load() {
+    FOVEA_MEMBER Bytes Load() {
       return Dot::NextBytes(group[kChunk]);
     }
-    inline __attribute__((always_inline)) void Next() {}
+    FOVEA_MEMBER void Next() {}
   };
   FOVEA_SECTION_OF(Dot)
   FOVEA_CALLED void MultiplyValues(const QueryTile& t, const KeyTile& keys, size_t column, size_t element,

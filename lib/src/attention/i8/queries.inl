@@ -15,7 +15,7 @@ struct ScaledRow {
   const void* data;
   fovea_dtype dtype;
   VF scale;
-  inline __attribute__((always_inline)) VF operator()(size_t d, size_t n) const {
+  FOVEA_MEMBER VF operator()(size_t d, size_t n) const {
     if constexpr (kPreferSize) {
       return hn::Mul(LoadPart(dtype, data, d, n), scale);
     } else {

@@ -20,10 +20,10 @@ struct CodedRow<FOVEA_I8, kOneText> {
   FOVEA_INLINE CodedRow Of(const RowsToBring&, const void* data, const void* scales) {
     return {FormatRow<FOVEA_I8>::Of(data, scales)};
   }
-  inline __attribute__((always_inline)) VF Codes(size_t d, size_t n) const {
+  FOVEA_MEMBER VF Codes(size_t d, size_t n) const {
     return n == kLanes ? row.Whole(d) : row.Part(d, n);
   }
-  inline __attribute__((always_inline)) float Scale() const { return *row.scale; }
+  FOVEA_MEMBER float Scale() const { return *row.scale; }
 };
 
 constexpr FormatSet kCodedGroups = kCodedFormats & ~(FormatSet{1} << FOVEA_I8);
@@ -37,7 +37,7 @@ struct Groups {
   FOVEA_INLINE Groups Of(const RowsToBring&, const void* data, const void* scales) {
     return {FormatRow<kType>::Of(data, scales)};
   }
-  inline __attribute__((always_inline)) VF operator()(size_t d, size_t n) const {
+  FOVEA_MEMBER VF operator()(size_t d, size_t n) const {
     return n == kLanes ? LoadAs(row, d) : LoadAsN(row, d, n);
   }
 };
@@ -58,7 +58,7 @@ struct Groups<kType, true> {
   FOVEA_INLINE Groups Of(const RowsToBring& r, const void* data, const void* scales) {
     return {r, data, scales, SIZE_MAX};
   }
-  inline __attribute__((always_inline)) VF operator()(size_t d, size_t n) const {
+  FOVEA_MEMBER VF operator()(size_t d, size_t n) const {
     const size_t wanted = d / kScaleGroup * kScaleGroup;
     if (first != wanted) WidenGroup(r, data, scales, first = wanted);
     return LoadUpTo(r.numbers->widened + d % kScaleGroup, n);
@@ -79,10 +79,10 @@ struct CodedRow {
     coded.fit = FitRow(coded.row, r.dim);
     return coded;
   }
-  inline __attribute__((always_inline)) VF Codes(size_t d, size_t n) const {
+  FOVEA_MEMBER VF Codes(size_t d, size_t n) const {
     return hn::Sub(fit.Biased(row(d, n)), hn::Set(kF, kRoundingBias));
   }
-  inline __attribute__((always_inline)) float Scale() const {
+  FOVEA_MEMBER float Scale() const {
     float scale;
     hn::StoreN(fit.scale, kF, &scale, 1);
     return scale;

@@ -48,7 +48,7 @@ struct GroupRows {
       return {data + FormatRow<kType>::kHead, data, rows.stride, rows.stride};
     }
   }
-  inline __attribute__((always_inline)) void Move(uint32_t rows) {
+  FOVEA_MEMBER void Move(uint32_t rows) {
     codes += ptrdiff_t(rows) * stride;
     heads += ptrdiff_t(rows) * head_stride;
   }
@@ -100,7 +100,7 @@ struct EachBlock {
   constexpr EachBlock(uint32_t a, uint32_t b, uint32_t c, uint32_t d) : lanes() {
     for (size_t i = 0; i < kLanes; ++i) lanes[i] = int32_t(i % 4 == 0 ? a : i % 4 == 1 ? b : i % 4 == 2 ? c : d);
   }
-  inline __attribute__((always_inline)) VI Load() const { return hn::LoadU(kI, lanes); }
+  FOVEA_MEMBER VI Load() const { return hn::LoadU(kI, lanes); }
 };
 
 // The sum or maximum over the 128-bit blocks of a row, lane by lane.

@@ -241,7 +241,7 @@ FOVEA_INLINE void StepKeys(const QueryTile& t, const KeyTile& keys, const ScoreS
     for (size_t i = 0; i < n; ++i, ++j, s += t.columns) {
       at.key_pos = hn::Set(kF, float(j));
       if constexpr (kMasked) at.mask = mask[i];
-      if constexpr (kStep == kShiftStep && kIntegerProducts) at.key_shift = hn::Set(kF, keys.numbers().key_shift[j]);
+      if constexpr (kStep == kShiftStep) at.key_shift = hn::Set(kF, keys.numbers().key_shift[j]);
       hn::StoreU(Step<kStep>(hn::LoadU(kF, s), at, keys, steps), kF, s);
     }
   }
