@@ -371,8 +371,9 @@ struct AttentionKernel {
   bool takes_byte_rows;  // with integer products: keys and values are rows of i8, which may stay in place
   // What begin, attend and steps->end do, for the tile of a small call: it sees one key tile. Null where it would save
   // nothing.
-  [[no_unique_address]] MemberIf<kHasLoneTiles, void (*)(const QueryTile&, KeyTile&, const ScoreSteps&, const TypedRows& q,
-                                                         float scale, const RowOutputs&)> whole = nullptr;
+  [[no_unique_address]] MemberIf<kHasLoneTiles, void (*)(const QueryTile&, KeyTile&, const ScoreSteps&,
+                                                         const TypedRows& q, float scale, const RowOutputs&)>
+      whole = nullptr;
 };
 
 struct AttentionKernels {

@@ -35,8 +35,8 @@ struct Sight {
 
 template <class Element, class Array>
 Element* at(const Array& array, uint32_t entry, uint32_t head, uint32_t token) {
-  return static_cast<Element*>(array.data) + ptrdiff_t(entry) * array.batch_stride + ptrdiff_t(head) * array.head_stride +
-         ptrdiff_t(token) * array.token_stride;
+  return static_cast<Element*>(array.data) + ptrdiff_t(entry) * array.batch_stride +
+         ptrdiff_t(head) * array.head_stride + ptrdiff_t(token) * array.token_stride;
 }
 
 }  // namespace

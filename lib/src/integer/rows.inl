@@ -28,6 +28,8 @@ struct TakeUp {
     integers::Store(integers::Add(before, integers::MulRound(integers::ShiftLeft(of_tile, 6), taken)), sums);
   }
 };
-FOVEA_INLINE void PutFirst(integers::V of_tile, int32_t* sums) { integers::Store(integers::ShiftLeft(of_tile, 6), sums); }
+FOVEA_INLINE void PutFirst(integers::V of_tile, int32_t* sums) {
+  integers::Store(integers::ShiftLeft(of_tile, 6), sums);
+}
 
 #endif  // FOVEA_SRC_INTEGER_ROWS_INL_

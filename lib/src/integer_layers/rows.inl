@@ -31,8 +31,9 @@ FOVEA_INLINE void NormaliseCodes(const IntegerNormRow& r) {
     integers::StoreCodes(integers::CodeOf<kNormBits>(sum), y + i, n);
   };
   if (bias) {
-    EachVector(r.dim,
-               [&](size_t i, auto n) { normalise(i, n, integers::Scaled(integers::LoadHalves(bias + i, n), 256, base)); });
+    EachVector(r.dim, [&](size_t i, auto n) {
+      normalise(i, n, integers::Scaled(integers::LoadHalves(bias + i, n), 256, base));
+    });
   } else {
     EachVector(r.dim, [&](size_t i, auto n) { normalise(i, n, integers::Set(base)); });
   }
@@ -44,7 +45,8 @@ FOVEA_INLINE void EachClamped(size_t dim, int32_t least, int32_t most, const Ste
   if (least == INT8_MIN && most == INT8_MAX) {
     EachVector(dim, [&](size_t i, auto n) { step(i, n, [](integers::V v) { return integers::CodeOf<kBits>(v); }); });
   } else {
-    const int32_t low = least * (1 << kBits) + integers::kHalf<kBits>, high = most * (1 << kBits) + integers::kHalf<kBits>;
+    const int32_t low = least * (1 << kBits) + integers::kHalf<kBits>,
+                  high = most * (1 << kBits) + integers::kHalf<kBits>;
     EachVector(dim, [&](size_t i, auto n) {
       step(i, n, [&](integers::V v) {
         return integers::CodeOf<kBits>(integers::Max(integers::Min(v, integers::Set(high)), integers::Set(low)));

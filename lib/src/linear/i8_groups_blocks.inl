@@ -112,8 +112,9 @@ struct GroupBlocks {
   // Brings groups of `inputs` inputs, from input `first` on, of b->count rows from `row` on. `bytes` has room for one
   // group, or for all if rows are multiplied in place.
   template <fovea_dtype kType>
-  FOVEA_CALLED_TEMPLATE void BringGroups(const I8TokenTile& t, const fovea_linear_weights& w, int32_t zero, uint32_t row,
-                                         size_t first, size_t inputs, GroupBytes* bytes, BroughtGroups* b) {
+  FOVEA_CALLED_TEMPLATE void BringGroups(const I8TokenTile& t, const fovea_linear_weights& w, int32_t zero,
+                                         uint32_t row, size_t first, size_t inputs, GroupBytes* bytes,
+                                         BroughtGroups* b) {
     constexpr size_t kHalves = kGroupsAtOnce * kLinearGrain, kStep = kScaleStep<kType>;
     constexpr bool kRuns = kInSuper<kType> && Block::kRowsInPlace;
     uint16_t scales[kHalves] = {}, leasts[kHalves] = {};  // as in *b, but f16
