@@ -5,6 +5,7 @@
 
 #if FOVEA_FOR_HELIUM || FOVEA_FOR_RVV || (FOVEA_FOR_SCALAR && (FOVEA_SMLAD_OF_FLOATS || FOVEA_HAS_OWN_DOT)) || \
     defined(FOVEA_HAS_NEON_DOT) || defined(FOVEA_DOT_LANES)
+namespace fused = hn;  // MulAdd of the words: simd/apart.inl is not included here
 #include "simd/dots.inl"
 namespace dots {
 using ::fovea::round_up;
