@@ -161,12 +161,16 @@ void run_i8_tile(const LinearCall& c, uint32_t index, uint32_t begin, uint32_t e
 
 template <class AnyCarver>
 constexpr void carve_token_tile(AnyCarver& carver, fovea_dtype weights, TokenTile* tile) {
-  const bool few = kFewHalvesServed && tile->few, halves = kHasF16Linear && tile->halves;
   float* x = nullptr;
   tile->widened = nullptr;
-  if (!few) carver.take(&tile->sums, tile->columns, kLinearOutputs);
-  carver.take(&x, tile->columns,
-              few ? round_up(tile->in_dim, kFewHalfInputs) / 2 : halves ? divide_up(tile->in_dim, 2) : tile->in_dim);
+  if (kFewHalvesServed && tile->few) {
+    carver.take(&x, tile->columns, round_up(tile->in_dim, kFewHalfInputs) / 2);
+    tile->x = x;
+    return;
+  }
+  carver.take(&tile->sums, tile->columns, kLinearOutputs);
+  const bool halves = kHasF16Linear && tile->halves;
+  carver.take(&x, tile->columns, halves ? divide_up(tile->in_dim, 2) : tile->in_dim);
   tile->x = x;
   if (weights != FOVEA_F32 && !halves) carver.take(&tile->widened, kLinearInputs, kLinearGrain);
 }

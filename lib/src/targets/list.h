@@ -38,16 +38,16 @@
   row(__VA_ARGS__, AVX2_VNNI, "avx2_vnni", AVX2, kSimd, FOVEA_VECTORS(N_AVX2), 8, 3, kDotVnni, kAvx2 | kAvxVnni)       \
   row(__VA_ARGS__, AVX2, "avx2", AVX2, kSimd, FOVEA_VECTORS(N_AVX2), 8, 3, kDotPmaddwd, kAvx2)                         \
   row(__VA_ARGS__, SSE4, "sse4", SSE4, kSimd, FOVEA_VECTORS(N_SSE4), 4, 3, kDotPmaddwd, kSse4)                         \
-  row(__VA_ARGS__, NEON_IN_ORDER_I8MM, "neon_in_order_i8mm", NEON, "neon",                                             \
+  row(__VA_ARGS__, NEON_IN_ORDER_I8MM, "neon_in_order_i8mm", NEON, kSimd,                                             \
       neon_target, 4, 3, kDotSmmla, kNeonDotprod | kNeonI8mm | kNeonInOrder)                                 \
-  row(__VA_ARGS__, NEON_IN_ORDER_DOTPROD, "neon_in_order_dotprod", NEON, "neon",                                       \
+  row(__VA_ARGS__, NEON_IN_ORDER_DOTPROD, "neon_in_order_dotprod", NEON, kSimd,                                       \
       neon_target, 4, 3, kDotSdot, kNeonDotprod | kNeonInOrder)                                              \
-  row(__VA_ARGS__, NEON_I8MM, "neon_i8mm", NEON, "neon",                                                               \
+  row(__VA_ARGS__, NEON_I8MM, "neon_i8mm", NEON, kSimd,                                                               \
       neon_target, 4, 3, kDotSmmla, kNeonDotprod | kNeonI8mm)                                                \
-  row(__VA_ARGS__, NEON_DOTPROD, "neon_dotprod", NEON, "neon", neon_target, 4, 3, kDotSdot, kNeonDotprod)     \
-  row(__VA_ARGS__, NEON_IN_ORDER, "neon_in_order", NEON, "neon",                                                       \
+  row(__VA_ARGS__, NEON_DOTPROD, "neon_dotprod", NEON, kSimd, neon_target, 4, 3, kDotSdot, kNeonDotprod)     \
+  row(__VA_ARGS__, NEON_IN_ORDER, "neon_in_order", NEON, kSimd,                                                       \
       neon_target, 4, 3, kDotFloats, kNeonInOrder)                                                           \
-  row(__VA_ARGS__, NEON, "neon", NEON, "neon",                                                                         \
+  row(__VA_ARGS__, NEON, "neon", NEON, kSimd,                                                                         \
       neon_target, 4, FOVEA_NEON_VECTORS, kDotFloats, kNothing)                                              \
   row(__VA_ARGS__, HELIUM, "helium", HELIUM, "helium", helium_target, 4, 3, kDotHelium, kNothing)                      \
   row(__VA_ARGS__, RVV256, "rvv256", RVV256, "rvv", rvv_target, 8, 3, kDotVwmacc, kRvv)                                \
@@ -65,7 +65,7 @@ namespace fovea {
 constexpr uint8_t kLeastNeonVectors = 3;
 constexpr bool kNeonOf64Bits = FOVEA_NEON_VECTORS == 3;
 constexpr bool kTilesOfSix = FOVEA_COMPILED_NEON && FOVEA_NEON_VECTORS == 6;  // whether a tile may have six vectors
-constexpr const char* kSimd = FOVEA_WITH_HIGHWAY ? "highway" : "xsimd";  // of FOVEA_VECTORS
+constexpr const char* kSimd = FOVEA_WITH_HIGHWAY ? "highway" : FOVEA_WITH_NEON ? "neon" : "xsimd";  // of FOVEA_VECTORS
 
 // Instructions that multiply 8-bit integers and add up the products of some of them.
 enum DotKind : uint8_t {
