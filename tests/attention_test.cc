@@ -664,33 +664,31 @@ TEST_CASE("attention: a plan's target is the one that runs", "[short]") {
 // ------------------------------------------------------------------------------------------------------------- edges
 
 TEST_CASE("attention: a query that may see no key answers zeros, lse -inf and weights of zero", "[short]") {
-  for (int how = 0; how < 12; ++how) {
-    for (const fovea_scores_stage stage : {FOVEA_SCORES_NONE, FOVEA_SCORES_MASKED, FOVEA_SCORES_SOFTMAX}) {
-      Problem p = base();
-      p.stage = stage;
-      if (how >= 6) p.q_tokens = 1;
-      if (how % 6 == 0) p.kv_lengths = {0, 0};
-      if (how % 6 == 1) p.kv_tokens = 0;
-      if (how % 6 == 2) p.causal = FOVEA_CAUSAL_POSITIONS, p.positions = {-1000, -19};
-      if (how % 6 == 3) p.window_left = 5, p.positions = {1000, 87};
-      if (how % 6 == 4) p.mask = FOVEA_MASK_BYTE, p.mask_missing = 83;
-      if (how % 6 == 5) p.mask = FOVEA_MASK_F32;
-      AttentionCase test(p);
-      if (how % 6 == 5) {
-        for (size_t i = 0; i < size_t{2} * 4 * p.q_tokens * 83; ++i) {
-          test.mask_f32()[i] = i % 2 == 0 ? -kInfinity : -FLT_MAX / 2;
-        }
-      }
-      for (const fovea_target target : targets()) {
-        REQUIRE(test.run({target}) == "");
-        for (const float x : test.out()) REQUIRE((x == 0.0f && !std::signbit(x)));
-        for (const float x : test.lse()) REQUIRE(x == -kInfinity);
-        if (stage == FOVEA_SCORES_MASKED) {
-          for (const float x : test.scores()) REQUIRE(x == -kInfinity);
-        } else if (stage == FOVEA_SCORES_SOFTMAX) {
-          for (const float x : test.scores()) REQUIRE(x == 0.0f);
-        }
-      }
+  constexpr Option kBlind[] = {
+      {"no lengths", [](auto& p) { p.kv_lengths = {0, 0}; }},
+      {"no keys", [](auto& p) { p.kv_tokens = 0; }},
+      {"positions before all keys", [](auto& p) { p.causal = FOVEA_CAUSAL_POSITIONS, p.positions = {-1000, -19}; }},
+      {"a window behind all keys", [](auto& p) { p.window_left = 5, p.positions = {1000, 87}; }},
+      {"a mask that covers no key", [](auto& p) { p.mask = FOVEA_MASK_BYTE, p.mask_missing = 83; }},
+      {"a mask that hides all keys", [](auto& p) { p.mask = FOVEA_MASK_F32; }},
+  };
+  for (const auto& [option, q_tokens, stage] :
+       every(kBlind, {19u, 1u}, {FOVEA_SCORES_NONE, FOVEA_SCORES_MASKED, FOVEA_SCORES_SOFTMAX})) {
+    INFO(option.name);
+    Problem p = base();
+    p.stage = stage, p.q_tokens = q_tokens;
+    option.set(p);
+    AttentionCase test(p);
+    for (size_t i = 0; p.mask == FOVEA_MASK_F32 && i < size_t{2} * 4 * p.q_tokens * 83; ++i) {
+      test.mask_f32()[i] = i % 2 == 0 ? -kInfinity : -FLT_MAX / 2;
+    }
+    for (const fovea_target target : targets()) {
+      REQUIRE(test.run({target}) == "");
+      for (const float x : test.out()) REQUIRE((x == 0.0f && !std::signbit(x)));
+      for (const float x : test.lse()) REQUIRE(x == -kInfinity);
+      const float hidden = stage == FOVEA_SCORES_MASKED ? -kInfinity : 0.0f;
+      if (stage == FOVEA_SCORES_NONE) continue;
+      for (const float x : test.scores()) REQUIRE(x == hidden);
     }
   }
 }
@@ -742,29 +740,27 @@ TEST_CASE("attention: a float mask of NaN or +inf makes its own query NaN and no
 }
 
 TEST_CASE("attention: NaN or infinity in a key or value reaches the queries that see it and no other", "[short]") {
-  for (const float bad : {kNaN, kInfinity, -kInfinity}) {
-    for (int how = 0; how < 12; ++how) {
-      for (const bool in_key : {false, true}) {
-        Problem p = base();
-        p.lse = false;
-        p.q_tokens = how < 6 ? 40 : 2;
-        if (how % 6 == 0) p.causal = FOVEA_CAUSAL_TOP_LEFT;
-        if (how % 6 == 1) p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, p.window_left = 9;
-        if (how % 6 == 2) p.window_left = 4, p.window_right = 3, p.positions = {10, 47};
-        if (how % 6 == 3) p.mask = FOVEA_MASK_BYTE;
-        if (how % 6 == 4) p.mask = FOVEA_MASK_F32;
-        if (how % 6 == 5) p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, p.kv_lengths = {83, 50};
-        AttentionCase test(p);
-        for (uint32_t b = 0; b < 2; ++b) {
-          for (const uint32_t j : {13u, 49u, 63u, 64u}) {
-            // An infinite key gives scores of both signs: only NaN keys have one right answer.
-            if (in_key) test.key(b, 1, j)[4] = kNaN;
-            if (!in_key) test.value(b, 1, j)[5] = bad;
-          }
-        }
-        CHECK(run_on_all_targets(test) == "");
-      }
+  constexpr Option kSights[] = {
+      {"causal", [](auto& p) { p.causal = FOVEA_CAUSAL_TOP_LEFT; }},
+      {"a window to the left", [](auto& p) { p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, p.window_left = 9; }},
+      {"a window on both sides", [](auto& p) { p.window_left = 4, p.window_right = 3, p.positions = {10, 47}; }},
+      {"a mask of bytes", [](auto& p) { p.mask = FOVEA_MASK_BYTE; }},
+      {"a mask of numbers", [](auto& p) { p.mask = FOVEA_MASK_F32; }},
+      {"lengths", [](auto& p) { p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, p.kv_lengths = {83, 50}; }},
+  };
+  for (const auto& [bad, option, q_tokens, in_key] :
+       every({kNaN, kInfinity, -kInfinity}, kSights, {40u, 2u}, {false, true})) {
+    INFO(option.name);
+    Problem p = base();
+    p.lse = false, p.q_tokens = q_tokens;
+    option.set(p);
+    AttentionCase test(p);
+    for (const auto& [b, j] : every({0u, 1u}, {13u, 49u, 63u, 64u})) {
+      // An infinite key gives scores of both signs: only NaN keys have one right answer.
+      if (in_key) test.key(b, 1, j)[4] = kNaN;
+      if (!in_key) test.value(b, 1, j)[5] = bad;
     }
+    CHECK(run_on_all_targets(test) == "");
   }
 }
 

@@ -10,26 +10,36 @@ namespace {
 
 // Calls with every kind of option, with more rows than a tile and more keys than two tiles.
 std::vector<Problem> problems() {
+  constexpr Option kHeads[] = {{"pairs", [](auto& p) { p.q_heads = 4, p.kv_heads = 2; }},
+                               {"one of keys", [](auto& p) { p.q_heads = 3, p.kv_heads = 1; }}};
+  constexpr Option kQueries[] = {
+      {"tiles", [](auto& p) { p.q_tokens = 130, p.head_dim = 33, p.value_dim = 64; }},
+      {"one", [](auto& p) { p.q_tokens = 1, p.head_dim = 64, p.value_dim = 17, p.softcap = 2.0f, p.sinks = true; }},
+      {"some", [](auto& p) { p.q_tokens = 37, p.head_dim = 5, p.value_dim = 3; }},
+  };
+  constexpr Option kKeys[] = {
+      {"all", [](auto& p) { p.kv_tokens = 200; }},
+      {"window", [](auto& p) { p.kv_tokens = 64, p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, p.window_left = 21; }},
+      {"causal", [](auto& p) { p.kv_tokens = 83, p.causal = FOVEA_CAUSAL_TOP_LEFT, p.alibi = true; }},
+      {"positions",
+       [](auto& p) {
+         p.kv_tokens = 131, p.causal = FOVEA_CAUSAL_POSITIONS, p.positions = {3, 70}, p.window_left = 77;
+       }},
+  };
+  constexpr Option kStages[] = {
+      {"none", [](auto& p) { p.stage = FOVEA_SCORES_NONE; }},
+      {"float mask", [](auto& p) { p.stage = FOVEA_SCORES_SCALED, p.mask = FOVEA_MASK_F32; }},
+      {"byte mask", [](auto& p) { p.stage = FOVEA_SCORES_CAPPED, p.mask = FOVEA_MASK_BYTE, p.mask_missing = 5; }},
+      {"lengths", [](auto& p) { p.stage = FOVEA_SCORES_MASKED, p.kv_lengths = {p.kv_tokens, p.kv_tokens / 2 + 1}; }},
+      {"scale", [](auto& p) { p.stage = FOVEA_SCORES_SOFTMAX, p.scale = -0.4f; }},
+  };
   std::vector<Problem> all;
-  for (int i = 0; i < 12; ++i) {
+  for (uint32_t i = 0; i < 12; ++i) {
     Problem p;
-    p.seed = uint64_t(i) + 1;
-    p.batch = 2;
-    p.q_heads = i % 2 == 0 ? 4 : 3, p.kv_heads = i % 2 == 0 ? 2 : 1;
-    p.q_tokens = i % 3 == 0 ? 130 : i % 3 == 1 ? 1 : 37;
-    p.kv_tokens = i % 4 == 0 ? 200 : i % 4 == 1 ? 64 : i % 4 == 2 ? 83 : 131;
-    p.head_dim = (i % 3 == 0 ? 33 : i % 3 == 1 ? 64 : 5) + (i >= 8 ? 100 : 0);
-    p.value_dim = i % 3 == 0 ? 64 : i % 3 == 1 ? 17 : 3;
-    if (i % 4 == 1) p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, p.window_left = 21;
-    if (i % 4 == 2) p.causal = FOVEA_CAUSAL_TOP_LEFT, p.alibi = true;
-    if (i % 4 == 3) p.causal = FOVEA_CAUSAL_POSITIONS, p.positions = {3, 70}, p.window_left = 77;
-    if (i % 3 == 1) p.softcap = 2.0f, p.sinks = true;
-    if (i % 5 == 1) p.mask = FOVEA_MASK_F32;
-    if (i % 5 == 2) p.mask = FOVEA_MASK_BYTE, p.mask_missing = 5;
-    if (i % 5 == 3) p.kv_lengths = {p.kv_tokens, p.kv_tokens / 2 + 1};
-    if (i % 5 == 4) p.scale = -0.4f;
+    p.seed = i + 1, p.batch = 2;
+    for (const Option& o : {kHeads[i % 2], kQueries[i % 3], kKeys[i % 4], kStages[i % 5]}) o.set(p);
+    if (i >= 8) p.head_dim += 100;
     if (i == 3 || i == 10) p.score = FOVEA_SCORE_ADDITIVE;
-    p.stage = fovea_scores_stage(i % 5);
     all.push_back(p);
   }
   return all;
@@ -51,13 +61,6 @@ std::vector<Problem> all_problems() {
     if (p.seed % 3 == 1) all.push_back(p);  // all of them would double what emulators need
   }
   return all;
-}
-
-Outputs run(AttentionCase& test, const Run& how) {
-  const std::string failed = test.run_unchecked(how);
-  INFO(failed);
-  REQUIRE(failed.empty());
-  return test.outputs();
 }
 
 // FNV-1a (Fowler, Noll, Vo) over 32-bit words.
@@ -286,9 +289,8 @@ TEST_CASE("bits: the place in a batch does not change them", "[short]") {
         CHECK(std::memcmp(want.out.data(), want.out.data() + b * each, each * sizeof(float)) == 0);
       }
       many.args.batch = 1;
-      Guarded workspace(many.plan.workspace_bytes, FOVEA_WORKSPACE_ALIGNMENT, Placement::kEnd);
       many.fill_outputs();
-      REQUIRE(fovea_attention(&many.plan, &many.args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+      REQUIRE(call_again(many, many.args) == FOVEA_OK);
       CHECK(std::memcmp(many.out().data(), want.out.data(), each * sizeof(float)) == 0);
       many.args.batch = 3;
     }
@@ -305,7 +307,6 @@ TEST_CASE("bits: a query's do not depend on the other queries of the call", "[sh
     for (const fovea_target target : p.targets()) {
       const Outputs want = run(test, {target, Budget::kNone, true});
       const fovea_attention_args all = test.args;
-      Guarded workspace(test.plan.workspace_bytes, FOVEA_WORKSPACE_ALIGNMENT, Placement::kEnd);
       std::vector<int64_t> positions = p.positions;
       const size_t mask_element = p.mask == FOVEA_MASK_BYTE ? 1 : sizeof(float);
       uint32_t next = 0;
@@ -324,7 +325,7 @@ TEST_CASE("bits: a query's do not depend on the other queries of the call", "[sh
         }
         for (size_t b = 0; b < positions.size(); ++b) positions[b] = p.positions[b] + first;
         if (!positions.empty()) part.positions = positions.data();
-        REQUIRE(fovea_attention(&test.plan, &part, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+        REQUIRE(call_again(test, part) == FOVEA_OK);
       }
       INFO(name(p) << ": " << fovea_target_name(target));
       CHECK(same_bits(test.out(), want.out));
@@ -388,11 +389,10 @@ TEST_CASE("bits: hidden keys behind the last visible one do not change them", "[
       AttentionCase test(problem);
       for (const fovea_target target : problem.targets()) {
         const Outputs want = run(test, {target, Budget::kNone, true});
-        Guarded workspace(test.plan.workspace_bytes, FOVEA_WORKSPACE_ALIGNMENT, Placement::kEnd);
         fovea_attention_args shorter = test.args;
         shorter.kv_tokens = keys, shorter.kv_lengths = nullptr;
         test.fill_outputs();
-        REQUIRE(fovea_attention(&test.plan, &shorter, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+        REQUIRE(call_again(test, shorter) == FOVEA_OK);
         INFO(name(problem) << ": " << fovea_target_name(target));
         CHECK(same_bits(test.out(), want.out));
         CHECK(same_bits(test.lse(), want.lse));

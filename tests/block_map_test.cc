@@ -180,26 +180,17 @@ TEST_CASE("maps: entries of a ragged batch have lists of their own length", "[sh
   for (const fovea_target target : targets()) {
     all.desc.target = target;
     REQUIRE(fovea_plan_init(&all.plan, &all.desc) == FOVEA_OK);
-    const Guarded workspace(all.plan.workspace_bytes, 64, Placement::kEnd);
     uint32_t q_offsets[5] = {}, kv_offsets[5] = {};
     for (uint32_t b = 0; b < 4; ++b) {
       q_offsets[b + 1] = q_offsets[b] + kQueries[b], kv_offsets[b + 1] = kv_offsets[b] + kKeys[b];
     }
     all.args.batch = 4, all.args.q_offsets = q_offsets, all.args.kv_offsets = kv_offsets;
     all.fill_outputs();
-    REQUIRE(fovea_attention(&all.plan, &all.args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+    REQUIRE(call_again(all, all.args) == FOVEA_OK);
     const std::vector<float> out = all.out();
     all.fill_outputs();
     for (uint32_t b = 0; b < 4; ++b) {
-      fovea_attention_args one = all.args;
-      one.batch = 1, one.q_tokens = kQueries[b], one.kv_tokens = kKeys[b];
-      one.q_offsets = one.kv_offsets = nullptr;
-      const auto skip = [](auto* array, uint32_t tokens) {
-        array->data =
-            const_cast<float*>(static_cast<const float*>(array->data)) + ptrdiff_t(tokens) * array->token_stride;
-      };
-      skip(&one.q, q_offsets[b]), skip(&one.out, q_offsets[b]), skip(&one.lse, q_offsets[b]);
-      skip(&one.kv.keys, kv_offsets[b]), skip(&one.kv.values, kv_offsets[b]);
+      fovea_attention_args one = entry_of(all.args, b);
       // The entry's keys have fewer blocks than the longest entry's.
       std::vector<uint32_t> own_offsets = {0}, own_blocks;
       for (uint32_t r = 0; r < 3; ++r) {
@@ -211,7 +202,7 @@ TEST_CASE("maps: entries of a ragged batch have lists of their own length", "[sh
       const fovea_block_map map = {16, 64, own_offsets.data(), 0, 0, own_blocks.data(), uint32_t(own_blocks.size())};
       one.block_map = &map;
       INFO("entry " << b << " on " << fovea_target_name(target));
-      REQUIRE(fovea_attention(&all.plan, &one, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+      REQUIRE(call_again(all, one) == FOVEA_OK);
     }
     CHECK(same_bits(all.out(), out));
   }
@@ -293,7 +284,6 @@ TEST_CASE("maps: offsets of ragged entries are looked at before a map that goes 
   AttentionCase test(p);
   test.desc.max_batch = 2, test.desc.max_q_tokens = 4000;
   REQUIRE(fovea_plan_init(&test.plan, &test.desc) == FOVEA_OK);
-  const Guarded workspace(test.plan.workspace_bytes, 64, Placement::kEnd);
   const uint32_t q_offsets[] = {0, 4000, 6};
   test.args.batch = 2, test.args.q_tokens = 4000, test.args.q_offsets = q_offsets;
   Guarded offsets(4 * sizeof(uint32_t), sizeof(uint32_t), Placement::kEnd);
@@ -302,7 +292,7 @@ TEST_CASE("maps: offsets of ragged entries are looked at before a map that goes 
   test.args.block_map = &map;
   test.fill_outputs();
   // What is behind the four offsets may be a buffer of the call.
-  const fovea_status status = fovea_attention(&test.plan, &test.args, workspace.as<void>(), workspace.bytes());
+  const fovea_status status = call_again(test, test.args);
   CHECK((status == FOVEA_ERR_LENGTH || status == FOVEA_ERR_OVERLAP));
   CHECK(test.outputs_untouched());
 }

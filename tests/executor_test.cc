@@ -43,13 +43,6 @@ std::vector<Problem> problems() {
   return all;
 }
 
-Outputs run(AttentionCase& test, const Run& how) {
-  const std::string failed = test.run_unchecked(how);
-  INFO(failed);
-  REQUIRE(failed.empty());
-  return test.outputs();
-}
-
 fovea_attention_desc description(uint32_t q_heads, uint32_t kv_heads, uint32_t q_tokens, uint32_t kv_tokens) {
   auto d = sized<fovea_attention_desc>();
   d.q_heads = q_heads, d.kv_heads = kv_heads, d.head_dim = 24, d.value_dim = 40;

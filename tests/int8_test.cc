@@ -278,9 +278,8 @@ TEST_CASE("int8: what a query cannot see has no influence on its bits, whatever 
         // A call without those keys.
         fovea_attention_args shorter = plain.args;
         shorter.kv_tokens = end;
-        Guarded workspace(plain.plan.workspace_bytes, FOVEA_WORKSPACE_ALIGNMENT, Placement::kEnd);
         plain.fill_outputs();
-        REQUIRE(fovea_attention(&plain.plan, &shorter, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+        REQUIRE(call_again(plain, shorter) == FOVEA_OK);
         CHECK(same_bits(plain.out(), a));
       }
     }
@@ -352,23 +351,26 @@ TEST_CASE("int8: sums over many keys are as exact as the weights", "[short]") {
 }
 
 TEST_CASE("int8: every step of scores and every stage of their output agrees with the reference", "[short]") {
-  for (const uint32_t q_tokens : kQueries) {
-    for (uint32_t i = 0; i < 20; ++i) {
-      Problem p = problem(q_tokens, 131);
-      p.seed = i + 1;
-      p.stage = fovea_scores_stage(i % 5);
-      if (i % 2 == 1) p.scale = -0.3f;
-      if (i % 3 == 1) p.softcap = 2.0f;
-      if (i % 3 == 2) p.alibi = true, p.causal = FOVEA_CAUSAL_TOP_LEFT;
-      if (i % 4 == 1) p.mask = FOVEA_MASK_F16, p.mask_factors = true;
-      if (i % 4 == 2) p.mask = FOVEA_MASK_BYTE, p.mask_missing = 40;
-      if (i % 4 == 3) p.dropout = 0.4f;
-      p.sinks = i % 7 < 3;
-      if (i % 5 == 2) p.key_dtype = FOVEA_I4;
-      if (i % 6 == 3) p.value_dtype = FOVEA_I4, p.q_dtype = FOVEA_F16, p.out_dtype = FOVEA_BF16;
-      AttentionCase test(p);
-      CHECK(run_both_ways(test) == "");
-    }
+  constexpr Option kScores[] = {
+      {"as they are", [](auto&) {}},
+      {"capped", [](auto& p) { p.softcap = 2.0f; }},
+      {"ALiBi", [](auto& p) { p.alibi = true, p.causal = FOVEA_CAUSAL_TOP_LEFT; }},
+  };
+  constexpr Option kHidden[] = {
+      {"none", [](auto&) {}},
+      {"by a mask of halves", [](auto& p) { p.mask = FOVEA_MASK_F16, p.mask_factors = true; }},
+      {"by a mask of bytes", [](auto& p) { p.mask = FOVEA_MASK_BYTE, p.mask_missing = 40; }},
+      {"by dropout", [](auto& p) { p.dropout = 0.4f; }},
+  };
+  for (const auto& [q_tokens, i] : indices(std::size(kQueries), 20)) {
+    Problem p = problem(kQueries[q_tokens], 131);
+    p.seed = i + 1;
+    p.stage = fovea_scores_stage(i % 5), p.sinks = i % 7 < 3, p.scale = i % 2 == 1 ? -0.3f : 0.0f;
+    kScores[i % 3].set(p), kHidden[i % 4].set(p);
+    if (i % 5 == 2) p.key_dtype = FOVEA_I4;
+    if (i % 6 == 3) p.value_dtype = FOVEA_I4, p.q_dtype = FOVEA_F16, p.out_dtype = FOVEA_BF16;
+    AttentionCase test(p);
+    CHECK(run_both_ways(test) == "");
   }
 }
 
@@ -386,7 +388,6 @@ TEST_CASE("int8: rows alone and up to nine together have the bits that they have
       for (const fovea_target target : p.targets()) {
         REQUIRE(test.run_unchecked({target}) == "");
         const std::vector<float> want = test.out(), want_lse = test.lse();
-        Guarded workspace(test.plan.workspace_bytes, FOVEA_WORKSPACE_ALIGNMENT, Placement::kEnd);
         test.fill_outputs();
         fovea_attention_args part = test.args;
         for (uint32_t first = 0, count = 1; first < p.q_tokens; first += count++) {
@@ -396,7 +397,7 @@ TEST_CASE("int8: rows alone and up to nine together have the bits that they have
           part.lse.data = row(test.args.lse, 0, 0, first);
           part.mask.data = static_cast<const uint8_t*>(test.args.mask.data) +
                            (p.mask == FOVEA_MASK_BYTE ? ptrdiff_t(first) * test.args.mask.q_stride : 0);
-          REQUIRE(fovea_attention(&test.plan, &part, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+          REQUIRE(call_again(test, part) == FOVEA_OK);
         }
         INFO(name(p) << ": " << fovea_target_name(target));
         CHECK(same_bits(test.out(), want));

@@ -314,6 +314,26 @@ std::string run_on_all_targets(const I8Problem& problem) {
   return check_on_all_targets(I8Case(problem), targets_and_those_that_extend_them());
 }
 
+void check_near_double(fovea_dtype dtype, uint32_t tokens) {
+  I8Problem p;
+  p.tokens = tokens, p.in_dim = 130, p.out_dim = 9, p.bias = I8Problem::kNoBias, p.w_dtype = dtype;
+  I8Case test(p);
+  for (const fovea_target target : targets_and_those_that_extend_them()) {
+    REQUIRE(test.run(target) == FOVEA_OK);
+    double error = 0, size = 0;
+    for (const auto& [t, o] : indices<size_t>(p.tokens, p.out_dim)) {
+      const char* const scales = test.scales_.as<char>() + o * row_scales(dtype, p.in_dim) * scale_size(dtype);
+      double want = 0;
+      for (size_t i = 0; i < p.in_dim; ++i) {
+        want += double(test.x_.at(t, i)) * double(element_of(dtype, &test.w_.at(o, 0), scales, i));
+      }
+      const double off = double(test.y_.at(t, o)) - want;
+      error += off * off, size += want * want;
+    }
+    CHECK(error < 2e-4 * size);
+  }
+}
+
 }  // namespace
 
 // ------------------------------------------------------------------------------------------------------------ numbers
@@ -371,25 +391,7 @@ TEST_CASE("linear i8: weights in groups have the promised bits at every count", 
 }
 
 TEST_CASE("linear i8: weights in groups have outputs near those of sums in double", "[short]") {
-  for (const auto& [dtype, tokens] : every(kGroupTypes, {2u, 20u})) {
-    I8Problem p;
-    p.tokens = tokens, p.in_dim = 130, p.out_dim = 9, p.bias = I8Problem::kNoBias, p.w_dtype = dtype;
-    I8Case test(p);
-    for (const fovea_target target : targets_and_those_that_extend_them()) {
-      REQUIRE(test.run(target) == FOVEA_OK);
-      double error = 0, size = 0;
-      for (const auto& [t, o] : indices<size_t>(p.tokens, p.out_dim)) {
-        double want = 0;
-        const void* const scales = dtype == FOVEA_I4 ? test.group_scale(o, 0) : nullptr;
-        for (size_t i = 0; i < p.in_dim; ++i) {
-          want += double(test.x_.at(t, i)) * double(element_of(dtype, &test.w_.at(o, 0), scales, i));
-        }
-        const double off = double(test.y_.at(t, o)) - want;
-        error += off * off, size += want * want;
-      }
-      CHECK(error < 2e-4 * size);
-    }
-  }
+  for (const auto& [dtype, tokens] : every(kGroupTypes, {2u, 20u})) check_near_double(dtype, tokens);
 }
 
 TEST_CASE("linear i8: with weights in groups a very large input costs inputs of other groups nothing", "[short]") {
@@ -452,24 +454,7 @@ TEST_CASE("linear i8: sums over the most inputs are exact") {
 }
 
 TEST_CASE("linear i8: outputs are near those of sums in double", "[short]") {
-  for (const uint32_t tokens : {2u, 20u}) {
-    I8Problem p;
-    p.tokens = tokens, p.in_dim = 130, p.out_dim = 9, p.bias = I8Problem::kNoBias;
-    I8Case test(p);
-    for (const fovea_target target : targets_and_those_that_extend_them()) {
-      REQUIRE(test.run(target) == FOVEA_OK);
-      double error = 0, size = 0;
-      for (const auto& [t, o] : indices<size_t>(p.tokens, p.out_dim)) {
-        double want = 0;
-        for (size_t i = 0; i < p.in_dim; ++i) {
-          want += double(test.x_.at(t, i)) * test.w_.at(o, i) * double(test.scales_.as<float>()[o]);
-        }
-        const double off = double(test.y_.at(t, o)) - want;
-        error += off * off, size += want * want;
-      }
-      CHECK(error < 2e-4 * size);
-    }
-  }
+  for (const uint32_t tokens : {2u, 20u}) check_near_double(FOVEA_I8, tokens);
 }
 
 TEST_CASE("linear i8: NaN and infinity in a token or a scale reach the outputs that they belong to", "[short]") {

@@ -28,7 +28,7 @@ void change_all(const fovea_score_block& block, Change change) {
   for (const auto& [r, k] : indices(block.rows, block.keys)) element(block, r, k) = change(element(block, r, k), r, k);
 }
 
-std::string run(AttentionCase& test, const Run& how) {
+std::string run_and_compare(AttentionCase& test, const Run& how) {
   const std::string failed = test.run_unchecked(how);
   return failed.empty() ? test.compare() : failed;
 }
@@ -182,7 +182,7 @@ TEST_CASE("modifiers: without functions a call has the bits of none, with one th
       CHECK(same_bits(test.out(), plain));
       for (const fovea_modifier* modifier : {&nothing, &nothing_twice}) {
         test.args.modifier = modifier;
-        CHECK(run(test, {target}) == "");
+        CHECK(run_and_compare(test, {target}) == "");
       }
       test.args.modifier = nullptr;
     }
@@ -215,8 +215,8 @@ TEST_CASE("modifiers: ALiBi and softcap as modifiers are the options", "[short]"
     alibi.args.alibi_slopes = nullptr, alibi.args.modifier = &as_alibi;
     softcap.desc.softcap = 0, softcap.args.modifier = &as_softcap;
     for (const fovea_target target : targets()) {
-      CHECK(run(alibi, {target}) == "");
-      CHECK(run(softcap, {target}) == "");
+      CHECK(run_and_compare(alibi, {target}) == "");
+      CHECK(run_and_compare(softcap, {target}) == "");
     }
   }
 }
@@ -238,7 +238,7 @@ TEST_CASE("modifiers: a score of -inf has no weight, and a row of them is a row 
     test.args.mask = {};
     test.args.modifier = &hides;
     for (const fovea_target target : targets()) {
-      CHECK(run(test, {target}) == "");
+      CHECK(run_and_compare(test, {target}) == "");
       const std::vector<float> out = test.out(), lse = test.lse();
       for (uint32_t i = 0; i < q_tokens; ++i) {
         CHECK(out[(size_t{2} * q_tokens + i) * 12] == 0.0f);

@@ -349,11 +349,10 @@ TEST_CASE("sources: of a page table an entry's row ends with the pages that it n
     args.kv.page_table = packed.table, args.kv.page_table_stride = 3;
     args.out = {packed.out, 4, 2, 2};
     args.lse = {};
-    const Guarded workspace(test.plan.workspace_bytes, 64, Placement::kEnd);
-    CHECK(fovea_attention(&test.plan, &args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+    CHECK(call_again(test, args) == FOVEA_OK);
     CHECK(std::memcmp(packed.out, want.data(), sizeof packed.out) == 0);
     args.out.data = packed.table + 3;  // the row itself is apart from outputs
-    CHECK(fovea_attention(&test.plan, &args, workspace.as<void>(), workspace.bytes()) == FOVEA_ERR_OVERLAP);
+    CHECK(call_again(test, args) == FOVEA_ERR_OVERLAP);
   }
 }
 
@@ -532,7 +531,6 @@ TEST_CASE("ragged: each entry has the bits of a call of its own", "[short]") {
     all.desc.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, all.desc.max_batch = kEntries, all.desc.max_q_tokens = 40;
     all.desc.max_kv_tokens = 130;
     REQUIRE(fovea_plan_init(&all.plan, &all.desc) == FOVEA_OK);
-    const Guarded workspace(all.plan.workspace_bytes, 64, Placement::kEnd);
     uint32_t q_offsets[kEntries + 1] = {}, kv_offsets[kEntries + 1] = {};
     for (uint32_t b = 0; b < kEntries; ++b) {
       q_offsets[b + 1] = q_offsets[b] + kQueries[b];
@@ -545,24 +543,16 @@ TEST_CASE("ragged: each entry has the bits of a call of its own", "[short]") {
     all.args.kv_lengths = masked ? lengths : nullptr;
     if (masked) all.args.mask = {FOVEA_MASK_BYTE, 130, mask.data(), 40 * 130, 0, 130, 0, nullptr, 0};
     all.fill_outputs();
-    REQUIRE(fovea_attention(&all.plan, &all.args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+    REQUIRE(call_again(all, all.args) == FOVEA_OK);
     const std::vector<float> out = all.out(), lse = all.lse();
 
     all.fill_outputs();
     for (uint32_t b = 0; b < kEntries; ++b) {
-      fovea_attention_args one = all.args;
-      one.batch = 1, one.q_tokens = kQueries[b], one.kv_tokens = kKeys[b];
-      one.q_offsets = one.kv_offsets = nullptr;
+      fovea_attention_args one = entry_of(all.args, b);
       one.kv_lengths = masked ? &lengths[b] : nullptr;
-      const auto skip = [](auto* array, uint32_t tokens) {
-        array->data =
-            const_cast<float*>(static_cast<const float*>(array->data)) + ptrdiff_t(tokens) * array->token_stride;
-      };
-      skip(&one.q, q_offsets[b]), skip(&one.out, q_offsets[b]), skip(&one.lse, q_offsets[b]);
-      skip(&one.kv.keys, kv_offsets[b]), skip(&one.kv.values, kv_offsets[b]);
       if (masked) one.mask.data = mask.data() + b * 40 * 130, one.mask.kv_tokens = kKeys[b];
       INFO("entry " << b << " on " << fovea_target_name(target));
-      REQUIRE(fovea_attention(&all.plan, &one, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+      REQUIRE(call_again(all, one) == FOVEA_OK);
     }
     CHECK(same_bits(all.out(), out));
     CHECK(same_bits(all.lse(), lse));
@@ -602,13 +592,12 @@ TEST_CASE("ragged: offsets that fall, or reach too far, are refused", "[short]")
   AttentionCase test(p);
   test.desc.max_batch = 2;
   REQUIRE(fovea_plan_init(&test.plan, &test.desc) == FOVEA_OK);
-  const Guarded workspace(test.plan.workspace_bytes, 64, Placement::kEnd);
   test.args.batch = 2;
   const auto attend = [&](std::vector<uint32_t> q, std::vector<uint32_t> kv) {
     test.args.q_offsets = q.empty() ? nullptr : q.data();
     test.args.kv_offsets = kv.empty() ? nullptr : kv.data();
     test.fill_outputs();
-    const fovea_status status = fovea_attention(&test.plan, &test.args, workspace.as<void>(), workspace.bytes());
+    const fovea_status status = call_again(test, test.args);
     CHECK((status == FOVEA_OK || test.outputs_untouched()));
     return status;
   };

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <vector>
 
+#include "support/encoded_rows.h"
 #include "support/formats.h"
 #include "support/problem.h"
 

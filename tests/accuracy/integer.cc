@@ -132,24 +132,10 @@ std::vector<double> attend_as_ggml(fovea_dtype type, const Data& data) {
   return attend({data.dim, in_blocks(FOVEA_I8, data.q), in_blocks(type, data.keys), in_blocks(type, data.values)});
 }
 
-// Rows as the library takes them.
-struct Rows {
-  std::vector<char> data, scales;
-
-  Rows(fovea_dtype type, const Numbers& numbers, size_t dim) {
-    const size_t rows = numbers.size() / dim;
-    const size_t bytes = row_units(type, dim) * unit_size(type), scale_bytes = row_scales(type, dim) * scale_size(type);
-    data.resize(rows * bytes), scales.resize(rows * scale_bytes);
-    for (size_t r = 0; r < rows; ++r) {
-      encode_row(type, &numbers[r * dim], dim, &data[r * bytes], &scales[r * scale_bytes]);
-    }
-  }
-};
-
 struct Stored {
   fovea_dtype type;
   const Data& data;
-  Rows keys{type, data.keys, data.dim}, values{type, data.values, data.dim};
+  EncodedRows keys{type, data.keys, data.dim}, values{type, data.values, data.dim};
 };
 
 fovea_attention_desc description(uint32_t dim, fovea_target target) {

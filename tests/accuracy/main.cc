@@ -69,29 +69,6 @@ constexpr Kind kKinds[] = {
      FOVEA_CAUSAL_NONE, kLong, 0, 1},
 };
 
-// Numbers as they are stored: what a row holds, widened.
-struct Rows {
-  std::vector<char> data, scales;
-  std::vector<float> numbers;
-  size_t unit, scale_unit;
-
-  Rows(fovea_dtype type, uint32_t rows, uint32_t dim, uint64_t seed, float mean = 0, float deviation = 1)
-      : data(rows * row_units(type, dim) * unit_size(type) + 16),
-        scales(rows * row_scales(type, dim) * scale_size(type) + 16),
-        numbers(size_t{rows} * dim),
-        unit(row_units(type, dim) * unit_size(type)),
-        scale_unit(row_scales(type, dim) * scale_size(type)) {
-    for (uint32_t r = 0; r < rows; ++r) {
-      float* row = &numbers[size_t{r} * dim];
-      for (uint32_t d = 0; d < dim; ++d) row[d] = mean + deviation * random_normal(seed, uint64_t{r} * dim + d);
-      encode_row(type, row, dim, at(r), scale(r));
-      for (uint32_t d = 0; d < dim; ++d) row[d] = element_of(type, at(r), scale(r), d);
-    }
-  }
-  char* at(uint32_t r) { return data.data() + r * unit; }
-  char* scale(uint32_t r) { return scales.data() + r * scale_unit; }
-};
-
 // score(q, key), of which each `block` terms are a sum by themselves.
 template <class T>
 T loop_score(const Kind& kind, const float* q, const float* key, const float* v, uint32_t dim, uint32_t block) {
@@ -110,8 +87,8 @@ T loop_score(const Kind& kind, const float* q, const float* key, const float* v,
 // A row of attention by loops, in T: scores, their softmax, its product with the values. Sums are made of sums of
 // `block` terms.
 template <class T>
-std::vector<T> loop_row(const Kind& kind, const float* q, const Rows& keys, const Rows& values, const float* v,
-                        uint32_t visible, uint32_t dim, uint32_t block) {
+std::vector<T> loop_row(const Kind& kind, const float* q, const EncodedRows& keys, const EncodedRows& values,
+                        const float* v, uint32_t visible, uint32_t dim, uint32_t block) {
   const T scale = kind.score == FOVEA_SCORE_SCALED_DOT ? T(1) / std::sqrt(T(dim)) : T(1);
   std::vector<T> weights(visible), out(dim), part(dim);
   for (uint32_t j = 0; j < visible; ++j) {
@@ -161,8 +138,10 @@ uint32_t visible_keys(fovea_causal causal, const Shape& shape, uint32_t query) {
 void measure(const Kind& kind, const Shape& shape, uint32_t dim, uint32_t time, const std::vector<fovea_target>& all,
              std::vector<Result>* results) {
   const uint64_t seed = (uint64_t{time} * 4096 + shape.queries) * 4096 + dim;
-  Rows q(kind.q, shape.queries, dim, seed, 0, kind.queries), keys(kind.kv, shape.keys, dim, seed + 1);
-  Rows values(kind.kv, shape.keys, dim, seed + 2, kind.value_mean, kind.values);
+  const size_t of_queries = size_t{shape.queries} * dim, of_keys = size_t{shape.keys} * dim;
+  const EncodedRows q(kind.q, normal(of_queries, seed, 0, kind.queries), dim);
+  EncodedRows keys(kind.kv, normal(of_keys, seed + 1), dim);
+  EncodedRows values(kind.kv, normal(of_keys, seed + 2, kind.value_mean, kind.values), dim);
   std::vector<float> v(dim);
   for (uint32_t d = 0; d < dim; ++d) v[d] = random_normal(seed + 3, d) * 0.3f;
 
@@ -236,8 +215,8 @@ struct Way {
 
 std::vector<float> answer(const Shape& shape, uint32_t dim, const Way& way) {
   const uint64_t seed = uint64_t{shape.queries} * 4096 + dim;
-  Rows q(FOVEA_F32, shape.queries, dim, seed), keys(FOVEA_F32, shape.keys, dim, seed + 1);
-  Rows values(FOVEA_F32, shape.keys, dim, seed + 2);
+  const Numbers q = normal(size_t{shape.queries} * dim, seed), keys = normal(size_t{shape.keys} * dim, seed + 1);
+  const Numbers values = normal(keys.size(), seed + 2);
   auto desc = sized<fovea_attention_desc>();
   desc.q_heads = desc.kv_heads = desc.max_batch = 1, desc.head_dim = desc.value_dim = dim;
   desc.max_q_tokens = shape.queries, desc.max_kv_tokens = shape.keys;
@@ -247,9 +226,9 @@ std::vector<float> answer(const Shape& shape, uint32_t dim, const Way& way) {
   const auto row = ptrdiff_t(dim);
   args.struct_bytes = sizeof args, args.batch = 1, args.q_tokens = shape.queries, args.kv_tokens = shape.keys;
   args.out = {out.data(), 0, 0, row};
-  args.q = {q.numbers.data(), 0, 0, row};
-  args.kv.keys = {keys.numbers.data(), 0, 0, row};
-  args.kv.values = {values.numbers.data(), 0, 0, row};
+  args.q = {q.data(), 0, 0, row};
+  args.kv.keys = {keys.data(), 0, 0, row};
+  args.kv.values = {values.data(), 0, 0, row};
   fovea_plan plan;
   must(fovea_plan_init(&plan, &desc));
   const size_t bytes = fovea_workspace_bytes(&plan), state_bytes = fovea_state_bytes(&plan, 1, shape.queries);
@@ -263,8 +242,8 @@ std::vector<float> answer(const Shape& shape, uint32_t dim, const Way& way) {
   must(fovea_stream_begin(&plan, state, state_bytes, 1, shape.queries, 0));
   for (uint32_t first = 0; first < shape.keys; first += way.piece) {
     args.kv_tokens = std::min(way.piece, shape.keys - first);
-    args.kv.keys.data = keys.numbers.data() + size_t{first} * dim;
-    args.kv.values.data = values.numbers.data() + size_t{first} * dim;
+    args.kv.keys.data = keys.data() + size_t{first} * dim;
+    args.kv.values.data = values.data() + size_t{first} * dim;
     must(fovea_stream_push(&plan, state, &args, workspace, bytes));
   }
   must(fovea_stream_end(&plan, state, &args, workspace, bytes));

@@ -16,27 +16,9 @@ struct Format {
 constexpr Format kFormats[] = {{FOVEA_I4, 1.1},   {FOVEA_Q8_0, 3.0}, {FOVEA_Q4_0, 1.1},
                                {FOVEA_Q4_1, 1.1}, {FOVEA_Q4_K, 1.1}, {FOVEA_Q6_K, 1.5}};
 
-// Weights as they are stored, and the numbers that they are then.
-struct Stored {
-  std::vector<char> data;
-  std::vector<uint16_t> scales;  // of I4
-  Numbers numbers;
-
-  Stored(fovea_dtype type, const Numbers& weights) : numbers(weights.size()) {
-    const size_t bytes = row_units(type, kIn), of_row = row_scales(type, kIn);
-    data.resize(kOut * bytes);
-    scales.resize(kOut * kIn / 32);
-    for (size_t o = 0; o < kOut; ++o) {
-      char* const row = data.data() + o * bytes;
-      uint16_t* const row_scale = scales.data() + o * of_row;
-      encode_row(type, &weights[o * kIn], kIn, row, row_scale);
-      for (size_t i = 0; i < kIn; ++i) numbers[o * kIn + i] = element_of(type, row, row_scale, i);
-    }
-  }
-};
-
 // Empty where the build does not have this arithmetic.
-Numbers call(fovea_dtype type, const Stored& stored, const Numbers& x, fovea_compute compute, fovea_target target) {
+Numbers call(fovea_dtype type, const EncodedRows& stored, const Numbers& x, fovea_compute compute,
+             fovea_target target) {
   Numbers y(size_t{kTokens} * kOut);
   Memory workspace(1 << 20);
   auto args = sized<fovea_linear_args>();
@@ -72,7 +54,7 @@ integers, divided by that of f32, is above the last column.
 
 bool show(const Format& format) {
   const Numbers x = normal(size_t{kTokens} * kIn, 1, 0, 1), weights = normal(size_t{kOut} * kIn, 2, 0, 0.03f);
-  const Stored stored(format.type, weights);
+  const EncodedRows stored(format.type, weights, kIn);
   Error ours, loops, of_f32, of_integers;
   const Numbers integers = call(format.type, stored, x, FOVEA_COMPUTE_I8, FOVEA_TARGET_BEST);
   for (const fovea_target target : targets()) {

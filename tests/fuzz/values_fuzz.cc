@@ -12,6 +12,7 @@
 
 #include "fuzz/fuzz.h"
 #include "support/bits.h"
+#include "support/encoded_rows.h"
 #include "support/formats.h"
 #include "support/problem.h"
 #include "support/reference.h"
@@ -691,29 +692,25 @@ void linear(Bytes& bytes) {
 
 // ---- Multi-head layers
 
-// Weights [out][in] of a format, and what they stand for.
+// Weights [out][in] of a format.
 struct Weights {
-  std::vector<uint8_t> data, scales;
-  std::vector<float> numbers;
   size_t in;
+  EncodedRows rows;
   fovea_linear_weights view{};
 
-  Weights(fovea_dtype dtype, size_t out_dim, size_t in_dim, uint64_t seed) : in(in_dim) {
-    const size_t row = row_units(dtype, in) * unit_size(dtype), scale = row_scales(dtype, in) * scale_size(dtype);
-    data.resize(row * out_dim), scales.resize(scale * out_dim);
-    std::vector<float> x(in);
-    for (size_t o = 0; o < out_dim; ++o) {
-      for (size_t i = 0; i < in; ++i) x[i] = random_normal(seed, o * in + i) / std::sqrt(float(in));
-      encode_row(dtype, x.data(), in, &data[o * row], scales.data() + o * scale);
-      for (size_t i = 0; i < in; ++i)
-        numbers.push_back(element_of(dtype, &data[o * row], scales.data() + o * scale, i));
-    }
-    view.dtype = dtype, view.data = data.data(), view.row_stride = ptrdiff_t(row_units(dtype, in));
-    if (scale != 0) view.scales = scales.data();
+  Weights(fovea_dtype dtype, size_t out_dim, size_t in_dim, uint64_t seed)
+      : in(in_dim), rows(dtype, normal(out_dim * in, seed), in) {
+    view.dtype = dtype, view.data = rows.data.data(), view.row_stride = ptrdiff_t(row_units(dtype, in));
+    if (!rows.scales.empty()) view.scales = rows.scales.data();
+  }
+  std::vector<float> normal(size_t count, uint64_t seed) const {
+    std::vector<float> x(count);
+    for (size_t i = 0; i < count; ++i) x[i] = random_normal(seed, i) / std::sqrt(float(in));
+    return x;
   }
   std::vector<double> apply(const double* x) const {
-    std::vector<double> y(numbers.size() / in);
-    for (size_t i = 0; i < numbers.size(); ++i) y[i / in] += double{numbers[i]} * x[i % in];
+    std::vector<double> y(rows.numbers.size() / in);
+    for (size_t i = 0; i < rows.numbers.size(); ++i) y[i / in] += double{rows.numbers[i]} * x[i % in];
     return y;
   }
 };

@@ -249,20 +249,38 @@ std::string name(const Problem& p) {
 }
 
 Problem mixed_problem(uint32_t i) {
+  constexpr Option kHeads[] = {
+      {"pairs", [](auto& p) { p.q_heads = 4, p.kv_heads = 2, p.layout = Layout::kPadded; }},
+      {"one of keys", [](auto& p) { p.q_heads = 3, p.kv_heads = 1, p.layout = Layout::kTokensFirst; }}};
+  constexpr Option kQueries[] = {
+      {"a tile and more", [](auto& p) { p.q_tokens = 67, p.head_dim = 33, p.value_dim = 40; }},
+      {"one", [](auto& p) { p.q_tokens = 1, p.head_dim = 64, p.value_dim = 17, p.softcap = 2.0f, p.sinks = true; }},
+      {"some", [](auto& p) { p.q_tokens = 21, p.head_dim = 5, p.value_dim = 3; }},
+  };
+  constexpr Option kKeys[] = {
+      {"all", [](auto& p) { p.kv_tokens = 200; }},
+      {"positions",
+       [](auto& p) {
+         p.kv_tokens = 128, p.causal = FOVEA_CAUSAL_POSITIONS, p.positions = {90, 128}, p.window_left = 71;
+       }},
+      {"causal", [](auto& p) { p.kv_tokens = 83, p.causal = FOVEA_CAUSAL_TOP_LEFT, p.alibi = true; }},
+      {"window",
+       [](auto& p) { p.batch = 1, p.kv_tokens = 131, p.positions = {60}, p.window_left = 77, p.window_right = 9; }},
+  };
+  constexpr Option kMasks[] = {
+      {"none", [](auto&) {}},
+      {"of halves", [](auto& p) { p.mask = FOVEA_MASK_F16, p.mask_factors = true; }},
+      {"of bytes", [](auto& p) { p.mask = FOVEA_MASK_BYTE, p.mask_missing = 5; }},
+      {"none", [](auto&) {}},
+      {"a scale", [](auto& p) { p.scale = -0.4f; }},
+  };
   Problem p;
-  p.batch = i % 4 == 3 ? 1 : 2, p.q_heads = i % 2 == 0 ? 4 : 3, p.kv_heads = i % 2 == 0 ? 2 : 1;
-  p.kv_tokens = i % 4 == 0 ? 200 : i % 4 == 1 ? 128 : i % 4 == 2 ? 83 : 131;
-  p.q_tokens = i % 3 == 0 ? 67 : i % 3 == 1 ? 1 : 21;
-  p.head_dim = i % 3 == 0 ? 33 : i % 3 == 1 ? 64 : 5, p.value_dim = i % 3 == 0 ? 40 : i % 3 == 1 ? 17 : 3;
-  p.layout = i % 2 == 0 ? Layout::kPadded : Layout::kTokensFirst, p.placement = kPlacements[i % 3];
-  if (i % 4 == 1) p.causal = FOVEA_CAUSAL_POSITIONS, p.positions = {90, 128}, p.window_left = 71;
-  if (i % 4 == 2) p.causal = FOVEA_CAUSAL_TOP_LEFT, p.alibi = true;
-  if (i % 4 == 3) p.positions = {60}, p.window_left = 77, p.window_right = 9, p.alibi = i > 6;
-  if (i % 3 == 1) p.softcap = 2.0f, p.sinks = true;
+  p.batch = 2, p.placement = kPlacements[i % 3];
+  for (const Option& o : {kHeads[i % 2], kQueries[i % 3], kKeys[i % 4], kMasks[i % 5]}) o.set(p);
+  if (i == 1) p.mask = FOVEA_MASK_BF16;
+  if (p.mask == FOVEA_MASK_F16 || p.mask == FOVEA_MASK_BF16) p.mask_keys = i % 2 == 0;
+  if (i == 7 || i == 11) p.alibi = true;
   if (p.window_left != 0 && i < 8) p.pinned_tokens = i < 4 ? 5 : 70;
-  if (i % 5 == 1) p.mask = i == 1 ? FOVEA_MASK_BF16 : FOVEA_MASK_F16, p.mask_keys = i % 2 == 0, p.mask_factors = true;
-  if (i % 5 == 2) p.mask = FOVEA_MASK_BYTE, p.mask_missing = 5;
-  if (i % 5 == 4) p.scale = -0.4f;
   return p;
 }
 

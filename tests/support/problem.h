@@ -230,6 +230,12 @@ class AttentionCase {
   bool has_expected_ = false;
 };
 
+// An option of a problem, by name.
+struct Option {
+  const char* name;
+  void (*set)(Problem&);
+};
+
 // Runs the problem with each target; "" or the first error, with the case's name.
 std::string run_on_all_targets(AttentionCase& test, Budget budget = Budget::kNone, bool portable_bits = false);
 std::string run_on_all_targets(const Problem& problem, Budget budget = Budget::kNone, bool portable_bits = false);

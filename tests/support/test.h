@@ -45,6 +45,34 @@ struct Misuse {
   std::function<void(Call&)> change;
 };
 
+// What a run that answers writes.
+inline Outputs run(AttentionCase& test, const Run& how) {
+  const std::string failed = test.run_unchecked(how);
+  INFO(failed);
+  REQUIRE(failed.empty());
+  return test.outputs();
+}
+
+// A call of the plan of the last run, in a workspace of its own.
+inline fovea_status call_again(const AttentionCase& test, const fovea_attention_args& args) {
+  const Guarded workspace(test.plan.workspace_bytes, FOVEA_WORKSPACE_ALIGNMENT, Placement::kEnd);
+  return fovea_attention(&test.plan, &args, workspace.as<void>(), workspace.bytes());
+}
+
+// The call of one entry of a ragged call.
+inline fovea_attention_args entry_of(const fovea_attention_args& ragged, uint32_t b) {
+  const uint32_t first_q = ragged.q_offsets[b], first_key = ragged.kv_offsets[b];
+  const auto skip = [](auto& array, uint32_t tokens) {
+    array.data = const_cast<float*>(static_cast<const float*>(array.data)) + ptrdiff_t(tokens) * array.token_stride;
+  };
+  fovea_attention_args one = ragged;
+  one.batch = 1, one.q_offsets = one.kv_offsets = nullptr;
+  one.q_tokens = ragged.q_offsets[b + 1] - first_q, one.kv_tokens = ragged.kv_offsets[b + 1] - first_key;
+  skip(one.q, first_q), skip(one.out, first_q), skip(one.lse, first_q);
+  skip(one.kv.keys, first_key), skip(one.kv.values, first_key);
+  return one;
+}
+
 // Each misuse of a call that make() returns has its status from run(call), and untouched(call) says that nothing was
 // written.
 template <class Call, class Make, class Run, class Untouched>
