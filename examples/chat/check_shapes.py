@@ -20,6 +20,8 @@ except ImportError:
     print('skipped: this Python has no NumPy')
     sys.exit(77)
 
+from reference import norm  # noqa: E402
+
 F32, Q5_0, Q8_0, Q4_K, Q6_K = 0, 6, 8, 12, 14  # ggml's numbers of types
 BLOCKS = {Q5_0: (32, 22), Q8_0: (32, 34), Q4_K: (256, 144), Q6_K: (256, 210)}  # elements, bytes
 U32, I32, F32_VALUE, STRING, ARRAY = 4, 5, 6, 8, 9  # types of values
@@ -193,10 +195,6 @@ def write_file(path, shape, tensors):
         for numbers, padding in arrays:
             file.write(numbers.data)
             file.write(bytes(padding))
-
-
-def norm(x, weight, epsilon):
-    return x / np.sqrt((x * x).mean(-1, keepdims=True) + epsilon) * weight
 
 
 def scores_of(shape, tensors, sequences):

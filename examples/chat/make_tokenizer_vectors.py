@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes tokenizer_vectors.bin: texts, and their tokens by Hugging Face's tokenizer with a model's vocabulary.
 
-    pip install tokenizers==0.23.3
+    pip install numpy tokenizers==0.23.3
     make_tokenizer_vectors.py SmolLM2-135M-Instruct.Q4_1.gguf > tokenizer_vectors.bin
 
 The pre-tokenizers are those of SmolLM2's tokenizer.json: Digits(individual_digits) and ByteLevel. Each text is also split by \\p{N}
@@ -18,6 +18,7 @@ import struct
 import sys
 import unicodedata
 
+from reference import read_values
 from tokenizers import AddedToken, Regex, Tokenizer, models, pre_tokenizers
 
 TEXTS = 2000
@@ -25,8 +26,6 @@ CONTROL = 3  # a token's type
 # The expressions of Qwen2's and Llama 3's tokenizer.json, which differ in one place.
 MODERN = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|NUMBER| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+")
 NUMBERS_OF = {"qwen2": r"\p{N}", "llama3": r"\p{N}{1,3}"}
-STRING, ARRAY = 8, 9  # types of a GGUF file's values
-VALUE_FORMATS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 
 # Blocks of Unicode's Blocks.txt: some of each kind of script.
 BLOCKS = [
@@ -51,26 +50,6 @@ EMOJI = ["\U0001f600", "\U0001f44d\U0001f3fd", "\U0001f468\u200d\U0001f469\u200d
 CODE = ["int main(void) {", "    return x->y[i++] << 3;", "\tif (a != b) {", "}", "for i in range(10):", "        print(f\"{i:02d}\")",
         "#include <stdio.h>", "// ----------------", "x = {'a': 1, 'b': [2, 3]}", "SELECT * FROM t WHERE id>=42;", "</div>", "$HOME/.cache",
         "a_snake_case and camelCase", "0x1F, 1e-9, 3.14", "https://example.org/a?b=c&d=%20", "===", "...", "\\n", "\r\n"]
-
-
-def read_values(file):
-    """The values of a GGUF file (ggml's docs/gguf.md), by their keys."""
-
-    def take(form):
-        return struct.unpack("<" + form, file.read(struct.calcsize("<" + form)))[0]
-
-    def value(kind):
-        if kind == STRING:
-            return file.read(take("Q"))
-        if kind == ARRAY:
-            kind, count = take("I"), take("Q")
-            return [value(kind) for _ in range(count)]
-        return take(VALUE_FORMATS[kind])
-
-    magic, _version, _tensors, count = file.read(4), take("I"), take("Q"), take("Q")
-    if magic != b"GGUF":
-        sys.exit("not a GGUF file")
-    return {value(STRING).decode(): value(take("I")) for _ in range(count)}
 
 
 def tokenizer(values, first_split, specials):
@@ -139,8 +118,7 @@ def fnv1a(tokens):
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
-    with open(sys.argv[1], "rb") as file:
-        values = read_values(file)
+    values, _, _ = read_values(sys.argv[1])
     types = values["tokenizer.ggml.token_type"]
     specials = [text.decode() for text, kind in zip(values["tokenizer.ggml.tokens"], types) if kind == CONTROL]
     digits, numbers = pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.Split(Regex(r"\p{N}"), "isolated")

@@ -51,14 +51,18 @@ def widened(numbers, kind, count):
     raise SystemExit(f'type {kind} is not read here')
 
 
-def read(path):
+def read_values(path):
+    """The values of a GGUF file (ggml's docs/gguf.md) by their keys, the number of its tensors, and the reader at the first one."""
     reader = Reader(path)
+    if reader.file[:4] != b'GGUF':
+        sys.exit('not a GGUF file')
     reader.at = 8
     tensors, values = reader.number('Q'), reader.number('Q')
-    known = {}
-    for _ in range(values):
-        key = reader.text().decode()
-        known[key] = reader.value(reader.number('I'))
+    return {reader.text().decode(): reader.value(reader.number('I')) for _ in range(values)}, tensors, reader
+
+
+def read(path):
+    known, tensors, reader = read_values(path)
     places = {}
     for _ in range(tensors):
         name = reader.text().decode()
