@@ -128,9 +128,9 @@ RowArray<float> floats_of_head(const fovea_in& array, const EntryTokens& tokens,
 // anything is written, if the number of tasks overflows.
 fovea_status run_attention(const AttentionCall& call);
 
-// Runs the call if it is a small one, and if this is worth while for its kernel; else returns false. Small: one query for
-// each key head, keys that fit one key tile, and arrays of f32, of which nothing but the products and the softmax is
-// asked. Its heads take less time than what a HeadTask prepares, so each is one function of the kernel.
+// Runs the call if it is a small one, and if this is worth while for its kernel; else returns false. Small: one query
+// for each key head, keys that fit one key tile, and arrays of f32, of which nothing but the products and the softmax
+// is asked. Its heads take less time than what a HeadTask prepares, so each is one function of the kernel.
 bool run_small_call(const AttentionCall& call);
 
 }  // namespace fovea

@@ -27,13 +27,9 @@ struct FactorsOfKey {
     }
   }
 #else
-  FOVEA_MEMBER VF MulAdd(uint32_t i, VF a, VF c) const {
-    return hn::MulAddScalar(a, at[i * kFactorStride], c);
-  }
+  FOVEA_MEMBER VF MulAdd(uint32_t i, VF a, VF c) const { return hn::MulAddScalar(a, at[i * kFactorStride], c); }
 #endif
-  FOVEA_MEMBER VF Mul(uint32_t i, VF a) const {
-    return hn::Mul(a, hn::Set(kF, at[i * kFactorStride]));
-  }
+  FOVEA_MEMBER VF Mul(uint32_t i, VF a) const { return hn::Mul(a, hn::Set(kF, at[i * kFactorStride])); }
 };
 
 // Vectors of columns at a time: as many as leave registers for the sums of a token group.

@@ -39,9 +39,7 @@ struct SharedDecays {  // one decay for all elements of a key
   static constexpr bool kOfKeys = false;
   float of_pairs[16];  // D(a, b) at PairAt(a, b), then D(a, 3) of the group that is added; padded to whole vectors
 
-  FOVEA_MEMBER VF Of(uint32_t a, uint32_t b) const {
-    return hn::Set(kF, of_pairs[PairAt(a, b)]);
-  }
+  FOVEA_MEMBER VF Of(uint32_t a, uint32_t b) const { return hn::Set(kF, of_pairs[PairAt(a, b)]); }
   FOVEA_MEMBER VF Added(uint32_t a) const { return hn::Set(kF, of_pairs[kPairs + a]); }
 };
 struct DecaysOfKeys {  // of kLanes elements of a key

@@ -93,13 +93,9 @@ struct NibbleRow {
   const uint8_t *codes, *scales;
   size_t codes_step, scales_step;  // from group to group, in bytes
 
-  FOVEA_MEMBER VF Whole(size_t d) const {
-    return Nibbles<8>(codes + d / kScaleGroup * codes_step, d % kScaleGroup);
-  }
+  FOVEA_MEMBER VF Whole(size_t d) const { return Nibbles<8>(codes + d / kScaleGroup * codes_step, d % kScaleGroup); }
   FOVEA_MEMBER VF Part(size_t d, size_t n) const { return FirstLanes(Whole(d), n); }
-  FOVEA_MEMBER VF Scale(size_t d) const {
-    return hn::SetF16(kF, HalfAt(scales + d / kScaleGroup * scales_step));
-  }
+  FOVEA_MEMBER VF Scale(size_t d) const { return hn::SetF16(kF, HalfAt(scales + d / kScaleGroup * scales_step)); }
 };
 
 FOVEA_CALLED void WidenNibbles(fovea_dtype dtype, const WidenRows& w) {

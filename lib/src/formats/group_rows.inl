@@ -71,9 +71,7 @@ struct FormatRow<FOVEA_BF16> {
   const Unit* data;
 
   FOVEA_INLINE FormatRow Of(const void* data, const void*) { return {static_cast<const Unit*>(data)}; }
-  FOVEA_MEMBER VF Whole(size_t d) const {
-    return hn::BitCast(kF, hn::ShiftLeft<16>(hn::LoadU16(kI, data + d)));
-  }
+  FOVEA_MEMBER VF Whole(size_t d) const { return hn::BitCast(kF, hn::ShiftLeft<16>(hn::LoadU16(kI, data + d))); }
   FOVEA_MEMBER VF Part(size_t d, size_t n) const {
     return hn::BitCast(kF, hn::ShiftLeft<16>(hn::LoadU16N(kI, data + d, n)));
   }
@@ -95,9 +93,7 @@ struct FormatRow<FOVEA_I8> {
     return {static_cast<const Unit*>(data), static_cast<const float*>(scales)};
   }
   FOVEA_MEMBER VF Whole(size_t d) const { return hn::ConvertTo(kF, hn::LoadI8(kI, data + d)); }
-  FOVEA_MEMBER VF Part(size_t d, size_t n) const {
-    return hn::ConvertTo(kF, hn::LoadI8N(kI, data + d, n));
-  }
+  FOVEA_MEMBER VF Part(size_t d, size_t n) const { return hn::ConvertTo(kF, hn::LoadI8N(kI, data + d, n)); }
   FOVEA_MEMBER VF Scale(size_t) const { return FiniteOrNaN(hn::Set(kF, *scale)); }
   FOVEA_INLINE void Narrow(const float* x, size_t dim, void* data, void* scales) {
     NarrowRowI8(x, dim, static_cast<Unit*>(data), static_cast<float*>(scales));
@@ -160,13 +156,9 @@ struct FormatRow<FOVEA_I4> {
   FOVEA_INLINE FormatRow Of(const void* data, const void* scales) {
     return {static_cast<const Unit*>(data), static_cast<const uint16_t*>(scales)};
   }
-  FOVEA_MEMBER const Unit* Codes(size_t d) const {
-    return data + d / kScaleGroup * (kScaleGroup / 2);
-  }
+  FOVEA_MEMBER const Unit* Codes(size_t d) const { return data + d / kScaleGroup * (kScaleGroup / 2); }
   FOVEA_MEMBER VF Whole(size_t d) const { return Nibbles<8>(Codes(d), d % kScaleGroup); }
-  FOVEA_MEMBER void Group(size_t d, VF (&all)[kGroupVectors]) const {
-    AllNibbles<8>(Codes(d), all);
-  }
+  FOVEA_MEMBER void Group(size_t d, VF (&all)[kGroupVectors]) const { AllNibbles<8>(Codes(d), all); }
   FOVEA_MEMBER VF Part(size_t d, size_t n) const {  // a group is always stored whole
     return FirstLanes(Whole(d), n);
   }

@@ -92,9 +92,7 @@ struct FormatRow<FOVEA_Q6_K> : SuperRow<FOVEA_Q6_K> {
   FOVEA_INLINE float IntegerScale(const Unit* block, size_t d) {
     return float(static_cast<int8_t>(block[192 + d % kSuperBlock / (kScaleGroup / 2)]));
   }
-  FOVEA_INLINE VF CommonScale(const Unit* block) {
-    return hn::SetF16(kF, HalfAt(block + 208));
-  }
+  FOVEA_INLINE VF CommonScale(const Unit* block) { return hn::SetF16(kF, HalfAt(block + 208)); }
   FOVEA_MEMBER VF Scale(size_t d) const {
     const Unit* const block = Block(d);
     const float factor = IsHigh(FOVEA_Q6_K, d) ? 0x1p-4f : 1.0f;

@@ -235,9 +235,7 @@ struct Weights {
   const float* p;
   VF inverse_sum;
   FOVEA_MEMBER VF Whole(size_t i) const { return Weight(hn::LoadU(kF, p + i), inverse_sum); }
-  FOVEA_MEMBER VF Part(size_t i, size_t end) const {
-    return Weight(hn::LoadN(kF, p + i, end - i), inverse_sum);
-  }
+  FOVEA_MEMBER VF Part(size_t i, size_t end) const { return Weight(hn::LoadN(kF, p + i, end - i), inverse_sum); }
 };
 
 // x - shift - log_sum
@@ -245,12 +243,8 @@ template <Reading kReading>
 struct Logarithms {
   const Row<kReading>& x;
   VF log_sum;
-  FOVEA_MEMBER VF Whole(size_t i) const {
-    return hn::Sub(hn::Sub(x.Whole(i), x.shift), log_sum);
-  }
-  FOVEA_MEMBER VF Part(size_t i, size_t end) const {
-    return hn::Sub(hn::Sub(x.Part(i, end), x.shift), log_sum);
-  }
+  FOVEA_MEMBER VF Whole(size_t i) const { return hn::Sub(hn::Sub(x.Whole(i), x.shift), log_sum); }
+  FOVEA_MEMBER VF Part(size_t i, size_t end) const { return hn::Sub(hn::Sub(x.Part(i, end), x.shift), log_sum); }
 };
 
 template <size_t n, class Results>
