@@ -12,7 +12,22 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent.parent.parent
-MOST = {}
+MOST = {
+    "lines of lib/src": 37500,
+    "of them in .inl": 21600,
+    "lines of tests": 50100,
+    "lines of all tracked text": 143600,
+    ".inl that cannot be read alone": 20,
+    "files of lib/src below 30 lines": 76,
+    "names defined in more than two files of lib/src": 187,
+    "pairs of names that differ by a plural s": 72,
+    "macros in lib/src": 154,
+    "uses of MemberIf": 85,
+    "uses of kPreferSize": 118,
+    "const_cast in lib/src": 17,
+    "#if on an instruction set outside simd and targets": 24,
+    "exceptions in check_layers.py": 48,
+}
 ISA = r"FOVEA_(?:FOR|OFFERS|HAS_NEON|DOT|HAS_AVX)\w*|HWY_TARGET\b|__(?:ARM|SSE|AVX|riscv)\w*"
 
 
