@@ -2,7 +2,8 @@
 //
 // The attention kernels with products of halves, compiled once for each target: targets/each_target.inl includes this
 // file again. Where processors of the target may have arithmetic of halves, there is a kernel for those that have it,
-// and one for the others, which computes the same bits by f32 arithmetic.
+// and one for the others, which computes the same bits by f32 arithmetic. FMLAL, whose sums are floats, would take more
+// instructions. AVX512-FP16 has a tile kernel alone: few rows would transpose 32 lanes, by another text.
 #if !defined(FOVEA_IN_TARGET)
 #include "base/arithmetic.h"
 #define FOVEA_FILLS_REGISTERS

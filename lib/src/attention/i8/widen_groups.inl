@@ -3,7 +3,8 @@
 // Widens rows of groups to rows of i8. Scales and codes are those that ScaleI8 gives. A 128-bit block of a vector holds
 // half of a group: its low nibbles or high nibbles, or 16 of its bytes. For nibbles there is a table of 128 bits for
 // each group: 16 codes of i8, one for each nibble. Four vectors are widened at a time, each of another row or of two
-// rows; a lane of a block then is a row, where numbers are computed that a row has once.
+// rows; a lane of a block then is a row, where numbers are computed that a row has once. There are three passes over a
+// tile, since one pass waits for its divisions.
 #ifndef FOVEA_SRC_ATTENTION_I8_WIDEN_GROUPS_INL_
 #define FOVEA_SRC_ATTENTION_I8_WIDEN_GROUPS_INL_
 
