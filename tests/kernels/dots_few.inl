@@ -55,7 +55,7 @@ void TestFewScores(ContractLog& log, const ContractMemory& memory) {
 // Sums of values, of every number of elements up to as many as the vectors have.
 template <int kRows>
 void TestFewValues(ContractLog& log, const ContractMemory& memory) {
-  constexpr size_t kGroup = dot::kFewGroup, kKeys = 16, kVectors = dot::kFewValueVectors<kRows>;
+  constexpr size_t kGroup = dot::kFewKeysAtOnce, kKeys = 16, kVectors = dot::kFewValueVectors<kRows>;
   uint32_t state = 10;
   log.begin("StoreFewWeights, SetFewWeights, LoadFewValues, LoadFewValuesPart, FewValueStart, FewValueDot, InOrder");
   for (size_t n = 1; n <= kVectors * kLanes; ++n) {

@@ -36,7 +36,7 @@ OWN = {"avx512": "avx512", "vnni": "avx2", "pmaddwd": "avx2", "x86": "avx2", "he
        "neon32": "armv7", "neon": "aarch64", "sdot": "aarch64", "smmla": "aarch64", "rvv": "rvv", "vwmacc": "rvv"}
 # Parts of the backend headers, which any_target.h includes, the choice of a backend, and what needs a header of the user's.
 PARTS = {f"simd/{name}.inl" for name in (
-    "apart common derived dot_own half helium highway narrow neon own runs rvv rvv_group rvv_words scalar wasm x86 xsimd").split()}
+    "apart common derived dot_own f16 helium highway narrow neon own rvv rvv_group rvv_words scalar wasm x86 xsimd").split()}
 PARTS |= {f"targets/{name}.inl" for name in ("backend", "each_target", "one_target", "options")}
 
 

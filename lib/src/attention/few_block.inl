@@ -11,7 +11,7 @@
 template <int kRows>
 struct FewBlock {
   static constexpr uint32_t kKeys = kLanes / kRows;
-  static constexpr uint32_t kGroup = kKeys < 4 ? kKeys : 4;  // keys multiplied at a time
+  static constexpr uint32_t kKeysAtOnce = kKeys < 4 ? kKeys : 4;  // keys multiplied at a time
 };
 
 // lane % kKeys, as floats.

@@ -22,7 +22,7 @@ struct FewRowsKernel {
   FOVEA_SHARED_TEMPLATE void FewProducts(const QueryTile& t, const KeyTile& keys) {
     // No prefetch where all keys fit one tile: in such a short call it costs more than it saves.
     const bool prefetch = Parts::template PrefetchesAhead<kRows>(t, keys) && (keys.next_keys || keys.first > 0);
-    if (!kPreferSize && prefetch) {
+    if (!kSmallText && prefetch) {
       Parts::template FewScores<kRows, true>(t, keys);
     } else {
       Parts::template FewScores<kRows, false>(t, keys);

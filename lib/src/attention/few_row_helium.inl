@@ -8,13 +8,13 @@
 #include "attention/few_block.inl"
 #include "math/math.inl"
 
-constexpr bool kKeyByKey = true, kVectorsAtOnce = false, kScalarWeights = !kPreferSize;
+constexpr bool kKeyByKey = true, kVectorsAtOnce = false, kScalarWeights = !kSmallText;
 
 // sum + weight * x, with the weight in a general register.
 FOVEA_INLINE VF AddWeighted(float weight, VF x, VF sum) { return hn::MulAddScalar(x, weight, sum); }
 
 // Halves are widened two vectors at a time: from one load, those in even places, and those in odd ones.
-constexpr bool kWidensPairs = !kPreferSize;
+constexpr bool kWidensPairs = !kSmallText;
 
 // The scores of all keys, which are halves, if their elements fill pairs of vectors.
 FOVEA_INLINE bool ScoreHalves(const QueryTile& t, const KeyTile& keys, FewBlock<1> block) {

@@ -40,7 +40,7 @@ struct F32FewRows {
   static constexpr uint32_t kMostFewRows = kLanes > 4 ? 4 : 2;  // with 4 lanes, 4 rows fill the tile kernel
 
   // The formats of keys and values that are read as they are stored.
-  static constexpr FormatSet kFewRowsFormats = kPreferSize ? kOnlyF32 : ::fovea::kKeyFormats;
+  static constexpr FormatSet kFewRowsFormats = kSmallText ? kOnlyF32 : ::fovea::kKeyFormats;
 
   // A single row does so little with each line that the processor's own prefetcher is fast enough.
   template <int kRows>
@@ -70,7 +70,7 @@ struct F32FewRows {
 
   template <int kRows, bool kPrefetch, fovea_dtype kType>
   FOVEA_TEMPLATE void FewScoresOf(const QueryTile& t, const KeyTile& keys) {
-    constexpr uint32_t kKeys = FewBlock<kRows>::kKeys, kGroup = FewBlock<kRows>::kGroup;
+    constexpr uint32_t kKeys = FewBlock<kRows>::kKeys, kKeysAtOnce = FewBlock<kRows>::kKeysAtOnce;
     constexpr bool kRowScales = format_of(kType).scaled == Scaled::kRow;
     const size_t head_dim = t.head_dim, whole = head_dim / kLanes * kLanes, padded = PaddedToLanes(head_dim);
     auto next_key = RowCursor<kType>::At(keys.keys, ptrdiff_t(keys.begin));
@@ -80,11 +80,11 @@ struct F32FewRows {
       VF products[kLanes];
       float scales[kLanes];
       FOVEA_UNROLL(4)
-      for (uint32_t g = 0; g < kKeys; g += kGroup) {
-        FormatRow<kType> key[kGroup];
-        VF acc[kRows][kGroup];
+      for (uint32_t g = 0; g < kKeys; g += kKeysAtOnce) {
+        FormatRow<kType> key[kKeysAtOnce];
+        VF acc[kRows][kKeysAtOnce];
         FOVEA_UNROLL(4)
-        for (uint32_t k = 0; k < kGroup; ++k) {
+        for (uint32_t k = 0; k < kKeysAtOnce; ++k) {
           key[k] = next_key.Row();
           if constexpr (kRowScales) {
             FOVEA_UNROLL(4)
@@ -98,7 +98,7 @@ struct F32FewRows {
         if (some) MultiplyKeys<kPrefetch>(FloatQueries(t), padded, whole, key, ahead, acc);
         if (some && whole < head_dim) {
           FOVEA_UNROLL(4)
-          for (uint32_t k = 0; k < kGroup; ++k) {
+          for (uint32_t k = 0; k < kKeysAtOnce; ++k) {
             const VF x = LoadAsN(key[k], whole, head_dim - whole);
             FOVEA_UNROLL(4)
             for (int r = 0; r < kRows; ++r)
@@ -108,7 +108,7 @@ struct F32FewRows {
         FOVEA_UNROLL(4)
         for (int r = 0; r < kRows; ++r) {
           FOVEA_UNROLL(4)
-          for (uint32_t k = 0; k < kGroup; ++k) products[r * kKeys + g + k] = acc[r][k];
+          for (uint32_t k = 0; k < kKeysAtOnce; ++k) products[r * kKeys + g + k] = acc[r][k];
         }
       }
       VF sums = hn::SumsOfLanes(products);
@@ -126,7 +126,7 @@ struct F32FewRows {
     if constexpr (kWidensPairs && kRows == 1) {
       if (keys.keys.dtype == FOVEA_F16 && ScoreHalves(t, keys, FewBlock<kRows>())) return;
     }
-    constexpr bool kAsk = kRows > 1 && !kPreferSize;  // only for f32 is it worth two versions
+    constexpr bool kAsk = kRows > 1 && !kSmallText;  // only for f32 is it worth two versions
     FOVEA_WITH_FORMAT(kFewRowsFormats, keys.keys.dtype, FewScoresOf < kRows, kType == FOVEA_F32 ? kPrefetch : kAsk,
                       kType > (t, keys));
   }
@@ -216,7 +216,7 @@ struct F32FewRows {
     FOVEA_UNROLL(8)
     for (int v = 0; v < kVectors; ++v) {
       const size_t e = element + v * kLanes;
-      const bool whole = kVectors > 1 || (!kPreferSize && part == kLanes);
+      const bool whole = kVectors > 1 || (!kSmallText && part == kLanes);
       const VF x = whole ? LoadAs(value, e) : LoadAsN(value, e, part);
       FOVEA_UNROLL(4)
       for (int r = 0; r < kRows; ++r) {
@@ -319,7 +319,7 @@ struct F32FewRows {
   template <int kRows, bool kHides, fovea_dtype kType, class Rows>
   FOVEA_CALLED_TEMPLATE void RestOfFewValues(const QueryTile& t, const KeyTile& keys, const Rows& rows,
                                              size_t element) {
-    constexpr int kStrands = kFewSums / (kPreferSize ? kRows : 2 * kRows);
+    constexpr int kStrands = kFewSums / (kSmallText ? kRows : 2 * kRows);
     for (; element < t.value_dim; element += kLanes) {
       const size_t left = t.value_dim - element;
       FewValueBlock<kRows, kHides, 1, kStrands, kType>(t, keys, rows, element, left < kLanes ? left : kLanes);
@@ -334,11 +334,11 @@ struct F32FewRows {
     for (; element + kVectors * kLanes <= t.value_dim; element += kVectors * kLanes) {
       FewValueBlock<kRows, kHides, kVectors, kStrands, kType>(t, keys, rows, element, kLanes);
     }
-    if constexpr (!kPreferSize && kVectors > 1 && (kType == FOVEA_F32 || kVectors * kLanes > 16)) {
+    if constexpr (!kSmallText && kVectors > 1 && (kType == FOVEA_F32 || kVectors * kLanes > 16)) {
       if (element < t.value_dim) FewValueBlocks<kRows, kHides, kType, kVectors / 2>(t, keys, rows, element);
     } else {
       if (element < t.value_dim)
-        RestOfFewValues<kRows, kHides || !kPreferSize || kRows != 1, kType>(t, keys, rows, element);
+        RestOfFewValues<kRows, kHides || !kSmallText || kRows != 1, kType>(t, keys, rows, element);
     }
   }
 

@@ -385,7 +385,7 @@ struct AttentionKernels {
 };
 
 // Most rows in a tile of the few-rows kernel.
-constexpr uint32_t kFewRows = 4;
+constexpr uint32_t kMostRowsOfFew = 4;
 
 FOVEA_TABLES_AND_IN_ORDER(AttentionKernels, kAttention, attention_kernels)
 

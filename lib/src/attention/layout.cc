@@ -67,7 +67,7 @@ constexpr bool agrees(size_t carved_bytes, size_t macro_bytes) {
 }
 static_assert(agrees(query_tile_bytes(24, 40, FOVEA_TILE_ROWS_MAX, true), FOVEA_WORKSPACE_BYTES(24, 40)),
               "FOVEA_TILE_ARRAYS_ must count the arrays of carve_query_tile");
-static_assert(agrees(query_tile_bytes(24, 40, kFewRows, false), FOVEA_FEW_ROWS_BYTES_(24, 40, kFewRows)),
+static_assert(agrees(query_tile_bytes(24, 40, kMostRowsOfFew, false), FOVEA_FEW_ROWS_BYTES_(24, 40, kMostRowsOfFew)),
               "FOVEA_TILE_ARRAYS_ must count the arrays of carve_query_tile");
 
 // Key tiles that a query tile may go through: one that is not full at either end of the keys, and the same for pinned

@@ -137,7 +137,7 @@ bool fits(const KernelTraits& kernel, const fovea_plan& plan) {
 // kernel 1, 2 or 4 rows.
 uint32_t largest_tile(const fovea_attention_desc& d, const KernelTraits& kernel, const TargetTraits& target,
                       uint32_t rows) {
-  if (!kernel.lanes_are_rows) return rows > 2 ? kFewRows : rows;
+  if (!kernel.lanes_are_rows) return rows > 2 ? kMostRowsOfFew : rows;
   const uint32_t own = is_i8(d) ? kDotTraits[target.dot].vectors : 0;
   uint32_t vectors = own ? own : target.tile_vectors;
   while (vectors > 1 && (vectors - 1) * target.lanes >= rows) --vectors;

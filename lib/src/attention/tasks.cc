@@ -71,7 +71,7 @@ void place_tile(const fovea_plan& plan, const Cut& cut, uint32_t first_token, ui
   tile->columns = !lanes_are_rows ? lanes_of(plan, false)
                   : kTilesOfSix   ? uint32_t(round_up(tile->live, plan.lanes))
                                   : most;
-  tile->row_lanes = lanes_are_rows ? 1 : lanes_of(plan, false) / (tile->live == 3 ? kFewRows : tile->live);
+  tile->row_lanes = lanes_are_rows ? 1 : lanes_of(plan, false) / (tile->live == 3 ? kMostRowsOfFew : tile->live);
 }
 
 // A call, cut into tasks that may run at the same time. A task is a row block of a key head of a batch entry. Where

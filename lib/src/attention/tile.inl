@@ -34,7 +34,7 @@ struct F32Tile : TileQueries<F32Tile, float>, TileSoftmax<F32Tile> {
 
   // A row that is alone in its tile: its elements are adjacent, so one load takes several. Where size counts, only
   // builds with the few-rows kernel have this code.
-  static constexpr bool kLoneRows = kLanes == 1 && (config::kFewRows || !kPreferSize);
+  static constexpr bool kLoneRows = kLanes == 1 && (config::kFewRows || !kSmallText);
   FOVEA_INLINE bool IsLoneRow(const QueryTile& t) { return kLoneRows && t.columns == 1; }
   FOVEA_CALLED void ScoresOfRow(const QueryTile& t, const KeyTile& keys) {
     QueryTile own = t;
@@ -96,7 +96,7 @@ struct F32Tile : TileQueries<F32Tile, float>, TileSoftmax<F32Tile> {
     uint32_t begin = keys.begin;
     const float* p = t.s + size_t(begin) * rows + column;
     const float* values = keys.values.f32(ptrdiff_t(begin)) + element;
-    if (!kPreferSize && kHides && keys.seen > begin) {
+    if (!kSmallText && kHides && keys.seen > begin) {
       const uint32_t seen = keys.seen - begin;
       AddValues<false>(p, rows, values, keys.values.stride, seen, acc);
       begin += seen, p += seen * rows, values += ptrdiff_t(seen) * keys.values.stride;
@@ -124,7 +124,7 @@ struct F32Tile : TileQueries<F32Tile, float>, TileSoftmax<F32Tile> {
   static constexpr int kValueBlockOf = LargestBlock<kVectors, true>();
   // The same where nothing is hidden: a target with one lane has registers for more elements of two rows.
   template <int kVectors>
-  static constexpr int kPlainBlockOf = kLanes == 1 && kVectors == 2 && !kPreferSize ? 8 : kValueBlockOf<kVectors>;
+  static constexpr int kPlainBlockOf = kLanes == 1 && kVectors == 2 && !kSmallText ? 8 : kValueBlockOf<kVectors>;
 
   // Register blocks of one vector of rows; the first requires that nothing is hidden. Where size counts they are
   // separate functions: inlined with others, their loops lack registers.
@@ -152,7 +152,7 @@ struct F32Tile : TileQueries<F32Tile, float>, TileSoftmax<F32Tile> {
     constexpr size_t kBlock = kHides ? kValueBlockOf<kVectors> : kPlainBlockOf<kVectors>;
     const size_t value_dim = t.value_dim;
     size_t e = 0;
-    if constexpr (kPreferSize) {  // what does not fill a register block, an element at a time
+    if constexpr (kSmallText) {  // what does not fill a register block, an element at a time
       if constexpr (kVectors == 1 && !kHides && (kLanes > 1 || kLoneRows)) {
         for (; e + kLongBlock <= value_dim; e += kLongBlock) LongBlockOfVector(t, keys, column, e);
       }

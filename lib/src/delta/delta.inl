@@ -10,11 +10,11 @@
 
 // LoadPart and StorePart. Where speed counts, whole vectors are loaded and stored whole.
 FOVEA_INLINE VF LoadElements(fovea_dtype dtype, const void* row, size_t d, size_t n) {
-  if (kPreferSize || n < kLanes) return LoadPart(dtype, row, d, n);
+  if (kSmallText || n < kLanes) return LoadPart(dtype, row, d, n);
   FOVEA_WITH_FORMAT(::fovea::kUnscaledFormats, dtype, FormatRow<kType>::Of(row, nullptr).Whole(d));
 }
 FOVEA_INLINE void StoreElements(fovea_dtype dtype, VF v, void* row, size_t d, size_t n) {
-  if (kPreferSize || n < kLanes) return StorePart(dtype, v, row, d, n);
+  if (kSmallText || n < kLanes) return StorePart(dtype, v, row, d, n);
   FOVEA_WITH_FORMAT(::fovea::kUnscaledFormats, dtype, FormatRow<kType>::StoreWhole(v, row, d));
 }
 
@@ -31,7 +31,7 @@ FOVEA_KERNEL void WidenKeys(fovea_dtype dtype, const void* row, uint32_t dim, fl
 // Prefetches values and outputs of the next token group.
 template <int kVectors>
 FOVEA_INLINE void PrefetchTokens(const DeltaColumns& c, uint32_t group, uint32_t column) {
-  if (kPreferSize || kLanes == 1 || group >= c.count) return;
+  if (kSmallText || kLanes == 1 || group >= c.count) return;
   const DeltaGroup& g = c.groups[group * c.readers];
   for (uint32_t n = 0; n < g.tokens; ++n) {
     const ptrdiff_t token = ptrdiff_t(g.token + n);
@@ -70,7 +70,7 @@ FOVEA_SHARED void Finish(const DeltaColumns& c, const DeltaGroup& g, uint32_t re
   VF u[kDeltaTokens];
   const uint32_t known = g.before + (reader == 0 ? 0 : g.tokens);
   for (uint32_t m = 0; m < known; ++m) u[m] = hn::LoadU(kF, c.u + m * c.u_stride + d);
-  if (!kPreferSize && g.tokens == kDeltaTokens) {
+  if (!kSmallText && g.tokens == kDeltaTokens) {
     FOVEA_UNROLL(4)
     for (uint32_t n = 0; n < kDeltaTokens; ++n) {
       FinishToken(c, g, reader, d, n, n, of_keys + n * step, of_queries + n * step, u);
@@ -117,7 +117,7 @@ FOVEA_SHARED void FinishGeneral(const DeltaColumns& c, size_t group, uint32_t re
     FinishGeneralToken(c, g, given, reader, d, n, j, hn::LoadU(kF, of_keys + n * step),
                        hn::LoadU(kF, of_queries + n * step), u, v);
   };
-  if (!kPreferSize && g.tokens == kDeltaTokens) return finish(0, 0), finish(1, 1), finish(2, 2), finish(3, 3);
+  if (!kSmallText && g.tokens == kDeltaTokens) return finish(0, 0), finish(1, 1), finish(2, 2), finish(3, 3);
   for (uint32_t n = 0; n < g.tokens; ++n) finish(n, g.before + n);
 }
 
@@ -238,7 +238,7 @@ FOVEA_KERNEL void WriteMatrix(const DeltaMatrix& m) {
       const float* row = m.s + ptrdiff_t(key) * RowStep(m);
       float* const out = m.out + ptrdiff_t(key) * m.out_stride;
       size_t d = 0;
-      if constexpr (kFactorsInRows && !kPreferSize) {
+      if constexpr (kFactorsInRows && !kSmallText) {
         if (!general) d = WriteColumns(m, row, out, factor, key - first);
       }
       for (; d < m.value_dim; d += kLanes) {

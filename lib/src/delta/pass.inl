@@ -37,7 +37,7 @@ constexpr int kPassVectors = hn::kRegisters >= 32 ? 2 : 1;
 // The same for one token, whose sums take fewer registers, but of vectors that are narrower than a row of S no more than
 // the row has.
 constexpr int kRowVectors = kLanes < kDeltaColumns ? int(kDeltaColumns / kLanes) : 2 * kPassVectors;
-constexpr int kLoneVectors = kLanes == 1 || hn::kRegisters < 16 || kPreferSize ? kPassVectors
+constexpr int kLoneVectors = kLanes == 1 || hn::kRegisters < 16 || kSmallText ? kPassVectors
                              : kRowVectors < 2 * kPassVectors                  ? kRowVectors
                                                                                : 2 * kPassVectors;
 // Whether S gets separate passes for the update, the keys and the queries, because there are too few registers for one.
@@ -116,13 +116,13 @@ FOVEA_INLINE void StoreSums(const VF (&sum)[kRows][kVectors], float* to) {
 // the second level of cache: the first has no room for them. Narrow vectors do so only in a call for one token, which
 // reads each column once.
 template <int kQueries>
-constexpr bool kPrefetches = (kQueries == 1 || (kQueries > 0 && kFactorsInRows)) && kLanes > 1 && !kPreferSize;
+constexpr bool kPrefetches = (kQueries == 1 || (kQueries > 0 && kFactorsInRows)) && kLanes > 1 && !kSmallText;
 
 // Adds of a whole token group what kAdds says. Then reads for kKeys keys and kQueries queries of the next token group.
 template <int kKeys, int kQueries, int kAdds, int kVectors>
 FOVEA_CALLED_TEMPLATE void Pass(const PassOf& pass) {
   constexpr int kReads = kKeys + kQueries;
-  if (kPreferSize && pass.keys == 0) __builtin_unreachable();  // no code for no keys
+  if (kSmallText && pass.keys == 0) __builtin_unreachable();  // no code for no keys
   constexpr size_t kBlocks = (kVectors * kLanes + kDeltaColumns - 1) / kDeltaColumns;
   const size_t block = BlockStep(pass, pass.keys), apart = kLanes == kDeltaColumns ? block : kLanes;
   const ptrdiff_t row = RowStep(pass), ahead_row = IsMatrix(pass) ? row : ptrdiff_t(kBlocks * kDeltaColumns);
@@ -173,7 +173,7 @@ FOVEA_CALLED_TEMPLATE void Pass(const PassOf& pass) {
 
 // The number of tokens that a pass takes. Three are taken as four, one of them with factors of 0. Where size counts,
 // two are taken as four, too.
-FOVEA_INLINE uint32_t PassTokens(uint32_t tokens) { return tokens == 1 || (tokens == 2 && !kPreferSize) ? tokens : 4; }
+FOVEA_INLINE uint32_t PassTokens(uint32_t tokens) { return tokens == 1 || (tokens == 2 && !kSmallText) ? tokens : 4; }
 
 // The same pass for queries alone as another makes for keys alone: their factors are next to those of keys.
 FOVEA_INLINE PassOf QueriesAsKeys(PassOf pass, size_t sums) {
@@ -202,7 +202,7 @@ FOVEA_INLINE void PassForSize(bool keys, bool adds, const PassOf& pass) {
 
 template <int kTokens, int kVectors>
 FOVEA_INLINE void PassTokensOf(bool keys, bool adds, const PassOf& pass) {
-  if constexpr (kPreferSize) {
+  if constexpr (kSmallText) {
     PassForSize<kTokens, kVectors>(keys, adds, pass);
   } else if constexpr (kPassesApart) {
     PassOf queries = pass;
@@ -226,12 +226,12 @@ FOVEA_INLINE const float* RunPass(const DeltaGroup& g, bool queries_alone, bool 
   const bool keys = delta && !queries_alone, adds = g.adds && !queries_alone;
   if (kLone || tokens == 1) {
     PassTokensOf<1, kVectors>(keys, adds, pass);
-  } else if (!kPreferSize && tokens == 2) {
+  } else if (!kSmallText && tokens == 2) {
     PassTokensOf<2, kVectors>(keys, adds, pass);
   } else {
     PassTokensOf<4, kVectors>(keys, adds, pass);
   }
-  return pass.sums + (keys || kPreferSize ? tokens * kVectors * kLanes : 0);
+  return pass.sums + (keys || kSmallText ? tokens * kVectors * kLanes : 0);
 }
 
 // The general rule. Columns at a time: there are registers for the sums of four keys, or for all that is added.
@@ -262,7 +262,7 @@ FOVEA_INLINE void AddGeneral(const PassOf& pass) {
 // Where registers or bytes are few, keys and queries have a pass each, which is the same code.
 template <int kTokens, int kVectors>
 FOVEA_INLINE void ReadGeneral(bool keys, const PassOf& pass) {
-  constexpr bool kTogether = !kPassesApart && !kPreferSize && (kTokens == 1 || kVectors <= kPassVectors);
+  constexpr bool kTogether = !kPassesApart && !kSmallText && (kTokens == 1 || kVectors <= kPassVectors);
   if constexpr (kTogether) {
     if (keys) return Pass<kTokens, kTokens, kAddsNothing, kVectors>(pass);
   }

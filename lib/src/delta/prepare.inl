@@ -78,7 +78,7 @@ FOVEA_SHARED void FindProducts(const DeltaPrepare& p, const float* const (&log)[
                                size_t key, VF* products) {
   VF sum = hn::Zero(kF);
   for (uint32_t a = count; a-- > 0;) {
-    if (!kPreferSize || DecayPerKey(p)) {
+    if (!kSmallText || DecayPerKey(p)) {
       sum = hn::Add(sum, LoadUpTo(log[a] + key, LanesBefore(key, p.key_dim)));
     } else if (p.gated) {
       sum = hn::Add(sum, hn::Set(kF, *log[a]));
@@ -90,7 +90,7 @@ FOVEA_SHARED void FindProducts(const DeltaPrepare& p, const float* const (&log)[
 // Prefetches the decays of the tokens two token groups later, for the reason that WidenKeys has: 256 tokens with a
 // key_dim of 128 take .9 of the time (Zen 5).
 FOVEA_INLINE void PrefetchDecays(const DeltaPrepare& p, size_t key) {
-  if (kPreferSize || kLanes == 1 || p.group->tokens != kDeltaTokens || key * sizeof(float) % kCacheLine != 0) return;
+  if (kSmallText || kLanes == 1 || p.group->tokens != kDeltaTokens || key * sizeof(float) % kCacheLine != 0) return;
   uintptr_t log[kDeltaTokens];
   for (uint32_t n = 0; n < kDeltaTokens; ++n) log[n] = reinterpret_cast<uintptr_t>(p.tokens.decay[n]);
   const uintptr_t ahead = 2 * kDeltaTokens * (log[1] - log[0]) + key * sizeof(float);  // may be past the end
@@ -108,7 +108,7 @@ FOVEA_INLINE void FindOfKeys(const DeltaPrepare& p, uint32_t first, uint32_t cou
   for (uint32_t b = first; b < count; ++b) {
     FindProducts(p, p.tokens.decay, b + 1, key, decays.of_pairs + PairAt(0, b));
   }
-  const bool adds = p.group->adds && !HasAdded(p) && (kPreferSize || !p.queries_alone);
+  const bool adds = p.group->adds && !HasAdded(p) && (kSmallText || !p.queries_alone);
   FindProducts(p, p.added.decay, adds ? kDeltaTokens : 0, key, decays.of_added);
 }
 
@@ -156,7 +156,7 @@ FOVEA_INLINE void PrepareToken(const DeltaPrepare& p, bool per_key, const Decays
     products[PairAt(m, j)] = hn::MulAdd(q, earlier, products[PairAt(m, j)]);
     if (keys) products[KeyPairAt(m, j)] = hn::MulAdd(k, earlier, products[KeyPairAt(m, j)]);
   };
-  if constexpr (kPreferSize) {
+  if constexpr (kSmallText) {
     for (uint32_t m = 0; m < j; ++m) multiply(m);
   } else {
     if (j > 0) multiply(0);
@@ -200,7 +200,7 @@ template <uint32_t kNew, uint32_t kBefore, class Decays>
 FOVEA_INLINE void PrepareKeys(KnownTokens<kNew, kBefore>, const DeltaPrepare& p, bool per_key, const Decays& decays,
                               size_t key, KeyFactors& factors, VF (&products)[kPairRows]) {
   const DeltaGroup& g = *p.group;
-  const bool keys = kPreferSize || (p.delta && !p.queries_alone);  // where size counts, they are always there
+  const bool keys = kSmallText || (p.delta && !p.queries_alone);  // where size counts, they are always there
   if (g.adds && !p.queries_alone && !(Decays::kOfKeys && HasAdded(p))) {
     if constexpr (Decays::kOfKeys) {
       PutAdded(p.added.k, decays.of_added, key, g.factors);
@@ -284,9 +284,9 @@ FOVEA_INLINE void PutProducts(const DeltaPrepare& p, const float* decays, size_t
 
 template <class Decays>
 FOVEA_INLINE void PrepareGroup(const DeltaPrepare& p, uint32_t count, bool per_key, Decays& decays) {
-  if (!kPreferSize && p.group->tokens == kDeltaTokens) {
+  if (!kSmallText && p.group->tokens == kDeltaTokens) {
     PrepareStrands(KnownTokens<kDeltaTokens, 0>(), p, count, per_key, decays);
-  } else if (kPreferSize || p.group->tokens != 1) {
+  } else if (kSmallText || p.group->tokens != 1) {
     PrepareStrands(AnyTokens(), p, count, per_key, decays);
   } else {
     switch (p.group->before) {
@@ -301,7 +301,7 @@ FOVEA_INLINE void PrepareGroup(const DeltaPrepare& p, uint32_t count, bool per_k
 
 FOVEA_KERNEL void Prepare(const DeltaPrepare& p) {
   const uint32_t count = p.group->before + p.group->tokens;
-  if constexpr (kPreferSize) {  // one text for both kinds of decays
+  if constexpr (kSmallText) {  // one text for both kinds of decays
     const bool per_key = DecayPerKey(p);
     DecaysOfKeys decays = {};
     PrepareGroup(p, count, per_key, decays);

@@ -19,7 +19,7 @@ struct GeneralProducts {
 // Calls f for the tokens before token j. Known tokens stay in registers.
 template <class F>
 FOVEA_INLINE void ForEarlier(uint32_t j, const F& f) {
-  if constexpr (kPreferSize) {
+  if constexpr (kSmallText) {
     for (uint32_t m = 0; m < j; ++m) f(m);
   } else {
     if (j > 0) f(0);
@@ -134,7 +134,7 @@ FOVEA_INLINE void PrepareGeneralStrands(KnownTokens<kNew, kBefore> known, const 
 }
 
 FOVEA_KERNEL void PrepareGeneral(const DeltaPrepare& p) {
-  if (kPreferSize || (p.group->tokens != 1 && p.group->tokens != kDeltaTokens)) {
+  if (kSmallText || (p.group->tokens != 1 && p.group->tokens != kDeltaTokens)) {
     PrepareGeneralStrands(AnyTokens(), p);
   } else if (p.group->tokens == kDeltaTokens) {
     PrepareGeneralStrands(KnownTokens<kDeltaTokens, 0>(), p);

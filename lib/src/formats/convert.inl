@@ -11,7 +11,7 @@ template <fovea_dtype kType, class Row>
 FOVEA_INLINE void WidenOneByOne(const Row& row, size_t d, size_t n, float* out) {
   constexpr size_t kAtOnce = 8;
   const auto scale = ScaleOf<kType>::At(row, d);
-  for (; !kPreferSize && n >= kAtOnce; n -= kAtOnce, d += kAtOnce, out += kAtOnce) {
+  for (; !kSmallText && n >= kAtOnce; n -= kAtOnce, d += kAtOnce, out += kAtOnce) {
     FOVEA_UNROLL(8)
     for (size_t i = 0; i < kAtOnce; ++i) hn::StoreU(scale.Times(row.Whole(d + i)), kF, out + i);
   }
@@ -24,7 +24,7 @@ template <fovea_dtype kType, class Row = FormatRow<kType>>
 FOVEA_TEMPLATE void WidenRow(const Row& from, size_t first, size_t dim, float* out) {
   const Row row = from;  // stays in registers, whatever is stored
   constexpr size_t kStep = kScaleStep<kType>;
-  if constexpr (kLanes == 1 && kPreferSize && kGrouped<kType>) {  // one copy of what makes a scale
+  if constexpr (kLanes == 1 && kSmallText && kGrouped<kType>) {  // one copy of what makes a scale
     for (size_t n = kStep; dim > 0; dim -= n, first += n, out += n) {
       if (dim < n) n = dim;
       WidenOneByOne<kType>(row, first, n, out);
@@ -87,7 +87,7 @@ FOVEA_CALLED_TEMPLATE void NarrowAs(const NarrowRows& n) {
 
 // Rows of i4 and of q4_0, which differ in where scales are. One text serves both where size counts.
 constexpr ::fovea::FormatSet kBothNibbles = ::fovea::FormatSet{1} << FOVEA_I4 | ::fovea::FormatSet{1} << FOVEA_Q4_0;
-constexpr bool kOneTextOfNibbles = kPreferSize && (::fovea::kKeyFormats & kBothNibbles) == kBothNibbles;
+constexpr bool kOneTextOfNibbles = kSmallText && (::fovea::kKeyFormats & kBothNibbles) == kBothNibbles;
 
 struct NibbleRow {
   const uint8_t *codes, *scales;

@@ -32,9 +32,9 @@ struct ScaleI8 {
       not_finite = hn::Sub(max, max);
     } else {
       size_t d = 0;
-      for (; !kPreferSize && d + kLanes <= dim; d += kLanes) Take(row(d, kLanes), max, not_finite);
-      if (!kPreferSize && d < dim) Take(row(d, dim - d), max, not_finite);
-      for (; kPreferSize && d < dim; d += kLanes) Take(row(d, LanesBefore(d, dim)), max, not_finite);
+      for (; !kSmallText && d + kLanes <= dim; d += kLanes) Take(row(d, kLanes), max, not_finite);
+      if (!kSmallText && d < dim) Take(row(d, dim - d), max, not_finite);
+      for (; kSmallText && d < dim; d += kLanes) Take(row(d, LanesBefore(d, dim)), max, not_finite);
       max = OverLanes<true>(max);
       not_finite = OverLanes<false>(not_finite);
     }
@@ -85,7 +85,7 @@ FOVEA_INLINE void NarrowRowI8(const float* x, size_t dim, int8_t* codes, float* 
 // Vectors in a group, and how far loops over them are unrolled. Vectors then stay in registers; for scalars, unrolling
 // would only add code.
 constexpr size_t kGroupVectors = kScaleGroup / kLanes;
-constexpr int kGroupUnroll = kLanes > 1 && !kPreferSize ? 8 : 1;
+constexpr int kGroupUnroll = kLanes > 1 && !kSmallText ? 8 : 1;
 
 // The sum or maximum of a group, in all lanes. Destroys the group.
 template <bool kMax>

@@ -105,7 +105,7 @@ struct CodeRow {
   FormatRow<FOVEA_I8> row;
   FOVEA_INLINE CodeRow Of(const void* data) { return {FormatRow<FOVEA_I8>::Of(data, nullptr)}; }
   FOVEA_MEMBER VF operator()(size_t d, size_t n) const {
-    return !kPreferSize && n == kLanes ? row.Whole(d) : row.Part(d, n);
+    return !kSmallText && n == kLanes ? row.Whole(d) : row.Part(d, n);
   }
 };
 struct CodesAsTheyAre {

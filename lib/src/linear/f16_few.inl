@@ -68,7 +68,7 @@ struct FewHalfLinear {
   // Where size counts, a token at a time.
   FOVEA_SECTION_OF(Half) FOVEA_KERNEL void Multiply(const FewHalfTokens& f) {
     const Element* x = f.x;
-    if constexpr (!kPreferSize) {
+    if constexpr (!kSmallText) {
       if (f.tokens == 2) return OutputsOf<2>(f, x, f.y);
       if (f.tokens == 3) return OutputsOf<3>(f, x, f.y);
     }
@@ -80,7 +80,7 @@ struct FewHalfLinear {
 // The kernel for few tokens, if the words have one.
 template <class Half>
 constexpr F16LinearKernel FewKernelOfHalves() {
-  if constexpr (Half::kFewRows && ::fovea::kHasFewHalves) {
+  if constexpr (Half::kServesFewRows && ::fovea::kHasFewHalves) {
     return {FewHalfLinear<Half>::Begin, nullptr, FewHalfLinear<Half>::Multiply};
   }
   return {};

@@ -231,7 +231,7 @@ FOVEA_TEMPLATE void FewTokensOf(const FewTokens& f) {
 }
 
 // Where size counts more than speed, rows of groups are widened a group at a time, by one text for all formats.
-constexpr FormatSet kFewFormats = kPreferSize ? kServedFormats & ~kGroupedFormats : kServedFormats;
+constexpr FormatSet kFewFormats = kSmallText ? kServedFormats & ~kGroupedFormats : kServedFormats;
 constexpr FormatSet kWidenedFormats = kGroupedFormats ? kGroupedFormats : kOnlyF32;  // never empty
 
 template <fovea_dtype kType>

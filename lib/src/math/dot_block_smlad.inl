@@ -37,7 +37,7 @@ struct DotBlock<Dot, kDotSmlad> : DotSums<Dot> {
   FOVEA_CALLED_TEMPLATE void MultiplyPairs(const Pair* x, size_t columns, const Pair* rows, size_t n,
                                            Sum (&out)[2][kVectors]) {
     Sum sums[2][kVectors] = {};
-    if constexpr (!kPreferSize) {
+    if constexpr (!kSmallText) {
       for (size_t rounds = n / 8; rounds > 0; --rounds) {
         FOVEA_UNROLL(8)
         for (int i = 0; i < 8; ++i) AddPairs<kStep>(x, columns, rows, sums);

@@ -28,7 +28,7 @@ struct DotCodes {
   FOVEA_INLINE void PutColumn(const Row& row, const Fit& fit, size_t dim, Code* x, size_t columns, size_t d = 0) {
     constexpr size_t kStep = kReads > kLanes ? kReads : kLanes;
     x += d * columns;
-    for (; !kPreferSize && d + kStep <= dim; d += kStep, x += kStep * columns) {
+    for (; !kSmallText && d + kStep <= dim; d += kStep, x += kStep * columns) {
       FOVEA_UNROLL_FOR_SPEED(16)
       for (size_t i = 0; i < kStep; i += kLanes) PutCodes(fit.Biased(row(d + i, kLanes)), i, kLanes, x, columns);
     }

@@ -98,10 +98,10 @@ struct HalfBlock : HalfSums<Half> {
       V chains[kRows][kVectors];
       HalfSums<Half>::Clear(chains);
       AddRows(x, columns, at, n, chains);
-      if (!kPreferSize && goes_on) {  // once for all sums of a block
+      if (!kSmallText && goes_on) {  // once for all sums of a block
         EndChains(chains, true, columns, sums);
       } else {
-        EndChains(chains, kPreferSize && goes_on, columns, sums);
+        EndChains(chains, kSmallText && goes_on, columns, sums);
       }
     }
   }

@@ -52,7 +52,7 @@ struct HalfBlock<Half, true> : HalfSums<Half> {
   template <Change kFirst, int kVectors>
   FOVEA_INLINE void EndChains(const Chains<kVectors>& sums, int skip, float* to, size_t columns, bool first,
                               const float* factors) {
-    if constexpr (kPreferSize) {
+    if constexpr (kSmallText) {
       V rows[kRows][kVectors];  // sums whose address is taken would be in memory during the products
       FOVEA_UNROLL(2)
       for (int k = 0; k < kRows; ++k) {

@@ -29,7 +29,7 @@ struct HalfLanes<Half, true> {
     }
   };
   static constexpr bool kMayBeFar = true;
-  FOVEA_INLINE bool AreNear(ptrdiff_t stride) { return !kPreferSize && size_t(stride) < 0x10000 / kProductLanes; }
+  FOVEA_INLINE bool AreNear(ptrdiff_t stride) { return !kSmallText && size_t(stride) < 0x10000 / kProductLanes; }
 
   // sums[r] += the products of n elements of the rows from d on with those of row r at x.
   template <bool kNear, int kRows>

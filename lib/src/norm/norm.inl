@@ -9,7 +9,7 @@
 
 // Vectors whose activation is computed at a time: one alone is a chain of dependent operations, for which a processor
 // waits.
-constexpr int kActivated = kPreferSize ? 1 : 4;
+constexpr int kActivated = kSmallText ? 1 : 4;
 
 // y of n vectors from element i on. The last vector may have fewer lanes.
 template <int n>
@@ -41,7 +41,7 @@ enum class Norm { kSquares, kCentered };
 // Vectors of chains that are summed at a time. Those of sums and of squares fill half the registers at most.
 constexpr size_t kChainVectors = kNormChains / kLanes;
 constexpr size_t kMostVectors = hn::kRegisters / 4 < 8 ? hn::kRegisters / 4 : 8;
-constexpr size_t kVectorsAtOnce = kPreferSize ? 1 : kChainVectors < kMostVectors ? kChainVectors : kMostVectors;
+constexpr size_t kVectorsAtOnce = kSmallText ? 1 : kChainVectors < kMostVectors ? kChainVectors : kMostVectors;
 
 template <Norm kNorm>
 FOVEA_INLINE void AddTo(VF x, float shift, VF* sum, VF* squares) {
@@ -183,7 +183,7 @@ FOVEA_KERNEL float Total(const float* chains) {
 }
 
 // Vectors that are scaled at a time, with their weights and biases.
-constexpr size_t kScaled = kPreferSize ? 1 : hn::kRegisters / 2 < 8 ? hn::kRegisters / 2 : 8;
+constexpr size_t kScaled = kSmallText ? 1 : hn::kRegisters / 2 < 8 ? hn::kRegisters / 2 : 8;
 
 FOVEA_INLINE VF ScaleBy(const NormScale& s, VF y, size_t i, size_t n) {
   if (!s.weight) return s.bias ? hn::Add(y, LoadUpTo(s.bias + i, n)) : y;
@@ -196,7 +196,7 @@ FOVEA_INLINE void ScaleElements(const NormScale& s) {
   const size_t count = s.count;
   const float less = -s.mean, inverse = s.inverse;
   size_t i = 0;
-  if (kNorm == Norm::kCentered && !kPreferSize && s.weight && s.bias && s.weight_offset == 0.0f) {
+  if (kNorm == Norm::kCentered && !kSmallText && s.weight && s.bias && s.weight_offset == 0.0f) {
     const float *x = s.x, *weight = s.weight, *bias = s.bias;
     float* to = s.y;
     for (; count - i >= kScaled * kLanes; i += kScaled * kLanes) {

@@ -84,7 +84,7 @@ FOVEA_TEMPLATE void RotateInRegisters(const RotateRow& r) {
 }
 
 FOVEA_KERNEL void RotateOneRow(const RotateRow& r) {
-  if constexpr (kLanes > 1 && !kPreferSize) {
+  if constexpr (kLanes > 1 && !kSmallText) {
     if (r.block == 4 * kLanes) return RotateInRegisters<4>(r);
     if (r.block == 8 * kLanes) return RotateInRegisters<8>(r);
     if (hn::kRegisters >= 32 && r.block == 16 * kLanes) return RotateInRegisters<16>(r);

@@ -20,16 +20,16 @@ static_assert(hn::kBlockVectors <= (kLanes == 1 ? 4 : 3), "tiles have at most th
 constexpr bool kSizeCounts = ::fovea::config::kPreferSize;
 // A target that is there to run where the build's better ones do not takes texts for size, too: it compiles in half the
 // time. Those that would take it more than a tenth of its speed ask kSizeCounts.
-constexpr bool kPreferSize = kSizeCounts || FOVEA_STANDS_IN;
+constexpr bool kSmallText = kSizeCounts || FOVEA_STANDS_IN;
 
 // The number of elements of a vector that begins with element i of a row that ends before element `end`.
 FOVEA_INLINE size_t LanesBefore(size_t i, size_t end) { return end <= i ? 0 : end - i < kLanes ? end - i : kLanes; }
 // The first n <= kLanes elements at p.
 FOVEA_INLINE VF LoadUpTo(const float* p, size_t n) {
-  return !kPreferSize && n == kLanes ? hn::LoadU(kF, p) : hn::LoadN(kF, p, n);
+  return !kSmallText && n == kLanes ? hn::LoadU(kF, p) : hn::LoadN(kF, p, n);
 }
 FOVEA_INLINE void StoreUpTo(VF v, float* p, size_t n) {
-  if (!kPreferSize && n == kLanes) return hn::StoreU(v, kF, p);
+  if (!kSmallText && n == kLanes) return hn::StoreU(v, kF, p);
   hn::StoreN(v, kF, p, n);
 }
 

@@ -26,7 +26,21 @@ FOVEA_INLINE VF MulSet(VF a, float b) { return Mul(a, Set(kF, b)); }
 FOVEA_INLINE VF MulAddSet(VF a, VF b, float c) { return MulAdd(a, b, Set(kF, c)); }
 FOVEA_INLINE VF MulAddScalar(VF a, float b, VF c) { return MulAdd(a, Set(kF, b), c); }
 
-#include "simd/runs.inl"
+// For several adjacent vectors.
+template <size_t n>
+FOVEA_INLINE void LoadNext(const float*& p, VF (&v)[n]) {
+  FOVEA_UNROLL(8)
+  for (size_t i = 0; i < n; ++i) v[i] = LoadU(kF, p + i * kLanes);
+  p += n * kLanes;
+}
+template <size_t n>
+FOVEA_INLINE void StoreNextMulAdd(VF (&v)[n], const float*& b, const float*& c, float*& p) {
+  FOVEA_UNROLL(8)
+  for (size_t i = 0; i < n; ++i) {
+    StoreU(MulAdd(v[i], LoadU(kF, b + i * kLanes), LoadU(kF, c + i * kLanes)), kF, p + i * kLanes);
+  }
+  b += n * kLanes, c += n * kLanes, p += n * kLanes;
+}
 
 FOVEA_INLINE void LoadTransposed(const float* const (&at)[kLanes], size_t d, size_t n, VF (&v)[kLanes]) {
   if (n == kLanes) {

@@ -84,7 +84,7 @@ struct Floats : DotDefaults, DotShape<kDotFloats> {
     return ToInts(hn::SumsOfLanes(sums));
   }
 
-  static constexpr uint32_t kFewGroup = 1;
+  static constexpr uint32_t kFewKeysAtOnce = 1;
   template <int kRows>
   static constexpr int kFewValueVectors = kRows * 4 <= hn::kRegisters / 2 ? 4 : hn::kRegisters / 2 / kRows;
   FOVEA_INLINE void StoreFewWeights(VF biased, FewWeight* lanes) { StoreQueries(biased, lanes); }

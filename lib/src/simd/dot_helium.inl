@@ -253,7 +253,7 @@ struct Helium : DotDefaults, DotShape<kDotHelium> {
     return hn::LoadU(kI, sums);
   }
 
-  static constexpr uint32_t kFewGroup = 1;
+  static constexpr uint32_t kFewKeysAtOnce = 1;
   template <int kRows>
   static constexpr int kFewValueVectors = kRows == 1 ? 4 : 2;
   FOVEA_INLINE VI FewZero() { return hn::Set(kI, 0); }

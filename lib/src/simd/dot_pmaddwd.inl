@@ -126,7 +126,7 @@ struct Pmaddwd : X86Sums, DotShape<kDotPmaddwd> {
   static constexpr int kFewVectors = kRows > 2 ? kRows / 2 : 1;
   static constexpr size_t FewReads(size_t rows) { return rows == 1 ? 2 * kLanes : kLanes; }
   static constexpr size_t kFewXCodes = 2 * kLanes;
-  static constexpr uint32_t kFewGroup = 2;
+  static constexpr uint32_t kFewKeysAtOnce = 2;
   template <int kRows>
   static constexpr int kFewValueVectors = kRows * 4 <= hn::kRegisters / 2 ? 4 : hn::kRegisters / 2 / kRows;
 

@@ -126,7 +126,7 @@ struct Sdot : NeonBytes, DotShape<kDotSdot> {
   static constexpr int kFewVectors = kRows;
   static constexpr size_t FewReads(size_t) { return 16; }
   static constexpr size_t kFewXCodes = 16;
-  static constexpr uint32_t kFewGroup = 4;
+  static constexpr uint32_t kFewKeysAtOnce = 4;
   template <int kRows>
   static constexpr int kFewValueVectors = 4;
 

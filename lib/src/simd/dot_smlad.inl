@@ -7,7 +7,7 @@
 #define FOVEA_SRC_SIMD_DOT_SMLAD_INL_
 #include "simd/dot_smlad_row.inl"
 
-struct Smlad : SmladRow, DotShape<kDotSmlad> {
+struct Smlad : SmladWords, DotShape<kDotSmlad> {
 
 static constexpr bool kUnsignedQueries = false, kSignedWeights = false;
 using RowCode = int16_t;

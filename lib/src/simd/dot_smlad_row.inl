@@ -5,7 +5,7 @@
 #define FOVEA_SRC_SIMD_DOT_SMLAD_ROW_INL_
 #include "simd/dot_defaults.inl"
 
-struct SmladRow : DotDefaults {
+struct SmladWords : DotDefaults {
 using Code = int16_t;
 using Sum = int32_t;
 using Pair = uint32_t;

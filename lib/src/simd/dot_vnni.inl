@@ -125,7 +125,7 @@ struct Vnni : VnniWords<true> {
   static constexpr int kFewVectors = 1;
   static constexpr size_t FewReads(size_t rows) { return 4 * kLanes / rows; }
   static constexpr size_t kFewXCodes = 4 * kLanes;
-  static constexpr uint32_t kFewGroup = 4;
+  static constexpr uint32_t kFewKeysAtOnce = 4;
   template <int kRows>
   static constexpr int kFewValueVectors = 4;
 

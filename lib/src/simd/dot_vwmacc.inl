@@ -140,7 +140,7 @@ struct Vwmacc : DotDefaults, DotShape<kDotVwmacc> {
     return hn::ConvertTo(kF, IntsOfRows<kRows>(sums));
   }
 
-  static constexpr uint32_t kFewGroup = 1;
+  static constexpr uint32_t kFewKeysAtOnce = 1;
   template <int kRows>
   static constexpr int kFewValueVectors = kRows * 4 <= hn::kRegisters / 2 ? 4 : hn::kRegisters / 2 / kRows;
   FOVEA_INLINE void StoreFewWeights(VF biased, FewWeight* lanes) { hn::StoreU8(hn::BitCast(kI, biased), lanes); }

@@ -13,7 +13,7 @@ struct Avx512Halves {
   static constexpr size_t kLanes = 32;
   static constexpr int kBlockVectors = ::fovea::kHalfVectors, kRows = 8, kReads = 1;
   static constexpr int kPieces = 2;
-  static constexpr bool kByScalars = false, kFewRows = false;
+  static constexpr bool kByScalars = false, kServesFewRows = false;
 
   using Element = uint16_t;
   using V = __m512i;

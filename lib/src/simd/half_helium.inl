@@ -8,7 +8,7 @@ struct HeliumHalves {
   static constexpr size_t kLanes = 8;
   static constexpr int kBlockVectors = ::fovea::kHalfVectors, kRows = 2, kReads = 2;
   static constexpr int kPieces = 2;
-  static constexpr bool kByScalars = true, kFewRows = true;
+  static constexpr bool kByScalars = true, kServesFewRows = true;
 
   using Element = uint16_t;
   using V = float16x8_t;

@@ -10,7 +10,7 @@ struct NeonHalves {
   static constexpr size_t kLanes = 8;
   static constexpr int kBlockVectors = ::fovea::kHalfVectors, kRows = 8, kReads = 8;
   static constexpr int kPieces = 2;
-  static constexpr bool kByScalars = false, kFewRows = true;
+  static constexpr bool kByScalars = false, kServesFewRows = true;
 
   using Element = uint16_t;
   using V = float16x8_t;

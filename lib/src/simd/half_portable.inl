@@ -9,7 +9,7 @@ struct FloatHalves {
   static constexpr size_t kLanes = hn::kLanes;
   static constexpr int kBlockVectors = 1, kRows = 2, kReads = 1;
   static constexpr int kPieces = 1;
-  static constexpr bool kByScalars = false, kFewRows = false;
+  static constexpr bool kByScalars = false, kServesFewRows = false;
 
   using Element = float;
   using V = VF;

@@ -6,14 +6,14 @@
 //   kBlockVectors, kRows       the largest register block
 //   kReads                     the elements that LoadE reads
 //   kByScalars                 elements are scalars in general registers, which have kernels of their own
-//   kFewRows                   kernels for few rows are worth it
+//   kServesFewRows             kernels for few rows are worth it
 #ifndef FOVEA_SRC_SIMD_HALVES_INL_
 #define FOVEA_SRC_SIMD_HALVES_INL_
 
 // No words, and no kernels of them.
 struct NoHalves {
   static constexpr int kRows = 0;
-  static constexpr bool kFewRows = false;
+  static constexpr bool kServesFewRows = false;
 };
 
 #if FOVEA_FOR_HELIUM  // all processors have arithmetic of halves

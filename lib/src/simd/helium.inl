@@ -98,7 +98,7 @@ FOVEA_INLINE float16x8_t ToUpperF16(VF v, float16x8_t low) {  // vcvtt.f16.f32
 #undef FOVEA_ASM_CONVERT
 #endif
 #define FOVEA_HAS_F16 1
-#include "simd/half.inl"
+#include "simd/f16.inl"
 #undef FOVEA_HAS_F16
 
 FOVEA_INLINE VF BitCast(Tag<float>, VI a) { return vreinterpretq_f32_s32(a); }

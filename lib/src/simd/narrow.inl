@@ -40,7 +40,7 @@ FOVEA_INLINE VF LoadF16N(decltype(kF), const uint16_t* p, size_t n) { return VF{
 FOVEA_INLINE void StoreF16(VF v, uint16_t* p) { raw::StoreF16(Raw(v), p); }
 FOVEA_INLINE void StoreF16N(VF v, uint16_t* p, size_t n) { raw::StoreF16N(Raw(v), p, n); }
 #else
-#include "simd/half.inl"
+#include "simd/f16.inl"
 #endif
 #undef FOVEA_HAS_F16
 

@@ -6,7 +6,7 @@ namespace hn {
 
 #define FOVEA_HAS_F16 0
 #include FOVEA_SIMD_HEADER
-#include "simd/half.inl"
+#include "simd/f16.inl"
 #undef FOVEA_HAS_F16
 #include "simd/derived.inl"
 

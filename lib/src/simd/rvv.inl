@@ -173,7 +173,7 @@ FOVEA_INLINE VI ToF16(VF v) {
 #else
 #define FOVEA_HAS_F16 0
 #endif
-#include "simd/half.inl"
+#include "simd/f16.inl"
 #undef FOVEA_HAS_F16
 
 // Stores of segments interleave registers: the first lanes of all, then the second ones, and so on.

@@ -206,7 +206,7 @@ FOVEA_INLINE VI ToF16(VF v) {
 #else
 #define FOVEA_HAS_F16 0
 #endif
-#include "simd/half.inl"
+#include "simd/f16.inl"
 #undef FOVEA_HAS_F16
 
 // Loads elements to multiply by: two at a time where one instruction loads several floating-point registers, which must

@@ -27,7 +27,7 @@ FOVEA_INLINE void LargestOfRows(char* const (&rows)[kRows], size_t dim, VF (&lar
 }
 template <size_t kRows>
 FOVEA_INLINE void FindLargest(char* const (&rows)[kRows], fovea_dtype dtype, size_t dim, VF (&largest)[kRows]) {
-  if constexpr (kPreferSize) {
+  if constexpr (kSmallText) {
     for (size_t i = 0; i < kRows; ++i) {
       VF all = hn::Zero(kF);
       for (size_t d = 0; d < dim; d += kLanes) {

@@ -85,7 +85,7 @@ struct HalfFewRows<Half, true> : HalfFewSoftmax<Half> {
   }
   template <int kRows>
   FOVEA_INLINE void FewValues(const QueryTile& t, const KeyTile& keys, bool hides) {
-    if (kPreferSize || hides) {
+    if (kSmallText || hides) {
       FewValuesOf<kRows, true>(t, keys);
     } else {
       FewValuesOf<kRows, false>(t, keys);

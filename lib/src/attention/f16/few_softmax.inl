@@ -134,7 +134,7 @@ struct HalfFewSoftmax : HalfRows<Half> {
   template <int kRows>
   FOVEA_TEMPLATE void FewSoftmax(const QueryTile& t, const KeyTile& keys, bool hides) {
     constexpr uint32_t kKeys = FewBlock<kRows>::kKeys;
-    constexpr int kVectors = kStrands / kKeys, kAtOnce = kPreferSize ? kVectors : hn::kRegisters > 8 ? 4 : 2;
+    constexpr int kVectors = kStrands / kKeys, kAtOnce = kSmallText ? kVectors : hn::kRegisters > 8 ? 4 : 2;
     float* const s_end = FewPadScores<kRows, kAtOnce * kKeys>(t, keys);
     const VF old_max = hn::LoadU(kF, t.row_max);
     VF max = old_max;

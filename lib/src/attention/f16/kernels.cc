@@ -34,7 +34,7 @@ constexpr AttentionKernel TileOf(FormatSet formats) {
 }
 template <class Half>
 constexpr AttentionKernel FewRowsOf() {
-  if constexpr (kHasF16Products && Half::kFewRows) {
+  if constexpr (kHasF16Products && Half::kServesFewRows) {
     return FewRowsKernel<HalfFewRows<Half>>::Kernel(kF16Rows, nullptr, nullptr);
   }
   return {};

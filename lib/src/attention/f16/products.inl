@@ -117,10 +117,10 @@ struct HalfProducts : HalfRows<Half> {
         }
       }
       for (; n > 0; --n) AddKey<kHides>(x, step, value, stride, sums);
-      if (!kPreferSize && j == first) {
+      if (!kSmallText && j == first) {
         AddSums(sums, true, t.rescale + column, skip, columns, o);
       } else {
-        AddSums(sums, kPreferSize && j == first, t.rescale + column, skip, columns, o);
+        AddSums(sums, kSmallText && j == first, t.rescale + column, skip, columns, o);
       }
     }
   }
@@ -160,7 +160,7 @@ struct HalfProducts : HalfRows<Half> {
   }
 
   // Of one key, in the place of the score that it was.
-  static constexpr bool kPacksWeights = !kPreferSize && Rows::kWeightPitch > 1;
+  static constexpr bool kPacksWeights = !kSmallText && Rows::kWeightPitch > 1;
   FOVEA_INLINE void StoreWeight(VF weight, float* score, size_t column) {
     Half::Store(weight, reinterpret_cast<Element*>(score - column) + column);
   }

@@ -74,7 +74,7 @@ struct HalfProducts<Half, true> : HalfRows<Half> {
   template <bool kHides, int kVectors>
   FOVEA_CALLED_TEMPLATE void ValuesOf(const QueryTile& t, const KeyTile& keys, size_t column) {
     const size_t value_dim = t.value_dim;
-    if constexpr (kPreferSize) {
+    if constexpr (kSmallText) {
       for (size_t c = column; c < column + kVectors * kProductLanes; c += kLanes) Rescale(t, c);
     }
     for (size_t e = 0; e < value_dim; e += Half::kRows) {
@@ -84,7 +84,7 @@ struct HalfProducts<Half, true> : HalfRows<Half> {
   }
   template <bool kHides, int kVectors>
   FOVEA_INLINE void Values(const QueryTile& t, const KeyTile& keys, size_t column) {
-    ValuesOf<kMayHide && (kHides || (kPreferSize && kVectors == 1)), kVectors>(t, keys, column);
+    ValuesOf<kMayHide && (kHides || (kSmallText && kVectors == 1)), kVectors>(t, keys, column);
   }
 
   // The weights of both halves of a vector become halves when the second ones are known. A hidden one stays -0.

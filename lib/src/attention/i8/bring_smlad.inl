@@ -58,7 +58,7 @@ struct I8Bring<Dot, kDotSmlad> {
 
   template <fovea_dtype kType>
   FOVEA_INLINE void BringKeysOf(const RowsToBring& r) {
-    if constexpr (kType == FOVEA_I8 && !kPreferSize) {
+    if constexpr (kType == FOVEA_I8 && !kSmallText) {
       NoteScalesOfKeys(r);
       if (r.to) PutKeys(r);
       return;
@@ -105,7 +105,7 @@ struct I8Bring<Dot, kDotSmlad> {
     const uint32_t count = r.count;
     uint32_t most = 0;  // compared as bits: the bits of negative numbers are the largest
     uint32_t i = 0;
-    for (; !kPreferSize && stride == 1 && count - i >= 4; i += 4) {
+    for (; !kSmallText && stride == 1 && count - i >= 4; i += 4) {
       VF four[4];
       Dot::LoadVectors(scales + i, four);
       Dot::StoreVectors(four, to + i);

@@ -188,9 +188,9 @@ struct I8FewRows : I8FewSoftmax<Dot>, I8FewScores<Dot> {
   template <int kRows, bool kPart, int kVectors>
   FOVEA_INLINE void AddFewValues(const FewWeight* codes, const int8_t* value, ptrdiff_t stride, uint32_t count,
                                  size_t n, FewValueSum (&sums)[kRows][kVectors]) {
-    const int8_t* at[Dot::kFewGroup];
+    const int8_t* at[Dot::kFewKeysAtOnce];
     FOVEA_UNROLL(4)
-    for (uint32_t k = 0; k < Dot::kFewGroup; ++k) at[k] = value + ptrdiff_t(k < count ? k : count - 1) * stride;
+    for (uint32_t k = 0; k < Dot::kFewKeysAtOnce; ++k) at[k] = value + ptrdiff_t(k < count ? k : count - 1) * stride;
     FewX values[kVectors];
     if constexpr (kPart) {
       Dot::LoadFewValuesPart(at, n, values);
@@ -209,9 +209,9 @@ struct I8FewRows : I8FewSoftmax<Dot>, I8FewScores<Dot> {
   template <int kRows, bool kPart, int kVectors>
   FOVEA_INLINE void FewValueBlock(const QueryTile& t, const KeyTile& keys, const FewValueSum (&starts)[kRows],
                                   size_t element, size_t n) {
-    constexpr uint32_t kKeys = FewBlock<kRows>::kKeys, kGroupKeys = Dot::kFewGroup;
+    constexpr uint32_t kKeys = FewBlock<kRows>::kKeys, kGroupKeys = Dot::kFewKeysAtOnce;
     constexpr int kSums = kRows * kVectors, kTurns = hn::kRegisters / 4 > kSums ? hn::kRegisters / 4 / kSums : 1;
-    constexpr int kGroups = kTurns > 1 || kPreferSize || hn::kRegisters > 8 ? kTurns : 4;  // in a round of the loop
+    constexpr int kGroups = kTurns > 1 || kSmallText || hn::kRegisters > 8 ? kTurns : 4;  // in a round of the loop
     const size_t padded = PaddedToLanes(t.value_dim);
     FewValueSum sums[kTurns][kRows][kVectors];
     FOVEA_UNROLL(8)

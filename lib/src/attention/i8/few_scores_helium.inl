@@ -66,7 +66,7 @@ struct I8FewScores<Dot, kDotHelium> {
     constexpr uint32_t kKeys = FewBlock<kRows>::kKeys;
     const size_t steps = t.head_dim / 16, rest = t.head_dim % 16;
     const ptrdiff_t stride = keys.keys.stride;
-    const uint32_t begin = kRows == 1 && !kPreferSize ? FewScoresOfFours(t, keys) : keys.begin, end = keys.end;
+    const uint32_t begin = kRows == 1 && !kSmallText ? FewScoresOfFours(t, keys) : keys.begin, end = keys.end;
     const int8_t* row = CodesOfRow(keys.keys, begin);
     const float* key_scale = keys.numbers().key_scale + begin;
     const VF query_scale = hn::LoadU(kF, query_scales(t));

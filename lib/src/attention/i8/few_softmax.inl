@@ -27,7 +27,7 @@ struct I8FewSoftmax {
   static constexpr uint32_t kStrands = 16;  // of a sum of weights, see SoftmaxTile
   // Whether an instruction has words for the softmax of a single row.
   template <int kRows>
-  static constexpr bool kWeighsRow = kRows == 1 && Dot::kWeighsRow && !kPreferSize;
+  static constexpr bool kWeighsRow = kRows == 1 && Dot::kWeighsRow && !kSmallText;
 
   // NaN for the rows that see a value whose scale is not finite, else 0. Keys past the end may have been brought for
   // other tiles.
@@ -105,7 +105,7 @@ struct I8FewSoftmax {
   }
 
   // With few registers one strand after the other is summed. Without kHides no score is hidden, and none is kept.
-  static constexpr bool kStrandsApart = hn::kRegisters < 16 && !kPreferSize;
+  static constexpr bool kStrandsApart = hn::kRegisters < 16 && !kSmallText;
   template <int kRows, bool kHides>
   FOVEA_INLINE VF FewWeighStrand(const QueryTile& t, const KeyTile& keys, float* s, const float* s_end,
                                  const float* scale, VF shift, VF& top) {

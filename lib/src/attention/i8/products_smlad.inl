@@ -20,7 +20,7 @@ struct I8Products<Dot, kDotSmlad> {
   template <int kStep, int kVectors>
   FOVEA_CALLED_TEMPLATE void MultiplyBlocks(const Pair* x, size_t columns, const Pair* rows, size_t n, ptrdiff_t next,
                                             size_t blocks, Sum* sums) {
-    constexpr int kUnroll = kPreferSize ? 1 : 8;
+    constexpr int kUnroll = kSmallText ? 1 : 8;
     if constexpr (kVectors == Dot::kBlockVectors) {  // a whole tile's columns are adjacent
       const ptrdiff_t skip = next * ptrdiff_t(sizeof *rows) - kStep * ptrdiff_t(n);
       return Dot::template MultiplyFourColumns<kStep, kUnroll>(x, rows, n, skip, sums, sums + 8 * blocks);
@@ -73,7 +73,7 @@ struct I8Products<Dot, kDotSmlad> {
   // Those of whole fours of codes; returns the first key that has none yet.
   FOVEA_INLINE uint32_t ScoresInPlace(const QueryTile& t, const KeyTile& keys) {
     const uint32_t count = (keys.end - keys.begin) / 4;
-    if (kPreferSize || t.head_dim % 4 != 0) return keys.begin;
+    if (kSmallText || t.head_dim % 4 != 0) return keys.begin;
     const Pair* const x = Pairs(Codes::Queries(t));
     const ptrdiff_t stride = keys.keys.stride;
     const int8_t* const row = static_cast<const int8_t*>(keys.keys.data) + ptrdiff_t(keys.begin) * stride;
@@ -102,7 +102,7 @@ struct I8Products<Dot, kDotSmlad> {
       if (fours > 0) Dot::AddFourRows(x, row, count == 4 ? stride : 0, fours, sums);
       if (rest > 0) AddRestOfRows(x + 2 * fours, row + 4 * fours, count == 4 ? stride : 0, rest, sums);
       __builtin_memcpy(s, sums, sizeof sums);
-      for (uint32_t k = 0; !kPreferSize && k < count; ++k) {
+      for (uint32_t k = 0; !kSmallText && k < count; ++k) {
         const VF product = hn::MulSet(Dot::ToFloat(sums[k]), *key_scale++);
         hn::StoreU(hn::Mul(product, hn::LoadU(kF, query_scales(t))), kF, s + k);
       }
@@ -128,7 +128,7 @@ struct I8Products<Dot, kDotSmlad> {
   // Those of whole fours of keys; returns the first element that has none yet.
   FOVEA_INLINE size_t SumsInPlace(const QueryTile& t, const KeyTile& keys, size_t element, size_t count) {
     const uint32_t first = keys.begin / kGroup * kGroup, read = keys.end - first;
-    if (kPreferSize || read % 4 != 0) return 0;
+    if (kSmallText || read % 4 != 0) return 0;
     const ptrdiff_t stride = keys.values.stride;
     const Pair* const x = Pairs(Codes::Weights(t)) + first / kGroup;
     const int8_t* const value = static_cast<const int8_t*>(keys.values.data) + ptrdiff_t(first) * stride + element;
@@ -174,7 +174,7 @@ struct I8Products<Dot, kDotSmlad> {
     const char* const rows = static_cast<const char*>(keys.keys.data) + ptrdiff_t(keys.begin) * keys.keys.stride;
     if (kVectors == 1 && IsInPlace(keys.keys)) {
       MultiplyKeysInPlace(t, keys);
-      if (!kPreferSize) return;
+      if (!kSmallText) return;
     } else {
       MultiplyBlocks<8, kVectors>(Pairs(Codes::Queries(t) + column * kGroup), columns, Pairs(rows), pairs,
                                   ptrdiff_t(2 * pairs), (count + 1) / 2, Sums(s));
@@ -218,7 +218,7 @@ struct I8Products<Dot, kDotSmlad> {
                                                    columns, Pairs(values), pairs, 2, (left + 1) / 2,
                                                    Sums(t.s + column));
       }
-      if constexpr (kVectors == 1 && !kPreferSize) {
+      if constexpr (kVectors == 1 && !kSmallText) {
         const VF rescales[4] = {rescale[0], rescale[0], rescale[0], rescale[0]};
         const VF factors[4] = {factor[0], factor[0], factor[0], factor[0]};
         for (; columns == 1 && left >= 4; left -= 4) Dot::JoinFour(sums, o, rescales, factors);

@@ -9,14 +9,14 @@
 #include "math/dot_codes_neon64.inl"
 
 // A row of queries times scale. Where size counts, one text serves all formats.
-constexpr FormatSet kQueryTexts = kPreferSize ? kOnlyF32 : kUnscaledFormats;
+constexpr FormatSet kQueryTexts = kSmallText ? kOnlyF32 : kUnscaledFormats;
 template <fovea_dtype kType>
 struct ScaledRow {
   const void* data;
   fovea_dtype dtype;
   VF scale;
   FOVEA_MEMBER VF operator()(size_t d, size_t n) const {
-    if constexpr (kPreferSize) {
+    if constexpr (kSmallText) {
       return hn::Mul(LoadPart(dtype, data, d, n), scale);
     } else {
       const FormatRow<kType> row = FormatRow<kType>::Of(data, nullptr);
@@ -46,7 +46,7 @@ struct I8Queries {
   }
   template <fovea_dtype kType>
   FOVEA_INLINE void BeginColumn(const QueryTile& t, const ScaledRow<kType>& row, size_t column) {
-    constexpr bool kPuts = Dot::kPutsQueries && kType == FOVEA_F32 && !kPreferSize;
+    constexpr bool kPuts = Dot::kPutsQueries && kType == FOVEA_F32 && !kSmallText;
     const ScaleI8 fit = FitQuery<kPuts>(row, t.head_dim);
     size_t done = 0;
     if constexpr (kPuts) {

@@ -116,11 +116,11 @@ FOVEA_SHARED_IF_MANY void NoteValueScale(const RowsToBring& r, uint32_t key, flo
 template <class ForSome>
 FOVEA_INLINE void ForVectors(size_t count, const ForSome& for_some) {
   size_t i = 0;
-  for (; !kPreferSize && i + 4 * kLanes <= count; i += 4 * kLanes) {  // not unrolled by g++: it tests the rest first
+  for (; !kSmallText && i + 4 * kLanes <= count; i += 4 * kLanes) {  // not unrolled by g++: it tests the rest first
     FOVEA_UNROLL(4)
     for (size_t v = 0; v < 4; ++v) for_some(i + v * kLanes, kLanes);
   }
-  for (; !kPreferSize && i + kLanes <= count; i += kLanes) for_some(i, kLanes);
+  for (; !kSmallText && i + kLanes <= count; i += kLanes) for_some(i, kLanes);
   for (; i < count; i += kLanes) for_some(i, count - i < kLanes ? count - i : kLanes);
 }
 // These note the scales of all rows at once. The scales are adjacent.
@@ -133,7 +133,7 @@ FOVEA_CALLED void NoteKeyScales(const RowsToBring& r, const float* scales) {
 // The scales of all rows if they are adjacent, else null. Always null where size counts.
 template <fovea_dtype kType>
 FOVEA_INLINE const float* ScalesTogether(const RowsToBring& r) {
-  const bool together = !kPreferSize && kLanes > 1 && kType == FOVEA_I8 && r.rows.scale_stride == 1;
+  const bool together = !kSmallText && kLanes > 1 && kType == FOVEA_I8 && r.rows.scale_stride == 1;
   return together ? static_cast<const float*>(*r.rows.scales) : nullptr;
 }
 
@@ -141,7 +141,7 @@ template <class Dot>
 struct CodedRows {
   // Where size counts, one text serves all formats of groups, of which the last stands for all. (A target that adds to
   // codes has no room for the group that it widens.)
-  static constexpr bool kOneText = kPreferSize && kCodedGroups && !Dot::kUnsignedQueries;
+  static constexpr bool kOneText = kSmallText && kCodedGroups && !Dot::kUnsignedQueries;
   static constexpr FormatSet kCodedTexts =
       kOneText ? (kCodedFormats & ~kCodedGroups) | FormatSet{1} << ::fovea::last_of(kCodedGroups | 1) : kCodedFormats;
   // Whether a text of groups serves one format.
@@ -161,7 +161,7 @@ struct CodedRows {
   FOVEA_SECTION_OF(Dot) FOVEA_CALLED void NoteValueScales(const RowsToBring& r, const float* scales) {
     if (r.element > 0) return;
     float* const to = r.numbers->value_scale + r.at;
-    if constexpr (Dot::kWeighsRow && !kPreferSize) {
+    if constexpr (Dot::kWeighsRow && !kSmallText) {
       if (Dot::CopyPlainScales(scales, r.count, to) && !r.numbers->any_nan) return;
     }
     VF nan = hn::Zero(kF);

@@ -51,7 +51,7 @@ struct I8Softmax {
   // the tile belongs to strand j % 16. A tree adds up the strands. So the order of the sum is the same for every begin
   // and end, and for kernels whose lanes are keys.
   FOVEA_SHARED void SoftmaxTile(const QueryTile& t, const KeyTile& keys, size_t column, bool hides) {
-    constexpr uint32_t kAtOnce = kPreferSize || hn::kRegisters < 16 ? 1 : 4;
+    constexpr uint32_t kAtOnce = kSmallText || hn::kRegisters < 16 ? 1 : 4;
     const size_t rows = t.columns;
     float* const s = t.s + column;
     const uint32_t begin = keys.begin, end = keys.end, padded_end = (end + 3) & ~3u;
@@ -154,7 +154,7 @@ struct I8Weights {
     const uint32_t first = (Dot::kSignedWeights ? numbers.begin : keys.begin) / kGroup;
     const uint32_t end = uint32_t(((Dot::kSignedWeights ? numbers.end : keys.end) + kGroup - 1) / kGroup);
     Code* const codes = Codes::Weights(t) + column * kGroup;
-    if constexpr (kPreferSize) return PackGroups<false>(keys, s, rows, inverse, first, end, codes);
+    if constexpr (kSmallText) return PackGroups<false>(keys, s, rows, inverse, first, end, codes);
     const uint32_t whole = uint32_t(round_up(keys.begin, kGroup)) / kGroup;
     const uint32_t full = uint32_t(keys.end / kGroup), part = full > whole ? full : whole;
     PackGroups<false>(keys, s, rows, inverse, first, whole, codes);

@@ -16,7 +16,7 @@ struct WholeBlock {
   using Code = typename Dot::Code;
   static constexpr size_t kGroup = Dot::kGroup;
 
-  static constexpr int kLeastWeighed = kLanes > 1 ? 2 : kPreferSize ? Dot::kBlockVectors + 1 : Dot::kBlockVectors;
+  static constexpr int kLeastWeighed = kLanes > 1 ? 2 : kSmallText ? Dot::kBlockVectors + 1 : Dot::kBlockVectors;
 
   // Replaces scores that are adjacent by weights, times the scales of the values.
   template <int kVectors>

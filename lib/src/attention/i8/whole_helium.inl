@@ -74,7 +74,7 @@ struct I8Whole<Dot, kDotHelium> {
 
   template <int kVectors>
   FOVEA_INLINE bool WeighBlock(const QueryTile& t, const KeyTile& keys, size_t column, bool) {
-    if (kPreferSize || keys.begin != 0 || keys.end != kKeyTile || keys.numbers().any_nan) return false;
+    if (kSmallText || keys.begin != 0 || keys.end != kKeyTile || keys.numbers().any_nan) return false;
     for (int v = 0; v < kVectors; ++v) WeighWhole(t, keys, column + v * kLanes);
     return true;
   }

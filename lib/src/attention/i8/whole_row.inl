@@ -66,7 +66,7 @@ struct I8Whole<Dot, kDotSmlad> {
     if constexpr (kVectors > 1) {
       return Block::template WeighBlock<kVectors>(t, keys, column, hides);
     } else {
-      if (kPreferSize || t.columns != 1 || !Block::IsWhole(keys)) return false;
+      if (kSmallText || t.columns != 1 || !Block::IsWhole(keys)) return false;
       WeighWholeRow(t, keys);
       return true;
     }

@@ -78,7 +78,7 @@ FOVEA_INLINE void FewApplyTo(const QueryTile& t, const KeyTile& keys, const Scor
 
 FOVEA_KERNEL void FewApplySteps(const QueryTile& t, const KeyTile& keys, const ScoreSteps& steps,
                                 fovea_scores_stage last, size_t) {
-  if constexpr (kPreferSize) return FewApplyTo<0>(t, keys, steps, last);
+  if constexpr (kSmallText) return FewApplyTo<0>(t, keys, steps, last);
   const uint32_t rows = t.columns / t.row_lanes;
   if (rows == 1) return FewApplyTo<kLanes>(t, keys, steps, last);
   if (rows == 2) return FewApplyTo<kLanes / 2>(t, keys, steps, last);

@@ -60,7 +60,7 @@ FOVEA_INLINE void ForEachSlot(const QueryTile& t, const Add& add) {
 
 FOVEA_INLINE void AddToMass(float* mass, size_t n, VF sums) {
   sums = ZeroIfSubnormal(sums);
-  if (!kPreferSize && n == kLanes) return hn::StoreU(hn::Add(hn::LoadU(kF, mass), sums), kF, mass);
+  if (!kSmallText && n == kLanes) return hn::StoreU(hn::Add(hn::LoadU(kF, mass), sums), kF, mass);
   hn::StoreN(hn::Add(hn::LoadN(kF, mass, n), sums), kF, mass, n);
 }
 
@@ -82,7 +82,7 @@ FOVEA_INLINE VF SumsOfKeys(const QueryTile& t, const float* weights, const float
 FOVEA_KERNEL void AddMass(const QueryTile& t, float* mass) {
   ForEachSlot(t, [&](const KeptKeys& keys, const float* weights, const float* factors) {
     size_t j = keys.begin;
-    for (; !kPreferSize && j + kLanes <= keys.end; j += kLanes) {  // whole vectors are known to be whole
+    for (; !kSmallText && j + kLanes <= keys.end; j += kLanes) {  // whole vectors are known to be whole
       AddToMass(mass + keys.first + j, kLanes, SumsOfKeys(t, weights + j * t.columns, factors, kLanes));
     }
     for (; j < keys.end; j += kLanes) {

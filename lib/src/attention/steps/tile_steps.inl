@@ -136,7 +136,7 @@ FOVEA_KERNEL void End(const QueryTile& t, const RowOutputs& outputs) {
       continue;
     }
     size_t e = 0;
-    if (!kPreferSize && live == kLanes) {
+    if (!kSmallText && live == kLanes) {
       const bool f32 = is_f32<kUnscaledFormats>(outputs.out.dtype);
       LaneRows<float> f32_rows;
       for (size_t i = 0; i < kLanes; ++i) f32_rows.at[i] = reinterpret_cast<float*>(rows.at[i]);
