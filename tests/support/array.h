@@ -60,6 +60,7 @@ class Array {
   size_t rows() const { return size_t{shape.batch} * shape.heads * shape.tokens; }
   template <class T = char>
   T* row(size_t r) const {
+    if (rows() == 0) return row<T>(0, 0, 0);
     return row<T>(r / shape.tokens / shape.heads, r / shape.tokens % shape.heads, r % shape.tokens);
   }
   // Numbers; in types that have scales, codes.
