@@ -262,7 +262,7 @@ TEST_CASE("executor: a plan asks for a workspace a worker and for states of spli
       INFO(fovea_target_name(target) << ", workers " << workers << ", split " << split);
       CHECK(plan.worker_bytes == plain.worker_bytes);
       CHECK(plan.split_bytes == (split == 0 || split >= 1000 ? 0 : split_bytes(d)));
-      CHECK(plan.workspace_bytes == plan.split_bytes + plan.worker_bytes * std::max(workers, uint32_t{1}));
+      CHECK(plan.workspace_bytes == plan.split_bytes + plan.worker_bytes * std::max<uint32_t>(workers, uint32_t{1}));
       CHECK(fovea_workspace_bytes_for(&d, target) == plan.workspace_bytes);
       CHECK(fovea_workspace_bytes_for(&d, FOVEA_TARGET_BEST) >= plan.workspace_bytes);
     }
