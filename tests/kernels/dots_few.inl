@@ -104,5 +104,5 @@ template <int kRows = 1>
 void TestFewRows(ContractLog& log, const ContractMemory& memory) {
   TestFewScores<kRows>(log, memory);
   TestFewValues<kRows>(log, memory);
-  if constexpr (2 * kRows < int(kLanes) && 2 * kRows <= int(::fovea::kFewRows)) TestFewRows<2 * kRows>(log, memory);
+  if constexpr (2 * kRows < int(kLanes) && 2 * kRows <= int(::fovea::kMostRowsOfFew)) TestFewRows<2 * kRows>(log, memory);
 }
