@@ -13,5 +13,6 @@ namespace FOVEA_KERNELS_NAMESPACE {
 }  // namespace FOVEA_KERNELS_NAMESPACE
 }  // namespace FOVEA_ONE_TARGET
 }  // namespace fovea
+#include "targets/next_target.h"
 #undef FOVEA_IN_TARGET
 #endif
