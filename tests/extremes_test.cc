@@ -44,7 +44,7 @@ struct OneHead {
   }
 };
 
-// One query or 50 of 33 elements against 70 keys of a format: so few and so many take both kernels, and rows do not
+// One query or 50 of 33 elements against 70 keys of a format: the two counts take both kernels, and rows do not
 // fill vectors. The scale of key 3, or of value 3, is this.
 void check_scale(fovea_dtype dtype, fovea_compute compute, bool of_keys, float scale, fovea_target target,
                  uint32_t queries) {

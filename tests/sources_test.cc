@@ -560,7 +560,7 @@ TEST_CASE("ragged: each entry has the bits of a call of its own", "[short]") {
 }
 
 TEST_CASE("ragged: more entries without queries, times heads, than a size_t counts are refused", "[short]") {
-  if (sizeof(size_t) > 4) return skip("so many entries, where a size_t has 64 bits, fit no memory");
+  if (sizeof(size_t) > 4) return skip("entries of this number fit no memory where a size_t has 64 bits");
   constexpr uint32_t kMany = 1u << 16;
   std::vector<uint32_t> q_offsets(kMany + 1, 1);
   q_offsets[0] = 0;

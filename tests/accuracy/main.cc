@@ -27,7 +27,7 @@ constexpr Shape kFewShapes[] = {{3, 1030}, {5, 515}, {6, 1030}, {8, 203}, {8, 10
 constexpr uint32_t kWideDims[] = {80, 111, 128, 160, 203, 256};
 constexpr uint32_t kRows = 24;  // of each shape, spread over it, are held against double
 
-// Shapes and head dimensions, each of the first with each of the second, so many times with other numbers.
+// Shapes and head dimensions, each of the first with each of the second, `times` times with other numbers.
 struct Grid {
   const Shape* shapes;
   size_t shape_count;

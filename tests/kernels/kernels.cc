@@ -29,6 +29,7 @@ using fovea_test::ContractMemory;
 #include "kernels/contract.inl"
 #include "kernels/dots.inl"
 #include "kernels/halves.inl"
+#include "kernels/integers.inl"
 #include "kernels/widen_groups.inl"
 #if !FOVEA_FOR_ONE_LANE
 #include "kernels/contract_lanes.inl"
@@ -39,6 +40,7 @@ void Contract(ContractLog& log, const ContractMemory& memory, bool fused) {
   TestWords(log, memory, fused);
   dots::TestDots(log, memory);
   halves::TestHalves(log, memory);
+  integer_words::TestIntegers(log, memory);
   widen_groups::TestWidenGroups(log, memory);
 #if !FOVEA_FOR_ONE_LANE
   TestWordsOfSeveralLanes(log, memory);

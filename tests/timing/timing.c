@@ -5,7 +5,7 @@
  * machine and what is not the library's takes as many instructions for each kind as well.
  *
  *     fovea_timing KIND             runs all calls once; KIND is a number below kKinds
- *     fovea_timing KIND ROUNDS      so many times; prints nothing but the seconds of processor time of each call
+ *     fovea_timing KIND ROUNDS      ROUNDS times; prints nothing but the seconds of processor time of each call
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -205,7 +205,7 @@ static fovea_status layers(void) {
   return status == FOVEA_OK ? fovea_multihead(&plan, &a, workspace.bytes, sizeof workspace.bytes) : status;
 }
 
-/* Attention of so many queries with what `set` sets, or another call. */
+/* Attention of `queries` queries with what `set` sets, or another call. */
 static const struct {
   const char* name;
   int q_tokens;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The words for integers of the target, in a namespace `whole`: those of Helium, or of vectors of one integer.
+// The words for integers of the target, in a namespace `integers`: those of Helium, or of vectors of one integer.
 #ifndef FOVEA_SRC_SIMD_INTEGERS_INL_
 #define FOVEA_SRC_SIMD_INTEGERS_INL_
 

@@ -38,17 +38,17 @@
   row(__VA_ARGS__, AVX2_VNNI, "avx2_vnni", AVX2, kSimd, FOVEA_VECTORS(N_AVX2), 8, 3, kDotVnni, kAvx2 | kAvxVnni)       \
   row(__VA_ARGS__, AVX2, "avx2", AVX2, kSimd, FOVEA_VECTORS(N_AVX2), 8, 3, kDotPmaddwd, kAvx2)                         \
   row(__VA_ARGS__, SSE4, "sse4", SSE4, kSimd, FOVEA_VECTORS(N_SSE4), 4, 3, kDotPmaddwd, kSse4)                         \
-  row(__VA_ARGS__, NEON_IN_ORDER_I8MM, "neon_in_order_i8mm", NEON, kSimd,                                             \
-      neon_target, 4, 3, kDotSmmla, kNeonDotprod | kNeonI8mm | kNeonInOrder)                                 \
-  row(__VA_ARGS__, NEON_IN_ORDER_DOTPROD, "neon_in_order_dotprod", NEON, kSimd,                                       \
-      neon_target, 4, 3, kDotSdot, kNeonDotprod | kNeonInOrder)                                              \
-  row(__VA_ARGS__, NEON_I8MM, "neon_i8mm", NEON, kSimd,                                                               \
-      neon_target, 4, 3, kDotSmmla, kNeonDotprod | kNeonI8mm)                                                \
-  row(__VA_ARGS__, NEON_DOTPROD, "neon_dotprod", NEON, kSimd, neon_target, 4, 3, kDotSdot, kNeonDotprod)     \
-  row(__VA_ARGS__, NEON_IN_ORDER, "neon_in_order", NEON, kSimd,                                                       \
-      neon_target, 4, 3, kDotFloats, kNeonInOrder)                                                           \
-  row(__VA_ARGS__, NEON, "neon", NEON, kSimd,                                                                         \
-      neon_target, 4, FOVEA_NEON_VECTORS, kDotFloats, kNothing)                                              \
+  row(__VA_ARGS__, NEON_IN_ORDER_I8MM, "neon_in_order_i8mm", NEON, kSimd,                                              \
+      neon_target, 4, 3, kDotSmmla, kNeonDotprod | kNeonI8mm | kNeonInOrder)                                           \
+  row(__VA_ARGS__, NEON_IN_ORDER_DOTPROD, "neon_in_order_dotprod", NEON, kSimd,                                        \
+      neon_target, 4, 3, kDotSdot, kNeonDotprod | kNeonInOrder)                                                        \
+  row(__VA_ARGS__, NEON_I8MM, "neon_i8mm", NEON, kSimd,                                                                \
+      neon_target, 4, 3, kDotSmmla, kNeonDotprod | kNeonI8mm)                                                          \
+  row(__VA_ARGS__, NEON_DOTPROD, "neon_dotprod", NEON, kSimd, neon_target, 4, 3, kDotSdot, kNeonDotprod)               \
+  row(__VA_ARGS__, NEON_IN_ORDER, "neon_in_order", NEON, kSimd,                                                        \
+      neon_target, 4, 3, kDotFloats, kNeonInOrder)                                                                     \
+  row(__VA_ARGS__, NEON, "neon", NEON, kSimd,                                                                          \
+      neon_target, 4, FOVEA_NEON_VECTORS, kDotFloats, kNothing)                                                        \
   row(__VA_ARGS__, HELIUM, "helium", HELIUM, "helium", helium_target, 4, 3, kDotHelium, kNothing)                      \
   row(__VA_ARGS__, RVV256, "rvv256", RVV256, "rvv", rvv_target, 8, 3, kDotVwmacc, kRvv)                                \
   row(__VA_ARGS__, RVV128, "rvv128", RVV128, "rvv", rvv_target, 4, 3, kDotVwmacc, kRvv)                                \

@@ -4,7 +4,7 @@
 A method takes its kernels when it is loaded. So each program is loaded twice in one process: before fovea's library is
 there, and after. Outputs are compared, and times are taken alternately. --layers-too adds programs into which to_fovea
 put fovea's layers, too. --int4 gives linear layers weights of 4 bits, as ExecuTorch's own recipe for phones does.
---threads measures seconds of the clock, with so many threads in ExecuTorch's pool.
+--threads measures seconds of the clock, with this number of threads in ExecuTorch's pool.
 
     python3 models.py --library <libfovea_executorch.so> [--context 1024] [--layers 2] [--dim 512] [--json <file>]
 """
