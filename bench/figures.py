@@ -74,7 +74,7 @@ STATED = {
     "platform/boards/raspberry_pi/README.md": ["400 MB of free memory"],
     "platform/boards/imxrt/README.md": ["0xEB at 100 MHz"],
     "platform/boards/stm32/README.md": ["| 100 MHz |", "| 168 MHz |", "| 400 MHz |", "a stack of 1 KB"],
-    "lib/src/simd/VOCABULARY.md": ["128 times the sum", "16 bytes"],
+    "lib/src/ground/simd/VOCABULARY.md": ["128 times the sum", "16 bytes"],
 }
 UNIT = (r"(?:%|(?:[num]?s|[KMG]i?B|[MG]Hz|bytes?|cycles?|instructions?|(?:micro|milli)?seconds?|minutes?|times)\b"
         r"|G(?:FL)?OP|a second|of (?:the |FMA |DRAM )?(?:peak|bandwidth))")

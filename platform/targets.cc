@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "ground/targets/list.h"
 #include "platform/platform.h"
-#include "targets/list.h"
 
 namespace fovea::platform {
 

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <vector>
 
+#include "ground/targets/registry.h"
 #include "support/problem.h"
-#include "targets/registry.h"
 
 namespace fovea_test {
 namespace {

@@ -4,10 +4,10 @@
 #include <cfloat>
 #include <cstdio>
 
-#include "formats/kernels.h"
+#include "ground/formats/kernels.h"
+#include "ground/targets/registry.h"
 #include "simd_tests.h"
 #include "support/test.h"
-#include "targets/registry.h"
 
 namespace fovea_test {
 namespace {

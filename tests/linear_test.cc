@@ -4,10 +4,10 @@
 // ignored.
 #include <cstdio>
 
+#include "ground/targets/compiled.h"
 #include "simd_tests.h"
 #include "support/shuffler.h"
 #include "support/test.h"
-#include "targets/compiled.h"
 
 namespace fovea_test {
 namespace {

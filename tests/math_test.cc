@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// exp2, exp, log and tanh of math/math.inl against double precision, on each target. The numbers asserted here are the
+// exp2, exp, log and tanh of ground/math/math.inl against double precision, on each target. The numbers asserted here are the
 // ones that math.inl states.
 #include <cmath>
 #include <cstdio>
@@ -43,7 +43,7 @@ struct Function {
 double normal(double x) { return std::erfc(-x / std::sqrt(2.0)) / 2; }
 double sigmoid(double x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); }
 
-// Stated in math/math.inl.
+// Stated in ground/math/math.inl.
 const Function kFunctions[] = {
     {"exp2", fovea_test::kExp2, std::exp2, 0.80, 1.08, -125.5f, -125.5f, 127.0f},
     {"short exp2", fovea_test::kShortExp2, std::exp2, 1346, 1346, -125.5f, -125.5f, 127.0f},

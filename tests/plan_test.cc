@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Plans: what they resolve, how much memory they ask for, and what they say.
+#include "ground/targets/compiled.h"
 #include "platform/platform.h"
 #include "support/test.h"
-#include "targets/compiled.h"
 
 namespace fovea_test {
 namespace {

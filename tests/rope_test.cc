@@ -225,7 +225,7 @@ double worst_error(fovea_target target, const std::vector<uint64_t>& phases, std
   return worst;
 }
 
-// What rope/rope.inl states.
+// What core/rope/rope.inl states.
 double stated_error(fovea_target target) { return fuses(target) ? 8.5e-8 : 8.8e-8; }
 
 }  // namespace

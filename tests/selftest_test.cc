@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The self-test of fovea/selftest.h: its calls run on every target, in the memory that its macro names, and have the digests
-// of lib/src/selftest/table.h.
+// of lib/src/layers/selftest/table.h.
 #include "fovea/fovea.hpp"
 #include "simd_tests.h"
 #include "support/test.h"

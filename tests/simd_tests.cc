@@ -3,7 +3,7 @@
 
 #include <cstdio>
 
-#include "targets/fuses.h"
+#include "ground/targets/fuses.h"
 
 namespace fovea_test {
 

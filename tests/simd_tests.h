@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "fovea/fovea.h"
-#include "targets/choice.h"
+#include "ground/targets/choice.h"
 
 namespace fovea_test {
 

@@ -2,10 +2,10 @@
 //
 // Where keys and values come from, and in which formats: every pair of choices agrees with the reference, and sources
 // that hold the same keys give the same bits.
+#include "ground/targets/compiled.h"
 #include "support/shuffler.h"
 #include "support/test.h"
 #include "support/test_stream.h"
-#include "targets/compiled.h"
 
 namespace fovea_test {
 namespace {

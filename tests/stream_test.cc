@@ -2,8 +2,8 @@
 //
 // Streams: keys in pieces give what one call gives, to the bit where they are split on the grid; states merge in any
 // order, travel as images, and refuse what does not fit.
-#include "attention/kernels.h"
-#include "attention/layout.h"
+#include "core/attention/kernels.h"
+#include "core/attention/layout.h"
 #include "support/pieces.h"
 #include "support/test.h"
 

@@ -11,12 +11,12 @@
 #include <cpuid.h>
 #endif
 
-#include "attention/kernels.h"
 #include "catch.h"
+#include "core/attention/kernels.h"
+#include "ground/targets/registry.h"
 #include "platform/platform.h"
 #include "support/guarded.h"
 #include "support/problem.h"
-#include "targets/registry.h"
 
 namespace fovea_test {
 
@@ -142,7 +142,7 @@ bool has_avx512_vnni() {
 }
 bool has_avx_vnni() {
   unsigned a = 0;
-#if defined(__clang__) && __clang_major__ < 19 && !defined(__AVXVNNI__)  // do not know the name, see targets/registry.cc
+#if defined(__clang__) && __clang_major__ < 19 && !defined(__AVXVNNI__)  // do not know the name, see ground/targets/registry.cc
   return false;
 #elif defined(__x86_64__) || defined(__i386__)
   unsigned b = 0, c = 0, d = 0;

@@ -1,4 +1,4 @@
-/* A value for FOVEA_DOT_HEADER, to be copied: "Instructions of your own" of lib/src/simd/VOCABULARY.md says what is
+/* A value for FOVEA_DOT_HEADER, to be copied: "Instructions of your own" of lib/src/ground/simd/VOCABULARY.md says what is
  * asked of it. Plain C stands in for the instruction: four signed bytes times four others, added to an integer of 32
  * bits. Packed SIMD of RISC-V and the extensions of several makers have it. In your file the function's body is one asm
  * statement or an intrinsic.

@@ -1,4 +1,4 @@
-// A value for FOVEA_SIMD_HEADER, to be copied: "Instructions of your own" of lib/src/simd/VOCABULARY.md says what is asked
+// A value for FOVEA_SIMD_HEADER, to be copied: "Instructions of your own" of lib/src/ground/simd/VOCABULARY.md says what is asked
 // of it. The vectors are those that g++ and clang make of any processor's instructions, four floats each. So this file
 // serves processors that the library does not know but the compiler does; where your instructions are only in assembly
 // or in intrinsics, replace the bodies of the words.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Compiled by offered_target.cmake for its error, which names the best target that the compiler's flags offer.
-#include "../src/targets/offered.h"
+#include "../src/ground/targets/offered.h"
 
 #if FOVEA_OFFERS_AVX512
 #error fovea_offers_avx512

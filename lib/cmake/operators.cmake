@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Sets <folders> to those of src that the operators of a list need: all, if it is empty. lib/operators.txt says which these are.
+# Sets <folders> to those of src/ground, core and layers that the operators of a list need: all, if it is empty. lib/operators.txt says which these are.
 function(fovea_operator_folders folders names)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../operators.txt)
   file(STRINGS ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../operators.txt lines REGEX "^[a-z]")
@@ -28,7 +28,7 @@ endfunction()
 # Sets <sources> to the files of these folders, for builds that need no more: those of ESP-IDF and Zephyr.
 function(fovea_operator_sources sources names)
   fovea_operator_folders(folders "${names}")
-  list(TRANSFORM folders PREPEND ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../src/)
+  list(TRANSFORM folders PREPEND ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../src/*/)
   list(TRANSFORM folders APPEND /*.cc)
   set(again CONFIGURE_DEPENDS)
   if(CMAKE_SCRIPT_MODE_FILE)  # knows none

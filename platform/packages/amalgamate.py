@@ -23,7 +23,7 @@ CONFIG = "fovea/fovea_config.h"
 LICENSE_LINE = "// SPDX-License-Identifier: Apache-2.0\n"
 
 # Backends that need another library, and files that only they use.
-LEFT_OUT = re.compile(r"^(simd/(highway|xsimd|x86|wasm|dot_x86|dot_vnni|dot_pmaddwd)\.inl|simd/highway_targets\.h|.*vnni.*|.*pmaddwd.*)$")
+LEFT_OUT = re.compile(r"^(ground/simd/(highway|xsimd|x86|wasm|dot_x86|dot_vnni|dot_pmaddwd)\.inl|ground/simd/highway_targets\.h|.*vnni.*|.*pmaddwd.*)$")
 INCLUDE = re.compile(r'^(\s*#\s*include\s+)(?:"([^"]+)"|(FOVEA_(?!(?:CONFIG|DOT|SIMD)_HEADER)\w+)).*$', re.M)
 NAMED = re.compile(r'^(\s*#\s*define\s+\w+\s+)"([\w/]+\.(?:inl|cc|h))"\s*$', re.M)  # a macro whose value is the name of a file to include
 

@@ -5,31 +5,31 @@
 #ifndef FOVEA_TESTS_KERNELS_ANY_TARGET_H_
 #define FOVEA_TESTS_KERNELS_ANY_TARGET_H_
 
-#include "attention/steps/kernels.h"
-#include "base/arithmetic.h"
-#include "conv1d/kernels.h"
-#include "delta/kernels.h"
-#include "formats/kernels.h"
-#include "integer/kernels.h"
-#include "integer_layers/kernels.h"
-#include "linear/f16_kernels.h"
-#include "linear/i8_kernels.h"
-#include "math/byte_kernels.h"
-#include "norm/kernels.h"
-#include "rope/kernels.h"
-#include "rotate/kernels.h"
-#include "softmax/kernels.h"
-#include "targets/options.inl"
-#include "tensors/kernels.h"
+#include "ground/base/arithmetic.h"
+#include "core/attention/steps/kernels.h"
+#include "core/rope/kernels.h"
+#include "core/rotate/kernels.h"
+#include "core/softmax/kernels.h"
+#include "ground/formats/kernels.h"
+#include "ground/math/byte_kernels.h"
+#include "ground/targets/options.inl"
+#include "layers/conv1d/kernels.h"
+#include "layers/delta/kernels.h"
+#include "layers/integer/kernels.h"
+#include "layers/integer_layers/kernels.h"
+#include "layers/linear/f16_kernels.h"
+#include "layers/linear/i8_kernels.h"
+#include "layers/norm/kernels.h"
+#include "layers/tensors/kernels.h"
 #define FOVEA_IN_TARGET
 #ifndef FOVEA_HIGHWAY_TARGET
 #define FOVEA_HIGHWAY_TARGET HWY_STATIC_TARGET
 #endif
-#include "targets/backend.inl"
+#include "ground/targets/backend.inl"
 
 using namespace fovea;
 #include FOVEA_BACKEND_HEADER
-#include "simd/common.inl"
+#include "ground/simd/common.inl"
 namespace fused = hn;
 
 #endif  // FOVEA_TESTS_KERNELS_ANY_TARGET_H_

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The contract of the vocabulary (lib/src/simd/VOCABULARY.md), word by word. Included inside the namespace of a target,
+// The contract of the vocabulary (lib/src/ground/simd/VOCABULARY.md), word by word. Included inside the namespace of a target,
 // after its backend header. Words that have one exact answer are compared bit for bit.
 
 // How a lane is compared: all bits; any NaN for any NaN; and also either zero for either zero.

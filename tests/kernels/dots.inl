@@ -5,8 +5,8 @@
 
 #if FOVEA_FOR_HELIUM || FOVEA_FOR_RVV || (FOVEA_FOR_SCALAR && (FOVEA_SMLAD_OF_FLOATS || FOVEA_HAS_OWN_DOT)) || \
     defined(FOVEA_HAS_NEON_DOT) || defined(FOVEA_DOT_LANES)
-namespace fused = hn;  // MulAdd of the words: simd/apart.inl is not included here
-#include "simd/dots.inl"
+namespace fused = hn;  // MulAdd of the words: ground/simd/apart.inl is not included here
+#include "ground/simd/dots.inl"
 namespace dots {
 using ::fovea::round_up;
 using hn::kBlockVectors;
@@ -111,9 +111,9 @@ void TestDots(ContractLog& log, const ContractMemory& memory) {
 #elif FOVEA_FOR_RVV
 namespace of_vwmacc {
 using dot = Vwmacc;
+#include "ground/math/dot_block.inl"
 #include "kernels/dots_few.inl"
 #include "kernels/dots_queries.inl"
-#include "math/dot_block.inl"
 using Block = DotBlock<Vwmacc>;
 
 // Register blocks of each width: signed columns times keys, and weights from 0 to 255 times elements of values. Keys and

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A loop over FormatRow of formats/rows.inl, as an attention kernel has it, for convert_test.cc: the dot product of
+// A loop over FormatRow of ground/formats/rows.inl, as an attention kernel has it, for convert_test.cc: the dot product of
 // an f32 row with a row of a format. The step is a whole group of i4.
 
 template <fovea_dtype kType>

@@ -4,7 +4,7 @@
 // rounded to a half.
 
 namespace halves {
-#include "simd/apart.inl"
+#include "ground/simd/apart.inl"
 
 // v rounded to a half, to the nearest, ties to even.
 double ToHalf(double v) {
@@ -42,7 +42,7 @@ double RandomHalf(uint32_t& state) {
   *p = several[0];
 }
 
-#include "simd/halves.inl"
+#include "ground/simd/halves.inl"
 #if !FOVEA_FOR_HELIUM
 namespace of_floats {
 using half = FloatHalves;

@@ -2,7 +2,7 @@
 //
 // The words for integers, against arithmetic of 64 bits.
 namespace integer_words {
-#include "simd/integers.inl"
+#include "ground/simd/integers.inl"
 
 using integers::V;
 

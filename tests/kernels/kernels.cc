@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tests of the vocabulary and of the functions over it, compiled once for each target: targets/each_target.inl
+// The tests of the vocabulary and of the functions over it, compiled once for each target: ground/targets/each_target.inl
 // includes this file again.
 #if !defined(FOVEA_IN_TARGET)
 #include <initializer_list>
 
-#include "attention/kernels.h"
-#include "formats/formats.h"
+#include "core/attention/kernels.h"
+#include "ground/formats/formats.h"
 #include "platform/platform.h"
 #include "simd_tests.h"
 #define FOVEA_KERNELS_NAMESPACE simd_tests
 #define FOVEA_KERNELS_FILE "kernels/kernels.cc"
-#include "targets/each_target.inl"
+#include "ground/targets/each_target.inl"
 #else
 
 namespace {
@@ -19,11 +19,11 @@ using fovea_test::ContractLog;
 using fovea_test::ContractMemory;
 // clang-format off
 #include FOVEA_BACKEND_HEADER
-#include "simd/common.inl"
-#include "formats/rows.inl"
-#include "math/block.inl"
-#include "math/math.inl"
-#include "math/philox.inl"
+#include "ground/simd/common.inl"
+#include "ground/formats/rows.inl"
+#include "ground/math/block.inl"
+#include "ground/math/math.inl"
+#include "ground/math/philox.inl"
 #include "kernels/formats.inl"
 #include "kernels/math.inl"
 #include "kernels/contract.inl"

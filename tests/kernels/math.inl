@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The functions of math/math.inl over arrays, and math/philox.inl, for math_test.cc.
+// The functions of ground/math/math.inl over arrays, and ground/math/philox.inl, for math_test.cc.
 
 template <VF (*function)(VF)>
 void Evaluate(const float* in, float* out, size_t count) {

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks that each text of a kernel, a lib/src/**/*.inl, can be read alone: check_alone.py [--write] [--guards] [names]
 
-It has a guard, which targets/next_target.h undefines, since it is compiled once for each target; --write writes that file. It includes
+It has a guard, which ground/targets/next_target.h undefines, since it is compiled once for each target; --write writes that file. It includes
 what it uses: after tests/kernels/any_target.h, it alone compiles for two processors, or for the one that its name says. Without a compiler
 for a processor its texts are left out, and said to be. --guards checks nothing else.
 """
@@ -19,7 +19,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SOURCES = ROOT / "lib" / "src"
 HEADER = "kernels/any_target.h"
-NEXT = SOURCES / "targets" / "next_target.h"
+NEXT = SOURCES / "ground" / "targets" / "next_target.h"
 ARM = ["-mthumb", "-mfloat-abi=hard"]
 X86 = ["g++", "-maes", "-mbmi", "-mbmi2", "-mpclmul", "-mf16c", "-mfma"]
 COMPILERS = {
@@ -35,13 +35,13 @@ COMPILERS = {
 OWN = {"avx512": "avx512", "vnni": "avx2", "pmaddwd": "avx2", "x86": "avx2", "helium": "helium", "smlad": "smlad", "vfp": "smlad",
        "neon32": "armv7", "neon": "aarch64", "sdot": "aarch64", "smmla": "aarch64", "rvv": "rvv", "vwmacc": "rvv"}
 # Parts of the backend headers, which any_target.h includes, the choice of a backend, and what needs a header of the user's.
-PARTS = {f"simd/{name}.inl" for name in (
+PARTS = {f"ground/simd/{name}.inl" for name in (
     "apart common derived dot_own f16 helium highway narrow neon own rvv rvv_group rvv_words scalar wasm x86 xsimd").split()}
-PARTS |= {f"targets/{name}.inl" for name in ("backend", "each_target", "one_target", "options")}
+PARTS |= {f"ground/targets/{name}.inl" for name in ("backend", "each_target", "one_target", "options")}
 
 
 def guard_of(name):
-    return "FOVEA_SRC_" + re.sub(r"\W", "_", name).upper() + "_"
+    return "FOVEA_SRC_" + re.sub(r"\W", "_", name.split("/", 1)[1]).upper() + "_"
 
 
 def texts():
@@ -77,13 +77,13 @@ def compiles(name, processor, folder):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--write", action="store_true", help="write targets/next_target.h")
+    parser.add_argument("--write", action="store_true", help="write ground/targets/next_target.h")
     parser.add_argument("--guards", action="store_true", help="check guards alone")
-    parser.add_argument("names", nargs="*", help="texts, as in attention/tile.inl; default: all")
+    parser.add_argument("names", nargs="*", help="texts, as in core/attention/tile.inl; default: all")
     arguments = parser.parse_args()
     if arguments.write:
         NEXT.write_text(next_target())
-    failures = [] if NEXT.read_text() == next_target() else ["targets/next_target.h is old: check_alone.py --write"]
+    failures = [] if NEXT.read_text() == next_target() else ["ground/targets/next_target.h is old: check_alone.py --write"]
     names = arguments.names or [name for name in texts() if name not in PARTS]
     failures += [f"{name} has no guard {guard_of(name)}" for name in names if name not in guarded()]
     pairs = [] if arguments.guards else [(name, processor) for name in names for processor in processors_of(name)]

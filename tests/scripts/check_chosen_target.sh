@@ -106,7 +106,7 @@ if command -v $arm-g++ >/dev/null; then
   cases=$((cases + 1))
   # shellcheck disable=SC2086  # flags, one word each
   $arm-g++ -std=gnu++17 -fsyntax-only $m55 -DFOVEA_WITH_SCALAR=1 -DFOVEA_EXPECT_TARGET_SCALAR=1 -I"$source/lib/src" \
-    -I"$source/lib/include" "$source/lib/src/targets/registry.cc" 2>&1 | grep -q 'auto chose scalar' || {
+    -I"$source/lib/include" "$source/lib/src/ground/targets/registry.cc" 2>&1 | grep -q 'auto chose scalar' || {
     failures=$((failures + 1))
     echo "a scalar build with flags for Helium compiles"
   }
@@ -118,7 +118,7 @@ if [ "$(uname -m)" = x86_64 ]; then
   for flags in "-m32" "-m32 -msse2 -mfpmath=sse"; do
     cases=$((cases + 1))
     # shellcheck disable=SC2086  # flags, one word each
-    text=$(c++ -std=gnu++17 -ffreestanding -fsyntax-only $flags -I"$source/lib/src" -I"$source/lib/include" -include base/arithmetic.h \
+    text=$(c++ -std=gnu++17 -ffreestanding -fsyntax-only $flags -I"$source/lib/src" -I"$source/lib/include" -include ground/base/arithmetic.h \
       -x c++ /dev/null 2>&1) || true
     case "$flags,$text" in
       "-m32,"*"fovea needs float arithmetic"* | *sse,) ;;

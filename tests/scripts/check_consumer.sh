@@ -28,7 +28,7 @@ level() {
   rm -rf "$work/level"
   "$cmake" -S "$consumer" -B "$work/level" -DFOVEA_SOURCE_DIR="$source" -DFOVEA_SIMD=scalar -DCMAKE_EXPORT_COMPILE_COMMANDS=ON "$@" \
     >"$work/level.log"
-  grep 'command.*attention/kernels.cc' "$work/level/compile_commands.json" | grep -o -e ' -O[^ ]*' | tail -n 1
+  grep 'command.*core/attention/kernels.cc' "$work/level/compile_commands.json" | grep -o -e ' -O[^ ]*' | tail -n 1
 }
 # expect_level <" -O..." or none> <arguments of cmake>...
 expect_level() {

@@ -16,7 +16,7 @@ try() {
   backend=$(echo "$1" | tr '[:lower:]' '[:upper:]')
   # shellcheck disable=SC2086  # flags, one word each
   text=$("$compiler" -std=gnu++17 -fsyntax-only -Wno-psabi -DFOVEA_WITH_"$backend"=1 -DFOVEA_EXPECT_TARGET_"$2"=1 \
-    -DHWY_COMPILE_ONLY_STATIC $3 -I"$source/lib/src" -I"$source/lib/include" -isystem "$include" "$source/lib/src/softmax/kernels.cc" 2>&1) ||
+    -DHWY_COMPILE_ONLY_STATIC $3 -I"$source/lib/src" -I"$source/lib/include" -isystem "$include" "$source/lib/src/core/softmax/kernels.cc" 2>&1) ||
     case $text in
       *error:*"toolchain file"* | *error:*"compile with"*) verdict=refuses ;;
       *) verdict="fails in another way: $(echo "$text" | grep -m 1 'error')" ;;

@@ -2,22 +2,29 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks the layers of the library: check_layers.py <folder lib>
 
-An operator is a folder (attention, cache, ...), and the name of a file tells its layer. Includes go from left to right:
+Three rooms: ground, what all stand on; core, attention and what it needs; layers, the layers around it. An operator is a folder of core
+or layers (attention, norm, ...). core includes ground; a layer includes ground and core, but no layer, except those that are made of
+others (COMPOSED). An operator includes only resolve.h, plan.h and call.h of another.
+
+The name of a file tells its layer of a call. Includes go from left to right:
     api -> resolve -> call -> kernels.h <- kernels.cc -> kernel texts (*.inl) -> math, formats, simd
 kernels.h and kernels.cc include targets/ for the list of targets. The resolve layer is resolve.h and plan.h; the call layer is all
-files that are in no other layer. Words of products, simd/dot_*.inl and simd/half_*.inl, are made of the vocabulary and of kernel texts. selftest calls the library as a user does, by the public headers. An operator includes only resolve.h, plan.h and call.h of another. The script also lists the files
-that may use SIMD, those that may ask what a build leaves out, and those below the resolve layer that know the caller's arguments. It
-prints each line that breaks a rule, and each exception that no line needs.
+files that are in no other layer. Words of products, simd/dot_*.inl and simd/half_*.inl, are made of the vocabulary and of kernel
+texts. selftest calls the library as a user does, by the public headers. The script also lists the files that may use SIMD, those that
+may ask what a build leaves out, and those below the resolve layer that know the caller's arguments. It prints each line that breaks
+a rule, and each exception that no line needs.
 """
 import pathlib
 import re
 import sys
 
 # Sets the compiler's rules for arithmetic: each source file's first include.
-ARITHMETIC = "base/arithmetic.h"
+ARITHMETIC = "ground/base/arithmetic.h"
 
-# Folders that operators share. Every other folder but selftest is an operator.
-SHARED = {"base", "formats", "math", "simd", "targets"}
+ROOMS = ["ground", "core", "layers"]  # each includes itself and those before it
+# Layers that are made of other operators, and two that use one of another: what a linear layer normalises, and int8 tensors' copies.
+COMPOSED = {"multihead", "selftest"}
+USES = {("integer_layers", "tensors"), ("linear", "norm")}
 # Headers of an operator that others may include.
 SEAM = {"call.h", "plan.h", "resolve.h"}
 
@@ -37,49 +44,12 @@ MAY_INCLUDE = {
     "words": {"kernels", "simd", "words"},
 }
 
-# Headers of the kernels layer with other names.
-SEAMS = {"formats/formats.h"}
-
 SIMD_WORDS = {"instances", "kernels", "simd", "targets", "words"}  # layers that use the vocabulary
 ISA_WORDS = {"simd", "targets", "words"}  # layers that may name instruction sets
 
-# Files that may ask what fovea_config.h leaves out (config::k...), in addition to the public headers and the resolve layer:
-# accessors, which all other files call, and lists of kernels.
-CONFIG_FILES = {
-    "attention/call.h",
-    "attention/describe.cc",
-    "attention/few_kernel.inl",
-    "attention/few_rows.inl",
-    "attention/few_whole.inl",
-    "attention/kernels.h",
-    "attention/options.h",
-    "attention/steps/asked.inl",
-    "attention/steps/few_steps.inl",
-    "attention/steps/score_steps.inl",
-    "attention/steps/tile_steps.inl",
-    "attention/tile.inl",
-    "attention/tile_kernel.inl",
-    "base/carver.h",
-    "base/info.cc",
-    "delta/kernels.h",
-    "base/key_places.h",
-    "base/tasks.h",
-    "cache/call.h",
-    "delta/call.h",
-    "formats/formats.h",
-    "linear/i8_kernels.h",
-    "integer/kernels.h",
-    "integer_layers/kernels.h",
-    "linear/kernels.h",
-    "linear/linear.inl",
-    "math/activation.inl",
-    "norm/kernels.h",
-    "rope/call.h",
-    "rope/rope.inl",
-    "simd/common.inl",
-    "softmax/softmax.inl",
-    "targets/registry.h",
-}
+# What fovea_config.h leaves out (config::k...) is asked in the public headers, where arguments are checked, and in headers and kernel
+# texts: accessors, which all other files call, and lists of kernels. No other file asks.
+ASKS_CONFIG = {".h", ".inl"}
 
 # pattern, layers that may contain it, its description
 RULES = [
@@ -101,27 +71,17 @@ RULES = [
 XSIMD_RULE = RULES[2]
 SWITCH_RULE = RULES[-2]
 # Files that ask a switch itself, because it decides which texts they include.
-SWITCH_FILES = {"attention/steps/called.inl", "attention/steps/kernels.cc", "attention/steps/kernels.h",
-                "attention/stream/merge_kernels.cc"}
+SWITCH_FILES = {"core/attention/steps/called.inl", "core/attention/steps/kernels.cc", "core/attention/steps/kernels.h",
+                "core/attention/stream/merge_kernels.cc"}
 
 # The caller's arguments, each fovea_..._args and fovea_..._desc of fovea.h, end where they are resolved: in these layers.
 ARGUMENT = re.compile(r"\bfovea_\w+_(?:args|desc)\b")
 ARGUMENT_LAYERS = {"public", "api", "resolve", "selftest"}
-# Files below these layers, and the arguments that they get.
+# Below them a plan holds its description, which all of attention reads; these files hold the arguments of an attention call.
+DESCRIPTION = ("core/attention/", "fovea_attention_desc")
 ARGUMENTS_BELOW = {
-    # A plan holds its description. AttentionCall, in call.h, holds the arguments.
-    "attention/call.h": {"fovea_attention_args", "fovea_attention_desc"},
-    "attention/head_task.cc": {"fovea_attention_desc"},
-    "attention/keys.cc": {"fovea_attention_desc"},
-    "attention/keys.h": {"fovea_attention_desc"},
-    "attention/layout.cc": {"fovea_attention_desc"},
-    "attention/layout.h": {"fovea_attention_desc"},
-    "attention/limits.cc": {"fovea_attention_desc"},
-    "attention/options.h": {"fovea_attention_desc"},
-    "attention/rotation.cc": {"fovea_attention_desc"},
-    "attention/small_call.cc": {"fovea_attention_desc"},
-    # A layer holds the arguments of its attention call, which AttentionCall reads.
-    "multihead/call.h": {"fovea_attention_args"},
+    "core/attention/call.h": {"fovea_attention_args"},
+    "layers/multihead/call.h": {"fovea_attention_args"},
 }
 
 # A C function only forwards: it has no loop.
@@ -130,27 +90,37 @@ LOOP = re.compile(r"\b(?:do|for|while)\b")
 
 def layer_of(path):
     """Layer of a path relative to lib/src, or None."""
-    folder, name = path.parts[0], path.name
-    if path.as_posix() in SEAMS:
-        return "tables"
+    if len(path.parts) < 3 or path.parts[0] not in ROOMS:
+        return None
+    (room, folder), name = path.parts[:2], path.name
     if folder == "simd" and re.match(r"dots?\b|dot_|half_|halves\b", name):
         return "words"
     if folder in {"base", "selftest", "simd", "targets"}:
         return folder
     if path.suffix == ".inl":
-        return "kernels" if folder not in {"base", "simd", "targets"} else None
+        return "kernels"
     stem = path.stem.split("_")[-1]
-    if stem == "kernels" and folder not in SHARED - {"formats", "math"}:
+    if stem == "kernels":
         return "tables" if path.suffix == ".h" else "instances"
-    if folder in SHARED:
-        return "call" if path.parts[0] == "formats" else None
+    if room == "ground":  # formats.h is a table that all read; math has kernels alone
+        return {"formats.h": "tables"}.get(name, "call" if folder == "formats" else None)
     return stem if stem in {"api", "resolve"} else {"describe": "api", "plan": "resolve"}.get(stem, "call")
 
 
-def is_inside_another(file, target):
-    """Whether a file of an operator includes a private header of another operator."""
-    one, other = file.parts[0], target.parts[0]
-    return one != other and not {one, other} & SHARED and target.name not in SEAM
+def wrong_room(file, target):
+    """What is wrong where a file includes another, by their rooms and operators; None if nothing is."""
+    (room, folder), (other_room, other) = file.parts[:2], target.parts[:2]
+    if folder == other or other_room == "ground":
+        return None if ROOMS.index(room) >= ROOMS.index(other_room) else f"ground must not include {target}"
+    if target.name not in SEAM:
+        return f"another operator may include {', '.join(sorted(SEAM))} alone, not {target}"
+    if ROOMS.index(room) < ROOMS.index(other_room):
+        return f"{room} must not include {target}"
+    if room == "layers" and room == other_room and folder not in COMPOSED:
+        if (folder, other) not in USES:
+            return f"a layer must not include another's {target}"
+        needed.add((folder, other))
+    return None
 
 
 def without_comments(text):
@@ -179,15 +149,17 @@ def check_file(layer, file, source_root, complain):
                 complain(f'{where}: "{target}" is no file of the library, named from lib/src')
             elif layer_of(target) not in MAY_INCLUDE[layer]:
                 complain(f"{where}: {layer} must not include {target}")
-            elif layer != "public" and is_inside_another(file.relative_to(source_root), target):
-                complain(f"{where}: another operator may include {', '.join(sorted(SEAM))} alone, not {target}")
+            elif layer != "public" and (complaint := wrong_room(file.relative_to(source_root), target)):
+                complain(f"{where}: {complaint}")
             continue
         asked = re.search(r"\bconfig::k\w+", line)
-        if asked and layer not in {"public", "resolve"} and file.relative_to(source_root).as_posix() not in CONFIG_FILES:
-            complain(f"{where}: {asked.group()} belongs in an accessor in one of CONFIG_FILES")
+        if asked and layer not in {"public", "resolve"} and file.suffix not in ASKS_CONFIG:
+            complain(f"{where}: {asked.group()} belongs in an accessor, in a header")
         path = file.relative_to(source_root).as_posix() if layer != "public" else ""
         if layer not in ARGUMENT_LAYERS:
             for argument in ARGUMENT.findall(line):
+                if path.startswith(DESCRIPTION[0]) and argument == DESCRIPTION[1]:
+                    continue
                 if argument in ARGUMENTS_BELOW.get(path, ()):
                     needed.add((path, argument))
                 else:
@@ -207,14 +179,14 @@ def check_file(layer, file, source_root, complain):
                 complain(f"{where}: {what} belongs in files named xsimd*: {found.group()}")
 
 
-needed = set()  # exceptions that some line needs: (file, argument)
+needed = set()  # exceptions that some line needs: (file, argument), (operator, operator)
 
 
 def check_exceptions(complain):
     """Complains about exceptions that are not needed any more, so that the lists only become shorter."""
     allowed = {(path, argument) for path, arguments in ARGUMENTS_BELOW.items() for argument in arguments}
-    for path, argument in sorted(allowed - needed):
-        complain(f"check_layers.py: {path} has no {argument} any more: take it out of the list")
+    for user, used in sorted((allowed | USES) - needed):
+        complain(f"check_layers.py: {user} has no {used} any more: take it out of the list")
 
 
 MOST_LINES = 450  # of a file

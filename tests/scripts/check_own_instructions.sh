@@ -36,24 +36,24 @@ dot="-DFOVEA_DOT_HEADER=\"$work/pretended_dot.h\""
 simd="-DFOVEA_SIMD_HEADER=\"$work/pretended_simd.h\""
 
 without pretended_dot.h "define FOVEA_DOT_TYPE"
-refused "must define FOVEA_DOT_TYPE" targets/registry.cc "$dot"
+refused "must define FOVEA_DOT_TYPE" ground/targets/registry.cc "$dot"
 without pretended_dot.h "define FOVEA_DOT_ADD"
-refused "must define FOVEA_DOT_ADD(x, y, sum)" targets/registry.cc "$dot"
+refused "must define FOVEA_DOT_ADD(x, y, sum)" ground/targets/registry.cc "$dot"
 changed pretended_dot.h "s/FOVEA_DOT_TYPE uint32_t/FOVEA_DOT_TYPE uint16_t/"
-refused "must have 4, 8 or 16 bytes" attention/plan.cc "$dot"
+refused "must have 4, 8 or 16 bytes" core/attention/plan.cc "$dot"
 cp "$example/pretended_dot.h" "$example/pretended_simd.h" "$work"
-refused "accepted" linear/i8_kernels.cc "$dot"
-refused "which this build lacks" targets/registry.cc -UFOVEA_WITH_SCALAR -DFOVEA_WITH_XSIMD=1 "$dot"
-refused "accepted" norm/kernels.cc "$simd" -DFOVEA_SIMD_LANES=4
-refused "FOVEA_SIMD_LANES must be the kLanes of FOVEA_SIMD_HEADER" norm/kernels.cc "$simd"
-refused "FOVEA_SIMD_LANES must be 1, 4, 8 or 16" targets/registry.cc "$simd" -DFOVEA_SIMD_LANES=3
-refused "of FOVEA_SIMD_HEADER have, which is not defined" targets/registry.cc -DFOVEA_SIMD_LANES=4
+refused "accepted" layers/linear/i8_kernels.cc "$dot"
+refused "which this build lacks" ground/targets/registry.cc -UFOVEA_WITH_SCALAR -DFOVEA_WITH_XSIMD=1 "$dot"
+refused "accepted" layers/norm/kernels.cc "$simd" -DFOVEA_SIMD_LANES=4
+refused "FOVEA_SIMD_LANES must be the kLanes of FOVEA_SIMD_HEADER" layers/norm/kernels.cc "$simd"
+refused "FOVEA_SIMD_LANES must be 1, 4, 8 or 16" ground/targets/registry.cc "$simd" -DFOVEA_SIMD_LANES=3
+refused "of FOVEA_SIMD_HEADER have, which is not defined" ground/targets/registry.cc -DFOVEA_SIMD_LANES=4
 without pretended_simd.h "VF Div("
-refused "Div" norm/kernels.cc "$simd" -DFOVEA_SIMD_LANES=4
+refused "Div" layers/norm/kernels.cc "$simd" -DFOVEA_SIMD_LANES=4
 # Named in the user's settings.
 cp "$example/pretended_dot.h" "$work"
 echo '#define FOVEA_DOT_HEADER "pretended_dot.h"' >"$work/settings.h"
-refused "accepted" linear/i8_kernels.cc -I"$work" "-DFOVEA_CONFIG_HEADER=\"$work/settings.h\""
+refused "accepted" layers/linear/i8_kernels.cc -I"$work" "-DFOVEA_CONFIG_HEADER=\"$work/settings.h\""
 
 if [ -n "$whole" ]; then
   cases=$((cases + 1))

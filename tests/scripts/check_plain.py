@@ -23,7 +23,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 WORK = ROOT / "build" / "plain"
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror"]
 DECIDING = ["-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"]
-WITH_FLOATS = ["lib/src/attention/kernels.cc", "lib/src/attention/plan.cc", "lib/src/quantize/api.cc"]
+WITH_FLOATS = ["lib/src/core/attention/kernels.cc", "lib/src/core/attention/plan.cc", "lib/src/layers/quantize/api.cc"]
 
 PLAIN = "platform/packages/README.md"
 # The commands of each page.
@@ -95,7 +95,7 @@ def check(name, pool):
     text, backend = PROCESSORS[name]
     compiler, folder = compiler_of(text), WORK / name
     folder.mkdir(parents=True, exist_ok=True)
-    chosen = f'#include "targets/compiled.h"\nstatic_assert(FOVEA_WITH_{backend.upper()} == 1, "another backend is chosen");\n'
+    chosen = f'#include "ground/targets/compiled.h"\nstatic_assert(FOVEA_WITH_{backend.upper()} == 1, "another backend is chosen");\n'
     plain = [*compiler, *flags_of(PLAIN), *WARNINGS]
     # With -O1 g++ 12 converts integers under a condition, which GNU as 2.40 refuses for Helium.
     level = "-Os" if backend == "helium" else "-O1"
@@ -150,7 +150,7 @@ def main():
         return
     shutil.rmtree(WORK, ignore_errors=True)
     run([sys.executable, "platform/packages/amalgamate.py", WORK / "one"])
-    old = subprocess.run(["g++", *flags_of(PLAIN), "-std=gnu++14", "-fsyntax-only", "lib/src/base/info.cc"], cwd=ROOT,
+    old = subprocess.run(["g++", *flags_of(PLAIN), "-std=gnu++14", "-fsyntax-only", "lib/src/ground/base/info.cc"], cwd=ROOT,
                          capture_output=True, text=True)
     if old.returncode == 0 or "fovea is written in C++17" not in old.stderr:
         sys.exit("an older standard than C++17 is not refused clearly")

@@ -8,7 +8,7 @@ check_symbols.py --nm nm --readelf readelf --header fovea.h [--cxx g++ --only fu
 - No code runs before main, and no data is writable: there is no section for either.
 
 With --only the same for the files that a program links which calls only this function. Each file must be linked for a symbol of the
-function's operator, or of targets/registry.cc or base/, and the code must have at most --most-code bytes, if that is given.
+function's operator, or of ground/targets/registry.cc or base/, and the code must have at most --most-code bytes, if that is given.
 With --no-floats it needs none of the compiler's functions for floats.
 """
 import argparse

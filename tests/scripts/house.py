@@ -26,7 +26,7 @@ MOST = {
     "uses of kPreferSize": 146,
     "const_cast in lib/src": 17,
     "#if on an instruction set outside simd and targets": 24,
-    "exceptions in check_layers.py": 48,
+    "exceptions in check_layers.py": 8,
 }
 ISA = r"FOVEA_(?:FOR|OFFERS|HAS_NEON|DOT|HAS_AVX)\w*|HWY_TARGET\b|__(?:ARM|SSE|AVX|riscv)\w*"
 
@@ -66,7 +66,7 @@ def count(root):
     names = names_of(sources)
     kernels = [name for name in sources if name.endswith(".inl")]
     guarded = [name for name in kernels if f"_INL_\n" in texts[name]]
-    below = {name: text for name, text in sources.items() if not re.match(r"lib/src/(simd|targets)/", name)}
+    below = {name: text for name, text in sources.items() if not re.match(r"lib/src/ground/(simd|targets)/", name)}
     layers = texts.get("tests/scripts/check_layers.py", "")
     return {
         "lines of lib/src": sum(n for name, n in lines.items() if name.startswith("lib/src/")),
@@ -83,7 +83,7 @@ def count(root):
         "const_cast in lib/src": len(re.findall(r"\bconst_cast\b", code)),
         "#if on an instruction set outside simd and targets": sum(
             len(re.findall(rf"^#\s*(?:el)?if[^\n]*\b(?:{ISA})", text, re.M)) for text in below.values()),
-        "exceptions in check_layers.py": len(re.findall(r'^    "[\w/]+\.\w+"[:,]', layers, re.M)) + layers.count("SWITCH_FILES = ") * 4,
+        "exceptions in check_layers.py": len(re.findall(r'^    "[\w/]+\.\w+"[:,]', layers, re.M)) + layers.count("SWITCH_FILES = ") * 4 + layers.count("USES = ") * 2,
     }
 
 

@@ -97,7 +97,7 @@ class Library:
 
     def left_out(self):
         """The features that the target's processor is without by default."""
-        macros = self.preprocessed("attention/plan.cc", "-dM")
+        macros = self.preprocessed("core/attention/plan.cc", "-dM")
         return {name for name in features() if re.search(rf"^#define FOVEA_ENABLE_{name} 0$", macros, flags=re.M)}
 
     def objects(self, left_out=frozenset(), put_in=frozenset()):

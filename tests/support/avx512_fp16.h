@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What simd/half_avx512.inl needs of AVX512-FP16, computed by other instructions: -include tests/support/avx512_fp16.h
+// What ground/simd/half_avx512.inl needs of AVX512-FP16, computed by other instructions: -include tests/support/avx512_fp16.h
 // builds the library and its tests with that text for processors with AVX-512 that lack the extension.
 #ifndef FOVEA_TESTS_SUPPORT_AVX512_FP16_H_
 #define FOVEA_TESTS_SUPPORT_AVX512_FP16_H_

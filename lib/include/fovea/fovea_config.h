@@ -271,7 +271,7 @@
 /* ----------------------------------------------------------------------------------- instructions of your own */
 
 /* Files of yours for instructions that the library does not know, in builds with the scalar backend. Paths as strings:
- * -DFOVEA_DOT_HEADER='"my_dot.h"'. lib/src/simd/VOCABULARY.md, "Instructions of your own", says what is in them.
+ * -DFOVEA_DOT_HEADER='"my_dot.h"'. lib/src/ground/simd/VOCABULARY.md, "Instructions of your own", says what is in them.
  *   FOVEA_DOT_HEADER      an instruction that multiplies signed bytes and adds up the products
  *   FOVEA_SIMD_HEADER     the whole vocabulary of the kernels
  *   FOVEA_SIMD_LANES      with the latter: floats in a vector, 1, 4, 8 or 16. Not set: 1. Programs that have static

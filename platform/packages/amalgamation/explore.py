@@ -25,12 +25,12 @@ M4F, M55 = "--target=arm-none-eabi -mcpu=cortex-m4 -mfloat-abi=hard", "--target=
 A55 = "--target=aarch64-none-elf -mcpu=cortex-a55"
 # Name: the file of kernels, what is to be seen, flags of the processor.
 EXAMPLES = {
-    "softmax_m4f": ("softmax/kernels.cc", "softmax on a Cortex-M4F: one lane", M4F),
-    "softmax_m55": ("softmax/kernels.cc", "softmax on a Cortex-M55: vectors of four", M55),
-    "norm_a55": ("norm/kernels.cc", "normalisation on a Cortex-A55: NEON", A55),
-    "attention_m55": ("attention/kernels.cc", "attention on a Cortex-M55: the register blocks", M55),
-    "attention_a55": ("attention/kernels.cc", "attention on a Cortex-A55: the register blocks", A55),
-    "integer_m55": ("integer/kernels.cc", "attention on int8 tensors on a Cortex-M55", M55),
+    "softmax_m4f": ("core/softmax/kernels.cc", "softmax on a Cortex-M4F: one lane", M4F),
+    "softmax_m55": ("core/softmax/kernels.cc", "softmax on a Cortex-M55: vectors of four", M55),
+    "norm_a55": ("layers/norm/kernels.cc", "normalisation on a Cortex-A55: NEON", A55),
+    "attention_m55": ("core/attention/kernels.cc", "attention on a Cortex-M55: the register blocks", M55),
+    "attention_a55": ("core/attention/kernels.cc", "attention on a Cortex-A55: the register blocks", A55),
+    "integer_m55": ("layers/integer/kernels.cc", "attention on int8 tensors on a Cortex-M55", M55),
 }
 
 

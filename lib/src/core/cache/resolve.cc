@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ground/base/arithmetic.h"
+#include "core/cache/resolve.h"
+
+#include "core/attention/plan.h"
+#include "core/rope/resolve.h"
+#include "ground/base/buffers.h"
+#include "ground/base/carver.h"
+#include "ground/targets/registry.h"
+
+namespace fovea {
+namespace {
+
+fovea_in dense_rows(void* data, size_t row, size_t tokens, size_t heads) {
+  return {data, ptrdiff_t(row * tokens * heads), ptrdiff_t(row * tokens), ptrdiff_t(row)};
+}
+
+fovea_status check_shape(const fovea_kv_cache& c) {
+  if (c.struct_bytes != sizeof c) return FOVEA_ERR_STRUCT;
+  if (uint32_t(c.kind) > FOVEA_KV_LOAD || !is_dtype(c.key_dtype) || !is_dtype(c.value_dtype)) {
+    return FOVEA_ERR_ENUM;
+  }
+  if (config::kRotation && uint32_t(c.rotation) > FOVEA_ROTATION_BOTH) return FOVEA_ERR_ENUM;
+  if (c.kv_heads == 0 || c.head_dim == 0 || c.value_dim == 0) return FOVEA_ERR_DIM;
+  const bool ring = is_ring(c.kind), paged = is_paged(c.kind);
+  if (c.kind != FOVEA_KV_STRIDED && !ring && !paged) return FOVEA_ERR_UNSUPPORTED;
+  if (!is_key_format(c.key_dtype) || !is_key_format(c.value_dtype)) return FOVEA_ERR_UNSUPPORTED;
+  if (c.max_tokens > kMostTokens || (ring && c.pinned_tokens >= c.max_tokens)) return FOVEA_ERR_SIZE;
+  if ((!config::kRotation || c.values_in_keys) && c.rotation != FOVEA_ROTATION_NONE) return FOVEA_ERR_UNSUPPORTED;
+  if (c.values_in_keys && c.key_center) return FOVEA_ERR_UNSUPPORTED;
+  if (c.values_in_keys && (c.value_dtype != c.key_dtype || c.value_dim > c.head_dim)) return FOVEA_ERR_SIZE;
+  return paged == (c.page_tokens != 0) && (paged || c.pages == 0) ? FOVEA_OK : FOVEA_ERR_SIZE;
+}
+
+// Checks that no input overlaps the cache, nor the workspace if new rows pass through it.
+fovea_status check_buffers(const fovea_kv_cache& c, const fovea_kv_append_args& a, const AppendCall& call,
+                           bool staged) {
+  const size_t element_bytes = unscaled_bytes(a.dtype), blocks = call.ragged_offsets() ? 1 : a.batch;
+  Buffers buffers;
+  buffers.add_memory(c.memory, c.memory_bytes);
+  if (staged) buffers.add_memory(a.workspace, a.workspace_bytes);
+  const Buffers::Rows rows = {blocks, c.kv_heads, a.tokens};
+  buffers.add_tokens(a.keys, element_bytes, rows, c.head_dim);
+  if (!c.values_in_keys) buffers.add_tokens(a.values, element_bytes, rows, c.value_dim);
+  if (c.key_center) {
+    const fovea_in center = {c.key_center, 0, ptrdiff_t(c.head_dim), 0};
+    buffers.add_input(center, sizeof(float), 1, c.kv_heads, 1, c.head_dim);
+  }
+  buffers.add_list(a.counts, sizeof(uint32_t), a.batch);
+  buffers.add_list(a.offsets, sizeof(uint32_t), size_t(a.batch) + 1);
+  if (!a.rope) return buffers.status();
+  buffers.add_list(a.position_offsets, sizeof(int64_t), a.batch);
+  return add_rope_tables(buffers, *a.rope, c.head_dim - first_turned(c));
+}
+
+// Whether an entry of this length has room for `count` more tokens.
+fovea_status check_room(const fovea_kv_cache& c, uint32_t entry, uint32_t length, uint32_t count) {
+  const uint32_t most = is_ring(c.kind) ? kMostTokens : c.max_tokens;
+  if (length > most || count > most - length) return FOVEA_ERR_FULL;
+  if (!is_paged(c.kind) || count == 0) return FOVEA_OK;
+  const uint32_t* const table = c.page_table + ptrdiff_t(entry) * c.source.page_table_stride;
+  for (uint32_t page = length / c.page_tokens; page <= (length + count - 1) / c.page_tokens; ++page) {
+    if (table[page] == FOVEA_NO_PAGE) return FOVEA_ERR_FULL;
+    if (table[page] >= c.pages) return FOVEA_ERR_PAGE;
+  }
+  return FOVEA_OK;
+}
+
+fovea_status check_workspace(const fovea_kv_cache& c, const AppendCall& call, bool values) {
+  if (!call.workspace) return FOVEA_ERR_NULL;
+  if (!is_aligned(call.workspace, sizeof(float))) return FOVEA_ERR_ALIGNMENT;
+  CheckedSize token{c.kv_heads};
+  token.times(values && c.value_dim > c.head_dim ? c.value_dim : c.head_dim).times(sizeof(float));
+  return token.overflow || call.workspace_bytes < token.value ? FOVEA_ERR_WORKSPACE : FOVEA_OK;
+}
+
+// The arguments that turn one key of each head in the workspace.
+fovea_rope_args turning_args(const fovea_kv_cache& c, const fovea_kv_append_args& a) {
+  fovea_rope_args rope = *a.rope;
+  float* const keys = static_cast<float*>(a.workspace) + first_turned(c);
+  rope.target = a.target;
+  rope.batch = 1;
+  rope.heads = c.kv_heads;
+  rope.tokens = 1;
+  rope.dim = c.head_dim - first_turned(c);
+  rope.out = {keys, 0, ptrdiff_t(c.head_dim), ptrdiff_t(c.head_dim)};
+  rope.in = {keys, 0, rope.out.head_stride, rope.out.token_stride};
+  rope.positions = rope.token_positions = nullptr;
+  return rope;
+}
+
+// Checks the positions of new keys, and makes call->turning.
+fovea_status resolve_turning(const fovea_kv_cache& c, const fovea_kv_append_args& a, AppendCall* call) {
+  fovea_rope_args rope = turning_args(c, a);
+  for (uint32_t b = 0; b < a.batch; ++b) {
+    const uint32_t count = call->tokens_of(b).count;
+    int64_t offset = a.rope->position_offset, end;
+    if (count == 0) continue;
+    if ((a.position_offsets && __builtin_add_overflow(offset, a.position_offsets[b], &offset)) ||
+        __builtin_add_overflow(offset, int64_t(c.lengths[a.entry + b]) + count, &end)) {
+      return FOVEA_ERR_SIZE;
+    }
+    // Positions follow one another, so if the first and the last token are valid, all are.
+    rope.position_offset = end - count;
+    FOVEA_RETURN_IF_ERROR(resolve_rope(rope, &call->turning));
+    rope.position_offset = end - 1;
+    FOVEA_RETURN_IF_ERROR(resolve_rope(rope, &call->turning));
+  }
+  return FOVEA_OK;
+}
+
+// Whether both caches have a token in the same row, given the same entry and the same page.
+bool same_places(const fovea_kv_cache& a, const fovea_kv_cache& b) {
+  return a.kind == b.kind && a.max_tokens == b.max_tokens && a.pinned_tokens == b.pinned_tokens &&
+         a.page_tokens == b.page_tokens;
+}
+
+// Refuses to write a page of from_entry, unless both entries have it at the same index.
+fovea_status check_shared_pages(const fovea_kv_cache& c, uint32_t to_entry, uint32_t from_entry, uint32_t tokens) {
+  if (!is_paged(c.kind) || tokens == 0) return FOVEA_OK;
+  const uint32_t* const to = c.page_table + ptrdiff_t(to_entry) * c.source.page_table_stride;
+  const uint32_t* const from = c.page_table + ptrdiff_t(from_entry) * c.source.page_table_stride;
+  const uint32_t last = (tokens - 1) / c.page_tokens, last_from = (c.lengths[from_entry] - 1) / c.page_tokens;
+  for (uint32_t written = 0; written <= last; ++written) {
+    if (to[written] == from[written]) continue;
+    for (uint32_t page = 0; page <= last_from; ++page) {
+      if (to[written] == from[page]) return FOVEA_ERR_OVERLAP;
+    }
+  }
+  return FOVEA_OK;
+}
+
+}  // namespace
+
+fovea_status lay_out_cache(fovea_kv_cache* cache, CheckedSize* bytes) {
+  fovea_kv_cache& c = *cache;
+  const fovea_status status = check_shape(c);
+  if (status != FOVEA_OK) return status;
+  const bool paged = is_paged(c.kind);
+  const size_t blocks = paged ? c.pages : c.batch, tokens = paged ? c.page_tokens : c.max_tokens;
+  const size_t columns = paged ? size_t(c.max_tokens / c.page_tokens + (c.max_tokens % c.page_tokens != 0)) : 0;
+  CheckedSize rows{blocks};
+  rows.times(c.kv_heads).times(tokens);
+  if (rows.overflow) return FOVEA_ERR_SIZE;
+
+  Carver carver(c.memory);
+  c.source = {};
+  c.lengths = carver.take<uint32_t>(c.batch);
+  c.first_tokens = is_ring(c.kind) ? carver.take<uint32_t>(c.batch) : nullptr;
+  c.page_table = paged ? carver.take<uint32_t>(columns, c.batch) : nullptr;
+  const auto place = [&](fovea_dtype dtype, size_t dim, fovea_in* array, fovea_in* scales) {
+    const size_t row = dense_stride(dtype, dim), row_scales = dense_scale_stride(dtype, dim);
+    *array = dense_rows(carver.take(row, rows.value, unit_bytes(dtype)), row, tokens, c.kv_heads);
+    if (row_scales == 0) return;
+    *scales = dense_rows(carver.take(row_scales, rows.value, scale_bytes(dtype)), row_scales, tokens, c.kv_heads);
+  };
+  place(c.key_dtype, c.head_dim, &c.source.keys, &c.source.key_scales);
+  if (c.values_in_keys) {
+    c.source.values = c.source.keys;
+    c.source.value_scales = c.source.key_scales;
+  } else {
+    place(c.value_dtype, c.value_dim, &c.source.values, &c.source.value_scales);
+  }
+  c.source.key_center = c.key_center;
+  c.source.first_tokens = c.first_tokens;
+  c.source.page_table = c.page_table;
+  c.source.page_table_stride = ptrdiff_t(columns);
+  c.source.pages = c.pages;
+  *bytes = carver.slow_used();
+  return bytes->overflow || bytes->value > PTRDIFF_MAX ? FOVEA_ERR_SIZE : FOVEA_OK;
+}
+
+fovea_status check_new_cache(const fovea_kv_cache& cache, const void* memory, size_t memory_bytes) {
+  fovea_kv_cache laid_out = cache;
+  laid_out.memory = nullptr;
+  CheckedSize bytes;
+  const fovea_status status = lay_out_cache(&laid_out, &bytes);
+  if (status != FOVEA_OK) return status;
+  if (!memory) return FOVEA_ERR_NULL;
+  if (!is_aligned(memory, FOVEA_WORKSPACE_ALIGNMENT)) return FOVEA_ERR_ALIGNMENT;
+  return memory_bytes < bytes.value ? FOVEA_ERR_WORKSPACE : FOVEA_OK;
+}
+
+fovea_status check_cache(const fovea_kv_cache* cache) {
+  if (!cache) return FOVEA_ERR_NULL;
+  if (cache->struct_bytes != sizeof *cache) return FOVEA_ERR_STRUCT;
+  return cache->magic == kCacheMagic ? FOVEA_OK : FOVEA_ERR_PLAN;
+}
+
+fovea_status resolve_append(const fovea_kv_cache& c, const fovea_kv_append_args& a, AppendCall* call) {
+  if (a.struct_bytes != sizeof a) return FOVEA_ERR_STRUCT;
+  if (!is_target(a.target) || !is_dtype(a.dtype)) return FOVEA_ERR_ENUM;
+  if (!is_unscaled(a.dtype) || (!config::kRagged && a.offsets)) return FOVEA_ERR_UNSUPPORTED;
+  const TargetTraits* const traits = resolve_target(a.target);
+  if (!traits) return FOVEA_ERR_TARGET;
+  if (a.position_offsets && !a.rope) return FOVEA_ERR_NULL;
+  if (a.entry > c.batch || a.batch > c.batch - a.entry) return FOVEA_ERR_CAPACITY;
+  if (a.rope && a.rope->struct_bytes != sizeof *a.rope) return FOVEA_ERR_STRUCT;
+  call->target = traits->target;
+  call->entry = a.entry, call->batch = a.batch, call->tokens = a.tokens;
+  call->counts = a.counts, call->offsets = a.offsets;
+  call->dtype = a.dtype, call->keys = a.keys, call->values = a.values;
+  call->workspace = static_cast<float*>(a.workspace), call->workspace_bytes = a.workspace_bytes;
+  call->turns = a.rope != nullptr;
+  if (a.rope) call->position_offset = a.rope->position_offset, call->position_offsets = a.position_offsets;
+  const bool values = call->is_staged(c, false) && !c.values_in_keys, staged = values || call->is_staged(c, true);
+  if (staged) FOVEA_RETURN_IF_ERROR(check_workspace(c, *call, values));
+  FOVEA_RETURN_IF_ERROR(check_buffers(c, a, *call, staged));
+  if (call->ragged_offsets()) FOVEA_RETURN_IF_ERROR(check_offsets(a.offsets, a.batch, a.tokens, UINT32_MAX));
+  for (uint32_t b = 0; b < a.batch; ++b) {
+    const NewTokens tokens = call->tokens_of(b);
+    if (tokens.count > tokens.all) return FOVEA_ERR_LENGTH;
+    FOVEA_RETURN_IF_ERROR(check_room(c, a.entry + b, c.lengths[a.entry + b], tokens.count));
+  }
+  return a.rope ? resolve_turning(c, a, call) : FOVEA_OK;
+}
+
+fovea_status check_truncate(const fovea_kv_cache& c, uint32_t entry, uint32_t length) {
+  if (entry >= c.batch) return FOVEA_ERR_CAPACITY;
+  if (length > c.lengths[entry]) return FOVEA_ERR_LENGTH;
+  const bool lost = is_ring(c.kind) && length > c.pinned_tokens && length < c.first_tokens[entry];
+  return lost ? FOVEA_ERR_LENGTH : FOVEA_OK;
+}
+
+fovea_status check_length(const fovea_kv_cache& c, uint32_t entry, uint32_t length, uint32_t* first_token) {
+  if (entry >= c.batch) return FOVEA_ERR_CAPACITY;
+  FOVEA_RETURN_IF_ERROR(check_room(c, entry, 0, length));
+  if (!is_ring(c.kind)) return *first_token ? FOVEA_ERR_LENGTH : FOVEA_OK;
+  const uint32_t slots = c.max_tokens - c.pinned_tokens;
+  if (*first_token == 0 && length > c.max_tokens) *first_token = length - slots;
+  if (*first_token < c.pinned_tokens) *first_token = c.pinned_tokens;
+  if (length <= c.pinned_tokens) return FOVEA_OK;
+  return *first_token > length || length - *first_token > slots ? FOVEA_ERR_LENGTH : FOVEA_OK;
+}
+
+fovea_status check_copy(const fovea_kv_cache& to, uint32_t to_entry, const fovea_kv_cache& from, uint32_t from_entry,
+                        uint32_t tokens) {
+  if (to_entry >= to.batch) return FOVEA_ERR_CAPACITY;
+  const bool rings = is_ring(to.kind) || is_ring(from.kind);
+  const bool alike = to.key_dtype == from.key_dtype && to.value_dtype == from.value_dtype &&
+                     to.kv_heads == from.kv_heads && to.head_dim == from.head_dim && to.value_dim == from.value_dim &&
+                     !to.values_in_keys == !from.values_in_keys && to.key_center == from.key_center &&
+                     to.rotation == from.rotation &&
+                     (to.rotation == FOVEA_ROTATION_NONE || to.rotation_seed == from.rotation_seed);
+  if (!alike || (rings && !same_places(to, from))) return FOVEA_ERR_SIZE;
+  FOVEA_RETURN_IF_ERROR(check_truncate(from, from_entry, tokens));
+  FOVEA_RETURN_IF_ERROR(check_room(from, from_entry, 0, tokens));
+  FOVEA_RETURN_IF_ERROR(check_room(to, to_entry, 0, tokens));
+  if (to.memory == from.memory && same_places(to, from)) return check_shared_pages(to, to_entry, from_entry, tokens);
+  Buffers buffers;
+  buffers.add_memory(to.memory, to.memory_bytes);
+  return buffers.add_list(from.memory, 1, from.memory_bytes);
+}
+
+fovea_status check_compact(const fovea_kv_cache& c, uint32_t entry, const uint32_t* kept, uint32_t count) {
+  if (entry >= c.batch) return FOVEA_ERR_CAPACITY;
+  if (count == 0) return FOVEA_OK;
+  if (!kept) return FOVEA_ERR_NULL;
+  Buffers buffers;
+  buffers.add_memory(c.memory, c.memory_bytes);
+  FOVEA_RETURN_IF_ERROR(buffers.add_list(kept, sizeof *kept, count));
+  const uint32_t length = c.lengths[entry], slots = c.max_tokens - c.pinned_tokens;
+  for (uint32_t i = 0; i < count; ++i) {
+    if (kept[i] >= length || (i > 0 && kept[i] <= kept[i - 1])) return FOVEA_ERR_LENGTH;
+    // By the second condition no two tokens have one slot, whatever first_tokens says.
+    if (is_ring(c.kind) && kept[i] >= c.pinned_tokens &&
+        (kept[i] < c.first_tokens[entry] || length - kept[i] > slots)) {
+      return FOVEA_ERR_LENGTH;
+    }
+  }
+  return check_room(c, entry, 0, kept[count - 1] + 1);
+}
+
+}  // namespace fovea

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ground/base/arithmetic.h"
+#include "core/rope/resolve.h"
+
+#include "ground/base/buffers.h"
+#include "ground/targets/registry.h"
+
+namespace fovea {
+namespace {
+
+fovea_status check_choices(const fovea_rope_args& a, RopeCall* call) {
+  if (a.layout != FOVEA_ROPE_INTERLEAVED && a.layout != FOVEA_ROPE_HALF_SPLIT) return FOVEA_ERR_ENUM;
+  const TargetTraits* traits;
+  FOVEA_RETURN_IF_ERROR(find_target(a.target, &traits));
+  call->kernels = &rope_kernels(traits->target);
+  call->interleaved = a.layout == FOVEA_ROPE_INTERLEAVED;
+  call->rotary_dim = a.rotary_dim ? a.rotary_dim : a.dim;
+  if (call->rotary_dim == 0 || call->rotary_dim % 2 != 0 || call->rotary_dim > a.dim) return FOVEA_ERR_DIM;
+  if (a.positions && a.token_positions) return FOVEA_ERR_POSITIONS_TWICE;
+  if (a.turns && (a.cos || a.sin)) return FOVEA_ERR_UNSUPPORTED;
+  const bool served = call->interleaved ? config::kRopeInterleaved : config::kRopeHalfSplit;
+  return served && (config::kRopeTurns || !a.turns) ? FOVEA_OK : FOVEA_ERR_UNSUPPORTED;
+}
+
+fovea_status check_buffers(const fovea_rope_args& a) {
+  Buffers buffers;
+  buffers.add_output(a.out, sizeof(float), a.batch, a.heads, a.tokens, a.dim);
+  FOVEA_RETURN_IF_ERROR(
+      buffers.add_in_place(a.out, sizeof(float), a.in, sizeof(float), a.batch, a.heads, a.tokens, a.dim));
+  if (!a.turns && (!a.cos || !a.sin)) return FOVEA_ERR_NULL;
+  add_rope_tables(buffers, a, a.dim);
+  buffers.add_list(a.positions, sizeof(int64_t), a.batch);
+  if (a.token_positions) {
+    const fovea_in rows = {a.token_positions, 0, 0, a.token_positions_stride};
+    buffers.add_input(rows, sizeof(int64_t), 1, 1, a.batch, a.tokens);
+  }
+  return buffers.status();
+}
+
+// Checks the positions themselves. Their arrays have been checked.
+fovea_status check_positions(const RopeCall& c, size_t table_positions) {
+  // Positions that follow one another are valid if the first and the last one are.
+  const uint32_t step = c.token_positions || c.tokens == 1 ? 1 : c.tokens - 1;
+  for (uint32_t entry = 0; entry < c.batch; ++entry) {
+    for (size_t token = 0; token < c.tokens; token += step) {
+      int64_t position;
+      if (!rope_position(c, entry, uint32_t(token), &position)) return FOVEA_ERR_SIZE;
+      if (!turns_of(c) && (position < 0 || uint64_t(position) >= table_positions)) return FOVEA_ERR_POSITION_RANGE;
+    }
+  }
+  return FOVEA_OK;
+}
+
+}  // namespace
+
+fovea_status resolve_rope(const fovea_rope_args& a, RopeCall* call) {
+  if (a.struct_bytes != sizeof(fovea_rope_args)) return FOVEA_ERR_STRUCT;
+  FOVEA_RETURN_IF_ERROR(check_choices(a, call));
+  call->batch = a.batch, call->heads = a.heads, call->tokens = a.tokens;
+  if (a.batch == 0 || a.heads == 0 || a.tokens == 0) return FOVEA_OK;
+
+  FOVEA_RETURN_IF_ERROR(check_buffers(a));
+  call->dim = a.dim;
+  call->inverse = a.inverse;
+  call->out = a.out, call->in = a.in;
+  call->turns = a.turns, call->cos = a.cos, call->sin = a.sin, call->table_stride = a.table_stride;
+  call->positions = a.positions, call->token_positions = a.token_positions;
+  call->token_positions_stride = a.token_positions_stride;
+  call->position_offset = a.position_offset;
+  return check_positions(*call, a.table_positions);
+}
+
+fovea_status add_rope_tables(Buffers& buffers, const fovea_rope_args& a, size_t dim) {
+  const size_t pairs = (a.rotary_dim ? a.rotary_dim : dim) / 2;
+  buffers.add_list(a.turns, sizeof(uint64_t), pairs);
+  const float* const tables[] = {a.cos, a.sin};
+  for (const float* table : tables) {
+    const fovea_in rows = {table, 0, 0, a.table_stride};
+    if (table) buffers.add_input(rows, sizeof(float), 1, 1, a.table_positions, pairs);
+  }
+  return buffers.status();
+}
+
+fovea_status check_rope_frequencies(const uint64_t* turns, double base, double position_scale, uint32_t rotary_dim) {
+  const uint64_t base_bits = bits_of(base), scale_bits = bits_of(position_scale);
+  if (base_bits && (base_bits < bits_of(1.0) || base_bits >= bits_of(__builtin_inf()))) return FOVEA_ERR_NUMBER;
+  if (scale_bits > bits_of(1.0)) return FOVEA_ERR_NUMBER;
+  if (rotary_dim == 0 || rotary_dim % 2 != 0) return FOVEA_ERR_DIM;
+  if (!turns) return FOVEA_ERR_NULL;
+  return is_aligned_to_element(turns, sizeof(uint64_t)) ? FOVEA_OK : FOVEA_ERR_ALIGNMENT;
+}
+
+}  // namespace fovea

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef FOVEA_SRC_ROTATE_CALL_H_
+#define FOVEA_SRC_ROTATE_CALL_H_
+
+#include "core/rotate/kernels.h"
+#include "fovea/fovea.h"
+
+namespace fovea {
+
+// A checked rotation. Arrays are described in the caller's arguments.
+struct RotateCall {
+  const RotateKernels* kernels;
+  uint32_t batch, heads, tokens;
+  const fovea_out* y;
+  const fovea_in* x;
+  RotateRow row;  // all but x and y
+};
+
+// The block for rows of `dim` elements, where the caller names none: the largest power of two that divides it.
+inline size_t rotate_block(size_t dim) { return dim & (0 - dim); }
+// A rotation of rows of `dim` elements, all but x and y, by the caller's seed.
+RotateRow rotation_of(size_t dim, size_t block, uint64_t seed, bool inverse);
+
+void run_rotate(RotateCall* call);
+
+}  // namespace fovea
+
+#endif  // FOVEA_SRC_ROTATE_CALL_H_

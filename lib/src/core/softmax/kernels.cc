@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The softmax kernels, compiled once for each target: ground/targets/each_target.inl includes this file again.
+#if !defined(FOVEA_IN_TARGET)
+#include "ground/base/arithmetic.h"
+#include "core/softmax/kernels.h"
+#include "ground/targets/options.inl"
+#define FOVEA_KERNELS_NAMESPACE softmax_kernels
+#define FOVEA_KERNELS_FILE "core/softmax/kernels.cc"
+#include "ground/targets/each_target.inl"
+#else
+
+namespace {
+// clang-format off
+#include FOVEA_BACKEND_HEADER
+#include "ground/simd/common.inl"
+#include "core/softmax/softmax.inl"
+// clang-format on
+}  // namespace
+
+FOVEA_IN_DATA_SECTION const SoftmaxKernels kSoftmax = kSoftmaxKernels;
+
+#endif

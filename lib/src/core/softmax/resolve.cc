@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ground/base/arithmetic.h"
+#include "core/softmax/resolve.h"
+
+#include "ground/base/buffers.h"
+#include "ground/base/finite.h"
+#include "ground/base/status.h"
+#include "ground/targets/registry.h"
+
+namespace fovea {
+namespace {
+
+fovea_status check_array(const Softmaxes& s, const float* data, const SoftmaxStrides& strides, bool output,
+                         Span* span) {
+  const Dimensions dimensions = {{1, 0}, {s.outer, strides.outer}, {s.axis, strides.axis}, {s.inner, strides.inner}};
+  return check_array(data, sizeof(float), dimensions, output, span);
+}
+
+fovea_status check_arrays(const Softmaxes& s) {
+  Span out, other;
+  FOVEA_RETURN_IF_ERROR(check_array(s, s.out, s.out_strides, true, &out));
+  FOVEA_RETURN_IF_ERROR(check_array(s, s.in, s.in_strides, false, &other));
+  const bool in_place = s.out == s.in && (s.outer == 1 || s.out_strides.outer == s.in_strides.outer) &&
+                        (s.axis == 1 || s.out_strides.axis == s.in_strides.axis);
+  if (!in_place && out.overlaps(other)) return FOVEA_ERR_OVERLAP;
+  if (!config::kSoftmaxMask || !s.mask) return FOVEA_OK;
+  FOVEA_RETURN_IF_ERROR(check_array(s, s.mask, s.mask_strides, false, &other));
+  return out.overlaps(other) ? FOVEA_ERR_OVERLAP : FOVEA_OK;
+}
+
+// Whether each softmax is along one contiguous row of memory.
+bool is_rows(const Softmaxes& s) {
+  if (s.inner != 1) return false;
+  const bool contiguous = s.in_strides.axis == 1 && s.out_strides.axis == 1;
+  return (contiguous || s.axis == 1) && (!s.mask || s.mask_strides.axis == 1);
+}
+
+}  // namespace
+
+fovea_status resolve_softmax(const fovea_softmax_args& a, bool logarithm, SoftmaxCall* call) {
+  if (a.struct_bytes != sizeof a) return FOVEA_ERR_STRUCT;
+  const TargetTraits* traits;
+  FOVEA_RETURN_IF_ERROR(find_target(a.target, &traits));
+  if (!is_finite(a.scale)) return FOVEA_ERR_NUMBER;
+  if ((!config::kLogSoftmax && logarithm) || (!config::kSoftmaxMask && a.mask)) return FOVEA_ERR_UNSUPPORTED;
+  if (a.mask && a.mask_inner_stride != 0 && a.mask_inner_stride != 1) return FOVEA_ERR_MASK;
+  Softmaxes& s = call->softmaxes;
+  s.outer = 0;
+  if (a.outer == 0 || a.axis == 0 || a.inner == 0) return FOVEA_OK;
+  s = {a.outer,
+       a.axis,
+       a.inner,
+       a.out,
+       {a.out_outer_stride, a.out_axis_stride, 1},
+       a.in,
+       {a.in_outer_stride, a.in_axis_stride, 1},
+       a.mask,
+       {a.mask_outer_stride, a.mask_axis_stride, a.mask_inner_stride},
+       a.scale == 0.0f ? 1.0f : a.scale,
+       logarithm};
+  const bool rows = is_rows(s);
+  if (!config::kSoftmaxStrided && !rows) return FOVEA_ERR_UNSUPPORTED;
+  call->kernels = &softmax_kernels(traits->target);
+  call->rows = call->kernels->rows && rows;
+  return check_arrays(s);
+}
+
+}  // namespace fovea

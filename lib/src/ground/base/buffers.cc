@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ground/base/arithmetic.h"
+#include "ground/base/buffers.h"
+
+#include "ground/base/strides.h"
+
+namespace fovea {
+
+// An input needs nothing of what finds elements of an output that share a place.
+#if FOVEA_PREFER_SIZE
+#define FOVEA_FOR_INPUTS_AND_OUTPUTS
+#else
+#define FOVEA_FOR_INPUTS_AND_OUTPUTS FOVEA_AT_EACH_USE inline
+#endif
+
+FOVEA_FOR_INPUTS_AND_OUTPUTS fovea_status Buffers::add(const Span& span, bool output) {
+  if (status_ != FOVEA_OK) return status_;
+  for (size_t i = 0; i < count_; ++i) {
+    if (outputs_[i].overlaps(span)) status_ = FOVEA_ERR_OVERLAP;
+  }
+  if (output) outputs_[count_++] = span;
+  return status_;
+}
+
+FOVEA_FOR_INPUTS_AND_OUTPUTS fovea_status Buffers::add(const fovea_in& array, size_t element_bytes, const Rows& rows,
+                                                       size_t dim, bool output) {
+  const Dimensions dimensions = {
+      {rows.batch, array.batch_stride}, {rows.heads, array.head_stride}, {rows.tokens, array.token_stride}, {dim, 1}};
+  Span span;
+#if !FOVEA_PREFER_SIZE
+  span = {};  // g++ asks for it where all is inlined
+#endif
+  const fovea_status status = check_array(array.data, element_bytes, dimensions, output, &span);
+  if (status_ == FOVEA_OK) status_ = status;
+  return add(span, output);
+}
+
+fovea_status Buffers::add_output(const fovea_out& array, size_t element_bytes, const Rows& rows, size_t dim) {
+  return add(as_input(array), element_bytes, rows, dim, true);
+}
+
+fovea_status Buffers::add_input(const fovea_in& array, size_t element_bytes, const Rows& rows, size_t dim) {
+  return add(array, element_bytes, rows, dim, false);
+}
+
+fovea_status Buffers::add_tokens(const fovea_in& array, size_t element_bytes, const Rows& rows, size_t dim) {
+  add(array, element_bytes, rows, dim, false);
+  const bool several = rows.tokens > 1 && rows.heads != 0 && rows.batch != 0;
+  if (status_ == FOVEA_OK && array.token_stride == 0 && several) status_ = FOVEA_ERR_STRIDE;
+  return status_;
+}
+
+bool Buffers::is_in_place(const fovea_out& output, size_t output_bytes, const fovea_in& array, size_t element_bytes,
+                          size_t batch, size_t heads, size_t tokens, size_t dim) {
+  const Dimensions of_output = {
+      {batch, output.batch_stride}, {heads, output.head_stride}, {tokens, output.token_stride}, {dim, 1}};
+  const Dimensions of_array = {
+      {batch, array.batch_stride}, {heads, array.head_stride}, {tokens, array.token_stride}, {dim, 1}};
+  return output_bytes == element_bytes && same_places(output.data, array.data, of_output, of_array);
+}
+
+fovea_status Buffers::add_in_place(const fovea_out& output, size_t output_bytes, const fovea_in& array,
+                                   size_t element_bytes, size_t batch, size_t heads, size_t tokens, size_t dim) {
+  if (is_in_place(output, output_bytes, array, element_bytes, batch, heads, tokens, dim)) return status_;
+  return add_input(array, element_bytes, batch, heads, tokens, dim);
+}
+
+fovea_status Buffers::add_elements(const void* data, size_t element_bytes, size_t count) {
+  if (!data || count == 0 || status_ != FOVEA_OK) return status_;
+  size_t bytes;
+  Span span = {reinterpret_cast<uintptr_t>(data), 0};
+  if (__builtin_mul_overflow(count, element_bytes, &bytes) || bytes > size_t(PTRDIFF_MAX) ||
+      __builtin_add_overflow(span.begin, bytes, &span.end)) {
+    return status_ = FOVEA_ERR_SIZE;
+  }
+  if (!is_aligned_to_element(data, element_bytes)) return status_ = FOVEA_ERR_ALIGNMENT;
+  return add(span, false);
+}
+
+fovea_status Buffers::add_memory(const void* data, size_t bytes) {
+  Span span = {reinterpret_cast<uintptr_t>(data), 0};
+  if (__builtin_add_overflow(span.begin, bytes, &span.end) && status_ == FOVEA_OK) status_ = FOVEA_ERR_SIZE;
+  return add(span, true);
+}
+
+fovea_status check_offsets(const uint32_t* offsets, uint32_t batch, uint32_t tokens, uint32_t capacity) {
+  for (uint32_t b = 0; b < batch; ++b) {
+    if (offsets[b] > offsets[b + 1]) return FOVEA_ERR_LENGTH;
+    if (offsets[b + 1] - offsets[b] > capacity) return FOVEA_ERR_CAPACITY;
+  }
+  return offsets[batch] > tokens ? FOVEA_ERR_LENGTH : FOVEA_OK;
+}
+
+}  // namespace fovea

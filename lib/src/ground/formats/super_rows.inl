@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rows of super-blocks as ggml stores them: q4_k and q6_k. base.h describes them. Elements in high nibbles are read
+// without a shift: Whole gives codes that are 16 times as large there, and Scale is a 16th.
+#ifndef FOVEA_SRC_FORMATS_SUPER_ROWS_INL_
+#define FOVEA_SRC_FORMATS_SUPER_ROWS_INL_
+
+#include "ground/formats/group_rows.inl"
+#include "ground/simd/code_words.inl"
+
+template <fovea_dtype kType>
+constexpr bool kInSuper = ::fovea::format_of(kType).scaled == Scaled::kSuper;
+constexpr size_t kSuperScales = 16;  // of a super-block: in q4_k eight scales, then eight minima
+
+constexpr bool IsHigh(fovea_dtype type, size_t d) {
+  return type == FOVEA_Q4_K ? d % (2 * kScaleGroup) >= kScaleGroup : d % (4 * kScaleGroup) >= 2 * kScaleGroup;
+}
+// What multiplies the integers of a super-block: a 16th where elements are in high nibbles, -1 for minima.
+template <fovea_dtype kType, bool kAsRead>
+struct SuperFactors {
+  float of[kSuperScales];
+  constexpr SuperFactors() : of() {
+    constexpr size_t kScales = kType == FOVEA_Q4_K ? kSuperScales / 2 : kSuperScales;
+    for (size_t i = 0; i < kSuperScales; ++i) {
+      of[i] = i >= kScales ? -1.0f : kAsRead && IsHigh(kType, i * (kSuperBlock / kScales)) ? 0x1p-4f : 1.0f;
+    }
+  }
+};
+
+// The six-bit scales and minima of a super-block of q4_k: from 12 bytes to 16.
+FOVEA_INLINE void PutSixBits(const uint8_t* from, uint8_t* to) {
+  typedef uint64_t Pair __attribute__((vector_size(16)));  // stored at once, since it is loaded at once
+  uint32_t w[3];
+  __builtin_memcpy(w, from, sizeof w);
+  const uint32_t high_scales = (w[2] & 0x0f0f0f0f) | (w[0] >> 2 & 0x30303030);
+  const uint32_t high_minima = (w[2] >> 4 & 0x0f0f0f0f) | (w[1] >> 2 & 0x30303030);
+  const Pair all = {uint64_t{high_scales} << 32 | (w[0] & 0x3f3f3f3f),
+                    uint64_t{high_minima} << 32 | (w[1] & 0x3f3f3f3f)};
+  __builtin_memcpy(to, &all, sizeof all);
+}
+
+template <fovea_dtype kType>
+struct SuperRow {
+  using Unit = uint8_t;
+  const Unit* data;
+
+  FOVEA_INLINE FormatRow<kType> Of(const void* data, const void*) { return {{static_cast<const Unit*>(data)}}; }
+  FOVEA_MEMBER const Unit* Block(size_t d) const {
+    return data + d / kSuperBlock * ::fovea::format_of(kType).group_bytes;
+  }
+  FOVEA_MEMBER VF Part(size_t d, size_t n) const {
+    return FirstLanes(static_cast<const FormatRow<kType>*>(this)->Whole(d), n);
+  }
+  template <size_t kCount>
+  FOVEA_MEMBER void Group(size_t d, VF (&all)[kCount]) const {
+    FOVEA_UNROLL_BY(kGroupUnroll)
+    for (size_t i = 0; i < kCount; ++i) all[i] = static_cast<const FormatRow<kType>*>(this)->Whole(d + i * kLanes);
+  }
+};
+
+template <>
+struct FormatRow<FOVEA_Q4_K> : SuperRow<FOVEA_Q4_K> {
+  FOVEA_MEMBER VF Whole(size_t d) const {
+    const Unit* const codes = Block(d) + 16 + d % kSuperBlock / (2 * kScaleGroup) * kScaleGroup + d % kScaleGroup;
+    return hn::ConvertTo(kF, hn::And(hn::LoadU8(kI, codes), hn::Set(kI, IsHigh(FOVEA_Q4_K, d) ? 0xf0 : 0x0f)));
+  }
+  // A scale or a minimum of the group of element d; `more` is 8 for a minimum.
+  FOVEA_INLINE VF OneOf(const Unit* block, size_t d, size_t more) {
+    Unit all[kSuperScales];
+    PutSixBits(block + 4, all);
+    const auto integer = float(all[d % kSuperBlock / kScaleGroup + more]);
+    const float factor = more != 0 ? -1.0f : IsHigh(FOVEA_Q4_K, d) ? 0x1p-4f : 1.0f;
+    return hn::Mul(hn::SetF16(kF, HalfAt(block + more / 4)), hn::Set(kF, integer * factor));
+  }
+  FOVEA_MEMBER VF Scale(size_t d) const { return OneOf(Block(d), d, 0); }
+  FOVEA_MEMBER VF Least(size_t d) const { return OneOf(Block(d), d, 8); }
+};
+
+template <>
+struct FormatRow<FOVEA_Q6_K> : SuperRow<FOVEA_Q6_K> {
+  FOVEA_MEMBER VF Whole(size_t d) const {
+    const size_t half = d % kSuperBlock / 128, quarter = d % 128 / kScaleGroup, at = d % kScaleGroup;
+    const Unit* const low = Block(d) + half * 64 + quarter % 2 * kScaleGroup + at;
+    const Unit* const high = Block(d) + 128 + half * 32 + at;
+    const bool is_high = quarter >= 2;
+    const VI nibbles = hn::And(hn::LoadU8(kI, low), hn::Set(kI, is_high ? 0xf0 : 0x0f));
+    const VI pairs = hn::And(hn::LoadU8(kI, high), hn::Set(kI, 3 << 2 * int(quarter)));
+    const VF less = hn::Add(hn::ConvertTo(kF, nibbles), hn::Set(kF, is_high ? -512.0f : -32.0f));
+    return hn::MulAdd(hn::ConvertTo(kF, pairs), hn::Set(kF, quarter % 2 != 0 ? 4.0f : 16.0f), less);
+  }
+  // A scale is the product of these.
+  FOVEA_INLINE float IntegerScale(const Unit* block, size_t d) {
+    return float(static_cast<int8_t>(block[192 + d % kSuperBlock / (kScaleGroup / 2)]));
+  }
+  FOVEA_INLINE VF CommonScale(const Unit* block) { return hn::SetF16(kF, HalfAt(block + 208)); }
+  FOVEA_MEMBER VF Scale(size_t d) const {
+    const Unit* const block = Block(d);
+    const float factor = IsHigh(FOVEA_Q6_K, d) ? 0x1p-4f : 1.0f;
+    return hn::Mul(CommonScale(block), hn::Set(kF, IntegerScale(block, d) * factor));
+  }
+};
+
+// Stores the scales of a super-block; in q4_k the negative minima follow them. kAsRead: the scales of the codes that
+// Whole gives. Else codes of high nibbles are not 16 times as large, and scales of q6_k are integers, without d.
+template <fovea_dtype kType, bool kAsRead>
+FOVEA_INLINE void PutSuperScales(const uint8_t* block, float (&to)[kSuperScales]) {
+  static constexpr SuperFactors<kType, kAsRead> kFactors;
+  constexpr bool kMinima = kType == FOVEA_Q4_K;
+  constexpr bool kTimesCommon = kMinima || kAsRead;
+  uint8_t six[kSuperScales];
+  if constexpr (kMinima) PutSixBits(block + 4, six);
+  const VF scale = hn::SetF16(kF, HalfAt(block + (kMinima ? 0 : 208)));
+  const VF least = kMinima ? hn::SetF16(kF, HalfAt(block + 2)) : scale;
+  FOVEA_UNROLL_BY(kGroupUnroll)
+  for (size_t i = 0; i < kSuperScales; i += kLanes) {
+    VF integers;
+    if constexpr (kMinima) {
+      integers = hn::ConvertTo(kF, hn::LoadU8(kI, six + i));
+    } else {
+      integers = hn::ConvertTo(kF, hn::LoadI8(kI, reinterpret_cast<const int8_t*>(block) + 192 + i));
+    }
+    if (kAsRead || kMinima) integers = hn::Mul(integers, hn::LoadU(kF, kFactors.of + i));
+    const VF common = i + kLanes <= 8 ? scale
+                      : i >= 8        ? least
+                                      : hn::IfThenElse(hn::Lt(hn::Iota(kF, 0.0f), hn::Set(kF, 8.0f)), scale, least);
+    hn::StoreU(kTimesCommon ? hn::Mul(integers, common) : integers, kF, to + i);
+  }
+}
+
+// The scales of a row, for a loop over its groups. Those of a super-block are made together, when the loop enters it.
+template <fovea_dtype kType>
+struct RowScales {
+  float all[kInSuper<kType> ? kSuperScales : 1];
+
+  FOVEA_MEMBER void Enter(const FormatRow<kType>& row, size_t d) {
+    if constexpr (kInSuper<kType>) PutSuperScales<kType, true>(row.Block(d), all);
+  }
+  FOVEA_MEMBER VF Scale(const FormatRow<kType>& row, size_t d) const {
+    if constexpr (!kInSuper<kType>) return row.Scale(d);
+    return hn::Set(kF, all[d % kSuperBlock / kScaleStep<kType>]);
+  }
+  FOVEA_MEMBER VF Least(const FormatRow<kType>& row, size_t d) const {
+    if constexpr (!kInSuper<kType>) return row.Least(d);
+    return hn::Set(kF, all[kSuperScales / 2 + d % kSuperBlock / kScaleGroup]);
+  }
+};
+
+// ------------------------------------------------------------------------------------- codes as bytes
+
+// Stores 16 codes of a super-block as bytes, from element place + more on, in q6_k minus kLess. place is a multiple of
+// 32 and more is a constant below 32; or place is a multiple of 16 and more is 0.
+template <fovea_dtype kType, uint32_t kLess>
+FOVEA_INLINE void PutSixteen(const uint8_t* block, size_t place, size_t more, int8_t* to) {
+  FOVEA_UNROLL_FOR_SPEED(4)
+  for (size_t i = 0; i < 16; i += sizeof(CodeWord)) {
+    CodeWord codes;
+    if constexpr (kType == FOVEA_Q4_K) {
+      const uint8_t* const low = block + place / 64 * 32 + place % 32 + (16 + more + i);
+      codes = CodesAt(low) >> (IsHigh(kType, place) ? 4 : 0) & FourBytes(15);
+    } else {
+      const uint32_t quarter = uint32_t(place % 128 / 32);
+      const uint8_t* const low = block + place / 128 * 64 + place % 64 + (more + i);
+      const uint8_t* const high = block + place / 128 * 32 + place % 32 + (128 + more + i);
+      const CodeWord nibbles = CodesAt(low) >> (quarter / 2 * 4) & FourBytes(15);
+      codes = nibbles | (PairsAt(CodesAt(high), quarter) & FourBytes(0x30));
+      if constexpr (kLess != 0) codes = Lessened<kLess>(codes);
+    }
+    __builtin_memcpy(to + i, &codes, sizeof codes);
+  }
+}
+
+// Elements of a super-block whose codes are in the same bytes.
+template <fovea_dtype kType>
+constexpr size_t kSuperRun = kType == FOVEA_Q4_K ? 64 : 128;
+
+// Stores their codes as bytes, from element place on, which is a multiple of their number; in q6_k minus kLess.
+template <fovea_dtype kType, uint32_t kLess>
+FOVEA_INLINE void PutRun(const uint8_t* block, size_t place, int8_t* to) {
+  constexpr size_t kRun = kSuperRun<kType>, kStep = sizeof(RunWord);
+  const uint8_t* const low = block + place / 2 + (kType == FOVEA_Q4_K ? 16 : 0);
+  const uint8_t* const high = block + 128 + place / 4;
+  const auto put = [](RunWord codes, int8_t* at) {
+    if constexpr (kLess != 0 && kType == FOVEA_Q6_K) codes = Lessened<kLess>(codes);
+    __builtin_memcpy(at, &codes, sizeof codes);
+  };
+  FOVEA_UNROLL_FOR_SPEED(2)
+  for (size_t i = 0; i < kScaleGroup; i += kStep, to += kStep) {
+    const auto first = CodesAt<RunWord>(low + i);
+    if constexpr (kType == FOVEA_Q6_K) {
+      const auto second = CodesAt<RunWord>(low + i + kScaleGroup), pairs = CodesAt<RunWord>(high + i);
+      put(SixBits<0>(first, pairs), to);
+      put(SixBits<1>(second, pairs), to + kScaleGroup);
+      put(SixBits<2>(first, pairs), to + 2 * kScaleGroup);
+      put(SixBits<3>(second, pairs), to + 3 * kScaleGroup);
+    } else {
+      put(first & FourBytes(15), to);
+      put(first >> 4 & FourBytes(15), to + kRun / 2);
+    }
+  }
+}
+// Stores those of one group of q4_k.
+FOVEA_INLINE void PutGroup(const uint8_t* block, size_t place, int8_t* to) {
+  const uint8_t* const low = block + place / 64 * 32 + 16;
+  FOVEA_UNROLL_FOR_SPEED(2)
+  for (size_t i = 0; i < kScaleGroup; i += sizeof(RunWord)) {
+    const RunWord codes = CodesAt<RunWord>(low + i) >> (IsHigh(FOVEA_Q4_K, place) ? 4 : 0) & FourBytes(15);
+    __builtin_memcpy(to + i, &codes, sizeof codes);
+  }
+}
+
+#endif  // FOVEA_SRC_FORMATS_SUPER_ROWS_INL_

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Integer products by register blocks: columns of codes times rows of codes, over the dot words of one instruction.
+#ifndef FOVEA_SRC_MATH_DOT_BLOCK_INL_
+#define FOVEA_SRC_MATH_DOT_BLOCK_INL_
+
+// What register blocks share where each vector of columns has a sum for each row.
+template <class Dot>
+struct DotSums {
+  using RowCode = typename Dot::RowCode;
+  template <int kRows, int kVectors>
+  using Sums = typename Dot::Sum[kRows][kVectors];
+
+  template <int kRows, int kVectors>
+  FOVEA_INLINE void ZeroSums(Sums<kRows, kVectors>& sums) {
+    FOVEA_UNROLL(8)
+    for (int k = 0; k < kRows; ++k) {
+      FOVEA_UNROLL(4)
+      for (int v = 0; v < kVectors; ++v) sums[k][v] = Dot::Start(0);
+    }
+  }
+  template <int kRows, int kVectors>
+  FOVEA_INLINE VI IntsOf(const typename Dot::Sum (&sums)[kRows][kVectors], int k, int v) {
+    return Dot::ToInts(sums[k][v]);
+  }
+
+  // Elements of a group of values that were brought, rounded up.
+  FOVEA_INLINE size_t PaddedValues(size_t value_dim) { return ::fovea::padded_values(value_dim); }
+
+  // Rows of bytes are read in place where codes are bytes. Else `count` rows of dim codes are widened into `to`, in
+  // whole reads, and *stride becomes the stride of these.
+  static constexpr bool kRowsInPlace = sizeof(RowCode) == 1;
+  FOVEA_INLINE const RowCode* ReachRows(const int8_t* rows, uint32_t count, size_t dim, RowCode* to,
+                                        ptrdiff_t* stride) {
+    if constexpr (kRowsInPlace) {
+      return rows;
+    } else {
+      const ptrdiff_t step = *stride;
+      *stride = ptrdiff_t(::fovea::round_up(dim, Dot::kReads));
+      RowCode* row = to;
+      for (uint32_t i = 0; i < count; ++i, rows += step, row += *stride) Dot::WidenRow(rows, dim, row);
+      return to;
+    }
+  }
+};
+
+// Instructions that need another block have theirs by their kind.
+template <class Dot, DotKind kKind = Dot::kKind>
+struct DotBlock : DotSums<Dot> {
+  using Code = typename Dot::Code;
+  using RowCode = typename Dot::RowCode;
+  using X = typename Dot::X;
+  using E = typename Dot::E;
+  using Sum = typename Dot::Sum;
+  static constexpr size_t kGroup = Dot::kGroup, kReads = Dot::kReads;
+  static constexpr int kElements = int(kReads / kGroup);  // groups that one load of a row reads
+
+  // Rows, or elements of the values, of a register block.
+  template <int kVectors, int kCount = 8>
+  static constexpr int Rows() {
+    if constexpr (kCount <= kElements ||
+                  kCount * kVectors + Dot::RegistersForLoads(kVectors, kCount) <= hn::kRegisters) {
+      return kCount;
+    } else {
+      return Rows<kVectors, kCount / 2>();
+    }
+  }
+  template <int kVectors>
+  static constexpr int kRows = Rows<kVectors>();
+
+  // The next groups of columns. x advances past them.
+  template <int kVectors>
+  FOVEA_INLINE void NextGroup(const Code*& x, size_t columns, X (&at)[kVectors]) {
+    FOVEA_UNROLL(4)
+    for (int v = 0; v < kVectors; ++v) at[v] = Dot::LoadX(x + v * kLanes * kGroup);
+    x += columns * kGroup;
+  }
+  // sums[k][v] += codes of row k times as many codes of columns, from x on, which advances past them. A load of a row
+  // reads one group, which is used at once.
+  template <int kRows, int kVectors>
+  FOVEA_INLINE void AddGroup(const Code*& x, size_t columns, const RowCode* const (&row)[kRows], size_t d,
+                             Sum (&sums)[kRows][kVectors]) {
+    X at[kVectors];
+    NextGroup(x, columns, at);
+    FOVEA_UNROLL(8)
+    for (int k = 0; k < kRows; ++k) {
+      const E e = Dot::LoadE(row[k] + d);
+      FOVEA_UNROLL(4)
+      for (int v = 0; v < kVectors; ++v) sums[k][v] = Dot::template DotAdd<0>(at[v], e, sums[k][v]);
+    }
+  }
+  // The same if a load e[k] reads several groups.
+  template <int i, int kRows, int kVectors>
+  FOVEA_INLINE void AddGroups(const Code*& x, size_t columns, const E (&e)[kRows], Sum (&sums)[kRows][kVectors]) {
+    X at[kVectors];
+    NextGroup(x, columns, at);
+    FOVEA_UNROLL(8)
+    for (int k = 0; k < kRows; ++k) {
+      FOVEA_UNROLL(4)
+      for (int v = 0; v < kVectors; ++v) sums[k][v] = Dot::template DotAdd<i>(at[v], e[k], sums[k][v]);
+    }
+    if constexpr (i + 1 < kElements) AddGroups<i + 1>(x, columns, e, sums);
+  }
+
+  // sums[k][v] += columns times row[k], of dim codes.
+  template <int kVectors, int kRows>
+  FOVEA_INLINE void MultiplyKeys(const Code* x, size_t columns, const RowCode* const (&row)[kRows], size_t dim,
+                                 Sum (&sums)[kRows][kVectors]) {
+    const size_t whole = dim / kReads * kReads;
+    for (size_t d = 0; d < whole; d += kReads) {
+      if constexpr (kElements == 1) {
+        AddGroup(x, columns, row, d, sums);
+        continue;
+      }
+      E e[kRows];
+      FOVEA_UNROLL(8)
+      for (int k = 0; k < kRows; ++k) e[k] = Dot::LoadE(row[k] + d);
+      AddGroups<0>(x, columns, e, sums);
+    }
+    if (whole < dim) {
+      E e[kRows];
+      FOVEA_UNROLL(8)
+      for (int k = 0; k < kRows; ++k) e[k] = Dot::LoadPartOfE(row[k] + whole, dim - whole);
+      AddGroups<0>(x, columns, e, sums);
+    }
+  }
+
+  // sums[i][v] += the weights of a group of keys times element i of those in e.
+  template <int i, int kVectors>
+  FOVEA_INLINE void AddElements(const X (&x)[kVectors], E e, Sum (*sums)[kVectors]) {
+    FOVEA_UNROLL(4)
+    for (int v = 0; v < kVectors; ++v) sums[i][v] = Dot::template DotAdd<i>(x[v], e, sums[i][v]);
+    if constexpr (i + 1 < kElements) AddElements<i + 1>(x, e, sums);
+  }
+
+  // sums[k][v] += columns of weights times element k of the values from `value` on, of groups of `padded` elements.
+  template <int kVectors, int kRows>
+  FOVEA_INLINE void MultiplyValues(const Code* x, size_t columns, const RowCode* value, size_t padded, uint32_t groups,
+                                   Sum (&sums)[kRows][kVectors]) {
+    constexpr int kLoads = kRows / kElements;
+    for (; groups > 0; --groups, value += padded * kGroup) {
+      X at[kVectors];
+      NextGroup(x, columns, at);
+      FOVEA_UNROLL(8)
+      for (int k = 0; k < kLoads; ++k) {
+        AddElements<0>(at, Dot::LoadE(value + k * kReads), &sums[k * kElements]);
+      }
+    }
+  }
+};
+
+#include "ground/math/dot_block_floats.inl"
+#include "ground/math/dot_block_neon64.inl"
+#include "ground/math/dot_block_rvv.inl"
+#include "ground/math/dot_block_smlad.inl"
+
+#endif  // FOVEA_SRC_MATH_DOT_BLOCK_INL_

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The dot words of x86's pmaddwd, which multiplies pairs of 16 bits and adds the two products: for processors that have
+// no vpdpbusd.
+#ifndef FOVEA_SRC_SIMD_DOT_PMADDWD_INL_
+#define FOVEA_SRC_SIMD_DOT_PMADDWD_INL_
+#include "ground/simd/dot_x86.inl"
+
+struct Pmaddwd : X86Sums, DotShape<kDotPmaddwd> {
+  static constexpr bool kUnsignedQueries = false, kSignedWeights = false;
+  using Code = int16_t;
+  using RowCode = int16_t;
+
+  // One of these is for products before they are added to a sum.
+  static constexpr int RegistersForLoads(int vectors, int) { return vectors + 2; }
+
+  FOVEA_INLINE uint32_t Pair(const int16_t* p) {
+    uint32_t pair;
+    __builtin_memcpy(&pair, p, 4);
+    return pair;
+  }
+  FOVEA_INLINE E LoadE(const RowCode* p) { return Start(int32_t(Pair(p))); }
+  FOVEA_INLINE E LoadPartOfE(const RowCode* p, size_t) { return Start(uint16_t(*p)); }
+
+// LoadBytesOf<n>: n bytes, repeated as often as a vector holds them, as codes.
+#if FOVEA_DOT_LANES == 16
+  FOVEA_INLINE X LoadX(const Code* p) { return _mm512_loadu_si512(p); }
+  FOVEA_INLINE Sum AddPairsOf(X x, E e, Sum sum) { return FewAdd(sum, _mm512_madd_epi16(x, e)); }
+  FOVEA_INLINE X WidenBytes(__m256i bytes) { return _mm512_cvtepi8_epi16(bytes); }
+  template <size_t n>
+  FOVEA_INLINE X LoadBytesOf(const int8_t* p) {
+    if constexpr (n == 32) return WidenBytes(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+    if constexpr (n == 16) {
+      return WidenBytes(_mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
+    }
+  }
+  // Pairs of elements of two rows.
+  FOVEA_INLINE X WidenPairs(const int8_t* a, const int8_t* b) {
+    const __m128i low = _mm_loadu_si128(reinterpret_cast<const __m128i*>(a));
+    const __m128i high = _mm_loadu_si128(reinterpret_cast<const __m128i*>(b));
+    return WidenBytes(_mm256_set_m128i(_mm_unpackhi_epi8(low, high), _mm_unpacklo_epi8(low, high)));
+  }
+#elif FOVEA_DOT_LANES == 8
+  FOVEA_INLINE X LoadX(const Code* p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)); }
+  FOVEA_INLINE Sum AddPairsOf(X x, E e, Sum sum) { return FewAdd(sum, _mm256_madd_epi16(x, e)); }
+  FOVEA_INLINE X WidenBytes(__m128i bytes) { return _mm256_cvtepi8_epi16(bytes); }
+  template <size_t n>
+  FOVEA_INLINE X LoadBytesOf(const int8_t* p) {
+    if constexpr (n == 16) return WidenBytes(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+    if constexpr (n == 8) return WidenBytes(_mm_broadcastq_epi64(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))));
+  }
+  FOVEA_INLINE X WidenPairs(const int8_t* a, const int8_t* b) {
+    const __m128i low = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(a));
+    const __m128i high = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(b));
+    return WidenBytes(_mm_unpacklo_epi8(low, high));
+  }
+#else
+  FOVEA_INLINE X LoadX(const Code* p) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)); }
+  FOVEA_INLINE Sum AddPairsOf(X x, E e, Sum sum) { return FewAdd(sum, _mm_madd_epi16(x, e)); }
+  FOVEA_INLINE X WidenBytes(__m128i bytes) { return _mm_cvtepi8_epi16(bytes); }
+  FOVEA_INLINE __m128i FourBytes(const int8_t* p) {
+    int32_t bytes;
+    __builtin_memcpy(&bytes, p, 4);
+    return _mm_set1_epi32(bytes);
+  }
+  template <size_t n>
+  FOVEA_INLINE X LoadBytesOf(const int8_t* p) {
+    if constexpr (n == 8) return WidenBytes(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
+    if constexpr (n == 4) return WidenBytes(FourBytes(p));
+  }
+  FOVEA_INLINE X WidenPairs(const int8_t* a, const int8_t* b) {
+    return WidenBytes(_mm_unpacklo_epi8(FourBytes(a), FourBytes(b)));
+  }
+#endif
+  template <int i>
+  FOVEA_INLINE Sum DotAdd(X x, E e, Sum sum) {
+    return AddPairsOf(x, e, sum);
+  }
+
+  static constexpr size_t PlaceOf(size_t d) { return d; }
+  FOVEA_INLINE int32_t StartOfKey(const RowCode*, size_t) { return 0; }
+  FOVEA_INLINE int32_t SumOfRow(const int8_t* row, size_t dim) { return SumOfBytes(row, dim); }
+  FOVEA_INLINE void StoreQueries(VF biased, Code* lanes) {
+    hn::StoreU16(hn::BitCast(kI, biased), reinterpret_cast<uint16_t*>(lanes));
+  }
+  FOVEA_INLINE void StoreWeights(const VF (&biased)[2], Code* to) {
+    const VI pairs = hn::Add(hn::BitCast(kI, biased[0]), hn::ShiftLeft<16>(hn::BitCast(kI, biased[1])));
+    StoreWords(hn::Raw(hn::Sub(pairs, hn::BitCast(kI, hn::Set(kF, kRoundingBias)))), to);
+  }
+  FOVEA_INLINE void StoreCodes(VF codes, RowCode* to, size_t n) {
+    const VI bits = hn::BitCast(kI, hn::Add(codes, hn::Set(kF, kRoundingBias)));
+    if (n == kLanes) {
+      hn::StoreU16(bits, reinterpret_cast<uint16_t*>(to));
+    } else {
+      hn::StoreU16N(bits, reinterpret_cast<uint16_t*>(to), n);
+    }
+  }
+
+  static constexpr bool kWidensRows = true;
+  // Turns a row of bytes into codes. A code of 0 completes the last pair, if that is not whole.
+  FOVEA_INLINE void WidenRow(const int8_t* row, size_t dim, RowCode* to) {
+    size_t d = 0;
+    for (; d + 2 * kLanes <= dim; d += 2 * kLanes) StoreWords(LoadBytesOf<2 * kLanes>(row + d), to + d);
+#if FOVEA_DOT_LANES == 16
+    for (; d + 16 <= dim; d += 16) {  // half a group of q6_k
+      const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(row + d));
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + d), _mm256_cvtepi8_epi16(bytes));
+    }
+#endif
+    for (; d < dim; ++d) to[d] = row[d];
+    if (dim % 2 != 0) to[dim] = 0;
+  }
+  // to[element][2] = element of each of two rows, for the elements of whole vectors. Returns how many these are.
+  FOVEA_INLINE size_t PackGroup(const int8_t* const (&row)[2], size_t elements, RowCode* to, int32_t*) {
+    size_t e = 0;
+    for (; e + kLanes <= elements; e += kLanes) StoreWords(WidenPairs(row[0] + e, row[1] + e), to + 2 * e);
+    return e;
+  }
+
+  // ---- for the few-rows kernel
+
+  using FewCode = int16_t;    // of a query
+  using FewWeight = int16_t;  // of a weight
+  using FewX = hn::raw::I;
+  template <int kRows>
+  static constexpr int kFewVectors = kRows > 2 ? kRows / 2 : 1;
+  static constexpr size_t FewReads(size_t rows) { return rows == 1 ? 2 * kLanes : kLanes; }
+  static constexpr size_t kFewXCodes = 2 * kLanes;
+  static constexpr uint32_t kFewKeysAtOnce = 2;
+  template <int kRows>
+  static constexpr int kFewValueVectors = kRows * 4 <= hn::kRegisters / 2 ? 4 : hn::kRegisters / 2 / kRows;
+
+  FOVEA_INLINE void StoreFewQueries(VF biased, FewCode* lanes) { StoreQueries(biased, lanes); }
+  FOVEA_INLINE void StoreFewWeights(VF biased, FewWeight* lanes) { StoreQueries(biased, lanes); }
+  FOVEA_INLINE FewX LoadFewX(const FewCode* p) { return LoadX(p); }
+  template <int kRows>
+  FOVEA_INLINE FewX LoadFew(const int8_t* p) {
+    return LoadBytesOf<FewReads(kRows)>(p);
+  }
+  template <int kRows>
+  FOVEA_INLINE FewX LoadFewPart(const int8_t* p, size_t n) {
+    int8_t bytes[FewReads(kRows)] = {};
+    __builtin_memcpy(bytes, p, n);
+    return LoadFew<kRows>(bytes);
+  }
+  FOVEA_INLINE Sum FewStart(const FewCode*, size_t) { return FewZero(); }
+  FOVEA_INLINE Sum FewScoreDot(FewX x, FewX e, Sum sum) { return AddPairsOf(x, e, sum); }
+
+  FOVEA_INLINE FewX SetFewWeights(const FewWeight* p) { return LoadE(p); }
+  FOVEA_INLINE Sum FewValueStart(const FewWeight*, uint32_t) { return FewZero(); }
+  FOVEA_INLINE Sum FewValueDot(FewX x, FewX e, Sum sum) { return AddPairsOf(x, e, sum); }
+  template <int kVectors>
+  FOVEA_INLINE void LoadFewValues(const int8_t* const (&at)[2], FewX (&values)[kVectors]) {
+    FOVEA_UNROLL(4)
+    for (int v = 0; v < kVectors; ++v) values[v] = WidenPairs(at[0] + v * kLanes, at[1] + v * kLanes);
+  }
+  template <int kVectors>
+  FOVEA_INLINE void LoadFewValuesPart(const int8_t* const (&at)[2], size_t n, FewX (&values)[kVectors]) {
+    int8_t rows[2][kVectors * kLanes] = {};
+    __builtin_memcpy(rows[0], at[0], n);
+    __builtin_memcpy(rows[1], at[1], n);
+    LoadFewValues({rows[0], rows[1]}, values);
+  }
+  template <int kVectors>
+  FOVEA_INLINE void InOrder(const Sum (&sums)[kVectors], VF (&floats)[kVectors]) {
+    FOVEA_UNROLL(4)
+    for (int v = 0; v < kVectors; ++v) floats[v] = ToFloat(sums[v]);
+  }
+
+  // ---- for rows of groups
+
+  static constexpr size_t kFewGroupRows = 1, kFewGroupParts = 16 / kLanes;
+  static constexpr int kFewBytesBias = 0;
+
+#if FOVEA_DOT_LANES == 16
+  static constexpr bool kSumsHalves = true;
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push  // as in dot_x86.inl
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+  // Lane i: the sum of the first half of the lanes of v[i]. In `second` that of the other half.
+  FOVEA_INLINE VF SumsOfHalves(const Sum (&v)[16], VF& second) {
+    const Sum a = AddBlocks(SumsOfBlocks(v), SumsOfBlocks(v + 4));
+    const Sum b = AddBlocks(SumsOfBlocks(v + 8), SumsOfBlocks(v + 12));
+    second = ToFloat(_mm512_shuffle_i32x4(a, b, 0xdd));
+    return ToFloat(_mm512_shuffle_i32x4(a, b, 0x88));
+  }
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+#endif
+
+  FOVEA_INLINE void LoadFewGroupX(const FewCode* x, FewX (&codes)[kFewGroupParts]) {
+    FOVEA_UNROLL(4)
+    for (size_t i = 0; i < kFewGroupParts; ++i) codes[i] = LoadX(x + i * 2 * kLanes);
+  }
+  FOVEA_INLINE void LoadFewGroup(const uint8_t* const (&at)[1], FewX (&codes)[kFewGroupParts]) {
+    FOVEA_UNROLL(4)
+    for (size_t i = 0; i < kFewGroupParts; ++i) {
+      codes[i] = LoadBytesOf<2 * kLanes>(reinterpret_cast<const int8_t*>(at[0]) + i * 2 * kLanes);
+    }
+  }
+  FOVEA_INLINE void LoadFewNibbles(const uint8_t* const (&at)[1], FewX (&codes)[kFewGroupParts]) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at[0])), low_bits = _mm_set1_epi8(15);
+    const __m128i low = _mm_and_si128(bytes, low_bits), high = _mm_and_si128(_mm_srli_epi16(bytes, 4), low_bits);
+#if FOVEA_DOT_LANES == 16
+    codes[0] = WidenBytes(_mm256_set_m128i(high, low));
+#elif FOVEA_DOT_LANES == 8
+    codes[0] = WidenBytes(low), codes[1] = WidenBytes(high);
+#else
+    codes[0] = WidenBytes(low), codes[1] = WidenBytes(_mm_unpackhi_epi64(low, low));
+    codes[2] = WidenBytes(high), codes[3] = WidenBytes(_mm_unpackhi_epi64(high, high));
+#endif
+  }
+};
+
+#endif  // FOVEA_SRC_SIMD_DOT_PMADDWD_INL_

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The dot words of x86's vpdpbusd, which multiplies unsigned bytes by signed ones. The instruction is written in
+// assembly, so that the file needs no other compiler flags than its neighbours. The unsigned bytes are those of columns,
+// or those of rows.
+#ifndef FOVEA_SRC_SIMD_DOT_VNNI_INL_
+#define FOVEA_SRC_SIMD_DOT_VNNI_INL_
+#include "ground/simd/dot_x86.inl"
+
+template <bool kUnsignedColumns>
+struct VnniWords : X86Sums, DotShape<kDotVnni> {
+  static constexpr bool kUnsignedQueries = kUnsignedColumns, kSignedWeights = !kUnsignedColumns;
+  using Code = uint8_t;
+  using RowCode = int8_t;
+
+  static constexpr int RegistersForLoads(int vectors, int) { return vectors + 1; }
+
+#if FOVEA_DOT_LANES == 16
+  FOVEA_INLINE X LoadX(const Code* p) { return _mm512_loadu_si512(p); }
+  FOVEA_INLINE Sum DotBytes(X x, E e, Sum sum) {
+    asm("{vpdpbusd %2, %1, %0|vpdpbusd %0, %1, %2}" : "+v"(sum) : "v"(x), "v"(e));
+    return sum;
+  }
+#else
+  FOVEA_INLINE X LoadX(const Code* p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)); }
+  FOVEA_INLINE Sum DotBytes(X x, E e, Sum sum) {
+    asm("%{vex%} {vpdpbusd %2, %1, %0|vpdpbusd %0, %1, %2}" : "+x"(sum) : "x"(x), "x"(e));
+    return sum;
+  }
+#endif
+  FOVEA_INLINE Sum Dot(X x, E e, Sum sum) { return kUnsignedQueries ? DotBytes(x, e, sum) : DotBytes(e, x, sum); }
+  FOVEA_INLINE E LoadE(const RowCode* p) {
+    int32_t bytes;
+    __builtin_memcpy(&bytes, p, 4);
+    return Start(bytes);
+  }
+  FOVEA_INLINE E LoadPartOfE(const RowCode* p, size_t n) {
+    int32_t bytes = 0;
+    __builtin_memcpy(&bytes, p, n);
+    return Start(bytes);
+  }
+  template <int i>
+  FOVEA_INLINE Sum DotAdd(X x, E e, Sum sum) {
+    return Dot(x, e, sum);
+  }
+
+  static constexpr size_t PlaceOf(size_t d) { return d; }
+  FOVEA_INLINE void StoreQueries(VF biased, Code* lanes) {
+    hn::StoreU8(hn::Xor(hn::BitCast(kI, biased), hn::Set(kI, kUnsignedQueries ? 0x80 : 0)), lanes);
+  }
+  FOVEA_INLINE void StoreWeights(const VF (&biased)[4], Code* to) { StoreWords(hn::Raw(PackBytes(biased)), to); }
+  FOVEA_INLINE void StoreCodes(VF codes, RowCode* to, size_t n) { StoreByteCodes(codes, to, n); }
+
+  // to[element][4] = element of each of four rows, for the elements of whole vectors of 16. Returns how many these are.
+  FOVEA_INLINE size_t PackGroup(const int8_t* const (&row)[4], size_t elements, RowCode* to, int32_t*) {
+    size_t e = 0;
+    for (; e + 16 <= elements; e += 16, to += 64) {
+      __m128i v[4];
+      FOVEA_UNROLL(4)
+      for (int i = 0; i < 4; ++i) v[i] = _mm_loadu_si128(reinterpret_cast<const __m128i*>(row[i] + e));
+      const __m128i lo01 = _mm_unpacklo_epi8(v[0], v[1]), hi01 = _mm_unpackhi_epi8(v[0], v[1]);
+      const __m128i lo23 = _mm_unpacklo_epi8(v[2], v[3]), hi23 = _mm_unpackhi_epi8(v[2], v[3]);
+      __m128i* const out = reinterpret_cast<__m128i*>(to);
+      _mm_storeu_si128(out, _mm_unpacklo_epi16(lo01, lo23));
+      _mm_storeu_si128(out + 1, _mm_unpackhi_epi16(lo01, lo23));
+      _mm_storeu_si128(out + 2, _mm_unpacklo_epi16(hi01, hi23));
+      _mm_storeu_si128(out + 3, _mm_unpackhi_epi16(hi01, hi23));
+    }
+    return e;
+  }
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push  // GCC 12 warns of what its own headers for AVX-512 leave undefined
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+
+  // Codes of a row: as many as a vector holds, or n of them, followed by 0.
+  FOVEA_INLINE X LoadRow(const RowCode* p) { return LoadX(reinterpret_cast<const Code*>(p)); }
+#if FOVEA_DOT_LANES == 16
+  FOVEA_INLINE X LoadPart(const RowCode* p, size_t n) {
+    return _mm512_maskz_loadu_epi8(n < 64 ? (__mmask64{1} << n) - 1 : ~__mmask64{0}, p);
+  }
+#else
+  FOVEA_INLINE X LoadPart(const RowCode* p, size_t n) {
+    RowCode bytes[32] = {};
+    __builtin_memcpy(bytes, p, n);
+    return LoadRow(bytes);
+  }
+#endif
+
+  // The sum of all lanes.
+  FOVEA_INLINE int32_t AllLanes(Sum sum) {
+    const Sum pairs = AddLanes(sum, sum);
+    Sum blocks = AddPairs(pairs, pairs);
+    FOVEA_UNROLL(2)
+    for (size_t n = kLanes / 8; n > 0; n /= 2) blocks = AddBlocks(blocks, blocks);
+    int32_t lane;
+    __builtin_memcpy(&lane, &blocks, sizeof lane);
+    return lane;
+  }
+  FOVEA_INLINE int32_t SumOfRow(const RowCode* row, size_t dim) {
+    const X ones = Start(0x01010101);
+    Sum sum = Start(0);
+    size_t d = 0;
+    for (; d + 4 * kLanes <= dim; d += 4 * kLanes) sum = Dot(ones, LoadRow(row + d), sum);
+    if (d < dim) sum = Dot(ones, LoadPart(row + d, dim - d), sum);
+    return AllLanes(sum);
+  }
+};
+using VnniGroups = VnniWords<false>;  // for weights in groups
+
+struct Vnni : VnniWords<true> {
+  using GroupWords = VnniGroups;
+
+  // 128 is added to the codes of queries. The sums of products with a key begin with the correction for this.
+  FOVEA_INLINE int32_t StartOfKey(const RowCode* row, size_t dim) { return -128 * SumOfRow(row, dim); }
+
+  // ---- for the few-rows kernel: here the codes of keys are unsigned
+
+  using FewCode = int8_t;     // of a query
+  using FewWeight = uint8_t;  // of a weight
+  using FewX = hn::raw::I;
+  template <int kRows>
+  static constexpr int kFewVectors = 1;
+  static constexpr size_t FewReads(size_t rows) { return 4 * kLanes / rows; }
+  static constexpr size_t kFewXCodes = 4 * kLanes;
+  static constexpr uint32_t kFewKeysAtOnce = 4;
+  template <int kRows>
+  static constexpr int kFewValueVectors = 4;
+
+  FOVEA_INLINE void StoreFewQueries(VF biased, FewCode* lanes) {
+    hn::StoreU8(hn::BitCast(kI, biased), reinterpret_cast<uint8_t*>(lanes));
+  }
+  FOVEA_INLINE void StoreFewWeights(VF biased, FewWeight* lanes) { hn::StoreU8(hn::BitCast(kI, biased), lanes); }
+  FOVEA_INLINE FewX LoadFewX(const void* p) { return LoadX(static_cast<const Code*>(p)); }
+  FOVEA_INLINE FewX SetFewWeights(const FewWeight* p) { return LoadE(reinterpret_cast<const RowCode*>(p)); }
+  FOVEA_INLINE Sum FewValueStart(const FewWeight*, uint32_t) { return FewZero(); }
+
+#if FOVEA_DOT_LANES == 16
+  FOVEA_INLINE FewX FlipSigns(FewX v) { return _mm512_xor_si512(v, Start(int32_t(0x80808080u))); }
+  template <int kRows>
+  FOVEA_INLINE FewX LoadFew(const int8_t* p) {
+    if constexpr (kRows == 1) return FlipSigns(LoadFewX(p));
+    if constexpr (kRows == 2) {
+      return FlipSigns(_mm512_broadcast_i64x4(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))));
+    }
+    if constexpr (kRows == 4) {
+      return FlipSigns(_mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
+    }
+  }
+  template <int kRows>
+  FOVEA_INLINE FewX LoadFewPart(const int8_t* p, size_t n) {
+    if constexpr (kRows == 1) return FlipSigns(_mm512_maskz_loadu_epi8((__mmask64{1} << n) - 1, p));
+    if constexpr (kRows == 2) {
+      return FlipSigns(_mm512_broadcast_i64x4(_mm256_maskz_loadu_epi8(__mmask32((1u << n) - 1), p)));
+    }
+    if constexpr (kRows == 4) {
+      return FlipSigns(_mm512_broadcast_i32x4(_mm_maskz_loadu_epi8(__mmask16((1u << n) - 1), p)));
+    }
+  }
+  FOVEA_INLINE Sum FewSub(Sum a, Sum b) { return _mm512_sub_epi32(a, b); }
+  // Interleaves bytes, or pairs of bytes, of two vectors within each 16-byte block.
+  FOVEA_INLINE void Interleave8(FewX a, FewX b, FewX& low, FewX& high) {
+    low = _mm512_unpacklo_epi8(a, b);
+    high = _mm512_unpackhi_epi8(a, b);
+  }
+  FOVEA_INLINE void Interleave16(FewX a, FewX b, FewX& low, FewX& high) {
+    low = _mm512_unpacklo_epi16(a, b);
+    high = _mm512_unpackhi_epi16(a, b);
+  }
+  // 16-byte block b of vector v becomes 16-byte block v of vector b.
+  FOVEA_INLINE void TransposeBlocks(const Sum (&v)[4], Sum (&to)[4]) {
+    const Sum a = _mm512_shuffle_i32x4(v[0], v[1], 0x88), b = _mm512_shuffle_i32x4(v[2], v[3], 0x88);
+    const Sum c = _mm512_shuffle_i32x4(v[0], v[1], 0xdd), d = _mm512_shuffle_i32x4(v[2], v[3], 0xdd);
+    to[0] = _mm512_shuffle_i32x4(a, b, 0x88);
+    to[1] = _mm512_shuffle_i32x4(c, d, 0x88);
+    to[2] = _mm512_shuffle_i32x4(a, b, 0xdd);
+    to[3] = _mm512_shuffle_i32x4(c, d, 0xdd);
+  }
+#else
+  FOVEA_INLINE FewX FlipSigns(FewX v) { return _mm256_xor_si256(v, Start(int32_t(0x80808080u))); }
+  template <int kRows>
+  FOVEA_INLINE FewX LoadFew(const int8_t* p) {
+    if constexpr (kRows == 1) return FlipSigns(LoadFewX(p));
+    if constexpr (kRows == 2) {
+      return FlipSigns(_mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
+    }
+    if constexpr (kRows == 4) {
+      return FlipSigns(_mm256_broadcastq_epi64(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))));
+    }
+  }
+  template <int kRows>
+  FOVEA_INLINE FewX LoadFewPart(const int8_t* p, size_t n) {
+    int8_t bytes[FewReads(kRows)] = {};
+    __builtin_memcpy(bytes, p, n);
+    return LoadFew<kRows>(bytes);
+  }
+  FOVEA_INLINE Sum FewSub(Sum a, Sum b) { return _mm256_sub_epi32(a, b); }
+  FOVEA_INLINE void Interleave8(FewX a, FewX b, FewX& low, FewX& high) {
+    low = _mm256_unpacklo_epi8(a, b);
+    high = _mm256_unpackhi_epi8(a, b);
+  }
+  FOVEA_INLINE void Interleave16(FewX a, FewX b, FewX& low, FewX& high) {
+    low = _mm256_unpacklo_epi16(a, b);
+    high = _mm256_unpackhi_epi16(a, b);
+  }
+  FOVEA_INLINE void TransposeBlocks(const Sum (&v)[4], Sum (&to)[4]) {
+    to[0] = _mm256_permute2x128_si256(v[0], v[1], 0x20);
+    to[1] = _mm256_permute2x128_si256(v[2], v[3], 0x20);
+    to[2] = _mm256_permute2x128_si256(v[0], v[1], 0x31);
+    to[3] = _mm256_permute2x128_si256(v[2], v[3], 0x31);
+  }
+#endif
+
+  // 128 is added to the codes of keys. Sums begin with the correction for this.
+  FOVEA_INLINE Sum FewStart(const FewCode* x, size_t steps) {
+    Sum sum = FewZero();
+    for (size_t i = 0; i < steps; ++i) sum = Dot(Start(int32_t(0x80808080u)), LoadFewX(x + i * kFewXCodes), sum);
+    return FewSub(FewZero(), sum);
+  }
+  FOVEA_INLINE Sum FewScoreDot(FewX x, FewX e, Sum sum) { return Dot(e, x, sum); }
+  FOVEA_INLINE Sum FewValueDot(FewX x, FewX e, Sum sum) { return Dot(x, e, sum); }
+
+  // Interleaves elements of four rows as groups of four bytes. Each 16 elements fill the same 16-byte block of the four
+  // vectors.
+  FOVEA_INLINE void InterleaveRows(const FewX (&rows)[4], FewX (&values)[4]) {
+    FewX low01, high01, low23, high23;
+    Interleave8(rows[0], rows[1], low01, high01);
+    Interleave8(rows[2], rows[3], low23, high23);
+    Interleave16(low01, low23, values[0], values[1]);
+    Interleave16(high01, high23, values[2], values[3]);
+  }
+  FOVEA_INLINE void LoadFewValues(const int8_t* const (&at)[4], FewX (&values)[4]) {
+    InterleaveRows({LoadFewX(at[0]), LoadFewX(at[1]), LoadFewX(at[2]), LoadFewX(at[3])}, values);
+  }
+  FOVEA_INLINE void LoadFewValuesPart(const int8_t* const (&at)[4], size_t n, FewX (&values)[4]) {
+    InterleaveRows({LoadPart(at[0], n), LoadPart(at[1], n), LoadPart(at[2], n), LoadPart(at[3], n)}, values);
+  }
+  FOVEA_INLINE void InOrder(const Sum (&sums)[4], VF (&floats)[4]) {
+    Sum blocks[4];
+    TransposeBlocks(sums, blocks);
+    FOVEA_UNROLL(4)
+    for (int v = 0; v < 4; ++v) floats[v] = ToFloat(blocks[v]);
+  }
+
+  // ---- for rows of groups: a vector holds 16 bytes of each of some rows. 128 is added to bytes.
+
+  static constexpr size_t kFewGroupRows = kLanes / 4;
+  static constexpr int kFewBytesBias = 128;
+
+  // sum + the products of rows' codes with four codes of a token, which are the same for all lanes.
+  FOVEA_INLINE Sum FewSameDot(const FewCode* x, FewX codes, Sum sum) {
+#if FOVEA_DOT_LANES == 16
+    typedef int32_t __attribute__((may_alias, aligned(1))) Word;
+    asm("{vpdpbusd %2%{1to16%}, %1, %0|vpdpbusd %0, %1, %2%{1to16%}}"
+        : "+v"(sum)
+        : "v"(codes), "m"(*reinterpret_cast<const Word*>(x)));
+    return sum;
+#else
+    return Dot(codes, LoadE(x), sum);
+#endif
+  }
+
+#if FOVEA_DOT_LANES == 16
+  FOVEA_INLINE FewX LoadBlocks(const uint8_t* const (&at)[4]) {
+    const auto load = [&](int i) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(at[i])); };
+    const FewX two = _mm512_mask_broadcast_i32x4(_mm512_castsi128_si512(load(0)), 0xf0, load(1));
+    return _mm512_mask_broadcast_i32x4(_mm512_mask_broadcast_i32x4(two, 0xf00, load(2)), 0xf000, load(3));
+  }
+  FOVEA_INLINE FewX LowWords(FewX a, FewX b) { return _mm512_unpacklo_epi32(a, b); }
+  FOVEA_INLINE FewX HighWords(FewX a, FewX b) { return _mm512_unpackhi_epi32(a, b); }
+  FOVEA_INLINE FewX LowPairs(FewX a, FewX b) { return _mm512_unpacklo_epi64(a, b); }
+  FOVEA_INLINE FewX HighPairs(FewX a, FewX b) { return _mm512_unpackhi_epi64(a, b); }
+  FOVEA_INLINE FewX LowNibbles(FewX v) { return _mm512_and_si512(v, Start(0x0f0f0f0f)); }
+  FOVEA_INLINE FewX HighNibbles(FewX v) { return LowNibbles(_mm512_srli_epi32(v, 4)); }
+  // What FewSixBits takes of `pairs`, for quarters with an even number or for those with an odd one.
+  template <int kQuarter>
+  FOVEA_INLINE FewX PairsOf(FewX pairs) {
+    return _mm512_and_si512(kQuarter % 2 != 0 ? _mm512_srli_epi32(pairs, 2) : pairs, Start(0x33333333));
+  }
+  template <int kQuarter>
+  FOVEA_INLINE FewX FewSixBits(FewX nibbles, FewX pairs) {
+    const FewX low = kQuarter < 2 ? nibbles : _mm512_srli_epi32(nibbles, 4);
+    const FewX high = kQuarter < 2 ? _mm512_slli_epi32(pairs, 4) : pairs;
+    return _mm512_ternarylogic_epi32(Start(0x0f0f0f0f), low, high,
+                                     0xca);  // bits of the mask from low, others from high
+  }
+#else
+  FOVEA_INLINE FewX LoadBlocks(const uint8_t* const (&at)[2]) {
+    const __m128i low = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at[0]));
+    return _mm256_set_m128i(_mm_loadu_si128(reinterpret_cast<const __m128i*>(at[1])), low);
+  }
+  FOVEA_INLINE FewX LowWords(FewX a, FewX b) { return _mm256_unpacklo_epi32(a, b); }
+  FOVEA_INLINE FewX HighWords(FewX a, FewX b) { return _mm256_unpackhi_epi32(a, b); }
+  FOVEA_INLINE FewX LowPairs(FewX a, FewX b) { return _mm256_unpacklo_epi64(a, b); }
+  FOVEA_INLINE FewX HighPairs(FewX a, FewX b) { return _mm256_unpackhi_epi64(a, b); }
+  FOVEA_INLINE FewX LowNibbles(FewX v) { return _mm256_and_si256(v, Start(0x0f0f0f0f)); }
+  FOVEA_INLINE FewX HighNibbles(FewX v) { return LowNibbles(_mm256_srli_epi32(v, 4)); }
+  template <int kQuarter>
+  FOVEA_INLINE FewX PairsOf(FewX pairs) {
+    return pairs;
+  }
+  template <int kQuarter>
+  FOVEA_INLINE FewX FewSixBits(FewX nibbles, FewX pairs) {
+    constexpr int kLeft = kQuarter < 2 ? 4 - 2 * kQuarter : 0, kRight = kQuarter == 3 ? 2 : 0;
+    const FewX low = kQuarter < 2 ? LowNibbles(nibbles) : HighNibbles(nibbles);
+    const FewX high = _mm256_srli_epi32(_mm256_slli_epi32(pairs, kLeft), kRight);
+    return _mm256_or_si256(low, _mm256_and_si256(high, Start(0x30303030)));
+  }
+#endif
+  // In each 16-byte block, word k of vector j becomes word j of vector k.
+  FOVEA_INLINE void TurnBlocks(FewX (&v)[4]) {
+    const FewX low01 = LowWords(v[0], v[1]), high01 = HighWords(v[0], v[1]);
+    const FewX low23 = LowWords(v[2], v[3]), high23 = HighWords(v[2], v[3]);
+    v[0] = LowPairs(low01, low23), v[1] = HighPairs(low01, low23);
+    v[2] = LowPairs(high01, high23), v[3] = HighPairs(high01, high23);
+  }
+  // v[0] after TurnBlocks.
+  FOVEA_INLINE FewX FirstOfBlocks(const FewX (&v)[4]) { return LowPairs(LowWords(v[0], v[1]), LowWords(v[2], v[3])); }
+};
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+
+#endif  // FOVEA_SRC_SIMD_DOT_VNNI_INL_

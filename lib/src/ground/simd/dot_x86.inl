@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the dot headers of x86 share: vectors of sums, FOVEA_DOT_LANES integers of 32 bits, and their lanes' sums.
+#ifndef FOVEA_SRC_SIMD_DOT_X86_INL_
+#define FOVEA_SRC_SIMD_DOT_X86_INL_
+#include "ground/simd/dot_defaults.inl"
+
+struct X86Sums : DotDefaults {
+  using X = hn::raw::I;
+  using E = hn::raw::I;
+  using Sum = hn::raw::I;
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push  // GCC 12 warns of what its own headers for AVX-512 leave undefined
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+
+// In each 16-byte block, AddLanes gives a0 + a2, b0 + b2, a1 + a3, b1 + b3, and AddPairs a0 + a2, a1 + a3, b0 + b2, b1
+// + b3. AddBlocks adds neighbouring blocks of a, and then those of b.
+#if FOVEA_DOT_LANES == 16
+  FOVEA_INLINE Sum Start(int32_t sum) { return _mm512_set1_epi32(sum); }
+  FOVEA_INLINE void StoreWords(hn::raw::I v, void* to) { _mm512_storeu_si512(to, v); }
+  FOVEA_INLINE Sum FewAdd(Sum a, Sum b) { return _mm512_add_epi32(a, b); }
+  FOVEA_INLINE Sum AddLanes(Sum a, Sum b) { return FewAdd(_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b)); }
+  FOVEA_INLINE Sum AddPairs(Sum a, Sum b) { return FewAdd(_mm512_unpacklo_epi64(a, b), _mm512_unpackhi_epi64(a, b)); }
+  FOVEA_INLINE Sum AddBlocks(Sum a, Sum b) {
+    return FewAdd(_mm512_shuffle_i32x4(a, b, 0x88), _mm512_shuffle_i32x4(a, b, 0xdd));
+  }
+  // p[0], p[1] and so on, repeated in the lanes of each row.
+  template <int kRows>
+  FOVEA_INLINE VF LoadForEachRow(const float* p) {
+    if constexpr (kRows == 1) return hn::LoadU(kF, p);
+    if constexpr (kRows == 2) return VF{_mm512_broadcast_f32x8(_mm256_loadu_ps(p))};
+    if constexpr (kRows == 4) return VF{_mm512_broadcast_f32x4(_mm_loadu_ps(p))};
+  }
+#elif FOVEA_DOT_LANES == 8
+  FOVEA_INLINE Sum Start(int32_t sum) { return _mm256_set1_epi32(sum); }
+  FOVEA_INLINE void StoreWords(hn::raw::I v, void* to) { _mm256_storeu_si256(static_cast<__m256i*>(to), v); }
+  FOVEA_INLINE Sum FewAdd(Sum a, Sum b) { return _mm256_add_epi32(a, b); }
+  FOVEA_INLINE Sum AddLanes(Sum a, Sum b) { return FewAdd(_mm256_unpacklo_epi32(a, b), _mm256_unpackhi_epi32(a, b)); }
+  FOVEA_INLINE Sum AddPairs(Sum a, Sum b) { return FewAdd(_mm256_unpacklo_epi64(a, b), _mm256_unpackhi_epi64(a, b)); }
+  FOVEA_INLINE Sum AddBlocks(Sum a, Sum b) {
+    return FewAdd(_mm256_permute2x128_si256(a, b, 0x20), _mm256_permute2x128_si256(a, b, 0x31));
+  }
+  FOVEA_INLINE Sum SumsOfTwo(Sum a, Sum b) { return _mm256_shuffle_epi32(_mm256_hadd_epi32(a, b), 0xd8); }
+#else
+  FOVEA_INLINE Sum Start(int32_t sum) { return _mm_set1_epi32(sum); }
+  FOVEA_INLINE void StoreWords(hn::raw::I v, void* to) { _mm_storeu_si128(static_cast<__m128i*>(to), v); }
+  FOVEA_INLINE Sum FewAdd(Sum a, Sum b) { return _mm_add_epi32(a, b); }
+  FOVEA_INLINE Sum AddLanes(Sum a, Sum b) { return FewAdd(_mm_unpacklo_epi32(a, b), _mm_unpackhi_epi32(a, b)); }
+  FOVEA_INLINE Sum AddPairs(Sum a, Sum b) { return FewAdd(_mm_unpacklo_epi64(a, b), _mm_unpackhi_epi64(a, b)); }
+  FOVEA_INLINE Sum SumsOfTwo(Sum a, Sum b) { return _mm_shuffle_epi32(_mm_hadd_epi32(a, b), 0xd8); }
+#endif
+
+  FOVEA_INLINE VF ToFloat(Sum sum) { return hn::ConvertTo(kF, VI{sum}); }
+  FOVEA_INLINE VI ToInts(Sum sum) { return VI{sum}; }
+  FOVEA_INLINE Sum FewZero() { return Start(0); }
+
+  // Lane i of each 16-byte block: the sum of that block's lanes of v[i].
+  FOVEA_INLINE Sum SumsOfBlocks(const Sum* v) { return AddPairs(AddLanes(v[0], v[1]), AddLanes(v[2], v[3])); }
+  // Lane i of each row's lanes: the sum of that row's lanes of v[i]. If a vector has half of the rows, v has the first
+  // half for all keys, and then the second half.
+  template <int kRows, size_t kVectors>
+  FOVEA_INLINE VI IntsOfRows(const Sum (&v)[kVectors]) {
+    constexpr size_t kKeys = kLanes / kRows;
+    static_assert(kVectors == kKeys || (kVectors == 2 * kKeys && kRows == 4), "others are not served");
+#if FOVEA_DOT_LANES == 16
+    if constexpr (kVectors > kKeys) {
+      return ToInts(AddBlocks(SumsOfBlocks(v), SumsOfBlocks(v + 4)));
+    } else if constexpr (kKeys == 16) {
+      return ToInts(AddBlocks(AddBlocks(SumsOfBlocks(v), SumsOfBlocks(v + 4)),
+                              AddBlocks(SumsOfBlocks(v + 8), SumsOfBlocks(v + 12))));
+    } else if constexpr (kKeys == 8) {
+      const Sum sums = AddBlocks(SumsOfBlocks(v), SumsOfBlocks(v + 4));
+      return ToInts(_mm512_shuffle_i32x4(sums, sums, 0xd8));
+    }
+#else
+#if FOVEA_DOT_LANES == 8
+    if constexpr (kVectors > kKeys) return ToInts(_mm256_permute4x64_epi64(SumsOfBlocks(v), 0xd8));
+    if constexpr (kKeys == 8) return ToInts(AddBlocks(SumsOfBlocks(v), SumsOfBlocks(v + 4)));
+#endif
+    if constexpr (kVectors == 2) return ToInts(SumsOfTwo(v[0], v[1]));
+#endif
+    if constexpr (kVectors == 4 && kKeys == 4) return ToInts(SumsOfBlocks(v));
+  }
+  template <int kRows, size_t kVectors>
+  FOVEA_INLINE VF SumsOfRows(const Sum (&v)[kVectors]) {
+    return hn::ConvertTo(kF, IntsOfRows<kRows>(v));
+  }
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+};
+
+#endif  // FOVEA_SRC_SIMD_DOT_X86_INL_

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef FOVEA_SRC_DELTA_CALL_H_
+#define FOVEA_SRC_DELTA_CALL_H_
+
+#include "fovea/fovea.h"
+#include "fovea/fovea_config.h"
+#include "ground/base/checked_size.h"
+#include "layers/delta/kernels.h"
+#include "layers/delta/state.h"
+
+namespace fovea {
+
+// Most token groups that are prepared before columns of S are read for all of them: these columns then stay in a
+// first-level cache. Targets of one lane have little cache, and little memory.
+constexpr uint32_t most_delta_groups(uint32_t lanes) { return lanes == 1 ? 1 : 8; }
+
+// Columns of a task, where an executor has more workers than there are heads.
+constexpr uint32_t kPartColumns = 2 * kDeltaColumns;
+
+// What shapes and the target decide.
+struct DeltaPlan {
+  fovea_target target;
+  uint32_t lanes;
+  uint32_t groups;   // token groups that are prepared at a time
+  uint32_t readers;  // query heads that read one S
+  uint32_t parts;    // of the columns of S, each a task
+  uint32_t workers;
+  size_t worker_bytes;  // workspace of each
+};
+
+// The workspace of a worker.
+struct DeltaScratch {
+  float* k;  // [2][kDeltaTokens][whole_columns(key_dim)]: of a group and of the one before
+  float* q;  // [kDeltaTokens][whole_columns(key_dim)]
+  float* strands;
+  DeltaGroup* groups;  // [groups][readers]
+  float* factors;      // [groups][readers][delta_factor_count]
+};
+// What the general rule has in addition, for the keys that are given; those above are b.
+struct DeltaGivenScratch {
+  float* k;
+  float* a;  // [kDeltaTokens][whole_columns(key_dim)]
+  float* strands;
+  DeltaGiven* groups;
+  float* factors;  // [groups][readers][delta_given_count]
+};
+
+// Places these arrays with a Carver, or counts their bytes.
+template <class Carves>
+constexpr void place_delta_scratch(Carves& carver, uint32_t key_dim, size_t groups, size_t factors, DeltaScratch* s) {
+  const size_t row = (size_t(key_dim) + kDeltaColumns - 1) / kDeltaColumns * kDeltaColumns;
+  carver.take(&s->k, row, 2 * kDeltaTokens);
+  carver.take(&s->q, row, kDeltaTokens);
+  carver.take(&s->strands, kDeltaStrands);
+  carver.take(&s->groups, groups);
+  carver.take(&s->factors, factors, groups);
+}
+
+struct DeltaGivenSets {
+  const float* k[2][kDeltaTokens];
+};
+
+template <class Carves>
+constexpr void place_delta_given(Carves& carver, uint32_t key_dim, size_t groups, size_t factors,
+                                 DeltaGivenScratch* s) {
+  const size_t row = (size_t(key_dim) + kDeltaColumns - 1) / kDeltaColumns * kDeltaColumns;
+  carver.take(&s->k, row, 2 * kDeltaTokens);
+  carver.take(&s->a, row, kDeltaTokens);
+  carver.take(&s->strands, kDeltaStrands);
+  carver.take(&s->groups, groups);
+  carver.take(&s->factors, factors, groups);
+}
+
+// A checked call. A task is a head of an entry, and a part of the columns of its S. No task changes what another reads.
+// Heads of values and dims are those of the state. The arrays are described in the caller's arguments.
+struct DeltaCall {
+  DeltaPlan plan;
+  const DeltaKernels* kernels;
+  fovea_delta_state* state;
+  uint32_t entry, batch;            // entries [entry, entry + batch) of the state
+  uint32_t tokens;                  // of each entry
+  const uint32_t* offsets;          // [batch + 1]: where the tokens of ragged entries begin. Read by ragged_offsets
+  uint32_t key_share, query_share;  // heads of values that share a key head, and a query head
+  float scale;
+  fovea_dtype dtype, out_dtype;
+  const fovea_out* out;
+  const fovea_in *q, *k, *v;
+  const fovea_in *decay, *beta;  // null where the rule is not gated, and where it is no delta rule
+  [[no_unique_address]] MemberIf<kHasGeneralDelta, const fovea_in*> a, b;  // null where the rule is not the general one
+  const fovea_executor* executor;
+  char* workspace;
+
+  // Null if entries are not ragged. Always null in builds without ragged batches.
+  const uint32_t* ragged_offsets() const { return config::kRagged ? offsets : nullptr; }
+
+  bool general() const { return kHasGeneralDelta && a; }
+  const fovea_in& added_keys() const { return general() ? **b : *k; }
+
+  struct Scratch {};
+  fovea_status run_task(size_t index, uint32_t worker, Scratch*) const;
+};
+
+// Fails only if an executor does.
+fovea_status run_delta(const DeltaCall& call);
+
+// A checked call whose matrices S are arrays of the caller. A task is a head of an entry. A worker's workspace begins
+// with a state of one head, in which S is unless a kernel reads it where it is.
+struct DeltaMatricesCall {
+  DeltaCall call;            // without a state
+  fovea_delta_state header;  // of one head
+  uint32_t v_heads;
+  size_t worker_bytes;  // of the state and the workspace of a worker
+  const fovea_in* before;
+  const fovea_out* after;
+
+  struct Scratch {};
+  fovea_status run_task(size_t index, uint32_t worker, Scratch*) const;
+};
+fovea_status run_delta_matrices(const DeltaMatricesCall& call);
+
+void begin_delta(const fovea_delta_state& header, fovea_delta_state* state);
+void set_delta(fovea_delta_state& state, uint32_t first, uint32_t count, const fovea_in* matrices);
+void get_delta(const fovea_delta_state& state, const DeltaKernels& kernels, uint32_t first, uint32_t count,
+               const fovea_out& matrices);
+// get_delta of a state of one head, with S that is not in the state.
+void get_delta_from(const fovea_in& s, const fovea_delta_state& state, const DeltaKernels& kernels,
+                    const fovea_out& matrix);
+
+// Pending tokens of entries: of all of them the least, 0 of none; and takes that many back.
+uint32_t least_pending(const fovea_delta_state& state, uint32_t first, uint32_t count);
+void roll_back_delta(fovea_delta_state* state, uint32_t first, uint32_t count, uint32_t tokens);
+
+void write_delta_image(const fovea_delta_state& state, uint8_t* image);
+fovea_delta_state read_delta_header(const uint8_t* image);
+void read_delta_image(const uint8_t* image, fovea_delta_state* state);
+
+}  // namespace fovea
+
+#endif  // FOVEA_SRC_DELTA_CALL_H_

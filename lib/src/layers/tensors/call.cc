@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ground/base/arithmetic.h"
+#include "layers/tensors/call.h"
+
+#include "ground/base/strides.h"
+#include "ground/formats/kernels.h"
+
+namespace fovea {
+namespace {
+
+const void* row_in(const fovea_in& array, fovea_dtype dtype, uint32_t entry, uint32_t head, uint32_t token) {
+  return row_of(array, unscaled_bytes(dtype), ptrdiff_t(entry), ptrdiff_t(head), ptrdiff_t(token));
+}
+void* row_in(const fovea_out& array, fovea_dtype dtype, uint32_t entry, uint32_t head, uint32_t token) {
+  return const_cast<void*>(row_in(as_input(array), dtype, entry, head, token));
+}
+
+}  // namespace
+
+void run_pair(PairCall* call, bool multiply) {
+  const PairCall& c = *call;
+  PairRow& row = call->row;
+  for (uint32_t entry = 0; entry < c.batch; ++entry) {
+    for (uint32_t head = 0; head < c.heads; ++head) {
+      for (uint32_t token = 0; token < c.tokens; ++token) {
+        row.y = row_in(*c.y, row.y_dtype, entry, head, token);
+        row.a = row_in(*c.a, row.a_dtype, entry, head, token);
+        row.b = row_in(*c.b, row.b_dtype, entry, head, token);
+        multiply ? c.kernels->multiply(row) : c.kernels->add(row);
+      }
+    }
+  }
+}
+
+void run_pooling(PoolingCall* call) {
+  const PoolingCall& c = *call;
+  MeanRow& row = call->row;
+  for (uint32_t entry = 0; entry < c.batch; ++entry) {
+    row.tokens = c.lengths && c.lengths[entry] < c.most ? c.lengths[entry] : c.most;
+    for (uint32_t head = 0; head < c.heads; ++head) {
+      row.y = row_in(*c.y, row.y_dtype, entry, head, 0);
+      row.x = row_in(*c.x, row.x_dtype, entry, head, 0);
+      c.kernels->mean(row);
+    }
+  }
+}
+
+void run_embedding(const EmbeddingCall& c) {
+  if (c.tokens == 0) return;
+  const fovea_linear_weights& w = c.table;
+  const size_t scales = dense_scale_stride(w.dtype, c.dim) * scale_bytes(w.dtype);  // bytes of a row's
+  for (uint32_t token = 0; token < c.tokens; ++token) {
+    const auto index = ptrdiff_t(c.indices[token]);
+    const void* const row =
+        advanced(static_cast<const char*>(w.data), stride_bytes(w.row_stride, unit_bytes(w.dtype), index));
+    const void* const scale = advanced(static_cast<const char*>(w.scales), stride_bytes(ptrdiff_t(scales), 1, index));
+    float* const y = c.y + ptrdiff_t(token) * c.y_stride;
+    weight_kernels(c.target).widen_weights(w.dtype, {1, c.dim, y, 0, row, 0, scale, 0});
+  }
+}
+
+}  // namespace fovea
