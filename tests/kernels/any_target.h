@@ -17,8 +17,8 @@
 #include "layers/delta/kernels.h"
 #include "layers/integer/kernels.h"
 #include "layers/integer_layers/kernels.h"
-#include "layers/linear/f16_kernels.h"
-#include "layers/linear/i8_kernels.h"
+#include "layers/linear/f16/kernels.h"
+#include "layers/linear/i8/kernels.h"
 #include "layers/norm/kernels.h"
 #include "layers/tensors/kernels.h"
 #define FOVEA_IN_TARGET

@@ -42,7 +42,7 @@ refused "must define FOVEA_DOT_ADD(x, y, sum)" ground/targets/registry.cc "$dot"
 changed pretended_dot.h "s/FOVEA_DOT_TYPE uint32_t/FOVEA_DOT_TYPE uint16_t/"
 refused "must have 4, 8 or 16 bytes" core/attention/plan.cc "$dot"
 cp "$example/pretended_dot.h" "$example/pretended_simd.h" "$work"
-refused "accepted" layers/linear/i8_kernels.cc "$dot"
+refused "accepted" layers/linear/i8/kernels.cc "$dot"
 refused "which this build lacks" ground/targets/registry.cc -UFOVEA_WITH_SCALAR -DFOVEA_WITH_XSIMD=1 "$dot"
 refused "accepted" layers/norm/kernels.cc "$simd" -DFOVEA_SIMD_LANES=4
 refused "FOVEA_SIMD_LANES must be the kLanes of FOVEA_SIMD_HEADER" layers/norm/kernels.cc "$simd"
@@ -53,7 +53,7 @@ refused "Div" layers/norm/kernels.cc "$simd" -DFOVEA_SIMD_LANES=4
 # Named in the user's settings.
 cp "$example/pretended_dot.h" "$work"
 echo '#define FOVEA_DOT_HEADER "pretended_dot.h"' >"$work/settings.h"
-refused "accepted" layers/linear/i8_kernels.cc -I"$work" "-DFOVEA_CONFIG_HEADER=\"$work/settings.h\""
+refused "accepted" layers/linear/i8/kernels.cc -I"$work" "-DFOVEA_CONFIG_HEADER=\"$work/settings.h\""
 
 if [ -n "$whole" ]; then
   cases=$((cases + 1))

@@ -5,8 +5,8 @@
 #include "fovea/fovea.h"
 #include "ground/base/checked_size.h"
 #include "ground/targets/registry.h"
-#include "layers/linear/f16_kernels.h"
-#include "layers/linear/i8_kernels.h"
+#include "layers/linear/f16/kernels.h"
+#include "layers/linear/i8/kernels.h"
 #include "layers/linear/kernels.h"
 #include "layers/norm/call.h"
 

@@ -4,11 +4,11 @@
 // again. There is a kernel for each kind of dot product that processors of the target may have.
 #if !defined(FOVEA_IN_TARGET)
 #include "ground/base/arithmetic.h"
-#include "layers/linear/i8_kernels.h"
+#include "layers/linear/i8/kernels.h"
 #include "ground/math/byte_kernels.h"
 #include "ground/targets/options.inl"
 #define FOVEA_KERNELS_NAMESPACE i8_linear_kernels
-#define FOVEA_KERNELS_FILE "layers/linear/i8_kernels.cc"
+#define FOVEA_KERNELS_FILE "layers/linear/i8/kernels.cc"
 #include "ground/targets/each_target.inl"
 #else
 
@@ -22,7 +22,7 @@ namespace {
 namespace i8 {
 #include "ground/simd/apart.inl"
 #include "ground/simd/dots.inl"
-#include "layers/linear/i8_dot_kernels.inl"
+#include "layers/linear/i8/dot_kernels.inl"
 
 template <class... Dot>
 constexpr I8LinearTable Table(DotList<Dot...>) {

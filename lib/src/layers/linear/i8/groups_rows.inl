@@ -5,7 +5,7 @@
 #ifndef FOVEA_SRC_LINEAR_I8_GROUPS_ROWS_INL_
 #define FOVEA_SRC_LINEAR_I8_GROUPS_ROWS_INL_
 
-#include "layers/linear/i8_groups.inl"
+#include "layers/linear/i8/groups.inl"
 
 // The groups of some rows at the same place in each row, whose format is known only at run time: one text for all.
 struct GroupsAt {

@@ -4,7 +4,7 @@
 #ifndef FOVEA_SRC_LINEAR_I8_GROUPS_BLOCKS_INL_
 #define FOVEA_SRC_LINEAR_I8_GROUPS_BLOCKS_INL_
 
-#include "layers/linear/i8_groups.inl"
+#include "layers/linear/i8/groups.inl"
 
 template <class Dot>
 struct GroupBlocks {

@@ -2,12 +2,12 @@
 //
 // A linear layer of one to three tokens with products of halves, where the processor has arithmetic for them. A lane is
 // an output, so that each weight is read once and none is multiplied by a lane without a token. The chains are those of
-// f16_linear.inl.
+// linear.inl.
 #ifndef FOVEA_SRC_LINEAR_F16_FEW_INL_
 #define FOVEA_SRC_LINEAR_F16_FEW_INL_
 
 #include "ground/math/half_lanes.inl"
-#include "layers/linear/f16_linear.inl"
+#include "layers/linear/f16/linear.inl"
 
 template <class Half>
 struct FewHalfLinear {

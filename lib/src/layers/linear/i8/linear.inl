@@ -4,7 +4,7 @@
 #ifndef FOVEA_SRC_LINEAR_I8_LINEAR_INL_
 #define FOVEA_SRC_LINEAR_I8_LINEAR_INL_
 
-#include "layers/linear/i8_rows.inl"
+#include "layers/linear/i8/rows.inl"
 
 template <class Dot>
 struct TokenProducts {

@@ -7,9 +7,9 @@
 #include "ground/base/arithmetic.h"
 #define FOVEA_FILLS_REGISTERS
 #include "ground/targets/options.inl"
-#include "layers/linear/f16_kernels.h"
+#include "layers/linear/f16/kernels.h"
 #define FOVEA_KERNELS_NAMESPACE f16_linear_kernels
-#define FOVEA_KERNELS_FILE "layers/linear/f16_kernels.cc"
+#define FOVEA_KERNELS_FILE "layers/linear/f16/kernels.cc"
 #include "ground/targets/each_target.inl"
 #else
 
@@ -20,8 +20,8 @@ namespace {
 #include "ground/formats/rows.inl"
 namespace f16 {
 #include "ground/simd/apart.inl"
-#include "layers/linear/f16_linear.inl"
-#include "layers/linear/f16_few.inl"
+#include "layers/linear/f16/linear.inl"
+#include "layers/linear/f16/few.inl"
 
 constexpr F16LinearTable kTable = {
     {KernelOfHalves<FloatHalves>(), KernelOfHalves<OwnHalves>(), FewKernelOfHalves<OwnHalves>()}};

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// i8_steps.inl for Helium.
+// steps.inl for Helium.
 #ifndef FOVEA_SRC_LINEAR_I8_STEPS_HELIUM_INL_
 #define FOVEA_SRC_LINEAR_I8_STEPS_HELIUM_INL_
 
-#include "layers/linear/i8_steps.inl"
+#include "layers/linear/i8/steps.inl"
 
 template <class Dot>
 struct TileSteps<Dot, kDotHelium> : OneBlock {

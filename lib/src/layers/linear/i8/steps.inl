@@ -4,7 +4,7 @@
 #ifndef FOVEA_SRC_LINEAR_I8_STEPS_INL_
 #define FOVEA_SRC_LINEAR_I8_STEPS_INL_
 
-#include "layers/linear/i8_outputs.inl"
+#include "layers/linear/i8/outputs.inl"
 
 // The columns that have their codes and sums together.
 struct ColumnBlock {
@@ -32,7 +32,7 @@ FOVEA_INLINE typename Dot::Code* CodesOf(const I8TokenTile& t, size_t column) {
          (column - first) * Dot::kGroup;
 }
 
-#include "layers/linear/i8_steps_helium.inl"
-#include "layers/linear/i8_steps_smlad.inl"
+#include "layers/linear/i8/steps_helium.inl"
+#include "layers/linear/i8/steps_smlad.inl"
 
 #endif  // FOVEA_SRC_LINEAR_I8_STEPS_INL_

@@ -5,7 +5,7 @@
 #ifndef FOVEA_SRC_LINEAR_I8_FEW_GROUPS_TURNED_INL_
 #define FOVEA_SRC_LINEAR_I8_FEW_GROUPS_TURNED_INL_
 
-#include "layers/linear/i8_few_groups_rows.inl"
+#include "layers/linear/i8/few_groups_rows.inl"
 
 // Bytes of q4_k whose codes belong to two groups: they are turned for the first of these, and kept.
 template <class Dot, fovea_dtype kType>

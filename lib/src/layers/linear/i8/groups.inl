@@ -5,9 +5,9 @@
 #ifndef FOVEA_SRC_LINEAR_I8_GROUPS_INL_
 #define FOVEA_SRC_LINEAR_I8_GROUPS_INL_
 
-#include "layers/linear/i8_codes.inl"
-#include "layers/linear/i8_linear.inl"
-#include "layers/linear/i8_reader.inl"
+#include "layers/linear/i8/codes.inl"
+#include "layers/linear/i8/linear.inl"
+#include "layers/linear/i8/reader.inl"
 
 // How much codes of a format exceed the numbers that they stand for. Not for Q8_0, whose codes are signed bytes.
 constexpr uint8_t CodeBias(fovea_dtype dtype) { return HasLeast(dtype) ? 0 : IsInSuper(dtype) ? 32 : 8; }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// i8_codes.inl for AArch64: four tokens together.
+// codes.inl for AArch64: four tokens together.
 #ifndef FOVEA_SRC_LINEAR_I8_CODES_NEON64_INL_
 #define FOVEA_SRC_LINEAR_I8_CODES_NEON64_INL_
 
 #include "ground/math/dot_codes_neon64.inl"
-#include "layers/linear/i8_codes.inl"
+#include "layers/linear/i8/codes.inl"
 
 template <class Dot>
 struct FourTokenCodes {

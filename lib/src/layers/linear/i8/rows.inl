@@ -5,7 +5,7 @@
 #define FOVEA_SRC_LINEAR_I8_ROWS_INL_
 
 #include "ground/math/dot_block.inl"
-#include "layers/linear/i8_steps.inl"
+#include "layers/linear/i8/steps.inl"
 
 // The codes of columns, from an input on.
 template <class Dot>

@@ -4,9 +4,9 @@
 #ifndef FOVEA_SRC_LINEAR_I8_DOT_KERNELS_INL_
 #define FOVEA_SRC_LINEAR_I8_DOT_KERNELS_INL_
 
-#include "layers/linear/i8_few_groups.inl"
-#include "layers/linear/i8_groups_blocks.inl"
-#include "layers/linear/i8_groups_rows.inl"
+#include "layers/linear/i8/few_groups.inl"
+#include "layers/linear/i8/groups_blocks.inl"
+#include "layers/linear/i8/groups_rows.inl"
 
 // Whether few tokens have a kernel of their own. For smmla they take sdot's.
 template <class Dot>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// i8_steps.inl for smlad. A tile of more than four tokens has blocks of four columns, for which the weights are brought
+// steps.inl for smlad. A tile of more than four tokens has blocks of four columns, for which the weights are brought
 // once.
 #ifndef FOVEA_SRC_LINEAR_I8_STEPS_SMLAD_INL_
 #define FOVEA_SRC_LINEAR_I8_STEPS_SMLAD_INL_
 
-#include "layers/linear/i8_steps.inl"
+#include "layers/linear/i8/steps.inl"
 
 template <class Dot>
 struct TileSteps<Dot, kDotSmlad> {

@@ -4,8 +4,8 @@
 #ifndef FOVEA_SRC_LINEAR_I8_FEW_GROUPS_ROWS_INL_
 #define FOVEA_SRC_LINEAR_I8_FEW_GROUPS_ROWS_INL_
 
-#include "layers/linear/i8_few.inl"
-#include "layers/linear/i8_reader.inl"
+#include "layers/linear/i8/few.inl"
+#include "layers/linear/i8/reader.inl"
 
 // The next groups of kLanes rows. Vector k holds codes of row k and of each kLanes / kFewGroupRows-th row after it.
 template <class Dot, fovea_dtype kType>

@@ -4,7 +4,7 @@
 #ifndef FOVEA_SRC_LINEAR_I8_FEW_INL_
 #define FOVEA_SRC_LINEAR_I8_FEW_INL_
 
-#include "layers/linear/i8_outputs.inl"
+#include "layers/linear/i8/outputs.inl"
 
 // Weights are prefetched this many rows before they are needed, in the order of addresses. With 8 rows 28 MB of weights
 // take 1.2 times as long (AVX-512).

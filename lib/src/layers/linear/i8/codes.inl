@@ -5,7 +5,7 @@
 #define FOVEA_SRC_LINEAR_I8_CODES_INL_
 
 #include "ground/math/dot_codes.inl"
-#include "layers/linear/i8_steps.inl"
+#include "layers/linear/i8/steps.inl"
 
 template <class Dot, DotKind kKind = Dot::kKind>
 struct TokenCodes {
@@ -43,6 +43,6 @@ struct TokenCodes {
   }
 };
 
-#include "layers/linear/i8_codes_neon64.inl"
+#include "layers/linear/i8/codes_neon64.inl"
 
 #endif  // FOVEA_SRC_LINEAR_I8_CODES_INL_
