@@ -297,3 +297,24 @@ size_t slow_workspace_bytes(const fovea_plan& plan, size_t workspace_bytes) {
 bool is_plan(const fovea_plan& plan) { return plan.magic == kPlanMagic; }
 
 }  // namespace fovea
+
+extern "C" fovea_status fovea_plan_init(fovea_plan* plan, const fovea_attention_desc* desc) {
+  if (!plan || !desc) return FOVEA_ERR_NULL;
+  return fovea::make_plan(*desc, plan);
+}
+
+extern "C" size_t fovea_workspace_bytes(const fovea_plan* plan) {
+  return plan && fovea::is_plan(*plan) ? plan->workspace_bytes : 0;
+}
+
+extern "C" size_t fovea_slow_workspace_bytes(const fovea_plan* plan, size_t workspace_bytes) {
+  return plan && fovea::is_plan(*plan) ? fovea::slow_workspace_bytes(*plan, workspace_bytes) : 0;
+}
+
+extern "C" size_t fovea_workspace_bytes_for(const fovea_attention_desc* desc, fovea_target target) {
+  if (!desc) return 0;
+  return fovea::largest_for(target, [=](fovea_target one) {
+    fovea_plan plan;
+    return fovea::make_plan_for(*desc, one, &plan) == FOVEA_OK ? plan.workspace_bytes : 0;
+  });
+}

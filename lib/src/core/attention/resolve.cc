@@ -286,3 +286,12 @@ fovea_status check_attention(const AttentionCall& call) {
 }
 
 }  // namespace fovea
+
+extern "C" fovea_status fovea_attention(const fovea_plan* plan, const fovea_attention_args* args, void* workspace,
+                                        size_t workspace_bytes) {
+  if (!plan || !args) return FOVEA_ERR_NULL;
+  const fovea::Workspace parts = {workspace, workspace_bytes, args->slow_workspace, args->slow_workspace_bytes};
+  const fovea::AttentionCall call(*plan, *args, parts, nullptr);
+  const fovea_status status = fovea::check_attention(call);
+  return status == FOVEA_OK ? fovea::run_attention(call) : status;
+}

@@ -2,7 +2,10 @@
 #include "ground/base/arithmetic.h"
 #include "core/rope/resolve.h"
 
+#include "core/rope/call.h"
+#include "fovea/fovea.h"
 #include "ground/base/buffers.h"
+#include "ground/base/status.h"
 #include "ground/targets/registry.h"
 
 namespace fovea {
@@ -81,13 +84,12 @@ fovea_status add_rope_tables(Buffers& buffers, const fovea_rope_args& a, size_t 
   return buffers.status();
 }
 
-fovea_status check_rope_frequencies(const uint64_t* turns, double base, double position_scale, uint32_t rotary_dim) {
-  const uint64_t base_bits = bits_of(base), scale_bits = bits_of(position_scale);
-  if (base_bits && (base_bits < bits_of(1.0) || base_bits >= bits_of(__builtin_inf()))) return FOVEA_ERR_NUMBER;
-  if (scale_bits > bits_of(1.0)) return FOVEA_ERR_NUMBER;
-  if (rotary_dim == 0 || rotary_dim % 2 != 0) return FOVEA_ERR_DIM;
-  if (!turns) return FOVEA_ERR_NULL;
-  return is_aligned_to_element(turns, sizeof(uint64_t)) ? FOVEA_OK : FOVEA_ERR_ALIGNMENT;
-}
-
 }  // namespace fovea
+
+extern "C" fovea_status fovea_rope_f32(const fovea_rope_args* args) {
+  if (!args) return FOVEA_ERR_NULL;
+  fovea::RopeCall call;
+  FOVEA_RETURN_IF_ERROR(fovea::resolve_rope(*args, &call));
+  fovea::run_rope(call);
+  return FOVEA_OK;
+}

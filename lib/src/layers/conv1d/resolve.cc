@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ground/base/arithmetic.h"
-#include "layers/conv1d/resolve.h"
+#include "layers/conv1d/call.h"
 
+#include "fovea/fovea.h"
 #include "ground/base/buffers.h"
 #include "ground/base/status.h"
 #include "ground/targets/registry.h"
@@ -61,3 +62,11 @@ fovea_status resolve_conv1d(const fovea_conv1d_args& a, Conv1dCall* call) {
 }
 
 }  // namespace fovea
+
+extern "C" fovea_status fovea_conv1d_f32(const fovea_conv1d_args* args) {
+  if (!args) return FOVEA_ERR_NULL;
+  fovea::Conv1dCall call;
+  FOVEA_RETURN_IF_ERROR(fovea::resolve_conv1d(*args, &call));
+  fovea::run_conv1d(&call);
+  return FOVEA_OK;
+}

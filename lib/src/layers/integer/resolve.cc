@@ -1,18 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ground/base/arithmetic.h"
-#include "layers/integer/resolve.h"
+#include "layers/integer/call.h"
 
+#include "fovea/fovea.h"
 #include "fovea/fovea_config.h"
 #include "ground/base/buffers.h"
 #include "ground/base/codes.h"
 #include "ground/base/key_places.h"
+#include "ground/base/status.h"
 
 namespace fovea {
 namespace {
 
-constexpr uint32_t kMostHeadDim = 1024;          // for sums of products, and differences of such sums, in 32 bits
-constexpr uint32_t kMostValueDim = 1u << 24;     // for bytes of a row's arrays in 32 bits
-constexpr uint32_t kMostKeys = 1u << 24;         // so that a sum still changes with each key
+// What the counts of a call decide.
+struct IntegerPlan {
+  uint32_t rows;  // of an IntegerBlock
+  size_t workspace_bytes;
+};
+
+constexpr uint32_t kMostHeadDim = 1024;       // for sums of products, and differences of such sums, in 32 bits
+constexpr uint32_t kMostValueDim = 1u << 24;  // for bytes of a row's arrays in 32 bits
+constexpr uint32_t kMostKeys = 1u << 24;      // so that a sum still changes with each key
 
 // Rows that an IntegerBlock has room for: a multiple of kIntegerRowGroup.
 uint32_t block_rows(const fovea_integer_attention_args& a) {
@@ -21,9 +29,7 @@ uint32_t block_rows(const fovea_integer_attention_args& a) {
   return rows == 0 ? kIntegerRowGroup : uint32_t(rows + kIntegerRowGroup - 1) / kIntegerRowGroup * kIntegerRowGroup;
 }
 
-bool is_multiplier(int32_t multiplier, int32_t shift) {
-  return multiplier >= 1 << 30 && shift >= -31 && shift <= 31;
-}
+bool is_multiplier(int32_t multiplier, int32_t shift) { return multiplier >= 1 << 30 && shift >= -31 && shift <= 31; }
 
 fovea_status check_options(const fovea_integer_attention_args& a) {
   if (uint32_t(a.causal) > FOVEA_CAUSAL_POSITIONS) return FOVEA_ERR_ENUM;
@@ -59,6 +65,7 @@ fovea_status check_entries(const IntegerCall& c) {
 
 }  // namespace
 
+// Reads no array.
 fovea_status plan_integer_attention(const fovea_integer_attention_args& a, IntegerPlan* plan) {
   if (a.struct_bytes != sizeof(fovea_integer_attention_args)) return FOVEA_ERR_STRUCT;
   if (!config::kIntegerAttention || a.head_dim > kMostHeadDim) return FOVEA_ERR_UNSUPPORTED;
@@ -100,3 +107,17 @@ fovea_status resolve_integer_attention(const fovea_integer_attention_args& a, vo
 }
 
 }  // namespace fovea
+
+extern "C" size_t fovea_integer_attention_workspace_bytes(const fovea_integer_attention_args* args) {
+  fovea::IntegerPlan plan;
+  return args && fovea::plan_integer_attention(*args, &plan) == FOVEA_OK ? plan.workspace_bytes : 0;
+}
+
+extern "C" fovea_status fovea_integer_attention(const fovea_integer_attention_args* args, void* workspace,
+                                                size_t workspace_bytes) {
+  if (!args) return FOVEA_ERR_NULL;
+  fovea::IntegerCall call;
+  FOVEA_RETURN_IF_ERROR(fovea::resolve_integer_attention(*args, workspace, workspace_bytes, &call));
+  fovea::run_integer_attention(&call);
+  return FOVEA_OK;
+}

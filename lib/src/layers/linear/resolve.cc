@@ -2,6 +2,7 @@
 #include "ground/base/arithmetic.h"
 #include "layers/linear/resolve.h"
 
+#include "fovea/fovea.h"
 #include "ground/base/buffers.h"
 #include "ground/base/carver.h"
 #include "ground/base/codes.h"
@@ -9,7 +10,8 @@
 #include "ground/base/tasks.h"
 #include "ground/formats/weights.h"
 #include "ground/targets/registry.h"
-#include "layers/norm/resolve.h"
+#include "layers/linear/call.h"
+#include "layers/norm/call.h"
 
 namespace fovea {
 namespace {
@@ -202,3 +204,15 @@ fovea_status resolve_linear(const fovea_linear_args& a, void* workspace, size_t 
 }
 
 }  // namespace fovea
+
+extern "C" size_t fovea_linear_workspace_bytes(const fovea_linear_args* args) {
+  fovea::LinearPlan plan;
+  return args && fovea::plan_linear(*args, &plan) == FOVEA_OK ? plan.worker_bytes * plan.workers : 0;
+}
+
+extern "C" fovea_status fovea_linear(const fovea_linear_args* args, void* workspace, size_t workspace_bytes) {
+  if (!args) return FOVEA_ERR_NULL;
+  fovea::LinearCall call;
+  const fovea_status status = fovea::resolve_linear(*args, workspace, workspace_bytes, &call);
+  return status == FOVEA_OK ? fovea::run_linear(call) : status;
+}

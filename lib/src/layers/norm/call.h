@@ -46,6 +46,9 @@ struct NormCall {
   ptrdiff_t weight_head_stride;
 };
 
+// Whether a number is an activation, and this build has it.
+fovea_status check_activation(fovea_activation_kind kind);
+
 void run_activation(const ActivationCall& call);
 void run_norm(const NormCall& call);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ground/base/arithmetic.h"
-#include "layers/norm/resolve.h"
+#include "layers/norm/call.h"
 
+#include "fovea/fovea.h"
 #include "ground/base/buffers.h"
 #include "ground/base/finite.h"
 #include "ground/base/status.h"
@@ -57,8 +58,7 @@ fovea_status check_arrays(const fovea_norm_args& a) {
   buffers.add_output(a.y, y, a.batch, a.heads, a.tokens, a.dim);
   if (kResidual && a.sum.data) buffers.add_output(a.sum, r, a.batch, a.heads, a.tokens, a.dim);
   const auto add = [&](const fovea_in& array, size_t unit) {
-    if (kResidual && a.sum.data &&
-        Buffers::is_in_place(a.sum, r, array, unit, a.batch, a.heads, a.tokens, a.dim)) {
+    if (kResidual && a.sum.data && Buffers::is_in_place(a.sum, r, array, unit, a.batch, a.heads, a.tokens, a.dim)) {
       return;
     }
     buffers.add_in_place(a.y, y, array, unit, a.batch, a.heads, a.tokens, a.dim);
@@ -89,8 +89,8 @@ fovea_status check(const fovea_norm_args& a, fovea_target* target) {
 
 fovea_status check_activation(fovea_activation_kind kind) {
   if (uint32_t(kind) > FOVEA_ACTIVATION_TANH) return FOVEA_ERR_ENUM;
-  const bool left_out = (!config::kGelu && kind == FOVEA_ACTIVATION_GELU) ||
-                        (!config::kTanh && kind == FOVEA_ACTIVATION_TANH);
+  const bool left_out =
+      (!config::kGelu && kind == FOVEA_ACTIVATION_GELU) || (!config::kTanh && kind == FOVEA_ACTIVATION_TANH);
   return left_out ? FOVEA_ERR_UNSUPPORTED : FOVEA_OK;
 }
 
@@ -132,3 +132,19 @@ fovea_status resolve_norm(const fovea_norm_args& a, NormCall* call) {
 }
 
 }  // namespace fovea
+
+extern "C" fovea_status fovea_activation(const fovea_activation_args* args) {
+  if (!args) return FOVEA_ERR_NULL;
+  fovea::ActivationCall call;
+  FOVEA_RETURN_IF_ERROR(fovea::resolve_activation(*args, &call));
+  fovea::run_activation(call);
+  return FOVEA_OK;
+}
+
+extern "C" fovea_status fovea_norm(const fovea_norm_args* args) {
+  if (!args) return FOVEA_ERR_NULL;
+  fovea::NormCall call;
+  FOVEA_RETURN_IF_ERROR(fovea::resolve_norm(*args, &call));
+  fovea::run_norm(call);
+  return FOVEA_OK;
+}
