@@ -41,12 +41,12 @@ fovea_status check_buffers(const fovea_kv_cache& c, const fovea_kv_append_args& 
   Buffers buffers;
   buffers.add_memory(c.memory, c.memory_bytes);
   if (staged) buffers.add_memory(a.workspace, a.workspace_bytes);
-  const Buffers::Rows rows = {blocks, c.kv_heads, a.tokens};
+  const Rows rows = {blocks, c.kv_heads, a.tokens};
   buffers.add_tokens(a.keys, element_bytes, rows, c.head_dim);
   if (!c.values_in_keys) buffers.add_tokens(a.values, element_bytes, rows, c.value_dim);
   if (c.key_center) {
     const fovea_in center = {c.key_center, 0, ptrdiff_t(c.head_dim), 0};
-    buffers.add_input(center, sizeof(float), 1, c.kv_heads, 1, c.head_dim);
+    buffers.add_input(center, sizeof(float), {1, c.kv_heads, 1}, c.head_dim);
   }
   buffers.add_list(a.counts, sizeof(uint32_t), a.batch);
   buffers.add_list(a.offsets, sizeof(uint32_t), size_t(a.batch) + 1);

@@ -13,9 +13,9 @@ namespace {
 
 fovea_status check_choices(const fovea_rope_args& a, RopeCall* call) {
   if (a.layout != FOVEA_ROPE_INTERLEAVED && a.layout != FOVEA_ROPE_HALF_SPLIT) return FOVEA_ERR_ENUM;
-  const TargetTraits* traits;
-  FOVEA_RETURN_IF_ERROR(find_target(a.target, &traits));
-  call->kernels = &rope_kernels(traits->target);
+  fovea_target target;
+  FOVEA_RETURN_IF_ERROR(find_target(a.target, &target));
+  call->kernels = &rope_kernels(target);
   call->interleaved = a.layout == FOVEA_ROPE_INTERLEAVED;
   call->rotary_dim = a.rotary_dim ? a.rotary_dim : a.dim;
   if (call->rotary_dim == 0 || call->rotary_dim % 2 != 0 || call->rotary_dim > a.dim) return FOVEA_ERR_DIM;
@@ -27,15 +27,14 @@ fovea_status check_choices(const fovea_rope_args& a, RopeCall* call) {
 
 fovea_status check_buffers(const fovea_rope_args& a) {
   Buffers buffers;
-  buffers.add_output(a.out, sizeof(float), a.batch, a.heads, a.tokens, a.dim);
-  FOVEA_RETURN_IF_ERROR(
-      buffers.add_in_place(a.out, sizeof(float), a.in, sizeof(float), a.batch, a.heads, a.tokens, a.dim));
+  buffers.add_output(a.out, sizeof(float), rows_of(a), a.dim);
+  FOVEA_RETURN_IF_ERROR(buffers.add_in_place(a.out, sizeof(float), a.in, sizeof(float), rows_of(a), a.dim));
   if (!a.turns && (!a.cos || !a.sin)) return FOVEA_ERR_NULL;
   add_rope_tables(buffers, a, a.dim);
   buffers.add_list(a.positions, sizeof(int64_t), a.batch);
   if (a.token_positions) {
     const fovea_in rows = {a.token_positions, 0, 0, a.token_positions_stride};
-    buffers.add_input(rows, sizeof(int64_t), 1, 1, a.batch, a.tokens);
+    buffers.add_input(rows, sizeof(int64_t), {1, 1, a.batch}, a.tokens);
   }
   return buffers.status();
 }
@@ -60,7 +59,7 @@ fovea_status resolve_rope(const fovea_rope_args& a, RopeCall* call) {
   if (a.struct_bytes != sizeof(fovea_rope_args)) return FOVEA_ERR_STRUCT;
   FOVEA_RETURN_IF_ERROR(check_choices(a, call));
   call->batch = a.batch, call->heads = a.heads, call->tokens = a.tokens;
-  if (a.batch == 0 || a.heads == 0 || a.tokens == 0) return FOVEA_OK;
+  if (rows_of(a).empty()) return FOVEA_OK;
 
   FOVEA_RETURN_IF_ERROR(check_buffers(a));
   call->dim = a.dim;
@@ -79,7 +78,7 @@ fovea_status add_rope_tables(Buffers& buffers, const fovea_rope_args& a, size_t 
   const float* const tables[] = {a.cos, a.sin};
   for (const float* table : tables) {
     const fovea_in rows = {table, 0, 0, a.table_stride};
-    if (table) buffers.add_input(rows, sizeof(float), 1, 1, a.table_positions, pairs);
+    if (table) buffers.add_input(rows, sizeof(float), {1, 1, a.table_positions}, pairs);
   }
   return buffers.status();
 }
@@ -87,9 +86,5 @@ fovea_status add_rope_tables(Buffers& buffers, const fovea_rope_args& a, size_t 
 }  // namespace fovea
 
 extern "C" fovea_status fovea_rope_f32(const fovea_rope_args* args) {
-  if (!args) return FOVEA_ERR_NULL;
-  fovea::RopeCall call;
-  FOVEA_RETURN_IF_ERROR(fovea::resolve_rope(*args, &call));
-  fovea::run_rope(call);
-  return FOVEA_OK;
+  return fovea::resolve_and_run(args, fovea::resolve_rope, fovea::run_rope);
 }

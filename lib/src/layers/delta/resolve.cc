@@ -95,16 +95,16 @@ fovea_status add_arrays(const fovea_delta_args& a, Buffers& buffers) {
   const size_t unit = unit_bytes(a.dtype), batch = a.offsets ? 1 : a.batch;
   const uint32_t out_heads = a.q_heads > a.v_heads ? a.q_heads : a.v_heads;
   const uint32_t decay_dim = a.decay_dim > 1 ? a.key_dim : 1;
-  buffers.add_output(a.out, unit_bytes(a.out_dtype), batch, out_heads, a.tokens, a.value_dim);
+  buffers.add_output(a.out, unit_bytes(a.out_dtype), {batch, out_heads, a.tokens}, a.value_dim);
   buffers.add_tokens(a.q, unit, {batch, a.q_heads, a.tokens}, a.key_dim);
   buffers.add_tokens(a.k, unit, {batch, a.k_heads, a.tokens}, a.key_dim);
   buffers.add_tokens(a.v, unit, {batch, a.v_heads, a.tokens}, a.value_dim);
-  if (is_gated(a.rule)) buffers.add_input(a.decay, sizeof(float), batch, a.v_heads, a.tokens, decay_dim);
+  if (is_gated(a.rule)) buffers.add_input(a.decay, sizeof(float), {batch, a.v_heads, a.tokens}, decay_dim);
   if (is_general(a)) {
-    buffers.add_input(a.a, unit, batch, a.k_heads, a.tokens, a.key_dim);
-    buffers.add_input(a.b, unit, batch, a.k_heads, a.tokens, a.key_dim);
+    buffers.add_input(a.a, unit, {batch, a.k_heads, a.tokens}, a.key_dim);
+    buffers.add_input(a.b, unit, {batch, a.k_heads, a.tokens}, a.key_dim);
   }
-  if (is_delta(a.rule)) buffers.add_input(a.beta, sizeof(float), batch, a.v_heads, a.tokens, 1);
+  if (is_delta(a.rule)) buffers.add_input(a.beta, sizeof(float), {batch, a.v_heads, a.tokens}, 1);
   return buffers.add_list(a.offsets, sizeof *a.offsets, size_t(a.batch) + 1);
 }
 
@@ -203,10 +203,10 @@ fovea_status resolve_delta_matrices(const fovea_delta_args& a, const fovea_in* b
     Buffers buffers;
     const size_t bytes = call->worker_bytes * plan.workers;
     FOVEA_RETURN_IF_ERROR(add_workspace(bytes, workspace, workspace_bytes, &buffers));
-    buffers.add_output(*after, sizeof(float), a.batch, a.v_heads, a.key_dim, a.value_dim);
+    buffers.add_output(*after, sizeof(float), {a.batch, a.v_heads, a.key_dim}, a.value_dim);
     add_arrays(a, buffers);
     if (before) {
-      buffers.add_in_place(*after, sizeof(float), *before, sizeof(float), a.batch, a.v_heads, a.key_dim, a.value_dim);
+      buffers.add_in_place(*after, sizeof(float), *before, sizeof(float), {a.batch, a.v_heads, a.key_dim}, a.value_dim);
     }
     FOVEA_RETURN_IF_ERROR(buffers.status());
   }

@@ -46,19 +46,20 @@ fovea_status check_delta_set(const fovea_delta_state* state, uint32_t entry, con
   if (!matrices) return FOVEA_OK;
   Buffers buffers;
   buffers.add_memory(state, delta_state_bytes(*state).value);
-  return buffers.add_input(*matrices, sizeof(float), entries->count, state->v_heads, state->key_dim, state->value_dim);
+  return buffers.add_input(*matrices, sizeof(float), {entries->count, state->v_heads, state->key_dim},
+                           state->value_dim);
 }
 
 fovea_status resolve_delta_get(const fovea_delta_state* state, fovea_target target, uint32_t entry,
                                const fovea_out* matrices, DeltaEntries* entries, const DeltaKernels** kernels) {
   if (!matrices) return FOVEA_ERR_NULL;
-  const TargetTraits* traits;
-  FOVEA_RETURN_IF_ERROR(find_target(target, &traits));
-  *kernels = &delta_kernels(traits->target);
+  FOVEA_RETURN_IF_ERROR(find_target(target, &target));
+  *kernels = &delta_kernels(target);
   FOVEA_RETURN_IF_ERROR(find_entries(state, entry, entries));
   Buffers buffers;
   buffers.add_memory(state, delta_state_bytes(*state).value);
-  return buffers.add_output(*matrices, sizeof(float), entries->count, state->v_heads, state->key_dim, state->value_dim);
+  return buffers.add_output(*matrices, sizeof(float), {entries->count, state->v_heads, state->key_dim},
+                            state->value_dim);
 }
 
 fovea_status check_delta_roll_back(const fovea_delta_state* state, uint32_t entry, uint32_t tokens,

@@ -44,7 +44,7 @@ fovea_status check_options(const fovea_integer_attention_args& a) {
 
 fovea_status check_buffers(const fovea_integer_attention_args& a, const void* workspace, size_t workspace_bytes) {
   Buffers buffers;
-  buffers.add_output(a.out, 1, a.batch, a.q_heads, a.q_tokens, a.value_dim);
+  buffers.add_output(a.out, 1, {a.batch, a.q_heads, a.q_tokens}, a.value_dim);
   buffers.add_memory(workspace, workspace_bytes);
   buffers.add_tokens(a.q, 1, {a.batch, a.q_heads, a.q_tokens}, a.head_dim);
   buffers.add_tokens(a.keys, 1, {a.batch, a.kv_heads, a.kv_tokens}, a.head_dim);

@@ -73,10 +73,10 @@ fovea_status check_arrays(const fovea_linear_args& a, size_t needed_bytes, const
 
   Buffers buffers;
   buffers.add_memory(workspace, workspace ? workspace_bytes : 0);
-  buffers.add_output({a.y, 0, 0, a.y_stride}, unit_bytes(a.y_dtype), 1, 1, a.tokens, a.out_dim);
-  buffers.add_input({a.x, 0, 0, a.x_stride}, unit_bytes(a.x_dtype), 1, 1, a.tokens, a.in_dim);
+  buffers.add_output({a.y, 0, 0, a.y_stride}, unit_bytes(a.y_dtype), {1, 1, a.tokens}, a.out_dim);
+  buffers.add_input({a.x, 0, 0, a.x_stride}, unit_bytes(a.x_dtype), {1, 1, a.tokens}, a.in_dim);
   const fovea_in x_scales = {a.x_scales, 0, 0, a.x_scales_stride};
-  if (a.x_scales) buffers.add_input(x_scales, sizeof(float), 1, 1, a.tokens, 1);
+  if (a.x_scales) buffers.add_input(x_scales, sizeof(float), {1, 1, a.tokens}, 1);
   return add_weights(buffers, w, a.in_dim, a.out_dim);
 }
 

@@ -140,13 +140,13 @@ void LayerCall::add_outputs(Buffers& buffers) const {
   const fovea_attention_args& a = args_.attention;
   const Tokens y = this->y();
   const size_t unit = y.tensor.unit_bytes();
-  buffers.add_output(y.heads_out(0), unit, y.batch, 1, y.count, plan_.desc.d_model);
-  if (a.lse.data) buffers.add_output(a.lse, sizeof(float), args_.batch, d_.q_heads, args_.q_tokens, 1);
+  buffers.add_output(y.heads_out(0), unit, {y.batch, 1, y.count}, plan_.desc.d_model);
+  if (a.lse.data) buffers.add_output(a.lse, sizeof(float), {args_.batch, d_.q_heads, args_.q_tokens}, 1);
   if (a.scores_stage != FOVEA_SCORES_NONE) {
-    buffers.add_output(a.scores, sizeof(float), args_.batch, d_.q_heads, args_.q_tokens, kv_tokens());
+    buffers.add_output(a.scores, sizeof(float), {args_.batch, d_.q_heads, args_.q_tokens}, kv_tokens());
   }
   if (kHasKeyMass && a.key_mass.data) {
-    buffers.add_output(a.key_mass, sizeof(float), args_.batch, d_.kv_heads, 1, kv_tokens());
+    buffers.add_output(a.key_mass, sizeof(float), {args_.batch, d_.kv_heads, 1}, kv_tokens());
   }
 }
 
@@ -158,11 +158,11 @@ fovea_status LayerCall::add_options(Buffers& buffers) const {
   buffers.add_list(a.sinks, sizeof(float), d_.q_heads);
   if (a.value_channel_scales) {
     const fovea_in scales = {a.value_channel_scales, 0, a.value_channel_stride, 0};
-    buffers.add_input(scales, sizeof(float), 1, d_.kv_heads, 1, d_.value_dim);
+    buffers.add_input(scales, sizeof(float), {1, d_.kv_heads, 1}, d_.value_dim);
   }
   if (a.score_vector) {
     const fovea_in vector = {a.score_vector, 0, a.score_vector_stride, 0};
-    buffers.add_input(vector, sizeof(float), 1, d_.kv_heads, 1, d_.head_dim);
+    buffers.add_input(vector, sizeof(float), {1, d_.kv_heads, 1}, d_.head_dim);
   }
   if (kHasBlockMaps && a.block_map) {
     FOVEA_RETURN_IF_ERROR(buffers.status());

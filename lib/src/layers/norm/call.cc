@@ -14,7 +14,7 @@ constexpr size_t kBlock = 64;
 struct Place {
   uint32_t entry = 0, head = 0, token = 0;
 
-  bool next(const NormRows& rows) {
+  bool next(const Rows& rows) {
     if (++token < rows.tokens) return true;
     token = 0;
     if (++head < rows.heads) return true;
@@ -36,7 +36,7 @@ struct Row {
     return {plain, dtype, const_cast<char*>(row)};
   }
   static Row of(const PlainKernels* plain, fovea_dtype dtype, const fovea_out& array, const Place& p) {
-    return of(plain, dtype, fovea_in{array.data, array.batch_stride, array.head_stride, array.token_stride}, p);
+    return of(plain, dtype, as_input(array), p);
   }
   bool is_floats() const { return is_f32<kUnscaledFormats>(dtype); }
   float* floats() const { return reinterpret_cast<float*>(data); }
@@ -224,8 +224,14 @@ class NormRow {
       const size_t count = count_at(d, c_.dim, step);
       const float* const v = brought(d, count, buffer, true);
       float* const y = y_.place(d, buffer);
-      const NormScale scaled = {v, weight_ ? weight_ + d : nullptr, bias_ ? bias_ + d : nullptr, y, count,
-                                moments_.mean, moments_.inverse, c_.weight_offset};
+      const NormScale scaled = {v,
+                                weight_ ? weight_ + d : nullptr,
+                                bias_ ? bias_ + d : nullptr,
+                                y,
+                                count,
+                                moments_.mean,
+                                moments_.inverse,
+                                c_.weight_offset};
       if (kLayerNorm && c_.centered) {
         c_.kernels->scale(scaled);
       } else {

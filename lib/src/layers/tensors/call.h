@@ -5,13 +5,14 @@
 #define FOVEA_SRC_TENSORS_CALL_H_
 
 #include "fovea/fovea.h"
+#include "ground/base/strides.h"
 #include "layers/tensors/kernels.h"
 
 namespace fovea {
 
 struct PairCall {
   const TensorKernels* kernels;
-  uint32_t batch, heads, tokens;
+  Rows rows;  // if there are none, nothing else is set
   const fovea_out* y;
   const fovea_in *a, *b;
   PairRow row;  // all but y, a and b
@@ -35,8 +36,9 @@ struct EmbeddingCall {
   fovea_linear_weights table;
 };
 
-void run_pair(PairCall* call, bool multiply);
-void run_pooling(PoolingCall* call);
+void run_sum(PairCall& call);
+void run_product(PairCall& call);
+void run_pooling(PoolingCall& call);
 void run_embedding(const EmbeddingCall& call);
 
 // As fovea_argmax and fovea_top_k have them, and fovea_integer_argmax and fovea_integer_top_k.
