@@ -243,8 +243,7 @@ fovea_status check_tensor(float scale, int32_t zero, fovea_dtype dtype) {
 }
 
 fovea_status make_plan(const fovea_attention_desc& desc, fovea_plan* plan) {
-  const fovea_status status = check_desc(desc);
-  if (status != FOVEA_OK) return status;
+  FOVEA_RETURN_IF_ERROR(check_desc(desc));
   const TargetTraits* traits = resolve_target(desc.target, desc.processor_features);
   if (!traits) return FOVEA_ERR_TARGET;
   if (!is_f16(desc)) return plan_for(desc, *traits, plan);
@@ -254,8 +253,7 @@ fovea_status make_plan(const fovea_attention_desc& desc, fovea_plan* plan) {
 fovea_status make_plan_for(const fovea_attention_desc& desc, fovea_target target, fovea_plan* plan) {
   fovea_attention_desc any_target = desc;
   any_target.target = FOVEA_TARGET_BEST;
-  const fovea_status status = check_desc(any_target);
-  if (status != FOVEA_OK) return status;
+  FOVEA_RETURN_IF_ERROR(check_desc(any_target));
   const TargetTraits* traits = target_traits(target);
   if (!traits) return FOVEA_ERR_ENUM;
   // The library on the other machine may be built differently: scalar code may have smlad or not, NEON may have 32 or

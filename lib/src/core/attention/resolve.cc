@@ -2,9 +2,8 @@
 //
 // Checks a call's arguments. Nothing has been written when one is refused.
 #include "ground/base/arithmetic.h"
-#include "core/attention/resolve.h"
+#include "core/attention/call.h"
 
-#include "core/attention/block_map/resolve.h"
 #include "core/attention/limits.h"
 #include "core/attention/plan.h"
 #include "ground/base/buffers.h"

@@ -99,6 +99,14 @@ inline bool is_aligned_to_element(const void* pointer, size_t element_bytes) {
   return is_aligned(pointer, element_bytes < alignof(Widest) ? element_bytes : alignof(Widest));
 }
 
+// Checks the memory of a workspace or a state, which needs this many bytes.
+inline fovea_status check_memory(const void* memory, size_t bytes, size_t needed_bytes,
+                                 fovea_status too_small = FOVEA_ERR_WORKSPACE) {
+  if (!memory) return FOVEA_ERR_NULL;
+  if (!is_aligned(memory, FOVEA_WORKSPACE_ALIGNMENT)) return FOVEA_ERR_ALIGNMENT;
+  return bytes < needed_bytes ? too_small : FOVEA_OK;
+}
+
 // Functions that are compiled at each use where size does not count: most of their arguments are constants there.
 #if FOVEA_PREFER_SIZE
 #define FOVEA_AT_EACH_USE

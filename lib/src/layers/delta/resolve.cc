@@ -16,23 +16,18 @@ namespace fovea {
 namespace {
 
 static_assert(sizeof(DeltaGroup) == FOVEA_DELTA_GROUP_BYTES_, "the macros for static arrays have the same bytes");
+template <class Group>
 constexpr size_t macro_bytes(uint32_t key_dim, size_t groups, size_t factors) {
   CarvedBytes bytes;
-  DeltaScratch scratch = {};
-  place_delta_scratch(bytes, key_dim, groups, factors, &scratch);
+  DeltaScratchOf<Group> scratch = {};
+  scratch.place(bytes, key_dim, groups, factors);
   return bytes.bytes;
 }
-constexpr size_t given_macro_bytes(uint32_t key_dim, size_t groups, size_t factors) {
-  CarvedBytes bytes;
-  DeltaGivenScratch scratch = {};
-  place_delta_given(bytes, key_dim, groups, factors, &scratch);
-  return bytes.bytes;
-}
-static_assert(macro_bytes(40, 3 * FOVEA_DELTA_GROUPS_, FOVEA_DELTA_FACTORS_(40)) == FOVEA_DELTA_WORKSPACE_BYTES(40, 3),
+static_assert(macro_bytes<DeltaGroup>(40, 3 * FOVEA_DELTA_GROUPS_, FOVEA_DELTA_FACTORS_(40)) ==
+                  FOVEA_DELTA_WORKSPACE_BYTES(40, 3),
               "the macros for static arrays have the same bytes");
-
 static_assert(sizeof(DeltaGiven) == FOVEA_DELTA_GIVEN_GROUP_BYTES_ &&
-                  given_macro_bytes(40, 3 * FOVEA_DELTA_GROUPS_, FOVEA_DELTA_GIVEN_FACTORS_(40)) ==
+                  macro_bytes<DeltaGiven>(40, 3 * FOVEA_DELTA_GROUPS_, FOVEA_DELTA_GIVEN_FACTORS_(40)) ==
                       FOVEA_DELTA_GENERAL_WORKSPACE_BYTES(40, 3) - FOVEA_DELTA_WORKSPACE_BYTES(40, 3),
               "the macros for static arrays have the same bytes");
 
@@ -67,10 +62,10 @@ CheckedSize worker_bytes(const fovea_delta_args& a, const DeltaPlan& plan) {
   groups.times(plan.readers);
   Carver carver(nullptr);
   DeltaScratch scratch;
-  place_delta_scratch(carver, a.key_dim, groups.value, factors.value, &scratch);
+  scratch.place(carver, a.key_dim, groups.value, factors.value);
   if (is_general(a)) {
     DeltaGivenScratch given;
-    place_delta_given(carver, a.key_dim, groups.value, delta_given_count(plan.lanes, a.key_dim).value, &given);
+    given.place(carver, a.key_dim, groups.value, delta_given_count(plan.lanes, a.key_dim).value);
   }
   CheckedSize bytes = carver.slow_bytes();
   bytes.overflow |= factors.overflow || groups.overflow;
@@ -84,9 +79,7 @@ fovea_status check_offsets_of(const fovea_delta_args& a) {
 }
 
 fovea_status add_workspace(size_t needed_bytes, const void* workspace, size_t workspace_bytes, Buffers* buffers) {
-  if (!workspace) return FOVEA_ERR_NULL;
-  if (!is_aligned(workspace, FOVEA_WORKSPACE_ALIGNMENT)) return FOVEA_ERR_ALIGNMENT;
-  if (workspace_bytes < needed_bytes) return FOVEA_ERR_WORKSPACE;
+  FOVEA_RETURN_IF_ERROR(check_memory(workspace, workspace_bytes, needed_bytes));
   return buffers->add_memory(workspace, workspace_bytes);
 }
 

@@ -34,12 +34,6 @@ static fovea_status find_entries(const fovea_delta_state* state, uint32_t entry,
   return check_delta_entries(*state, entries->first, entries->count);
 }
 
-fovea_status check_new_delta_state(const void* memory, size_t bytes, const fovea_delta_state& header) {
-  if (!memory) return FOVEA_ERR_NULL;
-  if (!is_aligned(memory, FOVEA_WORKSPACE_ALIGNMENT)) return FOVEA_ERR_ALIGNMENT;
-  return bytes < delta_state_bytes(header).value ? FOVEA_ERR_STATE : FOVEA_OK;
-}
-
 fovea_status check_delta_set(const fovea_delta_state* state, uint32_t entry, const fovea_in* matrices,
                              DeltaEntries* entries) {
   FOVEA_RETURN_IF_ERROR(find_entries(state, entry, entries));
@@ -116,8 +110,7 @@ fovea_status make_delta_header(uint32_t batch, uint32_t v_heads, uint32_t key_di
 }
 
 fovea_status check_delta_state(const fovea_delta_state* state) {
-  if (!state) return FOVEA_ERR_NULL;
-  if (!is_aligned(state, FOVEA_WORKSPACE_ALIGNMENT)) return FOVEA_ERR_ALIGNMENT;
+  FOVEA_RETURN_IF_ERROR(check_memory(state, 0, 0));
   return is_header(*state) ? FOVEA_OK : FOVEA_ERR_STATE;
 }
 
@@ -142,7 +135,8 @@ extern "C" fovea_status fovea_delta_begin(fovea_delta_state* state, size_t state
                                           uint32_t v_heads, uint32_t key_dim, uint32_t value_dim, uint32_t decay_dim) {
   fovea_delta_state header;
   fovea_status status = fovea::make_delta_header(batch, v_heads, key_dim, value_dim, decay_dim, &header);
-  if (status == FOVEA_OK) status = fovea::check_new_delta_state(state, state_bytes, header);
+  if (status == FOVEA_OK)
+    status = fovea::check_memory(state, state_bytes, fovea::delta_state_bytes(header).value, FOVEA_ERR_STATE);
   if (status == FOVEA_OK) fovea::begin_delta(header, state);
   return status;
 }

@@ -84,9 +84,7 @@ fovea_status resolve_integer_attention(const fovea_integer_attention_args& a, vo
   IntegerPlan plan;
   FOVEA_RETURN_IF_ERROR(plan_integer_attention(a, &plan));
   FOVEA_RETURN_IF_ERROR(check_options(a));
-  if (!workspace) return FOVEA_ERR_NULL;
-  if (!is_aligned(workspace, FOVEA_WORKSPACE_ALIGNMENT)) return FOVEA_ERR_ALIGNMENT;
-  if (workspace_bytes < plan.workspace_bytes) return FOVEA_ERR_WORKSPACE;
+  FOVEA_RETURN_IF_ERROR(check_memory(workspace, workspace_bytes, plan.workspace_bytes));
   FOVEA_RETURN_IF_ERROR(check_buffers(a, workspace, workspace_bytes));
 
   IntegerCall& c = *call;

@@ -4,9 +4,8 @@
 #include "ground/base/arithmetic.h"
 #include "layers/multihead/call.h"
 
-#include "core/attention/block_map/resolve.h"
+#include "core/attention/call.h"
 #include "core/attention/plan.h"
-#include "core/attention/resolve.h"
 #include "core/cache/resolve.h"
 #include "core/rope/resolve.h"
 #include "fovea/fovea.h"
@@ -101,9 +100,7 @@ fovea_status LayerCall::check_weights() {
 // Checks outputs and the workspace against everything that any step reads. The steps check only what they write.
 fovea_status LayerCall::check_memory(void* workspace, size_t workspace_bytes) const {
   const fovea_multihead_desc& m = plan_.desc;
-  if (!workspace) return FOVEA_ERR_NULL;
-  if (!is_aligned(workspace, FOVEA_WORKSPACE_ALIGNMENT)) return FOVEA_ERR_ALIGNMENT;
-  if (workspace_bytes < plan_.workspace_bytes) return FOVEA_ERR_WORKSPACE;
+  FOVEA_RETURN_IF_ERROR(fovea::check_memory(workspace, workspace_bytes, plan_.workspace_bytes));
   Buffers buffers;
   buffers.add_memory(workspace, workspace_bytes);
   if (attends()) add_outputs(buffers);

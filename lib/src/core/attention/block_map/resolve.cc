@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ground/base/arithmetic.h"
-#include "core/attention/block_map/resolve.h"
+#include "core/attention/block_map/make.h"
 
 #include "core/attention/block_map/listed_tiles.h"
-#include "core/attention/block_map/make.h"
+#include "core/attention/call.h"
 #include "fovea/fovea.h"
+#include "ground/base/buffers.h"
 #include "ground/base/checked_size.h"
 #include "ground/base/status.h"
 
@@ -62,6 +63,7 @@ fovea_status check_block_map(const AttentionCall& call, uint32_t queries, uint32
   return FOVEA_OK;
 }
 
+// Without `writes`, only map blocks are counted, and the output arrays are not checked.
 fovea_status resolve_block_map(const fovea_block_map_args& a, bool writes, BlockMapCall* call) {
   if (!kHasBlockMaps) return FOVEA_ERR_UNSUPPORTED;
   if (a.struct_bytes != sizeof a) return FOVEA_ERR_STRUCT;

@@ -6,7 +6,6 @@
 
 #include "core/attention/call.h"
 #include "core/attention/plan.h"
-#include "core/attention/resolve.h"
 #include "fovea/fovea.h"
 #include "ground/base/buffers.h"
 #include "ground/targets/registry.h"
@@ -41,8 +40,7 @@ bool push_served(const fovea_attention_desc& d, int64_t next_key) {
 fovea_status check_new_state(const fovea_plan& plan, uint32_t batch, uint32_t q_tokens, int64_t first_key,
                              const void* memory, size_t bytes, fovea_state* header) {
   const fovea_attention_desc& d = plan.desc;
-  if (!memory) return FOVEA_ERR_NULL;
-  if (!is_aligned(memory, FOVEA_WORKSPACE_ALIGNMENT)) return FOVEA_ERR_ALIGNMENT;
+  FOVEA_RETURN_IF_ERROR(check_memory(memory, 0, 0));
   if (!kHasStreams || d.diagonal == FOVEA_DIAGONAL_BOTTOM_RIGHT) return FOVEA_ERR_UNSUPPORTED;
   if (batch > d.max_batch || q_tokens > d.max_q_tokens) return FOVEA_ERR_CAPACITY;
   if (first_key < 0 || first_key > kMostPosition) return FOVEA_ERR_SIZE;
@@ -61,16 +59,14 @@ fovea_status check_new_state(const fovea_plan& plan, uint32_t batch, uint32_t q_
 
 // Whether the memory holds a state.
 fovea_status check_state(const fovea_state* state) {
-  if (!state) return FOVEA_ERR_NULL;
-  if (!is_aligned(state, FOVEA_WORKSPACE_ALIGNMENT)) return FOVEA_ERR_ALIGNMENT;
+  FOVEA_RETURN_IF_ERROR(check_memory(state, 0, 0));
   if (!kHasStreams) return FOVEA_ERR_UNSUPPORTED;
   return is_header(*state) ? FOVEA_OK : FOVEA_ERR_STATE;
 }
 
 // And whether it fits the plan.
 fovea_status check_state_of(const fovea_plan& plan, const fovea_state* state) {
-  const fovea_status status = check_state(state);
-  if (status != FOVEA_OK) return status;
+  FOVEA_RETURN_IF_ERROR(check_state(state));
   const fovea_attention_desc& d = plan.desc;
   const bool fits = state->q_heads == d.q_heads && state->kv_heads == d.kv_heads && state->value_dim == d.value_dim &&
                     state->batch <= d.max_batch && state->q_tokens <= d.max_q_tokens;
@@ -88,8 +84,7 @@ fovea_status check_mergeable(const fovea_state& into, const fovea_state& from) {
 }
 
 fovea_status check_export(const fovea_state* state, const void* image, size_t image_bytes) {
-  const fovea_status status = check_state(state);
-  if (status != FOVEA_OK) return status;
+  FOVEA_RETURN_IF_ERROR(check_state(state));
   if (!image) return FOVEA_ERR_NULL;
   const size_t bytes = state_bytes(*state).value;
   if (image_bytes < bytes) return FOVEA_ERR_STATE;
@@ -140,13 +135,11 @@ namespace {
 
 fovea_status call_on_stream(const fovea_plan& plan, fovea_state* state, const fovea_attention_args& args,
                             void* workspace, size_t workspace_bytes, bool ends) {
-  fovea_status status = fovea::check_state_of(plan, state);
-  if (status != FOVEA_OK) return status;
+  FOVEA_RETURN_IF_ERROR(fovea::check_state_of(plan, state));
   const Workspace parts = {workspace, workspace_bytes, args.slow_workspace, args.slow_workspace_bytes};
   const StreamCall stream = {state, fovea::state_bytes(*state).value, fovea::state_rows(*state), state->next_key, ends};
   const fovea::AttentionCall call(plan, args, parts, &stream);
-  status = fovea::check_attention(call);
-  if (status != FOVEA_OK) return status;
+  FOVEA_RETURN_IF_ERROR(fovea::check_attention(call));
   if (args.batch != state->batch || args.q_tokens != state->q_tokens) return FOVEA_ERR_STATE;
   if (!ends && !fovea::push_served(plan.desc, state->next_key)) return FOVEA_ERR_UNSUPPORTED;
   if (state->next_key > fovea::kMostPosition - int64_t(args.kv_tokens)) return FOVEA_ERR_SIZE;
@@ -163,21 +156,19 @@ fovea_status check_call(const fovea_plan* plan, const fovea_attention_args* args
 
 extern "C" fovea_status fovea_stream_push(const fovea_plan* plan, fovea_state* state, const fovea_attention_args* args,
                                           void* workspace, size_t workspace_bytes) {
-  fovea_status status = check_call(plan, args);
-  if (status != FOVEA_OK) return status;
+  FOVEA_RETURN_IF_ERROR(check_call(plan, args));
   // Options that apply when rows end belong to fovea_stream_end.
   fovea_attention_args used = *args;
   used.out = used.lse = {};
   used.sinks = used.value_channel_scales = nullptr;
-  status = call_on_stream(*plan, state, used, workspace, workspace_bytes, false);
-  if (status == FOVEA_OK) state->next_key += args->kv_tokens;
-  return status;
+  FOVEA_RETURN_IF_ERROR(call_on_stream(*plan, state, used, workspace, workspace_bytes, false));
+  state->next_key += args->kv_tokens;
+  return FOVEA_OK;
 }
 
 extern "C" fovea_status fovea_stream_end(const fovea_plan* plan, const fovea_state* state,
                                          const fovea_attention_args* args, void* workspace, size_t workspace_bytes) {
-  const fovea_status status = check_call(plan, args);
-  if (status != FOVEA_OK) return status;
+  FOVEA_RETURN_IF_ERROR(check_call(plan, args));
   // The state contains what pushes took in. All other options apply when rows end, or are refused.
   fovea_attention_args used = *args;
   used.kv_tokens = 0;
@@ -196,10 +187,9 @@ extern "C" fovea_status fovea_stream_end(const fovea_plan* plan, const fovea_sta
 extern "C" fovea_status fovea_stream_merge(const fovea_plan* plan, fovea_state* into, const fovea_state* from) {
   if (!plan || !into || !from) return FOVEA_ERR_NULL;
   if (!fovea::is_plan(*plan)) return FOVEA_ERR_PLAN;
-  fovea_status status = fovea::check_state_of(*plan, into);
-  if (status == FOVEA_OK) status = fovea::check_state(from);
-  if (status == FOVEA_OK) status = fovea::check_mergeable(*into, *from);
-  if (status != FOVEA_OK) return status;
+  FOVEA_RETURN_IF_ERROR(fovea::check_state_of(*plan, into));
+  FOVEA_RETURN_IF_ERROR(fovea::check_state(from));
+  FOVEA_RETURN_IF_ERROR(fovea::check_mergeable(*into, *from));
   const fovea::StateRows a = fovea::state_rows(*into), b = fovea::state_rows(*from);
   fovea::merge_kernels(plan->desc.target).merge(a, b, fovea::state_row_count(*into), into->value_dim);
   if (from->next_key > into->next_key) into->next_key = from->next_key;
@@ -207,8 +197,7 @@ extern "C" fovea_status fovea_stream_merge(const fovea_plan* plan, fovea_state* 
 }
 
 extern "C" fovea_status fovea_stream_export(const fovea_state* state, void* image, size_t image_bytes) {
-  const fovea_status status = fovea::check_export(state, image, image_bytes);
-  if (status != FOVEA_OK) return status;
+  FOVEA_RETURN_IF_ERROR(fovea::check_export(state, image, image_bytes));
   fovea::write_image(*state, fovea::state_bytes(*state).value, static_cast<uint8_t*>(image));
   return FOVEA_OK;
 }
@@ -216,8 +205,7 @@ extern "C" fovea_status fovea_stream_export(const fovea_state* state, void* imag
 extern "C" fovea_status fovea_stream_import(fovea_state* state, size_t state_bytes, const void* image,
                                             size_t image_bytes) {
   const uint8_t* const bytes = static_cast<const uint8_t*>(image);
-  const fovea_status status = fovea::check_import(state, state_bytes, bytes, image_bytes);
-  if (status != FOVEA_OK) return status;
+  FOVEA_RETURN_IF_ERROR(fovea::check_import(state, state_bytes, bytes, image_bytes));
   fovea::read_image(bytes, fovea::state_bytes(fovea::read_image_header(bytes)).value, state);
   return FOVEA_OK;
 }
