@@ -6,8 +6,7 @@
 #include "core/attention/head_task.h"
 
 #include "core/attention/key_mass.h"
-#include "core/attention/row_outputs.h"
-#include "ground/base/finite.h"
+#include "ground/base/numbers.h"
 
 namespace fovea {
 namespace {

@@ -2,8 +2,7 @@
 #include "ground/base/arithmetic.h"
 #include "core/attention/plan.h"
 
-#include "ground/base/finite.h"
-#include "ground/base/inverse_square_root.h"
+#include "ground/base/numbers.h"
 #include "ground/base/status.h"
 #include "ground/targets/registry.h"
 
@@ -11,8 +10,7 @@ namespace fovea {
 namespace {
 
 constexpr uint32_t kPlanMagic = 0x666f7600u + FOVEA_VERSION;  // "fov" and the version
-constexpr float kLeastNormal = 1.17549435e-38f;
-constexpr float kMostSoftcap = 5.8e37f;  // in base 2 its inverse is normal, too
+constexpr float kMostSoftcap = 5.8e37f;                       // in base 2 its inverse is normal, too
 
 template <class Enum>
 bool is_enum(Enum value, Enum last) {
@@ -235,8 +233,7 @@ fovea_status plan_for(const fovea_attention_desc& desc, const TargetTraits& trai
 
 fovea_status check_tensor(float scale, int32_t zero, fovea_dtype dtype) {
   if (!kHasI8Tensors) return scale != 0.0f || zero != 0 ? FOVEA_ERR_UNSUPPORTED : FOVEA_OK;
-  constexpr float kLargest = 0x1p126f;  // the inverse of a larger one is subnormal: 32-bit Arm's vectors treat it as 0
-  if (scale != 0.0f && !(scale >= kLeastNormal && scale <= kLargest)) return FOVEA_ERR_NUMBER;
+  if (scale != 0.0f && !is_scale(scale)) return FOVEA_ERR_NUMBER;
   if (zero < -128 || zero > 127) return FOVEA_ERR_NUMBER;
   if (scale != 0.0f && dtype != FOVEA_I8) return FOVEA_ERR_UNSUPPORTED;
   return zero != 0 && scale == 0.0f ? FOVEA_ERR_UNSUPPORTED : FOVEA_OK;

@@ -4,7 +4,7 @@
 
 #include "fovea/fovea.h"
 #include "ground/base/buffers.h"
-#include "ground/base/finite.h"
+#include "ground/base/numbers.h"
 #include "ground/base/status.h"
 #include "ground/targets/registry.h"
 

@@ -5,8 +5,8 @@
 #include "fovea/fovea.h"
 #include "fovea/fovea_config.h"
 #include "ground/base/buffers.h"
-#include "ground/base/codes.h"
 #include "ground/base/key_places.h"
+#include "ground/base/numbers.h"
 #include "ground/base/status.h"
 
 namespace fovea {
@@ -28,8 +28,6 @@ uint32_t block_rows(const fovea_integer_attention_args& a) {
   if (rows >= kIntegerRows) return kIntegerRows;
   return rows == 0 ? kIntegerRowGroup : uint32_t(rows + kIntegerRowGroup - 1) / kIntegerRowGroup * kIntegerRowGroup;
 }
-
-bool is_multiplier(int32_t multiplier, int32_t shift) { return multiplier >= 1 << 30 && shift >= -31 && shift <= 31; }
 
 fovea_status check_options(const fovea_integer_attention_args& a) {
   if (uint32_t(a.causal) > FOVEA_CAUSAL_POSITIONS) return FOVEA_ERR_ENUM;

@@ -4,7 +4,7 @@
 
 #include "fovea/fovea.h"
 #include "ground/base/buffers.h"
-#include "ground/base/codes.h"
+#include "ground/base/numbers.h"
 #include "ground/base/status.h"
 #include "layers/tensors/call.h"
 
@@ -14,10 +14,6 @@ namespace {
 constexpr uint32_t kMostNormDim = 1u << 14;     // so that a normalised element fits in 31 bits
 constexpr uint32_t kMostMeanTokens = 1u << 22;  // so that a sum of codes does
 
-// Whether a number is in the form that fovea_integer_multiplier gives, and its shift in a range.
-bool is_number(int32_t multiplier, int32_t shift, int32_t least, int32_t most) {
-  return multiplier >= 1 << 30 && shift >= least && shift <= most;
-}
 // floor(multiplier 2^-shift + 1 / 2), for a shift of at least 1.
 int32_t shifted(int32_t multiplier, int shift) {
   return int32_t((int64_t(multiplier) + (int64_t(1) << (shift - 1))) >> shift);
@@ -49,7 +45,7 @@ fovea_status add_required(Buffers* buffers, const void* data, size_t element_byt
 fovea_status check_pair(const fovea_integer_pair_args& a, bool has_b, int32_t* least, int32_t* most, Rows* rows) {
   FOVEA_RETURN_IF_ERROR(check_rows(a, rows));
   if (!is_i8_code(a.a_zero) || !is_i8_code(a.b_zero) || !is_i8_code(a.y_zero)) return FOVEA_ERR_NUMBER;
-  if (!is_number(a.a_multiplier, a.a_shift, -31, 5)) return FOVEA_ERR_NUMBER;
+  if (!is_multiplier(a.a_multiplier, a.a_shift, -31, 5)) return FOVEA_ERR_NUMBER;
   if (!is_i8_code(a.y_least) || !is_i8_code(a.y_most) || a.y_least > a.y_most) return FOVEA_ERR_NUMBER;
   const bool all = a.y_least == 0 && a.y_most == 0;
   *least = all ? INT8_MIN : a.y_least, *most = all ? INT8_MAX : a.y_most;
@@ -67,9 +63,9 @@ fovea_status resolve_integer_norm(const fovea_integer_norm_args& a, IntegerNormC
   if (a.norm != FOVEA_NORM_LAYER && a.norm != FOVEA_NORM_RMS) return FOVEA_ERR_ENUM;
   if (a.dim > kMostNormDim) return FOVEA_ERR_SIZE;
   if (!is_i8_code(a.x_zero) || !is_i8_code(a.y_zero)) return FOVEA_ERR_NUMBER;
-  if (!is_number(a.weight_multiplier, a.weight_shift, -31, -8)) return FOVEA_ERR_NUMBER;
+  if (!is_multiplier(a.weight_multiplier, a.weight_shift, -31, -8)) return FOVEA_ERR_NUMBER;
   const bool has_epsilon = a.epsilon_multiplier != 0;
-  if (has_epsilon && !is_number(a.epsilon_multiplier, a.epsilon_shift, -31, 15)) return FOVEA_ERR_NUMBER;
+  if (has_epsilon && !is_multiplier(a.epsilon_multiplier, a.epsilon_shift, -31, 15)) return FOVEA_ERR_NUMBER;
   if (call->rows.empty()) return FOVEA_OK;
   Buffers buffers;
   FOVEA_RETURN_IF_ERROR(add_output(&buffers, a));
@@ -90,7 +86,7 @@ fovea_status resolve_integer_sum(const fovea_integer_pair_args& a, IntegerSumCal
   IntegerSumRow& row = call->row;
   const bool has_b = a.b.data != nullptr;
   FOVEA_RETURN_IF_ERROR(check_pair(a, has_b, &row.least, &row.most, &call->rows));
-  if (has_b && !is_number(a.b_multiplier, a.b_shift, -31, 5)) return FOVEA_ERR_NUMBER;
+  if (has_b && !is_multiplier(a.b_multiplier, a.b_shift, -31, 5)) return FOVEA_ERR_NUMBER;
   if (call->rows.empty()) return FOVEA_OK;
   call->y = &a.y, call->a = &a.a, call->b = &a.b;
   row.dim = a.dim;
@@ -130,8 +126,8 @@ fovea_status resolve_integer_activation(const fovea_integer_activation_args& a, 
 fovea_status resolve_integer_hard_swish(const fovea_integer_hard_swish_args& a, IntegerHardSwishCall* call) {
   FOVEA_RETURN_IF_ERROR(check_rows(a, &call->rows));
   if (!is_i8_code(a.x_zero) || !is_i8_code(a.y_zero)) return FOVEA_ERR_NUMBER;
-  if (!is_number(a.three_multiplier, a.three_shift, -7, 13)) return FOVEA_ERR_NUMBER;
-  if (!is_number(a.out_multiplier, a.out_shift, -23, 6)) return FOVEA_ERR_NUMBER;
+  if (!is_multiplier(a.three_multiplier, a.three_shift, -7, 13)) return FOVEA_ERR_NUMBER;
+  if (!is_multiplier(a.out_multiplier, a.out_shift, -23, 6)) return FOVEA_ERR_NUMBER;
   if (call->rows.empty()) return FOVEA_OK;
   Buffers buffers;
   FOVEA_RETURN_IF_ERROR(add_output(&buffers, a));
@@ -148,7 +144,7 @@ fovea_status resolve_integer_mean(const fovea_integer_mean_args& a, IntegerMeanC
   FOVEA_RETURN_IF_ERROR(check_rows(a, &call->rows));
   if (a.tokens > kMostMeanTokens) return FOVEA_ERR_SIZE;
   if (!is_i8_code(a.x_zero) || !is_i8_code(a.y_zero)) return FOVEA_ERR_NUMBER;
-  if (!is_number(a.multiplier, a.shift, -31, 5)) return FOVEA_ERR_NUMBER;
+  if (!is_multiplier(a.multiplier, a.shift, -31, 5)) return FOVEA_ERR_NUMBER;
   if (a.batch == 0 || a.heads == 0) return FOVEA_OK;
   Buffers buffers;
   buffers.add_output(a.y, 1, {a.batch, a.heads, 1}, a.dim);

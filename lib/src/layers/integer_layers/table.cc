@@ -5,9 +5,7 @@
 // too: a hundredth of a code.
 #include "ground/base/arithmetic.h"
 #include "fovea/fovea.h"
-#include "ground/base/codes.h"
-#include "ground/base/finite.h"
-#include "ground/base/nearest.h"
+#include "ground/base/numbers.h"
 #include "ground/base/status.h"
 
 namespace fovea {

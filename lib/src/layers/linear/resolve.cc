@@ -5,10 +5,10 @@
 #include "fovea/fovea.h"
 #include "ground/base/buffers.h"
 #include "ground/base/carver.h"
-#include "ground/base/codes.h"
 #include "ground/base/key_places.h"
+#include "ground/base/numbers.h"
 #include "ground/base/tasks.h"
-#include "ground/formats/weights.h"
+#include "ground/formats/checks.h"
 #include "ground/targets/registry.h"
 #include "layers/linear/call.h"
 #include "layers/norm/call.h"
@@ -42,7 +42,7 @@ fovea_status check_compute(const fovea_linear_args& a) {
     return FOVEA_ERR_UNSUPPORTED;
   }
   if (!is_i8_code(a.x_zero) || !is_i8_code(a.y_zero)) return FOVEA_ERR_NUMBER;
-  return codes_out && !(a.y_scale >= 0x1p-126f && a.y_scale <= 0x1p126f) ? FOVEA_ERR_NUMBER : FOVEA_OK;
+  return codes_out && !is_scale(a.y_scale) ? FOVEA_ERR_NUMBER : FOVEA_OK;
 }
 
 fovea_status check_shape(const fovea_linear_args& a) {

@@ -11,7 +11,7 @@
 #include "fovea/fovea.h"
 #include "ground/base/strides.h"
 #include "ground/formats/formats.h"
-#include "ground/formats/weights.h"
+#include "ground/formats/checks.h"
 #include "ground/targets/list.h"
 #include "ground/targets/registry.h"
 #include "layers/linear/resolve.h"

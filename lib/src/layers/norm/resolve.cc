@@ -4,23 +4,19 @@
 
 #include "fovea/fovea.h"
 #include "ground/base/buffers.h"
-#include "ground/base/finite.h"
+#include "ground/base/numbers.h"
 #include "ground/base/status.h"
+#include "ground/formats/checks.h"
 #include "ground/targets/registry.h"
 
 namespace fovea {
 namespace {
 
-fovea_status check_format(fovea_dtype dtype) {
-  if (!is_dtype(dtype)) return FOVEA_ERR_ENUM;
-  return is_unscaled(dtype) ? FOVEA_OK : FOVEA_ERR_UNSUPPORTED;
-}
-
 fovea_status check(const fovea_activation_args& a, fovea_target* target) {
   if (a.struct_bytes != sizeof a) return FOVEA_ERR_STRUCT;
   FOVEA_RETURN_IF_ERROR(check_activation(a.activation));
-  FOVEA_RETURN_IF_ERROR(check_format(a.x_dtype));
-  FOVEA_RETURN_IF_ERROR(check_format(a.y_dtype));
+  FOVEA_RETURN_IF_ERROR(check_unscaled(a.x_dtype));
+  FOVEA_RETURN_IF_ERROR(check_unscaled(a.y_dtype));
   FOVEA_RETURN_IF_ERROR(find_target(a.target, target));
   if (a.dim == 0) return FOVEA_ERR_DIM;
   if (!is_finite(a.alpha)) return FOVEA_ERR_NUMBER;
@@ -43,9 +39,9 @@ fovea_status check_options(const fovea_norm_args& a) {
     if (uint32_t(a.gate_order) > FOVEA_NORM_GATE_BEFORE) return FOVEA_ERR_ENUM;
     FOVEA_RETURN_IF_ERROR(check_activation(a.gate_activation));
   }
-  FOVEA_RETURN_IF_ERROR(check_format(a.x_dtype));
-  FOVEA_RETURN_IF_ERROR(check_format(a.y_dtype));
-  FOVEA_RETURN_IF_ERROR(check_format(a.residual_dtype));
+  FOVEA_RETURN_IF_ERROR(check_unscaled(a.x_dtype));
+  FOVEA_RETURN_IF_ERROR(check_unscaled(a.y_dtype));
+  FOVEA_RETURN_IF_ERROR(check_unscaled(a.residual_dtype));
   if (!kLayerNorm && a.norm == FOVEA_NORM_LAYER) return FOVEA_ERR_UNSUPPORTED;
   return !kResidual && (a.residual.data || a.sum.data) ? FOVEA_ERR_UNSUPPORTED : FOVEA_OK;
 }

@@ -4,16 +4,10 @@
 
 #include "fovea/fovea.h"
 #include "ground/base/buffers.h"
-#include "ground/base/codes.h"
-#include "ground/base/finite.h"
+#include "ground/base/numbers.h"
 #include "ground/base/status.h"
 
 namespace fovea {
-namespace {
-
-bool is_scale(float scale) { return scale >= kLeastScale && is_finite(scale); }
-
-}  // namespace
 
 fovea_status check_observe(const fovea_quantize_range* range, const float* x, size_t count) {
   if (!range || (!x && count != 0)) return FOVEA_ERR_NULL;
@@ -32,7 +26,7 @@ fovea_status check_choose(const fovea_quantize_range* range, float fraction, con
 
 fovea_status check_conversion(const void* in, size_t in_unit, const void* out, size_t out_unit, size_t count,
                               float scale, int32_t zero) {
-  if (!is_scale(scale) || !is_i8_code(zero)) return FOVEA_ERR_NUMBER;
+  if (!(scale >= kLeastNormal) || !is_finite(scale) || !is_i8_code(zero)) return FOVEA_ERR_NUMBER;
   if (!in && count != 0) return FOVEA_ERR_NULL;
   Buffers buffers;
   buffers.add_output(const_cast<void*>(out), out_unit, count);

@@ -6,18 +6,10 @@
 #include "ground/base/buffers.h"
 #include "ground/base/status.h"
 #include "ground/base/strides.h"
-#include "ground/formats/weights.h"
+#include "ground/formats/checks.h"
 #include "ground/targets/registry.h"
 
 namespace fovea {
-namespace {
-
-fovea_status check_dtype(fovea_dtype dtype) {
-  if (!is_dtype(dtype)) return FOVEA_ERR_ENUM;
-  return is_unscaled(dtype) ? FOVEA_OK : FOVEA_ERR_UNSUPPORTED;
-}
-
-}  // namespace
 
 fovea_status resolve_pair(const fovea_pair_args& a, PairCall* call) {
   call->rows = rows_of(a);
@@ -25,17 +17,14 @@ fovea_status resolve_pair(const fovea_pair_args& a, PairCall* call) {
   fovea_target target;
   FOVEA_RETURN_IF_ERROR(find_target(a.target, &target));
   const fovea_dtype dtypes[] = {a.y_dtype, a.a_dtype, a.b_dtype};
-  for (const fovea_dtype dtype : dtypes) FOVEA_RETURN_IF_ERROR(check_dtype(dtype));
+  for (const fovea_dtype dtype : dtypes) FOVEA_RETURN_IF_ERROR(check_unscaled(dtype));
   if (a.dim == 0) return FOVEA_ERR_DIM;
   if (call->rows.empty()) return FOVEA_OK;
   const size_t y_bytes = unscaled_bytes(a.y_dtype);
   Buffers buffers;
   buffers.add_output(a.y, y_bytes, call->rows, a.dim);
-  const auto add_input = [&](const fovea_in& array, fovea_dtype dtype) {
-    return buffers.add_in_place(a.y, y_bytes, array, unscaled_bytes(dtype), call->rows, a.dim);
-  };
-  add_input(a.a, a.a_dtype);
-  FOVEA_RETURN_IF_ERROR(add_input(a.b, a.b_dtype));
+  buffers.add_in_place(a.y, y_bytes, a.a, unscaled_bytes(a.a_dtype), call->rows, a.dim);
+  FOVEA_RETURN_IF_ERROR(buffers.add_in_place(a.y, y_bytes, a.b, unscaled_bytes(a.b_dtype), call->rows, a.dim));
   call->kernels = &tensor_kernels(target);
   call->y = &a.y, call->a = &a.a, call->b = &a.b;
   call->row = {a.y_dtype, a.a_dtype, a.b_dtype, nullptr, nullptr, nullptr, a.dim};
@@ -48,8 +37,8 @@ fovea_status resolve_pooling(const fovea_pooling_args& a, PoolingCall* call) {
   if (uint32_t(a.pooling) > FOVEA_POOLING_FIRST) return FOVEA_ERR_ENUM;
   fovea_target target;
   FOVEA_RETURN_IF_ERROR(find_target(a.target, &target));
-  FOVEA_RETURN_IF_ERROR(check_dtype(a.y_dtype));
-  FOVEA_RETURN_IF_ERROR(check_dtype(a.x_dtype));
+  FOVEA_RETURN_IF_ERROR(check_unscaled(a.y_dtype));
+  FOVEA_RETURN_IF_ERROR(check_unscaled(a.x_dtype));
   if (a.dim == 0) return FOVEA_ERR_DIM;
   if (a.batch == 0 || a.heads == 0) return FOVEA_OK;
   Buffers buffers;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ground/base/arithmetic.h"
-#include "ground/formats/weights.h"
-
-#include "ground/formats/formats.h"
+#include "ground/formats/checks.h"
 
 namespace fovea {
 
