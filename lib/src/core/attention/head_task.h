@@ -87,15 +87,14 @@ struct HeadTask {
     limits.restore(*all);
     limits.keep(ranges->range(range));
   }
-  const KeyLimits& positions() const { return limits; }
 };
 
 // Sets the limits of the rows of a tile that all see the same keys: then nothing reads those of others than the first and
 // the last column. A row of few rows has many columns.
 inline void same_row_facts(const HeadTask& task, const QueryTile& tile) {
   const uint32_t last = tile.columns - 1;
-  row_lo(tile)[0] = row_lo(tile)[last] = int32_t(task.positions().begin);
-  row_hi(tile)[0] = row_hi(tile)[last] = int32_t(task.positions().keys);
+  row_lo(tile)[0] = row_lo(tile)[last] = int32_t(task.limits.begin);
+  row_hi(tile)[0] = row_hi(tile)[last] = int32_t(task.limits.keys);
 }
 
 // The rows of the task's first query head, in an array of floats.

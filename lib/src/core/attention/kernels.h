@@ -111,7 +111,7 @@ struct RowArray {
   ptrdiff_t token_stride, head_stride;
 };
 
-// The same for queries and outputs, whose elements are of the type that the description names, one of kTensorFormats.
+// The rows of queries or outputs in such an array. Their elements are of the type that the description names, one of kTensorFormats.
 struct TypedRows {
   void* data;
   ptrdiff_t token_stride, head_stride;  // bytes
@@ -140,9 +140,8 @@ constexpr size_t mask_element_bytes(fovea_mask_kind kind) {
 
 // ---------------------------------------------------------------------------------------------- integer products
 
-// Whether integer products are compiled in.
+// Whether integer products, and products of halves, are compiled in.
 constexpr bool kHasI8Products = config::kComputeI8;
-// The same for products of halves.
 constexpr bool kHasF16Products = config::kComputeF16;
 // Whether plans may take the few-rows kernel for halves, which processors with arithmetic of halves have.
 constexpr bool kPlansFewHalves = kHasF16Products;
@@ -389,13 +388,13 @@ constexpr uint32_t kMostRowsOfFew = 4;
 
 FOVEA_TABLES_AND_IN_ORDER(AttentionKernels, kAttention, attention_kernels)
 
-// The same for integer products: for each kind of dot product that the target's processors may have.
+// The kernels for integer products: for each kind of dot product that the target's processors may have.
 struct I8Kernels {
   AttentionKernel list[kDotRows][kF16TileKernel - kI8FewRowsKernel];
 };
 FOVEA_TABLES(I8Kernels, kI8, i8_kernels)
 
-// The same for products of halves: by f32 arithmetic, and for processors with arithmetic of halves. Only the
+// The kernels for products of halves: by f32 arithmetic, and for processors with arithmetic of halves. Only the
 // latter have a few-rows kernel.
 constexpr bool kHalfFewRowsServed = kHasF16Products && kFewRowsServed && (kNeonOf64Bits || FOVEA_COMPILED_HELIUM);
 struct F16Kernels {

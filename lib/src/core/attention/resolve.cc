@@ -19,7 +19,7 @@ struct Most {
 
 // Adds keys or values, with the scales that their format needs.
 void add_rows(Buffers& buffers, const fovea_in& array, const fovea_in& scales, fovea_dtype dtype, size_t dim,
-              const Rows& rows) {
+              const RowCounts& rows) {
   buffers.add_tokens(array, unit_bytes(dtype), rows, dense_stride(dtype, dim));
   if (scale_bytes(dtype) != 0) buffers.add_input(scales, scale_bytes(dtype), rows, dense_scale_stride(dtype, dim));
 }
@@ -45,7 +45,7 @@ fovea_status add_page_table(Buffers& buffers, const AttentionCall& call, uint32_
 fovea_status add_source(Buffers& buffers, const AttentionCall& call, uint32_t most_keys) {
   const fovea_attention_desc& d = call.desc;
   const fovea_kv_source& kv = call.kv();
-  Rows rows = {call.kv_offsets() ? 1 : call.batch(), d.kv_heads, call.kv_tokens()};
+  RowCounts rows = {call.kv_offsets() ? 1 : call.batch(), d.kv_heads, call.kv_tokens()};
   if (is_ring(d)) {
     rows.tokens = most_keys < d.ring_tokens ? most_keys : d.ring_tokens;
     buffers.add_list(kv.first_tokens, sizeof(uint32_t), call.batch());
@@ -63,7 +63,7 @@ fovea_status add_source(Buffers& buffers, const AttentionCall& call, uint32_t mo
 }
 
 // Outputs and the workspace.
-void add_outputs(Buffers& buffers, const AttentionCall& call, const Rows& queries) {
+void add_outputs(Buffers& buffers, const AttentionCall& call, const RowCounts& queries) {
   const fovea_attention_desc& d = call.desc;
   const StreamCall* const stream = call.stream();
   if (!stream || stream->ends) buffers.add_output(call.out(), tensor_bytes(d.out_dtype), queries, d.value_dim);
@@ -88,7 +88,7 @@ void add_head_rows(Buffers& buffers, const AttentionCall& call, const float* dat
 fovea_status check_buffers(const AttentionCall& call, const Most& most) {
   const fovea_attention_desc& d = call.desc;
   const size_t batch = call.batch();
-  const Rows queries = {call.q_offsets() ? 1 : batch, d.q_heads, call.q_tokens()};
+  const RowCounts queries = {call.q_offsets() ? 1 : batch, d.q_heads, call.q_tokens()};
   Buffers buffers;
   add_outputs(buffers, call, queries);
   if (!call.ends_stream()) {

@@ -19,7 +19,7 @@ bool is_plain(const fovea_plan& plan) {
          !rotates_values(d);
 }
 
-// The same for the arguments.
+// Whether the arguments ask for nothing more.
 bool is_small(const AttentionCall& call) {
   if (call.q_tokens() != 1 || call.kv_tokens() > kKeyTile || call.q_offsets() || call.kv_offsets()) return false;
   if (call.executor() || call.stream() || has_slow_part(call.plan, call.workspace)) return false;
@@ -30,7 +30,7 @@ bool is_small(const AttentionCall& call) {
 // Whether the heads of the entry have only one key tile, and differ in nothing but where their rows are.
 bool differs_in_rows(const HeadTask& task) {
   const AttentionCall& call = task.call();
-  const KeyLimits& limits = task.positions();
+  const KeyLimits& limits = task.limits;
   if (task.doing() != Part::kWhole || task.per_row || task.range_count() != 1 || limits.limited()) return false;
   if (call.block_map() || call.wants_scores() || call.modifies_weights() || call.wants_mass()) return false;
   if (is_additive(call.desc) || is_loaded(call.desc)) return false;

@@ -46,7 +46,7 @@ fovea_status check_buffers(const fovea_kv_cache& c, const fovea_kv_append_args& 
   Buffers buffers;
   buffers.add_memory(c.memory, c.memory_bytes);
   if (staged) buffers.add_memory(a.workspace, a.workspace_bytes);
-  const Rows rows = {blocks, c.kv_heads, a.tokens};
+  const RowCounts rows = {blocks, c.kv_heads, a.tokens};
   buffers.add_tokens(a.keys, element_bytes, rows, c.head_dim);
   if (!c.values_in_keys) buffers.add_tokens(a.values, element_bytes, rows, c.value_dim);
   if (c.key_center) {

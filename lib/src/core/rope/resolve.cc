@@ -27,8 +27,8 @@ fovea_status check_choices(const fovea_rope_args& a, RopeCall* call) {
 
 fovea_status check_buffers(const fovea_rope_args& a) {
   Buffers buffers;
-  buffers.add_output(a.out, sizeof(float), rows_of(a), a.dim);
-  FOVEA_RETURN_IF_ERROR(buffers.add_in_place(a.out, sizeof(float), a.in, sizeof(float), rows_of(a), a.dim));
+  buffers.add_output(a.out, sizeof(float), counts_of(a), a.dim);
+  FOVEA_RETURN_IF_ERROR(buffers.add_in_place(a.out, sizeof(float), a.in, sizeof(float), counts_of(a), a.dim));
   if (!a.turns && (!a.cos || !a.sin)) return FOVEA_ERR_NULL;
   add_rope_tables(buffers, a, a.dim);
   buffers.add_list(a.positions, sizeof(int64_t), a.batch);
@@ -59,7 +59,7 @@ fovea_status resolve_rope(const fovea_rope_args& a, RopeCall* call) {
   if (a.struct_bytes != sizeof(fovea_rope_args)) return FOVEA_ERR_STRUCT;
   FOVEA_RETURN_IF_ERROR(check_choices(a, call));
   call->batch = a.batch, call->heads = a.heads, call->tokens = a.tokens;
-  if (rows_of(a).empty()) return FOVEA_OK;
+  if (counts_of(a).empty()) return FOVEA_OK;
 
   FOVEA_RETURN_IF_ERROR(check_buffers(a));
   call->dim = a.dim;

@@ -11,7 +11,7 @@ namespace fovea {
 // A checked rotation. Arrays are described in the caller's arguments.
 struct RotateCall {
   const RotateKernels* kernels;
-  Rows rows;  // if there are none, nothing else is set
+  RowCounts rows;  // if there are none, nothing else is set
   const fovea_out* y;
   const fovea_in* x;
   RotateRow row;  // all but x and y

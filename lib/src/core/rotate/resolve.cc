@@ -15,7 +15,7 @@ fovea_status resolve_rotate(const fovea_rotate_args& a, RotateCall* call) {
   FOVEA_RETURN_IF_ERROR(find_target(a.target, &target));
   const uint32_t most = uint32_t(rotate_block(a.dim)), block = a.block ? a.block : most;
   if (a.dim == 0 || (block & (block - 1)) != 0 || block > most) return FOVEA_ERR_DIM;
-  call->rows = rows_of(a);
+  call->rows = counts_of(a);
   if (call->rows.empty()) return FOVEA_OK;
   Buffers buffers;
   buffers.add_output(a.y, sizeof(float), call->rows, a.dim);

@@ -130,23 +130,23 @@ FOVEA_AT_EACH_USE inline fovea_status check_array(const void* data, size_t eleme
 class Buffers {
  public:
   // An array [batch][heads][tokens][dim].
-  fovea_status add_output(const fovea_out& array, size_t element_bytes, const Rows& rows, size_t dim);
-  fovea_status add_input(const fovea_in& array, size_t element_bytes, const Rows& rows, size_t dim);
+  fovea_status add_output(const fovea_out& array, size_t element_bytes, const RowCounts& rows, size_t dim);
+  fovea_status add_input(const fovea_in& array, size_t element_bytes, const RowCounts& rows, size_t dim);
   // An output of `count` adjacent elements.
   fovea_status add_output(void* data, size_t element_bytes, size_t count) {
-    Rows one;
+    RowCounts one;
     one.batch = one.heads = one.tokens = 1;  // in place of a constant, which would be copied
     return add_output({data, 0, 0, 0}, element_bytes, one, count);
   }
   // Queries, keys or values: a stride of 0 from token to token, which was forgotten, is refused.
-  fovea_status add_tokens(const fovea_in& array, size_t element_bytes, const Rows& rows, size_t dim);
+  fovea_status add_tokens(const fovea_in& array, size_t element_bytes, const RowCounts& rows, size_t dim);
   // Whether an input has the places of `output`, with the same counts.
   static bool is_in_place(const fovea_out& output, size_t output_bytes, const fovea_in& array, size_t element_bytes,
-                          const Rows& rows);
+                          const RowCounts& rows);
   // An input with the counts of `output`, which was added before. The input may be the same array as `output`, if their
   // elements are as large; otherwise it must not overlap any output.
   fovea_status add_in_place(const fovea_out& output, size_t output_bytes, const fovea_in& array, size_t element_bytes,
-                            const Rows& rows, size_t dim);
+                            const RowCounts& rows, size_t dim);
   // An array of `count` elements, or null.
   fovea_status add_list(const void* data, size_t element_bytes, size_t count) {
 #if !FOVEA_PREFER_SIZE
@@ -162,7 +162,7 @@ class Buffers {
 
  private:
   fovea_status add_elements(const void* data, size_t element_bytes, size_t count);
-  fovea_status add(const fovea_in& array, size_t element_bytes, const Rows& rows, size_t dim, bool output);
+  fovea_status add(const fovea_in& array, size_t element_bytes, const RowCounts& rows, size_t dim, bool output);
   fovea_status add(const Span& span, bool output);
 
   static constexpr size_t kMostOutputs = 6;  // out, lse, scores, key_mass or a state, two parts of the workspace

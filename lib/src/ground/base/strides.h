@@ -24,14 +24,14 @@ T* advanced(T* base, ptrdiff_t bytes) {
   return reinterpret_cast<T*>(reinterpret_cast<uintptr_t>(base) + uintptr_t(bytes));
 }
 
-// Rows [batch][heads][tokens] of an array.
-struct Rows {
+// The counts of rows [batch][heads][tokens] of an array.
+struct RowCounts {
   size_t batch, heads, tokens;
 
   bool empty() const { return batch == 0 || heads == 0 || tokens == 0; }
 };
 template <class Args>
-Rows rows_of(const Args& args) {
+RowCounts counts_of(const Args& args) {
   return {args.batch, args.heads, args.tokens};
 }
 
@@ -42,7 +42,7 @@ inline fovea_in as_input(const fovea_out& array) {
 
 // Calls run(entry, head, token) for each row.
 template <class Run>
-void for_each_row(const Rows& rows, const Run& run) {
+void for_each_row(const RowCounts& rows, const Run& run) {
   for (size_t entry = 0; entry < rows.batch; ++entry) {
     for (size_t head = 0; head < rows.heads; ++head) {
       for (size_t token = 0; token < rows.tokens; ++token) run(entry, head, token);

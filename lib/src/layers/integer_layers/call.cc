@@ -54,7 +54,7 @@ void each_pair(const Call& call, const Run& run) {
 
 // floor(2^31 / sqrt(v)) for v from 2^22 to 2^24 - 1. Each step of Newton's method squares the relative error: 2^-3.5 of
 // the straight line that it begins with, 2^-6.4, 2^-12, and 2^-19 with what the last step cuts off.
-uint32_t inverse_root(uint32_t v) {
+uint32_t scaled_inverse_square_root(uint32_t v) {
   uint32_t root = 35170 - (v >> 9) * 628 / 1024;  // in units of 2^-15 of 2^20
   for (int i = 0; i < 2; ++i) {
     const uint32_t square = (root * root >> 15) * (v >> 9) >> 13;
@@ -87,7 +87,7 @@ void set_factors(const IntegerNormCall& c, const IntegerRowSums& sums, IntegerNo
   const uint64_t variance = (deviation << 16) + c.epsilon;
   const int half = (41 - __builtin_clzll(variance)) >> 1;  // j of fovea_integer_norm_args
   const uint32_t scaled = uint32_t(half >= 0 ? variance >> (2 * half) : variance << (-2 * half));
-  const int32_t factor = int32_t(uint64_t(uint32_t(c.weight_multiplier)) * inverse_root(scaled) >> 20);
+  const int32_t factor = int32_t(uint64_t(uint32_t(c.weight_multiplier)) * scaled_inverse_square_root(scaled) >> 20);
   const int places = 3 + half - c.weight_shift;
   row->slope = rounded_product(n, factor, places);
   const int32_t rest = c.centred ? rounded_product(sum - n * center, factor, places) : 0;

@@ -11,7 +11,7 @@
 namespace fovea {
 
 struct IntegerNormCall {
-  Rows rows;
+  RowCounts rows;
   const fovea_out* y;
   const fovea_in* x;
   bool centred;    // the mean is taken away
@@ -21,32 +21,32 @@ struct IntegerNormCall {
   IntegerNormRow row;  // all but x, y, slope and offset
 };
 struct IntegerSumCall {
-  Rows rows;
+  RowCounts rows;
   const fovea_out* y;
   const fovea_in *a, *b;  // data of b null = none
   IntegerSumRow row;      // all but a, b and y
 };
 struct IntegerProductCall {
-  Rows rows;
+  RowCounts rows;
   const fovea_out* y;
   const fovea_in *a, *b;
   IntegerProductRow row;  // all but a, b and y
 };
 struct IntegerActivationCall {
-  Rows rows;
+  RowCounts rows;
   const fovea_out* y;
   const fovea_in* x;
   uint32_t dim;
   const int8_t* table;
 };
 struct IntegerHardSwishCall {
-  Rows rows;
+  RowCounts rows;
   const fovea_out* y;
   const fovea_in* x;
   IntegerHardSwishRow row;  // all but x and y
 };
 struct IntegerMeanCall {
-  Rows rows;
+  RowCounts rows;
   const fovea_out* y;
   const fovea_in* x;
   const uint32_t* lengths;  // null = tokens

@@ -21,20 +21,20 @@ int32_t shifted(int32_t multiplier, int shift) {
 
 // Checks what the rows of all calls share.
 template <class Args>
-fovea_status check_rows(const Args& a, Rows* rows) {
+fovea_status check_rows(const Args& a, RowCounts* rows) {
   if (a.struct_bytes != sizeof a) return FOVEA_ERR_STRUCT;
-  *rows = rows_of(a);
+  *rows = counts_of(a);
   return a.dim == 0 ? FOVEA_ERR_DIM : FOVEA_OK;
 }
 
 // Adds an input of y's counts, which may be y itself.
 template <class Args>
 fovea_status add_input(Buffers* buffers, const Args& a, const fovea_in& array) {
-  return buffers->add_in_place(a.y, 1, array, 1, rows_of(a), a.dim);
+  return buffers->add_in_place(a.y, 1, array, 1, counts_of(a), a.dim);
 }
 template <class Args>
 fovea_status add_output(Buffers* buffers, const Args& a) {
-  return buffers->add_output(a.y, 1, rows_of(a), a.dim);
+  return buffers->add_output(a.y, 1, counts_of(a), a.dim);
 }
 // Adds an array that every row reads.
 fovea_status add_required(Buffers* buffers, const void* data, size_t element_bytes, size_t count) {
@@ -42,7 +42,7 @@ fovea_status add_required(Buffers* buffers, const void* data, size_t element_byt
 }
 
 // Checks what a sum and a product share, and finds the least and the largest code of y.
-fovea_status check_pair(const fovea_integer_pair_args& a, bool has_b, int32_t* least, int32_t* most, Rows* rows) {
+fovea_status check_pair(const fovea_integer_pair_args& a, bool has_b, int32_t* least, int32_t* most, RowCounts* rows) {
   FOVEA_RETURN_IF_ERROR(check_rows(a, rows));
   if (!is_i8_code(a.a_zero) || !is_i8_code(a.b_zero) || !is_i8_code(a.y_zero)) return FOVEA_ERR_NUMBER;
   if (!is_multiplier(a.a_multiplier, a.a_shift, -31, 5)) return FOVEA_ERR_NUMBER;
@@ -148,7 +148,7 @@ fovea_status resolve_integer_mean(const fovea_integer_mean_args& a, IntegerMeanC
   if (a.batch == 0 || a.heads == 0) return FOVEA_OK;
   Buffers buffers;
   buffers.add_output(a.y, 1, {a.batch, a.heads, 1}, a.dim);
-  buffers.add_input(a.x, 1, rows_of(a), a.dim);
+  buffers.add_input(a.x, 1, counts_of(a), a.dim);
   FOVEA_RETURN_IF_ERROR(buffers.add_list(a.lengths, sizeof(uint32_t), a.batch));
   for (uint32_t entry = 0; a.lengths && entry < a.batch; ++entry) {
     if (a.lengths[entry] > a.tokens) return FOVEA_ERR_LENGTH;

@@ -15,7 +15,7 @@ namespace fovea {
 struct ActivationCall {
   const ActivationKernels* kernels;
   const PlainKernels* plain;
-  Rows rows;
+  RowCounts rows;
   uint32_t dim;
   fovea_activation_kind kind;
   float alpha;
@@ -28,7 +28,7 @@ struct NormCall {
   const NormKernels* kernels;
   const ActivationKernels* activation;
   const PlainKernels* plain;
-  Rows rows;
+  RowCounts rows;
   uint32_t dim;
   bool centered;  // by the mean
   float divisor, epsilon, weight_offset;

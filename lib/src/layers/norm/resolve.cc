@@ -22,7 +22,7 @@ fovea_status check(const fovea_activation_args& a, fovea_target* target) {
   if (!is_finite(a.alpha)) return FOVEA_ERR_NUMBER;
   const bool scales = a.activation == FOVEA_ACTIVATION_SILU || a.activation == FOVEA_ACTIVATION_SIGMOID;
   if (a.alpha != 0.0f && !scales) return FOVEA_ERR_UNSUPPORTED;
-  const Rows rows = rows_of(a);
+  const RowCounts rows = counts_of(a);
   if (rows.empty()) return FOVEA_OK;
   const size_t x = unscaled_bytes(a.x_dtype), y = unscaled_bytes(a.y_dtype);
   Buffers buffers;
@@ -49,7 +49,7 @@ fovea_status check_options(const fovea_norm_args& a) {
 // x and the residual may each be the same array as y or sum.
 fovea_status check_arrays(const fovea_norm_args& a) {
   const size_t x = unscaled_bytes(a.x_dtype), y = unscaled_bytes(a.y_dtype), r = unscaled_bytes(a.residual_dtype);
-  const Rows rows = rows_of(a);
+  const RowCounts rows = counts_of(a);
   Buffers buffers;
   buffers.add_output(a.y, y, rows, a.dim);
   if (kResidual && a.sum.data) buffers.add_output(a.sum, r, rows, a.dim);
@@ -76,7 +76,7 @@ fovea_status check(const fovea_norm_args& a, fovea_target* target) {
   if (a.dim == 0) return FOVEA_ERR_DIM;
   if (!(a.epsilon >= 0.0f) || !is_finite(a.epsilon) || !is_finite(a.weight_offset)) return FOVEA_ERR_NUMBER;
   if ((!a.weight && a.weight_offset != 0.0f) || (a.sum.data && !a.residual.data)) return FOVEA_ERR_NULL;
-  return rows_of(a).empty() ? FOVEA_OK : check_arrays(a);
+  return counts_of(a).empty() ? FOVEA_OK : check_arrays(a);
 }
 
 }  // namespace
@@ -93,7 +93,7 @@ fovea_status resolve_activation(const fovea_activation_args& a, ActivationCall* 
   fovea_target target;
   FOVEA_RETURN_IF_ERROR(check(a, &target));
   if (a.heads == 0 || a.tokens == 0) return FOVEA_OK;
-  call->rows = rows_of(a);
+  call->rows = counts_of(a);
   call->kernels = &activation_kernels(target);
   call->plain = &plain_kernels(target);
   call->dim = a.dim;
@@ -109,7 +109,7 @@ fovea_status resolve_norm(const fovea_norm_args& a, NormCall* call) {
   fovea_target target;
   FOVEA_RETURN_IF_ERROR(check(a, &target));
   if (a.heads == 0 || a.tokens == 0) return FOVEA_OK;
-  call->rows = rows_of(a);
+  call->rows = counts_of(a);
   call->kernels = &norm_kernels(target);
   call->activation = &activation_kernels(target);
   call->plain = &plain_kernels(target);

@@ -12,7 +12,7 @@ namespace fovea {
 
 struct PairCall {
   const TensorKernels* kernels;
-  Rows rows;  // if there are none, nothing else is set
+  RowCounts rows;  // if there are none, nothing else is set
   const fovea_out* y;
   const fovea_in *a, *b;
   PairRow row;  // all but y, a and b

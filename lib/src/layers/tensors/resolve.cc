@@ -12,7 +12,7 @@
 namespace fovea {
 
 fovea_status resolve_pair(const fovea_pair_args& a, PairCall* call) {
-  call->rows = rows_of(a);
+  call->rows = counts_of(a);
   if (a.struct_bytes != sizeof a) return FOVEA_ERR_STRUCT;
   fovea_target target;
   FOVEA_RETURN_IF_ERROR(find_target(a.target, &target));
