@@ -47,8 +47,9 @@ fovea_status check_delta_set(const fovea_delta_state* state, uint32_t entry, con
 fovea_status resolve_delta_get(const fovea_delta_state* state, fovea_target target, uint32_t entry,
                                const fovea_out* matrices, DeltaEntries* entries, const DeltaKernels** kernels) {
   if (!matrices) return FOVEA_ERR_NULL;
-  FOVEA_RETURN_IF_ERROR(find_target(target, &target));
-  *kernels = &delta_kernels(target);
+  fovea_target found;
+  FOVEA_RETURN_IF_ERROR(find_target(target, &found));
+  *kernels = &delta_kernels(found);
   FOVEA_RETURN_IF_ERROR(find_entries(state, entry, entries));
   Buffers buffers;
   buffers.add_memory(state, delta_state_bytes(*state).value);
@@ -134,11 +135,11 @@ extern "C" size_t fovea_delta_state_bytes(uint32_t batch, uint32_t v_heads, uint
 extern "C" fovea_status fovea_delta_begin(fovea_delta_state* state, size_t state_bytes, uint32_t batch,
                                           uint32_t v_heads, uint32_t key_dim, uint32_t value_dim, uint32_t decay_dim) {
   fovea_delta_state header;
-  fovea_status status = fovea::make_delta_header(batch, v_heads, key_dim, value_dim, decay_dim, &header);
-  if (status == FOVEA_OK)
-    status = fovea::check_memory(state, state_bytes, fovea::delta_state_bytes(header).value, FOVEA_ERR_STATE);
-  if (status == FOVEA_OK) fovea::begin_delta(header, state);
-  return status;
+  FOVEA_RETURN_IF_ERROR(fovea::make_delta_header(batch, v_heads, key_dim, value_dim, decay_dim, &header));
+  FOVEA_RETURN_IF_ERROR(
+      fovea::check_memory(state, state_bytes, fovea::delta_state_bytes(header).value, FOVEA_ERR_STATE));
+  fovea::begin_delta(header, state);
+  return FOVEA_OK;
 }
 
 extern "C" fovea_status fovea_delta_set(fovea_delta_state* state, uint32_t entry, const fovea_in* matrices) {

@@ -47,9 +47,8 @@ fovea_status check_options(const fovea_norm_args& a) {
 }
 
 // x and the residual may each be the same array as y or sum.
-fovea_status check_arrays(const fovea_norm_args& a) {
+fovea_status check_arrays(const fovea_norm_args& a, const RowCounts& rows) {
   const size_t x = unscaled_bytes(a.x_dtype), y = unscaled_bytes(a.y_dtype), r = unscaled_bytes(a.residual_dtype);
-  const RowCounts rows = counts_of(a);
   Buffers buffers;
   buffers.add_output(a.y, y, rows, a.dim);
   if (kResidual && a.sum.data) buffers.add_output(a.sum, r, rows, a.dim);
@@ -70,13 +69,13 @@ fovea_status check_arrays(const fovea_norm_args& a) {
   return buffers.status();
 }
 
-fovea_status check(const fovea_norm_args& a, fovea_target* target) {
+fovea_status check(const fovea_norm_args& a, const RowCounts& rows, fovea_target* target) {
   FOVEA_RETURN_IF_ERROR(check_options(a));
   FOVEA_RETURN_IF_ERROR(find_target(a.target, target));
   if (a.dim == 0) return FOVEA_ERR_DIM;
   if (!(a.epsilon >= 0.0f) || !is_finite(a.epsilon) || !is_finite(a.weight_offset)) return FOVEA_ERR_NUMBER;
   if ((!a.weight && a.weight_offset != 0.0f) || (a.sum.data && !a.residual.data)) return FOVEA_ERR_NULL;
-  return counts_of(a).empty() ? FOVEA_OK : check_arrays(a);
+  return rows.empty() ? FOVEA_OK : check_arrays(a, rows);
 }
 
 }  // namespace
@@ -105,11 +104,13 @@ fovea_status resolve_activation(const fovea_activation_args& a, ActivationCall* 
 }
 
 fovea_status resolve_norm(const fovea_norm_args& a, NormCall* call) {
-  call->rows.batch = 0;
-  fovea_target target;
-  FOVEA_RETURN_IF_ERROR(check(a, &target));
-  if (a.heads == 0 || a.tokens == 0) return FOVEA_OK;
   call->rows = counts_of(a);
+  fovea_target target;
+  FOVEA_RETURN_IF_ERROR(check(a, call->rows, &target));
+  if (call->rows.empty()) {
+    call->rows.batch = 0;
+    return FOVEA_OK;
+  }
   call->kernels = &norm_kernels(target);
   call->activation = &activation_kernels(target);
   call->plain = &plain_kernels(target);

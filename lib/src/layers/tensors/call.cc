@@ -15,24 +15,23 @@ void* row_in(const fovea_out& array, fovea_dtype dtype, size_t entry, size_t hea
   return const_cast<void*>(row_in(as_input(array), dtype, entry, head, token));
 }
 
-// Runs a kernel for each row of a sum or a product.
-void run_pair(PairCall& c, void (*kernel)(const PairRow&)) {
+void run_pair(PairCall& c, bool multiply) {
   PairRow& row = c.row;
   for_each_row(c.rows, [&](size_t entry, size_t head, size_t token) {
     row.y = row_in(*c.y, row.y_dtype, entry, head, token);
     row.a = row_in(*c.a, row.a_dtype, entry, head, token);
     row.b = row_in(*c.b, row.b_dtype, entry, head, token);
-    kernel(row);
+    multiply ? c.kernels->multiply(row) : c.kernels->add(row);
   });
 }
 
 }  // namespace
 
 void run_sum(PairCall& call) {
-  if (!call.rows.empty()) run_pair(call, call.kernels->add);
+  if (!call.rows.empty()) run_pair(call, false);
 }
 void run_product(PairCall& call) {
-  if (!call.rows.empty()) run_pair(call, call.kernels->multiply);
+  if (!call.rows.empty()) run_pair(call, true);
 }
 
 void run_pooling(PoolingCall& c) {
