@@ -26,7 +26,7 @@ struct StreamCall {
 // The queries, or the keys, of a batch entry.
 struct EntryTokens {
   uint32_t count;
-  uint32_t batch, first;  // where the first one is in the arrays: its entry, and its token there
+  uint32_t entry, first;  // where the first one is in the arrays: its entry, and its token there
 };
 
 // A call as the algorithm needs it: the one place that reads the caller's arguments. An option that is compiled out

@@ -15,7 +15,7 @@ namespace fovea {
 struct BroughtKeys {
   const KeyBuffers* buffers;
   uint32_t first_key;     // the index of the first key of the call
-  uint32_t batch, first;  // where the entry's first key is in the arrays
+  uint32_t entry, first;  // where the entry's first key is in the arrays
   uint32_t kv_head;
   uint32_t worker;
   bool in_place;

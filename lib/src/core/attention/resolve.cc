@@ -217,8 +217,8 @@ fovea_status check_ring(const AttentionCall& call, uint32_t entry) {
   return !d.hide_gone && sees_gone_token(call, entry) ? FOVEA_ERR_RING : FOVEA_OK;
 }
 
-fovea_status check_pages(const fovea_attention_desc& d, const fovea_kv_source& kv, uint32_t batch, uint32_t length) {
-  const uint32_t* const table = length ? kv.page_table + ptrdiff_t(batch) * kv.page_table_stride : nullptr;
+fovea_status check_pages(const fovea_attention_desc& d, const fovea_kv_source& kv, uint32_t entry, uint32_t length) {
+  const uint32_t* const table = length ? kv.page_table + ptrdiff_t(entry) * kv.page_table_stride : nullptr;
   for (uint32_t p = 0; uint64_t(p) * d.page_tokens < length; ++p) {
     if (table[p] >= kv.pages) return FOVEA_ERR_PAGE;
   }

@@ -101,7 +101,7 @@ class Tasks {
     CheckedSize parts = tasks;
     if (parts.times(splits()).overflow) return FOVEA_ERR_SIZE;
     if (tasks.value == 0) return FOVEA_OK;
-    begin_turns();
+    begin_loaders();
     if (call_.stream()) return run_on_stream(tasks.value);
     if (call_.wants_mass() && blocks_ > 1) return run_massed_apart(tasks.value);
     if (splits() <= 1) return run_part(Part::kWhole, tasks.value);
@@ -220,9 +220,9 @@ class Tasks {
     return tokens * call_.desc.q_heads;
   }
 
-  void begin_turns() const {
+  void begin_loaders() const {
     for (uint32_t worker = 0; is_loaded(call_.desc) && worker < worker_count(call_.desc); ++worker) {
-      loader_notes(worker_workspace(call_.plan, call_.workspace, worker))->turn = 0;
+      loader_notes(worker_workspace(call_.plan, call_.workspace, worker))->next_buffer = 0;
     }
   }
 
@@ -289,7 +289,7 @@ class Tasks {
 
 TypedRows rows_of_head(const fovea_in& array, fovea_dtype dtype, const EntryTokens& tokens, uint32_t head) {
   const size_t unit = tensor_bytes(dtype);
-  const char* const first = row_of(array, unit, ptrdiff_t(tokens.batch), ptrdiff_t(head), ptrdiff_t(tokens.first));
+  const char* const first = row_of(array, unit, ptrdiff_t(tokens.entry), ptrdiff_t(head), ptrdiff_t(tokens.first));
   return {const_cast<char*>(first), stride_bytes(array.token_stride, unit), stride_bytes(array.head_stride, unit),
           dtype};
 }

@@ -10,13 +10,12 @@
 #include "core/rope/resolve.h"
 #include "fovea/fovea.h"
 #include "ground/base/strides.h"
-#include "ground/formats/formats.h"
 #include "ground/formats/checks.h"
+#include "ground/formats/formats.h"
 #include "ground/targets/list.h"
 #include "ground/targets/registry.h"
 #include "layers/linear/resolve.h"
 #include "layers/multihead/layer_resolve.h"
-#include "layers/multihead/plan.h"
 
 namespace fovea {
 namespace {

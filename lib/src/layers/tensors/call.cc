@@ -15,7 +15,8 @@ void* row_in(const fovea_out& array, fovea_dtype dtype, size_t entry, size_t hea
   return const_cast<void*>(row_in(as_input(array), dtype, entry, head, token));
 }
 
-void run_pair(PairCall& c, bool multiply) {
+// Not inlined: sums and products share it.
+__attribute__((noinline)) void run_pair(PairCall& c, bool multiply) {
   PairRow& row = c.row;
   for_each_row(c.rows, [&](size_t entry, size_t head, size_t token) {
     row.y = row_in(*c.y, row.y_dtype, entry, head, token);
