@@ -375,7 +375,6 @@ void end_rows(const HeadTask& task, const QueryTile& tile) {
 
 void HeadTask::enter(const AttentionCall& of_call, Part of_part, const AttentionKernel& of_kernel,
                      const KeyBuffersIf& buffers, uint32_t entry, uint32_t worker) {
-  call_ = &of_call;
   part = of_part;
   group = of_call.desc.q_heads / of_call.desc.kv_heads;
   limits = limits_of(of_call, entry);

@@ -44,7 +44,6 @@ struct HeadTask {
   // Runs a head. False if keys cannot be loaded: then outputs and states are not written, or only in part.
   bool run(QueryTile* tiles, uint32_t count);
 
-  const AttentionCall* call_;
   [[no_unique_address]] MemberIf<kHasStates, Part> part;
   uint32_t group;    // query heads that share the key head
   bool per_row;      // ALiBi, sinks or tensors need facts of each row
@@ -60,7 +59,7 @@ struct HeadTask {
   [[no_unique_address]] MemberIf<kHasStates, StateRows> state;      // of the head: taken up
   [[no_unique_address]] MemberIf<kHasStates, StateRows> state_out;  // put down: the same, unless a stream has a loader
 
-  const AttentionCall& call() const { return *call_; }
+  const AttentionCall& call() const { return source.call(); }
   const AttentionKernel& kernel() const { return source.kernel(); }
   uint32_t entry() const { return steps.entry; }
   uint32_t kv_head() const { return steps.kv_head; }
