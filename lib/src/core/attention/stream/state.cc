@@ -50,12 +50,7 @@ void write_image(const fovea_state& state, size_t bytes, uint8_t* image) {
                                    uint32_t(uint64_t(state.next_key)),
                                    uint32_t(uint64_t(state.next_key) >> 32)};
   for (size_t i = 0; i < kWords; ++i) put_word(header[i], image + 4 * i);
-  const unsigned char* const memory = reinterpret_cast<const unsigned char*>(&state);
-  for (size_t at = sizeof(fovea_state); at < bytes; at += 4) {
-    uint32_t word;
-    __builtin_memcpy(&word, memory + at, 4);
-    put_word(word, image + at);
-  }
+  put_words(&state, sizeof state, bytes, image);
   put_word(checksum_of(image, bytes), image + kChecksumAt);
 }
 
@@ -79,11 +74,7 @@ bool image_is_whole(const uint8_t* image, size_t bytes) {
 void read_image(const uint8_t* image, size_t bytes, fovea_state* state) {
   *state = read_image_header(image);
   state->checksum = 0;
-  unsigned char* const memory = reinterpret_cast<unsigned char*>(state);
-  for (size_t at = sizeof(fovea_state); at < bytes; at += 4) {
-    const uint32_t word = word_at(image + at);
-    __builtin_memcpy(memory + at, &word, 4);
-  }
+  take_words(image, sizeof *state, bytes, state);
 }
 
 }  // namespace fovea
