@@ -105,8 +105,8 @@ void run_tile(const LinearCall& c, uint32_t index, uint32_t begin, uint32_t end,
   tile.relu = kernels_do_relu(c);
   place_token_tile(workspace, c.weights.dtype, &tile);
   if (kHasF16Linear && c.f16) {
-    const ptrdiff_t from = stride_bytes(c.x_stride, unit_bytes(c.x_dtype), ptrdiff_t(token));
-    (*c.f16)->begin(tile, c.x_dtype, advanced(c.x, from), c.x_stride);
+    const ptrdiff_t from = stride_bytes(c.x_stride, unit_bytes(c.inputs.dtype), ptrdiff_t(token));
+    (*c.f16)->begin(tile, c.inputs.dtype, advanced(c.x, from), c.x_stride);
   } else {
     c.kernels->begin(tile, x_at(c, token), c.x_stride);
   }

@@ -181,7 +181,7 @@ fovea_status resolve_linear(const fovea_linear_args& a, void* workspace, size_t 
   call->i8 = nullptr, call->f16 = nullptr;
   if (is_f16(a)) {
     call->f16 = &f16_linear_kernels(plan.target).list[plan.few ? uint32_t(kFewHalves) : uint32_t(plan.dot)];
-    call->x_dtype = a.x_dtype;
+    call->inputs.dtype = a.x_dtype;
   }
   if (kHasI8Linear && a.compute == FOVEA_COMPUTE_I8) {
     call->i8 = &i8_linear_kernels(plan.target).list[dot_row(plan.dot)][plan.few ? kI8FewTokens : kI8TokenTile];
