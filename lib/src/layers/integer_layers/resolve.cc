@@ -51,9 +51,9 @@ fovea_status check_pair(const fovea_integer_pair_args& a, bool has_b, int32_t* l
   *least = all ? INT8_MIN : a.y_least, *most = all ? INT8_MAX : a.y_most;
   if (rows->empty()) return FOVEA_OK;
   Buffers buffers;
-  FOVEA_RETURN_IF_ERROR(add_output(&buffers, a));
-  FOVEA_RETURN_IF_ERROR(add_input(&buffers, a, a.a));
-  return has_b ? add_input(&buffers, a, a.b) : FOVEA_OK;
+  add_output(&buffers, a);
+  add_input(&buffers, a, a.a);
+  return has_b ? add_input(&buffers, a, a.b) : buffers.status();
 }
 
 }  // namespace
@@ -68,7 +68,7 @@ fovea_status resolve_integer_norm(const fovea_integer_norm_args& a, IntegerNormC
   if (has_epsilon && !is_multiplier(a.epsilon_multiplier, a.epsilon_shift, -31, 15)) return FOVEA_ERR_NUMBER;
   if (call->rows.empty()) return FOVEA_OK;
   Buffers buffers;
-  FOVEA_RETURN_IF_ERROR(add_output(&buffers, a));
+  add_output(&buffers, a);
   FOVEA_RETURN_IF_ERROR(add_input(&buffers, a, a.x));
   FOVEA_RETURN_IF_ERROR(add_required(&buffers, a.weight, sizeof(int16_t), a.dim));
   FOVEA_RETURN_IF_ERROR(buffers.add_list(a.bias, sizeof(int16_t), a.dim));
@@ -115,7 +115,7 @@ fovea_status resolve_integer_activation(const fovea_integer_activation_args& a, 
   FOVEA_RETURN_IF_ERROR(check_rows(a, &call->rows));
   if (call->rows.empty()) return FOVEA_OK;
   Buffers buffers;
-  FOVEA_RETURN_IF_ERROR(add_output(&buffers, a));
+  add_output(&buffers, a);
   FOVEA_RETURN_IF_ERROR(add_input(&buffers, a, a.x));
   FOVEA_RETURN_IF_ERROR(add_required(&buffers, a.table, 1, 256));
   call->y = &a.y, call->x = &a.x;
@@ -130,7 +130,7 @@ fovea_status resolve_integer_hard_swish(const fovea_integer_hard_swish_args& a, 
   if (!is_multiplier(a.out_multiplier, a.out_shift, -23, 6)) return FOVEA_ERR_NUMBER;
   if (call->rows.empty()) return FOVEA_OK;
   Buffers buffers;
-  FOVEA_RETURN_IF_ERROR(add_output(&buffers, a));
+  add_output(&buffers, a);
   FOVEA_RETURN_IF_ERROR(add_input(&buffers, a, a.x));
   call->y = &a.y, call->x = &a.x;
   IntegerHardSwishRow& row = call->row;
