@@ -13,10 +13,8 @@ struct DotSums {
 
   template <int kRows, int kVectors>
   FOVEA_INLINE void ZeroSums(Sums<kRows, kVectors>& sums) {
-    FOVEA_UNROLL(8)
-    for (int k = 0; k < kRows; ++k) {
-      FOVEA_UNROLL(4)
-      for (int v = 0; v < kVectors; ++v) sums[k][v] = Dot::Start(0);
+    FOVEA_EACH(k, kRows) {
+      FOVEA_EACH(v, kVectors) sums[k][v] = Dot::Start(0);
     }
   }
   template <int kRows, int kVectors>
@@ -71,8 +69,7 @@ struct DotBlock : DotSums<Dot> {
   // The next groups of columns. x advances past them.
   template <int kVectors>
   FOVEA_INLINE void NextGroup(const Code*& x, size_t columns, X (&at)[kVectors]) {
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) at[v] = Dot::LoadX(x + v * kLanes * kGroup);
+    FOVEA_EACH(v, kVectors) at[v] = Dot::LoadX(x + v * kLanes * kGroup);
     x += columns * kGroup;
   }
   // sums[k][v] += codes of row k times as many codes of columns, from x on, which advances past them. A load of a row
@@ -82,11 +79,9 @@ struct DotBlock : DotSums<Dot> {
                              Sum (&sums)[kRows][kVectors]) {
     X at[kVectors];
     NextGroup(x, columns, at);
-    FOVEA_UNROLL(8)
-    for (int k = 0; k < kRows; ++k) {
+    FOVEA_EACH(k, kRows) {
       const E e = Dot::LoadE(row[k] + d);
-      FOVEA_UNROLL(4)
-      for (int v = 0; v < kVectors; ++v) sums[k][v] = Dot::template DotAdd<0>(at[v], e, sums[k][v]);
+      FOVEA_EACH(v, kVectors) sums[k][v] = Dot::template DotAdd<0>(at[v], e, sums[k][v]);
     }
   }
   // The same if a load e[k] reads several groups.
@@ -94,10 +89,8 @@ struct DotBlock : DotSums<Dot> {
   FOVEA_INLINE void AddGroups(const Code*& x, size_t columns, const E (&e)[kRows], Sum (&sums)[kRows][kVectors]) {
     X at[kVectors];
     NextGroup(x, columns, at);
-    FOVEA_UNROLL(8)
-    for (int k = 0; k < kRows; ++k) {
-      FOVEA_UNROLL(4)
-      for (int v = 0; v < kVectors; ++v) sums[k][v] = Dot::template DotAdd<i>(at[v], e[k], sums[k][v]);
+    FOVEA_EACH(k, kRows) {
+      FOVEA_EACH(v, kVectors) sums[k][v] = Dot::template DotAdd<i>(at[v], e[k], sums[k][v]);
     }
     if constexpr (i + 1 < kElements) AddGroups<i + 1>(x, columns, e, sums);
   }
@@ -113,14 +106,12 @@ struct DotBlock : DotSums<Dot> {
         continue;
       }
       E e[kRows];
-      FOVEA_UNROLL(8)
-      for (int k = 0; k < kRows; ++k) e[k] = Dot::LoadE(row[k] + d);
+      FOVEA_EACH(k, kRows) e[k] = Dot::LoadE(row[k] + d);
       AddGroups<0>(x, columns, e, sums);
     }
     if (whole < dim) {
       E e[kRows];
-      FOVEA_UNROLL(8)
-      for (int k = 0; k < kRows; ++k) e[k] = Dot::LoadPartOfE(row[k] + whole, dim - whole);
+      FOVEA_EACH(k, kRows) e[k] = Dot::LoadPartOfE(row[k] + whole, dim - whole);
       AddGroups<0>(x, columns, e, sums);
     }
   }
@@ -128,8 +119,7 @@ struct DotBlock : DotSums<Dot> {
   // sums[i][v] += the weights of a group of keys times element i of those in e.
   template <int i, int kVectors>
   FOVEA_INLINE void AddElements(const X (&x)[kVectors], E e, Sum (*sums)[kVectors]) {
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) sums[i][v] = Dot::template DotAdd<i>(x[v], e, sums[i][v]);
+    FOVEA_EACH(v, kVectors) sums[i][v] = Dot::template DotAdd<i>(x[v], e, sums[i][v]);
     if constexpr (i + 1 < kElements) AddElements<i + 1>(x, e, sums);
   }
 
@@ -141,8 +131,7 @@ struct DotBlock : DotSums<Dot> {
     for (; groups > 0; --groups, value += padded * kGroup) {
       X at[kVectors];
       NextGroup(x, columns, at);
-      FOVEA_UNROLL(8)
-      for (int k = 0; k < kLoads; ++k) {
+      FOVEA_EACH(k, kLoads) {
         AddElements<0>(at, Dot::LoadE(value + k * kReads), &sums[k * kElements]);
       }
     }

@@ -16,8 +16,7 @@ struct DotBlock<Dot, kDotFloats> : DotSums<Dot> {
   FOVEA_INLINE void MultiplyKeys(const float* x, size_t columns, const float* const (&row)[kRows], size_t dim,
                                  VF (&sums)[kRows][kVectors]) {
     const float* at[kRows];
-    FOVEA_UNROLL(8)
-    for (int k = 0; k < kRows; ++k) {
+    FOVEA_EACH(k, kRows) {
       at[k] = row[k];
       FOVEA_OPAQUE(at[k]);
     }

@@ -36,15 +36,13 @@ struct NeonBlock : DotSums<Dot> {
     bool rests = dim % kReads != 0;
     if (rests) {
       const RowCode* rows[kRows];  // so that `at` need not be in memory
-      FOVEA_UNROLL(8)
-      for (int k = 0; k < kRows; ++k) rows[k] = at[k];
+      FOVEA_EACH(k, kRows) rows[k] = at[k];
       CopyRest(rows, dim, rest);
     }
     for (;; reads = 1) {
       for (; reads > 0; --reads) {
         typename Dot::E e[kRows];
-        FOVEA_UNROLL(8)
-        for (int k = 0; k < kRows; ++k) {
+        FOVEA_EACH(k, kRows) {
           e[k] = Dot::LoadE(at[k]);
           at[k] += kReads;
           FOVEA_OPAQUE(at[k]);
@@ -53,8 +51,7 @@ struct NeonBlock : DotSums<Dot> {
       }
       if (!rests) break;
       rests = false;
-      FOVEA_UNROLL(8)
-      for (int k = 0; k < kRows; ++k) at[k] = rest[k];
+      FOVEA_EACH(k, kRows) at[k] = rest[k];
     }
   }
 
@@ -62,8 +59,7 @@ struct NeonBlock : DotSums<Dot> {
   using Sums = typename Dot::template Sums<kRows, kVectors>;
   template <int kRows, int kVectors>
   FOVEA_INLINE void ZeroSums(Sums<kRows, kVectors>& sums) {
-    FOVEA_UNROLL(8)
-    for (int k = 0; k < kRows; ++k) Dot::Begin(k, 0, sums);
+    FOVEA_EACH(k, kRows) Dot::Begin(k, 0, sums);
   }
   template <class BlockSums>
   FOVEA_INLINE VI IntsOf(const BlockSums& sums, int k, int v) {

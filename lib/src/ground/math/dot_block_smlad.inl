@@ -39,16 +39,13 @@ struct DotBlock<Dot, kDotSmlad> : DotSums<Dot> {
     Sum sums[2][kVectors] = {};
     if constexpr (!kSmallText) {
       for (size_t rounds = n / 8; rounds > 0; --rounds) {
-        FOVEA_UNROLL(8)
-        for (int i = 0; i < 8; ++i) AddPairs<kStep>(x, columns, rows, sums);
+        FOVEA_EACH(i, 8) AddPairs<kStep>(x, columns, rows, sums);
       }
       n %= 8;
     }
     for (; n > 0; --n) AddPairs<kStep>(x, columns, rows, sums);
-    FOVEA_UNROLL(2)
-    for (int k = 0; k < 2; ++k) {
-      FOVEA_UNROLL(4)
-      for (int v = 0; v < kVectors; ++v) out[k][v] = sums[k][v];
+    FOVEA_EACH(k, 2) {
+      FOVEA_EACH(v, kVectors) out[k][v] = sums[k][v];
     }
   }
 

@@ -91,21 +91,18 @@ struct Floats : DotDefaults, DotShape<kDotFloats> {
   FOVEA_INLINE FewX SetFewWeights(const FewWeight* p) { return hn::Set(kF, *p); }
   template <int kVectors>
   FOVEA_INLINE void LoadFewValues(const int8_t* const (&at)[1], FewX (&values)[kVectors]) {
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) values[v] = LoadFew<1>(at[0] + v * kLanes);
+    FOVEA_EACH(v, kVectors) values[v] = LoadFew<1>(at[0] + v * kLanes);
   }
   template <int kVectors>
   FOVEA_INLINE void LoadFewValuesPart(const int8_t* const (&at)[1], size_t n, FewX (&values)[kVectors]) {
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) {
+    FOVEA_EACH(v, kVectors) {
       const size_t first = v * kLanes, left = first < n ? n - first : 0;
       values[v] = LoadFewPart<1>(at[0] + (left ? first : 0), left < kLanes ? left : kLanes);
     }
   }
   template <int kVectors>
   FOVEA_INLINE void InOrder(const Sum (&sums)[kVectors], VF (&floats)[kVectors]) {
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) floats[v] = sums[v];
+    FOVEA_EACH(v, kVectors) floats[v] = sums[v];
   }
 
   // ---- for rows of groups
@@ -114,12 +111,10 @@ struct Floats : DotDefaults, DotShape<kDotFloats> {
   static constexpr int kFewBytesBias = 0;
 
   FOVEA_INLINE void LoadFewGroupX(const FewCode* x, FewX (&codes)[kFewGroupParts]) {
-    FOVEA_UNROLL(8)
-    for (size_t i = 0; i < kFewGroupParts; ++i) codes[i] = LoadFewX(x + i * kLanes);
+    FOVEA_EACH(i, kFewGroupParts) codes[i] = LoadFewX(x + i * kLanes);
   }
   FOVEA_INLINE void LoadFewGroup(const uint8_t* const (&at)[1], FewX (&codes)[kFewGroupParts]) {
-    FOVEA_UNROLL(8)
-    for (size_t i = 0; i < kFewGroupParts; ++i) {
+    FOVEA_EACH(i, kFewGroupParts) {
       codes[i] = LoadFew<1>(reinterpret_cast<const int8_t*>(at[0]) + i * kLanes);
     }
   }

@@ -273,21 +273,18 @@ struct Helium : DotDefaults, DotShape<kDotHelium> {
   FOVEA_INLINE FewWeight SetFewWeights(const FewWeight* p) { return *p; }
   template <int kVectors>
   FOVEA_INLINE void LoadFewValues(const int8_t* const (&at)[1], VI (&values)[kVectors]) {
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) values[v] = hn::LoadI8(kI, at[0] + v * kLanes);
+    FOVEA_EACH(v, kVectors) values[v] = hn::LoadI8(kI, at[0] + v * kLanes);
   }
   template <int kVectors>
   FOVEA_INLINE void LoadFewValuesPart(const int8_t* const (&at)[1], size_t n, VI (&values)[kVectors]) {
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) {
+    FOVEA_EACH(v, kVectors) {
       const size_t first = v * kLanes, left = first < n ? n - first : 0;
       values[v] = hn::LoadI8N(kI, at[0] + (left ? first : 0), left < kLanes ? left : kLanes);
     }
   }
   template <int kVectors>
   FOVEA_INLINE void InOrder(const VI (&sums)[kVectors], VF (&floats)[kVectors]) {
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) floats[v] = hn::ConvertTo(kF, sums[v]);
+    FOVEA_EACH(v, kVectors) floats[v] = hn::ConvertTo(kF, sums[v]);
   }
 };
 

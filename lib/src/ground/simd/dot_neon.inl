@@ -54,8 +54,7 @@ struct NeonBytes : DotDefaults {
       return;
     }
 #endif
-    FOVEA_UNROLL(4)
-    for (int i = 0; i < n; ++i) v[i] = vld1q_s8(reinterpret_cast<const int8_t*>(p) + 16 * i);
+    FOVEA_EACH(i, n) v[i] = vld1q_s8(reinterpret_cast<const int8_t*>(p) + 16 * i);
     p += step;
     FOVEA_OPAQUE(p);
   }
@@ -64,27 +63,23 @@ struct NeonBytes : DotDefaults {
   FOVEA_INLINE void LoadVectors(const float* p, VF (&v)[n]) {
     hn::raw::V r[n];
     hn::raw::LoadVectors(p, r);
-    FOVEA_UNROLL(4)
-    for (int i = 0; i < n; ++i) v[i] = VF{r[i]};
+    FOVEA_EACH(i, n) v[i] = VF{r[i]};
   }
   template <int n>
   FOVEA_INLINE void StoreVectors(const VF (&v)[n], float* p) {
     hn::raw::V r[n];
-    FOVEA_UNROLL(4)
-    for (int i = 0; i < n; ++i) r[i] = hn::Raw(v[i]);
+    FOVEA_EACH(i, n) r[i] = hn::Raw(v[i]);
     hn::raw::StoreVectors(r, p);
   }
   template <int n>
   FOVEA_INLINE void StoreVectors(const int32x4_t (&v)[n], Code* p) {
     hn::raw::V r[n];
-    FOVEA_UNROLL(4)
-    for (int i = 0; i < n; ++i) r[i] = vreinterpretq_f32_s32(v[i]);
+    FOVEA_EACH(i, n) r[i] = vreinterpretq_f32_s32(v[i]);
     hn::raw::StoreVectors(r, reinterpret_cast<float*>(p));
   }
   FOVEA_INLINE void StoreBytes(const int8x16_t (&v)[4], RowCode* p) {
     hn::raw::V r[4];
-    FOVEA_UNROLL(4)
-    for (int i = 0; i < 4; ++i) r[i] = vreinterpretq_f32_s8(v[i]);
+    FOVEA_EACH(i, 4) r[i] = vreinterpretq_f32_s8(v[i]);
     hn::raw::StoreVectors(r, reinterpret_cast<float*>(p));
   }
 
@@ -123,8 +118,7 @@ struct NeonBytes : DotDefaults {
   template <int r>
   FOVEA_INLINE int8x16_t Codes(const VF (&v)[4], VF inverse) {
     int16x8_t codes[4];
-    FOVEA_UNROLL(4)
-    for (int i = 0; i < 4; ++i) {
+    FOVEA_EACH(i, 4) {
       codes[i] = vreinterpretq_s16_s32(vcvtnq_s32_f32(vmulq_laneq_f32(hn::Raw(v[i]), hn::Raw(inverse), r)));
     }
     return vuzp1q_s8(vreinterpretq_s8_s16(vuzp1q_s16(codes[0], codes[1])),
@@ -139,8 +133,7 @@ struct NeonBytes : DotDefaults {
     VF weights[kVectors];
     LoadVectors(w, weights);
     w += columns;
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) {
+    FOVEA_EACH(v, kVectors) {
       const int32x4_t code = hn::Raw(hn::BitCast(kI, hn::Add(hn::Mul(weights[v], inverse[v]), bias)));
       if constexpr (i == 0) {
         words[v] = code;

@@ -39,14 +39,12 @@ struct Own : DotDefaults, DotShape<kDotOwn> {
   }
   FOVEA_INLINE Sum Start(int32_t sum) {
     Sum all;
-    FOVEA_UNROLL(16)
-    for (size_t i = 0; i < kLanes; ++i) all.lane[i] = sum;
+    FOVEA_EACH(i, kLanes) all.lane[i] = sum;
     return all;
   }
   template <int i>
   FOVEA_INLINE Sum DotAdd(const X& x, E e, Sum sum) {
-    FOVEA_UNROLL(16)
-    for (size_t lane = 0; lane < kLanes; ++lane) sum.lane[lane] = FOVEA_DOT_ADD(x.lane[lane], e, sum.lane[lane]);
+    FOVEA_EACH(lane, kLanes) sum.lane[lane] = FOVEA_DOT_ADD(x.lane[lane], e, sum.lane[lane]);
     return sum;
   }
   FOVEA_INLINE VI ToInts(const Sum& sum) { return hn::LoadU(kI, sum.lane); }
@@ -61,12 +59,10 @@ struct Own : DotDefaults, DotShape<kDotOwn> {
   // Weights of some keys of a group, 128 lower: to[lane][kCodes].
   template <size_t n>
   FOVEA_INLINE void StoreWeights(const VF (&biased)[n], Code* to) {
-    FOVEA_UNROLL(8)
-    for (size_t i = 0; i < n; ++i) {
+    FOVEA_EACH(i, n) {
       uint8_t lanes[kLanes];
       hn::StoreU8(hn::BitCast(kI, biased[i]), lanes);
-      FOVEA_UNROLL(16)
-      for (size_t lane = 0; lane < kLanes; ++lane) to[lane * kCodes + i] = Code(lanes[lane] ^ 0x80);
+      FOVEA_EACH(lane, kLanes) to[lane * kCodes + i] = Code(lanes[lane] ^ 0x80);
     }
   }
   FOVEA_INLINE void StoreCodes(VF codes, RowCode* to, size_t n) { StoreByteCodes(codes, to, n); }
@@ -75,8 +71,7 @@ struct Own : DotDefaults, DotShape<kDotOwn> {
   FOVEA_INLINE size_t PackGroup(const int8_t* const (&row)[kCodes], size_t elements, RowCode* to, int32_t* starts) {
     for (size_t e = 0; e < elements; ++e, to += kCodes) {
       int32_t sum = 0;
-      FOVEA_UNROLL(16)
-      for (size_t k = 0; k < kCodes; ++k) {
+      FOVEA_EACH(k, kCodes) {
         to[k] = row[k][e];
         sum += row[k][e];
       }

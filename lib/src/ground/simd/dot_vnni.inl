@@ -56,8 +56,7 @@ struct VnniWords : X86Sums, DotShape<kDotVnni> {
     size_t e = 0;
     for (; e + 16 <= elements; e += 16, to += 64) {
       __m128i v[4];
-      FOVEA_UNROLL(4)
-      for (int i = 0; i < 4; ++i) v[i] = _mm_loadu_si128(reinterpret_cast<const __m128i*>(row[i] + e));
+      FOVEA_EACH(i, 4) v[i] = _mm_loadu_si128(reinterpret_cast<const __m128i*>(row[i] + e));
       const __m128i lo01 = _mm_unpacklo_epi8(v[0], v[1]), hi01 = _mm_unpackhi_epi8(v[0], v[1]);
       const __m128i lo23 = _mm_unpacklo_epi8(v[2], v[3]), hi23 = _mm_unpackhi_epi8(v[2], v[3]);
       __m128i* const out = reinterpret_cast<__m128i*>(to);
@@ -240,8 +239,7 @@ struct Vnni : VnniWords<true> {
   FOVEA_INLINE void InOrder(const Sum (&sums)[4], VF (&floats)[4]) {
     Sum blocks[4];
     TransposeBlocks(sums, blocks);
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < 4; ++v) floats[v] = ToFloat(blocks[v]);
+    FOVEA_EACH(v, 4) floats[v] = ToFloat(blocks[v]);
   }
 
   // ---- for rows of groups: a vector holds 16 bytes of each of some rows. 128 is added to bytes.

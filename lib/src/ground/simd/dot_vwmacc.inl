@@ -127,8 +127,7 @@ struct Vwmacc : DotDefaults, DotShape<kDotVwmacc> {
   template <int kRows>
   FOVEA_INLINE VI IntsOfRows(const Sum (&sums)[kLanes]) {
     VF lanes[kLanes];
-    FOVEA_UNROLL(16)
-    for (size_t i = 0; i < kLanes; ++i) lanes[i] = hn::BitCast(kF, sums[i]);
+    FOVEA_EACH(i, kLanes) lanes[i] = hn::BitCast(kF, sums[i]);
     hn::Transpose(lanes);
     VI total = hn::BitCast(kI, lanes[0]);
     FOVEA_UNROLL(16)
@@ -147,21 +146,18 @@ struct Vwmacc : DotDefaults, DotShape<kDotVwmacc> {
   FOVEA_INLINE FewX SetFewWeights(const FewWeight* p) { return FewX{} + int16_t(*p); }
   template <int kVectors>
   FOVEA_INLINE void LoadFewValues(const int8_t* const (&at)[1], FewX (&values)[kVectors]) {
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) values[v] = LoadFew<1>(at[0] + v * kLanes);
+    FOVEA_EACH(v, kVectors) values[v] = LoadFew<1>(at[0] + v * kLanes);
   }
   template <int kVectors>
   FOVEA_INLINE void LoadFewValuesPart(const int8_t* const (&at)[1], size_t n, FewX (&values)[kVectors]) {
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) {
+    FOVEA_EACH(v, kVectors) {
       const size_t first = v * kLanes, left = first < n ? n - first : 0;
       values[v] = LoadFewPart<1>(at[0] + (left ? first : 0), left < kLanes ? left : kLanes);
     }
   }
   template <int kVectors>
   FOVEA_INLINE void InOrder(const Sum (&sums)[kVectors], VF (&floats)[kVectors]) {
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) floats[v] = ToFloat(sums[v]);
+    FOVEA_EACH(v, kVectors) floats[v] = ToFloat(sums[v]);
   }
 
   // ---- for rows of groups
@@ -170,8 +166,7 @@ struct Vwmacc : DotDefaults, DotShape<kDotVwmacc> {
   static constexpr int kFewBytesBias = 0;
 
   FOVEA_INLINE void LoadFewGroupX(const FewCode* x, FewX (&codes)[kFewGroupParts]) {
-    FOVEA_UNROLL(8)
-    for (size_t i = 0; i < kFewGroupParts; ++i) codes[i] = LoadFewX(x + i * kLanes);
+    FOVEA_EACH(i, kFewGroupParts) codes[i] = LoadFewX(x + i * kLanes);
   }
   FOVEA_INLINE void LoadFewGroup(const uint8_t* const (&at)[1], FewX (&codes)[kFewGroupParts]) {
     LoadFewGroupX(reinterpret_cast<const FewCode*>(at[0]), codes);
@@ -179,8 +174,7 @@ struct Vwmacc : DotDefaults, DotShape<kDotVwmacc> {
   // The low halves of 16 bytes, and then their high halves.
   FOVEA_INLINE void LoadFewNibbles(const uint8_t* const (&at)[1], FewX (&codes)[kFewGroupParts]) {
     constexpr size_t kHalf = kFewGroupParts / 2;
-    FOVEA_UNROLL(4)
-    for (size_t i = 0; i < kHalf; ++i) {
+    FOVEA_EACH(i, kHalf) {
       const auto bytes = hn::raw::Load<hn::raw::NarrowBytes>(at[0] + i * kLanes);
       codes[i] = __builtin_convertvector(bytes & 15, FewX);
       codes[kHalf + i] = __builtin_convertvector(bytes >> 4, FewX);

@@ -21,8 +21,7 @@ struct I8Sums {
   FOVEA_INLINE void StoreScores(const Sum (&sums)[kVectors], float key_scale, const float* query_scales,
                                 float* scores) {
     const VF scale = hn::Set(kF, key_scale);
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) {
+    FOVEA_EACH(v, kVectors) {
       const VF query_scale = hn::LoadU(kF, query_scales + v * kLanes);
       hn::StoreU(hn::Mul(hn::Mul(Dot::ToFloat(sums[v]), scale), query_scale), kF, scores + v * kLanes);
     }
@@ -31,8 +30,7 @@ struct I8Sums {
   // o[..] = o * rescale + sums * factors
   template <int kVectors>
   FOVEA_INLINE void AddOutputs(const Sum (&sums)[kVectors], const float* rescales, const float* factors, float* o) {
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) {
+    FOVEA_EACH(v, kVectors) {
       const VF rescale = hn::LoadU(kF, rescales + v * kLanes);
       const VF factor = hn::LoadU(kF, factors + v * kLanes);
       const VF old = hn::Mul(hn::LoadU(kF, o + v * kLanes), rescale);
@@ -59,13 +57,11 @@ struct I8Products {
     const I8Numbers& numbers = keys.numbers();
     Sum sums[kRows][kVectors];
     uint32_t key[kRows];
-    FOVEA_UNROLL(8)
-    for (int k = 0; k < kRows; ++k) {
+    FOVEA_EACH(k, kRows) {
       key[k] = j + k < keys.end ? j + k : keys.end - 1;
       const char* const row = static_cast<const char*>(keys.keys.data) + ptrdiff_t(key[k]) * keys.keys.stride;
       at[k] = reinterpret_cast<const RowCode*>(row);
-      FOVEA_UNROLL(4)
-      for (int v = 0; v < kVectors; ++v) sums[k][v] = Dot::Start(Dot::kUnsignedQueries ? numbers.key_start[key[k]] : 0);
+      FOVEA_EACH(v, kVectors) sums[k][v] = Dot::Start(Dot::kUnsignedQueries ? numbers.key_start[key[k]] : 0);
     }
     const size_t columns = t.columns;
     Block::template MultiplyKeys<kVectors>(Codes::Queries(t) + column * kGroup, columns, at, t.head_dim, sums);
@@ -89,10 +85,8 @@ struct I8Products {
     const I8Numbers& numbers = keys.numbers();
     const size_t columns = t.columns, padded = Block::PaddedValues(t.value_dim);
     Sum sums[kRows][kVectors];
-    FOVEA_UNROLL(8)
-    for (int k = 0; k < kRows; ++k) {
-      FOVEA_UNROLL(4)
-      for (int v = 0; v < kVectors; ++v) {
+    FOVEA_EACH(k, kRows) {
+      FOVEA_EACH(v, kVectors) {
         sums[k][v] = Dot::Start(Dot::kSignedWeights ? numbers.value_start[element + k] : 0);
       }
     }

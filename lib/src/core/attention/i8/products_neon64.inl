@@ -21,8 +21,7 @@ struct NeonProducts {
                                const float* key_scales, float* s) {
     const RowCode* at[kRows];
     typename Dot::template Sums<kRows, kVectors> sums;
-    FOVEA_UNROLL(8)
-    for (uint32_t k = 0; k < kRows; ++k) {
+    FOVEA_EACH(k, uint32_t{kRows}) {
       at[k] = key;
       key += left >= kRows || k + 1 < left ? stride : 0;
       Dot::Begin(k, 0, sums);
@@ -35,8 +34,7 @@ struct NeonProducts {
     for (int k = 0; k < kRows; ++k, s += columns) {
       const VF key_scale = hn::Set(kF, key_scales[k]);
       VF score[kVectors];
-      FOVEA_UNROLL(4)
-      for (int v = 0; v < kVectors; ++v)
+      FOVEA_EACH(v, kVectors)
         score[v] = hn::Mul(hn::Mul(Dot::SumsOf(sums, k, v), key_scale), query_scale[v]);
       Dot::StoreVectors(score, s);
     }
@@ -68,8 +66,7 @@ struct NeonProducts {
                                const int32_t* starts, size_t column, size_t element) {
     const size_t columns = t.columns;
     typename Dot::template Sums<kRows, kVectors> sums;
-    FOVEA_UNROLL(8)
-    for (int k = 0; k < kRows; ++k) Dot::Begin(k, Dot::kSignedWeights ? starts[element + k] : 0, sums);
+    FOVEA_EACH(k, kRows) Dot::Begin(k, Dot::kSignedWeights ? starts[element + k] : 0, sums);
     const Code* x = weights.x;
     FOVEA_UNROLL_LONG_LOOP(4)
     for (uint32_t n = weights.count; n > 0; --n) Dot::AddValues(x, weights.step, value, weights.value_step, sums);
@@ -82,8 +79,7 @@ struct NeonProducts {
       if (element + k >= t.value_dim) continue;  // clang does not unroll loops that may end early
       VF sum[kVectors];
       Dot::LoadVectors(o, sum);
-      FOVEA_UNROLL(4)
-      for (int v = 0; v < kVectors; ++v) {
+      FOVEA_EACH(v, kVectors) {
         sum[v] = hn::Add(hn::Mul(sum[v], rescale[v]), hn::Mul(Dot::SumsOf(sums, k, v), factor[v]));
       }
       Dot::StoreVectors(sum, o);

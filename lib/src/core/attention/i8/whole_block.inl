@@ -24,11 +24,9 @@ struct WholeBlock {
                                   VF (&top)[kVectors], VF (&sums)[kVectors], bool first) {
     VF p[kVectors];
     Dot::LoadVectors(s, p);
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) p[v] = hn::Sub(p[v], shift[v]);
+    FOVEA_EACH(v, kVectors) p[v] = hn::Sub(p[v], shift[v]);
     ShortExp2(p);
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) {
+    FOVEA_EACH(v, kVectors) {
       sums[v] = first ? p[v] : hn::Add(sums[v], p[v]);
       p[v] = hn::Mul(p[v], scale[v]);
       top[v] = hn::Max(top[v], p[v]);
@@ -50,8 +48,7 @@ struct WholeBlock {
   FOVEA_INLINE void WeighStrand(float* s, size_t columns, const float* scales, const VF (&shift)[kVectors],
                                 VF (&top)[kVectors], VF (&sums)[kVectors]) {
     if constexpr (kLanes == 1) {  // a step has much code: not unrolled
-      FOVEA_UNROLL(4)
-      for (int v = 0; v < kVectors; ++v) sums[v] = hn::Zero(kF);
+      FOVEA_EACH(v, kVectors) sums[v] = hn::Zero(kF);
       for (const float* const end = scales + kKeyTile; scales != end; s += 16 * columns, scales += 16) {
         WeighKey(s, *scales, shift, top, sums, false);
       }
@@ -71,8 +68,7 @@ struct WholeBlock {
     Dot::LoadVectors(from + kVectors * kLanes, b);
     Dot::LoadVectors(from + 2 * kVectors * kLanes, c);
     Dot::LoadVectors(from + 3 * kVectors * kLanes, d);
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) total[v] = hn::Add(hn::Add(a[v], b[v]), hn::Add(c[v], d[v]));
+    FOVEA_EACH(v, kVectors) total[v] = hn::Add(hn::Add(a[v], b[v]), hn::Add(c[v], d[v]));
   }
 
   // The largest of `max` and the scores of a whole key tile.
@@ -82,8 +78,7 @@ struct WholeBlock {
     for (uint32_t j = 0; j < kKeyTile; ++j) {
       VF x[kVectors];
       Dot::LoadVectors(s + j * columns, x);
-      FOVEA_UNROLL(4)
-      for (int v = 0; v < kVectors; ++v) max[v] = hn::Max(max[v], x[v]);
+      FOVEA_EACH(v, kVectors) max[v] = hn::Max(max[v], x[v]);
     }
   }
 
@@ -94,12 +89,10 @@ struct WholeBlock {
     float* const s = t.s + column;
     VF old_max[kVectors], max[kVectors], shift[kVectors], top[kVectors];
     Dot::LoadVectors(t.row_max + column, old_max);
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) max[v] = old_max[v];
+    FOVEA_EACH(v, kVectors) max[v] = old_max[v];
     MaxOfWhole(s, columns, max);
     Dot::StoreVectors(max, t.row_max + column);
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) {
+    FOVEA_EACH(v, kVectors) {
       shift[v] = ShiftOf(max[v]);
       top[v] = hn::Set(kF, kLeastTop);
     }
@@ -116,11 +109,9 @@ struct WholeBlock {
     }
     AddFour(quarters[0], total);
     Dot::LoadVectors(t.row_sum + column, sum);
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) old_max[v] = hn::Sub(old_max[v], shift[v]);
+    FOVEA_EACH(v, kVectors) old_max[v] = hn::Sub(old_max[v], shift[v]);
     Exp2(old_max);
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) {
+    FOVEA_EACH(v, kVectors) {
       sum[v] = hn::MulAdd(sum[v], old_max[v], total[v]);
       factor[v] = hn::Mul(top[v], hn::Set(kF, 1.0f / 255));
       inverse[v] = hn::Div(hn::Set(kF, 255.0f), top[v]);

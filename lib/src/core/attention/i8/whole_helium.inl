@@ -20,8 +20,7 @@ struct I8Whole<Dot, kDotHelium> {
     FOVEA_OPAQUE(low);
     FOVEA_OPAQUE(high);
     VF sum = hn::Zero(kF);
-    FOVEA_UNROLL(4)
-    for (int k = 0; k < 4; ++k) {
+    FOVEA_EACH(k, 4) {
       float* const at = (k < 2 ? low : high) + (k % 2 ? 8 : -8) * ptrdiff_t(columns);
       VF p[1] = {hn::Sub(hn::LoadU(kF, at), shift)};
       ShortExp2(p);
@@ -47,8 +46,7 @@ struct I8Whole<Dot, kDotHelium> {
     VF max[2] = {old_max, old_max};
     const float* x = s;
     for (uint32_t j = 0; j < kKeyTile; j += 8, x += 8 * columns) {
-      FOVEA_UNROLL(8)
-      for (size_t i = 0; i < 8; ++i) max[i % 2] = hn::Max(max[i % 2], hn::LoadU(kF, x + i * columns));
+      FOVEA_EACH(i, 8) max[i % 2] = hn::Max(max[i % 2], hn::LoadU(kF, x + i * columns));
     }
     max[0] = hn::Max(max[0], max[1]);
     const VF shift = ShiftOf(max[0]);
