@@ -11,19 +11,19 @@ struct DotSums {
   template <int kRows, int kVectors>
   using Sums = typename Dot::Sum[kRows][kVectors];
 
+  // The sums of row k begin with `start`.
   template <int kRows, int kVectors>
-  FOVEA_INLINE void ZeroSums(Sums<kRows, kVectors>& sums) {
-    FOVEA_EACH(k, kRows) {
-      FOVEA_EACH(v, kVectors) sums[k][v] = Dot::Start(0);
-    }
+  FOVEA_INLINE void Begin(int k, int32_t start, typename Dot::Sum (&sums)[kRows][kVectors]) {
+    FOVEA_EACH(v, kVectors) sums[k][v] = Dot::Start(start);
   }
   template <int kRows, int kVectors>
   FOVEA_INLINE VI IntsOf(const typename Dot::Sum (&sums)[kRows][kVectors], int k, int v) {
     return Dot::ToInts(sums[k][v]);
   }
-
-  // Elements of a group of values that were brought, rounded up.
-  FOVEA_INLINE size_t PaddedValues(size_t value_dim) { return ::fovea::padded_values(value_dim); }
+  template <int kRows, int kVectors>
+  FOVEA_INLINE VF FloatsOf(const typename Dot::Sum (&sums)[kRows][kVectors], int k, int v) {
+    return Dot::ToFloat(sums[k][v]);
+  }
 
   // Rows of bytes are read in place where codes are bytes. Else `count` rows of dim codes are widened into `to`, in
   // whole reads, and *stride becomes the stride of these.

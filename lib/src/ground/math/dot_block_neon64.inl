@@ -55,15 +55,27 @@ struct NeonBlock : DotSums<Dot> {
     }
   }
 
+  // sums[k][v] += columns of weights times element k of the values from `value` on, of groups of `padded` elements.
+  template <int kVectors, class BlockSums>
+  FOVEA_INLINE void MultiplyValues(const Code* x, size_t columns, const RowCode* value, size_t padded, uint32_t groups,
+                                   BlockSums& sums) {
+    FOVEA_UNROLL_LONG_LOOP(4)
+    for (; groups > 0; --groups) Dot::AddValues(x, columns * Dot::kGroup, value, padded * Dot::kGroup, sums);
+  }
+
   template <int kRows, int kVectors>
   using Sums = typename Dot::template Sums<kRows, kVectors>;
-  template <int kRows, int kVectors>
-  FOVEA_INLINE void ZeroSums(Sums<kRows, kVectors>& sums) {
-    FOVEA_EACH(k, kRows) Dot::Begin(k, 0, sums);
+  template <class BlockSums>
+  FOVEA_INLINE void Begin(int k, int32_t start, BlockSums& sums) {
+    Dot::Begin(k, start, sums);
   }
   template <class BlockSums>
   FOVEA_INLINE VI IntsOf(const BlockSums& sums, int k, int v) {
     return Dot::IntsOf(sums, k, v);
+  }
+  template <class BlockSums>
+  FOVEA_INLINE VF FloatsOf(const BlockSums& sums, int k, int v) {
+    return Dot::SumsOf(sums, k, v);
   }
 };
 

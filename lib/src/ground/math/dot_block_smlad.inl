@@ -16,9 +16,8 @@ struct DotBlock<Dot, kDotSmlad> : DotSums<Dot> {
   template <int>
   static constexpr int kRows = 2;
 
-  // Elements of a piece of the values, and of the room for it.
+  // Elements of a piece of the values.
   static constexpr size_t kPieceValues = FOVEA_PIECE_ELEMENTS * 4 / sizeof(RowCode);
-  FOVEA_INLINE size_t PaddedValues(size_t) { return kPieceValues; }
 
   // sums[k][v] += pairs of columns times pairs of two rows, n of them. The pairs of the rows are kStep bytes apart.
   template <int kStep, int kVectors>

@@ -17,6 +17,16 @@ struct DotShape {
 struct DotDefaults {
   static constexpr bool kPutsQueries = false, kWidensRows = false, kSumsHalves = false, kWeighsRow = false;
 
+  // Adjacent vectors.
+  template <int n>
+  FOVEA_INLINE void LoadVectors(const float* p, VF (&v)[n]) {
+    FOVEA_EACH(i, n) v[i] = hn::LoadU(kF, p + i * kLanes);
+  }
+  template <int n>
+  FOVEA_INLINE void StoreVectors(const VF (&v)[n], float* p) {
+    FOVEA_EACH(i, n) hn::StoreU(v[i], kF, p + i * kLanes);
+  }
+
   // p[0], p[1] and so on, repeated in the lanes of each row.
   template <int kHave>
   FOVEA_INLINE VF Repeated(VF v) {

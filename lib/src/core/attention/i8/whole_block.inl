@@ -16,6 +16,8 @@ struct WholeBlock {
   using Code = typename Dot::Code;
   static constexpr size_t kGroup = Dot::kGroup;
 
+  // Keys whose weights become codes at a time.
+  static constexpr size_t kKeysAtOnce = kGroup > 8 ? 4 : kGroup;
   static constexpr int kLeastWeighed = kLanes > 1 ? 2 : kSmallText ? Dot::kBlockVectors + 1 : Dot::kBlockVectors;
 
   // Replaces scores that are adjacent by weights, times the scales of the values.
@@ -96,7 +98,7 @@ struct WholeBlock {
       shift[v] = ShiftOf(max[v]);
       top[v] = hn::Set(kF, kLeastTop);
     }
-    float strands[16][kVectors * kLanes], quarters[4][kVectors * kLanes];
+    float strands[16][kVectors * kLanes];  // of four, their sum then is the first
     for (uint32_t i = 0; i < 16; ++i) {
       VF sums[kVectors];
       WeighStrand(s + i * columns, columns, numbers.value_scale + i, shift, top, sums);
@@ -105,9 +107,9 @@ struct WholeBlock {
     VF total[kVectors], sum[kVectors], factor[kVectors], inverse[kVectors];
     for (int quarter = 0; quarter < 4; ++quarter) {
       AddFour(strands[4 * quarter], total);
-      Dot::StoreVectors(total, quarters[quarter]);
+      Dot::StoreVectors(total, strands[quarter]);
     }
-    AddFour(quarters[0], total);
+    AddFour(strands[0], total);
     Dot::LoadVectors(t.row_sum + column, sum);
     FOVEA_EACH(v, kVectors) old_max[v] = hn::Sub(old_max[v], shift[v]);
     Exp2(old_max);
@@ -123,7 +125,7 @@ struct WholeBlock {
     const float* weights = s;
     Code* to = Codes::Weights(t) + column * kGroup;
     for (uint32_t g = 0; g < kKeyTile / kGroup; ++g, to += columns * kGroup) {
-      Dot::StoreWeights(weights, columns, inverse, to);
+      for (size_t k = 0; k < kGroup; k += kKeysAtOnce) Dot::StoreWeights(weights, columns, inverse, to + k);
     }
   }
 

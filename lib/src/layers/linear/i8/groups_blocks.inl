@@ -229,7 +229,7 @@ struct GroupBlocks {
           next += row + k + 1 < b.count ? b.strides[g] : 0;
         }
         BlockSums<kRows, kVectors> block;
-        Block::template ZeroSums<kRows, kVectors>(block);
+        FOVEA_EACH(k, kRows) Block::Begin(k, 0, block);
         Block::template MultiplyKeys<kVectors>(x, columns, codes, InGroup<kStep>(inputs, from), block);
         const ScaledGroup of = {
             b, row, g, columns, x_sums + g * columns, GroupScalesOf(t, (d + from) / kScaleGroup) + column};

@@ -32,7 +32,7 @@ FOVEA_TEMPLATE void MultiplyVectors(const BlockCodes<Dot>& b, const typename Dot
       next += k + 1 < left ? stride : 0;
     }
     typename Block::template Sums<kRows, kVectors> block;
-    Block::template ZeroSums<kRows, kVectors>(block);
+    FOVEA_EACH(k, kRows) Block::Begin(k, 0, block);
     Block::template MultiplyKeys<kVectors>(x, columns, at, inputs, block);
     FOVEA_UNROLL(8)
     for (uint32_t k = 0; k < kRows; ++k, sums += columns) {
