@@ -7,7 +7,7 @@
 #include "ground/simd/dot_defaults.inl"
 
 struct Helium : DotDefaults, DotShape<kDotHelium> {
-  static constexpr bool kUnsignedQueries = false, kSignedWeights = true;
+  static constexpr bool kSignedWeights = true;
   using Code = int8_t;
   using RowCode = int8_t;
   using Sum = int32_t;
@@ -92,13 +92,9 @@ struct Helium : DotDefaults, DotShape<kDotHelium> {
 #endif
   }
 
-  static constexpr size_t PlaceOf(size_t d) { return d; }
-  FOVEA_INLINE int32_t StartOfKey(const RowCode*, size_t) { return 0; }
-  FOVEA_INLINE int32_t SumOfRow(const int8_t* row, size_t dim) { return SumOfBytes(row, dim); }
   FOVEA_INLINE void StoreQueries(VF biased, Code* lanes) {
     hn::StoreU8(hn::BitCast(kI, biased), reinterpret_cast<uint8_t*>(lanes));
   }
-  FOVEA_INLINE void StoreCodes(VF codes, RowCode* to, size_t n) { StoreByteCodes(codes, to, n); }
 
   // ---- for rows of queries in f32
   static constexpr bool kPutsQueries = true;
@@ -227,8 +223,6 @@ struct Helium : DotDefaults, DotShape<kDotHelium> {
   using FewCode = int8_t;     // of a query
   using FewWeight = int32_t;  // of a weight
   using FewX = VI;            // values
-  template <int kRows>
-  static constexpr int kFewVectors = kRows;
   static constexpr size_t FewReads(size_t) { return 16; }
   static constexpr size_t kFewXCodes = 16;
 

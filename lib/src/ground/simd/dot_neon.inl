@@ -19,8 +19,6 @@ struct NeonBytes : DotDefaults {
     for (size_t i = 0; i < n; ++i) codes[i] = p[i];
     return vld1q_s8(codes);
   }
-  FOVEA_INLINE int32_t StartOfKey(const RowCode*, size_t) { return 0; }
-  FOVEA_INLINE int32_t SumOfRow(const int8_t* row, size_t dim) { return SumOfBytes(row, dim); }
 
   // Loads n consecutive vectors, of columns or of elements, and advances p by `step` codes. From intrinsics g++ 12 makes
   // a load for each.
@@ -96,9 +94,7 @@ struct NeonBytes : DotDefaults {
   FOVEA_INLINE VI ToInts(Sum sum) { return VI{sum}; }
   FOVEA_INLINE VF ToFloat(Sum sum) { return VF{vcvtq_f32_s32(sum)}; }
 
-  static constexpr size_t PlaceOf(size_t d) { return d; }
   FOVEA_INLINE void StoreQueries(VF biased, Code* lanes) { hn::StoreU8(hn::BitCast(kI, biased), lanes); }
-  FOVEA_INLINE void StoreCodes(VF codes, RowCode* to, size_t n) { StoreByteCodes(codes, to, n); }
 
   // Packs the low bytes of four vectors of biased codes into one vector: byte i of each lane comes from v[i].
   FOVEA_INLINE int32x4_t JoinBytes(const VF* v) {

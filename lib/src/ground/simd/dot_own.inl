@@ -7,7 +7,7 @@
 #include "ground/simd/dot_defaults.inl"
 
 struct Own : DotDefaults, DotShape<kDotOwn> {
-  static constexpr bool kUnsignedQueries = false, kSignedWeights = true;
+  static constexpr bool kSignedWeights = true;
   using Code = int8_t;     // of a query or a weight
   using RowCode = int8_t;  // of a key or a value
 
@@ -49,9 +49,6 @@ struct Own : DotDefaults, DotShape<kDotOwn> {
   }
   FOVEA_INLINE VI ToInts(const Sum& sum) { return hn::LoadU(kI, sum.lane); }
   FOVEA_INLINE VF ToFloat(const Sum& sum) { return hn::ConvertTo(kF, ToInts(sum)); }
-  FOVEA_INLINE int32_t SumOfRow(const RowCode* row, size_t dim) { return SumOfBytes(row, dim); }
-  FOVEA_INLINE int32_t StartOfKey(const RowCode*, size_t) { return 0; }
-  static constexpr size_t PlaceOf(size_t d) { return d; }
 
   FOVEA_INLINE void StoreQueries(VF biased, Code* lanes) {
     hn::StoreU8(hn::BitCast(kI, biased), reinterpret_cast<uint8_t*>(lanes));
@@ -65,7 +62,6 @@ struct Own : DotDefaults, DotShape<kDotOwn> {
       FOVEA_EACH(lane, kLanes) to[lane * kCodes + i] = Code(lanes[lane] ^ 0x80);
     }
   }
-  FOVEA_INLINE void StoreCodes(VF codes, RowCode* to, size_t n) { StoreByteCodes(codes, to, n); }
 
   // to[element][kCodes] = the element of each of as many rows. 128 times their sum is added to the start of the element.
   FOVEA_INLINE size_t PackGroup(const int8_t* const (&row)[kCodes], size_t elements, RowCode* to, int32_t* starts) {

@@ -7,7 +7,6 @@
 #include "ground/simd/dot_x86.inl"
 
 struct Pmaddwd : X86Sums, DotShape<kDotPmaddwd> {
-  static constexpr bool kUnsignedQueries = false, kSignedWeights = false;
   using Code = int16_t;
   using RowCode = int16_t;
 
@@ -77,9 +76,6 @@ struct Pmaddwd : X86Sums, DotShape<kDotPmaddwd> {
     return AddPairsOf(x, e, sum);
   }
 
-  static constexpr size_t PlaceOf(size_t d) { return d; }
-  FOVEA_INLINE int32_t StartOfKey(const RowCode*, size_t) { return 0; }
-  FOVEA_INLINE int32_t SumOfRow(const int8_t* row, size_t dim) { return SumOfBytes(row, dim); }
   FOVEA_INLINE void StoreQueries(VF biased, Code* lanes) {
     hn::StoreU16(hn::BitCast(kI, biased), reinterpret_cast<uint16_t*>(lanes));
   }
@@ -168,7 +164,6 @@ struct Pmaddwd : X86Sums, DotShape<kDotPmaddwd> {
   // ---- for rows of groups
 
   static constexpr size_t kFewGroupRows = 1, kFewGroupParts = 16 / kLanes;
-  static constexpr int kFewBytesBias = 0;
 
 #if FOVEA_DOT_LANES == 16
   static constexpr bool kSumsHalves = true;

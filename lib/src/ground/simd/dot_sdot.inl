@@ -7,7 +7,7 @@
 #include "ground/simd/dot_neon.inl"
 
 struct Sdot : NeonBytes, DotShape<kDotSdot> {
-  static constexpr bool kUnsignedQueries = false, kSignedWeights = true;
+  static constexpr bool kSignedWeights = true;
   static constexpr float kWeightBias =
       kRoundingBias + 128.0f;  // added to a weight: the low byte is then its code - 128
 
@@ -116,8 +116,6 @@ struct Sdot : NeonBytes, DotShape<kDotSdot> {
   using FewCode = int8_t;     // of a query
   using FewWeight = uint8_t;  // of a weight
   using FewX = int8x16_t;
-  template <int kRows>
-  static constexpr int kFewVectors = kRows;
   static constexpr size_t FewReads(size_t) { return 16; }
   static constexpr size_t kFewXCodes = 16;
   static constexpr uint32_t kFewKeysAtOnce = 4;
@@ -191,7 +189,6 @@ struct Sdot : NeonBytes, DotShape<kDotSdot> {
   // ---- for rows of groups
 
   static constexpr size_t kFewGroupRows = 1, kFewGroupParts = 2;
-  static constexpr int kFewBytesBias = 0;
 
   FOVEA_INLINE void LoadFewGroupX(const FewCode* x, FewX (&codes)[2]) {
     codes[0] = vld1q_s8(x), codes[1] = vld1q_s8(x + 16);

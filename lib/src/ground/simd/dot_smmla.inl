@@ -7,7 +7,6 @@
 #include "ground/simd/dot_neon.inl"
 
 struct Smmla : NeonBytes, DotShape<kDotSmmla> {
-  static constexpr bool kUnsignedQueries = false, kSignedWeights = false;
   static constexpr float kWeightBias = kRoundingBias;  // added to a weight: the low byte is its code
 
   // A sum has two rows and two columns: lane 2 c + r has row r and column c.

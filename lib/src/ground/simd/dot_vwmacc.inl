@@ -23,7 +23,6 @@ FOVEA_WIDE_(4, vint16m2_t, vint32m4_t, __riscv_vsetvlmax_e32m4())
 #undef FOVEA_WIDE_
 
 struct Vwmacc : DotDefaults, DotShape<kDotVwmacc> {
-  static constexpr bool kUnsignedQueries = false, kSignedWeights = false;
   using Code = int8_t;     // of a query; or of a weight, whose bits are those of a number up to 255
   using RowCode = int8_t;  // of a key or a value
 
@@ -49,17 +48,13 @@ struct Vwmacc : DotDefaults, DotShape<kDotVwmacc> {
   }
 
   FOVEA_INLINE Sum Start(int32_t sum) { return hn::Set(kI, sum); }
-  static constexpr size_t PlaceOf(size_t d) { return d; }
-  FOVEA_INLINE int32_t StartOfKey(const RowCode*, size_t) { return 0; }
   FOVEA_INLINE VF ToFloat(Sum sum) { return hn::ConvertTo(kF, sum); }
   FOVEA_INLINE VI ToInts(Sum sum) { return sum; }
-  FOVEA_INLINE int32_t SumOfRow(const int8_t* row, size_t dim) { return SumOfBytes(row, dim); }
 
   FOVEA_INLINE void StoreQueries(VF biased, Code* lanes) {
     hn::StoreU8(hn::BitCast(kI, biased), reinterpret_cast<uint8_t*>(lanes));
   }
   FOVEA_INLINE void StoreWeights(const VF (&biased)[1], Code* to) { StoreQueries(biased[0], to); }
-  FOVEA_INLINE void StoreCodes(VF codes, RowCode* to, size_t n) { StoreByteCodes(codes, to, n); }
 
   // In whole rows, by groups of four registers. A number without its sign is an integer that grows with it, up to the NaNs.
   static constexpr bool kPutsQueries = true;
@@ -97,8 +92,6 @@ struct Vwmacc : DotDefaults, DotShape<kDotVwmacc> {
   using FewCode = int8_t;     // of a query
   using FewWeight = uint8_t;  // of a weight
   typedef int16_t FewX __attribute__((vector_size(2 * kLanes)));
-  template <int kRows>
-  static constexpr int kFewVectors = kRows;
   static constexpr size_t FewReads(size_t) { return kLanes; }
   static constexpr size_t kFewXCodes = kLanes;
 
@@ -163,7 +156,6 @@ struct Vwmacc : DotDefaults, DotShape<kDotVwmacc> {
   // ---- for rows of groups
 
   static constexpr size_t kFewGroupRows = 1, kFewGroupParts = 32 / kLanes;
-  static constexpr int kFewBytesBias = 0;
 
   FOVEA_INLINE void LoadFewGroupX(const FewCode* x, FewX (&codes)[kFewGroupParts]) {
     FOVEA_EACH(i, kFewGroupParts) codes[i] = LoadFewX(x + i * kLanes);
