@@ -137,7 +137,7 @@ void TestBlock(ContractLog& log, const ContractMemory& memory) {
         for (dot::Sum& sum : sums[k]) sum = dot::Start(k - 3);
       }
       if (keys) {
-        Block::MultiplyKeys(x, kColumns, row, steps, sums);
+        Block::MultiplyRows(x, kColumns, row, steps, sums);
       } else {
         Block::MultiplyValues(x, kColumns, codes, kRows, uint32_t(steps), sums);
       }
@@ -160,7 +160,7 @@ void TestDots(ContractLog& log, const ContractMemory& memory) {
   uint32_t state = 12;
   TestFewRows(log, memory);
   TestQueries(log, memory);
-  log.begin("MultiplyKeys, MultiplyValues");
+  log.begin("MultiplyRows, MultiplyValues");
   TestBlock<4>(log, memory);
 
   log.begin("PackGroup");

@@ -347,8 +347,7 @@ struct F32FewRows {
       const char* const row = queries.data + RowOffset(t, r, queries.token_stride, queries.head_stride);
       LoadScaledRow(q.dtype, row, t.head_dim, scales, FloatQueries(t) + r * padded, kLanes);
     }
-    hn::StoreU(hn::Set(kF, -kInfinity), kF, t.row_max);
-    hn::StoreU(hn::Zero(kF), kF, t.row_sum);
+    BeginSoftmax(t, 0);
     ZeroVectors(t.o, rows * (PaddedToLanes(t.value_dim) / kLanes));
   }
 };

@@ -212,4 +212,10 @@ FOVEA_INLINE void ZeroVectors(float* p, size_t vectors) {
   for (; vectors > 0; --vectors, p += kLanes) hn::StoreU(hn::Zero(kF), kF, p);
 }
 
+// The running softmax of one vector of rows, before their first key.
+FOVEA_INLINE void BeginSoftmax(const QueryTile& t, size_t column) {
+  hn::StoreU(hn::Set(kF, -kInfinity), kF, t.row_max + column);
+  hn::StoreU(hn::Zero(kF), kF, t.row_sum + column);
+}
+
 #endif  // FOVEA_SRC_ATTENTION_ROWS_INL_

@@ -97,7 +97,7 @@ struct DotBlock : DotSums<Dot> {
 
   // sums[k][v] += columns times row[k], of dim codes.
   template <int kVectors, int kRows>
-  FOVEA_INLINE void MultiplyKeys(const Code* x, size_t columns, const RowCode* const (&row)[kRows], size_t dim,
+  FOVEA_INLINE void MultiplyRows(const Code* x, size_t columns, const RowCode* const (&row)[kRows], size_t dim,
                                  Sum (&sums)[kRows][kVectors]) {
     const size_t whole = dim / kReads * kReads;
     for (size_t d = 0; d < whole; d += kReads) {

@@ -13,7 +13,7 @@ struct DotBlock<Dot, kDotFloats> : DotSums<Dot> {
   static constexpr int kRows = LargestBlock<kVectors, false>();
 
   template <int kVectors, int kRows>
-  FOVEA_INLINE void MultiplyKeys(const float* x, size_t columns, const float* const (&row)[kRows], size_t dim,
+  FOVEA_INLINE void MultiplyRows(const float* x, size_t columns, const float* const (&row)[kRows], size_t dim,
                                  VF (&sums)[kRows][kVectors]) {
     const float* at[kRows];
     FOVEA_EACH(k, kRows) {

@@ -28,7 +28,7 @@ struct NeonBlock : DotSums<Dot> {
 
   // sums += columns, from x on, times kRows rows of dim codes. The pointers to the rows advance.
   template <int kVectors, int kRows>
-  FOVEA_INLINE void MultiplyKeys(const Code* x, size_t columns, const RowCode* (&at)[kRows], size_t dim,
+  FOVEA_INLINE void MultiplyRows(const Code* x, size_t columns, const RowCode* (&at)[kRows], size_t dim,
                                  typename Dot::template Sums<kRows, kVectors>& sums) {
     RowCode rest[kRows][kReads];
     const size_t step = columns * Dot::kGroup;

@@ -57,7 +57,7 @@ struct DotBlock<Dot, kDotVwmacc> : DotSums<Dot> {
   }
 
   template <int kVectors, int kRows>
-  FOVEA_INLINE void MultiplyKeys(const Code* x, size_t columns, const RowCode* const (&row)[kRows], size_t dim,
+  FOVEA_INLINE void MultiplyRows(const Code* x, size_t columns, const RowCode* const (&row)[kRows], size_t dim,
                                  Sum (&sums)[kRows][kVectors]) {
     AddAllProducts<true>(x, columns, row, 1, dim, sums);
   }

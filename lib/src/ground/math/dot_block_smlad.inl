@@ -49,7 +49,7 @@ struct DotBlock<Dot, kDotSmlad> : DotSums<Dot> {
   }
 
   template <int kVectors, int kRows>
-  FOVEA_INLINE void MultiplyKeys(const Code* x, size_t columns, const RowCode* const (&row)[kRows], size_t dim,
+  FOVEA_INLINE void MultiplyRows(const Code* x, size_t columns, const RowCode* const (&row)[kRows], size_t dim,
                                  Sum (&sums)[kRows][kVectors]) {
     // The columns of a whole tile are adjacent.
     MultiplyPairs<8>(reinterpret_cast<const Pair*>(x), kVectors == Dot::kBlockVectors ? kVectors : columns,

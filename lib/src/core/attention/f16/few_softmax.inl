@@ -51,8 +51,7 @@ struct HalfFewSoftmax : HalfRows<Half> {
         Half::Store(hn::Mul(LoadPart(q.dtype, row, d, LanesBefore(d, t.head_dim)), scales), to + d);
       }
     }
-    hn::StoreU(hn::Set(kF, -kInfinity), kF, t.row_max);
-    hn::StoreU(hn::Zero(kF), kF, t.row_sum);
+    BeginSoftmax(t, 0);
     ZeroVectors(t.o, rows * (PaddedToLanes(t.value_dim) / kLanes));
   }
 

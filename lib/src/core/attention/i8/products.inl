@@ -61,7 +61,7 @@ struct I8Products {
       Block::Begin(k, Dot::kUnsignedQueries ? numbers.key_start[j + k] : 0, sums);
     }
     const size_t columns = t.columns;
-    Block::template MultiplyKeys<kVectors>(Codes::Queries(t) + column * kGroup, columns, at, t.head_dim, sums);
+    Block::template MultiplyRows<kVectors>(Codes::Queries(t) + column * kGroup, columns, at, t.head_dim, sums);
     VF query_scale[kVectors];
     Dot::LoadVectors(query_scales(t) + column, query_scale);
     FOVEA_UNROLL(8)

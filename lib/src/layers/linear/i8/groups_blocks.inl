@@ -230,7 +230,7 @@ struct GroupBlocks {
         }
         BlockSums<kRows, kVectors> block;
         FOVEA_EACH(k, kRows) Block::Begin(k, 0, block);
-        Block::template MultiplyKeys<kVectors>(x, columns, codes, InGroup<kStep>(inputs, from), block);
+        Block::template MultiplyRows<kVectors>(x, columns, codes, InGroup<kStep>(inputs, from), block);
         const ScaledGroup of = {
             b, row, g, columns, x_sums + g * columns, GroupScalesOf(t, (d + from) / kScaleGroup) + column};
         if constexpr (kStep == kScaleGroup) {

@@ -33,7 +33,7 @@ FOVEA_TEMPLATE void MultiplyVectors(const BlockCodes<Dot>& b, const typename Dot
     }
     typename Block::template Sums<kRows, kVectors> block;
     FOVEA_EACH(k, kRows) Block::Begin(k, 0, block);
-    Block::template MultiplyKeys<kVectors>(x, columns, at, inputs, block);
+    Block::template MultiplyRows<kVectors>(x, columns, at, inputs, block);
     FOVEA_UNROLL(8)
     for (uint32_t k = 0; k < kRows; ++k, sums += columns) {
       FOVEA_EACH(v, kVectors) {
