@@ -68,7 +68,8 @@ void TestDots(ContractLog& log, const ContractMemory& memory) {
     float weights[4][6];
     for (int i = 0; i < 24; ++i) weights[i / 6][i % 6] = (float((code + 31 * i) % 255) + (i % 2 ? 0.5f : 0.0f)) / 4;
     const float* w = weights[0];
-    dot::StoreWeights(w, 6, hn::Set(kF, 4.0f), stored);
+    const VF inverse[1] = {hn::Set(kF, 4.0f)};
+    dot::StoreWeights(w, 6, inverse, stored);
     for (int32_t i = 0; i < 16; ++i) {
       const uint32_t biased = Bits(weights[i % 4][i / 4] * 4.0f + kRoundingBias);
       Compare(log, Same::kBits, size_t(i / 4), uint32_t(stored[16 * (i / 4) + i % 4]), biased - Bits(kRoundingBias) - 128);
@@ -136,7 +137,7 @@ void TestBlock(ContractLog& log, const ContractMemory& memory) {
         for (dot::Sum& sum : sums[k]) sum = dot::Start(k - 3);
       }
       if (keys) {
-        Block::MultiplyKeys(x, kColumns, row, steps, sums);
+        Block::MultiplyRows(x, kColumns, row, steps, sums);
       } else {
         Block::MultiplyValues(x, kColumns, codes, kRows, uint32_t(steps), sums);
       }
@@ -159,7 +160,7 @@ void TestDots(ContractLog& log, const ContractMemory& memory) {
   uint32_t state = 12;
   TestFewRows(log, memory);
   TestQueries(log, memory);
-  log.begin("MultiplyKeys, MultiplyValues");
+  log.begin("MultiplyRows, MultiplyValues");
   TestBlock<4>(log, memory);
 
   log.begin("PackGroup");

@@ -7,7 +7,6 @@ using ::fovea::KeyRows;
 using ::fovea::kKeyTile;
 using ::fovea::round_up;
 #include "core/attention/i8/widen_groups.inl"
-#include "ground/simd/dot_bytes.inl"
 
 // A scale of either sign; now and then 0, the largest or one that is not finite.
 uint16_t RandomScale(uint32_t& state) {

@@ -15,27 +15,21 @@ template <int kKeys>
 FOVEA_INLINE void AdditiveBlock(const QueryTile& t, const KeyTile& keys, const float* const (&key)[kKeys],
                                 size_t column, float* s) {
   VF sum[kKeys];
-  FOVEA_UNROLL(4)
-  for (int k = 0; k < kKeys; ++k) sum[k] = hn::Zero(kF);
+  FOVEA_EACH(k, kKeys) sum[k] = hn::Zero(kF);
   const float *q = FloatQueries(t) + column, *v = keys.score_vector;
   for (size_t d = 0; d < t.head_dim;) {
     const size_t end = t.head_dim - d < kPartialSum ? t.head_dim : d + kPartialSum;
     VF part[kKeys];
-    FOVEA_UNROLL(4)
-    for (int k = 0; k < kKeys; ++k) part[k] = hn::Zero(kF);
+    FOVEA_EACH(k, kKeys) part[k] = hn::Zero(kF);
     for (; d < end; ++d, q += t.columns) {
       VF x[kKeys];
-      FOVEA_UNROLL(4)
-      for (int k = 0; k < kKeys; ++k) x[k] = hn::Add(hn::LoadU(kF, q), hn::Set(kF, key[k][d]));
+      FOVEA_EACH(k, kKeys) x[k] = hn::Add(hn::LoadU(kF, q), hn::Set(kF, key[k][d]));
       Tanh(x);
-      FOVEA_UNROLL(4)
-      for (int k = 0; k < kKeys; ++k) part[k] = hn::MulAdd(x[k], hn::Set(kF, v[d]), part[k]);
+      FOVEA_EACH(k, kKeys) part[k] = hn::MulAdd(x[k], hn::Set(kF, v[d]), part[k]);
     }
-    FOVEA_UNROLL(4)
-    for (int k = 0; k < kKeys; ++k) sum[k] = hn::Add(sum[k], part[k]);
+    FOVEA_EACH(k, kKeys) sum[k] = hn::Add(sum[k], part[k]);
   }
-  FOVEA_UNROLL(4)
-  for (int k = 0; k < kKeys; ++k) {
+  FOVEA_EACH(k, kKeys) {
     hn::StoreU(hn::Mul(sum[k], hn::Set(kF, *keys.score_factor)), kF, s + size_t(k) * t.columns);
   }
 }

@@ -39,8 +39,7 @@ FOVEA_INLINE bool ScoreHalves(const QueryTile& t, const KeyTile& keys, FewBlock<
     for (size_t n = head_dim / kPair; n > 0; --n, q += kPair) {
       VF even, odd;
       hn::LoadPairs(kF, q, even, odd);
-      FOVEA_UNROLL(4)
-      for (uint32_t k = 0; k < kKeys; ++k) {
+      FOVEA_EACH(k, kKeys) {
         const VI halves = hn::NextPairsU16(at[k]);
         acc[k] = hn::MulAdd(even, hn::FromF16(halves), acc[k]);
         acc[k] = hn::MulAdd(odd, hn::FromUpperF16(halves), acc[k]);
@@ -86,21 +85,17 @@ template <fovea_dtype kType, uint32_t kKeys>
 FOVEA_INLINE void MultiplyKeyByKey(const float* q, size_t whole, FormatRow<kType> (&key)[kKeys], VF (&acc)[kKeys]) {
   if constexpr (kType == FOVEA_F32 || kType == FOVEA_F16) {
     decltype(key[0].data) at[kKeys];
-    FOVEA_UNROLL(4)
-    for (uint32_t k = 0; k < kKeys; ++k) at[k] = key[k].data;
+    FOVEA_EACH(k, kKeys) at[k] = key[k].data;
     for (size_t n = whole / kLanes; n > 0; --n) {
       const VF x = hn::NextVector(q);
-      FOVEA_UNROLL(4)
-      for (uint32_t k = 0; k < kKeys; ++k) acc[k] = hn::MulAdd(x, hn::NextVector(at[k]), acc[k]);
+      FOVEA_EACH(k, kKeys) acc[k] = hn::MulAdd(x, hn::NextVector(at[k]), acc[k]);
     }
     // The rest of each key follows: so no register holds its begin during the loop.
-    FOVEA_UNROLL(4)
-    for (uint32_t k = 0; k < kKeys; ++k) key[k].data = at[k] - whole;
+    FOVEA_EACH(k, kKeys) key[k].data = at[k] - whole;
   } else {
     for (size_t d = 0; d < whole; d += kLanes) {
       const VF x = hn::LoadU(kF, q + d);
-      FOVEA_UNROLL(4)
-      for (uint32_t k = 0; k < kKeys; ++k) acc[k] = hn::MulAdd(x, LoadAs(key[k], d), acc[k]);
+      FOVEA_EACH(k, kKeys) acc[k] = hn::MulAdd(x, LoadAs(key[k], d), acc[k]);
     }
   }
 }

@@ -17,8 +17,7 @@ FOVEA_INLINE void MultiplyKeyByKey(const float* q, size_t whole, const FormatRow
                                    VF (&acc)[kKeys]) {
   for (size_t d = 0; d < whole; d += kLanes) {
     const VF x = hn::LoadU(kF, q + d);
-    FOVEA_UNROLL(4)
-    for (uint32_t k = 0; k < kKeys; ++k) acc[k] = hn::MulAdd(x, LoadAs(key[k], d), acc[k]);
+    FOVEA_EACH(k, kKeys) acc[k] = hn::MulAdd(x, LoadAs(key[k], d), acc[k]);
   }
 }
 
@@ -53,8 +52,7 @@ FOVEA_INLINE void ScoreBlocks(const float* q, size_t head_dim, const float* key,
       const float* const next = MultiplyFour<true>(q, key, stride, sums);
       for (size_t d = kFour; !kShort && d < head_dim; d += kFour) MultiplyFour<false>(q + d, key + d, stride, sums);
       key = next;
-      FOVEA_UNROLL(8)
-      for (size_t k = 0; k < kAtOnce; ++k) hn::StoreU(hn::Folded(sums[k]), kF, rows[first + k]);
+      FOVEA_EACH(k, kAtOnce) hn::StoreU(hn::Folded(sums[k]), kF, rows[first + k]);
     }
     hn::StoreU(hn::SumsOfRows(rows), kF, s);
   }
@@ -112,8 +110,7 @@ FOVEA_INLINE void AddValueRows(const QueryTile& t, const KeyTile& keys, size_t e
   __builtin_memset(sums, 0, sizeof sums);
   FOVEA_UNROLL_LONG_LOOP(2)
   while (weights != whole) {
-    FOVEA_UNROLL(8)
-    for (int strand = 0; strand < kStrands; ++strand) {
+    FOVEA_EACH(strand, kStrands) {
       hn::MulAddVectors(weights[strand], value, sums[strand][0]);
       value += stride;
       FOVEA_OPAQUE(value);

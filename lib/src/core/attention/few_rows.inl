@@ -56,14 +56,11 @@ struct F32FewRows {
     if constexpr (kRows == 1 && kKeyByKey) return MultiplyKeyByKey(q, whole, key, acc[0]);
     for (size_t d = 0; d < whole; d += kLanes) {
       VF x[kKeys];
-      FOVEA_UNROLL(4)
-      for (uint32_t k = 0; k < kKeys; ++k) x[k] = LoadAs(key[k], d);
+      FOVEA_EACH(k, kKeys) x[k] = LoadAs(key[k], d);
       if constexpr (kPrefetch) ahead.template Prefetch<kKeys * kLanes>();
-      FOVEA_UNROLL(4)
-      for (int r = 0; r < kRows; ++r) {
+      FOVEA_EACH(r, kRows) {
         const VF qd = hn::LoadU(kF, q + r * padded + d);
-        FOVEA_UNROLL(4)
-        for (uint32_t k = 0; k < kKeys; ++k) acc[r][k] = hn::MulAdd(qd, x[k], acc[r][k]);
+        FOVEA_EACH(k, kKeys) acc[r][k] = hn::MulAdd(qd, x[k], acc[r][k]);
       }
     }
   }
@@ -83,32 +80,25 @@ struct F32FewRows {
       for (uint32_t g = 0; g < kKeys; g += kKeysAtOnce) {
         FormatRow<kType> key[kKeysAtOnce];
         VF acc[kRows][kKeysAtOnce];
-        FOVEA_UNROLL(4)
-        for (uint32_t k = 0; k < kKeysAtOnce; ++k) {
+        FOVEA_EACH(k, kKeysAtOnce) {
           key[k] = next_key.Row();
           if constexpr (kRowScales) {
-            FOVEA_UNROLL(4)
-            for (int r = 0; r < kRows; ++r) scales[r * kKeys + g + k] = *key[k].scale;
+            FOVEA_EACH(r, kRows) scales[r * kKeys + g + k] = *key[k].scale;
           }
           if (j + g + k + 1 < keys.end) next_key.Next();  // keys past the end repeat the last one
-          FOVEA_UNROLL(4)
-          for (int r = 0; r < kRows; ++r) acc[r][k] = hn::Zero(kF);
+          FOVEA_EACH(r, kRows) acc[r][k] = hn::Zero(kF);
         }
         const bool some = g == 0 || j + g < keys.end;
         if (some) MultiplyKeys<kPrefetch>(FloatQueries(t), padded, whole, key, ahead, acc);
         if (some && whole < head_dim) {
-          FOVEA_UNROLL(4)
-          for (uint32_t k = 0; k < kKeysAtOnce; ++k) {
+          FOVEA_EACH(k, kKeysAtOnce) {
             const VF x = LoadAsN(key[k], whole, head_dim - whole);
-            FOVEA_UNROLL(4)
-            for (int r = 0; r < kRows; ++r)
+            FOVEA_EACH(r, kRows)
               acc[r][k] = hn::MulAdd(hn::LoadU(kF, FloatQueries(t) + r * padded + whole), x, acc[r][k]);
           }
         }
-        FOVEA_UNROLL(4)
-        for (int r = 0; r < kRows; ++r) {
-          FOVEA_UNROLL(4)
-          for (uint32_t k = 0; k < kKeysAtOnce; ++k) products[r * kKeys + g + k] = acc[r][k];
+        FOVEA_EACH(r, kRows) {
+          FOVEA_EACH(k, kKeysAtOnce) products[r * kKeys + g + k] = acc[r][k];
         }
       }
       VF sums = hn::SumsOfLanes(products);
@@ -138,16 +128,14 @@ struct F32FewRows {
     MF hidden[n];
     VF p[n];
     if constexpr (kVectorsAtOnce && n == 4) return WeightsOfGroup(s, shift, hidden_weight, p);
-    FOVEA_UNROLL(4)
-    for (int i = 0; i < n; ++i) {
+    FOVEA_EACH(i, n) {
       const VF x = hn::LoadU(kF, s + i * kLanes);
       hidden[i] = hn::Eq(x, hn::Set(kF, -kInfinity));
       p[i] = hn::Sub(x, shift);
     }
     Exp2(p);
     VF sum = hn::Zero(kF);
-    FOVEA_UNROLL(4)
-    for (int i = 0; i < n; ++i) {
+    FOVEA_EACH(i, n) {
       p[i] = hn::IfThenElse(hidden[i], hidden_weight, p[i]);
       hn::StoreU(p[i], kF, s + i * kLanes);
       sum = hn::Add(sum, p[i]);
@@ -202,8 +190,7 @@ struct F32FewRows {
     float number[kRows];
     VF weight[kRows];
     MF hidden[kRows];
-    FOVEA_UNROLL(4)
-    for (int r = 0; r < kRows; ++r) {
+    FOVEA_EACH(r, kRows) {
       number[r] = p[r * FewBlock<kRows>::kKeys];
       if constexpr (kAsRead) continue;
       weight[r] = hn::Set(kF, number[r]);
@@ -213,13 +200,11 @@ struct F32FewRows {
         weight[r] = kHides ? hn::IfThenElse(hidden[r], weight[r], scaled) : scaled;  // a hidden scale may be NaN
       }
     }
-    FOVEA_UNROLL(8)
-    for (int v = 0; v < kVectors; ++v) {
+    FOVEA_EACH(v, kVectors) {
       const size_t e = element + v * kLanes;
       const bool whole = kVectors > 1 || (!kSmallText && part == kLanes);
       const VF x = whole ? LoadAs(value, e) : LoadAsN(value, e, part);
-      FOVEA_UNROLL(4)
-      for (int r = 0; r < kRows; ++r) {
+      FOVEA_EACH(r, kRows) {
         VF& sum = sums[r][v];
         if constexpr (kAsRead) {
           sum = AddWeighted(number[r], x, sum);
@@ -271,16 +256,12 @@ struct F32FewRows {
       const auto first = RowCursor<kType>::At(keys.values, ptrdiff_t(keys.begin)).Row();
       AddHalves(t.s, first.data + element, keys.values.stride, keys.end - keys.begin, acc[0][0]);
       const VF factor = rows.Factor(0);
-      FOVEA_UNROLL(8)
-      for (int v = 0; v < kVectors; ++v) rows.Put(acc[0][0][v], 0, element + v * kLanes, kLanes, factor);
+      FOVEA_EACH(v, kVectors) rows.Put(acc[0][0][v], 0, element + v * kLanes, kLanes, factor);
       return;
     }
-    FOVEA_UNROLL(4)
-    for (int r = 0; r < kRows; ++r) {
-      FOVEA_UNROLL(8)
-      for (int v = 0; v < kVectors; ++v) {
-        FOVEA_UNROLL(8)
-        for (int strand = 0; strand < kStrands; ++strand) acc[strand][r][v] = hn::Zero(kF);
+    FOVEA_EACH(r, kRows) {
+      FOVEA_EACH(v, kVectors) {
+        FOVEA_EACH(strand, kStrands) acc[strand][r][v] = hn::Zero(kF);
       }
     }
     auto value = RowCursor<kType>::At(keys.values, ptrdiff_t(keys.begin));
@@ -290,8 +271,7 @@ struct F32FewRows {
     const uint32_t count = keys.end - keys.begin;
     uint32_t j = 0;
     for (; j + kStrands <= count; j += kStrands) {
-      FOVEA_UNROLL(8)
-      for (uint32_t strand = 0; strand < kStrands; ++strand) {
+      FOVEA_EACH(strand, kStrands) {
         FewValueStep<kRows, kHides>(t.s + WeightPlace<kRows>(j + strand), value.Row(), element, part, acc[strand]);
         if (ask) ahead.template Prefetch<kVectors * kLanes>();
         value.Next();
@@ -300,11 +280,9 @@ struct F32FewRows {
     for (; kStrands > 1 && j < count; ++j, value.Next()) {
       FewValueStep<kRows, kHides>(t.s + WeightPlace<kRows>(j), value.Row(), element, part, acc[0]);
     }
-    FOVEA_UNROLL(4)
-    for (int r = 0; r < kRows; ++r) {
+    FOVEA_EACH(r, kRows) {
       const VF factor = rows.Factor(r);
-      FOVEA_UNROLL(8)
-      for (int v = 0; v < kVectors; ++v) {
+      FOVEA_EACH(v, kVectors) {
         VF sum = acc[0][r][v];
         FOVEA_UNROLL(8)
         for (int strand = 1; strand < kStrands; ++strand) sum = hn::Add(sum, acc[strand][r][v]);
@@ -369,8 +347,7 @@ struct F32FewRows {
       const char* const row = queries.data + RowOffset(t, r, queries.token_stride, queries.head_stride);
       LoadScaledRow(q.dtype, row, t.head_dim, scales, FloatQueries(t) + r * padded, kLanes);
     }
-    hn::StoreU(hn::Set(kF, -kInfinity), kF, t.row_max);
-    hn::StoreU(hn::Zero(kF), kF, t.row_sum);
+    BeginSoftmax(t, 0);
     ZeroVectors(t.o, rows * (PaddedToLanes(t.value_dim) / kLanes));
   }
 };

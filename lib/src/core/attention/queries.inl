@@ -47,8 +47,7 @@ struct TileQueries {
       } else {
         BeginColumns(t, q, scale, column, kSizeCounts && second);
       }
-      hn::StoreU(hn::Set(kF, -kInfinity), kF, t.row_max + column);
-      hn::StoreU(hn::Zero(kF), kF, t.row_sum + column);
+      BeginSoftmax(t, column);
     }
     ZeroVectors(t.o, columns / kLanes * t.value_dim);
   }

@@ -158,8 +158,7 @@ FOVEA_INLINE void LoadScaledRowOf(const void* row, size_t dim, VF factor, float*
   size_t d = 0;
   FOVEA_UNROLL_LONG_LOOP(kLanes == 1 ? 4 : 1)
   for (; d + kAtOnce * kLanes <= dim; d += kAtOnce * kLanes, to += kAtOnce * step) {
-    FOVEA_UNROLL(4)
-    for (size_t i = 0; i < kAtOnce; ++i) hn::StoreU(hn::Mul(elements.Whole(d + i * kLanes), factor), kF, to + i * step);
+    FOVEA_EACH(i, kAtOnce) hn::StoreU(hn::Mul(elements.Whole(d + i * kLanes), factor), kF, to + i * step);
   }
   for (; kAtOnce > 1 && d + kLanes <= dim; d += kLanes, to += step) {
     hn::StoreU(hn::Mul(elements.Whole(d), factor), kF, to);
@@ -211,6 +210,12 @@ FOVEA_INLINE void ZeroVectors(float* p, size_t vectors) {
     for (size_t i = 0; i < kAtOnce; ++i, p += kLanes) hn::StoreU(hn::Zero(kF), kF, p);
   }
   for (; vectors > 0; --vectors, p += kLanes) hn::StoreU(hn::Zero(kF), kF, p);
+}
+
+// The running softmax of one vector of rows, before their first key.
+FOVEA_INLINE void BeginSoftmax(const QueryTile& t, size_t column) {
+  hn::StoreU(hn::Set(kF, -kInfinity), kF, t.row_max + column);
+  hn::StoreU(hn::Zero(kF), kF, t.row_sum + column);
 }
 
 #endif  // FOVEA_SRC_ATTENTION_ROWS_INL_

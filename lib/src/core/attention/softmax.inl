@@ -20,8 +20,7 @@ struct TileSoftmax {
     const VF least = scales ? hn::Set(kF, -kInfinity) : old_max;
     VF max[4] = {least, least, least, least};
     for (const float* x = s; x != end; x += kAtOnce * rows) {
-      FOVEA_UNROLL(4)
-      for (size_t i = 0; i < kAtOnce; ++i) max[i] = hn::Max(max[i], hn::LoadU(kF, x + i * rows));
+      FOVEA_EACH(i, kAtOnce) max[i] = hn::Max(max[i], hn::LoadU(kF, x + i * rows));
     }
     const VF all = kAtOnce == 1 ? max[0] : hn::Max(hn::Max(max[0], max[1]), hn::Max(max[2], max[3]));
     return scales ? hn::Max(old_max, hn::Mul(all, power)) : all;
@@ -29,8 +28,7 @@ struct TileSoftmax {
   FOVEA_INLINE MF IsHidden(const float* score) { return hn::Eq(hn::LoadU(kF, score), hn::Set(kF, -kInfinity)); }
   template <size_t n>
   FOVEA_INLINE void LoadShifted(const float* s, size_t rows, bool scales, VF power, VF shift, VF (&p)[n]) {
-    FOVEA_UNROLL(4)
-    for (size_t i = 0; i < n; ++i) {
+    FOVEA_EACH(i, n) {
       const VF x = hn::LoadU(kF, s + i * rows);
       p[i] = hn::Sub(scales ? hn::Mul(x, power) : x, shift);
     }
@@ -64,15 +62,13 @@ struct TileSoftmax {
     VF sums[4];
     for (size_t strand = 0; strand < 4; strand += kAtOnce) {
       VF sum[kAtOnce];
-      FOVEA_UNROLL(4)
-      for (size_t i = 0; i < kAtOnce; ++i) sum[i] = hn::Zero(kF);
+      FOVEA_EACH(i, kAtOnce) sum[i] = hn::Zero(kF);
       float* row = s_begin + strand * rows;
       for (uint32_t j = begin; j < padded_end; j += 4, row += 4 * rows) {
         VF p[kAtOnce];
         LoadShifted(row, rows, scales, power, shift, p);
         Parts::WeightExp2(p);
-        FOVEA_UNROLL(4)
-        for (size_t i = 0; i < kAtOnce; ++i) {
+        FOVEA_EACH(i, kAtOnce) {
           if (hides) p[i] = hn::IfThenElse(IsHidden(row + i * rows), hn::Set(kF, -0.0f), p[i]);
           if (scales) {
             Parts::StoreWeight(p[i], row + i * rows, column);
@@ -82,8 +78,7 @@ struct TileSoftmax {
           sum[i] = hn::Add(sum[i], p[i]);
         }
       }
-      FOVEA_UNROLL(4)
-      for (size_t i = 0; i < kAtOnce; ++i) sums[strand + i] = sum[i];
+      FOVEA_EACH(i, kAtOnce) sums[strand + i] = sum[i];
     }
     const VF rescale = Exp2(hn::Sub(old_max, shift));
     const VF total = hn::Add(hn::Add(sums[0], sums[1]), hn::Add(sums[2], sums[3]));

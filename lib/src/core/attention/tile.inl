@@ -88,10 +88,8 @@ struct F32Tile : TileQueries<F32Tile, float>, TileSoftmax<F32Tile> {
     const size_t rows = ColumnsOf<kVectors>(t);
     float* FOVEA_RESTRICT o_t = t.o + element * rows + column;
     VF acc[kBlock][kVectors];
-    FOVEA_UNROLL(8)
-    for (int e = 0; e < kBlock; ++e) {
-      FOVEA_UNROLL(8)
-      for (int v = 0; v < kVectors; ++v) acc[e][v] = hn::Zero(kF);
+    FOVEA_EACH(e, kBlock) {
+      FOVEA_EACH(v, kVectors) acc[e][v] = hn::Zero(kF);
     }
     uint32_t begin = keys.begin;
     const float* p = t.s + size_t(begin) * rows + column;
@@ -103,13 +101,11 @@ struct F32Tile : TileQueries<F32Tile, float>, TileSoftmax<F32Tile> {
     }
     AddValues<kHides>(p, rows, values, keys.values.stride, keys.end - begin, acc);
     VF rescale[kVectors];
-    FOVEA_UNROLL(8)
-    for (int v = 0; v < kVectors; ++v) rescale[v] = hn::LoadU(kF, t.rescale + column + v * kLanes);
+    FOVEA_EACH(v, kVectors) rescale[v] = hn::LoadU(kF, t.rescale + column + v * kLanes);
     FOVEA_UNROLL(8)
     for (int e = 0; e < kBlock; ++e, o_t += rows) {
       if (e < skip) continue;
-      FOVEA_UNROLL(8)
-      for (int v = 0; v < kVectors; ++v) {
+      FOVEA_EACH(v, kVectors) {
         hn::StoreU(hn::MulAdd(hn::LoadU(kF, o_t + v * kLanes), rescale[v], acc[e][v]), kF, o_t + v * kLanes);
       }
     }

@@ -60,22 +60,19 @@ FOVEA_TEMPLATE void RotateInRegisters(const RotateRow& r) {
   constexpr size_t kBlock = kVectors * kLanes;
   for (size_t first = 0; first < r.dim; first += kBlock) {
     VF v[kVectors];
-    FOVEA_UNROLL(16)
-    for (size_t i = 0; i < kVectors; ++i) {
+    FOVEA_EACH(i, kVectors) {
       v[i] = hn::LoadU(kF, r.x + first + i * kLanes);
       if (r.signs == kSignsFirst) v[i] = WithSigns(v[i], first + i * kLanes, r.seed);
     }
     FOVEA_UNROLL(16)
     for (size_t distance = kVectors / 2; distance > 0; distance /= 2) {
-      FOVEA_UNROLL(16)
-      for (size_t i = 0; i < kVectors / 2; ++i) {
+      FOVEA_EACH(i, kVectors / 2) {
         const size_t at = i + (i & (0 - distance));
         const VF a = v[at], b = v[at + distance];
         v[at] = hn::Add(a, b), v[at + distance] = hn::Sub(a, b);
       }
     }
-    FOVEA_UNROLL(16)
-    for (size_t i = 0; i < kVectors; ++i) {
+    FOVEA_EACH(i, kVectors) {
       VF y = hn::MulSet(StepsInVector(v[i], kBlock), r.scale);
       if (r.signs == kSignsLast) y = WithSigns(y, first + i * kLanes, r.seed);
       hn::StoreU(y, kF, r.y + first + i * kLanes);

@@ -64,8 +64,7 @@ template <size_t n, Reading kReading>
 FOVEA_INLINE void MaxOfVectors(const Row<kReading>& row, size_t& i, size_t whole, VF& max) {
   for (; i + n * kLanes <= whole; i += n * kLanes) {
     VF v[n];
-    FOVEA_UNROLL(4)
-    for (size_t k = 0; k < n; ++k) v[k] = row.Whole(i + k * kLanes);
+    FOVEA_EACH(k, n) v[k] = row.Whole(i + k * kLanes);
     if constexpr (n == 4) v[0] = hn::Max(hn::Max(v[0], v[1]), hn::Max(v[2], v[3]));
     max = hn::Max(max, v[0]);
   }
@@ -108,18 +107,15 @@ struct LongSums {
     chunks = 0;
   }
   FOVEA_MEMBER void AddChunk(const VF (&chunk)[n]) {
-    FOVEA_UNROLL(4)
-    for (size_t k = 0; k < n; ++k) block[k] = hn::Add(block[k], chunk[k]);
+    FOVEA_EACH(k, n) block[k] = hn::Add(block[k], chunk[k]);
     if (++chunks % kSumChunk != 0) return;
-    FOVEA_UNROLL(4)
-    for (size_t k = 0; k < n; ++k) {
+    FOVEA_EACH(k, n) {
       total[k] = hn::Add(total[k], block[k]);
       block[k] = hn::Zero(kF);
     }
   }
   FOVEA_MEMBER void End() {
-    FOVEA_UNROLL(4)
-    for (size_t k = 0; k < n; ++k) total[k] = hn::Add(total[k], block[k]);
+    FOVEA_EACH(k, n) total[k] = hn::Add(total[k], block[k]);
   }
 };
 
@@ -130,25 +126,21 @@ FOVEA_INLINE void ExpOfSteps(const Row<kReading> (&rows)[kRows], size_t i, size_
   constexpr size_t kVectors = kSteps * kStepVectors;  // of a row
   constexpr size_t kLine = kCacheLine / sizeof(float);
   VF p[kRows * kVectors];
-  FOVEA_UNROLL(8)
-  for (size_t n = 0; n < kRows * kVectors; ++n) {
+  FOVEA_EACH(n, kRows * kVectors) {
     const Row<kReading>& row = rows[n / kVectors];
     const size_t offset = n % kVectors * kLanes;
     if (kSameStrands && !kSizeCounts && !kPart && offset % kLine == 0) row.Prefetch(i + offset, store);
     p[n] = hn::Sub(kPart ? row.Part(i + offset, end) : row.Whole(i + offset), row.shift);
   }
   Exp(p);
-  FOVEA_UNROLL(8)
-  for (size_t n = 0; n < kRows * kVectors; ++n) {
+  FOVEA_EACH(n, kRows * kVectors) {
     const Row<kReading>& row = rows[n / kVectors];
     const size_t at = i + n % kVectors * kLanes;
     if (store && kPart) row.Store(p[n], at, end);
     if (store && !kPart) hn::StoreU(p[n], kF, row.out + at);
   }
-  FOVEA_UNROLL(8)
-  for (size_t step = 0; step < kRows * kSteps; ++step) {
-    FOVEA_UNROLL(4)
-    for (size_t k = 0; k < kStrandVectors; ++k) {
+  FOVEA_EACH(step, kRows * kSteps) {
+    FOVEA_EACH(k, kStrandVectors) {
       VF of_strand = p[step * kStepVectors + k];
       if constexpr (kStepVectors > kStrandVectors)
         of_strand = hn::Add(of_strand, p[step * kStepVectors + kStrandVectors + k]);
@@ -183,8 +175,7 @@ FOVEA_INLINE size_t ExpOfChunk(const Row<kReading> (&rows)[kRows], size_t i, siz
   if constexpr (kSizeCounts) {
     ExpOfSteps<true, kRows, 1>(rows, i, axis, store, sums);
   } else {
-    FOVEA_UNROLL(4)
-    for (size_t row = 0; row < kRows; ++row) {
+    FOVEA_EACH(row, kRows) {
       const Row<kReading>& r = rows[row];
       ExpOfEnd({r.in, r.mask, r.out, r.ahead, r.scale, r.shift}, i, axis, store,
                reinterpret_cast<VF(&)[kStrandVectors]>(sums[row * kStrandVectors]));
@@ -222,8 +213,7 @@ FOVEA_INLINE VF JoinLanesOfEach(VF (&v)[kLanes]) {
   hn::Transpose(v);
   FOVEA_UNROLL(4)
   for (size_t apart = kLanes / 2; apart > 0; apart /= 2) {
-    FOVEA_UNROLL(8)
-    for (size_t i = 0; i < apart; ++i) v[i] = kSum ? hn::Add(v[i], v[i + apart]) : hn::Max(v[i], v[i + apart]);
+    FOVEA_EACH(i, apart) v[i] = kSum ? hn::Add(v[i], v[i + apart]) : hn::Max(v[i], v[i + apart]);
   }
   return v[0];
 }
@@ -251,10 +241,8 @@ template <size_t n, class Results>
 FOVEA_INLINE void StoreVectors(const Results& results, size_t& i, size_t whole, float* out) {
   for (; i + n * kLanes <= whole; i += n * kLanes) {
     VF v[n];
-    FOVEA_UNROLL(4)
-    for (size_t k = 0; k < n; ++k) v[k] = results.Whole(i + k * kLanes);
-    FOVEA_UNROLL(4)
-    for (size_t k = 0; k < n; ++k) hn::StoreU(v[k], kF, out + i + k * kLanes);
+    FOVEA_EACH(k, n) v[k] = results.Whole(i + k * kLanes);
+    FOVEA_EACH(k, n) hn::StoreU(v[k], kF, out + i + k * kLanes);
   }
 }
 template <class Results>
@@ -296,11 +284,9 @@ struct RowGroup {
   FOVEA_MEMBER void ExpSideBySide(size_t row, bool store) {
     Row<kReading> side_by_side[kTogether];
     VF sums[kTogether * kStrandVectors];
-    FOVEA_UNROLL(4)
-    for (size_t i = 0; i < kTogether; ++i) side_by_side[i] = At(row + i, shift[row + i]);
+    FOVEA_EACH(i, kTogether) side_by_side[i] = At(row + i, shift[row + i]);
     ExpOfChunk(side_by_side, 0, call.axis, store, sums);
-    FOVEA_UNROLL(4)
-    for (size_t i = 0; i < kTogether; ++i) Lanes(row + i) = JoinStrands(sums + i * kStrandVectors);
+    FOVEA_EACH(i, kTogether) Lanes(row + i) = JoinStrands(sums + i * kStrandVectors);
   }
   FOVEA_MEMBER void Exp(bool store) {
     size_t row = 0;

@@ -12,8 +12,7 @@ FOVEA_INLINE void WidenOneByOne(const Row& row, size_t d, size_t n, float* out) 
   constexpr size_t kAtOnce = 8;
   const auto scale = ScaleOf<kType>::At(row, d);
   for (; !kSmallText && n >= kAtOnce; n -= kAtOnce, d += kAtOnce, out += kAtOnce) {
-    FOVEA_UNROLL(8)
-    for (size_t i = 0; i < kAtOnce; ++i) hn::StoreU(scale.Times(row.Whole(d + i)), kF, out + i);
+    FOVEA_EACH(i, kAtOnce) hn::StoreU(scale.Times(row.Whole(d + i)), kF, out + i);
   }
   for (; n > 0; --n, ++d, ++out) hn::StoreU(scale.Times(row.Whole(d)), kF, out);
 }

@@ -17,8 +17,7 @@ FOVEA_INLINE VF ClampLeast(VF x, float least) { return hn::AtLeast(x, hn::Set(kF
 // x = the logistic function of alpha x; for GELU_TANH of sqrt(8 / pi) (x + 0.044715 x^3), which makes (1 + tanh) / 2.
 template <int n>
 FOVEA_INLINE void SigmoidFor(fovea_activation_kind kind, float alpha, VF (&x)[n]) {
-  FOVEA_UNROLL(8)
-  for (int i = 0; i < n; ++i) {
+  FOVEA_EACH(i, n) {
     VF factor = hn::Set(kF, alpha);
     if (kind == FOVEA_ACTIVATION_GELU_TANH) {
       factor = hn::MulAddSet(hn::Mul(x[i], x[i]), hn::Set(kF, 0.0713548163f), 1.59576912f);
@@ -40,8 +39,7 @@ FOVEA_INLINE void Activate(fovea_activation_kind kind, float alpha, VF (&x)[n]) 
     return;
   }
   VF factor[n];
-  FOVEA_UNROLL(8)
-  for (int i = 0; i < n; ++i) factor[i] = x[i];
+  FOVEA_EACH(i, n) factor[i] = x[i];
   float least = -kInfinity;  // from here down the activation is 0
   if (kind == FOVEA_ACTIVATION_HARD_SWISH) {
     least = -3.0f;
@@ -56,8 +54,7 @@ FOVEA_INLINE void Activate(fovea_activation_kind kind, float alpha, VF (&x)[n]) 
     if (kind == FOVEA_ACTIVATION_GELU_TANH) least = -16.0f;
     SigmoidFor(kind, alpha, factor);
   }
-  FOVEA_UNROLL(8)
-  for (int i = 0; i < n; ++i) {
+  FOVEA_EACH(i, n) {
     x[i] = kind == FOVEA_ACTIVATION_SIGMOID ? factor[i] : hn::Mul(ClampLeast(x[i], least), factor[i]);
   }
 }

@@ -55,33 +55,26 @@ template <int kVectors, bool kPrefetches, int kRows>
 FOVEA_INLINE void MultiplyBlock(const float* x, size_t columns, size_t dim, const float* const (&row)[kRows],
                                 bool goes_on, float* FOVEA_RESTRICT s, const float* ahead) {
   const float* at[kRows];
-  FOVEA_UNROLL(8)
-  for (int k = 0; k < kRows; ++k) {
+  FOVEA_EACH(k, kRows) {
     at[k] = row[k];
     FOVEA_OPAQUE(at[k]);
   }
   for (;; goes_on = true) {
     const size_t part = dim < kPartialSum ? dim : kPartialSum;
     VF acc[kRows][kVectors];
-    FOVEA_UNROLL(8)
-    for (int k = 0; k < kRows; ++k) {
-      FOVEA_UNROLL(8)
-      for (int v = 0; v < kVectors; ++v) acc[k][v] = hn::Zero(kF);
+    FOVEA_EACH(k, kRows) {
+      FOVEA_EACH(v, kVectors) acc[k][v] = hn::Zero(kF);
     }
     MultiplyPart<kPrefetches>(x, columns, part, at, ahead, acc);
     if (goes_on) {
-      FOVEA_UNROLL(8)
-      for (int k = 0; k < kRows; ++k) {
-        FOVEA_UNROLL(8)
-        for (int v = 0; v < kVectors; ++v) {
+      FOVEA_EACH(k, kRows) {
+        FOVEA_EACH(v, kVectors) {
           acc[k][v] = hn::Add(hn::LoadU(kF, s + size_t(k) * columns + v * kLanes), acc[k][v]);
         }
       }
     }
-    FOVEA_UNROLL(8)
-    for (int k = 0; k < kRows; ++k) {
-      FOVEA_UNROLL(8)
-      for (int v = 0; v < kVectors; ++v) hn::StoreU(acc[k][v], kF, s + size_t(k) * columns + v * kLanes);
+    FOVEA_EACH(k, kRows) {
+      FOVEA_EACH(v, kVectors) hn::StoreU(acc[k][v], kF, s + size_t(k) * columns + v * kLanes);
     }
     dim -= part;
     if (dim == 0) return;
@@ -98,12 +91,10 @@ FOVEA_INLINE void MultiplyRows(const float* x, size_t columns, size_t dim, const
   for (uint32_t left = count;;) {
     const float* row[kRows];
     if (!kSizeCounts && left >= kRows) {
-      FOVEA_UNROLL(8)
-      for (uint32_t k = 0; k < kRows; ++k) row[k] = rows + ptrdiff_t(k) * stride;
+      FOVEA_EACH(k, kRows) row[k] = rows + ptrdiff_t(k) * stride;
     } else {
       const float* next = rows;
-      FOVEA_UNROLL(8)
-      for (uint32_t k = 0; k < kRows; ++k) {
+      FOVEA_EACH(k, kRows) {
         row[k] = next;
         next += k + 1 < left ? stride : 0;
       }

@@ -13,13 +13,10 @@ constexpr int RegistersForValues(int, int) { return 1; }
 template <int kCount, int kRows, int kVectors>
 FOVEA_INLINE void MultiplyElements(const float*& x, size_t columns, const float (&row)[kRows][kElems],
                                    VF (&acc)[kRows][kVectors]) {
-  FOVEA_UNROLL(2)
-  for (int i = 0; i < kCount; ++i) {
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) {
+  FOVEA_EACH(i, kCount) {
+    FOVEA_EACH(v, kVectors) {
       const VF xv = hn::NextVector(x);
-      FOVEA_UNROLL(8)
-      for (int k = 0; k < kRows; ++k) acc[k][v] = hn::MulAddScalar(xv, row[k][i], acc[k][v]);
+      FOVEA_EACH(k, kRows) acc[k][v] = hn::MulAddScalar(xv, row[k][i], acc[k][v]);
     }
     x += columns - kVectors * kLanes;
   }
@@ -30,13 +27,11 @@ FOVEA_INLINE void MultiplyPart(const float*& x, size_t columns, size_t dim, cons
                                VF (&acc)[kRows][kVectors]) {
   float row[kRows][kElems];
   for (size_t n = dim / kElems; n > 0; --n) {
-    FOVEA_UNROLL(8)
-    for (int k = 0; k < kRows; ++k) hn::NextTwo(at[k], row[k]);
+    FOVEA_EACH(k, kRows) hn::NextTwo(at[k], row[k]);
     MultiplyElements<kElems>(x, columns, row, acc);
   }
   for (size_t n = dim % kElems; n > 0; --n) {
-    FOVEA_UNROLL(8)
-    for (int k = 0; k < kRows; ++k) row[k][0] = *at[k]++;
+    FOVEA_EACH(k, kRows) row[k][0] = *at[k]++;
     MultiplyElements<1>(x, columns, row, acc);
   }
 }
@@ -53,12 +48,10 @@ FOVEA_INLINE void AddValues(const float* p, size_t columns, const float* value, 
       FOVEA_UNROLL(4)
       for (int e = 0; e < kBlock; e += kElems) hn::LoadTwo(value + e, &elements[e]);
     }
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) {
+    FOVEA_EACH(v, kVectors) {
       const VF pv = hn::NextVector(p);
       const MF hidden = kHides ? hn::SignMask(pv) : MF();
-      FOVEA_UNROLL(8)
-      for (int e = 0; e < kBlock; ++e) {
+      FOVEA_EACH(e, kBlock) {
         VF& sum = acc[e][v];
         sum = kHides ? hn::MulAddScalarUnless(hidden, pv, elements[e], sum) : hn::MulAddScalar(pv, elements[e], sum);
         if (e > 0) continue;

@@ -17,19 +17,15 @@ FOVEA_INLINE void MultiplyPart(const float*& x, size_t columns, size_t dim, cons
   FOVEA_UNROLL_LONG_LOOP(4)
   for (size_t d = 0; d < dim; ++d) {
     VF xd[kVectors];
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) xd[v] = hn::LoadU(kF, x + v * kLanes);
+    FOVEA_EACH(v, kVectors) xd[v] = hn::LoadU(kF, x + v * kLanes);
     x += columns;
     if constexpr (kPrefetches) __builtin_prefetch(ahead + d * kRows, 0, 2);
-    FOVEA_UNROLL(8)
-    for (int k = 0; k < kRows; ++k) {
+    FOVEA_EACH(k, kRows) {
       const VF element = hn::Set(kF, at[k][d]);
-      FOVEA_UNROLL(4)
-      for (int v = 0; v < kVectors; ++v) acc[k][v] = hn::MulAdd(xd[v], element, acc[k][v]);
+      FOVEA_EACH(v, kVectors) acc[k][v] = hn::MulAdd(xd[v], element, acc[k][v]);
     }
   }
-  FOVEA_UNROLL(8)
-  for (int k = 0; k < kRows; ++k) at[k] += dim;
+  FOVEA_EACH(k, kRows) at[k] += dim;
 }
 
 // acc[e][v] += sum_j p[j][v] * value[j][e], j < n. With kHides, a p of -0 adds nothing, whatever the value.
@@ -40,16 +36,12 @@ FOVEA_INLINE void AddValues(const float* p, size_t columns, const float* value, 
   for (; n > 0; --n, value += stride) {
     VF pj[kVectors];
     MF hidden[kVectors];
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) pj[v] = hn::LoadU(kF, p + v * kLanes);
+    FOVEA_EACH(v, kVectors) pj[v] = hn::LoadU(kF, p + v * kLanes);
     p += columns;
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) hidden[v] = kHides ? hn::SignMask(pj[v]) : MF();
-    FOVEA_UNROLL(8)
-    for (int e = 0; e < kBlock; ++e) {
+    FOVEA_EACH(v, kVectors) hidden[v] = kHides ? hn::SignMask(pj[v]) : MF();
+    FOVEA_EACH(e, kBlock) {
       const VF element = hn::Set(kF, value[e]);
-      FOVEA_UNROLL(4)
-      for (int v = 0; v < kVectors; ++v) {
+      FOVEA_EACH(v, kVectors) {
         VF& sum = acc[e][v];
         sum = kHides ? hn::MulAddUnless(hidden[v], pj[v], element, sum) : hn::MulAdd(pj[v], element, sum);
       }

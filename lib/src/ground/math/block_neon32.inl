@@ -36,15 +36,12 @@ FOVEA_INLINE void MultiplyOne(const float*& x, size_t columns, const float* (&at
   constexpr int kNow = kNowOf<kFirst, kVectors>;
   VF xd[kNow];
   NextOfRow<kFirst, kVectors>(x, columns, xd);
-  FOVEA_UNROLL(8)
-  for (int k = 0; k < kRows; ++k) {
+  FOVEA_EACH(k, kRows) {
     if (kFirst == 0 && kNow < kVectors) element[k] = NextElement(at[k]);
   }
-  FOVEA_UNROLL(8)
-  for (int k = 0; k < kRows; ++k) {
+  FOVEA_EACH(k, kRows) {
     if (kNow == kVectors) element[k] = NextElement(at[k]);
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kNow; ++v) acc[k][kFirst + v] = hn::MulAdd(xd[v], element[k], acc[k][kFirst + v]);
+    FOVEA_EACH(v, kNow) acc[k][kFirst + v] = hn::MulAdd(xd[v], element[k], acc[k][kFirst + v]);
   }
   if constexpr (kFirst + kNow < kVectors) MultiplyOne<kFirst + kNow>(x, columns, at, element, acc);
 }
@@ -68,17 +65,13 @@ FOVEA_INLINE void AddValue(const float*& p, size_t columns, const float*& value,
   VF pj[kNow];
   MF hidden[kNow];
   NextOfRow<kFirst, kVectors>(p, columns, pj);
-  FOVEA_UNROLL(4)
-  for (int v = 0; v < kNow; ++v) hidden[v] = kHides ? hn::SignMask(pj[v]) : MF();
-  FOVEA_UNROLL(8)
-  for (int e = 0; e < kBlock; ++e) {
+  FOVEA_EACH(v, kNow) hidden[v] = kHides ? hn::SignMask(pj[v]) : MF();
+  FOVEA_EACH(e, kBlock) {
     if (kFirst == 0 && kNow < kVectors) element[e] = hn::NextSpread(value, e + 1 < kBlock ? 1 : to_next);
   }
-  FOVEA_UNROLL(8)
-  for (int e = 0; e < kBlock; ++e) {
+  FOVEA_EACH(e, kBlock) {
     if (kNow == kVectors) element[e] = e + 1 < kBlock ? NextElement(value) : hn::NextSpread(value, to_next);
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kNow; ++v) {
+    FOVEA_EACH(v, kNow) {
       VF& sum = acc[e][kFirst + v];
       sum = kHides ? hn::MulAddUnless(hidden[v], pj[v], element[e], sum) : hn::MulAdd(pj[v], element[e], sum);
     }

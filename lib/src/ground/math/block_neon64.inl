@@ -20,8 +20,7 @@ constexpr int RegistersForValues(int vectors, int elements) { return vectors + e
 // acc[v] += x[v] * lane kLane of row.
 template <int kLane, int kVectors>
 FOVEA_INLINE void MultiplyLane(const VF (&x)[kVectors], VF row, VF (&acc)[kVectors]) {
-  FOVEA_UNROLL(4)
-  for (int v = 0; v < kVectors; ++v) acc[v] = hn::MulAddLane<kLane>(x[v], row, acc[v]);
+  FOVEA_EACH(v, kVectors) acc[v] = hn::MulAddLane<kLane>(x[v], row, acc[v]);
 }
 
 // Takes two steps: then a register block of 8 rows x 3 vectors fits, which loads least for each multiply-add. Two rows
@@ -47,11 +46,9 @@ template <int kRows, int kVectors>
 FOVEA_INLINE void MultiplyOne(const float*& x, size_t columns, const float* (&at)[kRows], VF (&acc)[kRows][kVectors]) {
   VF xi[kVectors];
   hn::NextVectors(x, ptrdiff_t(columns), xi);
-  FOVEA_UNROLL(8)
-  for (int k = 0; k < kRows; ++k) {
+  FOVEA_EACH(k, kRows) {
     const VF row = hn::Set(kF, *at[k]++);
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) acc[k][v] = hn::MulAdd(xi[v], row, acc[k][v]);
+    FOVEA_EACH(v, kVectors) acc[k][v] = hn::MulAdd(xi[v], row, acc[k][v]);
   }
 }
 
@@ -73,8 +70,7 @@ FOVEA_INLINE void AddLanes(const VF (&p)[kVectors], const MF (&hidden)[kVectors]
                            VF (&acc)[kBlock][kVectors]) {
   constexpr int kLane = kFirst % kElems;
   const VF element = value[kFirst / kElems];
-  FOVEA_UNROLL(4)
-  for (int v = 0; v < kVectors; ++v) {
+  FOVEA_EACH(v, kVectors) {
     VF& sum = acc[kFirst][v];
     sum =
         kHides ? hn::MulAddLaneUnless<kLane>(hidden[v], p[v], element, sum) : hn::MulAddLane<kLane>(p[v], element, sum);
@@ -98,8 +94,7 @@ FOVEA_INLINE void AddValues(const float* p, size_t columns, const float* value, 
       hn::NextVectors(value, stride, elements);
     }
     hn::NextVectors(p, ptrdiff_t(columns), pj);
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) hidden[v] = kHides ? hn::SignMask(pj[v]) : MF();
+    FOVEA_EACH(v, kVectors) hidden[v] = kHides ? hn::SignMask(pj[v]) : MF();
     AddLanes<kHides, 0>(pj, hidden, elements, acc);
   }
 }

@@ -47,18 +47,14 @@ FOVEA_INLINE void AddLane(RawV x, RawV row, RawV& sum) {
 // Copies sums from acc to the raw vectors that assembly takes, or back.
 template <int kVectors>
 FOVEA_INLINE void TakeSums(const VF (&acc)[8][kVectors], RawV (&sum)[8][kVectors]) {
-  FOVEA_UNROLL(8)
-  for (int k = 0; k < 8; ++k) {
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) sum[k][v] = hn::Raw(acc[k][v]);
+  FOVEA_EACH(k, 8) {
+    FOVEA_EACH(v, kVectors) sum[k][v] = hn::Raw(acc[k][v]);
   }
 }
 template <int kVectors>
 FOVEA_INLINE void PutSums(const RawV (&sum)[8][kVectors], VF (&acc)[8][kVectors]) {
-  FOVEA_UNROLL(8)
-  for (int k = 0; k < 8; ++k) {
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) acc[k][v] = VF{sum[k][v]};
+  FOVEA_EACH(k, 8) {
+    FOVEA_EACH(v, kVectors) acc[k][v] = VF{sum[k][v]};
   }
 }
 
@@ -75,8 +71,7 @@ FOVEA_INLINE void AddRows(RawV x, const RawV (&pair)[4], RawV (&sum)[8][kVectors
 
 template <int kHalf>
 FOVEA_INLINE void LoadPairs(const float* const (&at)[8], ptrdiff_t bytes, RawV (&pair)[4], uint64_t (&upper)[2]) {
-  FOVEA_UNROLL(2)
-  for (int i = 0; i < 2; ++i) {
+  FOVEA_EACH(i, 2) {
     const int row = 4 * kHalf + 2 * i;
     LoadHalves(pair[2 * kHalf + i], upper[i], at[row], bytes, at[row + 1], bytes);
   }
@@ -177,8 +172,7 @@ FOVEA_INLINE void MultiplySteps(const float*& x, size_t columns, size_t steps, c
     FOVEA_OPAQUE(x);
     FOVEA_OPAQUE(bytes);
   }
-  FOVEA_UNROLL(8)
-  for (int k = 0; k < 8; ++k) at[k] = ::fovea::advanced(at[k], bytes);
+  FOVEA_EACH(k, 8) at[k] = ::fovea::advanced(at[k], bytes);
   PutSums(sum, acc);
 }
 

@@ -21,10 +21,8 @@ FOVEA_INLINE bool StepsAdjoin(size_t columns) {
 // late to keep registers as they were loaded, which takes 9 % more instructions on a Cortex-M4F.
 template <int kElement, int kRows, int kVectors, int kElements>
 FOVEA_INLINE void MultiplyElement(const VF* x, const float (&row)[kRows][kElements], VF (&acc)[kRows][kVectors]) {
-  FOVEA_UNROLL(4)
-  for (int k = 0; k < kRows; ++k) {
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) acc[k][v] = hn::MulAdd(x[v], hn::Set(kF, row[k][kElement]), acc[k][v]);
+  FOVEA_EACH(k, kRows) {
+    FOVEA_EACH(v, kVectors) acc[k][v] = hn::MulAdd(x[v], hn::Set(kF, row[k][kElement]), acc[k][v]);
   }
 }
 
@@ -53,8 +51,7 @@ FOVEA_INLINE void MultiplyOneByOne(const float*& x, size_t columns, size_t n, co
   for (; n > 0; --n) {
     float row[kRows][1];
     VF xi[kVectors];
-    FOVEA_UNROLL(4)
-    for (int k = 0; k < kRows; ++k) row[k][0] = *at[k]++;
+    FOVEA_EACH(k, kRows) row[k][0] = *at[k]++;
     hn::NextVectors(x, ptrdiff_t(columns), xi);
     MultiplyElement<0>(xi, row, acc);
   }
@@ -68,8 +65,7 @@ FOVEA_INLINE void MultiplyPart(const float*& x, size_t columns, size_t dim, cons
     if (StepsAdjoin<kVectors>(columns)) {
       constexpr size_t kFours = kSmallText ? 1 : 2;
       for (size_t n = dim / (4 * kFours); n > 0; --n) {
-        FOVEA_UNROLL(2)
-        for (size_t i = 0; i < kFours; ++i) hn::MulAddFour(x, at, acc);
+        FOVEA_EACH(i, kFours) hn::MulAddFour(x, at, acc);
       }
       return MultiplyOneByOne(x, columns, dim % (4 * kFours), at, acc);
     }
@@ -87,10 +83,8 @@ FOVEA_INLINE void MultiplyPart(const float*& x, size_t columns, size_t dim, cons
 // acc[e][v] += p[v] * element[e].
 template <int kBlock, int kVectors>
 FOVEA_INLINE void AddKey(const VF* p, const float (&elements)[kBlock], VF (&acc)[kBlock][kVectors]) {
-  FOVEA_UNROLL(8)
-  for (int e = 0; e < kBlock; ++e) {
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) acc[e][v] = hn::MulAdd(p[v], hn::Set(kF, elements[e]), acc[e][v]);
+  FOVEA_EACH(e, kBlock) {
+    FOVEA_EACH(v, kVectors) acc[e][v] = hn::MulAdd(p[v], hn::Set(kF, elements[e]), acc[e][v]);
   }
 }
 
@@ -146,13 +140,10 @@ FOVEA_INLINE void AddValues(const float* p, size_t columns, const float* value, 
       continue;
     }
     MF hidden[kVectors];
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) hidden[v] = hn::SignMask(pj[v]);
-    FOVEA_UNROLL(8)
-    for (int e = 0; e < kBlock; ++e) {
+    FOVEA_EACH(v, kVectors) hidden[v] = hn::SignMask(pj[v]);
+    FOVEA_EACH(e, kBlock) {
       const VF element = hn::Set(kF, elements[e]);
-      FOVEA_UNROLL(4)
-      for (int v = 0; v < kVectors; ++v) acc[e][v] = hn::MulAddUnless(hidden[v], pj[v], element, acc[e][v]);
+      FOVEA_EACH(v, kVectors) acc[e][v] = hn::MulAddUnless(hidden[v], pj[v], element, acc[e][v]);
     }
   }
 }

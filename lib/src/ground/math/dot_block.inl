@@ -11,21 +11,19 @@ struct DotSums {
   template <int kRows, int kVectors>
   using Sums = typename Dot::Sum[kRows][kVectors];
 
+  // The sums of row k begin with `start`.
   template <int kRows, int kVectors>
-  FOVEA_INLINE void ZeroSums(Sums<kRows, kVectors>& sums) {
-    FOVEA_UNROLL(8)
-    for (int k = 0; k < kRows; ++k) {
-      FOVEA_UNROLL(4)
-      for (int v = 0; v < kVectors; ++v) sums[k][v] = Dot::Start(0);
-    }
+  FOVEA_INLINE void Begin(int k, int32_t start, typename Dot::Sum (&sums)[kRows][kVectors]) {
+    FOVEA_EACH(v, kVectors) sums[k][v] = Dot::Start(start);
   }
   template <int kRows, int kVectors>
   FOVEA_INLINE VI IntsOf(const typename Dot::Sum (&sums)[kRows][kVectors], int k, int v) {
     return Dot::ToInts(sums[k][v]);
   }
-
-  // Elements of a group of values that were brought, rounded up.
-  FOVEA_INLINE size_t PaddedValues(size_t value_dim) { return ::fovea::padded_values(value_dim); }
+  template <int kRows, int kVectors>
+  FOVEA_INLINE VF FloatsOf(const typename Dot::Sum (&sums)[kRows][kVectors], int k, int v) {
+    return Dot::ToFloat(sums[k][v]);
+  }
 
   // Rows of bytes are read in place where codes are bytes. Else `count` rows of dim codes are widened into `to`, in
   // whole reads, and *stride becomes the stride of these.
@@ -71,8 +69,7 @@ struct DotBlock : DotSums<Dot> {
   // The next groups of columns. x advances past them.
   template <int kVectors>
   FOVEA_INLINE void NextGroup(const Code*& x, size_t columns, X (&at)[kVectors]) {
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) at[v] = Dot::LoadX(x + v * kLanes * kGroup);
+    FOVEA_EACH(v, kVectors) at[v] = Dot::LoadX(x + v * kLanes * kGroup);
     x += columns * kGroup;
   }
   // sums[k][v] += codes of row k times as many codes of columns, from x on, which advances past them. A load of a row
@@ -82,11 +79,9 @@ struct DotBlock : DotSums<Dot> {
                              Sum (&sums)[kRows][kVectors]) {
     X at[kVectors];
     NextGroup(x, columns, at);
-    FOVEA_UNROLL(8)
-    for (int k = 0; k < kRows; ++k) {
+    FOVEA_EACH(k, kRows) {
       const E e = Dot::LoadE(row[k] + d);
-      FOVEA_UNROLL(4)
-      for (int v = 0; v < kVectors; ++v) sums[k][v] = Dot::template DotAdd<0>(at[v], e, sums[k][v]);
+      FOVEA_EACH(v, kVectors) sums[k][v] = Dot::template DotAdd<0>(at[v], e, sums[k][v]);
     }
   }
   // The same if a load e[k] reads several groups.
@@ -94,17 +89,15 @@ struct DotBlock : DotSums<Dot> {
   FOVEA_INLINE void AddGroups(const Code*& x, size_t columns, const E (&e)[kRows], Sum (&sums)[kRows][kVectors]) {
     X at[kVectors];
     NextGroup(x, columns, at);
-    FOVEA_UNROLL(8)
-    for (int k = 0; k < kRows; ++k) {
-      FOVEA_UNROLL(4)
-      for (int v = 0; v < kVectors; ++v) sums[k][v] = Dot::template DotAdd<i>(at[v], e[k], sums[k][v]);
+    FOVEA_EACH(k, kRows) {
+      FOVEA_EACH(v, kVectors) sums[k][v] = Dot::template DotAdd<i>(at[v], e[k], sums[k][v]);
     }
     if constexpr (i + 1 < kElements) AddGroups<i + 1>(x, columns, e, sums);
   }
 
   // sums[k][v] += columns times row[k], of dim codes.
   template <int kVectors, int kRows>
-  FOVEA_INLINE void MultiplyKeys(const Code* x, size_t columns, const RowCode* const (&row)[kRows], size_t dim,
+  FOVEA_INLINE void MultiplyRows(const Code* x, size_t columns, const RowCode* const (&row)[kRows], size_t dim,
                                  Sum (&sums)[kRows][kVectors]) {
     const size_t whole = dim / kReads * kReads;
     for (size_t d = 0; d < whole; d += kReads) {
@@ -113,14 +106,12 @@ struct DotBlock : DotSums<Dot> {
         continue;
       }
       E e[kRows];
-      FOVEA_UNROLL(8)
-      for (int k = 0; k < kRows; ++k) e[k] = Dot::LoadE(row[k] + d);
+      FOVEA_EACH(k, kRows) e[k] = Dot::LoadE(row[k] + d);
       AddGroups<0>(x, columns, e, sums);
     }
     if (whole < dim) {
       E e[kRows];
-      FOVEA_UNROLL(8)
-      for (int k = 0; k < kRows; ++k) e[k] = Dot::LoadPartOfE(row[k] + whole, dim - whole);
+      FOVEA_EACH(k, kRows) e[k] = Dot::LoadPartOfE(row[k] + whole, dim - whole);
       AddGroups<0>(x, columns, e, sums);
     }
   }
@@ -128,8 +119,7 @@ struct DotBlock : DotSums<Dot> {
   // sums[i][v] += the weights of a group of keys times element i of those in e.
   template <int i, int kVectors>
   FOVEA_INLINE void AddElements(const X (&x)[kVectors], E e, Sum (*sums)[kVectors]) {
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) sums[i][v] = Dot::template DotAdd<i>(x[v], e, sums[i][v]);
+    FOVEA_EACH(v, kVectors) sums[i][v] = Dot::template DotAdd<i>(x[v], e, sums[i][v]);
     if constexpr (i + 1 < kElements) AddElements<i + 1>(x, e, sums);
   }
 
@@ -141,8 +131,7 @@ struct DotBlock : DotSums<Dot> {
     for (; groups > 0; --groups, value += padded * kGroup) {
       X at[kVectors];
       NextGroup(x, columns, at);
-      FOVEA_UNROLL(8)
-      for (int k = 0; k < kLoads; ++k) {
+      FOVEA_EACH(k, kLoads) {
         AddElements<0>(at, Dot::LoadE(value + k * kReads), &sums[k * kElements]);
       }
     }

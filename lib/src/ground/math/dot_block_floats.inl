@@ -13,11 +13,10 @@ struct DotBlock<Dot, kDotFloats> : DotSums<Dot> {
   static constexpr int kRows = LargestBlock<kVectors, false>();
 
   template <int kVectors, int kRows>
-  FOVEA_INLINE void MultiplyKeys(const float* x, size_t columns, const float* const (&row)[kRows], size_t dim,
+  FOVEA_INLINE void MultiplyRows(const float* x, size_t columns, const float* const (&row)[kRows], size_t dim,
                                  VF (&sums)[kRows][kVectors]) {
     const float* at[kRows];
-    FOVEA_UNROLL(8)
-    for (int k = 0; k < kRows; ++k) {
+    FOVEA_EACH(k, kRows) {
       at[k] = row[k];
       FOVEA_OPAQUE(at[k]);
     }

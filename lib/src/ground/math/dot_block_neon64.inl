@@ -28,7 +28,7 @@ struct NeonBlock : DotSums<Dot> {
 
   // sums += columns, from x on, times kRows rows of dim codes. The pointers to the rows advance.
   template <int kVectors, int kRows>
-  FOVEA_INLINE void MultiplyKeys(const Code* x, size_t columns, const RowCode* (&at)[kRows], size_t dim,
+  FOVEA_INLINE void MultiplyRows(const Code* x, size_t columns, const RowCode* (&at)[kRows], size_t dim,
                                  typename Dot::template Sums<kRows, kVectors>& sums) {
     RowCode rest[kRows][kReads];
     const size_t step = columns * Dot::kGroup;
@@ -36,15 +36,13 @@ struct NeonBlock : DotSums<Dot> {
     bool rests = dim % kReads != 0;
     if (rests) {
       const RowCode* rows[kRows];  // so that `at` need not be in memory
-      FOVEA_UNROLL(8)
-      for (int k = 0; k < kRows; ++k) rows[k] = at[k];
+      FOVEA_EACH(k, kRows) rows[k] = at[k];
       CopyRest(rows, dim, rest);
     }
     for (;; reads = 1) {
       for (; reads > 0; --reads) {
         typename Dot::E e[kRows];
-        FOVEA_UNROLL(8)
-        for (int k = 0; k < kRows; ++k) {
+        FOVEA_EACH(k, kRows) {
           e[k] = Dot::LoadE(at[k]);
           at[k] += kReads;
           FOVEA_OPAQUE(at[k]);
@@ -53,21 +51,31 @@ struct NeonBlock : DotSums<Dot> {
       }
       if (!rests) break;
       rests = false;
-      FOVEA_UNROLL(8)
-      for (int k = 0; k < kRows; ++k) at[k] = rest[k];
+      FOVEA_EACH(k, kRows) at[k] = rest[k];
     }
+  }
+
+  // sums[k][v] += columns of weights times element k of the values from `value` on, of groups of `padded` elements.
+  template <int kVectors, class BlockSums>
+  FOVEA_INLINE void MultiplyValues(const Code* x, size_t columns, const RowCode* value, size_t padded, uint32_t groups,
+                                   BlockSums& sums) {
+    FOVEA_UNROLL_LONG_LOOP(4)
+    for (; groups > 0; --groups) Dot::AddValues(x, columns * Dot::kGroup, value, padded * Dot::kGroup, sums);
   }
 
   template <int kRows, int kVectors>
   using Sums = typename Dot::template Sums<kRows, kVectors>;
-  template <int kRows, int kVectors>
-  FOVEA_INLINE void ZeroSums(Sums<kRows, kVectors>& sums) {
-    FOVEA_UNROLL(8)
-    for (int k = 0; k < kRows; ++k) Dot::Begin(k, 0, sums);
+  template <class BlockSums>
+  FOVEA_INLINE void Begin(int k, int32_t start, BlockSums& sums) {
+    Dot::Begin(k, start, sums);
   }
   template <class BlockSums>
   FOVEA_INLINE VI IntsOf(const BlockSums& sums, int k, int v) {
     return Dot::IntsOf(sums, k, v);
+  }
+  template <class BlockSums>
+  FOVEA_INLINE VF FloatsOf(const BlockSums& sums, int k, int v) {
+    return Dot::SumsOf(sums, k, v);
   }
 };
 

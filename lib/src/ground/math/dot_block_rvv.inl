@@ -26,8 +26,7 @@ struct DotBlock<Dot, kDotVwmacc> : DotSums<Dot> {
     constexpr bool kAdjacentRows = !kSigned;
     typename Dot::template WideSums<kWide> acc[kRows];
     const RowCode* at[kRows];
-    FOVEA_UNROLL(8)
-    for (int k = 0; k < kRows; ++k) {
+    FOVEA_EACH(k, kRows) {
       __builtin_memcpy(&acc[k], &sums[k][kFirst], sizeof acc[k]);
       at[k] = row[k];
       if constexpr (!kAdjacentRows) FOVEA_OPAQUE(at[k]);
@@ -36,8 +35,7 @@ struct DotBlock<Dot, kDotVwmacc> : DotSums<Dot> {
     FOVEA_UNROLL_LONG_LOOP(4)
     for (size_t i = 0; i < steps; ++i, x += columns) {
       const auto codes = Dot::template LoadColumns<kWide, kSigned>(x);
-      FOVEA_UNROLL(8)
-      for (int k = 0; k < kRows; ++k) {
+      FOVEA_EACH(k, kRows) {
         acc[k] = Dot::template AddColumns<kWide>(codes, kAdjacentRows ? at[0][k] : at[k][i], acc[k]);
       }
       if constexpr (kAdjacentRows) {
@@ -45,8 +43,7 @@ struct DotBlock<Dot, kDotVwmacc> : DotSums<Dot> {
         FOVEA_OPAQUE(at[0]);
       }
     }
-    FOVEA_UNROLL(8)
-    for (int k = 0; k < kRows; ++k) __builtin_memcpy(&sums[k][kFirst], &acc[k], sizeof acc[k]);
+    FOVEA_EACH(k, kRows) __builtin_memcpy(&sums[k][kFirst], &acc[k], sizeof acc[k]);
   }
   template <bool kSigned, int kRows, int kVectors>
   FOVEA_INLINE void AddAllProducts(const Code* x, size_t columns, const RowCode* const (&row)[kRows], size_t step,
@@ -60,7 +57,7 @@ struct DotBlock<Dot, kDotVwmacc> : DotSums<Dot> {
   }
 
   template <int kVectors, int kRows>
-  FOVEA_INLINE void MultiplyKeys(const Code* x, size_t columns, const RowCode* const (&row)[kRows], size_t dim,
+  FOVEA_INLINE void MultiplyRows(const Code* x, size_t columns, const RowCode* const (&row)[kRows], size_t dim,
                                  Sum (&sums)[kRows][kVectors]) {
     AddAllProducts<true>(x, columns, row, 1, dim, sums);
   }
@@ -68,8 +65,7 @@ struct DotBlock<Dot, kDotVwmacc> : DotSums<Dot> {
   FOVEA_INLINE void MultiplyValues(const Code* x, size_t columns, const RowCode* value, size_t padded, uint32_t groups,
                                    Sum (&sums)[kRows][kVectors]) {
     const RowCode* elements[kRows];
-    FOVEA_UNROLL(8)
-    for (int k = 0; k < kRows; ++k) elements[k] = value + k;
+    FOVEA_EACH(k, kRows) elements[k] = value + k;
     AddAllProducts<false>(x, columns, elements, padded, groups, sums);
   }
 };

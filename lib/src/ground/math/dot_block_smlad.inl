@@ -16,9 +16,8 @@ struct DotBlock<Dot, kDotSmlad> : DotSums<Dot> {
   template <int>
   static constexpr int kRows = 2;
 
-  // Elements of a piece of the values, and of the room for it.
+  // Elements of a piece of the values.
   static constexpr size_t kPieceValues = FOVEA_PIECE_ELEMENTS * 4 / sizeof(RowCode);
-  FOVEA_INLINE size_t PaddedValues(size_t) { return kPieceValues; }
 
   // sums[k][v] += pairs of columns times pairs of two rows, n of them. The pairs of the rows are kStep bytes apart.
   template <int kStep, int kVectors>
@@ -39,21 +38,18 @@ struct DotBlock<Dot, kDotSmlad> : DotSums<Dot> {
     Sum sums[2][kVectors] = {};
     if constexpr (!kSmallText) {
       for (size_t rounds = n / 8; rounds > 0; --rounds) {
-        FOVEA_UNROLL(8)
-        for (int i = 0; i < 8; ++i) AddPairs<kStep>(x, columns, rows, sums);
+        FOVEA_EACH(i, 8) AddPairs<kStep>(x, columns, rows, sums);
       }
       n %= 8;
     }
     for (; n > 0; --n) AddPairs<kStep>(x, columns, rows, sums);
-    FOVEA_UNROLL(2)
-    for (int k = 0; k < 2; ++k) {
-      FOVEA_UNROLL(4)
-      for (int v = 0; v < kVectors; ++v) out[k][v] = sums[k][v];
+    FOVEA_EACH(k, 2) {
+      FOVEA_EACH(v, kVectors) out[k][v] = sums[k][v];
     }
   }
 
   template <int kVectors, int kRows>
-  FOVEA_INLINE void MultiplyKeys(const Code* x, size_t columns, const RowCode* const (&row)[kRows], size_t dim,
+  FOVEA_INLINE void MultiplyRows(const Code* x, size_t columns, const RowCode* const (&row)[kRows], size_t dim,
                                  Sum (&sums)[kRows][kVectors]) {
     // The columns of a whole tile are adjacent.
     MultiplyPairs<8>(reinterpret_cast<const Pair*>(x), kVectors == Dot::kBlockVectors ? kVectors : columns,

@@ -14,8 +14,7 @@ FOVEA_INLINE void MultiplyTwoColumns(const int8_t* x, size_t columns, Cursor row
   using Dot = Helium;
   constexpr int kKept = kChunks < 4 ? kChunks : 3;
   Dot::Bytes a[kKept], b[kKept];
-  FOVEA_UNROLL(4)
-  for (int c = 0; c < kKept; ++c) {
+  FOVEA_EACH(c, kKept) {
     a[c] = Dot::LoadBytes(x + size_t(c) * columns * 16);
     b[c] = Dot::LoadBytes(x + size_t(c) * columns * 16 + 16);
   }

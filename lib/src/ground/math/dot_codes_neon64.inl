@@ -21,8 +21,7 @@ struct NeonCodes {
     } else if constexpr (kType == FOVEA_F32) {
       Dot::LoadVectors(row.data + d, v);
     } else {
-      FOVEA_UNROLL(4)
-      for (size_t i = 0; i < 4; ++i) v[i] = row.Whole(d + i * kLanes);
+      FOVEA_EACH(i, 4) v[i] = row.Whole(d + i * kLanes);
     }
   }
 
@@ -33,8 +32,7 @@ struct NeonCodes {
     const auto take = [&](size_t d, size_t n) __attribute__((always_inline)) {
       VF v[4];
       LoadElements(row, d, n, v);
-      FOVEA_UNROLL(4)
-      for (int i = 0; i < 4; ++i) most[i] = Dot::MaxOrNan(most[i], hn::Abs(v[i]));
+      FOVEA_EACH(i, 4) most[i] = Dot::MaxOrNan(most[i], hn::Abs(v[i]));
     };
     size_t d = 0;
     for (; d + kReads <= dim; d += kReads) take(d, kReads);
@@ -47,8 +45,7 @@ struct NeonCodes {
   FOVEA_INLINE typename Dot::E CodesOf(const FormatRow<kType> (&rows)[4], size_t d, size_t n, VF scale, VF inverse) {
     VF v[4];
     LoadElements(rows[r], d, n, v);
-    FOVEA_UNROLL(4)
-    for (int i = 0; i < 4; ++i) v[i] = hn::Mul(v[i], scale);
+    FOVEA_EACH(i, 4) v[i] = hn::Mul(v[i], scale);
     return Dot::template Codes<r>(v, inverse);
   }
 
@@ -57,8 +54,7 @@ struct NeonCodes {
   template <fovea_dtype kType>
   FOVEA_INLINE VF LargestOfRows(const char* const* at, size_t dim, FormatRow<kType> (&rows)[4]) {
     VF most[4];
-    FOVEA_UNROLL(4)
-    for (int r = 0; r < 4; ++r) {
+    FOVEA_EACH(r, 4) {
       rows[r] = FormatRow<kType>::Of(at[r], nullptr);
       most[r] = LargestOf(rows[r], dim);
     }

@@ -15,10 +15,8 @@ template <class Half>
 struct HalfSums {
   template <int kRows, int kVectors>
   FOVEA_INLINE void Clear(typename Half::V (&sums)[kRows][kVectors]) {
-    FOVEA_UNROLL(8)
-    for (int k = 0; k < kRows; ++k) {
-      FOVEA_UNROLL(4)
-      for (int v = 0; v < kVectors; ++v) sums[k][v] = Half::Zero();
+    FOVEA_EACH(k, kRows) {
+      FOVEA_EACH(v, kVectors) sums[k][v] = Half::Zero();
     }
   }
 };
@@ -34,12 +32,9 @@ struct HalfBlock : HalfSums<Half> {
   template <int i, int kRows, int kVectors>
   FOVEA_INLINE void AddElement(const Element*& x, size_t step, const E (&e)[kRows], V (&sums)[kRows][kVectors]) {
     V xv[kVectors];  // all at once: one instruction loads two
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) xv[v] = Half::Load(x + v * Half::kLanes);
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) {
-      FOVEA_UNROLL(8)
-      for (int k = 0; k < kRows; ++k) sums[k][v] = Half::template MulAdd<i>(xv[v], e[k], sums[k][v]);
+    FOVEA_EACH(v, kVectors) xv[v] = Half::Load(x + v * Half::kLanes);
+    FOVEA_EACH(v, kVectors) {
+      FOVEA_EACH(k, kRows) sums[k][v] = Half::template MulAdd<i>(xv[v], e[k], sums[k][v]);
     }
     x += step;
   }
@@ -55,16 +50,14 @@ struct HalfBlock : HalfSums<Half> {
                             V (&sums)[kRows][kVectors]) {
     E e[kRows];
     for (; n >= kReads; n -= kReads) {
-      FOVEA_UNROLL(8)
-      for (int k = 0; k < kRows; ++k) {
+      FOVEA_EACH(k, kRows) {
         e[k] = Half::LoadE(at[k]);
         at[k] += kReads;
       }
       AddElements<0>(x, columns, e, sums);
     }
     for (; kReads > 1 && n > 0; --n) {
-      FOVEA_UNROLL(8)
-      for (int k = 0; k < kRows; ++k) e[k] = Half::LoadOne(at[k]++);
+      FOVEA_EACH(k, kRows) e[k] = Half::LoadOne(at[k]++);
       AddElement<0>(x, columns, e, sums);
     }
   }
@@ -74,8 +67,7 @@ struct HalfBlock : HalfSums<Half> {
   FOVEA_INLINE void EndChains(const V (&chains)[kRows][kVectors], bool adds, size_t columns, float* s) {
     FOVEA_UNROLL(8)
     for (int k = 0; k < kRows; ++k, s += columns) {
-      FOVEA_UNROLL(4)
-      for (int v = 0; v < kVectors; ++v) {
+      FOVEA_EACH(v, kVectors) {
         VF part[kPieces], all[kPieces];
         Half::Widen(chains[k][v], part);
         if (adds) {
@@ -91,8 +83,7 @@ struct HalfBlock : HalfSums<Half> {
   template <int kVectors, int kRows>
   FOVEA_INLINE void Multiply(const Element* x, size_t columns, size_t dim, const Element* (&at)[kRows], bool goes_on,
                              float* sums) {
-    FOVEA_UNROLL(8)
-    for (int k = 0; k < kRows; ++k) FOVEA_OPAQUE(at[k]);
+    FOVEA_EACH(k, kRows) FOVEA_OPAQUE(at[k]);
     for (size_t n; dim > 0; dim -= n, goes_on = true) {
       n = dim < kPartialHalves ? dim : kPartialHalves;
       V chains[kRows][kVectors];

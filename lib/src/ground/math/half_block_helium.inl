@@ -40,11 +40,9 @@ struct HalfBlock<Half, true> : HalfSums<Half> {
   }
   template <Change change, int kVectors>
   FOVEA_INLINE void AddChains(const Chains<kVectors>& sums, int skip, float* to, size_t columns, const float* factors) {
-    FOVEA_UNROLL(2)
-    for (int k = 0; k < kRows; ++k) {
+    FOVEA_EACH(k, kRows) {
       if (k < skip) continue;
-      FOVEA_UNROLL(4)
-      for (int v = 0; v < kVectors; ++v) {
+      FOVEA_EACH(v, kVectors) {
         ChangeBy(sums[k][v], to + k * columns + v * Half::kLanes, change, factors + v * Half::kLanes);
       }
     }
@@ -54,10 +52,8 @@ struct HalfBlock<Half, true> : HalfSums<Half> {
                               const float* factors) {
     if constexpr (kSmallText) {
       V rows[kRows][kVectors];  // sums whose address is taken would be in memory during the products
-      FOVEA_UNROLL(2)
-      for (int k = 0; k < kRows; ++k) {
-        FOVEA_UNROLL(4)
-        for (int v = 0; v < kVectors; ++v) rows[k][v] = sums[k][v];
+      FOVEA_EACH(k, kRows) {
+        FOVEA_EACH(v, kVectors) rows[k][v] = sums[k][v];
       }
       to += size_t(skip) * columns;
       ChangeByRows(rows[skip], kVectors, kRows - skip, to, columns, kFirst == kSet && first);
@@ -71,11 +67,9 @@ struct HalfBlock<Half, true> : HalfSums<Half> {
   // sums[k] += an element of x, which advances by a row, times element i of e[k].
   template <int i, int kVectors>
   FOVEA_INLINE void AddToChains(const Element*& x, size_t columns, const E (&e)[kRows], Chains<kVectors>& sums) {
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) {
+    FOVEA_EACH(v, kVectors) {
       const V xv = Half::template Next<Half::kLanes>(x);
-      FOVEA_UNROLL(2)
-      for (int k = 0; k < kRows; ++k) sums[k][v] = Half::template MulAdd<i>(xv, e[k], sums[k][v]);
+      FOVEA_EACH(k, kRows) sums[k][v] = Half::template MulAdd<i>(xv, e[k], sums[k][v]);
     }
     x += columns - kVectors * Half::kLanes;
   }
@@ -91,14 +85,12 @@ struct HalfBlock<Half, true> : HalfSums<Half> {
       E e[kRows];
       FOVEA_UNROLL_LONG_LOOP(8)
       for (size_t n = count / Half::kReads; n > 0; --n) {
-        FOVEA_UNROLL(2)
-        for (int k = 0; k < kRows; ++k) e[k] = Half::NextTwo(at[k]);
+        FOVEA_EACH(k, kRows) e[k] = Half::NextTwo(at[k]);
         AddToChains<0, kVectors>(x, columns, e, sums);
         AddToChains<1, kVectors>(x, columns, e, sums);
       }
       if (count % Half::kReads != 0) {
-        FOVEA_UNROLL(2)
-        for (int k = 0; k < kRows; ++k) e[k] = Half::LoadOne(at[k]);
+        FOVEA_EACH(k, kRows) e[k] = Half::LoadOne(at[k]);
         AddToChains<0, kVectors>(x, columns, e, sums);
       }
       FOVEA_OPAQUE(all);  // or g++ keeps an address for each vector in a register, and none is left for the loop

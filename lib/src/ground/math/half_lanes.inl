@@ -36,8 +36,7 @@ struct HalfLanes {
   template <int i, int kRows>
   FOVEA_INLINE void AddTransposed(const V (&v)[kProductLanes], const E (&x)[kRows], size_t n, V (&sums)[kRows]) {
     if (i >= n) return;
-    FOVEA_UNROLL(4)
-    for (int r = 0; r < kRows; ++r) sums[r] = Half::template MulAdd<i>(v[i], x[r], sums[r]);
+    FOVEA_EACH(r, kRows) sums[r] = Half::template MulAdd<i>(v[i], x[r], sums[r]);
     if constexpr (i + 1 < int(kProductLanes)) AddTransposed<i + 1>(v, x, n, sums);
   }
 
@@ -48,24 +47,20 @@ struct HalfLanes {
     V v[kProductLanes];
     E elements[kRows];
     const bool whole = n == kProductLanes;
-    FOVEA_UNROLL(8)
-    for (size_t k = 0; k < kProductLanes; ++k)
+    FOVEA_EACH(k, kProductLanes)
       v[k] = whole ? Half::Load(rows.at[k] + d) : Half::LoadPart(rows.at[k] + d, n);
     Half::Transpose(v);
-    FOVEA_UNROLL(4)
-    for (int r = 0; r < kRows; ++r) elements[r] = Half::LoadE(x + r * pitch + d);
+    FOVEA_EACH(r, kRows) elements[r] = Half::LoadE(x + r * pitch + d);
     AddTransposed<0>(v, elements, n, sums);
   }
 
   // Adds the sums of a chain to all sums, or with d = 0 sets these.
   template <int kRows>
   FOVEA_INLINE void AddChain(size_t d, const V (&sums)[kRows], VF (&all)[kRows][kPieces]) {
-    FOVEA_UNROLL(4)
-    for (int r = 0; r < kRows; ++r) {
+    FOVEA_EACH(r, kRows) {
       VF part[kPieces];
       Half::Widen(sums[r], part);
-      FOVEA_UNROLL(2)
-      for (int i = 0; i < kPieces; ++i) all[r][i] = d == 0 ? part[i] : hn::Add(all[r][i], part[i]);
+      FOVEA_EACH(i, kPieces) all[r][i] = d == 0 ? part[i] : hn::Add(all[r][i], part[i]);
     }
   }
 
@@ -79,20 +74,17 @@ struct HalfLanes {
       V sums[kChainsAtOnce][kRows];
       HalfSums<Half>::Clear(sums);
       for (size_t i = d; i < d + kPartialHalves; i += kProductLanes) {
-        FOVEA_UNROLL(2)
-        for (int c = 0; c < kChainsAtOnce; ++c) {
+        FOVEA_EACH(c, kChainsAtOnce) {
           AddLanes<kRows>(rows, x, pitch, i + c * kPartialHalves, kProductLanes, sums[c]);
         }
       }
-      FOVEA_UNROLL(2)
-      for (int c = 0; c < kChainsAtOnce; ++c) AddChain<kRows>(d + c, sums[c], all);
+      FOVEA_EACH(c, kChainsAtOnce) AddChain<kRows>(d + c, sums[c], all);
     }
     for (size_t end; d < dim; d = end) {
       const size_t first = d;
       end = dim - d < kPartialHalves ? dim : d + kPartialHalves;
       V sums[kRows];
-      FOVEA_UNROLL(4)
-      for (int r = 0; r < kRows; ++r) sums[r] = Half::Zero();
+      FOVEA_EACH(r, kRows) sums[r] = Half::Zero();
       for (; d + kProductLanes <= end; d += kProductLanes) AddLanes<kRows>(rows, x, pitch, d, kProductLanes, sums);
       if (d < end) AddLanes<kRows>(rows, x, pitch, d, end - d, sums);
       AddChain<kRows>(first, sums, all);

@@ -39,8 +39,7 @@ struct HalfLanes<Half, true> {
     FOVEA_UNROLL_LONG_LOOP(4)
     for (; n > 0; --n, ++row, ++x) {
       const V v = kNear ? Half::Gather(row, rows.near) : Half::GatherFar(row, rows.first, rows.second);
-      FOVEA_UNROLL(4)
-      for (int r = 0; r < kRows; ++r) sums[r] = Half::template MulAdd<0>(v, Half::LoadOne(x + r * pitch), sums[r]);
+      FOVEA_EACH(r, kRows) sums[r] = Half::template MulAdd<0>(v, Half::LoadOne(x + r * pitch), sums[r]);
     }
   }
 
@@ -48,21 +47,17 @@ struct HalfLanes<Half, true> {
   template <int kRows, bool kNear>
   FOVEA_INLINE void Multiply(const Rows<kNear>& rows, const Element* x, size_t pitch, size_t dim,
                              VF (&all)[kRows][kPieces]) {
-    FOVEA_UNROLL(4)
-    for (int r = 0; r < kRows; ++r) {
+    FOVEA_EACH(r, kRows) {
       FOVEA_UNROLL(2)
       for (VF& sum : all[r]) sum = hn::Zero(kF);  // g++ 12 does not see that dim > 0
     }
     for (size_t d = 0; d < dim; d += kPartialHalves, x += kPartialHalves) {
       V sums[kRows];
-      FOVEA_UNROLL(4)
-      for (int r = 0; r < kRows; ++r) sums[r] = Half::Zero();
+      FOVEA_EACH(r, kRows) sums[r] = Half::Zero();
       AddGathered<kNear, kRows>(rows, d, x, pitch, dim - d < kPartialHalves ? dim - d : kPartialHalves, sums);
-      FOVEA_UNROLL(4)
-      for (int r = 0; r < kRows; ++r) {
+      FOVEA_EACH(r, kRows) {
         const VF part[kPieces] = {Half::WidenFirst(sums[r]), Half::WidenSecond(sums[r])};
-        FOVEA_UNROLL(2)
-        for (int i = 0; i < kPieces; ++i) all[r][i] = d == 0 ? part[i] : hn::Add(all[r][i], part[i]);
+        FOVEA_EACH(i, kPieces) all[r][i] = d == 0 ? part[i] : hn::Add(all[r][i], part[i]);
       }
     }
   }

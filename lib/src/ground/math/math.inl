@@ -21,8 +21,7 @@ FOVEA_INLINE VF ScaleByPowerOf2(VF p, VF biased) {
 // dependent operations, and a processor's window is too short to reach the next chain.
 template <int n>
 FOVEA_INLINE void HornerStep(VF (&p)[n], const VF (&x)[n], float c) {
-  FOVEA_UNROLL(8)
-  for (int i = 0; i < n; ++i) p[i] = hn::MulAddSet(p[i], x[i], c);
+  FOVEA_EACH(i, n) p[i] = hn::MulAddSet(p[i], x[i], c);
 }
 
 // 2^x for x <= 127, exactly 0 for x <= -125.5, exactly 1 for 0. Largest error 0.80 ulp, 1.08 not fused. NaN stays NaN.
@@ -31,13 +30,11 @@ template <int n>
 FOVEA_INLINE void Exp2Steps(VF (&x)[n]) {
   const VF magic = hn::Set(kF, kExpMagic), least = hn::Set(kF, -126.0f);
   VF biased[n], f[n], p[n];
-  FOVEA_UNROLL(8)
-  for (int i = 0; i < n; ++i) {
+  FOVEA_EACH(i, n) {
     x[i] = hn::ClampMin(x[i], least);
     biased[i] = hn::Add(x[i], magic);
   }
-  FOVEA_UNROLL(8)
-  for (int i = 0; i < n; ++i) {
+  FOVEA_EACH(i, n) {
     f[i] = hn::Sub(x[i], hn::Sub(biased[i], magic));
     p[i] = hn::Set(kF, 2 * 0.000153264627f);
   }
@@ -47,8 +44,7 @@ FOVEA_INLINE void Exp2Steps(VF (&x)[n]) {
   HornerStep(p, f, 2 * 0.240226477f);
   HornerStep(p, f, 2 * 0.693147182f);
   HornerStep(p, f, 2.0f);
-  FOVEA_UNROLL(8)
-  for (int i = 0; i < n; ++i) x[i] = ScaleByPowerOf2(p[i], biased[i]);
+  FOVEA_EACH(i, n) x[i] = ScaleByPowerOf2(p[i], biased[i]);
 }
 FOVEA_SHARED VF Exp2(VF x) {
   VF one[1] = {x};
@@ -72,20 +68,17 @@ template <int n>
 FOVEA_INLINE void ShortExp2(VF (&x)[n]) {
   const VF least = hn::Set(kF, -126.0f);
   VF biased[n], f[n], p[n];
-  FOVEA_UNROLL(8)
-  for (int i = 0; i < n; ++i) {
+  FOVEA_EACH(i, n) {
     x[i] = hn::ClampMin(x[i], least);
     biased[i] = hn::AddSet(x[i], kExpMagic);
   }
-  FOVEA_UNROLL(8)
-  for (int i = 0; i < n; ++i) {
+  FOVEA_EACH(i, n) {
     f[i] = hn::Sub(x[i], hn::AddSet(biased[i], -kExpMagic));
     p[i] = hn::AddSet(hn::MulSet(f[i], 2 * 0.055008959f), 2 * 0.242211372f);
   }
   HornerStep(p, f, 2 * 0.693282962f);
   HornerStep(p, f, 2.0f);
-  FOVEA_UNROLL(8)
-  for (int i = 0; i < n; ++i) x[i] = ScaleByPowerOf2(p[i], biased[i]);
+  FOVEA_EACH(i, n) x[i] = ScaleByPowerOf2(p[i], biased[i]);
 }
 
 // e^x for x <= 88, exactly 0 below ln(2^-125.5). Two-constant reduction (Cody and Waite), exact because the first
@@ -94,13 +87,11 @@ template <int n>
 FOVEA_INLINE void ExpSteps(VF (&x)[n]) {
   const VF magic = hn::Set(kF, kExpMagic), least = hn::Set(kF, -87.3f);
   VF biased[n], r[n], p[n];
-  FOVEA_UNROLL(8)
-  for (int i = 0; i < n; ++i) {
+  FOVEA_EACH(i, n) {
     x[i] = hn::ClampMin(x[i], least);
     biased[i] = hn::MulAdd(x[i], hn::Set(kF, 1.44269504f), magic);
   }
-  FOVEA_UNROLL(8)
-  for (int i = 0; i < n; ++i) {
+  FOVEA_EACH(i, n) {
     const VF whole = hn::Sub(biased[i], magic);
     r[i] = hn::NegMulAdd(whole, hn::Set(kF, 0.693359375f), x[i]);
     r[i] = hn::NegMulAdd(whole, hn::Set(kF, -2.12194440e-4f), r[i]);
@@ -112,8 +103,7 @@ FOVEA_INLINE void ExpSteps(VF (&x)[n]) {
   HornerStep(p, r, 2 * 0.49999994f);
   HornerStep(p, r, 2.0f);
   HornerStep(p, r, 2.0f);
-  FOVEA_UNROLL(8)
-  for (int i = 0; i < n; ++i) x[i] = ScaleByPowerOf2(p[i], biased[i]);
+  FOVEA_EACH(i, n) x[i] = ScaleByPowerOf2(p[i], biased[i]);
 }
 FOVEA_SHARED VF Exp(VF x) {
   VF one[1] = {x};
@@ -192,11 +182,9 @@ FOVEA_SHARED VF TanhByExp(VF x, VF e) {
 template <int n>
 FOVEA_INLINE void Tanh(VF (&x)[n]) {
   VF e[n];
-  FOVEA_UNROLL(8)
-  for (int i = 0; i < n; ++i) e[i] = hn::Mul(hn::Abs(x[i]), hn::Set(kF, -2.0f));
+  FOVEA_EACH(i, n) e[i] = hn::Mul(hn::Abs(x[i]), hn::Set(kF, -2.0f));
   Exp(e);
-  FOVEA_UNROLL(8)
-  for (int i = 0; i < n; ++i) x[i] = TanhByExp(x[i], e[i]);
+  FOVEA_EACH(i, n) x[i] = TanhByExp(x[i], e[i]);
 }
 FOVEA_SHARED VF Tanh(VF x) {
   VF one[1] = {x};
@@ -209,12 +197,10 @@ FOVEA_SHARED VF Tanh(VF x) {
 template <int n>
 FOVEA_INLINE void Sigmoid(VF (&x)[n]) {
   VF e[n];
-  FOVEA_UNROLL(8)
-  for (int i = 0; i < n; ++i) e[i] = hn::Sub(hn::Zero(kF), hn::Abs(x[i]));
+  FOVEA_EACH(i, n) e[i] = hn::Sub(hn::Zero(kF), hn::Abs(x[i]));
   Exp(e);
   const VF one = hn::Set(kF, 1.0f);
-  FOVEA_UNROLL(8)
-  for (int i = 0; i < n; ++i) {
+  FOVEA_EACH(i, n) {
     const VF numerator = hn::IfThenElse(hn::Lt(x[i], hn::Zero(kF)), e[i], one);
     x[i] = hn::Div(numerator, hn::Add(e[i], one));
   }
@@ -227,8 +213,7 @@ template <int n>
 FOVEA_INLINE void Normal(VF (&x)[n]) {
   VF e[n], t[n], p[n];
   const VF one = hn::Set(kF, 1.0f);
-  FOVEA_UNROLL(8)
-  for (int i = 0; i < n; ++i) {
+  FOVEA_EACH(i, n) {
     const VF a = hn::Abs(x[i]);
     e[i] = hn::Mul(hn::Mul(a, a), hn::Set(kF, -0.5f));
     t[i] = hn::Div(one, hn::MulAdd(a, hn::Set(kF, 0.34f), one));
@@ -243,8 +228,7 @@ FOVEA_INLINE void Normal(VF (&x)[n]) {
   HornerStep(p, t, 0.115197651f);
   HornerStep(p, t, 0.136112198f);
   HornerStep(p, t, 0.135620505f);
-  FOVEA_UNROLL(8)
-  for (int i = 0; i < n; ++i) {
+  FOVEA_EACH(i, n) {
     const VF tail = hn::Mul(hn::Mul(p[i], t[i]), e[i]);
     x[i] = hn::IfThenElse(hn::Lt(x[i], hn::Zero(kF)), tail, hn::Sub(one, tail));
   }

@@ -8,8 +8,7 @@ template <int n>
 FOVEA_INLINE void NextVectors(const float*& p, ptrdiff_t step, VF (&v)[n]) {
   raw::V r[n];
   raw::Next(p, step, r);
-  FOVEA_UNROLL(4)
-  for (int i = 0; i < n; ++i) v[i] = VF{r[i]};
+  FOVEA_EACH(i, n) v[i] = VF{r[i]};
 }
 #endif
 #undef FOVEA_HAS_RAW_NEXT
@@ -29,14 +28,12 @@ FOVEA_INLINE VF MulAddScalar(VF a, float b, VF c) { return MulAdd(a, Set(kF, b),
 // For several adjacent vectors.
 template <size_t n>
 FOVEA_INLINE void LoadNext(const float*& p, VF (&v)[n]) {
-  FOVEA_UNROLL(8)
-  for (size_t i = 0; i < n; ++i) v[i] = LoadU(kF, p + i * kLanes);
+  FOVEA_EACH(i, n) v[i] = LoadU(kF, p + i * kLanes);
   p += n * kLanes;
 }
 template <size_t n>
 FOVEA_INLINE void StoreNextMulAdd(VF (&v)[n], const float*& b, const float*& c, float*& p) {
-  FOVEA_UNROLL(8)
-  for (size_t i = 0; i < n; ++i) {
+  FOVEA_EACH(i, n) {
     StoreU(MulAdd(v[i], LoadU(kF, b + i * kLanes), LoadU(kF, c + i * kLanes)), kF, p + i * kLanes);
   }
   b += n * kLanes, c += n * kLanes, p += n * kLanes;
@@ -44,22 +41,18 @@ FOVEA_INLINE void StoreNextMulAdd(VF (&v)[n], const float*& b, const float*& c, 
 
 FOVEA_INLINE void LoadTransposed(const float* const (&at)[kLanes], size_t d, size_t n, VF (&v)[kLanes]) {
   if (n == kLanes) {
-    FOVEA_UNROLL(16)
-    for (size_t i = 0; i < kLanes; ++i) v[i] = LoadU(kF, at[i] + d);
+    FOVEA_EACH(i, kLanes) v[i] = LoadU(kF, at[i] + d);
   } else {
-    FOVEA_UNROLL(16)
-    for (size_t i = 0; i < kLanes; ++i) v[i] = LoadN(kF, at[i] + d, n);
+    FOVEA_EACH(i, kLanes) v[i] = LoadN(kF, at[i] + d, n);
   }
   Transpose(v);
 }
 FOVEA_INLINE void StoreTransposed(VF (&v)[kLanes], float* const (&at)[kLanes], size_t live, size_t d, size_t n) {
   Transpose(v);
   if (n == kLanes && live >= kLanes) {
-    FOVEA_UNROLL(16)
-    for (size_t i = 0; i < kLanes; ++i) StoreU(v[i], kF, at[i] + d);
+    FOVEA_EACH(i, kLanes) StoreU(v[i], kF, at[i] + d);
   } else {
-    FOVEA_UNROLL(16)
-    for (size_t i = 0; i < kLanes; ++i) {
+    FOVEA_EACH(i, kLanes) {
       if (i < live) StoreN(v[i], kF, at[i] + d, n);
     }
   }

@@ -8,15 +8,12 @@
 #include "ground/simd/dot_defaults.inl"
 
 struct Floats : DotDefaults, DotShape<kDotFloats> {
-  static constexpr bool kUnsignedQueries = false, kSignedWeights = false;
   using Code = float;     // of a query or a weight
   using RowCode = float;  // of a key or a value that was brought
 
   using Sum = VF;
 
   FOVEA_INLINE Sum Start(int32_t sum) { return hn::ConvertTo(kF, hn::Set(kI, sum)); }
-  static constexpr size_t PlaceOf(size_t d) { return d; }
-  FOVEA_INLINE int32_t StartOfKey(const RowCode*, size_t) { return 0; }
   FOVEA_INLINE VF ToFloat(Sum sum) { return sum; }
   // In two parts, since the bias converts no more than 22 bits at once.
   FOVEA_INLINE VI ToInts(Sum sum) {
@@ -25,7 +22,6 @@ struct Floats : DotDefaults, DotShape<kDotFloats> {
     const VI bits = hn::Add(hn::ShiftLeft<12>(hn::BitCast(kI, high)), hn::BitCast(kI, hn::Add(low, bias)));
     return hn::Sub(bits, hn::BitCast(kI, bias));
   }
-  FOVEA_INLINE int32_t SumOfRow(const int8_t* row, size_t dim) { return SumOfBytes(row, dim); }
 
   FOVEA_INLINE void StoreQueries(VF biased, Code* lanes) {
     hn::StoreU(hn::Sub(biased, hn::Set(kF, kRoundingBias)), kF, lanes);
@@ -54,8 +50,6 @@ struct Floats : DotDefaults, DotShape<kDotFloats> {
   using FewCode = float;    // of a query
   using FewWeight = float;  // of a weight
   using FewX = VF;
-  template <int kRows>
-  static constexpr int kFewVectors = kRows;
   static constexpr size_t FewReads(size_t) { return kLanes; }
   static constexpr size_t kFewXCodes = kLanes;
 
@@ -91,35 +85,29 @@ struct Floats : DotDefaults, DotShape<kDotFloats> {
   FOVEA_INLINE FewX SetFewWeights(const FewWeight* p) { return hn::Set(kF, *p); }
   template <int kVectors>
   FOVEA_INLINE void LoadFewValues(const int8_t* const (&at)[1], FewX (&values)[kVectors]) {
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) values[v] = LoadFew<1>(at[0] + v * kLanes);
+    FOVEA_EACH(v, kVectors) values[v] = LoadFew<1>(at[0] + v * kLanes);
   }
   template <int kVectors>
   FOVEA_INLINE void LoadFewValuesPart(const int8_t* const (&at)[1], size_t n, FewX (&values)[kVectors]) {
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) {
+    FOVEA_EACH(v, kVectors) {
       const size_t first = v * kLanes, left = first < n ? n - first : 0;
       values[v] = LoadFewPart<1>(at[0] + (left ? first : 0), left < kLanes ? left : kLanes);
     }
   }
   template <int kVectors>
   FOVEA_INLINE void InOrder(const Sum (&sums)[kVectors], VF (&floats)[kVectors]) {
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) floats[v] = sums[v];
+    FOVEA_EACH(v, kVectors) floats[v] = sums[v];
   }
 
   // ---- for rows of groups
 
   static constexpr size_t kFewGroupRows = 1, kFewGroupParts = kGroupVectors;
-  static constexpr int kFewBytesBias = 0;
 
   FOVEA_INLINE void LoadFewGroupX(const FewCode* x, FewX (&codes)[kFewGroupParts]) {
-    FOVEA_UNROLL(8)
-    for (size_t i = 0; i < kFewGroupParts; ++i) codes[i] = LoadFewX(x + i * kLanes);
+    FOVEA_EACH(i, kFewGroupParts) codes[i] = LoadFewX(x + i * kLanes);
   }
   FOVEA_INLINE void LoadFewGroup(const uint8_t* const (&at)[1], FewX (&codes)[kFewGroupParts]) {
-    FOVEA_UNROLL(8)
-    for (size_t i = 0; i < kFewGroupParts; ++i) {
+    FOVEA_EACH(i, kFewGroupParts) {
       codes[i] = LoadFew<1>(reinterpret_cast<const int8_t*>(at[0]) + i * kLanes);
     }
   }

@@ -7,7 +7,7 @@
 #include "ground/simd/dot_defaults.inl"
 
 struct Helium : DotDefaults, DotShape<kDotHelium> {
-  static constexpr bool kUnsignedQueries = false, kSignedWeights = true;
+  static constexpr bool kSignedWeights = true;
   using Code = int8_t;
   using RowCode = int8_t;
   using Sum = int32_t;
@@ -92,13 +92,9 @@ struct Helium : DotDefaults, DotShape<kDotHelium> {
 #endif
   }
 
-  static constexpr size_t PlaceOf(size_t d) { return d; }
-  FOVEA_INLINE int32_t StartOfKey(const RowCode*, size_t) { return 0; }
-  FOVEA_INLINE int32_t SumOfRow(const int8_t* row, size_t dim) { return SumOfBytes(row, dim); }
   FOVEA_INLINE void StoreQueries(VF biased, Code* lanes) {
     hn::StoreU8(hn::BitCast(kI, biased), reinterpret_cast<uint8_t*>(lanes));
   }
-  FOVEA_INLINE void StoreCodes(VF codes, RowCode* to, size_t n) { StoreByteCodes(codes, to, n); }
 
   // ---- for rows of queries in f32
   static constexpr bool kPutsQueries = true;
@@ -163,11 +159,11 @@ struct Helium : DotDefaults, DotShape<kDotHelium> {
 
   // The same for four keys, from weights times `inverse`.
   static constexpr float kTurnedBias = kRoundingBias + 128.0f;
-  FOVEA_INLINE void StoreWeights(const float*& w, size_t columns, VF inverse, Code* to) {
+  FOVEA_INLINE void StoreWeights(const float*& w, size_t columns, const VF (&inverse)[1], Code* to) {
     uint32x4_t place = vmulq_n_u32(vidupq_n_u32(0, 1), 16);
     FOVEA_UNROLL(4)
     for (int k = 0; k < 4; ++k, w += columns, place = vaddq_n_u32(place, 1)) {
-      const VF turned = hn::AddSet(hn::Mul(hn::LoadU(kF, w), inverse), kTurnedBias);
+      const VF turned = hn::AddSet(hn::Mul(hn::LoadU(kF, w), inverse[0]), kTurnedBias);
       vstrbq_scatter_offset_s32(to, place, hn::BitCast(kI, turned));
     }
   }
@@ -227,8 +223,6 @@ struct Helium : DotDefaults, DotShape<kDotHelium> {
   using FewCode = int8_t;     // of a query
   using FewWeight = int32_t;  // of a weight
   using FewX = VI;            // values
-  template <int kRows>
-  static constexpr int kFewVectors = kRows;
   static constexpr size_t FewReads(size_t) { return 16; }
   static constexpr size_t kFewXCodes = 16;
 
@@ -273,21 +267,18 @@ struct Helium : DotDefaults, DotShape<kDotHelium> {
   FOVEA_INLINE FewWeight SetFewWeights(const FewWeight* p) { return *p; }
   template <int kVectors>
   FOVEA_INLINE void LoadFewValues(const int8_t* const (&at)[1], VI (&values)[kVectors]) {
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) values[v] = hn::LoadI8(kI, at[0] + v * kLanes);
+    FOVEA_EACH(v, kVectors) values[v] = hn::LoadI8(kI, at[0] + v * kLanes);
   }
   template <int kVectors>
   FOVEA_INLINE void LoadFewValuesPart(const int8_t* const (&at)[1], size_t n, VI (&values)[kVectors]) {
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) {
+    FOVEA_EACH(v, kVectors) {
       const size_t first = v * kLanes, left = first < n ? n - first : 0;
       values[v] = hn::LoadI8N(kI, at[0] + (left ? first : 0), left < kLanes ? left : kLanes);
     }
   }
   template <int kVectors>
   FOVEA_INLINE void InOrder(const VI (&sums)[kVectors], VF (&floats)[kVectors]) {
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) floats[v] = hn::ConvertTo(kF, sums[v]);
+    FOVEA_EACH(v, kVectors) floats[v] = hn::ConvertTo(kF, sums[v]);
   }
 };
 

@@ -187,13 +187,11 @@ FOVEA_INLINE void SumsOfElements(const FewWeight* codes, const int8_t* value, pt
 #undef FOVEA_ADD_KEY
   int16_t highs[16];
   uint16_t rests[16];
-  FOVEA_UNROLL(2)
-  for (int i = 0; i < 2; ++i) {
+  FOVEA_EACH(i, 2) {
     vstrhq_s16(highs + 8 * i, high[i]);
     vstrhq_u16(rests + 8 * i, vreinterpretq_u16_s16(vsubq_s16(low[i], vshlq_n_s16(high[i], 8))));
   }
-  FOVEA_UNROLL(4)
-  for (int i = 0; i < 4; ++i) {
+  FOVEA_EACH(i, 4) {
     sums[i] = vmlaq_n_s32(vreinterpretq_s32_u32(vldrhq_u32(rests + 4 * i)), vldrhq_s32(highs + 4 * i), 256);
   }
 }

@@ -19,8 +19,6 @@ struct NeonBytes : DotDefaults {
     for (size_t i = 0; i < n; ++i) codes[i] = p[i];
     return vld1q_s8(codes);
   }
-  FOVEA_INLINE int32_t StartOfKey(const RowCode*, size_t) { return 0; }
-  FOVEA_INLINE int32_t SumOfRow(const int8_t* row, size_t dim) { return SumOfBytes(row, dim); }
 
   // Loads n consecutive vectors, of columns or of elements, and advances p by `step` codes. From intrinsics g++ 12 makes
   // a load for each.
@@ -54,8 +52,7 @@ struct NeonBytes : DotDefaults {
       return;
     }
 #endif
-    FOVEA_UNROLL(4)
-    for (int i = 0; i < n; ++i) v[i] = vld1q_s8(reinterpret_cast<const int8_t*>(p) + 16 * i);
+    FOVEA_EACH(i, n) v[i] = vld1q_s8(reinterpret_cast<const int8_t*>(p) + 16 * i);
     p += step;
     FOVEA_OPAQUE(p);
   }
@@ -64,27 +61,23 @@ struct NeonBytes : DotDefaults {
   FOVEA_INLINE void LoadVectors(const float* p, VF (&v)[n]) {
     hn::raw::V r[n];
     hn::raw::LoadVectors(p, r);
-    FOVEA_UNROLL(4)
-    for (int i = 0; i < n; ++i) v[i] = VF{r[i]};
+    FOVEA_EACH(i, n) v[i] = VF{r[i]};
   }
   template <int n>
   FOVEA_INLINE void StoreVectors(const VF (&v)[n], float* p) {
     hn::raw::V r[n];
-    FOVEA_UNROLL(4)
-    for (int i = 0; i < n; ++i) r[i] = hn::Raw(v[i]);
+    FOVEA_EACH(i, n) r[i] = hn::Raw(v[i]);
     hn::raw::StoreVectors(r, p);
   }
   template <int n>
   FOVEA_INLINE void StoreVectors(const int32x4_t (&v)[n], Code* p) {
     hn::raw::V r[n];
-    FOVEA_UNROLL(4)
-    for (int i = 0; i < n; ++i) r[i] = vreinterpretq_f32_s32(v[i]);
+    FOVEA_EACH(i, n) r[i] = vreinterpretq_f32_s32(v[i]);
     hn::raw::StoreVectors(r, reinterpret_cast<float*>(p));
   }
   FOVEA_INLINE void StoreBytes(const int8x16_t (&v)[4], RowCode* p) {
     hn::raw::V r[4];
-    FOVEA_UNROLL(4)
-    for (int i = 0; i < 4; ++i) r[i] = vreinterpretq_f32_s8(v[i]);
+    FOVEA_EACH(i, 4) r[i] = vreinterpretq_f32_s8(v[i]);
     hn::raw::StoreVectors(r, reinterpret_cast<float*>(p));
   }
 
@@ -101,9 +94,7 @@ struct NeonBytes : DotDefaults {
   FOVEA_INLINE VI ToInts(Sum sum) { return VI{sum}; }
   FOVEA_INLINE VF ToFloat(Sum sum) { return VF{vcvtq_f32_s32(sum)}; }
 
-  static constexpr size_t PlaceOf(size_t d) { return d; }
   FOVEA_INLINE void StoreQueries(VF biased, Code* lanes) { hn::StoreU8(hn::BitCast(kI, biased), lanes); }
-  FOVEA_INLINE void StoreCodes(VF codes, RowCode* to, size_t n) { StoreByteCodes(codes, to, n); }
 
   // Packs the low bytes of four vectors of biased codes into one vector: byte i of each lane comes from v[i].
   FOVEA_INLINE int32x4_t JoinBytes(const VF* v) {
@@ -123,8 +114,7 @@ struct NeonBytes : DotDefaults {
   template <int r>
   FOVEA_INLINE int8x16_t Codes(const VF (&v)[4], VF inverse) {
     int16x8_t codes[4];
-    FOVEA_UNROLL(4)
-    for (int i = 0; i < 4; ++i) {
+    FOVEA_EACH(i, 4) {
       codes[i] = vreinterpretq_s16_s32(vcvtnq_s32_f32(vmulq_laneq_f32(hn::Raw(v[i]), hn::Raw(inverse), r)));
     }
     return vuzp1q_s8(vreinterpretq_s8_s16(vuzp1q_s16(codes[0], codes[1])),
@@ -139,8 +129,7 @@ struct NeonBytes : DotDefaults {
     VF weights[kVectors];
     LoadVectors(w, weights);
     w += columns;
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) {
+    FOVEA_EACH(v, kVectors) {
       const int32x4_t code = hn::Raw(hn::BitCast(kI, hn::Add(hn::Mul(weights[v], inverse[v]), bias)));
       if constexpr (i == 0) {
         words[v] = code;

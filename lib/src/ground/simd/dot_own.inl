@@ -7,7 +7,7 @@
 #include "ground/simd/dot_defaults.inl"
 
 struct Own : DotDefaults, DotShape<kDotOwn> {
-  static constexpr bool kUnsignedQueries = false, kSignedWeights = true;
+  static constexpr bool kSignedWeights = true;
   using Code = int8_t;     // of a query or a weight
   using RowCode = int8_t;  // of a key or a value
 
@@ -39,21 +39,16 @@ struct Own : DotDefaults, DotShape<kDotOwn> {
   }
   FOVEA_INLINE Sum Start(int32_t sum) {
     Sum all;
-    FOVEA_UNROLL(16)
-    for (size_t i = 0; i < kLanes; ++i) all.lane[i] = sum;
+    FOVEA_EACH(i, kLanes) all.lane[i] = sum;
     return all;
   }
   template <int i>
   FOVEA_INLINE Sum DotAdd(const X& x, E e, Sum sum) {
-    FOVEA_UNROLL(16)
-    for (size_t lane = 0; lane < kLanes; ++lane) sum.lane[lane] = FOVEA_DOT_ADD(x.lane[lane], e, sum.lane[lane]);
+    FOVEA_EACH(lane, kLanes) sum.lane[lane] = FOVEA_DOT_ADD(x.lane[lane], e, sum.lane[lane]);
     return sum;
   }
   FOVEA_INLINE VI ToInts(const Sum& sum) { return hn::LoadU(kI, sum.lane); }
   FOVEA_INLINE VF ToFloat(const Sum& sum) { return hn::ConvertTo(kF, ToInts(sum)); }
-  FOVEA_INLINE int32_t SumOfRow(const RowCode* row, size_t dim) { return SumOfBytes(row, dim); }
-  FOVEA_INLINE int32_t StartOfKey(const RowCode*, size_t) { return 0; }
-  static constexpr size_t PlaceOf(size_t d) { return d; }
 
   FOVEA_INLINE void StoreQueries(VF biased, Code* lanes) {
     hn::StoreU8(hn::BitCast(kI, biased), reinterpret_cast<uint8_t*>(lanes));
@@ -61,22 +56,18 @@ struct Own : DotDefaults, DotShape<kDotOwn> {
   // Weights of some keys of a group, 128 lower: to[lane][kCodes].
   template <size_t n>
   FOVEA_INLINE void StoreWeights(const VF (&biased)[n], Code* to) {
-    FOVEA_UNROLL(8)
-    for (size_t i = 0; i < n; ++i) {
+    FOVEA_EACH(i, n) {
       uint8_t lanes[kLanes];
       hn::StoreU8(hn::BitCast(kI, biased[i]), lanes);
-      FOVEA_UNROLL(16)
-      for (size_t lane = 0; lane < kLanes; ++lane) to[lane * kCodes + i] = Code(lanes[lane] ^ 0x80);
+      FOVEA_EACH(lane, kLanes) to[lane * kCodes + i] = Code(lanes[lane] ^ 0x80);
     }
   }
-  FOVEA_INLINE void StoreCodes(VF codes, RowCode* to, size_t n) { StoreByteCodes(codes, to, n); }
 
   // to[element][kCodes] = the element of each of as many rows. 128 times their sum is added to the start of the element.
   FOVEA_INLINE size_t PackGroup(const int8_t* const (&row)[kCodes], size_t elements, RowCode* to, int32_t* starts) {
     for (size_t e = 0; e < elements; ++e, to += kCodes) {
       int32_t sum = 0;
-      FOVEA_UNROLL(16)
-      for (size_t k = 0; k < kCodes; ++k) {
+      FOVEA_EACH(k, kCodes) {
         to[k] = row[k][e];
         sum += row[k][e];
       }

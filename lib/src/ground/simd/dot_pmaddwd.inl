@@ -7,7 +7,6 @@
 #include "ground/simd/dot_x86.inl"
 
 struct Pmaddwd : X86Sums, DotShape<kDotPmaddwd> {
-  static constexpr bool kUnsignedQueries = false, kSignedWeights = false;
   using Code = int16_t;
   using RowCode = int16_t;
 
@@ -77,9 +76,6 @@ struct Pmaddwd : X86Sums, DotShape<kDotPmaddwd> {
     return AddPairsOf(x, e, sum);
   }
 
-  static constexpr size_t PlaceOf(size_t d) { return d; }
-  FOVEA_INLINE int32_t StartOfKey(const RowCode*, size_t) { return 0; }
-  FOVEA_INLINE int32_t SumOfRow(const int8_t* row, size_t dim) { return SumOfBytes(row, dim); }
   FOVEA_INLINE void StoreQueries(VF biased, Code* lanes) {
     hn::StoreU16(hn::BitCast(kI, biased), reinterpret_cast<uint16_t*>(lanes));
   }
@@ -151,8 +147,7 @@ struct Pmaddwd : X86Sums, DotShape<kDotPmaddwd> {
   FOVEA_INLINE Sum FewValueDot(FewX x, FewX e, Sum sum) { return AddPairsOf(x, e, sum); }
   template <int kVectors>
   FOVEA_INLINE void LoadFewValues(const int8_t* const (&at)[2], FewX (&values)[kVectors]) {
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) values[v] = WidenPairs(at[0] + v * kLanes, at[1] + v * kLanes);
+    FOVEA_EACH(v, kVectors) values[v] = WidenPairs(at[0] + v * kLanes, at[1] + v * kLanes);
   }
   template <int kVectors>
   FOVEA_INLINE void LoadFewValuesPart(const int8_t* const (&at)[2], size_t n, FewX (&values)[kVectors]) {
@@ -163,14 +158,12 @@ struct Pmaddwd : X86Sums, DotShape<kDotPmaddwd> {
   }
   template <int kVectors>
   FOVEA_INLINE void InOrder(const Sum (&sums)[kVectors], VF (&floats)[kVectors]) {
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) floats[v] = ToFloat(sums[v]);
+    FOVEA_EACH(v, kVectors) floats[v] = ToFloat(sums[v]);
   }
 
   // ---- for rows of groups
 
   static constexpr size_t kFewGroupRows = 1, kFewGroupParts = 16 / kLanes;
-  static constexpr int kFewBytesBias = 0;
 
 #if FOVEA_DOT_LANES == 16
   static constexpr bool kSumsHalves = true;
@@ -192,12 +185,10 @@ struct Pmaddwd : X86Sums, DotShape<kDotPmaddwd> {
 #endif
 
   FOVEA_INLINE void LoadFewGroupX(const FewCode* x, FewX (&codes)[kFewGroupParts]) {
-    FOVEA_UNROLL(4)
-    for (size_t i = 0; i < kFewGroupParts; ++i) codes[i] = LoadX(x + i * 2 * kLanes);
+    FOVEA_EACH(i, kFewGroupParts) codes[i] = LoadX(x + i * 2 * kLanes);
   }
   FOVEA_INLINE void LoadFewGroup(const uint8_t* const (&at)[1], FewX (&codes)[kFewGroupParts]) {
-    FOVEA_UNROLL(4)
-    for (size_t i = 0; i < kFewGroupParts; ++i) {
+    FOVEA_EACH(i, kFewGroupParts) {
       codes[i] = LoadBytesOf<2 * kLanes>(reinterpret_cast<const int8_t*>(at[0]) + i * 2 * kLanes);
     }
   }

@@ -7,7 +7,7 @@
 #include "ground/simd/dot_neon.inl"
 
 struct Sdot : NeonBytes, DotShape<kDotSdot> {
-  static constexpr bool kUnsignedQueries = false, kSignedWeights = true;
+  static constexpr bool kSignedWeights = true;
   static constexpr float kWeightBias =
       kRoundingBias + 128.0f;  // added to a weight: the low byte is then its code - 128
 
@@ -17,8 +17,7 @@ struct Sdot : NeonBytes, DotShape<kDotSdot> {
 
   template <int kRows, int kVectors>
   FOVEA_INLINE void Begin(int k, int32_t start, Sum (&sums)[kRows][kVectors]) {
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) sums[k][v] = vdupq_n_s32(start);
+    FOVEA_EACH(v, kVectors) sums[k][v] = vdupq_n_s32(start);
   }
 
   template <int i>
@@ -32,10 +31,8 @@ struct Sdot : NeonBytes, DotShape<kDotSdot> {
   FOVEA_INLINE void AddKeys(const Code*& x, size_t step, const E (&e)[kRows], Sum (&sums)[kRows][kVectors]) {
     int8x16_t at[kVectors];
     NextBytes(x, step, at);
-    FOVEA_UNROLL(8)
-    for (int k = 0; k < kRows; ++k) {
-      FOVEA_UNROLL(4)
-      for (int v = 0; v < kVectors; ++v) sums[k][v] = DotAdd<i>(at[v], e[k], sums[k][v]);
+    FOVEA_EACH(k, kRows) {
+      FOVEA_EACH(v, kVectors) sums[k][v] = DotAdd<i>(at[v], e[k], sums[k][v]);
     }
     if constexpr (i < 3) AddKeys<i + 1>(x, step, e, sums);
   }
@@ -43,8 +40,7 @@ struct Sdot : NeonBytes, DotShape<kDotSdot> {
   // sums[k] += a group of weights times element k of the values. x and value advance by their steps.
   template <int k, int kRows, int kVectors>
   FOVEA_INLINE void AddElements(const int8x16_t (&x)[kVectors], const E (&e)[kRows / 4], Sum (&sums)[kRows][kVectors]) {
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) sums[k][v] = DotAdd<k % 4>(x[v], e[k / 4], sums[k][v]);
+    FOVEA_EACH(v, kVectors) sums[k][v] = DotAdd<k % 4>(x[v], e[k / 4], sums[k][v]);
     if constexpr (k + 1 < kRows) AddElements<k + 1>(x, e, sums);
   }
   template <int kRows, int kVectors>
@@ -98,13 +94,11 @@ struct Sdot : NeonBytes, DotShape<kDotSdot> {
     size_t e = 0;
     for (; e + 16 <= elements; e += 16, to += 64) {
       int8x16_t v[4];
-      FOVEA_UNROLL(4)
-      for (int i = 0; i < 4; ++i) v[i] = vld1q_s8(row[i] + e);
+      FOVEA_EACH(i, 4) v[i] = vld1q_s8(row[i] + e);
       Interleave(v);
       VF starts[4];
       LoadVectors(reinterpret_cast<const float*>(start + e), starts);
-      FOVEA_UNROLL(4)
-      for (int i = 0; i < 4; ++i) {
+      FOVEA_EACH(i, 4) {
         Sum sum = vreinterpretq_s32_f32(hn::Raw(starts[i]));
         asm(FOVEA_ASM_DOTPROD "sdot %0.4s, %1.16b, %2.16b\n\tsdot %0.4s, %1.16b, %2.16b"
             : "+w"(sum)
@@ -122,8 +116,6 @@ struct Sdot : NeonBytes, DotShape<kDotSdot> {
   using FewCode = int8_t;     // of a query
   using FewWeight = uint8_t;  // of a weight
   using FewX = int8x16_t;
-  template <int kRows>
-  static constexpr int kFewVectors = kRows;
   static constexpr size_t FewReads(size_t) { return 16; }
   static constexpr size_t kFewXCodes = 16;
   static constexpr uint32_t kFewKeysAtOnce = 4;
@@ -183,24 +175,20 @@ struct Sdot : NeonBytes, DotShape<kDotSdot> {
     for (FewX& v : values) v = veorq_s8(v, vdupq_n_s8(-128));
   }
   FOVEA_INLINE void LoadFewValues(const int8_t* const (&at)[4], FewX (&values)[4]) {
-    FOVEA_UNROLL(4)
-    for (int i = 0; i < 4; ++i) values[i] = vld1q_s8(at[i]);
+    FOVEA_EACH(i, 4) values[i] = vld1q_s8(at[i]);
     InterleaveValues(values);
   }
   FOVEA_INLINE void LoadFewValuesPart(const int8_t* const (&at)[4], size_t n, FewX (&values)[4]) {
-    FOVEA_UNROLL(4)
-    for (int i = 0; i < 4; ++i) values[i] = LoadPartOfE(at[i], n);
+    FOVEA_EACH(i, 4) values[i] = LoadPartOfE(at[i], n);
     InterleaveValues(values);
   }
   FOVEA_INLINE void InOrder(const Sum (&sums)[4], VF (&floats)[4]) {
-    FOVEA_UNROLL(4)
-    for (int i = 0; i < 4; ++i) floats[i] = ToFloat(sums[i]);
+    FOVEA_EACH(i, 4) floats[i] = ToFloat(sums[i]);
   }
 
   // ---- for rows of groups
 
   static constexpr size_t kFewGroupRows = 1, kFewGroupParts = 2;
-  static constexpr int kFewBytesBias = 0;
 
   FOVEA_INLINE void LoadFewGroupX(const FewCode* x, FewX (&codes)[2]) {
     codes[0] = vld1q_s8(x), codes[1] = vld1q_s8(x + 16);

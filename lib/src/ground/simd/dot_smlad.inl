@@ -8,8 +8,6 @@
 #include "ground/simd/dot_smlad_row.inl"
 
 struct Smlad : SmladWords, DotShape<kDotSmlad> {
-
-static constexpr bool kUnsignedQueries = false, kSignedWeights = false;
 using RowCode = int16_t;
 
 FOVEA_INLINE Sum Start(int32_t sum) { return sum; }
@@ -316,7 +314,6 @@ FOVEA_INLINE void PutTwoValues(const int8_t* a, const int8_t* b, size_t elements
 static constexpr size_t PlaceOf(size_t d) { return (d & ~size_t{3}) | (d & 1) << 1 | (d >> 1 & 1); }
 
 FOVEA_INLINE void StoreQueries(VF biased, Code* lanes) { *lanes = Code(hn::BitCast(kI, biased).raw); }
-FOVEA_INLINE int32_t SumOfRow(const int8_t* row, size_t dim) { return SumOfBytes(row, dim); }
 FOVEA_INLINE void StoreCodes(VF codes, RowCode* to, size_t) { *to = RowCode(int32_t(codes.raw)); }
 FOVEA_INLINE void StoreWeights(const VF (&biased)[2], Code* to) {
   Pair bytes = LowHalves(uint32_t(hn::BitCast(kI, biased[0]).raw), uint32_t(hn::BitCast(kI, biased[1]).raw));

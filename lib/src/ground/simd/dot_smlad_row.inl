@@ -122,8 +122,7 @@ FOVEA_INLINE void StoreRowScores(const Sum (&sums)[4], const float*& key_scales,
 // max[i] = the larger of it and p[i]. p advances past the four. clang knows no clobber for the flags of vcmp.
 FOVEA_INLINE void MaxOfNext(const float*& p, VF (&max)[4]) {
 #if defined(__clang__)
-  FOVEA_UNROLL(4)
-  for (int i = 0; i < 4; ++i) max[i] = hn::Max(max[i], hn::LoadU(kF, p + i));
+  FOVEA_EACH(i, 4) max[i] = hn::Max(max[i], hn::LoadU(kF, p + i));
   p += 4;
 #else
 #define FOVEA_MAX_OF(vector, with) \

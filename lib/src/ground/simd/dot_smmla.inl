@@ -7,7 +7,6 @@
 #include "ground/simd/dot_neon.inl"
 
 struct Smmla : NeonBytes, DotShape<kDotSmmla> {
-  static constexpr bool kUnsignedQueries = false, kSignedWeights = false;
   static constexpr float kWeightBias = kRoundingBias;  // added to a weight: the low byte is its code
 
   // A sum has two rows and two columns: lane 2 c + r has row r and column c.
@@ -16,8 +15,7 @@ struct Smmla : NeonBytes, DotShape<kDotSmmla> {
 
   template <int kPairs, int kHalves>
   FOVEA_INLINE void Begin(int k, int32_t, Sum (&sums)[kPairs][kHalves]) {
-    FOVEA_UNROLL(8)
-    for (int v = 0; v < kHalves; ++v) sums[k / 2][v] = vdupq_n_s32(0);
+    FOVEA_EACH(v, kHalves) sums[k / 2][v] = vdupq_n_s32(0);
   }
 
   template <bool kSignedColumns>
@@ -36,10 +34,8 @@ struct Smmla : NeonBytes, DotShape<kDotSmmla> {
     constexpr int kCount = kHalves / 2;
     int8x16_t at[kCount];
     NextBytes(x, kHalf == 0 ? size_t{16 * kCount} : step - 16 * kCount, at);
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kCount; ++v) {
-      FOVEA_UNROLL(4)
-      for (int k = 0; k < kPairs; ++k) {
+    FOVEA_EACH(v, kCount) {
+      FOVEA_EACH(k, kPairs) {
         Sum& sum = sums[k][kHalf * kCount + v];
         sum = DotAdd<kSignedColumns>(at[v], e[k], sum);
       }
@@ -50,8 +46,7 @@ struct Smmla : NeonBytes, DotShape<kDotSmmla> {
   template <int kRows, int kPairs, int kHalves>
   FOVEA_INLINE void AddKeys(const Code*& x, size_t step, const E (&e)[kRows], Sum (&sums)[kPairs][kHalves]) {
     int8x16_t low[kPairs], high[kPairs];
-    FOVEA_UNROLL(4)
-    for (int k = 0; k < kPairs; ++k) {
+    FOVEA_EACH(k, kPairs) {
       const int64x2_t a = vreinterpretq_s64_s8(e[2 * k]), b = vreinterpretq_s64_s8(e[2 * k + 1]);
       low[k] = vreinterpretq_s8_s64(vzip1q_s64(a, b));
       high[k] = vreinterpretq_s8_s64(vzip2q_s64(a, b));
@@ -86,8 +81,7 @@ struct Smmla : NeonBytes, DotShape<kDotSmmla> {
   // Stores 16 codes of each of four columns.
   FOVEA_INLINE void StoreColumns(const int8x16_t (&v)[4], Code* x, size_t step) {
     int64x2_t columns[4];
-    FOVEA_UNROLL(4)
-    for (int i = 0; i < 4; ++i) columns[i] = vreinterpretq_s64_s8(v[i]);
+    FOVEA_EACH(i, 4) columns[i] = vreinterpretq_s64_s8(v[i]);
     vst1q_u8(x, vreinterpretq_u8_s64(vzip1q_s64(columns[0], columns[1])));
     vst1q_u8(x + 16, vreinterpretq_u8_s64(vzip1q_s64(columns[2], columns[3])));
     vst1q_u8(x + step, vreinterpretq_u8_s64(vzip2q_s64(columns[0], columns[1])));
@@ -106,8 +100,7 @@ struct Smmla : NeonBytes, DotShape<kDotSmmla> {
     int32x4_t low[kVectors], high[kVectors];
     JoinWeights(w, columns, inverse, kWeightBias, low);
     JoinWeights(w, columns, inverse, kWeightBias, high);
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) {
+    FOVEA_EACH(v, kVectors) {
       const int32x4_t both[2] = {vzip1q_s32(low[v], high[v]), vzip2q_s32(low[v], high[v])};
       StoreVectors(both, to + 32 * v);
     }
@@ -118,17 +111,14 @@ struct Smmla : NeonBytes, DotShape<kDotSmmla> {
     size_t e = 0;
     for (; e + 16 <= elements; e += 16, to += 128) {
       int8x16_t v[8], lo[4], hi[4];
-      FOVEA_UNROLL(8)
-      for (int i = 0; i < 8; ++i) v[i] = vld1q_s8(row[i] + e);
-      FOVEA_UNROLL(4)
-      for (int i = 0; i < 4; ++i) {
+      FOVEA_EACH(i, 8) v[i] = vld1q_s8(row[i] + e);
+      FOVEA_EACH(i, 4) {
         lo[i] = vzip1q_s8(v[i], v[i + 4]);
         hi[i] = vzip2q_s8(v[i], v[i + 4]);
       }
       Interleave(lo);
       Interleave(hi);
-      FOVEA_UNROLL(4)
-      for (int i = 0; i < 4; ++i) {
+      FOVEA_EACH(i, 4) {
         vst1q_s8(to + 16 * i, lo[i]);
         vst1q_s8(to + 64 + 16 * i, hi[i]);
       }

@@ -44,20 +44,25 @@ struct VnniWords : X86Sums, DotShape<kDotVnni> {
     return Dot(x, e, sum);
   }
 
-  static constexpr size_t PlaceOf(size_t d) { return d; }
   FOVEA_INLINE void StoreQueries(VF biased, Code* lanes) {
     hn::StoreU8(hn::Xor(hn::BitCast(kI, biased), hn::Set(kI, kUnsignedQueries ? 0x80 : 0)), lanes);
   }
+  // Packs the low bytes of four vectors of biased codes (see ScaleI8) into one vector: byte i of each lane comes from
+  // v[i].
+  FOVEA_INLINE VI PackBytes(const VF (&v)[4]) {
+    const VI ab = hn::Add(hn::BitCast(kI, v[0]), hn::ShiftLeft<8>(hn::BitCast(kI, v[1])));
+    const VI cd = hn::Add(hn::ShiftLeft<16>(hn::BitCast(kI, v[2])), hn::ShiftLeft<24>(hn::BitCast(kI, v[3])));
+    constexpr uint32_t kBias = 0x4b400000u;  // the bits of kRoundingBias
+    return hn::Sub(hn::Add(ab, cd), hn::Set(kI, int32_t(kBias + (kBias << 8))));
+  }
   FOVEA_INLINE void StoreWeights(const VF (&biased)[4], Code* to) { StoreWords(hn::Raw(PackBytes(biased)), to); }
-  FOVEA_INLINE void StoreCodes(VF codes, RowCode* to, size_t n) { StoreByteCodes(codes, to, n); }
 
   // to[element][4] = element of each of four rows, for the elements of whole vectors of 16. Returns how many these are.
   FOVEA_INLINE size_t PackGroup(const int8_t* const (&row)[4], size_t elements, RowCode* to, int32_t*) {
     size_t e = 0;
     for (; e + 16 <= elements; e += 16, to += 64) {
       __m128i v[4];
-      FOVEA_UNROLL(4)
-      for (int i = 0; i < 4; ++i) v[i] = _mm_loadu_si128(reinterpret_cast<const __m128i*>(row[i] + e));
+      FOVEA_EACH(i, 4) v[i] = _mm_loadu_si128(reinterpret_cast<const __m128i*>(row[i] + e));
       const __m128i lo01 = _mm_unpacklo_epi8(v[0], v[1]), hi01 = _mm_unpackhi_epi8(v[0], v[1]);
       const __m128i lo23 = _mm_unpacklo_epi8(v[2], v[3]), hi23 = _mm_unpackhi_epi8(v[2], v[3]);
       __m128i* const out = reinterpret_cast<__m128i*>(to);
@@ -240,8 +245,7 @@ struct Vnni : VnniWords<true> {
   FOVEA_INLINE void InOrder(const Sum (&sums)[4], VF (&floats)[4]) {
     Sum blocks[4];
     TransposeBlocks(sums, blocks);
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < 4; ++v) floats[v] = ToFloat(blocks[v]);
+    FOVEA_EACH(v, 4) floats[v] = ToFloat(blocks[v]);
   }
 
   // ---- for rows of groups: a vector holds 16 bytes of each of some rows. 128 is added to bytes.

@@ -23,7 +23,6 @@ FOVEA_WIDE_(4, vint16m2_t, vint32m4_t, __riscv_vsetvlmax_e32m4())
 #undef FOVEA_WIDE_
 
 struct Vwmacc : DotDefaults, DotShape<kDotVwmacc> {
-  static constexpr bool kUnsignedQueries = false, kSignedWeights = false;
   using Code = int8_t;     // of a query; or of a weight, whose bits are those of a number up to 255
   using RowCode = int8_t;  // of a key or a value
 
@@ -49,17 +48,13 @@ struct Vwmacc : DotDefaults, DotShape<kDotVwmacc> {
   }
 
   FOVEA_INLINE Sum Start(int32_t sum) { return hn::Set(kI, sum); }
-  static constexpr size_t PlaceOf(size_t d) { return d; }
-  FOVEA_INLINE int32_t StartOfKey(const RowCode*, size_t) { return 0; }
   FOVEA_INLINE VF ToFloat(Sum sum) { return hn::ConvertTo(kF, sum); }
   FOVEA_INLINE VI ToInts(Sum sum) { return sum; }
-  FOVEA_INLINE int32_t SumOfRow(const int8_t* row, size_t dim) { return SumOfBytes(row, dim); }
 
   FOVEA_INLINE void StoreQueries(VF biased, Code* lanes) {
     hn::StoreU8(hn::BitCast(kI, biased), reinterpret_cast<uint8_t*>(lanes));
   }
   FOVEA_INLINE void StoreWeights(const VF (&biased)[1], Code* to) { StoreQueries(biased[0], to); }
-  FOVEA_INLINE void StoreCodes(VF codes, RowCode* to, size_t n) { StoreByteCodes(codes, to, n); }
 
   // In whole rows, by groups of four registers. A number without its sign is an integer that grows with it, up to the NaNs.
   static constexpr bool kPutsQueries = true;
@@ -97,8 +92,6 @@ struct Vwmacc : DotDefaults, DotShape<kDotVwmacc> {
   using FewCode = int8_t;     // of a query
   using FewWeight = uint8_t;  // of a weight
   typedef int16_t FewX __attribute__((vector_size(2 * kLanes)));
-  template <int kRows>
-  static constexpr int kFewVectors = kRows;
   static constexpr size_t FewReads(size_t) { return kLanes; }
   static constexpr size_t kFewXCodes = kLanes;
 
@@ -127,8 +120,7 @@ struct Vwmacc : DotDefaults, DotShape<kDotVwmacc> {
   template <int kRows>
   FOVEA_INLINE VI IntsOfRows(const Sum (&sums)[kLanes]) {
     VF lanes[kLanes];
-    FOVEA_UNROLL(16)
-    for (size_t i = 0; i < kLanes; ++i) lanes[i] = hn::BitCast(kF, sums[i]);
+    FOVEA_EACH(i, kLanes) lanes[i] = hn::BitCast(kF, sums[i]);
     hn::Transpose(lanes);
     VI total = hn::BitCast(kI, lanes[0]);
     FOVEA_UNROLL(16)
@@ -147,31 +139,26 @@ struct Vwmacc : DotDefaults, DotShape<kDotVwmacc> {
   FOVEA_INLINE FewX SetFewWeights(const FewWeight* p) { return FewX{} + int16_t(*p); }
   template <int kVectors>
   FOVEA_INLINE void LoadFewValues(const int8_t* const (&at)[1], FewX (&values)[kVectors]) {
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) values[v] = LoadFew<1>(at[0] + v * kLanes);
+    FOVEA_EACH(v, kVectors) values[v] = LoadFew<1>(at[0] + v * kLanes);
   }
   template <int kVectors>
   FOVEA_INLINE void LoadFewValuesPart(const int8_t* const (&at)[1], size_t n, FewX (&values)[kVectors]) {
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) {
+    FOVEA_EACH(v, kVectors) {
       const size_t first = v * kLanes, left = first < n ? n - first : 0;
       values[v] = LoadFewPart<1>(at[0] + (left ? first : 0), left < kLanes ? left : kLanes);
     }
   }
   template <int kVectors>
   FOVEA_INLINE void InOrder(const Sum (&sums)[kVectors], VF (&floats)[kVectors]) {
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) floats[v] = ToFloat(sums[v]);
+    FOVEA_EACH(v, kVectors) floats[v] = ToFloat(sums[v]);
   }
 
   // ---- for rows of groups
 
   static constexpr size_t kFewGroupRows = 1, kFewGroupParts = 32 / kLanes;
-  static constexpr int kFewBytesBias = 0;
 
   FOVEA_INLINE void LoadFewGroupX(const FewCode* x, FewX (&codes)[kFewGroupParts]) {
-    FOVEA_UNROLL(8)
-    for (size_t i = 0; i < kFewGroupParts; ++i) codes[i] = LoadFewX(x + i * kLanes);
+    FOVEA_EACH(i, kFewGroupParts) codes[i] = LoadFewX(x + i * kLanes);
   }
   FOVEA_INLINE void LoadFewGroup(const uint8_t* const (&at)[1], FewX (&codes)[kFewGroupParts]) {
     LoadFewGroupX(reinterpret_cast<const FewCode*>(at[0]), codes);
@@ -179,8 +166,7 @@ struct Vwmacc : DotDefaults, DotShape<kDotVwmacc> {
   // The low halves of 16 bytes, and then their high halves.
   FOVEA_INLINE void LoadFewNibbles(const uint8_t* const (&at)[1], FewX (&codes)[kFewGroupParts]) {
     constexpr size_t kHalf = kFewGroupParts / 2;
-    FOVEA_UNROLL(4)
-    for (size_t i = 0; i < kHalf; ++i) {
+    FOVEA_EACH(i, kHalf) {
       const auto bytes = hn::raw::Load<hn::raw::NarrowBytes>(at[0] + i * kLanes);
       codes[i] = __builtin_convertvector(bytes & 15, FewX);
       codes[kHalf + i] = __builtin_convertvector(bytes >> 4, FewX);

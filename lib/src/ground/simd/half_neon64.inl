@@ -55,14 +55,12 @@ struct NeonHalves {
       const uint16x8_t even = vreinterpretq_u16_f16(v[i]), odd = vreinterpretq_u16_f16(v[i + 1]);
       a[i] = vtrn1q_u16(even, odd), a[i + 1] = vtrn2q_u16(even, odd);
     }
-    FOVEA_UNROLL(4)
-    for (int k = 0; k < 4; ++k) {
+    FOVEA_EACH(k, 4) {
       const int i = k / 2 * 4 + k % 2;
       const uint32x4_t first = vreinterpretq_u32_u16(a[i]), second = vreinterpretq_u32_u16(a[i + 2]);
       b[i] = vtrn1q_u32(first, second), b[i + 2] = vtrn2q_u32(first, second);
     }
-    FOVEA_UNROLL(4)
-    for (int i = 0; i < 4; ++i) {
+    FOVEA_EACH(i, 4) {
       const uint64x2_t first = vreinterpretq_u64_u32(b[i]), second = vreinterpretq_u64_u32(b[i + 4]);
       v[i] = vreinterpretq_f16_u64(vtrn1q_u64(first, second));
       v[i + 4] = vreinterpretq_f16_u64(vtrn2q_u64(first, second));

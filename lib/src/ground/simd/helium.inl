@@ -112,8 +112,7 @@ FOVEA_INLINE VF Div(VF a, VF b) {  // there is no division of vectors
   float x[4], y[4];
   StoreU(a, kF, x);
   StoreU(b, kF, y);
-  FOVEA_UNROLL(4)
-  for (int i = 0; i < 4; ++i) x[i] /= y[i];
+  FOVEA_EACH(i, 4) x[i] /= y[i];
   return LoadU(kF, x);
 }
 FOVEA_INLINE VF Max(VF a, VF b) { return vmaxnmq_f32(a, b); }
@@ -245,8 +244,7 @@ FOVEA_INLINE VI NextPairsU16(const uint16_t*& p) {
 }
 template <size_t n>
 FOVEA_INLINE void LoadNext(const float*& p, VF (&v)[n]) {
-  FOVEA_UNROLL(4)
-  for (size_t i = 0; i < n; ++i) v[i] = NextVector(p);
+  FOVEA_EACH(i, n) v[i] = NextVector(p);
 }
 // Stores a vector at p, which advances past it.
 FOVEA_INLINE void StoreNext(VF v, float*& p) {
@@ -260,8 +258,7 @@ FOVEA_INLINE void StoreNext(VF v, float*& p) {
 }
 template <size_t n>
 FOVEA_INLINE void StoreNextMulAdd(VF (&v)[n], const float*& b, const float*& c, float*& p) {
-  FOVEA_UNROLL(4)
-  for (size_t i = 0; i < n; ++i) {
+  FOVEA_EACH(i, n) {
     const VF weight = NextVector(b);
     StoreNext(MulAdd(v[i], weight, NextVector(c)), p);
   }
@@ -293,11 +290,9 @@ FOVEA_INLINE void StoreTransposed(const VF (&v)[4], float* const (&at)[4], size_
 }
 FOVEA_INLINE void Transpose(VF (&v)[4]) {
   alignas(16) float lanes[16];
-  FOVEA_UNROLL(4)
-  for (int i = 0; i < 4; ++i) StoreU(v[i], kF, lanes + 4 * i);
+  FOVEA_EACH(i, 4) StoreU(v[i], kF, lanes + 4 * i);
   const float32x4x4_t columns = vld4q_f32(lanes);
-  FOVEA_UNROLL(4)
-  for (int i = 0; i < 4; ++i) v[i] = columns.val[i];
+  FOVEA_EACH(i, 4) v[i] = columns.val[i];
 }
 template <int k>
 FOVEA_INLINE VF SwapLanes(VF v) {

@@ -46,11 +46,9 @@ FOVEA_INLINE void LoadPairs(ScalableTag<float>, const float* p, VF& a, VF& b) { 
 FOVEA_INLINE void StorePairs(VF a, VF b, ScalableTag<float>, float* p) { raw::StorePairs(a.raw, b.raw, p); }
 FOVEA_INLINE void Transpose(VF (&v)[kLanes]) {
   raw::V r[kLanes];
-  FOVEA_UNROLL(16)
-  for (size_t i = 0; i < kLanes; ++i) r[i] = v[i].raw;
+  FOVEA_EACH(i, kLanes) r[i] = v[i].raw;
   raw::Transpose(r);
-  FOVEA_UNROLL(16)
-  for (size_t i = 0; i < kLanes; ++i) v[i].raw = r[i];
+  FOVEA_EACH(i, kLanes) v[i].raw = r[i];
 }
 
 template <int k>
@@ -59,8 +57,7 @@ FOVEA_INLINE VF SwapLanes(VF v) {
 }
 FOVEA_INLINE VF SumsOfLanes(const VF (&v)[kLanes]) {
   raw::V r[kLanes];
-  FOVEA_UNROLL(16)
-  for (size_t i = 0; i < kLanes; ++i) r[i] = v[i].raw;
+  FOVEA_EACH(i, kLanes) r[i] = v[i].raw;
   return VF{raw::SumsOfLanes(r)};
 }
 

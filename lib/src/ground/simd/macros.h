@@ -84,6 +84,10 @@
 #else
 #define FOVEA_UNROLL(n) FOVEA_PRAGMA_(GCC unroll n)
 #endif
+// The loop over v = 0 to n - 1, where n is a constant, unrolled. v has the type of n.
+#define FOVEA_EACH(v, n) \
+  FOVEA_UNROLL(64)       \
+  for (auto v = decltype((n) + 0){}; v < (n); ++v)
 // Unrolls by a constant of at least 1; 1 leaves the loop as it is.
 #if defined(__clang__)
 #define FOVEA_UNROLL_BY(n) FOVEA_PRAGMA_(clang loop unroll_count(n))

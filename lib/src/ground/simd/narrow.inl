@@ -27,8 +27,7 @@ FOVEA_INLINE void StoreNearestI8(const VF (&v)[4], uint8_t* p) {
   raw::StoreNearestI8(Raw(v[0]), Raw(v[1]), Raw(v[2]), Raw(v[3]), p);
 #else
   const VF bias = Set(kF, 12582912.0f);  // 1.5 * 2^23: the bits of the sum end with the integer
-  FOVEA_UNROLL(4)
-  for (size_t i = 0; i < 4; ++i) StoreU8(BitCast(kI, Add(v[i], bias)), p + i * kLanes);
+  FOVEA_EACH(i, 4) StoreU8(BitCast(kI, Add(v[i], bias)), p + i * kLanes);
 #endif
 }
 #undef FOVEA_HAS_NEAREST_I8

@@ -118,8 +118,7 @@ FOVEA_INLINE I MaxU8(I a, I b) { return Ints(vmaxq_u8(Bytes(a), Bytes(b))); }
 FOVEA_INLINE I SubU8(I a, I b) { return Ints(vsubq_u8(Bytes(a), Bytes(b))); }
 FOVEA_INLINE I LargestOfLanes(const I (&v)[4]) {
   uint8x8_t largest[4];
-  FOVEA_UNROLL(4)
-  for (int i = 0; i < 4; ++i) largest[i] = vpmax_u8(vget_low_u8(Bytes(v[i])), vget_high_u8(Bytes(v[i])));
+  FOVEA_EACH(i, 4) largest[i] = vpmax_u8(vget_low_u8(Bytes(v[i])), vget_high_u8(Bytes(v[i])));
   return Ints(vcombine_u8(vpmax_u8(largest[0], largest[1]), vpmax_u8(largest[2], largest[3])));
 }
 template <int i>
@@ -185,8 +184,7 @@ FOVEA_INLINE void Next(const float*& p, ptrdiff_t step, V (&v)[n]) {
     return;
   }
 #endif
-  FOVEA_UNROLL(4)
-  for (int i = 0; i < n; ++i) v[i] = vld1q_f32(p + 4 * i);
+  FOVEA_EACH(i, n) v[i] = vld1q_f32(p + 4 * i);
   p += step;
   FOVEA_OPAQUE(p);
 }
@@ -229,7 +227,6 @@ FOVEA_INLINE V NextTwo(const float*& p) {
 #if FOVEA_WITH_NEON_FP16
 #define FOVEA_HAS_NEON_HALF  // it may have FEAT_FP16
 #endif
-#define FOVEA_HAS_RAW_VECTORS
 // From intrinsics g++ 12 makes a load for each vector, and copies vectors for a store of four.
 template <int n>
 FOVEA_INLINE void LoadVectors(const float* p, V (&v)[n]) {
@@ -242,8 +239,7 @@ FOVEA_INLINE void LoadVectors(const float* p, V (&v)[n]) {
     return;
   }
 #endif
-  FOVEA_UNROLL(4)
-  for (int i = 0; i < n; ++i) v[i] = vld1q_f32(p + 4 * i);
+  FOVEA_EACH(i, n) v[i] = vld1q_f32(p + 4 * i);
 }
 template <int n>
 FOVEA_INLINE void StoreVectors(const V (&v)[n], float* p) {
@@ -255,8 +251,7 @@ FOVEA_INLINE void StoreVectors(const V (&v)[n], float* p) {
     asm("stp %q2, %q3, %0" : "=Ump"(to[0]), "=m"(to[1]) : "w"(v[i]), "w"(v[i + 1]));
   }
 #else
-  FOVEA_UNROLL(4)
-  for (int i = 0; i < kPaired; ++i) vst1q_f32(p + 4 * i, v[i]);
+  FOVEA_EACH(i, kPaired) vst1q_f32(p + 4 * i, v[i]);
 #endif
   if constexpr (n % 2 != 0) vst1q_f32(p + 4 * kPaired, v[kPaired]);
 }

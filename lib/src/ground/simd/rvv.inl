@@ -64,8 +64,7 @@ FOVEA_INLINE V Load(const T* p) {  // also of a T that is part of V
 
 FOVEA_INLINE VF Iota(Tag<float>, float first) {
   VF v;
-  FOVEA_UNROLL(16)
-  for (size_t i = 0; i < kLanes; ++i) v[i] = float(i);
+  FOVEA_EACH(i, kLanes) v[i] = float(i);
   return v + first;
 }
 
@@ -151,8 +150,7 @@ FOVEA_INLINE void LoadFour(const float* p, Floats<2> (&halves)[2]) {
 template <int n>
 FOVEA_INLINE void MulAddVectors(float a, const float* p, VF (&sums)[n]) {
   Floats<n> all;
-  FOVEA_UNROLL(64)
-  for (size_t i = 0; i < kLanes * n; ++i) all[i] = a;
+  FOVEA_EACH(i, kLanes * n) all[i] = a;
   const Floats<n> sum = __builtin_elementwise_fma(all, raw::Load<Floats<n>>(p), raw::Load<Floats<n>>(sums));
   __builtin_memcpy(sums, &sum, sizeof sum);
 }
@@ -180,8 +178,7 @@ FOVEA_INLINE VI ToF16(VF v) {
 FOVEA_INLINE void Transpose(VF (&v)[kLanes]) {
   alignas(4 * kLanes) float columns[kLanes][kLanes];
   raw::F32 r[kLanes];
-  FOVEA_UNROLL(16)
-  for (size_t i = 0; i < kLanes; ++i) r[i] = raw::Cast<raw::F32>(v[i]);
+  FOVEA_EACH(i, kLanes) r[i] = raw::Cast<raw::F32>(v[i]);
   if constexpr (kLanes == 4) {
     __riscv_vsseg4e32_v_f32m1x4(columns[0], __riscv_vcreate_v_f32m1x4(r[0], r[1], r[2], r[3]), kLanes);
   } else {
@@ -192,14 +189,12 @@ FOVEA_INLINE void Transpose(VF (&v)[kLanes]) {
       __riscv_vssseg8e32_v_f32m1x8(columns[0] + i, 4 * kLanes, eight, kLanes);
     }
   }
-  FOVEA_UNROLL(16)
-  for (size_t i = 0; i < kLanes; ++i) v[i] = LoadU(kF, columns[i]);
+  FOVEA_EACH(i, kLanes) v[i] = LoadU(kF, columns[i]);
 }
 template <int k>
 FOVEA_INLINE VF SwapLanes(VF v) {
   VF swapped;
-  FOVEA_UNROLL(16)
-  for (size_t i = 0; i < kLanes; ++i) swapped[i] = v[i ^ k];
+  FOVEA_EACH(i, kLanes) swapped[i] = v[i ^ k];
   return swapped;
 }
 // The sum of the vectors of a group.
@@ -232,19 +227,16 @@ FOVEA_INLINE VF SumsOfRows(const float (&rows)[kLanes][kLanes]) {
     }
   }
   VF sums[kLanes];
-  FOVEA_UNROLL(16)
-  for (size_t i = 0; i < kLanes; ++i) sums[i] = raw::Cast<VF>(c[i]);
+  FOVEA_EACH(i, kLanes) sums[i] = raw::Cast<VF>(c[i]);
   FOVEA_UNROLL(4)
   for (size_t step = kLanes / 2; step > 0; step /= 2) {
-    FOVEA_UNROLL(8)
-    for (size_t i = 0; i < step; ++i) sums[i] = Add(sums[i], sums[i + step]);
+    FOVEA_EACH(i, step) sums[i] = Add(sums[i], sums[i + step]);
   }
   return sums[0];
 }
 FOVEA_INLINE VF SumsOfLanes(const VF (&v)[kLanes]) {
   alignas(4 * kLanes) float rows[kLanes][kLanes];
-  FOVEA_UNROLL(16)
-  for (size_t i = 0; i < kLanes; ++i) StoreU(v[i], kF, rows[i]);
+  FOVEA_EACH(i, kLanes) StoreU(v[i], kF, rows[i]);
   return SumsOfRows(rows);
 }
 
@@ -267,29 +259,25 @@ FOVEA_INLINE void StoreBlockPairs(VI a, VI b, uint8_t* p, uint8_t* q, size_t n) 
 }
 FOVEA_INLINE void StoreNearestI8(const VF (&v)[4], uint8_t* p) {
   const VF bias = Set(kF, 12582912.0f);  // 1.5 * 2^23: the bits of the sum end with the integer
-  FOVEA_UNROLL(4)
-  for (size_t i = 0; i < 4; ++i) StoreU8(BitCast(kI, Add(v[i], bias)), p + i * kLanes);
+  FOVEA_EACH(i, 4) StoreU8(BitCast(kI, Add(v[i], bias)), p + i * kLanes);
 }
 FOVEA_INLINE VF WidenF16Blocks(Tag<float>, const uint64_t (&halves)[4]) {
   static_assert(kLanes <= 16, "64 bits have the halves of four blocks");
   uint16_t lanes[kLanes];
-  FOVEA_UNROLL(16)
-  for (size_t i = 0; i < kLanes; ++i) lanes[i] = uint16_t(halves[i % 4] >> (i / 4 * 16));
+  FOVEA_EACH(i, kLanes) lanes[i] = uint16_t(halves[i % 4] >> (i / 4 * 16));
   return LoadF16(kF, lanes);
 }
 template <int i>
 FOVEA_INLINE VF SpreadLane(VF v) {
   VF spread;
-  FOVEA_UNROLL(16)
-  for (size_t lane = 0; lane < kLanes; ++lane) spread[lane] = v[lane / 4 * 4 + i];
+  FOVEA_EACH(lane, kLanes) spread[lane] = v[lane / 4 * 4 + i];
   return spread;
 }
 // A gather of bytes gives 0 where the place is past the vector, as 255 is. The sum with a block's place saturates there.
 FOVEA_INLINE VI LookUp(VI table, VI at) {
   static_assert(kLanes <= 32, "places fit into a byte");
   raw::Bytes block_places;
-  FOVEA_UNROLL(64)
-  for (size_t i = 0; i < 4 * kLanes; ++i) block_places[i] = uint8_t(i / 16 * 16);
+  FOVEA_EACH(i, 4 * kLanes) block_places[i] = uint8_t(i / 16 * 16);
   const raw::Bytes places = __builtin_elementwise_add_sat(raw::Bytes(at), block_places);
   const raw::U8 bytes = __riscv_vrgather_vv_u8m1(raw::Cast<raw::U8>(table), raw::Cast<raw::U8>(places), 4 * kLanes);
   return raw::Cast<VI>(bytes);
@@ -299,12 +287,10 @@ FOVEA_INLINE VI SubU8(VI a, VI b) { return VI(raw::Bytes(a) - raw::Bytes(b)); }
 FOVEA_INLINE VI AbsI8(VI v) { return VI(__builtin_elementwise_min(raw::Bytes(v), raw::Bytes(VI{}) - raw::Bytes(v))); }
 FOVEA_INLINE VI LargestU8(const VI (&v)[4]) {
   VI lanes{};
-  FOVEA_UNROLL(4)
-  for (int i = 0; i < 4; ++i) {
+  FOVEA_EACH(i, 4) {
     VI largest = MaxU8(v[i], BitCast(kI, SwapLanes<2>(BitCast(kF, v[i]))));
     largest = MaxU8(largest, BitCast(kI, SwapLanes<1>(BitCast(kF, largest))));
-    FOVEA_UNROLL(4)
-    for (size_t block = 0; block < kLanes / 4; ++block) lanes[4 * block + i] = largest[4 * block + i];
+    FOVEA_EACH(block, kLanes / 4) lanes[4 * block + i] = largest[4 * block + i];
   }
   const VI halves = MaxU8(lanes, ShiftRight<16>(lanes));
   return And(MaxU8(halves, ShiftRight<8>(halves)), Set(kI, 255));

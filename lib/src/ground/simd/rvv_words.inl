@@ -11,8 +11,7 @@ struct MF {
 FOVEA_INLINE VF Zero(Tag<float>) { return VF{}; }
 FOVEA_INLINE VF Set(Tag<float>, float x) {
   VF v;
-  FOVEA_UNROLL(16)
-  for (size_t i = 0; i < kLanes; ++i) v[i] = x;
+  FOVEA_EACH(i, kLanes) v[i] = x;
   return v;
 }
 FOVEA_INLINE VI Set(Tag<int32_t>, int32_t x) { return VI{} + x; }

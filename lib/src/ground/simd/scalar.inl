@@ -267,8 +267,7 @@ FOVEA_INLINE void NextElements(const float*& p, ptrdiff_t step, float (&e)[n]) {
     e[0] = s24, e[1] = s25, e[2] = s26, e[3] = s27;
     e[4] = s28, e[5] = s29, e[6] = s30, e[7] = s31;
   } else {
-    FOVEA_UNROLL(8)
-    for (int i = 0; i < n; ++i) e[i] = p[i];
+    FOVEA_EACH(i, n) e[i] = p[i];
   }
   p += step;
   FOVEA_OPAQUE(p);
@@ -309,8 +308,7 @@ FOVEA_INLINE void NextVectors(const float*& p, ptrdiff_t step, VF (&v)[n]) {
     v[4].raw = s20, v[5].raw = s21, v[6].raw = s22, v[7].raw = s23;
     return;
   } else {
-    FOVEA_UNROLL(4)
-    for (int i = 0; i < n; ++i) v[i].raw = p[i];
+    FOVEA_EACH(i, n) v[i].raw = p[i];
   }
   p += step;
   FOVEA_OPAQUE(p);

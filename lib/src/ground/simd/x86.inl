@@ -73,8 +73,7 @@ FOVEA_INLINE V SetF16(uint16_t bits) { return WidenF16(_mm256_set1_epi16(int16_t
 
 // 128-bit block b of v[4g + c] holds column 4b + c of rows 4g..4g+3. Collects the blocks of each column.
 FOVEA_INLINE void TransposeBlocks(V (&v)[16]) {
-  FOVEA_UNROLL(4)
-  for (int c = 0; c < 4; ++c) {
+  FOVEA_EACH(c, 4) {
     const V even01 = _mm512_shuffle_f32x4(v[c], v[4 + c], 0x88),
             even23 = _mm512_shuffle_f32x4(v[8 + c], v[12 + c], 0x88);
     const V odd01 = _mm512_shuffle_f32x4(v[c], v[4 + c], 0xdd), odd23 = _mm512_shuffle_f32x4(v[8 + c], v[12 + c], 0xdd);
@@ -139,8 +138,7 @@ FOVEA_INLINE void StoreNearestI8(V a, V b, V c, V d, uint8_t* p) {
 }
 FOVEA_INLINE V WidenF16Blocks(const uint64_t (&halves)[4]) {
   __m128i rows[4];
-  FOVEA_UNROLL(4)
-  for (int i = 0; i < 4; ++i) rows[i] = _mm_set_epi64x(0, int64_t(halves[i]));
+  FOVEA_EACH(i, 4) rows[i] = _mm_set_epi64x(0, int64_t(halves[i]));
   const __m128i pairs01 = _mm_unpacklo_epi16(rows[0], rows[1]), pairs23 = _mm_unpacklo_epi16(rows[2], rows[3]);
   const __m256i front = _mm256_castsi128_si256(_mm_unpacklo_epi32(pairs01, pairs23));
   return WidenF16(_mm256_inserti128_si256(front, _mm_unpackhi_epi32(pairs01, pairs23), 1));
@@ -205,8 +203,7 @@ FOVEA_INLINE Halves NarrowF16(V v) { return _mm256_cvtps_ph(v, _MM_FROUND_TO_NEA
 FOVEA_INLINE V SetF16(uint16_t bits) { return WidenF16(_mm_set1_epi16(int16_t(bits))); }
 
 FOVEA_INLINE void TransposeBlocks(V (&v)[8]) {
-  FOVEA_UNROLL(4)
-  for (int c = 0; c < 4; ++c) {
+  FOVEA_EACH(c, 4) {
     const V lo = _mm256_permute2f128_ps(v[c], v[4 + c], 0x20), hi = _mm256_permute2f128_ps(v[c], v[4 + c], 0x31);
     v[c] = lo;
     v[4 + c] = hi;
@@ -254,8 +251,7 @@ FOVEA_INLINE void StoreNearestI8(V a, V b, V c, V d, uint8_t* p) {
 }
 FOVEA_INLINE V WidenF16Blocks(const uint64_t (&halves)[4]) {
   __m128i rows[4];
-  FOVEA_UNROLL(4)
-  for (int i = 0; i < 4; ++i) rows[i] = _mm_cvtsi32_si128(int32_t(uint32_t(halves[i])));
+  FOVEA_EACH(i, 4) rows[i] = _mm_cvtsi32_si128(int32_t(uint32_t(halves[i])));
   return WidenF16(_mm_unpacklo_epi32(_mm_unpacklo_epi16(rows[0], rows[1]), _mm_unpacklo_epi16(rows[2], rows[3])));
 }
 

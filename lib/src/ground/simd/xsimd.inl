@@ -88,11 +88,9 @@ FOVEA_INLINE void LoadPairs(Tag<float>, const float* p, VF& a, VF& b) { raw::Loa
 FOVEA_INLINE void StorePairs(VF a, VF b, Tag<float>, float* p) { raw::StorePairs(a.data, b.data, p); }
 FOVEA_INLINE void Transpose(VF (&v)[kLanes]) {
   raw::V r[kLanes];
-  FOVEA_UNROLL(16)
-  for (size_t i = 0; i < kLanes; ++i) r[i] = v[i].data;
+  FOVEA_EACH(i, kLanes) r[i] = v[i].data;
   raw::Transpose(r);
-  FOVEA_UNROLL(16)
-  for (size_t i = 0; i < kLanes; ++i) v[i] = VF(r[i]);
+  FOVEA_EACH(i, kLanes) v[i] = VF(r[i]);
 }
 template <int k>
 FOVEA_INLINE VF SwapLanes(VF v) {
@@ -100,8 +98,7 @@ FOVEA_INLINE VF SwapLanes(VF v) {
 }
 FOVEA_INLINE VF SumsOfLanes(const VF (&v)[kLanes]) {
   raw::V r[kLanes];
-  FOVEA_UNROLL(16)
-  for (size_t i = 0; i < kLanes; ++i) r[i] = v[i].data;
+  FOVEA_EACH(i, kLanes) r[i] = v[i].data;
   return VF(raw::SumsOfLanes(r));
 }
 FOVEA_INLINE VF Div(VF a, VF b) { return VF(a.data / b.data); }

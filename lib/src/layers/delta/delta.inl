@@ -71,8 +71,7 @@ FOVEA_SHARED void Finish(const DeltaColumns& c, const DeltaGroup& g, uint32_t re
   const uint32_t known = g.before + (reader == 0 ? 0 : g.tokens);
   for (uint32_t m = 0; m < known; ++m) u[m] = hn::LoadU(kF, c.u + m * c.u_stride + d);
   if (!kSmallText && g.tokens == kDeltaTokens) {
-    FOVEA_UNROLL(4)
-    for (uint32_t n = 0; n < kDeltaTokens; ++n) {
+    FOVEA_EACH(n, kDeltaTokens) {
       FinishToken(c, g, reader, d, n, n, of_keys + n * step, of_queries + n * step, u);
     }
     return;
@@ -202,8 +201,7 @@ FOVEA_INLINE size_t WriteColumns(const DeltaMatrix& m, const float* row, float* 
   size_t d = 0;
   for (; dim - d >= kStep; d += kStep) {
     VF x[kRowWriters];
-    FOVEA_UNROLL(4)
-    for (size_t v = 0; v < kRowWriters; ++v) {
+    FOVEA_EACH(v, kRowWriters) {
       const size_t column = d + v * kLanes;
       x[v] = hn::LoadU(kF, row + column / kDeltaColumns * block + column % kDeltaColumns);
       if (pending > 0) x[v] = hn::Mul(x[v], hn::Set(kF, factor[kDeltaTokens][at]));
@@ -211,11 +209,9 @@ FOVEA_INLINE size_t WriteColumns(const DeltaMatrix& m, const float* row, float* 
     const float* u = values + d;
     for (uint32_t j = 0; j < pending; ++j, u += u_stride) {
       const VF f = hn::Set(kF, factor[j][at]);
-      FOVEA_UNROLL(4)
-      for (size_t v = 0; v < kRowWriters; ++v) x[v] = hn::MulAdd(hn::LoadU(kF, u + v * kLanes), f, x[v]);
+      FOVEA_EACH(v, kRowWriters) x[v] = hn::MulAdd(hn::LoadU(kF, u + v * kLanes), f, x[v]);
     }
-    FOVEA_UNROLL(4)
-    for (size_t v = 0; v < kRowWriters; ++v) hn::StoreU(x[v], kF, out + d + v * kLanes);
+    FOVEA_EACH(v, kRowWriters) hn::StoreU(x[v], kF, out + d + v * kLanes);
   }
   return d;
 }

@@ -15,8 +15,7 @@ struct FactorsOfKey {
   VF four[kFactors / kLanes];
 
   FOVEA_MEMBER explicit FactorsOfKey(const float* f) : at(f) {
-    FOVEA_UNROLL(4)
-    for (uint32_t i = 0; i < kFactors / kLanes; ++i) four[i] = hn::LoadU(kF, f + i * kLanes);
+    FOVEA_EACH(i, kFactors / kLanes) four[i] = hn::LoadU(kF, f + i * kLanes);
   }
   FOVEA_MEMBER VF MulAdd(uint32_t i, VF a, VF c) const {
     switch (i % kLanes) {
@@ -77,38 +76,30 @@ constexpr int kAddsNothing = 0, kAddsU = 1, kAddsGiven = 2, kAddsBoth = kAddsU +
 // The values u, or v, of the token group that is added.
 template <int kVectors>
 FOVEA_INLINE void LoadAdded(const PassOf& pass, const float* values, VF (&u)[kDeltaTokens][kVectors]) {
-  FOVEA_UNROLL(4)
-  for (uint32_t m = 0; m < kDeltaTokens; ++m) {
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) u[m][v] = hn::LoadU(kF, values + m * pass.u_stride + v * kLanes);
+  FOVEA_EACH(m, kDeltaTokens) {
+    FOVEA_EACH(v, kVectors) u[m][v] = hn::LoadU(kF, values + m * pass.u_stride + v * kLanes);
   }
 }
 
 // Adds to an element of the keys. Factors of keys that are added are the first of all.
 template <class Factors, int kVectors>
 FOVEA_INLINE void AddValues(const Factors& factor, const VF (&u)[kDeltaTokens][kVectors], VF (&x)[kVectors]) {
-  FOVEA_UNROLL(4)
-  for (uint32_t m = 0; m < kDeltaTokens; ++m) {
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) x[v] = factor.MulAdd(kDeltaAdded + m, u[m][v], x[v]);
+  FOVEA_EACH(m, kDeltaTokens) {
+    FOVEA_EACH(v, kVectors) x[v] = factor.MulAdd(kDeltaAdded + m, u[m][v], x[v]);
   }
 }
 
 template <int kReads, int kRows, int kVectors>
 FOVEA_INLINE void ClearSums(VF (&sum)[kRows][kVectors]) {
-  FOVEA_UNROLL(8)
-  for (int r = 0; r < kReads; ++r) {
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) sum[r][v] = hn::Zero(kF);
+  FOVEA_EACH(r, kReads) {
+    FOVEA_EACH(v, kVectors) sum[r][v] = hn::Zero(kF);
   }
 }
 
 template <int kReads, int kRows, int kVectors>
 FOVEA_INLINE void StoreSums(const VF (&sum)[kRows][kVectors], float* to) {
-  FOVEA_UNROLL(8)
-  for (int r = 0; r < kReads; ++r) {
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) hn::StoreU(sum[r][v], kF, to + (r * kVectors + v) * int(kLanes));
+  FOVEA_EACH(r, kReads) {
+    FOVEA_EACH(v, kVectors) hn::StoreU(sum[r][v], kF, to + (r * kVectors + v) * int(kLanes));
   }
 }
 
@@ -142,11 +133,9 @@ FOVEA_CALLED_TEMPLATE void Pass(const PassOf& pass) {
       }
       const FactorsOfKey<kDeltaDecay> factor{f};
       VF x[kVectors];
-      FOVEA_UNROLL(4)
-      for (int v = 0; v < kVectors; ++v) x[v] = hn::LoadU(kF, s + size_t(v) * apart);
+      FOVEA_EACH(v, kVectors) x[v] = hn::LoadU(kF, s + size_t(v) * apart);
       if constexpr ((kAdds & kAddsU) != 0) {
-        FOVEA_UNROLL(4)
-        for (int v = 0; v < kVectors; ++v) x[v] = factor.Mul(kDeltaDecay, x[v]);
+        FOVEA_EACH(v, kVectors) x[v] = factor.Mul(kDeltaDecay, x[v]);
         AddValues(factor, u, x);
       }
       if constexpr ((kAdds & kAddsGiven) != 0) {
@@ -154,14 +143,11 @@ FOVEA_CALLED_TEMPLATE void Pass(const PassOf& pass) {
         of_given += kGivenStride;
       }
       if constexpr (kAdds != kAddsNothing) {
-        FOVEA_UNROLL(4)
-        for (int v = 0; v < kVectors; ++v) hn::StoreU(x[v], kF, s + size_t(v) * apart);
+        FOVEA_EACH(v, kVectors) hn::StoreU(x[v], kF, s + size_t(v) * apart);
       }
-      FOVEA_UNROLL(8)
-      for (int r = 0; r < kReads; ++r) {
+      FOVEA_EACH(r, kReads) {
         const uint32_t at = r < kKeys ? kDeltaKeys + uint32_t(r) : kDeltaQueries + uint32_t(r - kKeys);
-        FOVEA_UNROLL(4)
-        for (int v = 0; v < kVectors; ++v) sum[r][v] = factor.MulAdd(at, x[v], sum[r][v]);
+        FOVEA_EACH(v, kVectors) sum[r][v] = factor.MulAdd(at, x[v], sum[r][v]);
       }
     }
     left -= keys;

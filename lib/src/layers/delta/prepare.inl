@@ -124,8 +124,7 @@ FOVEA_SHARED_TEMPLATE void PutFactors(VF (&factor)[kCount], size_t first, size_t
     for (size_t f = 0; f < kCount; ++f) hn::StoreU(factor[f], kF, at + f * kFactorStride);
   } else if constexpr (kLanes == kCount && kLanes > 1) {
     float* at[kLanes];
-    FOVEA_UNROLL(4)
-    for (size_t i = 0; i < kLanes; ++i) at[i] = factors + (key + i) * kStride;
+    FOVEA_EACH(i, kLanes) at[i] = factors + (key + i) * kStride;
     hn::StoreTransposed(factor, at, kLanes, first, kLanes);
   } else {
     for (size_t f = 0; f < kCount; ++f) {

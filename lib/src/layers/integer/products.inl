@@ -71,11 +71,9 @@ FOVEA_INLINE void MultiplyValues(const WeightCode* weights, const int8_t* value,
                                  int32_t* sums, const TakeUp& take_up) {
   int32_t all[kElements] = {};
   for (uint32_t j = 0; j < count; ++j, value += stride) {
-    FOVEA_UNROLL(4)
-    for (int k = 0; k < kElements; ++k) all[k] += weights[j] * value[k];
+    FOVEA_EACH(k, kElements) all[k] += weights[j] * value[k];
   }
-  FOVEA_UNROLL(4)
-  for (int k = 0; k < kElements; ++k) {
+  FOVEA_EACH(k, kElements) {
     if (take_up.kept == 0) {
       PutFirst(all[k], sums + k);
     } else {

@@ -69,8 +69,7 @@ template <int kChunks, bool kGoesOn, bool kPart, class Source>
 FOVEA_CALLED_TEMPLATE void MultiplyTwo(const int8_t* x, const int8_t* y, Source source, size_t count, int32_t* sums) {
   constexpr int kKept = kChunks < 4 ? kChunks : 3;
   Helium::Bytes a[kKept], b[kKept];
-  FOVEA_UNROLL(4)
-  for (int c = 0; c < kKept; ++c) {
+  FOVEA_EACH(c, kKept) {
     a[c] = Helium::LoadBytes(x + 16 * c);
     b[c] = Helium::LoadBytes(y + 16 * c);
   }
@@ -137,8 +136,7 @@ FOVEA_INLINE bool AreFew(const IntegerBlock& b) { return b.count <= 2; }
 FOVEA_CALLED void MultiplyFourKeys(const int8_t* x, const int8_t* key, ptrdiff_t stride, size_t dim, int32_t* scores) {
   Helium::Sum sums[4] = {0, 0, 0, 0};
   Helium::AddFourRows(x, key, stride, dim, sums);
-  FOVEA_UNROLL(4)
-  for (int i = 0; i < 4; ++i) scores[i] = sums[i];
+  FOVEA_EACH(i, 4) scores[i] = sums[i];
 }
 FOVEA_CALLED void ScoresOfOne(const IntegerBlock& b, const IntegerTile& t, uint32_t r) {
   const int8_t* const x = QueryCodes(b, r);
@@ -216,8 +214,7 @@ template <int kVectors>
 FOVEA_CALLED_TEMPLATE void MultiplyElements(const IntegerBlock& b, const IntegerTile& t, uint32_t r, size_t first,
                                             size_t elements) {
   integers::V sums[kVectors], values[kVectors];
-  FOVEA_UNROLL(4)
-  for (int v = 0; v < kVectors; ++v) sums[v] = integers::Set(0);
+  FOVEA_EACH(v, kVectors) sums[v] = integers::Set(0);
   const WeightCode* weight = WeightsOf(b, r);
   const int8_t* value = t.values + first;
   for (uint32_t left = t.count; left > 0; --left, value += b.value_stride) {
@@ -227,13 +224,11 @@ FOVEA_CALLED_TEMPLATE void MultiplyElements(const IntegerBlock& b, const Integer
       Helium::LoadFewValues({value}, values);
     }
     const int32_t code = integers::NextByte(weight) + 128;
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) sums[v] = Helium::FewValueDot(code, values[v], sums[v]);
+    FOVEA_EACH(v, kVectors) sums[v] = Helium::FewValueDot(code, values[v], sums[v]);
   }
   const TakeUp take_up(b.arrays.rows[r]);
   int32_t* const to = SumsOf(b, r) + first;
-  FOVEA_UNROLL(4)
-  for (int v = 0; v < kVectors; ++v) {
+  FOVEA_EACH(v, kVectors) {
     if (take_up.kept == 0) {
       PutFirst(sums[v], to + v * integers::kLanes);
     } else {

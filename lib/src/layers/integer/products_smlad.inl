@@ -99,8 +99,7 @@ FOVEA_SHARED void MultiplyFourKeys(const Smlad::Pair* x, const int8_t* key, ptrd
                                    int32_t* scores) {
   Smlad::Sum sums[4] = {0, 0, 0, 0};
   Smlad::AddFourRows<kColumnBytes>(x, key, stride, fours, sums);
-  FOVEA_UNROLL(4)
-  for (int i = 0; i < 4; ++i) scores[4 * i] = sums[i];
+  FOVEA_EACH(i, 4) scores[4 * i] = sums[i];
 }
 FOVEA_CALLED void ScoresOfOne(const IntegerBlock& b, const IntegerTile& t, uint32_t r) {
   const Smlad::Pair* const x = QueryPairs(b, r);
@@ -131,8 +130,7 @@ template <class Take>
 FOVEA_INLINE void TakeElements(const Take& take, const int32_t* of_tile, size_t elements, int32_t* sums) {
   constexpr size_t kAtOnce = kIntegerPrefersSize ? 1 : 4;  // there is room for more than all elements
   for (const int32_t* const end = sums + elements; sums < end; sums += kAtOnce, of_tile += 4 * kAtOnce) {
-    FOVEA_UNROLL(4)
-    for (size_t k = 0; k < kAtOnce; ++k) take(of_tile[4 * k], sums + k);
+    FOVEA_EACH(k, kAtOnce) take(of_tile[4 * k], sums + k);
   }
 }
 FOVEA_CALLED void TakeUpElements(const IntegerRow& row, const int32_t* of_tile, size_t elements, int32_t* sums) {
@@ -185,8 +183,7 @@ FOVEA_SHARED void MultiplyFourElements(const WeightCode* weights, const int8_t* 
                                        int32_t* of_tile) {
   Smlad::Sum sums[4] = {0, 0, 0, 0};
   Smlad::AddFourElements<kColumnBytes>(weights, value, stride, fours, sums);
-  FOVEA_UNROLL(4)
-  for (int k = 0; k < 4; ++k) of_tile[4 * k] = sums[k];
+  FOVEA_EACH(k, 4) of_tile[4 * k] = sums[k];
 }
 FOVEA_CALLED void ValuesOfOne(const IntegerBlock& b, const IntegerTile& t, uint32_t r) {
   const WeightCode* const weights = WeightsOf(b, r);

@@ -11,8 +11,7 @@ template <class Step>
 FOVEA_INLINE void EachVector(size_t dim, const Step& step) {
   size_t i = 0;
   for (; kIntegerUnroll > 1 && dim - i >= kIntegerUnroll * integers::kLanes; i += kIntegerUnroll * integers::kLanes) {
-    FOVEA_UNROLL(4)
-    for (size_t v = 0; v < kIntegerUnroll; ++v) step(i + v * integers::kLanes, integers::All());
+    FOVEA_EACH(v, kIntegerUnroll) step(i + v * integers::kLanes, integers::All());
   }
   for (; dim - i >= integers::kLanes; i += integers::kLanes) step(i, integers::All());
   if constexpr (integers::kLanes > 1) {

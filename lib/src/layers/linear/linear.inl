@@ -93,13 +93,10 @@ FOVEA_INLINE void FewVectors(const float* const (&x)[kTokens], const FormatRow<k
   for (size_t d = 0; d < whole; d += kLanes) {
     ahead.Next<BytesOf<kType>(kRows * kLanes)>();
     VF v[kTokens];
-    FOVEA_UNROLL(4)
-    for (int r = 0; r < kTokens; ++r) v[r] = hn::LoadU(kF, x[r] + d);
-    FOVEA_UNROLL(8)
-    for (uint32_t k = 0; k < kRows; ++k) {
+    FOVEA_EACH(r, kTokens) v[r] = hn::LoadU(kF, x[r] + d);
+    FOVEA_EACH(k, kRows) {
       const VF w = weights[k].Whole(d);
-      FOVEA_UNROLL(4)
-      for (int r = 0; r < kTokens; ++r) acc[r][k] = hn::MulAdd(v[r], w, acc[r][k]);
+      FOVEA_EACH(r, kTokens) acc[r][k] = hn::MulAdd(v[r], w, acc[r][k]);
     }
   }
 }
@@ -122,8 +119,7 @@ FOVEA_INLINE void FewGroups(const float* const (&x)[kTokens], const FormatRow<kT
     for (size_t i = 0; kHasLeast<kType> && kTokens == 1 && i < kVectors; ++i) {
       x_sum = hn::Add(x_sum, hn::LoadU(kF, x[0] + d + i * kLanes));
     }
-    FOVEA_UNROLL(8)
-    for (uint32_t k = 0; k < kRows; ++k) {
+    FOVEA_EACH(k, kRows) {
       VF codes[kVectors];
       const VF scale = scales[k].Scale(weights[k], d);
       if constexpr (kTokens == 1) {
@@ -144,11 +140,9 @@ FOVEA_INLINE void FewGroups(const float* const (&x)[kTokens], const FormatRow<kT
           weights[k].Group(d, codes);
           if constexpr (kHasLeast<kType>) least = scales[k].Least(weights[k], d);
         }
-        FOVEA_UNROLL(8)
-        for (size_t i = 0; i < kVectors; ++i) {
+        FOVEA_EACH(i, kVectors) {
           const VF w = kBiased || kHasLeast<kType> ? hn::MulAdd(codes[i], scale, least) : hn::Mul(codes[i], scale);
-          FOVEA_UNROLL(4)
-          for (int r = 0; r < kTokens; ++r) acc[r][k] = hn::MulAdd(hn::LoadU(kF, x[r] + d + i * kLanes), w, acc[r][k]);
+          FOVEA_EACH(r, kTokens) acc[r][k] = hn::MulAdd(hn::LoadU(kF, x[r] + d + i * kLanes), w, acc[r][k]);
         }
       }
     }
@@ -167,12 +161,10 @@ FOVEA_INLINE VF FewSums(const float* const (&x)[kTokens], const FewTokens& f, ui
   for (uint32_t g = 0; g < kOutputs; g += kGroup) {
     FormatRow<kType> weights[kGroup];
     VF acc[kTokens][kGroup];
-    FOVEA_UNROLL(8)
-    for (uint32_t k = 0; k < kGroup; ++k) {  // outputs past the last repeat it
+    FOVEA_EACH(k, kGroup) {  // outputs past the last repeat it
       const uint32_t row = output + g + k < f.out_dim ? output + g + k : f.out_dim - 1;
       weights[k] = WeightsOf<kType>(f, row);
-      FOVEA_UNROLL(4)
-      for (int r = 0; r < kTokens; ++r) acc[r][k] = hn::Zero(kF);
+      FOVEA_EACH(r, kTokens) acc[r][k] = hn::Zero(kF);
     }
     const Ahead ahead = Ahead::From(WeightsOf<kType>(f, output + g + kRowsAhead<kType>).data);
     if constexpr (kGrouped<kType>) {
@@ -182,17 +174,13 @@ FOVEA_INLINE VF FewSums(const float* const (&x)[kTokens], const FewTokens& f, ui
     }
     for (size_t d = whole; d < f.in_dim; d += kLanes) {
       const size_t n = f.in_dim - d < kLanes ? f.in_dim - d : kLanes;
-      FOVEA_UNROLL(4)
-      for (int r = 0; r < kTokens; ++r) {
+      FOVEA_EACH(r, kTokens) {
         const VF v = hn::LoadN(kF, x[r] + d, n);
-        FOVEA_UNROLL(8)
-        for (uint32_t k = 0; k < kGroup; ++k) acc[r][k] = hn::MulAdd(v, LoadAsN(weights[k], d, n), acc[r][k]);
+        FOVEA_EACH(k, kGroup) acc[r][k] = hn::MulAdd(v, LoadAsN(weights[k], d, n), acc[r][k]);
       }
     }
-    FOVEA_UNROLL(4)
-    for (int r = 0; r < kTokens; ++r) {
-      FOVEA_UNROLL(8)
-      for (uint32_t k = 0; k < kGroup; ++k) products[r * kOutputs + g + k] = acc[r][k];
+    FOVEA_EACH(r, kTokens) {
+      FOVEA_EACH(k, kGroup) products[r * kOutputs + g + k] = acc[r][k];
     }
   }
   return hn::SumsOfLanes(products);

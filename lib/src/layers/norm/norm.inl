@@ -15,14 +15,12 @@ constexpr int kActivated = kSmallText ? 1 : 4;
 template <int n>
 FOVEA_INLINE void ActivateFrom(const ActivationRow& row, size_t i) {
   VF y[n];
-  FOVEA_UNROLL(4)
-  for (int k = 0; k < n; ++k) {
+  FOVEA_EACH(k, n) {
     const size_t at = i + size_t(k) * kLanes;
     y[k] = LoadUpTo(row.x + at, LanesBefore(at, row.count));
   }
   Activate(row.kind, row.alpha, y);
-  FOVEA_UNROLL(4)
-  for (int k = 0; k < n; ++k) {
+  FOVEA_EACH(k, n) {
     const size_t at = i + size_t(k) * kLanes;
     if (row.factor) y[k] = hn::Mul(y[k], LoadUpTo(row.factor + at, LanesBefore(at, row.count)));
     StoreUpTo(y[k], row.y + at, LanesBefore(at, row.count));
@@ -57,8 +55,7 @@ FOVEA_INLINE void NextOfChains(const float*& x, VF (&next)[n]) {
     hn::LoadNext(x, next);
     x += kNormChains - n;
   } else {  // the offset is a part of each load, and x moves once in an unrolled loop
-    FOVEA_UNROLL(8)
-    for (size_t v = 0; v < n; ++v) next[v] = hn::LoadU(kF, x + v * kLanes);
+    FOVEA_EACH(v, n) next[v] = hn::LoadU(kF, x + v * kLanes);
     x += kNormChains;
   }
 }
@@ -70,8 +67,7 @@ FOVEA_INLINE void AddToChains(const NormSums& s, size_t first, size_t rounds) {
   const float shift = s.shift;
   const bool goes_on = s.goes_on;
   VF sums[n], squares[n];
-  FOVEA_UNROLL(8)
-  for (size_t v = 0; v < n; ++v) {
+  FOVEA_EACH(v, n) {
     sums[v] = kNorm == Norm::kCentered && goes_on ? hn::LoadU(kF, s.chains + first + v * kLanes) : hn::Zero(kF);
     squares[v] = goes_on ? hn::LoadU(kF, s.squares + first + v * kLanes) : hn::Zero(kF);
   }
@@ -80,11 +76,9 @@ FOVEA_INLINE void AddToChains(const NormSums& s, size_t first, size_t rounds) {
   for (; rounds > 0; --rounds) {
     VF next[n];
     NextOfChains(x, next);
-    FOVEA_UNROLL(8)
-    for (size_t v = 0; v < n; ++v) AddTo<kNorm>(next[v], shift, &sums[v], &squares[v]);
+    FOVEA_EACH(v, n) AddTo<kNorm>(next[v], shift, &sums[v], &squares[v]);
   }
-  FOVEA_UNROLL(8)
-  for (size_t v = 0; v < n; ++v) {
+  FOVEA_EACH(v, n) {
     if (kNorm == Norm::kCentered) hn::StoreU(sums[v], kF, s.chains + first + v * kLanes);
     hn::StoreU(squares[v], kF, s.squares + first + v * kLanes);
   }
@@ -123,24 +117,18 @@ template <Norm kNorm>
 FOVEA_INLINE void AddRowsToChains(const NormSums* s, size_t first, size_t rounds) {
   constexpr size_t n = kVectorsAtOnce;
   VF sums[kRowsAtOnce][n], squares[kRowsAtOnce][n];
-  FOVEA_UNROLL(8)
-  for (size_t r = 0; r < kRowsAtOnce; ++r) {
-    FOVEA_UNROLL(8)
-    for (size_t v = 0; v < n; ++v) sums[r][v] = squares[r][v] = hn::Zero(kF);
+  FOVEA_EACH(r, kRowsAtOnce) {
+    FOVEA_EACH(v, n) sums[r][v] = squares[r][v] = hn::Zero(kF);
   }
   for (size_t i = first, end = first + rounds * kNormChains; i != end; i += kNormChains) {
-    FOVEA_UNROLL(8)
-    for (size_t r = 0; r < kRowsAtOnce; ++r) {
-      FOVEA_UNROLL(8)
-      for (size_t v = 0; v < n; ++v) {
+    FOVEA_EACH(r, kRowsAtOnce) {
+      FOVEA_EACH(v, n) {
         AddTo<kNorm>(hn::LoadU(kF, s[r].x + i + v * kLanes), s[r].shift, &sums[r][v], &squares[r][v]);
       }
     }
   }
-  FOVEA_UNROLL(8)
-  for (size_t r = 0; r < kRowsAtOnce; ++r) {
-    FOVEA_UNROLL(8)
-    for (size_t v = 0; v < n; ++v) {
+  FOVEA_EACH(r, kRowsAtOnce) {
+    FOVEA_EACH(v, n) {
       if (kNorm == Norm::kCentered) hn::StoreU(sums[r][v], kF, s[r].chains + first + v * kLanes);
       hn::StoreU(squares[r][v], kF, s[r].squares + first + v * kLanes);
     }

@@ -13,15 +13,12 @@ template <fovea_dtype kType, size_t kRows>
 FOVEA_INLINE void LargestOfRows(char* const (&rows)[kRows], size_t dim, VF (&largest)[kRows]) {
   FormatRow<kType> elements[kRows];
   VF all[kRows];
-  FOVEA_UNROLL(16)
-  for (size_t i = 0; i < kRows; ++i) elements[i] = FormatRow<kType>::Of(rows[i], nullptr), all[i] = hn::Zero(kF);
+  FOVEA_EACH(i, kRows) elements[i] = FormatRow<kType>::Of(rows[i], nullptr), all[i] = hn::Zero(kF);
   size_t d = 0;
   for (; d + kLanes <= dim; d += kLanes) {
-    FOVEA_UNROLL(16)
-    for (size_t i = 0; i < kRows; ++i) all[i] = hn::Max(all[i], hn::Abs(elements[i].Whole(d)));
+    FOVEA_EACH(i, kRows) all[i] = hn::Max(all[i], hn::Abs(elements[i].Whole(d)));
   }
-  FOVEA_UNROLL(16)
-  for (size_t i = 0; i < kRows; ++i) {
+  FOVEA_EACH(i, kRows) {
     largest[i] = d < dim ? hn::Max(all[i], hn::Abs(elements[i].Part(d, dim - d))) : all[i];
   }
 }
@@ -81,8 +78,7 @@ struct HalfRows {
   FOVEA_INLINE void ScoreBlock(const QueryTile& t, const KeyTile& keys, size_t column, uint32_t j) {
     const size_t columns = ColumnsOf<kVectors>(t);
     const Element* at[Half::kRows];
-    FOVEA_UNROLL(8)
-    for (int k = 0; k < Half::kRows; ++k) at[k] = RowOf(keys.keys, j + k < keys.end ? j + k : keys.end - 1);
+    FOVEA_EACH(k, Half::kRows) at[k] = RowOf(keys.keys, j + k < keys.end ? j + k : keys.end - 1);
     HalfBlock<Half>::template Multiply<kVectors>(QueryElements(t) + column, columns, t.head_dim, at, false,
                                                  t.s + size_t(j) * (kConstant ? columns : t.columns) + column);
   }
@@ -93,13 +89,11 @@ struct HalfRows {
   FOVEA_INLINE void ScaleScores(const QueryTile& t, const KeyTile& keys, size_t column) {
     const size_t columns = t.columns;
     VF powers[kVectors * kPieces];
-    FOVEA_UNROLL(8)
-    for (int v = 0; v < kVectors * kPieces; ++v) powers[v] = ScorePower(t, column + v * kLanes);
+    FOVEA_EACH(v, kVectors * kPieces) powers[v] = ScorePower(t, column + v * kLanes);
     float* s = t.s + size_t(keys.begin) * columns + column;
     FOVEA_UNROLL_LONG_LOOP(4)
     for (uint32_t n = keys.end - keys.begin; n > 0; --n, s += columns) {
-      FOVEA_UNROLL(8)
-      for (int v = 0; v < kVectors * kPieces; ++v) {
+      FOVEA_EACH(v, kVectors * kPieces) {
         hn::StoreU(hn::Mul(hn::LoadU(kF, s + v * kLanes), powers[v]), kF, s + v * kLanes);
       }
     }

@@ -25,12 +25,9 @@ struct HalfFewRows : HalfFewSoftmax<Half> {
   FOVEA_INLINE void AddFewValue(const E (&weights)[kRows], const M (&hidden)[kRows], const Element* value, size_t n,
                                 V (&sums)[kRows][kVectors]) {
     V x[kVectors];
-    FOVEA_UNROLL(8)
-    for (int v = 0; v < kVectors; ++v) x[v] = kPart ? Half::LoadPart(value, n) : Half::Load(value + v * kProductLanes);
-    FOVEA_UNROLL(8)
-    for (int v = 0; v < kVectors; ++v) {
-      FOVEA_UNROLL(2)
-      for (int r = 0; r < kRows; ++r) {
+    FOVEA_EACH(v, kVectors) x[v] = kPart ? Half::LoadPart(value, n) : Half::Load(value + v * kProductLanes);
+    FOVEA_EACH(v, kVectors) {
+      FOVEA_EACH(r, kRows) {
         sums[r][v] =
             Half::template MulAdd<i>(kHides ? Half::template ZeroIf<i>(hidden[r], x[v]) : x[v], weights[r], sums[r][v]);
       }
@@ -56,8 +53,7 @@ struct HalfFewRows : HalfFewSoftmax<Half> {
     VF all[kPieces], part[kPieces];
     Half::LoadFloats(whole ? o : lanes, all);
     Half::Widen(sum, part);
-    FOVEA_UNROLL(2)
-    for (int i = 0; i < kPieces; ++i) part[i] = hn::Add(rescales ? hn::Mul(all[i], rescale) : all[i], part[i]);
+    FOVEA_EACH(i, kPieces) part[i] = hn::Add(rescales ? hn::Mul(all[i], rescale) : all[i], part[i]);
     Half::StoreFloats(part, whole ? o : lanes);
     if (!whole) __builtin_memcpy(o, lanes, n * sizeof(float));
   }
@@ -78,26 +74,22 @@ struct HalfFewRows : HalfFewSoftmax<Half> {
       E weights[kRows];
       M hidden[kRows] = {};
       for (; j + kProductLanes <= end; j += kProductLanes, x += kProductLanes) {
-        FOVEA_UNROLL(2)
-        for (int r = 0; r < kRows; ++r) {
+        FOVEA_EACH(r, kRows) {
           weights[r] = Half::LoadE(x + r * kKeyTile);
           if (kHides) hidden[r] = Half::SignMask(weights[r]);
         }
         AddFewValues<kHides, kPart, 0>(weights, hidden, value, keys.values.stride, n, sums);
       }
       for (; j < end; ++j, ++x, value += keys.values.stride) {
-        FOVEA_UNROLL(2)
-        for (int r = 0; r < kRows; ++r) {
+        FOVEA_EACH(r, kRows) {
           weights[r] = Half::LoadOne(x + r * kKeyTile);
           if (kHides) hidden[r] = Half::SignMask(weights[r]);
         }
         AddFewValue<kHides, kPart, 0>(weights, hidden, value, n, sums);
       }
-      FOVEA_UNROLL(2)
-      for (int r = 0; r < kRows; ++r) {
+      FOVEA_EACH(r, kRows) {
         const VF rescale = hn::Set(kF, t.rescale[r * kKeys]);
-        FOVEA_UNROLL(8)
-        for (int v = 0; v < kVectors; ++v) {
+        FOVEA_EACH(v, kVectors) {
           AddPart(t.o + r * padded + element + v * kProductLanes, rescales, rescale, sums[r][v],
                   kPart ? n : kProductLanes);
         }

@@ -44,16 +44,13 @@ struct HalfFewRows<Half, true> : HalfFewSoftmax<Half> {
       for (uint32_t left = end - j; left > 0; --left, ++weight, value += keys.values.stride) {
         E e[kRows];
         const Element* at[kRows];
-        FOVEA_UNROLL(2)
-        for (int r = 0; r < kRows; ++r) {
+        FOVEA_EACH(r, kRows) {
           e[r] = Half::LoadOne(weight + r * kKeyTile);
           at[r] = kHides && int16_t(e[r]) < 0 ? kZeros : value;
         }
-        FOVEA_UNROLL(4)
-        for (int v = 0; v < kVectors; ++v) {
+        FOVEA_EACH(v, kVectors) {
           V x;
-          FOVEA_UNROLL(2)
-          for (int r = 0; r < kRows; ++r) {
+          FOVEA_EACH(r, kRows) {
             if (r == 0 || kHides) {
               const Element* const p = at[r] + v * kProductLanes;
               x = kPart ? Half::LoadPart(p, n) : Half::Load(p);
@@ -65,8 +62,7 @@ struct HalfFewRows<Half, true> : HalfFewSoftmax<Half> {
       FOVEA_UNROLL_FOR_SPEED(2)
       for (int r = 0; r < kRows; ++r) {
         Element part[kVectors * kProductLanes];
-        FOVEA_UNROLL(4)
-        for (int v = 0; v < kVectors; ++v) Half::StoreRow(sums[r][v], part + v * kProductLanes);
+        FOVEA_EACH(v, kVectors) Half::StoreRow(sums[r][v], part + v * kProductLanes);
         AddParts(part, t.o + r * padded + element, rescales, t.rescale[r * kKeys],
                  kPart ? n : size_t{kVectors * kProductLanes});
       }

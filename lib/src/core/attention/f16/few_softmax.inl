@@ -51,8 +51,7 @@ struct HalfFewSoftmax : HalfRows<Half> {
         Half::Store(hn::Mul(LoadPart(q.dtype, row, d, LanesBefore(d, t.head_dim)), scales), to + d);
       }
     }
-    hn::StoreU(hn::Set(kF, -kInfinity), kF, t.row_max);
-    hn::StoreU(hn::Zero(kF), kF, t.row_sum);
+    BeginSoftmax(t, 0);
     ZeroVectors(t.o, rows * (PaddedToLanes(t.value_dim) / kLanes));
   }
 
@@ -62,17 +61,14 @@ struct HalfFewSoftmax : HalfRows<Half> {
                                 const VF (&scores)[kRows][kPieces]) {
     constexpr uint32_t kKeys = FewBlock<kRows>::kKeys;
     float floats[kRows][kProductLanes];
-    FOVEA_UNROLL(2)
-    for (int r = 0; r < kRows; ++r) {
-      FOVEA_UNROLL(2)
-      for (int i = 0; i < kPieces; ++i) {
+    FOVEA_EACH(r, kRows) {
+      FOVEA_EACH(i, kPieces) {
         hn::StoreU(hn::MulSet(scores[r][i], query_scales(t)[r * kKeys]), kF, floats[r] + i * kLanes);
       }
     }
     for (uint32_t k = 0; k < kProductLanes && j + k < keys.end; k += kKeys) {
       float lanes[kLanes];
-      FOVEA_UNROLL(2)
-      for (int r = 0; r < kRows; ++r) __builtin_memcpy(lanes + r * kKeys, floats[r] + k, kKeys * sizeof(float));
+      FOVEA_EACH(r, kRows) __builtin_memcpy(lanes + r * kKeys, floats[r] + k, kKeys * sizeof(float));
       StoreFewScores<kRows>(t, keys, j + k, hn::LoadU(kF, lanes));
     }
   }
@@ -107,8 +103,7 @@ struct HalfFewSoftmax : HalfRows<Half> {
     constexpr uint32_t kKeys = FewBlock<kRows>::kKeys;
     MF hidden[n];
     VF p[n];
-    FOVEA_UNROLL(4)
-    for (int i = 0; i < n; ++i) {
+    FOVEA_EACH(i, n) {
       const VF x = hn::LoadU(kF, s + i * kLanes);
       hidden[i] = hn::Eq(x, hn::Set(kF, -kInfinity));
       p[i] = hn::Sub(x, shift);

@@ -36,8 +36,7 @@ struct HalfProducts : HalfRows<Half> {
                              V (&sums)[kRows][kVectors]) {
     constexpr int i = e % Half::kReads;
     const E element = value[e / Half::kReads];
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) {
+    FOVEA_EACH(v, kVectors) {
       V& sum = sums[e][v];
       sum = kHides ? Half::template MulAddUnless<i>(hidden[v], x[v], element, sum)
                    : Half::template MulAdd<i>(x[v], element, sum);
@@ -56,14 +55,12 @@ struct HalfProducts : HalfRows<Half> {
     if constexpr (kLoads == 1 && kRows > 1) {
       elements[0] = Half::NextE(value, stride);
     } else {
-      FOVEA_UNROLL(4)
-      for (int i = 0; i < kLoads; ++i) {
+      FOVEA_EACH(i, kLoads) {
         elements[i] = kRows == 1 ? Half::LoadOne(value) : Half::LoadE(value + i * Half::kReads);
       }
       value += stride;
     }
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) {
+    FOVEA_EACH(v, kVectors) {
       weights[v] = Half::Load(x + v * kProductLanes);
       hidden[v] = kHides ? Half::SignMask(weights[v]) : M();
     }
@@ -77,13 +74,11 @@ struct HalfProducts : HalfRows<Half> {
   FOVEA_INLINE void AddSums(const V (&sums)[kRows][kVectors], bool rescales, const float* factors, int skip,
                             size_t columns, float* o) {
     VF factor[kVectors][kPieces];
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) Half::LoadFloats(factors + v * kProductLanes, factor[v]);
+    FOVEA_EACH(v, kVectors) Half::LoadFloats(factors + v * kProductLanes, factor[v]);
     FOVEA_UNROLL(8)
     for (int e = 0; e < kRows; ++e, o += columns) {
       if (e < skip) continue;
-      FOVEA_UNROLL(4)
-      for (int v = 0; v < kVectors; ++v) {
+      FOVEA_EACH(v, kVectors) {
         VF all[kPieces], part[kPieces];
         Half::LoadFloats(o + v * kProductLanes, all);
         Half::Widen(sums[e][v], part);
@@ -112,8 +107,7 @@ struct HalfProducts : HalfRows<Half> {
       uint32_t n = end - j;
       if constexpr (!kHides && kVectors > 1) {
         for (; n >= kKeysAtOnce; n -= kKeysAtOnce) {
-          FOVEA_UNROLL(4)
-          for (uint32_t i = 0; i < kKeysAtOnce; ++i) AddKey<kHides>(x, step, value, stride, sums);
+          FOVEA_EACH(i, kKeysAtOnce) AddKey<kHides>(x, step, value, stride, sums);
         }
       }
       for (; n > 0; --n) AddKey<kHides>(x, step, value, stride, sums);

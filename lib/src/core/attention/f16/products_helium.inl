@@ -42,8 +42,7 @@ struct HalfProducts<Half, true> : HalfRows<Half> {
         const E elements[Half::kRows] = {Half::LoadOne(value), Half::LoadOne(value + step)};
         value += keys.values.stride;
         FOVEA_OPAQUE(value);
-        FOVEA_UNROLL(4)
-        for (int v = 0; v < kVectors; ++v) {
+        FOVEA_EACH(v, kVectors) {
           constexpr int kPastWhole = kProductLanes + kVectors * kProductLanes * (Rows::kWeightPitch - 1);
           const bool last = kVectors > 1 && v + 1 == kVectors;
           const V weights = last ? Half::template Next<kPastWhole>(x) : Half::template Next<kProductLanes>(x);

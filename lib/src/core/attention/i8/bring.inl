@@ -116,8 +116,7 @@ struct I8Bring {
   // Stores the codes of kGroup rows of i8, from row i on, interleaved. Returns how many elements of each row it stored.
   FOVEA_INLINE size_t PutGroup(const RowsToBring& r, uint32_t i, size_t padded) {
     const int8_t* row[kGroup];
-    FOVEA_UNROLL(16)
-    for (uint32_t k = 0; k < kGroup; ++k) {
+    FOVEA_EACH(k, kGroup) {
       row[k] = static_cast<const int8_t*>(r.rows.data) + ptrdiff_t(i + k) * r.rows.stride + r.element;
     }
     RowCode* const to = static_cast<RowCode*>(r.to) + (r.at + i) * padded;

@@ -40,16 +40,12 @@ struct I8FewScores {
   FOVEA_INLINE void AddFewScores(const FewCode* x, const int8_t* const (&at)[kAtOnce * kKeys], size_t d, size_t n,
                                  Sum (&sums)[kAtOnce][kVectors * kKeys]) {
     FewQuery q[kVectors];
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) q[v] = Dot::LoadFewX(x + v * Dot::kFewXCodes);
-    FOVEA_UNROLL(8)
-    for (int b = 0; b < kAtOnce; ++b) {
-      FOVEA_UNROLL(16)
-      for (size_t k = 0; k < kKeys; ++k) {
+    FOVEA_EACH(v, kVectors) q[v] = Dot::LoadFewX(x + v * Dot::kFewXCodes);
+    FOVEA_EACH(b, kAtOnce) {
+      FOVEA_EACH(k, kKeys) {
         const int8_t* const key = at[b * kKeys + k] + d;
         const FewQuery e = kPart ? Dot::template LoadFewPart<kRows>(key, n) : Dot::template LoadFew<kRows>(key);
-        FOVEA_UNROLL(4)
-        for (int v = 0; v < kVectors; ++v) sums[b][v * kKeys + k] = Dot::FewScoreDot(q[v], e, sums[b][v * kKeys + k]);
+        FOVEA_EACH(v, kVectors) sums[b][v * kKeys + k] = Dot::FewScoreDot(q[v], e, sums[b][v * kKeys + k]);
       }
     }
   }
@@ -73,16 +69,13 @@ struct I8FewScores {
         FOVEA_UNROLL(16)
         for (uint32_t k = 0; k < kAtOnce * kKeys; ++k, key += keys.keys.stride) at[k] = key;
       } else {
-        FOVEA_UNROLL(16)
-        for (uint32_t k = 0; k < kAtOnce * kKeys; ++k) {  // keys past the end repeat the last one
+        FOVEA_EACH(k, kAtOnce * kKeys) {  // keys past the end repeat the last one
           at[k] = key;
           if (j + k + 1 < keys.end) key += keys.keys.stride;
         }
       }
-      FOVEA_UNROLL(8)
-      for (int b = 0; b < kAtOnce; ++b) {
-        FOVEA_UNROLL(16)
-        for (int i = 0; i < kSums; ++i) sums[b][i] = start;
+      FOVEA_EACH(b, kAtOnce) {
+        FOVEA_EACH(i, kSums) sums[b][i] = start;
       }
       const FewCode* x = queries;
       for (size_t d = 0; d < whole; d += kStep, x += kRows * kStep) {
@@ -90,8 +83,7 @@ struct I8FewScores {
         AddFewScores<kRows, false, kVectors, kAtOnce, kKeys>(x, at, d, kStep, sums);
       }
       if (whole < dim) AddFewScores<kRows, true, kVectors, kAtOnce, kKeys>(x, at, whole, dim - whole, sums);
-      FOVEA_UNROLL(8)
-      for (int b = 0; b < kAtOnce; ++b) {
+      FOVEA_EACH(b, kAtOnce) {
         const uint32_t first = j + b * kKeys;
         if (first >= keys.end) continue;
         const VF key_scales = Dot::template LoadForEachRow<kRows>(keys.numbers().key_scale + first);
@@ -148,8 +140,7 @@ struct I8FewRows : I8FewSoftmax<Dot>, I8FewScores<Dot> {
       FOVEA_WITH_FORMAT(kQueryTexts, q.dtype, FewBeginRow<kType>(t, {query, q.dtype, hn::Set(kF, scale)}, r));
     };
     for (size_t r = 0; r < rows; ++r) begin_row(r);
-    hn::StoreU(hn::Set(kF, -kInfinity), kF, t.row_max);
-    hn::StoreU(hn::Zero(kF), kF, t.row_sum);
+    BeginSoftmax(t, 0);
     for (size_t i = 0; i < rows * PaddedToLanes(t.value_dim); i += kLanes) hn::StoreU(hn::Zero(kF), kF, t.o + i);
   }
 
@@ -189,19 +180,16 @@ struct I8FewRows : I8FewSoftmax<Dot>, I8FewScores<Dot> {
   FOVEA_INLINE void AddFewValues(const FewWeight* codes, const int8_t* value, ptrdiff_t stride, uint32_t count,
                                  size_t n, FewValueSum (&sums)[kRows][kVectors]) {
     const int8_t* at[Dot::kFewKeysAtOnce];
-    FOVEA_UNROLL(4)
-    for (uint32_t k = 0; k < Dot::kFewKeysAtOnce; ++k) at[k] = value + ptrdiff_t(k < count ? k : count - 1) * stride;
+    FOVEA_EACH(k, Dot::kFewKeysAtOnce) at[k] = value + ptrdiff_t(k < count ? k : count - 1) * stride;
     FewX values[kVectors];
     if constexpr (kPart) {
       Dot::LoadFewValuesPart(at, n, values);
     } else {
       Dot::LoadFewValues(at, values);
     }
-    FOVEA_UNROLL(4)
-    for (int r = 0; r < kRows; ++r) {
+    FOVEA_EACH(r, kRows) {
       const auto weights = Dot::SetFewWeights(codes + r * kKeyTile);
-      FOVEA_UNROLL(4)
-      for (int v = 0; v < kVectors; ++v) sums[r][v] = Dot::FewValueDot(weights, values[v], sums[r][v]);
+      FOVEA_EACH(v, kVectors) sums[r][v] = Dot::FewValueDot(weights, values[v], sums[r][v]);
     }
   }
 
@@ -214,12 +202,9 @@ struct I8FewRows : I8FewSoftmax<Dot>, I8FewScores<Dot> {
     constexpr int kGroups = kTurns > 1 || kSmallText || hn::kRegisters > 8 ? kTurns : 4;  // in a round of the loop
     const size_t padded = PaddedToLanes(t.value_dim);
     FewValueSum sums[kTurns][kRows][kVectors];
-    FOVEA_UNROLL(8)
-    for (int i = 0; i < kTurns; ++i) {
-      FOVEA_UNROLL(4)
-      for (int r = 0; r < kRows; ++r) {
-        FOVEA_UNROLL(4)
-        for (int v = 0; v < kVectors; ++v) sums[i][r][v] = i == 0 ? starts[r] : Dot::FewZero();
+    FOVEA_EACH(i, kTurns) {
+      FOVEA_EACH(r, kRows) {
+        FOVEA_EACH(v, kVectors) sums[i][r][v] = i == 0 ? starts[r] : Dot::FewZero();
       }
     }
     const bool ask = PrefetchesAhead<kRows>(t, keys) && keys.next_keys;
@@ -242,13 +227,11 @@ struct I8FewRows : I8FewSoftmax<Dot>, I8FewScores<Dot> {
       count = left < kGroupKeys ? left : kGroupKeys;
       AddFewValues<kRows, kPart>(codes, reinterpret_cast<const int8_t*>(value), stride, count, n, sums[0]);
     }
-    FOVEA_UNROLL(4)
-    for (int r = 0; r < kRows; ++r) {
+    FOVEA_EACH(r, kRows) {
       const VF rescale = hn::Set(kF, t.rescale[r * kKeys]), factor = hn::Set(kF, value_factors(t)[r * kKeys]);
       FOVEA_UNROLL(8)
       for (int i = 1; i < kTurns; ++i) {
-        FOVEA_UNROLL(4)
-        for (int v = 0; v < kVectors; ++v) sums[0][r][v] = Dot::FewAdd(sums[0][r][v], sums[i][r][v]);
+        FOVEA_EACH(v, kVectors) sums[0][r][v] = Dot::FewAdd(sums[0][r][v], sums[i][r][v]);
       }
       VF floats[kVectors];
       Dot::InOrder(sums[0][r], floats);
@@ -266,8 +249,7 @@ struct I8FewRows : I8FewSoftmax<Dot>, I8FewScores<Dot> {
   FOVEA_TEMPLATE void FewValues(const QueryTile& t, const KeyTile& keys, bool) {
     constexpr int kVectors = Dot::template kFewValueVectors<kRows>;
     FewValueSum starts[kRows];
-    FOVEA_UNROLL(4)
-    for (int r = 0; r < kRows; ++r) {
+    FOVEA_EACH(r, kRows) {
       starts[r] = Dot::FewValueStart(Few::template FewWeightCodes<kRows>(t) + r * kKeyTile, keys.end - keys.begin);
     }
     size_t e = 0;

@@ -17,8 +17,7 @@ struct I8FewScores<Dot, kDotHelium> {
   FOVEA_CALLED_TEMPLATE void ScoresOfChunks(const int8_t* x, const int8_t* row, ptrdiff_t stride, uint32_t fours,
                                             const float* key_scale, VF query_scale, float* s) {
     Bytes q[kChunks];
-    FOVEA_UNROLL(4)
-    for (int c = 0; c < kChunks; ++c) q[c] = Dot::LoadBytes(x + 16 * c);
+    FOVEA_EACH(c, kChunks) q[c] = Dot::LoadBytes(x + 16 * c);
     for (; fours > 0; --fours) {
       Sum sums[4];
       FOVEA_UNROLL(4)
@@ -79,13 +78,10 @@ struct I8FewScores<Dot, kDotHelium> {
       Sum sums[kLanes] = {};
       const auto add = [&](auto load) __attribute__((always_inline)) {
         Bytes q[kRows];
-        FOVEA_UNROLL(2)
-        for (int r = 0; r < kRows; ++r) q[r] = Dot::NextBytes(x);
-        FOVEA_UNROLL(4)
-        for (uint32_t k = 0; k < kKeys; ++k) {
+        FOVEA_EACH(r, kRows) q[r] = Dot::NextBytes(x);
+        FOVEA_EACH(k, kKeys) {
           const Bytes e = load(at[k]);
-          FOVEA_UNROLL(2)
-          for (uint32_t r = 0; r < kRows; ++r) sums[r * kKeys + k] = Dot::DotAdd(q[r], e, sums[r * kKeys + k]);
+          FOVEA_EACH(r, kRows) sums[r * kKeys + k] = Dot::DotAdd(q[r], e, sums[r * kKeys + k]);
         }
       };
       for (size_t left = steps; left > 0; --left) add([](const int8_t*& p) { return Dot::NextBytes(p); });

@@ -60,8 +60,7 @@ struct I8FewSoftmax {
       }
       FewWeight lanes[kLanes];
       Dot::StoreFewWeights(biased, lanes);
-      FOVEA_UNROLL(4)
-      for (int r = 0; r < kRows; ++r) __builtin_memcpy(codes + r * kKeyTile, lanes + r * kKeys, kKeys * sizeof *codes);
+      FOVEA_EACH(r, kRows) __builtin_memcpy(codes + r * kKeyTile, lanes + r * kKeys, kKeys * sizeof *codes);
     }
     if (!HasZero(keys)) return;
     hn::StoreU(hn::MulSet(ReduceRows<kRows, false>(sum), keys.numbers().value_zero), kF, zero_sums(t));
@@ -131,8 +130,7 @@ struct I8FewSoftmax {
       }
     } else if constexpr (kStrandsApart) {
       const bool hidden = hides || (keys.end - keys.begin) % kStrands != 0 || Keeps(keys);
-      FOVEA_UNROLL(8)
-      for (int v = 0; v < kVectors; ++v) {
+      FOVEA_EACH(v, kVectors) {
         float* const s = t.s + v * kLanes;
         strands[v] = hidden ? FewWeighStrand<kRows, true>(t, keys, s, s_end, scale + v * kKeys, shift, top)
                             : FewWeighStrand<kRows, false>(t, keys, s, s_end, scale + v * kKeys, shift, top);
@@ -145,11 +143,9 @@ struct I8FewSoftmax {
         for (int first = 0; first < kVectors; first += kAtOnce) {
           float* const at = s + first * kLanes;
           VF p[kAtOnce];
-          FOVEA_UNROLL(8)
-          for (int v = 0; v < kAtOnce; ++v) p[v] = hn::Sub(hn::LoadU(kF, at + v * kLanes), shift);
+          FOVEA_EACH(v, kAtOnce) p[v] = hn::Sub(hn::LoadU(kF, at + v * kLanes), shift);
           ShortExp2(p);
-          FOVEA_UNROLL(8)
-          for (int v = 0; v < kAtOnce; ++v) {
+          FOVEA_EACH(v, kAtOnce) {
             TakeWeights<kRows, true>(t, keys, p[v], at + v * kLanes, scale + (first + v) * kKeys, strands[first + v],
                                      top);
           }

@@ -11,33 +11,31 @@
 #include "core/attention/i8/codes.inl"
 #include "ground/math/dot_block.inl"
 
-// What becomes of the sums of a row of a register block.
+// What becomes of the sums of row k of a register block.
 template <class Dot, DotKind kKind = Dot::kKind>
 struct I8Sums {
-  using Sum = typename Dot::Sum;
+  using Block = DotBlock<Dot>;
 
   // scores[..] = sums * the key's scale * the scales of the queries.
-  template <int kVectors>
-  FOVEA_INLINE void StoreScores(const Sum (&sums)[kVectors], float key_scale, const float* query_scales,
+  template <class BlockSums, int kVectors>
+  FOVEA_INLINE void StoreScores(const BlockSums& sums, int k, float key_scale, const VF (&query_scale)[kVectors],
                                 float* scores) {
     const VF scale = hn::Set(kF, key_scale);
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) {
-      const VF query_scale = hn::LoadU(kF, query_scales + v * kLanes);
-      hn::StoreU(hn::Mul(hn::Mul(Dot::ToFloat(sums[v]), scale), query_scale), kF, scores + v * kLanes);
-    }
+    VF score[kVectors];
+    FOVEA_EACH(v, kVectors) score[v] = hn::Mul(hn::Mul(Block::FloatsOf(sums, k, v), scale), query_scale[v]);
+    Dot::StoreVectors(score, scores);
   }
 
   // o[..] = o * rescale + sums * factors
-  template <int kVectors>
-  FOVEA_INLINE void AddOutputs(const Sum (&sums)[kVectors], const float* rescales, const float* factors, float* o) {
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) {
-      const VF rescale = hn::LoadU(kF, rescales + v * kLanes);
-      const VF factor = hn::LoadU(kF, factors + v * kLanes);
-      const VF old = hn::Mul(hn::LoadU(kF, o + v * kLanes), rescale);
-      hn::StoreU(hn::Add(old, hn::Mul(Dot::ToFloat(sums[v]), factor)), kF, o + v * kLanes);
+  template <class BlockSums, int kVectors>
+  FOVEA_INLINE void AddOutputs(const BlockSums& sums, int k, const VF (&rescale)[kVectors],
+                               const VF (&factor)[kVectors], float* o) {
+    VF sum[kVectors];
+    Dot::LoadVectors(o, sum);
+    FOVEA_EACH(v, kVectors) {
+      sum[v] = hn::Add(hn::Mul(sum[v], rescale[v]), hn::Mul(Block::FloatsOf(sums, k, v), factor[v]));
     }
+    Dot::StoreVectors(sum, o);
   }
 };
 
@@ -49,63 +47,66 @@ struct I8Products {
   using Sums = I8Sums<Dot>;
   using Code = typename Dot::Code;
   using RowCode = typename Dot::RowCode;
-  using Sum = typename Dot::Sum;
   static constexpr size_t kGroup = Dot::kGroup;
 
-  // Scores of the keys j .. j + kRows - 1. Those past the end repeat the last one.
+  // Scores of kRows keys from key j on, of which `left` exist: the others repeat the last one.
   template <int kVectors, int kRows>
-  FOVEA_INLINE void ScoreBlock(const QueryTile& t, const KeyTile& keys, size_t column, uint32_t j) {
+  FOVEA_INLINE void ScoreBlock(const QueryTile& t, const I8Numbers& numbers, size_t column, uint32_t j,
+                               const char* key, ptrdiff_t stride, uint32_t left, float* s) {
     const RowCode* at[kRows];
-    const I8Numbers& numbers = keys.numbers();
-    Sum sums[kRows][kVectors];
-    uint32_t key[kRows];
-    FOVEA_UNROLL(8)
-    for (int k = 0; k < kRows; ++k) {
-      key[k] = j + k < keys.end ? j + k : keys.end - 1;
-      const char* const row = static_cast<const char*>(keys.keys.data) + ptrdiff_t(key[k]) * keys.keys.stride;
-      at[k] = reinterpret_cast<const RowCode*>(row);
-      FOVEA_UNROLL(4)
-      for (int v = 0; v < kVectors; ++v) sums[k][v] = Dot::Start(Dot::kUnsignedQueries ? numbers.key_start[key[k]] : 0);
+    typename Block::template Sums<kRows, kVectors> sums;
+    FOVEA_EACH(k, uint32_t{kRows}) {
+      at[k] = reinterpret_cast<const RowCode*>(key);
+      key += left >= kRows || k + 1 < left ? stride : 0;
+      Block::Begin(k, Dot::kUnsignedQueries ? numbers.key_start[j + k] : 0, sums);
     }
     const size_t columns = t.columns;
-    Block::template MultiplyKeys<kVectors>(Codes::Queries(t) + column * kGroup, columns, at, t.head_dim, sums);
-    float* s = t.s + size_t(j) * columns + column;
+    Block::template MultiplyRows<kVectors>(Codes::Queries(t) + column * kGroup, columns, at, t.head_dim, sums);
+    VF query_scale[kVectors];
+    Dot::LoadVectors(query_scales(t) + column, query_scale);
     FOVEA_UNROLL(8)
     for (int k = 0; k < kRows; ++k, s += columns) {
-      Sums::StoreScores(sums[k], numbers.key_scale[key[k]], query_scales(t) + column, s);
+      Sums::StoreScores(sums, k, numbers.key_scale[j + k], query_scale, s);
     }
   }
 
+  // Whole register blocks fill a key tile, so there is room for the scores of a last block that is not full.
   template <int kVectors>
   FOVEA_INLINE void Scores(const QueryTile& t, const KeyTile& keys, size_t column) {
     constexpr int kRows = Block::template kRows<kVectors>;
     static_assert(kKeyGrain % kRows == 0, "blocks must tile the key tile");
-    for (uint32_t j = keys.begin; j < keys.end; j += kRows) ScoreBlock<kVectors, kRows>(t, keys, column, j);
+    const ptrdiff_t stride = keys.keys.stride;
+    const char* key = static_cast<const char*>(keys.keys.data) + ptrdiff_t(keys.begin) * stride;
+    float* s = t.s + size_t(keys.begin) * t.columns + column;
+    for (uint32_t j = keys.begin; j < keys.end; j += kRows, key += kRows * stride, s += kRows * t.columns) {
+      ScoreBlock<kVectors, kRows>(t, keys.numbers(), column, j, key, stride, keys.end - j, s);
+    }
   }
+
+  // Groups of weights, and the values of as many groups of keys.
+  struct WeightGroups {
+    const Code* x;
+    const RowCode* values;
+    uint32_t count;
+  };
 
   // o[e][vector] = o[e][vector] * rescale + factor * sum_j weight[j][vector] * value[j][e], for kRows elements.
   template <int kVectors, int kRows>
-  FOVEA_INLINE void ValueBlock(const QueryTile& t, const KeyTile& keys, size_t column, size_t element) {
-    const I8Numbers& numbers = keys.numbers();
-    const size_t columns = t.columns, padded = Block::PaddedValues(t.value_dim);
-    Sum sums[kRows][kVectors];
-    FOVEA_UNROLL(8)
-    for (int k = 0; k < kRows; ++k) {
-      FOVEA_UNROLL(4)
-      for (int v = 0; v < kVectors; ++v) {
-        sums[k][v] = Dot::Start(Dot::kSignedWeights ? numbers.value_start[element + k] : 0);
-      }
-    }
-    const uint32_t first = (Dot::kSignedWeights ? numbers.begin : keys.begin) / kGroup;
-    const uint32_t end = ((Dot::kSignedWeights ? numbers.end : keys.end) + kGroup - 1) / kGroup;
-    const Code* x = Codes::Weights(t) + (size_t(first) * columns + column) * kGroup;
-    const RowCode* value = static_cast<const RowCode*>(keys.values.data) + (size_t(first) * padded + element) * kGroup;
-    Block::template MultiplyValues<kVectors>(x, columns, value, padded, end - first, sums);
+  FOVEA_INLINE void ValueBlock(const QueryTile& t, const WeightGroups& weights, const int32_t* starts, size_t column,
+                               size_t element) {
+    const size_t columns = t.columns;
+    typename Block::template Sums<kRows, kVectors> sums;
+    FOVEA_EACH(k, kRows) Block::Begin(k, Dot::kSignedWeights ? starts[element + k] : 0, sums);
+    Block::template MultiplyValues<kVectors>(weights.x, columns, weights.values + element * kGroup,
+                                             padded_values(t.value_dim), weights.count, sums);
+    VF rescale[kVectors], factor[kVectors];
+    Dot::LoadVectors(t.rescale + column, rescale);
+    Dot::LoadVectors(value_factors(t) + column, factor);
     float* o = t.o + element * columns + column;
     FOVEA_UNROLL(8)
     for (int k = 0; k < kRows; ++k, o += columns) {
-      if (element + k >= t.value_dim) return;
-      Sums::AddOutputs(sums[k], t.rescale + column, value_factors(t) + column, o);
+      if (element + k >= t.value_dim) continue;  // clang does not unroll loops that may end early
+      Sums::AddOutputs(sums, k, rescale, factor, o);
     }
   }
 
@@ -113,11 +114,18 @@ struct I8Products {
   FOVEA_INLINE void Values(const QueryTile& t, const KeyTile& keys, size_t column) {
     constexpr int kRows = Block::template kRows<kVectors>;
     static_assert(kValueGrain % kRows == 0, "blocks must tile the values");
-    for (size_t e = 0; e < t.value_dim; e += kRows) ValueBlock<kVectors, kRows>(t, keys, column, e);
+    const I8Numbers& numbers = keys.numbers();
+    const uint32_t first = (Dot::kSignedWeights ? numbers.begin : keys.begin) / kGroup;
+    const uint32_t end = uint32_t(((Dot::kSignedWeights ? numbers.end : keys.end) + kGroup - 1) / kGroup);
+    const WeightGroups weights = {
+        Codes::Weights(t) + (first * t.columns + column) * kGroup,
+        static_cast<const RowCode*>(keys.values.data) + first * padded_values(t.value_dim) * kGroup, end - first};
+    for (size_t e = 0; e < t.value_dim; e += kRows) {
+      ValueBlock<kVectors, kRows>(t, weights, numbers.value_start, column, e);
+    }
   }
 };
 
-#include "core/attention/i8/products_neon64.inl"
 #include "core/attention/i8/products_smlad.inl"
 #if FOVEA_FOR_HELIUM
 #include "core/attention/i8/products_helium.inl"

@@ -26,14 +26,12 @@ struct I8Products<Dot, kDotHelium> {
                                                         keys.keys.stride, keys.end - keys.begin, t.head_dim, false,
                                                         sums, kVectors * kLanes);
     VF query_scale[kVectors];
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) query_scale[v] = hn::LoadU(kF, query_scales(t) + column + v * kLanes);
+    FOVEA_EACH(v, kVectors) query_scale[v] = hn::LoadU(kF, query_scales(t) + column + v * kLanes);
     float* s = t.s + size_t(keys.begin) * columns + column;
     const float* key_scale = keys.numbers().key_scale + keys.begin;
     for (uint32_t left = keys.end - keys.begin; left > 0; --left, s += columns, ++key_scale) {
       const float scale = *key_scale;
-      FOVEA_UNROLL(4)
-      for (int v = 0; v < kVectors; ++v) {
+      FOVEA_EACH(v, kVectors) {
         const VF scaled = hn::MulSet(Dot::ToFloat(reinterpret_cast<const int32_t*>(s + v * kLanes)), scale);
         hn::StoreU(hn::Mul(scaled, query_scale[v]), kF, s + v * kLanes);
       }
@@ -69,8 +67,7 @@ struct I8Products<Dot, kDotHelium> {
   FOVEA_SHARED_TEMPLATE void ValuesOfVectors(const QueryTile& t, const KeyTile& keys, size_t column) {
     const size_t columns = t.columns;
     VF rescale[kVectors], factor[kVectors];
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) {
+    FOVEA_EACH(v, kVectors) {
       rescale[v] = hn::LoadU(kF, t.rescale + column + v * kLanes);
       factor[v] = hn::LoadU(kF, value_factors(t) + column + v * kLanes);
     }
@@ -81,8 +78,7 @@ struct I8Products<Dot, kDotHelium> {
       const int32_t *sums = Sums(t) + column, *start = keys.numbers().value_start + element;
       for (uint32_t left = count; left > 0; --left, sums += columns, o += columns, ++start) {
         const int32_t begin = *start;
-        FOVEA_UNROLL(4)
-        for (int v = 0; v < kVectors; ++v) {
+        FOVEA_EACH(v, kVectors) {
           const VF sum = Dot::ToFloat(sums + v * kLanes, begin);
           const VF old = hn::Mul(hn::LoadU(kF, o + v * kLanes), rescale[v]);
           hn::StoreU(hn::Add(old, hn::Mul(sum, factor[v])), kF, o + v * kLanes);

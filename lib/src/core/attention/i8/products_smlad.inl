@@ -30,14 +30,11 @@ struct I8Products<Dot, kDotSmlad> {
       Sum of_block[2][kVectors] = {};
       size_t left = n;
       for (; left >= kUnroll; left -= kUnroll) {
-        FOVEA_UNROLL(8)
-        for (int i = 0; i < kUnroll; ++i) Block::template AddPairs<kStep>(at, columns, row, of_block);
+        FOVEA_EACH(i, kUnroll) Block::template AddPairs<kStep>(at, columns, row, of_block);
       }
       for (; left > 0; --left) Block::template AddPairs<kStep>(at, columns, row, of_block);
-      FOVEA_UNROLL(2)
-      for (int k = 0; k < 2; ++k) {
-        FOVEA_UNROLL(4)
-        for (int v = 0; v < kVectors; ++v) sums[size_t(k) * columns + v] = of_block[k][v];
+      FOVEA_EACH(k, 2) {
+        FOVEA_EACH(v, kVectors) sums[size_t(k) * columns + v] = of_block[k][v];
       }
     }
   }
@@ -181,14 +178,12 @@ struct I8Products<Dot, kDotSmlad> {
     }
     const float* key_scale = keys.numbers().key_scale + keys.begin;
     VF query_scale[kVectors];
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) query_scale[v] = hn::LoadU(kF, query_scales(t) + column + v);
+    FOVEA_EACH(v, kVectors) query_scale[v] = hn::LoadU(kF, query_scales(t) + column + v);
     for (const float* const end = key_scale + count; key_scale != end; ++key_scale) {
       if constexpr (kVectors == Dot::kBlockVectors) {
         Dot::ScaleFour(s, *key_scale, query_scale);
       } else {
-        FOVEA_UNROLL(4)
-        for (int v = 0; v < kVectors; ++v) {
+        FOVEA_EACH(v, kVectors) {
           hn::StoreU(hn::Mul(hn::MulSet(LoadSum(s + v), *key_scale), query_scale[v]), kF, s + v);
         }
         s += columns;
@@ -202,8 +197,7 @@ struct I8Products<Dot, kDotSmlad> {
     const size_t columns = t.columns, first = keys.begin / kGroup, pairs = (keys.end + kGroup - 1) / kGroup - first;
     const RowCode* const values = static_cast<const RowCode*>(keys.values.data) + first * kPieceValues * kGroup;
     VF rescale[kVectors], factor[kVectors];
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) {
+    FOVEA_EACH(v, kVectors) {
       rescale[v] = hn::LoadU(kF, t.rescale + column + v);
       factor[v] = hn::LoadU(kF, value_factors(t) + column + v);
     }
@@ -227,8 +221,7 @@ struct I8Products<Dot, kDotSmlad> {
         if constexpr (kVectors == Dot::kBlockVectors) {
           Dot::JoinFour(sums, o, rescale, factor);
         } else {
-          FOVEA_UNROLL(4)
-          for (int v = 0; v < kVectors; ++v) {
+          FOVEA_EACH(v, kVectors) {
             const VF old = hn::Mul(hn::LoadU(kF, o + v), rescale[v]);
             hn::StoreU(hn::Add(old, hn::Mul(LoadSum(sums + v), factor[v])), kF, o + v);
           }

@@ -71,8 +71,7 @@ struct I8Queries {
     };
     for (size_t column = 0; column < columns; ++column) begin_column(column);
     for (size_t column = 0; column < columns; column += kLanes) {
-      hn::StoreU(hn::Set(kF, -kInfinity), kF, t.row_max + column);
-      hn::StoreU(hn::Zero(kF), kF, t.row_sum + column);
+      BeginSoftmax(t, column);
     }
     ZeroVectors(t.o, columns / kLanes * t.value_dim);
   }

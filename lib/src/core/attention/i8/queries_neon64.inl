@@ -48,8 +48,7 @@ struct NeonQueries {
         FOVEA_WITH_FORMAT(kUnscaledFormats, q.dtype, BeginColumns<kType>(t, rows, hn::Set(kF, scale), column));
       };
       begin();
-      hn::StoreU(hn::Set(kF, -kInfinity), kF, t.row_max + column);
-      hn::StoreU(hn::Zero(kF), kF, t.row_sum + column);
+      BeginSoftmax(t, column);
     }
     ZeroVectors(t.o, columns / kLanes * t.value_dim);
   }

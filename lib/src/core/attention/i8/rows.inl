@@ -117,8 +117,7 @@ template <class ForSome>
 FOVEA_INLINE void ForVectors(size_t count, const ForSome& for_some) {
   size_t i = 0;
   for (; !kSmallText && i + 4 * kLanes <= count; i += 4 * kLanes) {  // not unrolled by g++: it tests the rest first
-    FOVEA_UNROLL(4)
-    for (size_t v = 0; v < 4; ++v) for_some(i + v * kLanes, kLanes);
+    FOVEA_EACH(v, 4) for_some(i + v * kLanes, kLanes);
   }
   for (; !kSmallText && i + kLanes <= count; i += kLanes) for_some(i, kLanes);
   for (; i < count; i += kLanes) for_some(i, count - i < kLanes ? count - i : kLanes);

@@ -30,11 +30,9 @@ struct I8Softmax {
   FOVEA_INLINE void WeightsOf(float* s, size_t columns, const float* value_scales, VF shift, bool hides, VF (&sums)[n],
                               VF (&top)[n]) {
     VF p[n];
-    FOVEA_UNROLL(4)
-    for (int i = 0; i < n; ++i) p[i] = hn::Sub(hn::LoadU(kF, s + size_t(i) * columns), shift);
+    FOVEA_EACH(i, n) p[i] = hn::Sub(hn::LoadU(kF, s + size_t(i) * columns), shift);
     ShortExp2(p);
-    FOVEA_UNROLL(4)
-    for (int i = 0; i < n; ++i) {
+    FOVEA_EACH(i, n) {
       float* const at = s + size_t(i) * columns;
       if (hides) {
         const MF hidden = hn::Eq(hn::LoadU(kF, at), hn::Set(kF, -kInfinity));
@@ -60,8 +58,7 @@ struct I8Softmax {
     const VF old_max = hn::LoadU(kF, t.row_max + column);
     VF max[4] = {old_max, old_max, old_max, old_max};
     for (uint32_t j = begin; j < padded_end; j += 4) {
-      FOVEA_UNROLL(4)
-      for (uint32_t i = 0; i < 4; ++i) max[i] = hn::Max(max[i], hn::LoadU(kF, s + (j + i) * rows));
+      FOVEA_EACH(i, 4) max[i] = hn::Max(max[i], hn::LoadU(kF, s + (j + i) * rows));
     }
     VF new_max = hn::Max(hn::Max(max[0], max[1]), hn::Max(max[2], max[3]));
     if (hides) new_max = MinusInfinityIfLowest(new_max);
@@ -82,8 +79,7 @@ struct I8Softmax {
         for (; j < padded_end; j += 16) {
           WeightsOf(s + (j + i) * rows, rows, value_scale + j + i, shift, hides, sums, top);
         }
-        FOVEA_UNROLL(4)
-        for (uint32_t k = 0; k < kAtOnce; ++k) strands[i + k] = sums[k];
+        FOVEA_EACH(k, kAtOnce) strands[i + k] = sums[k];
       }
       quarters[quarter] = hn::Add(hn::Add(strands[0], strands[1]), hn::Add(strands[2], strands[3]));
     }
@@ -116,8 +112,7 @@ struct I8Weights {
     for (uint32_t g = first; g < end; ++g, codes += kGroup * rows) {
       for (uint32_t k = 0; k < kGroup; k += kAtOnce, s += kAtOnce * rows, value_scale += kAtOnce) {
         VF biased[kAtOnce];
-        FOVEA_UNROLL(8)
-        for (uint32_t i = 0; i < kAtOnce; ++i) {
+        FOVEA_EACH(i, kAtOnce) {
           const uint32_t key = uint32_t(g * kGroup + k + i);
           biased[i] = hn::Set(kF, kRoundingBias);
           if (!kWhole && (key < keys.begin || key >= keys.end)) continue;

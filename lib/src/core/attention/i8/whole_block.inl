@@ -16,6 +16,8 @@ struct WholeBlock {
   using Code = typename Dot::Code;
   static constexpr size_t kGroup = Dot::kGroup;
 
+  // Keys whose weights become codes at a time.
+  static constexpr size_t kKeysAtOnce = kGroup > 8 ? 4 : kGroup;
   static constexpr int kLeastWeighed = kLanes > 1 ? 2 : kSmallText ? Dot::kBlockVectors + 1 : Dot::kBlockVectors;
 
   // Replaces scores that are adjacent by weights, times the scales of the values.
@@ -24,11 +26,9 @@ struct WholeBlock {
                                   VF (&top)[kVectors], VF (&sums)[kVectors], bool first) {
     VF p[kVectors];
     Dot::LoadVectors(s, p);
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) p[v] = hn::Sub(p[v], shift[v]);
+    FOVEA_EACH(v, kVectors) p[v] = hn::Sub(p[v], shift[v]);
     ShortExp2(p);
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) {
+    FOVEA_EACH(v, kVectors) {
       sums[v] = first ? p[v] : hn::Add(sums[v], p[v]);
       p[v] = hn::Mul(p[v], scale[v]);
       top[v] = hn::Max(top[v], p[v]);
@@ -50,8 +50,7 @@ struct WholeBlock {
   FOVEA_INLINE void WeighStrand(float* s, size_t columns, const float* scales, const VF (&shift)[kVectors],
                                 VF (&top)[kVectors], VF (&sums)[kVectors]) {
     if constexpr (kLanes == 1) {  // a step has much code: not unrolled
-      FOVEA_UNROLL(4)
-      for (int v = 0; v < kVectors; ++v) sums[v] = hn::Zero(kF);
+      FOVEA_EACH(v, kVectors) sums[v] = hn::Zero(kF);
       for (const float* const end = scales + kKeyTile; scales != end; s += 16 * columns, scales += 16) {
         WeighKey(s, *scales, shift, top, sums, false);
       }
@@ -71,8 +70,7 @@ struct WholeBlock {
     Dot::LoadVectors(from + kVectors * kLanes, b);
     Dot::LoadVectors(from + 2 * kVectors * kLanes, c);
     Dot::LoadVectors(from + 3 * kVectors * kLanes, d);
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) total[v] = hn::Add(hn::Add(a[v], b[v]), hn::Add(c[v], d[v]));
+    FOVEA_EACH(v, kVectors) total[v] = hn::Add(hn::Add(a[v], b[v]), hn::Add(c[v], d[v]));
   }
 
   // The largest of `max` and the scores of a whole key tile.
@@ -82,8 +80,7 @@ struct WholeBlock {
     for (uint32_t j = 0; j < kKeyTile; ++j) {
       VF x[kVectors];
       Dot::LoadVectors(s + j * columns, x);
-      FOVEA_UNROLL(4)
-      for (int v = 0; v < kVectors; ++v) max[v] = hn::Max(max[v], x[v]);
+      FOVEA_EACH(v, kVectors) max[v] = hn::Max(max[v], x[v]);
     }
   }
 
@@ -94,16 +91,14 @@ struct WholeBlock {
     float* const s = t.s + column;
     VF old_max[kVectors], max[kVectors], shift[kVectors], top[kVectors];
     Dot::LoadVectors(t.row_max + column, old_max);
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) max[v] = old_max[v];
+    FOVEA_EACH(v, kVectors) max[v] = old_max[v];
     MaxOfWhole(s, columns, max);
     Dot::StoreVectors(max, t.row_max + column);
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) {
+    FOVEA_EACH(v, kVectors) {
       shift[v] = ShiftOf(max[v]);
       top[v] = hn::Set(kF, kLeastTop);
     }
-    float strands[16][kVectors * kLanes], quarters[4][kVectors * kLanes];
+    float strands[16][kVectors * kLanes];  // of four, their sum then is the first
     for (uint32_t i = 0; i < 16; ++i) {
       VF sums[kVectors];
       WeighStrand(s + i * columns, columns, numbers.value_scale + i, shift, top, sums);
@@ -112,15 +107,13 @@ struct WholeBlock {
     VF total[kVectors], sum[kVectors], factor[kVectors], inverse[kVectors];
     for (int quarter = 0; quarter < 4; ++quarter) {
       AddFour(strands[4 * quarter], total);
-      Dot::StoreVectors(total, quarters[quarter]);
+      Dot::StoreVectors(total, strands[quarter]);
     }
-    AddFour(quarters[0], total);
+    AddFour(strands[0], total);
     Dot::LoadVectors(t.row_sum + column, sum);
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) old_max[v] = hn::Sub(old_max[v], shift[v]);
+    FOVEA_EACH(v, kVectors) old_max[v] = hn::Sub(old_max[v], shift[v]);
     Exp2(old_max);
-    FOVEA_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) {
+    FOVEA_EACH(v, kVectors) {
       sum[v] = hn::MulAdd(sum[v], old_max[v], total[v]);
       factor[v] = hn::Mul(top[v], hn::Set(kF, 1.0f / 255));
       inverse[v] = hn::Div(hn::Set(kF, 255.0f), top[v]);
@@ -132,7 +125,7 @@ struct WholeBlock {
     const float* weights = s;
     Code* to = Codes::Weights(t) + column * kGroup;
     for (uint32_t g = 0; g < kKeyTile / kGroup; ++g, to += columns * kGroup) {
-      Dot::StoreWeights(weights, columns, inverse, to);
+      for (size_t k = 0; k < kGroup; k += kKeysAtOnce) Dot::StoreWeights(weights, columns, inverse, to + k);
     }
   }
 

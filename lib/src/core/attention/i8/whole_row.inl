@@ -21,8 +21,7 @@ struct I8Whole<Dot, kDotSmlad> {
     for (VF& sum : sums) sum = hn::Zero(kF);
     for (const float* const end = scales + kKeyTile; scales != end; s += 16, scales += 16) {
       VF scale[4];
-      FOVEA_UNROLL(4)
-      for (int k = 0; k < 4; ++k) scale[k] = hn::LoadU(kF, scales + k);
+      FOVEA_EACH(k, 4) scale[k] = hn::LoadU(kF, scales + k);
       Block::WeighAdjacent(s, scale, shifts, top, sums, false);
     }
     return hn::Add(hn::Add(sums[0], sums[1]), hn::Add(sums[2], sums[3]));

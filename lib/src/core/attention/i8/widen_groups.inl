@@ -64,8 +64,7 @@ FOVEA_INLINE const uint8_t* PlaceOfBlock(const uint8_t* first, ptrdiff_t stride,
 template <fovea_dtype kType, int kShare>
 FOVEA_INLINE VI LoadGroups(const GroupRows<kType>& rows, int r, size_t g, size_t n, size_t part = 0) {
   const uint8_t* at[kBlocks];
-  FOVEA_UNROLL(4)
-  for (size_t b = 0; b < kBlocks; ++b) {  // blocks past the end repeat the first
+  FOVEA_EACH(b, kBlocks) {  // blocks past the end repeat the first
     at[b] = PlaceOfBlock<kShare>(rows.codes + part + g * GroupRows<kType>::kStep, rows.stride, GroupRows<kType>::kStep,
                                  r, b < n ? b : 0);
   }
@@ -79,8 +78,7 @@ FOVEA_INLINE VF LoadScales(const GroupRows<kType>& rows, size_t g, size_t n) {
   constexpr size_t kEach = kBlocks / kShare;
   uint64_t halves[4] = {};
   const uint8_t* const first = rows.heads + g * GroupRows<kType>::kHeadStep;
-  FOVEA_UNROLL(4)
-  for (int r = 0; r < 4; ++r) {
+  FOVEA_EACH(r, 4) {
     FOVEA_UNROLL_LONG_LOOP(4)
     for (size_t b = 0; b < n; b += GroupRows<kType>::kHeadsApart && n == kBlocks ? kEach : 1) {
       const uint8_t* const head = PlaceOfBlock<kShare>(first, rows.head_stride, GroupRows<kType>::kHeadStep, r, b);
@@ -162,8 +160,7 @@ FOVEA_INLINE void WidenBytes(const GroupRows<kType>& rows, int r, size_t groups,
     FOVEA_UNROLL(2)
     for (size_t first = 0; first < kAtOnce * kVectors; first += 4, to += 4 * kLanes) {
       VF x[4];
-      FOVEA_UNROLL(4)
-      for (size_t v = 0; v < 4; ++v) x[v] = widened(g + (first + v) / kVectors, (first + v) % kVectors);
+      FOVEA_EACH(v, 4) x[v] = widened(g + (first + v) / kVectors, (first + v) % kVectors);
       hn::StoreNearestI8(x, to);
     }
   }
@@ -211,8 +208,7 @@ FOVEA_INLINE void LargestOfRows(const GroupRows<kType>& rows, size_t groups, flo
   for (size_t g = 0; g < groups; g += kBlocks, kept += kLanes) {
     const size_t n = BlocksAt<kWhole>(groups, g);
     VI found[4];
-    FOVEA_UNROLL(4)
-    for (int r = 0; r < 4; ++r) found[r] = LargerMagnitudes<kType, kShare>(rows, r, g, n);
+    FOVEA_EACH(r, 4) found[r] = LargerMagnitudes<kType, kShare>(rows, r, g, n);
     const VF scale = LoadScales<kType, kShare>(rows, g, n), nan_or_zero = hn::Sub(scale, scale);
     most = hn::Max(most, hn::Mul(hn::ConvertTo(kF, hn::LargestU8(found)), hn::Abs(scale)));
     not_finite = hn::Add(not_finite, nan_or_zero);
@@ -234,8 +230,7 @@ FOVEA_INLINE void CodesOfRows(const GroupRows<kType>& rows, size_t groups, const
                               uint8_t* to, size_t to_stride) {
   if constexpr (GroupRows<kType>::kNibbles) {
     const uint8_t* at[kBlocks];
-    FOVEA_UNROLL(4)
-    for (size_t b = 0; b < kBlocks; ++b) {
+    FOVEA_EACH(b, kBlocks) {
       at[b] = PlaceOfBlock<kShare>(reinterpret_cast<const uint8_t*>(inverse), sizeof(float), 0, 0, b);
     }
     const VF inverses = hn::BitCast(kF, hn::LoadBlocks<1>(kI, at));

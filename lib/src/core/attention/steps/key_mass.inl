@@ -71,8 +71,7 @@ FOVEA_INLINE VF SumsOfKeys(const QueryTile& t, const float* weights, const float
   for (VF& sum : sums) sum = hn::Zero(kF);
   for (size_t c = t.kept->from / kLanes * kLanes; c < t.live; c += kLanes) {
     const VF factor = hn::LoadU(kF, factors + c);
-    FOVEA_UNROLL(16)
-    for (size_t i = 0; i < kLanes; ++i) {
+    FOVEA_EACH(i, kLanes) {
       if (i < n) sums[i] = hn::MulAdd(hn::LoadU(kF, weights + i * t.columns + c), factor, sums[i]);
     }
   }

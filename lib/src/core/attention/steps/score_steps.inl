@@ -55,8 +55,7 @@ FOVEA_INLINE uint32_t FirstMasked(const KeyTile& keys, const ScoreSteps& steps) 
 FOVEA_INLINE void LoadMask(const ScoreSteps& steps, const LaneRows<const char>& rows, size_t j, size_t n,
                            VF (&mask)[kLanes]) {
   if (MaskAdds(steps)) return LoadTransposed(rows.at, mask_dtype(steps.mask->kind), j, n, mask);
-  FOVEA_UNROLL(16)
-  for (size_t i = 0; i < kLanes; ++i) {
+  FOVEA_EACH(i, kLanes) {
     mask[i] = hn::ConvertTo(kF, hn::LoadU8N(kI, reinterpret_cast<const uint8_t*>(rows.at[i]) + j, n));
   }
   hn::Transpose(mask);

@@ -45,10 +45,8 @@ struct FewHalfLinear {
     for (uint32_t j = 0; j < f.out_dim; j += kProductLanes, weights += ptrdiff_t(kProductLanes) * stride) {
       VF sums[kTokens][kPieces];
       Lanes::template Multiply<kTokens>(Rows::Of(weights, stride, f.out_dim - j - 1), x, pitch, f.in_dim, sums);
-      FOVEA_UNROLL(4)
-      for (int r = 0; r < kTokens; ++r) {
-        FOVEA_UNROLL(2)
-        for (uint32_t i = 0; i < uint32_t(kPieces); ++i) {
+      FOVEA_EACH(r, kTokens) {
+        FOVEA_EACH(i, uint32_t(kPieces)) {
           const size_t output = j + i * kLanes, n = LanesBefore(output, f.out_dim);
           if (n == 0) continue;
           if (f.weights.bias) sums[r][i] = hn::Add(sums[r][i], LoadUpTo(f.weights.bias + output, n));

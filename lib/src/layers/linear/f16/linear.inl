@@ -88,8 +88,7 @@ struct HalfLinear {
     float* sums = t.sums + size_t(output) * columns + column;
     for (uint32_t left = w.outputs;; left -= kRows, sums += kRows * columns) {
       const Element* at[kRows];
-      FOVEA_UNROLL(8)
-      for (uint32_t k = 0; k < kRows; ++k) {
+      FOVEA_EACH(k, kRows) {
         at[k] = row;
         row += k + 1 < left ? w.stride : 0;
       }

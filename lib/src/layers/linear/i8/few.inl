@@ -41,15 +41,12 @@ struct FewProducts {
   FOVEA_INLINE void AddInputs(const FewCode* const (&x)[kTokens], const int8_t* const (&at)[kRows], size_t d, size_t n,
                               Sum (&sums)[kTokens][kRows]) {
     Inputs w[kRows];
-    FOVEA_UNROLL(8)
-    for (uint32_t k = 0; k < kRows; ++k) {
+    FOVEA_EACH(k, kRows) {
       w[k] = kPart ? Dot::template LoadFewPart<1>(at[k] + d, n) : Dot::template LoadFew<1>(at[k] + d);
     }
-    FOVEA_UNROLL(4)
-    for (int r = 0; r < kTokens; ++r) {
+    FOVEA_EACH(r, kTokens) {
       const Inputs v = Dot::LoadFewX(x[r] + d);
-      FOVEA_UNROLL(8)
-      for (uint32_t k = 0; k < kRows; ++k) sums[r][k] = Dot::FewScoreDot(v, w[k], sums[r][k]);
+      FOVEA_EACH(k, kRows) sums[r][k] = Dot::FewScoreDot(v, w[k], sums[r][k]);
     }
   }
 
@@ -63,20 +60,17 @@ struct FewProducts {
     const int8_t* const weights = static_cast<const int8_t*>(w.weights.data);
     const ptrdiff_t stride = w.weights.row_stride;
     Sum starts[kTokens], products[kTokens][kLanes];
-    FOVEA_UNROLL(4)
-    for (int r = 0; r < kTokens; ++r) {
+    FOVEA_EACH(r, kTokens) {
       starts[r] = Dot::FewStart(x[r] + begin, (end - begin + kStep - 1) / kStep);
     }
     FOVEA_UNROLL(8)
     for (uint32_t g = 0; g < kLanes; g += kRows) {
       const int8_t* at[kRows];
       Sum sums[kTokens][kRows];
-      FOVEA_UNROLL(8)
-      for (uint32_t k = 0; k < kRows; ++k) {
+      FOVEA_EACH(k, kRows) {
         const uint32_t row = output + g + k < w.outputs ? output + g + k : w.outputs - 1;
         at[k] = weights + ptrdiff_t(row) * stride;
-        FOVEA_UNROLL(4)
-        for (int r = 0; r < kTokens; ++r) sums[r][k] = starts[r];
+        FOVEA_EACH(r, kTokens) sums[r][k] = starts[r];
       }
       Ahead ahead = Ahead::From(weights, begin * kRows + (output + g + kFewRowsAhead) * uintptr_t(stride));
       for (size_t d = begin; d < whole; d += kStep) {
@@ -84,14 +78,11 @@ struct FewProducts {
         AddInputs<false>(x, at, d, kStep, sums);
       }
       if (whole < end) AddInputs<true>(x, at, whole, end - whole, sums);
-      FOVEA_UNROLL(4)
-      for (int r = 0; r < kTokens; ++r) {
-        FOVEA_UNROLL(8)
-        for (uint32_t k = 0; k < kRows; ++k) products[r][g + k] = sums[r][k];
+      FOVEA_EACH(r, kTokens) {
+        FOVEA_EACH(k, kRows) products[r][g + k] = sums[r][k];
       }
     }
-    FOVEA_UNROLL(4)
-    for (int r = 0; r < kTokens; ++r) totals[r] = hn::Add(totals[r], Dot::template IntsOfRows<1>(products[r]));
+    FOVEA_EACH(r, kTokens) totals[r] = hn::Add(totals[r], Dot::template IntsOfRows<1>(products[r]));
   }
 
   // Outputs [begin, end) of kTokens tokens. If fewer are left, the last token is computed again, but not stored.
@@ -115,8 +106,7 @@ struct FewProducts {
         AddOutputs(x, w, j, d, t.in_dim - d < kMostInputs ? t.in_dim : d + kMostInputs, totals);
       }
       const VF scale = FiniteOrNaN(hn::LoadN(kF, RowScalesOf(w) + j, n));
-      FOVEA_UNROLL(4)
-      for (uint32_t r = 0; r < kTokens; ++r) {
+      FOVEA_EACH(r, uint32_t{kTokens}) {
         if (r >= live) continue;
         VF y = hn::Mul(hn::Mul(hn::ConvertTo(kF, totals[r]), hn::Set(kF, t.scales[token + r])), scale);
         if (w.weights.bias) y = hn::Add(y, hn::LoadN(kF, w.weights.bias + j, n));

@@ -56,15 +56,13 @@ struct GroupScales<Dot, FOVEA_I4> {
     const bool whole = groups >= kLanes;
     const size_t at = whole && groups - group < kLanes ? groups - kLanes : group;
     VF v[kLanes];
-    FOVEA_UNROLL(16)
-    for (size_t k = 0; k < kLanes; ++k) {
+    FOVEA_EACH(k, kLanes) {
       const uint16_t* const row = rows.Row(k).scales + at;
       Ahead::From(row, sizeof *row * kFewRowsAhead * 2 * groups).Ask<1, 2>();
       v[k] = whole ? hn::LoadF16(kF, row) : hn::LoadF16N(kF, row, groups);
     }
     hn::Transpose(v);
-    FOVEA_UNROLL(16)
-    for (size_t k = 0; k < kLanes; ++k) hn::StoreU(v[k], kF, scales[(at + k) % kLanes]);
+    FOVEA_EACH(k, kLanes) hn::StoreU(v[k], kF, scales[(at + k) % kLanes]);
   }
   FOVEA_MEMBER VF Scale(size_t group) const { return hn::LoadU(kF, scales[group % kLanes]); }
 };
@@ -80,8 +78,7 @@ struct SuperGroupScales {
     GroupLoads<Dot>::PutScalesOfRows(rows, scales);
     if constexpr (kType == FOVEA_Q6_K) {
       uint16_t halves[kLanes];
-      FOVEA_UNROLL(16)
-      for (size_t k = 0; k < kLanes; ++k) halves[k] = HalfAt(rows.Row(k).Block(0) + 208);
+      FOVEA_EACH(k, kLanes) halves[k] = HalfAt(rows.Row(k).Block(0) + 208);
       hn::StoreU(hn::LoadF16(kF, halves), kF, common);
     }
   }
@@ -163,8 +160,7 @@ struct FewGroups {
       const VF products = Load::template Times<kHalf, kHalves>(ones, rows.codes, second.of_ones);
       of_zero = hn::Mul(products, hn::Set(kF, float(w.x_zero)));
     }
-    FOVEA_UNROLL(4)
-    for (int r = 0; r < kTokens; ++r) {
+    FOVEA_EACH(r, kTokens) {
       const VF x_sum = hn::Set(kF, tokens.sums[r][group * kHalves + kHalf]);
       VF sum = Load::template Times<kHalf, kHalves>(tokens.x[r] + d, rows.codes, second.of_tokens[r]);
       if (!(Load::kJumpsInHalves && kHalves == 2) || w.x_zero != 0) sum = hn::Sub(sum, of_zero);
@@ -188,8 +184,7 @@ struct FewGroups {
   template <fovea_dtype kType, int kTokens>
   FOVEA_INLINE void AddToTotals(const I8TokenTile& t, const GroupTokens<kTokens>& tokens, size_t group, VF common,
                                 const VF (&sums)[kTokens], VF (&totals)[kTokens]) {
-    FOVEA_UNROLL(4)
-    for (int r = 0; r < kTokens; ++r) {
+    FOVEA_EACH(r, kTokens) {
       const VF sum = GroupOfRows<kType>::kHalves == 2 ? hn::Mul(sums[r], common) : sums[r];
       totals[r] = hn::Add(totals[r], hn::Mul(sum, hn::Set(kF, tokens.scales[r][t.scaled_groups > 1 ? group : 0])));
     }
@@ -203,8 +198,7 @@ struct FewGroups {
     constexpr size_t kHalves = GroupOfRows<kType>::kHalves;
     const size_t group = d / kScaleGroup;
     GroupOfRows<kType> now;
-    FOVEA_UNROLL(2)
-    for (size_t half = 0; half < kHalves; ++half) now.scale[half] = scales.Scale(group * kHalves + half);
+    FOVEA_EACH(half, kHalves) now.scale[half] = scales.Scale(group * kHalves + half);
     if constexpr (kHasLeast<kType>) now.least = scales.Least(group);
     if constexpr (kHalves == 2) now.common = hn::LoadU(kF, scales.common);
     Load::LoadGroups(rows, bytes, now.codes);
@@ -243,8 +237,7 @@ struct FewGroups {
     AddHalvesAtOnce<0, kType>(t, w, tokens, d, rows, scales, next, sums);
     AddHalvesAtOnce<1, kType>(t, w, tokens, d, rows, scales, next, sums);
     const VF common = hn::LoadU(kF, scales.common);
-    FOVEA_UNROLL(4)
-    for (size_t i = 0; i < kGroups; ++i) {
+    FOVEA_EACH(i, kGroups) {
       const size_t at = d + i * kScaleGroup;
       if (at < t.in_dim) AddToTotals<kType>(t, tokens, at / kScaleGroup, common, sums[i], totals);
     }
@@ -282,8 +275,7 @@ struct FewGroups {
           AddGroupOfRows<kType>(t, w, tokens, d, rows, scales, bytes, totals);
         }
       }
-      FOVEA_UNROLL(4)
-      for (uint32_t r = 0; r < kTokens; ++r) {
+      FOVEA_EACH(r, uint32_t{kTokens}) {
         if (r >= live) continue;
         VF y = hn::Mul(totals[r], hn::Set(kF, t.scales[token + r]));
         if (w.weights.bias) y = hn::Add(y, hn::LoadN(kF, w.weights.bias + j, n));

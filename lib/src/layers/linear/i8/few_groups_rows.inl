@@ -34,8 +34,7 @@ struct GroupLoads {
     Dot::LoadFewGroup(at, codes);
   }
   FOVEA_INLINE void LoadSuper(const GroupRows<Dot, FOVEA_Q4_K>& rows, KeptCodes<FOVEA_Q4_K>&, GroupCodes& codes) {
-    FOVEA_UNROLL(16)
-    for (size_t k = 0; k < kLanes; ++k) {
+    FOVEA_EACH(k, kLanes) {
       int8_t bytes[kScaleGroup];
       PutGroup(rows.Row(k).Block(0), rows.place, bytes);
       LoadBytes(bytes, codes[k]);
@@ -49,8 +48,7 @@ struct GroupLoads {
     }
     const int8_t* at = bytes.codes[0] + in_run;
     FOVEA_OPAQUE(at);  // g++ 12 would compute an address for each row
-    FOVEA_UNROLL(16)
-    for (size_t k = 0; k < kLanes; ++k) LoadBytes(at + k * sizeof bytes.codes[0], codes[k]);
+    FOVEA_EACH(k, kLanes) LoadBytes(at + k * sizeof bytes.codes[0], codes[k]);
   }
 
   template <fovea_dtype kType>
@@ -58,8 +56,7 @@ struct GroupLoads {
     if constexpr (kInSuper<kType>) {
       LoadSuper(rows, turned, codes);
     } else {
-      FOVEA_UNROLL(16)
-      for (size_t k = 0; k < kLanes; ++k) {
+      FOVEA_EACH(k, kLanes) {
         const uint8_t* const at[1] = {rows.Row(k).Codes(0)};
         if constexpr (kType == FOVEA_Q8_0) {
           Dot::LoadFewGroup(at, codes[k]);
@@ -83,16 +80,13 @@ struct GroupLoads {
   template <fovea_dtype kType>
   FOVEA_INLINE void PutScalesOfRows(const GroupRows<Dot, kType>& rows, float (&to)[kSuperScales][kLanes]) {
     float of_rows[kLanes][kSuperScales];
-    FOVEA_UNROLL(16)
-    for (size_t k = 0; k < kLanes; ++k) PutSuperScales<kType, false>(rows.Row(k).Block(0), of_rows[k]);
+    FOVEA_EACH(k, kLanes) PutSuperScales<kType, false>(rows.Row(k).Block(0), of_rows[k]);
     FOVEA_UNROLL(4)
     for (size_t i = 0; i < kSuperScales; i += kLanes) {
       VF v[kLanes];
-      FOVEA_UNROLL(16)
-      for (size_t k = 0; k < kLanes; ++k) v[k] = hn::LoadU(kF, of_rows[k] + i);
+      FOVEA_EACH(k, kLanes) v[k] = hn::LoadU(kF, of_rows[k] + i);
       hn::Transpose(v);
-      FOVEA_UNROLL(16)
-      for (size_t k = 0; k < kLanes; ++k) hn::StoreU(v[k], kF, to[i + k]);
+      FOVEA_EACH(k, kLanes) hn::StoreU(v[k], kF, to[i + k]);
     }
   }
 
@@ -106,8 +100,7 @@ struct GroupLoads {
     Inputs v[kGroupParts];
     Dot::LoadFewGroupX(x, v);
     typename Dot::Sum sums[kLanes];
-    FOVEA_UNROLL(16)
-    for (size_t k = 0; k < kLanes; ++k) {
+    FOVEA_EACH(k, kLanes) {
       sums[k] = Dot::FewStart(x, 0);
       FOVEA_UNROLL(8)
       for (size_t p = kHalf * kParts; p < (kHalf + 1) * kParts; ++p) {
@@ -123,14 +116,12 @@ struct GroupLoads {
   FOVEA_INLINE void PutHeads(const GroupRows<Dot, kType>& rows, uint16_t* scales, uint16_t* leasts) {
     if constexpr (kType == FOVEA_Q4_1) {  // both at once
       int32_t both[kLanes];
-      FOVEA_UNROLL(16)
-      for (size_t k = 0; k < kLanes; ++k) __builtin_memcpy(&both[k], rows.Row(k).Block(0), sizeof both[k]);
+      FOVEA_EACH(k, kLanes) __builtin_memcpy(&both[k], rows.Row(k).Block(0), sizeof both[k]);
       const VI words = hn::LoadU(kI, both);
       hn::StoreU16(words, scales);
       hn::StoreU16(hn::ShiftRight<16>(words), leasts);
     } else {
-      FOVEA_UNROLL(16)
-      for (size_t k = 0; k < kLanes; ++k) scales[k] = rows.Row(k).ScaleBits(0);
+      FOVEA_EACH(k, kLanes) scales[k] = rows.Row(k).ScaleBits(0);
     }
   }
 };

@@ -29,11 +29,9 @@ struct GroupLoads<Dot, true> {
   // scale.
   template <fovea_dtype kType, bool kHeads>
   FOVEA_INLINE void LoadBlocks(const GroupRows<Dot, kType>& rows, size_t from, FewX (&blocks)[4]) {
-    FOVEA_UNROLL(4)
-    for (size_t k = 0; k < 4; ++k) {
+    FOVEA_EACH(k, 4) {
       const uint8_t* at[kRowsOfVector];
-      FOVEA_UNROLL(4)
-      for (size_t i = 0; i < kRowsOfVector; ++i) {
+      FOVEA_EACH(i, kRowsOfVector) {
         const FormatRow<kType> row = rows.Row(k + i * kRowVectors);
         if constexpr (kHeads) {
           at[i] = row.Block(0) + from;
@@ -53,15 +51,13 @@ struct GroupLoads<Dot, true> {
       FewX blocks[4];
       LoadBlocks<kType, true>(rows, from + 4 * i, blocks);
       Dot::TurnBlocks(blocks);
-      FOVEA_UNROLL(4)
-      for (size_t k = 0; k < 4; ++k) to[i + k] = blocks[k];
+      FOVEA_EACH(k, 4) to[i + k] = blocks[k];
     }
   }
   FOVEA_INLINE void LoadSuper(const GroupRows<Dot, FOVEA_Q4_K>& rows, KeptCodes<FOVEA_Q4_K>& bytes, GroupCodes& codes) {
     const bool high = IsHigh(FOVEA_Q4_K, rows.place);
     if (!high) TurnBytes(rows, 16 + rows.place / 2, bytes.nibbles);
-    FOVEA_UNROLL(8)
-    for (size_t i = 0; i < 8; ++i) {
+    FOVEA_EACH(i, 8) {
       codes[i] = high ? Dot::HighNibbles(bytes.nibbles[i]) : Dot::LowNibbles(bytes.nibbles[i]);
     }
   }
@@ -76,8 +72,7 @@ struct GroupLoads<Dot, true> {
       for (size_t from = 0; from < kBytes; from += 16) {
         LoadBlocks<kType, false>(rows, from, blocks);
         Dot::TurnBlocks(blocks);
-        FOVEA_UNROLL(4)
-        for (size_t k = 0; k < 4; ++k) {
+        FOVEA_EACH(k, 4) {
           if constexpr (kType == FOVEA_Q8_0) {
             codes[from / 4 + k] = Dot::FlipSigns(blocks[k]);
           } else {
@@ -129,8 +124,7 @@ struct GroupLoads<Dot, true> {
     FewX blocks[4];
     LoadBlocks<FOVEA_Q6_K, true>(rows, 192, blocks);
     Dot::TurnBlocks(blocks);
-    FOVEA_UNROLL(4)
-    for (size_t i = 0; i < 4; ++i) PutFourBytes<true>(Dot::ToInts(blocks[i]), hn::Zero(kF), to + 4 * i);
+    FOVEA_EACH(i, 4) PutFourBytes<true>(Dot::ToInts(blocks[i]), hn::Zero(kF), to + 4 * i);
   }
 
   // Groups that are multiplied together: bytes of q6_k have codes of four. Each 16 bytes of a row are turned for halves
@@ -140,8 +134,7 @@ struct GroupLoads<Dot, true> {
 
   template <int kQuarter, size_t kHalf, class Use>
   FOVEA_INLINE void UseQuarter(const FewX (&nibbles)[4], const FewX (&pairs)[4], GroupCodes& codes, const Use& use) {
-    FOVEA_UNROLL(4)
-    for (size_t i = 0; i < 4; ++i) {
+    FOVEA_EACH(i, 4) {
       codes[4 * kHalf + i] = Dot::template FewSixBits<kQuarter>(nibbles[i], Dot::template PairsOf<kQuarter>(pairs[i]));
     }
     use(size_t{kQuarter});

@@ -189,8 +189,7 @@ struct GroupBlocks {
       const VF more = hn::Set(kF, kLeast ? b.leasts[g][live] : kOf == Of::kWhole ? 0.0f : b.leasts[0][live]);
       const VI start = hn::Set(kI, b.starts[g][live]);
       float* const out = sums + k * of.columns;
-      FOVEA_UNROLL(4)
-      for (int v = 0; v < kVectors; ++v) {
+      FOVEA_EACH(v, kVectors) {
         VI sum = hn::Add(Block::IntsOf(block, k, v), start);
         if constexpr (kUnsignedRows && !kLeast) sum = hn::Add(sum, LoadInts(of.x_sums + v * kLanes));
         VF product = hn::ConvertTo(kF, sum);
@@ -225,14 +224,13 @@ struct GroupBlocks {
       for (size_t g = 0, from = 0; from < inputs; ++g, from += kStep, x += kStep * columns) {
         const RowCode* codes[kRows];
         const RowCode* next = b.codes[g] + ptrdiff_t(row) * b.strides[g];
-        FOVEA_UNROLL(8)
-        for (uint32_t k = 0; k < uint32_t(kRows); ++k) {  // rows past the last repeat it
+        FOVEA_EACH(k, uint32_t(kRows)) {  // rows past the last repeat it
           codes[k] = next;
           next += row + k + 1 < b.count ? b.strides[g] : 0;
         }
         BlockSums<kRows, kVectors> block;
-        Block::template ZeroSums<kRows, kVectors>(block);
-        Block::template MultiplyKeys<kVectors>(x, columns, codes, InGroup<kStep>(inputs, from), block);
+        FOVEA_EACH(k, kRows) Block::Begin(k, 0, block);
+        Block::template MultiplyRows<kVectors>(x, columns, codes, InGroup<kStep>(inputs, from), block);
         const ScaledGroup of = {
             b, row, g, columns, x_sums + g * columns, GroupScalesOf(t, (d + from) / kScaleGroup) + column};
         if constexpr (kStep == kScaleGroup) {

@@ -47,8 +47,7 @@ struct TokenProducts {
       if (kActivatedAtOnce > 1 && ActivatesOutputs(w)) {
         for (size_t i = 0; i < kLanes; i += kActivatedAtOnce) ActivateOutputs(w.out.activation, lanes + i);
       }
-      FOVEA_UNROLL(16)
-      for (size_t i = 0; i < kLanes; ++i) {
+      FOVEA_EACH(i, kLanes) {
         if (i >= live) continue;
         if constexpr (kActivatedAtOnce > 1) {
           StoreActivated(w, lanes[i], column + i, e, n);

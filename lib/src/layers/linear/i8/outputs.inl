@@ -50,11 +50,9 @@ FOVEA_CALLED VF ActivatedOutputs(fovea_activation_kind activation, VF y) {
 constexpr size_t kActivatedAtOnce = kSmallText || kLanes < 4 ? 1 : 4;
 FOVEA_CALLED void ActivateOutputs(fovea_activation_kind activation, VF* y) {
   VF some[kActivatedAtOnce];
-  FOVEA_UNROLL(4)
-  for (size_t i = 0; i < kActivatedAtOnce; ++i) some[i] = y[i];
+  FOVEA_EACH(i, kActivatedAtOnce) some[i] = y[i];
   Activate(activation, 1.0f, some);
-  FOVEA_UNROLL(4)
-  for (size_t i = 0; i < kActivatedAtOnce; ++i) y[i] = some[i];
+  FOVEA_EACH(i, kActivatedAtOnce) y[i] = some[i];
 }
 FOVEA_INLINE bool ActivatesOutputs(const I8Rows& w) {
   return ::fovea::kActivates && w.out.activation != FOVEA_ACTIVATION_IDENTITY;

@@ -45,8 +45,7 @@ struct GroupReader {
   }
   FOVEA_MEMBER void GoOn(size_t groups) {
     if (kInSuper<kType> && (place += groups * kScaleGroup) < kSuperBlock) return;
-    FOVEA_UNROLL(16)
-    for (size_t k = 0; k < kPointers; ++k) {
+    FOVEA_EACH(k, kPointers) {
       data[k] += ::fovea::format_of(kType).group_bytes;
       // With AVX-512 g++ 12 would add to four pointers in a vector, and extract them again, for each group.
       if (kLanes > 8 && kPointers <= 4 && !kInSuper<kType>) FOVEA_OPAQUE(data[k]);

@@ -27,18 +27,16 @@ FOVEA_TEMPLATE void MultiplyVectors(const BlockCodes<Dot>& b, const typename Dot
   for (uint32_t left = count;; left -= kRows) {
     const RowCode* at[kRows];
     const RowCode* next = rows;
-    FOVEA_UNROLL(8)
-    for (uint32_t k = 0; k < kRows; ++k) {  // rows past the last repeat it
+    FOVEA_EACH(k, kRows) {  // rows past the last repeat it
       at[k] = next;
       next += k + 1 < left ? stride : 0;
     }
     typename Block::template Sums<kRows, kVectors> block;
-    Block::template ZeroSums<kRows, kVectors>(block);
-    Block::template MultiplyKeys<kVectors>(x, columns, at, inputs, block);
+    FOVEA_EACH(k, kRows) Block::Begin(k, 0, block);
+    Block::template MultiplyRows<kVectors>(x, columns, at, inputs, block);
     FOVEA_UNROLL(8)
     for (uint32_t k = 0; k < kRows; ++k, sums += columns) {
-      FOVEA_UNROLL(4)
-      for (int v = 0; v < kVectors; ++v) {
+      FOVEA_EACH(v, kVectors) {
         VI sum = Block::IntsOf(block, k, v);
         if (goes_on) sum = hn::Add(sum, LoadInts(sums + v * kLanes));
         StoreInts(sum, sums + v * kLanes);

@@ -65,8 +65,7 @@ struct TileSteps<Dot, kDotSmlad> {
     const size_t last = t.live - first - 1;
     ptrdiff_t place[4];
     VF scales[4];
-    FOVEA_UNROLL(4)
-    for (size_t i = 0; i < 4; ++i) {
+    FOVEA_EACH(i, size_t{4}) {
       place[i] = ptrdiff_t(i < last ? i : last) * w.y_stride;
       scales[i] = hn::LoadU(kF, t.scales + first + i);
     }
