@@ -32,7 +32,7 @@ COMPILERS = {
     "rvv": ["clang++-19", "--target=riscv64-linux-gnu", "-march=rv64gcv_zvl256b", "-mrvv-vector-bits=zvl"],
 }
 # A processor's own texts, by a part of their names; the first that fits. All others are for two processors.
-OWN = {"avx512": "avx512", "vnni": "avx2", "pmaddwd": "avx2", "x86": "avx2", "helium": "helium", "smlad": "smlad", "vfp": "smlad",
+OWN = {"avx512": "avx512", "vnni": "avx2", "pmaddwd": "avx2", "maddubs": "avx2", "x86": "avx2", "helium": "helium", "smlad": "smlad", "vfp": "smlad",
        "neon32": "armv7", "neon": "aarch64", "sdot": "aarch64", "smmla": "aarch64", "rvv": "rvv", "vwmacc": "rvv"}
 # Parts of the backend headers, which any_target.h includes, the choice of a backend, and what needs a header of the user's.
 PARTS = {f"ground/simd/{name}.inl" for name in (

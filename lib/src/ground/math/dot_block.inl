@@ -95,7 +95,14 @@ struct DotBlock : DotSums<Dot> {
     if constexpr (i + 1 < kElements) AddGroups<i + 1>(x, columns, e, sums);
   }
 
-  // sums[k][v] += columns times row[k], of dim codes.
+  // sums[k][v] += columns times row[k], of kDim codes, whole reads, without a loop.
+  template <size_t kDim, int kVectors, int kRows>
+  FOVEA_INLINE void MultiplyWhole(const Code* x, size_t columns, const RowCode* const (&row)[kRows],
+                                  Sum (&sums)[kRows][kVectors]) {
+    FOVEA_UNROLL(8)
+    for (size_t d = 0; d < kDim; d += kReads) AddGroup(x, columns, row, d, sums);
+  }
+  // The same of dim codes.
   template <int kVectors, int kRows>
   FOVEA_INLINE void MultiplyRows(const Code* x, size_t columns, const RowCode* const (&row)[kRows], size_t dim,
                                  Sum (&sums)[kRows][kVectors]) {

@@ -5,40 +5,30 @@
 // or those of rows.
 #ifndef FOVEA_SRC_SIMD_DOT_VNNI_INL_
 #define FOVEA_SRC_SIMD_DOT_VNNI_INL_
-#include "ground/simd/dot_x86.inl"
+#include "ground/simd/dot_x86_bytes.inl"
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push  // as in dot_x86_bytes.inl
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 
 template <bool kUnsignedColumns>
-struct VnniWords : X86Sums, DotShape<kDotVnni> {
+struct VnniWords : X86Bytes, DotShape<kDotVnni> {
   static constexpr bool kUnsignedQueries = kUnsignedColumns, kSignedWeights = !kUnsignedColumns;
-  using Code = uint8_t;
-  using RowCode = int8_t;
-
-  static constexpr int RegistersForLoads(int vectors, int) { return vectors + 1; }
 
 #if FOVEA_DOT_LANES == 16
-  FOVEA_INLINE X LoadX(const Code* p) { return _mm512_loadu_si512(p); }
   FOVEA_INLINE Sum DotBytes(X x, E e, Sum sum) {
     asm("{vpdpbusd %2, %1, %0|vpdpbusd %0, %1, %2}" : "+v"(sum) : "v"(x), "v"(e));
     return sum;
   }
 #else
-  FOVEA_INLINE X LoadX(const Code* p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)); }
   FOVEA_INLINE Sum DotBytes(X x, E e, Sum sum) {
     asm("%{vex%} {vpdpbusd %2, %1, %0|vpdpbusd %0, %1, %2}" : "+x"(sum) : "x"(x), "x"(e));
     return sum;
   }
 #endif
   FOVEA_INLINE Sum Dot(X x, E e, Sum sum) { return kUnsignedQueries ? DotBytes(x, e, sum) : DotBytes(e, x, sum); }
-  FOVEA_INLINE E LoadE(const RowCode* p) {
-    int32_t bytes;
-    __builtin_memcpy(&bytes, p, 4);
-    return Start(bytes);
-  }
-  FOVEA_INLINE E LoadPartOfE(const RowCode* p, size_t n) {
-    int32_t bytes = 0;
-    __builtin_memcpy(&bytes, p, n);
-    return Start(bytes);
-  }
   template <int i>
   FOVEA_INLINE Sum DotAdd(X x, E e, Sum sum) {
     return Dot(x, e, sum);
@@ -73,12 +63,6 @@ struct VnniWords : X86Sums, DotShape<kDotVnni> {
     }
     return e;
   }
-
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic push  // GCC 12 warns of what its own headers for AVX-512 leave undefined
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
 
   // Codes of a row: as many as a vector holds, or n of them, followed by 0.
   FOVEA_INLINE X LoadRow(const RowCode* p) { return LoadX(reinterpret_cast<const Code*>(p)); }
@@ -123,27 +107,19 @@ struct Vnni : VnniWords<true> {
 
   // ---- for the few-rows kernel: here the codes of keys are unsigned
 
-  using FewCode = int8_t;     // of a query
   using FewWeight = uint8_t;  // of a weight
-  using FewX = hn::raw::I;
   template <int kRows>
   static constexpr int kFewVectors = 1;
-  static constexpr size_t FewReads(size_t rows) { return 4 * kLanes / rows; }
   static constexpr size_t kFewXCodes = 4 * kLanes;
   static constexpr uint32_t kFewKeysAtOnce = 4;
   template <int kRows>
   static constexpr int kFewValueVectors = 4;
 
-  FOVEA_INLINE void StoreFewQueries(VF biased, FewCode* lanes) {
-    hn::StoreU8(hn::BitCast(kI, biased), reinterpret_cast<uint8_t*>(lanes));
-  }
   FOVEA_INLINE void StoreFewWeights(VF biased, FewWeight* lanes) { hn::StoreU8(hn::BitCast(kI, biased), lanes); }
-  FOVEA_INLINE FewX LoadFewX(const void* p) { return LoadX(static_cast<const Code*>(p)); }
   FOVEA_INLINE FewX SetFewWeights(const FewWeight* p) { return LoadE(reinterpret_cast<const RowCode*>(p)); }
   FOVEA_INLINE Sum FewValueStart(const FewWeight*, uint32_t) { return FewZero(); }
 
 #if FOVEA_DOT_LANES == 16
-  FOVEA_INLINE FewX FlipSigns(FewX v) { return _mm512_xor_si512(v, Start(int32_t(0x80808080u))); }
   template <int kRows>
   FOVEA_INLINE FewX LoadFew(const int8_t* p) {
     if constexpr (kRows == 1) return FlipSigns(LoadFewX(p));
@@ -184,7 +160,6 @@ struct Vnni : VnniWords<true> {
     to[3] = _mm512_shuffle_i32x4(c, d, 0xdd);
   }
 #else
-  FOVEA_INLINE FewX FlipSigns(FewX v) { return _mm256_xor_si256(v, Start(int32_t(0x80808080u))); }
   template <int kRows>
   FOVEA_INLINE FewX LoadFew(const int8_t* p) {
     if constexpr (kRows == 1) return FlipSigns(LoadFewX(p));
@@ -248,11 +223,6 @@ struct Vnni : VnniWords<true> {
     FOVEA_EACH(v, 4) floats[v] = ToFloat(blocks[v]);
   }
 
-  // ---- for rows of groups: a vector holds 16 bytes of each of some rows. 128 is added to bytes.
-
-  static constexpr size_t kFewGroupRows = kLanes / 4;
-  static constexpr int kFewBytesBias = 128;
-
   // sum + the products of rows' codes with four codes of a token, which are the same for all lanes.
   FOVEA_INLINE Sum FewSameDot(const FewCode* x, FewX codes, Sum sum) {
 #if FOVEA_DOT_LANES == 16
@@ -265,63 +235,6 @@ struct Vnni : VnniWords<true> {
     return Dot(codes, LoadE(x), sum);
 #endif
   }
-
-#if FOVEA_DOT_LANES == 16
-  FOVEA_INLINE FewX LoadBlocks(const uint8_t* const (&at)[4]) {
-    const auto load = [&](int i) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(at[i])); };
-    const FewX two = _mm512_mask_broadcast_i32x4(_mm512_castsi128_si512(load(0)), 0xf0, load(1));
-    return _mm512_mask_broadcast_i32x4(_mm512_mask_broadcast_i32x4(two, 0xf00, load(2)), 0xf000, load(3));
-  }
-  FOVEA_INLINE FewX LowWords(FewX a, FewX b) { return _mm512_unpacklo_epi32(a, b); }
-  FOVEA_INLINE FewX HighWords(FewX a, FewX b) { return _mm512_unpackhi_epi32(a, b); }
-  FOVEA_INLINE FewX LowPairs(FewX a, FewX b) { return _mm512_unpacklo_epi64(a, b); }
-  FOVEA_INLINE FewX HighPairs(FewX a, FewX b) { return _mm512_unpackhi_epi64(a, b); }
-  FOVEA_INLINE FewX LowNibbles(FewX v) { return _mm512_and_si512(v, Start(0x0f0f0f0f)); }
-  FOVEA_INLINE FewX HighNibbles(FewX v) { return LowNibbles(_mm512_srli_epi32(v, 4)); }
-  // What FewSixBits takes of `pairs`, for quarters with an even number or for those with an odd one.
-  template <int kQuarter>
-  FOVEA_INLINE FewX PairsOf(FewX pairs) {
-    return _mm512_and_si512(kQuarter % 2 != 0 ? _mm512_srli_epi32(pairs, 2) : pairs, Start(0x33333333));
-  }
-  template <int kQuarter>
-  FOVEA_INLINE FewX FewSixBits(FewX nibbles, FewX pairs) {
-    const FewX low = kQuarter < 2 ? nibbles : _mm512_srli_epi32(nibbles, 4);
-    const FewX high = kQuarter < 2 ? _mm512_slli_epi32(pairs, 4) : pairs;
-    return _mm512_ternarylogic_epi32(Start(0x0f0f0f0f), low, high,
-                                     0xca);  // bits of the mask from low, others from high
-  }
-#else
-  FOVEA_INLINE FewX LoadBlocks(const uint8_t* const (&at)[2]) {
-    const __m128i low = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at[0]));
-    return _mm256_set_m128i(_mm_loadu_si128(reinterpret_cast<const __m128i*>(at[1])), low);
-  }
-  FOVEA_INLINE FewX LowWords(FewX a, FewX b) { return _mm256_unpacklo_epi32(a, b); }
-  FOVEA_INLINE FewX HighWords(FewX a, FewX b) { return _mm256_unpackhi_epi32(a, b); }
-  FOVEA_INLINE FewX LowPairs(FewX a, FewX b) { return _mm256_unpacklo_epi64(a, b); }
-  FOVEA_INLINE FewX HighPairs(FewX a, FewX b) { return _mm256_unpackhi_epi64(a, b); }
-  FOVEA_INLINE FewX LowNibbles(FewX v) { return _mm256_and_si256(v, Start(0x0f0f0f0f)); }
-  FOVEA_INLINE FewX HighNibbles(FewX v) { return LowNibbles(_mm256_srli_epi32(v, 4)); }
-  template <int kQuarter>
-  FOVEA_INLINE FewX PairsOf(FewX pairs) {
-    return pairs;
-  }
-  template <int kQuarter>
-  FOVEA_INLINE FewX FewSixBits(FewX nibbles, FewX pairs) {
-    constexpr int kLeft = kQuarter < 2 ? 4 - 2 * kQuarter : 0, kRight = kQuarter == 3 ? 2 : 0;
-    const FewX low = kQuarter < 2 ? LowNibbles(nibbles) : HighNibbles(nibbles);
-    const FewX high = _mm256_srli_epi32(_mm256_slli_epi32(pairs, kLeft), kRight);
-    return _mm256_or_si256(low, _mm256_and_si256(high, Start(0x30303030)));
-  }
-#endif
-  // In each 16-byte block, word k of vector j becomes word j of vector k.
-  FOVEA_INLINE void TurnBlocks(FewX (&v)[4]) {
-    const FewX low01 = LowWords(v[0], v[1]), high01 = HighWords(v[0], v[1]);
-    const FewX low23 = LowWords(v[2], v[3]), high23 = HighWords(v[2], v[3]);
-    v[0] = LowPairs(low01, low23), v[1] = HighPairs(low01, low23);
-    v[2] = LowPairs(high01, high23), v[3] = HighPairs(high01, high23);
-  }
-  // v[0] after TurnBlocks.
-  FOVEA_INLINE FewX FirstOfBlocks(const FewX (&v)[4]) { return LowPairs(LowWords(v[0], v[1]), LowWords(v[2], v[3])); }
 };
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic pop

@@ -27,8 +27,10 @@ using AnyDot = Pmaddwd;
 using AnyDot = Floats;
 #endif
 #if FOVEA_DOT_LANES >= 8
+#include "ground/simd/dot_maddubs.inl"
 #include "ground/simd/dot_vnni.inl"
 using Dots = DotList<AnyDot, Vnni>;
+using FourBitDots = DotList<Maddubs>;
 #elif defined(FOVEA_HAS_NEON_MATRIX_DOT)
 #include "ground/simd/dot_sdot.inl"
 #include "ground/simd/dot_smmla.inl"
@@ -38,6 +40,9 @@ using Dots = DotList<AnyDot, Sdot, Smmla>;
 using Dots = DotList<AnyDot, Sdot>;
 #else
 using Dots = DotList<AnyDot>;
+#endif
+#if !(FOVEA_DOT_LANES >= 8)
+using FourBitDots = DotList<>;  // for linear weights of 4 bits alone
 #endif
 
 #endif  // FOVEA_SRC_SIMD_DOTS_INL_

@@ -83,6 +83,16 @@ struct GroupWords<Dot, kDotVnni> {
 };
 
 template <class Dot>
+constexpr void AddGroupKernels(I8LinearTable* table) {
+  using Groups = GroupBlocks<typename GroupWords<Dot>::Words>;
+  I8LinearKernel(&list)[kI8LinearKernels] = table->list[dot_row(Dot::kKind)];
+  I8LinearKernel &few = list[kI8FewTokens], &tile = list[kI8TokenTile];
+  tile.begin_groups = Groups::Begin, tile.multiply_groups = Groups::Multiply;
+  if constexpr (Dot::kKind != kDotSmmla) {
+    few.begin_groups = FewKernel<Dot>::Begin, few.multiply_groups = FewKernel<Dot>::MultiplyGroups;
+  }
+}
+template <class Dot>
 constexpr void AddKernels(I8LinearTable* table) {
   I8LinearKernel(&list)[kI8LinearKernels] = table->list[dot_row(Dot::kKind)];
   I8LinearKernel &few = list[kI8FewTokens], &tile = list[kI8TokenTile];
@@ -90,9 +100,7 @@ constexpr void AddKernels(I8LinearTable* table) {
   if constexpr (Dot::kKind == kDotSmmla) few = table->list[dot_row(kDotSdot)][kI8FewTokens];  // added before
   tile.begin = TokenCodes<Dot>::Begin, tile.multiply = TokenProducts<Dot>::Multiply;
   if constexpr (kHasFastGroups<Dot>) {
-    using Groups = GroupBlocks<typename GroupWords<Dot>::Words>;
-    tile.begin_groups = Groups::Begin, tile.multiply_groups = Groups::Multiply;
-    if constexpr (kHasFew<Dot>) few.begin_groups = few.begin, few.multiply_groups = FewKernel<Dot>::MultiplyGroups;
+    AddGroupKernels<Dot>(table);
   } else if constexpr (kI8GroupedFormats != 0) {
     tile.begin_groups = tile.begin, tile.multiply_groups = GroupProducts<Dot>::Multiply;
   }

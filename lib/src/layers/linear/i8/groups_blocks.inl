@@ -17,7 +17,8 @@ struct GroupBlocks {
   // An instruction may want one side as unsigned bytes. Here this side is the codes of rows: they exceed the numbers
   // that they stand for by a bias, and the sum of a column's codes times this bias is subtracted. If instead the codes
   // of columns were unsigned, each group of a row would have to be summed.
-  static constexpr bool kUnsignedRows = Dot::kKind == kDotVnni;
+  static constexpr bool kUnsignedRows = Dot::kKind == kDotVnni || Dot::kKind == kDotMaddubs;
+  static constexpr ::fovea::FormatSet kFormats = ::fovea::i8_grouped_formats(Dot::kKind, kLanes);
   FOVEA_INLINE int32_t RowBias(fovea_dtype dtype) {
     return !kUnsignedRows ? 0 : dtype == FOVEA_Q8_0 ? 128 : CodeBias(dtype);
   }
@@ -156,7 +157,7 @@ struct GroupBlocks {
     }
   }
 
-  template <::fovea::FormatSet kSet = kI8GroupedFormats>
+  template <::fovea::FormatSet kSet = kFormats>
   FOVEA_INLINE void BringGroupsOf(const I8TokenTile& t, const fovea_linear_weights& w, int32_t zero, uint32_t row,
                                   size_t first, size_t inputs, GroupBytes* bytes, BroughtGroups* b) {
     if constexpr (kSet != 0) {
@@ -175,7 +176,7 @@ struct GroupBlocks {
     const float *x_sums, *x_scales;
   };
 
-  // The sums of a group become floats. `kept` is [kRows][kVectors * kLanes].
+  // The sums of a group become floats; those of rows past the last are not used. `kept` is [kRows][kVectors * kLanes].
   template <Of kOf, bool kLeast, int kRows, int kVectors>
   FOVEA_INLINE void AddScaled(const ScaledGroup& of, const BlockSums<kRows, kVectors>& block, float* kept,
                               float* sums) {
@@ -184,10 +185,9 @@ struct GroupBlocks {
     const size_t g = of.g;
     FOVEA_UNROLL(8)
     for (uint32_t k = 0; k < uint32_t(kRows); ++k, kept += kVectors * kLanes) {
-      const uint32_t live = row + k < b.count ? row + k : b.count - 1;
-      const VF scale = hn::Set(kF, b.scales[g][live]);
-      const VF more = hn::Set(kF, kLeast ? b.leasts[g][live] : kOf == Of::kWhole ? 0.0f : b.leasts[0][live]);
-      const VI start = hn::Set(kI, b.starts[g][live]);
+      const VF scale = hn::Set(kF, b.scales[g][row + k]);
+      const VF more = hn::Set(kF, kLeast ? b.leasts[g][row + k] : kOf == Of::kWhole ? 0.0f : b.leasts[0][row + k]);
+      const VI start = hn::Set(kI, b.starts[g][row + k]);
       float* const out = sums + k * of.columns;
       FOVEA_EACH(v, kVectors) {
         VI sum = hn::Add(Block::IntsOf(block, k, v), start);
@@ -230,7 +230,15 @@ struct GroupBlocks {
         }
         BlockSums<kRows, kVectors> block;
         FOVEA_EACH(k, kRows) Block::Begin(k, 0, block);
-        Block::template MultiplyRows<kVectors>(x, columns, codes, InGroup<kStep>(inputs, from), block);
+        // Rows that were brought have room for whole reads, and codes of 0 follow those of columns.
+        const size_t n = InGroup<kStep>(inputs, from);
+        if constexpr (!kUnsignedRows) {
+          Block::template MultiplyRows<kVectors>(x, columns, codes, n, block);
+        } else if (n == kStep) {
+          Block::template MultiplyWhole<kStep>(x, columns, codes, block);
+        } else {
+          Block::template MultiplyRows<kVectors>(x, columns, codes, ::fovea::round_up(n, Dot::kReads), block);
+        }
         const ScaledGroup of = {
             b, row, g, columns, x_sums + g * columns, GroupScalesOf(t, (d + from) / kScaleGroup) + column};
         if constexpr (kStep == kScaleGroup) {
@@ -309,11 +317,11 @@ struct GroupBlocks {
         if (kAsksAhead) AskForNext(w.weights, row, d, inputs);
         BringGroupsOf(t, w.weights, zero, row, d, inputs, bytes, &b);
         float* const sums = t.sums + size_t(row) * t.columns;
-        if (has_least) {
+        if ((kFormats & ::fovea::kLeastFormats) != 0 && has_least) {
           AddGroupsOfColumns<true, kScaleGroup>(t, b, d, inputs, x_sums, sums);
-        } else if (kI8SuperFormats == 0 || ::fovea::scale_step(w.weights.dtype) == kScaleGroup) {
+        } else if ((kFormats & kI8SuperFormats) == 0 || ::fovea::scale_step(w.weights.dtype) == kScaleGroup) {
           AddGroupsOfColumns<false, kScaleGroup>(t, b, d, inputs, x_sums, sums);
-        } else if constexpr (kI8SuperFormats != 0) {
+        } else if constexpr (::fovea::contains(kFormats, FOVEA_Q6_K)) {
           AddGroupsOfColumns<false, kScaleGroup / 2>(t, b, d, inputs, x_sums, sums);
         }
       }

@@ -31,10 +31,15 @@ constexpr I8LinearTable Table(DotList<Dot...>) {
   (AddKernels<Dot>(&table), ...);
   return table;
 }
+template <class... Dot>
+constexpr I8LinearTable WithFourBits(I8LinearTable table, DotList<Dot...>) {
+  if (kHasI8Linear) (AddGroupKernels<Dot>(&table), ...);
+  return table;
+}
 }  // namespace i8
 // clang-format on
 }  // namespace
 
-FOVEA_IN_DATA_SECTION const I8LinearTable kI8Linear = i8::Table(i8::Dots());
+FOVEA_IN_DATA_SECTION const I8LinearTable kI8Linear = i8::WithFourBits(i8::Table(i8::Dots()), i8::FourBitDots());
 
 #endif

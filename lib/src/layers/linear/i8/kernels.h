@@ -22,6 +22,18 @@ namespace fovea {
 // Whether integer products are compiled in, and for which formats of weights in groups.
 constexpr bool kHasI8Linear = config::kComputeI8 && config::kI8;
 constexpr FormatSet kI8GroupedFormats = kHasI8Linear ? kGroupedFormats : 0;
+// Of these, codes of 4 bits.
+constexpr FormatSet kI8FourBitFormats = kI8GroupedFormats & ~(FormatSet{1} << FOVEA_Q8_0 | FormatSet{1} << FOVEA_Q6_K);
+// Where a target has kDotPmaddwd and wide vectors, kDotMaddubs multiplies codes of 4 bits.
+constexpr bool has_maddubs(DotKind dot, uint32_t lanes) { return !kOneDot && dot == kDotPmaddwd && lanes > 4; }
+constexpr DotKind i8_dot(DotKind dot, uint32_t lanes, fovea_dtype weights) {
+  return has_maddubs(dot, lanes) && is_one_of<kI8FourBitFormats>(weights) ? kDotMaddubs : dot;
+}
+constexpr FormatSet i8_grouped_formats(DotKind dot, uint32_t lanes) {
+  return dot == kDotMaddubs        ? kI8FourBitFormats
+         : has_maddubs(dot, lanes) ? kI8GroupedFormats & ~kI8FourBitFormats
+                                   : kI8GroupedFormats;
+}
 constexpr FormatSet kI8SuperFormats = kI8GroupedFormats & kSuperFormats;
 // Whether ReLU and ReLU6 are limits of codes. Where size counts they are activations like the others.
 constexpr bool kLimitsOutputs = kActivates && !config::kPreferSize;

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The dot words of x86's pmaddubsw for weights of 4 bits, on processors that have no vpdpbusd. The instruction multiplies unsigned
+// bytes by signed ones and adds two products, saturated to 16 bits. Here nothing can saturate: a lane of 16 bits gets the products
+// of at most 16 inputs of a group of 32, each at most 15 times 128 in magnitude, 30,720 in all. One pmaddwd then widens the sums of
+// a whole group.
+#ifndef FOVEA_SRC_SIMD_DOT_MADDUBS_INL_
+#define FOVEA_SRC_SIMD_DOT_MADDUBS_INL_
+#include "ground/simd/dot_x86_bytes.inl"
+
+struct Maddubs : X86Bytes, DotShape<kDotMaddubs> {
+  static constexpr bool kUnsignedQueries = false, kSignedWeights = true;
+  // One of these is for products before they are added to a sum.
+  static constexpr int RegistersForLoads(int vectors, int) { return vectors + 2; }
+  // Sums of a group: lanes 2i and 2i + 1 of 16 bits are those of lane i.
+  struct Sum {
+    hn::raw::I pairs;
+  };
+  using X86Bytes::ToInts;
+
+#if FOVEA_DOT_LANES == 16
+  FOVEA_INLINE hn::raw::I MulPairs(hn::raw::I codes, hn::raw::I signed_codes) {
+    return _mm512_maddubs_epi16(codes, signed_codes);
+  }
+  FOVEA_INLINE Sum FewAdd(Sum a, Sum b) { return {_mm512_add_epi16(a.pairs, b.pairs)}; }
+  FOVEA_INLINE VI ToInts(Sum sum) { return VI{_mm512_madd_epi16(sum.pairs, _mm512_set1_epi16(1))}; }
+#else
+  FOVEA_INLINE hn::raw::I MulPairs(hn::raw::I codes, hn::raw::I signed_codes) {
+    return _mm256_maddubs_epi16(codes, signed_codes);
+  }
+  FOVEA_INLINE Sum FewAdd(Sum a, Sum b) { return {_mm256_add_epi16(a.pairs, b.pairs)}; }
+  FOVEA_INLINE VI ToInts(Sum sum) { return VI{_mm256_madd_epi16(sum.pairs, _mm256_set1_epi16(1))}; }
+#endif
+  // FewAdd in assembly: g++ 12 would add the products of several steps in another order, and have no registers for them.
+  FOVEA_INLINE Sum AddInPlace(hn::raw::I pairs, Sum sum) {
+    asm("{vpaddw %1, %0, %0|vpaddw %0, %0, %1}" : "+x"(sum.pairs) : "x"(pairs));
+    return sum;
+  }
+  FOVEA_INLINE VF ToFloat(Sum sum) { return hn::ConvertTo(kF, ToInts(sum)); }
+  FOVEA_INLINE Sum Start(int32_t) { return FewZero(); }  // of 0 alone
+  FOVEA_INLINE Sum FewZero() { return {X86Bytes::Start(0)}; }
+
+  template <int i>
+  FOVEA_INLINE Sum DotAdd(X x, E e, Sum sum) {
+    return AddInPlace(MulPairs(e, x), sum);
+  }
+  FOVEA_INLINE void StoreQueries(VF biased, Code* lanes) { hn::StoreU8(hn::BitCast(kI, biased), lanes); }
+
+  // sum + the products of rows' codes with four codes of a token, which are the same for all lanes.
+  FOVEA_INLINE Sum FewSameDot(const FewCode* x, FewX codes, Sum sum) {
+    return AddInPlace(MulPairs(codes, LoadE(x)), sum);
+  }
+};
+
+#endif  // FOVEA_SRC_SIMD_DOT_MADDUBS_INL_

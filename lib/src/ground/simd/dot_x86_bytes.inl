@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the dot words of x86 share that multiply bytes, in groups of four.
+#ifndef FOVEA_SRC_SIMD_DOT_X86_BYTES_INL_
+#define FOVEA_SRC_SIMD_DOT_X86_BYTES_INL_
+#include "ground/simd/dot_x86.inl"
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push  // GCC 12 warns of what its own headers for AVX-512 leave undefined
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+
+struct X86Bytes : X86Sums {
+  using Code = uint8_t;
+  using RowCode = int8_t;
+
+  static constexpr int RegistersForLoads(int vectors, int) { return vectors + 1; }
+
+#if FOVEA_DOT_LANES == 16
+  FOVEA_INLINE X LoadX(const Code* p) { return _mm512_loadu_si512(p); }
+#else
+  FOVEA_INLINE X LoadX(const Code* p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)); }
+#endif
+  FOVEA_INLINE E LoadE(const RowCode* p) {
+    int32_t bytes;
+    __builtin_memcpy(&bytes, p, 4);
+    return Start(bytes);
+  }
+  FOVEA_INLINE E LoadPartOfE(const RowCode* p, size_t n) {
+    int32_t bytes = 0;
+    __builtin_memcpy(&bytes, p, n);
+    return Start(bytes);
+  }
+
+  // ---- for few rows, and few tokens
+
+  using FewCode = int8_t;  // of a query, or a token
+  using FewX = hn::raw::I;
+  FOVEA_INLINE void StoreFewQueries(VF biased, FewCode* lanes) {
+    hn::StoreU8(hn::BitCast(kI, biased), reinterpret_cast<uint8_t*>(lanes));
+  }
+  FOVEA_INLINE FewX LoadFewX(const void* p) { return LoadX(static_cast<const Code*>(p)); }
+  static constexpr size_t FewReads(size_t rows) { return 4 * kLanes / rows; }
+
+  // ---- for rows of groups: a vector holds 16 bytes of each of some rows. 128 is added to bytes.
+
+  static constexpr size_t kFewGroupRows = kLanes / 4;
+  static constexpr int kFewBytesBias = 128;
+
+#if FOVEA_DOT_LANES == 16
+  FOVEA_INLINE FewX FlipSigns(FewX v) { return _mm512_xor_si512(v, Start(int32_t(0x80808080u))); }
+  FOVEA_INLINE FewX LoadBlocks(const uint8_t* const (&at)[4]) {
+    const auto load = [&](int i) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(at[i])); };
+    const FewX two = _mm512_mask_broadcast_i32x4(_mm512_castsi128_si512(load(0)), 0xf0, load(1));
+    return _mm512_mask_broadcast_i32x4(_mm512_mask_broadcast_i32x4(two, 0xf00, load(2)), 0xf000, load(3));
+  }
+  FOVEA_INLINE FewX LowWords(FewX a, FewX b) { return _mm512_unpacklo_epi32(a, b); }
+  FOVEA_INLINE FewX HighWords(FewX a, FewX b) { return _mm512_unpackhi_epi32(a, b); }
+  FOVEA_INLINE FewX LowPairs(FewX a, FewX b) { return _mm512_unpacklo_epi64(a, b); }
+  FOVEA_INLINE FewX HighPairs(FewX a, FewX b) { return _mm512_unpackhi_epi64(a, b); }
+  FOVEA_INLINE FewX LowNibbles(FewX v) { return _mm512_and_si512(v, Start(0x0f0f0f0f)); }
+  FOVEA_INLINE FewX HighNibbles(FewX v) { return LowNibbles(_mm512_srli_epi32(v, 4)); }
+  // What FewSixBits takes of `pairs`, for quarters with an even number or for those with an odd one.
+  template <int kQuarter>
+  FOVEA_INLINE FewX PairsOf(FewX pairs) {
+    return _mm512_and_si512(kQuarter % 2 != 0 ? _mm512_srli_epi32(pairs, 2) : pairs, Start(0x33333333));
+  }
+  template <int kQuarter>
+  FOVEA_INLINE FewX FewSixBits(FewX nibbles, FewX pairs) {
+    const FewX low = kQuarter < 2 ? nibbles : _mm512_srli_epi32(nibbles, 4);
+    const FewX high = kQuarter < 2 ? _mm512_slli_epi32(pairs, 4) : pairs;
+    return _mm512_ternarylogic_epi32(Start(0x0f0f0f0f), low, high,
+                                     0xca);  // bits of the mask from low, others from high
+  }
+#else
+  FOVEA_INLINE FewX FlipSigns(FewX v) { return _mm256_xor_si256(v, Start(int32_t(0x80808080u))); }
+  FOVEA_INLINE FewX LoadBlocks(const uint8_t* const (&at)[2]) {
+    const __m128i low = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at[0]));
+    return _mm256_set_m128i(_mm_loadu_si128(reinterpret_cast<const __m128i*>(at[1])), low);
+  }
+  FOVEA_INLINE FewX LowWords(FewX a, FewX b) { return _mm256_unpacklo_epi32(a, b); }
+  FOVEA_INLINE FewX HighWords(FewX a, FewX b) { return _mm256_unpackhi_epi32(a, b); }
+  FOVEA_INLINE FewX LowPairs(FewX a, FewX b) { return _mm256_unpacklo_epi64(a, b); }
+  FOVEA_INLINE FewX HighPairs(FewX a, FewX b) { return _mm256_unpackhi_epi64(a, b); }
+  FOVEA_INLINE FewX LowNibbles(FewX v) { return _mm256_and_si256(v, Start(0x0f0f0f0f)); }
+  FOVEA_INLINE FewX HighNibbles(FewX v) { return LowNibbles(_mm256_srli_epi32(v, 4)); }
+  template <int kQuarter>
+  FOVEA_INLINE FewX PairsOf(FewX pairs) {
+    return pairs;
+  }
+  template <int kQuarter>
+  FOVEA_INLINE FewX FewSixBits(FewX nibbles, FewX pairs) {
+    constexpr int kLeft = kQuarter < 2 ? 4 - 2 * kQuarter : 0, kRight = kQuarter == 3 ? 2 : 0;
+    const FewX low = kQuarter < 2 ? LowNibbles(nibbles) : HighNibbles(nibbles);
+    const FewX high = _mm256_srli_epi32(_mm256_slli_epi32(pairs, kLeft), kRight);
+    return _mm256_or_si256(low, _mm256_and_si256(high, Start(0x30303030)));
+  }
+#endif
+  // In each 16-byte block, word k of vector j becomes word j of vector k.
+  FOVEA_INLINE void TurnBlocks(FewX (&v)[4]) {
+    const FewX low01 = LowWords(v[0], v[1]), high01 = HighWords(v[0], v[1]);
+    const FewX low23 = LowWords(v[2], v[3]), high23 = HighWords(v[2], v[3]);
+    v[0] = LowPairs(low01, low23), v[1] = HighPairs(low01, low23);
+    v[2] = LowPairs(high01, high23), v[3] = HighPairs(high01, high23);
+  }
+  // v[0] after TurnBlocks.
+  FOVEA_INLINE FewX FirstOfBlocks(const FewX (&v)[4]) { return LowPairs(LowWords(v[0], v[1]), LowWords(v[2], v[3])); }
+};
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+
+#endif  // FOVEA_SRC_SIMD_DOT_X86_BYTES_INL_
