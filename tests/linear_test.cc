@@ -5,7 +5,7 @@
 // ignored.
 #include "simd_tests.h"
 #include "support/linear_case.h"
-#include "support/shuffler.h"
+#include "support/operator.h"
 #include "targets/compiled.h"
 
 namespace fovea_test {
@@ -154,19 +154,8 @@ TEST_CASE("linear: a budget makes the workspace smaller, and no bit different", 
   for (const LinearProblem& p : problems({2, 60}, 37, 20)) {
     LinearCase test(p);
     run_each_way(test, [&](fovea_target target) {
-      const std::vector<float> want = test.outputs();
-      size_t bytes = fovea_linear_workspace_bytes(&test.args), steps = 0;
-      for (; bytes > 0; ++steps) {
-        test.args.workspace_budget_bytes = bytes;
-        CHECK(fovea_linear_workspace_bytes(&test.args) == bytes);
-        REQUIRE(test.run(target) == FOVEA_OK);
-        CHECK(same_bits(test.outputs(), want));
-        test.args.workspace_budget_bytes = bytes - 1;
-        bytes = fovea_linear_workspace_bytes(&test.args);
-      }
-      if (p.tokens == 60) CHECK(steps > 1);
-      if (steps != 0) CHECK(fovea_linear(&test.args, test.y.memory.as<void>(), 1 << 20) == FOVEA_ERR_BUDGET);
-      test.args.workspace_budget_bytes = 0;
+      const size_t budgets = check_budgets(test, target);
+      if (p.tokens == 60) CHECK(budgets > 1);
     });
   }
 }
@@ -175,17 +164,7 @@ TEST_CASE("linear: an executor changes no bit", "[short]") {
   for (const LinearProblem& p : problems({3, 70}, 29, 777)) {
     LinearCase test(p);
     run_each_way(test, [&](fovea_target target) {
-      const std::vector<float> want = test.outputs();
-      const size_t bytes = fovea_linear_workspace_bytes(&test.args);
-      for (const uint32_t workers : {1u, 2u, 3u, 64u}) {
-        Shuffler shuffler(workers);
-        test.args.executor = shuffler.executor();
-        CHECK(fovea_linear_workspace_bytes(&test.args) == bytes * workers);
-        REQUIRE(test.run(target) == FOVEA_OK);
-        CHECK(shuffler.most_tasks >= 4);
-        CHECK(same_bits(test.outputs(), want));
-      }
-      test.args.executor = nullptr;
+      check_workers(test, target, [](const Shuffler& shuffler, uint32_t) { CHECK(shuffler.most_tasks >= 4); });
     });
   }
 }

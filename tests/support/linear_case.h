@@ -119,7 +119,9 @@ class LinearCase {
     return p.compute == FOVEA_COMPUTE_I8 ? targets_and_those_that_extend_them() : fovea_test::targets();
   }
 
+  size_t workspace_bytes() const { return fovea_linear_workspace_bytes(&args); }
   std::vector<float> outputs() const { return y.numbers(); }
+  std::vector<float> bits(fovea_target) const { return outputs(); }
   float weight(size_t o, size_t i) const { return element_of(p.dtype, w.row(o), scale_row(o), i); }
   uint8_t* scale_row(size_t o) const {
     return scales.as<uint8_t>() + o * row_scales(p.dtype, p.in_dim) * scale_size(p.dtype);
