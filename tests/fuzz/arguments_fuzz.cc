@@ -174,8 +174,7 @@ class Arguments {
       if (d_.value_scale == 0) scales(&a.kv.value_scales, d_.value_dtype, d_.value_dim);
     }
     if (a.mask.kind != FOVEA_MASK_NONE) {
-      a.mask.data =
-          of(mask, mask_element_size(a.mask.kind), columns, a.batch, d_.q_heads, a.q_tokens, false);
+      a.mask.data = of(mask, mask_element_size(a.mask.kind), columns, a.batch, d_.q_heads, a.q_tokens, false);
       if (bytes.below(4) == 1) a.mask.head_factors = numbers<float>(d_.q_heads, [&] { return 0.5f; });
     }
     const bool places = d_.diagonal == FOVEA_DIAGONAL_POSITIONS || d_.diagonal == FOVEA_DIAGONAL_AS_CAUSAL;
@@ -353,6 +352,8 @@ class Arguments {
   }
 };
 
+}  // namespace
+
 void run(Bytes bytes) {
   const fovea_attention_desc desc = description(bytes);
   fovea_plan plan;
@@ -405,10 +406,4 @@ void run(Bytes bytes) {
   }
 }
 
-}  // namespace
 }  // namespace fovea_test
-
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
-  fovea_test::run({data, bytes});
-  return 0;
-}

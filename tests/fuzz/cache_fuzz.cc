@@ -65,6 +65,8 @@ fovea_status compact(Bytes& bytes, CacheModel& model, uint32_t entry) {
   return model.compact(entry, kept);
 }
 
+}  // namespace
+
 void run(Bytes bytes) {
   const fovea_kv_cache empty = cache_of(bytes);
   CacheModel model(empty, bytes.take<uint16_t>());
@@ -125,10 +127,4 @@ void run(Bytes bytes) {
   }
 }
 
-}  // namespace
 }  // namespace fovea_test
-
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
-  fovea_test::run({data, bytes});
-  return 0;
-}

@@ -66,8 +66,8 @@ Problem problem_of(Bytes& bytes) {
 
   const int64_t position = int64_t{bytes.below(400)} - 100;
   const bool lengths = bytes.flag(), rolled_back = bytes.flag();
-  const fovea_diagonal diagonal = bytes.choose({FOVEA_DIAGONAL_AS_CAUSAL, FOVEA_DIAGONAL_TOP_LEFT,
-                                                FOVEA_DIAGONAL_BOTTOM_RIGHT, FOVEA_DIAGONAL_POSITIONS});
+  const fovea_diagonal diagonal = bytes.choose(
+      {FOVEA_DIAGONAL_AS_CAUSAL, FOVEA_DIAGONAL_TOP_LEFT, FOVEA_DIAGONAL_BOTTOM_RIGHT, FOVEA_DIAGONAL_POSITIONS});
   if (p.causal == FOVEA_CAUSAL_NONE) p.diagonal = diagonal;
   p.mask_keys = !bytes.flag(), p.mask_factors = bytes.flag();
   for (uint32_t b = 0; b < p.batch; ++b) {
@@ -82,6 +82,8 @@ Problem problem_of(Bytes& bytes) {
   if (p.kv_kind == FOVEA_KV_RING) p.hide_gone = bytes.flag() || !p.ring_suffices();
   return p;
 }
+
+}  // namespace
 
 void run(Bytes bytes) {
   Problem p = problem_of(bytes);
@@ -125,10 +127,4 @@ void run(Bytes bytes) {
   }
 }
 
-}  // namespace
 }  // namespace fovea_test
-
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
-  fovea_test::run({data, bytes});
-  return 0;
-}

@@ -330,15 +330,13 @@ void run_state(Bytes& bytes) {
 }
 
 }  // namespace
-}  // namespace fovea_test
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
-  using namespace fovea_test;
-  Bytes input(data, bytes);
-  switch (input.below(4)) {
-    case 0: run_image(input); break;
-    case 1: run_state(input); break;
-    default: PiecesFuzz(input).run();
+void run(Bytes bytes) {
+  switch (bytes.below(4)) {
+    case 0: return run_image(bytes);
+    case 1: return run_state(bytes);
+    default: return PiecesFuzz(bytes).run();
   }
-  return 0;
 }
+
+}  // namespace fovea_test

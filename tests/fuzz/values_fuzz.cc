@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "fuzz/fuzz.h"
+#include "support/activations.h"
 #include "support/bits.h"
 #include "support/encoded_rows.h"
 #include "support/formats.h"
@@ -132,33 +133,22 @@ Near times(Near a, Near b) {
   return {value, std::fabs(a.value) * b.error + std::fabs(b.value) * a.error + a.error * b.error +
                      kEpsilon * std::fabs(value) + kLeast};
 }
-Near activated(fovea_activation_kind activation, float alpha, float x) {
+Near near_activated(fovea_activation_kind kind, float alpha, float x) {
   const double e = double{x};
-  switch (activation) {
-    case FOVEA_ACTIVATION_IDENTITY: return {e, 0};
-    case FOVEA_ACTIVATION_RELU: return {e < 0 ? 0 : e, 0};
-    case FOVEA_ACTIVATION_RELU6: return {e < 0 ? 0 : e > 6 ? 6 : e, 0};
-    case FOVEA_ACTIVATION_TANH: return {std::tanh(e), 2e-7 * std::fabs(std::tanh(e)) + kLeast};
-    case FOVEA_ACTIVATION_GELU:
-    case FOVEA_ACTIVATION_GELU_TANH:
-    case FOVEA_ACTIVATION_HARD_SWISH: {
-      if (e < -20) return {0, 0};
-      const double u = std::sqrt(8 / std::acos(-1.0)) * (e + 0.044715 * e * e * e);
-      const double share = activation == FOVEA_ACTIVATION_GELU        ? std::erfc(-e / std::sqrt(2.0)) / 2
-                           : activation == FOVEA_ACTIVATION_GELU_TANH ? (u < -700 ? 0 : 1 / (1 + std::exp(-u)))
-                                                                      : (e < -3  ? 0
-                                                                         : e > 3 ? 1
-                                                                                 : (e + 3) / 6);
-      const double size = std::fabs(e) < 20 ? e * e * 0x1p-25 + std::fabs(u) * 0x1p-21 : 0;
-      const double value = share == 0 ? 0 : rounded(e * share);
-      return {value, (7e-7 + size) * std::fabs(value) + 2e-37};
-    }
-    default: break;
+  if (kind == FOVEA_ACTIVATION_IDENTITY || kind == FOVEA_ACTIVATION_RELU || kind == FOVEA_ACTIVATION_RELU6) {
+    return {activated(kind, e), 0};
+  }
+  if (kind == FOVEA_ACTIVATION_TANH) return {std::tanh(e), 2e-7 * std::fabs(std::tanh(e)) + kLeast};
+  if (kind != FOVEA_ACTIVATION_SILU && kind != FOVEA_ACTIVATION_SIGMOID) {
+    if (e < -20) return {0, 0};
+    const double value = rounded(activated(kind, e)), u = 2 * argument_of_tanh(e);
+    const double size = std::fabs(e) < 20 ? e * e * 0x1p-25 + std::fabs(u) * 0x1p-21 : 0;
+    return {value, (7e-7 + size) * std::fabs(value) + 2e-37};
   }
   const double at = double{alpha * x};  // rounded to f32
   const double sigmoid = at < -87 ? 0 : 1 / (1 + std::exp(-at));
   const Near s = {sigmoid, 6e-7 * sigmoid + (at < -86.9 ? kLastSigmoid : 0)};
-  return activation == FOVEA_ACTIVATION_SIGMOID ? s : times({x, 0}, s);
+  return kind == FOVEA_ACTIVATION_SIGMOID ? s : times({x, 0}, s);
 }
 
 void activation(Bytes& bytes) {
@@ -184,7 +174,7 @@ void activation(Bytes& bytes) {
     expect_served("activation", [&] { return fovea_activation(&a); });
     expect(rounded_y.holds(y), "activation: y is not rounded once");
     for (size_t i = 0; i < count; ++i) {
-      Near want = activated(a.activation, a.alpha != 0 ? a.alpha : 1, x[i]);
+      Near want = near_activated(a.activation, a.alpha != 0 ? a.alpha : 1, x[i]);
       if (has_factor && !std::isfinite(factor[i]) && std::fabs(want.value) <= want.error) continue;  // or 0 times that
       if (has_factor) want = times(want, {factor[i], 0});
       expect_near("activation", target, i, y[i], want.value, want.error);
@@ -265,7 +255,7 @@ void draw_norm(Bytes& bytes, const NormArrays& arrays, fovea_norm_args* a) {
 std::vector<Near> normalised(const fovea_norm_args& a, const std::vector<float>& sum, const NormArrays& arrays) {
   std::vector<Near> v(a.dim), gates(a.dim, {1, 0});
   for (uint32_t d = 0; d < a.dim; ++d) {
-    if (a.gate.data != nullptr) gates[d] = activated(a.gate_activation, 1, arrays.gate.numbers[d]);
+    if (a.gate.data != nullptr) gates[d] = near_activated(a.gate_activation, 1, arrays.gate.numbers[d]);
     v[d] = {sum[d], 0};
     if (a.gate.data != nullptr && a.gate_order == FOVEA_NORM_GATE_BEFORE) v[d] = times(v[d], gates[d]);
   }
@@ -641,17 +631,7 @@ void table(Bytes& bytes) {
   const fovea_status status = fovea_integer_activation_table(kind, alpha, x_scale, x_zero, y_scale, y_zero, codes);
   expect(status == (std::isfinite(alpha) ? FOVEA_OK : FOVEA_ERR_NUMBER), "table has another status");
   for (int32_t code = -128; status == FOVEA_OK && code < 128; ++code) {
-    const double x = double{x_scale} * (code - x_zero), z = x * (alpha == 0 ? 1 : double{alpha});
-    const double u = std::sqrt(2 / std::acos(-1.0)) * (x + 0.044715 * x * x * x);
-    const double y = kind == FOVEA_ACTIVATION_SILU         ? x / (1 + std::exp(-z))
-                     : kind == FOVEA_ACTIVATION_SIGMOID    ? 1 / (1 + std::exp(-z))
-                     : kind == FOVEA_ACTIVATION_RELU       ? std::max(x, 0.0)
-                     : kind == FOVEA_ACTIVATION_RELU6      ? std::min(std::max(x, 0.0), 6.0)
-                     : kind == FOVEA_ACTIVATION_GELU       ? x * std::erfc(-x / std::sqrt(2.0)) / 2
-                     : kind == FOVEA_ACTIVATION_GELU_TANH  ? x / (1 + std::exp(-2 * u))
-                     : kind == FOVEA_ACTIVATION_HARD_SWISH ? x * std::min(std::max(x + 3, 0.0), 6.0) / 6
-                     : kind == FOVEA_ACTIVATION_TANH       ? std::tanh(x)
-                                                           : x;
+    const double x = double{x_scale} * (code - x_zero), y = activated(kind, x, alpha == 0 ? 1 : double{alpha});
     const double want = std::min(127.0, std::max(-128.0, y_zero + y / double{y_scale}));
     const double off = std::fabs(codes[uint8_t(code)] - want);
     if (off <= 0.501) continue;
@@ -749,8 +729,7 @@ void multihead(Bytes& bytes) {
   l.tokens = 1 + bytes.below(20), l.kv_heads = 1 + bytes.below(2), l.group = 1 + bytes.below(3);
   l.head_dim = 1 + bytes.below(20), l.causal = bytes.flag();
   const uint32_t model = l.width(), kv = l.kv_heads * l.head_dim;
-  const fovea_dtype dtype = bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0,
-                                          FOVEA_Q4_1, FOVEA_Q4_K, FOVEA_Q6_K});
+  const fovea_dtype dtype = bytes.choose(kTypes);
   const Weights wq(dtype, model, model, 1), wk(dtype, kv, model, 2), wv(dtype, kv, model, 3),
       wo(dtype, model, model, 4);
   std::vector<float> x(size_t{l.tokens} * model), y(x.size());
@@ -816,30 +795,11 @@ void selftest(Bytes& bytes) {
   expect(status == FOVEA_OK && result.digest == result.published, "selftest: another digest");
 }
 
-void run(Bytes bytes) {
-  switch (bytes.below(15)) {
-    case 0: return softmax(bytes);
-    case 1: return activation(bytes);
-    case 2: return norm(bytes);
-    case 3: return conv1d(bytes);
-    case 4: return rope(bytes);
-    case 5: return quantize(bytes);
-    case 6: return rotate(bytes);
-    case 7: return multihead(bytes);
-    case 8: return pair(bytes);
-    case 9: return pooling(bytes);
-    case 10: return embedding(bytes);
-    case 11: return top_k(bytes);
-    case 12: return table(bytes);
-    case 13: return selftest(bytes);
-    default: return linear(bytes);
-  }
-}
-
 }  // namespace
-}  // namespace fovea_test
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
-  fovea_test::run({data, bytes});
-  return 0;
+void run(Bytes bytes) {
+  bytes.choose<void (*)(Bytes&)>({softmax, activation, norm, conv1d, rope, quantize, rotate, multihead, pair, pooling,
+                                  embedding, top_k, table, selftest, linear})(bytes);
 }
+
+}  // namespace fovea_test
