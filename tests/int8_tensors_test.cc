@@ -2,6 +2,7 @@
 //
 // Tensors of int8: queries, keys, values and outputs with a scale and a zero point each, scales a row or a channel. The
 // reference takes the numbers that the codes stand for.
+#include "support/one_head.h"
 #include "support/tensors.h"
 #include "support/test.h"
 #include "support/test_stream.h"
@@ -16,19 +17,10 @@ Problem problem(uint32_t q_tokens, uint32_t kv_tokens) {
   return p.with_integers();
 }
 
-// The mean square of the differences over that of what is wanted.
-double error_of(const std::vector<float>& got, const std::vector<double>& want) {
-  double error = 0, power = 0;
-  for (size_t i = 0; i < want.size(); ++i) {
-    error += (got[i] - want[i]) * (got[i] - want[i]);
-    power += want[i] * want[i];
-  }
-  return power > 0 ? error / power : error;
-}
-
 // "" if the numbers are those of the reference: scores and lse as far as floats go, outputs as weights of 8 bits allow.
 std::string compare(const AttentionCase& test, const Attention& want) {
-  if (error_of(test.out(), want.out) > 1e-3) return "out " + std::to_string(error_of(test.out(), want.out));
+  const double error = normalised_error(test.out(), want.out);
+  if (error > 1e-3) return "out " + std::to_string(error);
   const auto close_enough = [](const std::vector<float>& got, const std::vector<double>& wanted) {
     for (size_t i = 0; i < wanted.size(); ++i) {
       if (!close(got[i], wanted[i], kShortExp2Error + 2e-5 * std::fabs(wanted[i]))) return false;
@@ -53,7 +45,8 @@ std::string run_everywhere(AttentionCase& test) {
   return "";
 }
 
-constexpr Zeros kZeros[] = {{0, 0, 0}, {7, 0, 0}, {0, -9, 0}, {0, 0, 11}, {-128, 127, -128}, {127, -128, 127}, {3, 5, -100}};
+constexpr Zeros kZeros[] = {{0, 0, 0},         {7, 0, 0},        {0, -9, 0},  {0, 0, 11},
+                            {-128, 127, -128}, {127, -128, 127}, {3, 5, -100}};
 
 }  // namespace
 
@@ -95,7 +88,7 @@ TEST_CASE("tensors: scores that are written out are those of the numbers", "[sho
       Tensors test(p, {-20, 30, 40});
       CHECK(run_everywhere(test) == "");
       const Attention& want = test.expected();
-      CHECK(error_of(test.scores(), want.scores) < 1e-8);
+      CHECK(normalised_error(test.scores(), want.scores) < 1e-8);
     }
   }
 }
@@ -114,8 +107,8 @@ TEST_CASE("tensors: the widest rows stay exact", "[short]") {
 TEST_CASE("tensors: a row of queries, keys or values may have its own scale", "[short]") {
   for (const uint32_t q_tokens : {1u, 19u}) {
     const Problem p = problem(q_tokens, 90);
-    const auto check = [&](fovea_in fovea_attention_args::*of_call, fovea_in fovea_kv_source::*of_source,
-                           float fovea_attention_desc::*scale, int32_t fovea_attention_desc::*zero, uint32_t heads,
+    const auto check = [&](fovea_in fovea_attention_args::* of_call, fovea_in fovea_kv_source::* of_source,
+                           float fovea_attention_desc::* scale, int32_t fovea_attention_desc::* zero, uint32_t heads,
                            uint32_t tokens) {
       Tensors test(p, {-20, 30, 40});
       Guarded scales(size_t{2} * heads * tokens * sizeof(float), sizeof(float), Placement::kEnd);
