@@ -49,12 +49,10 @@ void set_value(const AttentionCase& test, uint32_t h, uint32_t j, uint32_t d, fl
 // Both ways in which a target may multiply halves.
 template <class Check>
 void for_each_way(AttentionCase& test, const Check& check) {
-  for (const fovea_target target : targets()) {
-    for (const uint64_t features : {fovea::platform::processor_features(), uint64_t{0}}) {
-      test.desc.processor_features = features;
-      REQUIRE(test.run_unchecked({target}) == "");
-      check();
-    }
+  for (const auto& [target, features] : every(targets(), {fovea::platform::processor_features(), uint64_t{0}})) {
+    test.desc.processor_features = features;
+    REQUIRE(test.run_unchecked({target}) == "");
+    check();
   }
 }
 

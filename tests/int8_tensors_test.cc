@@ -51,12 +51,10 @@ constexpr Zeros kZeros[] = {{0, 0, 0},         {7, 0, 0},        {0, -9, 0},  {0
 }  // namespace
 
 TEST_CASE("tensors: scales and zero points are those of the numbers", "[short]") {
-  for (const Zeros& zeros : kZeros) {
-    for (const uint32_t q_tokens : {1u, 2u, 19u}) {
-      INFO(zeros.q << ", " << zeros.key << ", " << zeros.value << ", " << q_tokens << " queries");
-      Tensors test(problem(q_tokens, 90), zeros);
-      CHECK(run_everywhere(test) == "");
-    }
+  for (const auto& [zeros, q_tokens] : every(kZeros, {1u, 2u, 19u})) {
+    INFO(zeros.q << ", " << zeros.key << ", " << zeros.value << ", " << q_tokens << " queries");
+    Tensors test(problem(q_tokens, 90), zeros);
+    CHECK(run_everywhere(test) == "");
   }
 }
 

@@ -366,16 +366,14 @@ bool show_tensors(const Distribution& distribution) {
 bool show_integer_arithmetic() {
   bool right = true;
   std::fputs(kHead, stdout);
-  for (const fovea_dtype type : {FOVEA_I8, FOVEA_I4}) {
-    for (const Distribution& distribution : kDistributions) {
-      Errors errors;
-      for (uint32_t draws = 0; draws < kDraws; ++draws) {
-        const Data data = draw(distribution, 16 * draws);
-        add_draw(type, data, attend(data), &errors);
-      }
-      right = show_row(type, distribution, errors) && right;
-      std::fflush(stdout);
+  for (const auto& [type, distribution] : every({FOVEA_I8, FOVEA_I4}, kDistributions)) {
+    Errors errors;
+    for (uint32_t draws = 0; draws < kDraws; ++draws) {
+      const Data data = draw(distribution, 16 * draws);
+      add_draw(type, data, attend(data), &errors);
     }
+    right = show_row(type, distribution, errors) && right;
+    std::fflush(stdout);
   }
   std::fputs(kHalfHead, stdout);
   for (const Distribution& distribution : kDistributions) right = show_halves(distribution) && right;
