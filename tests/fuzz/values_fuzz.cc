@@ -64,10 +64,13 @@ void expect_near(const char* what, fovea_target target, size_t at, float got, do
   fail(text);
 }
 
-template <class Call>
-void expect_served(const char* what, Call call) {
-  const fovea_status status = call();
+void expect_served(const char* what, fovea_status status) {
   if (status != FOVEA_OK) fail(std::string(what) + ": " + fovea_status_string(status));
+}
+template <class Args>
+void serve(const char* what, fovea_status (*call)(const Args*), Args* a, fovea_target target) {
+  a->target = target;
+  expect_served(what, call(a));
 }
 
 // An array of F32, F16 or BF16, and the numbers that it holds.
@@ -113,8 +116,7 @@ void softmax(Bytes& bytes) {
   const bool logarithm = bytes.flag();
   const Softmax want = fovea_test::softmax(a, logarithm);
   for (const fovea_target target : targets()) {
-    a.target = target;
-    expect_served("softmax", [&] { return logarithm ? fovea_log_softmax_f32(&a) : fovea_softmax_f32(&a); });
+    serve("softmax", logarithm ? fovea_log_softmax_f32 : fovea_softmax_f32, &a, target);
     for (size_t i = 0; i < count; ++i) expect_near("softmax", target, i, out[i], want.out[i], want.tolerance[i]);
   }
 }
@@ -167,11 +169,10 @@ void activation(Bytes& bytes) {
   a.x.data = of_x.data.data(), a.factor.data = has_factor ? of_factor.data.data() : nullptr;
   a.x.token_stride = a.y.token_stride = a.factor.token_stride = a.dim;
   for (const fovea_target target : targets()) {
-    a.target = target;
     a.y_dtype = FOVEA_F32, a.y.data = y.data();
-    expect_served("activation", [&] { return fovea_activation(&a); });
+    serve("activation", fovea_activation, &a, target);
     a.y_dtype = rounded_y.type, a.y.data = const_cast<char*>(rounded_y.data.data());
-    expect_served("activation", [&] { return fovea_activation(&a); });
+    serve("activation", fovea_activation, &a, target);
     expect(rounded_y.holds(y), "activation: y is not rounded once");
     for (size_t i = 0; i < count; ++i) {
       Near want = near_activated(a.activation, a.alpha != 0 ? a.alpha : 1, x[i]);
@@ -303,11 +304,10 @@ void norm(Bytes& bytes) {
   if (a.residual.data != nullptr && bytes.flag()) a.sum.data = const_cast<char*>(of_sum.data.data());
   const std::vector<Near> want = normalised(a, sum, arrays);
   for (const fovea_target target : targets()) {
-    a.target = target;
     a.y_dtype = FOVEA_F32, a.y.data = y.data();
-    expect_served("norm", [&] { return fovea_norm(&a); });
+    serve("norm", fovea_norm, &a, target);
     a.y_dtype = rounded_y.type, a.y.data = const_cast<char*>(rounded_y.data.data());
-    expect_served("norm", [&] { return fovea_norm(&a); });
+    serve("norm", fovea_norm, &a, target);
     expect(rounded_y.holds(y), "norm: y is not rounded once");
     expect(a.sum.data == nullptr || of_sum.holds(sum), "norm: another sum");
     for (uint32_t d = 0; d < a.dim; ++d) {
@@ -344,7 +344,7 @@ void conv1d(Bytes& bytes) {
     a.target = target;
     new_state = state;
     a.state = has_state ? new_state.data() : nullptr;
-    expect_served("conv1d", [&] { return fovea_conv1d_f32(&a); });
+    expect_served("conv1d", fovea_conv1d_f32(&a));
     for (size_t c = 0; c < a.channels; ++c) {
       for (size_t t = 0; t < a.tokens; ++t) {
         double sum = 0, size = 0;  // of the finite ones
@@ -387,8 +387,7 @@ void rotate(Bytes& bytes) {
   std::vector<float> y(count), first;
   a.x.data = x.data(), a.y.data = y.data(), a.x.token_stride = a.y.token_stride = a.dim;
   for (const fovea_target target : targets()) {
-    a.target = target;
-    expect_served("rotate", [&] { return fovea_rotate_f32(&a); });
+    serve("rotate", fovea_rotate_f32, &a, target);
     for (size_t i = 0; i < count; ++i) {
       const size_t begin = i - i % a.dim % block;
       double sum = 0, size = 0;
@@ -432,8 +431,7 @@ void rope(Bytes& bytes) {
   }
   a.in.data = x.data(), a.out.data = y.data(), a.in.token_stride = a.out.token_stride = a.dim;
   for (const fovea_target target : targets()) {
-    a.target = target;
-    expect_served("rope", [&] { return fovea_rope_f32(&a); });
+    serve("rope", fovea_rope_f32, &a, target);
     for (uint32_t t = 0; t < a.tokens; ++t) {
       const int64_t position = a.position_offset + t;
       const size_t row = size_t{t} * a.dim;
@@ -470,8 +468,8 @@ void quantize(Bytes& bytes) {
   const auto zero = int32_t(bytes.take<int8_t>());
   std::vector<int8_t> codes(x.size());
   std::vector<float> back(x.size());
-  expect_served("to_i8", [&] { return fovea_quantize_to_i8(x.data(), x.size(), scale, zero, codes.data()); });
-  expect_served("from_i8", [&] { return fovea_quantize_from_i8(codes.data(), x.size(), scale, zero, back.data()); });
+  expect_served("to_i8", fovea_quantize_to_i8(x.data(), x.size(), scale, zero, codes.data()));
+  expect_served("from_i8", fovea_quantize_from_i8(codes.data(), x.size(), scale, zero, back.data()));
   for (size_t i = 0; i < x.size(); ++i) {
     const float code = std::nearbyint(x[i] * (1 / scale)) + float(zero);
     const float want = std::isnan(x[i]) ? float(zero) : std::min(127.0f, std::max(-128.0f, code));
@@ -500,7 +498,7 @@ void quantize(Bytes& bytes) {
   float chosen;
   int32_t chosen_zero;
   const uint32_t asymmetric = bytes.flag();
-  expect_served("choose", [&] { return fovea_quantize_choose(&range, 1, asymmetric, &chosen, &chosen_zero); });
+  expect_served("choose", fovea_quantize_choose(&range, 1, asymmetric, &chosen, &chosen_zero));
   const double width =
       asymmetric != 0 ? (double{most} - double{least}) / 255 : std::max(double{most}, -double{least}) / 127;
   const double wanted = width == 0 ? 1 : std::max(width, double{FLT_MIN});
@@ -509,7 +507,7 @@ void quantize(Bytes& bytes) {
   expect(std::fabs(chosen_zero - first_code) <= 0.5001, "choose: another zero point");
 
   const float fraction = 0.01f * float(1 + bytes.below(100));
-  expect_served("choose", [&] { return fovea_quantize_choose(&range, fraction, asymmetric, &chosen, &chosen_zero); });
+  expect_served("choose", fovea_quantize_choose(&range, fraction, asymmetric, &chosen, &chosen_zero));
   size_t saturated = 0;
   for (const float e : x) {
     const double code = double{e} / double{chosen} + chosen_zero;
@@ -534,8 +532,7 @@ void pair(Bytes& bytes) {
   std::vector<float> want = x.numbers;
   for (size_t i = 0; i < want.size(); ++i) want[i] = is_sum ? want[i] + other.numbers[i] : want[i] * other.numbers[i];
   for (const fovea_target target : targets()) {
-    a.target = target;
-    expect_served("pair", [&] { return is_sum ? fovea_add(&a) : fovea_multiply(&a); });
+    serve("pair", is_sum ? fovea_add : fovea_multiply, &a, target);
     expect(y.holds(want), "pair: another number");
   }
 }
@@ -560,8 +557,7 @@ void pooling(Bytes& bytes) {
   const float none = 0;
   if (a.tokens == 0) a.x.data = &none;
   for (const fovea_target target : targets()) {
-    a.target = target;
-    expect_served("pooling", [&] { return fovea_pooling(&a); });
+    serve("pooling", fovea_pooling, &a, target);
     expect(y.holds(want), "pooling: another number");
   }
 }
@@ -587,8 +583,7 @@ void embedding(Bytes& bytes) {
   std::vector<float> y(size_t{a.tokens} * a.dim);
   a.indices = indices.data(), a.y = y.data();
   for (const fovea_target target : targets()) {
-    a.target = target;
-    expect_served("embedding", [&] { return fovea_embedding(&a); });
+    serve("embedding", fovea_embedding, &a, target);
     for (size_t i = 0; i < y.size(); ++i) {
       const size_t from = indices[i / a.dim];
       float want = element_of(a.table.dtype, &data[from * row], scales.data() + from * scale, i % a.dim);
@@ -612,10 +607,10 @@ void top_k(Bytes& bytes) {
     return !std::isnan(x[i]) && x[i] != x[j] ? x[i] > x[j] : i < j;
   });
   const auto k = uint32_t(got.size());
-  expect_served("top_k", [&] { return fovea_top_k(x.data(), count, k, got.data()); });
+  expect_served("top_k", fovea_top_k(x.data(), count, k, got.data()));
   expect(std::equal(got.begin(), got.end(), want.begin()), "top_k: another order");
   uint32_t best;
-  expect_served("argmax", [&] { return fovea_argmax(x.data(), count, &best); });
+  expect_served("argmax", fovea_argmax(x.data(), count, &best));
   expect(best == want[0], "argmax: another index");
 }
 
@@ -658,14 +653,14 @@ void linear(Bytes& bytes) {
   for (const fovea_target target : targets()) {
     a.target = target, a.activation = FOVEA_ACTIVATION_IDENTITY, a.y = plain.data();
     const Guarded workspace((fovea_linear_workspace_bytes(&a) + 63) / 64 * 64, 64, Placement::kEnd);
-    expect_served("linear", [&] { return fovea_linear(&a, workspace.as<void>(), workspace.bytes()); });
+    expect_served("linear", fovea_linear(&a, workspace.as<void>(), workspace.bytes()));
     a.activation = kind, a.y = y.data();
-    expect_served("linear", [&] { return fovea_linear(&a, workspace.as<void>(), workspace.bytes()); });
+    expect_served("linear", fovea_linear(&a, workspace.as<void>(), workspace.bytes()));
     auto after = sized<fovea_activation_args>();
     after.target = target, after.activation = kind;
     after.batch = after.heads = after.tokens = 1, after.dim = uint32_t(y.size());
     after.x.data = after.y.data = plain.data();
-    expect_served("activation", [&] { return fovea_activation(&after); });
+    expect_served("activation", fovea_activation(&after));
     for (size_t i = 0; i < y.size(); ++i) expect(is_same(y[i], plain[i]), "linear: an activation gives other bits");
   }
 }
@@ -765,9 +760,9 @@ void multihead(Bytes& bytes) {
   for (const fovea_target target : targets()) {
     d.attention.target = target;
     fovea_multihead_plan plan{};
-    expect_served("multihead: plan", [&] { return fovea_multihead_plan_init(&plan, &d); });
+    expect_served("multihead: plan", fovea_multihead_plan_init(&plan, &d));
     const Guarded workspace((fovea_multihead_workspace_bytes(&plan) + 63) / 64 * 64, 64, Placement::kEnd);
-    expect_served("multihead", [&] { return fovea_multihead(&plan, &a, workspace.as<void>(), workspace.bytes()); });
+    expect_served("multihead", fovea_multihead(&plan, &a, workspace.as<void>(), workspace.bytes()));
     for (uint32_t t = 0; t < l.tokens; ++t) {
       const std::vector<double> heads = attend(l, q[t], keys, values, l.causal ? t + 1 : l.tokens);
       if (heads.empty()) continue;
