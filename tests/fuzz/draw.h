@@ -28,9 +28,8 @@ inline size_t long_count(Bytes& bytes, uint32_t most) {
 inline uint32_t number(Bytes& bytes, size_t usual) {
   return bytes.below(48) == 1 ? word(bytes) : static_cast<uint32_t>(usual);
 }
-inline ptrdiff_t stride_of(Bytes& bytes, Wide dense) {
-  return bytes.below(16) == 1 ? stride(bytes) : static_cast<ptrdiff_t>(std::min(dense, Wide{PTRDIFF_MAX}));
-}
+inline ptrdiff_t as_stride(Wide dense) { return static_cast<ptrdiff_t>(std::min(dense, Wide{PTRDIFF_MAX})); }
+inline ptrdiff_t stride_of(Bytes& bytes, Wide dense) { return bytes.below(16) == 1 ? stride(bytes) : as_stride(dense); }
 inline float real(Bytes& bytes, float usual) { return bytes.below(16) == 1 ? bytes.take<float>() : usual; }
 inline int64_t position(Bytes& bytes) { return bytes.below(8) == 1 ? bytes.take<int64_t>() : bytes.below(60) - 10; }
 template <class Enum>
@@ -111,12 +110,16 @@ inline void draw(Bytes& bytes, Memory& memory, fovea_out* array, const Rows& n, 
   array->data = rows(memory, *array, n, true, element);
 }
 
-// A mask of scores [batch][heads][tokens][row], as many of its columns as there are, and their number.
+// How many columns a mask has for scores of this many keys.
+inline size_t columns_of(const fovea_mask& mask, size_t keys) {
+  if (mask.kv_tokens != 0) keys = mask.kv_tokens == FOVEA_MASK_COVERS_NONE ? 0 : mask.kv_tokens;
+  return mask.broadcast_keys != 0 ? std::min<size_t>(keys, 1) : keys;
+}
+// A mask of scores [batch][heads][tokens][row], and the number of keys that it covers.
 inline void draw_mask(Bytes& bytes, Memory& memory, fovea_mask* mask, Rows n) {
   mask->kv_tokens = number(bytes, n.row);
   mask->broadcast_keys = bytes.below(4) == 1;
-  if (mask->kv_tokens != 0) n.row = mask->kv_tokens == FOVEA_MASK_COVERS_NONE ? 0 : mask->kv_tokens;
-  if (mask->broadcast_keys != 0) n.row = std::min<size_t>(n.row, 1);
+  n.row = columns_of(*mask, n.row);
   fovea_in array{};
   draw(bytes, memory, &array, n, mask_element_size(mask->kind));
   mask->data = array.data, mask->q_stride = array.token_stride;

@@ -12,7 +12,12 @@
 #include <initializer_list>
 #include <string>
 
+#include "fovea/fovea.h"
+
 namespace fovea_test {
+
+constexpr fovea_causal kCausals[] = {FOVEA_CAUSAL_NONE, FOVEA_CAUSAL_TOP_LEFT, FOVEA_CAUSAL_BOTTOM_RIGHT,
+                                     FOVEA_CAUSAL_POSITIONS};
 
 // Zeros when the bytes have come to their end.
 class Bytes {

@@ -47,8 +47,7 @@ void draw_options(Bytes& bytes, Memory& memory, fovea_integer_attention_args* a)
   a->q_zero = zero_point(bytes), a->value_zero = zero_point(bytes), a->out_zero = zero_point(bytes);
   multiplier(bytes, 0.01, &a->score_multiplier, &a->score_shift);
   multiplier(bytes, 1, &a->out_multiplier, &a->out_shift);
-  a->causal =
-      choice(bytes, {FOVEA_CAUSAL_NONE, FOVEA_CAUSAL_TOP_LEFT, FOVEA_CAUSAL_BOTTOM_RIGHT, FOVEA_CAUSAL_POSITIONS});
+  a->causal = choice(bytes, kCausals);
   if (bytes.below(3) == 1) a->window_left = count(bytes, 100);
   if (bytes.below(3) == 1) a->window_right = count(bytes, 100);
   const bool placed = a->causal == FOVEA_CAUSAL_POSITIONS ||

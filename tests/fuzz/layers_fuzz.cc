@@ -377,8 +377,7 @@ fovea_multihead_desc description(Bytes& bytes, const fovea_kv_cache* cache) {
   if (bytes.below(3) == 1) m.key_model = bytes.below(48);
   if (bytes.below(3) == 1) m.value_model = bytes.below(48);
   d.score = bytes.choose({FOVEA_SCORE_SCALED_DOT, FOVEA_SCORE_DOT, FOVEA_SCORE_ADDITIVE});
-  d.causal =
-      bytes.choose({FOVEA_CAUSAL_NONE, FOVEA_CAUSAL_TOP_LEFT, FOVEA_CAUSAL_BOTTOM_RIGHT, FOVEA_CAUSAL_POSITIONS});
+  d.causal = bytes.choose(kCausals);
   if (bytes.below(4) == 1) d.window_left = bytes.below(20), d.dropout = 0.25f, d.softcap = 5;
   if (bytes.below(4) == 1) d.key_split_tokens = 64;
   if (bytes.below(4) == 1) d.diagonal = enum_of<fovea_diagonal>(bytes.below(4));
