@@ -3,7 +3,6 @@
 // Attention against the double reference: shapes, every option alone, and what happens at the edges. Every case runs on
 // every target. Which field is held by which test stands in misuse_test.cc.
 #include <cfloat>
-#include <cstdio>
 #include <cstdlib>
 #include <utility>
 
@@ -19,6 +18,13 @@ Problem base() {
   p.head_dim = 20, p.value_dim = 13;
   return p;
 }
+Problem masked(fovea_mask_kind kind) {
+  Problem p = base();
+  p.mask = kind;
+  return p;
+}
+
+constexpr fovea_mask_kind kMasks[] = {FOVEA_MASK_F32, FOVEA_MASK_BYTE, FOVEA_MASK_F16, FOVEA_MASK_BF16};
 
 // The option shows in the reference, and every target has it right, whatever the placement and the plan.
 void check_option(const Problem& with, const Problem& without) {
@@ -37,8 +43,11 @@ void check_option(const Problem& with, const Problem& without) {
   }
 }
 
-const uint32_t kDims[] = {1, 2, 3, 5, 8, 15, 16, 17, 31, 32, 33, 40, 50, 64, 65, 72, 80, 96, 127, 128, 130};
-const uint32_t kHeads[][2] = {{1, 1}, {2, 2}, {4, 2}, {6, 2}, {8, 1}, {12, 4}};
+constexpr uint32_t kDims[] = {1, 2, 3, 5, 8, 15, 16, 17, 31, 32, 33, 40, 50, 64, 65, 72, 80, 96, 127, 128, 130};
+struct Heads {
+  uint32_t q, kv;
+};
+constexpr Heads kHeads[] = {{1, 1}, {2, 2}, {4, 2}, {6, 2}, {8, 1}, {12, 4}};
 
 }  // namespace
 
@@ -47,64 +56,55 @@ const uint32_t kHeads[][2] = {{1, 1}, {2, 2}, {4, 2}, {6, 2}, {8, 1}, {12, 4}};
 TEST_CASE("attention: every pair of counts, dims, heads and batch agrees with the reference") {
   // 1, 2, 3, lanes - 1, lanes, lanes + 1 and 4 * lanes + 3 for 1, 4, 8 and 16 lanes; 65 and 130 are past one and two
   // key tiles.
-  const uint32_t tokens[] = {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 19, 35, 64, 65, 67, 130};
-  const std::vector<size_t> levels = {
-      std::size(tokens), std::size(tokens), std::size(kDims), std::size(kDims), std::size(kHeads), 3, 3};
-  const auto rows = covering_array(levels, 7);
-  std::printf("attention shapes: %u cases hold every pair, on %u targets\n", unsigned(rows.size()),
-              unsigned(targets().size()));
-  REQUIRE(rows.size() == 450);
-  for (const auto& row : rows) {
+  constexpr uint32_t kTokens[] = {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 19, 35, 64, 65, 67, 130};
+  const auto make = [&](Levels& levels, uint64_t) {
     Problem p;
-    p.q_tokens = tokens[row[0]], p.kv_tokens = tokens[row[1]];
-    p.head_dim = kDims[row[2]], p.value_dim = kDims[row[3]];
-    p.q_heads = kHeads[row[4]][0], p.kv_heads = kHeads[row[4]][1];
-    p.batch = uint32_t(row[5]) + 1;
-    p.placement = Placement(row[6]);
-    REQUIRE(run_on_all_targets(p) == "");
-  }
+    p.q_tokens = levels.choose(kTokens), p.kv_tokens = levels.choose(kTokens);
+    p.head_dim = levels.choose(kDims), p.value_dim = levels.choose(kDims);
+    const Heads heads = levels.choose(kHeads);
+    p.q_heads = heads.q, p.kv_heads = heads.kv, p.batch = levels.choose({1u, 2u, 3u});
+    p.placement = levels.choose({Placement::kEnd, Placement::kStart, Placement::kOffset});
+    return p;
+  };
+  const size_t cases =
+      run_array("attention shapes", 7, make, [](const Problem& p) { REQUIRE(run_on_all_targets(p) == ""); });
+  CHECK(cases == 450);
 }
 
 TEST_CASE("attention: counts around the lanes of each target agree with the reference", "[short]") {
   for (const fovea_target target : targets()) {
-    const uint32_t n = lanes(target);
-    for (const uint32_t q_tokens : {n > 1 ? n - 1 : 1, n, n + 1, 4 * n + 3}) {
-      for (const uint32_t kv_tokens : {n > 1 ? n - 1 : 1, n, n + 1, 4 * n + 3, uint32_t{65}}) {
-        Problem p;
-        p.q_tokens = q_tokens, p.kv_tokens = kv_tokens, p.head_dim = n + 1, p.value_dim = 2 * n + 1;
-        AttentionCase test(p);
-        REQUIRE(test.run({target}) == "");
-      }
+    const uint32_t n = lanes(target), less = n > 1 ? n - 1 : 1;
+    const uint32_t q_counts[] = {less, n, n + 1, 4 * n + 3}, kv_counts[] = {less, n, n + 1, 4 * n + 3, 65};
+    for (const auto& [q_tokens, kv_tokens] : every(q_counts, kv_counts)) {
+      Problem p;
+      p.q_tokens = q_tokens, p.kv_tokens = kv_tokens, p.head_dim = n + 1, p.value_dim = 2 * n + 1;
+      AttentionCase test(p);
+      REQUIRE(test.run({target}) == "");
     }
   }
 }
 
-TEST_CASE("attention: every head_dim from 1 to 130 agrees with the reference", "[short]") {
+TEST_CASE("attention: every head_dim and value_dim from 1 to 130 agrees with the reference", "[short]") {
   for (uint32_t dim = 1; dim <= 130; ++dim) {
-    Problem p;
-    p.q_tokens = 3, p.kv_tokens = 9, p.head_dim = dim, p.value_dim = 2;
-    p.placement = Placement(dim % 3);
-    REQUIRE(run_on_all_targets(p) == "");
+    for (const bool of_values : {false, true}) {
+      Problem p;
+      p.q_tokens = 3, p.kv_tokens = 9, p.head_dim = p.value_dim = 2;
+      (of_values ? p.value_dim : p.head_dim) = dim;
+      p.placement = Placement(dim % 3);
+      REQUIRE(run_on_all_targets(p) == "");
+    }
   }
 }
 
-TEST_CASE("attention: every value_dim from 1 to 130 agrees with the reference", "[short]") {
-  for (uint32_t dim = 1; dim <= 130; ++dim) {
-    Problem p;
-    p.q_tokens = 3, p.kv_tokens = 9, p.head_dim = 2, p.value_dim = dim;
-    p.placement = Placement(dim % 3);
-    REQUIRE(run_on_all_targets(p) == "");
-  }
-}
-
-TEST_CASE("attention: calls on both sides of the most rows of a plan's first kernel agree with the reference", "[short]") {
+TEST_CASE("attention: calls on both sides of the most rows of a plan's first kernel agree with the reference",
+          "[short]") {
   for (const auto& [target, heads] : every(targets(), kHeads)) {
     AttentionCase probe(base());
     REQUIRE(probe.run({target}) == "");
-    const uint32_t group = heads[0] / heads[1];
+    const uint32_t group = heads.q / heads.kv;
     for (uint32_t q_tokens = 1; q_tokens <= probe.plan.kernels[0].most_rows / group + 2 && q_tokens <= 40; ++q_tokens) {
       Problem p = base();
-      p.q_heads = heads[0], p.kv_heads = heads[1], p.q_tokens = q_tokens, p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
+      p.q_heads = heads.q, p.kv_heads = heads.kv, p.q_tokens = q_tokens, p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
       p.stage = FOVEA_SCORES_SOFTMAX, p.seed = q_tokens;
       AttentionCase test(p);
       test.desc.max_q_tokens = 200;
@@ -133,43 +133,36 @@ TEST_CASE("attention: a plan with larger capacities serves smaller calls", "[sho
 }
 
 TEST_CASE("attention: batch, q_tokens and kv_tokens of zero are allowed", "[short]") {
-  for (int which = 0; which < 8; ++which) {
-    for (const fovea_scores_stage stage : {FOVEA_SCORES_NONE, FOVEA_SCORES_SCALED, FOVEA_SCORES_SOFTMAX}) {
-      Problem p = base();
-      if (which & 1) p.batch = 0;
-      if (which & 2) p.q_tokens = 0;
-      if (which & 4) p.kv_tokens = 0;
-      p.stage = stage;
-      CHECK(run_on_all_targets(p) == "");
-      p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, p.mask = FOVEA_MASK_F32;
-      CHECK(run_on_all_targets(p) == "");
-      p.sinks = p.alibi = true;
-      CHECK(run_on_all_targets(p) == "");
-    }
+  for (const auto& [batch, q_tokens, kv_tokens, stage] :
+       every({2u, 0u}, {19u, 0u}, {83u, 0u}, {FOVEA_SCORES_NONE, FOVEA_SCORES_SCALED, FOVEA_SCORES_SOFTMAX})) {
+    Problem p = base();
+    p.batch = batch, p.q_tokens = q_tokens, p.kv_tokens = kv_tokens, p.stage = stage;
+    CHECK(run_on_all_targets(p) == "");
+    p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, p.mask = FOVEA_MASK_F32;
+    CHECK(run_on_all_targets(p) == "");
+    p.sinks = p.alibi = true;
+    CHECK(run_on_all_targets(p) == "");
   }
 }
 
 TEST_CASE("attention: any layout and any stride, 0 and negative ones too, is read and written where it lies",
           "[short]") {
-  for (const Layout layout : {Layout::kHeadsFirst, Layout::kTokensFirst, Layout::kPacked, Layout::kPadded,
-                              Layout::kBroadcast, Layout::kReversed}) {
-    for (const uint64_t seed : {1, 2, 3}) {
-      Problem p = base();
-      p.layout = layout, p.seed = seed, p.stage = FOVEA_SCORES_SOFTMAX;
-      p.mask = seed == 1 ? FOVEA_MASK_F32 : seed == 2 ? FOVEA_MASK_BYTE : FOVEA_MASK_NONE;
-      p.placement = Placement(seed % 3);
-      CHECK(run_on_all_targets(p) == "");
-    }
+  for (const auto& [layout, mask] : every({Layout::kHeadsFirst, Layout::kTokensFirst, Layout::kPacked, Layout::kPadded,
+                                           Layout::kBroadcast, Layout::kReversed},
+                                          {FOVEA_MASK_F32, FOVEA_MASK_BYTE, FOVEA_MASK_NONE})) {
+    Problem p = masked(mask);
+    p.layout = layout, p.stage = FOVEA_SCORES_SOFTMAX;
+    p.seed = mask == FOVEA_MASK_F32 ? 1 : mask == FOVEA_MASK_BYTE ? 2 : 3;
+    p.placement = Placement(p.seed % 3);
+    CHECK(run_on_all_targets(p) == "");
   }
 }
 
 TEST_CASE("attention: a batch or head stride of 0 repeats the data along its dimension", "[short]") {
-  for (int which = 0; which < 6; ++which) {
-    Problem p = base();
-    AttentionCase test(p);
+  for (const auto& [input, stride] : every({0, 1, 2}, {&fovea_in::batch_stride, &fovea_in::head_stride})) {
+    AttentionCase test(base());
     fovea_in* const inputs[] = {&test.args.q, &test.args.kv.keys, &test.args.kv.values};
-    fovea_in& in = *inputs[which / 2];
-    (which % 2 == 0 ? in.batch_stride : in.head_stride) = 0;
+    inputs[input]->*stride = 0;
     CHECK(run_on_all_targets(test) == "");
   }
 }
@@ -177,7 +170,7 @@ TEST_CASE("attention: a batch or head stride of 0 repeats the data along its dim
 TEST_CASE("attention: query heads share key heads in groups", "[short]") {
   for (const auto& [heads, q_tokens] : every(kHeads, {1u, 2u, 9u, 33u})) {
     Problem p = base();
-    p.q_heads = heads[0], p.kv_heads = heads[1], p.q_tokens = q_tokens, p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
+    p.q_heads = heads.q, p.kv_heads = heads.kv, p.q_tokens = q_tokens, p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
     p.alibi = p.sinks = true;
     CHECK(run_on_all_targets(p) == "");
   }
@@ -350,29 +343,27 @@ TEST_CASE("attention: window_right counts visible keys, the query's own included
 
 TEST_CASE("attention: windows and ALiBi without a causal limit go by the diagonal that is named, without positions",
           "[short]") {
-  for (const fovea_diagonal diagonal : {FOVEA_DIAGONAL_TOP_LEFT, FOVEA_DIAGONAL_BOTTOM_RIGHT}) {
-    for (int option = 0; option < 3; ++option) {
-      Problem p = base();
-      p.kv_lengths = {83, 40};
-      p.diagonal = diagonal;
-      if (option == 0) p.window_left = 9;
-      if (option == 1) p.window_right = 7;
-      if (option == 2) p.alibi = true;
-      Problem other = p;
-      other.diagonal =
-          diagonal == FOVEA_DIAGONAL_TOP_LEFT ? FOVEA_DIAGONAL_BOTTOM_RIGHT : FOVEA_DIAGONAL_TOP_LEFT;
-      check_option(p, other);
-      // The same queries from an array of positions.
-      Problem placed = p;
-      placed.diagonal = FOVEA_DIAGONAL_POSITIONS;
-      placed.positions = {0, 0};
-      if (diagonal == FOVEA_DIAGONAL_BOTTOM_RIGHT) placed.positions = {83 - 19, 40 - 19};
-      AttentionCase named(p), positioned(placed);
-      for (const fovea_target target : targets()) {
-        REQUIRE(named.run({target}) == "");
-        REQUIRE(positioned.run({target}) == "");
-        CHECK(named.out() == positioned.out());
-      }
+  constexpr Option kOptions[] = {{"a window to the left", [](auto& p) { p.window_left = 9; }},
+                                 {"a window to the right", [](auto& p) { p.window_right = 7; }},
+                                 {"ALiBi", [](auto& p) { p.alibi = true; }}};
+  for (const auto& [bottom_right, option] : every({false, true}, kOptions)) {
+    INFO(option.name);
+    Problem p = base();
+    p.kv_lengths = {83, 40};
+    option.set(p);
+    Problem other = p, placed = p;
+    p.diagonal = bottom_right ? FOVEA_DIAGONAL_BOTTOM_RIGHT : FOVEA_DIAGONAL_TOP_LEFT;
+    other.diagonal = bottom_right ? FOVEA_DIAGONAL_TOP_LEFT : FOVEA_DIAGONAL_BOTTOM_RIGHT;
+    check_option(p, other);
+    // The same queries from an array of positions.
+    placed.diagonal = FOVEA_DIAGONAL_POSITIONS;
+    placed.positions = {0, 0};
+    if (bottom_right) placed.positions = {83 - 19, 40 - 19};
+    AttentionCase named(p), positioned(placed);
+    for (const fovea_target target : targets()) {
+      REQUIRE(named.run({target}) == "");
+      REQUIRE(positioned.run({target}) == "");
+      CHECK(named.out() == positioned.out());
     }
   }
 }
@@ -416,21 +407,16 @@ TEST_CASE("attention: kv_lengths hide the keys behind each entry's length", "[sh
 }
 
 TEST_CASE("attention: a float mask is added to the scores, and hides where it is -inf or near -FLT_MAX", "[short]") {
-  Problem with = base();
-  with.mask = FOVEA_MASK_F32;
-  check_option(with, base());
+  check_option(masked(FOVEA_MASK_F32), base());
 }
 
 TEST_CASE("attention: a byte mask hides where it is 0 and shows where it is anything else", "[short]") {
-  Problem with = base();
-  with.mask = FOVEA_MASK_BYTE;
-  check_option(with, base());
+  check_option(masked(FOVEA_MASK_BYTE), base());
 }
 
 TEST_CASE("attention: a mask of f16 or bf16 is added, and hides where it is -inf or the lowest number", "[short]") {
   for (const fovea_mask_kind kind : {FOVEA_MASK_F16, FOVEA_MASK_BF16}) {
-    Problem with = base();
-    with.mask = kind;
+    Problem with = masked(kind);
     check_option(with, base());
     // All keys of query 2 have the lowest number: it sees none. The next number above hides nothing.
     with.mask_heads = with.mask_batch = false;
@@ -453,14 +439,14 @@ TEST_CASE("attention: a mask of f16 or bf16 is added, and hides where it is -inf
 }
 
 TEST_CASE("attention: a mask of one element a row counts for all keys that it covers", "[short]") {
-  for (const fovea_mask_kind kind : {FOVEA_MASK_F32, FOVEA_MASK_BYTE, FOVEA_MASK_F16, FOVEA_MASK_BF16}) {
-    Problem with = base();
-    with.mask = kind, with.mask_keys = false, with.mask_missing = 11;
+  for (const fovea_mask_kind kind : kMasks) {
+    Problem with = masked(kind);
+    with.mask_keys = false, with.mask_missing = 11;
     Problem each = with;
     each.mask_keys = true;
     check_option(with, each);
-    for (int which = 0; which < 8; ++which) {
-      with.mask_batch = which & 1, with.mask_heads = which & 2, with.mask_queries = which & 4;
+    for (const auto& [batch, heads, queries] : every({false, true}, {false, true}, {false, true})) {
+      with.mask_batch = batch, with.mask_heads = heads, with.mask_queries = queries;
       CHECK(run_on_all_targets(with) == "");
     }
   }
@@ -469,8 +455,8 @@ TEST_CASE("attention: a mask of one element a row counts for all keys that it co
 TEST_CASE("attention: a mask that is added may have a factor for each head, which brings back nothing that it hides",
           "[short]") {
   for (const fovea_mask_kind kind : {FOVEA_MASK_F32, FOVEA_MASK_F16, FOVEA_MASK_BF16}) {
-    Problem with = base();  // head 2 has a factor of 0
-    with.mask = kind, with.mask_factors = true;
+    Problem with = masked(kind);
+    with.mask_factors = true;  // head 2 has a factor of 0
     Problem without = with;
     without.mask_factors = false;
     check_option(with, without);
@@ -500,10 +486,9 @@ TEST_CASE("attention: slopes times a mask of distances are ALiBi", "[short]") {
 }
 
 TEST_CASE("attention: a mask covers all keys of the call where kv_tokens is 0, and none only by that name", "[short]") {
-  for (const auto& [kind, each] :
-       every({FOVEA_MASK_F32, FOVEA_MASK_BYTE, FOVEA_MASK_F16, FOVEA_MASK_BF16}, {true, false})) {
-    Problem p = base();
-    p.mask = kind, p.mask_keys = each;
+  for (const auto& [kind, each] : every(kMasks, {true, false})) {
+    Problem p = masked(kind);
+    p.mask_keys = each;
     AttentionCase test(p);
     for (const fovea_target target : targets()) {
       test.args.mask.kv_tokens = 83;
@@ -521,31 +506,24 @@ TEST_CASE("attention: a mask covers all keys of the call where kv_tokens is 0, a
 }
 
 TEST_CASE("attention: each mask stride moves along its dimension, and 0 broadcasts", "[short]") {
-  for (const fovea_mask_kind kind : {FOVEA_MASK_F32, FOVEA_MASK_BYTE, FOVEA_MASK_F16, FOVEA_MASK_BF16}) {
-    for (int which = 0; which < 8; ++which) {
-      for (const Layout layout : {Layout::kHeadsFirst, Layout::kPadded, Layout::kReversed}) {
-        Problem p = base();
-        p.layout = layout, p.mask = kind;
-        p.mask_batch = which & 1, p.mask_heads = which & 2, p.mask_queries = which & 4;
-        CHECK(run_on_all_targets(p) == "");
-      }
-    }
+  for (const auto& [kind, batch, heads, queries, layout] :
+       every(kMasks, {false, true}, {false, true}, {false, true},
+             {Layout::kHeadsFirst, Layout::kPadded, Layout::kReversed})) {
+    Problem p = masked(kind);
+    p.layout = layout, p.mask_batch = batch, p.mask_heads = heads, p.mask_queries = queries;
+    CHECK(run_on_all_targets(p) == "");
   }
 }
 
 TEST_CASE("attention: keys that a shorter mask does not cover are hidden", "[short]") {
-  for (const fovea_mask_kind kind : {FOVEA_MASK_F32, FOVEA_MASK_BYTE}) {
-    Problem without = base();
-    without.mask = kind;
-    for (const uint32_t missing : {1u, 3u, 18u, 19u, 20u, 60u, 82u, 83u}) {
-      Problem with = without;
-      with.mask_missing = missing;
-      if (missing > 1) REQUIRE(effect_is_visible(with, without) == "");
-      CHECK(run_on_all_targets(with) == "");
-      with.mask_queries = with.mask_heads = false, with.placement = Placement::kOffset;
-      with.stage = FOVEA_SCORES_SOFTMAX;
-      CHECK(run_on_all_targets(with) == "");
-    }
+  for (const auto& [kind, missing] : every({FOVEA_MASK_F32, FOVEA_MASK_BYTE}, {1u, 3u, 18u, 19u, 20u, 60u, 82u, 83u})) {
+    Problem with = masked(kind);
+    with.mask_missing = missing;
+    if (missing > 1) REQUIRE(effect_is_visible(with, masked(kind)) == "");
+    CHECK(run_on_all_targets(with) == "");
+    with.mask_queries = with.mask_heads = false, with.placement = Placement::kOffset;
+    with.stage = FOVEA_SCORES_SOFTMAX;
+    CHECK(run_on_all_targets(with) == "");
   }
 }
 
@@ -588,11 +566,10 @@ TEST_CASE("attention: a sink joins the normalisation of its head and has no valu
 
 TEST_CASE("attention: lse is the natural logarithm of the sum of exponentials, and its absence changes nothing",
           "[short]") {
-  for (const Layout layout : {Layout::kHeadsFirst, Layout::kTokensFirst, Layout::kPadded, Layout::kReversed}) {
+  for (const auto& [layout, lse] :
+       every({Layout::kHeadsFirst, Layout::kTokensFirst, Layout::kPadded, Layout::kReversed}, {true, false})) {
     Problem p = base();
-    p.layout = layout, p.lse = true;
-    CHECK(run_on_all_targets(p) == "");
-    p.lse = false;
+    p.layout = layout, p.lse = lse;
     CHECK(run_on_all_targets(p) == "");
   }
 }
@@ -620,35 +597,26 @@ TEST_CASE("attention: a small call has the same bits whether lse is asked for or
       for (uint32_t j = 0; kv_tokens % 4 == 0 && j < kv_tokens; ++j) test->key(0, 2, j)[0] = 1.0f;
     }
     for (const fovea_target target : targets()) {
-      Run run;
-      run.target = target;
       INFO("head_dim " << head_dim << ", " << kv_tokens << " keys, " << fovea_target_name(target));
-      REQUIRE(with.run_unchecked(run) == "");
-      REQUIRE(without.run_unchecked(run) == "");
+      REQUIRE(with.run_unchecked({target}) == "");
+      REQUIRE(without.run_unchecked({target}) == "");
       const std::vector<float> a = with.out(), b = without.out();
-      bool same = a.size() == b.size();
-      for (size_t i = 0; same && i < a.size(); ++i) {
-        same = std::memcmp(&a[i], &b[i], sizeof a[i]) == 0 || (std::isnan(a[i]) && std::isnan(b[i]));
-      }
-      CHECK(same);
+      CHECK(std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                       [](float x, float y) { return bits_of(x) == bits_of(y) || (std::isnan(x) && std::isnan(y)); }));
     }
   }
 }
 
 TEST_CASE("attention: scores come out at each of the four stages", "[short]") {
-  for (const fovea_scores_stage stage :
-       {FOVEA_SCORES_SCALED, FOVEA_SCORES_CAPPED, FOVEA_SCORES_MASKED, FOVEA_SCORES_SOFTMAX}) {
-    for (const Layout layout : {Layout::kHeadsFirst, Layout::kPadded, Layout::kTokensFirst, Layout::kReversed}) {
-      for (int options = 0; options < 4; ++options) {
-        Problem p = base();
-        p.layout = layout, p.stage = stage, p.softcap = 2.5f;
-        if (options & 1) {
-          p.mask = FOVEA_MASK_F32, p.alibi = true, p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, p.window_left = 30;
-        }
-        if (options & 2) p.sinks = true, p.kv_lengths = {60, 83};
-        CHECK(run_on_all_targets(p) == "");
-      }
-    }
+  for (const auto& [stage, layout, biased, sinks] :
+       every({FOVEA_SCORES_SCALED, FOVEA_SCORES_CAPPED, FOVEA_SCORES_MASKED, FOVEA_SCORES_SOFTMAX},
+             {Layout::kHeadsFirst, Layout::kPadded, Layout::kTokensFirst, Layout::kReversed}, {false, true},
+             {false, true})) {
+    Problem p = base();
+    p.layout = layout, p.stage = stage, p.softcap = 2.5f;
+    if (biased) p.mask = FOVEA_MASK_F32, p.alibi = true, p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, p.window_left = 30;
+    if (sinks) p.sinks = true, p.kv_lengths = {60, 83};
+    CHECK(run_on_all_targets(p) == "");
   }
 }
 

@@ -82,6 +82,13 @@ uint64_t hash_outputs(const std::vector<Problem>& all, const Run& how, bool asks
   return hash;
 }
 
+void check_same(AttentionCase& one, AttentionCase& other) {
+  for (const auto& [target, portable] : every(one.problem.targets(), {false, true})) {
+    INFO(name(one.problem) << ": " << fovea_target_name(target));
+    CHECK(same_bits(run(one, {target, Budget::kNone, portable}), run(other, {target, Budget::kNone, portable})));
+  }
+}
+
 }  // namespace
 
 // fovea.h promises it of IEEE targets with a fused multiply-add. The others, and those of 32-bit Arm, whose vectors
@@ -142,7 +149,8 @@ TEST_CASE("bits: rotations are the same on all targets, on all machines", "[shor
 }
 
 // Layer normalisation with a residual, and each activation of its result.
-TEST_CASE("bits: layer normalisation and activations are the same on all targets that fuse, and on all others", "[short]") {
+TEST_CASE("bits: layer normalisation and activations are the same on all targets that fuse, and on all others",
+          "[short]") {
   constexpr uint64_t kFused = 0xe0aab9d065918300u, kTwiceRounded = 0x89fc19739a7d4954u;
   constexpr uint32_t kDim = 301;
   std::vector<float> x(kDim), residual(kDim), weight(kDim), bias(kDim), y(kDim), z(kDim);
@@ -224,23 +232,22 @@ TEST_CASE("bits: no budget, and no number of rows at a time, changes them", "[sh
   }
   for (const Problem& p : all) {
     AttentionCase test(p);
-    for (const bool portable : {true, false}) {
-      for (const fovea_target target : p.targets()) {
-        const Outputs want = run(test, {target, Budget::kNone, portable});
-        for (const Budget budget : {Budget::kHalf, Budget::kLeast}) {
-          INFO(name(p) << ": " << name(Run{target, budget, portable}));
-          CHECK(same_bits(run(test, {target, budget, portable}), want));
-        }
+    for (const auto& [target, portable] : every(p.targets(), {true, false})) {
+      const Outputs want = run(test, {target, Budget::kNone, portable});
+      for (const Budget budget : {Budget::kHalf, Budget::kLeast}) {
+        INFO(name(p) << ": " << name(Run{target, budget, portable}));
+        CHECK(same_bits(run(test, {target, budget, portable}), want));
       }
     }
   }
 }
 
-TEST_CASE("bits: no placement of the data and no layout of the workspace changes them", "[short]") {
+TEST_CASE("bits: no second run, placement of the data or layout of the workspace changes them", "[short]") {
   for (const Problem& p : all_problems()) {
     for (const fovea_target target : p.targets()) {
       AttentionCase test(p);
       const Outputs want = run(test, {target, Budget::kNone, true});
+      CHECK(same_bits(run(test, {target, Budget::kNone, true}), want));
       for (const Placement placement : {Placement::kStart, Placement::kOffset}) {
         Problem moved = p;
         moved.placement = placement;
@@ -258,16 +265,6 @@ TEST_CASE("bits: no placement of the data and no layout of the workspace changes
         CHECK(same_bits(test.out(), want.out));
         CHECK(same_bits(test.lse(), want.lse));
       }
-    }
-  }
-}
-
-TEST_CASE("bits: a second run gives them again", "[short]") {
-  for (const Problem& p : all_problems()) {
-    for (const fovea_target target : p.targets()) {
-      AttentionCase test(p);
-      const Outputs want = run(test, {target, Budget::kNone, true});
-      CHECK(same_bits(run(test, {target, Budget::kNone, true}), want));
     }
   }
 }
@@ -350,11 +347,7 @@ TEST_CASE("bits: a mask of f16 or bf16 has those of the same numbers in f32", "[
         const Half format = kind == FOVEA_MASK_F16 ? kF16 : kBf16;
         wide.mask_f32()[i] = float(value_of(format, lowest ? 0xfc00u : bits));
       }
-      for (const auto& [target, portable_bits] : every(p.targets(), {false, true})) {
-        INFO(name(p) << ": " << fovea_target_name(target));
-        CHECK(same_bits(run(narrow, {target, Budget::kNone, portable_bits}),
-                        run(wide, {target, Budget::kNone, portable_bits})));
-      }
+      check_same(narrow, wide);
     }
   }
 }
@@ -372,11 +365,7 @@ TEST_CASE("bits: a mask of one element a row has those of that element for each 
     for (const auto& [row, j] : indices<size_t>(one.mask_elements(), columns)) {
       each.mask_f32()[row * columns + j] = 2 * one.mask_f32()[row];
     }
-    for (const auto& [target, portable_bits] : every(p.targets(), {false, true})) {
-      INFO(name(p) << ": " << fovea_target_name(target));
-      CHECK(same_bits(run(one, {target, Budget::kNone, portable_bits}),
-                      run(each, {target, Budget::kNone, portable_bits})));
-    }
+    check_same(one, each);
   }
 }
 

@@ -23,16 +23,6 @@ Problem mapped(uint32_t q_block = 16, uint32_t kv_block = 64) {
   return p;
 }
 
-std::vector<float> outputs_of(AttentionCase& test, const Run& run) {
-  const std::string failed = test.run_unchecked(run);
-  INFO(failed);
-  REQUIRE(failed.empty());
-  std::vector<float> all = test.out();
-  const std::vector<float> lse = test.lse();
-  all.insert(all.end(), lse.begin(), lse.end());
-  return all;
-}
-
 // A map of the case's own, in place of a random one.
 struct OwnMap {
   OwnMap(AttentionCase& test, uint32_t q_block, uint32_t kv_block, std::vector<uint32_t> offsets_of,
@@ -64,21 +54,22 @@ TEST_CASE("maps: each of their fields has an effect") {
   }
 }
 
-TEST_CASE("maps: with portable_bits a map that lists all has the bits of none, and any map those of a mask", "[short]") {
+TEST_CASE("maps: with portable_bits a map that lists all has the bits of none, and any map those of a mask",
+          "[short]") {
   Problem masked = mapped(24);
   masked.mask = FOVEA_MASK_BYTE;
   for (const bool integers : {false, true}) {
     AttentionCase plain(integers ? base().with_integers() : base());
     for (const fovea_target target : plain.problem.targets()) {
-      const Run run = {target, Budget::kNone, true};
-      const std::vector<float> whole = outputs_of(plain, run);
+      const Run how = {target, Budget::kNone, true};
+      const Outputs whole = run(plain, how);
       std::vector<uint32_t> offsets, blocks;
       for (uint32_t r = 0; r <= 3; ++r) {
         offsets.push_back(5 * r);
         for (uint32_t c = 0; c < 5; ++c) blocks.push_back(c | (c % 2 == 0 ? FOVEA_BLOCK_ALL : 0));
       }
       OwnMap all(plain, 24, 64, offsets, blocks);
-      CHECK(same_bits(outputs_of(plain, run), whole));
+      CHECK(same_bits(run(plain, how), whole));
       plain.args.block_map = nullptr;
     }
 
@@ -90,13 +81,13 @@ TEST_CASE("maps: with portable_bits a map that lists all has the bits of none, a
       equal[at++] = visible(test.desc, test.args, b, h, i, j);
     }
     for (const fovea_target target : p.targets()) {
-      const Run run = {target, Budget::kNone, true};
-      const std::vector<float> by_map = outputs_of(test, run);
+      const Run how = {target, Budget::kNone, true};
+      const Outputs by_map = run(test, how);
       const fovea_attention_args before = test.args;
       const ptrdiff_t row = 300, head = 70 * row;
       test.args.block_map = nullptr;
       test.args.mask = {FOVEA_MASK_BYTE, 0, equal.data(), 4 * head, head, row, 0, nullptr, 0};
-      CHECK(same_bits(outputs_of(test, run), by_map));
+      CHECK(same_bits(run(test, how), by_map));
       test.args = before;
     }
   }
@@ -110,11 +101,11 @@ TEST_CASE("maps: keys that a mask does not cover are hidden in blocks that need 
   const OwnMap map(test, 70, 64, {0, 3}, {0 | FOVEA_BLOCK_ALL, 1 | FOVEA_BLOCK_ALL, 2});
   for (const auto& [target, covered] : every(targets(), {5u, 64u, 100u, 190u})) {
     test.args.mask.kv_tokens = covered;
-    const std::vector<float> got = outputs_of(test, {target, Budget::kNone, true});
+    const Outputs got = run(test, {target, Budget::kNone, true});
     const std::vector<uint32_t> lengths(p.batch, covered);
     fovea_attention_args masked = test.args;
     test.args.block_map = nullptr, test.args.mask = {}, test.args.kv_lengths = lengths.data();
-    CHECK(same_bits(outputs_of(test, {target, Budget::kNone, true}), got));
+    CHECK(same_bits(run(test, {target, Budget::kNone, true}), got));
     test.args = masked;
   }
 }
@@ -166,14 +157,11 @@ TEST_CASE("maps: entries of a ragged batch have lists of their own length", "[sh
   AttentionCase all(p);
   all.desc.max_batch = 4, all.desc.max_q_tokens = 40, all.desc.max_kv_tokens = 130;
   std::vector<uint32_t> offsets, blocks;  // three lists of 16 queries, for keys of three blocks
-  for (uint32_t b = 0; b < 4; ++b) {
-    for (uint32_t r = 0; r < 3; ++r) {
-      offsets.push_back(uint32_t(blocks.size()));
-      for (uint32_t c = 0; c < 3; ++c) {
-        if (random_bits(4, b * 9 + r * 3 + c) % 2 == 0) blocks.push_back(c);
-      }
-    }
+  for (const auto& [b, r] : indices(4, 4)) {
     offsets.push_back(uint32_t(blocks.size()));
+    for (uint32_t c = 0; c < 3 && r < 3; ++c) {
+      if (random_bits(4, b * 9 + r * 3 + c) % 2 == 0) blocks.push_back(c);
+    }
   }
   OwnMap own(all, 16, 64, offsets, blocks);
   own.map.batch_stride = 4;
@@ -242,11 +230,13 @@ TEST_CASE("maps: what is wrong with one has its status, and nothing is written",
       {"no keys in a block", FOVEA_ERR_MAP, [](OwnMap& m, AttentionCase&) { m.map.kv_block = 0; }},
       {"32 keys in a block", FOVEA_ERR_MAP, [](OwnMap& m, AttentionCase&) { m.map.kv_block = 32; }},
       {"96 keys in a block", FOVEA_ERR_MAP, [](OwnMap& m, AttentionCase&) { m.map.kv_block = 96; }},
-      {"larger blocks than the numbers are for", FOVEA_ERR_MAP, [](OwnMap& m, AttentionCase&) { m.map.kv_block = 128; }},
+      {"larger blocks than the numbers are for", FOVEA_ERR_MAP,
+       [](OwnMap& m, AttentionCase&) { m.map.kv_block = 128; }},
       {"a block behind the keys", FOVEA_ERR_MAP, [](OwnMap& m, AttentionCase&) { m.blocks[2] = 5; }},
       {"the last number", FOVEA_ERR_MAP, [](OwnMap& m, AttentionCase&) { m.blocks[2] = 0xffffffffu; }},
       {"a block twice", FOVEA_ERR_MAP, [](OwnMap& m, AttentionCase&) { m.blocks[1] = 0; }},
-      {"a block twice, once all of it", FOVEA_ERR_MAP, [](OwnMap& m, AttentionCase&) { m.blocks[1] = FOVEA_BLOCK_ALL; }},
+      {"a block twice, once all of it", FOVEA_ERR_MAP,
+       [](OwnMap& m, AttentionCase&) { m.blocks[1] = FOVEA_BLOCK_ALL; }},
       {"out of order", FOVEA_ERR_MAP, [](OwnMap& m, AttentionCase&) { std::swap(m.blocks[3], m.blocks[4]); }},
       {"offsets that fall", FOVEA_ERR_MAP, [](OwnMap& m, AttentionCase&) { m.offsets[2] = 2; }},
       {"offsets behind the blocks", FOVEA_ERR_MAP, [](OwnMap& m, AttentionCase&) { m.offsets[5] = 10; }},
@@ -254,17 +244,18 @@ TEST_CASE("maps: what is wrong with one has its status, and nothing is written",
       {"no offsets", FOVEA_ERR_NULL, [](OwnMap& m, AttentionCase&) { m.map.offsets = nullptr; }},
       {"no blocks", FOVEA_ERR_NULL, [](OwnMap& m, AttentionCase&) { m.map.blocks = nullptr; }},
       {"offsets off their alignment", FOVEA_ERR_ALIGNMENT,
-       [](OwnMap& m, AttentionCase&) { m.map.offsets = reinterpret_cast<const uint32_t*>(
-                                           reinterpret_cast<const char*>(m.offsets.data()) + 2); }},
+       [](OwnMap& m, AttentionCase&) {
+         m.map.offsets = reinterpret_cast<const uint32_t*>(reinterpret_cast<const char*>(m.offsets.data()) + 2);
+       }},
       {"blocks off their alignment", FOVEA_ERR_ALIGNMENT,
-       [](OwnMap& m, AttentionCase&) { m.map.blocks = reinterpret_cast<const uint32_t*>(
-                                           reinterpret_cast<const char*>(m.blocks.data()) + 1); }},
+       [](OwnMap& m, AttentionCase&) {
+         m.map.blocks = reinterpret_cast<const uint32_t*>(reinterpret_cast<const char*>(m.blocks.data()) + 1);
+       }},
       {"offsets in the output", FOVEA_ERR_OVERLAP,
        [](OwnMap& m, AttentionCase& t) { m.map.offsets = static_cast<const uint32_t*>(t.args.out.data); }},
       {"blocks in the output", FOVEA_ERR_OVERLAP,
        [](OwnMap& m, AttentionCase& t) { m.map.blocks = static_cast<const uint32_t*>(t.args.lse.data); }},
-      {"strides that overflow", FOVEA_ERR_SIZE,
-       [](OwnMap& m, AttentionCase&) { m.map.batch_stride = PTRDIFF_MAX; }},
+      {"strides that overflow", FOVEA_ERR_SIZE, [](OwnMap& m, AttentionCase&) { m.map.batch_stride = PTRDIFF_MAX; }},
   };
   for (const Wrong& wrong : table) {
     AttentionCase test(base());
@@ -273,8 +264,8 @@ TEST_CASE("maps: what is wrong with one has its status, and nothing is written",
     INFO(wrong.what);
     const std::string failed = test.run_unchecked({});
     CHECK(test.outputs_untouched() == (wrong.want != FOVEA_OK));
-    CHECK((wrong.want == FOVEA_OK ? failed.empty()
-                                  : failed.find(fovea_status_string(wrong.want)) != std::string::npos));
+    CHECK(
+        (wrong.want == FOVEA_OK ? failed.empty() : failed.find(fovea_status_string(wrong.want)) != std::string::npos));
   }
 }
 
@@ -379,11 +370,11 @@ TEST_CASE("map makers: a mask and a function that say the same make the same map
   }
   test.args.mask = {FOVEA_MASK_BYTE, 0, mask.data(), entry, head, row, 0, nullptr, 0};
   for (const fovea_target target : targets()) {
-    const Run run = {target, Budget::kNone, true};
+    const Run how = {target, Budget::kNone, true};
     test.args.block_map = nullptr;
-    const std::vector<float> by_mask = outputs_of(test, run);
+    const Outputs by_mask = run(test, how);
     test.args.block_map = &maker.map;
-    CHECK(same_bits(outputs_of(test, run), by_mask));
+    CHECK(same_bits(run(test, how), by_mask));
   }
 }
 
@@ -497,22 +488,20 @@ TEST_CASE("masks at the end: the same bits as a mask of all keys that shows the 
     const size_t unit = mask_element_size(kind);
     std::vector<uint8_t> whole(size_t{2} * 4 * q_tokens * 300 * unit);
     size_t row = 0;
-    for (const auto& [b, h] : indices(2, 4)) {
-      for (uint32_t i = 0; i < q_tokens; ++i, ++row) {
-        uint8_t* const to = whole.data() + row * 300 * unit;
-        std::memset(to, kind == FOVEA_MASK_BYTE ? 1 : 0, 300 * unit);
-        const fovea_mask& m = test.args.mask;
-        const ptrdiff_t at = b * m.batch_stride + h * m.head_stride + ptrdiff_t(i) * m.q_stride;
-        std::memcpy(to + (p.kv_lengths[b] - 100) * unit, static_cast<const uint8_t*>(m.data) + at * ptrdiff_t(unit),
-                    100 * unit);
-      }
+    for (const auto& [b, h, i] : indices(2, 4, q_tokens)) {
+      uint8_t* const to = whole.data() + row++ * 300 * unit;
+      std::memset(to, kind == FOVEA_MASK_BYTE ? 1 : 0, 300 * unit);
+      const fovea_mask& m = test.args.mask;
+      const ptrdiff_t at = b * m.batch_stride + h * m.head_stride + ptrdiff_t(i) * m.q_stride;
+      std::memcpy(to + (p.kv_lengths[b] - 100) * unit, static_cast<const uint8_t*>(m.data) + at * ptrdiff_t(unit),
+                  100 * unit);
     }
     for (const fovea_target target : p.targets()) {
-      const std::vector<float> at_end = outputs_of(test, {target});
+      const Outputs at_end = run(test, {target});
       const fovea_mask before = test.args.mask;
       const ptrdiff_t head = 300 * ptrdiff_t(q_tokens);
       test.args.mask = {kind, 0, whole.data(), 4 * head, head, 300, 0, nullptr, 0};
-      const std::vector<float> by_all = outputs_of(test, {target});
+      const Outputs by_all = run(test, {target});
       test.args.mask = before;
       if (kind == FOVEA_MASK_BYTE) {
         CHECK(same_bits(at_end, by_all));

@@ -92,17 +92,15 @@ TEST_CASE("cache: whatever is put in, taken back and put in again is there", "[s
 }
 
 TEST_CASE("cache: the same where values are the first elements of keys", "[short]") {
-  for (const Kind& kind : kKinds) {
-    for (const fovea_dtype type : kKeyTypes) run_operations(kind, type, type, 29 + type, 20, true);
+  for (const auto& [kind, type] : every(kKinds, kKeyTypes)) {
+    run_operations(kind, type, type, 29 + type, 20, true);
   }
 }
 
 TEST_CASE("cache: the same for many operations") {
-  for (const Kind& kind : kKinds) {
-    for (const fovea_dtype type : kKeyTypes) {
-      run_operations(kind, type, kKeyTypes[(type + 2) % std::size(kKeyTypes)], 40 + type, 150);
-      run_operations(kind, type, type, 50 + type, 50, true);
-    }
+  for (const auto& [kind, type] : every(kKinds, kKeyTypes)) {
+    run_operations(kind, type, kKeyTypes[(type + 2) % std::size(kKeyTypes)], 40 + type, 150);
+    run_operations(kind, type, type, 50 + type, 50, true);
   }
 }
 
@@ -131,26 +129,24 @@ TEST_CASE("cache: a full one says so, and loses nothing", "[short]") {
 }
 
 TEST_CASE("cache: bits do not depend on the target, nor on how tokens are put in", "[short]") {
-  for (const Kind& kind : kKinds) {
-    for (const fovea_dtype type : {FOVEA_F16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0}) {
-      std::vector<float> want;
-      for (const fovea_target target : targets()) {
-        if (flushes_subnormals(target)) {
-          skip(std::string("subnormal numbers are 0 on ") + fovea_target_name(target));
-          continue;
-        }
-        CacheModel model(cache_of(kind, type, type), 9);
-        model.give_pages(0, 90);
-        REQUIRE(model.append(target, 0, {90}) == FOVEA_OK);
-        std::vector<float> got;
-        for (uint32_t t = model.oldest(0); t < 90; ++t) {
-          const std::vector<float> key = model.row(true, 0, 1, t), value = model.row(false, 0, 1, t);
-          got.insert(got.end(), key.begin(), key.end());
-          got.insert(got.end(), value.begin(), value.end());
-        }
-        if (want.empty()) want = got;
-        CHECK(got == want);
+  for (const auto& [kind, type] : every(kKinds, {FOVEA_F16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0})) {
+    std::vector<float> want;
+    for (const fovea_target target : targets()) {
+      if (flushes_subnormals(target)) {
+        skip(std::string("subnormal numbers are 0 on ") + fovea_target_name(target));
+        continue;
       }
+      CacheModel model(cache_of(kind, type, type), 9);
+      model.give_pages(0, 90);
+      REQUIRE(model.append(target, 0, {90}) == FOVEA_OK);
+      std::vector<float> got;
+      for (uint32_t t = model.oldest(0); t < 90; ++t) {
+        const std::vector<float> key = model.row(true, 0, 1, t), value = model.row(false, 0, 1, t);
+        got.insert(got.end(), key.begin(), key.end());
+        got.insert(got.end(), value.begin(), value.end());
+      }
+      if (want.empty()) want = got;
+      CHECK(got == want);
     }
   }
 }
@@ -353,17 +349,13 @@ TEST_CASE("cache: what is wrong has its status", "[short]") {
 }
 
 TEST_CASE("cache: the macro has room for any strided cache or ring", "[short]") {
-  for (const auto& [keys, values] : every(kKeyTypes, kKeyTypes)) {
-    for (const Kind& kind : {kKinds[0], kKinds[2]}) {
-      for (const uint32_t dim : {1u, 31u, 32u, 33u, 128u}) {
-        fovea_kv_cache c = cache_of(kind, keys, values);
-        c.head_dim = dim, c.value_dim = 161 - dim;
-        const size_t most =
-            FOVEA_KV_CACHE_BYTES(keys, values, c.batch, c.kv_heads, c.max_tokens, c.head_dim, c.value_dim);
-        CHECK(fovea_kv_cache_bytes(&c) <= most);
-        CHECK(fovea_kv_cache_bytes(&c) + 512 > most);
-      }
-    }
+  for (const auto& [keys, values, kind, dim] :
+       every(kKeyTypes, kKeyTypes, {kKinds[0], kKinds[2]}, {1u, 31u, 32u, 33u, 128u})) {
+    fovea_kv_cache c = cache_of(kind, keys, values);
+    c.head_dim = dim, c.value_dim = 161 - dim;
+    const size_t most = FOVEA_KV_CACHE_BYTES(keys, values, c.batch, c.kv_heads, c.max_tokens, c.head_dim, c.value_dim);
+    CHECK(fovea_kv_cache_bytes(&c) <= most);
+    CHECK(fovea_kv_cache_bytes(&c) + 512 > most);
   }
 }
 

@@ -68,28 +68,39 @@ struct Rows {
   const uint8_t* data_row(size_t row) const { return data.as<uint8_t>() + row * stride * unit_bytes(type); }
   const uint8_t* scale_row(size_t row) const { return scales.as<uint8_t>() + row * scale_stride * scale_bytes(type); }
   float element(size_t row, size_t d) const { return element_of(type, data_row(row), scale_row(row), d); }
+  float scale(size_t row) const {  // of I8
+    float number;
+    std::memcpy(&number, scale_row(row), sizeof number);
+    return number;
+  }
+  // For how many elements right(row, d) does not hold.
+  template <class Right>
+  size_t wrong(const Right& right) const {
+    size_t count = 0;
+    for (const auto& [r, d] : indices<size_t>(rows, dim)) count += !right(r, d);
+    return count;
+  }
+  // How many were widened to something else than they are.
+  size_t widened_wrongly() const {
+    return wrong([&](size_t r, size_t d) { return same_number(f32_row(r)[d], element(r, d)); });
+  }
 
   void narrow(fovea_target target) const {
     f32.read_only(true);
-    const fovea::NarrowRows arguments = {rows,
-                                         dim,
-                                         data.as<void>(),
-                                         ptrdiff_t(stride),
-                                         scale_bytes(type) ? scales.as<void>() : nullptr,
-                                         ptrdiff_t(scale_stride),
-                                         f32.as<float>(),
-                                         ptrdiff_t(f32_stride)};
-    fovea::narrow_kernels(target).narrow(type, arguments);
+    void* const own_scales = scale_bytes(type) ? scales.as<void>() : nullptr;
+    fovea::narrow_kernels(target).narrow(type, {rows, dim, data.as<void>(), ptrdiff_t(stride), own_scales,
+                                                ptrdiff_t(scale_stride), f32.as<float>(), ptrdiff_t(f32_stride)});
     f32.read_only(false);
   }
   fovea::WidenRows to_widen() const {
+    const void* const own_scales = scale_bytes(type) ? scales.as<void>() : nullptr;
     return {rows,
             dim,
             f32.as<float>(),
             ptrdiff_t(f32_stride),
             data.as<void>(),
             ptrdiff_t(stride),
-            scale_bytes(type) ? scales.as<void>() : nullptr,
+            own_scales,
             ptrdiff_t(scale_stride)};
   }
   void widen(fovea_target target) const {
@@ -128,10 +139,11 @@ float normal(uint64_t seed, uint64_t index) {
   return float(std::sqrt(-2.0 * std::log(u)) * std::cos(6.283185307179586 * v));
 }
 
+// Of x from y, or from zeros.
 double squared_error(const float* x, const float* y, size_t count) {
   double sum = 0;
   for (size_t i = 0; i < count; ++i) {
-    const double difference = double(x[i]) - double(y[i]);
+    const double difference = double(x[i]) - (y != nullptr ? double(y[i]) : 0.0);
     sum += difference * difference;
   }
   return sum;
@@ -166,56 +178,51 @@ INSIDE_CASE("formats: rows are converted alone, from any place, with any stride,
             "[short][formats]") {
   const size_t dims[] = {0,  1,  2,  3,  4,  5,  7,  8,  9,  15, 16,  17,  24,
                          31, 32, 33, 47, 48, 63, 64, 65, 80, 96, 100, 128, 131};
-  for (const fovea_dtype type : key_types()) {
-    for (const size_t dim : dims) {
-      for (const Placement placement : kPlacements) {
-        const size_t padding = dim % 3 == 0 ? 0 : dim % 5, count = dim % 4;
-        std::vector<uint8_t> first;  // what the first target wrote
-        for (const fovea_target target : targets()) {
-          Rows rows(type, count, dim, padding, placement);
-          const std::string text = name(rows, placement, target);
-          set_current_case(text);
-          INFO(text);
-          for (const auto& [r, d] : indices<size_t>(count, dim)) rows.f32_row(r)[d] = normal(dim + 7, r * dim + d);
-          rows.narrow(target);
-          bool near = true, padded = true, exact = true;
-          for (size_t r = 0; r < count; ++r) {
-            const float* x = rows.f32_row(r);
-            for (size_t d = 0; d < dim; ++d) {
-              float max = 0;  // of what shares the scale
-              const size_t begin = is_grouped(type) ? d / 32 * 32 : 0,
-                           end = is_grouped(type) ? std::min(begin + 32, dim) : dim;
-              for (size_t i = begin; i < end; ++i) max = std::max(max, std::fabs(x[i]));
-              const float size = std::fabs(x[d]), error = std::fabs(x[d] - rows.element(r, d));
-              if (type == FOVEA_F32) near = near && error == 0;
-              if (type == FOVEA_F16) near = near && error <= std::max(size * 0x1p-11f, 0x1p-25f);
-              if (type == FOVEA_BF16) near = near && error <= size * 0x1p-8f;
-              if (type == FOVEA_I8) near = near && error <= max * (0.501f / 127);
-              if (type == FOVEA_Q8_0) near = near && error <= max * (0.501f / 127);
-              // 1.2 / 6.8 and its rounding
-              if (type == FOVEA_I4 || type == FOVEA_Q4_0) near = near && error <= max * 0.23f;
-            }
-            for (size_t d = dim; is_grouped(type) && d % 32 != 0; ++d) padded = padded && rows.element(r, d) == 0;
-          }
-          CHECK(near);
-          CHECK(padded);
-          CHECK(rows.margins_intact());
-          std::vector<uint8_t> written(rows.data.as<uint8_t>(), rows.data.as<uint8_t>() + rows.data.bytes());
-          written.insert(written.end(), rows.scales.as<uint8_t>(), rows.scales.as<uint8_t>() + rows.scales.bytes());
-          if (placement != Placement::kOffset || padding == 0) {  // else the pattern between rows is another
-            if (first.empty()) first = written;
-            CHECK(written == first);
-          }
-
-          rows.f32.fill();
-          rows.widen(target);
-          for (const auto& [r, d] : indices<size_t>(count, dim)) {
-            exact = exact && same_number(rows.f32_row(r)[d], rows.element(r, d));
-          }
-          CHECK(exact);
-          CHECK(rows.margins_intact());
+  for (const auto& [each_type, each_dim, placement] : every(key_types(), dims, kPlacements)) {
+    const fovea_dtype type = each_type;
+    const size_t dim = each_dim;
+    const size_t padding = dim % 3 == 0 ? 0 : dim % 5, count = dim % 4;
+    std::vector<uint8_t> first;  // what the first target wrote
+    for (const fovea_target target : targets()) {
+      Rows rows(type, count, dim, padding, placement);
+      const std::string text = name(rows, placement, target);
+      set_current_case(text);
+      INFO(text);
+      for (const auto& [r, d] : indices<size_t>(count, dim)) rows.f32_row(r)[d] = normal(dim + 7, r * dim + d);
+      rows.narrow(target);
+      bool padded = true;
+      CHECK(rows.wrong([&](size_t r, size_t d) {
+        const float* const x = rows.f32_row(r);
+        const size_t begin = is_grouped(type) ? d / 32 * 32 : 0,
+                     end = is_grouped(type) ? std::min(begin + 32, dim) : dim;
+        float max = 0;  // of what shares the scale
+        for (size_t i = begin; i < end; ++i) max = std::max(max, std::fabs(x[i]));
+        const float size = std::fabs(x[d]), error = std::fabs(x[d] - rows.element(r, d));
+        switch (type) {
+          case FOVEA_F32: return error == 0;
+          case FOVEA_F16: return error <= std::max(size * 0x1p-11f, 0x1p-25f);
+          case FOVEA_BF16: return error <= size * 0x1p-8f;
+          case FOVEA_I8:
+          case FOVEA_Q8_0: return error <= max * (0.501f / 127);
+          default: return error <= max * 0.23f;  // 1.2 / 6.8 and its rounding
         }
+      }) == 0);
+      for (size_t r = 0; r < count; ++r) {
+        for (size_t d = dim; is_grouped(type) && d % 32 != 0; ++d) padded = padded && rows.element(r, d) == 0;
       }
+      CHECK(padded);
+      CHECK(rows.margins_intact());
+      std::vector<uint8_t> written(rows.data.as<uint8_t>(), rows.data.as<uint8_t>() + rows.data.bytes());
+      written.insert(written.end(), rows.scales.as<uint8_t>(), rows.scales.as<uint8_t>() + rows.scales.bytes());
+      if (placement != Placement::kOffset || padding == 0) {  // else the pattern between rows is another
+        if (first.empty()) first = written;
+        CHECK(written == first);
+      }
+
+      rows.f32.fill();
+      rows.widen(target);
+      CHECK(rows.widened_wrongly() == 0);
+      CHECK(rows.margins_intact());
     }
   }
 }
@@ -304,12 +311,8 @@ INSIDE_CASE("formats: rows of any bytes are widened as they are defined", "[shor
           for (size_t i = 0; i < buffer->bytes(); ++i) buffer->as<uint8_t>()[i] = uint8_t(random_bits(dim, i) >> 20);
         }
         rows.widen(target);
-        bool exact = true;
-        for (const auto& [r, d] : indices<size_t>(9, dim)) {
-          exact = exact && same_number(rows.f32_row(r)[d], rows.element(r, d));
-        }
         INFO(type_name(type) << " of " << dim << " on " << fovea_target_name(target));
-        CHECK(exact);
+        CHECK(rows.widened_wrongly() == 0);
       }
     }
   }
@@ -382,11 +385,9 @@ INSIDE_CASE("formats: every f16, bf16 and i8 is widened to the number that it is
         Rows rows(type, 1, kBlock, 0, Placement::kOffset);
         for (size_t i = 0; i < kBlock; ++i) rows.data.as<uint16_t>()[i] = uint16_t(begin + i);
         rows.widen(target);
-        size_t wrong = 0;
-        for (size_t i = 0; i < kBlock; ++i) {
-          const double wanted = value_of(half_of(type), uint32_t(begin + i));
-          wrong += same_number(rows.f32_row(0)[i], float(wanted)) ? 0u : 1u;
-        }
+        const size_t wrong = rows.wrong([&](size_t, size_t i) {
+          return same_number(rows.f32_row(0)[i], float(value_of(half_of(type), uint32_t(begin + i))));
+        });
         INFO(type_name(type) << " from " << begin << " on " << fovea_target_name(target));
         CHECK(wrong == 0);
       }
@@ -399,11 +400,8 @@ INSIDE_CASE("formats: every f16, bf16 and i8 is widened to the number that it is
         for (size_t i = 0; i < 256; ++i) rows.data.as<uint8_t>()[r * rows.stride + i] = uint8_t(i);
       }
       rows.widen(target);
-      size_t wrong = 0;
-      for (const auto& [r, i] : indices<size_t>(3, 256)) {
-        const float code = float(i < 128 ? int(i) : int(i) - 256);
-        wrong += same_number(rows.f32_row(r)[i], scales[r] * code) ? 0u : 1u;
-      }
+      const size_t wrong = rows.wrong(
+          [&](size_t r, size_t i) { return same_number(rows.f32_row(r)[i], scales[r] * float(int8_t(uint8_t(i)))); });
       INFO(fovea_target_name(target));
       CHECK(wrong == 0);
     }
@@ -495,17 +493,10 @@ INSIDE_CASE("formats: i8 is the nearest of 255 codes", "[short][formats]") {
       for (size_t d = 6; d < 40; ++d) rows.f32_row(r)[d] = unit * (float(d) - 20.5f);
     }
     rows.narrow(target);
-    size_t wrong = 0;
-    for (size_t r = 0; r < rows.rows; ++r) {
-      const float unit = std::ldexp(1.0f, int(r) * 30 - 110);
-      float scale;
-      std::memcpy(&scale, rows.scale_row(r), 4);
-      wrong += scale == unit ? 0u : 1u;
-      for (size_t d = 0; d < rows.dim; ++d) {
-        const float wanted = std::nearbyint(rows.f32_row(r)[d] / unit);
-        wrong += float(reinterpret_cast<const int8_t*>(rows.data_row(r))[d]) == wanted ? 0u : 1u;
-      }
-    }
+    const size_t wrong = rows.wrong([&](size_t r, size_t d) {
+      const float unit = std::ldexp(1.0f, int(r) * 30 - 110), code = std::nearbyint(rows.f32_row(r)[d] / unit);
+      return rows.scale(r) == unit && float(reinterpret_cast<const int8_t*>(rows.data_row(r))[d]) == code;
+    });
     INFO(fovea_target_name(target));
     CHECK(wrong == 0);
   }
@@ -528,8 +519,7 @@ INSIDE_CASE("formats: every finite row of i8 is within half of its scale, from t
     rows.narrow(target);
     rows.widen(target);
     for (size_t r = 0; r < rows.rows; ++r) {
-      float scale;
-      std::memcpy(&scale, rows.scale_row(r), 4);
+      const float scale = rows.scale(r);
       INFO("largest " << largest[r] << ", scale " << scale << " on " << fovea_target_name(target));
       size_t wrong = 0;
       int most = 0;
@@ -553,43 +543,41 @@ INSIDE_CASE("formats: what is not finite, too large or too small for a scale", "
     bool i8_zero, i4_zero;  // or as zeros, if there is nothing else in it
   };
   const Planted kPlanted[] = {
-      {kNaN, true, true, false, false},      {-kNaN, true, true, false, false},
-      {kInfinity, true, true, false, false}, {-kInfinity, true, true, false, false},
-      {1.8e37f, false, false, false, false}, {-3.4e38f, false, false, false, false},
-      {4e5f, false, false, false, false},    {0x1p-118f, false, false, false, true},
+      {kNaN, true, true, false, false},       {-kNaN, true, true, false, false},
+      {kInfinity, true, true, false, false},  {-kInfinity, true, true, false, false},
+      {1.8e37f, false, false, false, false},  {-3.4e38f, false, false, false, false},
+      {4e5f, false, false, false, false},     {0x1p-118f, false, false, false, true},
       {0x1p-120f, false, false, false, true}, {FLT_TRUE_MIN, false, false, true, true},
-      {0.0f, false, false, true, true},      {-0.0f, false, false, true, true},
+      {0.0f, false, false, true, true},       {-0.0f, false, false, true, true},
   };
   for (const auto& [target, type] : every(targets(), {FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0})) {
     if (!fovea::format_served(type)) continue;
-    for (const Planted& planted : kPlanted) {
-      for (const size_t place : {size_t{0}, size_t{37}, size_t{63}, size_t{66}}) {
-        Rows rows(type, 3, 67, 1, Placement::kEnd);
-        for (const auto& [r, d] : indices<size_t>(3, rows.dim)) rows.f32_row(r)[d] = r == 1 ? 0.0f : 1.0f;
-        rows.f32_row(1)[place] = planted.x;
-        rows.narrow(target);
-        rows.widen(target);
-        size_t wrong = 0;
-        for (size_t d = 0; d < rows.dim; ++d) {
-          const bool here = type == FOVEA_I8 || d / 32 == place / 32;  // shares the scale
-          const bool is_nan = here && (type == FOVEA_I8 ? planted.i8_nan : planted.i4_nan);
-          const bool is_zero = !here || d != place || (type == FOVEA_I8 ? planted.i8_zero : planted.i4_zero);
-          const float got = rows.f32_row(1)[d];
-          const float most = type == FOVEA_I8 ? FLT_MAX : (type == FOVEA_Q8_0 ? 127 : 8) * 65504.0f;
-          const float wanted = std::max(-most, std::min(planted.x, most));
-          const bool right = is_nan ? got != got : is_zero ? got == 0 : std::fabs(got / wanted - 1) < 0.01f;
-          wrong += right ? 0u : 1u;
-          wrong += std::fabs(rows.f32_row(0)[d] - 1) < 0.002f && rows.f32_row(2)[d] == rows.f32_row(0)[d] ? 0u : 1u;
-          const uint8_t* const codes =
-              rows.data_row(1) + (is_grouped(type) ? d / 32 * group_bytes(type) + codes_at(type) : 0);
-          const int code = type == FOVEA_I8     ? int8_t(codes[d])
-                           : type == FOVEA_Q8_0 ? int8_t(codes[d % 32])
-                                                : (codes[d % 16] >> (d % 32 < 16 ? 0 : 4) & 15) - 8;
-          wrong += (planted.x != planted.x || std::isinf(planted.x)) && code != 0 ? 1u : 0u;
-        }
-        INFO(type_name(type) << " with " << planted.x << " at " << place << " on " << fovea_target_name(target));
-        CHECK(wrong == 0);
+    for (const auto& [planted, place] : every(kPlanted, {size_t{0}, size_t{37}, size_t{63}, size_t{66}})) {
+      Rows rows(type, 3, 67, 1, Placement::kEnd);
+      for (const auto& [r, d] : indices<size_t>(3, rows.dim)) rows.f32_row(r)[d] = r == 1 ? 0.0f : 1.0f;
+      rows.f32_row(1)[place] = planted.x;
+      rows.narrow(target);
+      rows.widen(target);
+      size_t wrong = 0;
+      for (size_t d = 0; d < rows.dim; ++d) {
+        const bool here = type == FOVEA_I8 || d / 32 == place / 32;  // shares the scale
+        const bool is_nan = here && (type == FOVEA_I8 ? planted.i8_nan : planted.i4_nan);
+        const bool is_zero = !here || d != place || (type == FOVEA_I8 ? planted.i8_zero : planted.i4_zero);
+        const float got = rows.f32_row(1)[d];
+        const float most = type == FOVEA_I8 ? FLT_MAX : (type == FOVEA_Q8_0 ? 127 : 8) * 65504.0f;
+        const float wanted = std::max(-most, std::min(planted.x, most));
+        const bool right = is_nan ? got != got : is_zero ? got == 0 : std::fabs(got / wanted - 1) < 0.01f;
+        wrong += right ? 0u : 1u;
+        wrong += std::fabs(rows.f32_row(0)[d] - 1) < 0.002f && rows.f32_row(2)[d] == rows.f32_row(0)[d] ? 0u : 1u;
+        const uint8_t* const codes =
+            rows.data_row(1) + (is_grouped(type) ? d / 32 * group_bytes(type) + codes_at(type) : 0);
+        const int code = type == FOVEA_I8     ? int8_t(codes[d])
+                         : type == FOVEA_Q8_0 ? int8_t(codes[d % 32])
+                                              : (codes[d % 16] >> (d % 32 < 16 ? 0 : 4) & 15) - 8;
+        wrong += (planted.x != planted.x || std::isinf(planted.x)) && code != 0 ? 1u : 0u;
       }
+      INFO(type_name(type) << " with " << planted.x << " at " << place << " on " << fovea_target_name(target));
+      CHECK(wrong == 0);
     }
   }
 }
@@ -631,10 +619,10 @@ INSIDE_CASE("formats: no group of i4 has more squared error than in q4_0", "[sho
       rows.narrow(target);
       rows.widen(target);
       through_q4_0(x, reference);
-      const float zeros[kScaleGroup] = {};
       // What rounding the scale to f16 may add.
-      const double slack = 1e-6 * squared_error(x, zeros, kScaleGroup);
-      worse += squared_error(x, rows.f32_row(0), kScaleGroup) > squared_error(x, reference, kScaleGroup) + slack ? 1u : 0u;
+      const double slack = 1e-6 * squared_error(x, nullptr, kScaleGroup);
+      worse +=
+          squared_error(x, rows.f32_row(0), kScaleGroup) > squared_error(x, reference, kScaleGroup) + slack ? 1u : 0u;
     }
     INFO(fovea_target_name(target));
     CHECK(worse == 0);
@@ -667,12 +655,11 @@ void check_squared_error(size_t count, bool print) {
     Rows i8(FOVEA_I8, 1, kDim, 0, Placement::kEnd), i4(FOVEA_I4, 1, kDim, 0, Placement::kEnd);
     for (size_t r = 0; r < count; ++r) {
       float x[kDim], y[kDim];
-      const float zeros[kDim] = {};
       for (size_t d = 0; d < kDim; ++d) {
         const double u = double(random_bits(99, r * kDim + d) >> 12) * 0x1p-52;
         x[d] = normal(5, r * kDim + d) * (u < distribution.outliers ? distribution.factor : 1.0f);
       }
-      power += squared_error(x, zeros, kDim);
+      power += squared_error(x, nullptr, kDim);
       for (size_t d = 0; d < kDim; d += 32) through_q8_0(x + d, y + d);
       errors[1] += squared_error(x, y, kDim);
       for (size_t d = 0; d < kDim; d += 32) through_q4_0(x + d, y + d);
@@ -711,28 +698,26 @@ INSIDE_CASE("formats: the squared error of i8 and i4, on many rows", "[slow][for
 
 INSIDE_CASE("formats: a dot product that reads a row in registers is that with the widened row", "[short][formats]") {
   const size_t dims[] = {1, 4, 7, 16, 24, 31, 32, 33, 48, 64, 72, 80, 128, 131};
-  for (const auto& [target, type] : every(targets(), kKeyTypes)) {
-    for (const size_t dim : dims) {
-      const Rows rows(type, 1, dim, 0, Placement::kEnd);
-      const Guarded q(4 * dim, 4, Placement::kEnd);
-      for (size_t d = 0; d < dim; ++d) {
-        rows.f32_row(0)[d] = normal(dim, d);
-        q.as<float>()[d] = normal(dim + 1000, d);
-      }
-      set_current_case(name(rows, Placement::kEnd, target));
-      if (!fovea::format_served(type)) continue;
-      rows.narrow(fovea_target_at(0));
-      double wanted = 0, magnitude = 0;
-      for (size_t d = 0; d < dim; ++d) {
-        const double product = double(q.as<float>()[d]) * double(rows.element(0, d));
-        wanted += product;
-        magnitude += std::fabs(product);
-      }
-      const float got =
-          fovea::simd_tests(target).dot(type, q.as<float>(), rows.data.as<void>(), rows.scales.as<void>(), dim);
-      INFO(type_name(type) << " of " << dim << " on " << fovea_target_name(target));
-      CHECK(std::fabs(double(got) - wanted) <= magnitude * double(FLT_EPSILON) * 4);
+  for (const auto& [target, type, dim] : every(targets(), kKeyTypes, dims)) {
+    const Rows rows(type, 1, dim, 0, Placement::kEnd);
+    const Guarded q(4 * dim, 4, Placement::kEnd);
+    for (size_t d = 0; d < dim; ++d) {
+      rows.f32_row(0)[d] = normal(dim, d);
+      q.as<float>()[d] = normal(dim + 1000, d);
     }
+    set_current_case(name(rows, Placement::kEnd, target));
+    if (!fovea::format_served(type)) continue;
+    rows.narrow(fovea_target_at(0));
+    double wanted = 0, magnitude = 0;
+    for (size_t d = 0; d < dim; ++d) {
+      const double product = double(q.as<float>()[d]) * double(rows.element(0, d));
+      wanted += product;
+      magnitude += std::fabs(product);
+    }
+    const float got =
+        fovea::simd_tests(target).dot(type, q.as<float>(), rows.data.as<void>(), rows.scales.as<void>(), dim);
+    INFO(type_name(type) << " of " << dim << " on " << fovea_target_name(target));
+    CHECK(std::fabs(double(got) - wanted) <= magnitude * double(FLT_EPSILON) * 4);
   }
 }
 

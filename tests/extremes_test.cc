@@ -50,7 +50,7 @@ void check_scale(fovea_dtype dtype, fovea_compute compute, bool of_keys, float s
                  uint32_t queries) {
   constexpr uint32_t kDim = 33, kTokens = 70, kGroups = 2;
   std::vector<float> q(size_t{queries} * kDim, 1.0f), out(q.size());
-  std::vector<uint8_t> rows(size_t{kTokens} * kDim);  // of either format
+  std::vector<uint8_t> rows(size_t{kTokens} * kDim);                  // of either format
   for (size_t i = 0; i < rows.size(); ++i) rows[i] = uint8_t(i % 7);  // of key 3 some are 0, all of a sign
   std::vector<float> scales(kTokens, 0.01f), bad_scales = scales;
   std::vector<uint16_t> halves(kTokens * kGroups, 0x2000), bad_halves = halves;
@@ -98,25 +98,22 @@ void check_scale(fovea_dtype dtype, fovea_compute compute, bool of_keys, float s
 
 TEST_CASE("extremes: a visible key whose score is -inf has no weight, but its NaN value counts, beside hidden keys too",
           "[short]") {
-  for (const auto& [target, portable] : every(targets(), {0u, 1u})) {
-    for (const size_t queries : {size_t{1}, size_t{2}, size_t{4}, size_t{7}, size_t{16}, size_t{50}}) {
-      for (const bool causal : {false, true}) {
-        OneHead call(queries, 80, target);
-        call.desc.portable_bits = portable;
-        const std::vector<int64_t> positions = {57};
-        if (causal) {
-          call.desc.causal = FOVEA_CAUSAL_POSITIONS;
-          call.args.positions = positions.data();
-        }
-        call.keys[0] = -kInfinity, call.values[0] = kNaN;
-        INFO(fovea_target_name(target) << ", " << queries << " queries, causal " << causal);
-        call.run();
-        for (const float x : call.out) CHECK(std::isnan(x));
-        call.values[0] = 5.0f;  // a number is weighted with 0
-        call.run();
-        for (const float x : call.out) CHECK(std::fabs(x - 1.0f) < 1e-6f);
-      }
+  for (const auto& [target, portable, queries, causal] : every(
+           targets(), {0u, 1u}, {size_t{1}, size_t{2}, size_t{4}, size_t{7}, size_t{16}, size_t{50}}, {false, true})) {
+    OneHead call(queries, 80, target);
+    call.desc.portable_bits = portable;
+    const std::vector<int64_t> positions = {57};
+    if (causal) {
+      call.desc.causal = FOVEA_CAUSAL_POSITIONS;
+      call.args.positions = positions.data();
     }
+    call.keys[0] = -kInfinity, call.values[0] = kNaN;
+    INFO(fovea_target_name(target) << ", " << queries << " queries, causal " << causal);
+    call.run();
+    for (const float x : call.out) CHECK(std::isnan(x));
+    call.values[0] = 5.0f;  // a number is weighted with 0
+    call.run();
+    for (const float x : call.out) CHECK(std::fabs(x - 1.0f) < 1e-6f);
   }
 }
 
@@ -135,26 +132,25 @@ TEST_CASE("extremes: visible scores that are all -inf answer zeros, beside hidde
 
 TEST_CASE("extremes: in a row of NaN the weights of hidden keys are 0, those of visible keys NaN, with any budget",
           "[short]") {
-  for (const fovea_target target : targets()) {
-    for (const size_t budget : {size_t{0}, size_t{20000}}) {
-      OneHead call(70, 90, target);
-      call.desc.causal = FOVEA_CAUSAL_TOP_LEFT, call.desc.workspace_budget_bytes = budget;
-      call.q[0] = call.q[33] = kNaN, call.args.scores_stage = FOVEA_SCORES_SOFTMAX;
-      call.run();
-      for (const size_t row : {size_t{0}, size_t{33}}) {
-        for (size_t j = 0; j < 90; ++j) {
-          INFO(fovea_target_name(target) << ", row " << row << ", key " << j);
-          const float weight = call.weights[row * 90 + j];
-          CHECK((j <= row ? std::isnan(weight) : weight == 0.0f));
-        }
+  for (const auto& [target, budget] : every(targets(), {size_t{0}, size_t{20000}})) {
+    OneHead call(70, 90, target);
+    call.desc.causal = FOVEA_CAUSAL_TOP_LEFT, call.desc.workspace_budget_bytes = budget;
+    call.q[0] = call.q[33] = kNaN, call.args.scores_stage = FOVEA_SCORES_SOFTMAX;
+    call.run();
+    for (const size_t row : {size_t{0}, size_t{33}}) {
+      for (size_t j = 0; j < 90; ++j) {
+        INFO(fovea_target_name(target) << ", row " << row << ", key " << j);
+        const float weight = call.weights[row * 90 + j];
+        CHECK((j <= row ? std::isnan(weight) : weight == 0.0f));
       }
     }
   }
 }
 
-TEST_CASE("extremes: an infinite scale of an int8 row counts as NaN, one of int4 makes u - 8 as large, or with integer "
-          "products the row NaN",
-          "[short]") {
+TEST_CASE(
+    "extremes: an infinite scale of an int8 row counts as NaN, one of int4 makes u - 8 as large, or with integer "
+    "products the row NaN",
+    "[short]") {
   for (const fovea_compute compute : {FOVEA_COMPUTE_F32, FOVEA_COMPUTE_I8}) {
     for (const auto& [target, queries, of_keys, scale] :
          every(targets_and_those_that_extend_them(), {1u, 2u, 50u}, {true, false}, {kInfinity, -kInfinity, kNaN})) {
@@ -166,26 +162,24 @@ TEST_CASE("extremes: an infinite scale of an int8 row counts as NaN, one of int4
 
 TEST_CASE("extremes: sums over many keys are as exact as sums of sums of 64 terms", "[short]") {
   constexpr size_t kKeys = 20000;
-  for (const fovea_target target : targets()) {
-    for (const size_t queries : {size_t{1}, size_t{5}}) {
-      OneHead call(queries, kKeys, target);
-      call.q.assign(queries, 0.0f);  // all weights are 1
-      double sum = 0;
-      for (size_t j = 0; j < kKeys; ++j) {
-        call.values[j] = 1.0f + 0.25f * random_normal(7, j);
-        sum += double(call.values[j]);
-      }
-      const double mean = sum / double(kKeys);
-      call.run();
-      INFO(fovea_target_name(target) << ", " << queries << " queries");
-      // One chain over all keys is off by 2e-6 to 6e-6.
-      for (const float x : call.out) CHECK(std::fabs(double(x) - mean) < 6e-7);
-      call.desc.score = FOVEA_SCORE_ADDITIVE;  // tanh(0 + 0) is 0 as well
-      const float factor = 1.0f;
-      call.args.score_vector = &factor;
-      call.run();
-      for (const float x : call.out) CHECK(std::fabs(double(x) - mean) < 6e-7);
+  for (const auto& [target, queries] : every(targets(), {size_t{1}, size_t{5}})) {
+    OneHead call(queries, kKeys, target);
+    call.q.assign(queries, 0.0f);  // all weights are 1
+    double sum = 0;
+    for (size_t j = 0; j < kKeys; ++j) {
+      call.values[j] = 1.0f + 0.25f * random_normal(7, j);
+      sum += double(call.values[j]);
     }
+    const double mean = sum / double(kKeys);
+    call.run();
+    INFO(fovea_target_name(target) << ", " << queries << " queries");
+    // One chain over all keys is off by 2e-6 to 6e-6.
+    for (const float x : call.out) CHECK(std::fabs(double(x) - mean) < 6e-7);
+    call.desc.score = FOVEA_SCORE_ADDITIVE;  // tanh(0 + 0) is 0 as well
+    const float factor = 1.0f;
+    call.args.score_vector = &factor;
+    call.run();
+    for (const float x : call.out) CHECK(std::fabs(double(x) - mean) < 6e-7);
   }
 }
 

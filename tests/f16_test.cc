@@ -4,6 +4,7 @@
 // what becomes of numbers that f16 cannot hold.
 #include "platform/platform.h"
 #include "support/halves.h"
+#include "support/one_head.h"
 #include "support/test.h"
 
 namespace fovea_test {
@@ -48,12 +49,10 @@ void set_value(const AttentionCase& test, uint32_t h, uint32_t j, uint32_t d, fl
 // Both ways in which a target may multiply halves.
 template <class Check>
 void for_each_way(AttentionCase& test, const Check& check) {
-  for (const fovea_target target : targets()) {
-    for (const uint64_t features : {fovea::platform::processor_features(), uint64_t{0}}) {
-      test.desc.processor_features = features;
-      REQUIRE(test.run_unchecked({target}) == "");
-      check();
-    }
+  for (const auto& [target, features] : every(targets(), {fovea::platform::processor_features(), uint64_t{0}})) {
+    test.desc.processor_features = features;
+    REQUIRE(test.run_unchecked({target}) == "");
+    check();
   }
 }
 
@@ -155,8 +154,8 @@ TEST_CASE("f16: what f16 cannot hold becomes an infinity, and hidden keys stay h
   const struct {
     float query, key;
     bool held;
-  } table[] = {{200, 200, true}, {65504, 1, true}, {300, 2047, true}, {6e18f, 2047, true}, {2e24f, 1, false},
-               {300, 8188, false}};
+  } table[] = {{200, 200, true},    {65504, 1, true},  {300, 2047, true},
+               {6e18f, 2047, true}, {2e24f, 1, false}, {300, 8188, false}};
   for (const auto& row : table) {
     AttentionCase test(p);
     for (uint32_t d = 0; d < p.head_dim; ++d) {
@@ -177,8 +176,8 @@ TEST_CASE("f16: what f16 cannot hold becomes an infinity, and hidden keys stay h
         CHECK(std::isfinite(at(0, 0)));
         CHECK(std::isfinite(at(0, 1)));
         CHECK((row.held ? at(1, 0) == test.value(0, 0, 0)[e] : std::isnan(at(1, 0))));  // else a score of +infinity
-        CHECK(at(2, 0) == 65504.0f);  // one weight of 1
-        CHECK(at(2, 1) == kInfinity);  // two weights of 1
+        CHECK(at(2, 0) == 65504.0f);                                                    // one weight of 1
+        CHECK(at(2, 1) == kInfinity);                                                   // two weights of 1
       }
     });
   }
@@ -192,40 +191,22 @@ double squared_error(uint32_t dim, uint32_t keys, float factor, float outlier, u
   p.q_tokens = 16, p.kv_tokens = keys, p.head_dim = p.value_dim = dim;
   p = p.with_halves();
   AttentionCase test(p);
-  const auto draw = [&](uint64_t which, uint32_t row, uint32_t d) {
-    const uint64_t at = uint64_t{row} * dim + d;
-    const float x = random_normal(seed + which, at);
-    return random_uniform(seed + which + 3, at, 0.0f, 1.0f) < 0.01f ? x * outlier : x;
+  const auto draw = [&](uint64_t which, uint32_t rows) {
+    std::vector<float> numbers(size_t{rows} * dim);
+    for (size_t at = 0; at < numbers.size(); ++at) {
+      const bool large = random_uniform(seed + which + 3, at, 0.0f, 1.0f) < 0.01f;
+      numbers[at] = random_normal(seed + which, at) * (large ? outlier : 1.0f);
+    }
+    return numbers;
   };
-  std::vector<double> out(size_t{16} * dim);
-  std::vector<double> key(size_t{keys} * dim), value(size_t{keys} * dim);
+  std::vector<float> q = draw(0, 16);
+  const std::vector<float> key = draw(1, keys), value = draw(2, keys);
   for (const auto& [j, d] : indices(keys, dim)) {
-    const float k = draw(1, j, d), v = draw(2, j, d);
-    key[size_t{j} * dim + d] = double{k}, value[size_t{j} * dim + d] = double{v};
-    set_key(test, 0, j, d, k), set_value(test, 0, j, d, v);
+    set_key(test, 0, j, d, key[size_t{j} * dim + d]), set_value(test, 0, j, d, value[size_t{j} * dim + d]);
   }
-  for (uint32_t i = 0; i < 16; ++i) {
-    std::vector<double> weights(keys);
-    double largest = -1e30, sum = 0;
-    for (uint32_t d = 0; d < dim; ++d) test.q(0, 0, i)[d] = draw(0, i, d) * factor;
-    for (uint32_t j = 0; j < keys; ++j) {
-      for (uint32_t d = 0; d < dim; ++d) weights[j] += double{test.q(0, 0, i)[d]} * key[size_t{j} * dim + d];
-      weights[j] /= std::sqrt(double(dim));
-      largest = std::max(largest, weights[j]);
-    }
-    for (double& w : weights) sum += w = std::exp(w - largest);
-    for (const auto& [j, d] : indices(keys, dim)) {
-      out[size_t{i} * dim + d] += weights[j] / sum * value[size_t{j} * dim + d];
-    }
-  }
+  for (const auto& [i, d] : indices(16, dim)) test.q(0, 0, i)[d] = q[size_t{i} * dim + d] *= factor;
   REQUIRE(test.run_unchecked({}) == "");
-  const std::vector<float> got = test.out();
-  double error = 0, square = 0;
-  for (size_t k = 0; k < out.size(); ++k) {
-    error += (double{got[k]} - out[k]) * (double{got[k]} - out[k]);
-    square += out[k] * out[k];
-  }
-  return error / square;
+  return normalised_error(test.out(), attend_in_double(q, key, value, dim));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 //
 // Tensors of int8: queries, keys, values and outputs with a scale and a zero point each, scales a row or a channel. The
 // reference takes the numbers that the codes stand for.
+#include "support/one_head.h"
 #include "support/tensors.h"
 #include "support/test.h"
 #include "support/test_stream.h"
@@ -16,19 +17,10 @@ Problem problem(uint32_t q_tokens, uint32_t kv_tokens) {
   return p.with_integers();
 }
 
-// The mean square of the differences over that of what is wanted.
-double error_of(const std::vector<float>& got, const std::vector<double>& want) {
-  double error = 0, power = 0;
-  for (size_t i = 0; i < want.size(); ++i) {
-    error += (got[i] - want[i]) * (got[i] - want[i]);
-    power += want[i] * want[i];
-  }
-  return power > 0 ? error / power : error;
-}
-
 // "" if the numbers are those of the reference: scores and lse as far as floats go, outputs as weights of 8 bits allow.
 std::string compare(const AttentionCase& test, const Attention& want) {
-  if (error_of(test.out(), want.out) > 1e-3) return "out " + std::to_string(error_of(test.out(), want.out));
+  const double error = normalised_error(test.out(), want.out);
+  if (error > 1e-3) return "out " + std::to_string(error);
   const auto close_enough = [](const std::vector<float>& got, const std::vector<double>& wanted) {
     for (size_t i = 0; i < wanted.size(); ++i) {
       if (!close(got[i], wanted[i], kShortExp2Error + 2e-5 * std::fabs(wanted[i]))) return false;
@@ -53,50 +45,51 @@ std::string run_everywhere(AttentionCase& test) {
   return "";
 }
 
-constexpr Zeros kZeros[] = {{0, 0, 0}, {7, 0, 0}, {0, -9, 0}, {0, 0, 11}, {-128, 127, -128}, {127, -128, 127}, {3, 5, -100}};
+constexpr Zeros kZeros[] = {{0, 0, 0},         {7, 0, 0},        {0, -9, 0},  {0, 0, 11},
+                            {-128, 127, -128}, {127, -128, 127}, {3, 5, -100}};
+
+// For outputs.
+Array codes_of(const Problem& p) {
+  return Array(FOVEA_I8, {p.batch, p.q_heads, p.q_tokens, p.value_dim}, Layout::kHeadsFirst, Placement::kEnd);
+}
 
 }  // namespace
 
 TEST_CASE("tensors: scales and zero points are those of the numbers", "[short]") {
-  for (const Zeros& zeros : kZeros) {
-    for (const uint32_t q_tokens : {1u, 2u, 19u}) {
-      INFO(zeros.q << ", " << zeros.key << ", " << zeros.value << ", " << q_tokens << " queries");
-      Tensors test(problem(q_tokens, 90), zeros);
-      CHECK(run_everywhere(test) == "");
-    }
+  for (const auto& [zeros, q_tokens] : every(kZeros, {1u, 2u, 19u})) {
+    INFO(zeros.q << ", " << zeros.key << ", " << zeros.value << ", " << q_tokens << " queries");
+    Tensors test(problem(q_tokens, 90), zeros);
+    CHECK(run_everywhere(test) == "");
   }
 }
 
 TEST_CASE("tensors: every step between the products sees scores without zero points", "[short]") {
-  const auto check = [](void (*change)(Problem&)) {
-    for (const uint32_t q_tokens : {1u, 19u}) {
-      Problem p = problem(q_tokens, 90);
-      change(p);
-      INFO(name(p));
-      Tensors test(p, {-20, 30, 40});
-      CHECK(run_everywhere(test) == "");
-    }
+  constexpr Option kSteps[] = {
+      {"softcap", [](auto& p) { p.softcap = 2.0f; }},
+      {"ALiBi", [](auto& p) { p.alibi = true, p.positions = {80, 3}; }},
+      {"a mask of bytes", [](auto& p) { p.mask = FOVEA_MASK_BYTE; }},
+      {"a mask of numbers", [](auto& p) { p.mask = FOVEA_MASK_F32; }},
+      {"a causal limit", [](auto& p) { p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, p.kv_lengths = {40, 90}; }},
+      {"sinks", [](auto& p) { p.sinks = true; }},
+      {"few keys", [](auto& p) { p.kv_lengths = {0, 3}; }},
   };
-  check([](auto& p) { p.softcap = 2.0f; });
-  check([](auto& p) { p.alibi = true, p.positions = {80, 3}; });
-  check([](auto& p) { p.mask = FOVEA_MASK_BYTE; });
-  check([](auto& p) { p.mask = FOVEA_MASK_F32; });
-  check([](auto& p) { p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, p.kv_lengths = {40, 90}; });
-  check([](auto& p) { p.sinks = true; });
-  check([](auto& p) { p.kv_lengths = {0, 3}; });
+  for (const auto& [step, q_tokens] : every(kSteps, {1u, 19u})) {
+    Problem p = problem(q_tokens, 90);
+    step.set(p);
+    INFO(step.name << ": " << name(p));
+    Tensors test(p, {-20, 30, 40});
+    CHECK(run_everywhere(test) == "");
+  }
 }
 
 TEST_CASE("tensors: scores that are written out are those of the numbers", "[short]") {
-  for (const fovea_scores_stage stage :
-       {FOVEA_SCORES_SCALED, FOVEA_SCORES_CAPPED, FOVEA_SCORES_MASKED, FOVEA_SCORES_SOFTMAX}) {
-    for (const uint32_t q_tokens : {1u, 19u}) {
-      Problem p = problem(q_tokens, 70);
-      p.softcap = 30.0f, p.stage = stage;
-      Tensors test(p, {-20, 30, 40});
-      CHECK(run_everywhere(test) == "");
-      const Attention& want = test.expected();
-      CHECK(error_of(test.scores(), want.scores) < 1e-8);
-    }
+  for (const auto& [stage, q_tokens] :
+       every({FOVEA_SCORES_SCALED, FOVEA_SCORES_CAPPED, FOVEA_SCORES_MASKED, FOVEA_SCORES_SOFTMAX}, {1u, 19u})) {
+    Problem p = problem(q_tokens, 70);
+    p.softcap = 30.0f, p.stage = stage;
+    Tensors test(p, {-20, 30, 40});
+    CHECK(run_everywhere(test) == "");
+    CHECK(normalised_error(test.scores(), test.expected().scores) < 1e-8);
   }
 }
 
@@ -114,18 +107,16 @@ TEST_CASE("tensors: the widest rows stay exact", "[short]") {
 TEST_CASE("tensors: a row of queries, keys or values may have its own scale", "[short]") {
   for (const uint32_t q_tokens : {1u, 19u}) {
     const Problem p = problem(q_tokens, 90);
-    const auto check = [&](fovea_in fovea_attention_args::*of_call, fovea_in fovea_kv_source::*of_source,
-                           float fovea_attention_desc::*scale, int32_t fovea_attention_desc::*zero, uint32_t heads,
+    const auto check = [&](fovea_in fovea_attention_args::* of_call, fovea_in fovea_kv_source::* of_source,
+                           float fovea_attention_desc::* scale, int32_t fovea_attention_desc::* zero, uint32_t heads,
                            uint32_t tokens) {
       Tensors test(p, {-20, 30, 40});
-      Guarded scales(size_t{2} * heads * tokens * sizeof(float), sizeof(float), Placement::kEnd);
-      for (size_t i = 0; i < size_t{2} * heads * tokens; ++i) {
-        scales.as<float>()[i] = test.desc.*scale * random_uniform(p.seed + 41, i, 0.2f, 1.0f);
+      const Array scales(FOVEA_F32, {2, heads, tokens, 1}, Layout::kHeadsFirst, Placement::kEnd);
+      for (size_t i = 0; i < scales.rows(); ++i) {
+        *scales.row<float>(i) = test.desc.*scale * random_uniform(p.seed + 41, i, 0.2f, 1.0f);
       }
-      fovea_in& array = of_call != nullptr ? test.args.*of_call : test.args.kv.*of_source;
-      array = {scales.as<void>(), ptrdiff_t(heads * tokens), ptrdiff_t(tokens), 1};
-      test.desc.*scale = 0;
-      test.desc.*zero = 0;
+      (of_call != nullptr ? test.args.*of_call : test.args.kv.*of_source) = scales.in();
+      test.desc.*scale = 0, test.desc.*zero = 0;
       test.enter();
       CHECK(run_everywhere(test) == "");
     };
@@ -144,19 +135,17 @@ TEST_CASE("tensors: a scale of a query that is NaN or infinite makes its row NaN
     Problem p = problem(q_tokens, 90);
     p.softcap = softcap, p.kv_lengths = {90, 70};
     Tensors test(p, {0, 0, 0});
-    const Guarded scales(size_t{p.batch} * p.q_heads * q_tokens * sizeof(float), sizeof(float), Placement::kEnd);
-    for (size_t i = 0; i < scales.bytes() / sizeof(float); ++i) scales.as<float>()[i] = 0.03f;
-    const auto tokens = ptrdiff_t(q_tokens);
-    test.desc.q_scale = 0;
-    test.args.q_scales = {scales.as<void>(), ptrdiff_t(p.q_heads) * tokens, tokens, 1};
+    const Array scales(FOVEA_F32, {p.batch, p.q_heads, q_tokens, 1}, Layout::kHeadsFirst, Placement::kEnd);
+    for (size_t i = 0; i < scales.rows(); ++i) *scales.row<float>(i) = 0.03f;
+    test.desc.q_scale = 0, test.args.q_scales = scales.in();
     const size_t row = (size_t{1} * p.q_heads + 2) * q_tokens + q_tokens / 2;
     for (const auto& [target, portable] : every(p.targets(), {false, true})) {
-      scales.as<float>()[row] = 0.03f;
+      *scales.row<float>(row) = 0.03f;
       REQUIRE(test.run_unchecked({target, Budget::kNone, portable}) == "");
       Outputs want = test.outputs();
       std::fill_n(want.out.begin() + ptrdiff_t(row * p.value_dim), p.value_dim, kNaN);
       want.lse[row] = kNaN;
-      scales.as<float>()[row] = bad;
+      *scales.row<float>(row) = bad;
       REQUIRE(test.run_unchecked({target, Budget::kNone, portable}) == "");
       Outputs got = test.outputs();
       for (float& x : got.out) x = std::isnan(x) ? kNaN : x;
@@ -315,15 +304,13 @@ TEST_CASE("tensors: an output is the nearest code, and the last one beyond the r
       const std::vector<float> want = test.out();
       for (const float scale : {0.005f, 0.05f, 1e-9f}) {
         test.desc.out_dtype = FOVEA_I8, test.desc.out_scale = scale, test.desc.out_zero = -17;
-        Guarded codes(want.size(), 1, Placement::kEnd);
-        codes.fill();
-        const auto dim = ptrdiff_t(p.value_dim), tokens = ptrdiff_t(q_tokens) * dim;
-        test.args.out = {codes.as<void>(), tokens * ptrdiff_t(p.q_heads), tokens, dim};
+        const Array codes = codes_of(p);
+        test.args.out = codes.out();
         REQUIRE(test.run_unchecked({target}) == "");
-        bool right = codes.margin_intact();
+        bool right = codes.memory.margin_intact();
         for (size_t i = 0; i < want.size(); ++i) {
           const float code = std::nearbyint(want[i] * (1.0f / scale)) - 17.0f;
-          right = right && codes.as<int8_t>()[i] == int8_t(std::min(127.0f, std::max(-128.0f, code)));
+          right = right && codes.memory.as<int8_t>()[i] == int8_t(std::min(127.0f, std::max(-128.0f, code)));
         }
         CHECK(right);
       }
@@ -339,14 +326,13 @@ TEST_CASE("tensors: an output that is no number, or of no key, is the zero point
     Tensors test(p, {-20, 30, 0});
     test.desc.value_scale = 0, test.args.kv.value_scales.data = &kNaN;
     test.desc.out_dtype = FOVEA_I8, test.desc.out_scale = 0.05f, test.desc.out_zero = 99;
-    Guarded codes(size_t{2} * p.q_heads * q_tokens * p.value_dim, 1, Placement::kEnd);
-    const auto dim = ptrdiff_t(p.value_dim), tokens = ptrdiff_t(q_tokens) * dim;
-    test.args.out = {codes.as<void>(), tokens * ptrdiff_t(p.q_heads), tokens, dim};
+    Array codes = codes_of(p);
+    test.args.out = codes.out();
     for (const fovea_target target : p.targets()) {
-      codes.fill();
+      codes.memory.fill();
       REQUIRE(test.run_unchecked({target}) == "");
-      const auto* const all = codes.as<int8_t>();
-      CHECK(std::all_of(all, all + codes.bytes(), [](int8_t code) { return code == 99; }));
+      const std::vector<float> all = codes.numbers();
+      CHECK(std::all_of(all.begin(), all.end(), [](float code) { return code == 99; }));
     }
   }
 }
@@ -402,34 +388,34 @@ TEST_CASE("tensors: split keys, streams and a loader give the same bits", "[shor
 }
 
 TEST_CASE("tensors: scales that contradict the description are refused", "[short]") {
-  Tensors test(problem(2, 9), {0, 0, 0});
-  const float one = 1.0f;
-  fovea_plan plan;
-  REQUIRE(fovea_plan_init(&plan, &test.desc) == FOVEA_OK);
-  Guarded workspace(fovea_workspace_bytes(&plan), 64, Placement::kStart);
-  const auto status = [&](const fovea_attention_args& args) {
-    test.fill_outputs();
-    const fovea_status result = fovea_attention(&plan, &args, workspace.as<void>(), workspace.bytes());
-    CHECK((result == FOVEA_OK || test.outputs_untouched()));
-    return result;
+  static const float one[2] = {1.0f, 1.0f};
+  using A = fovea_attention_args;
+  const std::vector<Misuse<A>> with_scales = {
+      {"nothing", FOVEA_OK, [](A&) {}},
+      {"scales of queries", FOVEA_ERR_UNSUPPORTED, [](auto& a) { a.q_scales.data = one; }},
+      {"scales of keys", FOVEA_ERR_UNSUPPORTED, [](auto& a) { a.kv.key_scales.data = one; }},
+      {"scales of values", FOVEA_ERR_UNSUPPORTED, [](auto& a) { a.kv.value_scales.data = one; }},
+      {"scales of channels misaligned", FOVEA_ERR_ALIGNMENT,
+       [](auto& a) {
+         a.value_channel_scales = reinterpret_cast<const float*>(reinterpret_cast<const char*>(one) + 1);
+       }},
+      {"scales of channels in out", FOVEA_ERR_OVERLAP,
+       [](auto& a) { a.value_channel_scales = static_cast<const float*>(a.out.data); }},
   };
-  fovea_attention_args args = test.args;
-  CHECK(status(args) == FOVEA_OK);
-  args.q_scales.data = &one;
-  CHECK(status(args) == FOVEA_ERR_UNSUPPORTED);
-  args = test.args, args.kv.key_scales.data = &one;
-  CHECK(status(args) == FOVEA_ERR_UNSUPPORTED);
-  args = test.args, args.kv.value_scales.data = &one;
-  CHECK(status(args) == FOVEA_ERR_UNSUPPORTED);
-  args = test.args, args.value_channel_scales = reinterpret_cast<const float*>(reinterpret_cast<const char*>(&one) + 1);
-  CHECK(status(args) == FOVEA_ERR_ALIGNMENT);
-  args.value_channel_scales = static_cast<const float*>(test.args.out.data);
-  CHECK(status(args) == FOVEA_ERR_OVERLAP);
-  test.desc.q_scale = 0;
-  REQUIRE(fovea_plan_init(&plan, &test.desc) == FOVEA_OK);
-  CHECK(status(test.args) == FOVEA_ERR_NULL);
-  args = test.args, args.q_scales.data = test.args.out.data;
-  CHECK(status(args) == FOVEA_ERR_OVERLAP);
+  const std::vector<Misuse<A>> without_scale = {
+      {"no scales of queries", FOVEA_ERR_NULL, [](A&) {}},
+      {"scales of queries in out", FOVEA_ERR_OVERLAP, [](auto& a) { a.q_scales.data = a.out.data; }},
+  };
+  Tensors test(problem(2, 9), {0, 0, 0});
+  for (const bool has_scale : {true, false}) {
+    if (!has_scale) test.desc.q_scale = 0;
+    REQUIRE(fovea_plan_init(&test.plan, &test.desc) == FOVEA_OK);
+    fovea_status status = FOVEA_OK;
+    check_refused<A>(
+        has_scale ? with_scales : without_scale, [&] { return test.fill_outputs(), test.args; },
+        [&](A& a) { return status = call_again(test, a); },
+        [&](A&) { return status == FOVEA_OK || test.outputs_untouched(); });
+  }
 }
 
 }  // namespace fovea_test

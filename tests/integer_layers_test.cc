@@ -4,6 +4,7 @@
 #include <initializer_list>
 #include <type_traits>
 
+#include "support/activations.h"
 #include "support/integer_layers_definition.h"
 #include "support/test.h"
 
@@ -53,12 +54,7 @@ void set(double real, int32_t* multiplier, int32_t* shift) {
   REQUIRE(fovea_integer_multiplier(real, multiplier, shift) == FOVEA_OK);
 }
 
-// FNV-1a.
-uint64_t hash_of(const Guarded& memory) {
-  uint64_t hash = 0xcbf29ce484222325u;
-  for (size_t i = 0; i < memory.bytes(); ++i) hash = (hash ^ memory.as<uint8_t>()[i]) * 0x100000001b3u;
-  return hash;
-}
+uint64_t hash_of(const Guarded& memory) { return hash_bytes(memory.as<uint8_t>(), memory.bytes()); }
 
 // Calls, and counts the rows that differ from want(row of x, number of the row). x and y may be the same.
 template <class Args, class Want>
@@ -289,29 +285,6 @@ TEST_CASE("integer layers: norms are within the stated error of double", "[short
   }
 }
 
-namespace {
-
-double activation_of(fovea_activation_kind kind, double alpha, double x) {
-  const double u = std::sqrt(2 / 3.14159265358979324) * (x + 0.044715 * x * x * x);
-  switch (kind) {
-    case FOVEA_ACTIVATION_SILU: return x / (1 + std::exp(-alpha * x));
-    case FOVEA_ACTIVATION_SIGMOID: return 1 / (1 + std::exp(-alpha * x));
-    case FOVEA_ACTIVATION_RELU: return std::max(x, 0.0);
-    case FOVEA_ACTIVATION_RELU6: return std::min(std::max(x, 0.0), 6.0);
-    case FOVEA_ACTIVATION_GELU: return x * std::erfc(-x / std::sqrt(2.0)) / 2;
-    case FOVEA_ACTIVATION_GELU_TANH: return x / (1 + std::exp(-2 * u));
-    case FOVEA_ACTIVATION_HARD_SWISH: return x * std::min(std::max(x + 3, 0.0), 6.0) / 6;
-    case FOVEA_ACTIVATION_TANH: return std::tanh(x);
-    default: return x;
-  }
-}
-constexpr fovea_activation_kind kActivations[] = {
-    FOVEA_ACTIVATION_IDENTITY,  FOVEA_ACTIVATION_SILU,       FOVEA_ACTIVATION_SIGMOID,
-    FOVEA_ACTIVATION_RELU,      FOVEA_ACTIVATION_RELU6,      FOVEA_ACTIVATION_GELU,
-    FOVEA_ACTIVATION_GELU_TANH, FOVEA_ACTIVATION_HARD_SWISH, FOVEA_ACTIVATION_TANH};
-
-}  // namespace
-
 TEST_CASE("integer layers: tables are within the stated error of double, for any scales", "[short]") {
   for (const fovea_activation_kind kind : kActivations) {
     double largest = 0;
@@ -329,7 +302,7 @@ TEST_CASE("integer layers: tables are within the stated error of double, for any
       REQUIRE(fovea_integer_activation_table(kind, alpha, x_scale, x_zero, y_scale, y_zero, table) == FOVEA_OK);
       for (int32_t code = -128; code < 128; ++code) {
         const double x = double(x_scale) * (code - x_zero);
-        const double y = activation_of(kind, alpha == 0 ? 1 : double(alpha), x) / double(y_scale);
+        const double y = activated(kind, x, alpha == 0 ? 1 : double(alpha)) / double(y_scale);
         const double exact = std::min(127.0, std::max(-128.0, y_zero + y));
         largest = std::max(largest, std::fabs(table[uint8_t(code)] - exact));
       }
@@ -475,7 +448,7 @@ struct LayerMisuse {
   void (*change)(Calls&, Args&);
 };
 template <class Args>
-void check_misuses(fovea_status (*call)(const Args*), Args Calls::*args,
+void check_misuses(fovea_status (*call)(const Args*), Args Calls::* args,
                    const std::vector<LayerMisuse<Args>>& misuses) {
   const LayerMisuse<Args> of_all[] = {
       {"struct_bytes", FOVEA_ERR_STRUCT, [](Calls&, Args& a) { ++a.struct_bytes; }},
@@ -495,7 +468,7 @@ void check_misuses(fovea_status (*call)(const Args*), Args Calls::*args,
   for (const auto& misuse : of_all) check(misuse);
   for (const auto& misuse : misuses) check(misuse);
   CHECK(call(nullptr) == FOVEA_ERR_NULL);
-  for (uint32_t Args::*count : {&Args::batch, &Args::heads, &Args::tokens}) {
+  for (uint32_t Args::* count : {&Args::batch, &Args::heads, &Args::tokens}) {
     Calls calls;
     (calls.*args).*count = 0;
     CHECK(call(&(calls.*args)) == FOVEA_OK);
@@ -514,7 +487,8 @@ TEST_CASE("integer layers: argmax and top k are those of a sorted row, with ties
       for (uint32_t i = 0; i < count; ++i) x[i] = int8_t(int(random_bits(uint64_t(kinds), i) % uint32_t(kinds)) - 128);
       std::vector<uint32_t> sorted(count);
       for (uint32_t i = 0; i < count; ++i) sorted[i] = i;
-      std::sort(sorted.begin(), sorted.end(), [&](uint32_t i, uint32_t j) { return x[i] != x[j] ? x[i] > x[j] : i < j; });
+      std::sort(sorted.begin(), sorted.end(),
+                [&](uint32_t i, uint32_t j) { return x[i] != x[j] ? x[i] > x[j] : i < j; });
       uint32_t best = 77;
       REQUIRE(fovea_integer_argmax(x, count, &best) == FOVEA_OK);
       CHECK(best == sorted[0]);

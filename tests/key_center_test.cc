@@ -61,11 +61,9 @@ std::string run_everywhere(AttentionCase& test) {
 }
 
 fovea_status status_of(AttentionCase& test, const fovea_attention_desc& desc, const fovea_attention_args& args) {
-  fovea_plan plan;
-  REQUIRE(fovea_plan_init(&plan, &desc) == FOVEA_OK);
-  const Guarded workspace(fovea_workspace_bytes(&plan), 64, Placement::kStart);
+  REQUIRE(fovea_plan_init(&test.plan, &desc) == FOVEA_OK);
   test.fill_outputs();
-  const fovea_status status = fovea_attention(&plan, &args, workspace.as<void>(), workspace.bytes());
+  const fovea_status status = call_again(test, args);
   CHECK((status == FOVEA_OK || test.outputs_untouched()));
   return status;
 }
@@ -147,22 +145,23 @@ TEST_CASE("smoothed keys: a modifier of scores sees the centre", "[short]") {
 }
 
 TEST_CASE("smoothed keys: what sees the centre is as if it had not been subtracted", "[short]") {
-  const auto check = [](void (*change)(Problem&)) {
-    for (const uint32_t q_tokens : {1u, 2u, 19u}) {
-      Problem p = problem(q_tokens);
-      change(p);
-      INFO(name(p));
-      Centered test(p);
-      CHECK(run_everywhere(test) == "");
-    }
+  constexpr Option kSights[] = {
+      {"lse", [](auto& p) { p.lse = true; }},
+      {"softcap", [](auto& p) { p.softcap = 3.0f; }},
+      {"sinks", [](auto& p) { p.sinks = true; }},
+      {"scores", [](auto& p) { p.stage = FOVEA_SCORES_SCALED; }},
+      {"masked scores",
+       [](auto& p) { p.stage = FOVEA_SCORES_MASKED, p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, p.softcap = 5.0f; }},
+      {"weights", [](auto& p) { p.stage = FOVEA_SCORES_SOFTMAX, p.alibi = true, p.positions = {80, 3}; }},
+      {"lse of few keys", [](auto& p) { p.lse = true, p.kv_lengths = {0, 3}, p.mask = FOVEA_MASK_F32; }},
   };
-  check([](auto& p) { p.lse = true; });
-  check([](auto& p) { p.softcap = 3.0f; });
-  check([](auto& p) { p.sinks = true; });
-  check([](auto& p) { p.stage = FOVEA_SCORES_SCALED; });
-  check([](auto& p) { p.stage = FOVEA_SCORES_MASKED, p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, p.softcap = 5.0f; });
-  check([](auto& p) { p.stage = FOVEA_SCORES_SOFTMAX, p.alibi = true, p.positions = {80, 3}; });
-  check([](auto& p) { p.lse = true, p.kv_lengths = {0, 3}, p.mask = FOVEA_MASK_F32; });
+  for (const auto& [sight, q_tokens] : every(kSights, {1u, 2u, 19u})) {
+    Problem p = problem(q_tokens);
+    sight.set(p);
+    INFO(sight.name << ": " << name(p));
+    Centered test(p);
+    CHECK(run_everywhere(test) == "");
+  }
 }
 
 TEST_CASE("smoothed keys: queries of int8 see the centre too", "[short]") {
@@ -170,16 +169,12 @@ TEST_CASE("smoothed keys: queries of int8 see the centre too", "[short]") {
     Problem p = problem(q_tokens);
     p.lse = true, p.softcap = 3.0f;
     Centered test(p);
-    const size_t rows = size_t{p.batch} * p.q_heads * q_tokens;
-    const Guarded codes(rows * p.head_dim, 1, Placement::kEnd);
-    const auto dim = ptrdiff_t(p.head_dim), tokens = ptrdiff_t(q_tokens) * dim;
-    const fovea_in q = {codes.as<void>(), tokens * ptrdiff_t(p.q_heads), tokens, dim};
+    const Array codes(FOVEA_I8, {p.batch, p.q_heads, q_tokens, p.head_dim}, Layout::kHeadsFirst, Placement::kEnd);
     for (const auto& [b, h, i, d] : indices(p.batch, p.q_heads, q_tokens, p.head_dim)) {
-      const auto code = int8_t(row(test.args.q, b, h, i)[d] * 64);
-      reinterpret_cast<int8_t*>(row_bytes(q, 1, b, h, i))[d] = code;
+      codes.row<int8_t>(b, h, i)[d] = int8_t(row(test.args.q, b, h, i)[d] * 64);
     }
     CHECK(run_on_all_targets(test) == "");
-    test.args.q = q, test.desc.q_dtype = FOVEA_I8, test.desc.q_scale = 1.0f / 64;
+    test.args.q = codes.in(), test.desc.q_dtype = FOVEA_I8, test.desc.q_scale = 1.0f / 64;
     CHECK(run_everywhere(test) == "");
   }
 }

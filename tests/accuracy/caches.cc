@@ -3,6 +3,7 @@
 // What rotation and a centre of keys leave of the errors of caches, and how far key mass is from its sums in double.
 #include "accuracy/accuracy.h"
 #include "support/key_mass.h"
+#include "support/one_head.h"
 #include "support/rotated.h"
 
 namespace fovea_test {
@@ -30,26 +31,7 @@ Drawn draw(Data data, uint64_t seed) {
   return d;
 }
 
-// Attention in double: [kQueries][kDim].
-std::vector<double> exact(const Drawn& d) {
-  std::vector<double> out(kQueries * kDim), weights(kKeys);
-  for (size_t i = 0; i < kQueries; ++i) {
-    double most = -HUGE_VAL, sum = 0;
-    for (size_t j = 0; j < kKeys; ++j) {
-      weights[j] = 0;
-      for (size_t e = 0; e < kDim; ++e) weights[j] += double{d.q[i * kDim + e]} * double{d.keys[j * kDim + e]};
-      weights[j] /= std::sqrt(double{kDim});
-      most = std::max(most, weights[j]);
-    }
-    for (double& weight : weights) sum += weight = std::exp(weight - most);
-    for (const auto& [j, e] : indices<size_t>(kKeys, kDim)) {
-      out[i * kDim + e] += weights[j] / sum * double{d.values[j * kDim + e]};
-    }
-  }
-  return out;
-}
-
-// The same over a cache. A centre is the mean of all keys.
+// What the library makes of it over a cache. A centre is the mean of all keys.
 Numbers attend(const Drawn& d, fovea_dtype type, fovea_rotation rotation, bool centred) {
   constexpr auto kRow = ptrdiff_t{kDim};
   Numbers center(kDim), turned = d.keys, room(size_t{kDim} * 64), out(d.q.size());
@@ -118,7 +100,7 @@ bool show(const Row& row) {
   double errors[4] = {}, squares = 0;
   for (uint64_t i = 0; i < kDraws; ++i) {
     const Drawn drawn = draw(row.data, 8 * i);
-    const std::vector<double> right = exact(drawn);
+    const std::vector<double> right = attend_in_double(drawn.q, drawn.keys, drawn.values, kDim);
     for (const double x : right) squares += x * x;
     for (size_t k = 0; k < 4; ++k) {
       const fovea_rotation rotation = k % 2 != 0 ? FOVEA_ROTATION_BOTH : FOVEA_ROTATION_NONE;

@@ -6,6 +6,7 @@
 
 #include "accuracy/accuracy.h"
 #include "platform/platform.h"
+#include "support/one_head.h"
 
 namespace fovea_test {
 namespace {
@@ -90,25 +91,7 @@ Data draw(const Distribution& of, uint64_t seed) {
 
 // ---- Three methods.
 
-// All rows of attention in double.
-std::vector<double> attend(const Data& data) {
-  const uint32_t dim = data.dim;
-  std::vector<double> out(data.q.size()), weights(kKeys);
-  for (uint32_t i = 0; i < kQueries; ++i) {
-    for (uint32_t j = 0; j < kKeys; ++j) {
-      double score = 0;
-      for (uint32_t e = 0; e < dim; ++e) score += double{data.q[i * dim + e]} * double{data.keys[j * dim + e]};
-      weights[j] = score / std::sqrt(double(dim));
-    }
-    const double largest = *std::max_element(weights.begin(), weights.end());
-    double sum = 0;
-    for (double& weight : weights) sum += weight = std::exp(weight - largest);
-    for (const auto& [j, e] : indices(kKeys, dim)) {
-      out[i * dim + e] += weights[j] / sum * double{data.values[j * dim + e]};
-    }
-  }
-  return out;
-}
+std::vector<double> attend(const Data& data) { return attend_in_double(data.q, data.keys, data.values, data.dim); }
 
 // The numbers that blocks of 32 hold in ggml's q4_0, whose rows are those of FOVEA_I4, or in its q8_0: int8 with the
 // scale rounded to f16.
@@ -225,14 +208,11 @@ Numbers attend_in_integers(const Data& data, float out_scale) {
   args.values = {values.codes.data(), 0, 0, row};
   const double octaves = double{q.scale} * double{keys.scale} * 1.4426950408889634 / std::sqrt(double(data.dim));
   alignas(FOVEA_WORKSPACE_ALIGNMENT) static char workspace[FOVEA_INTEGER_WORKSPACE_BYTES(128, 128, kQueries)];
-  if (fovea_integer_multiplier(octaves, &args.score_multiplier, &args.score_shift) != FOVEA_OK ||
-      fovea_integer_multiplier(double{values.scale} / double{out_scale}, &args.out_multiplier, &args.out_shift) !=
-          FOVEA_OK) {
-    std::abort();
-  }
+  must(fovea_integer_multiplier(octaves, &args.score_multiplier, &args.score_shift));
+  must(fovea_integer_multiplier(double{values.scale} / double{out_scale}, &args.out_multiplier, &args.out_shift));
   const fovea_status status = fovea_integer_attention(&args, workspace, sizeof workspace);
   if (status == FOVEA_ERR_UNSUPPORTED) return {};
-  if (status != FOVEA_OK) std::abort();
+  must(status);
   Numbers out(codes.size());
   for (size_t i = 0; i < out.size(); ++i) out[i] = out_scale * float(codes[i]);
   return out;
@@ -386,16 +366,14 @@ bool show_tensors(const Distribution& distribution) {
 bool show_integer_arithmetic() {
   bool right = true;
   std::fputs(kHead, stdout);
-  for (const fovea_dtype type : {FOVEA_I8, FOVEA_I4}) {
-    for (const Distribution& distribution : kDistributions) {
-      Errors errors;
-      for (uint32_t draws = 0; draws < kDraws; ++draws) {
-        const Data data = draw(distribution, 16 * draws);
-        add_draw(type, data, attend(data), &errors);
-      }
-      right = show_row(type, distribution, errors) && right;
-      std::fflush(stdout);
+  for (const auto& [type, distribution] : every({FOVEA_I8, FOVEA_I4}, kDistributions)) {
+    Errors errors;
+    for (uint32_t draws = 0; draws < kDraws; ++draws) {
+      const Data data = draw(distribution, 16 * draws);
+      add_draw(type, data, attend(data), &errors);
     }
+    right = show_row(type, distribution, errors) && right;
+    std::fflush(stdout);
   }
   std::fputs(kHalfHead, stdout);
   for (const Distribution& distribution : kDistributions) right = show_halves(distribution) && right;

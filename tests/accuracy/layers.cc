@@ -5,6 +5,7 @@
 #include <cfloat>
 
 #include "accuracy/accuracy.h"
+#include "support/activations.h"
 
 namespace fovea_test {
 namespace {
@@ -147,7 +148,7 @@ struct Activation {
   fovea_activation_kind kind;
   double relative;  // the stated error, without what grows with x
 };
-constexpr Activation kActivations[] = {
+constexpr Activation kStated[] = {
     {"SiLU", FOVEA_ACTIVATION_SILU, 6e-7},
     {"sigmoid", FOVEA_ACTIVATION_SIGMOID, 6e-7},
     {"GELU", FOVEA_ACTIVATION_GELU, 6e-7},
@@ -156,22 +157,6 @@ constexpr Activation kActivations[] = {
     {"tanh", FOVEA_ACTIVATION_TANH, 2e-7},
 };
 
-template <class T>
-T argument_of_tanh(T x) {
-  return T(0.7978845608028654) * (x + T(0.044715) * x * x * x);
-}
-template <class T>
-T activated(fovea_activation_kind kind, T x) {
-  switch (kind) {
-    case FOVEA_ACTIVATION_SILU: return x / (1 + std::exp(-x));
-    case FOVEA_ACTIVATION_SIGMOID: return 1 / (1 + std::exp(-x));
-    case FOVEA_ACTIVATION_GELU: return x * std::erfc(-x / T(1.4142135623730951)) / 2;
-    case FOVEA_ACTIVATION_GELU_TANH: return x / (1 + std::exp(-2 * argument_of_tanh(x)));
-    case FOVEA_ACTIVATION_HARD_SWISH: return x * std::min(std::max(x + 3, T(0)), T(6)) / 6;
-    case FOVEA_ACTIVATION_TANH: return std::tanh(x);
-    default: return x;
-  }
-}
 // Of an activation at x, whose exact value is y, as layers.h states it for targets that do not fuse multiply-adds.
 double stated(const Activation& activation, double x, double y) {
   double relative = activation.relative;
@@ -460,16 +445,16 @@ bool show_layers() {
   bool right = show_layer_norm(0, "layer normalisation");
   right = show_layer_norm(30, "layer normalisation, mean 30") && right;
   right = show_rotation() && right;
-  for (const Activation& activation : kActivations) right = show_activation(activation) && right;
-  for (const Activation& activation : kActivations) right = show_linear(activation) && right;
+  for (const Activation& activation : kStated) right = show_activation(activation) && right;
+  for (const Activation& activation : kStated) right = show_linear(activation) && right;
   std::fputs(kCodesHead, stdout);
   right = show_integer_norm(FOVEA_NORM_LAYER, "layer normalisation") && right;
   right = show_integer_norm(FOVEA_NORM_RMS, "RMS normalisation") && right;
-  for (const Activation& activation : kActivations) right = show_table(activation) && right;
+  for (const Activation& activation : kStated) right = show_table(activation) && right;
   right = show_hard_swish() && right;
   for (const bool is_sum : {true, false}) right = show_pair(is_sum) && right;
   right = show_mean() && right;
-  for (const Activation& activation : kActivations) right = show_integer_linear(activation) && right;
+  for (const Activation& activation : kStated) right = show_integer_linear(activation) && right;
   return right;
 }
 

@@ -6,7 +6,7 @@
 // refused.
 #include <algorithm>
 
-#include "fuzz/memory.h"
+#include "fuzz/draw.h"
 #include "support/formats.h"
 #include "support/problem.h"
 #include "support/shuffler.h"
@@ -35,12 +35,11 @@ fovea_attention_desc description(Bytes& bytes) {
   d.kv_heads = 1 + bytes.below(3), d.q_heads = d.kv_heads * (1 + bytes.below(4));
   d.head_dim = 1 + bytes.below(70), d.value_dim = 1 + bytes.below(70);
   d.max_batch = bytes.below(4), d.max_q_tokens = bytes.below(20), d.max_kv_tokens = bytes.below(150);
-  d.causal =
-      bytes.choose({FOVEA_CAUSAL_NONE, FOVEA_CAUSAL_TOP_LEFT, FOVEA_CAUSAL_BOTTOM_RIGHT, FOVEA_CAUSAL_POSITIONS});
-  d.q_dtype = bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16});
-  d.out_dtype = bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16});
-  d.key_dtype = bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0});
-  d.value_dtype = bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0});
+  d.causal = bytes.choose(kCausals);
+  d.q_dtype = bytes.choose(kFloatTypes);
+  d.out_dtype = bytes.choose(kFloatTypes);
+  d.key_dtype = bytes.choose(kKeyTypes);
+  d.value_dtype = bytes.choose(kKeyTypes);
   d.kv_kind = bytes.choose({FOVEA_KV_STRIDED, FOVEA_KV_STRIDED, FOVEA_KV_RING, FOVEA_KV_PAGED, FOVEA_KV_LOAD});
   d.pinned_tokens = bytes.below(10);
   if (d.kv_kind == FOVEA_KV_RING) d.ring_tokens = d.pinned_tokens + 1 + bytes.below(90);
@@ -139,10 +138,7 @@ class Arguments {
     rows(bytes, &a.kv.value_scales, d_.kv_heads, tokens_, row_scales(d_.value_dtype, d_.value_dim));
     fovea_in mask{};
     a.mask.broadcast_keys = a.mask.kind != FOVEA_MASK_NONE && bytes.below(4) == 1;
-    const uint32_t covered = a.mask.kv_tokens == 0                        ? a.kv_tokens
-                             : a.mask.kv_tokens == FOVEA_MASK_COVERS_NONE ? 0
-                                                                          : a.mask.kv_tokens;
-    const uint32_t columns = a.mask.broadcast_keys != 0 ? std::min(covered, 1u) : covered;
+    const auto columns = uint32_t(columns_of(a.mask, a.kv_tokens));
     rows(bytes, &mask, d_.q_heads, a.q_tokens, columns);
     a.mask.batch_stride = mask.batch_stride, a.mask.head_stride = mask.head_stride, a.mask.q_stride = mask.token_stride;
     a.score_vector_stride = bytes.below(4) == 0 ? stride(bytes) : ptrdiff_t(d_.head_dim);
@@ -157,8 +153,7 @@ class Arguments {
       a.q_scales.data = of(a.q_scales, 4, 1, q_batch, d_.q_heads, a.q_tokens, false);
     }
     if (d_.compute == FOVEA_COMPUTE_I8 && bytes.below(4) == 1) {
-      a.value_channel_scales =
-          static_cast<float*>(memory.array(4, d_.value_dim, {d_.kv_heads}, {a.value_channel_stride}, false));
+      a.value_channel_scales = memory.in<float>(d_.value_dim, {d_.kv_heads}, {a.value_channel_stride});
     }
     if (lse) a.lse.data = of(a.lse, 4, 1, q_batch, d_.q_heads, a.q_tokens, true);
     if (a.scores_stage != FOVEA_SCORES_NONE) {
@@ -174,8 +169,7 @@ class Arguments {
       if (d_.value_scale == 0) scales(&a.kv.value_scales, d_.value_dtype, d_.value_dim);
     }
     if (a.mask.kind != FOVEA_MASK_NONE) {
-      a.mask.data =
-          of(mask, mask_element_size(a.mask.kind), columns, a.batch, d_.q_heads, a.q_tokens, false);
+      a.mask.data = of(mask, mask_element_size(a.mask.kind), columns, a.batch, d_.q_heads, a.q_tokens, false);
       if (bytes.below(4) == 1) a.mask.head_factors = numbers<float>(d_.q_heads, [&] { return 0.5f; });
     }
     const bool places = d_.diagonal == FOVEA_DIAGONAL_POSITIONS || d_.diagonal == FOVEA_DIAGONAL_AS_CAUSAL;
@@ -192,7 +186,7 @@ class Arguments {
     if (bytes.flag()) a.sinks = numbers<float>(d_.q_heads, [&] { return 0.5f; });
     if (bytes.below(8) == 1) a.kv.key_center = numbers<float>(d_.kv_heads * d_.head_dim, [&] { return 0.5f; });
     if (d_.score == FOVEA_SCORE_ADDITIVE) {
-      a.score_vector = static_cast<float*>(memory.array(4, d_.head_dim, {d_.kv_heads}, {a.score_vector_stride}, false));
+      a.score_vector = memory.in<float>(d_.head_dim, {d_.kv_heads}, {a.score_vector_stride});
     }
     loading.desc = d_;
     loader = {Loading::load, bytes.flag() ? start : nullptr, &loading};
@@ -235,21 +229,16 @@ class Arguments {
   // Dense strides, mostly: then one or all of any value.
   template <class Array>
   void rows(Bytes& bytes, Array* array, uint32_t heads, uint32_t tokens, size_t row) {
-    const Wide token = static_cast<Wide>(row), head = token * tokens, batch = head * heads;
-    const Wide most = PTRDIFF_MAX;
-    array->token_stride = ptrdiff_t(std::min(token, most));
-    array->head_stride = ptrdiff_t(std::min(head, most));
-    array->batch_stride = ptrdiff_t(std::min(batch, most));
+    const Wide token = static_cast<Wide>(row), head = token * tokens;
     const uint32_t any = bytes.below(8) == 0 ? bytes.below(8) : 0;
-    if (any & 1) array->token_stride = stride(bytes);
-    if (any & 2) array->head_stride = stride(bytes);
-    if (any & 4) array->batch_stride = stride(bytes);
+    array->token_stride = any & 1 ? stride(bytes) : as_stride(token);
+    array->head_stride = any & 2 ? stride(bytes) : as_stride(head);
+    array->batch_stride = any & 4 ? stride(bytes) : as_stride(head * heads);
   }
   template <class Array>
   void* of(const Array& array, size_t element, size_t row, uint32_t batch, uint32_t heads, uint32_t tokens,
            bool output) {
-    return memory.array(element, row, {batch, heads, tokens},
-                        {array.batch_stride, array.head_stride, array.token_stride}, output);
+    return fovea_test::rows(memory, array, {batch, heads, tokens, row}, output, element);
   }
   void scales(fovea_in* array, fovea_dtype type, uint32_t dim) {
     if (scale_size(type) != 0)
@@ -353,6 +342,8 @@ class Arguments {
   }
 };
 
+}  // namespace
+
 void run(Bytes bytes) {
   const fovea_attention_desc desc = description(bytes);
   fovea_plan plan;
@@ -405,10 +396,4 @@ void run(Bytes bytes) {
   }
 }
 
-}  // namespace
 }  // namespace fovea_test
-
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
-  fovea_test::run({data, bytes});
-  return 0;
-}

@@ -6,6 +6,7 @@
 
 #include "fuzz/fuzz.h"
 #include "support/cache_model.h"
+#include "support/formats.h"
 #include "support/problem.h"
 
 namespace fovea_test {
@@ -14,8 +15,8 @@ namespace {
 fovea_kv_cache cache_of(Bytes& bytes) {
   auto c = sized<fovea_kv_cache>();
   c.kind = bytes.choose({FOVEA_KV_STRIDED, FOVEA_KV_RING, FOVEA_KV_PAGED});
-  c.key_dtype = bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0});
-  c.value_dtype = bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0});
+  c.key_dtype = bytes.choose(kKeyTypes);
+  c.value_dtype = bytes.choose(kKeyTypes);
   c.batch = 1 + bytes.below(3);
   c.kv_heads = 1 + bytes.below(2);
   c.head_dim = 1 + bytes.below(40), c.value_dim = 1 + bytes.below(40);
@@ -64,6 +65,8 @@ fovea_status compact(Bytes& bytes, CacheModel& model, uint32_t entry) {
   }
   return model.compact(entry, kept);
 }
+
+}  // namespace
 
 void run(Bytes bytes) {
   const fovea_kv_cache empty = cache_of(bytes);
@@ -114,7 +117,7 @@ void run(Bytes bytes) {
           fits = fits && model.fits(entry + b, counts[b]);
         }
         const std::vector<uint8_t> full(model.memory.as<uint8_t>(), model.memory.as<uint8_t>() + model.memory.bytes());
-        const fovea_dtype dtype = bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16});
+        const fovea_dtype dtype = bytes.choose(kFloatTypes);
         status = model.append(target, entry, counts, dtype, bytes.flag());
         expect(status == (fits ? FOVEA_OK : FOVEA_ERR_FULL), "append has another status");
         if (!fits)
@@ -125,10 +128,4 @@ void run(Bytes bytes) {
   }
 }
 
-}  // namespace
 }  // namespace fovea_test
-
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
-  fovea_test::run({data, bytes});
-  return 0;
-}

@@ -28,14 +28,28 @@ inline size_t long_count(Bytes& bytes, uint32_t most) {
 inline uint32_t number(Bytes& bytes, size_t usual) {
   return bytes.below(48) == 1 ? word(bytes) : static_cast<uint32_t>(usual);
 }
-inline ptrdiff_t stride_of(Bytes& bytes, Wide dense) {
-  return bytes.below(16) == 1 ? stride(bytes) : static_cast<ptrdiff_t>(std::min(dense, Wide{PTRDIFF_MAX}));
-}
+inline ptrdiff_t as_stride(Wide dense) { return static_cast<ptrdiff_t>(std::min(dense, Wide{PTRDIFF_MAX})); }
+inline ptrdiff_t stride_of(Bytes& bytes, Wide dense) { return bytes.below(16) == 1 ? stride(bytes) : as_stride(dense); }
 inline float real(Bytes& bytes, float usual) { return bytes.below(16) == 1 ? bytes.take<float>() : usual; }
 inline int64_t position(Bytes& bytes) { return bytes.below(8) == 1 ? bytes.take<int64_t>() : bytes.below(60) - 10; }
 template <class Enum>
 Enum choice(Bytes& bytes, std::initializer_list<Enum> usual) {
   return bytes.below(48) == 1 ? enum_of<Enum>(word(bytes)) : bytes.choose(usual);
+}
+
+template <class Enum, size_t N>
+Enum choice(Bytes& bytes, const Enum (&usual)[N]) {
+  return bytes.below(48) == 1 ? enum_of<Enum>(word(bytes)) : bytes.choose(usual);
+}
+inline fovea_target target(Bytes& bytes) {
+  return choice(bytes, {FOVEA_TARGET_BEST, FOVEA_TARGET_SCALAR, fovea_target_at(bytes.below(fovea_target_count()))});
+}
+template <class Args>
+Args begun(Bytes& bytes) {
+  Args a{};
+  a.struct_bytes = number(bytes, sizeof a);
+  a.target = target(bytes);
+  return a;
 }
 
 // Now and then takes a pointer away, or off its alignment, which bytes do not have. `pointers` are where they stand.
@@ -59,31 +73,81 @@ fovea_status unchanged_if_refused(const Memory& memory, Call call) {
   return status;
 }
 
+// The same, where an array was too large to be there: without its output a call must be refused.
+template <class Args>
+fovea_status call(Memory& memory, fovea_status (*function)(const Args*), Args* a, void* output) {
+  void* const none = nullptr;
+  if (!memory.complete) std::memcpy(output, &none, sizeof none);
+  return unchanged_if_refused(memory, [&] { return function(a); });
+}
+
+// Rows of an array [batch][heads][tokens][row].
+struct Rows {
+  uint32_t batch, heads, tokens;
+  size_t row;
+};
+// Strides, mostly dense.
 template <class Array>
-void dense(Bytes& bytes, Array* array, uint32_t heads, uint32_t tokens, size_t row) {
-  const Wide token = static_cast<Wide>(row), head = token * tokens, batch = head * heads;
+void dense(Bytes& bytes, Array* array, const Rows& n) {
+  const Wide token = static_cast<Wide>(n.row), head = token * n.tokens, batch = head * n.heads;
   array->token_stride = stride_of(bytes, token);
   array->head_stride = stride_of(bytes, head);
   array->batch_stride = stride_of(bytes, batch);
 }
-// Memory for rows, of f32 or of other elements.
+// Memory for them, of f32 or of other elements.
 template <class Array>
-void* rows(Memory& memory, const Array& array, uint32_t batch, uint32_t heads, uint32_t tokens, size_t row, bool output,
-           size_t element = 4) {
-  return memory.array(element, row, {batch, heads, tokens}, {array.batch_stride, array.head_stride, array.token_stride},
-                      output);
+void* rows(Memory& memory, const Array& array, const Rows& n, bool output, size_t element = 4) {
+  return memory.array(element, n.row, {n.batch, n.heads, n.tokens},
+                      {array.batch_stride, array.head_stride, array.token_stride}, output);
+}
+// Both.
+inline void draw(Bytes& bytes, Memory& memory, fovea_in* array, const Rows& n, size_t element = 4) {
+  dense(bytes, array, n);
+  array->data = rows(memory, *array, n, false, element);
+}
+inline void draw(Bytes& bytes, Memory& memory, fovea_out* array, const Rows& n, size_t element = 4) {
+  dense(bytes, array, n);
+  array->data = rows(memory, *array, n, true, element);
+}
+
+// How many columns a mask has for scores of this many keys.
+inline size_t columns_of(const fovea_mask& mask, size_t keys) {
+  if (mask.kv_tokens != 0) keys = mask.kv_tokens == FOVEA_MASK_COVERS_NONE ? 0 : mask.kv_tokens;
+  return mask.broadcast_keys != 0 ? std::min<size_t>(keys, 1) : keys;
+}
+// A mask of scores [batch][heads][tokens][row], and the number of keys that it covers.
+inline void draw_mask(Bytes& bytes, Memory& memory, fovea_mask* mask, Rows n) {
+  mask->kv_tokens = number(bytes, n.row);
+  mask->broadcast_keys = bytes.below(4) == 1;
+  n.row = columns_of(*mask, n.row);
+  fovea_in array{};
+  draw(bytes, memory, &array, n, mask_element_size(mask->kind));
+  mask->data = array.data, mask->q_stride = array.token_stride;
+  mask->batch_stride = array.batch_stride, mask->head_stride = array.head_stride;
+}
+
+// A workspace of what is needed, now and then of less.
+struct Workspace {
+  void* data;
+  size_t drawn;  // bytes
+  size_t bytes() const { return data == nullptr ? 0 : drawn; }
+};
+inline Workspace draw_workspace(Bytes& bytes, Memory& memory, size_t needed, size_t most) {
+  size_t given = needed;
+  if (bytes.below(16) == 1) given = bytes.below(uint32_t(std::min(needed, most) + 1));
+  if (given > most) memory.complete = false;
+  void* data = memory.complete && given != 0 ? memory.allocate(64, given, true) : nullptr;
+  spoil(bytes, {&data});
+  return {data, given};
 }
 
 // Elements one after the other. Random ones, but the first few by `number`.
 template <class T, class Number>
 const T* list(Memory& memory, size_t elements, Number number) {
-  auto* const data = static_cast<T*>(memory.array(sizeof(T), elements, {}, {}, false));
+  T* const data = const_cast<T*>(memory.in<T>(elements));
   if (!memory.complete) return data;
   for (size_t i = 0; i < std::min<size_t>(elements, 64); ++i) data[i] = number();
   return data;
-}
-inline const float* reals(Memory& memory, size_t elements) {
-  return static_cast<const float*>(memory.array(4, elements, {}, {}, false));
 }
 
 }  // namespace fovea_test

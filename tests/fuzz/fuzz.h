@@ -12,7 +12,12 @@
 #include <initializer_list>
 #include <string>
 
+#include "fovea/fovea.h"
+
 namespace fovea_test {
+
+constexpr fovea_causal kCausals[] = {FOVEA_CAUSAL_NONE, FOVEA_CAUSAL_TOP_LEFT, FOVEA_CAUSAL_BOTTOM_RIGHT,
+                                     FOVEA_CAUSAL_POSITIONS};
 
 // Zeros when the bytes have come to their end.
 class Bytes {
@@ -44,6 +49,11 @@ class Bytes {
     return choices.begin()[below(static_cast<uint32_t>(choices.size()))];
   }
 
+  template <class T, size_t N>
+  T choose(const T (&choices)[N]) {
+    return choices[below(uint32_t{N})];
+  }
+
  private:
   const uint8_t* data_;
   size_t left_;
@@ -61,9 +71,16 @@ inline void expect(const std::string& wrong) {
   if (!wrong.empty()) fail(wrong);
 }
 
+// What a fuzzer does with an input.
+void run(Bytes bytes);
+
 }  // namespace fovea_test
 
-// libFuzzer's entry point.
+// libFuzzer's entry point. A fuzzer is one source file, which includes this header.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes);
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
+  fovea_test::run({data, bytes});
+  return 0;
+}
 
 #endif  // FOVEA_TESTS_FUZZ_FUZZ_H_

@@ -158,6 +158,8 @@ std::string draw_file(Bytes& bytes, bool* changed) {
   return file;
 }
 
+}  // namespace
+
 void run(Bytes bytes) {
   bool changed;
   const std::string file = draw_file(bytes, &changed);
@@ -177,10 +179,4 @@ void run(Bytes bytes) {
   ASAN_UNPOISON_MEMORY_REGION(data + file.size(), slack);
 }
 
-}  // namespace
 }  // namespace fovea_test
-
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
-  fovea_test::run({data, bytes});
-  return 0;
-}

@@ -18,9 +18,6 @@ constexpr size_t kMostWorkspace = size_t{1} << 18;
 constexpr double kMostWork = 1e6;        // multiply-adds of a call
 constexpr uint32_t kMostEntries = 4096;  // of a batch, each of which costs time
 
-fovea_target target(Bytes& bytes) {
-  return choice(bytes, {FOVEA_TARGET_BEST, FOVEA_TARGET_SCALAR, fovea_target_at(bytes.below(fovea_target_count()))});
-}
 size_t unit(fovea_dtype type) { return uint32_t(type) <= FOVEA_Q6_K ? unit_size(type) : 4; }
 
 // Often none, now and then one that breaks its word.
@@ -43,9 +40,7 @@ class Executor {
 
 void softmax(Bytes& bytes) {
   Memory memory(bytes.take<uint8_t>());
-  fovea_softmax_args a{};
-  a.struct_bytes = number(bytes, sizeof a);
-  a.target = target(bytes);
+  auto a = begun<fovea_softmax_args>(bytes);
   a.outer = long_count(bytes, 6), a.axis = long_count(bytes, 100);
   a.inner = bytes.flag() ? 1 : long_count(bytes, 40);
   a.scale = real(bytes, 0.5f);
@@ -58,21 +53,15 @@ void softmax(Bytes& bytes) {
   a.mask_inner_stride = bytes.below(16) == 1 ? stride(bytes) : bytes.flag();
 
   const bool in_place = bytes.flag();
-  auto* const in =
-      static_cast<float*>(memory.array(4, a.inner, {a.outer, a.axis}, {a.in_outer_stride, a.in_axis_stride}, false));
-  a.in = a.out = in;
-  if (!in_place) {
-    a.out =
-        static_cast<float*>(memory.array(4, a.inner, {a.outer, a.axis}, {a.out_outer_stride, a.out_axis_stride}, true));
-  }
+  a.in = memory.in<float>(a.inner, {a.outer, a.axis}, {a.in_outer_stride, a.in_axis_stride});
+  a.out = const_cast<float*>(a.in);
+  if (!in_place) a.out = memory.out<float>(a.inner, {a.outer, a.axis}, {a.out_outer_stride, a.out_axis_stride});
   if (bytes.flag()) {
-    a.mask = static_cast<const float*>(memory.array(
-        4, 1, {a.outer, a.axis, a.inner}, {a.mask_outer_stride, a.mask_axis_stride, a.mask_inner_stride}, false));
+    a.mask =
+        memory.in<float>(1, {a.outer, a.axis, a.inner}, {a.mask_outer_stride, a.mask_axis_stride, a.mask_inner_stride});
   }
   spoil(bytes, {&a.in, &a.out, &a.mask});
-  if (!memory.complete) a.out = nullptr;
-  const bool logarithm = bytes.flag();
-  unchanged_if_refused(memory, [&] { return logarithm ? fovea_log_softmax_f32(&a) : fovea_softmax_f32(&a); });
+  call(memory, bytes.flag() ? fovea_log_softmax_f32 : fovea_softmax_f32, &a, &a.out);
 }
 
 fovea_linear_weights weights(Bytes& bytes, Memory& memory, fovea_dtype dtype, size_t out, size_t in) {
@@ -83,7 +72,7 @@ fovea_linear_weights weights(Bytes& bytes, Memory& memory, fovea_dtype dtype, si
   w.data = memory.array(unit(dtype), units, {out}, {w.row_stride}, false);
   if ((scales != 0) != (bytes.below(48) == 1))
     w.scales = memory.array(scales != 0 ? scale_size(dtype) : 4, out * std::max<size_t>(scales, 1), {}, {}, false);
-  if (bytes.flag()) w.bias = reals(memory, out);
+  if (bytes.flag()) w.bias = memory.in<float>(out);
   spoil(bytes, {scales != 0 ? static_cast<void*>(&w.scales) : &w.data}, scales != 0 || unit(dtype) != 1);
   spoil(bytes, {&w.bias});
   return w;
@@ -96,7 +85,7 @@ void integers(Bytes& bytes, Memory& memory, fovea_linear_args* a) {
   if (codes) {
     a->x_dtype = FOVEA_I8;
     a->x_scales_stride = one ? 0 : stride_of(bytes, 1);
-    a->x_scales = static_cast<const float*>(memory.array(sizeof(float), 1, {a->tokens}, {a->x_scales_stride}, false));
+    a->x_scales = memory.in<float>(1, {a->tokens}, {a->x_scales_stride});
     a->x_zero = int32_t(bytes.below(258)) - 129;
     spoil(bytes, {&a->x_scales});
   }
@@ -107,25 +96,20 @@ void integers(Bytes& bytes, Memory& memory, fovea_linear_args* a) {
   }
   if (codes && one && bytes.flag()) {
     a->weights.bias = nullptr;
-    a->weights.bias_i32 = static_cast<const int32_t*>(memory.array(sizeof(int32_t), a->out_dim, {}, {}, false));
+    a->weights.bias_i32 = memory.in<int32_t>(a->out_dim);
   }
 }
 
 void linear(Bytes& bytes) {
   Memory memory(bytes.take<uint8_t>());
   const Executor executor(bytes);
-  fovea_linear_args a{};
-  a.struct_bytes = number(bytes, sizeof a);
-  a.target = target(bytes);
+  auto a = begun<fovea_linear_args>(bytes);
   a.portable_bits = bytes.flag();
   a.tokens = count(bytes, 60), a.in_dim = count(bytes, 80), a.out_dim = count(bytes, 80);
   a.y_stride = stride_of(bytes, a.out_dim), a.x_stride = stride_of(bytes, a.in_dim);
   a.workspace_budget_bytes = bytes.below(4) == 1 ? word(bytes) : 0;
   a.executor = executor.get();
-  a.weights = weights(bytes, memory,
-                      choice(bytes, {FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0,
-                                     FOVEA_Q4_1, FOVEA_Q4_K, FOVEA_Q6_K}),
-                      a.out_dim, a.in_dim);
+  a.weights = weights(bytes, memory, choice(bytes, kTypes), a.out_dim, a.in_dim);
   if (a.weights.dtype >= FOVEA_I8 && bytes.flag()) integers(bytes, memory, &a);
   if (a.weights.dtype == FOVEA_F16 && bytes.flag()) {
     a.compute = FOVEA_COMPUTE_F16;
@@ -140,16 +124,10 @@ void linear(Bytes& bytes) {
   const bool overlaps = bytes.below(24) == 1;
   if (overlaps) a.y = const_cast<void*>(a.x);
 
-  const size_t needed = fovea_linear_workspace_bytes(&a);
-  size_t given = needed;
-  if (bytes.below(16) == 1) given = bytes.below(uint32_t(std::min(needed, kMostWorkspace) + 1));
-  void* workspace = nullptr;
-  if (given > kMostWorkspace || double{1} * a.tokens * a.in_dim * a.out_dim > kMostWork) memory.complete = false;
-  if (memory.complete && given != 0) workspace = memory.allocate(64, given, true);
-  spoil(bytes, {&workspace});
+  if (double{1} * a.tokens * a.in_dim * a.out_dim > kMostWork) memory.complete = false;
+  const Workspace w = draw_workspace(bytes, memory, fovea_linear_workspace_bytes(&a), kMostWorkspace);
   if (!memory.complete) a.y = nullptr;
-  const fovea_status status =
-      unchanged_if_refused(memory, [&] { return fovea_linear(&a, workspace, workspace == nullptr ? 0 : given); });
+  const fovea_status status = unchanged_if_refused(memory, [&] { return fovea_linear(&a, w.data, w.bytes()); });
   if (overlaps && a.tokens != 0) expect(status != FOVEA_OK, "an overlap is not refused");
 }
 
@@ -162,15 +140,24 @@ void draw_angles(Bytes& bytes, Memory& memory, uint32_t dim, fovea_rope_args* a)
   a->position_offset = bytes.flag() ? position(bytes) : 0;
   const size_t pairs = (a->rotary_dim != 0 ? a->rotary_dim : dim) / 2;
   const uint32_t kind = bytes.below(16);  // 0 = neither, 1 = both
-  if (kind % 2 == 1) a->turns = static_cast<const uint64_t*>(memory.array(8, pairs, {}, {}, false));
+  if (kind % 2 == 1) a->turns = memory.in<uint64_t>(pairs);
   if (kind == 1 || (kind != 0 && kind % 2 == 0)) {
     a->table_positions = long_count(bytes, 120);
     a->table_stride = stride_of(bytes, static_cast<Wide>(pairs));
     for (const float** table : {&a->cos, &a->sin}) {
-      *table = static_cast<const float*>(memory.array(4, pairs, {a->table_positions}, {a->table_stride}, false));
+      *table = memory.in<float>(pairs, {a->table_positions}, {a->table_stride});
     }
   }
   spoil(bytes, {&a->turns, &a->cos, &a->sin});
+}
+
+// The same rows, or others; of the same strides, or others.
+void draw_turned(Bytes& bytes, Memory& memory, fovea_in* in, fovea_out* out, const Rows& n) {
+  dense(bytes, in, n);
+  out->batch_stride = in->batch_stride, out->head_stride = in->head_stride, out->token_stride = in->token_stride;
+  if (bytes.flag()) dense(bytes, out, n);
+  in->data = out->data = rows(memory, *in, n, false);
+  if (bytes.flag()) out->data = rows(memory, *out, n, true);
 }
 
 void rope(Bytes& bytes) {
@@ -180,23 +167,17 @@ void rope(Bytes& bytes) {
   a.dim = count(bytes, 80) & ~bytes.below(2);
   draw_angles(bytes, memory, a.dim, &a);
   a.target = target(bytes);
-  dense(bytes, &a.in, a.heads, a.tokens, a.dim);
-  a.out.batch_stride = a.in.batch_stride, a.out.head_stride = a.in.head_stride;
-  a.out.token_stride = a.in.token_stride;
-  if (bytes.flag()) dense(bytes, &a.out, a.heads, a.tokens, a.dim);
-  a.in.data = a.out.data = rows(memory, a.in, a.batch, a.heads, a.tokens, a.dim, false);
-  if (bytes.flag()) a.out.data = rows(memory, a.out, a.batch, a.heads, a.tokens, a.dim, true);
+  draw_turned(bytes, memory, &a.in, &a.out, {a.batch, a.heads, a.tokens, a.dim});
   const uint32_t kind = bytes.below(16);
   if (kind % 3 == 1) a.positions = list<int64_t>(memory, a.batch, [&] { return position(bytes); });
   if (kind % 3 == 2 || kind == 1) {
     a.token_positions_stride = bytes.flag() ? stride_of(bytes, a.tokens) : 0;
-    auto* const at = static_cast<int64_t*>(memory.array(8, a.tokens, {a.batch}, {a.token_positions_stride}, false));
-    a.token_positions = at;
+    a.token_positions = memory.in<int64_t>(a.tokens, {a.batch}, {a.token_positions_stride});
+    auto* const at = const_cast<int64_t*>(a.token_positions);
     for (uint32_t t = 0; memory.complete && a.batch != 0 && t < a.tokens; ++t) at[t] = position(bytes);
   }
   spoil(bytes, {&a.in.data, &a.out.data, &a.positions, &a.token_positions});
-  if (!memory.complete) a.out.data = nullptr;
-  unchanged_if_refused(memory, [&] { return fovea_rope_f32(&a); });
+  call(memory, fovea_rope_f32, &a, &a.out.data);
 }
 
 void rotate(Bytes& bytes) {
@@ -206,14 +187,9 @@ void rotate(Bytes& bytes) {
   a.block = bytes.flag() ? 0 : bytes.flag() ? 1u << bytes.below(8) : count(bytes, 130);
   a.inverse = bytes.flag(), a.seed = bytes.flag() ? bytes.take<uint64_t>() : 0;
   a.target = target(bytes);
-  dense(bytes, &a.x, a.heads, a.tokens, a.dim);
-  a.y.batch_stride = a.x.batch_stride, a.y.head_stride = a.x.head_stride, a.y.token_stride = a.x.token_stride;
-  if (bytes.flag()) dense(bytes, &a.y, a.heads, a.tokens, a.dim);
-  a.x.data = a.y.data = rows(memory, a.x, a.batch, a.heads, a.tokens, a.dim, false);
-  if (bytes.flag()) a.y.data = rows(memory, a.y, a.batch, a.heads, a.tokens, a.dim, true);
+  draw_turned(bytes, memory, &a.x, &a.y, {a.batch, a.heads, a.tokens, a.dim});
   spoil(bytes, {&a.x.data, &a.y.data});
-  if (!memory.complete) a.y.data = nullptr;
-  unchanged_if_refused(memory, [&] { return fovea_rotate_f32(&a); });
+  call(memory, fovea_rotate_f32, &a, &a.y.data);
 }
 
 void frequencies(Bytes& bytes) {
@@ -221,7 +197,7 @@ void frequencies(Bytes& bytes) {
   const uint32_t rotary_dim = count(bytes, 200);
   const double base = bytes.flag() ? bytes.take<double>() : 10000.0;
   const double scale = bytes.flag() ? bytes.take<double>() : 0.0;
-  auto* turns = static_cast<uint64_t*>(memory.array(8, rotary_dim / 2, {}, {}, true));
+  auto* turns = memory.out<uint64_t>(rotary_dim / 2);
   spoil(bytes, {&turns});
   if (!memory.complete) turns = nullptr;
   unchanged_if_refused(memory, [&] { return fovea_rope_frequencies(turns, base, scale, rotary_dim); });
@@ -232,8 +208,8 @@ bool make_cache(Bytes& bytes, Memory& memory, fovea_kv_cache* cache) {
   fovea_kv_cache& c = *cache;
   c.struct_bytes = sizeof c;
   c.kind = bytes.choose({FOVEA_KV_STRIDED, FOVEA_KV_STRIDED, FOVEA_KV_RING, FOVEA_KV_PAGED});
-  c.key_dtype = bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0});
-  c.value_dtype = bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0});
+  c.key_dtype = bytes.choose(kKeyTypes);
+  c.value_dtype = bytes.choose(kKeyTypes);
   c.batch = bytes.below(4), c.kv_heads = 1 + bytes.below(2), c.max_tokens = 1 + bytes.below(80);
   c.head_dim = 2 + 2 * bytes.below(20), c.value_dim = bytes.flag() ? c.head_dim : 1 + bytes.below(40);
   c.pinned_tokens = bytes.below(c.max_tokens);
@@ -245,7 +221,7 @@ bool make_cache(Bytes& bytes, Memory& memory, fovea_kv_cache* cache) {
   if (bytes.below(4) == 1) damage(bytes, &c, offsetof(fovea_kv_cache, magic) / 4);
   c.key_center = nullptr;
   const uint64_t centers = uint64_t{c.kv_heads} * c.head_dim;
-  if (bytes.below(4) == 1 && centers < kMostBytes / 4) c.key_center = reals(memory, size_t(centers));
+  if (bytes.below(4) == 1 && centers < kMostBytes / 4) c.key_center = memory.in<float>(size_t(centers));
 
   const size_t needed = fovea_kv_cache_bytes(&c);
   if (needed > kMostBytes) return false;
@@ -269,9 +245,7 @@ bool make_cache(Bytes& bytes, Memory& memory, fovea_kv_cache* cache) {
 }
 
 void append(Bytes& bytes, Memory& memory, fovea_kv_cache* cache) {
-  fovea_kv_append_args a{};
-  a.struct_bytes = number(bytes, sizeof a);
-  a.target = target(bytes);
+  auto a = begun<fovea_kv_append_args>(bytes);
   a.entry = bytes.flag() ? count(bytes, cache->batch) : 0;
   a.batch = bytes.flag() ? count(bytes, cache->batch) : cache->batch - a.entry;
   a.tokens = count(bytes, 24);
@@ -284,10 +258,8 @@ void append(Bytes& bytes, Memory& memory, fovea_kv_cache* cache) {
     a.offsets = list<uint32_t>(memory, offsets, [&] { return sum += count(bytes, a.tokens / 2); });
   }
   const uint32_t blocks = a.offsets != nullptr ? 1 : a.batch;
-  dense(bytes, &a.keys, cache->kv_heads, a.tokens, cache->head_dim);
-  dense(bytes, &a.values, cache->kv_heads, a.tokens, cache->value_dim);
-  a.keys.data = rows(memory, a.keys, blocks, cache->kv_heads, a.tokens, cache->head_dim, false, element);
-  a.values.data = rows(memory, a.values, blocks, cache->kv_heads, a.tokens, cache->value_dim, false, element);
+  draw(bytes, memory, &a.keys, {blocks, cache->kv_heads, a.tokens, cache->head_dim}, element);
+  draw(bytes, memory, &a.values, {blocks, cache->kv_heads, a.tokens, cache->value_dim}, element);
   if (cache->values_in_keys != 0 && bytes.flag()) a.values.data = nowhere<void>();  // which is not looked at
   if (bytes.flag()) a.counts = list<uint32_t>(memory, a.batch, [&] { return count(bytes, a.tokens); });
   fovea_rope_args turning{};
@@ -301,7 +273,7 @@ void append(Bytes& bytes, Memory& memory, fovea_kv_cache* cache) {
     const uint32_t dim = half || rotates ? std::max(cache->head_dim, cache->value_dim) : cache->head_dim;
     a.workspace_bytes = size_t{cache->kv_heads} * dim * 4 * (1 + bytes.below(3));
     if (bytes.below(24) == 1) a.workspace_bytes = bytes.below(200);
-    a.workspace = memory.array(1, a.workspace_bytes, {}, {}, true);
+    a.workspace = memory.out<char>(a.workspace_bytes);
   }
   spoil(bytes, {&a.keys.data, &a.values.data, &a.counts, &a.offsets, &a.position_offsets, &a.workspace});
   if (a.offsets == nullptr && blocks != a.batch) memory.complete = false;  // there are no rows but for packed tokens
@@ -388,8 +360,7 @@ fovea_multihead_desc description(Bytes& bytes, const fovea_kv_cache* cache) {
   fovea_multihead_desc m{};
   fovea_attention_desc& d = m.attention;
   m.struct_bytes = sizeof m, d.struct_bytes = sizeof d;
-  m.weight_dtype = bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0,
-                                 FOVEA_Q4_1, FOVEA_Q4_K, FOVEA_Q6_K});
+  m.weight_dtype = bytes.choose(kTypes);
   if (m.weight_dtype >= FOVEA_I8 && bytes.flag()) m.linear_compute = FOVEA_COMPUTE_I8;
   if (m.weight_dtype == FOVEA_F16 && bytes.flag()) m.linear_compute = FOVEA_COMPUTE_F16;
   if (cache != nullptr) {
@@ -406,8 +377,7 @@ fovea_multihead_desc description(Bytes& bytes, const fovea_kv_cache* cache) {
   if (bytes.below(3) == 1) m.key_model = bytes.below(48);
   if (bytes.below(3) == 1) m.value_model = bytes.below(48);
   d.score = bytes.choose({FOVEA_SCORE_SCALED_DOT, FOVEA_SCORE_DOT, FOVEA_SCORE_ADDITIVE});
-  d.causal =
-      bytes.choose({FOVEA_CAUSAL_NONE, FOVEA_CAUSAL_TOP_LEFT, FOVEA_CAUSAL_BOTTOM_RIGHT, FOVEA_CAUSAL_POSITIONS});
+  d.causal = bytes.choose(kCausals);
   if (bytes.below(4) == 1) d.window_left = bytes.below(20), d.dropout = 0.25f, d.softcap = 5;
   if (bytes.below(4) == 1) d.key_split_tokens = 64;
   if (bytes.below(4) == 1) d.diagonal = enum_of<fovea_diagonal>(bytes.below(4));
@@ -449,7 +419,7 @@ class Arguments {
       if (bytes.below(6) != 1) *w = weights(bytes, memory, choice(bytes, {m_.weight_dtype}), outputs, inputs);
       if (m_.x_dtype != FOVEA_I8 || w->bias == nullptr || bytes.flag()) return;
       w->bias = nullptr;
-      w->bias_i32 = static_cast<const int32_t*>(memory.array(sizeof(int32_t), outputs, {}, {}, false));
+      w->bias_i32 = memory.in<int32_t>(outputs);
     };
     layer(&a.weights.out, m_.d_model, out);
     const bool packed = bytes.below(3) == 1;
@@ -499,43 +469,29 @@ class Arguments {
   void draw_options(Bytes& bytes, Memory& memory, uint32_t kv_tokens) {
     fovea_attention_args& o = a.attention;
     o.q.data = o.out.data = nowhere<void>();  // which are not looked at, as kv
-    if (bytes.flag()) {
-      dense(bytes, &o.lse, d_.q_heads, a.q_tokens, 1);
-      o.lse.data = rows(memory, o.lse, a.batch, d_.q_heads, a.q_tokens, 1, true);
-    }
+    Rows n = {a.batch, d_.q_heads, a.q_tokens, 1};
+    if (bytes.flag()) draw(bytes, memory, &o.lse, n);
+    n.row = kv_tokens;
     if (bytes.below(3) == 1) {
       o.scores_stage =
           choice(bytes, {FOVEA_SCORES_SCALED, FOVEA_SCORES_CAPPED, FOVEA_SCORES_MASKED, FOVEA_SCORES_SOFTMAX});
-      dense(bytes, &o.scores, d_.q_heads, a.q_tokens, kv_tokens);
-      o.scores.data = rows(memory, o.scores, a.batch, d_.q_heads, a.q_tokens, kv_tokens, true);
+      draw(bytes, memory, &o.scores, n);
     }
     if (bytes.below(3) == 1) {
-      fovea_in mask{};
       o.mask.kind = choice(bytes, {FOVEA_MASK_F32, FOVEA_MASK_BYTE, FOVEA_MASK_F16, FOVEA_MASK_BF16});
-      o.mask.kv_tokens = number(bytes, kv_tokens);
-      o.mask.broadcast_keys = bytes.below(4) == 1;
-      const uint32_t covered = o.mask.kv_tokens == 0                        ? kv_tokens
-                               : o.mask.kv_tokens == FOVEA_MASK_COVERS_NONE ? 0
-                                                                            : o.mask.kv_tokens;
-      const uint32_t columns = o.mask.broadcast_keys != 0 ? std::min(covered, 1u) : covered;
-      dense(bytes, &mask, d_.q_heads, a.q_tokens, columns);
-      o.mask.batch_stride = mask.batch_stride, o.mask.head_stride = mask.head_stride;
-      o.mask.q_stride = mask.token_stride;
-      o.mask.data = memory.array(mask_element_size(o.mask.kind), columns, {a.batch, d_.q_heads, a.q_tokens},
-                                 {o.mask.batch_stride, o.mask.head_stride, o.mask.q_stride}, false);
-      if (bytes.below(4) == 1) o.mask.head_factors = reals(memory, d_.q_heads);
+      draw_mask(bytes, memory, &o.mask, n);
+      if (bytes.below(4) == 1) o.mask.head_factors = memory.in<float>(d_.q_heads);
     }
     if (a.cache == nullptr ? bytes.flag() : bytes.below(48) == 1) {
       o.kv_lengths = list<uint32_t>(memory, a.batch, [&] { return count(bytes, kv_tokens); });
     }
     const bool places = d_.diagonal == FOVEA_DIAGONAL_POSITIONS || d_.diagonal == FOVEA_DIAGONAL_AS_CAUSAL;
     if (places != (bytes.below(24) == 1)) o.positions = list<int64_t>(memory, a.batch, [&] { return position(bytes); });
-    if (bytes.flag()) o.alibi_slopes = reals(memory, d_.q_heads);
-    if (bytes.flag()) o.sinks = reals(memory, d_.q_heads);
+    if (bytes.flag()) o.alibi_slopes = memory.in<float>(d_.q_heads);
+    if (bytes.flag()) o.sinks = memory.in<float>(d_.q_heads);
     if (d_.score == FOVEA_SCORE_ADDITIVE) {
       o.score_vector_stride = stride_of(bytes, d_.head_dim);
-      o.score_vector =
-          static_cast<const float*>(memory.array(4, d_.head_dim, {d_.kv_heads}, {o.score_vector_stride}, false));
+      o.score_vector = memory.in<float>(d_.head_dim, {d_.kv_heads}, {o.score_vector_stride});
     }
     o.dropout_seed = bytes.take<uint8_t>();
     switch (bytes.below(64)) {
@@ -641,8 +597,7 @@ class DeltaFuzz {
 
   void get() {
     fovea_out out{};
-    dense(bytes_, &out, v_heads_, key_dim_, value_dim_);
-    out.data = rows(memory_, out, batch_, v_heads_, key_dim_, value_dim_, true);
+    draw(bytes_, memory_, &out, {batch_, v_heads_, key_dim_, value_dim_});
     spoil(bytes_, {&out.data});
     if (!memory_.complete) return;
     const fovea_target used = target(bytes_);
@@ -661,9 +616,7 @@ class DeltaFuzz {
 
   void call() {
     const Executor executor(bytes_);
-    fovea_delta_args a{};
-    a.struct_bytes = number(bytes_, sizeof a);
-    a.target = target(bytes_);
+    auto a = begun<fovea_delta_args>(bytes_);
     a.rule = choice(bytes_, {FOVEA_DELTA_RULE_LINEAR, FOVEA_DELTA_RULE_GATED, FOVEA_DELTA_RULE_DELTA,
                              FOVEA_DELTA_RULE_GATED_DELTA});
     if (decay_dim_ > key_dim_ && bytes_.below(8) != 0) a.rule = FOVEA_DELTA_RULE_GENERAL;
@@ -673,8 +626,8 @@ class DeltaFuzz {
     a.key_dim = number(bytes_, key_dim_), a.value_dim = number(bytes_, value_dim_);
     a.decay_dim = number(bytes_, decay_dim_);
     a.tokens = count(bytes_, 12), a.scale = real(bytes_, 0);
-    a.dtype = choice(bytes_, {FOVEA_F32, FOVEA_F16, FOVEA_BF16});
-    a.out_dtype = choice(bytes_, {FOVEA_F32, FOVEA_F16, FOVEA_BF16});
+    a.dtype = choice(bytes_, kFloatTypes);
+    a.out_dtype = choice(bytes_, kFloatTypes);
     a.workspace_budget_bytes = bytes_.below(4) == 1 ? word(bytes_) : 0;
     a.executor = executor.get();
     uint32_t offset = 0;
@@ -683,8 +636,7 @@ class DeltaFuzz {
           list<uint32_t>(memory_, size_t{batch_} + 1, [&] { return number(bytes_, offset += bytes_.below(4)); });
     }
     const auto array = [&](fovea_in* in, uint32_t heads, size_t dim, fovea_dtype type) {
-      dense(bytes_, in, heads, a.tokens, dim);
-      in->data = rows(memory_, *in, a.batch, heads, a.tokens, dim, false, unit(type));
+      draw(bytes_, memory_, in, {a.batch, heads, a.tokens, dim}, unit(type));
     };
     array(&a.q, a.q_heads, a.key_dim, a.dtype), array(&a.k, a.k_heads, a.key_dim, a.dtype);
     array(&a.v, a.v_heads, a.value_dim, a.dtype);
@@ -693,19 +645,15 @@ class DeltaFuzz {
     }
     array(&a.decay, a.v_heads, std::min(key_dim_, decay_dim_), FOVEA_F32), array(&a.beta, a.v_heads, 1, FOVEA_F32);
     const uint32_t heads = std::max(a.q_heads, a.v_heads);
-    dense(bytes_, &a.out, heads, a.tokens, a.value_dim);
-    a.out.data = rows(memory_, a.out, a.batch, heads, a.tokens, a.value_dim, true, unit(a.out_dtype));
+    draw(bytes_, memory_, &a.out, {a.batch, heads, a.tokens, a.value_dim}, unit(a.out_dtype));
     spoil(bytes_, {&a.q.data, &a.k.data, &a.v.data, &a.decay.data, &a.beta.data, &a.out.data, &a.offsets});
     if (a.rule == FOVEA_DELTA_RULE_GENERAL) spoil(bytes_, {&a.a.data, &a.b.data});
 
     const size_t needed = fovea_delta_workspace_bytes(&a);
-    void* workspace = nullptr;
     if (needed > kMostWorkspace) memory_.complete = false;
-    if (memory_.complete && needed != 0) workspace = memory_.allocate(64, needed, true);
-    spoil(bytes_, {&workspace});
+    const Workspace w = workspace(needed);
     if (!memory_.complete) return;
-    const size_t given = workspace == nullptr ? 0 : needed - (bytes_.below(24) == 1 && needed != 0);
-    unchanged_if_refused(memory_, [&] { return fovea_delta(state_, &a, workspace, given); });
+    unchanged_if_refused(memory_, [&] { return fovea_delta(state_, &a, w.data, w.bytes()); });
     if (bytes_.flag()) call_with_matrices(a);
   }
 
@@ -713,24 +661,27 @@ class DeltaFuzz {
   void call_with_matrices(const fovea_delta_args& a) {
     if (a.offsets != nullptr && a.batch > batch_) return;
     fovea_out after{};
-    dense(bytes_, &after, a.v_heads, a.key_dim, a.value_dim);
-    after.data = rows(memory_, after, a.batch, a.v_heads, a.key_dim, a.value_dim, true);
+    const Rows matrices = {a.batch, a.v_heads, a.key_dim, a.value_dim};
+    draw(bytes_, memory_, &after, matrices);
     fovea_in before = {after.data, after.batch_stride, after.head_stride, after.token_stride};
     const bool given = bytes_.flag(), in_place = given && bytes_.flag();
     if (given && !in_place) {
-      dense(bytes_, &before, a.v_heads, a.key_dim, a.value_dim);
-      before.data = rows(memory_, before, a.batch, a.v_heads, a.key_dim, a.value_dim, false);
+      draw(bytes_, memory_, &before, matrices);
       spoil(bytes_, {&before.data});
     }
     spoil(bytes_, {&after.data});
     const size_t needed = fovea_delta_matrices_workspace_bytes(&a);
     if (needed > kMostWorkspace || !memory_.complete) return;
-    void* workspace = needed != 0 ? memory_.allocate(64, needed, true) : nullptr;
-    spoil(bytes_, {&workspace});
-    if (!memory_.complete) return;
-    const size_t bytes = workspace == nullptr ? 0 : needed - (bytes_.below(24) == 1 && needed != 0);
-    unchanged_if_refused(memory_,
-                         [&] { return fovea_delta_matrices(&a, given ? &before : nullptr, &after, workspace, bytes); });
+    const Workspace w = workspace(needed);
+    unchanged_if_refused(
+        memory_, [&] { return fovea_delta_matrices(&a, given ? &before : nullptr, &after, w.data, w.bytes()); });
+  }
+
+  Workspace workspace(size_t needed) {
+    void* data = memory_.complete && needed != 0 ? memory_.allocate(64, needed, true) : nullptr;
+    spoil(bytes_, {&data});
+    if (!memory_.complete || data == nullptr) return {data, 0};
+    return {data, needed - (bytes_.below(24) == 1 && needed != 0)};
   }
 
   Bytes& bytes_;
@@ -749,18 +700,13 @@ fovea_activation_kind activation_kind(Bytes& bytes) { return fovea_activation_ki
 // Rows of normalisation and activation: x, y, and a third array, or none.
 template <class Args>
 void draw_rows(Bytes& bytes, Memory& memory, Args* a, fovea_in* third) {
-  a->struct_bytes = number(bytes, sizeof *a);
-  a->target = target(bytes);
   a->batch = count(bytes, 4), a->heads = count(bytes, 4), a->tokens = count(bytes, 6), a->dim = count(bytes, 80);
-  dense(bytes, &a->x, a->heads, a->tokens, a->dim);
-  dense(bytes, &a->y, a->heads, a->tokens, a->dim);
+  const Rows n = {a->batch, a->heads, a->tokens, a->dim};
+  dense(bytes, &a->x, n), dense(bytes, &a->y, n);
   a->x_dtype = row_format(bytes), a->y_dtype = row_format(bytes);
-  a->x.data = rows(memory, a->x, a->batch, a->heads, a->tokens, a->dim, false, unit(a->x_dtype));
-  a->y.data = rows(memory, a->y, a->batch, a->heads, a->tokens, a->dim, true, unit(a->y_dtype));
-  if (bytes.flag()) {
-    dense(bytes, third, a->heads, a->tokens, a->dim);
-    third->data = rows(memory, *third, a->batch, a->heads, a->tokens, a->dim, false, unit(a->x_dtype));
-  }
+  a->x.data = rows(memory, a->x, n, false, unit(a->x_dtype));
+  a->y.data = rows(memory, a->y, n, true, unit(a->y_dtype));
+  if (bytes.flag()) draw(bytes, memory, third, n, unit(a->x_dtype));
   spoil(bytes, {&a->x.data, &a->y.data, &third->data});
 }
 // A value of an enum of two, or one that it has not.
@@ -768,47 +714,41 @@ uint32_t one_of_two(Bytes& bytes) { return bytes.below(24) == 1 ? 2 : bytes.belo
 
 void activation(Bytes& bytes) {
   Memory memory(bytes.take<uint8_t>());
-  fovea_activation_args a{};
+  auto a = begun<fovea_activation_args>(bytes);
   draw_rows(bytes, memory, &a, &a.factor);
   a.activation = activation_kind(bytes);
   if (bytes.flag()) a.alpha = real(bytes, 1.0f);
-  if (!memory.complete) a.y.data = nullptr;
-  unchanged_if_refused(memory, [&] { return fovea_activation(&a); });
+  call(memory, fovea_activation, &a, &a.y.data);
 }
 
 void norm(Bytes& bytes) {
   Memory memory(bytes.take<uint8_t>());
-  fovea_norm_args a{};
+  auto a = begun<fovea_norm_args>(bytes);
   draw_rows(bytes, memory, &a, &a.gate);
   a.norm = fovea_norm_kind(bytes.below(24) == 1 ? 3 : bytes.below(3));
   a.gate_order = fovea_norm_gate(one_of_two(bytes));
   a.gate_activation = activation_kind(bytes);
   a.residual_dtype = row_format(bytes);
   if (bytes.flag()) {
-    dense(bytes, &a.residual, a.heads, a.tokens, a.dim);
-    const size_t bytes_of_one = unit(a.residual_dtype);
-    a.residual.data = rows(memory, a.residual, a.batch, a.heads, a.tokens, a.dim, false, bytes_of_one);
-    dense(bytes, &a.sum, a.heads, a.tokens, a.dim);
-    if (bytes.flag()) a.sum.data = rows(memory, a.sum, a.batch, a.heads, a.tokens, a.dim, true, bytes_of_one);
+    const Rows n = {a.batch, a.heads, a.tokens, a.dim};
+    draw(bytes, memory, &a.residual, n, unit(a.residual_dtype));
+    dense(bytes, &a.sum, n);
+    if (bytes.flag()) a.sum.data = rows(memory, a.sum, n, true, unit(a.residual_dtype));
   }
   a.epsilon = real(bytes, 1e-5f);
   if (bytes.flag()) {
     a.weight_head_stride = bytes.flag() ? stride_of(bytes, a.dim) : 0;
-    a.weight = static_cast<const float*>(memory.array(4, a.dim, {a.heads}, {a.weight_head_stride}, false));
+    a.weight = memory.in<float>(a.dim, {a.heads}, {a.weight_head_stride});
   }
-  if (bytes.flag())
-    a.bias = static_cast<const float*>(memory.array(4, a.dim, {a.heads}, {a.weight_head_stride}, false));
+  if (bytes.flag()) a.bias = memory.in<float>(a.dim, {a.heads}, {a.weight_head_stride});
   a.weight_offset = bytes.flag() ? real(bytes, 1.0f) : 0;
   spoil(bytes, {&a.weight, &a.bias, &a.residual.data});
-  if (!memory.complete) a.y.data = nullptr;
-  unchanged_if_refused(memory, [&] { return fovea_norm(&a); });
+  call(memory, fovea_norm, &a, &a.y.data);
 }
 
 void conv1d(Bytes& bytes) {
   Memory memory(bytes.take<uint8_t>());
-  fovea_conv1d_args a{};
-  a.struct_bytes = number(bytes, sizeof a);
-  a.target = target(bytes);
+  auto a = begun<fovea_conv1d_args>(bytes);
   a.batch = count(bytes, 4), a.tokens = count(bytes, 40), a.channels = count(bytes, 40), a.width = count(bytes, 8);
   a.silu = bytes.flag();
   const bool channels_first = bytes.flag();
@@ -819,41 +759,21 @@ void conv1d(Bytes& bytes) {
   };
   strides(&a.x_batch_stride, &a.x_token_stride, &a.x_channel_stride);
   strides(&a.y_batch_stride, &a.y_token_stride, &a.y_channel_stride);
-  a.x = static_cast<const float*>(memory.array(4, 1, {a.batch, a.tokens, a.channels},
-                                               {a.x_batch_stride, a.x_token_stride, a.x_channel_stride}, false));
-  a.y = static_cast<float*>(memory.array(4, 1, {a.batch, a.tokens, a.channels},
-                                         {a.y_batch_stride, a.y_token_stride, a.y_channel_stride}, true));
+  a.x = memory.in<float>(1, {a.batch, a.tokens, a.channels}, {a.x_batch_stride, a.x_token_stride, a.x_channel_stride});
+  a.y = memory.out<float>(1, {a.batch, a.tokens, a.channels}, {a.y_batch_stride, a.y_token_stride, a.y_channel_stride});
   a.weight_stride = stride_of(bytes, a.width);
-  a.weight = static_cast<const float*>(memory.array(4, a.width, {a.channels}, {a.weight_stride}, false));
-  if (bytes.flag()) a.bias = reals(memory, a.channels);
-  if (bytes.flag() && a.width != 0) {
-    a.state = static_cast<float*>(memory.array(4, size_t{a.batch} * (a.width - 1) * a.channels, {}, {}, true));
-  }
+  a.weight = memory.in<float>(a.width, {a.channels}, {a.weight_stride});
+  if (bytes.flag()) a.bias = memory.in<float>(a.channels);
+  if (bytes.flag() && a.width != 0) a.state = memory.out<float>(size_t{a.batch} * (a.width - 1) * a.channels);
   spoil(bytes, {&a.x, &a.y, &a.weight, &a.bias, &a.state});
-  if (!memory.complete) a.y = nullptr;
-  unchanged_if_refused(memory, [&] { return fovea_conv1d_f32(&a); });
-}
-
-void run(Bytes bytes) {
-  switch (bytes.below(11)) {
-    case 0: return softmax(bytes);
-    case 1: return linear(bytes);
-    case 2: return rope(bytes);
-    case 3: return frequencies(bytes);
-    case 4: return cache(bytes);
-    case 5: return delta(bytes);
-    case 6: return activation(bytes);
-    case 7: return norm(bytes);
-    case 8: return conv1d(bytes);
-    case 9: return rotate(bytes);
-    default: return multihead(bytes);
-  }
+  call(memory, fovea_conv1d_f32, &a, &a.y);
 }
 
 }  // namespace
-}  // namespace fovea_test
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
-  fovea_test::run({data, bytes});
-  return 0;
+void run(Bytes bytes) {
+  bytes.choose<void (*)(Bytes&)>(
+      {softmax, linear, rope, frequencies, cache, delta, activation, norm, conv1d, rotate, multihead})(bytes);
 }
+
+}  // namespace fovea_test

@@ -69,8 +69,7 @@ void run_map(Bytes& bytes) {
   uint64_t seed = bytes.take<uint8_t>();
   const bool by_mask = bytes.flag();
   if (by_mask != (bytes.below(24) == 1)) {
-    dense(bytes, &a.mask, a.q_heads, a.q_tokens, a.kv_tokens);
-    a.mask.data = rows(memory, a.mask, a.batch, a.q_heads, a.q_tokens, a.kv_tokens, false, 1);
+    draw(bytes, memory, &a.mask, {a.batch, a.q_heads, a.q_tokens, a.kv_tokens}, 1);
   }
   if (by_mask == (bytes.below(24) == 1)) a.classify = by_hash, a.self = &seed;
   const uint64_t lists = a.q_block == 0 ? 0 : (uint64_t{a.q_tokens} + a.q_block - 1) / a.q_block;
@@ -84,7 +83,7 @@ void run_map(Bytes& bytes) {
   if (!memory.complete) return;
   const uint32_t needed = fovea_block_map_count(&a);
   a.most_blocks = bytes.below(16) == 1 ? bytes.below(needed + 1) : needed;
-  a.blocks = static_cast<uint32_t*>(memory.array(4, a.most_blocks, {1}, {0}, true));
+  a.blocks = memory.out<uint32_t>(a.most_blocks);
   if (!memory.complete) return;
   spoil(bytes, {&a.offsets, &a.blocks});
   spoil(bytes, {&a.mask.data}, false);
@@ -103,7 +102,7 @@ void run_tree(Bytes& bytes) {
     const uint32_t i = next++;
     return bytes.below(64) == 1 ? int32_t(word(bytes)) : int32_t(bytes.below(i + 1)) - 1;
   });
-  auto* const mask = static_cast<uint8_t*>(memory.array(1, tokens, {tokens}, {row_stride}, true));
+  auto* const mask = memory.out<uint8_t>(tokens, {tokens}, {row_stride});
   if (!memory.complete) return;
   const fovea_status status =
       unchanged_if_refused(memory, [&] { return fovea_tree_mask(parents, tokens, mask, size_t(row_stride)); });
@@ -116,15 +115,11 @@ void run_tree(Bytes& bytes) {
   }
 }
 
+}  // namespace
+
 void run(Bytes bytes) {
   if (bytes.below(4) == 0) return run_tree(bytes);
   run_map(bytes);
 }
 
-}  // namespace
 }  // namespace fovea_test
-
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
-  fovea_test::run({data, bytes});
-  return 0;
-}

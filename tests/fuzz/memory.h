@@ -78,6 +78,15 @@ class Memory {
            static_cast<ptrdiff_t>(low) * static_cast<ptrdiff_t>(element);
   }
 
+  template <class T>
+  const T* in(size_t row, std::initializer_list<size_t> counts = {}, std::initializer_list<ptrdiff_t> strides = {}) {
+    return static_cast<const T*>(array(sizeof(T), row, counts, strides, false));
+  }
+  template <class T>
+  T* out(size_t row, std::initializer_list<size_t> counts = {}, std::initializer_list<ptrdiff_t> strides = {}) {
+    return static_cast<T*>(array(sizeof(T), row, counts, strides, true));
+  }
+
   void* allocate(size_t alignment, size_t bytes, bool output) {
     void* data = nullptr;
     if (posix_memalign(&data, std::max(alignment, sizeof(void*)), bytes) != 0) std::abort();

@@ -31,8 +31,7 @@ Problem problem_of(Bytes& bytes) {
   p.softcap = bytes.choose({0.0f, 1.5f, 30.0f});
   p.dropout = bytes.choose({0.0f, 0.0f, 0.3f});
   p.dropout_seed = bytes.take<uint8_t>();
-  p.causal =
-      bytes.choose({FOVEA_CAUSAL_NONE, FOVEA_CAUSAL_TOP_LEFT, FOVEA_CAUSAL_BOTTOM_RIGHT, FOVEA_CAUSAL_POSITIONS});
+  p.causal = bytes.choose(kCausals);
   if (bytes.flag()) p.window_left = bytes.count_below(140);
   if (bytes.flag()) p.window_right = 1 + bytes.below(20);
   p.alibi = bytes.flag();
@@ -46,10 +45,10 @@ Problem problem_of(Bytes& bytes) {
                            Layout::kBroadcast, Layout::kReversed});
   p.placement = bytes.choose({Placement::kEnd, Placement::kStart, Placement::kOffset});
 
-  p.q_dtype = bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16});
-  p.out_dtype = bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16});
-  p.key_dtype = bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0});
-  p.value_dtype = bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0});
+  p.q_dtype = bytes.choose(kFloatTypes);
+  p.out_dtype = bytes.choose(kFloatTypes);
+  p.key_dtype = bytes.choose(kKeyTypes);
+  p.value_dtype = bytes.choose(kKeyTypes);
   p.kv_kind = bytes.choose({FOVEA_KV_STRIDED, FOVEA_KV_RING, FOVEA_KV_PAGED, FOVEA_KV_LOAD});
   const bool typed = p.stored() || p.q_dtype != FOVEA_F32 || p.out_dtype != FOVEA_F32;
   if (typed && p.layout != Layout::kTokensFirst && p.layout != Layout::kPadded) p.layout = Layout::kHeadsFirst;
@@ -66,8 +65,8 @@ Problem problem_of(Bytes& bytes) {
 
   const int64_t position = int64_t{bytes.below(400)} - 100;
   const bool lengths = bytes.flag(), rolled_back = bytes.flag();
-  const fovea_diagonal diagonal = bytes.choose({FOVEA_DIAGONAL_AS_CAUSAL, FOVEA_DIAGONAL_TOP_LEFT,
-                                                FOVEA_DIAGONAL_BOTTOM_RIGHT, FOVEA_DIAGONAL_POSITIONS});
+  const fovea_diagonal diagonal = bytes.choose(
+      {FOVEA_DIAGONAL_AS_CAUSAL, FOVEA_DIAGONAL_TOP_LEFT, FOVEA_DIAGONAL_BOTTOM_RIGHT, FOVEA_DIAGONAL_POSITIONS});
   if (p.causal == FOVEA_CAUSAL_NONE) p.diagonal = diagonal;
   p.mask_keys = !bytes.flag(), p.mask_factors = bytes.flag();
   for (uint32_t b = 0; b < p.batch; ++b) {
@@ -82,6 +81,8 @@ Problem problem_of(Bytes& bytes) {
   if (p.kv_kind == FOVEA_KV_RING) p.hide_gone = bytes.flag() || !p.ring_suffices();
   return p;
 }
+
+}  // namespace
 
 void run(Bytes bytes) {
   Problem p = problem_of(bytes);
@@ -125,10 +126,4 @@ void run(Bytes bytes) {
   }
 }
 
-}  // namespace
 }  // namespace fovea_test
-
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
-  fovea_test::run({data, bytes});
-  return 0;
-}

@@ -256,6 +256,8 @@ void encode(Bytes& bytes, const Model& model, const std::vector<uint32_t>& token
   expect(products[2] > 0.98, "products of integers change the embedding");
 }
 
+}  // namespace
+
 void run(Bytes bytes) {
   const uint32_t kind = bytes.below(4);
   File& f = file();
@@ -358,10 +360,4 @@ void run(Bytes bytes) {
   expect(before == tokens, "the tokens of two texts are not those of one");
 }
 
-}  // namespace
 }  // namespace fovea_test
-
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
-  fovea_test::run({data, bytes});
-  return 0;
-}

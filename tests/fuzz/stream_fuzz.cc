@@ -38,10 +38,6 @@ uint32_t checksum(const uint8_t* data, size_t bytes) {
 
 // ---- Any pieces
 
-fovea_dtype any_format(Bytes& bytes) {
-  return bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0});
-}
-
 void draw_limits(Bytes& bytes, Problem& p) {
   p.causal = bytes.choose({FOVEA_CAUSAL_NONE, FOVEA_CAUSAL_TOP_LEFT, FOVEA_CAUSAL_POSITIONS});
   if (bytes.flag()) p.window_left = 1 + bytes.below(100), p.pinned_tokens = bytes.below(80);
@@ -77,9 +73,9 @@ Problem problem_of(Bytes& bytes) {
   p.mask_at_end = bytes.flag() && p.kv_lengths.empty();
   if (bytes.flag()) p.map_q_block = 1 + bytes.below(40), p.map_kv_block = 64 * (1 + bytes.below(3));
   p.map_batch = bytes.flag(), p.map_heads = bytes.flag();
-  p.q_dtype = bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16});
-  p.out_dtype = bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16});
-  p.key_dtype = any_format(bytes), p.value_dtype = any_format(bytes);
+  p.q_dtype = bytes.choose(kFloatTypes);
+  p.out_dtype = bytes.choose(kFloatTypes);
+  p.key_dtype = bytes.choose(kKeyTypes), p.value_dtype = bytes.choose(kKeyTypes);
   p.kv_kind = bytes.choose({FOVEA_KV_STRIDED, FOVEA_KV_STRIDED, FOVEA_KV_PAGED, FOVEA_KV_LOAD});
   if (p.kv_kind == FOVEA_KV_PAGED) p.page_tokens = bytes.choose({1u, 16u, 37u, 64u, 128u});
   p.layout = bytes.choose({Layout::kHeadsFirst, Layout::kTokensFirst, Layout::kPadded});
@@ -330,15 +326,13 @@ void run_state(Bytes& bytes) {
 }
 
 }  // namespace
-}  // namespace fovea_test
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
-  using namespace fovea_test;
-  Bytes input(data, bytes);
-  switch (input.below(4)) {
-    case 0: run_image(input); break;
-    case 1: run_state(input); break;
-    default: PiecesFuzz(input).run();
+void run(Bytes bytes) {
+  switch (bytes.below(4)) {
+    case 0: return run_image(bytes);
+    case 1: return run_state(bytes);
+    default: return PiecesFuzz(bytes).run();
   }
-  return 0;
 }
+
+}  // namespace fovea_test

@@ -29,14 +29,14 @@ void draw_counts(Bytes& bytes, Args* a) {
 }
 template <class Args>
 void draw_input(Bytes& bytes, Memory& memory, const Args& a, fovea_in* in, size_t element = 1) {
-  dense(bytes, in, a.heads, a.tokens, a.dim);
+  const Rows n = {a.batch, a.heads, a.tokens, a.dim};
+  dense(bytes, in, n);
   if (bytes.below(8) == 1) in->token_stride = in->head_stride = in->batch_stride = 0;
-  in->data = rows(memory, *in, a.batch, a.heads, a.tokens, a.dim, false, element);
+  in->data = rows(memory, *in, n, false, element);
 }
 template <class Args>
 void draw_output(Bytes& bytes, Memory& memory, Args* a, uint32_t tokens, size_t element = 1) {
-  dense(bytes, &a->y, a->heads, tokens, a->dim);
-  a->y.data = rows(memory, a->y, a->batch, a->heads, tokens, a->dim, true, element);
+  draw(bytes, memory, &a->y, {a->batch, a->heads, tokens, a->dim}, element);
 }
 const int8_t* row(const fovea_in& array, uint32_t b, uint32_t h, uint32_t t) {
   return reinterpret_cast<const int8_t*>(row_bytes(array, 1, b, h, t));
@@ -44,9 +44,8 @@ const int8_t* row(const fovea_in& array, uint32_t b, uint32_t h, uint32_t t) {
 
 // Calls, and holds each row of y against want(b, h, t).
 template <class Args, class Want>
-void compare(const Memory& memory, fovea_status (*call)(const Args*), Args* a, uint32_t y_tokens, const Want& want) {
-  if (!memory.complete) a->y.data = nullptr;
-  if (unchanged_if_refused(memory, [&] { return call(a); }) != FOVEA_OK || !memory.complete) return;
+void compare(Memory& memory, fovea_status (*layer)(const Args*), Args* a, uint32_t y_tokens, const Want& want) {
+  if (call(memory, layer, a, &a->y.data) != FOVEA_OK || !memory.complete) return;
   const fovea_in y = {a->y.data, a->y.batch_stride, a->y.head_stride, a->y.token_stride};
   for (uint32_t b = 0; b < a->batch && a->heads != 0 && a->tokens != 0; ++b) {
     for (const auto& [h, t] : indices(a->heads, y_tokens)) {
@@ -98,8 +97,8 @@ void integer_activation(Bytes& bytes) {
   draw_input(bytes, memory, a, &a.x), draw_output(bytes, memory, &a, a.tokens);
   auto* const table = static_cast<int8_t*>(memory.allocate(1, 256, false));
   const auto kind = fovea_activation_kind(bytes.below(11));
-  fovea_integer_activation_table(kind, bytes.take<float>(), bytes.take<float>(), zero_point(bytes),
-                                 bytes.take<float>(), zero_point(bytes), table);
+  fovea_integer_activation_table(kind, bytes.take<float>(), bytes.take<float>(), zero_point(bytes), bytes.take<float>(),
+                                 zero_point(bytes), table);
   a.table = table;
   spoil(bytes, {&a.table}, false);
   compare(memory, fovea_integer_activation, &a, a.tokens, [&](uint32_t b, uint32_t h, uint32_t t) {
@@ -139,45 +138,45 @@ void integer_mean(Bytes& bytes) {
 }
 
 size_t bytes_of(fovea_dtype dtype) { return dtype == FOVEA_F16 || dtype == FOVEA_BF16 ? 2 : 4; }
-fovea_target target(Bytes& bytes) { return choice(bytes, {FOVEA_TARGET_BEST, FOVEA_TARGET_BEST, FOVEA_TARGET_SCALAR}); }
-fovea_dtype half_or_float(Bytes& bytes) { return choice(bytes, {FOVEA_F32, FOVEA_F16, FOVEA_BF16}); }
+fovea_target usual_target(Bytes& bytes) {
+  return choice(bytes, {FOVEA_TARGET_BEST, FOVEA_TARGET_BEST, FOVEA_TARGET_SCALAR});
+}
+fovea_dtype half_or_float(Bytes& bytes) { return choice(bytes, kFloatTypes); }
 
 void pair(Bytes& bytes) {
   Memory memory(bytes.take<uint8_t>());
   fovea_pair_args a{};
   draw_counts(bytes, &a);
-  a.target = target(bytes);
+  a.target = usual_target(bytes);
   a.y_dtype = half_or_float(bytes), a.a_dtype = half_or_float(bytes), a.b_dtype = half_or_float(bytes);
   draw_input(bytes, memory, a, &a.a, bytes_of(a.a_dtype));
   draw_input(bytes, memory, a, &a.b, bytes_of(a.b_dtype));
   draw_output(bytes, memory, &a, a.tokens, bytes_of(a.y_dtype));
   if (bytes.below(4) == 1) a.b = {a.y.data, a.y.batch_stride, a.y.head_stride, a.y.token_stride};
   spoil(bytes, {&a.y.data, &a.a.data, &a.b.data});
-  if (!memory.complete) a.y.data = nullptr;
-  unchanged_if_refused(memory, [&] { return bytes.flag() ? fovea_add(&a) : fovea_multiply(&a); });
+  call(memory, bytes.flag() ? fovea_add : fovea_multiply, &a, &a.y.data);
 }
 
 void pooling(Bytes& bytes) {
   Memory memory(bytes.take<uint8_t>());
   fovea_pooling_args a{};
   draw_counts(bytes, &a);
-  a.target = target(bytes), a.pooling = choice(bytes, {FOVEA_POOLING_MEAN, FOVEA_POOLING_FIRST});
+  a.target = usual_target(bytes), a.pooling = choice(bytes, {FOVEA_POOLING_MEAN, FOVEA_POOLING_FIRST});
   a.y_dtype = half_or_float(bytes), a.x_dtype = half_or_float(bytes);
   draw_input(bytes, memory, a, &a.x, bytes_of(a.x_dtype));
   draw_output(bytes, memory, &a, 1, bytes_of(a.y_dtype));
   if (bytes.flag()) a.lengths = list<uint32_t>(memory, a.batch, [&] { return bytes.below(a.tokens % 256 + 2); });
   spoil(bytes, {&a.y.data, &a.x.data, &a.lengths});
-  if (!memory.complete) a.y.data = nullptr;
-  unchanged_if_refused(memory, [&] { return fovea_pooling(&a); });
+  call(memory, fovea_pooling, &a, &a.y.data);
 }
 
 void embedding(Bytes& bytes) {
   Memory memory(bytes.take<uint8_t>());
   fovea_embedding_args a{};
-  a.struct_bytes = number(bytes, sizeof a), a.target = target(bytes);
+  a.struct_bytes = number(bytes, sizeof a), a.target = usual_target(bytes);
   a.tokens = count(bytes, 9), a.dim = count(bytes, 80), a.rows = count(bytes, 20);
   a.y_stride = stride_of(bytes, a.dim);
-  a.y = static_cast<float*>(memory.array(4, a.dim, {a.tokens}, {a.y_stride}, true));
+  a.y = memory.out<float>(a.dim, {a.tokens}, {a.y_stride});
   a.indices = list<uint32_t>(memory, a.tokens, [&] { return number(bytes, bytes.below(a.rows % 256 + 1)); });
   if (memory.complete && a.indices != nullptr) {  // those that list() did not draw
     for (size_t i = 64; i < a.tokens; ++i) const_cast<uint32_t*>(a.indices)[i] = 0;
@@ -191,61 +190,34 @@ void embedding(Bytes& bytes) {
     a.table.scales = memory.array(scale_size(dtype), size_t{a.rows} * row_scales(dtype, a.dim), {}, {}, false);
   }
   spoil(bytes, {&a.y, &a.indices, &a.table.scales});
-  if (!memory.complete) a.y = nullptr;
-  unchanged_if_refused(memory, [&] { return fovea_embedding(&a); });
+  call(memory, fovea_embedding, &a, &a.y);
 }
 
-void top_k(Bytes& bytes) {
+template <class T>
+void draw_top_k(Bytes& bytes, uint32_t values, fovea_status (*top_k)(const T*, uint32_t, uint32_t, uint32_t*),
+                fovea_status (*argmax)(const T*, uint32_t, uint32_t*)) {
   Memory memory(bytes.take<uint8_t>());
   const uint32_t elements = count(bytes, 100), k = count(bytes, 20);
-  const float* const x = list<float>(memory, elements, [&] { return float(bytes.below(20)); });
-  auto* const indices = static_cast<uint32_t*>(memory.array(4, k, {}, {}, true));
+  const T* const x = list<T>(memory, elements, [&] { return T(bytes.below(values)); });
+  auto* const indices = memory.out<uint32_t>(k);
   if (!memory.complete) return;
-  if (unchanged_if_refused(memory, [&] { return fovea_top_k(x, elements, k, indices); }) != FOVEA_OK || k == 0) return;
+  if (unchanged_if_refused(memory, [&] { return top_k(x, elements, k, indices); }) != FOVEA_OK || k == 0) return;
   uint32_t best = 0;
-  expect(fovea_argmax(x, elements, &best) == FOVEA_OK && best == indices[0], "argmax is not the first of the top k");
+  expect(argmax(x, elements, &best) == FOVEA_OK && best == indices[0], "argmax is not the first of the top k");
   for (uint32_t i = 1; i < k; ++i) {
-    const float last = x[indices[i - 1]], next = x[indices[i]];
+    const T last = x[indices[i - 1]], next = x[indices[i]];
     const bool in_order = last > next || (last == next && indices[i - 1] < indices[i]) || next != next;
     expect(in_order, "the top k are in no order");
   }
 }
-
-void integer_top_k(Bytes& bytes) {
-  Memory memory(bytes.take<uint8_t>());
-  const uint32_t elements = count(bytes, 100), k = count(bytes, 20);
-  const int8_t* const x = list<int8_t>(memory, elements, [&] { return int8_t(bytes.below(256)); });
-  auto* const indices = static_cast<uint32_t*>(memory.array(4, k, {}, {}, true));
-  if (!memory.complete) return;
-  if (unchanged_if_refused(memory, [&] { return fovea_integer_top_k(x, elements, k, indices); }) != FOVEA_OK) return;
-  if (k == 0) return;
-  uint32_t best = 0;
-  expect(fovea_integer_argmax(x, elements, &best) == FOVEA_OK && best == indices[0], "argmax is not the first code");
-  for (uint32_t i = 1; i < k; ++i) {
-    const int last = x[indices[i - 1]], next = x[indices[i]];
-    expect(last > next || (last == next && indices[i - 1] < indices[i]), "the top k codes are in no order");
-  }
-}
-
-void run(Bytes bytes) {
-  switch (bytes.below(10)) {
-    case 0: return integer_norm(bytes);
-    case 1: return integer_pair(bytes);
-    case 2: return integer_activation(bytes);
-    case 3: return integer_hard_swish(bytes);
-    case 4: return integer_mean(bytes);
-    case 5: return pair(bytes);
-    case 6: return pooling(bytes);
-    case 7: return embedding(bytes);
-    case 8: return top_k(bytes);
-    default: return integer_top_k(bytes);
-  }
-}
+void top_k(Bytes& bytes) { draw_top_k<float>(bytes, 20, fovea_top_k, fovea_argmax); }
+void integer_top_k(Bytes& bytes) { draw_top_k<int8_t>(bytes, 256, fovea_integer_top_k, fovea_integer_argmax); }
 
 }  // namespace
-}  // namespace fovea_test
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
-  fovea_test::run({data, bytes});
-  return 0;
+void run(Bytes bytes) {
+  bytes.choose<void (*)(Bytes&)>({integer_norm, integer_pair, integer_activation, integer_hard_swish, integer_mean,
+                                  pair, pooling, embedding, top_k, integer_top_k})(bytes);
 }
+
+}  // namespace fovea_test

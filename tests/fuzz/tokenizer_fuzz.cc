@@ -193,6 +193,8 @@ void check_tokens(const Tokenizer& tokenizer, const MadeVocabulary& words, const
   expect(tokens == want, "other tokens than the definition's");
 }
 
+}  // namespace
+
 void run(Bytes bytes) {
   const bool spoilt = bytes.flag();
   MadeVocabulary words = draw_vocabulary(bytes);
@@ -217,10 +219,4 @@ void run(Bytes bytes) {
   check_tokens(tokenizer, words, text, is_long);
 }
 
-}  // namespace
 }  // namespace fovea_test
-
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
-  fovea_test::run({data, bytes});
-  return 0;
-}

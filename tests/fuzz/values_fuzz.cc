@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "fuzz/fuzz.h"
+#include "support/activations.h"
 #include "support/bits.h"
 #include "support/encoded_rows.h"
 #include "support/formats.h"
@@ -63,10 +64,13 @@ void expect_near(const char* what, fovea_target target, size_t at, float got, do
   fail(text);
 }
 
-template <class Call>
-void expect_served(const char* what, Call call) {
-  const fovea_status status = call();
+void expect_served(const char* what, fovea_status status) {
   if (status != FOVEA_OK) fail(std::string(what) + ": " + fovea_status_string(status));
+}
+template <class Args>
+void serve(const char* what, fovea_status (*call)(const Args*), Args* a, fovea_target target) {
+  a->target = target;
+  expect_served(what, call(a));
 }
 
 // An array of F32, F16 or BF16, and the numbers that it holds.
@@ -112,8 +116,7 @@ void softmax(Bytes& bytes) {
   const bool logarithm = bytes.flag();
   const Softmax want = fovea_test::softmax(a, logarithm);
   for (const fovea_target target : targets()) {
-    a.target = target;
-    expect_served("softmax", [&] { return logarithm ? fovea_log_softmax_f32(&a) : fovea_softmax_f32(&a); });
+    serve("softmax", logarithm ? fovea_log_softmax_f32 : fovea_softmax_f32, &a, target);
     for (size_t i = 0; i < count; ++i) expect_near("softmax", target, i, out[i], want.out[i], want.tolerance[i]);
   }
 }
@@ -132,33 +135,22 @@ Near times(Near a, Near b) {
   return {value, std::fabs(a.value) * b.error + std::fabs(b.value) * a.error + a.error * b.error +
                      kEpsilon * std::fabs(value) + kLeast};
 }
-Near activated(fovea_activation_kind activation, float alpha, float x) {
+Near near_activated(fovea_activation_kind kind, float alpha, float x) {
   const double e = double{x};
-  switch (activation) {
-    case FOVEA_ACTIVATION_IDENTITY: return {e, 0};
-    case FOVEA_ACTIVATION_RELU: return {e < 0 ? 0 : e, 0};
-    case FOVEA_ACTIVATION_RELU6: return {e < 0 ? 0 : e > 6 ? 6 : e, 0};
-    case FOVEA_ACTIVATION_TANH: return {std::tanh(e), 2e-7 * std::fabs(std::tanh(e)) + kLeast};
-    case FOVEA_ACTIVATION_GELU:
-    case FOVEA_ACTIVATION_GELU_TANH:
-    case FOVEA_ACTIVATION_HARD_SWISH: {
-      if (e < -20) return {0, 0};
-      const double u = std::sqrt(8 / std::acos(-1.0)) * (e + 0.044715 * e * e * e);
-      const double share = activation == FOVEA_ACTIVATION_GELU        ? std::erfc(-e / std::sqrt(2.0)) / 2
-                           : activation == FOVEA_ACTIVATION_GELU_TANH ? (u < -700 ? 0 : 1 / (1 + std::exp(-u)))
-                                                                      : (e < -3  ? 0
-                                                                         : e > 3 ? 1
-                                                                                 : (e + 3) / 6);
-      const double size = std::fabs(e) < 20 ? e * e * 0x1p-25 + std::fabs(u) * 0x1p-21 : 0;
-      const double value = share == 0 ? 0 : rounded(e * share);
-      return {value, (7e-7 + size) * std::fabs(value) + 2e-37};
-    }
-    default: break;
+  if (kind == FOVEA_ACTIVATION_IDENTITY || kind == FOVEA_ACTIVATION_RELU || kind == FOVEA_ACTIVATION_RELU6) {
+    return {activated(kind, e), 0};
+  }
+  if (kind == FOVEA_ACTIVATION_TANH) return {std::tanh(e), 2e-7 * std::fabs(std::tanh(e)) + kLeast};
+  if (kind != FOVEA_ACTIVATION_SILU && kind != FOVEA_ACTIVATION_SIGMOID) {
+    if (e < -20) return {0, 0};
+    const double value = rounded(activated(kind, e)), u = 2 * argument_of_tanh(e);
+    const double size = std::fabs(e) < 20 ? e * e * 0x1p-25 + std::fabs(u) * 0x1p-21 : 0;
+    return {value, (7e-7 + size) * std::fabs(value) + 2e-37};
   }
   const double at = double{alpha * x};  // rounded to f32
   const double sigmoid = at < -87 ? 0 : 1 / (1 + std::exp(-at));
   const Near s = {sigmoid, 6e-7 * sigmoid + (at < -86.9 ? kLastSigmoid : 0)};
-  return activation == FOVEA_ACTIVATION_SIGMOID ? s : times({x, 0}, s);
+  return kind == FOVEA_ACTIVATION_SIGMOID ? s : times({x, 0}, s);
 }
 
 void activation(Bytes& bytes) {
@@ -177,14 +169,13 @@ void activation(Bytes& bytes) {
   a.x.data = of_x.data.data(), a.factor.data = has_factor ? of_factor.data.data() : nullptr;
   a.x.token_stride = a.y.token_stride = a.factor.token_stride = a.dim;
   for (const fovea_target target : targets()) {
-    a.target = target;
     a.y_dtype = FOVEA_F32, a.y.data = y.data();
-    expect_served("activation", [&] { return fovea_activation(&a); });
+    serve("activation", fovea_activation, &a, target);
     a.y_dtype = rounded_y.type, a.y.data = const_cast<char*>(rounded_y.data.data());
-    expect_served("activation", [&] { return fovea_activation(&a); });
+    serve("activation", fovea_activation, &a, target);
     expect(rounded_y.holds(y), "activation: y is not rounded once");
     for (size_t i = 0; i < count; ++i) {
-      Near want = activated(a.activation, a.alpha != 0 ? a.alpha : 1, x[i]);
+      Near want = near_activated(a.activation, a.alpha != 0 ? a.alpha : 1, x[i]);
       if (has_factor && !std::isfinite(factor[i]) && std::fabs(want.value) <= want.error) continue;  // or 0 times that
       if (has_factor) want = times(want, {factor[i], 0});
       expect_near("activation", target, i, y[i], want.value, want.error);
@@ -265,7 +256,7 @@ void draw_norm(Bytes& bytes, const NormArrays& arrays, fovea_norm_args* a) {
 std::vector<Near> normalised(const fovea_norm_args& a, const std::vector<float>& sum, const NormArrays& arrays) {
   std::vector<Near> v(a.dim), gates(a.dim, {1, 0});
   for (uint32_t d = 0; d < a.dim; ++d) {
-    if (a.gate.data != nullptr) gates[d] = activated(a.gate_activation, 1, arrays.gate.numbers[d]);
+    if (a.gate.data != nullptr) gates[d] = near_activated(a.gate_activation, 1, arrays.gate.numbers[d]);
     v[d] = {sum[d], 0};
     if (a.gate.data != nullptr && a.gate_order == FOVEA_NORM_GATE_BEFORE) v[d] = times(v[d], gates[d]);
   }
@@ -313,11 +304,10 @@ void norm(Bytes& bytes) {
   if (a.residual.data != nullptr && bytes.flag()) a.sum.data = const_cast<char*>(of_sum.data.data());
   const std::vector<Near> want = normalised(a, sum, arrays);
   for (const fovea_target target : targets()) {
-    a.target = target;
     a.y_dtype = FOVEA_F32, a.y.data = y.data();
-    expect_served("norm", [&] { return fovea_norm(&a); });
+    serve("norm", fovea_norm, &a, target);
     a.y_dtype = rounded_y.type, a.y.data = const_cast<char*>(rounded_y.data.data());
-    expect_served("norm", [&] { return fovea_norm(&a); });
+    serve("norm", fovea_norm, &a, target);
     expect(rounded_y.holds(y), "norm: y is not rounded once");
     expect(a.sum.data == nullptr || of_sum.holds(sum), "norm: another sum");
     for (uint32_t d = 0; d < a.dim; ++d) {
@@ -354,7 +344,7 @@ void conv1d(Bytes& bytes) {
     a.target = target;
     new_state = state;
     a.state = has_state ? new_state.data() : nullptr;
-    expect_served("conv1d", [&] { return fovea_conv1d_f32(&a); });
+    expect_served("conv1d", fovea_conv1d_f32(&a));
     for (size_t c = 0; c < a.channels; ++c) {
       for (size_t t = 0; t < a.tokens; ++t) {
         double sum = 0, size = 0;  // of the finite ones
@@ -397,8 +387,7 @@ void rotate(Bytes& bytes) {
   std::vector<float> y(count), first;
   a.x.data = x.data(), a.y.data = y.data(), a.x.token_stride = a.y.token_stride = a.dim;
   for (const fovea_target target : targets()) {
-    a.target = target;
-    expect_served("rotate", [&] { return fovea_rotate_f32(&a); });
+    serve("rotate", fovea_rotate_f32, &a, target);
     for (size_t i = 0; i < count; ++i) {
       const size_t begin = i - i % a.dim % block;
       double sum = 0, size = 0;
@@ -442,8 +431,7 @@ void rope(Bytes& bytes) {
   }
   a.in.data = x.data(), a.out.data = y.data(), a.in.token_stride = a.out.token_stride = a.dim;
   for (const fovea_target target : targets()) {
-    a.target = target;
-    expect_served("rope", [&] { return fovea_rope_f32(&a); });
+    serve("rope", fovea_rope_f32, &a, target);
     for (uint32_t t = 0; t < a.tokens; ++t) {
       const int64_t position = a.position_offset + t;
       const size_t row = size_t{t} * a.dim;
@@ -480,8 +468,8 @@ void quantize(Bytes& bytes) {
   const auto zero = int32_t(bytes.take<int8_t>());
   std::vector<int8_t> codes(x.size());
   std::vector<float> back(x.size());
-  expect_served("to_i8", [&] { return fovea_quantize_to_i8(x.data(), x.size(), scale, zero, codes.data()); });
-  expect_served("from_i8", [&] { return fovea_quantize_from_i8(codes.data(), x.size(), scale, zero, back.data()); });
+  expect_served("to_i8", fovea_quantize_to_i8(x.data(), x.size(), scale, zero, codes.data()));
+  expect_served("from_i8", fovea_quantize_from_i8(codes.data(), x.size(), scale, zero, back.data()));
   for (size_t i = 0; i < x.size(); ++i) {
     const float code = std::nearbyint(x[i] * (1 / scale)) + float(zero);
     const float want = std::isnan(x[i]) ? float(zero) : std::min(127.0f, std::max(-128.0f, code));
@@ -510,7 +498,7 @@ void quantize(Bytes& bytes) {
   float chosen;
   int32_t chosen_zero;
   const uint32_t asymmetric = bytes.flag();
-  expect_served("choose", [&] { return fovea_quantize_choose(&range, 1, asymmetric, &chosen, &chosen_zero); });
+  expect_served("choose", fovea_quantize_choose(&range, 1, asymmetric, &chosen, &chosen_zero));
   const double width =
       asymmetric != 0 ? (double{most} - double{least}) / 255 : std::max(double{most}, -double{least}) / 127;
   const double wanted = width == 0 ? 1 : std::max(width, double{FLT_MIN});
@@ -519,7 +507,7 @@ void quantize(Bytes& bytes) {
   expect(std::fabs(chosen_zero - first_code) <= 0.5001, "choose: another zero point");
 
   const float fraction = 0.01f * float(1 + bytes.below(100));
-  expect_served("choose", [&] { return fovea_quantize_choose(&range, fraction, asymmetric, &chosen, &chosen_zero); });
+  expect_served("choose", fovea_quantize_choose(&range, fraction, asymmetric, &chosen, &chosen_zero));
   size_t saturated = 0;
   for (const float e : x) {
     const double code = double{e} / double{chosen} + chosen_zero;
@@ -544,8 +532,7 @@ void pair(Bytes& bytes) {
   std::vector<float> want = x.numbers;
   for (size_t i = 0; i < want.size(); ++i) want[i] = is_sum ? want[i] + other.numbers[i] : want[i] * other.numbers[i];
   for (const fovea_target target : targets()) {
-    a.target = target;
-    expect_served("pair", [&] { return is_sum ? fovea_add(&a) : fovea_multiply(&a); });
+    serve("pair", is_sum ? fovea_add : fovea_multiply, &a, target);
     expect(y.holds(want), "pair: another number");
   }
 }
@@ -570,8 +557,7 @@ void pooling(Bytes& bytes) {
   const float none = 0;
   if (a.tokens == 0) a.x.data = &none;
   for (const fovea_target target : targets()) {
-    a.target = target;
-    expect_served("pooling", [&] { return fovea_pooling(&a); });
+    serve("pooling", fovea_pooling, &a, target);
     expect(y.holds(want), "pooling: another number");
   }
 }
@@ -597,8 +583,7 @@ void embedding(Bytes& bytes) {
   std::vector<float> y(size_t{a.tokens} * a.dim);
   a.indices = indices.data(), a.y = y.data();
   for (const fovea_target target : targets()) {
-    a.target = target;
-    expect_served("embedding", [&] { return fovea_embedding(&a); });
+    serve("embedding", fovea_embedding, &a, target);
     for (size_t i = 0; i < y.size(); ++i) {
       const size_t from = indices[i / a.dim];
       float want = element_of(a.table.dtype, &data[from * row], scales.data() + from * scale, i % a.dim);
@@ -622,10 +607,10 @@ void top_k(Bytes& bytes) {
     return !std::isnan(x[i]) && x[i] != x[j] ? x[i] > x[j] : i < j;
   });
   const auto k = uint32_t(got.size());
-  expect_served("top_k", [&] { return fovea_top_k(x.data(), count, k, got.data()); });
+  expect_served("top_k", fovea_top_k(x.data(), count, k, got.data()));
   expect(std::equal(got.begin(), got.end(), want.begin()), "top_k: another order");
   uint32_t best;
-  expect_served("argmax", [&] { return fovea_argmax(x.data(), count, &best); });
+  expect_served("argmax", fovea_argmax(x.data(), count, &best));
   expect(best == want[0], "argmax: another index");
 }
 
@@ -641,17 +626,7 @@ void table(Bytes& bytes) {
   const fovea_status status = fovea_integer_activation_table(kind, alpha, x_scale, x_zero, y_scale, y_zero, codes);
   expect(status == (std::isfinite(alpha) ? FOVEA_OK : FOVEA_ERR_NUMBER), "table has another status");
   for (int32_t code = -128; status == FOVEA_OK && code < 128; ++code) {
-    const double x = double{x_scale} * (code - x_zero), z = x * (alpha == 0 ? 1 : double{alpha});
-    const double u = std::sqrt(2 / std::acos(-1.0)) * (x + 0.044715 * x * x * x);
-    const double y = kind == FOVEA_ACTIVATION_SILU         ? x / (1 + std::exp(-z))
-                     : kind == FOVEA_ACTIVATION_SIGMOID    ? 1 / (1 + std::exp(-z))
-                     : kind == FOVEA_ACTIVATION_RELU       ? std::max(x, 0.0)
-                     : kind == FOVEA_ACTIVATION_RELU6      ? std::min(std::max(x, 0.0), 6.0)
-                     : kind == FOVEA_ACTIVATION_GELU       ? x * std::erfc(-x / std::sqrt(2.0)) / 2
-                     : kind == FOVEA_ACTIVATION_GELU_TANH  ? x / (1 + std::exp(-2 * u))
-                     : kind == FOVEA_ACTIVATION_HARD_SWISH ? x * std::min(std::max(x + 3, 0.0), 6.0) / 6
-                     : kind == FOVEA_ACTIVATION_TANH       ? std::tanh(x)
-                                                           : x;
+    const double x = double{x_scale} * (code - x_zero), y = activated(kind, x, alpha == 0 ? 1 : double{alpha});
     const double want = std::min(127.0, std::max(-128.0, y_zero + y / double{y_scale}));
     const double off = std::fabs(codes[uint8_t(code)] - want);
     if (off <= 0.501) continue;
@@ -678,14 +653,14 @@ void linear(Bytes& bytes) {
   for (const fovea_target target : targets()) {
     a.target = target, a.activation = FOVEA_ACTIVATION_IDENTITY, a.y = plain.data();
     const Guarded workspace((fovea_linear_workspace_bytes(&a) + 63) / 64 * 64, 64, Placement::kEnd);
-    expect_served("linear", [&] { return fovea_linear(&a, workspace.as<void>(), workspace.bytes()); });
+    expect_served("linear", fovea_linear(&a, workspace.as<void>(), workspace.bytes()));
     a.activation = kind, a.y = y.data();
-    expect_served("linear", [&] { return fovea_linear(&a, workspace.as<void>(), workspace.bytes()); });
+    expect_served("linear", fovea_linear(&a, workspace.as<void>(), workspace.bytes()));
     auto after = sized<fovea_activation_args>();
     after.target = target, after.activation = kind;
     after.batch = after.heads = after.tokens = 1, after.dim = uint32_t(y.size());
     after.x.data = after.y.data = plain.data();
-    expect_served("activation", [&] { return fovea_activation(&after); });
+    expect_served("activation", fovea_activation(&after));
     for (size_t i = 0; i < y.size(); ++i) expect(is_same(y[i], plain[i]), "linear: an activation gives other bits");
   }
 }
@@ -749,8 +724,7 @@ void multihead(Bytes& bytes) {
   l.tokens = 1 + bytes.below(20), l.kv_heads = 1 + bytes.below(2), l.group = 1 + bytes.below(3);
   l.head_dim = 1 + bytes.below(20), l.causal = bytes.flag();
   const uint32_t model = l.width(), kv = l.kv_heads * l.head_dim;
-  const fovea_dtype dtype = bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0,
-                                          FOVEA_Q4_1, FOVEA_Q4_K, FOVEA_Q6_K});
+  const fovea_dtype dtype = bytes.choose(kTypes);
   const Weights wq(dtype, model, model, 1), wk(dtype, kv, model, 2), wv(dtype, kv, model, 3),
       wo(dtype, model, model, 4);
   std::vector<float> x(size_t{l.tokens} * model), y(x.size());
@@ -786,9 +760,9 @@ void multihead(Bytes& bytes) {
   for (const fovea_target target : targets()) {
     d.attention.target = target;
     fovea_multihead_plan plan{};
-    expect_served("multihead: plan", [&] { return fovea_multihead_plan_init(&plan, &d); });
+    expect_served("multihead: plan", fovea_multihead_plan_init(&plan, &d));
     const Guarded workspace((fovea_multihead_workspace_bytes(&plan) + 63) / 64 * 64, 64, Placement::kEnd);
-    expect_served("multihead", [&] { return fovea_multihead(&plan, &a, workspace.as<void>(), workspace.bytes()); });
+    expect_served("multihead", fovea_multihead(&plan, &a, workspace.as<void>(), workspace.bytes()));
     for (uint32_t t = 0; t < l.tokens; ++t) {
       const std::vector<double> heads = attend(l, q[t], keys, values, l.causal ? t + 1 : l.tokens);
       if (heads.empty()) continue;
@@ -816,30 +790,11 @@ void selftest(Bytes& bytes) {
   expect(status == FOVEA_OK && result.digest == result.published, "selftest: another digest");
 }
 
-void run(Bytes bytes) {
-  switch (bytes.below(15)) {
-    case 0: return softmax(bytes);
-    case 1: return activation(bytes);
-    case 2: return norm(bytes);
-    case 3: return conv1d(bytes);
-    case 4: return rope(bytes);
-    case 5: return quantize(bytes);
-    case 6: return rotate(bytes);
-    case 7: return multihead(bytes);
-    case 8: return pair(bytes);
-    case 9: return pooling(bytes);
-    case 10: return embedding(bytes);
-    case 11: return top_k(bytes);
-    case 12: return table(bytes);
-    case 13: return selftest(bytes);
-    default: return linear(bytes);
-  }
-}
-
 }  // namespace
-}  // namespace fovea_test
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
-  fovea_test::run({data, bytes});
-  return 0;
+void run(Bytes bytes) {
+  bytes.choose<void (*)(Bytes&)>({softmax, activation, norm, conv1d, rope, quantize, rotate, multihead, pair, pooling,
+                                  embedding, top_k, table, selftest, linear})(bytes);
 }
+
+}  // namespace fovea_test

@@ -27,6 +27,13 @@ inline bool same_bits(const std::vector<float>& a, const std::vector<float>& b) 
   return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
 }
 
+// FNV-1a (Fowler, Noll, Vo) of bytes.
+inline uint64_t hash_bytes(const uint8_t* data, size_t bytes) {
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (size_t i = 0; i < bytes; ++i) hash = (hash ^ data[i]) * 0x100000001b3u;
+  return hash;
+}
+
 }  // namespace fovea_test
 
 #endif  // FOVEA_TESTS_SUPPORT_BITS_H_

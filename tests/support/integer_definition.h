@@ -7,10 +7,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <vector>
 
 #include "fovea/fovea.h"
+#include "support/every.h"
+#include "support/rows.h"
 
 namespace fovea_test {
 
@@ -93,6 +96,25 @@ struct IntegerDefinition {
   const fovea_integer_attention_args& a;
   std::vector<int64_t> codes, factors;
 };
+
+// How many rows of the outputs differ from the definition.
+inline size_t wrong_rows(const fovea_integer_attention_args& a) {
+  const IntegerDefinition definition(a);
+  const auto row = [](const auto& array, uint32_t b, uint32_t h, int64_t t) {
+    return reinterpret_cast<const int8_t*>(row_bytes(array, 1, b, h, static_cast<size_t>(t)));
+  };
+  size_t wrong = 0;
+  for (const auto& [b, h, i] : indices(a.batch, a.q_heads, a.q_tokens)) {
+    const uint32_t entry = b, kv_head = h / (a.q_heads / a.kv_heads);
+    int64_t lo, hi;
+    keys_seen(a, b, i, &lo, &hi);
+    const auto want = definition.row(
+        row(a.q, b, h, i), [&](int64_t j) { return row(a.keys, entry, kv_head, j); },
+        [&](int64_t j) { return row(a.values, entry, kv_head, j); }, lo, hi);
+    wrong += std::memcmp(row(a.out, b, h, i), want.data(), want.size()) != 0;
+  }
+  return wrong;
+}
 
 }  // namespace fovea_test
 

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What holds for each operator that takes a workspace, a budget and an executor. A Case has its arguments in `args`,
+// run(target), workspace_bytes(), and bits(target), which are those of the last run.
+#ifndef FOVEA_TESTS_SUPPORT_OPERATOR_H_
+#define FOVEA_TESTS_SUPPORT_OPERATOR_H_
+
+#include <vector>
+
+#include "support/shuffler.h"
+#include "support/test.h"
+
+namespace fovea_test {
+
+// Smaller and smaller budgets are kept and change no bit, until none is left that is enough. Returns how many there are.
+template <class Case>
+size_t check_budgets(Case& test, fovea_target target) {
+  REQUIRE(test.run(target) == FOVEA_OK);
+  const std::vector<float> want = test.bits(target);
+  size_t bytes = test.workspace_bytes(), budgets = 0;
+  for (; bytes > 0; ++budgets) {
+    test.args.workspace_budget_bytes = bytes;
+    CHECK(test.workspace_bytes() == bytes);
+    REQUIRE(test.run(target) == FOVEA_OK);
+    CHECK(same_bits(test.bits(target), want));
+    test.args.workspace_budget_bytes = bytes - 1;
+    bytes = test.workspace_bytes();
+  }
+  if (budgets != 0) CHECK(test.run(target) == FOVEA_ERR_BUDGET);
+  test.args.workspace_budget_bytes = 0;
+  return budgets;
+}
+
+// Workers have a workspace each, and change no bit. check(shuffler, workers) may look at what they ran.
+template <class Case, class Check>
+void check_workers(Case& test, fovea_target target, const Check& check) {
+  REQUIRE(test.run(target) == FOVEA_OK);
+  const std::vector<float> want = test.bits(target);
+  const size_t bytes = test.workspace_bytes();
+  for (const uint32_t workers : {1u, 2u, 3u, 64u}) {
+    Shuffler shuffler(workers);
+    test.args.executor = shuffler.executor();
+    CHECK(test.workspace_bytes() == bytes * workers);
+    REQUIRE(test.run(target) == FOVEA_OK);
+    CHECK(same_bits(test.bits(target), want));
+    check(shuffler, workers);
+    shuffler.answer = 1;
+    CHECK(test.run(target) == FOVEA_ERR_EXECUTOR);
+  }
+  test.args.executor = nullptr;
+}
+
+}  // namespace fovea_test
+
+#endif  // FOVEA_TESTS_SUPPORT_OPERATOR_H_
