@@ -34,21 +34,6 @@ bool means_nothing_else(const std::string& op, const std::string& attribute) {
   return (op == "Gather" && attribute == "axis=0") || (op == "Cast" && (attribute == "to=1" || attribute == "to=11"));
 }
 
-double number(const std::string& word) {
-  size_t used = 0;
-  const double value = std::stod(word, &used);  // inf too
-  if (used != word.size()) throw Error("number " + word);
-  return value;
-}
-
-Shape shape_from(const std::string& word) {
-  Shape shape;
-  if (word == "scalar") return shape;
-  std::istringstream dims(word);
-  for (std::string dim; std::getline(dims, dim, 'x');) shape.push_back(static_cast<size_t>(number(dim)));
-  return shape;
-}
-
 }  // namespace
 
 Graph::Graph(const std::filesystem::path& file, const Shape& shape) : shape_(shape) {
@@ -79,7 +64,7 @@ void Graph::take_constant(std::istream& fact) {
   fact >> name >> type >> shape;
   Constant& constant = constants_[name];
   constant.shape = shape_from(shape);
-  for (std::string word; fact >> word;) constant.elements.push_back(number(word));
+  for (std::string word; fact >> word;) constant.elements.push_back(number<double>(word));
   if (constant.elements.size() != element_count(constant.shape)) throw Error("elements of " + name);
   is_float_[name] = type == "float";
 }

@@ -62,9 +62,11 @@ def write_case(folder, case):
         for slot, name in enumerate(slots):
             if name:
                 array = numpy.ascontiguousarray(arrays[name])
-                shape = "x".join(map(str, array.shape))
-                facts.append(f"{role} {slot} {name} {numpy.lib.format.dtype_to_descr(array.dtype)} {shape}".rstrip())
-                numpy.save(folder / f"{role}_{slot}_{name}.npy", array)
+                if array.dtype == numpy.float64:  # which fovea has not
+                    array = array.astype(numpy.float32)
+                shape = "x".join(map(str, array.shape)) or "scalar"
+                facts.append(f"{role} {slot} {name} {numpy.lib.format.dtype_to_descr(array.dtype)} {shape}")
+                (folder / f"{role}_{slot}_{name}.bin").write_bytes(array.tobytes())
     (folder / "case.txt").write_text("\n".join(facts) + "\n")
 
 
