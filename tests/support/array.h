@@ -6,6 +6,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "fovea/fovea.h"
@@ -81,6 +83,11 @@ class Array {
  private:
   ptrdiff_t offset(size_t b, size_t h, size_t t) const;
 };
+
+// "" if every element is what want(row, element, allowed) returns, to within what it allows, and nothing else was
+// written since the last fill().
+using Want = std::function<double(size_t row, size_t d, double* allowed)>;
+std::string compare_rows(const Array& got, const Want& want);
 
 }  // namespace fovea_test
 
