@@ -403,7 +403,7 @@ TEST_CASE("multihead: every misuse has its status, and nothing is written", "[sh
       [](const auto&) { return true; });
   CHECK(fovea_multihead_plan_init(nullptr, nullptr) == FOVEA_ERR_NULL);
 
-  const std::vector<Misuse<LayerCase>> misuses = {
+  std::vector<Misuse<LayerCase>> misuses = {
       {"plan", FOVEA_ERR_PLAN, [](auto& c) { c.plan.magic ^= 1; }},
       {"struct_bytes", FOVEA_ERR_STRUCT, [](auto& c) { c.args.struct_bytes += 4; }},
       {"attention.struct_bytes", FOVEA_ERR_STRUCT, [](auto& c) { c.args.attention.struct_bytes = 0; }},
@@ -423,56 +423,6 @@ TEST_CASE("multihead: every misuse has its status, and nothing is written", "[sh
       {"x's alignment", FOVEA_ERR_ALIGNMENT,
        [](auto& c) { c.args.x.data = static_cast<const char*>(c.args.x.data) + 1; }},
       {"x's strides", FOVEA_ERR_SIZE, [](auto& c) { c.args.x.token_stride = PTRDIFF_MAX / 2; }},
-      {"y over x", FOVEA_ERR_OVERLAP, [](auto& c) { c.args.y.data = const_cast<void*>(c.args.x.data); }},
-      {"y over weights", FOVEA_ERR_OVERLAP, [](auto& c) { c.args.weights.k.data = static_cast<char*>(c.args.y.data); }},
-      {"y over a bias", FOVEA_ERR_OVERLAP,
-       [](auto& c) { c.args.weights.out.bias = static_cast<float*>(c.args.y.data); }},
-      {"scores over keys", FOVEA_ERR_OVERLAP,
-       [](auto& c) { c.args.attention.scores.data = const_cast<void*>(c.args.keys.data); }},
-      {"workspace over x", FOVEA_ERR_OVERLAP, [](LayerCase& c) { c.args.x.data = c.workspace.as<float>(); }},
-      {"lengths in the workspace", FOVEA_ERR_OVERLAP,
-       [](LayerCase& c) { c.args.attention.kv_lengths = c.workspace.as<uint32_t>(); }},
-      {"positions in the workspace", FOVEA_ERR_OVERLAP,
-       [](LayerCase& c) { c.args.attention.positions = c.workspace.as<int64_t>(); }},
-      {"slopes in y", FOVEA_ERR_OVERLAP,
-       [](auto& c) { c.args.attention.alibi_slopes = static_cast<float*>(c.args.y.data); }},
-      {"sinks in y", FOVEA_ERR_OVERLAP, [](auto& c) { c.args.attention.sinks = static_cast<float*>(c.args.y.data); }},
-      {"a score vector in y", FOVEA_ERR_OVERLAP,
-       [](auto& c) { c.args.attention.score_vector = static_cast<float*>(c.args.y.data); }},
-      {"a mask in y", FOVEA_ERR_OVERLAP,
-       [](auto& c) { c.args.attention.mask = {FOVEA_MASK_F32, 2, c.args.y.data, 0, 0, 0, 0, nullptr, 0}; }},
-      {"a mask in the workspace", FOVEA_ERR_OVERLAP,
-       [](LayerCase& c) {
-         c.args.attention.mask = {FOVEA_MASK_BYTE, 2, c.workspace.as<void>(), 0, 0, 0, 0, nullptr, 0};
-       }},
-      {"a block map in y", FOVEA_ERR_OVERLAP,
-       [](auto& c) {
-         static fovea_block_map map;
-         map = {1, 64, static_cast<uint32_t*>(c.args.y.data), 0, 0, nullptr, 0};
-         c.args.attention.block_map = &map;
-       }},
-      {"a block map's blocks in the workspace", FOVEA_ERR_OVERLAP,
-       [](LayerCase& c) {
-         static const uint32_t offsets[16] = {};
-         static fovea_block_map map;
-         map = {1, 64, offsets, 0, 0, c.workspace.as<uint32_t>(), 1};
-         c.args.attention.block_map = &map;
-       }},
-      {"rope's turns in the workspace", FOVEA_ERR_OVERLAP,
-       [](LayerCase& c) {
-         c.rope.turns = c.workspace.as<uint64_t>();
-         c.args.rope = &c.rope;
-       }},
-      {"rope's positions in the workspace", FOVEA_ERR_OVERLAP,
-       [](LayerCase& c) {
-         c.rope.positions = c.workspace.as<int64_t>();
-         c.args.rope = &c.rope;
-       }},
-      {"rope's table in y", FOVEA_ERR_OVERLAP,
-       [](auto& c) {
-         c.rope.cos = c.rope.sin = static_cast<float*>(c.args.y.data);
-         c.rope.table_positions = 2, c.args.rope = &c.rope;
-       }},
       {"a bias of no layer", FOVEA_ERR_NULL, [](auto& c) { c.args.weights.k.data = nullptr; }},
       {"both kinds of weights", FOVEA_ERR_UNSUPPORTED, [](auto& c) { c.args.weights.qkv = c.args.weights.q; }},
       {"weights of another type", FOVEA_ERR_UNSUPPORTED, [](auto& c) { c.args.weights.v.dtype = FOVEA_F16; }},
@@ -498,6 +448,39 @@ TEST_CASE("multihead: every misuse has its status, and nothing is written", "[sh
          c.args.rope = &none;
        }},
   };
+  // Whatever is read must not be in y, in the scores or in the workspace.
+  static fovea_block_map map;
+  static const uint32_t offsets[16] = {};
+  const std::pair<const char*, void (*)(LayerCase&, void*)> inputs[] = {
+      {"x", [](auto& c, void* at) { c.args.x.data = at; }},
+      {"keys", [](auto& c, void* at) { c.args.keys.data = at; }},
+      {"weights", [](auto& c, void* at) { c.args.weights.k.data = at; }},
+      {"a bias", [](auto& c, void* at) { c.args.weights.out.bias = static_cast<float*>(at); }},
+      {"lengths", [](auto& c, void* at) { c.args.attention.kv_lengths = static_cast<uint32_t*>(at); }},
+      {"positions", [](auto& c, void* at) { c.args.attention.positions = static_cast<int64_t*>(at); }},
+      {"slopes", [](auto& c, void* at) { c.args.attention.alibi_slopes = static_cast<float*>(at); }},
+      {"sinks", [](auto& c, void* at) { c.args.attention.sinks = static_cast<float*>(at); }},
+      {"a score vector", [](auto& c, void* at) { c.args.attention.score_vector = static_cast<float*>(at); }},
+      {"a mask",
+       [](auto& c, void* at) { c.args.attention.mask.kind = FOVEA_MASK_F32, c.args.attention.mask.data = at; }},
+      {"a block map", [](auto&, void* at) { map = {1, 64, static_cast<uint32_t*>(at), 0, 0, nullptr, 0}; }},
+      {"its blocks", [](auto&, void* at) { map = {1, 64, offsets, 0, 0, static_cast<uint32_t*>(at), 1}; }},
+      {"rope's turns", [](auto& c, void* at) { c.rope.turns = static_cast<uint64_t*>(at); }},
+      {"rope's positions", [](auto& c, void* at) { c.rope.positions = static_cast<int64_t*>(at); }},
+      {"rope's table",
+       [](auto& c, void* at) { c.rope.cos = c.rope.sin = static_cast<float*>(at), c.rope.table_positions = 2; }},
+  };
+  for (const auto& [what, put] : inputs) {
+    for (const int where : {0, 1, 2}) {
+      misuses.push_back({what, FOVEA_ERR_OVERLAP, [put = put, where](LayerCase& c) {
+                           map = {};
+                           void* const scores = c.args.attention.scores.data;
+                           put(c, where == 0 ? c.args.y.data : where == 1 ? scores : c.workspace.as<void>());
+                           if (map.q_block != 0) c.args.attention.block_map = &map;
+                           if (c.rope.turns || c.rope.positions || c.rope.cos) c.args.rope = &c.rope;
+                         }});
+    }
+  }
   const auto make = [&] {
     LayerCase test(p);
     REQUIRE(test.make_plan(FOVEA_TARGET_BEST) == FOVEA_OK);

@@ -485,21 +485,22 @@ TEST_CASE("misuse: what does not fit a stream is refused, and nothing is written
   CHECK(fovea_stream_push(&plan, state, &piece.args, workspace.as<void>(), workspace_bytes - 1) == FOVEA_ERR_WORKSPACE);
   CHECK(push(&no_plan, state, piece.args) == FOVEA_ERR_PLAN);
   CHECK(push(&bottom_right, state, piece.args) == FOVEA_ERR_UNSUPPORTED);
-  fovea_attention_args args = piece.args;
-  args.struct_bytes -= 4;
-  CHECK(push(&plan, state, args) == FOVEA_ERR_STRUCT);
-  args = piece.args, args.batch = 1;
-  CHECK(push(&plan, state, args) == FOVEA_ERR_STATE);
-  args = piece.args, args.q_tokens = 2;
-  CHECK(push(&plan, state, args) == FOVEA_ERR_STATE);
-  args = piece.args, args.kv_tokens = 71;
-  CHECK(push(&plan, state, args) == FOVEA_ERR_CAPACITY);
-  args = piece.args, args.scores_stage = FOVEA_SCORES_SOFTMAX, args.scores = test.args.out;
-  CHECK(push(&plan, state, args) == FOVEA_ERR_UNSUPPORTED);
-  args = piece.args, args.q.data = state;
-  CHECK(push(&plan, state, args) == FOVEA_ERR_OVERLAP);
-  args = piece.args, args.kv.keys.data = nullptr;
-  CHECK(push(&plan, state, args) == FOVEA_ERR_NULL);
+  const Misuse<fovea_attention_args> of_pushes[] = {
+      {"struct_bytes", FOVEA_ERR_STRUCT, [](auto& a) { a.struct_bytes -= 4; }},
+      {"batch", FOVEA_ERR_STATE, [](auto& a) { a.batch = 1; }},
+      {"q_tokens", FOVEA_ERR_STATE, [](auto& a) { a.q_tokens = 2; }},
+      {"kv_tokens", FOVEA_ERR_CAPACITY, [](auto& a) { a.kv_tokens = 71; }},
+      {"scores", FOVEA_ERR_UNSUPPORTED,
+       [&](auto& a) { a.scores_stage = FOVEA_SCORES_SOFTMAX, a.scores = test.args.out; }},
+      {"q in the state", FOVEA_ERR_OVERLAP, [&](auto& a) { a.q.data = state; }},
+      {"no keys", FOVEA_ERR_NULL, [](auto& a) { a.kv.keys.data = nullptr; }},
+  };
+  for (const auto& misuse : of_pushes) {
+    fovea_attention_args args = piece.args;
+    misuse.change(args);
+    INFO(misuse.what);
+    CHECK(push(&plan, state, args) == misuse.want);
+  }
   for (uint32_t* const field :
        {&state->magic, &state->batch, &state->q_heads, &state->kv_heads, &state->q_tokens, &state->value_dim}) {
     const uint32_t kept = *field;
@@ -521,29 +522,30 @@ TEST_CASE("misuse: what does not fit a stream is refused, and nothing is written
   CHECK(fovea_stream_merge(&plan, nullptr, state) == FOVEA_ERR_NULL);
   CHECK(fovea_stream_merge(nullptr, state, before.as<fovea_state>()) == FOVEA_ERR_NULL);
   CHECK(fovea_stream_merge(&no_plan, state, before.as<fovea_state>()) == FOVEA_ERR_PLAN);
-  for (uint32_t fovea_state::*const field : {&fovea_state::magic, &fovea_state::batch, &fovea_state::q_tokens}) {
+  for (uint32_t fovea_state::* const field : {&fovea_state::magic, &fovea_state::batch, &fovea_state::q_tokens}) {
     before.as<fovea_state>()->*field -= 1;
     CHECK(fovea_stream_merge(&plan, state, before.as<fovea_state>()) == FOVEA_ERR_STATE);
     before.as<fovea_state>()->*field += 1;
   }
 
   test.fill_outputs();
-  const auto end = [&](const fovea_attention_args& with) {
-    return fovea_stream_end(&plan, state, &with, workspace.as<void>(), workspace_bytes);
-  };
   CHECK(fovea_stream_end(nullptr, state, &test.args, workspace.as<void>(), workspace_bytes) == FOVEA_ERR_NULL);
   CHECK(fovea_stream_end(&plan, nullptr, &test.args, workspace.as<void>(), workspace_bytes) == FOVEA_ERR_NULL);
   CHECK(fovea_stream_end(&plan, state, nullptr, workspace.as<void>(), workspace_bytes) == FOVEA_ERR_NULL);
   CHECK(fovea_stream_end(&plan, state, &test.args, nullptr, workspace_bytes) == FOVEA_ERR_NULL);
   CHECK(fovea_stream_end(&plan, state, &test.args, workspace.as<void>(), workspace_bytes - 1) == FOVEA_ERR_WORKSPACE);
-  args = test.args, args.q_tokens = 2;
-  CHECK(end(args) == FOVEA_ERR_STATE);
-  args = test.args, args.out.data = nullptr;
-  CHECK(end(args) == FOVEA_ERR_NULL);
-  args = test.args, args.out.data = state;
-  CHECK(end(args) == FOVEA_ERR_OVERLAP);
-  args = test.args, args.lse.data = args.out.data;
-  CHECK(end(args) == FOVEA_ERR_OVERLAP);
+  const Misuse<fovea_attention_args> of_ends[] = {
+      {"q_tokens", FOVEA_ERR_STATE, [](auto& a) { a.q_tokens = 2; }},
+      {"no out", FOVEA_ERR_NULL, [](auto& a) { a.out.data = nullptr; }},
+      {"out in the state", FOVEA_ERR_OVERLAP, [&](auto& a) { a.out.data = state; }},
+      {"lse is out", FOVEA_ERR_OVERLAP, [](auto& a) { a.lse.data = a.out.data; }},
+  };
+  for (const auto& misuse : of_ends) {
+    fovea_attention_args args = test.args;
+    misuse.change(args);
+    INFO(misuse.what);
+    CHECK(fovea_stream_end(&plan, state, &args, workspace.as<void>(), workspace_bytes) == misuse.want);
+  }
   CHECK(test.outputs_untouched());
   CHECK(same_bytes(memory, before));
 }
