@@ -70,7 +70,7 @@ void run_causal_conv(const Case& test, fovea_target target, Verdict* verdict) {
     for (size_t token = 0; token < tokens; token += step) {
       args.tokens = count32(std::min(step, tokens - token));
       args.x = x.floats.data() + token, args.y = y.data() + token;
-      if (!verdict->accept(fovea::conv1d(args), "fovea_conv1d_f32", where)) return;
+      verdict->accept(fovea::conv1d(args), "fovea_conv1d_f32", where);
     }
     y.pop_back();
     verdict->compare(y, test.required_output(0), "output", where);

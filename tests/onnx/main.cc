@@ -112,6 +112,8 @@ void run_case(const std::filesystem::path& folder, Total* total) {
     for (uint32_t i = 0; i < fovea_target_count(); ++i) op.run(test, fovea_target_at(i), &verdict);
     failure = verdict.failure();
     largest_error = verdict.largest_error();
+  } catch (const Refused& refused) {
+    failure = refused.what();
   } catch (const std::exception& error) {
     failure = std::string("cannot be expressed: ") + error.what();
   }

@@ -45,7 +45,7 @@ void add_or_multiply(const Pair& pair, bool is_sum, fovea_target target, Verdict
     pair.describe(in_place ? y.data() : pair.a.floats.data(), y.data(), pair.b.floats.data(), &args);
     const std::string where = std::string(fovea_target_name(target)) + (in_place ? ", in place" : "");
     const fovea_status status = is_sum ? fovea::add(args) : fovea::multiply(args);
-    if (!verdict->accept(status, is_sum ? "fovea_add" : "fovea_multiply", where)) return;
+    verdict->accept(status, is_sum ? "fovea_add" : "fovea_multiply", where);
     verdict->compare(y, pair.want, "C", where);
   }
 }
@@ -58,7 +58,7 @@ void add_or_multiply_codes(const Pair& pair, bool is_sum, Verdict* verdict) {
   pair.describe(a.data(), y.data(), b.data(), &args);
   if (args.set_a(1) != FOVEA_OK || args.set_b(1) != FOVEA_OK) throw Error("a scale of 1");
   const fovea_status status = is_sum ? fovea::integer_add(args) : fovea::integer_multiply(args);
-  if (!verdict->accept(status, is_sum ? "fovea_integer_add" : "fovea_integer_multiply", "integers")) return;
+  verdict->accept(status, is_sum ? "fovea_integer_add" : "fovea_integer_multiply", "integers");
   verdict->compare(std::vector<int64_t>(y.begin(), y.end()), pair.want, "C", "integers");
 }
 
@@ -93,7 +93,7 @@ void run_gather(const Case& test, fovea_target target, Verdict* verdict) {
   for (size_t entry = 0; entry < split.outer; ++entry) {
     args.table.data = table.floats.data() + entry * split.count * split.inner;
     args.y = y.data() + entry * indices.size() * split.inner;
-    if (!verdict->accept(fovea::embedding(args), "fovea_embedding", fovea_target_name(target))) return;
+    verdict->accept(fovea::embedding(args), "fovea_embedding", fovea_target_name(target));
   }
   verdict->compare(y, want, "Y", fovea_target_name(target));
 }
@@ -120,7 +120,7 @@ void run_mean(const Case& test, fovea_target target, Verdict* verdict) {
   args.pooling = FOVEA_POOLING_MEAN;
   args.batch = count32(batch), args.heads = 1, args.tokens = count32(tokens), args.dim = count32(dim);
   args.y = fovea::tokens_of(y.data(), 1, dim), args.x = fovea::tokens_of(x.floats.data(), tokens, dim);
-  if (!verdict->accept(fovea::pooling(args), "fovea_pooling", fovea_target_name(target))) return;
+  verdict->accept(fovea::pooling(args), "fovea_pooling", fovea_target_name(target));
   verdict->compare(y, want, "reduced", fovea_target_name(target));
 }
 

@@ -27,6 +27,7 @@ enum class Layout {
 };
 constexpr Layout kLayouts[] = {Layout::kHeadsFirst, Layout::kTokensFirst, Layout::kPadded, Layout::kReversed,
                                Layout::kBroadcast};
+constexpr Layout kOutputLayouts[] = {Layout::kHeadsFirst, Layout::kTokensFirst, Layout::kPadded, Layout::kReversed};
 const char* name(Layout layout);
 
 // Rows of outputs never share memory.
