@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every mistake has its status, and nothing is written. FIELDS.md has which test fails when a field is ignored.
+// Every mistake has its status, and nothing is written.
 #include "support/test.h"
 
 namespace fovea_test {
@@ -576,39 +576,24 @@ TEST_CASE("misuse: an output that overlaps another buffer by one element is refu
 
 TEST_CASE("misuse: buffers that only touch one another do not overlap", "[short]") {
   for (const fovea_target target : targets()) {
-    Problem p = everything();
-    p.stage = FOVEA_SCORES_SOFTMAX;
-    AttentionCase test(p);
-    const Attention& want = test.expected();
-    test.desc.target = target;
-    fovea_plan plan{};
-    REQUIRE(fovea_plan_init(&plan, &test.desc) == FOVEA_OK);
-    // workspace, out, lse, scores, q, keys, values, mask: one behind the other.
-    const size_t counts[] = {2 * 4 * 5 * 7, 2 * 4 * 5,     2 * 4 * 5 * 9, 2 * 4 * 5 * 6,
-                             2 * 2 * 9 * 6, 2 * 2 * 9 * 7, 2 * 4 * 5 * 9};
-    size_t bytes = (plan.workspace_bytes + 63) / 64 * 64;
-    for (const size_t count : counts) bytes += count * sizeof(float);
+    Call c;
+    const Attention& want = c.test.expected();
+    c.plan_again([=](auto& d) { d.target = target; });
+    std::vector<ArrayOfCall> arrays = arrays_of(c);
+    size_t bytes = c.plan.workspace_bytes;
+    for (const ArrayOfCall& array : arrays) bytes += array.bytes;
     const Guarded arena(bytes, 64, Placement::kStart);
-    char* at = arena.as<char>() + (plan.workspace_bytes + 63) / 64 * 64;
-    const auto take = [&](size_t which, const void* from) {
-      char* here = at;
-      if (from != nullptr) std::memcpy(here, from, counts[which] * sizeof(float));
-      at += counts[which] * sizeof(float);
-      return here;
-    };
-    fovea_attention_args a = test.args;
-    a.out.data = take(0, nullptr);
-    a.lse.data = take(1, nullptr);
-    a.scores.data = take(2, nullptr);
-    a.q.data = take(3, test.args.q.data);
-    a.kv.keys.data = take(4, test.args.kv.keys.data);
-    a.kv.values.data = take(5, test.args.kv.values.data);
-    a.mask.data = take(6, test.args.mask.data);
+    char* at = arena.as<char>() + c.plan.workspace_bytes;
+    for (const ArrayOfCall& array : arrays) {
+      std::memcpy(at, array.get(), array.bytes);
+      array.set(at);
+      at += array.bytes;
+    }
     set_current_case("buffers that touch");
-    REQUIRE(fovea_attention(&plan, &a, arena.as<void>(), plan.workspace_bytes) == FOVEA_OK);
-    const float* out = static_cast<const float*>(a.out.data);
+    REQUIRE(fovea_attention(&c.plan, &c.a, arena.as<void>(), c.plan.workspace_bytes) == FOVEA_OK);
+    const float* out = static_cast<const float*>(c.a.out.data);
     for (size_t i = 0; i < want.out.size(); ++i) {
-      REQUIRE(close(out[i], want.out[i], want.out_tolerance[i / p.value_dim]));
+      REQUIRE(close(out[i], want.out[i], want.out_tolerance[i / c.test.problem.value_dim]));
     }
   }
 }

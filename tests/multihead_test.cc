@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Multi-head layers against plain loops in double, on every target. tests/FIELDS.md says which test fails when a field is
-// ignored.
+// Multi-head layers against plain loops in double, on every target.
 #include "support/multihead.h"
 #include "support/shuffler.h"
 #include "support/test.h"

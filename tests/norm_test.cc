@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Normalisation and activation against double, on every target. tests/FIELDS.md says which test fails when a field is
-// ignored.
+// Normalisation and activation against double, on every target.
 #include "simd_tests.h"
 #include "support/test.h"
 

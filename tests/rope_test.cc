@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rotary position embedding against a reference in double, on every target. tests/FIELDS.md says which test fails when a
-// field is ignored.
+// Rotary position embedding against a reference in double, on every target.
 #include <cstdio>
 
 #include "simd_tests.h"

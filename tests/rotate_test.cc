@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rotations against the Hadamard matrix in double, on every target. tests/FIELDS.md says which test fails when a field
-// is ignored.
+// Rotations against the Hadamard matrix in double, on every target.
 #include "support/test.h"
 
 namespace fovea_test {

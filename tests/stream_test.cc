@@ -367,39 +367,24 @@ TEST_CASE("stream: an image has a fixed form, and none that is damaged is taken"
 }
 
 TEST_CASE("stream: positions go on far beyond what a call may hold", "[short][stream]") {
-  // A window over the last keys of a stream that has run for long, against the same keys in one call near position 0.
-  Problem p;
-  p.q_heads = 2, p.q_tokens = 3, p.kv_tokens = 150, p.head_dim = 16, p.value_dim = 9;
-  p.causal = FOVEA_CAUSAL_POSITIONS, p.positions = {140}, p.window_left = 90, p.alibi = true;
-  AttentionCase test(p);
-  test.expected();
-  const int64_t far = int64_t{1} << 50;  // a multiple of 64
-  for (const fovea_target target : targets()) {
+  constexpr int64_t kFar = int64_t{1} << 50, kMost = int64_t{1} << 62;
+  struct Place {
+    bool limited;  // by a window over the last keys, which has run for long; else it hides no key, all on its right
+    int64_t near, first_key, position;
+  };
+  for (const auto& [target, place] :
+       every(targets(), {Place{true, 140, kFar, kFar + 140}, Place{false, -10, kMost - 256, -kMost}})) {
+    Problem p;
+    p.q_heads = 2, p.q_tokens = 3, p.kv_tokens = 150, p.head_dim = 16, p.value_dim = 9;
+    p.positions = {place.near}, p.window_left = place.limited ? 90 : 1000, p.alibi = place.limited;
+    if (place.limited) p.causal = FOVEA_CAUSAL_POSITIONS;
+    AttentionCase test(p);
+    test.expected();
     REQUIRE(test.run_unchecked({target}) == "");
     const std::vector<float> out = test.out();
     const Streamer stream(test, {target});
-    const Guarded state = stream.another(far);
-    const int64_t position = far + 140;
-    for (const Piece& piece : pieces(p.kv_tokens, at_every(64))) stream.push(state, piece, &position);
-    stream.end(state);
-    CHECK(same_bits(test.out(), out));
-  }
-}
-
-TEST_CASE("stream: a window hides no key from a query as far before it as positions go", "[short][stream]") {
-  Problem p;
-  p.q_heads = 2, p.q_tokens = 3, p.kv_tokens = 150, p.head_dim = 16, p.value_dim = 9;
-  p.positions = {-10}, p.window_left = 1000;  // of the keys, all on the right, it hides none
-  AttentionCase test(p);
-  test.expected();
-  const int64_t most = int64_t{1} << 62;
-  for (const fovea_target target : targets()) {
-    REQUIRE(test.run_unchecked({target}) == "");
-    const std::vector<float> out = test.out();
-    const Streamer stream(test, {target});
-    const Guarded state = stream.another(most - 256);
-    const int64_t position = -most;
-    stream.push(state, {0, p.kv_tokens}, &position);
+    const Guarded state = stream.another(place.first_key);
+    for (const Piece& piece : pieces(p.kv_tokens, at_every(64))) stream.push(state, piece, &place.position);
     stream.end(state);
     CHECK(same_bits(test.out(), out));
   }
