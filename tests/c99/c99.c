@@ -10,7 +10,7 @@
 /* CMake writes FUNCTION(name) for each that the headers declare. */
 typedef void (*function)(void);
 const function functions[] = {
-#define FUNCTION(name) (function)name,
+#define FUNCTION(name) (function) name,
 #include "functions.inl"
 };
 
