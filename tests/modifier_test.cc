@@ -3,6 +3,7 @@
 // Modifiers of scores and weights: each element is handed out once with the place that it has; what the function
 // writes is used, and changes nothing about what is hidden. That they agree with the reference beside any other option
 // is shown in attention_pairs_test.cc and sources_test.cc.
+#include "fovea/modifier.hpp"
 #include "support/shuffler.h"
 #include "support/test.h"
 #include "support/test_stream.h"
@@ -17,16 +18,7 @@ Problem base(uint32_t q_tokens = 21) {
   return p;
 }
 
-using Function = void (*)(void*, const fovea_score_block*);
-
-float& element(const fovea_score_block& block, uint32_t r, uint32_t k) {
-  return block.data[ptrdiff_t(r) * block.row_stride + ptrdiff_t(k) * block.key_stride];
-}
-
-template <class Change>
-void change_all(const fovea_score_block& block, Change change) {
-  for (const auto& [r, k] : indices(block.rows, block.keys)) element(block, r, k) = change(element(block, r, k), r, k);
-}
+using fovea::ScorePlace;
 
 std::string run_and_compare(AttentionCase& test, const Run& how) {
   const std::string failed = test.run_unchecked(how);
@@ -120,15 +112,10 @@ TEST_CASE("modifiers: with weights scores are handed out once more, and once mor
 TEST_CASE("modifiers: a weight of NaN or inf is not lost, and one below 2^-126 is 0", "[short]") {
   for (const bool integers : {false, true}) {
     AttentionCase test(integers ? base().with_integers() : base());
-    static float written;
-    const fovea_modifier writes = {nullptr,
-                                   [](void*, const fovea_score_block* block) {
-                                     change_all(*block, [&](float x, uint32_t r, uint32_t k) {
-                                       const bool here = block->tokens[r] == 3 && block->first_key + k == 70;
-                                       return written == 0 ? 1e-39f * x : here ? written : x;
-                                     });
-                                   },
-                                   nullptr};
+    float written = 0;
+    const fovea::WeightModifier writes([&](float x, const ScorePlace& at) {
+      return written == 0 ? 1e-39f * x : at.token == 3 && at.key == 70 ? written : x;
+    });
     test.args.modifier = &writes;
     for (const auto& [target, number] : every(test.problem.targets(), {kNaN, kInfinity, 0.0f})) {
       written = number;
@@ -148,14 +135,8 @@ TEST_CASE("modifiers: a row whose scores all became -inf has no weights, whateve
   Problem p = base();
   p.stage = FOVEA_SCORES_SOFTMAX;
   AttentionCase test(p);
-  const fovea_modifier modifier = {
-      [](void*, const fovea_score_block* block) {
-        change_all(*block, [&](float x, uint32_t r, uint32_t) { return block->heads[r] == 1 ? -kInfinity : x; });
-      },
-      [](void*, const fovea_score_block* block) {
-        change_all(*block, [](float, uint32_t, uint32_t) { return 0.25f; });
-      },
-      nullptr};
+  const fovea::Modifier modifier([](float x, const ScorePlace& at) { return at.head == 1 ? -kInfinity : x; },
+                                 [](float, const ScorePlace&) { return 0.25f; });
   test.args.modifier = &modifier;
   for (const fovea_target target : targets()) {
     REQUIRE(test.run_unchecked({target}) == "");
@@ -189,7 +170,8 @@ TEST_CASE("modifiers: without functions a call has the bits of none, with one th
   }
 }
 
-TEST_CASE("modifiers: ALiBi and softcap as modifiers are the options", "[short]") {
+TEST_CASE("modifiers: ALiBi and softcap as modifiers are the options, and weights that are halved halve outputs",
+          "[short]") {
   for (const uint32_t q_tokens : {1u, 21u}) {
     Problem p = base(q_tokens);
     p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
@@ -197,26 +179,30 @@ TEST_CASE("modifiers: ALiBi and softcap as modifiers are the options", "[short]"
     with_alibi.alibi = true, with_softcap.softcap = 1.5f;
     AttentionCase alibi(with_alibi), softcap(with_softcap);
     alibi.expected(), softcap.expected();
-    const fovea_modifier as_alibi = {[](void* self, const fovea_score_block* block) {
-                                       change_all(*block, [&](float x, uint32_t r, uint32_t k) {
-                                         const int64_t distance = block->first_position + block->tokens[r] -
-                                                                  (block->first_key + k);
-                                         return x - static_cast<const float*>(self)[block->heads[r]] *
-                                                        std::fabs(float(distance));
-                                       });
-                                     },
-                                     nullptr, alibi.slopes()};
-    const fovea_modifier as_softcap = {[](void*, const fovea_score_block* block) {
-                                         change_all(*block, [](float x, uint32_t, uint32_t) {
-                                           return 1.5f * std::tanh(x / 1.5f);
-                                         });
-                                       },
-                                       nullptr, nullptr};
-    alibi.args.alibi_slopes = nullptr, alibi.args.modifier = &as_alibi;
+    const float* const slopes = alibi.slopes();
+    const auto alibi_of = [&](float x, const ScorePlace& at) { return x - slopes[at.head] * std::fabs(at.distance()); };
+    const auto halve = [](float x, const ScorePlace&) { return 0.5f * x; };
+    const fovea::ScoreModifier as_alibi(alibi_of);
+    const fovea::ScoreModifier as_softcap([](float x, const ScorePlace&) { return 1.5f * std::tanh(x / 1.5f); });
+    const fovea::WeightModifier halves(halve);
+    const fovea::Modifier both(alibi_of, halve);
+    alibi.args.alibi_slopes = nullptr;
     softcap.desc.softcap = 0, softcap.args.modifier = &as_softcap;
+    const auto halved = [&](const fovea_modifier& whole, const fovea_modifier& half, fovea_target target) {
+      alibi.args.modifier = &whole;
+      REQUIRE(alibi.run_unchecked({target}) == "");
+      const std::vector<float> out = alibi.out();
+      alibi.args.modifier = &half;
+      REQUIRE(alibi.run_unchecked({target}) == "");
+      const std::vector<float> half_out = alibi.out();
+      for (size_t i = 0; i < out.size(); ++i) REQUIRE(std::fabs(half_out[i] - 0.5f * out[i]) < 1e-6f);
+    };
     for (const fovea_target target : targets()) {
-      CHECK(run_and_compare(alibi, {target}) == "");
       CHECK(run_and_compare(softcap, {target}) == "");
+      halved({}, halves, target);
+      halved(as_alibi, both, target);
+      alibi.args.modifier = &as_alibi;
+      CHECK(run_and_compare(alibi, {target}) == "");
     }
   }
 }
@@ -224,13 +210,8 @@ TEST_CASE("modifiers: ALiBi and softcap as modifiers are the options", "[short]"
 TEST_CASE("modifiers: a score of -inf has no weight, and a row of them is a row without keys", "[short]") {
   for (const uint32_t q_tokens : {1u, 21u}) {
     AttentionCase test(base(q_tokens));
-    const fovea_modifier hides = {[](void*, const fovea_score_block* block) {
-                                    change_all(*block, [&](float x, uint32_t r, uint32_t k) {
-                                      const bool seen = block->heads[r] != 2 && (block->first_key + k) % 3 == 0;
-                                      return seen ? x : -kInfinity;
-                                    });
-                                  },
-                                  nullptr, nullptr};
+    const fovea::ScoreModifier hides(
+        [](float x, const ScorePlace& at) { return at.head != 2 && at.key % 3 == 0 ? x : -kInfinity; });
     std::vector<uint8_t> mask(size_t{6} * 150);
     for (size_t i = 0; i < mask.size(); ++i) mask[i] = i / 150 != 2 && i % 150 % 3 == 0;
     test.args.mask = {FOVEA_MASK_BYTE, 0, mask.data(), 0, 150, 0, 0, nullptr, 0};
@@ -257,13 +238,8 @@ TEST_CASE("modifiers: weights below 0 become 0, and hidden keys stay hidden what
     p.stage = FOVEA_SCORES_SOFTMAX;
     if (integers) p = p.with_integers();
     AttentionCase test(p);
-    const fovea_modifier one_for_even = {nullptr,
-                                         [](void*, const fovea_score_block* block) {
-                                           change_all(*block, [&](float, uint32_t, uint32_t k) {
-                                             return (block->first_key + k) % 2 == 0 ? 0.25f : -1.0f;
-                                           });
-                                         },
-                                         nullptr};
+    const fovea::WeightModifier one_for_even(
+        [](float, const ScorePlace& at) { return at.key % 2 == 0 ? 0.25f : -1.0f; });
     test.args.modifier = &one_for_even;
     for (const fovea_target target : p.targets()) {
       REQUIRE(test.run_unchecked({target}) == "");

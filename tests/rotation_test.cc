@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Rotated keys and values: caches that rotate what is appended, and attention that rotates queries and takes the
-// rotation of outputs back. tests/FIELDS.md says which test fails when a field is ignored.
+// rotation of outputs back.
 #include "support/centered.h"
 #include "support/rotated.h"
 #include "support/shuffler.h"

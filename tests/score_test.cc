@@ -4,7 +4,6 @@
 // attention_pairs_test.cc, with formats and sources in sources_test.cc, in streams in stream_test.cc.
 #include "simd_tests.h"
 #include "support/test.h"
-#include "support/test_stream.h"
 
 namespace fovea_test {
 namespace {
@@ -133,22 +132,22 @@ TEST_CASE("score: large queries and keys, where tanh is 1, agree with the refere
 
 namespace {
 
-constexpr uint32_t kQueries = 5, kKeys = 23, kQueryDim = 7, kKeyDim = 10, kHidden = 13, kValueDim = 4;
+constexpr uint32_t kQueries = 5, kKeys = 23, kQueryDim = 7, kKeyDim = 10, kHidden = 13;
 
-// Queries, keys, values and weights as the papers have them, before any linear layer.
-struct PaperCase {
-  float q[kQueries][kQueryDim], keys[kKeys][kKeyDim], values[kKeys][kValueDim];
+// Queries, keys and weights as the papers have them, before any linear layer.
+struct Paper {
+  float q[kQueries][kQueryDim], keys[kKeys][kKeyDim];
   float w[kQueryDim][kKeyDim];                 // of general: q^T W k
   float w_both[kHidden][kQueryDim + kKeyDim];  // of concat; of additive its two parts
   float v[kHidden];
 
-  PaperCase() {
+  Paper() {
     uint64_t draw = 0;
     const auto fill = [&](float* begin, size_t count, float size) {
       for (size_t i = 0; i < count; ++i) begin[i] = size * random_normal(77, draw++);
     };
-    fill(q[0], kQueries * kQueryDim, 1), fill(keys[0], kKeys * kKeyDim, 1), fill(values[0], kKeys * kValueDim, 1);
-    fill(w[0], kQueryDim * kKeyDim, 0.4f), fill(w_both[0], kHidden * (kQueryDim + kKeyDim), 0.4f), fill(v, kHidden, 1);
+    fill(q[0], kQueries * kQueryDim, 1), fill(keys[0], kKeys * kKeyDim, 1), fill(w[0], kQueryDim * kKeyDim, 0.4f);
+    fill(w_both[0], kHidden * (kQueryDim + kKeyDim), 0.4f), fill(v, kHidden, 1);
   }
 
   double general(uint32_t i, uint32_t j) const {
@@ -169,100 +168,64 @@ struct PaperCase {
   }
 };
 
-void project(fovea_target target, float* y, uint32_t out_dim, const float* x, uint32_t tokens, uint32_t in_dim,
-             const float* w, uint32_t row_stride) {
+// A row of x, multiplied by the transposed weights, each row of which is row_stride after the last.
+void project(fovea_target target, const float* x, uint32_t in_dim, const float* w, uint32_t row_stride, float* y,
+             uint32_t out_dim) {
   auto args = sized<fovea_linear_args>();
-  args.target = target, args.tokens = tokens, args.in_dim = in_dim, args.out_dim = out_dim;
-  args.y = y, args.y_stride = ptrdiff_t(out_dim);
-  args.x = x, args.x_stride = ptrdiff_t(in_dim);
+  args.target = target, args.tokens = 1, args.in_dim = in_dim, args.out_dim = out_dim;
+  args.y = y, args.y_stride = ptrdiff_t(out_dim), args.x = x, args.x_stride = ptrdiff_t(in_dim);
   args.weights.data = w, args.weights.row_stride = ptrdiff_t(row_stride);
   const Guarded workspace(fovea_linear_workspace_bytes(&args), FOVEA_WORKSPACE_ALIGNMENT, Placement::kEnd);
   REQUIRE(fovea_linear(&args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
 }
 
-struct Answer {
-  float out[kQueries][kValueDim], lse[kQueries], weights[kQueries][kKeys];
-};
-
-fovea_attention_args paper_args(const float* q, const float* keys, uint32_t dim, const PaperCase& c, Answer* answer) {
-  const auto stride = ptrdiff_t(dim);
-  auto args = sized<fovea_attention_args>();
-  args.batch = 1, args.q_tokens = kQueries, args.kv_tokens = kKeys;
-  args.q = {q, 0, 0, stride};
-  args.kv.keys = {keys, 0, 0, stride};
-  args.kv.values = {c.values, 0, 0, kValueDim};
-  args.out = {answer->out, kQueries * kValueDim, kQueries * kValueDim, kValueDim};
-  args.lse = {answer->lse, kQueries, kQueries, 1};
-  args.scores = {answer->weights, kQueries * kKeys, kQueries * kKeys, kKeys};
-  args.scores_stage = FOVEA_SCORES_SOFTMAX;
-  return args;
+// What attention makes of queries and keys that linear layers made agrees with the reference, whose scores are those of
+// the paper.
+template <class Score>
+void check_paper(fovea_target target, AttentionCase& test, Score paper_score) {
+  INFO(fovea_target_name(target));
+  CHECK(test.run({target}) == "");
+  for (const auto& [i, j] : indices(kQueries, kKeys)) {
+    CHECK(close(test.expected().scores[i * kKeys + j], paper_score(i, j), kProjectedError));
+    CHECK(close(test.scores()[i * kKeys + j], paper_score(i, j), kProjectedError));
+  }
 }
 
-// Holds the whole call, and streams of two sorts of pieces, against scores of the paper, in double.
-template <class Score>
-void check_paper(fovea_target target, fovea_score score, const float* q, const float* keys, uint32_t dim,
-                 const PaperCase& c, Score paper_score) {
-  auto desc = sized<fovea_attention_desc>();
-  desc.q_heads = desc.kv_heads = desc.max_batch = 1, desc.head_dim = dim, desc.value_dim = kValueDim;
-  desc.max_q_tokens = kQueries, desc.max_kv_tokens = kKeys, desc.score = score, desc.target = target;
-  const TestStream stream(desc, target);
-  const Guarded& workspace = stream.workspace;
-  for (const uint32_t piece : {0u, 64u, 5u}) {
-    Answer answer;
-    fovea_attention_args args = paper_args(q, keys, dim, c, &answer);
-    if (score == FOVEA_SCORE_ADDITIVE) args.score_vector = c.v;
-    if (piece == 0) {
-      REQUIRE(fovea_attention(&stream.plan, &args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
-    } else {
-      args.scores = {}, args.scores_stage = FOVEA_SCORES_NONE;
-      stream.begin();
-      for (uint32_t first = 0; first < kKeys; first += piece) {
-        args.kv_tokens = kKeys - first < piece ? kKeys - first : piece;
-        args.kv.keys.data = keys + first * dim, args.kv.values.data = c.values[first];
-        REQUIRE(stream.push(args) == FOVEA_OK);
-      }
-      REQUIRE(stream.end(args) == FOVEA_OK);
-    }
-    for (uint32_t i = 0; i < kQueries; ++i) {
-      double sum = 0, out[kValueDim] = {};
-      for (uint32_t j = 0; j < kKeys; ++j) {
-        const double weight = std::exp(paper_score(i, j));
-        sum += weight;
-        for (uint32_t e = 0; e < kValueDim; ++e) out[e] += weight * c.values[j][e];
-      }
-      INFO(fovea_target_name(target) << ", pieces of " << piece << ", query " << i);
-      CHECK(close(answer.lse[i], std::log(sum), kProjectedError));
-      for (uint32_t e = 0; e < kValueDim; ++e) CHECK(close(answer.out[i][e], out[e] / sum, kProjectedError));
-      for (uint32_t j = 0; piece == 0 && j < kKeys; ++j) {
-        CHECK(close(answer.weights[i][j], std::exp(paper_score(i, j)) / sum, kProjectedError));
-      }
-    }
-  }
+Problem paper_problem(fovea_score score, uint32_t dim) {
+  Problem p;
+  p.q_tokens = kQueries, p.kv_tokens = kKeys, p.head_dim = dim, p.value_dim = 4;
+  p.score = score, p.stage = FOVEA_SCORES_SCALED;
+  return p;
 }
 
 }  // namespace
 
 TEST_CASE("score: general is dot with keys W k, as Luong et al. have it", "[short]") {
-  const PaperCase c;
+  const Paper paper;
   for (const fovea_target target : targets()) {
-    float keys[kKeys][kQueryDim];
-    project(target, keys[0], kQueryDim, c.keys[0], kKeys, kKeyDim, c.w[0], kKeyDim);
-    check_paper(target, FOVEA_SCORE_GENERAL, c.q[0], keys[0], kQueryDim, c,
-                [&](uint32_t i, uint32_t j) { return c.general(i, j); });
+    AttentionCase test(paper_problem(FOVEA_SCORE_GENERAL, kQueryDim));
+    for (uint32_t i = 0; i < kQueries; ++i) std::copy_n(paper.q[i], kQueryDim, test.q(0, 0, i));
+    for (uint32_t j = 0; j < kKeys; ++j) {
+      project(target, paper.keys[j], kKeyDim, paper.w[0], kKeyDim, test.key(0, 0, j), kQueryDim);
+    }
+    check_paper(target, test, [&](uint32_t i, uint32_t j) { return paper.general(i, j); });
   }
 }
 
 TEST_CASE("score: concat and additive are tanh of the sum of two projections, as Luong and Bahdanau have it",
           "[short]") {
-  const PaperCase c;
-  for (const fovea_target target : targets()) {
-    float q[kQueries][kHidden], keys[kKeys][kHidden];
-    constexpr uint32_t kRow = kQueryDim + kKeyDim;  // of W: its first columns are those of the query
-    project(target, q[0], kHidden, c.q[0], kQueries, kQueryDim, c.w_both[0], kRow);
-    project(target, keys[0], kHidden, c.keys[0], kKeys, kKeyDim, c.w_both[0] + kQueryDim, kRow);
-    for (const fovea_score score : {FOVEA_SCORE_CONCAT, FOVEA_SCORE_ADDITIVE}) {
-      check_paper(target, score, q[0], keys[0], kHidden, c, [&](uint32_t i, uint32_t j) { return c.concat(i, j); });
+  const Paper paper;
+  constexpr uint32_t kRow = kQueryDim + kKeyDim;  // of W: its first columns are those of the query
+  for (const auto& [target, score] : every(targets(), {FOVEA_SCORE_CONCAT, FOVEA_SCORE_ADDITIVE})) {
+    AttentionCase test(paper_problem(score, kHidden));
+    for (uint32_t i = 0; i < kQueries; ++i) {
+      project(target, paper.q[i], kQueryDim, paper.w_both[0], kRow, test.q(0, 0, i), kHidden);
     }
+    for (uint32_t j = 0; j < kKeys; ++j) {
+      project(target, paper.keys[j], kKeyDim, paper.w_both[0] + kQueryDim, kRow, test.key(0, 0, j), kHidden);
+    }
+    std::copy_n(paper.v, kHidden, test.score_vector());
+    check_paper(target, test, [&](uint32_t i, uint32_t j) { return paper.concat(i, j); });
   }
 }
 

@@ -110,17 +110,26 @@ Problem decode(uint32_t q_tokens, fovea_kv_kind kind, fovea_compute compute = FO
 
 }  // namespace
 
-TEST_CASE("sources: whichever holds the keys, the bits are the same", "[short]") {
-  for (const auto& [compute, q_tokens] :
-       every({FOVEA_COMPUTE_F32, FOVEA_COMPUTE_I8, FOVEA_COMPUTE_F16}, {1u, 2u, 40u})) {
-    AttentionCase strided(decode(q_tokens, FOVEA_KV_STRIDED, compute));
+TEST_CASE("sources: whichever holds the keys, or pinned tokens and a window of them, the bits are the same",
+          "[short]") {
+  for (const auto& [compute, q_tokens, pinned, key_split_tokens] :
+       every({FOVEA_COMPUTE_F32, FOVEA_COMPUTE_I8, FOVEA_COMPUTE_F16}, {1u, 2u, 40u}, {0u, 29u, 70u}, {0u, 64u})) {
+    const auto problem = [&, q_count = q_tokens, pinned_tokens = pinned, products = compute](fovea_kv_kind kind) {
+      Problem p = decode(q_count, kind, products);
+      if (pinned_tokens == 0) return p;
+      p.kv_lengths = {300, 100}, p.pinned_tokens = pinned_tokens, p.window_left = 61;
+      if (kind == FOVEA_KV_RING) p.ring_tokens = pinned_tokens + p.window_left + q_count - 1;
+      return p;
+    };
+    AttentionCase strided(problem(FOVEA_KV_STRIDED));
     for (const fovea_target target : strided.problem.targets()) {
-      REQUIRE(strided.run({target}) == "");
+      Run how{target};
+      how.key_split_tokens = key_split_tokens;
+      REQUIRE(strided.run(how) == "");
       for (const fovea_kv_kind kind : {FOVEA_KV_RING, FOVEA_KV_PAGED, FOVEA_KV_LOAD}) {
-        AttentionCase other(decode(q_tokens, kind, compute));
-        REQUIRE(other.run({target}) == "");
-        CHECK(same_bits(other.out(), strided.out()));
-        CHECK(same_bits(other.lse(), strided.lse()));
+        AttentionCase other(problem(kind));
+        REQUIRE(other.run(how) == "");
+        CHECK(same_bits(other.outputs(), strided.outputs()));
       }
     }
   }
@@ -137,37 +146,6 @@ TEST_CASE("sources: a ring that wrapped around gives the bits of a window", "[sh
     REQUIRE(b.run({target}) == "");
     CHECK(same_bits(a.out(), b.out()));
   }
-}
-
-TEST_CASE("sources: whichever holds pinned tokens and a window, the bits are the same", "[short]") {
-  const auto check = [](fovea_target target, fovea_compute compute) {
-    for (const uint32_t q_tokens : {1u, 40u}) {
-      for (const uint32_t pinned : {29u, 70u}) {
-        const auto problem = [&](fovea_kv_kind kind) {
-          Problem p = decode(q_tokens, kind, compute);
-          p.kv_lengths = {300, 100};
-          p.pinned_tokens = pinned, p.window_left = 61;
-          if (kind == FOVEA_KV_RING) p.ring_tokens = pinned + p.window_left + q_tokens - 1;
-          return p;
-        };
-        for (const uint32_t key_split_tokens : {0u, 64u}) {
-          Run run{target};
-          run.key_split_tokens = key_split_tokens;
-          AttentionCase strided(problem(FOVEA_KV_STRIDED));
-          REQUIRE(strided.run(run) == "");
-          for (const fovea_kv_kind kind : {FOVEA_KV_RING, FOVEA_KV_PAGED, FOVEA_KV_LOAD}) {
-            AttentionCase other(problem(kind));
-            REQUIRE(other.run(run) == "");
-            CHECK(same_bits(other.out(), strided.out()));
-            CHECK(same_bits(other.lse(), strided.lse()));
-          }
-        }
-      }
-    }
-  };
-  for (const fovea_target target : targets()) check(target, FOVEA_COMPUTE_F32);
-  for (const fovea_target target : targets()) check(target, FOVEA_COMPUTE_F16);
-  for (const fovea_target target : targets_and_those_that_extend_them()) check(target, FOVEA_COMPUTE_I8);
 }
 
 TEST_CASE("sources: a mask that ends early does not bring back what a ring has lost", "[short]") {

@@ -2,8 +2,8 @@
 //
 // Each field of fovea_attention_args against the calls that divide attention: pushes into a stream, its end, merged
 // states, images of states, and split keys. No field may be lost between them.
-#include "support/pieces.h"
 #include "support/test.h"
+#include "support/test_stream.h"
 
 namespace fovea_test {
 namespace {
@@ -129,17 +129,8 @@ Problem plain() {
 // A case with a plan and memory for its calls, of which each returns what the outputs then are.
 class Calls {
  public:
-  Calls(const Fields& row, fovea_target target) : test(problem_of(row)), row_(row) {
-    if (row.prepare != nullptr) row.prepare(test, extra_);
-    test.desc.target = target;
-    REQUIRE(fovea_plan_init(&plan_, &test.desc) == FOVEA_OK);
-    fovea_attention_desc split = test.desc;
-    split.key_split_tokens = 64;
-    REQUIRE(fovea_plan_init(&split_, &split) == FOVEA_OK);
-    const size_t bytes = std::max(fovea_workspace_bytes(&plan_), fovea_workspace_bytes(&split_));
-    workspace_ = Guarded(bytes, 64, Placement::kEnd);
-    state_bytes_ = fovea_state_bytes(&plan_, test.problem.batch, test.problem.q_tokens);
-  }
+  Calls(const Fields& row, fovea_target target)
+      : test(problem_of(row)), row_(row), stream_(prepared(0), target), split_(prepared(64), target) {}
 
   AttentionCase test;
 
@@ -154,8 +145,8 @@ class Calls {
     return args;
   }
 
-  Outputs whole(const Args& args) { return outputs_of(fovea_attention(&plan_, &args, memory(), memory_bytes()), args); }
-  Outputs split(const Args& args) { return outputs_of(fovea_attention(&split_, &args, memory(), memory_bytes()), args); }
+  Outputs whole(const Args& args) { return outputs_of(call(stream_, args), args); }
+  Outputs split(const Args& args) { return outputs_of(call(split_, args), args); }
 
   fovea_status push(const Guarded& state, Piece piece, const Args& args) const {
     PieceArgs part(test, piece);
@@ -166,11 +157,9 @@ class Calls {
     if (args.kv_lengths != nullptr) pushed.kv_lengths = part.args.kv_lengths;
     if (args.mask.data != nullptr) pushed.mask = part.args.mask;
     if (args.block_map != nullptr) pushed.block_map = part.args.block_map;
-    return fovea_stream_push(&plan_, state.as<fovea_state>(), &pushed, memory(), memory_bytes());
+    return stream_.push(state, pushed);
   }
-  fovea_status end(const Guarded& state, const Args& args) const {
-    return fovea_stream_end(&plan_, state.as<fovea_state>(), &args, memory(), memory_bytes());
-  }
+  fovea_status end(const Guarded& state, const Args& args) const { return stream_.end(state, args); }
   // All keys in pushes of whole tiles. What has effect at the end must not be touched by them.
   Outputs streamed(const Args& pushed, const Args& ended) {
     const Guarded state = begin(0);
@@ -181,44 +170,45 @@ class Calls {
   }
   // Two states, of which one travels as an image before they are merged.
   Outputs merged(const Args& args) {
-    const Guarded first = begin(0), last = begin(pieces()[0].end), image(state_bytes_, 1, Placement::kEnd);
+    const Guarded first = begin(0), last = begin(pieces()[0].end), image(stream_.bytes, 1, Placement::kEnd);
     REQUIRE(push(first, pieces()[0], args) == FOVEA_OK);
     for (size_t i = 1; i < pieces().size(); ++i) REQUIRE(push(last, pieces()[i], args) == FOVEA_OK);
     REQUIRE(fovea_stream_export(last.as<fovea_state>(), image.as<void>(), image.bytes()) == FOVEA_OK);
     const Guarded again = begin(0);
-    REQUIRE(fovea_stream_import(again.as<fovea_state>(), state_bytes_, image.as<void>(), image.bytes()) == FOVEA_OK);
-    REQUIRE(fovea_stream_merge(&plan_, first.as<fovea_state>(), again.as<fovea_state>()) == FOVEA_OK);
+    REQUIRE(fovea_stream_import(again.as<fovea_state>(), stream_.bytes, image.as<void>(), image.bytes()) == FOVEA_OK);
+    REQUIRE(fovea_stream_merge(&stream_.plan, first.as<fovea_state>(), again.as<fovea_state>()) == FOVEA_OK);
     return outputs_of(end(first, args), args);
   }
 
-  Guarded begin(int64_t first_key) const {
-    Guarded state((state_bytes_ + 63) / 64 * 64, 64, Placement::kEnd);
-    const Problem& p = test.problem;
-    REQUIRE(fovea_stream_begin(&plan_, state.as<fovea_state>(), state_bytes_, p.batch, p.q_tokens, first_key) ==
-            FOVEA_OK);
-    return state;
-  }
+  Guarded begin(int64_t first_key) const { return stream_.another(first_key); }
   std::vector<Piece> pieces() const { return {{0, 64}, {64, test.problem.kv_tokens}}; }
 
  private:
-  void* memory() const { return workspace_.as<void>(); }
-  size_t memory_bytes() const { return workspace_.bytes(); }
+  fovea_attention_desc prepared(uint32_t key_split_tokens) {
+    if (key_split_tokens == 0 && row_.prepare != nullptr) row_.prepare(test, extra_);
+    fovea_attention_desc d = test.desc;
+    d.key_split_tokens = key_split_tokens;
+    return d;
+  }
+  static fovea_status call(const TestStream& of, const Args& args) {
+    return fovea_attention(&of.plan, &args, of.workspace.as<void>(), of.workspace.bytes());
+  }
   // Of the call that has just been made, with this status. The next call finds them filled again.
   Outputs outputs_of(fovea_status status, const Args& args) {
     REQUIRE(status == FOVEA_OK);
     Outputs got;
     got.out = test.out();
-    const Problem& p = test.problem;  // an lse that was not asked for is not there: the memory sanitizer would see it read
-    got.lse = args.lse.data != nullptr ? test.lse() : std::vector<float>(size_t{p.batch} * p.q_heads * p.q_tokens, -1.0f);
+    const Problem& p =
+        test.problem;  // an lse that was not asked for is not there: the memory sanitizer would see it read
+    got.lse =
+        args.lse.data != nullptr ? test.lse() : std::vector<float>(size_t{p.batch} * p.q_heads * p.q_tokens, -1.0f);
     test.fill_outputs();
     return got;
   }
 
   const Fields& row_;
   Extra extra_;
-  fovea_plan plan_, split_;
-  Guarded workspace_;
-  size_t state_bytes_;
+  const TestStream stream_, split_;
 };
 
 // The largest difference of any two outputs; an infinity only equals itself.

@@ -4,8 +4,8 @@
 // order, travel as images, and refuse what does not fit.
 #include "core/attention/kernels.h"
 #include "core/attention/layout.h"
-#include "support/pieces.h"
 #include "support/test.h"
+#include "support/test_stream.h"
 
 namespace fovea_test {
 namespace {
@@ -50,34 +50,19 @@ std::vector<uint32_t> at_every(uint32_t step) {
   return cuts;
 }
 
-// A plan, a workspace and states for a case.
-class Streamer {
+// Streams of a case.
+class Streamer : public TestStream {
  public:
-  Streamer(AttentionCase& test, const Run& run) : test_(test) {
+  Streamer(AttentionCase& test, const Run& run) : TestStream(desc_of(test, run), run.target), test_(test) {
     set_current_case(name(test.problem) + " | stream | " + name(run));
-    fovea_attention_desc d = test.desc;
-    d.target = run.target, d.portable_bits = run.portable_bits;
-    d.workspace_budget_bytes = budget_bytes(d, run.budget);
-    REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
-    workspace_ = Guarded(fovea_workspace_bytes(&plan), kAlignment, Placement::kEnd);
-  }
-
-  fovea_plan plan;
-
-  Guarded begin(int64_t first_key = 0) const {
-    const Problem& p = test_.problem;
-    const size_t bytes = fovea_state_bytes(&plan, p.batch, p.q_tokens);
-    REQUIRE(bytes == FOVEA_STATE_BYTES(size_t{p.batch} * p.q_heads * p.q_tokens, p.value_dim));
-    Guarded state((bytes + kAlignment - 1) / kAlignment * kAlignment, kAlignment, Placement::kEnd);
-    REQUIRE(fovea_stream_begin(&plan, state.as<fovea_state>(), bytes, p.batch, p.q_tokens, first_key) == FOVEA_OK);
-    return state;
+    REQUIRE(bytes == FOVEA_STATE_BYTES(size_t{test.desc.max_batch} * test.desc.q_heads * test.desc.max_q_tokens,
+                                       test.desc.value_dim));
   }
   // positions: instead of the case's.
   void push(const Guarded& state, Piece piece, const int64_t* positions = nullptr) const {
     PieceArgs part(test_, piece);
     if (positions != nullptr) part.args.positions = positions;
-    REQUIRE(fovea_stream_push(&plan, state.as<fovea_state>(), &part.args, workspace_.as<void>(), workspace_.bytes()) ==
-            FOVEA_OK);
+    REQUIRE(TestStream::push(state, part.args) == FOVEA_OK);
   }
   void merge(const Guarded& into, const Guarded& from) const {
     REQUIRE(fovea_stream_merge(&plan, into.as<fovea_state>(), from.as<fovea_state>()) == FOVEA_OK);
@@ -91,19 +76,24 @@ class Streamer {
     args.alibi_slopes = args.score_vector = nullptr, args.modifier = nullptr, args.kv_tokens = 0xffffffffu;
     test_.fill_outputs();
     state.read_only(true);
-    const fovea_status status =
-        fovea_stream_end(&plan, state.as<fovea_state>(), &args, workspace_.as<void>(), workspace_.bytes());
+    const fovea_status status = TestStream::end(state, args);
     state.read_only(false);
     REQUIRE(status == FOVEA_OK);
-    CHECK(workspace_.margin_intact());
+    CHECK(workspace.margin_intact());
   }
   void push_all(const Guarded& state, const std::vector<Piece>& all) const {
     for (const Piece& piece : all) push(state, piece);
   }
 
  private:
+  static fovea_attention_desc desc_of(const AttentionCase& test, const Run& run) {
+    fovea_attention_desc d = test.desc;
+    d.target = run.target, d.portable_bits = run.portable_bits;
+    d.workspace_budget_bytes = budget_bytes(d, run.budget);
+    return d;
+  }
+
   AttentionCase& test_;
-  Guarded workspace_;
 };
 
 bool same_bytes(const Guarded& a, const Guarded& b) {
@@ -127,7 +117,7 @@ TEST_CASE("stream: keys in pieces of multiples of 64 give the bits of one call, 
       const std::vector<float> out = test.out(), lse = test.lse();
       const Streamer stream(test, run);
       for (const std::vector<uint32_t>& cuts : {std::vector<uint32_t>{}, at_every(64), {0, 64, 64}, {128}}) {
-        const Guarded state = stream.begin();
+        const Guarded state = stream.another();
         stream.push_all(state, pieces(problem.kv_tokens, cuts));
         CHECK(state.as<fovea_state>()->next_key == problem.kv_tokens);
         stream.end(state);
@@ -135,7 +125,7 @@ TEST_CASE("stream: keys in pieces of multiples of 64 give the bits of one call, 
         CHECK(same_bits(test.lse(), lse));
       }
       for (const std::vector<uint32_t>& cuts : {at_every(1), at_every(7), {1, 40, 64, 65, 129}}) {
-        const Guarded state = stream.begin();
+        const Guarded state = stream.another();
         stream.push_all(state, pieces(problem.kv_tokens, cuts));
         stream.end(state);
         CHECK(test.compare() == "");
@@ -150,7 +140,7 @@ TEST_CASE("stream: an answer in between leaves the stream as it was", "[short][s
     test.expected();
     const Streamer stream(test, {target});
     const std::vector<Piece> all = pieces(test.problem.kv_tokens, at_every(64));
-    const Guarded quiet = stream.begin(), looked_at = stream.begin();
+    const Guarded quiet = stream.another(), looked_at = stream.another();
     for (const Piece& piece : all) {
       stream.push(quiet, piece);
       stream.push(looked_at, piece);
@@ -171,7 +161,7 @@ TEST_CASE("stream: states merge to the answer over all keys, in any order and tr
       const Streamer stream(test, {target});
       const std::vector<Piece> parts = pieces(problem.kv_tokens, {37, 64, 100});
       const auto part = [&](size_t i) {
-        Guarded state = stream.begin(i < parts.size() ? parts[i].begin : problem.kv_tokens);
+        Guarded state = stream.another(i < parts.size() ? parts[i].begin : problem.kv_tokens);
         if (i < parts.size()) stream.push(state, parts[i]);
         return state;
       };
@@ -189,7 +179,7 @@ TEST_CASE("stream: states merge to the answer over all keys, in any order and tr
       stream.end(left);
       CHECK(test.compare() == "");
       // (((3 2) 1) 0), beginning with a state that saw nothing.
-      const Guarded line = stream.begin();
+      const Guarded line = stream.another();
       for (size_t i = 4; i-- > 0;) stream.merge(line, part(i));
       stream.end(line);
       CHECK(test.compare() == "");
@@ -206,7 +196,7 @@ TEST_CASE("stream: NaN in a state merges to NaN, whichever way round", "[short][
     for (size_t field = 0; field < 7; ++field) {  // the maximum, the sum, or an output
       for (const bool empty : {false, true}) {
         const auto state = [&](bool spoilt) {
-          Guarded made = stream.begin();
+          Guarded made = stream.another();
           if (spoilt || !empty) stream.push(made, {0, spoilt ? 3u : 8u});
           if (spoilt) reinterpret_cast<float*>(made.as<fovea_state>() + 1)[field] = NAN;
           return made;
@@ -266,7 +256,7 @@ TEST_CASE("stream: a state goes on on another target, and as an image", "[short]
   for (size_t i = 0; i < targets().size(); ++i) {
     const Streamer stream(test, {targets()[i]});
     const size_t bytes = fovea_state_bytes(&stream.plan, test.problem.batch, test.problem.q_tokens);
-    Guarded state = stream.begin();
+    Guarded state = stream.another();
     for (size_t k = 0; k < all.size(); ++k) {
       Streamer(test, {targets()[(i + k) % targets().size()]}).push(state, all[k]);
       const Guarded image(bytes, 1, Placement::kEnd);
@@ -290,7 +280,7 @@ TEST_CASE("stream: with integer products, pushes on any targets give the bits of
   const std::vector<Piece> parts = pieces(test.problem.kv_tokens, at_every(64));
   for (size_t i = 0; i < all.size(); ++i) {
     const Streamer stream(test, {all[i]});
-    const Guarded state = stream.begin();
+    const Guarded state = stream.another();
     for (size_t k = 0; k < parts.size(); ++k) Streamer(test, {all[(i + k) % all.size()]}).push(state, parts[k]);
     stream.end(state);
     CHECK(same_bits(test.outputs(), want));
@@ -310,7 +300,7 @@ TEST_CASE("stream: pages hold keys whose tiles begin within a page", "[short][st
     for (const auto& [target, portable] : every(p.targets(), {false, true})) {
       const Streamer stream(test, {target, Budget::kNone, portable});
       for (const int64_t first_key : {int64_t{24}, int64_t{100}}) {
-        const Guarded state = stream.begin(first_key);
+        const Guarded state = stream.another(first_key);
         stream.push(state, {0, p.kv_tokens});
         stream.end(state);
         INFO(name(p) << " | " << fovea_target_name(target) << ", first key " << first_key);
@@ -377,39 +367,24 @@ TEST_CASE("stream: an image has a fixed form, and none that is damaged is taken"
 }
 
 TEST_CASE("stream: positions go on far beyond what a call may hold", "[short][stream]") {
-  // A window over the last keys of a stream that has run for long, against the same keys in one call near position 0.
-  Problem p;
-  p.q_heads = 2, p.q_tokens = 3, p.kv_tokens = 150, p.head_dim = 16, p.value_dim = 9;
-  p.causal = FOVEA_CAUSAL_POSITIONS, p.positions = {140}, p.window_left = 90, p.alibi = true;
-  AttentionCase test(p);
-  test.expected();
-  const int64_t far = int64_t{1} << 50;  // a multiple of 64
-  for (const fovea_target target : targets()) {
+  constexpr int64_t kFar = int64_t{1} << 50, kMost = int64_t{1} << 62;
+  struct Place {
+    bool limited;  // by a window over the last keys, which has run for long; else it hides no key, all on its right
+    int64_t near, first_key, position;
+  };
+  for (const auto& [target, place] :
+       every(targets(), {Place{true, 140, kFar, kFar + 140}, Place{false, -10, kMost - 256, -kMost}})) {
+    Problem p;
+    p.q_heads = 2, p.q_tokens = 3, p.kv_tokens = 150, p.head_dim = 16, p.value_dim = 9;
+    p.positions = {place.near}, p.window_left = place.limited ? 90 : 1000, p.alibi = place.limited;
+    if (place.limited) p.causal = FOVEA_CAUSAL_POSITIONS;
+    AttentionCase test(p);
+    test.expected();
     REQUIRE(test.run_unchecked({target}) == "");
     const std::vector<float> out = test.out();
     const Streamer stream(test, {target});
-    const Guarded state = stream.begin(far);
-    const int64_t position = far + 140;
-    for (const Piece& piece : pieces(p.kv_tokens, at_every(64))) stream.push(state, piece, &position);
-    stream.end(state);
-    CHECK(same_bits(test.out(), out));
-  }
-}
-
-TEST_CASE("stream: a window hides no key from a query as far before it as positions go", "[short][stream]") {
-  Problem p;
-  p.q_heads = 2, p.q_tokens = 3, p.kv_tokens = 150, p.head_dim = 16, p.value_dim = 9;
-  p.positions = {-10}, p.window_left = 1000;  // of the keys, all on the right, it hides none
-  AttentionCase test(p);
-  test.expected();
-  const int64_t most = int64_t{1} << 62;
-  for (const fovea_target target : targets()) {
-    REQUIRE(test.run_unchecked({target}) == "");
-    const std::vector<float> out = test.out();
-    const Streamer stream(test, {target});
-    const Guarded state = stream.begin(most - 256);
-    const int64_t position = -most;
-    stream.push(state, {0, p.kv_tokens}, &position);
+    const Guarded state = stream.another(place.first_key);
+    for (const Piece& piece : pieces(p.kv_tokens, at_every(64))) stream.push(state, piece, &place.position);
     stream.end(state);
     CHECK(same_bits(test.out(), out));
   }
@@ -427,7 +402,7 @@ TEST_CASE("stream: of pushes of one key the stride between keys may be anything"
     far.args.kv.keys.token_stride = far.args.kv.values.token_stride = PTRDIFF_MAX / 5;
     const Streamer stream(far, {target});
     for (const int64_t first_key : {0, 13, 63}) {
-      const Guarded state = stream.begin(first_key);
+      const Guarded state = stream.another(first_key);
       stream.push(state, {0, 1});
       stream.end(state);
       CHECK(same_bits(far.out(), out));
@@ -477,7 +452,7 @@ TEST_CASE("misuse: what does not fit a stream is refused, and nothing is written
   };
   CHECK(push(&plan, state, piece.args) == FOVEA_ERR_STATE);  // there is none
   REQUIRE(fovea_stream_begin(&plan, state, bytes, 2, 3, 0) == FOVEA_OK);
-  const Guarded before = stream.begin();
+  const Guarded before = stream.another();
   CHECK(push(nullptr, state, piece.args) == FOVEA_ERR_NULL);
   CHECK(push(&plan, nullptr, piece.args) == FOVEA_ERR_NULL);
   CHECK(fovea_stream_push(&plan, state, nullptr, workspace.as<void>(), workspace_bytes) == FOVEA_ERR_NULL);
@@ -485,21 +460,22 @@ TEST_CASE("misuse: what does not fit a stream is refused, and nothing is written
   CHECK(fovea_stream_push(&plan, state, &piece.args, workspace.as<void>(), workspace_bytes - 1) == FOVEA_ERR_WORKSPACE);
   CHECK(push(&no_plan, state, piece.args) == FOVEA_ERR_PLAN);
   CHECK(push(&bottom_right, state, piece.args) == FOVEA_ERR_UNSUPPORTED);
-  fovea_attention_args args = piece.args;
-  args.struct_bytes -= 4;
-  CHECK(push(&plan, state, args) == FOVEA_ERR_STRUCT);
-  args = piece.args, args.batch = 1;
-  CHECK(push(&plan, state, args) == FOVEA_ERR_STATE);
-  args = piece.args, args.q_tokens = 2;
-  CHECK(push(&plan, state, args) == FOVEA_ERR_STATE);
-  args = piece.args, args.kv_tokens = 71;
-  CHECK(push(&plan, state, args) == FOVEA_ERR_CAPACITY);
-  args = piece.args, args.scores_stage = FOVEA_SCORES_SOFTMAX, args.scores = test.args.out;
-  CHECK(push(&plan, state, args) == FOVEA_ERR_UNSUPPORTED);
-  args = piece.args, args.q.data = state;
-  CHECK(push(&plan, state, args) == FOVEA_ERR_OVERLAP);
-  args = piece.args, args.kv.keys.data = nullptr;
-  CHECK(push(&plan, state, args) == FOVEA_ERR_NULL);
+  const Misuse<fovea_attention_args> of_pushes[] = {
+      {"struct_bytes", FOVEA_ERR_STRUCT, [](auto& a) { a.struct_bytes -= 4; }},
+      {"batch", FOVEA_ERR_STATE, [](auto& a) { a.batch = 1; }},
+      {"q_tokens", FOVEA_ERR_STATE, [](auto& a) { a.q_tokens = 2; }},
+      {"kv_tokens", FOVEA_ERR_CAPACITY, [](auto& a) { a.kv_tokens = 71; }},
+      {"scores", FOVEA_ERR_UNSUPPORTED,
+       [&](auto& a) { a.scores_stage = FOVEA_SCORES_SOFTMAX, a.scores = test.args.out; }},
+      {"q in the state", FOVEA_ERR_OVERLAP, [&](auto& a) { a.q.data = state; }},
+      {"no keys", FOVEA_ERR_NULL, [](auto& a) { a.kv.keys.data = nullptr; }},
+  };
+  for (const auto& misuse : of_pushes) {
+    fovea_attention_args args = piece.args;
+    misuse.change(args);
+    INFO(misuse.what);
+    CHECK(push(&plan, state, args) == misuse.want);
+  }
   for (uint32_t* const field :
        {&state->magic, &state->batch, &state->q_heads, &state->kv_heads, &state->q_tokens, &state->value_dim}) {
     const uint32_t kept = *field;
@@ -521,29 +497,30 @@ TEST_CASE("misuse: what does not fit a stream is refused, and nothing is written
   CHECK(fovea_stream_merge(&plan, nullptr, state) == FOVEA_ERR_NULL);
   CHECK(fovea_stream_merge(nullptr, state, before.as<fovea_state>()) == FOVEA_ERR_NULL);
   CHECK(fovea_stream_merge(&no_plan, state, before.as<fovea_state>()) == FOVEA_ERR_PLAN);
-  for (uint32_t fovea_state::*const field : {&fovea_state::magic, &fovea_state::batch, &fovea_state::q_tokens}) {
+  for (uint32_t fovea_state::* const field : {&fovea_state::magic, &fovea_state::batch, &fovea_state::q_tokens}) {
     before.as<fovea_state>()->*field -= 1;
     CHECK(fovea_stream_merge(&plan, state, before.as<fovea_state>()) == FOVEA_ERR_STATE);
     before.as<fovea_state>()->*field += 1;
   }
 
   test.fill_outputs();
-  const auto end = [&](const fovea_attention_args& with) {
-    return fovea_stream_end(&plan, state, &with, workspace.as<void>(), workspace_bytes);
-  };
   CHECK(fovea_stream_end(nullptr, state, &test.args, workspace.as<void>(), workspace_bytes) == FOVEA_ERR_NULL);
   CHECK(fovea_stream_end(&plan, nullptr, &test.args, workspace.as<void>(), workspace_bytes) == FOVEA_ERR_NULL);
   CHECK(fovea_stream_end(&plan, state, nullptr, workspace.as<void>(), workspace_bytes) == FOVEA_ERR_NULL);
   CHECK(fovea_stream_end(&plan, state, &test.args, nullptr, workspace_bytes) == FOVEA_ERR_NULL);
   CHECK(fovea_stream_end(&plan, state, &test.args, workspace.as<void>(), workspace_bytes - 1) == FOVEA_ERR_WORKSPACE);
-  args = test.args, args.q_tokens = 2;
-  CHECK(end(args) == FOVEA_ERR_STATE);
-  args = test.args, args.out.data = nullptr;
-  CHECK(end(args) == FOVEA_ERR_NULL);
-  args = test.args, args.out.data = state;
-  CHECK(end(args) == FOVEA_ERR_OVERLAP);
-  args = test.args, args.lse.data = args.out.data;
-  CHECK(end(args) == FOVEA_ERR_OVERLAP);
+  const Misuse<fovea_attention_args> of_ends[] = {
+      {"q_tokens", FOVEA_ERR_STATE, [](auto& a) { a.q_tokens = 2; }},
+      {"no out", FOVEA_ERR_NULL, [](auto& a) { a.out.data = nullptr; }},
+      {"out in the state", FOVEA_ERR_OVERLAP, [&](auto& a) { a.out.data = state; }},
+      {"lse is out", FOVEA_ERR_OVERLAP, [](auto& a) { a.lse.data = a.out.data; }},
+  };
+  for (const auto& misuse : of_ends) {
+    fovea_attention_args args = test.args;
+    misuse.change(args);
+    INFO(misuse.what);
+    CHECK(fovea_stream_end(&plan, state, &args, workspace.as<void>(), workspace_bytes) == misuse.want);
+  }
   CHECK(test.outputs_untouched());
   CHECK(same_bytes(memory, before));
 }

@@ -78,6 +78,21 @@ size_t size_of(fovea::Span<T> span) {
   return span.size();
 }
 
+// The function of C++ writes what that of C writes, which was not there, and returns its status. `args` point to `out`.
+template <class Args, class Call, class CallOfC, class Out>
+void check_same(Out& out, const Args& args, Call call, CallOfC call_of_c) {
+  const Out before = out;
+  REQUIRE(call(args) == FOVEA_OK);
+  const Out made = out;
+  CHECK(made != before);
+  out = before;
+  REQUIRE(call_of_c(&args) == FOVEA_OK);
+  CHECK(made == out);
+  Args wrong = args;
+  --wrong.struct_bytes;
+  CHECK(call(wrong) == FOVEA_ERR_STRUCT);
+}
+
 }  // namespace
 
 TEST_CASE("veneer: structures begin all zero but for their size, and have the size of those of C", "[veneer][short]") {
@@ -206,37 +221,88 @@ TEST_CASE("veneer: a span is made of an array, of a container, and of a span to 
 
 TEST_CASE("veneer: softmax of spans is softmax of C, at its scale", "[veneer][short]") {
   const std::vector<float> in = {0.5f, -1.0f, 2.0f, 0.25f, 1.5f};
-  std::vector<float> out(in.size()), c_out(in.size());
+  std::vector<float> out(in.size()), of_spans(in.size());
   fovea::SoftmaxArgs args;
-  args.in = in.data();
-  args.out = c_out.data();
-  args.in_axis_stride = args.out_axis_stride = 1, args.outer = args.inner = 1;
-  args.axis = in.size();
-
+  args.in = in.data(), args.out = out.data();
+  args.in_axis_stride = args.out_axis_stride = 1, args.outer = args.inner = 1, args.axis = in.size();
+  for (const float scale : {1.0f, 3.0f}) {
+    args.scale = scale, out.assign(in.size(), 0);
+    check_same(out, args, [](const auto& a) { return fovea::softmax(a); }, fovea_softmax_f32);
+    REQUIRE(fovea::softmax(of_spans, in, scale) == FOVEA_OK);
+    CHECK(of_spans == out);
+    check_same(out, args, [](const auto& a) { return fovea::log_softmax(a); }, fovea_log_softmax_f32);
+    of_spans = in;
+    REQUIRE(fovea::log_softmax(of_spans, of_spans, scale) == FOVEA_OK);
+    CHECK(of_spans == out);
+  }
+  REQUIRE(fovea::softmax(of_spans, in) == FOVEA_OK);
+  args.scale = 1;
   REQUIRE(fovea::softmax(args) == FOVEA_OK);
-  REQUIRE(fovea::softmax(out, in) == FOVEA_OK);
-  CHECK(out == c_out);
-  args.scale = 3;
-  const std::vector<float> unscaled = out;
-  REQUIRE(fovea::softmax(args) == FOVEA_OK);
-  REQUIRE(fovea::softmax(out, in, 3) == FOVEA_OK);
-  CHECK(out == c_out);
-  CHECK(out != unscaled);
-  REQUIRE(fovea::log_softmax(args) == FOVEA_OK);
-  REQUIRE(fovea::log_softmax(out, in, 3) == FOVEA_OK);
-  CHECK(out == c_out);
+  CHECK(of_spans == out);
 
-  out = in;
-  REQUIRE(fovea::log_softmax(out, out, 3) == FOVEA_OK);
-  CHECK(out == c_out);
+  std::vector<float> shorter(4, 7.0f);
+  CHECK(fovea::softmax(shorter, in) == FOVEA_ERR_SIZE);
+  CHECK(fovea::log_softmax(shorter, in) == FOVEA_ERR_SIZE);
+  CHECK(shorter == std::vector<float>(4, 7.0f));
 }
 
-TEST_CASE("veneer: softmax between spans of different sizes is refused and writes nothing", "[veneer][short]") {
-  const std::vector<float> in(4, 1.0f);
-  std::vector<float> out(3, 7.0f);
-  CHECK(fovea::softmax(out, in) == FOVEA_ERR_SIZE);
-  CHECK(fovea::log_softmax(out, in) == FOVEA_ERR_SIZE);
-  CHECK(out == std::vector<float>(3, 7.0f));
+TEST_CASE("veneer: functions of rows of floats are those of C", "[veneer][short]") {
+  const float x[4] = {1, -2, 3, 2.5f}, weight[2] = {0.5f, 2};
+  std::vector<float> y(4, 3e33f);
+  const auto same = [&](auto args, auto call, auto call_of_c) {
+    args.batch = args.heads = args.tokens = 1, args.dim = 4, args.y.data = y.data();
+    check_same(y, args, call, call_of_c);
+  };
+  fovea::NormArgs norm;
+  fovea::ActivationArgs activation;
+  fovea::RotateArgs rotate;
+  norm.x.data = activation.x.data = rotate.x.data = x, activation.activation = FOVEA_ACTIVATION_SILU, rotate.seed = 5;
+  same(norm, fovea::norm, fovea_norm);
+  same(activation, fovea::activation, fovea_activation);
+  same(rotate, fovea::rotate, fovea_rotate_f32);
+  fovea::PairArgs pair;
+  pair.a.data = pair.b.data = x;
+  same(pair, fovea::add, fovea_add);
+  same(pair, fovea::multiply, fovea_multiply);
+  fovea::PoolingArgs pool;
+  pool.batch = pool.heads = 1, pool.tokens = 2, pool.dim = 2;
+  pool.x.data = x, pool.x.token_stride = 2, pool.y.data = y.data();
+  check_same(y, pool, fovea::pooling, fovea_pooling);
+
+  std::vector<uint64_t> turns(2), turns_of_c(2);
+  REQUIRE(fovea::rope_frequencies(turns, 500, 0.5) == FOVEA_OK);
+  REQUIRE(fovea_rope_frequencies(turns_of_c.data(), 500, 0.5, 4) == FOVEA_OK);
+  CHECK(turns == turns_of_c);
+  CHECK(fovea::rope_frequencies({}) == FOVEA_ERR_DIM);
+  fovea::RopeArgs rope;
+  rope.batch = rope.heads = rope.tokens = 1, rope.dim = 4, rope.layout = FOVEA_ROPE_HALF_SPLIT;
+  rope.turns = turns.data(), rope.position_offset = 2, rope.in.data = x, rope.out.data = y.data();
+  check_same(y, rope, fovea::rope, fovea_rope_f32);
+
+  fovea::Conv1dArgs conv;
+  conv.batch = conv.channels = 1, conv.tokens = 4, conv.width = 2;
+  conv.x_token_stride = conv.y_token_stride = conv.x_channel_stride = conv.y_channel_stride = 1;
+  conv.weight = weight, conv.weight_stride = 2, conv.x = x, conv.y = y.data();
+  check_same(y, conv, fovea::conv1d, fovea_conv1d_f32);
+  const std::uint32_t rows[2] = {1, 0};
+  fovea::EmbeddingArgs embed;
+  embed.tokens = embed.dim = embed.rows = 2;
+  embed.y = y.data(), embed.y_stride = 2, embed.indices = rows, embed.table.data = x, embed.table.row_stride = 2;
+  check_same(y, embed, fovea::embedding, fovea_embedding);
+}
+
+TEST_CASE("veneer: the largest elements are as many as the span holds", "[veneer][short]") {
+  const float x[4] = {1, -2, 3, 2.5f};
+  const std::int8_t codes[4] = {-128, 5, 7, 7};
+  std::uint32_t best = 0, two[2];
+  REQUIRE(fovea::argmax(x, &best) == FOVEA_OK);
+  CHECK(best == 2);
+  REQUIRE(fovea::integer_argmax(codes, &best) == FOVEA_OK);
+  CHECK(best == 2);
+  REQUIRE(fovea::top_k(x, two) == FOVEA_OK);
+  CHECK((two[0] == 2 && two[1] == 3));
+  REQUIRE(fovea::integer_top_k(codes, two) == FOVEA_OK);
+  CHECK((two[0] == 2 && two[1] == 3));
 }
 
 TEST_CASE("veneer: integer attention is that of C, and sets multipliers and shifts", "[veneer][short]") {
@@ -256,50 +322,6 @@ TEST_CASE("veneer: integer attention is that of C, and sets multipliers and shif
   REQUIRE(fovea::integer_attention(args, {memory, sizeof memory}) == FOVEA_OK);
   CHECK((out[0] == 30 && out[1] == 45));
   CHECK(fovea::integer_attention(args, {}) == FOVEA_ERR_NULL);
-}
-
-TEST_CASE("veneer: rope is rope of C, and frequencies are as many as the span holds", "[veneer][short]") {
-  std::vector<uint64_t> turns(kDim / 2), c_turns(kDim / 2);
-  REQUIRE(fovea::rope_frequencies(turns, 500, 0.5) == FOVEA_OK);
-  REQUIRE(fovea_rope_frequencies(c_turns.data(), 500, 0.5, 2 * (kDim / 2)) == FOVEA_OK);
-  CHECK(turns == c_turns);
-  CHECK(fovea::rope_frequencies({}) == FOVEA_ERR_DIM);
-
-  std::vector<float> in(kBatch * kTokens * kQHeads * kDim), out(in.size()), c_out(in.size());
-  const auto view = fovea::tokens_first(in.data(), kTokens, kQHeads, kDim);
-  fill(0, kQHeads, view);
-  fovea::RopeArgs args;
-  STATIC_REQUIRE(sizeof args == sizeof(fovea_rope_args));
-  CHECK((args.struct_bytes == sizeof(fovea_rope_args) && args.in.data == nullptr && args.position_offset == 0));
-  args.batch = kBatch, args.heads = kQHeads, args.tokens = kTokens;
-  args.dim = kDim, args.rotary_dim = 2 * (kDim / 2);
-  args.layout = FOVEA_ROPE_HALF_SPLIT;
-  args.turns = turns.data();
-  args.in = view;
-  args.out = fovea::tokens_first(c_out.data(), kTokens, kQHeads, kDim);
-  REQUIRE(fovea_rope_f32(&args) == FOVEA_OK);
-  args.out = fovea::tokens_first(out.data(), kTokens, kQHeads, kDim);
-  REQUIRE(fovea::rope(args) == FOVEA_OK);
-  CHECK(out == c_out);
-  CHECK(out != in);
-}
-
-TEST_CASE("veneer: rotation is that of C", "[veneer][short]") {
-  constexpr uint32_t kHeads = 2, kWidth = 8;
-  fovea::RotateArgs args;
-  CHECK((args.struct_bytes == sizeof(fovea_rotate_args) && args.seed == 0));
-  std::vector<float> x(size_t{kHeads} * 3 * kWidth), y(x.size()), want(x.size());
-  for (size_t i = 0; i < x.size(); ++i) x[i] = float(i + 1);
-  args.batch = 1, args.heads = kHeads, args.tokens = 3, args.dim = kWidth, args.seed = 5;
-  args.x = fovea::heads_first(x.data(), kHeads, 3, kWidth);
-  args.y = fovea::heads_first(y.data(), kHeads, 3, kWidth);
-  REQUIRE(fovea::rotate(args) == FOVEA_OK);
-  args.y = fovea::heads_first(want.data(), kHeads, 3, kWidth);
-  REQUIRE(fovea_rotate_f32(&args) == FOVEA_OK);
-  CHECK(y == want);
-  CHECK(y != x);
-  args.block = 3;
-  CHECK(fovea::rotate(args) == FOVEA_ERR_DIM);
 }
 
 // A problem of linear attention.
@@ -411,46 +433,15 @@ TEST_CASE("veneer: a state of linear attention that never began refuses", "[vene
   CHECK(state.export_to(memory) == FOVEA_ERR_NULL);
 }
 
-template <class Args>
-void check_rows(fovea::Status (*call)(const Args&), fovea_status (*c_call)(const Args*)) {
-  const float x[4] = {1, 2, 3, 4};
-  float y[4], c_y[4];
-  fovea::Sized<Args> args;
-  CHECK(args.struct_bytes == sizeof(Args));
-  args.batch = args.heads = args.tokens = 1, args.dim = 4, args.x.data = x, args.y.data = y;
-  REQUIRE(call(args) == FOVEA_OK);
-  args.y.data = c_y;
-  REQUIRE(c_call(&args) == FOVEA_OK);
-  CHECK(std::equal(y, y + 4, c_y));
-}
-
-TEST_CASE("veneer: norm, activation and conv1d are those of C", "[veneer][short]") {
-  check_rows<fovea_norm_args>(fovea::norm, fovea_norm);
-  check_rows<fovea_activation_args>(fovea::activation, fovea_activation);
-
-  const float x[4] = {1, 2, 3, 4}, weight[2] = {0.5f, 2};
-  float y[4];
-  fovea::Conv1dArgs conv;
-  CHECK(conv.struct_bytes == sizeof(fovea_conv1d_args));
-  conv.batch = conv.channels = 1, conv.tokens = 4, conv.width = 2;
-  conv.x_token_stride = conv.y_token_stride = conv.x_channel_stride = conv.y_channel_stride = 1;
-  conv.weight = weight, conv.weight_stride = 2, conv.x = x, conv.y = y;
-  REQUIRE(fovea::conv1d(conv) == FOVEA_OK);
-  const float want[4] = {2, 4.5f, 7, 9.5f};
-  CHECK(std::equal(y, y + 4, want));
-}
-
 TEST_CASE("veneer: layers on int8 tensors are those of C", "[veneer][short]") {
   const int8_t x[4] = {1, -20, 30, 127};
   const int16_t weight[4] = {30000, 20000, -10000, 5};
-  int8_t y[4], c_y[4], table[256], c_table[256];
-  const auto same = [&](auto args, auto call, auto c_call) {
-    CHECK(args.struct_bytes > 0);
-    args.batch = args.heads = args.tokens = 1, args.dim = 4, args.y.data = y;
-    REQUIRE(call(args) == FOVEA_OK);
-    args.y.data = c_y;
-    REQUIRE(c_call(&args) == FOVEA_OK);
-    CHECK(std::equal(y, y + 4, c_y));
+  std::vector<int8_t> y(4, -128);
+  int8_t table[256], table_of_c[256];
+  const auto same = [&](auto args, auto call, auto call_of_c) {
+    args.batch = args.heads = args.tokens = 1, args.dim = 4, args.y.data = y.data();
+    check_same(y, args, call, call_of_c);
+    y.assign(4, -128);
   };
   fovea::IntegerNormArgs norm;
   norm.x.data = x, norm.weight = weight;
@@ -464,8 +455,8 @@ TEST_CASE("veneer: layers on int8 tensors are those of C", "[veneer][short]") {
   same(pair, fovea::integer_add, fovea_integer_add);
   same(pair, fovea::integer_multiply, fovea_integer_multiply);
   REQUIRE(fovea::integer_activation_table(FOVEA_ACTIVATION_GELU, 0.05f, 1, 0.03f, -2, table) == FOVEA_OK);
-  REQUIRE(fovea_integer_activation_table(FOVEA_ACTIVATION_GELU, 0, 0.05f, 1, 0.03f, -2, c_table) == FOVEA_OK);
-  CHECK(std::equal(table, table + 256, c_table));
+  REQUIRE(fovea_integer_activation_table(FOVEA_ACTIVATION_GELU, 0, 0.05f, 1, 0.03f, -2, table_of_c) == FOVEA_OK);
+  CHECK(std::equal(table, table + 256, table_of_c));
   fovea::IntegerActivationArgs gelu;
   gelu.x.data = x, gelu.table = table;
   same(gelu, fovea::integer_activation, fovea_integer_activation);
@@ -480,65 +471,20 @@ TEST_CASE("veneer: layers on int8 tensors are those of C", "[veneer][short]") {
   same(mean, fovea::integer_mean, fovea_integer_mean);
 }
 
-TEST_CASE("veneer: sums, pooling, embeddings and the largest elements are those of C", "[veneer][short]") {
-  const float x[4] = {1, -2, 3, 2.5f};
-  float y[4], c_y[4];
-  fovea::PairArgs pair;
-  pair.batch = pair.heads = pair.tokens = 1, pair.dim = 4, pair.a.data = pair.b.data = x;
-  for (const bool product : {false, true}) {
-    pair.y.data = y;
-    REQUIRE((product ? fovea::multiply : fovea::add)(pair) == FOVEA_OK);
-    pair.y.data = c_y;
-    REQUIRE((product ? fovea_multiply : fovea_add)(&pair) == FOVEA_OK);
-    CHECK(std::equal(y, y + 4, c_y));
-  }
-  fovea::PoolingArgs pool;
-  pool.batch = pool.heads = 1, pool.tokens = 2, pool.dim = 2;
-  pool.x.data = x, pool.x.token_stride = 2, pool.y.data = y;
-  REQUIRE(fovea::pooling(pool) == FOVEA_OK);
-  CHECK(y[0] == 2);
-  const std::uint32_t indices[2] = {1, 0};
-  fovea::EmbeddingArgs embed;
-  embed.tokens = embed.dim = embed.rows = 2;
-  embed.y = y, embed.y_stride = 2, embed.indices = indices, embed.table.data = x, embed.table.row_stride = 2;
-  REQUIRE(fovea::embedding(embed) == FOVEA_OK);
-  const float want[4] = {3, 2.5f, 1, -2};
-  CHECK(std::equal(y, y + 4, want));
-  std::uint32_t best = 0, two[2];
-  REQUIRE(fovea::argmax(x, &best) == FOVEA_OK);
-  CHECK(best == 2);
-  REQUIRE(fovea::top_k(x, two) == FOVEA_OK);
-  CHECK(two[0] == 2);
-  CHECK(two[1] == 3);
-  const std::int8_t codes[4] = {-128, 5, 7, 7};
-  REQUIRE(fovea::integer_argmax(codes, &best) == FOVEA_OK);
-  CHECK(best == 2);
-  REQUIRE(fovea::integer_top_k(codes, two) == FOVEA_OK);
-  CHECK(two[0] == 2);
-  CHECK(two[1] == 3);
-}
-
 TEST_CASE("veneer: linear is linear of C", "[veneer][short]") {
   constexpr size_t kIn = 9, kOut = 4, kRows = 20;
-  std::vector<float> x(kRows * kIn), weights(kOut * kIn), y(kRows * kOut), c_y(y.size());
+  std::vector<float> x(kRows * kIn), weights(kOut * kIn), y(kRows * kOut);
   for (size_t i = 0; i < x.size(); ++i) x[i] = element(0, 0, 0, 0, i);
   for (size_t i = 0; i < weights.size(); ++i) weights[i] = element(1, 0, 0, 0, i);
   fovea::LinearArgs args;
-  STATIC_REQUIRE(sizeof args == sizeof(fovea_linear_args));
-  CHECK((args.struct_bytes == sizeof(fovea_linear_args) && args.x == nullptr && args.executor == nullptr));
   args.tokens = kRows, args.in_dim = kIn, args.out_dim = kOut;
-  args.x = x.data(), args.x_stride = kIn;
-  args.weights.data = weights.data(), args.weights.row_stride = kIn;
-  args.y_stride = kOut;
-
+  args.x = x.data(), args.x_stride = kIn, args.y = y.data(), args.y_stride = kOut;
+  args.weights = fovea::linear_weights(weights.data(), kIn);
   static fovea::Memory<FOVEA_LINEAR_WORKSPACE_BYTES(kIn, FOVEA_F32)> workspace;
   CHECK(fovea::linear_workspace_bytes(args) == fovea_linear_workspace_bytes(&args));
-  args.y = c_y.data();
-  REQUIRE(fovea_linear(&args, workspace.bytes, sizeof workspace.bytes) == FOVEA_OK);
-  args.y = y.data();
-  REQUIRE(fovea::linear(args, workspace) == FOVEA_OK);
-  CHECK(y == c_y);
-  CHECK(y != std::vector<float>(y.size()));
+  check_same(
+      y, args, [](const auto& a) { return fovea::linear(a, workspace); },
+      [](const auto* a) { return fovea_linear(a, workspace.bytes, sizeof workspace.bytes); });
   CHECK(fovea::linear(args, {workspace.bytes, 64}) == FOVEA_ERR_WORKSPACE);
 }
 
@@ -668,10 +614,8 @@ TEST_CASE("veneer: a lambda is an executor", "[veneer][short]") {
   const fovea::Plan plan = plan_of(desc);
   SmallCall call;
   fovea::AttentionArgs& args = call.args;
-  std::vector<std::byte> memory(plan.workspace_bytes() + FOVEA_WORKSPACE_ALIGNMENT);
-  const auto misaligned = reinterpret_cast<std::uintptr_t>(memory.data()) % FOVEA_WORKSPACE_ALIGNMENT;
-  const fovea::Span<std::byte> workspace(memory.data() + (FOVEA_WORKSPACE_ALIGNMENT - misaligned),
-                                         plan.workspace_bytes());
+  const fovea_test::Guarded memory(plan.workspace_bytes(), FOVEA_WORKSPACE_ALIGNMENT, fovea_test::Placement::kEnd);
+  const fovea::Span<std::byte> workspace(memory.as<std::byte>(), memory.bytes());
   REQUIRE(plan.run(args, workspace) == FOVEA_OK);
   const std::vector<float> alone = call.out;
 
@@ -785,54 +729,6 @@ TEST_CASE("veneer: a modifier changes each element of a block, by its place, and
   }
 }
 
-// Attention of as many queries as keys that stand from position 100 on, with these options.
-std::vector<float> attend_modified(uint32_t q_tokens, const float* slopes, const fovea_modifier* modifier) {
-  constexpr uint32_t kKeys = 150, kHeads = 2;
-  static float keys[kHeads * kKeys * kDim], q[sizeof keys / sizeof *keys];
-  for (size_t i = 0; i < kHeads * kKeys * kDim; ++i) q[i] = element(0, 0, 0, 0, i), keys[i] = element(1, 0, 0, 0, i);
-  fovea::AttentionDesc desc;
-  desc.q_heads = desc.kv_heads = kHeads, desc.head_dim = desc.value_dim = kDim;
-  desc.max_batch = 1, desc.max_q_tokens = q_tokens, desc.max_kv_tokens = kKeys;
-  desc.causal = FOVEA_CAUSAL_POSITIONS;
-  const int64_t position = 100;
-  std::vector<float> out(size_t{q_tokens} * kHeads * kDim, 3e33f);
-  fovea::AttentionArgs args;
-  args.batch = 1, args.q_tokens = q_tokens, args.kv_tokens = kKeys;
-  args.q = fovea::heads_first(q, kHeads, q_tokens, kDim);
-  args.kv.keys = args.kv.values = fovea::heads_first(keys, kHeads, kKeys, kDim);
-  args.out = fovea::heads_first(out.data(), kHeads, q_tokens, kDim);
-  args.positions = &position, args.alibi_slopes = slopes, args.modifier = modifier;
-  fovea::Workspace<kDim> workspace;
-  fovea::Plan plan = plan_of(desc);
-  REQUIRE(plan.run(args, workspace) == FOVEA_OK);
-  return out;
-}
-
-TEST_CASE("veneer: ALiBi as a lambda is the option, and one of weights changes what it should", "[veneer][short]") {
-  const float slopes[] = {0.1f, 0.0125f};
-  const auto alibi = [&slopes](float x, const fovea::ScorePlace& at) { return x - slopes[at.head] * at.distance(); };
-  const auto halve = [](float x, const fovea::ScorePlace&) { return 0.5f * x; };
-  const fovea::ScoreModifier scores(alibi);
-  const fovea::WeightModifier weights(halve);
-  const fovea::Modifier both(alibi, halve);
-  for (const uint32_t q_tokens : {1u, 50u}) {
-    INFO(q_tokens << " queries");
-    const std::vector<float> plain = attend_modified(q_tokens, nullptr, nullptr);
-    const std::vector<float> want = attend_modified(q_tokens, slopes, nullptr);
-    const std::vector<float> by_lambda = attend_modified(q_tokens, nullptr, &scores);
-    const std::vector<float> halved = attend_modified(q_tokens, nullptr, &weights);
-    const std::vector<float> with_both = attend_modified(q_tokens, nullptr, &both);
-    float moved = 0;
-    for (size_t i = 0; i < want.size(); ++i) {
-      CHECK(std::fabs(by_lambda[i] - want[i]) < 1e-6f);
-      CHECK(std::fabs(halved[i] - 0.5f * plain[i]) < 1e-6f);
-      CHECK(std::fabs(with_both[i] - 0.5f * want[i]) < 1e-6f);
-      moved = std::max(moved, std::fabs(want[i] - plain[i]));
-    }
-    CHECK(moved > 0.01f);
-  }
-}
-
 TEST_CASE("veneer: a multi-head layer, and its cache", "[veneer][short]") {
   constexpr std::size_t kModel = 8, kSteps = 3;
   fovea::MultiheadDesc desc;
@@ -856,17 +752,16 @@ TEST_CASE("veneer: a multi-head layer, and its cache", "[veneer][short]") {
   args.batch = 1, args.q_tokens = kSteps;
   args.x = fovea::tokens_of(x.data(), kSteps, kModel);
   args.y = fovea::tokens_of(y.data(), kSteps, kModel);
-  std::vector<std::byte> memory(layer.workspace_bytes() + 4096);
-  const auto misaligned = reinterpret_cast<std::uintptr_t>(memory.data()) % FOVEA_WORKSPACE_ALIGNMENT;
-  std::byte* const aligned = memory.data() + (FOVEA_WORKSPACE_ALIGNMENT - misaligned);
-  const fovea::Span<std::byte> workspace(aligned + 2048, layer.workspace_bytes());
+  static fovea::Memory<2048> cache_memory;
+  const fovea_test::Guarded memory(layer.workspace_bytes(), FOVEA_WORKSPACE_ALIGNMENT, fovea_test::Placement::kEnd);
+  const fovea::Span<std::byte> workspace(memory.as<std::byte>(), memory.bytes());
   REQUIRE(layer.run(args, workspace) == FOVEA_OK);
 
   fovea::KvCacheDesc cache_desc;
   cache_desc.batch = 1, cache_desc.kv_heads = 2, cache_desc.head_dim = cache_desc.value_dim = 4;
   cache_desc.max_tokens = kSteps;
   fovea::KvCache cache;
-  REQUIRE(cache.init(cache_desc, {aligned, 2048}) == FOVEA_OK);
+  REQUIRE(cache.init(cache_desc, cache_memory) == FOVEA_OK);
   args.q_tokens = 1;
   for (std::size_t t = 0; t < kSteps; ++t) {
     args.x.data = x.data() + t * kModel;

@@ -457,38 +457,9 @@ void TestConstants(ContractLog& log) {
 
 // -------------------------------------------------------------------------------------------- arithmetic
 
-struct AddWord {
-  static VF Of(VF a, VF b) { return hn::Add(a, b); }
-  static float Wanted(float a, float b) { return a + b; }
-};
-struct SubWord {
-  static VF Of(VF a, VF b) { return hn::Sub(a, b); }
-  static float Wanted(float a, float b) { return a - b; }
-};
-struct MulWord {
-  static VF Of(VF a, VF b) { return hn::Mul(a, b); }
-  static float Wanted(float a, float b) { return a * b; }
-};
-struct DivWord {
-  static VF Of(VF a, VF b) { return hn::Div(a, b); }
-  static float Wanted(float a, float b) { return a / b; }
-};
-struct EqWord {
-  static MF Of(VF a, VF b) { return hn::Eq(a, b); }
-  static float Wanted(float a, float b) { return a == b ? 1.0f : 0.0f; }
-};
-struct LtWord {
-  static MF Of(VF a, VF b) { return hn::Lt(a, b); }
-  static float Wanted(float a, float b) { return a < b ? 1.0f : 0.0f; }
-};
-struct LeWord {
-  static MF Of(VF a, VF b) { return hn::Le(a, b); }
-  static float Wanted(float a, float b) { return a <= b ? 1.0f : 0.0f; }
-};
-
 // All pairs of special values, with a different pair in each lane, and random pairs of near exponents.
-template <class Word>
-void TestPairs(ContractLog& log, const char* name) {
+template <class Word, class Wanted>
+void TestPairs(ContractLog& log, const char* name, Word word, Wanted number) {
   log.begin(name);
   uint32_t state = 7;
   constexpr size_t kPairs = kSpecials * kSpecials;
@@ -498,12 +469,26 @@ void TestPairs(ContractLog& log, const char* name) {
       const size_t pair = (p + i) % kPairs;
       a[i] = p < kPairs ? kSpecial[pair / kSpecials] : (Random(state) & 0x87ffffffu) + 0x3c000000u;
       b[i] = p < kPairs ? kSpecial[pair % kSpecials] : (Random(state) & 0x87ffffffu) + 0x3c000000u;
-      wanted[i] = BitsOf(Word::Wanted(FloatOf(a[i]), FloatOf(b[i])));
-      flushed[i] = BitsOf(Flushed(Word::Wanted(Flushed(FloatOf(a[i])), Flushed(FloatOf(b[i])))));
+      wanted[i] = BitsOf(number(FloatOf(a[i]), FloatOf(b[i])));
+      flushed[i] = BitsOf(Flushed(number(Flushed(FloatOf(a[i])), Flushed(FloatOf(b[i])))));
     }
-    CompareLanes(log, Same::kNumber, LanesOf(Word::Of(FromBits(a), FromBits(b))), wanted, flushed);
+    CompareLanes(log, Same::kNumber, LanesOf(word(FromBits(a), FromBits(b))), wanted, flushed);
   }
 }
+// A mask counts as 1 where it is set.
+#define FOVEA_TEST_PAIRS(word, wanted) \
+  TestPairs(log, #word, [](VF a, VF b) { return hn::word; }, [](float a, float b) { return float(wanted); })
+
+void TestArithmetic(ContractLog& log) {
+  FOVEA_TEST_PAIRS(Add(a, b), a + b);
+  FOVEA_TEST_PAIRS(Sub(a, b), a - b);
+  FOVEA_TEST_PAIRS(Mul(a, b), a * b);
+  FOVEA_TEST_PAIRS(Div(a, b), a / b);
+  FOVEA_TEST_PAIRS(Eq(a, b), a == b);
+  FOVEA_TEST_PAIRS(Lt(a, b), a < b);
+  FOVEA_TEST_PAIRS(Le(a, b), a <= b);
+}
+#undef FOVEA_TEST_PAIRS
 
 void TestMaxAbs(ContractLog& log) {
   log.begin("Max");
@@ -650,44 +635,54 @@ void TestMulAdd(ContractLog& log, bool fused) {
 
 // ------------------------------------------------------------------------------------- integers and masks
 
-void TestIntegers(ContractLog& log) {
-  log.begin("Add, Sub, And, Or, Xor, MulWide, ShiftLeft, ShiftRight, ConvertTo, BitCast of integers");
+// word(a, b, x) against wanted(a, b, x) of each lane.
+template <class Word, class Wanted>
+void TestOfIntegers(ContractLog& log, const char* name, Word word, Wanted number) {
+  log.begin(name);
   uint32_t state = 3;
   for (size_t p = 0; p < 4096; ++p) {
-    uint32_t a[kLanes], b[kLanes], wanted[11][kLanes];
-    const uint32_t factor = p < 2 * kSpecials ? kSpecial[p / 2 % kSpecials] : Random(state);
+    const bool special = p < 2 * kSpecials;
+    uint32_t a[kLanes], b[kLanes], wanted[kLanes];
+    const uint32_t x = special ? kSpecial[p / 2 % kSpecials] : Random(state);
     for (size_t i = 0; i < kLanes; ++i) {
-      a[i] = p < 2 * kSpecials ? kSpecial[(p + i) % kSpecials] : Random(state) >> p % 32;
-      b[i] = p < 2 * kSpecials ? kSpecial[(2 * p + i) % kSpecials] : Random(state);
-      wanted[0][i] = a[i] + b[i];
-      wanted[1][i] = a[i] - b[i];
-      wanted[2][i] = a[i] & b[i];
-      wanted[3][i] = a[i] | b[i];
-      wanted[4][i] = a[i] << 23;
-      wanted[5][i] = a[i] >> 23 | ((a[i] >> 31) != 0 ? 0xfffffe00u : 0u);
-      wanted[6][i] = BitsOf(float(int32_t(a[i])));
-      wanted[7][i] = a[i] << 1;
-      wanted[8][i] = a[i] ^ b[i];
-      wanted[9][i] = a[i] * factor;
-      wanted[10][i] = uint32_t(uint64_t(a[i]) * factor >> 32);
+      a[i] = special ? kSpecial[(p + i) % kSpecials] : Random(state) >> p % 32;
+      b[i] = special ? kSpecial[(2 * p + i) % kSpecials] : Random(state);
+      wanted[i] = number(a[i], b[i], x);
     }
-    const VI x = IntsFromBits(a), y = IntsFromBits(b);
-    CompareLanes(log, Same::kBits, LanesOf(hn::Add(x, y)), wanted[0]);
-    CompareLanes(log, Same::kBits, LanesOf(hn::Sub(x, y)), wanted[1]);
-    CompareLanes(log, Same::kBits, LanesOf(hn::And(x, y)), wanted[2]);
-    CompareLanes(log, Same::kBits, LanesOf(hn::Or(x, y)), wanted[3]);
-    CompareLanes(log, Same::kBits, LanesOf(hn::ShiftLeft<23>(x)), wanted[4]);
-    CompareLanes(log, Same::kBits, LanesOf(hn::ShiftRight<23>(x)), wanted[5]);
-    CompareLanes(log, Same::kBits, LanesOf(hn::ConvertTo(kF, x)), wanted[6]);
-    CompareLanes(log, Same::kBits, LanesOf(hn::ShiftLeft<1>(x)), wanted[7]);
-    CompareLanes(log, Same::kBits, LanesOf(hn::Xor(x, y)), wanted[8]);
-    VI high;
-    CompareLanes(log, Same::kBits, LanesOf(hn::MulWide(x, factor, high)), wanted[9]);
-    CompareLanes(log, Same::kBits, LanesOf(high), wanted[10]);
-    CompareLanes(log, Same::kBits, LanesOf(hn::BitCast(kI, FromBits(a))), a);
-    CompareLanes(log, Same::kBits, LanesOf(hn::BitCast(kF, x)), a);
+    CompareLanes(log, Same::kBits, LanesOf(word(IntsFromBits(a), IntsFromBits(b), x)), wanted);
   }
 }
+#define FOVEA_TEST_INTEGERS(word, wanted)                                                        \
+  TestOfIntegers(                                                                                \
+      log, #word, [](VI a, [[maybe_unused]] VI b, [[maybe_unused]] uint32_t x) { return word; }, \
+      [](uint32_t a, [[maybe_unused]] uint32_t b, [[maybe_unused]] uint32_t x) { return uint32_t(wanted); })
+
+VI HighOfProduct(VI a, uint32_t x) {
+  VI high;
+  (void)hn::MulWide(a, x, high);
+  return high;
+}
+VI LowOfProduct(VI a, uint32_t x) {
+  VI high;
+  return hn::MulWide(a, x, high);
+}
+
+void TestIntegers(ContractLog& log) {
+  FOVEA_TEST_INTEGERS(hn::Add(a, b), a + b);
+  FOVEA_TEST_INTEGERS(hn::Sub(a, b), a - b);
+  FOVEA_TEST_INTEGERS(hn::And(a, b), a & b);
+  FOVEA_TEST_INTEGERS(hn::Or(a, b), a | b);
+  FOVEA_TEST_INTEGERS(hn::Xor(a, b), a ^ b);
+  FOVEA_TEST_INTEGERS(hn::ShiftLeft<23>(a), a << 23);
+  FOVEA_TEST_INTEGERS(hn::ShiftLeft<1>(a), a << 1);
+  FOVEA_TEST_INTEGERS(hn::ShiftRight<23>(a), a >> 23 | ((a >> 31) != 0 ? 0xfffffe00u : 0u));
+  FOVEA_TEST_INTEGERS(hn::ConvertTo(kF, a), BitsOf(float(int32_t(a))));
+  FOVEA_TEST_INTEGERS(LowOfProduct(a, x), a * x);
+  FOVEA_TEST_INTEGERS(HighOfProduct(a, x), uint64_t(a) * x >> 32);
+  FOVEA_TEST_INTEGERS(hn::BitCast(kF, a), a);
+  FOVEA_TEST_INTEGERS(hn::BitCast(kI, hn::BitCast(kF, a)), a);
+}
+#undef FOVEA_TEST_INTEGERS
 
 void TestMasks(ContractLog& log) {
   for (const uint32_t a : kSpecial) {
@@ -792,13 +787,7 @@ void TestWords(ContractLog& log, const ContractMemory& memory, bool fused) {
   TestNarrow<I8Words>(log, memory, "LoadI8, LoadI8N, StoreU8, StoreU8N");
   TestHalf(log, memory);
   TestConstants(log);
-  TestPairs<AddWord>(log, "Add");
-  TestPairs<SubWord>(log, "Sub");
-  TestPairs<MulWord>(log, "Mul");
-  TestPairs<DivWord>(log, "Div");
-  TestPairs<EqWord>(log, "Eq");
-  TestPairs<LtWord>(log, "Lt");
-  TestPairs<LeWord>(log, "Le");
+  TestArithmetic(log);
   TestMaxAbs(log);
   TestMulAdd(log, fused);
   TestIntegers(log);

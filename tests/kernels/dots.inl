@@ -16,10 +16,53 @@ int8_t RandomCode(uint32_t& state) {
   return bits % 3 == 0 ? -128 : bits % 3 == 1 ? 127 : int8_t(bits >> 8);
 }
 
-inline uint32_t Bits(float x) {
-  uint32_t bits;
-  __builtin_memcpy(&bits, &x, sizeof bits);
-  return bits;
+// The elements of kRows rows, which begin anywhere, side by side, as many as are a multiple of `step`. `starts`: 128
+// times each element is added to the start of its sum.
+template <class Words, size_t kRows, class Code>
+void TestPackGroup(ContractLog& log, size_t step, bool starts) {
+  log.begin("PackGroup");
+  uint32_t state = 13;
+  static int8_t rows[kRows][80];
+  static Code packed[kRows * 80];
+  const int8_t* at[kRows];
+  for (size_t r = 0; r < kRows; ++r) {
+    for (int8_t& code : rows[r]) code = RandomCode(state);
+    at[r] = rows[r] + r % 8;
+  }
+  for (size_t elements = 0; elements <= 70; ++elements) {
+    int32_t got[80];
+    for (int32_t& start : got) start = 3;
+    const size_t done = Words::PackGroup(at, elements, packed, starts ? got : nullptr);
+    Compare(log, Same::kBits, 0, uint32_t(done), uint32_t(elements / step * step));
+    for (size_t e = 0; e < done; ++e) {
+      int32_t start = 3;
+      for (size_t r = 0; r < kRows; ++r) {
+        start += 128 * at[r][e];
+        Compare(log, Same::kBits, r, uint32_t(packed[e * kRows + r]), uint32_t(at[r][e]));
+      }
+      if (starts) Compare(log, Same::kBits, e, uint32_t(got[e]), uint32_t(start));
+    }
+  }
+}
+
+// Codes of weights, for kCodes keys side by side of which the first kKeys are looked at, and of queries, are stored
+// less these numbers.
+template <class Words, size_t kCodes, size_t kKeys, class Code>
+void TestStores(ContractLog& log, int32_t of_weights, int32_t of_queries) {
+  log.begin("StoreWeights, StoreQueries");
+  for (int32_t code = 0; code < 256; ++code) {
+    VF biased[kKeys];
+    for (size_t i = 0; i < kKeys; ++i) biased[i] = hn::Set(kF, kRoundingBias + float((code + 85 * int32_t(i)) % 256));
+    Code stored[kCodes * kLanes] = {};
+    Words::StoreWeights(biased, stored);
+    for (size_t i = 0; i < kCodes * kLanes; ++i) {
+      const size_t key = i % kCodes;
+      const int32_t wanted = (code + 85 * int32_t(key)) % 256 - of_weights;
+      if (key < kKeys) Compare(log, Same::kBits, i, uint32_t(stored[i]), uint32_t(wanted));
+    }
+    Words::StoreQueries(hn::Set(kF, kRoundingBias + float(code - 128)), stored);
+    for (size_t i = 0; i < kLanes; ++i) Compare(log, Same::kBits, i, uint32_t(stored[i]), uint32_t(code - of_queries));
+  }
 }
 
 #if FOVEA_FOR_SCALAR && FOVEA_HAS_OWN_DOT
@@ -71,8 +114,8 @@ void TestDots(ContractLog& log, const ContractMemory& memory) {
     const VF inverse[1] = {hn::Set(kF, 4.0f)};
     dot::StoreWeights(w, 6, inverse, stored);
     for (int32_t i = 0; i < 16; ++i) {
-      const uint32_t biased = Bits(weights[i % 4][i / 4] * 4.0f + kRoundingBias);
-      Compare(log, Same::kBits, size_t(i / 4), uint32_t(stored[16 * (i / 4) + i % 4]), biased - Bits(kRoundingBias) - 128);
+      const uint32_t biased = BitsOf(weights[i % 4][i / 4] * 4.0f + kRoundingBias);
+      Compare(log, Same::kBits, size_t(i / 4), uint32_t(stored[16 * (i / 4) + i % 4]), biased - BitsOf(kRoundingBias) - 128);
     }
     Compare(log, Same::kBits, 0, uint32_t(w == weights[0] + 24), 1);
   }
@@ -81,32 +124,11 @@ void TestDots(ContractLog& log, const ContractMemory& memory) {
   float floats[4];
   hn::StoreU(dot::ToFloat(1, -2, 3, -(1 << 20)), kF, floats);
   for (size_t i = 0; i < 4; ++i) {
-    Compare(log, Same::kBits, i, Bits(floats[i]), Bits(i == 3 ? -0x1p20f : i == 1 ? -2.0f : float(i + 1)));
+    Compare(log, Same::kBits, i, BitsOf(floats[i]), BitsOf(i == 3 ? -0x1p20f : i == 1 ? -2.0f : float(i + 1)));
   }
   TestQueries(log, memory);
 
-  log.begin("PackGroup");
-  static int8_t rows[16][40];
-  static int8_t packed[40 * 16];
-  const int8_t* at[16];
-  for (int r = 0; r < 16; ++r) {
-    for (int e = 0; e < 40; ++e) rows[r][e] = RandomCode(state);
-    at[r] = rows[r] + r % 8;  // any alignment
-  }
-  for (size_t elements = 15; elements <= 33; ++elements) {
-    int32_t starts[40];
-    for (int32_t& start : starts) start = 3;
-    const size_t done = dot::PackGroup(at, elements, packed, starts);
-    Compare(log, Same::kBits, 0, uint32_t(done), uint32_t(elements / 16 * 16));
-    for (size_t e = 0; e < done; ++e) {
-      int32_t start = 3;
-      for (size_t r = 0; r < 16; ++r) {
-        start += 128 * at[r][e];
-        Compare(log, Same::kBits, r, uint32_t(packed[16 * e + r]), uint32_t(at[r][e]));
-      }
-      Compare(log, Same::kBits, e, uint32_t(starts[e]), uint32_t(start));
-    }
-  }
+  TestPackGroup<dot, 16, int8_t>(log, 16, true);
 }
 
 #elif FOVEA_FOR_RVV
@@ -257,37 +279,17 @@ void TestDots(ContractLog& log, const ContractMemory& memory) {
     }
   }
 
-  log.begin("StoreWeights, StoreQueries");
-  for (int32_t code = 0; code < 256; ++code) {
-    const VF biased[2] = {hn::Set(kF, kRoundingBias + float(code)), hn::Set(kF, kRoundingBias + float(255 - code))};
-    int16_t stored[2 * kLanes];
-    dot::StoreWeights(biased, stored);
-    for (size_t i = 0; i < 2 * kLanes; ++i) {
-      Compare(log, Same::kBits, i, uint32_t(stored[i]), uint32_t(i % 2 == 0 ? code : 255 - code));
-    }
-    dot::StoreQueries(hn::Set(kF, kRoundingBias + float(code - 128)), stored);
-    for (size_t i = 0; i < kLanes; ++i) Compare(log, Same::kBits, i, uint32_t(stored[i]), uint32_t(code - 128));
-  }
+  TestStores<dot, 2, 2, int16_t>(log, 0, 128);
+  TestPackGroup<dot, 2, int16_t>(log, kLanes, false);
 
-  log.begin("WidenRow, PackGroup");
-  static int8_t rows[2][80];
-  static int16_t wide[2 * 80];
-  const int8_t* at[2];
-  for (int r = 0; r < 2; ++r) {
-    for (int8_t& code : rows[r]) code = RandomCode(state);
-    at[r] = rows[r] + r;  // any alignment
-  }
+  log.begin("WidenRow");
+  static int16_t wide[80];
   for (size_t n = 0; n <= 70; ++n) {
     int8_t* const row = reinterpret_cast<int8_t*>(memory.last) - n;
-    __builtin_memcpy(row, rows[0], n);
+    for (size_t i = 0; i < n; ++i) row[i] = RandomCode(state);
     dot::WidenRow(row, n, wide);
     for (size_t i = 0; i < (n + 1) / 2 * 2; ++i) {
-      Compare(log, Same::kBits, i, uint32_t(wide[i]), uint32_t(i < n ? rows[0][i] : 0));
-    }
-    const size_t done = dot::PackGroup(at, n, wide, nullptr);
-    Compare(log, Same::kBits, 0, uint32_t(done), uint32_t(n / kLanes * kLanes));
-    for (size_t i = 0; i < 2 * done; ++i) {
-      Compare(log, Same::kBits, i, uint32_t(wide[i]), uint32_t(at[i % 2][i / 2]));
+      Compare(log, Same::kBits, i, uint32_t(wide[i]), uint32_t(i < n ? row[i] : 0));
     }
   }
 }
@@ -338,33 +340,8 @@ void TestDots(ContractLog& log, const ContractMemory& memory) {
     start -= 128 * row[n];
   }
 
-  log.begin("StoreWeights, StoreQueries");
-  for (int32_t code = 0; code < 256; ++code) {
-    VF biased[4];
-    for (int i = 0; i < 4; ++i) biased[i] = hn::Set(kF, kRoundingBias + float((code + 85 * i) % 256));
-    uint8_t stored[4 * kLanes];
-    dot::StoreWeights(biased, stored);
-    for (size_t i = 0; i < 4 * kLanes; ++i) {
-      Compare(log, Same::kBits, i, stored[i], uint32_t(code + 85 * int32_t(i % 4)) % 256);
-    }
-    dot::StoreQueries(hn::Set(kF, kRoundingBias + float(code - 128)), stored);
-    for (size_t i = 0; i < kLanes; ++i) Compare(log, Same::kBits, i, stored[i], uint32_t(code));
-  }
-
-  log.begin("PackGroup");
-  static int8_t rows[4][40], packed[40 * 4];
-  const int8_t* at[4];
-  for (int r = 0; r < 4; ++r) {
-    for (int8_t& code : rows[r]) code = RandomCode(state);
-    at[r] = rows[r] + r;  // any alignment
-  }
-  for (size_t elements = 15; elements <= 33; ++elements) {
-    const size_t done = dot::PackGroup(at, elements, packed, nullptr);
-    Compare(log, Same::kBits, 0, uint32_t(done), uint32_t(elements / 16 * 16));
-    for (size_t i = 0; i < 4 * done; ++i) {
-      Compare(log, Same::kBits, i, uint32_t(packed[i]), uint32_t(at[i % 4][i / 4]));
-    }
-  }
+  TestStores<dot, 4, 4, uint8_t>(log, 0, 0);
+  TestPackGroup<dot, 4, int8_t>(log, 16, false);
 }
 #else
 void TestDots(ContractLog& log, const ContractMemory& memory) { of_pmaddwd::TestDots(log, memory); }
@@ -486,8 +463,8 @@ void TestFours(ContractLog& log, const ContractMemory& memory) {
   VF back[4];
   dot::LoadVectors(last - 4, back);
   for (size_t i = 0; i < 4; ++i) {
-    Compare(log, Same::kBits, i, Bits(last[i - 4]), Bits(numbers[i]));
-    Compare(log, Same::kBits, i, Bits(back[i].raw), Bits(numbers[i]));
+    Compare(log, Same::kBits, i, BitsOf(last[i - 4]), BitsOf(numbers[i]));
+    Compare(log, Same::kBits, i, BitsOf(back[i].raw), BitsOf(numbers[i]));
   }
 
   log.begin("ScaleFour, JoinFour");
@@ -503,8 +480,8 @@ void TestFours(ContractLog& log, const ContractMemory& memory) {
   for (size_t i = 0; i < 4; ++i) {
     const VF sum = dot::ToFloat(sums[i]);
     const VF old = hn::Mul(v[1][i], v[2][i]);
-    Compare(log, Same::kBits, i, Bits(scaled[i]), Bits(hn::Mul(hn::Mul(sum, v[0][0]), v[2][i]).raw));
-    Compare(log, Same::kBits, i, Bits(joined[i]), Bits(hn::Add(old, hn::Mul(sum, v[3][i])).raw));
+    Compare(log, Same::kBits, i, BitsOf(scaled[i]), BitsOf(hn::Mul(hn::Mul(sum, v[0][0]), v[2][i]).raw));
+    Compare(log, Same::kBits, i, BitsOf(joined[i]), BitsOf(hn::Add(old, hn::Mul(sum, v[3][i])).raw));
   }
   Compare(log, Same::kBits, 0, uint32_t(from == scaled + 4 && to == joined + 4 && s == scaled + 4), 1);
 
@@ -518,7 +495,7 @@ void TestFours(ContractLog& log, const ContractMemory& memory) {
     dot::StoreWeights(w, 4, inverse, codes);
     for (size_t i = 0; i < 8; ++i) {
       const VF biased = hn::Add(hn::Mul(hn::Set(kF, weights[i]), inverse[i % 4]), hn::Set(kF, kRoundingBias));
-      const uint32_t wanted = Bits(biased.raw) - Bits(kRoundingBias);
+      const uint32_t wanted = BitsOf(biased.raw) - BitsOf(kRoundingBias);
       Compare(log, Same::kBits, i, uint32_t(codes[i % 4 * 2 + i / 4]), wanted);
     }
     Compare(log, Same::kBits, 0, uint32_t(w == weights + 8), 1);

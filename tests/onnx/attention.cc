@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ONNX Attention (opsets 23 to 25) as fovea_attention.
+// ONNX Attention (opsets 23 to 25) and FlexAttention (ai.onnx.preview, opset 1) as fovea_attention.
 //
 // Queries, keys, values and outputs are of the case's own types, float32, float16 or bfloat16, in arrays and in caches.
 //
@@ -15,9 +15,13 @@
 //     left_window_size, right_window_size         window_left, window_right, which count the query's own position too;
 //                                                 without is_causal the same places by FOVEA_DIAGONAL_...
 //     qk_matmul_output_mode 0, 1, 2, 3            FOVEA_SCORES_SCALED, _CAPPED, _MASKED, _SOFTMAX
+//     score_mod                                   a modifier of scores, which runs the graph for each element
+//     prob_mod                                    a modifier of weights, which does the same
 #include <algorithm>
+#include <optional>
 
 #include "cache.h"
+#include "graph.h"
 
 namespace fovea_onnx {
 namespace {
@@ -133,7 +137,7 @@ void attend(const Case& test, fovea::AttentionDesc desc, fovea::AttentionArgs ar
     const std::string where = source + (portable_bits != 0 ? ", portable_bits" : "");
     desc.portable_bits = portable_bits;
     fovea::Plan plan;
-    if (!verdict->accept(plan.init(desc), "fovea_plan_init", where)) return;
+    verdict->accept(plan.init(desc), "fovea_plan_init", where);
 
     const Tensor& y = test.required_output(0);
     std::vector<uint8_t> out(rows * out_shape.dim * bytes_of(y.dtype) + 1, kUnwrittenByte);
@@ -149,7 +153,7 @@ void attend(const Case& test, fovea::AttentionDesc desc, fovea::AttentionArgs ar
 
     std::vector<Line> workspace(plan.workspace_bytes() / sizeof(Line) + 1);
     const fovea_status status = plan.run(args, workspace.data(), plan.workspace_bytes());
-    if (!verdict->accept(status, "fovea_attention", where)) return;
+    verdict->accept(status, "fovea_attention", where);
     verdict->compare(widen(y.dtype, out.data(), rows * out_shape.dim), y, "Y", where);
     if (with_scores) verdict->compare(scores, *test.output(3), "qk_matmul_output", where);
   }
@@ -178,6 +182,11 @@ struct Call {
 
   explicit Call(const Case& test_case);
   Call(const Call&) = delete;
+  Heads out_shape() const {
+    Heads shape = q_shape;
+    shape.dim = v_shape.dim;
+    return shape;
+  }
   void describe();
   void take_keys();
   void take_lengths();
@@ -254,44 +263,62 @@ void Call::place() {
 }
 
 // The same from caches: the past is appended, then K and V.
-void attend_to_caches(const Call& call, const Heads& out_shape, Verdict* verdict) {
+void attend_to_caches(const Call& call, Verdict* verdict) {
   const Heads past_key_shape(*call.past_key, 0), past_value_shape(*call.past_value, 0);
   for (const fovea_kv_kind kind : {FOVEA_KV_STRIDED, FOVEA_KV_RING, FOVEA_KV_PAGED}) {
     fovea::AttentionDesc desc = call.desc;
     fovea::AttentionArgs args = call.args;
     Cache cache(kind, call.k_shape, call.v_shape, call.kv_tokens, desc.target, verdict);
-    if (!cache.init() || !cache.append(*call.past_key, past_key_shape, *call.past_value, past_value_shape) ||
-        !cache.append(call.k, call.k_shape, call.v, call.v_shape)) {
-      return;
-    }
+    cache.append(*call.past_key, past_key_shape, *call.past_value, past_value_shape);
+    cache.append(call.k, call.k_shape, call.v, call.v_shape);
     compare_present(call.test, cache.key_rows(), cache.value_rows(), cache.where(), verdict);
-    if (!verdict->accept(cache.get().describe(desc), "fovea_kv_describe", cache.where()) ||
-        !verdict->accept(cache.get().attach(args), "fovea_kv_attach", cache.where())) {
-      return;
-    }
+    verdict->accept(cache.get().describe(desc), "fovea_kv_describe", cache.where());
+    verdict->accept(cache.get().attach(args), "fovea_kv_attach", cache.where());
     desc.max_kv_tokens = args.kv_tokens;  // a ring takes any number: these fit
-    attend(call.test, desc, args, out_shape, cache.where(), verdict);
+    attend(call.test, desc, args, call.out_shape(), cache.where(), verdict);
   }
 }
+
+// What a graph that is an attribute of the case makes of elements of this shape.
+class Change {
+ public:
+  Change(const Case& test, const std::string& attribute, const Shape& shape) {
+    if (test.attributes.count(attribute) != 0) graph_.emplace(test.folder / (attribute + ".graph"), shape);
+  }
+  bool is_there() const { return graph_.has_value(); }
+
+  float operator()(float element, const fovea::ScorePlace& at) const {
+    return graph_->change(element, {at.batch, at.head, at.token, static_cast<size_t>(at.key)});
+  }
+
+ private:
+  std::optional<Graph> graph_;
+};
 
 }  // namespace
 
 void run_attention(const Case& test, fovea_target target, Verdict* verdict) {
-  if (test.opset < 23 || test.opset > 25) throw Error("opset " + std::to_string(test.opset));
-  std::set<std::string> attributes = {"is_causal", "kv_num_heads", "q_num_heads",      "qk_matmul_output_mode",
-                                      "scale",     "softcap",      "softmax_precision"};
-  if (test.opset >= 25) attributes.insert({"left_window_size", "right_window_size"});
-  test.allow(attributes, 6, 3);
   check_softmax_precision(test.integer("softmax_precision", kUnset));
 
   Call call(test);
   call.desc.target = target;
   const std::string where = fovea_target_name(target);
   if (!call.keys.bytes.empty()) compare_present(test, call.keys.floats, call.values.floats, where, verdict);
-  Heads out_shape = call.q_shape;
-  out_shape.dim = call.v_shape.dim;
-  attend(test, call.desc, call.args, out_shape, where, verdict);
-  if (call.past_key != nullptr) attend_to_caches(call, out_shape, verdict);
+  attend(test, call.desc, call.args, call.out_shape(), where, verdict);
+  if (call.past_key != nullptr) attend_to_caches(call, verdict);
+}
+
+void run_flex_attention(const Case& test, fovea_target target, Verdict* verdict) {
+  Call call(test);
+  call.desc.target = target;
+  const Shape scores = {call.q_shape.batch, call.q_shape.heads, call.q_shape.tokens, call.k_shape.tokens};
+  const Change score_mod(test, "score_mod", scores), prob_mod(test, "prob_mod", scores);
+  const fovea::Modifier both(score_mod, prob_mod);
+  fovea_modifier modifier = both;  // without what the case has not
+  if (!score_mod.is_there()) modifier.scores = nullptr;
+  if (!prob_mod.is_there()) modifier.weights = nullptr;
+  call.args.modifier = &modifier;
+  attend(test, call.desc, call.args, call.out_shape(), fovea_target_name(target), verdict);
 }
 
 }  // namespace fovea_onnx

@@ -33,20 +33,16 @@ Cache::Cache(fovea_kv_kind kind, const Heads& keys, const Heads& values, size_t 
     desc_.page_tokens = kPageTokens;
     desc_.pages = desc_.batch * ((desc_.max_tokens + kPageTokens - 1) / kPageTokens);
   }
-}
-
-bool Cache::init() {
   const size_t bytes = fovea::kv_cache_bytes(desc_);
   memory_.resize(bytes / sizeof(Line) + 1);
   std::byte* const memory = reinterpret_cast<std::byte*>(memory_.data());
   std::fill_n(memory, bytes, std::byte{kUnwrittenByte});
-  if (!verdict_->accept(cache_.init(desc_, {memory, bytes}), "fovea_kv_cache_init", where_)) return false;
+  verdict_->accept(cache_.init(desc_, {memory, bytes}), "fovea_kv_cache_init", where_);
   // From the last page to the first.
   for (uint32_t i = 0; i < desc_.pages; ++i) cache_.get().page_table[i] = desc_.pages - 1 - i;
-  return true;
 }
 
-bool Cache::append(const Tensor& keys, const Heads& key_shape, const Tensor& values, const Heads& value_shape) {
+void Cache::append(const Tensor& keys, const Heads& key_shape, const Tensor& values, const Heads& value_shape) {
   fovea::KvAppendArgs args;
   args.target = target_;
   args.batch = desc_.batch;
@@ -58,11 +54,11 @@ bool Cache::append(const Tensor& keys, const Heads& key_shape, const Tensor& val
   std::vector<Line> workspace(key_shape.heads * std::max(key_shape.dim, value_shape.dim));
   args.workspace = workspace.data();
   args.workspace_bytes = workspace.size() * sizeof(Line);
-  return verdict_->accept(cache_.append(args), "fovea_kv_append", where_);
+  verdict_->accept(cache_.append(args), "fovea_kv_append", where_);
 }
 
-bool Cache::truncate(size_t entry, size_t length) {
-  return verdict_->accept(cache_.truncate(count32(entry), count32(length)), "fovea_kv_truncate", where_);
+void Cache::truncate(size_t entry, size_t length) {
+  verdict_->accept(cache_.truncate(count32(entry), count32(length)), "fovea_kv_truncate", where_);
 }
 
 std::vector<float> Cache::key_rows() const { return rows(cache_.get().source.keys, key_dtype_, desc_.head_dim); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A cache of the library's that holds tensors of ONNX.
+// A cache of the library's that holds tensors of ONNX. All throw Refused.
 #ifndef FOVEA_TESTS_ONNX_CACHE_H_
 #define FOVEA_TESTS_ONNX_CACHE_H_
 
@@ -19,10 +19,8 @@ class Cache {
   Cache(fovea_kv_kind kind, const Heads& keys, const Heads& values, size_t max_tokens, fovea_target target,
         Verdict* verdict);
 
-  // Each answers false where the library refuses, which fails the case. To be called in this order.
-  bool init();
-  bool append(const Tensor& keys, const Heads& key_shape, const Tensor& values, const Heads& value_shape);
-  bool truncate(size_t entry, size_t length);
+  void append(const Tensor& keys, const Heads& key_shape, const Tensor& values, const Heads& value_shape);
+  void truncate(size_t entry, size_t length);
 
   // All rows that there is memory for, behind the tokens too, as float: [batch][heads][max_tokens][dim].
   std::vector<float> key_rows() const;

@@ -19,27 +19,14 @@ const Tensor* find(const std::map<int, NamedTensor>& tensors, int slot) {
 }
 
 // The rest of an input or output line, and its file.
-void read_tensor(const std::filesystem::path& folder, const std::string& role, std::istream& facts,
+void take_tensor(const std::filesystem::path& folder, const std::string& role, std::istream& facts,
                  std::map<int, NamedTensor>* to) {
   int slot = -1;
   std::string name, descr, shape;
-  facts >> slot >> name >> descr;
-  if (!facts) throw Error("unreadable line of an " + role);
-  facts >> shape;  // absent for a scalar
-  Tensor tensor = read_npy(folder / (role + "_" + std::to_string(slot) + "_" + name + ".npy"));
-  if (tensor.dtype != dtype_from(descr) || to_string(tensor.shape) != (shape.empty() ? "scalar" : shape)) {
-    throw Error(role + " " + name + ": case.txt and the .npy file differ in type or shape");
-  }
-  if (!to->emplace(slot, NamedTensor{name, std::move(tensor)}).second) throw Error(role + " slot given twice");
-}
-
-template <class T>
-T parse(const std::string& name, const std::string& text) {
-  std::istringstream stream(text);
-  T value{};
-  stream >> value;
-  if (!stream || !stream.eof()) throw Error("attribute " + name + " " + text);
-  return value;
+  if (!(facts >> slot >> name >> descr >> shape)) throw Error("unreadable line of an " + role);
+  const std::filesystem::path file = folder / (role + "_" + std::to_string(slot) + "_" + name + ".bin");
+  const NamedTensor tensor = {name, read_tensor(file, dtype_from(descr), shape_from(shape))};
+  if (!to->emplace(slot, tensor).second) throw Error(role + " slot given twice");
 }
 
 }  // namespace
@@ -59,24 +46,29 @@ const Tensor& Case::required_output(int slot) const {
 
 int64_t Case::integer(const std::string& attribute, int64_t otherwise) const {
   const auto at = attributes.find(attribute);
-  return at == attributes.end() ? otherwise : parse<int64_t>(attribute, at->second);
+  return at == attributes.end() ? otherwise : fovea_onnx::number<int64_t>(at->second);
 }
 
 float Case::number(const std::string& attribute, float otherwise) const {
   const auto at = attributes.find(attribute);
-  return at == attributes.end() ? otherwise : parse<float>(attribute, at->second);
+  return at == attributes.end() ? otherwise : fovea_onnx::number<float>(at->second);
+}
+
+std::string Case::text(const std::string& attribute, const std::string& otherwise) const {
+  const auto at = attributes.find(attribute);
+  return at == attributes.end() ? otherwise : at->second;
 }
 
 void Case::allow(const std::set<std::string>& known, int last_input, int last_output) const {
   for (const auto& [attribute, value] : attributes) {
     if (known.count(attribute) == 0) throw Error("attribute " + attribute + " is not known");
   }
-  for (const auto& [slot, input] : inputs) {
-    if (slot < 0 || slot > last_input) throw Error("input " + input.name + " is not known");
-  }
-  for (const auto& [slot, output] : outputs) {
-    if (slot < 0 || slot > last_output) throw Error("output " + output.name + " is not known");
-  }
+  const auto check = [](const std::map<int, NamedTensor>& tensors, int last) {
+    for (const auto& [slot, tensor] : tensors) {
+      if (slot < 0 || slot > last) throw Error(tensor.name + " is not known");
+    }
+  };
+  check(inputs, last_input), check(outputs, last_output);
 }
 
 std::string op_in(const std::filesystem::path& folder) {
@@ -109,9 +101,9 @@ Case read_case(const std::filesystem::path& folder) {
       words >> name >> value;
       result.attributes[name] = value;
     } else if (key == "input") {
-      read_tensor(folder, key, words, &result.inputs);
+      take_tensor(folder, key, words, &result.inputs);
     } else if (key == "output") {
-      read_tensor(folder, key, words, &result.outputs);
+      take_tensor(folder, key, words, &result.outputs);
     } else {
       throw Error("case.txt says " + key);
     }

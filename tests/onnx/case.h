@@ -8,8 +8,8 @@
 //     rtol R                           optional: an output may differ by atol + rtol * |what it must be|
 //     atol A                           optional
 //     attr NAME VALUE                  an attribute that the case sets; of a graph its name: graph.h describes its file
-//     input SLOT NAME DTYPE SHAPE      the file input_SLOT_NAME.npy
-//     output SLOT NAME DTYPE SHAPE     the file output_SLOT_NAME.npy: what the operator must answer
+//     input SLOT NAME DTYPE SHAPE      the file input_SLOT_NAME.bin
+//     output SLOT NAME DTYPE SHAPE     the file output_SLOT_NAME.bin: what the operator must answer
 #ifndef FOVEA_TESTS_ONNX_CASE_H_
 #define FOVEA_TESTS_ONNX_CASE_H_
 
@@ -43,6 +43,7 @@ struct Case {
   const Tensor& required_output(int slot) const;
   int64_t integer(const std::string& attribute, int64_t otherwise) const;
   float number(const std::string& attribute, float otherwise) const;
+  std::string text(const std::string& attribute, const std::string& otherwise) const;
 
   // Throws Error on an attribute, input or output that is not in these sets, so that no case passes by being
   // understood in part.

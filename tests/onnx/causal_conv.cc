@@ -19,10 +19,9 @@ namespace fovea_onnx {
 namespace {
 
 bool silu_of(const Case& test) {
-  const auto activation = test.attributes.find("activation");
-  if (activation == test.attributes.end() || activation->second == "none") return false;
-  if (activation->second == "silu" || activation->second == "swish") return true;
-  throw Error("activation " + activation->second);
+  const std::string activation = test.text("activation", "none");
+  if (activation != "none" && activation != "silu" && activation != "swish") throw Error("activation " + activation);
+  return activation != "none";
 }
 
 // [batch][rows][columns] as [batch][columns][rows].
@@ -40,8 +39,6 @@ std::vector<float> transposed(const std::vector<float>& x, size_t batch, size_t 
 }  // namespace
 
 void run_causal_conv(const Case& test, fovea_target target, Verdict* verdict) {
-  if (test.opset != 27) throw Error("opset " + std::to_string(test.opset));
-  test.allow({"activation"}, 3, 1);
   const Tensor &x = test.required_input(0), &weight = test.required_input(1);
   const Tensor *const bias = test.input(2), *const past = test.input(3);
   if (!x.is_float() || x.shape.size() != 3) throw Error("input of this type or rank");
@@ -73,7 +70,7 @@ void run_causal_conv(const Case& test, fovea_target target, Verdict* verdict) {
     for (size_t token = 0; token < tokens; token += step) {
       args.tokens = count32(std::min(step, tokens - token));
       args.x = x.floats.data() + token, args.y = y.data() + token;
-      if (!verdict->accept(fovea::conv1d(args), "fovea_conv1d_f32", where)) return;
+      verdict->accept(fovea::conv1d(args), "fovea_conv1d_f32", where);
     }
     y.pop_back();
     verdict->compare(y, test.required_output(0), "output", where);

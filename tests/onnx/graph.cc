@@ -22,31 +22,15 @@ constexpr Elementwise kElementwise[] = {
     {"Add", 2, [](double a, double b, double) { return a + b; }},
     {"Cast", 1, [](double a, double, double) { return a; }},
     {"Div", 2, [](double a, double b, double) { return a / b; }},
-    {"GreaterOrEqual", 2, [](double a, double b, double) { return a >= b ? 1.0 : 0.0; }},
     {"Mul", 2, [](double a, double b, double) { return a * b; }},
     {"Sub", 2, [](double a, double b, double) { return a - b; }},
     {"Tanh", 1, [](double a, double, double) { return std::tanh(a); }},
     {"Where", 3, [](double a, double b, double c) { return a != 0 ? b : c; }},
 };
 
-// What the attributes of a node may be. Numbers of types: 1 is float, 11 double.
-bool means_nothing_else(const std::string& op, const std::string& attribute) {
-  return (op == "Gather" && attribute == "axis=0") || (op == "Cast" && (attribute == "to=1" || attribute == "to=11"));
-}
-
-double number(const std::string& word) {
-  size_t used = 0;
-  const double value = std::stod(word, &used);  // inf too
-  if (used != word.size()) throw Error("number " + word);
-  return value;
-}
-
-Shape shape_from(const std::string& word) {
-  Shape shape;
-  if (word == "scalar") return shape;
-  std::istringstream dims(word);
-  for (std::string dim; std::getline(dims, dim, 'x');) shape.push_back(static_cast<size_t>(number(dim)));
-  return shape;
+// What an attribute of a node may be. Numbers of types: 1 is float, 11 double.
+bool is_known(const std::string& op, const std::string& attribute) {
+  return op == "Cast" && (attribute == "to=1" || attribute == "to=11");
 }
 
 }  // namespace
@@ -79,7 +63,7 @@ void Graph::take_constant(std::istream& fact) {
   fact >> name >> type >> shape;
   Constant& constant = constants_[name];
   constant.shape = shape_from(shape);
-  for (std::string word; fact >> word;) constant.elements.push_back(number(word));
+  for (std::string word; fact >> word;) constant.elements.push_back(number<double>(word));
   if (constant.elements.size() != element_count(constant.shape)) throw Error("elements of " + name);
   is_float_[name] = type == "float";
 }
@@ -92,53 +76,17 @@ void Graph::take_node(std::istream& fact) {
     if (word.find('=') == std::string::npos) {
       if (is_float_.count(word) == 0) throw Error(word + " is used before it is computed");
       inputs.push_back(word);
-    } else if (!means_nothing_else(op, word)) {
+    } else if (!is_known(op, word)) {
       throw Error(op + " with " + word);
     }
   }
-  if (take_shapes(op, output, inputs)) return;
   const auto* const found = std::find_if(std::begin(kElementwise), std::end(kElementwise),
                                          [&](const Elementwise& candidate) { return op == candidate.name; });
   if (found == std::end(kElementwise) || inputs.size() != found->inputs) throw Error("operator " + op);
   const auto is_float = [this](const std::string& name) { return is_float_[name]; };
-  is_float_[output] = op == "Cast" || (op != "GreaterOrEqual" && std::any_of(inputs.begin(), inputs.end(), is_float));
+  is_float_[output] = op == "Cast" || std::any_of(inputs.begin(), inputs.end(), is_float);
   if (op == "Div" && !is_float_[output]) throw Error("a Div of integers");
   steps_.push_back({found->compute, std::move(inputs), output});
-}
-
-// The operators that take whole tensors, which do not depend on the input's elements. False for the others.
-bool Graph::take_shapes(const std::string& op, const std::string& output, const std::vector<std::string>& inputs) {
-  const auto scalar = [&](size_t i) {
-    const Constant& c = constant(inputs.at(i));
-    if (!c.shape.empty()) throw Error(inputs[i] + " is no scalar");
-    return c.elements[0];
-  };
-  Constant made;
-  if (op == "Shape" && inputs.at(0) == input_) {
-    made = {{shape_.size()}, {shape_.begin(), shape_.end()}};
-  } else if (op == "Gather") {
-    const Constant& from = constant(inputs.at(0));
-    if (from.shape.size() != 1) throw Error("a Gather of rank " + std::to_string(from.shape.size()));
-    made.elements = {from.elements.at(static_cast<size_t>(scalar(1)))};
-  } else if (op == "Range") {
-    const double first = scalar(0), limit = scalar(1), step = scalar(2);
-    if (!(step > 0)) throw Error("a Range that does not rise");
-    for (double x = first; x < limit; x += step) made.elements.push_back(x);
-    made.shape = {made.elements.size()};
-  } else if (op == "Reshape") {
-    made.elements = constant(inputs.at(0)).elements;
-    size_t known = 1;
-    for (const double dim : constant(inputs.at(1)).elements) known *= dim < 0 ? 1 : static_cast<size_t>(dim);
-    for (const double dim : constant(inputs.at(1)).elements) {
-      made.shape.push_back(dim < 0 ? made.elements.size() / known : static_cast<size_t>(dim));
-    }
-    if (element_count(made.shape) != made.elements.size()) throw Error("a Reshape to another count");
-  } else {
-    return false;
-  }
-  is_float_[output] = false;
-  constants_[output] = std::move(made);
-  return true;
 }
 
 const Graph::Constant& Graph::constant(const std::string& name) const {

@@ -29,7 +29,6 @@ class Graph {
   float change(float element, const Shape& place) const;
 
  private:
-  // What lies in the file, or follows from the input's shape alone.
   struct Constant {
     Shape shape;
     std::vector<double> elements;
@@ -43,7 +42,6 @@ class Graph {
 
   void take_constant(std::istream& fact);
   void take_node(std::istream& fact);
-  bool take_shapes(const std::string& op, const std::string& output, const std::vector<std::string>& inputs);
   const Constant& constant(const std::string& name) const;
   double at(const std::string& name, const Shape& place, const std::map<std::string, double>& computed) const;
 

@@ -12,6 +12,7 @@ import sys
 
 import numpy
 import onnx
+import onnx.reference
 from onnx.backend.test.case.node import collect_testcases
 
 # The operators that fovea_onnx runs.
@@ -30,20 +31,26 @@ def value_of(attribute):
     return value.decode() if isinstance(value, bytes) else value
 
 
-def graph_facts(graph):
-    """The lines of a graph's file, in the form that graph.h describes."""
+def graph_facts(graph, shape):
+    """The lines of a graph's file, in the form that graph.h describes. What does not depend on the input's elements is a constant."""
     (taken,), (given,) = graph.input, graph.output
-    facts = [f"input {taken.name}"]
-    for tensor in graph.initializer:
-        array = onnx.numpy_helper.to_array(tensor)
-        kind = "float" if array.dtype.kind == "f" else "int"
-        facts.append(" ".join(["constant", tensor.name, kind, "x".join(map(str, array.shape)) or "scalar",
-                               *(repr(value) for value in array.ravel().tolist())]))
+    constants = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in graph.initializer}
+    nodes = []
     for node in graph.node:
         (output,) = node.output
-        attributes = (f"{attribute.name}={value_of(attribute)}" for attribute in node.attribute)
-        facts.append(" ".join(["node", node.op_type, output, *node.input, *attributes]))
-    return facts + [f"output {given.name}"]
+        if node.op_type == "Shape":
+            constants[output] = numpy.array(shape)
+        elif all(name in constants for name in node.input):
+            (constants[output],) = onnx.reference.ReferenceEvaluator(node).run(None, {name: constants[name] for name in node.input})
+        else:
+            attributes = (f"{attribute.name}={value_of(attribute)}" for attribute in node.attribute)
+            nodes.append(" ".join(["node", node.op_type, output, *node.input, *attributes]))
+    facts = [f"input {taken.name}"]
+    for name, array in constants.items():
+        kind = "float" if array.dtype.kind == "f" else "int"
+        numbers = (array if kind == "float" else array.astype(int)).ravel().tolist()
+        facts.append(" ".join(["constant", name, kind, "x".join(map(str, array.shape)) or "scalar", *map(repr, numbers)]))
+    return [*facts, *nodes, f"output {given.name}"]
 
 
 def write_case(folder, case):
@@ -56,15 +63,18 @@ def write_case(folder, case):
     for attribute in node.attribute:
         facts.append(f"attr {attribute.name} {value_of(attribute)}")
         if attribute.type == onnx.AttributeProto.GRAPH:
-            (folder / f"{attribute.name}.graph").write_text("\n".join(graph_facts(attribute.g)) + "\n")
+            shape = (*inputs[0].shape[:3], inputs[1].shape[2])  # of scores
+            (folder / f"{attribute.name}.graph").write_text("\n".join(graph_facts(attribute.g, shape)) + "\n")
     for role, slots, values, arrays in (("input", node.input, graph.input, inputs), ("output", node.output, graph.output, outputs)):
         arrays = dict(zip((value.name for value in values), arrays, strict=True))
         for slot, name in enumerate(slots):
             if name:
                 array = numpy.ascontiguousarray(arrays[name])
-                shape = "x".join(map(str, array.shape))
-                facts.append(f"{role} {slot} {name} {numpy.lib.format.dtype_to_descr(array.dtype)} {shape}".rstrip())
-                numpy.save(folder / f"{role}_{slot}_{name}.npy", array)
+                if array.dtype == numpy.float64:  # which fovea has not
+                    array = array.astype(numpy.float32)
+                shape = "x".join(map(str, array.shape)) or "scalar"
+                facts.append(f"{role} {slot} {name} {numpy.lib.format.dtype_to_descr(array.dtype)} {shape}")
+                (folder / f"{role}_{slot}_{name}.bin").write_bytes(array.tobytes())
     (folder / "case.txt").write_text("\n".join(facts) + "\n")
 
 

@@ -15,6 +15,10 @@
 
 namespace fovea_onnx {
 
+struct Refused : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 // Gathers the comparisons of a case.
 class Verdict {
  public:
@@ -30,8 +34,8 @@ class Verdict {
   // Integers are held to be the same.
   void compare(const std::vector<int64_t>& got, const Tensor& want, const std::string& output,
                const std::string& where);
-  // A call that answered a status other than FOVEA_OK fails the case. True when it was FOVEA_OK.
-  bool accept(fovea_status status, const std::string& call, const std::string& where);
+  // A call that answered a status other than FOVEA_OK ends the case: throws Refused.
+  void accept(fovea_status status, const std::string& call, const std::string& where) const;
 
   const std::string& failure() const { return failure_; }  // the first one
   double largest_error() const { return largest_error_; }  // absolute, over all finite elements compared

@@ -54,10 +54,8 @@ void Verdict::compare(const std::vector<int64_t>& got, const Tensor& want, const
   }
 }
 
-bool Verdict::accept(fovea_status status, const std::string& call, const std::string& where) {
-  if (status == FOVEA_OK) return true;
-  fail(call + ": " + fovea_status_string(status) + " (" + where + ")");
-  return false;
+void Verdict::accept(fovea_status status, const std::string& call, const std::string& where) const {
+  if (status != FOVEA_OK) throw Refused(call + ": " + fovea_status_string(status) + " (" + where + ")");
 }
 
 void Verdict::fail(const std::string& reason) {

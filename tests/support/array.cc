@@ -4,6 +4,7 @@
 #include "support/every.h"
 #include "support/formats.h"
 #include "support/problem.h"
+#include "support/text.h"
 
 namespace fovea_test {
 
@@ -89,6 +90,19 @@ bool Array::only_rows_written() const {
     if (!expected[i] && !memory.untouched(i)) return false;
   }
   return true;
+}
+
+std::string compare_rows(const Array& got, const Want& want) {
+  for (const auto& [row, d] : indices<size_t>(got.rows(), got.shape.dim)) {
+    double allowed = 0;
+    const double wanted = want(row, d, &allowed);
+    const float number = element_of(got.type, got.row(row), nullptr, d);
+    if (close(number, wanted, allowed)) continue;
+    Text text;
+    text << "element " << d << " of row " << row << " is " << number << ", not " << wanted << " +- " << allowed;
+    return text.str();
+  }
+  return got.only_rows_written() ? "" : "written outside of the rows";
 }
 
 }  // namespace fovea_test

@@ -6,6 +6,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "fovea/fovea.h"
@@ -25,6 +27,7 @@ enum class Layout {
 };
 constexpr Layout kLayouts[] = {Layout::kHeadsFirst, Layout::kTokensFirst, Layout::kPadded, Layout::kReversed,
                                Layout::kBroadcast};
+constexpr Layout kOutputLayouts[] = {Layout::kHeadsFirst, Layout::kTokensFirst, Layout::kPadded, Layout::kReversed};
 const char* name(Layout layout);
 
 // Rows of outputs never share memory.
@@ -81,6 +84,11 @@ class Array {
  private:
   ptrdiff_t offset(size_t b, size_t h, size_t t) const;
 };
+
+// "" if every element is what want(row, element, allowed) returns, to within what it allows, and nothing else was
+// written since the last fill().
+using Want = std::function<double(size_t row, size_t d, double* allowed)>;
+std::string compare_rows(const Array& got, const Want& want);
 
 }  // namespace fovea_test
 

@@ -32,58 +32,12 @@ Guarded copy_of(const std::vector<T>& values, Placement placement) {
   return buffer;
 }
 
-std::vector<float> dense(const fovea_out& a, fovea_dtype type, uint32_t batch, uint32_t heads, uint32_t tokens,
-                         uint32_t dim) {
-  std::vector<float> all;
-  all.reserve(size_t{batch} * heads * tokens * dim);
-  for (const auto& [b, h, t] : indices(batch, heads, tokens)) {
-    const uint8_t* at = row_bytes(a, unit_size(type), b, h, t);
-    for (uint32_t e = 0; e < dim; ++e) all.push_back(element_of(type, at, nullptr, e));
-  }
-  return all;
-}
-
 // The error of rounding to a type.
 double rounding_error(fovea_dtype type, double want) {
   if (type == FOVEA_F32 || !std::isfinite(want)) return 0;
   const Half format = half_of(type);
   const double least = std::ldexp(1.0, -format.bias - format.fraction_bits);  // half of the smallest subnormal number
   return std::ldexp(std::fabs(want), -format.fraction_bits - 1) * 1.01 + least;
-}
-
-// Compares an output array, and checks that the rest of its buffer was not written.
-std::string compare_array(const char* what, const fovea_out& a, fovea_dtype type, const Guarded& buffer, uint32_t batch,
-                          uint32_t heads, uint32_t tokens, uint32_t dim, const std::vector<double>& want,
-                          const std::vector<double>& tolerance, bool tolerance_for_rows) {
-  Text wrong;
-  const size_t size = unit_size(type);
-  std::vector<bool> written(buffer.bytes() / size);
-  const uint8_t* base = buffer.as<uint8_t>();
-  size_t r = 0;
-  for (const auto& [b, h] : indices(batch, heads)) {
-    for (uint32_t t = 0; t < tokens; ++t, ++r) {
-      const uint8_t* got = row_bytes(a, size, b, h, t);
-      for (uint32_t e = 0; e < dim; ++e) {
-        const size_t at = r * dim + e;
-        const double allowed = tolerance[tolerance_for_rows ? r : at] + rounding_error(type, want[at]);
-        written[size_t(got - base) / size + e] = true;
-        const float number = element_of(type, got, nullptr, e);
-        if (close(number, want[at], allowed)) continue;
-        wrong << what << "[b " << b << "][h " << h << "][q " << t << "][" << e << "] is " << number << ", not "
-              << want[at] << " +- " << allowed;
-        return wrong.str();
-      }
-    }
-  }
-  for (size_t i = 0; i < written.size(); ++i) {
-    for (size_t byte = 0; byte < size && !written[i]; ++byte) {
-      if (buffer.untouched(i * size + byte)) continue;
-      wrong << what << ": element " << i << " of the buffer, between the rows, was written";
-      return wrong.str();
-    }
-  }
-  if (!buffer.margin_intact()) return std::string(what) + ": written outside the buffer";
-  return "";
 }
 
 // Checks what fovea.h promises to modifiers; null or what is wrong.
@@ -205,46 +159,33 @@ std::string name(const Problem& p) {
   Text text;
   text << p.batch << "x" << p.q_heads << "/" << p.kv_heads << "x" << p.q_tokens << "x" << p.kv_tokens << " d"
        << p.head_dim << "/" << p.value_dim << " " << name(p.layout) << " " << name(p.placement) << " seed " << p.seed;
-  static const char* const kScores[] = {"", " dot", " additive"};
-  text << kScores[p.score];
-  if (p.scale != 0) text << " scale " << p.scale;
-  if (p.softcap != 0) text << " softcap " << p.softcap;
-  if (p.dropout != 0) text << " dropout " << p.dropout;
-  static const char* const kCausal[] = {"", " top-left", " bottom-right", " causal-positions"};
-  text << kCausal[p.causal];
-  static const char* const kDiagonal[] = {"", " from-top-left", " from-bottom-right", " from-positions"};
-  text << kDiagonal[p.diagonal];
-  if (p.window_left != 0) text << " left " << p.window_left;
-  if (p.window_right != 0) text << " right " << p.window_right;
-  if (!p.kv_lengths.empty()) {
-    text << " lengths";
-    for (uint32_t n : p.kv_lengths) text << " " << n;
-  }
-  if (!p.positions.empty()) {
-    text << " positions";
-    for (int64_t n : p.positions) text << " " << n;
-  }
+  const Problem plain;
+  const auto say = [&](const char* what, auto Problem::* field) {
+    if (p.*field != plain.*field) text << " " << what << " " << p.*field;
+  };
+  const auto list = [&](const char* what, const auto& numbers) {
+    if (!numbers.empty()) text << " " << what;
+    for (const auto number : numbers) text << " " << number;
+  };
+  say("score", &Problem::score), say("scale", &Problem::scale), say("softcap", &Problem::softcap);
+  say("dropout", &Problem::dropout), say("causal", &Problem::causal), say("diagonal", &Problem::diagonal);
+  say("left", &Problem::window_left), say("right", &Problem::window_right), say("mask", &Problem::mask);
+  list("lengths", p.kv_lengths), list("positions", p.positions), list("first tokens", p.first_tokens);
   if (p.mask != FOVEA_MASK_NONE) {
-    static const char* const kMasks[] = {"", " f32", " byte", " f16", " bf16"};
-    text << kMasks[p.mask] << "-mask[" << (p.mask_batch ? "b" : "1") << (p.mask_heads ? "h" : "1")
-         << (p.mask_queries ? "q" : "1") << (p.mask_keys ? "k" : "1") << "]" << (p.mask_factors ? " times factors" : "")
-         << " missing " << p.mask_missing << (p.mask_at_end ? " at-end" : "");
+    text << "[" << (p.mask_batch ? "b" : "1") << (p.mask_heads ? "h" : "1") << (p.mask_queries ? "q" : "1")
+         << (p.mask_keys ? "k" : "1") << "]";
   }
-  if (p.map_q_block != 0) {
-    text << " map " << p.map_q_block << "x" << p.map_kv_block << "[" << (p.map_batch ? "b" : "1")
-         << (p.map_heads ? "h" : "1") << "]";
-  }
-  text << (p.modify_scores ? " scores-modified" : "") << (p.modify_weights ? " weights-modified" : "");
-  text << (p.alibi ? " alibi" : "") << (p.sinks ? " sinks" : "") << (p.lse ? "" : " no-lse");
-  if (p.stage != FOVEA_SCORES_NONE) text << " stage " << p.stage;
+  say("factors", &Problem::mask_factors), say("missing", &Problem::mask_missing), say("at end", &Problem::mask_at_end);
+  say("map", &Problem::map_q_block);
+  if (p.map_q_block != 0)
+    text << "x" << p.map_kv_block << "[" << (p.map_batch ? "b" : "1") << (p.map_heads ? "h]" : "1]");
+  say("scores modified", &Problem::modify_scores), say("weights modified", &Problem::modify_weights);
+  say("alibi", &Problem::alibi), say("sinks", &Problem::sinks), say("lse", &Problem::lse);
+  say("stage", &Problem::stage), say("compute", &Problem::compute), say("source", &Problem::kv_kind);
+  say("ring", &Problem::ring_tokens), say("pinned", &Problem::pinned_tokens), say("hide gone", &Problem::hide_gone);
+  say("pages of", &Problem::page_tokens);
   text << " " << type_name(p.q_dtype) << "/" << type_name(p.key_dtype) << "/" << type_name(p.value_dtype) << "/"
        << type_name(p.out_dtype);
-  if (p.compute == FOVEA_COMPUTE_I8) text << " integers";
-  if (p.compute == FOVEA_COMPUTE_F16) text << " halves";
-  if (p.pinned_tokens != 0) text << " pinned " << p.pinned_tokens;
-  if (p.kv_kind == FOVEA_KV_RING) text << " ring " << p.ring_tokens << (p.hide_gone ? " hide-gone" : "");
-  if (p.kv_kind == FOVEA_KV_PAGED) text << " pages of " << p.page_tokens;
-  if (p.kv_kind == FOVEA_KV_LOAD) text << " loader";
   return text.str();
 }
 
@@ -348,14 +289,13 @@ AttentionCase::AttentionCase(const Problem& p) : problem(p), desc{}, args{}, pla
   args.batch = p.batch, args.q_tokens = p.q_tokens, args.kv_tokens = p.kv_tokens;
 
   const Layout layout = output_layout(p.layout);
-  const auto output = [&](fovea_out* a, Guarded* buffer, uint32_t dim) {
-    const Strides s = strides_of({p.batch, p.q_heads, p.q_tokens, dim}, layout);
-    *buffer = floats(s.elements, p.placement);
-    describe(a, *buffer, s);
+  const auto output = [&](Array* array, fovea_dtype type, uint32_t dim) {
+    *array = Array(type, {p.batch, p.q_heads, p.q_tokens, dim}, layout, p.placement);
+    return array->out();
   };
-  output(&args.out, &out_, p.value_dim);
-  if (p.lse) output(&args.lse, &lse_, 1);
-  if (p.stage != FOVEA_SCORES_NONE) output(&args.scores, &scores_, p.kv_tokens);
+  args.out = output(&out_, p.out_dtype, p.value_dim);
+  if (p.lse) args.lse = output(&lse_, FOVEA_F32, 1);
+  if (p.stage != FOVEA_SCORES_NONE) args.scores = output(&scores_, FOVEA_F32, p.kv_tokens);
   args.scores_stage = p.stage;
 
   if (p.layout == Layout::kPacked) {
@@ -439,16 +379,11 @@ float AttentionCase::query_factor() const {
   return made.desc.scale * 1.44269504f;
 }
 
-// Outputs and queries keep their strides, counted in elements of the new type.
+// Queries keep their strides, counted in elements of the new type.
 void AttentionCase::encode() {
   const Problem& p = problem;
   encoded_ = true;
   truth_ = args;
-  if (p.out_dtype != FOVEA_F32) {
-    const auto first = static_cast<const float*>(args.out.data) - out_.as<float>();
-    out_ = Guarded(out_.bytes() / 2, 2, p.placement);
-    args.out.data = out_.as<uint16_t>() + first;
-  }
   const bool integers = p.compute == FOVEA_COMPUTE_I8;
   if (p.q_dtype != FOVEA_F32 || integers) {
     const size_t unit = unit_size(p.q_dtype);
@@ -632,12 +567,12 @@ std::string AttentionCase::run_unchecked(const Run& run) {
 }
 
 void AttentionCase::fill_outputs() {
-  for (Guarded* output : {&out_, &lse_, &scores_}) output->fill();
+  for (Array* output : {&out_, &lse_, &scores_}) output->memory.fill();
 }
 
 bool AttentionCase::outputs_untouched() const {
-  for (const Guarded* output : {&out_, &lse_, &scores_}) {
-    if (!output->untouched() || !output->margin_intact()) return false;
+  for (const Array* output : {&out_, &lse_, &scores_}) {
+    if (!output->memory.untouched() || !output->memory.margin_intact()) return false;
   }
   return true;
 }
@@ -655,30 +590,27 @@ std::string AttentionCase::run(const Run& run) {
 }
 
 std::string AttentionCase::compare() const {
-  const Problem& p = problem;
-  const auto array = [&](const char* what, const fovea_out& a, const Guarded& buffer, uint32_t dim,
-                         const std::vector<double>& want, const std::vector<double>& tolerance, bool for_rows) {
-    const fovea_dtype type = &buffer == &out_ ? p.out_dtype : FOVEA_F32;
-    return compare_array(what, a, type, buffer, p.batch, p.q_heads, p.q_tokens, dim, want, tolerance, for_rows);
+  const auto check = [](const char* what, const Array& array, const std::vector<double>& want,
+                        const std::vector<double>& tolerance, bool for_rows) {
+    const std::string wrong = compare_rows(array, [&](size_t row, size_t d, double* allowed) {
+      const size_t at = row * array.shape.dim + d;
+      *allowed = tolerance[for_rows ? row : at] + rounding_error(array.type, want[at]);
+      return want[at];
+    });
+    return wrong.empty() ? "" : what + wrong;
   };
-  std::string wrong = array("out", args.out, out_, p.value_dim, expected_.out, expected_.out_tolerance, true);
-  if (wrong.empty() && p.lse) wrong = array("lse", args.lse, lse_, 1, expected_.lse, expected_.lse_tolerance, true);
-  if (wrong.empty() && p.stage != FOVEA_SCORES_NONE) {
-    wrong = array("scores", args.scores, scores_, p.kv_tokens, expected_.scores, expected_.scores_tolerance, false);
+  std::string wrong = check("out: ", out_, expected_.out, expected_.out_tolerance, true);
+  if (wrong.empty() && problem.lse) wrong = check("lse: ", lse_, expected_.lse, expected_.lse_tolerance, true);
+  if (wrong.empty() && problem.stage != FOVEA_SCORES_NONE) {
+    wrong = check("scores: ", scores_, expected_.scores, expected_.scores_tolerance, false);
   }
   return wrong;
 }
 
-std::vector<float> AttentionCase::out() const {
-  return dense(args.out, problem.out_dtype, std::min(args.batch, problem.batch), problem.q_heads, problem.q_tokens,
-               problem.value_dim);
-}
-std::vector<float> AttentionCase::lse() const {
-  return dense(args.lse, FOVEA_F32, std::min(args.batch, problem.batch), problem.q_heads, problem.q_tokens, 1);
-}
-std::vector<float> AttentionCase::scores() const {
-  return dense(args.scores, FOVEA_F32, std::min(args.batch, problem.batch), problem.q_heads, problem.q_tokens,
-               problem.kv_tokens);
+std::vector<float> AttentionCase::entries_of(const Array& output) const {
+  std::vector<float> all = output.numbers();
+  if (args.batch < problem.batch) all.resize(all.size() / problem.batch * args.batch);
+  return all;
 }
 
 Outputs AttentionCase::outputs() const {

@@ -193,9 +193,9 @@ class AttentionCase {
   bool outputs_untouched() const;
 
   // Outputs of the last run, dense as in the reference, of the args.batch entries.
-  std::vector<float> out() const;
-  std::vector<float> lse() const;
-  std::vector<float> scores() const;
+  std::vector<float> out() const { return entries_of(out_); }
+  std::vector<float> lse() const { return entries_of(lse_); }
+  std::vector<float> scores() const { return entries_of(scores_); }
   Outputs outputs() const;  // all three
 
   fovea_plan plan;    // of the last run
@@ -220,10 +220,12 @@ class AttentionCase {
   void fill_mask_element(size_t at, bool hidden);
   void fill_map();
   void fill_inputs();
+  std::vector<float> entries_of(const Array& output) const;
 
   Guarded q_, keys_, values_;  // with Layout::kPacked, q_ holds all three
   Guarded kv_lengths_, positions_, mask_, mask_factors_, slopes_, sinks_, score_vector_;
-  Guarded out_, lse_, scores_, typed_q_, first_tokens_, map_offsets_, map_blocks_;
+  Guarded typed_q_, first_tokens_, map_offsets_, map_blocks_;
+  Array out_, lse_, scores_;
   bool encoded_ = false;
   fovea_attention_args truth_{};
   Attention expected_;

@@ -13,6 +13,7 @@
 #include <iterator>
 #include <limits>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -84,6 +85,46 @@ void check_refused(const std::vector<Misuse<Call>>& all, Make make, Run run, Unt
     misuse.change(call);
     CHECK(std::string(fovea_status_string(run(call))) == fovea_status_string(misuse.want));
     CHECK(untouched(call));
+  }
+}
+
+// The arguments of a call, which may be the call.
+template <class Call>
+auto arguments_of(Call& call, int) -> decltype((call.args)) {
+  return call.args;
+}
+template <class Call>
+Call& arguments_of(Call& call, long) {
+  return call;
+}
+
+// Adds what every call refuses: arguments of another size, and targets that are none or are another machine's.
+template <class Call>
+void add_misuses(std::vector<Misuse<Call>>& all) {
+  for (const uint32_t more : {1u, 8u, 0u - 4u}) {
+    all.push_back({"struct_bytes", FOVEA_ERR_STRUCT, [=](Call& c) { arguments_of(c, 0).struct_bytes += more; }});
+  }
+  for (const uint32_t target : {63u, 77u, 0u - 1u}) {
+    all.push_back(
+        {"target", FOVEA_ERR_ENUM, [=](Call& c) { arguments_of(c, 0).target = enum_of<fovea_target>(target); }});
+  }
+  all.push_back({"target", FOVEA_ERR_TARGET, [](Call& c) { arguments_of(c, 0).target = kForeign; }});
+}
+
+// And of a required array of several entries, heads and tokens whose elements have several bytes; rows of outputs may
+// not share their places.
+template <class Call, class Array, class Args>
+void add_misuses(std::vector<Misuse<Call>>& all, const char* what, Array Args::* array) {
+  const auto add = [&](fovea_status want, auto change) {
+    all.push_back({what, want, [=](Call& c) { change(arguments_of(c, 0).*array); }});
+  };
+  add(FOVEA_ERR_NULL, [](Array& a) { a.data = nullptr; });
+  add(FOVEA_ERR_ALIGNMENT, [](Array& a) { a.data = const_cast<char*>(static_cast<const char*>(a.data)) + 1; });
+  for (ptrdiff_t Array::* const stride : {&Array::batch_stride, &Array::head_stride, &Array::token_stride}) {
+    for (const ptrdiff_t far : {PTRDIFF_MAX, PTRDIFF_MAX / 2, PTRDIFF_MAX / 4 + 1, -PTRDIFF_MAX, PTRDIFF_MIN}) {
+      add(FOVEA_ERR_SIZE, [=](Array& a) { a.*stride = far; });
+    }
+    if (std::is_same_v<Array, fovea_out>) add(FOVEA_ERR_STRIDE, [=](Array& a) { a.*stride = 0; });
   }
 }
 

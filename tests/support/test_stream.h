@@ -20,17 +20,26 @@ class TestStream {
     begin();
   }
   fovea_state* state() const { return memory.as<fovea_state>(); }
+  // Another state, which has begun.
+  Guarded another(int64_t first_key = 0) const {
+    Guarded made(memory.bytes(), FOVEA_WORKSPACE_ALIGNMENT, Placement::kEnd);
+    REQUIRE(fovea_stream_begin(&plan, made.as<fovea_state>(), bytes, plan.desc.max_batch, plan.desc.max_q_tokens,
+                               first_key) == FOVEA_OK);
+    return made;
+  }
+  fovea_status push(const Guarded& into, const fovea_attention_args& args) const {
+    return fovea_stream_push(&plan, into.as<fovea_state>(), &args, workspace.as<void>(), workspace.bytes());
+  }
+  fovea_status end(const Guarded& of, const fovea_attention_args& args) const {
+    return fovea_stream_end(&plan, of.as<fovea_state>(), &args, workspace.as<void>(), workspace.bytes());
+  }
   void begin(int64_t first_key = 0) const {
     REQUIRE(fovea_stream_begin(&plan, state(), bytes, plan.desc.max_batch, plan.desc.max_q_tokens, first_key) ==
             FOVEA_OK);
   }
-  fovea_status push(const fovea_attention_args& args) const {
-    return fovea_stream_push(&plan, state(), &args, workspace.as<void>(), workspace.bytes());
-  }
+  fovea_status push(const fovea_attention_args& args) const { return push(memory, args); }
   fovea_status push(const AttentionCase& test, Piece piece) const { return push(PieceArgs(test, piece).args); }
-  fovea_status end(const fovea_attention_args& args) const {
-    return fovea_stream_end(&plan, state(), &args, workspace.as<void>(), workspace.bytes());
-  }
+  fovea_status end(const fovea_attention_args& args) const { return end(memory, args); }
   std::vector<uint8_t> content() const { return {memory.as<uint8_t>(), memory.as<uint8_t>() + bytes}; }
 
   fovea_plan plan{};
