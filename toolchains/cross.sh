@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # ./run cross: builds for other processors, and tests in emulators. The script run includes this file, and has the functions setup
-# and build, and those of tests/scripts/commands.sh.
+# and build, and those of toolchains/commands.sh.
 
 # The list of "cross" for the files in toolchains/. The fields of a line are the file's name, the processor models that run its
 # tests (host: this machine; none: only a build), and the packages that it needs, if any. Spaces separate them.

@@ -11,7 +11,7 @@ stubs=$source/tests/packages
 channels=(arduino cmsis-pack conan deb esp-idf meson platformio python vcpkg zephyr)
 export CMAKE_BUILD_PARALLEL_LEVEL=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}
 scalar=-DFOVEA_WITH_SCALAR=1
-. tests/scripts/commands.sh
+. toolchains/commands.sh
 log=$work/log
 
 # Installs what the checks need, from apt and PyPI; copies the tree as in a release, without files of builds and editors.

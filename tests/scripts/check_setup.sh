@@ -7,7 +7,7 @@ set -eu
 source=$1 work=$2
 rm -rf "$work"
 mkdir -p "$work/bin" "$work/tree"
-(cd "$source" && cp --parents run tests/scripts/commands.sh toolchains/cross.sh "$work/tree/")
+(cd "$source" && cp --parents run toolchains/commands.sh toolchains/cross.sh "$work/tree/")
 cat >"$work/bin/apt-get" <<'TEXT'
 #!/bin/sh
 echo "$*" >>"$CALLS"

@@ -51,5 +51,5 @@ tests() {
   return $status
 }
 
-# The compiler's package for 32-bit x86. g++-multilib itself cannot be installed beside cross compilers: it has a link more, for asm/
+# The compiler's package for 32-bit x86. g++-multilib itself cannot be installed with cross compilers: it has a link more, for asm/
 multilib() { echo "g++-$(g++ -dumpversion)-multilib"; }
