@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# ./run cross: builds for other processors, and tests in emulators. The script run includes this file, and has the functions say,
-# setup, build, configure and quietly.
+# ./run cross: builds for other processors, and tests in emulators. The script run includes this file, and has the functions setup
+# and build, and those of toolchains/commands.sh.
 
 # The list of "cross" for the files in toolchains/. The fields of a line are the file's name, the processor models that run its
 # tests (host: this machine; none: only a build), and the packages that it needs, if any. Spaces separate them.
@@ -71,11 +71,11 @@ cross() {
   for model in ${models//,/ }; do
     start=$SECONDS
     if [ "$model" != none ]; then
-      configure "$name" "-DFOVEA_QEMU_CPU=${model#host}" "-DFOVEA_TEST_CASES=$cases"
+      log=build/$name.log configure "$name" "-DFOVEA_QEMU_CPU=${model#host}" "-DFOVEA_TEST_CASES=$cases"
       say "running the tests of $name on $model"
       progress "$name" &
       reporter=$!
-      quietly "$name" ctest --preset "$name" --verbose ${only[@]+"${only[@]}"} || { kill $reporter; return 1; }
+      log=build/$name.log quietly ctest --test-dir "build/$name" --label-exclude slow --verbose ${only[@]+"${only[@]}"} || { kill $reporter; return 1; }
       kill $reporter
       python3 tests/scripts/show_skipped.py "build/$name"
     fi

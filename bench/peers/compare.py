@@ -103,24 +103,32 @@ class Case:
         return normalised(answer, expected) < {"i8": 1e-2, "i4": 0.2}[self.kv]
 
 
-class SoftmaxCase:
-    kv = "f32"
+class RowsCase:
+    """What the cases share that are not attention. Attributes: suite, name, flops, bytes, and the fields of shape()."""
+    kv, epsilon, flops, largest_error = "f32", 1e-5, 0, 1e-4
 
-    def __init__(self, suite, *shape):
-        self.suite, self.dimensions = suite, shape
-        self.axis = 1  # the last of two, the middle one of three
-        self.logarithm = suite == "log_softmax"
-        self.name = f"{suite}/" + "x".join(map(str, shape))
-        self.flops, self.bytes = 0, 8 * int(np.prod(shape))
+    def __init__(self, name, number_of_bytes, **fields):
+        self.name, self.bytes, self.fields = f"{self.suite}/{name}", number_of_bytes, fields
+        self.__dict__.update(fields)
 
     def shape(self):
-        return {"dimensions": self.dimensions, "axis": self.axis}
+        return self.fields
 
     def is_right(self, answer, expected):
-        return float(np.abs(answer - expected).max()) < 1e-5 * max(1.0, float(np.abs(expected).max()))
+        return float(np.abs(answer - expected).max()) < self.largest_error
 
     def inputs(self, random):
         return (3 * random.standard_normal(self.dimensions, np.float32),)
+
+
+class SoftmaxCase(RowsCase):
+    def __init__(self, suite, *shape):
+        self.suite, self.logarithm = suite, suite == "log_softmax"
+        super().__init__("x".join(map(str, shape)), 8 * int(np.prod(shape)), dimensions=shape,
+                         axis=1)  # the last of two, the middle one of three
+
+    def is_right(self, answer, expected):
+        return float(np.abs(answer - expected).max()) < 1e-5 * max(1.0, float(np.abs(expected).max()))
 
     def reference(self, x):
         x = x.astype(np.float64)
@@ -129,18 +137,15 @@ class SoftmaxCase:
         return x - log_sum if self.logarithm else np.exp(x - log_sum)
 
 
-class DeltaCase:
+class DeltaCase(RowsCase):
     """Arrays [batch][tokens][heads][dim], as a projection writes them."""
-    suite, kv = "delta", "f32"
+    suite = "delta"
 
     def __init__(self, heads, tokens, dim, batch=1):
-        self.heads, self.tokens, self.dim, self.batch = heads, tokens, dim, batch
-        self.name = f"delta/{f'{batch}.' if batch > 1 else ''}{heads}x{tokens}x{dim}x{dim}"
-        self.flops = 6 * batch * heads * tokens * dim * dim
-        self.bytes = 4 * batch * heads * (dim * dim * (1.25 if tokens == 1 else 2) + tokens * (4 * dim + 2))
-
-    def shape(self):
-        return {"batch": self.batch, "heads": self.heads, "tokens": self.tokens, "key_dim": self.dim, "value_dim": self.dim}
+        super().__init__(f"{f'{batch}.' if batch > 1 else ''}{heads}x{tokens}x{dim}x{dim}",
+                         4 * batch * heads * (dim * dim * (1.25 if tokens == 1 else 2) + tokens * (4 * dim + 2)),
+                         batch=batch, heads=heads, tokens=tokens, key_dim=dim, value_dim=dim)
+        self.dim, self.flops = dim, 6 * batch * heads * tokens * dim * dim
 
     def inputs(self, random):
         rows = (self.batch, self.tokens, self.heads)
@@ -160,21 +165,13 @@ class DeltaCase:
             out[:, t] = np.einsum("bhkv,bhk->bhv", state, q[:, t]) / self.dim ** 0.5
         return out
 
-    def is_right(self, answer, expected):
-        return float(np.abs(answer - expected).max()) < 1e-4
 
-
-class NormCase:
+class NormCase(RowsCase):
     """Rows with weights; layer normalisation has a bias, too."""
-    suite, kv, epsilon, flops = "norm", "f32", 1e-5, 0
+    suite = "norm"
 
     def __init__(self, kind, rows, dim):
-        self.kind, self.rows, self.dim = kind, rows, dim
-        self.name = f"norm/{rows}x{dim}-{kind}"
-        self.bytes = 8 * rows * dim
-
-    def shape(self):
-        return {"kind": self.kind, "rows": self.rows, "dim": self.dim}
+        super().__init__(f"{rows}x{dim}-{kind}", 8 * rows * dim, kind=kind, rows=rows, dim=dim)
 
     def inputs(self, random):
         x, weight, bias = (random.standard_normal(shape, np.float32) for shape in ((self.rows, self.dim), self.dim, self.dim))
@@ -186,23 +183,12 @@ class NormCase:
             x -= x.mean(axis=1, keepdims=True)
         return x / np.sqrt(np.square(x).mean(axis=1, keepdims=True) + self.epsilon) * weight + bias
 
-    def is_right(self, answer, expected):
-        return float(np.abs(answer - expected).max()) < 1e-4
 
-
-class ActivationCase:
-    suite, kv, flops = "activation", "f32", 0
+class ActivationCase(RowsCase):
+    suite, largest_error = "activation", 1e-5
 
     def __init__(self, kind, *dimensions):
-        self.kind, self.dimensions = kind, dimensions
-        self.name = f"activation/{'x'.join(map(str, dimensions))}-{kind}"
-        self.bytes = 8 * int(np.prod(dimensions))
-
-    def shape(self):
-        return {"kind": self.kind, "dimensions": self.dimensions}
-
-    def inputs(self, random):
-        return (3 * random.standard_normal(self.dimensions, np.float32),)
+        super().__init__(f"{'x'.join(map(str, dimensions))}-{kind}", 8 * int(np.prod(dimensions)), kind=kind, dimensions=dimensions)
 
     def reference(self, x):
         x = x.astype(np.float64)
@@ -212,22 +198,15 @@ class ActivationCase:
             return x * (1 + np.tanh((2 / np.pi) ** 0.5 * (x + 0.044715 * x ** 3))) / 2
         return np.tanh(x) if self.kind == "tanh" else x / (1 + np.exp(-x))  # SiLU
 
-    def is_right(self, answer, expected):
-        return float(np.abs(answer - expected).max()) < 1e-5
 
-
-class EncoderCase:
+class EncoderCase(RowsCase):
     """A layer of an encoder, with the normalisation after each sum. Inputs and outputs are f32."""
-    suite, kv, epsilon = "encoder", "i8", 1e-5
+    suite, kv = "encoder", "i8"
 
     def __init__(self, tokens, dim, heads, hidden):
-        self.tokens, self.dim, self.heads, self.hidden = tokens, dim, heads, hidden
-        self.name = f"encoder/{tokens}x{dim}-{heads}_heads-{hidden}"
+        super().__init__(f"{tokens}x{dim}-{heads}_heads-{hidden}", 8 * tokens * dim + dim * (4 * dim + 2 * hidden),
+                         tokens=tokens, dim=dim, heads=heads, hidden=hidden)
         self.flops = 2 * tokens * dim * (4 * dim + 2 * hidden + 2 * tokens)
-        self.bytes = 8 * tokens * dim + dim * (4 * dim + 2 * hidden)
-
-    def shape(self):
-        return {"tokens": self.tokens, "dim": self.dim, "heads": self.heads, "hidden": self.hidden}
 
     def inputs(self, random):
         """x, then weights [out][in] and a bias of the four linear layers, then weights and biases of the norms."""
@@ -380,24 +359,16 @@ def rows_in_heads(array, to="in"):
     return fovea.arrays.view(to, array[np.newaxis, np.newaxis])
 
 
-class FoveaNorm(Fovea):
+class FoveaRows(Fovea):
+    """Normalisation, which has weights, and activation."""
     workspace_bytes = 0
 
-    def prepare(self, case, x, weight, bias=None):
-        out = np.empty_like(x)
-        args = fovea.c.structure("norm_args", norm=case.kind, epsilon=case.epsilon, batch=1, heads=1, tokens=case.rows, dim=case.dim,
-                                 x=rows_in_heads(x), y=rows_in_heads(out, "out"), weight=weight, bias=bias, target=self.target)
-        return Prepared(functools.partial(fovea.c.function("fovea_norm"), *fovea.c.pointers(args)), lambda: out)
-
-
-class FoveaActivation(Fovea):
-    workspace_bytes = 0
-
-    def prepare(self, case, x):
-        out = np.empty_like(x)
-        args = fovea.c.structure("activation_args", activation=case.kind, batch=1, heads=1, tokens=x.shape[0], dim=x.shape[1],
-                                 x=rows_in_heads(x), y=rows_in_heads(out, "out"), target=self.target)
-        return Prepared(functools.partial(fovea.c.function("fovea_activation"), *fovea.c.pointers(args)), lambda: out)
+    def prepare(self, case, x, weight=None, bias=None):
+        out, name = np.empty_like(x), case.suite
+        fields = {"epsilon": case.epsilon, "weight": weight, "bias": bias} if name == "norm" else {}
+        args = fovea.c.structure(f"{name}_args", **{name: case.kind}, batch=1, heads=1, tokens=x.shape[0], dim=x.shape[1],
+                                 x=rows_in_heads(x), y=rows_in_heads(out, "out"), target=self.target, **fields)
+        return Prepared(functools.partial(fovea.c.function(f"fovea_{name}"), *fovea.c.pointers(args)), lambda: out)
 
 
 class FoveaEncoder(Fovea):
@@ -514,6 +485,12 @@ class OnnxRuntime:
         self.version = onnxruntime.__version__
         onnxruntime.set_default_logger_severity(3)
 
+    def one_node(self, kind, inputs, shape_of, **attributes):
+        """A node that writes an array like `shape_of`. inputs: name -> array."""
+        out = np.empty_like(shape_of)
+        node = self.onnx.helper.make_node(kind, list(inputs), ["out"], **attributes)
+        return Prepared(self.session(node, inputs, {"out": out}), lambda: out)
+
     def session(self, node, inputs, outputs):
         """inputs: name -> array; outputs: name -> array to write to, or to grow in place."""
         helper = self.onnx.helper
@@ -545,20 +522,15 @@ class OnnxSoftmax(OnnxRuntime):
     name = "ORT Softmax"
 
     def prepare(self, case, x):
-        out = np.empty_like(x)
-        kind = "LogSoftmax" if case.logarithm else "Softmax"
-        node = self.onnx.helper.make_node(kind, ["x"], ["out"], axis=case.axis)
-        return Prepared(self.session(node, {"x": x}, {"out": out}), lambda: out)
+        return self.one_node("LogSoftmax" if case.logarithm else "Softmax", {"x": x}, x, axis=case.axis)
 
 
 class OnnxNorm(OnnxRuntime):
     name = "ORT"
 
     def prepare(self, case, *inputs):
-        arrays, out = dict(zip(("x", "weight", "bias"), inputs)), np.empty_like(inputs[0])
         kind = "LayerNormalization" if case.kind == "layer" else "RMSNormalization"
-        node = self.onnx.helper.make_node(kind, list(arrays), ["out"], axis=-1, epsilon=case.epsilon)
-        return Prepared(self.session(node, arrays, {"out": out}), lambda: out)
+        return self.one_node(kind, dict(zip(("x", "weight", "bias"), inputs)), inputs[0], axis=-1, epsilon=case.epsilon)
 
 
 class OnnxActivation(OnnxRuntime):
@@ -568,8 +540,8 @@ class OnnxActivation(OnnxRuntime):
              "silu": ("QuickGelu", {"alpha": 1.0, "domain": "com.microsoft"})}
 
     def prepare(self, case, x):
-        out, (kind, attributes) = np.empty_like(x), self.NODES[case.kind]
-        return Prepared(self.session(self.onnx.helper.make_node(kind, ["x"], ["out"], **attributes), {"x": x}, {"out": out}), lambda: out)
+        kind, attributes = self.NODES[case.kind]
+        return self.one_node(kind, {"x": x}, x, **attributes)
 
 
 class OnnxEncoder(OnnxRuntime):
@@ -667,9 +639,7 @@ class OnnxAttention(OnnxRuntime):
     name = "ORT Attention"
 
     def prepare(self, case, q, k, v):
-        out = np.empty_like(q)
-        node = self.onnx.helper.make_node("Attention", ["q", "k", "v"], ["out"], is_causal=int(case.causal))
-        return Prepared(self.session(node, {"q": q, "k": k, "v": v}, {"out": out}), lambda: out)
+        return self.one_node("Attention", {"q": q, "k": k, "v": v}, q, is_causal=int(case.causal))
 
 
 def tokens_first(array):
@@ -762,41 +732,37 @@ class Torch:
         grouped = case.heads != case.kv_heads
         if grouped and case.q_tokens == 1:
             tensors[0] = tensors[0].reshape(1, case.kv_heads, -1, case.dim)
+        return self.calls(lambda: attention(*tensors, is_causal=case.causal, enable_gqa=grouped and case.q_tokens > 1),
+                          lambda out: out.float().numpy().reshape(q.shape))
+
+    def calls(self, function, answer=lambda out: out.numpy()):
+        """Keeps the last output of a function."""
         last = [None]
 
         def call():
-            last[0] = attention(*tensors, is_causal=case.causal, enable_gqa=grouped and case.q_tokens > 1)
+            last[0] = function()
 
-        return Prepared(call, lambda: last[0].float().numpy().reshape(q.shape))
+        return Prepared(call, lambda: answer(last[0]))
 
 
 class TorchSoftmax(Torch):
     def prepare(self, case, x):
         functions = self.torch.nn.functional
-        function, tensor, out = functions.log_softmax if case.logarithm else functions.softmax, self.torch.from_numpy(x), [None]
-
-        def call():
-            out[0] = function(tensor, case.axis)
-
-        return Prepared(call, lambda: out[0].numpy())
+        function, tensor = functions.log_softmax if case.logarithm else functions.softmax, self.torch.from_numpy(x)
+        return self.calls(lambda: function(tensor, case.axis))
 
 
 class TorchRows(Torch):
     """Normalisation and activation."""
 
     def prepare(self, case, *inputs):
-        functions, (x, *weights), out = self.torch.nn.functional, map(self.torch.from_numpy, inputs), [None]
+        functions, (x, *weights) = self.torch.nn.functional, map(self.torch.from_numpy, inputs)
         function, options = {
-            "layer": (functions.layer_norm, {"eps": getattr(case, "epsilon", 0)}),
-            "rms": (functions.rms_norm, {"eps": getattr(case, "epsilon", 0)}),
+            "layer": (functions.layer_norm, {"eps": case.epsilon}), "rms": (functions.rms_norm, {"eps": case.epsilon}),
             "gelu": (functions.gelu, {}), "gelu_tanh": (functions.gelu, {"approximate": "tanh"}),
             "silu": (functions.silu, {}), "tanh": (self.torch.tanh, {})}[case.kind]
         arguments = (x, (case.dim,), *weights) if weights else (x,)
-
-        def call():
-            out[0] = function(*arguments, **options)
-
-        return Prepared(call, lambda: out[0].numpy())
+        return self.calls(lambda: function(*arguments, **options))
 
 
 class TorchEncoder(Torch):
@@ -808,12 +774,8 @@ class TorchEncoder(Torch):
         layer.load_state_dict({names[i // 2] + ("bias" if i % 2 else "weight"): self.torch.from_numpy(array)
                                for i, array in enumerate(weights)})
         layer.eval()
-        tensor, out = self.torch.from_numpy(x[np.newaxis]), [None]
-
-        def call():
-            out[0] = layer(tensor)
-
-        return Prepared(call, lambda: out[0][0].numpy())
+        tensor = self.torch.from_numpy(x[np.newaxis])
+        return self.calls(lambda: layer(tensor), lambda out: out[0].numpy())
 
 
 class NumPy:
@@ -1139,8 +1101,8 @@ def main():
     comparison.table(INTEGER_CASES, in_integers)
     comparison.table(SOFTMAX_CASES, [FoveaSoftmax(options.target), *available(OnnxSoftmax, TorchSoftmax)])
     comparison.table(DELTA_CASES, [FoveaDelta(options.target), *available(OnnxDelta)])
-    comparison.table(NORM_CASES, [FoveaNorm(options.target), *available(OnnxNorm, TorchRows)])
-    comparison.table(ACTIVATION_CASES, [FoveaActivation(options.target), *available(OnnxActivation, TorchRows)])
+    comparison.table(NORM_CASES, [FoveaRows(options.target), *available(OnnxNorm, TorchRows)])
+    comparison.table(ACTIVATION_CASES, [FoveaRows(options.target), *available(OnnxActivation, TorchRows)])
     comparison.table(ENCODER_CASES, [FoveaEncoder(options.target, "i8", "fovea, int8"), FoveaEncoder(options.target, "f32", "fovea, f32"),
                                      *available(lambda: OnnxEncoder(True), lambda: OnnxEncoder(False), TorchEncoder)])
     print(f"\nfovea is the fastest in {comparison.rows - comparison.lost} of {comparison.rows} rows")

@@ -191,10 +191,8 @@ void print_figures(const Run& run) {
 // Checks that all targets of this machine write the same words. The first target prints them.
 int check_all() {
   int failure = 0;
-  for (uint32_t i = 0;; ++i) {
-    const fovea::Target target = platform::target_with_kernels(i);
-    if (target == FOVEA_TARGET_BEST) break;
-    Run run{target, i == 0};
+  for (uint32_t i = 0; i < fovea_target_count(); ++i) {
+    Run run{fovea_target_at(i), i == 0};
     for (const Text& text : kTexts) failure |= read_and_write(run, text);
     print_figures(run);
     if (run.digest != kDigest) {

@@ -23,7 +23,8 @@ CONFIG = "fovea/fovea_config.h"
 LICENSE_LINE = "// SPDX-License-Identifier: Apache-2.0\n"
 
 # Backends that need another library, and files that only they use.
-LEFT_OUT = re.compile(r"^(ground/simd/(highway|xsimd|x86|wasm|dot_x86|dot_vnni|dot_pmaddwd)\.inl|ground/simd/highway_targets\.h|.*vnni.*|.*pmaddwd.*)$")
+LEFT_OUT = re.compile(r"^(ground/simd/(highway|xsimd|x86|wasm|dot_x86\w*)\.inl|ground/simd/highway_targets\.h|.*(vnni|pmaddwd|maddubs).*)$")
+GUARD = re.compile(r"^#ifndef (\w+)\n#define \1\n", re.M)
 INCLUDE = re.compile(r'^(\s*#\s*include\s+)(?:"([^"]+)"|(FOVEA_(?!(?:CONFIG|DOT|SIMD)_HEADER)\w+)).*$', re.M)
 NAMED = re.compile(r'^(\s*#\s*define\s+\w+\s+)"([\w/]+\.(?:inl|cc|h))"\s*$', re.M)  # a macro whose value is the name of a file to include
 
@@ -36,11 +37,18 @@ def is_part(path):
     return path.suffix in {".h", ".inl", ".cc"} and not LEFT_OUT.match(section_of(path))
 
 
-def include_section(number, source):
-    return f"#undef FOVEA_SECTION\n#define FOVEA_SECTION {number}\n#include \"{source}\""
+def is_kernels(path):
+    """A file that its own targets include again."""
+    return path.stem.endswith("kernels") and path.suffix == ".cc"
 
 
-def section(path, numbers, source):
+def include_section(number, source, guard=None):
+    """What includes a section; unless its guard is defined, since the compiler reads the whole file for each include."""
+    text = f"#undef FOVEA_SECTION\n#define FOVEA_SECTION {number}\n#include \"{source}\""
+    return f"#if !defined({guard})\n{text}\n#endif" if guard else text
+
+
+def section(path, numbers, guards, source):
     """The text of a file, with its includes of other files replaced."""
 
     def included(match):
@@ -51,7 +59,7 @@ def section(path, numbers, source):
             return match.group(1) + f'"{name[len("fovea/"):]}"'
         if name not in numbers:  # of a backend that is left out: inside an #if that is false
             return f'#error "{name} is not part of this file"'
-        return include_section(numbers[name], source)
+        return include_section(numbers[name], source, guards.get(name))
 
     text = path.read_text().removeprefix(LICENSE_LINE).removeprefix("//\n")
     text = NAMED.sub(lambda m: f"{m.group(1)}{numbers.get(m.group(2), 0)}  // {m.group(2)}", text)
@@ -69,16 +77,17 @@ def kernels_apart(text):
 def source_file(name):
     files = [HEADERS / "fovea_config.h"] + sorted(path for path in SOURCES.rglob("*") if is_part(path))
     numbers = {section_of(path): number for number, path in enumerate(files, 1)}
+    guards = {section_of(path): guard[1] for path in files if (guard := GUARD.search(path.read_text()))}
     out = [LICENSE_LINE, "//\n// fovea as one file, written by amalgamate.py from the library's sources. Sections are its files, each of which includes\n"
            f"// others as sections of this file. It must keep its name, {name}, and be in the folder of fovea.h.\n",
            "#if !defined(FOVEA_SECTION)\n"]
+    sections = {path: section(path, numbers, guards, name) for path in files}
     for path in (path for path in files if path.suffix == ".cc"):
         include = include_section(numbers[section_of(path)], name)
-        apart = kernels_apart(path.read_text()) if path.stem.endswith("kernels") else "%s\n"
-        out.append(apart % include)
-    for path in files:
+        out.append(kernels_apart(path.read_text()) % include if is_kernels(path) else f"\n// ---- {section_of(path)}\n{sections[path]}")
+    for path in (path for path in files if path.suffix != ".cc" or is_kernels(path)):
         out.append(f"\n#elif FOVEA_SECTION == {numbers[section_of(path)]}  // ---- {section_of(path)}\n")
-        out.append(section(path, numbers, name))
+        out.append(sections[path])
     out.append("\n#endif\n")
     return "".join(out)
 

@@ -1,4 +1,4 @@
-#!/bin/sh
+#!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
 # Builds examples/firmware as its README says, with an installed fovea, and runs it in the emulator:
@@ -9,20 +9,14 @@ source=$(cd "$1" && pwd)
 mkdir -p "$2"
 work=$(cd "$2" && pwd)
 shift 2
-
-# quietly <command...>: prints its output only if it fails.
-quietly() {
-  "$@" >"$work/log" 2>&1 || {
-    tail -n 60 "$work/log"
-    return 1
-  }
-}
+. "$source/toolchains/commands.sh"
+log=$work/log
 
 for name in "$@"; do
   toolchain=$source/toolchains/$name.cmake
   rm -rf "${work:?}/$name"
   quietly cmake -S "$source" -B "$work/$name/fovea" --toolchain "$toolchain" -DCMAKE_BUILD_TYPE=MinSizeRel \
-    -DFOVEA_BUILD_TESTS=OFF -DFOVEA_BUILD_BENCH=OFF --install-prefix "$work/$name/installed"
+    -DFOVEA_BUILD_TESTS=OFF -DFOVEA_BUILD_BENCH=OFF -DFOVEA_LEAN= --install-prefix "$work/$name/installed"
   quietly cmake --build "$work/$name/fovea" --parallel "$(nproc)" --target install
   quietly cmake -S "$source/examples/firmware" -B "$work/$name/firmware" --toolchain "$toolchain" \
     -DCMAKE_PREFIX_PATH="$work/$name/installed"

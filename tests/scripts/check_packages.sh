@@ -11,14 +11,8 @@ stubs=$source/tests/packages
 channels=(arduino cmsis-pack conan deb esp-idf meson platformio python vcpkg zephyr)
 export CMAKE_BUILD_PARALLEL_LEVEL=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}
 scalar=-DFOVEA_WITH_SCALAR=1
-
-# quietly <command...>: prints its output only if it fails.
-quietly() {
-  "$@" >"$work/log" 2>&1 || {
-    tail -n 60 "$work/log"
-    return 1
-  }
-}
+. toolchains/commands.sh
+log=$work/log
 
 # Installs what the checks need, from apt and PyPI; copies the tree as in a release, without files of builds and editors.
 setup() {

@@ -6,9 +6,8 @@
 set -eu
 source=$1 work=$2
 rm -rf "$work"
-mkdir -p "$work/bin" "$work/tree/toolchains"
-cp "$source/run" "$work/tree/"
-cp "$source/toolchains/cross.sh" "$work/tree/toolchains/"
+mkdir -p "$work/bin" "$work/tree"
+(cd "$source" && cp --parents run toolchains/commands.sh toolchains/cross.sh "$work/tree/")
 cat >"$work/bin/apt-get" <<'TEXT'
 #!/bin/sh
 echo "$*" >>"$CALLS"

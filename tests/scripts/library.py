@@ -2,6 +2,7 @@
 """Builds the library without some features of fovea_config.h: for scripts that measure or test features."""
 import collections
 import concurrent.futures
+import hashlib
 import json
 import os
 import pathlib
@@ -102,18 +103,18 @@ class Library:
 
     def objects(self, left_out=frozenset(), put_in=frozenset()):
         """All object files. The other files that the compiler writes are next to them."""
-        name = "with " + "-".join(sorted(put_in)) if put_in else "without " + min(("-".join(sorted(left_out)), f"all but {'-'.join(sorted(set(features()) - left_out))}"), key=len)
 
         def compiled(source):
-            if not self.needs[source] & (left_out | put_in):
+            flags = [f"-DFOVEA_ENABLE_{name}={int(name in put_in)}" for name in sorted((left_out | put_in) & self.needs[source])]
+            if not flags:
                 return Object(source, self.outputs[source])
-            output = self.folder / name / f"{source}.o"
+            # Builds that differ in other features share the file. Its folder's name is the flags' digest.
+            output = self.folder / hashlib.sha256(" ".join(flags).encode()).hexdigest()[:16] / f"{source}.o"
             if not output.exists() or output.stat().st_mtime < self.outputs[source].stat().st_mtime:
                 output.parent.mkdir(parents=True, exist_ok=True)
                 command = list(self.commands[source])
                 command[command.index("-o") + 1] = output
-                run(*command, *(f"-DFOVEA_ENABLE_{feature}={int(feature in put_in)}" for feature in sorted(left_out | put_in)),
-                    cwd=self.directory)
+                run(*command, *flags, cwd=self.directory)
             return Object(source, output)
 
         return list(self.pool.map(compiled, self.commands))

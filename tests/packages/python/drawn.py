@@ -136,7 +136,7 @@ def near(got, want, most):
 
 
 def check_room(draw, out):
-    if out is not None and out.size:
+    if out is not None and out.size and "out: overlap" not in draw.hostile:
         room = next((room for room in draw.rooms if np.shares_memory(room.inner, out, max_work=1)), None)
         if room and not room.only_written(out):
             raise AssertionError("bytes between the rows of out were written")

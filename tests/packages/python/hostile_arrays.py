@@ -297,8 +297,7 @@ def softmax(draw):
     given = given.astype(np.float64)
     want = np.exp(given - given.max(axis=axis, keepdims=True, initial=-1e30))
     near(got, want / want.sum(axis=axis, keepdims=True), 1e-6)
-    if out is not None and "out: overlap" not in draw.hostile:
-        check_room(draw, out)
+    check_room(draw, out)
 
 
 def quantize(draw):

@@ -69,6 +69,14 @@ def delta_rule(rule, q, k, v, decay=0.0, beta=1.0, a=None, b=None, s=0.0, scale=
     return np.stack(outputs, axis=2) if outputs else np.zeros((batch, out_heads, 0, value_dim)), s
 
 
+def super_blocks(rng, dtype, rows, blocks):
+    """Rows of random codes and scales, with d and e that keep elements below some 4."""
+    made = rng.integers(0, 256, (rows, blocks, {"q4_k": 144, "q6_k": 210}[dtype]), np.uint8)
+    for at in (0, 2) if dtype == "q4_k" else (208,):
+        made[..., at:at + 2] = rng.uniform(0.001, 0.004, (rows, blocks, 1)).astype("<f2").view(np.uint8)
+    return made.reshape(rows, -1)
+
+
 def halves_at(blocks, at):
     return np.ascontiguousarray(blocks[..., at:at + 2]).view("<f2").astype(np.float64)
 
@@ -102,12 +110,7 @@ def near(got, want, most):
 
 
 def refused(status, function, /, *arguments, **fields):
-    try:
-        function(*arguments, **fields)
-    except RuntimeError as error:
-        assert getattr(error, "status", error) == status, f"{error} instead of {status}"
-    else:
-        raise AssertionError(f"is not refused with {status}")
+    raises(RuntimeError, f"(FOVEA_{status})", function, *arguments, **fields)
 
 
 def raises(kind, text, function, /, *arguments, **fields):

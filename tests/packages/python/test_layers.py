@@ -9,7 +9,7 @@ import math
 import sys
 import threading
 
-from reference import delta_rule, near, np, package, raises, reference, refused, run_all, run_program, widened
+from reference import delta_rule, near, np, package, raises, reference, refused, run_all, run_program, super_blocks, widened
 
 fovea = package(*sys.argv[1:2])
 rng = np.random.default_rng(2)
@@ -232,18 +232,9 @@ def linear_layers_take_codes_with_scales_of_rows():
          reference(heads, keys, keys)[0], 0.05)
 
 
-def super_blocks(dtype, rows, blocks):
-    """Rows of random codes and scales, with d and e that keep elements below some 4."""
-    elements = {"q4_k": 144, "q6_k": 210}[dtype]
-    made = rng.integers(0, 256, (rows, blocks, elements), np.uint8)
-    for at in (0, 2) if dtype == "q4_k" else (208,):
-        made[..., at:at + 2] = rng.uniform(0.001, 0.004, (rows, blocks, 1)).astype("<f2").view(np.uint8)
-    return made.reshape(rows, -1)
-
-
 def linear_layers_take_super_blocks():
     for dtype, count in (("q4_k", 144), ("q6_k", 210)):
-        blocks, b = super_blocks(dtype, 6, 2), floats(6)
+        blocks, b = super_blocks(rng, dtype, 6, 2), floats(6)
         w = widened(dtype, blocks)
         layer = fovea.Weights(blocks, b, dtype=dtype)
         assert layer.in_dim == 512 and layer.out_dim == 6
