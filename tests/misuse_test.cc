@@ -422,7 +422,8 @@ TEST_CASE("misuse: every enum refuses any 32 bits that it has no name for, those
   };
   const auto each = [](std::initializer_list<Enum> all, const auto& check) {
     for (const Enum& one : all) {
-      for (const uint32_t bits : {one.first, 0x7fffffffu, 0x80000000u, 0x80000001u, kNegative}) {
+      for (const uint32_t bits :
+           std::initializer_list<uint32_t>{one.first, 0x7fffffff, 0x80000000, 0x80000001, kNegative}) {
         INFO("at " << one.at << ": " << bits);
         CHECK(check(one.at, &bits) == FOVEA_ERR_ENUM);
       }

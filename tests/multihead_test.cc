@@ -471,10 +471,10 @@ TEST_CASE("multihead: every misuse has its status, and nothing is written", "[sh
   };
   for (const auto& [what, put] : inputs) {
     for (const int where : {0, 1, 2}) {
-      misuses.push_back({what, FOVEA_ERR_OVERLAP, [put = put, where](LayerCase& c) {
+      misuses.push_back({what, FOVEA_ERR_OVERLAP, [change = put, where](LayerCase& c) {
                            map = {};
                            void* const scores = c.args.attention.scores.data;
-                           put(c, where == 0 ? c.args.y.data : where == 1 ? scores : c.workspace.as<void>());
+                           change(c, where == 0 ? c.args.y.data : where == 1 ? scores : c.workspace.as<void>());
                            if (map.q_block != 0) c.args.attention.block_map = &map;
                            if (c.rope.turns || c.rope.positions || c.rope.cos) c.args.rope = &c.rope;
                          }});

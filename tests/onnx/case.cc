@@ -7,12 +7,6 @@
 namespace fovea_onnx {
 namespace {
 
-std::ifstream open_facts(const std::filesystem::path& folder) {
-  std::ifstream file(folder / "case.txt");
-  if (!file) throw Error("cannot open case.txt");
-  return file;
-}
-
 const Tensor* find(const std::map<int, NamedTensor>& tensors, int slot) {
   const auto at = tensors.find(slot);
   return at == tensors.end() ? nullptr : &at->second.tensor;
@@ -71,19 +65,12 @@ void Case::allow(const std::set<std::string>& known, int last_input, int last_ou
   check(inputs, last_input), check(outputs, last_output);
 }
 
-std::string op_in(const std::filesystem::path& folder) {
-  std::ifstream facts = open_facts(folder);
-  for (std::string key, value; facts >> key && std::getline(facts >> std::ws, value);) {
-    if (key == "op") return value;
-  }
-  throw Error("case.txt names no operator");
-}
-
 Case read_case(const std::filesystem::path& folder) {
   Case result;
   result.folder = folder;
   result.name = folder.filename().string();
-  std::ifstream facts = open_facts(folder);
+  std::ifstream facts(folder / "case.txt");
+  if (!facts) throw Error("cannot open case.txt");
   for (std::string line; std::getline(facts, line);) {
     std::istringstream words(line);
     std::string key;

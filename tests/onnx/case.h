@@ -50,8 +50,7 @@ struct Case {
   void allow(const std::set<std::string>& attributes, int last_input, int last_output) const;
 };
 
-std::string op_in(const std::filesystem::path& folder);  // the operator alone, without reading tensors
-Case read_case(const std::filesystem::path& folder);     // throws Error
+Case read_case(const std::filesystem::path& folder);  // throws Error
 
 }  // namespace fovea_onnx
 

@@ -22,7 +22,7 @@ struct Scales {
 
   explicit Scales(const Case& test) : scale(test.required_input(1)), zero(test.required_input(2)) {
     const Tensor& x = test.required_input(0);
-    if (scale.dtype != DType::kF32 || zero.dtype != DType::kU8 || zero.shape != scale.shape) {
+    if (scale.dtype != DType::kF32 || zero.dtype != DType::kI64 || zero.shape != scale.shape) {
       throw Error("scales or zero points of these types or shapes");
     }
     const size_t count = element_count(x.shape);
@@ -80,7 +80,7 @@ void run_quantize(const Case& test, fovea_target, Verdict* verdict) {
 
 void run_dequantize(const Case& test, fovea_target, Verdict* verdict) {
   const Tensor& x = test.required_input(0);
-  if (x.dtype != DType::kU8) throw Error("input of this type");
+  if (x.dtype != DType::kI64) throw Error("input of this type");
   std::vector<float> y(x.ints.size(), kUnwritten);
   Scales(test).each([&](const std::vector<size_t>& places, float scale, int32_t zero) {
     std::vector<int8_t> codes;

@@ -72,6 +72,9 @@ def write_case(folder, case):
                 array = numpy.ascontiguousarray(arrays[name])
                 if array.dtype == numpy.float64:  # which fovea has not
                     array = array.astype(numpy.float32)
+                if array.dtype.kind in "iu":
+                    assert array.max(initial=0) < 2**63
+                    array = array.astype(numpy.int64)
                 shape = "x".join(map(str, array.shape)) or "scalar"
                 facts.append(f"{role} {slot} {name} {numpy.lib.format.dtype_to_descr(array.dtype)} {shape}")
                 (folder / f"{role}_{slot}_{name}.bin").write_bytes(array.tobytes())

@@ -2,6 +2,8 @@
 //
 // ONNX RMSNormalization (opset 23) and LayerNormalization as fovea_norm; Gelu, HardSwish, Relu, Sigmoid, Swish and Tanh
 // as fovea_activation.
+#include <algorithm>
+
 #include "fovea/fovea.hpp"
 #include "heads.h"
 #include "operators.h"
@@ -29,17 +31,16 @@ void describe(const Case& test, fovea_target target, fovea_norm_kind kind, fovea
   const Tensor &x = test.required_input(0), &weight = test.required_input(1);
   if (!x.is_float()) throw Error("input of this type");
   if (test.integer("stash_type", 1) != 1) throw Error("a stash_type that is not float");
-  const auto rank = static_cast<int64_t>(x.shape.size());
-  int64_t axis = test.integer("axis", -1);
-  if (axis < 0) axis += rank;
-  if (axis < 0 || axis >= rank) throw Error("axis out of range");
-  const Shape row(x.shape.begin() + axis, x.shape.end());
-  if (!weight.is_float() || weight.shape != row) throw Error("scale of shape " + to_string(weight.shape));
+  const Split split = split_at(x.shape, test.integer("axis", -1));
+  const Shape row(x.shape.end() - std::min<ptrdiff_t>(weight.shape.size(), x.shape.size()), x.shape.end());
+  if (!weight.is_float() || weight.shape != row || element_count(row) != split.count * split.inner) {
+    throw Error("scale of shape " + to_string(weight.shape));
+  }
   args->target = target;
   args->norm = kind;
   args->epsilon = test.number("epsilon", 1e-5f);
   args->dim = count32(element_count(row));
-  args->batch = args->heads = 1, args->tokens = count32(element_count(x.shape) / element_count(row));
+  args->batch = args->heads = 1, args->tokens = count32(split.outer);
   args->weight = weight.floats.data();
 }
 

@@ -11,7 +11,7 @@ namespace {
 // The elements of x as floats, which hold small integers exactly.
 std::vector<float> floats_of(const Tensor& x) {
   if (x.dtype == DType::kF32) return x.floats;
-  if (!x.is_integer()) throw Error("input of this type");
+  if (x.dtype != DType::kI64) throw Error("input of this type");
   for (const int64_t element : x.ints) {
     if (element < -(1 << 24) || element > 1 << 24) throw Error("an integer that is no float");
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // ONNX Softmax and LogSoftmax as fovea_softmax_f32 and fovea_log_softmax_f32.
+#include "fovea/fovea.hpp"
 #include "operators.h"
 
 namespace fovea_onnx {
@@ -13,36 +14,21 @@ void run_softmax(const Case& test, fovea_target target, Verdict* verdict) {
   // From opset 13 on, the softmax is along one axis, the last unless said otherwise. Before it, all dimensions from
   // `axis` (1 unless said otherwise) on were taken as one.
   const bool one_axis = test.opset >= 13;
-  const auto rank = static_cast<int64_t>(x.shape.size());
-  int64_t axis = test.integer("axis", one_axis ? -1 : 1);
-  if (axis < 0) axis += rank;
-  if (axis < 0 || axis >= rank) throw Error("axis out of range");
-
-  const auto before = x.shape.begin() + axis;
-  const auto after = one_axis ? before + 1 : x.shape.end();
-  const size_t outer = element_count(Shape(x.shape.begin(), before));
-  const size_t count = element_count(Shape(before, after));
-  const size_t inner = element_count(Shape(after, x.shape.end()));
-
-  std::vector<float> out;
-  out.reserve(x.floats.size() + 1);
-  out.resize(x.floats.size(), kUnwritten);
-  fovea_softmax_args args{};
-  args.struct_bytes = sizeof args;
+  Split split = split_at(x.shape, test.integer("axis", one_axis ? -1 : 1));
+  if (!one_axis) split.count *= split.inner, split.inner = 1;
+  std::vector<float> out(x.floats.size() + 1, kUnwritten);
+  fovea::SoftmaxArgs args;
   args.target = target;
-  args.out = out.data();
-  args.in = x.floats.data();
-  args.in_axis_stride = args.out_axis_stride = static_cast<ptrdiff_t>(inner);
-  args.in_outer_stride = args.out_outer_stride = static_cast<ptrdiff_t>(count * inner);
-  args.outer = outer;
-  args.axis = count;
-  args.inner = inner;
-  args.scale = 1;
+  args.out = out.data(), args.in = x.floats.data();
+  args.in_axis_stride = args.out_axis_stride = static_cast<ptrdiff_t>(split.inner);
+  args.in_outer_stride = args.out_outer_stride = static_cast<ptrdiff_t>(split.count * split.inner);
+  args.outer = split.outer, args.axis = split.count, args.inner = split.inner, args.scale = 1;
 
   const bool log = test.op == "LogSoftmax";
   const std::string where = fovea_target_name(target);
-  const fovea_status status = log ? fovea_log_softmax_f32(&args) : fovea_softmax_f32(&args);
+  const fovea_status status = log ? fovea::log_softmax(args) : fovea::softmax(args);
   verdict->accept(status, log ? "fovea_log_softmax_f32" : "fovea_softmax_f32", where);
+  out.pop_back();
   verdict->compare(out, y, test.outputs.at(0).name, where);
 }
 

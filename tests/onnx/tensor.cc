@@ -37,22 +37,6 @@ std::vector<T> copy_elements(const void* from, size_t count) {
   return to;
 }
 
-std::vector<int64_t> integers(DType dtype, const void* elements, size_t count) {
-  std::vector<int64_t> ints;
-  ints.reserve(count + 1);
-  if (dtype == DType::kI8) {
-    for (const int8_t x : copy_elements<int8_t>(elements, count)) ints.push_back(x);
-  } else if (dtype == DType::kU8) {
-    for (const uint8_t x : copy_elements<uint8_t>(elements, count)) ints.push_back(x);
-  } else {
-    ints = copy_elements<int64_t>(elements, count);
-    for (const int64_t x : ints) {
-      if (dtype == DType::kU64 && x < 0) throw Error("an integer above 2^63");
-    }
-  }
-  return ints;
-}
-
 }  // namespace
 
 size_t bytes_of(DType dtype) {
@@ -60,10 +44,7 @@ size_t bytes_of(DType dtype) {
     case DType::kF32: return 4;
     case DType::kF16: return 2;
     case DType::kBf16: return 2;
-    case DType::kI8:
-    case DType::kU8: return 1;
-    case DType::kI64:
-    case DType::kU64: return 8;
+    case DType::kI64: return 8;
     case DType::kBool: return 1;
   }
   return 0;
@@ -114,10 +95,7 @@ DType dtype_from(const std::string& descr) {
   if (descr == "<f4") return DType::kF32;
   if (descr == "<f2") return DType::kF16;
   if (descr == "<V2") return DType::kBf16;  // what numpy writes of a type that it does not know itself
-  if (descr == "|i1") return DType::kI8;
-  if (descr == "|u1") return DType::kU8;
   if (descr == "<i8") return DType::kI64;
-  if (descr == "<u8") return DType::kU64;
   if (descr == "|b1") return DType::kBool;
   throw Error("elements of type " + descr);
 }
@@ -134,7 +112,7 @@ Tensor read_tensor(const std::filesystem::path& path, DType dtype, const Shape& 
   tensor.dtype = dtype, tensor.shape = shape;
   tensor.bytes = copy_elements<uint8_t>(all.data(), all.size());
   if (tensor.is_float()) tensor.floats = widen(dtype, all.data(), count);
-  if (tensor.is_integer()) tensor.ints = integers(dtype, all.data(), count);
+  if (dtype == DType::kI64) tensor.ints = copy_elements<int64_t>(all.data(), count);
   return tensor;
 }
 

@@ -19,7 +19,7 @@ struct Error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-enum class DType { kF32, kF16, kBf16, kI8, kU8, kI64, kU64, kBool };
+enum class DType { kF32, kF16, kBf16, kI64, kBool };
 
 using Shape = std::vector<size_t>;
 
@@ -40,13 +40,10 @@ struct Tensor {
   Shape shape;
   std::vector<uint8_t> bytes;  // the elements as they lie in memory; of kBool 0 or 1
   std::vector<float> floats;   // kF32, kF16 and kBf16: the same, widened, which is exact
-  std::vector<int64_t> ints;   // kI8, kU8, kI64 and kU64: the same
+  std::vector<int64_t> ints;   // kI64, which all integers are: the same
 
   // Of a type that fovea has.
   bool is_float() const { return dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBf16; }
-  bool is_integer() const {
-    return dtype == DType::kI8 || dtype == DType::kU8 || dtype == DType::kI64 || dtype == DType::kU64;
-  }
 };
 
 // A shape as the dimensions before an axis, the axis, and those after it.
@@ -59,7 +56,7 @@ size_t element_count(const Shape& shape);   // throws Error when the product ove
 size_t bytes_of(DType dtype);               // of an element
 std::string to_string(const Shape& shape);  // "2x3x4"; "scalar" without dimensions
 Shape shape_from(const std::string& text);
-// "<f4", "<f2", "<V2" (bfloat16), "|i1", "|u1", "<i8", "<u8", "|b1"; throws Error for others.
+// "<f4", "<f2", "<V2" (bfloat16), "<i8", "|b1"; throws Error for others.
 DType dtype_from(const std::string& descr);
 
 // Elements of kF32, kF16 or kBf16 as they lie in memory, as float.

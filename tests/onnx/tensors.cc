@@ -68,7 +68,7 @@ void run_pair(const Case& test, fovea_target target, Verdict* verdict) {
   const Pair pair(test);
   if (pair.a.dtype == DType::kF32) {
     add_or_multiply(pair, test.op == "Add", target, verdict);
-  } else if (pair.a.dtype == DType::kI8) {
+  } else if (pair.a.dtype == DType::kI64) {
     add_or_multiply_codes(pair, test.op == "Add", verdict);
   } else {
     throw Error("inputs of this type");
@@ -78,7 +78,7 @@ void run_pair(const Case& test, fovea_target target, Verdict* verdict) {
 // Each entry before the axis is a table of its own.
 void run_gather(const Case& test, fovea_target target, Verdict* verdict) {
   const Tensor &table = test.required_input(0), &chosen = test.required_input(1), &want = test.required_output(0);
-  if (table.dtype != DType::kF32 || !chosen.is_integer()) throw Error("inputs of these types");
+  if (table.dtype != DType::kF32 || chosen.dtype != DType::kI64) throw Error("inputs of these types");
   const Split split = split_at(table.shape, test.integer("axis", 0));
   std::vector<uint32_t> indices;
   for (const int64_t index : chosen.ints) {

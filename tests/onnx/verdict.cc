@@ -43,7 +43,7 @@ void Verdict::compare_exactly(const std::vector<float>& got, const Tensor& want,
 
 void Verdict::compare(const std::vector<int64_t>& got, const Tensor& want, const std::string& output,
                       const std::string& where) {
-  if (!want.is_integer() || got.size() != want.ints.size()) {
+  if (want.dtype != DType::kI64 || got.size() != want.ints.size()) {
     fail(output + " has " + std::to_string(got.size()) + " integers, want " + to_string(want.shape));
     return;
   }

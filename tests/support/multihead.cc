@@ -53,7 +53,9 @@ LayerWeights::LayerWeights(const LayerProblem& p, const Scaled& x, uint32_t in, 
       const float size = std::ldexp(p.weight_size, -int(r % 3));
       char* const at = data.as<char>() + o * row_bytes;
       char* const scale = scales.as<char>() + o * scale_bytes;
-      const auto code = [&](uint32_t i) { return int(random_bits(p.seed + draw, uint64_t{r} * in + i) % 255) - 127; };
+      const auto code = [&, seed = p.seed + draw](uint32_t i) {
+        return int(random_bits(seed, uint64_t{r} * in + i) % 255) - 127;
+      };
       for (uint32_t i = 0; i < in; ++i) row[i] = size * float(code(i));
       encode_row(type, row.data(), in, at, scale);
       if (type == FOVEA_I8) {  // the very numbers
