@@ -79,6 +79,22 @@ TEST_CASE("linear i8: weights in groups have the promised bits at every count", 
   }
 }
 
+TEST_CASE("linear i8: groups whose codes are all at an extreme have exact sums", "[short]") {
+  for (const auto& [dtype, tokens, weight, x] :
+       every(kGroupTypes, {1u, 3u, 20u}, {0x00, 0x7f, 0x80, 0xff}, {-128, 127})) {
+    LinearProblem p = problem(tokens, 256, 17, dtype);
+    p.x_dtype = FOVEA_I8;
+    LinearCase test(p);
+    for (size_t t = 0; t < tokens; ++t) memset(test.x.row(t), x, p.in_dim);
+    for (const auto& [o, g] : indices<size_t>(p.out_dim, p.in_dim / group_elements(dtype))) {
+      memset(test.w.row<uint8_t>(o) + g * group_bytes(dtype), weight, group_bytes(dtype));
+      put_f16(test.group_scale(o, g), 0.01f);
+      if (test.has_least()) put_f16(test.group_scale(o, g) + 2, 0.5f);
+    }
+    REQUIRE(check_on_all_targets(test, test.targets()) == "");
+  }
+}
+
 TEST_CASE("linear i8: outputs are near those of sums in double", "[short]") {
   for (const auto& [dtype, tokens] : every(kTypes, {2u, 20u})) {
     if (dtype < FOVEA_I8) continue;

@@ -70,8 +70,8 @@ void TestStores(ContractLog& log, int32_t of_weights, int32_t of_queries) {
 
 #elif FOVEA_FOR_HELIUM
 using dot = Helium;
-#include "kernels/dots_queries.inl"
 #include "kernels/dots_few.inl"
+#include "kernels/dots_queries.inl"
 
 void TestDots(ContractLog& log, const ContractMemory& memory) {
   uint32_t state = 5;
@@ -115,7 +115,8 @@ void TestDots(ContractLog& log, const ContractMemory& memory) {
     dot::StoreWeights(w, 6, inverse, stored);
     for (int32_t i = 0; i < 16; ++i) {
       const uint32_t biased = BitsOf(weights[i % 4][i / 4] * 4.0f + kRoundingBias);
-      Compare(log, Same::kBits, size_t(i / 4), uint32_t(stored[16 * (i / 4) + i % 4]), biased - BitsOf(kRoundingBias) - 128);
+      Compare(log, Same::kBits, size_t(i / 4), uint32_t(stored[16 * (i / 4) + i % 4]),
+              biased - BitsOf(kRoundingBias) - 128);
     }
     Compare(log, Same::kBits, 0, uint32_t(w == weights[0] + 24), 1);
   }
@@ -204,7 +205,8 @@ void TestDots(ContractLog& log, const ContractMemory& memory) {
   VF x[4], sums[2] = {hn::Set(kF, 5.0f), hn::Set(kF, -7.0f)};
   for (size_t v = 0; v < 4; ++v) x[v] = hn::LoadU(kF, p + v * kLanes);
   hn::MulAddVectors(1.7f, p, sums);
-  CompareLanes(log, Same::kBits, LanesOf(sums[0]), LanesOf(hn::MulAdd(hn::Set(kF, 1.7f), x[0], hn::Set(kF, 5.0f))).bits);
+  CompareLanes(log, Same::kBits, LanesOf(sums[0]),
+               LanesOf(hn::MulAdd(hn::Set(kF, 1.7f), x[0], hn::Set(kF, 5.0f))).bits);
   CompareLanes(log, Same::kBits, LanesOf(sums[1]),
                LanesOf(hn::MulAdd(hn::Set(kF, 1.7f), x[1], hn::Set(kF, -7.0f))).bits);
   hn::Floats<2> halves[2];
@@ -296,6 +298,33 @@ void TestDots(ContractLog& log, const ContractMemory& memory) {
 }  // namespace of_pmaddwd
 
 #if FOVEA_DOT_LANES >= 8
+// The sums of a group, of 32 codes from 0 to 15: extremes in the first rounds, then any.
+void TestMaddubs(ContractLog& log) {
+  uint32_t state = 7;
+  log.begin("LoadX, LoadE, DotAdd, FewSameDot, FewAdd, ToInts of pmaddubsw");
+  for (int round = 0; round < 32; ++round) {
+    int32_t wanted[kLanes] = {}, wanted_same = 0;
+    Maddubs::Sum sum = Maddubs::FewZero(), same[2] = {sum, sum};
+    for (int step = 0; step < 8; ++step) {
+      int8_t x[4 * kLanes], row[4];
+      for (int8_t& code : x) code = round < 4 ? int8_t(round % 2 == 0 ? -128 : 127) : RandomCode(state);
+      for (int8_t& code : row) code = round < 4 ? int8_t(round < 2 ? 15 : 0) : int8_t(Random(state) % 16);
+      const Maddubs::X columns = Maddubs::LoadFewX(x);
+      sum = Maddubs::DotAdd<0>(columns, Maddubs::LoadE(row), sum);
+      same[step % 2] = Maddubs::FewSameDot(x, Maddubs::LoadE(row), same[step % 2]);
+      for (size_t i = 0; i < 4 * kLanes; ++i) wanted[i / 4] += x[i] * row[i % 4];
+      for (size_t i = 0; i < 4; ++i) wanted_same += x[i] * row[i];
+    }
+    int32_t sums[2][kLanes];
+    Maddubs::StoreWords(hn::Raw(Maddubs::ToInts(sum)), sums[0]);
+    Maddubs::StoreWords(hn::Raw(Maddubs::ToInts(Maddubs::FewAdd(same[0], same[1]))), sums[1]);
+    for (size_t lane = 0; lane < kLanes; ++lane) {
+      Compare(log, Same::kBits, lane, uint32_t(sums[0][lane]), uint32_t(wanted[lane]));
+      Compare(log, Same::kBits, lane, uint32_t(sums[1][lane]), uint32_t(wanted_same));
+    }
+  }
+}
+
 using dot = Vnni;
 #include "kernels/dots_few.inl"
 
@@ -318,6 +347,7 @@ void TestProducts(ContractLog& log, const uint8_t (&x)[4 * kLanes], const int8_t
 
 void TestDots(ContractLog& log, const ContractMemory& memory) {
   of_pmaddwd::TestDots(log, memory);
+  TestMaddubs(log);
   if (!IsAvailable(kLanes == 16 ? FOVEA_TARGET_AVX512_VNNI : FOVEA_TARGET_AVX2_VNNI)) return log.skip("vpdpbusd");
   TestFewRows(log, memory);
   uint32_t state = 5;
@@ -511,8 +541,10 @@ void TestNearestCode(ContractLog& log) {
     float x;
     int32_t zero;
     int8_t code;
-  } cases[] = {{1.5f, 5, 7},   {2.5f, 5, 7},      {-0.5f, 0, 0},       {-1.5f, 0, -2},          {126.6f, 0, 127},
-               {200.0f, -100, 100}, {3e9f, -128, 127}, {-3e9f, 127, -128}, {__builtin_nanf(""), -7, -7}, {0.0f, 127, 127}};
+  } cases[] = {{1.5f, 5, 7},      {2.5f, 5, 7},       {-0.5f, 0, 0},
+               {-1.5f, 0, -2},    {126.6f, 0, 127},   {200.0f, -100, 100},
+               {3e9f, -128, 127}, {-3e9f, 127, -128}, {__builtin_nanf(""), -7, -7},
+               {0.0f, 127, 127}};
   for (const auto& test : cases) Compare(log, Same::kBits, 0, uint32_t(CodeOf(test.x, test.zero)), uint32_t(test.code));
 }
 
