@@ -38,25 +38,6 @@ TEST_CASE("linear f16: any two of formats, counts, strides and memory have the p
   });
 }
 
-TEST_CASE("linear f16: budget, portable bits and tokens before a token change no bit of it", "[short]") {
-  LinearCase test(problem(41, 140, 70));
-  for (const uint32_t portable : {0u, 1u}) {
-    test.args.portable_bits = portable;
-    run_each_way(test, [&](fovea_target target) {
-      CHECK(test.compare() == "");
-      const size_t most = fovea_linear_workspace_bytes(&test.args);
-      CHECK(most <= FOVEA_LINEAR_WORKSPACE_BYTES(140, FOVEA_F16));
-      // The least budget that is not refused.
-      size_t& budget = test.args.workspace_budget_bytes;
-      for (budget = 64; budget < most && fovea_linear_workspace_bytes(&test.args) == 0;) budget += 64;
-      CHECK(fovea_linear_workspace_bytes(&test.args) <= budget);
-      CHECK(test.run(target) == FOVEA_OK);
-      CHECK(test.compare() == "");
-      budget = 0;
-    });
-  }
-}
-
 TEST_CASE("linear f16: a workspace for another machine is enough with its arithmetic of halves and without",
           "[short]") {
   LinearCase test(problem());

@@ -249,20 +249,6 @@ TEST_CASE("linear i8: ReLU and ReLU6 limit outputs before the code, whatever its
   }
 }
 
-TEST_CASE("linear i8: portable_bits change no bit", "[short]") {
-  for (const auto& [tokens, dtype] : every({2u, 3u, 60u}, {FOVEA_I8, FOVEA_Q4_1})) {
-    LinearCase test(problem(tokens, 37, 300, dtype)), portable(test.p);
-    portable.args.portable_bits = 1;
-    run_each_way(test, [&](fovea_target target) {
-      REQUIRE(portable.run(target) == FOVEA_OK);
-      CHECK(same_bits(portable.outputs(), test.outputs()));
-      const size_t bytes = fovea_linear_workspace_bytes(&test.args);
-      CHECK(bytes > 0);
-      CHECK(bytes <= FOVEA_LINEAR_I8_WORKSPACE_BYTES(37));
-    });
-  }
-}
-
 // ------------------------------------------------------------------------------------------------------------- memory
 
 TEST_CASE("linear i8: workspace grows with tokens up to a tile, and the macro is a bound", "[short]") {

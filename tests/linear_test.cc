@@ -150,6 +150,24 @@ TEST_CASE("linear: portable bits are those of the token, whatever else", "[short
   }
 }
 
+TEST_CASE("linear: with products of integers or halves portable_bits change no bit", "[short]") {
+  for (const LinearProblem& p : problems({2, 3, 41, 60}, 37, 70)) {
+    if (p.compute == FOVEA_COMPUTE_F32) continue;
+    LinearCase test(p), portable(p);
+    portable.args.portable_bits = 1;
+    run_each_way(test, [&](fovea_target target) {
+      CHECK(test.compare() == "");
+      portable.args.processor_features = test.args.processor_features;
+      REQUIRE(portable.run(target) == FOVEA_OK);
+      CHECK(same_bits(portable.outputs(), test.outputs()));
+      const bool integers = p.compute == FOVEA_COMPUTE_I8;
+      if (integers) CHECK(test.workspace_bytes() > 0);
+      CHECK(test.workspace_bytes() <=
+            (integers ? FOVEA_LINEAR_I8_WORKSPACE_BYTES(37) : FOVEA_LINEAR_WORKSPACE_BYTES(37, p.dtype)));
+    });
+  }
+}
+
 TEST_CASE("linear: a budget makes the workspace smaller, and no bit different", "[short]") {
   for (const LinearProblem& p : problems({2, 60}, 37, 20)) {
     LinearCase test(p);

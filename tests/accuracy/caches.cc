@@ -17,10 +17,8 @@ struct Drawn {
   Numbers q, keys, values;
 };
 Drawn draw(Data data, uint64_t seed) {
-  Drawn d = {Numbers(kQueries * kDim), Numbers(kKeys * kDim), Numbers(kKeys * kDim)};
-  for (size_t i = 0; i < d.q.size(); ++i) d.q[i] = random_normal(seed, i);
+  Drawn d = {normal(kQueries * kDim, seed), normal(kKeys * kDim, seed + 1), normal(kKeys * kDim, seed + 2)};
   for (size_t i = 0; i < d.keys.size(); ++i) {
-    d.keys[i] = random_normal(seed + 1, i), d.values[i] = random_normal(seed + 2, i);
     if (data == Data::kOutliers && random_bits(seed + 3, i) % 100 == 0) d.keys[i] *= 10;
     if (data == Data::kOutliers && random_bits(seed + 4, i) % 100 == 0) d.values[i] *= 10;
   }

@@ -81,10 +81,7 @@ constexpr Distribution kDistributions[] = {
 
 Data draw(const Distribution& of, uint64_t seed) {
   Data data = {of.dim, Numbers(kQueries * of.dim), Numbers(kKeys * of.dim), Numbers(kKeys * of.dim)};
-  for (Numbers* numbers : {&data.q, &data.keys, &data.values}) {
-    ++seed;
-    for (size_t i = 0; i < numbers->size(); ++i) (*numbers)[i] = random_normal(seed, i);
-  }
+  for (Numbers* numbers : {&data.q, &data.keys, &data.values}) *numbers = normal(numbers->size(), ++seed);
   of.alter(&data, seed);
   return data;
 }

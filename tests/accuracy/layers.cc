@@ -3,6 +3,7 @@
 // How far normalisation, activations, linear layers with an activation, and layers on int8 tensors are from double
 // precision on the numbers or codes that they read, beside loops in f32 and beside the bounds that their headers state.
 #include <cfloat>
+#include <string>
 
 #include "accuracy/accuracy.h"
 #include "support/activations.h"
@@ -10,9 +11,9 @@
 namespace fovea_test {
 namespace {
 
-bool is_within(const char* name, const Error& error) {
+bool is_within(const std::string& name, const Error& error) {
   if (error.of_bound <= 1) return true;
-  std::fprintf(stderr, "%s: an error is %.2f times its bound\n", name, error.of_bound);
+  std::fprintf(stderr, "%s: an error is %.2f times its bound\n", name.c_str(), error.of_bound);
   return false;
 }
 
@@ -46,12 +47,19 @@ struct Row {
   }
 };
 
+template <class Args>
+Args rows_of(uint32_t tokens, uint32_t dim) {
+  auto a = sized<Args>();
+  a.batch = a.heads = 1, a.tokens = tokens, a.dim = dim;
+  return a;
+}
+
 struct Compared {
   Error ours, loops;
 };
 
-bool show(const char* layer, const char* format, const Compared& compared) {
-  std::printf("| %s | %s | %.2g | %.2g | ", layer, format, compared.ours.largest, compared.ours.rms());
+bool show(const std::string& layer, const char* format, const Compared& compared) {
+  std::printf("| %s | %s | %.2g | %.2g | ", layer.c_str(), format, compared.ours.largest, compared.ours.rms());
   if (compared.loops.count > 0) {
     std::printf("%.2g | %.2g", compared.loops.largest, compared.loops.rms());
   } else {
@@ -89,9 +97,8 @@ bool show_layer_norm(float mean, const char* name) {
         for (uint32_t d = 0; d < dim; ++d) compared.loops.add(double{loops[d]}, exact[d], 1);
         for (const fovea_target target : targets()) {
           Row y(format.type, Numbers(dim));
-          auto a = sized<fovea_norm_args>();
-          a.target = target, a.norm = FOVEA_NORM_LAYER, a.epsilon = 1e-5f;
-          a.batch = a.heads = a.tokens = 1, a.dim = dim, a.x_dtype = a.y_dtype = format.type;
+          auto a = rows_of<fovea_norm_args>(1, dim);
+          a.target = target, a.norm = FOVEA_NORM_LAYER, a.epsilon = 1e-5f, a.x_dtype = a.y_dtype = format.type;
           a.x.data = x.data.data(), a.y.data = y.data.data();
           must(fovea_norm(&a));
           y.read();
@@ -132,9 +139,8 @@ bool show_rotation() {
       }
       for (const fovea_target target : targets()) {
         Numbers y(dim);
-        auto a = sized<fovea_rotate_args>();
-        a.target = target, a.batch = a.heads = a.tokens = 1, a.dim = dim;
-        a.x.data = x.data(), a.y.data = y.data();
+        auto a = rows_of<fovea_rotate_args>(1, dim);
+        a.target = target, a.x.data = x.data(), a.y.data = y.data();
         must(fovea_rotate_f32(&a));
         for (uint32_t d = 0; d < dim; ++d) compared.ours.add(double{y[d]}, exact[d], stated);
       }
@@ -174,10 +180,8 @@ bool show_activation(const Activation& activation) {
     }
     for (const fovea_target target : targets()) {
       Row y(format.type, Numbers(x.numbers.size()));
-      auto a = sized<fovea_activation_args>();
-      a.target = target, a.activation = activation.kind;
-      a.batch = a.heads = a.tokens = 1, a.dim = uint32_t(x.numbers.size());
-      a.x_dtype = a.y_dtype = format.type;
+      auto a = rows_of<fovea_activation_args>(1, uint32_t(x.numbers.size()));
+      a.target = target, a.activation = activation.kind, a.x_dtype = a.y_dtype = format.type;
       a.x.data = x.data.data(), a.y.data = y.data.data();
       must(fovea_activation(&a));
       y.read();
@@ -234,9 +238,7 @@ bool show_linear(const Activation& activation) {
                         std::fabs(of_plain - exact) + stated(activation, double{plain[i]}, of_plain));
     }
   }
-  char name[64];
-  std::snprintf(name, sizeof name, "linear with %s", activation.name);
-  return show(name, "f32", compared);
+  return show(std::string("linear with ") + activation.name, "f32", compared);
 }
 
 // ---- Layers on int8 tensors: errors in codes.
@@ -251,17 +253,10 @@ std::vector<int8_t> codes(size_t count, uint64_t seed) {
   return x;
 }
 
-bool show_codes(const char* layer, const Error& error) {
-  std::printf("| %s | %.4f | %.3f | %.3f |\n", layer, error.largest, error.rms(), error.of_bound);
+bool show_codes(const std::string& layer, const Error& error) {
+  std::printf("| %s | %.4f | %.3f | %.3f |\n", layer.c_str(), error.largest, error.rms(), error.of_bound);
   std::fflush(stdout);
   return is_within(layer, error);
-}
-
-template <class Args>
-Args rows_of(uint32_t tokens, uint32_t dim) {
-  Args a{};
-  a.struct_bytes = sizeof a, a.batch = a.heads = 1, a.tokens = tokens, a.dim = dim;
-  return a;
 }
 
 bool show_integer_norm(fovea_norm_kind kind, const char* name) {
@@ -308,9 +303,7 @@ bool show_table(const Activation& activation) {
       error.add(table[uint8_t(code)], clamped_code(y - 7), 0.501);
     }
   }
-  char name[64];
-  std::snprintf(name, sizeof name, "table of %s", activation.name);
-  return show_codes(name, error);
+  return show_codes(std::string("table of ") + activation.name, error);
 }
 
 bool show_hard_swish() {
@@ -406,9 +399,7 @@ bool show_integer_linear(const Activation& activation) {
       error.add(y[i], clamped_code(exact / double{kOutScale} - 2), 0.5 + rounded / double{kOutScale});
     }
   }
-  char name[64];
-  std::snprintf(name, sizeof name, "linear with %s, `FOVEA_COMPUTE_I8`", activation.name);
-  return show_codes(name, error);
+  return show_codes(std::string("linear with ") + activation.name + ", `FOVEA_COMPUTE_I8`", error);
 }
 
 constexpr const char* kHead =
