@@ -18,7 +18,8 @@ void take_tensor(const std::filesystem::path& folder, const std::string& role, s
   int slot = -1;
   std::string name, descr, shape;
   if (!(facts >> slot >> name >> descr >> shape)) throw Error("unreadable line of an " + role);
-  const std::filesystem::path file = folder / (role + "_" + std::to_string(slot) + "_" + name + ".bin");
+  std::filesystem::path file = folder / (role + "_" + std::to_string(slot) + "_" + name + ".bin");
+  if (!exists(file)) file.replace_extension(".npy");
   const NamedTensor tensor = {name, read_tensor(file, dtype_from(descr), shape_from(shape))};
   if (!to->emplace(slot, tensor).second) throw Error(role + " slot given twice");
 }

@@ -104,15 +104,17 @@ Tensor read_tensor(const std::filesystem::path& path, DType dtype, const Shape& 
   std::ifstream file(path, std::ios::binary);
   if (!file) throw Error("cannot open " + path.filename().string());
   const std::vector<char> all{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  const size_t count = element_count(shape);
-  if (all.size() != count * bytes_of(dtype)) {
+  const bool has_header = path.extension() == ".npy" && all.size() >= 10;
+  const size_t begin = has_header ? 10 + uint8_t(all[8]) + 256 * size_t{uint8_t(all[9])} : 0;
+  const size_t count = element_count(shape), bytes = count * bytes_of(dtype);
+  if (all.size() != begin + bytes) {
     throw Error(path.filename().string() + " has not the bytes that its shape needs");
   }
   Tensor tensor;
   tensor.dtype = dtype, tensor.shape = shape;
-  tensor.bytes = copy_elements<uint8_t>(all.data(), all.size());
-  if (tensor.is_float()) tensor.floats = widen(dtype, all.data(), count);
-  if (dtype == DType::kI64) tensor.ints = copy_elements<int64_t>(all.data(), count);
+  tensor.bytes = copy_elements<uint8_t>(all.data() + begin, bytes);
+  if (tensor.is_float()) tensor.floats = widen(dtype, all.data() + begin, count);
+  if (dtype == DType::kI64) tensor.ints = copy_elements<int64_t>(all.data() + begin, count);
   return tensor;
 }
 
