@@ -354,6 +354,16 @@ FOVEA_KERNEL void SoftmaxRows(const Softmaxes& call) {
   }
 }
 
+// Loads or stores n <= kLanes columns. A part of a vector is slow on AVX2, so that whole ones have their own instruction.
+constexpr bool kWholeColumns = kLanes > 1 && !kSizeCounts;
+FOVEA_INLINE VF LoadColumns(const float* p, size_t n) {
+  return kWholeColumns && n == kLanes ? hn::LoadU(kF, p) : hn::LoadN(kF, p, n);
+}
+FOVEA_INLINE void StoreColumns(VF v, float* p, size_t n) {
+  if (kWholeColumns && n == kLanes) return hn::StoreU(v, kF, p);
+  hn::StoreN(v, kF, p, n);
+}
+
 // Elements of `count` <= kLanes adjacent softmaxes, at place i of the axis.
 struct ColumnReader {
   const float* in;
@@ -364,10 +374,10 @@ struct ColumnReader {
 };
 
 FOVEA_SHARED VF ColumnElements(const ColumnReader& reader, size_t i) {
-  const VF x = hn::LoadN(kF, reader.in + ptrdiff_t(i) * reader.in_stride, reader.count);
+  const VF x = LoadColumns(reader.in + ptrdiff_t(i) * reader.in_stride, reader.count);
   if (!config::kSoftmaxMask || !reader.mask) return TimesScale(x, reader.scale);
   const float* m = reader.mask + ptrdiff_t(i) * reader.mask_stride;
-  return ScaledMasked(x, reader.scale, reader.mask_inner_stride ? hn::LoadN(kF, m, reader.count) : hn::Set(kF, *m));
+  return ScaledMasked(x, reader.scale, reader.mask_inner_stride ? LoadColumns(m, reader.count) : hn::Set(kF, *m));
 }
 
 FOVEA_KERNEL void SoftmaxColumns(const Softmaxes& call, size_t outer) {
@@ -397,7 +407,7 @@ FOVEA_KERNEL void SoftmaxColumns(const Softmaxes& call, size_t outer) {
       for (; i < chunk_end; ++i) {
         const VF p = Exp(hn::Sub(ColumnElements(reader, i), shift));
         chunk[0] = hn::Add(chunk[0], p);
-        if (!OfLogarithm(call)) hn::StoreN(p, kF, out + ptrdiff_t(i) * call.out_strides.axis, count);
+        if (!OfLogarithm(call)) StoreColumns(p, out + ptrdiff_t(i) * call.out_strides.axis, count);
       }
       sums.AddChunk(chunk);
     }
@@ -408,13 +418,13 @@ FOVEA_KERNEL void SoftmaxColumns(const Softmaxes& call, size_t outer) {
       const VF log_sum = hn::IfThenZeroElse(empty, Log(sum));
       for (size_t i = 0; i < call.axis; ++i) {
         const VF x = hn::Sub(hn::Sub(ColumnElements(reader, i), shift), log_sum);
-        hn::StoreN(x, kF, out + ptrdiff_t(i) * call.out_strides.axis, count);
+        StoreColumns(x, out + ptrdiff_t(i) * call.out_strides.axis, count);
       }
     } else {
       const VF inverse_sum = hn::IfThenZeroElse(empty, hn::Div(hn::Set(kF, 1.0f), sum));
       for (size_t i = 0; i < call.axis; ++i) {
         float* p = out + ptrdiff_t(i) * call.out_strides.axis;
-        hn::StoreN(Weight(hn::LoadN(kF, p, count), inverse_sum), kF, p, count);
+        StoreColumns(Weight(LoadColumns(p, count), inverse_sum), p, count);
       }
     }
   }
