@@ -15,8 +15,8 @@ HERE = pathlib.Path(__file__).resolve().parent.parent.parent
 MOST = {
     "lines of lib/src": 37500,
     "of them in .inl": 21600,
-    "lines of tests": 50100,
-    "lines of all tracked text": 143600,
+    "lines of tests": 50070,
+    "lines of all tracked text": 143510,
     ".inl that cannot be read alone": 20,
     "files of lib/src below 30 lines": 76,
     "names defined in more than two files of lib/src": 187,
