@@ -158,6 +158,14 @@ def four(array, name):
     return array[(np.newaxis,) * (4 - array.ndim)]
 
 
+def rows_of(array, name, dtypes):
+    """The array, if C has rows of such a type."""
+    array = as_array(array, name)
+    is_of(array, name, dtypes)
+    four(array, name)
+    return array
+
+
 class Rows:
     """Arguments of a call on rows [batch][heads][tokens][dim]: fills in its arrays, and knows which of them is in which
     field."""

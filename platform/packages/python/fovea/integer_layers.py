@@ -9,7 +9,7 @@ import ctypes
 import numpy as np
 
 from . import c
-from .arrays import Rows, as_array, dense, four, is_of
+from .arrays import Rows, dense, rows_of
 from .layers import prepare_over_tokens, shape_of_both
 from .prepared import Pool, Prepared
 
@@ -41,13 +41,6 @@ def scale(value, name):
     return float(value)
 
 
-def codes_of(array, name):
-    array = as_array(array, name)
-    is_of(array, name, CODES)
-    four(array, name)
-    return array
-
-
 def integer_norm(x, weight, bias=None, *, x_scale, y_scale, weight_scale, norm="layer", epsilon=1e-5, x_zero=0, y_zero=0, out=None):
     """Layer normalisation, or norm="rms". weight: int16 [dim], codes of weight_scale; bias: int16 [dim], round(128 *
     bias / y_scale)."""
@@ -57,7 +50,7 @@ def integer_norm(x, weight, bias=None, *, x_scale, y_scale, weight_scale, norm="
 
 
 def prepare_norm(inputs, outputs, x_scale, y_scale, weight_scale, epsilon, **fields):
-    x, (weight, bias) = codes_of(inputs[0], "x"), inputs[1:]
+    x, (weight, bias) = rows_of(inputs[0], "x", CODES), inputs[1:]
     x_scale, y_scale = scale(x_scale, "x_scale"), scale(y_scale, "y_scale")
     numbers = {"weight": scale(weight_scale, "weight_scale") / y_scale}
     if c.number(epsilon, c.c_float, "epsilon") != 0:
@@ -101,8 +94,8 @@ def prepare_multiply(inputs, outputs, a_scale, b_scale, y_scale, **fields):
 
 
 def prepare_pair(function, inputs, outputs, fields):
-    a = codes_of(inputs[0], "a")
-    shape = a.shape if inputs[1] is None else shape_of_both(a, codes_of(inputs[1], "b"))
+    a = rows_of(inputs[0], "a", CODES)
+    shape = a.shape if inputs[1] is None else shape_of_both(a, rows_of(inputs[1], "b", CODES))
     rows = Rows("integer_pair_args", shape, **fields)
     rows.read("a", inputs[0], CODES, shape)
     rows.read("b", inputs[1], CODES, shape)
@@ -125,7 +118,7 @@ def integer_activation(x, table, *, out=None):
 
 
 def prepare_activation(inputs, outputs):
-    x = codes_of(inputs[0], "x")
+    x = rows_of(inputs[0], "x", CODES)
     rows = Rows("integer_activation_args", x.shape)
     rows.read("x", inputs[0], CODES)
     rows.args.table = dense(inputs[1], "table", CODES, (256,))
@@ -140,7 +133,7 @@ def integer_hard_swish(x, *, x_scale, y_scale, x_zero=0, y_zero=0, out=None):
 
 
 def prepare_hard_swish(inputs, outputs, x_scale, y_scale, **fields):
-    x, x_scale = codes_of(inputs[0], "x"), scale(x_scale, "x_scale")
+    x, x_scale = rows_of(inputs[0], "x", CODES), scale(x_scale, "x_scale")
     numbers = multipliers(three=3 / x_scale, out=x_scale ** 2 / (6 * scale(y_scale, "y_scale")))
     rows = Rows("integer_hard_swish_args", x.shape, **fields, **numbers)
     rows.read("x", inputs[0], CODES)
@@ -155,6 +148,6 @@ def integer_mean(x, *, x_scale, y_scale, x_zero=0, y_zero=0, lengths=None, out=N
 
 
 def prepare_mean(inputs, outputs, x_scale, y_scale, **fields):
-    codes_of(inputs[0], "x")
+    rows_of(inputs[0], "x", CODES)
     real = multipliers(all=scale(x_scale, "x_scale") / scale(y_scale, "y_scale"))
     return prepare_over_tokens("fovea_integer_mean", inputs, outputs, CODES, (CODES, np.int8), "integer_mean_args", **fields, **real)

@@ -8,19 +8,11 @@ and errors.
 import numpy as np
 
 from . import c
-from .arrays import DTYPES, FLOATS, HELD_IN, Rows, as_array, dense, dtype_of, four, is_of, numbers
+from .arrays import DTYPES, FLOATS, HELD_IN, Rows, as_array, dense, dtype_of, four, numbers, rows_of
 from .prepared import Pool, Prepared
 from .weights import Weights
 
 _calls = Pool()
-
-
-def rows_of(array, name="x"):
-    """The array, if C has such rows."""
-    array = as_array(array, name)
-    is_of(array, name, FLOATS)
-    four(array, name)
-    return array
 
 
 def format_of(dtype, out, x):
@@ -40,7 +32,7 @@ def activation(x, activation, factor=None, *, alpha=0.0, dtype=None, out=None, t
 
 
 def prepare_activation(inputs, outputs, dtype, **fields):
-    x, factor = rows_of(inputs[0]), inputs[1]
+    x, factor = rows_of(inputs[0], "x", FLOATS), inputs[1]
     y_dtype, *types = format_of(dtype, outputs[0], x)
     rows = Rows("activation_args", x.shape, x_dtype=dtype_of(x, "x"), y_dtype=y_dtype, **fields)
     rows.read("x", inputs[0])
@@ -61,7 +53,7 @@ def norm(x, weight=None, bias=None, *, norm="layer", epsilon=1e-5, residual=None
 
 
 def prepare_norm(inputs, outputs, gate_order, gate_activation, dtype, **fields):
-    x, (residual, gate, weight, bias) = rows_of(inputs[0]), inputs[1:]
+    x, (residual, gate, weight, bias) = rows_of(inputs[0], "x", FLOATS), inputs[1:]
     y_dtype, *types = format_of(dtype, outputs[0], x)
     rows = Rows("norm_args", x.shape, x_dtype=dtype_of(x, "x"), y_dtype=y_dtype, **fields)
     rows.read("x", inputs[0])
@@ -102,7 +94,7 @@ def shape_of_both(a, b):
 
 
 def prepare_pair(inputs, outputs, function, dtype, target):
-    a, b = rows_of(inputs[0], "a"), rows_of(inputs[1], "b")
+    a, b = rows_of(inputs[0], "a", FLOATS), rows_of(inputs[1], "b", FLOATS)
     y_dtype, *types = format_of(dtype, outputs[0], a)
     shape = shape_of_both(a, b)
     rows = Rows("pair_args", shape, a_dtype=dtype_of(a, "a"), b_dtype=dtype_of(b, "b"), y_dtype=y_dtype, target=target)
@@ -127,7 +119,7 @@ def pooling(x, pooling="mean", *, lengths=None, dtype=None, out=None, target="be
 
 
 def prepare_pooling(inputs, outputs, dtype, **fields):
-    x = rows_of(inputs[0])
+    x = rows_of(inputs[0], "x", FLOATS)
     y_dtype, *types = format_of(dtype, outputs[0], x)
     return prepare_over_tokens("fovea_pooling", inputs, outputs, FLOATS, types, "pooling_args", x_dtype=dtype_of(x, "x"),
                                y_dtype=y_dtype, **fields)

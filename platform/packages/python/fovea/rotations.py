@@ -5,19 +5,11 @@ import functools
 import numpy as np
 
 from . import c
-from .arrays import Rows, as_array, four, is_of
+from .arrays import Rows, rows_of
 from .prepared import Pool, Prepared
 
 F32 = ("float32",)
 _calls = Pool()
-
-
-def rows_of(array):
-    """The array, if C has such rows."""
-    array = as_array(array, "x")
-    is_of(array, "x", F32)
-    four(array, "x")
-    return array
 
 
 def rope(x, layout, *, rotary_dim=0, base=10000.0, position_scale=1.0, positions=None, position_offset=0, inverse=False,
@@ -38,7 +30,7 @@ def turns_of(rotary_dim, base, position_scale):
 
 
 def prepare_rope(inputs, outputs, base, position_scale, **fields):
-    x = rows_of(inputs[0])
+    x = rows_of(inputs[0], "x", F32)
     rows = Rows("rope_args", x.shape, **fields)
     rotary_dim = rows.args.rotary_dim or rows.args.dim
     if not rows.args.dim:
@@ -61,7 +53,7 @@ def rotate(x, *, block=0, seed=0, inverse=False, out=None, target="best"):
 
 
 def prepare_rotate(inputs, outputs, **fields):
-    x = rows_of(inputs[0])
+    x = rows_of(inputs[0], "x", F32)
     rows = Rows("rotate_args", x.shape, **fields)
     rows.read("x", inputs[0], F32)
     rows.write("y", outputs[0], x.shape, F32, np.float32)
