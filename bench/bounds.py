@@ -91,7 +91,7 @@ def attention_terms(board, shape, causal):
         tiles = len(tiles_of(rows, lanes, vectors))
         kinds = ["one key tile", f"one key tile, {'few rows' if rows <= lanes // 2 else 'one query tile' if tiles == 1 else 'more'}"]
         if rows == 1 and lanes > 1:
-            kinds.append("small call")  # core/attention/small_call.cc
+            kinds.append("small call")  # core/attention/small_calls.cc
         for kind in kinds:
             for what, value in (("", 1), (" key heads", kv_heads), (" tiles", kv_heads * tiles), (" rows", kv_heads * rows),
                                 (" head_dim", kv_heads * dim), (" value_dim", kv_heads * value_dim), (" keys", kv_heads * kv_tokens)):

@@ -7,12 +7,12 @@ or layers (attention, norm, ...). core includes ground; a layer includes ground 
 others (COMPOSED). An operator includes only resolve.h, plan.h and call.h of another.
 
 The name of a file tells its layer of a call. Includes go from left to right:
-    api -> resolve -> call -> kernels.h <- kernels.cc -> kernel texts (*.inl) -> math, formats, simd
-kernels.h and kernels.cc include targets/ for the list of targets. The resolve layer is resolve.h and plan.h; the call layer is all
-files that are in no other layer. Words of products, simd/dot_*.inl and simd/half_*.inl, are made of the vocabulary and of kernel
-texts. selftest calls the library as a user does, by the public headers. The script also lists the files that may use SIMD, those that
-may ask what a build leaves out, and those below the resolve layer that know the caller's arguments. It prints each line that breaks
-a rule, and each exception that no line needs.
+    resolve -> call -> kernels.h <- kernels.cc -> kernel texts (*.inl) -> math, formats, simd
+kernels.h and kernels.cc include targets/ for the list of targets. The resolve layer is resolve.* and plan.*, which have the C functions;
+the call layer is all files that are in no other layer. Words of products, simd/dot_*.inl and simd/half_*.inl, are made of the vocabulary
+and of kernel texts. selftest calls the library as a user does, by the public headers. The script also lists the files that may use SIMD,
+those that may ask what a build leaves out, and those below the resolve layer that know the caller's arguments. It prints each line that
+breaks a rule, and each exception that no line needs.
 """
 import pathlib
 import re
@@ -32,7 +32,6 @@ SEAM = {"call.h", "plan.h", "resolve.h"}
 MAY_INCLUDE = {
     "public": set(),
     "base": {"base", "targets"},
-    "api": {"base", "api", "resolve", "call", "tables", "targets"},
     "resolve": {"base", "resolve", "call", "tables", "targets"},
     "call": {"base", "call", "tables", "targets"},
     "tables": {"base", "tables", "targets"},
@@ -76,7 +75,7 @@ SWITCH_FILES = {"core/attention/steps/called.inl", "core/attention/steps/kernels
 
 # The caller's arguments, each fovea_..._args and fovea_..._desc of fovea.h, end where they are resolved: in these layers.
 ARGUMENT = re.compile(r"\bfovea_\w+_(?:args|desc)\b")
-ARGUMENT_LAYERS = {"public", "api", "resolve", "selftest"}
+ARGUMENT_LAYERS = {"public", "resolve", "selftest"}
 # Below them a plan holds its description, which all of attention reads; these files hold the arguments of an attention call.
 DESCRIPTION = ("core/attention/", "fovea_attention_desc")
 ARGUMENTS_BELOW = {
@@ -84,7 +83,7 @@ ARGUMENTS_BELOW = {
     "layers/multihead/call.h": {"fovea_attention_args"},
 }
 
-# A C function only forwards: it has no loop.
+# A C function of the resolve layer only forwards: it has no loop.
 LOOP = re.compile(r"\b(?:do|for|while)\b")
 
 
@@ -104,7 +103,7 @@ def layer_of(path):
         return "tables" if path.suffix == ".h" else "instances"
     if room == "ground":  # formats.h is a table that all read; math has kernels alone
         return {"formats.h": "tables"}.get(name, "call" if folder == "formats" else None)
-    return stem if stem in {"api", "resolve"} else {"describe": "api", "plan": "resolve"}.get(stem, "call")
+    return "resolve" if stem in {"describe", "plan", "resolve"} else "call"
 
 
 def wrong_room(file, target):
@@ -138,6 +137,7 @@ def check_file(layer, file, source_root, complain):
         first = re.search(r"^#\s*include\s+(\S+)", file.read_text(), flags=re.M)
         if not first or first.group(1) != f'"{ARITHMETIC}"':
             complain(f"{file}: its first include must be {ARITHMETIC}")
+    in_c_function = False
     for number, line in enumerate(without_comments(file.read_text()).splitlines(), 1):
         where = f"{file}:{number}"
         included = re.match(r'\s*#\s*include\s+"([^"]+)"', line) or re.match(r"\s*#\s*include\s+<(fovea/[^>]+)>", line)
@@ -164,8 +164,9 @@ def check_file(layer, file, source_root, complain):
                     needed.add((path, argument))
                 else:
                     complain(f"{where}: the caller's arguments in {layer}: {argument}")
-        if layer == "api" and LOOP.search(without_strings(line)):
-            complain(f"{where}: a loop in {layer}")
+        in_c_function = line != "}" and (in_c_function or line.startswith('extern "C"'))
+        if in_c_function and layer == "resolve" and LOOP.search(without_strings(line)):
+            complain(f"{where}: a loop in a C function")
         for rule in RULES:
             pattern, layers, what = rule
             found = re.search(pattern, without_strings(line))

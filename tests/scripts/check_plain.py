@@ -23,7 +23,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 WORK = ROOT / "build" / "plain"
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror"]
 DECIDING = ["-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"]
-WITH_FLOATS = ["lib/src/core/attention/kernels.cc", "lib/src/core/attention/plan.cc", "lib/src/layers/quantize/api.cc"]
+WITH_FLOATS = ["lib/src/core/attention/kernels.cc", "lib/src/core/attention/plan.cc", "lib/src/layers/quantize/call.cc"]
 
 PLAIN = "platform/packages/README.md"
 # The commands of each page.

@@ -11,6 +11,8 @@
 
 namespace fovea {
 
+class Buffers;
+
 // What a call on a stream has in addition. Such a call adds keys to the state, or writes the outputs at the end. The
 // arguments that it does not use are 0.
 struct StreamCall {
@@ -24,7 +26,7 @@ struct StreamCall {
 // The queries, or the keys, of a batch entry.
 struct EntryTokens {
   uint32_t count;
-  uint32_t batch, first;  // where the first one is in the arrays: its entry, and its token there
+  uint32_t entry, first;  // where the first one is in the arrays: its entry, and its token there
 };
 
 // A call as the algorithm needs it: the one place that reads the caller's arguments. An option that is compiled out
@@ -123,6 +125,18 @@ class AttentionCall {
 // The rows of a head of a batch entry, in an array with elements of this type, or of floats.
 TypedRows rows_of_head(const fovea_in& array, fovea_dtype dtype, const EntryTokens& tokens, uint32_t head);
 RowArray<float> floats_of_head(const fovea_in& array, const EntryTokens& tokens, uint32_t head);
+
+// Whether a call may run: every rejection, before anything is written.
+fovea_status check_attention(const AttentionCall& call);
+// Adds the arrays of a call's mask. A row of it covers at most `keys` keys.
+fovea_status add_mask(Buffers& buffers, const fovea_mask& mask, size_t batch, size_t q_heads, size_t queries,
+                      uint32_t keys);
+// Adds the arrays of a call's block map. `queries`: of the longest entry.
+fovea_status add_block_map(Buffers& buffers, const fovea_block_map& map, size_t batch, size_t kv_heads,
+                           uint32_t queries);
+// Checks the elements of these arrays. `queries` and `keys`: the numbers that the lists, and the map blocks of a list, must
+// cover.
+fovea_status check_block_map(const AttentionCall& call, uint32_t queries, uint32_t keys);
 
 // Runs a whole call, or one on a stream, after every check. Fails only if a loader or an executor fails, or, before
 // anything is written, if the number of tasks overflows.

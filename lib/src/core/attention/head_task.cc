@@ -6,8 +6,7 @@
 #include "core/attention/head_task.h"
 
 #include "core/attention/key_mass.h"
-#include "core/attention/row_outputs.h"
-#include "ground/base/finite.h"
+#include "ground/base/numbers.h"
 
 namespace fovea {
 namespace {
@@ -43,10 +42,10 @@ void find_mask(const fovea_mask& mask, uint32_t entry, uint32_t first_key, MaskS
 }
 
 // Sets the score steps that a call asks for, for the first key head of an entry.
-void find_score_steps(const AttentionCall& call, uint32_t entry, uint32_t worker, const KeyLimits& positions,
+void find_score_steps(const AttentionCall& call, uint32_t entry, uint32_t worker, const KeyLimits& limits,
                       ScoreSteps* steps) {
   const fovea_attention_desc& d = call.desc;
-  const uint32_t first_key = positions.begin;
+  const uint32_t first_key = limits.begin;
   steps->entry = entry;
   steps->kv_head = 0;
   steps->shifted = call.shifts_scores();
@@ -56,7 +55,7 @@ void find_score_steps(const AttentionCall& call, uint32_t entry, uint32_t worker
   }
   steps->alibi = call.alibi_slopes() != nullptr;
   if (kHasMasks) {
-    const uint32_t begin = call.mask_at_end() ? positions.keys - call.mask().kv_tokens : 0;
+    const uint32_t begin = call.mask_at_end() ? limits.keys - call.mask().kv_tokens : 0;
     find_mask(call.mask(), entry, call.mask_at_end() ? begin : first_key, &*steps->mask);
     steps->mask->begin = begin;
   }
@@ -67,7 +66,7 @@ void find_score_steps(const AttentionCall& call, uint32_t entry, uint32_t worker
     steps->dropout = DropoutStep{call.dropout_seed(), d.dropout, first_quad};
   }
   if (kHasModifiers) {
-    const int64_t first_position = positions.first + origin;
+    const int64_t first_position = limits.first + origin;
     steps->modifier = ModifierStep{call.modifier(), worker, kOnlyPass, first_position, origin};
   }
 }
@@ -134,10 +133,10 @@ void fill_row_facts(const HeadTask& task, const QueryTile& tile) {
     const uint32_t group_row = tile.first_head + (row < tile.live ? row : tile.live - 1);
     const uint32_t token = tile.first_token + group_row / task.group;
     const size_t q_head = size_t(task.kv_head()) * task.group + group_row % task.group;
-    row_lo(tile)[column] = int32_t(task.positions().lo(token));
-    row_hi(tile)[column] = int32_t(task.positions().hi(token));
+    row_lo(tile)[column] = int32_t(task.limits.lo(token));
+    row_hi(tile)[column] = int32_t(task.limits.hi(token));
     if (biased) {
-      const int64_t position = task.positions().first + token;
+      const int64_t position = task.limits.first + token;
       const int32_t near = narrow(position);
       alibi_pos(tile)[column] = near;
       alibi_far_pos(tile)[column] = to_float(position - near);
@@ -149,7 +148,7 @@ void fill_row_facts(const HeadTask& task, const QueryTile& tile) {
 
 // Sets what attend needs to know of the rows of a tile.
 void find_row_facts(const HeadTask& task, const QueryTile& tile) {
-  if (!kFewRowsServed || task.per_row || task.positions().limited()) return fill_row_facts(task, tile);
+  if (!kFewRowsServed || task.per_row || task.limits.limited()) return fill_row_facts(task, tile);
   same_row_facts(task, tile);
 }
 
@@ -319,7 +318,7 @@ void attend_to_tile(const HeadTask& task, QueryTile* tiles, uint32_t count, KeyT
   }
 }
 
-// Attends to all keys from positions.begin to positions.keys. False if some cannot be loaded.
+// Attends to all keys from limits.begin to limits.keys. False if some cannot be loaded.
 bool attend_to_keys(HeadTask& task, QueryTile* tiles, uint32_t count) {
   uint32_t lo = UINT32_MAX, hi = 0;
   for (uint32_t i = 0; i < count; ++i) {
@@ -330,7 +329,7 @@ bool attend_to_keys(HeadTask& task, QueryTile* tiles, uint32_t count) {
   }
   KeySpan next;
   next.first = lo / kKeyTile * kKeyTile;
-  if (next.first < task.positions().entered) next.first = task.positions().entered;
+  if (next.first < task.limits.entered) next.first = task.limits.entered;
   KeyTile keys;
   task.prepare(&keys);
   keys.end = 0;  // none yet
@@ -376,10 +375,9 @@ void end_rows(const HeadTask& task, const QueryTile& tile) {
 
 void HeadTask::enter(const AttentionCall& of_call, Part of_part, const AttentionKernel& of_kernel,
                      const KeyBuffersIf& buffers, uint32_t entry, uint32_t worker) {
-  call_ = &of_call;
   part = of_part;
   group = of_call.desc.q_heads / of_call.desc.kv_heads;
-  limits = positions_of(of_call, entry);
+  limits = limits_of(of_call, entry);
   if (kHasRanges) ranges = ranges_of(of_call, entry);
   source.enter(of_call, of_kernel, buffers, entry, limits.begin, worker);
   q = rows_of_head(of_call.q(), of_call.desc.q_dtype, of_call.queries(entry), 0);

@@ -44,14 +44,13 @@ struct HeadTask {
   // Runs a head. False if keys cannot be loaded: then outputs and states are not written, or only in part.
   bool run(QueryTile* tiles, uint32_t count);
 
-  const AttentionCall* call_;
   [[no_unique_address]] MemberIf<kHasStates, Part> part;
-  uint32_t group;  // query heads that share the key head
-  bool per_row;    // ALiBi, sinks or tensors need facts of each row
+  uint32_t group;    // query heads that share the key head
+  bool per_row;      // ALiBi, sinks or tensors need facts of each row
   KeyLimits limits;  // for the batch entry or one part of its keys; then for the range that enter_range chose
-  [[no_unique_address]] MemberIf<kHasRanges, KeyRanges> ranges;   // the keys that exist
+  [[no_unique_address]] MemberIf<kHasRanges, KeyRanges> ranges;     // the keys that exist
   [[no_unique_address]] MemberIf<kHasRanges, KeyLimits::Kept> all;  // of the limits before enter_range
-  [[no_unique_address]] ListedTilesIf listed;                     // the key tiles that these queries look at
+  [[no_unique_address]] ListedTilesIf listed;                       // the key tiles that these queries look at
   [[no_unique_address]] MemberIf<kHasLoneTiles, LoneTile> lone;
   KeySource source;
   TypedRows q;
@@ -60,7 +59,7 @@ struct HeadTask {
   [[no_unique_address]] MemberIf<kHasStates, StateRows> state;      // of the head: taken up
   [[no_unique_address]] MemberIf<kHasStates, StateRows> state_out;  // put down: the same, unless a stream has a loader
 
-  const AttentionCall& call() const { return *call_; }
+  const AttentionCall& call() const { return source.call(); }
   const AttentionKernel& kernel() const { return source.kernel(); }
   uint32_t entry() const { return steps.entry; }
   uint32_t kv_head() const { return steps.kv_head; }
@@ -87,15 +86,43 @@ struct HeadTask {
     limits.restore(*all);
     limits.keep(ranges->range(range));
   }
-  const KeyLimits& positions() const { return limits; }
 };
 
 // Sets the limits of the rows of a tile that all see the same keys: then nothing reads those of others than the first and
 // the last column. A row of few rows has many columns.
 inline void same_row_facts(const HeadTask& task, const QueryTile& tile) {
   const uint32_t last = tile.columns - 1;
-  row_lo(tile)[0] = row_lo(tile)[last] = int32_t(task.positions().begin);
-  row_hi(tile)[0] = row_hi(tile)[last] = int32_t(task.positions().keys);
+  row_lo(tile)[0] = row_lo(tile)[last] = int32_t(task.limits.begin);
+  row_hi(tile)[0] = row_hi(tile)[last] = int32_t(task.limits.keys);
+}
+
+// The rows of the task's first query head, in an array of floats.
+inline RowArray<float> head_floats(const HeadTask& task, const fovea_in& array) {
+  const EntryTokens queries = task.call().queries(task.entry());
+  return floats_of_head(array, queries, task.kv_head() * task.group);
+}
+
+inline OutputTensor output_tensor(const AttentionCall& call, uint32_t kv_head) {
+  OutputTensor tensor = {};
+  tensor.channel_scales = call.value_channel_scales(kv_head);
+  tensor.is_plain = !tensor.channel_scales && call.desc.out_dtype != FOVEA_I8;
+  if (tensor.is_plain) return tensor;
+  tensor.inverse_scale = call.desc.out_scale != 0.0f ? 1.0f / call.desc.out_scale : 0.0f;
+  tensor.zero = float(call.desc.out_zero);
+  return tensor;
+}
+
+// Inlined, because builds for size call it once.
+__attribute__((always_inline)) inline void find_outputs(const HeadTask& task, RowOutputs* to) {
+  const AttentionCall& call = task.call();
+  RowOutputs& outputs = *to;
+  const EntryTokens queries = call.queries(task.entry());
+  outputs.out = rows_of_head(as_input(call.out()), call.desc.out_dtype, queries, task.kv_head() * task.group);
+  if (kHasLse) outputs.lse->data = nullptr;
+  if (call.wants_lse()) outputs.lse = head_floats(task, as_input(call.lse()));
+  outputs.sinks = call.sinks() != nullptr;
+  if (kHasI8Tensors) outputs.tensor = output_tensor(call, task.kv_head());
+  if (kHasModifiers) outputs.pass = task.steps.modifier->pass;
 }
 
 // Rotated keys and values: queries are rotated before kernels read them, and outputs are rotated back after kernels have

@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 #include "fovea/fovea.h"
-#include "ground/base/hiding_mask.h"
 #include "ground/base/member_if.h"
+#include "ground/base/numbers.h"
 #include "ground/base/strides.h"
 #include "ground/formats/formats.h"
 #include "ground/targets/choice.h"
@@ -65,7 +65,7 @@ struct QueryTile {
   float* rescale;  // [columns]  what the last key tile multiplied row_sum by
   int32_t* lo;     // two arrays: see row_hi
   [[no_unique_address]] MemberIf<config::kAlibi, int32_t*> alibi;  // three arrays: see alibi_pos
-  [[no_unique_address]] MemberIf<config::kSinks, float*> sink;  // [columns]  sink logit * log2(e)
+  [[no_unique_address]] MemberIf<config::kSinks, float*> sink;     // [columns]  sink logit * log2(e)
   [[no_unique_address]] MemberIf<config::kKeyMass, KeptWeights> kept;
 };
 
@@ -111,7 +111,7 @@ struct RowArray {
   ptrdiff_t token_stride, head_stride;
 };
 
-// The same for queries and outputs, whose elements are of the type that the description names, one of kTensorFormats.
+// The rows of queries or outputs in such an array. Their elements are of the type that the description names, one of kTensorFormats.
 struct TypedRows {
   void* data;
   ptrdiff_t token_stride, head_stride;  // bytes
@@ -140,9 +140,8 @@ constexpr size_t mask_element_bytes(fovea_mask_kind kind) {
 
 // ---------------------------------------------------------------------------------------------- integer products
 
-// Whether integer products are compiled in.
+// Whether integer products, and products of halves, are compiled in.
 constexpr bool kHasI8Products = config::kComputeI8;
-// The same for products of halves.
 constexpr bool kHasF16Products = config::kComputeF16;
 // Whether plans may take the few-rows kernel for halves, which processors with arithmetic of halves have.
 constexpr bool kPlansFewHalves = kHasF16Products;
@@ -166,7 +165,7 @@ struct I8Numbers {
   };
   float value_zero;  // the zero point of values
   uint32_t any_nan;
-  uint32_t begin, end;  // the keys that were brought
+  uint32_t begin, end;     // the keys that were brought
   int32_t value_start[1];  // [value_dim rounded up to kValueGrain] the initial value of an element's sums
 };
 
@@ -244,7 +243,7 @@ struct DropoutStep {
 };
 // The steps between the dot product and the softmax, in their order. Dropout follows the softmax.
 struct ScoreSteps {
-  uint32_t entry, kv_head;  // that they are for
+  uint32_t entry, kv_head;                                      // that they are for
   [[no_unique_address]] MemberIf<kHasI8Tensors, bool> shifted;  // by the zero points of queries and keys
   [[no_unique_address]] MemberIf<config::kAlibi, bool> alibi;
   [[no_unique_address]] MemberIf<config::kSoftcap, SoftcapStep> softcap;
@@ -300,8 +299,8 @@ struct KernelRows {
   }
   constexpr const Row& operator[](uint32_t index) const { return rows[index]; }
 };
-constexpr KernelRows<const char*> kKernelNames(
-    {"few-rows", "tile", "i8 few-rows", "i8 tile", "f16 tile", "f16 few-rows"});
+constexpr KernelRows<const char*> kKernelNames({"few-rows", "tile", "i8 few-rows", "i8 tile", "f16 tile",
+                                                "f16 few-rows"});
 inline constexpr KernelRows<KernelTraits> kKernelTraits({
     // any rows, lanes are rows, portable bits, drops, compute
     {false, false, false, false, FOVEA_COMPUTE_F32},
@@ -372,8 +371,8 @@ struct AttentionKernel {
   // What begin, attend and steps->end do, for the tile of a small call: it sees one key tile. Null where it would save
   // nothing.
   [[no_unique_address]] MemberIf<kHasLoneTiles, void (*)(const QueryTile&, KeyTile&, const ScoreSteps&,
-                                                         const TypedRows& q, float scale, const RowOutputs&)>
-      whole = nullptr;
+                                                         const TypedRows& q, float scale, const RowOutputs&)> whole =
+      nullptr;
 };
 
 struct AttentionKernels {
@@ -389,13 +388,13 @@ constexpr uint32_t kMostRowsOfFew = 4;
 
 FOVEA_TABLES_AND_IN_ORDER(AttentionKernels, kAttention, attention_kernels)
 
-// The same for integer products: for each kind of dot product that the target's processors may have.
+// The kernels for integer products: for each kind of dot product that the target's processors may have.
 struct I8Kernels {
   AttentionKernel list[kDotRows][kF16TileKernel - kI8FewRowsKernel];
 };
 FOVEA_TABLES(I8Kernels, kI8, i8_kernels)
 
-// The same for products of halves: by f32 arithmetic, and for processors with arithmetic of halves. Only the
+// The kernels for products of halves: by f32 arithmetic, and for processors with arithmetic of halves. Only the
 // latter have a few-rows kernel.
 constexpr bool kHalfFewRowsServed = kHasF16Products && kFewRowsServed && (kNeonOf64Bits || FOVEA_COMPILED_HELIUM);
 struct F16Kernels {

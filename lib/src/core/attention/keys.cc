@@ -42,7 +42,7 @@ void KeySource::enter(const AttentionCall& of_call, const AttentionKernel& of_ke
   if (kBringsKeys) {
     brought_->buffers = &*buffers;
     brought_->first_key = first_key;
-    brought_->batch = tokens.batch;
+    brought_->entry = tokens.entry;
     brought_->first = tokens.first;
     brought_->kv_head = 0;
     brought_->worker = worker;
@@ -68,7 +68,7 @@ KeyPlace KeySource::place(uint32_t token) const {
   const fovea_kv_source& kv = call().kv();
   const KeyPlaces places = {d.kv_kind,     d.ring_tokens, d.pinned_tokens,
                             d.page_tokens, kv.page_table, kv.page_table_stride};
-  KeyPlace place = places.of(brought_->batch, token);
+  KeyPlace place = places.of(brought_->entry, token);
   place.row += brought_->first;
   return place;
 }
@@ -202,11 +202,11 @@ bool KeySource::start_loader(uint32_t first, uint32_t begin, uint32_t end) {
   if constexpr (!kHasLoaders) __builtin_unreachable();
   const fovea_loader& loader = *call().kv().loader;
   const LoadedRows& loaded = *brought_->buffers->loaded;
-  const uint32_t buffer = loaded.notes->turn;
-  loaded.notes->turn = buffer ^ 1;
+  const uint32_t buffer = loaded.notes->next_buffer;
+  loaded.notes->next_buffer = buffer ^ 1;
   const BufferRows &keys = loaded.keys[buffer], &values = loaded.values[buffer];
   fovea_kv_tile& asked = loaded.notes->asked;
-  asked.batch = brought_->batch;
+  asked.batch = brought_->entry;
   asked.kv_head = brought_->kv_head;
   asked.first = first + begin - brought_->first_key;
   asked.count = end - begin;

@@ -15,7 +15,7 @@ namespace fovea {
 struct BroughtKeys {
   const KeyBuffers* buffers;
   uint32_t first_key;     // the index of the first key of the call
-  uint32_t batch, first;  // where the entry's first key is in the arrays
+  uint32_t entry, first;  // where the entry's first key is in the arrays
   uint32_t kv_head;
   uint32_t worker;
   bool in_place;
@@ -48,6 +48,7 @@ class KeySource {
     values_.data = advanced(values_.data, stride_bytes(call().kv().values.head_stride, sizeof(float), heads));
   }
 
+  const AttentionCall& call() const { return *call_; }
   const AttentionKernel& kernel() const { return *kernel_; }
 
   // Sets the number of rows of queries that keys and values are brought for.
@@ -94,7 +95,6 @@ class KeySource {
   const void* next_head() const;
 
  private:
-  const AttentionCall& call() const { return *call_; }
   const fovea_attention_desc& desc() const { return call().desc; }
   const DotTraits& dot() const { return kDotTraits[call().plan.dot]; }
   uint32_t piece_scale() const { return is_i8(desc()) ? codes_in_float(dot()) : 1; }

@@ -43,8 +43,8 @@ struct BufferRows {
 
 // What a worker notes of its loader, in its workspace.
 struct LoaderNotes {
-  uint32_t turn;        // which of two buffers the worker's next tile uses
-  fovea_kv_tile asked;  // what the loader was asked for
+  uint32_t next_buffer;  // which of two buffers the worker's next tile uses
+  fovea_kv_tile asked;   // what the loader was asked for
 };
 static_assert(sizeof(LoaderNotes) <= FOVEA_WORKSPACE_ALIGNMENT, "a workspace has the same bytes on all processors");
 
@@ -73,8 +73,7 @@ inline bool rows_may_part(const fovea_attention_desc& d) {
 
 // Whether no key tile may cross the end of a page, because there is no memory to gather f32 rows in.
 inline bool tiles_follow_pages(const fovea_attention_desc& d) {
-  return is_paged(d) && !rows_may_part(d) &&
-         (d.key_dtype == FOVEA_F32 || d.value_dtype == FOVEA_F32);
+  return is_paged(d) && !rows_may_part(d) && (d.key_dtype == FOVEA_F32 || d.value_dtype == FOVEA_F32);
 }
 
 // A piece of a key tile: some keys, or some elements of all values. kPieceElements divides kScaleGroup.

@@ -6,7 +6,7 @@
 
 namespace fovea {
 
-KeyLimits positions_of(const AttentionCall& call, uint32_t entry) {
+KeyLimits limits_of(const AttentionCall& call, uint32_t entry) {
   const fovea_attention_desc& d = call.desc;
   KeyLimits p;
   p.begin = 0;
@@ -45,7 +45,7 @@ KeyRanges ranges_of(const AttentionCall& call, uint32_t entry) {
   const fovea_attention_desc& d = call.desc;
   uint32_t pinned = d.pinned_tokens;
   if (const StreamCall* const stream = call.stream()) {
-    const int64_t before = stream->first_key - positions_of(call, entry).begin;
+    const int64_t before = stream->first_key - limits_of(call, entry).begin;
     pinned = pinned > before ? uint32_t(pinned - before) : 0;
   }
   const uint32_t first = is_ring(d) ? ring_first(call, entry) : pinned;
@@ -55,7 +55,7 @@ KeyRanges ranges_of(const AttentionCall& call, uint32_t entry) {
 
 bool sees_gone_token(const AttentionCall& call, uint32_t entry) {
   const fovea_attention_desc& d = call.desc;
-  KeyLimits gone = positions_of(call, entry);
+  KeyLimits gone = limits_of(call, entry);
   gone.keep({d.pinned_tokens, ring_first(call, entry), false});
   const uint32_t queries = gone.begin < gone.keys ? call.queries(entry).count : 0;
   for (uint32_t token = 0; token < queries; ++token) {

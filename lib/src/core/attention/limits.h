@@ -19,13 +19,13 @@ struct KeyRange {
 // Whether a query may see a key but not all keys before it.
 constexpr bool kMayHideEarlierKeys = kHasWindows || kHasRings || kHasStates;
 
-// The positions of the queries of a batch entry, and how far each sees. Keys are counted from key 0 of positions_of.
+// The positions of the queries of a batch entry, and how far each sees. Keys are counted from key 0 of limits_of.
 struct KeyLimits {
-  int64_t first;                                                    // position of query 0
-  uint32_t keys;                                                    // no query sees a key from this one on
-  uint32_t right;                                                   // window, 0 = unlimited; causal is 1
+  int64_t first;                                                        // position of query 0
+  uint32_t keys;                                                        // no query sees a key from this one on
+  uint32_t right;                                                       // window, 0 = unlimited; causal is 1
   [[no_unique_address]] MemberIf<kMayHideEarlierKeys, uint32_t> begin;  // no query sees a key before this one
-  [[no_unique_address]] MemberIf<kHasWindows, uint32_t> left;  // window, 0 = unlimited
+  [[no_unique_address]] MemberIf<kHasWindows, uint32_t> left;           // window, 0 = unlimited
   // Work begins on the grid of key tiles, but not before this key: 0, or the first of a push.
   [[no_unique_address]] MemberIf<kHasStreams, uint32_t> entered;
 
@@ -63,9 +63,9 @@ struct KeyLimits {
 // The limits of an entry. Key 0 is the entry's first key, except in a call on a stream: there it is at the last
 // position on the grid of key tiles that is not after the call's first key. So key tiles are those of one call with all
 // keys. Where tiles follow pages, key 0 is the first key of the call.
-KeyLimits positions_of(const AttentionCall& call, uint32_t entry);
+KeyLimits limits_of(const AttentionCall& call, uint32_t entry);
 
-// The keys of an entry that exist, with indices as in positions_of. Where a window or a ring separates pinned tokens
+// The keys of an entry that exist, with indices as in limits_of. Where a window or a ring separates pinned tokens
 // from the others, there are two ranges: the pinned ones, and the others.
 struct KeyRanges {
   uint32_t pinned, first;  // the end of the pinned ones, the first of the others

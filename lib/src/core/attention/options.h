@@ -40,9 +40,7 @@ inline bool rotates_keys(const fovea_attention_desc& d) {
 inline bool rotates_values(const fovea_attention_desc& d) {
   return config::kRotation && (d.rotation & FOVEA_ROTATION_VALUES) != 0;
 }
-inline bool is_additive(const fovea_attention_desc& d) {
-  return config::kAdditive && d.score == FOVEA_SCORE_ADDITIVE;
-}
+inline bool is_additive(const fovea_attention_desc& d) { return config::kAdditive && d.score == FOVEA_SCORE_ADDITIVE; }
 
 // Whether products are integers, and whether they can be.
 inline bool is_i8(const fovea_attention_desc& d) { return kHasI8Products && d.compute == FOVEA_COMPUTE_I8; }
@@ -51,8 +49,8 @@ inline bool computes_i8(const fovea_attention_desc& d) {
          d.score != FOVEA_SCORE_ADDITIVE && d.head_dim <= kMostI8Products;
 }
 
-// The same for products of halves, and whether the processor has arithmetic for them: then keys and values are read as
-// they are stored, and a vector of a tile has twice the rows.
+// Whether products are of halves, whether they can be, and whether the processor has arithmetic for them: then keys and
+// values are read as they are stored, and a vector of a tile has twice the rows.
 constexpr bool is_f16(const fovea_attention_desc& d) { return kHasF16Products && d.compute == FOVEA_COMPUTE_F16; }
 inline bool computes_f16(const fovea_attention_desc& d) {
   return kHasF16Products && d.key_dtype == FOVEA_F16 && d.value_dtype == FOVEA_F16 && d.score != FOVEA_SCORE_ADDITIVE;
@@ -78,8 +76,7 @@ constexpr uint32_t kFirstKernel = config::kFewRows ? kFewRowsKernel : kTileKerne
 constexpr bool kBringsKeys = config::kStaged;
 // Whether a kernel finds keys and values in the caller's arrays, each in one run of f32 rows.
 inline bool is_in_place(const fovea_attention_desc& d) {
-  return !kBringsKeys ||
-         (d.kv_kind == FOVEA_KV_STRIDED && d.key_dtype == FOVEA_F32 && d.value_dtype == FOVEA_F32);
+  return !kBringsKeys || (d.kv_kind == FOVEA_KV_STRIDED && d.key_dtype == FOVEA_F32 && d.value_dtype == FOVEA_F32);
 }
 
 // The most workers of a call.

@@ -2,8 +2,7 @@
 #include "ground/base/arithmetic.h"
 #include "core/attention/plan.h"
 
-#include "ground/base/finite.h"
-#include "ground/base/inverse_square_root.h"
+#include "ground/base/numbers.h"
 #include "ground/base/status.h"
 #include "ground/targets/registry.h"
 
@@ -11,8 +10,7 @@ namespace fovea {
 namespace {
 
 constexpr uint32_t kPlanMagic = 0x666f7600u + FOVEA_VERSION;  // "fov" and the version
-constexpr float kLeastNormal = 1.17549435e-38f;
-constexpr float kMostSoftcap = 5.8e37f;  // in base 2 its inverse is normal, too
+constexpr float kMostSoftcap = 5.8e37f;                       // in base 2 its inverse is normal, too
 
 template <class Enum>
 bool is_enum(Enum value, Enum last) {
@@ -235,16 +233,14 @@ fovea_status plan_for(const fovea_attention_desc& desc, const TargetTraits& trai
 
 fovea_status check_tensor(float scale, int32_t zero, fovea_dtype dtype) {
   if (!kHasI8Tensors) return scale != 0.0f || zero != 0 ? FOVEA_ERR_UNSUPPORTED : FOVEA_OK;
-  constexpr float kLargest = 0x1p126f;  // the inverse of a larger one is subnormal: 32-bit Arm's vectors treat it as 0
-  if (scale != 0.0f && !(scale >= kLeastNormal && scale <= kLargest)) return FOVEA_ERR_NUMBER;
+  if (scale != 0.0f && !is_scale(scale)) return FOVEA_ERR_NUMBER;
   if (zero < -128 || zero > 127) return FOVEA_ERR_NUMBER;
   if (scale != 0.0f && dtype != FOVEA_I8) return FOVEA_ERR_UNSUPPORTED;
   return zero != 0 && scale == 0.0f ? FOVEA_ERR_UNSUPPORTED : FOVEA_OK;
 }
 
 fovea_status make_plan(const fovea_attention_desc& desc, fovea_plan* plan) {
-  const fovea_status status = check_desc(desc);
-  if (status != FOVEA_OK) return status;
+  FOVEA_RETURN_IF_ERROR(check_desc(desc));
   const TargetTraits* traits = resolve_target(desc.target, desc.processor_features);
   if (!traits) return FOVEA_ERR_TARGET;
   if (!is_f16(desc)) return plan_for(desc, *traits, plan);
@@ -254,8 +250,7 @@ fovea_status make_plan(const fovea_attention_desc& desc, fovea_plan* plan) {
 fovea_status make_plan_for(const fovea_attention_desc& desc, fovea_target target, fovea_plan* plan) {
   fovea_attention_desc any_target = desc;
   any_target.target = FOVEA_TARGET_BEST;
-  const fovea_status status = check_desc(any_target);
-  if (status != FOVEA_OK) return status;
+  FOVEA_RETURN_IF_ERROR(check_desc(any_target));
   const TargetTraits* traits = target_traits(target);
   if (!traits) return FOVEA_ERR_ENUM;
   // The library on the other machine may be built differently: scalar code may have smlad or not, NEON may have 32 or
@@ -297,3 +292,24 @@ size_t slow_workspace_bytes(const fovea_plan& plan, size_t workspace_bytes) {
 bool is_plan(const fovea_plan& plan) { return plan.magic == kPlanMagic; }
 
 }  // namespace fovea
+
+extern "C" fovea_status fovea_plan_init(fovea_plan* plan, const fovea_attention_desc* desc) {
+  if (!plan || !desc) return FOVEA_ERR_NULL;
+  return fovea::make_plan(*desc, plan);
+}
+
+extern "C" size_t fovea_workspace_bytes(const fovea_plan* plan) {
+  return plan && fovea::is_plan(*plan) ? plan->workspace_bytes : 0;
+}
+
+extern "C" size_t fovea_slow_workspace_bytes(const fovea_plan* plan, size_t workspace_bytes) {
+  return plan && fovea::is_plan(*plan) ? fovea::slow_workspace_bytes(*plan, workspace_bytes) : 0;
+}
+
+extern "C" size_t fovea_workspace_bytes_for(const fovea_attention_desc* desc, fovea_target target) {
+  if (!desc) return 0;
+  return fovea::largest_for(target, [=](fovea_target one) {
+    fovea_plan plan;
+    return fovea::make_plan_for(*desc, one, &plan) == FOVEA_OK ? plan.workspace_bytes : 0;
+  });
+}

@@ -2,9 +2,8 @@
 //
 // Checks a call's arguments. Nothing has been written when one is refused.
 #include "ground/base/arithmetic.h"
-#include "core/attention/resolve.h"
+#include "core/attention/call.h"
 
-#include "core/attention/block_map/resolve.h"
 #include "core/attention/limits.h"
 #include "core/attention/plan.h"
 #include "ground/base/buffers.h"
@@ -20,7 +19,7 @@ struct Most {
 
 // Adds keys or values, with the scales that their format needs.
 void add_rows(Buffers& buffers, const fovea_in& array, const fovea_in& scales, fovea_dtype dtype, size_t dim,
-              const Buffers::Rows& rows) {
+              const RowCounts& rows) {
   buffers.add_tokens(array, unit_bytes(dtype), rows, dense_stride(dtype, dim));
   if (scale_bytes(dtype) != 0) buffers.add_input(scales, scale_bytes(dtype), rows, dense_scale_stride(dtype, dim));
 }
@@ -46,7 +45,7 @@ fovea_status add_page_table(Buffers& buffers, const AttentionCall& call, uint32_
 fovea_status add_source(Buffers& buffers, const AttentionCall& call, uint32_t most_keys) {
   const fovea_attention_desc& d = call.desc;
   const fovea_kv_source& kv = call.kv();
-  Buffers::Rows rows = {call.kv_offsets() ? 1 : call.batch(), d.kv_heads, call.kv_tokens()};
+  RowCounts rows = {call.kv_offsets() ? 1 : call.batch(), d.kv_heads, call.kv_tokens()};
   if (is_ring(d)) {
     rows.tokens = most_keys < d.ring_tokens ? most_keys : d.ring_tokens;
     buffers.add_list(kv.first_tokens, sizeof(uint32_t), call.batch());
@@ -64,7 +63,7 @@ fovea_status add_source(Buffers& buffers, const AttentionCall& call, uint32_t mo
 }
 
 // Outputs and the workspace.
-void add_outputs(Buffers& buffers, const AttentionCall& call, const Buffers::Rows& queries) {
+void add_outputs(Buffers& buffers, const AttentionCall& call, const RowCounts& queries) {
   const fovea_attention_desc& d = call.desc;
   const StreamCall* const stream = call.stream();
   if (!stream || stream->ends) buffers.add_output(call.out(), tensor_bytes(d.out_dtype), queries, d.value_dim);
@@ -89,7 +88,7 @@ void add_head_rows(Buffers& buffers, const AttentionCall& call, const float* dat
 fovea_status check_buffers(const AttentionCall& call, const Most& most) {
   const fovea_attention_desc& d = call.desc;
   const size_t batch = call.batch();
-  const Buffers::Rows queries = {call.q_offsets() ? 1 : batch, d.q_heads, call.q_tokens()};
+  const RowCounts queries = {call.q_offsets() ? 1 : batch, d.q_heads, call.q_tokens()};
   Buffers buffers;
   add_outputs(buffers, call, queries);
   if (!call.ends_stream()) {
@@ -218,8 +217,8 @@ fovea_status check_ring(const AttentionCall& call, uint32_t entry) {
   return !d.hide_gone && sees_gone_token(call, entry) ? FOVEA_ERR_RING : FOVEA_OK;
 }
 
-fovea_status check_pages(const fovea_attention_desc& d, const fovea_kv_source& kv, uint32_t batch, uint32_t length) {
-  const uint32_t* const table = length ? kv.page_table + ptrdiff_t(batch) * kv.page_table_stride : nullptr;
+fovea_status check_pages(const fovea_attention_desc& d, const fovea_kv_source& kv, uint32_t entry, uint32_t length) {
+  const uint32_t* const table = length ? kv.page_table + ptrdiff_t(entry) * kv.page_table_stride : nullptr;
   for (uint32_t p = 0; uint64_t(p) * d.page_tokens < length; ++p) {
     if (table[p] >= kv.pages) return FOVEA_ERR_PAGE;
   }
@@ -268,7 +267,7 @@ fovea_status add_mask(Buffers& buffers, const fovea_mask& m, size_t batch, size_
   const fovea_in mask = {m.data, m.batch_stride, m.head_stride, m.q_stride};
   uint32_t columns = mask_columns(m, keys);
   if (m.broadcast_keys && columns > 1) columns = 1;
-  buffers.add_input(mask, mask_element_bytes(m.kind), batch, q_heads, queries, columns);
+  buffers.add_input(mask, mask_element_bytes(m.kind), {batch, q_heads, queries}, columns);
   return buffers.add_list(m.head_factors, sizeof(float), q_heads);
 }
 
@@ -286,3 +285,12 @@ fovea_status check_attention(const AttentionCall& call) {
 }
 
 }  // namespace fovea
+
+extern "C" fovea_status fovea_attention(const fovea_plan* plan, const fovea_attention_args* args, void* workspace,
+                                        size_t workspace_bytes) {
+  if (!plan || !args) return FOVEA_ERR_NULL;
+  const fovea::Workspace parts = {workspace, workspace_bytes, args->slow_workspace, args->slow_workspace_bytes};
+  const fovea::AttentionCall call(*plan, *args, parts, nullptr);
+  const fovea_status status = fovea::check_attention(call);
+  return status == FOVEA_OK ? fovea::run_attention(call) : status;
+}

@@ -101,12 +101,12 @@ class Tasks {
     CheckedSize parts = tasks;
     if (parts.times(splits()).overflow) return FOVEA_ERR_SIZE;
     if (tasks.value == 0) return FOVEA_OK;
-    begin_turns();
+    begin_loaders();
     if (call_.stream()) return run_on_stream(tasks.value);
     if (call_.wants_mass() && blocks_ > 1) return run_massed_apart(tasks.value);
-    if (splits() <= 1) return run_tasks(Part::kWhole, tasks.value);
-    FOVEA_RETURN_IF_ERROR(run_tasks(Part::kSplit, parts.value));
-    return run_tasks(Part::kEnd, tasks.value);
+    if (splits() <= 1) return run_part(Part::kWhole, tasks.value);
+    FOVEA_RETURN_IF_ERROR(run_part(Part::kSplit, parts.value));
+    return run_part(Part::kEnd, tasks.value);
   }
 
   // What a worker keeps from task to task: while these are of one row block, only the key head changes.
@@ -143,9 +143,9 @@ class Tasks {
 
   fovea_status run_massed_apart(size_t tasks) {
     massed_ = Massed::kNone;
-    FOVEA_RETURN_IF_ERROR(run_tasks(Part::kWhole, tasks));
+    FOVEA_RETURN_IF_ERROR(run_part(Part::kWhole, tasks));
     massed_ = Massed::kOnly;
-    return run_tasks(Part::kWhole, tasks / blocks_);
+    return run_part(Part::kWhole, tasks / blocks_);
   }
   // A row block of a key head, counted over all entries.
   fovea_status run_block(size_t head, uint32_t split, uint32_t block, uint32_t worker, Scratch* scratch) {
@@ -220,16 +220,16 @@ class Tasks {
     return tokens * call_.desc.q_heads;
   }
 
-  void begin_turns() const {
+  void begin_loaders() const {
     for (uint32_t worker = 0; is_loaded(call_.desc) && worker < worker_count(call_.desc); ++worker) {
-      loader_notes(worker_workspace(call_.plan, call_.workspace, worker))->turn = 0;
+      loader_notes(worker_workspace(call_.plan, call_.workspace, worker))->next_buffer = 0;
     }
   }
 
   // A loader may fail. So the new rows are stored apart from the state, and replace it after success.
   fovea_status run_on_stream(size_t tasks) {
-    if (call_.ends_stream()) return run_tasks(Part::kEnd, tasks);
-    FOVEA_RETURN_IF_ERROR(run_tasks(Part::kPush, tasks));
+    if (call_.ends_stream()) return run_part(Part::kEnd, tasks);
+    FOVEA_RETURN_IF_ERROR(run_part(Part::kPush, tasks));
     if (is_loaded(call_.desc)) {
       const size_t row_floats = size_t(call_.desc.value_dim) + 2;
       __builtin_memcpy(call_.stream()->rows.max, states_->max, all_rows() * row_floats * sizeof(float));
@@ -237,9 +237,9 @@ class Tasks {
     return FOVEA_OK;
   }
 
-  fovea_status run_tasks(Part part, size_t tasks) {
+  fovea_status run_part(Part part, size_t tasks) {
     part_ = part;
-    return fovea::run_tasks(*this, call_.executor(), worker_count(call_.desc), tasks);
+    return run_tasks(*this, call_.executor(), worker_count(call_.desc), tasks);
   }
 
   // Finds the states of a task. A task with a part of the keys is limited to this part. Where keys are split, the task
@@ -276,8 +276,8 @@ class Tasks {
   }
 
   const AttentionCall& call_;
-  Cut cut_ = {};           // the same for every entry, unless batches are ragged
-  uint32_t blocks_ = 0;    // most row blocks of a head in any entry
+  Cut cut_ = {};                                                  // the same for every entry, unless batches are ragged
+  uint32_t blocks_ = 0;                                           // most row blocks of a head in any entry
   [[no_unique_address]] MemberIf<kSplitsKeys, uint32_t> splits_;  // parts of the keys
   // [splits][batch][kv_heads][rows] for split keys; or the rows that will replace a stream's.
   [[no_unique_address]] MemberIf<kHasStates, StateRows> states_;
@@ -289,7 +289,7 @@ class Tasks {
 
 TypedRows rows_of_head(const fovea_in& array, fovea_dtype dtype, const EntryTokens& tokens, uint32_t head) {
   const size_t unit = tensor_bytes(dtype);
-  const char* const first = row_of(array, unit, ptrdiff_t(tokens.batch), ptrdiff_t(head), ptrdiff_t(tokens.first));
+  const char* const first = row_of(array, unit, ptrdiff_t(tokens.entry), ptrdiff_t(head), ptrdiff_t(tokens.first));
   return {const_cast<char*>(first), stride_bytes(array.token_stride, unit), stride_bytes(array.head_stride, unit),
           dtype};
 }

@@ -9,8 +9,8 @@ extern "C" fovea_status fovea_kv_center(float* center, uint64_t* count, const fo
   if (kv_heads == 0 || head_dim == 0) return FOVEA_ERR_DIM;
   fovea::Buffers buffers;
   const fovea_out centers = {center, 0, ptrdiff_t(head_dim), 0};
-  buffers.add_output(centers, sizeof *center, 1, kv_heads, 1, head_dim);
-  buffers.add_output({count, 0, 0, 0}, sizeof *count, 1, 1, 1, 1);
+  buffers.add_output(centers, sizeof *center, {1, kv_heads, 1}, head_dim);
+  buffers.add_output(count, sizeof *count, 1);
   FOVEA_RETURN_IF_ERROR(buffers.add_tokens(*keys, sizeof(float), {batch, kv_heads, tokens}, head_dim));
   if (batch == 0 || tokens == 0) return FOVEA_OK;
   for (size_t i = 0; *count == 0 && i < size_t(kv_heads) * head_dim; ++i) center[i] = 0.0f;

@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Caches of keys and values: their layout in memory, and the checks of every operation on them.
 #include "ground/base/arithmetic.h"
 #include "core/cache/resolve.h"
 
 #include "core/attention/plan.h"
+#include "core/cache/call.h"
 #include "core/rope/resolve.h"
+#include "fovea/fovea.h"
 #include "ground/base/buffers.h"
 #include "ground/base/carver.h"
+#include "ground/base/key_places.h"
 #include "ground/targets/registry.h"
 
 namespace fovea {
 namespace {
+
+constexpr uint32_t kCacheMagic = 0x666b7600u + FOVEA_VERSION;
 
 fovea_in dense_rows(void* data, size_t row, size_t tokens, size_t heads) {
   return {data, ptrdiff_t(row * tokens * heads), ptrdiff_t(row * tokens), ptrdiff_t(row)};
@@ -39,12 +46,12 @@ fovea_status check_buffers(const fovea_kv_cache& c, const fovea_kv_append_args& 
   Buffers buffers;
   buffers.add_memory(c.memory, c.memory_bytes);
   if (staged) buffers.add_memory(a.workspace, a.workspace_bytes);
-  const Buffers::Rows rows = {blocks, c.kv_heads, a.tokens};
+  const RowCounts rows = {blocks, c.kv_heads, a.tokens};
   buffers.add_tokens(a.keys, element_bytes, rows, c.head_dim);
   if (!c.values_in_keys) buffers.add_tokens(a.values, element_bytes, rows, c.value_dim);
   if (c.key_center) {
     const fovea_in center = {c.key_center, 0, ptrdiff_t(c.head_dim), 0};
-    buffers.add_input(center, sizeof(float), 1, c.kv_heads, 1, c.head_dim);
+    buffers.add_input(center, sizeof(float), {1, c.kv_heads, 1}, c.head_dim);
   }
   buffers.add_list(a.counts, sizeof(uint32_t), a.batch);
   buffers.add_list(a.offsets, sizeof(uint32_t), size_t(a.batch) + 1);
@@ -132,10 +139,11 @@ fovea_status check_shared_pages(const fovea_kv_cache& c, uint32_t to_entry, uint
 
 }  // namespace
 
+// Lays the cache out in its memory; memory that is null measures it. Fails if the fields that describe the cache are
+// not valid.
 fovea_status lay_out_cache(fovea_kv_cache* cache, CheckedSize* bytes) {
   fovea_kv_cache& c = *cache;
-  const fovea_status status = check_shape(c);
-  if (status != FOVEA_OK) return status;
+  FOVEA_RETURN_IF_ERROR(check_shape(c));
   const bool paged = is_paged(c.kind);
   const size_t blocks = paged ? c.pages : c.batch, tokens = paged ? c.page_tokens : c.max_tokens;
   const size_t columns = paged ? size_t(c.max_tokens / c.page_tokens + (c.max_tokens % c.page_tokens != 0)) : 0;
@@ -174,11 +182,8 @@ fovea_status check_new_cache(const fovea_kv_cache& cache, const void* memory, si
   fovea_kv_cache laid_out = cache;
   laid_out.memory = nullptr;
   CheckedSize bytes;
-  const fovea_status status = lay_out_cache(&laid_out, &bytes);
-  if (status != FOVEA_OK) return status;
-  if (!memory) return FOVEA_ERR_NULL;
-  if (!is_aligned(memory, FOVEA_WORKSPACE_ALIGNMENT)) return FOVEA_ERR_ALIGNMENT;
-  return memory_bytes < bytes.value ? FOVEA_ERR_WORKSPACE : FOVEA_OK;
+  FOVEA_RETURN_IF_ERROR(lay_out_cache(&laid_out, &bytes));
+  return check_memory(memory, memory_bytes, bytes.value);
 }
 
 fovea_status check_cache(const fovea_kv_cache* cache) {
@@ -222,6 +227,7 @@ fovea_status check_truncate(const fovea_kv_cache& c, uint32_t entry, uint32_t le
   return lost ? FOVEA_ERR_LENGTH : FOVEA_OK;
 }
 
+// In a ring, resolves *first_token: 0 becomes the token that it stands for, and no token is below the pinned ones.
 fovea_status check_length(const fovea_kv_cache& c, uint32_t entry, uint32_t length, uint32_t* first_token) {
   if (entry >= c.batch) return FOVEA_ERR_CAPACITY;
   FOVEA_RETURN_IF_ERROR(check_room(c, entry, 0, length));
@@ -272,3 +278,105 @@ fovea_status check_compact(const fovea_kv_cache& c, uint32_t entry, const uint32
 }
 
 }  // namespace fovea
+
+extern "C" size_t fovea_kv_cache_bytes(const fovea_kv_cache* cache) {
+  if (!cache) return 0;
+  fovea_kv_cache measured = *cache;
+  measured.memory = nullptr;
+  fovea::CheckedSize bytes;
+  return fovea::lay_out_cache(&measured, &bytes) == FOVEA_OK ? bytes.value : 0;
+}
+
+extern "C" fovea_status fovea_kv_cache_init(fovea_kv_cache* cache, void* memory, size_t memory_bytes) {
+  if (!cache) return FOVEA_ERR_NULL;
+  FOVEA_RETURN_IF_ERROR(fovea::check_new_cache(*cache, memory, memory_bytes));
+  cache->memory = memory;
+  fovea::CheckedSize bytes;
+  fovea::lay_out_cache(cache, &bytes);
+  cache->memory_bytes = bytes.value;
+  cache->magic = fovea::kCacheMagic;
+  fovea::forget_pages(*cache);
+  fovea::empty_entries(*cache);
+  return FOVEA_OK;
+}
+
+extern "C" fovea_status fovea_kv_append(fovea_kv_cache* cache, const fovea_kv_append_args* args) {
+  FOVEA_RETURN_IF_ERROR(fovea::check_cache(cache));
+  if (!args) return FOVEA_ERR_NULL;
+  fovea::AppendCall call;
+  FOVEA_RETURN_IF_ERROR(fovea::resolve_append(*cache, *args, &call));
+  fovea::append_to_cache(*cache, &call);
+  return FOVEA_OK;
+}
+
+extern "C" fovea_status fovea_kv_truncate(fovea_kv_cache* cache, uint32_t entry, uint32_t length) {
+  FOVEA_RETURN_IF_ERROR(fovea::check_cache(cache));
+  FOVEA_RETURN_IF_ERROR(fovea::check_truncate(*cache, entry, length));
+  fovea::set_length(*cache, entry, length, cache->first_tokens ? cache->first_tokens[entry] : 0);
+  return FOVEA_OK;
+}
+
+extern "C" fovea_status fovea_kv_set_length(fovea_kv_cache* cache, uint32_t entry, uint32_t length,
+                                            uint32_t first_token) {
+  FOVEA_RETURN_IF_ERROR(fovea::check_cache(cache));
+  FOVEA_RETURN_IF_ERROR(fovea::check_length(*cache, entry, length, &first_token));
+  fovea::set_length(*cache, entry, length, first_token);
+  return FOVEA_OK;
+}
+
+extern "C" fovea_status fovea_kv_copy(fovea_kv_cache* to, uint32_t to_entry, const fovea_kv_cache* from,
+                                      uint32_t from_entry, uint32_t tokens) {
+  FOVEA_RETURN_IF_ERROR(fovea::check_cache(to));
+  FOVEA_RETURN_IF_ERROR(fovea::check_cache(from));
+  FOVEA_RETURN_IF_ERROR(fovea::check_copy(*to, to_entry, *from, from_entry, tokens));
+  fovea::copy_tokens(*to, to_entry, *from, from_entry, tokens);
+  fovea::set_length(*to, to_entry, tokens, from->first_tokens ? from->first_tokens[from_entry] : 0);
+  return FOVEA_OK;
+}
+
+extern "C" fovea_status fovea_kv_compact(fovea_kv_cache* cache, uint32_t entry, const uint32_t* kept, uint32_t count) {
+  FOVEA_RETURN_IF_ERROR(fovea::check_cache(cache));
+  FOVEA_RETURN_IF_ERROR(fovea::check_compact(*cache, entry, kept, count));
+  fovea::keep_tokens(*cache, entry, kept, count);
+  fovea::set_length(*cache, entry, count, cache->pinned_tokens);
+  return FOVEA_OK;
+}
+
+extern "C" fovea_status fovea_kv_reset(fovea_kv_cache* cache, uint32_t entry) {
+  FOVEA_RETURN_IF_ERROR(fovea::check_cache(cache));
+  if (entry != FOVEA_ALL_ENTRIES) return fovea_kv_truncate(cache, entry, 0);
+  fovea::empty_entries(*cache);
+  return FOVEA_OK;
+}
+
+extern "C" fovea_status fovea_kv_describe(const fovea_kv_cache* cache, fovea_attention_desc* desc) {
+  FOVEA_RETURN_IF_ERROR(fovea::check_cache(cache));
+  if (!desc) return FOVEA_ERR_NULL;
+  if (desc->struct_bytes != sizeof *desc) return FOVEA_ERR_STRUCT;
+  const bool ring = fovea::is_ring(cache->kind);
+  desc->kv_heads = cache->kv_heads;
+  desc->head_dim = cache->head_dim;
+  desc->value_dim = cache->value_dim;
+  desc->max_batch = cache->batch;
+  desc->max_kv_tokens = ring ? fovea::kMostTokens : cache->max_tokens;
+  desc->key_dtype = cache->key_dtype;
+  desc->value_dtype = cache->value_dtype;
+  desc->rotation = cache->rotation;
+  desc->rotation_seed = cache->rotation_seed;
+  desc->kv_kind = cache->kind;
+  desc->ring_tokens = ring ? cache->max_tokens : 0;
+  desc->pinned_tokens = cache->pinned_tokens;
+  desc->page_tokens = cache->page_tokens;
+  return FOVEA_OK;
+}
+
+extern "C" fovea_status fovea_kv_attach(const fovea_kv_cache* cache, fovea_attention_args* args) {
+  FOVEA_RETURN_IF_ERROR(fovea::check_cache(cache));
+  if (!args) return FOVEA_ERR_NULL;
+  if (args->struct_bytes != sizeof *args) return FOVEA_ERR_STRUCT;
+  args->batch = cache->batch;
+  args->kv_tokens = fovea::longest_entry(*cache);
+  args->kv_lengths = cache->lengths;
+  args->kv = cache->source;
+  return FOVEA_OK;
+}

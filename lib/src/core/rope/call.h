@@ -35,15 +35,6 @@ bool rope_position(const RopeCall& call, uint32_t entry, uint32_t token, int64_t
 
 void run_rope(const RopeCall& call);
 
-// Doubles are compared as bits, which for positive numbers have the same order.
-inline uint64_t bits_of(double x) {
-  uint64_t bits;
-  __builtin_memcpy(&bits, &x, sizeof bits);
-  return bits;
-}
-
-void rope_frequencies(uint64_t* turns, double base, double position_scale, uint32_t rotary_dim);
-
 }  // namespace fovea
 
 #endif  // FOVEA_SRC_ROPE_CALL_H_

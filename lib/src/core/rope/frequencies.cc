@@ -1,11 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Only integers: a processor without double precision needs only multiplications.
+// A file of its own, so that programs with their own tables do not link it. Only integers: a processor without double
+// precision needs only multiplications.
 #include "ground/base/arithmetic.h"
-#include "core/rope/call.h"
+#include "fovea/fovea.h"
+#include "ground/base/buffers.h"
 
 namespace fovea {
 namespace {
+
+// Doubles are compared as bits, which for positive numbers have the same order.
+uint64_t bits_of(double x) {
+  uint64_t bits;
+  __builtin_memcpy(&bits, &x, sizeof bits);
+  return bits;
+}
+
+fovea_status check(const uint64_t* turns, double base, double position_scale, uint32_t rotary_dim) {
+  const uint64_t base_bits = bits_of(base), scale_bits = bits_of(position_scale);
+  if (base_bits && (base_bits < bits_of(1.0) || base_bits >= bits_of(__builtin_inf()))) return FOVEA_ERR_NUMBER;
+  if (scale_bits > bits_of(1.0)) return FOVEA_ERR_NUMBER;
+  if (rotary_dim == 0 || rotary_dim % 2 != 0) return FOVEA_ERR_DIM;
+  if (!turns) return FOVEA_ERR_NULL;
+  return is_aligned_to_element(turns, sizeof(uint64_t)) ? FOVEA_OK : FOVEA_ERR_ALIGNMENT;
+}
 
 // A positive number, mantissa * 2^exponent, with the mantissa's top bit set.
 struct Wide {
@@ -62,9 +80,7 @@ uint64_t fraction_bits(Wide x) {
   return shift > 64 ? 0 : ((x.mantissa >> (shift - 1)) + 1) >> 1;
 }
 
-}  // namespace
-
-void rope_frequencies(uint64_t* turns, double base, double position_scale, uint32_t rotary_dim) {
+void find_turns(uint64_t* turns, double base, double position_scale, uint32_t rotary_dim) {
   const uint32_t pairs = rotary_dim / 2;
   const Wide ratio = inverse_root(wide_of(base, kDefaultBase), pairs);
   Wide frequency = multiply(kTurnsOfRadian, wide_of(position_scale, kOne));
@@ -74,4 +90,12 @@ void rope_frequencies(uint64_t* turns, double base, double position_scale, uint3
   }
 }
 
+}  // namespace
 }  // namespace fovea
+
+extern "C" fovea_status fovea_rope_frequencies(uint64_t* turns, double base, double position_scale,
+                                               uint32_t rotary_dim) {
+  const fovea_status status = fovea::check(turns, base, position_scale, rotary_dim);
+  if (status == FOVEA_OK) fovea::find_turns(turns, base, position_scale, rotary_dim);
+  return status;
+}

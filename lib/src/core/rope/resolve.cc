@@ -2,7 +2,10 @@
 #include "ground/base/arithmetic.h"
 #include "core/rope/resolve.h"
 
+#include "core/rope/call.h"
+#include "fovea/fovea.h"
 #include "ground/base/buffers.h"
+#include "ground/base/status.h"
 #include "ground/targets/registry.h"
 
 namespace fovea {
@@ -10,9 +13,9 @@ namespace {
 
 fovea_status check_choices(const fovea_rope_args& a, RopeCall* call) {
   if (a.layout != FOVEA_ROPE_INTERLEAVED && a.layout != FOVEA_ROPE_HALF_SPLIT) return FOVEA_ERR_ENUM;
-  const TargetTraits* traits;
-  FOVEA_RETURN_IF_ERROR(find_target(a.target, &traits));
-  call->kernels = &rope_kernels(traits->target);
+  fovea_target target;
+  FOVEA_RETURN_IF_ERROR(find_target(a.target, &target));
+  call->kernels = &rope_kernels(target);
   call->interleaved = a.layout == FOVEA_ROPE_INTERLEAVED;
   call->rotary_dim = a.rotary_dim ? a.rotary_dim : a.dim;
   if (call->rotary_dim == 0 || call->rotary_dim % 2 != 0 || call->rotary_dim > a.dim) return FOVEA_ERR_DIM;
@@ -24,15 +27,14 @@ fovea_status check_choices(const fovea_rope_args& a, RopeCall* call) {
 
 fovea_status check_buffers(const fovea_rope_args& a) {
   Buffers buffers;
-  buffers.add_output(a.out, sizeof(float), a.batch, a.heads, a.tokens, a.dim);
-  FOVEA_RETURN_IF_ERROR(
-      buffers.add_in_place(a.out, sizeof(float), a.in, sizeof(float), a.batch, a.heads, a.tokens, a.dim));
+  buffers.add_output(a.out, sizeof(float), counts_of(a), a.dim);
+  FOVEA_RETURN_IF_ERROR(buffers.add_in_place(a.out, sizeof(float), a.in, sizeof(float), counts_of(a), a.dim));
   if (!a.turns && (!a.cos || !a.sin)) return FOVEA_ERR_NULL;
   add_rope_tables(buffers, a, a.dim);
   buffers.add_list(a.positions, sizeof(int64_t), a.batch);
   if (a.token_positions) {
     const fovea_in rows = {a.token_positions, 0, 0, a.token_positions_stride};
-    buffers.add_input(rows, sizeof(int64_t), 1, 1, a.batch, a.tokens);
+    buffers.add_input(rows, sizeof(int64_t), {1, 1, a.batch}, a.tokens);
   }
   return buffers.status();
 }
@@ -57,7 +59,7 @@ fovea_status resolve_rope(const fovea_rope_args& a, RopeCall* call) {
   if (a.struct_bytes != sizeof(fovea_rope_args)) return FOVEA_ERR_STRUCT;
   FOVEA_RETURN_IF_ERROR(check_choices(a, call));
   call->batch = a.batch, call->heads = a.heads, call->tokens = a.tokens;
-  if (a.batch == 0 || a.heads == 0 || a.tokens == 0) return FOVEA_OK;
+  if (counts_of(a).empty()) return FOVEA_OK;
 
   FOVEA_RETURN_IF_ERROR(check_buffers(a));
   call->dim = a.dim;
@@ -76,18 +78,13 @@ fovea_status add_rope_tables(Buffers& buffers, const fovea_rope_args& a, size_t 
   const float* const tables[] = {a.cos, a.sin};
   for (const float* table : tables) {
     const fovea_in rows = {table, 0, 0, a.table_stride};
-    if (table) buffers.add_input(rows, sizeof(float), 1, 1, a.table_positions, pairs);
+    if (table) buffers.add_input(rows, sizeof(float), {1, 1, a.table_positions}, pairs);
   }
   return buffers.status();
 }
 
-fovea_status check_rope_frequencies(const uint64_t* turns, double base, double position_scale, uint32_t rotary_dim) {
-  const uint64_t base_bits = bits_of(base), scale_bits = bits_of(position_scale);
-  if (base_bits && (base_bits < bits_of(1.0) || base_bits >= bits_of(__builtin_inf()))) return FOVEA_ERR_NUMBER;
-  if (scale_bits > bits_of(1.0)) return FOVEA_ERR_NUMBER;
-  if (rotary_dim == 0 || rotary_dim % 2 != 0) return FOVEA_ERR_DIM;
-  if (!turns) return FOVEA_ERR_NULL;
-  return is_aligned_to_element(turns, sizeof(uint64_t)) ? FOVEA_OK : FOVEA_ERR_ALIGNMENT;
-}
-
 }  // namespace fovea
+
+extern "C" fovea_status fovea_rope_f32(const fovea_rope_args* args) {
+  return fovea::resolve_and_run(args, fovea::resolve_rope, fovea::run_rope);
+}

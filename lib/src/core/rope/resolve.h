@@ -12,7 +12,6 @@ namespace fovea {
 fovea_status resolve_rope(const fovea_rope_args& args, RopeCall* call);
 // Adds the turns or tables for rows of `dim` elements to the inputs of a call.
 fovea_status add_rope_tables(Buffers& buffers, const fovea_rope_args& args, size_t dim);
-fovea_status check_rope_frequencies(const uint64_t* turns, double base, double position_scale, uint32_t rotary_dim);
 
 }  // namespace fovea
 

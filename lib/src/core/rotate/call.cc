@@ -31,20 +31,15 @@ RotateRow rotation_of(size_t dim, size_t block, uint64_t seed, bool inverse) {
   return row;
 }
 
-void run_rotate(RotateCall* call) {
-  RotateRow& row = call->row;
-  for (uint32_t entry = 0; entry < call->batch; ++entry) {
-    for (uint32_t head = 0; head < call->heads; ++head) {
-      for (uint32_t token = 0; token < call->tokens; ++token) {
-        const auto at = [&](const fovea_in& array) {
-          return row_of(array, sizeof(float), ptrdiff_t(entry), ptrdiff_t(head), ptrdiff_t(token));
-        };
-        row.x = reinterpret_cast<const float*>(at(*call->x));
-        row.y = const_cast<float*>(reinterpret_cast<const float*>(at(as_input(*call->y))));
-        call->kernels->rotate(row);
-      }
-    }
-  }
+void run_rotate(RotateCall& call) {
+  RotateRow& row = call.row;
+  for_each_row(call.rows, [&](size_t entry, size_t head, size_t token) {
+    row.x = reinterpret_cast<const float*>(
+        row_of(*call.x, sizeof(float), ptrdiff_t(entry), ptrdiff_t(head), ptrdiff_t(token)));
+    row.y =
+        reinterpret_cast<float*>(row_of(*call.y, sizeof(float), ptrdiff_t(entry), ptrdiff_t(head), ptrdiff_t(token)));
+    call.kernels->rotate(row);
+  });
 }
 
 }  // namespace fovea

@@ -4,13 +4,14 @@
 
 #include "core/rotate/kernels.h"
 #include "fovea/fovea.h"
+#include "ground/base/strides.h"
 
 namespace fovea {
 
 // A checked rotation. Arrays are described in the caller's arguments.
 struct RotateCall {
   const RotateKernels* kernels;
-  uint32_t batch, heads, tokens;
+  RowCounts rows;  // if there are none, nothing else is set
   const fovea_out* y;
   const fovea_in* x;
   RotateRow row;  // all but x and y
@@ -21,7 +22,7 @@ inline size_t rotate_block(size_t dim) { return dim & (0 - dim); }
 // A rotation of rows of `dim` elements, all but x and y, by the caller's seed.
 RotateRow rotation_of(size_t dim, size_t block, uint64_t seed, bool inverse);
 
-void run_rotate(RotateCall* call);
+void run_rotate(RotateCall& call);
 
 }  // namespace fovea
 

@@ -1,29 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ground/base/arithmetic.h"
-#include "core/rotate/resolve.h"
+#include "core/rotate/call.h"
 
+#include "fovea/fovea.h"
 #include "ground/base/buffers.h"
 #include "ground/base/status.h"
 #include "ground/targets/registry.h"
 
 namespace fovea {
+
 fovea_status resolve_rotate(const fovea_rotate_args& a, RotateCall* call) {
   if (a.struct_bytes != sizeof a) return FOVEA_ERR_STRUCT;
-  const TargetTraits* traits;
-  FOVEA_RETURN_IF_ERROR(find_target(a.target, &traits));
+  fovea_target target;
+  FOVEA_RETURN_IF_ERROR(find_target(a.target, &target));
   const uint32_t most = uint32_t(rotate_block(a.dim)), block = a.block ? a.block : most;
   if (a.dim == 0 || (block & (block - 1)) != 0 || block > most) return FOVEA_ERR_DIM;
-  call->batch = 0;
-  if (a.batch == 0 || a.heads == 0 || a.tokens == 0) return FOVEA_OK;
+  call->rows = counts_of(a);
+  if (call->rows.empty()) return FOVEA_OK;
   Buffers buffers;
-  buffers.add_output(a.y, sizeof(float), a.batch, a.heads, a.tokens, a.dim);
-  FOVEA_RETURN_IF_ERROR(
-      buffers.add_in_place(a.y, sizeof(float), a.x, sizeof(float), a.batch, a.heads, a.tokens, a.dim));
-  call->kernels = &rotate_kernels(traits->target);
-  call->batch = a.batch, call->heads = a.heads, call->tokens = a.tokens;
+  buffers.add_output(a.y, sizeof(float), call->rows, a.dim);
+  FOVEA_RETURN_IF_ERROR(buffers.add_in_place(a.y, sizeof(float), a.x, sizeof(float), call->rows, a.dim));
+  call->kernels = &rotate_kernels(target);
   call->y = &a.y, call->x = &a.x;
   call->row = rotation_of(a.dim, block, a.seed, a.inverse != 0);
   return FOVEA_OK;
 }
 
 }  // namespace fovea
+
+extern "C" fovea_status fovea_rotate_f32(const fovea_rotate_args* args) {
+  return fovea::resolve_and_run(args, fovea::resolve_rotate, fovea::run_rotate);
+}

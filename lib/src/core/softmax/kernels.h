@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-#include "ground/base/hiding_mask.h"
+#include "ground/base/numbers.h"
 #include "ground/targets/choice.h"
 
 namespace fovea {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ground/base/arithmetic.h"
-#include "core/softmax/resolve.h"
+#include "core/softmax/call.h"
 
+#include "fovea/fovea.h"
 #include "ground/base/buffers.h"
-#include "ground/base/finite.h"
+#include "ground/base/numbers.h"
 #include "ground/base/status.h"
 #include "ground/targets/registry.h"
 
@@ -39,8 +40,8 @@ bool is_rows(const Softmaxes& s) {
 
 fovea_status resolve_softmax(const fovea_softmax_args& a, bool logarithm, SoftmaxCall* call) {
   if (a.struct_bytes != sizeof a) return FOVEA_ERR_STRUCT;
-  const TargetTraits* traits;
-  FOVEA_RETURN_IF_ERROR(find_target(a.target, &traits));
+  fovea_target target;
+  FOVEA_RETURN_IF_ERROR(find_target(a.target, &target));
   if (!is_finite(a.scale)) return FOVEA_ERR_NUMBER;
   if ((!config::kLogSoftmax && logarithm) || (!config::kSoftmaxMask && a.mask)) return FOVEA_ERR_UNSUPPORTED;
   if (a.mask && a.mask_inner_stride != 0 && a.mask_inner_stride != 1) return FOVEA_ERR_MASK;
@@ -60,9 +61,25 @@ fovea_status resolve_softmax(const fovea_softmax_args& a, bool logarithm, Softma
        logarithm};
   const bool rows = is_rows(s);
   if (!config::kSoftmaxStrided && !rows) return FOVEA_ERR_UNSUPPORTED;
-  call->kernels = &softmax_kernels(traits->target);
+  call->kernels = &softmax_kernels(target);
   call->rows = call->kernels->rows && rows;
   return check_arrays(s);
 }
 
 }  // namespace fovea
+
+namespace {
+
+fovea_status softmax(const fovea_softmax_args* args, bool logarithm) {
+  if (!args) return FOVEA_ERR_NULL;
+  fovea::SoftmaxCall call;
+  FOVEA_RETURN_IF_ERROR(fovea::resolve_softmax(*args, logarithm, &call));
+  fovea::run_softmax(call);
+  return FOVEA_OK;
+}
+
+}  // namespace
+
+extern "C" fovea_status fovea_softmax_f32(const fovea_softmax_args* args) { return softmax(args, false); }
+
+extern "C" fovea_status fovea_log_softmax_f32(const fovea_softmax_args* args) { return softmax(args, true); }

@@ -2,8 +2,6 @@
 #include "ground/base/arithmetic.h"
 #include "ground/base/buffers.h"
 
-#include "ground/base/strides.h"
-
 namespace fovea {
 
 // An input needs nothing of what finds elements of an output that share a place.
@@ -22,8 +20,8 @@ FOVEA_FOR_INPUTS_AND_OUTPUTS fovea_status Buffers::add(const Span& span, bool ou
   return status_;
 }
 
-FOVEA_FOR_INPUTS_AND_OUTPUTS fovea_status Buffers::add(const fovea_in& array, size_t element_bytes, const Rows& rows,
-                                                       size_t dim, bool output) {
+FOVEA_FOR_INPUTS_AND_OUTPUTS fovea_status Buffers::add(const fovea_in& array, size_t element_bytes,
+                                                       const RowCounts& rows, size_t dim, bool output) {
   const Dimensions dimensions = {
       {rows.batch, array.batch_stride}, {rows.heads, array.head_stride}, {rows.tokens, array.token_stride}, {dim, 1}};
   Span span;
@@ -35,15 +33,15 @@ FOVEA_FOR_INPUTS_AND_OUTPUTS fovea_status Buffers::add(const fovea_in& array, si
   return add(span, output);
 }
 
-fovea_status Buffers::add_output(const fovea_out& array, size_t element_bytes, const Rows& rows, size_t dim) {
+fovea_status Buffers::add_output(const fovea_out& array, size_t element_bytes, const RowCounts& rows, size_t dim) {
   return add(as_input(array), element_bytes, rows, dim, true);
 }
 
-fovea_status Buffers::add_input(const fovea_in& array, size_t element_bytes, const Rows& rows, size_t dim) {
+fovea_status Buffers::add_input(const fovea_in& array, size_t element_bytes, const RowCounts& rows, size_t dim) {
   return add(array, element_bytes, rows, dim, false);
 }
 
-fovea_status Buffers::add_tokens(const fovea_in& array, size_t element_bytes, const Rows& rows, size_t dim) {
+fovea_status Buffers::add_tokens(const fovea_in& array, size_t element_bytes, const RowCounts& rows, size_t dim) {
   add(array, element_bytes, rows, dim, false);
   const bool several = rows.tokens > 1 && rows.heads != 0 && rows.batch != 0;
   if (status_ == FOVEA_OK && array.token_stride == 0 && several) status_ = FOVEA_ERR_STRIDE;
@@ -51,18 +49,17 @@ fovea_status Buffers::add_tokens(const fovea_in& array, size_t element_bytes, co
 }
 
 bool Buffers::is_in_place(const fovea_out& output, size_t output_bytes, const fovea_in& array, size_t element_bytes,
-                          size_t batch, size_t heads, size_t tokens, size_t dim) {
-  const Dimensions of_output = {
-      {batch, output.batch_stride}, {heads, output.head_stride}, {tokens, output.token_stride}, {dim, 1}};
-  const Dimensions of_array = {
-      {batch, array.batch_stride}, {heads, array.head_stride}, {tokens, array.token_stride}, {dim, 1}};
-  return output_bytes == element_bytes && same_places(output.data, array.data, of_output, of_array);
+                          const RowCounts& rows) {
+  return output_bytes == element_bytes && output.data == array.data &&
+         (rows.batch == 1 || output.batch_stride == array.batch_stride) &&
+         (rows.heads == 1 || output.head_stride == array.head_stride) &&
+         (rows.tokens == 1 || output.token_stride == array.token_stride);
 }
 
 fovea_status Buffers::add_in_place(const fovea_out& output, size_t output_bytes, const fovea_in& array,
-                                   size_t element_bytes, size_t batch, size_t heads, size_t tokens, size_t dim) {
-  if (is_in_place(output, output_bytes, array, element_bytes, batch, heads, tokens, dim)) return status_;
-  return add_input(array, element_bytes, batch, heads, tokens, dim);
+                                   size_t element_bytes, const RowCounts& rows, size_t dim) {
+  if (is_in_place(output, output_bytes, array, element_bytes, rows)) return status_;
+  return add_input(array, element_bytes, rows, dim);
 }
 
 fovea_status Buffers::add_elements(const void* data, size_t element_bytes, size_t count) {

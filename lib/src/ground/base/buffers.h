@@ -10,6 +10,7 @@
 #include "fovea/fovea.h"
 #include "fovea/fovea_config.h"
 #include "ground/base/status.h"
+#include "ground/base/strides.h"
 
 namespace fovea {
 
@@ -85,13 +86,6 @@ inline bool elements_distinct(const Dimensions& dimensions) {
   return true;
 }
 
-// Whether two arrays of the same counts have each element at the same address.
-inline bool same_places(const void* a, const void* b, const Dimensions& of_a, const Dimensions& of_b) {
-  bool same = a == b;
-  for (size_t i = 0; i < kDimensions; ++i) same = same && (of_a[i].count == 1 || of_a[i].stride == of_b[i].stride);
-  return same;
-}
-
 // The alignment is a power of two.
 inline bool is_aligned(const void* pointer, size_t alignment) {
   return (reinterpret_cast<uintptr_t>(pointer) & (alignment - 1)) == 0;
@@ -103,6 +97,14 @@ inline bool is_aligned_to_element(const void* pointer, size_t element_bytes) {
     int64_t element;
   };
   return is_aligned(pointer, element_bytes < alignof(Widest) ? element_bytes : alignof(Widest));
+}
+
+// Checks the memory of a workspace or a state, which needs this many bytes.
+inline fovea_status check_memory(const void* memory, size_t bytes, size_t needed_bytes,
+                                 fovea_status too_small = FOVEA_ERR_WORKSPACE) {
+  if (!memory) return FOVEA_ERR_NULL;
+  if (!is_aligned(memory, FOVEA_WORKSPACE_ALIGNMENT)) return FOVEA_ERR_ALIGNMENT;
+  return bytes < needed_bytes ? too_small : FOVEA_OK;
 }
 
 // Functions that are compiled at each use where size does not count: most of their arguments are constants there.
@@ -127,30 +129,24 @@ FOVEA_AT_EACH_USE inline fovea_status check_array(const void* data, size_t eleme
 // is enough to look at the last result.
 class Buffers {
  public:
-  // The counts of rows of an array.
-  struct Rows {
-    size_t batch, heads, tokens;
-  };
   // An array [batch][heads][tokens][dim].
-  fovea_status add_output(const fovea_out& array, size_t element_bytes, const Rows& rows, size_t dim);
-  fovea_status add_input(const fovea_in& array, size_t element_bytes, const Rows& rows, size_t dim);
-  fovea_status add_output(const fovea_out& array, size_t element_bytes, size_t batch, size_t heads, size_t tokens,
-                          size_t dim) {
-    return add_output(array, element_bytes, Rows{batch, heads, tokens}, dim);
-  }
-  fovea_status add_input(const fovea_in& array, size_t element_bytes, size_t batch, size_t heads, size_t tokens,
-                         size_t dim) {
-    return add_input(array, element_bytes, Rows{batch, heads, tokens}, dim);
+  fovea_status add_output(const fovea_out& array, size_t element_bytes, const RowCounts& rows, size_t dim);
+  fovea_status add_input(const fovea_in& array, size_t element_bytes, const RowCounts& rows, size_t dim);
+  // An output of `count` adjacent elements.
+  fovea_status add_output(void* data, size_t element_bytes, size_t count) {
+    RowCounts one;
+    one.batch = one.heads = one.tokens = 1;  // in place of a constant, which would be copied
+    return add_output({data, 0, 0, 0}, element_bytes, one, count);
   }
   // Queries, keys or values: a stride of 0 from token to token, which was forgotten, is refused.
-  fovea_status add_tokens(const fovea_in& array, size_t element_bytes, const Rows& rows, size_t dim);
+  fovea_status add_tokens(const fovea_in& array, size_t element_bytes, const RowCounts& rows, size_t dim);
   // Whether an input has the places of `output`, with the same counts.
   static bool is_in_place(const fovea_out& output, size_t output_bytes, const fovea_in& array, size_t element_bytes,
-                          size_t batch, size_t heads, size_t tokens, size_t dim);
+                          const RowCounts& rows);
   // An input with the counts of `output`, which was added before. The input may be the same array as `output`, if their
   // elements are as large; otherwise it must not overlap any output.
   fovea_status add_in_place(const fovea_out& output, size_t output_bytes, const fovea_in& array, size_t element_bytes,
-                            size_t batch, size_t heads, size_t tokens, size_t dim);
+                            const RowCounts& rows, size_t dim);
   // An array of `count` elements, or null.
   fovea_status add_list(const void* data, size_t element_bytes, size_t count) {
 #if !FOVEA_PREFER_SIZE
@@ -166,7 +162,7 @@ class Buffers {
 
  private:
   fovea_status add_elements(const void* data, size_t element_bytes, size_t count);
-  fovea_status add(const fovea_in& array, size_t element_bytes, const Rows& rows, size_t dim, bool output);
+  fovea_status add(const fovea_in& array, size_t element_bytes, const RowCounts& rows, size_t dim, bool output);
   fovea_status add(const Span& span, bool output);
 
   static constexpr size_t kMostOutputs = 6;  // out, lse, scores, key_mass or a state, two parts of the workspace

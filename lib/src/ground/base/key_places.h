@@ -38,19 +38,19 @@ struct KeyPlaces {
   const uint32_t* page_table;
   ptrdiff_t page_table_stride;
 
-  KeyPlace of(uint32_t batch, uint32_t token) const {
+  KeyPlace of(uint32_t entry, uint32_t token) const {
     if (is_ring(kind)) {
       const uint32_t slots = ring_tokens - pinned_tokens;
-      if (token < pinned_tokens) return {batch, token, pinned_tokens - token};
+      if (token < pinned_tokens) return {entry, token, pinned_tokens - token};
       const uint32_t slot = (token - pinned_tokens) % slots;
-      return {batch, size_t(pinned_tokens) + slot, slots - slot};
+      return {entry, size_t(pinned_tokens) + slot, slots - slot};
     }
     if (is_paged(kind)) {
       const uint32_t row = token % page_tokens;
-      const uint32_t page = page_table[ptrdiff_t(batch) * page_table_stride + ptrdiff_t(token / page_tokens)];
+      const uint32_t page = page_table[ptrdiff_t(entry) * page_table_stride + ptrdiff_t(token / page_tokens)];
       return {page, row, page_tokens - row};
     }
-    return {batch, token, SIZE_MAX};
+    return {entry, token, SIZE_MAX};
   }
 };
 

@@ -17,4 +17,19 @@ constexpr bool kHasText = config::kText;  // whether texts of statuses and plans
     if (status_of_step != FOVEA_OK) return status_of_step; \
   } while (false)
 
+namespace fovea {
+
+// What most C functions do: their arguments become a call, which runs.
+template <class Args, class Call, class Run>
+[[gnu::always_inline]] inline fovea_status resolve_and_run(const Args* args,
+                                                           fovea_status (*resolve)(const Args&, Call*), Run* run) {
+  if (!args) return FOVEA_ERR_NULL;
+  Call call;
+  FOVEA_RETURN_IF_ERROR(resolve(*args, &call));
+  run(call);
+  return FOVEA_OK;
+}
+
+}  // namespace fovea
+
 #endif  // FOVEA_SRC_BASE_STATUS_H_

@@ -24,9 +24,30 @@ T* advanced(T* base, ptrdiff_t bytes) {
   return reinterpret_cast<T*>(reinterpret_cast<uintptr_t>(base) + uintptr_t(bytes));
 }
 
+// The counts of rows [batch][heads][tokens] of an array.
+struct RowCounts {
+  size_t batch, heads, tokens;
+
+  bool empty() const { return batch == 0 || heads == 0 || tokens == 0; }
+};
+template <class Args>
+RowCounts counts_of(const Args& args) {
+  return {args.batch, args.heads, args.tokens};
+}
+
 // An output as an array to go along.
 inline fovea_in as_input(const fovea_out& array) {
   return {array.data, array.batch_stride, array.head_stride, array.token_stride};
+}
+
+// Calls run(entry, head, token) for each row.
+template <class Run>
+void for_each_row(const RowCounts& rows, const Run& run) {
+  for (size_t entry = 0; entry < rows.batch; ++entry) {
+    for (size_t head = 0; head < rows.heads; ++head) {
+      for (size_t token = 0; token < rows.tokens; ++token) run(entry, head, token);
+    }
+  }
 }
 
 // The row of a token in an array of units of `unit` bytes.
@@ -35,6 +56,9 @@ inline const char* row_of(const fovea_in& array, size_t unit, ptrdiff_t entry, p
                        size_t(stride_bytes(array.head_stride, unit, head)) +
                        size_t(stride_bytes(array.token_stride, unit, token));
   return advanced(static_cast<const char*>(array.data), ptrdiff_t(bytes));
+}
+inline char* row_of(const fovea_out& array, size_t unit, ptrdiff_t entry, ptrdiff_t head, ptrdiff_t token) {
+  return const_cast<char*>(row_of(as_input(array), unit, entry, head, token));
 }
 
 }  // namespace fovea

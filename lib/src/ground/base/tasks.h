@@ -31,27 +31,25 @@ class TaskLoop {
   TaskLoop(Call& call, uint32_t workers, size_t tasks) : call_(call), workers_(workers), tasks_(tasks) {}
 
   fovea_status run_on(const fovea_executor& executor) {
-    if (executor.run(executor.self, tasks_, run_task, this) != 0) return FOVEA_ERR_EXECUTOR;
+    if (executor.run(executor.self, tasks_, run_one, this) != 0) return FOVEA_ERR_EXECUTOR;
     const bool complete = !kCountsTasks || __atomic_load_n(&done_, __ATOMIC_RELAXED) == tasks_;
     const int status = __atomic_load_n(&status_, __ATOMIC_RELAXED);
     return status != FOVEA_OK || complete ? fovea_status(status) : FOVEA_ERR_EXECUTOR;
   }
 
  private:
-  static void run_task(void* loop, size_t index, uint32_t worker) {
-    static_cast<TaskLoop*>(loop)->run_one(index, worker);
-  }
-  void run_one(size_t index, uint32_t worker) {
+  static void run_one(void* self, size_t index, uint32_t worker) {
+    TaskLoop& loop = *static_cast<TaskLoop*>(self);
     fovea_status status = FOVEA_ERR_EXECUTOR;
-    if (index < tasks_ && worker < workers_) {
-      if (__atomic_load_n(&status_, __ATOMIC_RELAXED) != FOVEA_OK) return;
+    if (index < loop.tasks_ && worker < loop.workers_) {
+      if (__atomic_load_n(&loop.status_, __ATOMIC_RELAXED) != FOVEA_OK) return;
       typename Call::Scratch scratch;
-      status = call_.run_task(index, worker, &scratch);
+      status = loop.call_.run_task(index, worker, &scratch);
     }
     if (status != FOVEA_OK) {
-      __atomic_store_n(&status_, int(status), __ATOMIC_RELAXED);
+      __atomic_store_n(&loop.status_, int(status), __ATOMIC_RELAXED);
     } else if (kCountsTasks) {
-      __atomic_fetch_add(&done_, size_t(1), __ATOMIC_RELAXED);
+      __atomic_fetch_add(&loop.done_, size_t(1), __ATOMIC_RELAXED);
     }
   }
 

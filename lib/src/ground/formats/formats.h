@@ -39,7 +39,7 @@
 
 namespace fovea {
 
-constexpr size_t kScaleGroup = 32;  // elements that share a scale, in formats whose groups have scales
+constexpr size_t kScaleGroup = 32;   // elements that share a scale, in formats whose groups have scales
 constexpr size_t kSuperBlock = 256;  // elements of a super-block
 
 // What has a scale of its own. A row's scale is a float. A row with scales of groups is stored as whole groups. kBlock:
@@ -120,14 +120,14 @@ constexpr bool is_one_of(fovea_dtype dtype) {
 }
 
 // A number from the table, for a format of the set. 0 if the set is empty.
-template <uint8_t Format::*kNumber, FormatSet kSet = kServedFormats>
+template <uint8_t Format::* kNumber, FormatSet kSet = kServedFormats>
 constexpr size_t number_of(fovea_dtype dtype) {
   if constexpr (kSet == 0) {
     return 0;
   } else {
     constexpr uint8_t kFirst = format_of(first_of(kSet)).*kNumber;
     constexpr FormatSet kSame = kSet & formats_where([](const Format& f) { return f.*kNumber == kFirst; });
-    return kSame == kSet || is_one_of<kSame>(dtype) ? kFirst : number_of<kNumber, kSet & ~kSame>(dtype);
+    return kSame == kSet || is_one_of<kSame>(dtype) ? kFirst : number_of < kNumber, kSet & ~kSame > (dtype);
   }
 }
 

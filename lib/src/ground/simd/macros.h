@@ -17,7 +17,7 @@
 #define FOVEA_SCALAR_FUSES 0
 #endif
 
-// The same of the vocabulary of FOVEA_SIMD_HEADER.
+// Whether multiply-adds of the vocabulary of FOVEA_SIMD_HEADER round once.
 #ifndef FOVEA_SIMD_FUSES
 #define FOVEA_SIMD_FUSES FOVEA_SCALAR_FUSES
 #endif

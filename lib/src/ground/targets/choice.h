@@ -11,21 +11,21 @@
 // which FOVEA_KERNELS_NAMESPACE repeats in the file of kernels. Defines the function, which returns the table of an
 // available target. With one target compiled it is a constant.
 #define FOVEA_TABLES(Type, table, function) FOVEA_TABLES_IN(Type, table, function, function)
-// The same for kernels that may be compiled once more, for processors that run instructions in the order of the text.
+// Declares tables of kernels that may be compiled once more, for processors that run instructions in the order of the text.
 #define FOVEA_TABLES_AND_IN_ORDER(Type, table, function)                \
   namespace in_order_target {                                           \
   namespace function {                                                  \
   extern const Type table;                                              \
   }                                                                     \
   }                                                                     \
-  FOVEA_TABLES_IN(Type, table, function, function##_of_others)         \
+  FOVEA_TABLES_IN(Type, table, function, function##_of_others)          \
   static inline const Type& function(fovea_target target) {             \
     if constexpr (FOVEA_WITH_IN_ORDER != 0) {                           \
       if (is_in_order(target)) return in_order_target::function::table; \
     }                                                                   \
     return function##_of_others(target);                                \
   }
-// The same where the file of kernels defines several tables: its namespace is `space`.
+// Declares one of several tables that a file of kernels defines: its namespace is `space`.
 #define FOVEA_TABLES_IN(Type, table, space, function)       \
   FOVEA_TARGETS(FOVEA_DECLARE_TABLE_, Type, table, space)   \
   static inline const Type& function(fovea_target target) { \

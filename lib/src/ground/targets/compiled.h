@@ -44,14 +44,16 @@
 // Instructions that the library does not know: files of the user. See ground/simd/VOCABULARY.md, "Instructions of your own".
 #if defined(FOVEA_DOT_HEADER) || defined(FOVEA_SIMD_HEADER)
 #if !FOVEA_WITH_SCALAR
-#error "FOVEA_DOT_HEADER and FOVEA_SIMD_HEADER are for the scalar backend, which this build lacks: FOVEA_SIMD=scalar has it"
+#error \
+    "FOVEA_DOT_HEADER and FOVEA_SIMD_HEADER are for the scalar backend, which this build lacks: FOVEA_SIMD=scalar has it"
 #endif
 #endif
 #if defined(FOVEA_DOT_HEADER)
 #define FOVEA_HAS_OWN_DOT 1
 #include FOVEA_DOT_HEADER
 #if !defined(FOVEA_DOT_TYPE)
-#error "FOVEA_DOT_HEADER must define FOVEA_DOT_TYPE: the type of 4, 8 or 16 signed bytes that the instruction multiplies"
+#error \
+    "FOVEA_DOT_HEADER must define FOVEA_DOT_TYPE: the type of 4, 8 or 16 signed bytes that the instruction multiplies"
 #endif
 #if !defined(FOVEA_DOT_ADD)
 #error "FOVEA_DOT_HEADER must define FOVEA_DOT_ADD(x, y, sum): sum + the products of the signed bytes of x and y"
@@ -83,7 +85,7 @@
 #else
 #define FOVEA_SMLAD 0
 #endif
-// The same for products whose scales and queries are floats, in registers of floating point.
+// Whether it does where scales and queries are floats, in registers of floating point.
 #define FOVEA_SMLAD_OF_FLOATS (FOVEA_SMLAD && FOVEA_HAS_FLOAT_REGISTERS_ && !FOVEA_HAS_OWN_DOT && FOVEA_SIMD_LANES == 1)
 
 // A file of kernels is compiled once for each backend: the one that is named, or the only one there is.

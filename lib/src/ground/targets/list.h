@@ -95,12 +95,12 @@ enum ProcessorFeature : uint8_t {
   kNeonDotprod = 2,
   kNeonI8mm = 4,
   kNeonInOrder = 8,
-  kNeonFp16 = 16,    // no target needs it: kernels with products of halves ask for it
+  kNeonFp16 = 16,  // no target needs it: kernels with products of halves ask for it
   // RISC-V
   kRvv = 2,  // vectors of the length that the build has
 };
 
-// Those of AArch64 for which this build has no kernels.
+// Features of AArch64 for which this build has no kernels.
 #if defined(__aarch64__)
 constexpr unsigned kNotServed =
     (FOVEA_WITH_NEON_DOTPROD ? kNothing : kNeonDotprod) | (FOVEA_WITH_NEON_I8MM ? kNothing : kNeonI8mm) |

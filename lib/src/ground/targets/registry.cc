@@ -96,7 +96,7 @@ bool runs(const TargetTraits& traits, unsigned features) { return (traits.needs 
    lanes,                                                                                              \
    vectors,                                                                                            \
    dot,                                                                                                \
-   uint8_t((needs) | (FOVEA_COMPILED_##kernels && ((needs)&kNotServed) == 0 ? kNothing : kMissing))},
+   uint8_t((needs) | (FOVEA_COMPILED_##kernels && ((needs) & kNotServed) == 0 ? kNothing : kMissing))},
 constexpr TargetTraits kTargets[] = {FOVEA_TARGETS(FOVEA_TRAITS_, )};
 #undef FOVEA_TRAITS_
 
@@ -149,10 +149,11 @@ const TargetTraits* resolve_target(fovea_target target, uint64_t named) {
   return nullptr;
 }
 
-fovea_status find_target(fovea_target target, const TargetTraits** traits) {
-  *traits = resolve_target(target);
-  if (*traits) return FOVEA_OK;
-  return is_target(target) ? FOVEA_ERR_TARGET : FOVEA_ERR_ENUM;
+fovea_status find_target(fovea_target wanted, fovea_target* found) {
+  const TargetTraits* const traits = resolve_target(wanted);
+  if (!traits) return is_target(wanted) ? FOVEA_ERR_TARGET : FOVEA_ERR_ENUM;
+  *found = traits->target;
+  return FOVEA_OK;
 }
 
 }  // namespace fovea

@@ -58,11 +58,8 @@ inline bool is_alias(const TargetTraits& traits) { return kXsimdAlone && traits.
 #define FOVEA_CASE_(nothing, id, ...) case FOVEA_TARGET_##id:
 inline bool is_target(fovea_target target) {
   switch (target) {
-    case FOVEA_TARGET_BEST:
-    FOVEA_TARGETS(FOVEA_CASE_, )
-      return true;
-    default:
-      return false;
+    case FOVEA_TARGET_BEST: FOVEA_TARGETS(FOVEA_CASE_, ) return true;
+    default: return false;
   }
 }
 #undef FOVEA_CASE_
@@ -100,9 +97,9 @@ inline bool may_have_halves(const TargetTraits& traits) {
 bool has_halves(const TargetTraits& traits, uint64_t named);
 // FOVEA_TARGET_BEST becomes the best available one; null if the target is not available. The row is no element of kTargets.
 const TargetTraits* resolve_target(fovea_target target, uint64_t named = 0);
-// The same for a call that cannot name features. FOVEA_ERR_ENUM for a number that is no target, FOVEA_ERR_TARGET for one
-// that is not available.
-fovea_status find_target(fovea_target target, const TargetTraits** traits);
+// Finds the target of a call that cannot name features. FOVEA_ERR_ENUM for a number that is no target, FOVEA_ERR_TARGET for
+// one that is not available.
+fovea_status find_target(fovea_target wanted, fovea_target* found);
 
 }  // namespace fovea
 

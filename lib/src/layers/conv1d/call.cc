@@ -6,16 +6,16 @@
 
 namespace fovea {
 
-void run_conv1d(Conv1dCall* call) {
-  Convolution& c = call->convolution;
-  for (; call->batch > 0; --call->batch) {
-    if (call->channels_last) {
-      call->kernels->channels_last(c);
+void run_conv1d(Conv1dCall& call) {
+  Convolution& c = call.convolution;
+  for (; call.batch > 0; --call.batch) {
+    if (call.channels_last) {
+      call.kernels->channels_last(c);
     } else {
-      call->kernels->channels_first(c);
+      call.kernels->channels_first(c);
     }
-    c.x = advanced(c.x, stride_bytes(call->x_batch_stride, sizeof(float)));
-    c.y = advanced(c.y, stride_bytes(call->y_batch_stride, sizeof(float)));
+    c.x = advanced(c.x, stride_bytes(call.x_batch_stride, sizeof(float)));
+    c.y = advanced(c.y, stride_bytes(call.y_batch_stride, sizeof(float)));
     if (c.state) c.state += (c.width - 1) * c.channels;
   }
 }

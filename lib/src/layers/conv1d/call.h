@@ -17,7 +17,7 @@ struct Conv1dCall {
   Convolution convolution;
 };
 
-void run_conv1d(Conv1dCall* call);
+void run_conv1d(Conv1dCall& call);
 
 }  // namespace fovea
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ground/base/arithmetic.h"
-#include "layers/conv1d/resolve.h"
+#include "layers/conv1d/call.h"
 
+#include "fovea/fovea.h"
 #include "ground/base/buffers.h"
 #include "ground/base/status.h"
 #include "ground/targets/registry.h"
@@ -19,9 +20,9 @@ bool channels_first(const fovea_conv1d_args& a) {
 
 fovea_status check_args(const fovea_conv1d_args& a, const Conv1dKernels** kernels) {
   if (a.struct_bytes != sizeof a) return FOVEA_ERR_STRUCT;
-  const TargetTraits* traits;
-  FOVEA_RETURN_IF_ERROR(find_target(a.target, &traits));
-  *kernels = &conv1d_kernels(traits->target);
+  fovea_target target;
+  FOVEA_RETURN_IF_ERROR(find_target(a.target, &target));
+  *kernels = &conv1d_kernels(target);
   if (a.channels == 0 || a.width == 0 || a.width > FOVEA_CONV1D_MOST_WIDTH) return FOVEA_ERR_DIM;
   if (a.batch == 0 || a.tokens == 0) return FOVEA_OK;
   if (!channels_last(a) && !channels_first(a)) return FOVEA_ERR_STRIDE;
@@ -33,11 +34,11 @@ fovea_status check_args(const fovea_conv1d_args& a, const Conv1dKernels** kernel
   const fovea_in x = {a.x, a.x_batch_stride, a.x_token_stride, a.x_channel_stride};
   const fovea_out state = {a.state, ptrdiff_t(entry), ptrdiff_t(a.channels), 0};
   Buffers buffers;
-  buffers.add_output(y, sizeof(float), a.batch, a.tokens, a.channels, 1);
-  if (a.state) buffers.add_output(state, sizeof(float), a.batch, past, 1, a.channels);
-  buffers.add_in_place(y, sizeof(float), x, sizeof(float), a.batch, a.tokens, a.channels, 1);
+  buffers.add_output(y, sizeof(float), {a.batch, a.tokens, a.channels}, 1);
+  if (a.state) buffers.add_output(state, sizeof(float), {a.batch, past, 1}, a.channels);
+  buffers.add_in_place(y, sizeof(float), x, sizeof(float), {a.batch, a.tokens, a.channels}, 1);
   const fovea_in weight = {a.weight, 0, 0, a.weight_stride};
-  buffers.add_input(weight, sizeof(float), 1, 1, a.channels, a.width);
+  buffers.add_input(weight, sizeof(float), {1, 1, a.channels}, a.width);
   return buffers.add_list(a.bias, sizeof(float), a.channels);
 }
 
@@ -61,3 +62,7 @@ fovea_status resolve_conv1d(const fovea_conv1d_args& a, Conv1dCall* call) {
 }
 
 }  // namespace fovea
+
+extern "C" fovea_status fovea_conv1d_f32(const fovea_conv1d_args* args) {
+  return fovea::resolve_and_run(args, fovea::resolve_conv1d, fovea::run_conv1d);
+}

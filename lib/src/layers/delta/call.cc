@@ -6,6 +6,7 @@
 #include "layers/delta/call.h"
 
 #include "ground/base/carver.h"
+#include "ground/base/status.h"
 #include "ground/base/strides.h"
 #include "ground/base/tasks.h"
 #include "ground/formats/formats.h"
@@ -43,10 +44,10 @@ class HeadRun {
       : c_(call), s_(*call.state), of_(tokens_of(call, entry)), head_(head), row_(whole_columns(s_.key_dim)) {
     Carver carver(workspace);
     factors_ = delta_factor_count(c_.plan.lanes, s_.key_dim).value;
-    place_delta_scratch(carver, s_.key_dim, size_t(c_.plan.groups) * c_.plan.readers, factors_, &scratch_);
+    scratch_.place(carver, s_.key_dim, size_t(c_.plan.groups) * c_.plan.readers, factors_);
     if (c_.general()) {
       given_count_ = delta_given_count(c_.plan.lanes, s_.key_dim).value;
-      place_delta_given(carver, s_.key_dim, size_t(c_.plan.groups) * c_.plan.readers, *given_count_, &*given_);
+      given_->place(carver, s_.key_dim, size_t(c_.plan.groups) * c_.plan.readers, *given_count_);
     }
     memory_ = delta_head(s_, c_.entry + entry, head);
     const uint32_t pending = pending_of(s_)[c_.entry + entry];
@@ -90,7 +91,7 @@ class HeadRun {
     float* const k = given_->k + (set_ * kDeltaTokens + place) * row_;
     widen(*c_.k, head_ / c_.key_share, token, k);
     given_sets_->k[set_][place] = k;
-    widen(**c_.a, head_ / c_.key_share, token, given_->a + n * row_);
+    widen(**c_.a, head_ / c_.key_share, token, given_->q + n * row_);
   }
 
   void prepare(DeltaPrepare& p, size_t index) {
@@ -100,7 +101,7 @@ class HeadRun {
     DeltaGeneral& general = *p.general;
     general = {&given, {}, given_sets_->k[1 - set_], given_sets_->k[set_], given_->strands, {}};
     if (kTellsNextGroup) general.next = given.factors + c_.plan.readers * *given_count_;
-    for (uint32_t n = 0; n < p.group->tokens; ++n) general.a[n] = given_->a + n * row_;
+    for (uint32_t n = 0; n < p.group->tokens; ++n) general.a[n] = given_->q + n * row_;
     (*c_.kernels->prepare_general)(p);
   }
 
@@ -132,8 +133,10 @@ class HeadRun {
       group.before = before_, group.tokens = count, group.token = token, group.adds = adds_;
       for (uint32_t n = 0; n < kDeltaTokens; ++n) group.beta[n] = beta[n];
       group.factors = scratch_.factors + (size_t(index) * c_.plan.readers + reader) * factors_;
-      DeltaPrepare p = {&group, s_.key_dim, c_.scale, c_.beta != nullptr, c_.decay != nullptr, s_.decay_dim > 1,
-                        reader != 0, {}, {}, sets_[1 - set_], sets_[set_], {}, scratch_.strands, {}};
+      DeltaPrepare p = {
+          &group,           s_.key_dim, c_.scale, c_.beta != nullptr, c_.decay != nullptr, s_.decay_dim > 1,
+          reader != 0,      {},         {},       sets_[1 - set_],    sets_[set_],         {},
+          scratch_.strands, {}};
       if (kTellsNextGroup) tell_next(index, left - count, p);
       for (uint32_t n = 0; n < count; ++n) {
         float* const q = scratch_.q + n * row_;
@@ -268,8 +271,7 @@ fovea_status DeltaCall::run_task(size_t index, uint32_t worker, Scratch*) const 
 
 fovea_status run_delta(const DeltaCall& call) {
   const size_t tasks = size_t(call.batch) * call.state->v_heads * call.plan.parts;
-  const fovea_status status = run_tasks(call, call.executor, call.plan.workers, tasks);
-  if (status != FOVEA_OK) return status;
+  FOVEA_RETURN_IF_ERROR(run_tasks(call, call.executor, call.plan.workers, tasks));
   for (uint32_t entry = 0; entry < call.batch; ++entry) keep_pending(call, entry);
   return FOVEA_OK;
 }

@@ -29,47 +29,33 @@ struct DeltaPlan {
 };
 
 // The workspace of a worker.
-struct DeltaScratch {
+template <class Group>
+struct DeltaScratchOf {
   float* k;  // [2][kDeltaTokens][whole_columns(key_dim)]: of a group and of the one before
   float* q;  // [kDeltaTokens][whole_columns(key_dim)]
   float* strands;
-  DeltaGroup* groups;  // [groups][readers]
-  float* factors;      // [groups][readers][delta_factor_count]
-};
-// What the general rule has in addition, for the keys that are given; those above are b.
-struct DeltaGivenScratch {
-  float* k;
-  float* a;  // [kDeltaTokens][whole_columns(key_dim)]
-  float* strands;
-  DeltaGiven* groups;
-  float* factors;  // [groups][readers][delta_given_count]
-};
+  Group* groups;   // [groups][readers]
+  float* factors;  // [groups][readers][factors of a group]
 
-// Places these arrays with a Carver, or counts their bytes.
-template <class Carves>
-constexpr void place_delta_scratch(Carves& carver, uint32_t key_dim, size_t groups, size_t factors, DeltaScratch* s) {
-  const size_t row = (size_t(key_dim) + kDeltaColumns - 1) / kDeltaColumns * kDeltaColumns;
-  carver.take(&s->k, row, 2 * kDeltaTokens);
-  carver.take(&s->q, row, kDeltaTokens);
-  carver.take(&s->strands, kDeltaStrands);
-  carver.take(&s->groups, groups);
-  carver.take(&s->factors, factors, groups);
-}
+  // Places these arrays with a Carver, or counts their bytes.
+  template <class Carves>
+  constexpr void place(Carves& carver, uint32_t key_dim, size_t group_count, size_t group_factors) {
+    const size_t row = (size_t(key_dim) + kDeltaColumns - 1) / kDeltaColumns * kDeltaColumns;
+    carver.take(&k, row, 2 * kDeltaTokens);
+    carver.take(&q, row, kDeltaTokens);
+    carver.take(&strands, kDeltaStrands);
+    carver.take(&groups, group_count);
+    carver.take(&factors, group_factors, group_count);
+  }
+};
+using DeltaScratch = DeltaScratchOf<DeltaGroup>;  // factors: delta_factor_count
+// What the general rule has in addition, for the keys that are given; those above are b. q is its a; factors:
+// delta_given_count.
+using DeltaGivenScratch = DeltaScratchOf<DeltaGiven>;
 
 struct DeltaGivenSets {
   const float* k[2][kDeltaTokens];
 };
-
-template <class Carves>
-constexpr void place_delta_given(Carves& carver, uint32_t key_dim, size_t groups, size_t factors,
-                                 DeltaGivenScratch* s) {
-  const size_t row = (size_t(key_dim) + kDeltaColumns - 1) / kDeltaColumns * kDeltaColumns;
-  carver.take(&s->k, row, 2 * kDeltaTokens);
-  carver.take(&s->a, row, kDeltaTokens);
-  carver.take(&s->strands, kDeltaStrands);
-  carver.take(&s->groups, groups);
-  carver.take(&s->factors, factors, groups);
-}
 
 // A checked call. A task is a head of an entry, and a part of the columns of its S. No task changes what another reads.
 // Heads of values and dims are those of the state. The arrays are described in the caller's arguments.

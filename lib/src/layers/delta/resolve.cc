@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ground/base/arithmetic.h"
-#include "layers/delta/resolve.h"
+#include "layers/delta/state_resolve.h"
 
+#include "fovea/fovea.h"
 #include "ground/base/buffers.h"
 #include "ground/base/carver.h"
-#include "ground/base/finite.h"
-#include "ground/base/image.h"
-#include "ground/base/inverse_square_root.h"
 #include "ground/base/key_places.h"
+#include "ground/base/numbers.h"
 #include "ground/base/tasks.h"
 #include "ground/formats/formats.h"
 #include "ground/targets/registry.h"
@@ -16,23 +15,18 @@ namespace fovea {
 namespace {
 
 static_assert(sizeof(DeltaGroup) == FOVEA_DELTA_GROUP_BYTES_, "the macros for static arrays have the same bytes");
+template <class Group>
 constexpr size_t macro_bytes(uint32_t key_dim, size_t groups, size_t factors) {
   CarvedBytes bytes;
-  DeltaScratch scratch = {};
-  place_delta_scratch(bytes, key_dim, groups, factors, &scratch);
+  DeltaScratchOf<Group> scratch = {};
+  scratch.place(bytes, key_dim, groups, factors);
   return bytes.bytes;
 }
-constexpr size_t given_macro_bytes(uint32_t key_dim, size_t groups, size_t factors) {
-  CarvedBytes bytes;
-  DeltaGivenScratch scratch = {};
-  place_delta_given(bytes, key_dim, groups, factors, &scratch);
-  return bytes.bytes;
-}
-static_assert(macro_bytes(40, 3 * FOVEA_DELTA_GROUPS_, FOVEA_DELTA_FACTORS_(40)) == FOVEA_DELTA_WORKSPACE_BYTES(40, 3),
+static_assert(macro_bytes<DeltaGroup>(40, 3 * FOVEA_DELTA_GROUPS_, FOVEA_DELTA_FACTORS_(40)) ==
+                  FOVEA_DELTA_WORKSPACE_BYTES(40, 3),
               "the macros for static arrays have the same bytes");
-
 static_assert(sizeof(DeltaGiven) == FOVEA_DELTA_GIVEN_GROUP_BYTES_ &&
-                  given_macro_bytes(40, 3 * FOVEA_DELTA_GROUPS_, FOVEA_DELTA_GIVEN_FACTORS_(40)) ==
+                  macro_bytes<DeltaGiven>(40, 3 * FOVEA_DELTA_GROUPS_, FOVEA_DELTA_GIVEN_FACTORS_(40)) ==
                       FOVEA_DELTA_GENERAL_WORKSPACE_BYTES(40, 3) - FOVEA_DELTA_WORKSPACE_BYTES(40, 3),
               "the macros for static arrays have the same bytes");
 
@@ -41,14 +35,6 @@ bool is_gated(fovea_delta_rule rule) {
   return rule == FOVEA_DELTA_RULE_GATED || rule == FOVEA_DELTA_RULE_GATED_DELTA || rule == FOVEA_DELTA_RULE_GENERAL;
 }
 bool is_general(const fovea_delta_args& a) { return kHasGeneralDelta && a.rule == FOVEA_DELTA_RULE_GENERAL; }
-
-fovea_status check_dims(uint32_t key_dim, uint32_t value_dim, uint32_t v_heads, uint32_t decay_dim) {
-  if (key_dim == 0 || value_dim == 0 || v_heads == 0) return FOVEA_ERR_DIM;
-  if (key_dim > INT32_MAX || value_dim > INT32_MAX) return FOVEA_ERR_SIZE;
-  if (decay_dim <= 1 || decay_dim == key_dim) return FOVEA_OK;
-  if (decay_dim != FOVEA_DELTA_GENERAL_DIM(key_dim)) return FOVEA_ERR_SIZE;
-  return kHasGeneralDelta ? FOVEA_OK : FOVEA_ERR_UNSUPPORTED;
-}
 
 bool divides(uint32_t a, uint32_t b) { return b % a == 0; }
 
@@ -60,7 +46,7 @@ fovea_status check_shape(const fovea_delta_args& a) {
   if (!config::kRagged && a.offsets) return FOVEA_ERR_UNSUPPORTED;
   if (!kHasGeneralDelta && a.rule == FOVEA_DELTA_RULE_GENERAL) return FOVEA_ERR_UNSUPPORTED;
   if (a.q_heads == 0 || a.k_heads == 0) return FOVEA_ERR_DIM;
-  FOVEA_RETURN_IF_ERROR(check_dims(a.key_dim, a.value_dim, a.v_heads, a.decay_dim));
+  FOVEA_RETURN_IF_ERROR(check_delta_dims(a.key_dim, a.value_dim, a.v_heads, a.decay_dim));
   if (is_general(a) != is_general_dim(a.key_dim, a.decay_dim)) return FOVEA_ERR_SIZE;
   const bool queries = a.q_heads < a.v_heads ? divides(a.q_heads, a.v_heads) : divides(a.v_heads, a.q_heads);
   if (!queries || !divides(a.k_heads, a.v_heads)) return FOVEA_ERR_HEADS;
@@ -75,37 +61,14 @@ CheckedSize worker_bytes(const fovea_delta_args& a, const DeltaPlan& plan) {
   groups.times(plan.readers);
   Carver carver(nullptr);
   DeltaScratch scratch;
-  place_delta_scratch(carver, a.key_dim, groups.value, factors.value, &scratch);
+  scratch.place(carver, a.key_dim, groups.value, factors.value);
   if (is_general(a)) {
     DeltaGivenScratch given;
-    place_delta_given(carver, a.key_dim, groups.value, delta_given_count(plan.lanes, a.key_dim).value, &given);
+    given.place(carver, a.key_dim, groups.value, delta_given_count(plan.lanes, a.key_dim).value);
   }
   CheckedSize bytes = carver.slow_bytes();
   bytes.overflow |= factors.overflow || groups.overflow;
   return bytes;
-}
-
-bool is_header(const fovea_delta_state& s) {
-  if (s.magic != kDeltaStateMagic || check_dims(s.key_dim, s.value_dim, s.v_heads, s.decay_dim) != FOVEA_OK)
-    return false;
-  const CheckedSize bytes = delta_state_bytes(s);
-  return !bytes.overflow && bytes.value <= PTRDIFF_MAX;
-}
-
-// Checks the entries of a state that one call uses.
-fovea_status check_entries(const fovea_delta_state& s, uint32_t first, uint32_t count) {
-  if (first > s.batch || count > s.batch - first) return FOVEA_ERR_CAPACITY;
-  for (uint32_t i = 0; i < count; ++i) {
-    if (pending_of(s)[first + i] > kDeltaTokens) return FOVEA_ERR_STATE;
-  }
-  return FOVEA_OK;
-}
-
-fovea_status find_entries(const fovea_delta_state* state, uint32_t entry, DeltaEntries* entries) {
-  FOVEA_RETURN_IF_ERROR(check_delta_state(state));
-  *entries = {entry, 1};
-  if (entry == FOVEA_ALL_ENTRIES) *entries = {0, state->batch};
-  return check_entries(*state, entries->first, entries->count);
 }
 
 fovea_status check_offsets_of(const fovea_delta_args& a) {
@@ -115,9 +78,7 @@ fovea_status check_offsets_of(const fovea_delta_args& a) {
 }
 
 fovea_status add_workspace(size_t needed_bytes, const void* workspace, size_t workspace_bytes, Buffers* buffers) {
-  if (!workspace) return FOVEA_ERR_NULL;
-  if (!is_aligned(workspace, FOVEA_WORKSPACE_ALIGNMENT)) return FOVEA_ERR_ALIGNMENT;
-  if (workspace_bytes < needed_bytes) return FOVEA_ERR_WORKSPACE;
+  FOVEA_RETURN_IF_ERROR(check_memory(workspace, workspace_bytes, needed_bytes));
   return buffers->add_memory(workspace, workspace_bytes);
 }
 
@@ -126,16 +87,16 @@ fovea_status add_arrays(const fovea_delta_args& a, Buffers& buffers) {
   const size_t unit = unit_bytes(a.dtype), batch = a.offsets ? 1 : a.batch;
   const uint32_t out_heads = a.q_heads > a.v_heads ? a.q_heads : a.v_heads;
   const uint32_t decay_dim = a.decay_dim > 1 ? a.key_dim : 1;
-  buffers.add_output(a.out, unit_bytes(a.out_dtype), batch, out_heads, a.tokens, a.value_dim);
+  buffers.add_output(a.out, unit_bytes(a.out_dtype), {batch, out_heads, a.tokens}, a.value_dim);
   buffers.add_tokens(a.q, unit, {batch, a.q_heads, a.tokens}, a.key_dim);
   buffers.add_tokens(a.k, unit, {batch, a.k_heads, a.tokens}, a.key_dim);
   buffers.add_tokens(a.v, unit, {batch, a.v_heads, a.tokens}, a.value_dim);
-  if (is_gated(a.rule)) buffers.add_input(a.decay, sizeof(float), batch, a.v_heads, a.tokens, decay_dim);
+  if (is_gated(a.rule)) buffers.add_input(a.decay, sizeof(float), {batch, a.v_heads, a.tokens}, decay_dim);
   if (is_general(a)) {
-    buffers.add_input(a.a, unit, batch, a.k_heads, a.tokens, a.key_dim);
-    buffers.add_input(a.b, unit, batch, a.k_heads, a.tokens, a.key_dim);
+    buffers.add_input(a.a, unit, {batch, a.k_heads, a.tokens}, a.key_dim);
+    buffers.add_input(a.b, unit, {batch, a.k_heads, a.tokens}, a.key_dim);
   }
-  if (is_delta(a.rule)) buffers.add_input(a.beta, sizeof(float), batch, a.v_heads, a.tokens, 1);
+  if (is_delta(a.rule)) buffers.add_input(a.beta, sizeof(float), {batch, a.v_heads, a.tokens}, 1);
   return buffers.add_list(a.offsets, sizeof *a.offsets, size_t(a.batch) + 1);
 }
 
@@ -189,7 +150,7 @@ fovea_status resolve_delta(fovea_delta_state* state, const fovea_delta_args& a, 
       (s.decay_dim > 1 ? s.decay_dim : 1) != (a.decay_dim > 1 ? a.decay_dim : 1)) {
     return FOVEA_ERR_STATE;
   }
-  FOVEA_RETURN_IF_ERROR(check_entries(s, a.entry, a.batch));
+  FOVEA_RETURN_IF_ERROR(check_delta_entries(s, a.entry, a.batch));
   FOVEA_RETURN_IF_ERROR(check_offsets_of(a));
   if (a.tokens > 0 && a.batch > 0) {
     Buffers buffers;
@@ -234,10 +195,10 @@ fovea_status resolve_delta_matrices(const fovea_delta_args& a, const fovea_in* b
     Buffers buffers;
     const size_t bytes = call->worker_bytes * plan.workers;
     FOVEA_RETURN_IF_ERROR(add_workspace(bytes, workspace, workspace_bytes, &buffers));
-    buffers.add_output(*after, sizeof(float), a.batch, a.v_heads, a.key_dim, a.value_dim);
+    buffers.add_output(*after, sizeof(float), {a.batch, a.v_heads, a.key_dim}, a.value_dim);
     add_arrays(a, buffers);
     if (before) {
-      buffers.add_in_place(*after, sizeof(float), *before, sizeof(float), a.batch, a.v_heads, a.key_dim, a.value_dim);
+      buffers.add_in_place(*after, sizeof(float), *before, sizeof(float), {a.batch, a.v_heads, a.key_dim}, a.value_dim);
     }
     FOVEA_RETURN_IF_ERROR(buffers.status());
   }
@@ -248,82 +209,31 @@ fovea_status resolve_delta_matrices(const fovea_delta_args& a, const fovea_in* b
   return FOVEA_OK;
 }
 
-fovea_status make_delta_header(uint32_t batch, uint32_t v_heads, uint32_t key_dim, uint32_t value_dim,
-                               uint32_t decay_dim, fovea_delta_state* header) {
-  *header = {};
-  FOVEA_RETURN_IF_ERROR(check_dims(key_dim, value_dim, v_heads, decay_dim));
-  header->magic = kDeltaStateMagic;
-  header->batch = batch, header->v_heads = v_heads;
-  header->key_dim = key_dim, header->value_dim = value_dim, header->decay_dim = decay_dim;
-  return is_header(*header) ? FOVEA_OK : FOVEA_ERR_SIZE;
-}
-
-fovea_status check_new_delta_state(const void* memory, size_t bytes, const fovea_delta_state& header) {
-  if (!memory) return FOVEA_ERR_NULL;
-  if (!is_aligned(memory, FOVEA_WORKSPACE_ALIGNMENT)) return FOVEA_ERR_ALIGNMENT;
-  return bytes < delta_state_bytes(header).value ? FOVEA_ERR_STATE : FOVEA_OK;
-}
-
-fovea_status check_delta_state(const fovea_delta_state* state) {
-  if (!state) return FOVEA_ERR_NULL;
-  if (!is_aligned(state, FOVEA_WORKSPACE_ALIGNMENT)) return FOVEA_ERR_ALIGNMENT;
-  return is_header(*state) ? FOVEA_OK : FOVEA_ERR_STATE;
-}
-
-fovea_status check_delta_set(const fovea_delta_state* state, uint32_t entry, const fovea_in* matrices,
-                             DeltaEntries* entries) {
-  FOVEA_RETURN_IF_ERROR(find_entries(state, entry, entries));
-  if (!matrices) return FOVEA_OK;
-  Buffers buffers;
-  buffers.add_memory(state, delta_state_bytes(*state).value);
-  return buffers.add_input(*matrices, sizeof(float), entries->count, state->v_heads, state->key_dim, state->value_dim);
-}
-
-fovea_status resolve_delta_get(const fovea_delta_state* state, fovea_target target, uint32_t entry,
-                               const fovea_out* matrices, DeltaEntries* entries, const DeltaKernels** kernels) {
-  if (!matrices) return FOVEA_ERR_NULL;
-  const TargetTraits* traits;
-  FOVEA_RETURN_IF_ERROR(find_target(target, &traits));
-  *kernels = &delta_kernels(traits->target);
-  FOVEA_RETURN_IF_ERROR(find_entries(state, entry, entries));
-  Buffers buffers;
-  buffers.add_memory(state, delta_state_bytes(*state).value);
-  return buffers.add_output(*matrices, sizeof(float), entries->count, state->v_heads, state->key_dim, state->value_dim);
-}
-
-fovea_status check_delta_roll_back(const fovea_delta_state* state, uint32_t entry, uint32_t tokens,
-                                   DeltaEntries* entries) {
-  FOVEA_RETURN_IF_ERROR(find_entries(state, entry, entries));
-  for (uint32_t i = 0; i < entries->count; ++i) {
-    if (tokens > pending_of(*state)[entries->first + i]) return FOVEA_ERR_LENGTH;
-  }
-  return FOVEA_OK;
-}
-
-fovea_status check_delta_export(const fovea_delta_state* state, const void* image, size_t image_bytes) {
-  FOVEA_RETURN_IF_ERROR(check_delta_state(state));
-  if (!image) return FOVEA_ERR_NULL;
-  const size_t bytes = delta_state_bytes(*state).value;
-  if (image_bytes < bytes) return FOVEA_ERR_STATE;
-  Buffers buffers;
-  buffers.add_memory(state, bytes);
-  return buffers.add_memory(image, bytes);
-}
-
-fovea_status check_delta_import(const fovea_delta_state* state, size_t state_bytes, const void* image,
-                                size_t image_bytes) {
-  if (!state || !image) return FOVEA_ERR_NULL;
-  if (!is_aligned(state, FOVEA_WORKSPACE_ALIGNMENT)) return FOVEA_ERR_ALIGNMENT;
-  if (image_bytes < sizeof(fovea_delta_state)) return FOVEA_ERR_IMAGE;
-  const uint8_t* const bytes = static_cast<const uint8_t*>(image);
-  const fovea_delta_state header = read_delta_header(bytes);
-  if (!is_header(header)) return FOVEA_ERR_IMAGE;
-  const size_t needed = delta_state_bytes(header).value;
-  if (needed > image_bytes || checksum_of(bytes, needed) != header.checksum) return FOVEA_ERR_IMAGE;
-  if (state_bytes < needed) return FOVEA_ERR_STATE;
-  Buffers buffers;
-  buffers.add_memory(state, needed);
-  return buffers.add_memory(image, needed);
-}
-
 }  // namespace fovea
+
+extern "C" size_t fovea_delta_workspace_bytes(const fovea_delta_args* args) {
+  fovea::DeltaPlan plan;
+  return args && fovea::plan_delta(*args, &plan) == FOVEA_OK ? plan.worker_bytes * plan.workers : 0;
+}
+
+extern "C" fovea_status fovea_delta(fovea_delta_state* state, const fovea_delta_args* args, void* workspace,
+                                    size_t workspace_bytes) {
+  if (!args) return FOVEA_ERR_NULL;
+  fovea::DeltaCall call;
+  const fovea_status status = fovea::resolve_delta(state, *args, workspace, workspace_bytes, &call);
+  return status == FOVEA_OK ? fovea::run_delta(call) : status;
+}
+
+extern "C" size_t fovea_delta_matrices_workspace_bytes(const fovea_delta_args* args) {
+  fovea::DeltaMatricesCall call;
+  const bool planned = args && fovea::plan_delta_matrices(*args, &call) == FOVEA_OK;
+  return planned ? call.worker_bytes * call.call.plan.workers : 0;
+}
+
+extern "C" fovea_status fovea_delta_matrices(const fovea_delta_args* args, const fovea_in* before,
+                                             const fovea_out* after, void* workspace, size_t workspace_bytes) {
+  if (!args) return FOVEA_ERR_NULL;
+  fovea::DeltaMatricesCall call;
+  const fovea_status status = fovea::resolve_delta_matrices(*args, before, after, workspace, workspace_bytes, &call);
+  return status == FOVEA_OK ? fovea::run_delta_matrices(call) : status;
+}

@@ -95,32 +95,18 @@ void roll_back_delta(fovea_delta_state* state, uint32_t first, uint32_t count, u
 
 void write_delta_image(const fovea_delta_state& state, uint8_t* image) {
   const size_t bytes = delta_state_bytes(state).value;
-  const unsigned char* const memory = reinterpret_cast<const unsigned char*>(&state);
-  for (size_t at = 0; at < bytes; at += 4) {
-    uint32_t word;
-    __builtin_memcpy(&word, memory + at, 4);
-    put_word(word, image + at);
-  }
+  put_words(&state, 0, bytes, image);
   put_word(checksum_of(image, bytes), image + kChecksumAt);
 }
 
 void read_delta_image(const uint8_t* image, fovea_delta_state* state) {
-  const size_t bytes = delta_state_bytes(read_delta_header(image)).value;
-  unsigned char* const memory = reinterpret_cast<unsigned char*>(state);
-  for (size_t at = 0; at < bytes; at += 4) {
-    const uint32_t word = word_at(image + at);
-    __builtin_memcpy(memory + at, &word, 4);
-  }
+  take_words(image, 0, delta_state_bytes(read_delta_header(image)).value, state);
   state->checksum = 0;
 }
 
 fovea_delta_state read_delta_header(const uint8_t* image) {
   fovea_delta_state header;
-  unsigned char* const memory = reinterpret_cast<unsigned char*>(&header);
-  for (size_t at = 0; at < sizeof header; at += 4) {
-    const uint32_t word = word_at(image + at);
-    __builtin_memcpy(memory + at, &word, 4);
-  }
+  take_words(image, 0, sizeof header, &header);
   return header;
 }
 

@@ -1,28 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ground/base/arithmetic.h"
-#include "layers/integer/resolve.h"
+#include "layers/integer/call.h"
 
+#include "fovea/fovea.h"
 #include "fovea/fovea_config.h"
 #include "ground/base/buffers.h"
-#include "ground/base/codes.h"
 #include "ground/base/key_places.h"
+#include "ground/base/numbers.h"
+#include "ground/base/status.h"
 
 namespace fovea {
 namespace {
 
-constexpr uint32_t kMostHeadDim = 1024;          // for sums of products, and differences of such sums, in 32 bits
-constexpr uint32_t kMostValueDim = 1u << 24;     // for bytes of a row's arrays in 32 bits
-constexpr uint32_t kMostKeys = 1u << 24;         // so that a sum still changes with each key
+// What the counts of a call decide.
+struct IntegerPlan {
+  uint32_t rows;  // of an IntegerBlock
+  size_t workspace_bytes;
+};
+
+constexpr uint32_t kMostHeadDim = 1024;       // for sums of products, and differences of such sums, in 32 bits
+constexpr uint32_t kMostValueDim = 1u << 24;  // for bytes of a row's arrays in 32 bits
+constexpr uint32_t kMostKeys = 1u << 24;      // so that a sum still changes with each key
 
 // Rows that an IntegerBlock has room for: a multiple of kIntegerRowGroup.
 uint32_t block_rows(const fovea_integer_attention_args& a) {
   const uint64_t rows = uint64_t(a.q_tokens) * (a.q_heads / a.kv_heads);
   if (rows >= kIntegerRows) return kIntegerRows;
   return rows == 0 ? kIntegerRowGroup : uint32_t(rows + kIntegerRowGroup - 1) / kIntegerRowGroup * kIntegerRowGroup;
-}
-
-bool is_multiplier(int32_t multiplier, int32_t shift) {
-  return multiplier >= 1 << 30 && shift >= -31 && shift <= 31;
 }
 
 fovea_status check_options(const fovea_integer_attention_args& a) {
@@ -38,7 +42,7 @@ fovea_status check_options(const fovea_integer_attention_args& a) {
 
 fovea_status check_buffers(const fovea_integer_attention_args& a, const void* workspace, size_t workspace_bytes) {
   Buffers buffers;
-  buffers.add_output(a.out, 1, a.batch, a.q_heads, a.q_tokens, a.value_dim);
+  buffers.add_output(a.out, 1, {a.batch, a.q_heads, a.q_tokens}, a.value_dim);
   buffers.add_memory(workspace, workspace_bytes);
   buffers.add_tokens(a.q, 1, {a.batch, a.q_heads, a.q_tokens}, a.head_dim);
   buffers.add_tokens(a.keys, 1, {a.batch, a.kv_heads, a.kv_tokens}, a.head_dim);
@@ -59,6 +63,7 @@ fovea_status check_entries(const IntegerCall& c) {
 
 }  // namespace
 
+// Reads no array.
 fovea_status plan_integer_attention(const fovea_integer_attention_args& a, IntegerPlan* plan) {
   if (a.struct_bytes != sizeof(fovea_integer_attention_args)) return FOVEA_ERR_STRUCT;
   if (!config::kIntegerAttention || a.head_dim > kMostHeadDim) return FOVEA_ERR_UNSUPPORTED;
@@ -77,9 +82,7 @@ fovea_status resolve_integer_attention(const fovea_integer_attention_args& a, vo
   IntegerPlan plan;
   FOVEA_RETURN_IF_ERROR(plan_integer_attention(a, &plan));
   FOVEA_RETURN_IF_ERROR(check_options(a));
-  if (!workspace) return FOVEA_ERR_NULL;
-  if (!is_aligned(workspace, FOVEA_WORKSPACE_ALIGNMENT)) return FOVEA_ERR_ALIGNMENT;
-  if (workspace_bytes < plan.workspace_bytes) return FOVEA_ERR_WORKSPACE;
+  FOVEA_RETURN_IF_ERROR(check_memory(workspace, workspace_bytes, plan.workspace_bytes));
   FOVEA_RETURN_IF_ERROR(check_buffers(a, workspace, workspace_bytes));
 
   IntegerCall& c = *call;
@@ -100,3 +103,17 @@ fovea_status resolve_integer_attention(const fovea_integer_attention_args& a, vo
 }
 
 }  // namespace fovea
+
+extern "C" size_t fovea_integer_attention_workspace_bytes(const fovea_integer_attention_args* args) {
+  fovea::IntegerPlan plan;
+  return args && fovea::plan_integer_attention(*args, &plan) == FOVEA_OK ? plan.workspace_bytes : 0;
+}
+
+extern "C" fovea_status fovea_integer_attention(const fovea_integer_attention_args* args, void* workspace,
+                                                size_t workspace_bytes) {
+  if (!args) return FOVEA_ERR_NULL;
+  fovea::IntegerCall call;
+  FOVEA_RETURN_IF_ERROR(fovea::resolve_integer_attention(*args, workspace, workspace_bytes, &call));
+  fovea::run_integer_attention(&call);
+  return FOVEA_OK;
+}

@@ -36,23 +36,25 @@ void each_head(const Call& call, const Run& run) {
 // For calls with one input.
 template <class Call, class Run>
 void each_row(const Call& call, const Run& run) {
+  if (call.rows.empty()) return;
   each_head(call, [&](uint32_t entry, uint32_t head) {
     Codes x(*call.x, entry, head), y(as_input(*call.y), entry, head);
-    for (uint32_t t = call.rows.tokens; t > 0; --t, x.next(), y.next()) run(x.row(), y.output());
+    for (size_t t = call.rows.tokens; t > 0; --t, x.next(), y.next()) run(x.row(), y.output());
   });
 }
 // For calls with two.
 template <class Call, class Run>
 void each_pair(const Call& call, const Run& run) {
+  if (call.rows.empty()) return;
   each_head(call, [&](uint32_t entry, uint32_t head) {
     Codes a(*call.a, entry, head), b(*call.b, entry, head), y(as_input(*call.y), entry, head);
-    for (uint32_t t = call.rows.tokens; t > 0; --t, a.next(), b.next(), y.next()) run(a.row(), b.row(), y.output());
+    for (size_t t = call.rows.tokens; t > 0; --t, a.next(), b.next(), y.next()) run(a.row(), b.row(), y.output());
   });
 }
 
 // floor(2^31 / sqrt(v)) for v from 2^22 to 2^24 - 1. Each step of Newton's method squares the relative error: 2^-3.5 of
 // the straight line that it begins with, 2^-6.4, 2^-12, and 2^-19 with what the last step cuts off.
-uint32_t inverse_root(uint32_t v) {
+uint32_t scaled_inverse_square_root(uint32_t v) {
   uint32_t root = 35170 - (v >> 9) * 628 / 1024;  // in units of 2^-15 of 2^20
   for (int i = 0; i < 2; ++i) {
     const uint32_t square = (root * root >> 15) * (v >> 9) >> 13;
@@ -85,7 +87,7 @@ void set_factors(const IntegerNormCall& c, const IntegerRowSums& sums, IntegerNo
   const uint64_t variance = (deviation << 16) + c.epsilon;
   const int half = (41 - __builtin_clzll(variance)) >> 1;  // j of fovea_integer_norm_args
   const uint32_t scaled = uint32_t(half >= 0 ? variance >> (2 * half) : variance << (-2 * half));
-  const int32_t factor = int32_t(uint64_t(uint32_t(c.weight_multiplier)) * inverse_root(scaled) >> 20);
+  const int32_t factor = int32_t(uint64_t(uint32_t(c.weight_multiplier)) * scaled_inverse_square_root(scaled) >> 20);
   const int places = 3 + half - c.weight_shift;
   row->slope = rounded_product(n, factor, places);
   const int32_t rest = c.centred ? rounded_product(sum - n * center, factor, places) : 0;
@@ -94,26 +96,26 @@ void set_factors(const IntegerNormCall& c, const IntegerRowSums& sums, IntegerNo
 
 }  // namespace
 
-void run_integer_norm(IntegerNormCall* call) {
-  IntegerNormRow& row = call->row;
-  each_row(*call, [&](const int8_t* x, int8_t* y) {
+void run_integer_norm(IntegerNormCall& call) {
+  IntegerNormRow& row = call.row;
+  each_row(call, [&](const int8_t* x, int8_t* y) {
     row.x = x, row.y = y;
-    set_factors(*call, kernels::sum_codes(x, row.dim), &row);
+    set_factors(call, kernels::sum_codes(x, row.dim), &row);
     kernels::normalise_codes(row);
   });
 }
 
-void run_integer_sum(IntegerSumCall* call) {
-  IntegerSumRow& row = call->row;
-  each_pair(*call, [&](const int8_t* a, const int8_t* b, int8_t* y) {
-    row.a = a, row.b = call->b->data ? b : nullptr, row.y = y;
+void run_integer_sum(IntegerSumCall& call) {
+  IntegerSumRow& row = call.row;
+  each_pair(call, [&](const int8_t* a, const int8_t* b, int8_t* y) {
+    row.a = a, row.b = call.b->data ? b : nullptr, row.y = y;
     kernels::add_codes(row);
   });
 }
 
-void run_integer_product(IntegerProductCall* call) {
-  IntegerProductRow& row = call->row;
-  each_pair(*call, [&](const int8_t* a, const int8_t* b, int8_t* y) {
+void run_integer_product(IntegerProductCall& call) {
+  IntegerProductRow& row = call.row;
+  each_pair(call, [&](const int8_t* a, const int8_t* b, int8_t* y) {
     row.a = a, row.b = b, row.y = y;
     kernels::multiply_codes(row);
   });
@@ -123,19 +125,18 @@ void run_integer_activation(const IntegerActivationCall& c) {
   each_row(c, [&](const int8_t* x, int8_t* y) { kernels::translate_codes(c.table, x, c.dim, y); });
 }
 
-void run_integer_hard_swish(IntegerHardSwishCall* call) {
-  IntegerHardSwishRow& row = call->row;
-  each_row(*call, [&](const int8_t* x, int8_t* y) {
+void run_integer_hard_swish(IntegerHardSwishCall& call) {
+  IntegerHardSwishRow& row = call.row;
+  each_row(call, [&](const int8_t* x, int8_t* y) {
     row.x = x, row.y = y;
     kernels::hard_swish_codes(row);
   });
 }
 
-void run_integer_mean(IntegerMeanCall* call) {
-  const IntegerMeanCall& c = *call;
-  IntegerMeanRow& row = call->row;
+void run_integer_mean(IntegerMeanCall& c) {
+  IntegerMeanRow& row = c.row;
   each_head(c, [&](uint32_t entry, uint32_t head) {
-    const uint32_t tokens = c.lengths ? c.lengths[entry] : c.rows.tokens;
+    const uint32_t tokens = c.lengths ? c.lengths[entry] : uint32_t(c.rows.tokens);
     row.x = Codes(*c.x, entry, head).row(), row.y = Codes(as_input(*c.y), entry, head).output();
     row.tokens = tokens, row.x_total = int32_t(tokens) * c.x_zero;
     row.scale = 0, row.shift = 1;

@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Checked calls. The arrays are described in the caller's arguments.
+// Checked calls. The arrays are described in the caller's arguments. If there are no rows, nothing else is set.
 #ifndef FOVEA_SRC_INTEGER_LAYERS_CALL_H_
 #define FOVEA_SRC_INTEGER_LAYERS_CALL_H_
 
 #include "fovea/fovea.h"
+#include "ground/base/strides.h"
 #include "layers/integer_layers/kernels.h"
 
 namespace fovea {
 
-// Counts of rows, [batch][heads][tokens]. If there is none, batch is 0, and the rest of a call is not set.
-struct IntegerRows {
-  uint32_t batch, heads, tokens;
-};
-
 struct IntegerNormCall {
-  IntegerRows rows;
+  RowCounts rows;
   const fovea_out* y;
   const fovea_in* x;
   bool centred;    // the mean is taken away
@@ -25,32 +21,32 @@ struct IntegerNormCall {
   IntegerNormRow row;  // all but x, y, slope and offset
 };
 struct IntegerSumCall {
-  IntegerRows rows;
+  RowCounts rows;
   const fovea_out* y;
   const fovea_in *a, *b;  // data of b null = none
   IntegerSumRow row;      // all but a, b and y
 };
 struct IntegerProductCall {
-  IntegerRows rows;
+  RowCounts rows;
   const fovea_out* y;
   const fovea_in *a, *b;
   IntegerProductRow row;  // all but a, b and y
 };
 struct IntegerActivationCall {
-  IntegerRows rows;
+  RowCounts rows;
   const fovea_out* y;
   const fovea_in* x;
   uint32_t dim;
   const int8_t* table;
 };
 struct IntegerHardSwishCall {
-  IntegerRows rows;
+  RowCounts rows;
   const fovea_out* y;
   const fovea_in* x;
   IntegerHardSwishRow row;  // all but x and y
 };
 struct IntegerMeanCall {
-  IntegerRows rows;
+  RowCounts rows;
   const fovea_out* y;
   const fovea_in* x;
   const uint32_t* lengths;  // null = tokens
@@ -58,12 +54,12 @@ struct IntegerMeanCall {
   IntegerMeanRow row;  // stride, dim and y_zero
 };
 
-void run_integer_norm(IntegerNormCall* call);
-void run_integer_sum(IntegerSumCall* call);
-void run_integer_product(IntegerProductCall* call);
+void run_integer_norm(IntegerNormCall& call);
+void run_integer_sum(IntegerSumCall& call);
+void run_integer_product(IntegerProductCall& call);
 void run_integer_activation(const IntegerActivationCall& call);
-void run_integer_hard_swish(IntegerHardSwishCall* call);
-void run_integer_mean(IntegerMeanCall* call);
+void run_integer_hard_swish(IntegerHardSwishCall& call);
+void run_integer_mean(IntegerMeanCall& call);
 
 }  // namespace fovea
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ground/base/arithmetic.h"
-#include "layers/integer_layers/resolve.h"
+#include "layers/integer_layers/call.h"
 
+#include "fovea/fovea.h"
 #include "ground/base/buffers.h"
-#include "ground/base/codes.h"
+#include "ground/base/numbers.h"
 #include "ground/base/status.h"
+#include "layers/tensors/call.h"
 
 namespace fovea {
 namespace {
@@ -12,31 +14,27 @@ namespace {
 constexpr uint32_t kMostNormDim = 1u << 14;     // so that a normalised element fits in 31 bits
 constexpr uint32_t kMostMeanTokens = 1u << 22;  // so that a sum of codes does
 
-// Whether a number is in the form that fovea_integer_multiplier gives, and its shift in a range.
-bool is_number(int32_t multiplier, int32_t shift, int32_t least, int32_t most) {
-  return multiplier >= 1 << 30 && shift >= least && shift <= most;
-}
 // floor(multiplier 2^-shift + 1 / 2), for a shift of at least 1.
 int32_t shifted(int32_t multiplier, int shift) {
   return int32_t((int64_t(multiplier) + (int64_t(1) << (shift - 1))) >> shift);
 }
 
-// Checks what the rows of all calls share. *empty: there is no row.
+// Checks what the rows of all calls share.
 template <class Args>
-fovea_status check_rows(const Args& a, bool* empty) {
+fovea_status check_rows(const Args& a, RowCounts* rows) {
   if (a.struct_bytes != sizeof a) return FOVEA_ERR_STRUCT;
-  *empty = a.batch == 0 || a.heads == 0 || a.tokens == 0;
+  *rows = counts_of(a);
   return a.dim == 0 ? FOVEA_ERR_DIM : FOVEA_OK;
 }
 
 // Adds an input of y's counts, which may be y itself.
 template <class Args>
 fovea_status add_input(Buffers* buffers, const Args& a, const fovea_in& array) {
-  return buffers->add_in_place(a.y, 1, array, 1, a.batch, a.heads, a.tokens, a.dim);
+  return buffers->add_in_place(a.y, 1, array, 1, counts_of(a), a.dim);
 }
 template <class Args>
 fovea_status add_output(Buffers* buffers, const Args& a) {
-  return buffers->add_output(a.y, 1, a.batch, a.heads, a.tokens, a.dim);
+  return buffers->add_output(a.y, 1, counts_of(a), a.dim);
 }
 // Adds an array that every row reads.
 fovea_status add_required(Buffers* buffers, const void* data, size_t element_bytes, size_t count) {
@@ -44,40 +42,37 @@ fovea_status add_required(Buffers* buffers, const void* data, size_t element_byt
 }
 
 // Checks what a sum and a product share, and finds the least and the largest code of y.
-fovea_status check_pair(const fovea_integer_pair_args& a, bool has_b, int32_t* least, int32_t* most, bool* empty) {
-  FOVEA_RETURN_IF_ERROR(check_rows(a, empty));
+fovea_status check_pair(const fovea_integer_pair_args& a, bool has_b, int32_t* least, int32_t* most, RowCounts* rows) {
+  FOVEA_RETURN_IF_ERROR(check_rows(a, rows));
   if (!is_i8_code(a.a_zero) || !is_i8_code(a.b_zero) || !is_i8_code(a.y_zero)) return FOVEA_ERR_NUMBER;
-  if (!is_number(a.a_multiplier, a.a_shift, -31, 5)) return FOVEA_ERR_NUMBER;
+  if (!is_multiplier(a.a_multiplier, a.a_shift, -31, 5)) return FOVEA_ERR_NUMBER;
   if (!is_i8_code(a.y_least) || !is_i8_code(a.y_most) || a.y_least > a.y_most) return FOVEA_ERR_NUMBER;
   const bool all = a.y_least == 0 && a.y_most == 0;
   *least = all ? INT8_MIN : a.y_least, *most = all ? INT8_MAX : a.y_most;
-  if (*empty) return FOVEA_OK;
+  if (rows->empty()) return FOVEA_OK;
   Buffers buffers;
-  FOVEA_RETURN_IF_ERROR(add_output(&buffers, a));
-  FOVEA_RETURN_IF_ERROR(add_input(&buffers, a, a.a));
-  return has_b ? add_input(&buffers, a, a.b) : FOVEA_OK;
+  add_output(&buffers, a);
+  add_input(&buffers, a, a.a);
+  return has_b ? add_input(&buffers, a, a.b) : buffers.status();
 }
 
 }  // namespace
 
 fovea_status resolve_integer_norm(const fovea_integer_norm_args& a, IntegerNormCall* call) {
-  call->rows.batch = 0;
-  bool empty;
-  FOVEA_RETURN_IF_ERROR(check_rows(a, &empty));
+  FOVEA_RETURN_IF_ERROR(check_rows(a, &call->rows));
   if (a.norm != FOVEA_NORM_LAYER && a.norm != FOVEA_NORM_RMS) return FOVEA_ERR_ENUM;
   if (a.dim > kMostNormDim) return FOVEA_ERR_SIZE;
   if (!is_i8_code(a.x_zero) || !is_i8_code(a.y_zero)) return FOVEA_ERR_NUMBER;
-  if (!is_number(a.weight_multiplier, a.weight_shift, -31, -8)) return FOVEA_ERR_NUMBER;
+  if (!is_multiplier(a.weight_multiplier, a.weight_shift, -31, -8)) return FOVEA_ERR_NUMBER;
   const bool has_epsilon = a.epsilon_multiplier != 0;
-  if (has_epsilon && !is_number(a.epsilon_multiplier, a.epsilon_shift, -31, 15)) return FOVEA_ERR_NUMBER;
-  if (empty) return FOVEA_OK;
+  if (has_epsilon && !is_multiplier(a.epsilon_multiplier, a.epsilon_shift, -31, 15)) return FOVEA_ERR_NUMBER;
+  if (call->rows.empty()) return FOVEA_OK;
   Buffers buffers;
-  FOVEA_RETURN_IF_ERROR(add_output(&buffers, a));
+  add_output(&buffers, a);
   FOVEA_RETURN_IF_ERROR(add_input(&buffers, a, a.x));
   FOVEA_RETURN_IF_ERROR(add_required(&buffers, a.weight, sizeof(int16_t), a.dim));
   FOVEA_RETURN_IF_ERROR(buffers.add_list(a.bias, sizeof(int16_t), a.dim));
 
-  call->rows = {a.batch, a.heads, a.tokens};
   call->y = &a.y, call->x = &a.x;
   call->centred = a.norm == FOVEA_NORM_LAYER, call->x_zero = a.x_zero;
   call->weight_multiplier = a.weight_multiplier, call->weight_shift = a.weight_shift;
@@ -88,14 +83,11 @@ fovea_status resolve_integer_norm(const fovea_integer_norm_args& a, IntegerNormC
 }
 
 fovea_status resolve_integer_sum(const fovea_integer_pair_args& a, IntegerSumCall* call) {
-  call->rows.batch = 0;
   IntegerSumRow& row = call->row;
-  bool empty;
   const bool has_b = a.b.data != nullptr;
-  FOVEA_RETURN_IF_ERROR(check_pair(a, has_b, &row.least, &row.most, &empty));
-  if (has_b && !is_number(a.b_multiplier, a.b_shift, -31, 5)) return FOVEA_ERR_NUMBER;
-  if (empty) return FOVEA_OK;
-  call->rows = {a.batch, a.heads, a.tokens};
+  FOVEA_RETURN_IF_ERROR(check_pair(a, has_b, &row.least, &row.most, &call->rows));
+  if (has_b && !is_multiplier(a.b_multiplier, a.b_shift, -31, 5)) return FOVEA_ERR_NUMBER;
+  if (call->rows.empty()) return FOVEA_OK;
   call->y = &a.y, call->a = &a.a, call->b = &a.b;
   row.dim = a.dim;
   row.a_factor = shifted(a.a_multiplier, 31 - kSumBits - a.a_shift);
@@ -105,12 +97,9 @@ fovea_status resolve_integer_sum(const fovea_integer_pair_args& a, IntegerSumCal
 }
 
 fovea_status resolve_integer_product(const fovea_integer_pair_args& a, IntegerProductCall* call) {
-  call->rows.batch = 0;
   IntegerProductRow& row = call->row;
-  bool empty;
-  FOVEA_RETURN_IF_ERROR(check_pair(a, true, &row.least, &row.most, &empty));
-  if (empty) return FOVEA_OK;
-  call->rows = {a.batch, a.heads, a.tokens};
+  FOVEA_RETURN_IF_ERROR(check_pair(a, true, &row.least, &row.most, &call->rows));
+  if (call->rows.empty()) return FOVEA_OK;
   call->y = &a.y, call->a = &a.a, call->b = &a.b;
   const int places = a.a_shift + 1 + kProductBits;
   row.dim = a.dim;
@@ -123,32 +112,26 @@ fovea_status resolve_integer_product(const fovea_integer_pair_args& a, IntegerPr
 }
 
 fovea_status resolve_integer_activation(const fovea_integer_activation_args& a, IntegerActivationCall* call) {
-  call->rows.batch = 0;
-  bool empty;
-  FOVEA_RETURN_IF_ERROR(check_rows(a, &empty));
-  if (empty) return FOVEA_OK;
+  FOVEA_RETURN_IF_ERROR(check_rows(a, &call->rows));
+  if (call->rows.empty()) return FOVEA_OK;
   Buffers buffers;
-  FOVEA_RETURN_IF_ERROR(add_output(&buffers, a));
+  add_output(&buffers, a);
   FOVEA_RETURN_IF_ERROR(add_input(&buffers, a, a.x));
   FOVEA_RETURN_IF_ERROR(add_required(&buffers, a.table, 1, 256));
-  call->rows = {a.batch, a.heads, a.tokens};
   call->y = &a.y, call->x = &a.x;
   call->dim = a.dim, call->table = a.table;
   return FOVEA_OK;
 }
 
 fovea_status resolve_integer_hard_swish(const fovea_integer_hard_swish_args& a, IntegerHardSwishCall* call) {
-  call->rows.batch = 0;
-  bool empty;
-  FOVEA_RETURN_IF_ERROR(check_rows(a, &empty));
+  FOVEA_RETURN_IF_ERROR(check_rows(a, &call->rows));
   if (!is_i8_code(a.x_zero) || !is_i8_code(a.y_zero)) return FOVEA_ERR_NUMBER;
-  if (!is_number(a.three_multiplier, a.three_shift, -7, 13)) return FOVEA_ERR_NUMBER;
-  if (!is_number(a.out_multiplier, a.out_shift, -23, 6)) return FOVEA_ERR_NUMBER;
-  if (empty) return FOVEA_OK;
+  if (!is_multiplier(a.three_multiplier, a.three_shift, -7, 13)) return FOVEA_ERR_NUMBER;
+  if (!is_multiplier(a.out_multiplier, a.out_shift, -23, 6)) return FOVEA_ERR_NUMBER;
+  if (call->rows.empty()) return FOVEA_OK;
   Buffers buffers;
-  FOVEA_RETURN_IF_ERROR(add_output(&buffers, a));
+  add_output(&buffers, a);
   FOVEA_RETURN_IF_ERROR(add_input(&buffers, a, a.x));
-  call->rows = {a.batch, a.heads, a.tokens};
   call->y = &a.y, call->x = &a.x;
   IntegerHardSwishRow& row = call->row;
   row.dim = a.dim, row.x_zero = a.x_zero, row.y_zero = a.y_zero;
@@ -158,21 +141,18 @@ fovea_status resolve_integer_hard_swish(const fovea_integer_hard_swish_args& a, 
 }
 
 fovea_status resolve_integer_mean(const fovea_integer_mean_args& a, IntegerMeanCall* call) {
-  call->rows.batch = 0;
-  bool no_token;
-  FOVEA_RETURN_IF_ERROR(check_rows(a, &no_token));
+  FOVEA_RETURN_IF_ERROR(check_rows(a, &call->rows));
   if (a.tokens > kMostMeanTokens) return FOVEA_ERR_SIZE;
   if (!is_i8_code(a.x_zero) || !is_i8_code(a.y_zero)) return FOVEA_ERR_NUMBER;
-  if (!is_number(a.multiplier, a.shift, -31, 5)) return FOVEA_ERR_NUMBER;
+  if (!is_multiplier(a.multiplier, a.shift, -31, 5)) return FOVEA_ERR_NUMBER;
   if (a.batch == 0 || a.heads == 0) return FOVEA_OK;
   Buffers buffers;
-  buffers.add_output(a.y, 1, a.batch, a.heads, 1, a.dim);
-  buffers.add_input(a.x, 1, a.batch, a.heads, a.tokens, a.dim);
+  buffers.add_output(a.y, 1, {a.batch, a.heads, 1}, a.dim);
+  buffers.add_input(a.x, 1, counts_of(a), a.dim);
   FOVEA_RETURN_IF_ERROR(buffers.add_list(a.lengths, sizeof(uint32_t), a.batch));
   for (uint32_t entry = 0; a.lengths && entry < a.batch; ++entry) {
     if (a.lengths[entry] > a.tokens) return FOVEA_ERR_LENGTH;
   }
-  call->rows = {a.batch, a.heads, a.tokens};
   call->y = &a.y, call->x = &a.x, call->lengths = a.lengths;
   call->x_zero = a.x_zero, call->multiplier = a.multiplier, call->multiplier_shift = a.shift;
   call->row.stride = a.x.token_stride, call->row.dim = a.dim, call->row.y_zero = a.y_zero;
@@ -180,3 +160,39 @@ fovea_status resolve_integer_mean(const fovea_integer_mean_args& a, IntegerMeanC
 }
 
 }  // namespace fovea
+
+extern "C" fovea_status fovea_integer_norm(const fovea_integer_norm_args* args) {
+  return fovea::resolve_and_run(args, fovea::resolve_integer_norm, fovea::run_integer_norm);
+}
+
+extern "C" fovea_status fovea_integer_add(const fovea_integer_pair_args* args) {
+  return fovea::resolve_and_run(args, fovea::resolve_integer_sum, fovea::run_integer_sum);
+}
+
+extern "C" fovea_status fovea_integer_multiply(const fovea_integer_pair_args* args) {
+  return fovea::resolve_and_run(args, fovea::resolve_integer_product, fovea::run_integer_product);
+}
+
+extern "C" fovea_status fovea_integer_activation(const fovea_integer_activation_args* args) {
+  return fovea::resolve_and_run(args, fovea::resolve_integer_activation, fovea::run_integer_activation);
+}
+
+extern "C" fovea_status fovea_integer_hard_swish(const fovea_integer_hard_swish_args* args) {
+  return fovea::resolve_and_run(args, fovea::resolve_integer_hard_swish, fovea::run_integer_hard_swish);
+}
+
+extern "C" fovea_status fovea_integer_mean(const fovea_integer_mean_args* args) {
+  return fovea::resolve_and_run(args, fovea::resolve_integer_mean, fovea::run_integer_mean);
+}
+
+extern "C" fovea_status fovea_integer_argmax(const int8_t* x, uint32_t count, uint32_t* index) {
+  FOVEA_RETURN_IF_ERROR(fovea::check_select(x, sizeof *x, count, 1, index));
+  *index = fovea::largest_of(x, count);
+  return FOVEA_OK;
+}
+
+extern "C" fovea_status fovea_integer_top_k(const int8_t* x, uint32_t count, uint32_t k, uint32_t* indices) {
+  FOVEA_RETURN_IF_ERROR(fovea::check_select(x, sizeof *x, count, k, indices));
+  fovea::largest_k_of(x, count, k, indices);
+  return FOVEA_OK;
+}

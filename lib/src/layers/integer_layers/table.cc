@@ -1,13 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Activations as tables of codes. Plain code without fused multiply-adds: the same bits on every target. Relative
-// errors are below 4e-5 everywhere, in the tails too: a hundredth of a code.
+// Activations as tables of codes. A file of its own: programs with constant tables link no floating point. Plain code
+// without fused multiply-adds: the same bits on every target. Relative errors are below 4e-5 everywhere, in the tails
+// too: a hundredth of a code.
 #include "ground/base/arithmetic.h"
-#include "layers/integer_layers/table.h"
-#include "ground/base/nearest.h"
+#include "fovea/fovea.h"
+#include "ground/base/numbers.h"
+#include "ground/base/status.h"
 
 namespace fovea {
+
+// A table of codes, of the function activation(x). Arithmetic on codes would take as many bytes, and some ten times the
+// three instructions.
+struct ActivationTable {
+  fovea_activation_kind activation;
+  float alpha;  // not 0
+  float x_scale, y_scale;
+  int32_t x_zero, y_zero;
+};
+
 namespace {
+
+// Scales from 2^-100 to 2^100, so that x is finite, and normal where it is not 0. What is computed from it may be
+// infinite, and is then clamped like other large numbers; or subnormal, which is far less than a code.
+constexpr float kLeastTableScale = 0x1p-100f, kMostTableScale = 0x1p100f;
+
+fovea_status check_table(const ActivationTable& t) {
+  if (uint32_t(t.activation) > FOVEA_ACTIVATION_TANH) return FOVEA_ERR_ENUM;
+  const auto is_scale = [](float x) { return x >= kLeastTableScale && x <= kMostTableScale; };
+  if (!is_scale(t.x_scale) || !is_scale(t.y_scale) || !is_finite(t.alpha)) return FOVEA_ERR_NUMBER;
+  return is_i8_code(t.x_zero) && is_i8_code(t.y_zero) ? FOVEA_OK : FOVEA_ERR_NUMBER;
+}
 
 float clamped(float x, float least, float most) { return x < least ? least : x > most ? most : x; }
 
@@ -87,3 +110,12 @@ void fill_table(const ActivationTable& t, int8_t* codes) {
 }
 
 }  // namespace fovea
+
+extern "C" fovea_status fovea_integer_activation_table(fovea_activation_kind activation, float alpha, float x_scale,
+                                                       int32_t x_zero, float y_scale, int32_t y_zero, int8_t* table) {
+  if (!table) return FOVEA_ERR_NULL;
+  const fovea::ActivationTable wanted = {activation, alpha == 0.0f ? 1.0f : alpha, x_scale, y_scale, x_zero, y_zero};
+  FOVEA_RETURN_IF_ERROR(fovea::check_table(wanted));
+  fovea::fill_table(wanted, table);
+  return FOVEA_OK;
+}

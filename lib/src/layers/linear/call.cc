@@ -92,8 +92,8 @@ void multiply_few_halves(const LinearCall& c, const TokenTile& tile, uint32_t to
   const auto* const x = static_cast<const uint16_t*>(tile.x);
   const ptrdiff_t pitch = round_up(c.in_dim, kFewHalfInputs);
   float* const y = y_at(c, token, begin);
-  (*c.f16)->few({tile.live, c.in_dim, end - begin, x, y, pitch, c.y_stride,
-                 weights_from(c.weights, c.in_dim, begin), {}});
+  (*c.f16)->few(
+      {tile.live, c.in_dim, end - begin, x, y, pitch, c.y_stride, weights_from(c.weights, c.in_dim, begin), {}});
   activate(c, y, tile.live, end - begin);
 }
 
@@ -105,8 +105,8 @@ void run_tile(const LinearCall& c, uint32_t index, uint32_t begin, uint32_t end,
   tile.relu = kernels_do_relu(c);
   place_token_tile(workspace, c.weights.dtype, &tile);
   if (kHasF16Linear && c.f16) {
-    const ptrdiff_t from = stride_bytes(c.x_stride, unit_bytes(c.x_dtype), ptrdiff_t(token));
-    (*c.f16)->begin(tile, c.x_dtype, advanced(c.x, from), c.x_stride);
+    const ptrdiff_t from = stride_bytes(c.x_stride, unit_bytes(c.inputs.dtype), ptrdiff_t(token));
+    (*c.f16)->begin(tile, c.inputs.dtype, advanced(c.x, from), c.x_stride);
   } else {
     c.kernels->begin(tile, x_at(c, token), c.x_stride);
   }
@@ -121,8 +121,8 @@ void run_tile(const LinearCall& c, uint32_t index, uint32_t begin, uint32_t end,
   }
 }
 
-// The same where tiles have register blocks of a lane for each token: these are filled, since they multiply faster than
-// parts of them.
+// Takes the tokens of a tile with register blocks of a lane for each token: these are filled, since they multiply faster
+// than parts of them.
 uint32_t take_blocks(const LinearCall& c, uint32_t index, I8TokenTile* tile) {
   const uint32_t most = c.plan.tile_vectors, token = most * index, left = c.tokens - token;
   tile->in_dim = c.in_dim;
@@ -131,7 +131,7 @@ uint32_t take_blocks(const LinearCall& c, uint32_t index, I8TokenTile* tile) {
   return token;
 }
 
-// The same with integer products, for few tokens too.
+// Runs a tile with integer products, of few tokens too.
 void run_i8_tile(const LinearCall& c, uint32_t index, uint32_t begin, uint32_t end, char* workspace) {
   I8TokenTile tile;
   const uint32_t token = kI8TilesHaveBlocks ? take_blocks(c, index, &tile) : take_tokens(c, index, &tile);

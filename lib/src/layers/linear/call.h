@@ -43,14 +43,13 @@ struct LinearCall {
   uint32_t tiles, parts;  // of tokens, of outputs
 
   const I8LinearKernel* i8;  // null = y is f32, and so is x but for products of halves
-  I8Inputs inputs;
+  I8Inputs inputs;           // with products of halves only their type
   I8Outputs outputs;
 
   fovea_activation_kind activation;  // of outputs in f32 arithmetic, after they are stored
   const ActivationKernels* activation_kernels;
 
   [[no_unique_address]] MemberIf<kHasF16Linear, const F16LinearKernel*> f16;  // null = no products of halves
-  [[no_unique_address]] MemberIf<kHasF16Linear, fovea_dtype> x_dtype;         // with these
 
   struct Scratch {};
   fovea_status run_task(size_t index, uint32_t worker, Scratch*) const;

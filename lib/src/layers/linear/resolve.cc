@@ -2,14 +2,16 @@
 #include "ground/base/arithmetic.h"
 #include "layers/linear/resolve.h"
 
+#include "fovea/fovea.h"
 #include "ground/base/buffers.h"
 #include "ground/base/carver.h"
-#include "ground/base/codes.h"
 #include "ground/base/key_places.h"
+#include "ground/base/numbers.h"
 #include "ground/base/tasks.h"
-#include "ground/formats/weights.h"
+#include "ground/formats/checks.h"
 #include "ground/targets/registry.h"
-#include "layers/norm/resolve.h"
+#include "layers/linear/call.h"
+#include "layers/norm/call.h"
 
 namespace fovea {
 namespace {
@@ -40,7 +42,7 @@ fovea_status check_compute(const fovea_linear_args& a) {
     return FOVEA_ERR_UNSUPPORTED;
   }
   if (!is_i8_code(a.x_zero) || !is_i8_code(a.y_zero)) return FOVEA_ERR_NUMBER;
-  return codes_out && !(a.y_scale >= 0x1p-126f && a.y_scale <= 0x1p126f) ? FOVEA_ERR_NUMBER : FOVEA_OK;
+  return codes_out && !is_scale(a.y_scale) ? FOVEA_ERR_NUMBER : FOVEA_OK;
 }
 
 fovea_status check_shape(const fovea_linear_args& a) {
@@ -71,10 +73,10 @@ fovea_status check_arrays(const fovea_linear_args& a, size_t needed_bytes, const
 
   Buffers buffers;
   buffers.add_memory(workspace, workspace ? workspace_bytes : 0);
-  buffers.add_output({a.y, 0, 0, a.y_stride}, unit_bytes(a.y_dtype), 1, 1, a.tokens, a.out_dim);
-  buffers.add_input({a.x, 0, 0, a.x_stride}, unit_bytes(a.x_dtype), 1, 1, a.tokens, a.in_dim);
+  buffers.add_output({a.y, 0, 0, a.y_stride}, unit_bytes(a.y_dtype), {1, 1, a.tokens}, a.out_dim);
+  buffers.add_input({a.x, 0, 0, a.x_stride}, unit_bytes(a.x_dtype), {1, 1, a.tokens}, a.in_dim);
   const fovea_in x_scales = {a.x_scales, 0, 0, a.x_scales_stride};
-  if (a.x_scales) buffers.add_input(x_scales, sizeof(float), 1, 1, a.tokens, 1);
+  if (a.x_scales) buffers.add_input(x_scales, sizeof(float), {1, 1, a.tokens}, 1);
   return add_weights(buffers, w, a.in_dim, a.out_dim);
 }
 
@@ -179,7 +181,7 @@ fovea_status resolve_linear(const fovea_linear_args& a, void* workspace, size_t 
   call->i8 = nullptr, call->f16 = nullptr;
   if (is_f16(a)) {
     call->f16 = &f16_linear_kernels(plan.target).list[plan.few ? uint32_t(kFewHalves) : uint32_t(plan.dot)];
-    call->x_dtype = a.x_dtype;
+    call->inputs.dtype = a.x_dtype;
   }
   if (kHasI8Linear && a.compute == FOVEA_COMPUTE_I8) {
     call->i8 = &i8_linear_kernels(plan.target).list[dot_row(plan.dot)][plan.few ? kI8FewTokens : kI8TokenTile];
@@ -202,3 +204,15 @@ fovea_status resolve_linear(const fovea_linear_args& a, void* workspace, size_t 
 }
 
 }  // namespace fovea
+
+extern "C" size_t fovea_linear_workspace_bytes(const fovea_linear_args* args) {
+  fovea::LinearPlan plan;
+  return args && fovea::plan_linear(*args, &plan) == FOVEA_OK ? plan.worker_bytes * plan.workers : 0;
+}
+
+extern "C" fovea_status fovea_linear(const fovea_linear_args* args, void* workspace, size_t workspace_bytes) {
+  if (!args) return FOVEA_ERR_NULL;
+  fovea::LinearCall call;
+  const fovea_status status = fovea::resolve_linear(*args, workspace, workspace_bytes, &call);
+  return status == FOVEA_OK ? fovea::run_linear(call) : status;
+}

@@ -5,14 +5,14 @@
 #include "layers/multihead/call.h"
 
 #include "core/attention/call.h"
+#include "ground/base/status.h"
 #include "ground/base/strides.h"
 
 namespace fovea {
 
 fovea_status run_linear_step(LinearStep* step) {
   for (uint32_t call = 0; call < step->calls; ++call) {
-    const fovea_status status = run_linear(step->call);
-    if (status != FOVEA_OK) return status;
+    FOVEA_RETURN_IF_ERROR(run_linear(step->call));
     if (call + 1 == step->calls) break;  // no pointer is made that may be outside of an array
     step->call.x = advanced(step->call.x, step->x_step);
     step->call.y = advanced(step->call.y, step->y_step);
@@ -21,10 +21,9 @@ fovea_status run_linear_step(LinearStep* step) {
 }
 
 fovea_status run_projections(ProjectionSteps* steps, fovea_kv_cache* append_to) {
-  fovea_status status = run_linear_step(&steps->q);
-  if (status == FOVEA_OK) status = run_linear_step(&steps->k);
-  if (status == FOVEA_OK) status = run_linear_step(&steps->v);
-  if (status != FOVEA_OK) return status;
+  FOVEA_RETURN_IF_ERROR(run_linear_step(&steps->q));
+  FOVEA_RETURN_IF_ERROR(run_linear_step(&steps->k));
+  FOVEA_RETURN_IF_ERROR(run_linear_step(&steps->v));
   if (append_to) {
     append_to_cache(*append_to, &steps->append);
     return FOVEA_OK;

@@ -137,6 +137,10 @@ class LayerCall {
   fovea_multihead_weights w_ = {};  // q, k and v point into qkv where that is given
 };
 
+// Plans for this machine or, if target is not FOVEA_TARGET_BEST, for a machine with that target.
+fovea_status make_multihead_plan(const fovea_multihead_desc& desc, fovea_target target, fovea_multihead_plan* plan);
+bool is_multihead_plan(const fovea_multihead_plan& plan);
+
 }  // namespace fovea
 
 #endif  // FOVEA_SRC_MULTIHEAD_LAYER_RESOLVE_H_

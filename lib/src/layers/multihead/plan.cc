@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ground/base/arithmetic.h"
-#include "layers/multihead/plan.h"
+#include "layers/multihead/layer_resolve.h"
 
 #include "core/attention/plan.h"
 #include "ground/base/carver.h"
 #include "layers/linear/resolve.h"
-#include "layers/multihead/layer_resolve.h"
 
 namespace fovea {
 namespace {

@@ -2,20 +2,20 @@
 //
 // All checks of a call, before its first step runs.
 #include "ground/base/arithmetic.h"
-#include "layers/multihead/resolve.h"
+#include "layers/multihead/call.h"
 
-#include "core/attention/block_map/resolve.h"
+#include "core/attention/call.h"
 #include "core/attention/plan.h"
-#include "core/attention/resolve.h"
 #include "core/cache/resolve.h"
 #include "core/rope/resolve.h"
+#include "fovea/fovea.h"
 #include "ground/base/strides.h"
+#include "ground/formats/checks.h"
 #include "ground/formats/formats.h"
-#include "ground/formats/weights.h"
 #include "ground/targets/list.h"
+#include "ground/targets/registry.h"
 #include "layers/linear/resolve.h"
 #include "layers/multihead/layer_resolve.h"
-#include "layers/multihead/plan.h"
 
 namespace fovea {
 namespace {
@@ -99,9 +99,7 @@ fovea_status LayerCall::check_weights() {
 // Checks outputs and the workspace against everything that any step reads. The steps check only what they write.
 fovea_status LayerCall::check_memory(void* workspace, size_t workspace_bytes) const {
   const fovea_multihead_desc& m = plan_.desc;
-  if (!workspace) return FOVEA_ERR_NULL;
-  if (!is_aligned(workspace, FOVEA_WORKSPACE_ALIGNMENT)) return FOVEA_ERR_ALIGNMENT;
-  if (workspace_bytes < plan_.workspace_bytes) return FOVEA_ERR_WORKSPACE;
+  FOVEA_RETURN_IF_ERROR(fovea::check_memory(workspace, workspace_bytes, plan_.workspace_bytes));
   Buffers buffers;
   buffers.add_memory(workspace, workspace_bytes);
   if (attends()) add_outputs(buffers);
@@ -138,13 +136,13 @@ void LayerCall::add_outputs(Buffers& buffers) const {
   const fovea_attention_args& a = args_.attention;
   const Tokens y = this->y();
   const size_t unit = y.tensor.unit_bytes();
-  buffers.add_output(y.heads_out(0), unit, y.batch, 1, y.count, plan_.desc.d_model);
-  if (a.lse.data) buffers.add_output(a.lse, sizeof(float), args_.batch, d_.q_heads, args_.q_tokens, 1);
+  buffers.add_output(y.heads_out(0), unit, {y.batch, 1, y.count}, plan_.desc.d_model);
+  if (a.lse.data) buffers.add_output(a.lse, sizeof(float), {args_.batch, d_.q_heads, args_.q_tokens}, 1);
   if (a.scores_stage != FOVEA_SCORES_NONE) {
-    buffers.add_output(a.scores, sizeof(float), args_.batch, d_.q_heads, args_.q_tokens, kv_tokens());
+    buffers.add_output(a.scores, sizeof(float), {args_.batch, d_.q_heads, args_.q_tokens}, kv_tokens());
   }
   if (kHasKeyMass && a.key_mass.data) {
-    buffers.add_output(a.key_mass, sizeof(float), args_.batch, d_.kv_heads, 1, kv_tokens());
+    buffers.add_output(a.key_mass, sizeof(float), {args_.batch, d_.kv_heads, 1}, kv_tokens());
   }
 }
 
@@ -156,11 +154,11 @@ fovea_status LayerCall::add_options(Buffers& buffers) const {
   buffers.add_list(a.sinks, sizeof(float), d_.q_heads);
   if (a.value_channel_scales) {
     const fovea_in scales = {a.value_channel_scales, 0, a.value_channel_stride, 0};
-    buffers.add_input(scales, sizeof(float), 1, d_.kv_heads, 1, d_.value_dim);
+    buffers.add_input(scales, sizeof(float), {1, d_.kv_heads, 1}, d_.value_dim);
   }
   if (a.score_vector) {
     const fovea_in vector = {a.score_vector, 0, a.score_vector_stride, 0};
-    buffers.add_input(vector, sizeof(float), 1, d_.kv_heads, 1, d_.head_dim);
+    buffers.add_input(vector, sizeof(float), {1, d_.kv_heads, 1}, d_.head_dim);
   }
   if (kHasBlockMaps && a.block_map) {
     FOVEA_RETURN_IF_ERROR(buffers.status());
@@ -323,3 +321,60 @@ fovea_status resolve_out_step(const fovea_multihead_plan& plan, const fovea_mult
 }
 
 }  // namespace fovea
+
+extern "C" fovea_status fovea_multihead_plan_init(fovea_multihead_plan* plan, const fovea_multihead_desc* desc) {
+  if (!plan || !desc) return FOVEA_ERR_NULL;
+  return fovea::make_multihead_plan(*desc, FOVEA_TARGET_BEST, plan);
+}
+
+extern "C" size_t fovea_multihead_workspace_bytes(const fovea_multihead_plan* plan) {
+  return plan && fovea::is_multihead_plan(*plan) ? plan->workspace_bytes : 0;
+}
+
+extern "C" size_t fovea_multihead_workspace_bytes_for(const fovea_multihead_desc* desc, fovea_target target) {
+  if (!desc) return 0;
+  return fovea::largest_for(target, [=](fovea_target one) {
+    fovea_multihead_plan plan;
+    return fovea::make_multihead_plan(*desc, one, &plan) == FOVEA_OK ? plan.workspace_bytes : 0;
+  });
+}
+
+namespace {
+
+// Not inlined: the stack of the first is free when the second begins.
+__attribute__((noinline)) fovea_status project(const fovea_multihead_plan& plan, const fovea_multihead_args& args,
+                                               void* workspace, fovea_kv_cache* append_to) {
+  fovea::ProjectionSteps steps;
+  const fovea_status status = fovea::resolve_projections(plan, args, workspace, append_to, &steps);
+  return status == FOVEA_OK ? fovea::run_projections(&steps, append_to) : status;
+}
+__attribute__((noinline)) fovea_status attend(const fovea_multihead_plan& plan, const fovea_multihead_args& args,
+                                              void* workspace) {
+  union {
+    fovea::AttentionStep attention;
+    fovea::LinearStep out;
+  };
+  fovea_status status = fovea::resolve_attention_step(plan, args, workspace, &attention);
+  if (status == FOVEA_OK) status = fovea::run_attention_step(plan, attention);
+  if (status == FOVEA_OK) status = fovea::resolve_out_step(plan, args, workspace, &out);
+  return status == FOVEA_OK ? fovea::run_linear_step(&out) : status;
+}
+
+}  // namespace
+
+extern "C" fovea_status fovea_multihead(const fovea_multihead_plan* plan, const fovea_multihead_args* args,
+                                        void* workspace, size_t workspace_bytes) {
+  if (!plan || !args) return FOVEA_ERR_NULL;
+  fovea_status status = fovea::check_multihead(*plan, *args, workspace, workspace_bytes, nullptr);
+  if (status == FOVEA_OK) status = project(*plan, *args, workspace, nullptr);
+  return status == FOVEA_OK ? attend(*plan, *args, workspace) : status;
+}
+
+extern "C" fovea_status fovea_multihead_append(const fovea_multihead_plan* plan, fovea_kv_cache* cache,
+                                               const fovea_multihead_args* args, void* workspace,
+                                               size_t workspace_bytes) {
+  if (!plan || !args) return FOVEA_ERR_NULL;
+  fovea_status status = fovea::check_cache(cache);
+  if (status == FOVEA_OK) status = fovea::check_multihead(*plan, *args, workspace, workspace_bytes, cache);
+  return status == FOVEA_OK ? project(*plan, *args, workspace, cache) : status;
+}

@@ -11,10 +11,10 @@ namespace {
 constexpr size_t kBlock = 64;
 
 // Goes through the rows [batch][heads][tokens], one after the other.
-struct Place {
+struct RowPlace {
   uint32_t entry = 0, head = 0, token = 0;
 
-  bool next(const NormRows& rows) {
+  bool next(const RowCounts& rows) {
     if (++token < rows.tokens) return true;
     token = 0;
     if (++head < rows.heads) return true;
@@ -24,19 +24,19 @@ struct Place {
 };
 
 // A row of any format without scales; data null = none.
-struct Row {
+struct PlainRow {
   const PlainKernels* plain;
   fovea_dtype dtype;
   char* data;
 
-  static Row of(const PlainKernels* plain, fovea_dtype dtype, const fovea_in& array, const Place& p) {
+  static PlainRow of(const PlainKernels* plain, fovea_dtype dtype, const fovea_in& array, const RowPlace& p) {
     if (!array.data) return {plain, dtype, nullptr};
     const char* const row =
         row_of(array, unscaled_bytes(dtype), ptrdiff_t(p.entry), ptrdiff_t(p.head), ptrdiff_t(p.token));
     return {plain, dtype, const_cast<char*>(row)};
   }
-  static Row of(const PlainKernels* plain, fovea_dtype dtype, const fovea_out& array, const Place& p) {
-    return of(plain, dtype, fovea_in{array.data, array.batch_stride, array.head_stride, array.token_stride}, p);
+  static PlainRow of(const PlainKernels* plain, fovea_dtype dtype, const fovea_out& array, const RowPlace& p) {
+    return of(plain, dtype, as_input(array), p);
   }
   bool is_floats() const { return is_f32<kUnscaledFormats>(dtype); }
   float* floats() const { return reinterpret_cast<float*>(data); }
@@ -61,7 +61,7 @@ struct Row {
 // 1 / sqrt(x), for x >= 0 and NaN, without libm: a guess from the exponent, and steps of Newton's method, each of which
 // squares the error. Largest error 2 ulp. 0 for infinity, and for 0, so that a row whose squares are all 0 becomes
 // zeros.
-float inverse_root(float x) {
+float inverse_square_root(float x) {
   if (x != x) return x;
   if (x == 0.0f || x > 3.40282347e38f) return 0.0f;
   const bool small = x < 0x1p-100f;  // and perhaps subnormal
@@ -85,9 +85,9 @@ struct Moments {
     variance = kernels.total(squares) / count - distance * distance;
     mean = shift + distance;
   }
-  void invert(const NormCall& c) { inverse = inverse_root((variance < 0.0f ? 0.0f : variance) + c.epsilon); }
+  void invert(const NormCall& c) { inverse = inverse_square_root((variance < 0.0f ? 0.0f : variance) + c.epsilon); }
   void invert(const NormCall& c, const float* squares) {
-    inverse = inverse_root(c.kernels->total(squares) / c.divisor + c.epsilon);
+    inverse = inverse_square_root(c.kernels->total(squares) / c.divisor + c.epsilon);
   }
 };
 
@@ -120,13 +120,13 @@ void find_moments(const NormCall& c, const float* const* x, size_t rows, Moments
 // One row of a normalisation. What is normalised is v = x + residual, times the gate if that comes before.
 class NormRow {
  public:
-  NormRow(const NormCall& call, const Place& place)
+  NormRow(const NormCall& call, const RowPlace& place)
       : c_(call),
-        x_(Row::of(c_.plain, c_.x_dtype, *c_.x, place)),
-        y_(Row::of(c_.plain, c_.y_dtype, *c_.y, place)),
-        residual_(Row::of(c_.plain, c_.residual_dtype, *c_.residual, place)),
-        sum_(Row::of(c_.plain, c_.residual_dtype, *c_.sum, place)),
-        gate_(Row::of(c_.plain, c_.x_dtype, *c_.gate, place)) {
+        x_(PlainRow::of(c_.plain, c_.x_dtype, *c_.x, place)),
+        y_(PlainRow::of(c_.plain, c_.y_dtype, *c_.y, place)),
+        residual_(PlainRow::of(c_.plain, c_.residual_dtype, *c_.residual, place)),
+        sum_(PlainRow::of(c_.plain, c_.residual_dtype, *c_.sum, place)),
+        gate_(PlainRow::of(c_.plain, c_.x_dtype, *c_.gate, place)) {
     const ptrdiff_t from = ptrdiff_t(place.head) * c_.weight_head_stride;
     weight_ = c_.weight ? c_.weight + from : nullptr;
     bias_ = c_.bias ? c_.bias + from : nullptr;
@@ -143,7 +143,7 @@ class NormRow {
     }
     write();
   }
-  // The same for a row of floats whose moments are known.
+  // Normalises a row of floats whose moments are known.
   void run(const Moments& moments) {
     v_ = x_.floats();
     moments_ = moments;
@@ -224,8 +224,14 @@ class NormRow {
       const size_t count = count_at(d, c_.dim, step);
       const float* const v = brought(d, count, buffer, true);
       float* const y = y_.place(d, buffer);
-      const NormScale scaled = {v, weight_ ? weight_ + d : nullptr, bias_ ? bias_ + d : nullptr, y, count,
-                                moments_.mean, moments_.inverse, c_.weight_offset};
+      const NormScale scaled = {v,
+                                weight_ ? weight_ + d : nullptr,
+                                bias_ ? bias_ + d : nullptr,
+                                y,
+                                count,
+                                moments_.mean,
+                                moments_.inverse,
+                                c_.weight_offset};
       if (kLayerNorm && c_.centered) {
         c_.kernels->scale(scaled);
       } else {
@@ -237,7 +243,7 @@ class NormRow {
   }
 
   const NormCall& c_;
-  const Row x_, y_, residual_, sum_, gate_;
+  const PlainRow x_, y_, residual_, sum_, gate_;
   const float *weight_, *bias_;
   const float* v_ = nullptr;
   Moments moments_;
@@ -252,15 +258,15 @@ bool are_in_place(const NormCall& c) {
 
 // Some rows at a time.
 void run_rows(const NormCall& c) {
-  Place place;
+  RowPlace place;
   for (bool more = true; more;) {
-    Place places[kNormRows];
+    RowPlace places[kNormRows];
     const float* x[kNormRows];
     Moments moments[kNormRows];
     size_t rows = 0;
     for (; more && rows < kNormRows; ++rows, more = place.next(c.rows)) {
       places[rows] = place;
-      x[rows] = Row::of(c.plain, c.x_dtype, *c.x, place).floats();
+      x[rows] = PlainRow::of(c.plain, c.x_dtype, *c.x, place).floats();
     }
     find_moments(c, x, rows, moments);
     for (size_t i = 0; i < rows; ++i) NormRow(c, places[i]).run(moments[i]);
@@ -271,10 +277,10 @@ void run_rows(const NormCall& c) {
 
 void run_activation(const ActivationCall& c) {
   if (c.rows.batch == 0) return;
-  Place place;
+  RowPlace place;
   do {
-    const Row x = Row::of(c.plain, c.x_dtype, *c.x, place), y = Row::of(c.plain, c.y_dtype, *c.y, place);
-    const Row factor = Row::of(c.plain, c.x_dtype, *c.factor, place);
+    const PlainRow x = PlainRow::of(c.plain, c.x_dtype, *c.x, place), y = PlainRow::of(c.plain, c.y_dtype, *c.y, place);
+    const PlainRow factor = PlainRow::of(c.plain, c.x_dtype, *c.factor, place);
     const size_t step = x.is_floats() && y.is_floats() ? c.dim : kBlock;
     for (size_t d = 0; d < c.dim; d += step) {
       const size_t count = c.dim - d < step ? c.dim - d : step;
@@ -289,7 +295,7 @@ void run_activation(const ActivationCall& c) {
 
 void run_norm(const NormCall& c) {
   if (c.rows.batch == 0) return;
-  Place place;
+  RowPlace place;
   if (kNormRows > 1 && are_in_place(c)) return run_rows(c);
   do NormRow(c, place).run();
   while (place.next(c.rows));

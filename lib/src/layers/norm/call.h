@@ -5,21 +5,17 @@
 #include <stdint.h>
 
 #include "fovea/fovea.h"
+#include "ground/base/strides.h"
 #include "ground/formats/kernels.h"
 #include "layers/norm/kernels.h"
 
 namespace fovea {
 
-// Counts of rows, [batch][heads][tokens]. If there is none, batch is 0, and the rest of a call is not set.
-struct NormRows {
-  uint32_t batch, heads, tokens;
-};
-
-// A checked activation. The arrays are described in the caller's arguments.
+// Checked calls. The arrays are described in the caller's arguments. If there are no rows, batch is 0, and nothing else is set.
 struct ActivationCall {
   const ActivationKernels* kernels;
   const PlainKernels* plain;
-  NormRows rows;
+  RowCounts rows;
   uint32_t dim;
   fovea_activation_kind kind;
   float alpha;
@@ -28,12 +24,11 @@ struct ActivationCall {
   const fovea_in *x, *factor;  // data of factor null = 1
 };
 
-// A checked normalisation.
 struct NormCall {
   const NormKernels* kernels;
   const ActivationKernels* activation;
   const PlainKernels* plain;
-  NormRows rows;
+  RowCounts rows;
   uint32_t dim;
   bool centered;  // by the mean
   float divisor, epsilon, weight_offset;
@@ -45,6 +40,9 @@ struct NormCall {
   const float *weight, *bias;  // null = 1, 0
   ptrdiff_t weight_head_stride;
 };
+
+// Whether a number is an activation, and this build has it.
+fovea_status check_activation(fovea_activation_kind kind);
 
 void run_activation(const ActivationCall& call);
 void run_norm(const NormCall& call);

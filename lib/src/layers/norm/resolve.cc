@@ -1,39 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ground/base/arithmetic.h"
-#include "layers/norm/resolve.h"
+#include "layers/norm/call.h"
 
+#include "fovea/fovea.h"
 #include "ground/base/buffers.h"
-#include "ground/base/finite.h"
+#include "ground/base/numbers.h"
 #include "ground/base/status.h"
+#include "ground/formats/checks.h"
 #include "ground/targets/registry.h"
 
 namespace fovea {
 namespace {
 
-fovea_status check_format(fovea_dtype dtype) {
-  if (!is_dtype(dtype)) return FOVEA_ERR_ENUM;
-  return is_unscaled(dtype) ? FOVEA_OK : FOVEA_ERR_UNSUPPORTED;
-}
-
 fovea_status check(const fovea_activation_args& a, fovea_target* target) {
   if (a.struct_bytes != sizeof a) return FOVEA_ERR_STRUCT;
   FOVEA_RETURN_IF_ERROR(check_activation(a.activation));
-  FOVEA_RETURN_IF_ERROR(check_format(a.x_dtype));
-  FOVEA_RETURN_IF_ERROR(check_format(a.y_dtype));
-  const TargetTraits* traits;
-  FOVEA_RETURN_IF_ERROR(find_target(a.target, &traits));
-  *target = traits->target;
+  FOVEA_RETURN_IF_ERROR(check_unscaled(a.x_dtype));
+  FOVEA_RETURN_IF_ERROR(check_unscaled(a.y_dtype));
+  FOVEA_RETURN_IF_ERROR(find_target(a.target, target));
   if (a.dim == 0) return FOVEA_ERR_DIM;
   if (!is_finite(a.alpha)) return FOVEA_ERR_NUMBER;
   const bool scales = a.activation == FOVEA_ACTIVATION_SILU || a.activation == FOVEA_ACTIVATION_SIGMOID;
   if (a.alpha != 0.0f && !scales) return FOVEA_ERR_UNSUPPORTED;
-  if (a.batch == 0 || a.heads == 0 || a.tokens == 0) return FOVEA_OK;
+  const RowCounts rows = counts_of(a);
+  if (rows.empty()) return FOVEA_OK;
   const size_t x = unscaled_bytes(a.x_dtype), y = unscaled_bytes(a.y_dtype);
   Buffers buffers;
-  buffers.add_output(a.y, y, a.batch, a.heads, a.tokens, a.dim);
-  buffers.add_in_place(a.y, y, a.x, x, a.batch, a.heads, a.tokens, a.dim);
+  buffers.add_output(a.y, y, rows, a.dim);
+  buffers.add_in_place(a.y, y, a.x, x, rows, a.dim);
   if (!a.factor.data) return buffers.status();
-  return buffers.add_in_place(a.y, y, a.factor, x, a.batch, a.heads, a.tokens, a.dim);
+  return buffers.add_in_place(a.y, y, a.factor, x, rows, a.dim);
 }
 
 fovea_status check_options(const fovea_norm_args& a) {
@@ -43,54 +39,51 @@ fovea_status check_options(const fovea_norm_args& a) {
     if (uint32_t(a.gate_order) > FOVEA_NORM_GATE_BEFORE) return FOVEA_ERR_ENUM;
     FOVEA_RETURN_IF_ERROR(check_activation(a.gate_activation));
   }
-  FOVEA_RETURN_IF_ERROR(check_format(a.x_dtype));
-  FOVEA_RETURN_IF_ERROR(check_format(a.y_dtype));
-  FOVEA_RETURN_IF_ERROR(check_format(a.residual_dtype));
+  FOVEA_RETURN_IF_ERROR(check_unscaled(a.x_dtype));
+  FOVEA_RETURN_IF_ERROR(check_unscaled(a.y_dtype));
+  FOVEA_RETURN_IF_ERROR(check_unscaled(a.residual_dtype));
   if (!kLayerNorm && a.norm == FOVEA_NORM_LAYER) return FOVEA_ERR_UNSUPPORTED;
   return !kResidual && (a.residual.data || a.sum.data) ? FOVEA_ERR_UNSUPPORTED : FOVEA_OK;
 }
 
 // x and the residual may each be the same array as y or sum.
-fovea_status check_arrays(const fovea_norm_args& a) {
+fovea_status check_arrays(const fovea_norm_args& a, const RowCounts& rows) {
   const size_t x = unscaled_bytes(a.x_dtype), y = unscaled_bytes(a.y_dtype), r = unscaled_bytes(a.residual_dtype);
   Buffers buffers;
-  buffers.add_output(a.y, y, a.batch, a.heads, a.tokens, a.dim);
-  if (kResidual && a.sum.data) buffers.add_output(a.sum, r, a.batch, a.heads, a.tokens, a.dim);
+  buffers.add_output(a.y, y, rows, a.dim);
+  if (kResidual && a.sum.data) buffers.add_output(a.sum, r, rows, a.dim);
   const auto add = [&](const fovea_in& array, size_t unit) {
-    if (kResidual && a.sum.data &&
-        Buffers::is_in_place(a.sum, r, array, unit, a.batch, a.heads, a.tokens, a.dim)) {
+    if (kResidual && a.sum.data && Buffers::is_in_place(a.sum, r, array, unit, rows)) {
       return;
     }
-    buffers.add_in_place(a.y, y, array, unit, a.batch, a.heads, a.tokens, a.dim);
+    buffers.add_in_place(a.y, y, array, unit, rows, a.dim);
   };
   add(a.x, x);
   if (kResidual && a.residual.data) add(a.residual, r);
   const float* const lists[] = {a.weight, a.bias};
   for (const float* const list : lists) {
-    const fovea_in rows = {list, 0, a.weight_head_stride, 0};
-    if (list) buffers.add_input(rows, sizeof(float), 1, a.heads, 1, a.dim);
+    const fovea_in of_heads = {list, 0, a.weight_head_stride, 0};
+    if (list) buffers.add_input(of_heads, sizeof(float), {1, a.heads, 1}, a.dim);
   }
-  if (a.gate.data) buffers.add_input(a.gate, x, a.batch, a.heads, a.tokens, a.dim);
+  if (a.gate.data) buffers.add_input(a.gate, x, rows, a.dim);
   return buffers.status();
 }
 
-fovea_status check(const fovea_norm_args& a, fovea_target* target) {
+fovea_status check(const fovea_norm_args& a, const RowCounts& rows, fovea_target* target) {
   FOVEA_RETURN_IF_ERROR(check_options(a));
-  const TargetTraits* traits;
-  FOVEA_RETURN_IF_ERROR(find_target(a.target, &traits));
-  *target = traits->target;
+  FOVEA_RETURN_IF_ERROR(find_target(a.target, target));
   if (a.dim == 0) return FOVEA_ERR_DIM;
   if (!(a.epsilon >= 0.0f) || !is_finite(a.epsilon) || !is_finite(a.weight_offset)) return FOVEA_ERR_NUMBER;
   if ((!a.weight && a.weight_offset != 0.0f) || (a.sum.data && !a.residual.data)) return FOVEA_ERR_NULL;
-  return a.batch == 0 || a.heads == 0 || a.tokens == 0 ? FOVEA_OK : check_arrays(a);
+  return rows.empty() ? FOVEA_OK : check_arrays(a, rows);
 }
 
 }  // namespace
 
 fovea_status check_activation(fovea_activation_kind kind) {
   if (uint32_t(kind) > FOVEA_ACTIVATION_TANH) return FOVEA_ERR_ENUM;
-  const bool left_out = (!config::kGelu && kind == FOVEA_ACTIVATION_GELU) ||
-                        (!config::kTanh && kind == FOVEA_ACTIVATION_TANH);
+  const bool left_out =
+      (!config::kGelu && kind == FOVEA_ACTIVATION_GELU) || (!config::kTanh && kind == FOVEA_ACTIVATION_TANH);
   return left_out ? FOVEA_ERR_UNSUPPORTED : FOVEA_OK;
 }
 
@@ -99,9 +92,9 @@ fovea_status resolve_activation(const fovea_activation_args& a, ActivationCall* 
   fovea_target target;
   FOVEA_RETURN_IF_ERROR(check(a, &target));
   if (a.heads == 0 || a.tokens == 0) return FOVEA_OK;
+  call->rows = counts_of(a);
   call->kernels = &activation_kernels(target);
   call->plain = &plain_kernels(target);
-  call->rows = {a.batch, a.heads, a.tokens};
   call->dim = a.dim;
   call->kind = a.activation;
   call->alpha = a.alpha == 0.0f ? 1.0f : a.alpha;
@@ -111,14 +104,16 @@ fovea_status resolve_activation(const fovea_activation_args& a, ActivationCall* 
 }
 
 fovea_status resolve_norm(const fovea_norm_args& a, NormCall* call) {
-  call->rows.batch = 0;
+  call->rows = counts_of(a);
   fovea_target target;
-  FOVEA_RETURN_IF_ERROR(check(a, &target));
-  if (a.heads == 0 || a.tokens == 0) return FOVEA_OK;
+  FOVEA_RETURN_IF_ERROR(check(a, call->rows, &target));
+  if (call->rows.empty()) {
+    call->rows.batch = 0;
+    return FOVEA_OK;
+  }
   call->kernels = &norm_kernels(target);
   call->activation = &activation_kernels(target);
   call->plain = &plain_kernels(target);
-  call->rows = {a.batch, a.heads, a.tokens};
   call->dim = a.dim;
   call->centered = a.norm == FOVEA_NORM_LAYER;
   call->divisor = a.norm == FOVEA_NORM_L2 ? 1.0f : float(a.dim);
@@ -132,3 +127,11 @@ fovea_status resolve_norm(const fovea_norm_args& a, NormCall* call) {
 }
 
 }  // namespace fovea
+
+extern "C" fovea_status fovea_activation(const fovea_activation_args* args) {
+  return fovea::resolve_and_run(args, fovea::resolve_activation, fovea::run_activation);
+}
+
+extern "C" fovea_status fovea_norm(const fovea_norm_args* args) {
+  return fovea::resolve_and_run(args, fovea::resolve_norm, fovea::run_norm);
+}

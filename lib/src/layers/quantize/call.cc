@@ -4,7 +4,7 @@
 // outside of them they become twice as wide, and each takes in what two had.
 #include "ground/base/arithmetic.h"
 #include "layers/quantize/call.h"
-#include "ground/base/nearest.h"
+#include "ground/base/numbers.h"
 
 namespace fovea {
 namespace {
@@ -38,7 +38,7 @@ void add(fovea_quantize_range* range, float x) {
       ++range->bins[kBins / 2];
       return;
     }
-    range->width = kLeastScale;
+    range->width = kLeastNormal;
   }
   while (magnitude_of(x) / range->width >= float(kBins / 2)) widen(range);
   ++range->bins[bin_of(*range, x)];
@@ -113,7 +113,7 @@ void choose_scale(const fovea_quantize_range& range, float fraction, bool asymme
     return;
   }
   const float chosen = asymmetric ? most / 255.0f - least / 255.0f : magnitude / 127.0f;
-  *scale = chosen < kLeastScale ? kLeastScale : chosen;
+  *scale = chosen < kLeastNormal ? kLeastNormal : chosen;
   if (asymmetric) *zero = code_of(least, -1.0f / *scale, -128);
 }
 

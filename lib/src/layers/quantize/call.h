@@ -6,8 +6,6 @@
 
 namespace fovea {
 
-constexpr float kLeastScale = 1.17549435e-38f;  // the least normal number
-
 void observe(fovea_quantize_range* range, const float* x, size_t count);
 void choose_scale(const fovea_quantize_range& range, float fraction, bool asymmetric, float* scale, int32_t* zero);
 void to_codes(const float* x, size_t count, float scale, int32_t zero, int8_t* codes);

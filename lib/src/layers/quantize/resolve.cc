@@ -1,19 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ground/base/arithmetic.h"
-#include "layers/quantize/resolve.h"
-
-#include "ground/base/buffers.h"
-#include "ground/base/codes.h"
-#include "ground/base/finite.h"
-#include "ground/base/status.h"
 #include "layers/quantize/call.h"
 
+#include "fovea/fovea.h"
+#include "ground/base/buffers.h"
+#include "ground/base/numbers.h"
+#include "ground/base/status.h"
+
 namespace fovea {
-namespace {
-
-bool is_scale(float scale) { return scale >= kLeastScale && is_finite(scale); }
-
-}  // namespace
 
 fovea_status check_observe(const fovea_quantize_range* range, const float* x, size_t count) {
   if (!range || (!x && count != 0)) return FOVEA_ERR_NULL;
@@ -32,10 +26,36 @@ fovea_status check_choose(const fovea_quantize_range* range, float fraction, con
 
 fovea_status check_conversion(const void* in, size_t in_unit, const void* out, size_t out_unit, size_t count,
                               float scale, int32_t zero) {
-  if (!is_scale(scale) || !is_i8_code(zero)) return FOVEA_ERR_NUMBER;
+  if (!(scale >= kLeastNormal) || !is_finite(scale) || !is_i8_code(zero)) return FOVEA_ERR_NUMBER;
+  if (!in && count != 0) return FOVEA_ERR_NULL;
   Buffers buffers;
-  buffers.add_output(fovea_out{const_cast<void*>(out), 0, 0, 0}, out_unit, 1, 1, 1, count);
-  return buffers.add_input({in, 0, 0, 0}, in_unit, 1, 1, 1, count);
+  buffers.add_output(const_cast<void*>(out), out_unit, count);
+  return buffers.add_list(in, in_unit, count);
 }
 
 }  // namespace fovea
+
+extern "C" fovea_status fovea_quantize_observe(fovea_quantize_range* range, const float* x, size_t count) {
+  FOVEA_RETURN_IF_ERROR(fovea::check_observe(range, x, count));
+  fovea::observe(range, x, count);
+  return FOVEA_OK;
+}
+
+extern "C" fovea_status fovea_quantize_choose(const fovea_quantize_range* range, float fraction, uint32_t asymmetric,
+                                              float* scale, int32_t* zero) {
+  FOVEA_RETURN_IF_ERROR(fovea::check_choose(range, fraction, scale, zero));
+  fovea::choose_scale(*range, fraction, asymmetric != 0, scale, zero);
+  return FOVEA_OK;
+}
+
+extern "C" fovea_status fovea_quantize_to_i8(const float* x, size_t count, float scale, int32_t zero, int8_t* codes) {
+  FOVEA_RETURN_IF_ERROR(fovea::check_conversion(x, sizeof *x, codes, sizeof *codes, count, scale, zero));
+  fovea::to_codes(x, count, scale, zero, codes);
+  return FOVEA_OK;
+}
+
+extern "C" fovea_status fovea_quantize_from_i8(const int8_t* codes, size_t count, float scale, int32_t zero, float* x) {
+  FOVEA_RETURN_IF_ERROR(fovea::check_conversion(codes, sizeof *codes, x, sizeof *x, count, scale, zero));
+  fovea::from_codes(codes, count, scale, zero, x);
+  return FOVEA_OK;
+}

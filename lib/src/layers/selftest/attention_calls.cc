@@ -54,9 +54,7 @@ fovea_status attention_scores(Trial& trial) {
   float* const scores = trial.zeros<float>(kScores);
   a.args.scores_stage = FOVEA_SCORES_SOFTMAX;
   a.args.scores = {scores, 0, kTrialQueries * kTrialKeys, kTrialKeys};
-  const fovea_status status = a.run();
-  if (status == FOVEA_OK) trial.digest(scores, kScores);
-  return status;
+  return trial.digest_after(a.run(), scores, kScores);
 }
 
 fovea_status attention_additive(Trial& trial) {
@@ -122,9 +120,7 @@ fovea_status attention_i8_tensors(Trial& trial) {
   constexpr size_t kOutputs = kTrialHeads * kTrialQueries * kTrialValueDim;
   int8_t* const codes = trial.zeros<int8_t>(kOutputs);
   a.args.q.data = trial.codes(kTrialHeads * kTrialQueries * kTrialHeadDim), a.args.out.data = codes;
-  const fovea_status status = a.run();
-  if (status == FOVEA_OK) trial.digest(codes, kOutputs);
-  return status;
+  return trial.digest_after(a.run(), codes, kOutputs);
 }
 
 }  // namespace

@@ -2,8 +2,6 @@
 #include "ground/base/arithmetic.h"
 #include "layers/selftest/attention_trial.h"
 
-#include "ground/base/status.h"
-
 namespace fovea {
 namespace {
 
@@ -45,8 +43,7 @@ void AttentionTrial::digest_outputs() {
 
 fovea_status AttentionTrial::run() {
   FOVEA_RETURN_IF_ERROR(fovea_plan_init(&plan, &desc));
-  size_t bytes = 0;
-  void* const workspace = trial.rest(&bytes);
+  const auto [workspace, bytes] = trial.rest();
   const fovea_status status = fovea_attention(&plan, &args, workspace, bytes);
   if (status == FOVEA_OK) digest_outputs();
   return status;

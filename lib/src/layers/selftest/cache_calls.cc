@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ground/base/arithmetic.h"
-#include "ground/base/status.h"
 #include "layers/selftest/trial.h"
 
 namespace fovea {
@@ -21,10 +20,9 @@ fovea_status cache_of(Trial& trial, fovea_dtype keys, fovea_dtype values, const 
   args.rope = rope;
   args.keys = {trial.numbers(kHeads * kTokens * kHeadDim), 0, kTokens * kHeadDim, kHeadDim};
   args.values = {trial.numbers(kHeads * kTokens * kValueDim), 0, kTokens * kValueDim, kValueDim};
-  args.workspace = trial.rest(&args.workspace_bytes);
-  const fovea_status status = fovea_kv_append(&cache, &args);
-  if (status == FOVEA_OK) trial.digest(memory, bytes);
-  return status;
+  const Trial::Rest rest = trial.rest();
+  args.workspace = rest.workspace, args.workspace_bytes = rest.bytes;
+  return trial.digest_after(fovea_kv_append(&cache, &args), memory, bytes);
 }
 
 fovea_status cache_halves(Trial& trial) { return cache_of(trial, FOVEA_F16, FOVEA_BF16, nullptr); }

@@ -15,11 +15,10 @@ fovea_status conv1d_silu(Trial& trial) {
   args.y_token_stride = args.x_token_stride = kChannels, args.y_channel_stride = args.x_channel_stride = 1;
   args.weight = trial.numbers(kChannels * kWidth), args.weight_stride = kWidth, args.bias = trial.numbers(kChannels);
   args.state = trial.numbers((kWidth - 1) * kChannels);
-  const fovea_status status = fovea_conv1d_f32(&args);
-  if (status != FOVEA_OK) return status;
+  FOVEA_RETURN_IF_ERROR(fovea_conv1d_f32(&args));
   trial.digest(y, kTokens * kChannels);
   trial.digest(args.state, (kWidth - 1) * kChannels);
-  return status;
+  return FOVEA_OK;
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ground/base/arithmetic.h"
-#include "ground/base/status.h"
 #include "layers/selftest/trial.h"
 
 namespace fovea {
@@ -29,14 +28,11 @@ fovea_status delta_of(Trial& trial, fovea_delta_rule rule, uint32_t decay_dim) {
   args.out = {out, 0, kTokens * kValueDim, kValueDim};
   float* const s = trial.zeros<float>(kHeads * kKeyDim * kValueDim);
   FOVEA_RETURN_IF_ERROR(fovea_delta_begin(state, state_bytes, 1, kHeads, kKeyDim, kValueDim, decay_dim));
-  size_t bytes = 0;
-  void* const workspace = trial.rest(&bytes);
+  const auto [workspace, bytes] = trial.rest();
   FOVEA_RETURN_IF_ERROR(fovea_delta(state, &args, workspace, bytes));
   trial.digest(out, kHeads * kTokens * kValueDim);
   const fovea_out matrices = {s, 0, kKeyDim * kValueDim, kValueDim};
-  FOVEA_RETURN_IF_ERROR(fovea_delta_get(state, trial.kernels(), 0, &matrices));
-  trial.digest(s, kHeads * kKeyDim * kValueDim);
-  return FOVEA_OK;
+  return trial.digest_after(fovea_delta_get(state, trial.kernels(), 0, &matrices), s, kHeads * kKeyDim * kValueDim);
 }
 
 fovea_status delta_gated(Trial& trial) { return delta_of(trial, FOVEA_DELTA_RULE_GATED_DELTA, 1); }

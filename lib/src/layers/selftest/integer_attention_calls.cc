@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ground/base/arithmetic.h"
-#include "ground/base/status.h"
 #include "layers/selftest/trial.h"
 
 namespace fovea {
@@ -19,11 +18,8 @@ fovea_status integer_attention_of(Trial& trial, uint32_t q_tokens, uint32_t kv_t
   args.keys = {trial.codes(kv_tokens * kHeadDim), 0, 0, kHeadDim};
   args.values = {trial.codes(kv_tokens * kValueDim), 0, 0, kValueDim};
   args.out = {out, 0, static_cast<ptrdiff_t>(q_tokens * kValueDim), kValueDim};
-  size_t bytes = 0;
-  void* const workspace = trial.rest(&bytes);
-  const fovea_status status = fovea_integer_attention(&args, workspace, bytes);
-  if (status == FOVEA_OK) trial.digest(out, kHeads * q_tokens * kValueDim);
-  return status;
+  const auto [workspace, bytes] = trial.rest();
+  return trial.digest_after(fovea_integer_attention(&args, workspace, bytes), out, kHeads * q_tokens * kValueDim);
 }
 
 fovea_status integer_attention_many(Trial& trial) { return integer_attention_of(trial, 5, 70); }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ground/base/arithmetic.h"
-#include "ground/base/status.h"
 #include "layers/selftest/trial.h"
 
 namespace fovea {
@@ -47,9 +46,7 @@ fovea_status integer_layers_pairs(Trial& trial) {
   FOVEA_RETURN_IF_ERROR(fovea_integer_add(&args));
   trial.digest(y, kLayerCodes);
   FOVEA_RETURN_IF_ERROR(fovea_integer_multiplier(0.013, &args.a_multiplier, &args.a_shift));
-  FOVEA_RETURN_IF_ERROR(fovea_integer_multiply(&args));
-  trial.digest(y, kLayerCodes);
-  return FOVEA_OK;
+  return trial.digest_after(fovea_integer_multiply(&args), y, kLayerCodes);
 }
 
 fovea_status integer_layers_activation(Trial& trial) {
@@ -70,9 +67,7 @@ fovea_status integer_layers_hard_swish(Trial& trial) {
   args.x = {trial.codes(kLayerCodes), 0, 0, kLayerDim}, args.x_zero = 6, args.y_zero = -50;
   FOVEA_RETURN_IF_ERROR(fovea_integer_multiplier(3 / 0.05, &args.three_multiplier, &args.three_shift));
   FOVEA_RETURN_IF_ERROR(fovea_integer_multiplier(0.05 * 0.05 / (6 * 0.04), &args.out_multiplier, &args.out_shift));
-  const fovea_status status = fovea_integer_hard_swish(&args);
-  if (status == FOVEA_OK) trial.digest(y, kLayerCodes);
-  return status;
+  return trial.digest_after(fovea_integer_hard_swish(&args), y, kLayerCodes);
 }
 
 fovea_status integer_layers_mean(Trial& trial) {
@@ -80,9 +75,7 @@ fovea_status integer_layers_mean(Trial& trial) {
   int8_t* const y = set_up_layer(trial, &args);
   args.x = {trial.codes(kLayerCodes), 0, 0, kLayerDim}, args.x_zero = -2, args.y_zero = 8;
   FOVEA_RETURN_IF_ERROR(fovea_integer_multiplier(1.9, &args.multiplier, &args.shift));
-  const fovea_status status = fovea_integer_mean(&args);
-  if (status == FOVEA_OK) trial.digest(y, kLayerDim);
-  return status;
+  return trial.digest_after(fovea_integer_mean(&args), y, kLayerDim);
 }
 
 }  // namespace

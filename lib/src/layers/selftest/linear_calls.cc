@@ -36,13 +36,11 @@ fovea_status linear_of(Trial& trial, fovea_dtype dtype, fovea_compute compute, b
   } else {
     args.x = trial.numbers(kTokens * kIn);
   }
-  size_t bytes = 0;
-  void* const workspace = trial.rest(&bytes);
-  const fovea_status status = fovea_linear(&args, workspace, bytes);
-  if (status != FOVEA_OK) return status;
+  const auto [workspace, bytes] = trial.rest();
+  FOVEA_RETURN_IF_ERROR(fovea_linear(&args, workspace, bytes));
   trial.digest(y, kTokens * kOut);
   trial.digest(y_codes, kTokens * kOut);
-  return status;
+  return FOVEA_OK;
 }
 
 fovea_status linear_f32(Trial& trial) { return linear_of(trial, FOVEA_F32, FOVEA_COMPUTE_F32, false); }

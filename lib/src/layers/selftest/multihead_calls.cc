@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ground/base/arithmetic.h"
-#include "ground/base/status.h"
 #include "layers/selftest/trial.h"
 
 namespace fovea {
@@ -31,11 +30,8 @@ fovea_status multihead_of(Trial& trial, fovea_dtype dtype, fovea_compute compute
   args.weights.qkv.bias = trial.numbers(3 * kModel);
   float* const y = trial.zeros<float>(kTokens * kModel);
   args.x = {trial.numbers(kTokens * kModel), 0, 0, kModel}, args.y = {y, 0, 0, kModel};
-  size_t bytes = 0;
-  void* const workspace = trial.rest(&bytes);
-  const fovea_status status = fovea_multihead(&plan, &args, workspace, bytes);
-  if (status == FOVEA_OK) trial.digest(y, kTokens * kModel);
-  return status;
+  const auto [workspace, bytes] = trial.rest();
+  return trial.digest_after(fovea_multihead(&plan, &args, workspace, bytes), y, kTokens * kModel);
 }
 
 fovea_status multihead_f16(Trial& trial) { return multihead_of(trial, FOVEA_F16, FOVEA_COMPUTE_F32); }

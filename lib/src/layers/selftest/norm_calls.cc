@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ground/base/arithmetic.h"
-#include "ground/base/status.h"
 #include "layers/selftest/trial.h"
 
 namespace fovea {
@@ -19,9 +18,7 @@ fovea_status norm_of(Trial& trial, fovea_norm_kind kind, fovea_dtype dtype) {
   args.x = {trial.rows(dtype, kNormTokens, kNormDim, nullptr), 0, 0, kNormDim};
   args.residual = {trial.rows(dtype, kNormTokens, kNormDim, nullptr), 0, 0, kNormDim};
   args.y = {y, 0, 0, kNormDim};
-  const fovea_status status = fovea_norm(&args);
-  if (status == FOVEA_OK) trial.digest(y, kNormTokens * kNormDim);
-  return status;
+  return trial.digest_after(fovea_norm(&args), y, kNormTokens * kNormDim);
 }
 
 fovea_status norm_layer(Trial& trial) { return norm_of(trial, FOVEA_NORM_LAYER, FOVEA_F32); }

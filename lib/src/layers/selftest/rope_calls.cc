@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ground/base/arithmetic.h"
-#include "ground/base/status.h"
 #include "layers/selftest/trial.h"
 
 namespace fovea {
@@ -20,9 +19,7 @@ fovea_status rope_of(Trial& trial, fovea_rope_layout layout) {
   args.in = {trial.numbers(kCount), 0, kRopeTokens * kRopeDim, kRopeDim};
   args.out = {out, 0, kRopeTokens * kRopeDim, kRopeDim};
   FOVEA_RETURN_IF_ERROR(fovea_rope_frequencies(turns, 10000.0, 1.0, kRotaryDim));
-  const fovea_status status = fovea_rope_f32(&args);
-  if (status == FOVEA_OK) trial.digest(out, kCount);
-  return status;
+  return trial.digest_after(fovea_rope_f32(&args), out, kCount);
 }
 
 fovea_status rope_interleaved(Trial& trial) { return rope_of(trial, FOVEA_ROPE_INTERLEAVED); }

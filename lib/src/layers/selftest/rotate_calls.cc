@@ -13,9 +13,7 @@ fovea_status rotate_rows(Trial& trial) {
   float* const y = trial.zeros<float>(kTokens * kDim);
   args.x = {trial.numbers(kTokens * kDim), 0, 0, kDim};
   args.y = {y, 0, 0, kDim};
-  const fovea_status status = fovea_rotate_f32(&args);
-  if (status == FOVEA_OK) trial.digest(y, kTokens * kDim);
-  return status;
+  return trial.digest_after(fovea_rotate_f32(&args), y, kTokens * kDim);
 }
 
 }  // namespace

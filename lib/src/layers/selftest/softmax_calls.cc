@@ -20,9 +20,7 @@ fovea_status softmax_of(Trial& trial, bool rows, bool logarithm) {
       static_cast<ptrdiff_t>(args.axis * args.inner);
   args.mask_inner_stride = 1;
   args.scale = 1.5f;
-  const fovea_status status = logarithm ? fovea_log_softmax_f32(&args) : fovea_softmax_f32(&args);
-  if (status == FOVEA_OK) trial.digest(out, count);
-  return status;
+  return trial.digest_after(logarithm ? fovea_log_softmax_f32(&args) : fovea_softmax_f32(&args), out, count);
 }
 
 fovea_status softmax_rows(Trial& trial) { return softmax_of(trial, true, false); }

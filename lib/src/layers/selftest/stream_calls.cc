@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ground/base/arithmetic.h"
-#include "ground/base/status.h"
 #include "layers/selftest/attention_trial.h"
 
 namespace fovea {
@@ -14,8 +13,7 @@ fovea_status stream_of(Trial& trial, fovea_dtype dtype, fovea_compute compute) {
   const size_t state_bytes = fovea_state_bytes(&a.plan, 1, kTrialQueries);
   fovea_state* const state = static_cast<fovea_state*>(trial.room(state_bytes));
   uint8_t* const image = trial.zeros<uint8_t>(state_bytes);
-  size_t bytes = 0;
-  void* const workspace = trial.rest(&bytes);
+  const auto [workspace, bytes] = trial.rest();
   FOVEA_RETURN_IF_ERROR(fovea_stream_begin(&a.plan, state, state_bytes, 1, kTrialQueries, 0));
   static constexpr uint32_t kPushes[] = {64, kTrialKeys - 64};
   for (const uint32_t tokens : kPushes) {

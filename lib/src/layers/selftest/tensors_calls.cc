@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ground/base/arithmetic.h"
-#include "ground/base/status.h"
 #include "layers/selftest/trial.h"
 
 namespace fovea {
@@ -21,9 +20,7 @@ fovea_status tensors_pairs(Trial& trial) {
   trial.digest(sum, kTensorTokens * kTensorDim);
   uint16_t* const product = trial.zeros<uint16_t>(kTensorTokens * kTensorDim);
   args.y_dtype = FOVEA_F16, args.y.data = product;
-  FOVEA_RETURN_IF_ERROR(fovea_multiply(&args));
-  trial.digest(product, kTensorTokens * kTensorDim);
-  return FOVEA_OK;
+  return trial.digest_after(fovea_multiply(&args), product, kTensorTokens * kTensorDim);
 }
 
 fovea_status tensors_pooling(Trial& trial) {
@@ -32,9 +29,7 @@ fovea_status tensors_pooling(Trial& trial) {
   args.batch = args.heads = 1, args.tokens = kTensorTokens, args.dim = kTensorDim;
   float* const y = trial.zeros<float>(kTensorDim);
   args.x = {trial.numbers(kTensorTokens * kTensorDim), 0, 0, kTensorDim}, args.y.data = y;
-  const fovea_status status = fovea_pooling(&args);
-  if (status == FOVEA_OK) trial.digest(y, kTensorDim);
-  return status;
+  return trial.digest_after(fovea_pooling(&args), y, kTensorDim);
 }
 
 // Rows of a table of codes in groups, then the largest elements of a row.
@@ -50,9 +45,7 @@ fovea_status tensors_embedding(Trial& trial) {
   FOVEA_RETURN_IF_ERROR(fovea_embedding(&args));
   trial.digest(y, 3 * kTensorDim);
   uint32_t best[4] = {};
-  FOVEA_RETURN_IF_ERROR(fovea_top_k(y, kTensorDim, 4, best));
-  trial.digest(best, 4);
-  return FOVEA_OK;
+  return trial.digest_after(fovea_top_k(y, kTensorDim, 4, best), best, 4);
 }
 
 }  // namespace

@@ -47,11 +47,6 @@ void* Trial::room(size_t bytes) {
   return array;
 }
 
-void* Trial::rest(size_t* bytes) {
-  *bytes = left_;
-  return next_;
-}
-
 // A counter, mixed as MurmurHash3 ends (Appleby).
 uint32_t Trial::random() {
   uint32_t x = ++drawn_ * 0x9e3779b9u;

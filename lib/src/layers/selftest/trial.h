@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "fovea/fovea.h"
+#include "ground/base/status.h"
 #include "layers/selftest/table.h"
 
 namespace fovea {
@@ -35,12 +36,22 @@ class Trial {
   int8_t* codes(size_t count);
   uint16_t* halves(fovea_dtype dtype, size_t count, bool positive = false);
   // All that is left, for a workspace.
-  void* rest(size_t* bytes);
+  struct Rest {
+    void* workspace;
+    size_t bytes;
+  };
+  Rest rest() const { return {next_, left_}; }
 
   // Adds an output to the digest, element by element.
   template <class T>
   void digest(const T* elements, size_t count) {
     for (size_t i = 0; elements && i < count; ++i) add(unsigned_bits(elements[i]));
+  }
+  // Adds the output of a call, if that succeeded. Returns the call's status.
+  template <class T>
+  fovea_status digest_after(fovea_status status, const T* elements, size_t count) {
+    if (status == FOVEA_OK) digest(elements, count);
+    return status;
   }
   uint64_t digest() const { return digest_; }
   bool has_room() const { return has_room_; }

@@ -8,33 +8,35 @@
 namespace fovea {
 namespace {
 
-const void* row_in(const fovea_in& array, fovea_dtype dtype, uint32_t entry, uint32_t head, uint32_t token) {
+const void* row_in(const fovea_in& array, fovea_dtype dtype, size_t entry, size_t head, size_t token) {
   return row_of(array, unscaled_bytes(dtype), ptrdiff_t(entry), ptrdiff_t(head), ptrdiff_t(token));
 }
-void* row_in(const fovea_out& array, fovea_dtype dtype, uint32_t entry, uint32_t head, uint32_t token) {
+void* row_in(const fovea_out& array, fovea_dtype dtype, size_t entry, size_t head, size_t token) {
   return const_cast<void*>(row_in(as_input(array), dtype, entry, head, token));
+}
+
+// Not inlined: sums and products share it.
+__attribute__((noinline)) void run_pair(PairCall& c, bool multiply) {
+  PairRow& row = c.row;
+  for_each_row(c.rows, [&](size_t entry, size_t head, size_t token) {
+    row.y = row_in(*c.y, row.y_dtype, entry, head, token);
+    row.a = row_in(*c.a, row.a_dtype, entry, head, token);
+    row.b = row_in(*c.b, row.b_dtype, entry, head, token);
+    multiply ? c.kernels->multiply(row) : c.kernels->add(row);
+  });
 }
 
 }  // namespace
 
-void run_pair(PairCall* call, bool multiply) {
-  const PairCall& c = *call;
-  PairRow& row = call->row;
-  for (uint32_t entry = 0; entry < c.batch; ++entry) {
-    for (uint32_t head = 0; head < c.heads; ++head) {
-      for (uint32_t token = 0; token < c.tokens; ++token) {
-        row.y = row_in(*c.y, row.y_dtype, entry, head, token);
-        row.a = row_in(*c.a, row.a_dtype, entry, head, token);
-        row.b = row_in(*c.b, row.b_dtype, entry, head, token);
-        multiply ? c.kernels->multiply(row) : c.kernels->add(row);
-      }
-    }
-  }
+void run_sum(PairCall& call) {
+  if (!call.rows.empty()) run_pair(call, false);
+}
+void run_product(PairCall& call) {
+  if (!call.rows.empty()) run_pair(call, true);
 }
 
-void run_pooling(PoolingCall* call) {
-  const PoolingCall& c = *call;
-  MeanRow& row = call->row;
+void run_pooling(PoolingCall& c) {
+  MeanRow& row = c.row;
   for (uint32_t entry = 0; entry < c.batch; ++entry) {
     row.tokens = c.lengths && c.lengths[entry] < c.most ? c.lengths[entry] : c.most;
     for (uint32_t head = 0; head < c.heads; ++head) {

@@ -1,48 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ground/base/arithmetic.h"
-#include "layers/tensors/resolve.h"
+#include "layers/tensors/call.h"
 
+#include "fovea/fovea.h"
 #include "ground/base/buffers.h"
 #include "ground/base/status.h"
 #include "ground/base/strides.h"
-#include "ground/formats/weights.h"
+#include "ground/formats/checks.h"
 #include "ground/targets/registry.h"
 
 namespace fovea {
-namespace {
-
-fovea_status check_dtype(fovea_dtype dtype) {
-  if (!is_dtype(dtype)) return FOVEA_ERR_ENUM;
-  return is_unscaled(dtype) ? FOVEA_OK : FOVEA_ERR_UNSUPPORTED;
-}
-
-}  // namespace
 
 fovea_status resolve_pair(const fovea_pair_args& a, PairCall* call) {
-  call->batch = 0;
+  call->rows = counts_of(a);
   if (a.struct_bytes != sizeof a) return FOVEA_ERR_STRUCT;
-  const TargetTraits* traits;
-  FOVEA_RETURN_IF_ERROR(find_target(a.target, &traits));
+  fovea_target target;
+  FOVEA_RETURN_IF_ERROR(find_target(a.target, &target));
   const fovea_dtype dtypes[] = {a.y_dtype, a.a_dtype, a.b_dtype};
-  for (const fovea_dtype dtype : dtypes) FOVEA_RETURN_IF_ERROR(check_dtype(dtype));
+  for (const fovea_dtype dtype : dtypes) FOVEA_RETURN_IF_ERROR(check_unscaled(dtype));
   if (a.dim == 0) return FOVEA_ERR_DIM;
-  if (a.batch == 0 || a.heads == 0 || a.tokens == 0) return FOVEA_OK;
+  if (call->rows.empty()) return FOVEA_OK;
   const size_t y_bytes = unscaled_bytes(a.y_dtype);
   Buffers buffers;
-  buffers.add_output(a.y, y_bytes, a.batch, a.heads, a.tokens, a.dim);
-  const auto add_input = [&](const fovea_in& array, fovea_dtype dtype) {
-    return buffers.add_in_place(a.y, y_bytes, array, unscaled_bytes(dtype), a.batch, a.heads, a.tokens, a.dim);
-  };
-  add_input(a.a, a.a_dtype);
-  FOVEA_RETURN_IF_ERROR(add_input(a.b, a.b_dtype));
-  *call = {&tensor_kernels(traits->target),
-           a.batch,
-           a.heads,
-           a.tokens,
-           &a.y,
-           &a.a,
-           &a.b,
-           {a.y_dtype, a.a_dtype, a.b_dtype, nullptr, nullptr, nullptr, a.dim}};
+  buffers.add_output(a.y, y_bytes, call->rows, a.dim);
+  buffers.add_in_place(a.y, y_bytes, a.a, unscaled_bytes(a.a_dtype), call->rows, a.dim);
+  FOVEA_RETURN_IF_ERROR(buffers.add_in_place(a.y, y_bytes, a.b, unscaled_bytes(a.b_dtype), call->rows, a.dim));
+  call->kernels = &tensor_kernels(target);
+  call->y = &a.y, call->a = &a.a, call->b = &a.b;
+  call->row = {a.y_dtype, a.a_dtype, a.b_dtype, nullptr, nullptr, nullptr, a.dim};
   return FOVEA_OK;
 }
 
@@ -50,22 +35,22 @@ fovea_status resolve_pooling(const fovea_pooling_args& a, PoolingCall* call) {
   call->batch = 0;
   if (a.struct_bytes != sizeof a) return FOVEA_ERR_STRUCT;
   if (uint32_t(a.pooling) > FOVEA_POOLING_FIRST) return FOVEA_ERR_ENUM;
-  const TargetTraits* traits;
-  FOVEA_RETURN_IF_ERROR(find_target(a.target, &traits));
-  FOVEA_RETURN_IF_ERROR(check_dtype(a.y_dtype));
-  FOVEA_RETURN_IF_ERROR(check_dtype(a.x_dtype));
+  fovea_target target;
+  FOVEA_RETURN_IF_ERROR(find_target(a.target, &target));
+  FOVEA_RETURN_IF_ERROR(check_unscaled(a.y_dtype));
+  FOVEA_RETURN_IF_ERROR(check_unscaled(a.x_dtype));
   if (a.dim == 0) return FOVEA_ERR_DIM;
   if (a.batch == 0 || a.heads == 0) return FOVEA_OK;
   Buffers buffers;
   const size_t x_bytes = unscaled_bytes(a.x_dtype);
-  buffers.add_output(a.y, unscaled_bytes(a.y_dtype), a.batch, a.heads, 1, a.dim);
-  buffers.add_input(a.x, x_bytes, a.batch, a.heads, a.tokens, a.dim);
+  buffers.add_output(a.y, unscaled_bytes(a.y_dtype), {a.batch, a.heads, 1}, a.dim);
+  buffers.add_input(a.x, x_bytes, {a.batch, a.heads, a.tokens}, a.dim);
   FOVEA_RETURN_IF_ERROR(buffers.add_list(a.lengths, sizeof(uint32_t), a.batch));
   for (uint32_t entry = 0; a.lengths && entry < a.batch; ++entry) {
     if (a.lengths[entry] > a.tokens) return FOVEA_ERR_LENGTH;
   }
   const uint32_t most = a.pooling == FOVEA_POOLING_FIRST && a.tokens > 0 ? 1 : a.tokens;
-  *call = {&tensor_kernels(traits->target),
+  *call = {&tensor_kernels(target),
            a.batch,
            a.heads,
            most,
@@ -79,8 +64,8 @@ fovea_status resolve_pooling(const fovea_pooling_args& a, PoolingCall* call) {
 fovea_status resolve_embedding(const fovea_embedding_args& a, EmbeddingCall* call) {
   call->tokens = 0;
   if (a.struct_bytes != sizeof a) return FOVEA_ERR_STRUCT;
-  const TargetTraits* traits;
-  FOVEA_RETURN_IF_ERROR(find_target(a.target, &traits));
+  fovea_target target;
+  FOVEA_RETURN_IF_ERROR(find_target(a.target, &target));
   fovea_linear_weights table = a.table;
   table.bias = nullptr, table.bias_i32 = nullptr;
   if (!is_dtype(table.dtype)) return FOVEA_ERR_ENUM;
@@ -91,22 +76,50 @@ fovea_status resolve_embedding(const fovea_embedding_args& a, EmbeddingCall* cal
   if ((scaled && !table.scales) || !a.indices) return FOVEA_ERR_NULL;
   if (!scaled && table.scales) return FOVEA_ERR_UNSUPPORTED;
   Buffers buffers;
-  buffers.add_output({a.y, 0, 0, a.y_stride}, sizeof(float), 1, 1, a.tokens, a.dim);
+  buffers.add_output({a.y, 0, 0, a.y_stride}, sizeof(float), {1, 1, a.tokens}, a.dim);
   buffers.add_list(a.indices, sizeof(uint32_t), a.tokens);
   FOVEA_RETURN_IF_ERROR(add_weights(buffers, table, a.dim, a.rows));
   for (uint32_t token = 0; token < a.tokens; ++token) {
     if (a.indices[token] >= a.rows) return FOVEA_ERR_LENGTH;
   }
-  *call = {traits->target, a.tokens, a.dim, a.y, a.y_stride, a.indices, table};
+  *call = {target, a.tokens, a.dim, a.y, a.y_stride, a.indices, table};
   return FOVEA_OK;
 }
 
-fovea_status check_select(const void* x, size_t size, uint32_t count, uint32_t k, const uint32_t* indices) {
+fovea_status check_select(const void* x, size_t element_bytes, uint32_t count, uint32_t k, const uint32_t* indices) {
   if (k > count) return FOVEA_ERR_SIZE;
   if (k > 0 && (!x || !indices)) return FOVEA_ERR_NULL;
   Buffers buffers;
-  buffers.add_output({const_cast<uint32_t*>(indices), 0, 0, 0}, sizeof(uint32_t), 1, 1, 1, k);
-  return buffers.add_list(x, size, count);
+  buffers.add_output(const_cast<uint32_t*>(indices), sizeof(uint32_t), k);
+  return buffers.add_list(x, element_bytes, count);
 }
 
 }  // namespace fovea
+
+extern "C" fovea_status fovea_add(const fovea_pair_args* args) {
+  return fovea::resolve_and_run(args, fovea::resolve_pair, fovea::run_sum);
+}
+
+extern "C" fovea_status fovea_multiply(const fovea_pair_args* args) {
+  return fovea::resolve_and_run(args, fovea::resolve_pair, fovea::run_product);
+}
+
+extern "C" fovea_status fovea_pooling(const fovea_pooling_args* args) {
+  return fovea::resolve_and_run(args, fovea::resolve_pooling, fovea::run_pooling);
+}
+
+extern "C" fovea_status fovea_embedding(const fovea_embedding_args* args) {
+  return fovea::resolve_and_run(args, fovea::resolve_embedding, fovea::run_embedding);
+}
+
+extern "C" fovea_status fovea_argmax(const float* x, uint32_t count, uint32_t* index) {
+  FOVEA_RETURN_IF_ERROR(fovea::check_select(x, sizeof *x, count, 1, index));
+  *index = fovea::largest_of(x, count);
+  return FOVEA_OK;
+}
+
+extern "C" fovea_status fovea_top_k(const float* x, uint32_t count, uint32_t k, uint32_t* indices) {
+  FOVEA_RETURN_IF_ERROR(fovea::check_select(x, sizeof *x, count, k, indices));
+  fovea::largest_k_of(x, count, k, indices);
+  return FOVEA_OK;
+}

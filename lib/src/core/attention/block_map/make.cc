@@ -57,16 +57,17 @@ fovea_status for_each_block(const BlockMapCall& call, const BeginList& begin_lis
 
 fovea_status count_blocks(const BlockMapCall& call, uint64_t* count) {
   *count = 0;
-  return for_each_block(call, [] {}, [&](uint32_t, fovea_block_kind kind) {
-    ++*count;
-    return uint32_t(kind) <= FOVEA_BLOCK_SEEN;
-  });
+  return for_each_block(
+      call, [] {},
+      [&](uint32_t, fovea_block_kind kind) {
+        ++*count;
+        return uint32_t(kind) <= FOVEA_BLOCK_SEEN;
+      });
 }
 
 fovea_status make_block_map(const BlockMapCall& call, fovea_block_map* map) {
   uint64_t count;
-  const fovea_status status = count_blocks(call, &count);
-  if (status != FOVEA_OK) return status;
+  FOVEA_RETURN_IF_ERROR(count_blocks(call, &count));
   if (count > call.most_blocks) return FOVEA_ERR_CAPACITY;
   const size_t lists = size_t{divide_up(call.q_tokens, call.q_block)} + 1;
   uint32_t done = 0;

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ground/base/arithmetic.h"
-#include "core/attention/block_map/resolve.h"
+#include "core/attention/block_map/make.h"
 
 #include "core/attention/block_map/listed_tiles.h"
+#include "core/attention/call.h"
+#include "fovea/fovea.h"
+#include "ground/base/buffers.h"
 #include "ground/base/checked_size.h"
 #include "ground/base/status.h"
 
@@ -41,7 +44,7 @@ fovea_status add_block_map(Buffers& buffers, const fovea_block_map& map, size_t 
   const fovea_in offsets = {map.offsets, map.batch_stride, map.head_stride, 0};
   const uint32_t lists = divide_up(queries, map.q_block);
   if (lists == UINT32_MAX) return FOVEA_ERR_SIZE;
-  buffers.add_input(offsets, sizeof(uint32_t), batch, kv_heads, lists != 0, size_t{lists} + 1);
+  buffers.add_input(offsets, sizeof(uint32_t), {batch, kv_heads, lists != 0}, size_t{lists} + 1);
   return buffers.add_list(map.blocks, sizeof(uint32_t), map.block_count);
 }
 
@@ -60,6 +63,7 @@ fovea_status check_block_map(const AttentionCall& call, uint32_t queries, uint32
   return FOVEA_OK;
 }
 
+// Without `writes`, only map blocks are counted, and the output arrays are not checked.
 fovea_status resolve_block_map(const fovea_block_map_args& a, bool writes, BlockMapCall* call) {
   if (!kHasBlockMaps) return FOVEA_ERR_UNSUPPORTED;
   if (a.struct_bytes != sizeof a) return FOVEA_ERR_STRUCT;
@@ -80,11 +84,11 @@ fovea_status resolve_block_map(const fovea_block_map_args& a, bool writes, Block
     CheckedSize entry{lists};
     if (entry.times(a.kv_heads).overflow || entry.value > PTRDIFF_MAX) return FOVEA_ERR_SIZE;
     const fovea_out offsets = {a.offsets, ptrdiff_t(entry.value), ptrdiff_t(lists), 0};
-    buffers.add_output(offsets, sizeof(uint32_t), a.batch, a.kv_heads, 1, lists);
-    buffers.add_output({a.blocks, 0, 0, 0}, sizeof(uint32_t), 1, 1, 1, a.most_blocks);
+    buffers.add_output(offsets, sizeof(uint32_t), {a.batch, a.kv_heads, 1}, lists);
+    buffers.add_output(a.blocks, sizeof(uint32_t), a.most_blocks);
   }
   if (a.classify) return buffers.status();
-  return buffers.add_input(a.mask, 1, a.batch, a.q_heads, a.q_tokens, a.kv_tokens);
+  return buffers.add_input(a.mask, 1, {a.batch, a.q_heads, a.q_tokens}, a.kv_tokens);
 }
 
 fovea_status check_tree(const int32_t* parents, uint32_t tokens, uint8_t* mask, size_t row_stride) {
@@ -94,7 +98,7 @@ fovea_status check_tree(const int32_t* parents, uint32_t tokens, uint8_t* mask, 
   if (!parents) return FOVEA_ERR_NULL;
   if (row_stride > PTRDIFF_MAX) return FOVEA_ERR_SIZE;
   Buffers buffers;
-  buffers.add_output({mask, 0, 0, ptrdiff_t(row_stride)}, 1, 1, 1, tokens, tokens);
+  buffers.add_output({mask, 0, 0, ptrdiff_t(row_stride)}, 1, {1, 1, tokens}, tokens);
   FOVEA_RETURN_IF_ERROR(buffers.add_list(parents, sizeof *parents, tokens));
   for (uint32_t i = 0; i < tokens; ++i) {
     if (parents[i] < -1 || int64_t{parents[i]} >= int64_t{i}) return FOVEA_ERR_MASK;
@@ -103,3 +107,23 @@ fovea_status check_tree(const int32_t* parents, uint32_t tokens, uint8_t* mask, 
 }
 
 }  // namespace fovea
+
+extern "C" fovea_status fovea_block_map_make(const fovea_block_map_args* args, fovea_block_map* map) {
+  if (!args || !map) return FOVEA_ERR_NULL;
+  fovea::BlockMapCall call;
+  const fovea_status status = fovea::resolve_block_map(*args, true, &call);
+  return status == FOVEA_OK ? fovea::make_block_map(call, map) : status;
+}
+
+extern "C" uint32_t fovea_block_map_count(const fovea_block_map_args* args) {
+  fovea::BlockMapCall call;
+  uint64_t count = 0;
+  if (!args || fovea::resolve_block_map(*args, false, &call) != FOVEA_OK) return 0;
+  return fovea::count_blocks(call, &count) == FOVEA_OK && count <= UINT32_MAX ? uint32_t(count) : 0;
+}
+
+extern "C" fovea_status fovea_tree_mask(const int32_t* parents, uint32_t tokens, uint8_t* mask, size_t row_stride) {
+  const fovea_status status = fovea::check_tree(parents, tokens, mask, row_stride);
+  if (status == FOVEA_OK) fovea::make_tree_mask(parents, tokens, mask, row_stride);
+  return status;
+}

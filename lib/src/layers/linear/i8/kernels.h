@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "fovea/fovea.h"
-#include "ground/base/finite.h"
+#include "ground/base/numbers.h"
 #include "ground/formats/formats.h"
 #include "ground/targets/choice.h"
 #include "ground/targets/dot_traits.h"
@@ -113,7 +113,7 @@ struct I8Rows {
 // A kernel: null functions where the target lacks it.
 struct I8LinearKernel {
   void (*begin)(const I8TokenTile&, const I8Tokens&);
-  void (*multiply)(const I8TokenTile&, const I8Rows&);         // weights of I8
+  void (*multiply)(const I8TokenTile&, const I8Rows&);  // weights of I8
   // Weights in groups; at most kGroupedOutputs in a tile.
   void (*begin_groups)(const I8TokenTile&, const I8Tokens&);
   void (*multiply_groups)(const I8TokenTile&, const I8Rows&);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The fast paths of the smallest calls: for those of one query and one key tile a head, and for the heads of an entry that
+// differ only in where their rows are.
 #include "ground/base/arithmetic.h"
-#include "core/attention/call.h"
+#include "core/attention/head_task.h"
 
 namespace fovea {
 namespace {
@@ -16,12 +19,23 @@ bool is_plain(const fovea_plan& plan) {
          !rotates_values(d);
 }
 
-// The same for the arguments.
+// Whether the arguments ask for nothing more.
 bool is_small(const AttentionCall& call) {
   if (call.q_tokens() != 1 || call.kv_tokens() > kKeyTile || call.q_offsets() || call.kv_offsets()) return false;
   if (call.executor() || call.stream() || has_slow_part(call.plan, call.workspace)) return false;
   if (call.is_masked() || call.alibi_slopes() || call.sinks() || call.modifier() || call.block_map()) return false;
   return !call.wants_lse() && !call.wants_scores() && !call.wants_mass();
+}
+
+// Whether the heads of the entry have only one key tile, and differ in nothing but where their rows are.
+bool differs_in_rows(const HeadTask& task) {
+  const AttentionCall& call = task.call();
+  const KeyLimits& limits = task.limits;
+  if (task.doing() != Part::kWhole || task.per_row || task.range_count() != 1 || limits.limited()) return false;
+  if (call.block_map() || call.wants_scores() || call.modifies_weights() || call.wants_mass()) return false;
+  if (is_additive(call.desc) || is_loaded(call.desc)) return false;
+  if (rotates_keys(call.desc) || rotates_values(call.desc)) return false;
+  return limits.keys != 0 && limits.keys <= kKeyTile && output_tensor(call, 0).is_plain;
 }
 
 }  // namespace
@@ -60,6 +74,33 @@ bool run_small_call(const AttentionCall& call) {
     }
   }
   return true;
+}
+
+void HeadTask::find_lone(const QueryTile* tiles, uint32_t count) {
+  if (!kHasLoneTiles) return;
+  if (kHasI8Products) source.serve(count * tiles[0].columns);
+  lone->found = count == 1 && differs_in_rows(*this) && !source.in_pieces();
+  if (!lone->found) return;
+  KeyTile& keys = lone->keys;
+  prepare(&keys);
+  keys.first = keys.begin = 0;
+  keys.end = limits.keys;
+  keys.edge = false;
+  keys.masked = !kHasMasks || kKeyTile > steps.mask->begin;
+  same_row_facts(*this, tiles[0]);
+  find_outputs(*this, &lone->outputs);
+}
+
+void HeadTask::run_lone(QueryTile& tile) {
+  if (!kHasLoneTiles) return;
+  if (const auto whole = *kernel().whole) {
+    source.bring(&lone->keys, 0);
+    return whole(tile, lone->keys, steps, q, score_factor(), lone->outputs);
+  }
+  kernel().begin(tile, q, score_factor());
+  source.bring(&lone->keys, 0);
+  kernel().attend(tile, lone->keys, steps);
+  kernel().steps->end(tile, lone->outputs);
 }
 
 }  // namespace fovea
