@@ -33,8 +33,7 @@ FOVEA_INLINE bool ScoreHalves(const QueryTile& t, const KeyTile& keys, FewBlock<
     for (uint32_t k = 1; k < kKeys; ++k) at[k] = at[k - 1] + (k < left ? stride : 0);  // the last one is repeated
     next = at[kKeys - 1] + stride;
     VF acc[kKeys];
-    FOVEA_UNROLL(4)
-    for (VF& sum : acc) sum = hn::Zero(kF);
+    SetAll(acc, hn::Zero(kF));
     const float* q = queries;
     for (size_t n = head_dim / kPair; n > 0; --n, q += kPair) {
       VF even, odd;
@@ -59,8 +58,7 @@ FOVEA_INLINE bool ScoreHalves(const QueryTile& t, const KeyTile& keys, FewBlock<
 template <int kVectors>
 FOVEA_INLINE void AddHalves(const float* weights, const uint16_t* value, ptrdiff_t stride, uint32_t count,
                             VF (&acc)[kVectors]) {
-  FOVEA_UNROLL(4)
-  for (VF& sum : acc) sum = hn::Zero(kF);
+  SetAll(acc, hn::Zero(kF));
   FOVEA_UNROLL_LONG_LOOP(4)
   for (; count > 0; --count, ++weights, value += stride) {
     const float weight = *weights;

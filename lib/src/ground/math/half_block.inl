@@ -11,18 +11,8 @@
 
 constexpr size_t kPartialHalves = 32;
 
-template <class Half>
-struct HalfSums {
-  template <int kRows, int kVectors>
-  FOVEA_INLINE void Clear(typename Half::V (&sums)[kRows][kVectors]) {
-    FOVEA_EACH(k, kRows) {
-      FOVEA_EACH(v, kVectors) sums[k][v] = Half::Zero();
-    }
-  }
-};
-
 template <class Half, bool = Half::kByScalars>
-struct HalfBlock : HalfSums<Half> {
+struct HalfBlock {
   using Element = typename Half::Element;
   using V = typename Half::V;
   using E = typename Half::E;
@@ -87,7 +77,7 @@ struct HalfBlock : HalfSums<Half> {
     for (size_t n; dim > 0; dim -= n, goes_on = true) {
       n = dim < kPartialHalves ? dim : kPartialHalves;
       V chains[kRows][kVectors];
-      HalfSums<Half>::Clear(chains);
+      SetAll(chains, Half::Zero());
       AddRows(x, columns, at, n, chains);
       if (!kSmallText && goes_on) {  // once for all sums of a block
         EndChains(chains, true, columns, sums);

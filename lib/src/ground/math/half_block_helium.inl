@@ -11,7 +11,7 @@
 enum Change { kSet, kAdd, kScaleAndAdd };
 
 template <class Half>
-struct HalfBlock<Half, true> : HalfSums<Half> {
+struct HalfBlock<Half, true> {
   using Element = typename Half::Element;
   using V = typename Half::V;
   using E = typename Half::E;
@@ -81,7 +81,7 @@ struct HalfBlock<Half, true> : HalfSums<Half> {
     for (size_t d = 0; d < dim; d += kPartialHalves) {
       const size_t count = dim - d < kPartialHalves ? dim - d : kPartialHalves;
       Chains<kVectors> sums;
-      HalfSums<Half>::Clear(sums);
+      SetAll(sums, Half::Zero());
       E e[kRows];
       FOVEA_UNROLL_LONG_LOOP(8)
       for (size_t n = count / Half::kReads; n > 0; --n) {

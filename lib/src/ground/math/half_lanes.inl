@@ -72,7 +72,7 @@ struct HalfLanes {
     size_t d = 0;
     for (; d + kAtOnce <= dim; d += kAtOnce) {
       V sums[kChainsAtOnce][kRows];
-      HalfSums<Half>::Clear(sums);
+      SetAll(sums, Half::Zero());
       for (size_t i = d; i < d + kPartialHalves; i += kProductLanes) {
         FOVEA_EACH(c, kChainsAtOnce) {
           AddLanes<kRows>(rows, x, pitch, i + c * kPartialHalves, kProductLanes, sums[c]);

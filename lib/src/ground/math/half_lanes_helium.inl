@@ -48,8 +48,7 @@ struct HalfLanes<Half, true> {
   FOVEA_INLINE void Multiply(const Rows<kNear>& rows, const Element* x, size_t pitch, size_t dim,
                              VF (&all)[kRows][kPieces]) {
     FOVEA_EACH(r, kRows) {
-      FOVEA_UNROLL(2)
-      for (VF& sum : all[r]) sum = hn::Zero(kF);  // g++ 12 does not see that dim > 0
+      SetAll(all[r], hn::Zero(kF));  // g++ 12 does not see that dim > 0
     }
     for (size_t d = 0; d < dim; d += kPartialHalves, x += kPartialHalves) {
       V sums[kRows];

@@ -33,6 +33,16 @@ FOVEA_INLINE void StoreUpTo(VF v, float* p, size_t n) {
   hn::StoreN(v, kF, p, n);
 }
 
+// Sets all vectors of an array, which may be one of arrays.
+template <class V>
+FOVEA_INLINE void SetAll(V& v, V x) {
+  v = x;
+}
+template <class Array, size_t n, class V>
+FOVEA_INLINE void SetAll(Array (&v)[n], V x) {
+  FOVEA_EACH(i, n) SetAll(v[i], x);
+}
+
 // The sum or maximum of all lanes, in all lanes. Each step adds lanes that are half the vector apart.
 template <bool kMax, int kStep = int(kLanes) / 2>
 FOVEA_INLINE VF OverLanes(VF v) {

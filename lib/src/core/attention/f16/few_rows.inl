@@ -70,7 +70,7 @@ struct HalfFewRows : HalfFewSoftmax<Half> {
       end = uint32_t((j / kPartialHalves + 1) * kPartialHalves);
       if (end > keys.end) end = keys.end;
       V sums[kRows][kVectors];
-      HalfSums<Half>::Clear(sums);
+      SetAll(sums, Half::Zero());
       E weights[kRows];
       M hidden[kRows] = {};
       for (; j + kProductLanes <= end; j += kProductLanes, x += kProductLanes) {

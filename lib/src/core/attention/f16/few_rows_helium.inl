@@ -39,7 +39,7 @@ struct HalfFewRows<Half, true> : HalfFewSoftmax<Half> {
       end = uint32_t((j / kPartialHalves + 1) * kPartialHalves);
       if (end > keys.end) end = keys.end;
       V sums[kRows][kVectors];
-      HalfSums<Half>::Clear(sums);
+      SetAll(sums, Half::Zero());
       FOVEA_UNROLL_LONG_LOOP(2)
       for (uint32_t left = end - j; left > 0; --left, ++weight, value += keys.values.stride) {
         E e[kRows];

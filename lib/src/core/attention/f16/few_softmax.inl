@@ -138,8 +138,7 @@ struct HalfFewSoftmax : HalfRows<Half> {
     if (hides) max = MinusInfinityIfLowest(max);
     const VF shift = ShiftOf(max), hidden_weight = hn::Set(kF, hides ? -0.0f : 0.0f);
     VF strands[kVectors];
-    FOVEA_UNROLL(2)
-    for (VF& strand : strands) strand = hn::Zero(kF);
+    SetAll(strands, hn::Zero(kF));
     Element* weights = FewWeightElements<kRows>(t);
     for (float* s = t.s; s != s_end; s += kAtOnce * kLanes, weights += kAtOnce * kKeys) {
       FewWeights<kRows, kAtOnce>(s, shift, hidden_weight, Keeps(keys), weights, strands);

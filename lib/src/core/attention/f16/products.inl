@@ -103,7 +103,7 @@ struct HalfProducts : HalfRows<Half> {
       end = uint32_t((j / kPartialHalves + 1) * kPartialHalves);
       if (end > keys.end) end = keys.end;
       V sums[kRows][kVectors];
-      HalfSums<Half>::Clear(sums);
+      SetAll(sums, Half::Zero());
       uint32_t n = end - j;
       if constexpr (!kHides && kVectors > 1) {
         for (; n >= kKeysAtOnce; n -= kKeysAtOnce) {

@@ -36,7 +36,7 @@ struct HalfProducts<Half, true> : HalfRows<Half> {
       end = uint32_t((j / kPartialHalves + 1) * kPartialHalves);
       if (end > keys.end) end = keys.end;
       typename Block::template Chains<kVectors> sums;
-      HalfSums<Half>::Clear(sums);
+      SetAll(sums, Half::Zero());
       FOVEA_UNROLL_LONG_LOOP(16)
       for (uint32_t n = end - j; n > 0; --n) {
         const E elements[Half::kRows] = {Half::LoadOne(value), Half::LoadOne(value + step)};

@@ -74,9 +74,7 @@ struct I8FewScores {
           if (j + k + 1 < keys.end) key += keys.keys.stride;
         }
       }
-      FOVEA_EACH(b, kAtOnce) {
-        FOVEA_EACH(i, kSums) sums[b][i] = start;
-      }
+      SetAll(sums, start);
       const FewCode* x = queries;
       for (size_t d = 0; d < whole; d += kStep, x += kRows * kStep) {
         if constexpr (kPrefetch) AskLines<kAtOnce * kKeys * kStep>(ahead);

@@ -136,8 +136,7 @@ struct I8FewSoftmax {
                             : FewWeighStrand<kRows, false>(t, keys, s, s_end, scale + v * kKeys, shift, top);
       }
     } else {
-      FOVEA_UNROLL(8)
-      for (VF& strand : strands) strand = hn::Zero(kF);
+      SetAll(strands, hn::Zero(kF));
       for (float* s = t.s; s != s_end; s += kVectors * kLanes, scale += kStrands) {
         FOVEA_UNROLL_FOR_SPEED(8)
         for (int first = 0; first < kVectors; first += kAtOnce) {

@@ -66,14 +66,12 @@ struct I8Softmax {
 
     const float* const value_scale = keys.numbers().value_scale;
     VF quarters[4], top[kAtOnce];
-    FOVEA_UNROLL(4)
-    for (VF& largest : top) largest = hn::Set(kF, kLeastTop);
+    SetAll(top, hn::Set(kF, kLeastTop));
     for (uint32_t quarter = 0; quarter < 4; ++quarter) {
       VF strands[4];
       for (uint32_t i = 0; i < 4; i += kAtOnce) {
         VF sums[kAtOnce];
-        FOVEA_UNROLL(4)
-        for (VF& sum : sums) sum = hn::Zero(kF);
+        SetAll(sums, hn::Zero(kF));
         uint32_t j = begin / 16 * 16 + 4 * quarter;
         if (j < begin) j += 16;
         for (; j < padded_end; j += 16) {

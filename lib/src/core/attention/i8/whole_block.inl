@@ -40,8 +40,7 @@ struct WholeBlock {
   FOVEA_INLINE void WeighKey(float* s, float value_scale, const VF (&shift)[kVectors], VF (&top)[kVectors],
                              VF (&sums)[kVectors], bool first) {
     VF scale[kVectors];
-    FOVEA_UNROLL(4)
-    for (VF& of_column : scale) of_column = hn::Set(kF, value_scale);
+    SetAll(scale, hn::Set(kF, value_scale));
     WeighAdjacent(s, scale, shift, top, sums, first);
   }
 

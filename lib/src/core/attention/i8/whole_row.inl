@@ -17,8 +17,7 @@ struct I8Whole<Dot, kDotSmlad> {
   FOVEA_INLINE VF WeighFourStrands(float* s, const float* scales, VF shift, VF (&top)[4]) {
     const VF shifts[4] = {shift, shift, shift, shift};
     VF sums[4];
-    FOVEA_UNROLL(4)
-    for (VF& sum : sums) sum = hn::Zero(kF);
+    SetAll(sums, hn::Zero(kF));
     for (const float* const end = scales + kKeyTile; scales != end; s += 16, scales += 16) {
       VF scale[4];
       FOVEA_EACH(k, 4) scale[k] = hn::LoadU(kF, scales + k);
@@ -36,8 +35,7 @@ struct I8Whole<Dot, kDotSmlad> {
     max[0] = hn::Max(hn::Max(max[0], max[1]), hn::Max(max[2], max[3]));
     const VF shift = ShiftOf(max[0]);
     VF top[4];
-    FOVEA_UNROLL(4)
-    for (VF& largest : top) largest = hn::Set(kF, kLeastTop);
+    SetAll(top, hn::Set(kF, kLeastTop));
     float quarters[4];
     for (size_t quarter = 0; quarter < 4; ++quarter) {
       const size_t first = 4 * quarter;

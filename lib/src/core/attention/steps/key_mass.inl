@@ -67,8 +67,7 @@ FOVEA_INLINE void AddToMass(float* mass, size_t n, VF sums) {
 // The sums over the rows of n <= kLanes keys, whose weights are in adjacent rows.
 FOVEA_INLINE VF SumsOfKeys(const QueryTile& t, const float* weights, const float* factors, size_t n) {
   VF sums[kLanes];
-  FOVEA_UNROLL(16)
-  for (VF& sum : sums) sum = hn::Zero(kF);
+  SetAll(sums, hn::Zero(kF));
   for (size_t c = t.kept->from / kLanes * kLanes; c < t.live; c += kLanes) {
     const VF factor = hn::LoadU(kF, factors + c);
     FOVEA_EACH(i, kLanes) {

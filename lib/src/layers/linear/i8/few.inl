@@ -100,8 +100,7 @@ struct FewProducts {
         __builtin_memcpy(starts + i, &start, sizeof start);
       }
       VI totals[kTokens];
-      FOVEA_UNROLL(4)
-      for (VI& total : totals) total = LoadInts(starts);
+      SetAll(totals, LoadInts(starts));
       for (size_t d = 0; d < t.in_dim; d += kMostInputs) {
         AddOutputs(x, w, j, d, t.in_dim - d < kMostInputs ? t.in_dim : d + kMostInputs, totals);
       }

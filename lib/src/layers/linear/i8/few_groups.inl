@@ -265,8 +265,7 @@ struct FewGroups {
       KeptCodes<kType> bytes;
       scales.Put(rows, 0, ::fovea::groups_of(t.in_dim));
       VF totals[kTokens];
-      FOVEA_UNROLL(4)
-      for (VF& total : totals) total = hn::Zero(kF);
+      SetAll(totals, hn::Zero(kF));
       for (size_t d = 0; d < t.in_dim; d += kGroupsAtOnce<kType> * kScaleGroup) {
         if constexpr (kGroupsAtOnce<kType> > 1) {
           AddGroupsAtOnce(t, w, tokens, d, rows, scales, next, totals);
