@@ -13,16 +13,16 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent.parent.parent
 MOST = {
-    "lines of lib/src": 37500,
+    "lines of lib/src": 36860,
     "of them in .inl": 21600,
     "lines of tests": 50100,
-    "lines of all tracked text": 143600,
+    "lines of all tracked text": 142850,
     ".inl that cannot be read alone": 20,
-    "files of lib/src below 30 lines": 76,
-    "names defined in more than two files of lib/src": 187,
-    "pairs of names that differ by a plural s": 72,
+    "files of lib/src below 30 lines": 44,
+    "names defined in more than two files of lib/src": 185,
+    "pairs of names that differ by a plural s": 70,
     "macros in lib/src": 154,
-    "uses of MemberIf": 85,
+    "uses of MemberIf": 84,
     "uses of kPreferSize": 146,
     "const_cast in lib/src": 17,
     "#if on an instruction set outside simd and targets": 24,
