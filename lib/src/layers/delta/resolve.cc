@@ -31,7 +31,7 @@ template <class Group>
 constexpr size_t macro_bytes(uint32_t key_dim, size_t groups, size_t factors) {
   CarvedBytes bytes;
   DeltaScratchOf<Group> scratch = {};
-  scratch.place(bytes, key_dim, groups, factors);
+  scratch.place(bytes, whole_columns(key_dim), groups, factors);
   return bytes.bytes;
 }
 static_assert(macro_bytes<DeltaGroup>(40, 3 * FOVEA_DELTA_GROUPS_, FOVEA_DELTA_FACTORS_(40)) ==
@@ -81,10 +81,11 @@ CheckedSize worker_bytes(const fovea_delta_args& a, const DeltaPlan& plan) {
   groups.times(plan.readers);
   Carver carver(nullptr);
   DeltaScratch scratch;
-  scratch.place(carver, a.key_dim, groups.value, factors.value);
+  const size_t row = whole_columns(a.key_dim);
+  scratch.place(carver, row, groups.value, factors.value);
   if (is_general(a)) {
     DeltaGivenScratch given;
-    given.place(carver, a.key_dim, groups.value, delta_given_count(plan.lanes, a.key_dim).value);
+    given.place(carver, row, groups.value, delta_given_count(plan.lanes, a.key_dim).value);
   }
   CheckedSize bytes = carver.slow_bytes();
   bytes.overflow |= factors.overflow || groups.overflow;
@@ -99,7 +100,7 @@ bool is_header(const fovea_delta_state& s) {
 }
 
 // Checks the entries of a state that one call uses.
-fovea_status check_entries(const fovea_delta_state& s, uint32_t first, uint32_t count) {
+fovea_status check_used_entries(const fovea_delta_state& s, uint32_t first, uint32_t count) {
   if (first > s.batch || count > s.batch - first) return FOVEA_ERR_CAPACITY;
   for (uint32_t i = 0; i < count; ++i) {
     if (pending_of(s)[first + i] > kDeltaTokens) return FOVEA_ERR_STATE;
@@ -111,7 +112,7 @@ fovea_status find_entries(const fovea_delta_state* state, uint32_t entry, DeltaE
   FOVEA_RETURN_IF_ERROR(check_delta_state(state));
   *entries = {entry, 1};
   if (entry == FOVEA_ALL_ENTRIES) *entries = {0, state->batch};
-  return check_entries(*state, entries->first, entries->count);
+  return check_used_entries(*state, entries->first, entries->count);
 }
 
 fovea_status check_offsets_of(const fovea_delta_args& a) {
@@ -188,7 +189,7 @@ fovea_status resolve_delta(fovea_delta_state* state, const fovea_delta_args& a, 
       (s.decay_dim > 1 ? s.decay_dim : 1) != (a.decay_dim > 1 ? a.decay_dim : 1)) {
     return FOVEA_ERR_STATE;
   }
-  FOVEA_RETURN_IF_ERROR(check_entries(s, a.entry, a.batch));
+  FOVEA_RETURN_IF_ERROR(check_used_entries(s, a.entry, a.batch));
   FOVEA_RETURN_IF_ERROR(check_offsets_of(a));
   if (a.tokens > 0 && a.batch > 0) {
     Buffers buffers;
