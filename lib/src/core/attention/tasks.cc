@@ -132,8 +132,21 @@ class Tasks {
         index /= blocks_;  // now a head, counted over all entries
       }
     }
+    const uint32_t entry = uint32_t(index / call_.desc.kv_heads), kv_head = uint32_t(index % call_.desc.kv_heads);
     for (const uint32_t end = block + blocks; block != end; ++block) {
-      FOVEA_RETURN_IF_ERROR(run_block(index, split, block, worker, scratch));
+      // A part of the keys changes the limits of the entry.
+      if (scratch->tiles == 0 || block != scratch->block || entry != scratch->task.entry() || part_ != Part::kWhole) {
+        enter(entry, block, worker, scratch);
+      }
+      if (scratch->tiles == 0) continue;
+      HeadTask& task = scratch->task;
+      task.move_to(kv_head, scratch->q_block);
+      if (kHasLoneTiles && task.lone->found) {
+        task.run_lone(scratch->arrays.tiles[0]);
+        continue;
+      }
+      if (task.doing() != Part::kWhole) find_states(entry, split, scratch->arrays.tiles, scratch->tiles, &task);
+      if (!task.run(scratch->arrays.tiles, scratch->tiles)) return FOVEA_ERR_LOAD;
     }
     return FOVEA_OK;
   }
@@ -146,23 +159,6 @@ class Tasks {
     FOVEA_RETURN_IF_ERROR(run_part(Part::kWhole, tasks));
     massed_ = Massed::kOnly;
     return run_part(Part::kWhole, tasks / blocks_);
-  }
-  // A row block of a key head, counted over all entries.
-  fovea_status run_block(size_t head, uint32_t split, uint32_t block, uint32_t worker, Scratch* scratch) {
-    const uint32_t entry = uint32_t(head / call_.desc.kv_heads), kv_head = uint32_t(head % call_.desc.kv_heads);
-    // A part of the keys changes the limits of the entry.
-    if (scratch->tiles == 0 || block != scratch->block || entry != scratch->task.entry() || part_ != Part::kWhole) {
-      enter(entry, block, worker, scratch);
-    }
-    if (scratch->tiles == 0) return FOVEA_OK;
-    HeadTask& task = scratch->task;
-    task.move_to(kv_head, scratch->q_block);
-    if (kHasLoneTiles && task.lone->found) {
-      task.run_lone(scratch->arrays.tiles[0]);
-      return FOVEA_OK;
-    }
-    if (task.doing() != Part::kWhole) find_states(entry, split, scratch->arrays.tiles, scratch->tiles, &task);
-    return task.run(scratch->arrays.tiles, scratch->tiles) ? FOVEA_OK : FOVEA_ERR_LOAD;
   }
 
   uint32_t splits() const { return kSplitsKeys ? uint32_t(splits_) : 1; }

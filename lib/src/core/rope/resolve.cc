@@ -13,9 +13,9 @@ namespace {
 
 fovea_status check_choices(const fovea_rope_args& a, RopeCall* call) {
   if (a.layout != FOVEA_ROPE_INTERLEAVED && a.layout != FOVEA_ROPE_HALF_SPLIT) return FOVEA_ERR_ENUM;
-  fovea_target target;
-  FOVEA_RETURN_IF_ERROR(find_target(a.target, &target));
-  call->kernels = &rope_kernels(target);
+  const TargetTraits* traits;
+  FOVEA_RETURN_IF_ERROR(find_target(a.target, &traits));
+  call->kernels = &rope_kernels(traits->target);
   call->interleaved = a.layout == FOVEA_ROPE_INTERLEAVED;
   call->rotary_dim = a.rotary_dim ? a.rotary_dim : a.dim;
   if (call->rotary_dim == 0 || call->rotary_dim % 2 != 0 || call->rotary_dim > a.dim) return FOVEA_ERR_DIM;

@@ -11,8 +11,8 @@ namespace fovea {
 
 fovea_status resolve_rotate(const fovea_rotate_args& a, RotateCall* call) {
   if (a.struct_bytes != sizeof a) return FOVEA_ERR_STRUCT;
-  fovea_target target;
-  FOVEA_RETURN_IF_ERROR(find_target(a.target, &target));
+  const TargetTraits* traits;
+  FOVEA_RETURN_IF_ERROR(find_target(a.target, &traits));
   const uint32_t most = uint32_t(rotate_block(a.dim)), block = a.block ? a.block : most;
   if (a.dim == 0 || (block & (block - 1)) != 0 || block > most) return FOVEA_ERR_DIM;
   call->rows = counts_of(a);
@@ -20,7 +20,7 @@ fovea_status resolve_rotate(const fovea_rotate_args& a, RotateCall* call) {
   Buffers buffers;
   buffers.add_output(a.y, sizeof(float), call->rows, a.dim);
   FOVEA_RETURN_IF_ERROR(buffers.add_in_place(a.y, sizeof(float), a.x, sizeof(float), call->rows, a.dim));
-  call->kernels = &rotate_kernels(target);
+  call->kernels = &rotate_kernels(traits->target);
   call->y = &a.y, call->x = &a.x;
   call->row = rotation_of(a.dim, block, a.seed, a.inverse != 0);
   return FOVEA_OK;

@@ -40,8 +40,8 @@ bool is_rows(const Softmaxes& s) {
 
 fovea_status resolve_softmax(const fovea_softmax_args& a, bool logarithm, SoftmaxCall* call) {
   if (a.struct_bytes != sizeof a) return FOVEA_ERR_STRUCT;
-  fovea_target target;
-  FOVEA_RETURN_IF_ERROR(find_target(a.target, &target));
+  const TargetTraits* traits;
+  FOVEA_RETURN_IF_ERROR(find_target(a.target, &traits));
   if (!is_finite(a.scale)) return FOVEA_ERR_NUMBER;
   if ((!config::kLogSoftmax && logarithm) || (!config::kSoftmaxMask && a.mask)) return FOVEA_ERR_UNSUPPORTED;
   if (a.mask && a.mask_inner_stride != 0 && a.mask_inner_stride != 1) return FOVEA_ERR_MASK;
@@ -61,7 +61,7 @@ fovea_status resolve_softmax(const fovea_softmax_args& a, bool logarithm, Softma
        logarithm};
   const bool rows = is_rows(s);
   if (!config::kSoftmaxStrided && !rows) return FOVEA_ERR_UNSUPPORTED;
-  call->kernels = &softmax_kernels(target);
+  call->kernels = &softmax_kernels(traits->target);
   call->rows = call->kernels->rows && rows;
   return check_arrays(s);
 }

@@ -134,9 +134,7 @@ class Buffers {
   fovea_status add_input(const fovea_in& array, size_t element_bytes, const RowCounts& rows, size_t dim);
   // An output of `count` adjacent elements.
   fovea_status add_output(void* data, size_t element_bytes, size_t count) {
-    RowCounts one;
-    one.batch = one.heads = one.tokens = 1;  // in place of a constant, which would be copied
-    return add_output({data, 0, 0, 0}, element_bytes, one, count);
+    return add_output({data, 0, 0, 0}, element_bytes, RowCounts::one(), count);
   }
   // Queries, keys or values: a stride of 0 from token to token, which was forgotten, is refused.
   fovea_status add_tokens(const fovea_in& array, size_t element_bytes, const RowCounts& rows, size_t dim);

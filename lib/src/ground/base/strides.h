@@ -29,6 +29,11 @@ struct RowCounts {
   size_t batch, heads, tokens;
 
   bool empty() const { return batch == 0 || heads == 0 || tokens == 0; }
+  static RowCounts one() {
+    RowCounts counts;
+    counts.batch = counts.heads = counts.tokens = 1;  // in place of a constant, which would be copied
+    return counts;
+  }
 };
 template <class Args>
 RowCounts counts_of(const Args& args) {

@@ -149,11 +149,10 @@ const TargetTraits* resolve_target(fovea_target target, uint64_t named) {
   return nullptr;
 }
 
-fovea_status find_target(fovea_target wanted, fovea_target* found) {
-  const TargetTraits* const traits = resolve_target(wanted);
-  if (!traits) return is_target(wanted) ? FOVEA_ERR_TARGET : FOVEA_ERR_ENUM;
-  *found = traits->target;
-  return FOVEA_OK;
+fovea_status find_target(fovea_target target, const TargetTraits** traits) {
+  *traits = resolve_target(target);
+  if (*traits) return FOVEA_OK;
+  return is_target(target) ? FOVEA_ERR_TARGET : FOVEA_ERR_ENUM;
 }
 
 }  // namespace fovea

@@ -99,7 +99,7 @@ bool has_halves(const TargetTraits& traits, uint64_t named);
 const TargetTraits* resolve_target(fovea_target target, uint64_t named = 0);
 // Finds the target of a call that cannot name features. FOVEA_ERR_ENUM for a number that is no target, FOVEA_ERR_TARGET for
 // one that is not available.
-fovea_status find_target(fovea_target wanted, fovea_target* found);
+fovea_status find_target(fovea_target target, const TargetTraits** traits);
 
 }  // namespace fovea
 

@@ -20,9 +20,9 @@ bool channels_first(const fovea_conv1d_args& a) {
 
 fovea_status check_args(const fovea_conv1d_args& a, const Conv1dKernels** kernels) {
   if (a.struct_bytes != sizeof a) return FOVEA_ERR_STRUCT;
-  fovea_target target;
-  FOVEA_RETURN_IF_ERROR(find_target(a.target, &target));
-  *kernels = &conv1d_kernels(target);
+  const TargetTraits* traits;
+  FOVEA_RETURN_IF_ERROR(find_target(a.target, &traits));
+  *kernels = &conv1d_kernels(traits->target);
   if (a.channels == 0 || a.width == 0 || a.width > FOVEA_CONV1D_MOST_WIDTH) return FOVEA_ERR_DIM;
   if (a.batch == 0 || a.tokens == 0) return FOVEA_OK;
   if (!channels_last(a) && !channels_first(a)) return FOVEA_ERR_STRIDE;

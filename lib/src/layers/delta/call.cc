@@ -44,10 +44,10 @@ class HeadRun {
       : c_(call), s_(*call.state), of_(tokens_of(call, entry)), head_(head), row_(whole_columns(s_.key_dim)) {
     Carver carver(workspace);
     factors_ = delta_factor_count(c_.plan.lanes, s_.key_dim).value;
-    scratch_.place(carver, s_.key_dim, size_t(c_.plan.groups) * c_.plan.readers, factors_);
+    scratch_.place(carver, row_, size_t(c_.plan.groups) * c_.plan.readers, factors_);
     if (c_.general()) {
       given_count_ = delta_given_count(c_.plan.lanes, s_.key_dim).value;
-      given_->place(carver, s_.key_dim, size_t(c_.plan.groups) * c_.plan.readers, *given_count_);
+      given_->place(carver, row_, size_t(c_.plan.groups) * c_.plan.readers, *given_count_);
     }
     memory_ = delta_head(s_, c_.entry + entry, head);
     const uint32_t pending = pending_of(s_)[c_.entry + entry];

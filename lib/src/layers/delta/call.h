@@ -37,10 +37,9 @@ struct DeltaScratchOf {
   Group* groups;   // [groups][readers]
   float* factors;  // [groups][readers][factors of a group]
 
-  // Places these arrays with a Carver, or counts their bytes.
+  // Places these arrays with a Carver, or counts their bytes. row: whole_columns(key_dim).
   template <class Carves>
-  constexpr void place(Carves& carver, uint32_t key_dim, size_t group_count, size_t group_factors) {
-    const size_t row = (size_t(key_dim) + kDeltaColumns - 1) / kDeltaColumns * kDeltaColumns;
+  constexpr void place(Carves& carver, size_t row, size_t group_count, size_t group_factors) {
     carver.take(&k, row, 2 * kDeltaTokens);
     carver.take(&q, row, kDeltaTokens);
     carver.take(&strands, kDeltaStrands);

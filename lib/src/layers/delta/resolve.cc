@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ground/base/arithmetic.h"
-#include "layers/delta/state_resolve.h"
+#include "layers/delta/call.h"
 
 #include "fovea/fovea.h"
 #include "ground/base/buffers.h"
 #include "ground/base/carver.h"
+#include "ground/base/image.h"
 #include "ground/base/key_places.h"
 #include "ground/base/numbers.h"
 #include "ground/base/tasks.h"
@@ -12,6 +13,17 @@
 #include "ground/targets/registry.h"
 
 namespace fovea {
+
+// The entries that `entry` names: one, or all.
+struct DeltaEntries {
+  uint32_t first, count;
+};
+
+// The header of a new state for these counts.
+fovea_status make_delta_header(uint32_t batch, uint32_t v_heads, uint32_t key_dim, uint32_t value_dim,
+                               uint32_t decay_dim, fovea_delta_state* header);
+fovea_status check_delta_state(const fovea_delta_state* state);
+
 namespace {
 
 static_assert(sizeof(DeltaGroup) == FOVEA_DELTA_GROUP_BYTES_, "the macros for static arrays have the same bytes");
@@ -19,7 +31,7 @@ template <class Group>
 constexpr size_t macro_bytes(uint32_t key_dim, size_t groups, size_t factors) {
   CarvedBytes bytes;
   DeltaScratchOf<Group> scratch = {};
-  scratch.place(bytes, key_dim, groups, factors);
+  scratch.place(bytes, whole_columns(key_dim), groups, factors);
   return bytes.bytes;
 }
 static_assert(macro_bytes<DeltaGroup>(40, 3 * FOVEA_DELTA_GROUPS_, FOVEA_DELTA_FACTORS_(40)) ==
@@ -36,6 +48,14 @@ bool is_gated(fovea_delta_rule rule) {
 }
 bool is_general(const fovea_delta_args& a) { return kHasGeneralDelta && a.rule == FOVEA_DELTA_RULE_GENERAL; }
 
+fovea_status check_dims(uint32_t key_dim, uint32_t value_dim, uint32_t v_heads, uint32_t decay_dim) {
+  if (key_dim == 0 || value_dim == 0 || v_heads == 0) return FOVEA_ERR_DIM;
+  if (key_dim > INT32_MAX || value_dim > INT32_MAX) return FOVEA_ERR_SIZE;
+  if (decay_dim <= 1 || decay_dim == key_dim) return FOVEA_OK;
+  if (decay_dim != FOVEA_DELTA_GENERAL_DIM(key_dim)) return FOVEA_ERR_SIZE;
+  return kHasGeneralDelta ? FOVEA_OK : FOVEA_ERR_UNSUPPORTED;
+}
+
 bool divides(uint32_t a, uint32_t b) { return b % a == 0; }
 
 fovea_status check_shape(const fovea_delta_args& a) {
@@ -46,7 +66,7 @@ fovea_status check_shape(const fovea_delta_args& a) {
   if (!config::kRagged && a.offsets) return FOVEA_ERR_UNSUPPORTED;
   if (!kHasGeneralDelta && a.rule == FOVEA_DELTA_RULE_GENERAL) return FOVEA_ERR_UNSUPPORTED;
   if (a.q_heads == 0 || a.k_heads == 0) return FOVEA_ERR_DIM;
-  FOVEA_RETURN_IF_ERROR(check_delta_dims(a.key_dim, a.value_dim, a.v_heads, a.decay_dim));
+  FOVEA_RETURN_IF_ERROR(check_dims(a.key_dim, a.value_dim, a.v_heads, a.decay_dim));
   if (is_general(a) != is_general_dim(a.key_dim, a.decay_dim)) return FOVEA_ERR_SIZE;
   const bool queries = a.q_heads < a.v_heads ? divides(a.q_heads, a.v_heads) : divides(a.v_heads, a.q_heads);
   if (!queries || !divides(a.k_heads, a.v_heads)) return FOVEA_ERR_HEADS;
@@ -61,25 +81,44 @@ CheckedSize worker_bytes(const fovea_delta_args& a, const DeltaPlan& plan) {
   groups.times(plan.readers);
   Carver carver(nullptr);
   DeltaScratch scratch;
-  scratch.place(carver, a.key_dim, groups.value, factors.value);
+  const size_t row = whole_columns(a.key_dim);
+  scratch.place(carver, row, groups.value, factors.value);
   if (is_general(a)) {
     DeltaGivenScratch given;
-    given.place(carver, a.key_dim, groups.value, delta_given_count(plan.lanes, a.key_dim).value);
+    given.place(carver, row, groups.value, delta_given_count(plan.lanes, a.key_dim).value);
   }
   CheckedSize bytes = carver.slow_bytes();
   bytes.overflow |= factors.overflow || groups.overflow;
   return bytes;
 }
 
+bool is_header(const fovea_delta_state& s) {
+  if (s.magic != kDeltaStateMagic || check_dims(s.key_dim, s.value_dim, s.v_heads, s.decay_dim) != FOVEA_OK)
+    return false;
+  const CheckedSize bytes = delta_state_bytes(s);
+  return !bytes.overflow && bytes.value <= PTRDIFF_MAX;
+}
+
+// Checks the entries of a state that one call uses.
+fovea_status check_used_entries(const fovea_delta_state& s, uint32_t first, uint32_t count) {
+  if (first > s.batch || count > s.batch - first) return FOVEA_ERR_CAPACITY;
+  for (uint32_t i = 0; i < count; ++i) {
+    if (pending_of(s)[first + i] > kDeltaTokens) return FOVEA_ERR_STATE;
+  }
+  return FOVEA_OK;
+}
+
+fovea_status find_entries(const fovea_delta_state* state, uint32_t entry, DeltaEntries* entries) {
+  FOVEA_RETURN_IF_ERROR(check_delta_state(state));
+  *entries = {entry, 1};
+  if (entry == FOVEA_ALL_ENTRIES) *entries = {0, state->batch};
+  return check_used_entries(*state, entries->first, entries->count);
+}
+
 fovea_status check_offsets_of(const fovea_delta_args& a) {
   if (!config::kRagged || !a.offsets) return FOVEA_OK;
   if (!is_aligned_to_element(a.offsets, sizeof *a.offsets)) return FOVEA_ERR_ALIGNMENT;
   return check_offsets(a.offsets, a.batch, a.tokens, UINT32_MAX);
-}
-
-fovea_status add_workspace(size_t needed_bytes, const void* workspace, size_t workspace_bytes, Buffers* buffers) {
-  FOVEA_RETURN_IF_ERROR(check_memory(workspace, workspace_bytes, needed_bytes));
-  return buffers->add_memory(workspace, workspace_bytes);
 }
 
 // Arrays with ragged entries have a batch of 1.
@@ -150,11 +189,12 @@ fovea_status resolve_delta(fovea_delta_state* state, const fovea_delta_args& a, 
       (s.decay_dim > 1 ? s.decay_dim : 1) != (a.decay_dim > 1 ? a.decay_dim : 1)) {
     return FOVEA_ERR_STATE;
   }
-  FOVEA_RETURN_IF_ERROR(check_delta_entries(s, a.entry, a.batch));
+  FOVEA_RETURN_IF_ERROR(check_used_entries(s, a.entry, a.batch));
   FOVEA_RETURN_IF_ERROR(check_offsets_of(a));
   if (a.tokens > 0 && a.batch > 0) {
     Buffers buffers;
-    FOVEA_RETURN_IF_ERROR(add_workspace(plan.worker_bytes * plan.workers, workspace, workspace_bytes, &buffers));
+    FOVEA_RETURN_IF_ERROR(check_memory(workspace, workspace_bytes, plan.worker_bytes * plan.workers));
+    buffers.add_memory(workspace, workspace_bytes);
     buffers.add_memory(state, delta_state_bytes(s).value);
     FOVEA_RETURN_IF_ERROR(add_arrays(a, buffers));
   }
@@ -193,8 +233,8 @@ fovea_status resolve_delta_matrices(const fovea_delta_args& a, const fovea_in* b
   FOVEA_RETURN_IF_ERROR(check_offsets_of(a));
   if (a.batch > 0) {
     Buffers buffers;
-    const size_t bytes = call->worker_bytes * plan.workers;
-    FOVEA_RETURN_IF_ERROR(add_workspace(bytes, workspace, workspace_bytes, &buffers));
+    FOVEA_RETURN_IF_ERROR(check_memory(workspace, workspace_bytes, call->worker_bytes * plan.workers));
+    buffers.add_memory(workspace, workspace_bytes);
     buffers.add_output(*after, sizeof(float), {a.batch, a.v_heads, a.key_dim}, a.value_dim);
     add_arrays(a, buffers);
     if (before) {
@@ -207,6 +247,79 @@ fovea_status resolve_delta_matrices(const fovea_delta_args& a, const fovea_in* b
   fill_call(a, &call->call);
   call->call.batch = a.batch;
   return FOVEA_OK;
+}
+
+fovea_status make_delta_header(uint32_t batch, uint32_t v_heads, uint32_t key_dim, uint32_t value_dim,
+                               uint32_t decay_dim, fovea_delta_state* header) {
+  *header = {};
+  FOVEA_RETURN_IF_ERROR(check_dims(key_dim, value_dim, v_heads, decay_dim));
+  header->magic = kDeltaStateMagic;
+  header->batch = batch, header->v_heads = v_heads;
+  header->key_dim = key_dim, header->value_dim = value_dim, header->decay_dim = decay_dim;
+  return is_header(*header) ? FOVEA_OK : FOVEA_ERR_SIZE;
+}
+
+fovea_status check_delta_state(const fovea_delta_state* state) {
+  FOVEA_RETURN_IF_ERROR(check_memory(state, 0, 0));
+  return is_header(*state) ? FOVEA_OK : FOVEA_ERR_STATE;
+}
+
+fovea_status check_delta_set(const fovea_delta_state* state, uint32_t entry, const fovea_in* matrices,
+                             DeltaEntries* entries) {
+  FOVEA_RETURN_IF_ERROR(find_entries(state, entry, entries));
+  if (!matrices) return FOVEA_OK;
+  Buffers buffers;
+  buffers.add_memory(state, delta_state_bytes(*state).value);
+  return buffers.add_input(*matrices, sizeof(float), {entries->count, state->v_heads, state->key_dim},
+                           state->value_dim);
+}
+
+fovea_status resolve_delta_get(const fovea_delta_state* state, fovea_target target, uint32_t entry,
+                               const fovea_out* matrices, DeltaEntries* entries, const DeltaKernels** kernels) {
+  if (!matrices) return FOVEA_ERR_NULL;
+  const TargetTraits* traits;
+  FOVEA_RETURN_IF_ERROR(find_target(target, &traits));
+  *kernels = &delta_kernels(traits->target);
+  FOVEA_RETURN_IF_ERROR(find_entries(state, entry, entries));
+  Buffers buffers;
+  buffers.add_memory(state, delta_state_bytes(*state).value);
+  return buffers.add_output(*matrices, sizeof(float), {entries->count, state->v_heads, state->key_dim},
+                            state->value_dim);
+}
+
+fovea_status check_delta_roll_back(const fovea_delta_state* state, uint32_t entry, uint32_t tokens,
+                                   DeltaEntries* entries) {
+  FOVEA_RETURN_IF_ERROR(find_entries(state, entry, entries));
+  for (uint32_t i = 0; i < entries->count; ++i) {
+    if (tokens > pending_of(*state)[entries->first + i]) return FOVEA_ERR_LENGTH;
+  }
+  return FOVEA_OK;
+}
+
+fovea_status check_delta_export(const fovea_delta_state* state, const void* image, size_t image_bytes) {
+  FOVEA_RETURN_IF_ERROR(check_delta_state(state));
+  if (!image) return FOVEA_ERR_NULL;
+  const size_t bytes = delta_state_bytes(*state).value;
+  if (image_bytes < bytes) return FOVEA_ERR_STATE;
+  Buffers buffers;
+  buffers.add_memory(state, bytes);
+  return buffers.add_memory(image, bytes);
+}
+
+fovea_status check_delta_import(const fovea_delta_state* state, size_t state_bytes, const void* image,
+                                size_t image_bytes) {
+  if (!state || !image) return FOVEA_ERR_NULL;
+  if (!is_aligned(state, FOVEA_WORKSPACE_ALIGNMENT)) return FOVEA_ERR_ALIGNMENT;
+  if (image_bytes < sizeof(fovea_delta_state)) return FOVEA_ERR_IMAGE;
+  const uint8_t* const bytes = static_cast<const uint8_t*>(image);
+  const fovea_delta_state header = read_delta_header(bytes);
+  if (!is_header(header)) return FOVEA_ERR_IMAGE;
+  const size_t needed = delta_state_bytes(header).value;
+  if (needed > image_bytes || checksum_of(bytes, needed) != header.checksum) return FOVEA_ERR_IMAGE;
+  if (state_bytes < needed) return FOVEA_ERR_STATE;
+  Buffers buffers;
+  buffers.add_memory(state, needed);
+  return buffers.add_memory(image, needed);
 }
 
 }  // namespace fovea
@@ -236,4 +349,63 @@ extern "C" fovea_status fovea_delta_matrices(const fovea_delta_args* args, const
   fovea::DeltaMatricesCall call;
   const fovea_status status = fovea::resolve_delta_matrices(*args, before, after, workspace, workspace_bytes, &call);
   return status == FOVEA_OK ? fovea::run_delta_matrices(call) : status;
+}
+
+extern "C" size_t fovea_delta_state_bytes(uint32_t batch, uint32_t v_heads, uint32_t key_dim, uint32_t value_dim,
+                                          uint32_t decay_dim) {
+  fovea_delta_state header;
+  const fovea_status status = fovea::make_delta_header(batch, v_heads, key_dim, value_dim, decay_dim, &header);
+  return status == FOVEA_OK ? fovea::delta_state_bytes(header).value : 0;
+}
+
+extern "C" fovea_status fovea_delta_begin(fovea_delta_state* state, size_t state_bytes, uint32_t batch,
+                                          uint32_t v_heads, uint32_t key_dim, uint32_t value_dim, uint32_t decay_dim) {
+  fovea_delta_state header;
+  FOVEA_RETURN_IF_ERROR(fovea::make_delta_header(batch, v_heads, key_dim, value_dim, decay_dim, &header));
+  FOVEA_RETURN_IF_ERROR(
+      fovea::check_memory(state, state_bytes, fovea::delta_state_bytes(header).value, FOVEA_ERR_STATE));
+  fovea::begin_delta(header, state);
+  return FOVEA_OK;
+}
+
+extern "C" fovea_status fovea_delta_set(fovea_delta_state* state, uint32_t entry, const fovea_in* matrices) {
+  fovea::DeltaEntries entries;
+  const fovea_status status = fovea::check_delta_set(state, entry, matrices, &entries);
+  if (status == FOVEA_OK) fovea::set_delta(*state, entries.first, entries.count, matrices);
+  return status;
+}
+
+extern "C" fovea_status fovea_delta_get(const fovea_delta_state* state, fovea_target target, uint32_t entry,
+                                        const fovea_out* matrices) {
+  fovea::DeltaEntries entries;
+  const fovea::DeltaKernels* kernels;
+  const fovea_status status = fovea::resolve_delta_get(state, target, entry, matrices, &entries, &kernels);
+  if (status == FOVEA_OK) fovea::get_delta(*state, *kernels, entries.first, entries.count, *matrices);
+  return status;
+}
+
+extern "C" uint32_t fovea_delta_pending(const fovea_delta_state* state, uint32_t entry) {
+  fovea::DeltaEntries entries;
+  const fovea_status status = fovea::check_delta_roll_back(state, entry, 0, &entries);
+  return status == FOVEA_OK ? fovea::least_pending(*state, entries.first, entries.count) : 0;
+}
+
+extern "C" fovea_status fovea_delta_roll_back(fovea_delta_state* state, uint32_t entry, uint32_t tokens) {
+  fovea::DeltaEntries entries;
+  const fovea_status status = fovea::check_delta_roll_back(state, entry, tokens, &entries);
+  if (status == FOVEA_OK) fovea::roll_back_delta(state, entries.first, entries.count, tokens);
+  return status;
+}
+
+extern "C" fovea_status fovea_delta_export(const fovea_delta_state* state, void* image, size_t image_bytes) {
+  const fovea_status status = fovea::check_delta_export(state, image, image_bytes);
+  if (status == FOVEA_OK) fovea::write_delta_image(*state, static_cast<uint8_t*>(image));
+  return status;
+}
+
+extern "C" fovea_status fovea_delta_import(fovea_delta_state* state, size_t state_bytes, const void* image,
+                                           size_t image_bytes) {
+  const fovea_status status = fovea::check_delta_import(state, state_bytes, image, image_bytes);
+  if (status == FOVEA_OK) fovea::read_delta_image(static_cast<const uint8_t*>(image), state);
+  return status;
 }

@@ -17,7 +17,9 @@ fovea_status check(const fovea_activation_args& a, fovea_target* target) {
   FOVEA_RETURN_IF_ERROR(check_activation(a.activation));
   FOVEA_RETURN_IF_ERROR(check_unscaled(a.x_dtype));
   FOVEA_RETURN_IF_ERROR(check_unscaled(a.y_dtype));
-  FOVEA_RETURN_IF_ERROR(find_target(a.target, target));
+  const TargetTraits* traits;
+  FOVEA_RETURN_IF_ERROR(find_target(a.target, &traits));
+  *target = traits->target;
   if (a.dim == 0) return FOVEA_ERR_DIM;
   if (!is_finite(a.alpha)) return FOVEA_ERR_NUMBER;
   const bool scales = a.activation == FOVEA_ACTIVATION_SILU || a.activation == FOVEA_ACTIVATION_SIGMOID;
@@ -71,7 +73,9 @@ fovea_status check_arrays(const fovea_norm_args& a, const RowCounts& rows) {
 
 fovea_status check(const fovea_norm_args& a, const RowCounts& rows, fovea_target* target) {
   FOVEA_RETURN_IF_ERROR(check_options(a));
-  FOVEA_RETURN_IF_ERROR(find_target(a.target, target));
+  const TargetTraits* traits;
+  FOVEA_RETURN_IF_ERROR(find_target(a.target, &traits));
+  *target = traits->target;
   if (a.dim == 0) return FOVEA_ERR_DIM;
   if (!(a.epsilon >= 0.0f) || !is_finite(a.epsilon) || !is_finite(a.weight_offset)) return FOVEA_ERR_NUMBER;
   if ((!a.weight && a.weight_offset != 0.0f) || (a.sum.data && !a.residual.data)) return FOVEA_ERR_NULL;

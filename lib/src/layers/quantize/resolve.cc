@@ -27,10 +27,9 @@ fovea_status check_choose(const fovea_quantize_range* range, float fraction, con
 fovea_status check_conversion(const void* in, size_t in_unit, const void* out, size_t out_unit, size_t count,
                               float scale, int32_t zero) {
   if (!(scale >= kLeastNormal) || !is_finite(scale) || !is_i8_code(zero)) return FOVEA_ERR_NUMBER;
-  if (!in && count != 0) return FOVEA_ERR_NULL;
   Buffers buffers;
   buffers.add_output(const_cast<void*>(out), out_unit, count);
-  return buffers.add_list(in, in_unit, count);
+  return buffers.add_input({in, 0, 0, 0}, in_unit, RowCounts::one(), count);
 }
 
 }  // namespace fovea

@@ -14,8 +14,8 @@ namespace fovea {
 fovea_status resolve_pair(const fovea_pair_args& a, PairCall* call) {
   call->rows = counts_of(a);
   if (a.struct_bytes != sizeof a) return FOVEA_ERR_STRUCT;
-  fovea_target target;
-  FOVEA_RETURN_IF_ERROR(find_target(a.target, &target));
+  const TargetTraits* traits;
+  FOVEA_RETURN_IF_ERROR(find_target(a.target, &traits));
   const fovea_dtype dtypes[] = {a.y_dtype, a.a_dtype, a.b_dtype};
   for (const fovea_dtype dtype : dtypes) FOVEA_RETURN_IF_ERROR(check_unscaled(dtype));
   if (a.dim == 0) return FOVEA_ERR_DIM;
@@ -25,7 +25,7 @@ fovea_status resolve_pair(const fovea_pair_args& a, PairCall* call) {
   buffers.add_output(a.y, y_bytes, call->rows, a.dim);
   buffers.add_in_place(a.y, y_bytes, a.a, unscaled_bytes(a.a_dtype), call->rows, a.dim);
   FOVEA_RETURN_IF_ERROR(buffers.add_in_place(a.y, y_bytes, a.b, unscaled_bytes(a.b_dtype), call->rows, a.dim));
-  call->kernels = &tensor_kernels(target);
+  call->kernels = &tensor_kernels(traits->target);
   call->y = &a.y, call->a = &a.a, call->b = &a.b;
   call->row = {a.y_dtype, a.a_dtype, a.b_dtype, nullptr, nullptr, nullptr, a.dim};
   return FOVEA_OK;
@@ -35,8 +35,8 @@ fovea_status resolve_pooling(const fovea_pooling_args& a, PoolingCall* call) {
   call->batch = 0;
   if (a.struct_bytes != sizeof a) return FOVEA_ERR_STRUCT;
   if (uint32_t(a.pooling) > FOVEA_POOLING_FIRST) return FOVEA_ERR_ENUM;
-  fovea_target target;
-  FOVEA_RETURN_IF_ERROR(find_target(a.target, &target));
+  const TargetTraits* traits;
+  FOVEA_RETURN_IF_ERROR(find_target(a.target, &traits));
   FOVEA_RETURN_IF_ERROR(check_unscaled(a.y_dtype));
   FOVEA_RETURN_IF_ERROR(check_unscaled(a.x_dtype));
   if (a.dim == 0) return FOVEA_ERR_DIM;
@@ -50,7 +50,7 @@ fovea_status resolve_pooling(const fovea_pooling_args& a, PoolingCall* call) {
     if (a.lengths[entry] > a.tokens) return FOVEA_ERR_LENGTH;
   }
   const uint32_t most = a.pooling == FOVEA_POOLING_FIRST && a.tokens > 0 ? 1 : a.tokens;
-  *call = {&tensor_kernels(target),
+  *call = {&tensor_kernels(traits->target),
            a.batch,
            a.heads,
            most,
@@ -64,8 +64,8 @@ fovea_status resolve_pooling(const fovea_pooling_args& a, PoolingCall* call) {
 fovea_status resolve_embedding(const fovea_embedding_args& a, EmbeddingCall* call) {
   call->tokens = 0;
   if (a.struct_bytes != sizeof a) return FOVEA_ERR_STRUCT;
-  fovea_target target;
-  FOVEA_RETURN_IF_ERROR(find_target(a.target, &target));
+  const TargetTraits* traits;
+  FOVEA_RETURN_IF_ERROR(find_target(a.target, &traits));
   fovea_linear_weights table = a.table;
   table.bias = nullptr, table.bias_i32 = nullptr;
   if (!is_dtype(table.dtype)) return FOVEA_ERR_ENUM;
@@ -82,7 +82,7 @@ fovea_status resolve_embedding(const fovea_embedding_args& a, EmbeddingCall* cal
   for (uint32_t token = 0; token < a.tokens; ++token) {
     if (a.indices[token] >= a.rows) return FOVEA_ERR_LENGTH;
   }
-  *call = {target, a.tokens, a.dim, a.y, a.y_stride, a.indices, table};
+  *call = {traits->target, a.tokens, a.dim, a.y, a.y_stride, a.indices, table};
   return FOVEA_OK;
 }
 
