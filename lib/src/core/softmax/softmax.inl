@@ -355,7 +355,7 @@ FOVEA_KERNEL void SoftmaxRows(const Softmaxes& call) {
 }
 
 // Loads or stores n <= kLanes columns. A part of a vector is slow on AVX2, so that whole ones have their own instruction.
-constexpr bool kWholeColumns = kLanes > 1 && !kSizeCounts;
+constexpr bool kWholeColumns = kLanes > 4;
 FOVEA_INLINE VF LoadColumns(const float* p, size_t n) {
   return kWholeColumns && n == kLanes ? hn::LoadU(kF, p) : hn::LoadN(kF, p, n);
 }
