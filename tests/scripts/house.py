@@ -13,10 +13,10 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent.parent.parent
 MOST = {
-    "lines of lib/src": 36136,
-    "of them in .inl": 20894,
+    "lines of lib/src": 36200,
+    "of them in .inl": 20956,
     "lines of tests": 50100,
-    "lines of all tracked text": 142130,
+    "lines of all tracked text": 142190,
     ".inl that cannot be read alone": 20,
     "files of lib/src below 30 lines": 76,
     "names defined in more than two files of lib/src": 187,
