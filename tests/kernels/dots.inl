@@ -111,8 +111,7 @@ void TestDots(ContractLog& log, const ContractMemory& memory) {
     float weights[4][6];
     for (int i = 0; i < 24; ++i) weights[i / 6][i % 6] = (float((code + 31 * i) % 255) + (i % 2 ? 0.5f : 0.0f)) / 4;
     const float* w = weights[0];
-    const VF inverse[1] = {hn::Set(kF, 4.0f)};
-    dot::StoreWeights(w, 6, inverse, stored);
+    dot::StoreWeights(w, 6, hn::Set(kF, 4.0f), stored);
     for (int32_t i = 0; i < 16; ++i) {
       const uint32_t biased = BitsOf(weights[i % 4][i / 4] * 4.0f + kRoundingBias);
       Compare(log, Same::kBits, size_t(i / 4), uint32_t(stored[16 * (i / 4) + i % 4]),

@@ -88,7 +88,9 @@ struct F32Tile : TileQueries<F32Tile, float>, TileSoftmax<F32Tile> {
     const size_t rows = ColumnsOf<kVectors>(t);
     float* FOVEA_RESTRICT o_t = t.o + element * rows + column;
     VF acc[kBlock][kVectors];
-    SetAll(acc, hn::Zero(kF));
+    FOVEA_EACH(e, kBlock) {
+      FOVEA_EACH(v, kVectors) acc[e][v] = hn::Zero(kF);
+    }
     uint32_t begin = keys.begin;
     const float* p = t.s + size_t(begin) * rows + column;
     const float* values = keys.values.f32(ptrdiff_t(begin)) + element;

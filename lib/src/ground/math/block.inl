@@ -62,7 +62,9 @@ FOVEA_INLINE void MultiplyBlock(const float* x, size_t columns, size_t dim, cons
   for (;; goes_on = true) {
     const size_t part = dim < kPartialSum ? dim : kPartialSum;
     VF acc[kRows][kVectors];
-    SetAll(acc, hn::Zero(kF));
+    FOVEA_EACH(k, kRows) {
+      FOVEA_EACH(v, kVectors) acc[k][v] = hn::Zero(kF);
+    }
     MultiplyPart<kPrefetches>(x, columns, part, at, ahead, acc);
     if (goes_on) {
       FOVEA_EACH(k, kRows) {

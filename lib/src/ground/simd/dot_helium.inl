@@ -159,11 +159,11 @@ struct Helium : DotDefaults, DotShape<kDotHelium> {
 
   // The same for four keys, from weights times `inverse`.
   static constexpr float kTurnedBias = kRoundingBias + 128.0f;
-  FOVEA_INLINE void StoreWeights(const float*& w, size_t columns, const VF (&inverse)[1], Code* to) {
+  FOVEA_INLINE void StoreWeights(const float*& w, size_t columns, VF inverse, Code* to) {
     uint32x4_t place = vmulq_n_u32(vidupq_n_u32(0, 1), 16);
     FOVEA_UNROLL(4)
     for (int k = 0; k < 4; ++k, w += columns, place = vaddq_n_u32(place, 1)) {
-      const VF turned = hn::AddSet(hn::Mul(hn::LoadU(kF, w), inverse[0]), kTurnedBias);
+      const VF turned = hn::AddSet(hn::Mul(hn::LoadU(kF, w), inverse), kTurnedBias);
       vstrbq_scatter_offset_s32(to, place, hn::BitCast(kI, turned));
     }
   }

@@ -16,8 +16,6 @@ struct WholeBlock {
   using Code = typename Dot::Code;
   static constexpr size_t kGroup = Dot::kGroup;
 
-  // Keys whose weights become codes at a time.
-  static constexpr size_t kKeysAtOnce = kGroup > 8 ? 4 : kGroup;
   static constexpr int kLeastWeighed = kLanes > 1 ? 2 : kSmallText ? Dot::kBlockVectors + 1 : Dot::kBlockVectors;
 
   // Replaces scores that are adjacent by weights, times the scales of the values.
@@ -124,7 +122,7 @@ struct WholeBlock {
     const float* weights = s;
     Code* to = Codes::Weights(t) + column * kGroup;
     for (uint32_t g = 0; g < kKeyTile / kGroup; ++g, to += columns * kGroup) {
-      for (size_t k = 0; k < kGroup; k += kKeysAtOnce) Dot::StoreWeights(weights, columns, inverse, to + k);
+      Dot::StoreWeights(weights, columns, inverse, to);
     }
   }
 
