@@ -20,6 +20,8 @@ import sys
 
 # Sets the compiler's rules for arithmetic: each source file's first include.
 ARITHMETIC = "ground/base/arithmetic.h"
+# Its options for kernels, which hold for what follows: the second include of each file of kernels.
+OPTIONS = "ground/targets/options.inl"
 
 ROOMS = ["ground", "core", "layers"]  # each includes itself and those before it
 # Layers that are made of other operators, and two that use one of another: what a linear layer normalises, and int8 tensors' copies.
@@ -134,9 +136,11 @@ def without_strings(line):
 
 def check_file(layer, file, source_root, complain):
     if file.suffix == ".cc":
-        first = re.search(r"^#\s*include\s+(\S+)", file.read_text(), flags=re.M)
-        if not first or first.group(1) != f'"{ARITHMETIC}"':
+        includes = re.findall(r'^#\s*include\s+"(.*)"', file.read_text(), flags=re.M)
+        if includes[:1] != [ARITHMETIC]:
             complain(f"{file}: its first include must be {ARITHMETIC}")
+        if layer == "instances" and includes[1:2] != [OPTIONS]:
+            complain(f"{file}: its second include must be {OPTIONS}")
     in_c_function = False
     for number, line in enumerate(without_comments(file.read_text()).splitlines(), 1):
         where = f"{file}:{number}"

@@ -4,8 +4,8 @@
 #if !defined(FOVEA_IN_TARGET)
 #include "ground/base/arithmetic.h"
 #define FOVEA_FILLS_REGISTERS
-#include "core/attention/steps/kernels.h"
 #include "ground/targets/options.inl"
+#include "core/attention/steps/kernels.h"
 #define FOVEA_KERNELS_NAMESPACE attention_kernels
 #define FOVEA_KERNELS_FILE "core/attention/kernels.cc"
 #include "ground/targets/each_target.inl"

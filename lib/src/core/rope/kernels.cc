@@ -3,8 +3,8 @@
 // The rope kernels, compiled once for each target: ground/targets/each_target.inl includes this file again.
 #if !defined(FOVEA_IN_TARGET)
 #include "ground/base/arithmetic.h"
-#include "core/rope/kernels.h"
 #include "ground/targets/options.inl"
+#include "core/rope/kernels.h"
 #define FOVEA_KERNELS_NAMESPACE rope_kernels
 #define FOVEA_KERNELS_FILE "core/rope/kernels.cc"
 #include "ground/targets/each_target.inl"

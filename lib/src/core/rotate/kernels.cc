@@ -3,8 +3,8 @@
 // The kernel of rotations, compiled once for each target: ground/targets/each_target.inl includes this file again.
 #if !defined(FOVEA_IN_TARGET)
 #include "ground/base/arithmetic.h"
-#include "core/rotate/kernels.h"
 #include "ground/targets/options.inl"
+#include "core/rotate/kernels.h"
 #define FOVEA_KERNELS_NAMESPACE rotate_kernels
 #define FOVEA_KERNELS_FILE "core/rotate/kernels.cc"
 #include "ground/targets/each_target.inl"

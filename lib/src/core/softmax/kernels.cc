@@ -3,8 +3,8 @@
 // The softmax kernels, compiled once for each target: ground/targets/each_target.inl includes this file again.
 #if !defined(FOVEA_IN_TARGET)
 #include "ground/base/arithmetic.h"
-#include "core/softmax/kernels.h"
 #include "ground/targets/options.inl"
+#include "core/softmax/kernels.h"
 #define FOVEA_KERNELS_NAMESPACE softmax_kernels
 #define FOVEA_KERNELS_FILE "core/softmax/kernels.cc"
 #include "ground/targets/each_target.inl"

@@ -3,8 +3,8 @@
 // The conversion kernels, compiled once for each target: ground/targets/each_target.inl includes this file again.
 #if !defined(FOVEA_IN_TARGET)
 #include "ground/base/arithmetic.h"
-#include "ground/formats/kernels.h"
 #include "ground/targets/options.inl"
+#include "ground/formats/kernels.h"
 #define FOVEA_KERNELS_NAMESPACE convert_kernels
 #define FOVEA_KERNELS_FILE "ground/formats/kernels.cc"
 #include "ground/targets/each_target.inl"

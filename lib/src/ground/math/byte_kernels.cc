@@ -4,8 +4,8 @@
 // this file again. Empty for the other targets.
 #if !defined(FOVEA_IN_TARGET)
 #include "ground/base/arithmetic.h"
-#include "ground/math/byte_kernels.h"
 #include "ground/targets/options.inl"
+#include "ground/math/byte_kernels.h"
 #if FOVEA_FOR_HELIUM
 #define FOVEA_KERNELS_NAMESPACE byte_kernels
 #define FOVEA_KERNELS_FILE "ground/math/byte_kernels.cc"

@@ -3,8 +3,8 @@
 // The kernels of short convolutions, compiled once for each target: ground/targets/each_target.inl includes this file again.
 #if !defined(FOVEA_IN_TARGET)
 #include "ground/base/arithmetic.h"
-#include "layers/conv1d/kernels.h"
 #include "ground/targets/options.inl"
+#include "layers/conv1d/kernels.h"
 #define FOVEA_KERNELS_NAMESPACE conv1d_kernels
 #define FOVEA_KERNELS_FILE "layers/conv1d/kernels.cc"
 #include "ground/targets/each_target.inl"

@@ -3,9 +3,9 @@
 // The kernels of linear attention, compiled once for each target: ground/targets/each_target.inl includes this file again.
 #if !defined(FOVEA_IN_TARGET)
 #include "ground/base/arithmetic.h"
+#include "ground/targets/options.inl"
 #include "layers/delta/kernels.h"
 #include "ground/formats/formats.h"
-#include "ground/targets/options.inl"
 #define FOVEA_KERNELS_NAMESPACE delta_kernels
 #define FOVEA_KERNELS_FILE "layers/delta/kernels.cc"
 #include "ground/targets/each_target.inl"

@@ -4,8 +4,8 @@
 // target.
 #if !defined(FOVEA_IN_TARGET)
 #include "ground/base/arithmetic.h"
-#include "layers/integer/kernels.h"
 #include "ground/targets/options.inl"
+#include "layers/integer/kernels.h"
 #define FOVEA_KERNELS_NAMESPACE integer_kernels
 #define FOVEA_KERNELS_FILE "layers/integer/kernels.cc"
 #include "ground/targets/one_target.inl"

@@ -4,8 +4,8 @@
 // or of no target.
 #if !defined(FOVEA_IN_TARGET)
 #include "ground/base/arithmetic.h"
-#include "layers/integer_layers/kernels.h"
 #include "ground/targets/options.inl"
+#include "layers/integer_layers/kernels.h"
 #define FOVEA_KERNELS_NAMESPACE integer_layer_kernels
 #define FOVEA_KERNELS_FILE "layers/integer_layers/kernels.cc"
 #include "ground/targets/one_target.inl"

@@ -4,8 +4,8 @@
 // file again.
 #if !defined(FOVEA_IN_TARGET)
 #include "ground/base/arithmetic.h"
-#include "layers/norm/kernels.h"
 #include "ground/targets/options.inl"
+#include "layers/norm/kernels.h"
 #define FOVEA_KERNELS_NAMESPACE norm_kernels
 #define FOVEA_KERNELS_FILE "layers/norm/kernels.cc"
 #include "ground/targets/each_target.inl"

@@ -4,8 +4,8 @@
 // again.
 #if !defined(FOVEA_IN_TARGET)
 #include "ground/base/arithmetic.h"
-#include "layers/tensors/kernels.h"
 #include "ground/targets/options.inl"
+#include "layers/tensors/kernels.h"
 #define FOVEA_KERNELS_NAMESPACE tensor_kernels
 #define FOVEA_KERNELS_FILE "layers/tensors/kernels.cc"
 #include "ground/targets/each_target.inl"

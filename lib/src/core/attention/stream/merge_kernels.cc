@@ -4,8 +4,8 @@
 // in builds with several arithmetics, where it is part of steps/kernels.cc.
 #if !defined(FOVEA_IN_TARGET)
 #include "ground/base/arithmetic.h"
-#include "core/attention/stream/merge_kernels.h"
 #include "ground/targets/options.inl"
+#include "core/attention/stream/merge_kernels.h"
 #if !FOVEA_ENABLE_COMPUTE_F16 && !FOVEA_ENABLE_COMPUTE_I8
 #define FOVEA_KERNELS_NAMESPACE step_kernels
 #define FOVEA_KERNELS_FILE "core/attention/stream/merge_kernels.cc"

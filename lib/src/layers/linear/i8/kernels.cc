@@ -4,9 +4,9 @@
 // again. There is a kernel for each kind of dot product that processors of the target may have.
 #if !defined(FOVEA_IN_TARGET)
 #include "ground/base/arithmetic.h"
+#include "ground/targets/options.inl"
 #include "layers/linear/i8/kernels.h"
 #include "ground/math/byte_kernels.h"
-#include "ground/targets/options.inl"
 #define FOVEA_KERNELS_NAMESPACE i8_linear_kernels
 #define FOVEA_KERNELS_FILE "layers/linear/i8/kernels.cc"
 #include "ground/targets/each_target.inl"
