@@ -29,7 +29,6 @@ inline constexpr DotTraits kDotTraits[kDotKinds] = {
     {4, 1, 1, true, kFloatVectors, true, false, 1},  // floats
     {1, 4, 4, true, 0, true, false, 1},     // vpdpbusd
     {2, 2, 2, true, 0, true, false, 1},     // pmaddwd
-    {1, 4, 4, false, 2, true, false, 1},    // pmaddubsw
     {1, 4, 16, true, 4, true, false, 1},    // sdot
     {1, 8, 16, true, 4, true, false, 1},    // smmla
     {1, 16, 16, true, 0, false, false, 1},  // vmladava
@@ -37,6 +36,9 @@ inline constexpr DotTraits kDotTraits[kDotKinds] = {
     {1, 1, 1, true, 4, true, false, 1},     // vwmacc
 #if FOVEA_HAS_OWN_DOT
     {1, sizeof(FOVEA_DOT_TYPE), sizeof(FOVEA_DOT_TYPE), false, 0, false, false, 1},
+#elif FOVEA_WITH_HIGHWAY || FOVEA_WITH_XSIMD
+    {},
+    {1, 4, 4, false, 2, true, false, 1},  // pmaddubsw
 #endif
 };
 #if FOVEA_HAS_OWN_DOT
@@ -49,7 +51,8 @@ static_assert(sizeof(FOVEA_DOT_TYPE) == 4 || sizeof(FOVEA_DOT_TYPE) == 8 || size
   | (FOVEA_COMPILED_##kernels ? 1u << (dot) : 0)
 constexpr uint32_t kDotsOfTargets = 0 FOVEA_TARGETS(FOVEA_DOT_BIT_, );
 #undef FOVEA_DOT_BIT_
-constexpr uint32_t kCompiledDots = kDotsOfTargets | (kDotsOfTargets >> kDotPmaddwd & 1) << kDotMaddubs;
+constexpr uint32_t kCompiledDots =
+    kDotsOfTargets | (kHasMaddubs ? (kDotsOfTargets >> kDotPmaddwd & 1) << kDotMaddubs : 0);
 constexpr bool kOneDot = (kCompiledDots & (kCompiledDots - 1)) == 0;
 constexpr size_t kDotRows = kOneDot ? 1 : 32 - __builtin_clz(kCompiledDots);
 constexpr size_t dot_row(uint32_t kind) { return kOneDot ? 0 : kind; }

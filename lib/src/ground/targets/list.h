@@ -72,15 +72,16 @@ enum DotKind : uint8_t {
   kDotFloats,   // none: multiply-adds of f32, exact for sums below 2^24
   kDotVnni,     // x86 vpdpbusd
   kDotPmaddwd,  // x86 pmaddwd, of codes of 16 bits
-  kDotMaddubs,  // x86 pmaddubsw, for linear weights of 4 bits where a target has kDotPmaddwd
   kDotSdot,     // AArch64 sdot
   kDotSmmla,    // AArch64 smmla, usmmla
   kDotHelium,   // vmladava
   kDotSmlad,    // Cortex-M smlad
   kDotVwmacc,   // RISC-V vwmacc, of codes of 16 bits
   kDotOwn,      // of FOVEA_DOT_HEADER
-  kDotKinds = FOVEA_HAS_OWN_DOT ? kDotOwn + 1 : kDotOwn
+  kDotMaddubs,  // x86 pmaddubsw, for linear weights of 4 bits where a target has kDotPmaddwd
+  kDotKinds = FOVEA_WITH_HIGHWAY || FOVEA_WITH_XSIMD ? kDotMaddubs + 1 : FOVEA_HAS_OWN_DOT ? kDotOwn + 1 : kDotOwn
 };
+constexpr bool kHasMaddubs = kDotKinds > kDotMaddubs;
 
 // A build is for one kind of processor, so kinds share bits.
 enum ProcessorFeature : uint8_t {

@@ -116,10 +116,10 @@ fovea_status plan_for(const fovea_linear_args& a, const TargetTraits& traits, bo
   } else if (i8) {
     // Twice a register block where weights are brought, or codes of groups for wide vectors, so that each is used more
     // often.
-    const uint32_t blocks = i8_kind == kDotMaddubs ? 4
-                            : grouped              ? traits.lanes > 4 ? 2 : 1
-                            : kI8TilesHaveBlocks   ? dot.blocks
-                                                   : 1;
+    const uint32_t blocks = kHasMaddubs && i8_kind == kDotMaddubs ? 4
+                            : grouped                             ? traits.lanes > 4 ? 2 : 1
+                            : kI8TilesHaveBlocks                  ? dot.blocks
+                                                                  : 1;
     plan->tile_vectors = (dot.vectors ? dot.vectors : traits.tile_vectors) * blocks;
   } else if (kFewHalvesServed && halves && has_few_halves(2 * traits.lanes) && a.tokens <= kMostFewHalfTokens) {
     plan->few = true;

@@ -25,7 +25,7 @@ constexpr FormatSet kI8GroupedFormats = kHasI8Linear ? kGroupedFormats : 0;
 // Of these, codes of 4 bits.
 constexpr FormatSet kI8FourBitFormats = kI8GroupedFormats & ~(FormatSet{1} << FOVEA_Q8_0 | FormatSet{1} << FOVEA_Q6_K);
 // Where a target has kDotPmaddwd and wide vectors, kDotMaddubs multiplies codes of 4 bits.
-constexpr bool has_maddubs(DotKind dot, uint32_t lanes) { return !kOneDot && dot == kDotPmaddwd && lanes > 4; }
+constexpr bool has_maddubs(DotKind dot, uint32_t lanes) { return kHasMaddubs && dot == kDotPmaddwd && lanes > 4; }
 constexpr DotKind i8_dot(DotKind dot, uint32_t lanes, fovea_dtype weights) {
   return has_maddubs(dot, lanes) && is_one_of<kI8FourBitFormats>(weights) ? kDotMaddubs : dot;
 }
