@@ -100,13 +100,12 @@ CheckedSize tile_bytes(const fovea_linear_args& a, const LinearPlan& plan) {
 fovea_status plan_for(const fovea_linear_args& a, const TargetTraits& traits, bool halves, LinearPlan* plan) {
   const bool i8 = kHasI8Linear && a.compute == FOVEA_COMPUTE_I8;
   const bool few = config::kFewRows && a.tokens <= traits.few_rows();
-  const DotKind i8_kind = i8_dot(traits.dot, traits.lanes, a.weights.dtype);
-  const DotTraits& dot = kDotTraits[i8_kind];
+  const DotTraits& dot = kDotTraits[kHasMaddubs ? i8_dot(traits.dot, traits.lanes, a.weights.dtype) : traits.dot];
   const bool grouped = i8 && is_one_of<kI8GroupedFormats>(a.weights.dtype);
   const uint32_t workers = a.executor ? a.executor->workers : 1;
   const size_t scaled_groups = grouped ? a.x_dtype == FOVEA_F32 ? groups_of(a.in_dim) : 1 : 0;
   const uint32_t sum_step = kI8SuperFormats ? uint32_t(scale_step(a.weights.dtype)) : 0;
-  const DotKind kind = is_f16(a) ? DotKind(halves) : i8_kind;
+  const DotKind kind = is_f16(a) ? DotKind(halves) : i8_dot(traits.dot, traits.lanes, a.weights.dtype);
   *plan = {traits.target, kind, false, uint32_t(scaled_groups), sum_step, traits.lanes, 0, workers, 0};
   if (!i8 && !is_f16(a) && few && !a.portable_bits) return FOVEA_OK;
   if (i8 && few && (grouped ? dot.few_groups : dot.few_rows)) {
@@ -116,11 +115,9 @@ fovea_status plan_for(const fovea_linear_args& a, const TargetTraits& traits, bo
   } else if (i8) {
     // Twice a register block where weights are brought, or codes of groups for wide vectors, so that each is used more
     // often.
-    const uint32_t blocks = kHasMaddubs && i8_kind == kDotMaddubs ? 4
-                            : grouped                             ? traits.lanes > 4 ? 2 : 1
-                            : kI8TilesHaveBlocks                  ? dot.blocks
-                                                                  : 1;
+    const uint32_t blocks = grouped ? traits.lanes > 4 ? 2 : 1 : kI8TilesHaveBlocks ? dot.blocks : 1;
     plan->tile_vectors = (dot.vectors ? dot.vectors : traits.tile_vectors) * blocks;
+    if (kHasMaddubs && kind == kDotMaddubs) plan->tile_vectors *= 2;  // a block has two vectors
   } else if (kFewHalvesServed && halves && has_few_halves(2 * traits.lanes) && a.tokens <= kMostFewHalfTokens) {
     plan->few = true;
     plan->lanes = 1;
