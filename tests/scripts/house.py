@@ -13,13 +13,13 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent.parent.parent
 MOST = {
-    "lines of lib/src": 36270,
-    "of them in .inl": 21030,
-    "lines of tests": 48160,
-    "lines of all tracked text": 140300,
+    "lines of lib/src": 36340,
+    "of them in .inl": 21100,
+    "lines of tests": 48170,
+    "lines of all tracked text": 140380,
     ".inl that cannot be read alone": 19,
-    "files of lib/src below 30 lines": 44,
-    "names defined in more than two files of lib/src": 187,
+    "files of lib/src below 30 lines": 43,
+    "names defined in more than two files of lib/src": 186,
     "pairs of names that differ by a plural s": 70,
     "macros in lib/src": 154,
     "uses of MemberIf": 84,
