@@ -24,10 +24,10 @@ def operators():
 def symbols(nm, objects):
     """Of each folder: the symbols that it defines, and those that it uses."""
     defined, used = {}, collections.defaultdict(set)
-    files = [path.relative_to(objects) for path in objects.glob("fovea*.dir/*/*/**/*.o*")]
+    files = [path.relative_to(objects) for path in objects.glob("fovea*.dir/*/*/*/**/*.o*")]
     text = subprocess.run([nm, "-A", "-P", *files], cwd=objects, check=True, capture_output=True, text=True).stdout
     for path, name, kind in re.findall(r"^(.*): (\S+) (\w)\b", text, flags=re.M):
-        folder = path.split("/")[2]
+        folder = path.split("/")[3]
         if kind in "Uw":
             used[folder].add(name)
         elif kind.isupper():
