@@ -258,3 +258,24 @@ TEST_CASE("extremes: a plan can be made from the description that stands in it",
   CHECK(again.desc.max_kv_tokens == plan.desc.max_kv_tokens);
   CHECK(again.workspace_bytes == plan.workspace_bytes);
 }
+
+namespace {
+
+template <class Args>
+void check_no_rows(fovea_status (*call)(const Args*)) {
+  for (int which = 1; which < 8; ++which) {
+    Args args{};
+    args.struct_bytes = sizeof args, args.dim = 8;
+    args.batch = which & 1 ? 0 : UINT32_MAX, args.heads = which & 2 ? 0 : UINT32_MAX;
+    args.tokens = which & 4 ? 0 : UINT32_MAX;
+    CHECK(call(&args) == FOVEA_OK);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("extremes: a call without rows takes no time, however large its other counts are", "[short]") {
+  check_no_rows(fovea_add);
+  check_no_rows(fovea_multiply);
+  check_no_rows(fovea_rotate_f32);
+}

@@ -36,7 +36,7 @@ void Verdict::compare(const std::vector<float>& got, const Tensor& want, const s
 void Verdict::compare_exactly(const std::vector<float>& got, const Tensor& want, const std::string& output,
                               const std::string& where) {
   const bool same_size = want.is_float() && got.size() == want.floats.size();
-  if (!same_size || std::memcmp(got.data(), want.floats.data(), got.size() * sizeof(float)) != 0) {
+  if (!same_size || (!got.empty() && std::memcmp(got.data(), want.floats.data(), got.size() * sizeof(float)) != 0)) {
     fail(output + " differs (" + where + ")");
   }
 }

@@ -608,8 +608,11 @@ std::string AttentionCase::compare() const {
 }
 
 std::vector<float> AttentionCase::entries_of(const Array& output) const {
-  std::vector<float> all = output.numbers();
-  if (args.batch < problem.batch) all.resize(all.size() / problem.batch * args.batch);
+  std::vector<float> all;
+  for (const auto& [b, h, t] : indices<size_t>(std::min(args.batch, output.shape.batch), output.shape.heads, output.shape.tokens)) {
+    const std::vector<float> row = output.numbers(b, h, t);
+    all.insert(all.end(), row.begin(), row.end());
+  }
   return all;
 }
 

@@ -16,7 +16,10 @@ fovea_status resolve_rotate(const fovea_rotate_args& a, RotateCall* call) {
   const uint32_t most = uint32_t(rotate_block(a.dim)), block = a.block ? a.block : most;
   if (a.dim == 0 || (block & (block - 1)) != 0 || block > most) return FOVEA_ERR_DIM;
   call->rows = counts_of(a);
-  if (call->rows.empty()) return FOVEA_OK;
+  if (call->rows.empty()) {
+    call->rows.batch = 0;  // 2^64 entries and heads without tokens take no time
+    return FOVEA_OK;
+  }
   Buffers buffers;
   buffers.add_output(a.y, sizeof(float), call->rows, a.dim);
   FOVEA_RETURN_IF_ERROR(buffers.add_in_place(a.y, sizeof(float), a.x, sizeof(float), call->rows, a.dim));
