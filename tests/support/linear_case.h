@@ -120,7 +120,12 @@ class LinearCase {
   }
 
   size_t workspace_bytes() const { return fovea_linear_workspace_bytes(&args); }
-  std::vector<float> outputs() const { return y.numbers(); }
+  // Of the tokens of the last call.
+  std::vector<float> outputs() const {
+    std::vector<float> all;
+    for (const auto& [t, o] : indices<size_t>(args.tokens, p.out_dim)) all.push_back(y.get(0, 0, t, o));
+    return all;
+  }
   std::vector<float> bits(fovea_target) const { return outputs(); }
   float weight(size_t o, size_t i) const { return element_of(p.dtype, w.row(o), scale_row(o), i); }
   uint8_t* scale_row(size_t o) const {
