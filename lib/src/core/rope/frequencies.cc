@@ -32,7 +32,7 @@ struct Wide {
 };
 
 constexpr uint64_t kTopBit = uint64_t(1) << 63;
-constexpr Wide kOne = {kTopBit, -63};
+constexpr Wide kWideOne = {kTopBit, -63};
 constexpr Wide kDefaultBase = {uint64_t(10000) << 50, -50};
 constexpr Wide kTurnsOfRadian = {0xa2f9836e4e44152a, -66};  // 1 / (2 pi)
 
@@ -53,7 +53,7 @@ Wide multiply(Wide x, Wide y) {
 }
 
 Wide power(Wide x, uint32_t n) {
-  Wide result = kOne;
+  Wide result = kWideOne;
   for (; n; n >>= 1) {
     if (n & 1) result = multiply(result, x);
     x = multiply(x, x);
@@ -65,7 +65,7 @@ bool above_one(Wide x) { return x.exponent > -63 || (x.exponent == -63 && x.mant
 
 // base^(-1/n), found bit by bit.
 Wide inverse_root(Wide base, uint32_t n) {
-  Wide root = kOne;
+  Wide root = kWideOne;
   while (above_one(multiply(power(root, n), base))) --root.exponent;
   for (uint64_t bit = kTopBit >> 1; bit; bit >>= 1) {
     const Wide larger = {root.mantissa | bit, root.exponent};
@@ -83,7 +83,7 @@ uint64_t fraction_bits(Wide x) {
 void find_turns(uint64_t* turns, double base, double position_scale, uint32_t rotary_dim) {
   const uint32_t pairs = rotary_dim / 2;
   const Wide ratio = inverse_root(wide_of(base, kDefaultBase), pairs);
-  Wide frequency = multiply(kTurnsOfRadian, wide_of(position_scale, kOne));
+  Wide frequency = multiply(kTurnsOfRadian, wide_of(position_scale, kWideOne));
   for (uint32_t i = 0; i < pairs; ++i) {
     turns[i] = fraction_bits(frequency);
     frequency = multiply(frequency, ratio);
