@@ -148,8 +148,8 @@ TEST_CASE("extremes: in a row of NaN the weights of hidden keys are 0, those of 
 }
 
 TEST_CASE(
-    "extremes: an infinite scale of an int8 row counts as NaN, one of int4 makes u - 8 as large, or with integer "
-    "products the row NaN",
+    "extremes: an infinite scale of an int8 row counts as NaN, one of int4 makes u - 8 as large, or with "
+    "integer products the row NaN",
     "[short]") {
   for (const fovea_compute compute : {FOVEA_COMPUTE_F32, FOVEA_COMPUTE_I8}) {
     for (const auto& [target, queries, of_keys, scale] :

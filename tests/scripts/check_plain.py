@@ -101,7 +101,7 @@ def check(name, pool):
     level = "-Os" if backend == "helium" else "-O1"
     run([*plain, "-fsyntax-only", "-x", "c++", "-"], input=chosen)
     files = sorted(path.relative_to(ROOT) for path in (ROOT / "lib" / "src").rglob("*.cc"))
-    objects = [folder / f"{file.parent.name}_{file.stem}.o" for file in files]
+    objects = [folder / f"{'_'.join(file.with_suffix('').parts[-3:])}.o" for file in files]
     jobs = [pool.submit(run, [*plain, level, "-c", file, "-o", to]) for file, to in zip(files, objects)]
     flags = flags_of("platform/packages/amalgamation/README.md")
     one_file = folder / "amalgamation.o"
