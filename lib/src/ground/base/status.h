@@ -5,12 +5,6 @@
 #include "fovea/fovea.h"
 #include "fovea/fovea_config.h"
 
-namespace fovea {
-
-constexpr bool kHasText = config::kText;  // whether texts of statuses and plans are compiled
-
-}  // namespace fovea
-
 #define FOVEA_RETURN_IF_ERROR(expression)                  \
   do {                                                     \
     const fovea_status status_of_step = (expression);      \
@@ -18,6 +12,8 @@ constexpr bool kHasText = config::kText;  // whether texts of statuses and plans
   } while (false)
 
 namespace fovea {
+
+constexpr bool kHasText = config::kText;  // whether texts of statuses and plans are compiled
 
 // What most C functions do: their arguments become a call, which runs.
 template <class Args, class Call, class Run>

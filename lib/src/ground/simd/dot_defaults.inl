@@ -16,6 +16,7 @@ struct DotShape {
 struct DotDefaults {
   static constexpr bool kUnsignedQueries = false, kSignedWeights = false;
   static constexpr bool kPutsQueries = false, kWidensRows = false, kSumsHalves = false, kWeighsRow = false;
+  static constexpr bool kUnsignedRows = false;  // whether products of groups take the codes of rows as unsigned
   static constexpr int kFewBytesBias = 0;
   template <int kRows>
   static constexpr int kFewVectors = kRows;

@@ -9,7 +9,7 @@
 #include "ground/simd/dot_x86_bytes.inl"
 
 struct Maddubs : X86Bytes, DotShape<kDotMaddubs> {
-  static constexpr bool kUnsignedQueries = false, kSignedWeights = true;
+  static constexpr bool kUnsignedRows = true;
   // One of these is for products before they are added to a sum.
   static constexpr int RegistersForLoads(int vectors, int) { return vectors + 2; }
   // Sums of a group: lanes 2i and 2i + 1 of 16 bits are those of lane i.

@@ -16,6 +16,7 @@
 template <bool kUnsignedColumns>
 struct VnniWords : X86Bytes, DotShape<kDotVnni> {
   static constexpr bool kUnsignedQueries = kUnsignedColumns, kSignedWeights = !kUnsignedColumns;
+  static constexpr bool kUnsignedRows = !kUnsignedColumns;
 
 #if FOVEA_DOT_LANES == 16
   FOVEA_INLINE Sum DotBytes(X x, E e, Sum sum) {

@@ -17,7 +17,7 @@ struct GroupBlocks {
   // An instruction may want one side as unsigned bytes. Here this side is the codes of rows: they exceed the numbers
   // that they stand for by a bias, and the sum of a column's codes times this bias is subtracted. If instead the codes
   // of columns were unsigned, each group of a row would have to be summed.
-  static constexpr bool kUnsignedRows = Dot::kKind == kDotVnni || Dot::kKind == kDotMaddubs;
+  static constexpr bool kUnsignedRows = Dot::kUnsignedRows;
   static constexpr ::fovea::FormatSet kFormats = ::fovea::i8_grouped_formats(Dot::kKind, kLanes);
   FOVEA_INLINE int32_t RowBias(fovea_dtype dtype) {
     return !kUnsignedRows ? 0 : dtype == FOVEA_Q8_0 ? 128 : CodeBias(dtype);

@@ -23,7 +23,8 @@ namespace fovea {
 constexpr bool kHasI8Linear = config::kComputeI8 && config::kI8;
 constexpr FormatSet kI8GroupedFormats = kHasI8Linear ? kGroupedFormats : 0;
 // Of these, codes of 4 bits.
-constexpr FormatSet kI8FourBitFormats = kI8GroupedFormats & ~(FormatSet{1} << FOVEA_Q8_0 | FormatSet{1} << FOVEA_Q6_K);
+constexpr FormatSet kI8FourBitFormats = kI8GroupedFormats & (FormatSet{1} << FOVEA_I4 | FormatSet{1} << FOVEA_Q4_0 |
+                                                             FormatSet{1} << FOVEA_Q4_1 | FormatSet{1} << FOVEA_Q4_K);
 // Where a target has kDotPmaddwd and wide vectors, kDotMaddubs multiplies codes of 4 bits.
 constexpr bool has_maddubs(DotKind dot, uint32_t lanes) { return kHasMaddubs && dot == kDotPmaddwd && lanes > 4; }
 constexpr DotKind i8_dot(DotKind dot, uint32_t lanes, fovea_dtype weights) {
