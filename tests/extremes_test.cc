@@ -278,4 +278,8 @@ TEST_CASE("extremes: a call without rows takes no time, however large its other 
   check_no_rows(fovea_add);
   check_no_rows(fovea_multiply);
   check_no_rows(fovea_rotate_f32);
+  fovea_integer_mean_args mean{};
+  mean.struct_bytes = sizeof mean, mean.dim = 8, mean.tokens = 1, mean.multiplier = 1 << 30;
+  mean.batch = UINT32_MAX;
+  CHECK(fovea_integer_mean(&mean) == FOVEA_OK);
 }

@@ -255,11 +255,12 @@ TEST_CASE("linear i8: workspace grows with tokens up to a tile, and the macro is
   LinearCase test(problem(5));
   for (const fovea_target target : test.targets()) {
     test.args.target = target;
-    for (const uint32_t in_dim : {1u, 17u, 384u, 2048u}) {
+    for (const auto& [in_dim, dtype] :
+         every({1u, 3u, 13u, 16u, 17u, 32u, 384u, 2048u}, {FOVEA_I8, FOVEA_Q8_0, FOVEA_Q4_0, FOVEA_Q4_K, FOVEA_Q6_K})) {
       test.args.in_dim = in_dim;
-      test.args.weights.dtype = in_dim % 2 ? FOVEA_I8 : FOVEA_Q4_0;
+      test.args.weights.dtype = dtype;
       size_t before = 0;
-      for (const uint32_t tokens : {0u, 1u, 2u, 5u, 8u, 9u, 17u, 33u, 48u, 49u, 1u << 30}) {
+      for (const uint32_t tokens : {0u, 1u, 2u, 5u, 8u, 9u, 17u, 33u, 48u, 49u, 96u, 97u, 128u, 1u << 30}) {
         test.args.tokens = tokens;
         const size_t bytes = fovea_linear_workspace_bytes(&test.args);
         CHECK(bytes >= before);

@@ -502,6 +502,7 @@ TEST_CASE("norm: every misuse has its status, and nothing is written", "[short][
     return a;
   };
   add_misuses(misuses);
+  misuses.push_back({"y's strides", FOVEA_ERR_STRIDE, [](auto& a) { a.y.token_stride = 3; }});
   add_misuses(misuses, "x", &fovea_norm_args::x);
   add_misuses(misuses, "y", &fovea_norm_args::y);
   check_refused(
@@ -527,6 +528,8 @@ TEST_CASE("activation: every misuse has its status, and nothing is written", "[s
       {"dim", FOVEA_ERR_DIM, [](auto& a) { a.dim = 0; }},
       {"alpha", FOVEA_ERR_NUMBER, [](auto& a) { a.alpha = kInfinity; }},
       {"y over x", FOVEA_ERR_OVERLAP, [](auto& a) { a.y.data = x + 8; }},
+      {"y over the factor", FOVEA_ERR_OVERLAP, [](auto& a) { a.y.data = factor, a.y.batch_stride = 49; }},
+      {"y's strides", FOVEA_ERR_STRIDE, [](auto& a) { a.y.head_stride = 8; }},
       {"misaligned", FOVEA_ERR_ALIGNMENT, [](auto& a) { a.factor.data = reinterpret_cast<const char*>(factor) + 2; }},
   };
   const auto make = [] {

@@ -278,6 +278,8 @@ TEST_CASE("tensors: every misuse has its status, and nothing is written", "[shor
       {"y's strides", FOVEA_ERR_STRIDE, [](auto& a) { a.y.head_stride = 7; }},
       {"a length", FOVEA_ERR_LENGTH, [](O&) { lengths[0] = 4; }},
   };
+  poolings.push_back({"no y", FOVEA_ERR_NULL, [](auto& a) { a.y.data = nullptr; }});
+  poolings.push_back({"no x", FOVEA_ERR_NULL, [](auto& a) { a.x.data = nullptr; }});
   add_misuses(poolings);
   const auto make_pooling = [] {
     auto a = sized<O>();

@@ -3,7 +3,7 @@
 # 64-bit Arm Linux, Cortex-A53 (Raspberry Pi 3 and Zero 2): kernels for a processor that runs instructions in order. -mcpu of a
 # Cortex-A35 or A55 chooses them, too. On another machine, with Debian's packages g++-aarch64-linux-gnu and, for the
 # tests, qemu-user:
-#   P=aarch64-linux-gnu-cortex-a53; cmake --preset $P && cmake --build build/$P && ctest --test-dir build/$P
+#   P=aarch64-linux-gnu-cortex-a53; cmake --preset $P && cmake --build build/$P && ctest --test-dir build/$P -LE slow
 # or, for a project of your own, cmake -DCMAKE_TOOLCHAIN_FILE=.../toolchains/aarch64-linux-gnu-cortex-a53.cmake.
 set(FOVEA_EXPECT_TARGET neon)
 set(FOVEA_CPU_FLAGS "-mcpu=cortex-a53")

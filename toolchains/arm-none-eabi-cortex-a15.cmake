@@ -4,7 +4,7 @@
 # gcc-arm-none-eabi, libnewlib-arm-none-eabi, libstdc++-arm-none-eabi-newlib and, for the tests, qemu-system-arm:
 #   cmake --preset arm-none-eabi-cortex-a15
 #   cmake --build build/arm-none-eabi-cortex-a15
-#   ctest --test-dir build/arm-none-eabi-cortex-a15
+#   ctest --test-dir build/arm-none-eabi-cortex-a15 -LE slow
 # or, for firmware of your own, CMAKE_TOOLCHAIN_FILE is this file: see examples/firmware.
 set(FOVEA_EXPECT_TARGET neon)
 set(FOVEA_CPU_FLAGS "-mcpu=cortex-a15 -mfpu=neon-vfpv4 -mfloat-abi=hard -mfp16-format=ieee")

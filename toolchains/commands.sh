@@ -16,10 +16,11 @@ quietly() {
   fi
 }
 
-# configure <preset> [arguments of cmake]. FOVEA_BUILD_TYPE is CMake's, as MinSizeRel.
+# configure <preset> [arguments of cmake]. FOVEA_BUILD_TYPE is CMake's, as MinSizeRel; FOVEA_TEST_FILES, as bits_test;math_test, are
+# the files of cases that are compiled, and all without it.
 configure() {
   if has ninja; then export CMAKE_GENERATOR=${CMAKE_GENERATOR:-Ninja}; fi
-  quietly cmake --preset "$@" ${FOVEA_BUILD_TYPE:+"-DCMAKE_BUILD_TYPE=$FOVEA_BUILD_TYPE"}
+  quietly cmake --preset "$@" "-DFOVEA_TEST_FILES=${FOVEA_TEST_FILES:-}" ${FOVEA_BUILD_TYPE:+"-DCMAKE_BUILD_TYPE=$FOVEA_BUILD_TYPE"}
 }
 
 # How many compilers run at a time: one for each processor, and each 400 MB of free memory.

@@ -5,7 +5,7 @@
 # tests, qemu-system-misc:
 #   cmake --preset riscv32-bare-imc
 #   cmake --build build/riscv32-bare-imc
-#   ctest --test-dir build/riscv32-bare-imc
+#   ctest --test-dir build/riscv32-bare-imc -LE slow
 # or, for firmware of your own, CMAKE_TOOLCHAIN_FILE is this file.
 set(FOVEA_EXPECT_TARGET scalar)
 set(FOVEA_CPU_FLAGS "-march=rv32imc -mabi=ilp32")

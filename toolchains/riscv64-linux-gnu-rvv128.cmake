@@ -3,7 +3,7 @@
 # 64-bit RISC-V Linux with vectors (RVV 1.0) of 128 bits, as in the Kendryte K230; a processor whose vectors have another length is refused
 # by FOVEA_ERR_TARGET. clang, since g++ before 14 has no such vectors. On another machine, with Debian's packages clang-19 and
 # g++-riscv64-linux-gnu (its libraries) and, for the tests, qemu-user:
-#   cmake --preset riscv64-linux-gnu-rvv128 && cmake --build build/riscv64-linux-gnu-rvv128 && ctest --test-dir build/riscv64-linux-gnu-rvv128
+#   cmake --preset riscv64-linux-gnu-rvv128 && cmake --build build/riscv64-linux-gnu-rvv128 && ctest --test-dir build/riscv64-linux-gnu-rvv128 -LE slow
 # or, for a project of your own, cmake -DCMAKE_TOOLCHAIN_FILE=.../toolchains/riscv64-linux-gnu-rvv128.cmake.
 set(FOVEA_EXPECT_TARGET rvv128)
 set(FOVEA_CPU_FLAGS "-march=rv64gcv_zvl128b -mrvv-vector-bits=zvl")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # 64-bit Windows by MinGW's g++ (Debian's package g++-mingw-w64-x86-64-posix); Wine (wine64) runs the tests:
-#   cmake --preset x86_64-w64-mingw32 && cmake --build build/x86_64-w64-mingw32 && ctest --test-dir build/x86_64-w64-mingw32
+#   cmake --preset x86_64-w64-mingw32 && cmake --build build/x86_64-w64-mingw32 && ctest --test-dir build/x86_64-w64-mingw32 -LE slow
 # or, for a project of your own, cmake -DCMAKE_TOOLCHAIN_FILE=.../toolchains/x86_64-w64-mingw32.cmake. The program chooses the
 # target at run time, as on Linux.
 set(CMAKE_SYSTEM_NAME Windows)

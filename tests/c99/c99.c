@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The whole of fovea.h from C99: compiled with -std=c99 -pedantic -Werror, linked by the C compiler without libstdc++.
- * Every function is linked; the answers of those that are called can be checked by hand. The programs of the headers
- * (tests/headers) call the others from C. */
+ * Every function is linked; the answers of those that are called can be checked by hand. The others are called by the
+ * programs of the headers (tests/headers), in C where there is an operating system, and by the tests in C++. */
 #include <fovea/fovea.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +12,15 @@ typedef void (*function)(void);
 const function functions[] = {
 #define FUNCTION(name) (function) name,
 #include "functions.inl"
+};
+
+/* The macros of sizes are constants of C99. */
+enum {
+  kStateBytes = FOVEA_STATE_BYTES(3, 2),
+  kDeltaBytes = FOVEA_DELTA_STATE_BYTES(1, 1, 2, 3, 1) + FOVEA_DELTA_WORKSPACE_BYTES(2, 1),
+  kLinearBytes = FOVEA_LINEAR_WORKSPACE_BYTES(2, FOVEA_F32) + FOVEA_LINEAR_I8_WORKSPACE_BYTES(2),
+  kCacheBytes = FOVEA_KV_CACHE_BYTES(FOVEA_F32, FOVEA_F32, 1, 1, 5, 1, 1) + FOVEA_KV_WORKSPACE_BYTES(1, 1),
+  kLayerBytes = FOVEA_MULTIHEAD_WORKSPACE_BYTES(1, 1, 1, 1, 1, 1, FOVEA_F32)
 };
 
 enum { kHeads = 2, kTokens = 5, kHeadDim = 3, kValueDim = 2 };

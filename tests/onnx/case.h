@@ -8,7 +8,7 @@
 //     rtol R                           optional: an output may differ by atol + rtol * |what it must be|
 //     atol A                           optional
 //     attr NAME VALUE                  an attribute that the case sets; of a graph its name: graph.h describes its file
-//     input SLOT NAME DTYPE SHAPE      the file input_SLOT_NAME.bin, or .npy, which has a header before the elements
+//     input SLOT NAME DTYPE SHAPE      the file input_SLOT_NAME.bin, or .npy: a header, then the same elements
 //     output SLOT NAME DTYPE SHAPE     the file output_SLOT_NAME.bin: what the operator must answer
 #ifndef FOVEA_TESTS_ONNX_CASE_H_
 #define FOVEA_TESTS_ONNX_CASE_H_

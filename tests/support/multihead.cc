@@ -227,6 +227,7 @@ fovea_status LayerCase::run(fovea_target target) {
 void LayerCase::decode(fovea_target target, fovea_kv_cache& cache, uint32_t most, uint32_t (*step)(uint32_t first)) {
   desc.attention.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, desc.attention.max_q_tokens = most;
   plan_for(cache, most, target);
+  y.memory.fill();
   // Weights of keys to come are not written.
   std::fill_n(scores.memory.as<float>(), scores.memory.bytes() / sizeof(float), 0.0f);
   const fovea_multihead_args all = args;

@@ -104,6 +104,9 @@ void add_misuses(std::vector<Misuse<Call>>& all) {
   for (const uint32_t more : {1u, 8u, 0u - 4u}) {
     all.push_back({"struct_bytes", FOVEA_ERR_STRUCT, [=](Call& c) { arguments_of(c, 0).struct_bytes += more; }});
   }
+  for (const uint32_t bytes : {0u, 0u - 1u}) {
+    all.push_back({"struct_bytes", FOVEA_ERR_STRUCT, [=](Call& c) { arguments_of(c, 0).struct_bytes = bytes; }});
+  }
   for (const uint32_t target : {63u, 77u, 0u - 1u}) {
     all.push_back(
         {"target", FOVEA_ERR_ENUM, [=](Call& c) { arguments_of(c, 0).target = enum_of<fovea_target>(target); }});

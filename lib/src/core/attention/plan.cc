@@ -234,7 +234,7 @@ fovea_status plan_for(const fovea_attention_desc& desc, const TargetTraits& trai
 fovea_status check_tensor(float scale, int32_t zero, fovea_dtype dtype) {
   if (!kHasI8Tensors) return scale != 0.0f || zero != 0 ? FOVEA_ERR_UNSUPPORTED : FOVEA_OK;
   if (scale != 0.0f && !is_scale(scale)) return FOVEA_ERR_NUMBER;
-  if (zero < -128 || zero > 127) return FOVEA_ERR_NUMBER;
+  if (!is_i8_code(zero)) return FOVEA_ERR_NUMBER;
   if (scale != 0.0f && dtype != FOVEA_I8) return FOVEA_ERR_UNSUPPORTED;
   return zero != 0 && scale == 0.0f ? FOVEA_ERR_UNSUPPORTED : FOVEA_OK;
 }

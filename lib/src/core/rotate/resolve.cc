@@ -17,7 +17,7 @@ fovea_status resolve_rotate(const fovea_rotate_args& a, RotateCall* call) {
   if (a.dim == 0 || (block & (block - 1)) != 0 || block > most) return FOVEA_ERR_DIM;
   call->rows = counts_of(a);
   if (call->rows.empty()) {
-    call->rows.batch = 0;  // 2^64 entries and heads without tokens take no time
+    call->rows.batch = 0;
     return FOVEA_OK;
   }
   Buffers buffers;

@@ -213,7 +213,8 @@ FOVEA_INLINE VF JoinLanesOfEach(VF (&v)[kLanes]) {
   hn::Transpose(v);
   FOVEA_UNROLL(4)
   for (size_t apart = kLanes / 2; apart > 0; apart /= 2) {
-    FOVEA_EACH(i, apart) v[i] = kSum ? hn::Add(v[i], v[i + apart]) : hn::Max(v[i], v[i + apart]);
+    FOVEA_UNROLL(8)
+    for (size_t i = 0; i < apart; ++i) v[i] = kSum ? hn::Add(v[i], v[i + apart]) : hn::Max(v[i], v[i + apart]);
   }
   return v[0];
 }

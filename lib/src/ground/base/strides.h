@@ -45,7 +45,7 @@ inline fovea_in as_input(const fovea_out& array) {
   return {array.data, array.batch_stride, array.head_stride, array.token_stride};
 }
 
-// Calls run(entry, head, token) for each row.
+// Calls run(entry, head, token) for each row. Where there is none, the number of entries must be 0: others may be large.
 template <class Run>
 void for_each_row(const RowCounts& rows, const Run& run) {
   for (size_t entry = 0; entry < rows.batch; ++entry) {

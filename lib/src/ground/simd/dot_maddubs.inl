@@ -10,6 +10,7 @@
 
 struct Maddubs : X86Bytes, DotShape<kDotMaddubs> {
   static constexpr bool kUnsignedRows = true;
+  static constexpr int kBlockVectors = 2;  // with three, AVX2 has registers for two rows
   // One of these is for products before they are added to a sum.
   static constexpr int RegistersForLoads(int vectors, int) { return vectors + 2; }
   // Sums of a group: lanes 2i and 2i + 1 of 16 bits are those of lane i.

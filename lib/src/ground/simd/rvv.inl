@@ -230,7 +230,8 @@ FOVEA_INLINE VF SumsOfRows(const float (&rows)[kLanes][kLanes]) {
   FOVEA_EACH(i, kLanes) sums[i] = raw::Cast<VF>(c[i]);
   FOVEA_UNROLL(4)
   for (size_t step = kLanes / 2; step > 0; step /= 2) {
-    FOVEA_EACH(i, step) sums[i] = Add(sums[i], sums[i + step]);
+    FOVEA_UNROLL(8)
+    for (size_t i = 0; i < step; ++i) sums[i] = Add(sums[i], sums[i + step]);
   }
   return sums[0];
 }

@@ -37,8 +37,10 @@ inline constexpr DotTraits kDotTraits[kDotKinds] = {
 #if FOVEA_HAS_OWN_DOT
     {1, sizeof(FOVEA_DOT_TYPE), sizeof(FOVEA_DOT_TYPE), false, 0, false, false, 1},
 #elif FOVEA_WITH_HIGHWAY || FOVEA_WITH_XSIMD
-    {},                                   // of FOVEA_DOT_HEADER, which the scalar backend alone has
-    {1, 4, 4, false, 2, true, false, 1},  // pmaddubsw
+    {},  // of FOVEA_DOT_HEADER
+#endif
+#if FOVEA_WITH_HIGHWAY || FOVEA_WITH_XSIMD
+    {1, 4, 4, false, 0, true, false, 1},  // pmaddubsw: other builds plan pmaddwd for it, which takes no less memory
 #endif
 };
 #if FOVEA_HAS_OWN_DOT

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Checked calls. The arrays are described in the caller's arguments. If there are no rows, nothing else is set.
+// Checked calls. The arrays are described in the caller's arguments. If there are no rows to write, nothing else is set.
 #ifndef FOVEA_SRC_INTEGER_LAYERS_CALL_H_
 #define FOVEA_SRC_INTEGER_LAYERS_CALL_H_
 

@@ -145,7 +145,8 @@ fovea_status resolve_integer_mean(const fovea_integer_mean_args& a, IntegerMeanC
   if (a.tokens > kMostMeanTokens) return FOVEA_ERR_SIZE;
   if (!is_i8_code(a.x_zero) || !is_i8_code(a.y_zero)) return FOVEA_ERR_NUMBER;
   if (!is_multiplier(a.multiplier, a.shift, -31, 5)) return FOVEA_ERR_NUMBER;
-  if (a.batch == 0 || a.heads == 0) return FOVEA_OK;
+  if (a.heads == 0) call->rows.batch = 0;
+  if (call->rows.batch == 0) return FOVEA_OK;
   Buffers buffers;
   buffers.add_output(a.y, 1, {a.batch, a.heads, 1}, a.dim);
   buffers.add_input(a.x, 1, counts_of(a), a.dim);

@@ -117,7 +117,6 @@ fovea_status plan_for(const fovea_linear_args& a, const TargetTraits& traits, bo
     // often.
     const uint32_t blocks = grouped ? traits.lanes > 4 ? 2 : 1 : kI8TilesHaveBlocks ? dot.blocks : 1;
     plan->tile_vectors = (dot.vectors ? dot.vectors : traits.tile_vectors) * blocks;
-    if (kHasMaddubs && kind == kDotMaddubs) plan->tile_vectors *= 2;  // a block has two vectors
   } else if (kFewHalvesServed && halves && has_few_halves(2 * traits.lanes) && a.tokens <= kMostFewHalfTokens) {
     plan->few = true;
     plan->lanes = 1;

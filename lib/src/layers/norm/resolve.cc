@@ -71,7 +71,7 @@ fovea_status check_arrays(const fovea_norm_args& a, const RowCounts& rows) {
   return buffers.status();
 }
 
-fovea_status check(const fovea_norm_args& a, const RowCounts& rows, fovea_target* target) {
+fovea_status check(const fovea_norm_args& a, RowCounts* rows, fovea_target* target) {
   FOVEA_RETURN_IF_ERROR(check_options(a));
   const TargetTraits* traits;
   FOVEA_RETURN_IF_ERROR(find_target(a.target, &traits));
@@ -79,7 +79,8 @@ fovea_status check(const fovea_norm_args& a, const RowCounts& rows, fovea_target
   if (a.dim == 0) return FOVEA_ERR_DIM;
   if (!(a.epsilon >= 0.0f) || !is_finite(a.epsilon) || !is_finite(a.weight_offset)) return FOVEA_ERR_NUMBER;
   if ((!a.weight && a.weight_offset != 0.0f) || (a.sum.data && !a.residual.data)) return FOVEA_ERR_NULL;
-  return rows.empty() ? FOVEA_OK : check_arrays(a, rows);
+  *rows = counts_of(a);
+  return rows->empty() ? FOVEA_OK : check_arrays(a, *rows);
 }
 
 }  // namespace
@@ -108,9 +109,8 @@ fovea_status resolve_activation(const fovea_activation_args& a, ActivationCall* 
 }
 
 fovea_status resolve_norm(const fovea_norm_args& a, NormCall* call) {
-  call->rows = counts_of(a);
   fovea_target target;
-  FOVEA_RETURN_IF_ERROR(check(a, call->rows, &target));
+  FOVEA_RETURN_IF_ERROR(check(a, &call->rows, &target));
   if (call->rows.empty()) {
     call->rows.batch = 0;
     return FOVEA_OK;

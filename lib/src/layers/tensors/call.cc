@@ -28,12 +28,8 @@ __attribute__((noinline)) void run_pair(PairCall& c, bool multiply) {
 
 }  // namespace
 
-void run_sum(PairCall& call) {
-  if (!call.rows.empty()) run_pair(call, false);
-}
-void run_product(PairCall& call) {
-  if (!call.rows.empty()) run_pair(call, true);
-}
+void run_sum(PairCall& call) { run_pair(call, false); }
+void run_product(PairCall& call) { run_pair(call, true); }
 
 void run_pooling(PoolingCall& c) {
   MeanRow& row = c.row;

@@ -12,14 +12,17 @@
 namespace fovea {
 
 fovea_status resolve_pair(const fovea_pair_args& a, PairCall* call) {
-  call->rows = counts_of(a);
   if (a.struct_bytes != sizeof a) return FOVEA_ERR_STRUCT;
+  call->rows = counts_of(a);
   const TargetTraits* traits;
   FOVEA_RETURN_IF_ERROR(find_target(a.target, &traits));
   const fovea_dtype dtypes[] = {a.y_dtype, a.a_dtype, a.b_dtype};
   for (const fovea_dtype dtype : dtypes) FOVEA_RETURN_IF_ERROR(check_unscaled(dtype));
   if (a.dim == 0) return FOVEA_ERR_DIM;
-  if (call->rows.empty()) return FOVEA_OK;
+  if (call->rows.empty()) {
+    call->rows.batch = 0;
+    return FOVEA_OK;
+  }
   const size_t y_bytes = unscaled_bytes(a.y_dtype);
   Buffers buffers;
   buffers.add_output(a.y, y_bytes, call->rows, a.dim);
