@@ -66,19 +66,34 @@ struct DotBlock : DotSums<Dot> {
   template <int kVectors>
   static constexpr int kRows = Rows<kVectors>();
 
-  // The next groups of columns. x advances past them.
+  // A group of kVectors vectors of columns. Those past Dot::HeldVectors have no register: each use reads them again.
   template <int kVectors>
-  FOVEA_INLINE void NextGroup(const Code*& x, size_t columns, X (&at)[kVectors]) {
-    FOVEA_EACH(v, kVectors) at[v] = Dot::LoadX(x + v * kLanes * kGroup);
+  struct Columns {
+    static constexpr int kHeld = Dot::HeldVectors(kVectors);
+    X held[kHeld];
+    const Code* others;
+
+    FOVEA_MEMBER X operator[](int v) {
+      if (v < kHeld) return held[v];
+      FOVEA_OPAQUE(others);
+      return Dot::LoadX(others + (v - kHeld) * kLanes * kGroup);
+    }
+  };
+  // The next group of columns. x advances past it.
+  template <int kVectors>
+  FOVEA_INLINE Columns<kVectors> NextGroup(const Code*& x, size_t columns) {
+    Columns<kVectors> at;
+    FOVEA_EACH(v, at.kHeld) at.held[v] = Dot::LoadX(x + v * kLanes * kGroup);
+    at.others = x + at.kHeld * kLanes * kGroup;
     x += columns * kGroup;
+    return at;
   }
   // sums[k][v] += codes of row k times as many codes of columns, from x on, which advances past them. A load of a row
   // reads one group, which is used at once.
   template <int kRows, int kVectors>
   FOVEA_INLINE void AddGroup(const Code*& x, size_t columns, const RowCode* const (&row)[kRows], size_t d,
                              Sum (&sums)[kRows][kVectors]) {
-    X at[kVectors];
-    NextGroup(x, columns, at);
+    auto at = NextGroup<kVectors>(x, columns);
     FOVEA_EACH(k, kRows) {
       const E e = Dot::LoadE(row[k] + d);
       FOVEA_EACH(v, kVectors) sums[k][v] = Dot::template DotAdd<0>(at[v], e, sums[k][v]);
@@ -87,8 +102,7 @@ struct DotBlock : DotSums<Dot> {
   // The same if a load e[k] reads several groups.
   template <int i, int kRows, int kVectors>
   FOVEA_INLINE void AddGroups(const Code*& x, size_t columns, const E (&e)[kRows], Sum (&sums)[kRows][kVectors]) {
-    X at[kVectors];
-    NextGroup(x, columns, at);
+    auto at = NextGroup<kVectors>(x, columns);
     FOVEA_EACH(k, kRows) {
       FOVEA_EACH(v, kVectors) sums[k][v] = Dot::template DotAdd<i>(at[v], e[k], sums[k][v]);
     }
@@ -125,7 +139,7 @@ struct DotBlock : DotSums<Dot> {
 
   // sums[i][v] += the weights of a group of keys times element i of those in e.
   template <int i, int kVectors>
-  FOVEA_INLINE void AddElements(const X (&x)[kVectors], E e, Sum (*sums)[kVectors]) {
+  FOVEA_INLINE void AddElements(Columns<kVectors>& x, E e, Sum (*sums)[kVectors]) {
     FOVEA_EACH(v, kVectors) sums[i][v] = Dot::template DotAdd<i>(x[v], e, sums[i][v]);
     if constexpr (i + 1 < kElements) AddElements<i + 1>(x, e, sums);
   }
@@ -136,8 +150,7 @@ struct DotBlock : DotSums<Dot> {
                                    Sum (&sums)[kRows][kVectors]) {
     constexpr int kLoads = kRows / kElements;
     for (; groups > 0; --groups, value += padded * kGroup) {
-      X at[kVectors];
-      NextGroup(x, columns, at);
+      auto at = NextGroup<kVectors>(x, columns);
       FOVEA_EACH(k, kLoads) {
         AddElements<0>(at, Dot::LoadE(value + k * kReads), &sums[k * kElements]);
       }

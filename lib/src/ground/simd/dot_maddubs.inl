@@ -32,24 +32,19 @@ struct Maddubs : X86Bytes, DotShape<kDotMaddubs> {
   FOVEA_INLINE Sum FewAdd(Sum a, Sum b) { return {_mm256_add_epi16(a.pairs, b.pairs)}; }
   FOVEA_INLINE VI ToInts(Sum sum) { return VI{_mm256_madd_epi16(sum.pairs, _mm256_set1_epi16(1))}; }
 #endif
-  // FewAdd in assembly: g++ 12 would add the products of several steps in another order, and have no registers for them.
-  FOVEA_INLINE Sum AddInPlace(hn::raw::I pairs, Sum sum) {
-    asm("{vpaddw %1, %0, %0|vpaddw %0, %0, %1}" : "+x"(sum.pairs) : "x"(pairs));
-    return sum;
-  }
   FOVEA_INLINE VF ToFloat(Sum sum) { return hn::ConvertTo(kF, ToInts(sum)); }
   FOVEA_INLINE Sum Start(int32_t) { return FewZero(); }  // of 0 alone
   FOVEA_INLINE Sum FewZero() { return {X86Bytes::Start(0)}; }
 
   template <int i>
   FOVEA_INLINE Sum DotAdd(X x, E e, Sum sum) {
-    return AddInPlace(MulPairs(e, x), sum);
+    return {AddInPlace<2>(MulPairs(e, x), sum.pairs)};
   }
   FOVEA_INLINE void StoreQueries(VF biased, Code* lanes) { hn::StoreU8(hn::BitCast(kI, biased), lanes); }
 
   // sum + the products of rows' codes with four codes of a token, which are the same for all lanes.
   FOVEA_INLINE Sum FewSameDot(const FewCode* x, FewX codes, Sum sum) {
-    return AddInPlace(MulPairs(codes, LoadE(x)), sum);
+    return {AddInPlace<2>(MulPairs(codes, LoadE(x)), sum.pairs)};
   }
 };
 

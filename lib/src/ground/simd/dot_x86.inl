@@ -43,15 +43,21 @@ struct X86Sums : DotDefaults {
   FOVEA_INLINE Sum AddBlocks(Sum a, Sum b) {
     return FewAdd(_mm256_permute2x128_si256(a, b, 0x20), _mm256_permute2x128_si256(a, b, 0x31));
   }
-  FOVEA_INLINE Sum SumsOfTwo(Sum a, Sum b) { return _mm256_shuffle_epi32(_mm256_hadd_epi32(a, b), 0xd8); }
 #else
   FOVEA_INLINE Sum Start(int32_t sum) { return _mm_set1_epi32(sum); }
   FOVEA_INLINE void StoreWords(hn::raw::I v, void* to) { _mm_storeu_si128(static_cast<__m128i*>(to), v); }
   FOVEA_INLINE Sum FewAdd(Sum a, Sum b) { return _mm_add_epi32(a, b); }
   FOVEA_INLINE Sum AddLanes(Sum a, Sum b) { return FewAdd(_mm_unpacklo_epi32(a, b), _mm_unpackhi_epi32(a, b)); }
   FOVEA_INLINE Sum AddPairs(Sum a, Sum b) { return FewAdd(_mm_unpacklo_epi64(a, b), _mm_unpackhi_epi64(a, b)); }
-  FOVEA_INLINE Sum SumsOfTwo(Sum a, Sum b) { return _mm_shuffle_epi32(_mm_hadd_epi32(a, b), 0xd8); }
 #endif
+
+  // sum + addend in kBytes bytes. In assembly: g++ 12 would add several products before the sum, and have no registers for these.
+  template <int kBytes>
+  FOVEA_INLINE hn::raw::I AddInPlace(hn::raw::I addend, hn::raw::I sum) {
+    if constexpr (kBytes == 4) asm("{vpaddd %1, %0, %0|vpaddd %0, %0, %1}" : "+x"(sum) : "x"(addend));
+    if constexpr (kBytes == 2) asm("{vpaddw %1, %0, %0|vpaddw %0, %0, %1}" : "+x"(sum) : "x"(addend));
+    return sum;
+  }
 
   FOVEA_INLINE VF ToFloat(Sum sum) { return hn::ConvertTo(kF, VI{sum}); }
   FOVEA_INLINE VI ToInts(Sum sum) { return VI{sum}; }
@@ -59,30 +65,24 @@ struct X86Sums : DotDefaults {
 
   // Lane i of each 16-byte block: the sum of that block's lanes of v[i].
   FOVEA_INLINE Sum SumsOfBlocks(const Sum* v) { return AddPairs(AddLanes(v[0], v[1]), AddLanes(v[2], v[3])); }
-  // Lane i of each row's lanes: the sum of that row's lanes of v[i]. If a vector has half of the rows, v has the first
-  // half for all keys, and then the second half.
+  // Lane i: the sum of v[i]. With fewer vectors than lanes, each has lanes of every row: lane i of each row's lanes is the sum of that
+  // row's lanes of v[i].
   template <int kRows, size_t kVectors>
   FOVEA_INLINE VI IntsOfRows(const Sum (&v)[kVectors]) {
-    constexpr size_t kKeys = kLanes / kRows;
-    static_assert(kVectors == kKeys || (kVectors == 2 * kKeys && kRows == 4), "others are not served");
+    static_assert(kVectors == kLanes || kVectors == kLanes / kRows, "others are not served");
 #if FOVEA_DOT_LANES == 16
-    if constexpr (kVectors > kKeys) {
-      return ToInts(AddBlocks(SumsOfBlocks(v), SumsOfBlocks(v + 4)));
-    } else if constexpr (kKeys == 16) {
+    if constexpr (kVectors == 16) {
       return ToInts(AddBlocks(AddBlocks(SumsOfBlocks(v), SumsOfBlocks(v + 4)),
                               AddBlocks(SumsOfBlocks(v + 8), SumsOfBlocks(v + 12))));
-    } else if constexpr (kKeys == 8) {
+    } else if constexpr (kVectors == 8) {
       const Sum sums = AddBlocks(SumsOfBlocks(v), SumsOfBlocks(v + 4));
       return ToInts(_mm512_shuffle_i32x4(sums, sums, 0xd8));
     }
-#else
-#if FOVEA_DOT_LANES == 8
-    if constexpr (kVectors > kKeys) return ToInts(_mm256_permute4x64_epi64(SumsOfBlocks(v), 0xd8));
-    if constexpr (kKeys == 8) return ToInts(AddBlocks(SumsOfBlocks(v), SumsOfBlocks(v + 4)));
+#elif FOVEA_DOT_LANES == 8
+    if constexpr (kVectors == 8) return ToInts(AddBlocks(SumsOfBlocks(v), SumsOfBlocks(v + 4)));
+    if constexpr (kVectors == 2) return ToInts(_mm256_shuffle_epi32(_mm256_hadd_epi32(v[0], v[1]), 0xd8));
 #endif
-    if constexpr (kVectors == 2) return ToInts(SumsOfTwo(v[0], v[1]));
-#endif
-    if constexpr (kVectors == 4 && kKeys == 4) return ToInts(SumsOfBlocks(v));
+    if constexpr (kVectors == 4) return ToInts(SumsOfBlocks(v));
   }
   template <int kRows, size_t kVectors>
   FOVEA_INLINE VF SumsOfRows(const Sum (&v)[kVectors]) {
