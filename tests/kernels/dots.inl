@@ -4,7 +4,7 @@
 // are compared as integers.
 
 #if FOVEA_FOR_HELIUM || FOVEA_FOR_RVV || (FOVEA_FOR_SCALAR && (FOVEA_SMLAD_OF_FLOATS || FOVEA_HAS_OWN_DOT)) || \
-    defined(FOVEA_HAS_NEON_DOT) || defined(FOVEA_DOT_LANES)
+    defined(FOVEA_HAS_NEON_DOT) || defined(FOVEA_X86_LANES)
 namespace fused = hn;  // MulAdd of the words: ground/simd/apart.inl is not included here
 #include "ground/simd/dots.inl"
 namespace dots {
@@ -254,7 +254,7 @@ void TestDots(ContractLog& log, const ContractMemory& memory) {
 #endif
 }
 
-#elif defined(FOVEA_DOT_LANES)
+#elif defined(FOVEA_X86_LANES)
 namespace of_pmaddwd {
 using dot = Pmaddwd;
 #include "kernels/dots_few.inl"
@@ -296,7 +296,7 @@ void TestDots(ContractLog& log, const ContractMemory& memory) {
 }
 }  // namespace of_pmaddwd
 
-#if FOVEA_DOT_LANES >= 8
+#if FOVEA_X86_LANES >= 8
 // The sums of a group, of 32 codes from 0 to 15: extremes in the first rounds, then any.
 void TestMaddubs(ContractLog& log) {
   uint32_t state = 7;

@@ -19,19 +19,11 @@ struct Maddubs : X86Bytes, DotShape<kDotMaddubs> {
   };
   using X86Bytes::ToInts;
 
-#if FOVEA_DOT_LANES == 16
   FOVEA_INLINE hn::raw::I MulPairs(hn::raw::I codes, hn::raw::I signed_codes) {
-    return _mm512_maddubs_epi16(codes, signed_codes);
+    return FOVEA_MM(maddubs_epi16)(codes, signed_codes);
   }
-  FOVEA_INLINE Sum FewAdd(Sum a, Sum b) { return {_mm512_add_epi16(a.pairs, b.pairs)}; }
-  FOVEA_INLINE VI ToInts(Sum sum) { return VI{_mm512_madd_epi16(sum.pairs, _mm512_set1_epi16(1))}; }
-#else
-  FOVEA_INLINE hn::raw::I MulPairs(hn::raw::I codes, hn::raw::I signed_codes) {
-    return _mm256_maddubs_epi16(codes, signed_codes);
-  }
-  FOVEA_INLINE Sum FewAdd(Sum a, Sum b) { return {_mm256_add_epi16(a.pairs, b.pairs)}; }
-  FOVEA_INLINE VI ToInts(Sum sum) { return VI{_mm256_madd_epi16(sum.pairs, _mm256_set1_epi16(1))}; }
-#endif
+  FOVEA_INLINE Sum FewAdd(Sum a, Sum b) { return {FOVEA_MM(add_epi16)(a.pairs, b.pairs)}; }
+  FOVEA_INLINE VI ToInts(Sum sum) { return VI{FOVEA_MM(madd_epi16)(sum.pairs, FOVEA_MM(set1_epi16)(1))}; }
   FOVEA_INLINE VF ToFloat(Sum sum) { return hn::ConvertTo(kF, ToInts(sum)); }
   FOVEA_INLINE Sum Start(int32_t) { return FewZero(); }  // of 0 alone
   FOVEA_INLINE Sum FewZero() { return {X86Bytes::Start(0)}; }

@@ -23,44 +23,24 @@ struct Pmaddwd : X86Sums, DotShape<kDotPmaddwd> {
   FOVEA_INLINE E LoadE(const RowCode* p) { return Start(int32_t(Pair(p))); }
   FOVEA_INLINE E LoadPartOfE(const RowCode* p, size_t) { return Start(uint16_t(*p)); }
 
-// LoadBytes: a vector of codes, from bytes.
-#if FOVEA_DOT_LANES == 16
-  FOVEA_INLINE X LoadX(const Code* p) { return _mm512_loadu_si512(p); }
-  FOVEA_INLINE Sum AddPairsOf(X x, E e, Sum sum) { return FewAdd(sum, _mm512_madd_epi16(x, e)); }
-  FOVEA_INLINE X WidenBytes(__m256i bytes) { return _mm512_cvtepi8_epi16(bytes); }
-  FOVEA_INLINE X LoadBytes(const int8_t* p) {
-    return WidenBytes(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+  FOVEA_INLINE X LoadX(const Code* p) { return hn::raw::LoadInts(p); }
+  FOVEA_INLINE Sum AddPairsOf(X x, E e, Sum sum) {
+    const Sum products = FOVEA_MM(madd_epi16)(x, e);
+    if constexpr (kLanes == 8) return AddInPlace<4>(products, sum);
+    return FewAdd(sum, products);
   }
+  // Bytes in the low half of a register as codes.
+  FOVEA_INLINE X WidenBytes(hn::raw::Halves bytes) { return FOVEA_MM(cvtepi8_epi16)(bytes); }
+  FOVEA_INLINE X LoadBytes(const int8_t* p) { return WidenBytes(hn::raw::LoadHalves(p)); }
   // Pairs of elements of two rows.
   FOVEA_INLINE X WidenPairs(const int8_t* a, const int8_t* b) {
-    const __m128i low = _mm_loadu_si128(reinterpret_cast<const __m128i*>(a));
-    const __m128i high = _mm_loadu_si128(reinterpret_cast<const __m128i*>(b));
+    const __m128i low = hn::raw::LoadBytes(a), high = hn::raw::LoadBytes(b);
+#if FOVEA_X86_LANES == 16
     return WidenBytes(_mm256_set_m128i(_mm_unpackhi_epi8(low, high), _mm_unpacklo_epi8(low, high)));
-  }
-#elif FOVEA_DOT_LANES == 8
-  FOVEA_INLINE X LoadX(const Code* p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)); }
-  FOVEA_INLINE Sum AddPairsOf(X x, E e, Sum sum) { return AddInPlace<4>(_mm256_madd_epi16(x, e), sum); }
-  FOVEA_INLINE X WidenBytes(__m128i bytes) { return _mm256_cvtepi8_epi16(bytes); }
-  FOVEA_INLINE X LoadBytes(const int8_t* p) { return WidenBytes(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))); }
-  FOVEA_INLINE X WidenPairs(const int8_t* a, const int8_t* b) {
-    const __m128i low = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(a));
-    const __m128i high = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(b));
-    return WidenBytes(_mm_unpacklo_epi8(low, high));
-  }
 #else
-  FOVEA_INLINE X LoadX(const Code* p) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)); }
-  FOVEA_INLINE Sum AddPairsOf(X x, E e, Sum sum) { return FewAdd(sum, _mm_madd_epi16(x, e)); }
-  FOVEA_INLINE X WidenBytes(__m128i bytes) { return _mm_cvtepi8_epi16(bytes); }
-  FOVEA_INLINE __m128i FourBytes(const int8_t* p) {
-    int32_t bytes;
-    __builtin_memcpy(&bytes, p, 4);
-    return _mm_set1_epi32(bytes);
-  }
-  FOVEA_INLINE X LoadBytes(const int8_t* p) { return WidenBytes(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))); }
-  FOVEA_INLINE X WidenPairs(const int8_t* a, const int8_t* b) {
-    return WidenBytes(_mm_unpacklo_epi8(FourBytes(a), FourBytes(b)));
-  }
+    return WidenBytes(_mm_unpacklo_epi8(low, high));
 #endif
+  }
   template <int i>
   FOVEA_INLINE Sum DotAdd(X x, E e, Sum sum) {
     return AddPairsOf(x, e, sum);
@@ -87,7 +67,7 @@ struct Pmaddwd : X86Sums, DotShape<kDotPmaddwd> {
   FOVEA_INLINE void WidenRow(const int8_t* row, size_t dim, RowCode* to) {
     size_t d = 0;
     for (; d + 2 * kLanes <= dim; d += 2 * kLanes) StoreWords(LoadBytes(row + d), to + d);
-#if FOVEA_DOT_LANES == 16
+#if FOVEA_X86_LANES == 16
     for (; d + 16 <= dim; d += 16) {  // half a group of q6_k
       const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(row + d));
       _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + d), _mm256_cvtepi8_epi16(bytes));
@@ -153,7 +133,7 @@ struct Pmaddwd : X86Sums, DotShape<kDotPmaddwd> {
 
   static constexpr size_t kFewGroupRows = 1, kFewGroupParts = 16 / kLanes;
 
-#if FOVEA_DOT_LANES == 16
+#if FOVEA_X86_LANES == 16
   static constexpr bool kSumsHalves = true;
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push  // as in dot_x86.inl
@@ -183,9 +163,9 @@ struct Pmaddwd : X86Sums, DotShape<kDotPmaddwd> {
   FOVEA_INLINE void LoadFewNibbles(const uint8_t* const (&at)[1], FewX (&codes)[kFewGroupParts]) {
     const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at[0])), low_bits = _mm_set1_epi8(15);
     const __m128i low = _mm_and_si128(bytes, low_bits), high = _mm_and_si128(_mm_srli_epi16(bytes, 4), low_bits);
-#if FOVEA_DOT_LANES == 16
+#if FOVEA_X86_LANES == 16
     codes[0] = WidenBytes(_mm256_set_m128i(high, low));
-#elif FOVEA_DOT_LANES == 8
+#elif FOVEA_X86_LANES == 8
     codes[0] = WidenBytes(low), codes[1] = WidenBytes(high);
 #else
     codes[0] = WidenBytes(low), codes[1] = WidenBytes(_mm_unpackhi_epi64(low, low));

@@ -18,7 +18,7 @@ struct VnniWords : X86Bytes, DotShape<kDotVnni> {
   static constexpr bool kUnsignedQueries = kUnsignedColumns, kSignedWeights = !kUnsignedColumns;
   static constexpr bool kUnsignedRows = !kUnsignedColumns;
 
-#if FOVEA_DOT_LANES == 16
+#if FOVEA_X86_LANES == 16
   FOVEA_INLINE Sum DotBytes(X x, E e, Sum sum) {
     asm("{vpdpbusd %2, %1, %0|vpdpbusd %0, %1, %2}" : "+v"(sum) : "v"(x), "v"(e));
     return sum;
@@ -67,7 +67,7 @@ struct VnniWords : X86Bytes, DotShape<kDotVnni> {
 
   // Codes of a row: as many as a vector holds, or n of them, followed by 0.
   FOVEA_INLINE X LoadRow(const RowCode* p) { return LoadX(reinterpret_cast<const Code*>(p)); }
-#if FOVEA_DOT_LANES == 16
+#if FOVEA_X86_LANES == 16
   FOVEA_INLINE X LoadPart(const RowCode* p, size_t n) {
     return _mm512_maskz_loadu_epi8(n < 64 ? (__mmask64{1} << n) - 1 : ~__mmask64{0}, p);
   }
@@ -120,7 +120,7 @@ struct Vnni : VnniWords<true> {
   FOVEA_INLINE FewX SetFewWeights(const FewWeight* p) { return LoadE(reinterpret_cast<const RowCode*>(p)); }
   FOVEA_INLINE Sum FewValueStart(const FewWeight*, uint32_t) { return FewZero(); }
 
-#if FOVEA_DOT_LANES == 16
+#if FOVEA_X86_LANES == 16
   template <int kRows>
   FOVEA_INLINE FewX LoadFew(const int8_t* p) {
     if constexpr (kRows == 1) return FlipSigns(LoadFewX(p));
@@ -140,16 +140,6 @@ struct Vnni : VnniWords<true> {
     if constexpr (kRows == 4) {
       return FlipSigns(_mm512_broadcast_i32x4(_mm_maskz_loadu_epi8(__mmask16((1u << n) - 1), p)));
     }
-  }
-  FOVEA_INLINE Sum FewSub(Sum a, Sum b) { return _mm512_sub_epi32(a, b); }
-  // Interleaves bytes, or pairs of bytes, of two vectors within each 16-byte block.
-  FOVEA_INLINE void Interleave8(FewX a, FewX b, FewX& low, FewX& high) {
-    low = _mm512_unpacklo_epi8(a, b);
-    high = _mm512_unpackhi_epi8(a, b);
-  }
-  FOVEA_INLINE void Interleave16(FewX a, FewX b, FewX& low, FewX& high) {
-    low = _mm512_unpacklo_epi16(a, b);
-    high = _mm512_unpackhi_epi16(a, b);
   }
   // 16-byte block b of vector v becomes 16-byte block v of vector b.
   FOVEA_INLINE void TransposeBlocks(const Sum (&v)[4], Sum (&to)[4]) {
@@ -177,15 +167,6 @@ struct Vnni : VnniWords<true> {
     __builtin_memcpy(bytes, p, n);
     return LoadFew<kRows>(bytes);
   }
-  FOVEA_INLINE Sum FewSub(Sum a, Sum b) { return _mm256_sub_epi32(a, b); }
-  FOVEA_INLINE void Interleave8(FewX a, FewX b, FewX& low, FewX& high) {
-    low = _mm256_unpacklo_epi8(a, b);
-    high = _mm256_unpackhi_epi8(a, b);
-  }
-  FOVEA_INLINE void Interleave16(FewX a, FewX b, FewX& low, FewX& high) {
-    low = _mm256_unpacklo_epi16(a, b);
-    high = _mm256_unpackhi_epi16(a, b);
-  }
   FOVEA_INLINE void TransposeBlocks(const Sum (&v)[4], Sum (&to)[4]) {
     to[0] = _mm256_permute2x128_si256(v[0], v[1], 0x20);
     to[1] = _mm256_permute2x128_si256(v[2], v[3], 0x20);
@@ -198,7 +179,7 @@ struct Vnni : VnniWords<true> {
   FOVEA_INLINE Sum FewStart(const FewCode* x, size_t steps) {
     Sum sum = FewZero();
     for (size_t i = 0; i < steps; ++i) sum = Dot(Start(int32_t(0x80808080u)), LoadFewX(x + i * kFewXCodes), sum);
-    return FewSub(FewZero(), sum);
+    return FOVEA_MM(sub_epi32)(FewZero(), sum);
   }
   FOVEA_INLINE Sum FewScoreDot(FewX x, FewX e, Sum sum) { return Dot(e, x, sum); }
   FOVEA_INLINE Sum FewValueDot(FewX x, FewX e, Sum sum) { return Dot(x, e, sum); }
@@ -206,11 +187,10 @@ struct Vnni : VnniWords<true> {
   // Interleaves elements of four rows as groups of four bytes. Each 16 elements fill the same 16-byte block of the four
   // vectors.
   FOVEA_INLINE void InterleaveRows(const FewX (&rows)[4], FewX (&values)[4]) {
-    FewX low01, high01, low23, high23;
-    Interleave8(rows[0], rows[1], low01, high01);
-    Interleave8(rows[2], rows[3], low23, high23);
-    Interleave16(low01, low23, values[0], values[1]);
-    Interleave16(high01, high23, values[2], values[3]);
+    const FewX low01 = FOVEA_MM(unpacklo_epi8)(rows[0], rows[1]), high01 = FOVEA_MM(unpackhi_epi8)(rows[0], rows[1]);
+    const FewX low23 = FOVEA_MM(unpacklo_epi8)(rows[2], rows[3]), high23 = FOVEA_MM(unpackhi_epi8)(rows[2], rows[3]);
+    values[0] = FOVEA_MM(unpacklo_epi16)(low01, low23), values[1] = FOVEA_MM(unpackhi_epi16)(low01, low23);
+    values[2] = FOVEA_MM(unpacklo_epi16)(high01, high23), values[3] = FOVEA_MM(unpackhi_epi16)(high01, high23);
   }
   FOVEA_INLINE void LoadFewValues(const int8_t* const (&at)[4], FewX (&values)[4]) {
     InterleaveRows({LoadFewX(at[0]), LoadFewX(at[1]), LoadFewX(at[2]), LoadFewX(at[3])}, values);
@@ -226,7 +206,7 @@ struct Vnni : VnniWords<true> {
 
   // sum + the products of rows' codes with four codes of a token, which are the same for all lanes.
   FOVEA_INLINE Sum FewSameDot(const FewCode* x, FewX codes, Sum sum) {
-#if FOVEA_DOT_LANES == 16
+#if FOVEA_X86_LANES == 16
     typedef int32_t __attribute__((may_alias, aligned(1))) Word;
     asm("{vpdpbusd %2%{1to16%}, %1, %0|vpdpbusd %0, %1, %2%{1to16%}}"
         : "+v"(sum)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the dot headers of x86 share: vectors of sums, FOVEA_DOT_LANES integers of 32 bits, and their lanes' sums.
+// What the dot headers of x86 share: vectors of sums, FOVEA_X86_LANES integers of 32 bits, and their lanes' sums.
 #ifndef FOVEA_SRC_SIMD_DOT_X86_INL_
 #define FOVEA_SRC_SIMD_DOT_X86_INL_
 #include "ground/simd/dot_defaults.inl"
@@ -16,14 +16,18 @@ struct X86Sums : DotDefaults {
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
 
-// In each 16-byte block, AddLanes gives a0 + a2, b0 + b2, a1 + a3, b1 + b3, and AddPairs a0 + a2, a1 + a3, b0 + b2, b1
-// + b3. AddBlocks adds neighbouring blocks of a, and then those of b.
-#if FOVEA_DOT_LANES == 16
-  FOVEA_INLINE Sum Start(int32_t sum) { return _mm512_set1_epi32(sum); }
-  FOVEA_INLINE void StoreWords(hn::raw::I v, void* to) { _mm512_storeu_si512(to, v); }
-  FOVEA_INLINE Sum FewAdd(Sum a, Sum b) { return _mm512_add_epi32(a, b); }
-  FOVEA_INLINE Sum AddLanes(Sum a, Sum b) { return FewAdd(_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b)); }
-  FOVEA_INLINE Sum AddPairs(Sum a, Sum b) { return FewAdd(_mm512_unpacklo_epi64(a, b), _mm512_unpackhi_epi64(a, b)); }
+  FOVEA_INLINE Sum Start(int32_t sum) { return FOVEA_MM(set1_epi32)(sum); }
+  FOVEA_INLINE void StoreWords(hn::raw::I v, void* to) { hn::raw::StoreInts(v, to); }
+  FOVEA_INLINE Sum FewAdd(Sum a, Sum b) { return FOVEA_MM(add_epi32)(a, b); }
+  // In each 16-byte block, AddLanes gives a0 + a2, b0 + b2, a1 + a3, b1 + b3, and AddPairs a0 + a2, a1 + a3, b0 + b2, b1 + b3.
+  FOVEA_INLINE Sum AddLanes(Sum a, Sum b) {
+    return FewAdd(FOVEA_MM(unpacklo_epi32)(a, b), FOVEA_MM(unpackhi_epi32)(a, b));
+  }
+  FOVEA_INLINE Sum AddPairs(Sum a, Sum b) {
+    return FewAdd(FOVEA_MM(unpacklo_epi64)(a, b), FOVEA_MM(unpackhi_epi64)(a, b));
+  }
+  // Adds neighbouring blocks of a, and then those of b.
+#if FOVEA_X86_LANES == 16
   FOVEA_INLINE Sum AddBlocks(Sum a, Sum b) {
     return FewAdd(_mm512_shuffle_i32x4(a, b, 0x88), _mm512_shuffle_i32x4(a, b, 0xdd));
   }
@@ -34,21 +38,10 @@ struct X86Sums : DotDefaults {
     if constexpr (kRows == 2) return VF{_mm512_broadcast_f32x8(_mm256_loadu_ps(p))};
     if constexpr (kRows == 4) return VF{_mm512_broadcast_f32x4(_mm_loadu_ps(p))};
   }
-#elif FOVEA_DOT_LANES == 8
-  FOVEA_INLINE Sum Start(int32_t sum) { return _mm256_set1_epi32(sum); }
-  FOVEA_INLINE void StoreWords(hn::raw::I v, void* to) { _mm256_storeu_si256(static_cast<__m256i*>(to), v); }
-  FOVEA_INLINE Sum FewAdd(Sum a, Sum b) { return _mm256_add_epi32(a, b); }
-  FOVEA_INLINE Sum AddLanes(Sum a, Sum b) { return FewAdd(_mm256_unpacklo_epi32(a, b), _mm256_unpackhi_epi32(a, b)); }
-  FOVEA_INLINE Sum AddPairs(Sum a, Sum b) { return FewAdd(_mm256_unpacklo_epi64(a, b), _mm256_unpackhi_epi64(a, b)); }
+#elif FOVEA_X86_LANES == 8
   FOVEA_INLINE Sum AddBlocks(Sum a, Sum b) {
     return FewAdd(_mm256_permute2x128_si256(a, b, 0x20), _mm256_permute2x128_si256(a, b, 0x31));
   }
-#else
-  FOVEA_INLINE Sum Start(int32_t sum) { return _mm_set1_epi32(sum); }
-  FOVEA_INLINE void StoreWords(hn::raw::I v, void* to) { _mm_storeu_si128(static_cast<__m128i*>(to), v); }
-  FOVEA_INLINE Sum FewAdd(Sum a, Sum b) { return _mm_add_epi32(a, b); }
-  FOVEA_INLINE Sum AddLanes(Sum a, Sum b) { return FewAdd(_mm_unpacklo_epi32(a, b), _mm_unpackhi_epi32(a, b)); }
-  FOVEA_INLINE Sum AddPairs(Sum a, Sum b) { return FewAdd(_mm_unpacklo_epi64(a, b), _mm_unpackhi_epi64(a, b)); }
 #endif
 
   // sum + addend in kBytes bytes. In assembly: g++ 12 would add several products before the sum, and have no registers for these.
@@ -70,7 +63,7 @@ struct X86Sums : DotDefaults {
   template <int kRows, size_t kVectors>
   FOVEA_INLINE VI IntsOfRows(const Sum (&v)[kVectors]) {
     static_assert(kVectors == kLanes || kVectors == kLanes / kRows, "others are not served");
-#if FOVEA_DOT_LANES == 16
+#if FOVEA_X86_LANES == 16
     if constexpr (kVectors == 16) {
       return ToInts(AddBlocks(AddBlocks(SumsOfBlocks(v), SumsOfBlocks(v + 4)),
                               AddBlocks(SumsOfBlocks(v + 8), SumsOfBlocks(v + 12))));
@@ -78,7 +71,7 @@ struct X86Sums : DotDefaults {
       const Sum sums = AddBlocks(SumsOfBlocks(v), SumsOfBlocks(v + 4));
       return ToInts(_mm512_shuffle_i32x4(sums, sums, 0xd8));
     }
-#elif FOVEA_DOT_LANES == 8
+#elif FOVEA_X86_LANES == 8
     if constexpr (kVectors == 8) return ToInts(AddBlocks(SumsOfBlocks(v), SumsOfBlocks(v + 4)));
     if constexpr (kVectors == 2) return ToInts(_mm256_shuffle_epi32(_mm256_hadd_epi32(v[0], v[1]), 0xd8));
 #endif

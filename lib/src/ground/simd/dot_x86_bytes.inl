@@ -17,11 +17,7 @@ struct X86Bytes : X86Sums {
 
   static constexpr int RegistersForLoads(int vectors, int) { return vectors + 1; }
 
-#if FOVEA_DOT_LANES == 16
-  FOVEA_INLINE X LoadX(const Code* p) { return _mm512_loadu_si512(p); }
-#else
-  FOVEA_INLINE X LoadX(const Code* p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)); }
-#endif
+  FOVEA_INLINE X LoadX(const Code* p) { return hn::raw::LoadInts(p); }
   FOVEA_INLINE E LoadE(const RowCode* p) {
     int32_t bytes;
     __builtin_memcpy(&bytes, p, 4);
@@ -48,19 +44,15 @@ struct X86Bytes : X86Sums {
   static constexpr size_t kFewGroupRows = kLanes / 4;
   static constexpr int kFewBytesBias = 128;
 
-#if FOVEA_DOT_LANES == 16
-  FOVEA_INLINE FewX FlipSigns(FewX v) { return _mm512_xor_si512(v, Start(int32_t(0x80808080u))); }
-  FOVEA_INLINE FewX LoadBlocks(const uint8_t* const (&at)[4]) {
-    const auto load = [&](int i) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(at[i])); };
-    const FewX two = _mm512_mask_broadcast_i32x4(_mm512_castsi128_si512(load(0)), 0xf0, load(1));
-    return _mm512_mask_broadcast_i32x4(_mm512_mask_broadcast_i32x4(two, 0xf00, load(2)), 0xf000, load(3));
-  }
-  FOVEA_INLINE FewX LowWords(FewX a, FewX b) { return _mm512_unpacklo_epi32(a, b); }
-  FOVEA_INLINE FewX HighWords(FewX a, FewX b) { return _mm512_unpackhi_epi32(a, b); }
-  FOVEA_INLINE FewX LowPairs(FewX a, FewX b) { return _mm512_unpacklo_epi64(a, b); }
-  FOVEA_INLINE FewX HighPairs(FewX a, FewX b) { return _mm512_unpackhi_epi64(a, b); }
-  FOVEA_INLINE FewX LowNibbles(FewX v) { return _mm512_and_si512(v, Start(0x0f0f0f0f)); }
-  FOVEA_INLINE FewX HighNibbles(FewX v) { return LowNibbles(_mm512_srli_epi32(v, 4)); }
+  FOVEA_INLINE FewX FlipSigns(FewX v) { return FOVEA_MM_SI(xor)(v, Start(int32_t(0x80808080u))); }
+  FOVEA_INLINE FewX LoadBlocks(const uint8_t* const (&at)[kFewGroupRows]) { return hn::raw::LoadBlocks<1>(at); }
+  FOVEA_INLINE FewX LowWords(FewX a, FewX b) { return FOVEA_MM(unpacklo_epi32)(a, b); }
+  FOVEA_INLINE FewX HighWords(FewX a, FewX b) { return FOVEA_MM(unpackhi_epi32)(a, b); }
+  FOVEA_INLINE FewX LowPairs(FewX a, FewX b) { return FOVEA_MM(unpacklo_epi64)(a, b); }
+  FOVEA_INLINE FewX HighPairs(FewX a, FewX b) { return FOVEA_MM(unpackhi_epi64)(a, b); }
+  FOVEA_INLINE FewX LowNibbles(FewX v) { return FOVEA_MM_SI(and)(v, Start(0x0f0f0f0f)); }
+  FOVEA_INLINE FewX HighNibbles(FewX v) { return LowNibbles(FOVEA_MM(srli_epi32)(v, 4)); }
+#if FOVEA_X86_LANES == 16
   // What FewSixBits takes of `pairs`, for quarters with an even number or for those with an odd one.
   template <int kQuarter>
   FOVEA_INLINE FewX PairsOf(FewX pairs) {
@@ -74,17 +66,6 @@ struct X86Bytes : X86Sums {
                                      0xca);  // bits of the mask from low, others from high
   }
 #else
-  FOVEA_INLINE FewX FlipSigns(FewX v) { return _mm256_xor_si256(v, Start(int32_t(0x80808080u))); }
-  FOVEA_INLINE FewX LoadBlocks(const uint8_t* const (&at)[2]) {
-    const __m128i low = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at[0]));
-    return _mm256_set_m128i(_mm_loadu_si128(reinterpret_cast<const __m128i*>(at[1])), low);
-  }
-  FOVEA_INLINE FewX LowWords(FewX a, FewX b) { return _mm256_unpacklo_epi32(a, b); }
-  FOVEA_INLINE FewX HighWords(FewX a, FewX b) { return _mm256_unpackhi_epi32(a, b); }
-  FOVEA_INLINE FewX LowPairs(FewX a, FewX b) { return _mm256_unpacklo_epi64(a, b); }
-  FOVEA_INLINE FewX HighPairs(FewX a, FewX b) { return _mm256_unpackhi_epi64(a, b); }
-  FOVEA_INLINE FewX LowNibbles(FewX v) { return _mm256_and_si256(v, Start(0x0f0f0f0f)); }
-  FOVEA_INLINE FewX HighNibbles(FewX v) { return LowNibbles(_mm256_srli_epi32(v, 4)); }
   template <int kQuarter>
   FOVEA_INLINE FewX PairsOf(FewX pairs) {
     return pairs;

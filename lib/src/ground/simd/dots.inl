@@ -19,14 +19,14 @@ using AnyDot = Helium;
 #elif FOVEA_FOR_RVV
 #include "ground/simd/dot_vwmacc.inl"
 using AnyDot = Vwmacc;
-#elif defined(FOVEA_DOT_LANES)
+#elif defined(FOVEA_X86_LANES)
 #include "ground/simd/dot_pmaddwd.inl"
 using AnyDot = Pmaddwd;
 #else
 #include "ground/simd/dot_floats.inl"
 using AnyDot = Floats;
 #endif
-#if FOVEA_DOT_LANES >= 8
+#if FOVEA_X86_LANES >= 8
 #include "ground/simd/dot_maddubs.inl"
 #include "ground/simd/dot_vnni.inl"
 using Dots = DotList<AnyDot, Vnni>;
@@ -41,7 +41,7 @@ using Dots = DotList<AnyDot, Sdot>;
 #else
 using Dots = DotList<AnyDot>;
 #endif
-#if !(FOVEA_DOT_LANES >= 8)
+#if !(FOVEA_X86_LANES >= 8)
 using FourBitDots = DotList<>;  // for linear weights of 4 bits alone
 #endif
 

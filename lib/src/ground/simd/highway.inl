@@ -24,21 +24,17 @@ constexpr int kRegisters = 16, kBlockVectors = 3, kMaskedVectors = 2;
 // The processor's maximum returns the second operand if one is NaN, or it returns NaN.
 FOVEA_INLINE VF ClampMin(VF a, VF least) { return Max(least, a); }
 
-#undef FOVEA_DOT_LANES
+#undef FOVEA_X86_LANES
 #if HWY_ARCH_X86
 
 #if HWY_TARGET == HWY_AVX3
 #define FOVEA_X86_LANES 16
-#define FOVEA_DOT_LANES 16
 #elif HWY_TARGET == HWY_AVX2
 #define FOVEA_X86_LANES 8
-#define FOVEA_DOT_LANES 8
 #else
 #define FOVEA_X86_LANES 4
-#define FOVEA_DOT_LANES 4
 #endif
 #include "ground/simd/x86.inl"
-#undef FOVEA_X86_LANES
 
 FOVEA_INLINE VF LoadN(ScalableTag<float>, const float* p, size_t n) { return VF{raw::LoadN(p, n)}; }
 FOVEA_INLINE void StoreN(VF v, ScalableTag<float>, float* p, size_t n) { raw::StoreN(v.raw, p, n); }

@@ -3,18 +3,90 @@
 // The words that x86 libraries lack or define inexactly, on raw vectors of FOVEA_X86_LANES floats. Included by the
 // Highway and xsimd backend headers inside their namespace hn.
 
+// FOVEA_MM(add_ps) is the intrinsic for whole vectors; so is FOVEA_MM_SI(xor), of those that end with a register's bits.
+#undef FOVEA_MM
+#undef FOVEA_MM_SI
+#if FOVEA_X86_LANES == 16
+#define FOVEA_MM(name) _mm512_##name
+#define FOVEA_MM_SI(name) _mm512_##name##_si512
+#elif FOVEA_X86_LANES == 8
+#define FOVEA_MM(name) _mm256_##name
+#define FOVEA_MM_SI(name) _mm256_##name##_si256
+#else
+#define FOVEA_MM(name) _mm_##name
+#define FOVEA_MM_SI(name) _mm_##name##_si128
+#endif
+
 namespace raw {
 
 #define FOVEA_CLAMP_KEEPS_ZERO 1
 #define FOVEA_HAS_NEAREST_I8 1
 #undef FOVEA_HAS_AVX512_HALF
-#if FOVEA_X86_LANES == 16
-
-#if FOVEA_WITH_AVX512_FP16
+#if FOVEA_X86_LANES == 16 && FOVEA_WITH_AVX512_FP16
 #define FOVEA_HAS_AVX512_HALF
 #endif
+#if FOVEA_X86_LANES > 4
+#define FOVEA_HAS_F16 1
+#define FOVEA_HAS_F16_BLOCKS 1
+#else
+#define FOVEA_HAS_F16 0
+#endif
 
+// Halves and bytes of as many lanes are in the low part of their registers.
+#if FOVEA_X86_LANES == 16
 using V = __m512;
+using I = __m512i;
+using Halves = __m256i;
+#elif FOVEA_X86_LANES == 8
+using V = __m256;
+using I = __m256i;
+using Halves = __m128i;
+#else
+using V = __m128;
+using I = __m128i;
+using Halves = __m128i;
+#endif
+using Bytes = __m128i;
+
+FOVEA_INLINE V Floats(I v) { return (V)v; }
+FOVEA_INLINE I Ints(V v) { return (I)v; }
+FOVEA_INLINE I LoadInts(const void* p) { return FOVEA_MM_SI(loadu)(static_cast<const I*>(p)); }
+FOVEA_INLINE void StoreInts(I v, void* p) { FOVEA_MM_SI(storeu)(static_cast<I*>(p), v); }
+FOVEA_INLINE V Sum(V a, V b) { return FOVEA_MM(add_ps)(a, b); }
+FOVEA_INLINE V UnpackLo32(V a, V b) { return FOVEA_MM(unpacklo_ps)(a, b); }
+FOVEA_INLINE V UnpackHi32(V a, V b) { return FOVEA_MM(unpackhi_ps)(a, b); }
+FOVEA_INLINE V UnpackLo64(V a, V b) {
+  return FOVEA_MM(castpd_ps)(FOVEA_MM(unpacklo_pd)(FOVEA_MM(castps_pd)(a), FOVEA_MM(castps_pd)(b)));
+}
+FOVEA_INLINE V UnpackHi64(V a, V b) {
+  return FOVEA_MM(castpd_ps)(FOVEA_MM(unpackhi_pd)(FOVEA_MM(castps_pd)(a), FOVEA_MM(castps_pd)(b)));
+}
+FOVEA_INLINE I WidenU16(Halves v) { return FOVEA_MM(cvtepu16_epi32)(v); }
+FOVEA_INLINE I WidenU8(Bytes v) { return FOVEA_MM(cvtepu8_epi32)(v); }
+FOVEA_INLINE I WidenI8(Bytes v) { return FOVEA_MM(cvtepi8_epi32)(v); }
+#if FOVEA_HAS_F16
+FOVEA_INLINE V WidenF16(Halves v) { return FOVEA_MM(cvtph_ps)(v); }
+FOVEA_INLINE Halves NarrowF16(V v) { return FOVEA_MM(cvtps_ph)(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+#endif
+
+// ---- blocks of four lanes
+FOVEA_INLINE I LookUp(I table, I at) { return FOVEA_MM(shuffle_epi8)(table, at); }
+FOVEA_INLINE I MaxU8(I a, I b) { return FOVEA_MM(max_epu8)(a, b); }
+FOVEA_INLINE I SubU8(I a, I b) { return FOVEA_MM(sub_epi8)(a, b); }
+FOVEA_INLINE I AbsI8(I v) { return FOVEA_MM(abs_epi8)(v); }
+template <int i>
+FOVEA_INLINE V SpreadLane(V v) {
+  return FOVEA_MM(shuffle_ps)(v, v, 0x55 * i);
+}
+// Four vectors rounded to bytes: those of a 128-bit block are together.
+FOVEA_INLINE I NearestBlocks(V a, V b, V c, V d) {
+  const I ab = FOVEA_MM(packs_epi32)(FOVEA_MM(cvtps_epi32)(a), FOVEA_MM(cvtps_epi32)(b));
+  const I cd = FOVEA_MM(packs_epi32)(FOVEA_MM(cvtps_epi32)(c), FOVEA_MM(cvtps_epi32)(d));
+  return FOVEA_MM(packs_epi16)(ab, cd);
+}
+
+// ---- what differs
+#if FOVEA_X86_LANES == 16
 
 FOVEA_INLINE V LoadN(const float* p, size_t n) { return _mm512_maskz_loadu_ps(__mmask16((1u << n) - 1u), p); }
 FOVEA_INLINE void StoreN(V v, float* p, size_t n) { _mm512_mask_storeu_ps(p, __mmask16((1u << n) - 1u), v); }
@@ -31,24 +103,8 @@ FOVEA_INLINE void StorePairs(V a, V b, float* p) {
   _mm512_storeu_ps(p, _mm512_permutex2var_ps(a, lo, b));
   _mm512_storeu_ps(p + 16, _mm512_permutex2var_ps(a, hi, b));
 }
-FOVEA_INLINE V UnpackLo32(V a, V b) { return _mm512_unpacklo_ps(a, b); }
-FOVEA_INLINE V UnpackHi32(V a, V b) { return _mm512_unpackhi_ps(a, b); }
-FOVEA_INLINE V UnpackLo64(V a, V b) {
-  return _mm512_castpd_ps(_mm512_unpacklo_pd(_mm512_castps_pd(a), _mm512_castps_pd(b)));
-}
-FOVEA_INLINE V UnpackHi64(V a, V b) {
-  return _mm512_castpd_ps(_mm512_unpackhi_pd(_mm512_castps_pd(a), _mm512_castps_pd(b)));
-}
 
-using I = __m512i;
-FOVEA_INLINE I MulWide(I a, uint32_t b, I& high) {
-  const I factor = _mm512_set1_epi32(int32_t(b));
-  const I even = _mm512_mul_epu32(a, factor), odd = _mm512_mul_epu32(_mm512_srli_epi64(a, 32), factor);
-  high = _mm512_mask_blend_epi32(0xaaaa, _mm512_srli_epi64(even, 32), odd);
-  return _mm512_mask_blend_epi32(0xaaaa, even, _mm512_slli_epi64(odd, 32));
-}
-using Halves = __m256i;
-using Bytes = __m128i;
+FOVEA_INLINE I OddLanes(I even, I odd) { return _mm512_mask_blend_epi32(0xaaaa, even, odd); }
 FOVEA_INLINE Halves LoadHalves(const void* p) { return _mm256_loadu_si256(static_cast<const __m256i*>(p)); }
 FOVEA_INLINE Halves LoadHalvesN(const void* p, size_t n) {
   return _mm256_maskz_loadu_epi16(__mmask16((1u << n) - 1u), p);
@@ -61,14 +117,8 @@ FOVEA_INLINE Bytes LoadBytes(const void* p) { return _mm_loadu_si128(static_cast
 FOVEA_INLINE Bytes LoadBytesN(const void* p, size_t n) { return _mm_maskz_loadu_epi8(__mmask16((1u << n) - 1u), p); }
 FOVEA_INLINE void StoreBytes(Bytes v, void* p) { _mm_storeu_si128(static_cast<__m128i*>(p), v); }
 FOVEA_INLINE void StoreBytesN(Bytes v, void* p, size_t n) { _mm_mask_storeu_epi8(p, __mmask16((1u << n) - 1u), v); }
-FOVEA_INLINE I WidenU16(Halves v) { return _mm512_cvtepu16_epi32(v); }
-FOVEA_INLINE I WidenU8(Bytes v) { return _mm512_cvtepu8_epi32(v); }
-FOVEA_INLINE I WidenI8(Bytes v) { return _mm512_cvtepi8_epi32(v); }
 FOVEA_INLINE Halves Narrow16(I v) { return _mm512_cvtepi32_epi16(v); }
 FOVEA_INLINE Bytes Narrow8(I v) { return _mm512_cvtepi32_epi8(v); }
-#define FOVEA_HAS_F16 1
-FOVEA_INLINE V WidenF16(Halves v) { return _mm512_cvtph_ps(v); }
-FOVEA_INLINE Halves NarrowF16(V v) { return _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
 FOVEA_INLINE V SetF16(uint16_t bits) { return WidenF16(_mm256_set1_epi16(int16_t(bits))); }
 
 // 128-bit block b of v[4g + c] holds column 4b + c of rows 4g..4g+3. Collects the blocks of each column.
@@ -91,7 +141,6 @@ FOVEA_INLINE V SwapLanes(V v) {
   if constexpr (k == 4) return _mm512_shuffle_f32x4(v, v, 0xb1);
   if constexpr (k == 8) return _mm512_shuffle_f32x4(v, v, 0x4e);
 }
-FOVEA_INLINE V Sum(V a, V b) { return _mm512_add_ps(a, b); }
 // Each 128-bit block of v[i] holds the sums of four vectors over that block. Adds the blocks.
 FOVEA_INLINE V SumBlocks(const V (&v)[4]) {
   const V v01 = Sum(_mm512_shuffle_f32x4(v[0], v[1], 0x88), _mm512_shuffle_f32x4(v[0], v[1], 0xdd));
@@ -99,23 +148,11 @@ FOVEA_INLINE V SumBlocks(const V (&v)[4]) {
   return Sum(_mm512_shuffle_f32x4(v01, v23, 0x88), _mm512_shuffle_f32x4(v01, v23, 0xdd));
 }
 
-// ---- blocks of four lanes
-#define FOVEA_HAS_F16_BLOCKS 1
-FOVEA_INLINE V Floats(I v) { return _mm512_castsi512_ps(v); }
-FOVEA_INLINE I Ints(V v) { return _mm512_castps_si512(v); }
-FOVEA_INLINE I LookUp(I table, I at) { return _mm512_shuffle_epi8(table, at); }
-FOVEA_INLINE I MaxU8(I a, I b) { return _mm512_max_epu8(a, b); }
-FOVEA_INLINE I SubU8(I a, I b) { return _mm512_sub_epi8(a, b); }
-template <int i>
-FOVEA_INLINE V SpreadLane(V v) {
-  return _mm512_permute_ps(v, 0x55 * i);
-}
-FOVEA_INLINE I AbsI8(I v) { return _mm512_abs_epi8(v); }
 template <int kRun>
 FOVEA_INLINE I LoadBlocks(const uint8_t* const (&at)[4]) {
   const auto block = [&](int i) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(at[i])); };
   const auto two = [&](int i) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at[i])); };
-  if constexpr (kRun == 4) return _mm512_loadu_si512(at[0]);
+  if constexpr (kRun == 4) return LoadInts(at[0]);
   if constexpr (kRun == 2) return _mm512_inserti64x4(_mm512_castsi256_si512(two(0)), two(2), 1);
   I v = _mm512_castsi128_si512(block(0));
   v = _mm512_mask_broadcast_i32x4(v, 0x00f0, block(1));
@@ -126,15 +163,13 @@ FOVEA_INLINE void StoreBlockPairs(I a, I b, uint8_t* p, uint8_t* q, size_t n) {
   const I front = _mm512_permutex2var_epi64(a, _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11), b);
   const I back = _mm512_permutex2var_epi64(a, _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15), b);
   if (n == 1) return _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_castsi512_si256(front));
-  _mm512_storeu_si512(p, front);
+  StoreInts(front, p);
   if (n == 3) _mm256_storeu_si256(reinterpret_cast<__m256i*>(q), _mm512_castsi512_si256(back));
-  if (n == 4) _mm512_storeu_si512(q, back);
+  if (n == 4) StoreInts(back, q);
 }
 FOVEA_INLINE void StoreNearestI8(V a, V b, V c, V d, uint8_t* p) {
-  const I ab = _mm512_packs_epi32(_mm512_cvtps_epi32(a), _mm512_cvtps_epi32(b));
-  const I cd = _mm512_packs_epi32(_mm512_cvtps_epi32(c), _mm512_cvtps_epi32(d));
   const I in_order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-  _mm512_storeu_si512(p, _mm512_permutexvar_epi32(in_order, _mm512_packs_epi16(ab, cd)));
+  StoreInts(_mm512_permutexvar_epi32(in_order, NearestBlocks(a, b, c, d)), p);
 }
 FOVEA_INLINE V WidenF16Blocks(const uint64_t (&halves)[4]) {
   __m128i rows[4];
@@ -145,8 +180,6 @@ FOVEA_INLINE V WidenF16Blocks(const uint64_t (&halves)[4]) {
 }
 
 #elif FOVEA_X86_LANES == 8
-
-using V = __m256;
 
 FOVEA_INLINE __m256i FirstN(size_t n) {
   return _mm256_cmpgt_epi32(_mm256_set1_epi32(int(n)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
@@ -164,42 +197,16 @@ FOVEA_INLINE void StorePairs(V a, V b, float* p) {
   _mm256_storeu_ps(p, _mm256_permute2f128_ps(lo, hi, 0x20));
   _mm256_storeu_ps(p + 8, _mm256_permute2f128_ps(lo, hi, 0x31));
 }
-FOVEA_INLINE V UnpackLo32(V a, V b) { return _mm256_unpacklo_ps(a, b); }
-FOVEA_INLINE V UnpackHi32(V a, V b) { return _mm256_unpackhi_ps(a, b); }
-FOVEA_INLINE V UnpackLo64(V a, V b) {
-  return _mm256_castpd_ps(_mm256_unpacklo_pd(_mm256_castps_pd(a), _mm256_castps_pd(b)));
-}
-FOVEA_INLINE V UnpackHi64(V a, V b) {
-  return _mm256_castpd_ps(_mm256_unpackhi_pd(_mm256_castps_pd(a), _mm256_castps_pd(b)));
-}
 
-using I = __m256i;
-FOVEA_INLINE I MulWide(I a, uint32_t b, I& high) {
-  const I factor = _mm256_set1_epi32(int32_t(b));
-  const I even = _mm256_mul_epu32(a, factor), odd = _mm256_mul_epu32(_mm256_srli_epi64(a, 32), factor);
-  high = _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa);
-  return _mm256_blend_epi32(even, _mm256_slli_epi64(odd, 32), 0xaa);
-}
-using Halves = __m128i;
-using Bytes = __m128i;  // the low half
+FOVEA_INLINE I OddLanes(I even, I odd) { return _mm256_blend_epi32(even, odd, 0xaa); }
 FOVEA_INLINE Halves LoadHalves(const void* p) { return _mm_loadu_si128(static_cast<const __m128i*>(p)); }
 FOVEA_INLINE void StoreHalves(Halves v, void* p) { _mm_storeu_si128(static_cast<__m128i*>(p), v); }
 FOVEA_INLINE Bytes LoadBytes(const void* p) { return _mm_loadl_epi64(static_cast<const __m128i*>(p)); }
 FOVEA_INLINE void StoreBytes(Bytes v, void* p) { _mm_storel_epi64(static_cast<__m128i*>(p), v); }
-FOVEA_INLINE I WidenU16(Halves v) { return _mm256_cvtepu16_epi32(v); }
-FOVEA_INLINE I WidenU8(Bytes v) { return _mm256_cvtepu8_epi32(v); }
-FOVEA_INLINE I WidenI8(Bytes v) { return _mm256_cvtepi8_epi32(v); }
 FOVEA_INLINE Halves Narrow16(I v) {
   const I low = _mm256_and_si256(v, _mm256_set1_epi32(0xffff));
   return _mm_packus_epi32(_mm256_castsi256_si128(low), _mm256_extracti128_si256(low, 1));
 }
-FOVEA_INLINE Bytes Narrow8(I v) {
-  const Halves low = Narrow16(_mm256_and_si256(v, _mm256_set1_epi32(0xff)));
-  return _mm_packus_epi16(low, low);
-}
-#define FOVEA_HAS_F16 1
-FOVEA_INLINE V WidenF16(Halves v) { return _mm256_cvtph_ps(v); }
-FOVEA_INLINE Halves NarrowF16(V v) { return _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
 FOVEA_INLINE V SetF16(uint16_t bits) { return WidenF16(_mm_set1_epi16(int16_t(bits))); }
 
 FOVEA_INLINE void TransposeBlocks(V (&v)[8]) {
@@ -216,38 +223,22 @@ FOVEA_INLINE V SwapLanes(V v) {
   if constexpr (k == 2) return _mm256_permute_ps(v, 0x4e);
   if constexpr (k == 4) return _mm256_permute2f128_ps(v, v, 0x01);
 }
-FOVEA_INLINE V Sum(V a, V b) { return _mm256_add_ps(a, b); }
 FOVEA_INLINE V SumBlocks(const V (&v)[2]) {
   return Sum(_mm256_permute2f128_ps(v[0], v[1], 0x20), _mm256_permute2f128_ps(v[0], v[1], 0x31));
 }
 
-// ---- blocks of four lanes
-#define FOVEA_HAS_F16_BLOCKS 1
-FOVEA_INLINE V Floats(I v) { return _mm256_castsi256_ps(v); }
-FOVEA_INLINE I Ints(V v) { return _mm256_castps_si256(v); }
-FOVEA_INLINE I LookUp(I table, I at) { return _mm256_shuffle_epi8(table, at); }
-FOVEA_INLINE I MaxU8(I a, I b) { return _mm256_max_epu8(a, b); }
-FOVEA_INLINE I SubU8(I a, I b) { return _mm256_sub_epi8(a, b); }
-template <int i>
-FOVEA_INLINE V SpreadLane(V v) {
-  return _mm256_permute_ps(v, 0x55 * i);
-}
-FOVEA_INLINE I AbsI8(I v) { return _mm256_abs_epi8(v); }
 template <int kRun>
 FOVEA_INLINE I LoadBlocks(const uint8_t* const (&at)[2]) {
-  if constexpr (kRun == 2) return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at[0]));
+  if constexpr (kRun == 2) return LoadInts(at[0]);
   const __m128i low = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at[0]));
   return _mm256_set_m128i(_mm_loadu_si128(reinterpret_cast<const __m128i*>(at[1])), low);
 }
 FOVEA_INLINE void StoreBlockPairs(I a, I b, uint8_t* p, uint8_t* q, size_t n) {
-  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm256_permute2x128_si256(a, b, 0x20));
-  if (n == 2) _mm256_storeu_si256(reinterpret_cast<__m256i*>(q), _mm256_permute2x128_si256(a, b, 0x31));
+  StoreInts(_mm256_permute2x128_si256(a, b, 0x20), p);
+  if (n == 2) StoreInts(_mm256_permute2x128_si256(a, b, 0x31), q);
 }
 FOVEA_INLINE void StoreNearestI8(V a, V b, V c, V d, uint8_t* p) {
-  const I ab = _mm256_packs_epi32(_mm256_cvtps_epi32(a), _mm256_cvtps_epi32(b));
-  const I cd = _mm256_packs_epi32(_mm256_cvtps_epi32(c), _mm256_cvtps_epi32(d));
-  const I in_order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
-  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm256_permutevar8x32_epi32(_mm256_packs_epi16(ab, cd), in_order));
+  StoreInts(_mm256_permutevar8x32_epi32(NearestBlocks(a, b, c, d), _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7)), p);
 }
 FOVEA_INLINE V WidenF16Blocks(const uint64_t (&halves)[4]) {
   __m128i rows[4];
@@ -256,8 +247,6 @@ FOVEA_INLINE V WidenF16Blocks(const uint64_t (&halves)[4]) {
 }
 
 #elif FOVEA_X86_LANES == 4
-
-using V = __m128;
 
 FOVEA_INLINE V LoadTwo(const float* p) {
   double two;
@@ -291,20 +280,8 @@ FOVEA_INLINE void StorePairs(V a, V b, float* p) {
   _mm_storeu_ps(p, _mm_unpacklo_ps(a, b));
   _mm_storeu_ps(p + 4, _mm_unpackhi_ps(a, b));
 }
-FOVEA_INLINE V UnpackLo32(V a, V b) { return _mm_unpacklo_ps(a, b); }
-FOVEA_INLINE V UnpackHi32(V a, V b) { return _mm_unpackhi_ps(a, b); }
-FOVEA_INLINE V UnpackLo64(V a, V b) { return _mm_movelh_ps(a, b); }
-FOVEA_INLINE V UnpackHi64(V a, V b) { return _mm_movehl_ps(b, a); }
 
-using I = __m128i;
-FOVEA_INLINE I MulWide(I a, uint32_t b, I& high) {
-  const I factor = _mm_set1_epi32(int32_t(b));
-  const I even = _mm_mul_epu32(a, factor), odd = _mm_mul_epu32(_mm_srli_epi64(a, 32), factor);
-  high = _mm_blend_epi16(_mm_srli_epi64(even, 32), odd, 0xcc);
-  return _mm_blend_epi16(even, _mm_slli_epi64(odd, 32), 0xcc);
-}
-using Halves = __m128i;  // the low half
-using Bytes = __m128i;   // the low quarter
+FOVEA_INLINE I OddLanes(I even, I odd) { return _mm_blend_epi16(even, odd, 0xcc); }
 FOVEA_INLINE Halves LoadHalves(const void* p) { return _mm_loadl_epi64(static_cast<const __m128i*>(p)); }
 FOVEA_INLINE void StoreHalves(Halves v, void* p) { _mm_storel_epi64(static_cast<__m128i*>(p), v); }
 FOVEA_INLINE Bytes LoadBytes(const void* p) {
@@ -316,18 +293,10 @@ FOVEA_INLINE void StoreBytes(Bytes v, void* p) {
   const int32_t bytes = _mm_cvtsi128_si32(v);
   __builtin_memcpy(p, &bytes, 4);
 }
-FOVEA_INLINE I WidenU16(Halves v) { return _mm_cvtepu16_epi32(v); }
-FOVEA_INLINE I WidenU8(Bytes v) { return _mm_cvtepu8_epi32(v); }
-FOVEA_INLINE I WidenI8(Bytes v) { return _mm_cvtepi8_epi32(v); }
 FOVEA_INLINE Halves Narrow16(I v) {
   const I low = _mm_and_si128(v, _mm_set1_epi32(0xffff));
   return _mm_packus_epi32(low, low);
 }
-FOVEA_INLINE Bytes Narrow8(I v) {
-  const Halves low = Narrow16(_mm_and_si128(v, _mm_set1_epi32(0xff)));
-  return _mm_packus_epi16(low, low);
-}
-#define FOVEA_HAS_F16 0
 
 FOVEA_INLINE void TransposeBlocks(V (&)[4]) {}
 
@@ -336,38 +305,32 @@ FOVEA_INLINE V SwapLanes(V v) {
   if constexpr (k == 1) return _mm_shuffle_ps(v, v, 0xb1);
   if constexpr (k == 2) return _mm_shuffle_ps(v, v, 0x4e);
 }
-FOVEA_INLINE V Sum(V a, V b) { return _mm_add_ps(a, b); }
 FOVEA_INLINE V SumBlocks(const V (&v)[1]) { return v[0]; }
 
-// ---- blocks of four lanes
-FOVEA_INLINE V Floats(I v) { return _mm_castsi128_ps(v); }
-FOVEA_INLINE I Ints(V v) { return _mm_castps_si128(v); }
-FOVEA_INLINE I LookUp(I table, I at) { return _mm_shuffle_epi8(table, at); }
-FOVEA_INLINE I MaxU8(I a, I b) { return _mm_max_epu8(a, b); }
-FOVEA_INLINE I SubU8(I a, I b) { return _mm_sub_epi8(a, b); }
-template <int i>
-FOVEA_INLINE V SpreadLane(V v) {
-  return _mm_shuffle_ps(v, v, 0x55 * i);
-}
-FOVEA_INLINE I AbsI8(I v) { return _mm_abs_epi8(v); }
 template <int kRun>
 FOVEA_INLINE I LoadBlocks(const uint8_t* const (&at)[1]) {
-  return _mm_loadu_si128(reinterpret_cast<const __m128i*>(at[0]));
+  return LoadInts(at[0]);
 }
 FOVEA_INLINE void StoreBlockPairs(I a, I b, uint8_t* p, uint8_t*, size_t) {
-  __m128i* const to = reinterpret_cast<__m128i*>(p);
-  _mm_storeu_si128(to, a);
-  _mm_storeu_si128(to + 1, b);
+  StoreInts(a, p);
+  StoreInts(b, p + 16);
 }
-FOVEA_INLINE void StoreNearestI8(V a, V b, V c, V d, uint8_t* p) {
-  const I ab = _mm_packs_epi32(_mm_cvtps_epi32(a), _mm_cvtps_epi32(b));
-  const I cd = _mm_packs_epi32(_mm_cvtps_epi32(c), _mm_cvtps_epi32(d));
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm_packs_epi16(ab, cd));
-}
+FOVEA_INLINE void StoreNearestI8(V a, V b, V c, V d, uint8_t* p) { StoreInts(NearestBlocks(a, b, c, d), p); }
 
 #endif
 
+FOVEA_INLINE I MulWide(I a, uint32_t b, I& high) {
+  const I factor = FOVEA_MM(set1_epi32)(int32_t(b));
+  const I even = FOVEA_MM(mul_epu32)(a, factor), odd = FOVEA_MM(mul_epu32)(FOVEA_MM(srli_epi64)(a, 32), factor);
+  high = OddLanes(FOVEA_MM(srli_epi64)(even, 32), odd);
+  return OddLanes(even, FOVEA_MM(slli_epi64)(odd, 32));
+}
+
 #if FOVEA_X86_LANES != 16
+FOVEA_INLINE Bytes Narrow8(I v) {
+  const Halves low = Narrow16(FOVEA_MM_SI(and)(v, FOVEA_MM(set1_epi32)(0xff)));
+  return _mm_packus_epi16(low, low);
+}
 FOVEA_INLINE Halves LoadHalvesN(const void* p, size_t n) {
   uint16_t halves[8] = {};
   __builtin_memcpy(halves, p, 2 * n);

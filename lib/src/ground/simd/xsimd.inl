@@ -13,7 +13,6 @@ namespace hn {
 #error "AVX-512 means F, BW, DQ and VL here: compile with -march=skylake-avx512 or later, or without -mavx512f"
 #endif
 #define FOVEA_X86_LANES 16
-#define FOVEA_DOT_LANES 16
 using Arch = xsimd::avx512bw;
 constexpr int kRegisters = 32, kBlockVectors = 3, kMaskedVectors = 3;
 #elif defined(__AVX2__)
@@ -21,12 +20,10 @@ constexpr int kRegisters = 32, kBlockVectors = 3, kMaskedVectors = 3;
 #error "AVX2 means AVX2, FMA and F16C here: compile with -mfma -mf16c too"
 #endif
 #define FOVEA_X86_LANES 8
-#define FOVEA_DOT_LANES 8
 using Arch = xsimd::fma3<xsimd::avx2>;
 constexpr int kRegisters = 16, kBlockVectors = 3, kMaskedVectors = 2;
 #elif defined(__SSE4_2__)
 #define FOVEA_X86_LANES 4
-#define FOVEA_DOT_LANES 4
 using Arch = xsimd::sse4_2;
 constexpr int kRegisters = 16, kBlockVectors = 3, kMaskedVectors = 2;
 #else
@@ -106,77 +103,45 @@ FOVEA_INLINE VF Div(VF a, VF b) { return VF(a.data / b.data); }
 FOVEA_INLINE raw::V Raw(VF v) { return v.data; }
 FOVEA_INLINE raw::I Raw(VI v) { return v.data; }
 
-// The other words, a section for each kind of register.
-#if FOVEA_X86_LANES == 16
-
-FOVEA_INLINE VF Max(VF a, VF b) { return VF(_mm512_max_ps(a.data, b.data)); }
-FOVEA_INLINE VF ClampMin(VF a, VF least) { return VF(_mm512_max_ps(least.data, a.data)); }  // the second if one is NaN
-FOVEA_INLINE VF MulAdd(VF a, VF b, VF c) { return VF(_mm512_fmadd_ps(a.data, b.data, c.data)); }
-FOVEA_INLINE VF NegMulAdd(VF a, VF b, VF c) { return VF(_mm512_fnmadd_ps(a.data, b.data, c.data)); }
+FOVEA_INLINE VF Max(VF a, VF b) { return VF(FOVEA_MM(max_ps)(a.data, b.data)); }
+FOVEA_INLINE VF ClampMin(VF a, VF least) { return Max(least, a); }  // the second if one is NaN
+#if FOVEA_X86_LANES > 4
+FOVEA_INLINE VF MulAdd(VF a, VF b, VF c) { return VF(FOVEA_MM(fmadd_ps)(a.data, b.data, c.data)); }
+FOVEA_INLINE VF NegMulAdd(VF a, VF b, VF c) { return VF(FOVEA_MM(fnmadd_ps)(a.data, b.data, c.data)); }
+#else
+FOVEA_INLINE VF MulAdd(VF a, VF b, VF c) { return Add(Mul(a, b), c); }
+FOVEA_INLINE VF NegMulAdd(VF a, VF b, VF c) { return Sub(c, Mul(a, b)); }
+#endif
 template <int n>
 FOVEA_INLINE VI ShiftLeft(VI a) {
-  return VI(_mm512_slli_epi32(a.data, n));
+  return VI(FOVEA_MM(slli_epi32)(a.data, n));
 }
 template <int n>
 FOVEA_INLINE VI ShiftRight(VI a) {
-  return VI(_mm512_srai_epi32(a.data, n));
+  return VI(FOVEA_MM(srai_epi32)(a.data, n));
 }
-FOVEA_INLINE VF BitCast(Tag<float>, VI a) { return VF(_mm512_castsi512_ps(a.data)); }
-FOVEA_INLINE VI BitCast(Tag<int32_t>, VF a) { return VI(_mm512_castps_si512(a.data)); }
+FOVEA_INLINE VF BitCast(Tag<float>, VI a) { return VF(raw::Floats(a.data)); }
+FOVEA_INLINE VI BitCast(Tag<int32_t>, VF a) { return VI(raw::Ints(a.data)); }
 FOVEA_INLINE VF Iota(Tag<float>, float first) {
-  const __m512 lanes = _mm512_setr_ps(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+#if FOVEA_X86_LANES == 16
+  const raw::V lanes = _mm512_setr_ps(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+#elif FOVEA_X86_LANES == 8
+  const raw::V lanes = _mm256_setr_ps(0, 1, 2, 3, 4, 5, 6, 7);
+#else
+  const raw::V lanes = _mm_setr_ps(0, 1, 2, 3);
+#endif
   return Add(Set(kF, first), VF(lanes));
 }
-FOVEA_INLINE MF SignMask(VF v) { return MF(_mm512_movepi32_mask(_mm512_castps_si512(v.data))); }
+#if FOVEA_X86_LANES == 16
+FOVEA_INLINE MF SignMask(VF v) { return MF(_mm512_movepi32_mask(raw::Ints(v.data))); }
 FOVEA_INLINE VF IfThenZeroElse(MF m, VF no) { return VF(_mm512_maskz_mov_ps(_knot_mask16(m.data), no.data)); }
 FOVEA_INLINE VF MulAddUnless(MF m, VF a, VF b, VF c) {
   return VF(_mm512_mask3_fmadd_ps(a.data, b.data, c.data, _knot_mask16(m.data)));
 }
-
-#elif FOVEA_X86_LANES == 8
-
-FOVEA_INLINE VF Max(VF a, VF b) { return VF(_mm256_max_ps(a.data, b.data)); }
-FOVEA_INLINE VF ClampMin(VF a, VF least) { return VF(_mm256_max_ps(least.data, a.data)); }  // the second if one is NaN
-FOVEA_INLINE VF MulAdd(VF a, VF b, VF c) { return VF(_mm256_fmadd_ps(a.data, b.data, c.data)); }
-FOVEA_INLINE VF NegMulAdd(VF a, VF b, VF c) { return VF(_mm256_fnmadd_ps(a.data, b.data, c.data)); }
-template <int n>
-FOVEA_INLINE VI ShiftLeft(VI a) {
-  return VI(_mm256_slli_epi32(a.data, n));
-}
-template <int n>
-FOVEA_INLINE VI ShiftRight(VI a) {
-  return VI(_mm256_srai_epi32(a.data, n));
-}
-FOVEA_INLINE VF BitCast(Tag<float>, VI a) { return VF(_mm256_castsi256_ps(a.data)); }
-FOVEA_INLINE VI BitCast(Tag<int32_t>, VF a) { return VI(_mm256_castps_si256(a.data)); }
-FOVEA_INLINE VF Iota(Tag<float>, float first) {
-  return Add(Set(kF, first), VF(_mm256_setr_ps(0, 1, 2, 3, 4, 5, 6, 7)));
-}
-FOVEA_INLINE MF SignMask(VF v) { return MF(_mm256_castsi256_ps(_mm256_srai_epi32(_mm256_castps_si256(v.data), 31))); }
-FOVEA_INLINE VF IfThenZeroElse(MF m, VF no) { return VF(_mm256_andnot_ps(m.data, no.data)); }
-FOVEA_INLINE VF MulAddUnless(MF m, VF a, VF b, VF c) { return MulAdd(a, IfThenZeroElse(m, b), c); }
-
 #else
-
-FOVEA_INLINE VF Max(VF a, VF b) { return VF(_mm_max_ps(a.data, b.data)); }
-FOVEA_INLINE VF ClampMin(VF a, VF least) { return VF(_mm_max_ps(least.data, a.data)); }  // the second if one is NaN
-FOVEA_INLINE VF MulAdd(VF a, VF b, VF c) { return Add(Mul(a, b), c); }
-FOVEA_INLINE VF NegMulAdd(VF a, VF b, VF c) { return Sub(c, Mul(a, b)); }
-template <int n>
-FOVEA_INLINE VI ShiftLeft(VI a) {
-  return VI(_mm_slli_epi32(a.data, n));
-}
-template <int n>
-FOVEA_INLINE VI ShiftRight(VI a) {
-  return VI(_mm_srai_epi32(a.data, n));
-}
-FOVEA_INLINE VF BitCast(Tag<float>, VI a) { return VF(_mm_castsi128_ps(a.data)); }
-FOVEA_INLINE VI BitCast(Tag<int32_t>, VF a) { return VI(_mm_castps_si128(a.data)); }
-FOVEA_INLINE VF Iota(Tag<float>, float first) { return Add(Set(kF, first), VF(_mm_setr_ps(0, 1, 2, 3))); }
-FOVEA_INLINE MF SignMask(VF v) { return MF(_mm_castsi128_ps(_mm_srai_epi32(_mm_castps_si128(v.data), 31))); }
-FOVEA_INLINE VF IfThenZeroElse(MF m, VF no) { return VF(_mm_andnot_ps(m.data, no.data)); }
+FOVEA_INLINE MF SignMask(VF v) { return MF(raw::Floats(FOVEA_MM(srai_epi32)(raw::Ints(v.data), 31))); }
+FOVEA_INLINE VF IfThenZeroElse(MF m, VF no) { return VF(FOVEA_MM(andnot_ps)(m.data, no.data)); }
 FOVEA_INLINE VF MulAddUnless(MF m, VF a, VF b, VF c) { return MulAdd(a, IfThenZeroElse(m, b), c); }
-
 #endif
 
 #include "ground/simd/narrow.inl"
@@ -184,7 +149,6 @@ FOVEA_INLINE VF MulAddUnless(MF m, VF a, VF b, VF c) { return MulAdd(a, IfThenZe
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic pop
 #endif
-#undef FOVEA_X86_LANES
 
 #include "ground/simd/derived.inl"
 
