@@ -396,9 +396,7 @@ TEST_CASE("tensors: scales that contradict the description are refused", "[short
       {"scales of keys", FOVEA_ERR_UNSUPPORTED, [](auto& a) { a.kv.key_scales.data = one; }},
       {"scales of values", FOVEA_ERR_UNSUPPORTED, [](auto& a) { a.kv.value_scales.data = one; }},
       {"scales of channels misaligned", FOVEA_ERR_ALIGNMENT,
-       [](auto& a) {
-         a.value_channel_scales = reinterpret_cast<const float*>(reinterpret_cast<const char*>(one) + 1);
-       }},
+       [](auto& a) { a.value_channel_scales = shifted<float>(one, 1); }},
       {"scales of channels in out", FOVEA_ERR_OVERLAP,
        [](auto& a) { a.value_channel_scales = static_cast<const float*>(a.out.data); }},
   };
