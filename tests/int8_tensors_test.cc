@@ -2,7 +2,7 @@
 //
 // Tensors of int8: queries, keys, values and outputs with a scale and a zero point each, scales a row or a channel. The
 // reference takes the numbers that the codes stand for.
-#include "support/one_head.h"
+#include "support/reference.h"
 #include "support/tensors.h"
 #include "support/test.h"
 #include "support/test_stream.h"

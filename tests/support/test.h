@@ -19,13 +19,13 @@
 
 #include "catch.h"
 #include "fovea/fovea.h"
+#include "support/array.h"
 #include "support/bits.h"
 #include "support/covering.h"
 #include "support/every.h"
 #include "support/formats.h"
 #include "support/guarded.h"
 #include "support/problem.h"
-#include "support/rows.h"
 #include "support/text.h"
 #include "support/tolerance.h"
 
