@@ -219,51 +219,43 @@ TEST_CASE("maps: blocks of a push are counted from its first key, which lies on 
 }
 
 TEST_CASE("maps: what is wrong with one has its status, and nothing is written", "[short]") {
-  struct Wrong {
-    const char* what;
-    fovea_status want;
-    std::function<void(OwnMap&, AttentionCase&)> change;
+  struct Call {
+    AttentionCase test{base()};
+    OwnMap own{test, 16, 64, {0, 3, 5, 5, 8, 9}, {0, 2, 4, 1, 3, 0, 1, 3, 4}};
   };
-  const Wrong table[] = {
-      {"nothing", FOVEA_OK, [](OwnMap&, AttentionCase&) {}},
-      {"no queries in a block", FOVEA_ERR_MAP, [](OwnMap& m, AttentionCase&) { m.map.q_block = 0; }},
-      {"no keys in a block", FOVEA_ERR_MAP, [](OwnMap& m, AttentionCase&) { m.map.kv_block = 0; }},
-      {"32 keys in a block", FOVEA_ERR_MAP, [](OwnMap& m, AttentionCase&) { m.map.kv_block = 32; }},
-      {"96 keys in a block", FOVEA_ERR_MAP, [](OwnMap& m, AttentionCase&) { m.map.kv_block = 96; }},
-      {"larger blocks than the numbers are for", FOVEA_ERR_MAP,
-       [](OwnMap& m, AttentionCase&) { m.map.kv_block = 128; }},
-      {"a block behind the keys", FOVEA_ERR_MAP, [](OwnMap& m, AttentionCase&) { m.blocks[2] = 5; }},
-      {"the last number", FOVEA_ERR_MAP, [](OwnMap& m, AttentionCase&) { m.blocks[2] = 0xffffffffu; }},
-      {"a block twice", FOVEA_ERR_MAP, [](OwnMap& m, AttentionCase&) { m.blocks[1] = 0; }},
-      {"a block twice, once all of it", FOVEA_ERR_MAP,
-       [](OwnMap& m, AttentionCase&) { m.blocks[1] = FOVEA_BLOCK_ALL; }},
-      {"out of order", FOVEA_ERR_MAP, [](OwnMap& m, AttentionCase&) { std::swap(m.blocks[3], m.blocks[4]); }},
-      {"offsets that fall", FOVEA_ERR_MAP, [](OwnMap& m, AttentionCase&) { m.offsets[2] = 2; }},
-      {"offsets behind the blocks", FOVEA_ERR_MAP, [](OwnMap& m, AttentionCase&) { m.offsets[5] = 10; }},
-      {"fewer blocks than the offsets", FOVEA_ERR_MAP, [](OwnMap& m, AttentionCase&) { m.map.block_count = 8; }},
-      {"no offsets", FOVEA_ERR_NULL, [](OwnMap& m, AttentionCase&) { m.map.offsets = nullptr; }},
-      {"no blocks", FOVEA_ERR_NULL, [](OwnMap& m, AttentionCase&) { m.map.blocks = nullptr; }},
+  const std::vector<Misuse<Call>> all = {
+      {"nothing", FOVEA_OK, [](Call&) {}},
+      {"no queries in a block", FOVEA_ERR_MAP, [](auto& c) { c.own.map.q_block = 0; }},
+      {"no keys in a block", FOVEA_ERR_MAP, [](auto& c) { c.own.map.kv_block = 0; }},
+      {"32 keys in a block", FOVEA_ERR_MAP, [](auto& c) { c.own.map.kv_block = 32; }},
+      {"96 keys in a block", FOVEA_ERR_MAP, [](auto& c) { c.own.map.kv_block = 96; }},
+      {"larger blocks than the numbers are for", FOVEA_ERR_MAP, [](auto& c) { c.own.map.kv_block = 128; }},
+      {"a block behind the keys", FOVEA_ERR_MAP, [](auto& c) { c.own.blocks[2] = 5; }},
+      {"the last number", FOVEA_ERR_MAP, [](auto& c) { c.own.blocks[2] = 0xffffffffu; }},
+      {"a block twice", FOVEA_ERR_MAP, [](auto& c) { c.own.blocks[1] = 0; }},
+      {"a block twice, once all of it", FOVEA_ERR_MAP, [](auto& c) { c.own.blocks[1] = FOVEA_BLOCK_ALL; }},
+      {"out of order", FOVEA_ERR_MAP, [](auto& c) { std::swap(c.own.blocks[3], c.own.blocks[4]); }},
+      {"offsets that fall", FOVEA_ERR_MAP, [](auto& c) { c.own.offsets[2] = 2; }},
+      {"offsets behind the blocks", FOVEA_ERR_MAP, [](auto& c) { c.own.offsets[5] = 10; }},
+      {"fewer blocks than the offsets", FOVEA_ERR_MAP, [](auto& c) { c.own.map.block_count = 8; }},
+      {"no offsets", FOVEA_ERR_NULL, [](auto& c) { c.own.map.offsets = nullptr; }},
+      {"no blocks", FOVEA_ERR_NULL, [](auto& c) { c.own.map.blocks = nullptr; }},
       {"offsets off their alignment", FOVEA_ERR_ALIGNMENT,
-       [](OwnMap& m, AttentionCase&) {
-         m.map.offsets = reinterpret_cast<const uint32_t*>(reinterpret_cast<const char*>(m.offsets.data()) + 2);
-       }},
+       [](auto& c) { c.own.map.offsets = shifted<uint32_t>(c.own.offsets.data(), 2); }},
       {"blocks off their alignment", FOVEA_ERR_ALIGNMENT,
-       [](OwnMap& m, AttentionCase&) {
-         m.map.blocks = reinterpret_cast<const uint32_t*>(reinterpret_cast<const char*>(m.blocks.data()) + 1);
-       }},
+       [](auto& c) { c.own.map.blocks = shifted<uint32_t>(c.own.blocks.data(), 1); }},
       {"offsets in the output", FOVEA_ERR_OVERLAP,
-       [](OwnMap& m, AttentionCase& t) { m.map.offsets = static_cast<const uint32_t*>(t.args.out.data); }},
+       [](auto& c) { c.own.map.offsets = static_cast<const uint32_t*>(c.test.args.out.data); }},
       {"blocks in the output", FOVEA_ERR_OVERLAP,
-       [](OwnMap& m, AttentionCase& t) { m.map.blocks = static_cast<const uint32_t*>(t.args.lse.data); }},
-      {"strides that overflow", FOVEA_ERR_SIZE, [](OwnMap& m, AttentionCase&) { m.map.batch_stride = PTRDIFF_MAX; }},
+       [](auto& c) { c.own.map.blocks = static_cast<const uint32_t*>(c.test.args.lse.data); }},
+      {"strides that overflow", FOVEA_ERR_SIZE, [](auto& c) { c.own.map.batch_stride = PTRDIFF_MAX; }},
   };
-  for (const Wrong& wrong : table) {
-    AttentionCase test(base());
-    OwnMap own(test, 16, 64, {0, 3, 5, 5, 8, 9}, {0, 2, 4, 1, 3, 0, 1, 3, 4});
-    wrong.change(own, test);
+  for (const auto& wrong : all) {
+    Call call;
+    wrong.change(call);
     INFO(wrong.what);
-    const std::string failed = test.run_unchecked({});
-    CHECK(test.outputs_untouched() == (wrong.want != FOVEA_OK));
+    const std::string failed = call.test.run_unchecked({});
+    CHECK(call.test.outputs_untouched() == (wrong.want != FOVEA_OK));
     CHECK(
         (wrong.want == FOVEA_OK ? failed.empty() : failed.find(fovea_status_string(wrong.want)) != std::string::npos));
   }
@@ -407,16 +399,9 @@ TEST_CASE("map makers: a function is asked for each block, and what it says is l
 }
 
 TEST_CASE("map makers: what is wrong has its status, and nothing is written", "[short]") {
-  const Misuse<MapMaker> table[] = {
+  using A = fovea_block_map_args;
+  std::vector<Misuse<MapMaker>> table = {
       {"nothing", FOVEA_OK, [](MapMaker&) {}},
-      {"struct_bytes", FOVEA_ERR_STRUCT, [](auto& m) { m.args.struct_bytes -= 4; }},
-      {"no query heads", FOVEA_ERR_DIM, [](auto& m) { m.args.q_heads = 0; }},
-      {"no key heads", FOVEA_ERR_DIM, [](auto& m) { m.args.kv_heads = 0; }},
-      {"heads 3 over 2", FOVEA_ERR_HEADS, [](auto& m) { m.args.q_heads = 3; }},
-      {"no queries in a block", FOVEA_ERR_MAP, [](auto& m) { m.args.q_block = 0; }},
-      {"65 keys in a block", FOVEA_ERR_MAP, [](auto& m) { m.args.kv_block = 65; }},
-      {"no keys in a block", FOVEA_ERR_MAP, [](auto& m) { m.args.kv_block = 0; }},
-      {"neither mask nor function", FOVEA_ERR_NULL, [](auto& m) { m.args.classify = nullptr; }},
       {"mask and function", FOVEA_ERR_UNSUPPORTED, [](auto& m) { m.args.mask.data = &m; }},
       {"a mask that overflows", FOVEA_ERR_SIZE,
        [](auto& m) { m.args.classify = nullptr, m.args.mask = {&m, 0, PTRDIFF_MAX, 0}; }},
@@ -430,18 +415,22 @@ TEST_CASE("map makers: what is wrong has its status, and nothing is written", "[
        }},
       {"more queries than there may be", FOVEA_ERR_SIZE,
        [](auto& m) { m.args.q_tokens = 0xffffffffu, m.args.q_block = 1, m.args.offsets = nullptr; }},
-      {"more keys than there may be", FOVEA_ERR_SIZE, [](auto& m) { m.args.kv_tokens = 0xffffffffu; }},
       {"a kind of -1", FOVEA_ERR_ENUM,
        [](auto& m) {
          m.args.classify = [](void*, const fovea_block*) { return enum_of<fovea_block_kind>(kNegative); };
        }},
       {"too little room", FOVEA_ERR_CAPACITY, [](auto& m) { m.args.most_blocks -= 1; }},
-      {"no offsets", FOVEA_ERR_NULL, [](auto& m) { m.args.offsets = nullptr; }},
-      {"no blocks", FOVEA_ERR_NULL, [](auto& m) { m.args.blocks = nullptr; }},
-      {"offsets off their alignment", FOVEA_ERR_ALIGNMENT,
-       [](MapMaker& m) { m.args.offsets = reinterpret_cast<uint32_t*>(m.offsets.as<char>() + 2); }},
       {"offsets in the blocks", FOVEA_ERR_OVERLAP, [](auto& m) { m.args.blocks = m.args.offsets + 3; }},
   };
+  add_struct_misuses(table);
+  add_misaligned(table, &A::offsets, &A::blocks);
+  add_misuses(table, FOVEA_ERR_DIM, {&A::q_heads, &A::kv_heads}, {0});
+  add_misuses(table, FOVEA_ERR_HEADS, {&A::q_heads}, {3});
+  add_misuses(table, FOVEA_ERR_MAP, {&A::q_block, &A::kv_block}, {0});
+  add_misuses(table, FOVEA_ERR_MAP, {&A::kv_block}, {65});
+  add_misuses(table, FOVEA_ERR_NULL, {&A::classify}, {nullptr});
+  add_misuses(table, FOVEA_ERR_NULL, {&A::offsets, &A::blocks}, {nullptr});
+  add_misuses(table, FOVEA_ERR_SIZE, {&A::kv_tokens}, {0xffffffffu});
   for (const auto& wrong : table) {
     MapMaker maker;
     uint64_t seed = 9;

@@ -164,24 +164,12 @@ TEST_CASE("conv1d: calls of any lengths give the bits of one, whichever dimensio
   }
 }
 
-TEST_CASE("conv1d: BEST is the first target, and a target that is not there is refused", "[short][conv1d]") {
-  ConvCase best{ConvProblem{}}, first{ConvProblem{}};
-  REQUIRE(best.run(FOVEA_TARGET_BEST) == "");
-  REQUIRE(first.run(targets()[0]) == "");
-  CHECK(same_bits(best.y.numbers(), first.y.numbers()));
-  for (const fovea_target target : {FOVEA_TARGET_AVX512, FOVEA_TARGET_NEON, FOVEA_TARGET_HELIUM, FOVEA_TARGET_WASM}) {
-    const auto all = targets();
-    if (std::find(all.begin(), all.end(), target) != all.end()) continue;
+TEST_CASE("conv1d: BEST is the first target", "[short][conv1d]") {
+  check_best([](fovea_target target) {
     ConvCase test{ConvProblem{}};
-    test.args.target = target;
-    CHECK(fovea_conv1d_f32(&test.args) == FOVEA_ERR_TARGET);
-    auto norm = sized<fovea_norm_args>();
-    norm.dim = 1, norm.target = target;
-    CHECK(fovea_norm(&norm) == FOVEA_ERR_TARGET);
-    auto activation = sized<fovea_activation_args>();
-    activation.dim = 1, activation.target = target;
-    CHECK(fovea_activation(&activation) == FOVEA_ERR_TARGET);
-  }
+    CHECK(test.run(target) == "");
+    return test.y.numbers();
+  });
 }
 
 TEST_CASE("conv1d: NaN reaches the outputs that see it and no other", "[short][conv1d]") {
@@ -200,27 +188,24 @@ TEST_CASE("conv1d: NaN reaches the outputs that see it and no other", "[short][c
 }
 
 TEST_CASE("conv1d: every misuse has its status, and nothing is written", "[short][conv1d]") {
-  const std::vector<Misuse<ConvCase>> misuses = {
-      {"struct_bytes", FOVEA_ERR_STRUCT, [](auto& c) { --c.args.struct_bytes; }},
-      {"target", FOVEA_ERR_ENUM, [](auto& c) { c.args.target = fovea_target(77); }},
-      {"no channel", FOVEA_ERR_DIM, [](auto& c) { c.args.channels = 0; }},
-      {"no tap", FOVEA_ERR_DIM, [](auto& c) { c.args.width = 0; }},
-      {"too many taps", FOVEA_ERR_DIM, [](auto& c) { c.args.width = FOVEA_CONV1D_MOST_WIDTH + 1; }},
+  using A = fovea_conv1d_args;
+  std::vector<Misuse<ConvCase>> misuses = {
       {"x's strides", FOVEA_ERR_STRIDE, [](auto& c) { c.args.x_channel_stride = 2; }},
       {"y's other strides", FOVEA_ERR_STRIDE, [](auto& c) { c.args.y_channel_stride = 2; }},
       {"y's strides", FOVEA_ERR_STRIDE, [](auto& c) { c.args.y_token_stride = 3; }},
-      {"no x", FOVEA_ERR_NULL, [](auto& c) { c.args.x = nullptr; }},
-      {"no y", FOVEA_ERR_NULL, [](auto& c) { c.args.y = nullptr; }},
-      {"no weight", FOVEA_ERR_NULL, [](auto& c) { c.args.weight = nullptr; }},
       {"y over x", FOVEA_ERR_OVERLAP, [](auto& c) { c.args.x = c.args.y + 1; }},
       {"the state over y", FOVEA_ERR_OVERLAP, [](auto& c) { c.args.state = c.args.y; }},
       {"the state over x", FOVEA_ERR_OVERLAP, [](auto& c) { c.args.state = const_cast<float*>(c.args.x); }},
       {"the weight in y", FOVEA_ERR_OVERLAP, [](auto& c) { c.args.weight = c.args.y; }},
       {"the bias in the state", FOVEA_ERR_OVERLAP, [](auto& c) { c.args.bias = c.args.state; }},
-      {"misaligned", FOVEA_ERR_ALIGNMENT,
-       [](auto& c) { c.args.x = reinterpret_cast<const float*>(reinterpret_cast<const char*>(c.args.x) + 1); }},
-      {"too large", FOVEA_ERR_SIZE, [](auto& c) { c.args.x_batch_stride = PTRDIFF_MAX; }},
   };
+  add_misuses(misuses);
+  add_misaligned(misuses, &A::x, &A::y, &A::weight, &A::state);
+  add_misuses(misuses, FOVEA_ERR_DIM, {&A::channels, &A::width}, {0});
+  add_misuses(misuses, FOVEA_ERR_DIM, {&A::width}, {FOVEA_CONV1D_MOST_WIDTH + 1});
+  add_misuses(misuses, FOVEA_ERR_NULL, {&A::x, &A::weight}, {nullptr});
+  add_misuses(misuses, FOVEA_ERR_NULL, {&A::y}, {nullptr});
+  add_misuses(misuses, FOVEA_ERR_SIZE, {&A::x_batch_stride}, {PTRDIFF_MAX});
   const ConvCase good{ConvProblem{}};
   check_refused<ConvCase>(
       misuses, [] { return ConvCase(ConvProblem{}); }, [](ConvCase& c) { return fovea_conv1d_f32(&c.args); },

@@ -649,104 +649,68 @@ void check_refused(DeltaProblem p, const std::vector<Misuse<DeltaCall>>& all) {
 }
 
 TEST_CASE("delta: every misuse has its status, and nothing is written", "[short]") {
-  constexpr ptrdiff_t kMost = PTRDIFF_MAX;
+  using A = fovea_delta_args;
   static const auto become_general = [](auto& args) {
     args.rule = FOVEA_DELTA_RULE_GENERAL, args.decay_dim = FOVEA_DELTA_GENERAL_DIM(args.key_dim);
   };
   static const uint32_t falling[] = {0, 7, 5}, beyond[] = {0, 5, 12}, far[] = {0, 12, 12};
-  static Shuffler none(0), many(4097), two(2);
-  static const fovea_executor without_run = {nullptr, nullptr, 1};
-  const std::vector<Misuse<DeltaCall>> all = {
-      {"struct_bytes 0", FOVEA_ERR_STRUCT, [](auto& c) { c.args.struct_bytes = 0; }},
-      {"unknown target", FOVEA_ERR_ENUM, [](auto& c) { c.args.target = enum_of<fovea_target>(40); }},
-      {"another machine's target", FOVEA_ERR_TARGET, [](auto& c) { c.args.target = kForeign; }},
-      {"unknown rule", FOVEA_ERR_ENUM, [](auto& c) { c.args.rule = enum_of<fovea_delta_rule>(5); }},
-      {"unknown type", FOVEA_ERR_ENUM, [](auto& c) { c.args.dtype = kNoType; }},
-      {"unknown type of outputs", FOVEA_ERR_ENUM, [](auto& c) { c.args.out_dtype = kNoType; }},
-      {"i8", FOVEA_ERR_UNSUPPORTED, [](auto& c) { c.args.dtype = FOVEA_I8; }},
-      {"outputs of i8", FOVEA_ERR_UNSUPPORTED, [](auto& c) { c.args.out_dtype = FOVEA_I8; }},
-      {"no query heads", FOVEA_ERR_DIM, [](auto& c) { c.args.q_heads = 0; }},
-      {"no key heads", FOVEA_ERR_DIM, [](auto& c) { c.args.k_heads = 0; }},
-      {"no value heads", FOVEA_ERR_DIM, [](auto& c) { c.args.v_heads = 0; }},
-      {"key_dim 0", FOVEA_ERR_DIM, [](auto& c) { c.args.key_dim = 0; }},
-      {"value_dim 0", FOVEA_ERR_DIM, [](auto& c) { c.args.value_dim = 0; }},
-      {"query heads that do not divide", FOVEA_ERR_HEADS, [](auto& c) { c.args.q_heads = 3; }},
-      {"key heads that do not divide", FOVEA_ERR_HEADS, [](auto& c) { c.args.k_heads = 3; }},
-      {"too large a key_dim", FOVEA_ERR_SIZE, [](auto& c) { c.args.key_dim = 0x80000000u; }},
-      {"too large a value_dim", FOVEA_ERR_SIZE, [](auto& c) { c.args.value_dim = 0x80000000u; }},
-      {"some decays of a key", FOVEA_ERR_SIZE, [](auto& c) { c.args.decay_dim = 2; }},
-      {"the general rule on another state", FOVEA_ERR_SIZE, [](auto& c) { c.args.rule = FOVEA_DELTA_RULE_GENERAL; }},
+  std::vector<Misuse<DeltaCall>> all = {
+      {"the general rule with the decays of another", FOVEA_ERR_STATE, [](auto& c) { become_general(c.args); }},
       {"another rule on a state of the general rule", FOVEA_ERR_SIZE,
        [](auto& c) { c.args.decay_dim = FOVEA_DELTA_GENERAL_DIM(c.args.key_dim); }},
-      {"the general rule with the decays of another", FOVEA_ERR_STATE, [](auto& c) { become_general(c.args); }},
-      {"too many tokens", FOVEA_ERR_SIZE, [](auto& c) { c.args.tokens = (1u << 30) + 1; }},
-      {"an infinite scale", FOVEA_ERR_NUMBER, [](auto& c) { c.args.scale = kInfinity; }},
-      {"a scale of NaN", FOVEA_ERR_NUMBER, [](auto& c) { c.args.scale = kNaN; }},
-      {"the smallest budget", FOVEA_ERR_BUDGET, [](auto& c) { c.args.workspace_budget_bytes = 1; }},
       {"no state", FOVEA_ERR_NULL, [](auto& c) { c.state = nullptr; }},
       {"a state misaligned", FOVEA_ERR_ALIGNMENT,
        [](auto& c) { c.state = reinterpret_cast<fovea_delta_state*>(reinterpret_cast<char*>(c.state) + 8); }},
       {"other bytes than a state", FOVEA_ERR_STATE,
        [](auto& c) { c.state = reinterpret_cast<fovea_delta_state*>(c.workspace); }},
-      {"another key_dim", FOVEA_ERR_STATE, [](auto& c) { c.args.key_dim = 8; }},
-      {"another value_dim", FOVEA_ERR_STATE, [](auto& c) { c.args.value_dim = 8; }},
       {"other value heads", FOVEA_ERR_STATE, [](auto& c) { c.args.v_heads = 4, c.args.q_heads = 4; }},
       {"another decay_dim", FOVEA_ERR_STATE, [](auto& c) { c.args.decay_dim = c.args.key_dim; }},
-      {"an entry too many", FOVEA_ERR_CAPACITY, [](auto& c) { c.args.entry = 1; }},
-      {"an entry far away", FOVEA_ERR_CAPACITY, [](auto& c) { c.args.entry = 0xffffffffu; }},
-      {"a batch too large", FOVEA_ERR_CAPACITY, [](auto& c) { c.args.batch = 3; }},
-      {"offsets that fall", FOVEA_ERR_LENGTH, [](auto& c) { c.args.offsets = falling; }},
-      {"offsets beyond the tokens", FOVEA_ERR_LENGTH, [](auto& c) { c.args.offsets = beyond; }},
-      {"an entry with more tokens than there are", FOVEA_ERR_LENGTH, [](auto& c) { c.args.offsets = far; }},
       {"offsets misaligned", FOVEA_ERR_ALIGNMENT,
        [](auto& c) { c.args.offsets = reinterpret_cast<const uint32_t*>(c.workspace + 2); }},
-      {"no workspace", FOVEA_ERR_NULL, [](auto& c) { c.workspace = nullptr; }},
-      {"a workspace too small", FOVEA_ERR_WORKSPACE, [](auto& c) { --c.workspace_bytes; }},
-      {"a workspace for one worker", FOVEA_ERR_WORKSPACE, [](auto& c) { c.args.executor = two.executor(); }},
-      {"a workspace misaligned", FOVEA_ERR_ALIGNMENT, [](auto& c) { c.workspace += 32, c.workspace_bytes -= 32; }},
-      {"no out", FOVEA_ERR_NULL, [](auto& c) { c.args.out.data = nullptr; }},
-      {"no q", FOVEA_ERR_NULL, [](auto& c) { c.args.q.data = nullptr; }},
-      {"no k", FOVEA_ERR_NULL, [](auto& c) { c.args.k.data = nullptr; }},
-      {"no v", FOVEA_ERR_NULL, [](auto& c) { c.args.v.data = nullptr; }},
-      {"no decay", FOVEA_ERR_NULL, [](auto& c) { c.args.decay.data = nullptr; }},
-      {"no beta", FOVEA_ERR_NULL, [](auto& c) { c.args.beta.data = nullptr; }},
-      {"q misaligned", FOVEA_ERR_ALIGNMENT, [](auto& c) { c.args.q.data = c.q.row(0) + 1; }},
-      {"tokens of out are one", FOVEA_ERR_STRIDE, [](auto& c) { c.args.out.token_stride = 0; }},
-      {"tokens of q are one", FOVEA_ERR_STRIDE, [](auto& c) { c.args.q.token_stride = 0; }},
-      {"tokens of k are one", FOVEA_ERR_STRIDE, [](auto& c) { c.args.k.token_stride = 0; }},
-      {"tokens of v are one", FOVEA_ERR_STRIDE, [](auto& c) { c.args.v.token_stride = 0; }},
-      {"out too far", FOVEA_ERR_SIZE, [](auto& c) { c.args.out.batch_stride = kMost; }},
-      {"k too far", FOVEA_ERR_SIZE, [](auto& c) { c.args.k.head_stride = -kMost; }},
-      {"v is out", FOVEA_ERR_OVERLAP, [](auto& c) { c.args.v.data = c.args.out.data; }},
-      {"q in the workspace", FOVEA_ERR_OVERLAP, [](auto& c) { c.args.q.data = c.workspace; }},
-      {"k in the state", FOVEA_ERR_OVERLAP, [](auto& c) { c.args.k.data = c.state; }},
-      {"out in the state", FOVEA_ERR_OVERLAP, [](auto& c) { c.args.out.data = c.state; }},
-      {"decay in out", FOVEA_ERR_OVERLAP, [](auto& c) { c.args.decay.data = c.args.out.data; }},
-      {"beta in out", FOVEA_ERR_OVERLAP, [](auto& c) { c.args.beta.data = c.args.out.data; }},
-      {"an executor without run", FOVEA_ERR_NULL, [](auto& c) { c.args.executor = &without_run; }},
-      {"an executor without workers", FOVEA_ERR_CAPACITY, [](auto& c) { c.args.executor = none.executor(); }},
-      {"an executor with too many workers", FOVEA_ERR_CAPACITY, [](auto& c) { c.args.executor = many.executor(); }},
   };
+  add_misuses(all);
+  add_workspace_misuses(all);
+  const auto arrays = {&A::q, &A::k, &A::v};
+  add_arrays(all, &A::q, &A::k, &A::v, &A::decay, &A::beta, &A::out);
+  for (fovea_in A::* const array : arrays) {
+    add_misuse(all, FOVEA_ERR_STRIDE, array, [](auto& a) { a.token_stride = 0; });
+  }
+  add_overlaps(all, arrays, [](auto& c) { return c.args.out.data; });
+  add_overlaps(all, arrays, [](auto& c) { return c.workspace; });
+  add_overlaps(all, arrays, [](auto& c) { return c.state; });
+  add_overlaps(all, {&A::decay, &A::beta}, [](auto& c) { return c.args.out.data; });
+  add_overlaps(all, {&A::out}, [](auto& c) { return c.state; });
+  const auto no_rule = enum_of<fovea_delta_rule>(5);
+  add_misuses(all, FOVEA_ERR_ENUM, {&A::rule}, {no_rule});
+  add_misuses(all, FOVEA_ERR_SIZE, {&A::rule}, {FOVEA_DELTA_RULE_GENERAL});
+  add_misuses(all, FOVEA_ERR_ENUM, {&A::dtype, &A::out_dtype}, {kNoType});
+  add_misuses(all, FOVEA_ERR_UNSUPPORTED, {&A::dtype, &A::out_dtype}, {FOVEA_I8});
+  add_misuses(all, FOVEA_ERR_DIM, {&A::q_heads, &A::k_heads, &A::v_heads}, {0});
+  add_misuses(all, FOVEA_ERR_DIM, {&A::key_dim, &A::value_dim}, {0});
+  add_misuses(all, FOVEA_ERR_HEADS, {&A::q_heads, &A::k_heads}, {3});
+  add_misuses(all, FOVEA_ERR_SIZE, {&A::key_dim, &A::value_dim}, {0x80000000u});
+  add_misuses(all, FOVEA_ERR_SIZE, {&A::decay_dim}, {2});
+  add_misuses(all, FOVEA_ERR_SIZE, {&A::tokens}, {(1u << 30) + 1});
+  add_misuses(all, FOVEA_ERR_STATE, {&A::key_dim, &A::value_dim}, {8});
+  add_misuses(all, FOVEA_ERR_CAPACITY, {&A::entry}, {1, 0xffffffffu});
+  add_misuses(all, FOVEA_ERR_CAPACITY, {&A::batch}, {3});
+  add_misuses(all, FOVEA_ERR_NUMBER, {&A::scale}, {kInfinity, kNaN});
+  add_misuses(all, FOVEA_ERR_LENGTH, {&A::offsets}, {falling, beyond, far});
   check_refused(DeltaProblem{}, all);
 }
 
 TEST_CASE("delta: misuse of the arrays of the general rule has its status, and nothing is written", "[short]") {
-  constexpr ptrdiff_t kMost = PTRDIFF_MAX;
+  using A = fovea_delta_args;
   DeltaProblem p;
   p.rule = FOVEA_DELTA_RULE_GENERAL;
-  check_refused(p,
-                {
-                    {"no a", FOVEA_ERR_NULL, [](auto& c) { c.args.a.data = nullptr; }},
-                    {"no b", FOVEA_ERR_NULL, [](auto& c) { c.args.b.data = nullptr; }},
-                    {"no k", FOVEA_ERR_NULL, [](auto& c) { c.args.k.data = nullptr; }},
-                    {"no decay", FOVEA_ERR_NULL, [](auto& c) { c.args.decay.data = nullptr; }},
-                    {"a in out", FOVEA_ERR_OVERLAP, [](auto& c) { c.args.a.data = c.args.out.data; }},
-                    {"b in out", FOVEA_ERR_OVERLAP, [](auto& c) { c.args.b.data = c.args.out.data; }},
-                    {"a too far", FOVEA_ERR_SIZE, [](auto& c) { c.args.a.head_stride = -kMost; }},
-                    {"b too far", FOVEA_ERR_SIZE, [](auto& c) { c.args.b.head_stride = -kMost; }},
-                    {"the decays of another rule", FOVEA_ERR_SIZE, [](auto& c) { c.args.decay_dim = c.args.key_dim; }},
-                    {"another rule", FOVEA_ERR_SIZE, [](auto& c) { c.args.rule = FOVEA_DELTA_RULE_GATED_DELTA; }},
-                });
+  std::vector<Misuse<DeltaCall>> all = {
+      {"the decays of another rule", FOVEA_ERR_SIZE, [](auto& c) { c.args.decay_dim = c.args.key_dim; }},
+  };
+  const auto arrays = {&A::a, &A::b, &A::k, &A::decay};
+  add_arrays(all, &A::a, &A::b, &A::k, &A::decay);
+  add_overlaps(all, arrays, [](auto& c) { return c.args.out.data; });
+  add_misuses(all, FOVEA_ERR_SIZE, {&A::rule}, {FOVEA_DELTA_RULE_GATED_DELTA});
+  check_refused(p, all);
 }
 
 TEST_CASE("delta: misuse of states has its status, and nothing is written", "[short]") {
@@ -812,38 +776,33 @@ TEST_CASE("delta: misuse of matrices of the caller has its status, and nothing i
     char* workspace;
     size_t workspace_bytes;
   };
-  Shuffler two(2);
-  static const fovea_executor without_run = {nullptr, nullptr, 1};
+  using A = fovea_delta_args;
   static const uint32_t falling[] = {0, 6, 5};
-  const std::vector<Misuse<Call>> all = {
-      {FOVEA_ERR_STRUCT, [](auto& c) { --c.args.struct_bytes; }},
-      {FOVEA_ERR_TARGET, [](auto& c) { c.args.target = kForeign; }},
-      {FOVEA_ERR_SIZE, [](auto& c) { c.args.decay_dim = 3; }},
-      {FOVEA_ERR_SIZE, [](auto& c) { c.args.key_dim = c.args.value_dim = 0x7fffffff, c.args.decay_dim = 1; }},
-      {FOVEA_ERR_BUDGET, [](auto& c) { c.args.workspace_budget_bytes = fovea_delta_state_bytes(1, 1, 16, 20, 1); }},
-      {FOVEA_ERR_BUDGET,
-       [](auto& c) { c.args.workspace_budget_bytes = 100 + fovea_delta_state_bytes(1, 1, 16, 20, 1); }},
-      {FOVEA_ERR_NULL, [](auto& c) { c.args.executor = &without_run; }},
-      {FOVEA_ERR_LENGTH, [](auto& c) { c.args.offsets = falling; }},
-      {FOVEA_ERR_NULL, [](auto& c) { c.workspace = nullptr; }},
-      {FOVEA_ERR_WORKSPACE, [](auto& c) { --c.workspace_bytes; }},
-      {FOVEA_ERR_WORKSPACE, [&](Call& c) { c.args.executor = two.executor(); }},
-      {FOVEA_ERR_ALIGNMENT, [](auto& c) { c.workspace += 32, c.workspace_bytes -= 32; }},
-      {FOVEA_ERR_NULL, [](auto& c) { c.args.k.data = nullptr; }},
-      {FOVEA_ERR_NULL, [](auto& c) { c.before.data = nullptr; }},
-      {FOVEA_ERR_NULL, [](auto& c) { c.after.data = nullptr; }},
-      {FOVEA_ERR_STRIDE, [](auto& c) { c.after.token_stride = 0; }},
-      {FOVEA_ERR_SIZE, [](auto& c) { c.after.head_stride = PTRDIFF_MAX; }},
-      {FOVEA_ERR_SIZE, [](auto& c) { c.before.head_stride = -PTRDIFF_MAX; }},
-      {FOVEA_ERR_ALIGNMENT, [](auto& c) { c.before.data = static_cast<const char*>(c.before.data) + 1; }},
-      {FOVEA_ERR_OVERLAP, [](auto& c) { c.before.data = static_cast<float*>(c.after.data) + 1; }},
-      {FOVEA_ERR_OVERLAP, [](auto& c) { c.before.data = c.after.data, c.before.token_stride += 1; }},
-      {FOVEA_ERR_OVERLAP, [](auto& c) { c.before.data = c.workspace; }},
-      {FOVEA_ERR_OVERLAP, [](auto& c) { c.before.data = c.args.out.data; }},
-      {FOVEA_ERR_OVERLAP, [](auto& c) { c.after.data = c.workspace; }},
-      {FOVEA_ERR_OVERLAP, [](auto& c) { c.args.out.data = c.after.data; }},
-      {FOVEA_ERR_OVERLAP, [](auto& c) { c.args.q.data = c.after.data; }},
+  const size_t state_bytes = fovea_delta_state_bytes(1, 1, 16, 20, 1);
+  std::vector<Misuse<Call>> all = {
+      {"dims", FOVEA_ERR_SIZE, [](auto& c) { c.args.key_dim = c.args.value_dim = 0x7fffffff, c.args.decay_dim = 1; }},
+      {"no before", FOVEA_ERR_NULL, [](auto& c) { c.before.data = nullptr; }},
+      {"no after", FOVEA_ERR_NULL, [](auto& c) { c.after.data = nullptr; }},
+      {"rows of after are one", FOVEA_ERR_STRIDE, [](auto& c) { c.after.token_stride = 0; }},
+      {"after too far", FOVEA_ERR_SIZE, [](auto& c) { c.after.head_stride = PTRDIFF_MAX; }},
+      {"before too far", FOVEA_ERR_SIZE, [](auto& c) { c.before.head_stride = -PTRDIFF_MAX; }},
+      {"before misaligned", FOVEA_ERR_ALIGNMENT,
+       [](auto& c) { c.before.data = static_cast<const char*>(c.before.data) + 1; }},
+      {"before in after", FOVEA_ERR_OVERLAP, [](auto& c) { c.before.data = static_cast<float*>(c.after.data) + 1; }},
+      {"before on after, other strides", FOVEA_ERR_OVERLAP,
+       [](auto& c) { c.before.data = c.after.data, c.before.token_stride += 1; }},
+      {"before in the workspace", FOVEA_ERR_OVERLAP, [](auto& c) { c.before.data = c.workspace; }},
+      {"before in out", FOVEA_ERR_OVERLAP, [](auto& c) { c.before.data = c.args.out.data; }},
+      {"after in the workspace", FOVEA_ERR_OVERLAP, [](auto& c) { c.after.data = c.workspace; }},
   };
+  add_misuses(all);
+  add_workspace_misuses(all);
+  add_misuses(all, FOVEA_ERR_SIZE, {&A::decay_dim}, {3});
+  add_misuses(all, FOVEA_ERR_BUDGET, {&A::workspace_budget_bytes}, {state_bytes, state_bytes + 100});
+  add_misuses(all, FOVEA_ERR_LENGTH, {&A::offsets}, {falling});
+  add_misuses(all, FOVEA_ERR_NULL, {&A::k}, {fovea_in{}});
+  add_overlaps(all, {&A::out}, [](auto& c) { return c.after.data; });
+  add_overlaps(all, {&A::q}, [](auto& c) { return c.after.data; });
   DeltaProblem p;
   p.given = true, p.placement = Placement::kStart;
   check_refused<Call>(
@@ -856,8 +815,9 @@ TEST_CASE("delta: misuse of matrices of the caller has its status, and nothing i
   CHECK(fovea_delta_matrices(&test.args, nullptr, nullptr, nullptr, 0) == FOVEA_ERR_NULL);
   CHECK(fovea_delta_matrices_workspace_bytes(nullptr) == 0);
   // A budget and workers: the states of all workers, and the rest.
-  const size_t state = fovea_delta_state_bytes(1, 1, 16, 20, 1), most = fovea_delta_workspace_bytes(&test.args);
+  const size_t state = state_bytes, most = fovea_delta_workspace_bytes(&test.args);
   CHECK(fovea_delta_matrices_workspace_bytes(&test.args) == state + most);
+  const Shuffler two(2);
   test.args.executor = two.executor();
   CHECK(fovea_delta_matrices_workspace_bytes(&test.args) == 2 * (state + most));
   test.args.workspace_budget_bytes = 2 * (state + most) - 1;
@@ -869,10 +829,10 @@ TEST_CASE("delta: misuse of matrices of the caller has its status, and nothing i
 
 TEST_CASE("delta: BEST is the first target", "[short]") {
   DeltaCase test(DeltaProblem{});
-  REQUIRE(test.run(FOVEA_TARGET_BEST) == FOVEA_OK);
-  const std::vector<float> want = test.bits(FOVEA_TARGET_BEST);
-  REQUIRE(test.run(fovea_target_at(0)) == FOVEA_OK);
-  CHECK(same_bits(test.bits(fovea_target_at(0)), want));
+  check_best([&](fovea_target target) {
+    REQUIRE(test.run(target) == FOVEA_OK);
+    return test.bits(target);
+  });
 }
 
 }  // namespace fovea_test

@@ -3,8 +3,8 @@
 // Products of halves by their definition in fovea.h: chains of 32 multiply-adds, each of which rounds once to f16. And
 // what becomes of numbers that f16 cannot hold.
 #include "platform/platform.h"
-#include "support/halves.h"
-#include "support/one_head.h"
+#include "support/formats.h"
+#include "support/reference.h"
 #include "support/test.h"
 
 namespace fovea_test {

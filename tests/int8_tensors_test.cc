@@ -2,7 +2,7 @@
 //
 // Tensors of int8: queries, keys, values and outputs with a scale and a zero point each, scales a row or a channel. The
 // reference takes the numbers that the codes stand for.
-#include "support/one_head.h"
+#include "support/reference.h"
 #include "support/tensors.h"
 #include "support/test.h"
 #include "support/test_stream.h"
@@ -396,9 +396,7 @@ TEST_CASE("tensors: scales that contradict the description are refused", "[short
       {"scales of keys", FOVEA_ERR_UNSUPPORTED, [](auto& a) { a.kv.key_scales.data = one; }},
       {"scales of values", FOVEA_ERR_UNSUPPORTED, [](auto& a) { a.kv.value_scales.data = one; }},
       {"scales of channels misaligned", FOVEA_ERR_ALIGNMENT,
-       [](auto& a) {
-         a.value_channel_scales = reinterpret_cast<const float*>(reinterpret_cast<const char*>(one) + 1);
-       }},
+       [](auto& a) { a.value_channel_scales = shifted<float>(one, 1); }},
       {"scales of channels in out", FOVEA_ERR_OVERLAP,
        [](auto& a) { a.value_channel_scales = static_cast<const float*>(a.out.data); }},
   };

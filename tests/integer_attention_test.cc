@@ -315,32 +315,9 @@ TEST_CASE("integer attention: each field has an effect", "[short]") {
 }
 
 TEST_CASE("integer attention: every misuse has its status, and nothing is written", "[short]") {
-  const std::vector<Misuse<IntegerCase>> misuses = {
-      {"struct_bytes 0", FOVEA_ERR_STRUCT, [](auto& c) { c.args.struct_bytes = 0; }},
-      {"struct_bytes too large", FOVEA_ERR_STRUCT, [](auto& c) { c.args.struct_bytes += 4; }},
-      {"no query head", FOVEA_ERR_DIM, [](auto& c) { c.args.q_heads = 0; }},
-      {"no key head", FOVEA_ERR_DIM, [](auto& c) { c.args.kv_heads = 0; }},
-      {"head_dim 0", FOVEA_ERR_DIM, [](auto& c) { c.args.head_dim = 0; }},
-      {"value_dim 0", FOVEA_ERR_DIM, [](auto& c) { c.args.value_dim = 0; }},
-      {"head_dim 1025", FOVEA_ERR_UNSUPPORTED, [](auto& c) { c.args.head_dim = 1025; }},
+  using A = fovea_integer_attention_args;
+  std::vector<Misuse<IntegerCase>> misuses = {
       {"heads do not divide", FOVEA_ERR_HEADS, [](auto& c) { c.args.q_heads = 3, c.args.kv_heads = 2; }},
-      {"value_dim too large", FOVEA_ERR_SIZE, [](auto& c) { c.args.value_dim = (1u << 24) + 1; }},
-      {"too many keys", FOVEA_ERR_SIZE, [](auto& c) { c.args.kv_tokens = (1u << 24) + 1; }},
-      {"causal 4", FOVEA_ERR_ENUM, [](auto& c) { c.args.causal = fovea_causal(4); }},
-      {"causal -1", FOVEA_ERR_ENUM, [](auto& c) { c.args.causal = fovea_causal(-1); }},
-      {"q_zero 128", FOVEA_ERR_NUMBER, [](auto& c) { c.args.q_zero = 128; }},
-      {"value_zero -129", FOVEA_ERR_NUMBER, [](auto& c) { c.args.value_zero = -129; }},
-      {"out_zero 128", FOVEA_ERR_NUMBER, [](auto& c) { c.args.out_zero = 128; }},
-      {"score_multiplier too small", FOVEA_ERR_NUMBER, [](auto& c) { c.args.score_multiplier = (1 << 30) - 1; }},
-      {"score_multiplier negative", FOVEA_ERR_NUMBER, [](auto& c) { c.args.score_multiplier = -0x7fffffff; }},
-      {"score_shift 32", FOVEA_ERR_NUMBER, [](auto& c) { c.args.score_shift = 32; }},
-      {"score_shift -32", FOVEA_ERR_NUMBER, [](auto& c) { c.args.score_shift = -32; }},
-      {"out_multiplier 0", FOVEA_ERR_NUMBER, [](auto& c) { c.args.out_multiplier = 0; }},
-      {"out_shift 32", FOVEA_ERR_NUMBER, [](auto& c) { c.args.out_shift = 32; }},
-      {"out_shift, least of all", FOVEA_ERR_NUMBER, [](auto& c) { c.args.out_shift = INT32_MIN; }},
-      {"no positions for causal", FOVEA_ERR_POSITIONS_MISSING, [](auto& c) { c.args.causal = FOVEA_CAUSAL_POSITIONS; }},
-      {"no positions for a window", FOVEA_ERR_POSITIONS_MISSING, [](auto& c) { c.args.window_left = 1; }},
-      {"no positions for a right window", FOVEA_ERR_POSITIONS_MISSING, [](auto& c) { c.args.window_right = 1; }},
       {"positions twice", FOVEA_ERR_POSITIONS_TWICE,
        [](auto& c) { c.args.causal = FOVEA_CAUSAL_TOP_LEFT, c.args.positions = c.positions_.data(); }},
       {"a position too far", FOVEA_ERR_SIZE,
@@ -355,21 +332,27 @@ TEST_CASE("integer attention: every misuse has its status, and nothing is writte
        }},
       {"a length too large", FOVEA_ERR_LENGTH,
        [](auto& c) { c.args.kv_lengths = c.lengths_.data(), c.lengths_[0] = c.p.kv_tokens + 1; }},
-      {"no out", FOVEA_ERR_NULL, [](auto& c) { c.args.out.data = nullptr; }},
-      {"no queries", FOVEA_ERR_NULL, [](auto& c) { c.args.q.data = nullptr; }},
-      {"no keys", FOVEA_ERR_NULL, [](auto& c) { c.args.keys.data = nullptr; }},
-      {"no values", FOVEA_ERR_NULL, [](auto& c) { c.args.values.data = nullptr; }},
-      {"q tokens are one", FOVEA_ERR_STRIDE, [](auto& c) { c.args.q.token_stride = 0; }},
-      {"keys are one", FOVEA_ERR_STRIDE, [](auto& c) { c.args.keys.token_stride = 0; }},
-      {"values are one", FOVEA_ERR_STRIDE, [](auto& c) { c.args.values.token_stride = 0; }},
       {"out tokens share places", FOVEA_ERR_STRIDE, [](auto& c) { c.args.out.token_stride -= 1; }},
-      {"out on queries", FOVEA_ERR_OVERLAP, [](auto& c) { c.args.q.data = c.args.out.data; }},
-      {"out on keys", FOVEA_ERR_OVERLAP, [](auto& c) { c.args.keys.data = c.args.out.data; }},
-      {"out on values", FOVEA_ERR_OVERLAP, [](auto& c) { c.args.values.data = c.args.out.data; }},
-      {"keys in the workspace", FOVEA_ERR_OVERLAP,
-       [](IntegerCase& c) { c.args.keys.data = c.workspace.as<int8_t>() + 64; }},
-      {"keys too far", FOVEA_ERR_SIZE, [](auto& c) { c.args.keys.token_stride = PTRDIFF_MAX; }},
   };
+  add_struct_misuses(misuses);
+  add_misuse(misuses, FOVEA_ERR_NULL, &A::out, [](auto& a) { a.data = nullptr; });
+  const auto inputs = {&A::q, &A::keys, &A::values};
+  for (fovea_in A::* const array : inputs) {
+    add_misuse(misuses, FOVEA_ERR_NULL, array, [](auto& a) { a.data = nullptr; });
+    add_misuse(misuses, FOVEA_ERR_SIZE, array, [](auto& a) { a.token_stride = PTRDIFF_MAX; });
+    add_misuse(misuses, FOVEA_ERR_STRIDE, array, [](auto& a) { a.token_stride = 0; });
+  }
+  add_overlaps(misuses, inputs, [](auto& c) { return c.args.out.data; });
+  add_overlaps(misuses, inputs, [](auto& c) { return c.workspace.template as<int8_t>() + 64; });
+  add_misuses(misuses, FOVEA_ERR_DIM, {&A::q_heads, &A::kv_heads, &A::head_dim, &A::value_dim}, {0});
+  add_misuses(misuses, FOVEA_ERR_UNSUPPORTED, {&A::head_dim}, {1025});
+  add_misuses(misuses, FOVEA_ERR_SIZE, {&A::value_dim, &A::kv_tokens}, {(1u << 24) + 1});
+  add_misuses(misuses, FOVEA_ERR_ENUM, {&A::causal}, {fovea_causal(4), fovea_causal(-1)});
+  add_misuses(misuses, FOVEA_ERR_POSITIONS_MISSING, {&A::causal}, {FOVEA_CAUSAL_POSITIONS});
+  add_misuses(misuses, FOVEA_ERR_POSITIONS_MISSING, {&A::window_left, &A::window_right}, {1});
+  add_misuses(misuses, FOVEA_ERR_NUMBER, {&A::q_zero, &A::value_zero, &A::out_zero}, {128, -129});
+  add_misuses(misuses, FOVEA_ERR_NUMBER, {&A::score_multiplier, &A::out_multiplier}, {(1 << 30) - 1, -0x7fffffff, 0});
+  add_misuses(misuses, FOVEA_ERR_NUMBER, {&A::score_shift, &A::out_shift}, {32, -32, INT32_MIN});
   IntegerProblem p;
   p.placement = Placement::kStart;
   check_refused<IntegerCase>(

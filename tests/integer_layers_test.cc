@@ -441,32 +441,23 @@ struct Calls {
   }
 };
 
+// A call of one of them.
 template <class Args>
-struct LayerMisuse {
-  const char* what;
-  fovea_status want;
-  void (*change)(Calls&, Args&);
+struct LayerCall : Calls {
+  explicit LayerCall(Args Calls::* of_layer) : args(this->*of_layer) {}
+  Args& args;
 };
 template <class Args>
-void check_misuses(fovea_status (*call)(const Args*), Args Calls::* args,
-                   const std::vector<LayerMisuse<Args>>& misuses) {
-  const LayerMisuse<Args> of_all[] = {
-      {"struct_bytes", FOVEA_ERR_STRUCT, [](Calls&, Args& a) { ++a.struct_bytes; }},
-      {"dim", FOVEA_ERR_DIM, [](Calls&, Args& a) { a.dim = 0; }},
-      {"no y", FOVEA_ERR_NULL, [](Calls&, Args& a) { a.y.data = nullptr; }},
-      {"y's strides", FOVEA_ERR_STRIDE, [](Calls&, Args& a) { a.y.head_stride = 7; }},
-      {"y too far", FOVEA_ERR_SIZE, [](Calls&, Args& a) { a.y.head_stride = PTRDIFF_MAX; }},
-      {"y over x", FOVEA_ERR_OVERLAP, [](Calls& c, Args& a) { a.y.data = c.x + 1; }},
-  };
-  const auto check = [&](const LayerMisuse<Args>& misuse) {
-    INFO(misuse.what);
-    Calls calls;
-    misuse.change(calls, calls.*args);
-    CHECK(call(&(calls.*args)) == misuse.want);
-    CHECK(calls.untouched());
-  };
-  for (const auto& misuse : of_all) check(misuse);
-  for (const auto& misuse : misuses) check(misuse);
+void check_misuses(fovea_status (*call)(const Args*), Args Calls::* args, std::vector<Misuse<LayerCall<Args>>> all) {
+  add_struct_misuses(all);
+  add_misuses(all, FOVEA_ERR_DIM, {&Args::dim}, {0});
+  add_misuse(all, FOVEA_ERR_NULL, &Args::y, [](auto& y) { y.data = nullptr; });
+  add_misuse(all, FOVEA_ERR_STRIDE, &Args::y, [](auto& y) { y.head_stride = 7; });
+  add_misuse(all, FOVEA_ERR_SIZE, &Args::y, [](auto& y) { y.head_stride = PTRDIFF_MAX; });
+  add_overlaps(all, {&Args::y}, [](auto& c) { return c.x + 1; });
+  check_refused(
+      all, [=] { return LayerCall<Args>(args); }, [=](auto& c) { return call(&c.args); },
+      [](const auto& c) { return c.untouched(); });
   CHECK(call(nullptr) == FOVEA_ERR_NULL);
   for (uint32_t Args::* count : {&Args::batch, &Args::heads, &Args::tokens}) {
     Calls calls;
@@ -485,65 +476,41 @@ TEST_CASE("integer layers: argmax and top k are those of a sorted row, with ties
       Guarded memory(count, 1, Placement::kEnd);
       int8_t* const x = memory.as<int8_t>();
       for (uint32_t i = 0; i < count; ++i) x[i] = int8_t(int(random_bits(uint64_t(kinds), i) % uint32_t(kinds)) - 128);
-      std::vector<uint32_t> sorted(count);
-      for (uint32_t i = 0; i < count; ++i) sorted[i] = i;
-      std::sort(sorted.begin(), sorted.end(),
-                [&](uint32_t i, uint32_t j) { return x[i] != x[j] ? x[i] > x[j] : i < j; });
-      uint32_t best = 77;
-      REQUIRE(fovea_integer_argmax(x, count, &best) == FOVEA_OK);
-      CHECK(best == sorted[0]);
-      for (const uint32_t k : std::initializer_list<uint32_t>{0, 1, 2, 3, 7, count / 2, count}) {
-        if (k > count) continue;
-        Guarded found(k * 4, 4, Placement::kEnd);
-        REQUIRE(fovea_integer_top_k(x, count, k, found.as<uint32_t>()) == FOVEA_OK);
-        CHECK(std::equal(found.as<uint32_t>(), found.as<uint32_t>() + k, sorted.begin()));
-        CHECK(found.margin_intact());
-      }
+      check_largest(fovea_integer_argmax, fovea_integer_top_k, x, count,
+                    [&](uint32_t i, uint32_t j) { return x[i] != x[j] ? x[i] > x[j] : i < j; });
     }
   }
 }
 
 TEST_CASE("integer layers: every misuse of norms has its status, and nothing is written", "[short]") {
   using A = fovea_integer_norm_args;
-  check_misuses<A>(
-      fovea_integer_norm, &Calls::norm,
-      {
-          {"norm", FOVEA_ERR_ENUM, [](Calls&, A& a) { a.norm = FOVEA_NORM_L2; }},
-          {"dim too large", FOVEA_ERR_SIZE, [](Calls&, A& a) { a.dim = 16385; }},
-          {"no x", FOVEA_ERR_NULL, [](Calls&, A& a) { a.x.data = nullptr; }},
-          {"no weight", FOVEA_ERR_NULL, [](Calls&, A& a) { a.weight = nullptr; }},
-          {"weight misaligned", FOVEA_ERR_ALIGNMENT,
-           [](Calls& c, A& a) { a.weight = reinterpret_cast<int16_t*>(reinterpret_cast<char*>(c.weight) + 1); }},
-          {"y over the bias", FOVEA_ERR_OVERLAP, [](Calls& c, A& a) { a.bias = reinterpret_cast<int16_t*>(c.y); }},
-          {"x_zero", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.x_zero = 128; }},
-          {"y_zero", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.y_zero = -129; }},
-          {"weight_multiplier", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.weight_multiplier = (1 << 30) - 1; }},
-          {"weight_shift", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.weight_shift = -7; }},
-          {"weight_shift too low", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.weight_shift = -32; }},
-          {"epsilon_multiplier", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.epsilon_multiplier = -1; }},
-          {"epsilon_shift", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.epsilon_shift = 16; }},
-          {"epsilon_shift too low", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.epsilon_shift = -32; }},
-      });
+  std::vector<Misuse<LayerCall<A>>> all = {
+      {"no x", FOVEA_ERR_NULL, [](auto& c) { c.args.x.data = nullptr; }},
+      {"y over the bias", FOVEA_ERR_OVERLAP, [](auto& c) { c.args.bias = reinterpret_cast<int16_t*>(c.y); }},
+  };
+  add_misaligned(all, &A::weight, &A::bias);
+  add_misuses(all, FOVEA_ERR_ENUM, {&A::norm}, {FOVEA_NORM_L2});
+  add_misuses(all, FOVEA_ERR_SIZE, {&A::dim}, {16385});
+  add_misuses(all, FOVEA_ERR_NULL, {&A::weight}, {nullptr});
+  add_misuses(all, FOVEA_ERR_NUMBER, {&A::x_zero, &A::y_zero}, {128, -129});
+  add_misuses(all, FOVEA_ERR_NUMBER, {&A::weight_multiplier, &A::epsilon_multiplier}, {(1 << 30) - 1, -1});
+  add_misuses(all, FOVEA_ERR_NUMBER, {&A::weight_shift}, {-7, -32});
+  add_misuses(all, FOVEA_ERR_NUMBER, {&A::epsilon_shift}, {16, -32});
+  check_misuses<A>(fovea_integer_norm, &Calls::norm, all);
 }
 
 TEST_CASE("integer layers: every misuse of sums and products has its status, and nothing is written", "[short]") {
   using A = fovea_integer_pair_args;
-  for (const auto call : {fovea_integer_add, fovea_integer_multiply}) {
-    check_misuses<A>(call, &Calls::pair,
-                     {
-                         {"no a", FOVEA_ERR_NULL, [](Calls&, A& a) { a.a.data = nullptr; }},
-                         {"y over b", FOVEA_ERR_OVERLAP, [](Calls& c, A& a) { a.b.data = c.y + 1; }},
-                         {"a_zero", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.a_zero = 128; }},
-                         {"b_zero", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.b_zero = 128; }},
-                         {"y_zero", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.y_zero = 128; }},
-                         {"a_multiplier", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.a_multiplier = 1; }},
-                         {"a_shift", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.a_shift = 6; }},
-                         {"a_shift too low", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.a_shift = -32; }},
-                         {"y_least", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.y_least = -129; }},
-                         {"y_most", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.y_most = 128; }},
-                         {"y_least above y_most", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.y_least = 1; }},
-                     });
-  }
+  std::vector<Misuse<LayerCall<A>>> all = {
+      {"no a", FOVEA_ERR_NULL, [](auto& c) { c.args.a.data = nullptr; }},
+      {"y over b", FOVEA_ERR_OVERLAP, [](auto& c) { c.args.b.data = c.y + 1; }},
+  };
+  add_misuses(all, FOVEA_ERR_NUMBER, {&A::a_zero, &A::b_zero, &A::y_zero}, {128});
+  add_misuses(all, FOVEA_ERR_NUMBER, {&A::a_multiplier}, {1});
+  add_misuses(all, FOVEA_ERR_NUMBER, {&A::a_shift}, {6, -32});
+  add_misuses(all, FOVEA_ERR_NUMBER, {&A::y_least}, {-129, 1});  // 1 is above y_most
+  add_misuses(all, FOVEA_ERR_NUMBER, {&A::y_most}, {128});
+  for (const auto call : {fovea_integer_add, fovea_integer_multiply}) check_misuses<A>(call, &Calls::pair, all);
   Calls calls;
   calls.pair.b_shift = 6;
   CHECK(fovea_integer_add(&calls.pair) == FOVEA_ERR_NUMBER);
@@ -556,23 +523,17 @@ TEST_CASE("integer layers: every misuse of activations has its status, and nothi
   using A = fovea_integer_activation_args;
   check_misuses<A>(fovea_integer_activation, &Calls::activation,
                    {
-                       {"no x", FOVEA_ERR_NULL, [](Calls&, A& a) { a.x.data = nullptr; }},
-                       {"no table", FOVEA_ERR_NULL, [](Calls&, A& a) { a.table = nullptr; }},
-                       {"y over the table", FOVEA_ERR_OVERLAP, [](Calls& c, A& a) { a.table = c.y; }},
+                       {"no x", FOVEA_ERR_NULL, [](auto& c) { c.args.x.data = nullptr; }},
+                       {"no table", FOVEA_ERR_NULL, [](auto& c) { c.args.table = nullptr; }},
+                       {"y over the table", FOVEA_ERR_OVERLAP, [](auto& c) { c.args.table = c.y; }},
                    });
   using H = fovea_integer_hard_swish_args;
-  check_misuses<H>(fovea_integer_hard_swish, &Calls::hard_swish,
-                   {
-                       {"no x", FOVEA_ERR_NULL, [](Calls&, H& a) { a.x.data = nullptr; }},
-                       {"x_zero", FOVEA_ERR_NUMBER, [](Calls&, H& a) { a.x_zero = 128; }},
-                       {"y_zero", FOVEA_ERR_NUMBER, [](Calls&, H& a) { a.y_zero = 128; }},
-                       {"three_multiplier", FOVEA_ERR_NUMBER, [](Calls&, H& a) { a.three_multiplier = 5; }},
-                       {"three_shift", FOVEA_ERR_NUMBER, [](Calls&, H& a) { a.three_shift = 14; }},
-                       {"three_shift too low", FOVEA_ERR_NUMBER, [](Calls&, H& a) { a.three_shift = -8; }},
-                       {"out_multiplier", FOVEA_ERR_NUMBER, [](Calls&, H& a) { a.out_multiplier = 5; }},
-                       {"out_shift", FOVEA_ERR_NUMBER, [](Calls&, H& a) { a.out_shift = 7; }},
-                       {"out_shift too low", FOVEA_ERR_NUMBER, [](Calls&, H& a) { a.out_shift = -24; }},
-                   });
+  std::vector<Misuse<LayerCall<H>>> all = {{"no x", FOVEA_ERR_NULL, [](auto& c) { c.args.x.data = nullptr; }}};
+  add_misuses(all, FOVEA_ERR_NUMBER, {&H::x_zero, &H::y_zero}, {128});
+  add_misuses(all, FOVEA_ERR_NUMBER, {&H::three_multiplier, &H::out_multiplier}, {5});
+  add_misuses(all, FOVEA_ERR_NUMBER, {&H::three_shift}, {14, -8});
+  add_misuses(all, FOVEA_ERR_NUMBER, {&H::out_shift}, {7, -24});
+  check_misuses<H>(fovea_integer_hard_swish, &Calls::hard_swish, all);
   int8_t table[256] = {77};
   const auto gelu = FOVEA_ACTIVATION_GELU;
   CHECK(fovea_integer_activation_table(fovea_activation_kind(99), 0, 1, 0, 1, 0, table) == FOVEA_ERR_ENUM);
@@ -609,20 +570,16 @@ TEST_CASE("integer layers: every misuse of argmax and top k has its status, and 
 
 TEST_CASE("integer layers: every misuse of means has its status, and nothing is written", "[short]") {
   using A = fovea_integer_mean_args;
-  check_misuses<A>(
-      fovea_integer_mean, &Calls::mean,
-      {
-          {"tokens", FOVEA_ERR_SIZE, [](Calls&, A& a) { a.tokens = (1u << 22) + 1; }},
-          {"no x", FOVEA_ERR_NULL, [](Calls&, A& a) { a.x.data = nullptr; }},
-          {"a length", FOVEA_ERR_LENGTH, [](Calls& c, A&) { c.lengths[0] = 4; }},
-          {"lengths misaligned", FOVEA_ERR_ALIGNMENT,
-           [](Calls& c, A& a) { a.lengths = reinterpret_cast<uint32_t*>(reinterpret_cast<char*>(c.lengths) + 1); }},
-          {"x_zero", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.x_zero = 128; }},
-          {"y_zero", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.y_zero = 128; }},
-          {"multiplier", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.multiplier = 5; }},
-          {"shift", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.shift = 6; }},
-          {"shift too low", FOVEA_ERR_NUMBER, [](Calls&, A& a) { a.shift = -32; }},
-      });
+  std::vector<Misuse<LayerCall<A>>> all = {
+      {"no x", FOVEA_ERR_NULL, [](auto& c) { c.args.x.data = nullptr; }},
+      {"a length", FOVEA_ERR_LENGTH, [](auto& c) { c.lengths[0] = 4; }},
+  };
+  add_misaligned(all, &A::lengths);
+  add_misuses(all, FOVEA_ERR_SIZE, {&A::tokens}, {(1u << 22) + 1});
+  add_misuses(all, FOVEA_ERR_NUMBER, {&A::x_zero, &A::y_zero}, {128});
+  add_misuses(all, FOVEA_ERR_NUMBER, {&A::multiplier}, {5});
+  add_misuses(all, FOVEA_ERR_NUMBER, {&A::shift}, {6, -32});
+  check_misuses<A>(fovea_integer_mean, &Calls::mean, all);
 }
 
 }  // namespace fovea_test

@@ -3,6 +3,7 @@
 // Linear layers with products of halves (FOVEA_COMPUTE_F16) by their definition in base.h, bit by bit, on every target
 // and in both ways in which a target may multiply halves. And what becomes of numbers that f16 cannot hold.
 #include "support/linear_case.h"
+#include "support/operator.h"
 
 namespace fovea_test {
 namespace {
@@ -88,12 +89,8 @@ TEST_CASE("linear f16: what f16 cannot hold becomes an infinity", "[short]") {
 }
 
 TEST_CASE("linear f16: every misuse is refused, and writes nothing", "[short]") {
-  const std::vector<Misuse<LinearCall>> all = {
-      {"an unknown compute", FOVEA_ERR_ENUM, [](auto& c) { c.args.compute = fovea_compute(77); }},
-      {"an unknown feature", FOVEA_ERR_ENUM, [](auto& c) { c.args.processor_features = 1ull << 63; }},
-      {"x of bf16", FOVEA_ERR_UNSUPPORTED, [](auto& c) { c.args.x_dtype = FOVEA_BF16; }},
-      {"x of codes", FOVEA_ERR_UNSUPPORTED, [](auto& c) { c.args.x_dtype = FOVEA_I8; }},
-      {"y of f16", FOVEA_ERR_UNSUPPORTED, [](auto& c) { c.args.y_dtype = FOVEA_F16; }},
+  using A = fovea_linear_args;
+  std::vector<Misuse<LinearCall>> all = {
       {"y of codes", FOVEA_ERR_UNSUPPORTED, [](auto& c) { c.args.y_dtype = FOVEA_I8, c.args.y_scale = 1.0f; }},
       {"weights of f32", FOVEA_ERR_UNSUPPORTED, [](auto& c) { c.args.weights.dtype = FOVEA_F32; }},
       {"weights of bf16", FOVEA_ERR_UNSUPPORTED, [](auto& c) { c.args.weights.dtype = FOVEA_BF16; }},
@@ -111,9 +108,12 @@ TEST_CASE("linear f16: every misuse is refused, and writes nothing", "[short]") 
        [](auto& c) { c.args.x_dtype = FOVEA_F16, c.args.x = c.x.row(0) + 1; }},
       {"y in x", FOVEA_ERR_OVERLAP, [](auto& c) { c.args.y = c.x.row(0); }},
       {"a budget that is too small", FOVEA_ERR_BUDGET, [](auto& c) { c.args.workspace_budget_bytes = 64; }},
-      {"no workspace", FOVEA_ERR_NULL, [](auto& c) { c.workspace = nullptr; }},
-      {"a workspace too small", FOVEA_ERR_WORKSPACE, [](auto& c) { c.workspace_bytes -= 64; }},
   };
+  add_workspace_misuses(all);
+  add_misuses(all, FOVEA_ERR_ENUM, {&A::compute}, {fovea_compute(77)});
+  add_misuses(all, FOVEA_ERR_ENUM, {&A::processor_features}, {1ull << 63});
+  add_misuses(all, FOVEA_ERR_UNSUPPORTED, {&A::x_dtype}, {FOVEA_BF16, FOVEA_I8});
+  add_misuses(all, FOVEA_ERR_UNSUPPORTED, {&A::y_dtype}, {FOVEA_F16});
   LinearProblem p = problem();
   p.placement = Placement::kStart;
   check_refused(p, all);

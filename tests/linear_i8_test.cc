@@ -281,15 +281,8 @@ TEST_CASE("linear i8: workspace grows with tokens up to a tile, and the macro is
 }
 
 TEST_CASE("linear i8: every misuse has its status, and nothing is written", "[short]") {
-  const std::vector<Misuse<LinearCall>> all = {
-      {"unknown compute", FOVEA_ERR_ENUM, [](auto& c) { c.args.compute = fovea_compute(3); }},
-      {"products of halves and integers", FOVEA_ERR_UNSUPPORTED, [](auto& c) { c.args.compute = FOVEA_COMPUTE_F16; }},
-      {"an unknown feature", FOVEA_ERR_ENUM, [](auto& c) { c.args.processor_features = 1ull << 63; }},
-      {"an unknown type of x", FOVEA_ERR_ENUM, [](auto& c) { c.args.x_dtype = fovea_dtype(99); }},
-      {"an unknown type of y", FOVEA_ERR_ENUM, [](auto& c) { c.args.y_dtype = fovea_dtype(99); }},
-      {"x of f16", FOVEA_ERR_UNSUPPORTED, [](auto& c) { c.args.x_dtype = FOVEA_F16; }},
-      {"y of bf16", FOVEA_ERR_UNSUPPORTED, [](auto& c) { c.args.y_dtype = FOVEA_BF16; }},
-      {"codes with f32 arithmetic", FOVEA_ERR_UNSUPPORTED, [](auto& c) { c.args.compute = FOVEA_COMPUTE_F32; }},
+  using A = fovea_linear_args;
+  std::vector<Misuse<LinearCall>> all = {
       {"f32 weights", FOVEA_ERR_UNSUPPORTED, [](auto& c) { c.args.weights.dtype = FOVEA_F32; }},
       {"f16 weights", FOVEA_ERR_UNSUPPORTED, [](auto& c) { c.args.weights.dtype = FOVEA_F16; }},
       {"an integer bias with groups", FOVEA_ERR_UNSUPPORTED,
@@ -309,30 +302,26 @@ TEST_CASE("linear i8: every misuse has its status, and nothing is written", "[sh
        [](LinearCall& c) { c.args.weights.bias_i32 = c.bias.as<int32_t>(), c.args.x_scales_stride = 0; }},
       {"an integer bias with many scales", FOVEA_ERR_UNSUPPORTED,
        [](LinearCall& c) { c.args.weights.bias_i32 = c.bias.as<int32_t>(), c.args.weights.bias = nullptr; }},
-      {"an input zero too low", FOVEA_ERR_NUMBER, [](auto& c) { c.args.x_zero = -129; }},
-      {"an input zero too high", FOVEA_ERR_NUMBER, [](auto& c) { c.args.x_zero = 128; }},
-      {"an output zero too low", FOVEA_ERR_NUMBER, [](auto& c) { c.args.y_zero = -129; }},
-      {"an output zero too high", FOVEA_ERR_NUMBER, [](auto& c) { c.args.y_zero = 128; }},
-      {"a subnormal scale of y", FOVEA_ERR_NUMBER, [](auto& c) { c.args.y_scale = 1e-39f; }},
-      {"a scale of y above 2^126", FOVEA_ERR_NUMBER, [](auto& c) { c.args.y_scale = 0x1.8p126f; }},
-      {"no scale of y", FOVEA_ERR_NUMBER, [](auto& c) { c.args.y_scale = 0.0f; }},
-      {"a negative scale of y", FOVEA_ERR_NUMBER, [](auto& c) { c.args.y_scale = -1.0f; }},
-      {"an infinite scale of y", FOVEA_ERR_NUMBER, [](auto& c) { c.args.y_scale = kInfinity; }},
-      {"a scale of y that is no number", FOVEA_ERR_NUMBER, [](auto& c) { c.args.y_scale = kNaN; }},
-      {"too many inputs", FOVEA_ERR_SIZE, [](auto& c) { c.args.in_dim = 65537; }},
-      {"no scales of x", FOVEA_ERR_NULL, [](auto& c) { c.args.x_scales = nullptr; }},
       {"no scales of weights", FOVEA_ERR_NULL, [](auto& c) { c.args.weights.scales = nullptr; }},
-      {"scales of x misaligned", FOVEA_ERR_ALIGNMENT,
-       [](LinearCall& c) { c.args.x_scales = reinterpret_cast<const float*>(c.x_scales.as<char>() + 1); }},
-      {"scales of x too far", FOVEA_ERR_SIZE, [](auto& c) { c.args.x_scales_stride = PTRDIFF_MAX; }},
       {"an integer bias misaligned", FOVEA_ERR_ALIGNMENT,
        [](LinearCall& c) {
          c.args.weights.bias = nullptr, c.args.x_scales_stride = 0;
-         c.args.weights.bias_i32 = reinterpret_cast<const int32_t*>(c.bias.as<char>() + 2);
+         c.args.weights.bias_i32 = shifted<int32_t>(c.bias.as<char>(), 2);
        }},
       {"x is y", FOVEA_ERR_OVERLAP, [](auto& c) { c.args.x = c.args.y; }},
       {"tokens of y overlap", FOVEA_ERR_STRIDE, [](auto& c) { --c.args.y_stride; }},
   };
+  add_misaligned(all, &A::x_scales);
+  add_misuses(all, FOVEA_ERR_ENUM, {&A::compute}, {fovea_compute(3)});
+  add_misuses(all, FOVEA_ERR_UNSUPPORTED, {&A::compute}, {FOVEA_COMPUTE_F16, FOVEA_COMPUTE_F32});
+  add_misuses(all, FOVEA_ERR_ENUM, {&A::processor_features}, {1ull << 63});
+  add_misuses(all, FOVEA_ERR_ENUM, {&A::x_dtype, &A::y_dtype}, {fovea_dtype(99)});
+  add_misuses(all, FOVEA_ERR_UNSUPPORTED, {&A::x_dtype, &A::y_dtype}, {FOVEA_F16, FOVEA_BF16});
+  add_misuses(all, FOVEA_ERR_NUMBER, {&A::x_zero, &A::y_zero}, {-129, 128});
+  add_misuses(all, FOVEA_ERR_NUMBER, {&A::y_scale}, {1e-39f, 0x1.8p126f, 0.0f, -1.0f, kInfinity, kNaN});
+  add_misuses(all, FOVEA_ERR_SIZE, {&A::in_dim}, {65537});
+  add_misuses(all, FOVEA_ERR_NULL, {&A::x_scales}, {nullptr});
+  add_misuses(all, FOVEA_ERR_SIZE, {&A::x_scales_stride}, {PTRDIFF_MAX});
   LinearProblem p = problem(20, 19, 12);
   p.x_dtype = p.y_dtype = FOVEA_I8, p.x_zero = 3, p.y_zero = -3, p.placement = Placement::kStart;
   check_refused(p, all);

@@ -255,42 +255,21 @@ TEST_CASE("linear: no tokens write nothing, whatever the pointers", "[short]") {
 }
 
 TEST_CASE("linear: every misuse has its status, and nothing is written", "[short]") {
-  static Shuffler none(0), two(2), many(4097);
-  static const fovea_executor without_run = {nullptr, nullptr, 1};
+  using A = fovea_linear_args;
   constexpr ptrdiff_t kMost = PTRDIFF_MAX;
-  const std::vector<Misuse<LinearCall>> all = {
-      {"struct_bytes 0", FOVEA_ERR_STRUCT, [](auto& c) { c.args.struct_bytes = 0; }},
-      {"struct_bytes too large", FOVEA_ERR_STRUCT, [](auto& c) { c.args.struct_bytes += 8; }},
-      {"unknown target", FOVEA_ERR_ENUM, [](auto& c) { c.args.target = enum_of<fovea_target>(40); }},
-      {"negative target", FOVEA_ERR_ENUM, [](auto& c) { c.args.target = enum_of<fovea_target>(kNegative); }},
-      {"another machine's target", FOVEA_ERR_TARGET, [](auto& c) { c.args.target = kForeign; }},
+  std::vector<Misuse<LinearCall>> all = {
       {"unknown type", FOVEA_ERR_ENUM, [](auto& c) { c.args.weights.dtype = kNoType; }},
       {"negative type", FOVEA_ERR_ENUM, [](auto& c) { c.args.weights.dtype = enum_of<fovea_dtype>(kNegative); }},
-      {"unknown activation", FOVEA_ERR_ENUM, [](auto& c) { c.args.activation = enum_of<fovea_activation_kind>(9); }},
-      {"in_dim 0", FOVEA_ERR_DIM, [](auto& c) { c.args.in_dim = 0; }},
-      {"out_dim 0", FOVEA_ERR_DIM, [](auto& c) { c.args.out_dim = 0; }},
-      {"too many tokens", FOVEA_ERR_SIZE, [](auto& c) { c.args.tokens = (1u << 30) + 1; }},
-      {"too many inputs", FOVEA_ERR_SIZE, [](auto& c) { c.args.in_dim = 0x80000000u; }},
-      {"too many outputs", FOVEA_ERR_SIZE, [](auto& c) { c.args.out_dim = 0xffffffffu; }},
-      {"no y", FOVEA_ERR_NULL, [](auto& c) { c.args.y = nullptr; }},
-      {"no x", FOVEA_ERR_NULL, [](auto& c) { c.args.x = nullptr; }},
       {"no weights", FOVEA_ERR_NULL, [](auto& c) { c.args.weights.data = nullptr; }},
-      {"no workspace", FOVEA_ERR_NULL, [](auto& c) { c.workspace = nullptr; }},
       {"no scales", FOVEA_ERR_NULL, [](auto& c) { c.args.weights.dtype = FOVEA_I8; }},
       {"no scales of groups", FOVEA_ERR_NULL, [](auto& c) { c.args.weights.dtype = FOVEA_I4; }},
       {"scales without use", FOVEA_ERR_UNSUPPORTED, [](auto& c) { c.args.weights.scales = c.args.x; }},
-      {"a workspace too small", FOVEA_ERR_WORKSPACE, [](auto& c) { --c.workspace_bytes; }},
-      {"no bytes of workspace", FOVEA_ERR_WORKSPACE, [](auto& c) { c.workspace_bytes = 0; }},
-      {"a workspace for one worker", FOVEA_ERR_WORKSPACE, [](auto& c) { c.args.executor = two.executor(); }},
-      {"the smallest budget", FOVEA_ERR_BUDGET, [](auto& c) { c.args.workspace_budget_bytes = 1; }},
-      {"workspace misaligned", FOVEA_ERR_ALIGNMENT, [](auto& c) { c.workspace += 32, c.workspace_bytes -= 32; }},
       {"y misaligned", FOVEA_ERR_ALIGNMENT, [](auto& c) { c.args.y = c.y.row(0) + 1; }},
       {"x misaligned", FOVEA_ERR_ALIGNMENT, [](auto& c) { c.args.x = c.x.row(0) + 2; }},
       {"weights misaligned", FOVEA_ERR_ALIGNMENT, [](auto& c) { c.args.weights.data = c.w.row(0) + 2; }},
       {"bias misaligned", FOVEA_ERR_ALIGNMENT,
-       [](LinearCall& c) { c.args.weights.bias = reinterpret_cast<float*>(c.bias.as<char>() + 1); }},
+       [](auto& c) { c.args.weights.bias = shifted<float>(c.args.weights.bias, 1); }},
       {"tokens of y overlap", FOVEA_ERR_STRIDE, [](auto& c) { --c.args.y_stride; }},
-      {"tokens of y are one", FOVEA_ERR_STRIDE, [](auto& c) { c.args.y_stride = 0; }},
       {"x is y", FOVEA_ERR_OVERLAP, [](auto& c) { c.args.x = c.args.y; }},
       {"x ends in y", FOVEA_ERR_OVERLAP, [](auto& c) { c.args.x = c.y.row(19) + 4 * 10, c.args.x_stride = 0; }},
       {"weights in y", FOVEA_ERR_OVERLAP,
@@ -300,14 +279,19 @@ TEST_CASE("linear: every misuse has its status, and nothing is written", "[short
       {"x in the workspace", FOVEA_ERR_OVERLAP, [](auto& c) { c.args.x = c.workspace; }},
       {"weights in the workspace", FOVEA_ERR_OVERLAP,
        [](auto& c) { c.args.weights.data = c.workspace, c.args.weights.row_stride = 0; }},
-      {"y too far", FOVEA_ERR_SIZE, [](auto& c) { c.args.y_stride = kMost; }},
-      {"x too far", FOVEA_ERR_SIZE, [](auto& c) { c.args.x_stride = -kMost; }},
       {"weights too far", FOVEA_ERR_SIZE, [](auto& c) { c.args.weights.row_stride = kMost / 4; }},
-      {"a workspace behind all memory", FOVEA_ERR_SIZE, [](auto& c) { c.workspace_bytes = SIZE_MAX; }},
-      {"an executor without run", FOVEA_ERR_NULL, [](auto& c) { c.args.executor = &without_run; }},
-      {"an executor without workers", FOVEA_ERR_CAPACITY, [](auto& c) { c.args.executor = none.executor(); }},
-      {"an executor with too many workers", FOVEA_ERR_CAPACITY, [](auto& c) { c.args.executor = many.executor(); }},
   };
+  add_misuses(all);
+  add_workspace_misuses(all);
+  const auto no_activation = enum_of<fovea_activation_kind>(9);
+  add_misuses(all, FOVEA_ERR_ENUM, {&A::activation}, {no_activation});
+  add_misuses(all, FOVEA_ERR_DIM, {&A::in_dim, &A::out_dim}, {0});
+  add_misuses(all, FOVEA_ERR_SIZE, {&A::tokens}, {(1u << 30) + 1});
+  add_misuses(all, FOVEA_ERR_SIZE, {&A::in_dim, &A::out_dim}, {0x80000000u, 0xffffffffu});
+  add_misuses(all, FOVEA_ERR_NULL, {&A::y}, {nullptr});
+  add_misuses(all, FOVEA_ERR_NULL, {&A::x}, {nullptr});
+  add_misuses(all, FOVEA_ERR_STRIDE, {&A::y_stride}, {0});
+  add_misuses(all, FOVEA_ERR_SIZE, {&A::y_stride, &A::x_stride}, {kMost, -kMost});
   LinearProblem p;
   p.tokens = 20, p.placement = Placement::kStart;
   check_refused(p, all);

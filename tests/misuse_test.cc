@@ -41,11 +41,6 @@ struct Call {
   size_t bytes;
 };
 
-template <class T>
-T* shifted(const void* data, ptrdiff_t bytes) {
-  return reinterpret_cast<T*>(const_cast<char*>(static_cast<const char*>(data)) + bytes);
-}
-
 // An array of a call of everything(): its pointer and its strides, and the bytes that it covers.
 struct ArrayOfCall {
   const char* what;
@@ -129,28 +124,11 @@ void tensors(fovea_attention_desc& d) {
 }  // namespace
 
 TEST_CASE("misuse: a description that is wrong has its status, and the plan is not written", "[short]") {
-  std::vector<Misuse<fovea_attention_desc>> table = {
-      {"q_heads 0", FOVEA_ERR_DIM, [](auto& d) { d.q_heads = 0; }},
-      {"kv_heads 0", FOVEA_ERR_DIM, [](auto& d) { d.kv_heads = 0; }},
+  using D = fovea_attention_desc;
+  std::vector<Misuse<D>> table = {
       {"all heads 0", FOVEA_ERR_DIM, [](auto& d) { d.q_heads = d.kv_heads = 0; }},
-      {"head_dim 0", FOVEA_ERR_DIM, [](auto& d) { d.head_dim = 0; }},
-      {"value_dim 0", FOVEA_ERR_DIM, [](auto& d) { d.value_dim = 0; }},
-      {"heads 5 over 2", FOVEA_ERR_HEADS, [](auto& d) { d.q_heads = 5; }},
-      {"more key heads than query heads", FOVEA_ERR_HEADS, [](auto& d) { d.kv_heads = 8; }},
-      {"too many keys", FOVEA_ERR_SIZE, [](auto& d) { d.max_kv_tokens = (1u << 30) + 1; }},
-      {"most keys of all", FOVEA_ERR_SIZE, [](auto& d) { d.max_kv_tokens = 0xffffffffu; }},
       {"rows overflow", FOVEA_ERR_SIZE,
        [](auto& d) { d.q_heads = 1u << 31, d.kv_heads = 1, d.max_q_tokens = 1u << 30; }},
-      {"scale NaN", FOVEA_ERR_NUMBER, [](auto& d) { d.scale = kNaN; }},
-      {"scale inf", FOVEA_ERR_NUMBER, [](auto& d) { d.scale = kInfinity; }},
-      {"scale -inf", FOVEA_ERR_NUMBER, [](auto& d) { d.scale = -kInfinity; }},
-      {"softcap NaN", FOVEA_ERR_NUMBER, [](auto& d) { d.softcap = kNaN; }},
-      {"softcap inf", FOVEA_ERR_NUMBER, [](auto& d) { d.softcap = kInfinity; }},
-      {"softcap negative", FOVEA_ERR_NUMBER, [](auto& d) { d.softcap = -1.0f; }},
-      {"softcap whose inverse is subnormal in base 2", FOVEA_ERR_NUMBER, [](auto& d) { d.softcap = 5.9e37f; }},
-      {"softcap barely negative", FOVEA_ERR_NUMBER, [](auto& d) { d.softcap = -1e-45f; }},
-      {"a diagonal other than the causal one", FOVEA_ERR_POSITIONS_TWICE,
-       [](auto& d) { d.diagonal = FOVEA_DIAGONAL_BOTTOM_RIGHT; }},
       {"integer products of an additive score", FOVEA_ERR_UNSUPPORTED,
        [](auto& d) { integer_products(d, FOVEA_I8, FOVEA_I8), d.score = FOVEA_SCORE_ADDITIVE; }},
       {"integer products over a head_dim of 1025", FOVEA_ERR_UNSUPPORTED,
@@ -174,7 +152,6 @@ TEST_CASE("misuse: a description that is wrong has its status, and the plan is n
       {"a zero point of values of 2^31 - 1", FOVEA_ERR_NUMBER, [](auto& d) { tensors(d), d.value_zero = INT32_MAX; }},
       {"a zero point of outputs of -2^31", FOVEA_ERR_NUMBER, [](auto& d) { tensors(d), d.out_zero = INT32_MIN; }},
       {"a zero point of keys of scales a row", FOVEA_ERR_UNSUPPORTED, [](auto& d) { tensors(d), d.key_scale = 0; }},
-      {"a scale of f32", FOVEA_ERR_UNSUPPORTED, [](auto& d) { d.out_scale = 1; }},
       {"a scale of int4", FOVEA_ERR_UNSUPPORTED, [](auto& d) { tensors(d), d.key_dtype = FOVEA_I4; }},
       {"zero points without integer products", FOVEA_ERR_UNSUPPORTED,
        [](auto& d) {
@@ -186,40 +163,40 @@ TEST_CASE("misuse: a description that is wrong has its status, and the plan is n
       {"a zero point of keys beside f32", FOVEA_ERR_UNSUPPORTED,
        [](auto& d) { tensors(d), d.q_dtype = FOVEA_F32, d.q_scale = 0, d.q_zero = 0; }},
       {"a zero point of values with dropout", FOVEA_ERR_UNSUPPORTED, [](auto& d) { tensors(d), d.dropout = 0.5f; }},
-      {"a ring of no slots", FOVEA_ERR_SIZE, [](auto& d) { d.kv_kind = FOVEA_KV_RING; }},
       {"a ring all pinned", FOVEA_ERR_SIZE,
        [](auto& d) { d.kv_kind = FOVEA_KV_RING, d.ring_tokens = d.pinned_tokens = 4; }},
       {"a ring of too many slots", FOVEA_ERR_SIZE,
        [](auto& d) { d.kv_kind = FOVEA_KV_RING, d.ring_tokens = (1u << 30) + 1; }},
-      {"no entries", FOVEA_ERR_SIZE, [](auto& d) { d.max_batch = 0; }},
       {"a ring without a window", FOVEA_ERR_RING, [](auto& d) { ring(d, 299, 0, 0); }},
       {"a ring as large as its window", FOVEA_ERR_RING, [](auto& d) { ring(d, 20, 0, 20); }},
       {"a ring one slot short", FOVEA_ERR_RING, [](auto& d) { ring(d, 20 + d.max_q_tokens - 2, 0, 20); }},
       {"a ring as many slots short as are pinned", FOVEA_ERR_RING,
        [](auto& d) { ring(d, 20 + d.max_q_tokens - 1, 3, 20); }},
       {"a ring with the widest window", FOVEA_ERR_RING, [](auto& d) { ring(d, 20, 0, 0xffffffffu); }},
-      {"slots without a ring", FOVEA_ERR_SIZE, [](auto& d) { d.ring_tokens = 64; }},
-      {"pages of no tokens", FOVEA_ERR_SIZE, [](auto& d) { d.kv_kind = FOVEA_KV_PAGED; }},
-      {"tokens of a page without pages", FOVEA_ERR_SIZE, [](auto& d) { d.page_tokens = 16; }},
-      {"a feature of processors that is unknown", FOVEA_ERR_ENUM,
-       [](auto& d) { d.processor_features = uint64_t{1} << 63; }},
-      {"the last feature", FOVEA_ERR_ENUM, [](auto& d) { d.processor_features = 1ull << 63; }},
-      {"more workers than may be", FOVEA_ERR_SIZE, [](auto& d) { d.max_workers = 4097; }},
-      {"most workers of all", FOVEA_ERR_SIZE, [](auto& d) { d.max_workers = 0xffffffffu; }},
       {"key_mass_queries with split keys", FOVEA_ERR_UNSUPPORTED,
        [](auto& d) { d.key_mass_queries = 1, d.key_split_tokens = 64; }},
-      {"keys split at 1", FOVEA_ERR_SIZE, [](auto& d) { d.key_split_tokens = 1; }},
-      {"keys split at 63", FOVEA_ERR_SIZE, [](auto& d) { d.key_split_tokens = 63; }},
-      {"keys split at 96", FOVEA_ERR_SIZE, [](auto& d) { d.key_split_tokens = 96; }},
-      {"keys split at 2^32 - 1", FOVEA_ERR_SIZE, [](auto& d) { d.key_split_tokens = 0xffffffffu; }},
-      {"a budget of 1 byte", FOVEA_ERR_BUDGET, [](auto& d) { d.workspace_budget_bytes = 1; }},
-      {"a budget of 63 bytes", FOVEA_ERR_BUDGET, [](auto& d) { d.workspace_budget_bytes = 63; }},
-#if UINTPTR_MAX <= 0xffffffffu
-      {"head_dim of 2^32 - 1", FOVEA_ERR_SIZE, [](auto& d) { d.head_dim = 0xffffffffu; }},
-      {"value_dim of 2^32 - 1", FOVEA_ERR_SIZE, [](auto& d) { d.value_dim = 0xffffffffu; }},
-#endif
   };
   add_misuses(table);
+  add_misuses(table, FOVEA_ERR_DIM, {&D::q_heads, &D::kv_heads, &D::head_dim, &D::value_dim}, {0});
+  add_misuses(table, FOVEA_ERR_HEADS, {&D::q_heads}, {5});
+  add_misuses(table, FOVEA_ERR_HEADS, {&D::kv_heads}, {8});
+  add_misuses(table, FOVEA_ERR_SIZE, {&D::max_kv_tokens}, {(1u << 30) + 1, 0xffffffffu});
+  add_misuses(table, FOVEA_ERR_SIZE, {&D::max_batch}, {0});
+  add_misuses(table, FOVEA_ERR_SIZE, {&D::ring_tokens}, {64});
+  add_misuses(table, FOVEA_ERR_SIZE, {&D::page_tokens}, {16});
+  add_misuses(table, FOVEA_ERR_SIZE, {&D::kv_kind}, {FOVEA_KV_RING, FOVEA_KV_PAGED});
+  add_misuses(table, FOVEA_ERR_SIZE, {&D::max_workers}, {4097, 0xffffffffu});
+  add_misuses(table, FOVEA_ERR_SIZE, {&D::key_split_tokens}, {1, 63, 96, 0xffffffffu});
+  add_misuses(table, FOVEA_ERR_NUMBER, {&D::scale, &D::softcap}, {kNaN, kInfinity, -kInfinity});
+  // The inverse of the last one is subnormal in base 2.
+  add_misuses(table, FOVEA_ERR_NUMBER, {&D::softcap}, {-1.0f, -1e-45f, 5.9e37f});
+  add_misuses(table, FOVEA_ERR_ENUM, {&D::processor_features}, {uint64_t{1} << 63});
+  add_misuses(table, FOVEA_ERR_BUDGET, {&D::workspace_budget_bytes}, {1, 63});
+  add_misuses(table, FOVEA_ERR_POSITIONS_TWICE, {&D::diagonal}, {FOVEA_DIAGONAL_BOTTOM_RIGHT});
+  add_misuses(table, FOVEA_ERR_UNSUPPORTED, {&D::q_scale, &D::key_scale, &D::value_scale, &D::out_scale}, {1});
+#if UINTPTR_MAX <= 0xffffffffu
+  add_misuses(table, FOVEA_ERR_SIZE, {&D::head_dim, &D::value_dim}, {0xffffffffu});
+#endif
   for (const auto& wrong : table) {
     AttentionCase test(everything());
     const Guarded plan(sizeof(fovea_plan), alignof(fovea_plan), Placement::kEnd);
@@ -401,7 +378,7 @@ TEST_CASE("misuse: the arguments of a call that are wrong have their status, and
       {"factors off their alignment", FOVEA_ERR_ALIGNMENT,
        [](auto& c) { c.a.mask.head_factors = shifted<float>(c.a.alibi_slopes, 2); }},
       {"a half mask off its alignment", FOVEA_ERR_ALIGNMENT,
-       [](auto& c) { c.a.mask.kind = FOVEA_MASK_BF16, c.a.mask.data = shifted<void>(c.a.mask.data, 1); }},
+       [](auto& c) { c.a.mask.kind = FOVEA_MASK_BF16, c.a.mask.data = shifted<char>(c.a.mask.data, 1); }},
       // The workspace.
       {"a byte too few", FOVEA_ERR_WORKSPACE, [](auto& c) { c.bytes -= 1; }},
       {"no bytes", FOVEA_ERR_WORKSPACE, [](auto& c) { c.bytes = 0; }},

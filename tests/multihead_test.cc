@@ -376,18 +376,14 @@ TEST_CASE("multihead: the workspace is what a plan says, on every target, and th
 TEST_CASE("multihead: every misuse has its status, and nothing is written", "[short][multihead]") {
   LayerProblem p;
   p.keys = kKeys;
-  const std::vector<Misuse<fovea_multihead_desc>> of_plans = {
-      {"struct_bytes", FOVEA_ERR_STRUCT, [](auto& d) { d.struct_bytes -= 4; }},
+  using D = fovea_multihead_desc;
+  std::vector<Misuse<D>> of_plans = {
       {"attention.struct_bytes", FOVEA_ERR_STRUCT, [](auto& d) { d.attention.struct_bytes -= 4; }},
-      {"weight_dtype", FOVEA_ERR_ENUM, [](auto& d) { d.weight_dtype = kNoType; }},
       {"weights of q4_1", FOVEA_OK, [](auto& d) { d.weight_dtype = FOVEA_Q4_1; }},
       {"keys of q4_1", FOVEA_ERR_UNSUPPORTED, [](auto& d) { d.attention.key_dtype = FOVEA_Q4_1; }},
-      {"linear_compute", FOVEA_ERR_ENUM, [](auto& d) { d.linear_compute = fovea_compute(77); }},
-      {"halves of f32", FOVEA_ERR_UNSUPPORTED, [](auto& d) { d.linear_compute = FOVEA_COMPUTE_F16; }},
       {"halves of bf16", FOVEA_ERR_UNSUPPORTED,
        [](auto& d) { d.linear_compute = FOVEA_COMPUTE_F16, d.weight_dtype = FOVEA_BF16; }},
       {"halves of f16", FOVEA_OK, [](auto& d) { d.linear_compute = FOVEA_COMPUTE_F16, d.weight_dtype = FOVEA_F16; }},
-      {"integers of f32", FOVEA_ERR_UNSUPPORTED, [](auto& d) { d.linear_compute = FOVEA_COMPUTE_I8; }},
       {"queries of f16", FOVEA_ERR_UNSUPPORTED, [](auto& d) { d.attention.q_dtype = FOVEA_F16; }},
       {"outputs of bf16", FOVEA_ERR_UNSUPPORTED, [](auto& d) { d.attention.out_dtype = FOVEA_BF16; }},
       {"a loader", FOVEA_ERR_UNSUPPORTED, [](auto& d) { d.attention.kv_kind = FOVEA_KV_LOAD; }},
@@ -396,6 +392,10 @@ TEST_CASE("multihead: every misuse has its status, and nothing is written", "[sh
       {"tokens", FOVEA_ERR_SIZE,
        [](auto& d) { d.attention.max_batch = 0xffffffffu, d.attention.max_q_tokens = 1u << 28; }},
   };
+  add_struct_misuses(of_plans);
+  add_misuses(of_plans, FOVEA_ERR_ENUM, {&D::weight_dtype}, {kNoType});
+  add_misuses(of_plans, FOVEA_ERR_ENUM, {&D::linear_compute}, {fovea_compute(77)});
+  add_misuses(of_plans, FOVEA_ERR_UNSUPPORTED, {&D::linear_compute}, {FOVEA_COMPUTE_F16, FOVEA_COMPUTE_I8});
   fovea_multihead_plan plan{};
   check_refused(
       of_plans, [&] { return LayerCase(p).desc; }, [&](const auto& d) { return fovea_multihead_plan_init(&plan, &d); },
@@ -404,7 +404,6 @@ TEST_CASE("multihead: every misuse has its status, and nothing is written", "[sh
 
   std::vector<Misuse<LayerCase>> misuses = {
       {"plan", FOVEA_ERR_PLAN, [](auto& c) { c.plan.magic ^= 1; }},
-      {"struct_bytes", FOVEA_ERR_STRUCT, [](auto& c) { c.args.struct_bytes += 4; }},
       {"attention.struct_bytes", FOVEA_ERR_STRUCT, [](auto& c) { c.args.attention.struct_bytes = 0; }},
       {"batch", FOVEA_ERR_CAPACITY, [](auto& c) { ++c.args.batch; }},
       {"q_tokens", FOVEA_ERR_CAPACITY, [](auto& c) { ++c.args.q_tokens; }},
@@ -447,6 +446,7 @@ TEST_CASE("multihead: every misuse has its status, and nothing is written", "[sh
          c.args.rope = &none;
        }},
   };
+  add_struct_misuses(misuses);
   // Whatever is read must not be in y, in the scores or in the workspace.
   static fovea_block_map map;
   static const uint32_t offsets[16] = {};

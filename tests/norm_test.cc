@@ -2,6 +2,7 @@
 //
 // Normalisation and activation against double, on every target.
 #include "simd_tests.h"
+#include "support/activations.h"
 #include "support/test.h"
 
 namespace fovea_test {
@@ -41,25 +42,6 @@ double rounding(fovea_dtype dtype, double x) {
   return dtype == FOVEA_F32 ? 0 : std::fabs(x) * (dtype == FOVEA_F16 ? 0x1p-11 : 0x1p-8) + 0x1p-25;
 }
 
-double sigmoid(double x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); }
-double activated(fovea_activation_kind activation, double x, double alpha = 1) {
-  switch (activation) {
-    case FOVEA_ACTIVATION_SILU: return x * sigmoid(alpha * x);
-    case FOVEA_ACTIVATION_SIGMOID: return sigmoid(alpha * x);
-    case FOVEA_ACTIVATION_RELU: return std::max(x, 0.0);
-    case FOVEA_ACTIVATION_RELU6: return std::min(std::max(x, 0.0), 6.0);
-    case FOVEA_ACTIVATION_HARD_SWISH: return x * std::min(std::max(x + 3, 0.0), 6.0) / 6;
-    case FOVEA_ACTIVATION_GELU: return x * std::erfc(-x / std::sqrt(2.0)) / 2;
-    case FOVEA_ACTIVATION_GELU_TANH: return x * sigmoid(std::sqrt(8 / std::acos(-1.0)) * (x + 0.044715 * x * x * x));
-    case FOVEA_ACTIVATION_TANH: return std::tanh(x);
-    default: return x;
-  }
-}
-
-constexpr fovea_activation_kind kActivations[] = {
-    FOVEA_ACTIVATION_IDENTITY, FOVEA_ACTIVATION_SILU,      FOVEA_ACTIVATION_SIGMOID,
-    FOVEA_ACTIVATION_RELU,     FOVEA_ACTIVATION_RELU6,     FOVEA_ACTIVATION_HARD_SWISH,
-    FOVEA_ACTIVATION_GELU,     FOVEA_ACTIVATION_GELU_TANH, FOVEA_ACTIVATION_TANH};
 bool reads_alpha(fovea_activation_kind kind) {
   return kind == FOVEA_ACTIVATION_SILU || kind == FOVEA_ACTIVATION_SIGMOID;
 }
@@ -458,7 +440,7 @@ TEST_CASE("activation: the rounding of alpha x adds no more than its size times 
     double worst = 0;  // of what is stated in fovea.h
     for (size_t i = 0; i < x.size(); ++i) {
       const double z = double(alpha) * double(x[i]);
-      const double want = (activation == FOVEA_ACTIVATION_SILU ? double(x[i]) : 1.0) * sigmoid(z);
+      const double want = activated(activation, double(x[i]), double(alpha));
       if (flushes_subnormals(target) && std::fabs(want) < double{std::numeric_limits<float>::min()}) continue;
       const double stated = (fuses(target) ? 4e-7 : 6e-7) + (alpha == 1.0f ? 0.0 : std::fabs(z) * 0x1p-24);
       worst = std::max(worst, std::fabs(double(y[i]) - want) / (stated * std::fabs(want)));
@@ -469,19 +451,8 @@ TEST_CASE("activation: the rounding of alpha x adds no more than its size times 
 
 TEST_CASE("norm: every misuse has its status, and nothing is written", "[short][norm]") {
   static float x[96], y[96], weight[8], gate[96];
-  std::vector<Misuse<fovea_norm_args>> misuses = {
-      {"norm", FOVEA_ERR_ENUM, [](auto& a) { a.norm = fovea_norm_kind(3); }},
-      {"x_dtype", FOVEA_ERR_ENUM, [](auto& a) { a.x_dtype = kNoType; }},
-      {"y_dtype", FOVEA_ERR_UNSUPPORTED, [](auto& a) { a.y_dtype = FOVEA_I8; }},
-      {"residual_dtype", FOVEA_ERR_UNSUPPORTED, [](auto& a) { a.residual_dtype = FOVEA_Q8_0; }},
-      {"gate_order", FOVEA_ERR_ENUM, [](auto& a) { a.gate_order = fovea_norm_gate(2); }},
-      {"gate_activation", FOVEA_ERR_ENUM, [](auto& a) { a.gate_activation = fovea_activation_kind(9); }},
-      {"dim", FOVEA_ERR_DIM, [](auto& a) { a.dim = 0; }},
-      {"epsilon below 0", FOVEA_ERR_NUMBER, [](auto& a) { a.epsilon = -1e-6f; }},
-      {"epsilon NaN", FOVEA_ERR_NUMBER, [](auto& a) { a.epsilon = kNaN; }},
-      {"epsilon infinite", FOVEA_ERR_NUMBER, [](auto& a) { a.epsilon = kInfinity; }},
-      {"weight_offset NaN", FOVEA_ERR_NUMBER, [](auto& a) { a.weight_offset = kNaN; }},
-      {"weight_offset infinite", FOVEA_ERR_NUMBER, [](auto& a) { a.weight_offset = kInfinity; }},
+  using A = fovea_norm_args;
+  std::vector<Misuse<A>> misuses = {
       {"an offset of no weight", FOVEA_ERR_NULL, [](auto& a) { a.weight = nullptr, a.weight_offset = 1; }},
       {"y over x", FOVEA_ERR_OVERLAP, [](auto& a) { a.y.data = x + 1; }},
       {"y over the weight", FOVEA_ERR_OVERLAP, [](auto& a) { a.weight = y; }},
@@ -502,9 +473,16 @@ TEST_CASE("norm: every misuse has its status, and nothing is written", "[short][
     return a;
   };
   add_misuses(misuses);
-  misuses.push_back({"y's strides", FOVEA_ERR_STRIDE, [](auto& a) { a.y.token_stride = 3; }});
-  add_misuses(misuses, "x", &fovea_norm_args::x);
-  add_misuses(misuses, "y", &fovea_norm_args::y);
+  add_misuse(misuses, FOVEA_ERR_STRIDE, &A::y, [](auto& array) { array.token_stride = 3; });
+  add_misuses(misuses, FOVEA_ERR_ENUM, {&A::norm}, {fovea_norm_kind(3)});
+  add_misuses(misuses, FOVEA_ERR_ENUM, {&A::x_dtype}, {kNoType});
+  add_misuses(misuses, FOVEA_ERR_UNSUPPORTED, {&A::x_dtype, &A::y_dtype, &A::residual_dtype}, {FOVEA_I8, FOVEA_Q8_0});
+  add_misuses(misuses, FOVEA_ERR_ENUM, {&A::gate_order}, {fovea_norm_gate(2)});
+  add_misuses(misuses, FOVEA_ERR_ENUM, {&A::gate_activation}, {fovea_activation_kind(9)});
+  add_misuses(misuses, FOVEA_ERR_DIM, {&A::dim}, {0});
+  add_misuses(misuses, FOVEA_ERR_NUMBER, {&A::epsilon}, {-1e-6f});
+  add_misuses(misuses, FOVEA_ERR_NUMBER, {&A::epsilon, &A::weight_offset}, {kNaN, kInfinity});
+  add_arrays(misuses, &A::x, &A::y);
   check_refused(
       misuses, make, [](const auto& a) { return fovea_norm(&a); },
       [](const auto&) { return std::count(y, y + 96, 7.0f) == 96; });
@@ -520,7 +498,8 @@ TEST_CASE("norm: every misuse has its status, and nothing is written", "[short][
 
 TEST_CASE("activation: every misuse has its status, and nothing is written", "[short][norm]") {
   static float x[96], y[96], factor[96];
-  std::vector<Misuse<fovea_activation_args>> misuses = {
+  using A = fovea_activation_args;
+  std::vector<Misuse<A>> misuses = {
       {"activation", FOVEA_ERR_ENUM, [](auto& a) { a.activation = fovea_activation_kind(9); }},
       {"x_dtype", FOVEA_ERR_UNSUPPORTED, [](auto& a) { a.x_dtype = FOVEA_I4; }},
       {"y_dtype", FOVEA_ERR_ENUM, [](auto& a) { a.y_dtype = kNoType; }},
@@ -530,7 +509,7 @@ TEST_CASE("activation: every misuse has its status, and nothing is written", "[s
       {"y over x", FOVEA_ERR_OVERLAP, [](auto& a) { a.y.data = x + 8; }},
       {"y over the factor", FOVEA_ERR_OVERLAP, [](auto& a) { a.y.data = factor, a.y.batch_stride = 49; }},
       {"y's strides", FOVEA_ERR_STRIDE, [](auto& a) { a.y.head_stride = 8; }},
-      {"misaligned", FOVEA_ERR_ALIGNMENT, [](auto& a) { a.factor.data = reinterpret_cast<const char*>(factor) + 2; }},
+      {"misaligned", FOVEA_ERR_ALIGNMENT, [](auto& a) { a.factor.data = shifted<char>(factor, 2); }},
   };
   const auto make = [] {
     auto a = sized<fovea_activation_args>();
@@ -540,8 +519,7 @@ TEST_CASE("activation: every misuse has its status, and nothing is written", "[s
     return a;
   };
   add_misuses(misuses);
-  add_misuses(misuses, "x", &fovea_activation_args::x);
-  add_misuses(misuses, "y", &fovea_activation_args::y);
+  add_arrays(misuses, &A::x, &A::y);
   check_refused(
       misuses, make, [](const auto& a) { return fovea_activation(&a); },
       [](const auto&) { return std::count(y, y + 96, 7.0f) == 96; });

@@ -551,83 +551,64 @@ TEST_CASE("rope: a count of 0 writes nothing, whatever the pointers", "[short]")
 
 TEST_CASE("rope: every misuse has its status, and nothing is written", "[short]") {
   constexpr ptrdiff_t kMost = PTRDIFF_MAX;
+  using A = fovea_rope_args;
   constexpr int64_t kMostPosition = std::numeric_limits<int64_t>::max();
   static const int64_t kLastPositions[2] = {0, kMostPosition - 3};
+  static const int64_t kBehind[5] = {0, 59, 60, 1, 2}, kNegativeToken[5] = {0, 59, -1, 1, 2};
   std::vector<Misuse<RopeCase>> of_both = {
-      {"no layout", FOVEA_ERR_ENUM, [](auto& c) { c.args.layout = enum_of<fovea_rope_layout>(0); }},
-      {"layout 3", FOVEA_ERR_ENUM, [](auto& c) { c.args.layout = enum_of<fovea_rope_layout>(3); }},
-      {"layout -1", FOVEA_ERR_ENUM, [](auto& c) { c.args.layout = enum_of<fovea_rope_layout>(kNegative); }},
       {"dim 0", FOVEA_ERR_DIM, [](auto& c) { c.args.dim = c.args.rotary_dim = 0; }},
       {"dim odd and all of it turned", FOVEA_ERR_DIM, [](auto& c) { c.args.dim = 7, c.args.rotary_dim = 0; }},
-      {"rotary_dim odd", FOVEA_ERR_DIM, [](auto& c) { c.args.rotary_dim = 5; }},
-      {"rotary_dim above dim", FOVEA_ERR_DIM, [](auto& c) { c.args.rotary_dim = 10; }},
-      {"rotary_dim, most of all", FOVEA_ERR_DIM, [](auto& c) { c.args.rotary_dim = 0xfffffffeu; }},
       {"no angles", FOVEA_ERR_NULL, [](auto& c) { c.args.turns = nullptr, c.args.cos = c.args.sin = nullptr; }},
       {"both kinds of positions", FOVEA_ERR_POSITIONS_TWICE,
        [](auto& c) { c.args.positions = c.args.token_positions = kLastPositions; }},
       {"positions misaligned", FOVEA_ERR_ALIGNMENT,
-       [](RopeCase& c) { c.args.positions = reinterpret_cast<const int64_t*>(c.in_.memory.as<char>() + 2); }},
+       [](RopeCase& c) { c.args.positions = shifted<int64_t>(c.args.in.data, 2); }},
       {"token_positions misaligned", FOVEA_ERR_ALIGNMENT,
-       [](RopeCase& c) { c.args.token_positions = reinterpret_cast<const int64_t*>(c.in_.memory.as<char>() + 2); }},
+       [](RopeCase& c) { c.args.token_positions = shifted<int64_t>(c.args.in.data, 2); }},
       {"out tokens overlap", FOVEA_ERR_STRIDE, [](auto& c) { c.args.out.token_stride -= 1; }},
       {"out entries overlap", FOVEA_ERR_STRIDE, [](auto& c) { c.args.out.batch_stride = 119; }},
       {"in inside out", FOVEA_ERR_OVERLAP, [](RopeCase& c) { c.args.in.data = c.out_.memory.as<float>() + 1; }},
       {"in on out, other strides", FOVEA_ERR_OVERLAP,
        [](auto& c) { c.args.in.data = c.args.out.data, c.args.in.head_stride = 0; }},
       {"positions in out", FOVEA_ERR_OVERLAP,
-       [](RopeCase& c) { c.args.positions = reinterpret_cast<const int64_t*>(c.out_.memory.as<char>() + 232 * 4); }},
+       [](RopeCase& c) { c.args.positions = shifted<int64_t>(c.args.out.data, 232 * 4); }},
       {"token_positions in out", FOVEA_ERR_OVERLAP,
-       [](RopeCase& c) { c.args.token_positions = reinterpret_cast<const int64_t*>(c.out_.memory.as<char>()); }},
+       [](RopeCase& c) { c.args.token_positions = shifted<int64_t>(c.args.out.data, 0); }},
       {"token_positions too far", FOVEA_ERR_SIZE,
        [](auto& c) { c.args.token_positions = kLastPositions, c.args.token_positions_stride = kMost; }},
   };
-  const std::vector<Misuse<RopeCase>> of_turns = {
-      {"a position overflows in the entry", FOVEA_ERR_SIZE, [](auto& c) { c.args.positions = kLastPositions; }},
-      {"a position overflows by the offset", FOVEA_ERR_SIZE,
-       [](auto& c) { c.args.position_offset = kMostPosition - 3; }},
+  std::vector<Misuse<RopeCase>> of_turns = {
       {"turns and cos", FOVEA_ERR_UNSUPPORTED, [](RopeCase& c) { c.args.cos = c.in_.memory.as<float>(); }},
       {"turns and sin", FOVEA_ERR_UNSUPPORTED, [](RopeCase& c) { c.args.sin = c.in_.memory.as<float>(); }},
-      {"turns misaligned", FOVEA_ERR_ALIGNMENT,
-       [](RopeCase& c) { c.args.turns = reinterpret_cast<const uint64_t*>(c.in_.memory.as<char>() + 2); }},
       {"turns in out", FOVEA_ERR_OVERLAP,
-       [](RopeCase& c) { c.args.turns = reinterpret_cast<const uint64_t*>(c.out_.memory.as<char>() + 232 * 4); }},
+       [](RopeCase& c) { c.args.turns = shifted<uint64_t>(c.args.out.data, 232 * 4); }},
   };
-  const std::vector<Misuse<RopeCase>> of_tables = {
-      {"cos alone", FOVEA_ERR_NULL, [](auto& c) { c.args.sin = nullptr; }},
-      {"sin alone", FOVEA_ERR_NULL, [](auto& c) { c.args.cos = nullptr; }},
-      {"cos misaligned", FOVEA_ERR_ALIGNMENT,
-       [](RopeCase& c) { c.args.cos = reinterpret_cast<float*>(c.cos_.as<char>() + 1); }},
-      {"sin misaligned", FOVEA_ERR_ALIGNMENT,
-       [](RopeCase& c) { c.args.sin = reinterpret_cast<float*>(c.sin_.as<char>() + 3); }},
+  std::vector<Misuse<RopeCase>> of_tables = {
       {"cos ends in out", FOVEA_ERR_OVERLAP,
        [](RopeCase& c) { c.args.cos = c.out_.memory.as<float>() + 239, c.args.table_stride = 0; }},
       {"sin in out", FOVEA_ERR_OVERLAP,
        [](RopeCase& c) { c.args.sin = c.out_.memory.as<float>(), c.args.table_stride = 0; }},
-      {"table too far", FOVEA_ERR_SIZE, [](auto& c) { c.args.table_stride = kMost / 2; }},
-      {"table too long", FOVEA_ERR_SIZE, [](auto& c) { c.args.table_positions = SIZE_MAX; }},
-      {"no positions in the table", FOVEA_ERR_POSITION_RANGE, [](auto& c) { c.args.table_positions = 0; }},
-      {"the last token is behind the table", FOVEA_ERR_POSITION_RANGE, [](auto& c) { c.args.table_positions = 4; }},
-      {"the offset leads behind the table", FOVEA_ERR_POSITION_RANGE, [](auto& c) { c.args.position_offset = 56; }},
-      {"the first token is before the table", FOVEA_ERR_POSITION_RANGE, [](auto& c) { c.args.position_offset = -1; }},
-      {"a token's position is behind the table", FOVEA_ERR_POSITION_RANGE,
-       [](auto& c) {
-         static const int64_t positions[5] = {0, 59, 60, 1, 2};
-         c.args.token_positions = positions;
-       }},
-      {"a token's position is negative", FOVEA_ERR_POSITION_RANGE,
-       [](auto& c) {
-         static const int64_t positions[5] = {0, 59, -1, 1, 2};
-         c.args.token_positions = positions;
-       }},
   };
   add_misuses(of_both);
-  add_misuses(of_both, "in", &fovea_rope_args::in);
-  add_misuses(of_both, "out", &fovea_rope_args::out);
+  add_arrays(of_both, &A::in, &A::out);
+  using L = fovea_rope_layout;
+  add_misuses(of_both, FOVEA_ERR_ENUM, {&A::layout}, {enum_of<L>(0), enum_of<L>(3), enum_of<L>(kNegative)});
+  add_misuses(of_both, FOVEA_ERR_DIM, {&A::rotary_dim}, {5, 10, 0xfffffffeu});
+  add_misuses(of_turns, FOVEA_ERR_SIZE, {&A::positions}, {kLastPositions});
+  add_misuses(of_turns, FOVEA_ERR_SIZE, {&A::position_offset}, {kMostPosition - 3});
+  add_misaligned(of_turns, &A::turns);
+  add_misaligned(of_tables, &A::cos, &A::sin);
+  add_misuses(of_tables, FOVEA_ERR_NULL, {&A::cos, &A::sin}, {nullptr});
+  add_misuses(of_tables, FOVEA_ERR_SIZE, {&A::table_stride}, {kMost / 2});
+  add_misuses(of_tables, FOVEA_ERR_SIZE, {&A::table_positions}, {SIZE_MAX});
+  add_misuses(of_tables, FOVEA_ERR_POSITION_RANGE, {&A::table_positions}, {0, 4});
+  add_misuses(of_tables, FOVEA_ERR_POSITION_RANGE, {&A::token_positions}, {kBehind, kNegativeToken});
+  add_misuses(of_tables, FOVEA_ERR_POSITION_RANGE, {&A::position_offset}, {56, -1});
   RopeProblem p;
   p.placement = Placement::kStart;
   for (const auto angles : {RopeProblem::kTurns, RopeProblem::kTables}) {
     p.angles = angles;
-    for (const auto* table : {&std::as_const(of_both), angles == RopeProblem::kTurns ? &of_turns : &of_tables}) {
+    for (const auto* table : {&of_both, angles == RopeProblem::kTurns ? &of_turns : &of_tables}) {
       check_refused(
           *table, [&] { return RopeCase(p); }, [](const RopeCase& c) { return fovea_rope_f32(&c.args); },
           [](const RopeCase& c) { return c.out_.memory.untouched() && c.out_.memory.margin_intact(); });
@@ -671,11 +652,11 @@ TEST_CASE("rope: frequencies of what is wrong are refused, and not written", "[s
 TEST_CASE("rope: BEST is the first target", "[short]") {
   RopeProblem p;
   p.dim = 50;
-  RopeCase best(p), first(p);
-  first.args.target = fovea_target_at(0);
-  REQUIRE(fovea_rope_f32(&best.args) == FOVEA_OK);
-  REQUIRE(fovea_rope_f32(&first.args) == FOVEA_OK);
-  CHECK(same_bits(best.out_.numbers(), first.out_.numbers()));
+  RopeCase test(p);
+  check_best([&](fovea_target target) {
+    CHECK(test.check(target) == "");
+    return test.out_.numbers();
+  });
 }
 
 }  // namespace fovea_test

@@ -209,8 +209,7 @@ TEST_CASE("rotate: every misuse has its status, and nothing is written", "[short
        [](auto& c) { c.args.tokens = 2, c.args.x = c.y.in(), c.args.x.data = c.y.row(0, 0, 1); }},
   };
   add_misuses(misuses);
-  add_misuses(misuses, "x", &fovea_rotate_args::x);
-  add_misuses(misuses, "y", &fovea_rotate_args::y);
+  add_arrays(misuses, &fovea_rotate_args::x, &fovea_rotate_args::y);
   RotateProblem p;
   p.dim = 96;
   check_refused(

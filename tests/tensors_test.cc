@@ -215,24 +215,11 @@ TEST_CASE("tensors: argmax and top k are those of a sorted row, with ties, infin
         if (kind == 1 && i % 7 == 3) x[i] = i % 2 != 0 ? kNaN : -kInfinity;
         if (kind == 4) x[i] = i % 3 == 0 ? -0.0f : i % 3 == 1 ? 0.0f : kNaN;
       }
-      std::vector<uint32_t> sorted(count);
-      for (uint32_t i = 0; i < count; ++i) sorted[i] = i;
-      // Not by stable_sort, whose memory links exceptions, which some boards have no functions for.
-      std::sort(sorted.begin(), sorted.end(), [&](uint32_t i, uint32_t j) {
+      check_largest(fovea_argmax, fovea_top_k, x, count, [&](uint32_t i, uint32_t j) {
         const bool i_nan = x[i] != x[i], j_nan = x[j] != x[j];
         if (i_nan != j_nan) return j_nan;
         return !i_nan && x[i] != x[j] ? x[i] > x[j] : i < j;
       });
-      uint32_t best = 77;
-      REQUIRE(fovea_argmax(x, count, &best) == FOVEA_OK);
-      CHECK(best == sorted[0]);
-      for (const uint32_t k : std::initializer_list<uint32_t>{0, 1, 2, 3, 7, count / 2, count}) {
-        if (k > count) continue;
-        Guarded found(k * 4, 4, Placement::kEnd);
-        REQUIRE(fovea_top_k(x, count, k, found.as<uint32_t>()) == FOVEA_OK);
-        CHECK(std::equal(found.as<uint32_t>(), found.as<uint32_t>() + k, sorted.begin()));
-        CHECK(found.margin_intact());
-      }
     }
   }
 }
@@ -243,21 +230,17 @@ TEST_CASE("tensors: every misuse has its status, and nothing is written", "[shor
   const auto untouched = [](const auto&) {
     return std::all_of(y, y + 96, [](float e) { return bits_of(e) == bits_of(7.0f); });
   };
-  const auto misaligned = [](float* p) { return reinterpret_cast<char*>(p) + 1; };
   using P = fovea_pair_args;
   std::vector<Misuse<P>> pairs = {
-      {"y_dtype", FOVEA_ERR_ENUM, [](auto& a) { a.y_dtype = fovea_dtype(77); }},
-      {"a_dtype", FOVEA_ERR_UNSUPPORTED, [](auto& a) { a.a_dtype = FOVEA_I8; }},
-      {"b_dtype", FOVEA_ERR_UNSUPPORTED, [](auto& a) { a.b_dtype = FOVEA_Q8_0; }},
-      {"dim", FOVEA_ERR_DIM, [](auto& a) { a.dim = 0; }},
       {"y's strides", FOVEA_ERR_STRIDE, [](auto& a) { a.y.token_stride = 3; }},
       {"y over a", FOVEA_ERR_OVERLAP, [](auto& a) { a.y.data = x + 1; }},
       {"y is b of another size", FOVEA_ERR_OVERLAP, [](auto& a) { a.b_dtype = FOVEA_F16, a.b.data = y; }},
   };
   add_misuses(pairs);
-  add_misuses(pairs, "y", &P::y);
-  add_misuses(pairs, "a", &P::a);
-  add_misuses(pairs, "b", &P::b);
+  add_misuses(pairs, FOVEA_ERR_ENUM, {&P::y_dtype, &P::a_dtype, &P::b_dtype}, {kNoType});
+  add_misuses(pairs, FOVEA_ERR_UNSUPPORTED, {&P::y_dtype, &P::a_dtype, &P::b_dtype}, {FOVEA_I8, FOVEA_Q8_0});
+  add_misuses(pairs, FOVEA_ERR_DIM, {&P::dim}, {0});
+  add_arrays(pairs, &P::y, &P::a, &P::b);
   for (const auto call : {fovea_add, fovea_multiply}) {
     const auto make = [] {
       auto a = sized<P>();
@@ -270,17 +253,17 @@ TEST_CASE("tensors: every misuse has its status, and nothing is written", "[shor
   }
   using O = fovea_pooling_args;
   std::vector<Misuse<O>> poolings = {
-      {"pooling", FOVEA_ERR_ENUM, [](auto& a) { a.pooling = fovea_pooling_kind(2); }},
-      {"y_dtype", FOVEA_ERR_UNSUPPORTED, [](auto& a) { a.y_dtype = FOVEA_I4; }},
-      {"x_dtype", FOVEA_ERR_ENUM, [](auto& a) { a.x_dtype = fovea_dtype(77); }},
-      {"dim", FOVEA_ERR_DIM, [](auto& a) { a.dim = 0; }},
       {"y is x", FOVEA_ERR_OVERLAP, [](auto& a) { a.y.data = x; }},
       {"y's strides", FOVEA_ERR_STRIDE, [](auto& a) { a.y.head_stride = 7; }},
       {"a length", FOVEA_ERR_LENGTH, [](O&) { lengths[0] = 4; }},
   };
-  poolings.push_back({"no y", FOVEA_ERR_NULL, [](auto& a) { a.y.data = nullptr; }});
-  poolings.push_back({"no x", FOVEA_ERR_NULL, [](auto& a) { a.x.data = nullptr; }});
+  add_misuse(poolings, FOVEA_ERR_NULL, &O::y, [](auto& rows) { rows.data = nullptr; });
+  add_misuse(poolings, FOVEA_ERR_NULL, &O::x, [](auto& rows) { rows.data = nullptr; });
   add_misuses(poolings);
+  add_misuses(poolings, FOVEA_ERR_ENUM, {&O::pooling}, {fovea_pooling_kind(2)});
+  add_misuses(poolings, FOVEA_ERR_ENUM, {&O::x_dtype, &O::y_dtype}, {kNoType});
+  add_misuses(poolings, FOVEA_ERR_UNSUPPORTED, {&O::x_dtype, &O::y_dtype}, {FOVEA_I4});
+  add_misuses(poolings, FOVEA_ERR_DIM, {&O::dim}, {0});
   const auto make_pooling = [] {
     auto a = sized<O>();
     a.batch = 1, a.heads = 2, a.tokens = 3, a.dim = 8;
@@ -292,17 +275,17 @@ TEST_CASE("tensors: every misuse has its status, and nothing is written", "[shor
   using E = fovea_embedding_args;
   std::vector<Misuse<E>> embeddings = {
       {"dtype", FOVEA_ERR_ENUM, [](auto& a) { a.table.dtype = fovea_dtype(77); }},
-      {"dim", FOVEA_ERR_DIM, [](auto& a) { a.dim = 0; }},
-      {"no y", FOVEA_ERR_NULL, [](auto& a) { a.y = nullptr; }},
-      {"no indices", FOVEA_ERR_NULL, [](auto& a) { a.indices = nullptr; }},
       {"no table", FOVEA_ERR_NULL, [](auto& a) { a.table.data = nullptr; }},
       {"no scales", FOVEA_ERR_NULL, [](auto& a) { a.table.dtype = FOVEA_I8; }},
       {"scales of f32", FOVEA_ERR_UNSUPPORTED, [](auto& a) { a.table.scales = b; }},
-      {"y's stride", FOVEA_ERR_STRIDE, [](auto& a) { a.y_stride = 7; }},
       {"y over the table", FOVEA_ERR_OVERLAP, [](auto& a) { a.table.data = y; }},
       {"an index", FOVEA_ERR_LENGTH, [](E&) { indices[3] = 8; }},
   };
   add_misuses(embeddings);
+  add_misuses(embeddings, FOVEA_ERR_DIM, {&E::dim}, {0});
+  add_misuses(embeddings, FOVEA_ERR_NULL, {&E::y}, {nullptr});
+  add_misuses(embeddings, FOVEA_ERR_NULL, {&E::indices}, {nullptr});
+  add_misuses(embeddings, FOVEA_ERR_STRIDE, {&E::y_stride}, {7});
   const auto make_embedding = [] {
     auto a = sized<E>();
     a.tokens = 4, a.dim = 8, a.rows = 8;
@@ -320,7 +303,7 @@ TEST_CASE("tensors: every misuse has its status, and nothing is written", "[shor
   CHECK(fovea_argmax(x, 1, nullptr) == FOVEA_ERR_NULL);
   CHECK(fovea_argmax(x, 0, &found) == FOVEA_ERR_SIZE);
   CHECK(fovea_argmax(x, 3, reinterpret_cast<uint32_t*>(x + 2)) == FOVEA_ERR_OVERLAP);
-  CHECK(fovea_argmax(reinterpret_cast<float*>(misaligned(x)), 1, &found) == FOVEA_ERR_ALIGNMENT);
+  CHECK(fovea_argmax(shifted<float>(x, 1), 1, &found) == FOVEA_ERR_ALIGNMENT);
   CHECK(fovea_top_k(x, 3, 4, indices) == FOVEA_ERR_SIZE);
   CHECK(fovea_top_k(x, 3, 1, nullptr) == FOVEA_ERR_NULL);
   CHECK(fovea_top_k(x, 3, 3, reinterpret_cast<uint32_t*>(x + 2)) == FOVEA_ERR_OVERLAP);

@@ -10,7 +10,6 @@
 #include <cstdlib>
 #include <vector>
 
-#include "support/encoded_rows.h"
 #include "support/formats.h"
 #include "support/problem.h"
 

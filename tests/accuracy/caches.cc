@@ -3,7 +3,7 @@
 // What rotation and a centre of keys leave of the errors of caches, and how far key mass is from its sums in double.
 #include "accuracy/accuracy.h"
 #include "support/key_mass.h"
-#include "support/one_head.h"
+#include "support/reference.h"
 #include "support/rotated.h"
 
 namespace fovea_test {

@@ -6,7 +6,7 @@
 
 #include "accuracy/accuracy.h"
 #include "platform/platform.h"
-#include "support/one_head.h"
+#include "support/reference.h"
 
 namespace fovea_test {
 namespace {

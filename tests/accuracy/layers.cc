@@ -33,15 +33,9 @@ double rounding(fovea_dtype type, double x) {
 }
 
 // A row as it is stored, and the numbers that it holds then.
-struct Row {
-  std::vector<char> data;
-  Numbers numbers;
+struct Row : EncodedRows {
+  Row(fovea_dtype of, const Numbers& x) : EncodedRows(of, x, x.size()), type(of) {}
   fovea_dtype type;
-
-  Row(fovea_dtype of, const Numbers& x) : data(x.size() * unit_size(of)), numbers(x), type(of) {
-    encode_row(type, x.data(), x.size(), data.data(), nullptr);
-    read();
-  }
   void read() {
     for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = element_of(type, data.data(), nullptr, i);
   }

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "fuzz/draw.h"
+#include "support/array.h"
 #include "support/formats.h"
 #include "support/integer_layers_definition.h"
-#include "support/rows.h"
 
 namespace fovea_test {
 namespace {

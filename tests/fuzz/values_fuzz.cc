@@ -13,7 +13,6 @@
 #include "fuzz/fuzz.h"
 #include "support/activations.h"
 #include "support/bits.h"
-#include "support/encoded_rows.h"
 #include "support/formats.h"
 #include "support/problem.h"
 #include "support/reference.h"
@@ -74,15 +73,10 @@ void serve(const char* what, fovea_status (*call)(const Args*), Args* a, fovea_t
 }
 
 // An array of F32, F16 or BF16, and the numbers that it holds.
-struct Array {
+struct Array : EncodedRows {
   fovea_dtype type;
-  std::vector<char> data;
-  std::vector<float> numbers;
 
-  Array(fovea_dtype of, const std::vector<float>& x) : type(of), data(x.size() * unit_size(of)), numbers(x) {
-    encode_row(type, x.data(), x.size(), data.data(), nullptr);
-    for (size_t i = 0; i < x.size(); ++i) numbers[i] = element_of(type, data.data(), nullptr, i);
-  }
+  Array(fovea_dtype of, const std::vector<float>& x) : EncodedRows(of, x, std::max<size_t>(x.size(), 1)), type(of) {}
   explicit Array(fovea_dtype of, size_t count) : Array(of, std::vector<float>(count)) {}
   // Whether it holds these numbers, rounded once.
   bool holds(const std::vector<float>& x) const {

@@ -15,8 +15,8 @@ HERE = pathlib.Path(__file__).resolve().parent.parent.parent
 MOST = {
     "lines of lib/src": 36340,
     "of them in .inl": 21100,
-    "lines of tests": 48214,
-    "lines of all tracked text": 140450,
+    "lines of tests": 47950,
+    "lines of all tracked text": 140182,
     ".inl that cannot be read alone": 19,
     "files of lib/src below 30 lines": 43,
     "names defined in more than two files of lib/src": 185,

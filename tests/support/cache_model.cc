@@ -7,11 +7,11 @@
 #include <cstring>
 #include <utility>
 
+#include "support/array.h"
 #include "support/formats.h"
 #include "support/problem.h"
 #include "support/reference.h"
 #include "support/rotated.h"
-#include "support/rows.h"
 
 namespace fovea_test {
 namespace {
@@ -170,8 +170,8 @@ fovea_status CacheModel::truncate(uint32_t entry, uint32_t length) {
 
 fovea_status CacheModel::may_copy(uint32_t entry, const CacheModel& from, uint32_t from_entry, uint32_t tokens) const {
   const fovea_kv_cache& other = from.cache;
-  const bool same_ring = cache.kind == other.kind && cache.max_tokens == other.max_tokens &&
-                         cache.pinned_tokens == other.pinned_tokens;
+  const bool same_ring =
+      cache.kind == other.kind && cache.max_tokens == other.max_tokens && cache.pinned_tokens == other.pinned_tokens;
   if ((cache.kind == FOVEA_KV_RING || other.kind == FOVEA_KV_RING) && !same_ring) return FOVEA_ERR_SIZE;
   if (tokens > from.length(from_entry) || from.loses(from_entry, tokens)) return FOVEA_ERR_LENGTH;
   return has_room(entry, tokens) ? FOVEA_OK : FOVEA_ERR_FULL;

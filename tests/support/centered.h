@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "support/array.h"
 #include "support/problem.h"
-#include "support/rows.h"
 
 namespace fovea_test {
 

@@ -4,8 +4,12 @@
 #ifndef FOVEA_TESTS_SUPPORT_FORMATS_H_
 #define FOVEA_TESTS_SUPPORT_FORMATS_H_
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <utility>
+#include <vector>
 
 #include "fovea/fovea.h"
 
@@ -63,6 +67,42 @@ void encode_row(fovea_dtype type, const float* x, size_t dim, void* data, void* 
 
 // Multiplies a row by the factor, in f32, and rounds it to what I8 can hold.
 void round_to_i8(float* x, size_t dim, float factor);
+
+// ---- Arithmetic of halves by its definition.
+
+// a * b + c, rounded once to f16. The product of two halves has 22 bits, so in double it and the sum are exact for
+// numbers that are not far apart.
+inline double half_multiply_add(double a, double b, double c) {
+  const double sum = a * b + c;
+  const double magnitude = std::fabs(sum), infinity = std::numeric_limits<double>::infinity();
+  if (magnitude >= 65520.0) return sum < 0 ? -infinity : infinity;
+  int exponent;
+  std::frexp(magnitude, &exponent);
+  const double place = std::ldexp(1.0, (exponent < -13 ? -13 : exponent) - 11);
+  return std::nearbyint(sum / place) * place;
+}
+
+// x rounded to f16.
+inline double to_half(float x) { return value_of(kF16, nearest_of(kF16, x)); }
+
+// ---- Rows of a format, one after another, and the numbers that they hold.
+
+struct EncodedRows {
+  std::vector<char> data, scales;
+  std::vector<float> numbers;
+
+  // Of the numbers that are the nearest to these.
+  EncodedRows(fovea_dtype type, std::vector<float> x, size_t dim) : numbers(std::move(x)) {
+    const size_t rows = numbers.size() / dim;
+    const size_t bytes = row_units(type, dim) * unit_size(type), scale_bytes = row_scales(type, dim) * scale_size(type);
+    data.resize(rows * bytes), scales.resize(rows * scale_bytes);
+    for (size_t r = 0; r < rows; ++r) {
+      char *const row = data.data() + r * bytes, *const scale = scales.data() + r * scale_bytes;
+      encode_row(type, &numbers[r * dim], dim, row, scale);
+      for (size_t i = 0; i < dim; ++i) numbers[r * dim + i] = element_of(type, row, scale, i);
+    }
+  }
+};
 
 }  // namespace fovea_test
 

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "fovea/fovea.h"
+#include "support/array.h"
 #include "support/every.h"
-#include "support/rows.h"
 
 namespace fovea_test {
 

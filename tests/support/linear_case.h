@@ -10,7 +10,7 @@
 
 #include "platform/platform.h"
 #include "support/activations.h"
-#include "support/halves.h"
+#include "support/formats.h"
 #include "support/test.h"
 
 namespace fovea_test {

@@ -101,59 +101,41 @@ Given copy_of(const Given* given) {
   return copy;
 }
 
+template <auto kHolder, auto kFunction, class Result, class Given>
+Result call_with_copy(void* self, const Given* given) {
+  const auto& own = static_cast<Callbacks*>(self)->*kHolder;
+  const Given copy = copy_of(given);
+  return (own.*kFunction)(own.self, &copy);
+}
+
+template <auto kHolder, auto kFunction, class Holder, class Result, class Given>
+void replace(Holder* holder, Result (*function)(void*, const Given*)) {
+  if (function != nullptr) holder->*kFunction = call_with_copy<kHolder, kFunction, Result, Given>;
+}
+
 }  // namespace
 
 bool anything_is_ignored() { return ignored().reads || ignored().gives; }
 fovea_status given(fovea_status status) { return ignored().gives && status == ignored().status ? FOVEA_OK : status; }
 
-void Callbacks::stand_in_for(fovea_loader* loader) {
-  loader_ = *loader;
-  if (loader_.start != nullptr) loader->start = start;
-  if (loader_.finish != nullptr) loader->finish = finish;
-  loader->self = this;
+void Callbacks::stand_in_for(fovea_loader* own) {
+  loader = *own;
+  replace<&Callbacks::loader, &fovea_loader::start>(own, own->start);
+  replace<&Callbacks::loader, &fovea_loader::finish>(own, own->finish);
+  own->self = this;
 }
 
-void Callbacks::stand_in_for(fovea_modifier* modifier) {
-  modifier_ = *modifier;
-  if (modifier_.scores != nullptr) modifier->scores = scores;
-  if (modifier_.weights != nullptr) modifier->weights = weights;
-  modifier->self = this;
+void Callbacks::stand_in_for(fovea_modifier* own) {
+  modifier = *own;
+  replace<&Callbacks::modifier, &fovea_modifier::scores>(own, own->scores);
+  replace<&Callbacks::modifier, &fovea_modifier::weights>(own, own->weights);
+  own->self = this;
 }
 
-void Callbacks::stand_in_for(fovea_block_map_args* args) {
-  map_args_ = *args;
-  if (map_args_.classify != nullptr) args->classify = classify;
-  args->self = this;
-}
-
-int Callbacks::start(void* self, const fovea_kv_tile* tile) {
-  const fovea_loader& loader = static_cast<Callbacks*>(self)->loader_;
-  const fovea_kv_tile copy = copy_of(tile);
-  return loader.start(loader.self, &copy);
-}
-
-int Callbacks::finish(void* self, const fovea_kv_tile* tile) {
-  const fovea_loader& loader = static_cast<Callbacks*>(self)->loader_;
-  const fovea_kv_tile copy = copy_of(tile);
-  return loader.finish(loader.self, &copy);
-}
-
-void Callbacks::scores(void* self, const fovea_score_block* block) {
-  const fovea_modifier& modifier = static_cast<Callbacks*>(self)->modifier_;
-  const fovea_score_block copy = copy_of(block);
-  modifier.scores(modifier.self, &copy);
-}
-
-void Callbacks::weights(void* self, const fovea_score_block* block) {
-  const fovea_modifier& modifier = static_cast<Callbacks*>(self)->modifier_;
-  const fovea_score_block copy = copy_of(block);
-  modifier.weights(modifier.self, &copy);
-}
-
-fovea_block_kind Callbacks::classify(void* self, const fovea_block* block) {
-  const fovea_block_map_args& args = static_cast<Callbacks*>(self)->map_args_;
-  const fovea_block copy = copy_of(block);
-  return args.classify(args.self, &copy);
+void Callbacks::stand_in_for(fovea_block_map_args* own) {
+  map_args = *own;
+  replace<&Callbacks::map_args, &fovea_block_map_args::classify>(own, own->classify);
+  own->self = this;
 }
 
 Mutation::Mutation(const char* function, std::initializer_list<Parameter> parameters) {

@@ -158,23 +158,15 @@ fovea_status status_of(const char* name);
 bool anything_is_ignored();
 fovea_status given(fovea_status status);  // what the caller gets
 
-// Callbacks whose arguments lack the field.
-class Callbacks {
- public:
-  void stand_in_for(fovea_loader* loader);
-  void stand_in_for(fovea_modifier* modifier);
-  void stand_in_for(fovea_block_map_args* args);
+// Those of the caller, in whose place stand functions that call them with arguments that lack the field.
+struct Callbacks {
+  void stand_in_for(fovea_loader* own);
+  void stand_in_for(fovea_modifier* own);
+  void stand_in_for(fovea_block_map_args* own);
 
- private:
-  static int start(void* self, const fovea_kv_tile* tile);
-  static int finish(void* self, const fovea_kv_tile* tile);
-  static void scores(void* self, const fovea_score_block* block);
-  static void weights(void* self, const fovea_score_block* block);
-  static fovea_block_kind classify(void* self, const fovea_block* block);
-
-  fovea_loader loader_{};
-  fovea_modifier modifier_{};
-  fovea_block_map_args map_args_{};
+  fovea_loader loader{};
+  fovea_modifier modifier{};
+  fovea_block_map_args map_args{};
 };
 
 // Changes a call's arguments, one attempt after the other.

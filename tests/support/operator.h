@@ -50,6 +50,26 @@ void check_workers(Case& test, fovea_target target, const Check& check) {
   test.args.executor = nullptr;
 }
 
+// Adds what each of them refuses. A Call has a workspace in `workspace` and `workspace_bytes`.
+template <class Call>
+void add_workspace_misuses(std::vector<Misuse<Call>>& all) {
+  static const Shuffler none(0), two(2), many(4097);
+  static const fovea_executor without_run = {nullptr, nullptr, 1};
+  const std::vector<Misuse<Call>> misuses = {
+      {"no workspace", FOVEA_ERR_NULL, [](auto& c) { c.workspace = nullptr; }},
+      {"a workspace too small", FOVEA_ERR_WORKSPACE, [](auto& c) { --c.workspace_bytes; }},
+      {"no bytes of workspace", FOVEA_ERR_WORKSPACE, [](auto& c) { c.workspace_bytes = 0; }},
+      {"a workspace for one worker", FOVEA_ERR_WORKSPACE, [](auto& c) { c.args.executor = two.executor(); }},
+      {"a workspace misaligned", FOVEA_ERR_ALIGNMENT, [](auto& c) { c.workspace += 32, c.workspace_bytes -= 32; }},
+      {"a workspace behind all memory", FOVEA_ERR_SIZE, [](auto& c) { c.workspace_bytes = SIZE_MAX; }},
+      {"the smallest budget", FOVEA_ERR_BUDGET, [](auto& c) { c.args.workspace_budget_bytes = 1; }},
+      {"an executor without run", FOVEA_ERR_NULL, [](auto& c) { c.args.executor = &without_run; }},
+      {"an executor without workers", FOVEA_ERR_CAPACITY, [](auto& c) { c.args.executor = none.executor(); }},
+      {"an executor with too many workers", FOVEA_ERR_CAPACITY, [](auto& c) { c.args.executor = many.executor(); }},
+  };
+  all.insert(all.end(), misuses.begin(), misuses.end());
+}
+
 }  // namespace fovea_test
 
 #endif  // FOVEA_TESTS_SUPPORT_OPERATOR_H_

@@ -8,9 +8,9 @@
 #include <limits>
 
 #include "platform/platform.h"
+#include "support/array.h"
 #include "support/bits.h"
 #include "support/formats.h"
-#include "support/rows.h"
 #include "support/text.h"
 #include "support/tolerance.h"
 
@@ -609,7 +609,8 @@ std::string AttentionCase::compare() const {
 
 std::vector<float> AttentionCase::entries_of(const Array& output) const {
   std::vector<float> all;
-  for (const auto& [b, h, t] : indices<size_t>(std::min(args.batch, output.shape.batch), output.shape.heads, output.shape.tokens)) {
+  for (const auto& [b, h, t] :
+       indices<size_t>(std::min(args.batch, output.shape.batch), output.shape.heads, output.shape.tokens)) {
     const std::vector<float> row = output.numbers(b, h, t);
     all.insert(all.end(), row.begin(), row.end());
   }

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <limits>
 
+#include "support/array.h"
 #include "support/every.h"
 #include "support/formats.h"
-#include "support/rows.h"
 #include "support/tolerance.h"
 
 namespace fovea_test {
@@ -53,7 +53,8 @@ class RoundedWeights {
     tile_ = j / FOVEA_KEY_TILE;
     double largest = 0;
     for (size_t e = 0; e < codes_.size(); ++e) largest = std::max(largest, std::fabs(double{value[e]}));
-    if (scale_ == 0 && !(largest > 0)) return;  // the row's own scale is 0, but one scale of all values weighs zeros too
+    if (scale_ == 0 && !(largest > 0))
+      return;  // the row's own scale is 0, but one scale of all values weighs zeros too
     const double scale = scale_ != 0 ? scale_ : largest / 127;
     top_ = std::max(top_, weight * scale);
     for (size_t e = 0; e < codes_.size(); ++e) codes_[e] += std::fabs(double{value[e]}) / scale;
@@ -122,8 +123,8 @@ double modified(void (*function)(void*, const fovea_score_block*), const fovea_a
                 const fovea_attention_args& args, uint32_t b, uint32_t h, uint32_t i, uint32_t j, double number) {
   if (function == nullptr) return number;
   auto x = float(number);
-  const fovea_score_block block = {&x, 1,  1,  1, 1, b, h / (desc.q_heads / desc.kv_heads),
-                                   &h, &i, position(desc, args, b, 0), j, 0};
+  const fovea_score_block block = {
+      &x, 1, 1, 1, 1, b, h / (desc.q_heads / desc.kv_heads), &h, &i, position(desc, args, b, 0), j, 0};
   function(args.modifier->self, &block);
   return double{x};
 }

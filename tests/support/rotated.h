@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "fovea/fovea.h"
+#include "support/array.h"
 #include "support/formats.h"
 #include "support/problem.h"
-#include "support/rows.h"
 
 namespace fovea_test {
 

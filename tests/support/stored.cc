@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "support/array.h"
 #include "support/formats.h"
 #include "support/problem.h"
-#include "support/rows.h"
 
 namespace fovea_test {
 namespace {

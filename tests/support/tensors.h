@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <cstring>
 
+#include "support/array.h"
 #include "support/guarded.h"
 #include "support/problem.h"
-#include "support/rows.h"
 
 namespace fovea_test {
 

@@ -19,13 +19,13 @@
 
 #include "catch.h"
 #include "fovea/fovea.h"
+#include "support/array.h"
 #include "support/bits.h"
 #include "support/covering.h"
 #include "support/every.h"
 #include "support/formats.h"
 #include "support/guarded.h"
 #include "support/problem.h"
-#include "support/rows.h"
 #include "support/text.h"
 #include "support/tolerance.h"
 
@@ -34,14 +34,20 @@ namespace fovea_test {
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
+// A pointer some bytes further on.
+template <class T>
+T* shifted(const void* data, ptrdiff_t bytes) {
+  return reinterpret_cast<T*>(const_cast<char*>(static_cast<const char*>(data)) + bytes);
+}
+
 // A call that must be refused: what is wrong, which may be left out, the status, and what makes it wrong.
 template <class Call>
 struct Misuse {
-  Misuse(const char* what_, fovea_status want_, std::function<void(Call&)> change_)
-      : what(what_), want(want_), change(std::move(change_)) {}
+  Misuse(std::string what_, fovea_status want_, std::function<void(Call&)> change_)
+      : what(std::move(what_)), want(want_), change(std::move(change_)) {}
   Misuse(fovea_status want_, std::function<void(Call&)> change_) : Misuse("", want_, std::move(change_)) {}
 
-  const char* what;
+  std::string what;
   fovea_status want;
   std::function<void(Call&)> change;
 };
@@ -98,36 +104,113 @@ Call& arguments_of(Call& call, long) {
   return call;
 }
 
-// Adds what every call refuses: arguments of another size, and targets that are none or are another machine's.
+// The place of a field in its structure.
+template <class T, class Args>
+std::string place_of(T Args::* field) {
+  const Args args{};
+  const auto at = reinterpret_cast<const char*>(&(args.*field)) - reinterpret_cast<const char*>(&args);
+  return (Text() << "the field at byte " << size_t(at)).str();
+}
+
+// Adds that a change of a field is refused.
+template <class Call, class T, class Args, class Change>
+void add_misuse(std::vector<Misuse<Call>>& all, fovea_status want, T Args::* field, Change change) {
+  all.push_back({place_of(field), want, [=](Call& c) { change(arguments_of(c, 0).*field); }});
+}
+
+// Adds that each of these fields is refused with each of these values.
+template <class Call, class T, class Args>
+void add_misuses(std::vector<Misuse<Call>>& all, fovea_status want, std::initializer_list<T Args::*> fields,
+                 std::initializer_list<std::common_type_t<T>> values) {
+  for (T Args::* const field : fields) {
+    for (const T value : values) add_misuse(all, want, field, [=](T& x) { x = value; });
+  }
+}
+
+// Adds that these pointers are refused where they are off their alignment.
+template <class Call, class... Pointers>
+void add_misaligned(std::vector<Misuse<Call>>& all, Pointers... fields) {
+  const auto shift = [](auto*& pointer) { pointer = shifted<std::remove_reference_t<decltype(*pointer)>>(pointer, 1); };
+  (add_misuse(all, FOVEA_ERR_ALIGNMENT, fields, shift), ...);
+}
+
+// Adds that each of these arrays is refused where it begins at place(call), which is written.
+template <class Call, class Array, class Args, class Place>
+void add_overlaps(std::vector<Misuse<Call>>& all, std::initializer_list<Array Args::*> arrays, Place place) {
+  for (Array Args::* const array : arrays) {
+    all.push_back({place_of(array), FOVEA_ERR_OVERLAP, [=](Call& c) { (arguments_of(c, 0).*array).data = place(c); }});
+  }
+}
+
+// Adds that arguments of another size are refused.
 template <class Call>
-void add_misuses(std::vector<Misuse<Call>>& all) {
+void add_struct_misuses(std::vector<Misuse<Call>>& all) {
   for (const uint32_t more : {1u, 8u, 0u - 4u}) {
     all.push_back({"struct_bytes", FOVEA_ERR_STRUCT, [=](Call& c) { arguments_of(c, 0).struct_bytes += more; }});
   }
   for (const uint32_t bytes : {0u, 0u - 1u}) {
     all.push_back({"struct_bytes", FOVEA_ERR_STRUCT, [=](Call& c) { arguments_of(c, 0).struct_bytes = bytes; }});
   }
+}
+
+// And targets that are none, or are not there.
+template <class Call>
+void add_misuses(std::vector<Misuse<Call>>& all) {
+  add_struct_misuses(all);
   for (const uint32_t target : {63u, 77u, 0u - 1u}) {
     all.push_back(
         {"target", FOVEA_ERR_ENUM, [=](Call& c) { arguments_of(c, 0).target = enum_of<fovea_target>(target); }});
   }
-  all.push_back({"target", FOVEA_ERR_TARGET, [](Call& c) { arguments_of(c, 0).target = kForeign; }});
+  for (const fovea_target target : {FOVEA_TARGET_AVX512, FOVEA_TARGET_NEON, FOVEA_TARGET_HELIUM, FOVEA_TARGET_WASM}) {
+    const std::vector<fovea_target> here = targets();
+    if (std::find(here.begin(), here.end(), target) != here.end()) continue;
+    all.push_back({"target", FOVEA_ERR_TARGET, [=](Call& c) { arguments_of(c, 0).target = target; }});
+  }
 }
 
-// And of a required array of several entries, heads and tokens whose elements have several bytes; rows of outputs may
-// not share their places.
+// Adds what is refused of a required array of several entries, heads and tokens whose elements have several bytes; rows
+// of outputs may not share their places.
 template <class Call, class Array, class Args>
-void add_misuses(std::vector<Misuse<Call>>& all, const char* what, Array Args::* array) {
-  const auto add = [&](fovea_status want, auto change) {
-    all.push_back({what, want, [=](Call& c) { change(arguments_of(c, 0).*array); }});
-  };
-  add(FOVEA_ERR_NULL, [](Array& a) { a.data = nullptr; });
-  add(FOVEA_ERR_ALIGNMENT, [](Array& a) { a.data = const_cast<char*>(static_cast<const char*>(a.data)) + 1; });
+void add_array(std::vector<Misuse<Call>>& all, Array Args::* array) {
+  add_misuse(all, FOVEA_ERR_NULL, array, [](Array& a) { a.data = nullptr; });
+  add_misuse(all, FOVEA_ERR_ALIGNMENT, array, [](Array& a) { a.data = shifted<char>(a.data, 1); });
   for (ptrdiff_t Array::* const stride : {&Array::batch_stride, &Array::head_stride, &Array::token_stride}) {
     for (const ptrdiff_t far : {PTRDIFF_MAX, PTRDIFF_MAX / 2, PTRDIFF_MAX / 4 + 1, -PTRDIFF_MAX, PTRDIFF_MIN}) {
-      add(FOVEA_ERR_SIZE, [=](Array& a) { a.*stride = far; });
+      add_misuse(all, FOVEA_ERR_SIZE, array, [=](Array& a) { a.*stride = far; });
     }
-    if (std::is_same_v<Array, fovea_out>) add(FOVEA_ERR_STRIDE, [=](Array& a) { a.*stride = 0; });
+    if (std::is_same_v<Array, fovea_out>) add_misuse(all, FOVEA_ERR_STRIDE, array, [=](Array& a) { a.*stride = 0; });
+  }
+}
+template <class Call, class... Arrays>
+void add_arrays(std::vector<Misuse<Call>>& all, Arrays... arrays) {
+  (add_array(all, arrays), ...);
+}
+
+// BEST is the first target: bits(target) are the bits of a call.
+template <class Bits>
+void check_best(const Bits& bits) {
+  const std::vector<float> best = bits(FOVEA_TARGET_BEST);
+  CHECK(same_bits(best, bits(fovea_target_at(0))));
+}
+
+// The best of `count` elements and the first k are those of the row, sorted by is_before(i, j).
+template <class T, class Before>
+void check_largest(fovea_status (*argmax)(const T*, uint32_t, uint32_t*),
+                   fovea_status (*top_k)(const T*, uint32_t, uint32_t, uint32_t*), const T* x, uint32_t count,
+                   const Before& is_before) {
+  std::vector<uint32_t> sorted(count);
+  for (uint32_t i = 0; i < count; ++i) sorted[i] = i;
+  // Not by stable_sort, whose memory links exceptions, which some boards have no functions for.
+  std::sort(sorted.begin(), sorted.end(), is_before);
+  uint32_t best = 77;
+  REQUIRE(argmax(x, count, &best) == FOVEA_OK);
+  CHECK(best == sorted[0]);
+  for (const uint32_t k : std::initializer_list<uint32_t>{0, 1, 2, 3, 7, count / 2, count}) {
+    if (k > count) continue;
+    Guarded found(k * 4, 4, Placement::kEnd);
+    REQUIRE(top_k(x, count, k, found.as<uint32_t>()) == FOVEA_OK);
+    CHECK(std::equal(found.as<uint32_t>(), found.as<uint32_t>() + k, sorted.begin()));
+    CHECK(found.margin_intact());
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The trap that all other tests run with: whatever allocates in a library call ends the program.
+// The traps that all other tests run with: what is written beside a buffer is seen, and whatever allocates in a library
+// call ends the program.
 #include "support/heap_trap.h"
 
 #include <cstdlib>
@@ -51,14 +52,12 @@ int run_allocating(void*, size_t tasks, void (*task)(void* arg, size_t index, ui
 template <bool kItself>
 fovea_status two_tasks(const fovea_attention_args* args) {
   if (kItself) allocate();
-  args->executor->run(
-      args->executor->self, 2, [](void*, size_t, uint32_t) { allocate(); }, nullptr);
+  args->executor->run(args->executor->self, 2, [](void*, size_t, uint32_t) { allocate(); }, nullptr);
   return FOVEA_OK;
 }
 
 fovea_status nothing(const fovea_attention_args* args) {
-  args->executor->run(
-      args->executor->self, 2, [](void*, size_t, uint32_t) {}, nullptr);
+  args->executor->run(args->executor->self, 2, [](void*, size_t, uint32_t) {}, nullptr);
   return FOVEA_OK;
 }
 
@@ -73,6 +72,28 @@ void call_with_executor() {
 
 }  // namespace
 #endif
+
+TEST_CASE("guards: a byte that is written beside a buffer is seen", "[short]") {
+  if (!guards_fault()) skip("no memory protection here: only writes beside a buffer are seen, not reads");
+  for (const Placement placement : kPlacements) {
+    const Guarded buffer(40, 4, placement);
+    INFO(name(placement));
+    CHECK(buffer.untouched());
+    CHECK(buffer.margin_intact());
+    // Where pages fault, one side of the buffer may be such a page.
+    const bool before = !guards_fault() || placement != Placement::kStart;
+    const bool behind = !guards_fault() || placement != Placement::kEnd;
+    for (const bool first : {true, false}) {
+      if (first ? !before : !behind) continue;
+      uint8_t* const beside = first ? buffer.as<uint8_t>() - 1 : buffer.as<uint8_t>() + buffer.bytes();
+      const uint8_t kept = *beside;
+      *beside = uint8_t(~kept);
+      CHECK(!buffer.margin_intact());
+      *beside = kept;
+      CHECK(buffer.margin_intact());
+    }
+  }
+}
 
 TEST_CASE("heap: what allocates or frees in a library call, or in a task of it, ends the program", "[short]") {
 #if FOVEA_TESTS_TRAP_HEAP
