@@ -63,7 +63,7 @@ FOVEA_INLINE VI LoadBlocks(decltype(kI), const uint8_t* const (&at)[kLanes / 4])
 FOVEA_INLINE void StoreBlockPairs(VI a, VI b, uint8_t* p, uint8_t* q, size_t n) {
   raw::StoreBlockPairs(Raw(a), Raw(b), p, q, n);
 }
-#if defined(FOVEA_HAS_F16_BLOCKS)
+#if FOVEA_X86_LANES > 4
 FOVEA_INLINE VF WidenF16Blocks(decltype(kF), const uint64_t (&halves)[4]) { return VF{raw::WidenF16Blocks(halves)}; }
 #else
 FOVEA_INLINE VF WidenF16Blocks(decltype(kF), const uint64_t (&halves)[4]) {
@@ -71,4 +71,3 @@ FOVEA_INLINE VF WidenF16Blocks(decltype(kF), const uint64_t (&halves)[4]) {
   return LoadF16(kF, lanes);
 }
 #endif
-#undef FOVEA_HAS_F16_BLOCKS

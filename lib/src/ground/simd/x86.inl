@@ -27,7 +27,6 @@ namespace raw {
 #endif
 #if FOVEA_X86_LANES > 4
 #define FOVEA_HAS_F16 1
-#define FOVEA_HAS_F16_BLOCKS 1
 #else
 #define FOVEA_HAS_F16 0
 #endif
