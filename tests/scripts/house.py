@@ -13,12 +13,12 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent.parent.parent
 MOST = {
-    "lines of lib/src": 36340,
-    "of them in .inl": 21100,
+    "lines of lib/src": 36245,
+    "of them in .inl": 21070,
     "lines of tests": 48214,
-    "lines of all tracked text": 140450,
+    "lines of all tracked text": 140350,
     ".inl that cannot be read alone": 19,
-    "files of lib/src below 30 lines": 43,
+    "files of lib/src below 30 lines": 41,
     "names defined in more than two files of lib/src": 185,
     "pairs of names that differ by a plural s": 70,
     "macros in lib/src": 154,

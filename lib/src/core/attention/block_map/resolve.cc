@@ -6,7 +6,7 @@
 #include "core/attention/call.h"
 #include "fovea/fovea.h"
 #include "ground/base/buffers.h"
-#include "ground/base/checked_size.h"
+#include "ground/base/carver.h"
 #include "ground/base/status.h"
 
 namespace fovea {
