@@ -51,9 +51,9 @@ FOVEA_IN_DATA_SECTION constexpr int32_t kFactors[kSteps] = {
     1170923762, 1158310587, 1145833280, 1133490379, 1121280436, 1109202018, 1097253708, 1085434106,
 };
 
-constexpr int32_t kOne = 0x7fffffff;     // a factor of 1: it changes no number below 2^30
-constexpr uint32_t kMostSum = 1u << 30;  // a larger sum is halved before weights are added to it
-constexpr int kMostStepShift = 12;       // then a score that is lower by 1 has a weight of 0 already
+constexpr int32_t kFactorOne = 0x7fffffff;  // a factor of 1: it changes no number below 2^30
+constexpr uint32_t kMostSum = 1u << 30;     // a larger sum is halved before weights are added to it
+constexpr int kMostStepShift = 12;          // then a score that is lower by 1 has a weight of 0 already
 
 // round(x * multiplier * 2^(exponent - 31)), where that is below 2^27; else at least 2^27.
 struct IntegerScale {
@@ -116,7 +116,7 @@ FOVEA_INLINE void WeighScores(const IntegerScale& steps, const int32_t* scores, 
     StoreWeights(codes, to);
   }
 }
-FOVEA_SHARED void HideWeights(const IntegerBlock& b, uint32_t r, uint32_t begin, uint32_t end) {
+FOVEA_SHARED void HideRange(const IntegerBlock& b, uint32_t r, uint32_t begin, uint32_t end) {
   for (; begin < end; ++begin) HideWeight(b, r, begin);
 }
 
@@ -158,12 +158,12 @@ FOVEA_INLINE void WeighRow(const IntegerBlock& b, uint32_t r, uint32_t lo, uint3
   IntegerRow& row = b.arrays.rows[r];
   if (lo < hi) {
     const int32_t largest = WeighKeys(b, r, lo, hi);
-    HideWeights(b, r, 0, lo);
-    HideWeights(b, r, hi, read);
+    HideRange(b, r, 0, lo);
+    HideRange(b, r, hi, read);
     GoOn(b, r, largest, read);
   } else {
-    HideWeights(b, r, 0, read);
-    row.kept = row.sum == 0 ? 0 : kOne, row.taken = row.sum == 0 ? kOne : 0;
+    HideRange(b, r, 0, read);
+    row.kept = row.sum == 0 ? 0 : kFactorOne, row.taken = row.sum == 0 ? kFactorOne : 0;
   }
 }
 

@@ -193,7 +193,7 @@ struct StepLanes {
 };
 
 // The steps in their order.
-enum ScoreStep { kShiftStep, kCapStep, kBiasStep, kModifyStep, kMaskStep, kLimitStep, kScoreSteps };
+enum ScoreStepIndex { kShiftStep, kCapStep, kBiasStep, kModifyStep, kMaskStep, kLimitStep, kScoreSteps };
 
 template <int kStep>
 FOVEA_INLINE bool IsOn(const KeyTile& keys, const ScoreSteps& steps, fovea_scores_stage last) {
