@@ -92,7 +92,7 @@ struct Rows {
                                                 ptrdiff_t(scale_stride), f32.as<float>(), ptrdiff_t(f32_stride)});
     f32.read_only(false);
   }
-  fovea::WidenRows to_widen() const {
+  fovea::RowsToWiden to_widen() const {
     const void* const own_scales = scale_bytes(type) ? scales.as<void>() : nullptr;
     return {rows,
             dim,
@@ -360,7 +360,7 @@ INSIDE_CASE("formats: some elements of a row are widened as in the whole row", "
       for (size_t first = 0; first < all; first += kPiece) {
         const size_t dim = std::min(kPiece, all - first);
         Guarded piece(kCount * kPiece * sizeof(float), 4, Placement::kOffset);
-        fovea::WidenRows part = rows.to_widen();
+        fovea::RowsToWiden part = rows.to_widen();
         part.dim = dim, part.first = first, part.out = piece.as<float>(), part.out_stride = kPiece;
         fovea::weight_kernels(target).widen_weights(type, part);
         for (size_t r = 0; r < kCount; ++r) {

@@ -3,7 +3,7 @@
 
 #include <cstdio>
 
-#include "ground/targets/fuses.h"
+#include "ground/targets/registry.h"
 
 namespace fovea_test {
 

@@ -5,7 +5,7 @@
 #include "core/attention/kernels.h"
 #include "core/attention/layout.h"
 #include "core/attention/options.h"
-#include "core/attention/stream/merge_kernels.h"
+#include "core/attention/steps/kernels.h"
 #include "fovea/fovea.h"
 #include "ground/base/strides.h"
 

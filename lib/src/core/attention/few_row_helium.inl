@@ -18,10 +18,10 @@ constexpr bool kWidensPairs = !kSmallText;
 
 // The scores of all keys, which are halves, if their elements fill pairs of vectors.
 FOVEA_INLINE bool ScoreHalves(const QueryTile& t, const KeyTile& keys, FewBlock<1> block) {
-  constexpr size_t kPair = 2 * kLanes;
+  constexpr size_t kPairLanes = 2 * kLanes;
   constexpr uint32_t kKeys = block.kKeys;
   const size_t head_dim = t.head_dim;
-  if (head_dim % kPair != 0) return false;
+  if (head_dim % kPairLanes != 0) return false;
   const ptrdiff_t stride = keys.keys.stride;
   const uint16_t* next = static_cast<const uint16_t*>(keys.keys.data) + ptrdiff_t(keys.begin) * stride;
   const uint32_t end = keys.end;
@@ -35,7 +35,7 @@ FOVEA_INLINE bool ScoreHalves(const QueryTile& t, const KeyTile& keys, FewBlock<
     VF acc[kKeys];
     SetAll(acc, hn::Zero(kF));
     const float* q = queries;
-    for (size_t n = head_dim / kPair; n > 0; --n, q += kPair) {
+    for (size_t n = head_dim / kPairLanes; n > 0; --n, q += kPairLanes) {
       VF even, odd;
       hn::LoadPairs(kF, q, even, odd);
       FOVEA_EACH(k, kKeys) {

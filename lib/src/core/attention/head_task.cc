@@ -368,7 +368,7 @@ void end_rows(const HeadTask& task, const QueryTile& tile) {
   find_outputs(task, &outputs);
   task.kernel().steps->end(tile, outputs);
   // Also after a measuring pass, which stores no outputs: the weighing pass writes them all.
-  if (rotates_values(task.call().desc)) rotate_rows(task, tile, true, outputs.out, outputs.out);
+  if (rotates_values(task.call().desc)) rotate_tile(task, tile, true, outputs.out, outputs.out);
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ struct HeadTask {
   uint32_t group;    // query heads that share the key head
   bool per_row;      // ALiBi, sinks or tensors need facts of each row
   KeyLimits limits;  // for the batch entry or one part of its keys; then for the range that enter_range chose
-  [[no_unique_address]] MemberIf<kHasRanges, KeyRanges> ranges;     // the keys that exist
+  [[no_unique_address]] MemberIf<kHasRanges, ExistingKeys> ranges;  // the keys that exist
   [[no_unique_address]] MemberIf<kHasRanges, KeyLimits::Kept> all;  // of the limits before enter_range
   [[no_unique_address]] ListedTilesIf listed;                       // the key tiles that these queries look at
   [[no_unique_address]] MemberIf<kHasLoneTiles, LoneTile> lone;
@@ -133,7 +133,7 @@ void begin_rotated(const HeadTask& task, const QueryTile& tile);
 // Rotates one query into task.rotated.
 const float* rotated_query(const HeadTask& task, const void* query);
 // Rotates the rows of a tile, or takes the rotation of its outputs back. `to` may be `from`.
-void rotate_rows(const HeadTask& task, const QueryTile& tile, bool inverse, const TypedRows& from, const TypedRows& to);
+void rotate_tile(const HeadTask& task, const QueryTile& tile, bool inverse, const TypedRows& from, const TypedRows& to);
 
 }  // namespace fovea
 

@@ -66,8 +66,8 @@ KeyPlace KeySource::place(uint32_t token) const {
   if constexpr (!kBringsKeys) __builtin_unreachable();
   const fovea_attention_desc& d = desc();
   const fovea_kv_source& kv = call().kv();
-  const KeyPlaces places = {d.kv_kind,     d.ring_tokens, d.pinned_tokens,
-                            d.page_tokens, kv.page_table, kv.page_table_stride};
+  const KeyPlacement places = {d.kv_kind,     d.ring_tokens, d.pinned_tokens,
+                               d.page_tokens, kv.page_table, kv.page_table_stride};
   KeyPlace place = places.of(brought_->entry, token);
   place.row += brought_->first;
   return place;

@@ -41,7 +41,7 @@ uint32_t ring_first(const AttentionCall& call, uint32_t entry) {
   return first < d.pinned_tokens ? d.pinned_tokens : first;
 }
 
-KeyRanges ranges_of(const AttentionCall& call, uint32_t entry) {
+ExistingKeys ranges_of(const AttentionCall& call, uint32_t entry) {
   const fovea_attention_desc& d = call.desc;
   uint32_t pinned = d.pinned_tokens;
   if (const StreamCall* const stream = call.stream()) {

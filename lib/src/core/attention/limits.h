@@ -67,7 +67,7 @@ KeyLimits limits_of(const AttentionCall& call, uint32_t entry);
 
 // The keys of an entry that exist, with indices as in limits_of. Where a window or a ring separates pinned tokens
 // from the others, there are two ranges: the pinned ones, and the others.
-struct KeyRanges {
+struct ExistingKeys {
   uint32_t pinned, first;  // the end of the pinned ones, the first of the others
   uint32_t count;
 
@@ -78,7 +78,7 @@ struct KeyRanges {
 };
 // Whether there may be two.
 constexpr bool kHasRanges = kHasRings;
-KeyRanges ranges_of(const AttentionCall& call, uint32_t entry);
+ExistingKeys ranges_of(const AttentionCall& call, uint32_t entry);
 
 // The oldest token after the pinned ones that a ring still holds. The tokens between these and it are gone.
 uint32_t ring_first(const AttentionCall& call, uint32_t entry);

@@ -8,7 +8,7 @@
 #include "core/attention/kernels.h"
 #include "fovea/fovea.h"
 #include "fovea/fovea_config.h"
-#include "ground/base/checked_size.h"
+#include "ground/base/carver.h"
 #include "ground/base/key_places.h"
 
 namespace fovea {

@@ -54,10 +54,10 @@ bool may_lose_tokens(const fovea_attention_desc& d) {
 }
 
 fovea_status check_tensors(const fovea_attention_desc& d) {
-  FOVEA_RETURN_IF_ERROR(check_tensor(d.q_scale, d.q_zero, d.q_dtype));
-  FOVEA_RETURN_IF_ERROR(check_tensor(d.key_scale, d.key_zero, d.key_dtype));
-  FOVEA_RETURN_IF_ERROR(check_tensor(d.value_scale, d.value_zero, d.value_dtype));
-  FOVEA_RETURN_IF_ERROR(check_tensor(d.out_scale, d.out_zero, d.out_dtype));
+  FOVEA_RETURN_IF_ERROR(check_scale_and_zero(d.q_scale, d.q_zero, d.q_dtype));
+  FOVEA_RETURN_IF_ERROR(check_scale_and_zero(d.key_scale, d.key_zero, d.key_dtype));
+  FOVEA_RETURN_IF_ERROR(check_scale_and_zero(d.value_scale, d.value_zero, d.value_dtype));
+  FOVEA_RETURN_IF_ERROR(check_scale_and_zero(d.out_scale, d.out_zero, d.out_dtype));
   if (!is_one_of<kTensorFormats>(d.q_dtype) || !is_one_of<kTensorFormats>(d.out_dtype)) return FOVEA_ERR_UNSUPPORTED;
   if (!kHasI8Tensors) return FOVEA_OK;  // then all scales and zero points are 0
   const bool tensors = is_i8(d);
@@ -231,7 +231,7 @@ fovea_status plan_for(const fovea_attention_desc& desc, const TargetTraits& trai
 
 }  // namespace
 
-fovea_status check_tensor(float scale, int32_t zero, fovea_dtype dtype) {
+fovea_status check_scale_and_zero(float scale, int32_t zero, fovea_dtype dtype) {
   if (!kHasI8Tensors) return scale != 0.0f || zero != 0 ? FOVEA_ERR_UNSUPPORTED : FOVEA_OK;
   if (scale != 0.0f && !is_scale(scale)) return FOVEA_ERR_NUMBER;
   if (!is_i8_code(zero)) return FOVEA_ERR_NUMBER;

@@ -30,7 +30,7 @@ fovea_status add_page_table(Buffers& buffers, const AttentionCall& call, uint32_
   const fovea_attention_desc& d = call.desc;
   const auto pages = [&](uint32_t keys) { return size_t(keys / d.page_tokens + (keys % d.page_tokens != 0)); };
   const fovea_kv_source& kv = call.kv();
-  const Dimensions rows = {{call.batch(), kv.page_table_stride}, {1, 0}, {1, 0}, {pages(most_keys), 1}};
+  const ArrayShape rows = {{call.batch(), kv.page_table_stride}, {1, 0}, {1, 0}, {pages(most_keys), 1}};
   Span all;
   FOVEA_RETURN_IF_ERROR(check_array(kv.page_table, sizeof(uint32_t), rows, false, &all));
   if (all.begin == all.end) return FOVEA_OK;
@@ -85,7 +85,7 @@ void add_head_rows(Buffers& buffers, const AttentionCall& call, const float* dat
   if (data) buffers.add_input({data, 0, stride, 0}, sizeof(float), {1, call.desc.kv_heads, 1}, dim);
 }
 
-fovea_status check_buffers(const AttentionCall& call, const Most& most) {
+fovea_status check_attention_buffers(const AttentionCall& call, const Most& most) {
   const fovea_attention_desc& d = call.desc;
   const size_t batch = call.batch();
   const RowCounts queries = {call.q_offsets() ? 1 : batch, d.q_heads, call.q_tokens()};
@@ -159,7 +159,7 @@ bool needs_absent_option(const AttentionCall& call) {
 }
 
 // Checks what the arguments ask for, alone and together, before options that are compiled out disappear from the call.
-fovea_status check_options(const AttentionCall& call) {
+fovea_status check_attention_options(const AttentionCall& call) {
   const fovea_attention_args& a = call.args();
   const fovea_attention_desc& d = call.desc;
   if (uint32_t(a.scores_stage) > FOVEA_SCORES_SOFTMAX) return FOVEA_ERR_ENUM;
@@ -275,10 +275,10 @@ fovea_status check_attention(const AttentionCall& call) {
   if (!is_plan(call.plan)) return FOVEA_ERR_PLAN;
   if (call.args().struct_bytes != sizeof(fovea_attention_args)) return FOVEA_ERR_STRUCT;
   FOVEA_RETURN_IF_ERROR(check_workspace(call.plan, call.workspace));
-  FOVEA_RETURN_IF_ERROR(check_options(call));
+  FOVEA_RETURN_IF_ERROR(check_attention_options(call));
   Most most = {};
   FOVEA_RETURN_IF_ERROR(measure_entries(call, &most));
-  FOVEA_RETURN_IF_ERROR(check_buffers(call, most));
+  FOVEA_RETURN_IF_ERROR(check_attention_buffers(call, most));
   FOVEA_RETURN_IF_ERROR(check_entries(call));
   if (!call.block_map()) return FOVEA_OK;
   return check_block_map(call, most.queries, call.kv_offsets() ? most.keys : call.kv_tokens());

@@ -16,7 +16,7 @@ void* tile_row(const TypedRows& rows, const QueryTile& tile, uint32_t row) {
 }
 
 // y = the rotated query x, or x with its rotation taken back.
-void rotate_row(const fovea_attention_desc& d, bool inverse, const void* x, float* y) {
+void rotate_as_described(const fovea_attention_desc& d, bool inverse, const void* x, float* y) {
   const size_t dim = inverse ? d.value_dim : d.head_dim;
   RotateRow rotation = rotation_of(dim, rotate_block(dim), d.rotation_seed, inverse);
   if (!inverse && !is_f32<kUnscaledFormats>(d.q_dtype)) {
@@ -29,10 +29,11 @@ void rotate_row(const fovea_attention_desc& d, bool inverse, const void* x, floa
 
 }  // namespace
 
-void rotate_rows(const HeadTask& task, const QueryTile& tile, bool inverse, const TypedRows& from,
+void rotate_tile(const HeadTask& task, const QueryTile& tile, bool inverse, const TypedRows& from,
                  const TypedRows& to) {
   for (uint32_t row = 0; row < tile.live; ++row) {
-    rotate_row(task.call().desc, inverse, tile_row(from, tile, row), static_cast<float*>(tile_row(to, tile, row)));
+    rotate_as_described(task.call().desc, inverse, tile_row(from, tile, row),
+                        static_cast<float*>(tile_row(to, tile, row)));
   }
 }
 
@@ -44,12 +45,12 @@ void begin_rotated(const HeadTask& task, const QueryTile& tile) {
   rows.data = task.rotated -
               ptrdiff_t(dim) * (ptrdiff_t(tile.first_token) * ptrdiff_t(tile.group) + ptrdiff_t(tile.first_head));
   rows.dtype = FOVEA_F32;
-  rotate_rows(task, tile, false, task.q, rows);
+  rotate_tile(task, tile, false, task.q, rows);
   task.kernel().begin(tile, rows, task.score_factor());
 }
 
 const float* rotated_query(const HeadTask& task, const void* query) {
-  rotate_row(task.call().desc, false, query, task.rotated);
+  rotate_as_described(task.call().desc, false, query, task.rotated);
   return task.rotated;
 }
 

@@ -8,7 +8,7 @@
 #include "ground/math/math.inl"
 #include "ground/math/plain.inl"
 
-// A base of the Parts of a TileKernel, which have the exponential WeightExp2. Where they set kPacksWeights, StoreWeight
+// A base of the Parts of a TileKernel, which have the exponential WeightExp2. Where they set kPacksWeights, StorePacked
 // stores weights as the second product reads them, and scores that become such weights at once are multiplied by
 // ScorePower here, others by ScaleScores.
 template <class Parts>
@@ -71,7 +71,7 @@ struct TileSoftmax {
         FOVEA_EACH(i, kAtOnce) {
           if (hides) p[i] = hn::IfThenElse(IsHidden(row + i * rows), hn::Set(kF, -0.0f), p[i]);
           if (scales) {
-            Parts::StoreWeight(p[i], row + i * rows, column);
+            Parts::StorePacked(p[i], row + i * rows, column);
           } else {
             hn::StoreU(p[i], kF, row + i * rows);
           }

@@ -235,7 +235,7 @@ class Tasks {
 
   fovea_status run_part(Part part, size_t tasks) {
     part_ = part;
-    return run_tasks(*this, call_.executor(), worker_count(call_.desc), tasks);
+    return run_all_tasks(*this, call_.executor(), worker_count(call_.desc), tasks);
   }
 
   // Finds the states of a task. A task with a part of the keys is limited to this part. Where keys are split, the task

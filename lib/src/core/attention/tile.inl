@@ -42,7 +42,7 @@ struct F32Tile : TileQueries<F32Tile, float>, TileSoftmax<F32Tile> {
     ScoresOfVectors<1>(own, keys, 0);
   }
 
-  FOVEA_SHARED void ScoresOfVector(const QueryTile& t, const KeyTile& keys, size_t column) {
+  FOVEA_SHARED void ScoresOfOneVector(const QueryTile& t, const KeyTile& keys, size_t column) {
     ScoresOfVectors<1>(t, keys, column);
   }
   FOVEA_SHARED void ScoresOfBlock(const QueryTile& t, const KeyTile& keys, size_t column) {
@@ -57,7 +57,7 @@ struct F32Tile : TileQueries<F32Tile, float>, TileSoftmax<F32Tile> {
     }
     if constexpr (kVectors == 1) {
       if (IsLoneRow(t)) return ScoresOfRow(t, keys);
-      ScoresOfVector(t, keys, column);
+      ScoresOfOneVector(t, keys, column);
     } else if constexpr (kVectors == kBlockVectors) {
       ScoresOfBlock(t, keys, column);
     } else {
@@ -74,7 +74,7 @@ struct F32Tile : TileQueries<F32Tile, float>, TileSoftmax<F32Tile> {
     }
   }
   static constexpr bool kPacksWeights = false;  // products read the weights unchanged
-  FOVEA_INLINE void StoreWeight(VF, float*, size_t) {}
+  FOVEA_INLINE void StorePacked(VF, float*, size_t) {}
   FOVEA_INLINE void PackWeights(const QueryTile&, const KeyTile&, size_t, bool) {}
   FOVEA_INLINE VF ScorePower(const QueryTile&, size_t) { return hn::Zero(kF); }  // scores stay as they are
   template <int>

@@ -16,13 +16,13 @@ struct NewRows {
   ptrdiff_t stride;
 };
 
-void* element(const fovea_in& array, size_t unit, const KeyPlace& place, uint32_t head) {
+void* element_at(const fovea_in& array, size_t unit, const KeyPlace& place, uint32_t head) {
   const ptrdiff_t at = ptrdiff_t(place.entry_or_page) * array.batch_stride + ptrdiff_t(head) * array.head_stride +
                        ptrdiff_t(place.row) * array.token_stride;
   return static_cast<char*>(const_cast<void*>(array.data)) + at * ptrdiff_t(unit);
 }
 
-KeyPlaces places_of(const fovea_kv_cache& c) {
+KeyPlacement places_of(const fovea_kv_cache& c) {
   return {c.kind, c.max_tokens, c.pinned_tokens, c.page_tokens, c.page_table, c.source.page_table_stride};
 }
 
@@ -32,7 +32,7 @@ KeyPlaces places_of(const fovea_kv_cache& c) {
 __attribute__((noinline)) void put_rows(const fovea_kv_cache& c, const NarrowKernels& kernels, bool keys,
                                         uint32_t entry, uint32_t head, uint32_t token, uint32_t count, uint32_t from,
                                         const NewRows& rows) {
-  const KeyPlaces places = places_of(c);
+  const KeyPlacement places = places_of(c);
   const fovea_dtype dtype = keys ? c.key_dtype : c.value_dtype;
   const fovea_in& array = keys ? c.source.keys : c.source.values;
   const fovea_in& scales = keys ? c.source.key_scales : c.source.value_scales;
@@ -45,14 +45,14 @@ __attribute__((noinline)) void put_rows(const fovea_kv_cache& c, const NarrowKer
     if (skip < n) {
       KeyPlace first = place;
       first.row += skip;
-      const NarrowRows narrow = {n - skip,
-                                 keys ? c.head_dim : c.value_dim,
-                                 element(array, unit_bytes(dtype), first, head),
-                                 array.token_stride,
-                                 scale_bytes(dtype) ? element(scales, scale_bytes(dtype), first, head) : nullptr,
-                                 scales.token_stride,
-                                 rows.in + ptrdiff_t(done + skip) * rows.stride,
-                                 rows.stride};
+      const RowsToNarrow narrow = {n - skip,
+                                   keys ? c.head_dim : c.value_dim,
+                                   element_at(array, unit_bytes(dtype), first, head),
+                                   array.token_stride,
+                                   scale_bytes(dtype) ? element_at(scales, scale_bytes(dtype), first, head) : nullptr,
+                                   scales.token_stride,
+                                   rows.in + ptrdiff_t(done + skip) * rows.stride,
+                                   rows.stride};
       kernels.narrow(dtype, narrow);
     }
     done += n;
@@ -67,7 +67,7 @@ void subtract(const float* vector, size_t dim, float* rows, uint32_t count) {
 }
 
 // Rotates adjacent rows.
-void rotate(const fovea_kv_cache& c, fovea_target target, size_t dim, float* rows, size_t count) {
+void rotate_in_place(const fovea_kv_cache& c, fovea_target target, size_t dim, float* rows, size_t count) {
   RotateRow row = rotation_of(dim, rotate_block(dim), c.rotation_seed, false);
   for (; count > 0; --count, rows += dim) {
     row.x = row.y = rows;
@@ -99,15 +99,15 @@ void put_array(const fovea_kv_cache& c, AppendCall* call, bool keys, uint32_t b,
     for (uint32_t head = 0; staged && head < c.kv_heads; ++head) {
       float* const out = a.workspace + size_t(head) * n * dim;
       widen_kernels(a.target).widen(
-          a.dtype, {n, dim, out, ptrdiff_t(dim), element(in, unit, at, head), in.token_stride, nullptr, 0});
+          a.dtype, {n, dim, out, ptrdiff_t(dim), element_at(in, unit, at, head), in.token_stride, nullptr, 0});
     }
     if (keys && a.turns) turn_keys(c, call, b, first, n);
-    if (rotates(c, keys)) rotate(c, a.target, dim, a.workspace, size_t(c.kv_heads) * n);
+    if (rotates(c, keys)) rotate_in_place(c, a.target, dim, a.workspace, size_t(c.kv_heads) * n);
     for (uint32_t head = 0; head < c.kv_heads; ++head) {
       float* const own = staged ? a.workspace + size_t(head) * n * dim : nullptr;
       if (keys && c.key_center) subtract(c.key_center + size_t(head) * dim, dim, own, n);
       const NewRows rows = own ? NewRows{own, ptrdiff_t(dim)}
-                               : NewRows{static_cast<const float*>(element(in, unit, at, head)), in.token_stride};
+                               : NewRows{static_cast<const float*>(element_at(in, unit, at, head)), in.token_stride};
       put_rows(c, narrow_kernels(a.target), keys, a.entry + b, head, c.lengths[a.entry + b] + first, n, from, rows);
     }
     first += n;
@@ -119,7 +119,7 @@ void copy_rows(const fovea_in& to, const KeyPlace& to_place, const fovea_in& fro
                size_t unit, uint32_t heads, uint32_t count) {
   const size_t bytes = count * size_t(to.token_stride) * unit;
   for (uint32_t head = 0; bytes > 0 && head < heads; ++head) {
-    __builtin_memcpy(element(to, unit, to_place, head), element(from, unit, from_place, head), bytes);
+    __builtin_memcpy(element_at(to, unit, to_place, head), element_at(from, unit, from_place, head), bytes);
   }
 }
 
@@ -128,8 +128,8 @@ void move_rows(const fovea_in& array, const KeyPlace& to_place, const KeyPlace& 
                bool swaps) {
   const size_t bytes = size_t(array.token_stride) * unit;
   for (uint32_t head = 0; bytes > 0 && head < heads; ++head) {
-    char* const to = static_cast<char*>(element(array, unit, to_place, head));
-    char* const from = static_cast<char*>(element(array, unit, from_place, head));
+    char* const to = static_cast<char*>(element_at(array, unit, to_place, head));
+    char* const from = static_cast<char*>(element_at(array, unit, from_place, head));
     for (size_t i = 0; i < bytes; ++i) {
       const char old = to[i];
       to[i] = from[i];
@@ -176,7 +176,7 @@ uint32_t longest_entry(const fovea_kv_cache& c) {
 
 void copy_tokens(fovea_kv_cache& to, uint32_t to_entry, const fovea_kv_cache& from, uint32_t from_entry,
                  uint32_t tokens) {
-  const KeyPlaces to_places = places_of(to), from_places = places_of(from);
+  const KeyPlacement to_places = places_of(to), from_places = places_of(from);
   for (uint32_t token = 0; token < tokens;) {
     // A ring has lost the tokens between the pinned ones and the oldest one that it still has.
     if (to.first_tokens && token >= to.pinned_tokens && token < from.first_tokens[from_entry]) {
@@ -198,7 +198,7 @@ void copy_tokens(fovea_kv_cache& to, uint32_t to_entry, const fovea_kv_cache& fr
 }
 
 void keep_tokens(fovea_kv_cache& c, uint32_t entry, const uint32_t* kept, uint32_t count) {
-  const KeyPlaces places = places_of(c);
+  const KeyPlacement places = places_of(c);
   const bool ring = is_ring(c.kind);
   for (uint32_t i = 0; i < count; ++i) {
     const KeyPlace to = places.of(entry, i);

@@ -22,7 +22,7 @@ fovea_in dense_rows(void* data, size_t row, size_t tokens, size_t heads) {
   return {data, ptrdiff_t(row * tokens * heads), ptrdiff_t(row * tokens), ptrdiff_t(row)};
 }
 
-fovea_status check_shape(const fovea_kv_cache& c) {
+fovea_status check_cache_shape(const fovea_kv_cache& c) {
   if (c.struct_bytes != sizeof c) return FOVEA_ERR_STRUCT;
   if (uint32_t(c.kind) > FOVEA_KV_LOAD || !is_dtype(c.key_dtype) || !is_dtype(c.value_dtype)) {
     return FOVEA_ERR_ENUM;
@@ -40,8 +40,8 @@ fovea_status check_shape(const fovea_kv_cache& c) {
 }
 
 // Checks that no input overlaps the cache, nor the workspace if new rows pass through it.
-fovea_status check_buffers(const fovea_kv_cache& c, const fovea_kv_append_args& a, const AppendCall& call,
-                           bool staged) {
+fovea_status check_append_buffers(const fovea_kv_cache& c, const fovea_kv_append_args& a, const AppendCall& call,
+                                  bool staged) {
   const size_t element_bytes = unscaled_bytes(a.dtype), blocks = call.ragged_offsets() ? 1 : a.batch;
   Buffers buffers;
   buffers.add_memory(c.memory, c.memory_bytes);
@@ -143,7 +143,7 @@ fovea_status check_shared_pages(const fovea_kv_cache& c, uint32_t to_entry, uint
 // not valid.
 fovea_status lay_out_cache(fovea_kv_cache* cache, CheckedSize* bytes) {
   fovea_kv_cache& c = *cache;
-  FOVEA_RETURN_IF_ERROR(check_shape(c));
+  FOVEA_RETURN_IF_ERROR(check_cache_shape(c));
   const bool paged = is_paged(c.kind);
   const size_t blocks = paged ? c.pages : c.batch, tokens = paged ? c.page_tokens : c.max_tokens;
   const size_t columns = paged ? size_t(c.max_tokens / c.page_tokens + (c.max_tokens % c.page_tokens != 0)) : 0;
@@ -210,7 +210,7 @@ fovea_status resolve_append(const fovea_kv_cache& c, const fovea_kv_append_args&
   if (a.rope) call->position_offset = a.rope->position_offset, call->position_offsets = a.position_offsets;
   const bool values = call->is_staged(c, false) && !c.values_in_keys, staged = values || call->is_staged(c, true);
   if (staged) FOVEA_RETURN_IF_ERROR(check_workspace(c, *call, values));
-  FOVEA_RETURN_IF_ERROR(check_buffers(c, a, *call, staged));
+  FOVEA_RETURN_IF_ERROR(check_append_buffers(c, a, *call, staged));
   if (call->ragged_offsets()) FOVEA_RETURN_IF_ERROR(check_offsets(a.offsets, a.batch, a.tokens, UINT32_MAX));
   for (uint32_t b = 0; b < a.batch; ++b) {
     const NewTokens tokens = call->tokens_of(b);

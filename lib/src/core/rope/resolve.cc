@@ -25,7 +25,7 @@ fovea_status check_choices(const fovea_rope_args& a, RopeCall* call) {
   return served && (config::kRopeTurns || !a.turns) ? FOVEA_OK : FOVEA_ERR_UNSUPPORTED;
 }
 
-fovea_status check_buffers(const fovea_rope_args& a) {
+fovea_status check_rope_buffers(const fovea_rope_args& a) {
   Buffers buffers;
   buffers.add_output(a.out, sizeof(float), counts_of(a), a.dim);
   FOVEA_RETURN_IF_ERROR(buffers.add_in_place(a.out, sizeof(float), a.in, sizeof(float), counts_of(a), a.dim));
@@ -61,7 +61,7 @@ fovea_status resolve_rope(const fovea_rope_args& a, RopeCall* call) {
   call->batch = a.batch, call->heads = a.heads, call->tokens = a.tokens;
   if (counts_of(a).empty()) return FOVEA_OK;
 
-  FOVEA_RETURN_IF_ERROR(check_buffers(a));
+  FOVEA_RETURN_IF_ERROR(check_rope_buffers(a));
   call->dim = a.dim;
   call->inverse = a.inverse;
   call->out = a.out, call->in = a.in;

@@ -11,21 +11,21 @@
 namespace fovea {
 namespace {
 
-fovea_status check_array(const Softmaxes& s, const float* data, const SoftmaxStrides& strides, bool output,
-                         Span* span) {
-  const Dimensions dimensions = {{1, 0}, {s.outer, strides.outer}, {s.axis, strides.axis}, {s.inner, strides.inner}};
+fovea_status check_operand(const Softmaxes& s, const float* data, const SoftmaxStrides& strides, bool output,
+                           Span* span) {
+  const ArrayShape dimensions = {{1, 0}, {s.outer, strides.outer}, {s.axis, strides.axis}, {s.inner, strides.inner}};
   return check_array(data, sizeof(float), dimensions, output, span);
 }
 
-fovea_status check_arrays(const Softmaxes& s) {
+fovea_status check_softmax_arrays(const Softmaxes& s) {
   Span out, other;
-  FOVEA_RETURN_IF_ERROR(check_array(s, s.out, s.out_strides, true, &out));
-  FOVEA_RETURN_IF_ERROR(check_array(s, s.in, s.in_strides, false, &other));
+  FOVEA_RETURN_IF_ERROR(check_operand(s, s.out, s.out_strides, true, &out));
+  FOVEA_RETURN_IF_ERROR(check_operand(s, s.in, s.in_strides, false, &other));
   const bool in_place = s.out == s.in && (s.outer == 1 || s.out_strides.outer == s.in_strides.outer) &&
                         (s.axis == 1 || s.out_strides.axis == s.in_strides.axis);
   if (!in_place && out.overlaps(other)) return FOVEA_ERR_OVERLAP;
   if (!config::kSoftmaxMask || !s.mask) return FOVEA_OK;
-  FOVEA_RETURN_IF_ERROR(check_array(s, s.mask, s.mask_strides, false, &other));
+  FOVEA_RETURN_IF_ERROR(check_operand(s, s.mask, s.mask_strides, false, &other));
   return out.overlaps(other) ? FOVEA_ERR_OVERLAP : FOVEA_OK;
 }
 
@@ -63,7 +63,7 @@ fovea_status resolve_softmax(const fovea_softmax_args& a, bool logarithm, Softma
   if (!config::kSoftmaxStrided && !rows) return FOVEA_ERR_UNSUPPORTED;
   call->kernels = &softmax_kernels(traits->target);
   call->rows = call->kernels->rows && rows;
-  return check_arrays(s);
+  return check_softmax_arrays(s);
 }
 
 }  // namespace fovea

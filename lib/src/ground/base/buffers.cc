@@ -22,7 +22,7 @@ FOVEA_FOR_INPUTS_AND_OUTPUTS fovea_status Buffers::add(const Span& span, bool ou
 
 FOVEA_FOR_INPUTS_AND_OUTPUTS fovea_status Buffers::add(const fovea_in& array, size_t element_bytes,
                                                        const RowCounts& rows, size_t dim, bool output) {
-  const Dimensions dimensions = {
+  const ArrayShape dimensions = {
       {rows.batch, array.batch_stride}, {rows.heads, array.head_stride}, {rows.tokens, array.token_stride}, {dim, 1}};
   Span span;
 #if !FOVEA_PREFER_SIZE

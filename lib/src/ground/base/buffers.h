@@ -28,10 +28,10 @@ struct Dimension {
 
 // Most dimensions of an array. An array with fewer has counts of 1.
 constexpr size_t kDimensions = 4;
-using Dimensions = Dimension[kDimensions];
+using ArrayShape = Dimension[kDimensions];
 
 // The span of an array with these dimensions. False on overflow.
-inline bool span_of(const void* data, size_t element_bytes, const Dimensions& dimensions, Span* span) {
+inline bool span_of(const void* data, size_t element_bytes, const ArrayShape& dimensions, Span* span) {
   ptrdiff_t lowest = 0, highest = 0;
 // g++ would unroll this only with -O3. Small attention calls gain from it.
 #if defined(__GNUC__) && !defined(__clang__) && !FOVEA_PREFER_SIZE
@@ -60,7 +60,7 @@ inline bool span_of(const void* data, size_t element_bytes, const Dimensions& di
 
 // Whether no two elements share an address: each dimension's stride must be at least the extent of those with smaller
 // strides.
-inline bool elements_distinct(const Dimensions& dimensions) {
+inline bool elements_distinct(const ArrayShape& dimensions) {
   // The dimensions of more than one element, smallest stride first. Callers list the outermost dimension first, which
   // mostly has the largest stride, so the sort has little to move.
   size_t counts[kDimensions], strides[kDimensions], used = 0;
@@ -115,7 +115,7 @@ inline fovea_status check_memory(const void* memory, size_t bytes, size_t needed
 #endif
 
 // Checks an array and finds its span. No two elements of an output may share a place.
-FOVEA_AT_EACH_USE inline fovea_status check_array(const void* data, size_t element_bytes, const Dimensions& dimensions,
+FOVEA_AT_EACH_USE inline fovea_status check_array(const void* data, size_t element_bytes, const ArrayShape& dimensions,
                                                   bool output, Span* span) {
   if (!span_of(data, element_bytes, dimensions, span)) return FOVEA_ERR_SIZE;
   if (span->begin == span->end) return FOVEA_OK;  // no element: the pointer is never used

@@ -23,14 +23,14 @@ inline uint32_t word_at(const uint8_t* bytes) {
 }
 
 // Copies the words of a state at [begin, end) to its image, and back. Inlined, because the loop is as short as a call.
-inline void put_words(const void* state, size_t begin, size_t end, uint8_t* image) {
+inline void put_state(const void* state, size_t begin, size_t end, uint8_t* image) {
   for (size_t at = begin; at < end; at += 4) {
     uint32_t word;
     __builtin_memcpy(&word, static_cast<const unsigned char*>(state) + at, 4);
     put_word(word, image + at);
   }
 }
-[[gnu::always_inline]] inline void take_words(const uint8_t* image, size_t begin, size_t end, void* state) {
+[[gnu::always_inline]] inline void take_state(const uint8_t* image, size_t begin, size_t end, void* state) {
   for (size_t at = begin; at < end; at += 4) {
     const uint32_t word = word_at(image + at);
     __builtin_memcpy(static_cast<unsigned char*>(state) + at, &word, 4);

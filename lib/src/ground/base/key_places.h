@@ -31,7 +31,7 @@ struct KeyPlace {
   size_t count;
 };
 
-struct KeyPlaces {
+struct KeyPlacement {
   fovea_kv_kind kind;
   uint32_t ring_tokens, pinned_tokens;
   uint32_t page_tokens;

@@ -72,7 +72,7 @@ __attribute__((noinline)) fovea_status run_on_executor(Call& call, const fovea_e
 // where its type Scratch is what a task leaves for the next task if tasks run in order. On an executor each task gets a
 // new one.
 template <class Call>
-fovea_status run_tasks(Call& call, const fovea_executor* executor, uint32_t workers, size_t tasks) {
+fovea_status run_all_tasks(Call& call, const fovea_executor* executor, uint32_t workers, size_t tasks) {
   if (config::kExecutor && executor && tasks > 1) return run_on_executor(call, *executor, workers, tasks);
   typename Call::Scratch scratch;
   fovea_status status = FOVEA_OK;

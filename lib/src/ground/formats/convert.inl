@@ -50,7 +50,7 @@ FOVEA_TEMPLATE void WidenRow(const Row& from, size_t first, size_t dim, float* o
 }
 
 template <fovea_dtype kType>
-FOVEA_CALLED_TEMPLATE void WidenAs(const WidenRows& w) {
+FOVEA_CALLED_TEMPLATE void WidenAs(const RowsToWiden& w) {
   static_assert(sizeof(typename FormatRow<kType>::Unit) == unit_bytes(kType), "the table and the row must agree");
   const void* data = w.data;
   const void* scales = w.scales;
@@ -76,7 +76,7 @@ FOVEA_INLINE void NarrowRow(const float* x, size_t dim, void* row, void* scales)
 }
 
 template <fovea_dtype kType>
-FOVEA_CALLED_TEMPLATE void NarrowAs(const NarrowRows& n) {
+FOVEA_CALLED_TEMPLATE void NarrowAs(const RowsToNarrow& n) {
   for (size_t r = 0; r < n.rows; ++r) {
     void* data = static_cast<char*>(n.data) + ptrdiff_t(r) * n.stride * ptrdiff_t(unit_bytes(kType));
     void* scales = static_cast<char*>(n.scales) + ptrdiff_t(r) * n.scale_stride * ptrdiff_t(scale_bytes(kType));
@@ -97,7 +97,7 @@ struct NibbleRow {
   FOVEA_MEMBER VF Scale(size_t d) const { return hn::SetF16(kF, HalfAt(scales + d / kScaleGroup * scales_step)); }
 };
 
-FOVEA_CALLED void WidenNibbles(fovea_dtype dtype, const WidenRows& w) {
+FOVEA_CALLED void WidenNibbles(fovea_dtype dtype, const RowsToWiden& w) {
   NibbleRow row = {static_cast<const uint8_t*>(w.data), static_cast<const uint8_t*>(w.scales), kScaleGroup / 2,
                    sizeof(uint16_t)};
   ptrdiff_t scales_stride = w.scale_stride * ptrdiff_t(sizeof(uint16_t));
@@ -116,7 +116,7 @@ FOVEA_CALLED void WidenNibbles(fovea_dtype dtype, const WidenRows& w) {
   }
 }
 
-FOVEA_KERNEL void Widen(fovea_dtype dtype, const WidenRows& rows) {
+FOVEA_KERNEL void Widen(fovea_dtype dtype, const RowsToWiden& rows) {
   if constexpr (kOneTextOfNibbles) {
     if (::fovea::is_one_of<kBothNibbles>(dtype)) return WidenNibbles(dtype, rows);
     FOVEA_WITH_FORMAT(kKeyFormats & ~kBothNibbles, dtype, WidenAs<kType>(rows));
@@ -124,12 +124,12 @@ FOVEA_KERNEL void Widen(fovea_dtype dtype, const WidenRows& rows) {
     FOVEA_WITH_FORMAT(kKeyFormats, dtype, WidenAs<kType>(rows));
   }
 }
-FOVEA_KERNEL void WidenWeights(fovea_dtype dtype, const WidenRows& rows) {
+FOVEA_KERNEL void WidenWeights(fovea_dtype dtype, const RowsToWiden& rows) {
   constexpr ::fovea::FormatSet kOthers = ::fovea::kServedFormats & ~::fovea::kKeyFormats;
   if (kOthers == 0 || ::fovea::is_key_format(dtype)) return Widen(dtype, rows);
   FOVEA_WITH_FORMAT((kOthers != 0 ? kOthers : ::fovea::kOnlyF32), dtype, WidenAs<kType>(rows));
 }
-FOVEA_KERNEL void Narrow(fovea_dtype dtype, const NarrowRows& rows) {
+FOVEA_KERNEL void Narrow(fovea_dtype dtype, const RowsToNarrow& rows) {
   FOVEA_WITH_FORMAT(kKeyFormats, dtype, NarrowAs<kType>(rows));
 }
 

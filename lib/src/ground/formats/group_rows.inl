@@ -177,14 +177,14 @@ struct FormatRow<FOVEA_I4> {
 template <fovea_dtype kType>
 struct FormatRow {
   static constexpr size_t kBlock = ::fovea::format_of(kType).group_bytes;
-  static constexpr size_t kHead = ::fovea::format_of(kType).head_bytes;
+  static constexpr size_t kHeadBytes = ::fovea::format_of(kType).head_bytes;
   static constexpr int kLess = ::fovea::format_of(kType).code_bias;
   using Unit = uint8_t;
   const Unit* data;
 
   FOVEA_INLINE FormatRow Of(const void* data, const void*) { return {static_cast<const Unit*>(data)}; }
   FOVEA_MEMBER const Unit* Block(size_t d) const { return data + d / kScaleGroup * kBlock; }
-  FOVEA_MEMBER const Unit* Codes(size_t d) const { return Block(d) + kHead; }
+  FOVEA_MEMBER const Unit* Codes(size_t d) const { return Block(d) + kHeadBytes; }
   FOVEA_MEMBER VF Whole(size_t d) const {
     if constexpr (kType == FOVEA_Q8_0) {
       const int8_t* const codes = reinterpret_cast<const int8_t*>(Codes(d));
@@ -215,7 +215,7 @@ struct FormatRow {
         NarrowGroupQ8(x + d, count, block);
       } else {
         uint16_t scale;
-        NarrowGroupI4(x + d, count, block + kHead, &scale);
+        NarrowGroupI4(x + d, count, block + kHeadBytes, &scale);
         __builtin_memcpy(block, &scale, sizeof scale);
       }
     }

@@ -13,7 +13,7 @@ namespace fovea {
 // Any count may be 0. Arrays must not overlap. `scales` is read only if the format has scales.
 
 // Elements [first, first + dim) of each row. first is a multiple of kScaleGroup, or all of them are in one group.
-struct WidenRows {
+struct RowsToWiden {
   size_t rows, dim;
   float* out;
   ptrdiff_t out_stride;
@@ -24,7 +24,7 @@ struct WidenRows {
   size_t first = 0;
 };
 
-struct NarrowRows {
+struct RowsToNarrow {
   size_t rows, dim;
   void* data;
   ptrdiff_t stride;
@@ -37,13 +37,13 @@ struct NarrowRows {
 // Rows of f32 are copied. Each has a table, because most programs only widen keys: formats that only weights have would be
 // in their images, too.
 struct WidenKernels {
-  void (*widen)(fovea_dtype, const WidenRows&);  // a format of keys
+  void (*widen)(fovea_dtype, const RowsToWiden&);  // a format of keys
 };
 struct WeightKernels {
-  void (*widen_weights)(fovea_dtype, const WidenRows&);  // any format that is served
+  void (*widen_weights)(fovea_dtype, const RowsToWiden&);  // any format that is served
 };
 struct NarrowKernels {
-  void (*narrow)(fovea_dtype, const NarrowRows&);  // a format of keys
+  void (*narrow)(fovea_dtype, const RowsToNarrow&);  // a format of keys
 };
 // Elements of a row in a format without scales, which is not f32.
 struct PlainKernels {

@@ -12,7 +12,7 @@ constexpr int kTogether = kVectors <= 3 ? kVectors : 2;
 constexpr int RegistersForRows(int vectors, int rows) { return vectors <= 3 ? vectors + 1 : 2 + rows; }
 constexpr int RegistersForValues(int vectors, int elements) { return RegistersForRows(vectors, elements); }
 
-FOVEA_INLINE VF NextElement(const float*& p) {
+FOVEA_INLINE VF NextSpreadElement(const float*& p) {
   const VF element = hn::Set(kF, *p);
   p += 1;
   FOVEA_OPAQUE(p);
@@ -37,10 +37,10 @@ FOVEA_INLINE void MultiplyOne(const float*& x, size_t columns, const float* (&at
   VF xd[kNow];
   NextOfRow<kFirst, kVectors>(x, columns, xd);
   FOVEA_EACH(k, kRows) {
-    if (kFirst == 0 && kNow < kVectors) element[k] = NextElement(at[k]);
+    if (kFirst == 0 && kNow < kVectors) element[k] = NextSpreadElement(at[k]);
   }
   FOVEA_EACH(k, kRows) {
-    if (kNow == kVectors) element[k] = NextElement(at[k]);
+    if (kNow == kVectors) element[k] = NextSpreadElement(at[k]);
     FOVEA_EACH(v, kNow) acc[k][kFirst + v] = hn::MulAdd(xd[v], element[k], acc[k][kFirst + v]);
   }
   if constexpr (kFirst + kNow < kVectors) MultiplyOne<kFirst + kNow>(x, columns, at, element, acc);
@@ -70,7 +70,7 @@ FOVEA_INLINE void AddValue(const float*& p, size_t columns, const float*& value,
     if (kFirst == 0 && kNow < kVectors) element[e] = hn::NextSpread(value, e + 1 < kBlock ? 1 : to_next);
   }
   FOVEA_EACH(e, kBlock) {
-    if (kNow == kVectors) element[e] = e + 1 < kBlock ? NextElement(value) : hn::NextSpread(value, to_next);
+    if (kNow == kVectors) element[e] = e + 1 < kBlock ? NextSpreadElement(value) : hn::NextSpread(value, to_next);
     FOVEA_EACH(v, kNow) {
       VF& sum = acc[e][kFirst + v];
       sum = kHides ? hn::MulAddUnless(hidden[v], pj[v], element[e], sum) : hn::MulAdd(pj[v], element[e], sum);

@@ -57,7 +57,7 @@ template <bool kPrefetches, int kRows, int kVectors>
 FOVEA_INLINE void MultiplyPart(const float*& x, size_t columns, size_t dim, const float* (&at)[kRows], const float*,
                                VF (&acc)[kRows][kVectors]) {
   if constexpr (kGoesInOrder<kRows, kVectors>) {
-    MultiplySteps(x, columns, dim / 2, at, acc);
+    MultiplyInOrder(x, columns, dim / 2, at, acc);
   } else {
     for (size_t n = dim / 2; n > 0; --n) MultiplyTwo(x, columns, at, acc);
   }
@@ -82,7 +82,7 @@ template <bool kHides, int kBlock, int kVectors>
 FOVEA_INLINE void AddValues(const float* p, size_t columns, const float* value, ptrdiff_t stride, uint32_t n,
                             VF (&acc)[kBlock][kVectors]) {
   static_assert(kBlock == 1 || kBlock % kElems == 0, "a block is of whole vectors, or of one element");
-  if constexpr (kGoesInOrder<kBlock, kVectors> && !kHides) return AddSteps(p, columns, value, stride, n, acc);
+  if constexpr (kGoesInOrder<kBlock, kVectors> && !kHides) return AddInOrder(p, columns, value, stride, n, acc);
   FOVEA_UNROLL_LONG_LOOP(4)
   for (; n > 0; --n) {
     VF elements[kBlock == 1 ? 1 : kBlock / kElems], pj[kVectors];

@@ -40,7 +40,7 @@ FOVEA_INLINE void LoadFirstTwo(RawV (&v)[n], const float* p) {
 }
 
 template <int kLane>
-FOVEA_INLINE void AddLane(RawV x, RawV row, RawV& sum) {
+FOVEA_INLINE void AddLaneProduct(RawV x, RawV row, RawV& sum) {
   asm volatile("fmla %0.4s, %1.4s, %2.s[%3]" : "+w"(sum) : "w"(x), "w"(row), "i"(kLane));
 }
 
@@ -63,10 +63,10 @@ FOVEA_INLINE void PutSums(const RawV (&sum)[8][kVectors], VF (&acc)[8][kVectors]
 // The sums of four rows, half of the register block, += vector v of columns times element i of the pairs.
 template <int i, int kHalf, int v, int kVectors>
 FOVEA_INLINE void AddRows(RawV x, const RawV (&pair)[4], RawV (&sum)[8][kVectors]) {
-  AddLane<i>(x, pair[2 * kHalf], sum[4 * kHalf][v]);
-  AddLane<2 + i>(x, pair[2 * kHalf], sum[4 * kHalf + 1][v]);
-  AddLane<i>(x, pair[2 * kHalf + 1], sum[4 * kHalf + 2][v]);
-  AddLane<2 + i>(x, pair[2 * kHalf + 1], sum[4 * kHalf + 3][v]);
+  AddLaneProduct<i>(x, pair[2 * kHalf], sum[4 * kHalf][v]);
+  AddLaneProduct<2 + i>(x, pair[2 * kHalf], sum[4 * kHalf + 1][v]);
+  AddLaneProduct<i>(x, pair[2 * kHalf + 1], sum[4 * kHalf + 2][v]);
+  AddLaneProduct<2 + i>(x, pair[2 * kHalf + 1], sum[4 * kHalf + 3][v]);
 }
 
 template <int kHalf>
@@ -150,8 +150,8 @@ FOVEA_INLINE void MultiplyStep(const RowStep& step, const float* const (&at)[8],
 
 // The last step has no next one: it loads its own first data again.
 template <int kVectors>
-FOVEA_INLINE void MultiplySteps(const float*& x, size_t columns, size_t steps, const float* (&at)[8],
-                                VF (&acc)[8][kVectors]) {
+FOVEA_INLINE void MultiplyInOrder(const float*& x, size_t columns, size_t steps, const float* (&at)[8],
+                                  VF (&acc)[8][kVectors]) {
   if (steps == 0) return;
   RawV sum[8][kVectors], pair[4], loaded[kVectors == 3 ? 3 : 4];
   TakeSums(acc, sum);
@@ -180,10 +180,10 @@ FOVEA_INLINE void MultiplySteps(const float*& x, size_t columns, size_t steps, c
 
 template <int kHalf, int v, int kVectors>
 FOVEA_INLINE void AddElements(RawV p, const RawV (&element)[2], RawV (&sum)[8][kVectors]) {
-  AddLane<0>(p, element[kHalf], sum[4 * kHalf][v]);
-  AddLane<1>(p, element[kHalf], sum[4 * kHalf + 1][v]);
-  AddLane<2>(p, element[kHalf], sum[4 * kHalf + 2][v]);
-  AddLane<3>(p, element[kHalf], sum[4 * kHalf + 3][v]);
+  AddLaneProduct<0>(p, element[kHalf], sum[4 * kHalf][v]);
+  AddLaneProduct<1>(p, element[kHalf], sum[4 * kHalf + 1][v]);
+  AddLaneProduct<2>(p, element[kHalf], sum[4 * kHalf + 2][v]);
+  AddLaneProduct<3>(p, element[kHalf], sum[4 * kHalf + 3][v]);
 }
 
 struct ValueStep {
@@ -242,8 +242,8 @@ FOVEA_INLINE void NextValue(uint32_t left, size_t columns, ptrdiff_t stride, Val
 }
 
 template <int kVectors>
-FOVEA_INLINE void AddSteps(const float* p, size_t columns, const float* value, ptrdiff_t stride, uint32_t n,
-                           VF (&acc)[8][kVectors]) {
+FOVEA_INLINE void AddInOrder(const float* p, size_t columns, const float* value, ptrdiff_t stride, uint32_t n,
+                             VF (&acc)[8][kVectors]) {
   if (n == 0) return;
   RawV sum[8][kVectors], element[2], loaded[kVectors == 3 ? 3 : 4];
   TakeSums(acc, sum);

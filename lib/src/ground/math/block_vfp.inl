@@ -20,7 +20,7 @@ FOVEA_INLINE bool StepsAdjoin(size_t columns) {
 // acc[k][v] += x[v] * element kElement of row[k]. A function of one element: g++ 12 unrolls loops over elements too
 // late to keep registers as they were loaded, which takes 9 % more instructions on a Cortex-M4F.
 template <int kElement, int kRows, int kVectors, int kElements>
-FOVEA_INLINE void MultiplyElement(const VF* x, const float (&row)[kRows][kElements], VF (&acc)[kRows][kVectors]) {
+FOVEA_INLINE void MultiplyByElement(const VF* x, const float (&row)[kRows][kElements], VF (&acc)[kRows][kVectors]) {
   FOVEA_EACH(k, kRows) {
     FOVEA_EACH(v, kVectors) acc[k][v] = hn::MulAdd(x[v], hn::Set(kF, row[k][kElement]), acc[k][v]);
   }
@@ -33,14 +33,14 @@ FOVEA_INLINE void MultiplyElements(const float*& x, size_t columns, const float 
   if (StepsAdjoin<kVectors>(columns)) {
     VF xi[kElems * kVectors];
     hn::NextVectors(x, ptrdiff_t(kElems * columns), xi);
-    MultiplyElement<0>(xi, row, acc);
-    MultiplyElement<1>(xi + kVectors, row, acc);
+    MultiplyByElement<0>(xi, row, acc);
+    MultiplyByElement<1>(xi + kVectors, row, acc);
   } else {
     VF xi[kVectors];
     hn::NextVectors(x, ptrdiff_t(columns), xi);
-    MultiplyElement<0>(xi, row, acc);
+    MultiplyByElement<0>(xi, row, acc);
     hn::NextVectors(x, ptrdiff_t(columns), xi);
-    MultiplyElement<1>(xi, row, acc);
+    MultiplyByElement<1>(xi, row, acc);
   }
 }
 
@@ -53,7 +53,7 @@ FOVEA_INLINE void MultiplyOneByOne(const float*& x, size_t columns, size_t n, co
     VF xi[kVectors];
     FOVEA_EACH(k, kRows) row[k][0] = *at[k]++;
     hn::NextVectors(x, ptrdiff_t(columns), xi);
-    MultiplyElement<0>(xi, row, acc);
+    MultiplyByElement<0>(xi, row, acc);
   }
 }
 

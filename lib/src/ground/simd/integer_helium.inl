@@ -39,7 +39,7 @@ FOVEA_INLINE void StoreTwoNext(int32_t a, int32_t b, int32_t*& p) {
   asm("str %2, [%1], #4" : "=m"(*p), "+r"(p) : "r"(a));
 }
 // The pointer advances past the byte.
-FOVEA_INLINE int32_t NextByte(const int8_t*& p) {
+FOVEA_INLINE int32_t NextI8(const int8_t*& p) {
   int32_t byte;
   asm("ldrsb %0, [%1], #1" : "=r"(byte), "+r"(p) : "m"(*p));
   return byte;

@@ -6,6 +6,7 @@
 
 #include "fovea/fovea.h"
 #include "fovea/fovea_config.h"
+#include "ground/simd/macros.h"
 #include "ground/targets/list.h"
 
 namespace fovea {
@@ -100,6 +101,23 @@ const TargetTraits* resolve_target(fovea_target target, uint64_t named = 0);
 // Finds the target of a call that cannot name features. FOVEA_ERR_ENUM for a number that is no target, FOVEA_ERR_TARGET for
 // one that is not available.
 fovea_status find_target(fovea_target target, const TargetTraits** traits);
+
+// Whether the multiply-adds of a target that this build has round once.
+inline bool fuses(fovea_target target) {
+#if defined(__aarch64__) || defined(__ARM_FEATURE_FMA)
+  constexpr bool kNeonFuses = true;
+#else
+  constexpr bool kNeonFuses = false;
+#endif
+  switch (kernels_of(target)) {
+    case FOVEA_TARGET_SCALAR: return FOVEA_SIMD_FUSES;
+    case FOVEA_TARGET_NEON: return kNeonFuses;
+    case FOVEA_TARGET_XSIMD: return FOVEA_XSIMD_LANES > 4;
+    case FOVEA_TARGET_SSE4:
+    case FOVEA_TARGET_WASM: return false;
+    default: return true;
+  }
+}
 
 }  // namespace fovea
 

@@ -10,7 +10,7 @@
 // Most inputs that an output needs in addition to its own.
 constexpr size_t kMostPast = FOVEA_CONV1D_MOST_WIDTH - 1;
 
-FOVEA_INLINE void StoreOutput(const Convolution& c, VF sum, float* p, size_t n) {
+FOVEA_INLINE void StoreActivated(const Convolution& c, VF sum, float* p, size_t n) {
   if (c.silu) {
     VF gate[1] = {sum};
     Sigmoid(gate);
@@ -46,7 +46,7 @@ FOVEA_INLINE void ConvolveChannels(const Convolution& c, size_t channel, size_t 
   for (size_t t = c.tokens; t-- > 0;) {
     VF sum = bias;
     for (size_t tap = 0; tap < c.width; ++tap) sum = hn::MulAdd(weight[tap], input(t + tap), sum);
-    StoreOutput(c, sum, c.y + ptrdiff_t(t) * c.y_stride + channel, live);
+    StoreActivated(c, sum, c.y + ptrdiff_t(t) * c.y_stride + channel, live);
   }
   for (size_t i = 0; c.state && i < past; ++i) StoreUpTo(kept[i], c.state + i * c.channels + channel, live);
 }
@@ -78,7 +78,7 @@ FOVEA_INLINE void ConvolveTokens(const Convolution& c, size_t channel) {
     for (size_t tap = 0; tap < c.width; ++tap) {
       sum = hn::MulAdd(hn::Set(kF, weight[tap]), LoadUpTo(in + tap, live), sum);
     }
-    StoreOutput(c, sum, y + t, live);
+    StoreActivated(c, sum, y + t, live);
   };
   size_t end = tokens;
   for (; end >= beside + kLanes; end -= kLanes) convolve(x + (end - kLanes) - past, end - kLanes, kLanes);

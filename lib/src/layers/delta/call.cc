@@ -271,7 +271,7 @@ fovea_status DeltaCall::run_task(size_t index, uint32_t worker, Scratch*) const 
 
 fovea_status run_delta(const DeltaCall& call) {
   const size_t tasks = size_t(call.batch) * call.state->v_heads * call.plan.parts;
-  FOVEA_RETURN_IF_ERROR(run_tasks(call, call.executor, call.plan.workers, tasks));
+  FOVEA_RETURN_IF_ERROR(run_all_tasks(call, call.executor, call.plan.workers, tasks));
   for (uint32_t entry = 0; entry < call.batch; ++entry) keep_pending(call, entry);
   return FOVEA_OK;
 }
@@ -302,7 +302,7 @@ fovea_status DeltaMatricesCall::run_task(size_t index, uint32_t worker, Scratch*
 }
 
 fovea_status run_delta_matrices(const DeltaMatricesCall& call) {
-  return run_tasks(call, call.call.executor, call.call.plan.workers, size_t(call.call.batch) * call.v_heads);
+  return run_all_tasks(call, call.call.executor, call.call.plan.workers, size_t(call.call.batch) * call.v_heads);
 }
 
 }  // namespace fovea

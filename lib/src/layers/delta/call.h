@@ -4,7 +4,7 @@
 
 #include "fovea/fovea.h"
 #include "fovea/fovea_config.h"
-#include "ground/base/checked_size.h"
+#include "ground/base/carver.h"
 #include "layers/delta/kernels.h"
 #include "layers/delta/state.h"
 

@@ -70,7 +70,7 @@ FOVEA_SHARED void Finish(const DeltaColumns& c, const DeltaGroup& g, uint32_t re
   VF u[kDeltaTokens];
   const uint32_t known = g.before + (reader == 0 ? 0 : g.tokens);
   for (uint32_t m = 0; m < known; ++m) u[m] = hn::LoadU(kF, c.u + m * c.u_stride + d);
-  if (!kSmallText && g.tokens == kDeltaTokens) {
+  if (kKnowsTokens && g.tokens == kDeltaTokens) {
     FOVEA_EACH(n, kDeltaTokens) {
       FinishToken(c, g, reader, d, n, n, of_keys + n * step, of_queries + n * step, u);
     }
@@ -116,7 +116,7 @@ FOVEA_SHARED void FinishGeneral(const DeltaColumns& c, size_t group, uint32_t re
     FinishGeneralToken(c, g, given, reader, d, n, j, hn::LoadU(kF, of_keys + n * step),
                        hn::LoadU(kF, of_queries + n * step), u, v);
   };
-  if (!kSmallText && g.tokens == kDeltaTokens) return finish(0, 0), finish(1, 1), finish(2, 2), finish(3, 3);
+  if (kKnowsTokens && g.tokens == kDeltaTokens) return finish(0, 0), finish(1, 1), finish(2, 2), finish(3, 3);
   for (uint32_t n = 0; n < g.tokens; ++n) finish(n, g.before + n);
 }
 

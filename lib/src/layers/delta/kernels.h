@@ -22,7 +22,7 @@
 
 #include "fovea/fovea.h"
 #include "fovea/fovea_config.h"
-#include "ground/base/checked_size.h"
+#include "ground/base/carver.h"
 #include "ground/base/member_if.h"
 #include "ground/targets/choice.h"
 

@@ -159,7 +159,7 @@ FOVEA_CALLED_TEMPLATE void Pass(const PassOf& pass) {
 
 // The number of tokens that a pass takes. Three are taken as four, one of them with factors of 0. Where size counts,
 // two are taken as four, too.
-FOVEA_INLINE uint32_t PassTokens(uint32_t tokens) { return tokens == 1 || (tokens == 2 && !kSmallText) ? tokens : 4; }
+FOVEA_INLINE uint32_t PassTokens(uint32_t tokens) { return tokens == 1 || (tokens == 2 && kKnowsTokens) ? tokens : 4; }
 
 // The same pass for queries alone as another makes for keys alone: their factors are next to those of keys.
 FOVEA_INLINE PassOf QueriesAsKeys(PassOf pass, size_t sums) {
@@ -212,7 +212,7 @@ FOVEA_INLINE const float* RunPass(const DeltaGroup& g, bool queries_alone, bool 
   const bool keys = delta && !queries_alone, adds = g.adds && !queries_alone;
   if (kLone || tokens == 1) {
     PassTokensOf<1, kVectors>(keys, adds, pass);
-  } else if (!kSmallText && tokens == 2) {
+  } else if (kKnowsTokens && tokens == 2) {
     PassTokensOf<2, kVectors>(keys, adds, pass);
   } else {
     PassTokensOf<4, kVectors>(keys, adds, pass);

@@ -8,6 +8,9 @@
 #include "ground/formats/rows.inl"
 #include "ground/math/math.inl"
 
+// Whether one new token, two of them and a whole token group have texts of their own, in which their number is known.
+constexpr bool kKnowsTokens = !kSmallText;
+
 constexpr bool kFactorsInRows = ::fovea::delta_factors_in_rows(kLanes);
 // The steps from a factor to the next, and from an element of the keys to the next.
 constexpr size_t kFactorStride = kFactorsInRows ? kDeltaRowStride : 1;
@@ -283,9 +286,9 @@ FOVEA_INLINE void PutProducts(const DeltaPrepare& p, const float* decays, size_t
 
 template <class Decays>
 FOVEA_INLINE void PrepareGroup(const DeltaPrepare& p, uint32_t count, bool per_key, Decays& decays) {
-  if (!kSmallText && p.group->tokens == kDeltaTokens) {
+  if (kKnowsTokens && p.group->tokens == kDeltaTokens) {
     PrepareStrands(KnownTokens<kDeltaTokens, 0>(), p, count, per_key, decays);
-  } else if (kSmallText || p.group->tokens != 1) {
+  } else if (!kKnowsTokens || p.group->tokens != 1) {
     PrepareStrands(AnyTokens(), p, count, per_key, decays);
   } else {
     switch (p.group->before) {

@@ -19,12 +19,12 @@ struct GeneralProducts {
 // Calls f for the tokens before token j. Known tokens stay in registers.
 template <class F>
 FOVEA_INLINE void ForEarlier(uint32_t j, const F& f) {
-  if constexpr (kSmallText) {
-    for (uint32_t m = 0; m < j; ++m) f(m);
-  } else {
+  if constexpr (kKnowsTokens) {
     if (j > 0) f(0);
     if (j > 1) f(1);
     if (j > 2) f(2);
+  } else {
+    for (uint32_t m = 0; m < j; ++m) f(m);
   }
 }
 
@@ -39,7 +39,7 @@ FOVEA_INLINE void DecayKeys(const DeltaPrepare& p, const DecaysOfKeys& decays, s
   keys.b[j] = hn::LoadU(kF, p.tokens.k[j] + key), keys.k[j] = hn::LoadU(kF, p.general->k[j] + key);
 }
 
-FOVEA_INLINE void MultiplyKeys(VF x, const GeneralKeys& keys, uint32_t m, uint32_t at, GeneralProducts& products) {
+FOVEA_INLINE void MultiplyByKey(VF x, const GeneralKeys& keys, uint32_t m, uint32_t at, GeneralProducts& products) {
   products.of_b[at] = hn::MulAdd(x, keys.b[m], products.of_b[at]);
   products.of_k[at] = hn::MulAdd(x, keys.k[m], products.of_k[at]);
 }
@@ -51,17 +51,17 @@ FOVEA_INLINE void PrepareGeneralToken(const DeltaPrepare& p, const DecaysOfKeys&
   factors.queries[n] = hn::Mul(q, hn::Mul(hn::Set(kF, p.scale), decays.Of(0, j)));
   factors.keys[n] = j > 0 ? hn::Mul(a, decays.Of(0, j - 1)) : a;
   ForEarlier(j,
-             [&](uint32_t m) __attribute__((always_inline)) { MultiplyKeys(a, keys, m, KeyPairAt(m, j), products); });
+             [&](uint32_t m) __attribute__((always_inline)) { MultiplyByKey(a, keys, m, KeyPairAt(m, j), products); });
   DecayKeys(p, decays, key, j, keys);
   const auto read = [&](uint32_t m)
-                        __attribute__((always_inline)) { MultiplyKeys(q, keys, m, PairAt(m, j), products); };
+                        __attribute__((always_inline)) { MultiplyByKey(q, keys, m, PairAt(m, j), products); };
   ForEarlier(j, read);
   read(j);
 }
 
 template <uint32_t kNew, uint32_t kBefore>
-FOVEA_INLINE void PrepareGeneralTokens(KnownTokens<kNew, kBefore>, const DeltaPrepare& p, const DecaysOfKeys& decays,
-                                       size_t key, KeyFactors& factors, GeneralProducts& products) {
+FOVEA_INLINE void PrepareGeneralKeys(KnownTokens<kNew, kBefore>, const DeltaPrepare& p, const DecaysOfKeys& decays,
+                                     size_t key, KeyFactors& factors, GeneralProducts& products) {
   const DeltaGroup& g = *p.group;
   GeneralKeys keys;
   if constexpr (kNew == kDeltaTokens) {
@@ -122,7 +122,7 @@ FOVEA_INLINE void PrepareGeneralStrands(KnownTokens<kNew, kBefore> known, const 
         PutGeneralAdded(p.added.k, p.general->added_k, decays.of_added, key, g.factors, p.general->given->factors);
       }
       if (TellsNext(p)) PutGeneralAdded(p.tokens.k, p.general->k, decays.ToLast(), key, *p.next, *p.general->next);
-      PrepareGeneralTokens(known, p, decays, key, factors, products);
+      PrepareGeneralKeys(known, p, decays, key, factors, products);
       PutTokens<kNew>(factors.queries, kDeltaQueries, key, g.factors);
       if (keys) PutTokens<kNew>(factors.keys, kDeltaKeys, key, g.factors);
     }
@@ -134,7 +134,7 @@ FOVEA_INLINE void PrepareGeneralStrands(KnownTokens<kNew, kBefore> known, const 
 }
 
 FOVEA_KERNEL void PrepareGeneral(const DeltaPrepare& p) {
-  if (kSmallText || (p.group->tokens != 1 && p.group->tokens != kDeltaTokens)) {
+  if (!kKnowsTokens || (p.group->tokens != 1 && p.group->tokens != kDeltaTokens)) {
     PrepareGeneralStrands(AnyTokens(), p);
   } else if (p.group->tokens == kDeltaTokens) {
     PrepareGeneralStrands(KnownTokens<kDeltaTokens, 0>(), p);

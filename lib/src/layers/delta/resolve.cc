@@ -58,7 +58,7 @@ fovea_status check_dims(uint32_t key_dim, uint32_t value_dim, uint32_t v_heads, 
 
 bool divides(uint32_t a, uint32_t b) { return b % a == 0; }
 
-fovea_status check_shape(const fovea_delta_args& a) {
+fovea_status check_delta_shape(const fovea_delta_args& a) {
   if (a.struct_bytes != sizeof(fovea_delta_args)) return FOVEA_ERR_STRUCT;
   if (!is_target(a.target) || uint32_t(a.rule) > FOVEA_DELTA_RULE_GENERAL) return FOVEA_ERR_ENUM;
   if (!is_dtype(a.dtype) || !is_dtype(a.out_dtype)) return FOVEA_ERR_ENUM;
@@ -156,7 +156,7 @@ void fill_call(const fovea_delta_args& a, DeltaCall* call) {
 }  // namespace
 
 fovea_status plan_delta(const fovea_delta_args& a, DeltaPlan* plan) {
-  FOVEA_RETURN_IF_ERROR(check_shape(a));
+  FOVEA_RETURN_IF_ERROR(check_delta_shape(a));
   const TargetTraits* traits = resolve_target(a.target);
   if (!traits) traits = target_traits(a.target);
   if (!traits) return FOVEA_ERR_TARGET;
@@ -204,7 +204,7 @@ fovea_status resolve_delta(fovea_delta_state* state, const fovea_delta_args& a, 
 }
 
 fovea_status plan_delta_matrices(const fovea_delta_args& a, DeltaMatricesCall* call) {
-  FOVEA_RETURN_IF_ERROR(check_shape(a));
+  FOVEA_RETURN_IF_ERROR(check_delta_shape(a));
   FOVEA_RETURN_IF_ERROR(make_delta_header(1, 1, a.key_dim, a.value_dim, a.decay_dim, &call->header));
   const CheckedSize state = delta_state_bytes(call->header).aligned();
   const size_t workers = a.executor ? a.executor->workers : 1;

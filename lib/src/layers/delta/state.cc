@@ -95,18 +95,18 @@ void roll_back_delta(fovea_delta_state* state, uint32_t first, uint32_t count, u
 
 void write_delta_image(const fovea_delta_state& state, uint8_t* image) {
   const size_t bytes = delta_state_bytes(state).value;
-  put_words(&state, 0, bytes, image);
+  put_state(&state, 0, bytes, image);
   put_word(checksum_of(image, bytes), image + kChecksumAt);
 }
 
 void read_delta_image(const uint8_t* image, fovea_delta_state* state) {
-  take_words(image, 0, delta_state_bytes(read_delta_header(image)).value, state);
+  take_state(image, 0, delta_state_bytes(read_delta_header(image)).value, state);
   state->checksum = 0;
 }
 
 fovea_delta_state read_delta_header(const uint8_t* image) {
   fovea_delta_state header;
-  take_words(image, 0, sizeof header, &header);
+  take_state(image, 0, sizeof header, &header);
   return header;
 }
 

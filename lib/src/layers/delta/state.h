@@ -6,7 +6,7 @@
 #define FOVEA_SRC_DELTA_STATE_H_
 
 #include "fovea/fovea.h"
-#include "ground/base/checked_size.h"
+#include "ground/base/carver.h"
 #include "layers/delta/kernels.h"
 
 namespace fovea {

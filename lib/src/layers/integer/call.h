@@ -3,7 +3,7 @@
 #define FOVEA_SRC_INTEGER_CALL_H_
 
 #include "fovea/fovea.h"
-#include "ground/base/checked_size.h"
+#include "ground/base/carver.h"
 #include "layers/integer/kernels.h"
 
 namespace fovea {

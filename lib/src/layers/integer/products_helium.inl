@@ -211,8 +211,8 @@ FOVEA_CALLED void TakeUpValues(const IntegerRow& row, const int32_t* of_tile, co
 }
 // Sums of kVectors vectors of elements, from `first` on; of a vector alone only `elements` of its elements.
 template <int kVectors>
-FOVEA_CALLED_TEMPLATE void MultiplyElements(const IntegerBlock& b, const IntegerTile& t, uint32_t r, size_t first,
-                                            size_t elements) {
+FOVEA_CALLED_TEMPLATE void SumsOfElements(const IntegerBlock& b, const IntegerTile& t, uint32_t r, size_t first,
+                                          size_t elements) {
   integers::V sums[kVectors], values[kVectors];
   FOVEA_EACH(v, kVectors) sums[v] = integers::Set(0);
   const WeightCode* weight = WeightsOf(b, r);
@@ -223,7 +223,7 @@ FOVEA_CALLED_TEMPLATE void MultiplyElements(const IntegerBlock& b, const Integer
     } else {
       Helium::LoadFewValues({value}, values);
     }
-    const int32_t code = integers::NextByte(weight) + 128;
+    const int32_t code = integers::NextI8(weight) + 128;
     FOVEA_EACH(v, kVectors) sums[v] = Helium::FewValueDot(code, values[v], sums[v]);
   }
   const TakeUp take_up(b.arrays.rows[r]);
@@ -238,9 +238,9 @@ FOVEA_CALLED_TEMPLATE void MultiplyElements(const IntegerBlock& b, const Integer
 }
 FOVEA_CALLED void ValuesOfOne(const IntegerBlock& b, const IntegerTile& t, uint32_t r) {
   size_t e = 0;
-  for (; e + 16 <= b.value_dim; e += 16) MultiplyElements<4>(b, t, r, e, 16);
+  for (; e + 16 <= b.value_dim; e += 16) SumsOfElements<4>(b, t, r, e, 16);
   for (; e < b.value_dim; e += integers::kLanes) {
-    MultiplyElements<1>(b, t, r, e, b.value_dim - e < integers::kLanes ? b.value_dim - e : integers::kLanes);
+    SumsOfElements<1>(b, t, r, e, b.value_dim - e < integers::kLanes ? b.value_dim - e : integers::kLanes);
   }
 }
 

@@ -85,7 +85,7 @@ FOVEA_CALLED void ScoresOfFours(const IntegerBlock& b, const IntegerTile& t) {
 // ---- a row alone
 
 // The product of a row's codes with a key's.
-FOVEA_CALLED Smlad::Sum MultiplyKey(const Smlad::Pair* x, const int8_t* key, size_t codes) {
+FOVEA_CALLED Smlad::Sum ScoreOfKey(const Smlad::Pair* x, const int8_t* key, size_t codes) {
   Smlad::Sum sum = 0;
   for (size_t n; codes > 0; codes -= n, key += 4, x += 8) {
     n = codes < 4 ? codes : 4;
@@ -113,7 +113,7 @@ FOVEA_CALLED void ScoresOfOne(const IntegerBlock& b, const IntegerTile& t, uint3
   // What is no four of keys, or of codes.
   for (uint32_t j = b.head_dim % 4 != 0 ? 0 : whole; j < t.count; ++j) {
     const size_t done = j < whole ? 4 * fours : 0;
-    const Smlad::Sum sum = MultiplyKey(x + 2 * done, t.keys + ptrdiff_t(j) * b.key_stride + done, b.head_dim - done);
+    const Smlad::Sum sum = ScoreOfKey(x + 2 * done, t.keys + ptrdiff_t(j) * b.key_stride + done, b.head_dim - done);
     scores[4 * j] = done > 0 ? scores[4 * j] + sum : sum;
   }
 }
@@ -170,8 +170,7 @@ FOVEA_CALLED void ValuesOfFours(const IntegerBlock& b, const IntegerTile& t) {
 // ---- a row alone
 
 // The sum of an element of the values with the weights of a row.
-FOVEA_CALLED Smlad::Sum MultiplyElement(const WeightCode* weights, const int8_t* value, ptrdiff_t stride,
-                                        uint32_t keys) {
+FOVEA_CALLED Smlad::Sum SumOfElement(const WeightCode* weights, const int8_t* value, ptrdiff_t stride, uint32_t keys) {
   Smlad::Sum sum = 0;
   for (uint32_t j = 0; j < keys; ++j, value += stride) {
     sum += int32_t(weights[j / 2 * 4] >> j % 2 * 16 & 0xffu) * *value;
@@ -199,8 +198,8 @@ FOVEA_CALLED void ValuesOfOne(const IntegerBlock& b, const IntegerTile& t, uint3
     // What is no four of keys, or of elements.
     for (size_t e = t.count % 4 != 0 ? 0 : whole; e < elements; ++e) {
       const uint32_t done = e < whole ? 4 * fours : 0;
-      const Smlad::Sum sum = MultiplyElement(weights + 2 * done, values + ptrdiff_t(done) * b.value_stride + e,
-                                             b.value_stride, t.count - done);
+      const Smlad::Sum sum = SumOfElement(weights + 2 * done, values + ptrdiff_t(done) * b.value_stride + e,
+                                          b.value_stride, t.count - done);
       of_tile[4 * e] = done > 0 ? of_tile[4 * e] + sum : sum;
     }
     TakeUpElements(b.arrays.rows[r], of_tile, elements, SumsOf(b, r) + first);

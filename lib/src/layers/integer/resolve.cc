@@ -29,7 +29,7 @@ uint32_t block_rows(const fovea_integer_attention_args& a) {
   return rows == 0 ? kIntegerRowGroup : uint32_t(rows + kIntegerRowGroup - 1) / kIntegerRowGroup * kIntegerRowGroup;
 }
 
-fovea_status check_options(const fovea_integer_attention_args& a) {
+fovea_status check_integer_options(const fovea_integer_attention_args& a) {
   if (uint32_t(a.causal) > FOVEA_CAUSAL_POSITIONS) return FOVEA_ERR_ENUM;
   if (!is_i8_code(a.q_zero) || !is_i8_code(a.value_zero) || !is_i8_code(a.out_zero)) return FOVEA_ERR_NUMBER;
   if (!is_multiplier(a.score_multiplier, a.score_shift)) return FOVEA_ERR_NUMBER;
@@ -40,7 +40,8 @@ fovea_status check_options(const fovea_integer_attention_args& a) {
   return needed && !a.positions && a.batch > 0 ? FOVEA_ERR_POSITIONS_MISSING : FOVEA_OK;
 }
 
-fovea_status check_buffers(const fovea_integer_attention_args& a, const void* workspace, size_t workspace_bytes) {
+fovea_status check_integer_buffers(const fovea_integer_attention_args& a, const void* workspace,
+                                   size_t workspace_bytes) {
   Buffers buffers;
   buffers.add_output(a.out, 1, {a.batch, a.q_heads, a.q_tokens}, a.value_dim);
   buffers.add_memory(workspace, workspace_bytes);
@@ -81,9 +82,9 @@ fovea_status resolve_integer_attention(const fovea_integer_attention_args& a, vo
                                        IntegerCall* call) {
   IntegerPlan plan;
   FOVEA_RETURN_IF_ERROR(plan_integer_attention(a, &plan));
-  FOVEA_RETURN_IF_ERROR(check_options(a));
+  FOVEA_RETURN_IF_ERROR(check_integer_options(a));
   FOVEA_RETURN_IF_ERROR(check_memory(workspace, workspace_bytes, plan.workspace_bytes));
-  FOVEA_RETURN_IF_ERROR(check_buffers(a, workspace, workspace_bytes));
+  FOVEA_RETURN_IF_ERROR(check_integer_buffers(a, workspace, workspace_bytes));
 
   IntegerCall& c = *call;
   c.batch = a.batch, c.kv_heads = a.kv_heads, c.q_tokens = a.q_tokens, c.kv_tokens = a.kv_tokens;

@@ -5,11 +5,55 @@
 #define FOVEA_SRC_INTEGER_SOFTMAX_INL_
 
 #include "layers/integer/products.inl"
-#include "layers/integer/tables.inl"
 
-constexpr int32_t kOne = 0x7fffffff;     // a factor of 1: it changes no number below 2^30
-constexpr uint32_t kMostSum = 1u << 30;  // a larger sum is halved before weights are added to it
-constexpr int kMostStepShift = 12;       // then a score that is lower by 1 has a weight of 0 already
+// Powers of two in steps of 1/64 octave.
+constexpr int32_t kSteps = 64, kVanished = 9 * kSteps;  // steps of an octave; steps at which the code of a weight is 0
+
+// round(255 * 2^(-i / 64)): the codes of weights.
+FOVEA_IN_DATA_SECTION constexpr uint8_t kWeightCodes[kVanished + 1] = {
+    255, 252, 250, 247, 244, 242, 239, 236, 234, 231, 229, 226, 224, 222, 219, 217, 214, 212, 210, 208, 205, 203, 201,
+    199, 197, 195, 192, 190, 188, 186, 184, 182, 180, 178, 176, 175, 173, 171, 169, 167, 165, 164, 162, 160, 158, 157,
+    155, 153, 152, 150, 148, 147, 145, 144, 142, 141, 139, 138, 136, 135, 133, 132, 130, 129, 128, 126, 125, 123, 122,
+    121, 119, 118, 117, 116, 114, 113, 112, 111, 110, 108, 107, 106, 105, 104, 103, 102, 100, 99,  98,  97,  96,  95,
+    94,  93,  92,  91,  90,  89,  88,  87,  86,  85,  84,  84,  83,  82,  81,  80,  79,  78,  77,  77,  76,  75,  74,
+    73,  73,  72,  71,  70,  70,  69,  68,  67,  67,  66,  65,  64,  64,  63,  62,  62,  61,  60,  60,  59,  58,  58,
+    57,  57,  56,  55,  55,  54,  54,  53,  52,  52,  51,  51,  50,  50,  49,  49,  48,  48,  47,  47,  46,  46,  45,
+    45,  44,  44,  43,  43,  42,  42,  41,  41,  40,  40,  40,  39,  39,  38,  38,  37,  37,  37,  36,  36,  36,  35,
+    35,  34,  34,  34,  33,  33,  33,  32,  32,  32,  31,  31,  31,  30,  30,  30,  29,  29,  29,  28,  28,  28,  27,
+    27,  27,  27,  26,  26,  26,  25,  25,  25,  25,  24,  24,  24,  24,  23,  23,  23,  23,  22,  22,  22,  22,  21,
+    21,  21,  21,  20,  20,  20,  20,  20,  19,  19,  19,  19,  19,  18,  18,  18,  18,  18,  17,  17,  17,  17,  17,
+    16,  16,  16,  16,  16,  16,  15,  15,  15,  15,  15,  15,  14,  14,  14,  14,  14,  14,  14,  13,  13,  13,  13,
+    13,  13,  13,  12,  12,  12,  12,  12,  12,  12,  12,  11,  11,  11,  11,  11,  11,  11,  11,  10,  10,  10,  10,
+    10,  10,  10,  10,  10,  9,   9,   9,   9,   9,   9,   9,   9,   9,   9,   9,   8,   8,   8,   8,   8,   8,   8,
+    8,   8,   8,   8,   7,   7,   7,   7,   7,   7,   7,   7,   7,   7,   7,   7,   7,   6,   6,   6,   6,   6,   6,
+    6,   6,   6,   6,   6,   6,   6,   6,   6,   6,   5,   5,   5,   5,   5,   5,   5,   5,   5,   5,   5,   5,   5,
+    5,   5,   5,   5,   5,   4,   4,   4,   4,   4,   4,   4,   4,   4,   4,   4,   4,   4,   4,   4,   4,   4,   4,
+    4,   4,   4,   4,   4,   3,   3,   3,   3,   3,   3,   3,   3,   3,   3,   3,   3,   3,   3,   3,   3,   3,   3,
+    3,   3,   3,   3,   3,   3,   3,   3,   3,   3,   3,   3,   3,   3,   2,   2,   2,   2,   2,   2,   2,   2,   2,
+    2,   2,   2,   2,   2,   2,   2,   2,   2,   2,   2,   2,   2,   2,   2,   2,   2,   2,   2,   2,   2,   2,   2,
+    2,   2,   2,   2,   2,   2,   2,   2,   2,   2,   2,   2,   2,   2,   2,   1,   1,   1,   1,   1,   1,   1,   1,
+    1,   1,   1,   1,   1,   1,   1,   1,   1,   1,   1,   1,   1,   1,   1,   1,   1,   1,   1,   1,   1,   1,   1,
+    1,   1,   1,   1,   1,   1,   1,   1,   1,   1,   1,   1,   1,   1,   1,   1,   1,   1,   1,   1,   1,   1,   1,
+    1,   1,   1,   1,   1,   1,   1,   1,   1,   1,   1,   1,   1,   1,   1,   1,   1,   1,   1,   1,   1,   1,   1,
+    1,   1,   1,   1,   1,   1,   1,   1,   1,   1,   1,   1,   1,   1,   1,   1,   1,   1,   1,   1,   1,   1,   1,
+    1,   0,
+};
+
+// round(2^(31 - i / 64)), at most 2^31 - 1: factors of sums.
+FOVEA_IN_DATA_SECTION constexpr int32_t kFactors[kSteps] = {
+    2147483647, 2124350982, 2101467502, 2078830522, 2056437387, 2034285470, 2012372174, 1990694927,
+    1969251188, 1948038440, 1927054196, 1906295993, 1885761398, 1865448001, 1845353420, 1825475297,
+    1805811301, 1786359126, 1767116489, 1748081133, 1729250827, 1710623359, 1692196547, 1673968228,
+    1655936265, 1638098541, 1620452965, 1602997467, 1585730000, 1568648537, 1551751076, 1535035634,
+    1518500250, 1502142985, 1485961921, 1469955159, 1454120821, 1438457051, 1422962010, 1407633882,
+    1392470869, 1377471191, 1362633090, 1347954824, 1333434672, 1319070932, 1304861917, 1290805962,
+    1276901417, 1263146652, 1249540052, 1236080024, 1222764986, 1209593378, 1196563654, 1183674286,
+    1170923762, 1158310587, 1145833280, 1133490379, 1121280436, 1109202018, 1097253708, 1085434106,
+};
+
+constexpr int32_t kFactorOne = 0x7fffffff;  // a factor of 1: it changes no number below 2^30
+constexpr uint32_t kMostSum = 1u << 30;     // a larger sum is halved before weights are added to it
+constexpr int kMostStepShift = 12;          // then a score that is lower by 1 has a weight of 0 already
 
 // round(x * multiplier * 2^(exponent - 31)), where that is below 2^27; else at least 2^27.
 struct IntegerScale {
@@ -72,7 +116,7 @@ FOVEA_INLINE void WeighScores(const IntegerScale& steps, const int32_t* scores, 
     StoreWeights(codes, to);
   }
 }
-FOVEA_SHARED void HideWeights(const IntegerBlock& b, uint32_t r, uint32_t begin, uint32_t end) {
+FOVEA_SHARED void HideRange(const IntegerBlock& b, uint32_t r, uint32_t begin, uint32_t end) {
   for (; begin < end; ++begin) HideWeight(b, r, begin);
 }
 
@@ -114,12 +158,12 @@ FOVEA_INLINE void WeighRow(const IntegerBlock& b, uint32_t r, uint32_t lo, uint3
   IntegerRow& row = b.arrays.rows[r];
   if (lo < hi) {
     const int32_t largest = WeighKeys(b, r, lo, hi);
-    HideWeights(b, r, 0, lo);
-    HideWeights(b, r, hi, read);
+    HideRange(b, r, 0, lo);
+    HideRange(b, r, hi, read);
     GoOn(b, r, largest, read);
   } else {
-    HideWeights(b, r, 0, read);
-    row.kept = row.sum == 0 ? 0 : kOne, row.taken = row.sum == 0 ? kOne : 0;
+    HideRange(b, r, 0, read);
+    row.kept = row.sum == 0 ? 0 : kFactorOne, row.taken = row.sum == 0 ? kFactorOne : 0;
   }
 }
 

@@ -62,9 +62,9 @@ uint32_t scaled_inverse_square_root(uint32_t v) {
   }
   const uint32_t square = uint32_t(uint64_t(root * root) * v >> 26);  // of 2^26
   root = uint32_t(uint64_t(root) * (3 * (1u << 26) - square) >> 22);
-  constexpr uint64_t kOne = uint64_t(1) << 62;
-  while (uint64_t(root) * root * v > kOne) --root;
-  while (uint64_t(root + 1) * (root + 1) * v <= kOne) ++root;
+  constexpr uint64_t kOneSquared = uint64_t(1) << 62;
+  while (uint64_t(root) * root * v > kOneSquared) --root;
+  while (uint64_t(root + 1) * (root + 1) * v <= kOneSquared) ++root;
   return root;
 }
 

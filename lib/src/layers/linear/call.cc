@@ -268,7 +268,7 @@ fovea_status LinearCall::run_task(size_t index, uint32_t worker, Scratch*) const
 }
 
 fovea_status run_linear(const LinearCall& call) {
-  return run_tasks(call, call.executor, call.plan.workers, size_t(call.tiles) * call.parts);
+  return run_all_tasks(call, call.executor, call.plan.workers, size_t(call.tiles) * call.parts);
 }
 
 }  // namespace fovea

@@ -3,7 +3,7 @@
 #define FOVEA_SRC_LINEAR_CALL_H_
 
 #include "fovea/fovea.h"
-#include "ground/base/checked_size.h"
+#include "ground/base/carver.h"
 #include "ground/targets/registry.h"
 #include "layers/linear/f16/kernels.h"
 #include "layers/linear/i8/kernels.h"

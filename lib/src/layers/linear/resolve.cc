@@ -45,7 +45,7 @@ fovea_status check_compute(const fovea_linear_args& a) {
   return codes_out && !is_scale(a.y_scale) ? FOVEA_ERR_NUMBER : FOVEA_OK;
 }
 
-fovea_status check_shape(const fovea_linear_args& a) {
+fovea_status check_linear_shape(const fovea_linear_args& a) {
   if (a.struct_bytes != sizeof(fovea_linear_args)) return FOVEA_ERR_STRUCT;
   if (!is_target(a.target) || !is_dtype(a.weights.dtype)) return FOVEA_ERR_ENUM;
   if (!is_dtype(a.x_dtype) || !is_dtype(a.y_dtype) || uint32_t(a.compute) > FOVEA_COMPUTE_F16) return FOVEA_ERR_ENUM;
@@ -60,8 +60,8 @@ fovea_status check_shape(const fovea_linear_args& a) {
   return check_executor(a.executor, kMostWorkers);
 }
 
-fovea_status check_arrays(const fovea_linear_args& a, size_t needed_bytes, const void* workspace,
-                          size_t workspace_bytes) {
+fovea_status check_linear_arrays(const fovea_linear_args& a, size_t needed_bytes, const void* workspace,
+                                 size_t workspace_bytes) {
   const fovea_linear_weights& w = a.weights;
   const bool scaled = scale_bytes(w.dtype) != 0;
   if (a.tokens == 0) return FOVEA_OK;
@@ -157,7 +157,7 @@ void limit_outputs(const fovea_linear_args& a, I8Outputs* out) {
 }  // namespace
 
 fovea_status plan_linear(const fovea_linear_args& a, LinearPlan* plan) {
-  FOVEA_RETURN_IF_ERROR(check_shape(a));
+  FOVEA_RETURN_IF_ERROR(check_linear_shape(a));
   const TargetTraits* traits = resolve_target(a.target, a.processor_features);
   const bool here = traits;
   if (!here) traits = target_traits(a.target);
@@ -176,7 +176,7 @@ fovea_status resolve_linear(const fovea_linear_args& a, void* workspace, size_t 
   FOVEA_RETURN_IF_ERROR(plan_linear(a, &call->plan));
   const LinearPlan& plan = call->plan;
   if (!resolve_target(plan.target, a.processor_features)) return FOVEA_ERR_TARGET;
-  FOVEA_RETURN_IF_ERROR(check_arrays(a, plan.worker_bytes * plan.workers, workspace, workspace_bytes));
+  FOVEA_RETURN_IF_ERROR(check_linear_arrays(a, plan.worker_bytes * plan.workers, workspace, workspace_bytes));
   call->kernels = &linear_kernels(plan.target);
   call->i8 = nullptr, call->f16 = nullptr;
   if (is_f16(a)) {

@@ -93,10 +93,10 @@ class LayerCall {
     uint64_t in, out;
     Tensor from, to;
   };
-  struct Linears {
+  struct FourLinears {
     Linear all[4];
   };
-  Linears linears() const {
+  FourLinears linears() const {
     const fovea_multihead_desc& m = plan_.desc;
     return {{{attends(), w_.q, m.d_model, widths_.q, in_tensor(), q_tensor()},
              {projects_keys(), w_.k, m.key_model, widths_.k, in_tensor(), k_tensor()},

@@ -72,7 +72,7 @@ fovea_status LayerCall::check_weights() {
   if (w_.qkv.data) {
     if (w_.q.data || w_.k.data || w_.v.data) return FOVEA_ERR_UNSUPPORTED;
     if (m.key_model != m.d_model || m.value_model != m.d_model) return FOVEA_ERR_SIZE;
-    const Dimensions rows = {
+    const ArrayShape rows = {
         {1, 0}, {1, 0}, {size_t(widths_.all()), w_.qkv.row_stride}, {dense_stride(m.weight_dtype, m.d_model), 1}};
     Span span;
     FOVEA_RETURN_IF_ERROR(check_array(w_.qkv.data, unit_bytes(m.weight_dtype), rows, false, &span));

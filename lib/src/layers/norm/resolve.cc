@@ -34,7 +34,7 @@ fovea_status check(const fovea_activation_args& a, fovea_target* target) {
   return buffers.add_in_place(a.y, y, a.factor, x, rows, a.dim);
 }
 
-fovea_status check_options(const fovea_norm_args& a) {
+fovea_status check_norm_options(const fovea_norm_args& a) {
   if (a.struct_bytes != sizeof a) return FOVEA_ERR_STRUCT;
   if (uint32_t(a.norm) > FOVEA_NORM_LAYER) return FOVEA_ERR_ENUM;
   if (a.gate.data) {
@@ -49,7 +49,7 @@ fovea_status check_options(const fovea_norm_args& a) {
 }
 
 // x and the residual may each be the same array as y or sum.
-fovea_status check_arrays(const fovea_norm_args& a, const RowCounts& rows) {
+fovea_status check_norm_arrays(const fovea_norm_args& a, const RowCounts& rows) {
   const size_t x = unscaled_bytes(a.x_dtype), y = unscaled_bytes(a.y_dtype), r = unscaled_bytes(a.residual_dtype);
   Buffers buffers;
   buffers.add_output(a.y, y, rows, a.dim);
@@ -72,7 +72,7 @@ fovea_status check_arrays(const fovea_norm_args& a, const RowCounts& rows) {
 }
 
 fovea_status check(const fovea_norm_args& a, RowCounts* rows, fovea_target* target) {
-  FOVEA_RETURN_IF_ERROR(check_options(a));
+  FOVEA_RETURN_IF_ERROR(check_norm_options(a));
   const TargetTraits* traits;
   FOVEA_RETURN_IF_ERROR(find_target(a.target, &traits));
   *target = traits->target;
@@ -80,7 +80,7 @@ fovea_status check(const fovea_norm_args& a, RowCounts* rows, fovea_target* targ
   if (!(a.epsilon >= 0.0f) || !is_finite(a.epsilon) || !is_finite(a.weight_offset)) return FOVEA_ERR_NUMBER;
   if ((!a.weight && a.weight_offset != 0.0f) || (a.sum.data && !a.residual.data)) return FOVEA_ERR_NULL;
   *rows = counts_of(a);
-  return rows->empty() ? FOVEA_OK : check_arrays(a, *rows);
+  return rows->empty() ? FOVEA_OK : check_norm_arrays(a, *rows);
 }
 
 }  // namespace

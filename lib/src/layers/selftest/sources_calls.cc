@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ground/base/arithmetic.h"
-#include "layers/selftest/attention_trial.h"
+#include "layers/selftest/trial.h"
 
 namespace fovea {
 namespace {

@@ -2,7 +2,6 @@
 #include "ground/base/arithmetic.h"
 #include "layers/selftest/trial.h"
 
-#include "ground/targets/fuses.h"
 #include "ground/targets/registry.h"
 
 namespace fovea {

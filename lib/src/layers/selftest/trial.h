@@ -75,6 +75,22 @@ class Trial {
   uint64_t digest_ = 0xcbf29ce484222325u;
 };
 
+// A call of attention: few tokens, more keys than a key tile has, two heads that share a key head.
+constexpr uint32_t kTrialHeads = 2, kTrialQueries = 3, kTrialKeys = 70, kTrialHeadDim = 36, kTrialValueDim = 20;
+
+struct AttentionTrial {
+  // Queries, keys, values and outputs, in their formats; options are left to the caller.
+  AttentionTrial(Trial& trial, fovea_dtype keys, fovea_dtype values);
+  fovea_status run();  // plans, runs, and adds the outputs to the digest
+  void digest_outputs();
+
+  Trial& trial;
+  fovea_attention_desc desc = {};
+  fovea_attention_args args = {};
+  fovea_plan plan = {};
+  float *out, *lse;
+};
+
 // A row of a part's list.
 struct TrialRow {
   const char* name;

@@ -3,7 +3,7 @@
 #include "core/attention/block_map/make.h"
 
 #include "core/attention/block_map/listed_tiles.h"
-#include "ground/base/checked_size.h"
+#include "ground/base/carver.h"
 #include "ground/base/status.h"
 
 namespace fovea {

@@ -6,7 +6,7 @@
 #include "core/attention/call.h"
 #include "fovea/fovea.h"
 #include "ground/base/buffers.h"
-#include "ground/base/checked_size.h"
+#include "ground/base/carver.h"
 #include "ground/base/status.h"
 
 namespace fovea {
@@ -27,7 +27,7 @@ fovea_status check_list(const uint32_t* listed, const uint32_t* end, uint32_t bl
   return FOVEA_OK;
 }
 
-fovea_status check_lists(const fovea_block_map& map, const uint32_t* offsets, uint32_t lists, uint32_t blocks) {
+fovea_status check_lists_of_head(const fovea_block_map& map, const uint32_t* offsets, uint32_t lists, uint32_t blocks) {
   for (uint32_t r = 0; r < lists; ++r) {
     if (offsets[r] > offsets[r + 1] || offsets[r + 1] > map.block_count) return FOVEA_ERR_MAP;
     FOVEA_RETURN_IF_ERROR(check_list(map.blocks + offsets[r], map.blocks + offsets[r + 1], blocks));
@@ -57,7 +57,7 @@ fovea_status check_block_map(const AttentionCall& call, uint32_t queries, uint32
   const uint32_t heads = map->head_stride == 0 ? 1 : call.desc.kv_heads;
   for (uint32_t entry = 0; entry < entries; ++entry) {
     for (uint32_t head = 0; head < heads; ++head) {
-      FOVEA_RETURN_IF_ERROR(check_lists(*map, block_offsets(*map, entry, head), lists, blocks));
+      FOVEA_RETURN_IF_ERROR(check_lists_of_head(*map, block_offsets(*map, entry, head), lists, blocks));
     }
   }
   return FOVEA_OK;

@@ -22,8 +22,8 @@ struct HalfFewRows : HalfFewSoftmax<Half> {
 
   // sums[r][v] += weight i of each row times a value, which begins at `value`. `n` of its elements, or whole vectors.
   template <bool kHides, bool kPart, int i, int kRows, int kVectors>
-  FOVEA_INLINE void AddFewValue(const E (&weights)[kRows], const M (&hidden)[kRows], const Element* value, size_t n,
-                                V (&sums)[kRows][kVectors]) {
+  FOVEA_INLINE void AddValueOfKey(const E (&weights)[kRows], const M (&hidden)[kRows], const Element* value, size_t n,
+                                  V (&sums)[kRows][kVectors]) {
     V x[kVectors];
     FOVEA_EACH(v, kVectors) x[v] = kPart ? Half::LoadPart(value, n) : Half::Load(value + v * kProductLanes);
     FOVEA_EACH(v, kVectors) {
@@ -38,7 +38,7 @@ struct HalfFewRows : HalfFewSoftmax<Half> {
   template <bool kHides, bool kPart, int i, int kRows, int kVectors>
   FOVEA_INLINE void AddFewValues(const E (&weights)[kRows], const M (&hidden)[kRows], const Element*& value,
                                  ptrdiff_t stride, size_t n, V (&sums)[kRows][kVectors]) {
-    AddFewValue<kHides, kPart, i>(weights, hidden, value, n, sums);
+    AddValueOfKey<kHides, kPart, i>(weights, hidden, value, n, sums);
     value += stride;
     if constexpr (i + 1 < int(kProductLanes)) {
       AddFewValues<kHides, kPart, i + 1>(weights, hidden, value, stride, n, sums);
@@ -85,7 +85,7 @@ struct HalfFewRows : HalfFewSoftmax<Half> {
           weights[r] = Half::LoadOne(x + r * kKeyTile);
           if (kHides) hidden[r] = Half::SignMask(weights[r]);
         }
-        AddFewValue<kHides, kPart, 0>(weights, hidden, value, n, sums);
+        AddValueOfKey<kHides, kPart, 0>(weights, hidden, value, n, sums);
       }
       FOVEA_EACH(r, kRows) {
         const VF rescale = hn::Set(kF, t.rescale[r * kKeys]);

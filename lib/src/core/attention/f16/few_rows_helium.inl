@@ -17,7 +17,7 @@ struct HalfFewRows<Half, true> : HalfFewSoftmax<Half> {
   static constexpr int kPieces = Half::kPieces;
 
   // o = o * rescale + part, or without `rescales` o + part, for n elements.
-  FOVEA_SHARED_TEMPLATE void AddParts(const Element* part, float* o, bool rescales, float rescale, size_t n) {
+  FOVEA_SHARED_TEMPLATE void AddStoredPart(const Element* part, float* o, bool rescales, float rescale, size_t n) {
     for (size_t i = 0; i < n; i += kLanes) {
       VF all = LoadUpTo(o + i, LanesBefore(i, n));
       if (rescales) all = hn::MulSet(all, rescale);
@@ -63,8 +63,8 @@ struct HalfFewRows<Half, true> : HalfFewSoftmax<Half> {
       for (int r = 0; r < kRows; ++r) {
         Element part[kVectors * kProductLanes];
         FOVEA_EACH(v, kVectors) Half::StoreRow(sums[r][v], part + v * kProductLanes);
-        AddParts(part, t.o + r * padded + element, rescales, t.rescale[r * kKeys],
-                 kPart ? n : size_t{kVectors * kProductLanes});
+        AddStoredPart(part, t.o + r * padded + element, rescales, t.rescale[r * kKeys],
+                      kPart ? n : size_t{kVectors * kProductLanes});
       }
     }
   }

@@ -155,7 +155,7 @@ struct HalfProducts : HalfRows<Half> {
 
   // Of one key, in the place of the score that it was.
   static constexpr bool kPacksWeights = !kSmallText && Rows::kWeightPitch > 1;
-  FOVEA_INLINE void StoreWeight(VF weight, float* score, size_t column) {
+  FOVEA_INLINE void StorePacked(VF weight, float* score, size_t column) {
     Half::Store(weight, reinterpret_cast<Element*>(score - column) + column);
   }
 

@@ -99,7 +99,7 @@ struct HalfProducts<Half, true> : HalfRows<Half> {
   }
 
   static constexpr bool kPacksWeights = false;  // a vector of weights is of two vectors of scores
-  FOVEA_INLINE void StoreWeight(VF, float*, size_t) {}
+  FOVEA_INLINE void StorePacked(VF, float*, size_t) {}
 
   static constexpr bool kStoresInTwo = true;
   FOVEA_INLINE void StoreQuery(VF v, Element* p, bool second) {

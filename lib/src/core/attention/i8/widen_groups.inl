@@ -46,7 +46,7 @@ struct GroupRows {
       return {data, static_cast<const uint8_t*>(*rows.scales), rows.stride,
               rows.scale_stride * ptrdiff_t(sizeof(uint16_t))};
     } else {
-      return {data + FormatRow<kType>::kHead, data, rows.stride, rows.stride};
+      return {data + FormatRow<kType>::kHeadBytes, data, rows.stride, rows.stride};
     }
   }
   FOVEA_MEMBER void Move(uint32_t rows) {

@@ -6,7 +6,6 @@
 #define FOVEA_SRC_ATTENTION_STEPS_KERNELS_H_
 
 #include "core/attention/kernels.h"
-#include "core/attention/stream/merge_kernels.h"
 #include "ground/targets/choice.h"
 
 // Whether kernels call functions of the steps that they would otherwise have themselves: where size counts and there are
@@ -20,6 +19,13 @@ struct StepTables {
 };
 
 FOVEA_TABLES(StepTables, kSteps, step_kernels)
+
+// The kernel that merges partial states. A program that only merges links no other kernel of attention.
+struct MergeKernels {
+  void (*merge)(const StateRows& into, const StateRows& from, size_t rows, size_t value_dim);
+};
+
+FOVEA_TABLES_IN(MergeKernels, kMerge, step_kernels, merge_kernels)
 
 #if FOVEA_SHARES_STEPS
 // In the namespace of each target's steps. `lanes` and `vector` are vectors of f32 in memory.

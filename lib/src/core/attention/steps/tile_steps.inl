@@ -5,10 +5,111 @@
 #define FOVEA_SRC_ATTENTION_STEPS_TILE_STEPS_INL_
 
 #include "core/attention/steps/key_mass.inl"
-#include "core/attention/steps/outputs.inl"
 #include "core/attention/steps/score_steps.inl"
-#include "core/attention/steps/stream.inl"
 #include "ground/math/philox.inl"
+
+// ---- outputs where values or outputs are tensors of int8: after the normalisation they are multiplied by the values'
+// channel scales, and may become codes
+
+// The output code is in the low bits of each lane.
+FOVEA_INLINE VF OutputCode(const OutputTensor& tensor, VF y) {
+  const VF code = Rounded(ZeroIfNan(hn::Mul(y, hn::Set(kF, tensor.inverse_scale))));
+  const VF least = hn::Max(hn::Add(code, hn::Set(kF, tensor.zero)), hn::Set(kF, -128.0f)), most = hn::Set(kF, 127.0f);
+  return hn::Add(hn::IfThenElse(hn::Lt(most, least), most, least), hn::Set(kF, kRoundingBias));
+}
+
+// Elements [e, e + n) of a row.
+FOVEA_SHARED_IF_MANY void StoreTensorPart(const RowOutputs& outputs, VF y, char* row, size_t e, size_t n) {
+  const OutputTensor& tensor = *outputs.tensor;
+  if (tensor.channel_scales) y = hn::Mul(y, hn::LoadN(kF, tensor.channel_scales + e, n));
+  if (outputs.out.dtype != FOVEA_I8) return StorePart(outputs.out.dtype, y, row, e, n);
+  hn::StoreU8N(hn::BitCast(kI, OutputCode(tensor, y)), reinterpret_cast<uint8_t*>(row) + e, n);
+}
+
+// Stores one vector of rows of the tile kernel. False if outputs are plain: then the caller stores them.
+FOVEA_CALLED bool StoreTensor(const QueryTile& t, const RowOutputs& outputs, size_t column, size_t live, VF normalise,
+                              MF empty, const LaneRows<char>& rows) {
+  if (!kHasI8Tensors || outputs.tensor->is_plain) return false;
+  const float* o_t = t.o + column;
+  for (size_t e = 0; e < t.value_dim; e += kLanes) {
+    const size_t n = t.value_dim - e < kLanes ? t.value_dim - e : kLanes;
+    VF lanes[kLanes];
+    for (size_t i = 0; i < kLanes; ++i) {
+      lanes[i] = hn::Zero(kF);
+      if (i >= n) continue;
+      lanes[i] = hn::IfThenZeroElse(empty, hn::Mul(hn::LoadU(kF, o_t), normalise));
+      o_t += t.columns;
+    }
+    hn::Transpose(lanes);
+    for (size_t i = 0; i < live; ++i) StoreTensorPart(outputs, lanes[i], rows.at[i], e, n);
+  }
+  return true;
+}
+
+// The same for a row of the few-rows kernel.
+FOVEA_CALLED bool StoreTensorRow(const RowOutputs& outputs, const float* o, size_t dim, VF normalise, MF empty,
+                                 char* row) {
+  if (!kHasI8Tensors || outputs.tensor->is_plain) return false;
+  for (size_t e = 0; e < dim; e += kLanes) {
+    const size_t n = dim - e < kLanes ? dim - e : kLanes;
+    const VF y = hn::IfThenZeroElse(empty, hn::Mul(LoadUpTo(o + e, n), normalise));
+    StoreTensorPart(outputs, y, row, e, n);
+  }
+  return true;
+}
+
+// ---- the running softmax of rows as a partial state in memory. Its layout is the same for every target: the maxima, sums
+// and outputs of adjacent rows
+
+// The outputs in the state of the rows from `column` on, the last live one repeated.
+template <class T>
+FOVEA_INLINE LaneRows<T> StateRowsOf(const QueryTile& t, const StateRows& state, size_t column) {
+  LaneRows<T> rows;
+  for (size_t i = 0; i < kLanes; ++i) {
+    const size_t row = column + i < t.live ? column + i : t.live - 1;
+    rows.at[i] = state.o + row * t.value_dim;
+  }
+  return rows;
+}
+
+FOVEA_INLINE size_t LiveFrom(const QueryTile& t, size_t column) {
+  return t.live - column < kLanes ? t.live - column : kLanes;
+}
+
+// Loads the state into the tile.
+FOVEA_KERNEL void Resume(const QueryTile& t, const StateRows& state) {
+  for (size_t column = 0; column < t.columns; column += kLanes) {
+    const size_t live = column < t.live ? LiveFrom(t, column) : 0;
+    hn::StoreU(hn::LoadN(kF, state.max + column, live), kF, t.row_max + column);
+    hn::StoreU(hn::LoadN(kF, state.sum + column, live), kF, t.row_sum + column);
+    const LaneRows<const float> rows = StateRowsOf<const float>(t, state, column);
+    for (size_t e = 0; e < t.value_dim; e += kLanes) {
+      const size_t n = t.value_dim - e < kLanes ? t.value_dim - e : kLanes;
+      VF lanes[kLanes];
+      LoadTransposed(rows, e, n, lanes);
+      for (size_t i = 0; i < n; ++i) hn::StoreU(lanes[i], kF, t.o + (e + i) * t.columns + column);
+    }
+  }
+}
+
+// Stores the live rows in the state.
+FOVEA_KERNEL void Suspend(const QueryTile& t, const StateRows& state) {
+  for (size_t column = 0; column < t.live; column += kLanes) {
+    const size_t live = LiveFrom(t, column);
+    hn::StoreN(hn::LoadU(kF, t.row_max + column), kF, state.max + column, live);
+    hn::StoreN(hn::LoadU(kF, t.row_sum + column), kF, state.sum + column, live);
+    const LaneRows<float> rows = StateRowsOf<float>(t, state, column);
+    for (size_t e = 0; e < t.value_dim; e += kLanes) {
+      const size_t n = t.value_dim - e < kLanes ? t.value_dim - e : kLanes;
+      VF lanes[kLanes];
+      for (size_t i = 0; i < n; ++i) lanes[i] = hn::LoadU(kF, t.o + (e + i) * t.columns + column);
+      for (size_t i = n; i < kLanes; ++i) lanes[i] = hn::Zero(kF);
+      StoreTransposed(lanes, rows, live, e, n);
+    }
+  }
+}
+
+// ---- weights, scores and the ends of rows
 
 // After Normalise: the rows that saw no key.
 FOVEA_INLINE MF EmptyRows(const QueryTile& t, size_t column) {

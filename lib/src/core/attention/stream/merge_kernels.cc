@@ -5,7 +5,7 @@
 #if !defined(FOVEA_IN_TARGET)
 #include "ground/base/arithmetic.h"
 #include "ground/targets/options.inl"
-#include "core/attention/stream/merge_kernels.h"
+#include "core/attention/steps/kernels.h"
 #if !FOVEA_ENABLE_COMPUTE_F16 && !FOVEA_ENABLE_COMPUTE_I8
 #define FOVEA_KERNELS_NAMESPACE step_kernels
 #define FOVEA_KERNELS_FILE "core/attention/stream/merge_kernels.cc"

@@ -50,7 +50,7 @@ void write_image(const fovea_state& state, size_t bytes, uint8_t* image) {
                                    uint32_t(uint64_t(state.next_key)),
                                    uint32_t(uint64_t(state.next_key) >> 32)};
   for (size_t i = 0; i < kWords; ++i) put_word(header[i], image + 4 * i);
-  put_words(&state, sizeof state, bytes, image);
+  put_state(&state, sizeof state, bytes, image);
   put_word(checksum_of(image, bytes), image + kChecksumAt);
 }
 
@@ -74,7 +74,7 @@ bool image_is_whole(const uint8_t* image, size_t bytes) {
 void read_image(const uint8_t* image, size_t bytes, fovea_state* state) {
   *state = read_image_header(image);
   state->checksum = 0;
-  take_words(image, sizeof *state, bytes, state);
+  take_state(image, sizeof *state, bytes, state);
 }
 
 }  // namespace fovea

@@ -6,7 +6,7 @@
 
 #include "core/attention/kernels.h"
 #include "fovea/fovea.h"
-#include "ground/base/checked_size.h"
+#include "ground/base/carver.h"
 
 namespace fovea {
 
