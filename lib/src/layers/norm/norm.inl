@@ -111,23 +111,27 @@ FOVEA_INLINE void AddElements(const NormSums& s) {
 
 // The same for rows of one length, kRowsAtOnce of them at a time: then more chains are under way. Four rows take .6 of
 // the time, and eight gain nothing more (Zen 5, AVX-512).
-constexpr size_t kMostRows = hn::kRegisters / 4 / kVectorsAtOnce;
-constexpr size_t kRowsAtOnce = kMostRows < 1 ? 1 : kMostRows < ::fovea::kNormRows ? kMostRows : ::fovea::kNormRows;
+template <Norm kNorm>
+constexpr size_t kMostRows = hn::kRegisters / (kNorm == Norm::kCentered ? 4 : 2) / kVectorsAtOnce;
+template <Norm kNorm>
+constexpr size_t kRowsAtOnce = kMostRows<kNorm> < 1                    ? 1
+                               : kMostRows<kNorm> < ::fovea::kNormRows ? kMostRows<kNorm>
+                                                                       : ::fovea::kNormRows;
 template <Norm kNorm>
 FOVEA_INLINE void AddRowsToChains(const NormSums* s, size_t first, size_t rounds) {
-  constexpr size_t n = kVectorsAtOnce;
-  VF sums[kRowsAtOnce][n], squares[kRowsAtOnce][n];
-  FOVEA_EACH(r, kRowsAtOnce) {
+  constexpr size_t n = kVectorsAtOnce, kRows = kRowsAtOnce<kNorm>;
+  VF sums[kRows][n], squares[kRows][n];
+  FOVEA_EACH(r, kRows) {
     FOVEA_EACH(v, n) sums[r][v] = squares[r][v] = hn::Zero(kF);
   }
   for (size_t i = first, end = first + rounds * kNormChains; i != end; i += kNormChains) {
-    FOVEA_EACH(r, kRowsAtOnce) {
+    FOVEA_EACH(r, kRows) {
       FOVEA_EACH(v, n) {
         AddTo<kNorm>(hn::LoadU(kF, s[r].x + i + v * kLanes), s[r].shift, &sums[r][v], &squares[r][v]);
       }
     }
   }
-  FOVEA_EACH(r, kRowsAtOnce) {
+  FOVEA_EACH(r, kRows) {
     FOVEA_EACH(v, n) {
       if (kNorm == Norm::kCentered) hn::StoreU(sums[r][v], kF, s[r].chains + first + v * kLanes);
       hn::StoreU(squares[r][v], kF, s[r].squares + first + v * kLanes);
@@ -136,12 +140,13 @@ FOVEA_INLINE void AddRowsToChains(const NormSums* s, size_t first, size_t rounds
 }
 template <Norm kNorm>
 FOVEA_INLINE void AddElementsOfRows(const NormSums* s, size_t count) {
+  constexpr size_t kRows = kRowsAtOnce<kNorm>;
   const size_t rounds = s->count / kNormChains, left = s->count % kNormChains;
-  for (; count >= kRowsAtOnce && kRowsAtOnce > 1; count -= kRowsAtOnce, s += kRowsAtOnce) {
+  for (; count >= kRows && kRows > 1; count -= kRows, s += kRows) {
     for (size_t first = 0; first < kNormChains; first += kVectorsAtOnce * kLanes) {
       AddRowsToChains<kNorm>(s, first, rounds);
     }
-    for (size_t r = 0; r < kRowsAtOnce; ++r) AddLast<kNorm>(s[r], s[r].x + (s->count - left), left);
+    for (size_t r = 0; r < kRows; ++r) AddLast<kNorm>(s[r], s[r].x + (s->count - left), left);
   }
   for (; count > 0; --count, ++s) AddElements<kNorm>(*s);
 }
@@ -173,34 +178,41 @@ FOVEA_KERNEL float Total(const float* chains) {
 // Vectors that are scaled at a time, with their weights and biases.
 constexpr size_t kScaled = kSmallText ? 1 : hn::kRegisters / 2 < 8 ? hn::kRegisters / 2 : 8;
 
-FOVEA_INLINE VF ScaleBy(const NormScale& s, VF y, size_t i, size_t n) {
-  if (!s.weight) return s.bias ? hn::Add(y, LoadUpTo(s.bias + i, n)) : y;
-  const VF weight = hn::Add(LoadUpTo(s.weight + i, n), hn::Set(kF, s.weight_offset));
-  return s.bias ? hn::MulAdd(y, weight, LoadUpTo(s.bias + i, n)) : hn::Mul(y, weight);
+// y of the n <= kLanes elements from element i on.
+template <Norm kNorm>
+FOVEA_INLINE void ScaleVector(const NormScale& s, size_t i, size_t n) {
+  VF y = LoadUpTo(s.x + i, n);
+  if (kNorm == Norm::kCentered) y = hn::AddSet(y, -s.mean);
+  y = hn::MulSet(y, s.inverse);
+  if (s.weight) {
+    const VF weight = hn::Add(LoadUpTo(s.weight + i, n), hn::Set(kF, s.weight_offset));
+    y = s.bias ? hn::MulAdd(y, weight, LoadUpTo(s.bias + i, n)) : hn::Mul(y, weight);
+  } else if (s.bias) {
+    y = hn::Add(y, LoadUpTo(s.bias + i, n));
+  }
+  StoreUpTo(y, s.y + i, n);
 }
 
+// s is a copy: a store to y could change what a reference names, and its fields would be read again for each vector.
 template <Norm kNorm>
-FOVEA_INLINE void ScaleElements(const NormScale& s) {
-  const size_t count = s.count;
-  const float less = -s.mean, inverse = s.inverse;
+FOVEA_INLINE void ScaleElements(NormScale s) {
+  constexpr size_t kStep = kScaled * kLanes;
   size_t i = 0;
   if (kNorm == Norm::kCentered && !kSmallText && s.weight && s.bias && s.weight_offset == 0.0f) {
     const float *x = s.x, *weight = s.weight, *bias = s.bias;
     float* to = s.y;
-    for (; count - i >= kScaled * kLanes; i += kScaled * kLanes) {
+    for (; s.count - i >= kStep; i += kStep) {
       VF y[kScaled];
       hn::LoadNext(x, y);
       FOVEA_UNROLL(8)
-      for (VF& v : y) v = hn::MulSet(hn::AddSet(v, less), inverse);
+      for (VF& v : y) v = hn::MulSet(hn::AddSet(v, -s.mean), s.inverse);
       hn::StoreNextMulAdd(y, weight, bias, to);
     }
   }
-  for (; i < count; i += kLanes) {
-    const size_t n = LanesBefore(i, count);
-    VF y = LoadUpTo(s.x + i, n);
-    if (kNorm == Norm::kCentered) y = hn::AddSet(y, less);
-    StoreUpTo(ScaleBy(s, hn::MulSet(y, inverse), i, n), s.y + i, n);
+  for (; kScaled > 1 && s.count - i >= kStep; i += kStep) {
+    FOVEA_EACH(v, kScaled) ScaleVector<kNorm>(s, i + v * kLanes, kLanes);
   }
+  for (; i < s.count; i += kLanes) ScaleVector<kNorm>(s, i, LanesBefore(i, s.count));
 }
 
 FOVEA_KERNEL void Join(const float* x, const float* residual, float* to, size_t count) {
