@@ -111,6 +111,7 @@ FOVEA_INLINE raw::I Raw(VI v) { return v.data; }
 
 FOVEA_INLINE VF Max(VF a, VF b) { return VF(_mm512_max_ps(a.data, b.data)); }
 FOVEA_INLINE VF ClampMin(VF a, VF least) { return VF(_mm512_max_ps(least.data, a.data)); }  // the second if one is NaN
+FOVEA_INLINE VF ClampMax(VF a, VF most) { return VF(_mm512_min_ps(most.data, a.data)); }
 FOVEA_INLINE VF MulAdd(VF a, VF b, VF c) { return VF(_mm512_fmadd_ps(a.data, b.data, c.data)); }
 FOVEA_INLINE VF NegMulAdd(VF a, VF b, VF c) { return VF(_mm512_fnmadd_ps(a.data, b.data, c.data)); }
 template <int n>
@@ -137,6 +138,7 @@ FOVEA_INLINE VF MulAddUnless(MF m, VF a, VF b, VF c) {
 
 FOVEA_INLINE VF Max(VF a, VF b) { return VF(_mm256_max_ps(a.data, b.data)); }
 FOVEA_INLINE VF ClampMin(VF a, VF least) { return VF(_mm256_max_ps(least.data, a.data)); }  // the second if one is NaN
+FOVEA_INLINE VF ClampMax(VF a, VF most) { return VF(_mm256_min_ps(most.data, a.data)); }
 FOVEA_INLINE VF MulAdd(VF a, VF b, VF c) { return VF(_mm256_fmadd_ps(a.data, b.data, c.data)); }
 FOVEA_INLINE VF NegMulAdd(VF a, VF b, VF c) { return VF(_mm256_fnmadd_ps(a.data, b.data, c.data)); }
 template <int n>
@@ -160,6 +162,7 @@ FOVEA_INLINE VF MulAddUnless(MF m, VF a, VF b, VF c) { return MulAdd(a, IfThenZe
 
 FOVEA_INLINE VF Max(VF a, VF b) { return VF(_mm_max_ps(a.data, b.data)); }
 FOVEA_INLINE VF ClampMin(VF a, VF least) { return VF(_mm_max_ps(least.data, a.data)); }  // the second if one is NaN
+FOVEA_INLINE VF ClampMax(VF a, VF most) { return VF(_mm_min_ps(most.data, a.data)); }
 FOVEA_INLINE VF MulAdd(VF a, VF b, VF c) { return Add(Mul(a, b), c); }
 FOVEA_INLINE VF NegMulAdd(VF a, VF b, VF c) { return Sub(c, Mul(a, b)); }
 template <int n>
