@@ -96,7 +96,7 @@ void check_same(AttentionCase& one, AttentionCase& other) {
 TEST_CASE("bits: all targets that fuse multiply-adds give the same, on all machines, as do all that do not",
           "[short]") {
   // Of the outputs of all problems(). A change to the kernels that is meant to change bits sets them anew.
-  constexpr uint64_t kFused = 0xd7e61ff6ed7f6d6fu, kTwiceRounded = 0x68908ed1f566f1b0u;
+  constexpr uint64_t kFused = 0x28d7fc91f7c98c8cu, kTwiceRounded = 0x6b6043501048c9c2u;
   for (const fovea_target target : targets()) {
     const uint64_t hash = hash_outputs(problems(), {target, Budget::kNone, true});
     INFO(fovea_target_name(target));
@@ -105,7 +105,7 @@ TEST_CASE("bits: all targets that fuse multiply-adds give the same, on all machi
 }
 
 TEST_CASE("bits: with integer products all targets give the same, on all machines, for few rows and many", "[short]") {
-  constexpr uint64_t kWhole = 0xec6919384d137d1du, kSplit = 0xae0d7f9603dbd48cu;
+  constexpr uint64_t kWhole = 0x930ae6c85c2375b1u, kSplit = 0x6ceadecdf2271c72u;
   for (const auto& [target, portable] : every(targets_and_those_that_extend_them(), {false, true})) {
     INFO(fovea_target_name(target) << ", portable bits " << portable);
     CHECK(hash_outputs(integer_problems(), {target, Budget::kNone, portable}) == kWhole);
@@ -114,7 +114,7 @@ TEST_CASE("bits: with integer products all targets give the same, on all machine
 }
 
 TEST_CASE("bits: with products of halves all targets give the same, with arithmetic of halves and without", "[short]") {
-  constexpr uint64_t kWhole = 0x5126b69b822ea98du, kSplit = 0xa24b41fc8750ee44u;
+  constexpr uint64_t kWhole = 0xff28bae3efeae805u, kSplit = 0x493f2013d00d7aaeu;
   std::vector<Problem> all;
   for (const Problem& p : problems()) {
     if (p.seed % 2 != 0) continue;  // f32 arithmetic takes long
@@ -151,7 +151,7 @@ TEST_CASE("bits: rotations are the same on all targets, on all machines", "[shor
 // Layer normalisation with a residual, and each activation of its result.
 TEST_CASE("bits: layer normalisation and activations are the same on all targets that fuse, and on all others",
           "[short]") {
-  constexpr uint64_t kFused = 0xe0aab9d065918300u, kTwiceRounded = 0x89fc19739a7d4954u;
+  constexpr uint64_t kFused = 0x21d7d43306339b1du, kTwiceRounded = 0x12c08607533c1c3au;
   constexpr uint32_t kDim = 301;
   std::vector<float> x(kDim), residual(kDim), weight(kDim), bias(kDim), y(kDim), z(kDim);
   for (uint32_t i = 0; i < kDim; ++i) {

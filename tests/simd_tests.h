@@ -39,7 +39,7 @@ struct ContractMemory {
   uint8_t* last;
 };
 
-enum MathFunction { kExp2, kShortExp2, kExp, kLog, kTanh, kSigmoid, kNormal, kMathFunctions };
+enum MathFunction { kExp2, kShortExp2, kExp, kLog, kTanh, kSigmoid, kGeluLess, kMathFunctions };
 
 // What kernels/kernels.cc compiles for each target.
 struct SimdTests {

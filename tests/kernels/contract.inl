@@ -518,6 +518,19 @@ void TestMaxAbs(ContractLog& log) {
       }
     }
   }
+  log.begin("ClampMax");
+  for (const uint32_t a : kSpecial) {
+    for (const uint32_t most : kSpecial) {
+      if (IsNan(most)) continue;
+      const Lanes got = LanesOf(hn::ClampMax(hn::Set(kF, FloatOf(a)), hn::Set(kF, FloatOf(most))));
+      const uint32_t smaller = FloatOf(most) < FloatOf(a) ? most : a, flushed = BitsOf(Flushed(FloatOf(smaller)));
+      const bool alike = Flushed(FloatOf(a)) == Flushed(FloatOf(most));  // where subnormals count as zeros
+      for (const uint32_t bits : got.bits) {
+        const bool either = bits == flushed || (alike && (bits == a || bits == most));
+        Compare(log, Same::kValue, 0, bits, either ? bits : smaller);
+      }
+    }
+  }
   log.begin("AtLeast");
   for (const uint32_t a : kSpecial) {
     for (const uint32_t least : kSpecial) {

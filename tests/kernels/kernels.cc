@@ -51,7 +51,7 @@ void Contract(ContractLog& log, const ContractMemory& memory, bool fused) {
 const fovea_test::SimdTests kSimdTests = {
     kLanes,
     Contract,
-    {EvaluateExp2, EvaluateShortExp2, EvaluateExp, EvaluateLog, EvaluateTanh, EvaluateSigmoid, EvaluateNormal},
+    {EvaluateExp2, EvaluateShortExp2, EvaluateExp, EvaluateLog, EvaluateTanh, EvaluateSigmoid, EvaluateGeluLess},
     PhiloxWords,
     DotOfRow};
 

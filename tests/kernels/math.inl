@@ -22,16 +22,16 @@ void EvaluateLog(const float* in, float* out, size_t count) { Evaluate<Log>(in, 
 void EvaluateTanh(const float* in, float* out, size_t count) { Evaluate<Tanh>(in, out, count); }
 VF OneSigmoid(VF x) {
   VF one[1] = {x};
-  Sigmoid(one);
-  return one[0];
+  LogisticDivisor(one);
+  return hn::Div(hn::Set(kF, 1.0f), one[0]);
 }
 void EvaluateSigmoid(const float* in, float* out, size_t count) { Evaluate<OneSigmoid>(in, out, count); }
-VF OneNormal(VF x) {
+VF OneGeluLess(VF x) {
   VF one[1] = {x};
-  Normal(one);
+  GeluLess(one);
   return one[0];
 }
-void EvaluateNormal(const float* in, float* out, size_t count) { Evaluate<OneNormal>(in, out, count); }
+void EvaluateGeluLess(const float* in, float* out, size_t count) { Evaluate<OneGeluLess>(in, out, count); }
 
 // In every lane the same; 0 in all words where lanes differ.
 void PhiloxWords(uint32_t (&words)[4], const uint32_t (&key)[2]) {

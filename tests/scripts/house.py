@@ -13,10 +13,10 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent.parent.parent
 MOST = {
-    "lines of lib/src": 36140,
-    "of them in .inl": 20960,
-    "lines of tests": 47950,
-    "lines of all tracked text": 140182,
+    "lines of lib/src": 36180,
+    "of them in .inl": 21000,
+    "lines of tests": 48000,
+    "lines of all tracked text": 140130,
     ".inl that cannot be read alone": 19,
     "files of lib/src below 30 lines": 41,
     "names defined in more than two files of lib/src": 180,

@@ -37,6 +37,19 @@ T activated(fovea_activation_kind kind, T x, T alpha = 1) {
   }
 }
 
+// The largest error of an activation of x, whose exact value is y, as layers.h states it where alpha is a power of two.
+inline double stated_error(fovea_activation_kind kind, double x, double y) {
+  switch (kind) {
+    case FOVEA_ACTIVATION_GELU: return std::min(6e-7, 2e-6 * std::fabs(x));
+    case FOVEA_ACTIVATION_TANH: return std::min(3.1e-7, 5e-7 * std::fabs(y));
+    case FOVEA_ACTIVATION_GELU_TANH: return (4e-7 + std::fabs(argument_of_tanh(x)) * 0x1p-21) * std::fabs(y);
+    case FOVEA_ACTIVATION_SILU:
+    case FOVEA_ACTIVATION_SIGMOID: return 4e-7 * std::fabs(y);
+    case FOVEA_ACTIVATION_HARD_SWISH: return 2e-7 * std::fabs(y);
+    default: return 0;
+  }
+}
+
 }  // namespace fovea_test
 
 #endif  // FOVEA_TESTS_SUPPORT_ACTIVATIONS_H_

@@ -26,15 +26,15 @@ inline double score_error(double magnitude, size_t head_dim) {
   return kEpsilon * magnitude * (3.0 + std::sqrt(static_cast<double>(head_dim)));
 }
 
-// The same of an additive score, where `magnitude` is |scale| * sum_d |v[d]|. 2 more are for the 1.5 ulp of tanh, and
+// The same of an additive score, where `magnitude` is |scale| * sum_d |v[d]|. 3.5 more are for the 3e-7 of tanh, and
 // for the rounding of q[d] + k[d], of which at most a quarter remains after tanh.
 inline double additive_error(double magnitude, size_t head_dim) {
-  return score_error(magnitude, head_dim) + kEpsilon * 2.0 * magnitude;
+  return score_error(magnitude, head_dim) + kEpsilon * 3.5 * magnitude;
 }
 
-// The error of a softcap: a division and a product by it, and a tanh of 2 ulp. The result is at most the softcap and at
+// The error of a softcap: a division and a product by it, and a tanh of 5e-7. The result is at most the softcap and at
 // most the score.
-inline double softcap_error(double capped) { return kEpsilon * 4.0 * std::fabs(capped); }
+inline double softcap_error(double capped) { return kEpsilon * 6.2 * std::fabs(capped); }
 
 // The error of an added bias (mask or ALiBi): the rounding of the bias itself in base 2, and the rounding of the sum.
 inline double bias_error(double bias, double sum) { return kEpsilon * (2.0 * std::fabs(bias) + std::fabs(sum)); }

@@ -197,14 +197,16 @@ typedef struct fovea_activation_args {
   fovea_in factor; /* data NULL = 1. With SILU this is SwiGLU: x is the gate's projection, factor the other one */
 } fovea_activation_args;
 
-/* Writes y. Largest relative errors of an activation, before it is rounded to F16 or BF16:
- *   SILU, SIGMOID, GELU_TANH  4e-7, and 6e-7 where multiply-adds are not fused. Unless alpha is a power of two, the
- *                             rounding of alpha * x adds up to |alpha x| * 2^-24: 5.2e-6 where alpha x is -87. In
- *                             GELU_TANH that of its argument u adds up to |u| * 2^-21.
- *   GELU                      6e-7 + x^2 * 2^-25: 3.1e-6 at -9
- *   HARD_SWISH, TANH          2e-7
+/* Writes y. Largest errors of an activation, before it is rounded to F16 or BF16, with fused multiply-adds and without;
+ * relative ones if not said otherwise:
+ *   SILU, SIGMOID, GELU_TANH  4e-7. Unless alpha is a power of two, the rounding of alpha * x adds up to |alpha x| *
+ *                             2^-24: 5.2e-6 where alpha x is -87. In GELU_TANH that of its argument u adds up to
+ *                             |u| * 2^-21.
+ *   GELU                      absolute 6e-7, and 2e-6 |x|. So small results of x below -2 have few right digits
+ *   TANH                      5e-7, and absolute 3.1e-7. Results are never above 1
+ *   HARD_SWISH                2e-7
  *   IDENTITY, RELU, RELU6     0
- * Results of GELU and GELU_TANH that are closer to 0 than 2e-37 may be 0. The factor adds a rounding. NaN stays NaN. At
+ * Results of GELU_TANH that are closer to 0 than 2e-37 may be 0. The factor adds a rounding. NaN stays NaN. At
  * infinity a result is the limit of the function, except that SILU gives NaN where its limit is 0. At 0 a result is 0,
  * and 1/2 for SIGMOID. */
 fovea_status fovea_activation(const fovea_activation_args* args);

@@ -187,6 +187,7 @@ FOVEA_INLINE VF MulAddScalarUnless(MF m, VF a, float b, VF c) {
 }
 #endif
 FOVEA_INLINE VF AtLeast(VF a, VF least) { return ClampMin(a, least); }
+FOVEA_INLINE VF ClampMax(VF a, VF most) { return vpselq_f32(most, a, Lt(most, a)); }
 
 // Two floats, which one instruction loads into two general registers.
 #if defined(__clang__)

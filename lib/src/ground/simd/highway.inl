@@ -21,8 +21,9 @@ constexpr int kRegisters = 32, kBlockVectors = 3, kMaskedVectors = 3;
 constexpr int kRegisters = 16, kBlockVectors = 3, kMaskedVectors = 2;
 #endif
 
-// The processor's maximum returns the second operand if one is NaN, or it returns NaN.
+// The processor's maximum and minimum return the second operand if one is NaN, or NaN.
 FOVEA_INLINE VF ClampMin(VF a, VF least) { return Max(least, a); }
+FOVEA_INLINE VF ClampMax(VF a, VF most) { return Min(most, a); }
 
 #undef FOVEA_X86_LANES
 #if HWY_ARCH_X86

@@ -305,6 +305,7 @@ FOVEA_INLINE void Transpose(VF (&v)[4]) {
 }
 FOVEA_INLINE VF Max(VF a, VF b) { return VF(vmaxq_f32(a.data, b.data)); }
 FOVEA_INLINE VF ClampMin(VF a, VF least) { return Max(a, least); }  // NaN if one of them is
+FOVEA_INLINE VF ClampMax(VF a, VF most) { return VF(vminq_f32(a.data, most.data)); }
 #if defined(__aarch64__)
 FOVEA_INLINE VF Div(VF a, VF b) { return VF(vdivq_f32(a.data, b.data)); }
 #else

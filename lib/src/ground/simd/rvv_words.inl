@@ -53,5 +53,6 @@ FOVEA_INLINE MF Le(VF a, VF b) { return {a <= b}; }
 FOVEA_INLINE MF SignMask(VF v) { return {VI(v) < 0}; }
 FOVEA_INLINE MF Or(MF a, MF b) { return {a.lanes | b.lanes}; }
 FOVEA_INLINE VF IfThenElse(MF m, VF yes, VF no) { return m.lanes ? yes : no; }
+FOVEA_INLINE VF ClampMax(VF a, VF most) { return IfThenElse(Lt(most, a), most, a); }
 FOVEA_INLINE VF IfThenZeroElse(MF m, VF no) { return m.lanes ? VF{} : no; }
 FOVEA_INLINE VF MulAddUnless(MF m, VF a, VF b, VF c) { return m.lanes ? c : MulAdd(a, b, c); }

@@ -105,6 +105,7 @@ FOVEA_INLINE raw::I Raw(VI v) { return v.data; }
 
 FOVEA_INLINE VF Max(VF a, VF b) { return VF(FOVEA_MM(max_ps)(a.data, b.data)); }
 FOVEA_INLINE VF ClampMin(VF a, VF least) { return Max(least, a); }  // the second if one is NaN
+FOVEA_INLINE VF ClampMax(VF a, VF most) { return VF(FOVEA_MM(min_ps)(most.data, a.data)); }
 #if FOVEA_X86_LANES > 4
 FOVEA_INLINE VF MulAdd(VF a, VF b, VF c) { return VF(FOVEA_MM(fmadd_ps)(a.data, b.data, c.data)); }
 FOVEA_INLINE VF NegMulAdd(VF a, VF b, VF c) { return VF(FOVEA_MM(fnmadd_ps)(a.data, b.data, c.data)); }

@@ -12,9 +12,9 @@ constexpr size_t kMostPast = FOVEA_CONV1D_MOST_WIDTH - 1;
 
 FOVEA_INLINE void StoreActivated(const Convolution& c, VF sum, float* p, size_t n) {
   if (c.silu) {
-    VF gate[1] = {sum};
-    Sigmoid(gate);
-    sum = hn::Mul(sum, gate[0]);
+    VF divisor[1] = {sum};
+    LogisticDivisor(divisor);
+    sum = hn::Div(sum, divisor[0]);
   }
   StoreUpTo(sum, p, n);
 }
