@@ -134,12 +134,10 @@ Near near_activated(fovea_activation_kind kind, float alpha, float x) {
   if (kind == FOVEA_ACTIVATION_IDENTITY || kind == FOVEA_ACTIVATION_RELU || kind == FOVEA_ACTIVATION_RELU6) {
     return {activated(kind, e), 0};
   }
-  if (kind == FOVEA_ACTIVATION_TANH) return {std::tanh(e), 2e-7 * std::fabs(std::tanh(e)) + kLeast};
   if (kind != FOVEA_ACTIVATION_SILU && kind != FOVEA_ACTIVATION_SIGMOID) {
-    if (e < -20) return {0, 0};
-    const double value = rounded(activated(kind, e)), u = 2 * argument_of_tanh(e);
-    const double size = std::fabs(e) < 20 ? e * e * 0x1p-25 + std::fabs(u) * 0x1p-21 : 0;
-    return {value, (7e-7 + size) * std::fabs(value) + 2e-37};
+    if (e < -20 && kind != FOVEA_ACTIVATION_TANH) return {0, 0};
+    const double value = rounded(activated(kind, e));
+    return {value, (std::fabs(e) < 20 ? stated_error(kind, e, value) : 4e-7 * std::fabs(value)) + 2e-37};
   }
   const double at = double{alpha * x};  // rounded to f32
   const double sigmoid = at < -87 ? 0 : 1 / (1 + std::exp(-at));

@@ -191,7 +191,7 @@ FOVEA_SHARED VF Tanh(VF x) {
 // small. The polynomial is a quarter of e^-r, so that a result is either finite or the infinity by which n = 126
 // scales. Largest error 2.5e-7 of the result, fused or not. NaN stays NaN.
 template <int n>
-FOVEA_INLINE void LogisticDivisor(VF (&x)[n]) {
+FOVEA_INLINE void LogisticSteps(VF (&x)[n]) {
   const VF magic = hn::Set(kF, kRoundMagic + 129.0f);  // n is in the low bits, with the exponent's bias and 2
   VF biased[n], p[n];
   FOVEA_EACH(i, n) {
@@ -212,6 +212,19 @@ FOVEA_INLINE void LogisticDivisor(VF (&x)[n]) {
   FOVEA_EACH(i, n) {
     const VF scale = hn::BitCast(kF, hn::ShiftLeft<23>(hn::BitCast(kI, biased[i])));
     x[i] = hn::MulAdd(p[i], scale, hn::Set(kF, 1.0f));
+  }
+}
+FOVEA_SHARED VF LogisticDivisor(VF x) {
+  VF one[1] = {x};
+  LogisticSteps(one);
+  return one[0];
+}
+template <int n>
+FOVEA_INLINE void LogisticDivisor(VF (&x)[n]) {
+  if constexpr (kSizeCounts) {
+    for (VF& v : x) v = LogisticDivisor(v);
+  } else {
+    LogisticSteps(x);
   }
 }
 
