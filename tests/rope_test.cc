@@ -652,8 +652,8 @@ TEST_CASE("rope: frequencies of what is wrong are refused, and not written", "[s
 TEST_CASE("rope: BEST is the first target", "[short]") {
   RopeProblem p;
   p.dim = 50;
-  RopeCase test(p);
   check_best([&](fovea_target target) {
+    RopeCase test(p);
     CHECK(test.check(target) == "");
     return test.out_.numbers();
   });

@@ -360,8 +360,8 @@ TEST_CASE("softmax: every misuse has its status, and nothing is written", "[shor
 TEST_CASE("softmax: BEST is the first target", "[short]") {
   SoftmaxProblem p;
   p.axis = 50;
-  SoftmaxCase test(p);
   check_best([&](fovea_target target) {
+    SoftmaxCase test(p);
     CHECK(test.check(target, false) == "");
     return test.out_.numbers();
   });

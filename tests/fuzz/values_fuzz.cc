@@ -137,11 +137,12 @@ Near near_activated(fovea_activation_kind kind, float alpha, float x) {
   if (kind != FOVEA_ACTIVATION_SILU && kind != FOVEA_ACTIVATION_SIGMOID) {
     if (e < -20 && kind != FOVEA_ACTIVATION_TANH) return {0, 0};
     const double value = rounded(activated(kind, e));
-    return {value, (std::fabs(e) < 20 ? stated_error(kind, e, value) : 4e-7 * std::fabs(value)) + 2e-37};
+    return {value, (std::fabs(e) < 20 ? stated_error(kind, e, value) : 4e-7 * std::fabs(value)) +
+                       (kind == FOVEA_ACTIVATION_TANH ? kLeast : 2e-37)};
   }
   const double at = double{alpha * x};  // rounded to f32
   const double sigmoid = at < -87 ? 0 : 1 / (1 + std::exp(-at));
-  const Near s = {sigmoid, 6e-7 * sigmoid + (at < -86.9 ? kLastSigmoid : 0)};
+  const Near s = {sigmoid, stated_error(kind, e, sigmoid) + (at < -86.9 ? kLastSigmoid : 0)};
   return kind == FOVEA_ACTIVATION_SIGMOID ? s : times({x, 0}, s);
 }
 

@@ -43,13 +43,6 @@ Enum enum_of(uint32_t bits) {
 // The bits of an enum to which a C program assigned -1.
 constexpr uint32_t kNegative = 0xffffffffu;
 
-// A target of another machine.
-#if defined(__x86_64__) || defined(__i386__)
-constexpr fovea_target kForeign = FOVEA_TARGET_NEON;
-#else
-constexpr fovea_target kForeign = FOVEA_TARGET_AVX2;
-#endif
-
 // Numbers that are no target.
 constexpr uint32_t kUnknownTargets[] = {17, 63, 65, kNegative, 0x7fffffff, 0x80000000};
 

@@ -123,7 +123,10 @@ template <class Call, class T, class Args>
 void add_misuses(std::vector<Misuse<Call>>& all, fovea_status want, std::initializer_list<T Args::*> fields,
                  std::initializer_list<std::common_type_t<T>> values) {
   for (T Args::* const field : fields) {
-    for (const T value : values) add_misuse(all, want, field, [=](T& x) { x = value; });
+    for (const T value : values) {
+      add_misuse(all, want, field, [=](T& x) { x = value; });
+      all.back().what += (Text() << ", value " << size_t(&value - values.begin())).str();
+    }
   }
 }
 

@@ -77,7 +77,7 @@ typedef enum fovea_score FOVEA_ENUM_TYPE_(unsigned) {
   FOVEA_SCORE_SCALED_DOT = 0, /* scale * q . k; a scale of 0 is 1 / sqrt(head_dim) */
   FOVEA_SCORE_DOT = 1,        /* scale * q . k; a scale of 0 is 1 */
   FOVEA_SCORE_ADDITIVE = 2,   /* scale * sum_d score_vector[d] * tanh(q[d] + k[d]); a scale of 0 is 1. tanh has an error
-                                 of at most 3e-7 */
+                                 of at most 3.1e-7 */
   FOVEA_SCORE_GENERAL = FOVEA_SCORE_DOT,     /* with keys as described above */
   FOVEA_SCORE_CONCAT = FOVEA_SCORE_ADDITIVE, /* with queries and keys as described above */
   FOVEA_SCORE_IS_32_BITS = 0x7fffffff

@@ -202,8 +202,8 @@ typedef struct fovea_activation_args {
  *   SILU, SIGMOID, GELU_TANH  4e-7. Unless alpha is a power of two, the rounding of alpha * x adds up to |alpha x| *
  *                             2^-24: 5.2e-6 where alpha x is -87. In GELU_TANH that of its argument u adds up to
  *                             |u| * 2^-21.
- *   GELU                      absolute 6e-7, and 2e-6 |x|. So small results of x below -2 have few right digits
- *   TANH                      5e-7, and absolute 3.1e-7. Results are never above 1
+ *   GELU                      absolute, at most 6e-7 and at most 2e-6 |x|: small results of x below -2 have few right digits
+ *   TANH                      5e-7, and absolute at most 3.1e-7. Results are never above 1
  *   HARD_SWISH                2e-7
  *   IDENTITY, RELU, RELU6     0
  * Results of GELU_TANH that are closer to 0 than 2e-37 may be 0. The factor adds a rounding. NaN stays NaN. At

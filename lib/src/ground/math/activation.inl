@@ -15,9 +15,10 @@ FOVEA_INLINE void Activate(fovea_activation_kind kind, float alpha, VF (&x)[n]) 
   if (kind == FOVEA_ACTIVATION_IDENTITY) return;
   if (::fovea::config::kTanh && kind == FOVEA_ACTIVATION_TANH) return Tanh(x);
   if (kind == FOVEA_ACTIVATION_RELU || kind == FOVEA_ACTIVATION_RELU6) {
-    const VF most = hn::Set(kF, kind == FOVEA_ACTIVATION_RELU6 ? 6.0f : kInfinity);
-    FOVEA_UNROLL(8)
-    for (VF& v : x) v = hn::ClampMax(ClampLeast(v, 0.0f), most);
+    FOVEA_EACH(i, n) {
+      x[i] = ClampLeast(x[i], 0.0f);
+      if (kind == FOVEA_ACTIVATION_RELU6) x[i] = hn::ClampMax(x[i], hn::Set(kF, 6.0f));
+    }
     return;
   }
   VF other[n];

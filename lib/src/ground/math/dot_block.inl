@@ -28,6 +28,7 @@ struct DotSums {
   // Rows of bytes are read in place where codes are bytes. Else `count` rows of dim codes are widened into `to`, in
   // whole reads, and *stride becomes the stride of these.
   static constexpr bool kRowsInPlace = sizeof(RowCode) == 1;
+  static constexpr bool kHasWhole = false;  // whether there is MultiplyWhole
   FOVEA_INLINE const RowCode* ReachRows(const int8_t* rows, uint32_t count, size_t dim, RowCode* to,
                                         ptrdiff_t* stride) {
     if constexpr (kRowsInPlace) {
@@ -52,6 +53,7 @@ struct DotBlock : DotSums<Dot> {
   using Sum = typename Dot::Sum;
   static constexpr size_t kGroup = Dot::kGroup, kReads = Dot::kReads;
   static constexpr int kElements = int(kReads / kGroup);  // groups that one load of a row reads
+  static constexpr bool kHasWhole = kElements == 1 && kLanes >= 8;
 
   // Rows, or elements of the values, of a register block.
   template <int kVectors, int kCount = 8>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// exp2, exp, log, tanh, the logistic function and the normal distribution over the vocabulary, written once. The polynomials are minimax fits of
-// the relative error, whose coefficients were rounded to float one at a time, lowest first. Errors are the largest over
+// exp2, exp, log, tanh, the logistic function and what GELU lacks of x over the vocabulary, written once. If not said otherwise, the
+// polynomials are minimax fits of the relative error, whose coefficients were rounded to float one at a time, lowest first. Errors are the largest over
 // all floats of the stated range, in units of the last place, with fused multiply-adds and without. tests/math_test.cc
 // asserts these numbers.
 #ifndef FOVEA_SRC_MATH_MATH_INL_
@@ -159,9 +159,10 @@ FOVEA_SHARED VF Log(VF x) {
   return hn::IfThenElse(hn::Lt(x, infinity), of_negative, x);
 }
 
-// tanh of every float: x (0.017 + p(x^2) / q(x^2)), a quotient of polynomials of degrees 9 and 8. With their highest terms
-// apart p has one less, and q begins with 1. From 9 on the quotient stays, and what is above 1 becomes 1. Largest error
-// 3e-7, 3.1e-7 not fused; of the result 5e-7, 8 ulp. NaN stays NaN. The coefficients were chosen by the largest error over all floats.
+// tanh of every float: x (0.017 + p(x^2) / q(x^2)), a quotient of polynomials of degrees 9 and 8. With their highest
+// terms apart p has one less, and q begins with 1. From 9 on the quotient stays, and what is above 1 becomes 1. Largest
+// error 3e-7, 3.1e-7 not fused; of the result 5e-7, 8 ulp. NaN stays NaN. The coefficients were chosen by the largest
+// error over all floats.
 template <int n>
 FOVEA_INLINE void Tanh(VF (&x)[n]) {
   VF z[n], p[n], q[n];
@@ -202,12 +203,13 @@ FOVEA_INLINE void LogisticSteps(VF (&x)[n]) {
     const VF whole = hn::Sub(biased[i], magic);
     x[i] = hn::MulAdd(whole, hn::Set(kF, 0.693359375f), x[i]);
     x[i] = hn::MulAdd(whole, hn::Set(kF, -2.12194440e-4f), x[i]);
-    p[i] = hn::Set(kF, -0.00852552336f / 4);
+    p[i] = hn::Set(kF, 0.00138214522f / 4);
   }
-  HornerStep(p, x, 0.0419251174f / 4);
-  HornerStep(p, x, -0.166646615f / 4);
-  HornerStep(p, x, 0.499989092f / 4);
-  HornerStep(p, x, -1.00000036f / 4);
+  HornerStep(p, x, -0.00836866163f / 4);
+  HornerStep(p, x, 0.0416682549f / 4);
+  HornerStep(p, x, -0.166665211f / 4);
+  HornerStep(p, x, 0.49999994f / 4);
+  HornerStep(p, x, -1.0f / 4);
   HornerStep(p, x, 1.0f / 4);
   FOVEA_EACH(i, n) {
     const VF scale = hn::BitCast(kF, hn::ShiftLeft<23>(hn::BitCast(kI, biased[i])));

@@ -20,6 +20,9 @@ FOVEA_INLINE VF AtLeast(VF a, VF least) { return IfThenElse(Lt(a, least), least,
 #endif
 #undef FOVEA_CLAMP_KEEPS_ZERO
 
+#if FOVEA_FOR_SCALAR
+FOVEA_INLINE VF ClampMax(VF a, VF most) { return IfThenElse(Lt(most, a), most, a); }
+#endif
 FOVEA_INLINE VF AddSet(VF a, float b) { return Add(a, Set(kF, b)); }
 FOVEA_INLINE VF MulSet(VF a, float b) { return Mul(a, Set(kF, b)); }
 FOVEA_INLINE VF MulAddSet(VF a, VF b, float c) { return MulAdd(a, b, Set(kF, c)); }

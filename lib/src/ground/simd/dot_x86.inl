@@ -47,9 +47,13 @@ struct X86Sums : DotDefaults {
   // sum + addend in kBytes bytes. In assembly: g++ 12 would add several products before the sum, and have no registers for these.
   template <int kBytes>
   FOVEA_INLINE hn::raw::I AddInPlace(hn::raw::I addend, hn::raw::I sum) {
+#if defined(__clang__)
+    return kBytes == 4 ? FOVEA_MM(add_epi32)(sum, addend) : FOVEA_MM(add_epi16)(sum, addend);
+#else
     if constexpr (kBytes == 4) asm("{vpaddd %1, %0, %0|vpaddd %0, %0, %1}" : "+x"(sum) : "x"(addend));
     if constexpr (kBytes == 2) asm("{vpaddw %1, %0, %0|vpaddw %0, %0, %1}" : "+x"(sum) : "x"(addend));
     return sum;
+#endif
   }
 
   FOVEA_INLINE VF ToFloat(Sum sum) { return hn::ConvertTo(kF, VI{sum}); }

@@ -3,7 +3,7 @@
 // Words for integers, over a backend header's raw vectors: elements of 16 and 8 bits, products of 64 bits, 128-bit
 // blocks. Included inside namespace hn by backend headers that have VI, VF, a function Raw() that returns the raw
 // vector of either, and a namespace raw with a function for each word. FOVEA_HAS_F16: whether these include
-// half-precision numbers.
+// half-precision numbers. FOVEA_X86_LANES: where there are more than 4, raw has WidenF16Blocks.
 
 FOVEA_INLINE VI MulWide(VI a, uint32_t b, VI& high) {
   raw::I upper;

@@ -7,7 +7,6 @@ namespace hn {
 #define FOVEA_HAS_F16 0
 #include FOVEA_SIMD_HEADER
 #include "ground/simd/f16.inl"
-FOVEA_INLINE VF ClampMax(VF a, VF most) { return IfThenElse(Lt(most, a), most, a); }
 #undef FOVEA_HAS_F16
 #include "ground/simd/derived.inl"
 

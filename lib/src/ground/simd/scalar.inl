@@ -173,7 +173,6 @@ FOVEA_INLINE MF Le(VF a, VF b) { return {-int32_t(a.raw <= b.raw)}; }
 FOVEA_INLINE MF Or(MF a, MF b) { return {a.raw | b.raw}; }
 FOVEA_INLINE MF SignMask(VF v) { return {BitCast(kI, v).raw}; }
 FOVEA_INLINE VF IfThenElse(MF m, VF yes, VF no) { return {Select(m.raw, yes.raw, no.raw)}; }
-FOVEA_INLINE VF ClampMax(VF a, VF most) { return IfThenElse(Lt(most, a), most, a); }
 FOVEA_INLINE VF IfThenZeroElse(MF m, VF no) { return {Select(m.raw, 0.0f, no.raw)}; }
 #if FOVEA_THUMB_FLOATS && defined(__ARM_FEATURE_FMA)
 FOVEA_INLINE VF MulAddUnless(MF m, VF a, VF b, VF c) {

@@ -20,7 +20,7 @@ struct StepTables {
 
 FOVEA_TABLES(StepTables, kSteps, step_kernels)
 
-// The kernel that merges partial states. A program that only merges links no other kernel of attention.
+// The kernel that merges partial states, without fusing, because states of f32 and of integer products are merged alike. A program that only merges links no other kernel of attention.
 struct MergeKernels {
   void (*merge)(const StateRows& into, const StateRows& from, size_t rows, size_t value_dim);
 };

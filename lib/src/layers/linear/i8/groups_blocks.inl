@@ -26,9 +26,6 @@ struct GroupBlocks {
   static constexpr size_t kGroupsOfRows = TokenProducts<Dot>::kInputsAtOnce / kScaleGroup;
   static constexpr size_t kGroupsAtOnce = kGroupsOfRows < kLinearGrain ? kGroupsOfRows : kLinearGrain;
 
-  // Whether a whole group is multiplied without a loop.
-  static constexpr bool kUnrollsGroups = kLanes >= 8;
-
   template <fovea_dtype kType>
   using Reader = GroupReader<kType, 1>;
 
@@ -235,7 +232,7 @@ struct GroupBlocks {
         FOVEA_EACH(k, kRows) Block::Begin(k, 0, block);
         // Rows that were brought have room for whole reads, and codes of 0 follow those of columns.
         const size_t n = InGroup<kStep>(inputs, from);
-        if constexpr (!kUnrollsGroups) {
+        if constexpr (!Block::kHasWhole) {
           Block::template MultiplyRows<kVectors>(x, columns, codes, n, block);
         } else if (n == kStep) {
           Block::template MultiplyWhole<kStep>(x, columns, codes, block);
