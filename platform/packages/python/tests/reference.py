@@ -15,7 +15,7 @@ except ImportError:
 def package(library=None):
     """The package that is installed, or with a shared library that of the tree."""
     if library:
-        sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "platform" / "packages" / "python"))
+        sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[4] / "platform" / "packages" / "python"))
     import fovea
     if library:
         fovea.c.load(library)
@@ -141,6 +141,6 @@ def run(tests):
 
 def run_program(number):
     """Runs a program of the package's page: the first is for NumPy, the second for PyTorch."""
-    root = pathlib.Path(__file__).resolve().parents[3]
+    root = pathlib.Path(__file__).resolve().parents[4]
     text = (root / "platform" / "packages" / "python" / "README.md").read_text(encoding="utf-8")
     exec(re.findall(r"^```python\n(.*?)^```$", text, flags=re.M | re.S)[number], {})

@@ -21,7 +21,7 @@ import tempfile
 import time
 import warnings
 
-ROOT = pathlib.Path(__file__).resolve().parents[3]
+ROOT = pathlib.Path(__file__).resolve().parents[5]
 SKIPPED = 77
 try:
     import torch

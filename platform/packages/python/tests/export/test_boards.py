@@ -16,7 +16,7 @@ import sys
 import tempfile
 import warnings
 
-ROOT = pathlib.Path(__file__).resolve().parents[3]
+ROOT = pathlib.Path(__file__).resolve().parents[5]
 SKIPPED = 77
 try:
     import torch

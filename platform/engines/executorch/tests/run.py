@@ -16,8 +16,8 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parent.parent.parent
-FOLDER = ROOT / "platform" / "engines" / "executorch"
+FOLDER = HERE.parent
+ROOT = FOLDER.parent.parent.parent
 FIND = "import executorch, os; print(os.path.dirname(list(executorch.__path__)[0] + '/'))"
 VERSIONS = """import importlib.metadata as m, json
 print(json.dumps({name: m.version(name) for name in ('executorch', 'torch', 'torchao')}))"""
