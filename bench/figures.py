@@ -672,7 +672,7 @@ def keywords_boards():
 
 @functools.lru_cache(maxsize=None)
 def executorch():
-    path = ROOT / "tests" / "packages" / "executorch" / "results.json"
+    path = ROOT / "platform" / "engines" / "executorch" / "tests" / "results.json"
     return json.loads(path.read_text(encoding="utf-8"))
 
 
