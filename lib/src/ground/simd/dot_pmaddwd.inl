@@ -103,9 +103,14 @@ struct Pmaddwd : X86Sums, DotShape<kDotPmaddwd> {
   }
   template <int kRows>
   FOVEA_INLINE FewX LoadFewPart(const int8_t* p, size_t n) {
+#if FOVEA_X86_LANES == 16
+    return WidenBytes(_mm256_maskz_loadu_epi8(__mmask32((uint64_t{1} << n) - 1), p));
+#else
+    if (n == kLanes) return WidenBytes(hn::raw::LoadBytes(p));  // the other half is 0
     int8_t bytes[2 * kLanes] = {};
     __builtin_memcpy(bytes, p, n);
     return LoadBytes(bytes);
+#endif
   }
   FOVEA_INLINE Sum FewStart(const FewCode*, size_t) { return FewZero(); }
   FOVEA_INLINE Sum FewScoreDot(FewX x, FewX e, Sum sum) { return AddPairsOf(x, e, sum); }
