@@ -167,9 +167,9 @@ check_python() {
   quietly pip wheel "$source" --no-deps --no-build-isolation --config-settings cmake.define.FOVEA_SIMD=scalar -w "$work/python"
   quietly pip install --no-deps --target "$work/python/installed" "$work"/python/fovea_attention-*.whl
   [ -f "$work/python/installed/fovea/py.typed" ] && [ -f "$work/python/installed/fovea/torch.pyi" ]
-  PYTHONPATH=$work/python/installed python "$stubs/python/test_fovea.py"
-  PYTHONPATH=$work/python/installed python "$stubs/python/test_layers.py"
-  PYTHONPATH=$work/python/installed python "$stubs/python/hostile_arrays.py"
+  PYTHONPATH=$work/python/installed python "$source/platform/packages/python/tests/test_fovea.py"
+  PYTHONPATH=$work/python/installed python "$source/platform/packages/python/tests/test_layers.py"
+  PYTHONPATH=$work/python/installed python "$source/platform/packages/python/tests/hostile_arrays.py"
 }
 
 check_vcpkg() {
