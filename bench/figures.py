@@ -55,6 +55,7 @@ RESULTS = {
     "peers_integer": [*COMPARE, "--filter", "^integer/"],
     "peers_rows": [*COMPARE, "--filter", "^(softmax|log_softmax|delta)/"],
     "peers_chat": [sys.executable, "bench/peers/chat.py", "--build", BUILD],
+    "peers_chat_avx2": [sys.executable, "bench/peers/chat.py", "--target", "avx2"],
     "peers_layers": [*COMPARE, "--filter", "^(norm|activation|encoder)/"],
     "sentence_similarity": [sys.executable, "bench/peers/sentence_similarity.py", "--cpu-time", "--build", BUILD],
 }
@@ -406,8 +407,8 @@ def of_peer(file, case, ours, theirs):
     return b / a, f"{time(a)} and {time(b)}"
 
 
-def of_chat(case):
-    found = results("peers_chat")[1]
+def of_chat(case, file="peers_chat"):
+    found = results(file)[1]
     ours, theirs = (found[case, library] for library in ("fovea", "llama.cpp"))
     return (theirs["ns_median"] / ours["ns_median"], f"{ours['tokens_a_second']:.0f} and {theirs['tokens_a_second']:.0f} tokens a second")
 
@@ -463,6 +464,9 @@ DECODE_GOALS = {
     "chat, an answer: two threads compared with one": (of_threads, (), True, 1.5),
     "chat, an answer after 1,800 tokens, compared with llama.cpp": (of_chat, ("chat/answer-after_1800",), True, 3),
     "chat, a prompt of 512 tokens, compared with llama.cpp": (of_chat, ("chat/prompt_512",), True, 5.5),
+    "chat on AVX2 alone, an answer": (of_chat, ("chat/answer", "peers_chat_avx2"), True, 2),
+    "chat on AVX2 alone, an answer after 1,800 tokens": (of_chat, ("chat/answer-after_1800", "peers_chat_avx2"), True, 3.5),
+    "chat on AVX2 alone, a prompt of 512 tokens": (of_chat, ("chat/prompt_512", "peers_chat_avx2"), True, 4),
     "linear layer of Q4_1, one token: of plain reads": (of_read, ("linear/1x4096x49152-q4_1-compute_i8",), True, 0.75),
     "linear layer of Q8_0, one token: of plain reads": (of_read, ("linear/1x4096x49152-q8_0-compute_i8",), True, 0.75),
     "Q8_0 rows, 1,024 keys: integer products' time of f32 arithmetic's":
@@ -962,19 +966,23 @@ def run(command):
     subprocess.run(command, check=True, cwd=ROOT)
 
 
-def build():
+def build(names):
     run(["cmake", "-S", ROOT, "-B", BUILD, "-DCMAKE_BUILD_TYPE=Release", "-DBUILD_SHARED_LIBS=ON",
          "-DFOVEA_BUILD_TESTS=OFF", "-DFOVEA_BUILD_EXAMPLES=ON", "-DFOVEA_BUILD_BENCH=ON"])
     run(["cmake", "--build", BUILD, "--parallel", str(os.cpu_count() or 1),
          "--target", "fovea", "fovea_bench", "sentence_similarity", "chat_measure"])
+    if "peers_chat_avx2" in names:
+        run(["cmake", "--preset", AVX2])
+        run(["cmake", "--build", ROOT / "build" / AVX2, "--parallel", str(os.cpu_count() or 1), "--target", "fovea_bench", "chat_measure"])
 
 
 def measure(names, as_built):
+    names = names or list(RESULTS)
     if not as_built:
-        build()
+        build(names)
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-    for name in names or RESULTS:
+    for name in names:
         path, fresh = FOLDER / f"{name}.json", BUILD / f"{name}.json"
         command = RESULTS[name] + ["--as-built"] * (as_built and RESULTS[name][:2] == COMPARE[:2])
         run([*command, "--json", fresh])

