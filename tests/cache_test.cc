@@ -332,7 +332,7 @@ TEST_CASE("cache: what is wrong has its status", "[short]") {
   CHECK(c.lengths[0] + c.lengths[1] + c.lengths[2] == 0);
   CHECK(fovea_kv_describe(&c, nullptr) == FOVEA_ERR_NULL);
   CHECK(fovea_kv_attach(&c, nullptr) == FOVEA_ERR_NULL);
-  for (const uint32_t wrong : {uint32_t{0}, uint32_t{1}, uint32_t(sizeof(fovea_attention_desc)) + 8}) {
+  for (const uint32_t wrong : {uint32_t{0}, uint32_t{1}, uint32_t{65536}}) {
     fovea_attention_desc d{}, d_before{};
     d.struct_bytes = d_before.struct_bytes = wrong;
     CHECK(fovea_kv_describe(&c, &d) == FOVEA_ERR_STRUCT);

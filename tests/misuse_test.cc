@@ -291,7 +291,7 @@ TEST_CASE("misuse: the arguments of a call that are wrong have their status, and
       // Structures.
       {"struct_bytes 0", FOVEA_ERR_STRUCT, [](auto& c) { c.a.struct_bytes = 0; }},
       {"struct_bytes too small", FOVEA_ERR_STRUCT, [](auto& c) { c.a.struct_bytes -= 1; }},
-      {"struct_bytes too large", FOVEA_ERR_STRUCT, [](auto& c) { c.a.struct_bytes += 8; }},
+      {"struct_bytes too large", FOVEA_ERR_STRUCT, [](auto& c) { c.a.struct_bytes = 65536; }},
       {"a plan of zeros", FOVEA_ERR_PLAN, [](auto& c) { std::memset(&c.plan, 0, sizeof c.plan); }},
       {"a plan of other bytes", FOVEA_ERR_PLAN, [](auto& c) { std::memset(&c.plan, 0xa5, sizeof c.plan); }},
       {"a plan of another version", FOVEA_ERR_PLAN, [](auto& c) { c.plan.magic += 1; }},

@@ -37,11 +37,12 @@ inline ptrdiff_t stride(Bytes& bytes) {
   }
 }
 
-// Puts any words in the place of up to three of a structure's first `words`.
+// Puts any words in the place of up to three of a structure's first `words`. If it begins with its size, this stays too
+// small or becomes too large: a structure that is only longer must have memory for it.
 inline void damage(Bytes& bytes, void* structure, uint32_t words) {
   for (uint32_t changes = bytes.below(4); changes > 0; --changes) {
     const size_t at = bytes.below(words) * 4;
-    const uint32_t any = word(bytes);
+    const uint32_t any = at == 0 ? word(bytes) & ~0x7fffu : word(bytes);
     std::memcpy(static_cast<char*>(structure) + at, &any, 4);
   }
 }

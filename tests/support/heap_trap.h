@@ -14,6 +14,9 @@
 
 namespace fovea_test {
 
+// Bytes of the fields that a structure has in a version after this one.
+constexpr size_t kLaterBytes = 16;
+
 // While it lives, an allocation by this thread ends the program, because it runs this function of the library. nullptr
 // stands for the tests' own code, which may allocate.
 class Within {
@@ -67,27 +70,42 @@ class PassedLoader {
 };
 
 template <class Args, class = void>
+struct HasExecutor : std::false_type {};
+template <class Args>
+struct HasExecutor<Args, std::void_t<decltype(std::declval<Args&>().executor)>> : std::true_type {};
+template <class Args, class = void>
 struct HasLoader : std::false_type {};
 template <class Args>
 struct HasLoader<Args, std::void_t<decltype(std::declval<Args&>().kv.loader)>> : std::true_type {};
 
-// Arguments that contain callbacks are copied. If struct_bytes is wrong they are not: the library refuses them before
-// it reads more.
+// Whether the next structure is passed as a later version would have it: one of two is.
+bool passes_longer();
+
+// A structure that begins with its size is passed as a copy. A later version's has more fields, of which all are 0; but
+// where a test says that it has them, one is not. If struct_bytes is wrong otherwise, the structure is passed itself:
+// the library refuses it before it reads more.
 template <class Args>
-class Passed<const Args*, std::void_t<decltype(std::declval<Args&>().executor)>> {
+class Passed<const Args*, std::void_t<decltype(std::declval<Args&>().struct_bytes)>> {
  public:
-  explicit Passed(const Args* args) : args_(args), copy_{} {
-    if (args == nullptr || args->struct_bytes != sizeof *args) return;
-    copy_ = *args;
-    copy_.executor = executor_.pass(args->executor);
-    if constexpr (HasLoader<Args>::value) copy_.kv.loader = loader_.pass(args->kv.loader);
-    args_ = &copy_;
+  explicit Passed(const Args* args) : args_(args), longer_{} {
+    if (args == nullptr) return;
+    const bool unknown = args->struct_bytes == sizeof longer_;
+    if (!unknown && args->struct_bytes != sizeof *args) return;
+    longer_.known = *args;
+    if (unknown) longer_.later[sizeof longer_.later - 1] = 1;
+    if (passes_longer()) longer_.known.struct_bytes = sizeof longer_;
+    if constexpr (HasExecutor<Args>::value) longer_.known.executor = executor_.pass(args->executor);
+    if constexpr (HasLoader<Args>::value) longer_.known.kv.loader = loader_.pass(args->kv.loader);
+    args_ = &longer_.known;
   }
   operator const Args*() const { return args_; }
 
  private:
   const Args* args_;
-  Args copy_;
+  struct {
+    Args known;
+    uint8_t later[kLaterBytes];
+  } longer_;
   PassedExecutor executor_;
   PassedLoader loader_;
 };

@@ -47,7 +47,8 @@
  * Versions. While the first number of the version is 0, names and structures may change whenever the second number
  * changes. The third number counts corrections. A program can check the version with fovea_version(). Two promises
  * hold already: a structure that begins with struct_bytes may grow at its end, and 0 in a new field means what the
- * library did before it had this field. The last bits of results may change with any version. */
+ * library did before it had this field. So a library accepts a structure of a later version while all fields that it
+ * does not know are 0. The last bits of results may change with any version. */
 #ifndef FOVEA_BASE_H_
 #define FOVEA_BASE_H_
 
@@ -102,7 +103,8 @@ uint32_t fovea_version(void);
 typedef enum fovea_status FOVEA_ENUM_TYPE_(int) {
   FOVEA_OK = 0,
   FOVEA_ERR_NULL = -1,        /* a required pointer is NULL */
-  FOVEA_ERR_STRUCT = -2,      /* struct_bytes is not the size of the structure in this version */
+  FOVEA_ERR_STRUCT = -2,      /* struct_bytes is smaller than the structure, more than 4,096 larger, or includes fields
+                                that this version does not know and that are not 0 */
   FOVEA_ERR_ENUM = -3,        /* an enum field holds no value of its enum */
   FOVEA_ERR_UNSUPPORTED = -4, /* a valid choice that this build, or this combination of options, does not serve */
   FOVEA_ERR_TARGET = -5,      /* the target is not compiled in, or this processor cannot run it */

@@ -2,6 +2,7 @@
 #include "ground/base/arithmetic.h"
 #include "core/attention/plan.h"
 
+#include "ground/base/buffers.h"
 #include "ground/base/numbers.h"
 #include "ground/base/status.h"
 #include "ground/targets/registry.h"
@@ -71,7 +72,7 @@ fovea_status check_tensors(const fovea_attention_desc& d) {
 }
 
 fovea_status check_desc(const fovea_attention_desc& d) {
-  if (d.struct_bytes != sizeof(fovea_attention_desc)) return FOVEA_ERR_STRUCT;
+  FOVEA_RETURN_IF_ERROR(check_struct(d));
   if (!is_enum(d.causal, FOVEA_CAUSAL_POSITIONS) || !is_enum(d.kv_kind, FOVEA_KV_LOAD)) return FOVEA_ERR_ENUM;
   if (!is_enum(d.diagonal, FOVEA_DIAGONAL_POSITIONS)) return FOVEA_ERR_ENUM;
   if (!is_dtype(d.q_dtype) || !is_dtype(d.key_dtype)) return FOVEA_ERR_ENUM;
@@ -201,7 +202,7 @@ fovea_status plan_for(const fovea_attention_desc& desc, const TargetTraits& trai
   if (most_rows > INT32_MAX) return FOVEA_ERR_SIZE;
   const uint32_t rows = uint32_t(most_rows);
   fovea_plan made = {};  // desc may be plan->desc
-  made.desc = desc;
+  made.desc = known_part(desc);
   made.desc.target = traits.target;
   made.desc.diagonal = diagonal_of(desc);
   if (desc.scale == 0.0f) {
@@ -248,7 +249,8 @@ fovea_status make_plan(const fovea_attention_desc& desc, fovea_plan* plan) {
 }
 
 fovea_status make_plan_for(const fovea_attention_desc& desc, fovea_target target, fovea_plan* plan) {
-  fovea_attention_desc any_target = desc;
+  FOVEA_RETURN_IF_ERROR(check_struct(desc));
+  fovea_attention_desc any_target = known_part(desc);
   any_target.target = FOVEA_TARGET_BEST;
   FOVEA_RETURN_IF_ERROR(check_desc(any_target));
   const TargetTraits* traits = target_traits(target);

@@ -273,7 +273,7 @@ fovea_status add_mask(Buffers& buffers, const fovea_mask& m, size_t batch, size_
 
 fovea_status check_attention(const AttentionCall& call) {
   if (!is_plan(call.plan)) return FOVEA_ERR_PLAN;
-  if (call.args().struct_bytes != sizeof(fovea_attention_args)) return FOVEA_ERR_STRUCT;
+  FOVEA_RETURN_IF_ERROR(check_struct(call.args()));
   FOVEA_RETURN_IF_ERROR(check_workspace(call.plan, call.workspace));
   FOVEA_RETURN_IF_ERROR(check_attention_options(call));
   Most most = {};

@@ -23,7 +23,6 @@ fovea_in dense_rows(void* data, size_t row, size_t tokens, size_t heads) {
 }
 
 fovea_status check_cache_shape(const fovea_kv_cache& c) {
-  if (c.struct_bytes != sizeof c) return FOVEA_ERR_STRUCT;
   if (uint32_t(c.kind) > FOVEA_KV_LOAD || !is_dtype(c.key_dtype) || !is_dtype(c.value_dtype)) {
     return FOVEA_ERR_ENUM;
   }
@@ -83,7 +82,7 @@ fovea_status check_workspace(const fovea_kv_cache& c, const AppendCall& call, bo
 
 // The arguments that turn one key of each head in the workspace.
 fovea_rope_args turning_args(const fovea_kv_cache& c, const fovea_kv_append_args& a) {
-  fovea_rope_args rope = *a.rope;
+  fovea_rope_args rope = known_part(*a.rope);
   float* const keys = static_cast<float*>(a.workspace) + first_turned(c);
   rope.target = a.target;
   rope.batch = 1;
@@ -178,29 +177,28 @@ fovea_status lay_out_cache(fovea_kv_cache* cache, CheckedSize* bytes) {
   return bytes->overflow || bytes->value > PTRDIFF_MAX ? FOVEA_ERR_SIZE : FOVEA_OK;
 }
 
-fovea_status check_new_cache(const fovea_kv_cache& cache, const void* memory, size_t memory_bytes) {
-  fovea_kv_cache laid_out = cache;
-  laid_out.memory = nullptr;
-  CheckedSize bytes;
-  FOVEA_RETURN_IF_ERROR(lay_out_cache(&laid_out, &bytes));
-  return check_memory(memory, memory_bytes, bytes.value);
+fovea_status measure_cache(const fovea_kv_cache& cache, CheckedSize* bytes) {
+  FOVEA_RETURN_IF_ERROR(check_struct(cache));
+  fovea_kv_cache measured = known_part(cache);
+  measured.memory = nullptr;
+  return lay_out_cache(&measured, bytes);
 }
 
 fovea_status check_cache(const fovea_kv_cache* cache) {
   if (!cache) return FOVEA_ERR_NULL;
-  if (cache->struct_bytes != sizeof *cache) return FOVEA_ERR_STRUCT;
+  FOVEA_RETURN_IF_ERROR(check_struct(*cache));
   return cache->magic == kCacheMagic ? FOVEA_OK : FOVEA_ERR_PLAN;
 }
 
 fovea_status resolve_append(const fovea_kv_cache& c, const fovea_kv_append_args& a, AppendCall* call) {
-  if (a.struct_bytes != sizeof a) return FOVEA_ERR_STRUCT;
+  FOVEA_RETURN_IF_ERROR(check_struct(a));
   if (!is_target(a.target) || !is_dtype(a.dtype)) return FOVEA_ERR_ENUM;
   if (!is_unscaled(a.dtype) || (!config::kRagged && a.offsets)) return FOVEA_ERR_UNSUPPORTED;
   const TargetTraits* const traits = resolve_target(a.target);
   if (!traits) return FOVEA_ERR_TARGET;
   if (a.position_offsets && !a.rope) return FOVEA_ERR_NULL;
   if (a.entry > c.batch || a.batch > c.batch - a.entry) return FOVEA_ERR_CAPACITY;
-  if (a.rope && a.rope->struct_bytes != sizeof *a.rope) return FOVEA_ERR_STRUCT;
+  if (a.rope) FOVEA_RETURN_IF_ERROR(check_struct(*a.rope));
   call->target = traits->target;
   call->entry = a.entry, call->batch = a.batch, call->tokens = a.tokens;
   call->counts = a.counts, call->offsets = a.offsets;
@@ -281,17 +279,16 @@ fovea_status check_compact(const fovea_kv_cache& c, uint32_t entry, const uint32
 
 extern "C" size_t fovea_kv_cache_bytes(const fovea_kv_cache* cache) {
   if (!cache) return 0;
-  fovea_kv_cache measured = *cache;
-  measured.memory = nullptr;
   fovea::CheckedSize bytes;
-  return fovea::lay_out_cache(&measured, &bytes) == FOVEA_OK ? bytes.value : 0;
+  return fovea::measure_cache(*cache, &bytes) == FOVEA_OK ? bytes.value : 0;
 }
 
 extern "C" fovea_status fovea_kv_cache_init(fovea_kv_cache* cache, void* memory, size_t memory_bytes) {
   if (!cache) return FOVEA_ERR_NULL;
-  FOVEA_RETURN_IF_ERROR(fovea::check_new_cache(*cache, memory, memory_bytes));
-  cache->memory = memory;
   fovea::CheckedSize bytes;
+  FOVEA_RETURN_IF_ERROR(fovea::measure_cache(*cache, &bytes));
+  FOVEA_RETURN_IF_ERROR(fovea::check_memory(memory, memory_bytes, bytes.value));
+  cache->memory = memory;
   fovea::lay_out_cache(cache, &bytes);
   cache->memory_bytes = bytes.value;
   cache->magic = fovea::kCacheMagic;
@@ -352,7 +349,7 @@ extern "C" fovea_status fovea_kv_reset(fovea_kv_cache* cache, uint32_t entry) {
 extern "C" fovea_status fovea_kv_describe(const fovea_kv_cache* cache, fovea_attention_desc* desc) {
   FOVEA_RETURN_IF_ERROR(fovea::check_cache(cache));
   if (!desc) return FOVEA_ERR_NULL;
-  if (desc->struct_bytes != sizeof *desc) return FOVEA_ERR_STRUCT;
+  FOVEA_RETURN_IF_ERROR(fovea::check_struct(*desc));
   const bool ring = fovea::is_ring(cache->kind);
   desc->kv_heads = cache->kv_heads;
   desc->head_dim = cache->head_dim;
@@ -373,7 +370,7 @@ extern "C" fovea_status fovea_kv_describe(const fovea_kv_cache* cache, fovea_att
 extern "C" fovea_status fovea_kv_attach(const fovea_kv_cache* cache, fovea_attention_args* args) {
   FOVEA_RETURN_IF_ERROR(fovea::check_cache(cache));
   if (!args) return FOVEA_ERR_NULL;
-  if (args->struct_bytes != sizeof *args) return FOVEA_ERR_STRUCT;
+  FOVEA_RETURN_IF_ERROR(fovea::check_struct(*args));
   args->batch = cache->batch;
   args->kv_tokens = fovea::longest_entry(*cache);
   args->kv_lengths = cache->lengths;

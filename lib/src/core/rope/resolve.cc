@@ -56,7 +56,7 @@ fovea_status check_positions(const RopeCall& c, size_t table_positions) {
 }  // namespace
 
 fovea_status resolve_rope(const fovea_rope_args& a, RopeCall* call) {
-  if (a.struct_bytes != sizeof(fovea_rope_args)) return FOVEA_ERR_STRUCT;
+  FOVEA_RETURN_IF_ERROR(check_struct(a));
   FOVEA_RETURN_IF_ERROR(check_choices(a, call));
   call->batch = a.batch, call->heads = a.heads, call->tokens = a.tokens;
   if (counts_of(a).empty()) return FOVEA_OK;

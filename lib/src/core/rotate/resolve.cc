@@ -10,7 +10,7 @@
 namespace fovea {
 
 fovea_status resolve_rotate(const fovea_rotate_args& a, RotateCall* call) {
-  if (a.struct_bytes != sizeof a) return FOVEA_ERR_STRUCT;
+  FOVEA_RETURN_IF_ERROR(check_struct(a));
   const TargetTraits* traits;
   FOVEA_RETURN_IF_ERROR(find_target(a.target, &traits));
   const uint32_t most = uint32_t(rotate_block(a.dim)), block = a.block ? a.block : most;

@@ -39,7 +39,7 @@ bool is_rows(const Softmaxes& s) {
 }  // namespace
 
 fovea_status resolve_softmax(const fovea_softmax_args& a, bool logarithm, SoftmaxCall* call) {
-  if (a.struct_bytes != sizeof a) return FOVEA_ERR_STRUCT;
+  FOVEA_RETURN_IF_ERROR(check_struct(a));
   const TargetTraits* traits;
   FOVEA_RETURN_IF_ERROR(find_target(a.target, &traits));
   if (!is_finite(a.scale)) return FOVEA_ERR_NUMBER;

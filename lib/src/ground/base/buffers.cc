@@ -88,4 +88,16 @@ fovea_status check_offsets(const uint32_t* offsets, uint32_t batch, uint32_t tok
   return offsets[batch] > tokens ? FOVEA_ERR_LENGTH : FOVEA_OK;
 }
 
+fovea_status check_struct(const void* given, uint32_t known) {
+  constexpr uint32_t kMostUnknown = 4096;  // more are no size, but memory that was not set
+  const uint8_t* const bytes = static_cast<const uint8_t*>(given);
+  uint32_t end;
+  __builtin_memcpy(&end, bytes, sizeof end);
+  if (end < known || end - known > kMostUnknown) return FOVEA_ERR_STRUCT;
+  while (end > known) {
+    if (bytes[--end] != 0) return FOVEA_ERR_STRUCT;
+  }
+  return FOVEA_OK;
+}
+
 }  // namespace fovea

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The spans of memory that arrays cover, computed without overflow.
+// Checks of a caller's structures, and of the spans of memory that his arrays cover, computed without overflow.
 #ifndef FOVEA_SRC_BASE_BUFFERS_H_
 #define FOVEA_SRC_BASE_BUFFERS_H_
 
@@ -168,6 +168,21 @@ class Buffers {
   size_t count_ = 0;
   fovea_status status_ = FOVEA_OK;
 };
+
+// Whether a structure that begins with its size, as the caller's program knows it, can be read as one of `known` bytes.
+// A longer one is of a later version: its other fields must be 0, which stands for what this version does.
+fovea_status check_struct(const void* given, uint32_t known);
+template <class Struct>
+fovea_status check_struct(const Struct& given) {
+  return check_struct(&given, sizeof given);
+}
+// What this version reads of such a structure.
+template <class Struct>
+Struct known_part(const Struct& given) {
+  Struct known = given;
+  known.struct_bytes = sizeof known;
+  return known;
+}
 
 // Checks the offsets [batch + 1] of ragged entries, each of at most `capacity` tokens. Requires an aligned pointer.
 fovea_status check_offsets(const uint32_t* offsets, uint32_t batch, uint32_t tokens, uint32_t capacity);

@@ -12,7 +12,7 @@ extern "C" const char* fovea_status_string(fovea_status status) {
   switch (status) {
     case FOVEA_OK: return "no error";
     case FOVEA_ERR_NULL: return "a required pointer is null";
-    case FOVEA_ERR_STRUCT: return "struct_bytes is not the size of a structure that this version knows";
+    case FOVEA_ERR_STRUCT: return "struct_bytes is too small, or fields that this version does not know are not 0";
     case FOVEA_ERR_ENUM: return "an enum field holds no value of its enum";
     case FOVEA_ERR_UNSUPPORTED: return "a valid choice that this build, or this combination of options, does not serve";
     case FOVEA_ERR_TARGET: return "the target is not compiled in, or this processor cannot run it";

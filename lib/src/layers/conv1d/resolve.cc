@@ -19,7 +19,7 @@ bool channels_first(const fovea_conv1d_args& a) {
 }
 
 fovea_status check_args(const fovea_conv1d_args& a, const Conv1dKernels** kernels) {
-  if (a.struct_bytes != sizeof a) return FOVEA_ERR_STRUCT;
+  FOVEA_RETURN_IF_ERROR(check_struct(a));
   const TargetTraits* traits;
   FOVEA_RETURN_IF_ERROR(find_target(a.target, &traits));
   *kernels = &conv1d_kernels(traits->target);

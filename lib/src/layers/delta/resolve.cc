@@ -59,7 +59,7 @@ fovea_status check_dims(uint32_t key_dim, uint32_t value_dim, uint32_t v_heads, 
 bool divides(uint32_t a, uint32_t b) { return b % a == 0; }
 
 fovea_status check_delta_shape(const fovea_delta_args& a) {
-  if (a.struct_bytes != sizeof(fovea_delta_args)) return FOVEA_ERR_STRUCT;
+  FOVEA_RETURN_IF_ERROR(check_struct(a));
   if (!is_target(a.target) || uint32_t(a.rule) > FOVEA_DELTA_RULE_GENERAL) return FOVEA_ERR_ENUM;
   if (!is_dtype(a.dtype) || !is_dtype(a.out_dtype)) return FOVEA_ERR_ENUM;
   if (!contains(kUnscaledFormats, a.dtype) || !contains(kUnscaledFormats, a.out_dtype)) return FOVEA_ERR_UNSUPPORTED;
@@ -209,7 +209,7 @@ fovea_status plan_delta_matrices(const fovea_delta_args& a, DeltaMatricesCall* c
   const CheckedSize state = delta_state_bytes(call->header).aligned();
   const size_t workers = a.executor ? a.executor->workers : 1;
   CheckedSize states = state;
-  fovea_delta_args of_rest = a;
+  fovea_delta_args of_rest = known_part(a);
   if (states.times(workers).overflow) return FOVEA_ERR_SIZE;
   if (a.workspace_budget_bytes != 0) {
     if (a.workspace_budget_bytes <= states.value) return FOVEA_ERR_BUDGET;

@@ -66,7 +66,7 @@ fovea_status check_entries(const IntegerCall& c) {
 
 // Reads no array.
 fovea_status plan_integer_attention(const fovea_integer_attention_args& a, IntegerPlan* plan) {
-  if (a.struct_bytes != sizeof(fovea_integer_attention_args)) return FOVEA_ERR_STRUCT;
+  FOVEA_RETURN_IF_ERROR(check_struct(a));
   if (!config::kIntegerAttention || a.head_dim > kMostHeadDim) return FOVEA_ERR_UNSUPPORTED;
   if (a.q_heads == 0 || a.kv_heads == 0 || a.head_dim == 0 || a.value_dim == 0) return FOVEA_ERR_DIM;
   if (a.q_heads % a.kv_heads != 0) return FOVEA_ERR_HEADS;

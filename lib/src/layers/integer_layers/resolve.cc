@@ -22,7 +22,7 @@ int32_t shifted(int32_t multiplier, int shift) {
 // Checks what the rows of all calls share.
 template <class Args>
 fovea_status check_rows(const Args& a, RowCounts* rows) {
-  if (a.struct_bytes != sizeof a) return FOVEA_ERR_STRUCT;
+  FOVEA_RETURN_IF_ERROR(check_struct(a));
   *rows = counts_of(a);
   return a.dim == 0 ? FOVEA_ERR_DIM : FOVEA_OK;
 }

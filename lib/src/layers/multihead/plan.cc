@@ -3,6 +3,7 @@
 #include "layers/multihead/layer_resolve.h"
 
 #include "core/attention/plan.h"
+#include "ground/base/buffers.h"
 #include "ground/base/carver.h"
 #include "layers/linear/resolve.h"
 
@@ -30,7 +31,8 @@ fovea_status check_tensors(const fovea_multihead_desc& m) {
 
 fovea_status check_desc(const fovea_multihead_desc& m) {
   const fovea_attention_desc& d = m.attention;
-  if (m.struct_bytes != sizeof m) return FOVEA_ERR_STRUCT;
+  FOVEA_RETURN_IF_ERROR(check_struct(m));
+  if (d.struct_bytes != sizeof d) return FOVEA_ERR_STRUCT;  // its size is a part of that of m
   if (!is_dtype(m.weight_dtype) || uint32_t(m.linear_compute) > FOVEA_COMPUTE_F16) return FOVEA_ERR_ENUM;
   if (!is_dtype(m.x_dtype) || !is_dtype(m.y_dtype)) return FOVEA_ERR_ENUM;
   if (d.kv_kind == FOVEA_KV_LOAD) return FOVEA_ERR_UNSUPPORTED;
@@ -74,7 +76,7 @@ __attribute__((noinline)) fovea_status measure_shared(const fovea_multihead_plan
 fovea_status make_multihead_plan(const fovea_multihead_desc& desc, fovea_target target, fovea_multihead_plan* plan) {
   FOVEA_RETURN_IF_ERROR(check_desc(desc));
   fovea_multihead_plan made = {};  // desc may be plan->desc
-  made.desc = desc;
+  made.desc = known_part(desc);
   FOVEA_RETURN_IF_ERROR(target == FOVEA_TARGET_BEST ? make_plan(desc.attention, &made.attention)
                                                     : make_plan_for(desc.attention, target, &made.attention));
   const fovea_attention_desc& d = made.attention.desc;

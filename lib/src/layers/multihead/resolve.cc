@@ -9,6 +9,7 @@
 #include "core/cache/resolve.h"
 #include "core/rope/resolve.h"
 #include "fovea/fovea.h"
+#include "ground/base/buffers.h"
 #include "ground/base/strides.h"
 #include "ground/formats/checks.h"
 #include "ground/formats/formats.h"
@@ -33,11 +34,10 @@ fovea_status check_cache_shape(const fovea_attention_desc& d, const fovea_kv_cac
 }  // namespace
 
 fovea_status LayerCall::check_counts() const {
-  if (args_.struct_bytes != sizeof args_ || args_.attention.struct_bytes != sizeof args_.attention) {
-    return FOVEA_ERR_STRUCT;
-  }
-  if (args_.rope && args_.rope->struct_bytes != sizeof *args_.rope) return FOVEA_ERR_STRUCT;
   const fovea_attention_args& a = args_.attention;
+  FOVEA_RETURN_IF_ERROR(check_struct(args_));
+  if (a.struct_bytes != sizeof a) return FOVEA_ERR_STRUCT;  // its size is a part of that of args_
+  if (args_.rope) FOVEA_RETURN_IF_ERROR(check_struct(*args_.rope));
   if (config::kExecutor && a.executor && a.executor->workers > worker_count(d_)) return FOVEA_ERR_CAPACITY;
   if (args_.batch > d_.max_batch) return FOVEA_ERR_CAPACITY;
   if (attends()) {
@@ -219,7 +219,7 @@ fovea_status LayerCall::resolve_out(const Places& p, LinearStep* step) const {
 
 // Projected heads are turned in place; heads that come straight from an input are turned into `to`.
 fovea_status LayerCall::resolve_turn(const Tokens& from, const Tokens& to, uint32_t heads, RopeCall* turn) const {
-  fovea_rope_args a = *args_.rope;
+  fovea_rope_args a = known_part(*args_.rope);
   a.target = kernels_of(d_.target);  // for calls without processor_features
   a.batch = from.batch;
   a.heads = heads;

@@ -13,7 +13,7 @@ namespace fovea {
 namespace {
 
 fovea_status check(const fovea_activation_args& a, fovea_target* target) {
-  if (a.struct_bytes != sizeof a) return FOVEA_ERR_STRUCT;
+  FOVEA_RETURN_IF_ERROR(check_struct(a));
   FOVEA_RETURN_IF_ERROR(check_activation(a.activation));
   FOVEA_RETURN_IF_ERROR(check_unscaled(a.x_dtype));
   FOVEA_RETURN_IF_ERROR(check_unscaled(a.y_dtype));
@@ -35,7 +35,7 @@ fovea_status check(const fovea_activation_args& a, fovea_target* target) {
 }
 
 fovea_status check_norm_options(const fovea_norm_args& a) {
-  if (a.struct_bytes != sizeof a) return FOVEA_ERR_STRUCT;
+  FOVEA_RETURN_IF_ERROR(check_struct(a));
   if (uint32_t(a.norm) > FOVEA_NORM_LAYER) return FOVEA_ERR_ENUM;
   if (a.gate.data) {
     if (uint32_t(a.gate_order) > FOVEA_NORM_GATE_BEFORE) return FOVEA_ERR_ENUM;

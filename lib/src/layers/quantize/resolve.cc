@@ -11,7 +11,7 @@ namespace fovea {
 
 fovea_status check_observe(const fovea_quantize_range* range, const float* x, size_t count) {
   if (!range || (!x && count != 0)) return FOVEA_ERR_NULL;
-  if (range->struct_bytes != sizeof *range) return FOVEA_ERR_STRUCT;
+  FOVEA_RETURN_IF_ERROR(check_struct(*range));
   for (size_t i = 0; i < count; ++i) {
     if (!is_finite(x[i])) return FOVEA_ERR_NUMBER;
   }
@@ -20,7 +20,7 @@ fovea_status check_observe(const fovea_quantize_range* range, const float* x, si
 
 fovea_status check_choose(const fovea_quantize_range* range, float fraction, const float* scale, const int32_t* zero) {
   if (!range || !scale || !zero) return FOVEA_ERR_NULL;
-  if (range->struct_bytes != sizeof *range) return FOVEA_ERR_STRUCT;
+  FOVEA_RETURN_IF_ERROR(check_struct(*range));
   return fraction > 0.0f && fraction <= 1.0f ? FOVEA_OK : FOVEA_ERR_NUMBER;
 }
 

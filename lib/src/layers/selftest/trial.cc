@@ -2,6 +2,7 @@
 #include "ground/base/arithmetic.h"
 #include "layers/selftest/trial.h"
 
+#include "ground/base/buffers.h"
 #include "ground/targets/registry.h"
 
 namespace fovea {
@@ -127,7 +128,7 @@ uint32_t Trial::unsigned_bits(float x) {
 fovea_status run_trial(const TrialRow* rows, uint32_t count, const fovea_selftest_args* args,
                        fovea_selftest_result* result) {
   if (!args || !result) return FOVEA_ERR_NULL;
-  if (args->struct_bytes != sizeof *args) return FOVEA_ERR_STRUCT;
+  FOVEA_RETURN_IF_ERROR(check_struct(*args));
   if (args->call >= count) return FOVEA_ERR_CAPACITY;
   if (args->processor_features & ~kNamedFeatures) return FOVEA_ERR_ENUM;
   const TargetTraits* const traits = resolve_target(args->target, args->processor_features);

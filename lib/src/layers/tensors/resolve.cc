@@ -12,7 +12,7 @@
 namespace fovea {
 
 fovea_status resolve_pair(const fovea_pair_args& a, PairCall* call) {
-  if (a.struct_bytes != sizeof a) return FOVEA_ERR_STRUCT;
+  FOVEA_RETURN_IF_ERROR(check_struct(a));
   call->rows = counts_of(a);
   const TargetTraits* traits;
   FOVEA_RETURN_IF_ERROR(find_target(a.target, &traits));
@@ -36,7 +36,7 @@ fovea_status resolve_pair(const fovea_pair_args& a, PairCall* call) {
 
 fovea_status resolve_pooling(const fovea_pooling_args& a, PoolingCall* call) {
   call->batch = 0;
-  if (a.struct_bytes != sizeof a) return FOVEA_ERR_STRUCT;
+  FOVEA_RETURN_IF_ERROR(check_struct(a));
   if (uint32_t(a.pooling) > FOVEA_POOLING_FIRST) return FOVEA_ERR_ENUM;
   const TargetTraits* traits;
   FOVEA_RETURN_IF_ERROR(find_target(a.target, &traits));
@@ -66,7 +66,7 @@ fovea_status resolve_pooling(const fovea_pooling_args& a, PoolingCall* call) {
 
 fovea_status resolve_embedding(const fovea_embedding_args& a, EmbeddingCall* call) {
   call->tokens = 0;
-  if (a.struct_bytes != sizeof a) return FOVEA_ERR_STRUCT;
+  FOVEA_RETURN_IF_ERROR(check_struct(a));
   const TargetTraits* traits;
   FOVEA_RETURN_IF_ERROR(find_target(a.target, &traits));
   fovea_linear_weights table = a.table;

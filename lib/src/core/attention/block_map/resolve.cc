@@ -66,7 +66,7 @@ fovea_status check_block_map(const AttentionCall& call, uint32_t queries, uint32
 // Without `writes`, only map blocks are counted, and the output arrays are not checked.
 fovea_status resolve_block_map(const fovea_block_map_args& a, bool writes, BlockMapCall* call) {
   if (!kHasBlockMaps) return FOVEA_ERR_UNSUPPORTED;
-  if (a.struct_bytes != sizeof a) return FOVEA_ERR_STRUCT;
+  FOVEA_RETURN_IF_ERROR(check_struct(a));
   if (a.q_heads == 0 || a.kv_heads == 0) return FOVEA_ERR_DIM;
   if (a.q_heads % a.kv_heads != 0) return FOVEA_ERR_HEADS;
   if (a.q_tokens > kMostTokens || a.kv_tokens > kMostTokens) return FOVEA_ERR_SIZE;

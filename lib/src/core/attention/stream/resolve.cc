@@ -149,7 +149,7 @@ fovea_status call_on_stream(const fovea_plan& plan, fovea_state* state, const fo
 fovea_status check_call(const fovea_plan* plan, const fovea_attention_args* args) {
   if (!plan || !args) return FOVEA_ERR_NULL;
   if (!fovea::is_plan(*plan)) return FOVEA_ERR_PLAN;
-  return args->struct_bytes == sizeof *args ? FOVEA_OK : FOVEA_ERR_STRUCT;
+  return fovea::check_struct(*args);
 }
 
 }  // namespace
@@ -158,7 +158,7 @@ extern "C" fovea_status fovea_stream_push(const fovea_plan* plan, fovea_state* s
                                           void* workspace, size_t workspace_bytes) {
   FOVEA_RETURN_IF_ERROR(check_call(plan, args));
   // Options that apply when rows end belong to fovea_stream_end.
-  fovea_attention_args used = *args;
+  fovea_attention_args used = fovea::known_part(*args);
   used.out = used.lse = {};
   used.sinks = used.value_channel_scales = nullptr;
   FOVEA_RETURN_IF_ERROR(call_on_stream(*plan, state, used, workspace, workspace_bytes, false));
@@ -170,7 +170,7 @@ extern "C" fovea_status fovea_stream_end(const fovea_plan* plan, const fovea_sta
                                          const fovea_attention_args* args, void* workspace, size_t workspace_bytes) {
   FOVEA_RETURN_IF_ERROR(check_call(plan, args));
   // The state contains what pushes took in. All other options apply when rows end, or are refused.
-  fovea_attention_args used = *args;
+  fovea_attention_args used = fovea::known_part(*args);
   used.kv_tokens = 0;
   used.q = used.q_scales = {};
   used.kv = {};
