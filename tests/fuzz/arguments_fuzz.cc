@@ -106,7 +106,7 @@ class Arguments {
     // fovea_stream_end does not look at offsets.
     ragged_q = bytes.below(6) == 0 && !streams, ragged_kv = bytes.below(6) == 0 && !streams;
     if (ragged_kv) a.kv_tokens = count(bytes, d_.max_batch * d_.max_kv_tokens);
-    if (bytes.below(16) == 0) a.struct_bytes = bytes.flag() ? bytes.below(sizeof a) : word(bytes) | 0x8000;
+    if (bytes.below(16) == 0) a.struct_bytes = struct_bytes(bytes, sizeof a);
     if (bytes.below(16) == 0) a.q_tokens = word(bytes);
     if (bytes.below(16) == 0) a.kv_tokens = word(bytes);
     if (bytes.below(16) == 0) a.batch = word(bytes);

@@ -28,6 +28,11 @@ inline size_t long_count(Bytes& bytes, uint32_t most) {
 inline uint32_t number(Bytes& bytes, size_t usual) {
   return bytes.below(48) == 1 ? word(bytes) : static_cast<uint32_t>(usual);
 }
+// Too small or too large where it is wrong: a structure that is only longer must have memory for it.
+inline uint32_t struct_bytes(Bytes& bytes, size_t known) {
+  const uint32_t drawn = number(bytes, known);
+  return drawn > known ? drawn | 0x8000 : drawn;
+}
 inline ptrdiff_t as_stride(Wide dense) { return static_cast<ptrdiff_t>(std::min(dense, Wide{PTRDIFF_MAX})); }
 inline ptrdiff_t stride_of(Bytes& bytes, Wide dense) { return bytes.below(16) == 1 ? stride(bytes) : as_stride(dense); }
 inline float real(Bytes& bytes, float usual) { return bytes.below(16) == 1 ? bytes.take<float>() : usual; }
@@ -47,7 +52,7 @@ inline fovea_target target(Bytes& bytes) {
 template <class Args>
 Args begun(Bytes& bytes) {
   Args a{};
-  a.struct_bytes = number(bytes, sizeof a);
+  a.struct_bytes = struct_bytes(bytes, sizeof a);
   a.target = target(bytes);
   return a;
 }

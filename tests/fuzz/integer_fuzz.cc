@@ -33,7 +33,7 @@ void multiplier(Bytes& bytes, double usual, int32_t* factor, int32_t* shift) {
 }
 
 void draw_counts(Bytes& bytes, fovea_integer_attention_args* a) {
-  a->struct_bytes = number(bytes, sizeof *a);
+  a->struct_bytes = struct_bytes(bytes, sizeof *a);
   a->batch = count(bytes, 3);
   a->kv_heads = count(bytes, 3);
   a->q_heads = bytes.below(24) == 1 ? word(bytes) : a->kv_heads * (1 + bytes.below(4));

@@ -133,7 +133,7 @@ void linear(Bytes& bytes) {
 
 // Angles for rows of `dim`, in tables of as many positions as they say.
 void draw_angles(Bytes& bytes, Memory& memory, uint32_t dim, fovea_rope_args* a) {
-  a->struct_bytes = number(bytes, sizeof *a);
+  a->struct_bytes = struct_bytes(bytes, sizeof *a);
   a->layout = choice(bytes, {FOVEA_ROPE_INTERLEAVED, FOVEA_ROPE_HALF_SPLIT});
   a->inverse = bytes.flag();
   a->rotary_dim = bytes.flag() ? count(bytes, dim) & ~bytes.below(2) : 0;
@@ -395,8 +395,8 @@ class Arguments {
  public:
   Arguments(Bytes& bytes, Memory& memory, const fovea_multihead_plan& plan, const fovea_kv_cache* cache, bool appends)
       : executor_(bytes), m_(plan.desc), d_(plan.attention.desc) {
-    a.struct_bytes = number(bytes, sizeof a);
-    a.attention.struct_bytes = number(bytes, sizeof a.attention);
+    a.struct_bytes = struct_bytes(bytes, sizeof a);
+    a.attention.struct_bytes = struct_bytes(bytes, sizeof a.attention);
     a.batch = count(bytes, d_.max_batch), a.q_tokens = count(bytes, d_.max_q_tokens);
     a.kv_tokens = count(bytes, m_.max_new_tokens);
     a.attention.executor = executor_.get();

@@ -60,7 +60,7 @@ void check_map(const fovea_block_map_args& a, const fovea_block_map& map) {
 void run_map(Bytes& bytes) {
   Memory memory(bytes.take<uint8_t>());
   fovea_block_map_args a{};
-  a.struct_bytes = number(bytes, sizeof a);
+  a.struct_bytes = struct_bytes(bytes, sizeof a);
   a.batch = count(bytes, 3), a.kv_heads = count(bytes, 3);
   a.q_heads = bytes.below(24) == 1 ? word(bytes) : a.kv_heads * (1 + bytes.below(3));
   a.q_tokens = count(bytes, 40), a.kv_tokens = bytes.below(24) == 1 ? word(bytes) : bytes.count_below(300);

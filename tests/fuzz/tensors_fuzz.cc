@@ -24,7 +24,7 @@ void multiplier(Bytes& bytes, double usual, int32_t* factor, int32_t* shift) {
 }
 template <class Args>
 void draw_counts(Bytes& bytes, Args* a) {
-  a->struct_bytes = number(bytes, sizeof *a);
+  a->struct_bytes = struct_bytes(bytes, sizeof *a);
   a->batch = count(bytes, 3), a->heads = count(bytes, 3), a->tokens = count(bytes, 5), a->dim = count(bytes, 70);
 }
 template <class Args>
@@ -173,7 +173,7 @@ void pooling(Bytes& bytes) {
 void embedding(Bytes& bytes) {
   Memory memory(bytes.take<uint8_t>());
   fovea_embedding_args a{};
-  a.struct_bytes = number(bytes, sizeof a), a.target = usual_target(bytes);
+  a.struct_bytes = struct_bytes(bytes, sizeof a), a.target = usual_target(bytes);
   a.tokens = count(bytes, 9), a.dim = count(bytes, 80), a.rows = count(bytes, 20);
   a.y_stride = stride_of(bytes, a.dim);
   a.y = memory.out<float>(a.dim, {a.tokens}, {a.y_stride});

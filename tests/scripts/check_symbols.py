@@ -61,7 +61,7 @@ def main():
         # Files of operators have the same names, so a file is identified by the symbol that it was linked for.
         linked = re.findall(r"\((\S+\.o(?:bj)?)\)\s+(?:\S+\s+)?\((.+)\)$", link_map.split("\nMemory Configuration")[0], flags=re.M)
         for file, symbol in linked:
-            if operator not in symbol.lower() and not re.search(r"\b(find_target|resolve_target|target_\w+)|Buffers|Carver", symbol):
+            if operator not in symbol.lower() and not re.search(r"\b(find_target|resolve_target|target_\w+|check_struct)|Buffers|Carver", symbol):
                 complaints.append(f"{file} is linked for {symbol}")
         if not linked:
             complaints.append("the linker's map says nothing of what is linked")
