@@ -22,10 +22,11 @@
  *       return fovea_attention(&plan, &args, workspace, sizeof workspace);  // for each layer and input. 0 is FOVEA_OK
  *     }
  *
- * fovea_attention computes out[i] = sum_j w[i][j] * value[j] with w[i] = softmax_j(score(i, j)), for each query i over
- * the keys j that it sees (Vaswani et al., arXiv 1706.03762, eq. 1), in one pass over the keys. A description says what
- * is the same in all calls; a plan is made of it once. Arguments name the arrays and counts of one call. The
- * conventions of base.h hold. The edge cases hold for streams, caches and multi-head layers, too.
+ * fovea_attention computes out[i] = sum_j w[i][j] * value[j] with w[i] = softmax_j(score(i, j)) and score(i, j) =
+ * scale * dot(query[i], key[j]), or another fovea_score, for each query i over the keys j that it sees (Vaswani et al.,
+ * "Attention Is All You Need", arXiv 1706.03762, eq. 1), in one pass over the keys. A description says what is the same
+ * in all calls; a plan is made of it once. Arguments name the arrays and counts of one call. The conventions of base.h
+ * hold. The edge cases hold for streams, caches and multi-head layers, too.
  *
  * Edge cases.
  *   a query that sees no key              its output is zeros, its lse is -inf (with a sink: the sink), its row of
@@ -37,10 +38,8 @@
  *   a weight below 2^-126                 is exactly 0, and takes no longer than any other weight. A weight from 2^-126
  *                                         to 2^-125 may become 0, too. With dropout this is the weight before its
  *                                         division by 1 - dropout
- *   zero entries, queries or keys         are allowed
- *   a score, sink, slope, mask value or   counts as infinite: scores are kept in base 2
- *   element of scale * query beyond
- *   2.3e38
+ *   a score, a sink, a slope, a mask's    counts as infinite above 2.3e38 in magnitude: all of these are multiplied by
+ *   element, an element of scale * query  log2(e), since scores are kept in base 2
  *   values near FLT_MAX                   may overflow in the weighted sum. The sum of the weights divides it only at
  *                                         the end, and until then a weight may be as large as 1 */
 #ifndef FOVEA_ATTENTION_H_
@@ -56,7 +55,7 @@ FOVEA_DECLARATIONS_BEGIN_
 /* Where the position p of query i comes from, for windows and ALiBi without a causal limit. The diagonal is the line of
  * keys j = p. The choices are those of fovea_causal. */
 typedef enum fovea_diagonal FOVEA_ENUM_TYPE_(unsigned) {
-  FOVEA_DIAGONAL_AS_CAUSAL = 0,    /* as causal says. With FOVEA_CAUSAL_NONE: as POSITIONS, if an option needs p */
+  FOVEA_DIAGONAL_AS_CAUSAL = 0,    /* as causal says; with FOVEA_CAUSAL_NONE p = i + positions[b] */
   FOVEA_DIAGONAL_TOP_LEFT = 1,     /* p = i: queries and keys begin together */
   FOVEA_DIAGONAL_BOTTOM_RIGHT = 2, /* p = i + (keys of the entry) - (queries of the entry): they end together */
   FOVEA_DIAGONAL_POSITIONS = 3,    /* p = i + positions[b] */
@@ -92,20 +91,23 @@ typedef enum fovea_score FOVEA_ENUM_TYPE_(unsigned) {
  * and each window counts the key at p itself; in trees of drafts see fovea_tree_mask. A causal limit is the same as
  * window_right = 1, which is then not read. window_left does not hide the pinned keys j < pinned_tokens; the other
  * limits do. With a causal limit, diagonal is 0 or names the same positions (FOVEA_ERR_POSITIONS_TWICE).
+ *     here                         sees           FlashAttention's window_size   sliding_window of Hugging Face
+ *     causal, window_left = w      w keys to p    (w - 1, 0)                     w
+ *     window_left, _right = l, r   l + r - 1      (l - 1, r - 1)                 none
+ *     0, 0                         all            (-1, -1)                       None
+ * FlashAttention places p as FOVEA_DIAGONAL_BOTTOM_RIGHT does.
  *
- * Rings. A ring has ring_tokens slots for each entry. pinned_tokens of them keep the entry's first tokens, the others
- * hold the newest tokens. When n tokens are appended at once, the first of them must still see window_left tokens
- * (itself included), although the n - 1 after it already have slots. A ring that is to be smaller than max_kv_tokens
- * therefore needs a window_left, and
+ * Rings. A ring has ring_tokens slots for each entry: pinned_tokens of them keep the entry's first tokens, the others
+ * its newest. Of n tokens that are appended at once all are in the ring before the first, as a query, looks back at
+ * window_left tokens. So a ring that is smaller than max_kv_tokens needs a window_left, and
  *     ring_tokens - pinned_tokens >= window_left + n - 1
  * where n is max_q_tokens, or the most tokens of a rejected draft that are taken back, whichever is larger. A token is
- * gone when a newer token has its slot. hide_gone says what happens when a query should see a token that is gone.
- *   0         FOVEA_ERR_RING: for a plan whose ring is too small by this formula, with n = max_q_tokens; and for a call
- *             in which lengths, first_tokens, positions, windows and the count of keys that a mask covers let a query
- *             see such a token. The elements of a mask are not read for this: a token that only they hide is refused.
- *   nonzero   Such plans and such calls are served, and queries see only tokens that the ring holds; without a
- *             window_left, all of these up to their own position. The first of n new tokens then sees n - 1 tokens
- *             fewer than it would alone, because the other new tokens have taken their slots.
+ * gone when a newer token has its slot. Where a query should see a token that is gone, hide_gone decides:
+ *   0         FOVEA_ERR_RING. A plan is refused if the formula does not hold with n = max_q_tokens; a call, if lengths,
+ *             first_tokens, positions, windows and mask.kv_tokens let a query see such a token. The elements of a mask
+ *             are not read for this.
+ *   nonzero   Nothing is refused: a query sees what the ring holds of the tokens that it should see. The first of n
+ *             new tokens may then see n - 1 tokens fewer than in a call of its own.
  *
  * Tensors of I8. q, keys, values and out may be I8 tensors with one scale and one zero point for the whole tensor:
  * x = scale * (code - zero), codes from -128 to 127.
@@ -116,8 +118,7 @@ typedef enum fovea_score FOVEA_ENUM_TYPE_(unsigned) {
  *   zeros     -128 to 127 (FOVEA_ERR_NUMBER). A zero point other than 0 needs a scale above 0 and FOVEA_COMPUTE_I8
  *             (FOVEA_ERR_UNSUPPORTED). q_zero needs keys of I8, key_zero needs queries of I8, and value_zero excludes
  *             dropout (FOVEA_ERR_UNSUPPORTED).
- *   scores    at every stage are those of q and keys after their zeros were subtracted, apart from the rounding that
- *             fovea_compute describes.
+ *   scores    at every stage are those of the numbers x, not of codes, with the rounding that fovea_compute describes.
  *   outputs   y becomes the code round(y * (1 / out_scale)) + out_zero, to nearest, ties to even, and saturates at -128
  *             and 127. NaN becomes out_zero.
  *
@@ -136,7 +137,7 @@ typedef struct fovea_attention_desc {
   uint32_t head_dim;          /* elements of a query and of a key */
   uint32_t value_dim;         /* elements of a value and of an output row */
 
-  /* Capacities: a call may have any count up to these. max_batch is at least 1, max_q_tokens and max_kv_tokens at most
+  /* Capacities: a call may have any count up to these. max_batch is at least 1, max_q_tokens and max_kv_tokens 0 to
    * 2^30, and max_q_tokens * q_heads / kv_heads below 2^31 (FOVEA_ERR_SIZE). */
   uint32_t max_batch, max_q_tokens, max_kv_tokens;
 
@@ -182,10 +183,11 @@ typedef struct fovea_attention_desc {
                              FOVEA_COMPUTE_I8 and FOVEA_COMPUTE_F16 the bits are the same either way */
   uint64_t processor_features; /* FOVEA_FEATURE_... that the processor has in addition to those that the compiler knows:
                                   on AArch64 they make targets available, elsewhere they are ignored. 0 = none; other
-                                  bits are FOVEA_ERR_ENUM. A call whose structure has a target but not this field uses
-                                  only what the compiler knows */
+                                  bits are FOVEA_ERR_ENUM. Functions without this field, as fovea_norm, know only the
+                                  compiler's */
   size_t workspace_budget_bytes; /* 0 = as much as is fastest. Else the plan takes fewer query rows at a time until it
-                                    fits; FOVEA_ERR_BUDGET when the smallest tile does not. Never changes bits */
+                                    fits; FOVEA_ERR_BUDGET when the smallest tile does not. It changes the bits of
+                                    key_mass, no others */
   uint32_t max_workers;          /* most workers of a call's executor; each adds its part to the workspace. 0 = 1; at
                                     most 4096 (FOVEA_ERR_SIZE). See fovea_executor */
 
@@ -214,11 +216,11 @@ typedef struct fovea_plan_kernel {
 typedef struct fovea_plan {
   fovea_attention_desc desc; /* with a scale and a target that are never 0, and the diagonal, if causal names one */
   uint32_t magic;            /* tells a plan of this version from other bytes */
-  uint32_t lanes;            /* elements of the products in a vector of the target */
-  uint32_t dot;              /* the library's number for the target's instruction for integer products; with products
-                                of f16 1 = the processor has arithmetic for them; else 0 */
-  fovea_plan_kernel kernels[2]; /* one for few query rows, then one for any number. The first of them that takes as many
-                                   rows as an entry has serves the entry */
+  uint32_t lanes;            /* floats in a vector of the target; halves, where the processor multiplies these */
+  uint32_t dot;              /* FOVEA_COMPUTE_I8: the library's number of the instruction that multiplies codes.
+                                FOVEA_COMPUTE_F16: 1 = the processor multiplies halves. Else 0 */
+  fovea_plan_kernel kernels[2]; /* for few query rows, and for any number. The first serves entries, or with a block map
+                                   blocks of queries, of at most its most_rows rows, the second all others */
   size_t worker_bytes;    /* of workspace, for each worker */
   size_t split_bytes;     /* of workspace, for the partial states of split keys, or of pushes with a loader */
   size_t workspace_bytes; /* in all */
@@ -267,7 +269,7 @@ typedef enum fovea_mask_kind FOVEA_ENUM_TYPE_(unsigned) {
  * examples/recipes/relative_bias.c, dilation.c.
  *
  * Covered keys. A row covers the first kv_tokens keys, and later keys are hidden. kv_tokens = 0 covers all keys of the
- * call. With kv_offsets these are as many as the longest entry has, by kv_lengths if it is given. */
+ * call; in a batch with kv_offsets, all of the longest entry, after kv_lengths have shortened entries. */
 typedef struct fovea_mask {
   fovea_mask_kind kind; /* FOVEA_MASK_NONE = no mask */
   uint32_t kv_tokens;   /* keys that each row covers: 0 = all, FOVEA_MASK_COVERS_NONE = none; at most the call's
@@ -320,8 +322,8 @@ typedef struct fovea_score_block {
  *   calls     Each function gets blocks of any shape, in any order, and from several workers of an executor at once. It
  *             may read what self points to, and change the block's elements, nothing else. It may call the library,
  *             with other buffers.
- *   passes    A function gets an element once in each pass over the keys, and must change it in the same way each time:
- *             a call with weights makes one pass more, and so does a call that writes scores out.
+ *   passes    A call goes through the keys once; once more if it has a function for weights, and once more if it writes
+ *             scores out. A function may get an element in each pass, and must change it in the same way each time.
  *   hidden    A block may have elements of keys that a row does not see. A change of these has no effect.
  *   scores    after scale, softcap and ALiBi, in natural units, before masks and limits, which hide keys as they do
  *             without a modifier. A score that becomes -inf has the weight 0, but a NaN in its value counts: only masks
@@ -377,7 +379,7 @@ typedef enum fovea_scores_stage FOVEA_ENUM_TYPE_(unsigned) {
 typedef struct fovea_attention_args {
   uint32_t struct_bytes; /* sizeof(fovea_attention_args) */
 
-  /* Counts, each within the plan's capacity (FOVEA_ERR_CAPACITY). */
+  /* Counts, each from 0 to the plan's capacity (FOVEA_ERR_CAPACITY). */
   uint32_t batch, q_tokens, kv_tokens;
 
   /* Outputs. */
@@ -390,13 +392,14 @@ typedef struct fovea_attention_args {
 
   /* Inputs. */
   fovea_in q;        /* required: [batch][q_heads][q_tokens][head_dim] */
-  fovea_in q_scales; /* float [batch][q_heads][q_tokens], as lse: required for I8 unless the description has q_scale.
-                        Otherwise data is NULL (FOVEA_ERR_UNSUPPORTED). An infinite scale counts as NaN */
+  fovea_in q_scales; /* float [batch][q_heads][q_tokens], with strides as those of lse: required for I8 unless the
+                        description has q_scale. Otherwise data is NULL (FOVEA_ERR_UNSUPPORTED). An infinite scale
+                        counts as NaN */
   fovea_kv_source kv;
   const float* value_channel_scales; /* optional [kv_heads][value_dim], only with FOVEA_COMPUTE_I8
                                         (FOVEA_ERR_UNSUPPORTED): factors of the elements of the outputs, after the
                                         normalisation. They may be infinite or NaN */
-  ptrdiff_t value_channel_stride;    /* from a key head to the next; 0 = the same for all */
+  ptrdiff_t value_channel_stride;    /* from a key head to the next, in floats; 0 = the same for all */
 
   const uint32_t* kv_lengths; /* optional [batch]: keys of each entry, <= kv_tokens (FOVEA_ERR_LENGTH); later keys and
                                  values are hidden. NULL = kv_tokens */
@@ -410,7 +413,7 @@ typedef struct fovea_attention_args {
                                 (gpt-oss; Xiao et al., arXiv 2309.17453) */
   const float* score_vector;  /* [kv_heads][head_dim]: the vector v of FOVEA_SCORE_ADDITIVE, which requires it; with
                                 other scores NULL (FOVEA_ERR_UNSUPPORTED) */
-  ptrdiff_t score_vector_stride; /* from a key head to the next; 0 = the same for all */
+  ptrdiff_t score_vector_stride; /* from a key head to the next, in floats; 0 = the same for all */
   uint64_t dropout_seed;         /* decides which weights are dropped: "Dropout" above fovea_attention_desc */
 
   void* slow_workspace; /* optional: more workspace, where no single region is large enough; see fovea_attention */
@@ -433,9 +436,10 @@ typedef struct fovea_attention_args {
  * takes the arrays that are used most, as far as they fit, and the slow region takes the others. The bits do not depend
  * on the division.
  *
- * Bits. The output is the same to the bit for any budget, any workers, any kv_kind and any place in a batch. The output
- * of the tile kernel is also the same for any number of rows in a tile, and on all IEEE targets with fused
- * multiply-add: see portable_bits. With FOVEA_COMPUTE_I8 it is the same from all kernels, on all targets.
+ * Bits. out, lse and scores are the same to the bit for any budget, any workers, any kv_kind and, without dropout, any
+ * place in a batch. Those of the tile kernel are also the same for any number of rows in a tile, and on all IEEE
+ * targets with fused multiply-add: see portable_bits. With FOVEA_COMPUTE_I8 and FOVEA_COMPUTE_F16 they are the same
+ * from all kernels, on all targets. For key_mass see kv_cache.h.
  *
  * Time. No branch, skip or early exit depends on values: only shapes, counts, lengths, positions and block maps decide.
  * Some processors are themselves slower on subnormal numbers: x86 on data below about 1e-20 with SSE4 and plain scalar

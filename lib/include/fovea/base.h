@@ -18,31 +18,36 @@
  *   heads     q_heads query heads share kv_heads key heads: query head h reads key head h / (q_heads / kv_heads).
  *             q_heads == kv_heads is multi-head attention, kv_heads == 1 is multi-query attention, and everything
  *             between is grouped-query attention.
- *   _stride   counts elements of the array, not bytes. The stride of an input may be negative, or 0, which repeats the
- *             same elements (broadcasting); but a token_stride of 0 repeats no query, key or value (FOVEA_ERR_STRIDE).
- *             Strides have no defaults. The elements of the last dimension are adjacent, unless the structure has a
- *             stride for them.
+ *   _stride   counts elements of the C array that fovea_dtype names: bytes in I4 and in ggml's formats. A stride may be
+ *             negative: data is then still the element whose indices are 0. The stride of an input may be 0, which
+ *             repeats the same elements (broadcasting), but not from a query, key or value to the next
+ *             (FOVEA_ERR_STRIDE). Strides have no defaults; along a dimension of one element they are not read. The
+ *             elements of the last dimension are adjacent, unless the structure has a stride for them.
+ *   counts    of entries (batch) and tokens may be 0, in layers those of heads, too. An array without elements may be
+ *             NULL. A call without keys writes what a query gets that sees no key; without queries it writes nothing.
  *   _bytes    counts bytes.
  *   NULL      for an optional array: the call does without it. For a required pointer it is FOVEA_ERR_NULL.
  *   0         in a field means the default, or "without", unless its comment says otherwise. So set a structure to 0
  *             before you fill it in.
  *   errors    are negative fovea_status values. A call that fails has written nothing, except with FOVEA_ERR_LOAD and
  *             FOVEA_ERR_EXECUTOR.
- *   numbers   Arithmetic is IEEE single precision. Products may be of integers (fovea_compute).
+ *   numbers   Arithmetic is IEEE single precision. Products may be of integers or of halves (fovea_compute). An IEEE
+ *             target is one that keeps subnormal numbers: see "Floating-point environment".
  *   sizes     Where a field states no limit, only memory limits it. Every product of sizes is checked for overflow
  *             (FOVEA_ERR_SIZE).
  *
  * Re-entrance. Every function is re-entrant: all state is in the arguments. A plan is read-only after fovea_plan_init.
  * Any number of threads may use one plan at once, each with its own workspace. An interrupt handler or a fibre may call
  * fovea under two conditions:
- *   stack       is large enough: 2.5 KiB on Cortex-M with -Os, 10 KiB on 64-bit processors, 12 KiB with AVX-512.
- *               bench/size.py measures what each function takes; most take much less.
+ *   stack       is large enough: 2.5 KiB on Cortex-M with -Os, 10 KiB on 64-bit processors, 16 KiB with AVX-512.
+ *               Multi-head layers take that; bench/size.py measures each function, and most take much less.
  *   registers   of the floating-point or vector unit that the target uses are saved. On Cortex-M lazy stacking saves
  *               them, unless it was switched off; on x86 the operating system does.
  *
- * Floating-point environment. fovea runs in the caller's environment and assumes the default rounding mode.
- * Flush-to-zero, which is always on for the vectors of 32-bit Arm, changes only subnormal results. In addition it sets
- * to 0: scores smaller than softcap * 2^-126; and, with FOVEA_COMPUTE_I8, those scales of keys that are below 2^-126.
+ * Floating-point environment. fovea runs in the caller's environment and assumes the default rounding mode. All targets
+ * are IEEE targets but the vectors of 32-bit Arm (FOVEA_TARGET_HELIUM, and there FOVEA_TARGET_NEON), which always treat
+ * subnormal numbers as 0, and others where the caller has switched this on. Then subnormal results become 0, and so do
+ * scores nearer to 0 than softcap * 2^-126; with FOVEA_COMPUTE_I8, scales of keys below 2^-126 count as 0.
  *
  * Versions. While the first number of the version is 0, names and structures may change whenever the second number
  * changes. The third number counts corrections. A program can check the version with fovea_version(). Two promises
@@ -210,58 +215,49 @@ const char* fovea_target_backend(fovea_target target);
 
 /* --------------------------------------------------------------------------------------------------------- formats */
 
-/* A format says how the elements x of a row are stored. Keys and values may each have any format but Q4_1, Q4_K and
- * Q6_K. Queries and outputs are F32, F16 or BF16, and with FOVEA_COMPUTE_I8 also I8. Weights of linear layers may have
- * any. fovea_compute says what the products are made of. Narrowing rounds to nearest, ties to even.
+/* A format says how the elements x of a row are stored: fovea_dtype has the C array of each, whose elements are the
+ * unit of its strides. Keys and values may each have any format but Q4_1, Q4_K and Q6_K. Queries and outputs are F32,
+ * F16 or BF16, and with FOVEA_COMPUTE_I8 also I8. Weights of linear layers may have any. fovea_compute says what the
+ * products are made of. Narrowing rounds to nearest, ties to even.
+ *   groups    From I4 on a row is whole groups of 32 elements, or super-blocks of 256. The last one is padded. The low
+ *             nibble of byte i of u[16] is u of element i, the high nibble u of element i + 16.
+ *   scales    I8 has one for each row of a token and head, I4 one for each group, in arrays of their own. Those after
+ *             I4 contain theirs, as in GGUF files: arrays of scales are NULL, a group may be at any address, f16 are
+ *             little-endian.
  *
- * FOVEA_I8. int8_t q from -127 to 127, and one float scale for each row of a token and head: x = scale * q.
- *   narrowing   The element of largest magnitude in a row becomes 127 or -127. The error is at most scale / 2, plus f32
- *               rounding of less than scale / 10000. The scale is at least 2^-126: rows below 127 * 2^-126 use smaller
- *               q, with the same bound. A row with a NaN or an infinity becomes all NaN.
- *   widening    An infinite scale counts as NaN.
+ * Narrowing. A row of I8 or a group with a NaN or an infinity becomes all NaN.
+ *   to I8         The element of largest magnitude in a row becomes 127 or -127; no code is -128. The error is at most
+ *                 scale / 2, plus f32 rounding of less than scale / 10000. The scale is at least 2^-126: rows below
+ *                 127 * 2^-126 use smaller q, with the same bound.
+ *   to I4, Q4_0   Of a few candidates for the scale, the one with the least squared error is taken. It has either sign,
+ *                 and its magnitude is at most 65504. Where a group needs a larger scale, its elements saturate: those
+ *                 with the sign of the largest element at 8 * 65504, the others at 7 * 65504. A group whose magnitudes
+ *                 are all below 2e-7 becomes zeros.
+ *   to Q8_0       d is the largest magnitude / 127, rounded to f16, and q is nearest to x / d. Where the largest
+ *                 magnitude is 0.008 to 127 * 65504, the error is at most d / 2, plus f32 rounding of less than d /
+ *                 10000. Smaller groups have a coarser d, larger elements saturate.
+ * Widening is exact, except that the product with a scale of I8 and the sums of Q4_1 and Q4_K round. An infinite scale
+ * of I8 counts as NaN. With that of a group, or an infinite d, e or m, elements are infinite or NaN.
  *
- * FOVEA_I4. Each group of 32 elements of a row is uint8_t[16], and has one f16 scale, a uint16_t in an array of its
- * own: x = scale * (u - 8). The low nibble of byte i is u of element i, the high nibble is u of element i + 16. The
- * last group of a row is padded to 32.
- *   narrowing   Of a few candidates for the scale, the one with the least squared error is taken. It has either sign,
- *               and its magnitude is at most 65504. Where a group needs a larger scale, its elements saturate: those
- *               with the sign of the largest element at 8 * 65504, the others at 7 * 65504. A group whose magnitudes
- *               are all below 2e-7 becomes zeros. A group with a NaN or an infinity becomes all NaN.
- *   widening    With an infinite scale elements are infinite, and NaN where u is 8.
- *
- * FOVEA_Q8_0, FOVEA_Q4_0, FOVEA_Q4_1. ggml's blocks, as a GGUF file has them: each group of 32 elements of a row is a
- * block of 34, 18 or 20 uint8_t that holds its scales. The last group of a row is padded to 32. Strides count bytes, a
- * block may be at any address, and arrays of scales are NULL. d and m are f16, little-endian. The 16 bytes of u are as
- * in FOVEA_I4.
- *   narrowing   To Q8_0: d is the largest magnitude / 127, rounded to f16, and q is nearest to x / d. Where the largest
- *               magnitude is 0.008 to 127 * 65504, the error is at most d / 2, plus f32 rounding of less than d /
- *               10000. Smaller groups have a coarser d, larger elements saturate. To Q4_0: as to I4. A group with a NaN
- *               or an infinity becomes all NaN.
- *   widening    With an infinite d or m elements are infinite or NaN.
- *
- * FOVEA_Q4_K, FOVEA_Q6_K. ggml's super-blocks, as GGUF files of Q4_K_M have them, for weights alone: 256 elements of a
- * row are uint8_t[144] or uint8_t[210]. The last super-block of a row is padded. Strides count bytes, a super-block may
- * be at any address, and arrays of scales are NULL.
- *   Q4_K        d and e, f16; then b[12]; then 128 bytes of u. Each group of 32 elements has a scale s and a minimum m:
- *               x = d * s * u - e * m. Of groups k = 0 to 3, s is the low 6 bits of b[k], and m those of b[k + 4]. Of
- *               groups k = 4 to 7, the low 4 bits of s are the low nibble of b[k + 4], those of m its high nibble, and
- *               the high 2 bits of s and m are those of b[k - 4] and b[k]. Element i of the groups 2 j and 2 j + 1 is
- *               the low and the high nibble of byte 32 j + i.
- *   Q6_K        128 bytes l, 64 bytes h, then int8_t s[16], then d, f16. Each 16 elements have a scale s:
- *               x = d * s * (u - 32). The elements 128 j + 32 k + i, with i below 32 and k = 0 to 3, have as low 4
- *               bits of u a nibble of l[64 j + 32 (k mod 2) + i], the high one from k = 2 on, and as high 2 bits of u
- *               the bits 2 k and 2 k + 1 of h[32 j + i].
- *   widening    d * s, e * m and all elements of Q6_K are exact. With an infinite d or e elements are infinite or
- *               NaN. */
+ * FOVEA_Q4_K, FOVEA_Q6_K. ggml's super-blocks, as GGUF files of Q4_K_M have them. Of 256 elements, element i is
+ *     // Q4_K: f16 d, e; uint8_t b[12], n[128]. In each group of 32 elements u has a scale s and a minimum m
+ *     int k = i / 32, u = n[i / 64 * 32 + i % 32] >> k % 2 * 4 & 15;
+ *     int s = k < 4 ? b[k] & 63 : (b[k + 4] & 15) | b[k - 4] >> 6 << 4;
+ *     int m = k < 4 ? b[k + 4] & 63 : b[k + 4] >> 4 | b[k] >> 6 << 4;
+ *     x = d * s * u - e * m;
+ *     // Q6_K: uint8_t l[128], h[64]; int8_t s[16]; f16 d
+ *     int j = i / 128, k = i % 128 / 32;
+ *     int u = (l[64 * j + i % 64] >> k / 2 * 4 & 15) | (h[32 * j + i % 32] >> 2 * k & 3) << 4;
+ *     x = d * s[i / 16] * (u - 32); */
 typedef enum fovea_dtype FOVEA_ENUM_TYPE_(unsigned) {
-  FOVEA_F32 = 0,
-  FOVEA_F16 = 1,  /* uint16_t, IEEE 754 binary16 */
-  FOVEA_BF16 = 2, /* uint16_t, the upper half of an f32 */
-  FOVEA_I8 = 3,   /* int8_t q, a float scale for each row: x = scale * q */
-  FOVEA_I4 = 4,   /* uint8_t[16], two u a byte, an f16 scale for each group: x = scale * (u - 8) */
-  FOVEA_Q8_0 = 5, /* uint8_t[34]: d, int8_t q[32]: x = d * q */
-  FOVEA_Q4_0 = 6, /* uint8_t[18]: d, u: x = d * (u - 8) */
-  FOVEA_Q4_1 = 7, /* uint8_t[20]: d, m, u: x = d * u + m. For weights of linear layers alone */
+  FOVEA_F32 = 0,  /* float[dim] */
+  FOVEA_F16 = 1,  /* uint16_t[dim], IEEE 754 binary16 */
+  FOVEA_BF16 = 2, /* uint16_t[dim], the upper half of an f32 */
+  FOVEA_I8 = 3,   /* int8_t[dim], q; scales are float: x = scale * q */
+  FOVEA_I4 = 4,   /* uint8_t[16] for 32 elements, u; scales are uint16_t, f16: x = scale * (u - 8) */
+  FOVEA_Q8_0 = 5, /* uint8_t[34] for 32 elements, f16 d and int8_t q[32]: x = d * q */
+  FOVEA_Q4_0 = 6, /* uint8_t[18] for 32 elements, f16 d and u: x = d * (u - 8) */
+  FOVEA_Q4_1 = 7, /* uint8_t[20] for 32 elements, f16 d and m, and u: x = d * u + m. For weights alone */
   FOVEA_Q4_K = 8, /* uint8_t[144] for 256 elements: x = d * s * u - e * m. For weights alone */
   FOVEA_Q6_K = 9, /* uint8_t[210] for 256 elements: x = d * s * (u - 32). For weights alone */
   FOVEA_DTYPE_IS_32_BITS = 0x7fffffff
@@ -274,7 +270,7 @@ typedef enum fovea_dtype FOVEA_ENUM_TYPE_(unsigned) {
 typedef enum fovea_activation_kind FOVEA_ENUM_TYPE_(unsigned) {
   FOVEA_ACTIVATION_IDENTITY = 0,   /* x */
   FOVEA_ACTIVATION_SILU = 1,       /* x sigmoid(alpha x). Also called swish. -inf becomes NaN */
-  FOVEA_ACTIVATION_SIGMOID = 2,    /* sigmoid(alpha x) = 1 / (1 + e^(-alpha x)); 0 where alpha x is below -87 */
+  FOVEA_ACTIVATION_SIGMOID = 2,    /* sigmoid(alpha x) = 1 / (1 + e^(-alpha x)); 0 where alpha x is below -86.99 */
   FOVEA_ACTIVATION_RELU = 3,       /* max(x, 0) */
   FOVEA_ACTIVATION_RELU6 = 4,      /* min(max(x, 0), 6) */
   FOVEA_ACTIVATION_HARD_SWISH = 5, /* x min(max(x + 3, 0), 6) / 6 */
@@ -302,15 +298,20 @@ typedef enum fovea_activation_kind FOVEA_ENUM_TYPE_(unsigned) {
  *                 in two parts, each with its own maximum.
  *   zero points   Zero points and key_center add a term to a score; value_zero adds a term to the sums of a key tile.
  *                 These terms are added or subtracted in f32, and round.
- *   lse, weights  that are written out are computed without the rounding of weights to codes. But the weights come from
- *                 a shorter exp2, with a relative error of up to 1.02e-4. So a weight that is written out has a
- *                 relative error of up to 2.1e-4, and lse has an absolute error of up to 1.1e-4.
- *   bits          are the same on every target, with fused multiply-add or without, and for any number of rows.
- *                 portable_bits changes nothing.
- *   time          Rows of I8 are never slower than with F32. Rows of groups are converted anew in each call, once for
- *                 all rows of queries that share a key head. So integer products are the faster ones on x86 where a key
- *                 head has many rows of queries; with I4 from four on, and with Q4_0, too, except on AVX-512 without
- *                 VNNI. With Q8_0 and few rows, as in decode, F32 is faster; with I4, Q4_0 and one row it may be.
+ *   lse, weights  that are written out are computed without the rounding of weights to codes. But the sum of a row has
+ *                 the relative error of a shorter exp2, up to 1.02e-4. In addition to the rounding of f32, this is the
+ *                 relative error of weights and the absolute error of lse; that of key_mass is twice as large.
+ *   bits          are the same on every target, with fused multiply-add or without, and for any number of rows, but not
+ *                 those of key_mass. portable_bits changes nothing.
+ *   time          Rows of groups are converted anew in each call, once for all rows of queries that share a key head.
+ *                 Which products are faster on the same keys and values (measured on x86):
+ *                     format       rows    target                    faster
+ *                     I8           any     all                       integers; AVX2 on Intel: .57 to 1.08 of the time
+ *                     of groups    many    all                       integers
+ *                     I4           from 4  AVX2, AVX-512             integers
+ *                     Q4_0         from 4  AVX2, AVX-512 with VNNI   integers
+ *                     of groups    few     SSE4; with Q8_0 all       F32
+ *                     I4, Q4_0     1       AVX2, AVX-512             either
  *   refused       with FOVEA_ERR_UNSUPPORTED: keys or values of another format, additive scores, head_dim above 1024.
  * tests/ACCURACY.md has the errors.
  *
@@ -329,10 +330,8 @@ typedef enum fovea_activation_kind FOVEA_ENUM_TYPE_(unsigned) {
  *                 is refused. A score of +infinity makes its row NaN; a sum of values that is infinite makes the output
  *                 infinite or NaN. With keys and values up to 2047 in magnitude, queries whose elements times scale are
  *                 below 2^63, and weights of at most 1, no sum overflows.
- *   lse, weights  that are written out come from a shorter exp2, as with FOVEA_COMPUTE_I8, but without the rounding to
- *                 f16.
- *   bits          are the same on every target, with fused multiply-add or without, and for any number of rows.
- *                 portable_bits changes nothing.
+ *   lse, weights  that are written out, and key_mass, have the errors that they have with FOVEA_COMPUTE_I8.
+ *   bits          are the same where they are with FOVEA_COMPUTE_I8.
  *   time          Eight rows of queries are multiplied at a time. Where a key head has one or two, as in decoding,
  *                 AArch64 and Helium have a kernel that is faster than FOVEA_COMPUTE_F32 on the same keys.
  *                 Where the processor has no arithmetic of half precision, f32 arithmetic takes its place, which rounds
@@ -363,15 +362,16 @@ typedef enum fovea_causal FOVEA_ENUM_TYPE_(unsigned) {
 
 /* ---------------------------------------------------------------------------------------------------------- arrays */
 
-/* An input array [batch][heads][tokens][dim]. The description or the arguments name its format. */
+/* An input array [batch][heads][tokens][dim]. The description or the arguments name its format. Strides count elements
+ * of the format's C array: bytes where a group of I4, or a block of ggml, is an array of bytes. */
 typedef struct fovea_in {
-  const void* data;                                  /* the first element */
+  const void* data;                                  /* element [0][0][0][0] */
   ptrdiff_t batch_stride, head_stride, token_stride; /* from an entry, a head, a token to the next, in elements */
 } fovea_in;
 
-/* An output array [batch][heads][tokens][dim]. Its strides nest, in any order (FOVEA_ERR_STRIDE). */
+/* An output array [batch][heads][tokens][dim]. Its strides nest, in any order and with any signs (FOVEA_ERR_STRIDE). */
 typedef struct fovea_out {
-  void* data;                                        /* the first element */
+  void* data;                                        /* element [0][0][0][0] */
   ptrdiff_t batch_stride, head_stride, token_stride; /* from an entry, a head, a token to the next, in elements */
 } fovea_out;
 

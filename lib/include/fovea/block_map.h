@@ -58,10 +58,9 @@ typedef struct fovea_block_map {
   uint32_t kv_block; /* keys in a block: a multiple of 64, not 0 (FOVEA_ERR_MAP) */
   const uint32_t* offsets; /* [batch][kv_heads][blocks of queries + 1], with the blocks of queries of the entry that has
                               most queries. Offsets never fall, and are at most block_count (FOVEA_ERR_MAP) */
-  ptrdiff_t batch_stride, head_stride; /* 0 = the same lists for all */
-  const uint32_t* blocks; /* [block_count]: numbers below ceil(keys / kv_block) (FOVEA_ERR_MAP). keys are those of the
-                              call; with kv_offsets, those of the longest entry after kv_lengths have made entries
-                              shorter */
+  ptrdiff_t batch_stride, head_stride; /* of offsets, in elements; 0 = the same lists for all */
+  const uint32_t* blocks; /* [block_count]: numbers below ceil(keys / kv_block) (FOVEA_ERR_MAP). keys is the call's
+                              kv_tokens; with kv_offsets, the keys of the longest entry, after kv_lengths */
   uint32_t block_count;   /* elements of blocks */
 } fovea_block_map;
 

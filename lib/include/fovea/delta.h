@@ -32,9 +32,11 @@
  * The general rule removes from S by other keys than those that it adds. a_t says what is read from S, and b_t where it
  * is added back, with a strength for each element; g_t has a decay for each element of a key:
  *     S_t = diag(g_t) S_{t-1} + b_t (a_t^T S_{t-1}) + k_t v_t^T
- * With a = k, b = -beta g k and beta k in the place of k it is the gated delta rule. In RWKV-7 a is the negated removal
- * key, of norm 1, b is the removal key times the rate of learning in context, q is the receptance, and scale is 1. A
- * state for this rule has a decay_dim of FOVEA_DELTA_GENERAL_DIM(key_dim), and serves no other rule
+ *     here              q    k       v    g    a     b            S                 scale
+ *     gated delta rule  q    beta k  v    g    k     -beta g k    S                 1 / sqrt(key_dim)
+ *     RWKV-7            r    k~      v    w    -k^   a k^         its transpose     1
+ * RWKV-7's k^ is the removal key, of norm 1, k~ the replacement key, a the learning rates in context, by element. A
+ * state for the general rule has a decay_dim of FOVEA_DELTA_GENERAL_DIM(key_dim), and serves no other rule
  * (FOVEA_ERR_SIZE). */
 #ifndef FOVEA_DELTA_H_
 #define FOVEA_DELTA_H_
@@ -147,10 +149,9 @@ typedef struct fovea_delta_args {
   fovea_in q;                   /* required: [batch][q_heads][tokens][key_dim] */
   fovea_in k;                   /* required: [batch][k_heads][tokens][key_dim]. Delta rules want keys of norm 1 */
   fovea_in v;                   /* required: [batch][v_heads][tokens][value_dim] */
-  fovea_in decay; /* f32 [batch][v_heads][tokens][1 or key_dim], required by gated rules and the general one, else not
-                     read: the logarithm of g, at most 0 in models. -inf forgets all. A product of decays of up to four
-                     tokens counts as e^88 where it is more, and as 0 where it is below 2^-125.5. One for each element
-                     of a key with the general rule, and where decay_dim is key_dim */
+  fovea_in decay; /* f32 [batch][v_heads][tokens][1], or [key_dim] where decay_dim is key_dim and with the general rule:
+                     the logarithm of g, at most 0 in models; -inf forgets all. Required by gated rules and the general
+                     one, else not read. The product of up to four g is at most e^88, and 0 below 2^-125.5 */
   fovea_in beta;  /* f32 [batch][v_heads][tokens][1], required by delta rules, else not read. A head_stride of 0 = one
                      for all heads */
   fovea_in a, b;  /* required by the general rule, else not read: [batch][k_heads][tokens][key_dim], of dtype */

@@ -30,16 +30,9 @@
  *     lean/                minimal.h, streaming.h, int8.h: this header for one of the small configurations that a
  *                          prebuilt archive has as well. -DFOVEA_USE=streaming is another way to say so
  *
- * What the library computes. Queries, keys and values are in buffers that the caller owns. The library writes, for each
- * query i and with the sum over the keys j that the query sees,
- *
- *     out[i] = sum_j w[i][j] * value[j],   w[i] = softmax_j(score(i, j)),   score(i, j) = scale * dot(query[i], key[j])
- *
- * (Vaswani et al., "Attention Is All You Need", arXiv 1706.03762, eq. 1). Other scores: fovea_score. The options of
- * today's models: fovea_attention_desc and fovea_attention_args.
- *
- * How. One pass over the keys keeps a running maximum and a running sum for each query (Milakov and Gimelshein, arXiv
- * 1805.02867; Dao et al., FlashAttention, arXiv 2205.14135). The matrix of scores is never stored.
+ * What the library computes is said in attention.h. One pass over the keys keeps a running maximum and a running sum
+ * for each query (Milakov and Gimelshein, arXiv 1805.02867; Dao et al., FlashAttention, arXiv 2205.14135). The matrix
+ * of scores is never stored.
  *
  * The library never allocates, throws, prints, aborts, reads the environment, starts a thread or keeps global state. It
  * accesses no byte outside the buffers that the caller gives to it. */

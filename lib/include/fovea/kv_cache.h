@@ -132,10 +132,10 @@ typedef struct fovea_kv_append_args {
   const fovea_rope_args* rope;     /* optional: turns keys. See "Turned keys" above */
   const int64_t* position_offsets; /* optional [batch], with rope (else FOVEA_ERR_NULL). FOVEA_ERR_SIZE where a position
                                       does not fit in 64 bits */
-  void* workspace;        /* required with rope, a key_center or a rotation, or with a dtype other than F32: floats
-                             [kv_heads][head_dim], or for such a dtype or rotated values [kv_heads][the larger of
-                             head_dim and value_dim] (FOVEA_ERR_WORKSPACE). In a larger one several tokens are
-                             converted at a time */
+  void* workspace;        /* required where rows are changed before they are stored: if dtype is not F32, or with rope,
+                             key_center or a rotation. Floats [kv_heads][head_dim] if these are keys alone, else
+                             [kv_heads][the larger of head_dim and value_dim] (FOVEA_ERR_WORKSPACE). More are faster:
+                             then several tokens are converted at a time */
   size_t workspace_bytes; /* of workspace */
 } fovea_kv_append_args;
 
@@ -189,8 +189,8 @@ fovea_status fovea_kv_truncate(fovea_kv_cache* cache, uint32_t entry, uint32_t l
 
 /* Keeps only listed tokens of an entry, as policies that evict tokens do (H2O, arXiv 2306.14048; SnapKV, arXiv
  * 2404.14469): kept[i] becomes token i, and the entry's length `count`. Bytes are moved as they are, scales too, from
- * any format and in any kind. Keys that were turned stay turned by the positions that they had: where new tokens should
- * go on from these, add the number of dropped tokens to the position_offset of rope.
+ * any format and in any kind. Turned keys keep the angle of the position that they had. For new tokens to go on after
+ * the last old position, add the number of dropped tokens to the position_offset of rope.
  *   kept       [count]: increasing numbers below the entry's length. In a ring all of them still there
  *              (FOVEA_ERR_LENGTH)
  *   rings      The tokens that are then the first pinned_tokens are pinned.
@@ -214,10 +214,9 @@ fovea_status fovea_kv_compact(fovea_kv_cache* cache, uint32_t entry, const uint3
  *   refused    without key_mass_queries in the description; in streams; with a modifier of weights
  *              (FOVEA_ERR_UNSUPPORTED).
  *   failed     after FOVEA_ERR_LOAD or FOVEA_ERR_EXECUTOR some weights may have been added: keep a copy to try again.
- *   cost       workspace for each key of the rows of a row block, at most FOVEA_KEY_MASS_WORKSPACE_BYTES. Decoding with
- *              head_dim 64 takes 1.1 times as long at most, with FOVEA_COMPUTE_I8 1.13 times (Zen 5, AVX2). If the
- *              queries of an entry are more than a row block, an executor gets those that count as one task for each
- *              key head.
+ *   cost       workspace for the weights of a row block, at most FOVEA_KEY_MASS_WORKSPACE_BYTES. Decoding with head_dim
+ *              64 takes 1.1 times as long at most, with FOVEA_COMPUTE_I8 1.13 times (Zen 5, AVX2). Row blocks with
+ *              queries that count are one task for each key head of an entry, for an executor, too.
  * examples/recipes/evict_tokens.c is a program. */
 
 /* Empties an entry, or all entries with FOVEA_ALL_ENTRIES. Page tables stay as they are. */

@@ -48,13 +48,13 @@ typedef enum fovea_kv_kind FOVEA_ENUM_TYPE_(unsigned) {
   FOVEA_KV_KIND_IS_32_BITS = 0x7fffffff
 } fovea_kv_kind;
 
-/* Which rows are stored rotated: as fovea_rotate_f32 rotates them, with the description's rotation_seed and a block of
- * 0. layers.h says why codes of few bits are then better; a fovea_kv_cache rotates what is appended to it.
+/* Which rows are stored rotated: by fovea_rotate_f32, with block = 0 and the description's rotation_seed as its seed. A
+ * fovea_kv_cache rotates what is appended to it. layers.h says why codes of few bits are then better.
  *   keys     A call rotates its queries in the same way. FOVEA_ERR_UNSUPPORTED for queries of I8 and additive scores
  *   values   A call takes the rotation of its outputs back; a stream does so in fovea_stream_end. FOVEA_ERR_UNSUPPORTED
  *            for outputs that are not F32, and with value_channel_scales
- *   bits     are those of a call without rotation, between fovea_rotate_f32 of the queries and its inverse of the
- *            outputs */
+ *   bits     are those that you get where you call fovea_rotate_f32 yourself, for queries before a call without
+ *            rotation, and with `inverse` for its outputs */
 typedef enum fovea_rotation FOVEA_ENUM_TYPE_(unsigned) {
   FOVEA_ROTATION_NONE = 0,
   FOVEA_ROTATION_KEYS = 1,
@@ -66,9 +66,10 @@ typedef enum fovea_rotation FOVEA_ENUM_TYPE_(unsigned) {
 /* --------------------------------------------------------------------------------------------------------- loaders */
 
 /* A tile that a loader must bring: the keys and values of tokens [first, first + count), at most 64, of one key head of
- * one entry. The loader writes dense rows: keys [count][head_dim], values [count][value_dim], and, where the format has
- * them, scales [count] for I8 or [count][groups] for I4. All four arrays are 64-byte aligned. They share no 64 bytes
- * with the library's own data, so the loader may clean or invalidate whole cache lines. */
+ * one entry. The loader writes dense rows, as base.h describes those of the format: keys [count][head_dim], values
+ * [count][value_dim], and scales, float [count] for I8 or uint16_t [count][ceil(dim / 32)] for I4. All four arrays are
+ * 64-byte aligned. They share no 64 bytes with the library's own data, so the loader may clean or invalidate whole
+ * cache lines. */
 typedef struct fovea_kv_tile {
   uint32_t batch, kv_head;         /* the entry and the key head */
   uint32_t first, count;           /* first counts from the first key of the call, also in streams */
@@ -94,8 +95,8 @@ typedef struct fovea_kv_tile {
  *   block map            ends row blocks where its blocks of queries end, and only listed tiles are asked for
  *   modifier of weights  asks for each tile twice
  *   scores out           ask for each tile once more for each query tile
- *   window               A tile that holds some pinned tokens is asked for in two parts. The part after the pinned
- *                        tokens is not asked for ahead.
+ *   window_left          A tile with pinned tokens and others is asked for twice: for its pinned tokens, and later,
+ *                        not ahead, for the others.
  * To bring each tile once for any number of rows, push tiles into a stream: see examples/recipes/each_tile_once.c. */
 typedef struct fovea_loader {
   int (*start)(void* self, const fovea_kv_tile* tile); /* begins to bring a tile. Not 0 = it failed */
@@ -116,15 +117,15 @@ typedef struct fovea_loader {
  *             and may be parts of plain arrays: examples/recipes/neighbourhood.c and cache_batch_idx.c.
  *   load      no arrays: loader brings them.
  *
- * Centred keys. Keys may be stored after a center was subtracted: fovea_kv_cache says why. The softmax does not see the
- * difference, but some options do: softcap, modifiers of scores, sinks, lse, scores out before the softmax, and
- * streams. For these, with FOVEA_COMPUTE_I8 and queries of F32 or I8, the library computes as if nothing had been
- * subtracted. It refuses them with other queries or FOVEA_COMPUTE_F32, and additive scores always
+ * Centred keys. key_center is what was subtracted from keys before they were stored: fovea_kv_cache says why. This
+ * changes all scores of a query by the same number, which the softmax does not see. Some options do: softcap, modifiers
+ * of scores, sinks, lse, scores out before the softmax, and streams. With FOVEA_COMPUTE_I8 and queries of F32 or I8
+ * these give what they give for the whole keys. Otherwise they are refused, and additive scores always are
  * (FOVEA_ERR_UNSUPPORTED). */
 typedef struct fovea_kv_source {
-  fovea_in keys, values;             /* required, but not for a loader */
+  fovea_in keys, values;             /* required, but not for a loader. Strides count bytes in I4 and ggml's formats */
   fovea_in key_scales, value_scales; /* I8: one float for each row, unless the description has one for all; I4:
-                                        ceil(dim / 32) uint16_t for each row. Else data NULL */
+                                        ceil(dim / 32) uint16_t for each row; strides count these. Else data NULL */
 
   const uint32_t* first_tokens; /* ring, optional [batch]: the oldest token, apart from pinned ones, that is still
                                    there. At most the entry's length, and late enough that the tokens from it on fit
@@ -132,7 +133,7 @@ typedef struct fovea_kv_source {
                                    tokens were taken back: only this array says what a rejected draft has overwritten */
   const uint32_t* page_table;   /* paged: a page for every page_tokens tokens of an entry's length, each < pages
                                    (FOVEA_ERR_PAGE) */
-  ptrdiff_t page_table_stride;  /* from an entry to the next */
+  ptrdiff_t page_table_stride;  /* from an entry to the next, in elements of page_table */
   uint32_t pages;               /* of the pool */
   const fovea_loader* loader;   /* load: required (FOVEA_ERR_NULL) */
 

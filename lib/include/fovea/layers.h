@@ -35,14 +35,10 @@ FOVEA_DECLARATIONS_BEGIN_
 /* Softmax along one axis of a three-dimensional array, in[outer][axis][inner]:
  *     out = exp(x - max(x)) / sum(exp(x - max(x))),    x = scale * in + mask,    over the axis.
  * Any array fits: all dimensions before the axis together are outer, all dimensions after it together are inner. With
- * inner == 1 the axis may have any stride; with inner > 1 the inner dimension is contiguous.
- *   outer, axis, inner    counts; any may be 0: nothing is written.
- *   scale                 1 / temperature. 0 means 1, that is, no scaling. Finite (FOVEA_ERR_NUMBER).
- *   in, out               required unless a count is 0. out may be in with the same strides; any other overlap is
- *                         FOVEA_ERR_OVERLAP.
- *   mask                  optional, added to scale * in; strides of 0 broadcast it. mask_inner_stride is 0 or 1
- *                         (FOVEA_ERR_MASK). A mask value of -FLT_MAX / 2 or below (-inf too) hides the element: its
- *                         weight is 0, even where in is NaN.
+ * inner == 1 the axis may have any stride; with inner > 1 the inner dimension is contiguous. out may be in, with the
+ * same strides; any other overlap is FOVEA_ERR_OVERLAP. A mask value of -FLT_MAX / 2 or below (-inf too) hides the
+ * element: its weight is 0, even where in is NaN.
+ *
  * Errors. Every weight has an error of at most 3 ulp, plus half an ulp for each doubling of the axis, plus the effect
  * of rounding x and x - max(x) to float (up to |x - max(x)| half ulps of a weight).
  *
@@ -52,13 +48,13 @@ typedef struct fovea_softmax_args {
   uint32_t struct_bytes;                       /* sizeof(fovea_softmax_args) */
   fovea_target target;                         /* FOVEA_TARGET_BEST, or one that must be used (FOVEA_ERR_TARGET) */
   float* out;                                  /* required unless a count is 0 */
-  ptrdiff_t out_outer_stride, out_axis_stride; /* of out */
+  ptrdiff_t out_outer_stride, out_axis_stride; /* of out, in floats */
   const float* in;                             /* required unless a count is 0 */
-  ptrdiff_t in_outer_stride, in_axis_stride;   /* of in */
-  const float* mask;                           /* optional */
-  ptrdiff_t mask_outer_stride, mask_axis_stride, mask_inner_stride; /* 0 repeats the mask; the last is 0 or 1 */
+  ptrdiff_t in_outer_stride, in_axis_stride;   /* of in, in floats */
+  const float* mask;                           /* optional: added to scale * in */
+  ptrdiff_t mask_outer_stride, mask_axis_stride, mask_inner_stride; /* 0 repeats it; the last 0 or 1 (FOVEA_ERR_MASK) */
   size_t outer, axis, inner;                                        /* counts; any may be 0: nothing is written */
-  float scale;                                                      /* 1 / temperature; 0 = 1 */
+  float scale; /* 1 / temperature; 0 = 1. Finite (FOVEA_ERR_NUMBER) */
 } fovea_softmax_args;
 
 /* Writes out. */
@@ -122,14 +118,14 @@ typedef struct fovea_rope_args {
   const uint64_t* turns;  /* [rotary_dim / 2], as fovea_rope_frequencies computes them */
   const float* cos;       /* [table_positions][rotary_dim / 2] */
   const float* sin;       /* [table_positions][rotary_dim / 2] */
-  ptrdiff_t table_stride; /* from a position to the next, for cos and for sin */
+  ptrdiff_t table_stride; /* from a position to the next, in floats, for cos and for sin */
   size_t table_positions; /* rows of the tables, from position 0 on */
 
   /* See "Positions" above. */
   const int64_t* positions;         /* optional [batch]: the position of each entry's first token. NULL = 0 */
   const int64_t* token_positions;   /* optional [batch][tokens]; then positions is NULL
                                        (FOVEA_ERR_POSITIONS_TWICE) */
-  ptrdiff_t token_positions_stride; /* from an entry to the next; 0 = the same positions for all */
+  ptrdiff_t token_positions_stride; /* from an entry to the next, in elements; 0 = the same positions for all */
   int64_t position_offset;          /* for all tokens */
 } fovea_rope_args;
 
@@ -200,9 +196,10 @@ typedef struct fovea_activation_args {
 /* Writes y. Largest errors of an activation, before it is rounded to F16 or BF16, with fused multiply-adds and without;
  * relative ones if not said otherwise:
  *   SILU, SIGMOID, GELU_TANH  4e-7. Unless alpha is a power of two, the rounding of alpha * x adds up to |alpha x| *
- *                             2^-24: 5.2e-6 where alpha x is -87. In GELU_TANH that of its argument u adds up to
- *                             |u| * 2^-21.
- *   GELU                      absolute, at most 6e-7 and at most 2e-6 |x|: small results of x below -2 have few right digits
+ *                             2^-24: 5.2e-6 where alpha x is -86.99, below which results are 0. In GELU_TANH that of
+ *                             its argument u adds up to |u| * 2^-21.
+ *   GELU                      absolute, at most 6e-7 and at most 2e-6 |x|: small results of x below -2 have few right
+ *                             digits
  *   TANH                      5e-7, and absolute at most 3.1e-7. Results are never above 1
  *   HARD_SWISH                2e-7
  *   IDENTITY, RELU, RELU6     0
@@ -250,15 +247,15 @@ typedef struct fovea_norm_args {
                         residual_dtype */
   const float* weight;          /* [heads][dim], NULL = 1, and then weight_offset is 0 (FOVEA_ERR_NULL) */
   const float* bias;            /* [heads][dim], NULL = 0 */
-  ptrdiff_t weight_head_stride; /* of weight and of bias. 0 = the same for all heads */
+  ptrdiff_t weight_head_stride; /* of weight and of bias, in floats. 0 = the same for all heads */
   float weight_offset;          /* 1 where a model stores weights less 1, as Gemma does. Finite (FOVEA_ERR_NUMBER) */
   fovea_in gate;                /* data NULL = none, and then the two below are not read. Must not overlap y or sum */
   fovea_norm_gate gate_order;   /* FOVEA_ERR_ENUM */
   fovea_activation_kind gate_activation; /* FOVEA_ERR_ENUM; FOVEA_ERR_UNSUPPORTED if it is left out */
 } fovea_norm_args;
 
-/* Writes y and sum. What becomes of a row is said of n(x): where it is 0, y is the bias. Sums have 16 chains, which are
- * added up in a tree. A NaN makes all of its row NaN.
+/* Writes y and sum. Errors and edge cases are those of n(x), to which y adds the roundings of its formula. Sums have 16
+ * chains, which are added up in a tree. A NaN makes all of its row NaN.
  *
  * FOVEA_NORM_RMS and FOVEA_NORM_L2. n(x) is 0 for a row whose squares sum up to more than FLT_MAX, as with other
  * libraries. An infinity becomes NaN, and n(x) is 0 for the other elements of its row.
@@ -294,15 +291,15 @@ typedef struct fovea_conv1d_args {
   uint32_t width;         /* taps, 1 to FOVEA_CONV1D_MOST_WIDTH (FOVEA_ERR_DIM) */
   uint32_t silu;          /* nonzero: y becomes y sigmoid(y) */
 
-  /* f32 [batch][tokens][channels] in any order: token strides or channel strides are 1 in both (FOVEA_ERR_STRIDE).
-   * y may be x with the same strides. */
+  /* f32 [batch][tokens][channels] in any order: token strides, or channel strides, are 1 in both x and y, unless there
+   * is one token or one channel (FOVEA_ERR_STRIDE). y may be x with the same strides. */
   float* y;
   ptrdiff_t y_batch_stride, y_token_stride, y_channel_stride;
   const float* x;
   ptrdiff_t x_batch_stride, x_token_stride, x_channel_stride;
 
   const float* weight; /* [channels][width], the tap of the newest token last */
-  ptrdiff_t weight_stride; /* from a channel to the next */
+  ptrdiff_t weight_stride; /* from a channel to the next, in floats */
   const float* bias;   /* [channels], NULL = 0 */
 
   float* state; /* optional [batch][width - 1][channels]. See "State" above */

@@ -35,7 +35,7 @@ FOVEA_DECLARATIONS_BEGIN_
 typedef struct fovea_linear_weights {
   fovea_dtype dtype;    /* any */
   const void* data;     /* required: [out_dim][in_dim] */
-  ptrdiff_t row_stride; /* from a row to the next, in elements */
+  ptrdiff_t row_stride; /* from a row to the next, in elements: bytes in I4 and ggml's formats */
   const void* scales;   /* required for I8, float[out_dim], and for I4, uint16_t[out_dim][ceil(in_dim / 32)]. Else NULL
                          (FOVEA_ERR_UNSUPPORTED) */
   const float* bias;    /* optional [out_dim] */
@@ -73,13 +73,13 @@ typedef struct fovea_linear_args {
   fovea_dtype x_dtype, y_dtype; /* F32; or I8, only with FOVEA_COMPUTE_I8; x also F16, only with FOVEA_COMPUTE_F16
                                    (FOVEA_ERR_UNSUPPORTED) */
   void* y;                      /* required: [tokens][out_dim] */
-  ptrdiff_t y_stride;           /* from a token to the next */
+  ptrdiff_t y_stride;           /* from a token to the next, in elements */
   const void* x;                /* required: [tokens][in_dim] */
-  ptrdiff_t x_stride;           /* from a token to the next */
+  ptrdiff_t x_stride;           /* from a token to the next, in elements */
   fovea_linear_weights weights; /* [out_dim][in_dim], and a bias */
 
   const float* x_scales;     /* I8 x: required, [tokens] or one. See "I8 x" above */
-  ptrdiff_t x_scales_stride; /* from a token to the next; 0 = one for all */
+  ptrdiff_t x_scales_stride; /* from a token to the next, in floats; 0 = one for all */
   int32_t x_zero;            /* -128 to 127 (FOVEA_ERR_NUMBER) */
 
   fovea_activation_kind activation; /* applied to each output: y = activation(x W^T + bias). FOVEA_ERR_ENUM;
@@ -125,8 +125,8 @@ size_t fovea_linear_workspace_bytes(const fovea_linear_args* args);
  *                      codes of weights are u - 8 in I4 and Q4_0, q in Q8_0 and u in Q4_1. In Q4_1, sum * d + m * (the
  *                      sum of (x's code - x_zero)) takes the place of sum * d. A d or m that is not finite makes its
  *                      outputs infinite or NaN. The d and m of Q4_K are the products d * s and -e * m of base.h, and
- *                      codes are u; the sum is as in Q4_1. In Q6_K d is that of base.h, codes are u - 32, the sum is
- *                      s * (that of 16 inputs) + s * (that of the next 16), with both s, rounded to f32 once.
+ *                      codes are u; the sum is as in Q4_1. In Q6_K d is that of base.h and codes are u - 32; a group's
+ *                      sum is computed in integers, each half of it times its own s of base.h, and rounded to f32 once.
  *
  * FOVEA_COMPUTE_F16. x is rounded to f16 first. A sum consists of partial sums, each a chain of 32 fused multiply-adds
  * in the order of the inputs, each of which rounds to f16. Partial sums are added in f32, in their order, and then the

@@ -135,10 +135,9 @@ typedef struct fovea_multihead_weights {
  * values_in_keys is 0 (FOVEA_ERR_SIZE). The largest length among the call's entries takes the place of kv_tokens: it is
  * the number of columns of scores out, and the most that a mask may cover (FOVEA_ERR_MASK).
  *
- * Rope. It turns queries, and keys unless they are in a cache, which turned them when they were appended. Of rope, only
- * these fields are read: those that fovea_kv_append reads, and positions: the position of the first query, and without
- * a cache of the first key. With a cache the first query is, in most uses, at position length - q_tokens; positions
- * NULL would put it at 0. */
+ * Rope. It turns queries, and keys unless they are in a cache, which turned them when they were appended. Of rope the
+ * fields are read that fovea_kv_append reads, and positions, [batch]: where an entry's first query is and, without a
+ * cache, its first key. NULL = 0. With a cache set them: the first query is mostly at position length - q_tokens. */
 typedef struct fovea_multihead_args {
   uint32_t struct_bytes; /* sizeof(fovea_multihead_args) */
   uint32_t batch;        /* entries */

@@ -49,8 +49,9 @@ fovea_status fovea_quantize_observe(fovea_quantize_range* range, const float* x,
  *                others finer steps. It is exact to a bin, which is at most a 512th part of the largest magnitude (or
  *                FLT_MIN, where that is more).
  *   asymmetric   0: zero = 0, scale = the largest magnitude / 127.
- *                Else the range, extended to 0, becomes the codes -128 to 127, and 0 is exactly the code zero. The
- *                numbers that are left out are the largest or the least, at each step from the end farther from 0.
+ *                Else the range, extended to 0, becomes the codes -128 to 127, and 0 is exactly the code zero. Numbers
+ *                are left out bin by bin, from the end that is then farther from 0; from the other end once the next
+ *                bin there has too many.
  * The scale is at least FLT_MIN. It is 1 where all numbers are 0, or there are none. */
 fovea_status fovea_quantize_choose(const fovea_quantize_range* range, float fraction, uint32_t asymmetric, float* scale,
                                    int32_t* zero);

@@ -29,13 +29,15 @@
  * base.h hold, but a part may need 2 KiB of stack more than the operator that it calls. examples/selftest is a program
  * for hosts and boards.
  *
- * Which machines have the same digest. Of integer layers, integer attention, products of integers and of halves,
- * rotation, formats and the layers of tensors.h all have. Of other calls, which are made with portable_bits where there
- * is such a field, it depends on whether the target fuses multiply-adds. Of a softmax of rows it also depends on how
- * many partial sums a sum has: 16, but fewer on targets of one lane and on Helium. NEON's kernels for processors that
- * run in order have the bits of its other kernels. Subnormal numbers, which some processors set to 0, do not occur.
- * What has no published digest: f32 products of few rows without portable_bits, whose bits are those of a target's
- * vectors. */
+ * Which machines have the same digest.
+ *   of integer layers, integer attention, products    all
+ *   of integers and halves, rotation, formats, and
+ *   the layers of tensors.h
+ *   of a softmax of rows                              those that fuse multiply-adds alike and have as many partial
+ *                                                     sums: 16, but fewer with one lane and on Helium
+ *   of all other calls                                those that fuse multiply-adds, and those that do not
+ * Calls have portable_bits where there is such a field: without it, f32 products of few rows have the bits of a
+ * target's vectors, and no digest. Subnormal numbers, which some processors set to 0, do not occur. */
 #ifndef FOVEA_SELFTEST_H_
 #define FOVEA_SELFTEST_H_
 
