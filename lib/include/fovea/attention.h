@@ -290,6 +290,7 @@ typedef struct fovea_mask {
  * one of its ancestors, else 0. With at_end and kv_tokens = tokens it serves queries that are the last keys: they see
  * the whole context before the tree, and of the tree their own branch.
  *   parents     [tokens]: an earlier token's number, or -1 for a child of the context (FOVEA_ERR_MASK)
+ *   tokens      0 to 2^30 (FOVEA_ERR_SIZE)
  *   mask        row i begins at mask + i * row_stride, row_stride >= tokens (FOVEA_ERR_STRIDE). It may not overlap
  *               parents (FOVEA_ERR_OVERLAP)
  * Positions for fovea_rope_f32 are depths: the position of the parent plus 1. window_left and alibi_slopes count keys,

@@ -395,7 +395,7 @@ typedef struct fovea_out {
  * rows have seen the keys, others have not. The same holds for the state of fovea_delta. Begin the state again, or
  * continue with an earlier copy of it. No other memory was written. */
 typedef struct fovea_executor {
-  /* Runs all tasks: see above. */
+  /* Runs all tasks: see above. Required (FOVEA_ERR_NULL). */
   int (*run)(void* self, size_t tasks, void (*task)(void* arg, size_t index, uint32_t worker), void* arg);
 
   void* self;       /* for run */

@@ -141,8 +141,9 @@ typedef struct fovea_kv_append_args {
 
 /* Adds tokens to the mean of the keys of each head, for key_center: center[head][d] is the mean over all tokens of all
  * calls.
+ *   center  [kv_heads][head_dim], both at least 1 (FOVEA_ERR_DIM). Must not overlap keys (FOVEA_ERR_OVERLAP)
  *   count   [1]: how many tokens the mean is of. Set it to 0 before the first call; center may then hold anything
- *   keys    F32 [batch][kv_heads][tokens][head_dim], already turned if the cache turns them
+ *   keys    F32 [batch][kv_heads][tokens][head_dim], already turned if the cache turns them, and rotated if it rotates
  * Sums are f32: after some millions of tokens the mean does not change any more. */
 fovea_status fovea_kv_center(float* center, uint64_t* count, const fovea_in* keys, uint32_t batch, uint32_t kv_heads,
                              uint32_t tokens, uint32_t head_dim);

@@ -99,7 +99,7 @@ typedef struct fovea_kv_tile {
  *                        not ahead, for the others.
  * To bring each tile once for any number of rows, push tiles into a stream: see examples/recipes/each_tile_once.c. */
 typedef struct fovea_loader {
-  int (*start)(void* self, const fovea_kv_tile* tile); /* begins to bring a tile. Not 0 = it failed */
+  int (*start)(void* self, const fovea_kv_tile* tile); /* required (FOVEA_ERR_NULL). Not 0 = it failed */
   int (*finish)(void* self, const fovea_kv_tile* tile); /* optional; NULL = the transfer is done when start returns */
   void* self;                                           /* for both */
 } fovea_loader;

@@ -103,7 +103,7 @@ typedef struct fovea_embedding_args {
   uint32_t rows;   /* of the table */
 
   float* y;                   /* required: [tokens][dim]. Must not overlap any other array (FOVEA_ERR_OVERLAP) */
-  ptrdiff_t y_stride;         /* from a token to the next */
+  ptrdiff_t y_stride;         /* from a token to the next, in floats */
   const uint32_t* indices;    /* required: [tokens], the row of each token, below rows (FOVEA_ERR_LENGTH) */
   fovea_linear_weights table; /* [rows][dim] in any format, as the weights of a linear layer with an output for each
                                  row: so a model's last layer can share it. Its bias is not read */
