@@ -23,7 +23,7 @@
  *             repeats the same elements (broadcasting), but not from a query, key or value to the next
  *             (FOVEA_ERR_STRIDE). Strides have no defaults; along a dimension of one element they are not read. The
  *             elements of the last dimension are adjacent, unless the structure has a stride for them.
- *   counts    of entries (batch) and tokens may be 0, in layers those of heads, too. An array without elements may be
+ *   counts    of entries (batch) and of tokens may be 0, and so may a field `heads`. An array without elements may be
  *             NULL. A call without keys writes what a query gets that sees no key; without queries it writes nothing.
  *   _bytes    counts bytes.
  *   NULL      for an optional array: the call does without it. For a required pointer it is FOVEA_ERR_NULL.

@@ -35,7 +35,7 @@ FOVEA_DECLARATIONS_BEGIN_
 
 /* ------------------------------------------------------------------------------------------------------ block maps */
 
-/* Added to the number of a listed block of keys: no query of the block of queries needs the mask there. */
+/* Added to the number of a listed block of keys: the mask is not read there. */
 #define FOVEA_BLOCK_ALL 0x80000000u
 /* A block map: for each block of queries a list of blocks of keys, in rising order (compressed sparse rows):
  *     list r of entry b and key head h:   blocks[i], offsets[r] <= i < offsets[r + 1],

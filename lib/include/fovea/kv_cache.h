@@ -113,8 +113,8 @@ fovea_status fovea_kv_cache_init(fovea_kv_cache* cache, void* memory, size_t mem
  * position_offset. Of rope, only these fields are read: struct_bytes, layout, rotary_dim, inverse, turns, cos, sin,
  * table_stride, table_positions and position_offset. With values_in_keys the elements of the value are not turned: the
  * elements to turn begin after them. position_offsets adds another offset for each entry: with left padding, for
- * example, minus the number of padding tokens. If rope has the tables cos and sin, no position with its offsets may be
- * below 0 (FOVEA_ERR_POSITION_RANGE). */
+ * example, minus the number of padding tokens. If rope has the tables cos and sin, positions with their offsets are in
+ * these (FOVEA_ERR_POSITION_RANGE). */
 typedef struct fovea_kv_append_args {
   uint32_t struct_bytes;  /* sizeof(fovea_kv_append_args) */
   fovea_target target;    /* FOVEA_TARGET_BEST, or one that must be used (FOVEA_ERR_TARGET). Bits depend on it only with

@@ -113,7 +113,7 @@ size_t fovea_multihead_workspace_bytes_for(const fovea_multihead_desc* desc, fov
 
 /* Weights of a layer, each with a bias or none. A linear layer with data NULL is left out: its input is taken as its
  * output. The input then has as many elements as the output (FOVEA_ERR_SIZE), the same format, scale and zero point
- * (FOVEA_ERR_UNSUPPORTED), and gets no bias (FOVEA_ERR_NULL).
+ * (FOVEA_ERR_UNSUPPORTED), and gets no bias or scales (FOVEA_ERR_NULL).
  *
  * One layer for q, k and v. qkv takes the place of q, k and v (FOVEA_ERR_UNSUPPORTED with both): the rows of q, k and v
  * follow one another, and so do their scales and biases. d_model, key_model and value_model are then the same

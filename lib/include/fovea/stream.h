@@ -79,18 +79,18 @@ fovea_status fovea_stream_begin(const fovea_plan* plan, fovea_state* state, size
 /* Adds args->kv_tokens keys and values to the state. They are at the positions from state->next_key on; next_key then
  * grows by kv_tokens, to at most 2^62 (FOVEA_ERR_SIZE). Arguments and checks are those of fovea_attention.
  *   batch, q_tokens   are those of the state (FOVEA_ERR_STATE), and q is the same in every push
- *   kv_lengths, mask  count the keys of this push alone: kv_lengths[b] of them are seen, and column 0 of the mask is
- *                     the first of them, or with at_end the first of the last mask.kv_tokens ones
+ *   kv_lengths, mask  count from the first key of this push: kv_lengths[b] keys are seen, and column 0 of the mask is
+ *                     for the first key, with at_end for the first of the last mask.kv_tokens keys
  *   not read          out, lse, sinks and value_channel_scales: they act at the end
  *   refused           rings, ragged batches, scores out, key_mass and modifiers of weights (FOVEA_ERR_UNSUPPORTED).
- *                     With dropout, and f32 keys or values in pages of a multiple of 64 tokens, a push whose first key
- *                     is not at a position that is a multiple of 4 (FOVEA_ERR_UNSUPPORTED)
+ *                     With dropout, and f32 keys or values in pages of a multiple of 64 tokens, also a push that does
+ *                     not begin at a multiple of 4 (FOVEA_ERR_UNSUPPORTED)
  * On an error the state is as before, except with FOVEA_ERR_EXECUTOR: see fovea_executor. */
 fovea_status fovea_stream_push(const fovea_plan* plan, fovea_state* state, const fovea_attention_args* args,
                                void* workspace, size_t workspace_bytes);
 
 /* Merges two states: `into` becomes the state that has seen the keys of both, and `from` stays as it was. Each may have
- * been made on any target. The keys of one are not those of the other. The states have the same counts
+ * been made on any target. No key was pushed into both. The states have the same counts
  * (FOVEA_ERR_STATE), do not overlap (FOVEA_ERR_OVERLAP), and have the same queries, which the library cannot check.
  * next_key becomes the larger of the two.
  * Bits. Merging a with b or b with a is the same to the bit, except for the bits of a NaN. Three or more states in
