@@ -93,10 +93,10 @@ typedef struct fovea_kv_tile {
  * that any of its rows may see. For each key head an entry has q_heads / kv_heads * (its queries) rows. A row block has
  * tile_rows * tiles of them: these are fields of the plan's kernel that serves the entry.
  *   block map            ends row blocks where its blocks of queries end, and only listed tiles are asked for
- *   modifier of weights  asks for each tile twice
- *   scores out           ask for each tile once more for each query tile
- *   window_left          A tile with pinned tokens and others is asked for twice: for its pinned tokens, and later,
- *                        not ahead, for the others.
+ *   modifier of weights  Each row block asks twice.
+ *   scores out           In addition, each query tile asks for the tiles that its rows may see.
+ *   window_left          A tile that has pinned tokens and others is asked for twice, once for each; for the others not
+ *                        ahead.
  * To bring each tile once for any number of rows, push tiles into a stream: see examples/recipes/each_tile_once.c. */
 typedef struct fovea_loader {
   int (*start)(void* self, const fovea_kv_tile* tile); /* required (FOVEA_ERR_NULL). Not 0 = it failed */
