@@ -307,7 +307,7 @@ fovea_status fovea_tree_mask(const int32_t* parents, uint32_t tokens, uint8_t* m
  *             the diagonal or positions, and is 0 if neither gives one */
 typedef struct fovea_score_block {
   float* data;                      /* element (0, 0) */
-  ptrdiff_t row_stride, key_stride; /* one of them is 1 */
+  ptrdiff_t row_stride, key_stride; /* in floats; one of them is 1 */
   uint32_t rows, keys;              /* at least 1; keys at most 64 */
   uint32_t batch;                   /* the entry */
   uint32_t kv_head;                 /* the key head */

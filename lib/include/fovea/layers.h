@@ -291,14 +291,14 @@ typedef struct fovea_conv1d_args {
   uint32_t width;         /* taps, 1 to FOVEA_CONV1D_MOST_WIDTH (FOVEA_ERR_DIM) */
   uint32_t silu;          /* nonzero: y becomes y sigmoid(y) */
 
-  /* f32 [batch][tokens][channels] in any order: token strides, or channel strides, are 1 in both x and y, unless there
-   * is one token or one channel (FOVEA_ERR_STRIDE). y may be x with the same strides. */
+  /* Required: f32 [batch][tokens][channels] in any order, with strides in floats. Token strides, or channel strides,
+   * are 1 in x and y, unless there is one token or one channel (FOVEA_ERR_STRIDE). y may be x, with its strides. */
   float* y;
   ptrdiff_t y_batch_stride, y_token_stride, y_channel_stride;
   const float* x;
   ptrdiff_t x_batch_stride, x_token_stride, x_channel_stride;
 
-  const float* weight; /* [channels][width], the tap of the newest token last */
+  const float* weight; /* required: [channels][width], the tap of the newest token last */
   ptrdiff_t weight_stride; /* from a channel to the next, in floats */
   const float* bias;   /* [channels], NULL = 0 */
 
