@@ -106,27 +106,27 @@ size_t fovea_linear_workspace_bytes(const fovea_linear_args* args);
  * aligned (FOVEA_ERR_ALIGNMENT); it may be NULL where no bytes are needed. A call does not read its earlier contents,
  * and leaves no result in it. y and the workspace must not overlap any other array (FOVEA_ERR_OVERLAP).
  *
- * FOVEA_COMPUTE_F32. Arithmetic is f32. Weights of other formats are widened exactly, except that the product with the
- * scale of I8 and the sums of Q4_1 and Q4_K round. An infinite scale of I8 counts as NaN. An infinite or NaN scale of a
- * group makes its outputs infinite or NaN. A sum consists of partial sums, each a chain of 32 multiply-adds in the
- * order of the inputs. For few tokens it has one chain for each lane of a vector, and a group's scale may multiply the
- * group's sum. NaN and infinity of an input or weight reach the sums that they are part of. An activation gives the
- * bits that fovea_activation gives for the outputs without it.
+ * FOVEA_COMPUTE_F32. Arithmetic is f32. Weights of other formats are widened as base.h says. A sum consists of partial
+ * sums, each a chain of 32 multiply-adds in the order of the inputs. For few tokens it has one chain for each lane of a
+ * vector, and a group's scale may multiply the group's sum. NaN and infinity of an input or weight reach the sums that
+ * they are part of. An activation gives the bits that fovea_activation gives for the outputs without it.
  *
  * FOVEA_COMPUTE_I8. A row of F32 x is converted to codes first, like a row of I8 keys: a NaN or infinity in it makes
  * all outputs of its token NaN. Sums of products of codes are exact, so the bits are the same on every target, and for
  * any number of tokens. There is no fused multiply-add, not in activations either.
  *   I8 weights         y = sum * (scale of x) * (scale of the weights' row) + bias, in this order. An infinite scale
  *                      counts as NaN. A sum with bias_i32 wraps at 2^31.
- *   weights in groups  Each group has a sum, d and s of its own, and, with the groups 1, 2, ... in their order,
- *                          y = (0 + sum_1 * d_1 * s_1 + sum_2 * d_2 * s_2 + ...) * t + bias
- *                      d is the scale of the group of weights. If x is F32, each group of 32 inputs is converted like a
- *                      row of I8 keys, s is its scale, and t is 1. If x is I8, s is 1 and t is the scale of x. The
- *                      codes of weights are u - 8 in I4 and Q4_0, q in Q8_0 and u in Q4_1. In Q4_1, sum * d + m * (the
- *                      sum of (x's code - x_zero)) takes the place of sum * d. A d or m that is not finite makes its
- *                      outputs infinite or NaN. The d and m of Q4_K are the products d * s and -e * m of base.h, and
- *                      codes are u; the sum is as in Q4_1. In Q6_K d is that of base.h and codes are u - 32; a group's
- *                      sum is computed in integers, each half of it times its own s of base.h, and rounded to f32 once.
+ *   weights in groups  y = (0 + sum_1 * d_1 * r_1 + sum_2 * d_2 * r_2 + ...) * t + bias, over groups in their order.
+ *                      A sum is of products of the weight's code and (x's code - x_zero). If x is F32, each group of 32
+ *                      inputs is converted like a row of I8 keys, r is its scale, and t is 1. If x is I8, r is 1 and t
+ *                      is the scale of x. A d or m that is not finite makes its outputs infinite or NaN. With the
+ *                      letters of base.h:
+ *                          I4, Q4_0   codes are u - 8, d is the scale
+ *                          Q8_0       codes are q
+ *                          Q4_1       codes are u. sum * d + m * (the sum of (x's code - x_zero)) replaces sum * d
+ *                          Q4_K       as Q4_1, with d * s as d and -e * m as m
+ *                          Q6_K       codes are u - 32, each half of sum is multiplied by its s first, in integers,
+ *                                     and sum is rounded to f32 once
  *
  * FOVEA_COMPUTE_F16. x is rounded to f16 first. A sum consists of partial sums, each a chain of 32 fused multiply-adds
  * in the order of the inputs, each of which rounds to f16. Partial sums are added in f32, in their order, and then the
