@@ -22,11 +22,11 @@
  *       return fovea_attention(&plan, &args, workspace, sizeof workspace);  // for each layer and input. 0 is FOVEA_OK
  *     }
  *
- * fovea_attention computes out[i] = sum_j w[i][j] * value[j] with w[i] = softmax_j(score(i, j)) and score(i, j) =
- * scale * dot(query[i], key[j]), or another fovea_score, for each query i over the keys j that it sees (Vaswani et al.,
- * "Attention Is All You Need", arXiv 1706.03762, eq. 1), in one pass over the keys. A description says what is the same
- * in all calls; a plan is made of it once. Arguments name the arrays and counts of one call. The conventions of base.h
- * hold. The edge cases hold for streams, caches and multi-head layers, too.
+ * fovea_attention computes out[i] = sum_j w[i][j] * value[j] with w[i] = softmax_j(score(i, j)), for each query i over
+ * the keys j that it sees (Vaswani et al., arXiv 1706.03762, eq. 1), in one pass over the keys; fovea_score has the
+ * scores. A description says what is the same in all calls; a plan is made of it once. Arguments name the arrays and
+ * counts of one call. The conventions of base.h hold. The edge cases are also those of streams, caches and multi-head
+ * layers.
  *
  * Edge cases.
  *   a query that sees no key              its output is zeros, its lse is -inf (with a sink: the sink), its row of
@@ -91,11 +91,9 @@ typedef enum fovea_score FOVEA_ENUM_TYPE_(unsigned) {
  * and each window counts the key at p itself; in trees of drafts see fovea_tree_mask. A causal limit is the same as
  * window_right = 1, which is then not read. window_left does not hide the pinned keys j < pinned_tokens; the other
  * limits do. With a causal limit, diagonal is 0 or names the same positions (FOVEA_ERR_POSITIONS_TWICE).
- *     here                         sees           FlashAttention's window_size   sliding_window of Hugging Face
- *     causal, window_left = w      w keys to p    (w - 1, 0)                     w
- *     window_left, _right = l, r   l + r - 1      (l - 1, r - 1)                 none
- *     0, 0                         all            (-1, -1)                       None
- * FlashAttention places p as FOVEA_DIAGONAL_BOTTOM_RIGHT does.
+ *     here                         sees         FlashAttention, BOTTOM_RIGHT   Hugging Face
+ *     causal, window_left = w      w keys       window_size (w - 1, 0)         sliding_window w
+ *     window_left, _right = l, r   l + r - 1    window_size (l - 1, r - 1); unlimited is -1
  *
  * Rings. A ring has ring_tokens slots for each entry: pinned_tokens of them keep the entry's first tokens, the others
  * its newest. Of n tokens that are appended at once all are in the ring before the first, as a query, looks back at
@@ -183,11 +181,9 @@ typedef struct fovea_attention_desc {
                              FOVEA_COMPUTE_I8 and FOVEA_COMPUTE_F16 the bits are the same either way */
   uint64_t processor_features; /* FOVEA_FEATURE_... that the processor has in addition to those that the compiler knows:
                                   on AArch64 they make targets available, elsewhere they are ignored. 0 = none; other
-                                  bits are FOVEA_ERR_ENUM. Functions without this field, as fovea_norm, know only the
-                                  compiler's */
+                                  bits are FOVEA_ERR_ENUM. Functions without this field know only the compiler's */
   size_t workspace_budget_bytes; /* 0 = as much as is fastest. Else the plan takes fewer query rows at a time until it
-                                    fits; FOVEA_ERR_BUDGET when the smallest tile does not. It changes the bits of
-                                    key_mass, no others */
+                                    fits; FOVEA_ERR_BUDGET if the least tile does not. Bits change in key_mass only */
   uint32_t max_workers;          /* most workers of a call's executor; each adds its part to the workspace. 0 = 1; at
                                     most 4096 (FOVEA_ERR_SIZE). See fovea_executor */
 
@@ -393,9 +389,8 @@ typedef struct fovea_attention_args {
 
   /* Inputs. */
   fovea_in q;        /* required: [batch][q_heads][q_tokens][head_dim] */
-  fovea_in q_scales; /* float [batch][q_heads][q_tokens], with strides as those of lse: required for I8 unless the
-                        description has q_scale. Otherwise data is NULL (FOVEA_ERR_UNSUPPORTED). An infinite scale
-                        counts as NaN */
+  fovea_in q_scales; /* float [batch][q_heads][q_tokens], strides as in lse: required for I8 unless the description has
+                        q_scale. Otherwise data is NULL (FOVEA_ERR_UNSUPPORTED). An infinite scale counts as NaN */
   fovea_kv_source kv;
   const float* value_channel_scales; /* optional [kv_heads][value_dim], only with FOVEA_COMPUTE_I8
                                         (FOVEA_ERR_UNSUPPORTED): factors of the elements of the outputs, after the
