@@ -4,7 +4,7 @@
 // are compared as integers.
 
 #if FOVEA_FOR_HELIUM || FOVEA_FOR_RVV || (FOVEA_FOR_SCALAR && (FOVEA_SMLAD_OF_FLOATS || FOVEA_HAS_OWN_DOT)) || \
-    defined(FOVEA_HAS_NEON_DOT) || defined(FOVEA_X86_LANES)
+    (FOVEA_FOR_NEON && FOVEA_WITH_NEON_DOTPROD) || defined(FOVEA_X86_LANES)
 namespace fused = hn;  // MulAdd of the words: ground/simd/apart.inl is not included here
 #include "ground/simd/dots.inl"
 namespace dots {
@@ -224,13 +224,13 @@ void TestDots(ContractLog& log, const ContractMemory& memory) {
 }  // namespace of_vwmacc
 using of_vwmacc::TestDots;
 
-#elif defined(FOVEA_HAS_NEON_DOT)
+#elif FOVEA_FOR_NEON && FOVEA_WITH_NEON_DOTPROD
 namespace of_sdot {
 using dot = Sdot;
 #include "kernels/dots_few.inl"
 #include "kernels/dots_neon64.inl"
 }  // namespace of_sdot
-#if defined(FOVEA_HAS_NEON_MATRIX_DOT)
+#if FOVEA_FOR_NEON && FOVEA_WITH_NEON_I8MM
 namespace of_smmla {
 using dot = Smmla;
 #include "kernels/dots_neon64.inl"
@@ -245,7 +245,7 @@ void TestDots(ContractLog& log, const ContractMemory& memory) {
   } else {
     log.skip("sdot");
   }
-#if defined(FOVEA_HAS_NEON_MATRIX_DOT)
+#if FOVEA_FOR_NEON && FOVEA_WITH_NEON_I8MM
   if (features & FOVEA_FEATURE_NEON_I8MM) {
     of_smmla::TestDots(log, memory);
   } else {

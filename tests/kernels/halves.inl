@@ -50,7 +50,7 @@ using half = FloatHalves;
 #include "kernels/halves_next.inl"
 }  // namespace of_floats
 #endif
-#if FOVEA_FOR_HELIUM || defined(FOVEA_HAS_AVX512_HALF) || defined(FOVEA_HAS_NEON_HALF)
+#if FOVEA_FOR_HELIUM || defined(FOVEA_HAS_AVX512_HALF) || (FOVEA_FOR_NEON && FOVEA_WITH_NEON_FP16)
 namespace of_halves {
 using half = OwnHalves;
 #include "kernels/halves_words.inl"
@@ -79,7 +79,7 @@ void TestHalves(ContractLog& log, const ContractMemory& memory) {
 #elif defined(FOVEA_HAS_AVX512_HALF)
   of_halves::TestWords(log, memory);
   of_halves::TestNextE(log, memory);
-#elif defined(FOVEA_HAS_NEON_HALF)
+#elif FOVEA_FOR_NEON && FOVEA_WITH_NEON_FP16
   if (::fovea::platform::processor_features() & FOVEA_FEATURE_NEON_FP16) {
     of_halves::TestWords(log, memory);
     of_halves::TestNextE(log, memory);

@@ -31,7 +31,7 @@ using fovea_test::ContractMemory;
 #include "kernels/halves.inl"
 #include "kernels/integers.inl"
 #include "kernels/widen_groups.inl"
-#if !FOVEA_FOR_ONE_LANE
+#if !FOVEA_FOR_SCALAR || FOVEA_SIMD_LANES > 1
 #include "kernels/contract_lanes.inl"
 #endif
 // clang-format on
@@ -42,7 +42,7 @@ void Contract(ContractLog& log, const ContractMemory& memory, bool fused) {
   halves::TestHalves(log, memory);
   integer_words::TestIntegers(log, memory);
   widen_groups::TestWidenGroups(log, memory);
-#if !FOVEA_FOR_ONE_LANE
+#if !FOVEA_FOR_SCALAR || FOVEA_SIMD_LANES > 1
   TestWordsOfSeveralLanes(log, memory);
 #endif
 }

@@ -7,6 +7,8 @@
 
 #include "core/attention/rows.inl"
 
+constexpr bool kHasFewRows = config::kFewRows && kLanes > 1;  // with one lane the tile kernel has no empty lanes
+
 // The keys that are taken with kRows rows: kRows * kKeys dot products, whose sums fill one vector.
 template <int kRows>
 struct FewBlock {

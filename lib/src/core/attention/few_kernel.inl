@@ -4,6 +4,7 @@
 #ifndef FOVEA_SRC_ATTENTION_FEW_KERNEL_INL_
 #define FOVEA_SRC_ATTENTION_FEW_KERNEL_INL_
 
+#include "core/attention/few_block.inl"
 #include "core/attention/tile_kernel.inl"
 
 // Parts has these, for kRows rows where they are templates:
@@ -67,7 +68,7 @@ struct FewRowsKernel {
   }
 
   static constexpr AttentionKernel Kernel(FormatSet formats, BringRows* bring_keys, BringRows* bring_values) {
-    if (!config::kFewRows) return {};
+    if constexpr (!kHasFewRows) return {};
     return {formats,    &kFewSteps,   Parts::FewBegin,      FewAttend, config::kScores ? FewScoresOut : nullptr,
             bring_keys, bring_values, bring_keys != nullptr};
   }

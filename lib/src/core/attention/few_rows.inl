@@ -9,11 +9,9 @@
 #include "core/attention/few_block.inl"
 #include "ground/math/math.inl"
 #include "ground/math/plain.inl"
-#if FOVEA_FOR_HELIUM
-#include "core/attention/few_row_helium.inl"
-#elif FOVEA_FOR_RVV
-#include "core/attention/few_row_rvv.inl"
-#else  // what these switch off is declared in the two files alone: its calls depend on a template's parameter
+#if defined(FOVEA_FEW_ROW)  // the target's own text for a single row
+#include FOVEA_FEW_ROW
+#else  // what these switch off is declared in such texts alone: its calls depend on a template's parameter
 constexpr bool kKeyByKey = false, kVectorsAtOnce = false, kScalarWeights = false, kWidensPairs = false;
 FOVEA_INLINE VF AddWeighted(float, VF, VF sum) { return sum; }  // never called
 #endif
@@ -37,7 +35,8 @@ FOVEA_TEMPLATE void FewAdditiveScores(const QueryTile& t, const KeyTile& keys) {
 // kernel empty. So here the lanes run along head_dim, and one to four query rows read each key and value once. The
 // values of a tile are prefetched while its keys are multiplied, and the next keys while its values are.
 struct F32FewRows {
-  static constexpr uint32_t kMostFewRows = kLanes > 4 ? 4 : 2;  // with 4 lanes, 4 rows fill the tile kernel
+  // With 4 lanes, 4 rows fill the tile kernel.
+  static constexpr uint32_t kMostFewRows = kLanes > 4 ? 4 : kLanes > 1 ? 2 : 1;
 
   // The formats of keys and values that are read as they are stored.
   static constexpr FormatSet kFewRowsFormats = kSmallText ? kOnlyF32 : ::fovea::kKeyFormats;

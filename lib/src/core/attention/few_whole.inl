@@ -58,7 +58,7 @@ struct F32FewWhole : F32FewRows {
   // Where some vectors are taken at once, FewAttend adds in another order.
   static constexpr AttentionKernel Kernel() {
     AttentionKernel kernel = FewRowsKernel<F32FewRows>::Kernel(kFewRowsFormats, nullptr, nullptr);
-    if (config::kFewRows && kHasLoneTiles && !kVectorsAtOnce) kernel.whole = FewWhole;
+    if (kHasFewRows && kHasLoneTiles && !kVectorsAtOnce) kernel.whole = FewWhole;
     return kernel;
   }
 };

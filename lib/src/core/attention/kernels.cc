@@ -17,16 +17,11 @@ namespace {
 #include "ground/simd/common.inl"
 #include "core/attention/tile.inl"
 #include "core/attention/tile_kernel.inl"
-#if FOVEA_FOR_ONE_LANE  // with one lane the tile kernel has no empty lanes
-constexpr AttentionKernel kFewRowsOfTarget = {};
-#else
 #include "core/attention/few_whole.inl"
-constexpr AttentionKernel kFewRowsOfTarget = F32FewWhole::Kernel();
-#endif
 // clang-format on
 constexpr AttentionKernels KernelsOfTarget() {
   AttentionKernels kernels = {kLanes, hn::kBlockVectors, {}};
-  if (kFewRowsServed) kernels.list[kFewRowsKernel] = kFewRowsOfTarget;
+  if (kFewRowsServed) kernels.list[kFewRowsKernel] = F32FewWhole::Kernel();
   kernels.list[kFewRowsServed ? uint32_t(kTileKernel) : 0] = TileKernel<F32Tile>::Kernel(kOnlyF32, nullptr, nullptr);
   return kernels;
 }

@@ -127,15 +127,16 @@ FOVEA_INLINE void LoadTransposedAs(const char* const* rows, fovea_dtype dtype, s
   for (size_t i = 0; i < kLanes; ++i) f32.at[i] = reinterpret_cast<const float*>(rows[i]);
   LoadTransposed(f32, d, n, lanes);
 }
-#if FOVEA_SHARES_STEPS && !FOVEA_FOR_ONE_LANE
-FOVEA_INLINE void LoadTransposed(const char* const* rows, fovea_dtype dtype, size_t d, size_t n, VF (&lanes)[kLanes]) {
-  FOVEA_COMMON_NAMESPACE::step_kernels::load_transposed(rows, dtype, d, n, lanes);
-}
-#else
-FOVEA_SHARED void LoadTransposed(const char* const* rows, fovea_dtype dtype, size_t d, size_t n, VF (&lanes)[kLanes]) {
+FOVEA_SHARED void LoadTransposedHere(const char* const* rows, fovea_dtype dtype, size_t d, size_t n,
+                                     VF (&lanes)[kLanes]) {
   LoadTransposedAs(rows, dtype, d, n, lanes);
 }
+FOVEA_INLINE void LoadTransposed(const char* const* rows, fovea_dtype dtype, size_t d, size_t n, VF (&lanes)[kLanes]) {
+#if FOVEA_SHARES_STEPS
+  if (kLanes > 1) return FOVEA_COMMON_NAMESPACE::step_kernels::load_transposed(rows, dtype, d, n, lanes);
 #endif
+  LoadTransposedHere(rows, dtype, d, n, lanes);
+}
 FOVEA_INLINE void StoreTransposed(VF (&lanes)[kLanes], const LaneRows<char>& rows, fovea_dtype dtype, size_t live,
                                   size_t d, size_t n) {
   if (!is_f32<kUnscaledFormats>(dtype)) {

@@ -3,16 +3,6 @@
 // Words that follow from others, for the backend headers whose processors have nothing better. Included at the end of a
 // backend header.
 
-#if defined(FOVEA_HAS_RAW_NEXT)
-template <int n>
-FOVEA_INLINE void NextVectors(const float*& p, ptrdiff_t step, VF (&v)[n]) {
-  raw::V r[n];
-  raw::Next(p, step, r);
-  FOVEA_EACH(i, n) v[i] = VF{r[i]};
-}
-#endif
-#undef FOVEA_HAS_RAW_NEXT
-
 #if defined(FOVEA_CLAMP_KEEPS_ZERO)  // ClampMin of zeros of both signs is its first operand
 FOVEA_INLINE VF AtLeast(VF a, VF least) { return ClampMin(a, least); }
 #else

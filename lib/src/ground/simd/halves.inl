@@ -22,7 +22,7 @@ using FloatHalves = NoHalves;
 using OwnHalves = HeliumHalves;
 #else
 #include "ground/simd/half_portable.inl"
-#if defined(FOVEA_HAS_NEON_HALF)
+#if FOVEA_FOR_NEON && FOVEA_WITH_NEON_FP16
 #include "ground/simd/half_neon64.inl"
 using OwnHalves = NeonHalves;
 #elif defined(FOVEA_HAS_AVX512_HALF)

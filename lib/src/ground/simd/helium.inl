@@ -265,6 +265,7 @@ FOVEA_INLINE void StoreNextMulAdd(VF (&v)[n], const float*& b, const float*& c, 
   }
 }
 #define FOVEA_BLOCK_LOOPS "ground/math/block_helium.inl"
+#define FOVEA_FEW_ROW "core/attention/few_row_helium.inl"
 
 // No instruction zips registers. Gathers and scatters take the addresses of four rows as an array holds them in memory.
 template <class T>

@@ -4,6 +4,7 @@
 #ifndef FOVEA_SRC_SIMD_INTEGER_HELIUM_INL_
 #define FOVEA_SRC_SIMD_INTEGER_HELIUM_INL_
 
+#define FOVEA_INTEGER_PRODUCTS "layers/integer/products_helium.inl"
 namespace integers {
 
 constexpr size_t kLanes = 4;

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The words for integers of the target, in a namespace `integers`: those of Helium, or of vectors of one integer.
+// The words for integers of the target, in a namespace `integers`: those of Helium, or of vectors of one integer. A target
+// that has products of its own for all-integer attention names their file in FOVEA_INTEGER_PRODUCTS.
 #ifndef FOVEA_SRC_SIMD_INTEGERS_INL_
 #define FOVEA_SRC_SIMD_INTEGERS_INL_
 
 #if FOVEA_FOR_HELIUM
 #include "ground/simd/integer_helium.inl"
 #else
+#if FOVEA_SMLAD
+#define FOVEA_INTEGER_PRODUCTS "layers/integer/products_smlad.inl"
+#endif
 namespace integers {
 
 constexpr size_t kLanes = 1;

@@ -56,6 +56,7 @@ FOVEA_INLINE VF SpreadLane(VF v) {
   return VF{raw::SpreadLane<i>(Raw(v))};
 }
 FOVEA_INLINE VI AbsI8(VI v) { return VI{raw::AbsI8(Raw(v))}; }
+#define FOVEA_HAS_BLOCKS 1
 template <int kRun>
 FOVEA_INLINE VI LoadBlocks(decltype(kI), const uint8_t* const (&at)[kLanes / 4]) {
   return VI{raw::LoadBlocks<kRun>(at)};

@@ -151,7 +151,6 @@ FOVEA_INLINE void StoreF16N(V v, uint16_t* p, size_t n) { StoreHalvesN(NarrowF16
 #endif
 
 // Loads n consecutive vectors, and advances p by step. From intrinsics g++ 12 makes a load for each.
-#define FOVEA_HAS_RAW_NEXT
 template <int n>
 FOVEA_INLINE void Next(const float*& p, ptrdiff_t step, V (&v)[n]) {
 #if !defined(__clang__)
@@ -218,15 +217,6 @@ FOVEA_INLINE V NextTwo(const float*& p) {
   return v;
 }
 
-#if FOVEA_WITH_NEON_DOTPROD
-#define FOVEA_HAS_NEON_DOT  // the processor may have sdot
-#endif
-#if FOVEA_WITH_NEON_I8MM
-#define FOVEA_HAS_NEON_MATRIX_DOT  // it may have smmla
-#endif
-#if FOVEA_WITH_NEON_FP16
-#define FOVEA_HAS_NEON_HALF  // it may have FEAT_FP16
-#endif
 // From intrinsics g++ 12 makes a load for each vector, and copies vectors for a store of four.
 template <int n>
 FOVEA_INLINE void LoadVectors(const float* p, V (&v)[n]) {
@@ -369,6 +359,13 @@ FOVEA_INLINE VF MulAddLaneUnless(MF m, VF a, VF b, VF c) {
 #define FOVEA_BLOCK_LOOPS "ground/math/block_neon32.inl"
 FOVEA_INLINE VF NextSpread(const float*& p, ptrdiff_t step) { return VF{raw::NextSpread(p, step)}; }
 #endif
+
+template <int n>
+FOVEA_INLINE void NextVectors(const float*& p, ptrdiff_t step, VF (&v)[n]) {
+  raw::V r[n];
+  raw::Next(p, step, r);
+  FOVEA_EACH(i, n) v[i] = VF{r[i]};
+}
 
 #include "ground/simd/derived.inl"
 #include "ground/simd/narrow.inl"

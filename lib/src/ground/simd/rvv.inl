@@ -242,6 +242,7 @@ FOVEA_INLINE VF SumsOfLanes(const VF (&v)[kLanes]) {
 }
 
 // 128-bit blocks of four lanes.
+#define FOVEA_HAS_BLOCKS 1
 template <int kRun>
 FOVEA_INLINE VI LoadBlocks(Tag<int32_t>, const uint8_t* const (&at)[kLanes / 4]) {
   int32_t lanes[kLanes];
@@ -296,6 +297,8 @@ FOVEA_INLINE VI LargestU8(const VI (&v)[4]) {
   const VI halves = MaxU8(lanes, ShiftRight<16>(lanes));
   return And(MaxU8(halves, ShiftRight<8>(halves)), Set(kI, 255));
 }
+
+#define FOVEA_FEW_ROW "core/attention/few_row_rvv.inl"
 
 #define FOVEA_CLAMP_KEEPS_ZERO 1
 #include "ground/simd/derived.inl"

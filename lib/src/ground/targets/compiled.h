@@ -102,8 +102,6 @@
 #define FOVEA_FOR_XSIMD FOVEA_WITH_XSIMD
 #endif
 
-#define FOVEA_FOR_ONE_LANE (FOVEA_FOR_SCALAR && FOVEA_SIMD_LANES == 1)
-
 // Whether the kernels of NEON are those for processors that run instructions in the order of the text. No compiler has
 // a macro for its processor: CMake defines this; other builds define it themselves. FOVEA_WITH_IN_ORDER: they are
 // compiled in addition to the others, in their own namespace.

@@ -5,12 +5,10 @@
 #ifndef FOVEA_SRC_INTEGER_PRODUCTS_INL_
 #define FOVEA_SRC_INTEGER_PRODUCTS_INL_
 
-#if FOVEA_FOR_HELIUM
-#include "layers/integer/products_helium.inl"
-#elif FOVEA_FOR_SCALAR && FOVEA_SMLAD
-#include "layers/integer/products_smlad.inl"
-#else
 #include "layers/integer/rows.inl"
+#if defined(FOVEA_INTEGER_PRODUCTS)
+#include FOVEA_INTEGER_PRODUCTS
+#else
 
 // By plain loops: keys and values are read in place, two keys or four elements at a time.
 

@@ -152,10 +152,6 @@ struct I8Bring {
   }
 };
 
-#if FOVEA_FOR_SCALAR
-#include "core/attention/i8/bring_smlad.inl"
-#endif
-
 // Brings rows for the few-rows kernels.
 template <class Dot>
 struct I8FewBring {

@@ -91,9 +91,6 @@ struct I8FewScores {
     }
   }
 };
-#if FOVEA_FOR_HELIUM
-#include "core/attention/i8/few_scores_helium.inl"
-#endif
 
 template <class Dot>
 struct I8FewRows : I8FewSoftmax<Dot>, I8FewScores<Dot> {

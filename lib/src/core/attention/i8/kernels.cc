@@ -4,15 +4,8 @@
 // file again. There is a kernel for each kind of dot product that processors of the target may have.
 #if !defined(FOVEA_IN_TARGET)
 #include "ground/base/arithmetic.h"
+#define FOVEA_KERNELS_OF_CODES
 #include "ground/targets/options.inl"
-#if FOVEA_FOR_SCALAR
-// g++ 12 makes vectors of loads that are not adjacent, and then reads past the end.
-FOVEA_GNU_OPTIONS("no-tree-loop-vectorize")
-#elif FOVEA_FOR_NEON
-// The softmax takes as long as the products. If registers are renamed, and scheduled only after that, its loop takes
-// 482 cycles on a Cortex-A55 instead of 765, by llvm-mca.
-FOVEA_GNU_OPTIONS("no-schedule-insns", "rename-registers")
-#endif
 #include "core/attention/steps/kernels.h"
 #include "ground/formats/kernels.h"
 #include "ground/math/byte_kernels.h"
@@ -34,15 +27,10 @@ namespace i8 {
 #include "ground/simd/dots.inl"
 #include "core/attention/i8/bring.inl"
 #include "core/attention/i8/tile.inl"
-#if !FOVEA_FOR_ONE_LANE
 #include "core/attention/few_kernel.inl"
 #include "core/attention/i8/few_rows.inl"
-#endif
-#if FOVEA_FOR_HELIUM
-#include "ground/simd/dot_helium_row.inl"
-using DotsOfAttention = DotList<HeliumRow>;
-#else
-using DotsOfAttention = Dots;
+#if defined(FOVEA_OWN_I8)  // of the target's instructions
+#include FOVEA_OWN_I8
 #endif
 
 template <class Dot>
@@ -50,14 +38,13 @@ constexpr void AddKernels(I8Kernels* table) {
   AttentionKernel(&list)[kF16TileKernel - kI8FewRowsKernel] = table->list[dot_row(Dot::kKind)];
   list[kI8TileKernel - kI8FewRowsKernel] =
       TileKernel<I8Tile<Dot>>::Kernel(kCodedFormats, I8Bring<Dot>::BringKeys, I8Bring<Dot>::BringValues);
-#if !FOVEA_FOR_ONE_LANE  // a single lane is never empty
-  // For few rows smmla takes sdot's kernel, and the user's instruction the tile kernel.
-  if constexpr (Dot::kKind != kDotSmmla && Dot::kKind != kDotOwn) {
+  AttentionKernel& few = list[kI8FewRowsKernel - kI8FewRowsKernel];
+  if constexpr (Dot::kKind == kDotSmmla) {
+    few = table->list[dot_row(kDotSdot)][0];  // its processors have sdot, too
+  } else if constexpr (kDotTraits[Dot::kKind].few_rows && kHasFewRows) {
     using Bring = I8FewBring<Dot>;
-    list[kI8FewRowsKernel - kI8FewRowsKernel] =
-        FewRowsKernel<I8FewRows<Dot>>::Kernel(kCodedFormats, Bring::FewBringKeys, Bring::FewBringValues);
+    few = FewRowsKernel<I8FewRows<Dot>>::Kernel(kCodedFormats, Bring::FewBringKeys, Bring::FewBringValues);
   }
-#endif
 }
 
 template <class... Dot>
@@ -65,9 +52,6 @@ constexpr I8Kernels Table(DotList<Dot...>) {
   I8Kernels table = {};
   if (!kHasI8Products) return table;
   (AddKernels<Dot>(&table), ...);
-#if defined(FOVEA_HAS_NEON_MATRIX_DOT)
-  table.list[kDotSmmla][0] = table.list[kDotSdot][0];  // its processors have sdot, too
-#endif
   return table;
 }
 }  // namespace i8

@@ -126,11 +126,4 @@ struct I8Products {
   }
 };
 
-#include "core/attention/i8/products_smlad.inl"
-#if FOVEA_FOR_HELIUM
-#include "core/attention/i8/products_helium.inl"
-#elif FOVEA_FOR_RVV
-#include "core/attention/i8/sums_rvv.inl"
-#endif
-
 #endif  // FOVEA_SRC_ATTENTION_I8_PRODUCTS_INL_

@@ -77,6 +77,4 @@ struct I8Queries {
   }
 };
 
-#include "core/attention/i8/queries_neon64.inl"
-
 #endif  // FOVEA_SRC_ATTENTION_I8_QUERIES_INL_

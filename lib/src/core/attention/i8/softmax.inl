@@ -166,17 +166,4 @@ struct I8Whole {
   }
 };
 
-#include "core/attention/i8/whole_block.inl"
-template <class Dot>
-struct I8Whole<Dot, kDotSdot> : WholeBlock<Dot> {};
-template <class Dot>
-struct I8Whole<Dot, kDotSmmla> : WholeBlock<Dot> {};
-#if FOVEA_FOR_HELIUM
-#include "core/attention/i8/whole_helium.inl"
-#elif FOVEA_FOR_RVV
-#include "core/attention/i8/whole_rvv.inl"
-#elif FOVEA_FOR_SCALAR
-#include "core/attention/i8/whole_row.inl"
-#endif
-
 #endif  // FOVEA_SRC_ATTENTION_I8_SOFTMAX_INL_

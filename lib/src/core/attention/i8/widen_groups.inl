@@ -10,7 +10,7 @@
 
 #include "ground/formats/rows.inl"
 
-#if FOVEA_FOR_SCALAR || FOVEA_FOR_HELIUM  // these lack words for 128-bit blocks
+#if !FOVEA_HAS_BLOCKS
 template <fovea_dtype kType>
 constexpr bool WidensGroups(size_t) {
   return false;

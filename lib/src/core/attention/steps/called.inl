@@ -13,9 +13,7 @@
 constexpr const StepKernels& kTileSteps = FOVEA_COMMON_NAMESPACE::step_kernels::kSteps.tile;
 constexpr const StepKernels& kFewSteps = FOVEA_COMMON_NAMESPACE::step_kernels::kSteps.few;
 #else
-#if !FOVEA_FOR_ONE_LANE
 #include "core/attention/few_block.inl"
-#endif
 #include "ground/math/math.inl"
 namespace apart {
 #include "ground/simd/apart.inl"

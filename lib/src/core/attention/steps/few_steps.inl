@@ -185,19 +185,21 @@ FOVEA_TEMPLATE void FewAddMassOf(const QueryTile& t, float* mass) {
 FOVEA_KERNEL void FewAddMass(const QueryTile& t, float* mass) {
   const uint32_t rows = t.columns / t.row_lanes;
   if (rows == 1) return FewAddMassOf<1>(t, mass);
-  if (rows == 2) return FewAddMassOf<2>(t, mass);
+  if constexpr (kLanes > 1) {
+    if (rows == 2) return FewAddMassOf<2>(t, mass);
+  }
   if constexpr (kLanes > 4) FewAddMassOf<4>(t, mass);  // with 4 lanes, 4 rows fill the tile kernel
 }
 
-constexpr StepKernels kFewSteps = {If(config::kFewRows && kAnyStepServed, FewApplySteps),
+constexpr StepKernels kFewSteps = {If(kHasFewRows && kAnyStepServed, FewApplySteps),
                                    nullptr,
                                    nullptr,
-                                   If(config::kFewRows&& config::kScores, FewStoreScores),
-                                   If(config::kFewRows&& config::kScores, StoreHiddenScores),
-                                   If(config::kFewRows, FewEnd),
-                                   If(config::kFewRows&& config::kStates, FewResume),
-                                   If(config::kFewRows&& config::kStates, FewSuspend),
-                                   If(config::kFewRows&& config::kKeyMass, FewKeepWeights),
-                                   If(config::kFewRows&& config::kKeyMass, FewAddMass)};
+                                   If(kHasFewRows&& config::kScores, FewStoreScores),
+                                   If(kHasFewRows&& config::kScores, StoreHiddenScores),
+                                   If(kHasFewRows, FewEnd),
+                                   If(kHasFewRows&& config::kStates, FewResume),
+                                   If(kHasFewRows&& config::kStates, FewSuspend),
+                                   If(kHasFewRows&& config::kKeyMass, FewKeepWeights),
+                                   If(kHasFewRows&& config::kKeyMass, FewAddMass)};
 
 #endif  // FOVEA_SRC_ATTENTION_STEPS_FEW_STEPS_INL_

@@ -307,10 +307,6 @@ constexpr StepKernels kTileSteps = {
     If(config::kScores, StoreScores), If(config::kScores, StoreHiddenScores), End,
     If(config::kStates, Resume),      If(config::kStates, Suspend),           If(config::kKeyMass, KeepWeights),
     If(config::kKeyMass, AddMass)};
-#if FOVEA_FOR_ONE_LANE  // with one lane the tile kernel has no empty lanes
-constexpr StepKernels kFewSteps = {};
-#else
 #include "core/attention/steps/few_steps.inl"
-#endif
 
 #endif  // FOVEA_SRC_ATTENTION_STEPS_TILE_STEPS_INL_

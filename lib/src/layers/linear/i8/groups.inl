@@ -18,9 +18,17 @@ FOVEA_INLINE const float* GroupScalesOf(const I8TokenTile& t, size_t group) {
 }
 
 // Stores the nibbles of a group as bytes, minus `less`, which is 0 or 8.
-#if FOVEA_FOR_SCALAR
-FOVEA_INLINE void PutNibbles(const uint8_t* nibbles, uint8_t less, int8_t* to) {  // a word of bytes at a time
-  constexpr size_t kOnes = SIZE_MAX / 255, kStep = sizeof(size_t);
+FOVEA_INLINE void PutNibbles(const uint8_t* nibbles, uint8_t less, int8_t* to) {
+  if (kLanes > 1) {
+    typedef uint8_t Bytes __attribute__((vector_size(kScaleGroup / 2)));
+    Bytes bytes;
+    __builtin_memcpy(&bytes, nibbles, sizeof bytes);
+    const Bytes low = (bytes & 15) - less, high = (bytes >> 4) - less;
+    __builtin_memcpy(to, &low, sizeof low);
+    __builtin_memcpy(to + sizeof low, &high, sizeof high);
+    return;
+  }
+  constexpr size_t kOnes = SIZE_MAX / 255, kStep = sizeof(size_t);  // a word of bytes at a time
   for (size_t i = 0; i < kScaleGroup / 2; i += kStep) {
     size_t bytes;
     __builtin_memcpy(&bytes, nibbles + i, kStep);
@@ -33,16 +41,6 @@ FOVEA_INLINE void PutNibbles(const uint8_t* nibbles, uint8_t less, int8_t* to) {
     __builtin_memcpy(to + kScaleGroup / 2 + i, &high, kStep);
   }
 }
-#else
-FOVEA_INLINE void PutNibbles(const uint8_t* nibbles, uint8_t less, int8_t* to) {
-  typedef uint8_t Bytes __attribute__((vector_size(kScaleGroup / 2)));
-  Bytes bytes;
-  __builtin_memcpy(&bytes, nibbles, sizeof bytes);
-  const Bytes low = (bytes & 15) - less, high = (bytes >> 4) - less;
-  __builtin_memcpy(to, &low, sizeof low);
-  __builtin_memcpy(to + sizeof low, &high, sizeof high);
-}
-#endif
 
 // Codes of a row's group in a super-block as bytes, minus kLess in q6_k.
 template <fovea_dtype kType, uint32_t kLess, size_t kCount>

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// queries.inl for AArch64: four rows at a time.
-#ifndef FOVEA_SRC_ATTENTION_I8_QUERIES_NEON64_INL_
-#define FOVEA_SRC_ATTENTION_I8_QUERIES_NEON64_INL_
+// What integer products do in another way on AArch64.
+#ifndef FOVEA_SRC_ATTENTION_I8_OWN_NEON64_INL_
+#define FOVEA_SRC_ATTENTION_I8_OWN_NEON64_INL_
 
 #include "core/attention/i8/queries.inl"
+#include "core/attention/i8/softmax.inl"
+#include "core/attention/i8/whole_block.inl"
 
 template <class Dot>
 struct NeonQueries {
@@ -59,4 +61,9 @@ struct I8Queries<Dot, kDotSdot> : NeonQueries<Dot> {};
 template <class Dot>
 struct I8Queries<Dot, kDotSmmla> : NeonQueries<Dot> {};
 
-#endif  // FOVEA_SRC_ATTENTION_I8_QUERIES_NEON64_INL_
+template <class Dot>
+struct I8Whole<Dot, kDotSdot> : WholeBlock<Dot> {};
+template <class Dot>
+struct I8Whole<Dot, kDotSmmla> : WholeBlock<Dot> {};
+
+#endif  // FOVEA_SRC_ATTENTION_I8_OWN_NEON64_INL_
