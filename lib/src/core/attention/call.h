@@ -16,7 +16,7 @@ class Buffers;
 // What a call on a stream has in addition. Such a call adds keys to the state, or writes the outputs at the end. The
 // arguments that it does not use are 0.
 struct StreamCall {
-  void* state;  // with its header
+  const void* state;  // with its header
   size_t state_bytes;
   StateRows rows;     // [batch][kv_heads][q_tokens][heads of the group]
   int64_t first_key;  // position of the first key of the call, not negative

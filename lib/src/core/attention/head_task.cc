@@ -33,7 +33,7 @@ void find_mask(const fovea_mask& mask, uint32_t entry, uint32_t first_key, MaskS
   step->hides = mask.kind == FOVEA_MASK_F16 ? kHidingMaskF16 : kHidingMask;
   if (mask.kind == FOVEA_MASK_NONE) return;
   const size_t unit = mask_element_bytes(mask.kind);
-  const char* const first = row_of({mask.data, mask.batch_stride, 0, 0}, unit, ptrdiff_t(entry), 0, 0);
+  const char* const first = row_of(fovea_in{mask.data, mask.batch_stride, 0, 0}, unit, ptrdiff_t(entry), 0, 0);
   step->rows = {advanced(first, -ptrdiff_t(first_key * unit * step->step)), stride_bytes(mask.q_stride, unit),
                 stride_bytes(mask.head_stride, unit)};
   static const float kNoFactor = 1.0f;

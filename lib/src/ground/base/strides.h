@@ -55,15 +55,15 @@ void for_each_row(const RowCounts& rows, const Run& run) {
   }
 }
 
-// The row of a token in an array of units of `unit` bytes.
-inline const char* row_of(const fovea_in& array, size_t unit, ptrdiff_t entry, ptrdiff_t head, ptrdiff_t token) {
+inline const char* bytes_of(const void* data) { return static_cast<const char*>(data); }
+inline char* bytes_of(void* data) { return static_cast<char*>(data); }
+// The row of a token in an array of units of `unit` bytes: of an input or an output.
+template <class Array>
+auto row_of(const Array& array, size_t unit, ptrdiff_t entry, ptrdiff_t head, ptrdiff_t token) {
   const size_t bytes = size_t(stride_bytes(array.batch_stride, unit, entry)) +
                        size_t(stride_bytes(array.head_stride, unit, head)) +
                        size_t(stride_bytes(array.token_stride, unit, token));
-  return advanced(static_cast<const char*>(array.data), ptrdiff_t(bytes));
-}
-inline char* row_of(const fovea_out& array, size_t unit, ptrdiff_t entry, ptrdiff_t head, ptrdiff_t token) {
-  return const_cast<char*>(row_of(as_input(array), unit, entry, head, token));
+  return advanced(bytes_of(array.data), ptrdiff_t(bytes));
 }
 
 }  // namespace fovea

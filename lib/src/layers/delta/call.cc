@@ -30,7 +30,8 @@ DeltaEntry tokens_of(const DeltaCall& c, uint32_t entry) {
 }
 
 // The row of a token of a head.
-const char* token_row(const fovea_in& array, size_t unit, const DeltaEntry& of, uint32_t head, uint32_t token) {
+template <class Array>
+auto token_row(const Array& array, size_t unit, const DeltaEntry& of, uint32_t head, uint32_t token) {
   return row_of(array, unit, of.entry, ptrdiff_t(head), of.first + ptrdiff_t(token));
 }
 const float* decay_of(const DeltaCall& c, const DeltaEntry& of, uint32_t head, uint32_t token) {
@@ -153,7 +154,6 @@ class HeadRun {
 
   DeltaColumns columns_of(uint32_t count, uint32_t begin, uint32_t end) const {
     const size_t unit = unit_bytes(c_.dtype), out_unit = unit_bytes(c_.out_dtype);
-    const fovea_in out = {c_.out->data, c_.out->batch_stride, c_.out->head_stride, c_.out->token_stride};
     DeltaColumns columns = {};
     columns.groups = scratch_.groups, columns.count = count, columns.readers = c_.plan.readers;
     columns.key_dim = s_.key_dim, columns.value_dim = s_.value_dim;
@@ -162,10 +162,10 @@ class HeadRun {
     columns.s = memory_.s, columns.u = memory_.u, columns.u_stride = whole_columns(s_.value_dim);
     columns.v_dtype = c_.dtype, columns.out_dtype = c_.out_dtype;
     columns.v = token_row(*c_.v, unit, of_, head_, 0);
-    columns.out = const_cast<char*>(token_row(out, out_unit, of_, head_ * c_.plan.readers, 0));
+    columns.out = token_row(*c_.out, out_unit, of_, head_ * c_.plan.readers, 0);
     columns.v_stride = stride_bytes(c_.v->token_stride, unit);
-    columns.out_stride = stride_bytes(out.token_stride, out_unit);
-    columns.reader_stride = stride_bytes(out.head_stride, out_unit);
+    columns.out_stride = stride_bytes(c_.out->token_stride, out_unit);
+    columns.reader_stride = stride_bytes(c_.out->head_stride, out_unit);
     if (c_.general()) columns.given = given_->groups, columns.given_v = *memory_.given_v;
     return columns;
   }
@@ -221,7 +221,7 @@ template <class Array>
 Array at_head(const Array& array, size_t unit, size_t entry, size_t head) {
   const size_t elements = entry * size_t(array.batch_stride) + head * size_t(array.head_stride);
   Array rows = array;
-  rows.data = const_cast<char*>(static_cast<const char*>(array.data) + ptrdiff_t(elements * unit));
+  rows.data = bytes_of(array.data) + ptrdiff_t(elements * unit);
   return rows;
 }
 

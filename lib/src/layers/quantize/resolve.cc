@@ -24,11 +24,11 @@ fovea_status check_choose(const fovea_quantize_range* range, float fraction, con
   return fraction > 0.0f && fraction <= 1.0f ? FOVEA_OK : FOVEA_ERR_NUMBER;
 }
 
-fovea_status check_conversion(const void* in, size_t in_unit, const void* out, size_t out_unit, size_t count,
-                              float scale, int32_t zero) {
+fovea_status check_conversion(const void* in, size_t in_unit, void* out, size_t out_unit, size_t count, float scale,
+                              int32_t zero) {
   if (!(scale >= kLeastNormal) || !is_finite(scale) || !is_i8_code(zero)) return FOVEA_ERR_NUMBER;
   Buffers buffers;
-  buffers.add_output(const_cast<void*>(out), out_unit, count);
+  buffers.add_output(out, out_unit, count);
   return buffers.add_input({in, 0, 0, 0}, in_unit, RowCounts::one(), count);
 }
 

@@ -42,7 +42,7 @@ void run_pooling(PoolingCall& call);
 void run_embedding(const EmbeddingCall& call);
 
 // As fovea_argmax and fovea_top_k have them, and fovea_integer_argmax and fovea_integer_top_k.
-fovea_status check_select(const void* x, size_t element_bytes, uint32_t count, uint32_t k, const uint32_t* indices);
+fovea_status check_select(const void* x, size_t element_bytes, uint32_t count, uint32_t k, uint32_t* indices);
 uint32_t largest_of(const float* x, uint32_t count);
 uint32_t largest_of(const int8_t* x, uint32_t count);
 void largest_k_of(const float* x, uint32_t count, uint32_t k, uint32_t* indices);

@@ -89,11 +89,11 @@ fovea_status resolve_embedding(const fovea_embedding_args& a, EmbeddingCall* cal
   return FOVEA_OK;
 }
 
-fovea_status check_select(const void* x, size_t element_bytes, uint32_t count, uint32_t k, const uint32_t* indices) {
+fovea_status check_select(const void* x, size_t element_bytes, uint32_t count, uint32_t k, uint32_t* indices) {
   if (k > count) return FOVEA_ERR_SIZE;
   if (k > 0 && (!x || !indices)) return FOVEA_ERR_NULL;
   Buffers buffers;
-  buffers.add_output(const_cast<uint32_t*>(indices), sizeof(uint32_t), k);
+  buffers.add_output(indices, sizeof(uint32_t), k);
   return buffers.add_list(x, element_bytes, count);
 }
 

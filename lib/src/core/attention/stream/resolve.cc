@@ -133,7 +133,7 @@ extern "C" fovea_status fovea_stream_begin(const fovea_plan* plan, fovea_state* 
 
 namespace {
 
-fovea_status call_on_stream(const fovea_plan& plan, fovea_state* state, const fovea_attention_args& args,
+fovea_status call_on_stream(const fovea_plan& plan, const fovea_state* state, const fovea_attention_args& args,
                             void* workspace, size_t workspace_bytes, bool ends) {
   FOVEA_RETURN_IF_ERROR(fovea::check_state_of(plan, state));
   const Workspace parts = {workspace, workspace_bytes, args.slow_workspace, args.slow_workspace_bytes};
@@ -180,8 +180,7 @@ extern "C" fovea_status fovea_stream_end(const fovea_plan* plan, const fovea_sta
   used.alibi_slopes = used.score_vector = nullptr;
   used.block_map = nullptr;
   used.modifier = nullptr;
-  // The state is only read.
-  return call_on_stream(*plan, const_cast<fovea_state*>(state), used, workspace, workspace_bytes, true);
+  return call_on_stream(*plan, state, used, workspace, workspace_bytes, true);
 }
 
 extern "C" fovea_status fovea_stream_merge(const fovea_plan* plan, fovea_state* into, const fovea_state* from) {
