@@ -36,7 +36,7 @@ FOVEA_INLINE void AdditiveBlock(const QueryTile& t, const KeyTile& keys, const f
 
 // Scores of the keys [begin, end). Where fewer than kKeys are left, the last key is repeated.
 FOVEA_CALLED void AdditiveScores(const QueryTile& t, const KeyTile& keys, size_t column) {
-  constexpr int kKeys = kSmallText ? 1 : hn::kRegisters >= 32 ? 4 : 2;
+  constexpr int kKeys = AtOnce(hn::kRegisters >= 32 ? 4 : 2);
   for (uint32_t j = keys.begin; j < keys.end; j += kKeys) {
     const float* key[kKeys];
     for (uint32_t k = 0; k < kKeys; ++k) key[k] = keys.keys.f32(ptrdiff_t(j + k < keys.end ? j + k : keys.end - 1));

@@ -201,7 +201,7 @@ struct F32FewRows {
     }
     FOVEA_EACH(v, kVectors) {
       const size_t e = element + v * kLanes;
-      const bool whole = kVectors > 1 || (!kSmallText && part == kLanes);
+      const bool whole = kVectors > 1 || IsVector(part);
       const VF x = whole ? LoadAs(value, e) : LoadAsN(value, e, part);
       FOVEA_EACH(r, kRows) {
         VF& sum = sums[r][v];
@@ -296,7 +296,7 @@ struct F32FewRows {
   template <int kRows, bool kHides, fovea_dtype kType, class Rows>
   FOVEA_CALLED_TEMPLATE void RestOfFewValues(const QueryTile& t, const KeyTile& keys, const Rows& rows,
                                              size_t element) {
-    constexpr int kStrands = kFewSums / (kSmallText ? kRows : 2 * kRows);
+    constexpr int kStrands = kFewSums / (AtOnce(2) * kRows);
     for (; element < t.value_dim; element += kLanes) {
       const size_t left = t.value_dim - element;
       FewValueBlock<kRows, kHides, 1, kStrands, kType>(t, keys, rows, element, left < kLanes ? left : kLanes);

@@ -41,9 +41,7 @@ struct TileSoftmax {
   FOVEA_SHARED
       void SoftmaxTile(const QueryTile& t, const KeySpan& keys, size_t column, bool hides, bool packs = false) {
     const uint32_t begin = keys.begin, end = keys.end;
-    constexpr size_t kAtOnce = kSmallText          ? 1
-                               : hn::kRegisters > 8 ? 4
-                                                    : 2;  // strands, whose vectors stay in registers
+    constexpr size_t kAtOnce = AtOnce(hn::kRegisters > 8 ? 4 : 2);  // strands, whose vectors stay in registers
     const bool scales = Parts::kPacksWeights && packs;
     const size_t rows = t.columns;
     float* FOVEA_RESTRICT s = t.s + column;

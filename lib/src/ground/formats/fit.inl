@@ -85,7 +85,7 @@ FOVEA_INLINE void NarrowRowI8(const float* x, size_t dim, int8_t* codes, float* 
 // Vectors in a group, and how far loops over them are unrolled. Vectors then stay in registers; for scalars, unrolling
 // would only add code.
 constexpr size_t kGroupVectors = kScaleGroup / kLanes;
-constexpr int kGroupUnroll = kLanes > 1 && !kSmallText ? 8 : 1;
+constexpr int kGroupUnroll = kLanes > 1 ? AtOnce(8) : 1;
 
 // The sum or maximum of a group, in all lanes. Destroys the group.
 template <bool kMax>

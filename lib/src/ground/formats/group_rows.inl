@@ -104,9 +104,7 @@ struct FormatRow<FOVEA_I8> {
 struct CodeRow {
   FormatRow<FOVEA_I8> row;
   FOVEA_INLINE CodeRow Of(const void* data) { return {FormatRow<FOVEA_I8>::Of(data, nullptr)}; }
-  FOVEA_MEMBER VF operator()(size_t d, size_t n) const {
-    return !kSmallText && n == kLanes ? row.Whole(d) : row.Part(d, n);
-  }
+  FOVEA_MEMBER VF operator()(size_t d, size_t n) const { return IsVector(n) ? row.Whole(d) : row.Part(d, n); }
 };
 struct CodesAsTheyAre {
   FOVEA_MEMBER VF Biased(VF codes) const { return hn::Add(codes, hn::Set(kF, kRoundingBias)); }

@@ -63,7 +63,7 @@ FOVEA_INLINE void MultiplyPart(const float*& x, size_t columns, size_t dim, cons
 #if FOVEA_SCALAR_FUSES
   if constexpr (kRows == 4 && kVectors == 1) {
     if (StepsAdjoin<kVectors>(columns)) {
-      constexpr size_t kFours = kSmallText ? 1 : 2;
+      constexpr size_t kFours = AtOnce(2);
       for (size_t n = dim / (4 * kFours); n > 0; --n) {
         FOVEA_EACH(i, kFours) hn::MulAddFour(x, at, acc);
       }

@@ -21,15 +21,17 @@ constexpr bool kSizeCounts = ::fovea::config::kPreferSize;
 // A target that is there to run where the build's better ones do not takes texts for size, too: it compiles in half the
 // time. Those that would take it more than a tenth of its speed ask kSizeCounts.
 constexpr bool kSmallText = kSizeCounts || FOVEA_STANDS_IN;
+// How many are taken at a time: n for speed, else one.
+constexpr int AtOnce(int n) { return kSmallText ? 1 : n; }
+// Whether n <= kLanes elements are a whole vector. Where size counts, one text serves all n.
+FOVEA_INLINE bool IsVector(size_t n) { return !kSmallText && n == kLanes; }
 
 // The number of elements of a vector that begins with element i of a row that ends before element `end`.
 FOVEA_INLINE size_t LanesBefore(size_t i, size_t end) { return end <= i ? 0 : end - i < kLanes ? end - i : kLanes; }
 // The first n <= kLanes elements at p.
-FOVEA_INLINE VF LoadUpTo(const float* p, size_t n) {
-  return !kSmallText && n == kLanes ? hn::LoadU(kF, p) : hn::LoadN(kF, p, n);
-}
+FOVEA_INLINE VF LoadUpTo(const float* p, size_t n) { return IsVector(n) ? hn::LoadU(kF, p) : hn::LoadN(kF, p, n); }
 FOVEA_INLINE void StoreUpTo(VF v, float* p, size_t n) {
-  if (!kSmallText && n == kLanes) return hn::StoreU(v, kF, p);
+  if (IsVector(n)) return hn::StoreU(v, kF, p);
   hn::StoreN(v, kF, p, n);
 }
 

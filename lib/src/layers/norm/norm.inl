@@ -9,7 +9,7 @@
 
 // Vectors whose activation is computed at a time: one alone is a chain of dependent operations, for which a processor
 // waits.
-constexpr int kActivated = kSmallText ? 1 : 4;
+constexpr int kActivated = AtOnce(4);
 
 // y of some vectors from element i on, of which each has n elements.
 template <int kVectors>
@@ -46,7 +46,7 @@ enum class Norm { kSquares, kCentered };
 // Vectors of chains that are summed at a time. Those of sums and of squares fill half the registers at most.
 constexpr size_t kChainVectors = kNormChains / kLanes;
 constexpr size_t kMostVectors = hn::kRegisters / 4 < 8 ? hn::kRegisters / 4 : 8;
-constexpr size_t kVectorsAtOnce = kSmallText ? 1 : kChainVectors < kMostVectors ? kChainVectors : kMostVectors;
+constexpr size_t kVectorsAtOnce = AtOnce(kChainVectors < kMostVectors ? kChainVectors : kMostVectors);
 
 template <Norm kNorm>
 FOVEA_INLINE void AddTo(VF x, float shift, VF* sum, VF* squares) {
@@ -178,7 +178,7 @@ FOVEA_KERNEL float Total(const float* chains) {
 }
 
 // Vectors that are scaled at a time, with their weights and biases.
-constexpr size_t kScaled = kSmallText ? 1 : hn::kRegisters / 2 < 8 ? hn::kRegisters / 2 : 8;
+constexpr size_t kScaled = AtOnce(hn::kRegisters / 2 < 8 ? hn::kRegisters / 2 : 8);
 
 FOVEA_INLINE VF ScaleBy(const NormScale& s, VF y, size_t i, size_t n) {
   if (!s.weight) return s.bias ? hn::Add(y, LoadUpTo(s.bias + i, n)) : y;

@@ -165,7 +165,7 @@ struct I8Products<Dot, kDotSmlad> {
   template <int kStep, int kVectors>
   FOVEA_CALLED_TEMPLATE void MultiplyBlocks(const Pair* x, size_t columns, const Pair* rows, size_t n, ptrdiff_t next,
                                             size_t blocks, Sum* sums) {
-    constexpr int kUnroll = kSmallText ? 1 : 8;
+    constexpr int kUnroll = AtOnce(8);
     if constexpr (kVectors == Dot::kBlockVectors) {  // a whole tile's columns are adjacent
       const ptrdiff_t skip = next * ptrdiff_t(sizeof *rows) - kStep * ptrdiff_t(n);
       return Dot::template MultiplyFourColumns<kStep, kUnroll>(x, rows, n, skip, sums, sums + 8 * blocks);

@@ -49,7 +49,7 @@ struct I8Softmax {
   // the tile belongs to strand j % 16. A tree adds up the strands. So the order of the sum is the same for every begin
   // and end, and for kernels whose lanes are keys.
   FOVEA_SHARED void SoftmaxTile(const QueryTile& t, const KeyTile& keys, size_t column, bool hides) {
-    constexpr uint32_t kAtOnce = kSmallText || hn::kRegisters < 16 ? 1 : 4;
+    constexpr uint32_t kAtOnce = hn::kRegisters < 16 ? 1 : AtOnce(4);
     const size_t rows = t.columns;
     float* const s = t.s + column;
     const uint32_t begin = keys.begin, end = keys.end, padded_end = (end + 3) & ~3u;

@@ -60,7 +60,7 @@ FOVEA_INLINE void ForEachSlot(const QueryTile& t, const Add& add) {
 
 FOVEA_INLINE void AddToMass(float* mass, size_t n, VF sums) {
   sums = ZeroIfSubnormal(sums);
-  if (!kSmallText && n == kLanes) return hn::StoreU(hn::Add(hn::LoadU(kF, mass), sums), kF, mass);
+  if (IsVector(n)) return hn::StoreU(hn::Add(hn::LoadU(kF, mass), sums), kF, mass);
   hn::StoreN(hn::Add(hn::LoadN(kF, mass, n), sums), kF, mass, n);
 }
 

@@ -102,7 +102,7 @@ struct HalfLinear {
                                     size_t column) {
     constexpr size_t kStep = kMost * Half::kLanes;
     for (; column + kStep <= t.columns; column += kStep) MultiplyVectors<kMost>(t, w, output, input, column);
-    if constexpr (kMost > 1) MultiplyColumns<kSmallText ? 1 : kMost - 1>(t, w, output, input, column);
+    if constexpr (kMost > 1) MultiplyColumns<AtOnce(kMost - 1)>(t, w, output, input, column);
   }
 
   FOVEA_SECTION_OF(Half)

@@ -47,7 +47,7 @@ FOVEA_CALLED VF ActivatedOutputs(fovea_activation_kind activation, VF y) {
   Activate(activation, 1.0f, one);
   return one[0];
 }
-constexpr size_t kActivatedAtOnce = kSmallText || kLanes < 4 ? 1 : 4;
+constexpr size_t kActivatedAtOnce = kLanes < 4 ? 1 : AtOnce(4);
 FOVEA_CALLED void ActivateOutputs(fovea_activation_kind activation, VF* y) {
   VF some[kActivatedAtOnce];
   FOVEA_EACH(i, kActivatedAtOnce) some[i] = y[i];

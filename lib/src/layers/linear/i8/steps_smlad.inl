@@ -40,7 +40,7 @@ struct TileSteps<Dot, kDotSmlad> {
   // The products of a whole block with rows that were brought. A separate function: its sums need all registers.
   FOVEA_SECTION_OF(Dot)
   FOVEA_CALLED void MultiplyFourTokens(const Pair* x, const Pair* rows, size_t pairs, Sum* sums, Sum* end) {
-    Dot::template MultiplyFourColumns<8, kSmallText ? 1 : 8>(x, rows, pairs, 0, sums, end);
+    Dot::template MultiplyFourColumns<8, AtOnce(8)>(x, rows, pairs, 0, sums, end);
   }
   // Writes the sums of one row more than an odd count: there is room.
   FOVEA_INLINE bool MultiplyWholeTile(const Code* x, size_t columns, const RowCode* rows, ptrdiff_t stride,
