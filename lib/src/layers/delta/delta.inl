@@ -120,73 +120,60 @@ FOVEA_SHARED void FinishGeneral(const DeltaColumns& c, size_t group, uint32_t re
   for (uint32_t n = 0; n < g.tokens; ++n) finish(n, g.before + n);
 }
 
-// RunColumns for the general rule.
-template <int kVectors, bool kLone = false>
-FOVEA_CALLED_TEMPLATE void RunGeneralColumns(const DeltaColumns& c, uint32_t column) {
+// Takes all token groups through some columns, by the general rule or the other. kLone: there is one token in all.
+template <bool kGeneral, int kVectors, bool kLone = false>
+FOVEA_CALLED_TEMPLATE void RunColumns(const DeltaColumns& c, uint32_t column) {
   float sums[2 * kDeltaTokens * kVectors * kLanes];
-  float* const s = c.s + column / kDeltaColumns * kDeltaColumns * c.key_dim + column % kDeltaColumns;
+  const size_t block = column / kDeltaColumns, within = column % kDeltaColumns;
+  float* const s = kGeneral ? c.s + column / kDeltaColumns * kDeltaColumns * c.key_dim + column % kDeltaColumns
+                            : c.s + block * BlockStep(c, c.key_dim) + within;
   for (uint32_t group = 0; group < c.count; ++group) {
     PrefetchTokens<kVectors>(c, group + 1, column);
     for (uint32_t reader = 0; reader < c.readers; ++reader) {
       const uint32_t at = group * c.readers + reader;
-      const PassOf pass = {c.groups[at].factors,   c.key_dim,           s, c.u + column, c.u_stride, sums,
-                           (*c.given)[at].factors, *c.given_v + column, {}};
-      const float* const of_queries = RunGeneral<kVectors, kLone>(c.groups[at], reader != 0, pass);
+      const DeltaGroup& g = c.groups[at];
+      PassOf pass = {g.factors, c.key_dim, s, c.u + column, c.u_stride, sums, {}, {}, {}};
+      const float* of_queries;
+      if constexpr (kGeneral) {
+        pass.given_factors = (*c.given)[at].factors, pass.given_v = *c.given_v + column;
+        of_queries = RunGeneral<kVectors, kLone>(g, reader != 0, pass);
+      } else {
+        pass.s_row = c.s_row;
+        of_queries = RunPass<kVectors, kLone>(g, reader != 0, c.delta, pass);
+      }
       for (size_t v = 0; v < kVectors * kLanes; v += kLanes) {
-        FinishGeneral(c, at, reader, column + v, sums + v, of_queries + v, kVectors * kLanes);
+        if constexpr (kGeneral) {
+          FinishGeneral(c, at, reader, column + v, sums + v, of_queries + v, kVectors * kLanes);
+        } else {
+          Finish(c, g, reader, column + v, sums + v, of_queries + v, kVectors * kLanes);
+        }
       }
     }
   }
 }
 
-// Takes all token groups through some columns. kLone: there is one token in all.
-template <int kVectors, bool kLone = false>
-FOVEA_CALLED_TEMPLATE void RunColumns(const DeltaColumns& c, uint32_t column) {
-  float sums[2 * kDeltaTokens * kVectors * kLanes];
-  const size_t block = column / kDeltaColumns, within = column % kDeltaColumns;
-  float* const s = c.s + block * BlockStep(c, c.key_dim) + within;
-  for (uint32_t group = 0; group < c.count; ++group) {
-    PrefetchTokens<kVectors>(c, group + 1, column);
-    for (uint32_t reader = 0; reader < c.readers; ++reader) {
-      const DeltaGroup& g = c.groups[group * c.readers + reader];
-      const PassOf pass = {g.factors, c.key_dim, s, c.u + column, c.u_stride, sums, {}, {}, c.s_row};
-      const float* const of_queries = RunPass<kVectors, kLone>(g, reader != 0, c.delta, pass);
-      for (size_t v = 0; v < kVectors * kLanes; v += kLanes) {
-        Finish(c, g, reader, column + v, sums + v, of_queries + v, kVectors * kLanes);
-      }
-    }
-  }
-}
-
-FOVEA_INLINE void PassGeneralColumns(const DeltaColumns& c) {
-  constexpr uint32_t kStep = kGeneralVectors * kLanes;
+template <bool kGeneral>
+FOVEA_INLINE void PassColumnsBy(const DeltaColumns& c) {
+  constexpr int kVectors = kGeneral ? kGeneralVectors : kPassVectors;
+  constexpr uint32_t kStep = kVectors * kLanes;
   uint32_t column = c.begin;
-  if constexpr (kLoneVectors > kGeneralVectors) {
+  if constexpr (kLoneVectors > kVectors) {
     constexpr uint32_t kLoneStep = kLoneVectors * kLanes;
     const bool lone = c.count == 1 && c.groups->tokens == 1;
-    for (; lone && c.end - column >= kLoneStep; column += kLoneStep) RunGeneralColumns<kLoneVectors, true>(c, column);
+    for (; lone && c.end - column >= kLoneStep; column += kLoneStep) {
+      RunColumns<kGeneral, kLoneVectors, true>(c, column);
+    }
   }
-  for (; c.end - column >= kStep; column += kStep) RunGeneralColumns<kGeneralVectors>(c, column);
+  for (; c.end - column >= kStep; column += kStep) RunColumns<kGeneral, kVectors>(c, column);
   if constexpr (kStep > kDeltaColumns) {
-    if (column < c.end) RunGeneralColumns<1>(c, column);
+    if (column < c.end) RunColumns<kGeneral, 1>(c, column);
   }
 }
-
 FOVEA_KERNEL void PassColumns(const DeltaColumns& c) {
-  constexpr uint32_t kStep = kPassVectors * kLanes;
-  uint32_t column = c.begin;
   if constexpr (kHasGeneralDelta) {
-    if (*c.given) return PassGeneralColumns(c);
+    if (*c.given) return PassColumnsBy<true>(c);
   }
-  if constexpr (kLoneVectors > kPassVectors) {
-    constexpr uint32_t kLoneStep = kLoneVectors * kLanes;
-    const bool lone = c.count == 1 && c.groups->tokens == 1;
-    for (; lone && c.end - column >= kLoneStep; column += kLoneStep) RunColumns<kLoneVectors, true>(c, column);
-  }
-  for (; c.end - column >= kStep; column += kStep) RunColumns<kPassVectors>(c, column);
-  if constexpr (kStep > kDeltaColumns) {
-    if (column < c.end) RunColumns<1>(c, column);
-  }
+  PassColumnsBy<false>(c);
 }
 
 // For an element of the key, with its factors: writes the columns of S that fill kRowWriters vectors, with the pending
