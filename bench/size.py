@@ -190,7 +190,7 @@ class Build:
 @functools.lru_cache(maxsize=None)
 def fields(pattern):
     """Names of pointers to functions in these headers of the library."""
-    member_if = r"MemberIf<[^;]*?\(\*\)\([^;]*?\)>\s+(\w+)"
+    member_if = r"\b(?:MemberIf|If\w+)<[^;]*?\(\*\)\([^;]*?\)>\s+(\w+)"
     texts = [path.read_text() for path in (ROOT / "lib").glob(pattern)]
     return {name for text in texts for name in re.findall(r"\(\*(\w+)(?:\[\w+\])?\)\(", text) + re.findall(member_if, text)}
 

@@ -44,7 +44,7 @@ struct HeadTask {
   // Runs a head. False if keys cannot be loaded: then outputs and states are not written, or only in part.
   bool run(QueryTile* tiles, uint32_t count);
 
-  [[no_unique_address]] MemberIf<kHasStates, Part> part;
+  [[no_unique_address]] IfStates<Part> part;
   uint32_t group;    // query heads that share the key head
   bool per_row;      // ALiBi, sinks or tensors need facts of each row
   KeyLimits limits;  // for the batch entry or one part of its keys; then for the range that enter_range chose
@@ -54,10 +54,10 @@ struct HeadTask {
   [[no_unique_address]] MemberIf<kHasLoneTiles, LoneTile> lone;
   KeySource source;
   TypedRows q;
-  [[no_unique_address]] MemberIf<kHasRotation, float*> rotated;  // of WorkerArrays
+  [[no_unique_address]] RotatedIf rotated;  // of WorkerArrays
   ScoreSteps steps;
-  [[no_unique_address]] MemberIf<kHasStates, StateRows> state;      // of the head: taken up
-  [[no_unique_address]] MemberIf<kHasStates, StateRows> state_out;  // put down: the same, unless a stream has a loader
+  [[no_unique_address]] IfStates<StateRows> state;      // of the head: taken up
+  [[no_unique_address]] IfStates<StateRows> state_out;  // put down: the same, unless a stream has a loader
 
   const AttentionCall& call() const { return source.call(); }
   const AttentionKernel& kernel() const { return source.kernel(); }

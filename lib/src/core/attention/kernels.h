@@ -39,6 +39,8 @@ struct KeptKeys {
   uint32_t unused;
 };
 constexpr size_t kKeptKeysFloats = sizeof(KeptKeys) / sizeof(float);
+template <class T>
+using IfKeyMass = MemberIf<config::kKeyMass, T>;
 
 // A tile of query rows and its running softmax. Rows are token-major: row = token * group + head in group. The first
 // `live` rows are real; the others repeat the last one and are never stored.
@@ -66,7 +68,7 @@ struct QueryTile {
   int32_t* lo;     // two arrays: see row_hi
   [[no_unique_address]] MemberIf<config::kAlibi, int32_t*> alibi;  // three arrays: see alibi_pos
   [[no_unique_address]] MemberIf<config::kSinks, float*> sink;     // [columns]  sink logit * log2(e)
-  [[no_unique_address]] MemberIf<config::kKeyMass, KeptWeights> kept;
+  [[no_unique_address]] IfKeyMass<KeptWeights> kept;
 };
 
 // Arrays of columns that have one pointer, because tiles are on the stack, are this far apart.
@@ -209,7 +211,7 @@ struct KeyTile : KeySpan {
   [[no_unique_address]] MemberIf<kFewRowsServed, const void*> next_keys;
   [[no_unique_address]] MemberIf<kHasI8Products, const I8Numbers*> codes = nullptr;  // for integer products
   [[no_unique_address]] MemberIf<kPiecesServed, AttendPart> parts = kAllParts;
-  [[no_unique_address]] MemberIf<config::kKeyMass, float*> kept = nullptr;  // a slot for the weights, or null
+  [[no_unique_address]] IfKeyMass<float*> kept = nullptr;  // a slot for the weights, or null
 
   const I8Numbers& numbers() const { return **codes; }
 };
@@ -343,9 +345,9 @@ struct StepKernels {
   void (*suspend)(const QueryTile&, const StateRows&);
   // keep_weights copies weights of this layout, few-rows: of all rows, to the slot. add_mass, after end, adds what was
   // kept, normalised, to the elements of the head's keys.
-  [[no_unique_address]] MemberIf<config::kKeyMass, void (*)(const QueryTile&, const KeyTile&, const float* weights,
-                                                            size_t column)> keep_weights;
-  [[no_unique_address]] MemberIf<config::kKeyMass, void (*)(const QueryTile&, float* mass)> add_mass;
+  [[no_unique_address]] IfKeyMass<void (*)(const QueryTile&, const KeyTile&, const float* weights, size_t column)>
+      keep_weights;
+  [[no_unique_address]] IfKeyMass<void (*)(const QueryTile&, float* mass)> add_mass;
 };
 
 // Whether what the heads of a small call share is prepared once: LoneTile.

@@ -167,7 +167,7 @@ void carve_key_buffers(Carver& carver, const fovea_plan& plan, bool few_rows, Ke
 // Carves all tiles that the kernel has at once. With a step of 0 each of them is written to tiles[0]: only their bytes
 // matter then.
 void carve(Carver& carver, const fovea_plan& plan, const fovea_plan_kernel& kernel, QueryTile* tiles, uint32_t step,
-           KeyBuffersIf* buffers, MemberIf<kHasRotation, float*>* rotated) {
+           KeyBuffersIf* buffers, RotatedIf* rotated) {
   const bool rows_in_lanes = kKernelTraits[kernel.index].lanes_are_rows;
   const bool i8_tile = is_i8(plan.desc) && rows_in_lanes;
   TileShape shape = i8_tile ? i8_tile_shape(plan, kernel) : tile_shape(plan, kernel, rows_in_lanes);
@@ -207,7 +207,7 @@ CheckedSize measure_worker(const fovea_plan& plan, const fovea_plan_kernel& kern
   Carver carver({nullptr, fast_bytes, nullptr, 0});
   QueryTile tile;
   KeyBuffersIf buffers;
-  MemberIf<kHasRotation, float*> rotated;
+  RotatedIf rotated;
   carve(carver, plan, kernel, &tile, 0, &buffers, &rotated);
   return carver.slow_bytes();
 }

@@ -85,7 +85,7 @@ inline uint32_t codes_in_float(const DotTraits& dot) { return uint32_t(sizeof(fl
 struct WorkerArrays {
   QueryTile tiles[kMostTiles];
   [[no_unique_address]] KeyBuffersIf buffers;
-  [[no_unique_address]] MemberIf<kHasRotation, float*> rotated;  // [tile_rows][head_dim] the queries of a tile
+  [[no_unique_address]] RotatedIf rotated;  // [tile_rows][head_dim] the queries of a tile
   const fovea_plan_kernel* carved_for = nullptr;
 };
 

@@ -24,6 +24,10 @@ constexpr bool kHasSinks = config::kSinks, kHasSoftcap = config::kSoftcap, kHasS
 constexpr bool kHasStreams = config::kStreams, kHasWindows = config::kWindows;
 constexpr bool kSplitsKeys = config::kKeySplits;
 
+template <class T>
+using IfStates = MemberIf<kHasStates, T>;
+using RotatedIf = MemberIf<kHasRotation, float*>;
+
 inline bool is_ring(const fovea_attention_desc& d) { return is_ring(d.kv_kind); }
 inline bool is_paged(const fovea_attention_desc& d) { return is_paged(d.kv_kind); }
 inline bool is_loaded(const fovea_attention_desc& d) { return is_loaded(d.kv_kind); }

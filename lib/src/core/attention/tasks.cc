@@ -276,9 +276,9 @@ class Tasks {
   uint32_t blocks_ = 0;                                           // most row blocks of a head in any entry
   [[no_unique_address]] MemberIf<kSplitsKeys, uint32_t> splits_;  // parts of the keys
   // [splits][batch][kv_heads][rows] for split keys; or the rows that will replace a stream's.
-  [[no_unique_address]] MemberIf<kHasStates, StateRows> states_;
-  [[no_unique_address]] MemberIf<kHasStates, Part> part_ = Part::kWhole;
-  [[no_unique_address]] MemberIf<kHasKeyMass, Massed> massed_ = Massed::kAny;
+  [[no_unique_address]] IfStates<StateRows> states_;
+  [[no_unique_address]] IfStates<Part> part_ = Part::kWhole;
+  [[no_unique_address]] IfKeyMass<Massed> massed_ = Massed::kAny;
 };
 
 }  // namespace

@@ -184,9 +184,9 @@ class HeadRun {
   bool adds_;        // the group before is whole, and not yet in S
 
   // Of the general rule:
-  [[no_unique_address]] MemberIf<kHasGeneralDelta, size_t> given_count_;
-  [[no_unique_address]] MemberIf<kHasGeneralDelta, DeltaGivenScratch> given_;
-  [[no_unique_address]] MemberIf<kHasGeneralDelta, DeltaGivenSets> given_sets_;  // as sets_
+  [[no_unique_address]] IfGeneral<size_t> given_count_;
+  [[no_unique_address]] IfGeneral<DeltaGivenScratch> given_;
+  [[no_unique_address]] IfGeneral<DeltaGivenSets> given_sets_;  // as sets_
 };
 
 // The last group's keys and decays become pending. Its values u are stored already.
@@ -230,7 +230,7 @@ struct DeltaHeadCall {
   DeltaCall call;
   fovea_out out;
   fovea_in q, k, v, decay, beta;
-  [[no_unique_address]] MemberIf<kHasGeneralDelta, fovea_in> a, b;
+  [[no_unique_address]] IfGeneral<fovea_in> a, b;
 
   DeltaHeadCall(const DeltaCall& all, size_t entry, size_t head) : call(all) {
     if (all.ragged_offsets()) call.offsets += entry, entry = 0;

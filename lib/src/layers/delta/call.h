@@ -71,7 +71,7 @@ struct DeltaCall {
   const fovea_out* out;
   const fovea_in *q, *k, *v;
   const fovea_in *decay, *beta;  // null where the rule is not gated, and where it is no delta rule
-  [[no_unique_address]] MemberIf<kHasGeneralDelta, const fovea_in*> a, b;  // null where the rule is not the general one
+  [[no_unique_address]] IfGeneral<const fovea_in*> a, b;  // null where the rule is not the general one
   const fovea_executor* executor;
   char* workspace;
 

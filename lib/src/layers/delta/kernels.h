@@ -29,6 +29,8 @@
 namespace fovea {
 
 constexpr bool kHasGeneralDelta = config::kGeneralDelta;
+template <class T>
+using IfGeneral = MemberIf<kHasGeneralDelta, T>;  // a member that only the general rule has
 
 // Whether kernels of wide vectors read S in an array of the caller, [key_dim][value_dim], where it is.
 constexpr bool kReadsMatrices =
@@ -110,7 +112,7 @@ struct DeltaPrepare {
   DeltaTokens added, tokens;
   const float* q[kDeltaTokens];  // of the new tokens, padded like keys
   float* strands;                // [kDeltaStrands]: for sums
-  [[no_unique_address]] MemberIf<kHasGeneralDelta, DeltaGeneral> general;
+  [[no_unique_address]] IfGeneral<DeltaGeneral> general;
 };
 constexpr uint32_t kDeltaStrands = 256;
 
@@ -127,8 +129,8 @@ struct DeltaColumns {
   const char* v;
   char* out;
   ptrdiff_t v_stride, out_stride, reader_stride;  // in bytes, from a token to the next, and from a reader to the next
-  [[no_unique_address]] MemberIf<kHasGeneralDelta, const DeltaGiven*> given;  // as groups; null with the other rules
-  [[no_unique_address]] MemberIf<kHasGeneralDelta, float*> given_v;           // as u
+  [[no_unique_address]] IfGeneral<const DeltaGiven*> given;  // as groups; null with the other rules
+  [[no_unique_address]] IfGeneral<float*> given_v;           // as u
   // If not 0, S is in an array of the caller, and this is from an element of the key to the next. Then S is only read.
   [[no_unique_address]] MemberIf<kReadsMatrices, ptrdiff_t> s_row;
 };
@@ -142,9 +144,9 @@ struct DeltaMatrix {
   DeltaTokens tokens;
   float* out;
   ptrdiff_t out_stride;
-  [[no_unique_address]] MemberIf<kHasGeneralDelta, DeltaTokens> given;     // only keys; null with the other rules
-  [[no_unique_address]] MemberIf<kHasGeneralDelta, const float*> given_v;  // as u
-  [[no_unique_address]] MemberIf<kReadsMatrices, ptrdiff_t> s_row;         // as that of DeltaColumns
+  [[no_unique_address]] IfGeneral<DeltaTokens> given;               // only keys; null with the other rules
+  [[no_unique_address]] IfGeneral<const float*> given_v;            // as u
+  [[no_unique_address]] MemberIf<kReadsMatrices, ptrdiff_t> s_row;  // as that of DeltaColumns
 };
 
 struct DeltaKernels {
@@ -155,7 +157,7 @@ struct DeltaKernels {
   void (*columns)(const DeltaColumns&);
   void (*matrix)(const DeltaMatrix&);
   // prepare for the general rule.
-  [[no_unique_address]] MemberIf<kHasGeneralDelta, void (*)(const DeltaPrepare&)> prepare_general;
+  [[no_unique_address]] IfGeneral<void (*)(const DeltaPrepare&)> prepare_general;
 };
 
 FOVEA_TABLES(DeltaKernels, kDelta, delta_kernels)

@@ -50,7 +50,7 @@ struct PassOf {
   size_t u_stride;
   float* sums;  // [each key that reads, then each query][columns]
   // Of the general rule:
-  [[no_unique_address]] MemberIf<kHasGeneralDelta, const float*> given_factors, given_v;
+  [[no_unique_address]] IfGeneral<const float*> given_factors, given_v;
   [[no_unique_address]] MemberIf<kReadsMatrices, ptrdiff_t> s_row;  // as that of DeltaColumns
 };
 

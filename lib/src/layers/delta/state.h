@@ -20,7 +20,7 @@ struct DeltaHead {
   float* u;      // [kDeltaTokens][whole_columns(value_dim)]
   float* decay;  // [kDeltaTokens][decay_stride]: logarithms
   // Of the general rule: [kDeltaTokens][whole_columns(key_dim)], [kDeltaTokens][whole_columns(value_dim)].
-  [[no_unique_address]] MemberIf<kHasGeneralDelta, float*> given_k, given_v;
+  [[no_unique_address]] IfGeneral<float*> given_k, given_v;
 };
 
 // Whether a state, or the arguments of a call, are for the general rule.
