@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Attention against the double reference: shapes, every option alone, and what happens at the edges. Every case runs on
-// every target. Which field is held by which test stands in misuse_test.cc.
+// Attention against the double reference: shapes, options at the ends of their ranges, and what happens at the edges.
+// Every case runs on every target. attention_pairs_test.cc has the options with one another.
 #include <cfloat>
 #include <cstdlib>
 #include <utility>
@@ -145,19 +145,6 @@ TEST_CASE("attention: batch, q_tokens and kv_tokens of zero are allowed", "[shor
   }
 }
 
-TEST_CASE("attention: any layout and any stride, 0 and negative ones too, is read and written where it lies",
-          "[short]") {
-  for (const auto& [layout, mask] : every({Layout::kHeadsFirst, Layout::kTokensFirst, Layout::kPacked, Layout::kPadded,
-                                           Layout::kBroadcast, Layout::kReversed},
-                                          {FOVEA_MASK_F32, FOVEA_MASK_BYTE, FOVEA_MASK_NONE})) {
-    Problem p = masked(mask);
-    p.layout = layout, p.stage = FOVEA_SCORES_SOFTMAX;
-    p.seed = mask == FOVEA_MASK_F32 ? 1 : mask == FOVEA_MASK_BYTE ? 2 : 3;
-    p.placement = Placement(p.seed % 3);
-    CHECK(run_on_all_targets(p) == "");
-  }
-}
-
 TEST_CASE("attention: a batch or head stride of 0 repeats the data along its dimension", "[short]") {
   for (const auto& [input, stride] : every({0, 1, 2}, {&fovea_in::batch_stride, &fovea_in::head_stride})) {
     AttentionCase test(base());
@@ -167,25 +154,10 @@ TEST_CASE("attention: a batch or head stride of 0 repeats the data along its dim
   }
 }
 
-TEST_CASE("attention: query heads share key heads in groups", "[short]") {
-  for (const auto& [heads, q_tokens] : every(kHeads, {1u, 2u, 9u, 33u})) {
-    Problem p = base();
-    p.q_heads = heads.q, p.kv_heads = heads.kv, p.q_tokens = q_tokens, p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
-    p.alibi = p.sinks = true;
-    CHECK(run_on_all_targets(p) == "");
-  }
-}
+// ------------------------------------------------------------------------------------------------------------ options
 
-// ------------------------------------------------------------------------------------------------- every option alone
-
-TEST_CASE("attention: scale multiplies the scores, with its sign, and 0 means 1 / sqrt(head_dim)", "[short]") {
-  const Problem without = base();
-  for (const float scale : {1.0f, 0.125f, -0.5f, 1e-3f}) {
-    Problem with = without;
-    with.scale = scale;
-    check_option(with, without);
-  }
-  Problem named = without;
+TEST_CASE("attention: a scale of 0 means 1 / sqrt(head_dim)", "[short]") {
+  Problem named = base();
   named.scale = 0.25f, named.head_dim = 16;
   Problem by_default = named;
   by_default.scale = 0;
@@ -193,13 +165,8 @@ TEST_CASE("attention: scale multiplies the scores, with its sign, and 0 means 1 
   CHECK(run_on_all_targets(by_default) == "");
 }
 
-TEST_CASE("attention: softcap bends the scores, after the scale and before bias and masks", "[short]") {
+TEST_CASE("attention: a softcap may be as small or large as f32 holds its steps", "[short]") {
   const Problem without = base();
-  for (const float softcap : {0.5f, 3.0f, 50.0f}) {
-    Problem with = without;
-    with.softcap = softcap;
-    check_option(with, without);
-  }
   constexpr float kMostSoftcap = 5.8e37f;
   for (const float softcap : {1e-30f, FLT_MIN, 1e30f, kMostSoftcap}) {
     Problem with = without;
@@ -223,22 +190,6 @@ TEST_CASE("attention: softcap bends the scores, after the scale and before bias 
   CHECK(run_on_all_targets(with) == "");
 }
 
-TEST_CASE("attention: causal top-left hides the keys behind the query's own index", "[short]") {
-  Problem with = base();
-  with.causal = FOVEA_CAUSAL_TOP_LEFT;
-  check_option(with, base());
-  with.q_tokens = 100, with.kv_tokens = 70;
-  CHECK(run_on_all_targets(with) == "");
-}
-
-TEST_CASE("attention: causal bottom-right lets the last query see the last key", "[short]") {
-  Problem with = base(), without = base();
-  with.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
-  check_option(with, without);
-  without.causal = FOVEA_CAUSAL_TOP_LEFT;
-  check_option(with, without);
-}
-
 TEST_CASE("attention: causal bottom-right with more queries than keys lets the first ones see nothing", "[short]") {
   for (const uint32_t kv_tokens : {0u, 1u, 8u, 64u, 65u}) {
     Problem p = base();
@@ -250,41 +201,14 @@ TEST_CASE("attention: causal bottom-right with more queries than keys lets the f
   }
 }
 
-TEST_CASE("attention: causal bottom-right counts from each entry's own length", "[short]") {
-  Problem with = base(), without = base();
-  with.causal = without.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
-  with.kv_lengths = {70, 7};
-  check_option(with, without);
-}
-
-TEST_CASE("attention: causal positions put each entry's first query where they say, before the first key too",
-          "[short]") {
-  Problem with = base(), without = base();
-  with.causal = FOVEA_CAUSAL_POSITIONS;
-  without.causal = FOVEA_CAUSAL_TOP_LEFT;
-  with.positions = {5, 40};
-  check_option(with, without);
+TEST_CASE("attention: causal positions may be before the first key, and behind the last", "[short]") {
+  Problem p = base();
+  p.causal = FOVEA_CAUSAL_POSITIONS;
   for (const int64_t position : {int64_t{-1}, int64_t{-5}, int64_t{-18}, int64_t{-19}, int64_t{-1000}, int64_t{63},
                                  int64_t{64}, int64_t{82}, int64_t{83}, int64_t{5000}}) {
-    with.positions = {position, 0};
-    CHECK(run_on_all_targets(with) == "");
+    p.positions = {position, 0};
+    CHECK(run_on_all_targets(p) == "");
   }
-}
-
-TEST_CASE("attention: window_left counts visible keys, the query's own included", "[short]") {
-  Problem without = base();
-  without.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
-  for (const uint32_t window : {1u, 2u, 8u, 63u, 64u, 65u}) {
-    Problem with = without;
-    with.window_left = window;
-    if (window < 64) check_option(with, without);
-    CHECK(run_on_all_targets(with) == "");
-  }
-  without.causal = FOVEA_CAUSAL_NONE;
-  without.positions = {3, 30};
-  Problem with = without;
-  with.window_left = 9;
-  check_option(with, without);
 }
 
 TEST_CASE("attention: pinned tokens stay visible, whatever window_left says", "[short]") {
@@ -324,21 +248,6 @@ TEST_CASE("attention: pinned tokens stay visible, whatever window_left says", "[
     REQUIRE(plain.run({target}) == "");
     CHECK(std::memcmp(pinned.out().data(), plain.out().data(), plain.out().size() * sizeof(float)) == 0);
   }
-}
-
-TEST_CASE("attention: window_right counts visible keys, the query's own included", "[short]") {
-  Problem without = base();
-  without.positions = {3, 30};
-  for (const uint32_t window : {1u, 2u, 8u, 33u}) {
-    Problem with = without;
-    with.window_right = window;
-    check_option(with, without);
-  }
-  // 1 is a causal limit.
-  Problem right = without, causal = without;
-  right.window_right = 1;
-  causal.causal = FOVEA_CAUSAL_POSITIONS;
-  REQUIRE(effect_is_visible(right, causal) != "");
 }
 
 TEST_CASE("attention: windows and ALiBi without a causal limit go by the diagonal that is named, without positions",
@@ -394,30 +303,18 @@ TEST_CASE("attention: positions as far out as 2^62 work with causal limits and w
 }
 
 TEST_CASE("attention: kv_lengths hide the keys behind each entry's length", "[short]") {
-  Problem with = base();
-  with.batch = 3;
-  Problem without = with;
-  with.kv_lengths = {83, 5, 64};
-  check_option(with, without);
+  Problem p = base();
+  p.batch = 3;
   for (const uint32_t length : {0u, 1u, 7u, 8u, 63u, 65u, 82u}) {
-    with.kv_lengths = {length, 83, length};
-    with.stage = fovea_scores_stage(length % 5);
-    CHECK(run_on_all_targets(with) == "");
+    p.kv_lengths = {length, 83, length};
+    p.stage = fovea_scores_stage(length % 5);
+    CHECK(run_on_all_targets(p) == "");
   }
 }
 
-TEST_CASE("attention: a float mask is added to the scores, and hides where it is -inf or near -FLT_MAX", "[short]") {
-  check_option(masked(FOVEA_MASK_F32), base());
-}
-
-TEST_CASE("attention: a byte mask hides where it is 0 and shows where it is anything else", "[short]") {
-  check_option(masked(FOVEA_MASK_BYTE), base());
-}
-
-TEST_CASE("attention: a mask of f16 or bf16 is added, and hides where it is -inf or the lowest number", "[short]") {
+TEST_CASE("attention: a mask of f16 or bf16 hides where it is the lowest number", "[short]") {
   for (const fovea_mask_kind kind : {FOVEA_MASK_F16, FOVEA_MASK_BF16}) {
     Problem with = masked(kind);
-    check_option(with, base());
     // All keys of query 2 have the lowest number: it sees none. The next number above hides nothing.
     with.mask_heads = with.mask_batch = false;
     AttentionCase test(with);
@@ -435,33 +332,6 @@ TEST_CASE("attention: a mask of f16 or bf16 is added, and hides where it is -inf
         if (kind == FOVEA_MASK_F16) CHECK(lse[row + 3] > -66000.0f);
       }
     }
-  }
-}
-
-TEST_CASE("attention: a mask of one element a row counts for all keys that it covers", "[short]") {
-  for (const fovea_mask_kind kind : kMasks) {
-    Problem with = masked(kind);
-    with.mask_keys = false, with.mask_missing = 11;
-    Problem each = with;
-    each.mask_keys = true;
-    check_option(with, each);
-    for (const auto& [batch, heads, queries] : every({false, true}, {false, true}, {false, true})) {
-      with.mask_batch = batch, with.mask_heads = heads, with.mask_queries = queries;
-      CHECK(run_on_all_targets(with) == "");
-    }
-  }
-}
-
-TEST_CASE("attention: a mask that is added may have a factor for each head, which brings back nothing that it hides",
-          "[short]") {
-  for (const fovea_mask_kind kind : {FOVEA_MASK_F32, FOVEA_MASK_F16, FOVEA_MASK_BF16}) {
-    Problem with = masked(kind);
-    with.mask_factors = true;  // head 2 has a factor of 0
-    Problem without = with;
-    without.mask_factors = false;
-    check_option(with, without);
-    with.mask_heads = with.mask_keys = false;
-    CHECK(run_on_all_targets(with) == "");
   }
 }
 
@@ -517,25 +387,12 @@ TEST_CASE("attention: each mask stride moves along its dimension, and 0 broadcas
 
 TEST_CASE("attention: keys that a shorter mask does not cover are hidden", "[short]") {
   for (const auto& [kind, missing] : every({FOVEA_MASK_F32, FOVEA_MASK_BYTE}, {1u, 3u, 18u, 19u, 20u, 60u, 82u, 83u})) {
-    Problem with = masked(kind);
-    with.mask_missing = missing;
-    if (missing > 1) REQUIRE(effect_is_visible(with, masked(kind)) == "");
-    CHECK(run_on_all_targets(with) == "");
-    with.mask_queries = with.mask_heads = false, with.placement = Placement::kOffset;
-    with.stage = FOVEA_SCORES_SOFTMAX;
-    CHECK(run_on_all_targets(with) == "");
-  }
-}
-
-TEST_CASE("attention: ALiBi takes slope times distance off the score, for each query head its own", "[short]") {
-  for (const fovea_causal causal :
-       {FOVEA_CAUSAL_NONE, FOVEA_CAUSAL_TOP_LEFT, FOVEA_CAUSAL_BOTTOM_RIGHT, FOVEA_CAUSAL_POSITIONS}) {
-    Problem without = base();
-    without.causal = causal;
-    if (causal == FOVEA_CAUSAL_NONE || causal == FOVEA_CAUSAL_POSITIONS) without.positions = {37, 4};
-    Problem with = without;
-    with.alibi = true;
-    check_option(with, without);
+    Problem p = masked(kind);
+    p.mask_missing = missing;
+    CHECK(run_on_all_targets(p) == "");
+    p.mask_queries = p.mask_heads = false, p.placement = Placement::kOffset;
+    p.stage = FOVEA_SCORES_SOFTMAX;
+    CHECK(run_on_all_targets(p) == "");
   }
 }
 
@@ -551,27 +408,16 @@ TEST_CASE("attention: ALiBi of far positions has the distance to the last repres
   }
 }
 
-TEST_CASE("attention: a sink joins the normalisation of its head and has no value", "[short]") {
-  Problem with = base();
-  with.sinks = true;
-  check_option(with, base());
-  AttentionCase large(with), small(with);
-  for (uint32_t h = 0; h < with.q_heads; ++h) {
+TEST_CASE("attention: a sink may be far above or below all scores", "[short]") {
+  Problem p = base();
+  p.sinks = true;
+  AttentionCase large(p), small(p);
+  for (uint32_t h = 0; h < p.q_heads; ++h) {
     large.sinks()[h] = 60.0f + float(h);
     small.sinks()[h] = -300.0f;
   }
   CHECK(run_on_all_targets(large) == "");
   CHECK(run_on_all_targets(small) == "");
-}
-
-TEST_CASE("attention: lse is the natural logarithm of the sum of exponentials, and its absence changes nothing",
-          "[short]") {
-  for (const auto& [layout, lse] :
-       every({Layout::kHeadsFirst, Layout::kTokensFirst, Layout::kPadded, Layout::kReversed}, {true, false})) {
-    Problem p = base();
-    p.layout = layout, p.lse = lse;
-    CHECK(run_on_all_targets(p) == "");
-  }
 }
 
 TEST_CASE("attention: a small call has the same bits whether lse is asked for or not", "[short]") {
@@ -604,19 +450,6 @@ TEST_CASE("attention: a small call has the same bits whether lse is asked for or
       CHECK(std::equal(a.begin(), a.end(), b.begin(), b.end(),
                        [](float x, float y) { return bits_of(x) == bits_of(y) || (std::isnan(x) && std::isnan(y)); }));
     }
-  }
-}
-
-TEST_CASE("attention: scores come out at each of the four stages", "[short]") {
-  for (const auto& [stage, layout, biased, sinks] :
-       every({FOVEA_SCORES_SCALED, FOVEA_SCORES_CAPPED, FOVEA_SCORES_MASKED, FOVEA_SCORES_SOFTMAX},
-             {Layout::kHeadsFirst, Layout::kPadded, Layout::kTokensFirst, Layout::kReversed}, {false, true},
-             {false, true})) {
-    Problem p = base();
-    p.layout = layout, p.stage = stage, p.softcap = 2.5f;
-    if (biased) p.mask = FOVEA_MASK_F32, p.alibi = true, p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, p.window_left = 30;
-    if (sinks) p.sinks = true, p.kv_lengths = {60, 83};
-    CHECK(run_on_all_targets(p) == "");
   }
 }
 

@@ -3,7 +3,6 @@
 // Caches of keys and values: entries that are copied, shared and restored, and the ways in which tokens may come.
 #include <cstdlib>
 
-#include "support/cache_model.h"
 #include "support/test.h"
 
 namespace fovea_test {
@@ -61,32 +60,6 @@ struct Tokens {
 };
 
 }  // namespace
-
-TEST_CASE("cache: an entry copied, in part or whole, to a cache of any kind, is there, and what was copied stays",
-          "[short]") {
-  for (const auto& [type, from_kind] : every({FOVEA_F32, FOVEA_F16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0},
-                                             {FOVEA_KV_STRIDED, FOVEA_KV_PAGED, FOVEA_KV_RING})) {
-    CacheModel from(cache_of(from_kind, type), 3);
-    from.give_pages(0, 50);
-    REQUIRE(from.append(FOVEA_TARGET_BEST, 0, {50}) == FOVEA_OK);
-    if (from_kind == FOVEA_KV_RING) REQUIRE(from.append(FOVEA_TARGET_BEST, 0, {40}) == FOVEA_OK);
-    for (const fovea_kv_kind to_kind : {FOVEA_KV_STRIDED, FOVEA_KV_PAGED, FOVEA_KV_RING}) {
-      fovea_kv_cache larger = cache_of(to_kind, type);
-      larger.batch = 2;
-      if (to_kind == FOVEA_KV_STRIDED) larger.max_tokens = 100;
-      if (to_kind == FOVEA_KV_PAGED) larger.page_tokens = 7, larger.pages = 18;
-      CacheModel to(larger, 4);
-      to.give_pages(0, 30), to.give_pages(1, 60);
-      REQUIRE(to.append(FOVEA_TARGET_BEST, 0, {30, 7}) == FOVEA_OK);
-      for (const uint32_t tokens : {0u, 1u, 33u, 50u, 51u, 90u}) {
-        INFO(type_name(type) << " kind " << from_kind << " to " << to_kind << ", tokens " << tokens);
-        CHECK(to.copy(1, from, 0, tokens) == to.may_copy(1, from, 0, tokens));
-        CHECK(to.check(FOVEA_TARGET_BEST) == "");
-        CHECK(from.check(FOVEA_TARGET_BEST) == "");
-      }
-    }
-  }
-}
 
 TEST_CASE("cache: pages that two entries share are not copied, and none is copied over another that is read",
           "[short]") {
@@ -224,39 +197,6 @@ TEST_CASE("cache: what cannot be copied has its status, and changes nothing", "[
   // An entry to itself: its first tokens stay.
   CHECK(fovea_kv_copy(&to.cache, 2, &to.cache, 2, 13) == FOVEA_OK);
   CHECK(to.cache.lengths[2] == 13);
-}
-
-TEST_CASE("cache: listed tokens are kept in order, in all formats and kinds, and further tokens follow them",
-          "[short]") {
-  for (const auto& [type, kind, in_keys] :
-       every(kKeyTypes, {FOVEA_KV_STRIDED, FOVEA_KV_PAGED, FOVEA_KV_RING}, {0u, 1u})) {
-    fovea_kv_cache desc = cache_of(kind, type);
-    desc.values_in_keys = in_keys, desc.max_tokens = 40;
-    CacheModel model(desc, 7);
-    INFO(type_name(type) << " kind " << kind << (in_keys != 0 ? ", values in keys" : ""));
-    for (const uint32_t entry : {0u, 1u}) {
-      model.give_pages(entry, 40);
-      REQUIRE(model.append(FOVEA_TARGET_BEST, entry, {36}) == FOVEA_OK);
-    }
-    // By then the ring has replaced tokens, and its oldest is in the middle of its slots.
-    if (kind == FOVEA_KV_RING) REQUIRE(model.append(FOVEA_TARGET_BEST, 1, {21}) == FOVEA_OK);
-    const auto keep = [&](uint32_t step, uint32_t first) {
-      std::vector<uint32_t> kept;
-      for (uint32_t token = first; token < model.length(1); token += step) {
-        if (token < model.cache.pinned_tokens || token >= model.oldest(1)) kept.push_back(token);
-      }
-      CHECK(model.compact(1, kept) == FOVEA_OK);
-      CHECK(model.check(FOVEA_TARGET_BEST) == "");
-    };
-    keep(1, 1);  // all but one
-    keep(3, 0);
-    REQUIRE(model.append(FOVEA_TARGET_BEST, 1, {kind == FOVEA_KV_RING ? 70u : 9u}) == FOVEA_OK);
-    CHECK(model.check(FOVEA_TARGET_BEST) == "");
-    keep(1, kind == FOVEA_KV_RING ? 3 : 0);
-    keep(1, 100);  // none
-    REQUIRE(model.append(FOVEA_TARGET_BEST, 1, {12}) == FOVEA_OK);
-    CHECK(model.check(FOVEA_TARGET_BEST) == "");
-  }
 }
 
 TEST_CASE("cache: a list of tokens that cannot be kept has its status, and changes nothing", "[short]") {

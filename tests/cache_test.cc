@@ -2,7 +2,7 @@
 //
 // Caches of keys and values: what is put in is there, in order and to within the format's error, whatever comes
 // between; what does not fit changes nothing.
-#include "support/cache_model.h"
+#include "support/cache_steps.h"
 #include "support/test.h"
 
 namespace fovea_test {
@@ -26,83 +26,48 @@ fovea_kv_cache cache_of(const Kind& kind, fovea_dtype key_dtype, fovea_dtype val
   return c;
 }
 
-void run_operations(const Kind& kind, fovea_dtype keys, fovea_dtype values, uint64_t seed, int operations,
-                    bool values_in_keys = false) {
-  fovea_kv_cache empty = cache_of(kind, keys, values);
-  empty.values_in_keys = values_in_keys;
-  CacheModel model(empty, seed);
-  const std::vector<fovea_target> all = targets();
-  for (int i = 0; i < operations; ++i) {
-    const uint64_t bits = random_bits(seed + 5, uint64_t(i));
-    const fovea_target target = all[bits % all.size()];
-    const auto entry = uint32_t(bits >> 8) % 3;
-    const uint32_t length = model.length(entry);
-    INFO("operation " << i << ", kind " << kind.kind << ", " << type_name(keys) << "/" << type_name(values));
-    switch (bits >> 16 & 7) {
-      case 0: {
-        const auto to = uint32_t(bits >> 24) % (length + 1);
-        const fovea_status want = model.loses(entry, to) ? FOVEA_ERR_LENGTH : FOVEA_OK;
-        CHECK(model.truncate(entry, to) == want);
-        break;
-      }
-      case 1: {
-        const uint32_t from = (entry + 1 + uint32_t(bits >> 40) % 2) % 3;
-        const auto tokens = uint32_t(bits >> 24) % (model.length(from) + 1);
-        if (tokens > length) model.give_pages(entry, tokens - length);
-        if ((bits >> 60) == 5) {
-          CHECK(model.truncate(entry, 0) == FOVEA_OK);
-        } else {
-          const fovea_status want = model.may_copy(entry, model, from, tokens);
-          CHECK(model.copy(entry, model, from, tokens) == want);
-        }
-        break;
-      }
-      case 2: {
-        const auto to = uint32_t(bits >> 24) % (length + 1);
-        CHECK(model.take_back_and_restore(entry, to) == (model.loses(entry, to) ? FOVEA_ERR_LENGTH : FOVEA_OK));
-        break;
-      }
-      default: {
-        const uint32_t batch = 1 + uint32_t(bits >> 20) % (3 - entry);
-        std::vector<uint32_t> counts;
-        bool fits = true;
-        for (uint32_t b = 0; b < batch; ++b) {
-          counts.push_back(uint32_t(bits >> (24 + 6 * b)) % 20);
-          if ((bits >> 60) == 3) counts.back() += 60;
-          model.give_pages(entry + b, counts.back());
-          fits = fits && model.fits(entry + b, counts.back());
-        }
-        const fovea_dtype dtype = (bits >> 58 & 3) == 1 ? FOVEA_F16 : (bits >> 58 & 3) == 2 ? FOVEA_BF16 : FOVEA_F32;
-        const bool packed = (bits >> 57 & 1) != 0;
-        CHECK(model.append(target, entry, counts, dtype, packed) == (fits ? FOVEA_OK : FOVEA_ERR_FULL));
-      }
-    }
-    REQUIRE(model.check(target) == "");
+// Numbers that are drawn one after the other.
+struct Random {
+  uint64_t seed, next = 0;
+
+  uint32_t below(uint32_t bound) { return uint32_t(random_bits(seed, next++) % bound); }
+  bool flag() { return below(2) != 0; }
+  template <class T, size_t N>
+  T choose(const T (&choices)[N]) {
+    return choices[below(N)];
+  }
+};
+
+// Another cache has the same rows, but is of another kind.
+void run_steps(const Kind& kind, const Kind& other_kind, fovea_dtype keys, fovea_dtype values, bool values_in_keys,
+               int steps) {
+  fovea_kv_cache empty = cache_of(kind, keys, values), beside = cache_of(other_kind, keys, values);
+  empty.values_in_keys = beside.values_in_keys = values_in_keys;
+  const uint64_t seed = 17 + keys;
+  CacheModel model(empty, seed), other(beside, seed + 1);
+  Random random = {seed + 5};
+  for (int i = 0; i < steps; ++i) {
+    INFO("step " << i << ", kinds " << kind.kind << " and " << other_kind.kind << ", " << type_name(keys) << "/"
+                 << type_name(values) << (values_in_keys ? ", values in keys" : ""));
+    REQUIRE(step(random, model, other) == "");
+  }
+}
+
+// Values of the same format, or of another one.
+void run_all_steps(int steps) {
+  for (const auto& [i, type, in_keys] : every({0u, 1u, 2u, 3u}, kKeyTypes, {false, true})) {
+    const fovea_dtype values = in_keys ? type : kKeyTypes[(type + 2) % std::size(kKeyTypes)];
+    run_steps(kKinds[i], kKinds[(i + type) % 4], type, values, in_keys, steps);
   }
 }
 
 }  // namespace
 
-TEST_CASE("cache: whatever is put in, taken back and put in again is there", "[short]") {
-  const fovea_dtype pairs[][2] = {
-      {FOVEA_F32, FOVEA_F16}, {FOVEA_I8, FOVEA_BF16}, {FOVEA_I4, FOVEA_I8}, {FOVEA_Q8_0, FOVEA_Q4_0}};
-  for (const Kind& kind : kKinds) {
-    for (const auto& pair : pairs) run_operations(kind, pair[0], pair[1], 17 + pair[0], 25);
-  }
+TEST_CASE("cache: whatever is put in, copied, taken back, left out and put in again is there", "[short]") {
+  run_all_steps(25);
 }
 
-TEST_CASE("cache: the same where values are the first elements of keys", "[short]") {
-  for (const auto& [kind, type] : every(kKinds, kKeyTypes)) {
-    run_operations(kind, type, type, 29 + type, 20, true);
-  }
-}
-
-TEST_CASE("cache: the same for many operations") {
-  for (const auto& [kind, type] : every(kKinds, kKeyTypes)) {
-    run_operations(kind, type, kKeyTypes[(type + 2) % std::size(kKeyTypes)], 40 + type, 150);
-    run_operations(kind, type, type, 50 + type, 50, true);
-  }
-}
+TEST_CASE("cache: the same for many steps") { run_all_steps(150); }
 
 TEST_CASE("cache: a full one says so, and loses nothing", "[short]") {
   for (const Kind& kind : kKinds) {

@@ -72,31 +72,6 @@ TEST_CASE("f16: scores are chains of 32 products, each rounded once", "[short]")
   }
 }
 
-TEST_CASE("f16: every option gives what the reference does", "[short]") {
-  std::vector<Problem> all;
-  const auto add = [&](uint32_t q_tokens, uint32_t kv_tokens, auto&& change) {
-    Problem p = problem(q_tokens, kv_tokens);
-    change(p);
-    all.push_back(p);
-  };
-  add(1, 130, [](Problem&) {});
-  add(40, 130, [](auto& p) { p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, p.alibi = true; });
-  add(9, 100, [](auto& p) { p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, p.window_left = 37, p.head_dim = 1; });
-  add(9, 70, [](auto& p) { p.mask = FOVEA_MASK_BYTE, p.value_dim = 1; });
-  add(5, 70, [](auto& p) { p.mask = FOVEA_MASK_F32, p.sinks = true, p.value_dim = 7; });
-  add(5, 70, [](auto& p) { p.softcap = 2.0f, p.dropout = 0.3f, p.value_dim = 8; });
-  add(5, 70, [](auto& p) { p.modify_scores = true, p.stage = FOVEA_SCORES_MASKED; });
-  add(5, 70, [](auto& p) { p.modify_weights = true, p.stage = FOVEA_SCORES_SOFTMAX; });
-  add(13, 200, [](auto& p) { p.batch = 2, p.kv_lengths = {200, 3}, p.q_dtype = p.out_dtype = FOVEA_F16; });
-  for (const Problem& p : all) {
-    AttentionCase test(p);
-    for (const fovea_target target : targets()) {
-      CHECK(test.run({target}) == "");
-      if (!p.modify_weights) CHECK(test.run({target, Budget::kLeast, true, 64}) == "");
-    }
-  }
-}
-
 TEST_CASE("f16: whatever number of rows a call has, the bits of a row are the same", "[short]") {
   Problem many = problem(40, 130), one = problem(1, 130);
   AttentionCase all(many);

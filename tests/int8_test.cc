@@ -341,30 +341,6 @@ TEST_CASE("int8: sums over many keys are as exact as the weights", "[short]") {
   }
 }
 
-TEST_CASE("int8: every step of scores and every stage of their output agrees with the reference", "[short]") {
-  constexpr Option kScores[] = {
-      {"as they are", [](auto&) {}},
-      {"capped", [](auto& p) { p.softcap = 2.0f; }},
-      {"ALiBi", [](auto& p) { p.alibi = true, p.causal = FOVEA_CAUSAL_TOP_LEFT; }},
-  };
-  constexpr Option kHidden[] = {
-      {"none", [](auto&) {}},
-      {"by a mask of halves", [](auto& p) { p.mask = FOVEA_MASK_F16, p.mask_factors = true; }},
-      {"by a mask of bytes", [](auto& p) { p.mask = FOVEA_MASK_BYTE, p.mask_missing = 40; }},
-      {"by dropout", [](auto& p) { p.dropout = 0.4f; }},
-  };
-  for (const auto& [q_tokens, i] : indices(std::size(kQueries), 20)) {
-    Problem p = problem(kQueries[q_tokens], 131);
-    p.seed = i + 1;
-    p.stage = fovea_scores_stage(i % 5), p.sinks = i % 7 < 3, p.scale = i % 2 == 1 ? -0.3f : 0.0f;
-    kScores[i % 3].set(p), kHidden[i % 4].set(p);
-    if (i % 5 == 2) p.key_dtype = FOVEA_I4;
-    if (i % 6 == 3) p.value_dtype = FOVEA_I4, p.q_dtype = FOVEA_F16, p.out_dtype = FOVEA_BF16;
-    AttentionCase test(p);
-    CHECK(run_both_ways(test) == "");
-  }
-}
-
 TEST_CASE("int8: rows alone and up to nine together have the bits that they have among many, in every width",
           "[short]") {
   constexpr uint32_t kDims[][2] = {{1, 1},   {7, 9},   {16, 16},   {31, 33},   {32, 32},  {64, 96},

@@ -1,35 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The mass of keys: sums of the weights that the last queries give them.
-#include "support/key_mass.h"
+// The mass of keys: sums of the weights that the last queries give them. attention_pairs_test.cc has it beside all options.
 #include "support/shuffler.h"
 #include "support/test.h"
 #include "support/test_stream.h"
 
 namespace fovea_test {
 namespace {
-
-// Problems for each kind of kernel, source and format, with more than one tile of rows and of keys.
-std::vector<Problem> problems() {
-  std::vector<Problem> all;
-  for (const auto& [type, q_tokens] : every({FOVEA_F32, FOVEA_F16, FOVEA_I8, FOVEA_Q4_0}, {1u, 2u, 5u, 21u})) {
-    Problem p;
-    p.batch = 2, p.q_heads = q_tokens == 2 ? 2 : 6, p.kv_heads = 2, p.q_tokens = q_tokens, p.kv_tokens = 150;
-    p.head_dim = 16, p.value_dim = 20;
-    p.causal = q_tokens == 5 ? FOVEA_CAUSAL_NONE : FOVEA_CAUSAL_BOTTOM_RIGHT;
-    if (q_tokens == 5) p.diagonal = FOVEA_DIAGONAL_BOTTOM_RIGHT;
-    p.sinks = q_tokens == 2, p.key_dtype = p.value_dtype = type;
-    p.kv_kind = type == FOVEA_I8 ? FOVEA_KV_PAGED : type == FOVEA_F16 ? FOVEA_KV_RING : FOVEA_KV_STRIDED;
-    if (q_tokens == 21 && type == FOVEA_Q4_0) p.kv_kind = FOVEA_KV_LOAD;
-    if (type == FOVEA_I8) p.page_tokens = 48;
-    if (type == FOVEA_F16) p.window_left = 70, p.ring_tokens = 95, p.pinned_tokens = 2, p.layout = Layout::kPadded;
-    if (type == FOVEA_F32) p.dropout = q_tokens == 5 ? 0.3f : 0.0f, p.stage = FOVEA_SCORES_SOFTMAX;
-    all.push_back(p);
-    if (type == FOVEA_I8 || type == FOVEA_Q4_0) all.push_back(p.with_integers(type, type));
-    if (type == FOVEA_F16) all.push_back(p.with_halves());
-  }
-  return all;
-}
 
 // A call with a mass of its own, all 0 at first.
 struct Massed {
@@ -54,17 +31,6 @@ bool refused(const std::string& wrong) {
 }
 
 }  // namespace
-
-TEST_CASE("key mass: it is the sum of the weights of the last queries, whatever keys are and wherever they come from",
-          "[short]") {
-  for (const Problem& p : problems()) {
-    AttentionCase test(p);
-    for (const fovea_target target : p.targets()) {
-      for (const uint32_t queries : {1u, 3u, 100u}) CHECK(compare_key_mass(test, {target}, queries) == "");
-      CHECK(compare_key_mass(test, {target, Budget::kLeast, true}, 4) == "");
-    }
-  }
-}
 
 TEST_CASE("key mass: its bits are the same with any number of workers", "[short]") {
   Problem p = small();

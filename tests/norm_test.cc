@@ -187,33 +187,6 @@ std::string check_activation(const RowsProblem& p, const ActivationOptions& o, f
 
 }  // namespace
 
-TEST_CASE("norm: any strides, counts and options agree with double", "[short][norm]") {
-  constexpr auto kRms = FOVEA_NORM_RMS, kL2 = FOVEA_NORM_L2;
-  constexpr auto kBefore = FOVEA_NORM_GATE_BEFORE, kAfter = FOVEA_NORM_GATE_AFTER;
-  constexpr auto kSilu = FOVEA_ACTIVATION_SILU, kSigmoid = FOVEA_ACTIVATION_SIGMOID;
-  struct Choice {
-    Placement placement;
-    NormOptions o;
-  };
-  const Choice choices[] = {
-      // norm, weight, bias, per head, in place, offset, epsilon, gated, order, activation
-      {Placement::kStart, {kRms, true, false, false, false, 0, 1e-5f}},
-      {Placement::kEnd, {kL2, false, false, false, false, 0, 1e-5f}},
-      {Placement::kOffset, {kRms, true, false, false, false, 1, 1e-5f}},
-      {Placement::kStart, {kL2, true, false, false, true, 0, 1e-5f, true, kAfter, kSilu}},
-      {Placement::kEnd, {kRms, true, false, true, false, 0, 1e-5f, true, kBefore, kSilu}},
-      {Placement::kOffset, {kL2, true, false, true, false, 1, 1e-5f, true, kAfter, kSilu}},
-      {Placement::kStart, {kRms, true, false, true, false, 0, 1e-5f, true, kBefore, kSigmoid}},
-      {Placement::kEnd, {kL2, true, false, true, true, 0, 1e-5f, true, kAfter, kSigmoid}},
-  };
-  for (const auto& [target, layout, dim, choice] :
-       every(targets(), kOutputLayouts, {1u, 5u, 16u, 37u, 128u}, choices)) {
-    RowsProblem p;
-    p.dim = dim, p.layout = layout, p.placement = choice.placement;
-    CHECK(check_norm(p, choice.o, target) == "");
-  }
-}
-
 TEST_CASE("norm: rows of any size have their root, epsilon counts, and zeros stay zeros", "[short][norm]") {
   for (const fovea_target target : targets()) {
     for (const auto& [size, epsilon] : every({1e-30f, 1e-16f, 1e-12f, 1.0f, 3e6f, 1e18f}, {0.0f, 1e-6f, 4.0f})) {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Rotated keys and values: caches that rotate what is appended, and attention that rotates queries and takes the
-// rotation of outputs back.
+// rotation of outputs back, which attention_pairs_test.cc has beside all options.
 #include "support/centered.h"
 #include "support/rotated.h"
-#include "support/shuffler.h"
 #include "support/test.h"
 #include "support/test_stream.h"
 
@@ -13,26 +12,6 @@ namespace {
 
 constexpr fovea_rotation kRotations[] = {FOVEA_ROTATION_KEYS, FOVEA_ROTATION_VALUES, FOVEA_ROTATION_BOTH};
 constexpr uint64_t kSeed = 0x1234567890abcdefu;
-
-// A problem of each kind of kernel, source and format.
-std::vector<Problem> problems() {
-  std::vector<Problem> all;
-  for (const auto& [type, q_tokens] :
-       every({FOVEA_F32, FOVEA_F16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0}, {1u, 2u, 21u})) {
-    Problem p;
-    p.batch = 2, p.q_heads = 6, p.kv_heads = 2, p.q_tokens = q_tokens, p.kv_tokens = 150;
-    p.head_dim = q_tokens == 2 ? 80 : 64, p.value_dim = q_tokens == 2 ? 33 : 48;
-    p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, p.key_dtype = p.value_dtype = type;
-    p.q_dtype = q_tokens == 1 ? FOVEA_BF16 : FOVEA_F32;
-    p.kv_kind = type == FOVEA_I8 ? FOVEA_KV_PAGED : type == FOVEA_F16 ? FOVEA_KV_RING : FOVEA_KV_STRIDED;
-    if (type == FOVEA_I8) p.page_tokens = 48;
-    if (type == FOVEA_F16) p.ring_tokens = 160, p.pinned_tokens = 2;
-    if (type == FOVEA_F32) p.stage = FOVEA_SCORES_SOFTMAX, p.modify_weights = q_tokens == 21;
-    all.push_back(p);
-    if (type != FOVEA_F32 && type != FOVEA_F16) all.push_back(p.with_integers(type, type));
-  }
-  return all;
-}
 
 struct Made {
   fovea_kv_cache cache{};
@@ -133,19 +112,6 @@ double error_of(fovea_dtype type, fovea_compute compute, fovea_rotation rotation
 
 }  // namespace
 
-TEST_CASE("rotation: a call has the bits of one without, between rotations of queries and outputs", "[short]") {
-  Shuffler executor(3);
-  for (const Problem& p : problems()) {
-    AttentionCase test(p);
-    for (const auto& [target, rotation] : every(p.targets(), kRotations)) {
-      for (const uint64_t seed : {uint64_t{0}, kSeed}) CHECK(compare_rotated(test, {target}, rotation, seed) == "");
-      CHECK(compare_rotated(test, {target, Budget::kLeast, true}, rotation, kSeed) == "");
-      if (p.modify_weights || p.stage != FOVEA_SCORES_NONE) continue;
-      CHECK(compare_rotated(test, {target, Budget::kNone, false, 64, executor.executor()}, rotation, kSeed) == "");
-    }
-  }
-}
-
 TEST_CASE("rotation: integer products see a centre of rotated keys", "[short]") {
   Problem p;
   p.q_heads = 4, p.kv_heads = 2, p.q_tokens = 3, p.kv_tokens = 70, p.head_dim = 32, p.value_dim = 16;
@@ -225,7 +191,8 @@ TEST_CASE("rotation: a cache stores turned, then rotated, then centred rows", "[
   }
 }
 
-TEST_CASE("rotation: a cache describes its rotation, and half-precision tokens are rotated as their numbers", "[short]") {
+TEST_CASE("rotation: a cache describes its rotation, and half-precision tokens are rotated as their numbers",
+          "[short]") {
   std::vector<float> keys = numbers(size_t{2} * kHeads * kTokens * kDim, 4);
   std::vector<float> values = numbers(size_t{2} * kHeads * kTokens * kValueDim, 5);
   std::vector<uint16_t> half_keys, half_values;

@@ -168,39 +168,13 @@ TEST_CASE("softmax: any two of layout, mask, place, counts and scale agree with 
     p.in_place = levels.flag() && p.layout != Layout::kBroadcast;
     p.mask = levels.choose({SoftmaxProblem::kNone, SoftmaxProblem::kFull, SoftmaxProblem::kOverAxis,
                             SoftmaxProblem::kOverOuter, SoftmaxProblem::kOverInner, SoftmaxProblem::kOverAll});
-    p.axis = levels.choose<size_t>({1, 2, 9, 17, 67, 300}), p.inner = levels.choose<size_t>({1, 2, 8, 16, 19, 50});
-    p.outer = levels.choose<size_t>({1, 2, 3}), p.scale = levels.choose({0.0f, 1.0f, 0.25f, -1.5f, 30.0f});
+    p.axis = levels.choose<size_t>({1, 2, 9, 16, 17, 67, 300}), p.inner = levels.choose<size_t>({1, 2, 8, 16, 19, 50});
+    p.outer = levels.choose<size_t>({1, 2, 3}), p.scale = levels.choose({0.0f, 1.0f, 0.25f, -1.5f, 1e-6f, 100.0f});
     p.special = levels.flag(), p.placement = levels.choose(kPlacements), p.seed = seed;
     return p;
   };
   const auto run = [](const SoftmaxProblem& p) { CHECK(run_on_all_targets(p) == ""); };
-  REQUIRE(run_array("softmax", 3, make, run) == 49);
-}
-
-TEST_CASE("softmax: a strided axis is read and written where it lies", "[short]") {
-  for (const auto& [axis, layout, in_place] :
-       every({1u, 2u, 16u, 19u, 100u}, {Layout::kPadded, Layout::kTokensFirst, Layout::kReversed}, {false, true})) {
-    SoftmaxProblem p;
-    p.outer = 5, p.axis = axis, p.layout = p.out_layout = layout, p.in_place = in_place;
-    CHECK(run_on_all_targets(p) == "");
-  }
-}
-
-TEST_CASE("softmax: scale is 1 / temperature, and 0 means 1", "[short]") {
-  SoftmaxProblem p;
-  p.axis = 40;
-  SoftmaxCase one(p);
-  for (const float scale : {0.0f, 1.0f, 0.5f, 3.0f, -2.0f, 1e-6f, 100.0f}) {
-    p.scale = scale;
-    CHECK(run_on_all_targets(p) == "");
-    one.args.scale = 0;
-    const Softmax by_default = softmax(one.args, false);
-    one.args.scale = scale;
-    const Softmax scaled = softmax(one.args, false);
-    const bool differs =
-        std::fabs(by_default.out[0] - scaled.out[0]) > kVisibleEffect * (by_default.tolerance[0] + scaled.tolerance[0]);
-    CHECK(differs == (scale != 0.0f && scale != 1.0f));
-  }
+  REQUIRE(run_array("softmax", 3, make, run) == 54);
 }
 
 TEST_CASE("softmax: each weight is within 3 ulp, and half an ulp for each doubling of the axis", "[short]") {

@@ -1,97 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where keys and values come from, and in which formats: every pair of choices agrees with the reference, and sources
-// that hold the same keys give the same bits.
+// Where keys and values come from: sources that hold the same keys give the same bits. attention_pairs_test.cc has each
+// with each format and option.
 #include "ground/targets/compiled.h"
 #include "support/shuffler.h"
 #include "support/test.h"
 #include "support/test_stream.h"
 
 namespace fovea_test {
-namespace {
-
-struct Case {
-  Problem problem;
-  Run run;
-};
-
-Case make_case(Levels& levels, uint64_t seed) {
-  struct Pair {
-    uint32_t first, second;
-  };
-  Problem p;
-  p.seed = seed;
-  p.key_dtype = levels.choose(kKeyTypes), p.value_dtype = levels.choose(kKeyTypes);
-  p.q_dtype = levels.choose(kFloatTypes), p.out_dtype = levels.choose(kFloatTypes);
-  p.kv_kind = levels.choose({FOVEA_KV_STRIDED, FOVEA_KV_RING, FOVEA_KV_PAGED, FOVEA_KV_LOAD});
-  p.layout = levels.choose({Layout::kHeadsFirst, Layout::kTokensFirst, Layout::kPadded});
-  p.placement = levels.choose(kPlacements);
-  const Pair heads = levels.choose<Pair>({{1, 1}, {2, 2}, {4, 2}, {8, 1}});
-  p.q_heads = heads.first, p.kv_heads = heads.second;
-  p.batch = levels.choose<uint32_t>({1, 2, 3}), p.q_tokens = levels.choose<uint32_t>({1, 3, 17, 50});
-  p.kv_tokens = levels.choose<uint32_t>({1, 63, 130, 200});
-  const Pair dims = levels.choose<Pair>({{1, 1}, {5, 3}, {32, 32}, {33, 20}, {64, 80}, {130, 7}});
-  p.head_dim = dims.first, p.value_dim = dims.second;
-  p.score = levels.choose({FOVEA_SCORE_SCALED_DOT, FOVEA_SCORE_ADDITIVE});
-  p.causal = levels.choose({FOVEA_CAUSAL_NONE, FOVEA_CAUSAL_TOP_LEFT, FOVEA_CAUSAL_POSITIONS});
-  p.window_left = levels.choose<uint32_t>({0, 9, 66}), p.alibi = levels.flag(), p.sinks = levels.flag();
-  p.softcap = levels.choose({0.0f, 1.5f});
-  p.mask = levels.choose({FOVEA_MASK_NONE, FOVEA_MASK_F32, FOVEA_MASK_BYTE});
-  const fovea_scores_stage stage = levels.choose({FOVEA_SCORES_NONE, FOVEA_SCORES_SCALED, FOVEA_SCORES_SOFTMAX});
-  const uint32_t size = levels.choose<uint32_t>({1, 7, 64, 100, 128});
-  const uint32_t pinned = levels.choose<uint32_t>({0, 4, 70});
-  const int gone = levels.choose({0, 1, 2});
-  const int lengths = levels.choose({0, 1, 2});
-
-  const bool strided = p.kv_kind == FOVEA_KV_STRIDED;
-  if (p.kv_kind != FOVEA_KV_RING) p.stage = strided || stage != FOVEA_SCORES_SCALED ? stage : FOVEA_SCORES_MASKED;
-  if (p.kv_kind == FOVEA_KV_PAGED) p.page_tokens = size;
-  p.pinned_tokens = pinned;
-  for (uint32_t b = 0; b < p.batch; ++b) {
-    if (p.positions_needed()) p.positions.push_back(int64_t{p.kv_tokens} - p.q_tokens + 3 * b);
-    const uint32_t at = (b + uint32_t(lengths)) % 3;
-    const uint32_t length = lengths == 0 || at == 0 ? p.kv_tokens : at == 1 ? (p.kv_tokens + 1) / 2 : 0;
-    if (lengths != 0) p.kv_lengths.push_back(length);
-    if (p.kv_kind != FOVEA_KV_RING) continue;
-    p.ring_tokens = size + pinned;
-    // As after a roll-back: fewer tokens are there than would fit.
-    const uint32_t oldest = length > p.ring_tokens ? length - size : pinned;
-    if (gone == 1) p.first_tokens.push_back(length > oldest ? oldest + (length - oldest) / 2 : oldest);
-    if (gone == 2) p.first_tokens.push_back(length > pinned ? length : pinned);
-  }
-  p.hide_gone = levels.flag() || !p.ring_suffices();
-  const Budget budget = levels.choose({Budget::kNone, Budget::kHalf, Budget::kLeast});
-  const bool portable_bits = levels.flag();
-  Run run{FOVEA_TARGET_BEST, budget, portable_bits};
-  run.key_split_tokens = levels.choose<uint32_t>({0, 0, 64});
-  const auto or_i8 = [](fovea_dtype dtype) { return is_grouped(dtype) ? dtype : FOVEA_I8; };
-  if (levels.flag()) p = p.with_integers(or_i8(p.key_dtype), or_i8(p.value_dtype));
-  p.mask_at_end = levels.flag(), p.map_q_block = levels.choose<uint32_t>({0, 8, 40});
-  p.modify_scores = levels.flag(), p.modify_weights = levels.flag() && run.key_split_tokens == 0;
-  return {p, run};
-}
-
-void run_case(const Case& c) {
-  AttentionCase test(c.problem);
-  for (const fovea_target target : c.problem.targets()) {
-    Run run = c.run;
-    run.target = target;
-    CHECK(test.run(run) == "");
-  }
-}
-
-size_t run_pairs(uint64_t seed) { return run_array("sources and formats", seed, make_case, run_case); }
-
-}  // namespace
-
-TEST_CASE("sources: any two choices of source, format and options agree with the reference", "[short]") {
-  CHECK(run_pairs(1) > 0);
-}
-
-TEST_CASE("sources: the same holds for other arrays of pairs") {
-  for (uint64_t seed = 2; seed <= 6; ++seed) CHECK(run_pairs(seed) > 0);
-}
-
 namespace {
 
 Problem decode(uint32_t q_tokens, fovea_kv_kind kind, fovea_compute compute = FOVEA_COMPUTE_F32) {

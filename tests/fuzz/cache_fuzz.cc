@@ -5,9 +5,7 @@
 #include <vector>
 
 #include "fuzz/fuzz.h"
-#include "support/cache_model.h"
-#include "support/formats.h"
-#include "support/problem.h"
+#include "support/cache_steps.h"
 
 namespace fovea_test {
 namespace {
@@ -47,85 +45,14 @@ fovea_kv_cache beside(fovea_kv_cache c, Bytes& bytes) {
   return c;
 }
 
-void copy(Bytes& bytes, CacheModel& to, const CacheModel& from) {
-  const uint32_t entry = bytes.below(to.cache.batch), from_entry = bytes.below(from.cache.batch);
-  const uint32_t tokens = bytes.below(from.length(from_entry) + 2), length = to.length(entry);
-  if (tokens > length && bytes.below(8) != 0) to.give_pages(entry, tokens - length);
-  const fovea_status wanted = to.may_copy(entry, from, from_entry, tokens);
-  expect(to.copy(entry, from, from_entry, tokens) == wanted, "copy has another status");
-}
-
-// Keeps some tokens that are there. Pages that the table lacks are the check's business.
-fovea_status compact(Bytes& bytes, CacheModel& model, uint32_t entry) {
-  std::vector<uint32_t> kept;
-  const uint32_t dense = 1 + bytes.below(4), offset = bytes.below(7);
-  for (uint32_t token = 0; token < model.length(entry); ++token) {
-    const bool gone = token >= model.cache.pinned_tokens && token < model.oldest(entry);
-    if (!gone && (token + offset) * 2654435761u / 65536 % 4 < dense) kept.push_back(token);
-  }
-  return model.compact(entry, kept);
-}
-
 }  // namespace
 
 void run(Bytes bytes) {
   const fovea_kv_cache empty = cache_of(bytes);
   CacheModel model(empty, bytes.take<uint16_t>());
   CacheModel other(beside(empty, bytes), 1);
-  const std::vector<fovea_target> all = targets();
-  // The check after each operation looks at all tokens.
-  for (int operations = 0; operations < 24 && !bytes.empty(); ++operations) {
-    const fovea_target target = all[bytes.below(uint32_t(all.size()))];
-    const uint32_t entry = bytes.below(empty.batch);
-    fovea_status status = FOVEA_OK;
-    switch (bytes.below(11)) {
-      case 0: {
-        const uint32_t to = bytes.below(model.length(entry) + 2);
-        const bool wrong = to > model.length(entry) || model.loses(entry, to);
-        status = model.truncate(entry, to);
-        expect(status == (wrong ? FOVEA_ERR_LENGTH : FOVEA_OK), "truncate has another status");
-        break;
-      }
-      case 1:
-        status = model.reset(bytes.below(4) == 0 ? FOVEA_ALL_ENTRIES : entry);
-        expect(status == FOVEA_OK, "reset has another status");
-        break;
-      case 2: copy(bytes, model, model); break;
-      case 3:
-        if (bytes.flag()) {
-          copy(bytes, model, other);
-        } else {
-          copy(bytes, other, model);
-          expect(other.check(target));
-        }
-        break;
-      case 4: {
-        const uint32_t to = bytes.below(model.length(entry) + 1);
-        status = model.take_back_and_restore(entry, to);
-        expect(status == (model.loses(entry, to) ? FOVEA_ERR_LENGTH : FOVEA_OK), "set_length has another status");
-        break;
-      }
-      case 5: expect(model.restore() == FOVEA_OK, "a copy of the memory is refused"); break;
-      case 10: expect(compact(bytes, model, entry) == FOVEA_OK, "compact is refused"); break;
-      default: {
-        std::vector<uint32_t> counts(1 + bytes.below(empty.batch - entry));
-        bool fits = true;
-        const bool pages = bytes.below(8) != 0;
-        for (uint32_t b = 0; b < counts.size(); ++b) {
-          counts[b] = bytes.below(bytes.below(4) == 0 ? 100 : 12);
-          if (pages) model.give_pages(entry + b, counts[b]);
-          fits = fits && model.fits(entry + b, counts[b]);
-        }
-        const std::vector<uint8_t> full(model.memory.as<uint8_t>(), model.memory.as<uint8_t>() + model.memory.bytes());
-        const fovea_dtype dtype = bytes.choose(kFloatTypes);
-        status = model.append(target, entry, counts, dtype, bytes.flag());
-        expect(status == (fits ? FOVEA_OK : FOVEA_ERR_FULL), "append has another status");
-        if (!fits)
-          expect(std::memcmp(full.data(), model.memory.as<void>(), full.size()) == 0, "a full cache is changed");
-      }
-    }
-    expect(model.check(target));
-  }
+  // The check after each step looks at all tokens.
+  for (int steps = 0; steps < 24 && !bytes.empty(); ++steps) expect(step(bytes, model, other));
 }
 
 }  // namespace fovea_test

@@ -490,6 +490,25 @@ void TestArithmetic(ContractLog& log) {
 }
 #undef FOVEA_TEST_PAIRS
 
+// A number that is beyond a limit becomes the limit.
+template <class Word, class Beyond>
+void TestClamp(ContractLog& log, const char* name, Word word, Beyond is_beyond) {
+  log.begin(name);
+  for (const uint32_t a : kSpecial) {
+    for (const uint32_t limit : kSpecial) {
+      if (IsNan(limit)) continue;
+      const Lanes got = LanesOf(word(hn::Set(kF, FloatOf(a)), hn::Set(kF, FloatOf(limit))));
+      const uint32_t wanted = is_beyond(FloatOf(a), FloatOf(limit)) ? limit : a;
+      const uint32_t flushed = BitsOf(Flushed(FloatOf(wanted)));
+      const bool alike = Flushed(FloatOf(a)) == Flushed(FloatOf(limit));  // where subnormals count as zeros
+      for (const uint32_t bits : got.bits) {
+        const bool either = bits == flushed || (alike && (bits == a || bits == limit));
+        Compare(log, Same::kValue, 0, bits, either ? bits : wanted);
+      }
+    }
+  }
+}
+
 void TestMaxAbs(ContractLog& log) {
   log.begin("Max");
   for (const uint32_t a : kSpecial) {
@@ -505,32 +524,12 @@ void TestMaxAbs(ContractLog& log) {
       }
     }
   }
-  log.begin("ClampMin");
-  for (const uint32_t a : kSpecial) {
-    for (const uint32_t least : kSpecial) {
-      if (IsNan(least)) continue;
-      const Lanes got = LanesOf(hn::ClampMin(hn::Set(kF, FloatOf(a)), hn::Set(kF, FloatOf(least))));
-      const uint32_t larger = FloatOf(a) < FloatOf(least) ? least : a, flushed = BitsOf(Flushed(FloatOf(larger)));
-      const bool alike = Flushed(FloatOf(a)) == Flushed(FloatOf(least));  // where subnormals count as zeros
-      for (const uint32_t bits : got.bits) {
-        const bool either = bits == flushed || (alike && (bits == a || bits == least));
-        Compare(log, Same::kValue, 0, bits, either ? bits : larger);
-      }
-    }
-  }
-  log.begin("ClampMax");
-  for (const uint32_t a : kSpecial) {
-    for (const uint32_t most : kSpecial) {
-      if (IsNan(most)) continue;
-      const Lanes got = LanesOf(hn::ClampMax(hn::Set(kF, FloatOf(a)), hn::Set(kF, FloatOf(most))));
-      const uint32_t smaller = FloatOf(most) < FloatOf(a) ? most : a, flushed = BitsOf(Flushed(FloatOf(smaller)));
-      const bool alike = Flushed(FloatOf(a)) == Flushed(FloatOf(most));  // where subnormals count as zeros
-      for (const uint32_t bits : got.bits) {
-        const bool either = bits == flushed || (alike && (bits == a || bits == most));
-        Compare(log, Same::kValue, 0, bits, either ? bits : smaller);
-      }
-    }
-  }
+  TestClamp(
+      log, "ClampMin", [](VF a, VF least) { return hn::ClampMin(a, least); },
+      [](float a, float least) { return a < least; });
+  TestClamp(
+      log, "ClampMax", [](VF a, VF most) { return hn::ClampMax(a, most); },
+      [](float a, float most) { return most < a; });
   log.begin("AtLeast");
   for (const uint32_t a : kSpecial) {
     for (const uint32_t least : kSpecial) {
