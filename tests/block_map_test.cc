@@ -2,7 +2,7 @@
 //
 // Block maps: blocks of keys that are not listed are hidden and cost nothing, others are as the mask and the limits say;
 // maps are made from masks and functions, and wrong ones refused. Masks at the end of the keys, and trees of drafts.
-// That maps agree with the reference beside any other option is shown in attention_pairs_test.cc and sources_test.cc.
+// That maps agree with the reference beside any other option is shown in attention_pairs_test.cc.
 #include "support/shuffler.h"
 #include "support/test.h"
 #include "support/test_stream.h"

@@ -23,7 +23,8 @@ std::vector<float> weights_of(const Problem& p, const Run& run) {
 
 }  // namespace
 
-TEST_CASE("dropout: a weight below 2^-126 is 0, though what divides it by 1 - dropout would make it larger", "[short]") {
+TEST_CASE("dropout: a weight below 2^-126 is 0, though what divides it by 1 - dropout would make it larger",
+          "[short]") {
   for (const fovea_target target : targets()) {
     const float q = 1.0f, keys[2] = {0.0f, -87.5f}, values[2] = {0.0f, 0.0f};  // exp(-87.5) is 0.86 * 2^-126
     float out = 0.0f, weights[2] = {};
@@ -38,11 +39,9 @@ TEST_CASE("dropout: a weight below 2^-126 is 0, though what divides it by 1 - dr
     args.out = {&out, 0, 0, 0};
     args.scores = {weights, 0, 0, 0};
     args.scores_stage = FOVEA_SCORES_SOFTMAX;
-    fovea_plan plan{};
-    REQUIRE(fovea_plan_init(&plan, &desc) == FOVEA_OK);
-    Guarded workspace(plan.workspace_bytes, FOVEA_WORKSPACE_ALIGNMENT, Placement::kEnd);
+    const fovea_plan plan = plan_of(desc);
     for (args.dropout_seed = 0; args.dropout_seed < 8; ++args.dropout_seed) {
-      REQUIRE(fovea_attention(&plan, &args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+      REQUIRE(call_of(plan, args) == FOVEA_OK);
       INFO(fovea_target_name(target) << ", seed " << args.dropout_seed);
       CHECK((weights[0] == 0.0f || weights[0] == 2.0f));
       CHECK(weights[1] == 0.0f);

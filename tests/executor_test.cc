@@ -36,7 +36,8 @@ std::vector<Problem> problems() {
     p.modify_scores = i % 3 == 2;
     all.push_back(p);
   }
-  for (const size_t i : {1u, 4u, 6u, 7u, 10u}) all.push_back(all[i].with_integers(i == 7 ? FOVEA_I4 : FOVEA_I8, FOVEA_I8));
+  for (const size_t i : {1u, 4u, 6u, 7u, 10u})
+    all.push_back(all[i].with_integers(i == 7 ? FOVEA_I4 : FOVEA_I8, FOVEA_I8));
   Problem none;  // no keys
   none.q_heads = 2, none.q_tokens = 3, none.kv_tokens = 0, none.sinks = true;
   all.push_back(none);
@@ -48,12 +49,6 @@ fovea_attention_desc description(uint32_t q_heads, uint32_t kv_heads, uint32_t q
   d.q_heads = q_heads, d.kv_heads = kv_heads, d.head_dim = 24, d.value_dim = 40;
   d.max_batch = 2, d.max_q_tokens = q_tokens, d.max_kv_tokens = kv_tokens;
   return d;
-}
-
-fovea_plan plan_of(const fovea_attention_desc& d) {
-  fovea_plan plan{};
-  REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
-  return plan;
 }
 
 size_t split_bytes(const fovea_attention_desc& d) {
@@ -205,49 +200,6 @@ TEST_CASE("executor: a worker writes its own part of the workspace and no other"
   }
 }
 
-TEST_CASE("executor: with a workspace in two parts the bits are the same, and no byte is missing",
-          "[short][executor]") {
-  for (const auto& [q_tokens, split] : every({1u, 9u}, {0u, 64u})) {
-    Problem p;
-    p.batch = 2, p.q_heads = 4, p.kv_heads = 2, p.q_tokens = q_tokens, p.kv_tokens = 130;
-    p.head_dim = 5, p.value_dim = 7;
-    p.alibi = p.sinks = true, p.positions = {100, 120};
-    p.stage = FOVEA_SCORES_SOFTMAX;
-    AttentionCase test(p);
-    test.expected();
-    for (const fovea_target target : targets()) {
-      const Outputs want = run(test, {target, Budget::kNone, false, split});
-      Shuffler shuffler(3);
-      test.desc.target = target, test.desc.max_workers = 3, test.desc.key_split_tokens = split;
-      const fovea_plan plan = plan_of(test.desc);
-      const size_t whole = plan.workspace_bytes;
-      CHECK(fovea_slow_workspace_bytes(&plan, 0) == whole);
-      CHECK(fovea_slow_workspace_bytes(&plan, whole) == 0);
-      fovea_attention_args args = test.args;
-      args.executor = shuffler.executor();
-      for (size_t fast_bytes = 0; fast_bytes < whole; fast_bytes += 5 * kAlignment) {
-        const size_t slow_bytes = fovea_slow_workspace_bytes(&plan, fast_bytes);
-        REQUIRE(slow_bytes > 0);
-        Guarded fast(fast_bytes, kAlignment, Placement::kEnd), slow(slow_bytes, kAlignment, Placement::kEnd);
-        args.slow_workspace = slow.as<void>();
-        args.slow_workspace_bytes = slow_bytes;
-        test.fill_outputs();
-        set_current_case("workers, a fast part of " + std::to_string(fast_bytes) + " bytes");
-        INFO(fovea_target_name(target) << ", " << name(p) << ", split " << split << ", fast " << fast_bytes);
-        REQUIRE(fovea_attention(&plan, &args, fast.as<void>(), fast_bytes) == FOVEA_OK);
-        REQUIRE(same_bits(test.outputs(), want));
-        REQUIRE(fast.margin_intact());
-        REQUIRE(slow.margin_intact());
-        args.slow_workspace_bytes = slow_bytes - 1;
-        test.fill_outputs();
-        REQUIRE(fovea_attention(&plan, &args, fast.as<void>(), fast_bytes) == FOVEA_ERR_WORKSPACE);
-        REQUIRE(test.outputs_untouched());
-      }
-      test.args.executor = nullptr;
-    }
-  }
-}
-
 TEST_CASE("executor: a plan asks for a workspace a worker and for states of split keys, and else for nothing",
           "[short][executor]") {
   for (const auto& [target, q_tokens] : every(targets(), {0u, 1u, 33u})) {
@@ -265,32 +217,6 @@ TEST_CASE("executor: a plan asks for a workspace a worker and for states of spli
       CHECK(plan.workspace_bytes == plan.split_bytes + plan.worker_bytes * std::max<uint32_t>(workers, uint32_t{1}));
       CHECK(fovea_workspace_bytes_for(&d, target) == plan.workspace_bytes);
       CHECK(fovea_workspace_bytes_for(&d, FOVEA_TARGET_BEST) >= plan.workspace_bytes);
-    }
-  }
-}
-
-TEST_CASE("executor: a budget holds for all workers and split keys together", "[short][executor]") {
-  for (const fovea_target target : targets()) {
-    fovea_attention_desc d = description(4, 1, 20, 200);
-    d.target = target, d.max_workers = 5, d.key_split_tokens = 64;
-    const fovea_plan full = plan_of(d);
-    const size_t least = budget_bytes(d, Budget::kLeast);
-    CHECK(least <= full.workspace_bytes);
-    CHECK(least > full.split_bytes);
-    uint32_t tile_rows = full.kernels[1].tile_rows;
-    for (size_t budget = full.workspace_bytes + kAlignment; budget >= least; budget -= kAlignment) {
-      d.workspace_budget_bytes = budget;
-      const fovea_plan plan = plan_of(d);
-      REQUIRE(plan.workspace_bytes <= budget);
-      REQUIRE(plan.split_bytes == full.split_bytes);
-      REQUIRE(plan.kernels[1].tile_rows <= tile_rows);
-      tile_rows = plan.kernels[1].tile_rows;
-    }
-    fovea_plan plan{};
-    for (const size_t budget : {least - 1, full.split_bytes, full.split_bytes - 1, size_t{1}}) {
-      d.workspace_budget_bytes = budget;
-      CHECK(fovea_plan_init(&plan, &d) == FOVEA_ERR_BUDGET);
-      CHECK(fovea_workspace_bytes_for(&d, target) == 0);
     }
   }
 }

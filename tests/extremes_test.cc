@@ -10,12 +10,7 @@ using namespace fovea_test;
 namespace {
 
 void attend(const fovea_attention_desc& desc, const fovea_attention_args& args) {
-  fovea_plan plan{};
-  REQUIRE(fovea_plan_init(&plan, &desc) == FOVEA_OK);
-  std::vector<unsigned char> memory(plan.workspace_bytes + FOVEA_WORKSPACE_ALIGNMENT);
-  const uintptr_t at = reinterpret_cast<uintptr_t>(memory.data()) + FOVEA_WORKSPACE_ALIGNMENT - 1;
-  void* workspace = reinterpret_cast<void*>(at / FOVEA_WORKSPACE_ALIGNMENT * FOVEA_WORKSPACE_ALIGNMENT);
-  REQUIRE(fovea_attention(&plan, &args, workspace, plan.workspace_bytes) == FOVEA_OK);
+  REQUIRE(call_of(plan_of(desc), args) == FOVEA_OK);
 }
 
 // One head with head_dim and value_dim 1, so that a score is a product of two numbers.
@@ -249,9 +244,8 @@ TEST_CASE("extremes: scale and softcap that base 2 cannot hold are refused, the 
 
 TEST_CASE("extremes: a plan can be made from the description that stands in it", "[short]") {
   OneHead call(3, 3, FOVEA_TARGET_BEST);
-  fovea_plan plan{}, again{};
-  REQUIRE(fovea_plan_init(&plan, &call.desc) == FOVEA_OK);
-  again = plan;
+  const fovea_plan plan = plan_of(call.desc);
+  fovea_plan again = plan;
   REQUIRE(fovea_plan_init(&again, &again.desc) == FOVEA_OK);
   CHECK(again.desc.scale == plan.desc.scale);
   CHECK(again.desc.target == plan.desc.target);

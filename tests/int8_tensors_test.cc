@@ -173,13 +173,11 @@ TEST_CASE("tensors: strides of an array that is not there mean nothing", "[short
   a.lse = {};
   std::vector<float> out(size_t{6} * p.value_dim), alone(out.size());
   a.out = {out.data(), 0, 0, value_dim};
-  fovea_plan plan;
-  REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
-  const Guarded workspace(fovea_workspace_bytes(&plan), 64, Placement::kStart);
-  REQUIRE(fovea_attention(&plan, &a, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+  const fovea_plan plan = plan_of(d);
+  REQUIRE(call_of(plan, a) == FOVEA_OK);
   a.q_scales = {};
   a.out.data = alone.data();
-  REQUIRE(fovea_attention(&plan, &a, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+  REQUIRE(call_of(plan, a) == FOVEA_OK);
   CHECK(same_bits(out, alone));
 }
 
@@ -369,16 +367,13 @@ TEST_CASE("tensors: split keys, streams and a loader give the same bits", "[shor
 
       fovea_attention_desc d = test.desc;
       d.target = target, d.kv_kind = FOVEA_KV_LOAD;
-      fovea_plan plan;
-      REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
-      Guarded more(fovea_workspace_bytes(&plan), 64, Placement::kStart);
       Copies copies{test};
       const fovea_loader loader = {Copies::start, nullptr, &copies};
       fovea_attention_args loads = test.args;
       loads.kv = {};
       loads.kv.loader = &loader;
       test.fill_outputs();
-      REQUIRE(fovea_attention(&plan, &loads, more.as<void>(), more.bytes()) == FOVEA_OK);
+      REQUIRE(call_of(plan_of(d), loads) == FOVEA_OK);
       CHECK(same_bits(test.out(), want));
 
       REQUIRE(test.run_unchecked({target, Budget::kNone, false, 64}) == "");

@@ -193,20 +193,12 @@ TEST_CASE("smoothed keys: keys whose elements have a large mean are more exact",
     auto d = sized<fovea_attention_desc>();
     d.max_batch = d.q_heads = d.kv_heads = d.max_q_tokens = 1;
     d.max_kv_tokens = kKeys, d.head_dim = kDim, d.value_dim = 4;
-    fovea_plan plan;
-    REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
-    std::vector<char> workspace(fovea_workspace_bytes(&plan) + 64);
     auto a = sized<fovea_attention_args>();
     a.batch = a.q_tokens = 1, a.kv_tokens = kKeys;
     a.q = {q.data(), 0, 0, 0};
     a.kv.keys = keys_in, a.kv.values = values_in;
     a.out = {truth.data(), 0, 0, 0};
-    const auto attend = [&](const fovea_plan& planned) {
-      workspace.resize(fovea_workspace_bytes(&planned) + 64);
-      void* at = workspace.data() + (64 - reinterpret_cast<uintptr_t>(workspace.data()) % 64) % 64;
-      return fovea_attention(&planned, &a, at, fovea_workspace_bytes(&planned));
-    };
-    REQUIRE(attend(plan) == FOVEA_OK);
+    REQUIRE(call_of(plan_of(d), a) == FOVEA_OK);
     auto c = sized<fovea_kv_cache>();
     c.key_dtype = FOVEA_I8, c.value_dtype = FOVEA_F32;
     c.batch = c.kv_heads = 1, c.head_dim = kDim, c.value_dim = 4, c.max_tokens = 64;
@@ -219,12 +211,11 @@ TEST_CASE("smoothed keys: keys whose elements have a large mean are more exact",
     append.workspace = room.as<void>(), append.workspace_bytes = room.bytes();
     REQUIRE(fovea_kv_append(&c, &append) == FOVEA_OK);
     REQUIRE(fovea_kv_describe(&c, &d) == FOVEA_OK);
-    REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
     REQUIRE(fovea_kv_attach(&c, &a) == FOVEA_OK);
     std::vector<float>& out = answers[smooth ? 1 : 0];
     out.resize(4);
     a.out.data = out.data();
-    REQUIRE(attend(plan) == FOVEA_OK);
+    REQUIRE(call_of(plan_of(d), a) == FOVEA_OK);
     for (size_t e = 0; e < 4; ++e) error[smooth ? 1 : 0] += std::pow(double{out[e]} - double{truth[e]}, 2);
   }
   INFO("squared errors " << error[0] << ", smoothed " << error[1]);

@@ -173,11 +173,10 @@ TEST_CASE("key mass: a plan without it needs no workspace for it, and the macro 
                              : more_features == 1 ? FOVEA_FEATURE_NEON_I8MM | FOVEA_FEATURE_NEON_DOTPROD
                              : more_features == 2 ? FOVEA_FEATURE_NEON_FP16
                                                   : 0;
-      fovea_plan without{}, with{};
       d.key_mass_queries = 0;
-      REQUIRE(fovea_plan_init(&without, &d) == FOVEA_OK);
+      const fovea_plan without = plan_of(d);
       d.key_mass_queries = 1;
-      REQUIRE(fovea_plan_init(&with, &d) == FOVEA_OK);
+      const fovea_plan with = plan_of(d);
       CHECK(with.workspace_bytes > without.workspace_bytes);
       const size_t more = FOVEA_KEY_MASS_WORKSPACE_BYTES(kv_tokens, q_tokens * group);
       CHECK(with.workspace_bytes <= without.workspace_bytes + more);

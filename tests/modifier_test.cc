@@ -2,7 +2,7 @@
 //
 // Modifiers of scores and weights: each element is handed out once with the place that it has; what the function
 // writes is used, and changes nothing about what is hidden. That they agree with the reference beside any other option
-// is shown in attention_pairs_test.cc and sources_test.cc.
+// is shown in attention_pairs_test.cc.
 #include "fovea/modifier.hpp"
 #include "support/shuffler.h"
 #include "support/test.h"

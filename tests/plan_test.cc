@@ -24,8 +24,7 @@ alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char g_workspace[FOVEA_WORKSPACE_BYT
 TEST_CASE("plan: target, scale and diagonal are resolved, all else is the description", "[short]") {
   fovea_attention_desc d = description(64, 48, 100, 4, 2);
   d.softcap = 3.0f, d.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, d.window_left = 77, d.portable_bits = 1;
-  fovea_plan plan{};
-  REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
+  fovea_plan plan = plan_of(d);
   CHECK(plan.desc.target == fovea_target_at(0));
   CHECK(plan.desc.scale == 0.125f);
   fovea_attention_desc resolved = d;
@@ -38,7 +37,7 @@ TEST_CASE("plan: target, scale and diagonal are resolved, all else is the descri
   CHECK(plan.kernels[1].tile_rows >= plan.lanes);
   for (uint32_t dim = 1; dim <= 4096; dim = dim * 3 / 2 + 1) {
     d = description(dim, 1, 1, 1, 1);
-    REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
+    plan = plan_of(d);
     CHECK(std::fabs(plan.desc.scale * std::sqrt(double(dim)) - 1.0) < 1.2e-7);
   }
 }
@@ -49,8 +48,7 @@ TEST_CASE("plan: the workspace of each target is what another machine would answ
     size_t most = 0;
     for (const fovea_target target : targets()) {
       d.target = target;
-      fovea_plan plan{};
-      REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
+      const fovea_plan plan = plan_of(d);
       const size_t bytes = fovea_workspace_bytes(&plan);
       CHECK(bytes > 0);
       CHECK(bytes == plan.workspace_bytes);
@@ -60,9 +58,9 @@ TEST_CASE("plan: the workspace of each target is what another machine would answ
     }
     CHECK(fovea_workspace_bytes_for(&d, FOVEA_TARGET_BEST) >= most);
     // Of boards too, whose targets no host runs.
-    for (const fovea_target target : {FOVEA_TARGET_SCALAR, FOVEA_TARGET_SSE4, FOVEA_TARGET_AVX2, FOVEA_TARGET_AVX512,
-                                      FOVEA_TARGET_NEON, FOVEA_TARGET_HELIUM, FOVEA_TARGET_WASM, FOVEA_TARGET_RVV128,
-                                      FOVEA_TARGET_RVV256}) {
+    for (const fovea_target target :
+         {FOVEA_TARGET_SCALAR, FOVEA_TARGET_SSE4, FOVEA_TARGET_AVX2, FOVEA_TARGET_AVX512, FOVEA_TARGET_NEON,
+          FOVEA_TARGET_HELIUM, FOVEA_TARGET_WASM, FOVEA_TARGET_RVV128, FOVEA_TARGET_RVV256}) {
       const size_t bytes = fovea_workspace_bytes_for(&d, target);
       CHECK(bytes > 0);
       CHECK(bytes <= fovea_workspace_bytes_for(&d, FOVEA_TARGET_BEST));
@@ -79,8 +77,8 @@ TEST_CASE("plan: codes of long values that memory cannot hold are refused", "[sh
   for (const uint32_t value_dim : {1u << 20, 1u << 24, 1u << 26, 1u << 28, 1u << 31}) {
     fovea_attention_desc d = description(8, value_dim, 1, 1, 1);
     d.key_dtype = d.value_dtype = FOVEA_I8, d.compute = FOVEA_COMPUTE_I8;
-    for (const fovea_target target : {FOVEA_TARGET_SSE4, FOVEA_TARGET_AVX2, FOVEA_TARGET_AVX512, FOVEA_TARGET_NEON,
-                                      FOVEA_TARGET_WASM}) {
+    for (const fovea_target target :
+         {FOVEA_TARGET_SSE4, FOVEA_TARGET_AVX2, FOVEA_TARGET_AVX512, FOVEA_TARGET_NEON, FOVEA_TARGET_WASM}) {
       INFO(value_dim << " " << fovea_target_name(target));
       const size_t bytes = fovea_workspace_bytes_for(&d, target);
       CHECK((bytes == 0 || bytes / FOVEA_KEY_TILE >= value_dim));
@@ -201,32 +199,38 @@ TEST_CASE("plan: no workspace is named for what is no plan and for a description
   CHECK(fovea_workspace_bytes_for(&d, FOVEA_TARGET_BEST) == 0);
 }
 
-TEST_CASE("plan: a budget takes rows off the tile, down to one vector, and is never exceeded", "[short]") {
-  for (const fovea_target target : targets()) {
-    fovea_attention_desc d = description(64, 64, 200, 4, 1);
-    d.target = target;
-    fovea_plan full{};
-    REQUIRE(fovea_plan_init(&full, &d) == FOVEA_OK);
+TEST_CASE(
+    "plan: a budget takes rows off the tile, down to one vector, and is never exceeded, by all workers and split "
+    "keys together",
+    "[short]") {
+  for (const auto& [target, workers] : every(targets(), {1u, 5u})) {
+    fovea_attention_desc d = workers == 1 ? description(64, 64, 200, 4, 1) : description(24, 40, 20, 4, 1);
+    d.target = target, d.max_workers = workers, d.key_split_tokens = workers == 1 ? 0 : 64;
+    const fovea_plan full = plan_of(d);
     const size_t least = budget_bytes(d, Budget::kLeast);
     CHECK(least <= full.workspace_bytes);
+    CHECK(least > full.split_bytes);
+    CHECK((full.split_bytes > 0) == (workers > 1));
     uint32_t tile_rows = full.kernels[1].tile_rows;
     for (size_t budget = full.workspace_bytes + 64; budget >= least; budget -= 64) {
       d.workspace_budget_bytes = budget;
-      fovea_plan plan{};
-      REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
+      const fovea_plan plan = plan_of(d);
       REQUIRE(plan.workspace_bytes <= budget);
+      REQUIRE(plan.split_bytes == full.split_bytes);
       REQUIRE(plan.kernels[1].tile_rows <= tile_rows);
       REQUIRE(fovea_workspace_bytes_for(&d, target) == plan.workspace_bytes);
       tile_rows = plan.kernels[1].tile_rows;
     }
     d.workspace_budget_bytes = least;
-    fovea_plan plan{};
-    REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
+    fovea_plan plan = plan_of(d);
     CHECK(plan.kernels[1].tile_rows == plan.lanes);
     if (full.kernels[1].tile_rows > plan.lanes) CHECK(least < full.workspace_bytes);
-    d.workspace_budget_bytes = least - 1;
-    CHECK(fovea_plan_init(&plan, &d) == FOVEA_ERR_BUDGET);
-    CHECK(fovea_workspace_bytes_for(&d, target) == 0);
+    for (const size_t budget : {least - 1, full.split_bytes, full.split_bytes - 1, size_t{1}}) {
+      d.workspace_budget_bytes = budget;
+      if (workers == 1 && budget + 1 <= 1) continue;  // no budget, or more than any
+      CHECK(fovea_plan_init(&plan, &d) == FOVEA_ERR_BUDGET);
+      CHECK(fovea_workspace_bytes_for(&d, target) == 0);
+    }
   }
 }
 
@@ -237,16 +241,14 @@ TEST_CASE("plan: which rows take the few-rows kernel is decided by shape, not by
       for (const uint32_t dim : {1u, 5u, 64u}) {
         fovea_attention_desc d = description(dim, dim, q_tokens, 1, 1);
         d.target = target;
-        fovea_plan full{};
-        REQUIRE(fovea_plan_init(&full, &d) == FOVEA_OK);
+        const fovea_plan full = plan_of(d);
         for (const auto& [workers, page_tokens] : every({1u, 3u}, {0u, 16u})) {
           d.max_workers = workers;
           d.kv_kind = page_tokens ? FOVEA_KV_PAGED : FOVEA_KV_STRIDED;
           d.page_tokens = page_tokens;
           for (const Budget budget : {Budget::kNone, Budget::kHalf, Budget::kLeast}) {
             d.workspace_budget_bytes = budget_bytes(d, budget);
-            fovea_plan plan{};
-            REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
+            const fovea_plan plan = plan_of(d);
             INFO(fovea_target_name(target) << ", " << q_tokens << " rows of " << dim);
             const fovea_plan_kernel &few = plan.kernels[0], &most = full.kernels[0];
             CHECK(few.index == most.index);
@@ -272,8 +274,7 @@ TEST_CASE("plan: it may be copied, and needs neither the description nor the fir
     {
       fovea_attention_desc d = test.desc;
       d.target = target;
-      fovea_plan plan{};
-      REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
+      fovea_plan plan = plan_of(d);
       bytes = plan.workspace_bytes;
       std::memcpy(moved.as<void>(), &plan, sizeof plan);
       std::memset(&plan, 0xee, sizeof plan);
@@ -304,8 +305,7 @@ TEST_CASE("plan: its text is written as snprintf writes", "[short]") {
   for (const fovea_target target : targets()) {
     fovea_attention_desc d = description(64, 48, 100, 4, 2);
     d.target = target;
-    fovea_plan plan{};
-    REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
+    const fovea_plan plan = plan_of(d);
     const size_t needs = fovea_plan_describe(&plan, 33, 1000, nullptr, 0);
     REQUIRE(needs > 0);
     std::string whole(needs + 1, '#');
@@ -320,8 +320,7 @@ TEST_CASE("plan: its text is written as snprintf writes", "[short]") {
     CHECK(whole.find(std::to_string(plan.workspace_bytes)) != std::string::npos);
     // So is the arithmetic.
     d.key_dtype = d.value_dtype = FOVEA_I8, d.compute = FOVEA_COMPUTE_I8;
-    fovea_plan integers{};
-    REQUIRE(fovea_plan_init(&integers, &d) == FOVEA_OK);
+    const fovea_plan integers = plan_of(d);
     std::string described(200, '#');
     fovea_plan_describe(&integers, 33, 1000, &described[0], described.size());
     CHECK(described.find("i8") != std::string::npos);

@@ -93,15 +93,12 @@ double error_of(fovea_dtype type, fovea_compute compute, fovea_rotation rotation
   auto d = sized<fovea_attention_desc>();
   d.q_heads = 4, d.max_q_tokens = kQueries, d.compute = compute;
   REQUIRE(fovea_kv_describe(&made.cache, &d) == FOVEA_OK);
-  fovea_plan plan{};
-  REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
-  const Guarded workspace(plan.workspace_bytes, 64, Placement::kStart);
   auto args = sized<fovea_attention_args>();
   args.q_tokens = kQueries;
   got->assign(q.size(), 0.0f);
   args.q = {q.data(), 0, kQueries * kWidth, kWidth}, args.out = {got->data(), 0, kQueries * kWidth, kWidth};
   REQUIRE(fovea_kv_attach(&made.cache, &args) == FOVEA_OK);
-  REQUIRE(fovea_attention(&plan, &args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+  REQUIRE(call_of(plan_of(d), args) == FOVEA_OK);
   double errors = 0, squares = 0;
   for (size_t i = 0; i < want.size(); ++i) {
     errors += (double{(*got)[i]} - want[i]) * (double{(*got)[i]} - want[i]);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Score functions: each agrees with the reference, and with its paper's formula. With every other option they meet in
-// attention_pairs_test.cc, with formats and sources in sources_test.cc, in streams in stream_test.cc.
+// attention_pairs_test.cc, in streams in stream_test.cc.
 #include "simd_tests.h"
 #include "support/test.h"
 
@@ -241,11 +241,10 @@ TEST_CASE("score: what is wrong with it has its status, and nothing is written",
   }
   CHECK(plan.magic == 0);
 
-  REQUIRE(fovea_plan_init(&plan, &test.desc) == FOVEA_OK);
-  const Guarded workspace(fovea_workspace_bytes(&plan), FOVEA_WORKSPACE_ALIGNMENT, Placement::kEnd);
+  plan = plan_of(test.desc);
   const auto call = [&](const fovea_attention_args& args) {
     test.fill_outputs();
-    const fovea_status status = fovea_attention(&plan, &args, workspace.as<void>(), workspace.bytes());
+    const fovea_status status = call_of(plan, args);
     CHECK((status == FOVEA_OK || test.outputs_untouched()));
     return status;
   };
@@ -263,10 +262,9 @@ TEST_CASE("score: what is wrong with it has its status, and nothing is written",
   Problem dot = large();
   dot.score = FOVEA_SCORE_DOT;
   AttentionCase without(dot);
-  REQUIRE(fovea_plan_init(&plan, &without.desc) == FOVEA_OK);
   args = without.args;
   args.score_vector = test.args.score_vector;
-  CHECK(fovea_attention(&plan, &args, workspace.as<void>(), workspace.bytes()) == FOVEA_ERR_UNSUPPORTED);
+  CHECK(call_of(plan_of(without.desc), args) == FOVEA_ERR_UNSUPPORTED);
 }
 
 }  // namespace fovea_test

@@ -382,9 +382,7 @@ TEST_CASE("sources: the macro has room for any format, ring or pages", "[short]"
     if (kind == FOVEA_KV_PAGED) d.page_tokens = 16;
     for (const fovea_target target : targets()) {
       d.target = target;
-      fovea_plan plan{};
-      REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
-      CHECK(plan.workspace_bytes <= FOVEA_KV_WORKSPACE_BYTES(d.head_dim, d.value_dim));
+      CHECK(plan_of(d).workspace_bytes <= FOVEA_KV_WORKSPACE_BYTES(d.head_dim, d.value_dim));
     }
   }
 }
@@ -463,9 +461,7 @@ TEST_CASE("ragged: more entries without queries, times heads, than a size_t coun
   auto d = sized<fovea_attention_desc>();
   d.q_heads = d.kv_heads = d.max_batch = kMany;
   d.head_dim = d.value_dim = d.max_q_tokens = d.max_kv_tokens = 1;
-  fovea_plan plan{};
-  REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
-  const Guarded workspace(plan.workspace_bytes, 64, Placement::kEnd);
+  const fovea_plan plan = plan_of(d);
   auto a = sized<fovea_attention_args>();
   a.q_tokens = a.kv_tokens = 1;
   a.out = {out.data(), 0, 1, kMany};
@@ -473,10 +469,10 @@ TEST_CASE("ragged: more entries without queries, times heads, than a size_t coun
   a.kv.keys = a.kv.values = a.q;
   a.q_offsets = q_offsets.data();
   a.batch = kMany;
-  CHECK(fovea_attention(&plan, &a, workspace.as<void>(), workspace.bytes()) == FOVEA_ERR_SIZE);
+  CHECK(call_of(plan, a) == FOVEA_ERR_SIZE);
   CHECK(std::count(out.begin(), out.end(), 7.0f) == ptrdiff_t{kMany});
   a.batch = 2;
-  CHECK(fovea_attention(&plan, &a, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
+  CHECK(call_of(plan, a) == FOVEA_OK);
   CHECK(std::count(out.begin(), out.end(), 1.0f) == ptrdiff_t{kMany});
 }
 

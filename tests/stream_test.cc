@@ -313,8 +313,7 @@ TEST_CASE("stream: pages hold keys whose tiles begin within a page", "[short][st
 TEST_CASE("stream: an image has a fixed form, and none that is damaged is taken", "[short][stream]") {
   auto d = sized<fovea_attention_desc>();
   d.q_heads = d.kv_heads = d.head_dim = d.max_batch = d.max_q_tokens = 1, d.value_dim = 2;
-  fovea_plan plan;
-  REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
+  const fovea_plan plan = plan_of(d);
   const size_t bytes = fovea_state_bytes(&plan, 1, 1);
   REQUIRE(bytes == 80);
   const Guarded state(128, kAlignment, Placement::kStart);
@@ -436,13 +435,12 @@ TEST_CASE("misuse: what does not fit a stream is refused, and nothing is written
   no_plan.magic ^= 1;
   CHECK(fovea_state_bytes(&no_plan, 1, 1) == 0);
   CHECK(fovea_stream_begin(&no_plan, state, bytes, 2, 3, 0) == FOVEA_ERR_PLAN);
-  fovea_plan bottom_right;
   fovea_attention_desc d = test.desc;
   d.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
-  REQUIRE(fovea_plan_init(&bottom_right, &d) == FOVEA_OK);
+  fovea_plan bottom_right = plan_of(d);
   CHECK(fovea_stream_begin(&bottom_right, state, bytes, 2, 3, 0) == FOVEA_ERR_UNSUPPORTED);
   d.causal = FOVEA_CAUSAL_NONE, d.diagonal = FOVEA_DIAGONAL_BOTTOM_RIGHT, d.window_left = 3;
-  REQUIRE(fovea_plan_init(&bottom_right, &d) == FOVEA_OK);
+  bottom_right = plan_of(d);
   CHECK(fovea_stream_begin(&bottom_right, state, bytes, 2, 3, 0) == FOVEA_ERR_UNSUPPORTED);
   CHECK(memory.untouched());
 

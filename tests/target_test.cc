@@ -11,16 +11,32 @@
 #include <cpuid.h>
 #endif
 
-#include "catch.h"
 #include "core/attention/kernels.h"
 #include "ground/targets/registry.h"
 #include "platform/platform.h"
-#include "support/guarded.h"
-#include "support/problem.h"
+#include "support/linear_case.h"
 
 namespace fovea_test {
 
 namespace platform = fovea::platform;
+
+constexpr fovea_target kNamedTargets[] = {FOVEA_TARGET_SCALAR,
+                                          FOVEA_TARGET_SSE4,
+                                          FOVEA_TARGET_AVX2,
+                                          FOVEA_TARGET_AVX512,
+                                          FOVEA_TARGET_NEON,
+                                          FOVEA_TARGET_HELIUM,
+                                          FOVEA_TARGET_WASM,
+                                          FOVEA_TARGET_AVX512_VNNI,
+                                          FOVEA_TARGET_AVX2_VNNI,
+                                          FOVEA_TARGET_NEON_DOTPROD,
+                                          FOVEA_TARGET_NEON_I8MM,
+                                          FOVEA_TARGET_NEON_IN_ORDER,
+                                          FOVEA_TARGET_NEON_IN_ORDER_DOTPROD,
+                                          FOVEA_TARGET_NEON_IN_ORDER_I8MM,
+                                          FOVEA_TARGET_RVV128,
+                                          FOVEA_TARGET_RVV256,
+                                          FOVEA_TARGET_XSIMD};
 
 TEST_CASE("version: the library is that of the header", "[short]") { CHECK(fovea_version() == FOVEA_VERSION); }
 
@@ -54,7 +70,8 @@ TEST_CASE("target: there is at least one, each named once, best first", "[short]
     const char* backend = fovea_target_backend(target);
     REQUIRE(backend != nullptr);
     const std::string known = backend;
-    CHECK((known == "helium" || known == "highway" || known == "neon" || known == "rvv" || known == "xsimd" || known == "scalar"));
+    CHECK((known == "helium" || known == "highway" || known == "neon" || known == "rvv" || known == "xsimd" ||
+           known == "scalar"));
     CHECK(lanes(target) >= 1);
     // Of one backend, a better target has at least as many lanes.
     if (i > 0 && known == fovea_target_backend(fovea_target_at(i - 1))) {
@@ -67,16 +84,13 @@ TEST_CASE("target: there is at least one, each named once, best first", "[short]
 }
 
 TEST_CASE("target: names go back and forth", "[short]") {
-  for (const fovea_target target :
-       {FOVEA_TARGET_BEST, FOVEA_TARGET_SCALAR, FOVEA_TARGET_SSE4, FOVEA_TARGET_AVX2, FOVEA_TARGET_AVX512,
-        FOVEA_TARGET_NEON, FOVEA_TARGET_HELIUM, FOVEA_TARGET_WASM, FOVEA_TARGET_AVX512_VNNI, FOVEA_TARGET_AVX2_VNNI,
-        FOVEA_TARGET_NEON_DOTPROD, FOVEA_TARGET_NEON_I8MM, FOVEA_TARGET_NEON_IN_ORDER, FOVEA_TARGET_NEON_IN_ORDER_DOTPROD,
-        FOVEA_TARGET_NEON_IN_ORDER_I8MM, FOVEA_TARGET_RVV128, FOVEA_TARGET_RVV256, FOVEA_TARGET_XSIMD}) {
+  for (const fovea_target target : kNamedTargets) {
     const char* text = fovea_target_name(target);
     REQUIRE(text != nullptr);
     CHECK(fovea_target_from_name(text) == target);
   }
   CHECK(fovea_target_from_name("") == FOVEA_TARGET_BEST);
+  CHECK(fovea_target_from_name(fovea_target_name(FOVEA_TARGET_BEST)) == FOVEA_TARGET_BEST);
   CHECK(fovea_target_from_name("best") == FOVEA_TARGET_BEST);
   CHECK(fovea_target_from_name("avx2") == FOVEA_TARGET_AVX2);
   CHECK(fovea_target_from_name("scalar") == FOVEA_TARGET_SCALAR);
@@ -99,7 +113,8 @@ INSIDE_CASE("target: what the plan knows of a target is what its kernels are", "
     CHECK(lanes(target) == kernels.lanes);  // by a plan
     CHECK(traits->tile_vectors == kernels.tile_vectors);
     CHECK(kernels.list[fovea::kFewRowsServed ? uint32_t(fovea::kTileKernel) : 0].attend != nullptr);
-    if (fovea::kFewRowsServed) CHECK((traits->few_rows() > 0) == (kernels.list[fovea::kFewRowsKernel].attend != nullptr));
+    if (fovea::kFewRowsServed)
+      CHECK((traits->few_rows() > 0) == (kernels.list[fovea::kFewRowsKernel].attend != nullptr));
   }
 }
 
@@ -117,11 +132,7 @@ TEST_CASE("target: a number that is no target, or one that is not here, is refus
   }
   std::vector<fovea_target> here;
   for (uint32_t i = 0; i < fovea_target_count(); ++i) here.push_back(fovea_target_at(i));
-  for (const fovea_target target :
-       {FOVEA_TARGET_SCALAR, FOVEA_TARGET_SSE4, FOVEA_TARGET_AVX2, FOVEA_TARGET_AVX512, FOVEA_TARGET_NEON,
-        FOVEA_TARGET_HELIUM, FOVEA_TARGET_WASM, FOVEA_TARGET_AVX512_VNNI, FOVEA_TARGET_AVX2_VNNI,
-        FOVEA_TARGET_NEON_DOTPROD, FOVEA_TARGET_NEON_I8MM, FOVEA_TARGET_NEON_IN_ORDER, FOVEA_TARGET_NEON_IN_ORDER_DOTPROD,
-        FOVEA_TARGET_NEON_IN_ORDER_I8MM, FOVEA_TARGET_RVV128, FOVEA_TARGET_RVV256, FOVEA_TARGET_XSIMD}) {
+  for (const fovea_target target : kNamedTargets) {
     // Where xsimd is the only backend, its number is another name of the one target.
     const bool alone = target == FOVEA_TARGET_XSIMD && std::string(fovea_target_backend(here[0])) == "xsimd";
     const bool is_here = alone || std::count(here.begin(), here.end(), target) != 0;
@@ -142,7 +153,8 @@ bool has_avx512_vnni() {
 }
 bool has_avx_vnni() {
   unsigned a = 0;
-#if defined(__clang__) && __clang_major__ < 19 && !defined(__AVXVNNI__)  // do not know the name, see ground/targets/registry.cc
+#if defined(__clang__) && __clang_major__ < 19 && \
+    !defined(__AVXVNNI__)  // do not know the name, see ground/targets/registry.cc
   return false;
 #elif defined(__x86_64__) || defined(__i386__)
   unsigned b = 0, c = 0, d = 0;
@@ -264,27 +276,15 @@ TEST_CASE("target: kernels for processors that run instructions in order have th
 
 TEST_CASE("linear: kernels for processors that run instructions in order have the bits of the others", "[short]") {
   for (const auto& [tokens, in_dim] : every({3u, 8u, 12u, 29u}, {1u, 2u, 31u, 33u, 64u, 97u})) {
-    const uint32_t out_dim = 75 - tokens;
-    std::vector<float> x(tokens * in_dim), w(out_dim * in_dim), y[2];
-    for (size_t i = 0; i < x.size(); ++i) x[i] = float(random_bits(1, i) >> 40) * 0x1p-20f - 8;
-    for (size_t i = 0; i < w.size(); ++i) w[i] = float(random_bits(2, i) >> 40) * 0x1p-20f - 8;
-    for (const bool in_order : {false, true}) {
-      y[in_order].resize(tokens * out_dim);
-      auto a = sized<fovea_linear_args>();
-      a.target = in_order ? FOVEA_TARGET_NEON_IN_ORDER : FOVEA_TARGET_NEON;
-      a.processor_features = FOVEA_FEATURE_NEON_IN_ORDER;
-      a.tokens = tokens, a.in_dim = in_dim, a.out_dim = out_dim;
-      a.x = x.data(), a.x_stride = in_dim, a.y = y[in_order].data(), a.y_stride = out_dim;
-      a.weights.dtype = FOVEA_F32, a.weights.data = w.data(), a.weights.row_stride = in_dim;
-      const Guarded workspace(fovea_linear_workspace_bytes(&a), FOVEA_WORKSPACE_ALIGNMENT, Placement::kEnd);
-      if (!kInOrderBeside) {
-        a.target = FOVEA_TARGET_NEON_IN_ORDER;
-        CHECK(fovea_linear(&a, workspace.as<void>(), fovea_linear_workspace_bytes(&a)) == FOVEA_ERR_TARGET);
-        continue;
-      }
-      REQUIRE(fovea_linear(&a, workspace.as<void>(), fovea_linear_workspace_bytes(&a)) == FOVEA_OK);
-    }
-    CHECK(std::memcmp(y[0].data(), y[1].data(), y[0].size() * sizeof(float)) == 0);
+    LinearProblem problem;
+    problem.tokens = tokens, problem.in_dim = in_dim, problem.out_dim = 75 - tokens;
+    LinearCase test(problem);
+    test.args.processor_features = FOVEA_FEATURE_NEON_IN_ORDER;
+    const fovea_status served = kInOrderBeside ? FOVEA_OK : FOVEA_ERR_TARGET;
+    if (kInOrderBeside) REQUIRE(test.run(FOVEA_TARGET_NEON) == FOVEA_OK);
+    const std::vector<float> wanted = test.outputs();
+    REQUIRE(test.run(FOVEA_TARGET_NEON_IN_ORDER) == served);
+    CHECK(same_bits(test.outputs(), wanted));
   }
 }
 

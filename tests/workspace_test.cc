@@ -2,6 +2,7 @@
 //
 // A workspace in two parts, a fast one and a slow one: the same bits however it is cut, and never a byte too few.
 #include "fovea/fovea.hpp"
+#include "support/shuffler.h"
 #include "support/test.h"
 
 namespace fovea_test {
@@ -21,12 +22,16 @@ constexpr size_t kGrain = FOVEA_WORKSPACE_ALIGNMENT;
 
 }  // namespace
 
-TEST_CASE("workspace: cut in two at any place, the bits are the same", "[short]") {
-  const auto check = [](fovea_target target, const Problem& p) {
+TEST_CASE("workspace: cut in two at any place, the bits are the same, with workers and split keys too",
+          "[short][executor]") {
+  // With workers, at every fifth place.
+  const auto check = [](fovea_target target, const Problem& p, uint32_t workers, uint32_t split) {
     AttentionCase test(p);
-    test.desc.target = target;
-    REQUIRE(fovea_plan_init(&test.plan, &test.desc) == FOVEA_OK);
-    const size_t whole = fovea_workspace_bytes(&test.plan);
+    Shuffler shuffler(workers);
+    test.desc.target = target, test.desc.max_workers = workers, test.desc.key_split_tokens = split;
+    if (workers > 1) test.args.executor = shuffler.executor();
+    test.plan = plan_of(test.desc);
+    const size_t whole = fovea_workspace_bytes(&test.plan), step = kGrain * (workers > 1 ? 5 : 1);
     Guarded one(whole, kGrain, Placement::kEnd);
     REQUIRE(fovea_attention(&test.plan, &test.args, one.as<void>(), whole) == FOVEA_OK);
     const Outputs want = test.outputs();
@@ -34,7 +39,7 @@ TEST_CASE("workspace: cut in two at any place, the bits are the same", "[short]"
     REQUIRE(test.compare() == "");
 
     size_t cuts = 0, mixed = 0;
-    for (size_t fast_bytes = 0; fast_bytes <= whole; fast_bytes += kGrain, ++cuts) {
+    for (size_t fast_bytes = 0; fast_bytes <= whole; fast_bytes += step, ++cuts) {
       const size_t slow_bytes = fovea_slow_workspace_bytes(&test.plan, fast_bytes);
       // What the fast part takes, the slow one need not; a call takes one kernel's arrays, the sizes are for either.
       REQUIRE(slow_bytes <= whole);
@@ -59,13 +64,16 @@ TEST_CASE("workspace: cut in two at any place, the bits are the same", "[short]"
       REQUIRE(fast.untouched());
       REQUIRE(slow.untouched());
     }
-    CHECK(cuts == whole / kGrain + 1);
+    CHECK(cuts == whole / step + 1);
     CHECK(mixed > 5);
   };
   for (const uint32_t q_tokens : {1u, 9u}) {
     for (const Problem& p : {problem(q_tokens), problem(q_tokens).with_integers(FOVEA_I4, FOVEA_I8)}) {
-      for (const fovea_target target : p.targets()) check(target, p);
+      for (const fovea_target target : p.targets()) check(target, p, 1, 0);
     }
+    Problem longer = problem(q_tokens);
+    longer.kv_tokens = 130, longer.positions = {100, 120};
+    for (const auto& [target, split] : every(targets(), {0u, 64u})) check(target, longer, 3, split);
   }
 }
 

@@ -61,10 +61,19 @@ inline Outputs run(AttentionCase& test, const Run& how) {
   return test.outputs();
 }
 
-// A call of the plan of the last run, in a workspace of its own.
+inline fovea_plan plan_of(const fovea_attention_desc& desc) {
+  fovea_plan plan{};
+  REQUIRE(fovea_plan_init(&plan, &desc) == FOVEA_OK);
+  return plan;
+}
+
+// A call in a workspace of its own; of a case, with the plan of the last run.
+inline fovea_status call_of(const fovea_plan& plan, const fovea_attention_args& args) {
+  const Guarded workspace(plan.workspace_bytes, FOVEA_WORKSPACE_ALIGNMENT, Placement::kEnd);
+  return fovea_attention(&plan, &args, workspace.as<void>(), workspace.bytes());
+}
 inline fovea_status call_again(const AttentionCase& test, const fovea_attention_args& args) {
-  const Guarded workspace(test.plan.workspace_bytes, FOVEA_WORKSPACE_ALIGNMENT, Placement::kEnd);
-  return fovea_attention(&test.plan, &args, workspace.as<void>(), workspace.bytes());
+  return call_of(test.plan, args);
 }
 
 // The call of one entry of a ragged call.
