@@ -92,27 +92,6 @@ TEST_CASE("dropout: entries, heads, queries and keys differ in what is dropped",
   CHECK(run_on_all_targets(test) == "");
 }
 
-TEST_CASE("dropout: it is the same for any budget, split, place in memory and batch", "[short]") {
-  for (const fovea_target target : targets()) {
-    Problem p = problem();
-    const std::vector<float> whole = weights_of(p, {target});
-    CHECK(weights_of(p, {target, Budget::kLeast}) == whole);
-    p.layout = Layout::kPadded, p.placement = Placement::kOffset;
-    // The same numbers elsewhere: weights are compared by what is dropped, since inputs are drawn by their place.
-    const std::vector<float> elsewhere = weights_of(p, {target, Budget::kNone, true});
-    size_t different = 0;
-    for (size_t i = 0; i < whole.size(); ++i) different += (whole[i] == 0) != (elsewhere[i] == 0);
-    CHECK(different == 0);
-    p = problem();
-    p.stage = FOVEA_SCORES_NONE;
-    AttentionCase split(p);
-    split.expected();
-    Run run = {target};
-    run.key_split_tokens = 64;
-    CHECK(split.run(run) == "");
-  }
-}
-
 TEST_CASE("dropout: hidden keys stay hidden, and lse and a row without keys are those without it", "[short]") {
   for (const fovea_target target : targets()) {
     Problem p = problem();

@@ -113,23 +113,6 @@ TEST_CASE("key splits: calls without queries, keys or entries are allowed", "[sh
   }
 }
 
-TEST_CASE("key splits: with portable_bits all targets that fuse multiply-adds agree", "[short][executor]") {
-  for (const Problem& problem : problems()) {
-    AttentionCase test(problem);
-    for (const bool fused : {true, false}) {
-      Outputs want;
-      bool first = true;
-      for (const fovea_target target : targets()) {
-        if (fuses(target) != fused) continue;
-        const Outputs got = run(test, {target, Budget::kNone, true, 64});
-        if (!first) CHECK(same_bits(got, want));
-        want = got;
-        first = false;
-      }
-    }
-  }
-}
-
 TEST_CASE("executor: streams take keys in and answer with it, to the bit", "[short][executor][stream]") {
   for (const uint32_t q_tokens : {1u, 37u}) {
     Problem p;

@@ -268,23 +268,6 @@ TEST_CASE("modifiers: weights are those of all keys, with sinks and dropout wher
   for (const Problem& each : {p, p.with_integers()}) CHECK(run_on_all_targets(each) == "");
 }
 
-TEST_CASE("modifiers: the bits do not depend on workers, budgets or places in a batch", "[short]") {
-  Problem p = base(50);
-  p.modify_scores = p.modify_weights = true;
-  for (const Problem& each : {p, p.with_integers()}) {
-    AttentionCase test(each);
-    for (const fovea_target target : each.targets()) {
-      CHECK(test.run({target}) == "");
-      const std::vector<float> alone = test.out();
-      Shuffler five(5);
-      for (const Budget budget : {Budget::kNone, Budget::kLeast}) {
-        CHECK(test.run({target, budget, false, 0, five.executor()}) == "");
-        CHECK(same_bits(test.out(), alone));
-      }
-    }
-  }
-}
-
 TEST_CASE("modifiers: of weights, not in streams nor with split keys", "[short]") {
   Problem p = base();
   p.modify_weights = true;

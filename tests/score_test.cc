@@ -79,20 +79,6 @@ TEST_CASE("score: dot is scaled dot with a scale of 1", "[short]") {
   }
 }
 
-TEST_CASE("score: with portable_bits additive ones are the same on all targets that fuse, and for any budget",
-          "[short]") {
-  AttentionCase test(large());
-  test.expected();
-  std::vector<float> first[2];
-  for (const auto& [target, budget] : every(targets(), {Budget::kNone, Budget::kHalf, Budget::kLeast})) {
-    INFO(name(Run{target, budget, true}));
-    REQUIRE(test.run({target, budget, true}) == "");
-    std::vector<float>& want = first[fuses(target)];
-    if (want.empty()) want = test.out();
-    CHECK(same_bits(test.out(), want));
-  }
-}
-
 TEST_CASE("score: a NaN in a query, key or the vector reaches the rows that see it, and no other", "[short]") {
   for (const uint32_t q_tokens : {3u, 20u}) {
     Problem p;

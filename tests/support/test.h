@@ -89,6 +89,22 @@ inline fovea_attention_args entry_of(const fovea_attention_args& ragged, uint32_
   skip(one.kv.keys, first_key), skip(one.kv.values, first_key);
   return one;
 }
+// Each entry of a ragged call has the bits of a call of its own, whose arguments complete(b, args) completes.
+template <class Complete>
+void check_ragged(AttentionCase& all, const Complete& complete) {
+  all.plan = plan_of(all.desc);
+  all.fill_outputs();
+  REQUIRE(call_again(all, all.args) == FOVEA_OK);
+  const Outputs want = all.outputs();
+  all.fill_outputs();
+  for (uint32_t b = 0; b < all.args.batch; ++b) {
+    fovea_attention_args one = entry_of(all.args, b);
+    complete(b, one);
+    INFO("entry " << b << " on " << fovea_target_name(all.desc.target));
+    REQUIRE(call_again(all, one) == FOVEA_OK);
+  }
+  CHECK(same_bits(all.outputs(), want));
+}
 
 // Each misuse of a call that make() returns has its status from run(call), and untouched(call) says that nothing was
 // written.
