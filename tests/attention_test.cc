@@ -142,6 +142,10 @@ TEST_CASE("attention: batch, q_tokens and kv_tokens of zero are allowed", "[shor
     CHECK(run_on_all_targets(p) == "");
     p.sinks = p.alibi = true;
     CHECK(run_on_all_targets(p) == "");
+    AttentionCase split(p);
+    for (const auto& [target, budget, portable] : every(targets(), {Budget::kNone, Budget::kLeast}, {false, true})) {
+      CHECK(split.run({target, budget, portable, 64}) == "");
+    }
   }
 }
 

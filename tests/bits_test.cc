@@ -287,27 +287,7 @@ TEST_CASE("bits: a query's do not depend on the other queries of the call", "[sh
     AttentionCase test(p);
     for (const fovea_target target : p.targets()) {
       const Outputs want = run(test, {target, Budget::kNone, true});
-      const fovea_attention_args all = test.args;
-      std::vector<int64_t> positions = p.positions;
-      const size_t mask_element = p.mask == FOVEA_MASK_BYTE ? 1 : sizeof(float);
-      uint32_t next = 0;
-      for (uint32_t first = 0; first < p.q_tokens; first = next) {
-        // One query, two, three, then one again: at every place of a vector and of a tile.
-        next = std::min(first + 1 + first % 3, p.q_tokens);
-        fovea_attention_args part = all;
-        const auto at = ptrdiff_t(first);
-        part.q_tokens = next - first;
-        part.q.data = row_bytes(all.q, unit_size(p.q_dtype), 0, 0, first);
-        part.out.data = static_cast<float*>(all.out.data) + at * all.out.token_stride;
-        part.lse.data = static_cast<float*>(all.lse.data) + at * all.lse.token_stride;
-        if (p.mask != FOVEA_MASK_NONE) {
-          part.mask.data =
-              static_cast<const uint8_t*>(all.mask.data) + at * all.mask.q_stride * ptrdiff_t(mask_element);
-        }
-        for (size_t b = 0; b < positions.size(); ++b) positions[b] = p.positions[b] + first;
-        if (!positions.empty()) part.positions = positions.data();
-        REQUIRE(call_again(test, part) == FOVEA_OK);
-      }
+      call_with_some_queries(test, 3);  // at every place of a vector and of a tile
       INFO(name(p) << ": " << fovea_target_name(target));
       CHECK(same_bits(test.outputs(), want));
     }

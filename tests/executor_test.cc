@@ -22,20 +22,11 @@ namespace {
 constexpr size_t kAlignment = FOVEA_WORKSPACE_ALIGNMENT;
 constexpr uint32_t kWorkers[] = {1, 2, 3, 5, 8, 64};
 
-// All options, with more rows than a tile, few of them, and one to four parts of 64 keys.
+// More rows than a tile, few of them, and one to four parts of 64 keys. With every option workers meet in
+// attention_pairs_test.cc.
 std::vector<Problem> problems() {
   std::vector<Problem> all;
-  for (uint32_t i = 0; i < 12; ++i) {
-    Problem p = mixed_problem(i);
-    p.seed = i + 300;
-    if (i % 4 == 0) p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
-    if (i % 5 == 3) p.kv_lengths = {p.kv_tokens / 2 + 1, 0}, p.kv_lengths.resize(p.batch);
-    p.stage = fovea_scores_stage(i % 5);
-    p.lse = i != 7;
-    if (i % 4 > 1) p.map_q_block = i % 3 == 0 ? 16 : 8;
-    p.modify_scores = i % 3 == 2;
-    all.push_back(p);
-  }
+  for (uint32_t i = 0; i < 12; ++i) all.push_back(mixed_problem(i));
   for (const size_t i : {1u, 4u, 6u, 7u, 10u})
     all.push_back(all[i].with_integers(i == 7 ? FOVEA_I4 : FOVEA_I8, FOVEA_I8));
   Problem none;  // no keys
@@ -98,57 +89,6 @@ TEST_CASE("key splits: parts as long as all keys give the bits of unsplit ones, 
     CHECK(same_bits(run(test, {target, Budget::kNone, portable, 0xffffffc0u}), whole));
     CHECK(!same_bits(run(test, {target, Budget::kNone, portable, 64}), whole));  // the field is not ignored
     CHECK(test.compare() == "");
-  }
-}
-
-TEST_CASE("key splits: calls without queries, keys or entries are allowed", "[short][executor]") {
-  for (int which = 0; which < 3; ++which) {
-    Problem p;
-    p.q_heads = 2, p.q_tokens = which == 0 ? 0 : 3, p.kv_tokens = which == 1 ? 0 : 200, p.batch = which == 2 ? 0 : 2;
-    AttentionCase test(p);
-    for (const auto& [target, portable] : every(targets(), {false, true})) {
-      CHECK(test.run({target, Budget::kNone, portable, 64}) == "");
-      CHECK(test.run({target, Budget::kLeast, portable, 64}) == "");
-    }
-  }
-}
-
-TEST_CASE("executor: streams take keys in and answer with it, to the bit", "[short][executor][stream]") {
-  for (const uint32_t q_tokens : {1u, 37u}) {
-    Problem p;
-    p.batch = 2, p.q_heads = 6, p.kv_heads = 2, p.q_tokens = q_tokens, p.kv_tokens = 150;
-    p.head_dim = 20, p.value_dim = 9;
-    p.causal = FOVEA_CAUSAL_POSITIONS, p.positions = {120, 149}, p.window_left = 99;
-    p.alibi = p.sinks = true;
-    AttentionCase test(p);
-    test.expected();
-    for (const fovea_target target : targets()) {
-      const Outputs want = run(test, {target});
-      for (const uint32_t workers : kWorkers) {
-        INFO(name(p) << " | " << fovea_target_name(target) << ", workers " << workers);
-        set_current_case("a stream with workers");
-        Shuffler shuffler(workers);
-        fovea_attention_desc d = test.desc;
-        d.max_workers = workers, d.key_split_tokens = 64;  // the last: streams do not look at it
-        const TestStream stream(d, target);
-        fovea_attention_args args = test.args;
-        args.executor = shuffler.executor();
-        for (uint32_t first = 0; first < p.kv_tokens; first += 64) {
-          args.kv_tokens = std::min(p.kv_tokens - first, uint32_t{64});
-          args.kv.keys.data = test.key(0, 0, first);
-          args.kv.values.data = test.value(0, 0, first);
-          REQUIRE(stream.push(args) == FOVEA_OK);
-        }
-        CHECK(shuffler.runs == 3);
-        test.fill_outputs();
-        REQUIRE(stream.end(args) == FOVEA_OK);
-        CHECK(shuffler.runs == 4);
-        CHECK(same_bits(test.outputs(), want));
-        CHECK(test.compare() == "");
-        CHECK(stream.workspace.margin_intact());
-        CHECK(stream.memory.margin_intact());
-      }
-    }
   }
 }
 

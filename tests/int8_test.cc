@@ -354,17 +354,7 @@ TEST_CASE("int8: rows alone and up to nine together have the bits that they have
       AttentionCase test(p);
       for (const fovea_target target : p.targets()) {
         const Outputs want = run(test, {target});
-        test.fill_outputs();
-        fovea_attention_args part = test.args;
-        for (uint32_t first = 0, count = 1; first < p.q_tokens; first += count++) {
-          part.q_tokens = count;
-          part.q.data = row(test.args.q, 0, 0, first);
-          part.out.data = row(test.args.out, 0, 0, first);
-          part.lse.data = row(test.args.lse, 0, 0, first);
-          part.mask.data = static_cast<const uint8_t*>(test.args.mask.data) +
-                           (p.mask == FOVEA_MASK_BYTE ? ptrdiff_t(first) * test.args.mask.q_stride : 0);
-          REQUIRE(call_again(test, part) == FOVEA_OK);
-        }
+        call_with_some_queries(test, 9);
         INFO(name(p) << ": " << fovea_target_name(target));
         CHECK(same_bits(test.outputs(), want));
       }

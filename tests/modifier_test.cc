@@ -259,15 +259,6 @@ TEST_CASE("modifiers: weights below 0 become 0, and hidden keys stay hidden what
   }
 }
 
-TEST_CASE("modifiers: weights are those of all keys, with sinks and dropout where they belong", "[short]") {
-  Problem p = base();
-  p.modify_weights = true, p.sinks = true, p.dropout = 0.4f, p.stage = FOVEA_SCORES_SOFTMAX;
-  for (const Problem& each : {p, p.with_integers()}) CHECK(run_on_all_targets(each) == "");
-  p.kv_kind = FOVEA_KV_RING, p.ring_tokens = 100, p.pinned_tokens = 5, p.hide_gone = true;
-  p.stage = FOVEA_SCORES_NONE, p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, p.window_left = 30;
-  for (const Problem& each : {p, p.with_integers()}) CHECK(run_on_all_targets(each) == "");
-}
-
 TEST_CASE("modifiers: of weights, not in streams nor with split keys", "[short]") {
   Problem p = base();
   p.modify_weights = true;

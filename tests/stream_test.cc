@@ -4,6 +4,7 @@
 // order, travel as images, and refuse what does not fit.
 #include "core/attention/kernels.h"
 #include "core/attention/layout.h"
+#include "support/shuffler.h"
 #include "support/test.h"
 #include "support/test_stream.h"
 
@@ -89,6 +90,8 @@ class Streamer : public TestStream {
   static fovea_attention_desc desc_of(const AttentionCase& test, const Run& run) {
     fovea_attention_desc d = test.desc;
     d.target = run.target, d.portable_bits = run.portable_bits;
+    // Streams do not look at where a call splits keys.
+    if (run.executor != nullptr) d.max_workers = run.executor->workers, d.key_split_tokens = 64;
     d.workspace_budget_bytes = budget_bytes(d, run.budget);
     return d;
   }
@@ -104,25 +107,30 @@ bool same_bytes(const Guarded& a, const Guarded& b) {
 
 }  // namespace
 
-TEST_CASE("stream: keys in pieces of multiples of 64 give the bits of one call, other pieces its answer",
-          "[short][stream]") {
+TEST_CASE(
+    "stream: keys in pieces of multiples of 64 give the bits of one call, other pieces its answer, with workers too",
+    "[short][stream][executor]") {
   for (const Problem& problem : problems()) {
     AttentionCase test(problem);
     test.expected();
     for (const auto& [target, portable] : every(problem.targets(), {false, true})) {
-      const Run run = {target, portable ? Budget::kLeast : Budget::kNone, portable};
+      Run run = {target, portable ? Budget::kLeast : Budget::kNone, portable};
       INFO(name(problem) << " | " << name(run));
-      const std::string failed = test.run_unchecked(run);
-      REQUIRE(failed.empty());
-      const std::vector<float> out = test.out(), lse = test.lse();
+      const Outputs want = fovea_test::run(test, run);
+      constexpr uint32_t kWorkers[] = {1, 2, 3, 5, 8, 64};
+      Shuffler shuffler(kWorkers[problem.seed % 6]);
+      if (!portable) run.executor = shuffler.executor();
       const Streamer stream(test, run);
+      test.args.executor = run.executor;
       for (const std::vector<uint32_t>& cuts : {std::vector<uint32_t>{}, at_every(64), {0, 64, 64}, {128}}) {
         const Guarded state = stream.another();
+        const size_t before = shuffler.runs;
         stream.push_all(state, pieces(problem.kv_tokens, cuts));
         CHECK(state.as<fovea_state>()->next_key == problem.kv_tokens);
         stream.end(state);
-        CHECK(same_bits(test.out(), out));
-        CHECK(same_bits(test.lse(), lse));
+        const bool several = problem.batch * problem.kv_heads > 1;
+        if (several && !portable && cuts.empty()) CHECK(shuffler.runs == before + 2);
+        CHECK(same_bits(test.outputs(), want));
       }
       for (const std::vector<uint32_t>& cuts : {at_every(1), at_every(7), {1, 40, 64, 65, 129}}) {
         const Guarded state = stream.another();
@@ -249,41 +257,31 @@ INSIDE_CASE("stream: the distance that ALiBi goes by is right from the first pos
   }
 }
 
-TEST_CASE("stream: a state goes on on another target, and as an image", "[short][stream]") {
-  AttentionCase test(problems()[0]);
-  test.expected();
-  const std::vector<Piece> all = pieces(test.problem.kv_tokens, at_every(50));
-  for (size_t i = 0; i < targets().size(); ++i) {
-    const Streamer stream(test, {targets()[i]});
-    const size_t bytes = fovea_state_bytes(&stream.plan, test.problem.batch, test.problem.q_tokens);
-    Guarded state = stream.another();
-    for (size_t k = 0; k < all.size(); ++k) {
-      Streamer(test, {targets()[(i + k) % targets().size()]}).push(state, all[k]);
-      const Guarded image(bytes, 1, Placement::kEnd);
-      REQUIRE(fovea_stream_export(state.as<fovea_state>(), image.as<void>(), bytes) == FOVEA_OK);
-      CHECK(image.margin_intact());
-      state.fill();
-      image.read_only(true);
-      REQUIRE(fovea_stream_import(state.as<fovea_state>(), bytes, image.as<void>(), bytes) == FOVEA_OK);
+TEST_CASE("stream: a state goes on on another target, and as an image; with integer products to the bit",
+          "[short][stream]") {
+  for (const bool integers : {false, true}) {
+    AttentionCase test(integers ? problems()[0].with_integers() : problems()[0]);
+    const std::vector<fovea_target> targets = test.problem.targets();
+    test.expected();
+    const Outputs want = run(test, {targets[0]});
+    const std::vector<Piece> all = pieces(test.problem.kv_tokens, at_every(integers ? 64 : 50));
+    for (size_t i = 0; i < targets.size(); ++i) {
+      const Streamer stream(test, {targets[i]});
+      const size_t bytes = fovea_state_bytes(&stream.plan, test.problem.batch, test.problem.q_tokens);
+      Guarded state = stream.another();
+      for (size_t k = 0; k < all.size(); ++k) {
+        Streamer(test, {targets[(i + k) % targets.size()]}).push(state, all[k]);
+        const Guarded image(bytes, 1, Placement::kEnd);
+        REQUIRE(fovea_stream_export(state.as<fovea_state>(), image.as<void>(), bytes) == FOVEA_OK);
+        CHECK(image.margin_intact());
+        state.fill();
+        image.read_only(true);
+        REQUIRE(fovea_stream_import(state.as<fovea_state>(), bytes, image.as<void>(), bytes) == FOVEA_OK);
+      }
+      stream.end(state);
+      CHECK(test.compare() == "");
+      if (integers) CHECK(same_bits(test.outputs(), want));
     }
-    stream.end(state);
-    CHECK(test.compare() == "");
-  }
-}
-
-TEST_CASE("stream: with integer products, pushes on any targets give the bits of one call", "[short][stream]") {
-  AttentionCase test(problems()[0].with_integers());
-  test.expected();
-  const std::vector<fovea_target> all = test.problem.targets();
-  REQUIRE(test.run_unchecked({all[0]}) == "");
-  const Outputs want = test.outputs();
-  const std::vector<Piece> parts = pieces(test.problem.kv_tokens, at_every(64));
-  for (size_t i = 0; i < all.size(); ++i) {
-    const Streamer stream(test, {all[i]});
-    const Guarded state = stream.another();
-    for (size_t k = 0; k < parts.size(); ++k) Streamer(test, {all[(i + k) % all.size()]}).push(state, parts[k]);
-    stream.end(state);
-    CHECK(same_bits(test.outputs(), want));
   }
 }
 

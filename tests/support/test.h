@@ -76,6 +76,28 @@ inline fovea_status call_again(const AttentionCase& test, const fovea_attention_
   return call_of(test.plan, args);
 }
 
+// Calls with some queries at a time, one, two and so on up to `most`, then one again: into the outputs of the case, which
+// has a mask of one entry's or head's own rows, and positions where queries are not told apart without them.
+inline void call_with_some_queries(AttentionCase& test, uint32_t most) {
+  const Problem& p = test.problem;
+  fovea_attention_args part = test.args;
+  std::vector<int64_t> positions = p.positions;
+  if (!positions.empty()) part.positions = positions.data();
+  test.fill_outputs();
+  for (uint32_t first = 0, step = 0; first < p.q_tokens; first += part.q_tokens, ++step) {
+    part.q_tokens = std::min(1 + step % most, p.q_tokens - first);
+    part.q.data = row_bytes(test.args.q, unit_size(p.q_dtype), 0, 0, first);
+    part.out.data = row_bytes(test.args.out, unit_size(p.out_dtype), 0, 0, first);
+    part.lse.data = row(test.args.lse, 0, 0, first);
+    if (p.mask != FOVEA_MASK_NONE) {
+      const size_t mask_bytes = first * size_t(test.args.mask.q_stride) * mask_element_size(p.mask);
+      part.mask.data = static_cast<const uint8_t*>(test.args.mask.data) + mask_bytes;
+    }
+    for (size_t b = 0; b < positions.size(); ++b) positions[b] = p.positions[b] + first;
+    REQUIRE(call_again(test, part) == FOVEA_OK);
+  }
+}
+
 // The call of one entry of a ragged call.
 inline fovea_attention_args entry_of(const fovea_attention_args& ragged, uint32_t b) {
   const uint32_t first_q = ragged.q_offsets[b], first_key = ragged.kv_offsets[b];
