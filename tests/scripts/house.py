@@ -16,7 +16,7 @@ MOST = {
     "lines of lib/src": 36180,
     "of them in .inl": 21000,
     "lines of tests": 40868,
-    "lines of all tracked text": 139287,
+    "lines of all tracked text": 139274,
     ".inl that cannot be read alone": 19,
     "files of lib/src below 30 lines": 41,
     "names defined in more than two files of lib/src": 180,

@@ -125,8 +125,9 @@ def raises(kind, text, function, /, *arguments, **fields):
 
 def run_all(names):
     """Runs the functions of a script, by its globals(), that take nothing: each is a test. _ begins the names of others."""
+    print(f"fovea {names['fovea'].__version__} on {', '.join(names['fovea'].targets())}, NumPy {np.__version__}")
     run([one for name, one in names.items() if inspect.isfunction(one) and one.__module__ == "__main__"
-         and name != "main" and name[0] != "_" and not inspect.signature(one).parameters])
+         and name[0] != "_" and not inspect.signature(one).parameters])
 
 
 def run(tests):

@@ -727,9 +727,4 @@ def two_calls_do_not_use_one_plan_at_a_time():
     near(plan(*arrays), reference(*arrays)[0], 1e-6)
 
 
-def main():
-    print(f"fovea {fovea.__version__} on {', '.join(fovea.targets())}, NumPy {np.__version__}")
-    run_all(globals())
-
-
-sys.exit(main())
+run_all(globals())

@@ -519,9 +519,4 @@ def the_program_of_the_page_runs():
     run_program(0)
 
 
-def main():
-    print(f"fovea {fovea.__version__} on {', '.join(fovea.targets())}, NumPy {np.__version__}")
-    run_all(globals())
-
-
-sys.exit(main())
+run_all(globals())

@@ -304,11 +304,7 @@ def the_program_of_the_page_runs():
     run_program(1)
 
 
-def main():
-    print(f"fovea {fovea.__version__} on {', '.join(fovea.targets())}, PyTorch {torch.__version__}")
-    torch.set_num_threads(1)
-    warnings.simplefilter("ignore", UserWarning)  # of PyTorch: about nested tensors
-    run_all(globals())
-
-
-sys.exit(main())
+print(f"PyTorch {torch.__version__}")
+torch.set_num_threads(1)
+warnings.simplefilter("ignore", UserWarning)  # of PyTorch: about nested tensors
+run_all(globals())
