@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 #include <vector>
 
 #include "support/formats.h"
@@ -48,6 +49,14 @@ struct Error {
   double rms() const { return std::sqrt(squares / double(std::max<size_t>(count, 1))); }
   double normalised() const { return squares / of_right; }  // mean square error
 };
+
+// Whether the largest error of a row of a table is at most its bound. Ends the row.
+inline bool is_within(const std::string& row, double of_bound) {
+  std::fflush(stdout);
+  if (of_bound <= 1) return true;
+  std::fprintf(stderr, "%s: an error is %.2f times its bound\n", row.c_str(), of_bound);
+  return false;
+}
 
 // Memory for workspaces and states.
 class Memory {

@@ -109,10 +109,7 @@ bool show(const Row& row) {
   for (double& error : errors) error /= squares;
   std::printf("| %s | %s | %.2g | %.2g | %.2g | %.2g | %.2g |\n", row.name, kDataNames[size_t(row.data)], errors[0],
               errors[1], errors[2], errors[3], row.most);
-  std::fflush(stdout);
-  if (errors[3] <= row.most) return true;
-  std::fprintf(stderr, "a cache of %s: an error is %.2f times its bound\n", row.name, errors[3] / row.most);
-  return false;
+  return is_within(std::string("a cache of ") + row.name, errors[3] / row.most);
 }
 
 constexpr const char* kMassHead =
@@ -164,10 +161,7 @@ bool show(const MassRow& row) {
   }
   std::printf("| %s | %s | %u | %.2g | %.2g | %.2g | %.2f |\n", row.keys, row.arithmetic, row.queries, most, largest,
               std::sqrt(squares / double(count)), of_bound);
-  std::fflush(stdout);
-  if (of_bound <= 1) return true;
-  std::fprintf(stderr, "key mass over %s: an error is %.2f times its bound\n", row.keys, of_bound);
-  return false;
+  return is_within(std::string("key mass over ") + row.keys, of_bound);
 }
 
 }  // namespace

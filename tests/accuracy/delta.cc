@@ -152,10 +152,7 @@ bool show(const Rule& rule) {
   const double of_bound = ours.largest / (2 * loops.largest);
   std::printf("| %s | %.2g | %.2g | %.2g | %.2g | %.2f |\n", rule.name, ours.largest, ours.rms(), loops.largest,
               loops.rms(), of_bound);
-  std::fflush(stdout);
-  if (of_bound <= 1) return true;
-  std::fprintf(stderr, "the rule %s: an error is %.2f times its bound\n", rule.name, of_bound);
-  return false;
+  return is_within(std::string("the rule ") + rule.name, of_bound);
 }
 
 }  // namespace

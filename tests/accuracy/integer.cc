@@ -254,9 +254,8 @@ bool show_row(fovea_dtype type, const Distribution& distribution, const Errors& 
   const double ratio = errors.integer.normalised() / errors.f32.normalised();
   std::printf(" %.2g | %.2g | %.2g | %.2f | %.1f |\n", errors.integer.normalised(), errors.f32.normalised(),
               errors.ggml.normalised(), ratio, distribution.bound);
-  if (ratio > distribution.bound) std::fprintf(stderr, "%s: the error is above its bound\n", distribution.name);
   if (!errors.same_bits) std::fprintf(stderr, "%s: the bits of two targets differ\n", distribution.name);
-  return ratio <= distribution.bound && errors.same_bits;
+  return is_within(distribution.name, ratio / distribution.bound) && errors.same_bits;
 }
 
 constexpr const char* kHead =
@@ -310,12 +309,8 @@ bool show_halves(const Distribution& distribution) {
   }
   std::printf("| %s | %.2g | %.2g | %.2g |\n", distribution.name, halves.normalised(), f32.normalised(),
               distribution.halves);
-  std::fflush(stdout);
-  if (halves.normalised() > distribution.halves) {
-    std::fprintf(stderr, "%s: the error of halves is above its bound\n", distribution.name);
-  }
   if (!same_bits) std::fprintf(stderr, "%s: the bits of halves of two targets differ\n", distribution.name);
-  return halves.normalised() <= distribution.halves && same_bits;
+  return is_within(std::string("halves, ") + distribution.name, halves.normalised() / distribution.halves) && same_bits;
 }
 
 constexpr const char* kTensorHead =
@@ -350,12 +345,8 @@ bool show_tensors(const Distribution& distribution) {
   const double of_integers = integers.of_right > 0 ? integers.normalised() : 0;
   std::printf("| %s | %.2g | %.2g | %.2g | %.2g | %.2g |\n", distribution.name, floats.normalised(), codes.normalised(),
               of_integers, rounding.normalised(), distribution.tensor);
-  std::fflush(stdout);
-  if (floats.normalised() <= distribution.tensor && of_integers - rounding.normalised() <= distribution.tensor) {
-    return true;
-  }
-  std::fprintf(stderr, "%s: the error of tensors is above its bound\n", distribution.name);
-  return false;
+  return is_within(std::string("tensors, ") + distribution.name,
+                   std::max(floats.normalised(), of_integers - rounding.normalised()) / distribution.tensor);
 }
 
 }  // namespace
@@ -370,7 +361,6 @@ bool show_integer_arithmetic() {
       add_draw(type, data, attend(data), &errors);
     }
     right = show_row(type, distribution, errors) && right;
-    std::fflush(stdout);
   }
   std::fputs(kHalfHead, stdout);
   for (const Distribution& distribution : kDistributions) right = show_halves(distribution) && right;

@@ -79,10 +79,8 @@ bool show(const Format& format) {
   std::printf("| %s | %.2g | %.2g | %.2g | %.2g | %.2g | %.2g | %.2f | %.1f |\n", type_name(format.type), ours.largest,
               ours.rms(), loops.largest, loops.rms(), of_f32.normalised(),
               integers.empty() ? 0 : of_integers.normalised(), ratio, format.bound);
-  std::fflush(stdout);
-  if (ours.largest <= 2 * loops.largest && ratio <= format.bound) return true;
-  std::fprintf(stderr, "weights in %s: an error is above its bound\n", type_name(format.type));
-  return false;
+  return is_within(std::string("weights in ") + type_name(format.type),
+                   std::max(ours.largest / (2 * loops.largest), ratio / format.bound));
 }
 
 }  // namespace
