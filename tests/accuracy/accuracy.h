@@ -28,6 +28,22 @@ inline Numbers normal(size_t count, uint64_t seed, float mean = 0, float deviati
   return x;
 }
 
+// A call of one head, rows of which stand one after the other; of keys and values, `units` of their type are a row.
+inline fovea_attention_desc one_head(uint32_t dim, uint32_t queries, uint32_t keys) {
+  auto desc = sized<fovea_attention_desc>();
+  desc.q_heads = desc.kv_heads = desc.max_batch = 1, desc.head_dim = desc.value_dim = dim;
+  desc.max_q_tokens = queries, desc.max_kv_tokens = keys;
+  return desc;
+}
+inline fovea_attention_args arguments_of(const fovea_attention_desc& desc, void* out, const void* q, const void* keys,
+                                         const void* values, size_t units) {
+  auto args = sized<fovea_attention_args>();
+  args.batch = 1, args.q_tokens = desc.max_q_tokens, args.kv_tokens = desc.max_kv_tokens;
+  args.out = {out, 0, 0, ptrdiff_t(desc.value_dim)}, args.q = {q, 0, 0, ptrdiff_t(desc.head_dim)};
+  args.kv.keys = {keys, 0, 0, ptrdiff_t(units)}, args.kv.values = {values, 0, 0, ptrdiff_t(units)};
+  return args;
+}
+
 // Errors of all elements that were looked at. `of_bound` is the largest divided by what is allowed for its element.
 struct Error {
   double largest = 0, squares = 0, of_right = 0, of_bound = 0;

@@ -119,9 +119,8 @@ struct Stored {
 };
 
 fovea_attention_desc description(uint32_t dim, fovea_target target) {
-  auto desc = sized<fovea_attention_desc>();
-  desc.q_heads = desc.kv_heads = desc.max_batch = 1, desc.head_dim = desc.value_dim = dim;
-  desc.max_q_tokens = kQueries, desc.max_kv_tokens = kKeys, desc.target = target;
+  fovea_attention_desc desc = one_head(dim, kQueries, kKeys);
+  desc.target = target;
   desc.processor_features = fovea::platform::processor_features();
   return desc;
 }
@@ -143,14 +142,9 @@ Numbers attend_by_library(const Stored& stored, fovea_compute compute, fovea_tar
   fovea_attention_desc desc = description(dim, target);
   desc.key_dtype = desc.value_dtype = stored.type, desc.compute = compute;
   Numbers out(stored.data.q.size());
-  const auto row = ptrdiff_t(dim), units = ptrdiff_t(row_units(stored.type, dim));
   const auto scales = ptrdiff_t(row_scales(stored.type, dim));
-  auto args = sized<fovea_attention_args>();
-  args.batch = 1, args.q_tokens = kQueries, args.kv_tokens = kKeys;
-  args.out = {out.data(), 0, 0, row};
-  args.q = {stored.data.q.data(), 0, 0, row};
-  args.kv.keys = {stored.keys.data.data(), 0, 0, units};
-  args.kv.values = {stored.values.data.data(), 0, 0, units};
+  fovea_attention_args args = arguments_of(desc, out.data(), stored.data.q.data(), stored.keys.data.data(),
+                                           stored.values.data.data(), row_units(stored.type, dim));
   args.kv.key_scales = {stored.keys.scales.data(), 0, 0, scales};
   args.kv.value_scales = {stored.values.scales.data(), 0, 0, scales};
   return call(desc, args) ? out : Numbers();
@@ -177,16 +171,11 @@ Numbers attend_to_tensors(const Data& data, float out_scale) {
   desc.q_scale = q.scale, desc.key_scale = keys.scale, desc.value_scale = values.scale;
   desc.out_dtype = out_scale > 0 ? FOVEA_I8 : FOVEA_F32;
   desc.out_scale = out_scale;
-  const auto row = ptrdiff_t(data.dim);
   Numbers out(data.q.size());
   std::vector<int8_t> codes(data.q.size());
-  auto args = sized<fovea_attention_args>();
-  args.batch = 1, args.q_tokens = kQueries, args.kv_tokens = kKeys;
-  args.out = {out_scale > 0 ? static_cast<void*>(codes.data()) : out.data(), 0, 0, row};
-  args.q = {q.codes.data(), 0, 0, row};
-  args.kv.keys = {keys.codes.data(), 0, 0, row};
-  args.kv.values = {values.codes.data(), 0, 0, row};
-  if (!call(desc, args)) return {};
+  void* const outputs = out_scale > 0 ? static_cast<void*>(codes.data()) : out.data();
+  const void *const k = keys.codes.data(), *const v = values.codes.data();
+  if (!call(desc, arguments_of(desc, outputs, q.codes.data(), k, v, data.dim))) return {};
   for (size_t i = 0; out_scale > 0 && i < out.size(); ++i) out[i] = out_scale * float(codes[i]);
   return out;
 }

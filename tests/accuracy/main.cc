@@ -145,19 +145,12 @@ void measure(const Kind& kind, const Shape& shape, uint32_t dim, uint32_t time, 
   std::vector<float> v(dim);
   for (uint32_t d = 0; d < dim; ++d) v[d] = random_normal(seed + 3, d) * 0.3f;
 
-  auto desc = sized<fovea_attention_desc>();
-  desc.q_heads = desc.kv_heads = 1, desc.head_dim = desc.value_dim = dim;
-  desc.max_batch = 1, desc.max_q_tokens = shape.queries, desc.max_kv_tokens = shape.keys;
+  fovea_attention_desc desc = one_head(dim, shape.queries, shape.keys);
   desc.score = kind.score, desc.causal = kind.causal;
   desc.q_dtype = kind.q, desc.key_dtype = desc.value_dtype = kind.kv, desc.out_dtype = kind.out;
   std::vector<float> out(size_t{shape.queries} * dim);
-  auto args = sized<fovea_attention_args>();
-  args.batch = 1, args.q_tokens = shape.queries, args.kv_tokens = shape.keys;
-  const auto units = ptrdiff_t(row_units(kind.kv, dim));
-  args.out = {out.data(), 0, 0, ptrdiff_t(dim)};
-  args.q = {q.data.data(), 0, 0, ptrdiff_t(dim)};
-  args.kv.keys = {keys.data.data(), 0, 0, units};
-  args.kv.values = {values.data.data(), 0, 0, units};
+  fovea_attention_args args =
+      arguments_of(desc, out.data(), q.data.data(), keys.data.data(), values.data.data(), row_units(kind.kv, dim));
   if (scale_size(kind.kv) != 0) {
     const auto scales = ptrdiff_t(row_scales(kind.kv, dim));
     args.kv.key_scales = {keys.scales.data(), 0, 0, scales};
@@ -217,18 +210,10 @@ std::vector<float> answer(const Shape& shape, uint32_t dim, const Way& way) {
   const uint64_t seed = uint64_t{shape.queries} * 4096 + dim;
   const Numbers q = normal(size_t{shape.queries} * dim, seed), keys = normal(size_t{shape.keys} * dim, seed + 1);
   const Numbers values = normal(keys.size(), seed + 2);
-  auto desc = sized<fovea_attention_desc>();
-  desc.q_heads = desc.kv_heads = desc.max_batch = 1, desc.head_dim = desc.value_dim = dim;
-  desc.max_q_tokens = shape.queries, desc.max_kv_tokens = shape.keys;
+  fovea_attention_desc desc = one_head(dim, shape.queries, shape.keys);
   desc.target = way.target, desc.portable_bits = way.portable, desc.key_split_tokens = way.split;
   std::vector<float> out(size_t{shape.queries} * dim);
-  fovea_attention_args args{};
-  const auto row = ptrdiff_t(dim);
-  args.struct_bytes = sizeof args, args.batch = 1, args.q_tokens = shape.queries, args.kv_tokens = shape.keys;
-  args.out = {out.data(), 0, 0, row};
-  args.q = {q.data(), 0, 0, row};
-  args.kv.keys = {keys.data(), 0, 0, row};
-  args.kv.values = {values.data(), 0, 0, row};
+  fovea_attention_args args = arguments_of(desc, out.data(), q.data(), keys.data(), values.data(), dim);
   fovea_plan plan;
   must(fovea_plan_init(&plan, &desc));
   const size_t bytes = fovea_workspace_bytes(&plan), state_bytes = fovea_state_bytes(&plan, 1, shape.queries);
