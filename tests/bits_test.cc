@@ -153,34 +153,38 @@ TEST_CASE("bits: rotations are the same on all targets, on all machines", "[shor
   }
 }
 
-// Layer normalisation with a residual, and each activation of its result.
+// Layer normalisation with a residual, and each activation of its result; RMS normalisation, and SiLU with a factor.
 TEST_CASE("bits: layer normalisation and activations are the same on all targets that fuse, and on all others",
           "[short]") {
   constexpr uint64_t kFused = 0x6db294d3bbd65eacu, kTwiceRounded = 0xa985efd10af9846eu;
   constexpr uint32_t kDim = 301;
-  std::vector<float> x(kDim), residual(kDim), weight(kDim), bias(kDim), y(kDim), z(kDim);
+  std::vector<float> x(kDim), residual(kDim), weight(kDim), bias(kDim), y(kDim), z(kDim), first[2];
   for (uint32_t i = 0; i < kDim; ++i) {
     x[i] = random_normal(21, i) + 3, residual[i] = random_normal(22, i);
     weight[i] = random_normal(23, i), bias[i] = random_normal(24, i);
   }
   for (const fovea_target target : targets()) {
-    auto norm = sized<fovea_norm_args>();
-    norm.target = target, norm.norm = FOVEA_NORM_LAYER, norm.epsilon = 1e-5f;
-    norm.batch = norm.heads = norm.tokens = 1, norm.dim = kDim;
-    norm.x.data = x.data(), norm.residual.data = residual.data(), norm.y.data = y.data();
+    auto norm = one_row<fovea_norm_args>(target, kDim, x.data(), y.data());
+    norm.norm = FOVEA_NORM_LAYER, norm.epsilon = 1e-5f, norm.residual.data = residual.data();
     norm.weight = weight.data(), norm.bias = bias.data();
     REQUIRE(fovea_norm(&norm) == FOVEA_OK);
     uint64_t hash = hash_bits(0xcbf29ce484222325u, y);
     for (uint32_t kind = 0; kind <= FOVEA_ACTIVATION_TANH; ++kind) {
-      auto a = sized<fovea_activation_args>();
-      a.target = target, a.activation = fovea_activation_kind(kind);
-      a.batch = a.heads = a.tokens = 1, a.dim = kDim;
-      a.x.data = y.data(), a.y.data = z.data();
+      auto a = one_row<fovea_activation_args>(target, kDim, y.data(), z.data());
+      a.activation = fovea_activation_kind(kind);
       REQUIRE(fovea_activation(&a) == FOVEA_OK);
       hash = hash_bits(hash, z);
     }
     INFO(fovea_target_name(target));
     CHECK(hash == (fuses(target) ? kFused : kTwiceRounded));
+    norm.norm = FOVEA_NORM_RMS, norm.bias = nullptr;
+    REQUIRE(fovea_norm(&norm) == FOVEA_OK);
+    auto gated = one_row<fovea_activation_args>(target, kDim, y.data(), z.data());
+    gated.activation = FOVEA_ACTIVATION_SILU, gated.factor.data = x.data();
+    REQUIRE(fovea_activation(&gated) == FOVEA_OK);
+    std::vector<float>& other = first[fuses(target)];
+    if (other.empty()) other = z;
+    CHECK(same_bits(other, z));
   }
 }
 

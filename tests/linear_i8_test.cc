@@ -204,15 +204,14 @@ TEST_CASE("linear i8: an activation comes before the code, with the same bits on
     LinearCase active(p);
     p.y_dtype = FOVEA_I8, p.y_zero = -3;
     LinearCase codes(p);
-    auto a = sized<fovea_activation_args>();
-    a.activation = kind, a.batch = a.heads = a.tokens = 1;
     std::vector<float> first;
     run_each_way(active, [&](fovea_target target) {
       REQUIRE(plain.run(target) == FOVEA_OK);
       REQUIRE(codes.run(target) == FOVEA_OK);
       std::vector<float> near = plain.outputs();
       const std::vector<float> got = active.outputs(), code = codes.outputs();
-      a.x.data = a.y.data = near.data(), a.dim = uint32_t(near.size());
+      auto a = one_row<fovea_activation_args>(FOVEA_TARGET_BEST, near.size(), near.data(), near.data());
+      a.activation = kind;
       REQUIRE(fovea_activation(&a) == FOVEA_OK);
       bool right = true;
       for (size_t i = 0; i < got.size(); ++i) {

@@ -114,12 +114,11 @@ TEST_CASE("linear: an activation has the bits of fovea_activation for the output
     LinearProblem p = problem(kTypes[(kind + tokens) % std::size(kTypes)], tokens, 21, 67);
     p.layout = kind % 2 == 0 ? Layout::kPadded : p.tokens % 2 == 0 ? Layout::kReversed : Layout::kHeadsFirst;
     LinearCase plain(p), test(p);
-    auto a = sized<fovea_activation_args>();
-    a.activation = test.args.activation = kind;
+    test.args.activation = kind;
     run_each_way(plain, [&](fovea_target target) {
       std::vector<float> want = plain.outputs();
-      a.target = target, a.batch = a.heads = a.tokens = 1, a.dim = uint32_t(want.size());
-      a.x.data = a.y.data = want.data();
+      auto a = one_row<fovea_activation_args>(target, want.size(), want.data(), want.data());
+      a.activation = kind;
       REQUIRE(fovea_activation(&a) == FOVEA_OK);
       REQUIRE(test.run(target) == FOVEA_OK);
       CHECK(test.outputs() == want);

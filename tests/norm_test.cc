@@ -29,13 +29,6 @@ struct RowsProblem {
     return a;
   }
 };
-// One dense row of these elements in, and one out.
-template <class Args>
-Args one_row(fovea_target target, size_t dim, const float* x, float* y) {
-  auto a = sized<Args>();
-  a.target = target, a.batch = a.heads = a.tokens = 1, a.dim = uint32_t(dim), a.x.data = x, a.y.data = y;
-  return a;
-}
 
 // How much rounding to a format may change a number.
 double rounding(fovea_dtype dtype, double x) {
@@ -223,23 +216,6 @@ TEST_CASE("norm: rows of any size have their root, epsilon counts, and zeros sta
     for (int row : {0, 1}) CHECK(std::memcmp(y[row], bias, sizeof bias) == 0);
     CHECK(y[2][0] == bias[0]);
     CHECK(y[2][1] != y[2][1]);
-  }
-}
-
-TEST_CASE("norm: targets that fuse alike give the same bits", "[short][norm]") {
-  std::vector<float> first[2];
-  for (const fovea_target target : targets()) {
-    std::vector<float> x(301), y(301), z(301);
-    for (size_t i = 0; i < x.size(); ++i) x[i] = random_normal(4, i);
-    auto a = one_row<fovea_norm_args>(target, 301, x.data(), y.data());
-    a.epsilon = 1e-6f;
-    REQUIRE(fovea_norm(&a) == FOVEA_OK);
-    auto b = one_row<fovea_activation_args>(target, 301, y.data(), z.data());
-    b.activation = FOVEA_ACTIVATION_SILU, b.factor.data = x.data();
-    REQUIRE(fovea_activation(&b) == FOVEA_OK);
-    std::vector<float>& other = first[fuses(target) ? 1 : 0];
-    if (other.empty()) other = z;
-    CHECK(std::memcmp(other.data(), z.data(), z.size() * sizeof(float)) == 0);
   }
 }
 

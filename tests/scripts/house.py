@@ -15,8 +15,8 @@ HERE = pathlib.Path(__file__).resolve().parent.parent.parent
 MOST = {
     "lines of lib/src": 36180,
     "of them in .inl": 21000,
-    "lines of tests": 40837,
-    "lines of all tracked text": 139243,
+    "lines of tests": 40823,
+    "lines of all tracked text": 139229,
     ".inl that cannot be read alone": 19,
     "files of lib/src below 30 lines": 41,
     "names defined in more than two files of lib/src": 180,

@@ -242,6 +242,14 @@ void add_arrays(std::vector<Misuse<Call>>& all, Arrays... arrays) {
   (add_array(all, arrays), ...);
 }
 
+// One dense row of these elements in, and one out.
+template <class Args>
+Args one_row(fovea_target target, size_t dim, const float* x, float* y) {
+  auto a = sized<Args>();
+  a.target = target, a.batch = a.heads = a.tokens = 1, a.dim = uint32_t(dim), a.x.data = x, a.y.data = y;
+  return a;
+}
+
 // BEST is the first target: bits(target) are the bits of a call.
 template <class Bits>
 void check_best(const Bits& bits) {
