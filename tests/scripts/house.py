@@ -13,13 +13,13 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent.parent.parent
 MOST = {
-    "lines of lib/src": 36180,
-    "of them in .inl": 21000,
-    "lines of tests": 40823,
-    "lines of all tracked text": 139229,
+    "lines of lib/src": 36074,
+    "of them in .inl": 20883,
+    "lines of tests": 40858,
+    "lines of all tracked text": 139267,
     ".inl that cannot be read alone": 19,
     "files of lib/src below 30 lines": 41,
-    "names defined in more than two files of lib/src": 180,
+    "names defined in more than two files of lib/src": 177,
     "pairs of names that differ by a plural s": 38,
     "macros in lib/src": 154,
     "uses of MemberIf": 61,
