@@ -108,12 +108,12 @@ constexpr DeltaShape tokens_of(uint32_t tokens, uint32_t heads = 16, uint32_t di
   DeltaShape s;
   s.heads = heads;
   s.tokens = tokens;
-  s.key_dim = s.value_dim = dim;
+  s.head_dim = s.value_dim = dim;
   return s;
 }
 constexpr DeltaShape batch(uint32_t entries, DeltaShape s) { return s.batch = entries, s; }
 constexpr DeltaShape by(fovea_delta_rule rule, DeltaShape s) { return s.rule = rule, s; }
-constexpr DeltaShape decay_per_key(DeltaShape s) { return s.decay_dim = s.key_dim, s; }
+constexpr DeltaShape decay_per_key(DeltaShape s) { return s.decay_dim = s.head_dim, s; }
 
 constexpr Case delta(DeltaShape shape, Goal goal = none(), const char* reference = nullptr) {
   return {"delta", Kind::kDelta, {}, {}, goal, reference, {}, false, shape};
@@ -561,7 +561,7 @@ void add_linear(const LinearShape& s, Text& text) {
 void add_delta(const DeltaShape& s, Text& text) {
   constexpr const char* kRules[] = {"-linear", "-gated", "-delta", ""};
   if (s.batch != 1) text.add("%u.", s.batch);
-  text.add("%ux%ux%ux%u", s.heads, s.tokens, s.key_dim, s.value_dim).add(kRules[s.rule]);
+  text.add("%ux%ux%ux%u", s.heads, s.tokens, s.head_dim, s.value_dim).add(kRules[s.rule]);
   if (s.decay_dim != 1) text.add("-decay_per_key");
 }
 

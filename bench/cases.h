@@ -68,7 +68,7 @@ struct LinearShape {
 
 // Some tokens of linear attention; each head has its own keys and queries.
 struct DeltaShape {
-  uint32_t heads = 1, tokens = 1, key_dim = 1, value_dim = 1, batch = 1, decay_dim = 1;
+  uint32_t heads = 1, tokens = 1, head_dim = 1, value_dim = 1, batch = 1, decay_dim = 1;
   fovea_delta_rule rule = FOVEA_DELTA_RULE_GATED_DELTA;
 };
 
@@ -126,7 +126,7 @@ constexpr size_t kNameBytes = 128;
 
 // "prefill/8x512x512x64": suite, then [batch.]heads x queries x keys x head_dim, then options.
 // For softmax: rows x axis [x inner]. For linear layers: tokens x in_dim x out_dim. For linear attention: [batch.]heads
-// x tokens x key_dim x value_dim. For RowsLayer: tokens x dim.
+// x tokens x head_dim x value_dim. For RowsLayer: tokens x dim.
 void name_of(const Case& one, char (&text)[kNameBytes]);
 
 size_t case_count();

@@ -9,7 +9,7 @@
 
 namespace fovea::bench {
 
-// Three products of key_dim x value_dim a token. A call reads and writes S; calls of one token write it only at every
+// Three products of head_dim x value_dim a token. A call reads and writes S; calls of one token write it only at every
 // fourth token.
 Work work_of(const DeltaShape& shape, size_t workspace_bytes);
 

@@ -630,11 +630,11 @@ def firmware_example():
     import config
 
     ways = {
-        "f32 arithmetic": ("attention, int8 keys and values", "FOVEA_KV_WORKSPACE_BYTES_FOR(64, 64, 1)",
+        "f32 arithmetic": ("attention, int8 keys and values", "FOVEA_ATTENTION_KV_WORKSPACE_BYTES_FOR(64, 64, 1)",
                            "4 heads, 1 query, 256 int8 keys, head_dim 64", 4),
-        "integer products": ("attention, int8 keys and values, integer products", "FOVEA_I8_WORKSPACE_BYTES_FOR(64, 64, 1)",
+        "integer products": ("attention, int8 keys and values, integer products", "FOVEA_ATTENTION_I8_WORKSPACE_BYTES_FOR(64, 64, 1)",
                              "the same, integer products", 4),
-        "`fovea_integer_attention`": ("integer attention, int8 tensors", "FOVEA_INTEGER_WORKSPACE_BYTES(64, 64, 1)",
+        "`fovea_integer_attention`": ("integer attention, int8 tensors", "FOVEA_INTEGER_ATTENTION_WORKSPACE_BYTES(64, 64, 1)",
                                       "the same, integer attention", 0),
     }
     found = {(row["target"], row["shape"]): int(row["fovea"]) for row in rows_of("calls_baseline.csv")}

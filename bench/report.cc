@@ -50,7 +50,7 @@ void write_shape(Json& json, const Case& one) {
   } else if (one.kind == Kind::kDelta) {
     const DeltaShape& s = one.delta;
     json.member("batch", s.batch).member("heads", s.heads).member("tokens", s.tokens);
-    json.member("key_dim", s.key_dim).member("value_dim", s.value_dim).member("decay_dim", s.decay_dim);
+    json.member("head_dim", s.head_dim).member("value_dim", s.value_dim).member("decay_dim", s.decay_dim);
     json.member("rule", kRules[s.rule]);
   } else if (one.kind == Kind::kRows) {
     json.member("layer", name(one.rows.layer)).member("tokens", one.rows.tokens).member("dim", one.rows.dim);

@@ -61,7 +61,7 @@ void RowsCall::describe(fovea_target target) {
   conv_.batch = 1;
   conv_.tokens = shape_.tokens;
   conv_.channels = shape_.dim;
-  conv_.width = kWidth;
+  conv_.kernel_size = kWidth;
   conv_.silu = 1;
   conv_.y = out_;
   conv_.x = x_.data();
@@ -83,7 +83,7 @@ fovea_status RowsCall::init(const RowsShape& s, fovea_target target, Arena& aren
 
 fovea_status RowsCall::call_once() const {
   switch (shape_.layer) {
-    case RowsLayer::kConv1d: return fovea_conv1d_f32(&conv_);
+    case RowsLayer::kConv1d: return fovea_conv1d(&conv_);
     case RowsLayer::kGelu:
     case RowsLayer::kSwiGlu: return fovea_activation(&activation_);
     default: return fovea_norm(&norm_);

@@ -27,17 +27,17 @@ fovea_target replaced_by(fovea_target target) {
 }
 
 // The smallest plan for the target; false if the target does not run here.
-bool plan_for(fovea_target target, fovea_plan* plan) {
+bool plan_for(fovea_target target, fovea_attention_plan* plan) {
   fovea_attention_desc d = {};
   d.struct_bytes = sizeof d;
   d.q_heads = d.kv_heads = d.head_dim = d.value_dim = d.max_batch = 1;
   d.target = target;
   d.processor_features = platform::processor_features();
-  return fovea_plan_init(plan, &d) == FOVEA_OK;
+  return fovea_attention_plan_init(plan, &d) == FOVEA_OK;
 }
 
 unsigned lanes_of(fovea_target target) {
-  fovea_plan plan;
+  fovea_attention_plan plan;
   return plan_for(target, &plan) ? plan.lanes : 0;
 }
 
@@ -88,7 +88,7 @@ Probes probe(const Machine& machine) {
 }
 
 fovea_target resolved(fovea_target target) {
-  fovea_plan plan;
+  fovea_attention_plan plan;
   return plan_for(target, &plan) ? plan.desc.target : FOVEA_TARGET_BEST;
 }
 
@@ -131,8 +131,8 @@ void run(const Case& one, fovea_target target, const Machine& given, const Probe
     AttentionCall call;
     const bool too_few = pool.executor().workers < threads;
     timed(call, too_few ? FOVEA_ERR_UNSUPPORTED : call.init(one.shape, target, executor, arena), [&] {
-      const fovea_plan& plan = call.plan();
-      fovea_plan_describe(&plan, one.shape.q_tokens, one.shape.kv_tokens, result->plan, sizeof result->plan);
+      const fovea_attention_plan& plan = call.plan();
+      fovea_attention_plan_describe(&plan, one.shape.q_tokens, one.shape.kv_tokens, result->plan, sizeof result->plan);
       result->workspace_bytes = plan.workspace_bytes;
       return work_of(one.shape, plan);
     });

@@ -49,7 +49,7 @@ struct Result {
   fovea_target target;
   fovea_status status;  // FOVEA_OK, or why the other fields are not set
   bool finite;          // the whole output is finite
-  char plan[256];       // fovea_plan_describe's line
+  char plan[256];       // fovea_attention_plan_describe's line
   Times times;
   Work work;        // for a softmax only the bytes
   double elements;  // of a softmax, else 0
@@ -62,8 +62,8 @@ struct Result {
   Level level;       // the memory that holds the case's buffers
   size_t workspace_bytes;
   double of_replaced;  // its time as a multiple of that of the case that it was run in turn with; 0 = alone
-  bool cold;    // caches were swept before each call
-  bool hidden;  // run only because another case refers to it
+  bool cold;           // caches were swept before each call
+  bool hidden;         // run only because another case refers to it
 
   double gflops() const { return work.flops / times.ns_median; }
   double gbps() const { return work.bytes / times.ns_median; }

@@ -62,15 +62,15 @@ TARGETS = {
 # clang writes no call graph: there the stack is not measured, and 0.
 WITHOUT_STACK = {"rvv256"}
 
-ATTENTION = ["fovea_plan_init", "fovea_workspace_bytes", "fovea_attention"]
-STREAMS = ["fovea_state_bytes", "fovea_stream_begin", "fovea_stream_push", "fovea_stream_end"]
+ATTENTION = ["fovea_attention_plan_init", "fovea_attention_workspace_bytes", "fovea_attention"]
+STREAMS = ["fovea_stream_state_bytes", "fovea_stream_begin", "fovea_stream_push", "fovea_stream_end"]
 CACHES = ["fovea_kv_cache_bytes", "fovea_kv_cache_init", "fovea_kv_append", "fovea_kv_describe", "fovea_kv_attach"]
 INTEGER_ATTENTION = ["fovea_integer_attention", "fovea_integer_attention_workspace_bytes"]
 DELTA = ["fovea_delta_state_bytes", "fovea_delta_begin", "fovea_delta_workspace_bytes", "fovea_delta"]
 NOT_ONE_CALL_IN_F32 = {"BF16", "EXECUTOR", "F16", "GGML", "I4", "I8", "KEY_SPLITS", "K_QUANTS", "LOAD", "PAGES", "RAGGED", "RING", "STREAMS"}
 # Program: the functions that it calls, None for all but the self-test; the features that are left out.
 PROGRAMS = {
-    "softmax alone": (["fovea_softmax_f32"], set()),
+    "softmax alone": (["fovea_softmax"], set()),
     "attention, causal and key lengths": (ATTENTION, left_out_by("minimal.h")),
     "streams and caches of int8 rows": (ATTENTION + STREAMS + CACHES, left_out_by("streaming.h")),
     "attention, int8 keys and values": (ATTENTION, set(features()) - {"FEW_ROWS", "I8"}),
@@ -120,9 +120,9 @@ GOALS = {
 }
 # What came after these goals: bench/README.md shows, next to each sum, what it is without that.
 LATER_FEATURES = ["COMPUTE_F16", "GELU", "GENERAL_DELTA", "KEY_MASS", "K_QUANTS", "LAYER_NORM", "LINEAR_ACTIVATION", "RESIDUAL",
-                  "ROTATION", "TANH"]
+                  "HADAMARD", "TANH"]
 LATER_FUNCTIONS = {f"fovea_{name}" for name in (
-    "rotate_f32", "delta_matrices", "delta_matrices_workspace_bytes", "integer_norm", "integer_add", "integer_multiply",
+    "hadamard", "delta_matrices", "delta_matrices_workspace_bytes", "integer_norm", "integer_add", "integer_multiply",
     "integer_activation_table", "integer_activation", "integer_hard_swish", "integer_mean", "integer_argmax", "integer_top_k",
     "kv_compact", "add", "multiply", "pooling", "embedding", "argmax", "top_k")}
 # The goals that are not reached, and why. The baseline prevents that they become worse.

@@ -60,7 +60,7 @@ fovea_attention_desc description(const Shape& s, fovea_target target) {
   d.compute = s.compute;
   d.portable_bits = s.portable;
   d.kv_kind = s.source;
-  if (s.source == FOVEA_KV_RING) d.ring_tokens = s.kv_tokens, d.max_kv_tokens = tokens_put_in(s), d.hide_gone = 1;
+  if (s.source == FOVEA_KV_RING) d.ring_tokens = s.kv_tokens, d.max_kv_tokens = tokens_put_in(s), d.allow_evicted = 1;
   if (s.source == FOVEA_KV_PAGED) d.page_tokens = kPageTokens;
   d.target = target;
   d.processor_features = platform::processor_features();
@@ -146,7 +146,7 @@ bool Subject::output_is_finite() const {
 size_t AttentionCall::arena_bytes(const Shape& shape, fovea_target target) {
   AttentionCall call;
   const fovea_attention_desc d = description(shape, target);
-  if (fovea_plan_init(&call.plan_, &d) != FOVEA_OK) return 0;
+  if (fovea_attention_plan_init(&call.plan_, &d) != FOVEA_OK) return 0;
   Arena counter;
   call.take(shape, counter);
   return counter.used();
@@ -175,15 +175,15 @@ void AttentionCall::take(const Shape& s, Arena& arena) {
   if (s.sinks) sinks_.take(arena, s.q_heads, 1.0f);
   positions_ = arena.take<int64_t>(s.batch);
   workspace_ = arena.take<unsigned char>(plan_.workspace_bytes);
-  state_bytes_ = s.push || s.merge ? fovea_state_bytes(&plan_, s.batch, s.q_tokens) : 0;
-  if (state_bytes_) state_ = reinterpret_cast<fovea_state*>(arena.take<unsigned char>(state_bytes_));
-  if (s.merge) other_ = reinterpret_cast<fovea_state*>(arena.take<unsigned char>(state_bytes_));
+  state_bytes_ = s.push || s.merge ? fovea_stream_state_bytes(&plan_, s.batch, s.q_tokens) : 0;
+  if (state_bytes_) state_ = reinterpret_cast<fovea_stream_state*>(arena.take<unsigned char>(state_bytes_));
+  if (s.merge) other_ = reinterpret_cast<fovea_stream_state*>(arena.take<unsigned char>(state_bytes_));
 }
 
 fovea_status AttentionCall::init(const Shape& s, fovea_target target, const fovea_executor* executor, Arena& arena) {
   shape_ = s;
   const fovea_attention_desc d = description(s, target);
-  status_ = fovea_plan_init(&plan_, &d);
+  status_ = fovea_attention_plan_init(&plan_, &d);
   if (status_ != FOVEA_OK) return status_;
   take(s, arena);
   if (!workspace_ || (state_bytes_ && !state_)) return status_ = FOVEA_ERR_SIZE;
@@ -208,7 +208,7 @@ fovea_status AttentionCall::init(const Shape& s, fovea_target target, const fove
   if (s.alibi) a.alibi_slopes = slopes_.data();
   if (s.additive) a.score_vector = score_vector_.data();
   if (s.sinks) a.sinks = sinks_.data();
-  if (s.causal == FOVEA_CAUSAL_NONE && (s.alibi || s.window_left || s.window_right)) a.positions = positions_;
+  if (s.causal == FOVEA_CAUSAL_NONE && (s.alibi || s.window_left || s.window_right)) a.first_positions = positions_;
   a.executor = executor;
   if (s.blocks != Blocks::kNone) {
     status_ = make_map();
@@ -227,7 +227,7 @@ fovea_status AttentionCall::init(const Shape& s, fovea_target target, const fove
   }
   if (s.merge) {
     shape_.push = s.kv_tokens;
-    for (fovea_state* state : {state_, other_}) {
+    for (fovea_stream_state* state : {state_, other_}) {
       if (status_ == FOVEA_OK) status_ = begin(state);
       if (status_ == FOVEA_OK) status_ = push_all(state);
     }
@@ -260,7 +260,7 @@ fovea_status AttentionCall::make_map() {
       for (uint32_t i = 0; i < block->queries; ++i) {
         for (uint32_t j = 0; j < block->keys; ++j) seen = seen || map_shows(shape, block->first_query + i, block->first_key + j);
       }
-      return seen ? FOVEA_BLOCK_SEEN : FOVEA_BLOCK_HIDDEN;
+      return seen ? FOVEA_BLOCK_FULL : FOVEA_BLOCK_HIDDEN;
     };
     args.self = &shape_;
   }
@@ -290,11 +290,11 @@ fovea_status AttentionCall::fill_cache() {
   return fovea_kv_attach(&cache_, &args_);
 }
 
-fovea_status AttentionCall::begin(fovea_state* state) {
+fovea_status AttentionCall::begin(fovea_stream_state* state) {
   return fovea_stream_begin(&plan_, state, state_bytes_, shape_.batch, shape_.q_tokens, 0);
 }
 
-fovea_status AttentionCall::push_all(fovea_state* state) {
+fovea_status AttentionCall::push_all(fovea_stream_state* state) {
   fovea_attention_args piece = args_;
   const size_t key_heads = size_t{shape_.batch} * shape_.kv_heads;
   const uint32_t mask_bytes = shape_.mask == FOVEA_MASK_F32 ? 4 : 1;
@@ -347,10 +347,10 @@ fovea_status SoftmaxCall::init(const SoftmaxShape& s, fovea_target target, Arena
   const ptrdiff_t axis_stride = s.inner, outer_stride = static_cast<ptrdiff_t>(size_t{s.axis} * s.inner);
   args_.struct_bytes = sizeof args_;
   args_.target = target;
-  args_.out = out_;
-  args_.in = in_.data();
-  args_.out_outer_stride = args_.in_outer_stride = outer_stride;
-  args_.out_axis_stride = args_.in_axis_stride = axis_stride;
+  args_.y = out_;
+  args_.x = in_.data();
+  args_.y_outer_stride = args_.x_outer_stride = outer_stride;
+  args_.y_axis_stride = args_.x_axis_stride = axis_stride;
   if (s.mask) {
     args_.mask = mask_.data();
     args_.mask_outer_stride = outer_stride;
@@ -364,7 +364,7 @@ fovea_status SoftmaxCall::init(const SoftmaxShape& s, fovea_target target, Arena
   return status_;
 }
 
-void SoftmaxCall::call() { note(log_ ? fovea_log_softmax_f32(&args_) : fovea_softmax_f32(&args_)); }
+void SoftmaxCall::call() { note(log_ ? fovea_log_softmax(&args_) : fovea_softmax(&args_)); }
 
 void SoftmaxCall::redraw(uint32_t round) {
   in_.draw_some(round);

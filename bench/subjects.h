@@ -87,24 +87,24 @@ class AttentionCall final : public Subject {
   void call() override;
   void redraw(uint32_t round) override;
 
-  const fovea_plan& plan() const { return plan_; }
+  const fovea_attention_plan& plan() const { return plan_; }
 
  private:
   void take(const Shape& shape, Arena& arena);
   fovea_status fill_cache();
   fovea_status make_map();
-  fovea_status begin(fovea_state* state);
-  fovea_status push_all(fovea_state* state);
+  fovea_status begin(fovea_stream_state* state);
+  fovea_status push_all(fovea_stream_state* state);
   fovea_status call_once();
 
   Shape shape_;
-  fovea_plan plan_ = {};
+  fovea_attention_plan plan_ = {};
   fovea_attention_args args_ = {};
   fovea_kv_cache cache_ = {};  // unless keys and values are f32 arrays
   void* cache_memory_ = nullptr;
   size_t state_bytes_ = 0;
-  fovea_state* state_ = nullptr;  // of a stream
-  fovea_state* other_ = nullptr;  // to be merged into state_
+  fovea_stream_state* state_ = nullptr;  // of a stream
+  fovea_stream_state* other_ = nullptr;  // to be merged into state_
   RandomFloats q_, keys_, values_, mask_f32_, slopes_, sinks_, score_vector_;
   uint8_t* mask_byte_ = nullptr;
   float* lse_ = nullptr;

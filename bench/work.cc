@@ -32,7 +32,7 @@ uint64_t key_tiles(const Shape& s, uint64_t row, uint64_t count) {
 }
 
 // Query tiles in the plan's division: whole vectors, about the same number in each; or for few rows whole tiles.
-uint64_t count_tiles(const Shape& s, const fovea_plan& plan) {
+uint64_t count_tiles(const Shape& s, const fovea_attention_plan& plan) {
   const uint64_t rows = uint64_t{s.q_heads / s.kv_heads} * s.q_tokens;
   uint64_t pairs = 0;
   const bool few = rows <= plan.kernels[0].most_rows;
@@ -59,8 +59,8 @@ double pairs_shown(const Shape& s) {
 }
 
 // Two states are read and one is written, with a multiply-add for each element.
-Work work_of_merge(const Shape& s, const fovea_plan& plan) {
-  const double state_bytes = static_cast<double>(fovea_state_bytes(&plan, s.batch, s.q_tokens));
+Work work_of_merge(const Shape& s, const fovea_attention_plan& plan) {
+  const double state_bytes = static_cast<double>(fovea_stream_state_bytes(&plan, s.batch, s.q_tokens));
   Work work = {};
   work.flops = 2.0 * s.batch * s.q_heads * s.q_tokens * (s.value_dim + 1.0);
   work.bytes = 3 * state_bytes;
@@ -80,7 +80,7 @@ Work work_of(const SoftmaxShape& s) {
   return work;
 }
 
-Work work_of(const Shape& s, const fovea_plan& plan) {
+Work work_of(const Shape& s, const fovea_attention_plan& plan) {
   if (s.merge) return work_of_merge(s, plan);
   double pairs = 0;
   int64_t lo = s.kv_tokens, hi = 0;  // keys that any query sees

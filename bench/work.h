@@ -19,7 +19,7 @@ struct Work {
   double row_fill;           // rows / rows rounded up to whole vectors, for one key head
 };
 
-Work work_of(const Shape& shape, const fovea_plan& plan);
+Work work_of(const Shape& shape, const fovea_attention_plan& plan);
 Work work_of(const SoftmaxShape& shape);  // only bytes
 
 }  // namespace fovea::bench

@@ -16,10 +16,10 @@ enum { WINDOW = 92, PINNED = 4, SLOTS = PINNED + WINDOW };
 
 static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char cache_memory[FOVEA_KV_CACHE_BYTES(FOVEA_I8, FOVEA_I8, 1,
                                                                                            KV_HEADS, SLOTS, DIM, DIM)];
-static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_KV_WORKSPACE_BYTES(DIM, DIM)];
+static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_ATTENTION_KV_WORKSPACE_BYTES(DIM, DIM)];
 
 static fovea_kv_cache cache;
-static fovea_plan plan;
+static fovea_attention_plan plan;
 static uint64_t turns[ROTARY / 2];
 static float q[Q_HEADS][DIM], key[KV_HEADS][DIM], value[KV_HEADS][DIM], out[Q_HEADS][DIM], turned[KV_HEADS][DIM];
 static float all_keys[TOKENS][KV_HEADS][DIM], all_values[TOKENS][KV_HEADS][DIM]; /* for the plain loop */
@@ -61,7 +61,7 @@ static void make_cache_and_plan(void) {
   desc.max_q_tokens = 1; /* for n tokens at a time, the ring needs n - 1 slots more */
   desc.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
   desc.window_left = WINDOW;
-  check(fovea_plan_init(&plan, &desc), "plan");
+  check(fovea_attention_plan_init(&plan, &desc), "plan");
   check(fovea_rope_frequencies(turns, 0, 0, ROTARY), "frequencies");
 }
 
@@ -77,14 +77,14 @@ static fovea_rope_args rope(float (*rows)[DIM], uint32_t heads, int64_t position
   args.layout = FOVEA_ROPE_HALF_SPLIT;
   args.turns = turns;
   args.position_offset = position;
-  args.out = (fovea_out){rows, 0, DIM, 0};
-  args.in = (fovea_in){rows, 0, DIM, 0};
+  args.y = (fovea_out){rows, 0, DIM, 0};
+  args.x = (fovea_in){rows, 0, DIM, 0};
   return args;
 }
 
 static void decode(int token) {
   fovea_rope_args turn_query = rope(q, Q_HEADS, token);
-  check(fovea_rope_f32(&turn_query), "rope");
+  check(fovea_rope(&turn_query), "rope");
 
   const fovea_rope_args turn_keys = rope(key, KV_HEADS, 0); /* the cache adds the token's position */
   fovea_kv_append_args append = {0};
@@ -136,7 +136,7 @@ int main(void) {
     next_token();
     decode(token);
     fovea_rope_args turn = rope(key, KV_HEADS, token);
-    check(fovea_rope_f32(&turn), "rope");
+    check(fovea_rope(&turn), "rope");
     for (int h = 0; h < KV_HEADS; ++h) {
       for (int d = 0; d < DIM; ++d) all_keys[token][h][d] = key[h][d], all_values[token][h][d] = value[h][d];
     }

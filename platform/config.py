@@ -32,9 +32,9 @@ NEEDED_BY = {
     "ADDITIVE": r"FOVEA_SCORE_(ADDITIVE|CONCAT)|score_vector",
     "COMPUTE_F16": r"FOVEA_COMPUTE_F16",
     "COMPUTE_I8": r"FOVEA_COMPUTE_I8",
-    "I8_TENSORS": r"[qkx]_zero|(q|key|value|out)_scale|value_(zero|channel_scales)|out_zero|q_scales",
+    "I8_TENSORS": r"[qkx]_zero_point|(q|key|value|out)_scale|value_channel_scales|(value|out)_zero_point|q_scales",
     "DROPOUT": r"dropout(_seed)?",
-    "ROTATION": r"rotation(_seed)?|FOVEA_ROTATION_\w+",
+    "HADAMARD": r"hadamard_seed|FOVEA_HADAMARD_\w+",
     "SOFTCAP": r"softcap",
     "WINDOWS": r"window_(left|right)",
     "ALIBI": r"alibi_slopes",
@@ -51,10 +51,10 @@ NEEDED_BY = {
     "LOAD": r"FOVEA_KV_LOAD|(fovea_)?loader",
     "PAGES": r"FOVEA_KV_PAGED|page_t\w+|pages",
     "RAGGED": r"(q_|kv_)?offsets",
-    "RING": r"FOVEA_KV_RING|ring_tokens|pinned_tokens|first_tokens|hide_gone",
+    "RING": r"FOVEA_KV_RING|ring_tokens|pinned_tokens|first_tokens|allow_evicted",
     "EXECUTOR": r"(fovea_)?executor(_of)?|max_workers",
     "KEY_SPLITS": r"key_split_tokens",
-    "STREAMS": r"fovea_stream_\w+|fovea_state\w*|fovea::(Stream|State)",
+    "STREAMS": r"fovea_stream_\w+|fovea_stream_state\w*|fovea::(Stream|State)",
     "GENERAL_DELTA": r"FOVEA_DELTA_RULE_GENERAL",
     "INTEGER_ATTENTION": r"(fovea_)?integer_(attention|multiplier)\w*|IntegerAttention\w*",
     "GELU": r"FOVEA_ACTIVATION_GELU",
@@ -74,7 +74,7 @@ NEEDED_BY = {
     "LOG_SOFTMAX": r"(fovea_)?log_softmax(_f32)?",
     "SOFTMAX_MASK": r"mask_(outer|axis|inner)_stride",
     "SOFTMAX_STRIDED": r"(in|out)_axis_stride",
-    "TEXT": r"fovea_plan_describe|fovea_status_string",
+    "TEXT": r"fovea_attention_plan_describe|fovea_status_string",
 }
 ALWAYS = {"causal", "f32", "lengths"}  # words for what no macro leaves out
 # Board: what its compiler defines of what workspace.h asks about. Another compiler is to have the same sizes of pointers and of
@@ -82,7 +82,7 @@ ALWAYS = {"causal", "f32", "lengths"}  # words for what no macro leaves out
 BOARDS = {"m4f": ["-D__ARM_FEATURE_SIMD32"], "m55": ["-D__ARM_FEATURE_MVE=3"]}
 COMPILERS = (["arm-none-eabi-gcc"], ["cc", "-m32", "-malign-double"], ["clang", "--target=arm-none-eabi"])
 # What is meant where no call is named.
-ATTENTION = ["fovea_plan_init", "fovea_attention", "fovea_stream_push", "fovea_stream_end", "fovea_kv_append"]
+ATTENTION = ["fovea_attention_plan_init", "fovea_attention", "fovea_stream_push", "fovea_stream_end", "fovea_kv_append"]
 NOT_BY_DEFAULT = {"COMPUTE_F16", "KEY_MASS"}  # of a Cortex-M
 FORMATS = {"I8": "FOVEA_I8", "I4": "FOVEA_I4", "GGML": "FOVEA_Q8_0", "F16": "FOVEA_F16", "BF16": "FOVEA_BF16"}
 
@@ -209,10 +209,10 @@ def report(board, features, calls, options):
     measured = Measured(board, features)
     stacks = sorted(((measured.stack(call), call) for call in calls or ATTENTION), reverse=True)
     flash = measured.flash(calls or ["fovea_attention"])
-    macro = "FOVEA_I8_WORKSPACE_BYTES_FOR" if "COMPUTE_I8" in features else (
-        "FOVEA_KV_WORKSPACE_BYTES_FOR" if {"I8", "I4", "GGML", "F16", "BF16", "RING", "PAGES"} & set(features)
-        else "FOVEA_WORKSPACE_BYTES_FOR")
-    plan = "fovea_multihead_plan" if any(call.startswith("fovea_multihead") for call in calls) else "fovea_plan"
+    macro = "FOVEA_ATTENTION_I8_WORKSPACE_BYTES_FOR" if "COMPUTE_I8" in features else (
+        "FOVEA_ATTENTION_KV_WORKSPACE_BYTES_FOR" if {"I8", "I4", "GGML", "F16", "BF16", "RING", "PAGES"} & set(features)
+        else "FOVEA_ATTENTION_WORKSPACE_BYTES_FOR")
+    plan = "fovea_multihead_plan" if any(call.startswith("fovea_multihead") for call in calls) else "fovea_attention_plan"
     sizes = [("plan", f"sizeof({plan})"), ("workspace", f"{macro}({options.head_dim}, {options.head_dim}, {options.rows})")]
     for dtype in [FORMATS[feature] for feature in FORMATS if feature in features] or ["FOVEA_F32"] if options.tokens else []:
         sizes.append(("cache", f"FOVEA_KV_CACHE_BYTES({dtype}, {dtype}, 1, {options.kv_heads}, {options.tokens}, {options.head_dim}, "

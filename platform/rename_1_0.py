@@ -19,7 +19,7 @@ def table(text):
     names, fields = [], []
     part = text.split("### Names in 1.0", 1)[1].split("\n## ", 1)[0].split("\n### ", 1)[0]
     for line in part.splitlines():
-        cells = [re.findall(r"`([\w:]+)`", cell) for cell in line.strip("| ").split("|")]
+        cells = [re.findall(r"`([\w:]+)`", cell) for cell in line.split("|")[1:-1]]
         if len(cells) != 3 or not cells[0]:
             continue
         if len(cells[0]) != len(cells[1]):
@@ -51,7 +51,7 @@ def in_initialiser(text, start, end, renamed):
     return "".join(out) + text[at:end]
 
 
-def rename_fields(text, fields):
+def rename_fields(text, fields, unsure):
     for structure in {structure for structure, _, _ in fields}:
         renamed = {old: new for of, old, new in fields if of == structure}
         in_cpp = "".join(word.capitalize() for word in structure.removeprefix("fovea_").split("_"))
@@ -64,16 +64,21 @@ def rename_fields(text, fields):
                 out += [text[at:m.end() - 1], in_initialiser(text, m.end() - 1, end, renamed)]
                 at = end
         text = "".join(out) + text[at:]
-        variables = set(re.findall(kind + r"[\s*&]*(?:const\s+)?(?:[\s*&]*)(\w+)", text)) - {"const"}
+        declared = r"\bfovea_\w+(?:\s+const)?[\s*&]+(\w+)\b(?!\s*\()"
+        variables = set(re.findall(kind + r"(?:\s+const)?[\s*&]+(\w+)\b(?!\s*\()", text)) - {"const"}
+        others = {m[1] for m in re.finditer(declared, text) if not re.match(kind, text[m.start():])}
         for variable in variables:
-            text = re.sub(rf"(\b{variable}\b(?:\[[^\]]*\])*\)?(?:\.|->))({'|'.join(renamed)})\b(?!\s*\()",
-                          lambda m: m[1] + renamed[m[2]], text)
+            members = re.compile(rf"(\b{variable}\b(?:\[[^\]]*\])*\)?(?:\.|->))({'|'.join(renamed)})\b(?!\s*\()")
+            if variable in others:
+                unsure += [(structure, m[0]) for m in members.finditer(text)]
+            else:
+                text = members.sub(lambda m: m[1] + renamed[m[2]], text)
     return text
 
 
-def rename(text, names, fields):
+def rename(text, names, fields, unsure):
     new_of = dict(names)
-    text = rename_fields(text, fields)
+    text = rename_fields(text, fields, unsure)
     return re.sub(rf"(?<!\w)(?:{'|'.join(sorted(map(re.escape, new_of), key=len, reverse=True))})(?!\w)", lambda m: new_of[m[0]], text)
 
 
@@ -88,11 +93,14 @@ def main(arguments):
             if not file.is_file() or (path.is_dir() and file.suffix not in SOURCES):
                 continue
             old = file.read_text()
-            new = rename(old, names, fields)
+            unsure = []
+            new = rename(old, names, fields, unsure)
             if new != old:
                 print(file)
                 if not dry:
                     file.write_text(new)
+            for structure, place in unsure:
+                print(f"{file}: look at {place}, which has a new name where it is of a {structure}")
     return 0
 
 

@@ -16,7 +16,7 @@ struct Case {
   Budget budget;
   bool portable_bits;
   uint32_t key_split_tokens, workers;
-  fovea_rotation rotation;
+  fovea_hadamard_rows hadamard;
   uint32_t key_mass_queries;
 };
 
@@ -44,7 +44,7 @@ void choose_source(Levels& levels, Case& c) {
     const uint32_t middle = length > oldest ? oldest + (length - oldest) / 2 : oldest;
     p.first_tokens.push_back(gone == 1 ? middle : std::max(length, pinned));
   }
-  p.hide_gone = levels.flag() || (p.kv_kind == FOVEA_KV_RING && !p.ring_suffices());
+  p.allow_evicted = levels.flag() || (p.kv_kind == FOVEA_KV_RING && !p.ring_suffices());
   c.workers = levels.choose<uint32_t>({0, 3});
   const auto or_i8 = [](fovea_dtype dtype) { return is_grouped(dtype) ? dtype : FOVEA_I8; };
   const fovea_compute compute = levels.choose({FOVEA_COMPUTE_F32, FOVEA_COMPUTE_I8, FOVEA_COMPUTE_F16});
@@ -115,10 +115,10 @@ Case make_case(Levels& levels, uint64_t seed, bool of_sources) {
   p.mask_at_end = levels.flag(), p.map_q_block = levels.choose<uint32_t>({0, 1, 16, 40});
   p.map_kv_block = levels.choose<uint32_t>({64, 128}), p.map_batch = levels.flag();
   p.map_heads = levels.flag(), p.modify_scores = levels.flag(), p.modify_weights = levels.flag();
-  const fovea_rotation rotation =
-      levels.choose({FOVEA_ROTATION_NONE, FOVEA_ROTATION_KEYS, FOVEA_ROTATION_VALUES, FOVEA_ROTATION_BOTH});
+  const fovea_hadamard_rows hadamard =
+      levels.choose({FOVEA_HADAMARD_NONE, FOVEA_HADAMARD_KEYS, FOVEA_HADAMARD_VALUES, FOVEA_HADAMARD_BOTH});
   const uint32_t key_mass_queries = levels.choose<uint32_t>({0, 1, 4, 100});
-  Case c = {p, budget, portable_bits, 0, 0, rotation, key_mass_queries};
+  Case c = {p, budget, portable_bits, 0, 0, hadamard, key_mass_queries};
   if (of_sources) choose_source(levels, c);
   return c;
 }
@@ -138,7 +138,7 @@ void run_case(const Case& c) {
       CHECK(same_bits(test.outputs(), bits));
     }
     if (c.key_mass_queries != 0) CHECK(compare_key_mass(test, how, c.key_mass_queries) == "");
-    if (c.rotation != FOVEA_ROTATION_NONE) CHECK(compare_rotated(test, how, c.rotation, c.problem.seed) == "");
+    if (c.hadamard != FOVEA_HADAMARD_NONE) CHECK(compare_rotated(test, how, c.hadamard, c.problem.seed) == "");
   }
 }
 

@@ -371,7 +371,7 @@ TEST_CASE("attention: a mask covers all keys of the call where kv_tokens is 0, a
       test.args.mask.kv_tokens = 0;
       REQUIRE(test.run({target}) == "");
       CHECK(test.out() == all);
-      test.args.mask.kv_tokens = FOVEA_MASK_COVERS_NONE;
+      test.args.mask.kv_tokens = FOVEA_MASK_NO_KEYS;
       REQUIRE(test.run_unchecked({target}) == "");
       for (const float x : test.out()) CHECK(x == 0.0f);
       for (const float x : test.lse()) CHECK(x == -kInfinity);

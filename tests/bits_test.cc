@@ -141,10 +141,10 @@ TEST_CASE("bits: rotations are the same on all targets, on all machines", "[shor
       std::vector<float> x(3 * dim), y(x.size());
       for (uint32_t i = 0; i < x.size(); ++i) x[i] = random_normal(25, i);
       for (const uint64_t seed : {uint64_t{0}, uint64_t{0x9876543210}}) {
-        auto a = sized<fovea_rotate_args>();
+        auto a = sized<fovea_hadamard_args>();
         a.target = target, a.batch = a.heads = 1, a.tokens = 3, a.dim = dim, a.seed = seed;
         a.x.data = x.data(), a.y.data = y.data(), a.x.token_stride = a.y.token_stride = ptrdiff_t(dim);
-        REQUIRE(fovea_rotate_f32(&a) == FOVEA_OK);
+        REQUIRE(fovea_hadamard(&a) == FOVEA_OK);
         hash = hash_bits(hash, y);
       }
     }
@@ -198,17 +198,17 @@ uint64_t hash_softmax(uint64_t hash, fovea_target target, size_t outer, size_t a
   }
   auto args = sized<fovea_softmax_args>();
   args.target = target;
-  args.out = out.data(), args.in = in.data();
+  args.y = out.data(), args.x = in.data();
   args.outer = outer, args.axis = axis, args.inner = inner;
-  args.out_axis_stride = args.in_axis_stride = args.mask_axis_stride = ptrdiff_t(inner);
-  args.out_outer_stride = args.in_outer_stride = args.mask_outer_stride = ptrdiff_t(axis * inner);
+  args.y_axis_stride = args.x_axis_stride = args.mask_axis_stride = ptrdiff_t(inner);
+  args.y_outer_stride = args.x_outer_stride = args.mask_outer_stride = ptrdiff_t(axis * inner);
   args.mask_inner_stride = 1;
   for (const bool masked : {false, true}) {
     args.mask = masked ? mask.data() : nullptr;
     args.scale = masked ? 0.7f : 1.0f;
-    REQUIRE(fovea_softmax_f32(&args) == FOVEA_OK);
+    REQUIRE(fovea_softmax(&args) == FOVEA_OK);
     hash = hash_bits(hash, out);
-    REQUIRE(fovea_log_softmax_f32(&args) == FOVEA_OK);
+    REQUIRE(fovea_log_softmax(&args) == FOVEA_OK);
     hash = hash_bits(hash, out);
   }
   return hash;

@@ -128,7 +128,7 @@ TEST_CASE("maps: a loader is asked for the tiles that are listed, and no other",
     CHECK(strided.run({target}) == "");
     REQUIRE(test.run_unchecked({target}) == "");
     CHECK(same_bits(test.out(), strided.out()));
-    const fovea_plan_kernel& kernel = test.plan.kernels[1];
+    const fovea_attention_kernel& kernel = test.plan.kernels[1];
     const uint32_t rows = 2 * 70, block = kernel.tile_rows * kernel.tiles, blocks = (rows + block - 1) / block;
     CHECK(test.stored.loader.started == 2 * 2 * 3 * blocks);  // entries, key heads, tiles
     test.stored.loader.started = test.stored.loader.finished = 0;
@@ -240,7 +240,7 @@ TEST_CASE("maps: offsets of ragged entries are looked at before a map that goes 
   p.q_tokens = 6, p.kv_tokens = 9;
   AttentionCase test(p);
   test.desc.max_batch = 2, test.desc.max_q_tokens = 4000;
-  REQUIRE(fovea_plan_init(&test.plan, &test.desc) == FOVEA_OK);
+  REQUIRE(fovea_attention_plan_init(&test.plan, &test.desc) == FOVEA_OK);
   const uint32_t q_offsets[] = {0, 4000, 6};
   test.args.batch = 2, test.args.q_tokens = 4000, test.args.q_offsets = q_offsets;
   Guarded offsets(4 * sizeof(uint32_t), sizeof(uint32_t), Placement::kEnd);
@@ -363,7 +363,7 @@ TEST_CASE("map makers: a function is asked for each block, and what it says is l
         const fovea_block block = {b, h, r * 16, r == 4 ? 6u : 16u, c * 64, c == 4 ? 44u : 64u};
         const fovea_block_kind kind = by_hash(&seed, &block);
         if (kind == FOVEA_BLOCK_HIDDEN) continue;
-        CHECK(maker.map.blocks[listed] == (c | (kind == FOVEA_BLOCK_SEEN ? FOVEA_BLOCK_ALL : 0)));
+        CHECK(maker.map.blocks[listed] == (c | (kind == FOVEA_BLOCK_FULL ? FOVEA_BLOCK_ALL : 0)));
         ++listed;
       }
       CHECK(list[1] == listed);
@@ -430,7 +430,7 @@ TEST_CASE("map makers: a function that changes its mind finds no room for more",
   uint32_t calls = 0;
   maker.args.self = &calls;
   maker.args.classify = [](void* self, const fovea_block*) {
-    return (*static_cast<uint32_t*>(self))++ < 100 ? FOVEA_BLOCK_HIDDEN : FOVEA_BLOCK_SEEN;
+    return (*static_cast<uint32_t*>(self))++ < 100 ? FOVEA_BLOCK_HIDDEN : FOVEA_BLOCK_FULL;
   };
   maker.room(0);
   CHECK(fovea_block_map_make(&maker.args, &maker.map) == FOVEA_OK);

@@ -310,7 +310,7 @@ TEST_CASE("cache: each entry may have an offset of its own for the turning of it
   auto rope = sized<fovea_rope_args>();
   rope.layout = FOVEA_ROPE_INTERLEAVED, rope.rotary_dim = 8, rope.turns = turns, rope.position_offset = 100;
   const int64_t offsets[] = {-3, 0, 1000}, none[] = {7, 7, 7};
-  rope.positions = none;  // is not read
+  rope.first_positions = none;  // is not read
   Tokens tokens(3, 6);
   Guarded workspace(kHeads * kHeadDim * sizeof(float), sizeof(float), Placement::kEnd);
   tokens.args.workspace = workspace.as<void>(), tokens.args.workspace_bytes = workspace.bytes();
@@ -364,10 +364,10 @@ TEST_CASE("cache: values that are the first elements of keys take no memory, and
   std::vector<float> turned = tokens.keys;
   fovea_rope_args behind = rope;
   behind.batch = 3, behind.heads = kHeads, behind.tokens = 11, behind.dim = kHeadDim - kValueDim;
-  behind.in = tokens.args.keys;
-  behind.in.data = turned.data() + kValueDim;
-  behind.out = {turned.data() + kValueDim, behind.in.batch_stride, behind.in.head_stride, behind.in.token_stride};
-  REQUIRE(fovea_rope_f32(&behind) == FOVEA_OK);
+  behind.x = tokens.args.keys;
+  behind.x.data = turned.data() + kValueDim;
+  behind.y = {turned.data() + kValueDim, behind.x.batch_stride, behind.x.head_stride, behind.x.token_stride};
+  REQUIRE(fovea_rope(&behind) == FOVEA_OK);
   Made made(desc);
   fovea_kv_append_args a = tokens.args;
   a.values = {};

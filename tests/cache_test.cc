@@ -130,9 +130,9 @@ TEST_CASE("cache: keys may be turned on their way in", "[short]") {
   for (const fovea_target target : targets()) {
     fovea_rope_args whole = rope;
     whole.target = target, whole.batch = 1, whole.heads = heads, whole.tokens = tokens, whole.dim = dim;
-    whole.in = {keys.data(), 0, tokens * dim, dim};
-    whole.out = {turned.data(), 0, tokens * dim, dim};
-    REQUIRE(fovea_rope_f32(&whole) == FOVEA_OK);
+    whole.x = {keys.data(), 0, tokens * dim, dim};
+    whole.y = {turned.data(), 0, tokens * dim, dim};
+    REQUIRE(fovea_rope(&whole) == FOVEA_OK);
     fovea_kv_cache c = cache_of(kind, FOVEA_F32, FOVEA_F32);
     Guarded memory((fovea_kv_cache_bytes(&c) + 63) / 64 * 64, 64, Placement::kEnd);
     REQUIRE(fovea_kv_cache_init(&c, memory.as<void>(), memory.bytes()) == FOVEA_OK);

@@ -50,7 +50,7 @@ struct ConvCase {
     }
     const ConvArray& to = p.in_place ? x : y;
     args.struct_bytes = sizeof args;
-    args.batch = p.batch, args.tokens = p.tokens, args.channels = p.channels, args.width = p.width;
+    args.batch = p.batch, args.tokens = p.tokens, args.channels = p.channels, args.kernel_size = p.width;
     args.silu = p.silu ? 1 : 0;
     args.x = x.row<float>(0), args.x_batch_stride = x.strides.batch;
     args.x_token_stride = x.token_stride(), args.x_channel_stride = x.channel_stride();
@@ -102,7 +102,7 @@ struct ConvCase {
     args.target = target;
     if (!p.in_place) x.memory.read_only(true);
     weight.memory.read_only(true);
-    const fovea_status status = fovea_conv1d_f32(&args);
+    const fovea_status status = fovea_conv1d(&args);
     weight.memory.read_only(false);
     if (!p.in_place) x.memory.read_only(false);
     if (status != FOVEA_OK) return text.str() + ": " + fovea_status_string(status);
@@ -121,7 +121,7 @@ struct ConvCase {
 }  // namespace
 
 TEST_CASE("conv1d: any counts, strides and options agree with double", "[short][conv1d]") {
-  static_assert(FOVEA_CONV1D_MOST_WIDTH == 8, "the widths below");
+  static_assert(FOVEA_CONV1D_MAX_KERNEL_SIZE == 8, "the widths below");
   for (const auto& [target, width, tokens, channels, channels_first] :
        every(targets(), {1u, 2u, 3u, 4u, 5u, 6u, 7u, 8u}, {1u, 2u, 5u, 7u, 23u}, {1u, 6u, 37u}, {false, true})) {
     ConvProblem p;
@@ -152,7 +152,7 @@ TEST_CASE("conv1d: calls of any lengths give the bits of one, whichever dimensio
         pieces.args.tokens = std::min(next, p.tokens - first);
         pieces.args.x += ptrdiff_t(first) * args.x_token_stride;
         pieces.args.y += ptrdiff_t(first) * args.y_token_stride;
-        REQUIRE(fovea_conv1d_f32(&pieces.args) == FOVEA_OK);
+        REQUIRE(fovea_conv1d(&pieces.args) == FOVEA_OK);
       }
       bool same = true;
       for (const auto& [b, t, c] : indices(p.batch, p.tokens, p.channels)) {
@@ -179,7 +179,7 @@ TEST_CASE("conv1d: NaN reaches the outputs that see it and no other", "[short][c
     ConvCase test(p);
     test.x.at(1, 4, 2) = kNaN;
     test.args.target = target;
-    REQUIRE(fovea_conv1d_f32(&test.args) == FOVEA_OK);
+    REQUIRE(fovea_conv1d(&test.args) == FOVEA_OK);
     for (const auto& [b, t, c] : indices(p.batch, p.tokens, p.channels)) {
       const bool sees = b == 1 && c == 2 && t >= 4 && t <= 6;
       REQUIRE((test.y.at(b, t, c) != test.y.at(b, t, c)) == sees);
@@ -201,21 +201,21 @@ TEST_CASE("conv1d: every misuse has its status, and nothing is written", "[short
   };
   add_misuses(misuses);
   add_misaligned(misuses, &A::x, &A::y, &A::weight, &A::state);
-  add_misuses(misuses, FOVEA_ERR_DIM, {&A::channels, &A::width}, {0});
-  add_misuses(misuses, FOVEA_ERR_DIM, {&A::width}, {FOVEA_CONV1D_MOST_WIDTH + 1});
+  add_misuses(misuses, FOVEA_ERR_DIM, {&A::channels, &A::kernel_size}, {0});
+  add_misuses(misuses, FOVEA_ERR_DIM, {&A::kernel_size}, {FOVEA_CONV1D_MAX_KERNEL_SIZE + 1});
   add_misuses(misuses, FOVEA_ERR_NULL, {&A::x, &A::weight}, {nullptr});
   add_misuses(misuses, FOVEA_ERR_NULL, {&A::y}, {nullptr});
   add_misuses(misuses, FOVEA_ERR_SIZE, {&A::x_batch_stride}, {PTRDIFF_MAX});
   const ConvCase good{ConvProblem{}};
   check_refused<ConvCase>(
-      misuses, [] { return ConvCase(ConvProblem{}); }, [](ConvCase& c) { return fovea_conv1d_f32(&c.args); },
+      misuses, [] { return ConvCase(ConvProblem{}); }, [](ConvCase& c) { return fovea_conv1d(&c.args); },
       [&](ConvCase& c) { return c.y.memory.untouched() && same_bits(c.state.numbers(), good.state.numbers()); });
-  CHECK(fovea_conv1d_f32(nullptr) == FOVEA_ERR_NULL);
+  CHECK(fovea_conv1d(nullptr) == FOVEA_ERR_NULL);
   ConvCase none{ConvProblem{}};
   none.args.tokens = 0;
-  CHECK(fovea_conv1d_f32(&none.args) == FOVEA_OK);
+  CHECK(fovea_conv1d(&none.args) == FOVEA_OK);
   none.args.tokens = 1, none.args.batch = 0;
-  CHECK(fovea_conv1d_f32(&none.args) == FOVEA_OK);
+  CHECK(fovea_conv1d(&none.args) == FOVEA_OK);
   CHECK(none.y.memory.untouched());
 }
 

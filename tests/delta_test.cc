@@ -12,7 +12,7 @@ namespace {
 
 struct DeltaProblem {
   fovea_delta_rule rule = FOVEA_DELTA_RULE_GATED_DELTA;
-  uint32_t batch = 2, q_heads = 2, k_heads = 2, v_heads = 2, key_dim = 16, value_dim = 20, tokens = 11;
+  uint32_t batch = 2, q_heads = 2, k_heads = 2, v_heads = 2, head_dim = 16, value_dim = 20, tokens = 11;
   bool decay_per_key = false, shared_beta = false, ragged = false, given = false;
   fovea_dtype dtype = FOVEA_F32, out_dtype = FOVEA_F32;
   Layout layout = Layout::kHeadsFirst;
@@ -24,17 +24,17 @@ struct DeltaProblem {
   bool delta() const { return rule == FOVEA_DELTA_RULE_DELTA || rule == FOVEA_DELTA_RULE_GATED_DELTA; }
   bool gated() const { return rule == FOVEA_DELTA_RULE_GATED || rule == FOVEA_DELTA_RULE_GATED_DELTA || general(); }
   bool general() const { return rule == FOVEA_DELTA_RULE_GENERAL; }
-  uint32_t decays() const { return decay_per_key || general() ? key_dim : 1; }
-  uint32_t decay_dim() const { return general() ? FOVEA_DELTA_GENERAL_DIM(key_dim) : decays(); }
+  uint32_t decays() const { return decay_per_key || general() ? head_dim : 1; }
+  uint32_t decay_dim() const { return general() ? FOVEA_DELTA_GENERAL_DIM(head_dim) : decays(); }
   uint32_t out_heads() const { return std::max(q_heads, v_heads); }
-  Shape matrices() const { return {batch, v_heads, key_dim, value_dim}; }
+  Shape matrices() const { return {batch, v_heads, head_dim, value_dim}; }
 };
 
 std::string name(const DeltaProblem& p, fovea_target target) {
   static const char* const kRules[] = {"linear", "gated", "delta", "gated delta", "general"};
   Text text;
   text << kRules[p.rule] << " " << p.batch << "x" << p.q_heads << "/" << p.k_heads << "/" << p.v_heads << "x"
-       << p.tokens << " " << p.key_dim << "x" << p.value_dim << (p.decay_per_key ? " decay per key " : " ")
+       << p.tokens << " " << p.head_dim << "x" << p.value_dim << (p.decay_per_key ? " decay per key " : " ")
        << (p.shared_beta ? "one beta " : "") << (p.ragged ? "ragged " : "") << (p.given ? "given " : "")
        << type_name(p.dtype) << " to " << type_name(p.out_dtype) << " " << name(p.layout) << " scale " << p.scale << " "
        << name(p.placement) << " seed " << p.seed << " | " << fovea_target_name(target);
@@ -44,10 +44,10 @@ std::string name(const DeltaProblem& p, fovea_target target) {
 class DeltaCase {
  public:
   explicit DeltaCase(const DeltaProblem& problem) : p(problem), args{} {
-    const float small = 1 / std::sqrt(float(p.key_dim));
-    q = input(p.dtype, p.q_heads, p.key_dim, 1, 1), k = input(p.dtype, p.k_heads, p.key_dim, 2, small);
+    const float small = 1 / std::sqrt(float(p.head_dim));
+    q = input(p.dtype, p.q_heads, p.head_dim, 1, 1), k = input(p.dtype, p.k_heads, p.head_dim, 2, small);
     v = input(p.dtype, p.v_heads, p.value_dim, 3, 1);
-    of_a = input(p.dtype, p.k_heads, p.key_dim, 7, small), of_b = input(p.dtype, p.k_heads, p.key_dim, 8, small / 2);
+    of_a = input(p.dtype, p.k_heads, p.head_dim, 7, small), of_b = input(p.dtype, p.k_heads, p.head_dim, 8, small / 2);
     decay = input(FOVEA_F32, p.v_heads, p.decays(), 4, 1);
     beta = input(FOVEA_F32, p.shared_beta ? 1 : p.v_heads, 1, 5, 1);
     if (p.shared_beta) beta.strides.head = 0;
@@ -57,7 +57,7 @@ class DeltaCase {
       offsets = Guarded((p.batch + 1) * sizeof(uint32_t), sizeof(uint32_t), p.placement);
       for (uint32_t b = 0; b <= p.batch; ++b) offsets.as<uint32_t>()[b] = p.tokens * b / std::max<uint32_t>(p.batch, 1);
     }
-    state_bytes = fovea_delta_state_bytes(p.batch, p.v_heads, p.key_dim, p.value_dim, p.decay_dim());
+    state_bytes = fovea_delta_state_bytes(p.batch, p.v_heads, p.head_dim, p.value_dim, p.decay_dim());
     state_memory = Guarded(state_bytes, FOVEA_WORKSPACE_ALIGNMENT, Placement::kStart);
     state = state_memory.as<fovea_delta_state>();
     fill_args();
@@ -65,7 +65,7 @@ class DeltaCase {
 
   fovea_status begin() {
     const fovea_status status =
-        fovea_delta_begin(state, state_bytes, p.batch, p.v_heads, p.key_dim, p.value_dim, p.decay_dim());
+        fovea_delta_begin(state, state_bytes, p.batch, p.v_heads, p.head_dim, p.value_dim, p.decay_dim());
     if (status != FOVEA_OK || !p.given) return status;
     return fovea_delta_set(state, FOVEA_ALL_ENTRIES, &given_in);
   }
@@ -118,7 +118,7 @@ class DeltaCase {
     if (!out.memory.margin_intact() || !state_memory.margin_intact()) return text + ": wrote outside";
     const std::vector<float> s = matrices(target);
     for (const auto& [b, h] : indices(p.batch, p.v_heads)) {
-      const std::string wrong = check_head(b, h, s.data() + (size_t(b) * p.v_heads + h) * p.key_dim * p.value_dim);
+      const std::string wrong = check_head(b, h, s.data() + (size_t(b) * p.v_heads + h) * p.head_dim * p.value_dim);
       if (!wrong.empty()) return text + ": " + wrong;
     }
     return "";
@@ -157,7 +157,7 @@ class DeltaCase {
   void fill_args() {
     args.struct_bytes = sizeof args, args.rule = p.rule, args.batch = p.batch;
     args.q_heads = p.q_heads, args.k_heads = p.k_heads, args.v_heads = p.v_heads;
-    args.key_dim = p.key_dim, args.value_dim = p.value_dim, args.decay_dim = p.decay_dim();
+    args.head_dim = p.head_dim, args.value_dim = p.value_dim, args.decay_dim = p.decay_dim();
     args.tokens = p.tokens;
     if (p.ragged) args.offsets = offsets.as<uint32_t>();
     args.scale = p.scale, args.dtype = p.dtype, args.out_dtype = p.out_dtype;
@@ -172,18 +172,18 @@ class DeltaCase {
   std::string check_head(uint32_t b, uint32_t h, const float* got_s) const {
     const size_t first = p.ragged ? offsets.as<uint32_t>()[b] : 0, entry = p.ragged ? 0 : b;
     const size_t end = p.ragged ? offsets.as<uint32_t>()[b + 1] : p.tokens;
-    const size_t size = size_t(p.key_dim) * p.value_dim, readers = std::max<uint32_t>(1, p.q_heads / p.v_heads);
-    const double scale = p.scale != 0 ? double(p.scale) : 1 / std::sqrt(double(p.key_dim));
+    const size_t size = size_t(p.head_dim) * p.value_dim, readers = std::max<uint32_t>(1, p.q_heads / p.v_heads);
+    const double scale = p.scale != 0 ? double(p.scale) : 1 / std::sqrt(double(p.head_dim));
     std::vector<double> s(given.row<float>(b, h, 0), given.row<float>(b, h, 0) + size);
     double largest = 1;
     for (const double x : s) largest = std::max(largest, std::fabs(x));
     const size_t of_key = h / (p.v_heads / p.k_heads);
     for (size_t t = first; t < end; ++t) {
       std::vector<double> removed(p.value_dim);  // a^T S of the token before
-      for (size_t i = 0; p.general() && i < p.key_dim; ++i) {
+      for (size_t i = 0; p.general() && i < p.head_dim; ++i) {
         for (size_t d = 0; d < p.value_dim; ++d) removed[d] += of_a.get(entry, of_key, t, i) * s[i * p.value_dim + d];
       }
-      for (size_t i = 0; p.gated() && i < p.key_dim; ++i) {
+      for (size_t i = 0; p.gated() && i < p.head_dim; ++i) {
         const double g = std::exp(decay.get(entry, h, t, p.decays() > 1 ? i : 0));
         for (size_t d = 0; d < p.value_dim; ++d) s[i * p.value_dim + d] *= g;
       }
@@ -191,17 +191,17 @@ class DeltaCase {
         double u = v.get(entry, h, t, d);
         const auto key = [&](size_t i) { return k.get(entry, of_key, t, i); };
         if (p.delta()) {
-          for (size_t i = 0; i < p.key_dim; ++i) u -= s[i * p.value_dim + d] * key(i);
+          for (size_t i = 0; i < p.head_dim; ++i) u -= s[i * p.value_dim + d] * key(i);
           u *= beta.get(entry, p.shared_beta ? 0 : h, t, 0);
         }
-        for (size_t i = 0; i < p.key_dim; ++i) s[i * p.value_dim + d] += key(i) * u;
-        for (size_t i = 0; p.general() && i < p.key_dim; ++i) {
+        for (size_t i = 0; i < p.head_dim; ++i) s[i * p.value_dim + d] += key(i) * u;
+        for (size_t i = 0; p.general() && i < p.head_dim; ++i) {
           s[i * p.value_dim + d] += of_b.get(entry, of_key, t, i) * removed[d];
         }
         for (size_t r = 0; r < readers; ++r) {
           const size_t of_q = p.q_heads < p.v_heads ? h / (p.v_heads / p.q_heads) : h * readers + r;
           double want = 0;
-          for (size_t i = 0; i < p.key_dim; ++i) want += q.get(entry, of_q, t, i) * s[i * p.value_dim + d];
+          for (size_t i = 0; i < p.head_dim; ++i) want += q.get(entry, of_q, t, i) * s[i * p.value_dim + d];
           want *= scale;
           largest = std::max(largest, std::fabs(want));
           const double got = out.get(entry, h * readers + r, t, d);
@@ -253,7 +253,7 @@ TEST_CASE("delta: any two of rules, heads, types, strides and counts agree with 
     choose_heads(p, levels.choose<Heads>({{1, 1, 1}, {2, 2, 2}, {6, 2, 2}, {1, 1, 3}, {2, 1, 4}, {4, 1, 4}}));
     p.dtype = levels.choose(kFloatTypes), p.out_dtype = levels.choose(kFloatTypes), p.layout = levels.choose(kLayouts);
     p.tokens = levels.choose({0u, 1u, 2u, 3u, 4u, 5u, 9u, 39u});
-    p.key_dim = levels.choose({1u, 4u, 15u, 16u, 33u}), p.value_dim = levels.choose({1u, 8u, 16u, 17u, 40u});
+    p.head_dim = levels.choose({1u, 4u, 15u, 16u, 33u}), p.value_dim = levels.choose({1u, 8u, 16u, 17u, 40u});
     p.placement = levels.choose(kPlacements);
     p.decay_per_key = levels.flag(), p.shared_beta = levels.flag(), p.given = levels.flag();
     p.scale = levels.choose({0.0f, -0.7f}), p.batch = levels.choose({0u, 1u, 2u}), p.seed = seed;
@@ -263,9 +263,9 @@ TEST_CASE("delta: any two of rules, heads, types, strides and counts agree with 
 }
 
 TEST_CASE("delta: sizes of models agree with the recurrence") {
-  for (const auto& [rule, per_key, key_dim] : every(kTwoRules, {false, true}, {64u, 128u, 130u, 256u})) {
+  for (const auto& [rule, per_key, head_dim] : every(kTwoRules, {false, true}, {64u, 128u, 130u, 256u})) {
     DeltaProblem p;
-    p.rule = rule, p.decay_per_key = per_key, p.key_dim = key_dim;
+    p.rule = rule, p.decay_per_key = per_key, p.head_dim = head_dim;
     if (p.general()) p.least_decay = 0.9f;
     if (p.general() && per_key) continue;  // it has a decay per key in any case
     p.batch = p.q_heads = p.k_heads = 1, p.v_heads = 2, p.value_dim = 112, p.tokens = 70;
@@ -280,15 +280,15 @@ TEST_CASE("delta: the general rule is the gated delta rule where a is k and b is
   q.rule = FOVEA_DELTA_RULE_GENERAL;
   DeltaCase gated(p), general(q);
   for (const auto& [b, h, t] : indices<size_t>(p.batch, p.v_heads, p.tokens)) {
-    std::vector<float> k(p.key_dim), negated(p.key_dim), added(p.key_dim);
+    std::vector<float> k(p.head_dim), negated(p.head_dim), added(p.head_dim);
     const float beta = float(gated.beta.get(b, h, t, 0));
     const float log = float(gated.decay.get(b, h, t, 0));
-    for (size_t i = 0; i < p.key_dim; ++i) {
+    for (size_t i = 0; i < p.head_dim; ++i) {
       k[i] = float(gated.k.get(b, h, t, i));
       negated[i] = -beta * std::exp(log) * k[i], added[i] = beta * k[i];
     }
     general.of_a.put(b, h, t, k), general.of_b.put(b, h, t, negated), general.k.put(b, h, t, added);
-    general.decay.put(b, h, t, std::vector<float>(p.key_dim, log));
+    general.decay.put(b, h, t, std::vector<float>(p.head_dim, log));
   }
   for (const fovea_target target : targets()) {
     INFO(name(q, target));
@@ -311,7 +311,7 @@ TEST_CASE("delta: ragged entries are those of their own", "[short]") {
 TEST_CASE("delta: over many tokens the error is that of the recurrence in f32") {
   for (const float least : {0.5f, 0.9f, 0.9999f}) {
     DeltaProblem p;
-    p.batch = 1, p.q_heads = p.k_heads = p.v_heads = 1, p.key_dim = 64, p.value_dim = 16, p.tokens = 4096;
+    p.batch = 1, p.q_heads = p.k_heads = p.v_heads = 1, p.head_dim = 64, p.value_dim = 16, p.tokens = 4096;
     p.least_decay = least;
     CHECK(run_on_all_targets(p) == "");
   }
@@ -361,7 +361,7 @@ TEST_CASE("delta: any division into calls, and any target that fuses, gives the 
   for (const auto& [rule, per_key] : every(kRules, {false, true})) {
     DeltaProblem p;
     p.rule = rule, p.decay_per_key = per_key, p.given = per_key;
-    p.q_heads = 4, p.tokens = 23, p.key_dim = 19, p.value_dim = 37;
+    p.q_heads = 4, p.tokens = 23, p.head_dim = 19, p.value_dim = 37;
     DeltaCase test(p);
     std::vector<float> first[2];
     for (const fovea_target target : targets()) {
@@ -433,7 +433,7 @@ TEST_CASE("delta: matrices of the caller give the bits of a state that is set an
     choose_heads(c.p, levels.choose<Heads>({{2, 2, 2}, {6, 2, 2}, {2, 1, 4}}));
     c.p.dtype = c.p.out_dtype = levels.choose(kFloatTypes);
     c.p.tokens = levels.choose({0u, 1u, 2u, 3u, 4u, 5u, 9u, 39u});
-    c.p.key_dim = levels.choose({1u, 16u, 33u, 130u}), c.p.value_dim = levels.choose({16u, 17u, 48u, 80u, 128u});
+    c.p.head_dim = levels.choose({1u, 16u, 33u, 130u}), c.p.value_dim = levels.choose({16u, 17u, 48u, 80u, 128u});
     c.p.decay_per_key = levels.flag(), c.p.given = levels.flag(), c.p.ragged = levels.flag();
     c.in_place = levels.flag() && c.p.given, c.on_workers = levels.flag();
     c.layout = levels.choose({Layout::kHeadsFirst, Layout::kPadded, Layout::kReversed, Layout::kPaddedReversed});
@@ -567,7 +567,7 @@ TEST_CASE("delta: the macros are upper bounds, and states have the same bytes ev
   DeltaCase test(DeltaProblem{});
   for (const uint32_t dim : {1u, 15u, 16u, 64u, 129u}) {
     for (const uint32_t readers : {1u, 3u}) {
-      test.args.key_dim = dim, test.args.decay_dim = 1, test.args.q_heads = 2 * readers;
+      test.args.head_dim = dim, test.args.decay_dim = 1, test.args.q_heads = 2 * readers;
       size_t before = 0;
       for (const uint32_t tokens : {0u, 1u, 4u, 5u, 28u}) {
         size_t most = 0;
@@ -651,20 +651,20 @@ void check_refused(DeltaProblem p, const std::vector<Misuse<DeltaCall>>& all) {
 TEST_CASE("delta: every misuse has its status, and nothing is written", "[short]") {
   using A = fovea_delta_args;
   static const auto become_general = [](auto& args) {
-    args.rule = FOVEA_DELTA_RULE_GENERAL, args.decay_dim = FOVEA_DELTA_GENERAL_DIM(args.key_dim);
+    args.rule = FOVEA_DELTA_RULE_GENERAL, args.decay_dim = FOVEA_DELTA_GENERAL_DIM(args.head_dim);
   };
   static const uint32_t falling[] = {0, 7, 5}, beyond[] = {0, 5, 12}, far[] = {0, 12, 12};
   std::vector<Misuse<DeltaCall>> all = {
       {"the general rule with the decays of another", FOVEA_ERR_STATE, [](auto& c) { become_general(c.args); }},
       {"another rule on a state of the general rule", FOVEA_ERR_SIZE,
-       [](auto& c) { c.args.decay_dim = FOVEA_DELTA_GENERAL_DIM(c.args.key_dim); }},
+       [](auto& c) { c.args.decay_dim = FOVEA_DELTA_GENERAL_DIM(c.args.head_dim); }},
       {"no state", FOVEA_ERR_NULL, [](auto& c) { c.state = nullptr; }},
       {"a state misaligned", FOVEA_ERR_ALIGNMENT,
        [](auto& c) { c.state = reinterpret_cast<fovea_delta_state*>(reinterpret_cast<char*>(c.state) + 8); }},
       {"other bytes than a state", FOVEA_ERR_STATE,
        [](auto& c) { c.state = reinterpret_cast<fovea_delta_state*>(c.workspace); }},
       {"other value heads", FOVEA_ERR_STATE, [](auto& c) { c.args.v_heads = 4, c.args.q_heads = 4; }},
-      {"another decay_dim", FOVEA_ERR_STATE, [](auto& c) { c.args.decay_dim = c.args.key_dim; }},
+      {"another decay_dim", FOVEA_ERR_STATE, [](auto& c) { c.args.decay_dim = c.args.head_dim; }},
       {"offsets misaligned", FOVEA_ERR_ALIGNMENT,
        [](auto& c) { c.args.offsets = reinterpret_cast<const uint32_t*>(c.workspace + 2); }},
   };
@@ -686,12 +686,12 @@ TEST_CASE("delta: every misuse has its status, and nothing is written", "[short]
   add_misuses(all, FOVEA_ERR_ENUM, {&A::dtype, &A::out_dtype}, {kNoType});
   add_misuses(all, FOVEA_ERR_UNSUPPORTED, {&A::dtype, &A::out_dtype}, {FOVEA_I8});
   add_misuses(all, FOVEA_ERR_DIM, {&A::q_heads, &A::k_heads, &A::v_heads}, {0});
-  add_misuses(all, FOVEA_ERR_DIM, {&A::key_dim, &A::value_dim}, {0});
+  add_misuses(all, FOVEA_ERR_DIM, {&A::head_dim, &A::value_dim}, {0});
   add_misuses(all, FOVEA_ERR_HEADS, {&A::q_heads, &A::k_heads}, {3});
-  add_misuses(all, FOVEA_ERR_SIZE, {&A::key_dim, &A::value_dim}, {0x80000000u});
+  add_misuses(all, FOVEA_ERR_SIZE, {&A::head_dim, &A::value_dim}, {0x80000000u});
   add_misuses(all, FOVEA_ERR_SIZE, {&A::decay_dim}, {2});
   add_misuses(all, FOVEA_ERR_SIZE, {&A::tokens}, {(1u << 30) + 1});
-  add_misuses(all, FOVEA_ERR_STATE, {&A::key_dim, &A::value_dim}, {8});
+  add_misuses(all, FOVEA_ERR_STATE, {&A::head_dim, &A::value_dim}, {8});
   add_misuses(all, FOVEA_ERR_CAPACITY, {&A::entry}, {1, 0xffffffffu});
   add_misuses(all, FOVEA_ERR_CAPACITY, {&A::batch}, {3});
   add_misuses(all, FOVEA_ERR_NUMBER, {&A::scale}, {kInfinity, kNaN});
@@ -704,7 +704,7 @@ TEST_CASE("delta: misuse of the arrays of the general rule has its status, and n
   DeltaProblem p;
   p.rule = FOVEA_DELTA_RULE_GENERAL;
   std::vector<Misuse<DeltaCall>> all = {
-      {"the decays of another rule", FOVEA_ERR_SIZE, [](auto& c) { c.args.decay_dim = c.args.key_dim; }},
+      {"the decays of another rule", FOVEA_ERR_SIZE, [](auto& c) { c.args.decay_dim = c.args.head_dim; }},
   };
   const auto arrays = {&A::a, &A::b, &A::k, &A::decay};
   add_arrays(all, &A::a, &A::b, &A::k, &A::decay);
@@ -780,7 +780,7 @@ TEST_CASE("delta: misuse of matrices of the caller has its status, and nothing i
   static const uint32_t falling[] = {0, 6, 5};
   const size_t state_bytes = fovea_delta_state_bytes(1, 1, 16, 20, 1);
   std::vector<Misuse<Call>> all = {
-      {"dims", FOVEA_ERR_SIZE, [](auto& c) { c.args.key_dim = c.args.value_dim = 0x7fffffff, c.args.decay_dim = 1; }},
+      {"dims", FOVEA_ERR_SIZE, [](auto& c) { c.args.head_dim = c.args.value_dim = 0x7fffffff, c.args.decay_dim = 1; }},
       {"no before", FOVEA_ERR_NULL, [](auto& c) { c.before.data = nullptr; }},
       {"no after", FOVEA_ERR_NULL, [](auto& c) { c.after.data = nullptr; }},
       {"rows of after are one", FOVEA_ERR_STRIDE, [](auto& c) { c.after.token_stride = 0; }},

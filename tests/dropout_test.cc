@@ -39,7 +39,7 @@ TEST_CASE("dropout: a weight below 2^-126 is 0, though what divides it by 1 - dr
     args.out = {&out, 0, 0, 0};
     args.scores = {weights, 0, 0, 0};
     args.scores_stage = FOVEA_SCORES_SOFTMAX;
-    const fovea_plan plan = plan_of(desc);
+    const fovea_attention_plan plan = plan_of(desc);
     for (args.dropout_seed = 0; args.dropout_seed < 8; ++args.dropout_seed) {
       REQUIRE(call_of(plan, args) == FOVEA_OK);
       INFO(fovea_target_name(target) << ", seed " << args.dropout_seed);
@@ -110,14 +110,14 @@ TEST_CASE("dropout: probabilities below 0, of 1 and NaN are refused", "[short]")
   for (const float wrong : {-0.1f, -1e-30f, 1.0f, 2.0f, HUGE_VALF, kNaN}) {
     AttentionCase test(problem());
     test.desc.dropout = wrong;
-    fovea_plan plan;
-    CHECK(fovea_plan_init(&plan, &test.desc) == FOVEA_ERR_NUMBER);
+    fovea_attention_plan plan;
+    CHECK(fovea_attention_plan_init(&plan, &test.desc) == FOVEA_ERR_NUMBER);
   }
   AttentionCase test(problem());
   test.desc.dropout = 0x1.fffffep-1f;  // the largest below 1: nearly nothing is left, and that is large
   test.desc.target = FOVEA_TARGET_BEST;
-  fovea_plan plan;
-  CHECK(fovea_plan_init(&plan, &test.desc) == FOVEA_OK);
+  fovea_attention_plan plan;
+  CHECK(fovea_attention_plan_init(&plan, &test.desc) == FOVEA_OK);
   CHECK(plan.kernels[0].most_rows == 0);
 }
 

@@ -101,7 +101,7 @@ TEST_CASE("executor: a worker writes its own part of the workspace and no other"
     AttentionCase test(p);
     for (const fovea_target target : targets()) {
       test.desc.target = target, test.desc.max_workers = kCount, test.desc.key_split_tokens = split;
-      const fovea_plan plan = plan_of(test.desc);
+      const fovea_attention_plan plan = plan_of(test.desc);
       Guarded workspace(plan.workspace_bytes, kAlignment, Placement::kEnd);
       for (uint32_t worker = 0; worker < kCount; ++worker) {
         INFO(fovea_target_name(target) << ", " << name(p) << ", split " << split << ", worker " << worker);
@@ -128,31 +128,31 @@ TEST_CASE("executor: a plan asks for a workspace a worker and for states of spli
   for (const auto& [target, q_tokens] : every(targets(), {0u, 1u, 33u})) {
     fovea_attention_desc d = description(6, 2, q_tokens, 1000);
     d.target = target;
-    const fovea_plan plain = plan_of(d);
+    const fovea_attention_plan plain = plan_of(d);
     CHECK(plain.worker_bytes == plain.workspace_bytes);
     CHECK(plain.split_bytes == 0);
     for (const auto& [workers, split] : every({0u, 1u, 2u, 7u, 4096u}, {0u, 64u, 192u, 960u, 1024u, 0xffffffc0u})) {
       d.max_workers = workers, d.key_split_tokens = split;
-      const fovea_plan plan = plan_of(d);
+      const fovea_attention_plan plan = plan_of(d);
       INFO(fovea_target_name(target) << ", workers " << workers << ", split " << split);
       CHECK(plan.worker_bytes == plain.worker_bytes);
       CHECK(plan.split_bytes == (split == 0 || split >= 1000 ? 0 : split_bytes(d)));
       CHECK(plan.workspace_bytes == plan.split_bytes + plan.worker_bytes * std::max<uint32_t>(workers, uint32_t{1}));
-      CHECK(fovea_workspace_bytes_for(&d, target) == plan.workspace_bytes);
-      CHECK(fovea_workspace_bytes_for(&d, FOVEA_TARGET_BEST) >= plan.workspace_bytes);
+      CHECK(fovea_attention_workspace_bytes_for(&d, target) == plan.workspace_bytes);
+      CHECK(fovea_attention_workspace_bytes_for(&d, FOVEA_TARGET_BEST) >= plan.workspace_bytes);
     }
   }
 }
 
 TEST_CASE("executor: sizes that overflow are refused", "[short][executor]") {
-  fovea_plan plan{};
-  const auto status = [&](const fovea_attention_desc& d) { return fovea_plan_init(&plan, &d); };
+  fovea_attention_plan plan{};
+  const auto status = [&](const fovea_attention_desc& d) { return fovea_attention_plan_init(&plan, &d); };
   fovea_attention_desc d = description(1u << 10, 1u << 10, 1u << 20, 1u << 30);
   d.max_batch = 1u << 31;
   CHECK(status(d) == FOVEA_OK);
   d.key_split_tokens = 64;
   CHECK(status(d) == FOVEA_ERR_SIZE);
-  CHECK(fovea_workspace_bytes_for(&d, FOVEA_TARGET_SCALAR) == 0);
+  CHECK(fovea_attention_workspace_bytes_for(&d, FOVEA_TARGET_SCALAR) == 0);
   d = description(1, 1, 1, 1u << 30);
   d.max_batch = 0xffffffffu, d.value_dim = 0xfffffff0u, d.key_split_tokens = 64;
   CHECK(status(d) == FOVEA_ERR_SIZE);
@@ -177,7 +177,7 @@ TEST_CASE("executor: one that is wrong has its status, and nothing is written", 
   const fovea_executor good = *shuffler.executor();
   for (const uint32_t max_workers : {0u, 1u, 2u, 3u}) {
     test.desc.max_workers = max_workers;
-    const fovea_plan plan = plan_of(test.desc);
+    const fovea_attention_plan plan = plan_of(test.desc);
     const uint32_t most = std::max(max_workers, uint32_t{1});
     Guarded workspace(plan.workspace_bytes, kAlignment, Placement::kEnd);
     fovea_executor executor = good;
@@ -259,9 +259,9 @@ TEST_CASE("executor: one that fails, leaves out tasks or misnumbers them has its
 TEST_CASE("executor: the plan's text names parts and workers", "[short][executor]") {
   fovea_attention_desc d = description(4, 2, 1, 1000);
   const auto text = [&] {
-    const fovea_plan plan = plan_of(d);
+    const fovea_attention_plan plan = plan_of(d);
     char line[512];
-    REQUIRE(fovea_plan_describe(&plan, 1, 1000, line, sizeof line) < sizeof line);
+    REQUIRE(fovea_attention_plan_describe(&plan, 1, 1000, line, sizeof line) < sizeof line);
     return std::string(line);
   };
   CHECK(text().find("parts") == std::string::npos);

@@ -69,7 +69,7 @@ void check_scale(fovea_dtype dtype, fovea_compute compute, bool of_keys, float s
   args.kv.key_scales = {of_keys ? bad : good, 0, 0, scale_stride};
   args.kv.value_scales = {of_keys ? good : bad, 0, 0, scale_stride};
   for (const int64_t position : {int64_t{2}, int64_t{60}}) {  // key 3 is hidden from the first query, or seen by all
-    args.positions = &position;
+    args.first_positions = &position;
     attend(desc, args);
     INFO(fovea_target_name(target) << ", dtype " << dtype << ", compute " << compute << ", " << queries
                                    << " queries, scale " << scale << (of_keys ? " of a key" : " of a value")
@@ -100,7 +100,7 @@ TEST_CASE("extremes: a visible key whose score is -inf has no weight, but its Na
     const std::vector<int64_t> positions = {57};
     if (causal) {
       call.desc.causal = FOVEA_CAUSAL_POSITIONS;
-      call.args.positions = positions.data();
+      call.args.first_positions = positions.data();
     }
     call.keys[0] = -kInfinity, call.values[0] = kNaN;
     INFO(fovea_target_name(target) << ", " << queries << " queries, causal " << causal);
@@ -211,29 +211,29 @@ TEST_CASE("extremes: scores of a wide head, by either kernel, are as exact as su
 
 TEST_CASE("extremes: rows of a key head are refused where 32 bits would not count them", "[short]") {
   OneHead call(1, 1, FOVEA_TARGET_BEST);
-  fovea_plan plan{};
+  fovea_attention_plan plan{};
   call.desc.q_heads = 5;
   call.desc.max_q_tokens = 858993459;  // 5 times that is 2^32 - 1
-  CHECK(fovea_plan_init(&plan, &call.desc) == FOVEA_ERR_SIZE);
+  CHECK(fovea_attention_plan_init(&plan, &call.desc) == FOVEA_ERR_SIZE);
   call.desc.q_heads = 2;
   call.desc.max_q_tokens = 1u << 30;  // 2^31
-  CHECK(fovea_plan_init(&plan, &call.desc) == FOVEA_ERR_SIZE);
+  CHECK(fovea_attention_plan_init(&plan, &call.desc) == FOVEA_ERR_SIZE);
   call.desc.q_heads = 1;
-  CHECK(fovea_plan_init(&plan, &call.desc) == FOVEA_OK);
+  CHECK(fovea_attention_plan_init(&plan, &call.desc) == FOVEA_OK);
 }
 
 TEST_CASE("extremes: scale and softcap that base 2 cannot hold are refused, the largest and least others work",
           "[short]") {
   OneHead call(3, 3, FOVEA_TARGET_BEST);
-  fovea_plan plan{};
+  fovea_attention_plan plan{};
   for (const float scale : {2.4e38f, -2.4e38f, 3.4e38f}) {
     call.desc.scale = scale;
-    CHECK(fovea_plan_init(&plan, &call.desc) == FOVEA_ERR_NUMBER);
+    CHECK(fovea_attention_plan_init(&plan, &call.desc) == FOVEA_ERR_NUMBER);
   }
   call.desc.scale = 1.0f;
   for (const float softcap : {1e-39f, 1e-45f, 5.9e37f, 3.4e38f}) {
     call.desc.softcap = softcap;
-    CHECK(fovea_plan_init(&plan, &call.desc) == FOVEA_ERR_NUMBER);
+    CHECK(fovea_attention_plan_init(&plan, &call.desc) == FOVEA_ERR_NUMBER);
   }
   for (const float softcap : {1.2e-38f, 5.8e37f}) {
     call.desc.softcap = softcap;
@@ -244,9 +244,9 @@ TEST_CASE("extremes: scale and softcap that base 2 cannot hold are refused, the 
 
 TEST_CASE("extremes: a plan can be made from the description that stands in it", "[short]") {
   OneHead call(3, 3, FOVEA_TARGET_BEST);
-  const fovea_plan plan = plan_of(call.desc);
-  fovea_plan again = plan;
-  REQUIRE(fovea_plan_init(&again, &again.desc) == FOVEA_OK);
+  const fovea_attention_plan plan = plan_of(call.desc);
+  fovea_attention_plan again = plan;
+  REQUIRE(fovea_attention_plan_init(&again, &again.desc) == FOVEA_OK);
   CHECK(again.desc.scale == plan.desc.scale);
   CHECK(again.desc.target == plan.desc.target);
   CHECK(again.desc.max_kv_tokens == plan.desc.max_kv_tokens);
@@ -271,7 +271,7 @@ void check_no_rows(fovea_status (*call)(const Args*)) {
 TEST_CASE("extremes: a call without rows takes no time, however large its other counts are", "[short]") {
   check_no_rows(fovea_add);
   check_no_rows(fovea_multiply);
-  check_no_rows(fovea_rotate_f32);
+  check_no_rows(fovea_hadamard);
   fovea_integer_mean_args mean{};
   mean.struct_bytes = sizeof mean, mean.dim = 8, mean.tokens = 1, mean.multiplier = 1 << 30;
   mean.batch = UINT32_MAX;

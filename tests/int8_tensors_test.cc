@@ -120,12 +120,12 @@ TEST_CASE("tensors: a row of queries, keys or values may have its own scale", "[
       test.enter();
       CHECK(run_everywhere(test) == "");
     };
-    check(&fovea_attention_args::q_scales, nullptr, &fovea_attention_desc::q_scale, &fovea_attention_desc::q_zero,
+    check(&fovea_attention_args::q_scales, nullptr, &fovea_attention_desc::q_scale, &fovea_attention_desc::q_zero_point,
           p.q_heads, p.q_tokens);
-    check(nullptr, &fovea_kv_source::key_scales, &fovea_attention_desc::key_scale, &fovea_attention_desc::key_zero,
-          p.kv_heads, p.kv_tokens);
+    check(nullptr, &fovea_kv_source::key_scales, &fovea_attention_desc::key_scale,
+          &fovea_attention_desc::key_zero_point, p.kv_heads, p.kv_tokens);
     check(nullptr, &fovea_kv_source::value_scales, &fovea_attention_desc::value_scale,
-          &fovea_attention_desc::value_zero, p.kv_heads, p.kv_tokens);
+          &fovea_attention_desc::value_zero_point, p.kv_heads, p.kv_tokens);
   }
 }
 
@@ -173,7 +173,7 @@ TEST_CASE("tensors: strides of an array that is not there mean nothing", "[short
   a.lse = {};
   std::vector<float> out(size_t{6} * p.value_dim), alone(out.size());
   a.out = {out.data(), 0, 0, value_dim};
-  const fovea_plan plan = plan_of(d);
+  const fovea_attention_plan plan = plan_of(d);
   REQUIRE(call_of(plan, a) == FOVEA_OK);
   a.q_scales = {};
   a.out.data = alone.data();
@@ -296,12 +296,12 @@ TEST_CASE("tensors: an output is the nearest code, and the last one beyond the r
     const Problem p = problem(q_tokens, 90);
     Tensors test(p, {-20, 30, 40});
     for (const fovea_target target : p.targets()) {
-      test.desc.out_dtype = FOVEA_F32, test.desc.out_scale = 0, test.desc.out_zero = 0;
+      test.desc.out_dtype = FOVEA_F32, test.desc.out_scale = 0, test.desc.out_zero_point = 0;
       const fovea_out floats = test.args.out;
       REQUIRE(test.run_unchecked({target}) == "");
       const std::vector<float> want = test.out();
       for (const float scale : {0.005f, 0.05f, 1e-9f}) {
-        test.desc.out_dtype = FOVEA_I8, test.desc.out_scale = scale, test.desc.out_zero = -17;
+        test.desc.out_dtype = FOVEA_I8, test.desc.out_scale = scale, test.desc.out_zero_point = -17;
         const Array codes = codes_of(p);
         test.args.out = codes.out();
         REQUIRE(test.run_unchecked({target}) == "");
@@ -323,7 +323,7 @@ TEST_CASE("tensors: an output that is no number, or of no key, is the zero point
     p.kv_lengths = {0, 90};
     Tensors test(p, {-20, 30, 0});
     test.desc.value_scale = 0, test.args.kv.value_scales.data = &kNaN;
-    test.desc.out_dtype = FOVEA_I8, test.desc.out_scale = 0.05f, test.desc.out_zero = 99;
+    test.desc.out_dtype = FOVEA_I8, test.desc.out_scale = 0.05f, test.desc.out_zero_point = 99;
     Array codes = codes_of(p);
     test.args.out = codes.out();
     for (const fovea_target target : p.targets()) {
@@ -402,7 +402,7 @@ TEST_CASE("tensors: scales that contradict the description are refused", "[short
   Tensors test(problem(2, 9), {0, 0, 0});
   for (const bool has_scale : {true, false}) {
     if (!has_scale) test.desc.q_scale = 0;
-    REQUIRE(fovea_plan_init(&test.plan, &test.desc) == FOVEA_OK);
+    REQUIRE(fovea_attention_plan_init(&test.plan, &test.desc) == FOVEA_OK);
     fovea_status status = FOVEA_OK;
     check_refused<A>(
         has_scale ? with_scales : without_scale, [&] { return test.fill_outputs(), test.args; },

@@ -9,7 +9,7 @@ namespace {
 
 struct IntegerProblem {
   uint32_t batch = 1, q_heads = 1, kv_heads = 1, q_tokens = 5, kv_tokens = 70, head_dim = 16, value_dim = 16;
-  int32_t q_zero = 0, value_zero = 0, out_zero = 0;
+  int32_t q_zero_point = 0, value_zero_point = 0, out_zero_point = 0;
   double score = 0.01;  // octaves for each unit of a sum of products
   double out = 1;
   fovea_causal causal = FOVEA_CAUSAL_NONE;
@@ -24,10 +24,11 @@ struct IntegerProblem {
 std::string name(const IntegerProblem& p) {
   Text text;
   text << "integer attention " << p.batch << "x" << p.q_heads << "/" << p.kv_heads << "x" << p.q_tokens << "x"
-       << p.kv_tokens << "x" << p.head_dim << "," << p.value_dim << " zeros " << p.q_zero << " " << p.value_zero << " "
-       << p.out_zero << " factors " << p.score << " " << p.out << " causal " << p.causal << " windows " << p.window_left
-       << " " << p.window_right << (p.lengths ? " lengths" : "") << (p.positions ? " positions" : "") << " codes "
-       << p.codes << " " << name(p.layout) << " " << name(p.placement) << " seed " << p.seed;
+       << p.kv_tokens << "x" << p.head_dim << "," << p.value_dim << " zeros " << p.q_zero_point << " "
+       << p.value_zero_point << " " << p.out_zero_point << " factors " << p.score << " " << p.out << " causal "
+       << p.causal << " windows " << p.window_left << " " << p.window_right << (p.lengths ? " lengths" : "")
+       << (p.positions ? " positions" : "") << " codes " << p.codes << " " << name(p.layout) << " " << name(p.placement)
+       << " seed " << p.seed;
   return text.str();
 }
 
@@ -53,7 +54,8 @@ class IntegerCase {
     keys = array(p.kv_heads, p.kv_tokens, p.head_dim, p.layout);
     values = array(p.kv_heads, p.kv_tokens, p.value_dim, p.layout);
     args.out = out.out(), args.q = q.in(), args.keys = keys.in(), args.values = values.in();
-    args.q_zero = p.q_zero, args.value_zero = p.value_zero, args.out_zero = p.out_zero;
+    args.q_zero_point = p.q_zero_point, args.value_zero_point = p.value_zero_point,
+    args.out_zero_point = p.out_zero_point;
     REQUIRE(fovea_integer_multiplier(p.score, &args.score_multiplier, &args.score_shift) == FOVEA_OK);
     REQUIRE(fovea_integer_multiplier(p.out, &args.out_multiplier, &args.out_shift) == FOVEA_OK);
     args.causal = p.causal, args.window_left = p.window_left, args.window_right = p.window_right;
@@ -62,7 +64,7 @@ class IntegerCase {
       positions_.push_back(int64_t{b} * 7 + 2);
     }
     if (p.lengths) args.kv_lengths = lengths_.data();
-    if (p.positions) args.positions = positions_.data();
+    if (p.positions) args.first_positions = positions_.data();
     fill(q, 0, p.q_heads, p.q_tokens, p.head_dim);
     fill(keys, 1, p.kv_heads, p.kv_tokens, p.head_dim);
     fill(values, 2, p.kv_heads, p.kv_tokens, p.value_dim);
@@ -93,18 +95,19 @@ class IntegerCase {
   }
 };
 
-// Softmax in double: an output before it is rounded, or out_zero.
+// Softmax in double: an output before it is rounded, or out_zero_point.
 std::vector<double> in_double(const IntegerCase& c, uint32_t b, uint32_t h, uint32_t i) {
   const IntegerProblem& p = c.p;
   const uint32_t kv_head = h / (p.q_heads / p.kv_heads);
   int64_t lo, hi;
   keys_seen(c.args, b, i, &lo, &hi);
-  std::vector<double> scores, out(p.value_dim, p.out_zero);
+  std::vector<double> scores, out(p.value_dim, p.out_zero_point);
   if (lo == hi) return out;
   for (int64_t j = lo; j < hi; ++j) {
     double s = 0;
     const int8_t* const key = c.keys.row<int8_t>(b, kv_head, size_t(j));
-    for (uint32_t e = 0; e < p.head_dim; ++e) s += (c.q.row<int8_t>(b, h, i)[e] - p.q_zero) * double{key[e] + 17.0};
+    for (uint32_t e = 0; e < p.head_dim; ++e)
+      s += (c.q.row<int8_t>(b, h, i)[e] - p.q_zero_point) * double{key[e] + 17.0};
     scores.push_back(s * p.score);
   }
   const double most = *std::max_element(scores.begin(), scores.end());
@@ -113,7 +116,7 @@ std::vector<double> in_double(const IntegerCase& c, uint32_t b, uint32_t h, uint
   for (int64_t j = lo; j < hi; ++j) {
     const int8_t* const value = c.values.row<int8_t>(b, kv_head, size_t(j));
     for (uint32_t e = 0; e < p.value_dim; ++e) {
-      out[e] += scores[size_t(j - lo)] / sum * (value[e] - p.value_zero) * p.out;
+      out[e] += scores[size_t(j - lo)] / sum * (value[e] - p.value_zero_point) * p.out;
     }
   }
   return out;
@@ -151,7 +154,7 @@ TEST_CASE("integer attention: every head_dim and value_dim from 1 to 70 has the 
       IntegerProblem p;
       p.q_tokens = rows, p.kv_tokens = 67, p.seed = dim, p.head_dim = dim, p.value_dim = 71 - dim;
       p.score = 0.02 / std::sqrt(dim);
-      p.q_zero = int32_t(dim) - 9, p.value_zero = 3;
+      p.q_zero_point = int32_t(dim) - 9, p.value_zero_point = 3;
       CHECK(check(p) < 4);
     }
   }
@@ -163,7 +166,7 @@ TEST_CASE("integer attention: few rows see every number of keys, by the bits of 
       IntegerProblem p;
       p.q_heads = rows, p.q_tokens = 1, p.seed = keys;
       p.kv_tokens = keys + (keys > 5 ? 59 : 0);
-      p.head_dim = 3 + keys, p.value_dim = 20 - keys, p.q_zero = keys % 2 == 0 ? 3 : 0;
+      p.head_dim = 3 + keys, p.value_dim = 20 - keys, p.q_zero_point = keys % 2 == 0 ? 3 : 0;
       check(p);
     }
   }
@@ -191,8 +194,8 @@ TEST_CASE("integer attention: any two of heads, limits, zero points, strides and
     p.q_heads = p.kv_heads * levels.choose({1u, 3u});
     p.q_tokens = levels.choose({1u, 5u, 19u}), p.kv_tokens = levels.choose({7u, 64u, 131u});
     p.head_dim = levels.choose({5u, 16u, 40u, 64u}), p.value_dim = levels.choose({3u, 16u, 37u, 64u});
-    p.q_zero = levels.choose({0, -128, 127, 5}), p.value_zero = levels.choose({0, -128, 127, -9});
-    p.out_zero = levels.choose({0, -128, 127, 31}), p.score = levels.choose({0.0005, 0.003, 0.3});
+    p.q_zero_point = levels.choose({0, -128, 127, 5}), p.value_zero_point = levels.choose({0, -128, 127, -9});
+    p.out_zero_point = levels.choose({0, -128, 127, 31}), p.score = levels.choose({0.0005, 0.003, 0.3});
     p.out = levels.choose({1.0, 0.37, 2.5});
     p.causal =
         levels.choose({FOVEA_CAUSAL_NONE, FOVEA_CAUSAL_TOP_LEFT, FOVEA_CAUSAL_BOTTOM_RIGHT, FOVEA_CAUSAL_POSITIONS});
@@ -212,12 +215,12 @@ TEST_CASE("integer attention: the smallest and largest codes, zero points and fa
        every({IntegerProblem::kLowest, IntegerProblem::kHighest, IntegerProblem::kSpread},
              {0x1p-32, 1e-5, 1.0, 100.0, 0x1p30}, {0x1p-32, 1.0, 0x1p30}, {-128, 0, 127})) {
     IntegerProblem p;
-    p.codes = codes, p.score = score, p.out = out, p.q_zero = p.value_zero = p.out_zero = zero;
+    p.codes = codes, p.score = score, p.out = out, p.q_zero_point = p.value_zero_point = p.out_zero_point = zero;
     p.q_tokens = 2, p.kv_tokens = 130, p.head_dim = 33;
     check(p);
   }
   IntegerProblem p;
-  p.codes = IntegerProblem::kLowest, p.head_dim = 1024, p.q_zero = 127, p.q_tokens = 1;
+  p.codes = IntegerProblem::kLowest, p.head_dim = 1024, p.q_zero_point = 127, p.q_tokens = 1;
   check(p);
 }
 
@@ -255,7 +258,7 @@ TEST_CASE("integer attention: sums of a million keys do not overflow, and still 
 TEST_CASE("integer attention: all machines give the same bits", "[short]") {
   IntegerProblem p;
   p.batch = 2, p.q_heads = 4, p.kv_heads = 2, p.q_tokens = 19, p.kv_tokens = 150, p.head_dim = 40, p.value_dim = 24;
-  p.q_zero = 3, p.value_zero = -7, p.out_zero = 11, p.score = 0.0021, p.out = 1.9;
+  p.q_zero_point = 3, p.value_zero_point = -7, p.out_zero_point = 11, p.score = 0.0021, p.out = 1.9;
   p.lengths = true, p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
   IntegerCase c(p);
   check(c);
@@ -290,9 +293,9 @@ TEST_CASE("integer attention: each field has an effect", "[short]") {
       [](auto& c) { c.args.values.token_stride = 1; },
       [](auto& c) { c.args.values.head_stride = 0; },
       [](auto& c) { c.args.values.batch_stride = 0; },
-      [](auto& c) { c.args.q_zero = 9; },
-      [](auto& c) { c.args.value_zero = 9; },
-      [](auto& c) { c.args.out_zero = 9; },
+      [](auto& c) { c.args.q_zero_point = 9; },
+      [](auto& c) { c.args.value_zero_point = 9; },
+      [](auto& c) { c.args.out_zero_point = 9; },
       [](auto& c) { c.args.score_multiplier = 0x7fffffff; },
       [](auto& c) { c.args.score_shift -= 3; },
       [](auto& c) { c.args.out_multiplier = 0x7fffffff; },
@@ -319,16 +322,16 @@ TEST_CASE("integer attention: every misuse has its status, and nothing is writte
   std::vector<Misuse<IntegerCase>> misuses = {
       {"heads do not divide", FOVEA_ERR_HEADS, [](auto& c) { c.args.q_heads = 3, c.args.kv_heads = 2; }},
       {"positions twice", FOVEA_ERR_POSITIONS_TWICE,
-       [](auto& c) { c.args.causal = FOVEA_CAUSAL_TOP_LEFT, c.args.positions = c.positions_.data(); }},
+       [](auto& c) { c.args.causal = FOVEA_CAUSAL_TOP_LEFT, c.args.first_positions = c.positions_.data(); }},
       {"a position too far", FOVEA_ERR_SIZE,
        [](auto& c) {
-         c.args.causal = FOVEA_CAUSAL_POSITIONS, c.args.positions = c.positions_.data();
+         c.args.causal = FOVEA_CAUSAL_POSITIONS, c.args.first_positions = c.positions_.data();
          c.positions_[0] = std::numeric_limits<int64_t>::min();
        }},
       {"positions misaligned", FOVEA_ERR_ALIGNMENT,
        [](IntegerCase& c) {
          c.args.causal = FOVEA_CAUSAL_POSITIONS;
-         c.args.positions = reinterpret_cast<const int64_t*>(c.q.memory.as<char>() + 1);
+         c.args.first_positions = reinterpret_cast<const int64_t*>(c.q.memory.as<char>() + 1);
        }},
       {"a length too large", FOVEA_ERR_LENGTH,
        [](auto& c) { c.args.kv_lengths = c.lengths_.data(), c.lengths_[0] = c.p.kv_tokens + 1; }},
@@ -350,7 +353,7 @@ TEST_CASE("integer attention: every misuse has its status, and nothing is writte
   add_misuses(misuses, FOVEA_ERR_ENUM, {&A::causal}, {fovea_causal(4), fovea_causal(-1)});
   add_misuses(misuses, FOVEA_ERR_POSITIONS_MISSING, {&A::causal}, {FOVEA_CAUSAL_POSITIONS});
   add_misuses(misuses, FOVEA_ERR_POSITIONS_MISSING, {&A::window_left, &A::window_right}, {1});
-  add_misuses(misuses, FOVEA_ERR_NUMBER, {&A::q_zero, &A::value_zero, &A::out_zero}, {128, -129});
+  add_misuses(misuses, FOVEA_ERR_NUMBER, {&A::q_zero_point, &A::value_zero_point, &A::out_zero_point}, {128, -129});
   add_misuses(misuses, FOVEA_ERR_NUMBER, {&A::score_multiplier, &A::out_multiplier}, {(1 << 30) - 1, -0x7fffffff, 0});
   add_misuses(misuses, FOVEA_ERR_NUMBER, {&A::score_shift, &A::out_shift}, {32, -32, INT32_MIN});
   IntegerProblem p;
@@ -380,7 +383,7 @@ TEST_CASE("integer attention: the macro for static arrays is an upper bound of t
     c.args.head_dim = dim, c.args.value_dim = 1025 - dim, c.args.q_tokens = tokens, c.args.q_heads = 2;
     const size_t rows = size_t{tokens} * 2;
     CHECK(fovea_integer_attention_workspace_bytes(&c.args) <=
-          FOVEA_INTEGER_WORKSPACE_BYTES(dim, 1025 - dim, rows ? rows : 1));
+          FOVEA_INTEGER_ATTENTION_WORKSPACE_BYTES(dim, 1025 - dim, rows ? rows : 1));
   }
 }
 

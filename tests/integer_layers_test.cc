@@ -73,7 +73,7 @@ struct Choice {
   Layout layout = Layout::kHeadsFirst, y_layout = Layout::kHeadsFirst;
   bool in_place = false;
   Placement placement = Placement::kEnd;
-  int32_t x_zero = 3, y_zero = -5;
+  int32_t x_zero_point = 3, y_zero_point = -5;
   double scale = 1;
   uint64_t seed = 1;
   int option = 0;
@@ -85,7 +85,7 @@ Choice choose(Levels& levels, uint64_t seed) {
   c.layout = levels.choose({Layout::kHeadsFirst, Layout::kPadded, Layout::kReversed, Layout::kOneRow});
   c.y_layout = levels.choose({Layout::kHeadsFirst, Layout::kPadded, Layout::kReversed});
   c.in_place = levels.flag(), c.placement = levels.choose(kPlacements);
-  c.x_zero = levels.choose({0, -128, 127, 9}), c.y_zero = levels.choose({0, -128, 127, -20});
+  c.x_zero_point = levels.choose({0, -128, 127, 9}), c.y_zero_point = levels.choose({0, -128, 127, -20});
   c.scale = levels.choose({1.0, 0.01, 1.99, 0x1p-30}), c.option = levels.choose({0, 1, 2, 3});
   c.seed = seed;
   return c;
@@ -94,8 +94,8 @@ std::string name(const char* layer, const Choice& c) {
   Text text;
   text << layer << " " << c.counts.batch << "x" << c.counts.heads << "x" << c.counts.tokens << "x" << c.counts.dim
        << " layouts " << int(c.layout) << " " << int(c.y_layout) << (c.in_place ? " in place " : " ")
-       << name(c.placement) << " zeros " << c.x_zero << " " << c.y_zero << " scale " << c.scale << " option "
-       << c.option << " seed " << c.seed;
+       << name(c.placement) << " zeros " << c.x_zero_point << " " << c.y_zero_point << " scale " << c.scale
+       << " option " << c.option << " seed " << c.seed;
   set_current_case(text.str());
   return text.str();
 }
@@ -121,7 +121,7 @@ void check_norm(const Choice& c) {
   a.norm = c.option % 2 == 0 ? FOVEA_NORM_LAYER : FOVEA_NORM_RMS;
   a.x = arrays.x.in();
   a.weight = weight.as<int16_t>(), a.bias = c.option < 2 ? bias.as<int16_t>() : nullptr;
-  a.x_zero = c.x_zero, a.y_zero = c.y_zero;
+  a.x_zero_point = c.x_zero_point, a.y_zero_point = c.y_zero_point;
   set(std::max(c.scale * 0x1p-9, 0x1p-32), &a.weight_multiplier, &a.weight_shift);
   if (c.seed % 3 != 0) set(c.scale, &a.epsilon_multiplier, &a.epsilon_shift);
   CHECK(wrong_rows(fovea_integer_norm, a, arrays.x, arrays.y,
@@ -133,12 +133,12 @@ void check_pair(const Choice& c) {
   Arrays arrays(c);
   CodeRows b(c.counts, c.seed % 2 == 0 ? Layout::kOneRow : Layout::kPadded, c.placement);
   b.draw(c.seed + 7);
-  auto a = with_counts<fovea_integer_pair_args>(c.counts, arrays.y);
+  auto a = with_counts<fovea_integer_binary_args>(c.counts, arrays.y);
   a.a = arrays.x.in(), a.b = b.in();
-  a.a_zero = c.x_zero, a.y_zero = c.y_zero, a.b_zero = c.x_zero / 2 - 3;
+  a.a_zero_point = c.x_zero_point, a.y_zero_point = c.y_zero_point, a.b_zero_point = c.x_zero_point / 2 - 3;
   set(c.scale, &a.a_multiplier, &a.a_shift);
   set(c.scale * 1.3, &a.b_multiplier, &a.b_shift);
-  if (c.option % 2 != 0) a.y_least = -17, a.y_most = 88;
+  if (c.option % 2 != 0) a.activation_min = -17, a.activation_max = 88;
   const auto of_sum = [&](const int8_t* x, uint32_t r) { return sum_of_codes(a, x, a.b.data ? b.row(r) : nullptr); };
   if (c.option < 2) {
     CHECK(wrong_rows(fovea_integer_add, a, arrays.x, arrays.y, of_sum) == 0);
@@ -163,7 +163,7 @@ void check_activations(const Choice& c) {
         }) == 0);
 
   auto h = with_counts<fovea_integer_hard_swish_args>(c.counts, arrays.y);
-  h.x = arrays.x.in(), h.x_zero = c.x_zero, h.y_zero = c.y_zero;
+  h.x = arrays.x.in(), h.x_zero_point = c.x_zero_point, h.y_zero_point = c.y_zero_point;
   set(c.option == 0 ? 48 : c.option == 1 ? 8191 : c.option == 2 ? 0x1p-8 : 3, &h.three_multiplier, &h.three_shift);
   set(std::max(c.scale * 0.02, 0x1p-24), &h.out_multiplier, &h.out_shift);
   CHECK(wrong_rows(fovea_integer_hard_swish, h, arrays.x, arrays.y,
@@ -177,7 +177,7 @@ void check_mean(const Choice& c) {
   of_y.tokens = 1;
   const CodeRows y(of_y, c.y_layout, c.placement);
   auto a = with_counts<fovea_integer_mean_args>(c.counts, y);
-  a.x = arrays.x.in(), a.x_zero = c.x_zero, a.y_zero = c.y_zero;
+  a.x = arrays.x.in(), a.x_zero_point = c.x_zero_point, a.y_zero_point = c.y_zero_point;
   set(c.scale, &a.multiplier, &a.shift);
   const std::vector<uint32_t> lengths = {c.counts.tokens / 2, c.counts.tokens};
   if (c.option % 2 != 0) a.lengths = lengths.data();
@@ -187,7 +187,7 @@ void check_mean(const Choice& c) {
     const uint32_t tokens = a.lengths != nullptr ? lengths[b] : c.counts.tokens;
     std::vector<int64_t> sums(c.counts.dim);
     for (const auto& [t, i] : indices(tokens, c.counts.dim)) {
-      sums[i] += arrays.x.Array::row<int8_t>(b, h, t)[i] - a.x_zero;
+      sums[i] += arrays.x.Array::row<int8_t>(b, h, t)[i] - a.x_zero_point;
     }
     const CodeRow want = mean_of_codes(a, sums, tokens);
     CHECK(std::memcmp(y.row(r), want.data(), want.size()) == 0);
@@ -242,7 +242,7 @@ TEST_CASE("integer layers: norms of extreme rows, weights and scales do not over
         auto a = with_counts<fovea_integer_norm_args>(counts, y);
         a.norm = rms ? FOVEA_NORM_RMS : FOVEA_NORM_LAYER;
         a.x = x.in(), a.weight = least.data(), a.bias = rms ? most.data() : least.data();
-        a.x_zero = rows % 2 == 0 ? 127 : -128, a.y_zero = rms ? 127 : -128;
+        a.x_zero_point = rows % 2 == 0 ? 127 : -128, a.y_zero_point = rms ? 127 : -128;
         set(weight, &a.weight_multiplier, &a.weight_shift);
         if (epsilon > 0) set(epsilon, &a.epsilon_multiplier, &a.epsilon_shift);
         CHECK(wrong_rows(fovea_integer_norm, a, x, y,
@@ -263,7 +263,7 @@ TEST_CASE("integer layers: norms are within the stated error of double", "[short
       auto a = with_counts<fovea_integer_norm_args>(counts, y);
       a.norm = rms ? FOVEA_NORM_RMS : FOVEA_NORM_LAYER;
       a.x = x.in(), a.weight = weight.as<int16_t>(), a.bias = bias.as<int16_t>();
-      a.x_zero = 7, a.y_zero = -3;
+      a.x_zero_point = 7, a.y_zero_point = -3;
       set(factor, &a.weight_multiplier, &a.weight_shift);
       set(0.02, &a.epsilon_multiplier, &a.epsilon_shift);
       REQUIRE(fovea_integer_norm(&a) == FOVEA_OK);
@@ -271,11 +271,11 @@ TEST_CASE("integer layers: norms are within the stated error of double", "[short
       for (uint32_t t = 0; t < counts.tokens; ++t) {
         double mean = 0, variance = 0;
         for (uint32_t i = 0; i < dim; ++i) mean += x.row(t)[i] / double(dim);
-        if (rms) mean = a.x_zero;
+        if (rms) mean = a.x_zero_point;
         for (uint32_t i = 0; i < dim; ++i) variance += (x.row(t)[i] - mean) * (x.row(t)[i] - mean) / dim;
         for (uint32_t i = 0; i < dim; ++i) {
           const double normal = (x.row(t)[i] - mean) / std::sqrt(variance + 0.02) * a.weight[i] * factor;
-          const double exact = std::min(127.0, std::max(-128.0, a.y_zero + normal + a.bias[i] / 128.0));
+          const double exact = std::min(127.0, std::max(-128.0, a.y_zero_point + normal + a.bias[i] / 128.0));
           const double allowed = 0.5 + 1 / 64.0 + std::fabs(normal) * 0x1p-16;
           largest = std::max(largest, std::fabs(y.row(t)[i] - exact) / allowed);
         }
@@ -297,13 +297,14 @@ TEST_CASE("integer layers: tables are within the stated error of double, for any
       const float y_scale = i % 2 == 0 ? x_scale * (1 + float(number(1, 10)))
                                        : std::exp2(float(number(2, 1000)) / 1000 * float(spread) - float(spread) / 2);
       const float alpha = number(3, 2) == 0 ? 0 : 1.702f;
-      const int32_t x_zero = number(4, 256) - 128, y_zero = number(5, 256) - 128;
+      const int32_t x_zero_point = number(4, 256) - 128, y_zero_point = number(5, 256) - 128;
       int8_t table[256];
-      REQUIRE(fovea_integer_activation_table(kind, alpha, x_scale, x_zero, y_scale, y_zero, table) == FOVEA_OK);
+      REQUIRE(fovea_integer_activation_table(kind, alpha, x_scale, x_zero_point, y_scale, y_zero_point, table) ==
+              FOVEA_OK);
       for (int32_t code = -128; code < 128; ++code) {
-        const double x = double(x_scale) * (code - x_zero);
+        const double x = double(x_scale) * (code - x_zero_point);
         const double y = activated(kind, x, alpha == 0 ? 1 : double(alpha)) / double(y_scale);
-        const double exact = std::min(127.0, std::max(-128.0, y_zero + y));
+        const double exact = std::min(127.0, std::max(-128.0, y_zero_point + y));
         largest = std::max(largest, std::fabs(table[uint8_t(code)] - exact));
       }
     }
@@ -324,8 +325,8 @@ TEST_CASE("integer layers: a table of the identity is a change of scale, as a su
   int8_t table[256], x[256], y[256];
   REQUIRE(fovea_integer_activation_table(FOVEA_ACTIVATION_IDENTITY, 0, 0.5f, 3, 0.75f, -9, table) == FOVEA_OK);
   for (int i = 0; i < 256; ++i) x[i] = int8_t(i - 128);
-  auto a = sized<fovea_integer_pair_args>();
-  a.batch = a.heads = a.tokens = 1, a.dim = 256, a.a.data = x, a.y.data = y, a.a_zero = 3, a.y_zero = -9;
+  auto a = sized<fovea_integer_binary_args>();
+  a.batch = a.heads = a.tokens = 1, a.dim = 256, a.a.data = x, a.y.data = y, a.a_zero_point = 3, a.y_zero_point = -9;
   set(0.5 / 0.75, &a.a_multiplier, &a.a_shift);
   REQUIRE(fovea_integer_add(&a) == FOVEA_OK);
   for (int i = 0; i < 256; ++i) CHECK(y[i] == table[uint8_t(x[i])]);
@@ -336,13 +337,13 @@ TEST_CASE("integer layers: hard swish by arithmetic is within the stated error o
   for (int i = 0; i < 256; ++i) x[i] = int8_t(i - 128);
   for (const auto& [x_scale, y_scale] : every({0.0005, 0.03, 0.2, 2.0}, {0.02, 0.3})) {
     auto a = sized<fovea_integer_hard_swish_args>();
-    a.batch = a.heads = a.tokens = 1, a.dim = 256, a.x.data = x, a.y.data = y, a.x_zero = 4, a.y_zero = 1;
+    a.batch = a.heads = a.tokens = 1, a.dim = 256, a.x.data = x, a.y.data = y, a.x_zero_point = 4, a.y_zero_point = 1;
     set(3 / x_scale, &a.three_multiplier, &a.three_shift);
     set(x_scale * x_scale / (6 * y_scale), &a.out_multiplier, &a.out_shift);
     REQUIRE(fovea_integer_hard_swish(&a) == FOVEA_OK);
     for (int i = 0; i < 256; ++i) {
-      const double of_x = x_scale * (x[i] - a.x_zero);
-      const double exact = a.y_zero + of_x * std::min(std::max(of_x + 3, 0.0), 6.0) / 6 / y_scale;
+      const double of_x = x_scale * (x[i] - a.x_zero_point);
+      const double exact = a.y_zero_point + of_x * std::min(std::max(of_x + 3, 0.0), 6.0) / 6 / y_scale;
       const double allowed = 0.5 + std::ldexp(1, a.out_shift - 7) + std::fabs(of_x / y_scale) / 1024;
       CHECK(std::fabs(y[i] - std::min(127.0, std::max(-128.0, exact))) <= allowed);
     }
@@ -357,7 +358,7 @@ TEST_CASE("integer layers: all machines give the same bits", "[short]") {
   std::vector<int16_t> weight(75), bias(75);
   for (int i = 0; i < 75; ++i) weight[size_t(i)] = int16_t(16384 - 411 * i), bias[size_t(i)] = int16_t(97 * i - 3000);
   auto norm = with_counts<fovea_integer_norm_args>(counts, y);
-  norm.x = x.in(), norm.weight = weight.data(), norm.bias = bias.data(), norm.y_zero = 5, norm.x_zero = 2;
+  norm.x = x.in(), norm.weight = weight.data(), norm.bias = bias.data(), norm.y_zero_point = 5, norm.x_zero_point = 2;
   set(0x1p-14 / 0.03, &norm.weight_multiplier, &norm.weight_shift);
   set(0.025, &norm.epsilon_multiplier, &norm.epsilon_shift);
   norm.norm = FOVEA_NORM_LAYER;
@@ -367,8 +368,8 @@ TEST_CASE("integer layers: all machines give the same bits", "[short]") {
   REQUIRE(fovea_integer_norm(&norm) == FOVEA_OK);
   CHECK(hash_of(y.memory) == 0x7f2ad2d664c4cb88u);
 
-  auto pair = with_counts<fovea_integer_pair_args>(counts, y);
-  pair.a = x.in(), pair.b = b.in(), pair.a_zero = 1, pair.b_zero = -2, pair.y_zero = 3;
+  auto pair = with_counts<fovea_integer_binary_args>(counts, y);
+  pair.a = x.in(), pair.b = b.in(), pair.a_zero_point = 1, pair.b_zero_point = -2, pair.y_zero_point = 3;
   set(0.6, &pair.a_multiplier, &pair.a_shift);
   set(0.7, &pair.b_multiplier, &pair.b_shift);
   REQUIRE(fovea_integer_add(&pair) == FOVEA_OK);
@@ -378,7 +379,7 @@ TEST_CASE("integer layers: all machines give the same bits", "[short]") {
   CHECK(hash_of(y.memory) == 0x6df2800aabd8dca0u);
 
   auto swish = with_counts<fovea_integer_hard_swish_args>(counts, y);
-  swish.x = x.in(), swish.x_zero = 3, swish.y_zero = -4;
+  swish.x = x.in(), swish.x_zero_point = 3, swish.y_zero_point = -4;
   set(3 / 0.05, &swish.three_multiplier, &swish.three_shift);
   set(0.05 / 6, &swish.out_multiplier, &swish.out_shift);
   REQUIRE(fovea_integer_hard_swish(&swish) == FOVEA_OK);
@@ -386,7 +387,7 @@ TEST_CASE("integer layers: all machines give the same bits", "[short]") {
 
   const CodeRows means({2, 2, 1, 75}, Layout::kHeadsFirst, Placement::kEnd);
   auto mean = with_counts<fovea_integer_mean_args>(counts, means);
-  mean.x = x.in(), mean.x_zero = 1, mean.y_zero = 2;
+  mean.x = x.in(), mean.x_zero_point = 1, mean.y_zero_point = 2;
   set(1.7, &mean.multiplier, &mean.shift);
   REQUIRE(fovea_integer_mean(&mean) == FOVEA_OK);
   CHECK(hash_of(means.memory) == 0x5fd74f32b5243270u);
@@ -407,7 +408,7 @@ struct Calls {
   int16_t weight[8], bias[8];
   uint32_t lengths[2] = {3, 2};
   fovea_integer_norm_args norm = {};
-  fovea_integer_pair_args pair = {};
+  fovea_integer_binary_args pair = {};
   fovea_integer_activation_args activation = {};
   fovea_integer_hard_swish_args hard_swish = {};
   fovea_integer_mean_args mean = {};
@@ -492,7 +493,7 @@ TEST_CASE("integer layers: every misuse of norms has its status, and nothing is 
   add_misuses(all, FOVEA_ERR_ENUM, {&A::norm}, {FOVEA_NORM_L2});
   add_misuses(all, FOVEA_ERR_SIZE, {&A::dim}, {16385});
   add_misuses(all, FOVEA_ERR_NULL, {&A::weight}, {nullptr});
-  add_misuses(all, FOVEA_ERR_NUMBER, {&A::x_zero, &A::y_zero}, {128, -129});
+  add_misuses(all, FOVEA_ERR_NUMBER, {&A::x_zero_point, &A::y_zero_point}, {128, -129});
   add_misuses(all, FOVEA_ERR_NUMBER, {&A::weight_multiplier, &A::epsilon_multiplier}, {(1 << 30) - 1, -1});
   add_misuses(all, FOVEA_ERR_NUMBER, {&A::weight_shift}, {-7, -32});
   add_misuses(all, FOVEA_ERR_NUMBER, {&A::epsilon_shift}, {16, -32});
@@ -500,16 +501,16 @@ TEST_CASE("integer layers: every misuse of norms has its status, and nothing is 
 }
 
 TEST_CASE("integer layers: every misuse of sums and products has its status, and nothing is written", "[short]") {
-  using A = fovea_integer_pair_args;
+  using A = fovea_integer_binary_args;
   std::vector<Misuse<LayerCall<A>>> all = {
       {"no a", FOVEA_ERR_NULL, [](auto& c) { c.args.a.data = nullptr; }},
       {"y over b", FOVEA_ERR_OVERLAP, [](auto& c) { c.args.b.data = c.y + 1; }},
   };
-  add_misuses(all, FOVEA_ERR_NUMBER, {&A::a_zero, &A::b_zero, &A::y_zero}, {128});
+  add_misuses(all, FOVEA_ERR_NUMBER, {&A::a_zero_point, &A::b_zero_point, &A::y_zero_point}, {128});
   add_misuses(all, FOVEA_ERR_NUMBER, {&A::a_multiplier}, {1});
   add_misuses(all, FOVEA_ERR_NUMBER, {&A::a_shift}, {6, -32});
-  add_misuses(all, FOVEA_ERR_NUMBER, {&A::y_least}, {-129, 1});  // 1 is above y_most
-  add_misuses(all, FOVEA_ERR_NUMBER, {&A::y_most}, {128});
+  add_misuses(all, FOVEA_ERR_NUMBER, {&A::activation_min}, {-129, 1});  // 1 is above activation_max
+  add_misuses(all, FOVEA_ERR_NUMBER, {&A::activation_max}, {128});
   for (const auto call : {fovea_integer_add, fovea_integer_multiply}) check_misuses<A>(call, &Calls::pair, all);
   Calls calls;
   calls.pair.b_shift = 6;
@@ -529,7 +530,7 @@ TEST_CASE("integer layers: every misuse of activations has its status, and nothi
                    });
   using H = fovea_integer_hard_swish_args;
   std::vector<Misuse<LayerCall<H>>> all = {{"no x", FOVEA_ERR_NULL, [](auto& c) { c.args.x.data = nullptr; }}};
-  add_misuses(all, FOVEA_ERR_NUMBER, {&H::x_zero, &H::y_zero}, {128});
+  add_misuses(all, FOVEA_ERR_NUMBER, {&H::x_zero_point, &H::y_zero_point}, {128});
   add_misuses(all, FOVEA_ERR_NUMBER, {&H::three_multiplier, &H::out_multiplier}, {5});
   add_misuses(all, FOVEA_ERR_NUMBER, {&H::three_shift}, {14, -8});
   add_misuses(all, FOVEA_ERR_NUMBER, {&H::out_shift}, {7, -24});
@@ -576,7 +577,7 @@ TEST_CASE("integer layers: every misuse of means has its status, and nothing is 
   };
   add_misaligned(all, &A::lengths);
   add_misuses(all, FOVEA_ERR_SIZE, {&A::tokens}, {(1u << 22) + 1});
-  add_misuses(all, FOVEA_ERR_NUMBER, {&A::x_zero, &A::y_zero}, {128});
+  add_misuses(all, FOVEA_ERR_NUMBER, {&A::x_zero_point, &A::y_zero_point}, {128});
   add_misuses(all, FOVEA_ERR_NUMBER, {&A::multiplier}, {5});
   add_misuses(all, FOVEA_ERR_NUMBER, {&A::shift}, {6, -32});
   check_misuses<A>(fovea_integer_mean, &Calls::mean, all);

@@ -61,7 +61,7 @@ std::string run_everywhere(AttentionCase& test) {
 }
 
 fovea_status status_of(AttentionCase& test, const fovea_attention_desc& desc, const fovea_attention_args& args) {
-  REQUIRE(fovea_plan_init(&test.plan, &desc) == FOVEA_OK);
+  REQUIRE(fovea_attention_plan_init(&test.plan, &desc) == FOVEA_OK);
   test.fill_outputs();
   const fovea_status status = call_again(test, args);
   CHECK((status == FOVEA_OK || test.outputs_untouched()));

@@ -174,11 +174,11 @@ TEST_CASE("key mass: a plan without it needs no workspace for it, and the macro 
                              : more_features == 2 ? FOVEA_FEATURE_NEON_FP16
                                                   : 0;
       d.key_mass_queries = 0;
-      const fovea_plan without = plan_of(d);
+      const fovea_attention_plan without = plan_of(d);
       d.key_mass_queries = 1;
-      const fovea_plan with = plan_of(d);
+      const fovea_attention_plan with = plan_of(d);
       CHECK(with.workspace_bytes > without.workspace_bytes);
-      const size_t more = FOVEA_KEY_MASS_WORKSPACE_BYTES(kv_tokens, q_tokens * group);
+      const size_t more = FOVEA_ATTENTION_KEY_MASS_WORKSPACE_BYTES(kv_tokens, q_tokens * group);
       CHECK(with.workspace_bytes <= without.workspace_bytes + more);
     }
   }

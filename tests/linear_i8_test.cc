@@ -41,7 +41,7 @@ TEST_CASE("linear i8: every count around those of vectors and tiles has the prom
     if (++seed % 7 != 0) continue;
     LinearProblem p = problem(tokens, in_dim, out_dim);
     p.x_dtype = kNumbersOrCodes[seed % 2], p.y_dtype = seed % 3 ? FOVEA_F32 : FOVEA_I8;
-    p.x_zero = p.x_dtype == FOVEA_I8 ? int32_t(seed % 256) - 128 : 0;
+    p.x_zero_point = p.x_dtype == FOVEA_I8 ? int32_t(seed % 256) - 128 : 0;
     p.placement = Placement(seed % 3), p.seed = seed;
     REQUIRE(run_on_all_targets(p) == "");
   }
@@ -57,8 +57,8 @@ TEST_CASE("linear i8: any choice of types, bias, zeros, scales, strides and memo
     p.placement = Placement(++seed % 3), p.seed = seed;
     p.one_scale = bias == LinearProblem::kI32 || seed % 2;
     p.bias = bias == LinearProblem::kI32 && x_dtype == FOVEA_F32 ? LinearProblem::kNoBias : bias;
-    if (x_dtype == FOVEA_I8) p.x_zero = int32_t(seed * 37 % 256) - 128;
-    if (y_dtype == FOVEA_I8) p.y_zero = int32_t(seed * 53 % 256) - 128;
+    if (x_dtype == FOVEA_I8) p.x_zero_point = int32_t(seed * 37 % 256) - 128;
+    if (y_dtype == FOVEA_I8) p.y_zero_point = int32_t(seed * 53 % 256) - 128;
     REQUIRE(run_on_all_targets(p) == "");
   }
 }
@@ -71,7 +71,7 @@ TEST_CASE("linear i8: weights in groups have the promised bits at every count", 
     if (++seed % 19 != 0) continue;
     LinearProblem p = problem(tokens, in_dim, out_dim, dtype);
     p.x_dtype = kNumbersOrCodes[seed % 2], p.y_dtype = seed % 3 ? FOVEA_F32 : FOVEA_I8;
-    p.x_zero = p.x_dtype == FOVEA_I8 && seed % 4 != 1 ? int32_t(seed % 256) - 128 : 0;
+    p.x_zero_point = p.x_dtype == FOVEA_I8 && seed % 4 != 1 ? int32_t(seed % 256) - 128 : 0;
     p.layout = kRowLayouts[seed / 4 % 3], p.extreme = seed % 5 == 1;
     p.bias = seed % 7 < 2 ? LinearProblem::kNoBias : LinearProblem::kF32;
     p.placement = Placement(seed % 3), p.seed = seed;
@@ -135,7 +135,7 @@ TEST_CASE("linear i8: with weights in groups a very large input costs inputs of 
 TEST_CASE("linear i8: sums over more inputs than are multiplied at a time are exact", "[short]") {
   for (const auto& [tokens, in_dim] : every({1u, 17u}, {127u, 129u, 257u, 512u, 513u, 1025u, 2050u})) {
     LinearProblem p = problem(tokens, in_dim, in_dim < 600 ? 66 : 9);
-    p.x_dtype = kNumbersOrCodes[in_dim % 2], p.x_zero = p.x_dtype == FOVEA_I8 ? 127 : 0;
+    p.x_dtype = kNumbersOrCodes[in_dim % 2], p.x_zero_point = p.x_dtype == FOVEA_I8 ? 127 : 0;
     p.extreme = in_dim % 4 != 1, p.seed = in_dim;
     REQUIRE(run_on_all_targets(p) == "");
   }
@@ -144,7 +144,7 @@ TEST_CASE("linear i8: sums over more inputs than are multiplied at a time are ex
 TEST_CASE("linear i8: sums over the most inputs are exact") {
   for (const auto& [tokens, zero] : every({1u, 9u}, {-128, 127})) {
     LinearProblem p = problem(tokens, 65536, 3);
-    p.x_dtype = FOVEA_I8, p.bias = LinearProblem::kNoBias, p.x_zero = zero, p.extreme = true;
+    p.x_dtype = FOVEA_I8, p.bias = LinearProblem::kNoBias, p.x_zero_point = zero, p.extreme = true;
     REQUIRE(run_on_all_targets(p) == "");
   }
 }
@@ -153,7 +153,7 @@ TEST_CASE("linear i8: NaN and infinity in a token or a scale reach the outputs t
   for (const auto& [tokens, bad, x_dtype, y_dtype] :
        every({2u, 19u}, {kNaN, kInfinity, -kInfinity}, kNumbersOrCodes, kNumbersOrCodes)) {
     LinearProblem p = problem(tokens);
-    p.x_dtype = x_dtype, p.y_dtype = y_dtype, p.y_zero = y_dtype == FOVEA_I8 ? 5 : 0;
+    p.x_dtype = x_dtype, p.y_dtype = y_dtype, p.y_zero_point = y_dtype == FOVEA_I8 ? 5 : 0;
     LinearCase test(p);
     if (x_dtype == FOVEA_I8) {
       test.x_scales.as<float>()[1] = bad;
@@ -167,7 +167,7 @@ TEST_CASE("linear i8: NaN and infinity in a token or a scale reach the outputs t
 TEST_CASE("linear i8: output codes are rounded to even and saturate", "[short]") {
   for (const auto& [tokens, zero] : every({2u, 17u}, {-128, -3, 0, 127})) {
     LinearProblem p = of_codes(tokens, 1, 40);
-    p.bias = LinearProblem::kNoBias, p.y_scale = 2.0f, p.y_zero = zero;
+    p.bias = LinearProblem::kNoBias, p.y_scale = 2.0f, p.y_zero_point = zero;
     LinearCase test(p);
     test.x_scales.as<float>()[0] = 1.0f;
     for (size_t t = 0; t < p.tokens; ++t) test.x.row<int8_t>(t)[0] = 1;
@@ -183,7 +183,7 @@ TEST_CASE("linear i8: output codes are those of a division, however near a half 
   for (const auto& [scale, tokens, odd] : every({0.03f, 0x1.fffffep-1f, 0x1.000002p0f, 3.7e-5f, 7.1e9f, 1e-20f, 1e30f},
                                                 {1u, 3u, 22u}, {0.0f, kInfinity, -kInfinity, 1e25f, kNaN})) {
     LinearProblem p = of_codes(tokens, 1, 520);
-    p.y_scale = scale, p.y_zero = 1;
+    p.y_scale = scale, p.y_zero_point = 1;
     LinearCase test = of_biases(p);
     float* const bias = test.bias.as<float>();
     for (size_t o = 0; o < p.out_dim; ++o) {
@@ -202,7 +202,7 @@ TEST_CASE("linear i8: an activation comes before the code, with the same bits on
     LinearCase plain(p);
     p.activation = kind;
     LinearCase active(p);
-    p.y_dtype = FOVEA_I8, p.y_zero = -3;
+    p.y_dtype = FOVEA_I8, p.y_zero_point = -3;
     LinearCase codes(p);
     std::vector<float> first;
     run_each_way(active, [&](fovea_target target) {
@@ -230,7 +230,7 @@ TEST_CASE("linear i8: ReLU and ReLU6 limit outputs before the code, whatever its
        every({FOVEA_ACTIVATION_RELU, FOVEA_ACTIVATION_RELU6}, {0.03f, 6.0f / 255, 0.04f, 7.0f, 1e-20f, 1e30f},
              {-128, -3, 127}, {0.0f, kInfinity, -kInfinity, kNaN}, {1u, 3u, 22u})) {
     LinearProblem p = of_codes(tokens, 1, 131);
-    p.y_scale = scale, p.y_zero = zero, p.activation = kind;
+    p.y_scale = scale, p.y_zero_point = zero, p.activation = kind;
     LinearCase test = of_biases(p);
     float* const bias = test.bias.as<float>();
     for (size_t o = 0; o < p.out_dim; ++o) bias[o] = (float(o) - 40.5f) * 4 * scale;
@@ -290,12 +290,12 @@ TEST_CASE("linear i8: every misuse has its status, and nothing is written", "[sh
          c.args.weights.bias_i32 = c.bias.as<int32_t>();
        }},
       {"scales of blocks", FOVEA_ERR_UNSUPPORTED, [](auto& c) { c.args.weights.dtype = FOVEA_Q8_0; }},
-      {"scales of f32 x", FOVEA_ERR_UNSUPPORTED, [](auto& c) { c.args.x_dtype = FOVEA_F32, c.args.x_zero = 0; }},
+      {"scales of f32 x", FOVEA_ERR_UNSUPPORTED, [](auto& c) { c.args.x_dtype = FOVEA_F32, c.args.x_zero_point = 0; }},
       {"a stride of scales of f32 x", FOVEA_ERR_UNSUPPORTED,
-       [](auto& c) { c.args.x_dtype = FOVEA_F32, c.args.x_zero = 0, c.args.x_scales = nullptr; }},
+       [](auto& c) { c.args.x_dtype = FOVEA_F32, c.args.x_zero_point = 0, c.args.x_scales = nullptr; }},
       {"a zero of f32 x", FOVEA_ERR_UNSUPPORTED,
        [](auto& c) { c.args.x_dtype = FOVEA_F32, c.args.x_scales = nullptr; }},
-      {"a scale of f32 y", FOVEA_ERR_UNSUPPORTED, [](auto& c) { c.args.y_dtype = FOVEA_F32, c.args.y_zero = 0; }},
+      {"a scale of f32 y", FOVEA_ERR_UNSUPPORTED, [](auto& c) { c.args.y_dtype = FOVEA_F32, c.args.y_zero_point = 0; }},
       {"a zero of f32 y", FOVEA_ERR_UNSUPPORTED, [](auto& c) { c.args.y_dtype = FOVEA_F32, c.args.y_scale = 0.0f; }},
       {"both biases", FOVEA_ERR_UNSUPPORTED,
        [](LinearCall& c) { c.args.weights.bias_i32 = c.bias.as<int32_t>(), c.args.x_scales_stride = 0; }},
@@ -316,13 +316,13 @@ TEST_CASE("linear i8: every misuse has its status, and nothing is written", "[sh
   add_misuses(all, FOVEA_ERR_ENUM, {&A::processor_features}, {1ull << 63});
   add_misuses(all, FOVEA_ERR_ENUM, {&A::x_dtype, &A::y_dtype}, {fovea_dtype(99)});
   add_misuses(all, FOVEA_ERR_UNSUPPORTED, {&A::x_dtype, &A::y_dtype}, {FOVEA_F16, FOVEA_BF16});
-  add_misuses(all, FOVEA_ERR_NUMBER, {&A::x_zero, &A::y_zero}, {-129, 128});
+  add_misuses(all, FOVEA_ERR_NUMBER, {&A::x_zero_point, &A::y_zero_point}, {-129, 128});
   add_misuses(all, FOVEA_ERR_NUMBER, {&A::y_scale}, {1e-39f, 0x1.8p126f, 0.0f, -1.0f, kInfinity, kNaN});
   add_misuses(all, FOVEA_ERR_SIZE, {&A::in_dim}, {65537});
   add_misuses(all, FOVEA_ERR_NULL, {&A::x_scales}, {nullptr});
   add_misuses(all, FOVEA_ERR_SIZE, {&A::x_scales_stride}, {PTRDIFF_MAX});
   LinearProblem p = problem(20, 19, 12);
-  p.x_dtype = p.y_dtype = FOVEA_I8, p.x_zero = 3, p.y_zero = -3, p.placement = Placement::kStart;
+  p.x_dtype = p.y_dtype = FOVEA_I8, p.x_zero_point = 3, p.y_zero_point = -3, p.placement = Placement::kStart;
   check_refused(p, all);
 }
 

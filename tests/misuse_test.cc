@@ -22,7 +22,7 @@ Problem everything() {
 // A valid call with every option, of which a test spoils one thing.
 struct Call {
   Call() : test(everything()), a(test.args) {
-    REQUIRE(fovea_plan_init(&plan, &test.desc) == FOVEA_OK);
+    REQUIRE(fovea_attention_plan_init(&plan, &test.desc) == FOVEA_OK);
     workspace = Guarded(plan.workspace_bytes + 64, FOVEA_WORKSPACE_ALIGNMENT, Placement::kStart);
     memory = workspace.as<char>();
     bytes = plan.workspace_bytes;
@@ -30,12 +30,12 @@ struct Call {
   // The plan of a changed description.
   void plan_again(const std::function<void(fovea_attention_desc&)>& change) {
     change(test.desc);
-    REQUIRE(fovea_plan_init(&plan, &test.desc) == FOVEA_OK);
+    REQUIRE(fovea_attention_plan_init(&plan, &test.desc) == FOVEA_OK);
   }
 
   AttentionCase test;
   fovea_attention_args& a;
-  fovea_plan plan{};
+  fovea_attention_plan plan{};
   Guarded workspace;
   char* memory;
   size_t bytes;
@@ -71,7 +71,7 @@ std::vector<ArrayOfCall> inputs_of(Call& c) {
           array("values", &c.a.kv.values, 2 * 9, 7),
           {"mask", &m.data, {&m.batch_stride, &m.head_stride, &m.q_stride}, size_t{2 * 4 * 5 * 9 * 4}},
           {"kv_lengths", &c.a.kv_lengths, {}, 8},
-          {"positions", &c.a.positions, {}, 16, 8},
+          {"positions", &c.a.first_positions, {}, 16, 8},
           {"alibi_slopes", &c.a.alibi_slopes, {}, 16},
           {"sinks", &c.a.sinks, {}, 16}};
 }
@@ -87,7 +87,7 @@ void check_calls(const std::vector<Misuse<Call>>& table) {
     misuse.change(call);
     call.test.fill_outputs();
     call.workspace.fill();
-    const fovea_plan before = call.plan;
+    const fovea_attention_plan before = call.plan;
     INFO(misuse.what);
     set_current_case(misuse.what);
     const fovea_status status = fovea_attention(&call.plan, &call.a, call.memory, call.bytes);
@@ -118,7 +118,7 @@ void halves(fovea_attention_desc& d) { d.compute = FOVEA_COMPUTE_F16, d.key_dtyp
 void tensors(fovea_attention_desc& d) {
   integer_products(d, FOVEA_I8, FOVEA_I8);
   d.q_dtype = d.out_dtype = FOVEA_I8, d.q_scale = d.key_scale = d.value_scale = d.out_scale = 0.5f;
-  d.q_zero = d.key_zero = d.value_zero = d.out_zero = 3;
+  d.q_zero_point = d.key_zero_point = d.value_zero_point = d.out_zero_point = 3;
 }
 
 }  // namespace
@@ -134,7 +134,8 @@ TEST_CASE("misuse: a description that is wrong has its status, and the plan is n
       {"integer products over a head_dim of 1025", FOVEA_ERR_UNSUPPORTED,
        [](auto& d) { integer_products(d, FOVEA_I8, FOVEA_I8), d.head_dim = 1025; }},
       {"out of int8", FOVEA_ERR_UNSUPPORTED, [](auto& d) { d.out_dtype = FOVEA_I8, d.out_scale = 1; }},
-      {"out of int8 without a scale", FOVEA_ERR_NUMBER, [](auto& d) { tensors(d), d.out_scale = 0, d.out_zero = 0; }},
+      {"out of int8 without a scale", FOVEA_ERR_NUMBER,
+       [](auto& d) { tensors(d), d.out_scale = 0, d.out_zero_point = 0; }},
       {"a negative scale of queries", FOVEA_ERR_NUMBER, [](auto& d) { tensors(d), d.q_scale = -1; }},
       {"products of halves of int8 queries", FOVEA_ERR_UNSUPPORTED,
        [](auto& d) { halves(d), d.q_dtype = FOVEA_I8, d.q_scale = 1; }},
@@ -147,21 +148,22 @@ TEST_CASE("misuse: a description that is wrong has its status, and the plan is n
        [](auto& d) { tensors(d), d.q_scale = 3e38f; }},
       {"scales whose product is infinite", FOVEA_ERR_NUMBER,
        [](auto& d) { tensors(d), d.scale = 1e20f, d.q_scale = 1e20f; }},
-      {"a zero point of queries below the codes", FOVEA_ERR_NUMBER, [](auto& d) { tensors(d), d.q_zero = -129; }},
-      {"a zero point of keys above the codes", FOVEA_ERR_NUMBER, [](auto& d) { tensors(d), d.key_zero = 128; }},
-      {"a zero point of values of 2^31 - 1", FOVEA_ERR_NUMBER, [](auto& d) { tensors(d), d.value_zero = INT32_MAX; }},
-      {"a zero point of outputs of -2^31", FOVEA_ERR_NUMBER, [](auto& d) { tensors(d), d.out_zero = INT32_MIN; }},
+      {"a zero point of queries below the codes", FOVEA_ERR_NUMBER, [](auto& d) { tensors(d), d.q_zero_point = -129; }},
+      {"a zero point of keys above the codes", FOVEA_ERR_NUMBER, [](auto& d) { tensors(d), d.key_zero_point = 128; }},
+      {"a zero point of values of 2^31 - 1", FOVEA_ERR_NUMBER,
+       [](auto& d) { tensors(d), d.value_zero_point = INT32_MAX; }},
+      {"a zero point of outputs of -2^31", FOVEA_ERR_NUMBER, [](auto& d) { tensors(d), d.out_zero_point = INT32_MIN; }},
       {"a zero point of keys of scales a row", FOVEA_ERR_UNSUPPORTED, [](auto& d) { tensors(d), d.key_scale = 0; }},
       {"a scale of int4", FOVEA_ERR_UNSUPPORTED, [](auto& d) { tensors(d), d.key_dtype = FOVEA_I4; }},
       {"zero points without integer products", FOVEA_ERR_UNSUPPORTED,
        [](auto& d) {
-         tensors(d), d.q_dtype = d.out_dtype = FOVEA_F32, d.q_scale = d.out_scale = 0, d.q_zero = d.out_zero = 0,
-                     d.compute = FOVEA_COMPUTE_F32;
+         tensors(d), d.q_dtype = d.out_dtype = FOVEA_F32, d.q_scale = d.out_scale = 0,
+                     d.q_zero_point = d.out_zero_point = 0, d.compute = FOVEA_COMPUTE_F32;
        }},
       {"a zero point of queries beside int4", FOVEA_ERR_UNSUPPORTED,
-       [](auto& d) { tensors(d), d.key_dtype = FOVEA_I4, d.key_scale = 0, d.key_zero = 0; }},
+       [](auto& d) { tensors(d), d.key_dtype = FOVEA_I4, d.key_scale = 0, d.key_zero_point = 0; }},
       {"a zero point of keys beside f32", FOVEA_ERR_UNSUPPORTED,
-       [](auto& d) { tensors(d), d.q_dtype = FOVEA_F32, d.q_scale = 0, d.q_zero = 0; }},
+       [](auto& d) { tensors(d), d.q_dtype = FOVEA_F32, d.q_scale = 0, d.q_zero_point = 0; }},
       {"a zero point of values with dropout", FOVEA_ERR_UNSUPPORTED, [](auto& d) { tensors(d), d.dropout = 0.5f; }},
       {"a ring all pinned", FOVEA_ERR_SIZE,
        [](auto& d) { d.kv_kind = FOVEA_KV_RING, d.ring_tokens = d.pinned_tokens = 4; }},
@@ -199,23 +201,23 @@ TEST_CASE("misuse: a description that is wrong has its status, and the plan is n
 #endif
   for (const auto& wrong : table) {
     AttentionCase test(everything());
-    const Guarded plan(sizeof(fovea_plan), alignof(fovea_plan), Placement::kEnd);
+    const Guarded plan(sizeof(fovea_attention_plan), alignof(fovea_attention_plan), Placement::kEnd);
     wrong.change(test.desc);
     INFO(wrong.what);
     set_current_case(wrong.what);
-    const fovea_status status = fovea_plan_init(plan.as<fovea_plan>(), &test.desc);
+    const fovea_status status = fovea_attention_plan_init(plan.as<fovea_attention_plan>(), &test.desc);
     CHECK(std::string(fovea_status_string(status)) == fovea_status_string(wrong.want));
     CHECK(plan.untouched());
     CHECK(plan.margin_intact());
     // Nor does any target have a workspace for it.
     if (wrong.want != FOVEA_ERR_TARGET && wrong.want != FOVEA_ERR_ENUM) {
-      CHECK(fovea_workspace_bytes_for(&test.desc, fovea_target_at(0)) == 0);
+      CHECK(fovea_attention_workspace_bytes_for(&test.desc, fovea_target_at(0)) == 0);
     }
   }
-  fovea_plan plan{};
+  fovea_attention_plan plan{};
   AttentionCase test(everything());
-  CHECK(fovea_plan_init(nullptr, &test.desc) == FOVEA_ERR_NULL);
-  CHECK(fovea_plan_init(&plan, nullptr) == FOVEA_ERR_NULL);
+  CHECK(fovea_attention_plan_init(nullptr, &test.desc) == FOVEA_ERR_NULL);
+  CHECK(fovea_attention_plan_init(&plan, nullptr) == FOVEA_ERR_NULL);
 }
 
 TEST_CASE("misuse: a description takes the formats that its products can read and no others", "[short]") {
@@ -226,7 +228,7 @@ TEST_CASE("misuse: a description takes the formats that its products can read an
     if (compute == FOVEA_COMPUTE_F16) return type == FOVEA_F16;
     return type <= FOVEA_Q4_0 && (compute == FOVEA_COMPUTE_F32 || !floats);
   };
-  fovea_plan plan;
+  fovea_attention_plan plan;
   for (const auto& [compute, type, field] :
        every({FOVEA_COMPUTE_F32, FOVEA_COMPUTE_I8, FOVEA_COMPUTE_F16}, kTypes,
              {&Desc::q_dtype, &Desc::key_dtype, &Desc::value_dtype, &Desc::out_dtype})) {
@@ -238,7 +240,7 @@ TEST_CASE("misuse: a description takes the formats that its products can read an
     if (type == FOVEA_I8 && field == &Desc::out_dtype) d.out_scale = 1;
     const bool served = serves(compute, field == &Desc::key_dtype || field == &Desc::value_dtype, type);
     INFO("compute " << compute << ", " << type_name(type));
-    CHECK(fovea_plan_init(&plan, &d) == (served ? FOVEA_OK : FOVEA_ERR_UNSUPPORTED));
+    CHECK(fovea_attention_plan_init(&plan, &d) == (served ? FOVEA_OK : FOVEA_ERR_UNSUPPORTED));
   }
 }
 
@@ -260,8 +262,8 @@ TEST_CASE("misuse: numbers at the edge of their range are no mistake", "[short]"
       [](auto& d) { ring(d, 300, 3, 0); },
       [](auto& d) { ring(d, 20 + d.max_q_tokens - 1, 0, 20); },
       [](auto& d) { ring(d, 20 + d.max_q_tokens + 2, 3, 20); },
-      [](auto& d) { ring(d, 4, 3, 0), d.hide_gone = 1; },
-      [](auto& d) { d.hide_gone = 0xffffffffu; },
+      [](auto& d) { ring(d, 4, 3, 0), d.allow_evicted = 1; },
+      [](auto& d) { d.allow_evicted = 0xffffffffu; },
       [](auto& d) { d.pinned_tokens = 0xffffffffu; },
       [](auto& d) { d.key_split_tokens = 64; },
       [](auto& d) { d.key_mass_queries = 0xffffffffu; },
@@ -273,8 +275,8 @@ TEST_CASE("misuse: numbers at the edge of their range are no mistake", "[short]"
   for (const auto& change : table) {
     AttentionCase test(everything());
     change(test.desc);
-    fovea_plan plan{};
-    CHECK(fovea_plan_init(&plan, &test.desc) == FOVEA_OK);
+    fovea_attention_plan plan{};
+    CHECK(fovea_attention_plan_init(&plan, &test.desc) == FOVEA_OK);
   }
 }
 
@@ -308,26 +310,26 @@ TEST_CASE("misuse: the arguments of a call that are wrong have their status, and
       {"a length too long", FOVEA_ERR_LENGTH, [](auto& c) { const_cast<uint32_t*>(c.a.kv_lengths)[1] = 10; }},
       {"the longest length", FOVEA_ERR_LENGTH, [](auto& c) { const_cast<uint32_t*>(c.a.kv_lengths)[0] = 0xffffffffu; }},
       // Positions.
-      {"causal positions without them", FOVEA_ERR_POSITIONS_MISSING, [](auto& c) { c.a.positions = nullptr; }},
+      {"causal positions without them", FOVEA_ERR_POSITIONS_MISSING, [](auto& c) { c.a.first_positions = nullptr; }},
       {"window_left without positions", FOVEA_ERR_POSITIONS_MISSING,
        [](auto& c) {
          c.plan_again([](auto& d) { d.causal = FOVEA_CAUSAL_NONE, d.window_left = 3; });
-         c.a.positions = nullptr, c.a.alibi_slopes = nullptr;
+         c.a.first_positions = nullptr, c.a.alibi_slopes = nullptr;
        }},
       {"window_right without positions", FOVEA_ERR_POSITIONS_MISSING,
        [](auto& c) {
          c.plan_again([](auto& d) { d.causal = FOVEA_CAUSAL_NONE, d.window_right = 3; });
-         c.a.positions = nullptr, c.a.alibi_slopes = nullptr;
+         c.a.first_positions = nullptr, c.a.alibi_slopes = nullptr;
        }},
       {"ALiBi without positions", FOVEA_ERR_POSITIONS_MISSING,
        [](auto& c) {
          c.plan_again([](auto& d) { d.causal = FOVEA_CAUSAL_NONE; });
-         c.a.positions = nullptr;
+         c.a.first_positions = nullptr;
        }},
       {"no positions where none are needed", FOVEA_OK,
        [](auto& c) {
          c.plan_again([](auto& d) { d.causal = FOVEA_CAUSAL_NONE; });
-         c.a.positions = nullptr, c.a.alibi_slopes = nullptr;
+         c.a.first_positions = nullptr, c.a.alibi_slopes = nullptr;
        }},
       {"positions with top-left", FOVEA_ERR_POSITIONS_TWICE,
        [](auto& c) { c.plan_again([](auto& d) { d.causal = FOVEA_CAUSAL_TOP_LEFT; }); }},
@@ -340,20 +342,20 @@ TEST_CASE("misuse: the arguments of a call that are wrong have their status, and
       {"a diagonal of positions without them", FOVEA_ERR_POSITIONS_MISSING,
        [](auto& c) {
          c.plan_again([](auto& d) { d.causal = FOVEA_CAUSAL_NONE, d.diagonal = FOVEA_DIAGONAL_POSITIONS; });
-         c.a.positions = nullptr, c.a.alibi_slopes = nullptr;
+         c.a.first_positions = nullptr, c.a.alibi_slopes = nullptr;
        }},
       {"no positions where a diagonal says them", FOVEA_OK,
        [](auto& c) {
          c.plan_again(
              [](auto& d) { d.causal = FOVEA_CAUSAL_NONE, d.diagonal = FOVEA_DIAGONAL_TOP_LEFT, d.window_left = 3; });
-         c.a.positions = nullptr;
+         c.a.first_positions = nullptr;
        }},
       {"a position too far", FOVEA_ERR_SIZE,
-       [](auto& c) { const_cast<int64_t*>(c.a.positions)[1] = (int64_t{1} << 62) + 1; }},
+       [](auto& c) { const_cast<int64_t*>(c.a.first_positions)[1] = (int64_t{1} << 62) + 1; }},
       {"a position too far back", FOVEA_ERR_SIZE,
-       [](auto& c) { const_cast<int64_t*>(c.a.positions)[0] = -(int64_t{1} << 62) - 1; }},
-      {"the last position", FOVEA_ERR_SIZE, [](auto& c) { const_cast<int64_t*>(c.a.positions)[0] = INT64_MAX; }},
-      {"the first position", FOVEA_ERR_SIZE, [](auto& c) { const_cast<int64_t*>(c.a.positions)[0] = INT64_MIN; }},
+       [](auto& c) { const_cast<int64_t*>(c.a.first_positions)[0] = -(int64_t{1} << 62) - 1; }},
+      {"the last position", FOVEA_ERR_SIZE, [](auto& c) { const_cast<int64_t*>(c.a.first_positions)[0] = INT64_MAX; }},
+      {"the first position", FOVEA_ERR_SIZE, [](auto& c) { const_cast<int64_t*>(c.a.first_positions)[0] = INT64_MIN; }},
       // The mask.
       {"a mask without a kind", FOVEA_ERR_MASK, [](auto& c) { c.a.mask.kind = FOVEA_MASK_NONE; }},
       {"a float mask without data", FOVEA_ERR_MASK, [](auto& c) { c.a.mask.data = nullptr; }},
@@ -368,7 +370,7 @@ TEST_CASE("misuse: the arguments of a call that are wrong have their status, and
       {"no mask, at the end", FOVEA_ERR_MASK, [](auto& c) { c.a.mask = {}, c.a.mask.at_end = 1; }},
       {"a mask at the end of no length", FOVEA_ERR_MASK, [](auto& c) { c.a.mask.at_end = 1, c.a.mask.kv_tokens = 0; }},
       {"a mask at the end that covers none", FOVEA_ERR_MASK,
-       [](auto& c) { c.a.mask.at_end = 1, c.a.mask.kv_tokens = FOVEA_MASK_COVERS_NONE; }},
+       [](auto& c) { c.a.mask.at_end = 1, c.a.mask.kv_tokens = FOVEA_MASK_NO_KEYS; }},
       {"a mask at the end of more keys than an entry has", FOVEA_ERR_MASK,
        [](auto& c) { c.a.mask.at_end = 1, c.a.mask.kv_tokens = 6; }},
       {"a byte mask with factors", FOVEA_ERR_MASK,
@@ -415,12 +417,12 @@ TEST_CASE("misuse: every enum refuses any 32 bits that it has no name for, those
         {offsetof(Desc, out_dtype), kNoType},
         {offsetof(Desc, compute), 3},
         {offsetof(Desc, kv_kind), 4},
-        {offsetof(Desc, rotation), 4},
+        {offsetof(Desc, hadamard), 4},
         {offsetof(Desc, target), kUnknownTargets[0]}},
        [](size_t at, const uint32_t* bits) {
          AttentionCase test(everything());
          std::memcpy(reinterpret_cast<char*>(&test.desc) + at, bits, sizeof *bits);
-         return fovea_plan_init(&test.plan, &test.desc);
+         return fovea_attention_plan_init(&test.plan, &test.desc);
        });
   each({{offsetof(Args, scores_stage), 5}, {offsetof(Args, mask) + offsetof(fovea_mask, kind), 5}},
        [](size_t at, const uint32_t* bits) {
@@ -466,7 +468,7 @@ TEST_CASE("misuse: arrays of 64 bits may lie wherever structures have them on th
   unsigned char* const at = memory + offsetof(Positions, first);  // an odd multiple of what is asked for
   std::memcpy(at, positions.first, sizeof positions.first);
   Call call;
-  call.a.positions = reinterpret_cast<const int64_t*>(at);
+  call.a.first_positions = reinterpret_cast<const int64_t*>(at);
   CHECK(fovea_attention(&call.plan, &call.a, call.memory, call.bytes) == FOVEA_OK);
   unsigned char* const turns_at = memory + offsetof(Turns, turns);
   CHECK(fovea_rope_frequencies(reinterpret_cast<uint64_t*>(turns_at), 0, 0, 6) == FOVEA_OK);

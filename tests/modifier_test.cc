@@ -154,7 +154,7 @@ TEST_CASE("modifiers: without functions a call has the bits of none, with one th
     AttentionCase test(base(q_tokens));
     test.expected();
     const fovea_modifier none = {}, nothing = {[](void*, const fovea_score_block*) {}, nullptr, nullptr};
-    const fovea_modifier nothing_twice = {nothing.scores, nothing.scores, nullptr};
+    const fovea_modifier nothing_twice = {nothing.score_mod, nothing.score_mod, nullptr};
     for (const fovea_target target : targets()) {
       REQUIRE(test.run_unchecked({target}) == "");
       const std::vector<float> plain = test.out();

@@ -87,7 +87,7 @@ TEST_CASE("multihead tensors: projections of bytes take a byte an element of the
     CHECK(projections < elements + 4 * FOVEA_WORKSPACE_ALIGNMENT);
     CHECK(test.plan.workspace_bytes <=
           FOVEA_MULTIHEAD_I8_WORKSPACE_BYTES(p.d_model, p.q_heads, p.kv_heads, p.head_dim, rows, rows) +
-              FOVEA_I8_WORKSPACE_BYTES(p.head_dim, p.head_dim));
+              FOVEA_ATTENTION_I8_WORKSPACE_BYTES(p.head_dim, p.head_dim));
   }
 }
 
@@ -96,17 +96,18 @@ TEST_CASE("multihead tensors: every misuse has its status, and nothing is writte
   const std::vector<Misuse<LayerCase>> misuses = {
       {"x_dtype", FOVEA_ERR_ENUM, [](auto& c) { c.desc.x_dtype = kNoType; }},
       {"y_dtype", FOVEA_ERR_ENUM, [](auto& c) { c.desc.y_dtype = kNoType; }},
-      {"x of f16", kUnsupported, [](auto& c) { c.desc.x_dtype = FOVEA_F16, c.desc.x_scale = 0, c.desc.x_zero = 0; }},
+      {"x of f16", kUnsupported,
+       [](auto& c) { c.desc.x_dtype = FOVEA_F16, c.desc.x_scale = 0, c.desc.x_zero_point = 0; }},
       {"y of I4", kUnsupported, [](auto& c) { c.desc.y_dtype = FOVEA_I4; }},
       {"no x_scale", kUnsupported, [](auto& c) { c.desc.x_scale = 0; }},  // beside a zero point
-      {"no x_scale, no x_zero", kNumber, [](auto& c) { c.desc.x_scale = 0, c.desc.x_zero = 0; }},
-      {"no y_scale, no y_zero", kNumber, [](auto& c) { c.desc.y_scale = 0, c.desc.y_zero = 0; }},
+      {"no x_scale, no x_zero_point", kNumber, [](auto& c) { c.desc.x_scale = 0, c.desc.x_zero_point = 0; }},
+      {"no y_scale, no y_zero_point", kNumber, [](auto& c) { c.desc.y_scale = 0, c.desc.y_zero_point = 0; }},
       {"x_scale below 0", kNumber, [](auto& c) { c.desc.x_scale = -1; }},
       {"x_scale NaN", kNumber, [](auto& c) { c.desc.x_scale = kNaN; }},
       {"y_scale infinite", kNumber, [](auto& c) { c.desc.y_scale = INFINITY; }},
       {"y_scale subnormal", kNumber, [](auto& c) { c.desc.y_scale = 1e-40f; }},
-      {"x_zero", kNumber, [](auto& c) { c.desc.x_zero = 128; }},
-      {"y_zero", kNumber, [](auto& c) { c.desc.y_zero = -129; }},
+      {"x_zero_point", kNumber, [](auto& c) { c.desc.x_zero_point = 128; }},
+      {"y_zero_point", kNumber, [](auto& c) { c.desc.y_zero_point = -129; }},
       {"a scale of f32 x", kUnsupported, [](auto& c) { c.desc.x_dtype = FOVEA_F32; }},
       {"a zero point of f32 y", kUnsupported, [](auto& c) { c.desc.y_dtype = FOVEA_F32, c.desc.y_scale = 0; }},
       {"f32 linear layers", kUnsupported, [](auto& c) { c.desc.linear_compute = FOVEA_COMPUTE_F32; }},
@@ -115,22 +116,23 @@ TEST_CASE("multihead tensors: every misuse has its status, and nothing is writte
          c.desc.linear_compute = FOVEA_COMPUTE_F32;
          c.desc.x_dtype = c.desc.y_dtype = c.desc.attention.q_dtype = c.desc.attention.out_dtype = FOVEA_F32;
          c.desc.x_scale = c.desc.y_scale = c.desc.attention.q_scale = c.desc.attention.out_scale = 0;
-         c.desc.x_zero = c.desc.y_zero = c.desc.attention.q_zero = c.desc.attention.out_zero = 0;
-         c.desc.attention.key_zero = 0;
+         c.desc.x_zero_point = c.desc.y_zero_point = c.desc.attention.q_zero_point = c.desc.attention.out_zero_point =
+             0;
+         c.desc.attention.key_zero_point = 0;
        }},
       {"queries with a scale a row", kUnsupported,
-       [](auto& c) { c.desc.attention.q_scale = 0, c.desc.attention.q_zero = 0; }},
+       [](auto& c) { c.desc.attention.q_scale = 0, c.desc.attention.q_zero_point = 0; }},
       {"keys with a scale a row", kUnsupported,
-       [](auto& c) { c.desc.attention.key_scale = 0, c.desc.attention.key_zero = 0; }},
+       [](auto& c) { c.desc.attention.key_scale = 0, c.desc.attention.key_zero_point = 0; }},
       {"values with a scale a row", kUnsupported,
-       [](auto& c) { c.desc.attention.value_scale = 0, c.desc.attention.value_zero = 0; }},
-      {"out_scale", kNumber, [](auto& c) { c.desc.attention.out_scale = 0, c.desc.attention.out_zero = 0; }},
+       [](auto& c) { c.desc.attention.value_scale = 0, c.desc.attention.value_zero_point = 0; }},
+      {"out_scale", kNumber, [](auto& c) { c.desc.attention.out_scale = 0, c.desc.attention.out_zero_point = 0; }},
       {"rope", kUnsupported, [](auto& c) { c.args.rope = &c.rope; }},
       {"bias_i32 of f32 x", kUnsupported,
        [](auto& c) {
          static const int32_t biases[200] = {};
          static const float x[2 * 19 * 40] = {};
-         c.desc.x_dtype = FOVEA_F32, c.desc.x_scale = 0, c.desc.x_zero = 0, c.args.x.data = x;
+         c.desc.x_dtype = FOVEA_F32, c.desc.x_scale = 0, c.desc.x_zero_point = 0, c.args.x.data = x;
          c.args.weights.q.bias = nullptr, c.args.weights.q.bias_i32 = biases;
        }},
       {"y over x", FOVEA_ERR_OVERLAP, [](auto& c) { c.args.y.data = const_cast<void*>(c.args.x.data); }},

@@ -191,23 +191,23 @@ TEST_CASE("multihead: a cache may be rotated, if the description is; keys that a
   const LayerProblem p = cross_problem();
   for (const fovea_target target : targets()) {
     std::vector<float> answers[2];
-    for (const fovea_rotation rotation : {FOVEA_ROTATION_NONE, FOVEA_ROTATION_BOTH}) {
+    for (const fovea_hadamard_rows rotation : {FOVEA_HADAMARD_NONE, FOVEA_HADAMARD_BOTH}) {
       LayerCache kept(p, FOVEA_KV_STRIDED, FOVEA_F32, 72);
-      kept.cache.rotation = rotation, kept.cache.rotation_seed = 5;
+      kept.cache.hadamard = rotation, kept.cache.hadamard_seed = 5;
       LayerCase test(p);
       test.plan_for(kept.cache, p.kv_tokens, target);
-      if (rotation != FOVEA_ROTATION_NONE) {
+      if (rotation != FOVEA_HADAMARD_NONE) {
         CHECK(test.call() == FOVEA_ERR_UNSUPPORTED);
-        kept.cache.rotation_seed = 6;
+        kept.cache.hadamard_seed = 6;
         CHECK(test.append(kept.cache) == FOVEA_ERR_SIZE);
-        kept.cache.rotation_seed = 5, kept.cache.rotation = FOVEA_ROTATION_KEYS;
+        kept.cache.hadamard_seed = 5, kept.cache.hadamard = FOVEA_HADAMARD_KEYS;
         CHECK(test.append(kept.cache) == FOVEA_ERR_SIZE);
-        kept.cache.rotation = rotation;
+        kept.cache.hadamard = rotation;
       }
       REQUIRE(test.append(kept.cache) == FOVEA_OK);
       test.attend_to(kept.cache);
       REQUIRE(test.call() == FOVEA_OK);
-      answers[rotation != FOVEA_ROTATION_NONE] = test.answer();
+      answers[rotation != FOVEA_HADAMARD_NONE] = test.answer();
     }
     CHECK(difference(answers[1], answers[0]) > 0);
     CHECK(difference(answers[1], answers[0]) < 1e-5f);
@@ -237,7 +237,7 @@ TEST_CASE("multihead: a decoder, a token or more at a time, gives the bits of on
   }
 }
 
-TEST_CASE("multihead: rope turns queries and keys as fovea_rope_f32 does, and no values", "[short][multihead]") {
+TEST_CASE("multihead: rope turns queries and keys as fovea_rope does, and no values", "[short][multihead]") {
   for (const fovea_target target : targets()) {
     LayerProblem p;
     p.q_heads = p.kv_heads = 4, p.no_q = p.no_k = true, p.scores = false, p.portable_bits = true;
@@ -253,8 +253,8 @@ TEST_CASE("multihead: rope turns queries and keys as fovea_rope_f32 does, and no
     fovea_rope_args rope = test.rope;
     rope.target = target;  // some fuse multiply-adds
     rope.batch = p.batch, rope.heads = p.q_heads, rope.tokens = p.q_tokens, rope.dim = p.head_dim;
-    rope.in = test.x.in(p.head_dim), rope.out = turned.out(p.head_dim);
-    REQUIRE(fovea_rope_f32(&rope) == FOVEA_OK);
+    rope.x = test.x.in(p.head_dim), rope.y = turned.out(p.head_dim);
+    REQUIRE(fovea_rope(&rope) == FOVEA_OK);
     by_hand.args.x = by_hand.args.keys = turned.in();
     by_hand.args.values = test.x.in();
     by_hand.args.kv_tokens = p.q_tokens;
@@ -363,7 +363,7 @@ TEST_CASE("multihead: the workspace is what a plan says, on every target, and th
   ring.attention.struct_bytes = sizeof ring.attention;
   ring.attention.q_heads = ring.attention.kv_heads = ring.attention.head_dim = ring.attention.value_dim = 8;
   ring.attention.max_batch = ring.attention.max_q_tokens = 1, ring.attention.max_kv_tokens = 1u << 30;
-  ring.attention.kv_kind = FOVEA_KV_RING, ring.attention.ring_tokens = 24, ring.attention.hide_gone = 1;
+  ring.attention.kv_kind = FOVEA_KV_RING, ring.attention.ring_tokens = 24, ring.attention.allow_evicted = 1;
   fovea_multihead_plan plan{};
   REQUIRE(fovea_multihead_plan_init(&plan, &ring) == FOVEA_OK);
   CHECK(plan.desc.max_new_tokens == 24);
@@ -456,7 +456,7 @@ TEST_CASE("multihead: every misuse has its status, and nothing is written", "[sh
       {"weights", [](auto& c, void* at) { c.args.weights.k.data = at; }},
       {"a bias", [](auto& c, void* at) { c.args.weights.out.bias = static_cast<float*>(at); }},
       {"lengths", [](auto& c, void* at) { c.args.attention.kv_lengths = static_cast<uint32_t*>(at); }},
-      {"positions", [](auto& c, void* at) { c.args.attention.positions = static_cast<int64_t*>(at); }},
+      {"positions", [](auto& c, void* at) { c.args.attention.first_positions = static_cast<int64_t*>(at); }},
       {"slopes", [](auto& c, void* at) { c.args.attention.alibi_slopes = static_cast<float*>(at); }},
       {"sinks", [](auto& c, void* at) { c.args.attention.sinks = static_cast<float*>(at); }},
       {"a score vector", [](auto& c, void* at) { c.args.attention.score_vector = static_cast<float*>(at); }},
@@ -465,7 +465,7 @@ TEST_CASE("multihead: every misuse has its status, and nothing is written", "[sh
       {"a block map", [](auto&, void* at) { map = {1, 64, static_cast<uint32_t*>(at), 0, 0, nullptr, 0}; }},
       {"its blocks", [](auto&, void* at) { map = {1, 64, offsets, 0, 0, static_cast<uint32_t*>(at), 1}; }},
       {"rope's turns", [](auto& c, void* at) { c.rope.turns = static_cast<uint64_t*>(at); }},
-      {"rope's positions", [](auto& c, void* at) { c.rope.positions = static_cast<int64_t*>(at); }},
+      {"rope's positions", [](auto& c, void* at) { c.rope.first_positions = static_cast<int64_t*>(at); }},
       {"rope's table",
        [](auto& c, void* at) { c.rope.cos = c.rope.sin = static_cast<float*>(at), c.rope.table_positions = 2; }},
   };
@@ -476,7 +476,7 @@ TEST_CASE("multihead: every misuse has its status, and nothing is written", "[sh
                            void* const scores = c.args.attention.scores.data;
                            change(c, where == 0 ? c.args.y.data : where == 1 ? scores : c.workspace.as<void>());
                            if (map.q_block != 0) c.args.attention.block_map = &map;
-                           if (c.rope.turns || c.rope.positions || c.rope.cos) c.args.rope = &c.rope;
+                           if (c.rope.turns || c.rope.first_positions || c.rope.cos) c.args.rope = &c.rope;
                          }});
     }
   }

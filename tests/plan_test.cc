@@ -17,14 +17,14 @@ fovea_attention_desc description(uint32_t head_dim, uint32_t value_dim, uint32_t
 }
 
 // A static array, as on a board: the macro is a constant expression.
-alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char g_workspace[FOVEA_WORKSPACE_BYTES(64, 48)];
+alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char g_workspace[FOVEA_ATTENTION_WORKSPACE_BYTES(64, 48)];
 
 }  // namespace
 
 TEST_CASE("plan: target, scale and diagonal are resolved, all else is the description", "[short]") {
   fovea_attention_desc d = description(64, 48, 100, 4, 2);
   d.softcap = 3.0f, d.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, d.window_left = 77, d.portable_bits = 1;
-  fovea_plan plan = plan_of(d);
+  fovea_attention_plan plan = plan_of(d);
   CHECK(plan.desc.target == fovea_target_at(0));
   CHECK(plan.desc.scale == 0.125f);
   fovea_attention_desc resolved = d;
@@ -48,26 +48,26 @@ TEST_CASE("plan: the workspace of each target is what another machine would answ
     size_t most = 0;
     for (const fovea_target target : targets()) {
       d.target = target;
-      const fovea_plan plan = plan_of(d);
-      const size_t bytes = fovea_workspace_bytes(&plan);
+      const fovea_attention_plan plan = plan_of(d);
+      const size_t bytes = fovea_attention_workspace_bytes(&plan);
       CHECK(bytes > 0);
       CHECK(bytes == plan.workspace_bytes);
       d.target = FOVEA_TARGET_BEST;
-      CHECK(fovea_workspace_bytes_for(&d, target) == bytes);
+      CHECK(fovea_attention_workspace_bytes_for(&d, target) == bytes);
       most = std::max(most, bytes);
     }
-    CHECK(fovea_workspace_bytes_for(&d, FOVEA_TARGET_BEST) >= most);
+    CHECK(fovea_attention_workspace_bytes_for(&d, FOVEA_TARGET_BEST) >= most);
     // Of boards too, whose targets no host runs.
     for (const fovea_target target :
          {FOVEA_TARGET_SCALAR, FOVEA_TARGET_SSE4, FOVEA_TARGET_AVX2, FOVEA_TARGET_AVX512, FOVEA_TARGET_NEON,
           FOVEA_TARGET_HELIUM, FOVEA_TARGET_WASM, FOVEA_TARGET_RVV128, FOVEA_TARGET_RVV256}) {
-      const size_t bytes = fovea_workspace_bytes_for(&d, target);
+      const size_t bytes = fovea_attention_workspace_bytes_for(&d, target);
       CHECK(bytes > 0);
-      CHECK(bytes <= fovea_workspace_bytes_for(&d, FOVEA_TARGET_BEST));
+      CHECK(bytes <= fovea_attention_workspace_bytes_for(&d, FOVEA_TARGET_BEST));
       // The description's own target does not matter.
       fovea_attention_desc other = d;
       other.target = FOVEA_TARGET_SCALAR;
-      CHECK(fovea_workspace_bytes_for(&other, target) == bytes);
+      CHECK(fovea_attention_workspace_bytes_for(&other, target) == bytes);
     }
   }
 }
@@ -80,7 +80,7 @@ TEST_CASE("plan: codes of long values that memory cannot hold are refused", "[sh
     for (const fovea_target target :
          {FOVEA_TARGET_SSE4, FOVEA_TARGET_AVX2, FOVEA_TARGET_AVX512, FOVEA_TARGET_NEON, FOVEA_TARGET_WASM}) {
       INFO(value_dim << " " << fovea_target_name(target));
-      const size_t bytes = fovea_workspace_bytes_for(&d, target);
+      const size_t bytes = fovea_attention_workspace_bytes_for(&d, target);
       CHECK((bytes == 0 || bytes / FOVEA_KEY_TILE >= value_dim));
     }
   }
@@ -92,26 +92,26 @@ TEST_CASE("plan: the macro is an upper bound for every count of tokens and heads
              {0u, 1u, 2u, 4u, 7u, 15u, 16u, 17u, 48u, 49u, 64u, 100000u}, {1u, 3u, 8u})) {
     fovea_attention_desc d = description(head_dim, value_dim, q_tokens, group * 2, 2);
     for (const fovea_target target : targets_and_those_that_extend_them()) {
-      const size_t bytes = fovea_workspace_bytes_for(&d, target);
+      const size_t bytes = fovea_attention_workspace_bytes_for(&d, target);
       REQUIRE(bytes > 0);
-      REQUIRE(bytes <= FOVEA_WORKSPACE_BYTES(head_dim, value_dim));
+      REQUIRE(bytes <= FOVEA_ATTENTION_WORKSPACE_BYTES(head_dim, value_dim));
       const uint32_t rows = std::max<uint32_t>(q_tokens * group, 1);
-      REQUIRE(bytes <= FOVEA_WORKSPACE_BYTES_FOR(head_dim, value_dim, rows));
+      REQUIRE(bytes <= FOVEA_ATTENTION_WORKSPACE_BYTES_FOR(head_dim, value_dim, rows));
       d.key_dtype = FOVEA_I8, d.kv_kind = FOVEA_KV_PAGED, d.page_tokens = 3;
-      const size_t kv_bytes = fovea_workspace_bytes_for(&d, target);
-      REQUIRE(kv_bytes <= FOVEA_KV_WORKSPACE_BYTES(head_dim, value_dim));
-      REQUIRE(kv_bytes <= FOVEA_KV_WORKSPACE_BYTES_FOR(head_dim, value_dim, rows));
+      const size_t kv_bytes = fovea_attention_workspace_bytes_for(&d, target);
+      REQUIRE(kv_bytes <= FOVEA_ATTENTION_KV_WORKSPACE_BYTES(head_dim, value_dim));
+      REQUIRE(kv_bytes <= FOVEA_ATTENTION_KV_WORKSPACE_BYTES_FOR(head_dim, value_dim, rows));
       d.value_dtype = FOVEA_I4, d.compute = FOVEA_COMPUTE_I8;
       d.processor_features = fovea::platform::processor_features();
-      const size_t i8_bytes = fovea_workspace_bytes_for(&d, target);
+      const size_t i8_bytes = fovea_attention_workspace_bytes_for(&d, target);
       REQUIRE(i8_bytes > 0);
       d.key_dtype = d.value_dtype = FOVEA_F16, d.compute = FOVEA_COMPUTE_F16;
-      const size_t f16_bytes = fovea_workspace_bytes_for(&d, target);
+      const size_t f16_bytes = fovea_attention_workspace_bytes_for(&d, target);
       REQUIRE(f16_bytes > 0);
-      REQUIRE(f16_bytes <= FOVEA_KV_WORKSPACE_BYTES(head_dim, value_dim));
-      REQUIRE(f16_bytes <= FOVEA_KV_WORKSPACE_BYTES_FOR(head_dim, value_dim, rows));
-      REQUIRE(i8_bytes <= FOVEA_I8_WORKSPACE_BYTES(head_dim, value_dim));
-      REQUIRE(i8_bytes <= FOVEA_I8_WORKSPACE_BYTES_FOR(head_dim, value_dim, rows));
+      REQUIRE(f16_bytes <= FOVEA_ATTENTION_KV_WORKSPACE_BYTES(head_dim, value_dim));
+      REQUIRE(f16_bytes <= FOVEA_ATTENTION_KV_WORKSPACE_BYTES_FOR(head_dim, value_dim, rows));
+      REQUIRE(i8_bytes <= FOVEA_ATTENTION_I8_WORKSPACE_BYTES(head_dim, value_dim));
+      REQUIRE(i8_bytes <= FOVEA_ATTENTION_I8_WORKSPACE_BYTES_FOR(head_dim, value_dim, rows));
       d = description(head_dim, value_dim, q_tokens, group * 2, 2);
     }
   }
@@ -120,13 +120,14 @@ TEST_CASE("plan: the macro is an upper bound for every count of tokens and heads
 TEST_CASE("plan: the macro for a number of rows is at most that for any, and for decode on one lane what it takes",
           "[short]") {
   for (const uint32_t rows : {1u, 2u, 3u, 4u, 8u, 12u, 13u, 48u, 1000u}) {
-    CHECK(FOVEA_WORKSPACE_BYTES_FOR(64, 48, rows) <= FOVEA_WORKSPACE_BYTES(64, 48));
-    CHECK(FOVEA_KV_WORKSPACE_BYTES_FOR(64, 48, rows) <= FOVEA_KV_WORKSPACE_BYTES(64, 48));
+    CHECK(FOVEA_ATTENTION_WORKSPACE_BYTES_FOR(64, 48, rows) <= FOVEA_ATTENTION_WORKSPACE_BYTES(64, 48));
+    CHECK(FOVEA_ATTENTION_KV_WORKSPACE_BYTES_FOR(64, 48, rows) <= FOVEA_ATTENTION_KV_WORKSPACE_BYTES(64, 48));
   }
 #if FOVEA_TILE_ROWS_MAX == 4
-  static_assert(FOVEA_WORKSPACE_BYTES_FOR(32, 32, 1) == 1088, "a query, its output, 64 scores, 9 numbers of it");
+  static_assert(FOVEA_ATTENTION_WORKSPACE_BYTES_FOR(32, 32, 1) == 1088,
+                "a query, its output, 64 scores, 9 numbers of it");
   const fovea_attention_desc d = description(32, 32, 1, 4, 4);
-  CHECK(fovea_workspace_bytes_for(&d, FOVEA_TARGET_SCALAR) == 1088);
+  CHECK(fovea_attention_workspace_bytes_for(&d, FOVEA_TARGET_SCALAR) == 1088);
 #endif
 }
 
@@ -148,15 +149,15 @@ TEST_CASE("plan: workspaces are as large as bench/README.md says", "[short]") {
        }) {
     fovea_attention_desc d = description(row.dim, row.dim, row.q_tokens, row.q_heads, row.kv_heads);
     d.key_dtype = d.value_dtype = row.dtype;
-    if (FOVEA_SIMD_LANES == 1) CHECK(fovea_workspace_bytes_for(&d, FOVEA_TARGET_SCALAR) == row.scalar);
-    CHECK(fovea_workspace_bytes_for(&d, FOVEA_TARGET_HELIUM) == row.four_lanes);
+    if (FOVEA_SIMD_LANES == 1) CHECK(fovea_attention_workspace_bytes_for(&d, FOVEA_TARGET_SCALAR) == row.scalar);
+    CHECK(fovea_attention_workspace_bytes_for(&d, FOVEA_TARGET_HELIUM) == row.four_lanes);
 #if defined(__aarch64__)
-    CHECK(fovea_workspace_bytes_for(&d, FOVEA_TARGET_NEON) == row.four_lanes);
+    CHECK(fovea_attention_workspace_bytes_for(&d, FOVEA_TARGET_NEON) == row.four_lanes);
 #else  // on 32-bit Arm tiles have as many rows as on AVX2
     const bool tiles = row.q_tokens > 1;
-    CHECK(fovea_workspace_bytes_for(&d, FOVEA_TARGET_NEON) == (tiles ? row.avx2 : row.four_lanes));
+    CHECK(fovea_attention_workspace_bytes_for(&d, FOVEA_TARGET_NEON) == (tiles ? row.avx2 : row.four_lanes));
 #endif
-    CHECK(fovea_workspace_bytes_for(&d, FOVEA_TARGET_AVX2) == row.avx2);
+    CHECK(fovea_attention_workspace_bytes_for(&d, FOVEA_TARGET_AVX2) == row.avx2);
   }
 }
 
@@ -166,7 +167,7 @@ TEST_CASE("plan: a static workspace of the macro's size serves a call", "[short]
   for (const fovea_target target : targets()) {
     AttentionCase test(p);
     test.desc.target = target;
-    REQUIRE(fovea_plan_init(&test.plan, &test.desc) == FOVEA_OK);
+    REQUIRE(fovea_attention_plan_init(&test.plan, &test.desc) == FOVEA_OK);
     set_current_case("a static workspace");
     REQUIRE(fovea_attention(&test.plan, &test.args, g_workspace, sizeof g_workspace) == FOVEA_OK);
     const std::vector<float> out = test.out();
@@ -177,26 +178,26 @@ TEST_CASE("plan: a static workspace of the macro's size serves a call", "[short]
 }
 
 TEST_CASE("plan: no workspace is named for what is no plan and for a description that is not valid", "[short]") {
-  fovea_plan plan{};
-  CHECK(fovea_workspace_bytes(&plan) == 0);
-  CHECK(fovea_workspace_bytes(nullptr) == 0);
+  fovea_attention_plan plan{};
+  CHECK(fovea_attention_workspace_bytes(&plan) == 0);
+  CHECK(fovea_attention_workspace_bytes(nullptr) == 0);
   std::memset(&plan, 0x5a, sizeof plan);
-  CHECK(fovea_workspace_bytes(&plan) == 0);
+  CHECK(fovea_attention_workspace_bytes(&plan) == 0);
   fovea_attention_desc d = description(8, 8, 8, 2, 1);
-  REQUIRE(fovea_plan_init(&plan, &d) == FOVEA_OK);
-  CHECK(fovea_workspace_bytes(&plan) == plan.workspace_bytes);
+  REQUIRE(fovea_attention_plan_init(&plan, &d) == FOVEA_OK);
+  CHECK(fovea_attention_workspace_bytes(&plan) == plan.workspace_bytes);
   plan.magic ^= 1;
-  CHECK(fovea_workspace_bytes(&plan) == 0);
-  CHECK(fovea_workspace_bytes_for(nullptr, FOVEA_TARGET_SCALAR) == 0);
+  CHECK(fovea_attention_workspace_bytes(&plan) == 0);
+  CHECK(fovea_attention_workspace_bytes_for(nullptr, FOVEA_TARGET_SCALAR) == 0);
   for (const uint32_t unknown : kUnknownTargets) {
-    CHECK(fovea_workspace_bytes_for(&d, enum_of<fovea_target>(unknown)) == 0);
+    CHECK(fovea_attention_workspace_bytes_for(&d, enum_of<fovea_target>(unknown)) == 0);
   }
   d.head_dim = 0;
-  CHECK(fovea_workspace_bytes_for(&d, FOVEA_TARGET_SCALAR) == 0);
-  CHECK(fovea_workspace_bytes_for(&d, FOVEA_TARGET_BEST) == 0);
+  CHECK(fovea_attention_workspace_bytes_for(&d, FOVEA_TARGET_SCALAR) == 0);
+  CHECK(fovea_attention_workspace_bytes_for(&d, FOVEA_TARGET_BEST) == 0);
   d = description(8, 8, 8, 2, 1);
   d.struct_bytes = 0;
-  CHECK(fovea_workspace_bytes_for(&d, FOVEA_TARGET_BEST) == 0);
+  CHECK(fovea_attention_workspace_bytes_for(&d, FOVEA_TARGET_BEST) == 0);
 }
 
 TEST_CASE(
@@ -206,7 +207,7 @@ TEST_CASE(
   for (const auto& [target, workers] : every(targets(), {1u, 5u})) {
     fovea_attention_desc d = workers == 1 ? description(64, 64, 200, 4, 1) : description(24, 40, 20, 4, 1);
     d.target = target, d.max_workers = workers, d.key_split_tokens = workers == 1 ? 0 : 64;
-    const fovea_plan full = plan_of(d);
+    const fovea_attention_plan full = plan_of(d);
     const size_t least = budget_bytes(d, Budget::kLeast);
     CHECK(least <= full.workspace_bytes);
     CHECK(least > full.split_bytes);
@@ -214,22 +215,22 @@ TEST_CASE(
     uint32_t tile_rows = full.kernels[1].tile_rows;
     for (size_t budget = full.workspace_bytes + 64; budget >= least; budget -= 64) {
       d.workspace_budget_bytes = budget;
-      const fovea_plan plan = plan_of(d);
+      const fovea_attention_plan plan = plan_of(d);
       REQUIRE(plan.workspace_bytes <= budget);
       REQUIRE(plan.split_bytes == full.split_bytes);
       REQUIRE(plan.kernels[1].tile_rows <= tile_rows);
-      REQUIRE(fovea_workspace_bytes_for(&d, target) == plan.workspace_bytes);
+      REQUIRE(fovea_attention_workspace_bytes_for(&d, target) == plan.workspace_bytes);
       tile_rows = plan.kernels[1].tile_rows;
     }
     d.workspace_budget_bytes = least;
-    fovea_plan plan = plan_of(d);
+    fovea_attention_plan plan = plan_of(d);
     CHECK(plan.kernels[1].tile_rows == plan.lanes);
     if (full.kernels[1].tile_rows > plan.lanes) CHECK(least < full.workspace_bytes);
     for (const size_t budget : {least - 1, full.split_bytes, full.split_bytes - 1, size_t{1}}) {
       d.workspace_budget_bytes = budget;
       if (workers == 1 && budget + 1 <= 1) continue;  // no budget, or more than any
-      CHECK(fovea_plan_init(&plan, &d) == FOVEA_ERR_BUDGET);
-      CHECK(fovea_workspace_bytes_for(&d, target) == 0);
+      CHECK(fovea_attention_plan_init(&plan, &d) == FOVEA_ERR_BUDGET);
+      CHECK(fovea_attention_workspace_bytes_for(&d, target) == 0);
     }
   }
 }
@@ -241,16 +242,16 @@ TEST_CASE("plan: which rows take the few-rows kernel is decided by shape, not by
       for (const uint32_t dim : {1u, 5u, 64u}) {
         fovea_attention_desc d = description(dim, dim, q_tokens, 1, 1);
         d.target = target;
-        const fovea_plan full = plan_of(d);
+        const fovea_attention_plan full = plan_of(d);
         for (const auto& [workers, page_tokens] : every({1u, 3u}, {0u, 16u})) {
           d.max_workers = workers;
           d.kv_kind = page_tokens ? FOVEA_KV_PAGED : FOVEA_KV_STRIDED;
           d.page_tokens = page_tokens;
           for (const Budget budget : {Budget::kNone, Budget::kHalf, Budget::kLeast}) {
             d.workspace_budget_bytes = budget_bytes(d, budget);
-            const fovea_plan plan = plan_of(d);
+            const fovea_attention_plan plan = plan_of(d);
             INFO(fovea_target_name(target) << ", " << q_tokens << " rows of " << dim);
-            const fovea_plan_kernel &few = plan.kernels[0], &most = full.kernels[0];
+            const fovea_attention_kernel &few = plan.kernels[0], &most = full.kernels[0];
             CHECK(few.index == most.index);
             CHECK(few.most_rows == most.most_rows);
             CHECK(few.tile_rows == most.tile_rows);
@@ -269,12 +270,12 @@ TEST_CASE("plan: it may be copied, and needs neither the description nor the fir
   for (const fovea_target target : targets()) {
     AttentionCase test(p);
     const Attention& want = test.expected();
-    Guarded moved(sizeof(fovea_plan), alignof(fovea_plan), Placement::kEnd);
+    Guarded moved(sizeof(fovea_attention_plan), alignof(fovea_attention_plan), Placement::kEnd);
     size_t bytes = 0;
     {
       fovea_attention_desc d = test.desc;
       d.target = target;
-      fovea_plan plan = plan_of(d);
+      fovea_attention_plan plan = plan_of(d);
       bytes = plan.workspace_bytes;
       std::memcpy(moved.as<void>(), &plan, sizeof plan);
       std::memset(&plan, 0xee, sizeof plan);
@@ -283,7 +284,7 @@ TEST_CASE("plan: it may be copied, and needs neither the description nor the fir
     moved.read_only(true);  // and it is only read
     const Guarded workspace(bytes, FOVEA_WORKSPACE_ALIGNMENT, Placement::kStart);
     set_current_case("a plan that was copied");
-    REQUIRE(fovea_attention(moved.as<fovea_plan>(), &test.args, workspace.as<void>(), bytes) == FOVEA_OK);
+    REQUIRE(fovea_attention(moved.as<fovea_attention_plan>(), &test.args, workspace.as<void>(), bytes) == FOVEA_OK);
     const std::vector<float> out = test.out();
     for (size_t i = 0; i < out.size(); ++i) REQUIRE(close(out[i], want.out[i], want.out_tolerance[i / p.value_dim]));
   }
@@ -305,11 +306,11 @@ TEST_CASE("plan: its text is written as snprintf writes", "[short]") {
   for (const fovea_target target : targets()) {
     fovea_attention_desc d = description(64, 48, 100, 4, 2);
     d.target = target;
-    const fovea_plan plan = plan_of(d);
-    const size_t needs = fovea_plan_describe(&plan, 33, 1000, nullptr, 0);
+    const fovea_attention_plan plan = plan_of(d);
+    const size_t needs = fovea_attention_plan_describe(&plan, 33, 1000, nullptr, 0);
     REQUIRE(needs > 0);
     std::string whole(needs + 1, '#');
-    CHECK(fovea_plan_describe(&plan, 33, 1000, &whole[0], whole.size()) == needs);
+    CHECK(fovea_attention_plan_describe(&plan, 33, 1000, &whole[0], whole.size()) == needs);
     CHECK(whole[needs] == '\0');
     whole.pop_back();
     INFO(whole);
@@ -320,20 +321,20 @@ TEST_CASE("plan: its text is written as snprintf writes", "[short]") {
     CHECK(whole.find(std::to_string(plan.workspace_bytes)) != std::string::npos);
     // So is the arithmetic.
     d.key_dtype = d.value_dtype = FOVEA_I8, d.compute = FOVEA_COMPUTE_I8;
-    const fovea_plan integers = plan_of(d);
+    const fovea_attention_plan integers = plan_of(d);
     std::string described(200, '#');
-    fovea_plan_describe(&integers, 33, 1000, &described[0], described.size());
+    fovea_attention_plan_describe(&integers, 33, 1000, &described[0], described.size());
     CHECK(described.find("i8") != std::string::npos);
     CHECK(whole.find("i8") == std::string::npos);
     // The counts are in it.
     std::string other(needs + 100, '#');
-    fovea_plan_describe(&plan, 34, 1000, &other[0], other.size());
+    fovea_attention_plan_describe(&plan, 34, 1000, &other[0], other.size());
     CHECK(other.compare(0, needs, whole) != 0);
-    fovea_plan_describe(&plan, 33, 2000, &other[0], other.size());
+    fovea_attention_plan_describe(&plan, 33, 2000, &other[0], other.size());
     CHECK(other.compare(0, needs, whole) != 0);
     for (const size_t bytes : {size_t{1}, size_t{2}, needs / 2, needs, needs + 1, needs + 20}) {
       const Guarded text(bytes, 1, Placement::kEnd);
-      CHECK(fovea_plan_describe(&plan, 33, 1000, text.as<char>(), bytes) == needs);
+      CHECK(fovea_attention_plan_describe(&plan, 33, 1000, text.as<char>(), bytes) == needs);
       const size_t written = std::min(bytes - 1, needs);
       CHECK(std::memcmp(text.as<char>(), whole.data(), written) == 0);
       CHECK(text.as<char>()[written] == '\0');

@@ -11,13 +11,13 @@ constexpr uint32_t kWindow = 20, kPinned = 4, kTokens = 300, kDim = 12, kMostNew
 // A decoder's cache, and the layer that attends to it.
 struct Decoder {
   fovea_kv_cache cache{};
-  fovea_plan plan{};
+  fovea_attention_plan plan{};
   Guarded memory, workspace;
   fovea_status planned;
   std::vector<float> out;
 
   // Of a ring, slots behind the pinned tokens.
-  Decoder(fovea_kv_kind kind, uint32_t slots, uint32_t max_q_tokens, fovea_target target, uint32_t hide_gone = 0,
+  Decoder(fovea_kv_kind kind, uint32_t slots, uint32_t max_q_tokens, fovea_target target, uint32_t allow_evicted = 0,
           uint32_t window = kWindow, uint32_t key_split_tokens = 0) {
     cache.struct_bytes = sizeof cache, cache.kind = kind;
     cache.batch = 1, cache.kv_heads = 1, cache.head_dim = cache.value_dim = kDim;
@@ -28,8 +28,8 @@ struct Decoder {
     auto d = sized<fovea_attention_desc>();
     REQUIRE(fovea_kv_describe(&cache, &d) == FOVEA_OK);
     d.q_heads = 2, d.max_q_tokens = max_q_tokens, d.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, d.window_left = window;
-    d.hide_gone = hide_gone, d.target = target, d.key_split_tokens = key_split_tokens;
-    planned = fovea_plan_init(&plan, &d);
+    d.allow_evicted = allow_evicted, d.target = target, d.key_split_tokens = key_split_tokens;
+    planned = fovea_attention_plan_init(&plan, &d);
     if (planned == FOVEA_OK) workspace = Guarded(plan.workspace_bytes, 64, Placement::kStart);
     out.resize(kMostNew * 2 * kDim);
   }
@@ -114,7 +114,7 @@ TEST_CASE("ring: a draft that was put in token by token and taken back leaves al
   }
 }
 
-TEST_CASE("ring: with hide_gone queries see what is there", "[short]") {
+TEST_CASE("ring: with allow_evicted queries see what is there", "[short]") {
   for (const fovea_target target : targets()) {
     Decoder strict(FOVEA_KV_RING, kWindow, 1, target, 0, 0), ring(FOVEA_KV_RING, kWindow, 1, target, 1, 0),
         window(FOVEA_KV_STRIDED, 0, 1, target), all(FOVEA_KV_STRIDED, 0, 1, target, 0, 0);

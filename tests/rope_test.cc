@@ -43,9 +43,9 @@ class RopeCase {
     args.struct_bytes = sizeof args, args.batch = p.batch, args.heads = p.heads, args.tokens = p.tokens;
     args.dim = p.dim, args.rotary_dim = p.rotary_dim, args.layout = p.layout, args.inverse = p.inverse;
     args.position_offset = p.offset;
-    out_ = array(output_layout(p.in_place ? p.strides : p.out_strides)), args.out = out_.out();
+    out_ = array(output_layout(p.in_place ? p.strides : p.out_strides)), args.y = out_.out();
     if (!p.in_place) in_ = array(p.strides);
-    args.in = (p.in_place ? out_ : in_).in();
+    args.x = (p.in_place ? out_ : in_).in();
     make_positions();
     make_angles();
     fill();
@@ -63,8 +63,8 @@ class RopeCase {
     });
   }
 
-  const float* in(size_t b, size_t h, size_t t, size_t d) const { return row(args.in, b, h, t) + d; }
-  float* out(size_t b, size_t h, size_t t, size_t d) const { return row(args.out, b, h, t) + d; }
+  const float* in(size_t b, size_t h, size_t t, size_t d) const { return row(args.x, b, h, t) + d; }
+  float* out(size_t b, size_t h, size_t t, size_t d) const { return row(args.y, b, h, t) + d; }
   template <class Function>
   void each(Function function) const {
     for (const auto& [b, h, t, d] : indices<size_t>(p.batch, p.heads, p.tokens, p.dim)) function(b, h, t, d);
@@ -100,7 +100,7 @@ class RopeCase {
     each([&](size_t b, size_t h, size_t t, size_t d) { before.push_back(*in(b, h, t, d)); });
     const Guarded* const inputs[] = {&in_.memory, &turns_, &cos_, &sin_, &positions_, &token_positions_};
     for (const Guarded* input : inputs) input->read_only(true);
-    const fovea_status status = fovea_rope_f32(&args);
+    const fovea_status status = fovea_rope(&args);
     for (const Guarded* input : inputs) input->read_only(false);
     if (status != FOVEA_OK) return full_name + ": " + fovea_status_string(status);
 
@@ -139,14 +139,14 @@ class RopeCase {
     if (p.positions == RopeProblem::kOfEntries) {
       positions_ = Guarded(p.batch * sizeof(int64_t), sizeof(int64_t), p.placement);
       for (size_t b = 0; b < p.batch; ++b) positions_.as<int64_t>()[b] = random_position(b);
-      args.positions = positions_.as<int64_t>();
+      args.first_positions = positions_.as<int64_t>();
     } else if (p.positions != RopeProblem::kNone) {
       const bool shared = p.positions == RopeProblem::kOfTokensShared;
       const size_t count = size_t{shared ? 1 : p.batch} * p.tokens;
       token_positions_ = Guarded(count * sizeof(int64_t), sizeof(int64_t), p.placement);
       for (size_t i = 0; i < count; ++i) token_positions_.as<int64_t>()[i] = random_position(i);
-      args.token_positions = token_positions_.as<int64_t>();
-      args.token_positions_stride = shared ? 0 : ptrdiff_t(p.tokens);
+      args.position_ids = token_positions_.as<int64_t>();
+      args.position_ids_stride = shared ? 0 : ptrdiff_t(p.tokens);
     }
   }
 
@@ -193,11 +193,11 @@ void turn_ones(fovea_target target, const std::vector<uint64_t>& turns, int64_t 
   args.target = target, args.batch = args.heads = args.tokens = 1;
   args.dim = uint32_t(turned->size());
   args.layout = FOVEA_ROPE_HALF_SPLIT;
-  args.out.data = turned->data();
-  args.in.data = turned->data();
+  args.y.data = turned->data();
+  args.x.data = turned->data();
   args.turns = turns.data();
   args.position_offset = position;
-  REQUIRE(fovea_rope_f32(&args) == FOVEA_OK);
+  REQUIRE(fovea_rope(&args) == FOVEA_OK);
 }
 
 // Largest errors of cos and sin of these phases, in 2^-64 turns.
@@ -438,9 +438,9 @@ TEST_CASE("rope: inverse turns back, and position 0 does not turn", "[short]") {
       test.fill();
       std::vector<float> before;
       test.each([&](size_t b, size_t h, size_t t, size_t d) { before.push_back(*test.out(b, h, t, d)); });
-      REQUIRE(fovea_rope_f32(&test.args) == FOVEA_OK);
+      REQUIRE(fovea_rope(&test.args) == FOVEA_OK);
       test.args.inverse = 7;
-      REQUIRE(fovea_rope_f32(&test.args) == FOVEA_OK);
+      REQUIRE(fovea_rope(&test.args) == FOVEA_OK);
       test.args.inverse = 0;
       size_t i = 0;
       double worst = 0;
@@ -450,8 +450,8 @@ TEST_CASE("rope: inverse turns back, and position 0 does not turn", "[short]") {
       CHECK(worst <= 4e-6);
 
       test.fill();
-      test.args.positions = nullptr, test.args.position_offset = 0, test.args.tokens = 1;
-      REQUIRE(fovea_rope_f32(&test.args) == FOVEA_OK);
+      test.args.first_positions = nullptr, test.args.position_offset = 0, test.args.tokens = 1;
+      REQUIRE(fovea_rope(&test.args) == FOVEA_OK);
       test.args.position_offset = p.offset, test.args.tokens = p.tokens;
       CHECK(std::memcmp(test.out(0, 0, 0, 0), before.data(), p.dim * sizeof(float)) == 0);
     }
@@ -468,7 +468,7 @@ TEST_CASE("rope: the product of two turned rows depends on the distance of their
     const auto product = [&](int64_t query, int64_t key) {
       test.token_positions_.as<int64_t>()[0] = query;
       test.token_positions_.as<int64_t>()[1] = key;
-      REQUIRE(fovea_rope_f32(&test.args) == FOVEA_OK);
+      REQUIRE(fovea_rope(&test.args) == FOVEA_OK);
       double sum = 0;
       for (size_t d = 0; d < p.dim; ++d) sum += double(*test.out(0, 0, 0, d)) * double(*test.out(0, 0, 1, d));
       return sum;
@@ -493,7 +493,7 @@ TEST_CASE("rope: the bits are the same in both layouts, and on all targets that 
       const size_t pair = split ? d % 39 : d / 2, second = split ? d / 39 : d % 2;
       *const_cast<float*>(test.in(b, h, t, d)) = random_normal(11, ((b * 9 + h) * 9 + t) * 200 + 2 * pair + second);
     });
-    REQUIRE(fovea_rope_f32(&test.args) == FOVEA_OK);
+    REQUIRE(fovea_rope(&test.args) == FOVEA_OK);
     std::vector<float> got;
     test.each([&](size_t b, size_t h, size_t t, size_t d) {
       got.push_back(*test.out(b, h, t, split ? d / 2 + d % 2 * 39 : d));
@@ -517,7 +517,7 @@ TEST_CASE("rope: NaN and infinity stay in their pair, and what is not turned is 
       *const_cast<float*>(test.in(0, 0, 1, 6)) = kNaN;
       *const_cast<float*>(test.in(0, 0, 1, 39)) = kInfinity;
       std::memcpy(const_cast<float*>(test.in(0, 0, 1, 42)), &payload, 4);
-      REQUIRE(fovea_rope_f32(&test.args) == FOVEA_OK);
+      REQUIRE(fovea_rope(&test.args) == FOVEA_OK);
       INFO(name(p, target));
       CHECK(std::memcmp(test.in(0, 0, 1, 40), test.out(0, 0, 1, 40), 5 * sizeof(float)) == 0);
       size_t bad = 0;
@@ -537,15 +537,15 @@ TEST_CASE("rope: a count of 0 writes nothing, whatever the pointers", "[short]")
     if (which & 1) test.args.batch = 0;
     if (which & 2) test.args.heads = 0;
     if (which & 4) test.args.tokens = 0;
-    CHECK(fovea_rope_f32(&test.args) == FOVEA_OK);
+    CHECK(fovea_rope(&test.args) == FOVEA_OK);
     CHECK(test.out_.memory.untouched());
-    test.args.out.data = nullptr, test.args.in.data = nullptr, test.args.turns = nullptr;
-    CHECK(fovea_rope_f32(&test.args) == FOVEA_OK);
+    test.args.y.data = nullptr, test.args.x.data = nullptr, test.args.turns = nullptr;
+    CHECK(fovea_rope(&test.args) == FOVEA_OK);
     // Nothing to do takes no time, however large the other counts are.
     for (uint32_t* const count : {&test.args.batch, &test.args.heads, &test.args.tokens}) {
       if (*count != 0) *count = UINT32_MAX;
     }
-    CHECK(fovea_rope_f32(&test.args) == FOVEA_OK);
+    CHECK(fovea_rope(&test.args) == FOVEA_OK);
   }
 }
 
@@ -560,28 +560,28 @@ TEST_CASE("rope: every misuse has its status, and nothing is written", "[short]"
       {"dim odd and all of it turned", FOVEA_ERR_DIM, [](auto& c) { c.args.dim = 7, c.args.rotary_dim = 0; }},
       {"no angles", FOVEA_ERR_NULL, [](auto& c) { c.args.turns = nullptr, c.args.cos = c.args.sin = nullptr; }},
       {"both kinds of positions", FOVEA_ERR_POSITIONS_TWICE,
-       [](auto& c) { c.args.positions = c.args.token_positions = kLastPositions; }},
+       [](auto& c) { c.args.first_positions = c.args.position_ids = kLastPositions; }},
       {"positions misaligned", FOVEA_ERR_ALIGNMENT,
-       [](RopeCase& c) { c.args.positions = shifted<int64_t>(c.args.in.data, 2); }},
-      {"token_positions misaligned", FOVEA_ERR_ALIGNMENT,
-       [](RopeCase& c) { c.args.token_positions = shifted<int64_t>(c.args.in.data, 2); }},
-      {"out tokens overlap", FOVEA_ERR_STRIDE, [](auto& c) { c.args.out.token_stride -= 1; }},
-      {"out entries overlap", FOVEA_ERR_STRIDE, [](auto& c) { c.args.out.batch_stride = 119; }},
-      {"in inside out", FOVEA_ERR_OVERLAP, [](RopeCase& c) { c.args.in.data = c.out_.memory.as<float>() + 1; }},
+       [](RopeCase& c) { c.args.first_positions = shifted<int64_t>(c.args.x.data, 2); }},
+      {"position_ids misaligned", FOVEA_ERR_ALIGNMENT,
+       [](RopeCase& c) { c.args.position_ids = shifted<int64_t>(c.args.x.data, 2); }},
+      {"out tokens overlap", FOVEA_ERR_STRIDE, [](auto& c) { c.args.y.token_stride -= 1; }},
+      {"out entries overlap", FOVEA_ERR_STRIDE, [](auto& c) { c.args.y.batch_stride = 119; }},
+      {"in inside out", FOVEA_ERR_OVERLAP, [](RopeCase& c) { c.args.x.data = c.out_.memory.as<float>() + 1; }},
       {"in on out, other strides", FOVEA_ERR_OVERLAP,
-       [](auto& c) { c.args.in.data = c.args.out.data, c.args.in.head_stride = 0; }},
+       [](auto& c) { c.args.x.data = c.args.y.data, c.args.x.head_stride = 0; }},
       {"positions in out", FOVEA_ERR_OVERLAP,
-       [](RopeCase& c) { c.args.positions = shifted<int64_t>(c.args.out.data, 232 * 4); }},
-      {"token_positions in out", FOVEA_ERR_OVERLAP,
-       [](RopeCase& c) { c.args.token_positions = shifted<int64_t>(c.args.out.data, 0); }},
-      {"token_positions too far", FOVEA_ERR_SIZE,
-       [](auto& c) { c.args.token_positions = kLastPositions, c.args.token_positions_stride = kMost; }},
+       [](RopeCase& c) { c.args.first_positions = shifted<int64_t>(c.args.y.data, 232 * 4); }},
+      {"position_ids in out", FOVEA_ERR_OVERLAP,
+       [](RopeCase& c) { c.args.position_ids = shifted<int64_t>(c.args.y.data, 0); }},
+      {"position_ids too far", FOVEA_ERR_SIZE,
+       [](auto& c) { c.args.position_ids = kLastPositions, c.args.position_ids_stride = kMost; }},
   };
   std::vector<Misuse<RopeCase>> of_turns = {
       {"turns and cos", FOVEA_ERR_UNSUPPORTED, [](RopeCase& c) { c.args.cos = c.in_.memory.as<float>(); }},
       {"turns and sin", FOVEA_ERR_UNSUPPORTED, [](RopeCase& c) { c.args.sin = c.in_.memory.as<float>(); }},
       {"turns in out", FOVEA_ERR_OVERLAP,
-       [](RopeCase& c) { c.args.turns = shifted<uint64_t>(c.args.out.data, 232 * 4); }},
+       [](RopeCase& c) { c.args.turns = shifted<uint64_t>(c.args.y.data, 232 * 4); }},
   };
   std::vector<Misuse<RopeCase>> of_tables = {
       {"cos ends in out", FOVEA_ERR_OVERLAP,
@@ -590,11 +590,11 @@ TEST_CASE("rope: every misuse has its status, and nothing is written", "[short]"
        [](RopeCase& c) { c.args.sin = c.out_.memory.as<float>(), c.args.table_stride = 0; }},
   };
   add_misuses(of_both);
-  add_arrays(of_both, &A::in, &A::out);
+  add_arrays(of_both, &A::x, &A::y);
   using L = fovea_rope_layout;
   add_misuses(of_both, FOVEA_ERR_ENUM, {&A::layout}, {enum_of<L>(0), enum_of<L>(3), enum_of<L>(kNegative)});
   add_misuses(of_both, FOVEA_ERR_DIM, {&A::rotary_dim}, {5, 10, 0xfffffffeu});
-  add_misuses(of_turns, FOVEA_ERR_SIZE, {&A::positions}, {kLastPositions});
+  add_misuses(of_turns, FOVEA_ERR_SIZE, {&A::first_positions}, {kLastPositions});
   add_misuses(of_turns, FOVEA_ERR_SIZE, {&A::position_offset}, {kMostPosition - 3});
   add_misaligned(of_turns, &A::turns);
   add_misaligned(of_tables, &A::cos, &A::sin);
@@ -602,7 +602,7 @@ TEST_CASE("rope: every misuse has its status, and nothing is written", "[short]"
   add_misuses(of_tables, FOVEA_ERR_SIZE, {&A::table_stride}, {kMost / 2});
   add_misuses(of_tables, FOVEA_ERR_SIZE, {&A::table_positions}, {SIZE_MAX});
   add_misuses(of_tables, FOVEA_ERR_POSITION_RANGE, {&A::table_positions}, {0, 4});
-  add_misuses(of_tables, FOVEA_ERR_POSITION_RANGE, {&A::token_positions}, {kBehind, kNegativeToken});
+  add_misuses(of_tables, FOVEA_ERR_POSITION_RANGE, {&A::position_ids}, {kBehind, kNegativeToken});
   add_misuses(of_tables, FOVEA_ERR_POSITION_RANGE, {&A::position_offset}, {56, -1});
   RopeProblem p;
   p.placement = Placement::kStart;
@@ -610,11 +610,11 @@ TEST_CASE("rope: every misuse has its status, and nothing is written", "[short]"
     p.angles = angles;
     for (const auto* table : {&of_both, angles == RopeProblem::kTurns ? &of_turns : &of_tables}) {
       check_refused(
-          *table, [&] { return RopeCase(p); }, [](const RopeCase& c) { return fovea_rope_f32(&c.args); },
+          *table, [&] { return RopeCase(p); }, [](const RopeCase& c) { return fovea_rope(&c.args); },
           [](const RopeCase& c) { return c.out_.memory.untouched() && c.out_.memory.margin_intact(); });
     }
   }
-  CHECK(fovea_rope_f32(nullptr) == FOVEA_ERR_NULL);
+  CHECK(fovea_rope(nullptr) == FOVEA_ERR_NULL);
 }
 
 TEST_CASE("rope: positions at the ends of a table, and of 64 bits, are no mistake", "[short]") {

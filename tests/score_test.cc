@@ -219,11 +219,11 @@ TEST_CASE("score: concat and additive are tanh of the sum of two projections, as
 
 TEST_CASE("score: what is wrong with it has its status, and nothing is written", "[short]") {
   AttentionCase test(large());
-  fovea_plan plan{};
+  fovea_attention_plan plan{};
   for (const uint32_t wrong : std::initializer_list<uint32_t>{3, 64, kNegative, 0x7fffffff}) {
     fovea_attention_desc desc = test.desc;
     desc.score = enum_of<fovea_score>(wrong);
-    CHECK(fovea_plan_init(&plan, &desc) == FOVEA_ERR_ENUM);
+    CHECK(fovea_attention_plan_init(&plan, &desc) == FOVEA_ERR_ENUM);
   }
   CHECK(plan.magic == 0);
 

@@ -22,10 +22,10 @@ fovea_selftest_args arguments(const Guarded& memory) {
 uint64_t features_for(fovea_target target) {
   auto desc = sized<fovea_attention_desc>();
   desc.q_heads = desc.kv_heads = desc.head_dim = desc.value_dim = 1, desc.target = target;
-  fovea_plan plan;
+  fovea_attention_plan plan;
   for (uint64_t features = 0; features < 8; ++features) {
     desc.processor_features = features;
-    if (fovea_plan_init(&plan, &desc) == FOVEA_OK) return features;
+    if (fovea_attention_plan_init(&plan, &desc) == FOVEA_OK) return features;
   }
   return 0;
 }
@@ -44,8 +44,8 @@ TEST_CASE("selftest: each call has its published digest on every target, in as m
         fovea_selftest_result result = {};
         const fovea_status status = part(&args, &result);
         if (status == FOVEA_ERR_CAPACITY) break;
-        INFO(fovea_target_name(target) << ", call " << args.call << " of the part after: "
-                                       << (names.empty() ? "none" : names.back()));
+        INFO(fovea_target_name(target) << ", call " << args.call
+                                       << " of the part after: " << (names.empty() ? "none" : names.back()));
         REQUIRE(status == FOVEA_OK);
         REQUIRE(result.name != nullptr);
         REQUIRE(result.shared_by != nullptr);

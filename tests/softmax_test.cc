@@ -39,9 +39,9 @@ class SoftmaxCase {
     if (!p.in_place) in_ = array(p.layout, p.outer, p.axis, p.inner);
     out_ = array(p.in_place ? p.layout : p.out_layout, p.outer, p.axis, p.inner);
     const Strides& in = p.in_place ? out_.strides : in_.strides;
-    args.out = out_.row<float>(0), args.in = p.in_place ? args.out : in_.row<float>(0);
-    args.out_outer_stride = out_.strides.head, args.out_axis_stride = out_.strides.token;
-    args.in_outer_stride = p.layout == Layout::kBroadcast ? 0 : in.head, args.in_axis_stride = in.token;
+    args.y = out_.row<float>(0), args.x = p.in_place ? args.y : in_.row<float>(0);
+    args.y_outer_stride = out_.strides.head, args.y_axis_stride = out_.strides.token;
+    args.x_outer_stride = p.layout == Layout::kBroadcast ? 0 : in.head, args.x_axis_stride = in.token;
     if (p.mask != SoftmaxProblem::kNone) {
       const bool outers = p.mask != SoftmaxProblem::kOverOuter && p.mask != SoftmaxProblem::kOverAll;
       const bool axes = p.mask != SoftmaxProblem::kOverAxis && p.mask != SoftmaxProblem::kOverAll;
@@ -76,10 +76,10 @@ class SoftmaxCase {
   }
 
   const float* in(size_t o, size_t a, size_t i) const {
-    return args.in + ptrdiff_t(o) * args.in_outer_stride + ptrdiff_t(a) * args.in_axis_stride + ptrdiff_t(i);
+    return args.x + ptrdiff_t(o) * args.x_outer_stride + ptrdiff_t(a) * args.x_axis_stride + ptrdiff_t(i);
   }
   float* out(size_t o, size_t a, size_t i) const {
-    return args.out + ptrdiff_t(o) * args.out_outer_stride + ptrdiff_t(a) * args.out_axis_stride + ptrdiff_t(i);
+    return args.y + ptrdiff_t(o) * args.y_outer_stride + ptrdiff_t(a) * args.y_axis_stride + ptrdiff_t(i);
   }
   float mask(size_t o, size_t a, size_t i) const {
     return args.mask[ptrdiff_t(o) * args.mask_outer_stride + ptrdiff_t(a) * args.mask_axis_stride +
@@ -90,7 +90,7 @@ class SoftmaxCase {
     for (const auto& [o, a, i] : indices<size_t>(p.outer, p.axis, p.inner)) function(o, a, i);
   }
 
-  fovea_status call(bool log) const { return log ? fovea_log_softmax_f32(&args) : fovea_softmax_f32(&args); }
+  fovea_status call(bool log) const { return log ? fovea_log_softmax(&args) : fovea_softmax(&args); }
 
   // With the inputs as they are. "" or what is wrong.
   std::string check(fovea_target target, bool log) {
@@ -156,7 +156,7 @@ TEST_CASE("softmax: a count of 0 writes nothing, whatever the pointers", "[short
     CHECK(test.call(false) == FOVEA_OK);
     CHECK(test.call(true) == FOVEA_OK);
     CHECK(test.out_.memory.untouched());
-    test.args.out = nullptr, test.args.in = nullptr;
+    test.args.y = nullptr, test.args.x = nullptr;
     CHECK(test.call(false) == FOVEA_OK);
   }
 }
@@ -297,28 +297,26 @@ TEST_CASE("softmax: every misuse has its status, and nothing is written", "[shor
   const ptrdiff_t most = PTRDIFF_MAX;
   using A = fovea_softmax_args;
   std::vector<Misuse<SoftmaxCase>> table = {
-      {"out rows overlap", FOVEA_ERR_STRIDE, [](auto& c) { c.args.out_outer_stride -= 1; }},
-      {"out in the middle of in", FOVEA_ERR_OVERLAP, [](auto& c) { c.args.in = c.args.out + 1; }},
-      {"out on in, other strides", FOVEA_ERR_OVERLAP,
-       [](auto& c) { c.args.in = c.args.out, c.args.in_axis_stride = 0; }},
-      {"in ends in out", FOVEA_ERR_OVERLAP, [](auto& c) { c.args.in = c.args.out + 26, c.args.in_outer_stride = -27; }},
+      {"out rows overlap", FOVEA_ERR_STRIDE, [](auto& c) { c.args.y_outer_stride -= 1; }},
+      {"out in the middle of in", FOVEA_ERR_OVERLAP, [](auto& c) { c.args.x = c.args.y + 1; }},
+      {"out on in, other strides", FOVEA_ERR_OVERLAP, [](auto& c) { c.args.x = c.args.y, c.args.x_axis_stride = 0; }},
+      {"in ends in out", FOVEA_ERR_OVERLAP, [](auto& c) { c.args.x = c.args.y + 26, c.args.x_outer_stride = -27; }},
       {"mask in out", FOVEA_ERR_OVERLAP,
        [](auto& c) {
-         c.args.mask = c.args.out + 53, c.args.mask_outer_stride = c.args.mask_axis_stride = 0,
+         c.args.mask = c.args.y + 53, c.args.mask_outer_stride = c.args.mask_axis_stride = 0,
          c.args.mask_inner_stride = 0;
        }},
   };
   add_misuses(table);
-  add_misaligned(table, &A::out, &A::in, &A::mask);
+  add_misaligned(table, &A::y, &A::x, &A::mask);
   add_misuses(table, FOVEA_ERR_NUMBER, {&A::scale}, {kNaN, kInfinity, -kInfinity});
-  add_misuses(table, FOVEA_ERR_NULL, {&A::out}, {nullptr});
-  add_misuses(table, FOVEA_ERR_NULL, {&A::in}, {nullptr});
-  add_misuses(table, FOVEA_ERR_STRIDE, {&A::out_outer_stride, &A::out_axis_stride}, {0, 2});
+  add_misuses(table, FOVEA_ERR_NULL, {&A::y}, {nullptr});
+  add_misuses(table, FOVEA_ERR_NULL, {&A::x}, {nullptr});
+  add_misuses(table, FOVEA_ERR_STRIDE, {&A::y_outer_stride, &A::y_axis_stride}, {0, 2});
   add_misuses(table, FOVEA_ERR_MASK, {&A::mask_inner_stride}, {2, -1, 100});
-  add_misuses(
-      table, FOVEA_ERR_SIZE,
-      {&A::out_outer_stride, &A::out_axis_stride, &A::in_outer_stride, &A::in_axis_stride, &A::mask_outer_stride},
-      {most, -most, most / 2, -most - 1, most / 4 + 1});
+  add_misuses(table, FOVEA_ERR_SIZE,
+              {&A::y_outer_stride, &A::y_axis_stride, &A::x_outer_stride, &A::x_axis_stride, &A::mask_outer_stride},
+              {most, -most, most / 2, -most - 1, most / 4 + 1});
   add_misuses(table, FOVEA_ERR_SIZE, {&A::outer, &A::axis, &A::inner}, {SIZE_MAX, SIZE_MAX / 2, SIZE_MAX / 4 + 2});
   SoftmaxProblem p;
   p.axis = 9, p.inner = 3, p.mask = SoftmaxProblem::kFull;
@@ -327,8 +325,8 @@ TEST_CASE("softmax: every misuse has its status, and nothing is written", "[shor
         table, [&] { return SoftmaxCase(p); }, [&](SoftmaxCase& c) { return c.out_.memory.fill(), c.call(log); },
         [](const SoftmaxCase& c) { return c.out_.memory.untouched() && c.out_.memory.margin_intact(); });
   }
-  CHECK(fovea_softmax_f32(nullptr) == FOVEA_ERR_NULL);
-  CHECK(fovea_log_softmax_f32(nullptr) == FOVEA_ERR_NULL);
+  CHECK(fovea_softmax(nullptr) == FOVEA_ERR_NULL);
+  CHECK(fovea_log_softmax(nullptr) == FOVEA_ERR_NULL);
 }
 
 TEST_CASE("softmax: BEST is the first target", "[short]") {

@@ -56,7 +56,7 @@ TEST_CASE("sources: a ring that wrapped around gives the bits of a window", "[sh
     Problem window = decode(1, FOVEA_KV_STRIDED), ring = decode(1, FOVEA_KV_RING);
     window.kv_lengths = ring.kv_lengths = {300, 250};
     window.window_left = 101;
-    ring.ring_tokens = 101, ring.pinned_tokens = 0, ring.hide_gone = true;
+    ring.ring_tokens = 101, ring.pinned_tokens = 0, ring.allow_evicted = true;
     AttentionCase a(window), b(ring);
     REQUIRE(a.run({target}) == "");
     REQUIRE(b.run({target}) == "");
@@ -68,7 +68,7 @@ TEST_CASE("sources: a mask that ends early does not bring back what a ring has l
   for (const auto& [pinned, q_tokens] : every({0u, 29u}, {1u, 49u})) {
     Problem p;
     p.q_tokens = q_tokens, p.kv_tokens = 189;
-    p.kv_kind = FOVEA_KV_RING, p.ring_tokens = 155, p.pinned_tokens = pinned, p.hide_gone = true;
+    p.kv_kind = FOVEA_KV_RING, p.ring_tokens = 155, p.pinned_tokens = pinned, p.allow_evicted = true;
     p.mask = FOVEA_MASK_BYTE, p.mask_missing = 30;
     CHECK(run_on_all_targets(p) == "");
   }
@@ -107,7 +107,7 @@ TEST_CASE("sources: a loader is asked for each tile once for each block of query
     Run run{target, budget};
     run.key_split_tokens = key_split_tokens;
     const uint32_t started = asked(test, run), rows = 2 * q_tokens;
-    const fovea_plan_kernel& kernel = test.plan.kernels[rows > test.plan.kernels[0].most_rows];
+    const fovea_attention_kernel& kernel = test.plan.kernels[rows > test.plan.kernels[0].most_rows];
     const uint32_t block = kernel.tile_rows * kernel.tiles;
     const uint32_t times = (rows + block - 1) / block;
     CHECK(started == 2 * 3 * times);
@@ -299,7 +299,7 @@ TEST_CASE("sources: pages of whole tiles are pushed at any position", "[short]")
 
 TEST_CASE("sources: what is wrong with a source has its status, and nothing is written", "[short]") {
   const auto attend = [](AttentionCase& test) {
-    REQUIRE(fovea_plan_init(&test.plan, &test.desc) == FOVEA_OK);
+    REQUIRE(fovea_attention_plan_init(&test.plan, &test.desc) == FOVEA_OK);
     const Guarded workspace(test.plan.workspace_bytes, 64, Placement::kEnd);
     test.fill_outputs();
     const fovea_status status = fovea_attention(&test.plan, &test.args, workspace.as<void>(), workspace.bytes());
@@ -330,7 +330,7 @@ TEST_CASE("sources: what is wrong with a source has its status, and nothing is w
     AttentionCase ring(decode(1, FOVEA_KV_RING));
     CHECK(attend(ring) == FOVEA_OK);
     ring.desc.ring_tokens = 200;  // of which 197 are not pinned
-    ring.desc.hide_gone = 1;
+    ring.desc.allow_evicted = 1;
     CHECK(attend(ring) == FOVEA_OK);
     const uint32_t good[2] = {103, 16}, early[2] = {103, 15}, late[2] = {301, 16};
     ring.args.kv.first_tokens = good;
@@ -378,11 +378,11 @@ TEST_CASE("sources: the macro has room for any format, ring or pages", "[short]"
     d.q_heads = 8, d.kv_heads = 2, d.head_dim = dim, d.value_dim = 131 - dim;
     d.max_batch = 2, d.max_q_tokens = 500, d.max_kv_tokens = 4000;
     d.key_dtype = type, d.value_dtype = type, d.kv_kind = kind;
-    if (kind == FOVEA_KV_RING) d.ring_tokens = 100, d.pinned_tokens = 4, d.hide_gone = 1;
+    if (kind == FOVEA_KV_RING) d.ring_tokens = 100, d.pinned_tokens = 4, d.allow_evicted = 1;
     if (kind == FOVEA_KV_PAGED) d.page_tokens = 16;
     for (const fovea_target target : targets()) {
       d.target = target;
-      CHECK(plan_of(d).workspace_bytes <= FOVEA_KV_WORKSPACE_BYTES(d.head_dim, d.value_dim));
+      CHECK(plan_of(d).workspace_bytes <= FOVEA_ATTENTION_KV_WORKSPACE_BYTES(d.head_dim, d.value_dim));
     }
   }
 }
@@ -393,12 +393,12 @@ TEST_CASE("sources: on a target of one lane a format needs memory for a piece of
   d.q_heads = d.kv_heads = 1, d.max_batch = 1, d.max_q_tokens = 4, d.max_kv_tokens = 1000;
   for (const auto& [dim, type] : every({8u, 32u, 128u}, {FOVEA_F16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0})) {
     d.head_dim = d.value_dim = dim, d.key_dtype = d.value_dtype = FOVEA_F32;
-    const size_t f32 = fovea_workspace_bytes_for(&d, FOVEA_TARGET_SCALAR);
+    const size_t f32 = fovea_attention_workspace_bytes_for(&d, FOVEA_TARGET_SCALAR);
     const size_t keys = 4 * size_t{FOVEA_PIECE_KEYS} * dim, values = 4 * FOVEA_KEY_TILE * FOVEA_PIECE_ELEMENTS;
     d.key_dtype = d.value_dtype = type;
-    CHECK(fovea_workspace_bytes_for(&d, FOVEA_TARGET_SCALAR) == f32 + std::max(keys, values));
+    CHECK(fovea_attention_workspace_bytes_for(&d, FOVEA_TARGET_SCALAR) == f32 + std::max(keys, values));
     d.key_dtype = FOVEA_F32;
-    CHECK(fovea_workspace_bytes_for(&d, FOVEA_TARGET_SCALAR) == f32 + values);
+    CHECK(fovea_attention_workspace_bytes_for(&d, FOVEA_TARGET_SCALAR) == f32 + values);
   }
 }
 
@@ -441,7 +441,7 @@ TEST_CASE("ragged: more entries without queries, times heads, than a size_t coun
   auto d = sized<fovea_attention_desc>();
   d.q_heads = d.kv_heads = d.max_batch = kMany;
   d.head_dim = d.value_dim = d.max_q_tokens = d.max_kv_tokens = 1;
-  const fovea_plan plan = plan_of(d);
+  const fovea_attention_plan plan = plan_of(d);
   auto a = sized<fovea_attention_args>();
   a.q_tokens = a.kv_tokens = 1;
   a.out = {out.data(), 0, 1, kMany};
@@ -461,7 +461,7 @@ TEST_CASE("ragged: offsets that fall, or reach too far, are refused", "[short]")
   p.q_tokens = 6, p.kv_tokens = 9;
   AttentionCase test(p);
   test.desc.max_batch = 2;
-  REQUIRE(fovea_plan_init(&test.plan, &test.desc) == FOVEA_OK);
+  REQUIRE(fovea_attention_plan_init(&test.plan, &test.desc) == FOVEA_OK);
   test.args.batch = 2;
   const auto attend = [&](std::vector<uint32_t> q, std::vector<uint32_t> kv) {
     test.args.q_offsets = q.empty() ? nullptr : q.data();

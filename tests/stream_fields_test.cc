@@ -99,8 +99,8 @@ const Fields kTable[] = {
      [](AttentionCase& test, Extra&) { test.args.q_offsets = kOffsets; }},
     {FIELD(kv_offsets), Reads::kNone, nothing, [](auto& a) { a.kv_offsets = nullptr; },
      [](AttentionCase& test, Extra&) { test.args.kv_offsets = kOffsets; }},
-    {FIELD(positions), Reads::kPush, [](auto& p) { p.causal = FOVEA_CAUSAL_POSITIONS, p.positions = {100, 145}; },
-     [](auto& a) { a.positions = kOtherPositions; }},
+    {FIELD(first_positions), Reads::kPush, [](auto& p) { p.causal = FOVEA_CAUSAL_POSITIONS, p.positions = {100, 145}; },
+     [](auto& a) { a.first_positions = kOtherPositions; }},
     {FIELD(mask), Reads::kPush, [](auto& p) { p.mask = FOVEA_MASK_F32; }, [](auto& a) { a.mask = {}; }},
     {FIELD(alibi_slopes), Reads::kPush, [](auto& p) { p.diagonal = FOVEA_DIAGONAL_TOP_LEFT, p.alibi = true; },
      [](auto& a) { a.alibi_slopes = nullptr; }},
@@ -173,10 +173,12 @@ class Calls {
     const Guarded first = begin(0), last = begin(pieces()[0].end), image(stream_.bytes, 1, Placement::kEnd);
     REQUIRE(push(first, pieces()[0], args) == FOVEA_OK);
     for (size_t i = 1; i < pieces().size(); ++i) REQUIRE(push(last, pieces()[i], args) == FOVEA_OK);
-    REQUIRE(fovea_stream_export(last.as<fovea_state>(), image.as<void>(), image.bytes()) == FOVEA_OK);
+    REQUIRE(fovea_stream_export(last.as<fovea_stream_state>(), image.as<void>(), image.bytes()) == FOVEA_OK);
     const Guarded again = begin(0);
-    REQUIRE(fovea_stream_import(again.as<fovea_state>(), stream_.bytes, image.as<void>(), image.bytes()) == FOVEA_OK);
-    REQUIRE(fovea_stream_merge(&stream_.plan, first.as<fovea_state>(), again.as<fovea_state>()) == FOVEA_OK);
+    REQUIRE(fovea_stream_import(again.as<fovea_stream_state>(), stream_.bytes, image.as<void>(), image.bytes()) ==
+            FOVEA_OK);
+    REQUIRE(fovea_stream_merge(&stream_.plan, first.as<fovea_stream_state>(), again.as<fovea_stream_state>()) ==
+            FOVEA_OK);
     return outputs_of(end(first, args), args);
   }
 

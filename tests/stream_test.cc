@@ -56,23 +56,23 @@ class Streamer : public TestStream {
  public:
   Streamer(AttentionCase& test, const Run& run) : TestStream(desc_of(test, run), run.target), test_(test) {
     set_current_case(name(test.problem) + " | stream | " + name(run));
-    REQUIRE(bytes == FOVEA_STATE_BYTES(size_t{test.desc.max_batch} * test.desc.q_heads * test.desc.max_q_tokens,
-                                       test.desc.value_dim));
+    REQUIRE(bytes == FOVEA_STREAM_STATE_BYTES(size_t{test.desc.max_batch} * test.desc.q_heads * test.desc.max_q_tokens,
+                                              test.desc.value_dim));
   }
   // positions: instead of the case's.
   void push(const Guarded& state, Piece piece, const int64_t* positions = nullptr) const {
     PieceArgs part(test_, piece);
-    if (positions != nullptr) part.args.positions = positions;
+    if (positions != nullptr) part.args.first_positions = positions;
     REQUIRE(TestStream::push(state, part.args) == FOVEA_OK);
   }
   void merge(const Guarded& into, const Guarded& from) const {
-    REQUIRE(fovea_stream_merge(&plan, into.as<fovea_state>(), from.as<fovea_state>()) == FOVEA_OK);
+    REQUIRE(fovea_stream_merge(&plan, into.as<fovea_stream_state>(), from.as<fovea_stream_state>()) == FOVEA_OK);
   }
   // Into the outputs of the case. The state is not written.
   void end(const Guarded& state) const {
     fovea_attention_args args = test_.args;
     args.q = args.kv.keys = args.kv.values = {};
-    args.kv_lengths = nullptr, args.positions = nullptr;
+    args.kv_lengths = nullptr, args.first_positions = nullptr;
     args.mask = {};
     args.alibi_slopes = args.score_vector = nullptr, args.modifier = nullptr, args.kv_tokens = 0xffffffffu;
     test_.fill_outputs();
@@ -100,8 +100,8 @@ class Streamer : public TestStream {
 };
 
 bool same_bytes(const Guarded& a, const Guarded& b) {
-  const fovea_state& state = *a.as<fovea_state>();
-  const size_t bytes = FOVEA_STATE_BYTES(size_t{state.batch} * state.q_heads * state.q_tokens, state.value_dim);
+  const fovea_stream_state& state = *a.as<fovea_stream_state>();
+  const size_t bytes = FOVEA_STREAM_STATE_BYTES(size_t{state.batch} * state.q_heads * state.q_tokens, state.value_dim);
   return std::memcmp(a.as<void>(), b.as<void>(), bytes) == 0;
 }
 
@@ -126,7 +126,7 @@ TEST_CASE(
         const Guarded state = stream.another();
         const size_t before = shuffler.runs;
         stream.push_all(state, pieces(problem.kv_tokens, cuts));
-        CHECK(state.as<fovea_state>()->next_key == problem.kv_tokens);
+        CHECK(state.as<fovea_stream_state>()->next_key == problem.kv_tokens);
         stream.end(state);
         const bool several = problem.batch * problem.kv_heads > 1;
         if (several && !portable && cuts.empty()) CHECK(shuffler.runs == before + 2);
@@ -183,7 +183,7 @@ TEST_CASE("stream: states merge to the answer over all keys, in any order and tr
       stream.merge(right_reversed, part(2));
       CHECK(same_bytes(right, right_reversed));
       stream.merge(left, right);
-      CHECK(left.as<fovea_state>()->next_key == problem.kv_tokens);
+      CHECK(left.as<fovea_stream_state>()->next_key == problem.kv_tokens);
       stream.end(left);
       CHECK(test.compare() == "");
       // (((3 2) 1) 0), beginning with a state that saw nothing.
@@ -206,14 +206,14 @@ TEST_CASE("stream: NaN in a state merges to NaN, whichever way round", "[short][
         const auto state = [&](bool spoilt) {
           Guarded made = stream.another();
           if (spoilt || !empty) stream.push(made, {0, spoilt ? 3u : 8u});
-          if (spoilt) reinterpret_cast<float*>(made.as<fovea_state>() + 1)[field] = NAN;
+          if (spoilt) reinterpret_cast<float*>(made.as<fovea_stream_state>() + 1)[field] = NAN;
           return made;
         };
         const Guarded a = state(false), b = state(true);
         stream.merge(a, b);
         stream.merge(b, state(false));
-        const float* const x = reinterpret_cast<const float*>(a.as<fovea_state>() + 1);
-        const float* const y = reinterpret_cast<const float*>(b.as<fovea_state>() + 1);
+        const float* const x = reinterpret_cast<const float*>(a.as<fovea_stream_state>() + 1);
+        const float* const y = reinterpret_cast<const float*>(b.as<fovea_stream_state>() + 1);
         INFO(fovea_target_name(target) << ": number " << field << (empty ? ", and a state that saw nothing" : ""));
         CHECK(std::isnan(x[field]));
         for (size_t i = 0; i < 7; ++i) {
@@ -233,7 +233,7 @@ INSIDE_CASE("stream: the distance that ALiBi goes by is right from the first pos
     const fovea::AttentionKernel& kernel = kernels.list[fovea::kFewRowsServed ? uint32_t(fovea::kTileKernel) : 0];
     AttentionCase test{Problem()};
     test.desc.target = target;
-    REQUIRE(fovea_plan_init(&test.plan, &test.desc) == FOVEA_OK);
+    REQUIRE(fovea_attention_plan_init(&test.plan, &test.desc) == FOVEA_OK);
     alignas(64) static char memory[64 * 1024];
     fovea::WorkerArrays arrays{};
     fovea::carve_worker(test.plan, {memory, sizeof memory, memory, 0}, test.plan.kernels[1], &arrays);
@@ -267,16 +267,16 @@ TEST_CASE("stream: a state goes on on another target, and as an image; with inte
     const std::vector<Piece> all = pieces(test.problem.kv_tokens, at_every(integers ? 64 : 50));
     for (size_t i = 0; i < targets.size(); ++i) {
       const Streamer stream(test, {targets[i]});
-      const size_t bytes = fovea_state_bytes(&stream.plan, test.problem.batch, test.problem.q_tokens);
+      const size_t bytes = fovea_stream_state_bytes(&stream.plan, test.problem.batch, test.problem.q_tokens);
       Guarded state = stream.another();
       for (size_t k = 0; k < all.size(); ++k) {
         Streamer(test, {targets[(i + k) % targets.size()]}).push(state, all[k]);
         const Guarded image(bytes, 1, Placement::kEnd);
-        REQUIRE(fovea_stream_export(state.as<fovea_state>(), image.as<void>(), bytes) == FOVEA_OK);
+        REQUIRE(fovea_stream_export(state.as<fovea_stream_state>(), image.as<void>(), bytes) == FOVEA_OK);
         CHECK(image.margin_intact());
         state.fill();
         image.read_only(true);
-        REQUIRE(fovea_stream_import(state.as<fovea_state>(), bytes, image.as<void>(), bytes) == FOVEA_OK);
+        REQUIRE(fovea_stream_import(state.as<fovea_stream_state>(), bytes, image.as<void>(), bytes) == FOVEA_OK);
       }
       stream.end(state);
       CHECK(test.compare() == "");
@@ -311,13 +311,13 @@ TEST_CASE("stream: pages hold keys whose tiles begin within a page", "[short][st
 TEST_CASE("stream: an image has a fixed form, and none that is damaged is taken", "[short][stream]") {
   auto d = sized<fovea_attention_desc>();
   d.q_heads = d.kv_heads = d.head_dim = d.max_batch = d.max_q_tokens = 1, d.value_dim = 2;
-  const fovea_plan plan = plan_of(d);
-  const size_t bytes = fovea_state_bytes(&plan, 1, 1);
+  const fovea_attention_plan plan = plan_of(d);
+  const size_t bytes = fovea_stream_state_bytes(&plan, 1, 1);
   REQUIRE(bytes == 80);
   const Guarded state(128, kAlignment, Placement::kStart);
-  REQUIRE(fovea_stream_begin(&plan, state.as<fovea_state>(), bytes, 1, 1, 0x123456789ll) == FOVEA_OK);
+  REQUIRE(fovea_stream_begin(&plan, state.as<fovea_stream_state>(), bytes, 1, 1, 0x123456789ll) == FOVEA_OK);
   uint8_t image[80] = {};
-  REQUIRE(fovea_stream_export(state.as<fovea_state>(), image, sizeof image) == FOVEA_OK);
+  REQUIRE(fovea_stream_export(state.as<fovea_stream_state>(), image, sizeof image) == FOVEA_OK);
   // The checksum is that of any CRC-32, as of Python's zlib.crc32 over these bytes.
   const uint8_t wanted[80] = {'f', 'o', 's', '1', 0, 0, 0,    0,    1, 0, 0, 0, 1,    0,    0,    0,    1, 0, 0, 0,
                               1,   0,   0,   0,   2, 0, 0,    0,    0, 0, 0, 0, 0x89, 0x67, 0x45, 0x23, 1, 0, 0, 0,
@@ -336,7 +336,7 @@ TEST_CASE("stream: an image has a fixed form, and none that is damaged is taken"
   CHECK(stored == ~crc);
 
   const Guarded other(128, kAlignment, Placement::kStart);
-  fovea_state* const to = other.as<fovea_state>();
+  fovea_stream_state* const to = other.as<fovea_stream_state>();
   for (size_t bit = 0; bit < 8 * sizeof image; ++bit) {
     INFO(bit);
     image[bit / 8] = uint8_t(image[bit / 8] ^ 1u << bit % 8);
@@ -351,7 +351,7 @@ TEST_CASE("stream: an image has a fixed form, and none that is damaged is taken"
   CHECK(fovea_stream_import(to, sizeof image - 1, image, sizeof image) == FOVEA_ERR_STATE);
   CHECK(fovea_stream_import(nullptr, 128, image, sizeof image) == FOVEA_ERR_NULL);
   CHECK(fovea_stream_import(to, 128, nullptr, sizeof image) == FOVEA_ERR_NULL);
-  CHECK(fovea_stream_import(reinterpret_cast<fovea_state*>(other.as<char>() + 8), 100, image, sizeof image) ==
+  CHECK(fovea_stream_import(reinterpret_cast<fovea_stream_state*>(other.as<char>() + 8), 100, image, sizeof image) ==
         FOVEA_ERR_ALIGNMENT);
   CHECK(fovea_stream_import(to, 128, to, 80) == FOVEA_ERR_IMAGE);
   CHECK(other.untouched());
@@ -412,14 +412,15 @@ TEST_CASE("misuse: what does not fit a stream is refused, and nothing is written
   p.batch = 2, p.q_heads = 4, p.kv_heads = 2, p.q_tokens = 3, p.kv_tokens = 70;
   AttentionCase test(p);
   const Streamer stream(test, {});
-  const fovea_plan& plan = stream.plan;
-  const size_t bytes = fovea_state_bytes(&plan, p.batch, p.q_tokens), workspace_bytes = fovea_workspace_bytes(&plan);
+  const fovea_attention_plan& plan = stream.plan;
+  const size_t bytes = fovea_stream_state_bytes(&plan, p.batch, p.q_tokens),
+               workspace_bytes = fovea_attention_workspace_bytes(&plan);
   const Guarded workspace(workspace_bytes, kAlignment, Placement::kEnd);
   const Guarded memory((bytes + 2 * kAlignment) / kAlignment * kAlignment, kAlignment, Placement::kStart);
-  fovea_state* const state = memory.as<fovea_state>();
+  fovea_stream_state* const state = memory.as<fovea_stream_state>();
 
-  CHECK(fovea_state_bytes(nullptr, 1, 1) == 0);
-  CHECK(fovea_state_bytes(&plan, 0xffffffffu, 0xffffffffu) == 0);
+  CHECK(fovea_stream_state_bytes(nullptr, 1, 1) == 0);
+  CHECK(fovea_stream_state_bytes(&plan, 0xffffffffu, 0xffffffffu) == 0);
   CHECK(fovea_stream_begin(nullptr, state, bytes, 2, 3, 0) == FOVEA_ERR_NULL);
   CHECK(fovea_stream_begin(&plan, nullptr, bytes, 2, 3, 0) == FOVEA_ERR_NULL);
   CHECK(fovea_stream_begin(&plan, state, bytes - 1, 2, 3, 0) == FOVEA_ERR_STATE);
@@ -427,15 +428,15 @@ TEST_CASE("misuse: what does not fit a stream is refused, and nothing is written
   CHECK(fovea_stream_begin(&plan, state, bytes, 2, 4, 0) == FOVEA_ERR_CAPACITY);
   CHECK(fovea_stream_begin(&plan, state, bytes, 2, 3, -1) == FOVEA_ERR_SIZE);
   CHECK(fovea_stream_begin(&plan, state, bytes, 2, 3, (int64_t{1} << 62) + 1) == FOVEA_ERR_SIZE);
-  CHECK(fovea_stream_begin(&plan, reinterpret_cast<fovea_state*>(memory.as<char>() + 4), bytes, 2, 3, 0) ==
+  CHECK(fovea_stream_begin(&plan, reinterpret_cast<fovea_stream_state*>(memory.as<char>() + 4), bytes, 2, 3, 0) ==
         FOVEA_ERR_ALIGNMENT);
-  fovea_plan no_plan = plan;
+  fovea_attention_plan no_plan = plan;
   no_plan.magic ^= 1;
-  CHECK(fovea_state_bytes(&no_plan, 1, 1) == 0);
+  CHECK(fovea_stream_state_bytes(&no_plan, 1, 1) == 0);
   CHECK(fovea_stream_begin(&no_plan, state, bytes, 2, 3, 0) == FOVEA_ERR_PLAN);
   fovea_attention_desc d = test.desc;
   d.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
-  fovea_plan bottom_right = plan_of(d);
+  fovea_attention_plan bottom_right = plan_of(d);
   CHECK(fovea_stream_begin(&bottom_right, state, bytes, 2, 3, 0) == FOVEA_ERR_UNSUPPORTED);
   d.causal = FOVEA_CAUSAL_NONE, d.diagonal = FOVEA_DIAGONAL_BOTTOM_RIGHT, d.window_left = 3;
   bottom_right = plan_of(d);
@@ -443,7 +444,7 @@ TEST_CASE("misuse: what does not fit a stream is refused, and nothing is written
   CHECK(memory.untouched());
 
   const PieceArgs piece(test, {0, 70});
-  const auto push = [&](const fovea_plan* with, fovea_state* into, const fovea_attention_args& args) {
+  const auto push = [&](const fovea_attention_plan* with, fovea_stream_state* into, const fovea_attention_args& args) {
     return fovea_stream_push(with, into, &args, workspace.as<void>(), workspace_bytes);
   };
   CHECK(push(&plan, state, piece.args) == FOVEA_ERR_STATE);  // there is none
@@ -491,12 +492,13 @@ TEST_CASE("misuse: what does not fit a stream is refused, and nothing is written
   CHECK(fovea_stream_merge(&plan, state, state) == FOVEA_ERR_OVERLAP);
   CHECK(fovea_stream_merge(&plan, state, nullptr) == FOVEA_ERR_NULL);
   CHECK(fovea_stream_merge(&plan, nullptr, state) == FOVEA_ERR_NULL);
-  CHECK(fovea_stream_merge(nullptr, state, before.as<fovea_state>()) == FOVEA_ERR_NULL);
-  CHECK(fovea_stream_merge(&no_plan, state, before.as<fovea_state>()) == FOVEA_ERR_PLAN);
-  for (uint32_t fovea_state::* const field : {&fovea_state::magic, &fovea_state::batch, &fovea_state::q_tokens}) {
-    before.as<fovea_state>()->*field -= 1;
-    CHECK(fovea_stream_merge(&plan, state, before.as<fovea_state>()) == FOVEA_ERR_STATE);
-    before.as<fovea_state>()->*field += 1;
+  CHECK(fovea_stream_merge(nullptr, state, before.as<fovea_stream_state>()) == FOVEA_ERR_NULL);
+  CHECK(fovea_stream_merge(&no_plan, state, before.as<fovea_stream_state>()) == FOVEA_ERR_PLAN);
+  for (uint32_t fovea_stream_state::* const field :
+       {&fovea_stream_state::magic, &fovea_stream_state::batch, &fovea_stream_state::q_tokens}) {
+    before.as<fovea_stream_state>()->*field -= 1;
+    CHECK(fovea_stream_merge(&plan, state, before.as<fovea_stream_state>()) == FOVEA_ERR_STATE);
+    before.as<fovea_stream_state>()->*field += 1;
   }
 
   test.fill_outputs();

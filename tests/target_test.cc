@@ -128,7 +128,7 @@ TEST_CASE("target: a number that is no target, or one that is not here, is refus
   AttentionCase test{Problem()};
   for (const uint32_t unknown : kUnknownTargets) {
     test.desc.target = enum_of<fovea_target>(unknown);
-    CHECK(fovea_plan_init(&test.plan, &test.desc) == FOVEA_ERR_ENUM);
+    CHECK(fovea_attention_plan_init(&test.plan, &test.desc) == FOVEA_ERR_ENUM);
   }
   std::vector<fovea_target> here;
   for (uint32_t i = 0; i < fovea_target_count(); ++i) here.push_back(fovea_target_at(i));
@@ -137,7 +137,7 @@ TEST_CASE("target: a number that is no target, or one that is not here, is refus
     const bool alone = target == FOVEA_TARGET_XSIMD && std::string(fovea_target_backend(here[0])) == "xsimd";
     const bool is_here = alone || std::count(here.begin(), here.end(), target) != 0;
     test.desc.target = target;
-    CHECK(fovea_plan_init(&test.plan, &test.desc) == (is_here ? FOVEA_OK : FOVEA_ERR_TARGET));
+    CHECK(fovea_attention_plan_init(&test.plan, &test.desc) == (is_here ? FOVEA_OK : FOVEA_ERR_TARGET));
   }
 }
 
@@ -209,15 +209,16 @@ TEST_CASE("target: one that extends another is there where the processor has wha
     INFO(fovea_target_name(row.target));
     AttentionCase test(problem);
     test.desc.processor_features = platform::processor_features();
-    CHECK(fovea_workspace_bytes_for(&test.desc, row.target) == fovea_workspace_bytes_for(&test.desc, row.extended));
-    CHECK(fovea_workspace_bytes_for(&test.desc, row.target) > 0);
+    CHECK(fovea_attention_workspace_bytes_for(&test.desc, row.target) ==
+          fovea_attention_workspace_bytes_for(&test.desc, row.extended));
+    CHECK(fovea_attention_workspace_bytes_for(&test.desc, row.target) > 0);
     const char* backend = fovea_target_backend(row.target);
     REQUIRE((backend != nullptr) == (fovea_target_backend(row.extended) != nullptr));
     if (backend) CHECK(std::string(backend) == fovea_target_backend(row.extended));
 
     test.desc.target = row.target;
     const bool available = is_here(row.extended) && row.has();
-    REQUIRE(fovea_plan_init(&test.plan, &test.desc) == (available ? FOVEA_OK : FOVEA_ERR_TARGET));
+    REQUIRE(fovea_attention_plan_init(&test.plan, &test.desc) == (available ? FOVEA_OK : FOVEA_ERR_TARGET));
     if (!available) continue;
     REQUIRE(test.run({row.extended}) == "");
     const Outputs wanted = test.outputs();
@@ -263,7 +264,7 @@ TEST_CASE("target: kernels for processors that run instructions in order have th
     test.desc.processor_features = FOVEA_FEATURE_NEON_IN_ORDER;  // any AArch64 processor runs them
     if (!kInOrderBeside) {
       test.desc.target = FOVEA_TARGET_NEON_IN_ORDER;
-      CHECK(fovea_plan_init(&test.plan, &test.desc) == FOVEA_ERR_TARGET);
+      CHECK(fovea_attention_plan_init(&test.plan, &test.desc) == FOVEA_ERR_TARGET);
       continue;
     }
     REQUIRE(test.run({FOVEA_TARGET_NEON}) == "");
@@ -303,7 +304,7 @@ TEST_CASE("target: processor_features make targets available on AArch64, and are
   for (uint64_t features = 0; features < 8; ++features) {
     INFO("features " << features);
     test.desc.processor_features = features, test.desc.target = FOVEA_TARGET_BEST;
-    REQUIRE(fovea_plan_init(&test.plan, &test.desc) == FOVEA_OK);
+    REQUIRE(fovea_attention_plan_init(&test.plan, &test.desc) == FOVEA_OK);
     fovea_target best = fovea_target_at(0);
     uint64_t has = 0;
     if (is_here(FOVEA_TARGET_NEON)) {
@@ -320,7 +321,7 @@ TEST_CASE("target: processor_features make targets available on AArch64, and are
     CHECK(test.plan.desc.processor_features == features);
     const auto status_of = [&](fovea_target target) {
       test.desc.target = target;
-      return fovea_plan_init(&test.plan, &test.desc);
+      return fovea_attention_plan_init(&test.plan, &test.desc);
     };
     const auto if_has = [&](uint64_t needed) { return (has & needed) == needed ? FOVEA_OK : FOVEA_ERR_TARGET; };
     CHECK(status_of(FOVEA_TARGET_NEON_DOTPROD) == if_has(1));

@@ -52,7 +52,7 @@ void check_pair(const TensorCase& c, fovea_target target, bool product) {
   const bool same_size = (c.y == FOVEA_F32) == ((c.in_place == 1 ? c.a : c.b) == FOVEA_F32);
   Rows* const y = c.in_place == 0 || !same_size ? &separate : c.in_place == 1 ? &a : &b;
   a.draw(c.seed), b.draw(c.seed + 1);
-  auto args = with_counts<fovea_pair_args>(c, *y, target);
+  auto args = with_counts<fovea_binary_args>(c, *y, target);
   args.y_dtype = c.y;
   args.a = a.in(), args.b = b.in(), args.a_dtype = c.a, args.b_dtype = c.b;
   std::vector<float> want;
@@ -133,7 +133,7 @@ TEST_CASE("tensors: NaN and infinity in sums, products and means", "[short]") {
   const float a[4] = {kNaN, kInfinity, kInfinity, 0}, b[4] = {1, 1, -kInfinity, kInfinity};
   for (const fovea_target target : targets()) {
     float y[4];
-    auto args = sized<fovea_pair_args>();
+    auto args = sized<fovea_binary_args>();
     args.target = target, args.batch = args.heads = args.tokens = 1, args.dim = 4;
     args.a.data = a, args.b.data = b, args.y.data = y;
     REQUIRE(fovea_add(&args) == FOVEA_OK);
@@ -230,7 +230,7 @@ TEST_CASE("tensors: every misuse has its status, and nothing is written", "[shor
   const auto untouched = [](const auto&) {
     return std::all_of(y, y + 96, [](float e) { return bits_of(e) == bits_of(7.0f); });
   };
-  using P = fovea_pair_args;
+  using P = fovea_binary_args;
   std::vector<Misuse<P>> pairs = {
       {"y's strides", FOVEA_ERR_STRIDE, [](auto& a) { a.y.token_stride = 3; }},
       {"y over a", FOVEA_ERR_OVERLAP, [](auto& a) { a.y.data = x + 1; }},

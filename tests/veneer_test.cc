@@ -35,7 +35,7 @@ struct SmallCall {
   fovea::View<float> key_view = fovea::heads_first(keys.data(), kKvHeads, kTokens, kDim);
   fovea::View<float> value_view = fovea::heads_first(values.data(), kKvHeads, kTokens, kDim);
   fovea::AttentionArgs args;
-  fovea::Workspace<kDim> workspace;
+  fovea::AttentionWorkspace<kDim> workspace;
 
   SmallCall() {
     const auto q_view = fovea::heads_first(q.data(), kQHeads, kTokens, kDim);
@@ -46,15 +46,15 @@ struct SmallCall {
   }
   static std::vector<float> rows(size_t heads) { return std::vector<float>(kBatch * heads * kTokens * kDim, 3e33f); }
   // What a call with this plan writes.
-  std::vector<float> run(const fovea::Plan& plan) {
+  std::vector<float> run(const fovea::AttentionPlan& plan) {
     out.assign(out.size(), 3e33f);
     REQUIRE(plan.run(args, workspace) == FOVEA_OK);
     return out;
   }
 };
 
-fovea::Plan plan_of(const fovea::AttentionDesc& desc) {
-  fovea::Plan plan;
+fovea::AttentionPlan plan_of(const fovea::AttentionDesc& desc) {
+  fovea::AttentionPlan plan;
   REQUIRE(plan.init(desc) == FOVEA_OK);
   return plan;
 }
@@ -108,7 +108,7 @@ TEST_CASE("veneer: structures begin all zero but for their size, and have the si
   STATIC_REQUIRE((args.out.data == nullptr && args.mask.kind == FOVEA_MASK_NONE && args.sinks == nullptr));
   constexpr fovea::SoftmaxArgs softmax;
   STATIC_REQUIRE(softmax.struct_bytes == sizeof(fovea_softmax_args));
-  STATIC_REQUIRE((softmax.out == nullptr && softmax.axis == 0 && softmax.mask == nullptr));
+  STATIC_REQUIRE((softmax.y == nullptr && softmax.axis == 0 && softmax.mask == nullptr));
 }
 
 TEST_CASE("veneer: a view finds every element where its layout says that it lies", "[veneer][short]") {
@@ -158,15 +158,16 @@ TEST_CASE("veneer: the layout of the arrays does not change a bit of the output"
 
 TEST_CASE("veneer: a plan answers as the functions of C do", "[veneer][short]") {
   const fovea::AttentionDesc desc = small_desc();
-  fovea::Plan plan = plan_of(desc);
-  fovea_plan c_plan;
-  REQUIRE(fovea_plan_init(&c_plan, &desc) == FOVEA_OK);
+  fovea::AttentionPlan plan = plan_of(desc);
+  fovea_attention_plan c_plan;
+  REQUIRE(fovea_attention_plan_init(&c_plan, &desc) == FOVEA_OK);
 
-  CHECK(plan.workspace_bytes() == fovea_workspace_bytes(&c_plan));
+  CHECK(plan.workspace_bytes() == fovea_attention_workspace_bytes(&c_plan));
   CHECK(plan.target() == c_plan.desc.target);
-  CHECK(fovea_workspace_bytes(&plan.get()) == plan.workspace_bytes());
+  CHECK(fovea_attention_workspace_bytes(&plan.get()) == plan.workspace_bytes());
   char text[200], c_text[200];
-  CHECK(plan.describe(kTokens, kTokens, text) == fovea_plan_describe(&c_plan, kTokens, kTokens, c_text, sizeof c_text));
+  CHECK(plan.describe(kTokens, kTokens, text) ==
+        fovea_attention_plan_describe(&c_plan, kTokens, kTokens, c_text, sizeof c_text));
   CHECK(std::string(text) == c_text);
 
   fovea::AttentionDesc wrong = desc;
@@ -175,28 +176,28 @@ TEST_CASE("veneer: a plan answers as the functions of C do", "[veneer][short]") 
 }
 
 TEST_CASE("veneer: a plan that was never made refuses to run", "[veneer][short]") {
-  const fovea::Plan plan;
+  const fovea::AttentionPlan plan;
   CHECK(plan.workspace_bytes() == 0);
-  fovea::Workspace<kDim> workspace;
+  fovea::AttentionWorkspace<kDim> workspace;
   CHECK(plan.run(fovea::AttentionArgs(), workspace) == FOVEA_ERR_PLAN);
 }
 
 TEST_CASE("veneer: a static workspace is aligned and as large as any plan of its dimensions wants", "[veneer][short]") {
-  STATIC_REQUIRE(alignof(fovea::Workspace<kDim>) == FOVEA_WORKSPACE_ALIGNMENT);
-  fovea::Workspace<kDim> workspace;
-  fovea::Plan plan = plan_of(small_desc());
+  STATIC_REQUIRE(alignof(fovea::AttentionWorkspace<kDim>) == FOVEA_WORKSPACE_ALIGNMENT);
+  fovea::AttentionWorkspace<kDim> workspace;
+  fovea::AttentionPlan plan = plan_of(small_desc());
   CHECK(fovea::Span<std::byte>(workspace).size() >= plan.workspace_bytes());
   CHECK(fovea::Span<std::byte>(workspace).data() == workspace.bytes);
 }
 
 TEST_CASE("veneer: memory is as large as is asked, and aligned, also in an array", "[veneer][short]") {
-  static fovea::Memory<FOVEA_STATE_BYTES(3, 5)> memory[2];
-  STATIC_REQUIRE(sizeof memory[0].bytes == FOVEA_STATE_BYTES(3, 5));
-  STATIC_REQUIRE(FOVEA_STATE_BYTES(3, 5) % FOVEA_WORKSPACE_ALIGNMENT != 0);
+  static fovea::Memory<FOVEA_STREAM_STATE_BYTES(3, 5)> memory[2];
+  STATIC_REQUIRE(sizeof memory[0].bytes == FOVEA_STREAM_STATE_BYTES(3, 5));
+  STATIC_REQUIRE(FOVEA_STREAM_STATE_BYTES(3, 5) % FOVEA_WORKSPACE_ALIGNMENT != 0);
   for (auto& part : memory) {
     CHECK(reinterpret_cast<uintptr_t>(part.bytes) % FOVEA_WORKSPACE_ALIGNMENT == 0);
     CHECK(fovea::Span<std::byte>(part).data() == part.bytes);
-    CHECK(fovea::Span<std::byte>(part).size() == FOVEA_STATE_BYTES(3, 5));
+    CHECK(fovea::Span<std::byte>(part).size() == FOVEA_STREAM_STATE_BYTES(3, 5));
   }
 }
 
@@ -223,14 +224,14 @@ TEST_CASE("veneer: softmax of spans is softmax of C, at its scale", "[veneer][sh
   const std::vector<float> in = {0.5f, -1.0f, 2.0f, 0.25f, 1.5f};
   std::vector<float> out(in.size()), of_spans(in.size());
   fovea::SoftmaxArgs args;
-  args.in = in.data(), args.out = out.data();
-  args.in_axis_stride = args.out_axis_stride = 1, args.outer = args.inner = 1, args.axis = in.size();
+  args.x = in.data(), args.y = out.data();
+  args.x_axis_stride = args.y_axis_stride = 1, args.outer = args.inner = 1, args.axis = in.size();
   for (const float scale : {1.0f, 3.0f}) {
     args.scale = scale, out.assign(in.size(), 0);
-    check_same(out, args, [](const auto& a) { return fovea::softmax(a); }, fovea_softmax_f32);
+    check_same(out, args, [](const auto& a) { return fovea::softmax(a); }, fovea_softmax);
     REQUIRE(fovea::softmax(of_spans, in, scale) == FOVEA_OK);
     CHECK(of_spans == out);
-    check_same(out, args, [](const auto& a) { return fovea::log_softmax(a); }, fovea_log_softmax_f32);
+    check_same(out, args, [](const auto& a) { return fovea::log_softmax(a); }, fovea_log_softmax);
     of_spans = in;
     REQUIRE(fovea::log_softmax(of_spans, of_spans, scale) == FOVEA_OK);
     CHECK(of_spans == out);
@@ -255,12 +256,12 @@ TEST_CASE("veneer: functions of rows of floats are those of C", "[veneer][short]
   };
   fovea::NormArgs norm;
   fovea::ActivationArgs activation;
-  fovea::RotateArgs rotate;
+  fovea::HadamardArgs rotate;
   norm.x.data = activation.x.data = rotate.x.data = x, activation.activation = FOVEA_ACTIVATION_SILU, rotate.seed = 5;
   same(norm, fovea::norm, fovea_norm);
   same(activation, fovea::activation, fovea_activation);
-  same(rotate, fovea::rotate, fovea_rotate_f32);
-  fovea::PairArgs pair;
+  same(rotate, fovea::hadamard, fovea_hadamard);
+  fovea::BinaryArgs pair;
   pair.a.data = pair.b.data = x;
   same(pair, fovea::add, fovea_add);
   same(pair, fovea::multiply, fovea_multiply);
@@ -276,14 +277,14 @@ TEST_CASE("veneer: functions of rows of floats are those of C", "[veneer][short]
   CHECK(fovea::rope_frequencies({}) == FOVEA_ERR_DIM);
   fovea::RopeArgs rope;
   rope.batch = rope.heads = rope.tokens = 1, rope.dim = 4, rope.layout = FOVEA_ROPE_HALF_SPLIT;
-  rope.turns = turns.data(), rope.position_offset = 2, rope.in.data = x, rope.out.data = y.data();
-  check_same(y, rope, fovea::rope, fovea_rope_f32);
+  rope.turns = turns.data(), rope.position_offset = 2, rope.x.data = x, rope.y.data = y.data();
+  check_same(y, rope, fovea::rope, fovea_rope);
 
   fovea::Conv1dArgs conv;
-  conv.batch = conv.channels = 1, conv.tokens = 4, conv.width = 2;
+  conv.batch = conv.channels = 1, conv.tokens = 4, conv.kernel_size = 2;
   conv.x_token_stride = conv.y_token_stride = conv.x_channel_stride = conv.y_channel_stride = 1;
   conv.weight = weight, conv.weight_stride = 2, conv.x = x, conv.y = y.data();
-  check_same(y, conv, fovea::conv1d, fovea_conv1d_f32);
+  check_same(y, conv, fovea::conv1d, fovea_conv1d);
   const std::uint32_t rows[2] = {1, 0};
   fovea::EmbeddingArgs embed;
   embed.tokens = embed.dim = embed.rows = 2;
@@ -308,7 +309,8 @@ TEST_CASE("veneer: the largest elements are as many as the span holds", "[veneer
 TEST_CASE("veneer: integer attention is that of C, and sets multipliers and shifts", "[veneer][short]") {
   fovea::IntegerAttentionArgs args;
   STATIC_REQUIRE(sizeof args == sizeof(fovea_integer_attention_args));
-  CHECK((args.struct_bytes == sizeof(fovea_integer_attention_args) && args.q.data == nullptr && args.out_zero == 0));
+  CHECK((args.struct_bytes == sizeof(fovea_integer_attention_args) && args.q.data == nullptr &&
+         args.out_zero_point == 0));
   REQUIRE(args.set_score(0.001) == FOVEA_OK);
   REQUIRE(args.set_out(1.5) == FOVEA_OK);
   CHECK((args.score_shift == -9 && args.out_multiplier == 3 << 29 && args.out_shift == 1));
@@ -317,7 +319,7 @@ TEST_CASE("veneer: integer attention is that of C, and sets multipliers and shif
   int8_t out[2] = {};
   args.batch = args.q_heads = args.kv_heads = args.q_tokens = args.kv_tokens = args.head_dim = 1, args.value_dim = 2;
   args.q.data = args.keys.data = codes, args.values.data = codes + 1, args.out.data = out;
-  alignas(FOVEA_WORKSPACE_ALIGNMENT) std::byte memory[FOVEA_INTEGER_WORKSPACE_BYTES(1, 2, 1)];
+  alignas(FOVEA_WORKSPACE_ALIGNMENT) std::byte memory[FOVEA_INTEGER_ATTENTION_WORKSPACE_BYTES(1, 2, 1)];
   CHECK(fovea::integer_attention_workspace_bytes(args) <= sizeof memory);
   REQUIRE(fovea::integer_attention(args, {memory, sizeof memory}) == FOVEA_OK);
   CHECK((out[0] == 30 && out[1] == 45));
@@ -338,7 +340,7 @@ struct DeltaProblem {
     for (size_t i = 0; i < k.size(); ++i) k[i] = element(0, 0, 0, 0, i);
     for (size_t i = 0; i < v.size(); ++i) v[i] = element(1, 0, 0, 0, i);
     args.batch = kBatch, args.q_heads = args.k_heads = args.v_heads = kHeads, args.tokens = kTokens;
-    args.key_dim = kKeys, args.value_dim = kValues, args.decay_dim = 1;
+    args.head_dim = kKeys, args.value_dim = kValues, args.decay_dim = 1;
     args.q = args.k = fovea::heads_first(k.data(), kHeads, kTokens, kKeys);
     args.v = fovea::heads_first(v.data(), kHeads, kTokens, kValues);
     args.out = fovea::heads_first(out.data(), kHeads, kTokens, kValues);
@@ -448,7 +450,7 @@ TEST_CASE("veneer: layers on int8 tensors are those of C", "[veneer][short]") {
   REQUIRE(norm.set_weight(0x1p-11) == FOVEA_OK);
   REQUIRE(norm.set_epsilon(0.01) == FOVEA_OK);
   same(norm, fovea::integer_norm, fovea_integer_norm);
-  fovea::IntegerPairArgs pair;
+  fovea::IntegerBinaryArgs pair;
   pair.a.data = pair.b.data = x;
   REQUIRE(pair.set_a(0.5) == FOVEA_OK);
   REQUIRE(pair.set_b(0.25) == FOVEA_OK);
@@ -497,22 +499,22 @@ TEST_CASE("veneer: statuses and targets have names", "[veneer][short]") {
 TEST_CASE("veneer: a stream is that of C, in memory of the caller's", "[veneer][short]") {
   fovea::AttentionDesc desc = small_desc();
   desc.causal = FOVEA_CAUSAL_NONE;
-  const fovea::Plan plan = plan_of(desc);
+  const fovea::AttentionPlan plan = plan_of(desc);
   constexpr size_t kRows = kBatch * kQHeads * kTokens;
-  CHECK(plan.state_bytes(kBatch, kTokens) == fovea_state_bytes(&plan.get(), kBatch, kTokens));
+  CHECK(plan.state_bytes(kBatch, kTokens) == fovea_stream_state_bytes(&plan.get(), kBatch, kTokens));
   SmallCall call;
   fovea::AttentionArgs& args = call.args;
   auto& workspace = call.workspace;
   const std::vector<float> out = call.run(plan);
 
   // The first two keys go into one state, the others into another, which travels as an image.
-  fovea::State<kRows, kDim> first_memory, other_memory, memory;
+  fovea::StreamState<kRows, kDim> first_memory, other_memory, memory;
   STATIC_REQUIRE(alignof(decltype(memory)) == FOVEA_WORKSPACE_ALIGNMENT);
   fovea::Stream first, other, arrived;
   REQUIRE(first.begin(plan, first_memory, kBatch, kTokens) == FOVEA_OK);
   REQUIRE(other.begin(plan, other_memory, kBatch, kTokens, 2) == FOVEA_OK);
   CHECK(other.next_key() == 2);
-  CHECK(other.state() == reinterpret_cast<const fovea_state*>(other_memory.bytes));
+  CHECK(other.state() == reinterpret_cast<const fovea_stream_state*>(other_memory.bytes));
   CHECK(first.state_bytes() == fovea::Span<std::byte>(memory).size());
   args.kv_tokens = 2;
   REQUIRE(first.push(args, workspace) == FOVEA_OK);
@@ -541,7 +543,7 @@ TEST_CASE("veneer: a stream is that of C, in memory of the caller's", "[veneer][
   CHECK(first.merge(arrived) == FOVEA_ERR_NULL);
   CHECK(arrived.export_to(image) == FOVEA_ERR_NULL);
   CHECK(arrived.begin(plan, {memory.bytes, 64}, kBatch, kTokens) == FOVEA_ERR_STATE);
-  CHECK(arrived.begin(fovea::Plan(), memory, kBatch, kTokens) == FOVEA_ERR_PLAN);
+  CHECK(arrived.begin(fovea::AttentionPlan(), memory, kBatch, kTokens) == FOVEA_ERR_PLAN);
 }
 
 TEST_CASE("veneer: a cache is that of C, in memory of the caller's", "[veneer][short]") {
@@ -556,7 +558,7 @@ TEST_CASE("veneer: a cache is that of C, in memory of the caller's", "[veneer][s
   CHECK(fovea::kv_cache_bytes(cache_desc) == fovea_kv_cache_bytes(&cache_desc));
   CHECK(fovea::kv_cache_bytes(cache_desc) <= kBytes);
 
-  fovea::Plan plan = plan_of(small_desc());
+  fovea::AttentionPlan plan = plan_of(small_desc());
   SmallCall call;
   fovea::AttentionArgs& args = call.args;
   const std::vector<float> out = call.run(plan);
@@ -611,7 +613,7 @@ TEST_CASE("veneer: a cache is that of C, in memory of the caller's", "[veneer][s
 TEST_CASE("veneer: a lambda is an executor", "[veneer][short]") {
   fovea::AttentionDesc desc = small_desc();
   desc.max_workers = 3;
-  const fovea::Plan plan = plan_of(desc);
+  const fovea::AttentionPlan plan = plan_of(desc);
   SmallCall call;
   fovea::AttentionArgs& args = call.args;
   const fovea_test::Guarded memory(plan.workspace_bytes(), FOVEA_WORKSPACE_ALIGNMENT, fovea_test::Placement::kEnd);
@@ -650,7 +652,7 @@ TEST_CASE("veneer: a lambda makes a block map, as a function of C does", "[venee
     ++asked;
     if (block.kv_head == 1 && block.first_key == 0) return FOVEA_BLOCK_HIDDEN;
     if (block.first_key >= block.first_query + block.queries) return FOVEA_BLOCK_HIDDEN;
-    return block.first_key + block.keys <= block.first_query + 1 ? FOVEA_BLOCK_SEEN : FOVEA_BLOCK_MIXED;
+    return block.first_key + block.keys <= block.first_query + 1 ? FOVEA_BLOCK_FULL : FOVEA_BLOCK_PARTIAL;
   };
   CHECK(fovea::block_map_count(args, causal) == 10 + 6);
   CHECK(asked == 2 * 4 * 4);
@@ -701,7 +703,7 @@ TEST_CASE("veneer: a modifier changes each element of a block, by its place, and
   const fovea::WeightModifier weights([](float x, const fovea::ScorePlace& at) { return 3 * x + number_of(at); });
   const fovea::Modifier both([](float x, const fovea::ScorePlace&) { return x + 1; },
                              [](float x, const fovea::ScorePlace&) { return x + 2; });
-  CHECK((scores.weights == nullptr && weights.scores == nullptr));
+  CHECK((scores.weight_mod == nullptr && weights.score_mod == nullptr));
 
   for (const bool rows_first : {false, true}) {
     for (uint32_t rows = 1; rows <= kMostRows; ++rows) {
@@ -719,10 +721,10 @@ TEST_CASE("veneer: a modifier changes each element of a block, by its place, and
         }
         const fovea_score_block block = {data.data(), row_stride, key_stride, rows, keys, 5,
                                          1,           heads,      tokens,     1000, 300,  0};
-        scores.scores(scores.self, &block);
-        weights.weights(weights.self, &block);
-        both.scores(both.self, &block);
-        both.weights(both.self, &block);
+        scores.score_mod(scores.self, &block);
+        weights.weight_mod(weights.self, &block);
+        both.score_mod(both.self, &block);
+        both.weight_mod(both.self, &block);
         CHECK(data == want);
       }
     }

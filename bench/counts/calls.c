@@ -9,7 +9,7 @@
  * layer for Q_TOKENS tokens, with KV_TOKENS outputs and DIM inputs; HEADS is 1. "q4_1", "q4_k", "q6_k": its weights. "codes":
  * its inputs and outputs are int8, too. "relu", "gelu": its activation.
  * "delta": linear attention by the gated delta rule, or with "general" by the general one, where each call continues the
- * one before: Q_TOKENS tokens, key_dim KV_TOKENS, value_dim DIM.
+ * one before: Q_TOKENS tokens, head_dim KV_TOKENS, value_dim DIM.
  * "layer_norm", "gelu": layer normalisation, with weights and biases, or an activation of HEADS x Q_TOKENS rows of DIM
  * elements; KV_TOKENS is 1. "integer_norm" and others: a layer of fovea/integer_layers.h for Q_TOKENS rows of DIM codes;
  * HEADS and KV_TOKENS are 1. "encoder": an encoder layer on int8 tensors, of Q_TOKENS tokens, with KV_TOKENS units between
@@ -53,8 +53,8 @@ static uint16_t key_halves[kMaxKeys], value_halves[kMaxKeys];
 static float key_scales[kMaxKeyRows], value_scales[kMaxKeyRows];
 /* Larger than any call needs. */
 static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char
-    workspace[FOVEA_I8_WORKSPACE_BYTES(kMaxDim, kMaxDim) + FOVEA_INTEGER_WORKSPACE_BYTES(kMaxDim, kMaxDim, 64) +
-              FOVEA_LINEAR_I8_WORKSPACE_BYTES(kMaxInputs)];
+    workspace[FOVEA_ATTENTION_I8_WORKSPACE_BYTES(kMaxDim, kMaxDim) +
+              FOVEA_INTEGER_ATTENTION_WORKSPACE_BYTES(kMaxDim, kMaxDim, 64) + FOVEA_LINEAR_I8_WORKSPACE_BYTES(kMaxInputs)];
 static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char
     delta_state[FOVEA_DELTA_STATE_BYTES(1, kMaxDeltaHeads, kMaxDim, kMaxDim, FOVEA_DELTA_GENERAL_DIM(kMaxDim))],
     delta_workspace[FOVEA_DELTA_GENERAL_WORKSPACE_BYTES(kMaxDim, 1)];
@@ -146,8 +146,8 @@ static fovea_status call_fovea(const struct naive_call* shape, const struct opti
   desc.target = options->target;
   /* So that TARGET can be any. */
   desc.processor_features = FOVEA_FEATURE_NEON_DOTPROD | FOVEA_FEATURE_NEON_I8MM | FOVEA_FEATURE_NEON_FP16;
-  fovea_plan plan;
-  fovea_status status = fovea_plan_init(&plan, &desc);
+  fovea_attention_plan plan;
+  fovea_status status = fovea_attention_plan_init(&plan, &desc);
 
   fovea_attention_args args;
   memset(&args, 0, sizeof args);
@@ -261,10 +261,10 @@ static fovea_status call_linear(const struct naive_call* shape, const struct opt
     args.x_dtype = args.y_dtype = FOVEA_I8;
     args.x = query_codes;
     args.x_scales = &x_scale;
-    args.x_zero = 3;
+    args.x_zero_point = 3;
     args.y = out_codes;
     args.y_scale = 0.03f * sqrtf((float)shape->dim);
-    args.y_zero = -5;
+    args.y_zero_point = -5;
   }
   args.activation = options->relu   ? FOVEA_ACTIVATION_RELU
                     : options->gelu ? FOVEA_ACTIVATION_GELU
@@ -276,15 +276,15 @@ static fovea_status call_linear(const struct naive_call* shape, const struct opt
 }
 
 static fovea_status call_delta(const struct naive_call* shape, const struct options* options, int calls) {
-  const int heads = shape->heads, tokens = shape->q_tokens, key_dim = shape->kv_tokens, value_dim = shape->dim;
+  const int heads = shape->heads, tokens = shape->q_tokens, head_dim = shape->kv_tokens, value_dim = shape->dim;
   const int rows = heads * tokens;
-  draw(queries, rows * key_dim, 1);
-  draw(keys, rows * key_dim, 2);
+  draw(queries, rows * head_dim, 1);
+  draw(keys, rows * head_dim, 2);
   draw(values, rows * value_dim, 3);
-  const int decay_dim = options->general ? key_dim : 1;
+  const int decay_dim = options->general ? head_dim : 1;
   draw(decays, rows * decay_dim, 4);
   draw(betas, rows, 5);
-  for (int i = 0; i < rows * key_dim; ++i) keys[i] *= 1 / sqrtf((float)key_dim); /* of length about 1 */
+  for (int i = 0; i < rows * head_dim; ++i) keys[i] *= 1 / sqrtf((float)head_dim); /* of length about 1 */
   for (int i = 0; i < rows * decay_dim; ++i) decays[i] = 0.05f * (decays[i] - 1.7f);
   for (int i = 0; i < rows; ++i) betas[i] = 0.5f + 0.25f * betas[i];
   fovea_delta_args args;
@@ -294,27 +294,27 @@ static fovea_status call_delta(const struct naive_call* shape, const struct opti
   args.rule = options->general ? FOVEA_DELTA_RULE_GENERAL : FOVEA_DELTA_RULE_GATED_DELTA;
   args.batch = 1;
   args.q_heads = args.k_heads = args.v_heads = (uint32_t)heads;
-  args.key_dim = (uint32_t)key_dim;
+  args.head_dim = (uint32_t)head_dim;
   args.value_dim = (uint32_t)value_dim;
-  args.decay_dim = options->general ? FOVEA_DELTA_GENERAL_DIM((uint32_t)key_dim) : 1;
+  args.decay_dim = options->general ? FOVEA_DELTA_GENERAL_DIM((uint32_t)head_dim) : 1;
   args.tokens = (uint32_t)tokens;
-  args.q = dense(shape->queries, tokens, key_dim);
-  args.k = dense(shape->keys, tokens, key_dim);
+  args.q = dense(shape->queries, tokens, head_dim);
+  args.k = dense(shape->keys, tokens, head_dim);
   args.v = dense(shape->values, tokens, value_dim);
   args.decay = dense(decays, tokens, decay_dim);
   args.beta = dense(betas, tokens, 1);
   if (options->general) { /* a and b are after the values */
-    float *const a = values + rows * value_dim, *const b = a + rows * key_dim;
-    for (int i = 0; i < rows * key_dim; ++i) a[i] = -keys[i], b[i] = 0.5f * keys[i];
-    args.a = dense(a, tokens, key_dim);
-    args.b = dense(b, tokens, key_dim);
+    float *const a = values + rows * value_dim, *const b = a + rows * head_dim;
+    for (int i = 0; i < rows * head_dim; ++i) a[i] = -keys[i], b[i] = 0.5f * keys[i];
+    args.a = dense(a, tokens, head_dim);
+    args.b = dense(b, tokens, head_dim);
   }
   args.out.data = shape->out;
   args.out.head_stride = (ptrdiff_t)tokens * value_dim;
   args.out.token_stride = value_dim;
   fovea_delta_state* const state = (fovea_delta_state*)(void*)delta_state;
   fovea_status status =
-      fovea_delta_begin(state, sizeof delta_state, 1, args.v_heads, args.key_dim, args.value_dim, args.decay_dim);
+      fovea_delta_begin(state, sizeof delta_state, 1, args.v_heads, args.head_dim, args.value_dim, args.decay_dim);
   for (; calls > 0 && status == FOVEA_OK; --calls) {
     status = fovea_delta(state, &args, delta_workspace, sizeof delta_workspace);
   }

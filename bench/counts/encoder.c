@@ -12,8 +12,8 @@ static int8_t to_heads[3 * kDim * kDim], from_heads[kDim * kDim], widen[kHidden 
 static float row_scales[3 * kDim + kHidden];
 static int32_t row_bias[3 * kDim + kHidden];
 static int16_t norm_weight[kDim], norm_bias[kDim];
-static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_LINEAR_I8_WORKSPACE_BYTES(kHidden) +
-                                                                   FOVEA_INTEGER_WORKSPACE_BYTES(kDim, kDim, kTokens)];
+static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char
+    workspace[FOVEA_LINEAR_I8_WORKSPACE_BYTES(kHidden) + FOVEA_INTEGER_ATTENTION_WORKSPACE_BYTES(kDim, kDim, kTokens)];
 /* One scale for all tensors, so that codes from -127 to 127 stand for -4 to 4. */
 static const float kScale = 4.0f / 127;
 
@@ -95,7 +95,7 @@ static fovea_status attend(int heads, int tokens, int head_dim) {
 }
 
 static fovea_status add(const int8_t* a, int8_t* to, int tokens, int dim) {
-  fovea_integer_pair_args args;
+  fovea_integer_binary_args args;
   memset(&args, 0, sizeof args);
   args.struct_bytes = sizeof args;
   args.batch = args.heads = 1;

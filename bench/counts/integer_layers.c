@@ -39,9 +39,9 @@ static fovea_status call_norm(fovea_norm_kind kind, int tokens, int dim, int cal
   return status;
 }
 
-static fovea_status call_pair(fovea_status (*call)(const fovea_integer_pair_args*), double factor, int tokens, int dim,
-                              int calls) {
-  fovea_integer_pair_args args;
+static fovea_status call_pair(fovea_status (*call)(const fovea_integer_binary_args*), double factor, int tokens,
+                              int dim, int calls) {
+  fovea_integer_binary_args args;
   SET_ROWS(args);
   args.a = input(a, dim);
   args.b = input(b, dim);

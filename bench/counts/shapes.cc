@@ -74,8 +74,8 @@ uint64_t attention(const Shape& s, bool causal) {
   desc.max_batch = 1;
   desc.max_q_tokens = s.q_tokens, desc.max_kv_tokens = s.kv_tokens;
   desc.causal = causal ? FOVEA_CAUSAL_BOTTOM_RIGHT : FOVEA_CAUSAL_NONE;
-  fovea_plan plan;
-  if (fovea_plan_init(&plan, &desc) != FOVEA_OK) return 0;
+  fovea_attention_plan plan;
+  if (fovea_attention_plan_init(&plan, &desc) != FOVEA_OK) return 0;
   fovea_attention_args args = {};
   args.struct_bytes = sizeof args;
   args.batch = 1;
@@ -83,7 +83,7 @@ uint64_t attention(const Shape& s, bool causal) {
   args.q = rows_of(queries, s.q_tokens, s.head_dim);
   args.kv.keys = rows_of(keys, s.kv_tokens, s.head_dim);
   args.kv.values = rows_of(values, s.kv_tokens, s.value_dim);
-  args.out = {out, 0, ptrdiff_t(s.q_tokens * s.value_dim), ptrdiff_t(s.value_dim)};
+  args.y = {out, 0, ptrdiff_t(s.q_tokens * s.value_dim), ptrdiff_t(s.value_dim)};
   const uint64_t begin = fovea::platform::clock_ticks();
   const fovea_status status = fovea_attention(&plan, &args, workspace, sizeof workspace);
   return status == FOVEA_OK ? fovea::platform::clock_ticks() - begin : 0;
@@ -99,9 +99,9 @@ uint64_t integer_attention(const Shape& s) {
   args.head_dim = s.head_dim, args.value_dim = s.value_dim;
   args.keys = rows_of(key_codes, s.kv_tokens, s.head_dim);
   args.values = rows_of(value_codes, s.kv_tokens, s.value_dim);
-  args.out.data = out_codes;
-  args.out.head_stride = ptrdiff_t(s.q_tokens * s.value_dim);
-  args.out.token_stride = ptrdiff_t(s.value_dim);
+  args.y.data = out_codes;
+  args.y.head_stride = ptrdiff_t(s.q_tokens * s.value_dim);
+  args.y.token_stride = ptrdiff_t(s.value_dim);
   if (fovea_integer_multiplier(0.001, &args.score_multiplier, &args.score_shift) != FOVEA_OK) return 0;
   if (fovea_integer_multiplier(1.0, &args.out_multiplier, &args.out_shift) != FOVEA_OK) return 0;
   uint64_t most = 0;
@@ -118,12 +118,12 @@ uint64_t integer_attention(const Shape& s) {
 uint64_t softmax(const Shape& s) {
   fovea_softmax_args args = {};
   args.struct_bytes = sizeof args;
-  args.in = keys, args.out = values;
+  args.x = keys, args.y = values;
   args.outer = s.q_tokens, args.axis = s.kv_tokens, args.inner = 1;
-  args.in_outer_stride = args.out_outer_stride = ptrdiff_t(s.kv_tokens);
-  args.in_axis_stride = args.out_axis_stride = 1;
+  args.x_outer_stride = args.y_outer_stride = ptrdiff_t(s.kv_tokens);
+  args.x_axis_stride = args.y_axis_stride = 1;
   const uint64_t begin = fovea::platform::clock_ticks();
-  const fovea_status status = fovea_softmax_f32(&args);
+  const fovea_status status = fovea_softmax(&args);
   return status == FOVEA_OK ? fovea::platform::clock_ticks() - begin : 0;
 }
 

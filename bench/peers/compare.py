@@ -144,7 +144,7 @@ class DeltaCase(RowsCase):
     def __init__(self, heads, tokens, dim, batch=1):
         super().__init__(f"{f'{batch}.' if batch > 1 else ''}{heads}x{tokens}x{dim}x{dim}",
                          4 * batch * heads * (dim * dim * (1.25 if tokens == 1 else 2) + tokens * (4 * dim + 2)),
-                         batch=batch, heads=heads, tokens=tokens, key_dim=dim, value_dim=dim)
+                         batch=batch, heads=heads, tokens=tokens, head_dim=dim, value_dim=dim)
         self.dim, self.flops = dim, 6 * batch * heads * tokens * dim * dim
 
     def inputs(self, random):
@@ -336,7 +336,7 @@ class FoveaDelta(Fovea):
         arrays = {name: fovea.arrays.view("out" if name == "out" else "in", np.moveaxis(array, 2, 1))
                   for name, array in zip(names, (out, *inputs))}
         args = fovea.c.structure("delta_args", rule="gated_delta", batch=case.batch, q_heads=case.heads, k_heads=case.heads,
-                                 v_heads=case.heads, key_dim=case.dim, value_dim=case.dim, decay_dim=1, tokens=case.tokens,
+                                 v_heads=case.heads, head_dim=case.dim, value_dim=case.dim, decay_dim=1, tokens=case.tokens,
                                  target=self.target, **arrays)
         counts = case.batch, case.heads, case.dim, case.dim, 1
         state = fovea.arrays.memory(fovea.c.call("fovea_delta_state_bytes", *counts))
@@ -411,11 +411,11 @@ class FoveaEncoder(Fovea):
                                  value_dim=q.shape[3], max_batch=1, max_q_tokens=case.tokens, max_kv_tokens=case.tokens,
                                  compute=self.compute, target=self.target, **options)
         plan = fovea.c.structure("plan")
-        fovea.c.call("fovea_plan_init", plan, desc)
+        fovea.c.call("fovea_attention_plan_init", plan, desc)
         args = fovea.c.structure("attention_args", batch=1, q_tokens=case.tokens, kv_tokens=case.tokens,
                                  q=fovea.arrays.view("in", q), out=fovea.arrays.view("out", out))
         args.kv.keys, args.kv.values = fovea.arrays.view("in", k), fovea.arrays.view("in", v)
-        workspace = fovea.arrays.memory(fovea.c.call("fovea_workspace_bytes", plan))
+        workspace = fovea.arrays.memory(fovea.c.call("fovea_attention_workspace_bytes", plan))
         keep = plan, args, workspace
         return lambda function=fovea.c.function("fovea_attention"), keep=keep: function(
             ctypes.addressof(plan), ctypes.addressof(args), workspace.ctypes.data, workspace.nbytes)

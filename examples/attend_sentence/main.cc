@@ -46,12 +46,12 @@ constexpr Shape kSmall = {4, 64, 64, 32}, kLarge = {8, 512, 512, 64};
 static_assert(kLarge.kv_tokens <= kNaiveMaxTokens && kLarge.dim <= kMaxHeadDim);
 constexpr size_t kLargeFloats = size_t{8} * 512 * 64;
 
-alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_WORKSPACE_BYTES(kMaxHeadDim, kMaxHeadDim)];
+alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_ATTENTION_WORKSPACE_BYTES(kMaxHeadDim, kMaxHeadDim)];
 float sentence_out[kHeads][kTokens][kHeadDim];
 float sentence_weights[kHeads][kTokens][kTokens];
 float speed_q[kLargeFloats], speed_k[kLargeFloats], speed_v[kLargeFloats], speed_out[kLargeFloats];
 
-fovea_status make_plan(fovea_plan* plan, const Shape& shape, fovea_target target) {
+fovea_status make_plan(fovea_attention_plan* plan, const Shape& shape, fovea_target target) {
   fovea_attention_desc desc = {};
   desc.struct_bytes = sizeof desc;
   desc.q_heads = desc.kv_heads = static_cast<uint32_t>(shape.heads);
@@ -61,7 +61,7 @@ fovea_status make_plan(fovea_plan* plan, const Shape& shape, fovea_target target
   desc.max_kv_tokens = static_cast<uint32_t>(shape.kv_tokens);
   desc.target = target;
   desc.processor_features = fovea::platform::processor_features();
-  return fovea_plan_init(plan, &desc);
+  return fovea_attention_plan_init(plan, &desc);
 }
 
 // The targets of this machine, best first.
@@ -178,7 +178,7 @@ void show_weights(const Console& console) {
 
 // Makes one call with weights as an output, and shows them. False when the call fails or its output is wrong.
 bool attend(const Console& console, fovea_target target) {
-  fovea_plan plan;
+  fovea_attention_plan plan;
   if (!works(make_plan(&plan, kSentenceShape, target))) return false;
   fovea_attention_args args = sentence_args();
   args.scores = {sentence_weights, kHeads * kTokens * kTokens, kTokens * kTokens, kTokens};
@@ -192,10 +192,11 @@ bool attend(const Console& console, fovea_target target) {
 
   const double difference = largest_difference();
   char description[512];
-  fovea_plan_describe(&plan, kTokens, kTokens, description, sizeof description);
+  fovea_attention_plan_describe(&plan, kTokens, kTokens, description, sizeof description);
   print_title(console, "The call");
   print_wrapped(console, description, "  ");
-  std::printf("  workspace: %zu bytes, given by the caller; nothing is allocated\n", fovea_workspace_bytes(&plan));
+  std::printf("  workspace: %zu bytes, given by the caller; nothing is allocated\n",
+              fovea_attention_workspace_bytes(&plan));
   std::printf("  largest difference from %s: %.1e (%s %.0e)\n", kReferenceBy, difference,
               difference <= kTolerance ? "allowed:" : "TOO MUCH, allowed:", kTolerance);
   return difference <= kTolerance;
@@ -213,7 +214,7 @@ bool compare_targets(const Console& console) {
   bool right = true;
   fovea_target target;
   for (uint32_t i = 0; (target = target_at(i)) != FOVEA_TARGET_BEST; ++i) {
-    fovea_plan plan;
+    fovea_attention_plan plan;
     if (!works(make_plan(&plan, kSentenceShape, target))) return false;
     const fovea_attention_args args = sentence_args();
     std::memset(sentence_out, 0, sizeof sentence_out);
@@ -229,7 +230,7 @@ bool compare_targets(const Console& console) {
 }
 
 // 10^9 operations a second of the call on random numbers, or of the naive loops if plan is null.
-double gflops(const Shape& shape, const fovea_plan* plan) {
+double gflops(const Shape& shape, const fovea_attention_plan* plan) {
   const fovea_attention_args args = make_args(shape, speed_out, speed_q, speed_k, speed_v);
   const double seconds = median_seconds([&] {
     if (plan) {
@@ -242,7 +243,7 @@ double gflops(const Shape& shape, const fovea_plan* plan) {
 }
 
 // A target that is named after its library has the probe of its vector width.
-double peak_gflops(const fovea_plan& plan) {
+double peak_gflops(const fovea_attention_plan& plan) {
   if (plan.desc.target != FOVEA_TARGET_XSIMD) return fovea::bench::fma_peak_gflops(plan.desc.target);
   const fovea_target by_width = plan.lanes == 16  ? FOVEA_TARGET_AVX512
                                 : plan.lanes == 8 ? FOVEA_TARGET_AVX2
@@ -275,7 +276,7 @@ bool show_speed(const Console& console) {
   bool packed = false;
   fovea_target target;
   for (uint32_t i = 0; (target = target_at(i)) != FOVEA_TARGET_BEST; ++i) {
-    fovea_plan small, large;
+    fovea_attention_plan small, large;
     if (!works(make_plan(&small, kSmall, target)) || !works(make_plan(&large, kLarge, target))) return false;
     double peak = peak_gflops(small);
     const double small_speed = gflops(kSmall, &small), large_speed = gflops(kLarge, &large);

@@ -12,7 +12,7 @@ namespace chat {
 
 struct CacheType {
   fovea_dtype dtype = FOVEA_I8;  // of keys and values; must be of integers with FOVEA_COMPUTE_I8
-  fovea_rotation rotation = FOVEA_ROTATION_NONE;
+  fovea_hadamard_rows rotation = FOVEA_HADAMARD_NONE;
   bool centered = false;  // keys without the mean of those of the first run. Scores then depend on how long that run is
 
   bool is_float() const { return dtype == FOVEA_F32 || dtype == FOVEA_F16; }
@@ -31,7 +31,7 @@ inline bool read_cache_type(const char* text, CacheType* type) {
     const std::string name = known.name;
     const bool centered = given == name + "-centered";
     if (given != name && given != name + "-rotated" && !centered) continue;
-    *type = {known.dtype, given == name ? FOVEA_ROTATION_NONE : FOVEA_ROTATION_BOTH, centered};
+    *type = {known.dtype, given == name ? FOVEA_HADAMARD_NONE : FOVEA_HADAMARD_BOTH, centered};
     return true;
   }
   return false;

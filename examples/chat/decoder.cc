@@ -95,7 +95,7 @@ fovea_status Decoder::plan(const Model& model, const Settings& settings) {
   d.max_kv_tokens = settings.context;
   d.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
   d.key_dtype = d.value_dtype = settings.cache.dtype;
-  d.rotation = settings.cache.rotation, d.rotation_seed = kRotationSeed;
+  d.hadamard = settings.cache.hadamard, d.hadamard_seed = kRotationSeed;
   d.compute = settings.compute;
   d.target = settings.target;
   d.processor_features = features_;
@@ -105,7 +105,7 @@ fovea_status Decoder::plan(const Model& model, const Settings& settings) {
     cache = {};
     cache.struct_bytes = sizeof cache;
     cache.key_dtype = cache.value_dtype = settings.cache.dtype;
-    cache.rotation = settings.cache.rotation, cache.rotation_seed = kRotationSeed;
+    cache.hadamard = settings.cache.hadamard, cache.hadamard_seed = kRotationSeed;
     cache.batch = 1;
     cache.kv_heads = model.kv_heads;
     cache.head_dim = cache.value_dim = model.head_dim;
@@ -220,10 +220,10 @@ fovea_status Decoder::find_center(float* center, const fovea_rope_args& rope, ui
   turn.heads = model_->kv_heads;
   turn.tokens = count;
   turn.dim = model_->head_dim;
-  turn.out = {heads_, 0, head, token};
-  turn.in = {k_, 0, head, token};
-  fovea_status status = fovea_rope_f32(&turn);
-  fovea_rotate_args rotate = {};
+  turn.y = {heads_, 0, head, token};
+  turn.x = {k_, 0, head, token};
+  fovea_status status = fovea_rope(&turn);
+  fovea_hadamard_args rotate = {};
   rotate.struct_bytes = sizeof rotate;
   rotate.target = settings_.target;
   rotate.batch = 1;
@@ -231,9 +231,9 @@ fovea_status Decoder::find_center(float* center, const fovea_rope_args& rope, ui
   rotate.tokens = count;
   rotate.dim = model_->head_dim;
   rotate.seed = kRotationSeed;
-  rotate.y = turn.out;
+  rotate.y = turn.y;
   rotate.x = {heads_, 0, head, token};
-  if (status == FOVEA_OK) status = fovea_rotate_f32(&rotate);
+  if (status == FOVEA_OK) status = fovea_hadamard(&rotate);
   const fovea_in keys = {heads_ + kv_dim(), 0, head, token};
   uint64_t tokens = 0;
   if (status != FOVEA_OK) return status;
@@ -254,7 +254,7 @@ fovea_status Decoder::attend(const Layer& layer, fovea_kv_cache* cache, uint32_t
   rope.layout = model_->rope_layout;
   rope.rotary_dim = model_->rotary_dim;
   rope.turns = turns_;
-  rope.positions = &first;
+  rope.first_positions = &first;
   if (centers_ != nullptr && first == 0) {
     status = find_center(centers_ + static_cast<size_t>(cache - caches_) * kv_dim(), rope, count);
     if (status != FOVEA_OK) return status;

@@ -273,7 +273,7 @@ int run(int count, char** arguments) {
   }
   fovea_status status = coarse.init(model, arithmetic, cache);
   if (status == FOVEA_OK && mode == "compare") {
-    status = plain.init(model, FOVEA_COMPUTE_F32, {FOVEA_F32, FOVEA_ROTATION_NONE, false});
+    status = plain.init(model, FOVEA_COMPUTE_F32, {FOVEA_F32, FOVEA_HADAMARD_NONE, false});
   }
   if (status != FOVEA_OK) return failed(arguments[2], fovea_status_string(status));
   if (mode == "greedy") return print_greedy(std::strtoul(arguments[5], nullptr, 10));

@@ -271,16 +271,16 @@ void test_scores(const char* name, const std::function<void(MadeModel&)>& change
     CacheType cache;
     double most;  // largest error, in units of the largest score
   };
-  const Case cases[] = {{FOVEA_COMPUTE_F32, {FOVEA_F32, FOVEA_ROTATION_NONE, false}, 1e-5},
-                        {FOVEA_COMPUTE_F32, {FOVEA_F32, FOVEA_ROTATION_BOTH, false}, 1e-5},
-                        {FOVEA_COMPUTE_F32, {FOVEA_F32, FOVEA_ROTATION_BOTH, true}, 1e-5},
-                        {FOVEA_COMPUTE_F32, {FOVEA_F16, FOVEA_ROTATION_NONE, false}, 2e-3},
-                        {FOVEA_COMPUTE_F16, {FOVEA_F16, FOVEA_ROTATION_NONE, false}, 2e-2},
-                        {FOVEA_COMPUTE_F32, {FOVEA_I8, FOVEA_ROTATION_NONE, false}, 6e-2},
-                        {FOVEA_COMPUTE_F32, {FOVEA_I8, FOVEA_ROTATION_BOTH, false}, 0.12},
-                        {FOVEA_COMPUTE_I8, {FOVEA_I8, FOVEA_ROTATION_NONE, false}, 0.12},
-                        {FOVEA_COMPUTE_I8, {FOVEA_Q8_0, FOVEA_ROTATION_BOTH, false}, 0.12},
-                        {FOVEA_COMPUTE_I8, {FOVEA_Q8_0, FOVEA_ROTATION_BOTH, true}, 0.13}};
+  const Case cases[] = {{FOVEA_COMPUTE_F32, {FOVEA_F32, FOVEA_HADAMARD_NONE, false}, 1e-5},
+                        {FOVEA_COMPUTE_F32, {FOVEA_F32, FOVEA_HADAMARD_BOTH, false}, 1e-5},
+                        {FOVEA_COMPUTE_F32, {FOVEA_F32, FOVEA_HADAMARD_BOTH, true}, 1e-5},
+                        {FOVEA_COMPUTE_F32, {FOVEA_F16, FOVEA_HADAMARD_NONE, false}, 2e-3},
+                        {FOVEA_COMPUTE_F16, {FOVEA_F16, FOVEA_HADAMARD_NONE, false}, 2e-2},
+                        {FOVEA_COMPUTE_F32, {FOVEA_I8, FOVEA_HADAMARD_NONE, false}, 6e-2},
+                        {FOVEA_COMPUTE_F32, {FOVEA_I8, FOVEA_HADAMARD_BOTH, false}, 0.12},
+                        {FOVEA_COMPUTE_I8, {FOVEA_I8, FOVEA_HADAMARD_NONE, false}, 0.12},
+                        {FOVEA_COMPUTE_I8, {FOVEA_Q8_0, FOVEA_HADAMARD_BOTH, false}, 0.12},
+                        {FOVEA_COMPUTE_I8, {FOVEA_Q8_0, FOVEA_HADAMARD_BOTH, true}, 0.13}};
   for (const Case& c : cases) {
     Settings settings;
     settings.compute = c.compute;

@@ -50,7 +50,7 @@ void test_each_option() {
   check(o.sampling.temperature == 0.5f && o.sampling.top_k == 256 && o.sampling.top_p == 0.25f &&
             o.sampling.min_p == 0.0f && o.sampling.repeat_penalty == 1.125f && o.sampling.seed == UINT64_MAX,
         "the choice is not the one that was given");
-  check(o.compute == FOVEA_COMPUTE_F32 && o.cache.dtype == FOVEA_F16 && o.cache.rotation == FOVEA_ROTATION_NONE,
+  check(o.compute == FOVEA_COMPUTE_F32 && o.cache.dtype == FOVEA_F16 && o.cache.hadamard == FOVEA_HADAMARD_NONE,
         "arithmetic is not the one that was given");
   check(o.pages == MappedFile::Pages::kLarge, "pages are not those that were given");
 
@@ -63,10 +63,10 @@ void test_each_option() {
         "products of halves are not those that were given");
   Options rotated;
   check(read("--cache i4-rotated model", &rotated) && rotated.cache.dtype == FOVEA_I4 &&
-            rotated.cache.rotation == FOVEA_ROTATION_BOTH,
+            rotated.cache.hadamard == FOVEA_HADAMARD_BOTH,
         "a rotated cache is not the one that was given");
   check(!rotated.cache.centered && read("--cache q8_0-centered model", &rotated) && rotated.cache.dtype == FOVEA_Q8_0 &&
-            rotated.cache.rotation == FOVEA_ROTATION_BOTH && rotated.cache.centered,
+            rotated.cache.hadamard == FOVEA_HADAMARD_BOTH && rotated.cache.centered,
         "a centred cache is not the one that was given");
   Options literal;
   check(read("model -- --tokens", &literal) && is(literal.question, "--tokens"), "-- does not end the options");

@@ -21,13 +21,13 @@ fovea_status Sampler::weigh(const float* scores, const uint32_t* tokens, uint32_
   fovea_softmax_args args = {};
   args.struct_bytes = sizeof args;
   args.target = target_;
-  args.out = weights;
-  args.in = weights;
-  args.out_axis_stride = args.in_axis_stride = 1;
+  args.y = weights;
+  args.x = weights;
+  args.y_axis_stride = args.x_axis_stride = 1;
   args.outer = args.inner = 1;
   args.axis = count;
   args.scale = scale;
-  return fovea_softmax_f32(&args);
+  return fovea_softmax(&args);
 }
 
 fovea_status Sampler::choose(float* scores, uint32_t count, uint32_t* token) {

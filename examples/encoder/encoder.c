@@ -72,8 +72,9 @@ static float scale[TENSORS];
 
 #define LARGER(a, b) ((a) > (b) ? (a) : (b))
 static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[LARGER(
-    LARGER(FOVEA_WORKSPACE_BYTES(HEAD_DIM, HEAD_DIM), FOVEA_LINEAR_WORKSPACE_BYTES(HIDDEN, FOVEA_F32)),
-    LARGER(FOVEA_INTEGER_WORKSPACE_BYTES(HEAD_DIM, HEAD_DIM, TOKENS), FOVEA_LINEAR_I8_WORKSPACE_BYTES(HIDDEN)))];
+    LARGER(FOVEA_ATTENTION_WORKSPACE_BYTES(HEAD_DIM, HEAD_DIM), FOVEA_LINEAR_WORKSPACE_BYTES(HIDDEN, FOVEA_F32)),
+    LARGER(FOVEA_INTEGER_ATTENTION_WORKSPACE_BYTES(HEAD_DIM, HEAD_DIM, TOKENS),
+           FOVEA_LINEAR_I8_WORKSPACE_BYTES(HIDDEN)))];
 
 static fovea_status first_fault = FOVEA_OK;
 static void expect(fovea_status status) {
@@ -124,8 +125,8 @@ static void attend_f32(void) {
                                .max_batch = 1,
                                .max_q_tokens = TOKENS,
                                .max_kv_tokens = TOKENS};
-  fovea_plan plan;
-  expect(fovea_plan_init(&plan, &desc));
+  fovea_attention_plan plan;
+  expect(fovea_attention_plan_init(&plan, &desc));
   fovea_attention_args args = {.struct_bytes = sizeof args, .batch = 1, .q_tokens = TOKENS, .kv_tokens = TOKENS};
   args.q = (fovea_in){.data = f32[QKV][0], .head_stride = HEAD_DIM, .token_stride = ROW};
   args.kv.keys = (fovea_in){.data = f32[QKV][0] + DIM, .head_stride = HEAD_DIM, .token_stride = ROW};
@@ -147,7 +148,7 @@ static void gelu_f32(int y, int x) {
 }
 
 static void add_f32(int y, int a, int b) {
-  fovea_pair_args args = {.struct_bytes = sizeof args, .batch = 1, .heads = 1, .tokens = TOKENS, .dim = DIM};
+  fovea_binary_args args = {.struct_bytes = sizeof args, .batch = 1, .heads = 1, .tokens = TOKENS, .dim = DIM};
   args.y = (fovea_out){.data = f32[y], .token_stride = ROW};
   args.a = (fovea_in){.data = f32[a], .token_stride = ROW};
   args.b = (fovea_in){.data = f32[b], .token_stride = ROW};
@@ -258,7 +259,7 @@ static void gelu_i8(int y, int x) {
 }
 
 static void add_i8(int y, int a, int b) {
-  fovea_integer_pair_args args = {.struct_bytes = sizeof args, .batch = 1, .heads = 1, .tokens = TOKENS, .dim = DIM};
+  fovea_integer_binary_args args = {.struct_bytes = sizeof args, .batch = 1, .heads = 1, .tokens = TOKENS, .dim = DIM};
   args.y = (fovea_out){.data = int8[y], .token_stride = ROW};
   args.a = (fovea_in){.data = int8[a], .token_stride = ROW};
   args.b = (fovea_in){.data = int8[b], .token_stride = ROW};

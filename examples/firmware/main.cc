@@ -16,10 +16,10 @@ constexpr float kTolerance = 1e-5f;  // largest allowed difference from the refe
 constexpr float kInt8Tolerance = 0.03f;
 
 // All memory of the program.
-fovea_plan g_plan;
+fovea_attention_plan g_plan;
 fovea_attention_args g_args;
-alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char g_workspace[FOVEA_WORKSPACE_BYTES(kHeadDim, kHeadDim)];
-alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char g_state[FOVEA_STATE_BYTES(kHeads * kTokens, kHeadDim)];
+alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char g_workspace[FOVEA_ATTENTION_WORKSPACE_BYTES(kHeadDim, kHeadDim)];
+alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char g_state[FOVEA_STREAM_STATE_BYTES(kHeads * kTokens, kHeadDim)];
 float g_out[kHeads][kTokens][kHeadDim];
 fovea_status g_status;
 
@@ -27,7 +27,7 @@ fovea_status g_status;
 constexpr int kNumbers = kHeads * kTokens * kHeadDim;
 fovea_integer_attention_args g_int8_args;
 alignas(FOVEA_WORKSPACE_ALIGNMENT)
-    unsigned char g_int8_workspace[FOVEA_INTEGER_WORKSPACE_BYTES(kHeadDim, kHeadDim, kTokens)];
+    unsigned char g_int8_workspace[FOVEA_INTEGER_ATTENTION_WORKSPACE_BYTES(kHeadDim, kHeadDim, kTokens)];
 int8_t g_int8_q[kNumbers], g_int8_keys[kNumbers], g_int8_values[kNumbers], g_int8_out[kNumbers];
 float g_int8_out_scale;
 
@@ -53,12 +53,12 @@ fovea_status prepare() {
   g_args.q = array<fovea_in>(&kData.q[0][0][0]);
   g_args.kv.keys = array<fovea_in>(&kData.k[0][0][0]);
   g_args.kv.values = array<fovea_in>(&kData.v[0][0][0]);
-  return fovea_plan_init(&g_plan, &desc);
+  return fovea_attention_plan_init(&g_plan, &desc);
 }
 
 void attend() { g_status = fovea_attention(&g_plan, &g_args, g_workspace, sizeof g_workspace); }
 
-fovea_status push(fovea_state* state, uint32_t first_key, uint32_t keys) {
+fovea_status push(fovea_stream_state* state, uint32_t first_key, uint32_t keys) {
   fovea_attention_args piece = g_args;
   piece.kv_tokens = keys;
   piece.kv.keys.data = &kData.k[0][first_key][0];
@@ -67,7 +67,7 @@ fovea_status push(fovea_state* state, uint32_t first_key, uint32_t keys) {
 }
 
 void attend_in_pieces() {
-  fovea_state* const state = reinterpret_cast<fovea_state*>(g_state);
+  fovea_stream_state* const state = reinterpret_cast<fovea_stream_state*>(g_state);
   g_status = fovea_stream_begin(&g_plan, state, sizeof g_state, 1, kTokens, 0);
   if (g_status == FOVEA_OK) g_status = push(state, 0, kFirstPiece);
   if (g_status == FOVEA_OK) g_status = push(state, kFirstPiece, kTokens - kFirstPiece);

@@ -60,7 +60,8 @@ fovea::Status Model::attend(uint32_t layer) {
   const LayerWeights& weights = kWeights.layers[layer];
   RETURN_IF_ERROR(normalize(weights.attention_norm));
   fovea::RopeArgs rope;
-  rope.layout = FOVEA_ROPE_HALF_SPLIT, rope.rotary_dim = kRotaryDim, rope.turns = turns_, rope.positions = &position_;
+  rope.layout = FOVEA_ROPE_HALF_SPLIT, rope.rotary_dim = kRotaryDim, rope.turns = turns_,
+  rope.first_positions = &position_;
   fovea::MultiheadArgs args;
   args.batch = args.q_tokens = 1;
   args.x = fovea::tokens_of(normed_, 1, kDim);

@@ -27,7 +27,7 @@ class Model {
  private:
   static constexpr size_t kAttentionBytes =
       FOVEA_MULTIHEAD_I8_WORKSPACE_BYTES(kDim, kQHeads, kKvHeads, kHeadDim, 1, 1) +
-      FOVEA_I8_WORKSPACE_BYTES_FOR(kHeadDim, kHeadDim, kQHeads / kKvHeads);
+      FOVEA_ATTENTION_I8_WORKSPACE_BYTES_FOR(kHeadDim, kHeadDim, kQHeads / kKvHeads);
   static constexpr size_t kLinearBytes = FOVEA_LINEAR_I8_WORKSPACE_BYTES(kHidden);
 
   fovea::Status attend(uint32_t layer);

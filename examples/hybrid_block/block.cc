@@ -16,8 +16,9 @@ namespace {
 
 // One workspace for the calls of all layers, one after the other.
 constexpr size_t larger(size_t a, size_t b) { return a > b ? a : b; }
-fovea::Memory<larger(FOVEA_LINEAR_WORKSPACE_BYTES(kHidden, FOVEA_F32),
-                     larger(FOVEA_DELTA_WORKSPACE_BYTES(kKeyDim, 1), FOVEA_KV_WORKSPACE_BYTES(kHeadDim, kHeadDim)))>
+fovea::Memory<larger(
+    FOVEA_LINEAR_WORKSPACE_BYTES(kHidden, FOVEA_F32),
+    larger(FOVEA_DELTA_WORKSPACE_BYTES(kKeyDim, 1), FOVEA_ATTENTION_KV_WORKSPACE_BYTES(kHeadDim, kHeadDim)))>
     workspace;
 
 // y = weights x
@@ -65,8 +66,8 @@ fovea::Status turn(float* x, uint32_t heads, const uint64_t* turns, int64_t posi
   fovea::RopeArgs args;
   args.batch = args.tokens = 1, args.heads = heads, args.dim = kHeadDim, args.rotary_dim = kRotaryDim;
   args.layout = FOVEA_ROPE_HALF_SPLIT, args.turns = turns, args.position_offset = position;
-  args.in = fovea::tokens_first(x, 1, heads, kHeadDim);
-  args.out = fovea::tokens_first(x, 1, heads, kHeadDim);
+  args.x = fovea::tokens_first(x, 1, heads, kHeadDim);
+  args.y = fovea::tokens_first(x, 1, heads, kHeadDim);
   return fovea::rope(args);
 }
 
@@ -87,7 +88,7 @@ fovea::Status DeltaLayer::step(const DeltaWeights& w, const float (&x)[kDim], fl
   RETURN_IF_ERROR(product(w.decay, x, decay));
 
   fovea::Conv1dArgs conv;
-  conv.batch = conv.tokens = 1, conv.channels = kChannels, conv.width = kWidth, conv.silu = 1;
+  conv.batch = conv.tokens = 1, conv.channels = kChannels, conv.kernel_size = kWidth, conv.silu = 1;
   conv.x = conv.y = mixed;
   conv.x_token_stride = conv.y_token_stride = kChannels, conv.x_channel_stride = conv.y_channel_stride = 1;
   conv.weight = w.conv[0], conv.weight_stride = kWidth;
@@ -104,7 +105,7 @@ fovea::Status DeltaLayer::step(const DeltaWeights& w, const float (&x)[kDim], fl
   args.rule = FOVEA_DELTA_RULE_GATED_DELTA;
   args.batch = args.tokens = 1;
   args.q_heads = args.k_heads = kKeyHeads, args.v_heads = kValueHeads;
-  args.key_dim = kKeyDim, args.value_dim = kValueDim, args.decay_dim = 1;
+  args.head_dim = kKeyDim, args.value_dim = kValueDim, args.decay_dim = 1;
   args.q = fovea::tokens_first(mixed, 1, kKeyHeads, kKeyDim);
   args.k = fovea::tokens_first(mixed + kKeys, 1, kKeyHeads, kKeyDim);
   args.v = fovea::tokens_first(mixed + 2 * kKeys, 1, kValueHeads, kValueDim);

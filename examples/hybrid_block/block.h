@@ -36,7 +36,7 @@ class AttentionLayer {
  private:
   fovea::Memory<kCacheBytes> memory_;
   fovea::KvCache cache_;
-  fovea::Plan plan_;
+  fovea::AttentionPlan plan_;
   uint64_t turns_[kRotaryDim / 2];
 };
 

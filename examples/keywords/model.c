@@ -46,18 +46,18 @@ static fovea_status linear(Model* model, int8_t* y, uint32_t outputs, const int8
 
 /* x = norm(a + b) */
 static fovea_status add_and_normalize(Model* model, const Sum* weights, const int8_t* a, const int8_t* b) {
-  fovea_integer_pair_args add = {.struct_bytes = sizeof add,
-                                 .batch = 1,
-                                 .heads = 1,
-                                 .tokens = 1,
-                                 .dim = kDim,
-                                 .y.data = model->x,
-                                 .a.data = a,
-                                 .b.data = b,
-                                 .a_multiplier = weights->a.multiplier,
-                                 .a_shift = weights->a.shift,
-                                 .b_multiplier = weights->b.multiplier,
-                                 .b_shift = weights->b.shift};
+  fovea_integer_binary_args add = {.struct_bytes = sizeof add,
+                                   .batch = 1,
+                                   .heads = 1,
+                                   .tokens = 1,
+                                   .dim = kDim,
+                                   .y.data = model->x,
+                                   .a.data = a,
+                                   .b.data = b,
+                                   .a_multiplier = weights->a.multiplier,
+                                   .a_shift = weights->a.shift,
+                                   .b_multiplier = weights->b.multiplier,
+                                   .b_shift = weights->b.shift};
   RETURN_IF_ERROR(fovea_integer_add(&add));
   fovea_integer_norm_args norm = {.struct_bytes = sizeof norm,
                                   .norm = FOVEA_NORM_LAYER,

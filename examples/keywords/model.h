@@ -16,7 +16,7 @@ extern "C" {
 #define LARGER(a, b) ((a) > (b) ? (a) : (b))
 /* For the linear layer with most inputs, and for attention of one query. */
 #define MODEL_WORKSPACE_BYTES \
-  LARGER(FOVEA_LINEAR_I8_WORKSPACE_BYTES(kHidden), FOVEA_INTEGER_WORKSPACE_BYTES(kHeadDim, kHeadDim, 1))
+  LARGER(FOVEA_LINEAR_I8_WORKSPACE_BYTES(kHidden), FOVEA_INTEGER_ATTENTION_WORKSPACE_BYTES(kHeadDim, kHeadDim, 1))
 
 typedef struct Model {
   /* What a call needs while it runs. */

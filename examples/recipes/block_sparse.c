@@ -9,7 +9,7 @@
 
 enum { HEADS = 2, DIM = 32, BLOCK = 64, BLOCKS = 12, TOKENS = BLOCK * BLOCKS, MOST = HEADS * BLOCKS * BLOCKS };
 
-static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_WORKSPACE_BYTES(DIM, DIM)];
+static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_ATTENTION_WORKSPACE_BYTES(DIM, DIM)];
 static float q[HEADS][TOKENS][DIM], keys[HEADS][TOKENS][DIM], values[HEADS][TOKENS][DIM], out[HEADS][TOKENS][DIM];
 static uint32_t offsets[HEADS][BLOCKS + 1], blocks[MOST];
 static fovea_block_map map;
@@ -22,7 +22,7 @@ static int sees(int head, int block, int other) {
 static fovea_block_kind classify(void* self, const fovea_block* block) {
   (void)self;
   const int seen = sees((int)block->kv_head, (int)(block->first_query / BLOCK), (int)(block->first_key / BLOCK));
-  return seen ? FOVEA_BLOCK_SEEN : FOVEA_BLOCK_HIDDEN;
+  return seen ? FOVEA_BLOCK_FULL : FOVEA_BLOCK_HIDDEN;
 }
 
 static void make_map(void) {

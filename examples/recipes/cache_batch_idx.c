@@ -11,7 +11,7 @@ enum { Q_HEADS = 4, KV_HEADS = 2, DIM = 32, ENTRIES = 6, MOST = 128, BATCH = 3, 
 static const uint32_t cache_batch_idx[BATCH] = {4, 0, 5}, cache_seqlens[BATCH] = {100, 17, 128};
 static const uint32_t cache_leftpad[BATCH] = {0, 3, 70};
 
-static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_KV_WORKSPACE_BYTES(DIM, DIM)];
+static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_ATTENTION_KV_WORKSPACE_BYTES(DIM, DIM)];
 static float keys[ENTRIES][MOST][KV_HEADS][DIM], values[ENTRIES][MOST][KV_HEADS][DIM];
 static float q[BATCH][Q_HEADS][DIM], out[BATCH][Q_HEADS][DIM];
 static uint8_t lines[BATCH][MOST];

@@ -11,7 +11,7 @@
 
 enum { HEADS = 4, DIM = 16, WIDE = 2 * DIM, TOKENS = 150, TOKEN = HEADS * WIDE };
 
-static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_WORKSPACE_BYTES(DIM, WIDE)];
+static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_ATTENTION_WORKSPACE_BYTES(DIM, WIDE)];
 static float q[TOKENS][HEADS][2][DIM], keys[TOKENS][HEADS][2][DIM], values[TOKENS][HEADS][WIDE];
 static float first[TOKENS][HEADS][WIDE], second[TOKENS][HEADS][WIDE], out[TOKENS][HEADS][WIDE];
 static float lambdas[4][DIM], weight[WIDE]; /* what the model has learnt */

@@ -10,7 +10,7 @@ enum { HEADS = 4, DIM = 16, TOKENS = 240, TAPS = 8, LINE = 2 * TOKENS - 1, TOKEN
 
 static const int dilations[HEADS] = {1, 2, 4, 8};
 
-static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_WORKSPACE_BYTES(DIM, DIM)];
+static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_ATTENTION_WORKSPACE_BYTES(DIM, DIM)];
 static float q[TOKENS][HEADS][DIM], keys[TOKENS][HEADS][DIM], values[TOKENS][HEADS][DIM], out[TOKENS][HEADS][DIM];
 static uint8_t line[HEADS][LINE]; /* line[h][TOKENS - 1] is for distance 0 */
 

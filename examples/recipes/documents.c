@@ -14,7 +14,7 @@ enum { Q_BLOCK = 32, KV_BLOCK = 64, Q_BLOCKS = TOKENS / Q_BLOCK, BLOCKS = Q_BLOC
 
 static const uint32_t offsets[DOCUMENTS + 1] = {0, 60, 200, 380, 480, 680, 790, 880, TOKENS};
 
-static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_WORKSPACE_BYTES(DIM, DIM)];
+static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_ATTENTION_WORKSPACE_BYTES(DIM, DIM)];
 static float q[TOKENS][HEADS][DIM], keys[TOKENS][HEADS][DIM], values[TOKENS][HEADS][DIM], out[TOKENS][HEADS][DIM];
 static uint8_t mask[TOKENS][TOKENS];
 static uint32_t lists[Q_BLOCKS + 1], blocks[BLOCKS];

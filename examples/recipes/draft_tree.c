@@ -15,7 +15,7 @@ static const uint32_t contexts[BATCH] = {250, 90}, lengths[BATCH] = {250 + DRAFT
 /* For two texts: the parent of each guess; -1: the guess follows the context. */
 static const int32_t parents[BATCH][DRAFTS] = {{-1, -1, 0, 0, 1, 2, 5}, {-1, 0, 1, 1, 0, 4, -1}};
 
-static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_WORKSPACE_BYTES(DIM, DIM)];
+static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_ATTENTION_WORKSPACE_BYTES(DIM, DIM)];
 static float keys[BATCH][KV_HEADS][MOST][DIM], values[BATCH][KV_HEADS][MOST][DIM];
 static float q[BATCH][HEADS][DRAFTS][DIM], out[BATCH][HEADS][DRAFTS][DIM];
 

@@ -27,15 +27,15 @@ static int start(void* self, const fovea_kv_tile* tile) {
 static const fovea_loader loader = {.start = start};
 
 static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[1 << 20];
-static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char state_memory[FOVEA_STATE_BYTES(QUERIES, DIM)];
+static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char state_memory[FOVEA_STREAM_STATE_BYTES(QUERIES, DIM)];
 static float q[QUERIES][DIM], loaded[QUERIES][DIM], pushed[QUERIES][DIM], keys[TILE][DIM], values[TILE][DIM];
 
-static fovea_plan plan_of(fovea_kv_kind kind) {
+static fovea_attention_plan plan_of(fovea_kv_kind kind) {
   fovea_attention_desc desc = recipe_desc(1, DIM, 1, QUERIES);
   desc.max_kv_tokens = KEYS;
   desc.kv_kind = kind;
-  fovea_plan plan;
-  recipe_check(fovea_plan_init(&plan, &desc), "fovea_plan_init");
+  fovea_attention_plan plan;
+  recipe_check(fovea_attention_plan_init(&plan, &desc), "fovea_attention_plan_init");
   return plan;
 }
 
@@ -52,15 +52,15 @@ static fovea_attention_args args_of(uint32_t kv_tokens, float* out) {
 }
 
 static void attend_by_loader(void) {
-  const fovea_plan plan = plan_of(FOVEA_KV_LOAD);
+  const fovea_attention_plan plan = plan_of(FOVEA_KV_LOAD);
   fovea_attention_args args = args_of(KEYS, loaded[0]);
   args.kv.loader = &loader;
   recipe_check(fovea_attention(&plan, &args, workspace, sizeof workspace), "fovea_attention");
 }
 
 static void attend_by_stream(void) {
-  const fovea_plan plan = plan_of(FOVEA_KV_STRIDED);
-  fovea_state* const state = (fovea_state*)state_memory;
+  const fovea_attention_plan plan = plan_of(FOVEA_KV_STRIDED);
+  fovea_stream_state* const state = (fovea_stream_state*)state_memory;
   recipe_check(fovea_stream_begin(&plan, state, sizeof state_memory, 1, QUERIES, 0), "fovea_stream_begin");
   fovea_attention_args args = args_of(TILE, pushed[0]);
   args.kv = (fovea_kv_source){.keys = {keys, 0, 0, DIM}, .values = {values, 0, 0, DIM}};
@@ -74,7 +74,7 @@ static void attend_by_stream(void) {
 int main(int argc, char** argv) {
   (void)argv;
   RECIPE_FILL(flash_keys), RECIPE_FILL(flash_values), RECIPE_FILL(q);
-  const fovea_plan plan = plan_of(FOVEA_KV_LOAD);
+  const fovea_attention_plan plan = plan_of(FOVEA_KV_LOAD);
   const uint32_t block = plan.kernels[1].tile_rows * plan.kernels[1].tiles, times = (QUERIES + block - 1) / block;
   attend_by_loader();
   const unsigned by_loader = tiles_read;

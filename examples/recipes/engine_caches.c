@@ -16,7 +16,7 @@
 
 enum { BATCH = 2, Q_HEADS = 4, KV_HEADS = 2, GROUP = Q_HEADS / KV_HEADS, DIM = 64, TOKENS = 90, GROUPS = DIM / 32 };
 
-static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_KV_WORKSPACE_BYTES(DIM, DIM)];
+static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_ATTENTION_KV_WORKSPACE_BYTES(DIM, DIM)];
 static const uint32_t lengths[BATCH] = {TOKENS, 41};
 static float q[BATCH][Q_HEADS][DIM], out[BATCH][Q_HEADS][DIM];
 

@@ -12,8 +12,9 @@
 enum { HEADS = 2, DIM = 32, PROMPT = 200, OBSERVED = 16, BUDGET = 64, STEPS = 40, ALL = PROMPT + STEPS };
 
 static _Alignas(64) unsigned char memory[FOVEA_KV_CACHE_BYTES(FOVEA_F32, FOVEA_F32, HEADS, 1, PROMPT, DIM, DIM)];
-static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_KV_WORKSPACE_BYTES(DIM, DIM) +
-                                                                   FOVEA_KEY_MASS_WORKSPACE_BYTES(PROMPT, OBSERVED)];
+static _Alignas(
+    FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_ATTENTION_KV_WORKSPACE_BYTES(DIM, DIM) +
+                                                       FOVEA_ATTENTION_KEY_MASS_WORKSPACE_BYTES(PROMPT, OBSERVED)];
 static float q[ALL][HEADS][DIM], keys[ALL][HEADS][DIM], values[ALL][HEADS][DIM];
 static float out[OBSERVED][HEADS][DIM], mass[HEADS][PROMPT];
 

@@ -14,7 +14,7 @@ enum { HEADS = 2, DIM = 16, BATCH = 2, TOKENS = 40, TOKEN = HEADS * DIM };
 
 static const int padding[BATCH] = {0, 11};
 
-static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_WORKSPACE_BYTES(DIM, DIM)];
+static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_ATTENTION_WORKSPACE_BYTES(DIM, DIM)];
 static float q[BATCH][TOKENS][HEADS][DIM], out[BATCH][TOKENS][HEADS][DIM];
 static float keys[BATCH][TOKENS][HEADS][DIM], values[BATCH][TOKENS][HEADS][DIM];
 static float mask[BATCH][TOKENS][TOKENS];

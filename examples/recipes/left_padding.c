@@ -11,7 +11,7 @@ enum { HEADS = 4, DIM = 16, BATCH = 3, PROMPT = 90, MOST = 96, TOKEN = HEADS * D
 
 static const uint32_t padding[BATCH] = {25, 0, 71};
 
-static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_WORKSPACE_BYTES(DIM, DIM)];
+static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_ATTENTION_WORKSPACE_BYTES(DIM, DIM)];
 static float q[BATCH][PROMPT][HEADS][DIM], out[BATCH][PROMPT][HEADS][DIM];
 static float keys[BATCH][MOST][HEADS][DIM], values[BATCH][MOST][HEADS][DIM]; /* with room for what is generated */
 static float next_q[BATCH][HEADS][DIM], next_out[BATCH][HEADS][DIM];

@@ -16,7 +16,7 @@ enum { HEADS = 4, DIM = 16, TOKENS = 150, TOKEN = HEADS * DIM };
 static const float slopes[HEADS] = {0.25f, 0.0625f, 0.015625f, 0.00390625f};
 static const float cap = 0.5f, width = 12.0f;
 
-static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_WORKSPACE_BYTES(DIM, DIM)];
+static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_ATTENTION_WORKSPACE_BYTES(DIM, DIM)];
 static float q[TOKENS][HEADS][DIM], keys[TOKENS][HEADS][DIM], values[TOKENS][HEADS][DIM], out[TOKENS][HEADS][DIM];
 static float gates[HEADS][TOKENS];
 
@@ -34,8 +34,10 @@ static void gated_weights(void* self, const fovea_score_block* block) { (void)se
 typedef enum change { ALIBI, SOFTCAP, GAUSSIAN, GATE, CHANGES } change;
 
 static void attend(change which, int by_option) {
-  static const fovea_modifier modifiers[CHANGES] = {
-      {.scores = alibi_scores}, {.scores = capped_scores}, {.scores = gaussian_scores}, {.weights = gated_weights}};
+  static const fovea_modifier modifiers[CHANGES] = {{.score_mod = alibi_scores},
+                                                    {.score_mod = capped_scores},
+                                                    {.score_mod = gaussian_scores},
+                                                    {.weight_mod = gated_weights}};
   fovea_attention_desc desc = recipe_desc(HEADS, DIM, 1, TOKENS);
   desc.causal = FOVEA_CAUSAL_TOP_LEFT;
   if (by_option && which == SOFTCAP) desc.softcap = cap;

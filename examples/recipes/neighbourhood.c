@@ -16,7 +16,7 @@
 enum { HEADS = 2, DIM = 16, HEIGHT = 32, WIDTH = 16, KERNEL = 5, PIXELS = HEIGHT * WIDTH, TOKEN = HEADS * DIM };
 enum { BLOCK = 64, BLOCKS = PIXELS / BLOCK };
 
-static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_KV_WORKSPACE_BYTES(DIM, DIM)];
+static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_ATTENTION_KV_WORKSPACE_BYTES(DIM, DIM)];
 static float q[PIXELS][HEADS][DIM], keys[PIXELS][HEADS][DIM], values[PIXELS][HEADS][DIM], out[PIXELS][HEADS][DIM];
 static const recipe_arrays arrays = {q, keys, values, out, 0, DIM, TOKEN};
 static uint32_t pages[PIXELS][KERNEL];

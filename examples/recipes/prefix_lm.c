@@ -16,7 +16,7 @@ enum { TOKEN = HEADS * DIM, SEQUENCE = TOKENS * TOKEN };
 
 static const uint32_t prefixes[BATCH] = {70, 140};
 
-static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_WORKSPACE_BYTES(DIM, DIM)];
+static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_ATTENTION_WORKSPACE_BYTES(DIM, DIM)];
 static float q[BATCH][TOKENS][HEADS][DIM], keys[BATCH][TOKENS][HEADS][DIM], values[BATCH][TOKENS][HEADS][DIM];
 static float out[BATCH][TOKENS][HEADS][DIM];
 static uint8_t mask[BATCH][TOKENS][TOKENS];
@@ -33,7 +33,7 @@ static void attend_to_first(void) {
   fovea_attention_args args = recipe_args(&one, 2, TOKENS);
   args.q_offsets = q_offsets;
   args.kv_lengths = kv_lengths;
-  args.positions = positions;
+  args.first_positions = positions;
   recipe_attend(&desc, &args, workspace, sizeof workspace);
 }
 
@@ -42,7 +42,7 @@ static fovea_block_kind classify(void* self, const fovea_block* block) {
   (void)self;
   const uint32_t last_query = block->first_query + block->queries - 1, last_key = block->first_key + block->keys - 1;
   if (!sees(block->batch, last_query, block->first_key)) return FOVEA_BLOCK_HIDDEN;
-  return sees(block->batch, block->first_query, last_key) ? FOVEA_BLOCK_SEEN : FOVEA_BLOCK_MIXED;
+  return sees(block->batch, block->first_query, last_key) ? FOVEA_BLOCK_FULL : FOVEA_BLOCK_PARTIAL;
 }
 
 static void attend_to_batch(void) {

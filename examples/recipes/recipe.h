@@ -23,8 +23,8 @@ static inline void recipe_check(fovea_status status, const char* call) {
 /* Makes a plan and a call. */
 static inline void recipe_attend(const fovea_attention_desc* desc, const fovea_attention_args* args, void* workspace,
                                  size_t workspace_bytes) {
-  fovea_plan plan;
-  recipe_check(fovea_plan_init(&plan, desc), "fovea_plan_init");
+  fovea_attention_plan plan;
+  recipe_check(fovea_attention_plan_init(&plan, desc), "fovea_attention_plan_init");
   recipe_check(fovea_attention(&plan, args, workspace, workspace_bytes), "fovea_attention");
 }
 

@@ -9,7 +9,7 @@
 
 enum { HEADS = 4, DIM = 16, TOKENS = 150, BUCKETS = 32, FAR = 128, LINE = 2 * TOKENS - 1 };
 
-static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_WORKSPACE_BYTES(DIM, DIM)];
+static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_ATTENTION_WORKSPACE_BYTES(DIM, DIM)];
 static float q[TOKENS][HEADS][DIM], keys[TOKENS][HEADS][DIM], values[TOKENS][HEADS][DIM], out[TOKENS][HEADS][DIM];
 static float table[BUCKETS][HEADS]; /* what the model has learnt */
 static float line[HEADS][LINE];     /* line[h][TOKENS - 1] is for distance 0 */
@@ -41,7 +41,7 @@ static void attend(uint32_t first, uint32_t count, fovea_causal causal, int by_m
       line[h][TOKENS - 1 + d] = table[bucket(d, causal == FOVEA_CAUSAL_NONE)][h];
     }
   }
-  const fovea_modifier modifier = {.scores = causal == FOVEA_CAUSAL_NONE ? bias_encoder : bias_decoder};
+  const fovea_modifier modifier = {.score_mod = causal == FOVEA_CAUSAL_NONE ? bias_encoder : bias_decoder};
   fovea_attention_desc desc = recipe_desc(HEADS, DIM, 1, TOKENS);
   desc.causal = causal;
   desc.score = FOVEA_SCORE_DOT; /* T5 does not divide by sqrt(DIM) */

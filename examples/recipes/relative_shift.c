@@ -12,7 +12,7 @@
 
 enum { HEADS = 4, DIM = 16, TOKENS = 150, LINE = 2 * TOKENS - 1, TOKEN = HEADS * DIM };
 
-static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_WORKSPACE_BYTES(DIM, DIM)];
+static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_ATTENTION_WORKSPACE_BYTES(DIM, DIM)];
 static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char linear_workspace[FOVEA_LINEAR_WORKSPACE_BYTES(DIM, FOVEA_F32)];
 static float q[TOKENS][HEADS][DIM], keys[TOKENS][HEADS][DIM], values[TOKENS][HEADS][DIM], out[TOKENS][HEADS][DIM];
 static float u[HEADS][DIM], v[HEADS][DIM], r[LINE][HEADS][DIM]; /* what the model has learnt, r after its projection */

@@ -4,8 +4,8 @@
  * pairs.
  *
  * Halves: the first half of a row is turned by y, the second by x (EVA-02, Pixtral and most vision encoders, with pairs
- * in either layout). Two calls of fovea_rope_f32 on rows of half the length, each with the coordinates as
- * token_positions.
+ * in either layout). Two calls of fovea_rope on rows of half the length, each with the coordinates as
+ * position_ids.
  *
  * Pairs of the whole row: elements i and i + DIM / 2 are a pair, of which the first half is turned by y and the second
  * by x (Qwen2-VL's vision encoder). A table of cosines and sines with a row for each patch serves that in one call: a
@@ -18,7 +18,7 @@ enum { HEADS = 2, DIM = 32, HALF = DIM / 2, HEIGHT = 9, WIDTH = 12, TOKENS = HEI
 
 static const double base = 100;
 
-static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_WORKSPACE_BYTES(DIM, DIM)];
+static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_ATTENTION_WORKSPACE_BYTES(DIM, DIM)];
 static float q[TOKENS][HEADS][DIM], keys[TOKENS][HEADS][DIM], values[TOKENS][HEADS][DIM], out[TOKENS][HEADS][DIM];
 static float turned_q[TOKENS][HEADS][DIM], turned_keys[TOKENS][HEADS][DIM];
 static float cosines[TOKENS][HALF], sines[TOKENS][HALF];
@@ -38,12 +38,12 @@ static void turn_halves(float (*from)[HEADS][DIM], float (*to)[HEADS][DIM]) {
         .tokens = TOKENS,
         .dim = HALF,
         .layout = FOVEA_ROPE_INTERLEAVED,
-        .out = {to[0][0] + axis * HALF, 0, DIM, TOKEN},
-        .in = {from[0][0] + axis * HALF, 0, DIM, TOKEN},
+        .y = {to[0][0] + axis * HALF, 0, DIM, TOKEN},
+        .x = {from[0][0] + axis * HALF, 0, DIM, TOKEN},
         .turns = turns,
-        .token_positions = places[axis],
+        .position_ids = places[axis],
     };
-    recipe_check(fovea_rope_f32(&args), "fovea_rope_f32");
+    recipe_check(fovea_rope(&args), "fovea_rope");
   }
 }
 
@@ -64,14 +64,14 @@ static void turn_by_tables(float (*from)[HEADS][DIM], float (*to)[HEADS][DIM]) {
       .tokens = TOKENS,
       .dim = DIM,
       .layout = FOVEA_ROPE_HALF_SPLIT,
-      .out = {to, 0, DIM, TOKEN},
-      .in = {from, 0, DIM, TOKEN},
+      .y = {to, 0, DIM, TOKEN},
+      .x = {from, 0, DIM, TOKEN},
       .cos = cosines[0],
       .sin = sines[0],
       .table_stride = HALF,
       .table_positions = TOKENS,
   };
-  recipe_check(fovea_rope_f32(&args), "fovea_rope_f32");
+  recipe_check(fovea_rope(&args), "fovea_rope");
 }
 
 static void attend(void) {

@@ -13,7 +13,7 @@
 enum { HEADS = 2, DIM = 16, WINDOW = 8, SHIFT = WINDOW / 2, ACROSS = 3, SIDE = ACROSS * WINDOW, TOKEN = HEADS * DIM };
 enum { IN_WINDOW = WINDOW * WINDOW, WINDOWS = ACROSS * ACROSS, TOKENS = SIDE * SIDE, APART = 2 * WINDOW - 1 };
 
-static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_WORKSPACE_BYTES(DIM, DIM)];
+static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_ATTENTION_WORKSPACE_BYTES(DIM, DIM)];
 static float q[TOKENS][HEADS][DIM], keys[TOKENS][HEADS][DIM], values[TOKENS][HEADS][DIM], out[TOKENS][HEADS][DIM];
 static const recipe_arrays arrays = {q, keys, values, out, 0, DIM, TOKEN};
 static float table[APART][APART][HEADS]; /* what the model has learnt */
@@ -43,7 +43,7 @@ static void attend(void) {
   offsets[WINDOWS] = WINDOWS;
   const fovea_block_map map = {
       .q_block = IN_WINDOW, .kv_block = IN_WINDOW, .offsets = offsets, .blocks = blocks, .block_count = WINDOWS};
-  const fovea_modifier modifier = {.scores = modify};
+  const fovea_modifier modifier = {.score_mod = modify};
   const fovea_attention_desc desc = recipe_desc(HEADS, DIM, 1, TOKENS);
   fovea_attention_args args = recipe_args(&arrays, 1, TOKENS);
   args.block_map = &map;

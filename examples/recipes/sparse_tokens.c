@@ -14,7 +14,7 @@
 enum { HEADS = 8, LATENT = 32, ROTARY = 16, DIM = LATENT + ROTARY, TOKENS = 200, CHOSEN = 48 };
 enum { INDEX_HEADS = 4, INDEX_DIM = 16 };
 
-static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_KV_WORKSPACE_BYTES(DIM, LATENT)];
+static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_ATTENTION_KV_WORKSPACE_BYTES(DIM, LATENT)];
 static float q[TOKENS][HEADS][DIM], keys[TOKENS][DIM], out[TOKENS][HEADS][LATENT];
 static float index_q[TOKENS][INDEX_HEADS][INDEX_DIM], index_keys[TOKENS][INDEX_DIM], index_weights[TOKENS][INDEX_HEADS];
 static uint32_t lists[TOKENS][CHOSEN], lengths[TOKENS];

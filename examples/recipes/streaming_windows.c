@@ -5,7 +5,7 @@
  * chunk needs nothing of later chunks, so a stream has the outputs of the whole recording.
  *
  * Streaming: a ring of LEFT + CHUNK slots. Each chunk is appended, and its queries see all that the ring holds, without
- * causal limit, window or mask. hide_gone says that a query may miss frames that are gone. Memory does not grow.
+ * causal limit, window or mask. allow_evicted says that a query may miss frames that are gone. Memory does not grow.
  *
  * A whole recording: each chunk is a batch entry over the same arrays. The first chunks have fewer than LEFT frames
  * before them: all of these entries begin with the first frame, and kv_lengths ends them. The keys of each later chunk
@@ -17,7 +17,7 @@
 enum { HEADS = 4, DIM = 16, CHUNK = 8, LEFT = 32, CHUNKS = 20, TOKENS = CHUNKS * CHUNK, TOKEN = HEADS * DIM };
 enum { SEEN = LEFT + CHUNK, FIRST = LEFT / CHUNK }; /* the first chunks see fewer than LEFT frames before them */
 
-static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_KV_WORKSPACE_BYTES(DIM, DIM)];
+static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_ATTENTION_KV_WORKSPACE_BYTES(DIM, DIM)];
 static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char memory[FOVEA_KV_CACHE_BYTES(FOVEA_F32, FOVEA_F32, 1, HEADS,
                                                                                      SEEN, DIM, DIM)];
 static float q[TOKENS][HEADS][DIM], keys[TOKENS][HEADS][DIM], values[TOKENS][HEADS][DIM], out[TOKENS][HEADS][DIM];
@@ -33,7 +33,8 @@ static void attend_in_stream(void) {
       .max_tokens = SEEN, /* slots of the ring */
   };
   recipe_check(fovea_kv_cache_init(&cache, memory, sizeof memory), "fovea_kv_cache_init");
-  fovea_attention_desc desc = {.struct_bytes = sizeof desc, .q_heads = HEADS, .max_q_tokens = CHUNK, .hide_gone = 1};
+  fovea_attention_desc desc = {
+      .struct_bytes = sizeof desc, .q_heads = HEADS, .max_q_tokens = CHUNK, .allow_evicted = 1};
   recipe_check(fovea_kv_describe(&cache, &desc), "fovea_kv_describe");
   for (int first = 0; first < TOKENS; first += CHUNK) {
     const fovea_kv_append_args append = {.struct_bytes = sizeof append,

@@ -14,7 +14,7 @@ constexpr size_t kMultiheadBytes =
     std::max<size_t>({FOVEA_MULTIHEAD_WORKSPACE_BYTES(kWidth, kHeads, kHeads, kHeadDim, kTokens, kTokens, FOVEA_F32),
                       FOVEA_MULTIHEAD_WORKSPACE_BYTES(kWidth, kHeads, kHeads, kHeadDim, kTokens, kTokens, FOVEA_I8),
                       FOVEA_MULTIHEAD_I8_WORKSPACE_BYTES(kWidth, kHeads, kHeads, kHeadDim, kTokens, kTokens) +
-                          FOVEA_I8_WORKSPACE_BYTES(kHeadDim, kHeadDim)});
+                          FOVEA_ATTENTION_I8_WORKSPACE_BYTES(kHeadDim, kHeadDim)});
 constexpr size_t kLinearBytes =
     std::max<size_t>({FOVEA_LINEAR_WORKSPACE_BYTES(kHidden, FOVEA_F32), FOVEA_LINEAR_WORKSPACE_BYTES(kHidden, FOVEA_I8),
                       FOVEA_LINEAR_I8_WORKSPACE_BYTES(kHidden)});

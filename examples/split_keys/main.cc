@@ -19,7 +19,7 @@ State states[kMostParts];
 Workspace workspaces[kMostParts];
 
 struct Parts {
-  const fovea::Plan& plan;
+  const fovea::AttentionPlan& plan;
   uint32_t count;
   fovea::Stream streams[kMostParts];
   fovea::Status statuses[kMostParts];
@@ -33,7 +33,7 @@ void attend(void* arg, size_t index, uint32_t) {
 }
 
 // Runs all parts in parallel, then the tree of merges into the first.
-bool split(const fovea::Plan& plan, const fovea_executor& threads, uint32_t count) {
+bool split(const fovea::AttentionPlan& plan, const fovea_executor& threads, uint32_t count) {
   Parts parts = {plan, count, {}, {}};
   if (threads.run(threads.self, count, attend, &parts) != 0) return false;
   for (uint32_t i = 0; i < count; ++i) {
@@ -54,7 +54,7 @@ bool split(const fovea::Plan& plan, const fovea_executor& threads, uint32_t coun
 
 int main() {
   using namespace split_keys;
-  fovea::Plan plan;
+  fovea::AttentionPlan plan;
   if (!works(make_problem(&plan))) return 1;
   const fovea::platform::ThreadPool threads(fovea::platform::processor_threads());
   std::printf("%u keys, %u queries of %u heads over %u, on %u threads\n", kKeys, kQueries, kHeads, kKeyHeads,

@@ -14,7 +14,7 @@ namespace {
 
 using Bytes = fovea::Span<std::byte>;
 
-fovea::Plan plan;
+fovea::AttentionPlan plan;
 State state, left, right;
 Workspace workspace;
 std::byte image[sizeof(State)], reduced[sizeof(State)];

@@ -41,7 +41,7 @@ bool works(fovea::Status status) {
   return status == FOVEA_OK;
 }
 
-fovea::Status make_problem(fovea::Plan* plan) {
+fovea::Status make_problem(fovea::AttentionPlan* plan) {
   fill(&queries[0][0][0], sizeof queries / sizeof(float), 2.0f, 1);
   fill(&keys[0][0][0], sizeof keys / sizeof(float), 2.0f, 2);
   fill(&values[0][0][0], sizeof values / sizeof(float), 1.0f, 3);
@@ -55,13 +55,13 @@ fovea::Status make_problem(fovea::Plan* plan) {
 
 uint32_t part_begin(uint32_t index, uint32_t count) { return static_cast<uint32_t>(uint64_t{kKeys} * index / count); }
 
-fovea::Status attend_to_part(const fovea::Plan& plan, uint32_t first, uint32_t end, State* state, Workspace* scratch,
-                             fovea::Stream* stream) {
+fovea::Status attend_to_part(const fovea::AttentionPlan& plan, uint32_t first, uint32_t end, State* state,
+                             Workspace* scratch, fovea::Stream* stream) {
   const fovea::Status status = stream->begin(plan, *state, 1, kQueries, first);
   return status == FOVEA_OK ? stream->push(args_of(nullptr, first, end - first), *scratch) : status;
 }
 
-bool compare_with_whole_call(const fovea::Plan& plan, const fovea::Stream& stream, const char* what) {
+bool compare_with_whole_call(const fovea::AttentionPlan& plan, const fovea::Stream& stream, const char* what) {
   if (!works(plan.run(args_of(&whole[0][0][0], 0, kKeys), workspace))) return false;
   if (!works(stream.end(args_of(&merged[0][0][0], 0, 0), workspace))) return false;
   double largest = 0;

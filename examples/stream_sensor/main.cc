@@ -29,8 +29,8 @@ const char* const kAsked[kQuestions] = {"at any time", "about 15:00", "about 3:0
 // All memory of the program: nothing is allocated.
 float ring_keys[kRing][kKeyDim], ring_values[kRing][kValueDim];
 float questions[kQuestions][kKeyDim], answers[kQuestions][kValueDim];
-fovea::State<kQuestions, kValueDim> state;
-fovea::Workspace<kKeyDim, kValueDim> workspace;
+fovea::StreamState<kQuestions, kValueDim> state;
+fovea::AttentionWorkspace<kKeyDim, kValueDim> workspace;
 
 double time_of_day(uint64_t sample) { return static_cast<double>(sample % kDaySamples) / kDaySamples; }
 
@@ -112,7 +112,7 @@ int run() {
   desc.max_batch = 1, desc.max_q_tokens = kQuestions, desc.max_kv_tokens = kRing;
   desc.processor_features = fovea::platform::processor_features();
   desc.scale = 1.0f;  // the questions include their factor
-  fovea::Plan plan;
+  fovea::AttentionPlan plan;
   fovea::Stream stream;
   if (!works(plan.init(desc)) || !works(stream.begin(plan, state, 1, kQuestions))) return 1;
 

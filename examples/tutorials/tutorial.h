@@ -37,14 +37,14 @@ struct OneHead {
   }
 
   fovea::Status run() {
-    fovea::Plan plan;
+    fovea::AttentionPlan plan;
     const fovea::Status status = plan.init(desc);
     return status == FOVEA_OK ? plan.run(args, workspace) : status;
   }
 
   fovea::AttentionDesc desc;
   fovea::AttentionArgs args;
-  fovea::Workspace<kDim, kValueDim> workspace;
+  fovea::AttentionWorkspace<kDim, kValueDim> workspace;
 };
 
 // y = x W^T: a row of W for each output. W may be some columns of a wider matrix.

@@ -30,11 +30,11 @@ Drawn draw(Data data, uint64_t seed) {
 }
 
 // What the library makes of it over a cache. A centre is the mean of all keys.
-Numbers attend(const Drawn& d, fovea_dtype type, fovea_rotation rotation, bool centred) {
+Numbers attend(const Drawn& d, fovea_dtype type, fovea_hadamard_rows rotation, bool centred) {
   constexpr auto kRow = ptrdiff_t{kDim};
   Numbers center(kDim), turned = d.keys, room(size_t{kDim} * 64), out(d.q.size());
   if (centred) {
-    if (rotation != FOVEA_ROTATION_NONE) must(rotate_rows(turned.data(), kKeys, kDim, kSeed));
+    if (rotation != FOVEA_HADAMARD_NONE) must(rotate_rows(turned.data(), kKeys, kDim, kSeed));
     uint64_t count = 0;
     const fovea_in rows = {turned.data(), 0, 0, kRow};
     must(fovea_kv_center(center.data(), &count, &rows, 1, 1, kKeys, kDim));
@@ -42,7 +42,7 @@ Numbers attend(const Drawn& d, fovea_dtype type, fovea_rotation rotation, bool c
   auto cache = sized<fovea_kv_cache>();
   cache.key_dtype = cache.value_dtype = type;
   cache.batch = cache.kv_heads = 1, cache.head_dim = cache.value_dim = kDim, cache.max_tokens = kKeys;
-  cache.rotation = rotation, cache.rotation_seed = kSeed;
+  cache.hadamard = rotation, cache.hadamard_seed = kSeed;
   if (centred) cache.key_center = center.data();
   const Guarded memory(fovea_kv_cache_bytes(&cache), 64, Placement::kStart);
   must(fovea_kv_cache_init(&cache, memory.as<void>(), memory.bytes()));
@@ -54,8 +54,8 @@ Numbers attend(const Drawn& d, fovea_dtype type, fovea_rotation rotation, bool c
   auto desc = sized<fovea_attention_desc>();
   desc.q_heads = 1, desc.max_q_tokens = kQueries, desc.compute = FOVEA_COMPUTE_I8;
   must(fovea_kv_describe(&cache, &desc));
-  fovea_plan plan{};
-  must(fovea_plan_init(&plan, &desc));
+  fovea_attention_plan plan{};
+  must(fovea_attention_plan_init(&plan, &desc));
   const Guarded workspace(plan.workspace_bytes, 64, Placement::kStart);
   auto args = sized<fovea_attention_args>();
   args.q_tokens = kQueries;
@@ -101,7 +101,7 @@ bool show(const Row& row) {
     const std::vector<double> right = attend_in_double(drawn.q, drawn.keys, drawn.values, kDim);
     for (const double x : right) squares += x * x;
     for (size_t k = 0; k < 4; ++k) {
-      const fovea_rotation rotation = k % 2 != 0 ? FOVEA_ROTATION_BOTH : FOVEA_ROTATION_NONE;
+      const fovea_hadamard_rows rotation = k % 2 != 0 ? FOVEA_HADAMARD_BOTH : FOVEA_HADAMARD_NONE;
       const Numbers got = attend(drawn, row.type, rotation, k >= 2);
       for (size_t e = 0; e < got.size(); ++e) errors[k] += (double{got[e]} - right[e]) * (double{got[e]} - right[e]);
     }

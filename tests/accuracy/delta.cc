@@ -24,9 +24,9 @@ constexpr Rule kRules[] = {
     {"general", FOVEA_DELTA_RULE_GENERAL, true},
 };
 
-// One head: q, k, a, b and decay are [tokens][key_dim], v is [tokens][kValueDim].
+// One head: q, k, a, b and decay are [tokens][head_dim], v is [tokens][kValueDim].
 struct Data {
-  uint32_t key_dim;
+  uint32_t head_dim;
   Numbers q, k, v, a, b, decay, beta;
 };
 
@@ -39,9 +39,9 @@ void normalise_rows(Numbers* x, uint32_t dim) {
 }
 
 // Keys have the norm 1. With the general rule a is a negated removal key, and b that key times rates from 0 to 1.
-Data draw(const Rule& rule, uint32_t key_dim, uint64_t seed) {
-  const size_t keys = size_t{kTokens} * key_dim;
-  Data data = {key_dim,
+Data draw(const Rule& rule, uint32_t head_dim, uint64_t seed) {
+  const size_t keys = size_t{kTokens} * head_dim;
+  Data data = {head_dim,
                normal(keys, seed),
                normal(keys, seed + 1),
                normal(size_t{kTokens} * kValueDim, seed + 2),
@@ -49,8 +49,8 @@ Data draw(const Rule& rule, uint32_t key_dim, uint64_t seed) {
                Numbers(keys),
                Numbers(rule.decay_per_key ? keys : kTokens),
                Numbers(kTokens)};
-  normalise_rows(&data.k, key_dim);
-  normalise_rows(&data.a, key_dim);
+  normalise_rows(&data.k, head_dim);
+  normalise_rows(&data.a, head_dim);
   for (size_t i = 0; i < keys; ++i) data.b[i] = -data.a[i] * random_uniform(seed + 4, i, 0, 1);
   for (size_t i = 0; i < data.decay.size(); ++i) data.decay[i] = random_uniform(seed + 5, i, -0.6f, 0);
   for (size_t i = 0; i < kTokens; ++i) data.beta[i] = random_uniform(seed + 6, i, 0, 1);
@@ -60,16 +60,16 @@ Data draw(const Rule& rule, uint32_t key_dim, uint64_t seed) {
 // The recurrence, a token at a time, in T.
 template <class T>
 std::vector<T> recurrence(const Rule& rule, const Data& data) {
-  const uint32_t key_dim = data.key_dim;
+  const uint32_t head_dim = data.head_dim;
   const bool general = rule.rule == FOVEA_DELTA_RULE_GENERAL;
   const bool delta = rule.rule == FOVEA_DELTA_RULE_DELTA || rule.rule == FOVEA_DELTA_RULE_GATED_DELTA;
   const bool decays = rule.rule != FOVEA_DELTA_RULE_LINEAR && rule.rule != FOVEA_DELTA_RULE_DELTA;
-  const T scale = 1 / std::sqrt(T(key_dim));
-  std::vector<T> s(size_t{key_dim} * kValueDim), out(size_t{kTokens} * kValueDim);
+  const T scale = 1 / std::sqrt(T(head_dim));
+  std::vector<T> s(size_t{head_dim} * kValueDim), out(size_t{kTokens} * kValueDim);
   for (size_t t = 0; t < kTokens; ++t) {
     std::vector<T> u(kValueDim), removed(kValueDim);
-    for (size_t i = 0; i < key_dim; ++i) {
-      const size_t at = t * key_dim + i;
+    for (size_t i = 0; i < head_dim; ++i) {
+      const size_t at = t * head_dim + i;
       const T g = decays ? std::exp(T(data.decay[rule.decay_per_key ? at : t])) : T(1);
       for (size_t d = 0; d < kValueDim; ++d) {
         T& x = s[i * kValueDim + d];
@@ -82,8 +82,8 @@ std::vector<T> recurrence(const Rule& rule, const Data& data) {
       const T v = T(data.v[t * kValueDim + d]);
       u[d] = delta ? T(data.beta[t]) * (v - u[d]) : v;
       T sum = 0;
-      for (size_t i = 0; i < key_dim; ++i) {
-        const size_t at = t * key_dim + i;
+      for (size_t i = 0; i < head_dim; ++i) {
+        const size_t at = t * head_dim + i;
         T& x = s[i * kValueDim + d];
         x += T(data.k[at]) * u[d];
         if (general) x += T(data.b[at]) * removed[d];
@@ -97,20 +97,20 @@ std::vector<T> recurrence(const Rule& rule, const Data& data) {
 
 // Empty where the build does not have the rule.
 Numbers call(const Rule& rule, const Data& data, fovea_target target) {
-  const uint32_t key_dim = data.key_dim;
-  const uint32_t decay_dim = rule.rule == FOVEA_DELTA_RULE_GENERAL ? FOVEA_DELTA_GENERAL_DIM(key_dim)
-                             : rule.decay_per_key                  ? key_dim
+  const uint32_t head_dim = data.head_dim;
+  const uint32_t decay_dim = rule.rule == FOVEA_DELTA_RULE_GENERAL ? FOVEA_DELTA_GENERAL_DIM(head_dim)
+                             : rule.decay_per_key                  ? head_dim
                                                                    : 1;
-  const size_t bytes = fovea_delta_state_bytes(1, 1, key_dim, kValueDim, decay_dim);
+  const size_t bytes = fovea_delta_state_bytes(1, 1, head_dim, kValueDim, decay_dim);
   if (bytes == 0) return {};
   Memory memory(bytes), workspace(1 << 20);
   auto* const state = reinterpret_cast<fovea_delta_state*>(memory.data());
-  must(fovea_delta_begin(state, bytes, 1, 1, key_dim, kValueDim, decay_dim));
+  must(fovea_delta_begin(state, bytes, 1, 1, head_dim, kValueDim, decay_dim));
   Numbers out(size_t{kTokens} * kValueDim);
-  const auto row = ptrdiff_t(key_dim);
+  const auto row = ptrdiff_t(head_dim);
   auto args = sized<fovea_delta_args>();
   args.target = target, args.rule = rule.rule, args.batch = args.q_heads = args.k_heads = args.v_heads = 1;
-  args.key_dim = key_dim, args.value_dim = kValueDim, args.decay_dim = decay_dim, args.tokens = kTokens;
+  args.head_dim = head_dim, args.value_dim = kValueDim, args.decay_dim = decay_dim, args.tokens = kTokens;
   args.q = {data.q.data(), 0, 0, row}, args.k = {data.k.data(), 0, 0, row};
   args.a = {data.a.data(), 0, 0, row}, args.b = {data.b.data(), 0, 0, row};
   args.v = {data.v.data(), 0, 0, ptrdiff_t{kValueDim}};
@@ -125,7 +125,7 @@ constexpr const char* kHead =
     R"(
 ## Linear attention
 
-Outputs of 512 tokens of one head with normally distributed queries and values, keys of norm 1, key_dim 16, 64 and 128, value_dim
+Outputs of 512 tokens of one head with normally distributed queries and values, keys of norm 1, head_dim 16, 64 and 128, value_dim
 64, 4 draws. Logarithms of decays are from -0.6 to 0, beta from 0 to 1. With the general rule a is a negated key of norm 1, and b
 that key times numbers from 0 to 1, as in RWKV-7. Errors against the recurrence in double, the largest of all targets; "loops" are
 the recurrence in f32. The last column is the largest error divided by twice that of the loops: the command fails if it is above 1.
@@ -136,9 +136,9 @@ the recurrence in f32. The last column is the largest error divided by twice tha
 
 bool show(const Rule& rule) {
   Error ours, loops;
-  for (const uint32_t key_dim : kKeyDims) {
+  for (const uint32_t head_dim : kKeyDims) {
     for (uint64_t draws = 0; draws < 4; ++draws) {
-      const Data data = draw(rule, key_dim, 16 * draws + key_dim);
+      const Data data = draw(rule, head_dim, 16 * draws + head_dim);
       const std::vector<double> right = recurrence<double>(rule, data);
       const Numbers loop = recurrence<float>(rule, data);
       for (size_t i = 0; i < right.size(); ++i) loops.add(double{loop[i]}, right[i]);

@@ -127,8 +127,8 @@ fovea_attention_desc description(uint32_t dim, fovea_target target) {
 
 // False where the build does not have it.
 bool call(const fovea_attention_desc& desc, const fovea_attention_args& args) {
-  fovea_plan plan;
-  const fovea_status status = fovea_plan_init(&plan, &desc);
+  fovea_attention_plan plan;
+  const fovea_status status = fovea_attention_plan_init(&plan, &desc);
   if (status == FOVEA_ERR_UNSUPPORTED) return false;
   must(status);
   Memory workspace(plan.workspace_bytes);
@@ -193,7 +193,7 @@ Numbers attend_in_integers(const Data& data, float out_scale) {
   args.keys = {keys.codes.data(), 0, 0, row};
   args.values = {values.codes.data(), 0, 0, row};
   const double octaves = double{q.scale} * double{keys.scale} * 1.4426950408889634 / std::sqrt(double(data.dim));
-  alignas(FOVEA_WORKSPACE_ALIGNMENT) static char workspace[FOVEA_INTEGER_WORKSPACE_BYTES(128, 128, kQueries)];
+  alignas(FOVEA_WORKSPACE_ALIGNMENT) static char workspace[FOVEA_INTEGER_ATTENTION_WORKSPACE_BYTES(128, 128, kQueries)];
   must(fovea_integer_multiplier(octaves, &args.score_multiplier, &args.score_shift));
   must(fovea_integer_multiplier(double{values.scale} / double{out_scale}, &args.out_multiplier, &args.out_shift));
   const fovea_status status = fovea_integer_attention(&args, workspace, sizeof workspace);

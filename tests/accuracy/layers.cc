@@ -125,9 +125,9 @@ bool show_rotation() {
       }
       for (const fovea_target target : targets()) {
         Numbers y(dim);
-        auto a = rows_of<fovea_rotate_args>(1, dim);
+        auto a = rows_of<fovea_hadamard_args>(1, dim);
         a.target = target, a.x.data = x.data(), a.y.data = y.data();
-        must(fovea_rotate_f32(&a));
+        must(fovea_hadamard(&a));
         for (uint32_t d = 0; d < dim; ++d) compared.ours.add(double{y[d]}, exact[d], stated);
       }
     }
@@ -253,7 +253,7 @@ bool show_integer_norm(fovea_norm_kind kind, const char* name) {
     auto a = rows_of<fovea_integer_norm_args>(kTokens, dim);
     a.norm = kind;
     a.x = {x.data(), 0, 0, ptrdiff_t{dim}}, a.y = {y.data(), 0, 0, ptrdiff_t{dim}};
-    a.weight = weight.data(), a.bias = bias.data(), a.x_zero = 5, a.y_zero = -3;
+    a.weight = weight.data(), a.bias = bias.data(), a.x_zero_point = 5, a.y_zero_point = -3;
     constexpr double kFactor = 0x1p-14 / 0.03, kEpsilon = 1e-5 / (0.02 * 0.02);
     must(fovea_integer_multiplier(kFactor, &a.weight_multiplier, &a.weight_shift));
     must(fovea_integer_multiplier(kEpsilon, &a.epsilon_multiplier, &a.epsilon_shift));
@@ -261,11 +261,11 @@ bool show_integer_norm(fovea_norm_kind kind, const char* name) {
     for (uint32_t t = 0; t < kTokens; ++t) {
       double mean = 0, variance = 0;
       for (uint32_t d = 0; d < dim; ++d) mean += double(x[t * dim + d]) / dim;
-      if (kind == FOVEA_NORM_RMS) mean = a.x_zero;
+      if (kind == FOVEA_NORM_RMS) mean = a.x_zero_point;
       for (uint32_t d = 0; d < dim; ++d) variance += (x[t * dim + d] - mean) * (x[t * dim + d] - mean) / dim;
       for (uint32_t d = 0; d < dim; ++d) {
         const double part = (x[t * dim + d] - mean) / std::sqrt(variance + kEpsilon) * weight[d] * kFactor;
-        error.add(y[t * dim + d], clamped_code(a.y_zero + part + bias[d] / 128.0),
+        error.add(y[t * dim + d], clamped_code(a.y_zero_point + part + bias[d] / 128.0),
                   0.5 + 1 / 64.0 + std::fabs(part) * 0x1p-16);
       }
     }
@@ -292,13 +292,13 @@ bool show_hard_swish() {
   for (int i = 0; i < 256; ++i) x[size_t(i)] = int8_t(i - 128);
   for (const auto& [x_scale, y_scale] : every({0.01, 0.03, 0.06, 0.12}, {0.01, 0.05})) {
     auto a = rows_of<fovea_integer_hard_swish_args>(1, 256);
-    a.x.data = x.data(), a.y.data = y.data(), a.x_zero = 4, a.y_zero = -7;
+    a.x.data = x.data(), a.y.data = y.data(), a.x_zero_point = 4, a.y_zero_point = -7;
     must(fovea_integer_multiplier(3 / x_scale, &a.three_multiplier, &a.three_shift));
     must(fovea_integer_multiplier(x_scale * x_scale / (6 * y_scale), &a.out_multiplier, &a.out_shift));
     must(fovea_integer_hard_swish(&a));
     for (size_t i = 0; i < 256; ++i) {
-      const double e = x_scale * (x[i] - a.x_zero);
-      const double exact = clamped_code(a.y_zero + activated(FOVEA_ACTIVATION_HARD_SWISH, e) / y_scale);
+      const double e = x_scale * (x[i] - a.x_zero_point);
+      const double exact = clamped_code(a.y_zero_point + activated(FOVEA_ACTIVATION_HARD_SWISH, e) / y_scale);
       error.add(y[i], exact, 0.5 + std::ldexp(1, a.out_shift - 7) + std::fabs(e / y_scale) / 1024);
     }
   }
@@ -312,16 +312,16 @@ bool show_pair(bool is_sum) {
   for (const auto& [a_scale, y_scale] : every({0.01, 0.03}, {0.02, 0.05})) {
     std::vector<int8_t> y(kDim);
     constexpr double kScale = 0.02;  // of b
-    auto a = rows_of<fovea_integer_pair_args>(1, kDim);
+    auto a = rows_of<fovea_integer_binary_args>(1, kDim);
     a.a.data = x.data(), a.b.data = other.data(), a.y.data = y.data();
-    a.a_zero = 3, a.b_zero = -6, a.y_zero = 1;
+    a.a_zero_point = 3, a.b_zero_point = -6, a.y_zero_point = 1;
     const double factor = is_sum ? a_scale / y_scale : a_scale * kScale / y_scale, of_b = kScale / y_scale;
     must(fovea_integer_multiplier(factor, &a.a_multiplier, &a.a_shift));
     must(fovea_integer_multiplier(of_b, &a.b_multiplier, &a.b_shift));
     must(is_sum ? fovea_integer_add(&a) : fovea_integer_multiply(&a));
     for (size_t i = 0; i < kDim; ++i) {
-      const double p = x[i] - a.a_zero, q = other[i] - a.b_zero;
-      const double exact = clamped_code(a.y_zero + (is_sum ? p * factor + q * of_b : p * q * factor));
+      const double p = x[i] - a.a_zero_point, q = other[i] - a.b_zero_point;
+      const double exact = clamped_code(a.y_zero_point + (is_sum ? p * factor + q * of_b : p * q * factor));
       error.add(y[i], exact, 0.5 + (is_sum ? (std::fabs(p) + std::fabs(q)) * 0x1p-17 : 1 / 128.0));
     }
   }
@@ -335,14 +335,14 @@ bool show_mean() {
     const std::vector<int8_t> x = codes(size_t{tokens} * kDim, tokens);
     std::vector<int8_t> y(kDim);
     auto a = rows_of<fovea_integer_mean_args>(tokens, kDim);
-    a.x = {x.data(), 0, 0, ptrdiff_t{kDim}}, a.y.data = y.data(), a.x_zero = 9, a.y_zero = 2;
+    a.x = {x.data(), 0, 0, ptrdiff_t{kDim}}, a.y.data = y.data(), a.x_zero_point = 9, a.y_zero_point = 2;
     const double factor = std::sqrt(double(tokens)) * 0.7;
     must(fovea_integer_multiplier(std::min(factor, 20.0), &a.multiplier, &a.shift));
     must(fovea_integer_mean(&a));
     for (uint32_t d = 0; d < kDim; ++d) {
       double sum = 0;
-      for (uint32_t t = 0; t < tokens; ++t) sum += x[t * kDim + d] - a.x_zero;
-      const double part = sum / tokens * std::min(factor, 20.0), exact = clamped_code(a.y_zero + part);
+      for (uint32_t t = 0; t < tokens; ++t) sum += x[t * kDim + d] - a.x_zero_point;
+      const double part = sum / tokens * std::min(factor, 20.0), exact = clamped_code(a.y_zero_point + part);
       error.add(y[d], exact, 0.5 + std::fabs(part) * 0x1p-14);
     }
   }
@@ -362,10 +362,10 @@ bool show_integer_linear(const Activation& activation) {
     std::vector<int8_t> y(size_t{Linear::kTokens} * Linear::kOut);
     linear.args.target = target, linear.args.compute = FOVEA_COMPUTE_I8;
     linear.args.x_dtype = linear.args.y_dtype = linear.args.weights.dtype = FOVEA_I8;
-    linear.args.x = x.data(), linear.args.y = y.data(), linear.args.x_scales = &kScale, linear.args.x_zero = 4;
+    linear.args.x = x.data(), linear.args.y = y.data(), linear.args.x_scales = &kScale, linear.args.x_zero_point = 4;
     linear.args.weights.data = weights.data(), linear.args.weights.scales = scales.data();
     linear.args.weights.bias = bias.data(), linear.args.activation = activation.kind;
-    linear.args.y_scale = kOutScale, linear.args.y_zero = -2;
+    linear.args.y_scale = kOutScale, linear.args.y_zero_point = -2;
     linear.run();
     for (size_t i = 0; i < y.size(); ++i) {
       int32_t sum = 0;

@@ -178,8 +178,8 @@ void measure(const Kind& kind, const Shape& shape, uint32_t dim, uint32_t time, 
   }
   for (size_t t = 0; t < all.size(); ++t) {
     desc.target = all[t];
-    fovea_plan plan;
-    must(fovea_plan_init(&plan, &desc));
+    fovea_attention_plan plan;
+    must(fovea_attention_plan_init(&plan, &desc));
     Memory workspace(plan.workspace_bytes);
     must(fovea_attention(&plan, &args, workspace.data(), plan.workspace_bytes));
     Result& result = (*results)[t];
@@ -214,16 +214,17 @@ std::vector<float> answer(const Shape& shape, uint32_t dim, const Way& way) {
   desc.target = way.target, desc.portable_bits = way.portable, desc.key_split_tokens = way.split;
   std::vector<float> out(size_t{shape.queries} * dim);
   fovea_attention_args args = arguments_of(desc, out.data(), q.data(), keys.data(), values.data(), dim);
-  fovea_plan plan;
-  must(fovea_plan_init(&plan, &desc));
-  const size_t bytes = fovea_workspace_bytes(&plan), state_bytes = fovea_state_bytes(&plan, 1, shape.queries);
+  fovea_attention_plan plan;
+  must(fovea_attention_plan_init(&plan, &desc));
+  const size_t bytes = fovea_attention_workspace_bytes(&plan),
+               state_bytes = fovea_stream_state_bytes(&plan, 1, shape.queries);
   Memory memory(bytes + state_bytes + FOVEA_WORKSPACE_ALIGNMENT);
   char* const workspace = memory.data();
   if (way.piece == 0) {
     must(fovea_attention(&plan, &args, workspace, bytes));
     return out;
   }
-  auto* const state = reinterpret_cast<fovea_state*>(workspace + (bytes + 63) / 64 * 64);
+  auto* const state = reinterpret_cast<fovea_stream_state*>(workspace + (bytes + 63) / 64 * 64);
   must(fovea_stream_begin(&plan, state, state_bytes, 1, shape.queries, 0));
   for (uint32_t first = 0; first < shape.keys; first += way.piece) {
     args.kv_tokens = std::min(way.piece, shape.keys - first);

@@ -16,10 +16,10 @@ const function functions[] = {
 
 /* The macros of sizes are constants of C99. */
 enum {
-  kStateBytes = FOVEA_STATE_BYTES(3, 2),
+  kStateBytes = FOVEA_STREAM_STATE_BYTES(3, 2),
   kDeltaBytes = FOVEA_DELTA_STATE_BYTES(1, 1, 2, 3, 1) + FOVEA_DELTA_WORKSPACE_BYTES(2, 1),
   kLinearBytes = FOVEA_LINEAR_WORKSPACE_BYTES(2, FOVEA_F32) + FOVEA_LINEAR_I8_WORKSPACE_BYTES(2),
-  kCacheBytes = FOVEA_KV_CACHE_BYTES(FOVEA_F32, FOVEA_F32, 1, 1, 5, 1, 1) + FOVEA_KV_WORKSPACE_BYTES(1, 1),
+  kCacheBytes = FOVEA_KV_CACHE_BYTES(FOVEA_F32, FOVEA_F32, 1, 1, 5, 1, 1) + FOVEA_ATTENTION_KV_WORKSPACE_BYTES(1, 1),
   kLayerBytes = FOVEA_MULTIHEAD_WORKSPACE_BYTES(1, 1, 1, 1, 1, 1, FOVEA_F32)
 };
 
@@ -61,25 +61,25 @@ static void targets(void) {
 static void softmax(void) {
   const float in[3] = {1.0f, 1.0f, 1.0f};
   float out[3];
-  fovea_softmax_args args = {.struct_bytes = sizeof args, .out = out, .in = in, .outer = 1, .axis = 3, .inner = 1};
-  args.out_outer_stride = args.in_outer_stride = 3, args.out_axis_stride = args.in_axis_stride = 1;
-  expect(fovea_softmax_f32(&args) == FOVEA_OK, "softmax is computed");
+  fovea_softmax_args args = {.struct_bytes = sizeof args, .y = out, .x = in, .outer = 1, .axis = 3, .inner = 1};
+  args.y_outer_stride = args.x_outer_stride = 3, args.y_axis_stride = args.x_axis_stride = 1;
+  expect(fovea_softmax(&args) == FOVEA_OK, "softmax is computed");
   expect(near(out[0], 1.0f / 3.0f) && near(out[2], 1.0f / 3.0f), "softmax of equal numbers is even");
-  expect(fovea_log_softmax_f32(&args) == FOVEA_OK, "log-softmax is computed");
+  expect(fovea_log_softmax(&args) == FOVEA_OK, "log-softmax is computed");
   expect(near(out[1], -1.0986123f), "log-softmax of three equal numbers is -log 3");
-  expect(fovea_softmax_f32(NULL) == FOVEA_ERR_NULL, "softmax of nothing is refused");
+  expect(fovea_softmax(NULL) == FOVEA_ERR_NULL, "softmax of nothing is refused");
 }
 
 /* Queries of zeros weigh all keys alike: with a causal limit, query i answers the mean of the values 0 to i. */
 static void attention(void) {
   static float q[kHeads][kTokens][kHeadDim], k[kHeads][kTokens][kHeadDim], v[kHeads][kTokens][kValueDim];
   static float out[kHeads][kTokens][kValueDim];
-  static unsigned char memory[FOVEA_WORKSPACE_BYTES(kHeadDim, kValueDim) + FOVEA_WORKSPACE_ALIGNMENT];
+  static unsigned char memory[FOVEA_ATTENTION_WORKSPACE_BYTES(kHeadDim, kValueDim) + FOVEA_WORKSPACE_ALIGNMENT];
   void* const workspace = aligned(memory);
-  const size_t workspace_bytes = FOVEA_WORKSPACE_BYTES(kHeadDim, kValueDim);
+  const size_t workspace_bytes = FOVEA_ATTENTION_WORKSPACE_BYTES(kHeadDim, kValueDim);
   fovea_attention_desc desc = {.struct_bytes = sizeof desc, .q_heads = kHeads, .kv_heads = kHeads};
   fovea_attention_args args = {.struct_bytes = sizeof args, .batch = 1, .q_tokens = kTokens, .kv_tokens = kTokens};
-  fovea_plan plan;
+  fovea_attention_plan plan;
   char text[256];
   int head, token, i;
 
@@ -92,16 +92,17 @@ static void attention(void) {
 
   desc.head_dim = kHeadDim, desc.value_dim = kValueDim, desc.causal = FOVEA_CAUSAL_TOP_LEFT;
   desc.max_batch = 1, desc.max_q_tokens = desc.max_kv_tokens = kTokens;
-  expect(fovea_plan_init(NULL, &desc) == FOVEA_ERR_NULL, "no plan is refused");
+  expect(fovea_attention_plan_init(NULL, &desc) == FOVEA_ERR_NULL, "no plan is refused");
   desc.score = (fovea_score)0x80000000u;
-  expect(fovea_plan_init(&plan, &desc) == FOVEA_ERR_ENUM, "a number that is no score is refused");
+  expect(fovea_attention_plan_init(&plan, &desc) == FOVEA_ERR_ENUM, "a number that is no score is refused");
   desc.score = FOVEA_SCORE_SCALED_DOT;
-  expect(fovea_plan_init(&plan, &desc) == FOVEA_OK, "a plan is made");
-  expect(fovea_workspace_bytes(&plan) > 0 && fovea_workspace_bytes(&plan) <= workspace_bytes,
+  expect(fovea_attention_plan_init(&plan, &desc) == FOVEA_OK, "a plan is made");
+  expect(fovea_attention_workspace_bytes(&plan) > 0 && fovea_attention_workspace_bytes(&plan) <= workspace_bytes,
          "the macro is an upper bound");
-  expect(fovea_slow_workspace_bytes(&plan, workspace_bytes) == 0, "no slow workspace is needed beside it");
-  expect(fovea_workspace_bytes_for(&desc, plan.desc.target) > 0, "the target's workspace is known");
-  expect(fovea_plan_describe(&plan, kTokens, kTokens, text, sizeof text) < sizeof text, "the plan's line is short");
+  expect(fovea_attention_slow_workspace_bytes(&plan, workspace_bytes) == 0, "no slow workspace is needed beside it");
+  expect(fovea_attention_workspace_bytes_for(&desc, plan.desc.target) > 0, "the target's workspace is known");
+  expect(fovea_attention_plan_describe(&plan, kTokens, kTokens, text, sizeof text) < sizeof text,
+         "the plan's line is short");
   printf("%s\n", text);
 
   args.out = (fovea_out){out, kHeads * kTokens * kValueDim, kTokens * kValueDim, kValueDim};
@@ -124,7 +125,7 @@ int main(void) {
   const size_t count = sizeof functions / sizeof functions[0];
   volatile size_t i;
   for (i = 0; i < count; ++i) expect(functions[i] != NULL, "each function is there");
-  expect(fovea_linear_f32(NULL, NULL, 0) == FOVEA_ERR_NULL, "the former name of fovea_linear is one, too");
+  expect(fovea_linear(NULL, NULL, 0) == FOVEA_ERR_NULL, "the former name of fovea_linear is one, too");
   targets();
   softmax();
   attention();

@@ -14,14 +14,14 @@ int main(void) {
     return 1;
   }
   args.struct_bytes = sizeof args;
-  args.out = out;
-  args.in = in;
-  args.out_outer_stride = args.in_outer_stride = 2;
-  args.out_axis_stride = args.in_axis_stride = 1;
+  args.y = out;
+  args.x = in;
+  args.y_outer_stride = args.x_outer_stride = 2;
+  args.y_axis_stride = args.x_axis_stride = 1;
   args.outer = 1;
   args.axis = 2;
   args.inner = 1;
-  status = fovea_softmax_f32(&args);
+  status = fovea_softmax(&args);
   printf("C: %s: %g %g\n", fovea_status_string(status), (double)out[0], (double)out[1]);
   return status == FOVEA_OK && out[0] == 0.5f && out[1] == 0.5f ? 0 : 1;
 }

@@ -36,7 +36,8 @@ struct Outputs {
 
 alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[kWorkspaceBytes];
 alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char slow_workspace[kWorkspaceBytes];
-alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char state[FOVEA_STATE_BYTES(kBatch * kQHeads * kQTokens, kValueDim)];
+alignas(
+    FOVEA_WORKSPACE_ALIGNMENT) unsigned char state[FOVEA_STREAM_STATE_BYTES(kBatch * kQHeads * kQTokens, kValueDim)];
 
 template <class T>
 T sized() {
@@ -157,20 +158,21 @@ const Request kAttentionRequests[] = {
        c.args.kv_lengths = n;
      }},
     {"causal", "", [](auto& c) { c.desc.causal = FOVEA_CAUSAL_BOTTOM_RIGHT; }},
-    {"causal at positions", "", [](auto& c) { c.desc.causal = FOVEA_CAUSAL_POSITIONS, c.args.positions = positions; }},
-    {"positions", "", [](auto& c) { c.args.positions = positions; }},
+    {"causal at positions", "",
+     [](auto& c) { c.desc.causal = FOVEA_CAUSAL_POSITIONS, c.args.first_positions = positions; }},
+    {"positions", "", [](auto& c) { c.args.first_positions = positions; }},
     {"window", "WINDOWS",
-     [](auto& c) { c.desc.window_left = 2, c.desc.window_right = 5, c.args.positions = positions; }},
+     [](auto& c) { c.desc.window_left = 2, c.desc.window_right = 5, c.args.first_positions = positions; }},
     {"window from a diagonal", "WINDOWS",
      [](auto& c) { c.desc.window_left = 2, c.desc.diagonal = FOVEA_DIAGONAL_BOTTOM_RIGHT; }},
     {"causal window", "WINDOWS", [](auto& c) { c.desc.window_left = 4, c.desc.causal = FOVEA_CAUSAL_BOTTOM_RIGHT; }},
-    {"rotated keys and values", "ROTATION",
-     [](auto& c) { c.desc.rotation = FOVEA_ROTATION_BOTH, c.desc.rotation_seed = 5; }},
+    {"rotated keys and values", "HADAMARD",
+     [](auto& c) { c.desc.hadamard = FOVEA_HADAMARD_BOTH, c.desc.hadamard_seed = 5; }},
     {"softcap", "SOFTCAP", [](auto& c) { c.desc.softcap = 1.5f; }},
     {"dot score", "", [](auto& c) { c.desc.score = FOVEA_SCORE_DOT; }},
     {"additive score", "ADDITIVE", [](auto& c) { c.desc.score = FOVEA_SCORE_ADDITIVE, c.args.score_vector = few; }},
     {"dropout", "DROPOUT", [](auto& c) { c.desc.dropout = 0.25f, c.args.dropout_seed = 7; }},
-    {"alibi", "ALIBI", [](auto& c) { c.args.alibi_slopes = few, c.args.positions = positions; }},
+    {"alibi", "ALIBI", [](auto& c) { c.args.alibi_slopes = few, c.args.first_positions = positions; }},
     {"causal alibi", "ALIBI", [](auto& c) { c.args.alibi_slopes = few, c.desc.causal = FOVEA_CAUSAL_TOP_LEFT; }},
     {"key mass", "KEY_MASS",
      [](auto& c) {
@@ -225,7 +227,7 @@ const Request kAttentionRequests[] = {
      [](auto& c) {
        constexpr uint32_t slots = 100;
        c.desc.kv_kind = FOVEA_KV_RING, c.desc.ring_tokens = slots, c.desc.pinned_tokens = 3;
-       c.desc.hide_gone = 1;
+       c.desc.allow_evicted = 1;
        c.args.kv.keys = input(keys, kKvHeads, slots, kHeadDim);
        c.args.kv.values = input(values, kKvHeads, slots, kValueDim);
      }},
@@ -250,7 +252,7 @@ const Request kAttentionRequests[] = {
     {"tensors of i8", "I8_TENSORS,COMPUTE_I8,I8",
      [](auto& c) {
        set_i8(c), c.desc.compute = FOVEA_COMPUTE_I8;
-       c.desc.key_scale = c.desc.value_scale = 0.5f, c.desc.value_zero = 3;
+       c.desc.key_scale = c.desc.value_scale = 0.5f, c.desc.value_zero_point = 3;
        c.args.kv.key_scales = {}, c.args.kv.value_scales = {};
      }},
     {"integer products of blocks", "COMPUTE_I8,GGML", [](auto& c) { set_q8_0(c), c.desc.compute = FOVEA_COMPUTE_I8; }},
@@ -261,11 +263,11 @@ const Request kAttentionRequests[] = {
 };
 
 fovea_status attend(const Call& call) {
-  fovea_plan plan;
-  fovea_status status = fovea_plan_init(&plan, &call.desc);
+  fovea_attention_plan plan;
+  fovea_status status = fovea_attention_plan_init(&plan, &call.desc);
   if (status != FOVEA_OK) return status;
   if (!call.streams) return fovea_attention(&plan, &call.args, workspace, call.fast_bytes);
-  fovea_state* const stream = reinterpret_cast<fovea_state*>(state);
+  fovea_stream_state* const stream = reinterpret_cast<fovea_stream_state*>(state);
   status = fovea_stream_begin(&plan, stream, sizeof state, kBatch, kQTokens, 0);
   if (status == FOVEA_OK) status = fovea_stream_push(&plan, stream, &call.args, workspace, call.fast_bytes);
   if (status == FOVEA_OK) status = fovea_stream_end(&plan, stream, &call.args, workspace, call.fast_bytes);
@@ -278,10 +280,10 @@ fovea_status softmax(bool logarithm, bool masked, bool strided) {
   auto a = sized<fovea_softmax_args>();
   a.outer = 3, a.axis = 21, a.inner = strided ? 5 : 1;
   a.in = q, a.out = outputs.out;
-  a.in_axis_stride = a.out_axis_stride = ptrdiff_t(a.inner);
-  a.in_outer_stride = a.out_outer_stride = ptrdiff_t(a.axis * a.inner);
+  a.x_axis_stride = a.y_axis_stride = ptrdiff_t(a.inner);
+  a.x_outer_stride = a.y_outer_stride = ptrdiff_t(a.axis * a.inner);
   if (masked) a.mask = mask_f32, a.mask_axis_stride = 1;
-  return logarithm ? fovea_log_softmax_f32(&a) : fovea_softmax_f32(&a);
+  return logarithm ? fovea_log_softmax(&a) : fovea_softmax(&a);
 }
 
 fovea_status rope(fovea_rope_layout layout, bool tables) {
@@ -295,7 +297,7 @@ fovea_status rope(fovea_rope_layout layout, bool tables) {
   } else {
     a.turns = turns;
   }
-  return fovea_rope_f32(&a);
+  return fovea_rope(&a);
 }
 
 fovea_status integer_attention() {
@@ -338,10 +340,10 @@ fovea_status append(fovea_dtype dtype, bool packed) {
 // Empty texts count as a refusal.
 fovea_status texts() {
   const Call call = plain_call();
-  fovea_plan plan;
-  fovea_plan_init(&plan, &call.desc);
+  fovea_attention_plan plan;
+  fovea_attention_plan_init(&plan, &call.desc);
   char* const text = reinterpret_cast<char*>(outputs.out);
-  const size_t bytes = fovea_plan_describe(&plan, kQTokens, kKvTokens, text, sizeof outputs.out);
+  const size_t bytes = fovea_attention_plan_describe(&plan, kQTokens, kKvTokens, text, sizeof outputs.out);
   const char* const status = fovea_status_string(FOVEA_ERR_NULL);
   const bool described = bytes > 1 && text[0], named = status[0];
   std::memset(text, kUntouched, sizeof outputs.out);
@@ -389,7 +391,7 @@ fovea_status delta(fovea_dtype dtype, bool packed, const fovea_executor* on, boo
   auto a = sized<fovea_delta_args>();
   a.rule = FOVEA_DELTA_RULE_GATED_DELTA;
   a.batch = kBatch, a.q_heads = a.k_heads = a.v_heads = kQHeads, a.tokens = kQTokens;
-  a.key_dim = kHeadDim, a.value_dim = kValueDim, a.decay_dim = 1, a.dtype = dtype, a.executor = on;
+  a.head_dim = kHeadDim, a.value_dim = kValueDim, a.decay_dim = 1, a.dtype = dtype, a.executor = on;
   if (packed) a.offsets = offsets;
   const void* const rows = dtype == FOVEA_F32 ? static_cast<const void*>(q) : half;
   a.out = output(outputs.out, kQTokens, kValueDim);
@@ -432,11 +434,11 @@ fovea_status conv1d() {
   a.y = outputs.out, a.x = q, a.weight = keys;
   a.y_token_stride = a.x_token_stride = kHeadDim, a.y_channel_stride = a.x_channel_stride = 1;
   a.weight_stride = 4;
-  return fovea_conv1d_f32(&a);
+  return fovea_conv1d(&a);
 }
 
 fovea_status sum(fovea_dtype dtype) {
-  auto a = sized<fovea_pair_args>();
+  auto a = sized<fovea_binary_args>();
   a.batch = 1, a.heads = kKvHeads, a.tokens = kQTokens, a.dim = kHeadDim;
   a.y = output(outputs.out, kQTokens, kHeadDim);
   a.a = dtype == FOVEA_F32 ? input(q, kKvHeads, kQTokens, kHeadDim) : input(half, kKvHeads, kQTokens, kHeadDim);
@@ -452,7 +454,7 @@ fovea_status embedding(fovea_dtype dtype, ptrdiff_t row_stride) {
   return fovea_embedding(&a);
 }
 fovea_status integer_sum() {
-  auto a = sized<fovea_integer_pair_args>();
+  auto a = sized<fovea_integer_binary_args>();
   a.batch = a.heads = 1, a.tokens = kQTokens, a.dim = kHeadDim;
   a.y = output(outputs.out, kQTokens, kHeadDim);
   a.a = a.b = input(codes, 1, kQTokens, kHeadDim);

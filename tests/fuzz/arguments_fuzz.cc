@@ -24,10 +24,10 @@ void add_tensors(Bytes& bytes, fovea_attention_desc* d) {
   const uint32_t which = bytes.below(64);
   if (which % 4 != 0) return;
   if (which & 4) d->q_dtype = FOVEA_I8, d->q_scale = which & 8 ? 0.02f : 0;
-  if (which & 16) d->out_dtype = FOVEA_I8, d->out_scale = 0.03f, d->out_zero = bytes.take<int8_t>();
-  if (which & 32 && d->key_dtype == FOVEA_I8) d->key_scale = 0.01f, d->key_zero = bytes.take<int8_t>();
-  if (bytes.flag() && d->value_dtype == FOVEA_I8) d->value_scale = 0.01f, d->value_zero = bytes.take<int8_t>();
-  if (bytes.flag()) d->q_zero = bytes.take<int8_t>();
+  if (which & 16) d->out_dtype = FOVEA_I8, d->out_scale = 0.03f, d->out_zero_point = bytes.take<int8_t>();
+  if (which & 32 && d->key_dtype == FOVEA_I8) d->key_scale = 0.01f, d->key_zero_point = bytes.take<int8_t>();
+  if (bytes.flag() && d->value_dtype == FOVEA_I8) d->value_scale = 0.01f, d->value_zero_point = bytes.take<int8_t>();
+  if (bytes.flag()) d->q_zero_point = bytes.take<int8_t>();
 }
 
 fovea_attention_desc description(Bytes& bytes) {
@@ -44,7 +44,7 @@ fovea_attention_desc description(Bytes& bytes) {
   d.pinned_tokens = bytes.below(10);
   if (d.kv_kind == FOVEA_KV_RING) d.ring_tokens = d.pinned_tokens + 1 + bytes.below(90);
   if (d.kv_kind == FOVEA_KV_RING && bytes.flag()) d.window_left = 1 + bytes.below(60);
-  d.hide_gone = bytes.flag();
+  d.allow_evicted = bytes.flag();
   if (d.kv_kind == FOVEA_KV_PAGED) d.page_tokens = bytes.flag() ? 64 * (1 + bytes.below(2)) : 1 + bytes.below(80);
   d.target = fovea_target_at(bytes.below(fovea_target_count()));
   d.portable_bits = bytes.flag();
@@ -61,7 +61,7 @@ fovea_attention_desc description(Bytes& bytes) {
   d.max_workers = bytes.below(4);
   d.key_split_tokens = bytes.choose({0u, 0u, 64u});
   if (bytes.below(4) == 1) d.diagonal = enum_of<fovea_diagonal>(bytes.below(4));
-  if (bytes.below(4) == 1) d.rotation = enum_of<fovea_rotation>(bytes.below(4)), d.rotation_seed = bytes.below(2);
+  if (bytes.below(4) == 1) d.hadamard = enum_of<fovea_hadamard_rows>(bytes.below(4)), d.hadamard_seed = bytes.below(2);
   if (bytes.below(4) == 1) d.key_mass_queries = bytes.below(8);
   damage(bytes, &d, sizeof d / 4);
   return d;
@@ -98,7 +98,7 @@ void halve(void*, const fovea_score_block* block) {
 // Counts and strides of arguments, then memory for exactly that.
 class Arguments {
  public:
-  Arguments(const fovea_plan& plan, Bytes& bytes, bool streams)
+  Arguments(const fovea_attention_plan& plan, Bytes& bytes, bool streams)
       : d_(plan.desc), memory(bytes.take<uint8_t>()), shuffler(1 + bytes.below(4)) {
     a.struct_bytes = sizeof a;
     a.batch = count(bytes, d_.max_batch), a.q_tokens = count(bytes, d_.max_q_tokens);
@@ -174,7 +174,7 @@ class Arguments {
     }
     const bool places = d_.diagonal == FOVEA_DIAGONAL_POSITIONS || d_.diagonal == FOVEA_DIAGONAL_AS_CAUSAL;
     if (bytes.below(8) != 0 ? places : !places) {
-      a.positions =
+      a.first_positions =
           numbers<int64_t>(a.batch, [&] { return bytes.below(8) == 0 ? bytes.take<int64_t>() : bytes.take<int8_t>(); });
     }
     if (bytes.flag()) a.kv_lengths = indices(bytes, a.batch, a.kv_tokens);
@@ -346,10 +346,10 @@ class Arguments {
 
 void run(Bytes bytes) {
   const fovea_attention_desc desc = description(bytes);
-  fovea_plan plan;
+  fovea_attention_plan plan;
   std::memset(&plan, 0xa5, sizeof plan);
-  const fovea_status planned = fovea_plan_init(&plan, &desc);
-  for (uint32_t i = 0; i < fovea_target_count(); ++i) fovea_workspace_bytes_for(&desc, fovea_target_at(i));
+  const fovea_status planned = fovea_attention_plan_init(&plan, &desc);
+  for (uint32_t i = 0; i < fovea_target_count(); ++i) fovea_attention_workspace_bytes_for(&desc, fovea_target_at(i));
   if (planned != FOVEA_OK) {
     for (size_t i = 0; i < sizeof plan; ++i) {
       expect(reinterpret_cast<const uint8_t*>(&plan)[i] == 0xa5, "a refused description wrote the plan");
@@ -357,15 +357,15 @@ void run(Bytes bytes) {
     return;
   }
   char text[256];
-  fovea_plan_describe(&plan, 1, 1, text, sizeof text);
+  fovea_attention_plan_describe(&plan, 1, 1, text, sizeof text);
 
   const bool streams = bytes.below(4) == 0;
   Arguments arguments(plan, bytes, streams);
   fovea_attention_args& a = arguments.a;
-  const size_t whole = fovea_workspace_bytes(&plan);
+  const size_t whole = fovea_attention_workspace_bytes(&plan);
   size_t fast_bytes = whole;
   if (bytes.below(4) == 0) fast_bytes = bytes.below(uint32_t(std::min(whole, kMostBytes) / 64 + 1)) * 64;
-  const size_t slow_bytes = fovea_slow_workspace_bytes(&plan, fast_bytes);
+  const size_t slow_bytes = fovea_attention_slow_workspace_bytes(&plan, fast_bytes);
   const bool runs =
       arguments.memory.complete && arguments.work() < kMostWork && fast_bytes <= kMostBytes && slow_bytes <= kMostBytes;
   if (!runs) {
@@ -382,9 +382,9 @@ void run(Bytes bytes) {
   if (!streams) {
     status = fovea_attention(&plan, &a, fast, fast_bytes);
   } else {
-    const size_t state_bytes = fovea_state_bytes(&plan, a.batch, a.q_tokens);
+    const size_t state_bytes = fovea_stream_state_bytes(&plan, a.batch, a.q_tokens);
     if (state_bytes == 0 || state_bytes > kMostBytes) return;
-    auto* const state = static_cast<fovea_state*>(arguments.memory.allocate(64, state_bytes, false));
+    auto* const state = static_cast<fovea_stream_state*>(arguments.memory.allocate(64, state_bytes, false));
     const int64_t first_key = bytes.below(4) == 0 ? bytes.take<int64_t>() : bytes.take<uint8_t>();
     if (fovea_stream_begin(&plan, state, state_bytes, a.batch, a.q_tokens, first_key) != FOVEA_OK) return;
     fovea_stream_push(&plan, state, &a, fast, fast_bytes);

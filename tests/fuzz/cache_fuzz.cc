@@ -30,8 +30,8 @@ fovea_kv_cache cache_of(Bytes& bytes) {
   }();
   if (bytes.below(4) == 1 && c.values_in_keys == 0) c.key_center = center.data();
   if (bytes.below(4) == 1 && c.values_in_keys == 0) {
-    c.rotation = bytes.choose({FOVEA_ROTATION_KEYS, FOVEA_ROTATION_VALUES, FOVEA_ROTATION_BOTH});
-    c.rotation_seed = bytes.take<uint8_t>();
+    c.hadamard = bytes.choose({FOVEA_HADAMARD_KEYS, FOVEA_HADAMARD_VALUES, FOVEA_HADAMARD_BOTH});
+    c.hadamard_seed = bytes.take<uint8_t>();
   }
   return c;
 }

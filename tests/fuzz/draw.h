@@ -117,7 +117,7 @@ inline void draw(Bytes& bytes, Memory& memory, fovea_out* array, const Rows& n, 
 
 // How many columns a mask has for scores of this many keys.
 inline size_t columns_of(const fovea_mask& mask, size_t keys) {
-  if (mask.kv_tokens != 0) keys = mask.kv_tokens == FOVEA_MASK_COVERS_NONE ? 0 : mask.kv_tokens;
+  if (mask.kv_tokens != 0) keys = mask.kv_tokens == FOVEA_MASK_NO_KEYS ? 0 : mask.kv_tokens;
   return mask.broadcast_keys != 0 ? std::min<size_t>(keys, 1) : keys;
 }
 // A mask of scores [batch][heads][tokens][row], and the number of keys that it covers.

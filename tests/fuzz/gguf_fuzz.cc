@@ -103,7 +103,7 @@ void decode(Bytes& bytes, const Model& model, bool changed) {
   settings.compute = bytes.choose({FOVEA_COMPUTE_I8, FOVEA_COMPUTE_F32});
   const bool integers = settings.compute == FOVEA_COMPUTE_I8;
   settings.cache.dtype = integers ? FOVEA_I8 : bytes.choose({FOVEA_F32, FOVEA_F16, FOVEA_I8});
-  if (bytes.flag()) settings.cache.rotation = FOVEA_ROTATION_BOTH, settings.cache.centered = bytes.flag();
+  if (bytes.flag()) settings.cache.hadamard = FOVEA_HADAMARD_BOTH, settings.cache.centered = bytes.flag();
   const std::vector<float> one_by_one = scores_of(model, settings, 1);
   const std::vector<float> at_once = scores_of(model, settings, 1 + bytes.below(kContext));
   expect(changed || !one_by_one.empty(), "the model is refused");

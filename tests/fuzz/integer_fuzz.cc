@@ -44,7 +44,7 @@ void draw_counts(Bytes& bytes, fovea_integer_attention_args* a) {
 }
 
 void draw_options(Bytes& bytes, Memory& memory, fovea_integer_attention_args* a) {
-  a->q_zero = zero_point(bytes), a->value_zero = zero_point(bytes), a->out_zero = zero_point(bytes);
+  a->q_zero_point = zero_point(bytes), a->value_zero_point = zero_point(bytes), a->out_zero_point = zero_point(bytes);
   multiplier(bytes, 0.01, &a->score_multiplier, &a->score_shift);
   multiplier(bytes, 1, &a->out_multiplier, &a->out_shift);
   a->causal = choice(bytes, kCausals);
@@ -52,7 +52,8 @@ void draw_options(Bytes& bytes, Memory& memory, fovea_integer_attention_args* a)
   if (bytes.below(3) == 1) a->window_right = count(bytes, 100);
   const bool placed = a->causal == FOVEA_CAUSAL_POSITIONS ||
                       (a->causal == FOVEA_CAUSAL_NONE && (a->window_left != 0 || a->window_right != 0));
-  if (placed != (bytes.below(24) == 1)) a->positions = list<int64_t>(memory, a->batch, [&] { return position(bytes); });
+  if (placed != (bytes.below(24) == 1))
+    a->first_positions = list<int64_t>(memory, a->batch, [&] { return position(bytes); });
   if (bytes.flag()) {
     a->kv_lengths = list<uint32_t>(memory, a->batch, [&] {
       return bytes.below(24) == 1 ? word(bytes) : bytes.below(std::min(a->kv_tokens, 300u) + 1);
@@ -72,7 +73,7 @@ void run(Bytes bytes) {
   draw(bytes, memory, &a.keys, {a.batch, a.kv_heads, a.kv_tokens, a.head_dim}, 1);
   draw(bytes, memory, &a.values, {a.batch, a.kv_heads, a.kv_tokens, a.value_dim}, 1);
   spoil(bytes, {&a.out.data, &a.q.data, &a.keys.data, &a.values.data}, false);
-  spoil(bytes, {&a.positions, &a.kv_lengths});
+  spoil(bytes, {&a.first_positions, &a.kv_lengths});
   const bool overlaps = bytes.below(24) == 1;
   if (overlaps) a.out.data = const_cast<void*>(a.q.data);
 

@@ -45,23 +45,23 @@ void softmax(Bytes& bytes) {
   a.inner = bytes.flag() ? 1 : long_count(bytes, 40);
   a.scale = real(bytes, 0.5f);
   const Wide axis = static_cast<Wide>(a.inner), outer = axis * static_cast<Wide>(a.axis & UINT32_MAX);
-  a.in_axis_stride = a.out_axis_stride = stride_of(bytes, axis);
-  a.in_outer_stride = a.out_outer_stride = stride_of(bytes, outer);
-  if (bytes.flag()) a.out_axis_stride = stride_of(bytes, axis), a.out_outer_stride = stride_of(bytes, outer);
+  a.x_axis_stride = a.y_axis_stride = stride_of(bytes, axis);
+  a.x_outer_stride = a.y_outer_stride = stride_of(bytes, outer);
+  if (bytes.flag()) a.y_axis_stride = stride_of(bytes, axis), a.y_outer_stride = stride_of(bytes, outer);
   a.mask_axis_stride = bytes.flag() ? stride_of(bytes, axis) : 0;
   a.mask_outer_stride = bytes.flag() ? stride_of(bytes, outer) : 0;
   a.mask_inner_stride = bytes.below(16) == 1 ? stride(bytes) : bytes.flag();
 
   const bool in_place = bytes.flag();
-  a.in = memory.in<float>(a.inner, {a.outer, a.axis}, {a.in_outer_stride, a.in_axis_stride});
-  a.out = const_cast<float*>(a.in);
-  if (!in_place) a.out = memory.out<float>(a.inner, {a.outer, a.axis}, {a.out_outer_stride, a.out_axis_stride});
+  a.x = memory.in<float>(a.inner, {a.outer, a.axis}, {a.x_outer_stride, a.x_axis_stride});
+  a.y = const_cast<float*>(a.x);
+  if (!in_place) a.y = memory.out<float>(a.inner, {a.outer, a.axis}, {a.y_outer_stride, a.y_axis_stride});
   if (bytes.flag()) {
     a.mask =
         memory.in<float>(1, {a.outer, a.axis, a.inner}, {a.mask_outer_stride, a.mask_axis_stride, a.mask_inner_stride});
   }
-  spoil(bytes, {&a.in, &a.out, &a.mask});
-  call(memory, bytes.flag() ? fovea_log_softmax_f32 : fovea_softmax_f32, &a, &a.out);
+  spoil(bytes, {&a.x, &a.y, &a.mask});
+  call(memory, bytes.flag() ? fovea_log_softmax : fovea_softmax, &a, &a.y);
 }
 
 fovea_linear_weights weights(Bytes& bytes, Memory& memory, fovea_dtype dtype, size_t out, size_t in) {
@@ -86,13 +86,13 @@ void integers(Bytes& bytes, Memory& memory, fovea_linear_args* a) {
     a->x_dtype = FOVEA_I8;
     a->x_scales_stride = one ? 0 : stride_of(bytes, 1);
     a->x_scales = memory.in<float>(1, {a->tokens}, {a->x_scales_stride});
-    a->x_zero = int32_t(bytes.below(258)) - 129;
+    a->x_zero_point = int32_t(bytes.below(258)) - 129;
     spoil(bytes, {&a->x_scales});
   }
   if (bytes.flag()) {
     a->y_dtype = FOVEA_I8;
     a->y_scale = bytes.below(16) == 1 ? 0.0f : 0.01f * float(1 + bytes.below(100));
-    a->y_zero = int32_t(bytes.below(258)) - 129;
+    a->y_zero_point = int32_t(bytes.below(258)) - 129;
   }
   if (codes && one && bytes.flag()) {
     a->weights.bias = nullptr;
@@ -167,29 +167,29 @@ void rope(Bytes& bytes) {
   a.dim = count(bytes, 80) & ~bytes.below(2);
   draw_angles(bytes, memory, a.dim, &a);
   a.target = target(bytes);
-  draw_turned(bytes, memory, &a.in, &a.out, {a.batch, a.heads, a.tokens, a.dim});
+  draw_turned(bytes, memory, &a.x, &a.y, {a.batch, a.heads, a.tokens, a.dim});
   const uint32_t kind = bytes.below(16);
-  if (kind % 3 == 1) a.positions = list<int64_t>(memory, a.batch, [&] { return position(bytes); });
+  if (kind % 3 == 1) a.first_positions = list<int64_t>(memory, a.batch, [&] { return position(bytes); });
   if (kind % 3 == 2 || kind == 1) {
-    a.token_positions_stride = bytes.flag() ? stride_of(bytes, a.tokens) : 0;
-    a.token_positions = memory.in<int64_t>(a.tokens, {a.batch}, {a.token_positions_stride});
-    auto* const at = const_cast<int64_t*>(a.token_positions);
+    a.position_ids_stride = bytes.flag() ? stride_of(bytes, a.tokens) : 0;
+    a.position_ids = memory.in<int64_t>(a.tokens, {a.batch}, {a.position_ids_stride});
+    auto* const at = const_cast<int64_t*>(a.position_ids);
     for (uint32_t t = 0; memory.complete && a.batch != 0 && t < a.tokens; ++t) at[t] = position(bytes);
   }
-  spoil(bytes, {&a.in.data, &a.out.data, &a.positions, &a.token_positions});
-  call(memory, fovea_rope_f32, &a, &a.out.data);
+  spoil(bytes, {&a.x.data, &a.y.data, &a.first_positions, &a.position_ids});
+  call(memory, fovea_rope, &a, &a.y.data);
 }
 
 void rotate(Bytes& bytes) {
   Memory memory(bytes.take<uint8_t>());
-  auto a = sized<fovea_rotate_args>();
+  auto a = sized<fovea_hadamard_args>();
   a.batch = count(bytes, 4), a.heads = count(bytes, 4), a.tokens = count(bytes, 12), a.dim = count(bytes, 130);
   a.block = bytes.flag() ? 0 : bytes.flag() ? 1u << bytes.below(8) : count(bytes, 130);
   a.inverse = bytes.flag(), a.seed = bytes.flag() ? bytes.take<uint64_t>() : 0;
   a.target = target(bytes);
   draw_turned(bytes, memory, &a.x, &a.y, {a.batch, a.heads, a.tokens, a.dim});
   spoil(bytes, {&a.x.data, &a.y.data});
-  call(memory, fovea_rotate_f32, &a, &a.y.data);
+  call(memory, fovea_hadamard, &a, &a.y.data);
 }
 
 void frequencies(Bytes& bytes) {
@@ -213,7 +213,7 @@ bool make_cache(Bytes& bytes, Memory& memory, fovea_kv_cache* cache) {
   c.batch = bytes.below(4), c.kv_heads = 1 + bytes.below(2), c.max_tokens = 1 + bytes.below(80);
   c.head_dim = 2 + 2 * bytes.below(20), c.value_dim = bytes.flag() ? c.head_dim : 1 + bytes.below(40);
   c.pinned_tokens = bytes.below(c.max_tokens);
-  if (bytes.flag()) c.rotation = enum_of<fovea_rotation>(bytes.below(4)), c.rotation_seed = bytes.take<uint8_t>();
+  if (bytes.flag()) c.hadamard = enum_of<fovea_hadamard_rows>(bytes.below(4)), c.hadamard_seed = bytes.take<uint8_t>();
   if (c.kind == FOVEA_KV_PAGED) c.page_tokens = 1 + bytes.below(40), c.pages = bytes.below(12);
   if (bytes.below(8) == 1) {
     c.values_in_keys = 1, c.value_dtype = c.key_dtype, c.value_dim = std::min(c.value_dim, c.head_dim);
@@ -268,7 +268,7 @@ void append(Bytes& bytes, Memory& memory, fovea_kv_cache* cache) {
     a.rope = &turning;
     if (bytes.flag()) a.position_offsets = list<int64_t>(memory, a.batch, [&] { return position(bytes); });
   }
-  const bool rotates = cache->rotation != FOVEA_ROTATION_NONE;
+  const bool rotates = cache->hadamard != FOVEA_HADAMARD_NONE;
   if (half || rotates || a.rope != nullptr || cache->key_center != nullptr) {
     const uint32_t dim = half || rotates ? std::max(cache->head_dim, cache->value_dim) : cache->head_dim;
     a.workspace_bytes = size_t{cache->kv_heads} * dim * 4 * (1 + bytes.below(3));
@@ -344,16 +344,16 @@ void draw_tensors(Bytes& bytes, fovea_multihead_desc* m, bool keys) {
     if (bytes.below(4) == 1) return;
     *dtype = FOVEA_I8, *scale = 0.03125f, *zero = bytes.take<int8_t>();
   };
-  draw(&m->x_dtype, &m->x_scale, &m->x_zero);
-  draw(&m->y_dtype, &m->y_scale, &m->y_zero);
+  draw(&m->x_dtype, &m->x_scale, &m->x_zero_point);
+  draw(&m->y_dtype, &m->y_scale, &m->y_zero_point);
   if (bytes.flag()) return;
   if (d.score == FOVEA_SCORE_ADDITIVE) d.score = FOVEA_SCORE_DOT;
   if (keys || (d.key_dtype == FOVEA_I8 && d.value_dtype == FOVEA_I8)) d.compute = FOVEA_COMPUTE_I8;
-  draw(&d.q_dtype, &d.q_scale, &d.q_zero);
-  draw(&d.out_dtype, &d.out_scale, &d.out_zero);
+  draw(&d.q_dtype, &d.q_scale, &d.q_zero_point);
+  draw(&d.out_dtype, &d.out_scale, &d.out_zero_point);
   if (!keys) return;
-  draw(&d.key_dtype, &d.key_scale, &d.key_zero);
-  draw(&d.value_dtype, &d.value_scale, &d.value_zero);
+  draw(&d.key_dtype, &d.key_scale, &d.key_zero_point);
+  draw(&d.value_dtype, &d.value_scale, &d.value_zero_point);
 }
 
 fovea_multihead_desc description(Bytes& bytes, const fovea_kv_cache* cache) {
@@ -365,7 +365,7 @@ fovea_multihead_desc description(Bytes& bytes, const fovea_kv_cache* cache) {
   if (m.weight_dtype == FOVEA_F16 && bytes.flag()) m.linear_compute = FOVEA_COMPUTE_F16;
   if (cache != nullptr) {
     expect(fovea_kv_describe(cache, &d) == FOVEA_OK, "a cache does not describe itself");
-    d.hide_gone = bytes.below(4) != 1;
+    d.allow_evicted = bytes.below(4) != 1;
   } else {
     d.kv_heads = 1 + bytes.below(2), d.head_dim = 1 + bytes.below(20);
     d.value_dim = bytes.flag() ? d.head_dim : 1 + bytes.below(20);
@@ -431,8 +431,8 @@ class Arguments {
     if (bytes.below(3) == 1) {
       draw_angles(bytes, memory, d_.head_dim, &rope_);
       a.rope = &rope_;
-      if (bytes.flag()) rope_.positions = list<int64_t>(memory, a.batch, [&] { return position(bytes); });
-      if (bytes.flag()) rope_.token_positions = nowhere<const int64_t>();  // which is not looked at
+      if (bytes.flag()) rope_.first_positions = list<int64_t>(memory, a.batch, [&] { return position(bytes); });
+      if (bytes.flag()) rope_.position_ids = nowhere<const int64_t>();  // which is not looked at
     }
     uint32_t longest = a.keys.data != nullptr ? a.kv_tokens : a.q_tokens;
     if (attends_to_cache) {
@@ -486,7 +486,8 @@ class Arguments {
       o.kv_lengths = list<uint32_t>(memory, a.batch, [&] { return count(bytes, kv_tokens); });
     }
     const bool places = d_.diagonal == FOVEA_DIAGONAL_POSITIONS || d_.diagonal == FOVEA_DIAGONAL_AS_CAUSAL;
-    if (places != (bytes.below(24) == 1)) o.positions = list<int64_t>(memory, a.batch, [&] { return position(bytes); });
+    if (places != (bytes.below(24) == 1))
+      o.first_positions = list<int64_t>(memory, a.batch, [&] { return position(bytes); });
     if (bytes.flag()) o.alibi_slopes = memory.in<float>(d_.q_heads);
     if (bytes.flag()) o.sinks = memory.in<float>(d_.q_heads);
     if (d_.score == FOVEA_SCORE_ADDITIVE) {
@@ -501,7 +502,7 @@ class Arguments {
       default: break;
     }
     spoil(bytes,
-          {&o.lse.data, &o.scores.data, &o.kv_lengths, &o.positions, &o.alibi_slopes, &o.sinks, &o.score_vector});
+          {&o.lse.data, &o.scores.data, &o.kv_lengths, &o.first_positions, &o.alibi_slopes, &o.sinks, &o.score_vector});
     if (o.mask.kind != FOVEA_MASK_BYTE) spoil(bytes, {&o.mask.data});
   }
 
@@ -623,7 +624,7 @@ class DeltaFuzz {
     a.batch = number(bytes_, batch_), a.entry = number(bytes_, 0);
     a.v_heads = number(bytes_, v_heads_), a.k_heads = bytes_.flag() ? a.v_heads : count(bytes_, 4);
     a.q_heads = bytes_.flag() ? a.v_heads : count(bytes_, 8);
-    a.key_dim = number(bytes_, key_dim_), a.value_dim = number(bytes_, value_dim_);
+    a.head_dim = number(bytes_, key_dim_), a.value_dim = number(bytes_, value_dim_);
     a.decay_dim = number(bytes_, decay_dim_);
     a.tokens = count(bytes_, 12), a.scale = real(bytes_, 0);
     a.dtype = choice(bytes_, kFloatTypes);
@@ -638,15 +639,15 @@ class DeltaFuzz {
     const auto array = [&](fovea_in* in, uint32_t heads, size_t dim, fovea_dtype type) {
       draw(bytes_, memory_, in, {a.batch, heads, a.tokens, dim}, unit(type));
     };
-    array(&a.q, a.q_heads, a.key_dim, a.dtype), array(&a.k, a.k_heads, a.key_dim, a.dtype);
+    array(&a.q, a.q_heads, a.head_dim, a.dtype), array(&a.k, a.k_heads, a.head_dim, a.dtype);
     array(&a.v, a.v_heads, a.value_dim, a.dtype);
     if (a.rule == FOVEA_DELTA_RULE_GENERAL) {
-      array(&a.a, a.k_heads, a.key_dim, a.dtype), array(&a.b, a.k_heads, a.key_dim, a.dtype);
+      array(&a.a, a.k_heads, a.head_dim, a.dtype), array(&a.b, a.k_heads, a.head_dim, a.dtype);
     }
     array(&a.decay, a.v_heads, std::min(key_dim_, decay_dim_), FOVEA_F32), array(&a.beta, a.v_heads, 1, FOVEA_F32);
     const uint32_t heads = std::max(a.q_heads, a.v_heads);
-    draw(bytes_, memory_, &a.out, {a.batch, heads, a.tokens, a.value_dim}, unit(a.out_dtype));
-    spoil(bytes_, {&a.q.data, &a.k.data, &a.v.data, &a.decay.data, &a.beta.data, &a.out.data, &a.offsets});
+    draw(bytes_, memory_, &a.y, {a.batch, heads, a.tokens, a.value_dim}, unit(a.out_dtype));
+    spoil(bytes_, {&a.q.data, &a.k.data, &a.v.data, &a.decay.data, &a.beta.data, &a.y.data, &a.offsets});
     if (a.rule == FOVEA_DELTA_RULE_GENERAL) spoil(bytes_, {&a.a.data, &a.b.data});
 
     const size_t needed = fovea_delta_workspace_bytes(&a);
@@ -661,7 +662,7 @@ class DeltaFuzz {
   void call_with_matrices(const fovea_delta_args& a) {
     if (a.offsets != nullptr && a.batch > batch_) return;
     fovea_out after{};
-    const Rows matrices = {a.batch, a.v_heads, a.key_dim, a.value_dim};
+    const Rows matrices = {a.batch, a.v_heads, a.head_dim, a.value_dim};
     draw(bytes_, memory_, &after, matrices);
     fovea_in before = {after.data, after.batch_stride, after.head_stride, after.token_stride};
     const bool given = bytes_.flag(), in_place = given && bytes_.flag();
@@ -766,7 +767,7 @@ void conv1d(Bytes& bytes) {
   if (bytes.flag()) a.bias = memory.in<float>(a.channels);
   if (bytes.flag() && a.width != 0) a.state = memory.out<float>(size_t{a.batch} * (a.width - 1) * a.channels);
   spoil(bytes, {&a.x, &a.y, &a.weight, &a.bias, &a.state});
-  call(memory, fovea_conv1d_f32, &a, &a.y);
+  call(memory, fovea_conv1d, &a, &a.y);
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ fovea_block_kind kind_of(const fovea_block_map_args& a, const fovea_block& block
                          ptrdiff_t(block.first_query + i) * a.mask.token_stride + ptrdiff_t(block.first_key + j);
     (static_cast<const uint8_t*>(a.mask.data)[at] != 0 ? none : all) = false;
   }
-  return none ? FOVEA_BLOCK_HIDDEN : all ? FOVEA_BLOCK_SEEN : FOVEA_BLOCK_MIXED;
+  return none ? FOVEA_BLOCK_HIDDEN : all ? FOVEA_BLOCK_FULL : FOVEA_BLOCK_PARTIAL;
 }
 
 uint32_t blocks_of(uint32_t tokens, uint32_t size) { return uint32_t((uint64_t{tokens} + size - 1) / size); }
@@ -48,7 +48,7 @@ void check_map(const fovea_block_map_args& a, const fovea_block_map& map) {
         const fovea_block_kind kind = kind_of(a, block);
         if (kind == FOVEA_BLOCK_HIDDEN) continue;
         expect(listed < map.block_count, "too few blocks are listed");
-        const uint32_t all = kind == FOVEA_BLOCK_SEEN ? FOVEA_BLOCK_ALL : 0;
+        const uint32_t all = kind == FOVEA_BLOCK_FULL ? FOVEA_BLOCK_ALL : 0;
         expect(map.blocks[listed++] == (c | all), "another block is listed");
       }
       expect(offsets[r + 1] == listed, "a list ends elsewhere");

@@ -78,7 +78,7 @@ Problem problem_of(Bytes& bytes) {
     const uint32_t oldest = length > p.ring_tokens ? length - size : p.pinned_tokens;
     p.first_tokens.push_back(length > oldest ? oldest + bytes.below(length - oldest + 1) : oldest);
   }
-  if (p.kv_kind == FOVEA_KV_RING) p.hide_gone = bytes.flag() || !p.ring_suffices();
+  if (p.kv_kind == FOVEA_KV_RING) p.allow_evicted = bytes.flag() || !p.ring_suffices();
   return p;
 }
 
@@ -100,7 +100,7 @@ void run(Bytes bytes) {
   p.map_batch = bytes.flag(), p.map_heads = bytes.flag();
   p.modify_scores = bytes.flag();
   p.modify_weights = bytes.flag() && alone.key_split_tokens == 0;
-  const auto rotation = enum_of<fovea_rotation>(bytes.below(4));
+  const auto rotation = enum_of<fovea_hadamard_rows>(bytes.below(4));
   const uint64_t seed = bytes.take<uint8_t>();
   const uint32_t key_mass_queries = bytes.flag() ? bytes.count_below(70) : 0;
   AttentionCase test(p);
@@ -112,7 +112,7 @@ void run(Bytes bytes) {
     expect(test.run(how));
     const Outputs want = test.outputs();
     if (key_mass_queries != 0) expect(compare_key_mass(test, how, key_mass_queries));
-    if (rotation != FOVEA_ROTATION_NONE) expect(compare_rotated(test, how, rotation, seed));
+    if (rotation != FOVEA_HADAMARD_NONE) expect(compare_rotated(test, how, rotation, seed));
     how.executor = shuffler.executor();
     expect(test.run(how));
     // Without portable_bits a budget that is for more workers may choose another kernel.

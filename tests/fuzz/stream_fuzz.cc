@@ -96,8 +96,8 @@ std::shared_ptr<AttentionCase> case_of(Bytes& bytes, Kind kind, std::vector<floa
   p = p.with_integers();
   p.kv_kind = FOVEA_KV_STRIDED, p.page_tokens = 0, p.out_dtype = FOVEA_F32, p.dropout = 0;
   const auto zero = [&] { return bytes.flag() ? 0 : int32_t{bytes.take<int8_t>()}; };
-  const int32_t q_zero = zero(), key_zero = zero(), value_zero = zero();
-  auto tensors = std::make_shared<Tensors>(p, Zeros{q_zero, key_zero, value_zero});
+  const int32_t q_zero_point = zero(), key_zero_point = zero(), value_zero_point = zero();
+  auto tensors = std::make_shared<Tensors>(p, Zeros{q_zero_point, key_zero_point, value_zero_point});
   if (bytes.flag()) {
     for (uint32_t e = 0; e < p.kv_heads * p.value_dim; ++e) channels->push_back(random_uniform(5, e, -2.0f, 2.0f));
     tensors->args.value_channel_scales = channels->data();
@@ -137,7 +137,7 @@ class PiecesFuzz {
   }
 
  private:
-  fovea_state* state(size_t i) const { return states_[i].as<fovea_state>(); }
+  fovea_stream_state* state(size_t i) const { return states_[i].as<fovea_stream_state>(); }
   void expect_right(const std::string& wrong) const {
     if (!wrong.empty()) fail(name(p_) + ": " + wrong);
   }
@@ -159,7 +159,7 @@ class PiecesFuzz {
       d.portable_bits = on_grid_ && !integers() ? portable_ : bytes_.flag();
       d.max_workers = shuffler_.executor()->workers;
       plans_.emplace_back();
-      served(fovea_plan_init(&plans_.back(), &d), "plan");
+      served(fovea_attention_plan_init(&plans_.back(), &d), "plan");
       workspaces_.emplace_back(plans_.back().workspace_bytes, kAlignment, Placement::kStart);
     }
   }
@@ -189,7 +189,7 @@ class PiecesFuzz {
   }
   void begin_state(uint32_t first_key) {
     const uint32_t which = any_plan();
-    state_bytes_ = fovea_state_bytes(&plans_[which], p_.batch, p_.q_tokens);
+    state_bytes_ = fovea_stream_state_bytes(&plans_[which], p_.batch, p_.q_tokens);
     states_.push_back(memory_for(state_bytes_));
     served(
         fovea_stream_begin(&plans_[which], state(states_.size() - 1), state_bytes_, p_.batch, p_.q_tokens, first_key),
@@ -208,7 +208,7 @@ class PiecesFuzz {
   }
   void travel() const {
     const Guarded image(state_bytes_, 1, Placement::kEnd);
-    fovea_state* const last = state(states_.size() - 1);
+    fovea_stream_state* const last = state(states_.size() - 1);
     served(fovea_stream_export(last, image.as<void>(), state_bytes_), "export");
     std::memset(static_cast<void*>(last), 0xa5, state_bytes_);
     served(fovea_stream_import(last, state_bytes_, image.as<void>(), state_bytes_), "import");
@@ -228,7 +228,7 @@ class PiecesFuzz {
   const Problem& p_;
   Shuffler shuffler_;
   bool on_grid_ = false, portable_ = false, has_executor_ = false;
-  std::vector<fovea_plan> plans_;
+  std::vector<fovea_attention_plan> plans_;
   std::vector<Guarded> workspaces_, states_;
   size_t state_bytes_ = 0;
   Outputs whole_;
@@ -236,27 +236,29 @@ class PiecesFuzz {
 
 // ---- Any image
 
-fovea_plan plan_of(uint32_t batch, uint32_t q_heads, uint32_t q_tokens, uint32_t value_dim) {
+fovea_attention_plan plan_of(uint32_t batch, uint32_t q_heads, uint32_t q_tokens, uint32_t value_dim) {
   auto d = sized<fovea_attention_desc>();
   d.q_heads = d.kv_heads = q_heads, d.head_dim = 8, d.value_dim = value_dim;
   d.max_batch = batch, d.max_q_tokens = q_tokens, d.max_kv_tokens = 64;
-  fovea_plan plan{};
-  expect(fovea_plan_init(&plan, &d) == FOVEA_OK, "plan");
+  fovea_attention_plan plan{};
+  expect(fovea_attention_plan_init(&plan, &d) == FOVEA_OK, "plan");
   return plan;
 }
 
 void run_image(Bytes& bytes) {
   // Mostly a true image, of which some words are changed, and its checksum mended or not.
-  const fovea_plan plan = plan_of(1 + bytes.below(3), 1 + bytes.below(3), 1 + bytes.below(5), 1 + bytes.below(9));
+  const fovea_attention_plan plan =
+      plan_of(1 + bytes.below(3), 1 + bytes.below(3), 1 + bytes.below(5), 1 + bytes.below(9));
   const fovea_attention_desc& d = plan.desc;
-  const size_t most = fovea_state_bytes(&plan, d.max_batch, d.max_q_tokens);
+  const size_t most = fovea_stream_state_bytes(&plan, d.max_batch, d.max_q_tokens);
   const Guarded state = memory_for(most);
   const uint32_t batch = bytes.below(d.max_batch + 1), q_tokens = bytes.below(d.max_q_tokens + 1);
-  expect(fovea_stream_begin(&plan, state.as<fovea_state>(), most, batch, q_tokens, bytes.take<uint8_t>()) == FOVEA_OK,
+  expect(fovea_stream_begin(&plan, state.as<fovea_stream_state>(), most, batch, q_tokens, bytes.take<uint8_t>()) ==
+             FOVEA_OK,
          "begin");
-  const size_t whole = fovea_state_bytes(&plan, batch, q_tokens);
+  const size_t whole = fovea_stream_state_bytes(&plan, batch, q_tokens);
   std::vector<uint8_t> content(whole);
-  expect(fovea_stream_export(state.as<fovea_state>(), content.data(), whole) == FOVEA_OK, "export");
+  expect(fovea_stream_export(state.as<fovea_stream_state>(), content.data(), whole) == FOVEA_OK, "export");
   const std::vector<uint8_t> original = content;
   for (uint32_t words = bytes.below(4); words > 0; --words) {
     const size_t at = bytes.below(uint32_t(whole / 4)) * 4;
@@ -277,7 +279,8 @@ void run_image(Bytes& bytes) {
 
   const size_t target_bytes = bytes.below(4) == 0 ? bytes.below(uint32_t(most + 1)) : most;
   const Guarded to = memory_for(target_bytes);
-  const fovea_status status = fovea_stream_import(to.as<fovea_state>(), target_bytes, image.as<void>(), image_bytes);
+  const fovea_status status =
+      fovea_stream_import(to.as<fovea_stream_state>(), target_bytes, image.as<void>(), image_bytes);
   if (status != FOVEA_OK) {
     expect(to.untouched(), "a refused image is written");
     expect(changed || image_bytes != whole || target_bytes < whole, "a true image is refused");
@@ -286,8 +289,8 @@ void run_image(Bytes& bytes) {
   expect(image_bytes == whole && target_bytes >= whole && (mended || !changed), "a damaged image is taken");
   // What the header shows not to fit the plan is refused; its numbers may be any.
   const Guarded other = memory_for(most), workspace(plan.workspace_bytes, kAlignment, Placement::kStart);
-  expect(fovea_stream_begin(&plan, other.as<fovea_state>(), most, batch, q_tokens, 0) == FOVEA_OK, "begin");
-  const fovea_status merged = fovea_stream_merge(&plan, other.as<fovea_state>(), to.as<fovea_state>());
+  expect(fovea_stream_begin(&plan, other.as<fovea_stream_state>(), most, batch, q_tokens, 0) == FOVEA_OK, "begin");
+  const fovea_status merged = fovea_stream_merge(&plan, other.as<fovea_stream_state>(), to.as<fovea_stream_state>());
   if (!changed) expect(merged == FOVEA_OK, "a true state is refused");
 }
 
@@ -295,26 +298,27 @@ void run_image(Bytes& bytes) {
 
 void run_state(Bytes& bytes) {
   // Memory for all that the plan allows, so that only what the plan does not allow lies outside of it.
-  const fovea_plan plan = plan_of(1 + bytes.below(3), 1 + bytes.below(3), 1 + bytes.below(5), 1 + bytes.below(9));
+  const fovea_attention_plan plan =
+      plan_of(1 + bytes.below(3), 1 + bytes.below(3), 1 + bytes.below(5), 1 + bytes.below(9));
   const fovea_attention_desc& d = plan.desc;
-  const size_t most = fovea_state_bytes(&plan, d.max_batch, d.max_q_tokens);
+  const size_t most = fovea_stream_state_bytes(&plan, d.max_batch, d.max_q_tokens);
   const Guarded into = memory_for(most), from = memory_for(most);
   const uint32_t batch = bytes.below(d.max_batch + 1), q_tokens = bytes.below(d.max_q_tokens + 1);
   for (const Guarded* state : {&into, &from}) {
     std::memset(state->as<void>(), bytes.take<uint8_t>(), most);
-    expect(fovea_stream_begin(&plan, state->as<fovea_state>(), most, batch, q_tokens, 0) == FOVEA_OK, "begin");
+    expect(fovea_stream_begin(&plan, state->as<fovea_stream_state>(), most, batch, q_tokens, 0) == FOVEA_OK, "begin");
     for (uint32_t words = bytes.below(3); words > 0; --words) {
-      const uint32_t at = bytes.below(sizeof(fovea_state) / 4);
+      const uint32_t at = bytes.below(sizeof(fovea_stream_state) / 4);
       const auto word = bytes.flag() ? bytes.take<uint32_t>() : uint32_t{bytes.take<uint8_t>()};
       std::memcpy(state->as<uint8_t>() + 4 * at, &word, 4);
     }
   }
-  fovea_stream_merge(&plan, into.as<fovea_state>(), from.as<fovea_state>());
+  fovea_stream_merge(&plan, into.as<fovea_stream_state>(), from.as<fovea_stream_state>());
   const Guarded image(most, 1, Placement::kEnd);
-  const fovea_state& header = *from.as<fovea_state>();
+  const fovea_stream_state& header = *from.as<fovea_stream_state>();
   const bool within = header.batch <= d.max_batch && header.q_heads <= d.q_heads && header.q_tokens <= d.max_q_tokens &&
                       header.value_dim <= d.value_dim;
-  if (within) fovea_stream_export(from.as<fovea_state>(), image.as<void>(), most);
+  if (within) fovea_stream_export(from.as<fovea_stream_state>(), image.as<void>(), most);
 
   std::vector<float> out(size_t{d.max_batch} * d.q_heads * d.max_q_tokens * d.value_dim);
   auto args = sized<fovea_attention_args>();
@@ -322,7 +326,7 @@ void run_state(Bytes& bytes) {
   const auto dim = ptrdiff_t(d.value_dim), tokens = ptrdiff_t(d.max_q_tokens);
   args.out = {out.data(), tokens * dim * ptrdiff_t(d.q_heads), tokens * dim, dim};
   const Guarded workspace(plan.workspace_bytes, kAlignment, Placement::kStart);
-  fovea_stream_end(&plan, into.as<fovea_state>(), &args, workspace.as<void>(), workspace.bytes());
+  fovea_stream_end(&plan, into.as<fovea_stream_state>(), &args, workspace.as<void>(), workspace.bytes());
 }
 
 }  // namespace

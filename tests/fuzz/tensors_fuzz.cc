@@ -63,7 +63,7 @@ void integer_norm(Bytes& bytes) {
   draw_input(bytes, memory, a, &a.x), draw_output(bytes, memory, &a, a.tokens);
   a.weight = list<int16_t>(memory, a.dim, [&] { return bytes.take<int16_t>(); });
   if (bytes.flag()) a.bias = list<int16_t>(memory, a.dim, [&] { return bytes.take<int16_t>(); });
-  a.x_zero = zero_point(bytes), a.y_zero = zero_point(bytes);
+  a.x_zero_point = zero_point(bytes), a.y_zero_point = zero_point(bytes);
   multiplier(bytes, 0x1p-14, &a.weight_multiplier, &a.weight_shift);
   if (bytes.flag()) multiplier(bytes, 0.1, &a.epsilon_multiplier, &a.epsilon_shift);
   spoil(bytes, {&a.weight, &a.bias});
@@ -73,15 +73,15 @@ void integer_norm(Bytes& bytes) {
 
 void integer_pair(Bytes& bytes) {
   Memory memory(bytes.take<uint8_t>());
-  fovea_integer_pair_args a{};
+  fovea_integer_binary_args a{};
   draw_counts(bytes, &a);
   draw_input(bytes, memory, a, &a.a), draw_output(bytes, memory, &a, a.tokens);
   const bool product = bytes.flag();
   if (product || bytes.flag()) draw_input(bytes, memory, a, &a.b);
-  a.a_zero = zero_point(bytes), a.b_zero = zero_point(bytes), a.y_zero = zero_point(bytes);
+  a.a_zero_point = zero_point(bytes), a.b_zero_point = zero_point(bytes), a.y_zero_point = zero_point(bytes);
   multiplier(bytes, product ? 0.01 : 1, &a.a_multiplier, &a.a_shift);
   multiplier(bytes, 1, &a.b_multiplier, &a.b_shift);
-  if (bytes.flag()) a.y_least = zero_point(bytes), a.y_most = zero_point(bytes);
+  if (bytes.flag()) a.activation_min = zero_point(bytes), a.activation_max = zero_point(bytes);
   compare(memory, product ? fovea_integer_multiply : fovea_integer_add, &a, a.tokens,
           [&](uint32_t b, uint32_t h, uint32_t t) {
             const int8_t* const x = row(a.a, b, h, t);
@@ -113,7 +113,7 @@ void integer_hard_swish(Bytes& bytes) {
   fovea_integer_hard_swish_args a{};
   draw_counts(bytes, &a);
   draw_input(bytes, memory, a, &a.x), draw_output(bytes, memory, &a, a.tokens);
-  a.x_zero = zero_point(bytes), a.y_zero = zero_point(bytes);
+  a.x_zero_point = zero_point(bytes), a.y_zero_point = zero_point(bytes);
   multiplier(bytes, 60, &a.three_multiplier, &a.three_shift);
   multiplier(bytes, 0.01, &a.out_multiplier, &a.out_shift);
   compare(memory, fovea_integer_hard_swish, &a, a.tokens,
@@ -126,13 +126,13 @@ void integer_mean(Bytes& bytes) {
   draw_counts(bytes, &a);
   draw_input(bytes, memory, a, &a.x), draw_output(bytes, memory, &a, 1);
   if (bytes.flag()) a.lengths = list<uint32_t>(memory, a.batch, [&] { return bytes.below(a.tokens % 256 + 1); });
-  a.x_zero = zero_point(bytes), a.y_zero = zero_point(bytes);
+  a.x_zero_point = zero_point(bytes), a.y_zero_point = zero_point(bytes);
   multiplier(bytes, 1, &a.multiplier, &a.shift);
   spoil(bytes, {&a.lengths});
   compare(memory, fovea_integer_mean, &a, 1, [&](uint32_t b, uint32_t h, uint32_t) {
     const uint32_t tokens = a.lengths != nullptr ? a.lengths[b] : a.tokens;
     std::vector<int64_t> sums(a.dim);
-    for (const auto& [t, i] : indices(tokens, a.dim)) sums[i] += row(a.x, b, h, t)[i] - a.x_zero;
+    for (const auto& [t, i] : indices(tokens, a.dim)) sums[i] += row(a.x, b, h, t)[i] - a.x_zero_point;
     return mean_of_codes(a, sums, tokens);
   });
 }
@@ -145,7 +145,7 @@ fovea_dtype half_or_float(Bytes& bytes) { return choice(bytes, kFloatTypes); }
 
 void pair(Bytes& bytes) {
   Memory memory(bytes.take<uint8_t>());
-  fovea_pair_args a{};
+  fovea_binary_args a{};
   draw_counts(bytes, &a);
   a.target = usual_target(bytes);
   a.y_dtype = half_or_float(bytes), a.a_dtype = half_or_float(bytes), a.b_dtype = half_or_float(bytes);

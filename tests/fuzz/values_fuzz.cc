@@ -104,13 +104,13 @@ void softmax(Bytes& bytes) {
   }
   a.in = in.data(), a.out = out.data();
   if (bytes.flag()) a.mask = mask.data();
-  a.in_axis_stride = a.out_axis_stride = a.mask_axis_stride = ptrdiff_t(a.inner);
-  a.in_outer_stride = a.out_outer_stride = a.mask_outer_stride = ptrdiff_t(a.inner * a.axis);
+  a.x_axis_stride = a.y_axis_stride = a.mask_axis_stride = ptrdiff_t(a.inner);
+  a.x_outer_stride = a.y_outer_stride = a.mask_outer_stride = ptrdiff_t(a.inner * a.axis);
   a.mask_inner_stride = 1;
   const bool logarithm = bytes.flag();
   const Softmax want = fovea_test::softmax(a, logarithm);
   for (const fovea_target target : targets()) {
-    serve("softmax", logarithm ? fovea_log_softmax_f32 : fovea_softmax_f32, &a, target);
+    serve("softmax", logarithm ? fovea_log_softmax : fovea_softmax, &a, target);
     for (size_t i = 0; i < count; ++i) expect_near("softmax", target, i, out[i], want.out[i], want.tolerance[i]);
   }
 }
@@ -337,7 +337,7 @@ void conv1d(Bytes& bytes) {
     a.target = target;
     new_state = state;
     a.state = has_state ? new_state.data() : nullptr;
-    expect_served("conv1d", fovea_conv1d_f32(&a));
+    expect_served("conv1d", fovea_conv1d(&a));
     for (size_t c = 0; c < a.channels; ++c) {
       for (size_t t = 0; t < a.tokens; ++t) {
         double sum = 0, size = 0;  // of the finite ones
@@ -369,7 +369,7 @@ void conv1d(Bytes& bytes) {
 // ---- Rope
 
 void rotate(Bytes& bytes) {
-  auto a = sized<fovea_rotate_args>();
+  auto a = sized<fovea_hadamard_args>();
   a.batch = a.heads = 1, a.tokens = 1 + bytes.below(3), a.dim = 1 + bytes.below(130);
   uint32_t block = a.dim & (0 - a.dim);
   while (block > 1 && bytes.flag()) block /= 2;
@@ -380,7 +380,7 @@ void rotate(Bytes& bytes) {
   std::vector<float> y(count), first;
   a.x.data = x.data(), a.y.data = y.data(), a.x.token_stride = a.y.token_stride = a.dim;
   for (const fovea_target target : targets()) {
-    serve("rotate", fovea_rotate_f32, &a, target);
+    serve("rotate", fovea_hadamard, &a, target);
     for (size_t i = 0; i < count; ++i) {
       const size_t begin = i - i % a.dim % block;
       double sum = 0, size = 0;
@@ -424,7 +424,7 @@ void rope(Bytes& bytes) {
   }
   a.in.data = x.data(), a.out.data = y.data(), a.in.token_stride = a.out.token_stride = a.dim;
   for (const fovea_target target : targets()) {
-    serve("rope", fovea_rope_f32, &a, target);
+    serve("rope", fovea_rope, &a, target);
     for (uint32_t t = 0; t < a.tokens; ++t) {
       const int64_t position = a.position_offset + t;
       const size_t row = size_t{t} * a.dim;
@@ -515,7 +515,7 @@ void quantize(Bytes& bytes) {
 bool is_same(float a, float b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
 void pair(Bytes& bytes) {
-  auto a = sized<fovea_pair_args>();
+  auto a = sized<fovea_binary_args>();
   a.batch = a.heads = a.tokens = 1, a.dim = 1 + bytes.below(80);
   const Array x(float_type(bytes), numbers(bytes, a.dim)), other(float_type(bytes), numbers(bytes, a.dim));
   const Array y(float_type(bytes), a.dim);
@@ -614,13 +614,14 @@ void table(Bytes& bytes) {
   const float alpha = bytes.choose({0.0f, 1.0f, 1.702f, -1.0f, any_number(bytes)});
   const auto scale = [&] { return std::exp2(float(bytes.below(20000)) / 100 - 100); };
   const float x_scale = scale(), y_scale = bytes.flag() ? scale() : x_scale;
-  const auto x_zero = int32_t(bytes.take<int8_t>()), y_zero = int32_t(bytes.take<int8_t>());
+  const auto x_zero_point = int32_t(bytes.take<int8_t>()), y_zero_point = int32_t(bytes.take<int8_t>());
   int8_t codes[256];
-  const fovea_status status = fovea_integer_activation_table(kind, alpha, x_scale, x_zero, y_scale, y_zero, codes);
+  const fovea_status status =
+      fovea_integer_activation_table(kind, alpha, x_scale, x_zero_point, y_scale, y_zero_point, codes);
   expect(status == (std::isfinite(alpha) ? FOVEA_OK : FOVEA_ERR_NUMBER), "table has another status");
   for (int32_t code = -128; status == FOVEA_OK && code < 128; ++code) {
-    const double x = double{x_scale} * (code - x_zero), y = activated(kind, x, alpha == 0 ? 1 : double{alpha});
-    const double want = std::min(127.0, std::max(-128.0, y_zero + y / double{y_scale}));
+    const double x = double{x_scale} * (code - x_zero_point), y = activated(kind, x, alpha == 0 ? 1 : double{alpha});
+    const double want = std::min(127.0, std::max(-128.0, y_zero_point + y / double{y_scale}));
     const double off = std::fabs(codes[uint8_t(code)] - want);
     if (off <= 0.501) continue;
     char text[200];

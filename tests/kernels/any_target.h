@@ -8,7 +8,7 @@
 #include "ground/base/arithmetic.h"
 #include "core/attention/steps/kernels.h"
 #include "core/rope/kernels.h"
-#include "core/rotate/kernels.h"
+#include "core/hadamard/kernels.h"
 #include "core/softmax/kernels.h"
 #include "ground/formats/kernels.h"
 #include "ground/math/byte_kernels.h"

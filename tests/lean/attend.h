@@ -9,7 +9,7 @@ enum { HEADS = 2, TOKENS = 8, DIM = 16, COUNT = HEADS * TOKENS * DIM };
 fovea_status ATTEND(float* out, int keys_i8);
 
 fovea_status ATTEND(float* out, int keys_i8) {
-  static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_KV_WORKSPACE_BYTES(DIM, DIM)];
+  static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_ATTENTION_KV_WORKSPACE_BYTES(DIM, DIM)];
   static float q[COUNT], keys[COUNT], values[COUNT], scales[HEADS * TOKENS];
   static int8_t codes[COUNT];
   for (int i = 0; i < COUNT; ++i) {
@@ -24,8 +24,8 @@ fovea_status ATTEND(float* out, int keys_i8) {
                                .value_dim = DIM, .max_batch = 1, .max_q_tokens = TOKENS, .max_kv_tokens = TOKENS,
                                .causal = FOVEA_CAUSAL_TOP_LEFT};
   if (keys_i8) desc.key_dtype = FOVEA_I8;
-  fovea_plan plan;
-  fovea_status status = fovea_plan_init(&plan, &desc);
+  fovea_attention_plan plan;
+  fovea_status status = fovea_attention_plan_init(&plan, &desc);
   if (status != FOVEA_OK) return status;
 
   fovea_attention_args args = {.struct_bytes = sizeof args, .batch = 1, .q_tokens = TOKENS, .kv_tokens = TOKENS};

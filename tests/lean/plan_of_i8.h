@@ -10,6 +10,6 @@ extern "C" fovea_status PLAN_OF_I8() {
   desc.head_dim = desc.value_dim = 16;
   desc.max_batch = desc.max_q_tokens = desc.max_kv_tokens = 1;
   desc.key_dtype = FOVEA_I8;
-  fovea::Plan plan;
+  fovea::AttentionPlan plan;
   return plan.init(desc);
 }

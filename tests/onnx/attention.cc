@@ -136,8 +136,8 @@ void attend(const Case& test, fovea::AttentionDesc desc, fovea::AttentionArgs ar
   for (const uint32_t portable_bits : {0u, 1u}) {
     const std::string where = source + (portable_bits != 0 ? ", portable_bits" : "");
     desc.portable_bits = portable_bits;
-    fovea::Plan plan;
-    verdict->accept(plan.init(desc), "fovea_plan_init", where);
+    fovea::AttentionPlan plan;
+    verdict->accept(plan.init(desc), "fovea_attention_plan_init", where);
 
     const Tensor& y = test.required_output(0);
     std::vector<uint8_t> out(rows * out_shape.dim * bytes_of(y.dtype) + 1, kUnwrittenByte);
@@ -259,7 +259,7 @@ void Call::place() {
   }
   if (desc.causal != FOVEA_CAUSAL_POSITIONS && desc.diagonal != FOVEA_DIAGONAL_POSITIONS) return;
   positions.assign(q_shape.batch, static_cast<int64_t>(past_tokens));
-  args.positions = positions.data();
+  args.first_positions = positions.data();
 }
 
 // The same from caches: the past is appended, then K and V.
@@ -315,8 +315,8 @@ void run_flex_attention(const Case& test, fovea_target target, Verdict* verdict)
   const Change score_mod(test, "score_mod", scores), prob_mod(test, "prob_mod", scores);
   const fovea::Modifier both(score_mod, prob_mod);
   fovea_modifier modifier = both;  // without what the case has not
-  if (!score_mod.is_there()) modifier.scores = nullptr;
-  if (!prob_mod.is_there()) modifier.weights = nullptr;
+  if (!score_mod.is_there()) modifier.score_mod = nullptr;
+  if (!prob_mod.is_there()) modifier.weight_mod = nullptr;
   call.args.modifier = &modifier;
   attend(test, call.desc, call.args, call.out_shape(), fovea_target_name(target), verdict);
 }

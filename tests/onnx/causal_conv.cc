@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ONNX CausalConvWithState (opset 27) as fovea_conv1d_f32, all tokens in one call and token by token.
+// ONNX CausalConvWithState (opset 27) as fovea_conv1d, all tokens in one call and token by token.
 //
 //     slot  input                                 here
 //     0     input [batch][channels][tokens]       args.x, as float
@@ -58,7 +58,7 @@ void run_causal_conv(const Case& test, fovea_target target, Verdict* verdict) {
     if (past != nullptr) state = transposed(past->floats, batch, channels, before);
     fovea::Conv1dArgs args;
     args.target = target;
-    args.batch = count32(batch), args.channels = count32(channels), args.width = count32(width);
+    args.batch = count32(batch), args.channels = count32(channels), args.kernel_size = count32(width);
     args.silu = silu_of(test);
     args.y_token_stride = args.x_token_stride = 1;
     args.y_channel_stride = args.x_channel_stride = static_cast<ptrdiff_t>(tokens);
@@ -70,7 +70,7 @@ void run_causal_conv(const Case& test, fovea_target target, Verdict* verdict) {
     for (size_t token = 0; token < tokens; token += step) {
       args.tokens = count32(std::min(step, tokens - token));
       args.x = x.floats.data() + token, args.y = y.data() + token;
-      verdict->accept(fovea::conv1d(args), "fovea_conv1d_f32", where);
+      verdict->accept(fovea::conv1d(args), "fovea_conv1d", where);
     }
     y.pop_back();
     verdict->compare(y, test.required_output(0), "output", where);

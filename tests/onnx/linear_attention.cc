@@ -54,7 +54,7 @@ Call::Call(const Case& test_case) : test(test_case) {
   args.rule = rule_of(test.text("update_rule", "gated_delta"));
   args.batch = count32(q_shape.batch), args.tokens = count32(q_shape.tokens);
   args.q_heads = count32(q_shape.heads), args.k_heads = args.v_heads = count32(v_shape.heads);
-  args.key_dim = count32(k_shape.dim), args.value_dim = count32(v_shape.dim), args.decay_dim = 1;
+  args.head_dim = count32(k_shape.dim), args.value_dim = count32(v_shape.dim), args.decay_dim = 1;
   args.scale = test.number("scale", 0);
   args.dtype = type_of(q.dtype), args.out_dtype = type_of(out.dtype);
   args.q = q_shape.view(q.bytes.data()), args.k = k_shape.view(k.bytes.data()), args.v = v_shape.view(v.bytes.data());
@@ -74,7 +74,7 @@ void Call::take_gates() {
   const bool delta = args.rule == FOVEA_DELTA_RULE_DELTA || args.rule == FOVEA_DELTA_RULE_GATED_DELTA;
   if (gated != (decay != nullptr) || delta != (beta != nullptr)) throw Error("decay and beta do not fit the rule");
   if (decay != nullptr) {
-    if (decay->shape.back() != v_shape.heads) args.decay_dim = args.key_dim;
+    if (decay->shape.back() != v_shape.heads) args.decay_dim = args.head_dim;
     args.decay = of_tokens(*decay, v_shape.heads, args.decay_dim);
   }
   if (beta != nullptr) {
@@ -128,13 +128,13 @@ void attend(const Call& call, uint32_t step, fovea_target target, Verdict* verdi
   std::vector<uint8_t> out(element_count(output.shape) * bytes_of(output.dtype) + 1, kUnwrittenByte);
   args.out = out_shape.view(out.data());
 
-  Bytes memory(fovea::delta_state_bytes(args.batch, args.v_heads, args.key_dim, args.value_dim, args.decay_dim));
+  Bytes memory(fovea::delta_state_bytes(args.batch, args.v_heads, args.head_dim, args.value_dim, args.decay_dim));
   Bytes workspace(fovea::delta_workspace_bytes(args));
   fovea::DeltaState state;
-  fovea_status status = state.begin(memory, args.batch, args.v_heads, args.key_dim, args.value_dim, args.decay_dim);
+  fovea_status status = state.begin(memory, args.batch, args.v_heads, args.head_dim, args.value_dim, args.decay_dim);
   verdict->accept(status, "fovea_delta_begin", where);
   if (call.past != nullptr) {
-    status = state.set(fovea::heads_first(call.past->floats.data(), args.v_heads, args.key_dim, args.value_dim));
+    status = state.set(fovea::heads_first(call.past->floats.data(), args.v_heads, args.head_dim, args.value_dim));
     verdict->accept(status, "fovea_delta_set", where);
   }
   for (uint32_t token = 0; token < args.tokens; token += step) {
@@ -146,7 +146,7 @@ void attend(const Call& call, uint32_t step, fovea_target target, Verdict* verdi
   const Tensor* const present = call.test.output(1);
   if (present == nullptr) return;
   std::vector<float> matrices(element_count(present->shape) + 1, kUnwritten);
-  status = state.get(fovea::heads_first(matrices.data(), args.v_heads, args.key_dim, args.value_dim), target);
+  status = state.get(fovea::heads_first(matrices.data(), args.v_heads, args.head_dim, args.value_dim), target);
   verdict->accept(status, "fovea_delta_get", where);
   matrices.pop_back();
   verdict->compare(matrices, *present, "present_state", where);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ONNX RotaryEmbedding (opset 23) as fovea_rope_f32.
+// ONNX RotaryEmbedding (opset 23) as fovea_rope.
 //
 //     slot  input                                 here
 //     0     X, of rank 4 or 3                     strides: [batch][heads][tokens][dim] or [batch][tokens][heads][dim]
 //     1, 2  cos_cache, sin_cache                  args.cos, args.sin: [positions][rotary_dim / 2]
-//     3     position_ids [batch][tokens]          args.token_positions
+//     3     position_ids [batch][tokens]          args.position_ids
 //     no position_ids                             the caches are [batch][tokens][rotary_dim / 2]: token t of entry b is
-//                                                 at position b * tokens + t of them, by args.positions
+//                                                 at position b * tokens + t of them, by args.first_positions
 //     interleaved                                 FOVEA_ROPE_INTERLEAVED, else FOVEA_ROPE_HALF_SPLIT
 //     rotary_embedding_dim                        args.rotary_dim: 0 is all
 #include "fovea/fovea.hpp"
@@ -42,17 +42,17 @@ void run_rotary_embedding(const Case& test, fovea_target target, Verdict* verdic
   std::vector<int64_t> first(shape.batch);
   if (indexed) {
     for (size_t b = 0; b < shape.batch; ++b) first[b] = static_cast<int64_t>(b * shape.tokens);
-    args.positions = first.data();
+    args.first_positions = first.data();
   } else {
-    args.token_positions = ids->ints.data();
-    args.token_positions_stride = static_cast<ptrdiff_t>(shape.tokens);
+    args.position_ids = ids->ints.data();
+    args.position_ids_stride = static_cast<ptrdiff_t>(shape.tokens);
   }
 
   std::vector<float> out(x.floats.size(), kUnwritten);
-  args.in = shape.view(x.floats.data());
-  args.out = shape.view(out.data());
+  args.x = shape.view(x.floats.data());
+  args.y = shape.view(out.data());
   const std::string where = fovea_target_name(target);
-  verdict->accept(fovea::rope(args), "fovea_rope_f32", where);
+  verdict->accept(fovea::rope(args), "fovea_rope", where);
   verdict->compare(out, test.required_output(0), "Y", where);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ONNX Softmax and LogSoftmax as fovea_softmax_f32 and fovea_log_softmax_f32.
+// ONNX Softmax and LogSoftmax as fovea_softmax and fovea_log_softmax.
 #include "fovea/fovea.hpp"
 #include "operators.h"
 
@@ -19,15 +19,15 @@ void run_softmax(const Case& test, fovea_target target, Verdict* verdict) {
   std::vector<float> out(x.floats.size() + 1, kUnwritten);
   fovea::SoftmaxArgs args;
   args.target = target;
-  args.out = out.data(), args.in = x.floats.data();
-  args.in_axis_stride = args.out_axis_stride = static_cast<ptrdiff_t>(split.inner);
-  args.in_outer_stride = args.out_outer_stride = static_cast<ptrdiff_t>(split.count * split.inner);
+  args.y = out.data(), args.x = x.floats.data();
+  args.x_axis_stride = args.y_axis_stride = static_cast<ptrdiff_t>(split.inner);
+  args.x_outer_stride = args.y_outer_stride = static_cast<ptrdiff_t>(split.count * split.inner);
   args.outer = split.outer, args.axis = split.count, args.inner = split.inner, args.scale = 1;
 
   const bool log = test.op == "LogSoftmax";
   const std::string where = fovea_target_name(target);
   const fovea_status status = log ? fovea::log_softmax(args) : fovea::softmax(args);
-  verdict->accept(status, log ? "fovea_log_softmax_f32" : "fovea_softmax_f32", where);
+  verdict->accept(status, log ? "fovea_log_softmax" : "fovea_softmax", where);
   out.pop_back();
   verdict->compare(out, y, test.outputs.at(0).name, where);
 }

@@ -40,7 +40,7 @@ void add_or_multiply(const Pair& pair, bool is_sum, fovea_target target, Verdict
   for (const bool in_place : {false, true}) {
     std::vector<float> y(pair.a.floats.size(), kUnwritten);
     if (in_place) y = pair.a.floats;
-    fovea::PairArgs args;
+    fovea::BinaryArgs args;
     args.target = target;
     pair.describe(in_place ? y.data() : pair.a.floats.data(), y.data(), pair.b.floats.data(), &args);
     const std::string where = std::string(fovea_target_name(target)) + (in_place ? ", in place" : "");
@@ -54,7 +54,7 @@ void add_or_multiply(const Pair& pair, bool is_sum, fovea_target target, Verdict
 void add_or_multiply_codes(const Pair& pair, bool is_sum, Verdict* verdict) {
   const std::vector<int8_t> a(pair.a.ints.begin(), pair.a.ints.end()), b(pair.b.ints.begin(), pair.b.ints.end());
   std::vector<int8_t> y(a.size(), INT8_MIN);
-  fovea::IntegerPairArgs args;
+  fovea::IntegerBinaryArgs args;
   pair.describe(a.data(), y.data(), b.data(), &args);
   if (args.set_a(1) != FOVEA_OK || args.set_b(1) != FOVEA_OK) throw Error("a scale of 1");
   const fovea_status status = is_sum ? fovea::integer_add(args) : fovea::integer_multiply(args);

@@ -20,14 +20,14 @@ int main(void) {
   fovea_attention_desc desc = {.struct_bytes = sizeof desc, .q_heads = 1, .kv_heads = 1, .head_dim = 8, .value_dim = 8,
                                .max_batch = 1, .max_q_tokens = 4, .max_kv_tokens = 4};
   const fovea_target targets[] = {FOVEA_TARGET_BEST, FOVEA_TARGET_RVV128, FOVEA_TARGET_RVV256};
-  fovea_plan plan;
+  fovea_attention_plan plan;
   for (int i = 0; i < 3; ++i) {
     desc.target = targets[i];
-    expect_refused("fovea_plan_init", fovea_plan_init(&plan, &desc));
-    fovea_softmax_args softmax = {.struct_bytes = sizeof softmax, .target = targets[i], .out = y, .in = x, .outer = 1,
-                                  .axis = 64, .inner = 1, .out_axis_stride = 1, .in_axis_stride = 1, .out_outer_stride = 64,
-                                  .in_outer_stride = 64};
-    expect_refused("fovea_softmax_f32", fovea_softmax_f32(&softmax));
+    expect_refused("fovea_attention_plan_init", fovea_attention_plan_init(&plan, &desc));
+    fovea_softmax_args softmax = {.struct_bytes = sizeof softmax, .target = targets[i], .y = y, .x = x, .outer = 1,
+                                  .axis = 64, .inner = 1, .y_axis_stride = 1, .x_axis_stride = 1, .y_outer_stride = 64,
+                                  .x_outer_stride = 64};
+    expect_refused("fovea_softmax", fovea_softmax(&softmax));
     fovea_linear_args linear = {.struct_bytes = sizeof linear, .target = targets[i], .tokens = 1, .in_dim = 8, .out_dim = 8,
                                 .x = x, .x_stride = 8, .y = y, .y_stride = 8};
     linear.weights.data = x, linear.weights.row_stride = 8;

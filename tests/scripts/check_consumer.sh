@@ -83,7 +83,7 @@ printf '#define FOVEA_ENABLE_I4 1\n#include "fovea/config/minimal.h"\n' >"$work/
 # A program that uses one has that one's functions and no others. By CMake, by a header, by pkg-config.
 uses_own_alone() {
   "$1"
-  nm "$1" | grep -q ' T fovea_own_softmax_f32$' && ! nm "$1" | grep ' T fovea_softmax_f32$' || {
+  nm "$1" | grep -q ' T fovea_own_softmax$' && ! nm "$1" | grep ' T fovea_softmax$' || {
     echo "$1 is not linked with the configuration own alone"
     exit 1
   }

@@ -90,7 +90,7 @@ fovea_status CacheModel::append(fovea_target target, uint32_t entry, const std::
   if (cache.values_in_keys == 0) a.values = values.in;
   const size_t token_bytes = size_t{4} * heads * std::max(cache.head_dim, cache.value_dim);
   const Guarded workspace(token_bytes * (1 + next_ % 4), sizeof(float), Placement::kEnd);
-  if (dtype != FOVEA_F32 || cache.key_center != nullptr || cache.rotation != FOVEA_ROTATION_NONE) {
+  if (dtype != FOVEA_F32 || cache.key_center != nullptr || cache.hadamard != FOVEA_HADAMARD_NONE) {
     a.workspace = workspace.as<void>(), a.workspace_bytes = workspace.bytes();
   }
   const fovea_status status = fovea_kv_append(&cache, &a);
@@ -103,13 +103,13 @@ fovea_status CacheModel::append(fovea_target target, uint32_t entry, const std::
         const float* const value = packed ? values.row(0, h, offsets[b] + t) : values.row(b, h, t);
         token.insert(token.end(), key, key + cache.head_dim);
         float* const own_key = token.data() + token.size() - cache.head_dim;
-        if (rotates_keys(cache.rotation)) rotate_rows(own_key, 1, cache.head_dim, cache.rotation_seed);
+        if (rotates_keys(cache.hadamard)) rotate_rows(own_key, 1, cache.head_dim, cache.hadamard_seed);
         for (uint32_t d = 0; cache.key_center != nullptr && d < cache.head_dim; ++d) {
           token[token.size() - cache.head_dim + d] -= cache.key_center[size_t{h} * cache.head_dim + d];
         }
         token.insert(token.end(), value, value + cache.value_dim);
         float* const own_value = token.data() + token.size() - cache.value_dim;
-        if (rotates_values(cache.rotation)) rotate_rows(own_value, 1, cache.value_dim, cache.rotation_seed);
+        if (rotates_values(cache.hadamard)) rotate_rows(own_value, 1, cache.value_dim, cache.hadamard_seed);
       }
       e.tokens.push_back(token);
       e.most = std::max<size_t>(e.most, e.tokens.size());
@@ -276,10 +276,10 @@ std::string CacheModel::attend(fovea_target target) {
   if (cache.kind == FOVEA_KV_RING && slots > 1 && seed_ % 2 == 0) {
     d.window_left = slots - 1;  // the largest for two queries
   } else {
-    d.hide_gone = 1;
+    d.allow_evicted = 1;
   }
-  fovea_plan plan{};
-  if (fovea_plan_init(&plan, &d) != FOVEA_OK) return "plan";
+  fovea_attention_plan plan{};
+  if (fovea_attention_plan_init(&plan, &d) != FOVEA_OK) return "plan";
   auto a = sized<fovea_attention_args>();
   if (fovea_kv_attach(&cache, &a) != FOVEA_OK) return "attach";
   a.q_tokens = 2;
@@ -294,7 +294,7 @@ std::string CacheModel::attend(fovea_target target) {
   dims(heads, 2, cache.head_dim, &a.q), dims(heads, 2, cache.value_dim, &a.out);
   const Guarded workspace(plan.workspace_bytes, 64, Placement::kEnd);
   const fovea_status status = fovea_attention(&plan, &a, workspace.as<void>(), workspace.bytes());
-  if (d.hide_gone == 0 && sees_gone_token(d, a)) return status == FOVEA_ERR_RING ? "" : "a token is gone";
+  if (d.allow_evicted == 0 && sees_gone_token(d, a)) return status == FOVEA_ERR_RING ? "" : "a token is gone";
   if (status != FOVEA_OK) return fovea_status_string(status);
 
   // The same keys as f32 arrays. The ring's replaced tokens are not read.
@@ -313,9 +313,9 @@ std::string CacheModel::attend(fovea_target target) {
     }
   }
   // The reference looks at rotated queries, and its outputs are rotated as ours are when they are rotated again.
-  if (rotates_keys(d.rotation)) rotate_rows(q.data(), q.size() / cache.head_dim, cache.head_dim, d.rotation_seed);
-  if (rotates_values(d.rotation)) {
-    rotate_rows(out.data(), out.size() / cache.value_dim, cache.value_dim, d.rotation_seed);
+  if (rotates_keys(d.hadamard)) rotate_rows(q.data(), q.size() / cache.head_dim, cache.head_dim, d.hadamard_seed);
+  if (rotates_values(d.hadamard)) {
+    rotate_rows(out.data(), out.size() / cache.value_dim, cache.value_dim, d.hadamard_seed);
   }
   const Attention want = attention(d, truth);
   for (size_t i = 0; i < out.size(); ++i) {

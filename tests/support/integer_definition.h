@@ -21,7 +21,7 @@ namespace fovea_test {
 inline void keys_seen(const fovea_integer_attention_args& a, uint32_t b, uint32_t i, int64_t* lo, int64_t* hi) {
   const int64_t length = a.kv_lengths != nullptr ? a.kv_lengths[b] : a.kv_tokens;
   const int64_t first = a.causal == FOVEA_CAUSAL_BOTTOM_RIGHT ? length - int64_t{a.q_tokens}
-                        : a.positions != nullptr              ? a.positions[b]
+                        : a.first_positions != nullptr        ? a.first_positions[b]
                                                               : 0;
   const int64_t position = first + i;
   *lo = 0, *hi = length;
@@ -60,7 +60,7 @@ struct IntegerDefinition {
       std::vector<int64_t> s;
       for (int64_t j = begin; j < end; ++j) {
         s.push_back(0);
-        for (uint32_t e = 0; e < a.head_dim; ++e) s.back() += (query[e] - a.q_zero) * key(j)[e];
+        for (uint32_t e = 0; e < a.head_dim; ++e) s.back() += (query[e] - a.q_zero_point) * key(j)[e];
       }
       const int64_t m = *std::max_element(s.begin(), s.end());
       const int64_t before = r;
@@ -80,14 +80,14 @@ struct IntegerDefinition {
         o[e] = (first ? 0 : scaled(o[e], r - before)) + scaled(products[e] * 64, r - steps(m));
       }
     }
-    std::vector<int8_t> out(a.value_dim, static_cast<int8_t>(a.out_zero));
+    std::vector<int8_t> out(a.value_dim, static_cast<int8_t>(a.out_zero_point));
     if (l == 0) return out;
     int z = 0;
     while ((l << z) < int64_t{1} << 30) ++z;
     const int64_t h = floor_shift(l << z, 15), g = (a.out_multiplier * (((int64_t{1} << 31) + h / 2) / h)) >> 16;
     for (uint32_t e = 0; e < a.value_dim; ++e) {
-      const int64_t n = o[e] - a.value_zero * floor_shift(l, 8);
-      const int64_t x = floor_shift(n * g, 53 - z - a.out_shift) + a.out_zero;
+      const int64_t n = o[e] - a.value_zero_point * floor_shift(l, 8);
+      const int64_t x = floor_shift(n * g, 53 - z - a.out_shift) + a.out_zero_point;
       out[e] = static_cast<int8_t>(std::min<int64_t>(127, std::max<int64_t>(-128, x)));
     }
     return out;

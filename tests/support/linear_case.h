@@ -20,7 +20,7 @@ struct LinearProblem {
   uint32_t tokens = 5, in_dim = 19, out_dim = 11;
   fovea_dtype dtype = FOVEA_F32, x_dtype = FOVEA_F32, y_dtype = FOVEA_F32;  // dtype: of the weights
   enum Bias { kNoBias, kF32, kI32 } bias = kF32;
-  int32_t x_zero = 0, y_zero = 0;
+  int32_t x_zero_point = 0, y_zero_point = 0;
   float y_scale = 0.03f;
   bool one_scale = false;  // of x
   bool extreme = false;    // codes of x and weights are -128 and 127 alone
@@ -35,7 +35,7 @@ inline std::string name(const LinearProblem& p, fovea_target target) {
   Text text;
   text << "linear " << kComputes[p.compute] << " " << p.tokens << "x" << p.in_dim << "x" << p.out_dim << " "
        << type_name(p.dtype) << ", " << type_name(p.x_dtype) << " to " << type_name(p.y_dtype) << " bias "
-       << int(p.bias) << " zeros " << p.x_zero << ", " << p.y_zero << (p.one_scale ? " one scale" : "")
+       << int(p.bias) << " zeros " << p.x_zero_point << ", " << p.y_zero_point << (p.one_scale ? " one scale" : "")
        << " activation " << int(p.activation) << " " << name(p.layout) << " " << name(p.placement) << " seed " << p.seed
        << " | " << fovea_target_name(target);
   return text.str();
@@ -76,9 +76,10 @@ class LinearCase {
     if (p.bias == LinearProblem::kF32) args.weights.bias = bias.as<float>();
     if (p.bias == LinearProblem::kI32) args.weights.bias_i32 = bias.as<int32_t>();
     if (p.x_dtype == FOVEA_I8) {
-      args.x_scales = x_scales.as<float>(), args.x_scales_stride = p.one_scale ? 0 : 1, args.x_zero = p.x_zero;
+      args.x_scales = x_scales.as<float>(), args.x_scales_stride = p.one_scale ? 0 : 1,
+      args.x_zero_point = p.x_zero_point;
     }
-    if (p.y_dtype == FOVEA_I8) args.y_scale = p.y_scale, args.y_zero = p.y_zero;
+    if (p.y_dtype == FOVEA_I8) args.y_scale = p.y_scale, args.y_zero_point = p.y_zero_point;
   }
 
   // Runs with exactly the workspace that is asked for, between guards.
@@ -139,8 +140,8 @@ class LinearCase {
   bool has_least() const { return p.dtype == FOVEA_Q4_1 || p.dtype == FOVEA_Q4_K; }
   int code_of(float output) const {
     const float quotient = output / p.y_scale;
-    if (quotient != quotient) return p.y_zero;
-    return int(std::max(-128.0, std::min(127.0, std::nearbyint(double(quotient)) + p.y_zero)));
+    if (quotient != quotient) return p.y_zero_point;
+    return int(std::max(-128.0, std::min(127.0, std::nearbyint(double(quotient)) + p.y_zero_point)));
   }
 
   LinearProblem p;
@@ -195,7 +196,7 @@ class LinearCase {
     token.codes.resize(p.in_dim);
     token.group_scales.assign((p.in_dim + 31) / 32, 1.0f);
     if (p.x_dtype == FOVEA_I8) {
-      for (size_t i = 0; i < p.in_dim; ++i) token.codes[i] = x.row<int8_t>(t)[i] - p.x_zero;
+      for (size_t i = 0; i < p.in_dim; ++i) token.codes[i] = x.row<int8_t>(t)[i] - p.x_zero_point;
       const float given = x_scales.as<float>()[p.one_scale ? 0 : t];
       token.scale = std::isfinite(given) ? given : kNaN;
     } else if (is_grouped(p.dtype)) {

@@ -124,16 +124,16 @@ void LayerCase::describe() {
   desc.struct_bytes = sizeof desc;
   desc.d_model = p.d_model, desc.key_model = p.key_model, desc.value_model = p.value_model;
   desc.weight_dtype = p.dtype, desc.linear_compute = p.linear_compute;
-  desc.x_dtype = p.x.dtype(), desc.x_scale = p.x.scale, desc.x_zero = p.x.zero;
-  desc.y_dtype = p.y.dtype(), desc.y_scale = p.y.scale, desc.y_zero = p.y.zero;
+  desc.x_dtype = p.x.dtype(), desc.x_scale = p.x.scale, desc.x_zero_point = p.x.zero;
+  desc.y_dtype = p.y.dtype(), desc.y_scale = p.y.scale, desc.y_zero_point = p.y.zero;
   fovea_attention_desc& d = desc.attention;
   d.struct_bytes = sizeof d, d.compute = p.compute;
   d.q_heads = p.q_heads, d.kv_heads = p.kv_heads, d.head_dim = p.head_dim, d.value_dim = p.value_dim;
   d.max_batch = std::max<uint32_t>(p.batch, 1), d.max_q_tokens = p.q_tokens, d.max_kv_tokens = n;
-  d.q_dtype = p.q.dtype(), d.q_scale = p.q.scale, d.q_zero = p.q.zero;
-  d.key_dtype = p.k.dtype(), d.key_scale = p.k.scale, d.key_zero = p.k.zero;
-  d.value_dtype = p.v.dtype(), d.value_scale = p.v.scale, d.value_zero = p.v.zero;
-  d.out_dtype = p.o.dtype(), d.out_scale = p.o.scale, d.out_zero = p.o.zero;
+  d.q_dtype = p.q.dtype(), d.q_scale = p.q.scale, d.q_zero_point = p.q.zero;
+  d.key_dtype = p.k.dtype(), d.key_scale = p.k.scale, d.key_zero_point = p.k.zero;
+  d.value_dtype = p.v.dtype(), d.value_scale = p.v.scale, d.value_zero_point = p.v.zero;
+  d.out_dtype = p.o.dtype(), d.out_scale = p.o.scale, d.out_zero_point = p.o.zero;
   d.causal = p.causal, d.portable_bits = p.portable_bits;
   d.processor_features = fovea::platform::processor_features();
 
@@ -238,10 +238,10 @@ void LayerCase::decode(fovea_target target, fovea_kv_cache& cache, uint32_t most
     args.x.data = x.at(0, first), args.y.data = y.at(0, first);
     if (p.scores) args.attention.scores.data = scores.row(0, 0, first);
     if (all.rope) args.rope = &turn;
-    args.cache = nullptr, turn.positions = nullptr;
+    args.cache = nullptr, turn.first_positions = nullptr;
     REQUIRE(append(cache) == FOVEA_OK);
     std::fill(positions.begin(), positions.end(), int64_t{first});
-    args.cache = &cache, turn.positions = positions.data();
+    args.cache = &cache, turn.first_positions = positions.data();
     REQUIRE(call() == FOVEA_OK);
   }
   args = all;
@@ -255,9 +255,9 @@ TokenArray LayerCase::layer(const TokenArray& from, const LayerWeights& w, const
     a.compute = p.linear_compute, a.tokens = from.shape.tokens;
     a.in_dim = uint32_t(from.shape.dim), a.out_dim = width;
     a.x = from.row(0, b, 0), a.x_stride = from.strides.token, a.x_dtype = from.tensor.dtype();
-    if (from.tensor.scale != 0.0f) a.x_scales = &from.tensor.scale, a.x_zero = from.tensor.zero;
+    if (from.tensor.scale != 0.0f) a.x_scales = &from.tensor.scale, a.x_zero_point = from.tensor.zero;
     a.y = made.row(0, b, 0), a.y_stride = made.strides.token, a.y_dtype = to.dtype();
-    a.y_scale = to.scale, a.y_zero = to.zero, a.weights = w.view;
+    a.y_scale = to.scale, a.y_zero_point = to.zero, a.weights = w.view;
     if (!w.view.data) {
       for (uint32_t t = 0; t < a.tokens; ++t) {
         std::memcpy(made.row(0, b, t), from.row(0, b, t), width * unit_size(to.dtype()));

@@ -127,8 +127,8 @@ void Callbacks::stand_in_for(fovea_loader* own) {
 
 void Callbacks::stand_in_for(fovea_modifier* own) {
   modifier = *own;
-  replace<&Callbacks::modifier, &fovea_modifier::scores>(own, own->scores);
-  replace<&Callbacks::modifier, &fovea_modifier::weights>(own, own->weights);
+  replace<&Callbacks::modifier, &fovea_modifier::score_mod>(own, own->score_mod);
+  replace<&Callbacks::modifier, &fovea_modifier::weight_mod>(own, own->weight_mod);
   own->self = this;
 }
 

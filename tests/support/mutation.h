@@ -5,7 +5,7 @@
 //
 //   reads fovea_attention_desc.softcap    calls read 0 there; a call that refuses 0 gets the next value of Instead. A
 //                                         field that is a structure becomes zeros, even if the call refuses them
-//   gives fovea_plan.lanes                calls that write it write 0, and callbacks get 0
+//   gives fovea_attention_plan.lanes                calls that write it write 0, and callbacks get 0
 //   gives FOVEA_ERR_MASK                  calls return FOVEA_OK instead
 //   reads fovea_kv_cache.max_tokens = 9   calls read 9 instead of 0
 //

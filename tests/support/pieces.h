@@ -61,14 +61,14 @@ class PieceArgs {
     const uint32_t first = mask.at_end != 0 ? p.kv_tokens - mask.kv_tokens : 0;
     const uint32_t column = piece.begin > first ? piece.begin - first : 0;
     mask.data = static_cast<const char*>(mask.data) + (p.mask_keys ? column : 0) * mask_element_size(p.mask);
-    if (mask.kv_tokens == 0 || mask.kv_tokens == FOVEA_MASK_COVERS_NONE) return;
+    if (mask.kv_tokens == 0 || mask.kv_tokens == FOVEA_MASK_NO_KEYS) return;
     const uint32_t begin = std::max(piece.begin, first), covered = first + mask.kv_tokens;
     mask.kv_tokens = begin < piece.end ? part(covered, {begin, piece.end}) : 0;
     if (mask.kv_tokens != 0) return;
     if (mask.at_end != 0) {
       mask = {};
     } else {
-      mask.kv_tokens = FOVEA_MASK_COVERS_NONE;
+      mask.kv_tokens = FOVEA_MASK_NO_KEYS;
     }
   }
 

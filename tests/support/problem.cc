@@ -77,12 +77,12 @@ void modify_weights(void* self, const fovea_score_block* block) {
 }
 
 // All 0 if the target is not available.
-fovea_plan smallest_plan(fovea_target target) {
+fovea_attention_plan smallest_plan(fovea_target target) {
   auto desc = sized<fovea_attention_desc>();
   desc.q_heads = desc.kv_heads = desc.head_dim = desc.value_dim = desc.max_batch = 1, desc.target = target;
   desc.processor_features = fovea::platform::processor_features();
-  fovea_plan plan{};
-  (void)fovea_plan_init(&plan, &desc);
+  fovea_attention_plan plan{};
+  (void)fovea_attention_plan_init(&plan, &desc);
   return plan;
 }
 
@@ -100,7 +100,7 @@ std::vector<fovea_target> targets_and_those_that_extend_them() {
   std::vector<fovea_target> all;
   for (uint32_t number = 1; number < 128; ++number) {
     const auto target = enum_of<fovea_target>(number);
-    const fovea_plan plan = smallest_plan(target);  // the plan may name another target
+    const fovea_attention_plan plan = smallest_plan(target);  // the plan may name another target
     if (plan.desc.target == target) all.push_back(target);
   }
   return all;
@@ -182,7 +182,7 @@ std::string name(const Problem& p) {
   say("scores modified", &Problem::modify_scores), say("weights modified", &Problem::modify_weights);
   say("alibi", &Problem::alibi), say("sinks", &Problem::sinks), say("lse", &Problem::lse);
   say("stage", &Problem::stage), say("compute", &Problem::compute), say("source", &Problem::kv_kind);
-  say("ring", &Problem::ring_tokens), say("pinned", &Problem::pinned_tokens), say("hide gone", &Problem::hide_gone);
+  say("ring", &Problem::ring_tokens), say("pinned", &Problem::pinned_tokens), say("hide gone", &Problem::allow_evicted);
   say("pages of", &Problem::page_tokens);
   text << " " << type_name(p.q_dtype) << "/" << type_name(p.key_dtype) << "/" << type_name(p.value_dtype) << "/"
        << type_name(p.out_dtype);
@@ -246,18 +246,18 @@ Problem Problem::with_halves() const {
 size_t budget_bytes(const fovea_attention_desc& desc, Budget budget) {
   if (budget == Budget::kNone) return 0;
   fovea_attention_desc trial = desc;
-  fovea_plan plan{};
+  fovea_attention_plan plan{};
   trial.workspace_budget_bytes = 0;
-  if (fovea_plan_init(&plan, &trial) != FOVEA_OK) return 0;
-  size_t fits = fovea_workspace_bytes(&plan);
+  if (fovea_attention_plan_init(&plan, &trial) != FOVEA_OK) return 0;
+  size_t fits = fovea_attention_workspace_bytes(&plan);
   if (budget == Budget::kHalf) {
     trial.workspace_budget_bytes = fits / 2;
-    if (fovea_plan_init(&plan, &trial) == FOVEA_OK) return fits / 2;
+    if (fovea_attention_plan_init(&plan, &trial) == FOVEA_OK) return fits / 2;
   }
   size_t too_small = 0;
   while (fits - too_small > 1) {
     trial.workspace_budget_bytes = too_small + (fits - too_small) / 2;
-    (fovea_plan_init(&plan, &trial) == FOVEA_OK ? fits : too_small) = trial.workspace_budget_bytes;
+    (fovea_attention_plan_init(&plan, &trial) == FOVEA_OK ? fits : too_small) = trial.workspace_budget_bytes;
   }
   return fits;
 }
@@ -283,7 +283,7 @@ AttentionCase::AttentionCase(const Problem& p) : problem(p), desc{}, args{}, pla
   if (p.compute != FOVEA_COMPUTE_F32) desc.processor_features = fovea::platform::processor_features();
   desc.kv_kind = p.kv_kind;
   desc.ring_tokens = p.ring_tokens, desc.pinned_tokens = p.pinned_tokens, desc.page_tokens = p.page_tokens;
-  desc.hide_gone = p.hide_gone;
+  desc.allow_evicted = p.allow_evicted;
 
   args.struct_bytes = sizeof args;
   args.batch = p.batch, args.q_tokens = p.q_tokens, args.kv_tokens = p.kv_tokens;
@@ -332,7 +332,7 @@ AttentionCase::AttentionCase(const Problem& p) : problem(p), desc{}, args{}, pla
   }
   if (!p.positions.empty()) {
     positions_ = copy_of(p.positions, p.placement);
-    args.positions = positions_.as<int64_t>();
+    args.first_positions = positions_.as<int64_t>();
   }
   if (p.alibi) {
     slopes_ = floats(p.q_heads, p.placement);
@@ -374,8 +374,8 @@ AttentionCase::AttentionCase(const Problem& p) : problem(p), desc{}, args{}, pla
 
 // The factor of queries: scale * log2(e), in f32.
 float AttentionCase::query_factor() const {
-  fovea_plan made{};
-  (void)fovea_plan_init(&made, &desc);
+  fovea_attention_plan made{};
+  (void)fovea_attention_plan_init(&made, &desc);
   return made.desc.scale * 1.44269504f;
 }
 
@@ -418,7 +418,7 @@ void AttentionCase::fill_mask() {
   mask_ = Guarded(s.elements * size, size, p.placement);
   fovea_mask& m = args.mask;
   m.kind = p.mask;
-  m.kv_tokens = covered == 0 ? FOVEA_MASK_COVERS_NONE : covered == p.kv_tokens && p.seed % 2 != 0 ? 0 : covered;
+  m.kv_tokens = covered == 0 ? FOVEA_MASK_NO_KEYS : covered == p.kv_tokens && p.seed % 2 != 0 ? 0 : covered;
   m.at_end = at_end ? 1 : 0;
   m.data = mask_.as<uint8_t>() + s.first * size;
   m.batch_stride = p.mask_batch ? s.batch : 0;
@@ -547,10 +547,10 @@ std::string AttentionCase::run_unchecked(const Run& run) {
   d.max_workers = run.executor != nullptr ? run.executor->workers : 0;
   args.executor = run.executor;
   d.workspace_budget_bytes = budget_bytes(d, run.budget);
-  const fovea_status planned = fovea_plan_init(&plan, &d);
+  const fovea_status planned = fovea_attention_plan_init(&plan, &d);
   if (planned != FOVEA_OK) return full_name + ": plan: " + fovea_status_string(planned);
 
-  const size_t bytes = fovea_workspace_bytes(&plan);
+  const size_t bytes = fovea_attention_workspace_bytes(&plan);
   if (run.budget != Budget::kNone && bytes > d.workspace_budget_bytes) return full_name + ": more than the budget";
   const bool flush = problem.placement == Placement::kEnd && bytes % FOVEA_WORKSPACE_ALIGNMENT == 0;
   Guarded workspace(bytes, FOVEA_WORKSPACE_ALIGNMENT, flush ? Placement::kEnd : Placement::kStart);
@@ -580,7 +580,7 @@ bool AttentionCase::outputs_untouched() const {
 std::string AttentionCase::run(const Run& run) {
   expected();
   const std::string failed = run_unchecked(run);
-  if (!desc.hide_gone && sees_gone_token(desc, args)) {
+  if (!desc.allow_evicted && sees_gone_token(desc, args)) {
     const bool refused = failed.find(fovea_status_string(FOVEA_ERR_RING)) != std::string::npos && outputs_untouched();
     return refused ? "" : name(problem) + " | " + name(run) + ": a token that is gone would be seen: " + failed;
   }

@@ -87,7 +87,7 @@ struct Problem {
   fovea_kv_kind kv_kind = FOVEA_KV_STRIDED;
   uint32_t ring_tokens = 0, pinned_tokens = 0, page_tokens = 0;
   std::vector<uint32_t> first_tokens;  // of a ring [batch]; empty = NULL
-  bool hide_gone = false;              // of a ring
+  bool allow_evicted = false;          // of a ring
   // Whether a plan accepts this number of slots: enough for all keys, or for the window and the chunk.
   bool ring_suffices() const {
     return kv_tokens <= ring_tokens ||
@@ -123,7 +123,7 @@ Problem mixed_problem(uint32_t i);
 enum class Budget {
   kNone,   // workspace_budget_bytes = 0
   kHalf,   // half of the bytes with kNone, or the fewest that are possible
-  kLeast,  // the smallest budget that fovea_plan_init accepts
+  kLeast,  // the smallest budget that fovea_attention_plan_init accepts
 };
 const char* name(Budget budget);
 
@@ -191,8 +191,8 @@ class AttentionCase {
   std::vector<float> scores() const { return entries_of(scores_); }
   Outputs outputs() const;  // all three
 
-  fovea_plan plan;    // of the last run
-  StoredKeys stored;  // keys and values, unless they are f32 arrays
+  fovea_attention_plan plan;  // of the last run
+  StoredKeys stored;          // keys and values, unless they are f32 arrays
 
   // What the arguments point to, except arrays.
   struct Extras {

@@ -96,19 +96,19 @@ bool within_limits(const fovea_attention_desc& desc, const fovea_attention_args&
   if (desc.window_left != 0 && j >= desc.pinned_tokens && j <= p - desc.window_left) return false;
   if (desc.window_right != 0 && j >= p + desc.window_right) return false;
   const fovea_mask& m = args.mask;
-  return m.kv_tokens == 0 || m.at_end != 0 || (m.kv_tokens != FOVEA_MASK_COVERS_NONE && j < m.kv_tokens);
+  return m.kv_tokens == 0 || m.at_end != 0 || (m.kv_tokens != FOVEA_MASK_NO_KEYS && j < m.kv_tokens);
 }
 
 // The kind that a block map gives the block of query i and key j.
 fovea_block_kind block_kind(const fovea_attention_desc& desc, const fovea_attention_args& args, uint32_t b, uint32_t h,
                             uint32_t i, uint32_t j) {
-  if (args.block_map == nullptr) return FOVEA_BLOCK_MIXED;
+  if (args.block_map == nullptr) return FOVEA_BLOCK_PARTIAL;
   const fovea_block_map& map = *args.block_map;
   const uint32_t* list = map.offsets + ptrdiff_t(b) * map.batch_stride +
                          ptrdiff_t(h / (desc.q_heads / desc.kv_heads)) * map.head_stride + i / map.q_block;
   for (uint32_t at = list[0]; at < list[1]; ++at) {
     if ((map.blocks[at] & ~FOVEA_BLOCK_ALL) != j / map.kv_block) continue;
-    return (map.blocks[at] & FOVEA_BLOCK_ALL) != 0 ? FOVEA_BLOCK_SEEN : FOVEA_BLOCK_MIXED;
+    return (map.blocks[at] & FOVEA_BLOCK_ALL) != 0 ? FOVEA_BLOCK_FULL : FOVEA_BLOCK_PARTIAL;
   }
   return FOVEA_BLOCK_HIDDEN;
 }
@@ -146,7 +146,7 @@ int64_t position(const fovea_attention_desc& desc, const fovea_attention_args& a
   switch (desc.causal != FOVEA_CAUSAL_NONE ? uint32_t{desc.causal} : uint32_t{desc.diagonal}) {
     case FOVEA_DIAGONAL_TOP_LEFT: return i;
     case FOVEA_DIAGONAL_BOTTOM_RIGHT: return int64_t{i} + length(args, b) - args.q_tokens;
-    default: return i + (args.positions != nullptr ? args.positions[b] : 0);
+    default: return i + (args.first_positions != nullptr ? args.first_positions[b] : 0);
   }
 }
 
@@ -157,7 +157,7 @@ bool visible(const fovea_attention_desc& desc, const fovea_attention_args& args,
   const fovea_block_kind kind = block_kind(desc, args, b, h, i, j);
   if (kind == FOVEA_BLOCK_HIDDEN) return false;
   const int64_t column = mask_column(args, b, j);
-  if (m.kind == FOVEA_MASK_NONE || kind == FOVEA_BLOCK_SEEN || column < 0) return true;
+  if (m.kind == FOVEA_MASK_NONE || kind == FOVEA_BLOCK_FULL || column < 0) return true;
   const ptrdiff_t at = mask_offset(m, b, h, i, uint32_t(column));
   if (m.kind == FOVEA_MASK_BYTE) return static_cast<const uint8_t*>(m.data)[at] != 0;
   const float mask = mask_element(m, at);
@@ -244,14 +244,14 @@ Attention attention(const fovea_attention_desc& desc, const fovea_attention_args
           score += bias;
           e += bias_error(bias, score);
         }
-        if (modifier.scores != nullptr) {
+        if (modifier.score_mod != nullptr) {
           const double before = score;
-          score = modified(modifier.scores, desc, args, b, h, i, j, score);
+          score = modified(modifier.score_mod, desc, args, b, h, i, j, score);
           e += bias_error(score - before, score) + bias_error(before, before);
         }
         const int64_t column = mask_column(args, b, j);
         if (args.mask.kind != FOVEA_MASK_NONE && args.mask.kind != FOVEA_MASK_BYTE && column >= 0 &&
-            block_kind(desc, args, b, h, i, j) == FOVEA_BLOCK_MIXED) {
+            block_kind(desc, args, b, h, i, j) == FOVEA_BLOCK_PARTIAL) {
           const double factor = args.mask.head_factors != nullptr ? args.mask.head_factors[h] : 1;
           const double bias = factor * mask_element(args.mask, mask_offset(args.mask, b, h, i, uint32_t(column)));
           score += bias;
@@ -276,7 +276,7 @@ Attention attention(const fovea_attention_desc& desc, const fovea_attention_args
         if (sum != 0) weights[j] /= sum;
         if (!visible(desc, args, b, h, i, j)) continue;
         if (weights[j] != 0) weighted_error += weights[j] * error[j];
-        weights[j] = std::max(modified(modifier.weights, desc, args, b, h, i, j, weights[j]), 0.0);
+        weights[j] = std::max(modified(modifier.weight_mod, desc, args, b, h, i, j, weights[j]), 0.0);
         if (desc.dropout != 0) {
           weights[j] *= dropped(desc.dropout, args.dropout_seed, b, h, i, j) ? 0 : 1 / (1 - double{desc.dropout});
         }
@@ -324,7 +324,7 @@ Softmax softmax(const fovea_softmax_args& args, bool log) {
       x[a] = -kInfinity;
       magnitude[a] = 0;
       if (hides(mask)) continue;
-      const float in = args.in[ptrdiff_t(o) * args.in_outer_stride + ptrdiff_t(a) * args.in_axis_stride + ptrdiff_t(i)];
+      const float in = args.x[ptrdiff_t(o) * args.x_outer_stride + ptrdiff_t(a) * args.x_axis_stride + ptrdiff_t(i)];
       x[a] = scale * in + mask;
       if (std::isinf(float(x[a]))) x[a] = std::copysign(kInfinity, x[a]);
       if (std::isfinite(x[a])) magnitude[a] = std::fabs(scale * in) + std::fabs(double{mask});

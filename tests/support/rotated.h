@@ -18,19 +18,19 @@ namespace fovea_test {
 
 // Rotates adjacent rows in place.
 inline fovea_status rotate_rows(float* rows, size_t count, uint32_t dim, uint64_t seed, bool inverse = false) {
-  auto a = sized<fovea_rotate_args>();
+  auto a = sized<fovea_hadamard_args>();
   a.batch = a.heads = 1, a.tokens = uint32_t(count), a.dim = dim;
   a.seed = seed, a.inverse = inverse ? 1 : 0;
   a.y = {rows, 0, 0, ptrdiff_t(dim)};
   a.x = {rows, 0, 0, ptrdiff_t(dim)};
-  return fovea_rotate_f32(&a);
+  return fovea_hadamard(&a);
 }
 
-inline bool rotates_keys(fovea_rotation rotation) { return (uint32_t{rotation} & FOVEA_ROTATION_KEYS) != 0; }
-inline bool rotates_values(fovea_rotation rotation) { return (uint32_t{rotation} & FOVEA_ROTATION_VALUES) != 0; }
+inline bool rotates_keys(fovea_hadamard_rows rotation) { return (uint32_t{rotation} & FOVEA_HADAMARD_KEYS) != 0; }
+inline bool rotates_values(fovea_hadamard_rows rotation) { return (uint32_t{rotation} & FOVEA_HADAMARD_VALUES) != 0; }
 
 // Whether attention.h refuses the rotation with this description.
-inline bool rotation_refused(const fovea_attention_desc& d, fovea_rotation rotation) {
+inline bool rotation_refused(const fovea_attention_desc& d, fovea_hadamard_rows rotation) {
   return (rotates_keys(rotation) && (d.q_dtype == FOVEA_I8 || d.score == FOVEA_SCORE_ADDITIVE)) ||
          (rotates_values(rotation) && d.out_dtype != FOVEA_F32);
 }
@@ -49,10 +49,10 @@ inline std::vector<float> rotated_queries(const AttentionCase& test, uint64_t se
 }
 
 // "" if a call with this rotation is refused where it must be, and else has the right bits.
-inline std::string compare_rotated(AttentionCase& test, const Run& run, fovea_rotation rotation, uint64_t seed) {
+inline std::string compare_rotated(AttentionCase& test, const Run& run, fovea_hadamard_rows rotation, uint64_t seed) {
   const fovea_attention_desc desc = test.desc;
   const fovea_in q = test.args.q;
-  test.desc.rotation = rotation, test.desc.rotation_seed = seed;
+  test.desc.hadamard = rotation, test.desc.hadamard_seed = seed;
   const std::string wrong = test.run_unchecked(run);
   const Outputs got = wrong.empty() ? test.outputs() : Outputs();
   std::vector<float> queries;

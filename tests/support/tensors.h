@@ -37,7 +37,7 @@ class Tensors : public AttentionCase {
     const auto dim = ptrdiff_t(p.head_dim), tokens = ptrdiff_t(p.q_tokens);
     args.q = {codes_.as<void>(), tokens * ptrdiff_t(p.q_heads) * dim, tokens * dim, dim};
     desc.q_dtype = FOVEA_I8, desc.q_scale = 0.03f, desc.key_scale = 0.011f, desc.value_scale = 0.02f;
-    desc.q_zero = zeros.q, desc.key_zero = zeros.key, desc.value_zero = zeros.value;
+    desc.q_zero_point = zeros.q, desc.key_zero_point = zeros.key, desc.value_zero_point = zeros.value;
     args.kv.key_scales = {}, args.kv.value_scales = {};
     enter();
   }
@@ -48,13 +48,14 @@ class Tensors : public AttentionCase {
     for (uint32_t b = 0; b < p.batch; ++b) {
       for (const auto& [h, i] : indices(p.q_heads, p.q_tokens)) {
         const float scale = args.q_scales.data != nullptr ? *row(args.q_scales, b, h, i) : desc.q_scale;
-        enter_row(row_bytes(args.q, 1, b, h, i), q(b, h, i), q(0, 0, 0), p.head_dim, scale, desc.q_zero, p.seed + 31);
+        enter_row(row_bytes(args.q, 1, b, h, i), q(b, h, i), q(0, 0, 0), p.head_dim, scale, desc.q_zero_point,
+                  p.seed + 31);
       }
       for (const auto& [h, j] : indices(p.kv_heads, p.kv_tokens)) {
         enter_row(row_bytes(args.kv.keys, 1, b, h, j), key(b, h, j), key(0, 0, 0), p.head_dim, key_scale(b, h, j),
-                  desc.key_zero, p.seed + 32);
+                  desc.key_zero_point, p.seed + 32);
         enter_row(row_bytes(args.kv.values, 1, b, h, j), value(b, h, j), value(0, 0, 0), p.value_dim,
-                  value_scale(b, h, j), desc.value_zero, p.seed + 33);
+                  value_scale(b, h, j), desc.value_zero_point, p.seed + 33);
         const float* const channels = args.value_channel_scales;
         for (uint32_t e = 0; channels != nullptr && e < p.value_dim; ++e) {
           value(b, h, j)[e] *= channels[ptrdiff_t(h) * args.value_channel_stride + int(e)];

@@ -61,14 +61,14 @@ inline Outputs run(AttentionCase& test, const Run& how) {
   return test.outputs();
 }
 
-inline fovea_plan plan_of(const fovea_attention_desc& desc) {
-  fovea_plan plan{};
-  REQUIRE(fovea_plan_init(&plan, &desc) == FOVEA_OK);
+inline fovea_attention_plan plan_of(const fovea_attention_desc& desc) {
+  fovea_attention_plan plan{};
+  REQUIRE(fovea_attention_plan_init(&plan, &desc) == FOVEA_OK);
   return plan;
 }
 
 // A call in a workspace of its own; of a case, with the plan of the last run.
-inline fovea_status call_of(const fovea_plan& plan, const fovea_attention_args& args) {
+inline fovea_status call_of(const fovea_attention_plan& plan, const fovea_attention_args& args) {
   const Guarded workspace(plan.workspace_bytes, FOVEA_WORKSPACE_ALIGNMENT, Placement::kEnd);
   return fovea_attention(&plan, &args, workspace.as<void>(), workspace.bytes());
 }
@@ -82,7 +82,7 @@ inline void call_with_some_queries(AttentionCase& test, uint32_t most) {
   const Problem& p = test.problem;
   fovea_attention_args part = test.args;
   std::vector<int64_t> positions = p.positions;
-  if (!positions.empty()) part.positions = positions.data();
+  if (!positions.empty()) part.first_positions = positions.data();
   test.fill_outputs();
   for (uint32_t first = 0, step = 0; first < p.q_tokens; first += part.q_tokens, ++step) {
     part.q_tokens = std::min(1 + step % most, p.q_tokens - first);

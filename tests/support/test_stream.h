@@ -13,25 +13,25 @@ class TestStream {
   explicit TestStream(fovea_attention_desc desc, fovea_target target = FOVEA_TARGET_BEST, bool portable_bits = false) {
     desc.target = target;
     if (portable_bits) desc.portable_bits = 1;
-    REQUIRE(fovea_plan_init(&plan, &desc) == FOVEA_OK);
-    bytes = fovea_state_bytes(&plan, desc.max_batch, desc.max_q_tokens);
+    REQUIRE(fovea_attention_plan_init(&plan, &desc) == FOVEA_OK);
+    bytes = fovea_stream_state_bytes(&plan, desc.max_batch, desc.max_q_tokens);
     workspace = Guarded(plan.workspace_bytes, FOVEA_WORKSPACE_ALIGNMENT, Placement::kEnd);
     memory = Guarded((bytes + 63) / 64 * 64, FOVEA_WORKSPACE_ALIGNMENT, Placement::kEnd);
     begin();
   }
-  fovea_state* state() const { return memory.as<fovea_state>(); }
+  fovea_stream_state* state() const { return memory.as<fovea_stream_state>(); }
   // Another state, which has begun.
   Guarded another(int64_t first_key = 0) const {
     Guarded made(memory.bytes(), FOVEA_WORKSPACE_ALIGNMENT, Placement::kEnd);
-    REQUIRE(fovea_stream_begin(&plan, made.as<fovea_state>(), bytes, plan.desc.max_batch, plan.desc.max_q_tokens,
+    REQUIRE(fovea_stream_begin(&plan, made.as<fovea_stream_state>(), bytes, plan.desc.max_batch, plan.desc.max_q_tokens,
                                first_key) == FOVEA_OK);
     return made;
   }
   fovea_status push(const Guarded& into, const fovea_attention_args& args) const {
-    return fovea_stream_push(&plan, into.as<fovea_state>(), &args, workspace.as<void>(), workspace.bytes());
+    return fovea_stream_push(&plan, into.as<fovea_stream_state>(), &args, workspace.as<void>(), workspace.bytes());
   }
   fovea_status end(const Guarded& of, const fovea_attention_args& args) const {
-    return fovea_stream_end(&plan, of.as<fovea_state>(), &args, workspace.as<void>(), workspace.bytes());
+    return fovea_stream_end(&plan, of.as<fovea_stream_state>(), &args, workspace.as<void>(), workspace.bytes());
   }
   void begin(int64_t first_key = 0) const {
     REQUIRE(fovea_stream_begin(&plan, state(), bytes, plan.desc.max_batch, plan.desc.max_q_tokens, first_key) ==
@@ -42,7 +42,7 @@ class TestStream {
   fovea_status end(const fovea_attention_args& args) const { return end(memory, args); }
   std::vector<uint8_t> content() const { return {memory.as<uint8_t>(), memory.as<uint8_t>() + bytes}; }
 
-  fovea_plan plan{};
+  fovea_attention_plan plan{};
   size_t bytes;  // of the state
   Guarded workspace, memory;
 };

@@ -106,15 +106,15 @@ static void plain(int q_tokens) {
 }
 
 static fovea_status attend(void) {
-  fovea_plan plan;
-  const fovea_status status = fovea_plan_init(&plan, &desc);
+  fovea_attention_plan plan;
+  const fovea_status status = fovea_attention_plan_init(&plan, &desc);
   return status != FOVEA_OK ? status : fovea_attention(&plan, &args, workspace.bytes, sizeof workspace.bytes);
 }
 
 static void nothing(void) {}
 static void options(void) {
   desc.window_left = 100, desc.softcap = 3.0f;
-  args.positions = positions, args.alibi_slopes = slopes, args.sinks = sinks;
+  args.first_positions = positions, args.alibi_slopes = slopes, args.sinks = sinks;
   args.lse = output(lse, kQTokens, 1), args.scores = output(scores, kQTokens, kKvTokens);
   args.scores_stage = FOVEA_SCORES_SOFTMAX;
 }
@@ -150,13 +150,13 @@ static fovea_status cached_i8(void) { return cached(FOVEA_I8, FOVEA_KV_STRIDED);
 static fovea_status cached_i4(void) { return cached(FOVEA_I4, FOVEA_KV_RING); }
 
 static fovea_status streams(void) {
-  fovea_state* const first = (fovea_state*)(void*)state.bytes;
-  fovea_state* const second = (fovea_state*)(void*)(state.bytes + sizeof state.bytes / 2);
+  fovea_stream_state* const first = (fovea_stream_state*)(void*)state.bytes;
+  fovea_stream_state* const second = (fovea_stream_state*)(void*)(state.bytes + sizeof state.bytes / 2);
   const size_t bytes = sizeof state.bytes / 2;
-  fovea_plan plan;
+  fovea_attention_plan plan;
   fovea_status status;
   plain(kQTokens);
-  status = fovea_plan_init(&plan, &desc);
+  status = fovea_attention_plan_init(&plan, &desc);
   args.kv_tokens = 64;
   if (status == FOVEA_OK) status = fovea_stream_begin(&plan, first, bytes, kBatch, kQTokens, 0);
   if (status == FOVEA_OK) status = fovea_stream_begin(&plan, second, bytes, kBatch, kQTokens, 64);
@@ -168,24 +168,24 @@ static fovea_status streams(void) {
 }
 
 static fovea_status softmax(void) {
-  fovea_softmax_args a = {.struct_bytes = sizeof a, .target = target, .out = scores, .in = keys};
+  fovea_softmax_args a = {.struct_bytes = sizeof a, .target = target, .y = scores, .x = keys};
   fovea_status status;
-  a.out_outer_stride = a.in_outer_stride = kKvTokens, a.out_axis_stride = a.in_axis_stride = 1;
+  a.y_outer_stride = a.x_outer_stride = kKvTokens, a.y_axis_stride = a.x_axis_stride = 1;
   a.outer = kQTokens, a.axis = kKvTokens, a.inner = 1;
-  status = fovea_softmax_f32(&a);
-  if (status == FOVEA_OK) status = fovea_log_softmax_f32(&a);
+  status = fovea_softmax(&a);
+  if (status == FOVEA_OK) status = fovea_log_softmax(&a);
   a.mask = mask, a.mask_outer_stride = kKvTokens, a.mask_axis_stride = 1;
-  if (status == FOVEA_OK) status = fovea_softmax_f32(&a);
+  if (status == FOVEA_OK) status = fovea_softmax(&a);
   a.mask = NULL, a.outer = 1, a.axis = kQTokens, a.inner = kKvTokens;
-  a.in_axis_stride = a.out_axis_stride = kKvTokens;
-  return status == FOVEA_OK ? fovea_softmax_f32(&a) : status;
+  a.x_axis_stride = a.y_axis_stride = kKvTokens;
+  return status == FOVEA_OK ? fovea_softmax(&a) : status;
 }
 
 static fovea_status rope(void) {
   fovea_rope_args a = {.struct_bytes = sizeof a, .target = target, .batch = kBatch, .heads = kQHeads, .turns = turns};
   a.tokens = kQTokens, a.dim = kDim, a.layout = FOVEA_ROPE_HALF_SPLIT;
   a.in = input(q, kQHeads, kQTokens), a.out = output(out, kQTokens, kDim);
-  return fovea_rope_f32(&a);
+  return fovea_rope(&a);
 }
 
 static fovea_status layers(void) {

@@ -5,14 +5,14 @@
  *     #include <fovea/attention.h>
  *
  *     static float q[2][16][64], keys[2][16][64], values[2][16][64], out[2][16][64];  // [heads][tokens][dim]
- *     static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_WORKSPACE_BYTES(64, 64)];
+ *     static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_ATTENTION_WORKSPACE_BYTES(64, 64)];
  *
  *     int main(void) {
  *       fovea_attention_desc desc = {.struct_bytes = sizeof desc, .q_heads = 2, .kv_heads = 2, .head_dim = 64,
  *                                    .value_dim = 64, .max_batch = 1, .max_q_tokens = 16, .max_kv_tokens = 16,
  *                                    .causal = FOVEA_CAUSAL_TOP_LEFT};
- *       fovea_plan plan;  // made once
- *       if (fovea_plan_init(&plan, &desc) != FOVEA_OK) return 1;
+ *       fovea_attention_plan plan;  // made once
+ *       if (fovea_attention_plan_init(&plan, &desc) != FOVEA_OK) return 1;
  *
  *       fovea_attention_args args = {.struct_bytes = sizeof args, .batch = 1, .q_tokens = 16, .kv_tokens = 16};
  *       args.q = (fovea_in){.data = q, .head_stride = 16 * 64, .token_stride = 64};
@@ -55,10 +55,10 @@ FOVEA_DECLARATIONS_BEGIN_
 /* Where the position p of query i comes from, for windows and ALiBi without a causal limit. The diagonal is the line of
  * keys j = p. The choices are those of fovea_causal. */
 typedef enum fovea_diagonal FOVEA_ENUM_TYPE_(unsigned) {
-  FOVEA_DIAGONAL_AS_CAUSAL = 0,    /* as causal says; with FOVEA_CAUSAL_NONE p = i + positions[b] */
+  FOVEA_DIAGONAL_AS_CAUSAL = 0,    /* as causal says; with FOVEA_CAUSAL_NONE p = i + first_positions[b] */
   FOVEA_DIAGONAL_TOP_LEFT = 1,     /* p = i: queries and keys begin together */
   FOVEA_DIAGONAL_BOTTOM_RIGHT = 2, /* p = i + (keys of the entry) - (queries of the entry): they end together */
-  FOVEA_DIAGONAL_POSITIONS = 3,    /* p = i + positions[b] */
+  FOVEA_DIAGONAL_POSITIONS = 3,    /* p = i + first_positions[b] */
   FOVEA_DIAGONAL_IS_32_BITS = 0x7fffffff
 } fovea_diagonal;
 
@@ -100,10 +100,10 @@ typedef enum fovea_score FOVEA_ENUM_TYPE_(unsigned) {
  * window_left tokens. So a ring that is smaller than max_kv_tokens needs a window_left, and
  *     ring_tokens - pinned_tokens >= window_left + n - 1
  * where n is max_q_tokens, or the most tokens of a rejected draft that are taken back, whichever is larger. A token is
- * gone when a newer token has its slot. Where a query should see a token that is gone, hide_gone decides:
+ * gone when a newer token has its slot. Where a query should see a token that is gone, allow_evicted decides:
  *   0         FOVEA_ERR_RING. A plan is refused if the formula does not hold with n = max_q_tokens; a call, if lengths,
- *             first_tokens, positions, windows and mask.kv_tokens let a query see such a token. The elements of a mask
- *             are not read for this.
+ *             first_tokens, first_positions, windows and mask.kv_tokens let a query see such a token. The elements of a
+ *             mask are not read for this.
  *   nonzero   Nothing is refused: a query sees what the ring holds of the tokens that it should see. The first of n
  *             new tokens may then see n - 1 tokens fewer than in a call of its own.
  *
@@ -114,11 +114,11 @@ typedef enum fovea_score FOVEA_ENUM_TYPE_(unsigned) {
  *             arguments. If it is above 0, this array is NULL (FOVEA_ERR_UNSUPPORTED). out_scale is above 0 where out
  *             is I8, else 0.
  *   zeros     -128 to 127 (FOVEA_ERR_NUMBER). A zero point other than 0 needs a scale above 0 and FOVEA_COMPUTE_I8
- *             (FOVEA_ERR_UNSUPPORTED). q_zero needs keys of I8, key_zero needs queries of I8, and value_zero excludes
- *             dropout (FOVEA_ERR_UNSUPPORTED).
+ *             (FOVEA_ERR_UNSUPPORTED). q_zero_point needs keys of I8, key_zero_point needs queries of I8, and
+ *             value_zero_point excludes dropout (FOVEA_ERR_UNSUPPORTED).
  *   scores    at every stage are those of the numbers x, not of codes, with the rounding that fovea_compute describes.
- *   outputs   y becomes the code round(y * (1 / out_scale)) + out_zero, to nearest, ties to even, and saturates at -128
- *             and 127. NaN becomes out_zero.
+ *   outputs   y becomes the code round(y * (1 / out_scale)) + out_zero_point, to nearest, ties to even, and saturates
+ *             at -128 and 127. NaN becomes out_zero_point.
  *
  * Dropout. Each weight becomes 0 with the probability dropout; the others are divided by 1 - dropout (inverted dropout,
  * Srivastava et al., JMLR 15, 2014). A dropped weight is still multiplied by its value, so a NaN there counts. Philox
@@ -157,12 +157,12 @@ typedef struct fovea_attention_desc {
   fovea_dtype q_dtype, key_dtype, value_dtype, out_dtype; /* q and out F32, F16 or BF16, and with FOVEA_COMPUTE_I8
                                                              also I8; keys and values not those of weights
                                                              (FOVEA_ERR_UNSUPPORTED) */
-  fovea_compute compute; /* the arithmetic of the products */
-  float q_scale, key_scale, value_scale, out_scale; /* 0 = a scale for each row. See "Tensors of I8" above */
-  int32_t q_zero, key_zero, value_zero, out_zero;   /* see "Tensors of I8" above */
+  fovea_compute compute;                                  /* the arithmetic of the products */
+  float q_scale, key_scale, value_scale, out_scale;       /* 0 = a scale for each row. See "Tensors of I8" above */
+  int32_t q_zero_point, key_zero_point, value_zero_point, out_zero_point; /* see "Tensors of I8" above */
 
-  fovea_rotation rotation; /* what the source has rotated (FOVEA_ERR_ENUM): see fovea_rotation */
-  uint64_t rotation_seed;  /* of the signs, as in fovea_rotate_args; not read without a rotation */
+  fovea_hadamard_rows hadamard; /* which rows of the source are rotated (FOVEA_ERR_ENUM): see fovea_hadamard_rows */
+  uint64_t hadamard_seed;       /* of the signs, as in fovea_hadamard_args; not read without one */
 
   /* Source. ring_tokens is 0 unless kv_kind is a ring, page_tokens is 0 unless it is pages (FOVEA_ERR_SIZE). */
   fovea_kv_kind kv_kind;
@@ -171,7 +171,7 @@ typedef struct fovea_attention_desc {
   uint32_t pinned_tokens; /* the first tokens of an entry, which stay visible: window_left does not hide them with any
                              kind, and a ring keeps them (StreamingLLM's sinks, arXiv 2309.17453). In a stream they are
                              the tokens at the first positions */
-  uint32_t hide_gone;     /* nonzero: a query may miss tokens that are gone from its ring. See "Rings" above */
+  uint32_t allow_evicted; /* nonzero: a query may miss tokens that are gone from its ring. See "Rings" above */
   uint32_t page_tokens;   /* tokens of a page, at least 1 (FOVEA_ERR_SIZE). Multiples of 64 are fastest */
 
   /* How. */
@@ -199,51 +199,51 @@ typedef struct fovea_attention_desc {
 } fovea_attention_desc;
 
 /* What a plan knows about a kernel that its calls may take. */
-typedef struct fovea_plan_kernel {
+typedef struct fovea_attention_kernel {
   uint32_t index;     /* of the kernel in the target's list */
   uint32_t most_rows; /* most query rows that it takes, counted for one key head of one entry; UINT32_MAX = any number;
                          0 = calls do not take this kernel */
   uint32_t tile_rows; /* most query rows in a query tile */
   uint32_t tiles;     /* most query tiles that share each key tile */
-} fovea_plan_kernel;
+} fovea_attention_kernel;
 
-/* A plan: a plain structure without pointers into the description. fovea_plan_init makes it once; then it is read-only
- * and may be copied. Its fields are for reading, and may change between versions. */
-typedef struct fovea_plan {
+/* A plan: a plain structure without pointers into the description. fovea_attention_plan_init makes it once; then it is
+ * read-only and may be copied. Its fields are for reading, and may change between versions. */
+typedef struct fovea_attention_plan {
   fovea_attention_desc desc; /* with a scale and a target that are never 0, and the diagonal, if causal names one */
   uint32_t magic;            /* tells a plan of this version from other bytes */
   uint32_t lanes;            /* floats in a vector of the target; halves, where the processor multiplies these */
   uint32_t dot;              /* FOVEA_COMPUTE_I8: the library's number of the instruction that multiplies codes.
                                 FOVEA_COMPUTE_F16: 1 = the processor multiplies halves. Else 0 */
-  fovea_plan_kernel kernels[2]; /* for few query rows, and for any number. The first serves entries, or with a block map
-                                   blocks of queries, of at most its most_rows rows, the second all others */
-  size_t worker_bytes;    /* of workspace, for each worker */
+  fovea_attention_kernel kernels[2]; /* for few query rows, and for any number. The first serves entries, or with a
+                                   block map blocks of queries, of at most its most_rows rows, the second all others */
+  size_t worker_bytes;               /* of workspace, for each worker */
   size_t split_bytes;     /* of workspace, for the partial states of split keys, or of pushes with a loader */
   size_t workspace_bytes; /* in all */
-} fovea_plan;
+} fovea_attention_plan;
 
 /* Validates the description, picks the target and chooses the tiles. On error *plan is not written. */
-fovea_status fovea_plan_init(fovea_plan* plan, const fovea_attention_desc* desc);
+fovea_status fovea_attention_plan_init(fovea_attention_plan* plan, const fovea_attention_desc* desc);
 
-/* Bytes of workspace that a call with this plan needs; 0 for a plan that fovea_plan_init did not make. For static
- * arrays workspace.h has FOVEA_WORKSPACE_BYTES and its kin. */
-size_t fovea_workspace_bytes(const fovea_plan* plan);
+/* Bytes of workspace that a call with this plan needs; 0 for a plan that fovea_attention_plan_init did not make. For
+ * static arrays workspace.h has FOVEA_ATTENTION_WORKSPACE_BYTES and its kin. */
+size_t fovea_attention_workspace_bytes(const fovea_attention_plan* plan);
 
 /* Bytes of workspace that a plan of this description needs on another machine's target, so that a host can size a
  * board's memory. desc.target is ignored. FOVEA_TARGET_BEST returns the largest over all targets. 0 when the
  * description is not valid. */
-size_t fovea_workspace_bytes_for(const fovea_attention_desc* desc, fovea_target target);
+size_t fovea_attention_workspace_bytes_for(const fovea_attention_desc* desc, fovea_target target);
 
 /* Bytes that args->slow_workspace needs in addition to a workspace of workspace_bytes. 0 if that workspace is enough by
  * itself; all that the call needs if workspace_bytes is 0 (even then a call's workspace must not be NULL). A larger
  * workspace does not always save as many bytes here, because no array is divided between the two. */
-size_t fovea_slow_workspace_bytes(const fovea_plan* plan, size_t workspace_bytes);
+size_t fovea_attention_slow_workspace_bytes(const fovea_attention_plan* plan, size_t workspace_bytes);
 
 /* Writes one line into text that says what the plan will do: target and backend, tile, kernel, bytes. It writes at most
  * text_bytes, the closing 0 included. Returns the length of the whole line without the closing 0, as snprintf does;
  * text may be NULL when text_bytes is 0. q_tokens and kv_tokens are the counts of the call in question. */
-size_t fovea_plan_describe(const fovea_plan* plan, uint32_t q_tokens, uint32_t kv_tokens, char* text,
-                           size_t text_bytes);
+size_t fovea_attention_plan_describe(const fovea_attention_plan* plan, uint32_t q_tokens, uint32_t kv_tokens,
+                                     char* text, size_t text_bytes);
 
 /* ----------------------------------------------------------------------------------------------------------- masks */
 
@@ -258,7 +258,7 @@ typedef enum fovea_mask_kind FOVEA_ENUM_TYPE_(unsigned) {
 } fovea_mask_kind;
 
 /* For kv_tokens of a mask: it covers no key, which hides all keys. */
-#define FOVEA_MASK_COVERS_NONE 0xffffffffu
+#define FOVEA_MASK_NO_KEYS 0xffffffffu
 /* A mask [batch][q_heads][q_tokens][kv_tokens]. Strides of 0 broadcast it over batch, heads or queries; the elements of
  * a row are adjacent. With FOVEA_MASK_NONE all fields are 0, and the other kinds need data (FOVEA_ERR_MASK). A mask
  * that depends only on key - query needs one line for each head, and a q_stride of -1:
@@ -268,7 +268,7 @@ typedef enum fovea_mask_kind FOVEA_ENUM_TYPE_(unsigned) {
  * call; in a batch with kv_offsets, all of the longest entry, after kv_lengths have shortened entries. */
 typedef struct fovea_mask {
   fovea_mask_kind kind; /* FOVEA_MASK_NONE = no mask */
-  uint32_t kv_tokens;   /* keys that each row covers: 0 = all, FOVEA_MASK_COVERS_NONE = none; at most the call's
+  uint32_t kv_tokens;   /* keys that each row covers: 0 = all, FOVEA_MASK_NO_KEYS = none; at most the call's
                          (FOVEA_ERR_MASK) */
   const void* data;     /* the mask */
   ptrdiff_t batch_stride, head_stride, q_stride; /* from an entry, a head, a query to the next, in elements */
@@ -289,7 +289,7 @@ typedef struct fovea_mask {
  *   tokens      0 to 2^30 (FOVEA_ERR_SIZE)
  *   mask        row i begins at mask + i * row_stride, row_stride >= tokens (FOVEA_ERR_STRIDE). It may not overlap
  *               parents (FOVEA_ERR_OVERLAP)
- * Positions for fovea_rope_f32 are depths: the position of the parent plus 1. window_left and alibi_slopes count keys,
+ * Positions for fovea_rope are depths: the position of the parent plus 1. window_left and alibi_slopes count keys,
  * not depths, and are wrong in a tree: put them into the mask (examples/recipes/draft_tree.c). */
 fovea_status fovea_tree_mask(const int32_t* parents, uint32_t tokens, uint8_t* mask, size_t row_stride);
 
@@ -300,7 +300,7 @@ fovea_status fovea_tree_mask(const int32_t* parents, uint32_t tokens, uint8_t* m
  * kernel. Rows are queries of the query heads that share the key head.
  *   key       k is key first_key + k of the entry; in a stream, counted from the first key of all
  *   query     row r is token tokens[r] of the entry, at position first_position + tokens[r]. first_position comes from
- *             the diagonal or positions, and is 0 if neither gives one */
+ *             the diagonal or first_positions, and is 0 if neither gives one */
 typedef struct fovea_score_block {
   float* data;                      /* element (0, 0) */
   ptrdiff_t row_stride, key_stride; /* in floats; one of them is 1 */
@@ -322,14 +322,14 @@ typedef struct fovea_score_block {
  *   passes    A call goes through the keys once; once more if it has a function for weights, and once more if it writes
  *             scores out. A function may get an element in each pass, and must change it in the same way each time.
  *   hidden    A block may have elements of keys that a row does not see. A change of these has no effect.
- *   scores    after scale, softcap and ALiBi, in natural units, before masks and limits, which hide keys as they do
- *             without a modifier. A score that becomes -inf has the weight 0, but a NaN in its value counts: only masks
- *             and limits hide keys. A row whose scores are all -inf is a row that sees no key.
- *   weights   after the softmax, normalised, before dropout. The output is the sum of values with the changed weights,
- *             which are not normalised again. A changed weight that is negative or below 2^-126 counts as 0. lse does
- *             not see the change. Such a call takes the kernel for any number of rows. Neither streams nor
- *             plans with key_split_tokens serve this function (FOVEA_ERR_UNSUPPORTED). With FOVEA_COMPUTE_I8 a weight
- *             of inf makes its row NaN.
+ *   scores    score_mod gets them after scale, softcap and ALiBi, in natural units, before masks and limits, which
+ *             hide keys as they do without a modifier. A score that becomes -inf has the weight 0, but a NaN in its
+ *             value counts: only masks and limits hide keys. A row whose scores are all -inf is a row that sees no key.
+ *   weights   weight_mod gets them after the softmax, normalised, before dropout. The output is the sum of values with
+ *             the changed weights, which are not normalised again. A changed weight that is negative or below 2^-126
+ *             counts as 0. lse does not see the change. Such a call takes the kernel for any number of rows. Neither
+ *             streams nor plans with key_split_tokens serve this function (FOVEA_ERR_UNSUPPORTED). With
+ *             FOVEA_COMPUTE_I8 a weight of inf makes its row NaN.
  *
  * Bits. Scores are multiplied by ln(2) before the function and by log2(e) after it, so even an identity function
  * changes the last bits. If the function's arithmetic has the same bits everywhere, so has the call: see
@@ -339,9 +339,9 @@ typedef struct fovea_score_block {
  * hardly any time. With one of weights a call takes about one and a half times as long, because queries and keys are
  * multiplied twice (bench/README.md, "Blocks and modifiers"). */
 typedef struct fovea_modifier {
-  void (*scores)(void* self, const fovea_score_block* block);  /* optional */
-  void (*weights)(void* self, const fovea_score_block* block); /* optional */
-  void* self;                                                  /* for both */
+  void (*score_mod)(void* self, const fovea_score_block* block);  /* optional */
+  void (*weight_mod)(void* self, const fovea_score_block* block); /* optional */
+  void* self;                                                     /* for both */
 } fovea_modifier;
 
 /* ------------------------------------------------------------------------------------------------------- arguments */
@@ -360,7 +360,7 @@ typedef enum fovea_scores_stage FOVEA_ENUM_TYPE_(unsigned) {
 
 /* The arguments of one call. Set all to 0 first, then fill in. No array may overlap an output (FOVEA_ERR_OVERLAP).
  *
- * Positions. positions is required (FOVEA_ERR_POSITIONS_MISSING) where causal or diagonal says POSITIONS, and for
+ * Positions. first_positions is required (FOVEA_ERR_POSITIONS_MISSING) where causal or diagonal says POSITIONS, and for
  * windows and ALiBi if neither gives a diagonal. It is NULL where they say TOP_LEFT or BOTTOM_RIGHT
  * (FOVEA_ERR_POSITIONS_TWICE).
  *
@@ -368,11 +368,11 @@ typedef enum fovea_scores_stage FOVEA_ENUM_TYPE_(unsigned) {
  * batch strides are not read. Each array has one offset more than the call has entries: entry b has the tokens
  * offsets[b] <= t < offsets[b + 1]. Offsets never fall, and the last is at most q_tokens or kv_tokens
  * (FOVEA_ERR_LENGTH), which here count the tokens of all entries. An entry has at most max_q_tokens queries and
- * max_kv_tokens keys, all entries together at most max_batch times as many (FOVEA_ERR_CAPACITY). Masks and positions
- * begin anew with each entry. With kv_lengths an entry may have fewer keys than its offsets say. kv_offsets need
- * strided keys and values, and with q_offsets or kv_offsets no scores are written out (FOVEA_ERR_UNSUPPORTED). For
- * documents in one sequence, prefixes and left padding see examples/recipes/documents.c, prefix_lm.c,
- * left_padding.c. */
+ * max_kv_tokens keys, all entries together at most max_batch times as many (FOVEA_ERR_CAPACITY). Masks and
+ * first_positions begin anew with each entry. With kv_lengths an entry may have fewer keys than its offsets say.
+ * kv_offsets need strided keys and values, and with q_offsets or kv_offsets no scores are written out
+ * (FOVEA_ERR_UNSUPPORTED). For documents in one sequence, prefixes and left padding see examples/recipes/documents.c,
+ * prefix_lm.c, left_padding.c. */
 typedef struct fovea_attention_args {
   uint32_t struct_bytes; /* sizeof(fovea_attention_args) */
 
@@ -401,13 +401,13 @@ typedef struct fovea_attention_args {
                                  values are hidden. NULL = kv_tokens */
   const uint32_t* q_offsets;  /* optional [batch + 1]: for q, out and lse. See "Ragged batches" above */
   const uint32_t* kv_offsets; /* optional [batch + 1]: for keys and values. See "Ragged batches" above */
-  const int64_t* positions;   /* [batch]: the position of each entry's first query, within -2^62 to 2^62
+  const int64_t* first_positions; /* [batch]: the position of each entry's first query, within -2^62 to 2^62
                                  (FOVEA_ERR_SIZE). See "Positions" above */
-  fovea_mask mask;            /* FOVEA_MASK_NONE = no mask */
-  const float* alibi_slopes;  /* optional [q_heads]: adds -slope * |p - j| (Press et al., arXiv 2108.12409) */
-  const float* sinks;         /* optional [q_heads]: for each head a logit that joins the normalisation and has no value
+  fovea_mask mask;                /* FOVEA_MASK_NONE = no mask */
+  const float* alibi_slopes;      /* optional [q_heads]: adds -slope * |p - j| (Press et al., arXiv 2108.12409) */
+  const float* sinks;        /* optional [q_heads]: for each head a logit that joins the normalisation and has no value
                                 (gpt-oss; Xiao et al., arXiv 2309.17453) */
-  const float* score_vector;  /* [kv_heads][head_dim]: the vector v of FOVEA_SCORE_ADDITIVE, which requires it; with
+  const float* score_vector; /* [kv_heads][head_dim]: the vector v of FOVEA_SCORE_ADDITIVE, which requires it; with
                                 other scores NULL (FOVEA_ERR_UNSUPPORTED) */
   ptrdiff_t score_vector_stride; /* from a key head to the next, in floats; 0 = the same for all */
   uint64_t dropout_seed;         /* decides which weights are dropped: "Dropout" above fovea_attention_desc */
@@ -424,13 +424,13 @@ typedef struct fovea_attention_args {
                          Tokens are adjacent, token_stride is not read. See "Key mass" in kv_cache.h */
 } fovea_attention_args;
 
-/* Computes attention. workspace has at least fovea_workspace_bytes(plan) bytes (FOVEA_ERR_WORKSPACE) and is 64-byte
- * aligned (FOVEA_ERR_ALIGNMENT). A call does not read its earlier contents, and leaves no result in it.
+/* Computes attention. workspace has at least fovea_attention_workspace_bytes(plan) bytes (FOVEA_ERR_WORKSPACE) and is
+ * 64-byte aligned (FOVEA_ERR_ALIGNMENT). A call does not read its earlier contents, and leaves no result in it.
  *
  * Two regions. workspace may be smaller if args->slow_workspace has the same alignment and at least
- * fovea_slow_workspace_bytes(plan, workspace_bytes) bytes. workspace is then the fast region (DTCM, for example): it
- * takes the arrays that are used most, as far as they fit, and the slow region takes the others. The bits do not depend
- * on the division.
+ * fovea_attention_slow_workspace_bytes(plan, workspace_bytes) bytes. workspace is then the fast region (DTCM, for
+ * example): it takes the arrays that are used most, as far as they fit, and the slow region takes the others. The bits
+ * do not depend on the division.
  *
  * Bits. out, lse and scores are the same to the bit for any budget, any workers, any kv_kind and, without dropout, any
  * place in a batch. Those of the tile kernel are also the same for any number of rows in a tile, and on all IEEE
@@ -442,7 +442,7 @@ typedef struct fovea_attention_args {
  * code, and below 1e-38 with AVX2 and AVX-512, where attention takes up to 1.13 times as long, with additive scores 1.9
  * times. Their flush-to-zero mode avoids that. With FOVEA_COMPUTE_I8 a key tile takes longer where the scale of a value
  * is infinite or NaN. */
-fovea_status fovea_attention(const fovea_plan* plan, const fovea_attention_args* args, void* workspace,
+fovea_status fovea_attention(const fovea_attention_plan* plan, const fovea_attention_args* args, void* workspace,
                              size_t workspace_bytes);
 
 FOVEA_DECLARATIONS_END_

@@ -11,7 +11,7 @@
 #include "fovea/base.hpp"
 #include "fovea/block_map.hpp"
 #include "fovea/modifier.hpp"
-#include "fovea/stream.h"  // fovea_state_bytes
+#include "fovea/stream.h"  // fovea_stream_state_bytes
 
 namespace fovea {
 FOVEA_LEAN_BEGIN_
@@ -20,31 +20,31 @@ using AttentionDesc = Sized<fovea_attention_desc>;
 using AttentionArgs = Sized<fovea_attention_args>;
 
 // Memory for calls with f32 keys and values in strided arrays, by one worker: a static array, or a member. For other
-// formats and sources use Memory<FOVEA_KV_WORKSPACE_BYTES(HeadDim, ValueDim)>, for integer products
-// Memory<FOVEA_I8_WORKSPACE_BYTES(HeadDim, ValueDim)>.
+// formats and sources use Memory<FOVEA_ATTENTION_KV_WORKSPACE_BYTES(HeadDim, ValueDim)>, for integer products
+// Memory<FOVEA_ATTENTION_I8_WORKSPACE_BYTES(HeadDim, ValueDim)>.
 template <std::size_t HeadDim, std::size_t ValueDim = HeadDim>
-using Workspace = Memory<FOVEA_WORKSPACE_BYTES(HeadDim, ValueDim)>;
+using AttentionWorkspace = Memory<FOVEA_ATTENTION_WORKSPACE_BYTES(HeadDim, ValueDim)>;
 
 // A plan: init makes it once, then it is read-only. Until init has returned FOVEA_OK, run returns FOVEA_ERR_PLAN.
-class Plan {
+class AttentionPlan {
  public:
-  fovea_status init(const fovea_attention_desc& desc) { return fovea_plan_init(&plan_, &desc); }
+  fovea_status init(const fovea_attention_desc& desc) { return fovea_attention_plan_init(&plan_, &desc); }
 
-  std::size_t workspace_bytes() const { return fovea_workspace_bytes(&plan_); }
+  std::size_t workspace_bytes() const { return fovea_attention_workspace_bytes(&plan_); }
   std::size_t slow_workspace_bytes(std::size_t workspace_bytes) const {
-    return fovea_slow_workspace_bytes(&plan_, workspace_bytes);
+    return fovea_attention_slow_workspace_bytes(&plan_, workspace_bytes);
   }
   // Bytes of the state of a stream for these counts.
   std::size_t state_bytes(std::uint32_t batch, std::uint32_t q_tokens) const {
-    return fovea_state_bytes(&plan_, batch, q_tokens);
+    return fovea_stream_state_bytes(&plan_, batch, q_tokens);
   }
   Target target() const { return plan_.desc.target; }
-  const fovea_plan& get() const { return plan_; }
+  const fovea_attention_plan& get() const { return plan_; }
 
   // Writes one line that says what a call of these counts will do. Like snprintf, returns the length of the whole line
   // without the closing 0.
   std::size_t describe(std::uint32_t q_tokens, std::uint32_t kv_tokens, Span<char> text) const {
-    return fovea_plan_describe(&plan_, q_tokens, kv_tokens, text.data(), text.size());
+    return fovea_attention_plan_describe(&plan_, q_tokens, kv_tokens, text.data(), text.size());
   }
 
   fovea_status run(const fovea_attention_args& args, void* workspace, std::size_t workspace_bytes) const {
@@ -62,7 +62,7 @@ class Plan {
   }
 
  private:
-  fovea_plan plan_{};
+  fovea_attention_plan plan_{};
 };
 
 // Writes the mask of a tree of tokens. Row i begins at mask + i * row_stride.

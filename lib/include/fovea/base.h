@@ -36,9 +36,9 @@
  *   sizes     Where a field states no limit, only memory limits it. Every product of sizes is checked for overflow
  *             (FOVEA_ERR_SIZE).
  *
- * Re-entrance. Every function is re-entrant: all state is in the arguments. A plan is read-only after fovea_plan_init.
- * Any number of threads may use one plan at once, each with its own workspace. An interrupt handler or a fibre may call
- * fovea under two conditions:
+ * Re-entrance. Every function is re-entrant: all state is in the arguments. A plan is read-only after
+ * fovea_attention_plan_init. Any number of threads may use one plan at once, each with its own workspace. An interrupt
+ * handler or a fibre may call fovea under two conditions:
  *   stack       is large enough: 2.5 KiB on Cortex-M with -Os, 10 KiB on 64-bit processors, 16 KiB with AVX-512.
  *               Multi-head layers take that; bench/size.py measures each function, and most take much less.
  *   registers   of the floating-point or vector unit that the target uses are saved. On Cortex-M lazy stacking saves
@@ -113,8 +113,8 @@ typedef enum fovea_status FOVEA_ENUM_TYPE_(int) {
   FOVEA_ERR_ENUM = -3,        /* an enum field holds no value of its enum */
   FOVEA_ERR_UNSUPPORTED = -4, /* a valid choice that this build, or this combination of options, does not serve */
   FOVEA_ERR_TARGET = -5,      /* the target is not compiled in, or this processor cannot run it */
-  FOVEA_ERR_DIM = -6,         /* a dimension or a number of heads is 0 (head_dim, value_dim, key_dim, dim, in_dim,
-                                out_dim, channels, q_heads, ...); width is out of range; rotary_dim is 0, odd or
+  FOVEA_ERR_DIM = -6,         /* a dimension or a number of heads is 0 (head_dim, value_dim, dim, in_dim,
+                                out_dim, channels, q_heads, ...); kernel_size is out of range; rotary_dim is 0, odd or
                                 larger than dim */
   FOVEA_ERR_HEADS = -7,       /* kv_heads does not divide q_heads */
   FOVEA_ERR_SIZE = -8,        /* a size is out of range, differs from its counterpart, or overflows with the strides */
@@ -125,8 +125,8 @@ typedef enum fovea_status FOVEA_ENUM_TYPE_(int) {
   FOVEA_ERR_CAPACITY = -12,   /* a count is greater than the capacity of the plan or cache */
   FOVEA_ERR_LENGTH = -13,     /* a length or offset is greater than the whole that it is part of: kv_lengths greater
                                 than kv_tokens, for example */
-  FOVEA_ERR_POSITIONS_MISSING = -14, /* an option needs the positions of the queries, but neither positions nor a
-                                       diagonal gives them */
+  FOVEA_ERR_POSITIONS_MISSING = -14, /* an option needs the positions of the queries, but neither first_positions
+                                       nor a diagonal gives them */
   FOVEA_ERR_MASK = -15,       /* the mask's fields contradict one another */
   FOVEA_ERR_STRIDE = -16,     /* an output's strides do not nest: each stride must step over all elements that the
                                 smaller strides reach, or two elements could share an address; or the token_stride of
@@ -141,8 +141,8 @@ typedef enum fovea_status FOVEA_ENUM_TYPE_(int) {
   FOVEA_ERR_EXECUTOR = -23,   /* the executor failed, skipped a task, or used a task or worker that does not exist */
   FOVEA_ERR_PAGE = -24,       /* a page table names a page that the pool does not have */
   FOVEA_ERR_FULL = -25,       /* a cache has no room for the tokens */
-  FOVEA_ERR_POSITIONS_TWICE = -26, /* positions are given twice: positions together with a diagonal or with
-                                     token_positions, or a diagonal other than the one that causal names */
+  FOVEA_ERR_POSITIONS_TWICE = -26, /* positions are given twice: first_positions together with a diagonal or with
+                                     position_ids, or a diagonal other than the one that causal names */
   FOVEA_ERR_POSITION_RANGE = -27,  /* a token's position is not in the tables of cos and sin */
   FOVEA_ERR_RING = -28,       /* a ring has too few slots for its window and the most new tokens, or a query should see
                                 a token that the ring has lost: "Rings" in attention.h */
@@ -296,8 +296,8 @@ typedef enum fovea_activation_kind FOVEA_ENUM_TYPE_(unsigned) {
  *                 code is u = round(255 p c / max(p c)). The maximum is over the keys of the tile that the query sees,
  *                 and at least 2^-116. A tile that holds both pinned keys and keys of a window or ring is attended to
  *                 in two parts, each with its own maximum.
- *   zero points   Zero points and key_center add a term to a score; value_zero adds a term to the sums of a key tile.
- *                 These terms are added or subtracted in f32, and round.
+ *   zero points   Zero points and key_center add a term to a score; value_zero_point adds a term to the sums of a key
+ *                 tile. These terms are added or subtracted in f32, and round.
  *   lse, weights  that are written out are computed without the rounding of weights to codes. But the sum of a row has
  *                 the relative error of a shorter exp2, up to 1.02e-4. In addition to the rounding of f32, this is the
  *                 relative error of weights and the absolute error of lse; that of key_mass is twice as large.
@@ -356,7 +356,7 @@ typedef enum fovea_causal FOVEA_ENUM_TYPE_(unsigned) {
   FOVEA_CAUSAL_TOP_LEFT = 1,     /* p = i */
   FOVEA_CAUSAL_BOTTOM_RIGHT = 2, /* p = i + (keys of the entry) - (queries of the entry): the last query sees the last
                                     key. Queries at negative positions (more queries than keys) see no key */
-  FOVEA_CAUSAL_POSITIONS = 3,    /* p = i + positions[b], which may be negative */
+  FOVEA_CAUSAL_POSITIONS = 3,    /* p = i + first_positions[b], which may be negative */
   FOVEA_CAUSAL_IS_32_BITS = 0x7fffffff
 } fovea_causal;
 

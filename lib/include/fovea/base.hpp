@@ -22,8 +22,8 @@
 #include "fovea/base.h"
 
 // With FOVEA_USE (lean/names.h) these functions call others than without it. They are then in an inline namespace of
-// that name, so that source files of one program can use different configurations; a program writes fovea::Plan all the
-// same.
+// that name, so that source files of one program can use different configurations; a program writes
+// fovea::AttentionPlan all the same.
 #if defined(FOVEA_USE)
 #define FOVEA_LEAN_BEGIN_ inline namespace FOVEA_USE {
 #define FOVEA_LEAN_END_ }

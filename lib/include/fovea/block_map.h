@@ -9,7 +9,7 @@
  *     // Queries see the keys of their own block and of the first block: documents that follow a common prompt.
  *     static fovea_block_kind classify(void* self, const fovea_block* block) {
  *       (void)self;
- *       if (block->first_key == 0 || block->first_key == block->first_query) return FOVEA_BLOCK_SEEN;
+ *       if (block->first_key == 0 || block->first_key == block->first_query) return FOVEA_BLOCK_FULL;
  *       return FOVEA_BLOCK_HIDDEN;
  *     }
  *
@@ -68,9 +68,9 @@ typedef struct fovea_block_map {
 
 /* What a block of queries sees of a block of keys. */
 typedef enum fovea_block_kind FOVEA_ENUM_TYPE_(unsigned) {
-  FOVEA_BLOCK_HIDDEN = 0, /* nothing: the block is skipped */
-  FOVEA_BLOCK_MIXED = 1,  /* the keys that the mask shows */
-  FOVEA_BLOCK_SEEN = 2,   /* every query sees every key */
+  FOVEA_BLOCK_HIDDEN = 0,  /* nothing: the block is skipped */
+  FOVEA_BLOCK_PARTIAL = 1, /* the keys that the mask shows */
+  FOVEA_BLOCK_FULL = 2,    /* every query sees every key */
   FOVEA_BLOCK_KIND_IS_32_BITS = 0x7fffffff
 } fovea_block_kind;
 
@@ -96,7 +96,7 @@ typedef struct fovea_block_map_args {
                     of the head group see all of it, and hidden where none sees any of it */
   fovea_block_kind (*classify)(void* self, const fovea_block* block); /* is called twice for each block, to count and to
                     make, and returns the same both times. FOVEA_ERR_ENUM for a value that is no kind */
-  void* self;    /* for classify */
+  void* self;                                                         /* for classify */
 
   /* The memory of the lists. */
   uint32_t* offsets;    /* required: [batch][kv_heads][ceil(q_tokens / q_block) + 1] */

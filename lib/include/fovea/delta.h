@@ -12,7 +12,7 @@
  *       fovea_delta_state* sequence = (fovea_delta_state*)state;
  *       if (fovea_delta_begin(sequence, sizeof state, 1, 1, 32, 32, 1) != FOVEA_OK) return 1;
  *       fovea_delta_args args = {.struct_bytes = sizeof args, .rule = FOVEA_DELTA_RULE_GATED_DELTA, .batch = 1,
- *                                .q_heads = 1, .k_heads = 1, .v_heads = 1, .key_dim = 32, .value_dim = 32,
+ *                                .q_heads = 1, .k_heads = 1, .v_heads = 1, .head_dim = 32, .value_dim = 32,
  *                                .decay_dim = 1, .tokens = 5};  // any number of tokens in a call
  *       args.q = (fovea_in){.data = q, .token_stride = 32};
  *       args.k = (fovea_in){.data = k, .token_stride = 32};
@@ -23,7 +23,7 @@
  *       return fovea_delta(sequence, &args, workspace, sizeof workspace);
  *     }
  *
- * Attention whose memory does not grow. For each head of values it keeps a matrix S [key_dim][value_dim]. Each token t
+ * Attention whose memory does not grow. For each head of values it keeps a matrix S [head_dim][value_dim]. Each token t
  * adds to S and reads from it, with the decay g_t = exp(decay_t) and a u_t that depends on the rule:
  *     S_t = g_t S_{t-1} + k_t u_t^T        o_t = scale * S_t^T q_t
  * fovea_delta_rule has the rules and their papers. The conventions of base.h hold. A NaN or an infinity does not leave
@@ -33,10 +33,10 @@
  * is added back, with a strength for each element; g_t has a decay for each element of a key:
  *     S_t = diag(g_t) S_{t-1} + b_t (a_t^T S_{t-1}) + k_t v_t^T
  *     here              q    k       v    g    a     b            S                 scale
- *     gated delta rule  q    beta k  v    g    k     -beta g k    S                 1 / sqrt(key_dim)
+ *     gated delta rule  q    beta k  v    g    k     -beta g k    S                 1 / sqrt(head_dim)
  *     RWKV-7            r    k~      v    w    -k^   a k^         its transpose     1
  * RWKV-7's k^ is the removal key, of norm 1, k~ the replacement key, a the learning rates in context, by element. A
- * state for the general rule has a decay_dim of FOVEA_DELTA_GENERAL_DIM(key_dim), and serves no other rule
+ * state for the general rule has a decay_dim of FOVEA_DELTA_GENERAL_DIM(head_dim), and serves no other rule
  * (FOVEA_ERR_SIZE). */
 #ifndef FOVEA_DELTA_H_
 #define FOVEA_DELTA_H_
@@ -47,7 +47,7 @@
 FOVEA_DECLARATIONS_BEGIN_
 
 /* The decay_dim of states and calls of FOVEA_DELTA_RULE_GENERAL: a token has decays and b. */
-#define FOVEA_DELTA_GENERAL_DIM(key_dim) (2u * (key_dim))
+#define FOVEA_DELTA_GENERAL_DIM(head_dim) (2u * (head_dim))
 
 /* What u_t is, and whether S decays; the general rule has no such u_t. */
 typedef enum fovea_delta_rule FOVEA_ENUM_TYPE_(unsigned) {
@@ -76,26 +76,26 @@ typedef enum fovea_delta_rule FOVEA_ENUM_TYPE_(unsigned) {
 typedef struct fovea_delta_state {
   uint32_t magic;    /* tells a state of this layout from other bytes */
   uint32_t checksum; /* in an image: CRC-32 (IEEE 802.3) of all its bytes, computed with 0 here; in a state: 0 */
-  uint32_t batch, v_heads, key_dim, value_dim, decay_dim; /* as fovea_delta_begin got them */
-  uint32_t reserved[9];                                   /* 0 */
+  uint32_t batch, v_heads, head_dim, value_dim, decay_dim; /* as fovea_delta_begin got them */
+  uint32_t reserved[9];                                    /* 0 */
 } fovea_delta_state;
 
 /* Bytes of a state: 0 where fovea_delta_begin would refuse the counts. FOVEA_DELTA_STATE_BYTES of workspace.h is the
  * same for static arrays. */
-size_t fovea_delta_state_bytes(uint32_t batch, uint32_t v_heads, uint32_t key_dim, uint32_t value_dim,
+size_t fovea_delta_state_bytes(uint32_t batch, uint32_t v_heads, uint32_t head_dim, uint32_t value_dim,
                                uint32_t decay_dim);
 
 /* Makes a state of `batch` sequences that have seen no token: S is 0.
  *   state_bytes         bytes of memory at state (FOVEA_ERR_STATE if they are too few)
  *   batch               entries, each a sequence; may be 0
  *   v_heads             heads of values, each with its own S; >= 1 (FOVEA_ERR_DIM)
- *   key_dim, value_dim  >= 1 (FOVEA_ERR_DIM), up to 2^31 - 1 (FOVEA_ERR_SIZE)
- *   decay_dim           decays of a token and head: 0 or 1 = one, or key_dim; FOVEA_DELTA_GENERAL_DIM(key_dim) for the
- *                       general rule (FOVEA_ERR_UNSUPPORTED if it is left out). Else FOVEA_ERR_SIZE */
+ *   head_dim, value_dim  >= 1 (FOVEA_ERR_DIM), up to 2^31 - 1 (FOVEA_ERR_SIZE)
+ *   decay_dim           decays of a token and head: 0 or 1 = one, or head_dim; FOVEA_DELTA_GENERAL_DIM(head_dim) for
+ *                       the general rule (FOVEA_ERR_UNSUPPORTED if it is left out). Else FOVEA_ERR_SIZE */
 fovea_status fovea_delta_begin(fovea_delta_state* state, size_t state_bytes, uint32_t batch, uint32_t v_heads,
-                               uint32_t key_dim, uint32_t value_dim, uint32_t decay_dim);
+                               uint32_t head_dim, uint32_t value_dim, uint32_t decay_dim);
 
-/* Begins one entry again, or all with FOVEA_ALL_ENTRIES: S becomes the given matrices, f32 [entries][v_heads][key_dim]
+/* Begins one entry again, or all with FOVEA_ALL_ENTRIES: S becomes the given matrices, f32 [entries][v_heads][head_dim]
  * [value_dim], or 0 with NULL. token_stride of the matrices is from an element of the key to the next. No token is
  * pending then. An entry that the state does not have is refused (FOVEA_ERR_CAPACITY), here and below. */
 fovea_status fovea_delta_set(fovea_delta_state* state, uint32_t entry, const fovea_in* matrices);
@@ -134,29 +134,29 @@ typedef struct fovea_delta_args {
   fovea_delta_rule rule; /* the same in each call on a state */
   uint32_t entry, batch; /* entries [entry, entry + batch) of the state, all of them in it (FOVEA_ERR_CAPACITY) */
 
-  uint32_t q_heads, k_heads; /* see "Heads" above */
-  uint32_t v_heads, key_dim, value_dim, decay_dim; /* those of the state (FOVEA_ERR_STATE) */
+  uint32_t q_heads, k_heads;                        /* see "Heads" above */
+  uint32_t v_heads, head_dim, value_dim, decay_dim; /* those of the state (FOVEA_ERR_STATE) */
 
   uint32_t tokens; /* of each entry; with offsets, of all entries together. At most 2^30 (FOVEA_ERR_SIZE); 0: nothing is
                       written */
   const uint32_t* offsets; /* optional [batch + 1]: ragged. Entry b has the tokens offsets[b] <= t < offsets[b + 1],
                               which may be none. Offsets never fall, and the last is at most `tokens`
                               (FOVEA_ERR_LENGTH). Batch strides are not read */
-  float scale;             /* 0 = 1 / sqrt(key_dim); else finite, of either sign (FOVEA_ERR_NUMBER) */
+  float scale;             /* 0 = 1 / sqrt(head_dim); else finite, of either sign (FOVEA_ERR_NUMBER) */
 
   fovea_dtype dtype, out_dtype; /* of q, k, v, a and b, and of out: F32, F16 or BF16 (FOVEA_ERR_UNSUPPORTED) */
   fovea_out out;                /* required: [batch][max(q_heads, v_heads)][tokens][value_dim] */
-  fovea_in q;                   /* required: [batch][q_heads][tokens][key_dim] */
-  fovea_in k;                   /* required: [batch][k_heads][tokens][key_dim]. Delta rules want keys of norm 1 */
+  fovea_in q;                   /* required: [batch][q_heads][tokens][head_dim] */
+  fovea_in k;                   /* required: [batch][k_heads][tokens][head_dim]. Delta rules want keys of norm 1 */
   fovea_in v;                   /* required: [batch][v_heads][tokens][value_dim] */
-  fovea_in decay; /* f32 [batch][v_heads][tokens][1], or [key_dim] where decay_dim is key_dim and with the general rule:
-                     the logarithm of g, at most 0 in models; -inf forgets all. Required by gated rules and the general
-                     one, else not read. The product of up to four g is at most e^88, and 0 below 2^-125.5 */
+  fovea_in decay; /* f32 [batch][v_heads][tokens][1], or [head_dim] where decay_dim is head_dim and with the general
+                     rule: the logarithm of g, at most 0 in models; -inf forgets all. Required by gated rules and the
+                     general one, else not read. The product of up to four g is at most e^88, and 0 below 2^-125.5 */
   fovea_in beta;  /* f32 [batch][v_heads][tokens][1], required by delta rules, else not read. A head_stride of 0 = one
                      for all heads */
-  fovea_in a, b;  /* required by the general rule, else not read: [batch][k_heads][tokens][key_dim], of dtype */
+  fovea_in a, b;  /* required by the general rule, else not read: [batch][k_heads][tokens][head_dim], of dtype */
 
-  size_t workspace_budget_bytes; /* 0 = as much as is fastest. Else fewer token groups are taken at a time until it
+  size_t workspace_budget_bytes;  /* 0 = as much as is fastest. Else fewer token groups are taken at a time until it
                                     fits; FOVEA_ERR_BUDGET where one does not. Never changes bits */
   const fovea_executor* executor; /* optional; NULL = the calling thread does all. At most 4096 workers
                                      (FOVEA_ERR_CAPACITY), each of which needs workspace. Tasks are heads and, where

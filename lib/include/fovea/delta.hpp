@@ -15,9 +15,9 @@ FOVEA_LEAN_BEGIN_
 
 using DeltaArgs = Sized<fovea_delta_args>;
 
-inline std::size_t delta_state_bytes(std::uint32_t batch, std::uint32_t v_heads, std::uint32_t key_dim,
+inline std::size_t delta_state_bytes(std::uint32_t batch, std::uint32_t v_heads, std::uint32_t head_dim,
                                      std::uint32_t value_dim, std::uint32_t decay_dim = 1) {
-  return fovea_delta_state_bytes(batch, v_heads, key_dim, value_dim, decay_dim);
+  return fovea_delta_state_bytes(batch, v_heads, head_dim, value_dim, decay_dim);
 }
 inline std::size_t delta_workspace_bytes(const fovea_delta_args& args) { return fovea_delta_workspace_bytes(&args); }
 inline std::size_t delta_matrices_workspace_bytes(const fovea_delta_args& args) {
@@ -25,7 +25,7 @@ inline std::size_t delta_matrices_workspace_bytes(const fovea_delta_args& args) 
 }
 // before: null = 0.
 inline fovea_status delta_matrices(const fovea_delta_args& args, const fovea_in* before, const fovea_out& after,
-                             Span<std::byte> workspace) {
+                                   Span<std::byte> workspace) {
   return fovea_delta_matrices(&args, before, &after, workspace.data(), workspace.size());
 }
 
@@ -35,10 +35,10 @@ inline fovea_status delta_matrices(const fovea_delta_args& args, const fovea_in*
 class DeltaState {
  public:
   // memory: at least delta_state_bytes of these counts, 64-byte aligned.
-  fovea_status begin(Span<std::byte> memory, std::uint32_t batch, std::uint32_t v_heads, std::uint32_t key_dim,
-               std::uint32_t value_dim, std::uint32_t decay_dim = 1) {
+  fovea_status begin(Span<std::byte> memory, std::uint32_t batch, std::uint32_t v_heads, std::uint32_t head_dim,
+                     std::uint32_t value_dim, std::uint32_t decay_dim = 1) {
     auto* const state = static_cast<fovea_delta_state*>(static_cast<void*>(memory.data()));
-    return attach(state, fovea_delta_begin(state, memory.size(), batch, v_heads, key_dim, value_dim, decay_dim));
+    return attach(state, fovea_delta_begin(state, memory.size(), batch, v_heads, head_dim, value_dim, decay_dim));
   }
   // Begin one entry again, or all of them: from zeros, or from given matrices.
   fovea_status reset(std::uint32_t entry = FOVEA_ALL_ENTRIES) { return fovea_delta_set(state_, entry, nullptr); }
@@ -46,7 +46,7 @@ class DeltaState {
     return fovea_delta_set(state_, entry, &matrices);
   }
   fovea_status get(const fovea_out& matrices, Target target = FOVEA_TARGET_BEST,
-             std::uint32_t entry = FOVEA_ALL_ENTRIES) const {
+                   std::uint32_t entry = FOVEA_ALL_ENTRIES) const {
     return fovea_delta_get(state_, target, entry, &matrices);
   }
 
@@ -68,7 +68,7 @@ class DeltaState {
   }
 
   std::size_t state_bytes() const {
-    return state_ ? delta_state_bytes(state_->batch, state_->v_heads, state_->key_dim, state_->value_dim,
+    return state_ ? delta_state_bytes(state_->batch, state_->v_heads, state_->head_dim, state_->value_dim,
                                       state_->decay_dim)
                   : 0;
   }

@@ -18,7 +18,7 @@
  *   layers around attention
  *     multihead.h          multi-head attention with its four linear layers
  *     linear.h             linear layers with weights in any format
- *     layers.h             softmax, rotary embedding, rotation, normalisation, activation, short convolution
+ *     layers.h             softmax, rotary embedding, Hadamard transform, normalisation, activation, short convolution
  *     integer_layers.h     normalisation, sums, products, activations and means of int8 tensors without floating point
  *     tensors.h            sums, products, pooling, embedding rows, and the largest of a row
  *   memory and numbers

@@ -7,7 +7,7 @@
 //
 //     fovea::AttentionDesc desc;                        // all fields are 0, and struct_bytes is set
 //     desc.q_heads = 8; ...
-//     fovea::Plan plan;
+//     fovea::AttentionPlan plan;
 //     if (plan.init(desc) != FOVEA_OK) ...
 //     fovea::AttentionArgs args;
 //     args.q = fovea::heads_first(q, 8, tokens, 64);    // [batch][heads][tokens][dim]

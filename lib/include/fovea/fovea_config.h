@@ -61,8 +61,8 @@
 #ifndef FOVEA_ENABLE_DROPOUT
 #define FOVEA_ENABLE_DROPOUT FOVEA_ENABLE_DEFAULT /* dropout */
 #endif
-#ifndef FOVEA_ENABLE_ROTATION
-#define FOVEA_ENABLE_ROTATION FOVEA_ENABLE_DEFAULT /* rotation, of fovea_kv_cache, too; fovea_rotate_f32 is always
+#ifndef FOVEA_ENABLE_HADAMARD
+#define FOVEA_ENABLE_HADAMARD FOVEA_ENABLE_DEFAULT /* hadamard, of fovea_kv_cache, too; fovea_hadamard is always
                                                       there */
 #endif
 #ifndef FOVEA_ENABLE_SOFTCAP
@@ -109,8 +109,8 @@
 #define FOVEA_ENABLE_SINKS FOVEA_ENABLE_DEFAULT /* sinks */
 #endif
 #ifndef FOVEA_ENABLE_SLOW_WORKSPACE
-#define FOVEA_ENABLE_SLOW_WORKSPACE FOVEA_ENABLE_DEFAULT /* slow_workspace; without it fovea_slow_workspace_bytes is
-                                                            0 or SIZE_MAX */
+#define FOVEA_ENABLE_SLOW_WORKSPACE FOVEA_ENABLE_DEFAULT /* slow_workspace; without it the function of its
+                                                            bytes returns 0 or SIZE_MAX */
 #endif
 
 /* The few-rows kernel; on scalar targets with FOVEA_PREFER_SIZE also the loops for a single query row. Without them
@@ -211,7 +211,7 @@
 /* --------------------------------------------------------------------------------------------------- softmax */
 
 #ifndef FOVEA_ENABLE_LOG_SOFTMAX
-#define FOVEA_ENABLE_LOG_SOFTMAX FOVEA_ENABLE_DEFAULT /* fovea_log_softmax_f32 */
+#define FOVEA_ENABLE_LOG_SOFTMAX FOVEA_ENABLE_DEFAULT /* fovea_log_softmax */
 #endif
 #ifndef FOVEA_ENABLE_SOFTMAX_MASK
 #define FOVEA_ENABLE_SOFTMAX_MASK FOVEA_ENABLE_DEFAULT /* mask */
@@ -223,8 +223,8 @@
 /* ----------------------------------------------------------------------------------------------------- texts */
 
 #ifndef FOVEA_ENABLE_TEXT
-#define FOVEA_ENABLE_TEXT FOVEA_ENABLE_DEFAULT /* fovea_plan_describe, fovea_status_string: without it both give
-                                                  empty texts */
+#define FOVEA_ENABLE_TEXT FOVEA_ENABLE_DEFAULT /* fovea_attention_plan_describe, fovea_status_string: without
+                                                  it both give empty texts */
 #endif
 
 /* -------------------------------------------------------------------------------------------- size and place */
@@ -332,7 +332,7 @@ constexpr bool kRing = FOVEA_ENABLE_RING != 0;
 constexpr bool kRopeHalfSplit = FOVEA_ENABLE_ROPE_HALF_SPLIT != 0;
 constexpr bool kRopeInterleaved = FOVEA_ENABLE_ROPE_INTERLEAVED != 0;
 constexpr bool kRopeTurns = FOVEA_ENABLE_ROPE_TURNS != 0;
-constexpr bool kRotation = FOVEA_ENABLE_ROTATION != 0;
+constexpr bool kHadamard = FOVEA_ENABLE_HADAMARD != 0;
 constexpr bool kScores = FOVEA_ENABLE_SCORES != 0;
 constexpr bool kSinks = FOVEA_ENABLE_SINKS != 0;
 constexpr bool kSlowWorkspace = FOVEA_ENABLE_SLOW_WORKSPACE != 0;

@@ -5,7 +5,8 @@
  *     #include <fovea/integer_attention.h>
  *
  *     static int8_t q[16][64], keys[16][64], values[16][64], out[16][64];
- *     static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_INTEGER_WORKSPACE_BYTES(64, 64, 16)];
+ *     static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char
+ *         workspace[FOVEA_INTEGER_ATTENTION_WORKSPACE_BYTES(64, 64, 16)];
  *
  *     int main(void) {
  *       const double q_scale = 0.02, key_scale = 0.03, value_scale = 0.01, out_scale = 0.01;
@@ -25,7 +26,7 @@
  * processors without floating point. On microcontrollers it is also the smallest and fastest attention of the library.
  * There is no plan, and a build has one kernel, chosen when it is compiled: Helium and Cortex-M with smlad have their
  * own; x86, AArch64 and RISC-V run plain loops, and FOVEA_COMPUTE_I8 is faster there. The conventions of base.h hold. A
- * query that sees no key gets out_zero, the code of 0. */
+ * query that sees no key gets out_zero_point, the code of 0. */
 #ifndef FOVEA_INTEGER_ATTENTION_H_
 #define FOVEA_INTEGER_ATTENTION_H_
 
@@ -46,7 +47,7 @@ FOVEA_DECLARATIONS_BEGIN_
  *
  * Arithmetic. It is the same on every target, to the bit. All products and sums are exact. round() is to the nearest
  * integer, halves upwards. steps(x) = round(64 x score_multiplier 2^(min(score_shift, 6) - 31)).
- *     s_j = sum_e (q_e - q_zero) key_je                          for the keys that the query sees
+ *     s_j = sum_e (q_e - q_zero_point) key_je                          for the keys that the query sees
  *   For each key tile (64 keys, on a grid that starts at key 0) of which the query sees a key, in rising order:
  *     m   = max_j s_j,   d_j = steps(m - s_j),   u_j = round(255 * 2^(-d_j / 64)), and 0 where d_j is 576 or more
  *     r'  = steps(m) for the first tile, else max(r, steps(m)), but at least r + 64 if l > 2^30
@@ -55,7 +56,7 @@ FOVEA_DECLARATIONS_BEGIN_
  *     f(d) = floor(min(2^31 - 1, round(2^(31 - (d mod 64) / 64))) / 2^floor(d / 64)) / 2^31, and 0 from 31 * 64 on
  *   At the end, with n = l * 2^z, 2^30 <= n < 2^31, and h = round(n / 2^15):
  *     g   = floor(out_multiplier * floor((2^31 + floor(h / 2)) / h) / 2^16)
- *     out_e = out_zero + round((o_e - value_zero * round(l / 2^8)) * g * 2^(out_shift + z - 53)), saturated
+ *     out_e = out_zero_point + round((o_e - value_zero_point * round(l / 2^8)) * g * 2^(out_shift + z - 53)), saturated
  *
  * Errors. tests/ACCURACY.md has them. They are mostly errors of rounding to codes: a weight is wrong by at most half a
  * code, where 255 stands for the largest weight of its tile, and by at most half a step. */
@@ -75,7 +76,7 @@ typedef struct fovea_integer_attention_args {
   fovea_in values; /* required: int8_t [batch][kv_heads][kv_tokens][value_dim] */
 
   /* Zero points: -128 to 127 (FOVEA_ERR_NUMBER). */
-  int32_t q_zero, value_zero, out_zero;
+  int32_t q_zero_point, value_zero_point, out_zero_point;
   /* Multipliers: 2^30 to 2^31 - 1, shifts: -31 to 31 (FOVEA_ERR_NUMBER). See "Scales" above. */
   int32_t score_multiplier, score_shift;
   int32_t out_multiplier, out_shift;
@@ -84,11 +85,11 @@ typedef struct fovea_integer_attention_args {
    * p - window_left < j < p + window_right. A window of 0 is unlimited. */
   fovea_causal causal;
   uint32_t window_left, window_right;
-  const int64_t* positions; /* [batch]: the position of each entry's first query, within -2^62 to 2^62
+  const int64_t* first_positions; /* [batch]: the position of each entry's first query, within -2^62 to 2^62
                                (FOVEA_ERR_SIZE). Required with FOVEA_CAUSAL_POSITIONS, and for windows without a causal
                                limit (FOVEA_ERR_POSITIONS_MISSING). NULL with FOVEA_CAUSAL_TOP_LEFT and
                                FOVEA_CAUSAL_BOTTOM_RIGHT (FOVEA_ERR_POSITIONS_TWICE) */
-  const uint32_t* kv_lengths; /* optional [batch]: keys of each entry, <= kv_tokens (FOVEA_ERR_LENGTH). NULL =
+  const uint32_t* kv_lengths;     /* optional [batch]: keys of each entry, <= kv_tokens (FOVEA_ERR_LENGTH). NULL =
                                  kv_tokens */
 } fovea_integer_attention_args;
 
@@ -98,7 +99,7 @@ typedef struct fovea_integer_attention_args {
 fovea_status fovea_integer_attention(const fovea_integer_attention_args* args, void* workspace, size_t workspace_bytes);
 
 /* Bytes of workspace that a call needs; 0 for arguments whose counts are not valid. Of the arguments, only counts are
- * read. For static arrays workspace.h has FOVEA_INTEGER_WORKSPACE_BYTES. */
+ * read. For static arrays workspace.h has FOVEA_INTEGER_ATTENTION_WORKSPACE_BYTES. */
 size_t fovea_integer_attention_workspace_bytes(const fovea_integer_attention_args* args);
 
 /* Writes the multiplier and shift of a positive number: real = multiplier * 2^(shift - 31), rounded to the nearest.

@@ -11,7 +11,7 @@
  *       const float x_scale = 0.02f, residual_scale = 0.03f, sum_scale = 0.04f, y_scale = 0.03f;
  *       const float weight_scale = 0x1p-14f;
  *       // The sum of two tensors: sum = x + residual.
- *       fovea_integer_pair_args add = {.struct_bytes = sizeof add, .batch = 1, .heads = 1, .tokens = 16, .dim = 64};
+ *       fovea_integer_binary_args add = {.struct_bytes = sizeof add, .batch = 1, .heads = 1, .tokens = 16, .dim = 64};
  *       add.y = (fovea_out){.data = sum, .token_stride = 64};
  *       add.a = (fovea_in){.data = x, .token_stride = 64};
  *       add.b = (fovea_in){.data = residual, .token_stride = 64};
@@ -75,13 +75,13 @@ FOVEA_DECLARATIONS_BEGIN_
  *     epsilon_multiplier and epsilon_shift    epsilon / x_scale^2
  *
  * With n = dim, the codes c, and the sums S = sum c, Q = sum c^2:
- *     D   = n Q - S^2 for FOVEA_NORM_LAYER, n sum (c - x_zero)^2 for FOVEA_NORM_RMS
+ *     D   = n Q - S^2 for FOVEA_NORM_LAYER, n sum (c - x_zero_point)^2 for FOVEA_NORM_RMS
  *     V   = 2^16 D + floor(n^2 epsilon_multiplier 2^(epsilon_shift - 15))
  *     v   = floor(V / 4^j), where j is such that 2^22 <= v < 2^24
  *     p   = floor(weight_multiplier * floor(2^31 / sqrt(v)) / 2^20), and 0 where D is 0
  *     A   = round(n p 2^(weight_shift - 3 - j)),   B = round((S - n c') p 2^(weight_shift - 3 - j)),
- *           c' = floor((S + floor(n / 2)) / n) for FOVEA_NORM_LAYER; B = 0, c' = x_zero for FOVEA_NORM_RMS
- *     y_e = sat(y_zero + round((floor((A (c_e - c') - B) weight_e / 2^16) + 2^8 bias_e) / 2^15))
+ *           c' = floor((S + floor(n / 2)) / n) for FOVEA_NORM_LAYER; B = 0, c' = x_zero_point for FOVEA_NORM_RMS
+ *     y_e = sat(y_zero_point + round((floor((A (c_e - c') - B) weight_e / 2^16) + 2^8 bias_e) / 2^15))
  *
  * Error. At most half a code, plus a 64th of a code, plus a 2^-16 th of y - bias. */
 typedef struct fovea_integer_norm_args {
@@ -96,7 +96,7 @@ typedef struct fovea_integer_norm_args {
   const int16_t* weight; /* required: [dim] */
   const int16_t* bias;   /* [dim], NULL = 0 */
 
-  int32_t x_zero, y_zero;                    /* x_zero matters with FOVEA_NORM_RMS alone: x - mean(x) is without it */
+  int32_t x_zero_point, y_zero_point; /* x_zero_point matters with FOVEA_NORM_RMS alone: x - mean(x) is without it */
   int32_t weight_multiplier, weight_shift;   /* shift: -31 to -8 */
   int32_t epsilon_multiplier, epsilon_shift; /* shift: -31 to 15. A multiplier of 0: epsilon is 0 */
 } fovea_integer_norm_args;
@@ -107,8 +107,8 @@ fovea_status fovea_integer_norm(const fovea_integer_norm_args* args);
 /* ----------------------------------------------------------------------------------- sums, products, other scales */
 
 /* The arguments of fovea_integer_add and fovea_integer_multiply. Set all to 0 first, then fill in. */
-typedef struct fovea_integer_pair_args {
-  uint32_t struct_bytes; /* sizeof(fovea_integer_pair_args) */
+typedef struct fovea_integer_binary_args {
+  uint32_t struct_bytes; /* sizeof(fovea_integer_binary_args) */
 
   uint32_t batch, heads, tokens; /* counts of rows */
   uint32_t dim;                  /* elements of a row, at least 1 (FOVEA_ERR_DIM) */
@@ -116,27 +116,29 @@ typedef struct fovea_integer_pair_args {
   fovea_out y;   /* required: [batch][heads][tokens][dim] */
   fovea_in a, b; /* strides of 0 repeat a row: b may be one row for all tokens */
 
-  int32_t a_zero, b_zero, y_zero; /* zero points, -128 to 127 (FOVEA_ERR_NUMBER) */
-  int32_t a_multiplier, a_shift;  /* shift: -31 to 5 */
-  int32_t b_multiplier, b_shift;  /* the same; read by fovea_integer_add where there is a b */
-  int32_t y_least, y_most;        /* y becomes at least the one code and at most the other: -128 <= y_least <= y_most <=
-                                    127 (FOVEA_ERR_NUMBER). Both 0: -128 and 127 */
-} fovea_integer_pair_args;
+  int32_t a_zero_point, b_zero_point, y_zero_point; /* zero points, -128 to 127 (FOVEA_ERR_NUMBER) */
+  int32_t a_multiplier, a_shift;                    /* shift: -31 to 5 */
+  int32_t b_multiplier, b_shift;                    /* the same; read by fovea_integer_add where there is a b */
+  int32_t activation_min,
+      activation_max; /* y becomes at least the one code and at most the other: -128 <= activation_min <= activation_max
+                                    <= 127 (FOVEA_ERR_NUMBER). Both 0: -128 and 127 */
+} fovea_integer_binary_args;
 
 /* Writes y = a + b. Two numbers hold all scales: a_multiplier and a_shift are a_scale / y_scale, b_multiplier and
  * b_shift are b_scale / y_scale.
- *     y = clamp(y_zero + round(((a - a_zero) A + (b - b_zero) B) / 2^16)),   A = round(2^16 a_scale / y_scale), B alike
- * Where b.data is NULL there is no b: this converts a tensor to another scale and zero point. With y_least = y_zero it
- * is ReLU; with y_most = y_zero + round(6 / y_scale) in addition it is ReLU6.
- * Error. At most half a code, plus a 2^-17 th of |a - a_zero| + |b - b_zero|. */
-fovea_status fovea_integer_add(const fovea_integer_pair_args* args);
+ *     y = clamp(y_zero_point + round(((a - a_zero_point) A + (b - b_zero_point) B) / 2^16)),
+ *     A = round(2^16 a_scale / y_scale), B alike
+ * Where b.data is NULL there is no b: this converts a tensor to another scale and zero point. With activation_min =
+ * y_zero_point it is ReLU; with activation_max = y_zero_point + round(6 / y_scale) in addition it is ReLU6.
+ * Error. At most half a code, plus a 2^-17 th of |a - a_zero_point| + |b - b_zero_point|. */
+fovea_status fovea_integer_add(const fovea_integer_binary_args* args);
 
 /* Writes y = a * b, element by element. a_multiplier and a_shift are a_scale * b_scale / y_scale; b_multiplier and
  * b_shift are not read.
- *     y = clamp(y_zero + round(floor((a - a_zero) (b - b_zero) 2^k M / 2^32) / 2^8)),
+ *     y = clamp(y_zero_point + round(floor((a - a_zero_point) (b - b_zero_point) 2^k M / 2^32) / 2^8)),
  *     k = max(0, a_shift + 9), M = floor(a_multiplier 2^min(0, a_shift + 9))
  * Error. At most half a code, plus a 128th of a code. */
-fovea_status fovea_integer_multiply(const fovea_integer_pair_args* args);
+fovea_status fovea_integer_multiply(const fovea_integer_binary_args* args);
 
 /* ----------------------------------------------------------------------------------------------------- activations */
 
@@ -146,10 +148,10 @@ fovea_status fovea_integer_multiply(const fovea_integer_pair_args* args);
  *   x_scale, y_scale  2^-100 to 2^100 (FOVEA_ERR_NUMBER)
  *   table             required: [256], and one for each pair of scales and zero points
  * It is computed in single precision without libm, and is the same on every target. Each code is within 0.501 of the
- * exact number, which is y_zero + activation(x) / y_scale for x = x_scale * (code - x_zero), saturated: nearly always
- * the nearest code. On a processor without floating point take the table from a host. */
+ * exact number, which is y_zero_point + activation(x) / y_scale for x = x_scale * (code - x_zero_point), saturated:
+ * nearly always the nearest code. On a processor without floating point take the table from a host. */
 fovea_status fovea_integer_activation_table(fovea_activation_kind activation, float alpha, float x_scale,
-                                            int32_t x_zero, float y_scale, int32_t y_zero, int8_t* table);
+                                            int32_t x_zero_point, float y_scale, int32_t y_zero_point, int8_t* table);
 
 /* y = table[x]. Set all to 0 first, then fill in. */
 typedef struct fovea_integer_activation_args {
@@ -178,14 +180,14 @@ typedef struct fovea_integer_hard_swish_args {
   fovea_out y; /* required: [batch][heads][tokens][dim] */
   fovea_in x;  /* required: [batch][heads][tokens][dim] */
 
-  int32_t x_zero, y_zero;                /* zero points, -128 to 127 (FOVEA_ERR_NUMBER) */
+  int32_t x_zero_point, y_zero_point;    /* zero points, -128 to 127 (FOVEA_ERR_NUMBER) */
   int32_t three_multiplier, three_shift; /* shift: -7 to 13 */
   int32_t out_multiplier, out_shift;     /* shift: -23 to 6 */
 } fovea_integer_hard_swish_args;
 
 /* Writes y = x * min(max(x + 3, 0), 6) / 6 without a table, where there is no room for one, or where scales change.
- *     T = round(2^8 * three),   d = x - x_zero,   u = min(max(2^8 d + T, 0), 2 T)
- *     y = sat(y_zero + round(floor(d u out_multiplier / 2^32) / 2^(7 - out_shift)))
+ *     T = round(2^8 * three),   d = x - x_zero_point,   u = min(max(2^8 d + T, 0), 2 T)
+ *     y = sat(y_zero_point + round(floor(d u out_multiplier / 2^32) / 2^(7 - out_shift)))
  * Error. At most half a code, plus 2^(out_shift - 7) of a code, plus a 1024th of x / y_scale. */
 fovea_status fovea_integer_hard_swish(const fovea_integer_hard_swish_args* args);
 
@@ -195,7 +197,7 @@ fovea_status fovea_integer_hard_swish(const fovea_integer_hard_swish_args* args)
 typedef struct fovea_integer_mean_args {
   uint32_t struct_bytes; /* sizeof(fovea_integer_mean_args) */
 
-  uint32_t batch, heads, tokens; /* counts. tokens at most 2^22 (FOVEA_ERR_SIZE); 0: every row becomes y_zero */
+  uint32_t batch, heads, tokens; /* counts. tokens at most 2^22 (FOVEA_ERR_SIZE); 0: every row becomes y_zero_point */
   uint32_t dim;                  /* elements of a row, at least 1 (FOVEA_ERR_DIM) */
 
   fovea_out y;             /* [batch][heads][dim]: token_stride is not used. Must not overlap x */
@@ -203,15 +205,15 @@ typedef struct fovea_integer_mean_args {
   const uint32_t* lengths; /* optional [batch]: tokens of each entry, at most tokens (FOVEA_ERR_LENGTH). NULL =
                               tokens */
 
-  int32_t x_zero, y_zero;    /* zero points, -128 to 127 (FOVEA_ERR_NUMBER) */
-  int32_t multiplier, shift; /* x_scale / y_scale. shift: -31 to 5 */
+  int32_t x_zero_point, y_zero_point; /* zero points, -128 to 127 (FOVEA_ERR_NUMBER) */
+  int32_t multiplier, shift;          /* x_scale / y_scale. shift: -31 to 5 */
 } fovea_integer_mean_args;
 
-/* Writes the mean of each entry's first tokens, y_zero where there are none. With n tokens, n 2^z from 2^30 to
+/* Writes the mean of each entry's first tokens, y_zero_point where there are none. With n tokens, n 2^z from 2^30 to
  * 2^31 - 1, and h = round(n 2^z / 2^15):
  *     g = floor(multiplier * floor((2^31 + floor(h / 2)) / h) / 2^16)
- *     y = sat(y_zero + round(g 2^(shift + z - 61) sum (x - x_zero)))
- * Error. At most half a code, plus a 2^-14 th of y - y_zero. */
+ *     y = sat(y_zero_point + round(g 2^(shift + z - 61) sum (x - x_zero_point)))
+ * Error. At most half a code, plus a 2^-14 th of y - y_zero_point. */
 fovea_status fovea_integer_mean(const fovea_integer_mean_args* args);
 
 /* -------------------------------------------------------------------------------------------- the largest of a row */

@@ -20,7 +20,7 @@ struct IntegerNormArgs : Sized<fovea_integer_norm_args> {
     return fovea_integer_multiplier(in_codes, &epsilon_multiplier, &epsilon_shift);
   }
 };
-struct IntegerPairArgs : Sized<fovea_integer_pair_args> {
+struct IntegerBinaryArgs : Sized<fovea_integer_binary_args> {
   fovea_status set_a(double factor) { return fovea_integer_multiplier(factor, &a_multiplier, &a_shift); }
   fovea_status set_b(double factor) { return fovea_integer_multiplier(factor, &b_multiplier, &b_shift); }
 };
@@ -34,8 +34,8 @@ struct IntegerMeanArgs : Sized<fovea_integer_mean_args> {
 };
 
 inline fovea_status integer_norm(const fovea_integer_norm_args& args) { return fovea_integer_norm(&args); }
-inline fovea_status integer_add(const fovea_integer_pair_args& args) { return fovea_integer_add(&args); }
-inline fovea_status integer_multiply(const fovea_integer_pair_args& args) { return fovea_integer_multiply(&args); }
+inline fovea_status integer_add(const fovea_integer_binary_args& args) { return fovea_integer_add(&args); }
+inline fovea_status integer_multiply(const fovea_integer_binary_args& args) { return fovea_integer_multiply(&args); }
 inline fovea_status integer_activation(const fovea_integer_activation_args& args) {
   return fovea_integer_activation(&args);
 }
@@ -44,9 +44,10 @@ inline fovea_status integer_hard_swish(const fovea_integer_hard_swish_args& args
 }
 inline fovea_status integer_mean(const fovea_integer_mean_args& args) { return fovea_integer_mean(&args); }
 
-inline fovea_status integer_activation_table(fovea_activation_kind activation, float x_scale, std::int32_t x_zero,
-                                       float y_scale, std::int32_t y_zero, std::int8_t (&table)[256], float alpha = 0) {
-  return fovea_integer_activation_table(activation, alpha, x_scale, x_zero, y_scale, y_zero, table);
+inline fovea_status integer_activation_table(fovea_activation_kind activation, float x_scale, std::int32_t x_zero_point,
+                                             float y_scale, std::int32_t y_zero_point, std::int8_t (&table)[256],
+                                             float alpha = 0) {
+  return fovea_integer_activation_table(activation, alpha, x_scale, x_zero_point, y_scale, y_zero_point, table);
 }
 
 // FOVEA_ERR_SIZE where x has more than 2^32 - 1 elements.

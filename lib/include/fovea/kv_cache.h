@@ -6,15 +6,16 @@
  *
  *     static float q[64], key[64], value[64], out[64];  // of one new token
  *     static _Alignas(64) unsigned char memory[FOVEA_KV_CACHE_BYTES(FOVEA_I8, FOVEA_I8, 1, 1, 256, 64, 64)];
- *     static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_KV_WORKSPACE_BYTES(64, 64)];
+ *     static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_ATTENTION_KV_WORKSPACE_BYTES(64, 64)];
  *
  *     int main(void) {
  *       fovea_kv_cache cache = {.struct_bytes = sizeof cache, .key_dtype = FOVEA_I8, .value_dtype = FOVEA_I8,
  *                               .batch = 1, .kv_heads = 1, .head_dim = 64, .value_dim = 64, .max_tokens = 256};
  *       if (fovea_kv_cache_init(&cache, memory, sizeof memory) != FOVEA_OK) return 1;
  *       fovea_attention_desc desc = {.struct_bytes = sizeof desc, .q_heads = 1, .max_q_tokens = 1};
- *       fovea_plan plan;
- *       if (fovea_kv_describe(&cache, &desc) != FOVEA_OK || fovea_plan_init(&plan, &desc) != FOVEA_OK) return 1;
+ *       fovea_attention_plan plan;
+ *       if (fovea_kv_describe(&cache, &desc) != FOVEA_OK) return 1;
+ *       if (fovea_attention_plan_init(&plan, &desc) != FOVEA_OK) return 1;
  *
  *       fovea_kv_append_args append = {.struct_bytes = sizeof append, .batch = 1, .tokens = 1,
  *                                      .keys = {.data = key}, .values = {.data = value}};
@@ -47,7 +48,7 @@ FOVEA_DECLARATIONS_BEGIN_
 /* In a page table: no page. */
 #define FOVEA_NO_PAGE 0xffffffffu
 
-/* A cache is a plain structure. Set its first part, up to rotation_seed; fovea_kv_cache_init fills in the rest. The
+/* A cache is a plain structure. Set its first part, up to hadamard_seed; fovea_kv_cache_init fills in the rest. The
  * rest is for reading; of its arrays the caller may write page_table, and the arrays that source names: see
  * fovea_kv_set_length.
  *
@@ -66,27 +67,27 @@ FOVEA_DECLARATIONS_BEGIN_
  * Rotated keys and values. With a rotation, fovea_kv_append rotates each new key or value: keys after they were turned,
  * and before key_center is subtracted. So key_center is then the mean of rotated keys. Where a few elements are much
  * larger than the others, codes of 4 bits lose less in this way. fovea_kv_describe tells attention, which rotates
- * queries and takes the rotation of outputs back: see fovea_rotation.
+ * queries and takes the rotation of outputs back: see fovea_hadamard_rows.
  *
  * Pages. A pool of `pages` pages serves all entries. page_table names, for every page_tokens tokens of an entry, the
  * page that has them, and is FOVEA_NO_PAGE at first. The program that manages the pool sets the next pages of an entry
  * before tokens are appended, and takes pages back after a reset or truncation. */
 typedef struct fovea_kv_cache {
-  uint32_t struct_bytes; /* sizeof(fovea_kv_cache) */
-  fovea_kv_kind kind;    /* not FOVEA_KV_LOAD (FOVEA_ERR_UNSUPPORTED) */
-  fovea_dtype key_dtype, value_dtype;       /* not those of weights alone (FOVEA_ERR_UNSUPPORTED) */
-  uint32_t batch;                           /* entries, each a sequence; may be 0 */
-  uint32_t kv_heads, head_dim, value_dim;   /* >= 1 (FOVEA_ERR_DIM) */
+  uint32_t struct_bytes;                  /* sizeof(fovea_kv_cache) */
+  fovea_kv_kind kind;                     /* not FOVEA_KV_LOAD (FOVEA_ERR_UNSUPPORTED) */
+  fovea_dtype key_dtype, value_dtype;     /* not those of weights alone (FOVEA_ERR_UNSUPPORTED) */
+  uint32_t batch;                         /* entries, each a sequence; may be 0 */
+  uint32_t kv_heads, head_dim, value_dim; /* >= 1 (FOVEA_ERR_DIM) */
   uint32_t max_tokens;    /* of an entry, at most 2^30; in a ring its slots, more than pinned_tokens (FOVEA_ERR_SIZE) */
   uint32_t pinned_tokens; /* as in a description: the first tokens of an entry, which a ring keeps */
   uint32_t page_tokens;   /* tokens of a page, >= 1; 0 with other kinds (FOVEA_ERR_SIZE) */
   uint32_t pages;         /* in the pool, for all entries; 0 with other kinds (FOVEA_ERR_SIZE) */
-  uint32_t values_in_keys; /* nonzero: a value is a part of its key. See "Values in keys" above */
-  const float* key_center; /* optional [kv_heads][head_dim], finite numbers; not with values_in_keys
+  uint32_t values_in_keys;      /* nonzero: a value is a part of its key. See "Values in keys" above */
+  const float* key_center;      /* optional [kv_heads][head_dim], finite numbers; not with values_in_keys
                               (FOVEA_ERR_UNSUPPORTED). See "Centred keys" above */
-  fovea_rotation rotation; /* of what is appended; NONE with values_in_keys (FOVEA_ERR_UNSUPPORTED). See "Rotated keys
-                              and values" above */
-  uint64_t rotation_seed;  /* of the signs, as in fovea_rotate_args; not read without a rotation */
+  fovea_hadamard_rows hadamard; /* of what is appended; NONE with values_in_keys (FOVEA_ERR_UNSUPPORTED). See "Rotated
+                              keys and values" above */
+  uint64_t hadamard_seed;       /* of the signs, as in fovea_hadamard_args; not read without a rotation */
 
   uint32_t magic;         /* tells a cache of this version from other bytes */
   void* memory;           /* as fovea_kv_cache_init got it */
@@ -118,18 +119,18 @@ fovea_status fovea_kv_cache_init(fovea_kv_cache* cache, void* memory, size_t mem
 typedef struct fovea_kv_append_args {
   uint32_t struct_bytes;  /* sizeof(fovea_kv_append_args) */
   fovea_target target;    /* FOVEA_TARGET_BEST, or one that must be used (FOVEA_ERR_TARGET). Bits depend on it only with
-                             rope: they are those of fovea_rope_f32 */
+                             rope: they are those of fovea_rope */
   uint32_t entry, batch;  /* entries [entry, entry + batch), all of them in the cache (FOVEA_ERR_CAPACITY) */
   uint32_t tokens;        /* new tokens of each entry; with offsets, of all entries together */
   const uint32_t* counts; /* optional [batch]: entry b gets only the first counts[b] of its tokens
                              (FOVEA_ERR_LENGTH) */
-  const uint32_t* offsets; /* optional [batch + 1]: ragged, like kv_offsets of fovea_attention_args. Entry entry + b
+  const uint32_t* offsets;     /* optional [batch + 1]: ragged, like kv_offsets of fovea_attention_args. Entry entry + b
                               gets the tokens offsets[b] <= t < offsets[b + 1]. Offsets never fall, and the last is at
                               most `tokens` (FOVEA_ERR_LENGTH). Batch strides are not read */
-  fovea_dtype dtype;      /* of keys and values here: F32, F16 or BF16 (FOVEA_ERR_UNSUPPORTED) */
-  fovea_in keys;          /* [batch][kv_heads][tokens][head_dim] */
-  fovea_in values;        /* [batch][kv_heads][tokens][value_dim]. Not read with values_in_keys */
-  const fovea_rope_args* rope;     /* optional: turns keys. See "Turned keys" above */
+  fovea_dtype dtype;           /* of keys and values here: F32, F16 or BF16 (FOVEA_ERR_UNSUPPORTED) */
+  fovea_in keys;               /* [batch][kv_heads][tokens][head_dim] */
+  fovea_in values;             /* [batch][kv_heads][tokens][value_dim]. Not read with values_in_keys */
+  const fovea_rope_args* rope; /* optional: turns keys. See "Turned keys" above */
   const int64_t* position_offsets; /* optional [batch], with rope (else FOVEA_ERR_NULL). FOVEA_ERR_SIZE where a position
                                       does not fit in 64 bits */
   void* workspace;        /* required where rows are changed before they are stored: if dtype is not F32, or with rope,
@@ -215,9 +216,9 @@ fovea_status fovea_kv_compact(fovea_kv_cache* cache, uint32_t entry, const uint3
  *   refused    without key_mass_queries in the description; in streams; with a modifier of weights
  *              (FOVEA_ERR_UNSUPPORTED).
  *   failed     after FOVEA_ERR_LOAD or FOVEA_ERR_EXECUTOR some weights may have been added: keep a copy to try again.
- *   cost       workspace for the weights of a row block, at most FOVEA_KEY_MASS_WORKSPACE_BYTES. Decoding with head_dim
- *              64 takes 1.1 times as long at most, with FOVEA_COMPUTE_I8 1.13 times (Zen 5, AVX2). Row blocks with
- *              queries that count are one task for each key head of an entry, for an executor, too.
+ *   cost       workspace for the weights of a row block, at most FOVEA_ATTENTION_KEY_MASS_WORKSPACE_BYTES. Decoding
+ *              with head_dim 64 takes 1.1 times as long at most, with FOVEA_COMPUTE_I8 1.13 times (Zen 5, AVX2). Row
+ *              blocks with queries that count are one task for each key head of an entry, for an executor, too.
  * examples/recipes/evict_tokens.c is a program. */
 
 /* Empties an entry, or all entries with FOVEA_ALL_ENTRIES. Page tables stay as they are. */
@@ -227,7 +228,7 @@ fovea_status fovea_kv_reset(fovea_kv_cache* cache, uint32_t entry);
 
 /* Writes what the cache knows into a description whose struct_bytes is set (FOVEA_ERR_STRUCT): kv_heads, head_dim,
  * value_dim, max_batch, max_kv_tokens, the formats and the rotation of keys and values, pinned_tokens, and the kind
- * with its sizes. The max_kv_tokens of a ring is 2^30: the description then needs a window_left, or hide_gone. */
+ * with its sizes. The max_kv_tokens of a ring is 2^30: the description then needs a window_left, or allow_evicted. */
 fovea_status fovea_kv_describe(const fovea_kv_cache* cache, fovea_attention_desc* desc);
 
 /* Writes what the cache holds now into arguments whose struct_bytes is set (FOVEA_ERR_STRUCT): batch, kv_tokens,

@@ -7,7 +7,7 @@
  *
  *     static float flash_keys[256][64], flash_values[256][64];  // memory that the processor cannot read directly
  *     static float q[64], out[64];
- *     static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[1 << 17];  // as fovea_workspace_bytes says
+ *     static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[1 << 17];  // enough for the plan
  *
  *     // With DMA, start would begin the transfer, and a second function, finish, would wait for its end.
  *     static int start(void* self, const fovea_kv_tile* tile) {
@@ -22,8 +22,8 @@
  *       fovea_attention_desc desc = {.struct_bytes = sizeof desc, .q_heads = 1, .kv_heads = 1, .head_dim = 64,
  *                                    .value_dim = 64, .max_batch = 1, .max_q_tokens = 1, .max_kv_tokens = 256,
  *                                    .kv_kind = FOVEA_KV_LOAD};
- *       fovea_plan plan;
- *       if (fovea_plan_init(&plan, &desc) != FOVEA_OK) return 1;
+ *       fovea_attention_plan plan;
+ *       if (fovea_attention_plan_init(&plan, &desc) != FOVEA_OK) return 1;
  *       fovea_attention_args args = {.struct_bytes = sizeof args, .batch = 1, .q_tokens = 1, .kv_tokens = 256,
  *                                    .q = {.data = q}, .out = {.data = out}, .kv = {.loader = &loader}};
  *       return fovea_attention(&plan, &args, workspace, sizeof workspace);
@@ -48,20 +48,20 @@ typedef enum fovea_kv_kind FOVEA_ENUM_TYPE_(unsigned) {
   FOVEA_KV_KIND_IS_32_BITS = 0x7fffffff
 } fovea_kv_kind;
 
-/* Which rows are stored rotated: by fovea_rotate_f32, with block = 0 and the description's rotation_seed as its seed. A
+/* Which rows are stored rotated: by fovea_hadamard, with block = 0 and the description's hadamard_seed as its seed. A
  * fovea_kv_cache rotates what is appended to it. layers.h says why codes of few bits are then better.
  *   keys     A call rotates its queries in the same way. FOVEA_ERR_UNSUPPORTED for queries of I8 and additive scores
  *   values   A call takes the rotation of its outputs back; a stream does so in fovea_stream_end. FOVEA_ERR_UNSUPPORTED
  *            for outputs that are not F32, and with value_channel_scales
- *   bits     are those that you get where you call fovea_rotate_f32 yourself, for queries before a call without
+ *   bits     are those that you get where you call fovea_hadamard yourself, for queries before a call without
  *            rotation, and with `inverse` for its outputs */
-typedef enum fovea_rotation FOVEA_ENUM_TYPE_(unsigned) {
-  FOVEA_ROTATION_NONE = 0,
-  FOVEA_ROTATION_KEYS = 1,
-  FOVEA_ROTATION_VALUES = 2,
-  FOVEA_ROTATION_BOTH = 3,
-  FOVEA_ROTATION_IS_32_BITS = 0x7fffffff
-} fovea_rotation;
+typedef enum fovea_hadamard_rows FOVEA_ENUM_TYPE_(unsigned) {
+  FOVEA_HADAMARD_NONE = 0,
+  FOVEA_HADAMARD_KEYS = 1,
+  FOVEA_HADAMARD_VALUES = 2,
+  FOVEA_HADAMARD_BOTH = 3,
+  FOVEA_HADAMARD_ROWS_IS_32_BITS = 0x7fffffff
+} fovea_hadamard_rows;
 
 /* --------------------------------------------------------------------------------------------------------- loaders */
 
@@ -99,7 +99,7 @@ typedef struct fovea_kv_tile {
  *                        ahead.
  * To bring each tile once for any number of rows, push tiles into a stream: see examples/recipes/each_tile_once.c. */
 typedef struct fovea_loader {
-  int (*start)(void* self, const fovea_kv_tile* tile); /* required (FOVEA_ERR_NULL). Not 0 = it failed */
+  int (*start)(void* self, const fovea_kv_tile* tile);  /* required (FOVEA_ERR_NULL). Not 0 = it failed */
   int (*finish)(void* self, const fovea_kv_tile* tile); /* optional; NULL = the transfer is done when start returns */
   void* self;                                           /* for both */
 } fovea_loader;
@@ -110,8 +110,9 @@ typedef struct fovea_loader {
  *   strided   [batch][kv_heads][kv_tokens][dim], by the strides of the arrays.
  *   ring      [batch][kv_heads][ring_tokens][dim]. Token j is in slot j if j < pinned_tokens, else in slot
  *             pinned_tokens + (j - pinned_tokens) % (ring_tokens - pinned_tokens). A token keeps its number j for ever:
- *             kv_tokens, kv_lengths, positions and masks count all tokens that were ever put in. A query that should
- *             see a token that is gone is refused (FOVEA_ERR_RING), unless hide_gone is set: "Rings" in attention.h.
+ *             kv_tokens, kv_lengths, first_positions and masks count all tokens that were ever put in. A query that
+ *             should see a token that is gone is refused (FOVEA_ERR_RING), unless allow_evicted is set: "Rings" in
+ *             attention.h.
  *   paged     a pool [pages][kv_heads][page_tokens][dim]: batch_stride is from a page to the next. Token j of entry b
  *             is row j % page_tokens of page page_table[b * page_table_stride + j / page_tokens]. Pages may overlap,
  *             and may be parts of plain arrays: examples/recipes/neighbourhood.c and cache_batch_idx.c.

@@ -1,4 +1,4 @@
-/* fovea/layers.h: softmax, rotary embedding, rotation, normalisation, activation, short convolution.
+/* fovea/layers.h: softmax, rotary embedding, Hadamard transform, normalisation, activation, short convolution.
  *
  * SPDX-License-Identifier: Apache-2.0
  *
@@ -14,10 +14,10 @@
  *       if (fovea_norm(&norm) != FOVEA_OK) return 1;
  *
  *       fovea_softmax_args softmax = {.struct_bytes = sizeof softmax, .outer = 4, .axis = 64, .inner = 1};
- *       softmax.in = softmax.out = y[0];  // in place, along each row
- *       softmax.in_outer_stride = softmax.out_outer_stride = 64;
- *       softmax.in_axis_stride = softmax.out_axis_stride = 1;
- *       return fovea_softmax_f32(&softmax);
+ *       softmax.x = softmax.y = y[0];  // in place, along each row
+ *       softmax.x_outer_stride = softmax.y_outer_stride = 64;
+ *       softmax.x_axis_stride = softmax.y_axis_stride = 1;
+ *       return fovea_softmax(&softmax);
  *     }
  *
  * The layers around attention and linear layers, each in one call without plan or workspace. Arithmetic is f32;
@@ -32,37 +32,37 @@ FOVEA_DECLARATIONS_BEGIN_
 
 /* --------------------------------------------------------------------------------------------------------- softmax */
 
-/* Softmax along one axis of a three-dimensional array, in[outer][axis][inner]:
- *     out = exp(x - max(x)) / sum(exp(x - max(x))),    x = scale * in + mask,    over the axis.
+/* Softmax along one axis of a three-dimensional array, x[outer][axis][inner]:
+ *     y = exp(s - max(s)) / sum(exp(s - max(s))),    s = scale * x + mask,    over the axis.
  * Any array fits: all dimensions before the axis together are outer, all dimensions after it together are inner. With
- * inner == 1 the axis may have any stride; with inner > 1 the inner dimension is contiguous. out may be in, with the
+ * inner == 1 the axis may have any stride; with inner > 1 the inner dimension is contiguous. y may be x, with the
  * same strides; any other overlap is FOVEA_ERR_OVERLAP. A mask value of -FLT_MAX / 2 or below (-inf too) hides the
- * element: its weight is 0, even where in is NaN.
+ * element: its weight is 0, even where x is NaN.
  *
  * Errors. Every weight has an error of at most 3 ulp, plus half an ulp for each doubling of the axis, plus the effect
- * of rounding x and x - max(x) to float (up to |x - max(x)| half ulps of a weight).
+ * of rounding s and s - max(s) to float (up to |s - max(s)| half ulps of a weight).
  *
  * Edge cases. A row in which all elements are hidden or -inf gives zeros (log-softmax: -inf). A +inf or NaN that is not
  * hidden makes its row NaN. The bits are the same on AVX2, AVX-512 and AArch64. */
 typedef struct fovea_softmax_args {
-  uint32_t struct_bytes;                       /* sizeof(fovea_softmax_args) */
-  fovea_target target;                         /* FOVEA_TARGET_BEST, or one that must be used (FOVEA_ERR_TARGET) */
-  float* out;                                  /* required unless a count is 0 */
-  ptrdiff_t out_outer_stride, out_axis_stride; /* of out, in floats */
-  const float* in;                             /* required unless a count is 0 */
-  ptrdiff_t in_outer_stride, in_axis_stride;   /* of in, in floats */
-  const float* mask;                           /* optional: added to scale * in */
+  uint32_t struct_bytes;                   /* sizeof(fovea_softmax_args) */
+  fovea_target target;                     /* FOVEA_TARGET_BEST, or one that must be used (FOVEA_ERR_TARGET) */
+  float* y;                                /* required unless a count is 0 */
+  ptrdiff_t y_outer_stride, y_axis_stride; /* of y, in floats */
+  const float* x;                          /* required unless a count is 0 */
+  ptrdiff_t x_outer_stride, x_axis_stride; /* of x, in floats */
+  const float* mask;                       /* optional: added to scale * x */
   ptrdiff_t mask_outer_stride, mask_axis_stride, mask_inner_stride; /* 0 repeats it; the last 0 or 1 (FOVEA_ERR_MASK) */
   size_t outer, axis, inner;                                        /* counts; any may be 0: nothing is written */
   float scale; /* 1 / temperature; 0 = 1. Finite (FOVEA_ERR_NUMBER) */
 } fovea_softmax_args;
 
-/* Writes out. */
-fovea_status fovea_softmax_f32(const fovea_softmax_args* args);
+/* Writes y. */
+fovea_status fovea_softmax(const fovea_softmax_args* args);
 
-/* out = x - max(x) - log(sum(exp(x - max(x)))). Arguments and edge cases are those of softmax, but a hidden element
+/* y = s - max(s) - log(sum(exp(s - max(s)))). Arguments and edge cases are those of softmax, but a hidden element
  * gives -inf. */
-fovea_status fovea_log_softmax_f32(const fovea_softmax_args* args);
+fovea_status fovea_log_softmax(const fovea_softmax_args* args);
 
 /* ------------------------------------------------------------------------------------------------------------ rope */
 
@@ -92,12 +92,12 @@ typedef enum fovea_rope_layout FOVEA_ENUM_TYPE_(unsigned) {
  * computed in integers, so no double-precision functions are linked. */
 fovea_status fovea_rope_frequencies(uint64_t* turns, double base, double position_scale, uint32_t rotary_dim);
 
-/* The arguments of fovea_rope_f32. Set all to 0 first, then fill in.
+/* The arguments of fovea_rope. Set all to 0 first, then fill in.
  *
  * Angles. Give either turns, or cos and sin: FOVEA_ERR_NULL without any, FOVEA_ERR_UNSUPPORTED with both kinds.
  *
- * Positions. A token's position is position_offset + positions[b] + its number in the entry, or position_offset +
- * token_positions[b][token]. It may be negative, and must fit in 64 bits (FOVEA_ERR_SIZE). With cos and sin it is at
+ * Positions. A token's position is position_offset + first_positions[b] + its number in the entry, or position_offset +
+ * position_ids[b][token]. It may be negative, and must fit in 64 bits (FOVEA_ERR_SIZE). With cos and sin it is at
  * least 0 and below table_positions (FOVEA_ERR_POSITION_RANGE). */
 typedef struct fovea_rope_args {
   uint32_t struct_bytes; /* sizeof(fovea_rope_args) */
@@ -110,9 +110,9 @@ typedef struct fovea_rope_args {
   fovea_rope_layout layout;      /* never 0 (FOVEA_ERR_ENUM) */
   uint32_t inverse;              /* nonzero: turns by the negative angle, which undoes a turn */
 
-  fovea_out out; /* f32 [batch][heads][tokens][dim]. May be in with the same strides; any other overlap is
+  fovea_out y; /* f32 [batch][heads][tokens][dim]. May be x with the same strides; any other overlap is
                     FOVEA_ERR_OVERLAP */
-  fovea_in in;   /* f32 [batch][heads][tokens][dim] */
+  fovea_in x;  /* f32 [batch][heads][tokens][dim] */
 
   /* See "Angles" above. */
   const uint64_t* turns;  /* [rotary_dim / 2], as fovea_rope_frequencies computes them */
@@ -122,39 +122,39 @@ typedef struct fovea_rope_args {
   size_t table_positions; /* rows of the tables, from position 0 on */
 
   /* See "Positions" above. */
-  const int64_t* positions;         /* optional [batch]: the position of each entry's first token. NULL = 0 */
-  const int64_t* token_positions;   /* optional [batch][tokens]; then positions is NULL
+  const int64_t* first_positions; /* optional [batch]: the position of each entry's first token. NULL = 0 */
+  const int64_t* position_ids;    /* optional [batch][tokens]; then first_positions is NULL
                                        (FOVEA_ERR_POSITIONS_TWICE) */
-  ptrdiff_t token_positions_stride; /* from an entry to the next, in elements; 0 = the same positions for all */
-  int64_t position_offset;          /* for all tokens */
+  ptrdiff_t position_ids_stride;  /* from an entry to the next, in elements; 0 = the same positions for all */
+  int64_t position_offset;        /* for all tokens */
 } fovea_rope_args;
 
 /* Turns all pairs.
  * Errors. With turns, cos and sin are computed without libm and are within 2e-7 at any position, for exactly these
  * turns. With turns from fovea_rope_frequencies and a rotary_dim up to 256 they are within 2e-7 of cos and sin of the
  * true angle up to position 2^32, and within 1e-6 up to 2^36; at negative positions, too. The turn adds two roundings,
- * of the products of a and of b. At position 0 out equals in, where both numbers of a pair are finite.
+ * of the products of a and of b. At position 0 y equals x, where both numbers of a pair are finite.
  * Bits. The same in both layouts, and on all IEEE targets with fused multiply-add. */
-fovea_status fovea_rope_f32(const fovea_rope_args* args);
+fovea_status fovea_rope(const fovea_rope_args* args);
 
-/* -------------------------------------------------------------------------------------------------------- rotation */
+/* ---------------------------------------------------------------------------------------------- Hadamard transform */
 
-/* The arguments of fovea_rotate_f32. Set all to 0 first, then fill in. */
-typedef struct fovea_rotate_args {
-  uint32_t struct_bytes; /* sizeof(fovea_rotate_args) */
+/* The arguments of fovea_hadamard. Set all to 0 first, then fill in. */
+typedef struct fovea_hadamard_args {
+  uint32_t struct_bytes; /* sizeof(fovea_hadamard_args) */
   fovea_target target;   /* FOVEA_TARGET_BEST, or one that must be used (FOVEA_ERR_TARGET) */
 
   uint32_t batch, heads, tokens; /* counts; any may be 0: nothing is written */
   uint32_t dim;                  /* elements of a row, at least 1 (FOVEA_ERR_DIM) */
   uint32_t block;                /* elements that are rotated together: a power of two that divides dim (FOVEA_ERR_DIM).
                                     0 = the largest: 64 of 64, 32 of 96, 16 of 80. 1 = only signs */
-  uint32_t inverse;              /* nonzero: undoes a rotation with the same block and seed */
+  uint32_t inverse;              /* nonzero: undoes a call with the same block and seed */
   uint64_t seed;                 /* 0 = all signs are +; else signs are drawn from it */
 
   fovea_out y; /* f32 [batch][heads][tokens][dim]. May be x with the same strides; any other overlap is
                   FOVEA_ERR_OVERLAP */
   fovea_in x;  /* f32 [batch][heads][tokens][dim] */
-} fovea_rotate_args;
+} fovea_hadamard_args;
 
 /* Rotates rows by a Hadamard matrix, which spreads an element that is much larger than the others over its block. Codes
  * of 4 or 8 bits then serve all elements alike (QuIP#, arXiv 2402.04396; QuaRot, arXiv 2404.00456):
@@ -165,7 +165,7 @@ typedef struct fovea_rotate_args {
  * (log2(block) + 1) * 2^-24 * the sum of |x| / sqrt(block), in each direction. NaN and infinity spread over their
  * block. Where the sum of |x| of a block is above FLT_MAX, results may be infinite or NaN.
  * Bits. The same on all targets. */
-fovea_status fovea_rotate_f32(const fovea_rotate_args* args);
+fovea_status fovea_hadamard(const fovea_hadamard_args* args);
 
 /* -------------------------------------------------------------------------- normalisation, activation, convolution */
 
@@ -207,7 +207,6 @@ typedef struct fovea_activation_args {
  * infinity a result is the limit of the function, except that SILU gives NaN where its limit is 0. At 0 a result is 0,
  * and 1/2 for SIGMOID. */
 fovea_status fovea_activation(const fovea_activation_args* args);
-#define fovea_activation_f32 fovea_activation /* its first name */
 
 /* What is done to a row. */
 typedef enum fovea_norm_kind FOVEA_ENUM_TYPE_(unsigned) {
@@ -268,27 +267,26 @@ typedef struct fovea_norm_args {
  * n(x) is exactly 0 where all elements of a row are equal. Where the variance is above FLT_MAX it is 0 or NaN. An
  * infinity makes all of its row NaN. */
 fovea_status fovea_norm(const fovea_norm_args* args);
-#define fovea_norm_f32 fovea_norm /* its first name */
 
 /* The most taps of a convolution. */
-#define FOVEA_CONV1D_MOST_WIDTH 8
+#define FOVEA_CONV1D_MAX_KERNEL_SIZE 8
 
 /* A short causal depthwise convolution, as models have it before linear attention. Each channel has its own weights:
  *
- *     y[t] = bias + weight[0] x[t - width + 1] + ... + weight[width - 1] x[t],
+ *     y[t] = bias + weight[0] x[t - kernel_size + 1] + ... + weight[kernel_size - 1] x[t],
  *
  * in this order, by multiply-adds. Set all to 0 first, then fill in.
  *
- * State. [batch][width - 1][channels], dense: the inputs before those of the call, oldest first. The call replaces them
- * by the last inputs that it has seen. Zeros for a sequence that begins; NULL = zeros, and no input is kept. To roll
- * back, continue with an earlier copy. It must not overlap any other array (FOVEA_ERR_OVERLAP). */
+ * State. [batch][kernel_size - 1][channels], dense: the inputs before those of the call, oldest first. The call
+ * replaces them by the last inputs that it has seen. Zeros for a sequence that begins; NULL = zeros, and no input is
+ * kept. To roll back, continue with an earlier copy. It must not overlap any other array (FOVEA_ERR_OVERLAP). */
 typedef struct fovea_conv1d_args {
   uint32_t struct_bytes; /* sizeof(fovea_conv1d_args) */
   fovea_target target;   /* FOVEA_TARGET_BEST, or one that must be used (FOVEA_ERR_TARGET) */
 
   uint32_t batch, tokens; /* any may be 0: nothing is written */
   uint32_t channels;      /* at least 1 (FOVEA_ERR_DIM) */
-  uint32_t width;         /* taps, 1 to FOVEA_CONV1D_MOST_WIDTH (FOVEA_ERR_DIM) */
+  uint32_t kernel_size;   /* taps, 1 to FOVEA_CONV1D_MAX_KERNEL_SIZE (FOVEA_ERR_DIM) */
   uint32_t silu;          /* nonzero: y becomes y sigmoid(y) */
 
   /* Required: f32 [batch][tokens][channels] in any order, with strides in floats. Token strides, or channel strides,
@@ -298,15 +296,15 @@ typedef struct fovea_conv1d_args {
   const float* x;
   ptrdiff_t x_batch_stride, x_token_stride, x_channel_stride;
 
-  const float* weight; /* required: [channels][width], the tap of the newest token last */
+  const float* weight;     /* required: [channels][kernel_size], the tap of the newest token last */
   ptrdiff_t weight_stride; /* from a channel to the next, in floats */
-  const float* bias;   /* [channels], NULL = 0 */
+  const float* bias;       /* [channels], NULL = 0 */
 
-  float* state; /* optional [batch][width - 1][channels]. See "State" above */
+  float* state; /* optional [batch][kernel_size - 1][channels]. See "State" above */
 } fovea_conv1d_args;
 
 /* Writes y and the state. */
-fovea_status fovea_conv1d_f32(const fovea_conv1d_args* args);
+fovea_status fovea_conv1d(const fovea_conv1d_args* args);
 
 FOVEA_DECLARATIONS_END_
 

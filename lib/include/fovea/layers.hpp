@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// fovea/layers.hpp: softmax, rotary embedding, rotation, normalisation, activation, short convolution. layers.h is the manual.
+// fovea/layers.hpp: softmax, rotary embedding, Hadamard transform, normalisation, activation, short convolution.
+// layers.h is the manual.
 #ifndef FOVEA_LAYERS_HPP_
 #define FOVEA_LAYERS_HPP_
 
@@ -16,15 +17,15 @@ FOVEA_LEAN_BEGIN_
 
 using SoftmaxArgs = Sized<fovea_softmax_args>;
 
-inline fovea_status softmax(const fovea_softmax_args& args) { return fovea_softmax_f32(&args); }
-inline fovea_status log_softmax(const fovea_softmax_args& args) { return fovea_log_softmax_f32(&args); }
+inline fovea_status softmax(const fovea_softmax_args& args) { return fovea_softmax(&args); }
+inline fovea_status log_softmax(const fovea_softmax_args& args) { return fovea_log_softmax(&args); }
 
 // The arguments for one row of in.size() elements. out has as many elements as in, and may be the same memory.
 inline SoftmaxArgs softmax_row(Span<float> out, Span<const float> in, float scale = 1.0f) {
   SoftmaxArgs args;
-  args.out = out.data();
-  args.in = in.data();
-  args.out_axis_stride = args.in_axis_stride = 1;
+  args.y = out.data();
+  args.x = in.data();
+  args.y_axis_stride = args.x_axis_stride = 1;
   args.outer = args.inner = 1;
   args.axis = in.size();
   args.scale = scale;
@@ -44,7 +45,7 @@ inline fovea_status log_softmax(Span<float> out, Span<const float> in, float sca
 
 using RopeArgs = Sized<fovea_rope_args>;
 
-inline fovea_status rope(const fovea_rope_args& args) { return fovea_rope_f32(&args); }
+inline fovea_status rope(const fovea_rope_args& args) { return fovea_rope(&args); }
 
 // rotary_dim is twice the number of turns.
 inline fovea_status rope_frequencies(Span<std::uint64_t> turns, double base = 0, double position_scale = 0) {
@@ -53,11 +54,11 @@ inline fovea_status rope_frequencies(Span<std::uint64_t> turns, double base = 0,
   return fovea_rope_frequencies(turns.data(), base, position_scale, rotary_dim);
 }
 
-// -------------------------------------------------------------------------------------------------------- rotation
+// ---------------------------------------------------------------------------------------------- Hadamard transform
 
-using RotateArgs = Sized<fovea_rotate_args>;
+using HadamardArgs = Sized<fovea_hadamard_args>;
 
-inline fovea_status rotate(const fovea_rotate_args& args) { return fovea_rotate_f32(&args); }
+inline fovea_status hadamard(const fovea_hadamard_args& args) { return fovea_hadamard(&args); }
 
 // -------------------------------------------------------------------------- normalisation, activation, convolution
 
@@ -67,7 +68,7 @@ using Conv1dArgs = Sized<fovea_conv1d_args>;
 
 inline fovea_status norm(const fovea_norm_args& args) { return fovea_norm(&args); }
 inline fovea_status activation(const fovea_activation_args& args) { return fovea_activation(&args); }
-inline fovea_status conv1d(const fovea_conv1d_args& args) { return fovea_conv1d_f32(&args); }
+inline fovea_status conv1d(const fovea_conv1d_args& args) { return fovea_conv1d(&args); }
 
 FOVEA_LEAN_END_
 }  // namespace fovea

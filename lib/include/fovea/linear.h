@@ -46,13 +46,13 @@ typedef struct fovea_linear_weights {
 
 /* The arguments of fovea_linear. Set all to 0 first, then fill in.
  *
- * I8 x. x = scale * (code - x_zero), with a code from -128 to 127. x_scales are required then: one for each token,
- * x_scales_stride apart; a stride of 0 means one scale for all tokens. With F32 x, x_scales is NULL, and
- * x_scales_stride and x_zero are 0 (FOVEA_ERR_UNSUPPORTED).
+ * I8 x. x = scale * (code - x_zero_point), with a code from -128 to 127. x_scales are required then: one for each
+ * token, x_scales_stride apart; a stride of 0 means one scale for all tokens. With F32 x, x_scales is NULL, and
+ * x_scales_stride and x_zero_point are 0 (FOVEA_ERR_UNSUPPORTED).
  *
- * I8 y. The code is round(y / y_scale) + y_zero, where y is the output after its activation, and round is to the
- * nearest, ties to even. It saturates at -128 and 127. NaN becomes y_zero. With F32 y, y_scale and y_zero are 0
- * (FOVEA_ERR_UNSUPPORTED).
+ * I8 y. The code is round(y / y_scale) + y_zero_point, where y is the output after its activation, and round is to the
+ * nearest, ties to even. It saturates at -128 and 127. NaN becomes y_zero_point. With F32 y, y_scale and y_zero_point
+ * are 0 (FOVEA_ERR_UNSUPPORTED).
  *
  * Time of activations. ReLU takes next to none, and neither does ReLU6 with I8 y: both limit the codes. Others take as
  * long as fovea_activation, or a little longer with FOVEA_COMPUTE_I8, since they do not fuse multiply-adds. A table of
@@ -80,13 +80,13 @@ typedef struct fovea_linear_args {
 
   const float* x_scales;     /* I8 x: required, [tokens] or one. See "I8 x" above */
   ptrdiff_t x_scales_stride; /* from a token to the next, in floats; 0 = one for all */
-  int32_t x_zero;            /* -128 to 127 (FOVEA_ERR_NUMBER) */
+  int32_t x_zero_point;      /* -128 to 127 (FOVEA_ERR_NUMBER) */
 
   fovea_activation_kind activation; /* applied to each output: y = activation(x W^T + bias). FOVEA_ERR_ENUM;
                                        FOVEA_ERR_UNSUPPORTED if it is left out */
 
-  float y_scale;  /* I8 y: 2^-126 to 2^126 (FOVEA_ERR_NUMBER). See "I8 y" above */
-  int32_t y_zero; /* -128 to 127 (FOVEA_ERR_NUMBER) */
+  float y_scale;        /* I8 y: 2^-126 to 2^126 (FOVEA_ERR_NUMBER). See "I8 y" above */
+  int32_t y_zero_point; /* -128 to 127 (FOVEA_ERR_NUMBER) */
 
   size_t workspace_budget_bytes;  /* 0 = as much as is fastest. Else fewer tokens are taken at a time until it fits;
                                     FOVEA_ERR_BUDGET where one vector of them does not. Never changes bits */
@@ -117,13 +117,14 @@ size_t fovea_linear_workspace_bytes(const fovea_linear_args* args);
  *   I8 weights         y = sum * (scale of x) * (scale of the weights' row) + bias, in this order. An infinite scale
  *                      counts as NaN. A sum with bias_i32 wraps at 2^31.
  *   weights in groups  y = (0 + sum_1 * d_1 * r_1 + sum_2 * d_2 * r_2 + ...) * t + bias, over groups in their order.
- *                      A sum is of products of the weight's code and (x's code - x_zero). If x is F32, each group of 32
- *                      inputs is converted like a row of I8 keys, r is its scale, and t is 1. If x is I8, r is 1 and t
- *                      is the scale of x. A d or m that is not finite makes its outputs infinite or NaN. With the
+ *                      A sum is of products of the weight's code and (x's code - x_zero_point). If x is F32, each group
+ *                      of 32 inputs is converted like a row of I8 keys, r is its scale, and t is 1. If x is I8, r is 1
+ *                      and t is the scale of x. A d or m that is not finite makes its outputs infinite or NaN. With the
  *                      letters of base.h:
  *                          I4, Q4_0   codes are u - 8, d is the scale
  *                          Q8_0       codes are q
- *                          Q4_1       codes are u. sum * d + m * (the sum of (x's code - x_zero)) replaces sum * d
+ *                          Q4_1       codes are u. sum * d + m * (the sum of (x's code - x_zero_point)) replaces
+ *                                     sum * d
  *                          Q4_K       as Q4_1, with d * s as d and -e * m as m
  *                          Q6_K       codes are u - 32, each half of sum is multiplied by its s first, in integers,
  *                                     and sum is rounded to f32 once
@@ -142,7 +143,6 @@ size_t fovea_linear_workspace_bytes(const fovea_linear_args* args);
  *   errors    tests/linear_f16_test.cc asserts them. For normal numbers the mean square error is at most 1e-6 of the
  *             mean square of y. */
 fovea_status fovea_linear(const fovea_linear_args* args, void* workspace, size_t workspace_bytes);
-#define fovea_linear_f32 fovea_linear /* its name in version 0.1 */
 
 FOVEA_DECLARATIONS_END_
 

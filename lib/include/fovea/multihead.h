@@ -53,12 +53,12 @@ FOVEA_DECLARATIONS_BEGIN_
 /* What a plan of a layer is for. Set all to 0 first, then fill in.
  *
  * Tensors of I8. Inputs and outputs of the layer may be I8 with one scale and one zero point, as in
- * fovea_attention_desc: x_scale and x_zero hold for keys and values of the arguments, too. Between the steps, queries,
- * keys, values and the outputs of the heads are F32, or I8 with a scale, as the description of attention says. Each
- * tensor may have either format, where attention serves it.
+ * fovea_attention_desc: x_scale and x_zero_point hold for keys and values of the arguments, too. Between the steps,
+ * queries, keys, values and the outputs of the heads are F32, or I8 with a scale, as the description of attention says.
+ * Each tensor may have either format, where attention serves it.
  *   x_dtype, y_dtype  F32 or I8 (FOVEA_ERR_UNSUPPORTED)
  *   x_scale, y_scale  I8: 2^-126 to 2^126 (FOVEA_ERR_NUMBER); F32: 0 (FOVEA_ERR_UNSUPPORTED)
- *   x_zero, y_zero    I8: -128 to 127 (FOVEA_ERR_NUMBER); F32: 0 (FOVEA_ERR_UNSUPPORTED)
+ *   x_zero_point, y_zero_point  I8: -128 to 127 (FOVEA_ERR_NUMBER); F32: 0 (FOVEA_ERR_UNSUPPORTED)
  * Tensors of I8 need FOVEA_COMPUTE_I8 as linear_compute, and bias_i32 of weights needs an input of I8
  * (FOVEA_ERR_UNSUPPORTED). Also refused with FOVEA_ERR_UNSUPPORTED: rope for queries or keys of I8; a cache where
  * key_scale or value_scale is not 0; a linear layer that is left out where its input and its output do not have the
@@ -80,9 +80,9 @@ typedef struct fovea_multihead_desc {
                                    FOVEA_COMPUTE_F16 of F16 (FOVEA_ERR_UNSUPPORTED). attention.compute is for
                                    attention */
 
-  fovea_dtype x_dtype, y_dtype; /* F32 or I8. See "Tensors of I8" above */
-  float x_scale, y_scale;       /* of tensors of I8 */
-  int32_t x_zero, y_zero;       /* of tensors of I8 */
+  fovea_dtype x_dtype, y_dtype;       /* F32 or I8. See "Tensors of I8" above */
+  float x_scale, y_scale;             /* of tensors of I8 */
+  int32_t x_zero_point, y_zero_point; /* of tensors of I8 */
 
   uint32_t max_new_tokens; /* most keys of an entry that one call projects (FOVEA_ERR_CAPACITY): 1 where tokens come one
                               by one. 0 = attention.max_kv_tokens, or attention.ring_tokens if a ring has fewer */
@@ -90,13 +90,13 @@ typedef struct fovea_multihead_desc {
   fovea_attention_desc attention; /* heads, capacities and options. See "The description of attention" above */
 } fovea_multihead_desc;
 
-/* A plan, like fovea_plan. */
+/* A plan, like fovea_attention_plan. */
 typedef struct fovea_multihead_plan {
-  fovea_multihead_desc desc; /* each 0 that stands for a default is replaced by the default */
-  fovea_plan attention;      /* of the attention between the linear layers */
-  uint32_t magic;            /* tells a plan of this version from other bytes */
-  size_t shared_bytes;       /* of workspace, which attention and the linear layers use one after the other */
-  size_t workspace_bytes;    /* in all */
+  fovea_multihead_desc desc;      /* each 0 that stands for a default is replaced by the default */
+  fovea_attention_plan attention; /* of the attention between the linear layers */
+  uint32_t magic;                 /* tells a plan of this version from other bytes */
+  size_t shared_bytes;            /* of workspace, which attention and the linear layers use one after the other */
+  size_t workspace_bytes;         /* in all */
 } fovea_multihead_plan;
 
 /* Validates the description. On error *plan is not written. */
@@ -104,8 +104,9 @@ fovea_status fovea_multihead_plan_init(fovea_multihead_plan* plan, const fovea_m
 
 /* Bytes of workspace that any call with this plan needs; 0 for no plan. There is room for attention or a linear layer,
  * and for the projections of max_batch * max_q_tokens queries, the outputs of their heads, and max_batch *
- * max_new_tokens keys and values. The second function is for another machine's target, as fovea_workspace_bytes_for.
- * For static arrays workspace.h has FOVEA_MULTIHEAD_WORKSPACE_BYTES and FOVEA_MULTIHEAD_I8_WORKSPACE_BYTES. */
+ * max_new_tokens keys and values. The second function is for another machine's target, as
+ * fovea_attention_workspace_bytes_for. For static arrays workspace.h has FOVEA_MULTIHEAD_WORKSPACE_BYTES and
+ * FOVEA_MULTIHEAD_I8_WORKSPACE_BYTES. */
 size_t fovea_multihead_workspace_bytes(const fovea_multihead_plan* plan);
 size_t fovea_multihead_workspace_bytes_for(const fovea_multihead_desc* desc, fovea_target target);
 
@@ -136,8 +137,9 @@ typedef struct fovea_multihead_weights {
  * the number of columns of scores out, and the most that a mask may cover (FOVEA_ERR_MASK).
  *
  * Rope. It turns queries, and keys unless they are in a cache, which turned them when they were appended. Of rope the
- * fields are read that fovea_kv_append reads, and positions, [batch]: where an entry's first query is and, without a
- * cache, its first key. NULL = 0. With a cache set them: the first query is mostly at position length - q_tokens. */
+ * fields are read that fovea_kv_append reads, and first_positions, [batch]: where an entry's first query is and,
+ * without a cache, its first key. NULL = 0. With a cache set them: the first query is mostly at position length -
+ * q_tokens. */
 typedef struct fovea_multihead_args {
   uint32_t struct_bytes; /* sizeof(fovea_multihead_args) */
   uint32_t batch;        /* entries */
@@ -152,7 +154,7 @@ typedef struct fovea_multihead_args {
   const fovea_kv_cache* cache; /* optional. See "With a cache" above */
   const fovea_rope_args* rope; /* optional. See "Rope" above */
 
-  /* lse, scores, key_mass, mask, block_map, modifier, kv_lengths, positions, alibi_slopes, sinks, score_vector,
+  /* lse, scores, key_mass, mask, block_map, modifier, kv_lengths, first_positions, alibi_slopes, sinks, score_vector,
    * value_channel_scales, dropout_seed and executor, as in fovea_attention. Set its struct_bytes too. Its batch, counts
    * of tokens, out, q and kv are not read. slow_workspace and ragged batches are refused (FOVEA_ERR_UNSUPPORTED).
    * Weights that are written out (scores) are those of each head; PyTorch's nn.MultiheadAttention averages them over

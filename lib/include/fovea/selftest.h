@@ -31,7 +31,7 @@
  *
  * Which machines have the same digest.
  *   of integer layers, integer attention, products    all
- *   of integers and halves, rotation, formats, and
+ *   of integers and halves, Hadamard transforms, formats, and
  *   the layers of tensors.h
  *   of a softmax of rows                              those that fuse multiply-adds alike and have as many partial
  *                                                     sums: 16, but fewer with one lane and on Helium
@@ -90,7 +90,7 @@ fovea_status fovea_selftest_multihead(const fovea_selftest_args* args, fovea_sel
 fovea_status fovea_selftest_norm(const fovea_selftest_args* args, fovea_selftest_result* result);
 fovea_status fovea_selftest_quantize(const fovea_selftest_args* args, fovea_selftest_result* result);
 fovea_status fovea_selftest_rope(const fovea_selftest_args* args, fovea_selftest_result* result);
-fovea_status fovea_selftest_rotate(const fovea_selftest_args* args, fovea_selftest_result* result);
+fovea_status fovea_selftest_hadamard(const fovea_selftest_args* args, fovea_selftest_result* result);
 fovea_status fovea_selftest_softmax(const fovea_selftest_args* args, fovea_selftest_result* result);
 fovea_status fovea_selftest_sources(const fovea_selftest_args* args, fovea_selftest_result* result);
 fovea_status fovea_selftest_stream(const fovea_selftest_args* args, fovea_selftest_result* result);
@@ -101,7 +101,7 @@ fovea_status fovea_selftest_tensors(const fovea_selftest_args* args, fovea_selft
 #ifndef FOVEA_SELFTEST_PARTS
 #define FOVEA_SELFTEST_PARTS                                                                                    \
   fovea_selftest_integer_attention, fovea_selftest_integer_layers, fovea_selftest_softmax, fovea_selftest_norm, \
-      fovea_selftest_rope, fovea_selftest_rotate, fovea_selftest_attention, fovea_selftest_sources,             \
+      fovea_selftest_rope, fovea_selftest_hadamard, fovea_selftest_attention, fovea_selftest_sources,           \
       fovea_selftest_stream, fovea_selftest_cache, fovea_selftest_linear, fovea_selftest_multihead,             \
       fovea_selftest_delta, fovea_selftest_conv1d, fovea_selftest_tensors, fovea_selftest_quantize,             \
       fovea_selftest_halves

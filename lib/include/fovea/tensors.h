@@ -14,7 +14,7 @@
  *       embed.table = (fovea_linear_weights){.dtype = FOVEA_F16, .data = table, .row_stride = 64};
  *       if (fovea_embedding(&embed) != FOVEA_OK) return 1;
  *
- *       fovea_pair_args add = {.struct_bytes = sizeof add, .batch = 1, .heads = 1, .tokens = 4, .dim = 64};
+ *       fovea_binary_args add = {.struct_bytes = sizeof add, .batch = 1, .heads = 1, .tokens = 4, .dim = 64};
  *       add.y = (fovea_out){.data = x, .token_stride = 64};  // in place
  *       add.a = (fovea_in){.data = x, .token_stride = 64};
  *       add.b = (fovea_in){.data = positions, .token_stride = 64};
@@ -44,8 +44,8 @@ FOVEA_DECLARATIONS_BEGIN_
 /* ----------------------------------------------------------------------------------------------- sums and products */
 
 /* The arguments of fovea_add and fovea_multiply. Set all to 0 first, then fill in. */
-typedef struct fovea_pair_args {
-  uint32_t struct_bytes; /* sizeof(fovea_pair_args) */
+typedef struct fovea_binary_args {
+  uint32_t struct_bytes; /* sizeof(fovea_binary_args) */
   fovea_target target;   /* FOVEA_TARGET_BEST, or one that must be used (FOVEA_ERR_TARGET) */
 
   fovea_dtype y_dtype, a_dtype, b_dtype; /* F32, F16 or BF16 (FOVEA_ERR_UNSUPPORTED) */
@@ -53,14 +53,14 @@ typedef struct fovea_pair_args {
   uint32_t batch, heads, tokens; /* counts of rows; any may be 0: nothing is written */
   uint32_t dim;                  /* elements of a row, at least 1 (FOVEA_ERR_DIM) */
 
-  fovea_out y; /* may be a or b, with the same strides and a format of the same size; any other overlap is
+  fovea_out y;   /* may be a or b, with the same strides and a format of the same size; any other overlap is
                   FOVEA_ERR_OVERLAP */
   fovea_in a, b; /* strides of 0 repeat a row: b may be one row for all tokens */
-} fovea_pair_args;
+} fovea_binary_args;
 
 /* Write y = a + b, and y = a * b, element by element. */
-fovea_status fovea_add(const fovea_pair_args* args);
-fovea_status fovea_multiply(const fovea_pair_args* args);
+fovea_status fovea_add(const fovea_binary_args* args);
+fovea_status fovea_multiply(const fovea_binary_args* args);
 
 /* --------------------------------------------------------------------------------------------------------- pooling */
 
@@ -82,8 +82,8 @@ typedef struct fovea_pooling_args {
   uint32_t batch, heads, tokens; /* counts; without batch or heads nothing is written */
   uint32_t dim;                  /* elements of a row, at least 1 (FOVEA_ERR_DIM) */
 
-  fovea_out y; /* [batch][heads][dim]: token_stride is not used. Must not overlap x (FOVEA_ERR_OVERLAP) */
-  fovea_in x;  /* [batch][heads][tokens][dim] */
+  fovea_out y;             /* [batch][heads][dim]: token_stride is not used. Must not overlap x (FOVEA_ERR_OVERLAP) */
+  fovea_in x;              /* [batch][heads][tokens][dim] */
   const uint32_t* lengths; /* optional [batch]: tokens of each entry, at most tokens (FOVEA_ERR_LENGTH). NULL = tokens.
                               Tokens past an entry's length are not read */
 } fovea_pooling_args;

@@ -12,12 +12,12 @@
 namespace fovea {
 FOVEA_LEAN_BEGIN_
 
-using PairArgs = Sized<fovea_pair_args>;
+using BinaryArgs = Sized<fovea_binary_args>;
 using PoolingArgs = Sized<fovea_pooling_args>;
 using EmbeddingArgs = Sized<fovea_embedding_args>;
 
-inline fovea_status add(const fovea_pair_args& args) { return fovea_add(&args); }
-inline fovea_status multiply(const fovea_pair_args& args) { return fovea_multiply(&args); }
+inline fovea_status add(const fovea_binary_args& args) { return fovea_add(&args); }
+inline fovea_status multiply(const fovea_binary_args& args) { return fovea_multiply(&args); }
 inline fovea_status pooling(const fovea_pooling_args& args) { return fovea_pooling(&args); }
 inline fovea_status embedding(const fovea_embedding_args& args) { return fovea_embedding(&args); }
 

@@ -6,23 +6,25 @@
  *     #include <stdio.h>
  *
  *     // The first is enough for any counts of tokens and heads, the second where each key head has one query row.
- *     static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char any[FOVEA_WORKSPACE_BYTES(64, 64)];
- *     static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char decoding[FOVEA_WORKSPACE_BYTES_FOR(64, 64, 1)];
+ *     static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char any[FOVEA_ATTENTION_WORKSPACE_BYTES(64, 64)];
+ *     static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char
+ *         decoding[FOVEA_ATTENTION_WORKSPACE_BYTES_FOR(64, 64, 1)];
  *
  *     int main(void) {
  *       fovea_attention_desc desc = {.struct_bytes = sizeof desc, .q_heads = 1, .kv_heads = 1, .head_dim = 64,
  *                                    .value_dim = 64, .max_batch = 1, .max_q_tokens = 1, .max_kv_tokens = 1024};
- *       fovea_plan plan;
- *       if (fovea_plan_init(&plan, &desc) != FOVEA_OK) return 1;
- *       printf("%zu of %zu bytes at %p; any counts: %zu at %p\n", fovea_workspace_bytes(&plan), sizeof decoding,
- *              (void*)decoding, sizeof any, (void*)any);
- *       return fovea_workspace_bytes(&plan) <= sizeof decoding && sizeof decoding <= sizeof any ? 0 : 1;
+ *       fovea_attention_plan plan;
+ *       if (fovea_attention_plan_init(&plan, &desc) != FOVEA_OK) return 1;
+ *       const size_t needed = fovea_attention_workspace_bytes(&plan);
+ *       printf("%zu of %zu bytes at %p; any counts: %zu at %p\n", needed, sizeof decoding, (void*)decoding,
+ *              sizeof any, (void*)any);
+ *       return needed <= sizeof decoding && sizeof decoding <= sizeof any ? 0 : 1;
  *     }
  *
  * The comment of each macro names the function whose result it bounds, and the parameters. The macro of a state gives
  * exactly the result of its function; the macros of workspaces and of the cache give at least as much. Then a static
  * array is
- *     static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_WORKSPACE_BYTES(64, 64)];
+ *     static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_ATTENTION_WORKSPACE_BYTES(64, 64)];
  * (_Alignas is C11; in C99 use the compiler's attribute.) What holds for all macros of workspaces:
  *   target    The bound holds for all targets of the architecture that the program is compiled for. Compile the program
  *             for the same processor as the library: the macros ask the compiler which vector unit there is.
@@ -69,59 +71,61 @@
 
 /* --------------------------------------------------------------------------------------------- sizes for attention */
 
-/* These six bound fovea_workspace_bytes for plans without key_split_tokens and without a loader.
+/* These six bound fovea_attention_workspace_bytes for plans without key_split_tokens and without a loader.
  *   head_dim   elements of a query and of a key
  *   value_dim  elements of a value and of an output row
  *   rows       in the macros that end in _FOR: the query rows that share a key head, max_q_tokens * q_heads / kv_heads,
  *              at least 1. For few rows, as in decoding, this is less than the macro without rows.
  *
- * Which one. FOVEA_WORKSPACE_BYTES where keys and values are f32 in strided arrays. FOVEA_KV_WORKSPACE_BYTES where they
- * have another format, with FOVEA_COMPUTE_F16, too, or are in a ring or in pages: key tiles are then converted or
- * gathered for several query tiles. FOVEA_I8_WORKSPACE_BYTES with FOVEA_COMPUTE_I8, for any of these sources. */
-#define FOVEA_WORKSPACE_BYTES(head_dim, value_dim) \
+ * Which one. FOVEA_ATTENTION_WORKSPACE_BYTES where keys and values are f32 in strided arrays.
+ * FOVEA_ATTENTION_KV_WORKSPACE_BYTES where they have another format, with FOVEA_COMPUTE_F16, too, or are in a ring or
+ * in pages: key tiles are then converted or gathered for several query tiles. FOVEA_ATTENTION_I8_WORKSPACE_BYTES with
+ * FOVEA_COMPUTE_I8, for any of these sources. */
+#define FOVEA_ATTENTION_WORKSPACE_BYTES(head_dim, value_dim) \
   FOVEA_WORKSPACE_BYTES_FOR_ROWS_(head_dim, value_dim, FOVEA_TILE_ROWS_MAX)
 /* Keys and values of another format than f32, in a ring or in pages: see above. */
-#define FOVEA_KV_WORKSPACE_BYTES(head_dim, value_dim)                                     \
+#define FOVEA_ATTENTION_KV_WORKSPACE_BYTES(head_dim, value_dim)                           \
   (4u * FOVEA_WORKSPACE_BYTES_FOR_ROWS_(head_dim, value_dim, FOVEA_BLOCK_ROWS_MAX / 4u) + \
    FOVEA_KV_STAGE_BYTES_(head_dim, value_dim))
-/* FOVEA_WORKSPACE_BYTES and FOVEA_KV_WORKSPACE_BYTES for a known number of query rows: see above. */
-#define FOVEA_WORKSPACE_BYTES_FOR(head_dim, value_dim, rows)                                                          \
-  FOVEA_LARGER_(                                                                                                      \
-      FOVEA_WORKSPACE_BYTES_FOR_ROWS_(head_dim, value_dim, FOVEA_LINEAR_ROWS_(rows, FOVEA_TILE_ROWS_MAX)),            \
+/* FOVEA_ATTENTION_WORKSPACE_BYTES and FOVEA_ATTENTION_KV_WORKSPACE_BYTES for a known number of query rows. */
+#define FOVEA_ATTENTION_WORKSPACE_BYTES_FOR(head_dim, value_dim, rows)                                     \
+  FOVEA_LARGER_(                                                                                           \
+      FOVEA_WORKSPACE_BYTES_FOR_ROWS_(head_dim, value_dim, FOVEA_LINEAR_ROWS_(rows, FOVEA_TILE_ROWS_MAX)), \
       FOVEA_FEW_ROWS_BYTES_(head_dim, value_dim, (rows) < FOVEA_FEW_ROWS_MAX_ ? (rows) : FOVEA_FEW_ROWS_MAX_))
-#define FOVEA_KV_WORKSPACE_BYTES_FOR(head_dim, value_dim, rows)                                                       \
-  ((rows) > FOVEA_FEW_ROWS_MAX_                                                                                       \
-       ? FOVEA_KV_WORKSPACE_BYTES(head_dim, value_dim)                                                                \
-       : FOVEA_WORKSPACE_BYTES_FOR(head_dim, value_dim, rows) + FOVEA_KV_STAGE_BYTES_(head_dim, value_dim))
+#define FOVEA_ATTENTION_KV_WORKSPACE_BYTES_FOR(head_dim, value_dim, rows) \
+  ((rows) > FOVEA_FEW_ROWS_MAX_                                           \
+       ? FOVEA_ATTENTION_KV_WORKSPACE_BYTES(head_dim, value_dim)          \
+       : FOVEA_ATTENTION_WORKSPACE_BYTES_FOR(head_dim, value_dim, rows) + FOVEA_KV_STAGE_BYTES_(head_dim, value_dim))
 
 /* What to add to any of these where the description has rotated keys. */
-#define FOVEA_ROTATED_WORKSPACE_BYTES(head_dim) FOVEA_ALIGN_UP_(FOVEA_SIZE_(head_dim) * FOVEA_TILE_ROWS_MAX * 4u)
+#define FOVEA_ATTENTION_HADAMARD_WORKSPACE_BYTES(head_dim) \
+  FOVEA_ALIGN_UP_(FOVEA_SIZE_(head_dim) * FOVEA_TILE_ROWS_MAX * 4u)
 
 /* The same where it has key_mass_queries. kv_tokens is max_kv_tokens, or in a ring ring_tokens; rows is max_q_tokens *
  * q_heads / kv_heads. */
-#define FOVEA_KEY_MASS_WORKSPACE_BYTES(kv_tokens, rows)                             \
-  ((FOVEA_SIZE_(kv_tokens) / FOVEA_KEY_TILE + FOVEA_KEY_MASS_MORE_TILES_) * 4u *    \
+#define FOVEA_ATTENTION_KEY_MASS_WORKSPACE_BYTES(kv_tokens, rows)                            \
+  ((FOVEA_SIZE_(kv_tokens) / FOVEA_KEY_TILE + FOVEA_KEY_MASS_MORE_TILES_) * 4u *             \
        (FOVEA_KEY_MASS_ROWS_(rows) * (FOVEA_KEY_TILE + 1u) + 4u * (4u + FOVEA_LANES_MAX_)) + \
    4u * 64u)
 
 /* FOVEA_COMPUTE_I8, for any number of query rows and for a known one: see above. */
-#define FOVEA_I8_WORKSPACE_BYTES(head_dim, value_dim)                                                                 \
-  (4u * FOVEA_WORKSPACE_BYTES_FOR_ROWS_(FOVEA_I8_HEAD_DIM_(head_dim), value_dim, FOVEA_TILE_ROWS_MAX) +               \
+#define FOVEA_ATTENTION_I8_WORKSPACE_BYTES(head_dim, value_dim)                                         \
+  (4u * FOVEA_WORKSPACE_BYTES_FOR_ROWS_(FOVEA_I8_HEAD_DIM_(head_dim), value_dim, FOVEA_TILE_ROWS_MAX) + \
    FOVEA_I8_BYTES_(head_dim, value_dim, 4u * FOVEA_TILE_ROWS_MAX))
-#define FOVEA_I8_WORKSPACE_BYTES_FOR(head_dim, value_dim, rows)                                                       \
-  ((rows) > FOVEA_FEW_ROWS_MAX_                                                                                       \
-       ? FOVEA_I8_WORKSPACE_BYTES(head_dim, value_dim)                                                                \
-       : FOVEA_WORKSPACE_BYTES_FOR(FOVEA_I8_HEAD_DIM_(head_dim), value_dim, rows) +                                   \
+#define FOVEA_ATTENTION_I8_WORKSPACE_BYTES_FOR(head_dim, value_dim, rows)                     \
+  ((rows) > FOVEA_FEW_ROWS_MAX_                                                               \
+       ? FOVEA_ATTENTION_I8_WORKSPACE_BYTES(head_dim, value_dim)                              \
+       : FOVEA_ATTENTION_WORKSPACE_BYTES_FOR(FOVEA_I8_HEAD_DIM_(head_dim), value_dim, rows) + \
              FOVEA_I8_BYTES_(head_dim, value_dim, FOVEA_LINEAR_ROWS_(rows, FOVEA_TILE_ROWS_MAX)))
 
-/* The result of fovea_state_bytes, for stream.h. rows is batch * q_heads * q_tokens, value_dim as above. In an array of
- * states each begins at a multiple of 64 bytes: round the size up to one. */
-#define FOVEA_STATE_BYTES(rows, value_dim) \
-  (sizeof(fovea_state) + FOVEA_SIZE_(rows) * (FOVEA_SIZE_(value_dim) + 2u) * 4u)
+/* The result of fovea_stream_state_bytes, for stream.h. rows is batch * q_heads * q_tokens, value_dim as above. In an
+ * array of states each begins at a multiple of 64 bytes: round the size up to one. */
+#define FOVEA_STREAM_STATE_BYTES(rows, value_dim) \
+  (sizeof(fovea_stream_state) + FOVEA_SIZE_(rows) * (FOVEA_SIZE_(value_dim) + 2u) * 4u)
 
 /* Bounds fovea_integer_attention_workspace_bytes. head_dim, value_dim and rows as above, with rows = q_tokens * q_heads
  * / kv_heads. */
-#define FOVEA_INTEGER_WORKSPACE_BYTES(head_dim, value_dim, rows) \
+#define FOVEA_INTEGER_ATTENTION_WORKSPACE_BYTES(head_dim, value_dim, rows) \
   FOVEA_INTEGER_BYTES_(FOVEA_INTEGER_DIM_(head_dim), FOVEA_INTEGER_DIM_(value_dim), FOVEA_INTEGER_ROWS_OF_(rows))
 
 /* --------------------------------------------------------------------------------------- sizes for other operators */
@@ -135,17 +139,17 @@
 #define FOVEA_LINEAR_I8_WORKSPACE_BYTES(in_dim) FOVEA_LINEAR_I8_BYTES_FOR_TOKENS_(in_dim, FOVEA_LINEAR_I8_ROWS_MAX_)
 
 /* The result of fovea_delta_state_bytes, with its parameters. */
-#define FOVEA_DELTA_STATE_BYTES(batch, v_heads, key_dim, value_dim, decay_dim)       \
+#define FOVEA_DELTA_STATE_BYTES(batch, v_heads, head_dim, value_dim, decay_dim)       \
   (sizeof(fovea_delta_state) + FOVEA_ALIGN_UP_(FOVEA_SIZE_(batch) * 4u) +            \
-   FOVEA_SIZE_(batch) * (v_heads) * FOVEA_DELTA_HEAD_BYTES_(key_dim, value_dim, decay_dim))
+   FOVEA_SIZE_(batch) * (v_heads) * FOVEA_DELTA_HEAD_BYTES_(head_dim, value_dim, decay_dim))
 
-/* Bounds fovea_delta_workspace_bytes. key_dim is that of the state, readers is q_heads / v_heads, at least 1. */
-#define FOVEA_DELTA_WORKSPACE_BYTES(key_dim, readers) \
-  FOVEA_DELTA_BYTES_FOR_GROUPS_(key_dim, FOVEA_DELTA_GROUPS_ * FOVEA_SIZE_(readers))
+/* Bounds fovea_delta_workspace_bytes. head_dim is that of the state, readers is q_heads / v_heads, at least 1. */
+#define FOVEA_DELTA_WORKSPACE_BYTES(head_dim, readers) \
+  FOVEA_DELTA_BYTES_FOR_GROUPS_(head_dim, FOVEA_DELTA_GROUPS_ * FOVEA_SIZE_(readers))
 /* The same for FOVEA_DELTA_RULE_GENERAL. */
-#define FOVEA_DELTA_GENERAL_WORKSPACE_BYTES(key_dim, readers) \
-  (FOVEA_DELTA_WORKSPACE_BYTES(key_dim, readers) +            \
-   FOVEA_DELTA_GIVEN_BYTES_FOR_GROUPS_(key_dim, FOVEA_DELTA_GROUPS_ * FOVEA_SIZE_(readers)))
+#define FOVEA_DELTA_GENERAL_WORKSPACE_BYTES(head_dim, readers) \
+  (FOVEA_DELTA_WORKSPACE_BYTES(head_dim, readers) +            \
+   FOVEA_DELTA_GIVEN_BYTES_FOR_GROUPS_(head_dim, FOVEA_DELTA_GROUPS_ * FOVEA_SIZE_(readers)))
 
 /* Bounds fovea_kv_cache_bytes for strided caches and rings. The parameters are the fields of fovea_kv_cache. With
  * values_in_keys pass FOVEA_F32 as value_dtype and 0 as value_dim. */
@@ -160,8 +164,9 @@
  *   q_rows         max_batch * max_q_tokens
  *   kv_rows        max_batch * max_new_tokens
  *   weight_dtype   the format of the weights
- * They serve keys and values that are f32 in strided arrays. For other caches add FOVEA_KV_WORKSPACE_BYTES(head_dim,
- * head_dim), or with FOVEA_COMPUTE_I8 in attention FOVEA_I8_WORKSPACE_BYTES(head_dim, head_dim). */
+ * They serve keys and values that are f32 in strided arrays. For other caches add
+ * FOVEA_ATTENTION_KV_WORKSPACE_BYTES(head_dim, head_dim), or with FOVEA_COMPUTE_I8 in attention
+ * FOVEA_ATTENTION_I8_WORKSPACE_BYTES(head_dim, head_dim). */
 #define FOVEA_MULTIHEAD_WORKSPACE_BYTES(d_model, q_heads, kv_heads, head_dim, q_rows, kv_rows, weight_dtype)         \
   FOVEA_MULTIHEAD_BYTES_(q_heads, kv_heads, head_dim, q_rows, kv_rows,                                               \
                          FOVEA_LINEAR_BYTES_FOR_TOKENS_(                                                             \
@@ -306,14 +311,14 @@
 #define FOVEA_MULTIHEAD_BYTES_(q_heads, kv_heads, head_dim, q_rows, kv_rows, linear_bytes)                       \
   (2u * FOVEA_ALIGN_UP_(FOVEA_SIZE_(q_rows) * (q_heads) * (head_dim) * 4u) +                                     \
    2u * FOVEA_ALIGN_UP_(FOVEA_SIZE_(kv_rows) * (kv_heads) * (head_dim) * 4u) +                                   \
-   FOVEA_LARGER_(FOVEA_WORKSPACE_BYTES(head_dim, head_dim), linear_bytes))
+   FOVEA_LARGER_(FOVEA_ATTENTION_WORKSPACE_BYTES(head_dim, head_dim), linear_bytes))
 /* Linear attention stores keys and queries of token groups, and factors for each element of the keys. For wide vectors
  * a row has one factor of 128 elements; for others each element has room for 16 factors. */
 #define FOVEA_DELTA_DIM_(dim) ((FOVEA_SIZE_(dim) + 15u) / 16u * 16u)
-#define FOVEA_DELTA_HEAD_BYTES_(key_dim, value_dim, decay_dim)                                         \
-  (4u * ((FOVEA_SIZE_(key_dim) + 4u) * FOVEA_DELTA_DIM_(value_dim) +                                   \
-         4u * (FOVEA_DELTA_DIM_(key_dim) + ((decay_dim) > 1u ? FOVEA_DELTA_DIM_(key_dim) : 4u)) +      \
-         ((decay_dim) == 2u * (key_dim) ? 4u * (FOVEA_DELTA_DIM_(key_dim) + FOVEA_DELTA_DIM_(value_dim)) : 0u)))
+#define FOVEA_DELTA_HEAD_BYTES_(head_dim, value_dim, decay_dim)                                         \
+  (4u * ((FOVEA_SIZE_(head_dim) + 4u) * FOVEA_DELTA_DIM_(value_dim) +                                   \
+         4u * (FOVEA_DELTA_DIM_(head_dim) + ((decay_dim) > 1u ? FOVEA_DELTA_DIM_(head_dim) : 4u)) +      \
+         ((decay_dim) == 2u * (head_dim) ? 4u * (FOVEA_DELTA_DIM_(head_dim) + FOVEA_DELTA_DIM_(value_dim)) : 0u)))
 #if FOVEA_TILE_ROWS_MAX == 4
 #define FOVEA_DELTA_GROUPS_ 1u
 #else
@@ -321,25 +326,25 @@
 #endif
 #define FOVEA_DELTA_GROUP_BYTES_ (160u + sizeof(void*))
 #if FOVEA_TILE_ROWS_MAX >= 48
-#define FOVEA_DELTA_FACTORS_(key_dim) \
-  FOVEA_LARGER_(FOVEA_DELTA_DIM_(key_dim) * 16u, (FOVEA_SIZE_(key_dim) + 127u) / 128u * 1872u)
+#define FOVEA_DELTA_FACTORS_(head_dim) \
+  FOVEA_LARGER_(FOVEA_DELTA_DIM_(head_dim) * 16u, (FOVEA_SIZE_(head_dim) + 127u) / 128u * 1872u)
 #else
-#define FOVEA_DELTA_FACTORS_(key_dim) (FOVEA_DELTA_DIM_(key_dim) * 16u)
+#define FOVEA_DELTA_FACTORS_(head_dim) (FOVEA_DELTA_DIM_(head_dim) * 16u)
 #endif
-#define FOVEA_DELTA_BYTES_FOR_GROUPS_(key_dim, groups)                                       \
-  (FOVEA_DELTA_DIM_(key_dim) * 48u + 1024u + FOVEA_ALIGN_UP_((groups) * FOVEA_DELTA_GROUP_BYTES_) + \
-   FOVEA_ALIGN_UP_((groups) * FOVEA_DELTA_FACTORS_(key_dim) * 4u))
+#define FOVEA_DELTA_BYTES_FOR_GROUPS_(head_dim, groups)                                       \
+  (FOVEA_DELTA_DIM_(head_dim) * 48u + 1024u + FOVEA_ALIGN_UP_((groups) * FOVEA_DELTA_GROUP_BYTES_) + \
+   FOVEA_ALIGN_UP_((groups) * FOVEA_DELTA_FACTORS_(head_dim) * 4u))
 /* What the general rule needs in addition: keys, sums, and four more factors. */
 #define FOVEA_DELTA_GIVEN_GROUP_BYTES_ (128u + sizeof(void*))
 #if FOVEA_TILE_ROWS_MAX >= 48
-#define FOVEA_DELTA_GIVEN_FACTORS_(key_dim) \
-  FOVEA_LARGER_(FOVEA_DELTA_DIM_(key_dim) * 4u, (FOVEA_SIZE_(key_dim) + 127u) / 128u * 576u)
+#define FOVEA_DELTA_GIVEN_FACTORS_(head_dim) \
+  FOVEA_LARGER_(FOVEA_DELTA_DIM_(head_dim) * 4u, (FOVEA_SIZE_(head_dim) + 127u) / 128u * 576u)
 #else
-#define FOVEA_DELTA_GIVEN_FACTORS_(key_dim) (FOVEA_DELTA_DIM_(key_dim) * 4u)
+#define FOVEA_DELTA_GIVEN_FACTORS_(head_dim) (FOVEA_DELTA_DIM_(head_dim) * 4u)
 #endif
-#define FOVEA_DELTA_GIVEN_BYTES_FOR_GROUPS_(key_dim, groups)                                              \
-  (FOVEA_DELTA_DIM_(key_dim) * 48u + 1024u + FOVEA_ALIGN_UP_((groups) * FOVEA_DELTA_GIVEN_GROUP_BYTES_) + \
-   FOVEA_ALIGN_UP_((groups) * FOVEA_DELTA_GIVEN_FACTORS_(key_dim) * 4u))
+#define FOVEA_DELTA_GIVEN_BYTES_FOR_GROUPS_(head_dim, groups)                                              \
+  (FOVEA_DELTA_DIM_(head_dim) * 48u + 1024u + FOVEA_ALIGN_UP_((groups) * FOVEA_DELTA_GIVEN_GROUP_BYTES_) + \
+   FOVEA_ALIGN_UP_((groups) * FOVEA_DELTA_GIVEN_FACTORS_(head_dim) * 4u))
 #define FOVEA_ROW_BYTES_(dtype, dim)                                                               \
   ((dtype) == FOVEA_F32 ? FOVEA_SIZE_(dim) * 4u                                                    \
    : (dtype) == FOVEA_F16 || (dtype) == FOVEA_BF16 ? FOVEA_SIZE_(dim) * 2u                         \

@@ -8,8 +8,8 @@ int main(void) {
   desc.portable_bits = 1;
   //! [portable]
   answer(&desc);
-  fovea_plan plan;
-  check(fovea_plan_init(&plan, &desc));
+  fovea_attention_plan plan;
+  check(fovea_attention_plan_init(&plan, &desc));
   //! [alone]
   fovea_attention_args args = arguments(out);
   args.q_tokens = 1;

@@ -22,8 +22,8 @@ int main(void) {
   cache.max_tokens = KEYS;
   check(fovea_kv_cache_init(&cache, memory, sizeof memory));
   check(fovea_kv_describe(&cache, &desc));  // sets the fields that the cache knows; the caller sets the others
-  fovea_plan plan;
-  check(fovea_plan_init(&plan, &desc));
+  fovea_attention_plan plan;
+  check(fovea_attention_plan_init(&plan, &desc));
   //! [init]
 
   //! [append]

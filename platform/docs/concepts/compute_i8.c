@@ -24,8 +24,8 @@ int main(void) {
   desc.compute = FOVEA_COMPUTE_I8;
   desc.key_dtype = desc.value_dtype = FOVEA_I8;
   desc.key_scale = desc.value_scale = scale;  // of the whole tensors; 0 would mean a scale for each row
-  fovea_plan plan;
-  check(fovea_plan_init(&plan, &desc));
+  fovea_attention_plan plan;
+  check(fovea_attention_plan_init(&plan, &desc));
   fovea_attention_args args = arguments(out);
   args.kv.keys.data = key_codes;
   args.kv.values.data = value_codes;

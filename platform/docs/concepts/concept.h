@@ -58,8 +58,8 @@ static inline void answer(const fovea_attention_desc* desc) {
       arrays[array][i] = (float)(state >> 8) / 8388608.0f - 1.0f;
     }
   }
-  fovea_plan plan;
-  check(fovea_plan_init(&plan, desc));
+  fovea_attention_plan plan;
+  check(fovea_attention_plan_init(&plan, desc));
   const fovea_attention_args args = arguments(whole);
   check(fovea_attention(&plan, &args, workspace, sizeof workspace));
 }

@@ -25,8 +25,8 @@ static int start(void* self, const fovea_kv_tile* tile) {
 //! [callback]
 
 static void attend(const fovea_attention_desc* desc, const fovea_attention_args* args) {
-  fovea_plan plan;
-  check(fovea_plan_init(&plan, desc));
+  fovea_attention_plan plan;
+  check(fovea_attention_plan_init(&plan, desc));
   memset(out, 0, sizeof out);
   check(fovea_attention(&plan, args, workspace, sizeof workspace));
 }

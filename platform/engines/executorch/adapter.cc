@@ -54,10 +54,10 @@ void attend(Context& context, fovea_attention_desc& desc, fovea_attention_args& 
   const Threads threads(work);
   desc.max_workers = threads.workers();
   args.executor = threads.executor();
-  fovea_plan plan;
-  const fovea_status status = fovea_plan_init(&plan, &desc);
+  fovea_attention_plan plan;
+  const fovea_status status = fovea_attention_plan_init(&plan, &desc);
   if (status != FOVEA_OK) return report(context, status);
-  const size_t bytes = fovea_workspace_bytes(&plan);
+  const size_t bytes = fovea_attention_workspace_bytes(&plan);
   void* const memory = workspace(context, bytes);
   if (memory != nullptr) report(context, fovea_attention(&plan, &args, memory, bytes));
 }

@@ -70,9 +70,9 @@ fovea_delta_args Delta::arguments() const {
   args.batch = count(key, 0);
   args.q_heads = count(query, 1);
   args.k_heads = args.v_heads = count(key, 1);
-  args.key_dim = count(key, 3);
+  args.head_dim = count(key, 3);
   args.value_dim = count(value, 3);
-  args.decay_dim = decay.dim() == 4 ? args.key_dim : 1;
+  args.decay_dim = decay.dim() == 4 ? args.head_dim : 1;
   args.tokens = count(query, 2);
   args.scale = 1;
   args.q = input(query, kHeadsFirst);
@@ -109,7 +109,7 @@ void gated_delta_rule_out(Context& context, const Tensor& query, const Tensor& k
 
   fovea_delta_args args = delta.arguments();
   args.decay.data = logs;
-  const double matrices = static_cast<double>(args.key_dim) * args.value_dim * args.k_heads * args.batch;
+  const double matrices = static_cast<double>(args.head_dim) * args.value_dim * args.k_heads * args.batch;
   const Threads threads(matrices * (4.0 + 4.0 * args.tokens) * args.q_heads / args.k_heads);
   args.executor = threads.executor();
   const fovea_in before = input(initial_state, kHeadsFirst);

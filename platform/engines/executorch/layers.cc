@@ -185,14 +185,14 @@ Tensor& softmax_out(Context& context, const Tensor& x, int64_t dim, Tensor& out)
   args.axis = static_cast<size_t>(x.size(axis));
   args.inner = static_cast<size_t>(stride_of(x, axis));
   const size_t slice = args.axis * args.inner;
-  args.in_axis_stride = args.out_axis_stride = stride_of(x, axis);
-  args.in_outer_stride = args.out_outer_stride = stride_of(x, axis) * x.size(axis);
+  args.x_axis_stride = args.y_axis_stride = stride_of(x, axis);
+  args.x_outer_stride = args.y_outer_stride = stride_of(x, axis) * x.size(axis);
   share_rows(context, x, static_cast<size_t>(x.numel()) / slice, [&](size_t first, size_t slices) {
     fovea_softmax_args part = args;
     part.outer = slices;
-    part.in = x.const_data_ptr<float>() + first * slice;
-    part.out = out.mutable_data_ptr<float>() + first * slice;
-    return fovea_softmax_f32(&part);
+    part.x = x.const_data_ptr<float>() + first * slice;
+    part.y = out.mutable_data_ptr<float>() + first * slice;
+    return fovea_softmax(&part);
   });
   return out;
 }

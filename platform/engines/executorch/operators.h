@@ -40,9 +40,9 @@ Tensor& update_cache_out(Context& context, const Tensor& value, Tensor& cache, i
 Tensor& update_cache_with_indices_out(Context& context, const Tensor& value, Tensor& cache, int64_t start_pos,
                                       const Tensor& indices, Tensor& out);
 
-// The gated delta rule. query is [batch][q_heads][tokens][key_dim], key and value [batch][heads][tokens][dim], decay
-// [batch][heads][tokens] or [batch][heads][tokens][key_dim], beta [batch][heads][tokens], the states
-// [batch][heads][key_dim][value_dim].
+// The gated delta rule. query is [batch][q_heads][tokens][head_dim], key and value [batch][heads][tokens][dim], decay
+// [batch][heads][tokens] or [batch][heads][tokens][head_dim], beta [batch][heads][tokens], the states
+// [batch][heads][head_dim][value_dim].
 void gated_delta_rule_out(Context& context, const Tensor& query, const Tensor& key, const Tensor& value,
                           const Tensor& decay, const Tensor& beta, const Tensor& initial_state, Tensor& out,
                           Tensor& final_state_out);
@@ -80,29 +80,29 @@ Tensor& softmax_out(Context& context, const Tensor& x, int64_t dim, Tensor& out)
 
 // score: query_scale * key_scale * scale * log2(e). out: value_scale / out_scale. A zero point of keys changes nothing.
 Tensor& quantized_attention_out(Context& context, const Tensor& query, const Tensor& key, const Tensor& value,
-                                bool is_causal, int64_t query_zero, int64_t value_zero, int64_t out_zero,
+                                bool is_causal, int64_t query_zero_point, int64_t value_zero_point, int64_t out_zero_point,
                                 int64_t score_multiplier, int64_t score_shift, int64_t out_multiplier,
                                 int64_t out_shift, int64_t tokens_first, Tensor& out);
 
 // weight: int8 [out_dim][in_dim] with f32 scales [out_dim]; bias: f32.
 Tensor& quantized_linear_out(Context& context, const Tensor& x, const Tensor& weight, const Tensor& weight_scales,
-                             const OptionalTensor& bias, double x_scale, int64_t x_zero, double y_scale, int64_t y_zero,
-                             std::string_view activation, Tensor& out);
+                             const OptionalTensor& bias, double x_scale, int64_t x_zero_point, double y_scale,
+                             int64_t y_zero_point, std::string_view activation, Tensor& out);
 
 // weight: int16 of one scale; bias: int16 in units of y_scale / 128. The numbers are weight_scale / y_scale and
 // epsilon / x_scale^2.
 Tensor& quantized_layer_norm_out(Context& context, const Tensor& x, const Tensor& weight, const OptionalTensor& bias,
-                                 int64_t x_zero, int64_t y_zero, int64_t weight_multiplier, int64_t weight_shift,
-                                 int64_t epsilon_multiplier, int64_t epsilon_shift, Tensor& out);
-Tensor& quantized_rms_norm_out(Context& context, const Tensor& x, const Tensor& weight, int64_t x_zero, int64_t y_zero,
-                               int64_t weight_multiplier, int64_t weight_shift, int64_t epsilon_multiplier,
-                               int64_t epsilon_shift, Tensor& out);
+                                 int64_t x_zero_point, int64_t y_zero_point, int64_t weight_multiplier,
+                                 int64_t weight_shift, int64_t epsilon_multiplier, int64_t epsilon_shift, Tensor& out);
+Tensor& quantized_rms_norm_out(Context& context, const Tensor& x, const Tensor& weight, int64_t x_zero_point,
+                               int64_t y_zero_point, int64_t weight_multiplier, int64_t weight_shift,
+                               int64_t epsilon_multiplier, int64_t epsilon_shift, Tensor& out);
 
 // out = table[x], where the table is int8 [256], first the results of the codes 0 to 127, then those of -128 to -1.
 Tensor& quantized_activation_out(Context& context, const Tensor& x, const Tensor& table, Tensor& out);
 
 // Softmax along a dimension, through f32.
 Tensor& quantized_softmax_out(Context& context, const Tensor& x, int64_t dim, double x_scale, double y_scale,
-                              int64_t y_zero, Tensor& out);
+                              int64_t y_zero_point, Tensor& out);
 
 }  // namespace fovea_executorch

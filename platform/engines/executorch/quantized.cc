@@ -32,13 +32,16 @@ bool is_row_of(const Tensor& t, ScalarType type, ssize_t dim) {
 }
 
 struct NormNumbers {
-  int64_t x_zero, y_zero, weight_multiplier, weight_shift, epsilon_multiplier, epsilon_shift;
+  int64_t x_zero_point, y_zero_point, weight_multiplier, weight_shift, epsilon_multiplier, epsilon_shift;
 };
 
 Tensor& norm_out(Context& context, fovea_norm_kind kind, const Tensor& x, const Tensor& weight,
                  const OptionalTensor& bias, const NormNumbers& numbers, Tensor& out) {
   fovea_integer_norm_args args = {};
-  FOVEA_REQUIRE(context, x.dim() >= 1 && fits(numbers.x_zero, &args.x_zero) && fits(numbers.y_zero, &args.y_zero), out);
+  FOVEA_REQUIRE(
+      context,
+      x.dim() >= 1 && fits(numbers.x_zero_point, &args.x_zero_point) && fits(numbers.y_zero_point, &args.y_zero_point),
+      out);
   FOVEA_REQUIRE(context, fits(numbers.weight_multiplier, &args.weight_multiplier), out);
   FOVEA_REQUIRE(context, fits(numbers.weight_shift, &args.weight_shift), out);
   FOVEA_REQUIRE(context, fits(numbers.epsilon_multiplier, &args.epsilon_multiplier), out);
@@ -63,14 +66,15 @@ Tensor& norm_out(Context& context, fovea_norm_kind kind, const Tensor& x, const 
 }  // namespace
 
 Tensor& quantized_attention_out(Context& context, const Tensor& query, const Tensor& key, const Tensor& value,
-                                bool is_causal, int64_t query_zero, int64_t value_zero, int64_t out_zero,
+                                bool is_causal, int64_t query_zero_point, int64_t value_zero_point, int64_t out_zero_point,
                                 int64_t score_multiplier, int64_t score_shift, int64_t out_multiplier,
                                 int64_t out_shift, int64_t tokens_first, Tensor& out) {
   const GraphAttention call(query, key, value, out, tokens_first);
   fovea_integer_attention_args args = {};
   FOVEA_REQUIRE(context, is_i8(query) && is_i8(key) && is_i8(value) && is_i8(out), out);
-  FOVEA_REQUIRE(context, fits(query_zero, &args.q_zero) && fits(value_zero, &args.value_zero), out);
-  FOVEA_REQUIRE(context, fits(out_zero, &args.out_zero) && fits(score_multiplier, &args.score_multiplier), out);
+  FOVEA_REQUIRE(context, fits(query_zero_point, &args.q_zero_point) && fits(value_zero_point, &args.value_zero_point), out);
+  FOVEA_REQUIRE(context, fits(out_zero_point, &args.out_zero_point) && fits(score_multiplier, &args.score_multiplier),
+                out);
   FOVEA_REQUIRE(context, fits(score_shift, &args.score_shift) && fits(out_multiplier, &args.out_multiplier), out);
   FOVEA_REQUIRE(context, fits(out_shift, &args.out_shift), out);
   if (!call.is_valid(context) || !call.resize(context) || out.numel() == 0) return out;
@@ -86,7 +90,7 @@ Tensor& quantized_attention_out(Context& context, const Tensor& query, const Ten
   args.q = input(query, call.q);
   args.keys = input(key, call.k);
   args.values = input(value, call.v);
-  args.out = output(out, call.o);
+  args.y = output(out, call.o);
   const size_t bytes = fovea_integer_attention_workspace_bytes(&args);
   void* const memory = workspace(context, bytes);
   if (memory != nullptr) report(context, fovea_integer_attention(&args, memory, bytes));
@@ -94,15 +98,15 @@ Tensor& quantized_attention_out(Context& context, const Tensor& query, const Ten
 }
 
 Tensor& quantized_linear_out(Context& context, const Tensor& x, const Tensor& weight, const Tensor& weight_scales,
-                             const OptionalTensor& bias, double x_scale, int64_t x_zero, double y_scale, int64_t y_zero,
-                             std::string_view activation, Tensor& out) {
+                             const OptionalTensor& bias, double x_scale, int64_t x_zero_point, double y_scale,
+                             int64_t y_zero_point, std::string_view activation, Tensor& out) {
   fovea_linear_args args = {};
   FOVEA_REQUIRE(context, activation_of(activation, &args.activation), out);
   FOVEA_REQUIRE(context, is_i8(x) && is_i8(weight) && is_i8(out), out);
   FOVEA_REQUIRE(context, weight.dim() == 2, out);
   FOVEA_REQUIRE(context, is_row_of(weight_scales, ScalarType::Float, weight.size(0)), out);
   FOVEA_REQUIRE(context, !bias || is_row_of(*bias, ScalarType::Float, weight.size(0)), out);
-  FOVEA_REQUIRE(context, fits(x_zero, &args.x_zero) && fits(y_zero, &args.y_zero), out);
+  FOVEA_REQUIRE(context, fits(x_zero_point, &args.x_zero_point) && fits(y_zero_point, &args.y_zero_point), out);
   if (!resize_linear(context, x, weight, out) || out.numel() == 0) return out;
 
   const float scale = static_cast<float>(x_scale);
@@ -128,17 +132,19 @@ Tensor& quantized_linear_out(Context& context, const Tensor& x, const Tensor& we
 }
 
 Tensor& quantized_layer_norm_out(Context& context, const Tensor& x, const Tensor& weight, const OptionalTensor& bias,
-                                 int64_t x_zero, int64_t y_zero, int64_t weight_multiplier, int64_t weight_shift,
-                                 int64_t epsilon_multiplier, int64_t epsilon_shift, Tensor& out) {
+                                 int64_t x_zero_point, int64_t y_zero_point, int64_t weight_multiplier,
+                                 int64_t weight_shift, int64_t epsilon_multiplier, int64_t epsilon_shift, Tensor& out) {
   return norm_out(context, FOVEA_NORM_LAYER, x, weight, bias,
-                  {x_zero, y_zero, weight_multiplier, weight_shift, epsilon_multiplier, epsilon_shift}, out);
+                  {x_zero_point, y_zero_point, weight_multiplier, weight_shift, epsilon_multiplier, epsilon_shift},
+                  out);
 }
 
-Tensor& quantized_rms_norm_out(Context& context, const Tensor& x, const Tensor& weight, int64_t x_zero, int64_t y_zero,
-                               int64_t weight_multiplier, int64_t weight_shift, int64_t epsilon_multiplier,
-                               int64_t epsilon_shift, Tensor& out) {
+Tensor& quantized_rms_norm_out(Context& context, const Tensor& x, const Tensor& weight, int64_t x_zero_point,
+                               int64_t y_zero_point, int64_t weight_multiplier, int64_t weight_shift,
+                               int64_t epsilon_multiplier, int64_t epsilon_shift, Tensor& out) {
   return norm_out(context, FOVEA_NORM_RMS, x, weight, {},
-                  {x_zero, y_zero, weight_multiplier, weight_shift, epsilon_multiplier, epsilon_shift}, out);
+                  {x_zero_point, y_zero_point, weight_multiplier, weight_shift, epsilon_multiplier, epsilon_shift},
+                  out);
 }
 
 Tensor& quantized_activation_out(Context& context, const Tensor& x, const Tensor& table, Tensor& out) {
@@ -156,12 +162,12 @@ Tensor& quantized_activation_out(Context& context, const Tensor& x, const Tensor
 }
 
 Tensor& quantized_softmax_out(Context& context, const Tensor& x, int64_t dim, double x_scale, double y_scale,
-                              int64_t y_zero, Tensor& out) {
+                              int64_t y_zero_point, Tensor& out) {
   FOVEA_REQUIRE(context, dim >= -x.dim() && dim < x.dim(), out);
   const float in_scale = static_cast<float>(x_scale), out_scale = static_cast<float>(y_scale);
   FOVEA_REQUIRE(context, in_scale >= FLT_MIN && in_scale <= FLT_MAX && out_scale >= FLT_MIN && out_scale <= FLT_MAX,
                 out);
-  FOVEA_REQUIRE(context, y_zero >= -128 && y_zero <= 127, out);
+  FOVEA_REQUIRE(context, y_zero_point >= -128 && y_zero_point <= 127, out);
   if (!is_elementwise(context, x, out) || x.numel() == 0) return out;
   const int axis = static_cast<int>(dim < 0 ? dim + x.dim() : dim);
   const ssize_t slice = stride_of(x, axis) * x.size(axis);
@@ -173,18 +179,18 @@ Tensor& quantized_softmax_out(Context& context, const Tensor& x, int64_t dim, do
   args.struct_bytes = sizeof args;
   args.axis = static_cast<size_t>(x.size(axis));
   args.inner = static_cast<size_t>(stride_of(x, axis));
-  args.in = args.out = memory;
-  args.in_axis_stride = args.out_axis_stride = stride_of(x, axis);
-  args.in_outer_stride = args.out_outer_stride = slice;
+  args.x = args.y = memory;
+  args.x_axis_stride = args.y_axis_stride = stride_of(x, axis);
+  args.x_outer_stride = args.y_outer_stride = slice;
   fovea_status status = FOVEA_OK;
   for (ssize_t done = 0; done < x.numel() && status == FOVEA_OK; done += numbers) {
     const ssize_t now = std::min(numbers, x.numel() - done);
     args.outer = static_cast<size_t>(now / slice);
     const size_t elements = static_cast<size_t>(now);
     status = fovea_quantize_from_i8(x.const_data_ptr<int8_t>() + done, elements, in_scale, 0, memory);
-    if (status == FOVEA_OK) status = fovea_softmax_f32(&args);
+    if (status == FOVEA_OK) status = fovea_softmax(&args);
     if (status != FOVEA_OK) break;
-    status = fovea_quantize_to_i8(memory, elements, out_scale, static_cast<int32_t>(y_zero),
+    status = fovea_quantize_to_i8(memory, elements, out_scale, static_cast<int32_t>(y_zero_point),
                                   out.mutable_data_ptr<int8_t>() + done);
   }
   report(context, status);

@@ -33,11 +33,11 @@ struct EntryTokens {
 // always reads as absent, so no code below asks fovea_config.h for it.
 class AttentionCall {
  public:
-  AttentionCall(const fovea_plan& plan_of_call, const fovea_attention_args& args, const Workspace& parts,
+  AttentionCall(const fovea_attention_plan& plan_of_call, const fovea_attention_args& args, const Workspace& parts,
                 const StreamCall* stream)
       : plan(plan_of_call), desc(plan_of_call.desc), workspace(parts), args_(args), stream_(stream) {}
 
-  const fovea_plan& plan;
+  const fovea_attention_plan& plan;
   const fovea_attention_desc& desc;
   const Workspace& workspace;
 
@@ -54,7 +54,7 @@ class AttentionCall {
   const uint32_t* q_offsets() const { return kHasRagged ? args_.q_offsets : nullptr; }
   const uint32_t* kv_offsets() const { return kHasRagged ? args_.kv_offsets : nullptr; }
   const uint32_t* kv_lengths() const { return args_.kv_lengths; }
-  const int64_t* positions() const { return args_.positions; }
+  const int64_t* positions() const { return args_.first_positions; }
   EntryTokens queries(uint32_t entry) const { return tokens_of(q_offsets(), args_.q_tokens, entry); }
   // keys: all keys of an entry. key_count: how many of them exist, which kv_lengths may limit.
   EntryTokens keys(uint32_t entry) const { return tokens_of(kv_offsets(), args_.kv_tokens, entry); }
@@ -76,10 +76,12 @@ class AttentionCall {
     return center && sees_center() ? center + size_t(kv_head) * desc.head_dim : nullptr;
   }
   bool sees_center() const {
-    return stream() || softcap(desc) > 0.0f || (modifier() && modifier()->scores) || sinks() || wants_lse() ||
+    return stream() || softcap(desc) > 0.0f || (modifier() && modifier()->score_mod) || sinks() || wants_lse() ||
            (wants_scores() && scores_stage() < FOVEA_SCORES_SOFTMAX);
   }
-  bool shifts_scores() const { return has_shifts(desc) && (desc.q_zero != 0 || desc.key_zero != 0 || key_center(0)); }
+  bool shifts_scores() const {
+    return has_shifts(desc) && (desc.q_zero_point != 0 || desc.key_zero_point != 0 || key_center(0));
+  }
   bool wants_lse() const { return config::kLse && args_.lse.data; }
   const fovea_out& lse() const { return args_.lse; }
   bool wants_scores() const { return config::kScores && args_.scores_stage != FOVEA_SCORES_NONE; }
@@ -98,7 +100,7 @@ class AttentionCall {
     return block_map() && block_map()->q_block < count ? block_map()->q_block : count;
   }
   const fovea_modifier* modifier() const { return kHasModifiers ? args_.modifier : nullptr; }
-  bool modifies_weights() const { return modifier() && modifier()->weights; }
+  bool modifies_weights() const { return modifier() && modifier()->weight_mod; }
   const float* alibi_slopes() const { return kHasAlibi ? args_.alibi_slopes : nullptr; }
   const float* sinks() const { return kHasSinks ? args_.sinks : nullptr; }
   const float* score_vector(uint32_t kv_head) const {

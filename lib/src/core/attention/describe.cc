@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// fovea_plan_describe.
+// fovea_attention_plan_describe.
 #include "ground/base/arithmetic.h"
 #include "core/attention/plan.h"
 #include "fovea/fovea.h"
@@ -8,14 +8,14 @@
 #include "ground/base/status.h"
 #include "ground/targets/registry.h"
 
-extern "C" size_t fovea_plan_describe(const fovea_plan* plan, uint32_t q_tokens, uint32_t kv_tokens, char* text,
-                                      size_t text_bytes) {
+extern "C" size_t fovea_attention_plan_describe(const fovea_attention_plan* plan, uint32_t q_tokens, uint32_t kv_tokens,
+                                                char* text, size_t text_bytes) {
   fovea::Line line(text, text ? text_bytes : 0);
   if (!fovea::kHasText) return line.finish();
   if (!plan || !fovea::is_plan(*plan)) return (line << "not a plan").finish();
   const fovea_attention_desc& d = plan->desc;
   const uint64_t rows = uint64_t(d.q_heads / d.kv_heads) * q_tokens;
-  const fovea_plan_kernel& kernel = fovea::kernel_for(*plan, rows);
+  const fovea_attention_kernel& kernel = fovea::kernel_for(*plan, rows);
   line << fovea_target_name(d.target) << " (" << fovea_target_backend(d.target) << "), "
        << fovea::kKernelNames[kernel.index] << " kernel, rows for each key head " << rows
        << " in tiles: " << (rows + kernel.tile_rows - 1) / kernel.tile_rows << " of at most "

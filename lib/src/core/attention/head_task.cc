@@ -83,16 +83,16 @@ void move_score_steps(ptrdiff_t heads, ScoreSteps* steps) {
 float row_shift(const HeadTask& task, const void* q, float scale) {
   const fovea_attention_desc& d = task.call().desc;
   float shift = 0.0f;
-  if (d.key_zero != 0) {
+  if (d.key_zero_point != 0) {
     const int32_t sum = sum_of_codes(static_cast<const int8_t*>(q), d.head_dim);
-    shift = float(-d.key_zero * (sum - int32_t(d.head_dim) * d.q_zero)) * d.key_scale * scale;
+    shift = float(-d.key_zero_point * (sum - int32_t(d.head_dim) * d.q_zero_point)) * d.key_scale * scale;
   }
   const float* const center = task.call().key_center(task.kv_head());
   if (!center) return shift;
   if (rotates_keys(d)) q = rotated_query(task, q);
   float sum = 0.0f;
   for (uint32_t e = 0; e < d.head_dim; ++e) {
-    sum += center[e] * (d.q_dtype == FOVEA_I8 ? float(static_cast<const int8_t*>(q)[e] - d.q_zero)
+    sum += center[e] * (d.q_dtype == FOVEA_I8 ? float(static_cast<const int8_t*>(q)[e] - d.q_zero_point)
                                               : static_cast<const float*>(q)[e]);
   }
   return shift + sum * (d.q_dtype == FOVEA_I8 ? scale : task.score_factor());

@@ -108,7 +108,7 @@ inline OutputTensor output_tensor(const AttentionCall& call, uint32_t kv_head) {
   tensor.is_plain = !tensor.channel_scales && call.desc.out_dtype != FOVEA_I8;
   if (tensor.is_plain) return tensor;
   tensor.inverse_scale = call.desc.out_scale != 0.0f ? 1.0f / call.desc.out_scale : 0.0f;
-  tensor.zero = float(call.desc.out_zero);
+  tensor.zero = float(call.desc.out_zero_point);
   return tensor;
 }
 

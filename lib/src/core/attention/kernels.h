@@ -165,7 +165,7 @@ struct I8Numbers {
     int32_t key_start[kKeyTile];  // the initial value of the sums of products with a key
     float widened[kScaleGroup];   // where these are all 0: the group of a row that is widened
   };
-  float value_zero;  // the zero point of values
+  float value_zero_point;  // the zero point of values
   uint32_t any_nan;
   uint32_t begin, end;     // the keys that were brought
   int32_t value_start[1];  // [value_dim rounded up to kValueGrain] the initial value of an element's sums

@@ -156,7 +156,7 @@ void KeySource::find_codes(const KeyTile& tile, bool values, size_t element, siz
   run.element = element;
   run.elements = elements;
   run.numbers = buffers.numbers();
-  if (run.numbers) run.numbers->value_zero = float(desc().value_zero);
+  if (run.numbers) run.numbers->value_zero_point = float(desc().value_zero_point);
   for (uint32_t done = 0; done < count; done += run.count) {
     run.count = find_run(tile, values, done, &run.rows);
     run.at = tile.begin + done;
@@ -183,9 +183,9 @@ void KeySource::note_key_shifts(const RowsToBring& run) const {
   const float query_scale = desc().scale * kLog2E * desc().q_scale;
   const int8_t* row = static_cast<const int8_t*>(run.rows.data);
   for (uint32_t i = 0; i < run.count; ++i, row += run.rows.stride) {
-    const int32_t sum = desc().q_zero != 0 ? sum_of_codes(row, run.dim) : 0;
+    const int32_t sum = desc().q_zero_point != 0 ? sum_of_codes(row, run.dim) : 0;
     const uint32_t key = run.at + i;
-    run.numbers->key_shift[key] = float(-desc().q_zero * sum) * run.numbers->key_scale[key] * query_scale;
+    run.numbers->key_shift[key] = float(-desc().q_zero_point * sum) * run.numbers->key_scale[key] * query_scale;
   }
 }
 

@@ -15,7 +15,7 @@ struct TileShape {
 };
 
 // With integer products the tile kernel stores the codes of the weights after s, or in its place if they are as large.
-TileShape i8_tile_shape(const fovea_plan& plan, const fovea_plan_kernel& kernel) {
+TileShape i8_tile_shape(const fovea_attention_plan& plan, const fovea_attention_kernel& kernel) {
   const size_t rows = kernel.tile_rows;
   const DotTraits& dot = kDotTraits[plan.dot];
   const size_t q_rows = round_up(round_up(plan.desc.head_dim, dot.reads) * dot.code_bytes, 4) / 4;
@@ -23,7 +23,8 @@ TileShape i8_tile_shape(const fovea_plan& plan, const fovea_plan_kernel& kernel)
   return {rows, q_rows, rows, plan.desc.value_dim, rows, kKeyTile + weight_rows};
 }
 
-constexpr TileShape tile_shape(const fovea_plan& plan, const fovea_plan_kernel& kernel, bool lanes_are_rows) {
+constexpr TileShape tile_shape(const fovea_attention_plan& plan, const fovea_attention_kernel& kernel,
+                               bool lanes_are_rows) {
   const size_t rows = kernel.tile_rows, lanes = lanes_of(plan, lanes_are_rows);
   const size_t head_dim = plan.desc.head_dim, value_dim = plan.desc.value_dim;
   if (lanes_are_rows) return {rows, head_dim, rows, value_dim, rows};
@@ -36,26 +37,26 @@ constexpr TileShape tile_shape(const fovea_plan& plan, const fovea_plan_kernel& 
 // accesses each of its elements for one key tile, with register blocks of b keys or values.
 template <class AnyCarver>
 constexpr void carve_query_tile(AnyCarver& carver, const TileShape& shape, QueryTile* tile) {
-  carver.take(&tile->s, shape.columns, shape.s_rows);    // value_dim / b + 5
+  carver.take(&tile->s, shape.columns, shape.s_rows);  // value_dim / b + 5
   float* q = nullptr;
   carver.take(&q, shape.q_columns, shape.q_rows);  // 64 / b
   tile->q = q;
   carver.take(&tile->rescale, shape.columns, shape.rescale_rows);  // value_dim / b
-  carver.take(&tile->row_max, shape.columns);            // 2
-  carver.take(&tile->row_sum, shape.columns);            // 2
-  carver.take(&tile->o, shape.o_columns, shape.o_rows);  // 2
-  carver.take(&tile->lo, column_stride(shape.columns), 2);  // 1, and the same for the following
+  carver.take(&tile->row_max, shape.columns);                      // 2
+  carver.take(&tile->row_sum, shape.columns);                      // 2
+  carver.take(&tile->o, shape.o_columns, shape.o_rows);            // 2
+  carver.take(&tile->lo, column_stride(shape.columns), 2);         // 1, and the same for the following
   if (kHasAlibi) carver.take(&*tile->alibi, column_stride(shape.columns), 3);
   if (kHasSinks) carver.take(&*tile->sink, shape.columns);  // 0: once at the end
 }
 
 // The macros of workspace.h count these arrays, and also those that this build leaves out.
 constexpr size_t query_tile_bytes(uint32_t head_dim, uint32_t value_dim, uint32_t rows, bool lanes_are_rows) {
-  fovea_plan plan = {};
+  fovea_attention_plan plan = {};
   plan.desc.head_dim = head_dim;
   plan.desc.value_dim = value_dim;
   plan.lanes = FOVEA_LANES_MAX_;
-  fovea_plan_kernel kernel = {};
+  fovea_attention_kernel kernel = {};
   kernel.tile_rows = rows;
   CarvedBytes carver;
   QueryTile tile = {};
@@ -65,7 +66,7 @@ constexpr size_t query_tile_bytes(uint32_t head_dim, uint32_t value_dim, uint32_
 constexpr bool agrees(size_t carved_bytes, size_t macro_bytes) {
   return kHasAlibi && kHasSinks ? carved_bytes == macro_bytes : carved_bytes < macro_bytes;
 }
-static_assert(agrees(query_tile_bytes(24, 40, FOVEA_TILE_ROWS_MAX, true), FOVEA_WORKSPACE_BYTES(24, 40)),
+static_assert(agrees(query_tile_bytes(24, 40, FOVEA_TILE_ROWS_MAX, true), FOVEA_ATTENTION_WORKSPACE_BYTES(24, 40)),
               "FOVEA_TILE_ARRAYS_ must count the arrays of carve_query_tile");
 static_assert(agrees(query_tile_bytes(24, 40, kMostRowsOfFew, false), FOVEA_FEW_ROWS_BYTES_(24, 40, kMostRowsOfFew)),
               "FOVEA_TILE_ARRAYS_ must count the arrays of carve_query_tile");
@@ -110,7 +111,8 @@ void carve_pieces(Carver& carver, const fovea_attention_desc& d, bool parts, Key
 
 // Carves room for what integer products read of a key tile, or of a piece of it. Keys in one run of bytes stay in
 // place, as do the values of the few-rows kernel.
-void carve_codes(Carver& carver, const fovea_plan& plan, bool few_rows, bool pieces, bool parts, KeyBuffers* buffers) {
+void carve_codes(Carver& carver, const fovea_attention_plan& plan, bool few_rows, bool pieces, bool parts,
+                 KeyBuffers* buffers) {
   const fovea_attention_desc& d = plan.desc;
   const DotTraits& dot = kDotTraits[plan.dot];
   const size_t code_bytes = few_rows ? 1 : dot.code_bytes;
@@ -145,7 +147,7 @@ void carve_halves(Carver& carver, const fovea_attention_desc& d, bool parts, Key
 // Carves the first array of a worker. So it is at the same address in all tasks of the worker, whatever their kernel.
 LoaderNotes* carve_notes(Carver& carver) { return carver.take<LoaderNotes>(1); }
 
-void carve_key_buffers(Carver& carver, const fovea_plan& plan, bool few_rows, KeyBuffers* buffers) {
+void carve_key_buffers(Carver& carver, const fovea_attention_plan& plan, bool few_rows, KeyBuffers* buffers) {
   const fovea_attention_desc& d = plan.desc;
   const bool parts = rows_may_part(d), pieces = takes_pieces(plan.lanes);
   if (reads_halves(plan)) {
@@ -166,8 +168,8 @@ void carve_key_buffers(Carver& carver, const fovea_plan& plan, bool few_rows, Ke
 
 // Carves all tiles that the kernel has at once. With a step of 0 each of them is written to tiles[0]: only their bytes
 // matter then.
-void carve(Carver& carver, const fovea_plan& plan, const fovea_plan_kernel& kernel, QueryTile* tiles, uint32_t step,
-           KeyBuffersIf* buffers, RotatedIf* rotated) {
+void carve(Carver& carver, const fovea_attention_plan& plan, const fovea_attention_kernel& kernel, QueryTile* tiles,
+           uint32_t step, KeyBuffersIf* buffers, RotatedIf* rotated) {
   const bool rows_in_lanes = kKernelTraits[kernel.index].lanes_are_rows;
   const bool i8_tile = is_i8(plan.desc) && rows_in_lanes;
   TileShape shape = i8_tile ? i8_tile_shape(plan, kernel) : tile_shape(plan, kernel, rows_in_lanes);
@@ -186,7 +188,7 @@ void carve(Carver& carver, const fovea_plan& plan, const fovea_plan_kernel& kern
 
 }  // namespace
 
-Workspace worker_workspace(const fovea_plan& plan, const Workspace& all, uint32_t worker) {
+Workspace worker_workspace(const fovea_attention_plan& plan, const Workspace& all, uint32_t worker) {
   const uint32_t workers = worker_count(plan.desc);
   const bool parts = has_slow_part(plan, all);
   const size_t fast_skip = parts ? 0 : plan.split_bytes, slow_skip = parts ? plan.split_bytes : 0;
@@ -196,14 +198,14 @@ Workspace worker_workspace(const fovea_plan& plan, const Workspace& all, uint32_
           parts ? static_cast<char*>(all.slow) + slow_skip + worker * slow : nullptr, slow};
 }
 
-void carve_worker(const fovea_plan& plan, const Workspace& workspace, const fovea_plan_kernel& kernel,
+void carve_worker(const fovea_attention_plan& plan, const Workspace& workspace, const fovea_attention_kernel& kernel,
                   WorkerArrays* arrays) {
   Carver carver(workspace);
   carve(carver, plan, kernel, arrays->tiles, 1, &arrays->buffers, &arrays->rotated);
   arrays->carved_for = &kernel;
 }
 
-CheckedSize measure_worker(const fovea_plan& plan, const fovea_plan_kernel& kernel, size_t fast_bytes) {
+CheckedSize measure_worker(const fovea_attention_plan& plan, const fovea_attention_kernel& kernel, size_t fast_bytes) {
   Carver carver({nullptr, fast_bytes, nullptr, 0});
   QueryTile tile;
   KeyBuffersIf buffers;

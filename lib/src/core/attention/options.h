@@ -18,7 +18,7 @@ constexpr bool kHasAdditive = config::kAdditive, kHasAlibi = config::kAlibi, kHa
 constexpr bool kHasDropout = config::kDropout, kHasModifiers = config::kModifiers;
 constexpr bool kHasKeyMass = config::kKeyMass;
 constexpr bool kHasLoaders = config::kLoad, kHasLse = config::kLse, kHasMasks = config::kMask;
-constexpr bool kHasRagged = config::kRagged, kHasRings = config::kRing, kHasRotation = config::kRotation;
+constexpr bool kHasRagged = config::kRagged, kHasRings = config::kRing, kHasHadamard = config::kHadamard;
 constexpr bool kHasScores = config::kScores;
 constexpr bool kHasSinks = config::kSinks, kHasSoftcap = config::kSoftcap, kHasStates = config::kStates;
 constexpr bool kHasStreams = config::kStreams, kHasWindows = config::kWindows;
@@ -26,7 +26,7 @@ constexpr bool kSplitsKeys = config::kKeySplits;
 
 template <class T>
 using IfStates = MemberIf<kHasStates, T>;
-using RotatedIf = MemberIf<kHasRotation, float*>;
+using RotatedIf = MemberIf<kHasHadamard, float*>;
 
 inline bool is_ring(const fovea_attention_desc& d) { return is_ring(d.kv_kind); }
 inline bool is_paged(const fovea_attention_desc& d) { return is_paged(d.kv_kind); }
@@ -39,10 +39,10 @@ inline uint32_t pinned_tokens(const fovea_attention_desc& d) { return kHasRings 
 inline float softcap(const fovea_attention_desc& d) { return config::kSoftcap ? d.softcap : 0.0f; }
 inline bool drops(const fovea_attention_desc& d) { return config::kDropout && d.dropout != 0.0f; }
 inline bool rotates_keys(const fovea_attention_desc& d) {
-  return config::kRotation && (d.rotation & FOVEA_ROTATION_KEYS) != 0;
+  return config::kHadamard && (d.hadamard & FOVEA_HADAMARD_KEYS) != 0;
 }
 inline bool rotates_values(const fovea_attention_desc& d) {
-  return config::kRotation && (d.rotation & FOVEA_ROTATION_VALUES) != 0;
+  return config::kHadamard && (d.hadamard & FOVEA_HADAMARD_VALUES) != 0;
 }
 inline bool is_additive(const fovea_attention_desc& d) { return config::kAdditive && d.score == FOVEA_SCORE_ADDITIVE; }
 
@@ -59,7 +59,7 @@ constexpr bool is_f16(const fovea_attention_desc& d) { return kHasF16Products &&
 inline bool computes_f16(const fovea_attention_desc& d) {
   return kHasF16Products && d.key_dtype == FOVEA_F16 && d.value_dtype == FOVEA_F16 && d.score != FOVEA_SCORE_ADDITIVE;
 }
-constexpr bool reads_halves(const fovea_plan& plan) { return is_f16(plan.desc) && plan.dot != 0; }
+constexpr bool reads_halves(const fovea_attention_plan& plan) { return is_f16(plan.desc) && plan.dot != 0; }
 
 // Whether each row of queries has a scale.
 inline bool needs_q_scales(const fovea_attention_desc& d) {

@@ -30,8 +30,8 @@ fovea_diagonal diagonal_of(const fovea_attention_desc& d) {
 // Whether there are kernels for the products that d wants, if not of f32.
 bool computes(const fovea_attention_desc& d) { return (is_i8(d) && computes_i8(d)) || (is_f16(d) && computes_f16(d)); }
 
-fovea_status check_rotation(const fovea_attention_desc& d) {
-  if (!is_enum(d.rotation, FOVEA_ROTATION_BOTH)) return FOVEA_ERR_ENUM;
+fovea_status check_hadamard(const fovea_attention_desc& d) {
+  if (!is_enum(d.hadamard, FOVEA_HADAMARD_BOTH)) return FOVEA_ERR_ENUM;
   if (rotates_keys(d) && (!is_unscaled(d.q_dtype) || is_additive(d))) return FOVEA_ERR_UNSUPPORTED;
   return rotates_values(d) && d.out_dtype != FOVEA_F32 ? FOVEA_ERR_UNSUPPORTED : FOVEA_OK;
 }
@@ -49,26 +49,26 @@ fovea_status check_source(const fovea_attention_desc& d) {
 
 // Whether the first of max_q_tokens new tokens may need to see a token that the last one replaces.
 bool may_lose_tokens(const fovea_attention_desc& d) {
-  if (!is_ring(d) || d.hide_gone || d.max_kv_tokens <= d.ring_tokens) return false;
+  if (!is_ring(d) || d.allow_evicted || d.max_kv_tokens <= d.ring_tokens) return false;
   const uint64_t room = d.ring_tokens - d.pinned_tokens;
   return d.window_left == 0 || uint64_t(d.window_left) + d.max_q_tokens > room + 1;
 }
 
 fovea_status check_tensors(const fovea_attention_desc& d) {
-  FOVEA_RETURN_IF_ERROR(check_scale_and_zero(d.q_scale, d.q_zero, d.q_dtype));
-  FOVEA_RETURN_IF_ERROR(check_scale_and_zero(d.key_scale, d.key_zero, d.key_dtype));
-  FOVEA_RETURN_IF_ERROR(check_scale_and_zero(d.value_scale, d.value_zero, d.value_dtype));
-  FOVEA_RETURN_IF_ERROR(check_scale_and_zero(d.out_scale, d.out_zero, d.out_dtype));
+  FOVEA_RETURN_IF_ERROR(check_scale_and_zero(d.q_scale, d.q_zero_point, d.q_dtype));
+  FOVEA_RETURN_IF_ERROR(check_scale_and_zero(d.key_scale, d.key_zero_point, d.key_dtype));
+  FOVEA_RETURN_IF_ERROR(check_scale_and_zero(d.value_scale, d.value_zero_point, d.value_dtype));
+  FOVEA_RETURN_IF_ERROR(check_scale_and_zero(d.out_scale, d.out_zero_point, d.out_dtype));
   if (!is_one_of<kTensorFormats>(d.q_dtype) || !is_one_of<kTensorFormats>(d.out_dtype)) return FOVEA_ERR_UNSUPPORTED;
   if (!kHasI8Tensors) return FOVEA_OK;  // then all scales and zero points are 0
   const bool tensors = is_i8(d);
   if (!tensors && (d.q_dtype == FOVEA_I8 || d.out_dtype == FOVEA_I8)) return FOVEA_ERR_UNSUPPORTED;
-  if (!tensors && (d.key_zero != 0 || d.value_zero != 0)) return FOVEA_ERR_UNSUPPORTED;
+  if (!tensors && (d.key_zero_point != 0 || d.value_zero_point != 0)) return FOVEA_ERR_UNSUPPORTED;
   if (d.out_dtype == FOVEA_I8 && d.out_scale == 0.0f) return FOVEA_ERR_NUMBER;
   if (!is_finite((d.scale != 0.0f ? d.scale : 1.0f) * kLog2E * d.q_scale)) return FOVEA_ERR_NUMBER;
-  if (d.q_zero != 0 && d.key_dtype != FOVEA_I8) return FOVEA_ERR_UNSUPPORTED;
-  if (d.key_zero != 0 && d.q_dtype != FOVEA_I8) return FOVEA_ERR_UNSUPPORTED;
-  return d.value_zero != 0 && d.dropout != 0.0f ? FOVEA_ERR_UNSUPPORTED : FOVEA_OK;
+  if (d.q_zero_point != 0 && d.key_dtype != FOVEA_I8) return FOVEA_ERR_UNSUPPORTED;
+  if (d.key_zero_point != 0 && d.q_dtype != FOVEA_I8) return FOVEA_ERR_UNSUPPORTED;
+  return d.value_zero_point != 0 && d.dropout != 0.0f ? FOVEA_ERR_UNSUPPORTED : FOVEA_OK;
 }
 
 fovea_status check_desc(const fovea_attention_desc& d) {
@@ -89,10 +89,10 @@ fovea_status check_desc(const fovea_attention_desc& d) {
   FOVEA_RETURN_IF_ERROR(check_tensors(d));
   if (!is_key_format(d.key_dtype) || !is_key_format(d.value_dtype)) return FOVEA_ERR_UNSUPPORTED;
   if (d.diagonal != FOVEA_DIAGONAL_AS_CAUSAL && d.diagonal != diagonal_of(d)) return FOVEA_ERR_POSITIONS_TWICE;
-  if (kHasRotation) FOVEA_RETURN_IF_ERROR(check_rotation(d));
+  if (kHasHadamard) FOVEA_RETURN_IF_ERROR(check_hadamard(d));
   FOVEA_RETURN_IF_ERROR(check_source(d));
   if (d.max_workers > kMostWorkers || d.key_split_tokens % kKeyTile != 0) return FOVEA_ERR_SIZE;
-  if ((!kHasRotation && d.rotation != FOVEA_ROTATION_NONE) || (d.max_workers > 1 && worker_count(d) == 1) ||
+  if ((!kHasHadamard && d.hadamard != FOVEA_HADAMARD_NONE) || (d.max_workers > 1 && worker_count(d) == 1) ||
       (d.key_split_tokens != 0 && !kSplitsKeys) || (d.key_mass_queries != 0 && (!kHasKeyMass || d.key_split_tokens)) ||
       (d.score == FOVEA_SCORE_ADDITIVE && !is_additive(d)) || (d.dropout != 0.0f && !drops(d)) ||
       d.softcap != softcap(d) || d.window_left != window_left(d) || d.window_right != window_right(d)) {
@@ -118,11 +118,11 @@ CheckedSize measure_splits(const fovea_attention_desc& d) {
 }
 
 // The most rows that the few-rows kernels take.
-uint32_t few_rows_of(const TargetTraits& target, const fovea_plan& plan) {
+uint32_t few_rows_of(const TargetTraits& target, const fovea_attention_plan& plan) {
   return kPlansFewHalves && is_f16(plan.desc) ? kFewHalfRows : target.few_rows();
 }
 
-bool fits(const KernelTraits& kernel, const fovea_plan& plan) {
+bool fits(const KernelTraits& kernel, const fovea_attention_plan& plan) {
   const fovea_attention_desc& d = plan.desc;
   const bool exists = kernel.any_rows || kernel.compute == FOVEA_COMPUTE_F32 ||
                       (kFirstKernel == kFewRowsKernel &&
@@ -165,10 +165,11 @@ fovea_status too_large(const fovea_attention_desc& d, const CheckedSize& bytes) 
 
 // The number of rows that a kernel takes decides bits, so a budget does not change it: it reduces first the number of
 // tiles that share keys, then the rows of a tile.
-fovea_status plan_kernel(const TargetTraits& target, uint32_t index, uint32_t rows, size_t budget, fovea_plan* plan) {
+fovea_status plan_kernel(const TargetTraits& target, uint32_t index, uint32_t rows, size_t budget,
+                         fovea_attention_plan* plan) {
   const KernelTraits& kernel = kKernelTraits[index];
   const uint32_t served = kernel.any_rows || rows < few_rows_of(target, *plan) ? rows : few_rows_of(target, *plan);
-  fovea_plan_kernel& planned = plan->kernels[kernel.any_rows];
+  fovea_attention_kernel& planned = plan->kernels[kernel.any_rows];
   if (planned.most_rows != 0 || !fits(kernel, *plan) || (!kernel.any_rows && served == 0)) return FOVEA_OK;
   planned.index = index;
   planned.most_rows = kernel.any_rows ? UINT32_MAX : served;
@@ -196,12 +197,12 @@ TargetTraits with_halves(const TargetTraits& traits, bool has_halves) {
   return own;
 }
 
-fovea_status plan_for(const fovea_attention_desc& desc, const TargetTraits& traits, fovea_plan* plan) {
+fovea_status plan_for(const fovea_attention_desc& desc, const TargetTraits& traits, fovea_attention_plan* plan) {
   // Most rows of a key head. A call counts rows, and vectors of them, in 32 bits.
   const uint64_t most_rows = uint64_t(desc.q_heads / desc.kv_heads) * desc.max_q_tokens;
   if (most_rows > INT32_MAX) return FOVEA_ERR_SIZE;
   const uint32_t rows = uint32_t(most_rows);
-  fovea_plan made = {};  // desc may be plan->desc
+  fovea_attention_plan made = {};  // desc may be plan->desc
   made.desc = known_part(desc);
   made.desc.target = traits.target;
   made.desc.diagonal = diagonal_of(desc);
@@ -240,7 +241,7 @@ fovea_status check_scale_and_zero(float scale, int32_t zero, fovea_dtype dtype) 
   return zero != 0 && scale == 0.0f ? FOVEA_ERR_UNSUPPORTED : FOVEA_OK;
 }
 
-fovea_status make_plan(const fovea_attention_desc& desc, fovea_plan* plan) {
+fovea_status make_plan(const fovea_attention_desc& desc, fovea_attention_plan* plan) {
   FOVEA_RETURN_IF_ERROR(check_desc(desc));
   const TargetTraits* traits = resolve_target(desc.target, desc.processor_features);
   if (!traits) return FOVEA_ERR_TARGET;
@@ -248,7 +249,7 @@ fovea_status make_plan(const fovea_attention_desc& desc, fovea_plan* plan) {
   return plan_for(desc, with_halves(*traits, has_halves(*traits, desc.processor_features)), plan);
 }
 
-fovea_status make_plan_for(const fovea_attention_desc& desc, fovea_target target, fovea_plan* plan) {
+fovea_status make_plan_for(const fovea_attention_desc& desc, fovea_target target, fovea_attention_plan* plan) {
   FOVEA_RETURN_IF_ERROR(check_struct(desc));
   fovea_attention_desc any_target = known_part(desc);
   any_target.target = FOVEA_TARGET_BEST;
@@ -277,13 +278,13 @@ fovea_status make_plan_for(const fovea_attention_desc& desc, fovea_target target
   return FOVEA_OK;
 }
 
-size_t slow_workspace_bytes(const fovea_plan& plan, size_t workspace_bytes) {
+size_t slow_workspace_bytes(const fovea_attention_plan& plan, size_t workspace_bytes) {
   if (workspace_bytes >= plan.workspace_bytes) return 0;
   if (!kMayHaveSlowPart) return SIZE_MAX;
   const uint32_t workers = worker_count(plan.desc);
   const size_t share = worker_share(workspace_bytes, workers);
   size_t most = 0;
-  for (const fovea_plan_kernel& kernel : plan.kernels) {
+  for (const fovea_attention_kernel& kernel : plan.kernels) {
     if (kernel.most_rows == 0) continue;
     const size_t bytes = measure_worker(plan, kernel, share).value;
     if (bytes > most) most = bytes;
@@ -291,27 +292,27 @@ size_t slow_workspace_bytes(const fovea_plan& plan, size_t workspace_bytes) {
   return plan.split_bytes + most * workers;
 }
 
-bool is_plan(const fovea_plan& plan) { return plan.magic == kPlanMagic; }
+bool is_plan(const fovea_attention_plan& plan) { return plan.magic == kPlanMagic; }
 
 }  // namespace fovea
 
-extern "C" fovea_status fovea_plan_init(fovea_plan* plan, const fovea_attention_desc* desc) {
+extern "C" fovea_status fovea_attention_plan_init(fovea_attention_plan* plan, const fovea_attention_desc* desc) {
   if (!plan || !desc) return FOVEA_ERR_NULL;
   return fovea::make_plan(*desc, plan);
 }
 
-extern "C" size_t fovea_workspace_bytes(const fovea_plan* plan) {
+extern "C" size_t fovea_attention_workspace_bytes(const fovea_attention_plan* plan) {
   return plan && fovea::is_plan(*plan) ? plan->workspace_bytes : 0;
 }
 
-extern "C" size_t fovea_slow_workspace_bytes(const fovea_plan* plan, size_t workspace_bytes) {
+extern "C" size_t fovea_attention_slow_workspace_bytes(const fovea_attention_plan* plan, size_t workspace_bytes) {
   return plan && fovea::is_plan(*plan) ? fovea::slow_workspace_bytes(*plan, workspace_bytes) : 0;
 }
 
-extern "C" size_t fovea_workspace_bytes_for(const fovea_attention_desc* desc, fovea_target target) {
+extern "C" size_t fovea_attention_workspace_bytes_for(const fovea_attention_desc* desc, fovea_target target) {
   if (!desc) return 0;
   return fovea::largest_for(target, [=](fovea_target one) {
-    fovea_plan plan;
+    fovea_attention_plan plan;
     return fovea::make_plan_for(*desc, one, &plan) == FOVEA_OK ? plan.workspace_bytes : 0;
   });
 }

@@ -128,8 +128,8 @@ fovea_status check_mask(const fovea_mask& m, uint32_t kv_tokens) {
   if (none == (m.data != nullptr) || (none && (m.kv_tokens || m.broadcast_keys))) return FOVEA_ERR_MASK;
   if (m.head_factors && !adds) return FOVEA_ERR_MASK;
   if (kHasBlockMaps && m.at_end && (none || m.kv_tokens == 0)) return FOVEA_ERR_MASK;
-  if (kHasBlockMaps && m.at_end && m.kv_tokens > kv_tokens) return FOVEA_ERR_MASK;  // FOVEA_MASK_COVERS_NONE, too
-  return m.kv_tokens > kv_tokens && m.kv_tokens != FOVEA_MASK_COVERS_NONE ? FOVEA_ERR_MASK : FOVEA_OK;
+  if (kHasBlockMaps && m.at_end && m.kv_tokens > kv_tokens) return FOVEA_ERR_MASK;  // FOVEA_MASK_NO_KEYS, too
+  return m.kv_tokens > kv_tokens && m.kv_tokens != FOVEA_MASK_NO_KEYS ? FOVEA_ERR_MASK : FOVEA_OK;
 }
 
 // Whether the arguments have scales that the description does not allow.
@@ -193,12 +193,12 @@ fovea_status check_attention_options(const AttentionCall& call) {
   if (call.block_map() && call.stream() && call.stream()->first_key % kKeyTile != 0) return FOVEA_ERR_UNSUPPORTED;
   if (is_additive(d) && !a.score_vector) return FOVEA_ERR_NULL;
   if (!is_additive(d) && a.score_vector) return FOVEA_ERR_UNSUPPORTED;
-  if (positions_named && a.positions) return FOVEA_ERR_POSITIONS_TWICE;
-  if (positions_needed && !a.positions && a.batch > 0) return FOVEA_ERR_POSITIONS_MISSING;
+  if (positions_named && a.first_positions) return FOVEA_ERR_POSITIONS_TWICE;
+  if (positions_needed && !a.first_positions && a.batch > 0) return FOVEA_ERR_POSITIONS_MISSING;
   return FOVEA_OK;
 }
 
-fovea_status check_workspace(const fovea_plan& plan, const Workspace& workspace) {
+fovea_status check_workspace(const fovea_attention_plan& plan, const Workspace& workspace) {
   if (!kMayHaveSlowPart && (workspace.slow || workspace.slow_bytes)) return FOVEA_ERR_UNSUPPORTED;
   if (!workspace.fast || (!workspace.slow && workspace.slow_bytes)) return FOVEA_ERR_NULL;
   if (!is_aligned(workspace.fast, FOVEA_WORKSPACE_ALIGNMENT)) return FOVEA_ERR_ALIGNMENT;
@@ -214,7 +214,7 @@ fovea_status check_ring(const AttentionCall& call, uint32_t entry) {
   const uint32_t first = ring_first(call, entry), length = call.key_count(entry);
   if (length <= d.pinned_tokens) return FOVEA_OK;
   if (first > length || length - first > d.ring_tokens - d.pinned_tokens) return FOVEA_ERR_LENGTH;
-  return !d.hide_gone && sees_gone_token(call, entry) ? FOVEA_ERR_RING : FOVEA_OK;
+  return !d.allow_evicted && sees_gone_token(call, entry) ? FOVEA_ERR_RING : FOVEA_OK;
 }
 
 fovea_status check_pages(const fovea_attention_desc& d, const fovea_kv_source& kv, uint32_t entry, uint32_t length) {
@@ -286,8 +286,8 @@ fovea_status check_attention(const AttentionCall& call) {
 
 }  // namespace fovea
 
-extern "C" fovea_status fovea_attention(const fovea_plan* plan, const fovea_attention_args* args, void* workspace,
-                                        size_t workspace_bytes) {
+extern "C" fovea_status fovea_attention(const fovea_attention_plan* plan, const fovea_attention_args* args,
+                                        void* workspace, size_t workspace_bytes) {
   if (!plan || !args) return FOVEA_ERR_NULL;
   const fovea::Workspace parts = {workspace, workspace_bytes, args->slow_workspace, args->slow_workspace_bytes};
   const fovea::AttentionCall call(*plan, *args, parts, nullptr);

@@ -2,7 +2,7 @@
 #include "ground/base/arithmetic.h"
 #include "core/cache/call.h"
 
-#include "core/rotate/call.h"
+#include "core/hadamard/call.h"
 #include "ground/base/key_places.h"
 #include "ground/formats/kernels.h"
 #include "ground/targets/registry.h"
@@ -68,10 +68,10 @@ void subtract(const float* vector, size_t dim, float* rows, uint32_t count) {
 
 // Rotates adjacent rows.
 void rotate_in_place(const fovea_kv_cache& c, fovea_target target, size_t dim, float* rows, size_t count) {
-  RotateRow row = rotation_of(dim, rotate_block(dim), c.rotation_seed, false);
+  HadamardRow row = hadamard_of(dim, hadamard_block(dim), c.hadamard_seed, false);
   for (; count > 0; --count, rows += dim) {
     row.x = row.y = rows;
-    rotate_kernels(target).rotate(row);
+    hadamard_kernels(target).rotate(row);
   }
 }
 

@@ -11,7 +11,7 @@ namespace fovea {
 
 // Whether keys, or values, are rotated.
 inline bool rotates(const fovea_kv_cache& c, bool keys) {
-  return config::kRotation && (c.rotation & (keys ? FOVEA_ROTATION_KEYS : FOVEA_ROTATION_VALUES)) != 0;
+  return config::kHadamard && (c.hadamard & (keys ? FOVEA_HADAMARD_KEYS : FOVEA_HADAMARD_VALUES)) != 0;
 }
 
 // The new tokens of an entry of a call: where they are in the arrays, how many there are, and how many are appended.

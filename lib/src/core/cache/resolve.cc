@@ -26,13 +26,13 @@ fovea_status check_cache_shape(const fovea_kv_cache& c) {
   if (uint32_t(c.kind) > FOVEA_KV_LOAD || !is_dtype(c.key_dtype) || !is_dtype(c.value_dtype)) {
     return FOVEA_ERR_ENUM;
   }
-  if (config::kRotation && uint32_t(c.rotation) > FOVEA_ROTATION_BOTH) return FOVEA_ERR_ENUM;
+  if (config::kHadamard && uint32_t(c.hadamard) > FOVEA_HADAMARD_BOTH) return FOVEA_ERR_ENUM;
   if (c.kv_heads == 0 || c.head_dim == 0 || c.value_dim == 0) return FOVEA_ERR_DIM;
   const bool ring = is_ring(c.kind), paged = is_paged(c.kind);
   if (c.kind != FOVEA_KV_STRIDED && !ring && !paged) return FOVEA_ERR_UNSUPPORTED;
   if (!is_key_format(c.key_dtype) || !is_key_format(c.value_dtype)) return FOVEA_ERR_UNSUPPORTED;
   if (c.max_tokens > kMostTokens || (ring && c.pinned_tokens >= c.max_tokens)) return FOVEA_ERR_SIZE;
-  if ((!config::kRotation || c.values_in_keys) && c.rotation != FOVEA_ROTATION_NONE) return FOVEA_ERR_UNSUPPORTED;
+  if ((!config::kHadamard || c.values_in_keys) && c.hadamard != FOVEA_HADAMARD_NONE) return FOVEA_ERR_UNSUPPORTED;
   if (c.values_in_keys && c.key_center) return FOVEA_ERR_UNSUPPORTED;
   if (c.values_in_keys && (c.value_dtype != c.key_dtype || c.value_dim > c.head_dim)) return FOVEA_ERR_SIZE;
   return paged == (c.page_tokens != 0) && (paged || c.pages == 0) ? FOVEA_OK : FOVEA_ERR_SIZE;
@@ -89,9 +89,9 @@ fovea_rope_args turning_args(const fovea_kv_cache& c, const fovea_kv_append_args
   rope.heads = c.kv_heads;
   rope.tokens = 1;
   rope.dim = c.head_dim - first_turned(c);
-  rope.out = {keys, 0, ptrdiff_t(c.head_dim), ptrdiff_t(c.head_dim)};
-  rope.in = {keys, 0, rope.out.head_stride, rope.out.token_stride};
-  rope.positions = rope.token_positions = nullptr;
+  rope.y = {keys, 0, ptrdiff_t(c.head_dim), ptrdiff_t(c.head_dim)};
+  rope.x = {keys, 0, rope.y.head_stride, rope.y.token_stride};
+  rope.first_positions = rope.position_ids = nullptr;
   return rope;
 }
 
@@ -244,8 +244,8 @@ fovea_status check_copy(const fovea_kv_cache& to, uint32_t to_entry, const fovea
   const bool alike = to.key_dtype == from.key_dtype && to.value_dtype == from.value_dtype &&
                      to.kv_heads == from.kv_heads && to.head_dim == from.head_dim && to.value_dim == from.value_dim &&
                      !to.values_in_keys == !from.values_in_keys && to.key_center == from.key_center &&
-                     to.rotation == from.rotation &&
-                     (to.rotation == FOVEA_ROTATION_NONE || to.rotation_seed == from.rotation_seed);
+                     to.hadamard == from.hadamard &&
+                     (to.hadamard == FOVEA_HADAMARD_NONE || to.hadamard_seed == from.hadamard_seed);
   if (!alike || (rings && !same_places(to, from))) return FOVEA_ERR_SIZE;
   FOVEA_RETURN_IF_ERROR(check_truncate(from, from_entry, tokens));
   FOVEA_RETURN_IF_ERROR(check_room(from, from_entry, 0, tokens));
@@ -358,8 +358,8 @@ extern "C" fovea_status fovea_kv_describe(const fovea_kv_cache* cache, fovea_att
   desc->max_kv_tokens = ring ? fovea::kMostTokens : cache->max_tokens;
   desc->key_dtype = cache->key_dtype;
   desc->value_dtype = cache->value_dtype;
-  desc->rotation = cache->rotation;
-  desc->rotation_seed = cache->rotation_seed;
+  desc->hadamard = cache->hadamard;
+  desc->hadamard_seed = cache->hadamard_seed;
   desc->kv_kind = cache->kind;
   desc->ring_tokens = ring ? cache->max_tokens : 0;
   desc->pinned_tokens = cache->pinned_tokens;

@@ -33,8 +33,8 @@ void copy_rest(const RopeRows& rows, size_t rotary_dim, size_t dim) {
 }  // namespace
 
 bool rope_position(const RopeCall& c, uint32_t entry, uint32_t token, int64_t* position) {
-  if (c.token_positions) {
-    *position = c.token_positions[ptrdiff_t(entry) * c.token_positions_stride + ptrdiff_t(token)];
+  if (c.position_ids) {
+    *position = c.position_ids[ptrdiff_t(entry) * c.position_ids_stride + ptrdiff_t(token)];
   } else if (__builtin_add_overflow(c.positions ? c.positions[entry] : 0, int64_t(token), position)) {
     return false;
   }

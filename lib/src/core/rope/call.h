@@ -21,9 +21,9 @@ struct RopeCall {
   const float *cos, *sin;
   ptrdiff_t table_stride;
   // A token's position is position_offset + positions[entry] + its number in the entry, or position_offset +
-  // token_positions[entry][token]. positions may be null, too.
-  const int64_t *positions, *token_positions;
-  ptrdiff_t token_positions_stride;
+  // position_ids[entry][token]. positions may be null, too.
+  const int64_t *positions, *position_ids;
+  ptrdiff_t position_ids_stride;
   int64_t position_offset;
 };
 

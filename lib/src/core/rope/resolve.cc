@@ -19,7 +19,7 @@ fovea_status check_choices(const fovea_rope_args& a, RopeCall* call) {
   call->interleaved = a.layout == FOVEA_ROPE_INTERLEAVED;
   call->rotary_dim = a.rotary_dim ? a.rotary_dim : a.dim;
   if (call->rotary_dim == 0 || call->rotary_dim % 2 != 0 || call->rotary_dim > a.dim) return FOVEA_ERR_DIM;
-  if (a.positions && a.token_positions) return FOVEA_ERR_POSITIONS_TWICE;
+  if (a.first_positions && a.position_ids) return FOVEA_ERR_POSITIONS_TWICE;
   if (a.turns && (a.cos || a.sin)) return FOVEA_ERR_UNSUPPORTED;
   const bool served = call->interleaved ? config::kRopeInterleaved : config::kRopeHalfSplit;
   return served && (config::kRopeTurns || !a.turns) ? FOVEA_OK : FOVEA_ERR_UNSUPPORTED;
@@ -27,13 +27,13 @@ fovea_status check_choices(const fovea_rope_args& a, RopeCall* call) {
 
 fovea_status check_rope_buffers(const fovea_rope_args& a) {
   Buffers buffers;
-  buffers.add_output(a.out, sizeof(float), counts_of(a), a.dim);
-  FOVEA_RETURN_IF_ERROR(buffers.add_in_place(a.out, sizeof(float), a.in, sizeof(float), counts_of(a), a.dim));
+  buffers.add_output(a.y, sizeof(float), counts_of(a), a.dim);
+  FOVEA_RETURN_IF_ERROR(buffers.add_in_place(a.y, sizeof(float), a.x, sizeof(float), counts_of(a), a.dim));
   if (!a.turns && (!a.cos || !a.sin)) return FOVEA_ERR_NULL;
   add_rope_tables(buffers, a, a.dim);
-  buffers.add_list(a.positions, sizeof(int64_t), a.batch);
-  if (a.token_positions) {
-    const fovea_in rows = {a.token_positions, 0, 0, a.token_positions_stride};
+  buffers.add_list(a.first_positions, sizeof(int64_t), a.batch);
+  if (a.position_ids) {
+    const fovea_in rows = {a.position_ids, 0, 0, a.position_ids_stride};
     buffers.add_input(rows, sizeof(int64_t), {1, 1, a.batch}, a.tokens);
   }
   return buffers.status();
@@ -42,7 +42,7 @@ fovea_status check_rope_buffers(const fovea_rope_args& a) {
 // Checks the positions themselves. Their arrays have been checked.
 fovea_status check_positions(const RopeCall& c, size_t table_positions) {
   // Positions that follow one another are valid if the first and the last one are.
-  const uint32_t step = c.token_positions || c.tokens == 1 ? 1 : c.tokens - 1;
+  const uint32_t step = c.position_ids || c.tokens == 1 ? 1 : c.tokens - 1;
   for (uint32_t entry = 0; entry < c.batch; ++entry) {
     for (size_t token = 0; token < c.tokens; token += step) {
       int64_t position;
@@ -64,10 +64,10 @@ fovea_status resolve_rope(const fovea_rope_args& a, RopeCall* call) {
   FOVEA_RETURN_IF_ERROR(check_rope_buffers(a));
   call->dim = a.dim;
   call->inverse = a.inverse;
-  call->out = a.out, call->in = a.in;
+  call->out = a.y, call->in = a.x;
   call->turns = a.turns, call->cos = a.cos, call->sin = a.sin, call->table_stride = a.table_stride;
-  call->positions = a.positions, call->token_positions = a.token_positions;
-  call->token_positions_stride = a.token_positions_stride;
+  call->positions = a.first_positions, call->position_ids = a.position_ids;
+  call->position_ids_stride = a.position_ids_stride;
   call->position_offset = a.position_offset;
   return check_positions(*call, a.table_positions);
 }
@@ -85,6 +85,6 @@ fovea_status add_rope_tables(Buffers& buffers, const fovea_rope_args& a, size_t 
 
 }  // namespace fovea
 
-extern "C" fovea_status fovea_rope_f32(const fovea_rope_args* args) {
+extern "C" fovea_status fovea_rope(const fovea_rope_args* args) {
   return fovea::resolve_and_run(args, fovea::resolve_rope, fovea::run_rope);
 }

@@ -51,10 +51,10 @@ fovea_status resolve_softmax(const fovea_softmax_args& a, bool logarithm, Softma
   s = {a.outer,
        a.axis,
        a.inner,
-       a.out,
-       {a.out_outer_stride, a.out_axis_stride, 1},
-       a.in,
-       {a.in_outer_stride, a.in_axis_stride, 1},
+       a.y,
+       {a.y_outer_stride, a.y_axis_stride, 1},
+       a.x,
+       {a.x_outer_stride, a.x_axis_stride, 1},
        a.mask,
        {a.mask_outer_stride, a.mask_axis_stride, a.mask_inner_stride},
        a.scale == 0.0f ? 1.0f : a.scale,
@@ -80,6 +80,6 @@ fovea_status softmax(const fovea_softmax_args* args, bool logarithm) {
 
 }  // namespace
 
-extern "C" fovea_status fovea_softmax_f32(const fovea_softmax_args* args) { return softmax(args, false); }
+extern "C" fovea_status fovea_softmax(const fovea_softmax_args* args) { return softmax(args, false); }
 
-extern "C" fovea_status fovea_log_softmax_f32(const fovea_softmax_args* args) { return softmax(args, true); }
+extern "C" fovea_status fovea_log_softmax(const fovea_softmax_args* args) { return softmax(args, true); }

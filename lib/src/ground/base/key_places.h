@@ -16,7 +16,7 @@ constexpr int64_t kMostPosition = int64_t(1) << 62;
 
 // The number of keys that a row of the mask covers.
 inline uint32_t mask_columns(const fovea_mask& mask, uint32_t keys) {
-  return mask.kv_tokens == FOVEA_MASK_COVERS_NONE ? 0 : mask.kv_tokens ? mask.kv_tokens : keys;
+  return mask.kv_tokens == FOVEA_MASK_NO_KEYS ? 0 : mask.kv_tokens ? mask.kv_tokens : keys;
 }
 
 // Whether a source is of this kind. Always false in builds that leave the kind out.

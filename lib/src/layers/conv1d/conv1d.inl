@@ -8,7 +8,7 @@
 #include "ground/math/math.inl"
 
 // Most inputs that an output needs in addition to its own.
-constexpr size_t kMostPast = FOVEA_CONV1D_MOST_WIDTH - 1;
+constexpr size_t kMostPast = FOVEA_CONV1D_MAX_KERNEL_SIZE - 1;
 
 FOVEA_INLINE void StoreActivated(const Convolution& c, VF sum, float* p, size_t n) {
   if (c.silu) {
@@ -23,7 +23,7 @@ FOVEA_INLINE void StoreActivated(const Convolution& c, VF sum, float* p, size_t 
 FOVEA_INLINE void ConvolveChannels(const Convolution& c, size_t channel, size_t live) {
   const size_t past = c.width - 1;
   const float* const x = c.x + channel;
-  VF weight[FOVEA_CONV1D_MOST_WIDTH], earlier[kMostPast], kept[kMostPast];
+  VF weight[FOVEA_CONV1D_MAX_KERNEL_SIZE], earlier[kMostPast], kept[kMostPast];
   const float* weights[kLanes];
   for (size_t i = 0; i < kLanes; ++i) {
     weights[i] = c.weight + ptrdiff_t(channel + (i < live ? i : 0)) * c.weight_stride;

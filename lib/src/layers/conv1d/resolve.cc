@@ -23,11 +23,11 @@ fovea_status check_args(const fovea_conv1d_args& a, const Conv1dKernels** kernel
   const TargetTraits* traits;
   FOVEA_RETURN_IF_ERROR(find_target(a.target, &traits));
   *kernels = &conv1d_kernels(traits->target);
-  if (a.channels == 0 || a.width == 0 || a.width > FOVEA_CONV1D_MOST_WIDTH) return FOVEA_ERR_DIM;
+  if (a.channels == 0 || a.kernel_size == 0 || a.kernel_size > FOVEA_CONV1D_MAX_KERNEL_SIZE) return FOVEA_ERR_DIM;
   if (a.batch == 0 || a.tokens == 0) return FOVEA_OK;
   if (!channels_last(a) && !channels_first(a)) return FOVEA_ERR_STRIDE;
 
-  const size_t past = a.width - 1;
+  const size_t past = a.kernel_size - 1;
   size_t entry;
   if (__builtin_mul_overflow(past, size_t(a.channels), &entry) || entry > size_t(PTRDIFF_MAX)) return FOVEA_ERR_SIZE;
   const fovea_out y = {a.y, a.y_batch_stride, a.y_token_stride, a.y_channel_stride};
@@ -38,7 +38,7 @@ fovea_status check_args(const fovea_conv1d_args& a, const Conv1dKernels** kernel
   if (a.state) buffers.add_output(state, sizeof(float), {a.batch, past, 1}, a.channels);
   buffers.add_in_place(y, sizeof(float), x, sizeof(float), {a.batch, a.tokens, a.channels}, 1);
   const fovea_in weight = {a.weight, 0, 0, a.weight_stride};
-  buffers.add_input(weight, sizeof(float), {1, 1, a.channels}, a.width);
+  buffers.add_input(weight, sizeof(float), {1, 1, a.channels}, a.kernel_size);
   return buffers.add_list(a.bias, sizeof(float), a.channels);
 }
 
@@ -56,13 +56,13 @@ fovea_status resolve_conv1d(const fovea_conv1d_args& a, Conv1dCall* call) {
   c.y = a.y, c.y_stride = last ? a.y_token_stride : a.y_channel_stride;
   c.weight = a.weight, c.weight_stride = a.weight_stride;
   c.bias = a.bias, c.state = a.state;
-  c.tokens = a.tokens, c.channels = a.channels, c.width = a.width;
+  c.tokens = a.tokens, c.channels = a.channels, c.width = a.kernel_size;
   c.silu = a.silu != 0;
   return FOVEA_OK;
 }
 
 }  // namespace fovea
 
-extern "C" fovea_status fovea_conv1d_f32(const fovea_conv1d_args* args) {
+extern "C" fovea_status fovea_conv1d(const fovea_conv1d_args* args) {
   return fovea::resolve_and_run(args, fovea::resolve_conv1d, fovea::run_conv1d);
 }

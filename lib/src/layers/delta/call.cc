@@ -42,12 +42,12 @@ const float* decay_of(const DeltaCall& c, const DeltaEntry& of, uint32_t head, u
 class HeadRun {
  public:
   HeadRun(const DeltaCall& call, uint32_t entry, uint32_t head, char* workspace)
-      : c_(call), s_(*call.state), of_(tokens_of(call, entry)), head_(head), row_(whole_columns(s_.key_dim)) {
+      : c_(call), s_(*call.state), of_(tokens_of(call, entry)), head_(head), row_(whole_columns(s_.head_dim)) {
     Carver carver(workspace);
-    factors_ = delta_factor_count(c_.plan.lanes, s_.key_dim).value;
+    factors_ = delta_factor_count(c_.plan.lanes, s_.head_dim).value;
     scratch_.place(carver, row_, size_t(c_.plan.groups) * c_.plan.readers, factors_);
     if (c_.general()) {
-      given_count_ = delta_given_count(c_.plan.lanes, s_.key_dim).value;
+      given_count_ = delta_given_count(c_.plan.lanes, s_.head_dim).value;
       given_->place(carver, row_, size_t(c_.plan.groups) * c_.plan.readers, *given_count_);
     }
     memory_ = delta_head(s_, c_.entry + entry, head);
@@ -82,7 +82,7 @@ class HeadRun {
   void widen(const fovea_in& array, uint32_t head, uint32_t token, float* out) const {
     const size_t unit = unit_bytes(c_.dtype);
     const uint32_t ahead = of_.tokens - token > kTokensAhead ? token + kTokensAhead : token;
-    c_.kernels->widen(c_.dtype, token_row(array, unit, of_, head, token), s_.key_dim, out,
+    c_.kernels->widen(c_.dtype, token_row(array, unit, of_, head, token), s_.head_dim, out,
                       token_row(array, unit, of_, head, ahead));
   }
 
@@ -135,8 +135,8 @@ class HeadRun {
       for (uint32_t n = 0; n < kDeltaTokens; ++n) group.beta[n] = beta[n];
       group.factors = scratch_.factors + (size_t(index) * c_.plan.readers + reader) * factors_;
       DeltaPrepare p = {
-          &group,           s_.key_dim, c_.scale, c_.beta != nullptr, c_.decay != nullptr, s_.decay_dim > 1,
-          reader != 0,      {},         {},       sets_[1 - set_],    sets_[set_],         {},
+          &group,           s_.head_dim, c_.scale, c_.beta != nullptr, c_.decay != nullptr, s_.decay_dim > 1,
+          reader != 0,      {},          {},       sets_[1 - set_],    sets_[set_],         {},
           scratch_.strands, {}};
       if (kTellsNextGroup) tell_next(index, left - count, p);
       for (uint32_t n = 0; n < count; ++n) {
@@ -156,7 +156,7 @@ class HeadRun {
     const size_t unit = unit_bytes(c_.dtype), out_unit = unit_bytes(c_.out_dtype);
     DeltaColumns columns = {};
     columns.groups = scratch_.groups, columns.count = count, columns.readers = c_.plan.readers;
-    columns.key_dim = s_.key_dim, columns.value_dim = s_.value_dim;
+    columns.head_dim = s_.head_dim, columns.value_dim = s_.value_dim;
     columns.begin = begin, columns.end = end;
     columns.delta = c_.beta != nullptr;
     columns.s = memory_.s, columns.u = memory_.u, columns.u_stride = whole_columns(s_.value_dim);
@@ -203,13 +203,13 @@ void keep_pending(const DeltaCall& c, uint32_t entry) {
       const uint32_t token = of.tokens - count + n, place = last - count + n;
       const auto keep = [&](const fovea_in& keys, float* to) {
         const char* const k = token_row(keys, unit_bytes(c.dtype), of, head / c.key_share, token);
-        c.kernels->widen(c.dtype, k, s.key_dim, to + place * size_t(whole_columns(s.key_dim)), k);
+        c.kernels->widen(c.dtype, k, s.head_dim, to + place * size_t(whole_columns(s.head_dim)), k);
       };
       keep(c.added_keys(), memory.k);
       if (c.general()) keep(*c.k, *memory.given_k);
       float* const decay = memory.decay + place * size_t(decay_stride(s));
       const float* const given = decay_of(c, of, head, token);
-      const uint32_t dim = s.decay_dim > 1 ? s.key_dim : 1;
+      const uint32_t dim = s.decay_dim > 1 ? s.head_dim : 1;
       for (uint32_t i = 0; i < dim; ++i) decay[i] = given ? given[i] : 0.0f;
     }
   }

@@ -31,13 +31,13 @@ struct DeltaPlan {
 // The workspace of a worker.
 template <class Group>
 struct DeltaScratchOf {
-  float* k;  // [2][kDeltaTokens][whole_columns(key_dim)]: of a group and of the one before
-  float* q;  // [kDeltaTokens][whole_columns(key_dim)]
+  float* k;  // [2][kDeltaTokens][whole_columns(head_dim)]: of a group and of the one before
+  float* q;  // [kDeltaTokens][whole_columns(head_dim)]
   float* strands;
   Group* groups;   // [groups][readers]
   float* factors;  // [groups][readers][factors of a group]
 
-  // Places these arrays with a Carver, or counts their bytes. row: whole_columns(key_dim).
+  // Places these arrays with a Carver, or counts their bytes. row: whole_columns(head_dim).
   template <class Carves>
   constexpr void place(Carves& carver, size_t row, size_t group_count, size_t group_factors) {
     carver.take(&k, row, 2 * kDeltaTokens);

@@ -125,14 +125,14 @@ template <bool kGeneral, int kVectors, bool kLone = false>
 FOVEA_CALLED_TEMPLATE void RunColumns(const DeltaColumns& c, uint32_t column) {
   float sums[2 * kDeltaTokens * kVectors * kLanes];
   const size_t block = column / kDeltaColumns, within = column % kDeltaColumns;
-  float* const s = kGeneral ? c.s + column / kDeltaColumns * kDeltaColumns * c.key_dim + column % kDeltaColumns
-                            : c.s + block * BlockStep(c, c.key_dim) + within;
+  float* const s = kGeneral ? c.s + column / kDeltaColumns * kDeltaColumns * c.head_dim + column % kDeltaColumns
+                            : c.s + block * BlockStep(c, c.head_dim) + within;
   for (uint32_t group = 0; group < c.count; ++group) {
     PrefetchTokens<kVectors>(c, group + 1, column);
     for (uint32_t reader = 0; reader < c.readers; ++reader) {
       const uint32_t at = group * c.readers + reader;
       const DeltaGroup& g = c.groups[at];
-      PassOf pass = {g.factors, c.key_dim, s, c.u + column, c.u_stride, sums, {}, {}, {}};
+      PassOf pass = {g.factors, c.head_dim, s, c.u + column, c.u_stride, sums, {}, {}, {}};
       const float* of_queries;
       if constexpr (kGeneral) {
         pass.given_factors = (*c.given)[at].factors, pass.given_v = *c.given_v + column;
@@ -182,7 +182,7 @@ constexpr size_t kRowWriters = 4;
 FOVEA_INLINE size_t WriteColumns(const DeltaMatrix& m, const float* row, float* out,
                                  const float (&factor)[kDeltaTokens + 1][kLanes], size_t at) {
   constexpr size_t kStep = kRowWriters * kLanes;
-  const size_t block = BlockStep(m, m.key_dim), dim = m.value_dim, u_stride = m.u_stride;
+  const size_t block = BlockStep(m, m.head_dim), dim = m.value_dim, u_stride = m.u_stride;
   const uint32_t pending = m.pending;
   const float* const values = m.u;
   size_t d = 0;
@@ -206,7 +206,7 @@ FOVEA_INLINE size_t WriteColumns(const DeltaMatrix& m, const float* row, float* 
 // Writes S with the pending tokens added, in the way in which the next pass would add them.
 FOVEA_KERNEL void WriteMatrix(const DeltaMatrix& m) {
   const bool general = kHasGeneralDelta && m.given_v;
-  for (size_t first = 0; first < m.key_dim; first += kLanes) {
+  for (size_t first = 0; first < m.head_dim; first += kLanes) {
     float factor[kDeltaTokens + 1][kLanes], of_given[kDeltaTokens][kLanes];
     VF sum = hn::Zero(kF);
     for (uint32_t j = m.pending; j-- > 0;) {
@@ -217,7 +217,7 @@ FOVEA_KERNEL void WriteMatrix(const DeltaMatrix& m) {
       sum = hn::Add(sum, m.decay_per_key ? hn::LoadU(kF, decay + first) : hn::Set(kF, *decay));
     }
     hn::StoreU(DecayOf(sum), kF, factor[kDeltaTokens]);
-    for (size_t key = first; key < m.key_dim && key < first + kLanes; ++key) {
+    for (size_t key = first; key < m.head_dim && key < first + kLanes; ++key) {
       const float* row = m.s + ptrdiff_t(key) * RowStep(m);
       float* const out = m.out + ptrdiff_t(key) * m.out_stride;
       size_t d = 0;
@@ -225,7 +225,7 @@ FOVEA_KERNEL void WriteMatrix(const DeltaMatrix& m) {
         if (!general) d = WriteColumns(m, row, out, factor, key - first);
       }
       for (; d < m.value_dim; d += kLanes) {
-        VF x = hn::LoadU(kF, row + d / kDeltaColumns * BlockStep(m, m.key_dim) + d % kDeltaColumns);
+        VF x = hn::LoadU(kF, row + d / kDeltaColumns * BlockStep(m, m.head_dim) + d % kDeltaColumns);
         if (m.pending > 0) x = hn::Mul(x, hn::Set(kF, factor[kDeltaTokens][key - first]));
         for (uint32_t j = 0; j < m.pending; ++j) {
           x = hn::MulAdd(hn::LoadU(kF, m.u + j * m.u_stride + d), hn::Set(kF, factor[j][key - first]), x);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The interface of the kernels of linear attention. Tokens are taken in groups of four, and one pass over a state
-// matrix S [key_dim][value_dim] does two things: it adds to S what the group before leaves there, and it reads S for
+// matrix S [head_dim][value_dim] does two things: it adds to S what the group before leaves there, and it reads S for
 // the keys and queries of this group. With g_t the decay of token t, and D(a, b) = g_a ... g_b, which is 1 for a > b, a
 // group that begins with token 0 has
 //     S'   = D(0, 3) S + sum_m (D(m + 1, 3) k_m) u_m^T                         adds up a whole group
@@ -32,7 +32,7 @@ constexpr bool kHasGeneralDelta = config::kGeneralDelta;
 template <class T>
 using IfGeneral = MemberIf<kHasGeneralDelta, T>;  // a member that only the general rule has
 
-// Whether kernels of wide vectors read S in an array of the caller, [key_dim][value_dim], where it is.
+// Whether kernels of wide vectors read S in an array of the caller, [head_dim][value_dim], where it is.
 constexpr bool kReadsMatrices =
     (FOVEA_WITH_HIGHWAY || FOVEA_WITH_NEON || FOVEA_WITH_RVV || FOVEA_WITH_XSIMD) && !config::kPreferSize;
 
@@ -52,21 +52,21 @@ constexpr uint32_t kDeltaRowKeys = 128;    // elements of a row of factors: long
 constexpr uint32_t kDeltaRowStride = 144;  // not a power of two, which would conflict in caches
 constexpr uint32_t kDeltaElementStride = 16;
 constexpr bool delta_factors_in_rows(uint32_t lanes) { return lanes > 4; }
-inline CheckedSize delta_factor_count(uint32_t lanes, uint32_t key_dim) {
-  CheckedSize count{delta_factors_in_rows(lanes) ? divide_up(key_dim, kDeltaRowKeys) : whole_columns(key_dim)};
+inline CheckedSize delta_factor_count(uint32_t lanes, uint32_t head_dim) {
+  CheckedSize count{delta_factors_in_rows(lanes) ? divide_up(head_dim, kDeltaRowKeys) : whole_columns(head_dim)};
   return count.times(delta_factors_in_rows(lanes) ? kDeltaFactors * kDeltaRowStride : kDeltaElementStride);
 }
 
 // Of the general rule: the factors of four more keys that are added, alike but apart.
-inline CheckedSize delta_given_count(uint32_t lanes, uint32_t key_dim) {
-  CheckedSize count{delta_factors_in_rows(lanes) ? divide_up(key_dim, kDeltaRowKeys) : whole_columns(key_dim)};
+inline CheckedSize delta_given_count(uint32_t lanes, uint32_t head_dim) {
+  CheckedSize count{delta_factors_in_rows(lanes) ? divide_up(head_dim, kDeltaRowKeys) : whole_columns(head_dim)};
   return count.times(delta_factors_in_rows(lanes) ? kDeltaTokens * kDeltaRowStride : kDeltaTokens);
 }
 
 // The tokens of a token group by their place in it. Rows of keys are padded with zeros to whole_columns.
 struct DeltaTokens {
   const float* k[kDeltaTokens];
-  const float* decay[kDeltaTokens];  // logarithms: one, or key_dim of them
+  const float* decay[kDeltaTokens];  // logarithms: one, or head_dim of them
 };
 
 // What a pass does, for one query head. `before` + `tokens` <= kDeltaTokens.
@@ -89,20 +89,20 @@ struct DeltaGiven {
 };
 struct DeltaGeneral {
   DeltaGiven* given;
-  const float* a[kDeltaTokens];  // of the new tokens
-  const float* const* added_k;   // [kDeltaTokens]: as those of DeltaTokens, which has b
-  const float* const* k;         // [kDeltaTokens]
-  float* strands;                // as those of DeltaPrepare
+  const float* a[kDeltaTokens];                                  // of the new tokens
+  const float* const* added_k;                                   // [kDeltaTokens]: as those of DeltaTokens, which has b
+  const float* const* k;                                         // [kDeltaTokens]
+  float* strands;                                                // as those of DeltaPrepare
   [[no_unique_address]] MemberIf<kTellsNextGroup, float*> next;  // for given keys; read with that of DeltaPrepare
 };
 
 // The arguments of prepare, which sets all fields of *group but the first five, which are given.
 struct DeltaPrepare {
   DeltaGroup* group;
-  uint32_t key_dim;
+  uint32_t head_dim;
   float scale;
   bool delta;  // a delta rule
-  bool gated;  // decays are read: one for each token, or key_dim of them
+  bool gated;  // decays are read: one for each token, or head_dim of them
   bool decay_per_key;
   bool queries_alone;  // another query head that reads the same S: keys are left out
   // Whether the group before has put the factors of its keys, which are added, and of their decay; and the factors of
@@ -120,9 +120,9 @@ constexpr uint32_t kDeltaStrands = 256;
 struct DeltaColumns {
   const DeltaGroup* groups;  // [count][readers]
   uint32_t count, readers;   // readers: query heads that read this S
-  uint32_t key_dim, value_dim, begin, end;
+  uint32_t head_dim, value_dim, begin, end;
   bool delta;
-  float* s;  // [whole_columns(value_dim) / kDeltaColumns][key_dim][kDeltaColumns]
+  float* s;  // [whole_columns(value_dim) / kDeltaColumns][head_dim][kDeltaColumns]
   float* u;  // [kDeltaTokens][u_stride]: of the current group, and before that of the group that is added
   size_t u_stride;
   fovea_dtype v_dtype, out_dtype;
@@ -137,7 +137,7 @@ struct DeltaColumns {
 
 // The arguments of matrix, which writes S with the pending tokens added.
 struct DeltaMatrix {
-  uint32_t key_dim, value_dim, pending;
+  uint32_t head_dim, value_dim, pending;
   bool decay_per_key;
   const float *s, *u;
   size_t u_stride;

@@ -82,7 +82,7 @@ FOVEA_SHARED void FindProducts(const DeltaPrepare& p, const float* const (&log)[
   VF sum = hn::Zero(kF);
   for (uint32_t a = count; a-- > 0;) {
     if (!kSmallText || DecayPerKey(p)) {
-      sum = hn::Add(sum, LoadUpTo(log[a] + key, LanesBefore(key, p.key_dim)));
+      sum = hn::Add(sum, LoadUpTo(log[a] + key, LanesBefore(key, p.head_dim)));
     } else if (p.gated) {
       sum = hn::Add(sum, hn::Set(kF, *log[a]));
     }
@@ -91,7 +91,7 @@ FOVEA_SHARED void FindProducts(const DeltaPrepare& p, const float* const (&log)[
 }
 
 // Prefetches the decays of the tokens two token groups later, for the reason that WidenKeys has: 256 tokens with a
-// key_dim of 128 take .9 of the time (Zen 5).
+// head_dim of 128 take .9 of the time (Zen 5).
 FOVEA_INLINE void PrefetchDecays(const DeltaPrepare& p, size_t key) {
   if (kSmallText || kLanes == 1 || p.group->tokens != kDeltaTokens || key * sizeof(float) % kCacheLine != 0) return;
   uintptr_t log[kDeltaTokens];
@@ -243,7 +243,7 @@ FOVEA_INLINE void PrepareStrands(KnownTokens<kNew, kBefore> known, const DeltaPr
     VF products[kPairRows];
     FOVEA_UNROLL_FOR_SPEED(16)
     for (uint32_t i = 0; i < kPairRows; ++i) products[i] = hn::Zero(kF);
-    for (size_t key = first; key < p.key_dim; key += kStrands) {
+    for (size_t key = first; key < p.head_dim; key += kStrands) {
       if constexpr (Decays::kOfKeys) {
         if (per_key || key == 0) FindOfKeys(p, p.group->before, count, key, decays);
       }

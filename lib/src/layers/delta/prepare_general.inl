@@ -116,7 +116,7 @@ FOVEA_INLINE void PrepareGeneralStrands(KnownTokens<kNew, kBefore> known, const 
   for (size_t first = 0; first < kStrands; first += kLanes) {
     GeneralProducts products;
     for (uint32_t i = 0; i < kPairRows; ++i) products.of_b[i] = products.of_k[i] = hn::Zero(kF);
-    for (size_t key = first; key < p.key_dim; key += kStrands) {
+    for (size_t key = first; key < p.head_dim; key += kStrands) {
       FindOfKeys(p, before > 0 ? before - 1 : 0, before + tokens, key, decays);
       if (g.adds && keys && !HasAdded(p)) {
         PutGeneralAdded(p.added.k, p.general->added_k, decays.of_added, key, g.factors, p.general->given->factors);

@@ -20,7 +20,7 @@ struct DeltaEntries {
 };
 
 // The header of a new state for these counts.
-fovea_status make_delta_header(uint32_t batch, uint32_t v_heads, uint32_t key_dim, uint32_t value_dim,
+fovea_status make_delta_header(uint32_t batch, uint32_t v_heads, uint32_t head_dim, uint32_t value_dim,
                                uint32_t decay_dim, fovea_delta_state* header);
 fovea_status check_delta_state(const fovea_delta_state* state);
 
@@ -28,10 +28,10 @@ namespace {
 
 static_assert(sizeof(DeltaGroup) == FOVEA_DELTA_GROUP_BYTES_, "the macros for static arrays have the same bytes");
 template <class Group>
-constexpr size_t macro_bytes(uint32_t key_dim, size_t groups, size_t factors) {
+constexpr size_t macro_bytes(uint32_t head_dim, size_t groups, size_t factors) {
   CarvedBytes bytes;
   DeltaScratchOf<Group> scratch = {};
-  scratch.place(bytes, whole_columns(key_dim), groups, factors);
+  scratch.place(bytes, whole_columns(head_dim), groups, factors);
   return bytes.bytes;
 }
 static_assert(macro_bytes<DeltaGroup>(40, 3 * FOVEA_DELTA_GROUPS_, FOVEA_DELTA_FACTORS_(40)) ==
@@ -48,11 +48,11 @@ bool is_gated(fovea_delta_rule rule) {
 }
 bool is_general(const fovea_delta_args& a) { return kHasGeneralDelta && a.rule == FOVEA_DELTA_RULE_GENERAL; }
 
-fovea_status check_dims(uint32_t key_dim, uint32_t value_dim, uint32_t v_heads, uint32_t decay_dim) {
-  if (key_dim == 0 || value_dim == 0 || v_heads == 0) return FOVEA_ERR_DIM;
-  if (key_dim > INT32_MAX || value_dim > INT32_MAX) return FOVEA_ERR_SIZE;
-  if (decay_dim <= 1 || decay_dim == key_dim) return FOVEA_OK;
-  if (decay_dim != FOVEA_DELTA_GENERAL_DIM(key_dim)) return FOVEA_ERR_SIZE;
+fovea_status check_dims(uint32_t head_dim, uint32_t value_dim, uint32_t v_heads, uint32_t decay_dim) {
+  if (head_dim == 0 || value_dim == 0 || v_heads == 0) return FOVEA_ERR_DIM;
+  if (head_dim > INT32_MAX || value_dim > INT32_MAX) return FOVEA_ERR_SIZE;
+  if (decay_dim <= 1 || decay_dim == head_dim) return FOVEA_OK;
+  if (decay_dim != FOVEA_DELTA_GENERAL_DIM(head_dim)) return FOVEA_ERR_SIZE;
   return kHasGeneralDelta ? FOVEA_OK : FOVEA_ERR_UNSUPPORTED;
 }
 
@@ -66,8 +66,8 @@ fovea_status check_delta_shape(const fovea_delta_args& a) {
   if (!config::kRagged && a.offsets) return FOVEA_ERR_UNSUPPORTED;
   if (!kHasGeneralDelta && a.rule == FOVEA_DELTA_RULE_GENERAL) return FOVEA_ERR_UNSUPPORTED;
   if (a.q_heads == 0 || a.k_heads == 0) return FOVEA_ERR_DIM;
-  FOVEA_RETURN_IF_ERROR(check_dims(a.key_dim, a.value_dim, a.v_heads, a.decay_dim));
-  if (is_general(a) != is_general_dim(a.key_dim, a.decay_dim)) return FOVEA_ERR_SIZE;
+  FOVEA_RETURN_IF_ERROR(check_dims(a.head_dim, a.value_dim, a.v_heads, a.decay_dim));
+  if (is_general(a) != is_general_dim(a.head_dim, a.decay_dim)) return FOVEA_ERR_SIZE;
   const bool queries = a.q_heads < a.v_heads ? divides(a.q_heads, a.v_heads) : divides(a.v_heads, a.q_heads);
   if (!queries || !divides(a.k_heads, a.v_heads)) return FOVEA_ERR_HEADS;
   if (a.tokens > kMostTokens) return FOVEA_ERR_SIZE;
@@ -76,16 +76,16 @@ fovea_status check_delta_shape(const fovea_delta_args& a) {
 }
 
 CheckedSize worker_bytes(const fovea_delta_args& a, const DeltaPlan& plan) {
-  const CheckedSize factors = delta_factor_count(plan.lanes, a.key_dim);
+  const CheckedSize factors = delta_factor_count(plan.lanes, a.head_dim);
   CheckedSize groups{plan.groups};
   groups.times(plan.readers);
   Carver carver(nullptr);
   DeltaScratch scratch;
-  const size_t row = whole_columns(a.key_dim);
+  const size_t row = whole_columns(a.head_dim);
   scratch.place(carver, row, groups.value, factors.value);
   if (is_general(a)) {
     DeltaGivenScratch given;
-    given.place(carver, row, groups.value, delta_given_count(plan.lanes, a.key_dim).value);
+    given.place(carver, row, groups.value, delta_given_count(plan.lanes, a.head_dim).value);
   }
   CheckedSize bytes = carver.slow_bytes();
   bytes.overflow |= factors.overflow || groups.overflow;
@@ -93,7 +93,7 @@ CheckedSize worker_bytes(const fovea_delta_args& a, const DeltaPlan& plan) {
 }
 
 bool is_header(const fovea_delta_state& s) {
-  if (s.magic != kDeltaStateMagic || check_dims(s.key_dim, s.value_dim, s.v_heads, s.decay_dim) != FOVEA_OK)
+  if (s.magic != kDeltaStateMagic || check_dims(s.head_dim, s.value_dim, s.v_heads, s.decay_dim) != FOVEA_OK)
     return false;
   const CheckedSize bytes = delta_state_bytes(s);
   return !bytes.overflow && bytes.value <= PTRDIFF_MAX;
@@ -125,15 +125,15 @@ fovea_status check_offsets_of(const fovea_delta_args& a) {
 fovea_status add_arrays(const fovea_delta_args& a, Buffers& buffers) {
   const size_t unit = unit_bytes(a.dtype), batch = a.offsets ? 1 : a.batch;
   const uint32_t out_heads = a.q_heads > a.v_heads ? a.q_heads : a.v_heads;
-  const uint32_t decay_dim = a.decay_dim > 1 ? a.key_dim : 1;
+  const uint32_t decay_dim = a.decay_dim > 1 ? a.head_dim : 1;
   buffers.add_output(a.out, unit_bytes(a.out_dtype), {batch, out_heads, a.tokens}, a.value_dim);
-  buffers.add_tokens(a.q, unit, {batch, a.q_heads, a.tokens}, a.key_dim);
-  buffers.add_tokens(a.k, unit, {batch, a.k_heads, a.tokens}, a.key_dim);
+  buffers.add_tokens(a.q, unit, {batch, a.q_heads, a.tokens}, a.head_dim);
+  buffers.add_tokens(a.k, unit, {batch, a.k_heads, a.tokens}, a.head_dim);
   buffers.add_tokens(a.v, unit, {batch, a.v_heads, a.tokens}, a.value_dim);
   if (is_gated(a.rule)) buffers.add_input(a.decay, sizeof(float), {batch, a.v_heads, a.tokens}, decay_dim);
   if (is_general(a)) {
-    buffers.add_input(a.a, unit, {batch, a.k_heads, a.tokens}, a.key_dim);
-    buffers.add_input(a.b, unit, {batch, a.k_heads, a.tokens}, a.key_dim);
+    buffers.add_input(a.a, unit, {batch, a.k_heads, a.tokens}, a.head_dim);
+    buffers.add_input(a.b, unit, {batch, a.k_heads, a.tokens}, a.head_dim);
   }
   if (is_delta(a.rule)) buffers.add_input(a.beta, sizeof(float), {batch, a.v_heads, a.tokens}, 1);
   return buffers.add_list(a.offsets, sizeof *a.offsets, size_t(a.batch) + 1);
@@ -150,7 +150,7 @@ void fill_call(const fovea_delta_args& a, DeltaCall* call) {
   call->decay = is_gated(a.rule) ? &a.decay : nullptr, call->beta = is_delta(a.rule) ? &a.beta : nullptr;
   call->a = is_general(a) ? &a.a : nullptr, call->b = is_general(a) ? &a.b : nullptr;
   call->executor = a.executor;
-  call->scale = a.scale == 0.0f ? inverse_square_root(a.key_dim) : a.scale;
+  call->scale = a.scale == 0.0f ? inverse_square_root(a.head_dim) : a.scale;
 }
 
 }  // namespace
@@ -185,7 +185,7 @@ fovea_status resolve_delta(fovea_delta_state* state, const fovea_delta_args& a, 
   if (!resolve_target(plan.target)) return FOVEA_ERR_TARGET;
   FOVEA_RETURN_IF_ERROR(check_delta_state(state));
   const fovea_delta_state& s = *state;
-  if (s.v_heads != a.v_heads || s.key_dim != a.key_dim || s.value_dim != a.value_dim ||
+  if (s.v_heads != a.v_heads || s.head_dim != a.head_dim || s.value_dim != a.value_dim ||
       (s.decay_dim > 1 ? s.decay_dim : 1) != (a.decay_dim > 1 ? a.decay_dim : 1)) {
     return FOVEA_ERR_STATE;
   }
@@ -205,7 +205,7 @@ fovea_status resolve_delta(fovea_delta_state* state, const fovea_delta_args& a, 
 
 fovea_status plan_delta_matrices(const fovea_delta_args& a, DeltaMatricesCall* call) {
   FOVEA_RETURN_IF_ERROR(check_delta_shape(a));
-  FOVEA_RETURN_IF_ERROR(make_delta_header(1, 1, a.key_dim, a.value_dim, a.decay_dim, &call->header));
+  FOVEA_RETURN_IF_ERROR(make_delta_header(1, 1, a.head_dim, a.value_dim, a.decay_dim, &call->header));
   const CheckedSize state = delta_state_bytes(call->header).aligned();
   const size_t workers = a.executor ? a.executor->workers : 1;
   CheckedSize states = state;
@@ -235,10 +235,11 @@ fovea_status resolve_delta_matrices(const fovea_delta_args& a, const fovea_in* b
     Buffers buffers;
     FOVEA_RETURN_IF_ERROR(check_memory(workspace, workspace_bytes, call->worker_bytes * plan.workers));
     buffers.add_memory(workspace, workspace_bytes);
-    buffers.add_output(*after, sizeof(float), {a.batch, a.v_heads, a.key_dim}, a.value_dim);
+    buffers.add_output(*after, sizeof(float), {a.batch, a.v_heads, a.head_dim}, a.value_dim);
     add_arrays(a, buffers);
     if (before) {
-      buffers.add_in_place(*after, sizeof(float), *before, sizeof(float), {a.batch, a.v_heads, a.key_dim}, a.value_dim);
+      buffers.add_in_place(*after, sizeof(float), *before, sizeof(float), {a.batch, a.v_heads, a.head_dim},
+                           a.value_dim);
     }
     FOVEA_RETURN_IF_ERROR(buffers.status());
   }
@@ -249,13 +250,13 @@ fovea_status resolve_delta_matrices(const fovea_delta_args& a, const fovea_in* b
   return FOVEA_OK;
 }
 
-fovea_status make_delta_header(uint32_t batch, uint32_t v_heads, uint32_t key_dim, uint32_t value_dim,
+fovea_status make_delta_header(uint32_t batch, uint32_t v_heads, uint32_t head_dim, uint32_t value_dim,
                                uint32_t decay_dim, fovea_delta_state* header) {
   *header = {};
-  FOVEA_RETURN_IF_ERROR(check_dims(key_dim, value_dim, v_heads, decay_dim));
+  FOVEA_RETURN_IF_ERROR(check_dims(head_dim, value_dim, v_heads, decay_dim));
   header->magic = kDeltaStateMagic;
   header->batch = batch, header->v_heads = v_heads;
-  header->key_dim = key_dim, header->value_dim = value_dim, header->decay_dim = decay_dim;
+  header->head_dim = head_dim, header->value_dim = value_dim, header->decay_dim = decay_dim;
   return is_header(*header) ? FOVEA_OK : FOVEA_ERR_SIZE;
 }
 
@@ -270,7 +271,7 @@ fovea_status check_delta_set(const fovea_delta_state* state, uint32_t entry, con
   if (!matrices) return FOVEA_OK;
   Buffers buffers;
   buffers.add_memory(state, delta_state_bytes(*state).value);
-  return buffers.add_input(*matrices, sizeof(float), {entries->count, state->v_heads, state->key_dim},
+  return buffers.add_input(*matrices, sizeof(float), {entries->count, state->v_heads, state->head_dim},
                            state->value_dim);
 }
 
@@ -283,7 +284,7 @@ fovea_status resolve_delta_get(const fovea_delta_state* state, fovea_target targ
   FOVEA_RETURN_IF_ERROR(find_entries(state, entry, entries));
   Buffers buffers;
   buffers.add_memory(state, delta_state_bytes(*state).value);
-  return buffers.add_output(*matrices, sizeof(float), {entries->count, state->v_heads, state->key_dim},
+  return buffers.add_output(*matrices, sizeof(float), {entries->count, state->v_heads, state->head_dim},
                             state->value_dim);
 }
 
@@ -351,17 +352,17 @@ extern "C" fovea_status fovea_delta_matrices(const fovea_delta_args* args, const
   return status == FOVEA_OK ? fovea::run_delta_matrices(call) : status;
 }
 
-extern "C" size_t fovea_delta_state_bytes(uint32_t batch, uint32_t v_heads, uint32_t key_dim, uint32_t value_dim,
+extern "C" size_t fovea_delta_state_bytes(uint32_t batch, uint32_t v_heads, uint32_t head_dim, uint32_t value_dim,
                                           uint32_t decay_dim) {
   fovea_delta_state header;
-  const fovea_status status = fovea::make_delta_header(batch, v_heads, key_dim, value_dim, decay_dim, &header);
+  const fovea_status status = fovea::make_delta_header(batch, v_heads, head_dim, value_dim, decay_dim, &header);
   return status == FOVEA_OK ? fovea::delta_state_bytes(header).value : 0;
 }
 
 extern "C" fovea_status fovea_delta_begin(fovea_delta_state* state, size_t state_bytes, uint32_t batch,
-                                          uint32_t v_heads, uint32_t key_dim, uint32_t value_dim, uint32_t decay_dim) {
+                                          uint32_t v_heads, uint32_t head_dim, uint32_t value_dim, uint32_t decay_dim) {
   fovea_delta_state header;
-  FOVEA_RETURN_IF_ERROR(fovea::make_delta_header(batch, v_heads, key_dim, value_dim, decay_dim, &header));
+  FOVEA_RETURN_IF_ERROR(fovea::make_delta_header(batch, v_heads, head_dim, value_dim, decay_dim, &header));
   FOVEA_RETURN_IF_ERROR(
       fovea::check_memory(state, state_bytes, fovea::delta_state_bytes(header).value, FOVEA_ERR_STATE));
   fovea::begin_delta(header, state);

@@ -21,16 +21,16 @@ void set_delta(fovea_delta_state& state, uint32_t first, uint32_t count, const f
     for (uint32_t head = 0; head < state.v_heads; ++head) {
       float* const s = delta_head(state, entry, head).s;
       const bool fills = matrices && state.value_dim % kDeltaColumns == 0;  // the matrix, so that zeros begin after it
-      const size_t filled = fills ? size_t(state.key_dim) * state.value_dim : 0;
+      const size_t filled = fills ? size_t(state.head_dim) * state.value_dim : 0;
       __builtin_memset(s + filled, 0, (delta_head_floats(state).value - filled) * sizeof(float));
       if (!matrices) continue;
       const float* const from = static_cast<const float*>(matrices->data) +
                                 ptrdiff_t(entry - first) * matrices->batch_stride +
                                 ptrdiff_t(head) * matrices->head_stride;
-      for (size_t key = 0; key < state.key_dim; ++key) {
+      for (size_t key = 0; key < state.head_dim; ++key) {
         const float* const row = from + ptrdiff_t(key) * matrices->token_stride;
         for (size_t d = 0; d < state.value_dim; d += kDeltaColumns) {
-          float* const to = s + d * state.key_dim + key * kDeltaColumns;
+          float* const to = s + d * state.head_dim + key * kDeltaColumns;
           const size_t columns = state.value_dim - d;
           if (columns >= kDeltaColumns) {
             __builtin_memcpy(to, row + d, kDeltaColumns * sizeof(float));
@@ -47,14 +47,14 @@ void set_delta(fovea_delta_state& state, uint32_t first, uint32_t count, const f
 static inline __attribute__((always_inline)) DeltaMatrix matrix_of(const fovea_delta_state& state,
                                                                    const DeltaHead& memory, uint32_t pending) {
   DeltaMatrix m = {};
-  m.key_dim = state.key_dim, m.value_dim = state.value_dim;
+  m.head_dim = state.head_dim, m.value_dim = state.value_dim;
   m.pending = pending;
   m.decay_per_key = state.decay_dim > 1;
   m.s = memory.s, m.u = memory.u, m.u_stride = whole_columns(state.value_dim);
   for (size_t token = 0; token < kDeltaTokens; ++token) {
-    m.tokens.k[token] = memory.k + token * whole_columns(state.key_dim);
+    m.tokens.k[token] = memory.k + token * whole_columns(state.head_dim);
     m.tokens.decay[token] = memory.decay + token * decay_stride(state);
-    if (is_general(state)) m.given->k[token] = *memory.given_k + token * whole_columns(state.key_dim);
+    if (is_general(state)) m.given->k[token] = *memory.given_k + token * whole_columns(state.head_dim);
   }
   if (is_general(state)) m.given_v = *memory.given_v;
   return m;

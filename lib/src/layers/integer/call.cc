@@ -17,10 +17,10 @@ constexpr size_t carved_bytes(size_t head_dim, size_t value_dim, size_t rows) {
   take_integer_arrays(carver, head_dim, value_dim, rows, &arrays);
   return carver.bytes;
 }
-static_assert(carved_bytes(64, 64, kIntegerRows) <= FOVEA_INTEGER_WORKSPACE_BYTES(64, 64, 64));
-static_assert(carved_bytes(1024, 8, kIntegerRowGroup) <= FOVEA_INTEGER_WORKSPACE_BYTES(1024, 8, 1));
-static_assert(carved_bytes(1, 1, kIntegerRows) <= FOVEA_INTEGER_WORKSPACE_BYTES(1, 1, 1000));
-static_assert(carved_bytes(16, 333, kIntegerRows) <= FOVEA_INTEGER_WORKSPACE_BYTES(16, 333, 1000));
+static_assert(carved_bytes(64, 64, kIntegerRows) <= FOVEA_INTEGER_ATTENTION_WORKSPACE_BYTES(64, 64, 64));
+static_assert(carved_bytes(1024, 8, kIntegerRowGroup) <= FOVEA_INTEGER_ATTENTION_WORKSPACE_BYTES(1024, 8, 1));
+static_assert(carved_bytes(1, 1, kIntegerRows) <= FOVEA_INTEGER_ATTENTION_WORKSPACE_BYTES(1, 1, 1000));
+static_assert(carved_bytes(16, 333, kIntegerRows) <= FOVEA_INTEGER_ATTENTION_WORKSPACE_BYTES(16, 333, 1000));
 
 // The positions of the queries of an entry, and how far each sees.
 struct Sight {

@@ -82,7 +82,7 @@ struct IntegerBlock {
   size_t head_dim, value_dim;
   const int8_t *keys, *values;
   ptrdiff_t key_stride, value_stride;
-  int32_t q_zero, value_zero, out_zero;
+  int32_t q_zero_point, value_zero_point, out_zero_point;
   int32_t score_multiplier, score_shift, out_multiplier, out_shift;
 
   size_t sum_stride() const { return integer_dim(value_dim); }

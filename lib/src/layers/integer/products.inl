@@ -24,7 +24,7 @@ FOVEA_INLINE WeightCode* WeightsOf(const IntegerBlock& b, uint32_t row, uint32_t
 
 FOVEA_INLINE void BringQuery(const IntegerBlock& b, uint32_t row, const int8_t* query) {
   int16_t* const codes = QueryCodes(b, row);
-  for (size_t e = 0; e < b.head_dim; ++e) codes[e] = int16_t(query[e] - b.q_zero);
+  for (size_t e = 0; e < b.head_dim; ++e) codes[e] = int16_t(query[e] - b.q_zero_point);
 }
 FOVEA_INLINE void HideWeight(const IntegerBlock& b, uint32_t row, uint32_t key) { *WeightsOf(b, row, key) = 0; }
 FOVEA_INLINE void StoreWeights(const integers::V (&codes)[1], WeightCode* to) { *to = WeightCode(codes[0]); }

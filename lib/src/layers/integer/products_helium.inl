@@ -123,7 +123,7 @@ FOVEA_CALLED void BringKeyStarts(const IntegerBlock& b, const IntegerTile& t) {
       const size_t left = b.head_dim - e;
       sum = integers::AddAll(Helium::LoadSomeBytes(key + e, left < 16 ? left : 16), sum);
     }
-    KeyStarts(b)[j] = -b.q_zero * sum;
+    KeyStarts(b)[j] = -b.q_zero_point * sum;
   }
 }
 
@@ -148,7 +148,7 @@ FOVEA_CALLED void ScoresOfOne(const IntegerBlock& b, const IntegerTile& t, uint3
   }
   // One that is left is read as four: scores of another row follow.
   for (; j < t.count; ++j) MultiplyFourKeys(x, t.keys + ptrdiff_t(j) * b.key_stride, 0, b.head_dim, scores + j);
-  if (b.q_zero == 0) return;
+  if (b.q_zero_point == 0) return;
   for (j = 0; j < t.count; j += integers::kLanes) {
     integers::Store(integers::Add(integers::Load(scores + j), integers::Load(KeyStarts(b) + j)), scores + j);
   }
@@ -157,7 +157,7 @@ FOVEA_CALLED void ScoresOfMany(const IntegerBlock& b, const IntegerTile& t, uint
   const uint32_t end = b.count - first < kIntegerRowGroup ? b.count : first + kIntegerRowGroup;
   for (uint32_t r = first; r < end; r += 2) {
     int32_t* const scores = ScoresOf(b, r);
-    bool goes_on = b.q_zero != 0;
+    bool goes_on = b.q_zero_point != 0;
     for (uint32_t i = 0; goes_on && i < 2; ++i) {
       __builtin_memcpy(scores + i * kIntegerKeyTile, KeyStarts(b), t.count * sizeof(int32_t));
     }
@@ -170,7 +170,7 @@ FOVEA_CALLED void ScoresOfMany(const IntegerBlock& b, const IntegerTile& t, uint
 }
 
 FOVEA_INLINE void Scores(const IntegerBlock& b, const IntegerTile& t, uint32_t first) {
-  if (b.q_zero != 0 && first == 0) BringKeyStarts(b, t);
+  if (b.q_zero_point != 0 && first == 0) BringKeyStarts(b, t);
   if (!AreFew(b)) return ScoresOfMany(b, t, first);
   for (uint32_t r = 0; r < b.count; ++r) ScoresOfOne(b, t, r);
 }

@@ -28,7 +28,7 @@ FOVEA_INLINE WeightCode* WeightsOf(const IntegerBlock& b, uint32_t row, uint32_t
 
 FOVEA_INLINE void BringQuery(const IntegerBlock& b, uint32_t row, const int8_t* query) {
   Smlad::Pair* to = QueryPairs(b, row);
-  const uint32_t zero = uint32_t(-b.q_zero) & 0xffffu, zeros = zero | zero << 16;
+  const uint32_t zero = uint32_t(-b.q_zero_point) & 0xffffu, zeros = zero | zero << 16;
   const auto put = [&](uint32_t four) {
     to[0] = Smlad::EvenBytesAdded(zeros, four);
     to[4] = Smlad::OddBytesAdded(zeros, four);

@@ -31,13 +31,14 @@ uint32_t block_rows(const fovea_integer_attention_args& a) {
 
 fovea_status check_integer_options(const fovea_integer_attention_args& a) {
   if (uint32_t(a.causal) > FOVEA_CAUSAL_POSITIONS) return FOVEA_ERR_ENUM;
-  if (!is_i8_code(a.q_zero) || !is_i8_code(a.value_zero) || !is_i8_code(a.out_zero)) return FOVEA_ERR_NUMBER;
+  if (!is_i8_code(a.q_zero_point) || !is_i8_code(a.value_zero_point) || !is_i8_code(a.out_zero_point))
+    return FOVEA_ERR_NUMBER;
   if (!is_multiplier(a.score_multiplier, a.score_shift)) return FOVEA_ERR_NUMBER;
   if (!is_multiplier(a.out_multiplier, a.out_shift)) return FOVEA_ERR_NUMBER;
   const bool named = a.causal == FOVEA_CAUSAL_TOP_LEFT || a.causal == FOVEA_CAUSAL_BOTTOM_RIGHT;
   const bool needed = !named && (a.causal != FOVEA_CAUSAL_NONE || a.window_left || a.window_right);
-  if (named && a.positions) return FOVEA_ERR_POSITIONS_TWICE;
-  return needed && !a.positions && a.batch > 0 ? FOVEA_ERR_POSITIONS_MISSING : FOVEA_OK;
+  if (named && a.first_positions) return FOVEA_ERR_POSITIONS_TWICE;
+  return needed && !a.first_positions && a.batch > 0 ? FOVEA_ERR_POSITIONS_MISSING : FOVEA_OK;
 }
 
 fovea_status check_integer_buffers(const fovea_integer_attention_args& a, const void* workspace,
@@ -49,7 +50,7 @@ fovea_status check_integer_buffers(const fovea_integer_attention_args& a, const 
   buffers.add_tokens(a.keys, 1, {a.batch, a.kv_heads, a.kv_tokens}, a.head_dim);
   buffers.add_tokens(a.values, 1, {a.batch, a.kv_heads, a.kv_tokens}, a.value_dim);
   buffers.add_list(a.kv_lengths, sizeof(uint32_t), a.batch);
-  return buffers.add_list(a.positions, sizeof(int64_t), a.batch);
+  return buffers.add_list(a.first_positions, sizeof(int64_t), a.batch);
 }
 
 // Checks the positions and lengths themselves. Their arrays have been checked.
@@ -91,13 +92,14 @@ fovea_status resolve_integer_attention(const fovea_integer_attention_args& a, vo
   c.group = a.q_heads / a.kv_heads;
   c.rows = plan.rows;
   c.out = &a.out, c.q = &a.q, c.keys = &a.keys, c.values = &a.values;
-  c.causal = a.causal, c.positions = a.positions, c.kv_lengths = a.kv_lengths;
+  c.causal = a.causal, c.positions = a.first_positions, c.kv_lengths = a.kv_lengths;
   c.left = a.window_left, c.right = a.causal != FOVEA_CAUSAL_NONE ? 1 : a.window_right;
   IntegerBlock& block = c.block;
   place_integer_arrays(workspace, a.head_dim, a.value_dim, plan.rows, &block.arrays);
   block.head_dim = a.head_dim, block.value_dim = a.value_dim;
   block.key_stride = a.keys.token_stride, block.value_stride = a.values.token_stride;
-  block.q_zero = a.q_zero, block.value_zero = a.value_zero, block.out_zero = a.out_zero;
+  block.q_zero_point = a.q_zero_point, block.value_zero_point = a.value_zero_point,
+  block.out_zero_point = a.out_zero_point;
   block.score_multiplier = a.score_multiplier, block.score_shift = a.score_shift;
   block.out_multiplier = a.out_multiplier, block.out_shift = a.out_shift;
   return check_entries(c);

@@ -180,12 +180,12 @@ FOVEA_INLINE IntegerScale OutScale(const IntegerBlock& b, uint32_t sum) {
 }
 
 template <bool kSmall>
-FOVEA_INLINE void StoreOut(const IntegerScale& scale, const int32_t* sums, int32_t zero, int32_t out_zero, int8_t* out,
-                           size_t dim) {
+FOVEA_INLINE void StoreOut(const IntegerScale& scale, const int32_t* sums, int32_t zero, int32_t out_zero_point,
+                           int8_t* out, size_t dim) {
   const auto next = [&] {
     const integers::V x = scale.Of<kSmall>(integers::Sub(integers::Load(sums), integers::Set(zero)));
     sums += integers::kLanes;
-    return integers::Saturate(integers::Add(x, integers::Set(out_zero)));
+    return integers::Saturate(integers::Add(x, integers::Set(out_zero_point)));
   };
   FOVEA_UNROLL_LONG_LOOP(4)
   for (size_t vectors = dim / integers::kLanes; vectors > 0; --vectors, out += integers::kLanes) {
@@ -196,15 +196,15 @@ FOVEA_INLINE void StoreOut(const IntegerScale& scale, const int32_t* sums, int32
 FOVEA_CALLED void EndRow(const IntegerBlock& b, uint32_t r) {
   const IntegerRow& row = b.arrays.rows[r];
   if (row.sum == 0) {
-    __builtin_memset(row.out, b.out_zero, b.value_dim);
+    __builtin_memset(row.out, b.out_zero_point, b.value_dim);
     return;
   }
   const IntegerScale scale = OutScale(b, row.sum);
-  const int32_t zero = b.value_zero * int32_t((row.sum + 128) >> 8);
+  const int32_t zero = b.value_zero_point * int32_t((row.sum + 128) >> 8);
   if (kSmallScales && scale.left == 0) {
-    StoreOut<true>(scale, SumsOf(b, r), zero, b.out_zero, row.out, b.value_dim);
+    StoreOut<true>(scale, SumsOf(b, r), zero, b.out_zero_point, row.out, b.value_dim);
   } else {
-    StoreOut<false>(scale, SumsOf(b, r), zero, b.out_zero, row.out, b.value_dim);
+    StoreOut<false>(scale, SumsOf(b, r), zero, b.out_zero_point, row.out, b.value_dim);
   }
 }
 

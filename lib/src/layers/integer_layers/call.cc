@@ -74,7 +74,7 @@ int32_t rounded_product(int32_t a, int32_t b, int shift) { return int32_t(((int6
 // Sets what the sums of a row's codes decide: slope and offset.
 void set_factors(const IntegerNormCall& c, const IntegerRowSums& sums, IntegerNormRow* row) {
   const int32_t n = int32_t(row->dim), sum = sums.sum;
-  int32_t center = c.x_zero;
+  int32_t center = c.x_zero_point;
   uint64_t deviation;  // D of fovea_integer_norm_args
   if (c.centred) {
     center = int32_t((uint32_t(sum + 128 * n) + uint32_t(n) / 2) / uint32_t(n)) - 128;
@@ -138,7 +138,7 @@ void run_integer_mean(IntegerMeanCall& c) {
   each_head(c, [&](uint32_t entry, uint32_t head) {
     const uint32_t tokens = c.lengths ? c.lengths[entry] : uint32_t(c.rows.tokens);
     row.x = Codes(*c.x, entry, head).row(), row.y = Codes(as_input(*c.y), entry, head).output();
-    row.tokens = tokens, row.x_total = int32_t(tokens) * c.x_zero;
+    row.tokens = tokens, row.x_total = int32_t(tokens) * c.x_zero_point;
     row.scale = 0, row.shift = 1;
     if (tokens > 0) {
       const int zeros = __builtin_clz(tokens) - 1;

@@ -14,8 +14,8 @@ struct IntegerNormCall {
   RowCounts rows;
   const fovea_out* y;
   const fovea_in* x;
-  bool centred;    // the mean is taken away
-  int32_t x_zero;  // 0 if it is not
+  bool centred;          // the mean is taken away
+  int32_t x_zero_point;  // 0 if it is not
   int32_t weight_multiplier, weight_shift;
   uint64_t epsilon;    // times 2^16 dim^2
   IntegerNormRow row;  // all but x, y, slope and offset
@@ -50,8 +50,8 @@ struct IntegerMeanCall {
   const fovea_out* y;
   const fovea_in* x;
   const uint32_t* lengths;  // null = tokens
-  int32_t x_zero, multiplier, multiplier_shift;
-  IntegerMeanRow row;  // stride, dim and y_zero
+  int32_t x_zero_point, multiplier, multiplier_shift;
+  IntegerMeanRow row;  // stride, dim and y_zero_point
 };
 
 void run_integer_norm(IntegerNormCall& call);

@@ -42,32 +42,32 @@ struct IntegerSumRow {
   int32_t least, most;
 };
 
-// y = clamp(round((base + floor((a - a_zero) (b b_factor + b_offset) factor / 2^32)) / 2^kProductBits))
+// y = clamp(round((base + floor((a - a_zero_point) (b b_factor + b_offset) factor / 2^32)) / 2^kProductBits))
 struct IntegerProductRow {
   const int8_t *a, *b;
   int8_t* y;
   size_t dim;
-  int32_t a_zero, b_factor, b_offset, factor, base;
+  int32_t a_zero_point, b_factor, b_offset, factor, base;
   int32_t least, most;
 };
 
-// d = x - x_zero, y = sat(y_zero + round(floor(d min(max(2^8 d + three, 0), 2 three) factor / 2^32) / 2^shift)),
-// with a shift of at least 1.
+// d = x - x_zero_point, y = sat(y_zero_point + round(floor(d min(max(2^8 d + three, 0), 2 three) factor / 2^32) /
+// 2^shift)), with a shift of at least 1.
 struct IntegerHardSwishRow {
   const int8_t* x;
   int8_t* y;
   size_t dim;
-  int32_t x_zero, y_zero, three, factor, shift;
+  int32_t x_zero_point, y_zero_point, three, factor, shift;
 };
 
-// y = sat(y_zero + round(scale (sum x - x_total) / 2^shift)), where the sum is over tokens.
+// y = sat(y_zero_point + round(scale (sum x - x_total) / 2^shift)), where the sum is over tokens.
 struct IntegerMeanRow {
   const int8_t* x;
   int8_t* y;
   size_t tokens, dim;
   ptrdiff_t stride;  // from a token to the next
-  int32_t x_total;   // tokens * x_zero
-  int32_t scale, shift, y_zero;
+  int32_t x_total;   // tokens * x_zero_point
+  int32_t scale, shift, y_zero_point;
 };
 
 namespace FOVEA_ONE_TARGET {

@@ -42,13 +42,16 @@ fovea_status add_required(Buffers* buffers, const void* data, size_t element_byt
 }
 
 // Checks what a sum and a product share, and finds the least and the largest code of y.
-fovea_status check_pair(const fovea_integer_pair_args& a, bool has_b, int32_t* least, int32_t* most, RowCounts* rows) {
+fovea_status check_pair(const fovea_integer_binary_args& a, bool has_b, int32_t* least, int32_t* most,
+                        RowCounts* rows) {
   FOVEA_RETURN_IF_ERROR(check_rows(a, rows));
-  if (!is_i8_code(a.a_zero) || !is_i8_code(a.b_zero) || !is_i8_code(a.y_zero)) return FOVEA_ERR_NUMBER;
+  if (!is_i8_code(a.a_zero_point) || !is_i8_code(a.b_zero_point) || !is_i8_code(a.y_zero_point))
+    return FOVEA_ERR_NUMBER;
   if (!is_multiplier(a.a_multiplier, a.a_shift, -31, 5)) return FOVEA_ERR_NUMBER;
-  if (!is_i8_code(a.y_least) || !is_i8_code(a.y_most) || a.y_least > a.y_most) return FOVEA_ERR_NUMBER;
-  const bool all = a.y_least == 0 && a.y_most == 0;
-  *least = all ? INT8_MIN : a.y_least, *most = all ? INT8_MAX : a.y_most;
+  if (!is_i8_code(a.activation_min) || !is_i8_code(a.activation_max) || a.activation_min > a.activation_max)
+    return FOVEA_ERR_NUMBER;
+  const bool all = a.activation_min == 0 && a.activation_max == 0;
+  *least = all ? INT8_MIN : a.activation_min, *most = all ? INT8_MAX : a.activation_max;
   if (rows->empty()) return FOVEA_OK;
   Buffers buffers;
   add_output(&buffers, a);
@@ -62,7 +65,7 @@ fovea_status resolve_integer_norm(const fovea_integer_norm_args& a, IntegerNormC
   FOVEA_RETURN_IF_ERROR(check_rows(a, &call->rows));
   if (a.norm != FOVEA_NORM_LAYER && a.norm != FOVEA_NORM_RMS) return FOVEA_ERR_ENUM;
   if (a.dim > kMostNormDim) return FOVEA_ERR_SIZE;
-  if (!is_i8_code(a.x_zero) || !is_i8_code(a.y_zero)) return FOVEA_ERR_NUMBER;
+  if (!is_i8_code(a.x_zero_point) || !is_i8_code(a.y_zero_point)) return FOVEA_ERR_NUMBER;
   if (!is_multiplier(a.weight_multiplier, a.weight_shift, -31, -8)) return FOVEA_ERR_NUMBER;
   const bool has_epsilon = a.epsilon_multiplier != 0;
   if (has_epsilon && !is_multiplier(a.epsilon_multiplier, a.epsilon_shift, -31, 15)) return FOVEA_ERR_NUMBER;
@@ -74,15 +77,15 @@ fovea_status resolve_integer_norm(const fovea_integer_norm_args& a, IntegerNormC
   FOVEA_RETURN_IF_ERROR(buffers.add_list(a.bias, sizeof(int16_t), a.dim));
 
   call->y = &a.y, call->x = &a.x;
-  call->centred = a.norm == FOVEA_NORM_LAYER, call->x_zero = a.x_zero;
+  call->centred = a.norm == FOVEA_NORM_LAYER, call->x_zero_point = a.x_zero_point;
   call->weight_multiplier = a.weight_multiplier, call->weight_shift = a.weight_shift;
   call->epsilon = has_epsilon ? uint64_t(a.dim) * a.dim * uint32_t(a.epsilon_multiplier) >> (15 - a.epsilon_shift) : 0;
   call->row.weight = a.weight, call->row.bias = a.bias, call->row.dim = a.dim;
-  call->row.base = a.y_zero * (1 << kNormBits);
+  call->row.base = a.y_zero_point * (1 << kNormBits);
   return FOVEA_OK;
 }
 
-fovea_status resolve_integer_sum(const fovea_integer_pair_args& a, IntegerSumCall* call) {
+fovea_status resolve_integer_sum(const fovea_integer_binary_args& a, IntegerSumCall* call) {
   IntegerSumRow& row = call->row;
   const bool has_b = a.b.data != nullptr;
   FOVEA_RETURN_IF_ERROR(check_pair(a, has_b, &row.least, &row.most, &call->rows));
@@ -92,22 +95,22 @@ fovea_status resolve_integer_sum(const fovea_integer_pair_args& a, IntegerSumCal
   row.dim = a.dim;
   row.a_factor = shifted(a.a_multiplier, 31 - kSumBits - a.a_shift);
   row.b_factor = has_b ? shifted(a.b_multiplier, 31 - kSumBits - a.b_shift) : 0;
-  row.base = a.y_zero * (1 << kSumBits) - a.a_zero * row.a_factor - a.b_zero * row.b_factor;
+  row.base = a.y_zero_point * (1 << kSumBits) - a.a_zero_point * row.a_factor - a.b_zero_point * row.b_factor;
   return FOVEA_OK;
 }
 
-fovea_status resolve_integer_product(const fovea_integer_pair_args& a, IntegerProductCall* call) {
+fovea_status resolve_integer_product(const fovea_integer_binary_args& a, IntegerProductCall* call) {
   IntegerProductRow& row = call->row;
   FOVEA_RETURN_IF_ERROR(check_pair(a, true, &row.least, &row.most, &call->rows));
   if (call->rows.empty()) return FOVEA_OK;
   call->y = &a.y, call->a = &a.a, call->b = &a.b;
   const int places = a.a_shift + 1 + kProductBits;
   row.dim = a.dim;
-  row.a_zero = a.a_zero;
+  row.a_zero_point = a.a_zero_point;
   row.b_factor = places > 0 ? 1 << places : 1;
-  row.b_offset = -a.b_zero * row.b_factor;
+  row.b_offset = -a.b_zero_point * row.b_factor;
   row.factor = places < 0 ? a.a_multiplier >> -places : a.a_multiplier;
-  row.base = a.y_zero * (1 << kProductBits);
+  row.base = a.y_zero_point * (1 << kProductBits);
   return FOVEA_OK;
 }
 
@@ -125,7 +128,7 @@ fovea_status resolve_integer_activation(const fovea_integer_activation_args& a, 
 
 fovea_status resolve_integer_hard_swish(const fovea_integer_hard_swish_args& a, IntegerHardSwishCall* call) {
   FOVEA_RETURN_IF_ERROR(check_rows(a, &call->rows));
-  if (!is_i8_code(a.x_zero) || !is_i8_code(a.y_zero)) return FOVEA_ERR_NUMBER;
+  if (!is_i8_code(a.x_zero_point) || !is_i8_code(a.y_zero_point)) return FOVEA_ERR_NUMBER;
   if (!is_multiplier(a.three_multiplier, a.three_shift, -7, 13)) return FOVEA_ERR_NUMBER;
   if (!is_multiplier(a.out_multiplier, a.out_shift, -23, 6)) return FOVEA_ERR_NUMBER;
   if (call->rows.empty()) return FOVEA_OK;
@@ -134,7 +137,7 @@ fovea_status resolve_integer_hard_swish(const fovea_integer_hard_swish_args& a, 
   FOVEA_RETURN_IF_ERROR(add_input(&buffers, a, a.x));
   call->y = &a.y, call->x = &a.x;
   IntegerHardSwishRow& row = call->row;
-  row.dim = a.dim, row.x_zero = a.x_zero, row.y_zero = a.y_zero;
+  row.dim = a.dim, row.x_zero_point = a.x_zero_point, row.y_zero_point = a.y_zero_point;
   row.three = shifted(a.three_multiplier, 23 - a.three_shift);
   row.factor = a.out_multiplier, row.shift = 7 - a.out_shift;
   return FOVEA_OK;
@@ -143,7 +146,7 @@ fovea_status resolve_integer_hard_swish(const fovea_integer_hard_swish_args& a, 
 fovea_status resolve_integer_mean(const fovea_integer_mean_args& a, IntegerMeanCall* call) {
   FOVEA_RETURN_IF_ERROR(check_rows(a, &call->rows));
   if (a.tokens > kMostMeanTokens) return FOVEA_ERR_SIZE;
-  if (!is_i8_code(a.x_zero) || !is_i8_code(a.y_zero)) return FOVEA_ERR_NUMBER;
+  if (!is_i8_code(a.x_zero_point) || !is_i8_code(a.y_zero_point)) return FOVEA_ERR_NUMBER;
   if (!is_multiplier(a.multiplier, a.shift, -31, 5)) return FOVEA_ERR_NUMBER;
   if (a.heads == 0) call->rows.batch = 0;
   if (call->rows.batch == 0) return FOVEA_OK;
@@ -155,8 +158,8 @@ fovea_status resolve_integer_mean(const fovea_integer_mean_args& a, IntegerMeanC
     if (a.lengths[entry] > a.tokens) return FOVEA_ERR_LENGTH;
   }
   call->y = &a.y, call->x = &a.x, call->lengths = a.lengths;
-  call->x_zero = a.x_zero, call->multiplier = a.multiplier, call->multiplier_shift = a.shift;
-  call->row.stride = a.x.token_stride, call->row.dim = a.dim, call->row.y_zero = a.y_zero;
+  call->x_zero_point = a.x_zero_point, call->multiplier = a.multiplier, call->multiplier_shift = a.shift;
+  call->row.stride = a.x.token_stride, call->row.dim = a.dim, call->row.y_zero_point = a.y_zero_point;
   return FOVEA_OK;
 }
 
@@ -166,11 +169,11 @@ extern "C" fovea_status fovea_integer_norm(const fovea_integer_norm_args* args) 
   return fovea::resolve_and_run(args, fovea::resolve_integer_norm, fovea::run_integer_norm);
 }
 
-extern "C" fovea_status fovea_integer_add(const fovea_integer_pair_args* args) {
+extern "C" fovea_status fovea_integer_add(const fovea_integer_binary_args* args) {
   return fovea::resolve_and_run(args, fovea::resolve_integer_sum, fovea::run_integer_sum);
 }
 
-extern "C" fovea_status fovea_integer_multiply(const fovea_integer_pair_args* args) {
+extern "C" fovea_status fovea_integer_multiply(const fovea_integer_binary_args* args) {
   return fovea::resolve_and_run(args, fovea::resolve_integer_product, fovea::run_integer_product);
 }
 

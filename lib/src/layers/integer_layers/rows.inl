@@ -75,10 +75,10 @@ FOVEA_INLINE void AddCodes(const IntegerSumRow& r) {
 FOVEA_INLINE void MultiplyCodes(const IntegerProductRow& r) {
   const int8_t *const a = r.a, *const b = r.b;
   int8_t* const y = r.y;
-  const int32_t a_zero = r.a_zero, b_factor = r.b_factor, b_offset = r.b_offset, factor = r.factor;
+  const int32_t a_zero_point = r.a_zero_point, b_factor = r.b_factor, b_offset = r.b_offset, factor = r.factor;
   const int32_t base = r.base + integers::kHalf<kProductBits>;
   EachClamped<kProductBits>(r.dim, r.least, r.most, [&](size_t i, auto n, const auto& code_of) {
-    const integers::V of_a = integers::Sub(integers::LoadCodes(a + i, n), integers::Set(a_zero));
+    const integers::V of_a = integers::Sub(integers::LoadCodes(a + i, n), integers::Set(a_zero_point));
     const integers::V of_b = integers::Scaled(integers::LoadCodes(b + i, n), b_factor, b_offset);
     const integers::V product = integers::AddMulHigh(integers::Set(base), integers::Mul(of_a, of_b), factor);
     integers::StoreCodes(code_of(product), y + i, n);
@@ -88,7 +88,7 @@ FOVEA_INLINE void MultiplyCodes(const IntegerProductRow& r) {
 FOVEA_INLINE void HardSwishCodes(const IntegerHardSwishRow& r) {
   const int8_t* const x = r.x;
   int8_t* const y = r.y;
-  const int32_t zero = r.x_zero, y_zero = r.y_zero, three = r.three, factor = r.factor;
+  const int32_t zero = r.x_zero_point, y_zero_point = r.y_zero_point, three = r.three, factor = r.factor;
   const int shift = r.shift;
   const int32_t half = int32_t(1) << (shift - 1);
   EachVector(r.dim, [&](size_t i, auto n) {
@@ -96,7 +96,7 @@ FOVEA_INLINE void HardSwishCodes(const IntegerHardSwishRow& r) {
     const integers::V risen = integers::Scaled(d, 256, three);
     const integers::V gate = integers::Min(integers::Max(risen, integers::Set(0)), integers::Set(2 * three));
     const integers::V product = integers::AddMulHigh(integers::Set(half), integers::Mul(d, gate), factor);
-    const integers::V code = integers::Add(integers::ShiftDown(product, shift), integers::Set(y_zero));
+    const integers::V code = integers::Add(integers::ShiftDown(product, shift), integers::Set(y_zero_point));
     integers::StoreCodes(integers::Saturate(code), y + i, n);
   });
 }
@@ -113,7 +113,7 @@ FOVEA_INLINE void AverageVectors(const IntegerMeanRow& r, size_t first, Count n)
   integers::Store(sum, lanes);
   for (int32_t& lane : lanes) {
     const int64_t scaled = (int64_t(lane) * r.scale + (int64_t(1) << (r.shift - 1))) >> r.shift;
-    const int64_t code = scaled + r.y_zero;
+    const int64_t code = scaled + r.y_zero_point;
     lane = code < INT8_MIN ? INT8_MIN : code > INT8_MAX ? INT8_MAX : int32_t(code);
   }
   integers::StoreCodes(integers::Load(lanes), r.y + first, n);

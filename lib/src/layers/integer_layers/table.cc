@@ -16,7 +16,7 @@ struct ActivationTable {
   fovea_activation_kind activation;
   float alpha;  // not 0
   float x_scale, y_scale;
-  int32_t x_zero, y_zero;
+  int32_t x_zero_point, y_zero_point;
 };
 
 namespace {
@@ -29,7 +29,7 @@ fovea_status check_table(const ActivationTable& t) {
   if (uint32_t(t.activation) > FOVEA_ACTIVATION_TANH) return FOVEA_ERR_ENUM;
   const auto is_scale = [](float x) { return x >= kLeastTableScale && x <= kMostTableScale; };
   if (!is_scale(t.x_scale) || !is_scale(t.y_scale) || !is_finite(t.alpha)) return FOVEA_ERR_NUMBER;
-  return is_i8_code(t.x_zero) && is_i8_code(t.y_zero) ? FOVEA_OK : FOVEA_ERR_NUMBER;
+  return is_i8_code(t.x_zero_point) && is_i8_code(t.y_zero_point) ? FOVEA_OK : FOVEA_ERR_NUMBER;
 }
 
 float clamped(float x, float least, float most) { return x < least ? least : x > most ? most : x; }
@@ -103,8 +103,8 @@ float activated(const ActivationTable& t, float x) {
 
 void fill_table(const ActivationTable& t, int8_t* codes) {
   for (int32_t code = INT8_MIN; code <= INT8_MAX; ++code) {
-    const float y = activated(t, t.x_scale * float(code - t.x_zero));
-    const int32_t found = t.y_zero + int32_t(nearest(clamped(y / t.y_scale, -512.0f, 512.0f)));
+    const float y = activated(t, t.x_scale * float(code - t.x_zero_point));
+    const int32_t found = t.y_zero_point + int32_t(nearest(clamped(y / t.y_scale, -512.0f, 512.0f)));
     codes[uint8_t(code)] = int8_t(found < INT8_MIN ? INT8_MIN : found > INT8_MAX ? INT8_MAX : found);
   }
 }
@@ -112,9 +112,11 @@ void fill_table(const ActivationTable& t, int8_t* codes) {
 }  // namespace fovea
 
 extern "C" fovea_status fovea_integer_activation_table(fovea_activation_kind activation, float alpha, float x_scale,
-                                                       int32_t x_zero, float y_scale, int32_t y_zero, int8_t* table) {
+                                                       int32_t x_zero_point, float y_scale, int32_t y_zero_point,
+                                                       int8_t* table) {
   if (!table) return FOVEA_ERR_NULL;
-  const fovea::ActivationTable wanted = {activation, alpha == 0.0f ? 1.0f : alpha, x_scale, y_scale, x_zero, y_zero};
+  const fovea::ActivationTable wanted = {activation,  alpha == 0.0f ? 1.0f : alpha, x_scale, y_scale, x_zero_point,
+                                         y_zero_point};
   FOVEA_RETURN_IF_ERROR(fovea::check_table(wanted));
   fovea::fill_table(wanted, table);
   return FOVEA_OK;

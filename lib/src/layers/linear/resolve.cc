@@ -36,12 +36,12 @@ fovea_status check_compute(const fovea_linear_args& a) {
   if (a.compute == FOVEA_COMPUTE_I8 && !(kHasI8Linear && (a.weights.dtype == FOVEA_I8 || grouped))) {
     return FOVEA_ERR_UNSUPPORTED;
   }
-  if ((!codes_in && (a.x_scales || a.x_scales_stride != 0 || a.x_zero != 0)) ||
-      (!codes_out && (a.y_scale != 0.0f || a.y_zero != 0)) ||
+  if ((!codes_in && (a.x_scales || a.x_scales_stride != 0 || a.x_zero_point != 0)) ||
+      (!codes_out && (a.y_scale != 0.0f || a.y_zero_point != 0)) ||
       (a.weights.bias_i32 && (!one_scale || grouped || a.weights.bias))) {
     return FOVEA_ERR_UNSUPPORTED;
   }
-  if (!is_i8_code(a.x_zero) || !is_i8_code(a.y_zero)) return FOVEA_ERR_NUMBER;
+  if (!is_i8_code(a.x_zero_point) || !is_i8_code(a.y_zero_point)) return FOVEA_ERR_NUMBER;
   return codes_out && !is_scale(a.y_scale) ? FOVEA_ERR_NUMBER : FOVEA_OK;
 }
 
@@ -143,7 +143,7 @@ fovea_status plan_for(const fovea_linear_args& a, const TargetTraits& traits, bo
 // ReLU and ReLU6 are limits of outputs, and the code of a limited output is the limited code: a quotient is not less for a
 // larger output, and 0 / scale is 0.
 void limit_outputs(const fovea_linear_args& a, I8Outputs* out) {
-  OutputLimits limits = {float(-128 - a.y_zero), float(127 - a.y_zero)};
+  OutputLimits limits = {float(-128 - a.y_zero_point), float(127 - a.y_zero_point)};
   const bool is_relu6 = a.activation == FOVEA_ACTIVATION_RELU6;
   if (a.y_dtype == FOVEA_I8 && (is_relu6 || a.activation == FOVEA_ACTIVATION_RELU)) {
     out->activation = FOVEA_ACTIVATION_IDENTITY;
@@ -185,8 +185,8 @@ fovea_status resolve_linear(const fovea_linear_args& a, void* workspace, size_t 
   }
   if (kHasI8Linear && a.compute == FOVEA_COMPUTE_I8) {
     call->i8 = &i8_linear_kernels(plan.target).list[dot_row(plan.dot)][plan.few ? kI8FewTokens : kI8TokenTile];
-    call->inputs = {a.x_dtype, a.x_zero, a.x_scales, a.x_scales_stride};
-    call->outputs = {a.y_dtype, a.y_zero, a.y_scale, a.activation, {}};
+    call->inputs = {a.x_dtype, a.x_zero_point, a.x_scales, a.x_scales_stride};
+    call->outputs = {a.y_dtype, a.y_zero_point, a.y_scale, a.activation, {}};
     if (kLimitsOutputs) limit_outputs(a, &call->outputs);
   }
   call->activation = a.activation;

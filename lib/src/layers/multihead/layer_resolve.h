@@ -104,12 +104,12 @@ class LayerCall {
              {attends(), w_.out, widths_.out, m.d_model, o_tensor(), out_tensor()}}};
   }
   // The formats of x, keys and values; of their projections; of the heads' outputs; of y.
-  Tensor in_tensor() const { return Tensor::of(plan_.desc.x_scale, plan_.desc.x_zero); }
-  Tensor q_tensor() const { return Tensor::of(d_.q_scale, d_.q_zero); }
-  Tensor k_tensor() const { return Tensor::of(d_.key_scale, d_.key_zero); }
-  Tensor v_tensor() const { return Tensor::of(d_.value_scale, d_.value_zero); }
-  Tensor o_tensor() const { return Tensor::of(d_.out_scale, d_.out_zero); }
-  Tensor out_tensor() const { return Tensor::of(plan_.desc.y_scale, plan_.desc.y_zero); }
+  Tensor in_tensor() const { return Tensor::of(plan_.desc.x_scale, plan_.desc.x_zero_point); }
+  Tensor q_tensor() const { return Tensor::of(d_.q_scale, d_.q_zero_point); }
+  Tensor k_tensor() const { return Tensor::of(d_.key_scale, d_.key_zero_point); }
+  Tensor v_tensor() const { return Tensor::of(d_.value_scale, d_.value_zero_point); }
+  Tensor o_tensor() const { return Tensor::of(d_.out_scale, d_.out_zero_point); }
+  Tensor out_tensor() const { return Tensor::of(plan_.desc.y_scale, plan_.desc.y_zero_point); }
   Tokens x() const { return tokens_of(args_.x, args_.batch, args_.q_tokens, in_tensor()); }
   Tokens y() const { return tokens_of(args_.y, args_.batch, args_.q_tokens, out_tensor()); }
   Tokens keys() const {

@@ -20,8 +20,8 @@ fovea_status check_tensors(const fovea_multihead_desc& m) {
   if (!is_f32_or_i8(m.x_dtype) || !is_f32_or_i8(m.y_dtype) || !is_f32_or_i8(d.q_dtype) || !is_f32_or_i8(d.out_dtype)) {
     return FOVEA_ERR_UNSUPPORTED;
   }
-  FOVEA_RETURN_IF_ERROR(check_scale_and_zero(m.x_scale, m.x_zero, m.x_dtype));
-  FOVEA_RETURN_IF_ERROR(check_scale_and_zero(m.y_scale, m.y_zero, m.y_dtype));
+  FOVEA_RETURN_IF_ERROR(check_scale_and_zero(m.x_scale, m.x_zero_point, m.x_dtype));
+  FOVEA_RETURN_IF_ERROR(check_scale_and_zero(m.y_scale, m.y_zero_point, m.y_dtype));
   const bool x = m.x_scale != 0.0f, y = m.y_scale != 0.0f, q = d.q_scale != 0.0f;
   if ((m.x_dtype == FOVEA_I8 && !x) || (m.y_dtype == FOVEA_I8 && !y)) return FOVEA_ERR_NUMBER;
   const bool any = x || y || q || d.key_scale != 0.0f || d.value_scale != 0.0f || d.out_scale != 0.0f;

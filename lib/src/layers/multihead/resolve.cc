@@ -26,7 +26,7 @@ fovea_status check_cache_shape(const fovea_attention_desc& d, const fovea_kv_cac
   const bool same =
       c.kind == d.kv_kind && c.key_dtype == d.key_dtype && c.value_dtype == d.value_dtype && c.kv_heads == d.kv_heads &&
       c.head_dim == d.head_dim && c.value_dim == d.value_dim && c.page_tokens == d.page_tokens && !c.values_in_keys &&
-      c.rotation == d.rotation && (c.rotation == FOVEA_ROTATION_NONE || c.rotation_seed == d.rotation_seed) &&
+      c.hadamard == d.hadamard && (c.hadamard == FOVEA_HADAMARD_NONE || c.hadamard_seed == d.hadamard_seed) &&
       (d.kv_kind != FOVEA_KV_RING || (c.max_tokens == d.ring_tokens && c.pinned_tokens == d.pinned_tokens));
   return same ? FOVEA_OK : FOVEA_ERR_SIZE;
 }
@@ -61,7 +61,7 @@ fovea_status LayerCall::check_weights() {
   if (const fovea_kv_cache* cache = append_to_ ? append_to_ : args_.cache) {
     FOVEA_RETURN_IF_ERROR(check_cache_shape(d_, *cache));
     if (d_.key_scale != 0.0f || d_.value_scale != 0.0f) return FOVEA_ERR_UNSUPPORTED;
-  } else if (d_.kv_kind != FOVEA_KV_STRIDED || d_.rotation != FOVEA_ROTATION_NONE ||
+  } else if (d_.kv_kind != FOVEA_KV_STRIDED || d_.hadamard != FOVEA_HADAMARD_NONE ||
              (d_.key_dtype != FOVEA_F32 && d_.key_scale == 0.0f) ||
              (d_.value_dtype != FOVEA_F32 && d_.value_scale == 0.0f)) {
     return FOVEA_ERR_UNSUPPORTED;
@@ -127,7 +127,7 @@ fovea_status LayerCall::check_memory(void* workspace, size_t workspace_bytes) co
   }
   if (const fovea_rope_args* rope = args_.rope) {
     add_rope_tables(buffers, *rope, d_.head_dim);
-    buffers.add_list(rope->positions, sizeof(int64_t), args_.batch);
+    buffers.add_list(rope->first_positions, sizeof(int64_t), args_.batch);
   }
   return attends() ? add_options(buffers) : buffers.status();
 }
@@ -149,7 +149,7 @@ void LayerCall::add_outputs(Buffers& buffers) const {
 fovea_status LayerCall::add_options(Buffers& buffers) const {
   const fovea_attention_args& a = args_.attention;
   buffers.add_list(a.kv_lengths, sizeof(uint32_t), args_.batch);
-  buffers.add_list(a.positions, sizeof(int64_t), args_.batch);
+  buffers.add_list(a.first_positions, sizeof(int64_t), args_.batch);
   buffers.add_list(a.alibi_slopes, sizeof(float), d_.q_heads);
   buffers.add_list(a.sinks, sizeof(float), d_.q_heads);
   if (a.value_channel_scales) {
@@ -177,8 +177,8 @@ fovea_status LayerCall::resolve_step(const fovea_linear_weights& weights, const 
   a.processor_features = d_.processor_features;
   a.portable_bits = d_.portable_bits;
   a.compute = plan_.desc.linear_compute;
-  if (x.tensor.is_i8()) a.x_dtype = FOVEA_I8, a.x_scales = x.tensor.scale, a.x_zero = x.tensor.zero;
-  if (y.tensor.is_i8()) a.y_dtype = FOVEA_I8, a.y_scale = *y.tensor.scale, a.y_zero = y.tensor.zero;
+  if (x.tensor.is_i8()) a.x_dtype = FOVEA_I8, a.x_scales = x.tensor.scale, a.x_zero_point = x.tensor.zero;
+  if (y.tensor.is_i8()) a.y_dtype = FOVEA_I8, a.y_scale = *y.tensor.scale, a.y_zero_point = y.tensor.zero;
   a.in_dim = in_dim;
   a.out_dim = uint32_t(out_dim);
   a.x = x.data;
@@ -225,10 +225,10 @@ fovea_status LayerCall::resolve_turn(const Tokens& from, const Tokens& to, uint3
   a.heads = heads;
   a.tokens = from.count;
   a.dim = d_.head_dim;
-  a.in = from.heads(a.dim);
-  a.out = to.heads_out(a.dim);
-  a.token_positions = nullptr;
-  a.token_positions_stride = 0;
+  a.x = from.heads(a.dim);
+  a.y = to.heads_out(a.dim);
+  a.position_ids = nullptr;
+  a.position_ids_stride = 0;
   return resolve_rope(a, turn);
 }
 

@@ -82,7 +82,7 @@ void halve_scores(void*, const fovea_score_block* block) {
 fovea_status attention_modifier(Trial& trial) {
   AttentionTrial a = plain_attention(trial);
   fovea_modifier halve = {};
-  halve.scores = halve_scores;
+  halve.score_mod = halve_scores;
   a.args.modifier = &halve;
   return a.run();
 }
@@ -115,7 +115,7 @@ fovea_status attention_i8_tensors(Trial& trial) {
   AttentionTrial a(trial, FOVEA_I8, FOVEA_I8);
   a.desc.compute = FOVEA_COMPUTE_I8, a.desc.q_dtype = a.desc.out_dtype = FOVEA_I8;
   a.desc.q_scale = 0.02f, a.desc.key_scale = 0.03f, a.desc.value_scale = 0.01f, a.desc.out_scale = 0.011f;
-  a.desc.q_zero = 3, a.desc.key_zero = -4, a.desc.value_zero = 5, a.desc.out_zero = -6;
+  a.desc.q_zero_point = 3, a.desc.key_zero_point = -4, a.desc.value_zero_point = 5, a.desc.out_zero_point = -6;
   a.args.kv.key_scales = a.args.kv.value_scales = {};
   constexpr size_t kOutputs = kTrialHeads * kTrialQueries * kTrialValueDim;
   int8_t* const codes = trial.zeros<int8_t>(kOutputs);

@@ -42,7 +42,7 @@ void AttentionTrial::digest_outputs() {
 }
 
 fovea_status AttentionTrial::run() {
-  FOVEA_RETURN_IF_ERROR(fovea_plan_init(&plan, &desc));
+  FOVEA_RETURN_IF_ERROR(fovea_attention_plan_init(&plan, &desc));
   const auto [workspace, bytes] = trial.rest();
   const fovea_status status = fovea_attention(&plan, &args, workspace, bytes);
   if (status == FOVEA_OK) digest_outputs();

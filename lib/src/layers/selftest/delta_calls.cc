@@ -14,7 +14,7 @@ fovea_status delta_of(Trial& trial, fovea_delta_rule rule, uint32_t decay_dim) {
   args.struct_bytes = sizeof args, args.target = trial.kernels(), args.rule = rule, args.batch = 1,
   args.tokens = kTokens;
   args.q_heads = args.k_heads = args.v_heads = kHeads;
-  args.key_dim = kKeyDim, args.value_dim = kValueDim, args.decay_dim = decay_dim;
+  args.head_dim = kKeyDim, args.value_dim = kValueDim, args.decay_dim = decay_dim;
   float* const out = trial.zeros<float>(kHeads * kTokens * kValueDim);
   float* const decay = trial.positive(kHeads * kTokens * decay_dim);
   float* const keys = trial.numbers(kHeads * kTokens * kKeyDim);

@@ -10,7 +10,7 @@ fovea_status integer_attention_of(Trial& trial, uint32_t q_tokens, uint32_t kv_t
   fovea_integer_attention_args args = {};
   args.struct_bytes = sizeof args, args.batch = 1, args.q_heads = kHeads, args.kv_heads = 1;
   args.q_tokens = q_tokens, args.kv_tokens = kv_tokens, args.head_dim = kHeadDim, args.value_dim = kValueDim;
-  args.q_zero = 3, args.value_zero = -7, args.out_zero = 11, args.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
+  args.q_zero_point = 3, args.value_zero_point = -7, args.out_zero_point = 11, args.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
   FOVEA_RETURN_IF_ERROR(fovea_integer_multiplier(0.0004, &args.score_multiplier, &args.score_shift));
   FOVEA_RETURN_IF_ERROR(fovea_integer_multiplier(1.7, &args.out_multiplier, &args.out_shift));
   int8_t* const out = trial.zeros<int8_t>(kHeads * q_tokens * kValueDim);

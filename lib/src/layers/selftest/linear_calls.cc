@@ -31,8 +31,8 @@ fovea_status linear_of(Trial& trial, fovea_dtype dtype, fovea_compute compute, b
   int8_t* const y_codes = trial.zeros<int8_t>(kTokens * kOut);
   args.y = tensors ? static_cast<void*>(y_codes) : y, args.y_stride = kOut, args.x_stride = kIn;
   if (tensors) {
-    args.x = trial.codes(kTokens * kIn), args.x_scales = trial.positive(1), args.x_zero = 7;
-    args.x_dtype = args.y_dtype = FOVEA_I8, args.y_scale = 0.7f, args.y_zero = -20;
+    args.x = trial.codes(kTokens * kIn), args.x_scales = trial.positive(1), args.x_zero_point = 7;
+    args.x_dtype = args.y_dtype = FOVEA_I8, args.y_scale = 0.7f, args.y_zero_point = -20;
   } else {
     args.x = trial.numbers(kTokens * kIn);
   }

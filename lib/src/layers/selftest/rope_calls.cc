@@ -16,10 +16,10 @@ fovea_status rope_of(Trial& trial, fovea_rope_layout layout) {
   constexpr size_t kCount = kRopeHeads * kRopeTokens * kRopeDim;
   float* const out = trial.zeros<float>(kCount);
   args.turns = turns;
-  args.in = {trial.numbers(kCount), 0, kRopeTokens * kRopeDim, kRopeDim};
-  args.out = {out, 0, kRopeTokens * kRopeDim, kRopeDim};
+  args.x = {trial.numbers(kCount), 0, kRopeTokens * kRopeDim, kRopeDim};
+  args.y = {out, 0, kRopeTokens * kRopeDim, kRopeDim};
   FOVEA_RETURN_IF_ERROR(fovea_rope_frequencies(turns, 10000.0, 1.0, kRotaryDim));
-  return trial.digest_after(fovea_rope_f32(&args), out, kCount);
+  return trial.digest_after(fovea_rope(&args), out, kCount);
 }
 
 fovea_status rope_interleaved(Trial& trial) { return rope_of(trial, FOVEA_ROPE_INTERLEAVED); }

@@ -14,13 +14,12 @@ fovea_status softmax_of(Trial& trial, bool rows, bool logarithm) {
   float* const mask = trial.numbers(count);
   for (size_t i = 0; mask && i < count; i += 7) mask[i] = -__builtin_inff();
   float* const out = trial.zeros<float>(count);
-  args.in = trial.numbers(count), args.mask = mask, args.out = out;
-  args.in_axis_stride = args.mask_axis_stride = args.out_axis_stride = static_cast<ptrdiff_t>(args.inner);
-  args.in_outer_stride = args.mask_outer_stride = args.out_outer_stride =
-      static_cast<ptrdiff_t>(args.axis * args.inner);
+  args.x = trial.numbers(count), args.mask = mask, args.y = out;
+  args.x_axis_stride = args.mask_axis_stride = args.y_axis_stride = static_cast<ptrdiff_t>(args.inner);
+  args.x_outer_stride = args.mask_outer_stride = args.y_outer_stride = static_cast<ptrdiff_t>(args.axis * args.inner);
   args.mask_inner_stride = 1;
   args.scale = 1.5f;
-  return trial.digest_after(logarithm ? fovea_log_softmax_f32(&args) : fovea_softmax_f32(&args), out, count);
+  return trial.digest_after(logarithm ? fovea_log_softmax(&args) : fovea_softmax(&args), out, count);
 }
 
 fovea_status softmax_rows(Trial& trial) { return softmax_of(trial, true, false); }

@@ -108,8 +108,8 @@ constexpr PublishedDigest by_partial_sums(uint64_t fused, uint64_t twice, uint64
   row(rope_interleaved, "rope: interleaved", by_rounding(0x04e719a9cfea4018u, 0xdd9397a0e5438ce3u)) \
   row(rope_half_split, "rope: half split", by_rounding(0xcd23bcdd85ebf33au, 0x35990d13f6aebec9u))
 
-#define FOVEA_SELFTEST_ROTATE(row) \
-  row(rotate_rows, "rotate: rows", everywhere(0x56654b1f949164e2u))
+#define FOVEA_SELFTEST_HADAMARD(row) \
+  row(hadamard_rows, "hadamard: rows", everywhere(0x56654b1f949164e2u))
 
 #define FOVEA_SELFTEST_SOFTMAX(row) \
   row(softmax_rows, "softmax: rows", by_partial_sums(0x8d6b89e3ad9322a6u, 0x6e8526fc56184770u, 0xaf9b3832a711e2a6u, 0x8cd578e4d39bb4b2u, 0xf841c4f24c71ca43u)) \

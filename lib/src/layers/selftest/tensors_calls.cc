@@ -9,7 +9,7 @@ constexpr uint32_t kTensorTokens = 5, kTensorDim = 37;
 
 // A sum and a product, which is rounded to a half.
 fovea_status tensors_pairs(Trial& trial) {
-  fovea_pair_args args = {};
+  fovea_binary_args args = {};
   args.struct_bytes = sizeof args, args.target = trial.kernels();
   args.batch = args.heads = 1, args.tokens = kTensorTokens, args.dim = kTensorDim;
   float* const sum = trial.zeros<float>(kTensorTokens * kTensorDim);

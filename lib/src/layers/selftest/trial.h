@@ -87,7 +87,7 @@ struct AttentionTrial {
   Trial& trial;
   fovea_attention_desc desc = {};
   fovea_attention_args args = {};
-  fovea_plan plan = {};
+  fovea_attention_plan plan = {};
   float *out, *lse;
 };
 

@@ -11,7 +11,7 @@
 
 namespace fovea {
 
-fovea_status resolve_pair(const fovea_pair_args& a, PairCall* call) {
+fovea_status resolve_pair(const fovea_binary_args& a, PairCall* call) {
   FOVEA_RETURN_IF_ERROR(check_struct(a));
   call->rows = counts_of(a);
   const TargetTraits* traits;
@@ -99,11 +99,11 @@ fovea_status check_select(const void* x, size_t element_bytes, uint32_t count, u
 
 }  // namespace fovea
 
-extern "C" fovea_status fovea_add(const fovea_pair_args* args) {
+extern "C" fovea_status fovea_add(const fovea_binary_args* args) {
   return fovea::resolve_and_run(args, fovea::resolve_pair, fovea::run_sum);
 }
 
-extern "C" fovea_status fovea_multiply(const fovea_pair_args* args) {
+extern "C" fovea_status fovea_multiply(const fovea_binary_args* args) {
   return fovea::resolve_and_run(args, fovea::resolve_pair, fovea::run_product);
 }
 

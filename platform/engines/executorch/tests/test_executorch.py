@@ -114,12 +114,12 @@ class Caches(unittest.TestCase):
                 self.assertTrue(torch.equal(fovea[2], own[2]))
 
 
-def delta(tokens, channelwise, heads=4, kv_heads=2, key_dim=20, value_dim=24, batch=2):
-    k = torch.nn.functional.normalize(torch.randn(batch, kv_heads, tokens, key_dim), dim=-1)
+def delta(tokens, channelwise, heads=4, kv_heads=2, head_dim=20, value_dim=24, batch=2):
+    k = torch.nn.functional.normalize(torch.randn(batch, kv_heads, tokens, head_dim), dim=-1)
     shape = (batch, kv_heads, tokens)
-    return [torch.randn(batch, heads, tokens, key_dim), k, torch.randn(*shape, value_dim),
-            torch.rand(*shape, key_dim) if channelwise else torch.rand(shape), torch.rand(shape),
-            torch.randn(batch, kv_heads, key_dim, value_dim)]
+    return [torch.randn(batch, heads, tokens, head_dim), k, torch.randn(*shape, value_dim),
+            torch.rand(*shape, head_dim) if channelwise else torch.rand(shape), torch.rand(shape),
+            torch.randn(batch, kv_heads, head_dim, value_dim)]
 
 
 class DeltaRule(unittest.TestCase):
@@ -189,7 +189,7 @@ class Errors(unittest.TestCase):
 class Threads(unittest.TestCase):
     def test_bits_do_not_depend_on_threads(self):
         q, k, v = torch.randn(1, 200, 8, 64), torch.randn(1, 200, 4, 64), torch.randn(1, 200, 4, 64)
-        inputs = delta(100, True, heads=8, kv_heads=8, key_dim=64, value_dim=64)
+        inputs = delta(100, True, heads=8, kv_heads=8, head_dim=64, value_dim=64)
         results = []
         for threads in 1, 3:
             _unsafe_reset_threadpool(threads)

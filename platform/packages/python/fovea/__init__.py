@@ -25,16 +25,16 @@ from .multihead import MultiheadAttention
 from .plans import Cache, Call, KeyCenter, Plan, Stream, attention, attention_desc
 from .published import selftest
 from .quantize import Range, from_i8, to_i8
-from .rotations import rope, rotate
+from .rotations import hadamard, rope
 from .rows import bind_softmax, log_softmax, softmax
 from .weights import Weights, rows_to_i8
 
 __all__ = [
     "Cache", "Call", "DeltaState", "Error", "KeyCenter", "MultiheadAttention", "PROCESSORS", "Plan", "Range", "Stream",
     "Weights", "activation", "activation_table", "add", "argmax", "attention", "attention_desc", "bind_softmax", "c",
-    "embedding", "from_i8", "integer_activation", "integer_add", "integer_hard_swish", "integer_mean",
+    "embedding", "from_i8", "hadamard", "integer_activation", "integer_add", "integer_hard_swish", "integer_mean",
     "integer_multiplier", "integer_multiply", "integer_norm", "linear", "log_softmax", "multiply", "norm", "pooling",
-    "rope", "rotate", "rows_to_i8", "selftest", "softmax", "targets", "to_i8", "top_k", "workspace_bytes"
+    "rope", "rows_to_i8", "selftest", "softmax", "targets", "to_i8", "top_k", "workspace_bytes"
 ]
 
 __version__ = ".".join(str(c.NUMBERS[f"FOVEA_VERSION_{part}"]) for part in ("MAJOR", "MINOR", "PATCH"))
@@ -69,7 +69,7 @@ def workspace_bytes(desc, processor="best"):
     desc is a Plan, or a description by attention_desc. The size is for a library compiled for speed, with all features.
     """
     desc = desc.desc if isinstance(desc, Plan) else desc
-    count = c.call("fovea_workspace_bytes_for", desc, target_number(processor))
+    count = c.call("fovea_attention_workspace_bytes_for", desc, target_number(processor))
     if count == 0:
         Plan(desc, target=0)  # raises, and says what is wrong
         raise Error("ERR_UNSUPPORTED", f"no workspace for {processor}")

@@ -7,7 +7,7 @@ from .arrays import (HELD_IN, dense, format_name, groups, is_array, is_of, mask,
 
 # Arguments of a call in addition to queries, keys and values.
 VECTORS = {  # type and dimensions
-    "kv_lengths": ("uint32", "batch"), "positions": ("int64", "batch"), "alibi_slopes": ("float32", "q_heads"),
+    "kv_lengths": ("uint32", "batch"), "first_positions": ("int64", "batch"), "alibi_slopes": ("float32", "q_heads"),
     "sinks": ("float32", "q_heads"), "score_vector": ("float32", "kv_heads head_dim"),
     "value_channel_scales": ("float32", "kv_heads value_dim")}
 STRIDE_OF = {"score_vector": "score_vector_stride", "value_channel_scales": "value_channel_stride"}
@@ -18,7 +18,7 @@ OPTIONS = {*VECTORS, *OFFSETS, *KV_SCALES, *STRUCTURES, "block_map", "dropout_se
 ENDS = {"sinks", "value_channel_scales"}  # applied to rows at the end
 # A cache and the plan of a call must agree on these.
 CACHE_FIELDS = ("kv_heads", "head_dim", "value_dim", "key_dtype", "value_dtype", "kv_kind", "ring_tokens",
-                "pinned_tokens", "page_tokens", "rotation", "rotation_seed")
+                "pinned_tokens", "page_tokens", "hadamard", "hadamard_seed")
 
 
 class Arguments:

@@ -2,7 +2,7 @@
 """The C interface: structures, constants and functions, read from fovea.h, which is installed next to this file and is
 the manual.
 
-    call("fovea_plan_init", plan, desc)        # any function; structures and arrays are passed by address
+    call("fovea_attention_plan_init", plan, desc)        # any function; structures and arrays are passed by address
     structure("attention_desc", q_heads=8)     # any structure, 0 except these fields; enumerators also by name
 
 A field raises TypeError or ValueError for values that it cannot hold. A field that is a pointer takes an array, a

@@ -7,13 +7,13 @@ from .arrays import FLOATS, Held, as_array, broadcast, dense_copy, dtype_of, is_
 from .layers import format_of
 from .prepared import Pool, Prepared
 
-COUNTS = "batch", "v_heads", "key_dim", "value_dim", "decay_dim"
+COUNTS = "batch", "v_heads", "head_dim", "value_dim", "decay_dim"
 ALL_ENTRIES = 2 ** 32 - 1
 ARRAYS = "q", "k", "v", "decay", "beta", "a", "b"
 
 
 class DeltaState(Held):
-    """DeltaState("gated_delta", v_heads=2, key_dim=64, value_dim=64): the matrices S of some sequences, and a call that
+    """DeltaState("gated_delta", v_heads=2, head_dim=64, value_dim=64): the matrices S of some sequences, and a call that
     adds tokens to them and reads from them.
 
         out = state(q, k, v, decay=decay, beta=beta)             # rules linear, gated, delta, gated_delta
@@ -22,7 +22,7 @@ class DeltaState(Held):
     decay_per_key=True: gated rules have a decay for each element of a key, as the general rule always has.
     """
 
-    def __init__(self, rule, *, v_heads, key_dim, value_dim, batch=1, decay_per_key=False):
+    def __init__(self, rule, *, v_heads, head_dim, value_dim, batch=1, decay_per_key=False):
         super().__init__()
         if not isinstance(decay_per_key, (bool, np.bool_)):
             raise TypeError(f"decay_per_key is of {type(decay_per_key).__name__}: it must be True or False")
@@ -30,9 +30,9 @@ class DeltaState(Held):
         if rule not in rules:
             raise ValueError(f"rule is {rule!r}: it must be one of {', '.join(rules)}")
         self.rule, self.decay_per_key = rule, bool(decay_per_key) or rule == "general"
-        counts = [c.number(count, c.c_uint32, name) for name, count in (("batch", batch), ("v_heads", v_heads), ("key_dim", key_dim),
+        counts = [c.number(count, c.c_uint32, name) for name, count in (("batch", batch), ("v_heads", v_heads), ("head_dim", head_dim),
                                                                         ("value_dim", value_dim))]
-        decays = c.number(2 * counts[2], c.c_uint32, "2 * key_dim") if rule == "general" else (counts[2] if decay_per_key else 1)
+        decays = c.number(2 * counts[2], c.c_uint32, "2 * head_dim") if rule == "general" else (counts[2] if decay_per_key else 1)
         self.counts = dict(zip(COUNTS, (*counts, decays)))
         self._state = memory(max(1, c.call("fovea_delta_state_bytes", *self.counts.values())))
         c.call("fovea_delta_begin", self._state, self._state.size, *self.counts.values())
@@ -44,10 +44,10 @@ class DeltaState(Held):
     def __call__(self, q, k, v, *, decay=None, beta=None, a=None, b=None, entry=0, offsets=None, scale=0.0, dtype=None,
                  out=None, target="best"):
         """Adds tokens to `batch` entries from `entry` on. The output is [batch][heads][tokens][value_dim], with as many
-        dimensions as q or v. Arrays: q [batch][q_heads][tokens][key_dim], k, a and b with k_heads, v
-        [batch][v_heads][tokens][value_dim], decay [batch][v_heads][tokens][1 or key_dim], the logarithm of what
+        dimensions as q or v. Arrays: q [batch][q_heads][tokens][head_dim], k, a and b with k_heads, v
+        [batch][v_heads][tokens][value_dim], decay [batch][v_heads][tokens][1 or head_dim], the logarithm of what
         multiplies S, and beta [batch][v_heads][tokens][1]; or the last three or two of these dimensions. decay and beta
-        are of float32 and broadcast. offsets: uint32 [batch + 1], of ragged entries. scale 0 is 1 / sqrt(key_dim).
+        are of float32 and broadcast. offsets: uint32 [batch + 1], of ragged entries. scale 0 is 1 / sqrt(head_dim).
         dtype: the format of the output, by default that of q."""
         options = {"entry": entry, "scale": scale, "dtype": dtype, "target": target}
         with self:
@@ -58,20 +58,20 @@ class DeltaState(Held):
         self._check_rule(arrays)
         q, v, counts = as_array(arrays["q"], "q"), arrays["v"], self.counts
         is_of(q, "q", FLOATS)
-        sizes = {"key_dim": counts["key_dim"], "value_dim": counts["value_dim"], "v_heads": counts["v_heads"]}
+        sizes = {"head_dim": counts["head_dim"], "value_dim": counts["value_dim"], "v_heads": counts["v_heads"]}
         args = c.structure("delta_args", rule=self.rule, entry=entry, scale=scale, target=target, dtype=dtype_of(q, "q"),
-                           v_heads=counts["v_heads"], key_dim=counts["key_dim"], value_dim=counts["value_dim"],
+                           v_heads=counts["v_heads"], head_dim=counts["head_dim"], value_dim=counts["value_dim"],
                            decay_dim=counts["decay_dim"])
         if offsets is not None:
             offsets = numbers(offsets, np.uint32, "offsets").copy()
             if offsets.ndim != 1 or offsets.size == 0:
                 raise ValueError(f"offsets has the shape {offsets.shape}: it must be [batch + 1]")
             args.offsets, sizes["batch"] = offsets, 1
-        for name, heads, dim in (("q", "q_heads", "key_dim"), ("k", "k_heads", "key_dim"), ("v", "v_heads", "value_dim"),
-                                 ("a", "k_heads", "key_dim"), ("b", "k_heads", "key_dim")):
+        for name, heads, dim in (("q", "q_heads", "head_dim"), ("k", "k_heads", "head_dim"), ("v", "v_heads", "value_dim"),
+                                 ("a", "k_heads", "head_dim"), ("b", "k_heads", "head_dim")):
             if arrays[name] is not None:
                 setattr(args, name, take("in", arrays[name], name, (q.dtype.name,), f"batch {heads} tokens {dim}", sizes, copies=True))
-        for name, dim in (("decay", counts["key_dim"] if self.decay_per_key else 1), ("beta", 1)):
+        for name, dim in (("decay", counts["head_dim"] if self.decay_per_key else 1), ("beta", 1)):
             if arrays[name] is not None:
                 setattr(args, name, self._numbers(arrays[name], name, (*(sizes[count] for count in ("batch", "v_heads", "tokens")), dim)))
         c.assign(args, q_heads=sizes["q_heads"], k_heads=sizes["k_heads"], tokens=sizes["tokens"],
@@ -115,7 +115,7 @@ class DeltaState(Held):
         return entry, 1
 
     def set(self, matrices=None, entry=None):
-        """Begins all entries again, or one: S becomes [entries][v_heads][key_dim][value_dim], of float32, or 0."""
+        """Begins all entries again, or one: S becomes [entries][v_heads][head_dim][value_dim], of float32, or 0."""
         number, count = self._entries(entry)
         if matrices is not None:
             matrices = as_array(matrices, "matrices")
@@ -130,7 +130,7 @@ class DeltaState(Held):
             c.call("fovea_delta_set", self._state, number, matrices)
 
     def matrices(self, entry=None, target="best"):
-        """S of all entries, or of one: [entries][v_heads][key_dim][value_dim]."""
+        """S of all entries, or of one: [entries][v_heads][head_dim][value_dim]."""
         number, count = self._entries(entry)
         made = np.empty((count, *(self.counts[name] for name in COUNTS[1:4])), np.float32)
         strides = [stride // 4 for stride in made.strides]

@@ -41,12 +41,12 @@ def scale(value, name):
     return float(value)
 
 
-def integer_norm(x, weight, bias=None, *, x_scale, y_scale, weight_scale, norm="layer", epsilon=1e-5, x_zero=0, y_zero=0, out=None):
+def integer_norm(x, weight, bias=None, *, x_scale, y_scale, weight_scale, norm="layer", epsilon=1e-5, x_zero_point=0, y_zero_point=0, out=None):
     """Layer normalisation, or norm="rms". weight: int16 [dim], codes of weight_scale; bias: int16 [dim], round(128 *
     bias / y_scale)."""
     return _calls.call(prepare_norm, (x, weight, bias), (out,), {
         "norm": norm, "x_scale": x_scale, "y_scale": y_scale, "weight_scale": weight_scale, "epsilon": epsilon,
-        "x_zero": x_zero, "y_zero": y_zero})[0]
+        "x_zero_point": x_zero_point, "y_zero_point": y_zero_point})[0]
 
 
 def prepare_norm(inputs, outputs, x_scale, y_scale, weight_scale, epsilon, **fields):
@@ -63,12 +63,12 @@ def prepare_norm(inputs, outputs, x_scale, y_scale, weight_scale, epsilon, **fie
     return Prepared("fovea_integer_norm", rows.args, rows.inputs, rows.outputs)
 
 
-def integer_add(a, b=None, *, a_scale, y_scale, b_scale=None, a_zero=0, b_zero=0, y_zero=0, y_least=0, y_most=0, out=None):
-    """a + b, broadcast as in NumPy; without b, a in another scale and zero point. y_least, y_most: bounds of the
+def integer_add(a, b=None, *, a_scale, y_scale, b_scale=None, a_zero_point=0, b_zero_point=0, y_zero_point=0, activation_min=0, activation_max=0, out=None):
+    """a + b, broadcast as in NumPy; without b, a in another scale and zero point. activation_min, activation_max: bounds of the
     codes."""
     return _calls.call(prepare_add, (a, b), (out,), {
-        "a_scale": a_scale, "b_scale": b_scale, "y_scale": y_scale, "a_zero": a_zero, "b_zero": b_zero, "y_zero": y_zero,
-        "y_least": y_least, "y_most": y_most})[0]
+        "a_scale": a_scale, "b_scale": b_scale, "y_scale": y_scale, "a_zero_point": a_zero_point, "b_zero_point": b_zero_point, "y_zero_point": y_zero_point,
+        "activation_min": activation_min, "activation_max": activation_max})[0]
 
 
 def prepare_add(inputs, outputs, a_scale, b_scale, y_scale, **fields):
@@ -81,11 +81,11 @@ def prepare_add(inputs, outputs, a_scale, b_scale, y_scale, **fields):
     return prepare_pair("fovea_integer_add", inputs, outputs, {**fields, **multipliers(**numbers)})
 
 
-def integer_multiply(a, b, *, a_scale, b_scale, y_scale, a_zero=0, b_zero=0, y_zero=0, y_least=0, y_most=0, out=None):
-    """a * b, element by element, broadcast as in NumPy. y_least, y_most: bounds of the codes."""
+def integer_multiply(a, b, *, a_scale, b_scale, y_scale, a_zero_point=0, b_zero_point=0, y_zero_point=0, activation_min=0, activation_max=0, out=None):
+    """a * b, element by element, broadcast as in NumPy. activation_min, activation_max: bounds of the codes."""
     return _calls.call(prepare_multiply, (a, b), (out,), {
-        "a_scale": a_scale, "b_scale": b_scale, "y_scale": y_scale, "a_zero": a_zero, "b_zero": b_zero, "y_zero": y_zero,
-        "y_least": y_least, "y_most": y_most})[0]
+        "a_scale": a_scale, "b_scale": b_scale, "y_scale": y_scale, "a_zero_point": a_zero_point, "b_zero_point": b_zero_point, "y_zero_point": y_zero_point,
+        "activation_min": activation_min, "activation_max": activation_max})[0]
 
 
 def prepare_multiply(inputs, outputs, a_scale, b_scale, y_scale, **fields):
@@ -103,12 +103,12 @@ def prepare_pair(function, inputs, outputs, fields):
     return Prepared(function, rows.args, rows.inputs, rows.outputs)
 
 
-def activation_table(activation, *, x_scale, y_scale, x_zero=0, y_zero=0, alpha=0.0):
+def activation_table(activation, *, x_scale, y_scale, x_zero_point=0, y_zero_point=0, alpha=0.0):
     """The codes that an activation makes of the codes 0 to 127 and then -128 to -1: int8 [256], for
     integer_activation."""
     table = np.empty(256, np.int8)
     kind = c.structure("activation_args", activation=activation).activation
-    c.call("fovea_integer_activation_table", kind, alpha, x_scale, x_zero, y_scale, y_zero, table)
+    c.call("fovea_integer_activation_table", kind, alpha, x_scale, x_zero_point, y_scale, y_zero_point, table)
     return table
 
 
@@ -127,9 +127,9 @@ def prepare_activation(inputs, outputs):
     return Prepared("fovea_integer_activation", rows.args, rows.inputs, rows.outputs)
 
 
-def integer_hard_swish(x, *, x_scale, y_scale, x_zero=0, y_zero=0, out=None):
+def integer_hard_swish(x, *, x_scale, y_scale, x_zero_point=0, y_zero_point=0, out=None):
     """x * min(max(x + 3, 0), 6) / 6 without a table."""
-    return _calls.call(prepare_hard_swish, (x,), (out,), {"x_scale": x_scale, "y_scale": y_scale, "x_zero": x_zero, "y_zero": y_zero})[0]
+    return _calls.call(prepare_hard_swish, (x,), (out,), {"x_scale": x_scale, "y_scale": y_scale, "x_zero_point": x_zero_point, "y_zero_point": y_zero_point})[0]
 
 
 def prepare_hard_swish(inputs, outputs, x_scale, y_scale, **fields):
@@ -141,10 +141,10 @@ def prepare_hard_swish(inputs, outputs, x_scale, y_scale, **fields):
     return Prepared("fovea_integer_hard_swish", rows.args, rows.inputs, rows.outputs)
 
 
-def integer_mean(x, *, x_scale, y_scale, x_zero=0, y_zero=0, lengths=None, out=None):
+def integer_mean(x, *, x_scale, y_scale, x_zero_point=0, y_zero_point=0, lengths=None, out=None):
     """The mean of the tokens of each entry: [batch][tokens][dim] becomes [batch][dim]; x may also be [tokens][dim], or
     have heads after batch. lengths: tokens of each entry, [batch]."""
-    return _calls.call(prepare_mean, (x, lengths), (out,), {"x_scale": x_scale, "y_scale": y_scale, "x_zero": x_zero, "y_zero": y_zero})[0]
+    return _calls.call(prepare_mean, (x, lengths), (out,), {"x_scale": x_scale, "y_scale": y_scale, "x_zero_point": x_zero_point, "y_zero_point": y_zero_point})[0]
 
 
 def prepare_mean(inputs, outputs, x_scale, y_scale, **fields):

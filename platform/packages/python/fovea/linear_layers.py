@@ -13,18 +13,18 @@ _calls = Pool()
 FORMS = {"float32": ("f32", "f32"), "float16": ("f16", "f16"), "int8": ("i8", "i8")}  # x: its form, its products
 
 
-def linear(x, weights, bias=None, *, activation="identity", compute=None, x_scales=None, x_zero=0, y_scale=None, y_zero=0,
+def linear(x, weights, bias=None, *, activation="identity", compute=None, x_scales=None, x_zero_point=0, y_scale=None, y_zero_point=0,
            portable_bits=False, out=None, target="best"):
     """activation(x W^T + bias), [...][in_dim] to [...][out_dim].
 
     weights: Weights, or an array of float32, float16 or bfloat16, which is read anew in each call. bias: beside an
     array. x is of float32, or of int8 with x_scales: a number, or one for each token. compute="i8": products of int8,
     for weights of int8 and in groups; so x of int8 has it. compute="f16": products of float16, for weights of float16;
-    x may be of float16, which has it. y_scale: the output becomes int8 with this scale and y_zero.
+    x may be of float16, which has it. y_scale: the output becomes int8 with this scale and y_zero_point.
     """
     if type(x_scales) in (float, int):
         x_scales = np.array([x_scales], np.float32)
-    options = {"activation": activation, "compute": compute, "x_zero": x_zero, "y_scale": y_scale, "y_zero": y_zero,
+    options = {"activation": activation, "compute": compute, "x_zero_point": x_zero_point, "y_scale": y_scale, "y_zero_point": y_zero_point,
                "portable_bits": portable_bits, "target": target}
     if not isinstance(weights, Weights):
         return _calls.call(prepare_linear, (x, x_scales, weights, bias), (out,), options)[0]

@@ -11,7 +11,7 @@ from .signatures import takes
 from .weights import Weights
 
 OF_A_CALL = OPTIONS - {*OFFSETS, *KV_SCALES, "q_scales"}
-OF_A_LAYER = {"weight_dtype", "linear_compute", "x_dtype", "y_dtype", "x_scale", "y_scale", "x_zero", "y_zero"}
+OF_A_LAYER = {"weight_dtype", "linear_compute", "x_dtype", "y_dtype", "x_scale", "y_scale", "x_zero_point", "y_zero_point"}
 
 
 class MultiheadAttention(Shown):

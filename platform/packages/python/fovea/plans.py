@@ -67,14 +67,14 @@ class Plan(Held):
         elif not isinstance(desc, c.HEADER.structures["attention_desc"]):
             raise TypeError(f"desc is of {type(desc).__name__}: it must be made by attention_desc")
         made = c.structure("plan")
-        c.call("fovea_plan_init", made, c.assign(type(desc).from_buffer_copy(desc), **fields))
+        c.call("fovea_attention_plan_init", made, c.assign(type(desc).from_buffer_copy(desc), **fields))
         self._c = c.frozen(made)
-        self._workspace = memory(c.call("fovea_workspace_bytes", made))
+        self._workspace = memory(c.call("fovea_attention_workspace_bytes", made))
         self._calls, self._number = Pool(), next(_numbers)
 
     @property
     def c(self):
-        """The fovea_plan, for reading."""
+        """The fovea_attention_plan, for reading."""
         return self._c
 
     @property
@@ -92,8 +92,8 @@ class Plan(Held):
     def describe(self, q_tokens=None, kv_tokens=None):
         """A line of text: what the plan does for these counts. The default is the capacities."""
         counts = (self.desc.max_q_tokens if q_tokens is None else q_tokens, self.desc.max_kv_tokens if kv_tokens is None else kv_tokens)
-        text = ctypes.create_string_buffer(c.call("fovea_plan_describe", self.c, *counts, None, 0) + 1)
-        c.call("fovea_plan_describe", self.c, *counts, text, len(text))
+        text = ctypes.create_string_buffer(c.call("fovea_attention_plan_describe", self.c, *counts, None, 0) + 1)
+        c.call("fovea_attention_plan_describe", self.c, *counts, text, len(text))
         return text.value.decode()
 
     @takes(**dict.fromkeys(sorted(OPTIONS)))
@@ -144,7 +144,7 @@ class Plan(Held):
     def bind(self, q, keys, values=None, out=None, lse=False, scores=None, **options):
         """A Call of these arrays, which it reads each time it is called. lse=True asks for the log-sum-exp,
         scores="softmax" for scores at this stage. Options are fields of fovea_attention_args: mask, kv_lengths,
-        positions, alibi_slopes, sinks, key_scales, ..., as arrays."""
+        first_positions, alibi_slopes, sinks, key_scales, ..., as arrays."""
         arguments = Arguments(self.desc, options)
         arguments.add_queries(q)
         arguments.add_keys(keys, values)
@@ -199,7 +199,7 @@ class Stream(Held):
         self._plan, self._q = plan, np.array(as_array(q, "q"), order="C")
         arguments = self._arguments({}, ())
         counts = arguments.c.batch, arguments.c.q_tokens
-        self._state = memory(c.call("fovea_state_bytes", plan.c, *counts))
+        self._state = memory(c.call("fovea_stream_state_bytes", plan.c, *counts))
         c.call("fovea_stream_begin", plan.c, self._state, self._state.size, *counts, first_key)
 
     def _shown(self):
@@ -291,7 +291,7 @@ class KeyCenter(Shown):
 
 class Cache(Held):
     """Keys and values of tokens so far: Cache(kv_heads=2, head_dim=64, value_dim=64, max_tokens=512, key_dtype="i8",
-    value_dtype="i8"). Fields are those of fovea_kv_cache up to rotation_seed; value_dim is head_dim unless given;
+    value_dtype="i8"). Fields are those of fovea_kv_cache up to hadamard_seed; value_dim is head_dim unless given;
     key_center is copied. It allocates its memory."""
 
     @takes("kv_cache", CACHE_FIELDS, batch=1, key_center=None, value_dim=...)

@@ -29,7 +29,7 @@ def visible_keys(fields, options, batch, q_tokens, kv_tokens):
     lengths = np.broadcast_to(np.asarray(options.get("kv_lengths", kv_tokens), np.int64), (batch,)).reshape(-1, 1, 1, 1)
     first = {"bottom_right": lengths - q_tokens}.get(fields["causal"], 0)
     if fields["causal"] == "positions":
-        first = np.broadcast_to(np.asarray(options["positions"]), (batch,)).reshape(-1, 1, 1, 1)
+        first = np.broadcast_to(np.asarray(options["first_positions"]), (batch,)).reshape(-1, 1, 1, 1)
     positions = queries + first
     visible = np.broadcast_to(keys < lengths, (batch, 1, q_tokens, kv_tokens))
     if fields["causal"] != "none":
@@ -67,7 +67,7 @@ def options_of(draw, fields, batch, q_tokens, kv_tokens):
     if draw.chance(0.2):
         options["sinks"] = draw.give("sinks", draw.floats(heads))
     if fields["causal"] == "positions":
-        options["positions"] = draw.give("positions", draw.rng.integers(-5, 70, batch))
+        options["first_positions"] = draw.give("first_positions", draw.rng.integers(-5, 70, batch))
     elif fields["causal"] != "none" and draw.chance(0.2):
         options["alibi_slopes"] = draw.give("alibi_slopes", draw.rng.random(heads, np.float32))
     if draw.chance(0.1):
@@ -243,7 +243,7 @@ def cache(draw):
                                 ("max_batch", batch + 1),
                                 ("key_dtype", draw.pick("f32", "i8", "q8_0")), ("value_dtype", draw.pick("f16", "i4")))
         others[name] = value
-    plan = held.plan(q_heads=q_heads, hide_gone=1, **others)
+    plan = held.plan(q_heads=q_heads, allow_evicted=1, **others)
     q = draw.give("q", draw.floats(plan.desc.max_batch, q_heads, 1, plan.desc.head_dim))
     for room in draw.rooms:
         room.lock()

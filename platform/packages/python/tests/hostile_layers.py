@@ -84,15 +84,15 @@ def pair(draw):
 
 
 def turned(draw):
-    """Rope and rotation, there and back."""
+    """Rope and Hadamard transform, there and back."""
     shape = (*shape_of(draw)[:-1], draw.pick(2, 8, 64))
     x = draw.give("x", draw.floats(*shape))
-    positions = draw.give("positions", draw.rng.integers(-100, 100, shape[0] if len(shape) == 4 else 1))
+    positions = draw.give("first_positions", draw.rng.integers(-100, 100, shape[0] if len(shape) == 4 else 1))
     offset, seed = draw.number("position_offset", 7, 2 ** 63), draw.number("seed", 3)
-    ready(draw, None, lambda x, positions: fovea.rope(x, "half_split", positions=positions), "x", "positions")
-    options = {"positions": positions, "position_offset": offset}
+    ready(draw, None, lambda x, first_positions: fovea.rope(x, "half_split", first_positions=first_positions), "x", "first_positions")
+    options = {"first_positions": positions, "position_offset": offset}
     near(fovea.rope(fovea.rope(x, "half_split", **options), "half_split", inverse=True, **options), double(x), 1e-4)
-    near(fovea.rotate(fovea.rotate(x, seed=seed), seed=seed, inverse=True), double(x), 1e-4)
+    near(fovea.hadamard(fovea.hadamard(x, seed=seed), seed=seed, inverse=True), double(x), 1e-4)
 
 
 def pooling(draw):
@@ -153,9 +153,9 @@ def scaled_linear(draw):
     scales = draw.give("scales", draw.rng.random(out_dim, np.float32) / 64)
     x = draw.give("x", draw.rng.integers(-128, 128, (tokens, in_dim)).astype(np.int8))
     x_scales = draw.give("x_scales", draw.rng.random(tokens, np.float32))
-    zero = draw.number("x_zero", 3, 200)
+    zero = draw.number("x_zero_point", 3, 200)
     lock(draw, None)
-    got = fovea.linear(x, fovea.Weights(codes, scales=scales), x_scales=x_scales, x_zero=zero)
+    got = fovea.linear(x, fovea.Weights(codes, scales=scales), x_scales=x_scales, x_zero_point=zero)
     if not draw.hostile:
         near(got, (double(x) - zero) * x_scales[:, None] @ (codes * double(scales)[:, None]).T, 1e-3)
 
@@ -178,13 +178,13 @@ def in_super_blocks(draw):
 def linear_attention(draw):
     rule = draw.pick("linear", "gated", "delta", "gated_delta", "general")
     batch, k_heads, heads, tokens = draw.pick(1, 2), draw.pick(1, 2), draw.pick(1, 2), draw.pick(0, 1, 3, 9)
-    key_dim, value_dim = draw.pick(1, 8, 17), draw.pick(1, 8, 20)
-    counts = {"batch": batch, "v_heads": k_heads * heads, "key_dim": key_dim, "value_dim": value_dim}
+    head_dim, value_dim = draw.pick(1, 8, 17), draw.pick(1, 8, 20)
+    counts = {"batch": batch, "v_heads": k_heads * heads, "head_dim": head_dim, "value_dim": value_dim}
     shape = (batch, k_heads * heads, tokens)
-    q, k = draw.give("q", draw.floats(*shape, key_dim)), draw.floats(batch, k_heads, tokens, key_dim) / key_dim ** 0.5
+    q, k = draw.give("q", draw.floats(*shape, head_dim)), draw.floats(batch, k_heads, tokens, head_dim) / head_dim ** 0.5
     v, given = draw.give("v", draw.floats(*shape, value_dim)), {}
     if rule not in ("linear", "delta"):
-        given["decay"] = -draw.rng.random((*shape, key_dim if rule == "general" else 1), np.float32)
+        given["decay"] = -draw.rng.random((*shape, head_dim if rule == "general" else 1), np.float32)
     if "delta" in rule:
         given["beta"] = draw.rng.random((*shape, 1), np.float32)
     if rule == "general":
@@ -233,24 +233,24 @@ def integers(draw):
     shape = shape_of(draw)
     x = draw.give("x", draw.rng.integers(-128, 128, shape).astype(np.int8))
     other = draw.give("other", draw.rng.integers(-128, 128, shape).astype(np.int8))
-    zero, x_scale = draw.number("x_zero", 3, 128), draw.number("x_scale", 0.05, 0.0, float("nan"))
+    zero, x_scale = draw.number("x_zero_point", 3, 128), draw.number("x_scale", 0.05, 0.0, float("nan"))
     out = draw.output(shape, np.int8, [x]) if draw.chance(0.5) else None
     lock(draw, out)
     how = draw.pick("add", "hard_swish", "activation", "norm")
     values = 0.05 * (double(x) - 3) if not draw.hostile else None
     if how == "add":
-        got = fovea.integer_add(x, other, a_scale=x_scale, a_zero=zero, b_scale=0.1, y_scale=0.2, out=out)
+        got = fovea.integer_add(x, other, a_scale=x_scale, a_zero_point=zero, b_scale=0.1, y_scale=0.2, out=out)
         want = None if values is None else (values + 0.1 * double(other)) / 0.2
     elif how == "hard_swish":
-        got = fovea.integer_hard_swish(x, x_scale=x_scale, x_zero=zero, y_scale=0.05, out=out)
+        got = fovea.integer_hard_swish(x, x_scale=x_scale, x_zero_point=zero, y_scale=0.05, out=out)
         want = None if values is None else values * np.clip(values + 3, 0, 6) / 6 / 0.05
     elif how == "activation":
-        table = draw.give("table", fovea.activation_table("relu", x_scale=x_scale, x_zero=zero, y_scale=0.05))
+        table = draw.give("table", fovea.activation_table("relu", x_scale=x_scale, x_zero_point=zero, y_scale=0.05))
         got = fovea.integer_activation(x, table, out=out)
         want = None if values is None or draw.hostile else np.maximum(values, 0) / 0.05
     else:
         weight = draw.give("weight", np.full(shape[-1], 16384, np.int16))
-        got = fovea.integer_norm(x, weight, norm="rms", x_scale=x_scale, x_zero=zero, y_scale=0.05, weight_scale=2.0**-14, out=out)
+        got = fovea.integer_norm(x, weight, norm="rms", x_scale=x_scale, x_zero_point=zero, y_scale=0.05, weight_scale=2.0**-14, out=out)
         want = None if values is None or draw.hostile else values / np.sqrt((values**2).mean(-1, keepdims=True) + 1e-5) / 0.05
     if want is not None and not draw.hostile:
         near(got, np.clip(want, -128, 127), 1)

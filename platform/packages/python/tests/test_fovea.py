@@ -154,10 +154,10 @@ def a_cache_holds_what_was_appended():
 
 def a_cache_may_rotate_its_rows():
     keys, values, q = floats(1, 2, 9, 32), floats(1, 2, 9, 32), floats(1, 4, 1, 32)
-    cache = fovea.Cache(kv_heads=2, head_dim=32, value_dim=32, max_tokens=9, rotation="both", rotation_seed=3)
+    cache = fovea.Cache(kv_heads=2, head_dim=32, value_dim=32, max_tokens=9, hadamard="both", hadamard_seed=3)
     cache.append(keys, values)
     near(cache.plan(q_heads=4)(q, cache), reference(q, keys, values)[0], 1e-6)
-    raises(ValueError, "the Cache has a rotation of", cache.plan(q_heads=4, rotation="keys"), q, cache)
+    raises(ValueError, "the Cache has a hadamard of", cache.plan(q_heads=4, hadamard="keys"), q, cache)
 
 
 def weights_of_keys_add_up():
@@ -292,7 +292,7 @@ def types_and_dimensions_are_named_with_their_argument():
         sizes = {**dict.fromkeys(("q_heads", "kv_heads", "head_dim", "value_dim"), 4), name: 0}
         raises(fovea.Error, f"{name} is 0 (FOVEA_ERR_DIM)", fovea.Plan, **sizes)
     raises(fovea.Error, "head_dim is 0 and value_dim is 0 (", fovea.Cache, kv_heads=2, head_dim=0, max_tokens=9)
-    raises(fovea.Error, "key_dim is 0 (", fovea.DeltaState, "gated", v_heads=1, key_dim=0, value_dim=4)
+    raises(fovea.Error, "head_dim is 0 (", fovea.DeltaState, "gated", v_heads=1, head_dim=0, value_dim=4)
     raises(fovea.Error, "dim is 0 (", fovea.norm, floats(3, 0))
     raises(ValueError, "x has the shape (3, 0): it must have rows of elements", fovea.rope, floats(3, 0), "half_split")
 
@@ -301,7 +301,7 @@ def masked_arrays_are_refused():
     q, weights = floats(2, 3, 8), floats(4, 8)
     plan = fovea.Plan(q_heads=2, kv_heads=2, head_dim=8, value_dim=8, max_q_tokens=3, max_kv_tokens=3)
     cache = fovea.Cache(kv_heads=2, head_dim=8, max_tokens=9)
-    state = fovea.DeltaState("linear", v_heads=2, key_dim=8, value_dim=8)
+    state = fovea.DeltaState("linear", v_heads=2, head_dim=8, value_dim=8)
     masked = lambda array: np.ma.masked_array(array, np.zeros(np.shape(array), bool))  # noqa: E731
     for name, call in (
             ("q", lambda m: fovea.attention(m(q), q, q)), ("keys", lambda m: fovea.attention(q, m(q), q)),
@@ -338,8 +338,8 @@ def objects_say_what_they_are():
             (weights, "Weights(dtype='f32', out_dim=12, in_dim=4)"),
             (fovea.MultiheadAttention(2, qkv=weights),
              f"MultiheadAttention(q_heads=2, kv_heads=2, head_dim=2, value_dim=2, d_model=4, qkv={weights})"),
-            (fovea.DeltaState("gated", v_heads=1, key_dim=3, value_dim=4),
-             "DeltaState(rule='gated', batch=1, v_heads=1, key_dim=3, value_dim=4, decay_dim=1)"),
+            (fovea.DeltaState("gated", v_heads=1, head_dim=3, value_dim=4),
+             "DeltaState(rule='gated', batch=1, v_heads=1, head_dim=3, value_dim=4, decay_dim=1)"),
             (fovea.KeyCenter(2, 8), "KeyCenter(kv_heads=2, head_dim=8, count=0)"),
             (fovea.Range().observe([1.0, 2.0]), "Range(")):
         assert repr(made).startswith(want), f"{made!r} instead of {want}"
@@ -552,7 +552,7 @@ def caches_in_rings_and_pages_keep_their_places():
     raises(TypeError, "a plan for keys in a ring or in pages takes a Cache", plan, q, keys, values)
     ring = fovea.Cache(kind="ring", kv_heads=2, head_dim=8, value_dim=6, max_tokens=4)
     ring.append(keys, values)
-    near(ring.plan(q_heads=4, hide_gone=True)(q, ring), reference(q, keys[:, :, 4:], values[:, :, 4:])[0], 1e-6)
+    near(ring.plan(q_heads=4, allow_evicted=True)(q, ring), reference(q, keys[:, :, 4:], values[:, :, 4:])[0], 1e-6)
     raises(TypeError, "the Cache is not in pages", lambda: ring.page_table)
     center = floats(2, 8)
     centred = fovea.Cache(kv_heads=2, head_dim=8, value_dim=6, max_tokens=9, key_center=center)
@@ -608,11 +608,11 @@ def numbers_that_a_field_does_not_hold_are_refused():
     raises(ValueError, "processor_features is 18446744073709551616", fovea.attention_desc, processor_features=2 ** 64)
     desc = fovea.attention_desc(q_heads=np.int64(4), portable_bits=True, scale=np.float64(0.5))
     assert (desc.q_heads, desc.portable_bits, desc.scale) == (4, 1, 0.5)
-    raises(ValueError, "key_zero is 2147483648", setattr, desc, "key_zero", 2 ** 31)
+    raises(ValueError, "key_zero_point is 2147483648", setattr, desc, "key_zero_point", 2 ** 31)
     raises(AttributeError, "has no field q_head", setattr, desc, "q_head", 4)
     raises(TypeError, "fovea_attention_args.q is of tuple", fovea.c.structure, "attention_args", q=(0, 0, 0, 0))
-    raises(TypeError, "plan is a fovea_attention_desc: it must be a fovea_plan", fovea.c.call, "fovea_workspace_bytes", desc)
-    raises(TypeError, "takes plan: 0 arguments are given", fovea.c.call, "fovea_workspace_bytes")
+    raises(TypeError, "plan is a fovea_attention_desc: it must be a fovea_attention_plan", fovea.c.call, "fovea_attention_workspace_bytes", desc)
+    raises(TypeError, "takes plan: 0 arguments are given", fovea.c.call, "fovea_attention_workspace_bytes")
     raises(TypeError, "desc is of int", fovea.Plan, 4096)
     refused("ERR_STRUCT", fovea.Plan, q_heads=1, kv_heads=1, head_dim=8, value_dim=8, struct_bytes=8)
     for codes in ([128], [-129], [300]):

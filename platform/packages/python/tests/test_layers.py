@@ -111,18 +111,18 @@ def rows_are_turned_and_rotated():
     want = np.concatenate([a * np.cos(angles) - b * np.sin(angles), b * np.cos(angles) + a * np.sin(angles)], axis=-1)
     near(twice(fovea.rope, x, "half_split"), want, 1e-5)
     near(twice(fovea.rope, x[0], "half_split"), want[0], 1e-5)
-    near(fovea.rope(fovea.rope(x, "interleaved", positions=[5, -2]), "interleaved", positions=[5, -2], inverse=True), x, 1e-5)
+    near(fovea.rope(fovea.rope(x, "interleaved", first_positions=[5, -2]), "interleaved", first_positions=[5, -2], inverse=True), x, 1e-5)
     near(fovea.rope(x, "half_split", rotary_dim=2)[..., 2:], x[..., 2:], 0)
-    near(twice(fovea.rotate, twice(fovea.rotate, x, seed=3), seed=3, inverse=True), x, 1e-5)
-    rotated = fovea.rotate(x[0, 0], seed=3).astype(float)
+    near(twice(fovea.hadamard, twice(fovea.hadamard, x, seed=3), seed=3, inverse=True), x, 1e-5)
+    rotated = fovea.hadamard(x[0, 0], seed=3).astype(float)
     near(rotated @ rotated.T, x[0, 0].astype(float) @ x[0, 0].T, 1e-4)
     raises(ValueError, "rotary_dim is 3: it must be even, and at most 8", fovea.rope, x, "half_split", rotary_dim=3)
     raises(ValueError, "rotary_dim is 10: it must be even, and at most 8", fovea.rope, x, "half_split", rotary_dim=10)
     raises(ValueError, "layout is 'split': it must be one of", fovea.rope, x, "split")
-    raises(ValueError, "positions has the shape (3,): it must broadcast to (2,)", fovea.rope, x, "half_split", positions=[1, 2, 3])
+    raises(ValueError, "first_positions has the shape (3,): it must broadcast to (2,)", fovea.rope, x, "half_split", first_positions=[1, 2, 3])
     raises(TypeError, "x is of float16: it must be of float32", fovea.rope, x.astype(np.float16), "half_split")
     raises(TypeError, "base is of str", fovea.rope, x, "half_split", base="1")
-    refused("ERR_DIM", fovea.rotate, x, block=3)
+    refused("ERR_DIM", fovea.hadamard, x, block=3)
 
 
 def tokens_are_pooled_and_embedded():
@@ -212,7 +212,7 @@ def linear_layers_take_codes_with_scales_of_rows():
     x_codes, x_scales = fovea.rows_to_i8(x)
     rows = x_codes * x_scales[:, None].astype(float)
     near(twice(fovea.linear, x_codes, layer, x_scales=x_scales), rows @ (codes * scales[:, None].astype(float)).T + b, 1e-4)
-    got = fovea.linear(x_codes, layer, x_scales=0.02, x_zero=3, y_scale=0.1, y_zero=-4)
+    got = fovea.linear(x_codes, layer, x_scales=0.02, x_zero_point=3, y_scale=0.1, y_zero_point=-4)
     want = np.rint((0.02 * (x_codes.astype(float) - 3) @ (codes * scales[:, None].astype(float)).T + b) / 0.1) - 4
     assert got.dtype == np.int8
     near(got, np.clip(want, -128, 127), 1)
@@ -261,7 +261,7 @@ def unit(x):
 
 
 def linear_attention_is_its_recurrence():
-    shapes = {"batch": 2, "v_heads": 4, "key_dim": 16, "value_dim": 20}
+    shapes = {"batch": 2, "v_heads": 4, "head_dim": 16, "value_dim": 20}
     for rule in ("linear", "gated", "delta", "gated_delta", "general"):
         for per_key in (False, True):
             q, k, v = floats(2, 8, 11, 16), unit(floats(2, 2, 11, 16)), floats(2, 4, 11, 20)
@@ -313,19 +313,19 @@ def the_general_rule_is_rwkv_7():
             r, i = removal[h, t].astype(float), rate[h, t].astype(float)
             s[h] = s[h] @ (np.diag(w[h, t]) - np.outer(r, i * r)) + np.outer(value[h, t], replaced[h, t])
             want[h, t] = s[h] @ receptance[h, t]
-    state = fovea.DeltaState("general", v_heads=heads, key_dim=dim, value_dim=dim)
+    state = fovea.DeltaState("general", v_heads=heads, head_dim=dim, value_dim=dim)
     got = state(receptance, replaced, value, decay=np.log(w).astype(np.float32), a=-removal, b=removal * rate, scale=1.0)
     near(got, want, 1e-4)
     near(state.matrices(0)[0], s.swapaxes(1, 2), 1e-4)
     # The gated delta rule is a special case of it.
     q, k, v, g, beta = *(floats(1, 5, 8) for _ in range(3)), -rng.random((1, 5, 1), np.float32), rng.random((1, 5, 1), np.float32)
-    counts = {"v_heads": 1, "key_dim": 8, "value_dim": 8}
+    counts = {"v_heads": 1, "head_dim": 8, "value_dim": 8}
     gated = fovea.DeltaState("gated_delta", **counts)(q, unit(k), v, decay=g, beta=beta)
     near(fovea.DeltaState("general", **counts)(q, beta * unit(k), v, decay=g, a=unit(k), b=-beta * np.exp(g) * unit(k)), gated, 1e-5)
 
 
 def linear_attention_takes_arrays_as_other_calls():
-    state = fovea.DeltaState("gated", v_heads=2, key_dim=8, value_dim=8, batch=3)
+    state = fovea.DeltaState("gated", v_heads=2, head_dim=8, value_dim=8, batch=3)
     q, k, v, decay = floats(2, 5, 8), floats(2, 5, 8), floats(2, 5, 8), -rng.random((2, 1, 1), np.float32)
     want = delta_rule("gated", q[None], k[None], v[None], decay[None])[0][0]
     near(state(q, k, v, decay=decay), want, 1e-5)
@@ -347,7 +347,7 @@ def linear_attention_takes_arrays_as_other_calls():
     image[-1] ^= 1
     refused("ERR_IMAGE", state.from_bytes, bytes(image))
     refused("ERR_IMAGE", state.from_bytes, bytes(image[:-1]))
-    other = fovea.DeltaState("gated", v_heads=2, key_dim=8, value_dim=8, batch=2)
+    other = fovea.DeltaState("gated", v_heads=2, head_dim=8, value_dim=8, batch=2)
     raises(ValueError, "the image has a batch of 2: the state has 3", state.from_bytes, other.to_bytes())
     refused("ERR_LENGTH", state.roll_back, 4)
     refused("ERR_CAPACITY", state, q, k, v, decay=decay, entry=3)
@@ -368,9 +368,9 @@ def linear_attention_takes_arrays_as_other_calls():
     raises(ValueError, "out has the shape (2, 5, 7)", state, q, k, v, decay=decay, out=np.empty((2, 5, 7), np.float32))
     raises(ValueError, "dtype is 'i8': it must be f32, f16 or bf16", state, q, k, v, decay=decay, dtype="i8")
     raises(ValueError, "matrices has the shape (2, 8, 8): it must be (3, 2, 8, 8)", state.set, floats(2, 8, 8))
-    raises(ValueError, "rule is 'rwkv': it must be one of linear", fovea.DeltaState, "rwkv", v_heads=1, key_dim=1, value_dim=1)
-    raises(ValueError, "2 * key_dim is 4294967296", fovea.DeltaState, "general", v_heads=1, key_dim=2 ** 31, value_dim=1)
-    refused("ERR_DIM", fovea.DeltaState, "linear", v_heads=0, key_dim=1, value_dim=1)
+    raises(ValueError, "rule is 'rwkv': it must be one of linear", fovea.DeltaState, "rwkv", v_heads=1, head_dim=1, value_dim=1)
+    raises(ValueError, "2 * head_dim is 4294967296", fovea.DeltaState, "general", v_heads=1, head_dim=2 ** 31, value_dim=1)
+    refused("ERR_DIM", fovea.DeltaState, "linear", v_heads=0, head_dim=1, value_dim=1)
 
 
 def split(x, heads):
@@ -419,24 +419,24 @@ def integer_layers_are_near_those_of_numpy():
     x = 0.05 * (codes.astype(float) - 3)
     weight = rng.integers(-32768, 32768, 8).astype(np.int16)
     bias = rng.integers(-2000, 2000, 8).astype(np.int16)
-    got = twice(fovea.integer_norm, codes, weight, bias, x_scale=0.05, x_zero=3, y_scale=0.02, y_zero=5, weight_scale=2.0**-15)
+    got = twice(fovea.integer_norm, codes, weight, bias, x_scale=0.05, x_zero_point=3, y_scale=0.02, y_zero_point=5, weight_scale=2.0**-15)
     want = layer_norm(x) * weight * 2.0 ** -15 / 0.02 + bias / 128 + 5
     near(got, np.clip(want, -128, 127), 0.6)
-    got = fovea.integer_norm(codes, weight, norm="rms", x_scale=0.05, x_zero=3, y_scale=0.02, weight_scale=2.0 ** -15)
+    got = fovea.integer_norm(codes, weight, norm="rms", x_scale=0.05, x_zero_point=3, y_scale=0.02, weight_scale=2.0 ** -15)
     rms = x / np.sqrt((x ** 2).mean(-1, keepdims=True) + 1e-5) * weight * 2.0 ** -15
     near(got, np.clip(rms / 0.02, -128, 127), 0.6)
     other = rng.integers(-128, 128, (3, 8)).astype(np.int8)
-    scales = {"a_scale": 0.05, "a_zero": 3, "b_scale": 0.01, "b_zero": -7}
+    scales = {"a_scale": 0.05, "a_zero_point": 3, "b_scale": 0.01, "b_zero_point": -7}
     y = 0.01 * (other.astype(float) + 7)
     near(twice(fovea.integer_add, codes, other, y_scale=0.1, **scales), np.clip((x + y) / 0.1, -128, 127), 0.51)
     near(twice(fovea.integer_multiply, codes, other, y_scale=0.08, **scales), np.clip(x * y / 0.08, -128, 127), 0.51)
-    near(fovea.integer_add(codes, a_scale=0.05, a_zero=3, y_scale=0.1, y_least=0, y_most=127), np.clip(x / 0.1, 0, 127), 0.51)
-    table = fovea.activation_table("silu", x_scale=0.05, x_zero=3, y_scale=0.06)
+    near(fovea.integer_add(codes, a_scale=0.05, a_zero_point=3, y_scale=0.1, activation_min=0, activation_max=127), np.clip(x / 0.1, 0, 127), 0.51)
+    table = fovea.activation_table("silu", x_scale=0.05, x_zero_point=3, y_scale=0.06)
     want = np.clip(x / (1 + np.exp(-x)) / 0.06, -128, 127)
     near(twice(fovea.integer_activation, codes, table), want, 0.51)
-    near(twice(fovea.integer_hard_swish, codes, x_scale=0.05, x_zero=3, y_scale=0.06),
+    near(twice(fovea.integer_hard_swish, codes, x_scale=0.05, x_zero_point=3, y_scale=0.06),
          np.clip(x * np.clip(x + 3, 0, 6) / 6 / 0.06, -128, 127), 0.8)
-    near(twice(fovea.integer_mean, codes, x_scale=0.05, x_zero=3, y_scale=0.05), np.clip(x.mean(1) / 0.05, -128, 127), 0.6)
+    near(twice(fovea.integer_mean, codes, x_scale=0.05, x_zero_point=3, y_scale=0.05), np.clip(x.mean(1) / 0.05, -128, 127), 0.6)
     multiplier, shift = fovea.integer_multiplier(0.3)
     near(multiplier * 2.0 ** (shift - 31), 0.3, 1e-9)
     raises(TypeError, "x is of float32: it must be of int8", fovea.integer_norm, floats(8), weight, x_scale=1, y_scale=1, weight_scale=1)

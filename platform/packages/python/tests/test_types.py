@@ -26,7 +26,7 @@ q = np.ones((2, 3, 8), np.float32)
 plan = fovea.Plan(q_heads=2, kv_heads=2, head_dim=8, value_dim=8, max_q_tokens=3, max_kv_tokens=9, causal="bottom_right")
 cache = fovea.Cache(kv_heads=2, head_dim=8, max_tokens=9)
 layer = fovea.MultiheadAttention(2, qkv=fovea.Weights(q[0].repeat(8, 0)))
-state = fovea.DeltaState("gated", v_heads=2, key_dim=8, value_dim=8)
+state = fovea.DeltaState("gated", v_heads=2, head_dim=8, value_dim=8)
 """
 RIGHT = """fovea.attention(q, q, q, causal="top_left", kv_lengths=[3]).astype(np.float16)
 fovea.attention(q, q, q, lse=True)[1].sum()

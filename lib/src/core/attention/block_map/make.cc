@@ -22,10 +22,10 @@ fovea_block_kind kind_by_mask(const BlockMapCall& c, const fovea_block& block) {
         some |= row[j] != 0;
         all &= row[j] != 0;
       }
-      if (some && !all) return FOVEA_BLOCK_MIXED;
+      if (some && !all) return FOVEA_BLOCK_PARTIAL;
     }
   }
-  return some ? FOVEA_BLOCK_SEEN : FOVEA_BLOCK_HIDDEN;
+  return some ? FOVEA_BLOCK_FULL : FOVEA_BLOCK_HIDDEN;
 }
 
 // For each map block of queries, calls begin_list(), and then take(number, kind) for each map block of keys that is not
@@ -61,7 +61,7 @@ fovea_status count_blocks(const BlockMapCall& call, uint64_t* count) {
       call, [] {},
       [&](uint32_t, fovea_block_kind kind) {
         ++*count;
-        return uint32_t(kind) <= FOVEA_BLOCK_SEEN;
+        return uint32_t(kind) <= FOVEA_BLOCK_FULL;
       });
 }
 
@@ -75,7 +75,7 @@ fovea_status make_block_map(const BlockMapCall& call, fovea_block_map* map) {
   const auto begin_list = [&] { *offset++ = done; };
   // If classify() returns more blocks on this second pass, they are dropped. No kind is refused.
   const auto take = [&](uint32_t number, fovea_block_kind kind) {
-    if (done < count) call.blocks[done++] = number | (kind == FOVEA_BLOCK_SEEN ? FOVEA_BLOCK_ALL : 0);
+    if (done < count) call.blocks[done++] = number | (kind == FOVEA_BLOCK_FULL ? FOVEA_BLOCK_ALL : 0);
     return true;
   };
   (void)for_each_block(call, begin_list, take);

@@ -23,7 +23,7 @@ struct I8Codes {
 // processor keeps subnormal numbers or not.
 constexpr float kLeastTop = 0x1p-116f;
 
-FOVEA_INLINE bool HasZero(const KeyTile& keys) { return kHasI8Tensors && keys.numbers().value_zero != 0.0f; }
+FOVEA_INLINE bool HasZero(const KeyTile& keys) { return kHasI8Tensors && keys.numbers().value_zero_point != 0.0f; }
 
 // For one vector of rows: stores the zero point times the sum of the weights' codes. `scaled`: the weights are already
 // multiplied by the scales of the values.
@@ -36,7 +36,7 @@ FOVEA_CALLED void NoteZero(const QueryTile& t, const KeyTile& keys, size_t colum
     const VF biased = hn::AddSet(hn::Mul(weight, inverse), kRoundingBias);
     sum = hn::Add(sum, hn::Sub(biased, hn::Set(kF, kRoundingBias)));
   }
-  hn::StoreU(hn::MulSet(sum, numbers.value_zero), kF, zero_sums(t) + column);
+  hn::StoreU(hn::MulSet(sum, numbers.value_zero_point), kF, zero_sums(t) + column);
 }
 
 FOVEA_CALLED void TakeOutZero(const QueryTile& t, size_t column) {

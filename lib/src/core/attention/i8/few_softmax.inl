@@ -63,7 +63,7 @@ struct I8FewSoftmax {
       FOVEA_EACH(r, kRows) __builtin_memcpy(codes + r * kKeyTile, lanes + r * kKeys, kKeys * sizeof *codes);
     }
     if (!HasZero(keys)) return;
-    hn::StoreU(hn::MulSet(ReduceRows<kRows, false>(sum), keys.numbers().value_zero), kF, zero_sums(t));
+    hn::StoreU(hn::MulSet(ReduceRows<kRows, false>(sum), keys.numbers().value_zero_point), kF, zero_sums(t));
   }
 
   // Where FewSoftmax leaves the weights that are kept: those in t.s are multiplied by the scales of their values.

@@ -7,7 +7,7 @@
 // Whether the steps have an Exp2 in any case.
 constexpr bool kStepsHaveExp2 = config::kScores || config::kStates;
 FOVEA_INLINE bool ModifiesScores(const ScoreSteps& steps) {
-  return config::kModifiers && steps.modifier->modifier && steps.modifier->modifier->scores;
+  return config::kModifiers && steps.modifier->modifier && steps.modifier->modifier->score_mod;
 }
 FOVEA_INLINE bool InMeasuringPass(const ScoreSteps& steps) {
   return config::kModifiers && steps.modifier->pass == kMeasuringPass;

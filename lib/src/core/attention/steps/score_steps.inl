@@ -33,9 +33,9 @@ FOVEA_CALLED void CallModifier(const QueryTile& t, const KeySpan& keys, const Sc
                                    step.worker};
   const fovea_modifier& modifier = *step.modifier;
   if (weights) {
-    modifier.weights(modifier.self, &block);
+    modifier.weight_mod(modifier.self, &block);
   } else {
-    modifier.scores(modifier.self, &block);
+    modifier.score_mod(modifier.self, &block);
   }
 }
 

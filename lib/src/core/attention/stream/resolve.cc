@@ -16,7 +16,7 @@ namespace {
 constexpr uint32_t kStateMagic = 0x31736f66u;  // "fos1" as bytes in memory; changes with the layout
 
 // Whether this is a header that check_new_state could make.
-bool is_header(const fovea_state& s) {
+bool is_header(const fovea_stream_state& s) {
   if (s.magic != kStateMagic || s.next_key < 0 || s.next_key > kMostPosition) return false;
   if (s.value_dim == 0 || s.q_heads == 0 || s.kv_heads == 0 || s.q_heads % s.kv_heads != 0) return false;
   const CheckedSize bytes = state_bytes(s);
@@ -37,8 +37,8 @@ bool push_served(const fovea_attention_desc& d, int64_t next_key) {
 }
 
 // Checks a new state of these counts in this memory, and makes its header.
-fovea_status check_new_state(const fovea_plan& plan, uint32_t batch, uint32_t q_tokens, int64_t first_key,
-                             const void* memory, size_t bytes, fovea_state* header) {
+fovea_status check_new_state(const fovea_attention_plan& plan, uint32_t batch, uint32_t q_tokens, int64_t first_key,
+                             const void* memory, size_t bytes, fovea_stream_state* header) {
   const fovea_attention_desc& d = plan.desc;
   FOVEA_RETURN_IF_ERROR(check_memory(memory, 0, 0));
   if (!kHasStreams || d.diagonal == FOVEA_DIAGONAL_BOTTOM_RIGHT) return FOVEA_ERR_UNSUPPORTED;
@@ -58,14 +58,14 @@ fovea_status check_new_state(const fovea_plan& plan, uint32_t batch, uint32_t q_
 }
 
 // Whether the memory holds a state.
-fovea_status check_state(const fovea_state* state) {
+fovea_status check_state(const fovea_stream_state* state) {
   FOVEA_RETURN_IF_ERROR(check_memory(state, 0, 0));
   if (!kHasStreams) return FOVEA_ERR_UNSUPPORTED;
   return is_header(*state) ? FOVEA_OK : FOVEA_ERR_STATE;
 }
 
 // And whether it fits the plan.
-fovea_status check_state_of(const fovea_plan& plan, const fovea_state* state) {
+fovea_status check_state_of(const fovea_attention_plan& plan, const fovea_stream_state* state) {
   FOVEA_RETURN_IF_ERROR(check_state(state));
   const fovea_attention_desc& d = plan.desc;
   const bool fits = state->q_heads == d.q_heads && state->kv_heads == d.kv_heads && state->value_dim == d.value_dim &&
@@ -75,7 +75,7 @@ fovea_status check_state_of(const fovea_plan& plan, const fovea_state* state) {
 }
 
 // Whether two states are partial results for the same rows.
-fovea_status check_mergeable(const fovea_state& into, const fovea_state& from) {
+fovea_status check_mergeable(const fovea_stream_state& into, const fovea_stream_state& from) {
   const bool same = into.batch == from.batch && into.q_heads == from.q_heads && into.kv_heads == from.kv_heads &&
                     into.q_tokens == from.q_tokens && into.value_dim == from.value_dim;
   if (!same) return FOVEA_ERR_STATE;
@@ -83,7 +83,7 @@ fovea_status check_mergeable(const fovea_state& into, const fovea_state& from) {
   return overlap(&into, bytes, &from, bytes) ? FOVEA_ERR_OVERLAP : FOVEA_OK;
 }
 
-fovea_status check_export(const fovea_state* state, const void* image, size_t image_bytes) {
+fovea_status check_export(const fovea_stream_state* state, const void* image, size_t image_bytes) {
   FOVEA_RETURN_IF_ERROR(check_state(state));
   if (!image) return FOVEA_ERR_NULL;
   const size_t bytes = state_bytes(*state).value;
@@ -92,12 +92,12 @@ fovea_status check_export(const fovea_state* state, const void* image, size_t im
 }
 
 // Reads all of the image, but not past image_bytes: its checksum must be right.
-fovea_status check_import(const fovea_state* state, size_t bytes, const uint8_t* image, size_t image_bytes) {
+fovea_status check_import(const fovea_stream_state* state, size_t bytes, const uint8_t* image, size_t image_bytes) {
   if (!state || !image) return FOVEA_ERR_NULL;
   if (!is_aligned(state, FOVEA_WORKSPACE_ALIGNMENT)) return FOVEA_ERR_ALIGNMENT;
   if (!kHasStreams) return FOVEA_ERR_UNSUPPORTED;
-  if (image_bytes < sizeof(fovea_state)) return FOVEA_ERR_IMAGE;
-  const fovea_state header = read_image_header(image);
+  if (image_bytes < sizeof(fovea_stream_state)) return FOVEA_ERR_IMAGE;
+  const fovea_stream_state header = read_image_header(image);
   if (!is_header(header)) return FOVEA_ERR_IMAGE;
   const size_t needed = state_bytes(header).value;
   if (needed > image_bytes || !image_is_whole(image, needed)) return FOVEA_ERR_IMAGE;
@@ -110,9 +110,9 @@ fovea_status check_import(const fovea_state* state, size_t bytes, const uint8_t*
 using fovea::StreamCall;
 using fovea::Workspace;
 
-extern "C" size_t fovea_state_bytes(const fovea_plan* plan, uint32_t batch, uint32_t q_tokens) {
+extern "C" size_t fovea_stream_state_bytes(const fovea_attention_plan* plan, uint32_t batch, uint32_t q_tokens) {
   if (!plan || !fovea::is_plan(*plan)) return 0;
-  fovea_state header = {};
+  fovea_stream_state header = {};
   header.batch = batch;
   header.q_heads = plan->desc.q_heads;
   header.q_tokens = q_tokens;
@@ -121,11 +121,11 @@ extern "C" size_t fovea_state_bytes(const fovea_plan* plan, uint32_t batch, uint
   return bytes.overflow ? 0 : bytes.value;
 }
 
-extern "C" fovea_status fovea_stream_begin(const fovea_plan* plan, fovea_state* state, size_t state_bytes,
-                                           uint32_t batch, uint32_t q_tokens, int64_t first_key) {
+extern "C" fovea_status fovea_stream_begin(const fovea_attention_plan* plan, fovea_stream_state* state,
+                                           size_t state_bytes, uint32_t batch, uint32_t q_tokens, int64_t first_key) {
   if (!plan) return FOVEA_ERR_NULL;
   if (!fovea::is_plan(*plan)) return FOVEA_ERR_PLAN;
-  fovea_state header;
+  fovea_stream_state header;
   const fovea_status status = fovea::check_new_state(*plan, batch, q_tokens, first_key, state, state_bytes, &header);
   if (status == FOVEA_OK) fovea::begin_state(header, state);
   return status;
@@ -133,8 +133,8 @@ extern "C" fovea_status fovea_stream_begin(const fovea_plan* plan, fovea_state* 
 
 namespace {
 
-fovea_status call_on_stream(const fovea_plan& plan, const fovea_state* state, const fovea_attention_args& args,
-                            void* workspace, size_t workspace_bytes, bool ends) {
+fovea_status call_on_stream(const fovea_attention_plan& plan, const fovea_stream_state* state,
+                            const fovea_attention_args& args, void* workspace, size_t workspace_bytes, bool ends) {
   FOVEA_RETURN_IF_ERROR(fovea::check_state_of(plan, state));
   const Workspace parts = {workspace, workspace_bytes, args.slow_workspace, args.slow_workspace_bytes};
   const StreamCall stream = {state, fovea::state_bytes(*state).value, fovea::state_rows(*state), state->next_key, ends};
@@ -146,7 +146,7 @@ fovea_status call_on_stream(const fovea_plan& plan, const fovea_state* state, co
   return fovea::run_attention(call);
 }
 
-fovea_status check_call(const fovea_plan* plan, const fovea_attention_args* args) {
+fovea_status check_call(const fovea_attention_plan* plan, const fovea_attention_args* args) {
   if (!plan || !args) return FOVEA_ERR_NULL;
   if (!fovea::is_plan(*plan)) return FOVEA_ERR_PLAN;
   return fovea::check_struct(*args);
@@ -154,8 +154,8 @@ fovea_status check_call(const fovea_plan* plan, const fovea_attention_args* args
 
 }  // namespace
 
-extern "C" fovea_status fovea_stream_push(const fovea_plan* plan, fovea_state* state, const fovea_attention_args* args,
-                                          void* workspace, size_t workspace_bytes) {
+extern "C" fovea_status fovea_stream_push(const fovea_attention_plan* plan, fovea_stream_state* state,
+                                          const fovea_attention_args* args, void* workspace, size_t workspace_bytes) {
   FOVEA_RETURN_IF_ERROR(check_call(plan, args));
   // Options that apply when rows end belong to fovea_stream_end.
   fovea_attention_args used = fovea::known_part(*args);
@@ -166,7 +166,7 @@ extern "C" fovea_status fovea_stream_push(const fovea_plan* plan, fovea_state* s
   return FOVEA_OK;
 }
 
-extern "C" fovea_status fovea_stream_end(const fovea_plan* plan, const fovea_state* state,
+extern "C" fovea_status fovea_stream_end(const fovea_attention_plan* plan, const fovea_stream_state* state,
                                          const fovea_attention_args* args, void* workspace, size_t workspace_bytes) {
   FOVEA_RETURN_IF_ERROR(check_call(plan, args));
   // The state contains what pushes took in. All other options apply when rows end, or are refused.
@@ -175,7 +175,7 @@ extern "C" fovea_status fovea_stream_end(const fovea_plan* plan, const fovea_sta
   used.q = used.q_scales = {};
   used.kv = {};
   used.kv_lengths = nullptr;
-  used.positions = nullptr;
+  used.first_positions = nullptr;
   used.mask = {};
   used.alibi_slopes = used.score_vector = nullptr;
   used.block_map = nullptr;
@@ -183,7 +183,8 @@ extern "C" fovea_status fovea_stream_end(const fovea_plan* plan, const fovea_sta
   return call_on_stream(*plan, state, used, workspace, workspace_bytes, true);
 }
 
-extern "C" fovea_status fovea_stream_merge(const fovea_plan* plan, fovea_state* into, const fovea_state* from) {
+extern "C" fovea_status fovea_stream_merge(const fovea_attention_plan* plan, fovea_stream_state* into,
+                                           const fovea_stream_state* from) {
   if (!plan || !into || !from) return FOVEA_ERR_NULL;
   if (!fovea::is_plan(*plan)) return FOVEA_ERR_PLAN;
   FOVEA_RETURN_IF_ERROR(fovea::check_state_of(*plan, into));
@@ -195,13 +196,13 @@ extern "C" fovea_status fovea_stream_merge(const fovea_plan* plan, fovea_state* 
   return FOVEA_OK;
 }
 
-extern "C" fovea_status fovea_stream_export(const fovea_state* state, void* image, size_t image_bytes) {
+extern "C" fovea_status fovea_stream_export(const fovea_stream_state* state, void* image, size_t image_bytes) {
   FOVEA_RETURN_IF_ERROR(fovea::check_export(state, image, image_bytes));
   fovea::write_image(*state, fovea::state_bytes(*state).value, static_cast<uint8_t*>(image));
   return FOVEA_OK;
 }
 
-extern "C" fovea_status fovea_stream_import(fovea_state* state, size_t state_bytes, const void* image,
+extern "C" fovea_status fovea_stream_import(fovea_stream_state* state, size_t state_bytes, const void* image,
                                             size_t image_bytes) {
   const uint8_t* const bytes = static_cast<const uint8_t*>(image);
   FOVEA_RETURN_IF_ERROR(fovea::check_import(state, state_bytes, bytes, image_bytes));

@@ -7,30 +7,30 @@
 namespace fovea {
 namespace {
 
-static_assert(kChecksumAt == offsetof(fovea_state, checksum), "where all images have it");
+static_assert(kChecksumAt == offsetof(fovea_stream_state, checksum), "where all images have it");
 
 // Words of the header. The words after it are copied, whatever their type.
-constexpr size_t kWords = sizeof(fovea_state) / 4;
+constexpr size_t kWords = sizeof(fovea_stream_state) / 4;
 
 }  // namespace
 
-size_t state_row_count(const fovea_state& s) { return size_t(s.batch) * s.q_heads * s.q_tokens; }
+size_t state_row_count(const fovea_stream_state& s) { return size_t(s.batch) * s.q_heads * s.q_tokens; }
 
-CheckedSize state_bytes(const fovea_state& s) {
+CheckedSize state_bytes(const fovea_stream_state& s) {
   CheckedSize rows{s.batch};
   rows.times(s.q_heads).times(s.q_tokens);
   CheckedSize row{s.value_dim};
   row.plus(2).times(sizeof(float));
-  return row.times(rows).plus(sizeof(fovea_state));
+  return row.times(rows).plus(sizeof(fovea_stream_state));
 }
 
-StateRows state_rows(const fovea_state& s) {
-  float* const max = reinterpret_cast<float*>(const_cast<fovea_state*>(&s) + 1);
+StateRows state_rows(const fovea_stream_state& s) {
+  float* const max = reinterpret_cast<float*>(const_cast<fovea_stream_state*>(&s) + 1);
   const size_t rows = state_row_count(s);
   return {max, max + rows, max + 2 * rows};
 }
 
-void begin_state(const fovea_state& header, fovea_state* state) {
+void begin_state(const fovea_stream_state& header, fovea_stream_state* state) {
   *state = header;
   const StateRows rows = state_rows(*state);
   const size_t count = state_row_count(*state);
@@ -38,7 +38,7 @@ void begin_state(const fovea_state& header, fovea_state* state) {
   __builtin_memset(rows.sum, 0, count * (size_t(header.value_dim) + 1) * sizeof(float));
 }
 
-void write_image(const fovea_state& state, size_t bytes, uint8_t* image) {
+void write_image(const fovea_stream_state& state, size_t bytes, uint8_t* image) {
   const uint32_t header[kWords] = {state.magic,
                                    0,
                                    state.batch,
@@ -54,8 +54,8 @@ void write_image(const fovea_state& state, size_t bytes, uint8_t* image) {
   put_word(checksum_of(image, bytes), image + kChecksumAt);
 }
 
-fovea_state read_image_header(const uint8_t* image) {
-  fovea_state header = {};
+fovea_stream_state read_image_header(const uint8_t* image) {
+  fovea_stream_state header = {};
   header.magic = word_at(image);
   header.checksum = word_at(image + kChecksumAt);
   header.batch = word_at(image + 8);
@@ -71,7 +71,7 @@ bool image_is_whole(const uint8_t* image, size_t bytes) {
   return checksum_of(image, bytes) == word_at(image + kChecksumAt);
 }
 
-void read_image(const uint8_t* image, size_t bytes, fovea_state* state) {
+void read_image(const uint8_t* image, size_t bytes, fovea_stream_state* state) {
   *state = read_image_header(image);
   state->checksum = 0;
   take_state(image, sizeof *state, bytes, state);

@@ -96,7 +96,7 @@ struct FewProducts {
       float starts[kLanes] = {};
       for (uint32_t i = 0; i < n; ++i) {
         const int8_t* const row = static_cast<const int8_t*>(w.weights.data) + ptrdiff_t(j + i) * w.weights.row_stride;
-        const int32_t start = StartOf(w, j + i, w.x_zero, w.x_zero == 0 ? 0 : Dot::SumOfRow(row, t.in_dim));
+        const int32_t start = StartOf(w, j + i, w.x_zero_point, w.x_zero_point == 0 ? 0 : Dot::SumOfRow(row, t.in_dim));
         __builtin_memcpy(starts + i, &start, sizeof start);
       }
       VI totals[kTokens];

@@ -155,15 +155,15 @@ struct FewGroups {
     const size_t left = t.in_dim - d, group = d / kScaleGroup;
     if (kHalf > 0 && kHalf * kScaleStep<kType> >= left) return;
     VF of_zero = hn::Zero(kF);
-    if (w.x_zero != 0) {
+    if (w.x_zero_point != 0) {
       const FewCode* const ones = tokens.ones + (left < kScaleGroup ? kScaleGroup - left : 0);
       const VF products = Load::template Times<kHalf, kHalves>(ones, rows.codes, second.of_ones);
-      of_zero = hn::Mul(products, hn::Set(kF, float(w.x_zero)));
+      of_zero = hn::Mul(products, hn::Set(kF, float(w.x_zero_point)));
     }
     FOVEA_EACH(r, kTokens) {
       const VF x_sum = hn::Set(kF, tokens.sums[r][group * kHalves + kHalf]);
       VF sum = Load::template Times<kHalf, kHalves>(tokens.x[r] + d, rows.codes, second.of_tokens[r]);
-      if (!(Load::kJumpsInHalves && kHalves == 2) || w.x_zero != 0) sum = hn::Sub(sum, of_zero);
+      if (!(Load::kJumpsInHalves && kHalves == 2) || w.x_zero_point != 0) sum = hn::Sub(sum, of_zero);
       if constexpr (kAdded<kType> != 0) sum = fused::MulAdd(x_sum, hn::Set(kF, float(-kAdded<kType>)), sum);  // exact
       sums[r] = kHalf == 0 ? hn::Mul(sum, rows.scale[0]) : fused::MulAdd(sum, rows.scale[kHalf], sums[r]);
       if constexpr (kHasLeast<kType>) sums[r] = hn::Add(sums[r], hn::Mul(x_sum, rows.least));

@@ -302,7 +302,7 @@ struct GroupBlocks {
   FOVEA_SECTION_OF(Dot)
   FOVEA_KERNEL void Multiply(const I8TokenTile& t, const I8Rows& w) {
     const size_t most = kGroupsAtOnce * ::fovea::scale_step(w.weights.dtype);
-    const int32_t zero = w.x_zero + (Dot::kUnsignedQueries ? 128 : 0);
+    const int32_t zero = w.x_zero_point + (Dot::kUnsignedQueries ? 128 : 0);
     float* const x_sums = t.sums + size_t(kGroupedOutputs + kLinearGrain) * t.columns;
     GroupBytes bytes[Block::kRowsInPlace ? kGroupsAtOnce : 1];
     BroughtGroups b = {};

@@ -119,7 +119,7 @@ struct GroupProducts {
   // Adds the groups of `count` rows: of the outputs from `row` on, for the n inputs from d on.
   FOVEA_SECTION_OF(Dot)
   FOVEA_SHARED void AddGroups(const I8TokenTile& t, const I8Rows& w, uint32_t row, uint32_t count, size_t d, size_t n) {
-    const int32_t zero = w.x_zero + (Dot::kUnsignedQueries ? 128 : 0);
+    const int32_t zero = w.x_zero_point + (Dot::kUnsignedQueries ? 128 : 0);
     float* const products = t.sums + size_t(kGroupedOutputs) * t.columns;
     const float* const x_sums = products + size_t(kLinearGrain) * t.columns;
     const float* const x_scales = GroupScalesOf(t, d / kScaleGroup);
@@ -146,7 +146,7 @@ struct GroupProducts {
   FOVEA_CALLED void AddGroupsInHalves(const I8TokenTile& t, const I8Rows& w, uint32_t row, uint32_t count, size_t d,
                                       size_t n) {
     constexpr size_t kHalf = kScaleGroup / 2;
-    const int32_t zero = w.x_zero + (Dot::kUnsignedQueries ? 128 : 0);
+    const int32_t zero = w.x_zero_point + (Dot::kUnsignedQueries ? 128 : 0);
     const size_t step = size_t(kLinearGrain) * t.columns;
     float* products = t.sums + size_t(kGroupedOutputs) * t.columns;  // after them, those of second halves
     const ptrdiff_t row_stride = w.weights.row_stride;
@@ -176,7 +176,7 @@ struct GroupProducts {
 
   FOVEA_SECTION_OF(Dot)
   FOVEA_KERNEL void Multiply(const I8TokenTile& t, const I8Rows& w) {
-    const int32_t zero = w.x_zero + (Dot::kUnsignedQueries ? 128 : 0);
+    const int32_t zero = w.x_zero_point + (Dot::kUnsignedQueries ? 128 : 0);
     float* const x_sums = t.sums + size_t(kGroupedOutputs + kLinearGrain) * t.columns;
     for (size_t d = 0; d < t.in_dim; d += kScaleGroup) {
       const size_t n = t.in_dim - d < kScaleGroup ? t.in_dim - d : kScaleGroup;

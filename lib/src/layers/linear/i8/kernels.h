@@ -120,7 +120,7 @@ struct I8Rows {
   void* y;
   ptrdiff_t y_stride;
   I8Outputs out;
-  int32_t x_zero;
+  int32_t x_zero_point;
 };
 
 // A kernel: null functions where the target lacks it.

@@ -13,7 +13,7 @@ struct TokenProducts {
   static constexpr size_t kInputsAtOnce = ::fovea::i8_inputs(kDotTraits[Dot::kKind]);
 
   FOVEA_INLINE void BeginOutputs(const I8TokenTile& t, const I8Rows& w) {
-    const int32_t zero = w.x_zero + (Dot::kUnsignedQueries ? 128 : 0);
+    const int32_t zero = w.x_zero_point + (Dot::kUnsignedQueries ? 128 : 0);
     const int8_t* row = static_cast<const int8_t*>(w.weights.data);
     for (uint32_t e = 0; e < w.outputs; ++e, row += w.weights.row_stride) {
       t.starts[e] = StartOf(w, e, zero, zero == 0 ? 0 : Dot::SumOfRow(row, t.in_dim));

@@ -7,7 +7,7 @@ static const float q[3][4] = {{1, 0, 0, 0}, {0, 1, 0, 0}, {9, 0, 0, 0}};
 static const float k[3][4] = {{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}};
 static const float v[3][2] = {{1, 10}, {2, 20}, {3, 30}};
 static float out[3][2];
-alignas(FOVEA_WORKSPACE_ALIGNMENT) static unsigned char workspace[FOVEA_WORKSPACE_BYTES(4, 2)];
+alignas(FOVEA_WORKSPACE_ALIGNMENT) static unsigned char workspace[FOVEA_ATTENTION_WORKSPACE_BYTES(4, 2)];
 
 static fovea_status attend() {
   fovea_attention_desc desc = {};
@@ -28,8 +28,8 @@ static fovea_status attend() {
   args.kv.values = {v, 6, 6, 2};
   args.out = {out, 6, 6, 2};
 
-  fovea_plan plan;
-  const fovea_status status = fovea_plan_init(&plan, &desc);
+  fovea_attention_plan plan;
+  const fovea_status status = fovea_attention_plan_init(&plan, &desc);
   return status != FOVEA_OK ? status : fovea_attention(&plan, &args, workspace, sizeof workspace);
 }
 

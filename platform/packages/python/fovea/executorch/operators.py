@@ -71,44 +71,44 @@ def number(multiplier, shift):
     return multiplier * 2.0**(shift - 31)
 
 
-def quantized_attention(query, key, value, is_causal, query_zero, value_zero, out_zero, score_multiplier, score_shift,
+def quantized_attention(query, key, value, is_causal, query_zero_point, value_zero_point, out_zero_point, score_multiplier, score_shift,
                         out_multiplier, out_shift, tokens_first):
-    query, key, value = query.double() - query_zero, key.double(), value.double() - value_zero
+    query, key, value = query.double() - query_zero_point, key.double(), value.double() - value_zero_point
     scale = number(score_multiplier, score_shift) / math.log2(math.e)
     out = attention(query, key, value, None, is_causal, scale, tokens_first)
-    return to_codes(out * number(out_multiplier, out_shift), out_zero)
+    return to_codes(out * number(out_multiplier, out_shift), out_zero_point)
 
 
 def quantized_attention_shape(query, key, value, is_causal, *numbers):
     return attention_shape(query, key, value, None, is_causal, None, numbers[-1])
 
 
-def quantized_linear(x, weight, weight_scales, bias, x_scale, x_zero, y_scale, y_zero, activation):
-    y = functional.linear(x.double() - x_zero, weight.double()) * (weight_scales.double() * x_scale)
-    return to_codes(ACTIVATIONS[activation](y if bias is None else y + bias) / y_scale, y_zero)
+def quantized_linear(x, weight, weight_scales, bias, x_scale, x_zero_point, y_scale, y_zero_point, activation):
+    y = functional.linear(x.double() - x_zero_point, weight.double()) * (weight_scales.double() * x_scale)
+    return to_codes(ACTIVATIONS[activation](y if bias is None else y + bias) / y_scale, y_zero_point)
 
 
-def quantized_linear_shape(x, weight, weight_scales, bias, x_scale, x_zero, y_scale, y_zero, activation):
+def quantized_linear_shape(x, weight, weight_scales, bias, x_scale, x_zero_point, y_scale, y_zero_point, activation):
     return linear_shape(x, weight, bias, activation)
 
 
-def quantized_layer_norm(x, weight, bias, x_zero, y_zero, weight_multiplier, weight_shift, epsilon_multiplier, epsilon_shift):
-    y = layer_norm(x.double() - x_zero, None, None, number(epsilon_multiplier, epsilon_shift))
+def quantized_layer_norm(x, weight, bias, x_zero_point, y_zero_point, weight_multiplier, weight_shift, epsilon_multiplier, epsilon_shift):
+    y = layer_norm(x.double() - x_zero_point, None, None, number(epsilon_multiplier, epsilon_shift))
     y = y * weight * number(weight_multiplier, weight_shift)
-    return to_codes(y if bias is None else y + bias / 128, y_zero)
+    return to_codes(y if bias is None else y + bias / 128, y_zero_point)
 
 
-def quantized_rms_norm(x, weight, x_zero, y_zero, weight_multiplier, weight_shift, epsilon_multiplier, epsilon_shift):
-    y = rms_norm(x.double() - x_zero, None, number(epsilon_multiplier, epsilon_shift))
-    return to_codes(y * weight * number(weight_multiplier, weight_shift), y_zero)
+def quantized_rms_norm(x, weight, x_zero_point, y_zero_point, weight_multiplier, weight_shift, epsilon_multiplier, epsilon_shift):
+    y = rms_norm(x.double() - x_zero_point, None, number(epsilon_multiplier, epsilon_shift))
+    return to_codes(y * weight * number(weight_multiplier, weight_shift), y_zero_point)
 
 
 def quantized_activation(x, table):
     return table[x.view(torch.uint8).long()]
 
 
-def quantized_softmax(x, dim, x_scale, y_scale, y_zero):
-    return to_codes(functional.softmax(x.double() * x_scale, dim) / y_scale, y_zero)
+def quantized_softmax(x, dim, x_scale, y_scale, y_zero_point):
+    return to_codes(functional.softmax(x.double() * x_scale, dim) / y_scale, y_zero_point)
 
 
 def like_first(x, *_):
@@ -125,19 +125,19 @@ _OPERATORS = {
     "activation": ("Tensor x, Tensor? factor, str activation", activation, like_first),
     "softmax": ("Tensor x, int dim", softmax, like_first),
     "quantized_attention":
-        ("Tensor query, Tensor key, Tensor value, bool is_causal, int query_zero, int value_zero, int out_zero, "
+        ("Tensor query, Tensor key, Tensor value, bool is_causal, int query_zero_point, int value_zero_point, int out_zero_point, "
          "int score_multiplier, int score_shift, int out_multiplier, int out_shift, int tokens_first",
          quantized_attention, quantized_attention_shape),
-    "quantized_linear": ("Tensor x, Tensor weight, Tensor weight_scales, Tensor? bias, float x_scale, int x_zero, "
-                         "float y_scale, int y_zero, str activation", quantized_linear, quantized_linear_shape),
+    "quantized_linear": ("Tensor x, Tensor weight, Tensor weight_scales, Tensor? bias, float x_scale, int x_zero_point, "
+                         "float y_scale, int y_zero_point, str activation", quantized_linear, quantized_linear_shape),
     "quantized_layer_norm":
-        ("Tensor x, Tensor weight, Tensor? bias, int x_zero, int y_zero, int weight_multiplier, int weight_shift, "
+        ("Tensor x, Tensor weight, Tensor? bias, int x_zero_point, int y_zero_point, int weight_multiplier, int weight_shift, "
          "int epsilon_multiplier, int epsilon_shift", quantized_layer_norm, like_first),
     "quantized_rms_norm":
-        ("Tensor x, Tensor weight, int x_zero, int y_zero, int weight_multiplier, int weight_shift, "
+        ("Tensor x, Tensor weight, int x_zero_point, int y_zero_point, int weight_multiplier, int weight_shift, "
          "int epsilon_multiplier, int epsilon_shift", quantized_rms_norm, like_first),
     "quantized_activation": ("Tensor x, Tensor table", quantized_activation, like_first),
-    "quantized_softmax": ("Tensor x, int dim, float x_scale, float y_scale, int y_zero", quantized_softmax,
+    "quantized_softmax": ("Tensor x, int dim, float x_scale, float y_scale, int y_zero_point", quantized_softmax,
                           like_first),
 }
 NAMES = frozenset(_OPERATORS)

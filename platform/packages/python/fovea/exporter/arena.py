@@ -13,7 +13,7 @@ OVER = {
     [("y", "a"), ("y", "b")], "fovea_norm": [("sum", "residual"), ("sum", "x"), ("y", "x")], "fovea_integer_norm":
     [("y", "x")], "fovea_integer_activation": [("y", "x")], "fovea_integer_add": [("y", "a"), ("y", "b")],
     "fovea_integer_multiply": [("y", "a"),
-                               ("y", "b")], "fovea_rope_f32": [("out", "in")], "fovea_softmax_f32": [("out", "in")]
+                               ("y", "b")], "fovea_rope": [("y", "x")], "fovea_softmax": [("y", "x")]
 }
 
 

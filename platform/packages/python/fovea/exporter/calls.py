@@ -50,7 +50,7 @@ class Call:
 
 @dataclass(eq=False)
 class Plan:
-    """A description that calls share, of fovea_plan_init or fovea_multihead_plan_init."""
+    """A description that calls share, of fovea_attention_plan_init or fovea_multihead_plan_init."""
     name: str
     struct: str  # attention or multihead
     fields: dict

@@ -95,7 +95,7 @@ class StepLowering(Lowering):
         rope = node.cos and Pointed(
             "rope_args",
             given(layout=f"FOVEA_ROPE_{node.layout}", cos=node.cos, sin=node.sin, table_stride=node.cos.shape[1],
-                  table_positions=node.cos.shape[0], positions="&position"))
+                  table_positions=node.cos.shape[0], first_positions="&position"))
         fields = given(batch=1, q_tokens=1, y=rows(node.y), x=rows(node.x), weights=weights, rope=rope)
         plan = self.plan("multihead", desc)
         counts = f"{node.x.shape[2]}, {node.heads}, {node.kv_heads}, {node.head_dim}, 1, 1"
@@ -119,4 +119,4 @@ class StepLowering(Lowering):
                      max_kv_tokens=self.tokens, scale=scale)
         self.call("fovea_attention", "attention", given(q_tokens=1, q=array(node.q), out=array(node.y)), [node.q],
                   [node.y], node.name, plan=self.plan("attention", desc), cache=cache,
-                  workspace=f"FOVEA_WORKSPACE_BYTES_FOR({dim}, {value_dim}, {heads // kv_heads})")
+                  workspace=f"FOVEA_ATTENTION_WORKSPACE_BYTES_FOR({dim}, {value_dim}, {heads // kv_heads})")

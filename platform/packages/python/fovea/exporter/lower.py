@@ -243,9 +243,9 @@ class Lowering:
         x = node.x if node.x.is_dense() else self.dense(node.x)
         outer, inner = math.prod(x.shape[:node.axis]), math.prod(x.shape[node.axis + 1:])
         axis = x.shape[node.axis]
-        fields = given(outer=outer, axis=axis, inner=inner, out=node.y, out_outer_stride=axis * inner,
-                       out_axis_stride=inner, in_outer_stride=axis * inner, in_axis_stride=inner, **{"in": x})
-        self.call("fovea_softmax_f32", "softmax", fields, [x], [node.y], node.name)
+        fields = given(outer=outer, axis=axis, inner=inner, y=node.y, y_outer_stride=axis * inner,
+                       y_axis_stride=inner, x_outer_stride=axis * inner, x_axis_stride=inner, x=x)
+        self.call("fovea_softmax", "softmax", fields, [x], [node.y], node.name)
 
     def embedding(self, node):
         ids = node.ids if node.ids.is_dense() else self.dense(node.ids)
@@ -261,10 +261,10 @@ class Lowering:
         strides = [stride_of(one.dims[-2]) for one in (y, x)]
         if loops is None or len(loops) > 2 or None in strides:
             raise NotServed("rope of this layout", node.line, "[batch, heads, tokens, dim]")
-        counts, (out, x_fields) = self.grid([*[(1, (0, 0))] * (2 - len(loops)), *loops, (x.shape[-2], tuple(strides))], [y, x])
-        fields = given(**counts, dim=x.shape[-1], layout=f"FOVEA_ROPE_{node.layout}", out=out, **{"in": x_fields},
+        counts, (y_fields, x_fields) = self.grid([*[(1, (0, 0))] * (2 - len(loops)), *loops, (x.shape[-2], tuple(strides))], [y, x])
+        fields = given(**counts, dim=x.shape[-1], layout=f"FOVEA_ROPE_{node.layout}", y=y_fields, x=x_fields,
                        cos=node.cos, sin=node.sin, table_stride=node.cos.shape[-1], table_positions=node.cos.shape[0])
-        self.call("fovea_rope_f32", "rope", fields, [x, node.cos, node.sin], [y], node.name)
+        self.call("fovea_rope", "rope", fields, [x, node.cos, node.sin], [y], node.name)
 
     def attention(self, node):
         q, k, v = node.q, node.k, node.v
@@ -281,7 +281,7 @@ class Lowering:
         fields = given(batch=batch, q_tokens=tokens, kv_tokens=keys, q=array(q), kv={"keys": array(k), "values": array(v)}, out=array(y),
                        mask=mask, scores=weights and array(weights), scores_stage=weights and "FOVEA_SCORES_SOFTMAX")
         self.call("fovea_attention", "attention", fields, [q, k, v, *mask_reads], [y] + [weights] * (weights is not None), node.name,
-                  plan=self.plan("attention", desc), workspace=f"FOVEA_WORKSPACE_BYTES({dim}, {value_dim})",
+                  plan=self.plan("attention", desc), workspace=f"FOVEA_ATTENTION_WORKSPACE_BYTES({dim}, {value_dim})",
                   macs=batch * heads * tokens * keys * (dim + value_dim) // (2 if causal else 1))
 
     def multihead(self, node):

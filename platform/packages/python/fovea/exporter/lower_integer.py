@@ -104,18 +104,18 @@ class IntegerLowering(Lowering):
     # ------------------------------------------------------------------------------------------------------- operators
 
     def integer_linear(self, node):
-        x, x_scale, x_zero = self.codes(node.x)
+        x, x_scale, x_zero_point = self.codes(node.x)
         x, tokens, x_stride = self.one_stride(x)
-        y, (y_scale, y_zero) = self.twin(node.y), self.scale(node.y)
+        y, (y_scale, y_zero_point) = self.twin(node.y), self.scale(node.y)
         out, dim = node.weight.shape
         y, y_stride = self.rows_like(y, x)
         weights, reads, _ = self.weights.linear(node.weight, node.bias, node.name)
-        if x_zero and weights["dtype"] == "FOVEA_I8":
-            weights, x_zero = self.without_zero(weights, x_scale * x_zero, dim), 0
+        if x_zero_point and weights["dtype"] == "FOVEA_I8":
+            weights, x_zero_point = self.without_zero(weights, x_scale * x_zero_point, dim), 0
             reads = [weights[key] for key in ("data", "scales", "bias")]
         fields = given(tokens=tokens, in_dim=dim, out_dim=out, compute="FOVEA_COMPUTE_I8", x_dtype="FOVEA_I8", x=x, x_stride=x_stride,
-                       x_scales=Literal(np.float32([x_scale])), x_zero=x_zero, y_dtype="FOVEA_I8", y=y, y_stride=y_stride, y_scale=y_scale,
-                       y_zero=y_zero, weights=weights, activation=node.activation and f"FOVEA_ACTIVATION_{node.activation}")
+                       x_scales=Literal(np.float32([x_scale])), x_zero_point=x_zero_point, y_dtype="FOVEA_I8", y=y, y_stride=y_stride, y_scale=y_scale,
+                       y_zero_point=y_zero_point, weights=weights, activation=node.activation and f"FOVEA_ACTIVATION_{node.activation}")
         self.call("fovea_linear", "linear", fields, [x, *reads], [y], node.name, macs=tokens * dim * out,
                   workspace=f"FOVEA_LINEAR_I8_WORKSPACE_BYTES({dim})")
 
@@ -134,9 +134,9 @@ class IntegerLowering(Lowering):
         if node.outputs.get("weights"):
             raise NotServed("weights of integer attention", node.line, "--arithmetic i8")
         k, v, kv_heads = shared_heads(node.k, node.v)
-        (q, q_scale, q_zero), (k, k_scale, _), (v, v_scale, v_zero) = (self.codes(one) for one in (node.q, k, v))
+        (q, q_scale, q_zero_point), (k, k_scale, _), (v, v_scale, v_zero_point) = (self.codes(one) for one in (node.q, k, v))
         q, k, v = (one if is_array(one) else self.dense(one) for one in (q, k, v))
-        y, (y_scale, y_zero) = self.twin(node.y), self.scale(node.y)
+        y, (y_scale, y_zero_point) = self.twin(node.y), self.scale(node.y)
         y = y if is_array(y) else self.computed(y)
         causal, mask, _ = lower_mask(self, node.mask, bool(node.causal))
         if mask:
@@ -144,40 +144,40 @@ class IntegerLowering(Lowering):
         batch, heads, tokens, dim = q.shape
         keys, value_dim = k.shape[2], v.shape[3]
         fields = given(batch=batch, q_heads=heads, kv_heads=kv_heads, q_tokens=tokens, kv_tokens=keys, head_dim=dim,
-                       value_dim=value_dim, out=array(y), q=array(q), keys=array(k), values=array(v), q_zero=q_zero,
-                       value_zero=v_zero, out_zero=y_zero, causal=causal,
+                       value_dim=value_dim, out=array(y), q=array(q), keys=array(k), values=array(v), q_zero_point=q_zero_point,
+                       value_zero_point=v_zero_point, out_zero_point=y_zero_point, causal=causal,
                        **multiplier("score", q_scale * k_scale * node.scale * math.log2(math.e)),
                        **multiplier("out", v_scale / y_scale))
         self.call("fovea_integer_attention", "integer_attention", fields, [q, k, v], [y], node.name,
-                  workspace=f"FOVEA_INTEGER_WORKSPACE_BYTES({dim}, {value_dim}, {tokens * heads // kv_heads})",
+                  workspace=f"FOVEA_INTEGER_ATTENTION_WORKSPACE_BYTES({dim}, {value_dim}, {tokens * heads // kv_heads})",
                   macs=batch * heads * tokens * keys * (dim + value_dim) // (2 if causal else 1))
 
     def integer_norm(self, node):
         if node.weight_offset:
             raise NotServed("an offset of weights", node.line, "weights that include it")
-        x, x_scale, x_zero = self.codes(node.x)
+        x, x_scale, x_zero_point = self.codes(node.x)
         counts, dim, (y, x_fields), ready = self.rows([self.twin(node.y)], [x])
         weight = np.ones(dim, np.float32) if node.weight is None else np.ravel(node.weight.data)
         step = max(float(np.abs(weight).max()), 1e-20) / 32767
-        y_scale, y_zero = self.scale_above(node.y, step * 2**8)
+        y_scale, y_zero_point = self.scale_above(node.y, step * 2**8)
         weight = self.graph.constant(node.name + "_weight_i16", np.rint(weight / step).astype(np.int16))
         bias = None
         if node.bias is not None:
             codes = np.clip(np.rint(128 * np.ravel(node.bias.data) / y_scale), -32768, 32767)
             bias = self.graph.constant(node.name + "_bias_i16", codes.astype(np.int16))
         fields = given(norm=f"FOVEA_NORM_{node.kind}", **counts, dim=dim, y=y, x=x_fields, weight=weight, bias=bias,
-                       x_zero=x_zero, y_zero=y_zero, **multiplier("weight", step / y_scale),
+                       x_zero_point=x_zero_point, y_zero_point=y_zero_point, **multiplier("weight", step / y_scale),
                        **multiplier("epsilon", min(node.epsilon / x_scale**2, 2**15 - 1)))
         self.call("fovea_integer_norm", "integer_norm", fields, [ready[1], weight, bias], [ready[0]], node.name)
 
     def pair_of_codes(self, node, function):
-        (a, a_scale, a_zero), (b, b_scale, b_zero) = (self.codes(one) for one in (node.a, node.b))
+        (a, a_scale, a_zero_point), (b, b_scale, b_zero_point) = (self.codes(one) for one in (node.a, node.b))
         largest = max(a_scale, b_scale) if function == "fovea_integer_add" else a_scale * b_scale
-        y, (y_scale, y_zero) = self.twin(node.y), self.scale_above(node.y, largest / 2**5)
+        y, (y_scale, y_zero_point) = self.twin(node.y), self.scale_above(node.y, largest / 2**5)
         counts, dim, arrays, ready = self.elements(y, a, b)
         ratios = {**multiplier("a", a_scale / y_scale), **multiplier("b", b_scale / y_scale)
                   } if (function == "fovea_integer_add") else multiplier("a", a_scale * b_scale / y_scale)
-        fields = given(**counts, dim=dim, **dict(zip(("y", "a", "b"), arrays)), a_zero=a_zero, b_zero=b_zero, y_zero=y_zero, **ratios)
+        fields = given(**counts, dim=dim, **dict(zip(("y", "a", "b"), arrays)), a_zero_point=a_zero_point, b_zero_point=b_zero_point, y_zero_point=y_zero_point, **ratios)
         self.call(function, "integer_pair", fields, ready[1:], ready[:1], node.name)
 
     def integer_add(self, node):
@@ -187,21 +187,21 @@ class IntegerLowering(Lowering):
         self.pair_of_codes(node, "fovea_integer_multiply")
 
     def integer_activation(self, node):
-        x, x_scale, x_zero = self.codes(node.x)
-        y, (y_scale, y_zero) = self.twin(node.y), self.scale(node.y)
+        x, x_scale, x_zero_point = self.codes(node.x)
+        y, (y_scale, y_zero_point) = self.twin(node.y), self.scale(node.y)
         table = np.empty(256, np.int8)
         c.call("fovea_integer_activation_table", c.CONSTANTS[f"ACTIVATION_{node.kind}"], node.alpha or 0.0, x_scale,
-               x_zero, y_scale, y_zero, table)
+               x_zero_point, y_scale, y_zero_point, table)
         table = self.graph.constant(node.name + "_table", table)
         counts, dim, (y_fields, x_fields), ready = self.elements(y, x)
         self.call("fovea_integer_activation", "integer_activation",
                   given(**counts, dim=dim, y=y_fields, x=x_fields, table=table), [*ready[1:], table], ready[:1], node.name)
 
     def integer_mean(self, node):
-        x, x_scale, x_zero = self.codes(node.x)
-        y, (y_scale, y_zero) = self.twin(node.y), self.scale_above(node.y, x_scale / 2**5)
+        x, x_scale, x_zero_point = self.codes(node.x)
+        y, (y_scale, y_zero_point) = self.twin(node.y), self.scale_above(node.y, x_scale / 2**5)
         fields, x = self.pooled(node, x, y)
-        self.call("fovea_integer_mean", "integer_mean", given(**fields, x_zero=x_zero, y_zero=y_zero, **multiplier("", x_scale / y_scale)),
+        self.call("fovea_integer_mean", "integer_mean", given(**fields, x_zero_point=x_zero_point, y_zero_point=y_zero_point, **multiplier("", x_scale / y_scale)),
                   [x], [y], node.name)
 
     def integer_copy(self, node):
@@ -216,7 +216,7 @@ class IntegerLowering(Lowering):
         counts, dim, (y_fields, x_fields), ready = self.elements(y, x)
         self.call(
             "fovea_integer_add", "integer_pair",
-            given(**counts, dim=dim, y=y_fields, a=x_fields, a_zero=own[1], y_zero=scale[1],
+            given(**counts, dim=dim, y=y_fields, a=x_fields, a_zero_point=own[1], y_zero_point=scale[1],
                   **multiplier("a", own[0] / scale[0])), ready[1:], ready[:1], node.name)
 
 

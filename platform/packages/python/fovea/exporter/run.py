@@ -181,7 +181,7 @@ def bytes_for(call, target):
 
 
 def integer_attention_bytes(head_dim, value_dim, tokens, heads, kv_heads):
-    """FOVEA_INTEGER_WORKSPACE_BYTES of workspace.h on Cortex-M4F and M55, in whose compilers' macros it is written."""
+    """FOVEA_INTEGER_ATTENTION_WORKSPACE_BYTES of workspace.h on Cortex-M4F and M55, in whose compilers' macros it is written."""
     rows = min(32, -(-(tokens * heads // kv_heads) // 4) * 4)
     head_dim, value_dim = (-(-dim // 16) * 16 for dim in (head_dim, value_dim))
     brought = max(16 * head_dim * 2, 64 * 8 * 8, (64 + 12) * value_dim + 64 * 4)

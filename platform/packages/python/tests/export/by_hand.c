@@ -97,7 +97,7 @@ static fovea_status run_by_hand(const float* x, float* y) {
     TRY(linear(normed, DIM, hidden, HIDDEN, layers[i].up, layers[i].up_bias, FOVEA_ACTIVATION_RELU));
     TRY(linear(hidden, HIDDEN, added, DIM, layers[i].down, layers[i].down_bias, FOVEA_ACTIVATION_IDENTITY));
   }
-  const fovea_pair_args add = {.struct_bytes = sizeof add,
+  const fovea_binary_args add = {.struct_bytes = sizeof add,
                                .batch = 1,
                                .heads = 1,
                                .tokens = 1,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The fast Walsh-Hadamard transform: log2(block) steps, in each of which pairs (a, b) of elements become (a + b, a - b).
-// The pairs of a step are a distance apart that halves from step to step: first whole vectors, then lanes of a vector.
-// Sums and differences are rounded alike everywhere, so bits do not depend on the target.
-#ifndef FOVEA_SRC_ROTATE_ROTATE_INL_
-#define FOVEA_SRC_ROTATE_ROTATE_INL_
+// The fast Walsh-Hadamard transform: log2(block) steps, in each of which pairs (a, b) of elements become (a + b, a -
+// b). The pairs of a step are a distance apart that halves from step to step: first whole vectors, then lanes of a
+// vector. Sums and differences are rounded alike everywhere, so bits do not depend on the target.
+#ifndef FOVEA_SRC_HADAMARD_HADAMARD_INL_
+#define FOVEA_SRC_HADAMARD_HADAMARD_INL_
 
 struct LaneNumbers {
   int32_t lanes[kLanes];
@@ -45,7 +45,7 @@ FOVEA_INLINE VF StepsInVector(VF v, size_t block) {
 }
 
 // y = x, after the steps within vectors of a block, times `scale`, with signs or without.
-FOVEA_SHARED void PutRow(const RotateRow& r, const float* x, size_t block, float scale, bool signs) {
+FOVEA_SHARED void PutRow(const HadamardRow& r, const float* x, size_t block, float scale, bool signs) {
   for (size_t d = 0; d < r.dim; d += kLanes) {
     const size_t n = r.dim - d < kLanes ? r.dim - d : kLanes;
     VF v = hn::MulSet(StepsInVector(hn::LoadN(kF, x + d, n), block), scale);
@@ -56,7 +56,7 @@ FOVEA_SHARED void PutRow(const RotateRow& r, const float* x, size_t block, float
 
 // The same where a block is kVectors vectors, which stay in registers.
 template <int kVectors>
-FOVEA_TEMPLATE void RotateInRegisters(const RotateRow& r) {
+FOVEA_TEMPLATE void HadamardInRegisters(const HadamardRow& r) {
   constexpr size_t kBlock = kVectors * kLanes;
   for (size_t first = 0; first < r.dim; first += kBlock) {
     VF v[kVectors];
@@ -80,11 +80,11 @@ FOVEA_TEMPLATE void RotateInRegisters(const RotateRow& r) {
   }
 }
 
-FOVEA_KERNEL void RotateOneRow(const RotateRow& r) {
+FOVEA_KERNEL void HadamardOneRow(const HadamardRow& r) {
   if constexpr (kLanes > 1 && !kSmallText) {
-    if (r.block == 4 * kLanes) return RotateInRegisters<4>(r);
-    if (r.block == 8 * kLanes) return RotateInRegisters<8>(r);
-    if (hn::kRegisters >= 32 && r.block == 16 * kLanes) return RotateInRegisters<16>(r);
+    if (r.block == 4 * kLanes) return HadamardInRegisters<4>(r);
+    if (r.block == 8 * kLanes) return HadamardInRegisters<8>(r);
+    if (hn::kRegisters >= 32 && r.block == 16 * kLanes) return HadamardInRegisters<16>(r);
   }
   const float* from = r.x;
   if (r.signs == kSignsFirst) {
@@ -103,4 +103,4 @@ FOVEA_KERNEL void RotateOneRow(const RotateRow& r) {
   PutRow(r, from, r.block, r.scale, r.signs == kSignsLast);
 }
 
-#endif  // FOVEA_SRC_ROTATE_ROTATE_INL_
+#endif  // FOVEA_SRC_HADAMARD_HADAMARD_INL_

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ground/base/arithmetic.h"
-#include "core/rotate/call.h"
+#include "core/hadamard/call.h"
 
 #include "ground/base/strides.h"
 
@@ -24,15 +24,15 @@ uint64_t mixed(uint64_t seed) {
 
 }  // namespace
 
-RotateRow rotation_of(size_t dim, size_t block, uint64_t seed, bool inverse) {
-  RotateRow row;
+HadamardRow hadamard_of(size_t dim, size_t block, uint64_t seed, bool inverse) {
+  HadamardRow row;
   row.dim = dim, row.block = block, row.scale = scale_of(block), row.seed = mixed(seed);
   row.signs = seed == 0 ? kNoSigns : inverse ? kSignsLast : kSignsFirst;
   return row;
 }
 
-void run_rotate(RotateCall& call) {
-  RotateRow& row = call.row;
+void run_hadamard(HadamardCall& call) {
+  HadamardRow& row = call.row;
   for_each_row(call.rows, [&](size_t entry, size_t head, size_t token) {
     row.x = reinterpret_cast<const float*>(
         row_of(*call.x, sizeof(float), ptrdiff_t(entry), ptrdiff_t(head), ptrdiff_t(token)));

@@ -10,7 +10,7 @@
 namespace fovea_test {
 namespace {
 
-constexpr fovea_rotation kRotations[] = {FOVEA_ROTATION_KEYS, FOVEA_ROTATION_VALUES, FOVEA_ROTATION_BOTH};
+constexpr fovea_hadamard_rows kRotations[] = {FOVEA_HADAMARD_KEYS, FOVEA_HADAMARD_VALUES, FOVEA_HADAMARD_BOTH};
 constexpr uint64_t kSeed = 0x1234567890abcdefu;
 
 struct Made {
@@ -24,11 +24,11 @@ struct Made {
 
 constexpr uint32_t kHeads = 2, kDim = 48, kValueDim = 80, kTokens = 21;
 
-fovea_kv_cache cache_of(fovea_dtype type, fovea_rotation rotation) {
+fovea_kv_cache cache_of(fovea_dtype type, fovea_hadamard_rows rotation) {
   auto c = sized<fovea_kv_cache>();
   c.key_dtype = c.value_dtype = type;
   c.batch = 2, c.kv_heads = kHeads, c.head_dim = kDim, c.value_dim = kValueDim, c.max_tokens = 30;
-  c.rotation = rotation, c.rotation_seed = kSeed;
+  c.hadamard = rotation, c.hadamard_seed = kSeed;
   return c;
 }
 
@@ -47,11 +47,11 @@ fovea_kv_append_args append_of(const std::vector<float>& keys, const std::vector
 }
 
 // Mean squared error of the stored rows of values [256][64], relative to their mean square.
-double row_error(fovea_dtype type, fovea_rotation rotation, const std::vector<float>& values) {
+double row_error(fovea_dtype type, fovea_hadamard_rows rotation, const std::vector<float>& values) {
   constexpr uint32_t kRows = 256, kWidth = 64;
   auto c = sized<fovea_kv_cache>();
   c.value_dtype = type, c.batch = c.kv_heads = 1, c.head_dim = c.value_dim = kWidth, c.max_tokens = kRows;
-  c.rotation = rotation, c.rotation_seed = 1;
+  c.hadamard = rotation, c.hadamard_seed = 1;
   Made made(c);
   auto a = sized<fovea_kv_append_args>();
   a.batch = 1, a.tokens = kRows;
@@ -59,7 +59,7 @@ double row_error(fovea_dtype type, fovea_rotation rotation, const std::vector<fl
   std::vector<float> room(kWidth), truth(values.begin(), values.begin() + kRows * kWidth);
   a.workspace = room.data(), a.workspace_bytes = room.size() * sizeof(float);
   REQUIRE(fovea_kv_append(&made.cache, &a) == FOVEA_OK);
-  if (rotation != FOVEA_ROTATION_NONE) rotate_rows(truth.data(), kRows, kWidth, 1);
+  if (rotation != FOVEA_HADAMARD_NONE) rotate_rows(truth.data(), kRows, kWidth, 1);
   double errors = 0, squares = 0;
   for (uint32_t t = 0; t < kRows; ++t) {
     const fovea_kv_source& source = made.cache.source;
@@ -75,14 +75,14 @@ double row_error(fovea_dtype type, fovea_rotation rotation, const std::vector<fl
 
 // Mean squared error of attention over a cache of this type, relative to the mean square of the right outputs. One in a
 // hundred elements of keys, values and queries is ten times as large.
-double error_of(fovea_dtype type, fovea_compute compute, fovea_rotation rotation, const std::vector<float>& keys,
+double error_of(fovea_dtype type, fovea_compute compute, fovea_hadamard_rows rotation, const std::vector<float>& keys,
                 const std::vector<float>& values, const std::vector<float>& q, const std::vector<float>& want,
                 std::vector<float>* got) {
   constexpr uint32_t kKeys = 256, kQueries = 8, kWidth = 64;
   auto c = sized<fovea_kv_cache>();
   c.key_dtype = c.value_dtype = type;
   c.batch = 1, c.kv_heads = 4, c.head_dim = c.value_dim = kWidth, c.max_tokens = kKeys;
-  c.rotation = rotation, c.rotation_seed = 1;
+  c.hadamard = rotation, c.hadamard_seed = 1;
   Made made(c);
   auto a = sized<fovea_kv_append_args>();
   a.batch = 1, a.tokens = kKeys;
@@ -125,7 +125,7 @@ TEST_CASE("rotation: streams take the rotation back at their end, and their stat
   p.batch = 2, p.q_heads = 4, p.kv_heads = 2, p.q_tokens = 3, p.kv_tokens = 150, p.head_dim = p.value_dim = 32;
   p.key_dtype = p.value_dtype = FOVEA_Q4_0;
   AttentionCase test(p);
-  test.desc.rotation = FOVEA_ROTATION_BOTH, test.desc.rotation_seed = kSeed;
+  test.desc.hadamard = FOVEA_HADAMARD_BOTH, test.desc.hadamard_seed = kSeed;
   for (const fovea_target target : p.targets()) {
     REQUIRE(test.run_unchecked({target, Budget::kNone, false, 64}) == "");
     const Outputs want = test.outputs();
@@ -154,24 +154,24 @@ TEST_CASE("rotation: a cache stores turned, then rotated, then centred rows", "[
     std::vector<float> turned = keys;
     fovea_rope_args all = rope;
     all.target = target, all.batch = 2, all.heads = kHeads, all.tokens = kTokens, all.dim = kDim;
-    all.in = append_of(turned, values).keys;
-    all.out = {turned.data(), all.in.batch_stride, all.in.head_stride, all.in.token_stride};
-    REQUIRE(fovea_rope_f32(&all) == FOVEA_OK);
+    all.x = append_of(turned, values).keys;
+    all.y = {turned.data(), all.x.batch_stride, all.x.head_stride, all.x.token_stride};
+    REQUIRE(fovea_rope(&all) == FOVEA_OK);
     return turned;
   };
-  for (const fovea_rotation rotation : kRotations) {
+  for (const fovea_hadamard_rows rotation : kRotations) {
     std::vector<float> new_values = values;
     if (rotates_values(rotation)) rotate_rows(new_values.data(), new_values.size() / kValueDim, kValueDim, kSeed);
     for (const fovea_dtype type : kKeyTypes) {
       for (const uint32_t options : {0u, 1u}) {  // with turned and centred keys, or neither
         for (const fovea_target target : targets()) {
           INFO(type_name(type) << " rotation " << uint32_t{rotation} << " options " << options);
-          fovea_kv_cache plain = cache_of(type, FOVEA_ROTATION_NONE), rotated = cache_of(type, rotation);
+          fovea_kv_cache plain = cache_of(type, FOVEA_HADAMARD_NONE), rotated = cache_of(type, rotation);
           if (options != 0) plain.key_center = rotated.key_center = center.data();
           std::vector<float> new_keys = options != 0 ? turned_by(target) : keys;
           if (rotates_keys(rotation)) rotate_rows(new_keys.data(), keys.size() / kDim, kDim, kSeed);
           Made want(plain), got(rotated);
-          const size_t row = options != 0 || rotation != FOVEA_ROTATION_KEYS ? kValueDim : kDim;
+          const size_t row = options != 0 || rotation != FOVEA_HADAMARD_KEYS ? kValueDim : kDim;
           const Guarded room(kHeads * row * sizeof(float), sizeof(float), Placement::kEnd);
           fovea_kv_append_args a = append_of(new_keys, new_values);
           a.target = target;
@@ -195,7 +195,7 @@ TEST_CASE("rotation: a cache describes its rotation, and half-precision tokens a
   std::vector<uint16_t> half_keys, half_values;
   for (float& x : keys) half_keys.push_back(uint16_t(bits_of(x) >> 16)), x = float_of(bits_of(x) >> 16 << 16);
   for (float& x : values) half_values.push_back(uint16_t(bits_of(x) >> 16)), x = float_of(bits_of(x) >> 16 << 16);
-  Made want(cache_of(FOVEA_I8, FOVEA_ROTATION_BOTH)), got(cache_of(FOVEA_I8, FOVEA_ROTATION_BOTH));
+  Made want(cache_of(FOVEA_I8, FOVEA_HADAMARD_BOTH)), got(cache_of(FOVEA_I8, FOVEA_HADAMARD_BOTH));
   std::vector<float> room(4 * kHeads * kValueDim);
   fovea_kv_append_args a = append_of(keys, values);
   a.workspace = room.data(), a.workspace_bytes = room.size() * sizeof(float);
@@ -206,8 +206,8 @@ TEST_CASE("rotation: a cache describes its rotation, and half-precision tokens a
 
   auto d = sized<fovea_attention_desc>();
   REQUIRE(fovea_kv_describe(&got.cache, &d) == FOVEA_OK);
-  CHECK(d.rotation == FOVEA_ROTATION_BOTH);
-  CHECK(d.rotation_seed == kSeed);
+  CHECK(d.hadamard == FOVEA_HADAMARD_BOTH);
+  CHECK(d.hadamard_seed == kSeed);
 }
 
 TEST_CASE("rotation: where one element in a hundred is ten times as large, codes lose less", "[short]") {
@@ -219,23 +219,23 @@ TEST_CASE("rotation: where one element in a hundred is ten times as large, codes
     }
   }
   want.assign(q.size(), 0.0f);
-  CHECK(error_of(FOVEA_F32, FOVEA_COMPUTE_F32, FOVEA_ROTATION_NONE, keys, values, q, want, &got) > 0);
+  CHECK(error_of(FOVEA_F32, FOVEA_COMPUTE_F32, FOVEA_HADAMARD_NONE, keys, values, q, want, &got) > 0);
   want = got;
-  CHECK(error_of(FOVEA_F32, FOVEA_COMPUTE_F32, FOVEA_ROTATION_BOTH, keys, values, q, want, &got) < 1e-9);
+  CHECK(error_of(FOVEA_F32, FOVEA_COMPUTE_F32, FOVEA_HADAMARD_BOTH, keys, values, q, want, &got) < 1e-9);
   struct Goal {
     fovea_dtype type;
     double plain, rotated;  // about the errors of rows
   };
   for (const auto& [type, at_least, at_most] : {Goal{FOVEA_I8, 8e-5, 5e-5}, Goal{FOVEA_Q8_0, 4e-5, 3e-5},
                                                 Goal{FOVEA_I4, 0.018, 0.009}, Goal{FOVEA_Q4_0, 0.012, 0.008}}) {
-    const double row = row_error(type, FOVEA_ROTATION_NONE, values);
-    const double rotated_row = row_error(type, FOVEA_ROTATION_BOTH, values);
+    const double row = row_error(type, FOVEA_HADAMARD_NONE, values);
+    const double rotated_row = row_error(type, FOVEA_HADAMARD_BOTH, values);
     INFO(type_name(type) << " rows " << row << ", rotated " << rotated_row);
     CHECK(row > at_least);
     CHECK(rotated_row < at_most);
     for (const fovea_compute compute : {FOVEA_COMPUTE_F32, FOVEA_COMPUTE_I8}) {
-      const double plain = error_of(type, compute, FOVEA_ROTATION_NONE, keys, values, q, want, &got);
-      const double rotated = error_of(type, compute, FOVEA_ROTATION_BOTH, keys, values, q, want, &got);
+      const double plain = error_of(type, compute, FOVEA_HADAMARD_NONE, keys, values, q, want, &got);
+      const double rotated = error_of(type, compute, FOVEA_HADAMARD_BOTH, keys, values, q, want, &got);
       INFO(type_name(type) << " plain " << plain << ", rotated " << rotated);
       CHECK(rotated < 0.6 * plain);
     }
@@ -246,51 +246,51 @@ TEST_CASE("rotation: every misuse has its status", "[short]") {
   Problem p;
   p.head_dim = 24, p.value_dim = 20, p.q_tokens = 5, p.kv_tokens = 9;
   AttentionCase test(p);
-  fovea_plan plan;
-  const auto planned = [&](fovea_rotation rotation, void (*change)(fovea_attention_desc&)) {
+  fovea_attention_plan plan;
+  const auto planned = [&](fovea_hadamard_rows rotation, void (*change)(fovea_attention_desc&)) {
     fovea_attention_desc d = test.desc;
     change(d);
-    d.rotation = rotation;
-    return fovea_plan_init(&plan, &d);
+    d.hadamard = rotation;
+    return fovea_attention_plan_init(&plan, &d);
   };
   using D = fovea_attention_desc;
-  CHECK(planned(enum_of<fovea_rotation>(4), [](D&) {}) == FOVEA_ERR_ENUM);
-  CHECK(planned(enum_of<fovea_rotation>(kNegative), [](D&) {}) == FOVEA_ERR_ENUM);
+  CHECK(planned(enum_of<fovea_hadamard_rows>(4), [](D&) {}) == FOVEA_ERR_ENUM);
+  CHECK(planned(enum_of<fovea_hadamard_rows>(kNegative), [](D&) {}) == FOVEA_ERR_ENUM);
   const auto additive = [](auto& d) { d.score = FOVEA_SCORE_ADDITIVE; };
-  CHECK(planned(FOVEA_ROTATION_KEYS, additive) == FOVEA_ERR_UNSUPPORTED);
-  CHECK(planned(FOVEA_ROTATION_VALUES, additive) == FOVEA_OK);
+  CHECK(planned(FOVEA_HADAMARD_KEYS, additive) == FOVEA_ERR_UNSUPPORTED);
+  CHECK(planned(FOVEA_HADAMARD_VALUES, additive) == FOVEA_OK);
   const auto half = [](auto& d) { d.q_dtype = d.out_dtype = FOVEA_F16; };
-  CHECK(planned(FOVEA_ROTATION_KEYS, half) == FOVEA_OK);
-  CHECK(planned(FOVEA_ROTATION_VALUES, half) == FOVEA_ERR_UNSUPPORTED);
+  CHECK(planned(FOVEA_HADAMARD_KEYS, half) == FOVEA_OK);
+  CHECK(planned(FOVEA_HADAMARD_VALUES, half) == FOVEA_ERR_UNSUPPORTED);
   const auto codes = [](auto& d) { d.q_dtype = d.key_dtype = d.value_dtype = FOVEA_I8, d.compute = FOVEA_COMPUTE_I8; };
-  CHECK(planned(FOVEA_ROTATION_KEYS, codes) == FOVEA_ERR_UNSUPPORTED);
-  CHECK(planned(FOVEA_ROTATION_VALUES, codes) == FOVEA_OK);
+  CHECK(planned(FOVEA_HADAMARD_KEYS, codes) == FOVEA_ERR_UNSUPPORTED);
+  CHECK(planned(FOVEA_HADAMARD_VALUES, codes) == FOVEA_OK);
 
   AttentionCase integers(p.with_integers());
   const std::vector<float> factors(p.value_dim, 2.0f);
   integers.args.value_channel_scales = factors.data();
   CHECK(integers.run_unchecked({}) == "");
-  integers.desc.rotation = FOVEA_ROTATION_KEYS;
+  integers.desc.hadamard = FOVEA_HADAMARD_KEYS;
   CHECK(integers.run_unchecked({}) == "");
-  integers.desc.rotation = FOVEA_ROTATION_VALUES;
+  integers.desc.hadamard = FOVEA_HADAMARD_VALUES;
   CHECK(integers.run_unchecked({}).find(fovea_status_string(FOVEA_ERR_UNSUPPORTED)) != std::string::npos);
   CHECK(integers.outputs_untouched());
 
-  fovea_kv_cache c = cache_of(FOVEA_I8, FOVEA_ROTATION_BOTH);
+  fovea_kv_cache c = cache_of(FOVEA_I8, FOVEA_HADAMARD_BOTH);
   CHECK(fovea_kv_cache_bytes(&c) != 0);
   c.values_in_keys = 1, c.value_dim = kDim;
   CHECK(fovea_kv_cache_bytes(&c) == 0);
   CHECK(fovea_kv_cache_init(&c, nullptr, 0) == FOVEA_ERR_UNSUPPORTED);
-  c.rotation = FOVEA_ROTATION_NONE;
+  c.hadamard = FOVEA_HADAMARD_NONE;
   CHECK(fovea_kv_cache_bytes(&c) != 0);
-  c.rotation = enum_of<fovea_rotation>(4);
+  c.hadamard = enum_of<fovea_hadamard_rows>(4);
   CHECK(fovea_kv_cache_init(&c, nullptr, 0) == FOVEA_ERR_ENUM);
 
   // A workspace, which rotated values alone need, too, and copies among caches that are rotated alike.
   const std::vector<float> keys = numbers(size_t{2} * kHeads * kTokens * kDim, 4);
   const std::vector<float> values = numbers(size_t{2} * kHeads * kTokens * kValueDim, 5);
-  for (const fovea_rotation rotation : kRotations) {
-    Made made(cache_of(FOVEA_I8, rotation)), other(cache_of(FOVEA_I8, FOVEA_ROTATION_NONE));
+  for (const fovea_hadamard_rows rotation : kRotations) {
+    Made made(cache_of(FOVEA_I8, rotation)), other(cache_of(FOVEA_I8, FOVEA_HADAMARD_NONE));
     std::vector<float> room(kHeads * (rotates_values(rotation) ? kValueDim : kDim));
     fovea_kv_append_args a = append_of(keys, values);
     CHECK(fovea_kv_append(&made.cache, &a) == FOVEA_ERR_NULL);
@@ -303,7 +303,7 @@ TEST_CASE("rotation: every misuse has its status", "[short]") {
     CHECK(fovea_kv_append(&made.cache, &a) == FOVEA_OK);
     CHECK(fovea_kv_copy(&other.cache, 0, &made.cache, 0, 3) == FOVEA_ERR_SIZE);
     fovea_kv_cache seed = cache_of(FOVEA_I8, rotation);
-    ++seed.rotation_seed;
+    ++seed.hadamard_seed;
     Made differs(seed), same(cache_of(FOVEA_I8, rotation));
     CHECK(fovea_kv_copy(&differs.cache, 0, &made.cache, 0, 3) == FOVEA_ERR_SIZE);
     CHECK(fovea_kv_copy(&same.cache, 0, &made.cache, 0, 3) == FOVEA_OK);
@@ -314,17 +314,19 @@ TEST_CASE("rotation: the workspace is within the macros for static arrays", "[sh
   for (const auto& [q_tokens, head_dim] : every({1u, 3u, 200u}, {1u, 24u, 128u})) {
     auto d = sized<fovea_attention_desc>();
     d.q_heads = d.kv_heads = 1, d.head_dim = d.value_dim = head_dim;
-    d.max_batch = 1, d.max_q_tokens = q_tokens, d.max_kv_tokens = 100, d.rotation = FOVEA_ROTATION_BOTH;
-    const size_t more = FOVEA_ROTATED_WORKSPACE_BYTES(head_dim);
+    d.max_batch = 1, d.max_q_tokens = q_tokens, d.max_kv_tokens = 100, d.hadamard = FOVEA_HADAMARD_BOTH;
+    const size_t more = FOVEA_ATTENTION_HADAMARD_WORKSPACE_BYTES(head_dim);
     const auto fits = [&](fovea_dtype type, fovea_compute compute, size_t bytes) {
-      fovea_plan plan;
+      fovea_attention_plan plan;
       d.key_dtype = d.value_dtype = type, d.compute = compute;
-      return fovea_plan_init(&plan, &d) == FOVEA_OK && plan.workspace_bytes <= bytes;
+      return fovea_attention_plan_init(&plan, &d) == FOVEA_OK && plan.workspace_bytes <= bytes;
     };
-    CHECK(fits(FOVEA_F32, FOVEA_COMPUTE_F32, FOVEA_WORKSPACE_BYTES(head_dim, head_dim) + more));
-    CHECK(fits(FOVEA_F32, FOVEA_COMPUTE_F32, FOVEA_WORKSPACE_BYTES_FOR(head_dim, head_dim, q_tokens) + more));
-    CHECK(fits(FOVEA_I4, FOVEA_COMPUTE_F32, FOVEA_KV_WORKSPACE_BYTES_FOR(head_dim, head_dim, q_tokens) + more));
-    CHECK(fits(FOVEA_I8, FOVEA_COMPUTE_I8, FOVEA_I8_WORKSPACE_BYTES_FOR(head_dim, head_dim, q_tokens) + more));
+    CHECK(fits(FOVEA_F32, FOVEA_COMPUTE_F32, FOVEA_ATTENTION_WORKSPACE_BYTES(head_dim, head_dim) + more));
+    CHECK(fits(FOVEA_F32, FOVEA_COMPUTE_F32, FOVEA_ATTENTION_WORKSPACE_BYTES_FOR(head_dim, head_dim, q_tokens) + more));
+    CHECK(
+        fits(FOVEA_I4, FOVEA_COMPUTE_F32, FOVEA_ATTENTION_KV_WORKSPACE_BYTES_FOR(head_dim, head_dim, q_tokens) + more));
+    CHECK(
+        fits(FOVEA_I8, FOVEA_COMPUTE_I8, FOVEA_ATTENTION_I8_WORKSPACE_BYTES_FOR(head_dim, head_dim, q_tokens) + more));
   }
 }
 

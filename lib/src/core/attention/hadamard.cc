@@ -2,7 +2,7 @@
 #include "ground/base/arithmetic.h"
 #include "core/attention/head_task.h"
 
-#include "core/rotate/call.h"
+#include "core/hadamard/call.h"
 #include "ground/formats/kernels.h"
 
 namespace fovea {
@@ -18,13 +18,13 @@ void* tile_row(const TypedRows& rows, const QueryTile& tile, uint32_t row) {
 // y = the rotated query x, or x with its rotation taken back.
 void rotate_as_described(const fovea_attention_desc& d, bool inverse, const void* x, float* y) {
   const size_t dim = inverse ? d.value_dim : d.head_dim;
-  RotateRow rotation = rotation_of(dim, rotate_block(dim), d.rotation_seed, inverse);
+  HadamardRow rotation = hadamard_of(dim, hadamard_block(dim), d.hadamard_seed, inverse);
   if (!inverse && !is_f32<kUnscaledFormats>(d.q_dtype)) {
     widen_kernels(d.target).widen(d.q_dtype, {1, dim, y, 0, x, 0, nullptr, 0});
     x = y;
   }
   rotation.x = static_cast<const float*>(x), rotation.y = y;
-  rotate_kernels(d.target).rotate(rotation);
+  hadamard_kernels(d.target).rotate(rotation);
 }
 
 }  // namespace

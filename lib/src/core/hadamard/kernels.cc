@@ -4,9 +4,9 @@
 #if !defined(FOVEA_IN_TARGET)
 #include "ground/base/arithmetic.h"
 #include "ground/targets/options.inl"
-#include "core/rotate/kernels.h"
-#define FOVEA_KERNELS_NAMESPACE rotate_kernels
-#define FOVEA_KERNELS_FILE "core/rotate/kernels.cc"
+#include "core/hadamard/kernels.h"
+#define FOVEA_KERNELS_NAMESPACE hadamard_kernels
+#define FOVEA_KERNELS_FILE "core/hadamard/kernels.cc"
 #include "ground/targets/each_target.inl"
 #else
 
@@ -14,10 +14,10 @@ namespace {
 // clang-format off
 #include FOVEA_BACKEND_HEADER
 #include "ground/simd/common.inl"
-#include "core/rotate/rotate.inl"
+#include "core/hadamard/hadamard.inl"
 // clang-format on
 }  // namespace
 
-FOVEA_IN_DATA_SECTION const RotateKernels kRotate = {RotateOneRow};
+FOVEA_IN_DATA_SECTION const HadamardKernels kHadamard = {HadamardOneRow};
 
 #endif

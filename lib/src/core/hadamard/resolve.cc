@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ground/base/arithmetic.h"
-#include "core/rotate/call.h"
+#include "core/hadamard/call.h"
 
 #include "fovea/fovea.h"
 #include "ground/base/buffers.h"
@@ -9,11 +9,11 @@
 
 namespace fovea {
 
-fovea_status resolve_rotate(const fovea_rotate_args& a, RotateCall* call) {
+fovea_status resolve_hadamard(const fovea_hadamard_args& a, HadamardCall* call) {
   FOVEA_RETURN_IF_ERROR(check_struct(a));
   const TargetTraits* traits;
   FOVEA_RETURN_IF_ERROR(find_target(a.target, &traits));
-  const uint32_t most = uint32_t(rotate_block(a.dim)), block = a.block ? a.block : most;
+  const uint32_t most = uint32_t(hadamard_block(a.dim)), block = a.block ? a.block : most;
   if (a.dim == 0 || (block & (block - 1)) != 0 || block > most) return FOVEA_ERR_DIM;
   call->rows = counts_of(a);
   if (call->rows.empty()) {
@@ -23,14 +23,14 @@ fovea_status resolve_rotate(const fovea_rotate_args& a, RotateCall* call) {
   Buffers buffers;
   buffers.add_output(a.y, sizeof(float), call->rows, a.dim);
   FOVEA_RETURN_IF_ERROR(buffers.add_in_place(a.y, sizeof(float), a.x, sizeof(float), call->rows, a.dim));
-  call->kernels = &rotate_kernels(traits->target);
+  call->kernels = &hadamard_kernels(traits->target);
   call->y = &a.y, call->x = &a.x;
-  call->row = rotation_of(a.dim, block, a.seed, a.inverse != 0);
+  call->row = hadamard_of(a.dim, block, a.seed, a.inverse != 0);
   return FOVEA_OK;
 }
 
 }  // namespace fovea
 
-extern "C" fovea_status fovea_rotate_f32(const fovea_rotate_args* args) {
-  return fovea::resolve_and_run(args, fovea::resolve_rotate, fovea::run_rotate);
+extern "C" fovea_status fovea_hadamard(const fovea_hadamard_args* args) {
+  return fovea::resolve_and_run(args, fovea::resolve_hadamard, fovea::run_hadamard);
 }

@@ -20,7 +20,7 @@ struct RotateProblem {
 struct RotateCase {
   RotateProblem p;
   Array x, y;
-  fovea_rotate_args args = {};
+  fovea_hadamard_args args = {};
 
   explicit RotateCase(const RotateProblem& problem) : p(problem) {
     const Layout dense = p.tokens_first ? Layout::kTokensFirst : Layout::kHeadsFirst;
@@ -64,7 +64,7 @@ struct RotateCase {
     const std::vector<double> signs = signs_of(p, target);
     args.target = target;
     if (!p.in_place) x.memory.read_only(true);
-    const fovea_status status = fovea_rotate_f32(&args);
+    const fovea_status status = fovea_hadamard(&args);
     if (!p.in_place) x.memory.read_only(false);
     if (status != FOVEA_OK) return text.str() + ": " + fovea_status_string(status);
     const double block = p.used_block();
@@ -84,7 +84,7 @@ struct RotateCase {
     RotateCase signs(one);
     std::fill(signs.x.row<float>(0, 0, 0), signs.x.row<float>(0, 0, 0) + p.dim, 1.0f);
     signs.args.target = target;
-    REQUIRE(fovea_rotate_f32(&signs.args) == FOVEA_OK);
+    REQUIRE(fovea_hadamard(&signs.args) == FOVEA_OK);
     std::vector<double> result(signs.y.row<float>(0, 0, 0), signs.y.row<float>(0, 0, 0) + p.dim);
     for (const double sign : result) REQUIRE(std::fabs(sign) == 1.0);
     return result;
@@ -118,7 +118,7 @@ TEST_CASE("rotate: the inverse takes a rotation back, and dot products stay", "[
       p.inverse = true;
       RotateCase back(p);
       back.args.x = turned.y.in(), back.args.target = target;
-      REQUIRE(fovea_rotate_f32(&back.args) == FOVEA_OK);
+      REQUIRE(fovea_hadamard(&back.args) == FOVEA_OK);
       bool same = true;
       for (uint32_t d = 0; d < dim; ++d) {
         same = same && std::fabs(double(back.y.row<float>(1, 1, 2)[d] - turned.x.row<float>(1, 1, 2)[d])) < 4e-6;
@@ -186,7 +186,7 @@ TEST_CASE("rotate: NaN stays in its block", "[short][rotate]") {
       RotateCase test(p);
       test.x.row<float>(1, 0, 2)[35] = kNaN;
       test.args.target = target;
-      REQUIRE(fovea_rotate_f32(&test.args) == FOVEA_OK);
+      REQUIRE(fovea_hadamard(&test.args) == FOVEA_OK);
       bool right = true;
       test.each([&](uint32_t b, uint32_t h, uint32_t t) {
         for (uint32_t d = 0; d < p.dim; ++d) {
@@ -209,18 +209,18 @@ TEST_CASE("rotate: every misuse has its status, and nothing is written", "[short
        [](auto& c) { c.args.tokens = 2, c.args.x = c.y.in(), c.args.x.data = c.y.row(0, 0, 1); }},
   };
   add_misuses(misuses);
-  add_arrays(misuses, &fovea_rotate_args::x, &fovea_rotate_args::y);
+  add_arrays(misuses, &fovea_hadamard_args::x, &fovea_hadamard_args::y);
   RotateProblem p;
   p.dim = 96;
   check_refused(
-      misuses, [&] { return RotateCase(p); }, [](const RotateCase& c) { return fovea_rotate_f32(&c.args); },
+      misuses, [&] { return RotateCase(p); }, [](const RotateCase& c) { return fovea_hadamard(&c.args); },
       [](const RotateCase& c) { return c.y.memory.untouched(); });
-  CHECK(fovea_rotate_f32(nullptr) == FOVEA_ERR_NULL);
-  for (uint32_t fovea_rotate_args::* const count :
-       {&fovea_rotate_args::batch, &fovea_rotate_args::heads, &fovea_rotate_args::tokens}) {
+  CHECK(fovea_hadamard(nullptr) == FOVEA_ERR_NULL);
+  for (uint32_t fovea_hadamard_args::* const count :
+       {&fovea_hadamard_args::batch, &fovea_hadamard_args::heads, &fovea_hadamard_args::tokens}) {
     RotateCase test(p);
     test.args.*count = 0, test.args.x.data = nullptr;
-    CHECK(fovea_rotate_f32(&test.args) == FOVEA_OK);
+    CHECK(fovea_hadamard(&test.args) == FOVEA_OK);
     CHECK(test.y.memory.untouched());
   }
 }
