@@ -12,7 +12,7 @@ namespace chat {
 
 struct CacheType {
   fovea_dtype dtype = FOVEA_I8;  // of keys and values; must be of integers with FOVEA_COMPUTE_I8
-  fovea_hadamard_rows rotation = FOVEA_HADAMARD_NONE;
+  fovea_hadamard_rows hadamard = FOVEA_HADAMARD_NONE;
   bool centered = false;  // keys without the mean of those of the first run. Scores then depend on how long that run is
 
   bool is_float() const { return dtype == FOVEA_F32 || dtype == FOVEA_F16; }
