@@ -73,7 +73,7 @@ class ThreadPool {
 // FOVEA_TARGET_BEST. If it names no target, or one that this build or processor does not have, the function prints that
 // with the valid names to stderr and returns kNoTarget; the program should then end with kExitUsage.
 fovea_target target_from_environment();
-constexpr fovea_target kNoTarget = FOVEA_TARGET_IS_32_BITS;
+constexpr fovea_target kNoTarget = fovea_target(FOVEA_NO_TARGET);
 constexpr int kExitUsage = 2;
 
 // The processor's features by the system, for processor_features of fovea_attention_desc: FOVEA_FEATURE_... on AArch64

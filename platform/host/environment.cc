@@ -52,10 +52,10 @@ fovea_target target_from_environment() {
   const char* name = std::getenv("FOVEA_TARGET");
   if (!name || !*name) return FOVEA_TARGET_BEST;
   const fovea_target target = fovea_target_from_name(name);
-  if (target != FOVEA_TARGET_IS_32_BITS && runs_here(target)) return target;
+  if (target != kNoTarget && runs_here(target)) return target;
 
   const char* reason = "is no target";
-  if (target != FOVEA_TARGET_IS_32_BITS) {
+  if (target != kNoTarget) {
     reason = fovea_target_backend(target) ? "does not run on this processor" : "is not compiled in";
   }
   std::fprintf(stderr, "FOVEA_TARGET=%s %s. Here run:", name, reason);

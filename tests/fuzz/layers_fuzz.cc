@@ -646,8 +646,8 @@ class DeltaFuzz {
     }
     array(&a.decay, a.v_heads, std::min(key_dim_, decay_dim_), FOVEA_F32), array(&a.beta, a.v_heads, 1, FOVEA_F32);
     const uint32_t heads = std::max(a.q_heads, a.v_heads);
-    draw(bytes_, memory_, &a.y, {a.batch, heads, a.tokens, a.value_dim}, unit(a.out_dtype));
-    spoil(bytes_, {&a.q.data, &a.k.data, &a.v.data, &a.decay.data, &a.beta.data, &a.y.data, &a.offsets});
+    draw(bytes_, memory_, &a.out, {a.batch, heads, a.tokens, a.value_dim}, unit(a.out_dtype));
+    spoil(bytes_, {&a.q.data, &a.k.data, &a.v.data, &a.decay.data, &a.beta.data, &a.out.data, &a.offsets});
     if (a.rule == FOVEA_DELTA_RULE_GENERAL) spoil(bytes_, {&a.a.data, &a.b.data});
 
     const size_t needed = fovea_delta_workspace_bytes(&a);
@@ -750,7 +750,7 @@ void norm(Bytes& bytes) {
 void conv1d(Bytes& bytes) {
   Memory memory(bytes.take<uint8_t>());
   auto a = begun<fovea_conv1d_args>(bytes);
-  a.batch = count(bytes, 4), a.tokens = count(bytes, 40), a.channels = count(bytes, 40), a.width = count(bytes, 8);
+  a.batch = count(bytes, 4), a.tokens = count(bytes, 40), a.channels = count(bytes, 40), a.kernel_size = count(bytes, 8);
   a.silu = bytes.flag();
   const bool channels_first = bytes.flag();
   const auto strides = [&](ptrdiff_t* batch, ptrdiff_t* token, ptrdiff_t* channel) {
@@ -762,10 +762,10 @@ void conv1d(Bytes& bytes) {
   strides(&a.y_batch_stride, &a.y_token_stride, &a.y_channel_stride);
   a.x = memory.in<float>(1, {a.batch, a.tokens, a.channels}, {a.x_batch_stride, a.x_token_stride, a.x_channel_stride});
   a.y = memory.out<float>(1, {a.batch, a.tokens, a.channels}, {a.y_batch_stride, a.y_token_stride, a.y_channel_stride});
-  a.weight_stride = stride_of(bytes, a.width);
-  a.weight = memory.in<float>(a.width, {a.channels}, {a.weight_stride});
+  a.weight_stride = stride_of(bytes, a.kernel_size);
+  a.weight = memory.in<float>(a.kernel_size, {a.channels}, {a.weight_stride});
   if (bytes.flag()) a.bias = memory.in<float>(a.channels);
-  if (bytes.flag() && a.width != 0) a.state = memory.out<float>(size_t{a.batch} * (a.width - 1) * a.channels);
+  if (bytes.flag() && a.kernel_size != 0) a.state = memory.out<float>(size_t{a.batch} * (a.kernel_size - 1) * a.channels);
   spoil(bytes, {&a.x, &a.y, &a.weight, &a.bias, &a.state});
   call(memory, fovea_conv1d, &a, &a.y);
 }

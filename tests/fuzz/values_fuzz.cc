@@ -102,7 +102,7 @@ void softmax(Bytes& bytes) {
   for (uint32_t hidden = bytes.below(4); hidden > 0; --hidden) {
     mask[bytes.below(uint32_t(count))] = bytes.choose({-kInfinity, -FLT_MAX, -FLT_MAX / 2});
   }
-  a.in = in.data(), a.out = out.data();
+  a.x = in.data(), a.y = out.data();
   if (bytes.flag()) a.mask = mask.data();
   a.x_axis_stride = a.y_axis_stride = a.mask_axis_stride = ptrdiff_t(a.inner);
   a.x_outer_stride = a.y_outer_stride = a.mask_outer_stride = ptrdiff_t(a.inner * a.axis);
@@ -315,11 +315,11 @@ void norm(Bytes& bytes) {
 
 void conv1d(Bytes& bytes) {
   auto a = sized<fovea_conv1d_args>();
-  a.batch = 1, a.tokens = 1 + bytes.below(24), a.channels = 1 + bytes.below(24), a.width = 1 + bytes.below(8);
+  a.batch = 1, a.tokens = 1 + bytes.below(24), a.channels = 1 + bytes.below(24), a.kernel_size = 1 + bytes.below(8);
   a.silu = bytes.flag();
-  const size_t count = size_t{a.tokens} * a.channels, kept = size_t{a.width - 1} * a.channels;
+  const size_t count = size_t{a.tokens} * a.channels, kept = size_t{a.kernel_size - 1} * a.channels;
   const std::vector<float> x = numbers(bytes, count), state = numbers(bytes, kept);
-  const std::vector<float> weight = numbers(bytes, size_t{a.channels} * a.width), bias = numbers(bytes, a.channels);
+  const std::vector<float> weight = numbers(bytes, size_t{a.channels} * a.kernel_size), bias = numbers(bytes, a.channels);
   const bool channels_first = bytes.flag(), has_state = bytes.flag();
   if (bytes.flag()) a.bias = bias.data();
   const ptrdiff_t tokens = ptrdiff_t(a.tokens), channels = ptrdiff_t(a.channels);
@@ -328,11 +328,11 @@ void conv1d(Bytes& bytes) {
   const auto place = [&](size_t t, size_t c) { return channels_first ? c * a.tokens + t : t * a.channels + c; };
   // Input i counts from the first of the state.
   const auto input = [&](size_t i, size_t c) {
-    if (i >= a.width - 1) return x[place(i - (a.width - 1), c)];
+    if (i >= a.kernel_size - 1) return x[place(i - (a.kernel_size - 1), c)];
     return has_state ? state[i * a.channels + c] : 0.0f;
   };
   std::vector<float> y(count), new_state;
-  a.x = x.data(), a.y = y.data(), a.weight = weight.data(), a.weight_stride = a.width;
+  a.x = x.data(), a.y = y.data(), a.weight = weight.data(), a.weight_stride = a.kernel_size;
   for (const fovea_target target : targets()) {
     a.target = target;
     new_state = state;
@@ -346,9 +346,9 @@ void conv1d(Bytes& bytes) {
           if (std::isfinite(number)) size += std::fabs(number);
         };
         if (a.bias != nullptr) add(double{bias[c]});
-        for (size_t tap = 0; tap < a.width; ++tap) add(double{input(t + tap, c)} * double{weight[c * a.width + tap]});
+        for (size_t tap = 0; tap < a.kernel_size; ++tap) add(double{input(t + tap, c)} * double{weight[c * a.kernel_size + tap]});
         if (size > 0.999 * FLT_MAX) continue;  // on its way the sum may be beyond the range
-        Near want = {sum, 1e-6 * size + double(a.width) * kLeast};
+        Near want = {sum, 1e-6 * size + double(a.kernel_size) * kLeast};
         if (a.silu != 0) {
           const double sigmoid = 1 / (1 + std::exp(-sum));
           const double slope = std::isfinite(sum) ? std::fabs(sum) * sigmoid : 0;
@@ -358,7 +358,7 @@ void conv1d(Bytes& bytes) {
         }
         expect_near("conv1d", target, place(t, c), y[place(t, c)], want.value, want.error);
       }
-      for (size_t i = 0; has_state && i + 1 < a.width; ++i) {
+      for (size_t i = 0; has_state && i + 1 < a.kernel_size; ++i) {
         const bool same = bits_of(new_state[i * a.channels + c]) == bits_of(input(a.tokens + i, c));
         expect(same, "conv1d: the state is another");
       }
@@ -422,7 +422,7 @@ void rope(Bytes& bytes) {
     a.turns = turns.data();
     a.position_offset = bytes.flag() ? 0 : bytes.take<int32_t>();
   }
-  a.in.data = x.data(), a.out.data = y.data(), a.in.token_stride = a.out.token_stride = a.dim;
+  a.x.data = x.data(), a.y.data = y.data(), a.x.token_stride = a.y.token_stride = a.dim;
   for (const fovea_target target : targets()) {
     serve("rope", fovea_rope, &a, target);
     for (uint32_t t = 0; t < a.tokens; ++t) {

@@ -54,13 +54,12 @@ FOVEA_DECLARATIONS_BEGIN_
 
 /* Where the position p of query i comes from, for windows and ALiBi without a causal limit. The diagonal is the line of
  * keys j = p. The choices are those of fovea_causal. */
-typedef enum fovea_diagonal FOVEA_ENUM_TYPE_(unsigned) {
+FOVEA_ENUM_(fovea_diagonal, uint32_t) {
   FOVEA_DIAGONAL_AS_CAUSAL = 0,    /* as causal says; with FOVEA_CAUSAL_NONE p = i + first_positions[b] */
   FOVEA_DIAGONAL_TOP_LEFT = 1,     /* p = i: queries and keys begin together */
   FOVEA_DIAGONAL_BOTTOM_RIGHT = 2, /* p = i + (keys of the entry) - (queries of the entry): they end together */
   FOVEA_DIAGONAL_POSITIONS = 3,    /* p = i + first_positions[b] */
-  FOVEA_DIAGONAL_IS_32_BITS = 0x7fffffff
-} fovea_diagonal;
+};
 
 /* How a query and a key make a score. Some score functions of papers contain a linear layer. Apply such a layer once to
  * all tokens, with fovea_linear or in a multi-head layer, instead of once to each pair of a query and a key (Bahdanau
@@ -72,15 +71,14 @@ typedef enum fovea_diagonal FOVEA_ENUM_TYPE_(unsigned) {
  *                                          W's columns, each with W's row_stride
  *     additive    v^T tanh(W_1 q + W_2 k)  Bahdanau et al., arXiv 1409.0473, appendix A.1.2: queries are W_1 q, keys
  *                                          W_2 k */
-typedef enum fovea_score FOVEA_ENUM_TYPE_(unsigned) {
+FOVEA_ENUM_(fovea_score, uint32_t) {
   FOVEA_SCORE_SCALED_DOT = 0, /* scale * q . k; a scale of 0 is 1 / sqrt(head_dim) */
   FOVEA_SCORE_DOT = 1,        /* scale * q . k; a scale of 0 is 1 */
   FOVEA_SCORE_ADDITIVE = 2,   /* scale * sum_d score_vector[d] * tanh(q[d] + k[d]); a scale of 0 is 1. tanh has an error
                                  of at most 3.1e-7 */
   FOVEA_SCORE_GENERAL = FOVEA_SCORE_DOT,     /* with keys as described above */
   FOVEA_SCORE_CONCAT = FOVEA_SCORE_ADDITIVE, /* with queries and keys as described above */
-  FOVEA_SCORE_IS_32_BITS = 0x7fffffff
-} fovea_score;
+};
 
 /* -------------------------------------------------------------------------------------------- description and plan */
 
@@ -248,14 +246,13 @@ size_t fovea_attention_plan_describe(const fovea_attention_plan* plan, uint32_t 
 /* ----------------------------------------------------------------------------------------------------------- masks */
 
 /* What the elements of a mask are, and which of them hide the key. */
-typedef enum fovea_mask_kind FOVEA_ENUM_TYPE_(unsigned) {
+FOVEA_ENUM_(fovea_mask_kind, uint32_t) {
   FOVEA_MASK_NONE = 0,
   FOVEA_MASK_F32 = 1,  /* float, added to the score; -inf, and anything <= -FLT_MAX / 2, hides the key */
   FOVEA_MASK_BYTE = 2, /* one byte for each query and key: 0 hides the key, anything else shows it */
   FOVEA_MASK_F16 = 3,  /* uint16_t as FOVEA_F16, added; -inf and the lowest number, -65504, hide the key */
   FOVEA_MASK_BF16 = 4, /* uint16_t as FOVEA_BF16, added; hides the key where the same number in float does */
-  FOVEA_MASK_KIND_IS_32_BITS = 0x7fffffff
-} fovea_mask_kind;
+};
 
 /* For kv_tokens of a mask: it covers no key, which hides all keys. */
 #define FOVEA_MASK_NO_KEYS 0xffffffffu
@@ -348,15 +345,14 @@ typedef struct fovea_modifier {
 
 /* The stage at which scores are written out. A ring serves no stage, pages and a loader serve only MASKED and SOFTMAX
  * (FOVEA_ERR_UNSUPPORTED). */
-typedef enum fovea_scores_stage FOVEA_ENUM_TYPE_(unsigned) {
+FOVEA_ENUM_(fovea_scores_stage, uint32_t) {
   FOVEA_SCORES_NONE = 0,
   FOVEA_SCORES_SCALED = 1,  /* scale * dot(q, k), for every key < kv_tokens, hidden ones too */
   FOVEA_SCORES_CAPPED = 2,  /* after softcap, for every key < kv_tokens, hidden ones too */
   FOVEA_SCORES_MASKED = 3,  /* after bias, modifier and masks; hidden keys are -inf */
   FOVEA_SCORES_SOFTMAX = 4, /* the weights, after modifier and dropout; hidden keys are 0. With a sink a row sums to
                                less than 1 */
-  FOVEA_SCORES_IS_32_BITS = 0x7fffffff
-} fovea_scores_stage;
+};
 
 /* The arguments of one call. Set all to 0 first, then fill in. No array may overlap an output (FOVEA_ERR_OVERLAP).
  *

@@ -94,18 +94,20 @@ uint32_t fovea_version(void);
 /* Alignment in bytes that a workspace must have. Inputs and outputs need only the alignment of their elements. */
 #define FOVEA_WORKSPACE_ALIGNMENT 64
 
-/* In C++ each enum has a fixed underlying type. A field may then hold any 32 bits, and a wrong value is refused
- * (FOVEA_ERR_ENUM). */
+/* Enumerations are 32 bits wide. A field may hold any 32 bits, and a wrong value is refused (FOVEA_ERR_ENUM). In C++
+ * each is an enum with this type. */
 #if defined(__cplusplus) && __cplusplus >= 201103L
-#define FOVEA_ENUM_TYPE_(type) : type
+#define FOVEA_ENUM_(name, type) enum name : type
 #else
-#define FOVEA_ENUM_TYPE_(type)
+#define FOVEA_ENUM_(name, type) \
+  typedef type name;            \
+  enum
 #endif
 
 /* -------------------------------------------------------------------------------------------------------- statuses */
 
 /* What every function returns that may fail. */
-typedef enum fovea_status FOVEA_ENUM_TYPE_(int) {
+FOVEA_ENUM_(fovea_status, int32_t) {
   FOVEA_OK = 0,
   FOVEA_ERR_NULL = -1,        /* a required pointer is NULL */
   FOVEA_ERR_STRUCT = -2,      /* struct_bytes is smaller than the structure, more than 4,096 larger, or includes fields
@@ -148,8 +150,7 @@ typedef enum fovea_status FOVEA_ENUM_TYPE_(int) {
                                 a token that the ring has lost: "Rings" in attention.h */
   FOVEA_ERR_MAP = -29,        /* a block map's sizes are out of range, one of its lists is not in rising order, or names
                                 a block of keys that does not exist */
-  FOVEA_STATUS_IS_32_BITS = 0x7fffffff /* not a status: keeps the type 32 bits wide under -fshort-enums */
-} fovea_status;
+};
 
 /* A short English sentence for the status, without a full stop; "unknown status" for any other number. Never NULL, but
  * empty in a build without FOVEA_ENABLE_TEXT. */
@@ -158,7 +159,7 @@ const char* fovea_status_string(fovea_status status);
 /* --------------------------------------------------------------------------------------------------------- targets */
 
 /* The instruction set that the kernels use. */
-typedef enum fovea_target FOVEA_ENUM_TYPE_(unsigned) {
+FOVEA_ENUM_(fovea_target, uint32_t) {
   FOVEA_TARGET_BEST = 0,   /* the best target that is compiled in and that this processor runs */
   FOVEA_TARGET_SCALAR = 1, /* no vector unit: 1 lane */
   FOVEA_TARGET_SSE4 = 2,   /* x86 SSE4.2, 4 lanes; no fused multiply-add */
@@ -183,8 +184,10 @@ typedef enum fovea_target FOVEA_ENUM_TYPE_(unsigned) {
   FOVEA_TARGET_RVV128 = 15, /* 128 bits, 4 lanes, as in the Kendryte K230 */
   FOVEA_TARGET_RVV256 = 16, /* 256 bits, 8 lanes, as in the SpacemiT K1 */
   FOVEA_TARGET_XSIMD = 64, /* the target that the xsimd backend was compiled for, where a build has several backends */
-  FOVEA_TARGET_IS_32_BITS = 0x7fffffff
-} fovea_target;
+};
+
+/* What fovea_target_from_name returns for a name that no target has. */
+#define FOVEA_NO_TARGET 0x7fffffffu
 
 /* Features of AArch64 processors, for the field processor_features of fovea_attention_desc, fovea_linear_args and
  * fovea_selftest_args. A program cannot ask the processor for its features. The compiler knows those that its flags
@@ -207,7 +210,7 @@ fovea_target fovea_target_at(uint32_t index);
 
 /* "avx2", "scalar", ...; "xsimd" for FOVEA_TARGET_XSIMD; NULL for a number that is no target. */
 const char* fovea_target_name(fovea_target target);
-/* The target that has this name, or FOVEA_TARGET_IS_32_BITS if none has it. "best" and "" name FOVEA_TARGET_BEST. */
+/* The target that has this name, or FOVEA_NO_TARGET if none has it. "best" and "" name FOVEA_TARGET_BEST. */
 fovea_target fovea_target_from_name(const char* name);
 /* The backend that serves the target in this build: "helium", "highway", "neon", "rvv", "xsimd" or "scalar". NULL
  * where the target is not compiled in. */
@@ -249,7 +252,7 @@ const char* fovea_target_backend(fovea_target target);
  *     int j = i / 128, k = i % 128 / 32;
  *     int u = (l[64 * j + i % 64] >> k / 2 * 4 & 15) | (h[32 * j + i % 32] >> 2 * k & 3) << 4;
  *     x = d * s[i / 16] * (u - 32); */
-typedef enum fovea_dtype FOVEA_ENUM_TYPE_(unsigned) {
+FOVEA_ENUM_(fovea_dtype, uint32_t) {
   FOVEA_F32 = 0,  /* float[dim] */
   FOVEA_F16 = 1,  /* uint16_t[dim], IEEE 754 binary16 */
   FOVEA_BF16 = 2, /* uint16_t[dim], the upper half of an f32 */
@@ -260,14 +263,13 @@ typedef enum fovea_dtype FOVEA_ENUM_TYPE_(unsigned) {
   FOVEA_Q4_1 = 7, /* uint8_t[20] for 32 elements, f16 d and m, and u: x = d * u + m. For weights alone */
   FOVEA_Q4_K = 8, /* uint8_t[144] for 256 elements: x = d * s * u - e * m. For weights alone */
   FOVEA_Q6_K = 9, /* uint8_t[210] for 256 elements: x = d * s * (u - 32). For weights alone */
-  FOVEA_DTYPE_IS_32_BITS = 0x7fffffff
-} fovea_dtype;
+};
 
 /* ------------------------------------------------------------------------------------------------------ activations */
 
 /* The function that an activation, the gate of a normalisation or a linear layer applies to each element. layers.h says
  * how large its errors are. alpha is 1 except where an operator has a field of this name. */
-typedef enum fovea_activation_kind FOVEA_ENUM_TYPE_(unsigned) {
+FOVEA_ENUM_(fovea_activation_kind, uint32_t) {
   FOVEA_ACTIVATION_IDENTITY = 0,   /* x */
   FOVEA_ACTIVATION_SILU = 1,       /* x sigmoid(alpha x). Also called swish. -inf becomes NaN */
   FOVEA_ACTIVATION_SIGMOID = 2,    /* sigmoid(alpha x) = 1 / (1 + e^(-alpha x)); 0 where alpha x is below -86.99 */
@@ -277,8 +279,7 @@ typedef enum fovea_activation_kind FOVEA_ENUM_TYPE_(unsigned) {
   FOVEA_ACTIVATION_GELU = 6,       /* x (1 + erf(x / sqrt(2))) / 2. arXiv 1606.08415 */
   FOVEA_ACTIVATION_GELU_TANH = 7,  /* x (1 + tanh(u)) / 2, u = sqrt(2 / pi) (x + 0.044715 x^3): its approximation */
   FOVEA_ACTIVATION_TANH = 8,
-  FOVEA_ACTIVATION_IS_32_BITS = 0x7fffffff
-} fovea_activation_kind;
+};
 
 /* -------------------------------------------------------------------------------------- arithmetic of the products */
 
@@ -340,25 +341,23 @@ typedef enum fovea_activation_kind FOVEA_ENUM_TYPE_(unsigned) {
  *                 square of the outputs, some fiftieth of that of FOVEA_COMPUTE_I8.
  *   refused       with FOVEA_ERR_UNSUPPORTED: keys or values of another format, additive scores; on Cortex-M without
  *                 Helium everything, unless the build sets FOVEA_ENABLE_COMPUTE_F16. */
-typedef enum fovea_compute FOVEA_ENUM_TYPE_(unsigned) {
+FOVEA_ENUM_(fovea_compute, uint32_t) {
   FOVEA_COMPUTE_F32 = 0, /* products of f32; elements of other formats are widened first */
   FOVEA_COMPUTE_I8 = 1,  /* products of 8-bit integers */
   FOVEA_COMPUTE_F16 = 2, /* products of half-precision numbers; fovea_linear says what is different there */
-  FOVEA_COMPUTE_IS_32_BITS = 0x7fffffff
-} fovea_compute;
+};
 
 /* ------------------------------------------------------------------------------------------------------- positions */
 
 /* Which keys a query may see because of its position. Key j of an entry is at position j. A causal query at position p
  * sees the keys at positions <= p. Libraries differ on p, the position of query i in entry b: */
-typedef enum fovea_causal FOVEA_ENUM_TYPE_(unsigned) {
+FOVEA_ENUM_(fovea_causal, uint32_t) {
   FOVEA_CAUSAL_NONE = 0,         /* every query sees every key */
   FOVEA_CAUSAL_TOP_LEFT = 1,     /* p = i */
   FOVEA_CAUSAL_BOTTOM_RIGHT = 2, /* p = i + (keys of the entry) - (queries of the entry): the last query sees the last
                                     key. Queries at negative positions (more queries than keys) see no key */
   FOVEA_CAUSAL_POSITIONS = 3,    /* p = i + first_positions[b], which may be negative */
-  FOVEA_CAUSAL_IS_32_BITS = 0x7fffffff
-} fovea_causal;
+};
 
 /* ---------------------------------------------------------------------------------------------------------- arrays */
 

@@ -67,12 +67,11 @@ typedef struct fovea_block_map {
 /* ---------------------------------------------------------------------------------------------------- making a map */
 
 /* What a block of queries sees of a block of keys. */
-typedef enum fovea_block_kind FOVEA_ENUM_TYPE_(unsigned) {
+FOVEA_ENUM_(fovea_block_kind, uint32_t) {
   FOVEA_BLOCK_HIDDEN = 0,  /* nothing: the block is skipped */
   FOVEA_BLOCK_PARTIAL = 1, /* the keys that the mask shows */
   FOVEA_BLOCK_FULL = 2,    /* every query sees every key */
-  FOVEA_BLOCK_KIND_IS_32_BITS = 0x7fffffff
-} fovea_block_kind;
+};
 
 /* A block of queries and a block of keys: queries [first_query, first_query + queries) and keys [first_key, first_key +
  * keys). */

@@ -50,7 +50,7 @@ FOVEA_DECLARATIONS_BEGIN_
 #define FOVEA_DELTA_GENERAL_DIM(head_dim) (2u * (head_dim))
 
 /* What u_t is, and whether S decays; the general rule has no such u_t. */
-typedef enum fovea_delta_rule FOVEA_ENUM_TYPE_(unsigned) {
+FOVEA_ENUM_(fovea_delta_rule, uint32_t) {
   FOVEA_DELTA_RULE_LINEAR = 0, /* u = v; no decay. Katharopoulos et al., arXiv 2006.16236, without normalisation */
   FOVEA_DELTA_RULE_GATED = 1,  /* u = v. RetNet, arXiv 2307.08621; gated linear attention, arXiv 2312.06635; Mamba-2 */
   FOVEA_DELTA_RULE_DELTA = 2,  /* u = beta_t (v - S_{t-1}^T k); no decay. DeltaNet, arXiv 2406.06484 */
@@ -58,8 +58,7 @@ typedef enum fovea_delta_rule FOVEA_ENUM_TYPE_(unsigned) {
                                        decay for each element of a key Kimi Linear, arXiv 2510.26692 */
   FOVEA_DELTA_RULE_GENERAL = 4, /* adds b_t (a_t^T S_{t-1}) and k_t v_t^T. RWKV-7, arXiv 2503.14456. See "The general
                                    rule" above; FOVEA_ERR_UNSUPPORTED if it is left out */
-  FOVEA_DELTA_RULE_IS_32_BITS = 0x7fffffff
-} fovea_delta_rule;
+};
 
 /* ---------------------------------------------------------------------------------------------------------- states */
 

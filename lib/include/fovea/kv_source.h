@@ -40,13 +40,12 @@
 FOVEA_DECLARATIONS_BEGIN_
 
 /* The kinds of sources. "The arrays of each kind", above fovea_kv_source, has their layout. */
-typedef enum fovea_kv_kind FOVEA_ENUM_TYPE_(unsigned) {
+FOVEA_ENUM_(fovea_kv_kind, uint32_t) {
   FOVEA_KV_STRIDED = 0, /* arrays with strides, like the inputs of most libraries */
   FOVEA_KV_RING = 1,    /* a fixed number of slots, which hold the pinned tokens and the newest others */
   FOVEA_KV_PAGED = 2,   /* pages of a pool, in the order of a table */
   FOVEA_KV_LOAD = 3,    /* no arrays: a loader brings one tile at a time */
-  FOVEA_KV_KIND_IS_32_BITS = 0x7fffffff
-} fovea_kv_kind;
+};
 
 /* Which rows are stored rotated: by fovea_hadamard, with block = 0 and the description's hadamard_seed as its seed. A
  * fovea_kv_cache rotates what is appended to it. layers.h says why codes of few bits are then better.
@@ -55,13 +54,12 @@ typedef enum fovea_kv_kind FOVEA_ENUM_TYPE_(unsigned) {
  *            for outputs that are not F32, and with value_channel_scales
  *   bits     are those that you get where you call fovea_hadamard yourself, for queries before a call without
  *            rotation, and with `inverse` for its outputs */
-typedef enum fovea_hadamard_rows FOVEA_ENUM_TYPE_(unsigned) {
+FOVEA_ENUM_(fovea_hadamard_rows, uint32_t) {
   FOVEA_HADAMARD_NONE = 0,
   FOVEA_HADAMARD_KEYS = 1,
   FOVEA_HADAMARD_VALUES = 2,
   FOVEA_HADAMARD_BOTH = 3,
-  FOVEA_HADAMARD_ROWS_IS_32_BITS = 0x7fffffff
-} fovea_hadamard_rows;
+};
 
 /* --------------------------------------------------------------------------------------------------------- loaders */
 

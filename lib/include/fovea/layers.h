@@ -72,11 +72,10 @@ fovea_status fovea_log_softmax(const fovea_softmax_args* args);
  * The dot product of two rows turned in this way depends only on the difference of their positions.
  *
  * Models differ in which elements make a pair. Weights that were trained with one layout are useless with the other. */
-typedef enum fovea_rope_layout FOVEA_ENUM_TYPE_(unsigned) {
+FOVEA_ENUM_(fovea_rope_layout, uint32_t) {
   FOVEA_ROPE_INTERLEAVED = 1, /* 2 i and 2 i + 1: the paper, GPT-J, Meta's Llama; ONNX with interleaved = 1 */
   FOVEA_ROPE_HALF_SPLIT = 2,  /* i and i + rotary_dim / 2: GPT-NeoX, Hugging Face; ONNX with interleaved = 0 */
-  FOVEA_ROPE_LAYOUT_IS_32_BITS = 0x7fffffff
-} fovea_rope_layout;
+};
 
 /* Computes, for each pair, the angle from a position to the next, once for a model:
  *     turns[i] = position_scale * base^(-2 i / rotary_dim) / (2 pi), as a part of a whole turn, in units of 2^-64.
@@ -209,20 +208,18 @@ typedef struct fovea_activation_args {
 fovea_status fovea_activation(const fovea_activation_args* args);
 
 /* What is done to a row. */
-typedef enum fovea_norm_kind FOVEA_ENUM_TYPE_(unsigned) {
+FOVEA_ENUM_(fovea_norm_kind, uint32_t) {
   FOVEA_NORM_RMS = 0,   /* n(x) = x / sqrt(mean of x^2 + epsilon). RMSNorm, arXiv 1910.07467 */
   FOVEA_NORM_L2 = 1,    /* n(x) = x / sqrt(sum of x^2 + epsilon) */
   FOVEA_NORM_LAYER = 2, /* n(x) = (x - mean) / sqrt(variance + epsilon). Layer normalisation, arXiv 1607.06450. The
                            variance is the mean of (x - mean)^2 */
-  FOVEA_NORM_KIND_IS_32_BITS = 0x7fffffff
-} fovea_norm_kind;
+};
 
 /* Where the gate is multiplied in. */
-typedef enum fovea_norm_gate FOVEA_ENUM_TYPE_(unsigned) {
+FOVEA_ENUM_(fovea_norm_gate, uint32_t) {
   FOVEA_NORM_GATE_AFTER = 0,  /* y = (n(x) (weight + weight_offset) + bias) activation(gate), as Qwen3-Next has it */
   FOVEA_NORM_GATE_BEFORE = 1, /* y = n(x activation(gate)) (weight + weight_offset) + bias, as Mamba-2 has it */
-  FOVEA_NORM_GATE_IS_32_BITS = 0x7fffffff
-} fovea_norm_gate;
+};
 
 /* y = n(x + residual) (weight + weight_offset) + bias. With a gate y is what fovea_norm_gate says, with x + residual in
  * place of x. Set all to 0 first, then fill in. */

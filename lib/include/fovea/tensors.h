@@ -65,11 +65,10 @@ fovea_status fovea_multiply(const fovea_binary_args* args);
 /* --------------------------------------------------------------------------------------------------------- pooling */
 
 /* What becomes of the tokens of an entry. */
-typedef enum fovea_pooling_kind FOVEA_ENUM_TYPE_(unsigned) {
+FOVEA_ENUM_(fovea_pooling_kind, uint32_t) {
   FOVEA_POOLING_MEAN = 0,  /* their mean: their sum in the order of tokens, divided by their number */
   FOVEA_POOLING_FIRST = 1, /* the first token's row, as encoders with a class token have it */
-  FOVEA_POOLING_IS_32_BITS = 0x7fffffff
-} fovea_pooling_kind;
+};
 
 /* The arguments of fovea_pooling. Set all to 0 first, then fill in. */
 typedef struct fovea_pooling_args {

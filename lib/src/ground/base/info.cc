@@ -41,7 +41,6 @@ extern "C" const char* fovea_status_string(fovea_status status) {
     case FOVEA_ERR_POSITION_RANGE: return "a token's position is not in the tables of cos and sin";
     case FOVEA_ERR_RING: return "a ring is too small for its window, or a token that is to be seen is gone from it";
     case FOVEA_ERR_MAP: return "a block map's sizes or lists are out of range, or its lists out of order";
-    case FOVEA_STATUS_IS_32_BITS: break;
   }
   return "unknown status";
 }

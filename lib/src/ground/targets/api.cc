@@ -46,12 +46,12 @@ extern "C" const char* fovea_target_name(fovea_target target) {
 }
 
 extern "C" fovea_target fovea_target_from_name(const char* name) {
-  if (!name) return FOVEA_TARGET_IS_32_BITS;
+  if (!name) return fovea_target(FOVEA_NO_TARGET);
   if (equal(name, "") || equal(name, "best")) return FOVEA_TARGET_BEST;
   for (const TargetTraits& traits : fovea::kTargets) {
     if (equal(name, text_of(&traits)->name)) return traits.target;
   }
-  return FOVEA_TARGET_IS_32_BITS;
+  return fovea_target(FOVEA_NO_TARGET);
 }
 
 extern "C" const char* fovea_target_backend(fovea_target target) {

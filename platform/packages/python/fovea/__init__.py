@@ -52,7 +52,7 @@ PROCESSORS = {
 
 def target_number(name):
     number = c.call("fovea_target_from_name", PROCESSORS.get(name, name).encode())
-    if number == c.CONSTANTS["TARGET_IS_32_BITS"]:
+    if number == 0x7fffffff:
         raise ValueError(f"there is no target or processor {name!r}: there are {', '.join(PROCESSORS)}")
     return number
 

@@ -181,8 +181,8 @@ class Header:
         self.constants, self.structures, self.functions = {}, {}, {}
         self.enums = {}  # enum -> name without the prefix, in lower case -> number
         self.types = dict(SCALARS)
-        for kind, body, name in re.findall(r"typedef (enum|struct) \w+ (?:FOVEA_ENUM_TYPE_\(\w+\) )?\{(.*?)\n\} (\w+);", text, flags=re.S):
-            (self.add_enum if kind == "enum" else self.add_structure)(name, body)
+        for enum, name, body in re.findall(r"^(?:FOVEA_(ENUM)_\(|typedef struct )(\w+)[^{;]*\{(.*?)\n\}", text, flags=re.S | re.M):
+            (self.add_enum if enum else self.add_structure)(name, body)
         for returned, pointer, name, parameters in re.findall(r"^(?:const )?(\w+)(\*?) (fovea_\w+)\(([^;{}]*)\);", text, flags=re.M):
             returned = c_char_p if pointer else c_int32 if returned in self.enums else SCALARS[returned]
             self.functions[name] = returned, [self.parameter(one) for one in parameters.split(",") if one.strip() != "void"]
@@ -203,8 +203,7 @@ class Header:
         enumerators = {}
         for key, value in re.findall(r"\bFOVEA_(\w+) = (-?\w+)", body):  # a number, or an enumerator before it
             self.constants[key] = self.constants[value[6:]] if value.startswith("FOVEA_") else int(value, 0)
-            if not key.endswith("_IS_32_BITS"):
-                enumerators[key] = self.constants[key]
+            enumerators[key] = self.constants[key]
         prefix = len(os.path.commonprefix(list(enumerators)).rpartition("_")[0])
         self.enums[name] = {key[prefix:].lstrip("_").lower(): value for key, value in enumerators.items()}
         self.types[name] = c_int32
