@@ -54,7 +54,7 @@ NEEDED_BY = {
     "RING": r"FOVEA_KV_RING|ring_tokens|pinned_tokens|first_tokens|allow_evicted",
     "EXECUTOR": r"(fovea_)?executor(_of)?|max_workers",
     "KEY_SPLITS": r"key_split_tokens",
-    "STREAMS": r"fovea_stream_\w+|fovea_stream_state\w*|fovea::(Stream|State)",
+    "STREAMS": r"fovea_stream_\w+|fovea::Stream(State)?",
     "GENERAL_DELTA": r"FOVEA_DELTA_RULE_GENERAL",
     "INTEGER_ATTENTION": r"(fovea_)?integer_(attention|multiplier)\w*|IntegerAttention\w*",
     "GELU": r"FOVEA_ACTIVATION_GELU",
@@ -71,9 +71,9 @@ NEEDED_BY = {
     "I4": r"FOVEA_I4",
     "I8": r"FOVEA_I8",
     "K_QUANTS": r"FOVEA_Q[46]_K",
-    "LOG_SOFTMAX": r"(fovea_)?log_softmax(_f32)?",
+    "LOG_SOFTMAX": r"(fovea_)?log_softmax",
     "SOFTMAX_MASK": r"mask_(outer|axis|inner)_stride",
-    "SOFTMAX_STRIDED": r"(in|out)_axis_stride",
+    "SOFTMAX_STRIDED": r"[xy]_axis_stride",
     "TEXT": r"fovea_attention_plan_describe|fovea_status_string",
 }
 ALWAYS = {"causal", "f32", "lengths"}  # words for what no macro leaves out
@@ -94,7 +94,7 @@ def without_comments(text):
 def features_of(text):
     """Of a source, or of a word of the command line."""
     found = {feature for feature, pattern in NEEDED_BY.items() if re.search(rf"\b(?:{pattern})\b", text)}
-    linear = re.search(r"\b(fovea_linear(_args|_f32)?|LinearArgs)\b", text)
+    linear = re.search(r"\b(fovea_linear(_args)?|LinearArgs)\b", text)
     return found | {"LINEAR_ACTIVATION"} if linear and re.search(r"\bactivation\b", text) else found
 
 

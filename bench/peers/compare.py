@@ -438,7 +438,7 @@ class FoveaEncoder(Fovea):
             return [self.step("fovea_norm", norm="layer", epsilon=case.epsilon, weight=weight, bias=bias, target=self.target,
                               **self.rows(case, y=y, x=x, residual=residual))]
         scale, ratio = self.scales, float(self.scales[total])
-        add = self.step("fovea_integer_add", "integer_pair_args", **self.rows(case, y=total, a=x, b=residual),
+        add = self.step("fovea_integer_add", "integer_binary_args", **self.rows(case, y=total, a=x, b=residual),
                         **self.multiplier("a_", float(scale[x]) / ratio), **self.multiplier("b_", float(scale[residual]) / ratio))
         codes = np.rint(weight * 2 ** 14).astype(np.int16), np.rint(128 * bias / scale[y]).astype(np.int16)
         return [add, self.step("fovea_integer_norm", norm="layer", weight=codes[0], bias=codes[1], **self.rows(case, y=y, x=total),
