@@ -23,6 +23,7 @@ import argparse
 import csv
 import datetime
 import functools
+import importlib
 import json
 import os
 import pathlib
@@ -146,8 +147,8 @@ def time(ns):
     return f"{value:.{max(0, 3 - len(str(int(value))))}f} {unit}"
 
 
-def span(values):
-    least, most = f"{min(values):.2f}", f"{max(values):.2f}"
+def span(values, form=".2f"):
+    least, most = f"{min(values):{form}}", f"{max(values):{form}}"
     return least if least == most else f"{least} to {most}"
 
 
@@ -157,15 +158,24 @@ def version(host):
     return "fovea before 0.3.0" if text == "0.2.0" else f"fovea {text}"
 
 
+def others_of(host):
+    """The names and versions of other libraries."""
+    return [f"{name} {version}" for name, version in {"ONNX Runtime" if library.startswith("ORT") else library: version for library, version
+                                                      in host.get("versions", {}).items() if not is_ours(library)}.items()]
+
+
+def place(host, *others):
+    """The machine, the software and the date of a run; files of before 1.0 name no commit."""
+    commit = f" at {host['commit']}" if "commit" in host else ""
+    return f"one core of an {host['processor']}, {', '.join([version(host) + commit, host['compiler'], *others])}; {host.get('date', 'not dated')}"
+
+
 def machine(name):
     """A sentence about the machine, the software, the noise and the date of a measurement."""
     host, found = results(name)
     scatter = max(result["ns_mad"] / result["ns_median"] for result in found.values())
-    others = {"ONNX Runtime" if library.startswith("ORT") else library: version
-              for library, version in host.get("versions", {}).items() if not is_ours(library)}
-    software = ", ".join([version(host), host["compiler"], *(f"{library} {version}" for library, version in others.items())])
-    return (f"One core of an {host['processor']}, {software}; {host['date']}. In the noisiest case half of the batches "
-            f"are within {100 * scatter:.0f} % of their median.")
+    where = place(host, *others_of(host))
+    return f"{where[0].upper()}{where[1:]}. In the noisiest case half of the batches are within {100 * scatter:.0f} % of their median."
 
 
 # ---- Speed.
@@ -190,21 +200,24 @@ def with_bound(result):
     return f"{time(result['ns_median'])}, {bound}"
 
 
-def speed(titles):
-    found = results("speed")[1]
-    rows = [[title, *(with_bound(found[SPEED[title], target]) for target in TARGETS)] for title in titles]
-    return sentence(machine("speed")) + "\n" + table(["call", *TARGETS.values()], rows, numbers=False)
-
-
 @figure("speed")
-def speed_all():
-    return speed(SPEED)
+def speed():
+    found = results("speed")[1]
+    rows = [[title, *(with_bound(found[case, target]) for target in TARGETS)] for title, case in SPEED.items()]
+    return sentence(machine("speed")) + "\n" + table(["call", *TARGETS.values()], rows, numbers=False)
 
 
 @figure("speed.short")
 def speed_short():
-    return speed([title for title, case in SPEED.items() if case in (
-        "prefill/8x512x512x64", "causal/8x2048x2048x128-causal", "decode/32over8x1x16384x128", "small/4x64x64x32")])
+    """A token on boards in emulators, and one run next to other libraries."""
+    token, host = "4 heads, 1 query, 256 keys, head_dim 32", results("peers")[0]
+    (ours, plain), (m55, plain_m55) = ((row["fovea"], row["naive"]) for board in ("m4f", "m55") for row in rows_of("calls_baseline.csv")
+                                       if (row["target"], row["shape"]) == (board, token))
+    ratios = [best_ratio(of_case) for of_case in peers_of("prefill", "causal", "decode", "small").values()]
+    *others, last = others_of(host)
+    return sentence(f"""**Fast.** Instructions in emulators, **no board measured yet**: a token with 4 heads of 32 and 256 keys takes {int(ours):,} on a
+        Cortex-M4F and {int(m55):,} on a Cortex-M55, by plain loops {int(plain):,} and {int(plain_m55):,}. On x86-64 (one run: {place(host)}) the
+        fastest of {', '.join(others)} and {last} takes {span(ratios)} times as long, in {len(ratios)} cases of attention in f32.""")
 
 
 INTEGER = {
@@ -232,7 +245,13 @@ def integer():
     rows = [[title, *(cell(case, target, "i8") for target in targets)] for title, case in INTEGER.items()]
     rows += [[title + ", int4", *(cell(case, target, "i4") for target in targets)] for title, case in INTEGER.items()
              if title.startswith("decode")]
-    return sentence(machine("integer")) + "\n" + table(["call", *targets.values()], rows, numbers=False)
+    def errors(library, kv):
+        return span([of_case[library]["normalised_error"] for case, of_case in peers_of("integer").items() if case.endswith(kv)], ".1e")
+
+    words = "; ".join(f"with {name} rows {errors('fovea, integers', kv)}, and in f32 arithmetic on these {errors('fovea, f32', kv)}"
+                      for name, kv in (("int8", "kv_i8"), ("int4", "kv_i4")))
+    return (sentence(machine("integer")) + "\n" + table(["call", *targets.values()], rows, numbers=False) + "\n"
+            + sentence(f"Normalised mean square errors, by the run [Peers](#peers): {words}."))
 
 
 BLOCKS = {
@@ -276,15 +295,17 @@ def delta():
     found = results("delta")[1]
     ratio = {case: f"{best_ratio(of_case):.2f}" for case, of_case in peers_of("delta").items()}
     rows = [[title, *(with_bound(found[case, target]) for target in TARGETS), ratio[case]] for title, case in DELTA.items()]
-    return sentence(machine("delta")) + "\n" + table(["call", *TARGETS.values(), "ONNX Runtime's time over fovea's"], rows, numbers=False)
+    return sentence(machine("delta")) + "\n" + table(["call", *TARGETS.values(), "ONNX Runtime's time over fovea's, in the run `peers_rows`"], rows, numbers=False)
 
 
 # ---- Other libraries.
 
+# Kinds of cases: their suite, and the end of their names; of an encoder the arithmetic.
 KINDS = {
-    "attention, no mask": "prefill", "attention, causal": "causal", "decode": "decode", "small calls": "small",
-    "int8 and int4 keys and values; PyTorch: bf16": "integer", "softmax": "softmax", "log-softmax": "log_softmax",
-    "linear attention": "delta",
+    "attention, no mask": ("prefill", ""), "attention, causal": ("causal", ""), "decode": ("decode", ""), "small calls": ("small", ""),
+    "int8 keys and values; PyTorch: bf16": ("integer", "kv_i8"), "int4 keys and values; PyTorch: bf16": ("integer", "kv_i4"),
+    "softmax": ("softmax", ""), "log-softmax": ("log_softmax", ""), "linear attention": ("delta", ""), "normalisation": ("norm", ""),
+    "activations": ("activation", ""), "a layer of an encoder, f32": ("encoder", "f32"), "the same, int8": ("encoder", "int8"),
 }
 
 
@@ -317,10 +338,24 @@ def peers_of(*suites):
     return cases
 
 
-def best_ratio(of_case):
-    """The time of the fastest other library over that of fovea's first contestant."""
+def best_of(of_case):
+    """The results of fovea's first contestant and of the fastest other library."""
     ours = next(result for library, result in of_case.items() if is_ours(library))
-    return min(result["ns_median"] for library, result in of_case.items() if not is_ours(library)) / ours["ns_median"]
+    return ours, min((result for library, result in of_case.items() if not is_ours(library)), key=lambda result: result["ns_median"])
+
+
+def best_ratio(of_case):
+    """The time of the fastest other library over fovea's."""
+    ours, other = best_of(of_case)
+    return other["ns_median"] / ours["ns_median"]
+
+
+def compared(suite, end):
+    """The two results of each case of a kind."""
+    if suite == "encoder":
+        of_case, = peers_of(suite).values()
+        return [best_of({library: result for library, result in of_case.items() if ("int8" in library) == (end == "int8")})]
+    return [best_of(of_case) for case, of_case in peers_of(suite).items() if case.endswith(end)]
 
 
 def peer_table(*suites, cell=lambda result: time(result["ns_median"])):
@@ -339,17 +374,16 @@ def fastest(ratios):
 
 @figure("peers.short")
 def peers_short():
-    ratios = {kind: [best_ratio(of_case) for of_case in peers_of(suite).values()] for kind, suite in KINDS.items()}
-    every = [ratio for of_kind in ratios.values() for ratio in of_kind]
-    rows = [[kind, fastest(of_kind), span(of_kind)] for kind, of_kind in ratios.items()]
-    elsewhere = {}
-    for kind, suite in KINDS.items():
-        host = results(FILES.get(suite, "peers"))[0]
-        if host["processor"] != results("peers")[0]["processor"]:
-            elsewhere.setdefault(f"an {host['processor']}; {host['date']}", []).append(kind)
-    others = "".join(f" For {', '.join(kinds)}: one core of {place}." for place, kinds in elsewhere.items())
-    return (sentence(f"{machine('peers')}{others} fovea is the fastest in {fastest(every)} cases.") + "\n" + table(
-        ["cases", "fovea is the fastest in", "time of the fastest other over fovea's"], rows))
+    rows, every = [], []
+    for kind, words in KINDS.items():
+        pairs, name = compared(*words), FILES.get(words[0], "peers")
+        ratios = [other["ns_median"] / ours["ns_median"] for ours, other in pairs]
+        errors = [f"{max(pair[i]['normalised_error'] for pair in pairs):.0e}" for i in (0, 1)]
+        host, every = results(name)[0], every + ratios
+        rows.append([kind, fastest(ratios), span(ratios), *errors, f"`{name}`: {host['processor']}, {version(host)}, {host['date']}"])
+    return (sentence(f"fovea is the fastest in {fastest(every)} cases, of several runs.") + "\n" + table(
+        ["cases", "fovea is the fastest in", "time of the fastest other over fovea's", "largest error", "that of the fastest other", "run"],
+        rows, numbers=False))
 
 
 @figure("peers")
@@ -525,15 +559,18 @@ def decode():
     def show(value):
         return f"{value:,.0f}" if value >= 100 else f"{value:.2f}"
 
-    rows = []
+    rows, runs = [], {}
     for title, (measured, words, more, goal) in DECODE_GOALS.items():
         value, note = measured(*words)
         reached = value >= goal if more else value <= goal
         why = "yes" if reached else f"no: {DECODE_MISSED.get(title, 'not explained')}"
-        rows.append([title, show(goal), show(value), note, why])
-    load = results("peers_chat")[0]["load"]
-    words = f"{machine('decode')} llama.cpp {results('peers_chat')[0]['versions']['llama.cpp']}; the system's load was {load:.1f}."
-    return sentence(words) + "\n" + table(["", "goal", "now", "measured", "reached"], rows, numbers=False)
+        run = next((word for word in words if word in RESULTS), {of_chat: "peers_chat", of_threads: "peers_chat", instructions: "counts"}.get(measured, "decode"))
+        rows.append([title, show(goal), show(value), note, f"`{run}`", why])
+        if run in RESULTS:
+            host = results(run)[0]
+            load = f" The system's load was {host['load']:.1f}." if "load" in host else ""
+            runs[run] = sentence(f"- `{run}`: {machine(run)}{load}")
+    return table(["", "goal", "now", "measured", "run", "reached"], rows, numbers=False) + "\n" + "".join(runs.values())
 
 
 @figure("sentence_similarity")
@@ -558,6 +595,13 @@ def sizes():
             for row in rows_of("size_baseline.csv")}
 
 
+@functools.lru_cache(maxsize=None)
+def config():
+    """platform/config.py, which knows what macros of workspace.h are on a board."""
+    sys.path.insert(0, str(ROOT / "platform"))
+    return importlib.import_module("config")
+
+
 def code(target, name, kind="program"):
     """Bytes of code and of read-only data."""
     row = sizes()[target, kind, name]
@@ -572,17 +616,18 @@ def links(target, program):
 @figure("size.short")
 def size_short():
     programs = {
-        "softmax alone": "softmax alone",
-        "attention, causal and key lengths": "attention with a causal limit and key lengths",
-        "attention, all options of one f32 call": "attention with all options of an f32 call",
-        "attention": "attention with all formats and sources",
-        "all functions": "the whole library",
+        "attention in f32, causal, with lengths of keys": ("attention, causal and key lengths", "FOVEA_ATTENTION_WORKSPACE_BYTES_FOR(64, 64, 1)"),
+        "attention on int8 tensors, without floating point": ("integer attention, int8 tensors", "FOVEA_INTEGER_ATTENTION_WORKSPACE_BYTES(64, 64, 1)"),
+        "caches and streams of int8 rows": ("streams and caches of int8 rows", "FOVEA_ATTENTION_KV_WORKSPACE_BYTES_FOR(64, 64, 1)"),
+        "linear attention by the gated delta rule, without its state": ("linear attention, gated delta rule", "FOVEA_DELTA_WORKSPACE_BYTES(64, 1)"),
     }
     used = {column: max(row[column] for row in sizes().values()) for column in ("data", "bss")}
     if any(used.values()):
         raise Fault(f"the page says that the library has no data and no bss, but there is {used}")
-    return sentence("Bytes of code and constants that a program links on a Cortex-M4F, with `-Os`: "
-                    + ", ".join(f"{title} {code('m4f', name):,}" for name, title in programs.items()) + ". There is no data and no bss.")
+    rows = [[title, f"{code('m4f', name):,}", f"{sizes()['m4f', 'program', name]['stack']:,}", f"{config().bytes_of('m4f', macro):,}"]
+            for title, (name, macro) in programs.items()]
+    return sentence("**Small.** Bytes on a Cortex-M4F, `-Os`, no data, no bss. Workspace of a query of 64 elements, whatever the keys:") + (
+        "\n" + table(["program", "flash", "stack", "workspace"], rows))
 
 
 @figure("size")
@@ -626,9 +671,6 @@ def calls():
 @figure("firmware.example")
 def firmware_example():
     """Decoding with 4 heads of 64 and 256 tokens in int8: by f32 arithmetic, by integer products, without floats."""
-    sys.path.insert(0, str(ROOT / "platform"))
-    import config
-
     ways = {
         "f32 arithmetic": ("attention, int8 keys and values", "FOVEA_ATTENTION_KV_WORKSPACE_BYTES_FOR(64, 64, 1)",
                            "4 heads, 1 query, 256 int8 keys, head_dim 64", 4),
@@ -641,7 +683,7 @@ def firmware_example():
     rows, boards = [], ["m4f", "m55"]
     for way, (program, macro, shape, scale_bytes) in ways.items():
         rows.append([f"keys and values, {way}", *[f"{2 * 4 * 256 * (64 + scale_bytes):,} bytes of RAM"] * 2])
-        rows.append([f"workspace, {way}", *(f"{config.bytes_of(target, macro):,} bytes of RAM" for target in boards)])
+        rows.append([f"workspace, {way}", *(f"{config().bytes_of(target, macro):,} bytes of RAM" for target in boards)])
         rows.append([f"code and constants, {way}", *(f"{code(target, program):,} bytes of flash" for target in boards)])
         rows.append([f"a token, {way}", *(f"{found[target, shape]:,} instructions" for target in boards)])
     return table(["", *(size.TARGETS[target][2] for target in boards)], rows)
@@ -989,7 +1031,8 @@ def measure(names, as_built):
         read_results(fresh)
         text = fresh.read_text(encoding="utf-8")
         words = ["python3" if word == sys.executable else str(word).replace(f"{ROOT}/", "") for word in RESULTS[name]]
-        made = {"date": datetime.date.today().isoformat(), "command": words}
+        commit = subprocess.run(["git", "describe", "--always", "--dirty", "--exclude=*"], capture_output=True, text=True, cwd=ROOT)
+        made = {"date": datetime.date.today().isoformat(), "commit": commit.stdout.strip() or "no commit", "command": words}
         host = text.index('"host": {') + len('"host": {')
         path.write_text(text[:host] + json.dumps(made)[1:-1] + ", " + text[host:], encoding="utf-8")
     return 0
