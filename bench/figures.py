@@ -16,8 +16,8 @@ This script makes the text between two marks from files that scripts wrote. A pa
            bench/peers/requirements.txt, and a machine that does nothing else. With --as-built it builds nothing and
            measures what is in build/peers.
 
-The other files are bench/*_baseline.csv, by bench/size.py --update and bench/counts.py --write, and tests/plan_test.cc,
-whose numbers a test compares with the library's.
+The other files are bench/*_baseline.csv, by bench/size.py --update and bench/counts.py --write, tests/ACCURACY.md, and
+tests/plan_test.cc, whose numbers a test compares with the library's.
 """
 import argparse
 import csv
@@ -167,7 +167,8 @@ def others_of(host):
 def place(host, *others):
     """The machine, the software and the date of a run; files of before 1.0 name no commit."""
     commit = f" at {host['commit']}" if "commit" in host else ""
-    return f"one core of an {host['processor']}, {', '.join([version(host) + commit, host['compiler'], *others])}; {host.get('date', 'not dated')}"
+    parts = [f"one core of an {host['processor']}", version(host) + commit, host["compiler"], *others]
+    return f"{', '.join(parts)}; {host.get('date', 'not dated')}"
 
 
 def machine(name):
@@ -217,7 +218,7 @@ def speed_short():
     *others, last = others_of(host)
     return sentence(f"""**Fast.** Instructions in emulators, **no board measured yet**: a token with 4 heads of 32 and 256 keys takes {int(ours):,} on a
         Cortex-M4F and {int(m55):,} on a Cortex-M55, by plain loops {int(plain):,} and {int(plain_m55):,}. On x86-64 (one run: {place(host)}) the
-        fastest of {', '.join(others)} and {last} takes {span(ratios)} times as long, in {len(ratios)} cases of attention in f32.""")
+        fastest of {', '.join(others)} and {last} takes {span(ratios)} times as long as fovea, in {len(ratios)} cases of attention in f32.""")
 
 
 INTEGER = {
@@ -295,7 +296,8 @@ def delta():
     found = results("delta")[1]
     ratio = {case: f"{best_ratio(of_case):.2f}" for case, of_case in peers_of("delta").items()}
     rows = [[title, *(with_bound(found[case, target]) for target in TARGETS), ratio[case]] for title, case in DELTA.items()]
-    return sentence(machine("delta")) + "\n" + table(["call", *TARGETS.values(), "ONNX Runtime's time over fovea's, in the run `peers_rows`"], rows, numbers=False)
+    header = ["call", *TARGETS.values(), "ONNX Runtime's time over fovea's, in the run `peers_rows`"]
+    return sentence(machine("delta")) + "\n" + table(header, rows, numbers=False)
 
 
 # ---- Other libraries.
@@ -564,7 +566,8 @@ def decode():
         value, note = measured(*words)
         reached = value >= goal if more else value <= goal
         why = "yes" if reached else f"no: {DECODE_MISSED.get(title, 'not explained')}"
-        run = next((word for word in words if word in RESULTS), {of_chat: "peers_chat", of_threads: "peers_chat", instructions: "counts"}.get(measured, "decode"))
+        otherwise = {of_chat: "peers_chat", of_threads: "peers_chat", instructions: "counts"}.get(measured, "decode")
+        run = next((word for word in words if word in RESULTS), otherwise)
         rows.append([title, show(goal), show(value), note, f"`{run}`", why])
         if run in RESULTS:
             host = results(run)[0]
@@ -659,13 +662,25 @@ def size_features():
     return table(["feature", *(size.TARGETS[target][2] for target in targets)], rows)
 
 
+def error_sentence(*kinds):
+    """A sentence with what arithmetics of less precision cost, as tests/ACCURACY.md has it."""
+    def cells(part, row):
+        text = (ROOT / "tests" / "ACCURACY.md").read_text(encoding="utf-8").split(f"\n## {part}\n")[1].split("\n## ")[0]
+        return [cell.strip() for cell in text.split(f"\n| {row} |")[1].split("\n")[0].split("|")]
+
+    rows, halves = cells("Integer arithmetic", "int8 | normal, head_dim 64"), cells("Half precision", "normal, head_dim 64")
+    words = {"rows": f"int8 rows {rows[1]} in f32 arithmetic and {rows[0]} by integer products",
+             "tensors": f"tensors of int8 {cells('Tensors of int8', 'normal, head_dim 64')[2]}", "halves": f"halves {halves[0]}, f32 {halves[1]}"}
+    return "\n" + sentence(f"Errors of attention (ACCURACY.md, normal numbers): {'; '.join(words[kind] for kind in kinds)}.")
+
+
 @figure("calls")
 def calls():
     found = {(row["target"], row["shape"]): f"{int(row['fovea']):,}" + (f" ({int(row['naive']):,})" if int(row["naive"]) else "")
              for row in rows_of("calls_baseline.csv")}
     rows = [[shape, *(found[target, shape] for target in size.BOARDS)] for shape in size.SHAPES]
     boards = [size.TARGETS[target][2] for target in size.BOARDS]
-    return table(["instructions of a call (plain loops at -O2)", *boards], rows)
+    return table(["instructions of a call (plain loops at -O2)", *boards], rows) + error_sentence("rows", "tensors")
 
 
 @figure("firmware.example")
@@ -686,7 +701,7 @@ def firmware_example():
         rows.append([f"workspace, {way}", *(f"{config().bytes_of(target, macro):,} bytes of RAM" for target in boards)])
         rows.append([f"code and constants, {way}", *(f"{code(target, program):,} bytes of flash" for target in boards)])
         rows.append([f"a token, {way}", *(f"{found[target, shape]:,} instructions" for target in boards)])
-    return table(["", *(size.TARGETS[target][2] for target in boards)], rows)
+    return table(["", *(size.TARGETS[target][2] for target in boards)], rows) + error_sentence("rows", "tensors")
 
 
 def keywords_results():
@@ -813,7 +828,8 @@ def counted_calls(calls, toolchains):
 
 @figure("counts.boards")
 def counts_boards():
-    return counted_calls(MORE, {"Cortex-M4F": "arm-none-eabi-cortex-m4f", "Cortex-M55": "arm-none-eabi-cortex-m55"})
+    toolchains = {"Cortex-M4F": "arm-none-eabi-cortex-m4f", "Cortex-M55": "arm-none-eabi-cortex-m55"}
+    return counted_calls(MORE, toolchains) + error_sentence("rows", "tensors")
 
 
 @figure("counts.halves")
@@ -823,7 +839,7 @@ def counts_halves():
              "linear layer, many tokens, halves": "linear halves",
              "linear layer, one token, weights of f16, f32": "linear f16 weights, one token",
              "linear layer, one token, halves": "linear halves, one token"}
-    return counted_calls(calls, {"AArch64": "aarch64-linux-gnu", "Cortex-M55": "arm-none-eabi-cortex-m55"})
+    return counted_calls(calls, {"AArch64": "aarch64-linux-gnu", "Cortex-M55": "arm-none-eabi-cortex-m55"}) + error_sentence("halves")
 
 
 @figure("counts.halves.cycles")
