@@ -9,11 +9,8 @@
 
 A bound is a sum of terms, each a coefficient times a product of sizes: terms_of() lists them. The coefficients are those of the
 smallest greatest excess over the counted shapes, and then are raised so that no counted shape exceeds the bound. No shape that
---check counts was seen when they were made. The bounds hold in the range from which counts/shapes.cc draws; a shape outside of it is
-refused. Instructions are counted by QEMU (-icount), of the library as toolchains/ has it compiled (-O2), for f32 without options,
-with and without a causal limit, for integer attention without options, and for the softmax of whole rows. head_dim and value_dim are
-multiples of 4. Integer attention has a q_zero_point of 0, and scales for which its kernel shifts to the right alone: a score multiplier
-below 2^-8, an out multiplier below 2^11. Instructions are not cycles: caches, wait states and bus conflicts come in addition.
+--check counts was seen when they were made. Instructions are counted by QEMU (-icount). The bounds hold in the range from which
+counts/shapes.cc draws; a shape outside of it is refused. tests/SAFETY.md says for which calls they hold.
 """
 import argparse
 import json

@@ -6,10 +6,9 @@
     bench/compare.py before_1.json after_1.json before_2.json after_2.json ...
 
 Runs both programs in turns, or reads what was measured so, and says which cases became slower or faster; exits with 1 if any became
-slower, with 2 if nothing can be said. Runs of one program differ by more than the batches of a run do, so errors are those
-between runs: of each pair the ratio of the two medians counts, and the pairs' scatter decides (t-test; Benjamini and Hochberg's rule
-for many cases). 19 of 20 comparisons of a program with itself call all cases the same. What changed by less than --least is
-the same, too. Counts of instructions, as emulated boards print them, have no such errors: one pair is enough.
+slower, with 2 if nothing can be said. Of each pair the ratio of the two medians counts, and the pairs' scatter decides (t-test; Benjamini and
+Hochberg's rule for many cases). What changed by less than --least is the same, too. Counts of instructions, as emulated boards print them,
+have no errors: one pair is enough.
 """
 import argparse
 import math

@@ -6,13 +6,10 @@
     bench/counts.py --compare            # exits with 1 if a figure is worse than in bench/counts_baseline.csv
     bench/counts.py --targets arm-none-eabi-cortex-m55 --loops
 
-Instructions are counted by QEMU with a plugin (counts/count_instructions.c): those of two calls minus those of one, so
-that start-up is not counted. The inner loops are those of the two matrix products: loops that contain no loop and run a
-tenth or more of the multiply-adds. Their cycles are computed by llvm-mca, with every load in the first cache, and by
-rules that were published for some processors (counts/rules.py). The limit is the cycles that the same model needs for
-only the multiply-adds of these loops, the fraction is limit / cycles. Above a bound --compare fails. Integer arithmetic
-has only rows of instructions, next to f32 arithmetic on the same int8 rows; tensors are fovea_integer_attention, linear
-is fovea_linear, delta is fovea_delta. Needs QEMU and llvm-19, and for each toolchain the packages that its file names.
+bench/README.md says how. The inner loops are those of the two matrix products: loops that contain no loop and run a tenth or more of the
+multiply-adds. The limit is the cycles that the same model needs for only their multiply-adds. Integer arithmetic has only rows of
+instructions; tensors are fovea_integer_attention, linear is fovea_linear, delta is fovea_delta. Needs QEMU and llvm-19, and for each
+toolchain the packages that its file names.
 """
 import argparse
 import bisect

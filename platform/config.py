@@ -3,10 +3,9 @@
 """Writes a value for FOVEA_CONFIG_HEADER with the features that calls need, and no other.
 
     config.py main.c model.c            the features that these sources name: fields, constants and functions of fovea
-    config.py i8 ring window_left=32    the features, or fields of descriptions and arguments, of a list
+    config.py i8 ring window_left=32 fovea_kv_append    of a list: features, fields of descriptions and arguments, calls
     --out my_config.h                   the header; without it, to the standard output
     --operators                         instead, a value for FOVEA_OPERATORS: the operators whose functions they call
-    config.py i8 fovea_kv_append        and calls
     --board m4f --head-dim 64           what the build takes on a board (m4f, m55): flash, stack, plan, workspace
     --rows 4 --kv-heads 2 --tokens 512  queries that share a key head (1), key heads (1), and tokens of a cache
 

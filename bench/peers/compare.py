@@ -5,23 +5,10 @@
     python3 -m venv somewhere && somewhere/bin/pip install -r bench/peers/requirements.txt
     somewhere/bin/python bench/peers/compare.py --json peers.json
 
-Builds fovea as a shared library and calls it through its C interface. All libraries compute every case. Each output is first
-compared with one in double. Then they alternate, a batch of calls each, with one thread on the same core; a call before each
-batch is not timed. Times are medians over the batches, and include the cost of a call from Python. The ratio is the time of
-the best peer over fovea's: above 1, fovea is faster.
-
-Only checked results are printed. Each timed call must return without an error, the output after the timed calls must be
-right, too, no library may be faster than the multiply-add peak, and no ratio may be above 50 or below 1 / 50. Otherwise the
-run ends with an error that names the row, and no file is written.
-
-A second table has keys and values in int8 and int4: fovea's integer arithmetic and its f32 arithmetic on the same rows, ONNX
-Runtime's caches of those types with a scale for the tensor or for each channel, and PyTorch in bf16. After each time comes the
-normalised mean square error of the output, because these formats are not equally exact.
-
-A third table has softmax and log-softmax of arrays, along the last axis and along the middle one. A fourth has linear
-attention by the gated delta rule, with ONNX Runtime's LinearAttention. Each call continues the one before. Then follow normalisation of rows
-and activations, and a layer of an encoder: fovea in int8 from end to end and in f32, with a call from Python for each step; ONNX
-Runtime's graph, quantised by its own tool, and in f32; and PyTorch's layer.
+Builds fovea as a shared library and calls it through its C interface. All libraries compute every case, one thread each on the same core, a
+batch of calls alternately; a call before each batch is not timed. Times are medians over the batches, with the call from Python. The ratio is
+the time of the best peer over fovea's: above 1, fovea is faster. bench/README.md says what is compared, and which results are refused: then
+the run ends with an error that names the row, and no file is written.
 """
 import argparse
 import collections

@@ -9,8 +9,7 @@
 One thread each, on one core, alternately in one run. fovea's input is the text, its peers' input the numbers of the
 tokens. PyTorch computes by the few functions that the model needs, ONNX Runtime by the operators that its optimiser for
 transformers would use, once with Attention, once with MultiHeadAttention. All embeddings are compared with one another,
-before the timing and after it. The limits of compare.py apply. Times are medians over the rounds of the median in a
-round. The ratio is the time of the best peer over fovea's: above 1, fovea is faster."""
+before the timing and after it. The limits and the ratio of compare.py apply. Times are medians over the rounds."""
 import argparse
 import json
 import pathlib
