@@ -16,7 +16,7 @@ MOST = {
     "lines of lib/src": 36088,
     "of them in .inl": 20883,
     "lines of tests": 40885,
-    "lines of all tracked text": 139466,
+    "lines of all tracked text": 139457,
     ".inl that cannot be read alone": 19,
     "files of lib/src below 30 lines": 41,
     "names defined in more than two files of lib/src": 177,
