@@ -38,7 +38,8 @@ bool plan_for(fovea_target target, fovea_attention_plan* plan) {
 
 unsigned lanes_of(fovea_target target) {
   fovea_attention_plan plan;
-  return plan_for(target, &plan) ? plan.lanes : 0;
+  fovea_attention_kernel kernel = {};
+  return plan_for(target, &plan) && fovea_attention_plan_kernel(&plan, 1, &kernel) == FOVEA_OK ? kernel.lanes : 0;
 }
 
 // Runs the probes that bound the case, and keeps the higher of this result and the previous one.
@@ -89,7 +90,7 @@ Probes probe(const Machine& machine) {
 
 fovea_target resolved(fovea_target target) {
   fovea_attention_plan plan;
-  return plan_for(target, &plan) ? plan.desc.target : FOVEA_TARGET_BEST;
+  return plan_for(target, &plan) ? fovea_attention_plan_desc(&plan)->target : FOVEA_TARGET_BEST;
 }
 
 size_t memory_bytes(const Case& one, fovea_target target) {
@@ -133,7 +134,7 @@ void run(const Case& one, fovea_target target, const Machine& given, const Probe
     timed(call, too_few ? FOVEA_ERR_UNSUPPORTED : call.init(one.shape, target, executor, arena), [&] {
       const fovea_attention_plan& plan = call.plan();
       fovea_attention_plan_describe(&plan, one.shape.q_tokens, one.shape.kv_tokens, result->plan, sizeof result->plan);
-      result->workspace_bytes = plan.workspace_bytes;
+      result->workspace_bytes = fovea_attention_workspace_bytes(&plan);
       return work_of(one.shape, plan);
     });
   } else if (one.kind == Kind::kDelta) {

@@ -174,7 +174,7 @@ void AttentionCall::take(const Shape& s, Arena& arena) {
   if (s.additive) score_vector_.take(arena, s.head_dim, 0.1f);
   if (s.sinks) sinks_.take(arena, s.q_heads, 1.0f);
   positions_ = arena.take<int64_t>(s.batch);
-  workspace_ = arena.take<unsigned char>(plan_.workspace_bytes);
+  workspace_ = arena.take<unsigned char>(fovea_attention_workspace_bytes(&plan_));
   state_bytes_ = s.push || s.merge ? fovea_stream_state_bytes(&plan_, s.batch, s.q_tokens) : 0;
   if (state_bytes_) state_ = reinterpret_cast<fovea_stream_state*>(arena.take<unsigned char>(state_bytes_));
   if (s.merge) other_ = reinterpret_cast<fovea_stream_state*>(arena.take<unsigned char>(state_bytes_));
@@ -231,7 +231,7 @@ fovea_status AttentionCall::init(const Shape& s, fovea_target target, const fove
       if (status_ == FOVEA_OK) status_ = begin(state);
       if (status_ == FOVEA_OK) status_ = push_all(state);
     }
-    if (status_ == FOVEA_OK) status_ = fovea_stream_end(&plan_, state_, &a, workspace_, plan_.workspace_bytes);
+    if (status_ == FOVEA_OK) status_ = fovea_stream_end(&plan_, state_, &a, workspace_, fovea_attention_workspace_bytes(&plan_));
   }
   call();
   return status_;
@@ -309,7 +309,7 @@ fovea_status AttentionCall::push_all(fovea_stream_state* state) {
       piece.mask.data = static_cast<const unsigned char*>(args_.mask.data) + size_t{first} * mask_bytes;
       piece.mask.kv_tokens = piece.kv_tokens;
     }
-    const fovea_status status = fovea_stream_push(&plan_, state, &piece, workspace_, plan_.workspace_bytes);
+    const fovea_status status = fovea_stream_push(&plan_, state, &piece, workspace_, fovea_attention_workspace_bytes(&plan_));
     if (status != FOVEA_OK) return status;
   }
   return FOVEA_OK;
@@ -317,10 +317,10 @@ fovea_status AttentionCall::push_all(fovea_stream_state* state) {
 
 fovea_status AttentionCall::call_once() {
   if (shape_.merge) return fovea_stream_merge(&plan_, state_, other_);
-  if (!shape_.push) return fovea_attention(&plan_, &args_, workspace_, plan_.workspace_bytes);
+  if (!shape_.push) return fovea_attention(&plan_, &args_, workspace_, fovea_attention_workspace_bytes(&plan_));
   fovea_status status = begin(state_);
   if (status == FOVEA_OK) status = push_all(state_);
-  if (status == FOVEA_OK) status = fovea_stream_end(&plan_, state_, &args_, workspace_, plan_.workspace_bytes);
+  if (status == FOVEA_OK) status = fovea_stream_end(&plan_, state_, &args_, workspace_, fovea_attention_workspace_bytes(&plan_));
   return status;
 }
 

@@ -31,12 +31,18 @@ uint64_t key_tiles(const Shape& s, uint64_t row, uint64_t count) {
   return static_cast<uint64_t>((last.hi + FOVEA_KEY_TILE - 1) / FOVEA_KEY_TILE - first.lo / FOVEA_KEY_TILE);
 }
 
+fovea_attention_kernel kernel_for(const fovea_attention_plan& plan, uint64_t rows) {
+  fovea_attention_kernel kernel = {};
+  fovea_attention_plan_kernel(&plan, static_cast<uint32_t>(rows), &kernel);
+  return kernel;
+}
+
 // Query tiles in the plan's division: whole vectors, about the same number in each; or for few rows whole tiles.
 uint64_t count_tiles(const Shape& s, const fovea_attention_plan& plan) {
   const uint64_t rows = uint64_t{s.q_heads / s.kv_heads} * s.q_tokens;
   uint64_t pairs = 0;
-  const bool few = rows <= plan.kernels[0].most_rows;
-  const uint64_t tile_rows = plan.kernels[few ? 0 : 1].tile_rows, grain = few ? tile_rows : plan.lanes;
+  const fovea_attention_kernel kernel = kernel_for(plan, rows);
+  const uint64_t tile_rows = kernel.tile_rows, grain = kernel.most_rows != UINT32_MAX ? tile_rows : kernel.lanes;
   uint64_t grains = (rows + grain - 1) / grain;
   uint64_t tiles = (rows + tile_rows - 1) / tile_rows;
   for (uint64_t row = 0; tiles; --tiles) {
@@ -104,10 +110,10 @@ Work work_of(const Shape& s, const fovea_attention_plan& plan) {
   work.flops = 2 * heads * pairs * dims;
   work.bytes =
       q_element * dims * heads * s.q_tokens + kv_row * kv_heads * keys + mask_element_bytes * s.q_tokens * keys;
-  work.working_set_bytes = work.bytes + static_cast<double>(plan.workspace_bytes);
+  work.working_set_bytes = work.bytes + static_cast<double>(fovea_attention_workspace_bytes(&plan));
   work.tiles = count_tiles(s, plan);
   const uint64_t rows = uint64_t{s.q_heads / s.kv_heads} * s.q_tokens;
-  const uint64_t whole = (rows + plan.lanes - 1) / plan.lanes * plan.lanes;
+  const uint64_t lanes = kernel_for(plan, rows).lanes, whole = (rows + lanes - 1) / lanes * lanes;
   work.row_fill = whole ? static_cast<double>(rows) / static_cast<double>(whole) : 1.0;
   return work;
 }

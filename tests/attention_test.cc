@@ -102,7 +102,8 @@ TEST_CASE("attention: calls on both sides of the most rows of a plan's first ker
     AttentionCase probe(base());
     REQUIRE(probe.run({target}) == "");
     const uint32_t group = heads.q / heads.kv;
-    for (uint32_t q_tokens = 1; q_tokens <= probe.plan.kernels[0].most_rows / group + 2 && q_tokens <= 40; ++q_tokens) {
+    for (uint32_t q_tokens = 1; q_tokens <= made(probe.plan).kernels[0].most_rows / group + 2 && q_tokens <= 40;
+         ++q_tokens) {
       Problem p = base();
       p.q_heads = heads.q, p.kv_heads = heads.kv, p.q_tokens = q_tokens, p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
       p.stage = FOVEA_SCORES_SOFTMAX, p.seed = q_tokens;
@@ -461,8 +462,8 @@ TEST_CASE("attention: a plan's target is the one that runs", "[short]") {
   for (const fovea_target target : targets()) {
     AttentionCase test(base());
     REQUIRE(test.run({target}) == "");
-    CHECK(test.plan.desc.target == target);
-    CHECK(test.plan.lanes == lanes(target));
+    CHECK(made(test.plan).desc.target == target);
+    CHECK(made(test.plan).lanes == lanes(target));
   }
 }
 

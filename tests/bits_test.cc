@@ -245,7 +245,7 @@ TEST_CASE("bits: no second run, placement of the data or layout of the workspace
         CHECK(same_bits(run(other, {target, Budget::kNone, true}), want));
       }
       // A workspace on any multiple of 64 bytes, with any content, larger than needed.
-      Guarded memory(test.plan.workspace_bytes + 4096, FOVEA_WORKSPACE_ALIGNMENT, Placement::kStart);
+      Guarded memory(made(test.plan).workspace_bytes + 4096, FOVEA_WORKSPACE_ALIGNMENT, Placement::kStart);
       for (const size_t offset : {size_t{0}, size_t{64}, size_t{128}, size_t{2048 + 192}}) {
         std::memset(memory.as<uint8_t>(), int(offset / 64), memory.bytes());
         test.fill_outputs();

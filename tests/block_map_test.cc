@@ -128,7 +128,7 @@ TEST_CASE("maps: a loader is asked for the tiles that are listed, and no other",
     CHECK(strided.run({target}) == "");
     REQUIRE(test.run_unchecked({target}) == "");
     CHECK(same_bits(test.out(), strided.out()));
-    const fovea_attention_kernel& kernel = test.plan.kernels[1];
+    const fovea::PlannedKernel& kernel = made(test.plan).kernels[1];
     const uint32_t rows = 2 * 70, block = kernel.tile_rows * kernel.tiles, blocks = (rows + block - 1) / block;
     CHECK(test.stored.loader.started == 2 * 2 * 3 * blocks);  // entries, key heads, tiles
     test.stored.loader.started = test.stored.loader.finished = 0;

@@ -118,7 +118,7 @@ TEST_CASE("dropout: probabilities below 0, of 1 and NaN are refused", "[short]")
   test.desc.target = FOVEA_TARGET_BEST;
   fovea_attention_plan plan;
   CHECK(fovea_attention_plan_init(&plan, &test.desc) == FOVEA_OK);
-  CHECK(plan.kernels[0].most_rows == 0);
+  CHECK(made(plan).kernels[0].most_rows == 0);
 }
 
 }  // namespace fovea_test

@@ -102,7 +102,7 @@ TEST_CASE("executor: a worker writes its own part of the workspace and no other"
     for (const fovea_target target : targets()) {
       test.desc.target = target, test.desc.max_workers = kCount, test.desc.key_split_tokens = split;
       const fovea_attention_plan plan = plan_of(test.desc);
-      Guarded workspace(plan.workspace_bytes, kAlignment, Placement::kEnd);
+      Guarded workspace(made(plan).workspace_bytes, kAlignment, Placement::kEnd);
       for (uint32_t worker = 0; worker < kCount; ++worker) {
         INFO(fovea_target_name(target) << ", " << name(p) << ", split " << split << ", worker " << worker);
         Shuffler shuffler(kCount);
@@ -110,9 +110,10 @@ TEST_CASE("executor: a worker writes its own part of the workspace and no other"
         test.args.executor = shuffler.executor();
         workspace.fill();
         REQUIRE(fovea_attention(&plan, &test.args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
-        const size_t begin = plan.split_bytes + worker * plan.worker_bytes, end = begin + plan.worker_bytes;
+        const size_t begin = made(plan).split_bytes + worker * made(plan).worker_bytes,
+                     end = begin + made(plan).worker_bytes;
         bool own = false, others = false;
-        for (size_t i = plan.split_bytes; i < workspace.bytes(); ++i) {
+        for (size_t i = made(plan).split_bytes; i < workspace.bytes(); ++i) {
           const bool touched = !workspace.untouched(i);
           (i >= begin && i < end ? own : others) |= touched;
         }
@@ -129,17 +130,18 @@ TEST_CASE("executor: a plan asks for a workspace a worker and for states of spli
     fovea_attention_desc d = description(6, 2, q_tokens, 1000);
     d.target = target;
     const fovea_attention_plan plain = plan_of(d);
-    CHECK(plain.worker_bytes == plain.workspace_bytes);
-    CHECK(plain.split_bytes == 0);
+    CHECK(made(plain).worker_bytes == made(plain).workspace_bytes);
+    CHECK(made(plain).split_bytes == 0);
     for (const auto& [workers, split] : every({0u, 1u, 2u, 7u, 4096u}, {0u, 64u, 192u, 960u, 1024u, 0xffffffc0u})) {
       d.max_workers = workers, d.key_split_tokens = split;
       const fovea_attention_plan plan = plan_of(d);
       INFO(fovea_target_name(target) << ", workers " << workers << ", split " << split);
-      CHECK(plan.worker_bytes == plain.worker_bytes);
-      CHECK(plan.split_bytes == (split == 0 || split >= 1000 ? 0 : split_bytes(d)));
-      CHECK(plan.workspace_bytes == plan.split_bytes + plan.worker_bytes * std::max<uint32_t>(workers, uint32_t{1}));
-      CHECK(fovea_attention_workspace_bytes_for(&d, target) == plan.workspace_bytes);
-      CHECK(fovea_attention_workspace_bytes_for(&d, FOVEA_TARGET_BEST) >= plan.workspace_bytes);
+      CHECK(made(plan).worker_bytes == made(plain).worker_bytes);
+      CHECK(made(plan).split_bytes == (split == 0 || split >= 1000 ? 0 : split_bytes(d)));
+      CHECK(made(plan).workspace_bytes ==
+            made(plan).split_bytes + made(plan).worker_bytes * std::max<uint32_t>(workers, uint32_t{1}));
+      CHECK(fovea_attention_workspace_bytes_for(&d, target) == made(plan).workspace_bytes);
+      CHECK(fovea_attention_workspace_bytes_for(&d, FOVEA_TARGET_BEST) >= made(plan).workspace_bytes);
     }
   }
 }
@@ -179,7 +181,7 @@ TEST_CASE("executor: one that is wrong has its status, and nothing is written", 
     test.desc.max_workers = max_workers;
     const fovea_attention_plan plan = plan_of(test.desc);
     const uint32_t most = std::max(max_workers, uint32_t{1});
-    Guarded workspace(plan.workspace_bytes, kAlignment, Placement::kEnd);
+    Guarded workspace(made(plan).workspace_bytes, kAlignment, Placement::kEnd);
     fovea_executor executor = good;
     test.args.executor = &executor;
     const auto refused = [&](fovea_status want) {

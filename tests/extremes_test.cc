@@ -246,11 +246,11 @@ TEST_CASE("extremes: a plan can be made from the description that stands in it",
   OneHead call(3, 3, FOVEA_TARGET_BEST);
   const fovea_attention_plan plan = plan_of(call.desc);
   fovea_attention_plan again = plan;
-  REQUIRE(fovea_attention_plan_init(&again, &again.desc) == FOVEA_OK);
-  CHECK(again.desc.scale == plan.desc.scale);
-  CHECK(again.desc.target == plan.desc.target);
-  CHECK(again.desc.max_kv_tokens == plan.desc.max_kv_tokens);
-  CHECK(again.workspace_bytes == plan.workspace_bytes);
+  REQUIRE(fovea_attention_plan_init(&again, &made(again).desc) == FOVEA_OK);
+  CHECK(made(again).desc.scale == made(plan).desc.scale);
+  CHECK(made(again).desc.target == made(plan).desc.target);
+  CHECK(made(again).desc.max_kv_tokens == made(plan).desc.max_kv_tokens);
+  CHECK(made(again).workspace_bytes == made(plan).workspace_bytes);
 }
 
 namespace {

@@ -21,7 +21,7 @@ Problem problem(uint32_t q_tokens, uint32_t kv_tokens) {
 float score(const AttentionCase& test, uint32_t h, uint32_t i, uint32_t j) {
   const uint32_t group = test.problem.q_heads / test.problem.kv_heads, dim = test.problem.head_dim;
   const float *q = test.q(0, h, i), *key = test.key(0, h / group, j);
-  const float scale = test.plan.desc.scale * 1.44269504f;
+  const float scale = made(test.plan).desc.scale * 1.44269504f;
   float sum = 0.0f, largest = 0.5f;
   for (uint32_t d = 0; d < dim; ++d) largest = std::max(largest, std::fabs(q[d] * scale));
   const float power = std::ldexp(1.0f, std::ilogb(largest) + 1);

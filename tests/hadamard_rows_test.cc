@@ -319,7 +319,7 @@ TEST_CASE("rotation: the workspace is within the macros for static arrays", "[sh
     const auto fits = [&](fovea_dtype type, fovea_compute compute, size_t bytes) {
       fovea_attention_plan plan;
       d.key_dtype = d.value_dtype = type, d.compute = compute;
-      return fovea_attention_plan_init(&plan, &d) == FOVEA_OK && plan.workspace_bytes <= bytes;
+      return fovea_attention_plan_init(&plan, &d) == FOVEA_OK && made(plan).workspace_bytes <= bytes;
     };
     CHECK(fits(FOVEA_F32, FOVEA_COMPUTE_F32, FOVEA_ATTENTION_WORKSPACE_BYTES(head_dim, head_dim) + more));
     CHECK(fits(FOVEA_F32, FOVEA_COMPUTE_F32, FOVEA_ATTENTION_WORKSPACE_BYTES_FOR(head_dim, head_dim, q_tokens) + more));

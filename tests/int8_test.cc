@@ -114,7 +114,7 @@ TEST_CASE("int8: targets that extend another for its products of bytes take thes
     AttentionCase test(problem(1, 1));
     test.desc.target = target, test.desc.compute = compute;
     REQUIRE(fovea_attention_plan_init(&test.plan, &test.desc) == FOVEA_OK);
-    return test.plan.dot;
+    return made(test.plan).dot;
   };
   const fovea_target pairs[][2] = {{FOVEA_TARGET_AVX512, FOVEA_TARGET_AVX512_VNNI},
                                    {FOVEA_TARGET_AVX2, FOVEA_TARGET_AVX2_VNNI}};

@@ -177,9 +177,9 @@ TEST_CASE("key mass: a plan without it needs no workspace for it, and the macro 
       const fovea_attention_plan without = plan_of(d);
       d.key_mass_queries = 1;
       const fovea_attention_plan with = plan_of(d);
-      CHECK(with.workspace_bytes > without.workspace_bytes);
+      CHECK(made(with).workspace_bytes > made(without).workspace_bytes);
       const size_t more = FOVEA_ATTENTION_KEY_MASS_WORKSPACE_BYTES(kv_tokens, q_tokens * group);
-      CHECK(with.workspace_bytes <= without.workspace_bytes + more);
+      CHECK(made(with).workspace_bytes <= made(without).workspace_bytes + more);
     }
   }
 }

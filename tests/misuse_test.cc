@@ -23,9 +23,9 @@ Problem everything() {
 struct Call {
   Call() : test(everything()), a(test.args) {
     REQUIRE(fovea_attention_plan_init(&plan, &test.desc) == FOVEA_OK);
-    workspace = Guarded(plan.workspace_bytes + 64, FOVEA_WORKSPACE_ALIGNMENT, Placement::kStart);
+    workspace = Guarded(made(plan).workspace_bytes + 64, FOVEA_WORKSPACE_ALIGNMENT, Placement::kStart);
     memory = workspace.as<char>();
-    bytes = plan.workspace_bytes;
+    bytes = made(plan).workspace_bytes;
   }
   // The plan of a changed description.
   void plan_again(const std::function<void(fovea_attention_desc&)>& change) {
@@ -296,7 +296,7 @@ TEST_CASE("misuse: the arguments of a call that are wrong have their status, and
       {"struct_bytes too large", FOVEA_ERR_STRUCT, [](auto& c) { c.a.struct_bytes = 65536; }},
       {"a plan of zeros", FOVEA_ERR_PLAN, [](auto& c) { std::memset(&c.plan, 0, sizeof c.plan); }},
       {"a plan of other bytes", FOVEA_ERR_PLAN, [](auto& c) { std::memset(&c.plan, 0xa5, sizeof c.plan); }},
-      {"a plan of another version", FOVEA_ERR_PLAN, [](auto& c) { c.plan.magic += 1; }},
+      {"a plan of another version", FOVEA_ERR_PLAN, [](auto& c) { made(c.plan).magic += 1; }},
       // Enums.
       {"scores_stage 5", FOVEA_ERR_ENUM, [](auto& c) { c.a.scores_stage = enum_of<fovea_scores_stage>(5); }},
       {"scores_stage -1", FOVEA_ERR_ENUM, [](auto& c) { c.a.scores_stage = enum_of<fovea_scores_stage>(kNegative); }},
@@ -560,17 +560,17 @@ TEST_CASE("misuse: buffers that only touch one another do not overlap", "[short]
     const Attention& want = c.test.expected();
     c.plan_again([=](auto& d) { d.target = target; });
     std::vector<ArrayOfCall> arrays = arrays_of(c);
-    size_t bytes = c.plan.workspace_bytes;
+    size_t bytes = made(c.plan).workspace_bytes;
     for (const ArrayOfCall& array : arrays) bytes += array.bytes;
     const Guarded arena(bytes, 64, Placement::kStart);
-    char* at = arena.as<char>() + c.plan.workspace_bytes;
+    char* at = arena.as<char>() + made(c.plan).workspace_bytes;
     for (const ArrayOfCall& array : arrays) {
       std::memcpy(at, array.get(), array.bytes);
       array.set(at);
       at += array.bytes;
     }
     set_current_case("buffers that touch");
-    REQUIRE(fovea_attention(&c.plan, &c.a, arena.as<void>(), c.plan.workspace_bytes) == FOVEA_OK);
+    REQUIRE(fovea_attention(&c.plan, &c.a, arena.as<void>(), made(c.plan).workspace_bytes) == FOVEA_OK);
     const float* out = static_cast<const float*>(c.a.out.data);
     for (size_t i = 0; i < want.out.size(); ++i) {
       REQUIRE(close(out[i], want.out[i], want.out_tolerance[i / c.test.problem.value_dim]));

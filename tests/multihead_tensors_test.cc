@@ -82,10 +82,10 @@ TEST_CASE("multihead tensors: projections of bytes take a byte an element of the
   for (const fovea_target target : targets()) {
     INFO(fovea_target_name(target));
     REQUIRE(test.run(target) == FOVEA_OK);
-    const size_t projections = test.plan.workspace_bytes - test.plan.shared_bytes;
+    const size_t projections = made(test.plan).workspace_bytes - made(test.plan).shared_bytes;
     CHECK(projections >= elements);
     CHECK(projections < elements + 4 * FOVEA_WORKSPACE_ALIGNMENT);
-    CHECK(test.plan.workspace_bytes <=
+    CHECK(made(test.plan).workspace_bytes <=
           FOVEA_MULTIHEAD_I8_WORKSPACE_BYTES(p.d_model, p.q_heads, p.kv_heads, p.head_dim, rows, rows) +
               FOVEA_ATTENTION_I8_WORKSPACE_BYTES(p.head_dim, p.head_dim));
   }

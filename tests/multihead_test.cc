@@ -366,7 +366,11 @@ TEST_CASE("multihead: the workspace is what a plan says, on every target, and th
   ring.attention.kv_kind = FOVEA_KV_RING, ring.attention.ring_tokens = 24, ring.attention.allow_evicted = 1;
   fovea_multihead_plan plan{};
   REQUIRE(fovea_multihead_plan_init(&plan, &ring) == FOVEA_OK);
-  CHECK(plan.desc.max_new_tokens == 24);
+  CHECK(fovea_multihead_plan_desc(&plan)->max_new_tokens == 24);
+  CHECK(fovea_multihead_plan_desc(nullptr) == nullptr);
+  made(plan).magic ^= 1;
+  CHECK(fovea_multihead_plan_desc(&plan) == nullptr);
+  made(plan).magic ^= 1;
   CHECK(fovea_multihead_workspace_bytes(nullptr) == 0);
   const fovea_multihead_plan no_plan{};
   CHECK(fovea_multihead_workspace_bytes(&no_plan) == 0);
@@ -403,7 +407,7 @@ TEST_CASE("multihead: every misuse has its status, and nothing is written", "[sh
   CHECK(fovea_multihead_plan_init(nullptr, nullptr) == FOVEA_ERR_NULL);
 
   std::vector<Misuse<LayerCase>> misuses = {
-      {"plan", FOVEA_ERR_PLAN, [](auto& c) { c.plan.magic ^= 1; }},
+      {"plan", FOVEA_ERR_PLAN, [](auto& c) { made(c.plan).magic ^= 1; }},
       {"attention.struct_bytes", FOVEA_ERR_STRUCT, [](auto& c) { c.args.attention.struct_bytes = 0; }},
       {"batch", FOVEA_ERR_CAPACITY, [](auto& c) { ++c.args.batch; }},
       {"q_tokens", FOVEA_ERR_CAPACITY, [](auto& c) { ++c.args.q_tokens; }},

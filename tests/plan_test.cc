@@ -25,21 +25,48 @@ TEST_CASE("plan: target, scale and diagonal are resolved, all else is the descri
   fovea_attention_desc d = description(64, 48, 100, 4, 2);
   d.softcap = 3.0f, d.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, d.window_left = 77, d.portable_bits = 1;
   fovea_attention_plan plan = plan_of(d);
-  CHECK(plan.desc.target == fovea_target_at(0));
-  CHECK(plan.desc.scale == 0.125f);
+  CHECK(made(plan).desc.target == fovea_target_at(0));
+  CHECK(made(plan).desc.scale == 0.125f);
   fovea_attention_desc resolved = d;
-  resolved.target = plan.desc.target, resolved.scale = plan.desc.scale;
+  resolved.target = made(plan).desc.target, resolved.scale = made(plan).desc.scale;
   resolved.diagonal = FOVEA_DIAGONAL_BOTTOM_RIGHT;
-  CHECK(std::memcmp(&resolved, &plan.desc, sizeof resolved) == 0);
-  CHECK(plan.lanes >= 1);
-  CHECK(plan.kernels[0].most_rows == 0);  // portable bits
-  CHECK(plan.kernels[1].most_rows == UINT32_MAX);
-  CHECK(plan.kernels[1].tile_rows >= plan.lanes);
+  CHECK(std::memcmp(&resolved, &made(plan).desc, sizeof resolved) == 0);
+  CHECK(made(plan).lanes >= 1);
+  CHECK(made(plan).kernels[0].most_rows == 0);  // portable bits
+  CHECK(made(plan).kernels[1].most_rows == UINT32_MAX);
+  CHECK(made(plan).kernels[1].tile_rows >= made(plan).lanes);
   for (uint32_t dim = 1; dim <= 4096; dim = dim * 3 / 2 + 1) {
     d = description(dim, 1, 1, 1, 1);
     plan = plan_of(d);
-    CHECK(std::fabs(plan.desc.scale * std::sqrt(double(dim)) - 1.0) < 1.2e-7);
+    CHECK(std::fabs(made(plan).desc.scale * std::sqrt(double(dim)) - 1.0) < 1.2e-7);
   }
+}
+
+TEST_CASE("plan: what it says of itself is what calls do", "[short]") {
+  fovea_attention_desc d = description(64, 48, 100, 4, 2);
+  fovea_attention_kernel kernel;
+  for (const fovea_target target : targets()) {
+    d.target = target;
+    const fovea_attention_plan plan = plan_of(d);
+    REQUIRE(fovea_attention_plan_desc(&plan) == &made(plan).desc);
+    CHECK(fovea_attention_plan_desc(&plan)->target == target);
+    const uint32_t few = made(plan).kernels[0].most_rows;
+    for (const uint32_t rows : {0u, 1u, few, few + 1, 200u}) {
+      REQUIRE(fovea_attention_plan_kernel(&plan, rows, &kernel) == FOVEA_OK);
+      const fovea::PlannedKernel& planned = made(plan).kernels[rows > few || few == 0];
+      CHECK(kernel.lanes == made(plan).lanes);
+      CHECK(kernel.most_rows == planned.most_rows);
+      CHECK(kernel.tile_rows == planned.tile_rows);
+      CHECK(kernel.tiles == planned.tiles);
+    }
+  }
+  fovea_attention_plan plan = plan_of(d);
+  CHECK(fovea_attention_plan_kernel(&plan, 1, nullptr) == FOVEA_ERR_NULL);
+  CHECK(fovea_attention_plan_kernel(nullptr, 1, &kernel) == FOVEA_ERR_NULL);
+  CHECK(fovea_attention_plan_desc(nullptr) == nullptr);
+  made(plan).magic ^= 1;
+  CHECK(fovea_attention_plan_kernel(&plan, 1, &kernel) == FOVEA_ERR_PLAN);
+  CHECK(fovea_attention_plan_desc(&plan) == nullptr);
 }
 
 TEST_CASE("plan: the workspace of each target is what another machine would answer for it", "[short]") {
@@ -51,7 +78,7 @@ TEST_CASE("plan: the workspace of each target is what another machine would answ
       const fovea_attention_plan plan = plan_of(d);
       const size_t bytes = fovea_attention_workspace_bytes(&plan);
       CHECK(bytes > 0);
-      CHECK(bytes == plan.workspace_bytes);
+      CHECK(bytes == made(plan).workspace_bytes);
       d.target = FOVEA_TARGET_BEST;
       CHECK(fovea_attention_workspace_bytes_for(&d, target) == bytes);
       most = std::max(most, bytes);
@@ -185,8 +212,8 @@ TEST_CASE("plan: no workspace is named for what is no plan and for a description
   CHECK(fovea_attention_workspace_bytes(&plan) == 0);
   fovea_attention_desc d = description(8, 8, 8, 2, 1);
   REQUIRE(fovea_attention_plan_init(&plan, &d) == FOVEA_OK);
-  CHECK(fovea_attention_workspace_bytes(&plan) == plan.workspace_bytes);
-  plan.magic ^= 1;
+  CHECK(fovea_attention_workspace_bytes(&plan) == made(plan).workspace_bytes);
+  made(plan).magic ^= 1;
   CHECK(fovea_attention_workspace_bytes(&plan) == 0);
   CHECK(fovea_attention_workspace_bytes_for(nullptr, FOVEA_TARGET_SCALAR) == 0);
   for (const uint32_t unknown : kUnknownTargets) {
@@ -209,24 +236,24 @@ TEST_CASE(
     d.target = target, d.max_workers = workers, d.key_split_tokens = workers == 1 ? 0 : 64;
     const fovea_attention_plan full = plan_of(d);
     const size_t least = budget_bytes(d, Budget::kLeast);
-    CHECK(least <= full.workspace_bytes);
-    CHECK(least > full.split_bytes);
-    CHECK((full.split_bytes > 0) == (workers > 1));
-    uint32_t tile_rows = full.kernels[1].tile_rows;
-    for (size_t budget = full.workspace_bytes + 64; budget >= least; budget -= 64) {
+    CHECK(least <= made(full).workspace_bytes);
+    CHECK(least > made(full).split_bytes);
+    CHECK((made(full).split_bytes > 0) == (workers > 1));
+    uint32_t tile_rows = made(full).kernels[1].tile_rows;
+    for (size_t budget = made(full).workspace_bytes + 64; budget >= least; budget -= 64) {
       d.workspace_budget_bytes = budget;
       const fovea_attention_plan plan = plan_of(d);
-      REQUIRE(plan.workspace_bytes <= budget);
-      REQUIRE(plan.split_bytes == full.split_bytes);
-      REQUIRE(plan.kernels[1].tile_rows <= tile_rows);
-      REQUIRE(fovea_attention_workspace_bytes_for(&d, target) == plan.workspace_bytes);
-      tile_rows = plan.kernels[1].tile_rows;
+      REQUIRE(made(plan).workspace_bytes <= budget);
+      REQUIRE(made(plan).split_bytes == made(full).split_bytes);
+      REQUIRE(made(plan).kernels[1].tile_rows <= tile_rows);
+      REQUIRE(fovea_attention_workspace_bytes_for(&d, target) == made(plan).workspace_bytes);
+      tile_rows = made(plan).kernels[1].tile_rows;
     }
     d.workspace_budget_bytes = least;
     fovea_attention_plan plan = plan_of(d);
-    CHECK(plan.kernels[1].tile_rows == plan.lanes);
-    if (full.kernels[1].tile_rows > plan.lanes) CHECK(least < full.workspace_bytes);
-    for (const size_t budget : {least - 1, full.split_bytes, full.split_bytes - 1, size_t{1}}) {
+    CHECK(made(plan).kernels[1].tile_rows == made(plan).lanes);
+    if (made(full).kernels[1].tile_rows > made(plan).lanes) CHECK(least < made(full).workspace_bytes);
+    for (const size_t budget : {least - 1, made(full).split_bytes, made(full).split_bytes - 1, size_t{1}}) {
       d.workspace_budget_bytes = budget;
       if (workers == 1 && budget + 1 <= 1) continue;  // no budget, or more than any
       CHECK(fovea_attention_plan_init(&plan, &d) == FOVEA_ERR_BUDGET);
@@ -251,7 +278,7 @@ TEST_CASE("plan: which rows take the few-rows kernel is decided by shape, not by
             d.workspace_budget_bytes = budget_bytes(d, budget);
             const fovea_attention_plan plan = plan_of(d);
             INFO(fovea_target_name(target) << ", " << q_tokens << " rows of " << dim);
-            const fovea_attention_kernel &few = plan.kernels[0], &most = full.kernels[0];
+            const fovea::PlannedKernel &few = made(plan).kernels[0], &most = made(full).kernels[0];
             CHECK(few.index == most.index);
             CHECK(few.most_rows == most.most_rows);
             CHECK(few.tile_rows == most.tile_rows);
@@ -276,7 +303,7 @@ TEST_CASE("plan: it may be copied, and needs neither the description nor the fir
       fovea_attention_desc d = test.desc;
       d.target = target;
       fovea_attention_plan plan = plan_of(d);
-      bytes = plan.workspace_bytes;
+      bytes = made(plan).workspace_bytes;
       std::memcpy(moved.as<void>(), &plan, sizeof plan);
       std::memset(&plan, 0xee, sizeof plan);
       std::memset(&d, 0xee, sizeof d);
@@ -298,7 +325,7 @@ TEST_CASE("plan: exactly the bytes it names are enough", "[short]") {
     p.causal = FOVEA_CAUSAL_TOP_LEFT, p.alibi = p.sinks = true, p.stage = FOVEA_SCORES_SOFTMAX;
     AttentionCase test(p);
     CHECK(test.run({target, budget}) == "");
-    CHECK(test.plan.workspace_bytes % FOVEA_WORKSPACE_ALIGNMENT == 0);  // or the guard page is not next to it
+    CHECK(made(test.plan).workspace_bytes % FOVEA_WORKSPACE_ALIGNMENT == 0);  // or the guard page is not next to it
   }
 }
 
@@ -318,7 +345,7 @@ TEST_CASE("plan: its text is written as snprintf writes", "[short]") {
     CHECK(whole.find('\n') == std::string::npos);
     CHECK(whole.find(fovea_target_name(target)) != std::string::npos);
     CHECK(whole.find(fovea_target_backend(target)) != std::string::npos);
-    CHECK(whole.find(std::to_string(plan.workspace_bytes)) != std::string::npos);
+    CHECK(whole.find(std::to_string(made(plan).workspace_bytes)) != std::string::npos);
     // So is the arithmetic.
     d.key_dtype = d.value_dtype = FOVEA_I8, d.compute = FOVEA_COMPUTE_I8;
     const fovea_attention_plan integers = plan_of(d);

@@ -113,13 +113,13 @@ TEST_CASE("re-entrance: many threads at once, with one plan or with several, are
   const auto work = [&](size_t thread) {
     const Alone& one = cases[thread / 2];
     std::vector<float> out(one.out.size()), lse(one.lse.size());
-    const Guarded workspace(one.test.plan.workspace_bytes, FOVEA_WORKSPACE_ALIGNMENT, Placement::kEnd);
+    const Guarded workspace(made(one.test.plan).workspace_bytes, FOVEA_WORKSPACE_ALIGNMENT, Placement::kEnd);
     fovea_attention_args args = one.test.args;
     args.out.data = out.data(), args.lse.data = lse.data();
     for (int i = 0; i < 20; ++i) {
       std::fill(out.begin(), out.end(), -7.0f);
       const fovea_status status =
-          fovea_attention(&one.test.plan, &args, workspace.as<void>(), one.test.plan.workspace_bytes);
+          fovea_attention(&one.test.plan, &args, workspace.as<void>(), made(one.test.plan).workspace_bytes);
       if (status != FOVEA_OK || !same_bits(out, one.out) || !same_bits(lse, one.lse)) ++wrong;
     }
   };

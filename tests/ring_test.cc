@@ -30,7 +30,7 @@ struct Decoder {
     d.q_heads = 2, d.max_q_tokens = max_q_tokens, d.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, d.window_left = window;
     d.allow_evicted = allow_evicted, d.target = target, d.key_split_tokens = key_split_tokens;
     planned = fovea_attention_plan_init(&plan, &d);
-    if (planned == FOVEA_OK) workspace = Guarded(plan.workspace_bytes, 64, Placement::kStart);
+    if (planned == FOVEA_OK) workspace = Guarded(made(plan).workspace_bytes, 64, Placement::kStart);
     out.resize(kMostNew * 2 * kDim);
   }
 
@@ -74,7 +74,8 @@ TEST_CASE("ring: window and chunk are room enough for any chunks and any drafts 
       Decoder plain(FOVEA_KV_STRIDED, 0, most, target, 0, kWindow, split);
       REQUIRE(ring.planned == FOVEA_OK);
       // Of the parts of 64 only those with pinned tokens, and those with others, of which no more than two are there.
-      CHECK(ring.plan.split_bytes == (split ? size_t{3} * most * 2 * (kDim + 2) * sizeof(float) + 63 : 0) / 64 * 64);
+      CHECK(made(ring.plan).split_bytes ==
+            (split ? size_t{3} * most * 2 * (kDim + 2) * sizeof(float) + 63 : 0) / 64 * 64);
       for (uint64_t step = 0; plain.length() + most <= kTokens; ++step) {
         const auto tokens = uint32_t(1 + random_bits(5, step) % most);
         ring.append(tokens), plain.append(tokens);

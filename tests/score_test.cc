@@ -225,7 +225,7 @@ TEST_CASE("score: what is wrong with it has its status, and nothing is written",
     desc.score = enum_of<fovea_score>(wrong);
     CHECK(fovea_attention_plan_init(&plan, &desc) == FOVEA_ERR_ENUM);
   }
-  CHECK(plan.magic == 0);
+  CHECK(made(plan).magic == 0);
 
   plan = plan_of(test.desc);
   const auto call = [&](const fovea_attention_args& args) {

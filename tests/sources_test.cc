@@ -107,7 +107,7 @@ TEST_CASE("sources: a loader is asked for each tile once for each block of query
     Run run{target, budget};
     run.key_split_tokens = key_split_tokens;
     const uint32_t started = asked(test, run), rows = 2 * q_tokens;
-    const fovea_attention_kernel& kernel = test.plan.kernels[rows > test.plan.kernels[0].most_rows];
+    const fovea::PlannedKernel& kernel = made(test.plan).kernels[rows > made(test.plan).kernels[0].most_rows];
     const uint32_t block = kernel.tile_rows * kernel.tiles;
     const uint32_t times = (rows + block - 1) / block;
     CHECK(started == 2 * 3 * times);
@@ -122,9 +122,9 @@ TEST_CASE("sources: a loader is asked for each tile once for each block of query
     p.causal = FOVEA_CAUSAL_NONE, p.stage = FOVEA_SCORES_SOFTMAX;
     AttentionCase scores(p);
     run.portable_bits = true;
-    const uint32_t started_twice = asked(scores, run), tile_rows = scores.plan.kernels[1].tile_rows;
+    const uint32_t started_twice = asked(scores, run), tile_rows = made(scores.plan).kernels[1].tile_rows;
     const uint32_t tiles = (rows + tile_rows - 1) / tile_rows;
-    const uint32_t block_rows = tile_rows * scores.plan.kernels[1].tiles;
+    const uint32_t block_rows = tile_rows * made(scores.plan).kernels[1].tiles;
     const uint32_t blocks = (rows + block_rows - 1) / block_rows;
     CHECK(started_twice == 2 * 3 * (blocks + tiles));
   }
@@ -168,7 +168,7 @@ TEST_CASE("sources: a stream of a loader, with split keys and without room for a
     test.expected();
     test.desc.key_split_tokens = key_split_tokens;
     const TestStream stream(test.desc, target);
-    REQUIRE(stream.plan.desc.max_kv_tokens == 0);
+    REQUIRE(made(stream.plan).desc.max_kv_tokens == 0);
     REQUIRE(stream.push(test.args) == FOVEA_OK);
     test.fill_outputs();
     REQUIRE(stream.end(test.args) == FOVEA_OK);
@@ -288,7 +288,7 @@ TEST_CASE("sources: pages of whole tiles are pushed at any position", "[short]")
           REQUIRE(stream.end(test.args) == FOVEA_OK);
           CHECK(test.compare() == "");
         }
-        stream.plan.desc.dropout = 0.5f;
+        made(stream.plan).desc.dropout = 0.5f;
         const bool follows = type[0] == FOVEA_F32 || type[1] == FOVEA_F32;
         CHECK(push_at(12) == FOVEA_OK);
         CHECK(push_at(10) == (follows ? FOVEA_ERR_UNSUPPORTED : FOVEA_OK));
@@ -300,7 +300,7 @@ TEST_CASE("sources: pages of whole tiles are pushed at any position", "[short]")
 TEST_CASE("sources: what is wrong with a source has its status, and nothing is written", "[short]") {
   const auto attend = [](AttentionCase& test) {
     REQUIRE(fovea_attention_plan_init(&test.plan, &test.desc) == FOVEA_OK);
-    const Guarded workspace(test.plan.workspace_bytes, 64, Placement::kEnd);
+    const Guarded workspace(made(test.plan).workspace_bytes, 64, Placement::kEnd);
     test.fill_outputs();
     const fovea_status status = fovea_attention(&test.plan, &test.args, workspace.as<void>(), workspace.bytes());
     CHECK((status == FOVEA_OK || (test.outputs_untouched() && workspace.untouched())));
@@ -382,7 +382,7 @@ TEST_CASE("sources: the macro has room for any format, ring or pages", "[short]"
     if (kind == FOVEA_KV_PAGED) d.page_tokens = 16;
     for (const fovea_target target : targets()) {
       d.target = target;
-      CHECK(plan_of(d).workspace_bytes <= FOVEA_ATTENTION_KV_WORKSPACE_BYTES(d.head_dim, d.value_dim));
+      CHECK(made(plan_of(d)).workspace_bytes <= FOVEA_ATTENTION_KV_WORKSPACE_BYTES(d.head_dim, d.value_dim));
     }
   }
 }

@@ -236,7 +236,7 @@ INSIDE_CASE("stream: the distance that ALiBi goes by is right from the first pos
     REQUIRE(fovea_attention_plan_init(&test.plan, &test.desc) == FOVEA_OK);
     alignas(64) static char memory[64 * 1024];
     fovea::WorkerArrays arrays{};
-    fovea::carve_worker(test.plan, {memory, sizeof memory, memory, 0}, test.plan.kernels[1], &arrays);
+    fovea::carve_worker(made(test.plan), {memory, sizeof memory, memory, 0}, made(test.plan).kernels[1], &arrays);
     fovea::QueryTile tile = arrays.tiles[0];
     tile.head_dim = tile.value_dim = tile.live = tile.group = 1, tile.row_lanes = 1;
     tile.columns = kernels.lanes;
@@ -431,7 +431,7 @@ TEST_CASE("misuse: what does not fit a stream is refused, and nothing is written
   CHECK(fovea_stream_begin(&plan, reinterpret_cast<fovea_stream_state*>(memory.as<char>() + 4), bytes, 2, 3, 0) ==
         FOVEA_ERR_ALIGNMENT);
   fovea_attention_plan no_plan = plan;
-  no_plan.magic ^= 1;
+  made(no_plan).magic ^= 1;
   CHECK(fovea_stream_state_bytes(&no_plan, 1, 1) == 0);
   CHECK(fovea_stream_begin(&no_plan, state, bytes, 2, 3, 0) == FOVEA_ERR_PLAN);
   fovea_attention_desc d = test.desc;

@@ -121,7 +121,7 @@ INSIDE_CASE("target: what the plan knows of a target is what its kernels are", "
 TEST_CASE("target: BEST is the first, and the plan says which", "[short]") {
   AttentionCase test{Problem()};
   REQUIRE(test.run({FOVEA_TARGET_BEST}) == "");
-  CHECK(test.plan.desc.target == fovea_target_at(0));
+  CHECK(made(test.plan).desc.target == fovea_target_at(0));
 }
 
 TEST_CASE("target: a number that is no target, or one that is not here, is refused by its status", "[short]") {
@@ -223,7 +223,7 @@ TEST_CASE("target: one that extends another is there where the processor has wha
     REQUIRE(test.run({row.extended}) == "");
     const Outputs wanted = test.outputs();
     REQUIRE(test.run({row.target}) == "");
-    CHECK(test.plan.desc.target == row.target);
+    CHECK(made(test.plan).desc.target == row.target);
     CHECK(same_bits(test.outputs(), wanted));
   }
 }
@@ -241,7 +241,7 @@ TEST_CASE("target: features for which the build has no kernels change nothing", 
     AttentionCase named(problem);
     named.desc.processor_features = feature;
     REQUIRE(named.run({FOVEA_TARGET_BEST}) == "");
-    CHECK(named.plan.desc.target == plain.plan.desc.target);
+    CHECK(made(named.plan).desc.target == made(plain.plan).desc.target);
     CHECK(same_bits(named.outputs(), plain.outputs()));
   }
 }
@@ -270,7 +270,7 @@ TEST_CASE("target: kernels for processors that run instructions in order have th
     REQUIRE(test.run({FOVEA_TARGET_NEON}) == "");
     const Outputs wanted = test.outputs();
     REQUIRE(test.run({FOVEA_TARGET_NEON_IN_ORDER}) == "");
-    CHECK(test.plan.desc.target == FOVEA_TARGET_NEON_IN_ORDER);
+    CHECK(made(test.plan).desc.target == FOVEA_TARGET_NEON_IN_ORDER);
     CHECK(same_bits(test.outputs(), wanted));
   }
 }
@@ -317,8 +317,8 @@ TEST_CASE("target: processor_features make targets available on AArch64, and are
           {FOVEA_TARGET_NEON_IN_ORDER, FOVEA_TARGET_NEON_IN_ORDER_DOTPROD, FOVEA_TARGET_NEON_IN_ORDER_I8MM}};
       best = kBest[has >> 2][(has & 3) == 3 ? 2 : has & 1];
     }
-    CHECK(test.plan.desc.target == best);
-    CHECK(test.plan.desc.processor_features == features);
+    CHECK(made(test.plan).desc.target == best);
+    CHECK(made(test.plan).desc.processor_features == features);
     const auto status_of = [&](fovea_target target) {
       test.desc.target = target;
       return fovea_attention_plan_init(&test.plan, &test.desc);

@@ -163,7 +163,7 @@ TEST_CASE("veneer: a plan answers as the functions of C do", "[veneer][short]") 
   REQUIRE(fovea_attention_plan_init(&c_plan, &desc) == FOVEA_OK);
 
   CHECK(plan.workspace_bytes() == fovea_attention_workspace_bytes(&c_plan));
-  CHECK(plan.target() == c_plan.desc.target);
+  CHECK(plan.target() == fovea_attention_plan_desc(&c_plan)->target);
   CHECK(fovea_attention_workspace_bytes(&plan.get()) == plan.workspace_bytes());
   char text[200], c_text[200];
   CHECK(plan.describe(kTokens, kTokens, text) ==
@@ -742,7 +742,7 @@ TEST_CASE("veneer: a multi-head layer, and its cache", "[veneer][short]") {
   CHECK(layer.workspace_bytes() == 0);
   CHECK(layer.run(args, {}) == FOVEA_ERR_PLAN);
   REQUIRE(layer.init(desc) == FOVEA_OK);
-  CHECK(layer.get().desc.d_model == kModel);
+  CHECK(layer.desc()->d_model == kModel);
 
   std::vector<float> weights(kModel * kModel), bias(kModel), x(kSteps * kModel), y(x.size()), step(x.size());
   for (size_t i = 0; i < weights.size(); ++i) weights[i] = float(i * 7 % 11) / 11.0f - 0.4f;

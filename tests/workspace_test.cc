@@ -43,7 +43,7 @@ TEST_CASE("workspace: cut in two at any place, the bits are the same, with worke
       const size_t slow_bytes = fovea_attention_slow_workspace_bytes(&test.plan, fast_bytes);
       // What the fast part takes, the slow one need not; a call takes one kernel's arrays, the sizes are for either.
       REQUIRE(slow_bytes <= whole);
-      REQUIRE(fast_bytes + slow_bytes >= (test.plan.kernels[0].most_rows == 0 ? whole : 0));
+      REQUIRE(fast_bytes + slow_bytes >= (made(test.plan).kernels[0].most_rows == 0 ? whole : 0));
       mixed += fast_bytes > 0 && slow_bytes > 0;
       Guarded fast(fast_bytes, kGrain, Placement::kEnd), slow(slow_bytes, kGrain, Placement::kEnd);
       test.args.slow_workspace = slow.as<void>();
@@ -100,7 +100,7 @@ TEST_CASE("workspace: the fast part holds what is touched most", "[short]") {
   for (const fovea_target target : targets()) {
     test.desc.target = target;
     REQUIRE(fovea_attention_plan_init(&test.plan, &test.desc) == FOVEA_OK);
-    const size_t scores_bytes = size_t{FOVEA_KEY_TILE} * test.plan.kernels[1].tile_rows * sizeof(float);
+    const size_t scores_bytes = size_t{FOVEA_KEY_TILE} * made(test.plan).kernels[1].tile_rows * sizeof(float);
     const size_t whole = fovea_attention_workspace_bytes(&test.plan);
     CHECK(fovea_attention_slow_workspace_bytes(&test.plan, scores_bytes) == whole - scores_bytes);
     Guarded fast(scores_bytes, kGrain, Placement::kEnd), slow(whole - scores_bytes, kGrain, Placement::kEnd);

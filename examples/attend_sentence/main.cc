@@ -244,10 +244,13 @@ double gflops(const Shape& shape, const fovea_attention_plan* plan) {
 
 // A target that is named after its library has the probe of its vector width.
 double peak_gflops(const fovea_attention_plan& plan) {
-  if (plan.desc.target != FOVEA_TARGET_XSIMD) return fovea::bench::fma_peak_gflops(plan.desc.target);
-  const fovea_target by_width = plan.lanes == 16  ? FOVEA_TARGET_AVX512
-                                : plan.lanes == 8 ? FOVEA_TARGET_AVX2
-                                                  : FOVEA_TARGET_SSE4;
+  const fovea_target target = fovea_attention_plan_desc(&plan)->target;
+  if (target != FOVEA_TARGET_XSIMD) return fovea::bench::fma_peak_gflops(target);
+  fovea_attention_kernel kernel = {};
+  fovea_attention_plan_kernel(&plan, 1, &kernel);
+  const fovea_target by_width = kernel.lanes == 16  ? FOVEA_TARGET_AVX512
+                                : kernel.lanes == 8 ? FOVEA_TARGET_AVX2
+                                                    : FOVEA_TARGET_SSE4;
   return fovea::bench::fma_peak_gflops(by_width);
 }
 

@@ -40,7 +40,7 @@ class Decoder {
   // the next call.
   fovea_status logits(uint32_t index, float** scores);
 
-  fovea_target target() const { return plan_.attention.desc.target; }
+  fovea_target target() const { return fovea_multihead_plan_desc(&plan_)->attention.target; }
   uint32_t length() const { return caches_[0].lengths[0]; }
   uint32_t room() const { return settings_.context - length(); }
   // Forgets all but the first `tokens` tokens.

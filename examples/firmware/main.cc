@@ -188,7 +188,7 @@ int main() {
     return 1;
   }
   print("fovea on " FIRMWARE_BOARD ", target ");
-  print(fovea_target_name(g_plan.desc.target));
+  print(fovea_target_name(fovea_attention_plan_desc(&g_plan)->target));
   print(": ");
   print(kSentence);
   print("\n");

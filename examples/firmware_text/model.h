@@ -20,7 +20,7 @@ class Model {
   // Runs the next token, a number below kWords; FOVEA_ERR_FULL after kTokens of them.
   fovea::Status step(uint32_t token);
   // The target that computes.
-  fovea::Target target() const { return attention_.get().attention.desc.target; }
+  fovea::Target target() const { return attention_.desc()->attention.target; }
   // The score of each word as the one after the last token.
   const float (&logits() const)[kWords] { return logits_; }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Keys and values in slow memory, and many queries. A loader is asked for each key tile once for each row block, of
- * plan.kernels[1].tile_rows * plan.kernels[1].tiles rows: for 512 queries, 11 times on x86. With enough memory for a
+ * tile_rows * tiles rows (fovea_attention_kernel): for 512 queries, 11 times on x86. With enough memory for a
  * state of all rows, value_dim + 2 floats each, a program can load each tile only once and push it into a stream. The
  * bits are the same. With an argument the program also measures both. */
 #include <string.h>
@@ -75,7 +75,9 @@ int main(int argc, char** argv) {
   (void)argv;
   RECIPE_FILL(flash_keys), RECIPE_FILL(flash_values), RECIPE_FILL(q);
   const fovea_attention_plan plan = plan_of(FOVEA_KV_LOAD);
-  const uint32_t block = plan.kernels[1].tile_rows * plan.kernels[1].tiles, times = (QUERIES + block - 1) / block;
+  fovea_attention_kernel kernel;
+  recipe_check(fovea_attention_plan_kernel(&plan, QUERIES, &kernel), "fovea_attention_plan_kernel");
+  const uint32_t block = kernel.tile_rows * kernel.tiles, times = (QUERIES + block - 1) / block;
   attend_by_loader();
   const unsigned by_loader = tiles_read;
   tiles_read = 0;

@@ -42,9 +42,9 @@ fovea_status linear(const fovea_multihead_plan& plan, float* y, uint32_t out_dim
                     fovea_activation_kind activation = FOVEA_ACTIVATION_IDENTITY) {
   fovea_linear_args args = {};
   args.struct_bytes = sizeof args;
-  args.target = plan.desc.attention.target;
-  args.processor_features = plan.desc.attention.processor_features;
-  args.compute = plan.desc.linear_compute;
+  args.target = fovea_multihead_plan_desc(&plan)->attention.target;
+  args.processor_features = fovea_multihead_plan_desc(&plan)->attention.processor_features;
+  args.compute = fovea_multihead_plan_desc(&plan)->linear_compute;
   args.tokens = tokens;
   args.in_dim = in_dim;
   args.out_dim = out_dim;
@@ -63,7 +63,7 @@ fovea_status add_norm(const fovea_multihead_plan& plan, float* x, const float* a
   constexpr float kVarianceLeast = 1e-12f;  // layer_norm_eps of the model
   fovea_norm_args args = {};
   args.struct_bytes = sizeof args;
-  args.target = plan.desc.attention.target;
+  args.target = fovea_multihead_plan_desc(&plan)->attention.target;
   args.norm = FOVEA_NORM_LAYER;
   args.epsilon = kVarianceLeast;
   args.batch = args.heads = 1;

@@ -24,7 +24,7 @@ class Encoder {
   fovea_status encode(float (&embedding)[kWidth], const uint32_t* tokens, uint32_t count);
 
   static size_t arena_bytes();
-  fovea_target target() const { return plan_.attention.desc.target; }
+  fovea_target target() const { return fovea_multihead_plan_desc(&plan_)->attention.target; }
 
  private:
   fovea_status init_cache(fovea_dtype dtype);

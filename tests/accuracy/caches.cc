@@ -56,7 +56,7 @@ Numbers attend(const Drawn& d, fovea_dtype type, fovea_hadamard_rows rotation, b
   must(fovea_kv_describe(&cache, &desc));
   fovea_attention_plan plan{};
   must(fovea_attention_plan_init(&plan, &desc));
-  const Guarded workspace(plan.workspace_bytes, 64, Placement::kStart);
+  const Guarded workspace(fovea::made(plan).workspace_bytes, 64, Placement::kStart);
   auto args = sized<fovea_attention_args>();
   args.q_tokens = kQueries;
   args.q = {d.q.data(), 0, 0, kRow}, args.out = {out.data(), 0, 0, kRow};

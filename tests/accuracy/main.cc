@@ -180,8 +180,8 @@ void measure(const Kind& kind, const Shape& shape, uint32_t dim, uint32_t time, 
     desc.target = all[t];
     fovea_attention_plan plan;
     must(fovea_attention_plan_init(&plan, &desc));
-    Memory workspace(plan.workspace_bytes);
-    must(fovea_attention(&plan, &args, workspace.data(), plan.workspace_bytes));
+    Memory workspace(fovea::made(plan).workspace_bytes);
+    must(fovea_attention(&plan, &args, workspace.data(), fovea::made(plan).workspace_bytes));
     Result& result = (*results)[t];
     for (uint32_t r = 0; r < rows; ++r) {
       const size_t i = size_t{uint32_t(uint64_t{r} * shape.queries / rows)} * dim;

@@ -100,7 +100,8 @@ static void attention(void) {
   expect(fovea_attention_workspace_bytes(&plan) > 0 && fovea_attention_workspace_bytes(&plan) <= workspace_bytes,
          "the macro is an upper bound");
   expect(fovea_attention_slow_workspace_bytes(&plan, workspace_bytes) == 0, "no slow workspace is needed beside it");
-  expect(fovea_attention_workspace_bytes_for(&desc, plan.desc.target) > 0, "the target's workspace is known");
+  expect(fovea_attention_workspace_bytes_for(&desc, fovea_attention_plan_desc(&plan)->target) > 0,
+         "the target's workspace is known");
   expect(fovea_attention_plan_describe(&plan, kTokens, kTokens, text, sizeof text) < sizeof text,
          "the plan's line is short");
   printf("%s\n", text);

@@ -5,13 +5,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <fovea/base.h>
+#include <fovea/attention.h>
 
 fovea_status attend_by_default(float* out, int keys_i8);
 fovea_status attend_by_header(float* out, int keys_i8);
 fovea_status attend_by_macro(float* out, int keys_i8);
 fovea_status plan_of_i8_in_cpp_default(void);
 fovea_status plan_of_i8_in_cpp_minimal(void);
+fovea_status fovea_minimal_attention_plan_init(fovea_attention_plan* plan, const fovea_attention_desc* desc);
 
 static int failures;
 static void check(int holds, const char* what) {
@@ -37,6 +38,17 @@ int main(void) {
 
   check(plan_of_i8_in_cpp_default() == FOVEA_OK, "the whole library makes a plan of I8 in C++");
   check(plan_of_i8_in_cpp_minimal() == FOVEA_ERR_UNSUPPORTED, "minimal refuses a plan of I8 in C++");
-  printf("%d of 12 checks failed\n", failures);
+  const fovea_attention_desc desc = {.struct_bytes = sizeof desc,
+                                     .q_heads = 1,
+                                     .kv_heads = 1,
+                                     .head_dim = 16,
+                                     .value_dim = 16,
+                                     .max_batch = 1,
+                                     .max_q_tokens = 1,
+                                     .max_kv_tokens = 1};
+  fovea_attention_plan plan;
+  check(fovea_minimal_attention_plan_init(&plan, &desc) == FOVEA_OK, "minimal makes a plan");
+  check(fovea_attention_workspace_bytes(&plan) == 0, "the whole library does not take it for its own");
+  printf("%d of 14 checks failed\n", failures);
   return failures != 0;
 }

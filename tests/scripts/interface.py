@@ -39,6 +39,7 @@ class Interface:
         structures = re.findall(r"^typedef struct \w+ \{(.*?)^\} (\w+);", text, flags=re.S | re.M)
         self.structures = {name: [field for line in body.split(";") if line.strip() for field in names(line.strip())]
                            for body, name in structures}
+        self.structures.update((name, []) for name in re.findall(r"^typedef union (\w+) \{", text, flags=re.M))  # storage
         self.functions = [Function(result.strip(), name, [self.parameter(one) for one in list_.split(",") if one.strip() != "void"])
                           for result, name, list_ in re.findall(r"^([a-z][\w \*]*?)\b(fovea_\w+)\(([^()]*)\);", text, flags=re.M)]
         self.statuses = re.findall(r"\bFOVEA_ERR_\w+", text)

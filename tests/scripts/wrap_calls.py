@@ -18,6 +18,9 @@ def structures(declared):
             f"template <>\nstruct StructureOf<{name}> {{\n  static constexpr const Structure* kValue = &k_{name};\n}};"
             for name in declared.structures]
     for name, fields in declared.structures.items():
+        if not fields:
+            code.append(f'const Structure k_{name} = {{"{name}", sizeof({name}), nullptr, 0}};')
+            continue
         made = "".join(f"    struct_bytes<{name}>(),\n" if field == "struct_bytes" else
                        f'    field<decltype({name}::{field})>("{field}", offsetof({name}, {field})),\n' for field in fields)
         code.append(f"const Field k_fields_of_{name}[] = {{\n{made}}};\n"

@@ -292,7 +292,7 @@ std::string CacheModel::attend(fovea_target target) {
   };
   a.q.data = q.data(), a.out.data = out.data();
   dims(heads, 2, cache.head_dim, &a.q), dims(heads, 2, cache.value_dim, &a.out);
-  const Guarded workspace(plan.workspace_bytes, 64, Placement::kEnd);
+  const Guarded workspace(made(plan).workspace_bytes, 64, Placement::kEnd);
   const fovea_status status = fovea_attention(&plan, &a, workspace.as<void>(), workspace.bytes());
   if (d.allow_evicted == 0 && sees_gone_token(d, a)) return status == FOVEA_ERR_RING ? "" : "a token is gone";
   if (status != FOVEA_OK) return fovea_status_string(status);

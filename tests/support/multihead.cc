@@ -248,26 +248,26 @@ void LayerCase::decode(fovea_target target, fovea_kv_cache& cache, uint32_t most
 }
 
 TokenArray LayerCase::layer(const TokenArray& from, const LayerWeights& w, const Scaled& to, uint32_t width) const {
-  TokenArray made(p, to, from.shape.tokens, width);
+  TokenArray result(p, to, from.shape.tokens, width);
   for (uint32_t b = 0; b < p.batch; ++b) {
     auto a = sized<fovea_linear_args>();
-    a.target = plan.attention.desc.target, a.processor_features = fovea::platform::processor_features();
+    a.target = made(plan).attention.desc.target, a.processor_features = fovea::platform::processor_features();
     a.compute = p.linear_compute, a.tokens = from.shape.tokens;
     a.in_dim = uint32_t(from.shape.dim), a.out_dim = width;
     a.x = from.row(0, b, 0), a.x_stride = from.strides.token, a.x_dtype = from.tensor.dtype();
     if (from.tensor.scale != 0.0f) a.x_scales = &from.tensor.scale, a.x_zero_point = from.tensor.zero;
-    a.y = made.row(0, b, 0), a.y_stride = made.strides.token, a.y_dtype = to.dtype();
+    a.y = result.row(0, b, 0), a.y_stride = result.strides.token, a.y_dtype = to.dtype();
     a.y_scale = to.scale, a.y_zero_point = to.zero, a.weights = w.view;
     if (!w.view.data) {
       for (uint32_t t = 0; t < a.tokens; ++t) {
-        std::memcpy(made.row(0, b, t), from.row(0, b, t), width * unit_size(to.dtype()));
+        std::memcpy(result.row(0, b, t), from.row(0, b, t), width * unit_size(to.dtype()));
       }
       continue;
     }
     const Guarded memory(fovea_linear_workspace_bytes(&a), FOVEA_WORKSPACE_ALIGNMENT, Placement::kEnd);
     REQUIRE(fovea_linear(&a, memory.as<void>(), memory.bytes()) == FOVEA_OK);
   }
-  return made;
+  return result;
 }
 
 std::vector<float> LayerCase::by_steps() const {
@@ -277,8 +277,10 @@ std::vector<float> LayerCase::by_steps() const {
   fovea_attention_args a = args.attention;
   a.batch = p.batch, a.q_tokens = p.q_tokens, a.kv_tokens = p.keys_of_call();
   a.q = q.in(p.head_dim), a.kv.keys = k.in(p.head_dim), a.kv.values = v.in(p.value_dim), a.out = o.out(p.value_dim);
-  const Guarded memory(plan.attention.workspace_bytes, FOVEA_WORKSPACE_ALIGNMENT, Placement::kEnd);
-  REQUIRE(fovea_attention(&plan.attention, &a, memory.as<void>(), memory.bytes()) == FOVEA_OK);
+  const Guarded memory(made(plan).attention.workspace_bytes, FOVEA_WORKSPACE_ALIGNMENT, Placement::kEnd);
+  fovea_attention_plan attention;
+  made(attention) = made(plan).attention;
+  REQUIRE(fovea_attention(&attention, &a, memory.as<void>(), memory.bytes()) == FOVEA_OK);
   return layer(o, wo, p.y, p.d_model).numbers();
 }
 

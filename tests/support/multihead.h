@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "fovea/fovea.h"
+#include "layers/multihead/layer_resolve.h"
 #include "support/array.h"
 #include "support/guarded.h"
 

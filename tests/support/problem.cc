@@ -101,12 +101,12 @@ std::vector<fovea_target> targets_and_those_that_extend_them() {
   for (uint32_t number = 1; number < 128; ++number) {
     const auto target = enum_of<fovea_target>(number);
     const fovea_attention_plan plan = smallest_plan(target);  // the plan may name another target
-    if (plan.desc.target == target) all.push_back(target);
+    if (made(plan).desc.target == target) all.push_back(target);
   }
   return all;
 }
 
-uint32_t lanes(fovea_target target) { return smallest_plan(target).lanes; }
+uint32_t lanes(fovea_target target) { return made(smallest_plan(target)).lanes; }
 
 bool flushes_subnormals(fovea_target target) {
 #if defined(__arm__)
@@ -374,9 +374,9 @@ AttentionCase::AttentionCase(const Problem& p) : problem(p), desc{}, args{}, pla
 
 // The factor of queries: scale * log2(e), in f32.
 float AttentionCase::query_factor() const {
-  fovea_attention_plan made{};
-  (void)fovea_attention_plan_init(&made, &desc);
-  return made.desc.scale * 1.44269504f;
+  fovea_attention_plan own{};
+  (void)fovea_attention_plan_init(&own, &desc);
+  return made(own).desc.scale * 1.44269504f;
 }
 
 // Queries keep their strides, counted in elements of the new type.

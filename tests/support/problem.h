@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "core/attention/planned.h"
 #include "fovea/fovea.h"
 #include "support/array.h"
 #include "support/every.h"
@@ -21,6 +22,8 @@
 #include "support/stored.h"
 
 namespace fovea_test {
+
+using fovea::made;  // what is in the storage of a plan
 
 // The targets of this build that this processor runs and that have kernels of their own, best first.
 std::vector<fovea_target> targets();

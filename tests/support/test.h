@@ -69,7 +69,7 @@ inline fovea_attention_plan plan_of(const fovea_attention_desc& desc) {
 
 // A call in a workspace of its own; of a case, with the plan of the last run.
 inline fovea_status call_of(const fovea_attention_plan& plan, const fovea_attention_args& args) {
-  const Guarded workspace(plan.workspace_bytes, FOVEA_WORKSPACE_ALIGNMENT, Placement::kEnd);
+  const Guarded workspace(made(plan).workspace_bytes, FOVEA_WORKSPACE_ALIGNMENT, Placement::kEnd);
   return fovea_attention(&plan, &args, workspace.as<void>(), workspace.bytes());
 }
 inline fovea_status call_again(const AttentionCase& test, const fovea_attention_args& args) {

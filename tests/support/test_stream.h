@@ -15,17 +15,17 @@ class TestStream {
     if (portable_bits) desc.portable_bits = 1;
     REQUIRE(fovea_attention_plan_init(&plan, &desc) == FOVEA_OK);
     bytes = fovea_stream_state_bytes(&plan, desc.max_batch, desc.max_q_tokens);
-    workspace = Guarded(plan.workspace_bytes, FOVEA_WORKSPACE_ALIGNMENT, Placement::kEnd);
+    workspace = Guarded(made(plan).workspace_bytes, FOVEA_WORKSPACE_ALIGNMENT, Placement::kEnd);
     memory = Guarded((bytes + 63) / 64 * 64, FOVEA_WORKSPACE_ALIGNMENT, Placement::kEnd);
     begin();
   }
   fovea_stream_state* state() const { return memory.as<fovea_stream_state>(); }
   // Another state, which has begun.
   Guarded another(int64_t first_key = 0) const {
-    Guarded made(memory.bytes(), FOVEA_WORKSPACE_ALIGNMENT, Placement::kEnd);
-    REQUIRE(fovea_stream_begin(&plan, made.as<fovea_stream_state>(), bytes, plan.desc.max_batch, plan.desc.max_q_tokens,
-                               first_key) == FOVEA_OK);
-    return made;
+    Guarded begun(memory.bytes(), FOVEA_WORKSPACE_ALIGNMENT, Placement::kEnd);
+    REQUIRE(fovea_stream_begin(&plan, begun.as<fovea_stream_state>(), bytes, made(plan).desc.max_batch,
+                               made(plan).desc.max_q_tokens, first_key) == FOVEA_OK);
+    return begun;
   }
   fovea_status push(const Guarded& into, const fovea_attention_args& args) const {
     return fovea_stream_push(&plan, into.as<fovea_stream_state>(), &args, workspace.as<void>(), workspace.bytes());
@@ -34,8 +34,8 @@ class TestStream {
     return fovea_stream_end(&plan, of.as<fovea_stream_state>(), &args, workspace.as<void>(), workspace.bytes());
   }
   void begin(int64_t first_key = 0) const {
-    REQUIRE(fovea_stream_begin(&plan, state(), bytes, plan.desc.max_batch, plan.desc.max_q_tokens, first_key) ==
-            FOVEA_OK);
+    REQUIRE(fovea_stream_begin(&plan, state(), bytes, made(plan).desc.max_batch, made(plan).desc.max_q_tokens,
+                               first_key) == FOVEA_OK);
   }
   fovea_status push(const fovea_attention_args& args) const { return push(memory, args); }
   fovea_status push(const AttentionCase& test, Piece piece) const { return push(PieceArgs(test, piece).args); }

@@ -196,28 +196,13 @@ typedef struct fovea_attention_desc {
                                 (FOVEA_ERR_UNSUPPORTED). Costs workspace: see "Key mass" in kv_cache.h */
 } fovea_attention_desc;
 
-/* What a plan knows about a kernel that its calls may take. */
-typedef struct fovea_attention_kernel {
-  uint32_t index;     /* of the kernel in the target's list */
-  uint32_t most_rows; /* most query rows that it takes, counted for one key head of one entry; UINT32_MAX = any number;
-                         0 = calls do not take this kernel */
-  uint32_t tile_rows; /* most query rows in a query tile */
-  uint32_t tiles;     /* most query tiles that share each key tile */
-} fovea_attention_kernel;
-
-/* A plan: a plain structure without pointers into the description. fovea_attention_plan_init makes it once; then it is
- * read-only and may be copied. Its fields are for reading, and may change between versions. */
-typedef struct fovea_attention_plan {
-  fovea_attention_desc desc; /* with a scale and a target that are never 0, and the diagonal, if causal names one */
-  uint32_t magic;            /* tells a plan of this version from other bytes */
-  uint32_t lanes;            /* floats in a vector of the target; halves, where the processor multiplies these */
-  uint32_t dot;              /* FOVEA_COMPUTE_I8: the library's number of the instruction that multiplies codes.
-                                FOVEA_COMPUTE_F16: 1 = the processor multiplies halves. Else 0 */
-  fovea_attention_kernel kernels[2]; /* for few query rows, and for any number. The first serves entries, or with a
-                                   block map blocks of queries, of at most its most_rows rows, the second all others */
-  size_t worker_bytes;               /* of workspace, for each worker */
-  size_t split_bytes;     /* of workspace, for the partial states of split keys, or of pushes with a loader */
-  size_t workspace_bytes; /* in all */
+/* A plan: storage without pointers into the description, which fovea_attention_plan_init fills in once. Then it is
+ * read-only, and may be copied. Functions of another version, whose layout differs, or of another lean configuration
+ * refuse it (FOVEA_ERR_PLAN). */
+#define FOVEA_ATTENTION_PLAN_BYTES 320
+typedef union fovea_attention_plan {
+  unsigned char bytes[FOVEA_ATTENTION_PLAN_BYTES];
+  uint64_t alignment;
 } fovea_attention_plan;
 
 /* Validates the description, picks the target and chooses the tiles. On error *plan is not written. */
@@ -236,6 +221,23 @@ size_t fovea_attention_workspace_bytes_for(const fovea_attention_desc* desc, fov
  * itself; all that the call needs if workspace_bytes is 0 (even then a call's workspace must not be NULL). A larger
  * workspace does not always save as many bytes here, because no array is divided between the two. */
 size_t fovea_attention_slow_workspace_bytes(const fovea_attention_plan* plan, size_t workspace_bytes);
+
+/* The description that the plan was made of, with a scale and a target that are never 0, and the diagonal, if causal
+ * names one. It is a part of the plan. NULL for a plan that fovea_attention_plan_init did not make. */
+const fovea_attention_desc* fovea_attention_plan_desc(const fovea_attention_plan* plan);
+
+/* What a call does with the query rows that share a key head. */
+typedef struct fovea_attention_kernel {
+  uint32_t lanes;     /* floats in a vector of the target; halves, where the processor multiplies these */
+  uint32_t most_rows; /* most query rows that the kernel takes, counted for one key head of one entry; UINT32_MAX = any
+                         number */
+  uint32_t tile_rows; /* most query rows in a query tile */
+  uint32_t tiles;     /* most query tiles that share each key tile */
+} fovea_attention_kernel;
+
+/* The kernel that serves entries, or with a block map blocks of queries, of `rows` query rows for each key head. */
+fovea_status fovea_attention_plan_kernel(const fovea_attention_plan* plan, uint32_t rows,
+                                         fovea_attention_kernel* kernel);
 
 /* Writes one line into text that says what the plan will do: target and backend, tile, kernel, bytes. It writes at most
  * text_bytes, the closing 0 included. Returns the length of the whole line without the closing 0, as snprintf does;

@@ -38,7 +38,9 @@ class AttentionPlan {
   std::size_t state_bytes(std::uint32_t batch, std::uint32_t q_tokens) const {
     return fovea_stream_state_bytes(&plan_, batch, q_tokens);
   }
-  Target target() const { return plan_.desc.target; }
+  // The description, with defaults filled in; NULL before init.
+  const fovea_attention_desc* desc() const { return fovea_attention_plan_desc(&plan_); }
+  Target target() const { return desc() ? desc()->target : FOVEA_TARGET_BEST; }
   const fovea_attention_plan& get() const { return plan_; }
 
   // Writes one line that says what a call of these counts will do. Like snprintf, returns the length of the whole line

@@ -89,7 +89,7 @@ typedef struct fovea_kv_tile {
  *
  * How often a tile is brought. Query rows go through the keys in row blocks. Each row block asks once for each tile
  * that any of its rows may see. For each key head an entry has q_heads / kv_heads * (its queries) rows. A row block has
- * tile_rows * tiles of them: these are fields of the plan's kernel that serves the entry.
+ * tile_rows * tiles of them: fovea_attention_plan_kernel names both.
  *   block map            ends row blocks where its blocks of queries end, and only listed tiles are asked for
  *   modifier of weights  Each row block asks twice.
  *   scores out           In addition, each query tile asks for the tiles that its rows may see.

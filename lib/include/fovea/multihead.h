@@ -91,16 +91,18 @@ typedef struct fovea_multihead_desc {
 } fovea_multihead_desc;
 
 /* A plan, like fovea_attention_plan. */
-typedef struct fovea_multihead_plan {
-  fovea_multihead_desc desc;      /* each 0 that stands for a default is replaced by the default */
-  fovea_attention_plan attention; /* of the attention between the linear layers */
-  uint32_t magic;                 /* tells a plan of this version from other bytes */
-  size_t shared_bytes;            /* of workspace, which attention and the linear layers use one after the other */
-  size_t workspace_bytes;         /* in all */
+#define FOVEA_MULTIHEAD_PLAN_BYTES 640
+typedef union fovea_multihead_plan {
+  unsigned char bytes[FOVEA_MULTIHEAD_PLAN_BYTES];
+  uint64_t alignment;
 } fovea_multihead_plan;
 
 /* Validates the description. On error *plan is not written. */
 fovea_status fovea_multihead_plan_init(fovea_multihead_plan* plan, const fovea_multihead_desc* desc);
+
+/* The description that the plan was made of, where each 0 that stands for a default is replaced by the default. It is a
+ * part of the plan. NULL for no plan. */
+const fovea_multihead_desc* fovea_multihead_plan_desc(const fovea_multihead_plan* plan);
 
 /* Bytes of workspace that any call with this plan needs; 0 for no plan. There is room for attention or a linear layer,
  * and for the projections of max_batch * max_q_tokens queries, the outputs of their heads, and max_batch *

@@ -29,6 +29,8 @@ class Multihead {
   fovea_status init(const fovea_multihead_desc& desc) { return fovea_multihead_plan_init(&plan_, &desc); }
 
   std::size_t workspace_bytes() const { return fovea_multihead_workspace_bytes(&plan_); }
+  // The description, with defaults filled in; NULL before init.
+  const fovea_multihead_desc* desc() const { return fovea_multihead_plan_desc(&plan_); }
   const fovea_multihead_plan& get() const { return plan_; }
 
   fovea_status run(const fovea_multihead_args& args, Span<std::byte> workspace) const {

@@ -33,11 +33,11 @@ struct EntryTokens {
 // always reads as absent, so no code below asks fovea_config.h for it.
 class AttentionCall {
  public:
-  AttentionCall(const fovea_attention_plan& plan_of_call, const fovea_attention_args& args, const Workspace& parts,
+  AttentionCall(const MadePlan& plan_of_call, const fovea_attention_args& args, const Workspace& parts,
                 const StreamCall* stream)
       : plan(plan_of_call), desc(plan_of_call.desc), workspace(parts), args_(args), stream_(stream) {}
 
-  const fovea_attention_plan& plan;
+  const MadePlan& plan;
   const fovea_attention_desc& desc;
   const Workspace& workspace;
 

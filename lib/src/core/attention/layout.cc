@@ -15,7 +15,7 @@ struct TileShape {
 };
 
 // With integer products the tile kernel stores the codes of the weights after s, or in its place if they are as large.
-TileShape i8_tile_shape(const fovea_attention_plan& plan, const fovea_attention_kernel& kernel) {
+TileShape i8_tile_shape(const MadePlan& plan, const PlannedKernel& kernel) {
   const size_t rows = kernel.tile_rows;
   const DotTraits& dot = kDotTraits[plan.dot];
   const size_t q_rows = round_up(round_up(plan.desc.head_dim, dot.reads) * dot.code_bytes, 4) / 4;
@@ -23,8 +23,7 @@ TileShape i8_tile_shape(const fovea_attention_plan& plan, const fovea_attention_
   return {rows, q_rows, rows, plan.desc.value_dim, rows, kKeyTile + weight_rows};
 }
 
-constexpr TileShape tile_shape(const fovea_attention_plan& plan, const fovea_attention_kernel& kernel,
-                               bool lanes_are_rows) {
+constexpr TileShape tile_shape(const MadePlan& plan, const PlannedKernel& kernel, bool lanes_are_rows) {
   const size_t rows = kernel.tile_rows, lanes = lanes_of(plan, lanes_are_rows);
   const size_t head_dim = plan.desc.head_dim, value_dim = plan.desc.value_dim;
   if (lanes_are_rows) return {rows, head_dim, rows, value_dim, rows};
@@ -52,11 +51,11 @@ constexpr void carve_query_tile(AnyCarver& carver, const TileShape& shape, Query
 
 // The macros of workspace.h count these arrays, and also those that this build leaves out.
 constexpr size_t query_tile_bytes(uint32_t head_dim, uint32_t value_dim, uint32_t rows, bool lanes_are_rows) {
-  fovea_attention_plan plan = {};
+  MadePlan plan = {};
   plan.desc.head_dim = head_dim;
   plan.desc.value_dim = value_dim;
   plan.lanes = FOVEA_LANES_MAX_;
-  fovea_attention_kernel kernel = {};
+  PlannedKernel kernel = {};
   kernel.tile_rows = rows;
   CarvedBytes carver;
   QueryTile tile = {};
@@ -111,8 +110,7 @@ void carve_pieces(Carver& carver, const fovea_attention_desc& d, bool parts, Key
 
 // Carves room for what integer products read of a key tile, or of a piece of it. Keys in one run of bytes stay in
 // place, as do the values of the few-rows kernel.
-void carve_codes(Carver& carver, const fovea_attention_plan& plan, bool few_rows, bool pieces, bool parts,
-                 KeyBuffers* buffers) {
+void carve_codes(Carver& carver, const MadePlan& plan, bool few_rows, bool pieces, bool parts, KeyBuffers* buffers) {
   const fovea_attention_desc& d = plan.desc;
   const DotTraits& dot = kDotTraits[plan.dot];
   const size_t code_bytes = few_rows ? 1 : dot.code_bytes;
@@ -147,7 +145,7 @@ void carve_halves(Carver& carver, const fovea_attention_desc& d, bool parts, Key
 // Carves the first array of a worker. So it is at the same address in all tasks of the worker, whatever their kernel.
 LoaderNotes* carve_notes(Carver& carver) { return carver.take<LoaderNotes>(1); }
 
-void carve_key_buffers(Carver& carver, const fovea_attention_plan& plan, bool few_rows, KeyBuffers* buffers) {
+void carve_key_buffers(Carver& carver, const MadePlan& plan, bool few_rows, KeyBuffers* buffers) {
   const fovea_attention_desc& d = plan.desc;
   const bool parts = rows_may_part(d), pieces = takes_pieces(plan.lanes);
   if (reads_halves(plan)) {
@@ -168,8 +166,8 @@ void carve_key_buffers(Carver& carver, const fovea_attention_plan& plan, bool fe
 
 // Carves all tiles that the kernel has at once. With a step of 0 each of them is written to tiles[0]: only their bytes
 // matter then.
-void carve(Carver& carver, const fovea_attention_plan& plan, const fovea_attention_kernel& kernel, QueryTile* tiles,
-           uint32_t step, KeyBuffersIf* buffers, RotatedIf* rotated) {
+void carve(Carver& carver, const MadePlan& plan, const PlannedKernel& kernel, QueryTile* tiles, uint32_t step,
+           KeyBuffersIf* buffers, RotatedIf* rotated) {
   const bool rows_in_lanes = kKernelTraits[kernel.index].lanes_are_rows;
   const bool i8_tile = is_i8(plan.desc) && rows_in_lanes;
   TileShape shape = i8_tile ? i8_tile_shape(plan, kernel) : tile_shape(plan, kernel, rows_in_lanes);
@@ -188,7 +186,7 @@ void carve(Carver& carver, const fovea_attention_plan& plan, const fovea_attenti
 
 }  // namespace
 
-Workspace worker_workspace(const fovea_attention_plan& plan, const Workspace& all, uint32_t worker) {
+Workspace worker_workspace(const MadePlan& plan, const Workspace& all, uint32_t worker) {
   const uint32_t workers = worker_count(plan.desc);
   const bool parts = has_slow_part(plan, all);
   const size_t fast_skip = parts ? 0 : plan.split_bytes, slow_skip = parts ? plan.split_bytes : 0;
@@ -198,14 +196,13 @@ Workspace worker_workspace(const fovea_attention_plan& plan, const Workspace& al
           parts ? static_cast<char*>(all.slow) + slow_skip + worker * slow : nullptr, slow};
 }
 
-void carve_worker(const fovea_attention_plan& plan, const Workspace& workspace, const fovea_attention_kernel& kernel,
-                  WorkerArrays* arrays) {
+void carve_worker(const MadePlan& plan, const Workspace& workspace, const PlannedKernel& kernel, WorkerArrays* arrays) {
   Carver carver(workspace);
   carve(carver, plan, kernel, arrays->tiles, 1, &arrays->buffers, &arrays->rotated);
   arrays->carved_for = &kernel;
 }
 
-CheckedSize measure_worker(const fovea_attention_plan& plan, const fovea_attention_kernel& kernel, size_t fast_bytes) {
+CheckedSize measure_worker(const MadePlan& plan, const PlannedKernel& kernel, size_t fast_bytes) {
   Carver carver({nullptr, fast_bytes, nullptr, 0});
   QueryTile tile;
   KeyBuffersIf buffers;

@@ -16,21 +16,21 @@ namespace fovea {
 constexpr uint32_t kMostTiles = kBringsKeys ? 4 : kFewRowsServed ? 2 : 1;
 
 // The kernel that serves a batch entry with this many query rows for each key head.
-inline const fovea_attention_kernel& kernel_for(const fovea_attention_plan& plan, uint64_t rows) {
+inline const PlannedKernel& kernel_for(const MadePlan& plan, uint64_t rows) {
   return kFewRowsServed && plan.kernels[0].most_rows != 0 && rows <= plan.kernels[0].most_rows ? plan.kernels[0]
                                                                                                : plan.kernels[1];
 }
 // A constant in builds that have the tile kernel alone.
-inline bool lanes_are_rows(const fovea_attention_kernel& kernel) {
+inline bool lanes_are_rows(const PlannedKernel& kernel) {
   return !kFewRowsServed || kKernelTraits[kernel.index].lanes_are_rows;
 }
 // Lanes of a vector of scores. Those of few rows are f32, with halves, too.
-constexpr uint32_t lanes_of(const fovea_attention_plan& plan, bool lanes_are_rows) {
+constexpr uint32_t lanes_of(const MadePlan& plan, bool lanes_are_rows) {
   return kPlansFewHalves && !lanes_are_rows && reads_halves(plan) ? plan.lanes / 2 : plan.lanes;
 }
 // Rows are assigned to tiles in grains. A grain is one vector of rows, or two where a tile has six vectors. In the
 // few-rows kernel it is a whole tile.
-inline uint32_t row_grain(const fovea_attention_plan& plan, const fovea_attention_kernel& kernel) {
+inline uint32_t row_grain(const MadePlan& plan, const PlannedKernel& kernel) {
   if (!lanes_are_rows(kernel)) return kernel.tile_rows;
   return kTilesOfSix && kernel.tile_rows == 6 * plan.lanes ? 2 * plan.lanes : plan.lanes;
 }
@@ -86,24 +86,23 @@ struct WorkerArrays {
   QueryTile tiles[kMostTiles];
   [[no_unique_address]] KeyBuffersIf buffers;
   [[no_unique_address]] RotatedIf rotated;  // [tile_rows][head_dim] the queries of a tile
-  const fovea_attention_kernel* carved_for = nullptr;
+  const PlannedKernel* carved_for = nullptr;
 };
 
 // Whether a call needs the slow part of its workspace.
-inline bool has_slow_part(const fovea_attention_plan& plan, const Workspace& all) {
+inline bool has_slow_part(const MadePlan& plan, const Workspace& all) {
   return kMayHaveSlowPart && all.fast_bytes < plan.workspace_bytes;
 }
 // The workspace of a worker. The partial states of split keys are before all of them, in the slow part if there is one.
-Workspace worker_workspace(const fovea_attention_plan& plan, const Workspace& all, uint32_t worker);
-inline void* split_workspace(const fovea_attention_plan& plan, const Workspace& all) {
+Workspace worker_workspace(const MadePlan& plan, const Workspace& all, uint32_t worker);
+inline void* split_workspace(const MadePlan& plan, const Workspace& all) {
   return has_slow_part(plan, all) ? all.slow : all.fast;
 }
 
 // Carves the arrays that a worker needs for the tiles of a kernel.
-void carve_worker(const fovea_attention_plan& plan, const Workspace& workspace, const fovea_attention_kernel& kernel,
-                  WorkerArrays* arrays);
+void carve_worker(const MadePlan& plan, const Workspace& workspace, const PlannedKernel& kernel, WorkerArrays* arrays);
 // The bytes of the slow part that these arrays need in addition to a fast part of fast_bytes.
-CheckedSize measure_worker(const fovea_attention_plan& plan, const fovea_attention_kernel& kernel, size_t fast_bytes);
+CheckedSize measure_worker(const MadePlan& plan, const PlannedKernel& kernel, size_t fast_bytes);
 
 // The address is the same for all kernels.
 LoaderNotes* loader_notes(const Workspace& worker);

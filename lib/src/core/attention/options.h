@@ -6,6 +6,7 @@
 #define FOVEA_SRC_ATTENTION_OPTIONS_H_
 
 #include "core/attention/kernels.h"
+#include "core/attention/planned.h"
 #include "fovea/fovea.h"
 #include "fovea/fovea_config.h"
 #include "ground/base/carver.h"
@@ -59,7 +60,7 @@ constexpr bool is_f16(const fovea_attention_desc& d) { return kHasF16Products &&
 inline bool computes_f16(const fovea_attention_desc& d) {
   return kHasF16Products && d.key_dtype == FOVEA_F16 && d.value_dtype == FOVEA_F16 && d.score != FOVEA_SCORE_ADDITIVE;
 }
-constexpr bool reads_halves(const fovea_attention_plan& plan) { return is_f16(plan.desc) && plan.dot != 0; }
+constexpr bool reads_halves(const MadePlan& plan) { return is_f16(plan.desc) && plan.dot != 0; }
 
 // Whether each row of queries has a scale.
 inline bool needs_q_scales(const fovea_attention_desc& d) {

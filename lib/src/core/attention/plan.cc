@@ -3,6 +3,7 @@
 #include "core/attention/plan.h"
 
 #include "ground/base/buffers.h"
+#include "ground/base/magic.h"
 #include "ground/base/numbers.h"
 #include "ground/base/status.h"
 #include "ground/targets/registry.h"
@@ -10,8 +11,8 @@
 namespace fovea {
 namespace {
 
-constexpr uint32_t kPlanMagic = 0x666f7600u + FOVEA_VERSION;  // "fov" and the version
-constexpr float kMostSoftcap = 5.8e37f;                       // in base 2 its inverse is normal, too
+constexpr uint32_t kPlanMagic = magic_of("plan");
+constexpr float kMostSoftcap = 5.8e37f;  // in base 2 its inverse is normal, too
 
 template <class Enum>
 bool is_enum(Enum value, Enum last) {
@@ -118,11 +119,11 @@ CheckedSize measure_splits(const fovea_attention_desc& d) {
 }
 
 // The most rows that the few-rows kernels take.
-uint32_t few_rows_of(const TargetTraits& target, const fovea_attention_plan& plan) {
+uint32_t few_rows_of(const TargetTraits& target, const MadePlan& plan) {
   return kPlansFewHalves && is_f16(plan.desc) ? kFewHalfRows : target.few_rows();
 }
 
-bool fits(const KernelTraits& kernel, const fovea_attention_plan& plan) {
+bool fits(const KernelTraits& kernel, const MadePlan& plan) {
   const fovea_attention_desc& d = plan.desc;
   const bool exists = kernel.any_rows || kernel.compute == FOVEA_COMPUTE_F32 ||
                       (kFirstKernel == kFewRowsKernel &&
@@ -165,11 +166,10 @@ fovea_status too_large(const fovea_attention_desc& d, const CheckedSize& bytes) 
 
 // The number of rows that a kernel takes decides bits, so a budget does not change it: it reduces first the number of
 // tiles that share keys, then the rows of a tile.
-fovea_status plan_kernel(const TargetTraits& target, uint32_t index, uint32_t rows, size_t budget,
-                         fovea_attention_plan* plan) {
+fovea_status plan_kernel(const TargetTraits& target, uint32_t index, uint32_t rows, size_t budget, MadePlan* plan) {
   const KernelTraits& kernel = kKernelTraits[index];
   const uint32_t served = kernel.any_rows || rows < few_rows_of(target, *plan) ? rows : few_rows_of(target, *plan);
-  fovea_attention_kernel& planned = plan->kernels[kernel.any_rows];
+  PlannedKernel& planned = plan->kernels[kernel.any_rows];
   if (planned.most_rows != 0 || !fits(kernel, *plan) || (!kernel.any_rows && served == 0)) return FOVEA_OK;
   planned.index = index;
   planned.most_rows = kernel.any_rows ? UINT32_MAX : served;
@@ -197,12 +197,12 @@ TargetTraits with_halves(const TargetTraits& traits, bool has_halves) {
   return own;
 }
 
-fovea_status plan_for(const fovea_attention_desc& desc, const TargetTraits& traits, fovea_attention_plan* plan) {
+fovea_status plan_for(const fovea_attention_desc& desc, const TargetTraits& traits, MadePlan* plan) {
   // Most rows of a key head. A call counts rows, and vectors of them, in 32 bits.
   const uint64_t most_rows = uint64_t(desc.q_heads / desc.kv_heads) * desc.max_q_tokens;
   if (most_rows > INT32_MAX) return FOVEA_ERR_SIZE;
   const uint32_t rows = uint32_t(most_rows);
-  fovea_attention_plan made = {};  // desc may be plan->desc
+  MadePlan made = {};  // desc may be plan->desc
   made.desc = known_part(desc);
   made.desc.target = traits.target;
   made.desc.diagonal = diagonal_of(desc);
@@ -241,7 +241,7 @@ fovea_status check_scale_and_zero(float scale, int32_t zero, fovea_dtype dtype) 
   return zero != 0 && scale == 0.0f ? FOVEA_ERR_UNSUPPORTED : FOVEA_OK;
 }
 
-fovea_status make_plan(const fovea_attention_desc& desc, fovea_attention_plan* plan) {
+fovea_status make_plan(const fovea_attention_desc& desc, MadePlan* plan) {
   FOVEA_RETURN_IF_ERROR(check_desc(desc));
   const TargetTraits* traits = resolve_target(desc.target, desc.processor_features);
   if (!traits) return FOVEA_ERR_TARGET;
@@ -249,7 +249,7 @@ fovea_status make_plan(const fovea_attention_desc& desc, fovea_attention_plan* p
   return plan_for(desc, with_halves(*traits, has_halves(*traits, desc.processor_features)), plan);
 }
 
-fovea_status make_plan_for(const fovea_attention_desc& desc, fovea_target target, fovea_attention_plan* plan) {
+fovea_status make_plan_for(const fovea_attention_desc& desc, fovea_target target, MadePlan* plan) {
   FOVEA_RETURN_IF_ERROR(check_struct(desc));
   fovea_attention_desc any_target = known_part(desc);
   any_target.target = FOVEA_TARGET_BEST;
@@ -278,13 +278,13 @@ fovea_status make_plan_for(const fovea_attention_desc& desc, fovea_target target
   return FOVEA_OK;
 }
 
-size_t slow_workspace_bytes(const fovea_attention_plan& plan, size_t workspace_bytes) {
+size_t slow_workspace_bytes(const MadePlan& plan, size_t workspace_bytes) {
   if (workspace_bytes >= plan.workspace_bytes) return 0;
   if (!kMayHaveSlowPart) return SIZE_MAX;
   const uint32_t workers = worker_count(plan.desc);
   const size_t share = worker_share(workspace_bytes, workers);
   size_t most = 0;
-  for (const fovea_attention_kernel& kernel : plan.kernels) {
+  for (const PlannedKernel& kernel : plan.kernels) {
     if (kernel.most_rows == 0) continue;
     const size_t bytes = measure_worker(plan, kernel, share).value;
     if (bytes > most) most = bytes;
@@ -292,27 +292,41 @@ size_t slow_workspace_bytes(const fovea_attention_plan& plan, size_t workspace_b
   return plan.split_bytes + most * workers;
 }
 
-bool is_plan(const fovea_attention_plan& plan) { return plan.magic == kPlanMagic; }
+bool is_plan(const MadePlan& plan) { return plan.magic == kPlanMagic; }
 
 }  // namespace fovea
 
 extern "C" fovea_status fovea_attention_plan_init(fovea_attention_plan* plan, const fovea_attention_desc* desc) {
   if (!plan || !desc) return FOVEA_ERR_NULL;
-  return fovea::make_plan(*desc, plan);
+  return fovea::make_plan(*desc, &fovea::made(*plan));
 }
 
 extern "C" size_t fovea_attention_workspace_bytes(const fovea_attention_plan* plan) {
-  return plan && fovea::is_plan(*plan) ? plan->workspace_bytes : 0;
+  return plan && fovea::is_plan(*plan) ? fovea::made(*plan).workspace_bytes : 0;
 }
 
 extern "C" size_t fovea_attention_slow_workspace_bytes(const fovea_attention_plan* plan, size_t workspace_bytes) {
-  return plan && fovea::is_plan(*plan) ? fovea::slow_workspace_bytes(*plan, workspace_bytes) : 0;
+  return plan && fovea::is_plan(*plan) ? fovea::slow_workspace_bytes(fovea::made(*plan), workspace_bytes) : 0;
 }
 
 extern "C" size_t fovea_attention_workspace_bytes_for(const fovea_attention_desc* desc, fovea_target target) {
   if (!desc) return 0;
   return fovea::largest_for(target, [=](fovea_target one) {
-    fovea_attention_plan plan;
+    fovea::MadePlan plan;
     return fovea::make_plan_for(*desc, one, &plan) == FOVEA_OK ? plan.workspace_bytes : 0;
   });
+}
+
+extern "C" const fovea_attention_desc* fovea_attention_plan_desc(const fovea_attention_plan* plan) {
+  return plan && fovea::is_plan(*plan) ? &fovea::made(*plan).desc : nullptr;
+}
+
+extern "C" fovea_status fovea_attention_plan_kernel(const fovea_attention_plan* plan, uint32_t rows,
+                                                    fovea_attention_kernel* kernel) {
+  if (!plan || !kernel) return FOVEA_ERR_NULL;
+  if (!fovea::is_plan(*plan)) return FOVEA_ERR_PLAN;
+  const fovea::MadePlan& made = fovea::made(*plan);
+  const fovea::PlannedKernel& planned = fovea::kernel_for(made, rows);
+  *kernel = {made.lanes, planned.most_rows, planned.tile_rows, planned.tiles};
+  return FOVEA_OK;
 }

@@ -198,7 +198,7 @@ fovea_status check_attention_options(const AttentionCall& call) {
   return FOVEA_OK;
 }
 
-fovea_status check_workspace(const fovea_attention_plan& plan, const Workspace& workspace) {
+fovea_status check_workspace(const MadePlan& plan, const Workspace& workspace) {
   if (!kMayHaveSlowPart && (workspace.slow || workspace.slow_bytes)) return FOVEA_ERR_UNSUPPORTED;
   if (!workspace.fast || (!workspace.slow && workspace.slow_bytes)) return FOVEA_ERR_NULL;
   if (!is_aligned(workspace.fast, FOVEA_WORKSPACE_ALIGNMENT)) return FOVEA_ERR_ALIGNMENT;
@@ -290,7 +290,7 @@ extern "C" fovea_status fovea_attention(const fovea_attention_plan* plan, const 
                                         void* workspace, size_t workspace_bytes) {
   if (!plan || !args) return FOVEA_ERR_NULL;
   const fovea::Workspace parts = {workspace, workspace_bytes, args->slow_workspace, args->slow_workspace_bytes};
-  const fovea::AttentionCall call(*plan, *args, parts, nullptr);
+  const fovea::AttentionCall call(fovea::made(*plan), *args, parts, nullptr);
   const fovea_status status = fovea::check_attention(call);
   return status == FOVEA_OK ? fovea::run_attention(call) : status;
 }

@@ -9,7 +9,7 @@ namespace fovea {
 namespace {
 
 // Whether the description asks for nothing more, and its plan takes the few-rows kernel for f32.
-bool is_plain(const fovea_attention_plan& plan) {
+bool is_plain(const MadePlan& plan) {
   const fovea_attention_desc& d = plan.desc;
   if (kernel_for(plan, 1).index != kFewRowsKernel || d.q_heads != d.kv_heads || d.key_split_tokens != 0) return false;
   if (!is_f32<kTensorFormats>(d.q_dtype) || !is_f32<kTensorFormats>(d.out_dtype) || !is_in_place(d)) return false;

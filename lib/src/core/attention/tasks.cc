@@ -13,7 +13,7 @@ namespace fovea {
 namespace {
 
 // The kernel that a plan names: a constant in builds with one kernel.
-const AttentionKernel& kernel_of(const fovea_attention_plan& plan, const fovea_attention_kernel& kernel) {
+const AttentionKernel& kernel_of(const MadePlan& plan, const PlannedKernel& kernel) {
   if (is_i8(plan.desc)) return i8_kernels(plan.desc.target).list[dot_row(plan.dot)][kernel.index - kI8FewRowsKernel];
   if (is_f16(plan.desc)) {
     const F16Kernels& kernels = f16_kernels(plan.desc.target);
@@ -26,12 +26,12 @@ const AttentionKernel& kernel_of(const fovea_attention_plan& plan, const fovea_a
 }
 
 // The number of query tiles that share each key tile.
-uint32_t tiles_at_once(const fovea_attention_kernel& kernel) { return kMostTiles == 1 ? 1 : kernel.tiles; }
+uint32_t tiles_at_once(const PlannedKernel& kernel) { return kMostTiles == 1 ? 1 : kernel.tiles; }
 
 // How the rows of a key head are cut into query tiles: the rows of all queries, or of a map block. Tiles get nearly
 // equal numbers of grains: 64 rows on 16 lanes become 2 + 2 vectors, not 3 + 1.
 struct Cut {
-  const fovea_attention_kernel* kernel;
+  const PlannedKernel* kernel;
   uint32_t rows;
   uint32_t grains;
   uint32_t tiles;
@@ -41,7 +41,7 @@ struct Cut {
 // Cuts the rows of q_tokens queries. The kernel is the one for `together` queries, which is more than q_tokens only in
 // the last map block of an entry.
 Cut cut_of(const AttentionCall& call, uint32_t together, uint32_t q_tokens) {
-  const fovea_attention_plan& plan = call.plan;
+  const MadePlan& plan = call.plan;
   const uint32_t group = plan.desc.q_heads / plan.desc.kv_heads;
   Cut cut;
   cut.rows = group * q_tokens;
@@ -56,8 +56,7 @@ Cut cut_of(const AttentionCall& call, uint32_t together, uint32_t q_tokens) {
 }
 
 // Sets which rows a tile holds, of those that begin with `first_token`. Its arrays were carved before.
-void place_tile(const fovea_attention_plan& plan, const Cut& cut, uint32_t first_token, uint32_t index,
-                QueryTile* tile) {
+void place_tile(const MadePlan& plan, const Cut& cut, uint32_t first_token, uint32_t index, QueryTile* tile) {
   const uint32_t grain = row_grain(plan, *cut.kernel), grains = cut.grains / cut.tiles, more = cut.grains % cut.tiles;
   const uint32_t first = (grains * index + (index < more ? index : more)) * grain;
   const bool lanes_are_rows = fovea::lanes_are_rows(*cut.kernel);

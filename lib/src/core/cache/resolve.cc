@@ -11,12 +11,13 @@
 #include "ground/base/buffers.h"
 #include "ground/base/carver.h"
 #include "ground/base/key_places.h"
+#include "ground/base/magic.h"
 #include "ground/targets/registry.h"
 
 namespace fovea {
 namespace {
 
-constexpr uint32_t kCacheMagic = 0x666b7600u + FOVEA_VERSION;
+constexpr uint32_t kCacheMagic = magic_of("cache");
 
 fovea_in dense_rows(void* data, size_t row, size_t tokens, size_t heads) {
   return {data, ptrdiff_t(row * tokens * heads), ptrdiff_t(row * tokens), ptrdiff_t(row)};

@@ -33,8 +33,8 @@ fovea_status run_projections(ProjectionSteps* steps, fovea_kv_cache* append_to) 
   return FOVEA_OK;
 }
 
-fovea_status run_attention_step(const fovea_multihead_plan& plan, const AttentionStep& step) {
-  return run_attention(AttentionCall(plan.attention, step.args, step.shared, nullptr));
+fovea_status run_attention_step(const MadePlan& plan, const AttentionStep& step) {
+  return run_attention(AttentionCall(plan, step.args, step.shared, nullptr));
 }
 
 }  // namespace fovea

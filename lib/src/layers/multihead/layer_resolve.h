@@ -4,12 +4,28 @@
 #ifndef FOVEA_SRC_MULTIHEAD_LAYER_RESOLVE_H_
 #define FOVEA_SRC_MULTIHEAD_LAYER_RESOLVE_H_
 
+#include "core/attention/plan.h"
 #include "fovea/fovea.h"
 #include "ground/base/buffers.h"
 #include "layers/linear/call.h"
 #include "layers/multihead/call.h"
 
 namespace fovea {
+
+// What is in the storage of a plan.
+struct MadeMultiheadPlan {
+  uint32_t magic;
+  size_t shared_bytes;        // of workspace, which attention and the linear layers use one after the other
+  size_t workspace_bytes;     // in all
+  fovea_multihead_desc desc;  // each 0 that stands for a default is replaced by the default
+  MadePlan attention;         // of the attention between the linear layers
+};
+static_assert(sizeof(MadeMultiheadPlan) <= sizeof(fovea_multihead_plan));
+
+inline MadeMultiheadPlan& made(fovea_multihead_plan& plan) { return *reinterpret_cast<MadeMultiheadPlan*>(plan.bytes); }
+inline const MadeMultiheadPlan& made(const fovea_multihead_plan& plan) {
+  return *reinterpret_cast<const MadeMultiheadPlan*>(plan.bytes);
+}
 
 // Elements of one token in each projection.
 struct Widths {
@@ -70,7 +86,7 @@ struct Places {
 // are in resolve.cc, the others in layer_resolve.cc.
 class LayerCall {
  public:
-  LayerCall(const fovea_multihead_plan& plan, const fovea_multihead_args& args, const fovea_kv_cache* append_to)
+  LayerCall(const MadeMultiheadPlan& plan, const fovea_multihead_args& args, const fovea_kv_cache* append_to)
       : plan_(plan), d_(plan.attention.desc), args_(args), append_to_(append_to), widths_(d_) {}
 
   fovea_status check_counts() const;
@@ -129,7 +145,7 @@ class LayerCall {
                             uint64_t out_dim, const Workspace& shared, LinearStep* step) const;
   fovea_status resolve_turn(const Tokens& from, const Tokens& to, uint32_t heads, RopeCall* turn) const;
 
-  const fovea_multihead_plan& plan_;
+  const MadeMultiheadPlan& plan_;
   const fovea_attention_desc& d_;
   const fovea_multihead_args& args_;
   const fovea_kv_cache* append_to_;
@@ -138,8 +154,8 @@ class LayerCall {
 };
 
 // Plans for this machine or, if target is not FOVEA_TARGET_BEST, for a machine with that target.
-fovea_status make_multihead_plan(const fovea_multihead_desc& desc, fovea_target target, fovea_multihead_plan* plan);
-bool is_multihead_plan(const fovea_multihead_plan& plan);
+fovea_status make_multihead_plan(const fovea_multihead_desc& desc, fovea_target target, MadeMultiheadPlan* plan);
+bool is_multihead_plan(const MadeMultiheadPlan& plan);
 
 }  // namespace fovea
 

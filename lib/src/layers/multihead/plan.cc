@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ground/base/arithmetic.h"
+#include "ground/base/magic.h"
 #include "layers/multihead/layer_resolve.h"
 
 #include "core/attention/plan.h"
@@ -10,7 +11,7 @@
 namespace fovea {
 namespace {
 
-constexpr uint32_t kMultiheadMagic = 0x666d6800u + FOVEA_VERSION;
+constexpr uint32_t kMultiheadMagic = magic_of("multihead plan");
 
 bool is_f32_or_i8(fovea_dtype dtype) { return dtype == FOVEA_F32 || dtype == FOVEA_I8; }
 
@@ -44,7 +45,7 @@ fovea_status check_desc(const fovea_multihead_desc& m) {
 
 // The workspace that the steps of a call share. It is enough for attention, for each linear layer, and for the keys,
 // or the values, of one token that is appended to a cache. Not inlined, so that planning attention needs less stack.
-__attribute__((noinline)) fovea_status measure_shared(const fovea_multihead_plan& plan, uint64_t tokens,
+__attribute__((noinline)) fovea_status measure_shared(const MadeMultiheadPlan& plan, uint64_t tokens,
                                                       const Widths& widths, CheckedSize* bytes) {
   const fovea_multihead_desc& m = plan.desc;
   *bytes = CheckedSize{size_t(rotates_values(m.attention) && widths.v > widths.k ? widths.v : widths.k)};
@@ -73,9 +74,9 @@ __attribute__((noinline)) fovea_status measure_shared(const fovea_multihead_plan
 
 }  // namespace
 
-fovea_status make_multihead_plan(const fovea_multihead_desc& desc, fovea_target target, fovea_multihead_plan* plan) {
+fovea_status make_multihead_plan(const fovea_multihead_desc& desc, fovea_target target, MadeMultiheadPlan* plan) {
   FOVEA_RETURN_IF_ERROR(check_desc(desc));
-  fovea_multihead_plan made = {};  // desc may be plan->desc
+  MadeMultiheadPlan made = {};  // desc may be plan->desc
   made.desc = known_part(desc);
   FOVEA_RETURN_IF_ERROR(target == FOVEA_TARGET_BEST ? make_plan(desc.attention, &made.attention)
                                                     : make_plan_for(desc.attention, target, &made.attention));
@@ -107,6 +108,6 @@ fovea_status make_multihead_plan(const fovea_multihead_desc& desc, fovea_target 
   return FOVEA_OK;
 }
 
-bool is_multihead_plan(const fovea_multihead_plan& plan) { return plan.magic == kMultiheadMagic; }
+bool is_multihead_plan(const MadeMultiheadPlan& plan) { return plan.magic == kMultiheadMagic; }
 
 }  // namespace fovea

@@ -278,7 +278,7 @@ fovea_status LayerCall::resolve_attention(const Places& p, AttentionStep* step) 
   return check_attention(AttentionCall(plan_.attention, a, step->shared, nullptr));
 }
 
-fovea_status check_multihead(const fovea_multihead_plan& plan, const fovea_multihead_args& args, void* workspace,
+fovea_status check_multihead(const MadeMultiheadPlan& plan, const fovea_multihead_args& args, void* workspace,
                              size_t workspace_bytes, const fovea_kv_cache* append_to) {
   if (!is_multihead_plan(plan)) return FOVEA_ERR_PLAN;
   LayerCall call(plan, args, append_to);
@@ -295,7 +295,7 @@ fovea_status check_multihead(const fovea_multihead_plan& plan, const fovea_multi
   return call.resolve_attention(places, &attention);
 }
 
-fovea_status resolve_projections(const fovea_multihead_plan& plan, const fovea_multihead_args& args, void* workspace,
+fovea_status resolve_projections(const MadeMultiheadPlan& plan, const fovea_multihead_args& args, void* workspace,
                                  const fovea_kv_cache* append_to, ProjectionSteps* steps) {
   LayerCall call(plan, args, append_to);
   FOVEA_RETURN_IF_ERROR(call.check_weights());
@@ -306,14 +306,14 @@ fovea_status resolve_projections(const fovea_multihead_plan& plan, const fovea_m
   return call.resolve_turns(places, steps);
 }
 
-fovea_status resolve_attention_step(const fovea_multihead_plan& plan, const fovea_multihead_args& args, void* workspace,
+fovea_status resolve_attention_step(const MadeMultiheadPlan& plan, const fovea_multihead_args& args, void* workspace,
                                     AttentionStep* step) {
   LayerCall call(plan, args, nullptr);
   FOVEA_RETURN_IF_ERROR(call.check_weights());
   return call.resolve_attention(call.place(workspace), step);
 }
 
-fovea_status resolve_out_step(const fovea_multihead_plan& plan, const fovea_multihead_args& args, void* workspace,
+fovea_status resolve_out_step(const MadeMultiheadPlan& plan, const fovea_multihead_args& args, void* workspace,
                               LinearStep* step) {
   LayerCall call(plan, args, nullptr);
   FOVEA_RETURN_IF_ERROR(call.check_weights());
@@ -324,17 +324,21 @@ fovea_status resolve_out_step(const fovea_multihead_plan& plan, const fovea_mult
 
 extern "C" fovea_status fovea_multihead_plan_init(fovea_multihead_plan* plan, const fovea_multihead_desc* desc) {
   if (!plan || !desc) return FOVEA_ERR_NULL;
-  return fovea::make_multihead_plan(*desc, FOVEA_TARGET_BEST, plan);
+  return fovea::make_multihead_plan(*desc, FOVEA_TARGET_BEST, &fovea::made(*plan));
 }
 
 extern "C" size_t fovea_multihead_workspace_bytes(const fovea_multihead_plan* plan) {
-  return plan && fovea::is_multihead_plan(*plan) ? plan->workspace_bytes : 0;
+  return plan && fovea::is_multihead_plan(fovea::made(*plan)) ? fovea::made(*plan).workspace_bytes : 0;
+}
+
+extern "C" const fovea_multihead_desc* fovea_multihead_plan_desc(const fovea_multihead_plan* plan) {
+  return plan && fovea::is_multihead_plan(fovea::made(*plan)) ? &fovea::made(*plan).desc : nullptr;
 }
 
 extern "C" size_t fovea_multihead_workspace_bytes_for(const fovea_multihead_desc* desc, fovea_target target) {
   if (!desc) return 0;
   return fovea::largest_for(target, [=](fovea_target one) {
-    fovea_multihead_plan plan;
+    fovea::MadeMultiheadPlan plan;
     return fovea::make_multihead_plan(*desc, one, &plan) == FOVEA_OK ? plan.workspace_bytes : 0;
   });
 }
@@ -342,20 +346,20 @@ extern "C" size_t fovea_multihead_workspace_bytes_for(const fovea_multihead_desc
 namespace {
 
 // Not inlined: the stack of the first is free when the second begins.
-__attribute__((noinline)) fovea_status project(const fovea_multihead_plan& plan, const fovea_multihead_args& args,
+__attribute__((noinline)) fovea_status project(const fovea::MadeMultiheadPlan& plan, const fovea_multihead_args& args,
                                                void* workspace, fovea_kv_cache* append_to) {
   fovea::ProjectionSteps steps;
   const fovea_status status = fovea::resolve_projections(plan, args, workspace, append_to, &steps);
   return status == FOVEA_OK ? fovea::run_projections(&steps, append_to) : status;
 }
-__attribute__((noinline)) fovea_status attend(const fovea_multihead_plan& plan, const fovea_multihead_args& args,
+__attribute__((noinline)) fovea_status attend(const fovea::MadeMultiheadPlan& plan, const fovea_multihead_args& args,
                                               void* workspace) {
   union {
     fovea::AttentionStep attention;
     fovea::LinearStep out;
   };
   fovea_status status = fovea::resolve_attention_step(plan, args, workspace, &attention);
-  if (status == FOVEA_OK) status = fovea::run_attention_step(plan, attention);
+  if (status == FOVEA_OK) status = fovea::run_attention_step(plan.attention, attention);
   if (status == FOVEA_OK) status = fovea::resolve_out_step(plan, args, workspace, &out);
   return status == FOVEA_OK ? fovea::run_linear_step(&out) : status;
 }
@@ -365,9 +369,9 @@ __attribute__((noinline)) fovea_status attend(const fovea_multihead_plan& plan, 
 extern "C" fovea_status fovea_multihead(const fovea_multihead_plan* plan, const fovea_multihead_args* args,
                                         void* workspace, size_t workspace_bytes) {
   if (!plan || !args) return FOVEA_ERR_NULL;
-  fovea_status status = fovea::check_multihead(*plan, *args, workspace, workspace_bytes, nullptr);
-  if (status == FOVEA_OK) status = project(*plan, *args, workspace, nullptr);
-  return status == FOVEA_OK ? attend(*plan, *args, workspace) : status;
+  fovea_status status = fovea::check_multihead(fovea::made(*plan), *args, workspace, workspace_bytes, nullptr);
+  if (status == FOVEA_OK) status = project(fovea::made(*plan), *args, workspace, nullptr);
+  return status == FOVEA_OK ? attend(fovea::made(*plan), *args, workspace) : status;
 }
 
 extern "C" fovea_status fovea_multihead_append(const fovea_multihead_plan* plan, fovea_kv_cache* cache,
@@ -375,6 +379,6 @@ extern "C" fovea_status fovea_multihead_append(const fovea_multihead_plan* plan,
                                                size_t workspace_bytes) {
   if (!plan || !args) return FOVEA_ERR_NULL;
   fovea_status status = fovea::check_cache(cache);
-  if (status == FOVEA_OK) status = fovea::check_multihead(*plan, *args, workspace, workspace_bytes, cache);
-  return status == FOVEA_OK ? project(*plan, *args, workspace, cache) : status;
+  if (status == FOVEA_OK) status = fovea::check_multihead(fovea::made(*plan), *args, workspace, workspace_bytes, cache);
+  return status == FOVEA_OK ? project(fovea::made(*plan), *args, workspace, cache) : status;
 }

@@ -183,8 +183,10 @@ class Header:
         self.types = dict(SCALARS)
         for enum, name, body in re.findall(r"^(?:FOVEA_(ENUM)_\(|typedef struct )(\w+)[^{;]*\{(.*?)\n\}", text, flags=re.S | re.M):
             (self.add_enum if enum else self.add_structure)(name, body)
+        for name, count in re.findall(r"^typedef union (\w+) \{\s*unsigned char bytes\[(\w+)\]", text, flags=re.M):
+            self.add_structure(name, f"uint64_t storage[{self.numbers[count] // 8}]")
         for returned, pointer, name, parameters in re.findall(r"^(?:const )?(\w+)(\*?) (fovea_\w+)\(([^;{}]*)\);", text, flags=re.M):
-            returned = c_char_p if pointer else c_int32 if returned in self.enums else SCALARS[returned]
+            returned = (c_char_p if returned == "char" else c_void_p) if pointer else c_int32 if returned in self.enums else SCALARS[returned]
             self.functions[name] = returned, [self.parameter(one) for one in parameters.split(",") if one.strip() != "void"]
 
     @classmethod
@@ -351,6 +353,12 @@ def assign(to, **fields):
     for field, value in fields.items():
         setattr(to, field, value)
     return to
+
+
+def copy_at(name, place):
+    """A copy, for reading, of the structure at an address."""
+    kind = HEADER.structures[name]
+    return frozen(kind.from_buffer_copy(ctypes.string_at(place, ctypes.sizeof(kind))))
 
 
 def structure(name, **fields):

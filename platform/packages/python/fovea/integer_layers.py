@@ -96,7 +96,7 @@ def prepare_multiply(inputs, outputs, a_scale, b_scale, y_scale, **fields):
 def prepare_pair(function, inputs, outputs, fields):
     a = rows_of(inputs[0], "a", CODES)
     shape = a.shape if inputs[1] is None else shape_of_both(a, rows_of(inputs[1], "b", CODES))
-    rows = Rows("integer_pair_args", shape, **fields)
+    rows = Rows("integer_binary_args", shape, **fields)
     rows.read("a", inputs[0], CODES, shape)
     rows.read("b", inputs[1], CODES, shape)
     rows.write("y", outputs[0], shape, CODES, np.int8)

@@ -97,7 +97,7 @@ def prepare_pair(inputs, outputs, function, dtype, target):
     a, b = rows_of(inputs[0], "a", FLOATS), rows_of(inputs[1], "b", FLOATS)
     y_dtype, *types = format_of(dtype, outputs[0], a)
     shape = shape_of_both(a, b)
-    rows = Rows("pair_args", shape, a_dtype=dtype_of(a, "a"), b_dtype=dtype_of(b, "b"), y_dtype=y_dtype, target=target)
+    rows = Rows("binary_args", shape, a_dtype=dtype_of(a, "a"), b_dtype=dtype_of(b, "b"), y_dtype=y_dtype, target=target)
     rows.read("a", inputs[0], FLOATS, shape)
     rows.read("b", inputs[1], FLOATS, shape)
     rows.write("y", outputs[0], shape, *types)

@@ -66,9 +66,9 @@ class Plan(Held):
             desc = attention_desc()
         elif not isinstance(desc, c.HEADER.structures["attention_desc"]):
             raise TypeError(f"desc is of {type(desc).__name__}: it must be made by attention_desc")
-        made = c.structure("plan")
+        made = c.structure("attention_plan")
         c.call("fovea_attention_plan_init", made, c.assign(type(desc).from_buffer_copy(desc), **fields))
-        self._c = c.frozen(made)
+        self._c, self._desc = c.frozen(made), c.copy_at("attention_desc", c.call("fovea_attention_plan_desc", made))
         self._workspace = memory(c.call("fovea_attention_workspace_bytes", made))
         self._calls, self._number = Pool(), next(_numbers)
 
@@ -80,7 +80,7 @@ class Plan(Held):
     @property
     def desc(self):
         """The fovea_attention_desc, for reading, with what the library chose."""
-        return self._c.desc
+        return self._desc
 
     def _shown(self):
         return c.numbers_of(self.desc)
@@ -251,7 +251,7 @@ class Stream(Held):
         image = np.frombuffer(image, np.uint8)
         state = memory(self._state.size)
         c.call("fovea_stream_import", state, state.size, image, image.size)
-        header = c.HEADER.structures["state"]
+        header = c.HEADER.structures["stream_state"]
         given, wanted = (header.from_buffer_copy(one) for one in (state, self._state))
         for name in ("batch", "q_heads", "kv_heads", "q_tokens", "value_dim"):
             if getattr(given, name) != getattr(wanted, name):

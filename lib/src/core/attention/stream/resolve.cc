@@ -37,7 +37,7 @@ bool push_served(const fovea_attention_desc& d, int64_t next_key) {
 }
 
 // Checks a new state of these counts in this memory, and makes its header.
-fovea_status check_new_state(const fovea_attention_plan& plan, uint32_t batch, uint32_t q_tokens, int64_t first_key,
+fovea_status check_new_state(const MadePlan& plan, uint32_t batch, uint32_t q_tokens, int64_t first_key,
                              const void* memory, size_t bytes, fovea_stream_state* header) {
   const fovea_attention_desc& d = plan.desc;
   FOVEA_RETURN_IF_ERROR(check_memory(memory, 0, 0));
@@ -65,7 +65,7 @@ fovea_status check_state(const fovea_stream_state* state) {
 }
 
 // And whether it fits the plan.
-fovea_status check_state_of(const fovea_attention_plan& plan, const fovea_stream_state* state) {
+fovea_status check_state_of(const MadePlan& plan, const fovea_stream_state* state) {
   FOVEA_RETURN_IF_ERROR(check_state(state));
   const fovea_attention_desc& d = plan.desc;
   const bool fits = state->q_heads == d.q_heads && state->kv_heads == d.kv_heads && state->value_dim == d.value_dim &&
@@ -114,9 +114,9 @@ extern "C" size_t fovea_stream_state_bytes(const fovea_attention_plan* plan, uin
   if (!plan || !fovea::is_plan(*plan)) return 0;
   fovea_stream_state header = {};
   header.batch = batch;
-  header.q_heads = plan->desc.q_heads;
+  header.q_heads = fovea::made(*plan).desc.q_heads;
   header.q_tokens = q_tokens;
-  header.value_dim = plan->desc.value_dim;
+  header.value_dim = fovea::made(*plan).desc.value_dim;
   const fovea::CheckedSize bytes = fovea::state_bytes(header);
   return bytes.overflow ? 0 : bytes.value;
 }
@@ -126,14 +126,15 @@ extern "C" fovea_status fovea_stream_begin(const fovea_attention_plan* plan, fov
   if (!plan) return FOVEA_ERR_NULL;
   if (!fovea::is_plan(*plan)) return FOVEA_ERR_PLAN;
   fovea_stream_state header;
-  const fovea_status status = fovea::check_new_state(*plan, batch, q_tokens, first_key, state, state_bytes, &header);
+  const fovea_status status =
+      fovea::check_new_state(fovea::made(*plan), batch, q_tokens, first_key, state, state_bytes, &header);
   if (status == FOVEA_OK) fovea::begin_state(header, state);
   return status;
 }
 
 namespace {
 
-fovea_status call_on_stream(const fovea_attention_plan& plan, const fovea_stream_state* state,
+fovea_status call_on_stream(const fovea::MadePlan& plan, const fovea_stream_state* state,
                             const fovea_attention_args& args, void* workspace, size_t workspace_bytes, bool ends) {
   FOVEA_RETURN_IF_ERROR(fovea::check_state_of(plan, state));
   const Workspace parts = {workspace, workspace_bytes, args.slow_workspace, args.slow_workspace_bytes};
@@ -161,7 +162,7 @@ extern "C" fovea_status fovea_stream_push(const fovea_attention_plan* plan, fove
   fovea_attention_args used = fovea::known_part(*args);
   used.out = used.lse = {};
   used.sinks = used.value_channel_scales = nullptr;
-  FOVEA_RETURN_IF_ERROR(call_on_stream(*plan, state, used, workspace, workspace_bytes, false));
+  FOVEA_RETURN_IF_ERROR(call_on_stream(fovea::made(*plan), state, used, workspace, workspace_bytes, false));
   state->next_key += args->kv_tokens;
   return FOVEA_OK;
 }
@@ -180,18 +181,18 @@ extern "C" fovea_status fovea_stream_end(const fovea_attention_plan* plan, const
   used.alibi_slopes = used.score_vector = nullptr;
   used.block_map = nullptr;
   used.modifier = nullptr;
-  return call_on_stream(*plan, state, used, workspace, workspace_bytes, true);
+  return call_on_stream(fovea::made(*plan), state, used, workspace, workspace_bytes, true);
 }
 
 extern "C" fovea_status fovea_stream_merge(const fovea_attention_plan* plan, fovea_stream_state* into,
                                            const fovea_stream_state* from) {
   if (!plan || !into || !from) return FOVEA_ERR_NULL;
   if (!fovea::is_plan(*plan)) return FOVEA_ERR_PLAN;
-  FOVEA_RETURN_IF_ERROR(fovea::check_state_of(*plan, into));
+  FOVEA_RETURN_IF_ERROR(fovea::check_state_of(fovea::made(*plan), into));
   FOVEA_RETURN_IF_ERROR(fovea::check_state(from));
   FOVEA_RETURN_IF_ERROR(fovea::check_mergeable(*into, *from));
   const fovea::StateRows a = fovea::state_rows(*into), b = fovea::state_rows(*from);
-  fovea::merge_kernels(plan->desc.target).merge(a, b, fovea::state_row_count(*into), into->value_dim);
+  fovea::merge_kernels(fovea::made(*plan).desc.target).merge(a, b, fovea::state_row_count(*into), into->value_dim);
   if (from->next_key > into->next_key) into->next_key = from->next_key;
   return FOVEA_OK;
 }

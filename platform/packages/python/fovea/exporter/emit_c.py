@@ -254,7 +254,7 @@ fovea_status {self.name}_step_init(void* memory) {{
 
 
 def plan_type(plan):
-    return "fovea_attention_plan" if plan.struct == "attention" else f"fovea_{plan.struct}_plan"
+    return f"fovea_{plan.struct}_plan"
 
 
 def float_text(value):

@@ -214,7 +214,7 @@ class Lowering:
             raise NotServed("a sum of numbers and a mask of booleans", node.line, "scaled_dot_product_attention")
         counts, dim, arrays, ready = self.elements(node.y, node.a, node.b)
         fields = given(**counts, dim=dim, **dict(zip(("y", "a", "b"), arrays)))
-        self.call(function, "pair", fields, ready[1:], ready[:1], node.name)
+        self.call(function, "binary", fields, ready[1:], ready[:1], node.name)
 
     def add(self, node):
         self.pair(node, "fovea_add")

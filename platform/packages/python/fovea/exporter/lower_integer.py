@@ -178,7 +178,7 @@ class IntegerLowering(Lowering):
         ratios = {**multiplier("a", a_scale / y_scale), **multiplier("b", b_scale / y_scale)
                   } if (function == "fovea_integer_add") else multiplier("a", a_scale * b_scale / y_scale)
         fields = given(**counts, dim=dim, **dict(zip(("y", "a", "b"), arrays)), a_zero_point=a_zero_point, b_zero_point=b_zero_point, y_zero_point=y_zero_point, **ratios)
-        self.call(function, "integer_pair", fields, ready[1:], ready[:1], node.name)
+        self.call(function, "integer_binary", fields, ready[1:], ready[:1], node.name)
 
     def integer_add(self, node):
         self.pair_of_codes(node, "fovea_integer_add")
@@ -215,7 +215,7 @@ class IntegerLowering(Lowering):
             return
         counts, dim, (y_fields, x_fields), ready = self.elements(y, x)
         self.call(
-            "fovea_integer_add", "integer_pair",
+            "fovea_integer_add", "integer_binary",
             given(**counts, dim=dim, y=y_fields, a=x_fields, a_zero_point=own[1], y_zero_point=scale[1],
                   **multiplier("a", own[0] / scale[0])), ready[1:], ready[:1], node.name)
 

@@ -30,7 +30,7 @@ class Runner:
         self.workspace = Aligned(max([self.workspace_bytes(*pair) for pair in zip(calls, self.args)], default=0))
 
     def planned(self, plan):
-        name = "plan" if plan.struct == "attention" else f"{plan.struct}_plan"
+        name = f"{plan.struct}_plan"
         made = c.structure(name)
         c.call(f"fovea_{name}_init", made, self.description(plan))
         return made
@@ -94,8 +94,7 @@ class Runner:
 
     def workspace_bytes(self, call, args):
         if call.plan is not None:
-            name = "" if call.plan.struct == "attention" else f"{call.plan.struct}_"
-            return c.call(f"fovea_{name}workspace_bytes", self.plans[call.plan])
+            return c.call(f"fovea_{call.plan.struct}_workspace_bytes", self.plans[call.plan])
         return c.call(f"{call.function}_workspace_bytes", args) if call.workspace else 0
 
     def run(self, inputs, before=None, observe=None):
@@ -166,8 +165,7 @@ def bytes_for(call, target):
     number = c.call("fovea_target_from_name", target.encode())
     runner = object.__new__(Runner)  # without memory
     if call.plan is not None:
-        name = "" if call.plan.struct == "attention" else f"{call.plan.struct}_"
-        return c.call(f"fovea_{name}workspace_bytes_for", runner.description(call.plan), number)
+        return c.call(f"fovea_{call.plan.struct}_workspace_bytes_for", runner.description(call.plan), number)
     if not call.workspace:
         return 0
     if call.function == "fovea_integer_attention":
