@@ -12,6 +12,7 @@
 #endif
 
 #include "core/attention/kernels.h"
+#include "ground/base/features.h"
 #include "ground/targets/registry.h"
 #include "platform/platform.h"
 #include "support/linear_case.h"
@@ -54,6 +55,13 @@ TEST_CASE("status: every status has a sentence of its own, and other numbers are
   for (const uint32_t other : {1u, 0u - 30u, 1000u, 0u - 1000000u, 0x7fffffffu}) {
     CHECK(std::string(fovea_status_string(enum_of<fovea_status>(other))) == "unknown status");
   }
+}
+
+TEST_CASE("features: the library says which it has", "[short]") {
+  for (const fovea::Feature& one : fovea::kFeatures) CHECK(fovea_has(one.name) == uint32_t{one.has});
+  CHECK(fovea_has("I8") == uint32_t{fovea::config::kI8});
+  for (const char* unknown : {"", "i8", "I", "I8_", "FOVEA_ENABLE_I8"}) CHECK(fovea_has(unknown) == 0);
+  CHECK(fovea_has(nullptr) == 0);
 }
 
 TEST_CASE("target: there is at least one, each named once, best first", "[short]") {

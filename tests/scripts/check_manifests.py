@@ -51,6 +51,9 @@ def complaints():
     if re.findall(r"^config FOVEA_ENABLE_(\w+)$", text(kconfig), flags=re.M) != features():
         yield f"{kconfig}: its switches are not those of fovea_config.h, in their order"
 
+    if re.findall(r'\{"(\w+)", config::', text("lib/src/ground/base/features.h")) != sorted(features()):
+        yield "lib/src/ground/base/features.h: its names are not the switches of fovea_config.h, sorted"
+
     declared = sorted(function.name for function in Interface(HEADER.parent / "fovea.h").functions)
     renamed = re.findall(r"^#define (fovea_\w+) FOVEA_LEAN_NAME_\(FOVEA_USE, (\w+)\)$", text("lib/include/fovea/lean/names.h"), flags=re.M)
     if renamed != [(name, name.removeprefix("fovea_")) for name in declared]:

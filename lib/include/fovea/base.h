@@ -156,6 +156,10 @@ FOVEA_ENUM_(fovea_status, int32_t) {
  * empty in a build without FOVEA_ENABLE_TEXT. */
 const char* fovea_status_string(fovea_status status);
 
+/* 1 if the linked library has the feature, which is named as the switches of fovea_config.h are: "KEY_MASS" for
+ * FOVEA_ENABLE_KEY_MASS. 0 if it leaves the feature out, or knows none of this name. */
+uint32_t fovea_has(const char* feature);
+
 /* --------------------------------------------------------------------------------------------------------- targets */
 
 /* The instruction set that the kernels use. */

@@ -42,6 +42,8 @@ using Status = fovea_status;
 #endif
 using Target = fovea_target;
 
+// Whether the linked library has a feature, as "KEY_MASS".
+inline bool has(const char* feature) { return fovea_has(feature) != 0; }
 inline const char* to_string(fovea_status status) { return fovea_status_string(status); }
 inline const char* to_string(Target target) {
   return fovea_target_name(target);

@@ -42,6 +42,7 @@
 #define fovea_delta_workspace_bytes FOVEA_LEAN_NAME_(FOVEA_USE, delta_workspace_bytes)
 #define fovea_embedding FOVEA_LEAN_NAME_(FOVEA_USE, embedding)
 #define fovea_hadamard FOVEA_LEAN_NAME_(FOVEA_USE, hadamard)
+#define fovea_has FOVEA_LEAN_NAME_(FOVEA_USE, has)
 #define fovea_integer_activation FOVEA_LEAN_NAME_(FOVEA_USE, integer_activation)
 #define fovea_integer_activation_table FOVEA_LEAN_NAME_(FOVEA_USE, integer_activation_table)
 #define fovea_integer_add FOVEA_LEAN_NAME_(FOVEA_USE, integer_add)

@@ -24,7 +24,7 @@ void rotate_as_described(const fovea_attention_desc& d, bool inverse, const void
     x = y;
   }
   rotation.x = static_cast<const float*>(x), rotation.y = y;
-  hadamard_kernels(d.target).rotate(rotation);
+  hadamard_kernels(d.target).hadamard(rotation);
 }
 
 }  // namespace

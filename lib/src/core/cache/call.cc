@@ -71,7 +71,7 @@ void rotate_in_place(const fovea_kv_cache& c, fovea_target target, size_t dim, f
   HadamardRow row = hadamard_of(dim, hadamard_block(dim), c.hadamard_seed, false);
   for (; count > 0; --count, rows += dim) {
     row.x = row.y = rows;
-    hadamard_kernels(target).rotate(row);
+    hadamard_kernels(target).hadamard(row);
   }
 }
 

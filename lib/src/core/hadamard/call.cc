@@ -38,7 +38,7 @@ void run_hadamard(HadamardCall& call) {
         row_of(*call.x, sizeof(float), ptrdiff_t(entry), ptrdiff_t(head), ptrdiff_t(token)));
     row.y =
         reinterpret_cast<float*>(row_of(*call.y, sizeof(float), ptrdiff_t(entry), ptrdiff_t(head), ptrdiff_t(token)));
-    call.kernels->rotate(row);
+    call.kernels->hadamard(row);
   });
 }
 

@@ -25,7 +25,7 @@ struct HadamardRow {
 };
 
 struct HadamardKernels {
-  void (*rotate)(const HadamardRow&);
+  void (*hadamard)(const HadamardRow&);
 };
 
 FOVEA_TABLES(HadamardKernels, kHadamard, hadamard_kernels)

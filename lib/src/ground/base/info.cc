@@ -3,7 +3,9 @@
 // What the library says about itself: version and statuses.
 #include "ground/base/arithmetic.h"
 #include "fovea/fovea.h"
+#include "ground/base/features.h"
 #include "ground/base/status.h"
+#include "ground/targets/registry.h"
 
 extern "C" uint32_t fovea_version(void) { return FOVEA_VERSION; }
 
@@ -43,4 +45,11 @@ extern "C" const char* fovea_status_string(fovea_status status) {
     case FOVEA_ERR_MAP: return "a block map's sizes or lists are out of range, or its lists out of order";
   }
   return "unknown status";
+}
+
+extern "C" uint32_t fovea_has(const char* feature) {
+  for (const fovea::Feature& one : fovea::kFeatures) {
+    if (feature && fovea::equal(feature, one.name)) return one.has;
+  }
+  return 0;
 }

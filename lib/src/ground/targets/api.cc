@@ -19,10 +19,7 @@ constexpr TargetText kTexts[] = {FOVEA_TARGETS(FOVEA_TEXT_, )};
 
 const TargetText* text_of(const TargetTraits* traits) { return traits ? &kTexts[traits - fovea::kTargets] : nullptr; }
 
-bool equal(const char* a, const char* b) {
-  while (*a && *a == *b) ++a, ++b;
-  return *a == *b;
-}
+using fovea::equal;
 
 }  // namespace
 

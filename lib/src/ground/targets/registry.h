@@ -11,6 +11,12 @@
 
 namespace fovea {
 
+// Whether two names are the same, without the C library.
+inline bool equal(const char* a, const char* b) {
+  while (*a && *a == *b) ++a, ++b;
+  return *a == *b;
+}
+
 // A target in one byte.
 struct TargetByte {
   constexpr TargetByte(fovea_target target = FOVEA_TARGET_BEST) : value(uint8_t(target)) {}
