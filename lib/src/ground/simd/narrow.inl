@@ -2,8 +2,9 @@
 //
 // Words for integers, over a backend header's raw vectors: elements of 16 and 8 bits, products of 64 bits, 128-bit
 // blocks. Included inside namespace hn by backend headers that have VI, VF, a function Raw() that returns the raw
-// vector of either, and a namespace raw with a function for each word. FOVEA_HAS_F16: whether these include
-// half-precision numbers. FOVEA_X86_LANES: where there are more than 4, raw has WidenF16Blocks.
+// vector of either, and a namespace raw with what is called here: vectors of as many halves or bytes are loaded and
+// widened, or narrowed and stored. FOVEA_HAS_F16: whether half-precision numbers are, too. FOVEA_X86_LANES: where there
+// are more than 4, raw has WidenF16Blocks.
 
 FOVEA_INLINE VI MulWide(VI a, uint32_t b, VI& high) {
   raw::I upper;
@@ -12,32 +13,35 @@ FOVEA_INLINE VI MulWide(VI a, uint32_t b, VI& high) {
   return VI{lower};
 }
 
-FOVEA_INLINE VI LoadU16(decltype(kI), const uint16_t* p) { return VI{raw::LoadU16(p)}; }
-FOVEA_INLINE VI LoadU16N(decltype(kI), const uint16_t* p, size_t n) { return VI{raw::LoadU16N(p, n)}; }
-FOVEA_INLINE VI LoadU8(decltype(kI), const uint8_t* p) { return VI{raw::LoadU8(p)}; }
-FOVEA_INLINE VI LoadU8N(decltype(kI), const uint8_t* p, size_t n) { return VI{raw::LoadU8N(p, n)}; }
-FOVEA_INLINE VI LoadI8(decltype(kI), const int8_t* p) { return VI{raw::LoadI8(p)}; }
-FOVEA_INLINE VI LoadI8N(decltype(kI), const int8_t* p, size_t n) { return VI{raw::LoadI8N(p, n)}; }
-FOVEA_INLINE void StoreU16(VI v, uint16_t* p) { raw::StoreU16(Raw(v), p); }
-FOVEA_INLINE void StoreU16N(VI v, uint16_t* p, size_t n) { raw::StoreU16N(Raw(v), p, n); }
-FOVEA_INLINE void StoreU8(VI v, uint8_t* p) { raw::StoreU8(Raw(v), p); }
-FOVEA_INLINE void StoreU8N(VI v, uint8_t* p, size_t n) { raw::StoreU8N(Raw(v), p, n); }
+FOVEA_INLINE VI LoadU16(decltype(kI), const uint16_t* p) { return VI{raw::WidenU16(raw::LoadHalves(p))}; }
+FOVEA_INLINE VI LoadU16N(decltype(kI), const uint16_t* p, size_t n) {
+  return VI{raw::WidenU16(raw::LoadHalvesN(p, n))};
+}
+FOVEA_INLINE VI LoadU8(decltype(kI), const uint8_t* p) { return VI{raw::WidenU8(raw::LoadBytes(p))}; }
+FOVEA_INLINE VI LoadU8N(decltype(kI), const uint8_t* p, size_t n) { return VI{raw::WidenU8(raw::LoadBytesN(p, n))}; }
+FOVEA_INLINE VI LoadI8(decltype(kI), const int8_t* p) { return VI{raw::WidenI8(raw::LoadBytes(p))}; }
+FOVEA_INLINE VI LoadI8N(decltype(kI), const int8_t* p, size_t n) { return VI{raw::WidenI8(raw::LoadBytesN(p, n))}; }
+FOVEA_INLINE void StoreU16(VI v, uint16_t* p) { raw::StoreHalves(raw::Narrow16(Raw(v)), p); }
+FOVEA_INLINE void StoreU16N(VI v, uint16_t* p, size_t n) { raw::StoreHalvesN(raw::Narrow16(Raw(v)), p, n); }
+FOVEA_INLINE void StoreU8(VI v, uint8_t* p) { raw::StoreBytes(raw::Narrow8(Raw(v)), p); }
+FOVEA_INLINE void StoreU8N(VI v, uint8_t* p, size_t n) { raw::StoreBytesN(raw::Narrow8(Raw(v)), p, n); }
 FOVEA_INLINE void StoreNearestI8(const VF (&v)[4], uint8_t* p) {
-#if defined(FOVEA_HAS_NEAREST_I8)
+#if defined(FOVEA_X86_LANES)
   raw::StoreNearestI8(Raw(v[0]), Raw(v[1]), Raw(v[2]), Raw(v[3]), p);
 #else
   const VF bias = Set(kF, 12582912.0f);  // 1.5 * 2^23: the bits of the sum end with the integer
   FOVEA_EACH(i, 4) StoreU8(BitCast(kI, Add(v[i], bias)), p + i * kLanes);
 #endif
 }
-#undef FOVEA_HAS_NEAREST_I8
 
 #if FOVEA_HAS_F16
 FOVEA_INLINE VF SetF16(decltype(kF), uint16_t bits) { return VF{raw::SetF16(bits)}; }
-FOVEA_INLINE VF LoadF16(decltype(kF), const uint16_t* p) { return VF{raw::LoadF16(p)}; }
-FOVEA_INLINE VF LoadF16N(decltype(kF), const uint16_t* p, size_t n) { return VF{raw::LoadF16N(p, n)}; }
-FOVEA_INLINE void StoreF16(VF v, uint16_t* p) { raw::StoreF16(Raw(v), p); }
-FOVEA_INLINE void StoreF16N(VF v, uint16_t* p, size_t n) { raw::StoreF16N(Raw(v), p, n); }
+FOVEA_INLINE VF LoadF16(decltype(kF), const uint16_t* p) { return VF{raw::WidenF16(raw::LoadHalves(p))}; }
+FOVEA_INLINE VF LoadF16N(decltype(kF), const uint16_t* p, size_t n) {
+  return VF{raw::WidenF16(raw::LoadHalvesN(p, n))};
+}
+FOVEA_INLINE void StoreF16(VF v, uint16_t* p) { raw::StoreHalves(raw::NarrowF16(Raw(v)), p); }
+FOVEA_INLINE void StoreF16N(VF v, uint16_t* p, size_t n) { raw::StoreHalvesN(raw::NarrowF16(Raw(v)), p, n); }
 #else
 #include "ground/simd/f16.inl"
 #endif

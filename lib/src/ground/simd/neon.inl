@@ -68,16 +68,24 @@ FOVEA_INLINE I MulWide(I a, uint32_t b, I& high) {
   return vreinterpretq_s32_u32(vcombine_u32(vmovn_u64(lower), vmovn_u64(upper)));
 }
 
-FOVEA_INLINE uint8x8_t LoadFourBytes(const void* p, size_t n) {
+FOVEA_INLINE uint8x8_t LoadBytesN(const void* p, size_t n) {
   uint32_t bytes = 0;
   __builtin_memcpy(&bytes, p, n);
   return vcreate_u8(bytes);
 }
+FOVEA_INLINE uint8x8_t LoadBytes(const void* p) { return LoadBytesN(p, 4); }
+FOVEA_INLINE void StoreBytesN(uint8x8_t v, void* p, size_t n) {
+  const uint32_t bytes = vget_lane_u32(vreinterpret_u32_u8(v), 0);
+  __builtin_memcpy(p, &bytes, n);
+}
+FOVEA_INLINE void StoreBytes(uint8x8_t v, void* p) { StoreBytesN(v, p, 4); }
+FOVEA_INLINE uint16x4_t LoadHalves(const uint16_t* p) { return vld1_u16(p); }
 FOVEA_INLINE uint16x4_t LoadHalvesN(const uint16_t* p, size_t n) {
   uint16_t halves[4] = {0, 0, 0, 0};
   for (size_t i = 0; i < n; ++i) halves[i] = p[i];
   return vld1_u16(halves);
 }
+FOVEA_INLINE void StoreHalves(uint16x4_t v, uint16_t* p) { vst1_u16(p, v); }
 FOVEA_INLINE void StoreHalvesN(uint16x4_t v, uint16_t* p, size_t n) {
   uint16_t halves[4];
   vst1_u16(halves, v);
@@ -87,21 +95,10 @@ FOVEA_INLINE I WidenU16(uint16x4_t v) { return vreinterpretq_s32_u32(vmovl_u16(v
 FOVEA_INLINE I WidenU8(uint8x8_t v) { return WidenU16(vget_low_u16(vmovl_u8(v))); }
 FOVEA_INLINE I WidenI8(uint8x8_t v) { return vmovl_s16(vget_low_s16(vmovl_s8(vreinterpret_s8_u8(v)))); }
 FOVEA_INLINE uint16x4_t Narrow16(I v) { return vmovn_u32(vreinterpretq_u32_s32(v)); }
-
-FOVEA_INLINE I LoadU16(const uint16_t* p) { return WidenU16(vld1_u16(p)); }
-FOVEA_INLINE I LoadU16N(const uint16_t* p, size_t n) { return WidenU16(LoadHalvesN(p, n)); }
-FOVEA_INLINE I LoadU8(const uint8_t* p) { return WidenU8(LoadFourBytes(p, 4)); }
-FOVEA_INLINE I LoadU8N(const uint8_t* p, size_t n) { return WidenU8(LoadFourBytes(p, n)); }
-FOVEA_INLINE I LoadI8(const int8_t* p) { return WidenI8(LoadFourBytes(p, 4)); }
-FOVEA_INLINE I LoadI8N(const int8_t* p, size_t n) { return WidenI8(LoadFourBytes(p, n)); }
-FOVEA_INLINE void StoreU16(I v, uint16_t* p) { vst1_u16(p, Narrow16(v)); }
-FOVEA_INLINE void StoreU16N(I v, uint16_t* p, size_t n) { StoreHalvesN(Narrow16(v), p, n); }
-FOVEA_INLINE void StoreU8N(I v, uint8_t* p, size_t n) {
+FOVEA_INLINE uint8x8_t Narrow8(I v) {
   const uint16x4_t halves = Narrow16(v);
-  const uint32_t bytes = vget_lane_u32(vreinterpret_u32_u8(vmovn_u16(vcombine_u16(halves, halves))), 0);
-  __builtin_memcpy(p, &bytes, n);
+  return vmovn_u16(vcombine_u16(halves, halves));
 }
-FOVEA_INLINE void StoreU8(I v, uint8_t* p) { StoreU8N(v, p, 4); }
 
 // 128-bit blocks of four lanes.
 FOVEA_INLINE uint8x16_t Bytes(I v) { return vreinterpretq_u8_s32(v); }
@@ -142,10 +139,6 @@ FOVEA_INLINE void StoreBlockPairs(I a, I b, uint8_t* p, uint8_t*, size_t) {
 FOVEA_INLINE V WidenF16(uint16x4_t v) { return vcvt_f32_f16(vreinterpret_f16_u16(v)); }
 FOVEA_INLINE uint16x4_t NarrowF16(V v) { return vreinterpret_u16_f16(vcvt_f16_f32(v)); }
 FOVEA_INLINE V SetF16(uint16_t bits) { return WidenF16(vdup_n_u16(bits)); }
-FOVEA_INLINE V LoadF16(const uint16_t* p) { return WidenF16(vld1_u16(p)); }
-FOVEA_INLINE V LoadF16N(const uint16_t* p, size_t n) { return WidenF16(LoadHalvesN(p, n)); }
-FOVEA_INLINE void StoreF16(V v, uint16_t* p) { vst1_u16(p, NarrowF16(v)); }
-FOVEA_INLINE void StoreF16N(V v, uint16_t* p, size_t n) { StoreHalvesN(NarrowF16(v), p, n); }
 #else
 #define FOVEA_HAS_F16 0
 #endif

@@ -25,25 +25,23 @@ FOVEA_INLINE void StorePart(v128_t v, void* p, size_t bytes) {
   const int64_t part = wasm_i64x2_extract_lane(v, 0);
   __builtin_memcpy(p, &part, bytes);
 }
-FOVEA_INLINE v128_t WidenU8(v128_t v) { return wasm_u32x4_extend_low_u16x8(wasm_u16x8_extend_low_u8x16(v)); }
-FOVEA_INLINE v128_t WidenI8(v128_t v) { return wasm_i32x4_extend_low_i16x8(wasm_i16x8_extend_low_i8x16(v)); }
+FOVEA_INLINE v128_t LoadHalves(const void* p) { return wasm_v128_load64_zero(p); }
+FOVEA_INLINE v128_t LoadHalvesN(const void* p, size_t n) { return LoadPart(p, 2 * n); }
+FOVEA_INLINE v128_t LoadBytes(const void* p) { return LoadPart(p, 4); }
+FOVEA_INLINE v128_t LoadBytesN(const void* p, size_t n) { return LoadPart(p, n); }
+FOVEA_INLINE void StoreHalves(v128_t v, void* p) { StorePart(v, p, 8); }
+FOVEA_INLINE void StoreHalvesN(v128_t v, void* p, size_t n) { StorePart(v, p, 2 * n); }
+FOVEA_INLINE void StoreBytes(v128_t v, void* p) { StorePart(v, p, 4); }
+FOVEA_INLINE void StoreBytesN(v128_t v, void* p, size_t n) { StorePart(v, p, n); }
+FOVEA_INLINE I WidenU16(v128_t v) { return I(wasm_u32x4_extend_low_u16x8(v)); }
+FOVEA_INLINE I WidenU8(v128_t v) { return WidenU16(wasm_u16x8_extend_low_u8x16(v)); }
+FOVEA_INLINE I WidenI8(v128_t v) { return I(wasm_i32x4_extend_low_i16x8(wasm_i16x8_extend_low_i8x16(v))); }
 FOVEA_INLINE v128_t Narrow16(v128_t v) {
   return wasm_u16x8_narrow_i32x4(wasm_v128_and(v, wasm_i32x4_splat(0xffff)), wasm_i32x4_splat(0));
 }
 FOVEA_INLINE v128_t Narrow8(v128_t v) {
   return wasm_u8x16_narrow_i16x8(Narrow16(wasm_v128_and(v, wasm_i32x4_splat(0xff))), wasm_i32x4_splat(0));
 }
-
-FOVEA_INLINE I LoadU16(const uint16_t* p) { return I(wasm_u32x4_load16x4(p)); }
-FOVEA_INLINE I LoadU16N(const uint16_t* p, size_t n) { return I(wasm_u32x4_extend_low_u16x8(LoadPart(p, 2 * n))); }
-FOVEA_INLINE I LoadU8(const uint8_t* p) { return I(WidenU8(LoadPart(p, 4))); }
-FOVEA_INLINE I LoadU8N(const uint8_t* p, size_t n) { return I(WidenU8(LoadPart(p, n))); }
-FOVEA_INLINE I LoadI8(const int8_t* p) { return I(WidenI8(LoadPart(p, 4))); }
-FOVEA_INLINE I LoadI8N(const int8_t* p, size_t n) { return I(WidenI8(LoadPart(p, n))); }
-FOVEA_INLINE void StoreU16(I v, uint16_t* p) { StorePart(Narrow16(v128_t(v)), p, 8); }
-FOVEA_INLINE void StoreU16N(I v, uint16_t* p, size_t n) { StorePart(Narrow16(v128_t(v)), p, 2 * n); }
-FOVEA_INLINE void StoreU8(I v, uint8_t* p) { StorePart(Narrow8(v128_t(v)), p, 4); }
-FOVEA_INLINE void StoreU8N(I v, uint8_t* p, size_t n) { StorePart(Narrow8(v128_t(v)), p, n); }
 
 // 128-bit blocks of four lanes.
 FOVEA_INLINE I LookUp(v128_t table, v128_t at) { return I(wasm_i8x16_swizzle(table, at)); }

@@ -20,7 +20,6 @@
 namespace raw {
 
 #define FOVEA_CLAMP_KEEPS_ZERO 1
-#define FOVEA_HAS_NEAREST_I8 1
 #undef FOVEA_HAS_AVX512_HALF
 #if FOVEA_X86_LANES == 16 && FOVEA_WITH_AVX512_FP16
 #define FOVEA_HAS_AVX512_HALF
@@ -350,24 +349,6 @@ FOVEA_INLINE void StoreBytesN(Bytes v, void* p, size_t n) {
   _mm_storel_epi64(reinterpret_cast<__m128i*>(&bytes), v);
   __builtin_memcpy(p, &bytes, n);
 }
-#endif
-
-// What narrow.inl turns into words.
-FOVEA_INLINE I LoadU16(const uint16_t* p) { return WidenU16(LoadHalves(p)); }
-FOVEA_INLINE I LoadU16N(const uint16_t* p, size_t n) { return WidenU16(LoadHalvesN(p, n)); }
-FOVEA_INLINE I LoadU8(const uint8_t* p) { return WidenU8(LoadBytes(p)); }
-FOVEA_INLINE I LoadU8N(const uint8_t* p, size_t n) { return WidenU8(LoadBytesN(p, n)); }
-FOVEA_INLINE I LoadI8(const int8_t* p) { return WidenI8(LoadBytes(p)); }
-FOVEA_INLINE I LoadI8N(const int8_t* p, size_t n) { return WidenI8(LoadBytesN(p, n)); }
-FOVEA_INLINE void StoreU16(I v, uint16_t* p) { StoreHalves(Narrow16(v), p); }
-FOVEA_INLINE void StoreU16N(I v, uint16_t* p, size_t n) { StoreHalvesN(Narrow16(v), p, n); }
-FOVEA_INLINE void StoreU8(I v, uint8_t* p) { StoreBytes(Narrow8(v), p); }
-FOVEA_INLINE void StoreU8N(I v, uint8_t* p, size_t n) { StoreBytesN(Narrow8(v), p, n); }
-#if FOVEA_HAS_F16
-FOVEA_INLINE V LoadF16(const uint16_t* p) { return WidenF16(LoadHalves(p)); }
-FOVEA_INLINE V LoadF16N(const uint16_t* p, size_t n) { return WidenF16(LoadHalvesN(p, n)); }
-FOVEA_INLINE void StoreF16(V v, uint16_t* p) { StoreHalves(NarrowF16(v), p); }
-FOVEA_INLINE void StoreF16N(V v, uint16_t* p, size_t n) { StoreHalvesN(NarrowF16(v), p, n); }
 #endif
 
 FOVEA_INLINE void Transpose(V (&v)[FOVEA_X86_LANES]) {
