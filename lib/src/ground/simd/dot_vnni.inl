@@ -7,12 +7,6 @@
 #define FOVEA_SRC_SIMD_DOT_VNNI_INL_
 #include "ground/simd/dot_x86_bytes.inl"
 
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic push  // as in dot_x86_bytes.inl
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
-
 template <bool kUnsignedColumns>
 struct VnniWords : X86Bytes, DotShape<kDotVnni> {
   static constexpr bool kUnsignedQueries = kUnsignedColumns, kSignedWeights = !kUnsignedColumns;
@@ -217,8 +211,5 @@ struct Vnni : VnniWords<true> {
 #endif
   }
 };
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic pop
-#endif
 
 #endif  // FOVEA_SRC_SIMD_DOT_VNNI_INL_

@@ -10,12 +10,6 @@ struct X86Sums : DotDefaults {
   using E = hn::raw::I;
   using Sum = hn::raw::I;
 
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic push  // GCC 12 warns of what its own headers for AVX-512 leave undefined
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
-
   FOVEA_INLINE Sum Start(int32_t sum) { return FOVEA_MM(set1_epi32)(sum); }
   FOVEA_INLINE void StoreWords(hn::raw::I v, void* to) { hn::raw::StoreInts(v, to); }
   FOVEA_INLINE Sum FewAdd(Sum a, Sum b) { return FOVEA_MM(add_epi32)(a, b); }
@@ -85,10 +79,6 @@ struct X86Sums : DotDefaults {
   FOVEA_INLINE VF SumsOfRows(const Sum (&v)[kVectors]) {
     return hn::ConvertTo(kF, IntsOfRows<kRows>(v));
   }
-
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic pop
-#endif
 };
 
 #endif  // FOVEA_SRC_SIMD_DOT_X86_INL_

@@ -5,12 +5,6 @@
 #define FOVEA_SRC_SIMD_DOT_X86_BYTES_INL_
 #include "ground/simd/dot_x86.inl"
 
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic push  // GCC 12 warns of what its own headers for AVX-512 leave undefined
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
-
 struct X86Bytes : X86Sums {
   using Code = uint8_t;
   using RowCode = int8_t;
@@ -88,8 +82,5 @@ struct X86Bytes : X86Sums {
   // v[0] after TurnBlocks.
   FOVEA_INLINE FewX FirstOfBlocks(const FewX (&v)[4]) { return LowPairs(LowWords(v[0], v[1]), LowWords(v[2], v[3])); }
 };
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic pop
-#endif
 
 #endif  // FOVEA_SRC_SIMD_DOT_X86_BYTES_INL_

@@ -8,6 +8,11 @@
 template <class... Dot>
 struct DotList {};
 
+#if defined(FOVEA_X86_LANES) && !defined(__clang__)
+#pragma GCC diagnostic push  // GCC 12 warns of what its own headers for AVX-512 leave undefined
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 #if FOVEA_FOR_SCALAR && FOVEA_HAS_OWN_DOT
 #include "ground/simd/dot_own.inl"
 using AnyDot = Own;
@@ -47,6 +52,9 @@ using Dots = DotList<AnyDot, Sdot>;
 #endif
 #else
 using Dots = DotList<AnyDot>;
+#endif
+#if defined(FOVEA_X86_LANES) && !defined(__clang__)
+#pragma GCC diagnostic pop
 #endif
 #if !FOVEA_FOR_HELIUM
 using DotsOfAttention = Dots;

@@ -5,7 +5,7 @@
 #ifndef FOVEA_SRC_SIMD_HALF_AVX512_INL_
 #define FOVEA_SRC_SIMD_HALF_AVX512_INL_
 
-#pragma GCC diagnostic push  // as in dot_x86.inl
+#pragma GCC diagnostic push  // as in dots.inl
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 
