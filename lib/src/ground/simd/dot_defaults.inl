@@ -77,4 +77,47 @@ struct DotDefaults {
   }
 };
 
+// The words for few rows that follow from others of Dot. Without another word, an instruction takes one key and one value.
+template <class Dot>
+struct FewDefaults {
+  static constexpr uint32_t kFewKeysAtOnce = 1;
+  template <int kRows>
+  static constexpr int kFewValueVectors = kRows * 4 <= hn::kRegisters / 2 ? 4 : hn::kRegisters / 2 / kRows;
+
+  template <class Code>
+  FOVEA_INLINE void StoreFewQueries(VF biased, Code* lanes) {
+    Dot::StoreQueries(biased, lanes);
+  }
+  template <class Code>
+  FOVEA_INLINE auto FewStart(const Code*, size_t) {
+    return Dot::FewZero();
+  }
+  template <class Weight>
+  FOVEA_INLINE auto FewValueStart(const Weight*, uint32_t) {
+    return Dot::FewZero();
+  }
+  FOVEA_INLINE auto LoadOneValue(const int8_t* p) { return Dot::template LoadFew<1>(p); }
+  FOVEA_INLINE auto LoadOneValuePart(const int8_t* p, size_t n) { return Dot::template LoadFewPart<1>(p, n); }
+  template <class X, int kVectors>
+  FOVEA_INLINE void LoadFewValues(const int8_t* const (&at)[1], X (&values)[kVectors]) {
+    FOVEA_EACH(v, kVectors) values[v] = Dot::LoadOneValue(at[0] + v * kLanes);
+  }
+  template <class X, int kVectors>
+  FOVEA_INLINE void LoadFewValuesPart(const int8_t* const (&at)[1], size_t n, X (&values)[kVectors]) {
+    FOVEA_EACH(v, kVectors) {
+      const size_t first = v * kLanes, left = first < n ? n - first : 0;
+      values[v] = Dot::LoadOneValuePart(at[0] + (left ? first : 0), left < kLanes ? left : kLanes);
+    }
+  }
+  template <class Sum, int kVectors>
+  FOVEA_INLINE void InOrder(const Sum (&sums)[kVectors], VF (&floats)[kVectors]) {
+    FOVEA_EACH(v, kVectors) floats[v] = Dot::ToFloat(sums[v]);
+  }
+  // For rows of groups.
+  template <class Code, class X, size_t kParts>
+  FOVEA_INLINE void LoadFewGroupX(const Code* x, X (&codes)[kParts]) {
+    FOVEA_EACH(i, kParts) codes[i] = Dot::LoadFewX(x + i * Dot::kFewXCodes);
+  }
+};
+
 #endif  // FOVEA_SRC_SIMD_DOT_DEFAULTS_INL_

@@ -7,7 +7,7 @@
 #include "ground/formats/rows.inl"
 #include "ground/simd/dot_defaults.inl"
 
-struct Floats : DotDefaults, DotShape<kDotFloats> {
+struct Floats : DotDefaults, DotShape<kDotFloats>, FewDefaults<Floats> {
   using Code = float;     // of a query or a weight
   using RowCode = float;  // of a key or a value that was brought
 
@@ -53,7 +53,6 @@ struct Floats : DotDefaults, DotShape<kDotFloats> {
   static constexpr size_t FewReads(size_t) { return kLanes; }
   static constexpr size_t kFewXCodes = kLanes;
 
-  FOVEA_INLINE void StoreFewQueries(VF biased, FewCode* lanes) { StoreQueries(biased, lanes); }
   FOVEA_INLINE FewX LoadFewX(const FewCode* p) { return hn::LoadU(kF, p); }
   template <int kRows>
   FOVEA_INLINE FewX LoadFew(const int8_t* p) {
@@ -64,8 +63,6 @@ struct Floats : DotDefaults, DotShape<kDotFloats> {
     return hn::ConvertTo(kF, hn::LoadI8N(kI, p, n));
   }
   FOVEA_INLINE Sum FewZero() { return hn::Zero(kF); }
-  FOVEA_INLINE Sum FewValueStart(const FewWeight*, uint32_t) { return FewZero(); }
-  FOVEA_INLINE Sum FewStart(const FewCode*, size_t) { return FewZero(); }
   FOVEA_INLINE Sum FewAdd(Sum a, Sum b) { return hn::Add(a, b); }
   FOVEA_INLINE Sum FewScoreDot(FewX x, FewX e, Sum sum) { return fused::MulAdd(x, e, sum); }
   FOVEA_INLINE Sum FewValueDot(FewX x, FewX e, Sum sum) { return fused::MulAdd(x, e, sum); }
@@ -78,34 +75,13 @@ struct Floats : DotDefaults, DotShape<kDotFloats> {
     return ToInts(hn::SumsOfLanes(sums));
   }
 
-  static constexpr uint32_t kFewKeysAtOnce = 1;
-  template <int kRows>
-  static constexpr int kFewValueVectors = kRows * 4 <= hn::kRegisters / 2 ? 4 : hn::kRegisters / 2 / kRows;
   FOVEA_INLINE void StoreFewWeights(VF biased, FewWeight* lanes) { StoreQueries(biased, lanes); }
   FOVEA_INLINE FewX SetFewWeights(const FewWeight* p) { return hn::Set(kF, *p); }
-  template <int kVectors>
-  FOVEA_INLINE void LoadFewValues(const int8_t* const (&at)[1], FewX (&values)[kVectors]) {
-    FOVEA_EACH(v, kVectors) values[v] = LoadFew<1>(at[0] + v * kLanes);
-  }
-  template <int kVectors>
-  FOVEA_INLINE void LoadFewValuesPart(const int8_t* const (&at)[1], size_t n, FewX (&values)[kVectors]) {
-    FOVEA_EACH(v, kVectors) {
-      const size_t first = v * kLanes, left = first < n ? n - first : 0;
-      values[v] = LoadFewPart<1>(at[0] + (left ? first : 0), left < kLanes ? left : kLanes);
-    }
-  }
-  template <int kVectors>
-  FOVEA_INLINE void InOrder(const Sum (&sums)[kVectors], VF (&floats)[kVectors]) {
-    FOVEA_EACH(v, kVectors) floats[v] = sums[v];
-  }
 
   // ---- for rows of groups
 
   static constexpr size_t kFewGroupRows = 1, kFewGroupParts = kGroupVectors;
 
-  FOVEA_INLINE void LoadFewGroupX(const FewCode* x, FewX (&codes)[kFewGroupParts]) {
-    FOVEA_EACH(i, kFewGroupParts) codes[i] = LoadFewX(x + i * kLanes);
-  }
   FOVEA_INLINE void LoadFewGroup(const uint8_t* const (&at)[1], FewX (&codes)[kFewGroupParts]) {
     FOVEA_EACH(i, kFewGroupParts) {
       codes[i] = LoadFew<1>(reinterpret_cast<const int8_t*>(at[0]) + i * kLanes);

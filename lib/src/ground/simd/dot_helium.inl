@@ -6,7 +6,7 @@
 #define FOVEA_SRC_SIMD_DOT_HELIUM_INL_
 #include "ground/simd/dot_defaults.inl"
 
-struct Helium : DotDefaults, DotShape<kDotHelium> {
+struct Helium : DotDefaults, DotShape<kDotHelium>, FewDefaults<Helium> {
   static constexpr bool kSignedWeights = true;
   using Code = int8_t;
   using RowCode = int8_t;
@@ -81,6 +81,7 @@ struct Helium : DotDefaults, DotShape<kDotHelium> {
     return hn::ConvertTo(kF, vaddq_n_s32(hn::LoadU(kI, sums), start));
   }
 
+  FOVEA_INLINE VF ToFloat(VI sums) { return hn::ConvertTo(kF, sums); }
   // For sums in general registers.
   FOVEA_INLINE VF ToFloat(Sum a, Sum b, Sum c, Sum d) {
 #if defined(__clang__)
@@ -226,7 +227,6 @@ struct Helium : DotDefaults, DotShape<kDotHelium> {
   static constexpr size_t FewReads(size_t) { return 16; }
   static constexpr size_t kFewXCodes = 16;
 
-  FOVEA_INLINE void StoreFewQueries(VF biased, FewCode* lanes) { StoreQueries(biased, lanes); }
   FOVEA_INLINE Bytes LoadFewX(const FewCode* p) { return LoadBytes(p); }
   template <int kRows>
   FOVEA_INLINE Bytes LoadFew(const int8_t* p) {
@@ -247,11 +247,9 @@ struct Helium : DotDefaults, DotShape<kDotHelium> {
     return hn::LoadU(kI, sums);
   }
 
-  static constexpr uint32_t kFewKeysAtOnce = 1;
   template <int kRows>
   static constexpr int kFewValueVectors = kRows == 1 ? 4 : 2;
   FOVEA_INLINE VI FewZero() { return hn::Set(kI, 0); }
-  FOVEA_INLINE VI FewValueStart(const FewWeight*, uint32_t) { return FewZero(); }
   FOVEA_INLINE VI FewAdd(VI a, VI b) { return hn::Add(a, b); }
   FOVEA_INLINE VI FewValueDot(FewWeight weight, VI value, VI sum) {
 #if defined(__clang__)
@@ -265,21 +263,8 @@ struct Helium : DotDefaults, DotShape<kDotHelium> {
     *reinterpret_cast<hn::VIInMemory*>(lanes) = hn::And(hn::BitCast(kI, biased), hn::Set(kI, 255));
   }
   FOVEA_INLINE FewWeight SetFewWeights(const FewWeight* p) { return *p; }
-  template <int kVectors>
-  FOVEA_INLINE void LoadFewValues(const int8_t* const (&at)[1], VI (&values)[kVectors]) {
-    FOVEA_EACH(v, kVectors) values[v] = hn::LoadI8(kI, at[0] + v * kLanes);
-  }
-  template <int kVectors>
-  FOVEA_INLINE void LoadFewValuesPart(const int8_t* const (&at)[1], size_t n, VI (&values)[kVectors]) {
-    FOVEA_EACH(v, kVectors) {
-      const size_t first = v * kLanes, left = first < n ? n - first : 0;
-      values[v] = hn::LoadI8N(kI, at[0] + (left ? first : 0), left < kLanes ? left : kLanes);
-    }
-  }
-  template <int kVectors>
-  FOVEA_INLINE void InOrder(const VI (&sums)[kVectors], VF (&floats)[kVectors]) {
-    FOVEA_EACH(v, kVectors) floats[v] = hn::ConvertTo(kF, sums[v]);
-  }
+  FOVEA_INLINE VI LoadOneValue(const int8_t* p) { return hn::LoadI8(kI, p); }
+  FOVEA_INLINE VI LoadOneValuePart(const int8_t* p, size_t n) { return hn::LoadI8N(kI, p, n); }
 };
 
 #endif  // FOVEA_SRC_SIMD_DOT_HELIUM_INL_

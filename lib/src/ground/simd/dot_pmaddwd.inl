@@ -6,7 +6,7 @@
 #define FOVEA_SRC_SIMD_DOT_PMADDWD_INL_
 #include "ground/simd/dot_x86.inl"
 
-struct Pmaddwd : X86Sums, DotShape<kDotPmaddwd> {
+struct Pmaddwd : X86Sums, DotShape<kDotPmaddwd>, FewDefaults<Pmaddwd> {
   using Code = int16_t;
   using RowCode = int16_t;
 
@@ -91,10 +91,7 @@ struct Pmaddwd : X86Sums, DotShape<kDotPmaddwd> {
   static constexpr size_t FewReads(size_t) { return 2 * kLanes; }
   static constexpr size_t kFewXCodes = 2 * kLanes;
   static constexpr uint32_t kFewKeysAtOnce = 2;
-  template <int kRows>
-  static constexpr int kFewValueVectors = kRows * 4 <= hn::kRegisters / 2 ? 4 : hn::kRegisters / 2 / kRows;
 
-  FOVEA_INLINE void StoreFewQueries(VF biased, FewCode* lanes) { StoreQueries(biased, lanes); }
   FOVEA_INLINE void StoreFewWeights(VF biased, FewWeight* lanes) { StoreQueries(biased, lanes); }
   FOVEA_INLINE FewX LoadFewX(const FewCode* p) { return LoadX(p); }
   template <int kRows>
@@ -112,11 +109,9 @@ struct Pmaddwd : X86Sums, DotShape<kDotPmaddwd> {
     return LoadBytes(bytes);
 #endif
   }
-  FOVEA_INLINE Sum FewStart(const FewCode*, size_t) { return FewZero(); }
   FOVEA_INLINE Sum FewScoreDot(FewX x, FewX e, Sum sum) { return AddPairsOf(x, e, sum); }
 
   FOVEA_INLINE FewX SetFewWeights(const FewWeight* p) { return LoadE(p); }
-  FOVEA_INLINE Sum FewValueStart(const FewWeight*, uint32_t) { return FewZero(); }
   FOVEA_INLINE Sum FewValueDot(FewX x, FewX e, Sum sum) { return AddPairsOf(x, e, sum); }
   template <int kVectors>
   FOVEA_INLINE void LoadFewValues(const int8_t* const (&at)[2], FewX (&values)[kVectors]) {
@@ -129,10 +124,6 @@ struct Pmaddwd : X86Sums, DotShape<kDotPmaddwd> {
     __builtin_memcpy(rows[1], at[1], n);
     LoadFewValues({rows[0], rows[1]}, values);
   }
-  template <int kVectors>
-  FOVEA_INLINE void InOrder(const Sum (&sums)[kVectors], VF (&floats)[kVectors]) {
-    FOVEA_EACH(v, kVectors) floats[v] = ToFloat(sums[v]);
-  }
 
   // ---- for rows of groups
 
@@ -140,11 +131,6 @@ struct Pmaddwd : X86Sums, DotShape<kDotPmaddwd> {
 
 #if FOVEA_X86_LANES == 16
   static constexpr bool kSumsHalves = true;
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic push  // as in dot_x86.inl
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
   // Lane i: the sum of the first half of the lanes of v[i]. In `second` that of the other half.
   FOVEA_INLINE VF SumsOfHalves(const Sum (&v)[16], VF& second) {
     const Sum a = AddBlocks(SumsOfBlocks(v), SumsOfBlocks(v + 4));
@@ -152,14 +138,8 @@ struct Pmaddwd : X86Sums, DotShape<kDotPmaddwd> {
     second = ToFloat(_mm512_shuffle_i32x4(a, b, 0xdd));
     return ToFloat(_mm512_shuffle_i32x4(a, b, 0x88));
   }
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic pop
-#endif
 #endif
 
-  FOVEA_INLINE void LoadFewGroupX(const FewCode* x, FewX (&codes)[kFewGroupParts]) {
-    FOVEA_EACH(i, kFewGroupParts) codes[i] = LoadX(x + i * 2 * kLanes);
-  }
   FOVEA_INLINE void LoadFewGroup(const uint8_t* const (&at)[1], FewX (&codes)[kFewGroupParts]) {
     FOVEA_EACH(i, kFewGroupParts) {
       codes[i] = LoadBytes(reinterpret_cast<const int8_t*>(at[0]) + i * 2 * kLanes);

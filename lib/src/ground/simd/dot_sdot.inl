@@ -6,7 +6,7 @@
 #define FOVEA_SRC_SIMD_DOT_SDOT_INL_
 #include "ground/simd/dot_neon.inl"
 
-struct Sdot : NeonBytes, DotShape<kDotSdot> {
+struct Sdot : NeonBytes, DotShape<kDotSdot>, FewDefaults<Sdot> {
   static constexpr bool kSignedWeights = true;
   static constexpr float kWeightBias =
       kRoundingBias + 128.0f;  // added to a weight: the low byte is then its code - 128
@@ -119,8 +119,6 @@ struct Sdot : NeonBytes, DotShape<kDotSdot> {
   static constexpr size_t FewReads(size_t) { return 16; }
   static constexpr size_t kFewXCodes = 16;
   static constexpr uint32_t kFewKeysAtOnce = 4;
-  template <int kRows>
-  static constexpr int kFewValueVectors = 4;
 
   FOVEA_INLINE void StoreFewQueries(VF biased, FewCode* lanes) { StoreQueries(biased, reinterpret_cast<Code*>(lanes)); }
   FOVEA_INLINE void StoreFewWeights(VF biased, FewWeight* lanes) { StoreQueries(biased, lanes); }
@@ -139,7 +137,6 @@ struct Sdot : NeonBytes, DotShape<kDotSdot> {
     return vreinterpretq_s8_u32(vdupq_n_u32(four));
   }
   FOVEA_INLINE Sum FewZero() { return vdupq_n_s32(0); }
-  FOVEA_INLINE Sum FewStart(const FewCode*, size_t) { return FewZero(); }
   FOVEA_INLINE Sum FewAdd(Sum a, Sum b) { return vaddq_s32(a, b); }
   FOVEA_INLINE Sum FewScoreDot(FewX x, FewX e, Sum sum) {
     asm(FOVEA_ASM_DOTPROD "sdot %0.4s, %1.16b, %2.16b" : "+w"(sum) : "w"(x), "w"(e));
@@ -181,9 +178,6 @@ struct Sdot : NeonBytes, DotShape<kDotSdot> {
   FOVEA_INLINE void LoadFewValuesPart(const int8_t* const (&at)[4], size_t n, FewX (&values)[4]) {
     FOVEA_EACH(i, 4) values[i] = LoadPartOfE(at[i], n);
     InterleaveValues(values);
-  }
-  FOVEA_INLINE void InOrder(const Sum (&sums)[4], VF (&floats)[4]) {
-    FOVEA_EACH(i, 4) floats[i] = ToFloat(sums[i]);
   }
 
   // ---- for rows of groups

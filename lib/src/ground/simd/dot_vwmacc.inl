@@ -22,7 +22,7 @@ FOVEA_WIDE_(2, vint16m1_t, vint32m2_t, __riscv_vsetvlmax_e32m2())
 FOVEA_WIDE_(4, vint16m2_t, vint32m4_t, __riscv_vsetvlmax_e32m4())
 #undef FOVEA_WIDE_
 
-struct Vwmacc : DotDefaults, DotShape<kDotVwmacc> {
+struct Vwmacc : DotDefaults, DotShape<kDotVwmacc>, FewDefaults<Vwmacc> {
   using Code = int8_t;     // of a query; or of a weight, whose bits are those of a number up to 255
   using RowCode = int8_t;  // of a key or a value
 
@@ -95,7 +95,6 @@ struct Vwmacc : DotDefaults, DotShape<kDotVwmacc> {
   static constexpr size_t FewReads(size_t) { return kLanes; }
   static constexpr size_t kFewXCodes = kLanes;
 
-  FOVEA_INLINE void StoreFewQueries(VF biased, FewCode* lanes) { StoreQueries(biased, lanes); }
   template <int kRows>
   FOVEA_INLINE FewX LoadFew(const int8_t* p) {
     return __builtin_convertvector(hn::raw::Load<hn::raw::NarrowSignedBytes>(p), FewX);
@@ -106,8 +105,6 @@ struct Vwmacc : DotDefaults, DotShape<kDotVwmacc> {
   }
   FOVEA_INLINE FewX LoadFewX(const FewCode* p) { return LoadFew<1>(p); }
   FOVEA_INLINE Sum FewZero() { return Start(0); }
-  FOVEA_INLINE Sum FewValueStart(const FewWeight*, uint32_t) { return FewZero(); }
-  FOVEA_INLINE Sum FewStart(const FewCode*, size_t) { return FewZero(); }
   FOVEA_INLINE Sum FewAdd(Sum a, Sum b) { return hn::Add(a, b); }
   // Written as an intrinsic, because the compiler would add the products of several steps first, by more instructions.
   FOVEA_INLINE Sum FewScoreDot(FewX x, FewX e, Sum sum) {
@@ -132,34 +129,13 @@ struct Vwmacc : DotDefaults, DotShape<kDotVwmacc> {
     return hn::ConvertTo(kF, IntsOfRows<kRows>(sums));
   }
 
-  static constexpr uint32_t kFewKeysAtOnce = 1;
-  template <int kRows>
-  static constexpr int kFewValueVectors = kRows * 4 <= hn::kRegisters / 2 ? 4 : hn::kRegisters / 2 / kRows;
   FOVEA_INLINE void StoreFewWeights(VF biased, FewWeight* lanes) { hn::StoreU8(hn::BitCast(kI, biased), lanes); }
   FOVEA_INLINE FewX SetFewWeights(const FewWeight* p) { return FewX{} + int16_t(*p); }
-  template <int kVectors>
-  FOVEA_INLINE void LoadFewValues(const int8_t* const (&at)[1], FewX (&values)[kVectors]) {
-    FOVEA_EACH(v, kVectors) values[v] = LoadFew<1>(at[0] + v * kLanes);
-  }
-  template <int kVectors>
-  FOVEA_INLINE void LoadFewValuesPart(const int8_t* const (&at)[1], size_t n, FewX (&values)[kVectors]) {
-    FOVEA_EACH(v, kVectors) {
-      const size_t first = v * kLanes, left = first < n ? n - first : 0;
-      values[v] = LoadFewPart<1>(at[0] + (left ? first : 0), left < kLanes ? left : kLanes);
-    }
-  }
-  template <int kVectors>
-  FOVEA_INLINE void InOrder(const Sum (&sums)[kVectors], VF (&floats)[kVectors]) {
-    FOVEA_EACH(v, kVectors) floats[v] = ToFloat(sums[v]);
-  }
 
   // ---- for rows of groups
 
   static constexpr size_t kFewGroupRows = 1, kFewGroupParts = 32 / kLanes;
 
-  FOVEA_INLINE void LoadFewGroupX(const FewCode* x, FewX (&codes)[kFewGroupParts]) {
-    FOVEA_EACH(i, kFewGroupParts) codes[i] = LoadFewX(x + i * kLanes);
-  }
   FOVEA_INLINE void LoadFewGroup(const uint8_t* const (&at)[1], FewX (&codes)[kFewGroupParts]) {
     LoadFewGroupX(reinterpret_cast<const FewCode*>(at[0]), codes);
   }
