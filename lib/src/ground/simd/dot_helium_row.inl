@@ -17,22 +17,16 @@ static constexpr bool kWeighsRow = true;
 // The largest of `largest` and of 16 * rounds numbers. NaN counts only if there is nothing else.
 FOVEA_INLINE float LargestOf(const float* p, uint32_t rounds, float largest) {
   VF a, most = hn::Set(kF, largest);
+#define FOVEA_FOUR "vldrw.32 %q[a], [%[p]], #16\n\tvmaxnm.f32 %q[most], %q[most], %q[a]\n\t"
   asm volatile(
       "dls lr, %[rounds]\n"
-      "1:\n\t"
-      "vldrw.32 %q[a], [%[p]], #16\n\t"
-      "vmaxnm.f32 %q[most], %q[most], %q[a]\n\t"
-      "vldrw.32 %q[a], [%[p]], #16\n\t"
-      "vmaxnm.f32 %q[most], %q[most], %q[a]\n\t"
-      "vldrw.32 %q[a], [%[p]], #16\n\t"
-      "vmaxnm.f32 %q[most], %q[most], %q[a]\n\t"
-      "vldrw.32 %q[a], [%[p]], #16\n\t"
-      "vmaxnm.f32 %q[most], %q[most], %q[a]\n\t"
+      "1:\n\t" FOVEA_FOUR FOVEA_FOUR FOVEA_FOUR FOVEA_FOUR
       "le lr, 1b\n\t"
       "vmaxnmv.f32 %[largest], %q[most]"
       : [p] "+r"(p), [largest] "+r"(largest), [most] "+w"(most), [a] "=&w"(a)
       : [rounds] "r"(rounds)
       : "lr", "memory");
+#undef FOVEA_FOUR
   return largest;
 }
 
@@ -42,19 +36,19 @@ FOVEA_INLINE bool CopyPlainScales(const float* from, uint32_t count, float* to) 
   if (count % 16 != 0 || count == 0) return false;
   VI a, most = hn::Set(kI, 0);
   uint32_t largest = 0;
-#define FOVEA_COPY_FOUR                    \
+#define FOVEA_FOUR                         \
   "vldrw.32 %q[a], [%[from]], #16\n\t"     \
   "vmax.u32 %q[most], %q[most], %q[a]\n\t" \
   "vstrw.32 %q[a], [%[to]], #16\n\t"
   asm volatile(
       "dls lr, %[rounds]\n"
-      "1:\n\t" FOVEA_COPY_FOUR FOVEA_COPY_FOUR FOVEA_COPY_FOUR FOVEA_COPY_FOUR
+      "1:\n\t" FOVEA_FOUR FOVEA_FOUR FOVEA_FOUR FOVEA_FOUR
       "le lr, 1b\n\t"
       "vmaxv.u32 %[largest], %q[most]"
       : [from] "+r"(from), [to] "+r"(to), [largest] "+r"(largest), [most] "+w"(most), [a] "=&w"(a)
       : [rounds] "r"(count / 16)
       : "lr", "memory");
-#undef FOVEA_COPY_FOUR
+#undef FOVEA_FOUR
   return largest < 0x7f800000;
 }
 
@@ -131,18 +125,18 @@ FOVEA_INLINE float WeighRow(float* s, uint32_t rounds, const float* scale, float
 // The codes of 16 * rounds weights, from weights times `inverse`: to the nearest, ties to even, and 0 for NaN.
 FOVEA_INLINE void StoreRowWeights(const float* s, uint32_t rounds, float inverse, FewWeight* codes) {
   VI a;
-#define FOVEA_STORE_FOUR                  \
+#define FOVEA_FOUR                        \
   "vldrw.32 %q[a], [%[s]], #16\n\t"       \
   "vmul.f32 %q[a], %q[a], %[inverse]\n\t" \
   "vcvtn.s32.f32 %q[a], %q[a]\n\t"        \
   "vstrw.32 %q[a], [%[codes]], #16\n\t"
   asm volatile(
       "dls lr, %[rounds]\n"
-      "1:\n\t" FOVEA_STORE_FOUR FOVEA_STORE_FOUR FOVEA_STORE_FOUR FOVEA_STORE_FOUR "le lr, 1b"
+      "1:\n\t" FOVEA_FOUR FOVEA_FOUR FOVEA_FOUR FOVEA_FOUR "le lr, 1b"
       : [s] "+r"(s), [codes] "+r"(codes), [a] "=&w"(a)
       : [rounds] "r"(rounds), [inverse] "r"(inverse)
       : "lr", "memory");
-#undef FOVEA_STORE_FOUR
+#undef FOVEA_FOUR
 }
 
 // sums = weights times the values' 16 elements from `value` on, for `count` keys, at most 255. A lane of 32 bits holds one

@@ -43,18 +43,13 @@ FOVEA_INLINE void StoreFourCodes(const int32_t*& sums, int32_t start, const VF (
       "add %[a], %[start]\n\t add %[b], %[start]\n\t add %[c], %[start]\n\t add %[d], %[start]\n\t"
       "vmov s12, s13, %[a], %[b]\n\t"
       "vmov s14, s15, %[c], %[d]\n\t"
-      "vcvt.f32.s32 s12, s12\n\t vcvt.f32.s32 s13, s13\n\t"
-      "vcvt.f32.s32 s14, s14\n\t vcvt.f32.s32 s15, s15\n\t"
+      FOVEA_ON_FOUR("vcvt.f32.s32", "")
       "vmul.f32 s12, s12, %[s0]\n\t vmul.f32 s13, s13, %[s1]\n\t"
       "vmul.f32 s14, s14, %[s2]\n\t vmul.f32 s15, s15, %[s3]\n\t"
-      "vmul.f32 s12, s12, %[scale]\n\t vmul.f32 s13, s13, %[scale]\n\t"
-      "vmul.f32 s14, s14, %[scale]\n\t vmul.f32 s15, s15, %[scale]\n\t"
-      "vadd.f32 s12, s12, %[bias]\n\t vadd.f32 s13, s13, %[bias]\n\t"
-      "vadd.f32 s14, s14, %[bias]\n\t vadd.f32 s15, s15, %[bias]\n\t"
-      "vdiv.f32 s12, s12, %[out]\n\t vdiv.f32 s13, s13, %[out]\n\t"
-      "vdiv.f32 s14, s14, %[out]\n\t vdiv.f32 s15, s15, %[out]\n\t"
-      "vcvtr.s32.f32 s12, s12\n\t vcvtr.s32.f32 s13, s13\n\t"
-      "vcvtr.s32.f32 s14, s14\n\t vcvtr.s32.f32 s15, s15\n\t"
+      FOVEA_ON_FOUR("vmul.f32", ", %[scale]")
+      FOVEA_ON_FOUR("vadd.f32", ", %[bias]")
+      FOVEA_ON_FOUR("vdiv.f32", ", %[out]")
+      FOVEA_ON_FOUR("vcvtr.s32.f32", "")
       "vmov %[a], %[b], s12, s13\n\t"
       "vmov %[c], %[d], s14, s15\n\t"
       ".if %c[positive]\n\t"
@@ -239,14 +234,8 @@ FOVEA_INLINE uint32_t FourBytes(const int8_t* p, size_t n = 4) {
 FOVEA_INLINE void ScaleFour(float*& s, float key_scale, const VF (&query_scale)[4]) {
   asm volatile(
       "vldmia %0, {s12-s15}\n\t"
-      "vcvt.f32.s32 s12, s12\n\t"
-      "vcvt.f32.s32 s13, s13\n\t"
-      "vcvt.f32.s32 s14, s14\n\t"
-      "vcvt.f32.s32 s15, s15\n\t"
-      "vmul.f32 s12, s12, %1\n\t"
-      "vmul.f32 s13, s13, %1\n\t"
-      "vmul.f32 s14, s14, %1\n\t"
-      "vmul.f32 s15, s15, %1\n\t"
+      FOVEA_ON_FOUR("vcvt.f32.s32", "")
+      FOVEA_ON_FOUR("vmul.f32", ", %1")
       "vmul.f32 s12, s12, %2\n\t"
       "vmul.f32 s13, s13, %3\n\t"
       "vmul.f32 s14, s14, %4\n\t"
@@ -262,10 +251,7 @@ FOVEA_INLINE void JoinFour(const float*& sums, float*& o, const VF (&rescale)[4]
   asm volatile(
       "vldmia %0!, {s12-s15}\n\t"
       "vldmia %1, {s16-s19}\n\t"
-      "vcvt.f32.s32 s12, s12\n\t"
-      "vcvt.f32.s32 s13, s13\n\t"
-      "vcvt.f32.s32 s14, s14\n\t"
-      "vcvt.f32.s32 s15, s15\n\t"
+      FOVEA_ON_FOUR("vcvt.f32.s32", "")
       "vmul.f32 s16, s16, %2\n\t"
       "vmul.f32 s17, s17, %3\n\t"
       "vmul.f32 s18, s18, %4\n\t"
@@ -353,18 +339,9 @@ FOVEA_INLINE size_t PutQueries(const float* p, size_t n, VF scale, VF inverse, C
     Pair a, b, c, d;
     asm volatile(
         "vldmia %0!, {s12-s15}\n\t"
-        "vmul.f32 s12, s12, %6\n\t"
-        "vmul.f32 s13, s13, %6\n\t"
-        "vmul.f32 s14, s14, %6\n\t"
-        "vmul.f32 s15, s15, %6\n\t"
-        "vmul.f32 s12, s12, %7\n\t"
-        "vmul.f32 s13, s13, %7\n\t"
-        "vmul.f32 s14, s14, %7\n\t"
-        "vmul.f32 s15, s15, %7\n\t"
-        "vcvtr.s32.f32 s12, s12\n\t"
-        "vcvtr.s32.f32 s13, s13\n\t"
-        "vcvtr.s32.f32 s14, s14\n\t"
-        "vcvtr.s32.f32 s15, s15\n\t"
+        FOVEA_ON_FOUR("vmul.f32", ", %6")
+        FOVEA_ON_FOUR("vmul.f32", ", %7")
+        FOVEA_ON_FOUR("vcvtr.s32.f32", "")
         "vmov %1, %2, s12, s13\n\t"
         "vmov %3, %4, s14, s15\n\t"
         "pkhbt %1, %1, %3, lsl #16\n\t"
@@ -436,5 +413,6 @@ FOVEA_INLINE void StoreWeights(const float*& w, size_t, const VF (&inverse)[4], 
 }
 
 };
+#undef FOVEA_ON_FOUR
 
 #endif  // FOVEA_SRC_SIMD_DOT_SMLAD_INL_

@@ -5,19 +5,32 @@
 #define FOVEA_SRC_SIMD_DOT_SMLAD_ROW_INL_
 #include "ground/simd/dot_defaults.inl"
 
+// An instruction for each of s12 to s15, with the same other operand.
+#define FOVEA_ON_FOUR(name, operand)                              \
+  name " s12, s12" operand "\n\t" name " s13, s13" operand "\n\t" \
+  name " s14, s14" operand "\n\t" name " s15, s15" operand "\n\t"
+
 struct SmladWords : DotDefaults {
 using Code = int16_t;
 using Sum = int32_t;
 using Pair = uint32_t;
 
 // The next two pairs. The pointer advances past them.
-#define FOVEA_NEXT_TWO_PAIRS(first, second) \
-  ".if %c[step] == 4\n\t"                  \
+#define FOVEA_NEXT_TWO_PAIRS(first, second)    \
+  ".if %c[step] == 4\n\t"                      \
   "ldrd " first ", " second ", [%[x]], #8\n\t" \
-  ".else\n\t"                             \
-  "ldr " second ", [%[x], %[step]]\n\t"    \
-  "ldr " first ", [%[x]], #2*%c[step]\n\t" \
+  ".else\n\t"                                  \
+  "ldr " second ", [%[x], %[step]]\n\t"        \
+  "ldr " first ", [%[x]], #2*%c[step]\n\t"     \
   ".endif\n\t"
+
+// sum += the two pairs times the four codes at the address.
+#define FOVEA_ADD_ROW(address, sum)             \
+  "ldr %[four], " address "\n\t"                \
+  "sxtb16 %[two], %[four]\n\t"                  \
+  "sxtb16 %[four], %[four], ror #8\n\t"         \
+  "smlad " sum ", %[two], %[even], " sum "\n\t" \
+  "smlad " sum ", %[four], %[odd], " sum "\n\t"
 
 // sums[i] += one column times the row that begins i strides from `row` on, of n > 0 times kUnroll fours of codes.
 template <int kStep = 4, int kUnroll = 1>
@@ -28,26 +41,10 @@ FOVEA_INLINE void AddFourRows(const Pair* x, const int8_t* row, ptrdiff_t stride
       "1:\n\t"
       ".rept %c[unroll]\n\t"
       FOVEA_NEXT_TWO_PAIRS("%[even]", "%[odd]")
-      "ldr %[four], [%[row], %[stride]]\n\t"
-      "sxtb16 %[two], %[four]\n\t"
-      "sxtb16 %[four], %[four], ror #8\n\t"
-      "smlad %[s1], %[two], %[even], %[s1]\n\t"
-      "smlad %[s1], %[four], %[odd], %[s1]\n\t"
-      "ldr %[four], [%[row], %[stride], lsl #1]\n\t"
-      "sxtb16 %[two], %[four]\n\t"
-      "sxtb16 %[four], %[four], ror #8\n\t"
-      "smlad %[s2], %[two], %[even], %[s2]\n\t"
-      "smlad %[s2], %[four], %[odd], %[s2]\n\t"
-      "ldr %[four], [%[row]], #4\n\t"
-      "sxtb16 %[two], %[four]\n\t"
-      "sxtb16 %[four], %[four], ror #8\n\t"
-      "smlad %[s0], %[two], %[even], %[s0]\n\t"
-      "smlad %[s0], %[four], %[odd], %[s0]\n\t"
-      "ldr %[four], [%[last]], #4\n\t"
-      "sxtb16 %[two], %[four]\n\t"
-      "sxtb16 %[four], %[four], ror #8\n\t"
-      "smlad %[s3], %[two], %[even], %[s3]\n\t"
-      "smlad %[s3], %[four], %[odd], %[s3]\n\t"
+      FOVEA_ADD_ROW("[%[row], %[stride]]", "%[s1]")
+      FOVEA_ADD_ROW("[%[row], %[stride], lsl #1]", "%[s2]")
+      FOVEA_ADD_ROW("[%[row]], #4", "%[s0]")
+      FOVEA_ADD_ROW("[%[last]], #4", "%[s3]")
       ".endr\n\t"
       "subs %[n], #1\n\t"
       "bne 1b"
@@ -57,19 +54,19 @@ FOVEA_INLINE void AddFourRows(const Pair* x, const int8_t* row, ptrdiff_t stride
       : "cc", "memory");
 }
 // Not .irp: g++ counts the lines of an assembly statement, to know how far a branch goes.
-#define FOVEA_ADD_TWO_KEYS(weights)                  \
-  "ldr %[b], [%[value], %[stride]]\n\t"              \
-  "ldr %[a], [%[value]]\n\t"                         \
-  "add %[value], %[value], %[stride], lsl #1\n\t"    \
-  "pkhbt %[low], %[a], %[b], lsl #16\n\t"            \
-  "pkhtb %[b], %[b], %[a], asr #16\n\t"              \
-  "sxtb16 %[a], %[low]\n\t"                          \
-  "sxtb16 %[low], %[low], ror #8\n\t"                \
-  "smlad %[s0], %[a], " weights ", %[s0]\n\t"        \
-  "smlad %[s1], %[low], " weights ", %[s1]\n\t"      \
-  "sxtb16 %[a], %[b]\n\t"                            \
-  "sxtb16 %[b], %[b], ror #8\n\t"                    \
-  "smlad %[s2], %[a], " weights ", %[s2]\n\t"        \
+#define FOVEA_ADD_TWO_KEYS(weights)               \
+  "ldr %[b], [%[value], %[stride]]\n\t"           \
+  "ldr %[a], [%[value]]\n\t"                      \
+  "add %[value], %[value], %[stride], lsl #1\n\t" \
+  "pkhbt %[low], %[a], %[b], lsl #16\n\t"         \
+  "pkhtb %[b], %[b], %[a], asr #16\n\t"           \
+  "sxtb16 %[a], %[low]\n\t"                       \
+  "sxtb16 %[low], %[low], ror #8\n\t"             \
+  "smlad %[s0], %[a], " weights ", %[s0]\n\t"     \
+  "smlad %[s1], %[low], " weights ", %[s1]\n\t"   \
+  "sxtb16 %[a], %[b]\n\t"                         \
+  "sxtb16 %[b], %[b], ror #8\n\t"                 \
+  "smlad %[s2], %[a], " weights ", %[s2]\n\t"     \
   "smlad %[s3], %[b], " weights ", %[s3]\n\t"
 // sums[i] += the weights of n > 0 times kUnroll fours of keys times element i of their values, which begin at `value`.
 // The pointers advance past them.
@@ -102,18 +99,12 @@ FOVEA_INLINE void StoreRowScores(const Sum (&sums)[4], const float*& key_scales,
       "vldmia %0!, {s16-s19}\n\t"
       "vmov s12, s13, %2, %3\n\t"
       "vmov s14, s15, %4, %5\n\t"
-      "vcvt.f32.s32 s12, s12\n\t"
-      "vcvt.f32.s32 s13, s13\n\t"
-      "vcvt.f32.s32 s14, s14\n\t"
-      "vcvt.f32.s32 s15, s15\n\t"
+      FOVEA_ON_FOUR("vcvt.f32.s32", "")
       "vmul.f32 s12, s12, s16\n\t"
       "vmul.f32 s13, s13, s17\n\t"
       "vmul.f32 s14, s14, s18\n\t"
       "vmul.f32 s15, s15, s19\n\t"
-      "vmul.f32 s12, s12, %6\n\t"
-      "vmul.f32 s13, s13, %6\n\t"
-      "vmul.f32 s14, s14, %6\n\t"
-      "vmul.f32 s15, s15, %6\n\t"
+      FOVEA_ON_FOUR("vmul.f32", ", %6")
       "vstmia %1!, {s12-s15}"
       : "+r"(key_scales), "+r"(s)
       : "r"(sums[0]), "r"(sums[1]), "r"(sums[2]), "r"(sums[3]), "t"(query_scale.raw)
@@ -141,14 +132,8 @@ FOVEA_INLINE void StoreRowWeights(const float*& w, VF inverse, Code* to) {
   Pair a, b, c, d;
   asm volatile(
       "vldmia %0!, {s12-s15}\n\t"
-      "vmul.f32 s12, s12, %5\n\t"
-      "vmul.f32 s13, s13, %5\n\t"
-      "vmul.f32 s14, s14, %5\n\t"
-      "vmul.f32 s15, s15, %5\n\t"
-      "vcvtr.s32.f32 s12, s12\n\t"
-      "vcvtr.s32.f32 s13, s13\n\t"
-      "vcvtr.s32.f32 s14, s14\n\t"
-      "vcvtr.s32.f32 s15, s15\n\t"
+      FOVEA_ON_FOUR("vmul.f32", ", %5")
+      FOVEA_ON_FOUR("vcvtr.s32.f32", "")
       "vmov %1, %2, s12, s13\n\t"
       "vmov %3, %4, s14, s15\n\t"
       "pkhbt %1, %1, %2, lsl #16\n\t"
@@ -159,8 +144,8 @@ FOVEA_INLINE void StoreRowWeights(const float*& w, VF inverse, Code* to) {
       : "s12", "s13", "s14", "s15", "memory");
 }
 };
+#undef FOVEA_ADD_ROW
 #undef FOVEA_ADD_TWO_KEYS
 #undef FOVEA_NEXT_TWO_PAIRS
-#undef FOVEA_ADD_TWO_KEYS
 
 #endif  // FOVEA_SRC_SIMD_DOT_SMLAD_ROW_INL_
