@@ -77,7 +77,8 @@ struct DotDefaults {
   }
 };
 
-// The words for few rows that follow from others of Dot. Without another word, an instruction takes one key and one value.
+// The words for few rows that follow from others of Dot: an instruction takes one key or value unless words of its own
+// say more.
 template <class Dot>
 struct FewDefaults {
   static constexpr uint32_t kFewKeysAtOnce = 1;

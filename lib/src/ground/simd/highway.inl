@@ -25,6 +25,9 @@ constexpr int kRegisters = 16, kBlockVectors = 3, kMaskedVectors = 2;
 FOVEA_INLINE VF ClampMin(VF a, VF least) { return Max(least, a); }
 FOVEA_INLINE VF ClampMax(VF a, VF most) { return Min(most, a); }
 
+FOVEA_INLINE auto Raw(VF v) { return v.raw; }
+FOVEA_INLINE auto Raw(VI v) { return v.raw; }
+
 #undef FOVEA_X86_LANES
 #if HWY_ARCH_X86
 
@@ -37,39 +40,8 @@ FOVEA_INLINE VF ClampMax(VF a, VF most) { return Min(most, a); }
 #endif
 #include "ground/simd/x86.inl"
 
-FOVEA_INLINE VF LoadN(ScalableTag<float>, const float* p, size_t n) { return VF{raw::LoadN(p, n)}; }
-FOVEA_INLINE void StoreN(VF v, ScalableTag<float>, float* p, size_t n) { raw::StoreN(v.raw, p, n); }
-FOVEA_INLINE void LoadPairs(ScalableTag<float>, const float* p, VF& a, VF& b) { raw::LoadPairs(p, a.raw, b.raw); }
-FOVEA_INLINE void StorePairs(VF a, VF b, ScalableTag<float>, float* p) { raw::StorePairs(a.raw, b.raw, p); }
-FOVEA_INLINE void Transpose(VF (&v)[kLanes]) {
-  raw::V r[kLanes];
-  FOVEA_EACH(i, kLanes) r[i] = v[i].raw;
-  raw::Transpose(r);
-  FOVEA_EACH(i, kLanes) v[i].raw = r[i];
-}
-
-template <int k>
-FOVEA_INLINE VF SwapLanes(VF v) {
-  return VF{raw::SwapLanes<k>(v.raw)};
-}
-FOVEA_INLINE VF SumsOfLanes(const VF (&v)[kLanes]) {
-  raw::V r[kLanes];
-  FOVEA_EACH(i, kLanes) r[i] = v[i].raw;
-  return VF{raw::SumsOfLanes(r)};
-}
-
 #else  // WebAssembly
 
-FOVEA_INLINE VF LoadN(ScalableTag<float>, const float* p, size_t n) {
-  alignas(16) float lanes[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-  for (size_t i = 0; i < n; ++i) lanes[i] = p[i];
-  return Load(kF, lanes);
-}
-FOVEA_INLINE void StoreN(VF v, ScalableTag<float>, float* p, size_t n) {
-  alignas(16) float lanes[4];
-  Store(v, kF, lanes);
-  for (size_t i = 0; i < n; ++i) p[i] = lanes[i];
-}
 FOVEA_INLINE void LoadPairs(ScalableTag<float>, const float* p, VF& a, VF& b) { LoadInterleaved2(kF, p, a, b); }
 FOVEA_INLINE void StorePairs(VF a, VF b, ScalableTag<float>, float* p) { StoreInterleaved2(a, b, kF, p); }
 FOVEA_INLINE void Transpose(VF (&v)[4]) {
@@ -84,18 +56,11 @@ template <int k>
 FOVEA_INLINE VF SwapLanes(VF v) {
   return k == 1 ? Shuffle2301(v) : Shuffle1032(v);
 }
-FOVEA_INLINE VF SumsOfLanes(const VF (&v)[4]) {
-  VF columns[4] = {v[0], v[1], v[2], v[3]};
-  Transpose(columns);
-  return Add(Add(columns[0], columns[1]), Add(columns[2], columns[3]));
-}
 
 #include "ground/simd/wasm.inl"
 
 #endif
 
-FOVEA_INLINE raw::V Raw(VF v) { return v.raw; }
-FOVEA_INLINE raw::I Raw(VI v) { return v.raw; }
 #include "ground/simd/narrow.inl"
 
 #if HWY_TARGET == HWY_AVX3

@@ -4,7 +4,25 @@
 // blocks. Included inside namespace hn by backend headers that have VI, VF, a function Raw() that returns the raw
 // vector of either, and a namespace raw with what is called here: vectors of as many halves or bytes are loaded and
 // widened, or narrowed and stored. FOVEA_HAS_F16: whether half-precision numbers are, too. FOVEA_X86_LANES: where there
-// are more than 4, raw has WidenF16Blocks.
+// are more than 4, raw has WidenF16Blocks. Vectors of four floats have a few words by memory and by transposing here.
+
+#if !defined(FOVEA_X86_LANES)
+FOVEA_INLINE VF LoadN(decltype(kF), const float* p, size_t n) {
+  float lanes[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+  for (size_t i = 0; i < n; ++i) lanes[i] = p[i];
+  return LoadU(kF, lanes);
+}
+FOVEA_INLINE void StoreN(VF v, decltype(kF), float* p, size_t n) {
+  float lanes[4];
+  StoreU(v, kF, lanes);
+  for (size_t i = 0; i < n; ++i) p[i] = lanes[i];
+}
+FOVEA_INLINE VF SumsOfLanes(const VF (&v)[4]) {
+  VF columns[4] = {v[0], v[1], v[2], v[3]};
+  Transpose(columns);
+  return Add(Add(columns[0], columns[1]), Add(columns[2], columns[3]));
+}
+#endif
 
 FOVEA_INLINE VI MulWide(VI a, uint32_t b, VI& high) {
   raw::I upper;

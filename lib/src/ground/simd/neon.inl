@@ -251,16 +251,6 @@ constexpr int kRegisters = 32, kBlockVectors = 3, kMaskedVectors = 2;
 constexpr int kRegisters = 16, kBlockVectors = 6, kMaskedVectors = 2;
 #endif
 
-FOVEA_INLINE VF LoadN(Tag<float>, const float* p, size_t n) {
-  float lanes[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-  for (size_t i = 0; i < n; ++i) lanes[i] = p[i];
-  return LoadU(kF, lanes);
-}
-FOVEA_INLINE void StoreN(VF v, Tag<float>, float* p, size_t n) {
-  float lanes[4];
-  StoreU(v, kF, lanes);
-  for (size_t i = 0; i < n; ++i) p[i] = lanes[i];
-}
 FOVEA_INLINE void LoadPairs(Tag<float>, const float* p, VF& a, VF& b) {
   const float32x4x2_t pairs = vld2q_f32(p);
   a = VF(pairs.val[0]);
@@ -330,11 +320,6 @@ template <int k>
 FOVEA_INLINE VF SwapLanes(VF v) {
   return VF(k == 1 ? vrev64q_f32(v.data) : vextq_f32(v.data, v.data, 2));
 }
-FOVEA_INLINE VF SumsOfLanes(const VF (&v)[4]) {
-  VF columns[4] = {v[0], v[1], v[2], v[3]};
-  Transpose(columns);
-  return Add(Add(columns[0], columns[1]), Add(columns[2], columns[3]));
-}
 
 #if defined(__aarch64__)
 #define FOVEA_BLOCK_LOOPS "ground/math/block_neon64.inl"
@@ -360,7 +345,8 @@ FOVEA_INLINE void NextVectors(const float*& p, ptrdiff_t step, VF (&v)[n]) {
   FOVEA_EACH(i, n) v[i] = VF{r[i]};
 }
 
-#include "ground/simd/derived.inl"
 #include "ground/simd/narrow.inl"
+
+#include "ground/simd/derived.inl"
 
 }  // namespace hn

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The words that x86 libraries lack or define inexactly, on raw vectors of FOVEA_X86_LANES floats. Included by the
-// Highway and xsimd backend headers inside their namespace hn.
+// Highway and xsimd backend headers inside their namespace hn, after Raw(), which returns the raw vector of VF or VI.
 
 // FOVEA_MM(add_ps) is the intrinsic for whole vectors; so is FOVEA_MM_SI(xor), of those that end with a register's bits.
 #undef FOVEA_MM
@@ -385,3 +385,27 @@ FOVEA_INLINE I LargestOfLanes(const I (&v)[4]) {
 }
 
 }  // namespace raw
+
+FOVEA_INLINE VF LoadN(decltype(kF), const float* p, size_t n) { return VF{raw::LoadN(p, n)}; }
+FOVEA_INLINE void StoreN(VF v, decltype(kF), float* p, size_t n) { raw::StoreN(Raw(v), p, n); }
+FOVEA_INLINE void LoadPairs(decltype(kF), const float* p, VF& a, VF& b) {
+  raw::V even, odd;
+  raw::LoadPairs(p, even, odd);
+  a = VF{even}, b = VF{odd};
+}
+FOVEA_INLINE void StorePairs(VF a, VF b, decltype(kF), float* p) { raw::StorePairs(Raw(a), Raw(b), p); }
+FOVEA_INLINE void Transpose(VF (&v)[kLanes]) {
+  raw::V r[kLanes];
+  FOVEA_EACH(i, kLanes) r[i] = Raw(v[i]);
+  raw::Transpose(r);
+  FOVEA_EACH(i, kLanes) v[i] = VF{r[i]};
+}
+template <int k>
+FOVEA_INLINE VF SwapLanes(VF v) {
+  return VF{raw::SwapLanes<k>(Raw(v))};
+}
+FOVEA_INLINE VF SumsOfLanes(const VF (&v)[kLanes]) {
+  raw::V r[kLanes];
+  FOVEA_EACH(i, kLanes) r[i] = Raw(v[i]);
+  return VF{raw::SumsOfLanes(r)};
+}

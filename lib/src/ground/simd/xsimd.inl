@@ -77,32 +77,11 @@ FOVEA_INLINE MF Le(VF a, VF b) { return a <= b; }
 FOVEA_INLINE MF Or(MF a, MF b) { return a | b; }
 FOVEA_INLINE VF IfThenElse(MF m, VF yes, VF no) { return xsimd::select(m, yes, no); }
 
+FOVEA_INLINE auto Raw(const VF& v) { return v.data; }
+FOVEA_INLINE auto Raw(const VI& v) { return v.data; }
 #include "ground/simd/x86.inl"
 
-FOVEA_INLINE VF LoadN(Tag<float>, const float* p, size_t n) { return VF(raw::LoadN(p, n)); }
-FOVEA_INLINE void StoreN(VF v, Tag<float>, float* p, size_t n) { raw::StoreN(v.data, p, n); }
-FOVEA_INLINE void LoadPairs(Tag<float>, const float* p, VF& a, VF& b) { raw::LoadPairs(p, a.data, b.data); }
-FOVEA_INLINE void StorePairs(VF a, VF b, Tag<float>, float* p) { raw::StorePairs(a.data, b.data, p); }
-FOVEA_INLINE void Transpose(VF (&v)[kLanes]) {
-  raw::V r[kLanes];
-  FOVEA_EACH(i, kLanes) r[i] = v[i].data;
-  raw::Transpose(r);
-  FOVEA_EACH(i, kLanes) v[i] = VF(r[i]);
-}
-template <int k>
-FOVEA_INLINE VF SwapLanes(VF v) {
-  return VF(raw::SwapLanes<k>(v.data));
-}
-FOVEA_INLINE VF SumsOfLanes(const VF (&v)[kLanes]) {
-  raw::V r[kLanes];
-  FOVEA_EACH(i, kLanes) r[i] = v[i].data;
-  return VF(raw::SumsOfLanes(r));
-}
 FOVEA_INLINE VF Div(VF a, VF b) { return VF(a.data / b.data); }
-
-FOVEA_INLINE raw::V Raw(VF v) { return v.data; }
-FOVEA_INLINE raw::I Raw(VI v) { return v.data; }
-
 FOVEA_INLINE VF Max(VF a, VF b) { return VF(FOVEA_MM(max_ps)(a.data, b.data)); }
 FOVEA_INLINE VF ClampMin(VF a, VF least) { return Max(least, a); }  // the second if one is NaN
 FOVEA_INLINE VF ClampMax(VF a, VF most) { return VF(FOVEA_MM(min_ps)(most.data, a.data)); }
