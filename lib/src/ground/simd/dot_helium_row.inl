@@ -76,23 +76,6 @@ FOVEA_INLINE bool CopyPlainScales(const float* from, uint32_t count, float* to) 
   "vmul.f32 q2, q2, q0\n\t"          \
   "vmaxnm.f32 q3, q3, q2\n\t"        \
   "vstrw.32 q2, [%[s]], #16\n\t"
-// s16 = the sum of the strands in s16 to s31, as SumOfNeighbours and SumOfStrands add them.
-#define FOVEA_SUM_STRANDS      \
-  "vadd.f32 s16, s16, s17\n\t" \
-  "vadd.f32 s18, s18, s19\n\t" \
-  "vadd.f32 s20, s20, s21\n\t" \
-  "vadd.f32 s22, s22, s23\n\t" \
-  "vadd.f32 s24, s24, s25\n\t" \
-  "vadd.f32 s26, s26, s27\n\t" \
-  "vadd.f32 s28, s28, s29\n\t" \
-  "vadd.f32 s30, s30, s31\n\t" \
-  "vadd.f32 s16, s16, s18\n\t" \
-  "vadd.f32 s20, s20, s22\n\t" \
-  "vadd.f32 s24, s24, s26\n\t" \
-  "vadd.f32 s28, s28, s30\n\t" \
-  "vadd.f32 s16, s16, s20\n\t" \
-  "vadd.f32 s24, s24, s28\n\t" \
-  "vadd.f32 s16, s16, s24\n\t"
 // 16 * rounds scores s become weights 2^(s - shift), times the scales of their values; `top` becomes the largest of these
 // and of itself. Returns the sum of the weights themselves: lane i of vector v of each 16 belongs to strand 4 v + i.
 FOVEA_INLINE float WeighRow(float* s, uint32_t rounds, const float* scale, float shift, float& top) {
@@ -110,14 +93,28 @@ FOVEA_INLINE float WeighRow(float* s, uint32_t rounds, const float* scale, float
       FOVEA_WEIGH_FOUR("q4") FOVEA_WEIGH_FOUR("q5") FOVEA_WEIGH_FOUR("q6") FOVEA_WEIGH_FOUR("q7")
       "le lr, 1b\n\t"
       "vmaxnmv.f32 %[top], q3\n\t"
-      FOVEA_SUM_STRANDS
+      // s16 = the sum of the strands in s16 to s31, as SumOfNeighbours and SumOfStrands add them.
+      "vadd.f32 s16, s16, s17\n\t"
+      "vadd.f32 s18, s18, s19\n\t"
+      "vadd.f32 s20, s20, s21\n\t"
+      "vadd.f32 s22, s22, s23\n\t"
+      "vadd.f32 s24, s24, s25\n\t"
+      "vadd.f32 s26, s26, s27\n\t"
+      "vadd.f32 s28, s28, s29\n\t"
+      "vadd.f32 s30, s30, s31\n\t"
+      "vadd.f32 s16, s16, s18\n\t"
+      "vadd.f32 s20, s20, s22\n\t"
+      "vadd.f32 s24, s24, s26\n\t"
+      "vadd.f32 s28, s28, s30\n\t"
+      "vadd.f32 s16, s16, s20\n\t"
+      "vadd.f32 s24, s24, s28\n\t"
+      "vadd.f32 s16, s16, s24\n\t"
       "vmov %[total], s16"
       : [s] "+r"(s), [scale] "+r"(scale), [top] "+r"(largest), [total] "=r"(total), [below] "=&Up"(below)
       : "[total]"(rounds), [shift] "r"(shift), [least] "r"(&least), [magic] "r"(kExpMagic), [third] "r"(2 * 0.055008959f),
         [second] "r"(2 * 0.242211372f), [first] "r"(2 * 0.693282962f), [two] "r"(2.0f), "m"(least)
       : "lr", "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7", "memory");
 #undef FOVEA_WEIGH_FOUR
-#undef FOVEA_SUM_STRANDS
   top = largest;
   return total;
 }

@@ -359,11 +359,7 @@ FOVEA_INLINE size_t PutQueries(const float* p, size_t n, VF scale, VF inverse, C
 // ---- for four columns at once
 
 FOVEA_INLINE void LoadVectors(const float* p, VF (&v)[4]) {
-  typedef float Four[4];
-  register float s12 asm("s12"), s13 asm("s13"), s14 asm("s14"), s15 asm("s15");
-  asm("vldmia %4, {s12-s15}"
-      : "=t"(s12), "=t"(s13), "=t"(s14), "=t"(s15)
-      : "r"(p), "m"(*reinterpret_cast<const Four*>(p)));
+  FOVEA_LOAD_FOUR(p, s12, s13, s14, s15);
   v[0].raw = s12, v[1].raw = s13, v[2].raw = s14, v[3].raw = s15;
 }
 FOVEA_INLINE void StoreVectors(const VF (&v)[4], float* p) {

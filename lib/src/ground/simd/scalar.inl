@@ -209,6 +209,14 @@ FOVEA_INLINE VI ToF16(VF v) {
 #include "ground/simd/f16.inl"
 #undef FOVEA_HAS_F16
 
+// Four floats as variables that are named like the consecutive registers which they are in.
+#define FOVEA_LOAD_FOUR(p, a, b, c, d)                       \
+  typedef float Four[4];                                     \
+  register float a asm(#a), b asm(#b), c asm(#c), d asm(#d); \
+  asm("vldmia %4, {" #a "-" #d "}"                           \
+      : "=t"(a), "=t"(b), "=t"(c), "=t"(d)                   \
+      : "r"(p), "m"(*reinterpret_cast<const Four*>(p)))
+
 // Loads elements to multiply by: two at a time where one instruction loads several floating-point registers, which must
 // be consecutive.
 #if defined(__arm__) && defined(__ARM_FP) && (__ARM_FP & 4) != 0
@@ -251,11 +259,7 @@ FOVEA_INLINE void MulAddFour(const float*& x, const float* (&p)[4], VF (&acc)[4]
 template <int n>
 FOVEA_INLINE void NextElements(const float*& p, ptrdiff_t step, float (&e)[n]) {
   if constexpr (n == 4) {
-    typedef float Four[4];
-    register float s24 asm("s24"), s25 asm("s25"), s26 asm("s26"), s27 asm("s27");
-    asm("vldmia %4, {s24-s27}"
-        : "=t"(s24), "=t"(s25), "=t"(s26), "=t"(s27)
-        : "r"(p), "m"(*reinterpret_cast<const Four*>(p)));
+    FOVEA_LOAD_FOUR(p, s24, s25, s26, s27);
     e[0] = s24, e[1] = s25, e[2] = s26, e[3] = s27;
   } else if constexpr (n == 8) {
     typedef float Eight[8];
@@ -273,15 +277,8 @@ FOVEA_INLINE void NextElements(const float*& p, ptrdiff_t step, float (&e)[n]) {
   FOVEA_OPAQUE(p);
 }
 FOVEA_INLINE void NextElements(const float* (&p)[2], ptrdiff_t step, float (&e)[2][4]) {
-  typedef float Four[4];
-  register float s24 asm("s24"), s25 asm("s25"), s26 asm("s26"), s27 asm("s27");
-  register float s28 asm("s28"), s29 asm("s29"), s30 asm("s30"), s31 asm("s31");
-  asm("vldmia %4, {s24-s27}"
-      : "=t"(s24), "=t"(s25), "=t"(s26), "=t"(s27)
-      : "r"(p[0]), "m"(*reinterpret_cast<const Four*>(p[0])));
-  asm("vldmia %4, {s28-s31}"
-      : "=t"(s28), "=t"(s29), "=t"(s30), "=t"(s31)
-      : "r"(p[1]), "m"(*reinterpret_cast<const Four*>(p[1])));
+  FOVEA_LOAD_FOUR(p[0], s24, s25, s26, s27);
+  FOVEA_LOAD_FOUR(p[1], s28, s29, s30, s31);
   e[0][0] = s24, e[0][1] = s25, e[0][2] = s26, e[0][3] = s27;
   e[1][0] = s28, e[1][1] = s29, e[1][2] = s30, e[1][3] = s31;
   p[0] += step, p[1] += step;
@@ -291,11 +288,7 @@ FOVEA_INLINE void NextElements(const float* (&p)[2], ptrdiff_t step, float (&e)[
 template <int n>
 FOVEA_INLINE void NextVectors(const float*& p, ptrdiff_t step, VF (&v)[n]) {
   if constexpr (n == 4) {
-    typedef float Four[4];
-    register float s20 asm("s20"), s21 asm("s21"), s22 asm("s22"), s23 asm("s23");
-    asm("vldmia %4, {s20-s23}"
-        : "=t"(s20), "=t"(s21), "=t"(s22), "=t"(s23)
-        : "r"(p), "m"(*reinterpret_cast<const Four*>(p)));
+    FOVEA_LOAD_FOUR(p, s20, s21, s22, s23);
     v[0].raw = s20, v[1].raw = s21, v[2].raw = s22, v[3].raw = s23;
   } else if constexpr (n == 8) {  // a step is 8 elements
     typedef float Eight[8];
