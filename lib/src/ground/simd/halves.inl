@@ -25,7 +25,7 @@ using OwnHalves = HeliumHalves;
 #if FOVEA_FOR_NEON && FOVEA_WITH_NEON_FP16
 #include "ground/simd/half_neon64.inl"
 using OwnHalves = NeonHalves;
-#elif defined(FOVEA_HAS_AVX512_HALF)
+#elif FOVEA_X86_LANES == 16 && FOVEA_WITH_AVX512_FP16
 #include "ground/simd/half_avx512.inl"
 using OwnHalves = Avx512Halves;
 #else

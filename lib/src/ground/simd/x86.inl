@@ -20,10 +20,6 @@
 namespace raw {
 
 #define FOVEA_CLAMP_KEEPS_ZERO 1
-#undef FOVEA_HAS_AVX512_HALF
-#if FOVEA_X86_LANES == 16 && FOVEA_WITH_AVX512_FP16
-#define FOVEA_HAS_AVX512_HALF
-#endif
 #if FOVEA_X86_LANES > 4
 #define FOVEA_HAS_F16 1
 #else
