@@ -22,7 +22,7 @@ namespace {
 namespace f16 {
 #include "ground/simd/apart.inl"
 #include "core/attention/f16/few_rows.inl"
-#include "core/attention/f16/tile.inl"
+#include "core/attention/f16/products.inl"
 
 // Nothing where there are no words.
 template <class Half>

@@ -26,7 +26,7 @@ namespace i8 {
 #include "ground/simd/apart.inl"
 #include "ground/simd/dots.inl"
 #include "core/attention/i8/bring.inl"
-#include "core/attention/i8/tile.inl"
+#include "core/attention/i8/products.inl"
 #include "core/attention/few_kernel.inl"
 #include "core/attention/i8/few_rows.inl"
 #if defined(FOVEA_OWN_I8)  // of the target's instructions

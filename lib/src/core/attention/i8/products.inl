@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The two products of a tile with integer codes. A lane is a query row:
+// The tile kernel with integer codes, and its two products. A lane is a query row:
 //   x = query codes, rows = keys as they are stored                        -> scores, f32
 //   x = weight codes, rows = values [key / group][element][group]          -> sums of values
 // Between the products Mul and Add are not fused, and the keys' places in the tile fix the order of sums. So the bits
@@ -8,7 +8,9 @@
 #ifndef FOVEA_SRC_ATTENTION_I8_PRODUCTS_INL_
 #define FOVEA_SRC_ATTENTION_I8_PRODUCTS_INL_
 
-#include "core/attention/i8/codes.inl"
+#include "core/attention/i8/queries.inl"
+#include "core/attention/i8/softmax.inl"
+#include "core/attention/tile_kernel.inl"
 #include "ground/math/dot_block.inl"
 
 // What becomes of the sums of row k of a register block.
@@ -123,6 +125,20 @@ struct I8Products {
     for (size_t e = 0; e < t.value_dim; e += kRows) {
       ValueBlock<kVectors, kRows>(t, weights, numbers.value_start, column, e);
     }
+  }
+};
+
+// The Parts of a TileKernel over the dot words of one instruction (simd/dot_*.inl).
+template <class Dot>
+struct I8Tile : I8Softmax, I8Queries<Dot>, I8Products<Dot>, I8Weights<Dot>, I8Whole<Dot> {
+  static constexpr size_t kProductLanes = kLanes;
+  static constexpr int kBlockVectors = Dot::kBlockVectors;
+
+  template <int>
+  FOVEA_INLINE void ScaleScores(const QueryTile&, const KeyTile&, size_t) {}
+  template <int kVectors>
+  FOVEA_INLINE void TakeOutZeros(const QueryTile& t, const KeyTile& keys, size_t column) {
+    for (int v = 0; HasZero(keys) && v < kVectors; ++v) TakeOutZero(t, column + v * kLanes);
   }
 };
 

@@ -7,7 +7,6 @@
 
 #include "layers/linear/i8/few.inl"
 #include "layers/linear/i8/few_groups_rows.inl"
-#include "layers/linear/i8/few_groups_turned.inl"
 
 // Weights are prefetched in the order of addresses: into the second-level cache kBytesAhead before their kLanes rows
 // begin, and into the first-level cache kBytesNear before. With one prefetch, into the first level from kBytesAhead,

@@ -4,7 +4,9 @@
 #ifndef FOVEA_SRC_LINEAR_I8_GROUPS_BLOCKS_INL_
 #define FOVEA_SRC_LINEAR_I8_GROUPS_BLOCKS_INL_
 
-#include "layers/linear/i8/groups.inl"
+#include "layers/linear/i8/codes.inl"
+#include "layers/linear/i8/linear.inl"
+#include "layers/linear/i8/reader.inl"
 
 template <class Dot>
 struct GroupBlocks {

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Products of groups. The products of one group with some rows are stored as integers before they become floats. The
-// code is small, and fast enough where a vector has few lanes, or registers have no room for a register block.
+// Products of groups. The products of one group with some rows are stored as integers before they become floats, which
+// the group's scale multiplies. The code is small, and fast enough where a vector has few lanes, or registers have no
+// room for a register block.
 #ifndef FOVEA_SRC_LINEAR_I8_GROUPS_ROWS_INL_
 #define FOVEA_SRC_LINEAR_I8_GROUPS_ROWS_INL_
 
-#include "layers/linear/i8/groups.inl"
+#include "layers/linear/i8/codes.inl"
+#include "layers/linear/i8/linear.inl"
+#include "layers/linear/i8/reader.inl"
 
 // The groups of some rows at the same place in each row, whose format is known only at run time: one text for all.
 struct GroupsAt {
