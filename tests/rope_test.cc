@@ -458,27 +458,6 @@ TEST_CASE("rope: inverse turns back, and position 0 does not turn", "[short]") {
   }
 }
 
-TEST_CASE("rope: the product of two turned rows depends on the distance of their positions alone", "[short]") {
-  RopeProblem p;
-  p.batch = p.heads = 1, p.tokens = 2, p.dim = 64, p.positions = RopeProblem::kOfTokens;
-  RopeCase test(p);
-  REQUIRE(fovea_rope_frequencies(test.turns_.as<uint64_t>(), 0, 0, 64) == FOVEA_OK);
-  for (const fovea_target target : targets()) {
-    test.args.target = target;
-    const auto product = [&](int64_t query, int64_t key) {
-      test.token_positions_.as<int64_t>()[0] = query;
-      test.token_positions_.as<int64_t>()[1] = key;
-      REQUIRE(fovea_rope(&test.args) == FOVEA_OK);
-      double sum = 0;
-      for (size_t d = 0; d < p.dim; ++d) sum += double(*test.out(0, 0, 0, d)) * double(*test.out(0, 0, 1, d));
-      return sum;
-    };
-    const double want = product(7, 0);
-    CHECK(std::fabs(want - product(0, 0)) > 0.1);
-    for (const int64_t key : {1, 500, 100000, 1 << 20, -12345}) CHECK(std::fabs(product(key + 7, key) - want) < 1e-5);
-  }
-}
-
 TEST_CASE("rope: the bits are the same in both layouts, and on all targets that fuse", "[short]") {
   std::vector<float> first[2][2];  // targets that do not fuse agree with one another too
   for (const auto& [target, layout, tables] : every(targets(), kRopeLayouts, {false, true})) {

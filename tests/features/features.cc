@@ -279,7 +279,7 @@ fovea_status attend(const Call& call) {
 fovea_status softmax(bool logarithm, bool masked, bool strided) {
   auto a = sized<fovea_softmax_args>();
   a.outer = 3, a.axis = 21, a.inner = strided ? 5 : 1;
-  a.in = q, a.out = outputs.out;
+  a.x = q, a.y = outputs.out;
   a.x_axis_stride = a.y_axis_stride = ptrdiff_t(a.inner);
   a.x_outer_stride = a.y_outer_stride = ptrdiff_t(a.axis * a.inner);
   if (masked) a.mask = mask_f32, a.mask_axis_stride = 1;
@@ -290,8 +290,8 @@ fovea_status rope(fovea_rope_layout layout, bool tables) {
   auto a = sized<fovea_rope_args>();
   a.batch = kBatch, a.heads = kQHeads, a.tokens = kQTokens, a.dim = kHeadDim, a.rotary_dim = kRotaryDim;
   a.layout = layout;
-  a.in = input(q, kQHeads, kQTokens, kHeadDim);
-  a.out = output(outputs.out, kQTokens, kHeadDim);
+  a.x = input(q, kQHeads, kQTokens, kHeadDim);
+  a.y = output(outputs.out, kQTokens, kHeadDim);
   if (tables) {
     a.cos = keys, a.sin = keys + 100, a.table_stride = kRotaryDim / 2, a.table_positions = kQTokens;
   } else {
@@ -430,7 +430,7 @@ fovea_status activation(fovea_activation_kind kind) {
 
 fovea_status conv1d() {
   auto a = sized<fovea_conv1d_args>();
-  a.batch = 1, a.tokens = kQTokens, a.channels = kHeadDim, a.width = 4, a.silu = 1;
+  a.batch = 1, a.tokens = kQTokens, a.channels = kHeadDim, a.kernel_size = 4, a.silu = 1;
   a.y = outputs.out, a.x = q, a.weight = keys;
   a.y_token_stride = a.x_token_stride = kHeadDim, a.y_channel_stride = a.x_channel_stride = 1;
   a.weight_stride = 4;

@@ -184,7 +184,7 @@ static fovea_status softmax(void) {
 static fovea_status rope(void) {
   fovea_rope_args a = {.struct_bytes = sizeof a, .target = target, .batch = kBatch, .heads = kQHeads, .turns = turns};
   a.tokens = kQTokens, a.dim = kDim, a.layout = FOVEA_ROPE_HALF_SPLIT;
-  a.in = input(q, kQHeads, kQTokens), a.out = output(out, kQTokens, kDim);
+  a.x = input(q, kQHeads, kQTokens), a.y = output(out, kQTokens, kDim);
   return fovea_rope(&a);
 }
 
