@@ -129,6 +129,29 @@ struct Result {
   double of_bound() const { return excess / (2 * blocked.largest); }
 };
 
+// A row of the table for all targets whose numbers are the same.
+void show(const Kind& kind, const std::vector<fovea_target>& all, const std::vector<Result>& results) {
+  std::vector<std::pair<std::string, std::string>> rows;  // numbers and targets
+  for (size_t t = 0; t < all.size(); ++t) {
+    const Result& r = results[t];
+    char numbers[200];
+    std::snprintf(numbers, sizeof numbers, "%.2g | %.2g | %.2g | %.2g | %.2g | %.2g | %.2f", r.ours.largest,
+                  r.ours.rms(), r.plain.largest, r.plain.rms(), r.blocked.largest, r.blocked.rms(), r.of_bound());
+    const std::string target =
+        std::string("`") + fovea_target_name(all[t]) + "` (" + fovea_target_backend(all[t]) + ")";
+    const auto same = std::find_if(rows.begin(), rows.end(), [&](const auto& row) { return row.first == numbers; });
+    if (same == rows.end()) {
+      rows.emplace_back(numbers, target);
+    } else {
+      same->second += ", " + target;
+    }
+  }
+  for (const auto& [numbers, names] : rows) {
+    std::printf("| %s | %s | %s |\n", kind.name, names.c_str(), numbers.c_str());
+  }
+  std::fflush(stdout);
+}
+
 uint32_t visible_keys(fovea_causal causal, const Shape& shape, uint32_t query) {
   if (causal == FOVEA_CAUSAL_NONE) return shape.keys;
   const int64_t first = causal == FOVEA_CAUSAL_TOP_LEFT ? 0 : int64_t{shape.keys} - shape.queries;
@@ -290,7 +313,7 @@ sums of 64 terms. The last column is the largest error without the rounding of t
 the blocked loops: the command fails if it is above 1. A dot product without a scale makes scores of about +-50, and most of the
 error is their rounding.
 
-| score and formats | target | largest error | root mean square | plain loops: largest | root mean square | blocked loops: largest | root mean square | of its bound |
+| score and formats | targets | largest error | root mean square | plain loops: largest | root mean square | blocked loops: largest | root mean square | of its bound |
 | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
 )";
 
@@ -311,14 +334,8 @@ int run(bool few) {
         }
       }
     }
-    for (size_t t = 0; t < all.size(); ++t) {
-      const Result& r = results[t];
-      std::printf("| %s | `%s` (%s) | %.2g | %.2g | %.2g | %.2g | %.2g | %.2g | %.2f |\n", kind.name,
-                  fovea_target_name(all[t]), fovea_target_backend(all[t]), r.ours.largest, r.ours.rms(),
-                  r.plain.largest, r.plain.rms(), r.blocked.largest, r.blocked.rms(), r.of_bound());
-      std::fflush(stdout);
-      worst = std::max(worst, r.of_bound());
-    }
+    for (const Result& r : results) worst = std::max(worst, r.of_bound());
+    show(kind, all, results);
   }
   const bool integers_right = show_integer_arithmetic(), layers_right = show_layers();
   const bool weights_right = show_weights_in_groups(), states_right = show_linear_attention();
