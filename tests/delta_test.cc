@@ -364,7 +364,7 @@ TEST_CASE("delta: any division into calls, and any target that fuses, gives the 
     p.q_heads = 4, p.tokens = 23, p.head_dim = 19, p.value_dim = 37;
     DeltaCase test(p);
     std::vector<float> first[2];
-    for (const fovea_target target : targets()) {
+    for (const fovea_target target : targets_and_best()) {
       INFO(name(p, target));
       REQUIRE(test.run(target) == FOVEA_OK);
       const std::vector<float> all = test.bits(target);
@@ -825,14 +825,6 @@ TEST_CASE("delta: misuse of matrices of the caller has its status, and nothing i
   CHECK((less == 0 || less <= test.args.workspace_budget_bytes));
   test.args.workspace_budget_bytes = 0, test.args.batch = 0;
   CHECK(fovea_delta_matrices(&test.args, nullptr, &out, nullptr, 0) == FOVEA_OK);
-}
-
-TEST_CASE("delta: BEST is the first target", "[short]") {
-  DeltaCase test(DeltaProblem{});
-  check_best([&](fovea_target target) {
-    REQUIRE(test.run(target) == FOVEA_OK);
-    return test.bits(target);
-  });
 }
 
 }  // namespace fovea_test

@@ -106,19 +106,4 @@ TEST_CASE("dropout: hidden keys stay hidden, and lse and a row without keys are 
   }
 }
 
-TEST_CASE("dropout: probabilities below 0, of 1 and NaN are refused", "[short]") {
-  for (const float wrong : {-0.1f, -1e-30f, 1.0f, 2.0f, HUGE_VALF, kNaN}) {
-    AttentionCase test(problem());
-    test.desc.dropout = wrong;
-    fovea_attention_plan plan;
-    CHECK(fovea_attention_plan_init(&plan, &test.desc) == FOVEA_ERR_NUMBER);
-  }
-  AttentionCase test(problem());
-  test.desc.dropout = 0x1.fffffep-1f;  // the largest below 1: nearly nothing is left, and that is large
-  test.desc.target = FOVEA_TARGET_BEST;
-  fovea_attention_plan plan;
-  CHECK(fovea_attention_plan_init(&plan, &test.desc) == FOVEA_OK);
-  CHECK(made(plan).kernels[0].most_rows == 0);
-}
-
 }  // namespace fovea_test

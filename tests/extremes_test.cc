@@ -209,39 +209,6 @@ TEST_CASE("extremes: scores of a wide head, by either kernel, are as exact as su
   }
 }
 
-TEST_CASE("extremes: rows of a key head are refused where 32 bits would not count them", "[short]") {
-  OneHead call(1, 1, FOVEA_TARGET_BEST);
-  fovea_attention_plan plan{};
-  call.desc.q_heads = 5;
-  call.desc.max_q_tokens = 858993459;  // 5 times that is 2^32 - 1
-  CHECK(fovea_attention_plan_init(&plan, &call.desc) == FOVEA_ERR_SIZE);
-  call.desc.q_heads = 2;
-  call.desc.max_q_tokens = 1u << 30;  // 2^31
-  CHECK(fovea_attention_plan_init(&plan, &call.desc) == FOVEA_ERR_SIZE);
-  call.desc.q_heads = 1;
-  CHECK(fovea_attention_plan_init(&plan, &call.desc) == FOVEA_OK);
-}
-
-TEST_CASE("extremes: scale and softcap that base 2 cannot hold are refused, the largest and least others work",
-          "[short]") {
-  OneHead call(3, 3, FOVEA_TARGET_BEST);
-  fovea_attention_plan plan{};
-  for (const float scale : {2.4e38f, -2.4e38f, 3.4e38f}) {
-    call.desc.scale = scale;
-    CHECK(fovea_attention_plan_init(&plan, &call.desc) == FOVEA_ERR_NUMBER);
-  }
-  call.desc.scale = 1.0f;
-  for (const float softcap : {1e-39f, 1e-45f, 5.9e37f, 3.4e38f}) {
-    call.desc.softcap = softcap;
-    CHECK(fovea_attention_plan_init(&plan, &call.desc) == FOVEA_ERR_NUMBER);
-  }
-  for (const float softcap : {1.2e-38f, 5.8e37f}) {
-    call.desc.softcap = softcap;
-    call.run();
-    for (const float x : call.out) CHECK(std::fabs(x - 1.0f) < 1e-6f);
-  }
-}
-
 TEST_CASE("extremes: a plan can be made from the description that stands in it", "[short]") {
   OneHead call(3, 3, FOVEA_TARGET_BEST);
   const fovea_attention_plan plan = plan_of(call.desc);
@@ -255,23 +222,41 @@ TEST_CASE("extremes: a plan can be made from the description that stands in it",
 
 namespace {
 
-template <class Args>
-void check_no_rows(fovea_status (*call)(const Args*)) {
-  for (int which = 1; which < 8; ++which) {
-    Args args{};
-    args.struct_bytes = sizeof args, args.dim = 8;
-    args.batch = which & 1 ? 0 : UINT32_MAX, args.heads = which & 2 ? 0 : UINT32_MAX;
-    args.tokens = which & 4 ? 0 : UINT32_MAX;
+// Where one of these counts is 0 and the others are `most`. All pointers are null.
+template <class Args, class Count>
+void check_no_rows(fovea_status (*call)(const Args*), Args args, std::initializer_list<Count Args::*> counts,
+                   std::common_type_t<Count> most) {
+  for (uint32_t zeros = 1; zeros < 1u << counts.size(); ++zeros) {
+    uint32_t i = 0;
+    for (Count Args::* const count : counts) args.*count = (zeros >> i++ & 1) != 0 ? 0 : most;
     CHECK(call(&args) == FOVEA_OK);
   }
+}
+template <class Args>
+void check_no_rows(fovea_status (*call)(const Args*), Args args = sized<Args>()) {
+  args.dim = 8;
+  check_no_rows(call, args, {&Args::batch, &Args::heads, &Args::tokens}, UINT32_MAX);
 }
 
 }  // namespace
 
-TEST_CASE("extremes: a call without rows takes no time, however large its other counts are", "[short]") {
+TEST_CASE("extremes: a call without rows takes no time and writes nothing, however large its other counts are",
+          "[short]") {
   check_no_rows(fovea_add);
   check_no_rows(fovea_multiply);
   check_no_rows(fovea_hadamard);
+  auto rope = sized<fovea_rope_args>();
+  rope.layout = FOVEA_ROPE_INTERLEAVED;
+  check_no_rows(fovea_rope, rope);
+  using S = fovea_softmax_args;
+  for (const auto call : {fovea_softmax, fovea_log_softmax}) {
+    check_no_rows(call, sized<S>(), {&S::outer, &S::axis, &S::inner}, 3);
+  }
+  using C = fovea_conv1d_args;
+  auto conv1d = sized<C>();
+  conv1d.channels = 5, conv1d.kernel_size = 4, conv1d.x_token_stride = conv1d.y_token_stride = 5;
+  conv1d.x_channel_stride = conv1d.y_channel_stride = 1;
+  check_no_rows(fovea_conv1d, conv1d, {&C::batch, &C::tokens}, UINT32_MAX);
   fovea_integer_mean_args mean{};
   mean.struct_bytes = sizeof mean, mean.dim = 8, mean.tokens = 1, mean.multiplier = 1 << 30;
   mean.batch = UINT32_MAX;

@@ -179,49 +179,6 @@ TEST_CASE("smoothed keys: queries of int8 see the centre too", "[short]") {
   }
 }
 
-TEST_CASE("smoothed keys: keys whose elements have a large mean are more exact", "[short]") {
-  const uint32_t kKeys = 60;
-  const std::vector<float> spread = normal_numbers(size_t{kKeys} * kDim, 6), values = normal_numbers(kKeys * 4, 7);
-  const std::vector<float> q = normal_numbers(kDim, 8), bias = normal_numbers(kDim, 9);
-  std::vector<float> keys(spread.size()), mean(kDim), truth(4), answers[2];
-  for (size_t i = 0; i < keys.size(); ++i) keys[i] = spread[i] + 8 * bias[i % kDim];
-  uint64_t count = 0;
-  const fovea_in keys_in = {keys.data(), 0, 0, ptrdiff_t{kDim}}, values_in = {values.data(), 0, 0, 4};
-  REQUIRE(fovea_kv_center(mean.data(), &count, &keys_in, 1, 1, kKeys, kDim) == FOVEA_OK);
-  double error[2] = {};
-  for (const bool smooth : {false, true}) {
-    auto d = sized<fovea_attention_desc>();
-    d.max_batch = d.q_heads = d.kv_heads = d.max_q_tokens = 1;
-    d.max_kv_tokens = kKeys, d.head_dim = kDim, d.value_dim = 4;
-    auto a = sized<fovea_attention_args>();
-    a.batch = a.q_tokens = 1, a.kv_tokens = kKeys;
-    a.q = {q.data(), 0, 0, 0};
-    a.kv.keys = keys_in, a.kv.values = values_in;
-    a.out = {truth.data(), 0, 0, 0};
-    REQUIRE(call_of(plan_of(d), a) == FOVEA_OK);
-    auto c = sized<fovea_kv_cache>();
-    c.key_dtype = FOVEA_I8, c.value_dtype = FOVEA_F32;
-    c.batch = c.kv_heads = 1, c.head_dim = kDim, c.value_dim = 4, c.max_tokens = 64;
-    c.key_center = smooth ? mean.data() : nullptr;
-    const Guarded memory((fovea_kv_cache_bytes(&c) + 63) / 64 * 64, 64, Placement::kEnd);
-    const Guarded room(kDim * sizeof(float), sizeof(float), Placement::kEnd);
-    REQUIRE(fovea_kv_cache_init(&c, memory.as<void>(), memory.bytes()) == FOVEA_OK);
-    auto append = sized<fovea_kv_append_args>();
-    append.batch = 1, append.tokens = kKeys, append.keys = keys_in, append.values = values_in;
-    append.workspace = room.as<void>(), append.workspace_bytes = room.bytes();
-    REQUIRE(fovea_kv_append(&c, &append) == FOVEA_OK);
-    REQUIRE(fovea_kv_describe(&c, &d) == FOVEA_OK);
-    REQUIRE(fovea_kv_attach(&c, &a) == FOVEA_OK);
-    std::vector<float>& out = answers[smooth ? 1 : 0];
-    out.resize(4);
-    a.out.data = out.data();
-    REQUIRE(call_of(plan_of(d), a) == FOVEA_OK);
-    for (size_t e = 0; e < 4; ++e) error[smooth ? 1 : 0] += std::pow(double{out[e]} - double{truth[e]}, 2);
-  }
-  INFO("squared errors " << error[0] << ", smoothed " << error[1]);
-  CHECK(error[1] < error[0] / 8);
-}
-
 TEST_CASE("smoothed keys: what cannot be as if nothing were subtracted is refused", "[short]") {
   Problem p = problem(2);
   p.lse = true, p.sinks = true, p.stage = FOVEA_SCORES_SOFTMAX;

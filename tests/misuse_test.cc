@@ -129,6 +129,10 @@ TEST_CASE("misuse: a description that is wrong has its status, and the plan is n
       {"all heads 0", FOVEA_ERR_DIM, [](auto& d) { d.q_heads = d.kv_heads = 0; }},
       {"rows overflow", FOVEA_ERR_SIZE,
        [](auto& d) { d.q_heads = 1u << 31, d.kv_heads = 1, d.max_q_tokens = 1u << 30; }},
+      {"2^32 - 1 rows of a key head", FOVEA_ERR_SIZE,
+       [](auto& d) { d.q_heads = 5, d.kv_heads = 1, d.max_q_tokens = 858993459; }},
+      {"2^31 rows of a key head", FOVEA_ERR_SIZE,
+       [](auto& d) { d.q_heads = 2, d.kv_heads = 1, d.max_q_tokens = 1u << 30; }},
       {"integer products of an additive score", FOVEA_ERR_UNSUPPORTED,
        [](auto& d) { integer_products(d, FOVEA_I8, FOVEA_I8), d.score = FOVEA_SCORE_ADDITIVE; }},
       {"integer products over a head_dim of 1025", FOVEA_ERR_UNSUPPORTED,
@@ -190,8 +194,10 @@ TEST_CASE("misuse: a description that is wrong has its status, and the plan is n
   add_misuses(table, FOVEA_ERR_SIZE, {&D::max_workers}, {4097, 0xffffffffu});
   add_misuses(table, FOVEA_ERR_SIZE, {&D::key_split_tokens}, {1, 63, 96, 0xffffffffu});
   add_misuses(table, FOVEA_ERR_NUMBER, {&D::scale, &D::softcap}, {kNaN, kInfinity, -kInfinity});
-  // The inverse of the last one is subnormal in base 2.
-  add_misuses(table, FOVEA_ERR_NUMBER, {&D::softcap}, {-1.0f, -1e-45f, 5.9e37f});
+  // Those that base 2 cannot hold, or the inverse of which is subnormal.
+  add_misuses(table, FOVEA_ERR_NUMBER, {&D::scale}, {2.4e38f, -2.4e38f, 3.4e38f});
+  add_misuses(table, FOVEA_ERR_NUMBER, {&D::softcap}, {-1.0f, -1e-45f, 1e-45f, 1e-39f, 5.9e37f, 3.4e38f});
+  add_misuses(table, FOVEA_ERR_NUMBER, {&D::dropout}, {-0.1f, -1e-30f, 1.0f, 2.0f, kInfinity, kNaN});
   add_misuses(table, FOVEA_ERR_ENUM, {&D::processor_features}, {uint64_t{1} << 63});
   add_misuses(table, FOVEA_ERR_BUDGET, {&D::workspace_budget_bytes}, {1, 63});
   add_misuses(table, FOVEA_ERR_POSITIONS_TWICE, {&D::diagonal}, {FOVEA_DIAGONAL_BOTTOM_RIGHT});
@@ -252,6 +258,8 @@ TEST_CASE("misuse: numbers at the edge of their range are no mistake", "[short]"
       [](auto& d) { d.scale = 2.3e38f; },
       [](auto& d) { d.softcap = 1.2e-38f; },
       [](auto& d) { d.softcap = 5.8e37f; },
+      [](auto& d) { d.dropout = 0x1.fffffep-1f; },  // nearly nothing is left, and that is large
+      [](auto& d) { d.q_heads = d.kv_heads = 1, d.max_q_tokens = 1u << 30; },
       [](auto& d) { d.window_left = d.window_right = 0xffffffffu; },
       [](auto& d) { d.diagonal = FOVEA_DIAGONAL_POSITIONS; },
       [](auto& d) { d.max_batch = 0xffffffffu; },
@@ -296,12 +304,7 @@ TEST_CASE("misuse: the arguments of a call that are wrong have their status, and
       {"struct_bytes too large", FOVEA_ERR_STRUCT, [](auto& c) { c.a.struct_bytes = 65536; }},
       {"a plan of zeros", FOVEA_ERR_PLAN, [](auto& c) { std::memset(&c.plan, 0, sizeof c.plan); }},
       {"a plan of other bytes", FOVEA_ERR_PLAN, [](auto& c) { std::memset(&c.plan, 0xa5, sizeof c.plan); }},
-      {"a plan of another version", FOVEA_ERR_PLAN, [](auto& c) { made(c.plan).magic += 1; }},
-      // Enums.
-      {"scores_stage 5", FOVEA_ERR_ENUM, [](auto& c) { c.a.scores_stage = enum_of<fovea_scores_stage>(5); }},
-      {"scores_stage -1", FOVEA_ERR_ENUM, [](auto& c) { c.a.scores_stage = enum_of<fovea_scores_stage>(kNegative); }},
-      {"mask.kind 5", FOVEA_ERR_ENUM, [](auto& c) { c.a.mask.kind = enum_of<fovea_mask_kind>(5); }},
-      {"mask.kind -1", FOVEA_ERR_ENUM, [](auto& c) { c.a.mask.kind = enum_of<fovea_mask_kind>(kNegative); }},
+      {"a plan of another version", FOVEA_ERR_PLAN, [](auto& c) { c.plan.magic += 1; }},
       // Counts.
       {"batch", FOVEA_ERR_CAPACITY, [](auto& c) { c.a.batch += 1; }},
       {"q_tokens", FOVEA_ERR_CAPACITY, [](auto& c) { c.a.q_tokens += 1; }},
@@ -310,46 +313,6 @@ TEST_CASE("misuse: the arguments of a call that are wrong have their status, and
       {"a length too long", FOVEA_ERR_LENGTH, [](auto& c) { const_cast<uint32_t*>(c.a.kv_lengths)[1] = 10; }},
       {"the longest length", FOVEA_ERR_LENGTH, [](auto& c) { const_cast<uint32_t*>(c.a.kv_lengths)[0] = 0xffffffffu; }},
       // Positions.
-      {"causal positions without them", FOVEA_ERR_POSITIONS_MISSING, [](auto& c) { c.a.first_positions = nullptr; }},
-      {"window_left without positions", FOVEA_ERR_POSITIONS_MISSING,
-       [](auto& c) {
-         c.plan_again([](auto& d) { d.causal = FOVEA_CAUSAL_NONE, d.window_left = 3; });
-         c.a.first_positions = nullptr, c.a.alibi_slopes = nullptr;
-       }},
-      {"window_right without positions", FOVEA_ERR_POSITIONS_MISSING,
-       [](auto& c) {
-         c.plan_again([](auto& d) { d.causal = FOVEA_CAUSAL_NONE, d.window_right = 3; });
-         c.a.first_positions = nullptr, c.a.alibi_slopes = nullptr;
-       }},
-      {"ALiBi without positions", FOVEA_ERR_POSITIONS_MISSING,
-       [](auto& c) {
-         c.plan_again([](auto& d) { d.causal = FOVEA_CAUSAL_NONE; });
-         c.a.first_positions = nullptr;
-       }},
-      {"no positions where none are needed", FOVEA_OK,
-       [](auto& c) {
-         c.plan_again([](auto& d) { d.causal = FOVEA_CAUSAL_NONE; });
-         c.a.first_positions = nullptr, c.a.alibi_slopes = nullptr;
-       }},
-      {"positions with top-left", FOVEA_ERR_POSITIONS_TWICE,
-       [](auto& c) { c.plan_again([](auto& d) { d.causal = FOVEA_CAUSAL_TOP_LEFT; }); }},
-      {"positions with bottom-right", FOVEA_ERR_POSITIONS_TWICE,
-       [](auto& c) { c.plan_again([](auto& d) { d.causal = FOVEA_CAUSAL_BOTTOM_RIGHT; }); }},
-      {"positions where a diagonal says them", FOVEA_ERR_POSITIONS_TWICE,
-       [](auto& c) {
-         c.plan_again([](auto& d) { d.causal = FOVEA_CAUSAL_NONE, d.diagonal = FOVEA_DIAGONAL_BOTTOM_RIGHT; });
-       }},
-      {"a diagonal of positions without them", FOVEA_ERR_POSITIONS_MISSING,
-       [](auto& c) {
-         c.plan_again([](auto& d) { d.causal = FOVEA_CAUSAL_NONE, d.diagonal = FOVEA_DIAGONAL_POSITIONS; });
-         c.a.first_positions = nullptr, c.a.alibi_slopes = nullptr;
-       }},
-      {"no positions where a diagonal says them", FOVEA_OK,
-       [](auto& c) {
-         c.plan_again(
-             [](auto& d) { d.causal = FOVEA_CAUSAL_NONE, d.diagonal = FOVEA_DIAGONAL_TOP_LEFT, d.window_left = 3; });
-         c.a.first_positions = nullptr;
-       }},
       {"a position too far", FOVEA_ERR_SIZE,
        [](auto& c) { const_cast<int64_t*>(c.a.first_positions)[1] = (int64_t{1} << 62) + 1; }},
       {"a position too far back", FOVEA_ERR_SIZE,
@@ -386,6 +349,41 @@ TEST_CASE("misuse: the arguments of a call that are wrong have their status, and
       {"no bytes", FOVEA_ERR_WORKSPACE, [](auto& c) { c.bytes = 0; }},
       {"a byte more", FOVEA_OK, [](auto& c) { c.bytes += 1; }},
   });
+  struct Placed {
+    const char* what;
+    fovea_status want;
+    bool positions, slopes;
+    void (*change)(fovea_attention_desc&);  // of a description without a causal limit
+  };
+  std::vector<Misuse<Call>> placed;
+  for (const auto& [what, want, positions, slopes, change] : {
+           Placed{"causal positions without them", FOVEA_ERR_POSITIONS_MISSING, false, true,
+                  [](auto& d) { d.causal = FOVEA_CAUSAL_POSITIONS; }},
+           Placed{"window_left without positions", FOVEA_ERR_POSITIONS_MISSING, false, false,
+                  [](auto& d) { d.window_left = 3; }},
+           Placed{"window_right without positions", FOVEA_ERR_POSITIONS_MISSING, false, false,
+                  [](auto& d) { d.window_right = 3; }},
+           Placed{"ALiBi without positions", FOVEA_ERR_POSITIONS_MISSING, false, true, [](auto&) {}},
+           Placed{"no positions where none are needed", FOVEA_OK, false, false, [](auto&) {}},
+           Placed{"positions with top-left", FOVEA_ERR_POSITIONS_TWICE, true, true,
+                  [](auto& d) { d.causal = FOVEA_CAUSAL_TOP_LEFT; }},
+           Placed{"positions with bottom-right", FOVEA_ERR_POSITIONS_TWICE, true, true,
+                  [](auto& d) { d.causal = FOVEA_CAUSAL_BOTTOM_RIGHT; }},
+           Placed{"positions where a diagonal says them", FOVEA_ERR_POSITIONS_TWICE, true, true,
+                  [](auto& d) { d.diagonal = FOVEA_DIAGONAL_BOTTOM_RIGHT; }},
+           Placed{"a diagonal of positions without them", FOVEA_ERR_POSITIONS_MISSING, false, false,
+                  [](auto& d) { d.diagonal = FOVEA_DIAGONAL_POSITIONS; }},
+           Placed{"no positions where a diagonal says them", FOVEA_OK, false, true,
+                  [](auto& d) { d.diagonal = FOVEA_DIAGONAL_TOP_LEFT, d.window_left = 3; }},
+       }) {
+    placed.push_back({what, want, [=, set = change, given = positions, has_slopes = slopes](Call& c) {
+                        c.test.desc.causal = FOVEA_CAUSAL_NONE;
+                        c.plan_again(set);
+                        if (!given) c.a.first_positions = nullptr;
+                        if (!has_slopes) c.a.alibi_slopes = nullptr;
+                      }});
+  }
+  check_calls(placed);
   Call call;
   CHECK(fovea_attention(nullptr, &call.a, call.memory, call.bytes) == FOVEA_ERR_NULL);
   CHECK(fovea_attention(&call.plan, nullptr, call.memory, call.bytes) == FOVEA_ERR_NULL);
@@ -428,7 +426,10 @@ TEST_CASE("misuse: every enum refuses any 32 bits that it has no name for, those
        [](size_t at, const uint32_t* bits) {
          Call call;
          std::memcpy(reinterpret_cast<char*>(&call.a) + at, bits, sizeof *bits);
-         return fovea_attention(&call.plan, &call.a, call.memory, call.bytes);
+         call.test.fill_outputs();
+         const fovea_status status = fovea_attention(&call.plan, &call.a, call.memory, call.bytes);
+         CHECK(call.test.outputs_untouched());
+         return status;
        });
 }
 

@@ -460,7 +460,7 @@ TEST_CASE("rope: inverse turns back, and position 0 does not turn", "[short]") {
 
 TEST_CASE("rope: the bits are the same in both layouts, and on all targets that fuse", "[short]") {
   std::vector<float> first[2][2];  // targets that do not fuse agree with one another too
-  for (const auto& [target, layout, tables] : every(targets(), kRopeLayouts, {false, true})) {
+  for (const auto& [target, layout, tables] : every(targets_and_best(), kRopeLayouts, {false, true})) {
     RopeProblem p;
     p.dim = 78, p.layout = layout;
     p.angles = tables ? RopeProblem::kTables : RopeProblem::kTurns;
@@ -509,24 +509,6 @@ TEST_CASE("rope: NaN and infinity stay in their pair, and what is not turned is 
 }
 
 // ------------------------------------------------------------------------------------------------------------- misuse
-
-TEST_CASE("rope: a count of 0 writes nothing, whatever the pointers", "[short]") {
-  for (int which = 1; which < 8; ++which) {
-    RopeCase test(RopeProblem{});
-    if (which & 1) test.args.batch = 0;
-    if (which & 2) test.args.heads = 0;
-    if (which & 4) test.args.tokens = 0;
-    CHECK(fovea_rope(&test.args) == FOVEA_OK);
-    CHECK(test.out_.memory.untouched());
-    test.args.y.data = nullptr, test.args.x.data = nullptr, test.args.turns = nullptr;
-    CHECK(fovea_rope(&test.args) == FOVEA_OK);
-    // Nothing to do takes no time, however large the other counts are.
-    for (uint32_t* const count : {&test.args.batch, &test.args.heads, &test.args.tokens}) {
-      if (*count != 0) *count = UINT32_MAX;
-    }
-    CHECK(fovea_rope(&test.args) == FOVEA_OK);
-  }
-}
 
 TEST_CASE("rope: every misuse has its status, and nothing is written", "[short]") {
   constexpr ptrdiff_t kMost = PTRDIFF_MAX;
@@ -626,16 +608,6 @@ TEST_CASE("rope: frequencies of what is wrong are refused, and not written", "[s
   CHECK(turns.untouched());
   CHECK(status(1.0, 5e-324, 8) == FOVEA_OK);  // no angle at all
   for (size_t i = 0; i < 4; ++i) CHECK(turns.as<uint64_t>()[i] == 0);
-}
-
-TEST_CASE("rope: BEST is the first target", "[short]") {
-  RopeProblem p;
-  p.dim = 50;
-  check_best([&](fovea_target target) {
-    RopeCase test(p);
-    CHECK(test.check(target) == "");
-    return test.out_.numbers();
-  });
 }
 
 }  // namespace fovea_test

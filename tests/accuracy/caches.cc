@@ -72,7 +72,8 @@ constexpr const char* kHead =
 Normalised mean square errors of outputs of `FOVEA_COMPUTE_I8`, whose bits are the same on all targets, over a cache: one head of 64,
 32 queries x 1024 keys, 4 draws. One element in a hundred of keys and values is ten times as large; or 12, -9, 15 and -7 are added to
 four elements of each key. Both keys and values are rotated, and centred keys are without the mean of all keys. The command fails if
-the error of the last kind of cache is above the last column.
+the error of the last kind of cache is above the last column, if rotation leaves more than 0.6 of the error of large elements, or if
+centring leaves more than an eighth of that of biased keys.
 
 | cache | data | as it is | rotated | centred | rotated and centred | at most |
 | --- | --- | ---: | ---: | ---: | ---: | ---: |
@@ -109,7 +110,9 @@ bool show(const Row& row) {
   for (double& error : errors) error /= squares;
   std::printf("| %s | %s | %.2g | %.2g | %.2g | %.2g | %.2g |\n", row.name, kDataNames[size_t(row.data)], errors[0],
               errors[1], errors[2], errors[3], row.most);
-  return is_within(std::string("a cache of ") + row.name, errors[3] / row.most);
+  const double of_large = row.data == Data::kOutliers ? errors[1] / (0.6 * errors[0]) : 0;
+  const double of_biased = row.data == Data::kBiased ? 8 * errors[2] / errors[0] : 0;
+  return is_within(std::string("a cache of ") + row.name, std::max({errors[3] / row.most, of_large, of_biased}));
 }
 
 constexpr const char* kMassHead =

@@ -241,7 +241,7 @@ bool show_codes(const std::string& layer, const Error& error) {
 
 bool show_integer_norm(fovea_norm_kind kind, const char* name) {
   Error error;
-  for (const uint32_t dim : {8u, 64u, 768u, 4096u}) {
+  for (const uint32_t dim : {2u, 8u, 64u, 768u, 16384u}) {
     constexpr uint32_t kTokens = 8;
     const std::vector<int8_t> x = codes(size_t{kTokens} * dim, dim);
     std::vector<int16_t> weight, bias;
@@ -290,7 +290,7 @@ bool show_hard_swish() {
   Error error;
   std::vector<int8_t> x(256), y(256);
   for (int i = 0; i < 256; ++i) x[size_t(i)] = int8_t(i - 128);
-  for (const auto& [x_scale, y_scale] : every({0.01, 0.03, 0.06, 0.12}, {0.01, 0.05})) {
+  for (const auto& [x_scale, y_scale] : every({0.0005, 0.01, 0.03, 0.06, 0.12, 2.0}, {0.02, 0.05, 0.3})) {
     auto a = rows_of<fovea_integer_hard_swish_args>(1, 256);
     a.x.data = x.data(), a.y.data = y.data(), a.x_zero_point = 4, a.y_zero_point = -7;
     must(fovea_integer_multiplier(3 / x_scale, &a.three_multiplier, &a.three_shift));

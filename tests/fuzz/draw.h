@@ -5,7 +5,10 @@
 #define FOVEA_TESTS_FUZZ_DRAW_H_
 
 #include <algorithm>
+#include <cfloat>
+#include <cmath>
 #include <cstddef>
+#include <limits>
 #include <vector>
 
 #include "fuzz/memory.h"
@@ -37,6 +40,29 @@ inline ptrdiff_t as_stride(Wide dense) { return static_cast<ptrdiff_t>(std::min(
 inline ptrdiff_t stride_of(Bytes& bytes, Wide dense) { return bytes.below(16) == 1 ? stride(bytes) : as_stride(dense); }
 inline float real(Bytes& bytes, float usual) { return bytes.below(16) == 1 ? bytes.take<float>() : usual; }
 inline int64_t position(Bytes& bytes) { return bytes.below(8) == 1 ? bytes.take<int64_t>() : bytes.below(60) - 10; }
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+inline bool is_same(float a, float b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
+inline float any_number(Bytes& bytes) {
+  if (bytes.below(4) == 0) return bytes.take<float>();
+  return bytes.choose({kNaN, kInfinity, -kInfinity, 0.0f, -0.0f, FLT_MAX, -FLT_MAX, FLT_MIN, -FLT_MIN, 0x1p-149f,
+                       -0x1p-140f, 1e19f, -3e37f, 88.0f, -87.5f, -104.0f, 0.5f, 2.5f});
+}
+
+// Numbers of one size, among which are some of any kind.
+inline std::vector<float> numbers(Bytes& bytes, size_t count) {
+  const uint64_t seed = bytes.take<uint8_t>();
+  const float size = bytes.choose({1.0f, 1.0f, 1.0f, 30.0f, 1e-3f, 1e-20f, 1e-39f, 1e18f, 1e37f});
+  std::vector<float> all(count);
+  for (size_t i = 0; i < count; ++i) all[i] = size * random_normal(seed, i);
+  for (uint32_t others = bytes.below(4); others > 0 && count != 0; --others) {
+    const size_t at = bytes.below(uint32_t(count));
+    all[at] = any_number(bytes);
+  }
+  return all;
+}
+
 template <class Enum>
 Enum choice(Bytes& bytes, std::initializer_list<Enum> usual) {
   return bytes.below(48) == 1 ? enum_of<Enum>(word(bytes)) : bytes.choose(usual);

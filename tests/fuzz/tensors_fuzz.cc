@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Layers on int8 tensors with any arguments, against their definitions to the bit; sums, pooling, embeddings, argmax and
-// top-k with any arguments.
+// Layers on int8 tensors, sums, products, pooling, embeddings, argmax and top-k with any arguments, over numbers of any
+// kind: each answer is that of its definition, to the bit.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 #include <vector>
 
 #include "fuzz/draw.h"
@@ -137,43 +139,87 @@ void integer_mean(Bytes& bytes) {
   });
 }
 
+// ---- Floats
+
 size_t bytes_of(fovea_dtype dtype) { return dtype == FOVEA_F16 || dtype == FOVEA_BF16 ? 2 : 4; }
-fovea_target usual_target(Bytes& bytes) {
-  return choice(bytes, {FOVEA_TARGET_BEST, FOVEA_TARGET_BEST, FOVEA_TARGET_SCALAR});
-}
 fovea_dtype half_or_float(Bytes& bytes) { return choice(bytes, kFloatTypes); }
+
+// Each row has the same numbers, of any kind, but begins elsewhere among them.
+template <class Args>
+void draw_numbers(Bytes& bytes, Memory& memory, const Args& a, fovea_in* in, fovea_dtype dtype) {
+  draw_input(bytes, memory, a, in, bytes_of(dtype));
+  if (!memory.complete || dtype > FOVEA_BF16 || a.dim == 0) return;
+  std::vector<float> x = numbers(bytes, a.dim);
+  for (uint32_t b = 0; b < a.batch && a.heads != 0 && a.tokens != 0; ++b) {
+    for (const auto& [h, t] : indices(a.heads, a.tokens)) {
+      encode_row(dtype, x.data(), a.dim, const_cast<uint8_t*>(row_bytes(*in, unit_size(dtype), b, h, t)), nullptr);
+      std::rotate(x.begin(), x.begin() + 1, x.end());
+    }
+  }
+}
+float number_of(const fovea_in& in, fovea_dtype dtype, uint32_t b, uint32_t h, uint32_t t, size_t i) {
+  return element_of(dtype, row_bytes(in, unit_size(dtype), b, h, t), nullptr, i);
+}
+
+// Calls, and holds each element of y against want(b, h, t, i), which is rounded once.
+template <class Args, class Want>
+void compare_numbers(Memory& memory, fovea_status (*layer)(const Args*), Args* a, uint32_t y_tokens, const Want& want) {
+  if (call(memory, layer, a, &a->y.data) != FOVEA_OK || !memory.complete) return;
+  const fovea_in y = {a->y.data, a->y.batch_stride, a->y.head_stride, a->y.token_stride};
+  for (uint32_t b = 0; b < a->batch && a->heads != 0 && y_tokens != 0; ++b) {
+    for (const auto& [h, t, i] : indices(a->heads, y_tokens, a->dim)) {
+      const float wanted = want(b, h, t, i);
+      const EncodedRows rounded(a->y_dtype, {wanted}, 1);
+      expect(is_same(number_of(y, a->y_dtype, b, h, t, i), rounded.numbers[0]), "a sum, product or mean is another");
+    }
+  }
+}
 
 void pair(Bytes& bytes) {
   Memory memory(bytes.take<uint8_t>());
-  fovea_binary_args a{};
+  auto a = begun<fovea_binary_args>(bytes);
   draw_counts(bytes, &a);
-  a.target = usual_target(bytes);
   a.y_dtype = half_or_float(bytes), a.a_dtype = half_or_float(bytes), a.b_dtype = half_or_float(bytes);
-  draw_input(bytes, memory, a, &a.a, bytes_of(a.a_dtype));
-  draw_input(bytes, memory, a, &a.b, bytes_of(a.b_dtype));
+  draw_numbers(bytes, memory, a, &a.a, a.a_dtype), draw_numbers(bytes, memory, a, &a.b, a.b_dtype);
   draw_output(bytes, memory, &a, a.tokens, bytes_of(a.y_dtype));
-  if (bytes.below(4) == 1) a.b = {a.y.data, a.y.batch_stride, a.y.head_stride, a.y.token_stride};
   spoil(bytes, {&a.y.data, &a.a.data, &a.b.data});
-  call(memory, bytes.flag() ? fovea_add : fovea_multiply, &a, &a.y.data);
+  const bool product = bytes.flag();
+  if (bytes.below(4) == 1) {
+    a.b = {a.y.data, a.y.batch_stride, a.y.head_stride, a.y.token_stride};
+    call(memory, product ? fovea_multiply : fovea_add, &a, &a.y.data);
+    return;
+  }
+  compare_numbers(memory, product ? fovea_multiply : fovea_add, &a, a.tokens,
+                  [&](uint32_t b, uint32_t h, uint32_t t, uint32_t i) {
+                    const float x = number_of(a.a, a.a_dtype, b, h, t, i), y = number_of(a.b, a.b_dtype, b, h, t, i);
+                    return product ? x * y : x + y;
+                  });
 }
 
 void pooling(Bytes& bytes) {
   Memory memory(bytes.take<uint8_t>());
-  fovea_pooling_args a{};
+  auto a = begun<fovea_pooling_args>(bytes);
   draw_counts(bytes, &a);
-  a.target = usual_target(bytes), a.pooling = choice(bytes, {FOVEA_POOLING_MEAN, FOVEA_POOLING_FIRST});
+  a.pooling = choice(bytes, {FOVEA_POOLING_MEAN, FOVEA_POOLING_FIRST});
   a.y_dtype = half_or_float(bytes), a.x_dtype = half_or_float(bytes);
-  draw_input(bytes, memory, a, &a.x, bytes_of(a.x_dtype));
+  draw_numbers(bytes, memory, a, &a.x, a.x_dtype);
   draw_output(bytes, memory, &a, 1, bytes_of(a.y_dtype));
   if (bytes.flag()) a.lengths = list<uint32_t>(memory, a.batch, [&] { return bytes.below(a.tokens % 256 + 2); });
   spoil(bytes, {&a.y.data, &a.x.data, &a.lengths});
-  call(memory, fovea_pooling, &a, &a.y.data);
+  compare_numbers(memory, fovea_pooling, &a, 1, [&](uint32_t b, uint32_t h, uint32_t, uint32_t i) {
+    const uint32_t seen = a.lengths != nullptr ? a.lengths[b] : a.tokens;
+    if (seen == 0) return 0.0f;
+    float sum = number_of(a.x, a.x_dtype, b, h, 0, i);
+    if (a.pooling == FOVEA_POOLING_FIRST) return sum;
+    for (uint32_t t = 1; t < seen; ++t) sum += number_of(a.x, a.x_dtype, b, h, t, i);
+    return sum / float(seen);
+  });
 }
 
+// Any bytes are a row of a format.
 void embedding(Bytes& bytes) {
   Memory memory(bytes.take<uint8_t>());
-  fovea_embedding_args a{};
-  a.struct_bytes = struct_bytes(bytes, sizeof a), a.target = usual_target(bytes);
+  auto a = begun<fovea_embedding_args>(bytes);
   a.tokens = count(bytes, 9), a.dim = count(bytes, 80), a.rows = count(bytes, 20);
   a.y_stride = stride_of(bytes, a.dim);
   a.y = memory.out<float>(a.dim, {a.tokens}, {a.y_stride});
@@ -183,35 +229,56 @@ void embedding(Bytes& bytes) {
   }
   a.table.dtype = fovea_dtype(bytes.below(11));
   const fovea_dtype dtype = a.table.dtype > FOVEA_Q6_K ? FOVEA_F32 : a.table.dtype;
-  const size_t units = row_units(dtype, a.dim);
+  const size_t units = row_units(dtype, a.dim), scales = row_scales(dtype, a.dim);
   a.table.row_stride = stride_of(bytes, static_cast<Wide>(units));
   a.table.data = memory.array(unit_size(dtype), units, {a.rows}, {a.table.row_stride}, false);
-  if (scale_size(dtype) != 0) {
-    a.table.scales = memory.array(scale_size(dtype), size_t{a.rows} * row_scales(dtype, a.dim), {}, {}, false);
+  if (dtype == FOVEA_I8) {
+    a.table.scales = list<float>(memory, a.rows, [&] { return any_number(bytes); });
+  } else if (scales != 0) {
+    a.table.scales = memory.array(scale_size(dtype), a.rows * scales, {}, {}, false);
   }
   spoil(bytes, {&a.y, &a.indices, &a.table.scales});
-  call(memory, fovea_embedding, &a, &a.y);
-}
-
-template <class T>
-void draw_top_k(Bytes& bytes, uint32_t values, fovea_status (*top_k)(const T*, uint32_t, uint32_t, uint32_t*),
-                fovea_status (*argmax)(const T*, uint32_t, uint32_t*)) {
-  Memory memory(bytes.take<uint8_t>());
-  const uint32_t elements = count(bytes, 100), k = count(bytes, 20);
-  const T* const x = list<T>(memory, elements, [&] { return T(bytes.below(values)); });
-  auto* const indices = memory.out<uint32_t>(k);
-  if (!memory.complete) return;
-  if (unchanged_if_refused(memory, [&] { return top_k(x, elements, k, indices); }) != FOVEA_OK || k == 0) return;
-  uint32_t best = 0;
-  expect(argmax(x, elements, &best) == FOVEA_OK && best == indices[0], "argmax is not the first of the top k");
-  for (uint32_t i = 1; i < k; ++i) {
-    const T last = x[indices[i - 1]], next = x[indices[i]];
-    const bool in_order = last > next || (last == next && indices[i - 1] < indices[i]) || next != next;
-    expect(in_order, "the top k are in no order");
+  if (call(memory, fovea_embedding, &a, &a.y) != FOVEA_OK || !memory.complete) return;
+  const auto* const data = static_cast<const uint8_t*>(a.table.data);
+  const auto* const all_scales = static_cast<const uint8_t*>(a.table.scales);
+  for (const auto& [t, i] : indices(a.tokens, a.dim)) {
+    const ptrdiff_t row = ptrdiff_t(a.indices[t]) * a.table.row_stride * ptrdiff_t(unit_size(dtype));
+    const uint8_t* const scale = scales == 0 ? nullptr : all_scales + a.indices[t] * scales * scale_size(dtype);
+    float want = element_of(dtype, data + row, scale, i);
+    if (dtype == FOVEA_I8 && std::isinf(reinterpret_cast<const float*>(all_scales)[a.indices[t]])) want = kNaN;
+    if (is_same(a.y[ptrdiff_t(t) * a.y_stride + ptrdiff_t(i)], want)) continue;
+    fail(std::string("an embedding of ") + type_name(dtype) + " on " + fovea_target_name(a.target) + " is another");
   }
 }
-void top_k(Bytes& bytes) { draw_top_k<float>(bytes, 20, fovea_top_k, fovea_argmax); }
-void integer_top_k(Bytes& bytes) { draw_top_k<int8_t>(bytes, 256, fovea_integer_top_k, fovea_integer_argmax); }
+
+// In the order of the numbers, NaN last.
+template <class T, class Number>
+void draw_top_k(Bytes& bytes, fovea_status (*top_k)(const T*, uint32_t, uint32_t, uint32_t*),
+                fovea_status (*argmax)(const T*, uint32_t, uint32_t*), const Number& draw_number) {
+  Memory memory(bytes.take<uint8_t>());
+  const uint32_t elements = count(bytes, 100), k = count(bytes, 20);
+  const T* const x = list<T>(memory, elements, draw_number);
+  auto* const largest = memory.out<uint32_t>(k);
+  if (!memory.complete) return;
+  if (unchanged_if_refused(memory, [&] { return top_k(x, elements, k, largest); }) != FOVEA_OK || k == 0) return;
+  std::vector<uint32_t> want(elements);
+  std::iota(want.begin(), want.end(), 0u);
+  std::sort(want.begin(), want.end(), [&](uint32_t i, uint32_t j) {
+    const bool i_nan = x[i] != x[i], j_nan = x[j] != x[j];
+    if (i_nan != j_nan) return j_nan;
+    return !i_nan && x[i] != x[j] ? x[i] > x[j] : i < j;
+  });
+  expect(std::equal(largest, largest + k, want.begin()), "the top k are others");
+  uint32_t best = 0;
+  expect(argmax(x, elements, &best) == FOVEA_OK && best == want[0], "argmax is not the first of the top k");
+}
+void top_k(Bytes& bytes) {
+  draw_top_k<float>(bytes, fovea_top_k, fovea_argmax,
+                    [&] { return bytes.flag() ? any_number(bytes) : float(bytes.below(20)); });
+}
+void integer_top_k(Bytes& bytes) {
+  draw_top_k<int8_t>(bytes, fovea_integer_top_k, fovea_integer_argmax, [&] { return bytes.take<int8_t>(); });
+}
 
 }  // namespace
 

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Softmax, normalisation, activation, convolution, rope, quantisation, sums, products, pooling, embeddings, top-k, tables
-// of activations, linear layers with an activation and multi-head layers over numbers of any kind: NaN, infinities,
-// subnormal and huge numbers among usual ones. Each result is that of plain loops, in double where it is not exact, with
-// the rules of fovea.h for what is no number.
+// Softmax, normalisation, activation, convolution, rope, quantisation, tables of activations, linear layers with an
+// activation and multi-head layers over numbers of any kind: NaN, infinities, subnormal and huge numbers among usual ones.
+// Each result is that of plain loops, in double where it is not exact, with the rules of fovea.h for what is no number.
+// tensors_fuzz.cc does so for sums, products, pooling, embeddings and top-k.
 #include <algorithm>
 #include <cfloat>
 #include <cmath>
-#include <limits>
 #include <vector>
 
-#include "fuzz/fuzz.h"
+#include "fuzz/draw.h"
 #include "support/activations.h"
 #include "support/bits.h"
 #include "support/formats.h"
@@ -21,29 +20,7 @@
 namespace fovea_test {
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
-
 // ---- Numbers
-
-float any_number(Bytes& bytes) {
-  if (bytes.below(4) == 0) return bytes.take<float>();
-  return bytes.choose({kNaN, kInfinity, -kInfinity, 0.0f, -0.0f, FLT_MAX, -FLT_MAX, FLT_MIN, -FLT_MIN, 0x1p-149f,
-                       -0x1p-140f, 1e19f, -3e37f, 88.0f, -87.5f, -104.0f, 0.5f, 2.5f});
-}
-
-// Numbers of one size, among which are some of any kind.
-std::vector<float> numbers(Bytes& bytes, size_t count) {
-  const uint64_t seed = bytes.take<uint8_t>();
-  const float size = bytes.choose({1.0f, 1.0f, 1.0f, 30.0f, 1e-3f, 1e-20f, 1e-39f, 1e18f, 1e37f});
-  std::vector<float> all(count);
-  for (size_t i = 0; i < count; ++i) all[i] = size * random_normal(seed, i);
-  for (uint32_t others = bytes.below(4); others > 0 && count != 0; --others) {
-    const size_t at = bytes.below(uint32_t(count));
-    all[at] = any_number(bytes);
-  }
-  return all;
-}
 
 // What f32 has in the place of a number: what is beyond its range is infinite.
 double rounded(double x) { return double{float(x)}; }
@@ -510,103 +487,6 @@ void quantize(Bytes& bytes) {
   expect(saturated <= x.size() - kept, "choose: more numbers saturate than may");
 }
 
-// ---- Sums, products, means, rows of tables, the largest
-
-bool is_same(float a, float b) { return a == b || (std::isnan(a) && std::isnan(b)); }
-
-void pair(Bytes& bytes) {
-  auto a = sized<fovea_binary_args>();
-  a.batch = a.heads = a.tokens = 1, a.dim = 1 + bytes.below(80);
-  const Array x(float_type(bytes), numbers(bytes, a.dim)), other(float_type(bytes), numbers(bytes, a.dim));
-  const Array y(float_type(bytes), a.dim);
-  a.a_dtype = x.type, a.b_dtype = other.type, a.y_dtype = y.type;
-  a.a.data = x.data.data(), a.b.data = other.data.data(), a.y.data = const_cast<char*>(y.data.data());
-  const bool is_sum = bytes.flag();
-  std::vector<float> want = x.numbers;
-  for (size_t i = 0; i < want.size(); ++i) want[i] = is_sum ? want[i] + other.numbers[i] : want[i] * other.numbers[i];
-  for (const fovea_target target : targets()) {
-    serve("pair", is_sum ? fovea_add : fovea_multiply, &a, target);
-    expect(y.holds(want), "pair: another number");
-  }
-}
-
-void pooling(Bytes& bytes) {
-  auto a = sized<fovea_pooling_args>();
-  a.batch = a.heads = 1, a.tokens = bytes.below(9), a.dim = 1 + bytes.below(80);
-  a.pooling = bytes.choose({FOVEA_POOLING_MEAN, FOVEA_POOLING_FIRST});
-  const Array x(float_type(bytes), numbers(bytes, size_t{a.tokens} * a.dim)), y(float_type(bytes), a.dim);
-  a.x_dtype = x.type, a.y_dtype = y.type, a.x.token_stride = a.dim;
-  a.x.data = x.data.data(), a.y.data = const_cast<char*>(y.data.data());
-  const uint32_t length = bytes.below(a.tokens + 1);
-  const bool has_length = bytes.flag();
-  if (has_length) a.lengths = &length;
-  const uint32_t seen = has_length ? length : a.tokens;
-  std::vector<float> want(a.dim);
-  for (uint32_t d = 0; d < a.dim && seen != 0; ++d) {
-    float sum = x.numbers[d];
-    for (uint32_t t = 1; t < seen; ++t) sum += x.numbers[t * a.dim + d];
-    want[d] = a.pooling == FOVEA_POOLING_FIRST ? x.numbers[d] : sum / float(seen);
-  }
-  const float none = 0;
-  if (a.tokens == 0) a.x.data = &none;
-  for (const fovea_target target : targets()) {
-    serve("pooling", fovea_pooling, &a, target);
-    expect(y.holds(want), "pooling: another number");
-  }
-}
-
-// Any bytes are a row of a format.
-void embedding(Bytes& bytes) {
-  constexpr uint32_t kRows = 3;
-  auto a = sized<fovea_embedding_args>();
-  a.tokens = 1 + bytes.below(4), a.dim = 1 + bytes.below(80), a.rows = kRows, a.y_stride = a.dim;
-  a.table.dtype = kTypes[bytes.below(std::size(kTypes))];
-  const size_t row = row_units(a.table.dtype, a.dim) * unit_size(a.table.dtype);
-  const size_t scale = row_scales(a.table.dtype, a.dim) * scale_size(a.table.dtype);
-  std::vector<uint8_t> data(row * kRows), scales(scale * kRows);
-  const uint64_t seed = bytes.take<uint8_t>();
-  for (size_t i = 0; i < data.size(); ++i) data[i] = uint8_t(random_bits(seed, i));
-  for (size_t i = 0; i < scales.size(); ++i) scales[i] = uint8_t(random_bits(seed + 256, i));
-  const float of_i8[kRows] = {any_number(bytes), any_number(bytes), any_number(bytes)};
-  if (a.table.dtype == FOVEA_I8) std::memcpy(scales.data(), of_i8, sizeof of_i8);
-  a.table.data = data.data(), a.table.row_stride = ptrdiff_t(row_units(a.table.dtype, a.dim));
-  if (scale != 0) a.table.scales = scales.data();
-  std::vector<uint32_t> indices(a.tokens);
-  for (uint32_t& index : indices) index = bytes.below(kRows);
-  std::vector<float> y(size_t{a.tokens} * a.dim);
-  a.indices = indices.data(), a.y = y.data();
-  for (const fovea_target target : targets()) {
-    serve("embedding", fovea_embedding, &a, target);
-    for (size_t i = 0; i < y.size(); ++i) {
-      const size_t from = indices[i / a.dim];
-      float want = element_of(a.table.dtype, &data[from * row], scales.data() + from * scale, i % a.dim);
-      if (a.table.dtype == FOVEA_I8 && std::isinf(of_i8[from])) want = kNaN;
-      if (is_same(y[i], want)) continue;
-      char text[200];
-      std::snprintf(text, sizeof text, "embedding of %s on %s: element %zu is %.9g, not %.9g", type_name(a.table.dtype),
-                    fovea_target_name(target), i, double{y[i]}, double{want});
-      fail(text);
-    }
-  }
-}
-
-void top_k(Bytes& bytes) {
-  const std::vector<float> x = numbers(bytes, 1 + bytes.below(60));
-  const auto count = uint32_t(x.size());
-  std::vector<uint32_t> want(count), got(1 + bytes.below(count));
-  for (uint32_t i = 0; i < count; ++i) want[i] = i;
-  std::sort(want.begin(), want.end(), [&](uint32_t i, uint32_t j) {
-    if (std::isnan(x[i]) != std::isnan(x[j])) return std::isnan(x[j]);
-    return !std::isnan(x[i]) && x[i] != x[j] ? x[i] > x[j] : i < j;
-  });
-  const auto k = uint32_t(got.size());
-  expect_served("top_k", fovea_top_k(x.data(), count, k, got.data()));
-  expect(std::equal(got.begin(), got.end(), want.begin()), "top_k: another order");
-  uint32_t best;
-  expect_served("argmax", fovea_argmax(x.data(), count, &best));
-  expect(best == want[0], "argmax: another index");
-}
-
 // ---- Tables of activations
 
 void table(Bytes& bytes) {
@@ -787,8 +667,8 @@ void selftest(Bytes& bytes) {
 }  // namespace
 
 void run(Bytes bytes) {
-  bytes.choose<void (*)(Bytes&)>({softmax, activation, norm, conv1d, rope, quantize, rotate, multihead, pair, pooling,
-                                  embedding, top_k, table, selftest, linear})(bytes);
+  bytes.choose<void (*)(Bytes&)>(
+      {softmax, activation, norm, conv1d, rope, quantize, rotate, multihead, table, selftest, linear})(bytes);
 }
 
 }  // namespace fovea_test

@@ -53,6 +53,13 @@ struct Misuse {
   std::function<void(Call&)> change;
 };
 
+// All targets, and the first once more as BEST.
+inline std::vector<fovea_target> targets_and_best() {
+  std::vector<fovea_target> all = targets();
+  all.push_back(FOVEA_TARGET_BEST);
+  return all;
+}
+
 // What a run that answers writes.
 inline Outputs run(AttentionCase& test, const Run& how) {
   const std::string failed = test.run_unchecked(how);
@@ -248,13 +255,6 @@ Args one_row(fovea_target target, size_t dim, const float* x, float* y) {
   auto a = sized<Args>();
   a.target = target, a.batch = a.heads = a.tokens = 1, a.dim = uint32_t(dim), a.x.data = x, a.y.data = y;
   return a;
-}
-
-// BEST is the first target: bits(target) are the bits of a call.
-template <class Bits>
-void check_best(const Bits& bits) {
-  const std::vector<float> best = bits(FOVEA_TARGET_BEST);
-  CHECK(same_bits(best, bits(fovea_target_at(0))));
 }
 
 // The best of `count` elements and the first k are those of the row, sorted by is_before(i, j).
