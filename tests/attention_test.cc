@@ -150,15 +150,6 @@ TEST_CASE("attention: batch, q_tokens and kv_tokens of zero are allowed", "[shor
   }
 }
 
-TEST_CASE("attention: a batch or head stride of 0 repeats the data along its dimension", "[short]") {
-  for (const auto& [input, stride] : every({0, 1, 2}, {&fovea_in::batch_stride, &fovea_in::head_stride})) {
-    AttentionCase test(base());
-    fovea_in* const inputs[] = {&test.args.q, &test.args.kv.keys, &test.args.kv.values};
-    inputs[input]->*stride = 0;
-    CHECK(run_on_all_targets(test) == "");
-  }
-}
-
 // ------------------------------------------------------------------------------------------------------------ options
 
 TEST_CASE("attention: a softcap may be as small or large as f32 holds its steps", "[short]") {
@@ -184,17 +175,6 @@ TEST_CASE("attention: a softcap may be as small or large as f32 holds its steps"
   with.softcap = 2.0f, with.mask = FOVEA_MASK_F32, with.alibi = true, with.causal = FOVEA_CAUSAL_TOP_LEFT;
   with.scale = -0.7f;
   CHECK(run_on_all_targets(with) == "");
-}
-
-TEST_CASE("attention: causal bottom-right with more queries than keys lets the first ones see nothing", "[short]") {
-  for (const uint32_t kv_tokens : {0u, 1u, 8u, 64u, 65u}) {
-    Problem p = base();
-    p.q_tokens = 70, p.kv_tokens = kv_tokens, p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
-    p.stage = FOVEA_SCORES_SOFTMAX;
-    CHECK(run_on_all_targets(p) == "");
-    p.window_left = 3;
-    CHECK(run_on_all_targets(p) == "");
-  }
 }
 
 TEST_CASE("attention: causal positions may be before the first key, and behind the last", "[short]") {
@@ -298,16 +278,6 @@ TEST_CASE("attention: positions as far out as 2^62 work with causal limits and w
   }
 }
 
-TEST_CASE("attention: kv_lengths hide the keys behind each entry's length", "[short]") {
-  Problem p = base();
-  p.batch = 3;
-  for (const uint32_t length : {0u, 1u, 7u, 8u, 63u, 65u, 82u}) {
-    p.kv_lengths = {length, 83, length};
-    p.stage = fovea_scores_stage(length % 5);
-    CHECK(run_on_all_targets(p) == "");
-  }
-}
-
 TEST_CASE("attention: a mask of f16 or bf16 hides where it is the lowest number", "[short]") {
   for (const fovea_mask_kind kind : {FOVEA_MASK_F16, FOVEA_MASK_BF16}) {
     Problem with = masked(kind);
@@ -331,26 +301,6 @@ TEST_CASE("attention: a mask of f16 or bf16 hides where it is the lowest number"
   }
 }
 
-TEST_CASE("attention: slopes times a mask of distances are ALiBi", "[short]") {
-  Problem p = base();
-  p.alibi = true, p.diagonal = FOVEA_DIAGONAL_TOP_LEFT;
-  AttentionCase alibi(p);
-  p.alibi = false, p.mask = FOVEA_MASK_F32, p.mask_factors = true, p.mask_batch = p.mask_heads = false;
-  AttentionCase masked(p);
-  masked.args.q = alibi.args.q, masked.args.kv = alibi.args.kv;
-  for (int i = 0; i < 19; ++i) {
-    for (int j = 0; j < 83; ++j) masked.mask_f32()[i * 83 + j] = -float(std::abs(i - j));
-  }
-  std::copy_n(alibi.slopes(), 4, masked.mask_factors());
-  alibi.expected();
-  for (const fovea_target target : targets()) {
-    REQUIRE(alibi.run({target}) == "");
-    REQUIRE(masked.run_unchecked({target}) == "");
-    const std::vector<float> want = alibi.out(), got = masked.out();
-    for (size_t i = 0; i < want.size(); ++i) REQUIRE(close(got[i], want[i], 1e-5));
-  }
-}
-
 TEST_CASE("attention: a mask covers all keys of the call where kv_tokens is 0, and none only by that name", "[short]") {
   for (const auto& [kind, each] : every(kMasks, {true, false})) {
     Problem p = masked(kind);
@@ -368,27 +318,6 @@ TEST_CASE("attention: a mask covers all keys of the call where kv_tokens is 0, a
       for (const float x : test.out()) CHECK(x == 0.0f);
       for (const float x : test.lse()) CHECK(x == -kInfinity);
     }
-  }
-}
-
-TEST_CASE("attention: each mask stride moves along its dimension, and 0 broadcasts", "[short]") {
-  for (const auto& [kind, batch, heads, queries, layout] :
-       every(kMasks, {false, true}, {false, true}, {false, true},
-             {Layout::kHeadsFirst, Layout::kPadded, Layout::kReversed})) {
-    Problem p = masked(kind);
-    p.layout = layout, p.mask_batch = batch, p.mask_heads = heads, p.mask_queries = queries;
-    CHECK(run_on_all_targets(p) == "");
-  }
-}
-
-TEST_CASE("attention: keys that a shorter mask does not cover are hidden", "[short]") {
-  for (const auto& [kind, missing] : every({FOVEA_MASK_F32, FOVEA_MASK_BYTE}, {1u, 3u, 18u, 19u, 20u, 60u, 82u, 83u})) {
-    Problem p = masked(kind);
-    p.mask_missing = missing;
-    CHECK(run_on_all_targets(p) == "");
-    p.mask_queries = p.mask_heads = false, p.placement = Placement::kOffset;
-    p.stage = FOVEA_SCORES_SOFTMAX;
-    CHECK(run_on_all_targets(p) == "");
   }
 }
 

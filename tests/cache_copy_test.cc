@@ -47,9 +47,8 @@ struct Tokens {
   fovea_kv_append_args args{};
 
   Tokens(uint32_t batch, uint32_t tokens, uint64_t seed = 1)
-      : keys(batch * kHeads * tokens * kHeadDim), values(batch * kHeads * tokens * kValueDim) {
-    for (size_t i = 0; i < keys.size(); ++i) keys[i] = random_normal(seed, i);
-    for (size_t i = 0; i < values.size(); ++i) values[i] = random_normal(seed + 1, i);
+      : keys(normal_numbers(size_t{batch} * kHeads * tokens * kHeadDim, seed)),
+        values(normal_numbers(size_t{batch} * kHeads * tokens * kValueDim, seed + 1)) {
     args.struct_bytes = sizeof args, args.batch = batch, args.tokens = tokens;
     const auto in = [&](const std::vector<float>& x, ptrdiff_t dim) {
       const ptrdiff_t head = ptrdiff_t(tokens) * dim;

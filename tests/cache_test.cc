@@ -121,8 +121,8 @@ TEST_CASE("cache: keys may be turned on their way in", "[short]") {
   const uint32_t tokens = 100, heads = 2, dim = 36;
   std::vector<uint64_t> turns(9);
   REQUIRE(fovea_rope_frequencies(turns.data(), 0, 0, 18) == FOVEA_OK);
-  std::vector<float> keys(heads * tokens * dim), values(heads * tokens * 20, 1.0f), turned(keys.size());
-  for (size_t i = 0; i < keys.size(); ++i) keys[i] = random_normal(4, i);
+  const std::vector<float> keys = normal_numbers(heads * tokens * dim, 4), values(heads * tokens * 20, 1.0f);
+  std::vector<float> turned(keys.size());
   auto rope = sized<fovea_rope_args>();
   rope.layout = FOVEA_ROPE_HALF_SPLIT, rope.rotary_dim = 18;
   rope.turns = turns.data();

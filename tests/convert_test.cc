@@ -149,27 +149,11 @@ double squared_error(const float* x, const float* y, size_t count) {
   return sum;
 }
 
-// ---- ggml's block formats by their definitions: 32 elements and a scale in f16.
-
-float rounded_to_f16(float x) { return float(value_of(kF16, nearest_of(kF16, x))); }
-
-void through_q8_0(const float* x, float* y) {
-  float max = 0;
-  for (size_t i = 0; i < 32; ++i) max = std::max(max, std::fabs(x[i]));
-  const float d = max / 127, inverse = d != 0 ? 1 / d : 0;
-  for (size_t i = 0; i < 32; ++i) y[i] = rounded_to_f16(d) * std::round(x[i] * inverse);
-}
-
-void through_q4_0(const float* x, float* y) {
-  float largest = 0;
-  for (size_t i = 0; i < 32; ++i) {
-    if (std::fabs(x[i]) > std::fabs(largest)) largest = x[i];
-  }
-  const float d = largest / -8, inverse = d != 0 ? 1 / d : 0;
-  for (size_t i = 0; i < 32; ++i) {
-    const int code = std::min(15, int(x[i] * inverse + 8.5f));
-    y[i] = rounded_to_f16(d) * float(code - 8);
-  }
+// What a block of 32 elements becomes in one of ggml's formats, with the simplest scale.
+void through(fovea_dtype type, const float* x, float* y) {
+  char block[34];
+  encode_row(type, x, 32, block, nullptr);
+  for (size_t i = 0; i < 32; ++i) y[i] = element_of(type, block, nullptr, i);
 }
 
 }  // namespace
@@ -618,7 +602,7 @@ INSIDE_CASE("formats: no group of i4 has more squared error than in q4_0", "[sho
       std::copy(x, x + kScaleGroup, rows.f32_row(0));
       rows.narrow(target);
       rows.widen(target);
-      through_q4_0(x, reference);
+      through(FOVEA_Q4_0, x, reference);
       // What rounding the scale to f16 may add.
       const double slack = 1e-6 * squared_error(x, nullptr, kScaleGroup);
       worse +=
@@ -660,9 +644,9 @@ void check_squared_error(size_t count, bool print) {
         x[d] = normal(5, r * kDim + d) * (u < distribution.outliers ? distribution.factor : 1.0f);
       }
       power += squared_error(x, nullptr, kDim);
-      for (size_t d = 0; d < kDim; d += 32) through_q8_0(x + d, y + d);
+      for (size_t d = 0; d < kDim; d += 32) through(FOVEA_Q8_0, x + d, y + d);
       errors[1] += squared_error(x, y, kDim);
-      for (size_t d = 0; d < kDim; d += 32) through_q4_0(x + d, y + d);
+      for (size_t d = 0; d < kDim; d += 32) through(FOVEA_Q4_0, x + d, y + d);
       errors[3] += squared_error(x, y, kDim);
       const Rows* const rows[] = {&i8, &i4};
       for (size_t k = 0; k < 2; ++k) {

@@ -273,32 +273,6 @@ TEST_CASE("delta: sizes of models agree with the recurrence") {
   }
 }
 
-TEST_CASE("delta: the general rule is the gated delta rule where a is k and b is beta times it", "[short]") {
-  DeltaProblem p;
-  p.tokens = 19;
-  DeltaProblem q = p;
-  q.rule = FOVEA_DELTA_RULE_GENERAL;
-  DeltaCase gated(p), general(q);
-  for (const auto& [b, h, t] : indices<size_t>(p.batch, p.v_heads, p.tokens)) {
-    std::vector<float> k(p.head_dim), negated(p.head_dim), added(p.head_dim);
-    const float beta = float(gated.beta.get(b, h, t, 0));
-    const float log = float(gated.decay.get(b, h, t, 0));
-    for (size_t i = 0; i < p.head_dim; ++i) {
-      k[i] = float(gated.k.get(b, h, t, i));
-      negated[i] = -beta * std::exp(log) * k[i], added[i] = beta * k[i];
-    }
-    general.of_a.put(b, h, t, k), general.of_b.put(b, h, t, negated), general.k.put(b, h, t, added);
-    general.decay.put(b, h, t, std::vector<float>(p.head_dim, log));
-  }
-  for (const fovea_target target : targets()) {
-    INFO(name(q, target));
-    REQUIRE(gated.run(target) == FOVEA_OK);
-    REQUIRE(general.run(target) == FOVEA_OK);
-    const std::vector<float> want = gated.bits(target), got = general.bits(target);
-    CHECK(std::equal(want.begin(), want.end(), got.begin(), [](float a, float b) { return std::fabs(a - b) < 1e-5f; }));
-  }
-}
-
 TEST_CASE("delta: ragged entries are those of their own", "[short]") {
   for (const auto& [rule, layout] : every(kTwoRules, {Layout::kHeadsFirst, Layout::kTokensFirst, Layout::kReversed})) {
     DeltaProblem p;
@@ -608,19 +582,6 @@ TEST_CASE("delta: the macros are upper bounds, and states have the same bytes ev
 
 // ------------------------------------------------------------------------------------------------------------- misuse
 
-TEST_CASE("delta: no tokens write nothing, whatever the pointers", "[short]") {
-  DeltaCase test(DeltaProblem{});
-  REQUIRE(test.begin() == FOVEA_OK);
-  std::vector<char> before(test.state_bytes);
-  std::memcpy(before.data(), test.state, before.size());
-  test.args.tokens = 0, test.args.q.data = test.args.k.data = test.args.v.data = test.args.out.data = nullptr;
-  CHECK(fovea_delta(test.state, &test.args, nullptr, 0) == FOVEA_OK);
-  test.args.tokens = 5, test.args.batch = 0;
-  CHECK(fovea_delta(test.state, &test.args, nullptr, 0) == FOVEA_OK);
-  CHECK(std::memcmp(before.data(), test.state, before.size()) == 0);
-  CHECK(fovea_delta(test.state, nullptr, nullptr, 0) == FOVEA_ERR_NULL);
-}
-
 // A call that may be wrong.
 struct DeltaCall : DeltaCase {
   explicit DeltaCall(const DeltaProblem& problem)
@@ -659,6 +620,13 @@ TEST_CASE("delta: every misuse has its status, and nothing is written", "[short]
       {"another rule on a state of the general rule", FOVEA_ERR_SIZE,
        [](auto& c) { c.args.decay_dim = FOVEA_DELTA_GENERAL_DIM(c.args.head_dim); }},
       {"no state", FOVEA_ERR_NULL, [](auto& c) { c.state = nullptr; }},
+      {"no entries, and nowhere", FOVEA_OK,
+       [](auto& c) { c.args.batch = 0, c.workspace = nullptr, c.workspace_bytes = 0; }},
+      {"no tokens, and nowhere", FOVEA_OK,
+       [](auto& c) {
+         c.args.tokens = 0, c.workspace = nullptr, c.workspace_bytes = 0;
+         c.args.q.data = c.args.k.data = c.args.v.data = c.args.out.data = nullptr;
+       }},
       {"a state misaligned", FOVEA_ERR_ALIGNMENT,
        [](auto& c) { c.state = reinterpret_cast<fovea_delta_state*>(reinterpret_cast<char*>(c.state) + 8); }},
       {"other bytes than a state", FOVEA_ERR_STATE,
@@ -697,6 +665,7 @@ TEST_CASE("delta: every misuse has its status, and nothing is written", "[short]
   add_misuses(all, FOVEA_ERR_NUMBER, {&A::scale}, {kInfinity, kNaN});
   add_misuses(all, FOVEA_ERR_LENGTH, {&A::offsets}, {falling, beyond, far});
   check_refused(DeltaProblem{}, all);
+  CHECK(fovea_delta(DeltaCall(DeltaProblem{}).state, nullptr, nullptr, 0) == FOVEA_ERR_NULL);
 }
 
 TEST_CASE("delta: misuse of the arrays of the general rule has its status, and nothing is written", "[short]") {

@@ -245,6 +245,8 @@ TEST_CASE("extremes: a call without rows takes no time and writes nothing, howev
   check_no_rows(fovea_add);
   check_no_rows(fovea_multiply);
   check_no_rows(fovea_hadamard);
+  check_no_rows(fovea_norm);
+  check_no_rows(fovea_activation);
   auto rope = sized<fovea_rope_args>();
   rope.layout = FOVEA_ROPE_INTERLEAVED;
   check_no_rows(fovea_rope, rope);

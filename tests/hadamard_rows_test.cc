@@ -32,12 +32,6 @@ fovea_kv_cache cache_of(fovea_dtype type, fovea_hadamard_rows rotation) {
   return c;
 }
 
-std::vector<float> numbers(size_t count, uint64_t seed) {
-  std::vector<float> x(count);
-  for (size_t i = 0; i < count; ++i) x[i] = random_normal(seed, i);
-  return x;
-}
-
 fovea_kv_append_args append_of(const std::vector<float>& keys, const std::vector<float>& values) {
   auto a = sized<fovea_kv_append_args>();
   a.batch = 2, a.tokens = kTokens;
@@ -82,9 +76,9 @@ TEST_CASE("rotation: streams take the rotation back at their end, and their stat
 }
 
 TEST_CASE("rotation: a cache stores turned, then rotated, then centred rows", "[short]") {
-  const std::vector<float> keys = numbers(size_t{2} * kHeads * kTokens * kDim, 4);
-  const std::vector<float> values = numbers(size_t{2} * kHeads * kTokens * kValueDim, 5);
-  const std::vector<float> center = numbers(kHeads * kDim, 6);
+  const std::vector<float> keys = normal_numbers(size_t{2} * kHeads * kTokens * kDim, 4);
+  const std::vector<float> values = normal_numbers(size_t{2} * kHeads * kTokens * kValueDim, 5);
+  const std::vector<float> center = normal_numbers(kHeads * kDim, 6);
   uint64_t turns[8];
   REQUIRE(fovea_rope_frequencies(turns, 0, 0, 16) == FOVEA_OK);
   auto rope = sized<fovea_rope_args>();
@@ -129,8 +123,8 @@ TEST_CASE("rotation: a cache stores turned, then rotated, then centred rows", "[
 
 TEST_CASE("rotation: a cache describes its rotation, and half-precision tokens are rotated as their numbers",
           "[short]") {
-  std::vector<float> keys = numbers(size_t{2} * kHeads * kTokens * kDim, 4);
-  std::vector<float> values = numbers(size_t{2} * kHeads * kTokens * kValueDim, 5);
+  std::vector<float> keys = normal_numbers(size_t{2} * kHeads * kTokens * kDim, 4);
+  std::vector<float> values = normal_numbers(size_t{2} * kHeads * kTokens * kValueDim, 5);
   std::vector<uint16_t> half_keys, half_values;
   for (float& x : keys) half_keys.push_back(uint16_t(bits_of(x) >> 16)), x = float_of(bits_of(x) >> 16 << 16);
   for (float& x : values) half_values.push_back(uint16_t(bits_of(x) >> 16)), x = float_of(bits_of(x) >> 16 << 16);
@@ -194,8 +188,8 @@ TEST_CASE("rotation: every misuse has its status", "[short]") {
   CHECK(fovea_kv_cache_init(&c, nullptr, 0) == FOVEA_ERR_ENUM);
 
   // A workspace, which rotated values alone need, too, and copies among caches that are rotated alike.
-  const std::vector<float> keys = numbers(size_t{2} * kHeads * kTokens * kDim, 4);
-  const std::vector<float> values = numbers(size_t{2} * kHeads * kTokens * kValueDim, 5);
+  const std::vector<float> keys = normal_numbers(size_t{2} * kHeads * kTokens * kDim, 4);
+  const std::vector<float> values = normal_numbers(size_t{2} * kHeads * kTokens * kValueDim, 5);
   for (const fovea_hadamard_rows rotation : kRotations) {
     Made made(cache_of(FOVEA_I8, rotation)), other(cache_of(FOVEA_I8, FOVEA_HADAMARD_NONE));
     std::vector<float> room(kHeads * (rotates_values(rotation) ? kValueDim : kDim));

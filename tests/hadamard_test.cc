@@ -108,43 +108,19 @@ TEST_CASE("rotate: any rows, blocks and signs agree with the matrix", "[short][r
   }
 }
 
-TEST_CASE("rotate: the inverse takes a rotation back, and dot products stay", "[short][rotate]") {
+TEST_CASE("rotate: all targets give the same bits, on all machines", "[short][rotate]") {
+  constexpr uint64_t kRotated = 0x52094d8f309fc943u;
   for (const fovea_target target : targets()) {
-    for (const uint32_t dim : kDims) {
+    uint64_t hash = kHashOfNothing;
+    for (const auto& [dim, seed] : every(kDims, {uint64_t{0}, uint64_t{0x9876543210}})) {
       RotateProblem p;
-      p.dim = dim, p.seed = 77;
-      RotateCase turned(p);
-      REQUIRE(turned.run(target) == "");
-      p.inverse = true;
-      RotateCase back(p);
-      back.args.x = turned.y.in(), back.args.target = target;
-      REQUIRE(fovea_hadamard(&back.args) == FOVEA_OK);
-      bool same = true;
-      for (uint32_t d = 0; d < dim; ++d) {
-        same = same && std::fabs(double(back.y.row<float>(1, 1, 2)[d] - turned.x.row<float>(1, 1, 2)[d])) < 4e-6;
-      }
-      CHECK(same);
-      const auto dot = [&](const Array& of) {
-        double sum = 0;
-        for (uint32_t d = 0; d < dim; ++d) sum += double(of.row<float>(0, 0, 0)[d]) * double(of.row<float>(0, 0, 1)[d]);
-        return sum;
-      };
-      CHECK(std::fabs(dot(turned.x) - dot(turned.y)) < 1e-5 * dim);
+      p.dim = dim, p.seed = seed, p.padded = true;
+      RotateCase test(p);
+      REQUIRE(test.run(target) == "");
+      hash = hash_bits(hash, test.y.numbers());
     }
-  }
-}
-
-TEST_CASE("rotate: all targets give the same bits", "[short][rotate]") {
-  for (const uint32_t dim : kDims) {
-    RotateProblem p;
-    p.dim = dim, p.seed = 5, p.padded = true;
-    RotateCase first(p);
-    REQUIRE(first.run(targets()[0]) == "");
-    for (const fovea_target target : targets()) {
-      RotateCase other(p);
-      REQUIRE(other.run(target) == "");
-      CHECK(std::memcmp(first.y.memory.as<void>(), other.y.memory.as<void>(), other.y.memory.bytes()) == 0);
-    }
+    INFO(fovea_target_name(target));
+    CHECK(hash == kRotated);
   }
 }
 
@@ -166,16 +142,6 @@ TEST_CASE("rotate: seeds give different signs, half of them negative", "[short][
     }
     drawn.push_back(signs);
   }
-}
-
-TEST_CASE("rotate: an element that is much larger than the others is spread", "[short][rotate]") {
-  RotateProblem p;
-  RotateCase test(p);
-  test.each([&](uint32_t b, uint32_t h, uint32_t t) { test.x.row<float>(b, h, t)[5] = 100.0f; });
-  REQUIRE(test.run(FOVEA_TARGET_BEST) == "");
-  float largest = 0;
-  for (uint32_t d = 0; d < p.dim; ++d) largest = std::max(largest, std::fabs(test.y.row<float>(0, 0, 0)[d]));
-  CHECK(largest < 100.0f / 8 + 5);
 }
 
 TEST_CASE("rotate: NaN stays in its block", "[short][rotate]") {
@@ -216,13 +182,6 @@ TEST_CASE("rotate: every misuse has its status, and nothing is written", "[short
       misuses, [&] { return RotateCase(p); }, [](const RotateCase& c) { return fovea_hadamard(&c.args); },
       [](const RotateCase& c) { return c.y.memory.untouched(); });
   CHECK(fovea_hadamard(nullptr) == FOVEA_ERR_NULL);
-  for (uint32_t fovea_hadamard_args::* const count :
-       {&fovea_hadamard_args::batch, &fovea_hadamard_args::heads, &fovea_hadamard_args::tokens}) {
-    RotateCase test(p);
-    test.args.*count = 0, test.args.x.data = nullptr;
-    CHECK(fovea_hadamard(&test.args) == FOVEA_OK);
-    CHECK(test.y.memory.untouched());
-  }
 }
 
 }  // namespace fovea_test

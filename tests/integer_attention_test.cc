@@ -144,8 +144,6 @@ double check(const IntegerProblem& p) {
   return check(c);
 }
 
-uint64_t hash_of(const IntegerCase& c) { return hash_bytes(c.out.memory.as<uint8_t>(), c.out.memory.bytes()); }
-
 }  // namespace
 
 TEST_CASE("integer attention: every head_dim and value_dim from 1 to 70 has the bits of the definition", "[short]") {
@@ -252,68 +250,6 @@ TEST_CASE("integer attention: sums of a million keys do not overflow, and still 
       }
     }
     CHECK(check(c) <= 0.6);
-  }
-}
-
-TEST_CASE("integer attention: all machines give the same bits", "[short]") {
-  IntegerProblem p;
-  p.batch = 2, p.q_heads = 4, p.kv_heads = 2, p.q_tokens = 19, p.kv_tokens = 150, p.head_dim = 40, p.value_dim = 24;
-  p.q_zero_point = 3, p.value_zero_point = -7, p.out_zero_point = 11, p.score = 0.0021, p.out = 1.9;
-  p.lengths = true, p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
-  IntegerCase c(p);
-  check(c);
-  CHECK(hash_of(c) == 0xebbe0d4c7e748bcbu);
-  IntegerProblem other = p;
-  other.causal = FOVEA_CAUSAL_NONE, other.lengths = false, other.score = 0.00021;
-  IntegerCase d(other);
-  check(d);
-  CHECK(hash_of(d) == 0x4265d2c3fbc138b5u);
-}
-
-TEST_CASE("integer attention: each field has an effect", "[short]") {
-  IntegerProblem p;
-  p.batch = 2, p.q_heads = 4, p.kv_heads = 2, p.q_tokens = 6, p.kv_tokens = 90;
-  p.causal = FOVEA_CAUSAL_POSITIONS, p.positions = true;
-  IntegerCase plain(p);
-  REQUIRE(plain.run() == FOVEA_OK);
-  const std::function<void(IntegerCase&)> changes[] = {
-      [](auto& c) { c.args.batch = 1; },
-      [](auto& c) { c.args.q_heads = 2; },
-      [](auto& c) { c.args.kv_heads = 1; },
-      [](auto& c) { c.args.q_tokens = 5; },
-      [](auto& c) { c.args.kv_tokens = 4; },
-      [](auto& c) { c.args.head_dim = 15; },
-      [](auto& c) { c.args.value_dim = 15; },
-      [](auto& c) { c.args.q.token_stride = 1; },
-      [](auto& c) { c.args.q.head_stride = 0; },
-      [](auto& c) { c.args.q.batch_stride = 0; },
-      [](auto& c) { c.args.keys.token_stride = 1; },
-      [](auto& c) { c.args.keys.head_stride = 0; },
-      [](auto& c) { c.args.keys.batch_stride = 0; },
-      [](auto& c) { c.args.values.token_stride = 1; },
-      [](auto& c) { c.args.values.head_stride = 0; },
-      [](auto& c) { c.args.values.batch_stride = 0; },
-      [](auto& c) { c.args.q_zero_point = 9; },
-      [](auto& c) { c.args.value_zero_point = 9; },
-      [](auto& c) { c.args.out_zero_point = 9; },
-      [](auto& c) { c.args.score_multiplier = 0x7fffffff; },
-      [](auto& c) { c.args.score_shift -= 3; },
-      [](auto& c) { c.args.out_multiplier = 0x7fffffff; },
-      [](auto& c) { c.args.out_shift -= 1; },
-      [](auto& c) { c.args.causal = FOVEA_CAUSAL_NONE; },
-      [](auto& c) { c.args.window_left = 2; },
-      [](auto& c) { c.args.causal = FOVEA_CAUSAL_NONE, c.args.window_right = 3; },
-      [](auto& c) { c.positions_[1] += 3; },
-      [](auto& c) { c.args.kv_lengths = c.lengths_.data(), c.lengths_[0] = 5; },
-  };
-  for (size_t i = 0; i < sizeof changes / sizeof changes[0]; ++i) {
-    INFO("change " << i);
-    IntegerCase changed(p);
-    changes[i](changed);
-    const size_t bytes = fovea_integer_attention_workspace_bytes(&changed.args);
-    changed.workspace = Guarded(bytes, FOVEA_WORKSPACE_ALIGNMENT, Placement::kEnd);
-    REQUIRE(changed.run() == FOVEA_OK);
-    CHECK(hash_of(changed) != hash_of(plain));
   }
 }
 

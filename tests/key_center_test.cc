@@ -11,12 +11,6 @@ namespace {
 
 constexpr uint32_t kHeads = 2, kDim = 36, kValueDim = 20, kTokens = 50;
 
-std::vector<float> normal_numbers(size_t count, uint64_t seed) {
-  std::vector<float> numbers(count);
-  for (size_t i = 0; i < count; ++i) numbers[i] = random_normal(seed, i);
-  return numbers;
-}
-
 struct Cache : fovea_kv_cache {
   Cache(fovea_kv_kind cache_kind, fovea_dtype dtype, const float* center) : fovea_kv_cache{} {
     struct_bytes = sizeof(fovea_kv_cache);

@@ -46,17 +46,6 @@ struct Counts {
 
 }  // namespace
 
-TEST_CASE("modifiers: scores, weights and what self points to have an effect", "[short]") {
-  for (const uint32_t q_tokens : {1u, 21u}) {
-    Problem scores = base(q_tokens), weights = base(q_tokens);
-    scores.modify_scores = true, weights.modify_weights = true;
-    REQUIRE(effect_is_visible(scores, base(q_tokens)) == "");
-    REQUIRE(effect_is_visible(weights, base(q_tokens)) == "");
-    CHECK(run_on_all_targets(scores) == "");
-    CHECK(run_on_all_targets(weights) == "");
-  }
-}
-
 TEST_CASE("modifiers: each score is handed out once, in calls, parts of keys and pushes", "[short]") {
   for (const auto& [q_tokens, integers] : every({1u, 2u, 21u, 50u}, {false, true})) {
     Problem p = base(q_tokens);

@@ -16,9 +16,6 @@ fovea_attention_desc description(uint32_t head_dim, uint32_t value_dim, uint32_t
   return d;
 }
 
-// A static array, as on a board: the macro is a constant expression.
-alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char g_workspace[FOVEA_ATTENTION_WORKSPACE_BYTES(64, 48)];
-
 }  // namespace
 
 TEST_CASE("plan: target, scale and diagonal are resolved, all else is the description", "[short]") {
@@ -185,22 +182,6 @@ TEST_CASE("plan: workspaces are as large as bench/README.md says", "[short]") {
     CHECK(fovea_attention_workspace_bytes_for(&d, FOVEA_TARGET_NEON) == (tiles ? row.avx2 : row.four_lanes));
 #endif
     CHECK(fovea_attention_workspace_bytes_for(&d, FOVEA_TARGET_AVX2) == row.avx2);
-  }
-}
-
-TEST_CASE("plan: a static workspace of the macro's size serves a call", "[short]") {
-  Problem p;
-  p.q_tokens = 77, p.kv_tokens = 100, p.head_dim = 64, p.value_dim = 48;
-  for (const fovea_target target : targets()) {
-    AttentionCase test(p);
-    test.desc.target = target;
-    REQUIRE(fovea_attention_plan_init(&test.plan, &test.desc) == FOVEA_OK);
-    set_current_case("a static workspace");
-    REQUIRE(fovea_attention(&test.plan, &test.args, g_workspace, sizeof g_workspace) == FOVEA_OK);
-    const std::vector<float> out = test.out();
-    for (size_t i = 0; i < out.size(); ++i) {
-      REQUIRE(close(out[i], test.expected().out[i], test.expected().out_tolerance[i / p.value_dim]));
-    }
   }
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "support/formats.h"
+#include "support/guarded.h"
 #include "support/problem.h"
 
 namespace fovea_test {
@@ -75,17 +76,7 @@ inline bool is_within(const std::string& row, double of_bound) {
 }
 
 // Memory for workspaces and states.
-class Memory {
- public:
-  explicit Memory(size_t bytes) : bytes_(bytes + FOVEA_WORKSPACE_ALIGNMENT) {}
-  char* data() {
-    const auto misaligned = reinterpret_cast<uintptr_t>(bytes_.data()) % FOVEA_WORKSPACE_ALIGNMENT;
-    return bytes_.data() + (FOVEA_WORKSPACE_ALIGNMENT - misaligned);
-  }
-
- private:
-  std::vector<char> bytes_;
-};
+inline Guarded memory_of(size_t bytes) { return Guarded(bytes, FOVEA_WORKSPACE_ALIGNMENT, Placement::kStart); }
 
 // Each prints a table, and answers whether all errors are within their bounds: of rotated and centred caches and of key
 // mass, of linear attention, of integer arithmetic (and whether all targets agree), of layers, of weights in groups.

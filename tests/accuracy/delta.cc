@@ -103,8 +103,8 @@ Numbers call(const Rule& rule, const Data& data, fovea_target target) {
                                                                    : 1;
   const size_t bytes = fovea_delta_state_bytes(1, 1, head_dim, kValueDim, decay_dim);
   if (bytes == 0) return {};
-  Memory memory(bytes), workspace(1 << 20);
-  auto* const state = reinterpret_cast<fovea_delta_state*>(memory.data());
+  const Guarded memory = memory_of(bytes), workspace = memory_of(1 << 20);
+  auto* const state = reinterpret_cast<fovea_delta_state*>(memory.as<char>());
   must(fovea_delta_begin(state, bytes, 1, 1, head_dim, kValueDim, decay_dim));
   Numbers out(size_t{kTokens} * kValueDim);
   const auto row = ptrdiff_t(head_dim);
@@ -117,7 +117,7 @@ Numbers call(const Rule& rule, const Data& data, fovea_target target) {
   args.decay = {data.decay.data(), 0, 0, rule.decay_per_key ? row : 1};
   args.beta = {data.beta.data(), 0, 0, 1};
   args.out = {out.data(), 0, 0, ptrdiff_t{kValueDim}};
-  must(fovea_delta(state, &args, workspace.data(), 1 << 20));
+  must(fovea_delta(state, &args, workspace.as<char>(), 1 << 20));
   return out;
 }
 

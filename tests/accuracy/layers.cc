@@ -181,14 +181,14 @@ bool show_activation(const Activation& activation) {
 struct Linear {
   static constexpr uint32_t kTokens = 24, kIn = 256, kOut = 96;
   static constexpr size_t kBytes = 1 << 20;
-  Memory workspace{kBytes};
+  Guarded workspace = memory_of(kBytes);
   fovea_linear_args args{};
 
   Linear() {
     args.struct_bytes = sizeof args, args.tokens = kTokens, args.in_dim = kIn, args.out_dim = kOut;
     args.x_stride = kIn, args.y_stride = kOut, args.weights.row_stride = kIn;
   }
-  void run() { must(fovea_linear(&args, workspace.data(), kBytes)); }
+  void run() { must(fovea_linear(&args, workspace.as<char>(), kBytes)); }
 };
 
 // Against the activation in double of the exact sum. Its bound is that of the activation, of the output that the layer

@@ -203,8 +203,8 @@ void measure(const Kind& kind, const Shape& shape, uint32_t dim, uint32_t time, 
     desc.target = all[t];
     fovea_attention_plan plan;
     must(fovea_attention_plan_init(&plan, &desc));
-    Memory workspace(fovea::made(plan).workspace_bytes);
-    must(fovea_attention(&plan, &args, workspace.data(), fovea::made(plan).workspace_bytes));
+    const Guarded workspace = memory_of(plan.workspace_bytes);
+    must(fovea_attention(&plan, &args, workspace.as<char>(), plan.workspace_bytes));
     Result& result = (*results)[t];
     for (uint32_t r = 0; r < rows; ++r) {
       const size_t i = size_t{uint32_t(uint64_t{r} * shape.queries / rows)} * dim;
@@ -241,8 +241,8 @@ std::vector<float> answer(const Shape& shape, uint32_t dim, const Way& way) {
   must(fovea_attention_plan_init(&plan, &desc));
   const size_t bytes = fovea_attention_workspace_bytes(&plan),
                state_bytes = fovea_stream_state_bytes(&plan, 1, shape.queries);
-  Memory memory(bytes + state_bytes + FOVEA_WORKSPACE_ALIGNMENT);
-  char* const workspace = memory.data();
+  const Guarded memory = memory_of(bytes + state_bytes + FOVEA_WORKSPACE_ALIGNMENT);
+  char* const workspace = memory.as<char>();
   if (way.piece == 0) {
     must(fovea_attention(&plan, &args, workspace, bytes));
     return out;

@@ -20,7 +20,7 @@ constexpr Format kFormats[] = {{FOVEA_I4, 1.1},   {FOVEA_Q8_0, 3.0}, {FOVEA_Q4_0
 Numbers call(fovea_dtype type, const EncodedRows& stored, const Numbers& x, fovea_compute compute,
              fovea_target target) {
   Numbers y(size_t{kTokens} * kOut);
-  Memory workspace(1 << 20);
+  const Guarded workspace = memory_of(1 << 20);
   auto args = sized<fovea_linear_args>();
   args.target = target, args.compute = compute, args.in_dim = kIn, args.out_dim = kOut;
   args.x_stride = kIn, args.y_stride = kOut;
@@ -30,7 +30,7 @@ Numbers call(fovea_dtype type, const EncodedRows& stored, const Numbers& x, fove
   for (const uint32_t first : {0u, 1u}) {
     args.tokens = first == 0 ? 1 : kTokens - 1;
     args.x = x.data() + first * kIn, args.y = y.data() + first * kOut;
-    const fovea_status status = fovea_linear(&args, workspace.data(), 1 << 20);
+    const fovea_status status = fovea_linear(&args, workspace.as<char>(), 1 << 20);
     if (status == FOVEA_ERR_UNSUPPORTED) return {};
     must(status);
   }

@@ -27,10 +27,18 @@ inline bool same_bits(const std::vector<float>& a, const std::vector<float>& b) 
   return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
 }
 
+constexpr uint64_t kHashOfNothing = 0xcbf29ce484222325u;
+
 // FNV-1a (Fowler, Noll, Vo) of bytes.
 inline uint64_t hash_bytes(const uint8_t* data, size_t bytes) {
-  uint64_t hash = 0xcbf29ce484222325u;
+  uint64_t hash = kHashOfNothing;
   for (size_t i = 0; i < bytes; ++i) hash = (hash ^ data[i]) * 0x100000001b3u;
+  return hash;
+}
+
+// The same over 32-bit words.
+inline uint64_t hash_bits(uint64_t hash, const std::vector<float>& values) {
+  for (const float& value : values) hash = (hash ^ bits_of(value)) * 0x100000001b3u;
   return hash;
 }
 

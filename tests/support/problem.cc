@@ -136,6 +136,11 @@ float random_normal(uint64_t seed, uint64_t index) {
   const double sum = double((bits & 0xffff) + (bits >> 16 & 0xffff) + (bits >> 32 & 0xffff) + (bits >> 48));
   return float((sum / 65536.0 - 2.0) * 1.7320508075688772);
 }
+std::vector<float> normal_numbers(size_t count, uint64_t seed) {
+  std::vector<float> x(count);
+  for (size_t i = 0; i < count; ++i) x[i] = random_normal(seed, i);
+  return x;
+}
 
 const char* name(Budget budget) {
   switch (budget) {

@@ -53,6 +53,7 @@ constexpr uint32_t kUnknownTargets[] = {17, 63, 65, kNegative, 0x7fffffff, 0x800
 uint64_t random_bits(uint64_t seed, uint64_t index);
 float random_uniform(uint64_t seed, uint64_t index, float low, float high);
 float random_normal(uint64_t seed, uint64_t index);  // mean 0, variance 1, absolute value at most 3.5
+std::vector<float> normal_numbers(size_t count, uint64_t seed);
 
 constexpr size_t mask_element_size(fovea_mask_kind kind) {
   return kind == FOVEA_MASK_F32 ? 4 : kind == FOVEA_MASK_BYTE ? 1 : 2;

@@ -114,10 +114,6 @@ inline double linear_tolerance(double magnitude, size_t in_dim) {
   return kTiny + kEpsilon * magnitude * (2.0 + std::sqrt(static_cast<double>(in_dim)));
 }
 
-// Absolute error of outputs over some tens of keys whose scores are sums of some tens of projected numbers, all near 1.
-// The measured error is below 10.
-constexpr double kProjectedError = 20.0 * kEpsilon;
-
 // Absolute error of an output of a multi-head layer, or of a weight; `largest` is the largest number. Projections,
 // scores, values and output are sums over a few tens of numbers. The measured error is below 6.
 inline double multihead_tolerance(double largest) { return kEpsilon * 10.0 * largest; }
