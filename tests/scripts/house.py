@@ -15,8 +15,8 @@ HERE = pathlib.Path(__file__).resolve().parent.parent.parent
 MOST = {
     "lines of lib/src": 36088,
     "of them in .inl": 20883,
-    "lines of tests": 40885,
-    "lines of all tracked text": 139457,
+    "lines of tests": 39895,
+    "lines of all tracked text": 138503,
     ".inl that cannot be read alone": 19,
     "files of lib/src below 30 lines": 41,
     "names defined in more than two files of lib/src": 177,

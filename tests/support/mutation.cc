@@ -181,7 +181,7 @@ void Mutation::find_callbacks(const char* owner, const Field& field, void* at) {
     return ignored().owner == given && std::strcmp(owner, other_owner) == 0 && std::strcmp(field.name, first) == 0;
   };
   if (is("fovea_kv_tile", "fovea_loader", "start")) stand_in_for<fovea_loader>(at, field);
-  if (is("fovea_score_block", "fovea_modifier", "scores")) stand_in_for<fovea_modifier>(at, field);
+  if (is("fovea_score_block", "fovea_modifier", "score_mod")) stand_in_for<fovea_modifier>(at, field);
   if (is("fovea_block", "fovea_block_map_args", "classify")) stand_in_for<fovea_block_map_args>(at, field);
 }
 

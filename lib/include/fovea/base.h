@@ -341,7 +341,7 @@ FOVEA_ENUM_(fovea_activation_kind, uint32_t) {
  *                 AArch64 and Helium have a kernel that is faster than FOVEA_COMPUTE_F32 on the same keys.
  *                 Where the processor has no arithmetic of half precision, f32 arithmetic takes its place, which rounds
  *                 as it does: this takes many times as long as FOVEA_COMPUTE_F32, and is for the same bits alone.
- *   errors        tests/f16_test.cc asserts them. For normal numbers the mean square error is about 2e-6 of the mean
+ *   errors        tests/ACCURACY.md has them. For normal numbers the mean square error is about 2e-6 of the mean
  *                 square of the outputs, some fiftieth of that of FOVEA_COMPUTE_I8.
  *   refused       with FOVEA_ERR_UNSUPPORTED: keys or values of another format, additive scores; on Cortex-M without
  *                 Helium everything, unless the build sets FOVEA_ENABLE_COMPUTE_F16. */
