@@ -304,7 +304,7 @@ TEST_CASE("misuse: the arguments of a call that are wrong have their status, and
       {"struct_bytes too large", FOVEA_ERR_STRUCT, [](auto& c) { c.a.struct_bytes = 65536; }},
       {"a plan of zeros", FOVEA_ERR_PLAN, [](auto& c) { std::memset(&c.plan, 0, sizeof c.plan); }},
       {"a plan of other bytes", FOVEA_ERR_PLAN, [](auto& c) { std::memset(&c.plan, 0xa5, sizeof c.plan); }},
-      {"a plan of another version", FOVEA_ERR_PLAN, [](auto& c) { c.plan.magic += 1; }},
+      {"a plan of another version", FOVEA_ERR_PLAN, [](auto& c) { made(c.plan).magic += 1; }},
       // Counts.
       {"batch", FOVEA_ERR_CAPACITY, [](auto& c) { c.a.batch += 1; }},
       {"q_tokens", FOVEA_ERR_CAPACITY, [](auto& c) { c.a.q_tokens += 1; }},

@@ -131,8 +131,8 @@ bool call(const fovea_attention_desc& desc, const fovea_attention_args& args) {
   const fovea_status status = fovea_attention_plan_init(&plan, &desc);
   if (status == FOVEA_ERR_UNSUPPORTED) return false;
   must(status);
-  const Guarded workspace = memory_of(plan.workspace_bytes);
-  must(fovea_attention(&plan, &args, workspace.as<char>(), plan.workspace_bytes));
+  const Guarded workspace = memory_of(fovea::made(plan).workspace_bytes);
+  must(fovea_attention(&plan, &args, workspace.as<char>(), fovea::made(plan).workspace_bytes));
   return true;
 }
 

@@ -203,8 +203,8 @@ void measure(const Kind& kind, const Shape& shape, uint32_t dim, uint32_t time, 
     desc.target = all[t];
     fovea_attention_plan plan;
     must(fovea_attention_plan_init(&plan, &desc));
-    const Guarded workspace = memory_of(plan.workspace_bytes);
-    must(fovea_attention(&plan, &args, workspace.as<char>(), plan.workspace_bytes));
+    const Guarded workspace = memory_of(fovea::made(plan).workspace_bytes);
+    must(fovea_attention(&plan, &args, workspace.as<char>(), fovea::made(plan).workspace_bytes));
     Result& result = (*results)[t];
     for (uint32_t r = 0; r < rows; ++r) {
       const size_t i = size_t{uint32_t(uint64_t{r} * shape.queries / rows)} * dim;

@@ -13,13 +13,13 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent.parent.parent
 MOST = {
-    "lines of lib/src": 36088,
-    "of them in .inl": 20883,
-    "lines of tests": 39895,
-    "lines of all tracked text": 138503,
+    "lines of lib/src": 36004,
+    "of them in .inl": 20654,
+    "lines of tests": 39957,
+    "lines of all tracked text": 138467,
     ".inl that cannot be read alone": 19,
     "files of lib/src below 30 lines": 41,
-    "names defined in more than two files of lib/src": 177,
+    "names defined in more than two files of lib/src": 173,
     "pairs of names that differ by a plural s": 38,
     "macros in lib/src": 154,
     "uses of MemberIf": 61,
