@@ -148,9 +148,9 @@ fovea_dtype half_or_float(Bytes& bytes) { return choice(bytes, kFloatTypes); }
 template <class Args>
 void draw_numbers(Bytes& bytes, Memory& memory, const Args& a, fovea_in* in, fovea_dtype dtype) {
   draw_input(bytes, memory, a, in, bytes_of(dtype));
-  if (!memory.complete || dtype > FOVEA_BF16 || a.dim == 0) return;
+  if (!memory.complete || dtype > FOVEA_BF16 || Wide{a.batch} * a.heads * a.tokens * a.dim == 0) return;
   std::vector<float> x = numbers(bytes, a.dim);
-  for (uint32_t b = 0; b < a.batch && a.heads != 0 && a.tokens != 0; ++b) {
+  for (uint32_t b = 0; b < a.batch; ++b) {
     for (const auto& [h, t] : indices(a.heads, a.tokens)) {
       encode_row(dtype, x.data(), a.dim, const_cast<uint8_t*>(row_bytes(*in, unit_size(dtype), b, h, t)), nullptr);
       std::rotate(x.begin(), x.begin() + 1, x.end());
