@@ -15,8 +15,8 @@ HERE = pathlib.Path(__file__).resolve().parent.parent.parent
 MOST = {
     "lines of lib/src": 36004,
     "of them in .inl": 20654,
-    "lines of tests": 39957,
-    "lines of all tracked text": 138467,
+    "lines of tests": 39949,
+    "lines of all tracked text": 138459,
     ".inl that cannot be read alone": 19,
     "files of lib/src below 30 lines": 41,
     "names defined in more than two files of lib/src": 173,
