@@ -203,7 +203,8 @@ fovea_status plan_for(const fovea_attention_desc& desc, const TargetTraits& trai
   if (most_rows > INT32_MAX) return FOVEA_ERR_SIZE;
   const uint32_t rows = uint32_t(most_rows);
   MadePlan made = {};  // desc may be plan->desc
-  made.desc = known_part(desc);
+  made.desc = desc;
+  made.desc.struct_bytes = sizeof made.desc;
   made.desc.target = traits.target;
   made.desc.diagonal = diagonal_of(desc);
   if (desc.scale == 0.0f) {

@@ -93,8 +93,8 @@ fovea_status check_struct(const void* given, uint32_t known) {
   const uint8_t* const bytes = static_cast<const uint8_t*>(given);
   uint32_t end;
   __builtin_memcpy(&end, bytes, sizeof end);
-  if (end < known || end - known > kMostUnknown) return FOVEA_ERR_STRUCT;
-  while (end > known) {
+  if (end - known > kMostUnknown) return FOVEA_ERR_STRUCT;  // where end is less, this wraps
+  while (end != known) {
     if (bytes[--end] != 0) return FOVEA_ERR_STRUCT;
   }
   return FOVEA_OK;

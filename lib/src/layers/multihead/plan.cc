@@ -77,7 +77,8 @@ __attribute__((noinline)) fovea_status measure_shared(const MadeMultiheadPlan& p
 fovea_status make_multihead_plan(const fovea_multihead_desc& desc, fovea_target target, MadeMultiheadPlan* plan) {
   FOVEA_RETURN_IF_ERROR(check_desc(desc));
   MadeMultiheadPlan made = {};  // desc may be plan->desc
-  made.desc = known_part(desc);
+  made.desc = desc;
+  made.desc.struct_bytes = sizeof made.desc;
   FOVEA_RETURN_IF_ERROR(target == FOVEA_TARGET_BEST ? make_plan(desc.attention, &made.attention)
                                                     : make_plan_for(desc.attention, target, &made.attention));
   const fovea_attention_desc& d = made.attention.desc;
