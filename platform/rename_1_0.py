@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Renames in C and C++ sources what has another name in fovea 1.0: rename_1_0.py [--dry-run] FILE|FOLDER...
+"""Renames in C and C++ sources what has another name in fovea 1.0: rename_1_0.py FILE|FOLDER...
 
 The table of CHANGELOG.md, "Names in 1.0", says what: a name without "of" is replaced wherever it stands as a word, also in comments and
 as a variable of your own. A field that only some structures have under this name is replaced in designators, and after variables and
 members whose type is written in the same file. It prints each file that changes, and places that only a reader can decide.
 """
+import collections
 import pathlib
 import re
 import sys
@@ -40,15 +41,33 @@ def closing(text, at):
     return len(text)
 
 
-def in_initialiser(text, start, end, renamed):
-    """The designators of an initialiser, but not those of initialisers in it."""
+def in_initialiser(text, start, end, renamed, level):
+    """The designators of an initialiser at this level of braces, but not those of initialisers in it."""
     out, depth, at = [], 0, start
     for m in re.finditer(r"[{}]|(?<![\w\])])\.(\w+)(?=\s*[=.\[{])", text[start:end]):
         depth += {"{": 1, "}": -1}.get(m[0], 0)
-        if m[1] in renamed and depth == 1:
+        if m[1] in renamed and depth == level:
             out += [text[at:start + m.start(1)], renamed[m[1]]]
             at = start + m.end(1)
     return "".join(out) + text[at:end]
+
+
+def rename_members(text, kind, renamed, doubt):
+    """Members of variables of this kind: what counts is the last declaration of the name before its use."""
+    declared = collections.defaultdict(list)  # name -> the places of declarations, and whether they are of this kind
+    for m in re.finditer(r"(\b(?:struct\s+)?(?:fovea_\w+|(?:fovea::)?[A-Z]\w+|Sized<fovea_\w+>))(?:\s+const)?[\s*&]+(\w+)\b(?!\s*\()", text):
+        declared[m[2]].append((m.start(), re.fullmatch(kind, m[1]) is not None))
+
+    def member(m):
+        places = declared[m[2]]
+        before = [of for place, of in places if place < m.start()]
+        if not before and len({of for _, of in places}) > 1:  # members that are declared after their use
+            doubt(m[0])
+            return m[0]
+        return m[1] + (renamed[m[3]] if (before or [places[0][1]])[-1] else m[3])
+
+    names = "|".join(name for name, places in declared.items() if any(of for _, of in places))
+    return re.sub(rf"((\b(?:{names})\b)(?:\[[^\]]*\])*\)?(?:\.|->))({'|'.join(renamed)})\b(?!\s*\()", member, text) if names else text
 
 
 def rename_fields(text, fields, unsure):
@@ -61,18 +80,10 @@ def rename_fields(text, fields, unsure):
         for m in re.finditer(kind + r"(?:\s*\*?\s*\)?\s*|\s+\w+\s*(?:\[[^\]]*\]\s*)?=?\s*){", text):
             if m.start() >= at:
                 end = closing(text, m.end() - 1)
-                out += [text[at:m.end() - 1], in_initialiser(text, m.end() - 1, end, renamed)]
+                out += [text[at:m.end() - 1], in_initialiser(text, m.end() - 1, end, renamed, 1 + m[0].count("["))]
                 at = end
         text = "".join(out) + text[at:]
-        declared = r"\bfovea_\w+(?:\s+const)?[\s*&]+(\w+)\b(?!\s*\()"
-        variables = set(re.findall(kind + r"(?:\s+const)?[\s*&]+(\w+)\b(?!\s*\()", text)) - {"const"}
-        others = {m[1] for m in re.finditer(declared, text) if not re.match(kind, text[m.start():])}
-        for variable in variables:
-            members = re.compile(rf"(\b{variable}\b(?:\[[^\]]*\])*\)?(?:\.|->))({'|'.join(renamed)})\b(?!\s*\()")
-            if variable in others:
-                unsure += [(structure, m[0]) for m in members.finditer(text)]
-            else:
-                text = members.sub(lambda m: m[1] + renamed[m[2]], text)
+        text = rename_members(text, kind, renamed, lambda place: unsure.append((structure, place)))
     return text
 
 
@@ -82,27 +93,20 @@ def rename(text, names, fields, unsure):
     return re.sub(rf"(?<!\w)(?:{'|'.join(sorted(map(re.escape, new_of), key=len, reverse=True))})(?!\w)", lambda m: new_of[m[0]], text)
 
 
-def main(arguments):
-    dry = "--dry-run" in arguments
-    paths = [pathlib.Path(a) for a in arguments if a != "--dry-run"]
+def main(paths):
     if not paths:
         raise SystemExit(__doc__)
     names, fields = table(TABLE.read_text())
-    for path in paths:
-        for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
-            if not file.is_file() or (path.is_dir() and file.suffix not in SOURCES):
-                continue
-            old = file.read_text()
-            unsure = []
+    for path in map(pathlib.Path, paths):
+        for file in sorted(one for one in path.rglob("*") if one.suffix in SOURCES) if path.is_dir() else [path]:
+            old, unsure = file.read_text(), []
             new = rename(old, names, fields, unsure)
             if new != old:
                 print(file)
-                if not dry:
-                    file.write_text(new)
+                file.write_text(new)
             for structure, place in unsure:
                 print(f"{file}: look at {place}, which has a new name where it is of a {structure}")
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main(sys.argv[1:])
