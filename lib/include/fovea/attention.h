@@ -201,8 +201,8 @@ typedef struct fovea_attention_desc {
  * refuse it (FOVEA_ERR_PLAN). */
 #define FOVEA_ATTENTION_PLAN_BYTES 320
 typedef union fovea_attention_plan {
-  unsigned char bytes[FOVEA_ATTENTION_PLAN_BYTES];
-  uint64_t alignment;
+  unsigned char bytes[FOVEA_ATTENTION_PLAN_BYTES]; /* for the library */
+  uint64_t alignment;                              /* aligns the bytes */
 } fovea_attention_plan;
 
 /* Validates the description, picks the target and chooses the tiles. On error *plan is not written. */

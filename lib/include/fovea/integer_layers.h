@@ -119,9 +119,9 @@ typedef struct fovea_integer_binary_args {
   int32_t a_zero_point, b_zero_point, y_zero_point; /* zero points, -128 to 127 (FOVEA_ERR_NUMBER) */
   int32_t a_multiplier, a_shift;                    /* shift: -31 to 5 */
   int32_t b_multiplier, b_shift;                    /* the same; read by fovea_integer_add where there is a b */
-  int32_t activation_min,
-      activation_max; /* y becomes at least the one code and at most the other: -128 <= activation_min <= activation_max
-                                    <= 127 (FOVEA_ERR_NUMBER). Both 0: -128 and 127 */
+  int32_t activation_min, activation_max;           /* y becomes at least the one code and at most the other: -128 to
+                                                       127, the first not above the second (FOVEA_ERR_NUMBER). Both 0:
+                                                       -128 and 127 */
 } fovea_integer_binary_args;
 
 /* Writes y = a + b. Two numbers hold all scales: a_multiplier and a_shift are a_scale / y_scale, b_multiplier and

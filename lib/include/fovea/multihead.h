@@ -93,8 +93,8 @@ typedef struct fovea_multihead_desc {
 /* A plan, like fovea_attention_plan. */
 #define FOVEA_MULTIHEAD_PLAN_BYTES 640
 typedef union fovea_multihead_plan {
-  unsigned char bytes[FOVEA_MULTIHEAD_PLAN_BYTES];
-  uint64_t alignment;
+  unsigned char bytes[FOVEA_MULTIHEAD_PLAN_BYTES]; /* for the library */
+  uint64_t alignment;                              /* aligns the bytes */
 } fovea_multihead_plan;
 
 /* Validates the description. On error *plan is not written. */

@@ -722,7 +722,7 @@ def two_calls_do_not_use_one_plan_at_a_time():
         thread.start()
         thread.join()
 
-    near(plan(*arrays, modifier=fovea.c.structure("modifier", scores=modify_type(modify))), reference(*arrays)[0], 1e-5)
+    near(plan(*arrays, modifier=fovea.c.structure("modifier", score_mod=modify_type(modify))), reference(*arrays)[0], 1e-5)
     assert refusals and len(refusals) % 2 == 0, "in one of the threads it is not refused"
     near(plan(*arrays), reference(*arrays)[0], 1e-6)
 
