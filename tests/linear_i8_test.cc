@@ -205,7 +205,7 @@ TEST_CASE("linear i8: an activation comes before the code, with the same bits on
     p.y_dtype = FOVEA_I8, p.y_zero_point = -3;
     LinearCase codes(p);
     std::vector<float> first;
-    run_each_way(active, [&](fovea_target target) {
+    run_each_way(active, [&, kind = kind](fovea_target target) {
       REQUIRE(plain.run(target) == FOVEA_OK);
       REQUIRE(codes.run(target) == FOVEA_OK);
       std::vector<float> near = plain.outputs();

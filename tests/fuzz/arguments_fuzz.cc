@@ -99,7 +99,7 @@ void halve(void*, const fovea_score_block* block) {
 class Arguments {
  public:
   Arguments(const fovea_attention_plan& plan, Bytes& bytes, bool streams)
-      : d_(fovea::made(plan).desc), memory(bytes.take<uint8_t>()), shuffler(1 + bytes.below(4)) {
+      : d_(*fovea_attention_plan_desc(&plan)), memory(bytes.take<uint8_t>()), shuffler(1 + bytes.below(4)) {
     a.struct_bytes = sizeof a;
     a.batch = count(bytes, d_.max_batch), a.q_tokens = count(bytes, d_.max_q_tokens);
     a.kv_tokens = count(bytes, d_.max_kv_tokens);

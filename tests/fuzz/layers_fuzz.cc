@@ -394,7 +394,7 @@ fovea_multihead_desc description(Bytes& bytes, const fovea_kv_cache* cache) {
 class Arguments {
  public:
   Arguments(Bytes& bytes, Memory& memory, const fovea_multihead_plan& plan, const fovea_kv_cache* cache, bool appends)
-      : executor_(bytes), m_(fovea::made(plan).desc), d_(fovea::made(plan).attention.desc) {
+      : executor_(bytes), m_(*fovea_multihead_plan_desc(&plan)), d_(m_.attention) {
     a.struct_bytes = struct_bytes(bytes, sizeof a);
     a.attention.struct_bytes = struct_bytes(bytes, sizeof a.attention);
     a.batch = count(bytes, d_.max_batch), a.q_tokens = count(bytes, d_.max_q_tokens);

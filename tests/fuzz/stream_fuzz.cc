@@ -249,7 +249,7 @@ void run_image(Bytes& bytes) {
   // Mostly a true image, of which some words are changed, and its checksum mended or not.
   const fovea_attention_plan plan =
       plan_of(1 + bytes.below(3), 1 + bytes.below(3), 1 + bytes.below(5), 1 + bytes.below(9));
-  const fovea_attention_desc& d = fovea::made(plan).desc;
+  const fovea_attention_desc& d = *fovea_attention_plan_desc(&plan);
   const size_t most = fovea_stream_state_bytes(&plan, d.max_batch, d.max_q_tokens);
   const Guarded state = memory_for(most);
   const uint32_t batch = bytes.below(d.max_batch + 1), q_tokens = bytes.below(d.max_q_tokens + 1);
@@ -288,7 +288,8 @@ void run_image(Bytes& bytes) {
   }
   expect(image_bytes == whole && target_bytes >= whole && (mended || !changed), "a damaged image is taken");
   // What the header shows not to fit the plan is refused; its numbers may be any.
-  const Guarded other = memory_for(most), workspace(fovea::made(plan).workspace_bytes, kAlignment, Placement::kStart);
+  const Guarded other = memory_for(most),
+                workspace(fovea_attention_workspace_bytes(&plan), kAlignment, Placement::kStart);
   expect(fovea_stream_begin(&plan, other.as<fovea_stream_state>(), most, batch, q_tokens, 0) == FOVEA_OK, "begin");
   const fovea_status merged = fovea_stream_merge(&plan, other.as<fovea_stream_state>(), to.as<fovea_stream_state>());
   if (!changed) expect(merged == FOVEA_OK, "a true state is refused");
@@ -300,7 +301,7 @@ void run_state(Bytes& bytes) {
   // Memory for all that the plan allows, so that only what the plan does not allow lies outside of it.
   const fovea_attention_plan plan =
       plan_of(1 + bytes.below(3), 1 + bytes.below(3), 1 + bytes.below(5), 1 + bytes.below(9));
-  const fovea_attention_desc& d = fovea::made(plan).desc;
+  const fovea_attention_desc& d = *fovea_attention_plan_desc(&plan);
   const size_t most = fovea_stream_state_bytes(&plan, d.max_batch, d.max_q_tokens);
   const Guarded into = memory_for(most), from = memory_for(most);
   const uint32_t batch = bytes.below(d.max_batch + 1), q_tokens = bytes.below(d.max_q_tokens + 1);
@@ -325,7 +326,7 @@ void run_state(Bytes& bytes) {
   args.batch = batch, args.q_tokens = q_tokens;
   const auto dim = ptrdiff_t(d.value_dim), tokens = ptrdiff_t(d.max_q_tokens);
   args.out = {out.data(), tokens * dim * ptrdiff_t(d.q_heads), tokens * dim, dim};
-  const Guarded workspace(fovea::made(plan).workspace_bytes, kAlignment, Placement::kStart);
+  const Guarded workspace(fovea_attention_workspace_bytes(&plan), kAlignment, Placement::kStart);
   fovea_stream_end(&plan, into.as<fovea_stream_state>(), &args, workspace.as<void>(), workspace.bytes());
 }
 
