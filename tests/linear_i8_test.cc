@@ -205,13 +205,13 @@ TEST_CASE("linear i8: an activation comes before the code, with the same bits on
     p.y_dtype = FOVEA_I8, p.y_zero_point = -3;
     LinearCase codes(p);
     std::vector<float> first;
-    run_each_way(active, [&, kind = kind](fovea_target target) {
+    run_each_way(active, [&, activation = kind](fovea_target target) {
       REQUIRE(plain.run(target) == FOVEA_OK);
       REQUIRE(codes.run(target) == FOVEA_OK);
       std::vector<float> near = plain.outputs();
       const std::vector<float> got = active.outputs(), code = codes.outputs();
       auto a = one_row<fovea_activation_args>(FOVEA_TARGET_BEST, near.size(), near.data(), near.data());
-      a.activation = kind;
+      a.activation = activation;
       REQUIRE(fovea_activation(&a) == FOVEA_OK);
       bool right = true;
       for (size_t i = 0; i < got.size(); ++i) {

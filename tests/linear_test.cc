@@ -115,10 +115,10 @@ TEST_CASE("linear: an activation has the bits of fovea_activation for the output
     p.layout = kind % 2 == 0 ? Layout::kPadded : p.tokens % 2 == 0 ? Layout::kReversed : Layout::kHeadsFirst;
     LinearCase plain(p), test(p);
     test.args.activation = kind;
-    run_each_way(plain, [&, kind = kind](fovea_target target) {
+    run_each_way(plain, [&, activation = kind](fovea_target target) {
       std::vector<float> want = plain.outputs();
       auto a = one_row<fovea_activation_args>(target, want.size(), want.data(), want.data());
-      a.activation = kind;
+      a.activation = activation;
       REQUIRE(fovea_activation(&a) == FOVEA_OK);
       REQUIRE(test.run(target) == FOVEA_OK);
       CHECK(test.outputs() == want);
