@@ -160,12 +160,12 @@ class PiecesFuzz {
       d.max_workers = shuffler_.executor()->workers;
       plans_.emplace_back();
       served(fovea_attention_plan_init(&plans_.back(), &d), "plan");
-      workspaces_.emplace_back(plans_.back().workspace_bytes, kAlignment, Placement::kStart);
+      workspaces_.emplace_back(fovea_attention_workspace_bytes(&plans_.back()), kAlignment, Placement::kStart);
     }
   }
   void whole_call() {
     Run run;
-    run.target = plans_[any_plan()].desc.target;
+    run.target = fovea_attention_plan_desc(&plans_[any_plan()])->target;
     run.portable_bits = portable_;
     run.executor = has_executor_ ? shuffler_.executor() : nullptr;
     expect(test_->run_unchecked(run));
