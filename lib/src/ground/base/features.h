@@ -30,7 +30,6 @@ constexpr Feature kFeatures[] = {
     {"SOFTMAX_STRIDED", config::kSoftmaxStrided}, {"STREAMS", config::kStreams}, {"TANH", config::kTanh},
     {"TEXT", config::kText}, {"WINDOWS", config::kWindows},
 };
-// clang-format on
 
 }  // namespace fovea
 

@@ -37,8 +37,7 @@ unsigned asked_features() {
   if (__builtin_cpu_supports("sse4.2")) features |= kSse4;
   if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return features;
   features |= kAvx2;
-// Older versions of clang lack the name, and CPUID traps in virtual machines. The memory sanitizer takes all that an
-// instruction of asm reads for used.
+// clang before 19 lacks the name, and CPUID traps in virtual machines; the memory sanitizer must not see asm.
 #if (!defined(__clang__) || __clang_major__ >= 19) && !defined(FOVEA_WITHOUT_AVX_VNNI)
   if (__builtin_cpu_supports("avxvnni")) features |= kAvxVnni;
 #endif
