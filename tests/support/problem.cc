@@ -623,6 +623,7 @@ std::vector<float> AttentionCase::entries_of(const Array& output) const {
 }
 
 Outputs AttentionCase::outputs() const {
+  if (outputs_untouched()) return {};  // the call was refused
   Outputs all;
   all.out = out();
   if (problem.lse) all.lse = lse();
