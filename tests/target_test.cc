@@ -60,8 +60,7 @@ TEST_CASE("status: every status has a sentence of its own, and other numbers are
 TEST_CASE("features: the library says which it has", "[short]") {
   for (const fovea::Feature& one : fovea::kFeatures) CHECK(fovea_has(one.name) == uint32_t{one.has});
   CHECK(fovea_has("I8") == uint32_t{fovea::config::kI8});
-  for (const char* unknown : {"", "i8", "I", "I8_", "FOVEA_ENABLE_I8"}) CHECK(fovea_has(unknown) == 0);
-  CHECK(fovea_has(nullptr) == 0);
+  for (const char* unknown : {"", "i8", "I8_", static_cast<const char*>(nullptr)}) CHECK(fovea_has(unknown) == 0);
 }
 
 TEST_CASE("target: there is at least one, each named once, best first", "[short]") {
@@ -167,6 +166,9 @@ bool has_avx_vnni() {
 #elif defined(__x86_64__) || defined(__i386__)
   unsigned b = 0, c = 0, d = 0;
   if (!__get_cpuid_count(7, 1, &a, &b, &c, &d)) a = 0;
+#if defined(FOVEA_WITHOUT_AVX_VNNI)
+  a = 0;
+#endif
 #endif
   return (a >> 4 & 1) != 0;
 }
