@@ -293,9 +293,9 @@ TEST_CASE("linear: kernels for processors that run instructions in order have th
     test.args.processor_features = FOVEA_FEATURE_NEON_IN_ORDER;
     const fovea_status served = kInOrderBeside ? FOVEA_OK : FOVEA_ERR_TARGET;
     if (kInOrderBeside) REQUIRE(test.run(FOVEA_TARGET_NEON) == FOVEA_OK);
-    const std::vector<float> wanted = test.outputs();
+    const std::vector<float> wanted = kInOrderBeside ? test.outputs() : std::vector<float>();
     REQUIRE(test.run(FOVEA_TARGET_NEON_IN_ORDER) == served);
-    CHECK(same_bits(test.outputs(), wanted));
+    if (kInOrderBeside) CHECK(same_bits(test.outputs(), wanted));
   }
 }
 
