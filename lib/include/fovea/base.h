@@ -50,10 +50,10 @@
  * scores nearer to 0 than softcap * 2^-126; with FOVEA_COMPUTE_I8, scales of keys below 2^-126 count as 0.
  *
  * Versions. While the first number of the version is 0, names and structures may change whenever the second number
- * changes. The third number counts corrections. A program can check the version with fovea_version(). Two promises
- * hold already: a structure that begins with struct_bytes may grow at its end, and 0 in a new field means what the
- * library did before it had this field. So a library accepts a structure of a later version while all fields that it
- * does not know are 0. The last bits of results may change with any version. */
+ * changes. The third number counts corrections. A program can check the version with fovea_version(). A structure that
+ * begins with struct_bytes may grow at its end, and 0 in a new field means what the library did before. So a library
+ * accepts a structure of a later version while all bytes that it does not know are 0; only `attention` of a multi-head
+ * layer must have its own size. The last bits of results may change with any version. */
 #ifndef FOVEA_BASE_H_
 #define FOVEA_BASE_H_
 
@@ -96,7 +96,7 @@ uint32_t fovea_version(void);
 
 /* Enumerations are 32 bits wide. A field may hold any 32 bits, and a wrong value is refused (FOVEA_ERR_ENUM). In C++
  * each is an enum with this type. */
-#if defined(__cplusplus) && __cplusplus >= 201103L
+#if defined(__cplusplus) && (__cplusplus >= 201103L || defined(_MSVC_LANG))
 #define FOVEA_ENUM_(name, type) enum name : type
 #else
 #define FOVEA_ENUM_(name, type) \

@@ -19,7 +19,7 @@ struct PlannedKernel {
 struct MadePlan {
   uint32_t magic;
   uint32_t lanes;             // floats in a vector of the target; halves, where the processor multiplies these
-  uint32_t dot;               // FOVEA_COMPUTE_I8: the DotKind. FOVEA_COMPUTE_F16: 1 = the processor multiplies halves. Else 0
+  uint32_t dot;               // I8: the DotKind; F16: 1 = the processor multiplies halves; else 0
   PlannedKernel kernels[2];   // for few query rows, and for any number
   size_t worker_bytes;        // of workspace, for each worker
   size_t split_bytes;         // of workspace, for the partial states of split keys, or of pushes with a loader

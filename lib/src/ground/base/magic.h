@@ -6,8 +6,8 @@
 
 namespace fovea {
 
-// What the first word of an object is that functions of this configuration have made. The layout's number grows with each
-// change of an object's fields.
+// A word of each object that functions of this configuration have made. The number of layouts grows with each change of
+// an object's fields, and of the tables whose places a plan holds: kernels and dot words.
 constexpr uint32_t kLayouts = 1;
 #if defined(FOVEA_USE)
 #define FOVEA_TEXT_OF_(name) #name

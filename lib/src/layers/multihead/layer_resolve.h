@@ -20,7 +20,7 @@ struct MadeMultiheadPlan {
   fovea_multihead_desc desc;  // each 0 that stands for a default is replaced by the default
   MadePlan attention;         // of the attention between the linear layers
 };
-static_assert(sizeof(MadeMultiheadPlan) <= sizeof(fovea_multihead_plan));
+static_assert(sizeof(MadeMultiheadPlan) <= sizeof(fovea_multihead_plan) && alignof(MadeMultiheadPlan) <= 8);
 
 inline MadeMultiheadPlan& made(fovea_multihead_plan& plan) { return *reinterpret_cast<MadeMultiheadPlan*>(plan.bytes); }
 inline const MadeMultiheadPlan& made(const fovea_multihead_plan& plan) {
