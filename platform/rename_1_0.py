@@ -66,6 +66,8 @@ def rename_members(text, kind, renamed, doubt):
             return m[0]
         return m[1] + (renamed[m[3]] if (before or [places[0][1]])[-1] else m[3])
 
+    if re.fullmatch(kind, "fovea_attention_args") or re.fullmatch(kind, "fovea_attention_desc"):
+        declared["attention"].append((-1, True))  # of a multi-head layer: the two have no field in common
     names = "|".join(name for name, places in declared.items() if any(of for _, of in places))
     return re.sub(rf"((\b(?:{names})\b)(?:\[[^\]]*\])*\)?(?:\.|->))({'|'.join(renamed)})\b(?!\s*\()", member, text) if names else text
 
@@ -74,10 +76,11 @@ def rename_fields(text, fields, unsure):
     for structure in {structure for structure, _, _ in fields}:
         renamed = {old: new for of, old, new in fields if of == structure}
         in_cpp = "".join(word.capitalize() for word in structure.removeprefix("fovea_").split("_"))
+        part = r"|\.attention\s*=\s*" if structure.startswith("fovea_attention_") else ""  # of a multi-head layer
         kind = rf"(?:\b(?:struct\s+)?{structure}|\b(?:fovea::)?{in_cpp}|\bSized<{structure}>)\b"
         # Initialisers: kind name = {...}, (kind){...}, kind{...}, kind name[] = {{...}}.
         at, out = 0, []
-        for m in re.finditer(kind + r"(?:\s*\*?\s*\)?\s*|\s+\w+\s*(?:\[[^\]]*\]\s*)?=?\s*){", text):
+        for m in re.finditer(rf"(?:{kind}(?:\s*\*?\s*\)?\s*|\s+\w+\s*(?:\[[^\]]*\]\s*)?=?\s*){part})\{{", text):
             if m.start() >= at:
                 end = closing(text, m.end() - 1)
                 out += [text[at:m.end() - 1], in_initialiser(text, m.end() - 1, end, renamed, 1 + m[0].count("["))]
@@ -99,11 +102,13 @@ def main(paths):
     names, fields = table(TABLE.read_text())
     for path in map(pathlib.Path, paths):
         for file in sorted(one for one in path.rglob("*") if one.suffix in SOURCES) if path.is_dir() else [path]:
-            old, unsure = file.read_text(), []
+            with open(file, newline="", encoding="utf-8", errors="surrogateescape") as source:
+                old, unsure = source.read(), []
             new = rename(old, names, fields, unsure)
             if new != old:
                 print(file)
-                file.write_text(new)
+                with open(file, "w", newline="", encoding="utf-8", errors="surrogateescape") as source:
+                    source.write(new)
             for structure, place in unsure:
                 print(f"{file}: look at {place}, which has a new name where it is of a {structure}")
 

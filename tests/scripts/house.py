@@ -16,7 +16,7 @@ MOST = {
     "lines of lib/src": 36006,
     "of them in .inl": 20654,
     "lines of tests": 39949,
-    "lines of all tracked text": 138470,
+    "lines of all tracked text": 138465,
     ".inl that cannot be read alone": 19,
     "files of lib/src below 30 lines": 41,
     "names defined in more than two files of lib/src": 173,
