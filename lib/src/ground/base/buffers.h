@@ -170,8 +170,9 @@ class Buffers {
 };
 
 // Whether a structure that begins with its size, as the caller's program knows it, can be read as one of `known` bytes.
-// A longer one is of a later version: its other fields must be 0, which stands for what this version does.
-fovea_status check_struct(const void* given, uint32_t known);
+// A longer one is of a later version: its other fields must be 0, which stands for what this version does. Inlined, GCC 12 would
+// warn of reads past structures whose sizes it knows.
+[[gnu::noinline]] fovea_status check_struct(const void* given, uint32_t known);
 template <class Struct>
 fovea_status check_struct(const Struct& given) {
   return check_struct(&given, sizeof given);
