@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0
- *
- * The configuration minimal, which a header names. */
+/* SPDX-License-Identifier: Apache-2.0 */
 #include <fovea/lean/minimal.h>
 
 #define ATTEND attend_by_header

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0
- *
- * The configuration streaming, which FOVEA_USE=streaming names in the compiler's command. */
+/* SPDX-License-Identifier: Apache-2.0 */
 #include <fovea/attention.h>
 
 #define ATTEND attend_by_macro

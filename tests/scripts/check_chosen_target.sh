@@ -7,6 +7,7 @@ set -eu
 cmake=$1 source=$2 work=$3
 failures=0
 cases=0
+fail() { echo "$*"; failures=$((failures + 1)); }
 rm -rf "$work"
 mkdir -p "$work"
 sed -n '/^<!-- file: my-board.cmake -->/,/^```$/p' "$source/examples/firmware/README.md" |
@@ -41,8 +42,7 @@ try_user() {
     -DFOVEA_BUILD_EXAMPLES=OFF "$@" >"$work/log" 2>&1 || true
   cases=$((cases + 1))
   tr '\n' ' ' <"$work/log" | tr -s ' ' | grep -q -e "$expected" || {
-    failures=$((failures + 1))
-    echo "$compiler-g++ $flags $*: should say \"$expected\", but says:"
+    fail "$compiler-g++ $flags $*: should say \"$expected\", but says:"
     grep -e '^-- fovea [0-9]' -A 3 -e '^CMake Error' "$work/log" || tail -n 5 "$work/log"
   }
 }
@@ -106,10 +106,7 @@ if command -v $arm-g++ >/dev/null; then
   cases=$((cases + 1))
   # shellcheck disable=SC2086  # flags, one word each
   $arm-g++ -std=gnu++17 -fsyntax-only $m55 -DFOVEA_WITH_SCALAR=1 -DFOVEA_EXPECT_TARGET_SCALAR=1 -I"$source/lib/src" \
-    -I"$source/lib/include" "$source/lib/src/ground/targets/registry.cc" 2>&1 | grep -q 'auto chose scalar' || {
-    failures=$((failures + 1))
-    echo "a scalar build with flags for Helium compiles"
-  }
+    -I"$source/lib/include" "$source/lib/src/ground/targets/registry.cc" 2>&1 | grep -q 'auto chose scalar' || fail "a scalar build with flags for Helium compiles"
 else
   echo "skipped: a scalar build with flags for Helium: there is no $arm-g++"
 fi
@@ -122,10 +119,7 @@ if [ "$(uname -m)" = x86_64 ]; then
       -x c++ /dev/null 2>&1) || true
     case "$flags,$text" in
       "-m32,"*"fovea needs float arithmetic"* | *sse,) ;;
-      *)
-        failures=$((failures + 1))
-        echo "with $flags the compiler says: $text"
-        ;;
+      *) fail "with $flags the compiler says: $text" ;;
     esac
   done
 fi

@@ -4,17 +4,17 @@
 # Uses the library as other projects do: check_consumer.sh <cmake> <source> <build> <work> <configuration>
 # installs the build, and builds and runs the program of tests/consumer by find_package, pkg-config and add_subdirectory.
 # The environment has CC, CXX and CMAKE_GENERATOR.
+# shellcheck disable=SC2086  # flags, one word each
 set -eu
 cmake=$1 source=$2 build=$3 work=$4 configuration=$5
 consumer=$source/tests/consumer
+alone="-DFOVEA_SIMD=scalar -DFOVEA_BUILD_TESTS=OFF -DFOVEA_BUILD_BENCH=OFF -DFOVEA_BUILD_EXAMPLES=OFF"
+fail() { echo "$*"; exit 1; }
 
 rm -rf "$work"
 mkdir -p "$work"
 "$cmake" --install "$build" --prefix "$work/installed" --config "$configuration" >"$work/install.log"
-[ -f "$work/installed/share/licenses/fovea/LICENSE" ] || {
-  echo "the licence is not installed"
-  exit 1
-}
+[ -f "$work/installed/share/licenses/fovea/LICENSE" ] || fail "the licence is not installed"
 # An installed tree can be moved.
 mv "$work/installed" "$work/prefix"
 
@@ -35,10 +35,7 @@ expect_level() {
   expected=$1
   shift
   found=$(level "$@")
-  [ "${found:-none}" = "$expected" ] || {
-    echo "the library is compiled with${found:- no level}, not$expected: $*"
-    exit 1
-  }
+  [ "${found:-none}" = "$expected" ] || fail "the library is compiled with${found:- no level}, not$expected: $*"
 }
 echo "== add_subdirectory: how the library is optimised"
 if [ "$CMAKE_GENERATOR" = Ninja ] || [ "$CMAKE_GENERATOR" = "Unix Makefiles" ]; then
@@ -74,8 +71,8 @@ done
 
 echo "== lean configurations in one archive, one of them of a header of the user's own"
 printf '#define FOVEA_ENABLE_I4 1\n#include "fovea/config/minimal.h"\n' >"$work/own.h"
-"$cmake" -S "$source" -B "$work/lean" -DCMAKE_BUILD_TYPE=MinSizeRel -DFOVEA_SIMD=scalar -DFOVEA_BUILD_TESTS=OFF -DFOVEA_BUILD_BENCH=OFF \
-  -DFOVEA_BUILD_EXAMPLES=OFF "-DFOVEA_OPERATORS=attention;softmax" -DFOVEA_LEAN="minimal;streaming;$work/own.h" --install-prefix "$work/lean/prefix" >"$work/lean.log"
+"$cmake" -S "$source" -B "$work/lean" -DCMAKE_BUILD_TYPE=MinSizeRel $alone "-DFOVEA_OPERATORS=attention;softmax" \
+  -DFOVEA_LEAN="minimal;streaming;$work/own.h" --install-prefix "$work/lean/prefix" >"$work/lean.log"
 "$cmake" --build "$work/lean" --parallel "$(nproc)" --target install >>"$work/lean.log"
 "$cmake" -S "$source/tests/lean" -B "$work/lean/program" -DCMAKE_PREFIX_PATH="$work/lean/prefix"
 "$cmake" --build "$work/lean/program"
@@ -83,10 +80,7 @@ printf '#define FOVEA_ENABLE_I4 1\n#include "fovea/config/minimal.h"\n' >"$work/
 # A program that uses one has that one's functions and no others. By CMake, by a header, by pkg-config.
 uses_own_alone() {
   "$1"
-  nm "$1" | grep -q ' T fovea_own_softmax$' && ! nm "$1" | grep ' T fovea_softmax$' || {
-    echo "$1 is not linked with the configuration own alone"
-    exit 1
-  }
+  nm "$1" | grep -q ' T fovea_own_softmax$' && ! nm "$1" | grep ' T fovea_softmax$' || fail "$1 is not linked with the configuration own alone"
 }
 "$cmake" -S "$consumer" -B "$work/lean/own" -DCMAKE_PREFIX_PATH="$work/lean/prefix" -DCONSUMER_LIBRARY=fovea::own
 "$cmake" --build "$work/lean/own"
@@ -98,15 +92,12 @@ uses_own_alone "$work/lean/consumer_h"
 uses_own_alone "$work/lean/consumer_d"
 
 echo "== macros that FOVEA_DEFINES names, for the library and for those who link it"
-"$cmake" -S "$source" -B "$work/defines" -DFOVEA_SIMD=scalar -DFOVEA_BUILD_TESTS=OFF -DFOVEA_BUILD_BENCH=OFF -DFOVEA_BUILD_EXAMPLES=OFF \
-  -DCMAKE_EXPORT_COMPILE_COMMANDS=ON -DFOVEA_DEFINES='FOVEA_ENABLE_SINKS=0;FOVEA_CODE_SECTION=".fast"' >"$work/defines.log"
+"$cmake" -S "$source" -B "$work/defines" $alone -DCMAKE_EXPORT_COMPILE_COMMANDS=ON \
+  -DFOVEA_DEFINES='FOVEA_ENABLE_SINKS=0;FOVEA_CODE_SECTION=".fast"' >"$work/defines.log"
 # has_both <file>: it names both macros.
 has_both() {
   for define in FOVEA_ENABLE_SINKS=0 'FOVEA_CODE_SECTION=.*\.fast'; do
-    grep -q "$define" "$1" || {
-      echo "$1 does not have $define of FOVEA_DEFINES"
-      exit 1
-    }
+    grep -q "$define" "$1" || fail "$1 does not have $define of FOVEA_DEFINES"
   done
 }
 has_both "$work/defines/lib/fovea.pc"
@@ -114,8 +105,7 @@ has_both "$(find "$work/defines" -path '*Export*' -name foveaTargets.cmake)"
 has_both "$work/defines/compile_commands.json"
 
 echo "== operators: one that is left out is missing by its name, to the linker and to find_package"
-"$cmake" -S "$source" -B "$work/softmax" -DFOVEA_SIMD=scalar -DFOVEA_OPERATORS=softmax -DFOVEA_BUILD_TESTS=OFF -DFOVEA_BUILD_BENCH=OFF \
-  -DFOVEA_BUILD_EXAMPLES=OFF --install-prefix "$work/softmax/prefix" >"$work/softmax.log"
+"$cmake" -S "$source" -B "$work/softmax" $alone -DFOVEA_OPERATORS=softmax --install-prefix "$work/softmax/prefix" >"$work/softmax.log"
 "$cmake" --build "$work/softmax" --target install >>"$work/softmax.log"
 finds() { # <components>
   rm -rf "$work/softmax/find"
@@ -124,12 +114,10 @@ finds() { # <components>
 finds softmax && "$cmake" --build "$work/softmax/find" >>"$work/find.log"
 "$work/softmax/find/consumer"
 if "$cmake" --build "$work/softmax/find" --target consumer_attention >"$work/link.log" 2>&1 || ! grep -q 'undefined.*fovea_attention' "$work/link.log"; then
-  echo "a library of softmax alone links a program with attention, or does not name what is missing: $work/link.log"
-  exit 1
+  fail "a library of softmax alone links a program with attention, or does not name what is missing: $work/link.log"
 fi
 if finds "softmax;attention" || ! grep -q 'built without attention (FOVEA_OPERATORS)' "$work/find.log"; then
-  echo "find_package takes a library without attention: $work/find.log"
-  exit 1
+  fail "find_package takes a library without attention: $work/find.log"
 fi
 
 echo "== FetchContent, as the page of packages has it"
@@ -152,7 +140,6 @@ pc=$(find "$work/prefix" -name fovea.pc)
 export PKG_CONFIG_PATH="${pc%/*}"
 export LD_LIBRARY_PATH="${pc%/pkgconfig/*}${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"  # if the build has shared libraries
 flags=$(pkg-config --cflags --libs fovea)
-# shellcheck disable=SC2086  # flags, one word each
 {
   "$CC" -std=c99 "$consumer/consumer.c" $flags -o "$work/consumer_c"
   "$CXX" -std=c++17 "$consumer/consumer.cc" $flags -o "$work/consumer_cc"

@@ -22,10 +22,7 @@ try() {
       *) verdict="fails in another way: $(echo "$text" | grep -m 1 'error')" ;;
     esac
   cases=$((cases + 1))
-  if [ "$verdict" != "$4" ]; then
-    failures=$((failures + 1))
-    echo "$1 with $3, expecting $2: should say $4, but $verdict"
-  fi
+  [ "$verdict" = "$4" ] || { echo "$1 with $3, expecting $2: should say $4, but $verdict"; failures=$((failures + 1)); }
 }
 
 for backend in "$@"; do

@@ -9,10 +9,8 @@ compiler=$1 source=$2
 case $("$compiler" --version) in
   *clang*) ;;
   *)
-    [ "$("$compiler" -dumpversion | cut -d . -f 1)" -ge 12 ] || {
-      echo "skipped: g++ before 12 makes no vectors of any loop with -O2"
-      exit 77
-    }
+    [ "$("$compiler" -dumpversion | cut -d . -f 1)" -ge 12 ] ||
+      { echo "skipped: g++ before 12 makes no vectors of any loop with -O2"; exit 77; }
     ;;
 esac
 assembly=$("$compiler" -std=c++17 -O2 -mavx2 -mfma -I "$source/lib/include" -x c++ -S -o - - <<'SOURCE'

@@ -15,9 +15,7 @@ for fuzzer in "$work"/out/*_fuzz; do
   [ -s "$work/out/${name}_seed_corpus.zip" ] && [ -s "$work/out/$name.options" ]
   mkdir -p "$work/corpus/$name"
   python3 -m zipfile -e "$work/out/${name}_seed_corpus.zip" "$work/corpus/$name"
-  "$fuzzer" -max_total_time=5 -max_len=512 "$work/corpus/$name" >"$work/$name.log" 2>&1 || {
-    tail -n 20 "$work/$name.log"
-    exit 1
-  }
+  "$fuzzer" -max_total_time=5 -max_len=512 "$work/corpus/$name" >"$work/$name.log" 2>&1 ||
+    { tail -n 20 "$work/$name.log"; exit 1; }
   echo "$name: $(grep -c . "$work/$name.log") lines, $(find "$work/corpus/$name" -type f | wc -l) inputs"
 done

@@ -10,6 +10,7 @@ example=$source/examples/own_instructions
 cxx=${CXX:-c++}
 failures=0
 cases=0
+fail() { echo "$*"; failures=$((failures + 1)); }
 rm -rf "$work"
 mkdir -p "$work"
 
@@ -26,10 +27,7 @@ refused() {
     "$source/lib/src/$file" 2>&1) && text="accepted $text"
   case $text in
     *"$expected"*) ;;
-    *)
-      failures=$((failures + 1))
-      echo "$*: expected \"$expected\", got: $(printf '%s\n' "$text" | grep -m 3 -E 'error|accepted')"
-      ;;
+    *) fail "$*: expected \"$expected\", got: $(printf '%s\n' "$text" | grep -m 3 -E 'error|accepted')" ;;
   esac
 }
 dot="-DFOVEA_DOT_HEADER=\"$work/pretended_dot.h\""
@@ -63,8 +61,7 @@ if [ -n "$whole" ]; then
       -o "$work/fovea.o" &&
     cc -std=c11 -DFOVEA_SIMD_LANES=4 -I"$work" "$source/examples/selftest/main.c" "$work/fovea.o" -lm -o "$work/selftest" &&
     "$work/selftest" >"$work/selftest.txt"; }; then
-    failures=$((failures + 1))
-    echo "the self-test of the library as one file:"
+    fail "the self-test of the library as one file:"
     tail -n 5 "$work/selftest.txt"
   fi
   tail -n 2 "$work/selftest.txt"

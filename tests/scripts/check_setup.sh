@@ -25,11 +25,7 @@ PATH=$work/bin:$PATH "$work/tree/run" setup conflicting harmless unknown >"$work
 
 # expect <file> <regular expression> <what is wrong without it>
 expect() {
-  grep -q -e "$2" "$work/$1" || {
-    echo "$3:"
-    cat "$work/$1"
-    exit 1
-  }
+  grep -q -e "$2" "$work/$1" || { echo "$3:"; cat "$work/$1"; exit 1; }
 }
 expect out "conflicting is not installed, since it conflicts with users-compiler;" "the conflict is not named"
 expect out "unknown is not installed; going on" "the unknown package is not named"
