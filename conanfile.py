@@ -27,7 +27,7 @@ class Fovea(ConanFile):
 
     def set_version(self):
         header = load(self, os.path.join(self.recipe_folder, "lib", "include", "fovea", "base.h"))
-        self.version = ".".join(re.findall(r"^#define FOVEA_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", header, flags=re.M))
+        self.version = re.search(r'^#define FOVEA_VERSION_TEXT "(.*?)"', header, flags=re.M)[1]
 
     def _backend(self):
         """FOVEA_SIMD of lib/cmake/backend.cmake; on Arm the backend that needs no other package."""

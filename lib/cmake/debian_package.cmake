@@ -7,6 +7,7 @@ set(CPACK_PACKAGE_CONTACT "The maintainers of fovea <maintainers@fovea.invalid>"
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+string(REPLACE - ~ CPACK_DEBIAN_PACKAGE_VERSION ${FOVEA_VERSION_TEXT})  # 1.0.0~rc.1 is before 1.0.0
 set(CPACK_DEBIAN_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "attention on small machines
  Softmax, scaled dot-product attention, caches, streams and the layers around

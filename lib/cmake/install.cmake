@@ -8,7 +8,7 @@ if(FOVEA_INSTALL)
   install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/licenses/fovea)
   install(EXPORT fovea NAMESPACE fovea:: FILE foveaTargets.cmake DESTINATION ${package_dir})
   configure_package_config_file(cmake/foveaConfig.cmake.in foveaConfig.cmake INSTALL_DESTINATION ${package_dir})
-  write_basic_package_version_file(foveaConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+  write_basic_package_version_file(foveaConfigVersion.cmake COMPATIBILITY SameMajorVersion)
   install(FILES ${CMAKE_CURRENT_BINARY_DIR}/foveaConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/foveaConfigVersion.cmake
     DESTINATION ${package_dir})
 

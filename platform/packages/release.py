@@ -75,7 +75,7 @@ class Release:
                 tar.extractall(self.source)
             commit.write_text(head)
         header = (self.source / "lib/include/fovea/base.h").read_text()
-        self.version = ".".join(re.findall(r"^#define FOVEA_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", header, flags=re.M))
+        self.version = re.search(r'^#define FOVEA_VERSION_TEXT "(.*?)"', header, flags=re.M)[1]
         self.name = f"fovea-{self.version}"
         self.date = datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc)
 
@@ -150,7 +150,7 @@ class Release:
             self.cmake(build, "-DFOVEA_LEAN=minimal;streaming;int8", preset=toolchain or "host")
             self.run("cpack", "-G", "DEB", "-D", f"CPACK_DEBIAN_PACKAGE_ARCHITECTURE={architecture}", cwd=build)
             deb, = build.glob("*.deb")
-            shutil.copy(deb, self.out)
+            shutil.copy(deb, self.out / deb.name.replace("~", "-"))  # of assets GitHub changes the first
 
     def make_wheel(self):
         environment = self.work.parent.parent / "release-python"

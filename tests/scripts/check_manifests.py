@@ -31,14 +31,20 @@ def sources_of_cmake():
 
 
 def complaints():
-    version = ".".join(re.findall(r"^#define FOVEA_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", HEADER.read_text(), flags=re.M))
+    version = found(r'^#define FOVEA_VERSION_TEXT "(.*?)"', HEADER)
+    numbers = ".".join(re.findall(r"^#define FOVEA_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", HEADER.read_text(), flags=re.M))
+    if not re.fullmatch(re.escape(numbers) + r"(-rc\.[1-9]\d*)?", version):  # each channel accepts this or makes its own form of it
+        yield f"{HEADER.relative_to(ROOT)}: FOVEA_VERSION_TEXT is {version}, which is not {numbers} or a release candidate of it"
     versions = {
         "idf_component.yml": found(r'^version: "(.*)"', "idf_component.yml"),
         "library.json": json.loads(text("library.json"))["version"],
         "meson.build": found(r"^project\(.* version: '(.*?)'", "meson.build"),
-        VCPKG: json.loads(text(VCPKG))["version"],
+        VCPKG: json.loads(text(VCPKG))["version-semver"],
+        "CHANGELOG.md": found(r"^## (?!Not released)(.*?)(?:, [0-9-]+)?$", "CHANGELOG.md"),
     }
-    for path, its in versions.items():
+    pages = ((path.relative_to(ROOT), its) for path in sorted((ROOT / "platform" / "packages").glob("**/README.md"))
+             for its in re.findall(r"(?:fovea(?:/|-|-dev_|\.fovea\.)|\bv|\^)(\d+\.\d+\.\d+(?:-rc\.\d+)?)", path.read_text()))
+    for path, its in [*versions.items(), *pages]:
         if its != version:
             yield f"{path}: version {its}, but base.h has {version}"
 

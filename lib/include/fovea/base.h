@@ -49,11 +49,13 @@
  * subnormal numbers as 0, and others where the caller has switched this on. Then subnormal results become 0, and so do
  * scores nearer to 0 than softcap * 2^-126; with FOVEA_COMPUTE_I8, scales of keys below 2^-126 count as 0.
  *
- * Versions. While the first number of the version is 0, names and structures may change whenever the second number
- * changes. The third number counts corrections. A program can check the version with fovea_version(). A structure that
- * begins with struct_bytes may grow at its end, and 0 in a new field means what the library did before. So a library
+ * Versions are semantic. While the first number stays, programs go on compiling, linking and meaning the same: names
+ * and values stay, and structures only grow. The second number counts versions with something new; the last bits of
+ * results may change with it, where the changelog says so. The third counts corrections. A change of lib changes the
+ * version. Release candidates (FOVEA_VERSION_TEXT) may still break any of this where the changelog says so. A structure
+ * that begins with struct_bytes may grow at its end, and 0 in a new field means what the library did before. So a library
  * accepts a structure of a later version while all bytes that it does not know are 0; only `attention` of a multi-head
- * layer must have its own size. The last bits of results may change with any version. */
+ * layer must have its own size. */
 #ifndef FOVEA_BASE_H_
 #define FOVEA_BASE_H_
 
@@ -83,9 +85,10 @@
 
 FOVEA_DECLARATIONS_BEGIN_
 
-#define FOVEA_VERSION_MAJOR 0
-#define FOVEA_VERSION_MINOR 3
+#define FOVEA_VERSION_MAJOR 1
+#define FOVEA_VERSION_MINOR 0
 #define FOVEA_VERSION_PATCH 0
+#define FOVEA_VERSION_TEXT "1.0.0-rc.1" /* with what the numbers cannot say: which release candidate it is */
 #define FOVEA_VERSION (FOVEA_VERSION_MAJOR * 10000 + FOVEA_VERSION_MINOR * 100 + FOVEA_VERSION_PATCH)
 
 /* The FOVEA_VERSION of the linked library, to be compared with the FOVEA_VERSION of the header. */

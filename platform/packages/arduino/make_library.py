@@ -54,7 +54,7 @@ def main():
     options = parser.parse_args()
 
     header = (options.amalgamation / "fovea.h").read_text()
-    version = ".".join(re.findall(r"^#define FOVEA_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", header, flags=re.M))
+    version = re.search(r'^#define FOVEA_VERSION_TEXT "(.*?)"', header, flags=re.M)[1]
     source = options.folder / "src"
     source.mkdir(parents=True)
     for name in ("fovea.h", "fovea.hpp", "fovea.cpp"):

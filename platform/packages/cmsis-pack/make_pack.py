@@ -13,7 +13,7 @@ ROOT = HERE.parents[2]
 
 def version():
     header = (ROOT / "lib" / "include" / "fovea" / "base.h").read_text()
-    return ".".join(re.findall(r"^#define FOVEA_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", header, flags=re.M))
+    return re.search(r'^#define FOVEA_VERSION_TEXT "(.*?)"', header, flags=re.M)[1]
 
 
 def entries(category, names):

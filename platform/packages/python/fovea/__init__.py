@@ -37,7 +37,7 @@ __all__ = [
     "rope", "rows_to_i8", "selftest", "softmax", "targets", "to_i8", "top_k", "workspace_bytes"
 ]
 
-__version__ = ".".join(str(c.NUMBERS[f"FOVEA_VERSION_{part}"]) for part in ("MAJOR", "MINOR", "PATCH"))
+__version__ = c.HEADER.version.replace("-rc.", "rc")  # as Python's packages spell it
 
 # Processors and the target that toolchains/ builds for them. The name of a target is accepted, too.
 PROCESSORS = {

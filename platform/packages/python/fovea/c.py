@@ -178,6 +178,7 @@ class Header:
     def __init__(self, path):
         text = re.sub(r"/\*.*?\*/", " ", self.whole(path, set()), flags=re.S)
         self.numbers = {name: int(value) for name, value in re.findall(r"^#define (\w+) (\d+)u? *$", text, flags=re.M)}
+        self.version = re.search(r'^#define FOVEA_VERSION_TEXT "(.*)"', text, flags=re.M)[1]
         self.constants, self.structures, self.functions = {}, {}, {}
         self.enums = {}  # enum -> name without the prefix, in lower case -> number
         self.types = dict(SCALARS)
