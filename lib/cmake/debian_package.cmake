@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# cpack -G DEB in the build folder writes the package libfovea-dev: see platform/packages/deb.
+# cpack -G DEB in the build folder writes the package libfovea-dev, and of a shared library libfovea1: see platform/packages/deb.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME libfovea-dev)
 set(CPACK_PACKAGE_CONTACT "The maintainers of fovea <maintainers@fovea.invalid>")
@@ -12,8 +12,15 @@ set(CPACK_DEBIAN_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "attention on small machines
  Softmax, scaled dot-product attention, caches, streams and the layers around
  them, without a heap: headers and library.")
-if(BUILD_SHARED_LIBS)
-  set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+if(BUILD_SHARED_LIBS)  # the library alone, and what programs are compiled with
+  set(CPACK_DEB_COMPONENT_INSTALL ON)
+  set(CPACK_COMPONENTS_ALL library Unspecified)
+  set(runtime libfovea${PROJECT_VERSION_MAJOR})
+  set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME ${runtime})
+  set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libs)
+  set(CPACK_DEBIAN_LIBRARY_PACKAGE_SHLIBDEPS ON)
+  set(CPACK_DEBIAN_UNSPECIFIED_PACKAGE_NAME ${CPACK_PACKAGE_NAME})
+  set(CPACK_DEBIAN_UNSPECIFIED_PACKAGE_DEPENDS "${runtime} (= ${CPACK_DEBIAN_PACKAGE_VERSION})")
 endif()
 if(CMAKE_CROSSCOMPILING)  # else dpkg names the machine's
   set(deb_of_x86_64 amd64)

@@ -3,7 +3,7 @@
 # Installation: find_package(fovea) and pkg-config fovea.
 if(FOVEA_INSTALL)
   set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/fovea)
-  install(TARGETS fovea EXPORT fovea)
+  install(TARGETS fovea EXPORT fovea LIBRARY COMPONENT library NAMELINK_COMPONENT Unspecified)
   install(DIRECTORY include/fovea DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
   install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/licenses/fovea)
   install(EXPORT fovea NAMESPACE fovea:: FILE foveaTargets.cmake DESTINATION ${package_dir})

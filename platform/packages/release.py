@@ -235,7 +235,7 @@ def check_platform_tag(wheel):
         library = wheel.parent / "libfovea.so"
         library.write_bytes(archive.read(name))
     needed = set(re.findall(r"\(NEEDED\).*\[(.*)\]", run("readelf", "-d", library)))
-    versions = set(re.findall(r"Name: (\w+?)_([0-9.]+)", run("readelf", "-V", library)))
+    versions = set(re.findall(r": +Name: (\w+?)_([0-9.]+)", run("readelf", "-V", library)))
     late = {f"{kind} {version}" for kind, version in versions if kind != "GLIBC" or tuple(map(int, version.split("."))) > OLDEST_GLIBC}
     wrong = sorted(one for one in needed if not re.fullmatch(r"lib[cm]\.so\.6|ld-linux.*", one)) + sorted(late)
     if wrong:

@@ -48,6 +48,9 @@ def complaints():
         if its != version:
             yield f"{path}: version {its}, but base.h has {version}"
 
+    if found(r"^FOVEA_(\d+) \{$", "lib/symbols.map") != numbers.split(".")[0]:
+        yield f"lib/symbols.map: its number is not the major version of {version}"
+
     cmake = sources_of_cmake()
     # Other manifests list these files by a pattern.
     if cmake != sorted(str(path.relative_to(ROOT)) for path in (ROOT / "lib" / "src").rglob("*.cc")):

@@ -19,10 +19,7 @@ setup() {
   mkdir -p "$work"
   ./run setup gcc-arm-none-eabi gcc-xtensa-lx106 libnewlib-arm-none-eabi libstdc++-arm-none-eabi-newlib
   [ "$venv/ready" -nt tests/packages/requirements.txt ] || {
-    python3 -m venv --clear "$venv" || {
-      echo "please install Python 3.11 or later with its modules venv and pip (python3-venv)"
-      return 1
-    }
+    python3 -m venv --clear "$venv" || { echo "please install Python 3.11 or later with its modules venv and pip (python3-venv)"; return 1; }
     quietly "$venv/bin/pip" install --disable-pip-version-check --only-binary :all: -r tests/packages/requirements.txt
     touch "$venv/ready"
   }
@@ -76,10 +73,7 @@ check_arduino() {
   quietly c++ -std=gnu++17 -O1 -I"$library/src" -I"$stubs/arduino" "$library/src/fovea_minimal.cpp" "$stubs/arduino/main.cc" \
     -include fovea/lean/minimal.h -include Arduino.h -x c++ "$library/examples/Attention/Attention.ino" -o "$work/arduino/minimal"
   prints_as_readme c "$work/arduino/minimal"
-  wait $boards || {
-    tail -n 60 "$work/arduino/boards.log"
-    return 1
-  }
+  wait $boards || { tail -n 60 "$work/arduino/boards.log"; return 1; }
 }
 
 check_cmsis-pack() {
@@ -100,21 +94,25 @@ check_conan() {
 
 # Unpacks the package into an empty folder, and uses it by pkg-config.
 check_deb() {
-  command -v dpkg-deb >/dev/null || {
-    echo "skipped: there is no dpkg-deb"
-    return 0
-  }
+  command -v dpkg-deb >/dev/null || { echo "skipped: there is no dpkg-deb"; return 0; }
   fresh deb
   page deb
-  local package
-  package=$(echo "$source"/build/deb/libfovea-dev_*.deb)
-  dpkg-deb --field "$package" Package Version Maintainer Section | paste -s -d ' '
-  dpkg-deb -x "$package" "$work/deb/installed"
-  local flags
-  flags=$(PKG_CONFIG_PATH=$(dirname "$(find "$work/deb/installed" -name fovea.pc)") pkg-config --cflags --libs fovea)
-  # shellcheck disable=SC2086  # flags, one word each
-  cc "$work/readme.c" $flags -o "$work/deb/example"
-  prints_as_readme c "$work/deb/example"
+  # A shared library is in a package of its own, which the other one needs.
+  quietly cmake -S "$source" -B "$source/build/deb-shared" -DBUILD_SHARED_LIBS=ON -DFOVEA_SIMD=scalar -DFOVEA_OPERATORS=attention
+  quietly cmake --build "$source/build/deb-shared"
+  (cd "$source/build/deb-shared" && quietly cpack -G DEB)
+  dpkg-deb --field "$source"/build/deb-shared/libfovea-dev_*.deb Depends | grep '^libfovea1 (= '
+  local build flags package
+  for build in deb deb-shared; do
+    for package in "$source/build/$build"/*.deb; do
+      dpkg-deb --field "$package" Package Version Maintainer Section | paste -s -d ' '
+      dpkg-deb -x "$package" "$work/deb/$build"
+    done
+    flags=$(PKG_CONFIG_PATH=$(dirname "$(find "$work/deb/$build" -name fovea.pc)") pkg-config --cflags --libs fovea)
+    # shellcheck disable=SC2086  # flags, one word each
+    cc "$work/readme.c" $flags -o "$work/deb/example"
+    LD_LIBRARY_PATH=$(dirname "$(find "$work/deb/$build" -name 'libfovea.so.1')") prints_as_readme c "$work/deb/example"
+  done
 }
 
 check_esp-idf() {

@@ -10,6 +10,9 @@ check_symbols.py --nm nm --readelf readelf --header fovea.h [--cxx g++ --only fu
 With --only the same for the files that a program links which calls only this function. Each file must be linked for a symbol of the
 function's operator, or of ground/targets/registry.cc or base/, and the code must have at most --most-code bytes, if that is given.
 With --no-floats it needs none of the compiler's functions for floats.
+
+With --exports a shared library exports the header's functions and those of the lean configurations, which follow, and no others; with
+--map each has the version of that linker script.
 """
 import argparse
 import re
@@ -17,7 +20,7 @@ import shlex
 import subprocess
 import sys
 
-from interface import flattened
+from interface import Interface
 
 # Functions that compilers call if there is no FPU.
 FLOATS = re.compile(r"__(aeabi_[cfd]|aeabi_u?[il]2[fd])\w*|__\w+[sd]f[23]?|__fix\w+|__float\w+")
@@ -39,6 +42,19 @@ def run(*command):
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, universal_newlines=True).stdout
 
 
+def check_exports(arguments, functions):
+    wanted = functions | {name.replace("fovea_", f"fovea_{lean}_", 1) for lean in arguments.exports for name in functions}
+    version = re.search(r"^(\w+) \{$", open(arguments.map).read(), flags=re.M)[1] if arguments.map else ""
+    wanted = {f"{name}@@{version}" for name in wanted} if version else wanted
+    # Lines of number, value, size, type, binding, visibility, section and name. Some linkers add the ends of sections.
+    lines = run(arguments.readelf, "--dyn-syms", "--wide", arguments.archive)
+    found = set(re.findall(r"^ *\d+: \w+ +\w+ \w+ +(?:GLOBAL|WEAK) +\w+ +(?!UND)\w+ (\S+)$", lines, flags=re.M))
+    found -= {version, "__bss_start", "_edata", "_end", "_init", "_fini"}
+    print("\n".join([f"{name} is exported" for name in sorted(found - wanted)] + [f"{name} is not exported" for name in sorted(wanted - found)]))
+    print(f"{len(found)} symbols are exported, as the header declares {len(functions)} functions")
+    return 1 if found != wanted else 0
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--nm", default="nm")
@@ -48,9 +64,14 @@ def main():
     parser.add_argument("--only", metavar="function")
     parser.add_argument("--most-code", type=int, metavar="bytes")
     parser.add_argument("--no-floats", action="store_true")
+    parser.add_argument("--exports", nargs="*", metavar="lean configuration")
+    parser.add_argument("--map", metavar="linker script")
     parser.add_argument("archive")
     arguments = parser.parse_args()
     complaints = []
+    functions = {function.name for function in Interface(arguments.header).functions}
+    if arguments.exports is not None:
+        return check_exports(arguments, functions)
 
     image = arguments.archive
     if arguments.only:
@@ -86,8 +107,6 @@ def main():
         if arguments.no_floats and FLOATS.fullmatch(name):
             complaints.append(f"{name} is called, for floats")
 
-    header = re.sub(r"/\*.*?\*/", " ", flattened(arguments.header), flags=re.S)
-    functions = set(re.findall(r"^[a-z][\w \*]*?\b(fovea_\w+)\(", header, flags=re.M))
     wanted = {arguments.only} if arguments.only else functions
     for name in sorted(wanted - defined):
         complaints.append(f"fovea.h declares {name}, which the library lacks")
