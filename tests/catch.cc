@@ -45,7 +45,10 @@ std::vector<fovea_target> missing_targets() {
   for (uint32_t number = 1; number < 128; ++number) {
     const auto target = enum_of<fovea_target>(number);
     const bool is_alias = fovea::kXsimdAlone && target == FOVEA_TARGET_XSIMD;
-    const bool in_build = fovea_target_backend(target) && fovea::target_row(target)->compiled();
+    bool in_build = fovea_target_backend(target);
+#if FOVEA_TESTS_SEE_INSIDE  // a shared library is for systems, where the two are the same
+    in_build = in_build && fovea::target_row(target)->compiled();
+#endif
     if (in_build && !is_alias && std::count(here.begin(), here.end(), target) == 0) missing.push_back(target);
   }
   return missing;
