@@ -56,9 +56,9 @@ void DeltaCall::take(const DeltaShape& s, fovea_target target, Arena& arena) {
   args_.v = tokens_first<fovea_in>(v_.data(), s, s.value_dim);
   args_.decay = tokens_first<fovea_in>(decay_.data(), s, s.decay_dim);
   args_.beta = tokens_first<fovea_in>(beta_.data(), s, 1);
-  state_bytes_ = fovea_delta_state_bytes(s.batch, s.heads, s.head_dim, s.value_dim, s.decay_dim);
+  state_bytes_ = bytes_of(fovea_delta_state_bytes, s.batch, s.heads, s.head_dim, s.value_dim, s.decay_dim);
   state_ = reinterpret_cast<fovea_delta_state*>(arena.take<unsigned char>(state_bytes_));
-  workspace_bytes_ = fovea_delta_workspace_bytes(&args_);
+  workspace_bytes_ = bytes_of(fovea_delta_workspace_bytes, &args_);
   workspace_ = arena.take<unsigned char>(workspace_bytes_);
 }
 

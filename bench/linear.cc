@@ -77,7 +77,7 @@ void LinearCall::take(const LinearShape& s, fovea_target target, Arena& arena) {
   args_.x_stride = s.in_dim;
   const void* const scales = s.dtype == FOVEA_I4 ? static_cast<const void*>(group_scales_) : scales_.data();
   const auto stride = static_cast<ptrdiff_t>(row_bytes(s) / unit_bytes(s.dtype));
-  args_.weights = {s.dtype, weights_, stride, scales, bias_.data(), nullptr};
+  args_.weights = {s.dtype, weights_, stride, scales, bias_.data(), nullptr, nullptr};
   apart_ = s.apart;
   if (!apart_) args_.activation = s.activation;
   activation_.struct_bytes = sizeof activation_;
@@ -86,7 +86,7 @@ void LinearCall::take(const LinearShape& s, fovea_target target, Arena& arena) {
   activation_.batch = activation_.heads = 1, activation_.tokens = s.tokens, activation_.dim = s.out_dim;
   activation_.y = {out_, 0, 0, static_cast<ptrdiff_t>(s.out_dim)};
   activation_.x = {out_, 0, 0, static_cast<ptrdiff_t>(s.out_dim)};
-  workspace_bytes_ = fovea_linear_workspace_bytes(&args_);
+  workspace_bytes_ = bytes_of(fovea_linear_workspace_bytes, &args_);
   workspace_ = arena.take<unsigned char>(workspace_bytes_);
 }
 

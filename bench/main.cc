@@ -306,7 +306,8 @@ int bench(const Options& options) {
       run(*jobs[i].one, jobs[i].target, machine, probes, &result);
     }
     result.hidden = jobs[i].hidden;
-    right = right && (result.status == FOVEA_ERR_UNSUPPORTED || (result.status == FOVEA_OK && result.finite));
+    right = right && (result.status == FOVEA_ERR_UNSUPPORTED || result.status == FOVEA_ERR_LEFT_OUT ||
+                      (result.status == FOVEA_OK && result.finite));
     if (watched) std::fprintf(stderr, "\r\033[K");
     if (result.hidden) continue;
     const Result* reference = reference_of(result, results);

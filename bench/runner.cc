@@ -134,7 +134,7 @@ void run(const Case& one, fovea_target target, const Machine& given, const Probe
     timed(call, too_few ? FOVEA_ERR_UNSUPPORTED : call.init(one.shape, target, executor, arena), [&] {
       const fovea_attention_plan& plan = call.plan();
       fovea_attention_plan_describe(&plan, one.shape.q_tokens, one.shape.kv_tokens, result->plan, sizeof result->plan);
-      result->workspace_bytes = fovea_attention_workspace_bytes(&plan);
+      result->workspace_bytes = bytes_of(fovea_attention_workspace_bytes, &plan);
       return work_of(one.shape, plan);
     });
   } else if (one.kind == Kind::kDelta) {

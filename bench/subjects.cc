@@ -5,6 +5,7 @@
 #include <cmath>
 #include <initializer_list>
 
+#include "bench/work.h"
 #include "platform/platform.h"
 
 namespace fovea::bench {
@@ -158,7 +159,7 @@ void AttentionCall::take(const Shape& s, Arena& arena) {
   keys_.take(arena, keys * s.head_dim, kUnitVariance);
   values_.take(arena, keys * s.value_dim, 1.0f);
   cache_ = cache_of(s);
-  if (is_cached(s)) cache_memory_ = arena.take<unsigned char>(fovea_kv_cache_bytes(&cache_));
+  if (is_cached(s)) cache_memory_ = arena.take<unsigned char>(bytes_of(fovea_kv_cache_bytes, &cache_));
   out_count_ = q_rows * s.value_dim;
   out_ = arena.take<float>(out_count_);
   if (s.lse) lse_ = arena.take<float>(q_rows);
@@ -174,8 +175,9 @@ void AttentionCall::take(const Shape& s, Arena& arena) {
   if (s.additive) score_vector_.take(arena, s.head_dim, 0.1f);
   if (s.sinks) sinks_.take(arena, s.q_heads, 1.0f);
   positions_ = arena.take<int64_t>(s.batch);
-  workspace_ = arena.take<unsigned char>(fovea_attention_workspace_bytes(&plan_));
-  state_bytes_ = s.push || s.merge ? fovea_stream_state_bytes(&plan_, s.batch, s.q_tokens) : 0;
+  workspace_bytes_ = bytes_of(fovea_attention_workspace_bytes, &plan_);
+  workspace_ = arena.take<unsigned char>(workspace_bytes_);
+  state_bytes_ = s.push || s.merge ? bytes_of(fovea_stream_state_bytes, &plan_, s.batch, s.q_tokens) : 0;
   if (state_bytes_) state_ = reinterpret_cast<fovea_stream_state*>(arena.take<unsigned char>(state_bytes_));
   if (s.merge) other_ = reinterpret_cast<fovea_stream_state*>(arena.take<unsigned char>(state_bytes_));
 }
@@ -203,7 +205,7 @@ fovea_status AttentionCall::init(const Shape& s, fovea_target target, const fove
   if (s.lse) a.lse = dense<fovea_out>(lse_, s.q_heads, s.q_tokens, 1);
   if (s.mask != FOVEA_MASK_NONE) {
     const void* data = s.mask == FOVEA_MASK_F32 ? static_cast<const void*>(mask_f32_.data()) : mask_byte_;
-    a.mask = {s.mask, s.kv_tokens, data, 0, 0, static_cast<ptrdiff_t>(s.kv_tokens), 0, nullptr, 0};
+    a.mask = {s.mask, s.kv_tokens, data, 0, 0, static_cast<ptrdiff_t>(s.kv_tokens), 0, nullptr, 0, nullptr};
   }
   if (s.alibi) a.alibi_slopes = slopes_.data();
   if (s.additive) a.score_vector = score_vector_.data();
@@ -231,7 +233,7 @@ fovea_status AttentionCall::init(const Shape& s, fovea_target target, const fove
       if (status_ == FOVEA_OK) status_ = begin(state);
       if (status_ == FOVEA_OK) status_ = push_all(state);
     }
-    if (status_ == FOVEA_OK) status_ = fovea_stream_end(&plan_, state_, &a, workspace_, fovea_attention_workspace_bytes(&plan_));
+    if (status_ == FOVEA_OK) status_ = fovea_stream_end(&plan_, state_, &a, workspace_, workspace_bytes_);
   }
   call();
   return status_;
@@ -271,7 +273,7 @@ fovea_status AttentionCall::make_map() {
 }
 
 fovea_status AttentionCall::fill_cache() {
-  const fovea_status status = fovea_kv_cache_init(&cache_, cache_memory_, fovea_kv_cache_bytes(&cache_));
+  const fovea_status status = fovea_kv_cache_init(&cache_, cache_memory_, bytes_of(fovea_kv_cache_bytes, &cache_));
   if (status != FOVEA_OK) return status;
   for (uint32_t page = 0; page < cache_.pages; ++page) {  // neighbours are far apart
     const uint32_t half = (cache_.pages + 1) / 2;
@@ -309,7 +311,7 @@ fovea_status AttentionCall::push_all(fovea_stream_state* state) {
       piece.mask.data = static_cast<const unsigned char*>(args_.mask.data) + size_t{first} * mask_bytes;
       piece.mask.kv_tokens = piece.kv_tokens;
     }
-    const fovea_status status = fovea_stream_push(&plan_, state, &piece, workspace_, fovea_attention_workspace_bytes(&plan_));
+    const fovea_status status = fovea_stream_push(&plan_, state, &piece, workspace_, workspace_bytes_);
     if (status != FOVEA_OK) return status;
   }
   return FOVEA_OK;
@@ -317,10 +319,10 @@ fovea_status AttentionCall::push_all(fovea_stream_state* state) {
 
 fovea_status AttentionCall::call_once() {
   if (shape_.merge) return fovea_stream_merge(&plan_, state_, other_);
-  if (!shape_.push) return fovea_attention(&plan_, &args_, workspace_, fovea_attention_workspace_bytes(&plan_));
+  if (!shape_.push) return fovea_attention(&plan_, &args_, workspace_, workspace_bytes_);
   fovea_status status = begin(state_);
   if (status == FOVEA_OK) status = push_all(state_);
-  if (status == FOVEA_OK) status = fovea_stream_end(&plan_, state_, &args_, workspace_, fovea_attention_workspace_bytes(&plan_));
+  if (status == FOVEA_OK) status = fovea_stream_end(&plan_, state_, &args_, workspace_, workspace_bytes_);
   return status;
 }
 

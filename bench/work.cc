@@ -66,7 +66,7 @@ double pairs_shown(const Shape& s) {
 
 // Two states are read and one is written, with a multiply-add for each element.
 Work work_of_merge(const Shape& s, const fovea_attention_plan& plan) {
-  const double state_bytes = static_cast<double>(fovea_stream_state_bytes(&plan, s.batch, s.q_tokens));
+  const double state_bytes = static_cast<double>(bytes_of(fovea_stream_state_bytes, &plan, s.batch, s.q_tokens));
   Work work = {};
   work.flops = 2.0 * s.batch * s.q_heads * s.q_tokens * (s.value_dim + 1.0);
   work.bytes = 3 * state_bytes;
@@ -110,7 +110,7 @@ Work work_of(const Shape& s, const fovea_attention_plan& plan) {
   work.flops = 2 * heads * pairs * dims;
   work.bytes =
       q_element * dims * heads * s.q_tokens + kv_row * kv_heads * keys + mask_element_bytes * s.q_tokens * keys;
-  work.working_set_bytes = work.bytes + static_cast<double>(fovea_attention_workspace_bytes(&plan));
+  work.working_set_bytes = work.bytes + static_cast<double>(bytes_of(fovea_attention_workspace_bytes, &plan));
   work.tiles = count_tiles(s, plan);
   const uint64_t rows = uint64_t{s.q_heads / s.kv_heads} * s.q_tokens;
   const uint64_t lanes = kernel_for(plan, rows).lanes, whole = (rows + lanes - 1) / lanes * lanes;

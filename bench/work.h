@@ -4,12 +4,20 @@
 #ifndef FOVEA_BENCH_WORK_H_
 #define FOVEA_BENCH_WORK_H_
 
+#include <cstddef>
 #include <cstdint>
 
 #include "bench/cases.h"
 #include "fovea/fovea.h"
 
 namespace fovea::bench {
+
+// What a function of sizes writes for these arguments; 0 if it refuses them.
+template <class Function, class... Arguments>
+size_t bytes_of(Function function, Arguments... arguments) {
+  size_t bytes = 0;
+  return function(arguments..., &bytes) == FOVEA_OK ? bytes : 0;
+}
 
 struct Work {
   double flops;  // of the products that are needed: a pair of query and key that limits of position hide counts 0

@@ -70,7 +70,7 @@ TEST_CASE("maps: with portable_bits a map that lists all has the bits of none, a
       const fovea_attention_args before = test.args;
       const ptrdiff_t row = 300, head = 70 * row;
       test.args.block_map = nullptr;
-      test.args.mask = {FOVEA_MASK_BYTE, 0, equal.data(), 4 * head, head, row, 0, nullptr, 0};
+      test.args.mask = {FOVEA_MASK_BYTE, 0, equal.data(), 4 * head, head, row, 0, nullptr, 0, nullptr};
       CHECK(same_bits(run(test, how), by_map));
       test.args = before;
     }
@@ -271,6 +271,11 @@ struct MapMaker {
     offsets = Guarded(2 * 2 * 6 * sizeof(uint32_t), sizeof(uint32_t), Placement::kEnd);
     args.offsets = offsets.as<uint32_t>();
   }
+  uint32_t count() const {
+    uint32_t blocks_of_map = 0;
+    REQUIRE(fovea_block_map_count(&args, &blocks_of_map) == FOVEA_OK);
+    return blocks_of_map;
+  }
   void room(uint32_t count) {
     blocks = Guarded(count * sizeof(uint32_t), sizeof(uint32_t), Placement::kEnd);
     args.blocks = blocks.as<uint32_t>();
@@ -306,7 +311,7 @@ TEST_CASE("map makers: a mask and a function that say the same make the same map
   }
   MapMaker maker;
   maker.args.mask = {mask.data(), entry, head, row};
-  const uint32_t count = fovea_block_map_count(&maker.args);
+  const uint32_t count = maker.count();
   CHECK((count > 0 && count < 2 * 2 * 5 * 5));
   maker.room(count);
   REQUIRE(fovea_block_map_make(&maker.args, &maker.map) == FOVEA_OK);
@@ -321,7 +326,7 @@ TEST_CASE("map makers: a mask and a function that say the same make the same map
     }
     CHECK(want == std::vector<uint32_t>(maker.map.blocks + list[0], maker.map.blocks + list[1]));
   }
-  test.args.mask = {FOVEA_MASK_BYTE, 0, mask.data(), entry, head, row, 0, nullptr, 0};
+  test.args.mask = {FOVEA_MASK_BYTE, 0, mask.data(), entry, head, row, 0, nullptr, 0, nullptr};
   for (const fovea_target target : targets()) {
     const Run how = {target, Budget::kNone, true};
     test.args.block_map = nullptr;
@@ -338,7 +343,7 @@ TEST_CASE("map makers: a function is asked for each block, and what it says is l
     if (shared & 2) maker.args.kv_heads = 1;
     uint64_t seed = 9;
     maker.args.classify = by_hash, maker.args.self = &seed;
-    maker.room(fovea_block_map_count(&maker.args));
+    maker.room(maker.count());
     REQUIRE(fovea_block_map_make(&maker.args, &maker.map) == FOVEA_OK);
     CHECK((maker.map.batch_stride == 0) == ((shared & 1) != 0));
     CHECK((maker.map.head_stride == 0) == ((shared & 2) != 0));
@@ -396,7 +401,7 @@ TEST_CASE("map makers: what is wrong has its status, and nothing is written", "[
     MapMaker maker;
     uint64_t seed = 9;
     maker.args.classify = by_hash, maker.args.self = &seed;
-    maker.room(fovea_block_map_count(&maker.args));
+    maker.room(maker.count());
     wrong.change(maker);
     maker.offsets.fill(), maker.blocks.fill();
     INFO(wrong.what);
@@ -408,8 +413,11 @@ TEST_CASE("map makers: what is wrong has its status, and nothing is written", "[
   fovea_block_map_args none{};
   CHECK(fovea_block_map_make(nullptr, &map) == FOVEA_ERR_NULL);
   CHECK(fovea_block_map_make(&none, nullptr) == FOVEA_ERR_NULL);
-  CHECK(fovea_block_map_count(nullptr) == 0);
-  CHECK(fovea_block_map_count(&none) == 0);
+  uint32_t count = 7;
+  CHECK(fovea_block_map_count(nullptr, &count) == FOVEA_ERR_NULL);
+  CHECK(fovea_block_map_count(&none, &count) == FOVEA_ERR_STRUCT);
+  CHECK(fovea_block_map_count(&none, nullptr) == FOVEA_ERR_NULL);
+  CHECK(count == 7);
 }
 
 TEST_CASE("map makers: a function that changes its mind finds no room for more", "[short]") {
@@ -450,7 +458,7 @@ TEST_CASE("masks at the end: the same bits as a mask of all keys that shows the 
       const Outputs at_end = run(test, {target});
       const fovea_mask before = test.args.mask;
       const ptrdiff_t head = 300 * ptrdiff_t(q_tokens);
-      test.args.mask = {kind, 0, whole.data(), 4 * head, head, 300, 0, nullptr, 0};
+      test.args.mask = {kind, 0, whole.data(), 4 * head, head, 300, 0, nullptr, 0, nullptr};
       const Outputs by_all = run(test, {target});
       test.args.mask = before;
       if (kind == FOVEA_MASK_BYTE) {
@@ -519,7 +527,7 @@ TEST_CASE("trees: a token sees itself and its ancestors", "[short]") {
   Problem p;
   p.q_heads = 2, p.kv_heads = 1, p.q_tokens = kTokens, p.kv_tokens = 100 + kTokens, p.head_dim = 16, p.value_dim = 8;
   AttentionCase test(p);
-  test.args.mask = {FOVEA_MASK_BYTE, kTokens, mask.as<void>(), 0, 0, kStride, 0, nullptr, 1};
+  test.args.mask = {FOVEA_MASK_BYTE, kTokens, mask.as<void>(), 0, 0, kStride, 0, nullptr, 1, nullptr};
   CHECK(run_on_all_targets(test) == "");
 }
 

@@ -24,7 +24,7 @@ struct Made {
   fovea_kv_cache cache;
   Guarded memory;
 
-  explicit Made(const fovea_kv_cache& desc) : cache(desc), memory(fovea_kv_cache_bytes(&desc), 64, Placement::kStart) {
+  explicit Made(const fovea_kv_cache& desc) : cache(desc), memory(bytes_of(fovea_kv_cache_bytes, &desc), 64, Placement::kStart) {
     if (fovea_kv_cache_init(&cache, memory.as<void>(), memory.bytes()) != FOVEA_OK) std::abort();
     for (ptrdiff_t i = 0; cache.page_table != nullptr && i < 3 * cache.source.page_table_stride; ++i) {
       if (i < 9) cache.page_table[i] = uint32_t(8 - i);
@@ -345,14 +345,14 @@ TEST_CASE("cache: each entry may have an offset of its own for the turning of it
 TEST_CASE("cache: values that are the first elements of keys take no memory, and are not turned", "[short]") {
   fovea_kv_cache desc = cache_of(FOVEA_KV_STRIDED, FOVEA_F32), apart = desc;
   desc.values_in_keys = 1;
-  CHECK(fovea_kv_cache_bytes(&desc) + kHeads * 3 * 64 * kValueDim * sizeof(float) == fovea_kv_cache_bytes(&apart));
-  CHECK(fovea_kv_cache_bytes(&desc) <= FOVEA_KV_CACHE_BYTES(FOVEA_F32, FOVEA_F32, 3, kHeads, 64, kHeadDim, 0));
-  CHECK(fovea_kv_cache_bytes(&desc) + 512 > FOVEA_KV_CACHE_BYTES(FOVEA_F32, FOVEA_F32, 3, kHeads, 64, kHeadDim, 0));
+  CHECK(bytes_of(fovea_kv_cache_bytes, &desc) + kHeads * 3 * 64 * kValueDim * sizeof(float) == bytes_of(fovea_kv_cache_bytes, &apart));
+  CHECK(bytes_of(fovea_kv_cache_bytes, &desc) <= FOVEA_KV_CACHE_BYTES(FOVEA_F32, FOVEA_F32, 3, kHeads, 64, kHeadDim, 0));
+  CHECK(bytes_of(fovea_kv_cache_bytes, &desc) + 512 > FOVEA_KV_CACHE_BYTES(FOVEA_F32, FOVEA_F32, 3, kHeads, 64, kHeadDim, 0));
   fovea_kv_cache wrong = desc;
   wrong.value_dtype = FOVEA_F16;
-  CHECK(fovea_kv_cache_bytes(&wrong) == 0);
+  CHECK(refusal_of(fovea_kv_cache_bytes, &wrong) == FOVEA_ERR_SIZE);
   wrong = desc, wrong.value_dim = kHeadDim + 1;
-  CHECK(fovea_kv_cache_bytes(&wrong) == 0);
+  CHECK(refusal_of(fovea_kv_cache_bytes, &wrong) == FOVEA_ERR_SIZE);
 
   // Keys of a latent vector and, behind it, elements that are turned by their position.
   uint64_t turns[4];

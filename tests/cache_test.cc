@@ -134,7 +134,7 @@ TEST_CASE("cache: keys may be turned on their way in", "[short]") {
     whole.y = {turned.data(), 0, tokens * dim, dim};
     REQUIRE(fovea_rope(&whole) == FOVEA_OK);
     fovea_kv_cache c = cache_of(kind, FOVEA_F32, FOVEA_F32);
-    Guarded memory((fovea_kv_cache_bytes(&c) + 63) / 64 * 64, 64, Placement::kEnd);
+    Guarded memory((bytes_of(fovea_kv_cache_bytes, &c) + 63) / 64 * 64, 64, Placement::kEnd);
     REQUIRE(fovea_kv_cache_init(&c, memory.as<void>(), memory.bytes()) == FOVEA_OK);
     auto a = sized<fovea_kv_append_args>();
     a.target = target, a.entry = 1, a.batch = 1, a.rope = &rope;
@@ -208,7 +208,7 @@ TEST_CASE("cache: keys may be turned on their way in", "[short]") {
 TEST_CASE("cache: what is wrong has its status", "[short]") {
   const auto init = [](void (*change)(fovea_kv_cache&)) {
     fovea_kv_cache c = cache_of(kKinds[0], FOVEA_F32, FOVEA_F32);
-    Guarded memory((fovea_kv_cache_bytes(&c) + 63) / 64 * 64, 64, Placement::kEnd);
+    Guarded memory((bytes_of(fovea_kv_cache_bytes, &c) + 63) / 64 * 64, 64, Placement::kEnd);
     change(c);
     const fovea_status status = fovea_kv_cache_init(&c, memory.as<void>(), memory.bytes());
     CHECK((status == FOVEA_OK || memory.untouched()));
@@ -234,7 +234,7 @@ TEST_CASE("cache: what is wrong has its status", "[short]") {
   CHECK(init([](auto& c) { c.batch = 4; }) == FOVEA_ERR_WORKSPACE);
   C huge_pages = cache_of(kKinds[0], FOVEA_F32, FOVEA_F32);
   huge_pages.kind = FOVEA_KV_PAGED, huge_pages.page_tokens = 0xfffffff0u;
-  CHECK(fovea_kv_cache_bytes(&huge_pages) > 0);
+  CHECK(bytes_of(fovea_kv_cache_bytes, &huge_pages) > 0);
   huge_pages.pages = 0;
   Guarded no_pages(4096, 64, Placement::kEnd);
   REQUIRE(fovea_kv_cache_init(&huge_pages, no_pages.as<void>(), no_pages.bytes()) == FOVEA_OK);
@@ -242,7 +242,7 @@ TEST_CASE("cache: what is wrong has its status", "[short]") {
   CHECK(init([](auto& c) { c.batch = 0; }) == FOVEA_OK);
 
   fovea_kv_cache c = cache_of(kKinds[0], FOVEA_F32, FOVEA_I8);
-  Guarded memory((fovea_kv_cache_bytes(&c) + 63) / 64 * 64 + 64, 64, Placement::kEnd);
+  Guarded memory((bytes_of(fovea_kv_cache_bytes, &c) + 63) / 64 * 64 + 64, 64, Placement::kEnd);
   CHECK(fovea_kv_cache_init(nullptr, memory.as<void>(), memory.bytes()) == FOVEA_ERR_NULL);
   CHECK(fovea_kv_cache_init(&c, nullptr, memory.bytes()) == FOVEA_ERR_NULL);
   CHECK(fovea_kv_cache_init(&c, memory.as<char>() + 4, memory.bytes() - 4) == FOVEA_ERR_ALIGNMENT);
@@ -287,6 +287,22 @@ TEST_CASE("cache: what is wrong has its status", "[short]") {
   CHECK(fovea_kv_append(nullptr, &good) == FOVEA_ERR_NULL);
   CHECK(fovea_kv_append(&c, nullptr) == FOVEA_ERR_NULL);
 
+  // The workspace of an append: of the widest row of each head, where rows are converted.
+  size_t needed = 7;
+  CHECK((fovea_kv_append_workspace_bytes(&c, &good, &needed) == FOVEA_OK && needed == 0));
+  fovea_kv_append_args halves = good;
+  halves.dtype = FOVEA_F16, halves.tokens = 0;
+  CHECK(bytes_of(fovea_kv_append_workspace_bytes, &c, &halves) == 2 * 36 * sizeof(float));
+  halves.workspace = rows.data(), halves.workspace_bytes = 2 * 36 * sizeof(float) - 1;
+  CHECK(fovea_kv_append(&c, &halves) == FOVEA_ERR_WORKSPACE);
+  ++halves.workspace_bytes;
+  CHECK(fovea_kv_append(&c, &halves) == FOVEA_OK);
+  halves.dtype = FOVEA_I4;
+  CHECK(refusal_of(fovea_kv_append_workspace_bytes, &c, &halves) == FOVEA_ERR_UNSUPPORTED);
+  CHECK(refusal_of(fovea_kv_append_workspace_bytes, nullptr, &halves) == FOVEA_ERR_NULL);
+  CHECK(refusal_of(fovea_kv_append_workspace_bytes, &c, nullptr) == FOVEA_ERR_NULL);
+  CHECK(fovea_kv_append_workspace_bytes(&c, &good, nullptr) == FOVEA_ERR_NULL);
+
   CHECK(fovea_kv_truncate(&c, 3, 0) == FOVEA_ERR_CAPACITY);
   CHECK(fovea_kv_truncate(&c, 2, 6) == FOVEA_ERR_LENGTH);
   CHECK(fovea_kv_reset(&c, 3) == FOVEA_ERR_CAPACITY);
@@ -307,10 +323,11 @@ TEST_CASE("cache: what is wrong has its status", "[short]") {
     CHECK(fovea_kv_attach(&c, &a) == FOVEA_ERR_STRUCT);
     CHECK(std::memcmp(&a, &a_before, sizeof a) == 0);
   }
-  CHECK(fovea_kv_cache_bytes(nullptr) == 0);
-  CHECK(fovea_kv_cache_bytes(&c) != 0);
+  CHECK(refusal_of(fovea_kv_cache_bytes, nullptr) == FOVEA_ERR_NULL);
+  CHECK(bytes_of(fovea_kv_cache_bytes, &c) != 0);
   c.batch = 0;
-  CHECK(fovea_kv_cache_bytes(&c) == 0);
+  size_t none = 7;
+  CHECK((fovea_kv_cache_bytes(&c, &none) == FOVEA_OK && none == 0));
 }
 
 TEST_CASE("cache: the macro has room for any strided cache or ring", "[short]") {
@@ -319,8 +336,8 @@ TEST_CASE("cache: the macro has room for any strided cache or ring", "[short]") 
     fovea_kv_cache c = cache_of(kind, keys, values);
     c.head_dim = dim, c.value_dim = 161 - dim;
     const size_t most = FOVEA_KV_CACHE_BYTES(keys, values, c.batch, c.kv_heads, c.max_tokens, c.head_dim, c.value_dim);
-    CHECK(fovea_kv_cache_bytes(&c) <= most);
-    CHECK(fovea_kv_cache_bytes(&c) + 512 > most);
+    CHECK(bytes_of(fovea_kv_cache_bytes, &c) <= most);
+    CHECK(bytes_of(fovea_kv_cache_bytes, &c) + 512 > most);
   }
 }
 

@@ -57,7 +57,7 @@ class DeltaCase {
       offsets = Guarded((p.batch + 1) * sizeof(uint32_t), sizeof(uint32_t), p.placement);
       for (uint32_t b = 0; b <= p.batch; ++b) offsets.as<uint32_t>()[b] = p.tokens * b / std::max<uint32_t>(p.batch, 1);
     }
-    state_bytes = fovea_delta_state_bytes(p.batch, p.v_heads, p.head_dim, p.value_dim, p.decay_dim());
+    state_bytes = bytes_of(fovea_delta_state_bytes, p.batch, p.v_heads, p.head_dim, p.value_dim, p.decay_dim());
     state_memory = Guarded(state_bytes, FOVEA_WORKSPACE_ALIGNMENT, Placement::kStart);
     state = state_memory.as<fovea_delta_state>();
     fill_args();
@@ -83,7 +83,7 @@ class DeltaCase {
   }
   fovea_status call(fovea_target target, fovea_delta_args& some) {
     some.target = target;
-    const size_t bytes = fovea_delta_workspace_bytes(&some);
+    const size_t bytes = bytes_of(fovea_delta_workspace_bytes, &some);
     const Guarded workspace(bytes, FOVEA_WORKSPACE_ALIGNMENT, Placement::kStart);
     const fovea_status status = fovea_delta(state, &some, workspace.as<void>(), bytes);
     CHECK(workspace.margin_intact());
@@ -95,7 +95,7 @@ class DeltaCase {
     return status == FOVEA_OK ? call(target, args) : status;
   }
 
-  size_t workspace_bytes() const { return fovea_delta_workspace_bytes(&args); }
+  size_t workspace_bytes() const { return bytes_of(fovea_delta_workspace_bytes, &args); }
   // The outputs, and S.
   std::vector<float> bits(fovea_target target) const {
     std::vector<float> all = out.numbers();
@@ -388,7 +388,7 @@ void copy_rows(const Array& from, const Array& to) {
 }
 
 fovea_status call_with_matrices(const fovea_delta_args& args, const fovea_in* before, const fovea_out* after) {
-  const size_t bytes = fovea_delta_matrices_workspace_bytes(&args);
+  const size_t bytes = bytes_of(fovea_delta_matrices_workspace_bytes, &args);
   const Guarded workspace(bytes, FOVEA_WORKSPACE_ALIGNMENT, Placement::kStart);
   const fovea_status status = fovea_delta_matrices(&args, before, after, workspace.as<void>(), bytes);
   CHECK(workspace.margin_intact());
@@ -547,7 +547,7 @@ TEST_CASE("delta: the macros are upper bounds, and states have the same bytes ev
         size_t most = 0;
         for (const fovea_target target : targets()) {
           test.args.target = target, test.args.tokens = tokens;
-          most = std::max(most, fovea_delta_workspace_bytes(&test.args));
+          most = std::max(most, bytes_of(fovea_delta_workspace_bytes, &test.args));
         }
         CHECK(most >= before);
         CHECK(most <= FOVEA_DELTA_WORKSPACE_BYTES(dim, readers));
@@ -557,27 +557,27 @@ TEST_CASE("delta: the macros are upper bounds, and states have the same bytes ev
       general.rule = FOVEA_DELTA_RULE_GENERAL, general.decay_dim = FOVEA_DELTA_GENERAL_DIM(dim);
       for (const fovea_target target : targets()) {
         general.target = target, test.args.target = target;
-        CHECK(fovea_delta_workspace_bytes(&general) > fovea_delta_workspace_bytes(&test.args));
-        CHECK(fovea_delta_workspace_bytes(&general) <= FOVEA_DELTA_GENERAL_WORKSPACE_BYTES(dim, readers));
+        CHECK(bytes_of(fovea_delta_workspace_bytes, &general) > bytes_of(fovea_delta_workspace_bytes, &test.args));
+        CHECK(bytes_of(fovea_delta_workspace_bytes, &general) <= FOVEA_DELTA_GENERAL_WORKSPACE_BYTES(dim, readers));
       }
       test.args.tokens = 1u << 30, test.args.target = targets().back();
-      const size_t many = fovea_delta_workspace_bytes(&test.args);
+      const size_t many = bytes_of(fovea_delta_workspace_bytes, &test.args);
       test.args.tokens = 28;
-      CHECK(fovea_delta_workspace_bytes(&test.args) == many);
+      CHECK(bytes_of(fovea_delta_workspace_bytes, &test.args) == many);
     }
     for (const uint32_t decays : {uint32_t{1}, dim, FOVEA_DELTA_GENERAL_DIM(dim)}) {
-      CHECK(fovea_delta_state_bytes(3, 2, dim, 40, decays) == FOVEA_DELTA_STATE_BYTES(3, 2, dim, 40, decays));
+      CHECK(bytes_of(fovea_delta_state_bytes, 3, 2, dim, 40, decays) == FOVEA_DELTA_STATE_BYTES(3, 2, dim, 40, decays));
     }
   }
-  CHECK(fovea_delta_state_bytes(0, 1, 1, 1, 0) == 64);
-  CHECK(fovea_delta_state_bytes(1, 16, 128, 128, 1) == 64 + 64 + 16 * 4 * (128 * 128 + 8 * 128 + 16));
-  CHECK(fovea_delta_state_bytes(1, 0, 1, 1, 0) == 0);
-  CHECK(fovea_delta_state_bytes(1, 1, 8, 1, 2) == 0);
-  CHECK(fovea_delta_state_bytes(0xffffffff, 0xffffffff, 1, 0x7fffffff, 0) == 0);
-  CHECK(fovea_delta_workspace_bytes(nullptr) == 0);
+  CHECK(bytes_of(fovea_delta_state_bytes, 0, 1, 1, 1, 0) == 64);
+  CHECK(bytes_of(fovea_delta_state_bytes, 1, 16, 128, 128, 1) == 64 + 64 + 16 * 4 * (128 * 128 + 8 * 128 + 16));
+  CHECK(refusal_of(fovea_delta_state_bytes, 1, 0, 1, 1, 0) == FOVEA_ERR_DIM);
+  CHECK(refusal_of(fovea_delta_state_bytes, 1, 1, 8, 1, 2) == FOVEA_ERR_SIZE);
+  CHECK(refusal_of(fovea_delta_state_bytes, 0xffffffff, 0xffffffff, 1, 0x7fffffff, 0) == FOVEA_ERR_SIZE);
+  CHECK(refusal_of(fovea_delta_workspace_bytes, nullptr) == FOVEA_ERR_NULL);
   // Of a board, asked on a host.
   test.args.target = FOVEA_TARGET_HELIUM;
-  CHECK(fovea_delta_workspace_bytes(&test.args) > 0);
+  CHECK(bytes_of(fovea_delta_workspace_bytes, &test.args) > 0);
 }
 
 // ------------------------------------------------------------------------------------------------------------- misuse
@@ -731,7 +731,7 @@ TEST_CASE("delta: misuse of matrices of the caller has its status, and nothing i
         : DeltaCase(problem),
           of_before(FOVEA_F32, p.matrices(), Layout::kHeadsFirst, p.placement),
           of_after(FOVEA_F32, p.matrices(), Layout::kHeadsFirst, p.placement),
-          memory(fovea_delta_matrices_workspace_bytes(&args), FOVEA_WORKSPACE_ALIGNMENT, Placement::kStart),
+          memory(bytes_of(fovea_delta_matrices_workspace_bytes, &args), FOVEA_WORKSPACE_ALIGNMENT, Placement::kStart),
           before(of_before.in()),
           after(of_after.out()),
           workspace(memory.as<char>()),
@@ -747,7 +747,7 @@ TEST_CASE("delta: misuse of matrices of the caller has its status, and nothing i
   };
   using A = fovea_delta_args;
   static const uint32_t falling[] = {0, 6, 5};
-  const size_t state_bytes = fovea_delta_state_bytes(1, 1, 16, 20, 1);
+  const size_t state_bytes = bytes_of(fovea_delta_state_bytes, 1, 1, 16, 20, 1);
   std::vector<Misuse<Call>> all = {
       {"dims", FOVEA_ERR_SIZE, [](auto& c) { c.args.head_dim = c.args.value_dim = 0x7fffffff, c.args.decay_dim = 1; }},
       {"no before", FOVEA_ERR_NULL, [](auto& c) { c.before.data = nullptr; }},
@@ -782,15 +782,15 @@ TEST_CASE("delta: misuse of matrices of the caller has its status, and nothing i
   const fovea_out out = test.given.out();
   CHECK(fovea_delta_matrices(nullptr, nullptr, &out, nullptr, 0) == FOVEA_ERR_NULL);
   CHECK(fovea_delta_matrices(&test.args, nullptr, nullptr, nullptr, 0) == FOVEA_ERR_NULL);
-  CHECK(fovea_delta_matrices_workspace_bytes(nullptr) == 0);
+  CHECK(refusal_of(fovea_delta_matrices_workspace_bytes, nullptr) == FOVEA_ERR_NULL);
   // A budget and workers: the states of all workers, and the rest.
-  const size_t state = state_bytes, most = fovea_delta_workspace_bytes(&test.args);
-  CHECK(fovea_delta_matrices_workspace_bytes(&test.args) == state + most);
+  const size_t state = state_bytes, most = bytes_of(fovea_delta_workspace_bytes, &test.args);
+  CHECK(bytes_of(fovea_delta_matrices_workspace_bytes, &test.args) == state + most);
   const Shuffler two(2);
   test.args.executor = two.executor();
-  CHECK(fovea_delta_matrices_workspace_bytes(&test.args) == 2 * (state + most));
+  CHECK(bytes_of(fovea_delta_matrices_workspace_bytes, &test.args) == 2 * (state + most));
   test.args.workspace_budget_bytes = 2 * (state + most) - 1;
-  const size_t less = fovea_delta_matrices_workspace_bytes(&test.args);
+  const size_t less = bytes_of(fovea_delta_matrices_workspace_bytes, &test.args);
   CHECK((less == 0 || less <= test.args.workspace_budget_bytes));
   test.args.workspace_budget_bytes = 0, test.args.batch = 0;
   CHECK(fovea_delta_matrices(&test.args, nullptr, &out, nullptr, 0) == FOVEA_OK);

@@ -140,8 +140,8 @@ TEST_CASE("executor: a plan asks for a workspace a worker and for states of spli
       CHECK(made(plan).split_bytes == (split == 0 || split >= 1000 ? 0 : split_bytes(d)));
       CHECK(made(plan).workspace_bytes ==
             made(plan).split_bytes + made(plan).worker_bytes * std::max<uint32_t>(workers, uint32_t{1}));
-      CHECK(fovea_attention_workspace_bytes_for(&d, target) == made(plan).workspace_bytes);
-      CHECK(fovea_attention_workspace_bytes_for(&d, FOVEA_TARGET_BEST) >= made(plan).workspace_bytes);
+      CHECK(bytes_of(fovea_attention_workspace_bytes_for, &d, target) == made(plan).workspace_bytes);
+      CHECK(bytes_of(fovea_attention_workspace_bytes_for, &d, FOVEA_TARGET_BEST) >= made(plan).workspace_bytes);
     }
   }
 }
@@ -154,7 +154,7 @@ TEST_CASE("executor: sizes that overflow are refused", "[short][executor]") {
   CHECK(status(d) == FOVEA_OK);
   d.key_split_tokens = 64;
   CHECK(status(d) == FOVEA_ERR_SIZE);
-  CHECK(fovea_attention_workspace_bytes_for(&d, FOVEA_TARGET_SCALAR) == 0);
+  CHECK(refusal_of(fovea_attention_workspace_bytes_for, &d, FOVEA_TARGET_SCALAR) == FOVEA_ERR_SIZE);
   d = description(1, 1, 1, 1u << 30);
   d.max_batch = 0xffffffffu, d.value_dim = 0xfffffff0u, d.key_split_tokens = 64;
   CHECK(status(d) == FOVEA_ERR_SIZE);

@@ -17,7 +17,7 @@ struct Made {
   fovea_kv_cache cache{};
   Guarded memory;
 
-  explicit Made(const fovea_kv_cache& desc) : cache(desc), memory(fovea_kv_cache_bytes(&desc), 64, Placement::kStart) {
+  explicit Made(const fovea_kv_cache& desc) : cache(desc), memory(bytes_of(fovea_kv_cache_bytes, &desc), 64, Placement::kStart) {
     REQUIRE(fovea_kv_cache_init(&cache, memory.as<void>(), memory.bytes()) == FOVEA_OK);
   }
 };
@@ -178,12 +178,12 @@ TEST_CASE("rotation: every misuse has its status", "[short]") {
   CHECK(integers.outputs_untouched());
 
   fovea_kv_cache c = cache_of(FOVEA_I8, FOVEA_HADAMARD_BOTH);
-  CHECK(fovea_kv_cache_bytes(&c) != 0);
+  CHECK(bytes_of(fovea_kv_cache_bytes, &c) != 0);
   c.values_in_keys = 1, c.value_dim = kDim;
-  CHECK(fovea_kv_cache_bytes(&c) == 0);
+  CHECK(refusal_of(fovea_kv_cache_bytes, &c) == FOVEA_ERR_UNSUPPORTED);
   CHECK(fovea_kv_cache_init(&c, nullptr, 0) == FOVEA_ERR_UNSUPPORTED);
   c.hadamard = FOVEA_HADAMARD_NONE;
-  CHECK(fovea_kv_cache_bytes(&c) != 0);
+  CHECK(bytes_of(fovea_kv_cache_bytes, &c) != 0);
   c.hadamard = enum_of<fovea_hadamard_rows>(4);
   CHECK(fovea_kv_cache_init(&c, nullptr, 0) == FOVEA_ERR_ENUM);
 

@@ -68,7 +68,7 @@ class IntegerCase {
     fill(q, 0, p.q_heads, p.q_tokens, p.head_dim);
     fill(keys, 1, p.kv_heads, p.kv_tokens, p.head_dim);
     fill(values, 2, p.kv_heads, p.kv_tokens, p.value_dim);
-    workspace = Guarded(fovea_integer_attention_workspace_bytes(&args), FOVEA_WORKSPACE_ALIGNMENT, Placement::kEnd);
+    workspace = Guarded(bytes_of(fovea_integer_attention_workspace_bytes, &args), FOVEA_WORKSPACE_ALIGNMENT, Placement::kEnd);
   }
 
   fovea_status run() {
@@ -305,11 +305,11 @@ TEST_CASE("integer attention: every misuse has its status, and nothing is writte
   CHECK(fovea_integer_attention(&c.args, workspace + 4, bytes) == FOVEA_ERR_ALIGNMENT);
   CHECK(fovea_integer_attention(&c.args, workspace, bytes - 1) == FOVEA_ERR_WORKSPACE);
   CHECK(c.out.memory.untouched());
-  CHECK(fovea_integer_attention_workspace_bytes(nullptr) == 0);
+  CHECK(refusal_of(fovea_integer_attention_workspace_bytes, nullptr) == FOVEA_ERR_NULL);
   c.args.head_dim = 0;
-  CHECK(fovea_integer_attention_workspace_bytes(&c.args) == 0);
+  CHECK(refusal_of(fovea_integer_attention_workspace_bytes, &c.args) == FOVEA_ERR_DIM);
   c.args.head_dim = 16, c.args.value_dim = 0xffffffffu;
-  CHECK(fovea_integer_attention_workspace_bytes(&c.args) == 0);
+  CHECK(refusal_of(fovea_integer_attention_workspace_bytes, &c.args) == FOVEA_ERR_SIZE);
 }
 
 TEST_CASE("integer attention: the macro for static arrays is an upper bound of the workspace", "[short]") {
@@ -318,7 +318,7 @@ TEST_CASE("integer attention: the macro for static arrays is an upper bound of t
     IntegerCase c(p);
     c.args.head_dim = dim, c.args.value_dim = 1025 - dim, c.args.q_tokens = tokens, c.args.q_heads = 2;
     const size_t rows = size_t{tokens} * 2;
-    CHECK(fovea_integer_attention_workspace_bytes(&c.args) <=
+    CHECK(bytes_of(fovea_integer_attention_workspace_bytes, &c.args) <=
           FOVEA_INTEGER_ATTENTION_WORKSPACE_BYTES(dim, 1025 - dim, rows ? rows : 1));
   }
 }

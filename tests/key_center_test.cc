@@ -20,7 +20,7 @@ struct Cache : fovea_kv_cache {
     max_tokens = cache_kind == FOVEA_KV_RING ? 40 : 64;
     if (cache_kind == FOVEA_KV_PAGED) page_tokens = 16, pages = 8;
     key_center = center;
-    bytes = Guarded((fovea_kv_cache_bytes(this) + 63) / 64 * 64, 64, Placement::kEnd);
+    bytes = Guarded((bytes_of(fovea_kv_cache_bytes, this) + 63) / 64 * 64, 64, Placement::kEnd);
     REQUIRE(fovea_kv_cache_init(this, bytes.as<void>(), bytes.bytes()) == FOVEA_OK);
     for (uint32_t page = 0; cache_kind == FOVEA_KV_PAGED && page < 8; ++page) page_table[page] = page;
   }
@@ -260,9 +260,9 @@ TEST_CASE("smoothed keys: every misuse of a cache with a centre has its status",
   auto shared = sized<fovea_kv_cache>();
   shared.batch = 1, shared.kv_heads = kHeads, shared.max_tokens = 9;
   shared.head_dim = kDim, shared.value_dim = kValueDim, shared.values_in_keys = 1;
-  CHECK(fovea_kv_cache_bytes(&shared) != 0);
+  CHECK(bytes_of(fovea_kv_cache_bytes, &shared) != 0);
   shared.key_center = center.data();
-  CHECK(fovea_kv_cache_bytes(&shared) == 0);
+  CHECK(refusal_of(fovea_kv_cache_bytes, &shared) == FOVEA_ERR_UNSUPPORTED);
 }
 
 }  // namespace fovea_test

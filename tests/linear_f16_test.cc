@@ -47,16 +47,16 @@ TEST_CASE("linear f16: a workspace for another machine is enough with its arithm
     if (std::count(all.begin(), all.end(), target) != 0) continue;
     for (const uint32_t tokens : {1u, 8u, 16u, 100u}) {
       test.args.target = target, test.args.tokens = tokens, test.args.compute = FOVEA_COMPUTE_F16;
-      const size_t bytes = fovea_linear_workspace_bytes(&test.args);
+      const size_t bytes = bytes_of(fovea_linear_workspace_bytes, &test.args);
       // Floats of tokens and widened weights need more than halves in place.
       test.args.compute = FOVEA_COMPUTE_F32, test.args.portable_bits = 1;
-      const size_t floats = fovea_linear_workspace_bytes(&test.args);
+      const size_t floats = bytes_of(fovea_linear_workspace_bytes, &test.args);
       CHECK((target == FOVEA_TARGET_NEON ? bytes == floats : bytes <= floats));
       CHECK((bytes > 0 || floats == 0));
     }
   }
   test.args.target = FOVEA_TARGET_BEST;
-  CHECK(fovea_linear_workspace_bytes(&test.args) > 0);
+  CHECK(bytes_of(fovea_linear_workspace_bytes, &test.args) > 0);
 }
 
 TEST_CASE("linear f16: what f16 cannot hold becomes an infinity", "[short]") {

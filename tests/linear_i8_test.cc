@@ -261,7 +261,7 @@ TEST_CASE("linear i8: workspace grows with tokens up to a tile, and the macro is
       size_t before = 0;
       for (const uint32_t tokens : {0u, 1u, 2u, 5u, 8u, 9u, 17u, 33u, 48u, 49u, 96u, 97u, 128u, 1u << 30}) {
         test.args.tokens = tokens;
-        const size_t bytes = fovea_linear_workspace_bytes(&test.args);
+        const size_t bytes = bytes_of(fovea_linear_workspace_bytes, &test.args);
         CHECK(bytes >= before);
         CHECK(bytes <= FOVEA_LINEAR_I8_WORKSPACE_BYTES(in_dim));
         before = bytes;
@@ -272,11 +272,11 @@ TEST_CASE("linear i8: workspace grows with tokens up to a tile, and the macro is
   test.args.in_dim = 384, test.args.tokens = 100, test.args.target = FOVEA_TARGET_HELIUM;
   test.args.weights.dtype = FOVEA_I8;
   const size_t bytes = 12 * 384 + 64 + 12 * 4 * 64 + 4 * 64;
-  CHECK(fovea_linear_workspace_bytes(&test.args) == bytes);
+  CHECK(bytes_of(fovea_linear_workspace_bytes, &test.args) == bytes);
   test.args.weights.dtype = FOVEA_Q4_0;
-  CHECK(fovea_linear_workspace_bytes(&test.args) == bytes + 12 * 4 * (384 / 32));
+  CHECK(bytes_of(fovea_linear_workspace_bytes, &test.args) == bytes + 12 * 4 * (384 / 32));
   test.args.x_dtype = FOVEA_I8;  // then one scale serves all groups
-  CHECK(fovea_linear_workspace_bytes(&test.args) == bytes + 64);
+  CHECK(bytes_of(fovea_linear_workspace_bytes, &test.args) == bytes + 64);
 }
 
 TEST_CASE("linear i8: every misuse has its status, and nothing is written", "[short]") {

@@ -194,7 +194,7 @@ TEST_CASE("linear: workspace grows with tokens up to a tile, and few tokens need
     size_t before = 0;
     for (const uint32_t tokens : {0u, 1u, 2u, 5u, 9u, 17u, 33u, 48u, 49u, 1u << 30}) {
       test.args.tokens = tokens;
-      const size_t bytes = fovea_linear_workspace_bytes(&test.args);
+      const size_t bytes = bytes_of(fovea_linear_workspace_bytes, &test.args);
       CHECK(bytes >= before);
       CHECK((bytes == 0) == (tokens <= lanes(target) / 2));
       before = bytes;
@@ -202,11 +202,11 @@ TEST_CASE("linear: workspace grows with tokens up to a tile, and few tokens need
   }
   // Of a board, asked on a host.
   test.args.tokens = 100, test.args.target = FOVEA_TARGET_HELIUM;
-  CHECK(fovea_linear_workspace_bytes(&test.args) == 12 * 4 * (384 + 64));
+  CHECK(bytes_of(fovea_linear_workspace_bytes, &test.args) == 12 * 4 * (384 + 64));
   test.args.target = FOVEA_TARGET_SCALAR;
   const size_t rows = FOVEA_SIMD_LANES == 1 ? 4 : 3 * FOVEA_SIMD_LANES;  // of a tile
-  CHECK(fovea_linear_workspace_bytes(&test.args) == rows * 4 * (384 + 64));
-  CHECK(fovea_linear_workspace_bytes(nullptr) == 0);
+  CHECK(bytes_of(fovea_linear_workspace_bytes, &test.args) == rows * 4 * (384 + 64));
+  CHECK(refusal_of(fovea_linear_workspace_bytes, nullptr) == FOVEA_ERR_NULL);
 }
 
 TEST_CASE("linear: the macro is an upper bound of the workspace, and what AVX-512 takes", "[short]") {
@@ -217,7 +217,7 @@ TEST_CASE("linear: the macro is an upper bound of the workspace, and what AVX-51
     size_t most = 0;
     for (const fovea_target target : targets()) {
       test.args.target = target, test.args.in_dim = in_dim, test.args.weights.dtype = dtype;
-      most = std::max(most, fovea_linear_workspace_bytes(&test.args));
+      most = std::max(most, bytes_of(fovea_linear_workspace_bytes, &test.args));
     }
     CHECK(most <= FOVEA_LINEAR_WORKSPACE_BYTES(in_dim, dtype));
     // With vectors of halves the macro counts more rows than a tile of f32 has.
@@ -260,6 +260,7 @@ TEST_CASE("linear: every misuse has its status, and nothing is written", "[short
       {"unknown type", FOVEA_ERR_ENUM, [](auto& c) { c.args.weights.dtype = kNoType; }},
       {"negative type", FOVEA_ERR_ENUM, [](auto& c) { c.args.weights.dtype = enum_of<fovea_dtype>(kNegative); }},
       {"no weights", FOVEA_ERR_NULL, [](auto& c) { c.args.weights.data = nullptr; }},
+      {"weights.reserved", FOVEA_ERR_STRUCT, [](auto& c) { set_reserved(c.args.weights); }},
       {"no scales", FOVEA_ERR_NULL, [](auto& c) { c.args.weights.dtype = FOVEA_I8; }},
       {"no scales of groups", FOVEA_ERR_NULL, [](auto& c) { c.args.weights.dtype = FOVEA_I4; }},
       {"scales without use", FOVEA_ERR_UNSUPPORTED, [](auto& c) { c.args.weights.scales = c.args.x; }},
@@ -344,10 +345,10 @@ TEST_CASE("linear: BEST is the first target", "[short]") {
   LinearCase test(p);
   REQUIRE(test.run(FOVEA_TARGET_BEST) == FOVEA_OK);
   const std::vector<float> best = test.outputs();
-  const size_t bytes = fovea_linear_workspace_bytes(&test.args);
+  const size_t bytes = bytes_of(fovea_linear_workspace_bytes, &test.args);
   REQUIRE(test.run(fovea_target_at(0)) == FOVEA_OK);
   CHECK(same_bits(test.outputs(), best));
-  CHECK(fovea_linear_workspace_bytes(&test.args) == bytes);
+  CHECK(bytes_of(fovea_linear_workspace_bytes, &test.args) == bytes);
 }
 
 }  // namespace fovea_test

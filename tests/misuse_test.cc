@@ -123,6 +123,20 @@ void tensors(fovea_attention_desc& d) {
 
 }  // namespace
 
+TEST_CASE("misuse: what is reserved is 0", "[short]") {
+  check_calls({{"reserved", FOVEA_ERR_STRUCT, [](Call& c) { set_reserved(c.a); }},
+               {"mask.reserved", FOVEA_ERR_STRUCT, [](Call& c) { set_reserved(c.a.mask); }},
+               {"kv.reserved", FOVEA_ERR_STRUCT, [](Call& c) { set_reserved(c.a.kv); }}});
+  fovea_attention_desc desc = AttentionCase(everything()).desc;
+  set_reserved(desc);
+  fovea_attention_plan plan;
+  CHECK(fovea_attention_plan_init(&plan, &desc) == FOVEA_ERR_STRUCT);
+  fovea_kv_cache cache = {};
+  cache.struct_bytes = sizeof cache;
+  set_reserved(cache);
+  CHECK(refusal_of(fovea_kv_cache_bytes, &cache) == FOVEA_ERR_STRUCT);
+}
+
 TEST_CASE("misuse: a description that is wrong has its status, and the plan is not written", "[short]") {
   using D = fovea_attention_desc;
   std::vector<Misuse<D>> table = {
@@ -217,7 +231,7 @@ TEST_CASE("misuse: a description that is wrong has its status, and the plan is n
     CHECK(plan.margin_intact());
     // Nor does any target have a workspace for it.
     if (wrong.want != FOVEA_ERR_TARGET && wrong.want != FOVEA_ERR_ENUM) {
-      CHECK(fovea_attention_workspace_bytes_for(&test.desc, fovea_target_at(0)) == 0);
+      CHECK(refusal_of(fovea_attention_workspace_bytes_for, &test.desc, fovea_target_at(0)) == wrong.want);
     }
   }
   fovea_attention_plan plan{};

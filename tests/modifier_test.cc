@@ -203,7 +203,7 @@ TEST_CASE("modifiers: a score of -inf has no weight, and a row of them is a row 
         [](float x, const ScorePlace& at) { return at.head != 2 && at.key % 3 == 0 ? x : -kInfinity; });
     std::vector<uint8_t> mask(size_t{6} * 150);
     for (size_t i = 0; i < mask.size(); ++i) mask[i] = i / 150 != 2 && i % 150 % 3 == 0;
-    test.args.mask = {FOVEA_MASK_BYTE, 0, mask.data(), 0, 150, 0, 0, nullptr, 0};
+    test.args.mask = {FOVEA_MASK_BYTE, 0, mask.data(), 0, 150, 0, 0, nullptr, 0, nullptr};
     test.expected();
     test.args.mask = {};
     test.args.modifier = &hides;

@@ -322,9 +322,9 @@ TEST_CASE("multihead: the workspace is what a plan says, on every target, and th
     LayerCase test(p);
     for (const fovea_target target : targets()) {
       REQUIRE(test.run(target) == FOVEA_OK);
-      const size_t bytes = fovea_multihead_workspace_bytes(&test.plan);
-      CHECK(bytes == fovea_multihead_workspace_bytes_for(&test.desc, target));
-      CHECK(bytes <= fovea_multihead_workspace_bytes_for(&test.desc, FOVEA_TARGET_BEST));
+      const size_t bytes = bytes_of(fovea_multihead_workspace_bytes, &test.plan);
+      CHECK(bytes == bytes_of(fovea_multihead_workspace_bytes_for, &test.desc, target));
+      CHECK(bytes <= bytes_of(fovea_multihead_workspace_bytes_for, &test.desc, FOVEA_TARGET_BEST));
       CHECK(bytes <= FOVEA_MULTIHEAD_WORKSPACE_BYTES(100, p.q_heads, p.kv_heads, head_dim, p.batch * p.q_tokens,
                                                      p.batch * p.q_tokens, FOVEA_F32));
       CHECK(fovea_multihead(&test.plan, &test.args, test.workspace.as<void>(), bytes - 1) == FOVEA_ERR_WORKSPACE);
@@ -343,16 +343,16 @@ TEST_CASE("multihead: the workspace is what a plan says, on every target, and th
     const size_t most = FOVEA_MULTIHEAD_WORKSPACE_BYTES(std::max<uint32_t>(d_model, 30), 4, 2, head_dim, 2 * q_tokens,
                                                         2 * new_tokens, dtype);
     for (const fovea_target target : targets()) {
-      const size_t bytes = fovea_multihead_workspace_bytes_for(&d, target);
+      const size_t bytes = bytes_of(fovea_multihead_workspace_bytes_for, &d, target);
       CHECK(bytes > 0);
       CHECK(bytes <= most);
       fovea_multihead_desc halves = d;
       halves.linear_compute = FOVEA_COMPUTE_F16;
-      CHECK(fovea_multihead_workspace_bytes_for(&halves, target) <= most);  // 0 where weights are not halves
+      CHECK(bytes_of(fovea_multihead_workspace_bytes_for, &halves, target) <= most);  // 0 where weights are not halves
       if (dtype < FOVEA_I8) continue;
       fovea_multihead_desc integers = d;
       integers.linear_compute = FOVEA_COMPUTE_I8;
-      const size_t integer_bytes = fovea_multihead_workspace_bytes_for(&integers, target);
+      const size_t integer_bytes = bytes_of(fovea_multihead_workspace_bytes_for, &integers, target);
       CHECK(integer_bytes > 0);
       CHECK(integer_bytes <= FOVEA_MULTIHEAD_I8_WORKSPACE_BYTES(std::max<uint32_t>(d_model, 30), 4, 2, head_dim,
                                                                 2 * q_tokens, 2 * new_tokens));
@@ -368,11 +368,11 @@ TEST_CASE("multihead: the workspace is what a plan says, on every target, and th
   REQUIRE(fovea_multihead_plan_init(&plan, &ring) == FOVEA_OK);
   CHECK(fovea_multihead_plan_desc(&plan)->max_new_tokens == 24);
   CHECK(fovea_multihead_plan_desc(nullptr) == nullptr);
-  CHECK(fovea_multihead_workspace_bytes(nullptr) == 0);
+  CHECK(refusal_of(fovea_multihead_workspace_bytes, nullptr) == FOVEA_ERR_NULL);
   const fovea_multihead_plan no_plan{};
   CHECK(fovea_multihead_plan_desc(&no_plan) == nullptr);
-  CHECK(fovea_multihead_workspace_bytes(&no_plan) == 0);
-  CHECK(fovea_multihead_workspace_bytes_for(nullptr, FOVEA_TARGET_BEST) == 0);
+  CHECK(refusal_of(fovea_multihead_workspace_bytes, &no_plan) == FOVEA_ERR_PLAN);
+  CHECK(refusal_of(fovea_multihead_workspace_bytes_for, nullptr, FOVEA_TARGET_BEST) == FOVEA_ERR_NULL);
 }
 
 TEST_CASE("multihead: every misuse has its status, and nothing is written", "[short][multihead]") {
@@ -407,6 +407,8 @@ TEST_CASE("multihead: every misuse has its status, and nothing is written", "[sh
   std::vector<Misuse<LayerCase>> misuses = {
       {"plan", FOVEA_ERR_PLAN, [](auto& c) { made(c.plan).magic ^= 1; }},
       {"attention.struct_bytes", FOVEA_ERR_STRUCT, [](auto& c) { c.args.attention.struct_bytes = 0; }},
+      {"weights.reserved", FOVEA_ERR_STRUCT, [](auto& c) { set_reserved(c.args.weights); }},
+      {"weights.out.reserved", FOVEA_ERR_STRUCT, [](auto& c) { set_reserved(c.args.weights.out); }},
       {"batch", FOVEA_ERR_CAPACITY, [](auto& c) { ++c.args.batch; }},
       {"q_tokens", FOVEA_ERR_CAPACITY, [](auto& c) { ++c.args.q_tokens; }},
       {"kv_tokens", FOVEA_ERR_CAPACITY, [](auto& c) { ++c.args.kv_tokens; }},

@@ -71,25 +71,25 @@ TEST_CASE("plan: the workspace of each target is what another machine would answ
     for (const fovea_target target : targets()) {
       d.target = target;
       const fovea_attention_plan plan = plan_of(d);
-      const size_t bytes = fovea_attention_workspace_bytes(&plan);
+      const size_t bytes = bytes_of(fovea_attention_workspace_bytes, &plan);
       CHECK(bytes > 0);
       CHECK(bytes == made(plan).workspace_bytes);
       d.target = FOVEA_TARGET_BEST;
-      CHECK(fovea_attention_workspace_bytes_for(&d, target) == bytes);
+      CHECK(bytes_of(fovea_attention_workspace_bytes_for, &d, target) == bytes);
       most = std::max(most, bytes);
     }
-    CHECK(fovea_attention_workspace_bytes_for(&d, FOVEA_TARGET_BEST) >= most);
+    CHECK(bytes_of(fovea_attention_workspace_bytes_for, &d, FOVEA_TARGET_BEST) >= most);
     // Of boards too, whose targets no host runs.
     for (const fovea_target target :
          {FOVEA_TARGET_SCALAR, FOVEA_TARGET_SSE4, FOVEA_TARGET_AVX2, FOVEA_TARGET_AVX512, FOVEA_TARGET_NEON,
           FOVEA_TARGET_HELIUM, FOVEA_TARGET_WASM, FOVEA_TARGET_RVV128, FOVEA_TARGET_RVV256}) {
-      const size_t bytes = fovea_attention_workspace_bytes_for(&d, target);
+      const size_t bytes = bytes_of(fovea_attention_workspace_bytes_for, &d, target);
       CHECK(bytes > 0);
-      CHECK(bytes <= fovea_attention_workspace_bytes_for(&d, FOVEA_TARGET_BEST));
+      CHECK(bytes <= bytes_of(fovea_attention_workspace_bytes_for, &d, FOVEA_TARGET_BEST));
       // The description's own target does not matter.
       fovea_attention_desc other = d;
       other.target = FOVEA_TARGET_SCALAR;
-      CHECK(fovea_attention_workspace_bytes_for(&other, target) == bytes);
+      CHECK(bytes_of(fovea_attention_workspace_bytes_for, &other, target) == bytes);
     }
   }
 }
@@ -102,7 +102,7 @@ TEST_CASE("plan: codes of long values that memory cannot hold are refused", "[sh
     for (const fovea_target target :
          {FOVEA_TARGET_SSE4, FOVEA_TARGET_AVX2, FOVEA_TARGET_AVX512, FOVEA_TARGET_NEON, FOVEA_TARGET_WASM}) {
       INFO(value_dim << " " << fovea_target_name(target));
-      const size_t bytes = fovea_attention_workspace_bytes_for(&d, target);
+      const size_t bytes = bytes_of(fovea_attention_workspace_bytes_for, &d, target);
       CHECK((bytes == 0 || bytes / FOVEA_KEY_TILE >= value_dim));
     }
   }
@@ -114,21 +114,21 @@ TEST_CASE("plan: the macro is an upper bound for every count of tokens and heads
              {0u, 1u, 2u, 4u, 7u, 15u, 16u, 17u, 48u, 49u, 64u, 100000u}, {1u, 3u, 8u})) {
     fovea_attention_desc d = description(head_dim, value_dim, q_tokens, group * 2, 2);
     for (const fovea_target target : targets_and_those_that_extend_them()) {
-      const size_t bytes = fovea_attention_workspace_bytes_for(&d, target);
+      const size_t bytes = bytes_of(fovea_attention_workspace_bytes_for, &d, target);
       REQUIRE(bytes > 0);
       REQUIRE(bytes <= FOVEA_ATTENTION_WORKSPACE_BYTES(head_dim, value_dim));
       const uint32_t rows = std::max<uint32_t>(q_tokens * group, 1);
       REQUIRE(bytes <= FOVEA_ATTENTION_WORKSPACE_BYTES_FOR(head_dim, value_dim, rows));
       d.key_dtype = FOVEA_I8, d.kv_kind = FOVEA_KV_PAGED, d.page_tokens = 3;
-      const size_t kv_bytes = fovea_attention_workspace_bytes_for(&d, target);
+      const size_t kv_bytes = bytes_of(fovea_attention_workspace_bytes_for, &d, target);
       REQUIRE(kv_bytes <= FOVEA_ATTENTION_KV_WORKSPACE_BYTES(head_dim, value_dim));
       REQUIRE(kv_bytes <= FOVEA_ATTENTION_KV_WORKSPACE_BYTES_FOR(head_dim, value_dim, rows));
       d.value_dtype = FOVEA_I4, d.compute = FOVEA_COMPUTE_I8;
       d.processor_features = fovea::platform::processor_features();
-      const size_t i8_bytes = fovea_attention_workspace_bytes_for(&d, target);
+      const size_t i8_bytes = bytes_of(fovea_attention_workspace_bytes_for, &d, target);
       REQUIRE(i8_bytes > 0);
       d.key_dtype = d.value_dtype = FOVEA_F16, d.compute = FOVEA_COMPUTE_F16;
-      const size_t f16_bytes = fovea_attention_workspace_bytes_for(&d, target);
+      const size_t f16_bytes = bytes_of(fovea_attention_workspace_bytes_for, &d, target);
       REQUIRE(f16_bytes > 0);
       REQUIRE(f16_bytes <= FOVEA_ATTENTION_KV_WORKSPACE_BYTES(head_dim, value_dim));
       REQUIRE(f16_bytes <= FOVEA_ATTENTION_KV_WORKSPACE_BYTES_FOR(head_dim, value_dim, rows));
@@ -149,7 +149,7 @@ TEST_CASE("plan: the macro for a number of rows is at most that for any, and for
   static_assert(FOVEA_ATTENTION_WORKSPACE_BYTES_FOR(32, 32, 1) == 1088,
                 "a query, its output, 64 scores, 9 numbers of it");
   const fovea_attention_desc d = description(32, 32, 1, 4, 4);
-  CHECK(fovea_attention_workspace_bytes_for(&d, FOVEA_TARGET_SCALAR) == 1088);
+  CHECK(bytes_of(fovea_attention_workspace_bytes_for, &d, FOVEA_TARGET_SCALAR) == 1088);
 #endif
 }
 
@@ -171,39 +171,39 @@ TEST_CASE("plan: workspaces are as large as bench/README.md says", "[short]") {
        }) {
     fovea_attention_desc d = description(row.dim, row.dim, row.q_tokens, row.q_heads, row.kv_heads);
     d.key_dtype = d.value_dtype = row.dtype;
-    if (FOVEA_SIMD_LANES == 1) CHECK(fovea_attention_workspace_bytes_for(&d, FOVEA_TARGET_SCALAR) == row.scalar);
-    CHECK(fovea_attention_workspace_bytes_for(&d, FOVEA_TARGET_HELIUM) == row.four_lanes);
+    if (FOVEA_SIMD_LANES == 1) CHECK(bytes_of(fovea_attention_workspace_bytes_for, &d, FOVEA_TARGET_SCALAR) == row.scalar);
+    CHECK(bytes_of(fovea_attention_workspace_bytes_for, &d, FOVEA_TARGET_HELIUM) == row.four_lanes);
 #if defined(__aarch64__)
-    CHECK(fovea_attention_workspace_bytes_for(&d, FOVEA_TARGET_NEON) == row.four_lanes);
+    CHECK(bytes_of(fovea_attention_workspace_bytes_for, &d, FOVEA_TARGET_NEON) == row.four_lanes);
 #else  // on 32-bit Arm tiles have as many rows as on AVX2
     const bool tiles = row.q_tokens > 1;
-    CHECK(fovea_attention_workspace_bytes_for(&d, FOVEA_TARGET_NEON) == (tiles ? row.avx2 : row.four_lanes));
+    CHECK(bytes_of(fovea_attention_workspace_bytes_for, &d, FOVEA_TARGET_NEON) == (tiles ? row.avx2 : row.four_lanes));
 #endif
-    CHECK(fovea_attention_workspace_bytes_for(&d, FOVEA_TARGET_AVX2) == row.avx2);
+    CHECK(bytes_of(fovea_attention_workspace_bytes_for, &d, FOVEA_TARGET_AVX2) == row.avx2);
   }
 }
 
 TEST_CASE("plan: no workspace is named for what is no plan and for a description that is not valid", "[short]") {
   fovea_attention_plan plan{};
-  CHECK(fovea_attention_workspace_bytes(&plan) == 0);
-  CHECK(fovea_attention_workspace_bytes(nullptr) == 0);
+  CHECK(refusal_of(fovea_attention_workspace_bytes, &plan) == FOVEA_ERR_PLAN);
+  CHECK(refusal_of(fovea_attention_workspace_bytes, nullptr) == FOVEA_ERR_NULL);
   std::memset(&plan, 0x5a, sizeof plan);
-  CHECK(fovea_attention_workspace_bytes(&plan) == 0);
+  CHECK(refusal_of(fovea_attention_workspace_bytes, &plan) == FOVEA_ERR_PLAN);
   fovea_attention_desc d = description(8, 8, 8, 2, 1);
   REQUIRE(fovea_attention_plan_init(&plan, &d) == FOVEA_OK);
-  CHECK(fovea_attention_workspace_bytes(&plan) == made(plan).workspace_bytes);
+  CHECK(bytes_of(fovea_attention_workspace_bytes, &plan) == made(plan).workspace_bytes);
   made(plan).magic ^= 1;
-  CHECK(fovea_attention_workspace_bytes(&plan) == 0);
-  CHECK(fovea_attention_workspace_bytes_for(nullptr, FOVEA_TARGET_SCALAR) == 0);
+  CHECK(refusal_of(fovea_attention_workspace_bytes, &plan) == FOVEA_ERR_PLAN);
+  CHECK(refusal_of(fovea_attention_workspace_bytes_for, nullptr, FOVEA_TARGET_SCALAR) == FOVEA_ERR_NULL);
   for (const uint32_t unknown : kUnknownTargets) {
-    CHECK(fovea_attention_workspace_bytes_for(&d, enum_of<fovea_target>(unknown)) == 0);
+    CHECK(refusal_of(fovea_attention_workspace_bytes_for, &d, enum_of<fovea_target>(unknown)) == FOVEA_ERR_ENUM);
   }
   d.head_dim = 0;
-  CHECK(fovea_attention_workspace_bytes_for(&d, FOVEA_TARGET_SCALAR) == 0);
-  CHECK(fovea_attention_workspace_bytes_for(&d, FOVEA_TARGET_BEST) == 0);
+  CHECK(refusal_of(fovea_attention_workspace_bytes_for, &d, FOVEA_TARGET_SCALAR) == FOVEA_ERR_DIM);
+  CHECK(refusal_of(fovea_attention_workspace_bytes_for, &d, FOVEA_TARGET_BEST) == FOVEA_ERR_DIM);
   d = description(8, 8, 8, 2, 1);
   d.struct_bytes = 0;
-  CHECK(fovea_attention_workspace_bytes_for(&d, FOVEA_TARGET_BEST) == 0);
+  CHECK(refusal_of(fovea_attention_workspace_bytes_for, &d, FOVEA_TARGET_BEST) == FOVEA_ERR_STRUCT);
 }
 
 TEST_CASE(
@@ -225,7 +225,7 @@ TEST_CASE(
       REQUIRE(made(plan).workspace_bytes <= budget);
       REQUIRE(made(plan).split_bytes == made(full).split_bytes);
       REQUIRE(made(plan).kernels[1].tile_rows <= tile_rows);
-      REQUIRE(fovea_attention_workspace_bytes_for(&d, target) == made(plan).workspace_bytes);
+      REQUIRE(bytes_of(fovea_attention_workspace_bytes_for, &d, target) == made(plan).workspace_bytes);
       tile_rows = made(plan).kernels[1].tile_rows;
     }
     d.workspace_budget_bytes = least;
@@ -236,7 +236,7 @@ TEST_CASE(
       d.workspace_budget_bytes = budget;
       if (workers == 1 && budget + 1 <= 1) continue;  // no budget, or more than any
       CHECK(fovea_attention_plan_init(&plan, &d) == FOVEA_ERR_BUDGET);
-      CHECK(fovea_attention_workspace_bytes_for(&d, target) == 0);
+      CHECK(refusal_of(fovea_attention_workspace_bytes_for, &d, target) == FOVEA_ERR_BUDGET);
     }
   }
 }

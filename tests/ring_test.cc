@@ -23,7 +23,7 @@ struct Decoder {
     cache.batch = 1, cache.kv_heads = 1, cache.head_dim = cache.value_dim = kDim;
     cache.max_tokens = kind == FOVEA_KV_RING ? kPinned + slots : kTokens;
     cache.pinned_tokens = kPinned;
-    memory = Guarded((fovea_kv_cache_bytes(&cache) + 63) / 64 * 64, 64, Placement::kStart);
+    memory = Guarded((bytes_of(fovea_kv_cache_bytes, &cache) + 63) / 64 * 64, 64, Placement::kStart);
     REQUIRE(fovea_kv_cache_init(&cache, memory.as<void>(), memory.bytes()) == FOVEA_OK);
     auto d = sized<fovea_attention_desc>();
     REQUIRE(fovea_kv_describe(&cache, &d) == FOVEA_OK);

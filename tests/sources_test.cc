@@ -393,12 +393,12 @@ TEST_CASE("sources: on a target of one lane a format needs memory for a piece of
   d.q_heads = d.kv_heads = 1, d.max_batch = 1, d.max_q_tokens = 4, d.max_kv_tokens = 1000;
   for (const auto& [dim, type] : every({8u, 32u, 128u}, {FOVEA_F16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0})) {
     d.head_dim = d.value_dim = dim, d.key_dtype = d.value_dtype = FOVEA_F32;
-    const size_t f32 = fovea_attention_workspace_bytes_for(&d, FOVEA_TARGET_SCALAR);
+    const size_t f32 = bytes_of(fovea_attention_workspace_bytes_for, &d, FOVEA_TARGET_SCALAR);
     const size_t keys = 4 * size_t{FOVEA_PIECE_KEYS} * dim, values = 4 * FOVEA_KEY_TILE * FOVEA_PIECE_ELEMENTS;
     d.key_dtype = d.value_dtype = type;
-    CHECK(fovea_attention_workspace_bytes_for(&d, FOVEA_TARGET_SCALAR) == f32 + std::max(keys, values));
+    CHECK(bytes_of(fovea_attention_workspace_bytes_for, &d, FOVEA_TARGET_SCALAR) == f32 + std::max(keys, values));
     d.key_dtype = FOVEA_F32;
-    CHECK(fovea_attention_workspace_bytes_for(&d, FOVEA_TARGET_SCALAR) == f32 + values);
+    CHECK(bytes_of(fovea_attention_workspace_bytes_for, &d, FOVEA_TARGET_SCALAR) == f32 + values);
   }
 }
 
@@ -423,7 +423,7 @@ TEST_CASE("ragged: each entry has the bits of a call of its own", "[short]") {
     const uint32_t lengths[kEntries] = {60, 5, 0, 130, 33};
     all.args.batch = kEntries, all.args.q_offsets = kQueries, all.args.kv_offsets = kKeys;
     all.args.kv_lengths = masked ? lengths : nullptr;
-    if (masked) all.args.mask = {FOVEA_MASK_BYTE, 130, mask.data(), 40 * 130, 0, 130, 0, nullptr, 0};
+    if (masked) all.args.mask = {FOVEA_MASK_BYTE, 130, mask.data(), 40 * 130, 0, 130, 0, nullptr, 0, nullptr};
     check_ragged(all, [&](uint32_t b, fovea_attention_args& one) {
       one.kv_lengths = masked ? &lengths[b] : nullptr;
       if (masked) one.mask.data = mask.data() + b * 40 * 130, one.mask.kv_tokens = one.kv_tokens;

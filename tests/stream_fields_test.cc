@@ -116,6 +116,7 @@ const Fields kTable[] = {
      [](auto& a) { a.block_map = nullptr; }},
     {FIELD(modifier), Reads::kPush, [](auto& p) { p.modify_scores = true; }, [](auto& a) { a.modifier = nullptr; }},
     {FIELD(key_mass), Reads::kNone, nothing, [](auto& a) { a.key_mass = {}; }, make_key_mass},
+    {FIELD(reserved), Reads::kBoth, nothing, [](auto& a) { set_reserved(a); }},
 };
 
 // The plain call: two key tiles and a part of one.

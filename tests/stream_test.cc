@@ -267,7 +267,7 @@ TEST_CASE("stream: a state goes on on another target, and as an image; with inte
     const std::vector<Piece> all = pieces(test.problem.kv_tokens, at_every(integers ? 64 : 50));
     for (size_t i = 0; i < targets.size(); ++i) {
       const Streamer stream(test, {targets[i]});
-      const size_t bytes = fovea_stream_state_bytes(&stream.plan, test.problem.batch, test.problem.q_tokens);
+      const size_t bytes = bytes_of(fovea_stream_state_bytes, &stream.plan, test.problem.batch, test.problem.q_tokens);
       Guarded state = stream.another();
       for (size_t k = 0; k < all.size(); ++k) {
         Streamer(test, {targets[(i + k) % targets.size()]}).push(state, all[k]);
@@ -312,7 +312,7 @@ TEST_CASE("stream: an image has a fixed form, and none that is damaged is taken"
   auto d = sized<fovea_attention_desc>();
   d.q_heads = d.kv_heads = d.head_dim = d.max_batch = d.max_q_tokens = 1, d.value_dim = 2;
   const fovea_attention_plan plan = plan_of(d);
-  const size_t bytes = fovea_stream_state_bytes(&plan, 1, 1);
+  const size_t bytes = bytes_of(fovea_stream_state_bytes, &plan, 1, 1);
   REQUIRE(bytes == 80);
   const Guarded state(128, kAlignment, Placement::kStart);
   REQUIRE(fovea_stream_begin(&plan, state.as<fovea_stream_state>(), bytes, 1, 1, 0x123456789ll) == FOVEA_OK);
@@ -413,14 +413,14 @@ TEST_CASE("misuse: what does not fit a stream is refused, and nothing is written
   AttentionCase test(p);
   const Streamer stream(test, {});
   const fovea_attention_plan& plan = stream.plan;
-  const size_t bytes = fovea_stream_state_bytes(&plan, p.batch, p.q_tokens),
-               workspace_bytes = fovea_attention_workspace_bytes(&plan);
+  const size_t bytes = bytes_of(fovea_stream_state_bytes, &plan, p.batch, p.q_tokens),
+               workspace_bytes = bytes_of(fovea_attention_workspace_bytes, &plan);
   const Guarded workspace(workspace_bytes, kAlignment, Placement::kEnd);
   const Guarded memory((bytes + 2 * kAlignment) / kAlignment * kAlignment, kAlignment, Placement::kStart);
   fovea_stream_state* const state = memory.as<fovea_stream_state>();
 
-  CHECK(fovea_stream_state_bytes(nullptr, 1, 1) == 0);
-  CHECK(fovea_stream_state_bytes(&plan, 0xffffffffu, 0xffffffffu) == 0);
+  CHECK(refusal_of(fovea_stream_state_bytes, nullptr, 1, 1) == FOVEA_ERR_NULL);
+  CHECK(refusal_of(fovea_stream_state_bytes, &plan, 0xffffffffu, 0xffffffffu) == FOVEA_ERR_SIZE);
   CHECK(fovea_stream_begin(nullptr, state, bytes, 2, 3, 0) == FOVEA_ERR_NULL);
   CHECK(fovea_stream_begin(&plan, nullptr, bytes, 2, 3, 0) == FOVEA_ERR_NULL);
   CHECK(fovea_stream_begin(&plan, state, bytes - 1, 2, 3, 0) == FOVEA_ERR_STATE);
@@ -432,7 +432,7 @@ TEST_CASE("misuse: what does not fit a stream is refused, and nothing is written
         FOVEA_ERR_ALIGNMENT);
   fovea_attention_plan no_plan = plan;
   made(no_plan).magic ^= 1;
-  CHECK(fovea_stream_state_bytes(&no_plan, 1, 1) == 0);
+  CHECK(refusal_of(fovea_stream_state_bytes, &no_plan, 1, 1) == FOVEA_ERR_PLAN);
   CHECK(fovea_stream_begin(&no_plan, state, bytes, 2, 3, 0) == FOVEA_ERR_PLAN);
   fovea_attention_desc d = test.desc;
   d.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;

@@ -276,6 +276,7 @@ TEST_CASE("tensors: every misuse has its status, and nothing is written", "[shor
   std::vector<Misuse<E>> embeddings = {
       {"dtype", FOVEA_ERR_ENUM, [](auto& a) { a.table.dtype = fovea_dtype(77); }},
       {"no table", FOVEA_ERR_NULL, [](auto& a) { a.table.data = nullptr; }},
+      {"table.reserved", FOVEA_ERR_STRUCT, [](auto& a) { set_reserved(a.table); }},
       {"no scales", FOVEA_ERR_NULL, [](auto& a) { a.table.dtype = FOVEA_I8; }},
       {"scales of f32", FOVEA_ERR_UNSUPPORTED, [](auto& a) { a.table.scales = b; }},
       {"y over the table", FOVEA_ERR_OVERLAP, [](auto& a) { a.table.data = y; }},

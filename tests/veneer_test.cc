@@ -6,6 +6,7 @@
 
 namespace {
 
+using fovea_test::bytes_of;
 using fovea_test::indices;
 
 constexpr size_t kBatch = 2, kTokens = 5, kQHeads = 4, kKvHeads = 2, kDim = 7;
@@ -162,9 +163,9 @@ TEST_CASE("veneer: a plan answers as the functions of C do", "[veneer][short]") 
   fovea_attention_plan c_plan;
   REQUIRE(fovea_attention_plan_init(&c_plan, &desc) == FOVEA_OK);
 
-  CHECK(plan.workspace_bytes() == fovea_attention_workspace_bytes(&c_plan));
+  CHECK(plan.workspace_bytes() == bytes_of(fovea_attention_workspace_bytes, &c_plan));
   CHECK(plan.target() == fovea_attention_plan_desc(&c_plan)->target);
-  CHECK(fovea_attention_workspace_bytes(&plan.get()) == plan.workspace_bytes());
+  CHECK(bytes_of(fovea_attention_workspace_bytes, &plan.get()) == plan.workspace_bytes());
   char text[200], c_text[200];
   CHECK(plan.describe(kTokens, kTokens, text) ==
         fovea_attention_plan_describe(&c_plan, kTokens, kTokens, c_text, sizeof c_text));
@@ -320,7 +321,7 @@ TEST_CASE("veneer: integer attention is that of C, and sets multipliers and shif
   args.batch = args.q_heads = args.kv_heads = args.q_tokens = args.kv_tokens = args.head_dim = 1, args.value_dim = 2;
   args.q.data = args.keys.data = codes, args.values.data = codes + 1, args.out.data = out;
   alignas(FOVEA_WORKSPACE_ALIGNMENT) std::byte memory[FOVEA_INTEGER_ATTENTION_WORKSPACE_BYTES(1, 2, 1)];
-  CHECK(fovea::integer_attention_workspace_bytes(args) <= sizeof memory);
+  CHECK(bytes_of(fovea::integer_attention_workspace_bytes, args) <= sizeof memory);
   REQUIRE(fovea::integer_attention(args, {memory, sizeof memory}) == FOVEA_OK);
   CHECK((out[0] == 30 && out[1] == 45));
   CHECK(fovea::integer_attention(args, {}) == FOVEA_ERR_NULL);
@@ -361,8 +362,8 @@ TEST_CASE("veneer: linear attention is that of C", "[veneer][short]") {
   CHECK((p.args.struct_bytes == sizeof(fovea_delta_args) && p.args.decay.data == nullptr && !p.args.executor));
   DeltaProblem::StateMemory memory, c_memory;
   fovea::DeltaState state;
-  CHECK(fovea::delta_state_bytes(kBatch, p.kHeads, p.kKeys, p.kValues) == p.kStateBytes);
-  CHECK(fovea::delta_workspace_bytes(p.args) == fovea_delta_workspace_bytes(&p.args));
+  CHECK(bytes_of(fovea::delta_state_bytes, kBatch, p.kHeads, p.kKeys, p.kValues, 1u) == p.kStateBytes);
+  CHECK(bytes_of(fovea::delta_workspace_bytes, p.args) == bytes_of(fovea_delta_workspace_bytes, &p.args));
   REQUIRE(p.begin(state, memory) == FOVEA_OK);
   REQUIRE(state.run(p.args, p.workspace) == FOVEA_OK);
   CHECK(state.run(p.args, {p.workspace.bytes, 0}) == FOVEA_ERR_WORKSPACE);
@@ -378,8 +379,8 @@ TEST_CASE("veneer: linear attention is that of C", "[veneer][short]") {
   const std::vector<float> whole = p.matrices_of(state);
   std::vector<float> s(whole.size());
   const fovea_out after = fovea::heads_first(s.data(), p.kHeads, p.kKeys, p.kValues);
-  const std::size_t bytes = fovea::delta_matrices_workspace_bytes(p.args);
-  CHECK(bytes == fovea_delta_matrices_workspace_bytes(&p.args));
+  const std::size_t bytes = bytes_of(fovea::delta_matrices_workspace_bytes, p.args);
+  CHECK(bytes == bytes_of(fovea_delta_matrices_workspace_bytes, &p.args));
   fovea::Memory<FOVEA_DELTA_STATE_BYTES(1, 1, p.kKeys, p.kValues, 1) + sizeof p.workspace> workspace;
   REQUIRE(bytes <= sizeof workspace);
   p.out.assign(out.size(), 0);
@@ -483,7 +484,7 @@ TEST_CASE("veneer: linear is linear of C", "[veneer][short]") {
   args.x = x.data(), args.x_stride = kIn, args.y = y.data(), args.y_stride = kOut;
   args.weights = fovea::linear_weights(weights.data(), kIn);
   static fovea::Memory<FOVEA_LINEAR_WORKSPACE_BYTES(kIn, FOVEA_F32)> workspace;
-  CHECK(fovea::linear_workspace_bytes(args) == fovea_linear_workspace_bytes(&args));
+  CHECK(bytes_of(fovea::linear_workspace_bytes, args) == bytes_of(fovea_linear_workspace_bytes, &args));
   check_same(
       y, args, [](const auto& a) { return fovea::linear(a, workspace); },
       [](const auto* a) { return fovea_linear(a, workspace.bytes, sizeof workspace.bytes); });
@@ -501,7 +502,7 @@ TEST_CASE("veneer: a stream is that of C, in memory of the caller's", "[veneer][
   desc.causal = FOVEA_CAUSAL_NONE;
   const fovea::AttentionPlan plan = plan_of(desc);
   constexpr size_t kRows = kBatch * kQHeads * kTokens;
-  CHECK(plan.state_bytes(kBatch, kTokens) == fovea_stream_state_bytes(&plan.get(), kBatch, kTokens));
+  CHECK(plan.state_bytes(kBatch, kTokens) == bytes_of(fovea_stream_state_bytes, &plan.get(), kBatch, kTokens));
   SmallCall call;
   fovea::AttentionArgs& args = call.args;
   auto& workspace = call.workspace;
@@ -555,8 +556,8 @@ TEST_CASE("veneer: a cache is that of C, in memory of the caller's", "[veneer][s
   cache_desc.max_tokens = kTokens + 2;
   constexpr size_t kBytes = FOVEA_KV_CACHE_BYTES(FOVEA_F32, FOVEA_F32, kBatch, kKvHeads, kTokens + 2, kDim, kDim);
   static fovea::Memory<kBytes> memory;
-  CHECK(fovea::kv_cache_bytes(cache_desc) == fovea_kv_cache_bytes(&cache_desc));
-  CHECK(fovea::kv_cache_bytes(cache_desc) <= kBytes);
+  CHECK(bytes_of(fovea::kv_cache_bytes, cache_desc) == bytes_of(fovea_kv_cache_bytes, &cache_desc));
+  CHECK(bytes_of(fovea::kv_cache_bytes, cache_desc) <= kBytes);
 
   fovea::AttentionPlan plan = plan_of(small_desc());
   SmallCall call;
@@ -654,7 +655,8 @@ TEST_CASE("veneer: a lambda makes a block map, as a function of C does", "[venee
     if (block.first_key >= block.first_query + block.queries) return FOVEA_BLOCK_HIDDEN;
     return block.first_key + block.keys <= block.first_query + 1 ? FOVEA_BLOCK_FULL : FOVEA_BLOCK_PARTIAL;
   };
-  CHECK(fovea::block_map_count(args, causal) == 10 + 6);
+  uint32_t count = 0;
+  REQUIRE((fovea::block_map_count(args, causal, &count) == FOVEA_OK && count == 10 + 6));
   CHECK(asked == 2 * 4 * 4);
   fovea_block_map map{};
   REQUIRE(fovea::make_block_map(args, causal, map) == FOVEA_OK);
@@ -673,7 +675,7 @@ TEST_CASE("veneer: a lambda makes a block map, as a function of C does", "[venee
   for (size_t j = 0; j < mask.size(); ++j) mask[j] = j % 2;
   args.mask.data = mask.data();
   CHECK(fovea::make_block_map(args, causal, map) == FOVEA_ERR_UNSUPPORTED);
-  CHECK(fovea::block_map_count(args) == 2 * 4 * 4);
+  REQUIRE((fovea::block_map_count(args, &count) == FOVEA_OK && count == 2 * 4 * 4));
   args.q_heads = args.kv_heads = 1, args.most_blocks = 16;
   REQUIRE(fovea::make_block_map(args, map) == FOVEA_OK);
   CHECK((map.head_stride == 0 && map.block_count == 16 && blocks[15] == 3));

@@ -31,7 +31,7 @@ TEST_CASE("workspace: cut in two at any place, the bits are the same, with worke
     test.desc.target = target, test.desc.max_workers = workers, test.desc.key_split_tokens = split;
     if (workers > 1) test.args.executor = shuffler.executor();
     test.plan = plan_of(test.desc);
-    const size_t whole = fovea_attention_workspace_bytes(&test.plan), step = kGrain * (workers > 1 ? 5 : 1);
+    const size_t whole = bytes_of(fovea_attention_workspace_bytes, &test.plan), step = kGrain * (workers > 1 ? 5 : 1);
     Guarded one(whole, kGrain, Placement::kEnd);
     REQUIRE(fovea_attention(&test.plan, &test.args, one.as<void>(), whole) == FOVEA_OK);
     const Outputs want = test.outputs();
@@ -40,7 +40,7 @@ TEST_CASE("workspace: cut in two at any place, the bits are the same, with worke
 
     size_t cuts = 0, mixed = 0;
     for (size_t fast_bytes = 0; fast_bytes <= whole; fast_bytes += step, ++cuts) {
-      const size_t slow_bytes = fovea_attention_slow_workspace_bytes(&test.plan, fast_bytes);
+      const size_t slow_bytes = bytes_of(fovea_attention_slow_workspace_bytes, &test.plan, fast_bytes);
       // What the fast part takes, the slow one need not; a call takes one kernel's arrays, the sizes are for either.
       REQUIRE(slow_bytes <= whole);
       REQUIRE(fast_bytes + slow_bytes >= (made(test.plan).kernels[0].most_rows == 0 ? whole : 0));
@@ -82,16 +82,16 @@ TEST_CASE("workspace: the slow part is as much as the whole beside nothing, and 
   for (const fovea_target target : targets()) {
     test.desc.target = target;
     REQUIRE(fovea_attention_plan_init(&test.plan, &test.desc) == FOVEA_OK);
-    const size_t whole = fovea_attention_workspace_bytes(&test.plan);
-    CHECK(fovea_attention_slow_workspace_bytes(&test.plan, 0) == whole);
-    CHECK(fovea_attention_slow_workspace_bytes(&test.plan, kGrain - 1) == whole);
-    CHECK(fovea_attention_slow_workspace_bytes(&test.plan, whole - 1) > 0);
-    CHECK(fovea_attention_slow_workspace_bytes(&test.plan, whole) == 0);
-    CHECK(fovea_attention_slow_workspace_bytes(&test.plan, SIZE_MAX) == 0);
+    const size_t whole = bytes_of(fovea_attention_workspace_bytes, &test.plan);
+    CHECK(bytes_of(fovea_attention_slow_workspace_bytes, &test.plan, 0) == whole);
+    CHECK(bytes_of(fovea_attention_slow_workspace_bytes, &test.plan, kGrain - 1) == whole);
+    CHECK(bytes_of(fovea_attention_slow_workspace_bytes, &test.plan, whole - 1) > 0);
+    CHECK(bytes_of(fovea_attention_slow_workspace_bytes, &test.plan, whole) == 0);
+    CHECK(bytes_of(fovea_attention_slow_workspace_bytes, &test.plan, SIZE_MAX) == 0);
   }
   const fovea_attention_plan none{};
-  CHECK(fovea_attention_slow_workspace_bytes(&none, 0) == 0);
-  CHECK(fovea_attention_slow_workspace_bytes(nullptr, 0) == 0);
+  CHECK(refusal_of(fovea_attention_slow_workspace_bytes, &none, 0) == FOVEA_ERR_PLAN);
+  CHECK(refusal_of(fovea_attention_slow_workspace_bytes, nullptr, 0) == FOVEA_ERR_NULL);
 }
 
 TEST_CASE("workspace: the fast part holds what is touched most", "[short]") {
@@ -101,8 +101,8 @@ TEST_CASE("workspace: the fast part holds what is touched most", "[short]") {
     test.desc.target = target;
     REQUIRE(fovea_attention_plan_init(&test.plan, &test.desc) == FOVEA_OK);
     const size_t scores_bytes = size_t{FOVEA_KEY_TILE} * made(test.plan).kernels[1].tile_rows * sizeof(float);
-    const size_t whole = fovea_attention_workspace_bytes(&test.plan);
-    CHECK(fovea_attention_slow_workspace_bytes(&test.plan, scores_bytes) == whole - scores_bytes);
+    const size_t whole = bytes_of(fovea_attention_workspace_bytes, &test.plan);
+    CHECK(bytes_of(fovea_attention_slow_workspace_bytes, &test.plan, scores_bytes) == whole - scores_bytes);
     Guarded fast(scores_bytes, kGrain, Placement::kEnd), slow(whole - scores_bytes, kGrain, Placement::kEnd);
     test.args.slow_workspace = slow.as<void>();
     test.args.slow_workspace_bytes = slow.bytes();
@@ -118,7 +118,7 @@ TEST_CASE("workspace: the fast part holds what is touched most", "[short]") {
 TEST_CASE("workspace: a slow part that is null, misaligned or overlaps is refused", "[short]") {
   AttentionCase test(problem(9));
   REQUIRE(fovea_attention_plan_init(&test.plan, &test.desc) == FOVEA_OK);
-  const size_t whole = fovea_attention_workspace_bytes(&test.plan);
+  const size_t whole = bytes_of(fovea_attention_workspace_bytes, &test.plan);
   Guarded fast(whole, kGrain, Placement::kStart), slow(whole + kGrain, kGrain, Placement::kStart);
   const auto attend = [&](void* slow_part, size_t slow_bytes, size_t fast_bytes) {
     test.args.slow_workspace = slow_part, test.args.slow_workspace_bytes = slow_bytes;

@@ -118,7 +118,7 @@ bool run_attention(const Case& one) {
   const fovea_status status = call.init(shape, FOVEA_TARGET_BEST, nullptr, arena);
   const fovea_attention_plan& plan = call.plan();
   const double multiply_adds = status == FOVEA_OK ? work_of(shape, plan).flops / 2 : 0;
-  const bool ran = report(one, call, status, multiply_adds, fovea_attention_workspace_bytes(&plan));
+  const bool ran = report(one, call, status, multiply_adds, bytes_of(fovea_attention_workspace_bytes, &plan));
   release(memory);
   return ran;
 }

@@ -326,8 +326,8 @@ class FoveaDelta(Fovea):
                                  v_heads=case.heads, head_dim=case.dim, value_dim=case.dim, decay_dim=1, tokens=case.tokens,
                                  target=self.target, **arrays)
         counts = case.batch, case.heads, case.dim, case.dim, 1
-        state = fovea.arrays.memory(fovea.c.call("fovea_delta_state_bytes", *counts))
-        workspace = fovea.arrays.memory(fovea.c.call("fovea_delta_workspace_bytes", args))
+        state = fovea.arrays.memory(fovea.c.size("fovea_delta_state_bytes", *counts))
+        workspace = fovea.arrays.memory(fovea.c.size("fovea_delta_workspace_bytes", args))
         self.workspace_bytes = workspace.nbytes
 
         def restart():
@@ -381,7 +381,7 @@ class FoveaEncoder(Fovea):
         fields |= {"tokens": x.shape[0], "in_dim": x.shape[1], "out_dim": y.shape[1], "x": x, "x_stride": x.shape[1], "y": y,
                    "y_stride": y.shape[1], "weights": weights, "target": self.target}
         fields["workspace"] = fovea.arrays.memory(
-            max(64, fovea.c.call("fovea_linear_workspace_bytes",
+            max(64, fovea.c.size("fovea_linear_workspace_bytes",
                                  fovea.c.structure("linear_args", **fields))))
         return self.step("fovea_linear", **fields)
 
@@ -402,7 +402,7 @@ class FoveaEncoder(Fovea):
         args = fovea.c.structure("attention_args", batch=1, q_tokens=case.tokens, kv_tokens=case.tokens,
                                  q=fovea.arrays.view("in", q), out=fovea.arrays.view("out", out))
         args.kv.keys, args.kv.values = fovea.arrays.view("in", k), fovea.arrays.view("in", v)
-        workspace = fovea.arrays.memory(fovea.c.call("fovea_attention_workspace_bytes", plan))
+        workspace = fovea.arrays.memory(fovea.c.size("fovea_attention_workspace_bytes", plan))
         keep = plan, args, workspace
         return lambda function=fovea.c.function("fovea_attention"), keep=keep: function(
             ctypes.addressof(plan), ctypes.addressof(args), workspace.ctypes.data, workspace.nbytes)

@@ -195,8 +195,9 @@ bool attend(const Console& console, fovea_target target) {
   fovea_attention_plan_describe(&plan, kTokens, kTokens, description, sizeof description);
   print_title(console, "The call");
   print_wrapped(console, description, "  ");
-  std::printf("  workspace: %zu bytes, given by the caller; nothing is allocated\n",
-              fovea_attention_workspace_bytes(&plan));
+  size_t bytes = 0;
+  if (!works(fovea_attention_workspace_bytes(&plan, &bytes))) return false;
+  std::printf("  workspace: %zu bytes, given by the caller; nothing is allocated\n", bytes);
   std::printf("  largest difference from %s: %.1e (%s %.0e)\n", kReferenceBy, difference,
               difference <= kTolerance ? "allowed:" : "TOO MUCH, allowed:", kTolerance);
   return difference <= kTolerance;

@@ -120,8 +120,9 @@ size_t Decoder::carve(void* memory) {
   centers_ = settings_.cache.centered ? carver.take<float>(m.layers, kv_dim()) : nullptr;
   for (uint32_t i = 0; i < m.layers; ++i) {
     if (centers_ != nullptr) caches_[i].key_center = centers_ + size_t{i} * kv_dim();
-    const size_t bytes = fovea_kv_cache_bytes(&caches_[i]);
-    void* const rows = carver.take(bytes != 0 ? bytes : Carver::kTooMany);
+    size_t bytes = Carver::kTooMany;  // remains where the cache is refused
+    fovea_kv_cache_bytes(&caches_[i], &bytes);
+    void* const rows = carver.take(bytes);
     if (memory != nullptr) fovea_kv_cache_init(&caches_[i], rows, bytes);  // cannot fail: planned with these bytes
   }
   turns_ = carver.take<uint64_t>(1, m.rotary_dim / 2);
@@ -137,7 +138,7 @@ size_t Decoder::carve(void* memory) {
   k_ = carver.take<float>(kBlock, kv_dim());
   v_ = carver.take<float>(kBlock, kv_dim());
   heads_ = carver.take<float>(kBlock, q_dim());
-  attention_bytes_ = fovea_multihead_workspace_bytes(&plan_);
+  fovea_multihead_workspace_bytes(&plan_, &attention_bytes_);
   attention_ = carver.take(attention_bytes_);
   const size_t end = carver.bytes();
   carver.go_to(shared);
@@ -155,7 +156,9 @@ size_t Decoder::linear_bytes() const {
   size_t bytes = 0;
   const auto serve = [&](const fovea_linear_weights& weights, uint32_t inputs, uint32_t outputs, uint32_t tokens) {
     const fovea_linear_args args = linear_args(settings_, features_, weights, inputs, outputs, tokens);
-    bytes = std::max(bytes, fovea_linear_workspace_bytes(&args));
+    size_t needed = 0;
+    fovea_linear_workspace_bytes(&args, &needed);
+    bytes = std::max(bytes, needed);
   };
   for (uint32_t i = 0; i < m.layers; ++i) {
     const Layer& layer = m.layer[i];

@@ -59,13 +59,13 @@ void check_take_row() {
   std::vector<uint16_t> halves(2 * kWidth);
   for (size_t i = 0; i < halves.size(); ++i) halves[i] = kHalves[i % 6];
   float row[kWidth];
-  take_row(row, {FOVEA_F32, wide.data(), kWidth, nullptr, nullptr, nullptr}, 1);
+  take_row(row, {FOVEA_F32, wide.data(), kWidth, nullptr, nullptr, nullptr, nullptr}, 1);
   for (uint32_t i = 0; i < kWidth; ++i)
     check(row[i] == wide[kWidth + i], "take_row of f32", static_cast<double>(row[i]));
-  take_row(row, {FOVEA_F16, halves.data(), kWidth, nullptr, nullptr, nullptr}, 1);
+  take_row(row, {FOVEA_F16, halves.data(), kWidth, nullptr, nullptr, nullptr, nullptr}, 1);
   for (uint32_t i = 0; i < kWidth; ++i)
     check(row[i] == kWidened[(kWidth + i) % 6], "take_row of f16", static_cast<double>(row[i]));
-  take_row(row, {FOVEA_I8, narrow.data(), kWidth, scales, nullptr, nullptr}, 1);
+  take_row(row, {FOVEA_I8, narrow.data(), kWidth, scales, nullptr, nullptr, nullptr}, 1);
   for (uint32_t i = 0; i < kWidth; ++i) {
     const float want = scales[1] * static_cast<float>(narrow[kWidth + i]);
     check(row[i] == want, "take_row of int8", static_cast<double>(row[i]));

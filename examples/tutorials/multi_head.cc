@@ -51,7 +51,7 @@ void attend() {
   numbers.fill(q, -2, 2), numbers.fill(k, -2, 2), numbers.fill(v, -1, 1);
   tutorial::OneHead head(out, q, k, v);
   head.weights(p_attn);
-  head.args.mask = {FOVEA_MASK_BYTE, kTarget, mask, 0, 0, kTarget, 0, nullptr, 0};
+  head.args.mask = {FOVEA_MASK_BYTE, kTarget, mask, 0, 0, kTarget, 0, nullptr, 0, nullptr};
   verdict.status(head.run());
 
   Matrix want = softmax_of_rows(not_ahead(1 / std::sqrt(kDim) * (Matrix(q) * transposed(k))));
@@ -174,7 +174,7 @@ void attend_in_eight_heads() {
   desc.attention.dropout = kDropout;
   verdict.status(layer.init(desc));
   fovea::MultiheadArgs all = arguments(y[0], decoder[0], kTarget);
-  all.attention.mask = {FOVEA_MASK_BYTE, kTarget, mask, 0, 0, kTarget, 0, nullptr, 0};
+  all.attention.mask = {FOVEA_MASK_BYTE, kTarget, mask, 0, 0, kTarget, 0, nullptr, 0, nullptr};
   all.attention.dropout_seed = 4;
   all.attention.scores = fovea::heads_first(attn[0], kHeads, kTarget, kTarget);
   all.attention.scores_stage = FOVEA_SCORES_SOFTMAX;

@@ -40,7 +40,7 @@ void attend_to_words() {
   const float query[1][1] = {{0}}, keys[kWords][1] = {};
   float weights[1][kWords], sum[1][kShortest];
   tutorial::OneHead head(sum, query, keys, letters);
-  head.args.mask = {FOVEA_MASK_F32, kWords, log_length, 0, 0, 0, 0, nullptr, 0};
+  head.args.mask = {FOVEA_MASK_F32, kWords, log_length, 0, 0, 0, 0, nullptr, 0, nullptr};
   head.weights(weights);
   verdict.status(head.run());
   const float processed[1][1] = {{sum[0][0] + sum[0][1]}};

@@ -44,7 +44,7 @@ Numbers attend(const Drawn& d, fovea_dtype type, fovea_hadamard_rows rotation, b
   cache.batch = cache.kv_heads = 1, cache.head_dim = cache.value_dim = kDim, cache.max_tokens = kKeys;
   cache.hadamard = rotation, cache.hadamard_seed = kSeed;
   if (centred) cache.key_center = center.data();
-  const Guarded memory(fovea_kv_cache_bytes(&cache), 64, Placement::kStart);
+  const Guarded memory(bytes_of(fovea_kv_cache_bytes, &cache), 64, Placement::kStart);
   must(fovea_kv_cache_init(&cache, memory.as<void>(), memory.bytes()));
   auto append = sized<fovea_kv_append_args>();
   append.batch = 1, append.tokens = kKeys;

@@ -101,7 +101,7 @@ Numbers call(const Rule& rule, const Data& data, fovea_target target) {
   const uint32_t decay_dim = rule.rule == FOVEA_DELTA_RULE_GENERAL ? FOVEA_DELTA_GENERAL_DIM(head_dim)
                              : rule.decay_per_key                  ? head_dim
                                                                    : 1;
-  const size_t bytes = fovea_delta_state_bytes(1, 1, head_dim, kValueDim, decay_dim);
+  const size_t bytes = bytes_of(fovea_delta_state_bytes, 1, 1, head_dim, kValueDim, decay_dim);
   if (bytes == 0) return {};
   const Guarded memory = memory_of(bytes), workspace = memory_of(1 << 20);
   auto* const state = reinterpret_cast<fovea_delta_state*>(memory.as<char>());

@@ -239,8 +239,8 @@ std::vector<float> answer(const Shape& shape, uint32_t dim, const Way& way) {
   fovea_attention_args args = arguments_of(desc, out.data(), q.data(), keys.data(), values.data(), dim);
   fovea_attention_plan plan;
   must(fovea_attention_plan_init(&plan, &desc));
-  const size_t bytes = fovea_attention_workspace_bytes(&plan),
-               state_bytes = fovea_stream_state_bytes(&plan, 1, shape.queries);
+  const size_t bytes = bytes_of(fovea_attention_workspace_bytes, &plan),
+               state_bytes = bytes_of(fovea_stream_state_bytes, &plan, 1, shape.queries);
   const Guarded memory = memory_of(bytes + state_bytes + FOVEA_WORKSPACE_ALIGNMENT);
   char* const workspace = memory.as<char>();
   if (way.piece == 0) {

@@ -80,6 +80,7 @@ static void attention(void) {
   fovea_attention_desc desc = {.struct_bytes = sizeof desc, .q_heads = kHeads, .kv_heads = kHeads};
   fovea_attention_args args = {.struct_bytes = sizeof args, .batch = 1, .q_tokens = kTokens, .kv_tokens = kTokens};
   fovea_attention_plan plan;
+  size_t bytes;
   char text[256];
   int head, token, i;
 
@@ -97,10 +98,12 @@ static void attention(void) {
   expect(fovea_attention_plan_init(&plan, &desc) == FOVEA_ERR_ENUM, "a number that is no score is refused");
   desc.score = FOVEA_SCORE_SCALED_DOT;
   expect(fovea_attention_plan_init(&plan, &desc) == FOVEA_OK, "a plan is made");
-  expect(fovea_attention_workspace_bytes(&plan) > 0 && fovea_attention_workspace_bytes(&plan) <= workspace_bytes,
+  expect(fovea_attention_workspace_bytes(&plan, &bytes) == FOVEA_OK && bytes > 0 && bytes <= workspace_bytes,
          "the macro is an upper bound");
-  expect(fovea_attention_slow_workspace_bytes(&plan, workspace_bytes) == 0, "no slow workspace is needed beside it");
-  expect(fovea_attention_workspace_bytes_for(&desc, fovea_attention_plan_desc(&plan)->target) > 0,
+  expect(fovea_attention_slow_workspace_bytes(&plan, workspace_bytes, &bytes) == FOVEA_OK && bytes == 0,
+         "no slow workspace is needed beside it");
+  expect(fovea_attention_workspace_bytes_for(&desc, fovea_attention_plan_desc(&plan)->target, &bytes) == FOVEA_OK &&
+             bytes > 0,
          "the target's workspace is known");
   expect(fovea_attention_plan_describe(&plan, kTokens, kTokens, text, sizeof text) < sizeof text,
          "the plan's line is short");

@@ -348,7 +348,7 @@ fovea_status texts() {
   const bool described = bytes > 1 && text[0], named = status[0];
   std::memset(text, kUntouched, sizeof outputs.out);
   text[0] = described && named ? 1 : described || named ? 2 : char(kUntouched);  // the description's bytes may differ
-  return described ? FOVEA_OK : FOVEA_ERR_UNSUPPORTED;
+  return described ? FOVEA_OK : FOVEA_ERR_LEFT_OUT;
 }
 
 // A linear layer of 9 outputs.

@@ -349,7 +349,7 @@ void run(Bytes bytes) {
   fovea_attention_plan plan;
   std::memset(&plan, 0xa5, sizeof plan);
   const fovea_status planned = fovea_attention_plan_init(&plan, &desc);
-  for (uint32_t i = 0; i < fovea_target_count(); ++i) fovea_attention_workspace_bytes_for(&desc, fovea_target_at(i));
+  for (uint32_t i = 0; i < fovea_target_count(); ++i) bytes_of(fovea_attention_workspace_bytes_for, &desc, fovea_target_at(i));
   if (planned != FOVEA_OK) {
     for (size_t i = 0; i < sizeof plan; ++i) {
       expect(reinterpret_cast<const uint8_t*>(&plan)[i] == 0xa5, "a refused description wrote the plan");
@@ -362,10 +362,10 @@ void run(Bytes bytes) {
   const bool streams = bytes.below(4) == 0;
   Arguments arguments(plan, bytes, streams);
   fovea_attention_args& a = arguments.a;
-  const size_t whole = fovea_attention_workspace_bytes(&plan);
+  const size_t whole = bytes_of(fovea_attention_workspace_bytes, &plan);
   size_t fast_bytes = whole;
   if (bytes.below(4) == 0) fast_bytes = bytes.below(uint32_t(std::min(whole, kMostBytes) / 64 + 1)) * 64;
-  const size_t slow_bytes = fovea_attention_slow_workspace_bytes(&plan, fast_bytes);
+  const size_t slow_bytes = bytes_of(fovea_attention_slow_workspace_bytes, &plan, fast_bytes);
   const bool runs =
       arguments.memory.complete && arguments.work() < kMostWork && fast_bytes <= kMostBytes && slow_bytes <= kMostBytes;
   if (!runs) {
@@ -382,7 +382,7 @@ void run(Bytes bytes) {
   if (!streams) {
     status = fovea_attention(&plan, &a, fast, fast_bytes);
   } else {
-    const size_t state_bytes = fovea_stream_state_bytes(&plan, a.batch, a.q_tokens);
+    const size_t state_bytes = bytes_of(fovea_stream_state_bytes, &plan, a.batch, a.q_tokens);
     if (state_bytes == 0 || state_bytes > kMostBytes) return;
     auto* const state = static_cast<fovea_stream_state*>(arguments.memory.allocate(64, state_bytes, false));
     const int64_t first_key = bytes.below(4) == 0 ? bytes.take<int64_t>() : bytes.take<uint8_t>();

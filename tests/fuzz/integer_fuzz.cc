@@ -77,7 +77,7 @@ void run(Bytes bytes) {
   const bool overlaps = bytes.below(24) == 1;
   if (overlaps) a.out.data = const_cast<void*>(a.q.data);
 
-  const size_t needed = fovea_integer_attention_workspace_bytes(&a);
+  const size_t needed = bytes_of(fovea_integer_attention_workspace_bytes, &a);
   const double work =
       (1.0 + a.batch) * (1.0 + a.q_heads) * (1.0 + a.q_tokens) * (1.0 + a.kv_tokens) * (1.0 + a.head_dim + a.value_dim);
   if (a.batch > kMostEntries || work > kMostWork) memory.complete = false;

@@ -125,7 +125,7 @@ void linear(Bytes& bytes) {
   if (overlaps) a.y = const_cast<void*>(a.x);
 
   if (double{1} * a.tokens * a.in_dim * a.out_dim > kMostWork) memory.complete = false;
-  const Workspace w = draw_workspace(bytes, memory, fovea_linear_workspace_bytes(&a), kMostWorkspace);
+  const Workspace w = draw_workspace(bytes, memory, bytes_of(fovea_linear_workspace_bytes, &a), kMostWorkspace);
   if (!memory.complete) a.y = nullptr;
   const fovea_status status = unchanged_if_refused(memory, [&] { return fovea_linear(&a, w.data, w.bytes()); });
   if (overlaps && a.tokens != 0) expect(status != FOVEA_OK, "an overlap is not refused");
@@ -223,7 +223,7 @@ bool make_cache(Bytes& bytes, Memory& memory, fovea_kv_cache* cache) {
   const uint64_t centers = uint64_t{c.kv_heads} * c.head_dim;
   if (bytes.below(4) == 1 && centers < kMostBytes / 4) c.key_center = memory.in<float>(size_t(centers));
 
-  const size_t needed = fovea_kv_cache_bytes(&c);
+  const size_t needed = bytes_of(fovea_kv_cache_bytes, &c);
   if (needed > kMostBytes) return false;
   const size_t given = bytes.below(24) == 1 ? bytes.below(uint32_t(needed + 1)) : needed;
   void* data = memory.allocate(64, given, false);
@@ -530,12 +530,12 @@ void multihead(Bytes& bytes) {
   std::memset(&plan, 0xa5, sizeof plan);
   const fovea_multihead_plan unwritten = plan;
   const fovea_status planned = fovea_multihead_plan_init(&plan, &desc);
-  fovea_multihead_workspace_bytes_for(&desc, FOVEA_TARGET_BEST);
+  bytes_of(fovea_multihead_workspace_bytes_for, &desc, FOVEA_TARGET_BEST);
   if (planned != FOVEA_OK) {
     expect(std::memcmp(&plan, &unwritten, sizeof plan) == 0, "a refused description wrote the plan");
     return;
   }
-  const size_t needed = fovea_multihead_workspace_bytes(&plan);
+  const size_t needed = bytes_of(fovea_multihead_workspace_bytes, &plan);
   expect(needed != 0, "a plan without a workspace");
   void* const workspace = needed <= kMostWorkspace ? memory.allocate(64, needed, true) : nowhere<void>();
   for (int calls = 0; calls < 3 && !bytes.empty(); ++calls) {
@@ -564,7 +564,7 @@ class DeltaFuzz {
     batch_ = bytes.below(4), v_heads_ = bytes.choose({1u, 2u, 4u});
     key_dim_ = 1 + bytes.below(40), value_dim_ = 1 + bytes.below(40);
     decay_dim_ = bytes.choose({1u, key_dim_, FOVEA_DELTA_GENERAL_DIM(key_dim_)});
-    state_bytes_ = fovea_delta_state_bytes(batch_, v_heads_, key_dim_, value_dim_, decay_dim_);
+    state_bytes_ = bytes_of(fovea_delta_state_bytes, batch_, v_heads_, key_dim_, value_dim_, decay_dim_);
     expect(state_bytes_ != 0, "a state without bytes");
     state_ = static_cast<fovea_delta_state*>(memory_.allocate(64, state_bytes_, true));
     const fovea_status status =
@@ -650,7 +650,7 @@ class DeltaFuzz {
     spoil(bytes_, {&a.q.data, &a.k.data, &a.v.data, &a.decay.data, &a.beta.data, &a.out.data, &a.offsets});
     if (a.rule == FOVEA_DELTA_RULE_GENERAL) spoil(bytes_, {&a.a.data, &a.b.data});
 
-    const size_t needed = fovea_delta_workspace_bytes(&a);
+    const size_t needed = bytes_of(fovea_delta_workspace_bytes, &a);
     if (needed > kMostWorkspace) memory_.complete = false;
     const Workspace w = workspace(needed);
     if (!memory_.complete) return;
@@ -671,7 +671,7 @@ class DeltaFuzz {
       spoil(bytes_, {&before.data});
     }
     spoil(bytes_, {&after.data});
-    const size_t needed = fovea_delta_matrices_workspace_bytes(&a);
+    const size_t needed = bytes_of(fovea_delta_matrices_workspace_bytes, &a);
     if (needed > kMostWorkspace || !memory_.complete) return;
     const Workspace w = workspace(needed);
     unchanged_if_refused(

@@ -81,7 +81,8 @@ void run_map(Bytes& bytes) {
   a.offsets = static_cast<uint32_t*>(
       memory.array(4, size_t(offsets), {a.batch, a.kv_heads}, {offsets * ptrdiff_t(a.kv_heads), offsets}, true));
   if (!memory.complete) return;
-  const uint32_t needed = fovea_block_map_count(&a);
+  uint32_t needed = 0;
+  fovea_block_map_count(&a, &needed);
   a.most_blocks = bytes.below(16) == 1 ? bytes.below(needed + 1) : needed;
   a.blocks = memory.out<uint32_t>(a.most_blocks);
   if (!memory.complete) return;

@@ -160,7 +160,7 @@ class PiecesFuzz {
       d.max_workers = shuffler_.executor()->workers;
       plans_.emplace_back();
       served(fovea_attention_plan_init(&plans_.back(), &d), "plan");
-      workspaces_.emplace_back(fovea_attention_workspace_bytes(&plans_.back()), kAlignment, Placement::kStart);
+      workspaces_.emplace_back(bytes_of(fovea_attention_workspace_bytes, &plans_.back()), kAlignment, Placement::kStart);
     }
   }
   void whole_call() {
@@ -189,7 +189,7 @@ class PiecesFuzz {
   }
   void begin_state(uint32_t first_key) {
     const uint32_t which = any_plan();
-    state_bytes_ = fovea_stream_state_bytes(&plans_[which], p_.batch, p_.q_tokens);
+    state_bytes_ = bytes_of(fovea_stream_state_bytes, &plans_[which], p_.batch, p_.q_tokens);
     states_.push_back(memory_for(state_bytes_));
     served(
         fovea_stream_begin(&plans_[which], state(states_.size() - 1), state_bytes_, p_.batch, p_.q_tokens, first_key),
@@ -250,13 +250,13 @@ void run_image(Bytes& bytes) {
   const fovea_attention_plan plan =
       plan_of(1 + bytes.below(3), 1 + bytes.below(3), 1 + bytes.below(5), 1 + bytes.below(9));
   const fovea_attention_desc& d = *fovea_attention_plan_desc(&plan);
-  const size_t most = fovea_stream_state_bytes(&plan, d.max_batch, d.max_q_tokens);
+  const size_t most = bytes_of(fovea_stream_state_bytes, &plan, d.max_batch, d.max_q_tokens);
   const Guarded state = memory_for(most);
   const uint32_t batch = bytes.below(d.max_batch + 1), q_tokens = bytes.below(d.max_q_tokens + 1);
   expect(fovea_stream_begin(&plan, state.as<fovea_stream_state>(), most, batch, q_tokens, bytes.take<uint8_t>()) ==
              FOVEA_OK,
          "begin");
-  const size_t whole = fovea_stream_state_bytes(&plan, batch, q_tokens);
+  const size_t whole = bytes_of(fovea_stream_state_bytes, &plan, batch, q_tokens);
   std::vector<uint8_t> content(whole);
   expect(fovea_stream_export(state.as<fovea_stream_state>(), content.data(), whole) == FOVEA_OK, "export");
   const std::vector<uint8_t> original = content;
@@ -289,7 +289,7 @@ void run_image(Bytes& bytes) {
   expect(image_bytes == whole && target_bytes >= whole && (mended || !changed), "a damaged image is taken");
   // What the header shows not to fit the plan is refused; its numbers may be any.
   const Guarded other = memory_for(most),
-                workspace(fovea_attention_workspace_bytes(&plan), kAlignment, Placement::kStart);
+                workspace(bytes_of(fovea_attention_workspace_bytes, &plan), kAlignment, Placement::kStart);
   expect(fovea_stream_begin(&plan, other.as<fovea_stream_state>(), most, batch, q_tokens, 0) == FOVEA_OK, "begin");
   const fovea_status merged = fovea_stream_merge(&plan, other.as<fovea_stream_state>(), to.as<fovea_stream_state>());
   if (!changed) expect(merged == FOVEA_OK, "a true state is refused");
@@ -302,7 +302,7 @@ void run_state(Bytes& bytes) {
   const fovea_attention_plan plan =
       plan_of(1 + bytes.below(3), 1 + bytes.below(3), 1 + bytes.below(5), 1 + bytes.below(9));
   const fovea_attention_desc& d = *fovea_attention_plan_desc(&plan);
-  const size_t most = fovea_stream_state_bytes(&plan, d.max_batch, d.max_q_tokens);
+  const size_t most = bytes_of(fovea_stream_state_bytes, &plan, d.max_batch, d.max_q_tokens);
   const Guarded into = memory_for(most), from = memory_for(most);
   const uint32_t batch = bytes.below(d.max_batch + 1), q_tokens = bytes.below(d.max_q_tokens + 1);
   for (const Guarded* state : {&into, &from}) {
@@ -326,7 +326,7 @@ void run_state(Bytes& bytes) {
   args.batch = batch, args.q_tokens = q_tokens;
   const auto dim = ptrdiff_t(d.value_dim), tokens = ptrdiff_t(d.max_q_tokens);
   args.out = {out.data(), tokens * dim * ptrdiff_t(d.q_heads), tokens * dim, dim};
-  const Guarded workspace(fovea_attention_workspace_bytes(&plan), kAlignment, Placement::kStart);
+  const Guarded workspace(bytes_of(fovea_attention_workspace_bytes, &plan), kAlignment, Placement::kStart);
   fovea_stream_end(&plan, into.as<fovea_stream_state>(), &args, workspace.as<void>(), workspace.bytes());
 }
 

@@ -526,7 +526,7 @@ void linear(Bytes& bytes) {
   const auto kind = fovea_activation_kind(bytes.below(FOVEA_ACTIVATION_TANH + 1));
   for (const fovea_target target : targets()) {
     a.target = target, a.activation = FOVEA_ACTIVATION_IDENTITY, a.y = plain.data();
-    const Guarded workspace((fovea_linear_workspace_bytes(&a) + 63) / 64 * 64, 64, Placement::kEnd);
+    const Guarded workspace((bytes_of(fovea_linear_workspace_bytes, &a) + 63) / 64 * 64, 64, Placement::kEnd);
     expect_served("linear", fovea_linear(&a, workspace.as<void>(), workspace.bytes()));
     a.activation = kind, a.y = y.data();
     expect_served("linear", fovea_linear(&a, workspace.as<void>(), workspace.bytes()));
@@ -635,7 +635,7 @@ void multihead(Bytes& bytes) {
     d.attention.target = target;
     fovea_multihead_plan plan{};
     expect_served("multihead: plan", fovea_multihead_plan_init(&plan, &d));
-    const Guarded workspace((fovea_multihead_workspace_bytes(&plan) + 63) / 64 * 64, 64, Placement::kEnd);
+    const Guarded workspace((bytes_of(fovea_multihead_workspace_bytes, &plan) + 63) / 64 * 64, 64, Placement::kEnd);
     expect_served("multihead", fovea_multihead(&plan, &a, workspace.as<void>(), workspace.bytes()));
     for (uint32_t t = 0; t < l.tokens; ++t) {
       const std::vector<double> heads = attend(l, q[t], keys, values, l.causal ? t + 1 : l.tokens);

@@ -33,7 +33,8 @@ Cache::Cache(fovea_kv_kind kind, const Heads& keys, const Heads& values, size_t 
     desc_.page_tokens = kPageTokens;
     desc_.pages = desc_.batch * ((desc_.max_tokens + kPageTokens - 1) / kPageTokens);
   }
-  const size_t bytes = fovea::kv_cache_bytes(desc_);
+  size_t bytes = 0;
+  verdict_->accept(fovea::kv_cache_bytes(desc_, &bytes), "fovea_kv_cache_bytes", where_);
   memory_.resize(bytes / sizeof(Line) + 1);
   std::byte* const memory = reinterpret_cast<std::byte*>(memory_.data());
   std::fill_n(memory, bytes, std::byte{kUnwrittenByte});

@@ -128,10 +128,14 @@ void attend(const Call& call, uint32_t step, fovea_target target, Verdict* verdi
   std::vector<uint8_t> out(element_count(output.shape) * bytes_of(output.dtype) + 1, kUnwrittenByte);
   args.out = out_shape.view(out.data());
 
-  Bytes memory(fovea::delta_state_bytes(args.batch, args.v_heads, args.head_dim, args.value_dim, args.decay_dim));
-  Bytes workspace(fovea::delta_workspace_bytes(args));
+  size_t state_bytes = 0, workspace_bytes = 0;
+  fovea_status status = fovea::delta_state_bytes(args.batch, args.v_heads, args.head_dim, args.value_dim,
+                                                 args.decay_dim, &state_bytes);
+  verdict->accept(status, "fovea_delta_state_bytes", where);
+  verdict->accept(fovea::delta_workspace_bytes(args, &workspace_bytes), "fovea_delta_workspace_bytes", where);
+  Bytes memory(state_bytes), workspace(workspace_bytes);
   fovea::DeltaState state;
-  fovea_status status = state.begin(memory, args.batch, args.v_heads, args.head_dim, args.value_dim, args.decay_dim);
+  status = state.begin(memory, args.batch, args.v_heads, args.head_dim, args.value_dim, args.decay_dim);
   verdict->accept(status, "fovea_delta_begin", where);
   if (call.past != nullptr) {
     status = state.set(fovea::heads_first(call.past->floats.data(), args.v_heads, args.head_dim, args.value_dim));

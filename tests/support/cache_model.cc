@@ -64,7 +64,7 @@ struct NewRows {
 }  // namespace
 
 CacheModel::CacheModel(const fovea_kv_cache& empty, uint64_t seed) : cache(empty), entries_(cache.batch), seed_(seed) {
-  const size_t bytes = fovea_kv_cache_bytes(&cache);
+  const size_t bytes = bytes_of(fovea_kv_cache_bytes, &cache);
   memory = Guarded(bytes, 64, bytes % 64 == 0 ? Placement::kEnd : Placement::kStart);
   if (fovea_kv_cache_init(&cache, memory.as<void>(), bytes) != FOVEA_OK) std::abort();
   for (uint32_t page = 0; page < cache.pages; ++page) free_pages_.push_back(cache.pages - 1 - page);

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <string>
 
+#include "fovea/base.h"
+
 namespace fovea_test {
 
 // The place of a buffer in its pages.
@@ -56,6 +58,20 @@ class Guarded {
   size_t bytes_ = 0;
   const uint8_t* forbidden_ = nullptr;  // the bytes that a memory protection unit forbids, or null
 };
+
+// What a function of sizes writes for these arguments; 0 if it refuses them.
+template <class Function, class... Arguments>
+size_t bytes_of(Function function, Arguments... arguments) {
+  size_t bytes = 0;
+  return function(arguments..., &bytes) == FOVEA_OK ? bytes : 0;
+}
+// The status with which it refuses them; FOVEA_OK where it refuses nothing, or has written a size all the same.
+template <class Function, class... Arguments>
+fovea_status refusal_of(Function function, Arguments... arguments) {
+  size_t bytes = 7;
+  const fovea_status status = function(arguments..., &bytes);
+  return bytes == 7 ? status : FOVEA_OK;
+}
 
 // Names the case that runs from now on: a fault prints the name before it ends the program.
 void set_current_case(const std::string& text);

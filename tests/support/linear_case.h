@@ -85,7 +85,7 @@ class LinearCase {
   // Runs with exactly the workspace that is asked for, between guards.
   fovea_status run(fovea_target target) {
     args.target = target;
-    const Guarded workspace(fovea_linear_workspace_bytes(&args), FOVEA_WORKSPACE_ALIGNMENT,
+    const Guarded workspace(bytes_of(fovea_linear_workspace_bytes, &args), FOVEA_WORKSPACE_ALIGNMENT,
                             p.placement == Placement::kOffset ? Placement::kEnd : p.placement);
     y.memory.fill();
     const Guarded* const inputs[] = {&x.memory, &w.memory, &scales, &x_scales, &bias};
@@ -120,7 +120,7 @@ class LinearCase {
     return p.compute == FOVEA_COMPUTE_I8 ? targets_and_those_that_extend_them() : fovea_test::targets();
   }
 
-  size_t workspace_bytes() const { return fovea_linear_workspace_bytes(&args); }
+  size_t workspace_bytes() const { return bytes_of(fovea_linear_workspace_bytes, &args); }
   // Of the tokens of the last call.
   std::vector<float> outputs() const {
     std::vector<float> all;
@@ -327,7 +327,7 @@ void run_each_way(LinearCase& test, const Check& check) {
 struct LinearCall : LinearCase {
   explicit LinearCall(const LinearProblem& problem)
       : LinearCase(problem),
-        memory(fovea_linear_workspace_bytes(&args), FOVEA_WORKSPACE_ALIGNMENT, Placement::kStart),
+        memory(bytes_of(fovea_linear_workspace_bytes, &args), FOVEA_WORKSPACE_ALIGNMENT, Placement::kStart),
         workspace(memory.as<char>()),
         workspace_bytes(memory.bytes()) {}
   Guarded memory;

@@ -90,7 +90,7 @@ LayerCache::LayerCache(const LayerProblem& p, fovea_kv_kind kind, fovea_dtype dt
   cache.max_tokens = tokens;
   if (kind == FOVEA_KV_RING) cache.pinned_tokens = 1;
   if (kind == FOVEA_KV_PAGED) cache.page_tokens = 3, cache.pages = p.batch * ((tokens + 2) / 3);
-  const size_t unit = FOVEA_WORKSPACE_ALIGNMENT, bytes = (fovea_kv_cache_bytes(&cache) + unit - 1) / unit * unit;
+  const size_t unit = FOVEA_WORKSPACE_ALIGNMENT, bytes = (bytes_of(fovea_kv_cache_bytes, &cache) + unit - 1) / unit * unit;
   memory = Guarded(bytes, unit, Placement::kStart);
   REQUIRE(fovea_kv_cache_init(&cache, memory.as<void>(), memory.bytes()) == FOVEA_OK);
   for (uint32_t i = 0; i < cache.pages; ++i) cache.page_table[i] = cache.pages - 1 - i;
@@ -196,7 +196,7 @@ fovea_status LayerCase::make_plan(fovea_target target) {
   desc.attention.target = target;
   const fovea_status status = fovea_multihead_plan_init(&plan, &desc);
   if (status != FOVEA_OK) return status;
-  workspace = Guarded(fovea_multihead_workspace_bytes(&plan), FOVEA_WORKSPACE_ALIGNMENT, Placement::kEnd);
+  workspace = Guarded(bytes_of(fovea_multihead_workspace_bytes, &plan), FOVEA_WORKSPACE_ALIGNMENT, Placement::kEnd);
   std::memset(workspace.as<void>(), 0xff, workspace.bytes());
   return FOVEA_OK;
 }
@@ -264,7 +264,7 @@ TokenArray LayerCase::layer(const TokenArray& from, const LayerWeights& w, const
       }
       continue;
     }
-    const Guarded memory(fovea_linear_workspace_bytes(&a), FOVEA_WORKSPACE_ALIGNMENT, Placement::kEnd);
+    const Guarded memory(bytes_of(fovea_linear_workspace_bytes, &a), FOVEA_WORKSPACE_ALIGNMENT, Placement::kEnd);
     REQUIRE(fovea_linear(&a, memory.as<void>(), memory.bytes()) == FOVEA_OK);
   }
   return result;

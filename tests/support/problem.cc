@@ -254,7 +254,7 @@ size_t budget_bytes(const fovea_attention_desc& desc, Budget budget) {
   fovea_attention_plan plan{};
   trial.workspace_budget_bytes = 0;
   if (fovea_attention_plan_init(&plan, &trial) != FOVEA_OK) return 0;
-  size_t fits = fovea_attention_workspace_bytes(&plan);
+  size_t fits = bytes_of(fovea_attention_workspace_bytes, &plan);
   if (budget == Budget::kHalf) {
     trial.workspace_budget_bytes = fits / 2;
     if (fovea_attention_plan_init(&plan, &trial) == FOVEA_OK) return fits / 2;
@@ -555,7 +555,7 @@ std::string AttentionCase::run_unchecked(const Run& run) {
   const fovea_status planned = fovea_attention_plan_init(&plan, &d);
   if (planned != FOVEA_OK) return full_name + ": plan: " + fovea_status_string(planned);
 
-  const size_t bytes = fovea_attention_workspace_bytes(&plan);
+  const size_t bytes = bytes_of(fovea_attention_workspace_bytes, &plan);
   if (run.budget != Budget::kNone && bytes > d.workspace_budget_bytes) return full_name + ": more than the budget";
   const bool flush = problem.placement == Placement::kEnd && bytes % FOVEA_WORKSPACE_ALIGNMENT == 0;
   Guarded workspace(bytes, FOVEA_WORKSPACE_ALIGNMENT, flush ? Placement::kEnd : Placement::kStart);

@@ -200,6 +200,16 @@ void add_overlaps(std::vector<Misuse<Call>>& all, std::initializer_list<Array Ar
   }
 }
 
+// Sets what is reserved for later versions.
+template <class Struct>
+void set_reserved(Struct& structure) {
+  std::memset(&structure.reserved, 1, sizeof structure.reserved);
+}
+template <class T, class = void>
+constexpr bool kHasReserved = false;
+template <class T>
+constexpr bool kHasReserved<T, std::void_t<decltype(T::reserved)>> = true;
+
 // Adds that arguments of fewer bytes are refused, those of too many, and those with fields that are not known.
 template <class Call>
 void add_struct_misuses(std::vector<Misuse<Call>>& all) {
@@ -210,6 +220,9 @@ void add_struct_misuses(std::vector<Misuse<Call>>& all) {
 #endif
   for (const uint32_t more : kMore) {
     all.push_back({"struct_bytes", FOVEA_ERR_STRUCT, [=](Call& c) { arguments_of(c, 0).struct_bytes += more; }});
+  }
+  if constexpr (kHasReserved<std::decay_t<decltype(arguments_of(std::declval<Call&>(), 0))>>) {
+    all.push_back({"reserved", FOVEA_ERR_STRUCT, [](Call& c) { set_reserved(arguments_of(c, 0)); }});
   }
   for (const uint32_t bytes : {0u, 65536u, 0u - 1u}) {
     all.push_back({"struct_bytes", FOVEA_ERR_STRUCT, [=](Call& c) { arguments_of(c, 0).struct_bytes = bytes; }});

@@ -14,7 +14,7 @@ class TestStream {
     desc.target = target;
     if (portable_bits) desc.portable_bits = 1;
     REQUIRE(fovea_attention_plan_init(&plan, &desc) == FOVEA_OK);
-    bytes = fovea_stream_state_bytes(&plan, desc.max_batch, desc.max_q_tokens);
+    bytes = bytes_of(fovea_stream_state_bytes, &plan, desc.max_batch, desc.max_q_tokens);
     workspace = Guarded(made(plan).workspace_bytes, FOVEA_WORKSPACE_ALIGNMENT, Placement::kEnd);
     memory = Guarded((bytes + 63) / 64 * 64, FOVEA_WORKSPACE_ALIGNMENT, Placement::kEnd);
     begin();

@@ -177,13 +177,14 @@ typedef struct fovea_attention_desc {
   uint32_t portable_bits; /* nonzero: only the kernel whose bits are the same on AVX2, AVX-512 and AArch64 NEON, and for
                              any number of rows in a tile. 0: few rows may take the kernel that is faster for them. With
                              FOVEA_COMPUTE_I8 and FOVEA_COMPUTE_F16 the bits are the same either way */
+  uint32_t max_workers;   /* most workers of a call's executor; each adds its part to the workspace. 0 = 1; at most 4096
+                             (FOVEA_ERR_SIZE). See fovea_executor */
   uint64_t processor_features; /* FOVEA_FEATURE_... that the processor has in addition to those that the compiler knows:
                                   on AArch64 they make targets available, elsewhere they are ignored. 0 = none; other
                                   bits are FOVEA_ERR_ENUM. Functions without this field know only the compiler's */
   size_t workspace_budget_bytes; /* 0 = as much as is fastest. Else the plan takes fewer query rows at a time until it
                                     fits; FOVEA_ERR_BUDGET if the least tile does not. Bits change in key_mass only */
-  uint32_t max_workers;          /* most workers of a call's executor; each adds its part to the workspace. 0 = 1; at
-                                    most 4096 (FOVEA_ERR_SIZE). See fovea_executor */
+  size_t reserved;               /* 0 (FOVEA_ERR_STRUCT): for later versions */
 
   /* For few rows and many keys: every key_split_tokens keys become a task of their own, and the parts are merged in
    * order. 0 = a query's keys are never split; else a multiple of 64 (FOVEA_ERR_SIZE). The bits depend on it, but not
@@ -192,8 +193,8 @@ typedef struct fovea_attention_desc {
   uint32_t key_split_tokens;
 
   uint32_t key_mass_queries; /* how many of an entry's last queries args.key_mass counts; 0 = a call has no key_mass.
-                                Not with key_split_tokens, nor in builds without it, as by default on Cortex-M
-                                (FOVEA_ERR_UNSUPPORTED). Costs workspace: see "Key mass" in kv_cache.h */
+                                Not with key_split_tokens (FOVEA_ERR_UNSUPPORTED), nor in builds without it, as by
+                                default on Cortex-M (FOVEA_ERR_LEFT_OUT). Costs workspace: "Key mass" in kv_cache.h */
 } fovea_attention_desc;
 
 /* A plan: storage without pointers into the description, which fovea_attention_plan_init fills in once. Then it is
@@ -208,19 +209,20 @@ typedef union fovea_attention_plan {
 /* Validates the description, picks the target and chooses the tiles. On error *plan is not written. */
 fovea_status fovea_attention_plan_init(fovea_attention_plan* plan, const fovea_attention_desc* desc);
 
-/* Bytes of workspace that a call with this plan needs; 0 for a plan that fovea_attention_plan_init did not make. For
- * static arrays workspace.h has FOVEA_ATTENTION_WORKSPACE_BYTES and its kin. */
-size_t fovea_attention_workspace_bytes(const fovea_attention_plan* plan);
+/* Writes how many bytes of workspace a call with this plan needs. For static arrays workspace.h has
+ * FOVEA_ATTENTION_WORKSPACE_BYTES and its kin. */
+fovea_status fovea_attention_workspace_bytes(const fovea_attention_plan* plan, size_t* bytes);
 
-/* Bytes of workspace that a plan of this description needs on another machine's target, so that a host can size a
- * board's memory. desc.target is ignored. FOVEA_TARGET_BEST returns the largest over all targets. 0 when the
- * description is not valid. */
-size_t fovea_attention_workspace_bytes_for(const fovea_attention_desc* desc, fovea_target target);
+/* Writes how many bytes of workspace a plan of this description needs on another machine's target, so that a host can
+ * size a board's memory. desc.target is ignored. With FOVEA_TARGET_BEST it is the most that any target needs. */
+fovea_status fovea_attention_workspace_bytes_for(const fovea_attention_desc* desc, fovea_target target, size_t* bytes);
 
-/* Bytes that args->slow_workspace needs in addition to a workspace of workspace_bytes. 0 if that workspace is enough by
- * itself; all that the call needs if workspace_bytes is 0 (even then a call's workspace must not be NULL). A larger
- * workspace does not always save as many bytes here, because no array is divided between the two. */
-size_t fovea_attention_slow_workspace_bytes(const fovea_attention_plan* plan, size_t workspace_bytes);
+/* Writes how many bytes args->slow_workspace needs in addition to a workspace of workspace_bytes. They are 0 if that
+ * workspace is enough by itself, and all that the call needs if workspace_bytes is 0 (even then a call's workspace must
+ * not be NULL). A larger workspace does not always save as many bytes here, because no array is divided between the
+ * two. */
+fovea_status fovea_attention_slow_workspace_bytes(const fovea_attention_plan* plan, size_t workspace_bytes,
+                                                  size_t* bytes);
 
 /* The description that the plan was made of, with a scale and a target that are never 0, and the diagonal, if causal
  * names one. It is a part of the plan. NULL for a plan that fovea_attention_plan_init did not make. */
@@ -278,6 +280,7 @@ typedef struct fovea_mask {
   uint32_t at_end;           /* nonzero: the mask covers the last kv_tokens keys of each entry, and shows all keys
                                 before them. kv_tokens is then at least 1, and no entry has fewer keys (FOVEA_ERR_MASK).
                                 For new tokens after a long context: fovea_tree_mask */
+  const void* reserved;      /* NULL (FOVEA_ERR_STRUCT): for later versions */
 } fovea_mask;
 
 /* Writes the mask of a tree of tokens, as drafts of speculative decoding are (Miao et al., SpecInfer, arXiv
@@ -420,6 +423,7 @@ typedef struct fovea_attention_args {
 
   fovea_out key_mass; /* optional f32 [batch][kv_heads][kv_tokens]: the weights that each key gets are added to it.
                          Tokens are adjacent, token_stride is not read. See "Key mass" in kv_cache.h */
+  const void* reserved; /* NULL (FOVEA_ERR_STRUCT): for later versions */
 } fovea_attention_args;
 
 /* Computes attention. workspace has at least fovea_attention_workspace_bytes(plan) bytes (FOVEA_ERR_WORKSPACE) and is

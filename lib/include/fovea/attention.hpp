@@ -30,13 +30,22 @@ class AttentionPlan {
  public:
   fovea_status init(const fovea_attention_desc& desc) { return fovea_attention_plan_init(&plan_, &desc); }
 
-  std::size_t workspace_bytes() const { return fovea_attention_workspace_bytes(&plan_); }
-  std::size_t slow_workspace_bytes(std::size_t workspace_bytes) const {
-    return fovea_attention_slow_workspace_bytes(&plan_, workspace_bytes);
+  // These are 0 before init.
+  std::size_t workspace_bytes() const {
+    std::size_t bytes = 0;
+    fovea_attention_workspace_bytes(&plan_, &bytes);
+    return bytes;
   }
-  // Bytes of the state of a stream for these counts.
+  std::size_t slow_workspace_bytes(std::size_t workspace_bytes) const {
+    std::size_t bytes = 0;
+    fovea_attention_slow_workspace_bytes(&plan_, workspace_bytes, &bytes);
+    return bytes;
+  }
+  // Bytes of the state of a stream for these counts; 0 also where they overflow.
   std::size_t state_bytes(std::uint32_t batch, std::uint32_t q_tokens) const {
-    return fovea_stream_state_bytes(&plan_, batch, q_tokens);
+    std::size_t bytes = 0;
+    fovea_stream_state_bytes(&plan_, batch, q_tokens, &bytes);
+    return bytes;
   }
   // The description, with defaults filled in; NULL before init.
   const fovea_attention_desc* desc() const { return fovea_attention_plan_desc(&plan_); }

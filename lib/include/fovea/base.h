@@ -116,7 +116,7 @@ FOVEA_ENUM_(fovea_status, int32_t) {
   FOVEA_ERR_STRUCT = -2,      /* struct_bytes is smaller than the structure, more than 4,096 larger, or includes fields
                                 that this version does not know and that are not 0 */
   FOVEA_ERR_ENUM = -3,        /* an enum field holds no value of its enum */
-  FOVEA_ERR_UNSUPPORTED = -4, /* a valid choice that this build, or this combination of options, does not serve */
+  FOVEA_ERR_UNSUPPORTED = -4, /* a valid choice that this combination of options does not serve, in no build */
   FOVEA_ERR_TARGET = -5,      /* the target is not compiled in, or this processor cannot run it */
   FOVEA_ERR_DIM = -6,         /* a dimension or a number of heads is 0 (head_dim, value_dim, dim, in_dim,
                                 out_dim, channels, q_heads, ...); kernel_size is out of range; rotary_dim is 0, odd or
@@ -153,6 +153,7 @@ FOVEA_ENUM_(fovea_status, int32_t) {
                                 a token that the ring has lost: "Rings" in attention.h */
   FOVEA_ERR_MAP = -29,        /* a block map's sizes are out of range, one of its lists is not in rising order, or names
                                 a block of keys that does not exist */
+  FOVEA_ERR_LEFT_OUT = -30,   /* this build leaves out a feature or format that the call needs: fovea_config.h */
 };
 
 /* A short English sentence for the status, without a full stop; "unknown status" for any other number. Never NULL, but

@@ -102,14 +102,14 @@ typedef struct fovea_block_map_args {
   uint32_t* blocks;     /* [most_blocks] */
   uint32_t most_blocks; /* room for as many blocks as the map has (FOVEA_ERR_CAPACITY): never more than batch * kv_heads
                            * ceil(q_tokens / q_block) * ceil(kv_tokens / kv_block) */
+  uint32_t reserved;    /* 0 (FOVEA_ERR_STRUCT): for later versions */
 } fovea_block_map_args;
 
 /* Makes a map. Its lists are in the memory of the arguments, to which the map points. */
 fovea_status fovea_block_map_make(const fovea_block_map_args* args, fovea_block_map* map);
 
-/* How many blocks the map will list, for most_blocks. offsets and blocks are not read. 0 for arguments that are not
- * valid. */
-uint32_t fovea_block_map_count(const fovea_block_map_args* args);
+/* Writes how many blocks the map will list, for most_blocks. offsets and blocks are not read. */
+fovea_status fovea_block_map_count(const fovea_block_map_args* args, uint32_t* count);
 
 FOVEA_DECLARATIONS_END_
 

@@ -17,7 +17,9 @@ using BlockMapArgs = Sized<fovea_block_map_args>;
 inline fovea_status make_block_map(const fovea_block_map_args& args, fovea_block_map& map) {
   return fovea_block_map_make(&args, &map);
 }
-inline std::uint32_t block_map_count(const fovea_block_map_args& args) { return fovea_block_map_count(&args); }
+inline fovea_status block_map_count(const fovea_block_map_args& args, std::uint32_t* count) {
+  return fovea_block_map_count(&args, count);
+}
 
 // Arguments in which f says what a block of queries sees of a block of keys. f is called as
 // fovea_block_kind(const fovea_block& block), and is not needed any more once the map is made.
@@ -37,8 +39,8 @@ fovea_status make_block_map(const fovea_block_map_args& args, const F& classify,
   return make_block_map(classified_by(classify, args), map);
 }
 template <class F>
-std::uint32_t block_map_count(const fovea_block_map_args& args, const F& classify) {
-  return block_map_count(classified_by(classify, args));
+fovea_status block_map_count(const fovea_block_map_args& args, const F& classify, std::uint32_t* count) {
+  return block_map_count(classified_by(classify, args), count);
 }
 
 FOVEA_LEAN_END_

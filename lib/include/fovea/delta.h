@@ -57,7 +57,7 @@ FOVEA_ENUM_(fovea_delta_rule, uint32_t) {
   FOVEA_DELTA_RULE_GATED_DELTA = 3, /* u = beta_t (v - (g_t S_{t-1})^T k). Gated DeltaNet, arXiv 2412.06464; with a
                                        decay for each element of a key Kimi Linear, arXiv 2510.26692 */
   FOVEA_DELTA_RULE_GENERAL = 4, /* adds b_t (a_t^T S_{t-1}) and k_t v_t^T. RWKV-7, arXiv 2503.14456. See "The general
-                                   rule" above; FOVEA_ERR_UNSUPPORTED if it is left out */
+                                   rule" above; FOVEA_ERR_LEFT_OUT if it is left out */
 };
 
 /* ---------------------------------------------------------------------------------------------------------- states */
@@ -79,10 +79,10 @@ typedef struct fovea_delta_state {
   uint32_t reserved[9];                                    /* 0 */
 } fovea_delta_state;
 
-/* Bytes of a state: 0 where fovea_delta_begin would refuse the counts. FOVEA_DELTA_STATE_BYTES of workspace.h is the
- * same for static arrays. */
-size_t fovea_delta_state_bytes(uint32_t batch, uint32_t v_heads, uint32_t head_dim, uint32_t value_dim,
-                               uint32_t decay_dim);
+/* Writes how many bytes a state of these counts has, and refuses what fovea_delta_begin would.
+ * FOVEA_DELTA_STATE_BYTES of workspace.h is the same for static arrays. */
+fovea_status fovea_delta_state_bytes(uint32_t batch, uint32_t v_heads, uint32_t head_dim, uint32_t value_dim,
+                                     uint32_t decay_dim, size_t* bytes);
 
 /* Makes a state of `batch` sequences that have seen no token: S is 0.
  *   state_bytes         bytes of memory at state (FOVEA_ERR_STATE if they are too few)
@@ -90,7 +90,7 @@ size_t fovea_delta_state_bytes(uint32_t batch, uint32_t v_heads, uint32_t head_d
  *   v_heads             heads of values, each with its own S; >= 1 (FOVEA_ERR_DIM)
  *   head_dim, value_dim  >= 1 (FOVEA_ERR_DIM), up to 2^31 - 1 (FOVEA_ERR_SIZE)
  *   decay_dim           decays of a token and head: 0 or 1 = one, or head_dim; FOVEA_DELTA_GENERAL_DIM(head_dim) for
- *                       the general rule (FOVEA_ERR_UNSUPPORTED if it is left out). Else FOVEA_ERR_SIZE */
+ *                       the general rule (FOVEA_ERR_LEFT_OUT if it is left out). Else FOVEA_ERR_SIZE */
 fovea_status fovea_delta_begin(fovea_delta_state* state, size_t state_bytes, uint32_t batch, uint32_t v_heads,
                                uint32_t head_dim, uint32_t value_dim, uint32_t decay_dim);
 
@@ -162,10 +162,10 @@ typedef struct fovea_delta_args {
                                      heads are few, blocks of columns of S. Never changes bits */
 } fovea_delta_args;
 
-/* Bytes of workspace that a call with these arguments needs: 0 for arguments that fovea_delta refuses. It reads no
- * array. The target may be another machine's. More tokens never need less, and beyond 28 they need no more. For static
- * arrays workspace.h has FOVEA_DELTA_WORKSPACE_BYTES and FOVEA_DELTA_GENERAL_WORKSPACE_BYTES. */
-size_t fovea_delta_workspace_bytes(const fovea_delta_args* args);
+/* Writes how many bytes of workspace a call with these arguments needs. It reads no array. The target may be another
+ * machine's. More tokens never need less, and beyond 28 they need no more. For static arrays workspace.h has
+ * FOVEA_DELTA_WORKSPACE_BYTES and FOVEA_DELTA_GENERAL_WORKSPACE_BYTES. */
+fovea_status fovea_delta_workspace_bytes(const fovea_delta_args* args, size_t* bytes);
 
 /* Adds the tokens of each entry to the state and writes their outputs. workspace has at least
  * fovea_delta_workspace_bytes(args) bytes (FOVEA_ERR_WORKSPACE) and is 64-byte aligned (FOVEA_ERR_ALIGNMENT). A call
@@ -201,7 +201,7 @@ fovea_status fovea_delta(fovea_delta_state* state, const fovea_delta_args* args,
  * heads. */
 fovea_status fovea_delta_matrices(const fovea_delta_args* args, const fovea_in* before, const fovea_out* after,
                                   void* workspace, size_t workspace_bytes);
-size_t fovea_delta_matrices_workspace_bytes(const fovea_delta_args* args);
+fovea_status fovea_delta_matrices_workspace_bytes(const fovea_delta_args* args, size_t* bytes);
 
 FOVEA_DECLARATIONS_END_
 

@@ -15,13 +15,15 @@ FOVEA_LEAN_BEGIN_
 
 using DeltaArgs = Sized<fovea_delta_args>;
 
-inline std::size_t delta_state_bytes(std::uint32_t batch, std::uint32_t v_heads, std::uint32_t head_dim,
-                                     std::uint32_t value_dim, std::uint32_t decay_dim = 1) {
-  return fovea_delta_state_bytes(batch, v_heads, head_dim, value_dim, decay_dim);
+inline fovea_status delta_state_bytes(std::uint32_t batch, std::uint32_t v_heads, std::uint32_t head_dim,
+                                      std::uint32_t value_dim, std::uint32_t decay_dim, std::size_t* bytes) {
+  return fovea_delta_state_bytes(batch, v_heads, head_dim, value_dim, decay_dim, bytes);
 }
-inline std::size_t delta_workspace_bytes(const fovea_delta_args& args) { return fovea_delta_workspace_bytes(&args); }
-inline std::size_t delta_matrices_workspace_bytes(const fovea_delta_args& args) {
-  return fovea_delta_matrices_workspace_bytes(&args);
+inline fovea_status delta_workspace_bytes(const fovea_delta_args& args, std::size_t* bytes) {
+  return fovea_delta_workspace_bytes(&args, bytes);
+}
+inline fovea_status delta_matrices_workspace_bytes(const fovea_delta_args& args, std::size_t* bytes) {
+  return fovea_delta_matrices_workspace_bytes(&args, bytes);
 }
 // before: null = 0.
 inline fovea_status delta_matrices(const fovea_delta_args& args, const fovea_in* before, const fovea_out& after,
@@ -68,9 +70,11 @@ class DeltaState {
   }
 
   std::size_t state_bytes() const {
-    return state_ ? delta_state_bytes(state_->batch, state_->v_heads, state_->head_dim, state_->value_dim,
-                                      state_->decay_dim)
-                  : 0;
+    std::size_t bytes = 0;
+    if (state_) {
+      delta_state_bytes(state_->batch, state_->v_heads, state_->head_dim, state_->value_dim, state_->decay_dim, &bytes);
+    }
+    return bytes;
   }
   const fovea_delta_state* state() const { return state_; }
 

@@ -10,7 +10,7 @@
  * the default: see lean/names.h. -DFOVEA_FEATURES="i8;ring" of CMake compiles these two features and no other.
  *
  * Features. 1 = compiled in; 0 = left out; not set = FOVEA_ENABLE_DEFAULT, which is 1 if that is not set either. A
- * description or arguments that ask for a feature that is left out are refused with FOVEA_ERR_UNSUPPORTED. All other
+ * description or arguments that ask for a feature that is left out are refused with FOVEA_ERR_LEFT_OUT. All other
  * calls give the same bits either way. bench/README.md, "Size", says what each feature costs in bytes. A static link
  * drops functions that nothing calls, without any setting here. */
 #ifndef FOVEA_FOVEA_CONFIG_H_

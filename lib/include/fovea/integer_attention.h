@@ -98,9 +98,9 @@ typedef struct fovea_integer_attention_args {
  * (FOVEA_ERR_OVERLAP). */
 fovea_status fovea_integer_attention(const fovea_integer_attention_args* args, void* workspace, size_t workspace_bytes);
 
-/* Bytes of workspace that a call needs; 0 for arguments whose counts are not valid. Of the arguments, only counts are
- * read. For static arrays workspace.h has FOVEA_INTEGER_ATTENTION_WORKSPACE_BYTES. */
-size_t fovea_integer_attention_workspace_bytes(const fovea_integer_attention_args* args);
+/* Writes how many bytes of workspace a call needs. Of the arguments, only counts are read. For static arrays
+ * workspace.h has FOVEA_INTEGER_ATTENTION_WORKSPACE_BYTES. */
+fovea_status fovea_integer_attention_workspace_bytes(const fovea_integer_attention_args* args, size_t* bytes);
 
 /* Writes the multiplier and shift of a positive number: real = multiplier * 2^(shift - 31), rounded to the nearest.
  * FOVEA_ERR_NUMBER where shift would not be from -31 to 31, and for NaN; then nothing is written. It is computed in

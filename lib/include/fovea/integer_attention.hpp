@@ -18,8 +18,8 @@ struct IntegerAttentionArgs : Sized<fovea_integer_attention_args> {
   fovea_status set_out(double factor) { return fovea_integer_multiplier(factor, &out_multiplier, &out_shift); }
 };
 
-inline std::size_t integer_attention_workspace_bytes(const fovea_integer_attention_args& args) {
-  return fovea_integer_attention_workspace_bytes(&args);
+inline fovea_status integer_attention_workspace_bytes(const fovea_integer_attention_args& args, std::size_t* bytes) {
+  return fovea_integer_attention_workspace_bytes(&args, bytes);
 }
 inline fovea_status integer_attention(const fovea_integer_attention_args& args, Span<std::byte> workspace) {
   return fovea_integer_attention(&args, workspace.data(), workspace.size());

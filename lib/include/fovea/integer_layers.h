@@ -122,6 +122,7 @@ typedef struct fovea_integer_binary_args {
   int32_t activation_min, activation_max;           /* y becomes at least the one code and at most the other: -128 to
                                                        127, the first not above the second (FOVEA_ERR_NUMBER). Both 0:
                                                        -128 and 127 */
+  uint32_t reserved;                                /* 0 (FOVEA_ERR_STRUCT): for later versions */
 } fovea_integer_binary_args;
 
 /* Writes y = a + b. Two numbers hold all scales: a_multiplier and a_shift are a_scale / y_scale, b_multiplier and

@@ -96,11 +96,12 @@ typedef struct fovea_kv_cache {
   uint32_t* lengths;      /* [batch]: tokens that were put in; in a ring also the tokens that are gone */
   uint32_t* first_tokens; /* ring [batch]: the oldest token, apart from pinned ones, that is still there */
   uint32_t* page_table;   /* paged [batch][ceil(max_tokens / page_tokens)]. See "Pages" above */
+  const void* reserved;   /* NULL (FOVEA_ERR_STRUCT): for later versions */
 } fovea_kv_cache;
 
-/* Bytes of memory that the cache needs; 0 where its first part is not valid, or describes no memory (a batch of 0
- * without pages). For static arrays of strided caches and rings workspace.h has FOVEA_KV_CACHE_BYTES. */
-size_t fovea_kv_cache_bytes(const fovea_kv_cache* cache);
+/* Writes how many bytes of memory the cache needs: 0 for a batch of 0 without pages. Only its first part is read. For
+ * static arrays of strided caches and rings workspace.h has FOVEA_KV_CACHE_BYTES. */
+fovea_status fovea_kv_cache_bytes(const fovea_kv_cache* cache, size_t* bytes);
 
 /* Makes an empty cache in memory, which is 64-byte aligned (FOVEA_ERR_ALIGNMENT) and has at least
  * fovea_kv_cache_bytes(cache) bytes (FOVEA_ERR_WORKSPACE). */
@@ -135,8 +136,9 @@ typedef struct fovea_kv_append_args {
                                       does not fit in 64 bits */
   void* workspace;        /* required where rows are changed before they are stored: if dtype is not F32, or with rope,
                              key_center or a rotation. Floats [kv_heads][head_dim] if these are keys alone, else
-                             [kv_heads][the larger of head_dim and value_dim] (FOVEA_ERR_WORKSPACE). More are faster:
-                             then several tokens are converted at a time */
+                             [kv_heads][the larger of head_dim and value_dim] (FOVEA_ERR_WORKSPACE), which
+                             fovea_kv_append_workspace_bytes computes. More are faster: then several tokens are
+                             converted at a time */
   size_t workspace_bytes; /* of workspace */
 } fovea_kv_append_args;
 
@@ -154,6 +156,11 @@ fovea_status fovea_kv_center(float* center, uint64_t* count, const fovea_in* key
  * (FOVEA_ERR_PAGE for a page that the pool does not have). A ring does not fill up, because new tokens take the slots
  * of the oldest ones. It refuses only more than 2^30 tokens in all (FOVEA_ERR_FULL). */
 fovea_status fovea_kv_append(fovea_kv_cache* cache, const fovea_kv_append_args* args);
+
+/* Writes how many bytes of workspace an append with these arguments needs at least: 0 where rows are stored as they
+ * are. It reads no array. */
+fovea_status fovea_kv_append_workspace_bytes(const fovea_kv_cache* cache, const fovea_kv_append_args* args,
+                                             size_t* bytes);
 
 /* ------------------------------------------------------------------------------------------------ changing entries */
 

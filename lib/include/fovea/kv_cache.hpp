@@ -17,7 +17,9 @@ FOVEA_LEAN_BEGIN_
 using KvCacheDesc = Sized<fovea_kv_cache>;
 using KvAppendArgs = Sized<fovea_kv_append_args>;
 
-inline std::size_t kv_cache_bytes(const fovea_kv_cache& desc) { return fovea_kv_cache_bytes(&desc); }
+inline fovea_status kv_cache_bytes(const fovea_kv_cache& desc, std::size_t* bytes) {
+  return fovea_kv_cache_bytes(&desc, bytes);
+}
 
 // The keys and values of some sequences. They and their lengths are in memory of the caller, and a KvCache points to
 // it: a copy of a KvCache points to the same cache. Until init has returned FOVEA_OK, the other functions return
@@ -33,6 +35,9 @@ class KvCache {
   }
 
   fovea_status append(const fovea_kv_append_args& args) { return fovea_kv_append(&cache_, &args); }
+  fovea_status append_workspace_bytes(const fovea_kv_append_args& args, std::size_t* bytes) const {
+    return fovea_kv_append_workspace_bytes(&cache_, &args, bytes);
+  }
   fovea_status truncate(std::uint32_t entry, std::uint32_t length) { return fovea_kv_truncate(&cache_, entry, length); }
   fovea_status reset(std::uint32_t entry = FOVEA_ALL_ENTRIES) { return fovea_kv_reset(&cache_, entry); }
   fovea_status set_length(std::uint32_t entry, std::uint32_t length, std::uint32_t first_token = 0) {

@@ -138,6 +138,7 @@ typedef struct fovea_kv_source {
 
   const float* key_center; /* optional [kv_heads][head_dim]: what was subtracted from every key of a head. See "Centred
                               keys" above */
+  const void* reserved;    /* NULL (FOVEA_ERR_STRUCT): for later versions */
 } fovea_kv_source;
 
 FOVEA_DECLARATIONS_END_

@@ -54,7 +54,8 @@ typedef struct fovea_softmax_args {
   const float* mask;                       /* optional: added to scale * x */
   ptrdiff_t mask_outer_stride, mask_axis_stride, mask_inner_stride; /* 0 repeats it; the last 0 or 1 (FOVEA_ERR_MASK) */
   size_t outer, axis, inner;                                        /* counts; any may be 0: nothing is written */
-  float scale; /* 1 / temperature; 0 = 1. Finite (FOVEA_ERR_NUMBER) */
+  float scale;       /* 1 / temperature; 0 = 1. Finite (FOVEA_ERR_NUMBER) */
+  uint32_t reserved; /* 0 (FOVEA_ERR_STRUCT): for later versions */
 } fovea_softmax_args;
 
 /* Writes y. */
@@ -180,7 +181,7 @@ fovea_status fovea_hadamard(const fovea_hadamard_args* args);
 typedef struct fovea_activation_args {
   uint32_t struct_bytes;            /* sizeof(fovea_activation_args) */
   fovea_target target;              /* FOVEA_TARGET_BEST, or one that must be used (FOVEA_ERR_TARGET) */
-  fovea_activation_kind activation; /* FOVEA_ERR_ENUM; FOVEA_ERR_UNSUPPORTED if it is left out */
+  fovea_activation_kind activation; /* FOVEA_ERR_ENUM; FOVEA_ERR_LEFT_OUT if it is left out */
   float alpha; /* 0 = 1. Finite (FOVEA_ERR_NUMBER). Only of SILU and SIGMOID: else 0 (FOVEA_ERR_UNSUPPORTED) */
 
   uint32_t batch, heads, tokens; /* counts of rows */
@@ -226,7 +227,7 @@ FOVEA_ENUM_(fovea_norm_gate, uint32_t) {
 typedef struct fovea_norm_args {
   uint32_t struct_bytes; /* sizeof(fovea_norm_args) */
   fovea_target target;   /* FOVEA_TARGET_BEST, or one that must be used (FOVEA_ERR_TARGET) */
-  fovea_norm_kind norm;  /* FOVEA_ERR_ENUM; FOVEA_ERR_UNSUPPORTED if it is left out */
+  fovea_norm_kind norm;  /* FOVEA_ERR_ENUM; FOVEA_ERR_LEFT_OUT if it is left out */
   float epsilon;         /* at least 0, finite (FOVEA_ERR_NUMBER). Where it is 0, n(x) is 0 for a row whose sum of
                             squares, or variance, is 0 */
 
@@ -247,7 +248,7 @@ typedef struct fovea_norm_args {
   float weight_offset;          /* 1 where a model stores weights less 1, as Gemma does. Finite (FOVEA_ERR_NUMBER) */
   fovea_in gate;                /* data NULL = none, and then the two below are not read. Must not overlap y or sum */
   fovea_norm_gate gate_order;   /* FOVEA_ERR_ENUM */
-  fovea_activation_kind gate_activation; /* FOVEA_ERR_ENUM; FOVEA_ERR_UNSUPPORTED if it is left out */
+  fovea_activation_kind gate_activation; /* FOVEA_ERR_ENUM; FOVEA_ERR_LEFT_OUT if it is left out */
 } fovea_norm_args;
 
 /* Writes y and sum. Errors and edge cases are those of n(x), to which y adds the roundings of its formula. Sums have 16

@@ -42,6 +42,7 @@ typedef struct fovea_linear_weights {
   const int32_t* bias_i32; /* optional [out_dim], instead of bias: in units of x's scale times the row's scale, and
                               added to the sums of codes before these are scaled. Only with I8 x of one scale and I8
                               weights, and without bias (FOVEA_ERR_UNSUPPORTED) */
+  const void* reserved;    /* NULL (FOVEA_ERR_STRUCT): for later versions */
 } fovea_linear_weights;
 
 /* The arguments of fovea_linear. Set all to 0 first, then fill in.
@@ -83,7 +84,7 @@ typedef struct fovea_linear_args {
   int32_t x_zero_point;      /* -128 to 127 (FOVEA_ERR_NUMBER) */
 
   fovea_activation_kind activation; /* applied to each output: y = activation(x W^T + bias). FOVEA_ERR_ENUM;
-                                       FOVEA_ERR_UNSUPPORTED if it is left out */
+                                       FOVEA_ERR_LEFT_OUT if it is left out */
 
   float y_scale;        /* I8 y: 2^-126 to 2^126 (FOVEA_ERR_NUMBER). See "I8 y" above */
   int32_t y_zero_point; /* -128 to 127 (FOVEA_ERR_NUMBER) */
@@ -94,13 +95,13 @@ typedef struct fovea_linear_args {
                                      (FOVEA_ERR_CAPACITY), each of which needs workspace. Never changes bits */
 } fovea_linear_args;
 
-/* Bytes of workspace that a call with these arguments needs. 0 for arguments that fovea_linear refuses, and for calls
- * that need none: few tokens with FOVEA_COMPUTE_F32, except on scalar targets and with portable_bits. It reads no
- * array: only counts, weights.dtype, compute, formats, scales and zero points of x and y, processor_features, budget,
- * executor and target, and whether biases and scales are NULL. The target may be another machine's, so that a host can
- * size a board's memory. More tokens never need less, and beyond some tens of them they need no more. For static arrays
- * workspace.h has FOVEA_LINEAR_WORKSPACE_BYTES and FOVEA_LINEAR_I8_WORKSPACE_BYTES. */
-size_t fovea_linear_workspace_bytes(const fovea_linear_args* args);
+/* Writes how many bytes of workspace a call with these arguments needs: 0 for few tokens with FOVEA_COMPUTE_F32, except
+ * on scalar targets and with portable_bits. It reads no array: only counts, weights.dtype, compute, formats, scales and
+ * zero points of x and y, processor_features, budget, executor and target, and whether biases and scales are NULL. The
+ * target may be another machine's, so that a host can size a board's memory. More tokens never need less, and beyond
+ * some tens of them they need no more. For static arrays workspace.h has FOVEA_LINEAR_WORKSPACE_BYTES and
+ * FOVEA_LINEAR_I8_WORKSPACE_BYTES. */
+fovea_status fovea_linear_workspace_bytes(const fovea_linear_args* args, size_t* bytes);
 
 /* Computes y. workspace has at least fovea_linear_workspace_bytes(args) bytes (FOVEA_ERR_WORKSPACE) and is 64-byte
  * aligned (FOVEA_ERR_ALIGNMENT); it may be NULL where no bytes are needed. A call does not read its earlier contents,

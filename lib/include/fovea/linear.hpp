@@ -24,7 +24,9 @@ inline fovea_linear_weights linear_weights(const float* data, std::size_t in_dim
   return weights;
 }
 
-inline std::size_t linear_workspace_bytes(const fovea_linear_args& args) { return fovea_linear_workspace_bytes(&args); }
+inline fovea_status linear_workspace_bytes(const fovea_linear_args& args, std::size_t* bytes) {
+  return fovea_linear_workspace_bytes(&args, bytes);
+}
 
 inline fovea_status linear(const fovea_linear_args& args, Span<std::byte> workspace) {
   return fovea_linear(&args, workspace.data(), workspace.size());

@@ -104,13 +104,12 @@ fovea_status fovea_multihead_plan_init(fovea_multihead_plan* plan, const fovea_m
  * part of the plan. NULL for no plan. */
 const fovea_multihead_desc* fovea_multihead_plan_desc(const fovea_multihead_plan* plan);
 
-/* Bytes of workspace that any call with this plan needs; 0 for no plan. There is room for attention or a linear layer,
- * and for the projections of max_batch * max_q_tokens queries, the outputs of their heads, and max_batch *
- * max_new_tokens keys and values. The second function is for another machine's target, as
- * fovea_attention_workspace_bytes_for. For static arrays workspace.h has FOVEA_MULTIHEAD_WORKSPACE_BYTES and
- * FOVEA_MULTIHEAD_I8_WORKSPACE_BYTES. */
-size_t fovea_multihead_workspace_bytes(const fovea_multihead_plan* plan);
-size_t fovea_multihead_workspace_bytes_for(const fovea_multihead_desc* desc, fovea_target target);
+/* Writes how many bytes of workspace any call with this plan needs. There is room for attention or a linear layer, and
+ * for the projections of max_batch * max_q_tokens queries, the outputs of their heads, and max_batch * max_new_tokens
+ * keys and values. The second function is for another machine's target, as fovea_attention_workspace_bytes_for. For
+ * static arrays workspace.h has FOVEA_MULTIHEAD_WORKSPACE_BYTES and FOVEA_MULTIHEAD_I8_WORKSPACE_BYTES. */
+fovea_status fovea_multihead_workspace_bytes(const fovea_multihead_plan* plan, size_t* bytes);
+fovea_status fovea_multihead_workspace_bytes_for(const fovea_multihead_desc* desc, fovea_target target, size_t* bytes);
 
 /* ------------------------------------------------------------------------------------------------------- arguments */
 
@@ -128,6 +127,7 @@ typedef struct fovea_multihead_weights {
   fovea_linear_weights v;   /* [kv_heads * value_dim][value_model] */
   fovea_linear_weights out; /* [d_model][q_heads * value_dim] */
   fovea_linear_weights qkv; /* optional, instead of q, k and v. See above */
+  const void* reserved;     /* NULL (FOVEA_ERR_STRUCT): for later versions */
 } fovea_multihead_weights;
 
 /* The arguments of a call. Set all to 0 first, then fill in. Tokens are [batch][tokens][model], y of y_dtype, the

@@ -28,7 +28,11 @@ class Multihead {
  public:
   fovea_status init(const fovea_multihead_desc& desc) { return fovea_multihead_plan_init(&plan_, &desc); }
 
-  std::size_t workspace_bytes() const { return fovea_multihead_workspace_bytes(&plan_); }
+  std::size_t workspace_bytes() const {
+    std::size_t bytes = 0;
+    fovea_multihead_workspace_bytes(&plan_, &bytes);
+    return bytes;
+  }
   // The description, with defaults filled in; NULL before init.
   const fovea_multihead_desc* desc() const { return fovea_multihead_plan_desc(&plan_); }
   const fovea_multihead_plan& get() const { return plan_; }

@@ -10,17 +10,17 @@
  *       const float x[4] = {-1.0f, 0.0f, 0.5f, 1.0f};  // the tensor's numbers in one run of the model
  *       int8_t codes[4];
  *       float scale;
- *       int32_t zero;
+ *       int32_t zero_point;
  *       range.struct_bytes = sizeof range;
  *       if (fovea_quantize_observe(&range, x, 4) != FOVEA_OK) return 1;                    // for each run
- *       if (fovea_quantize_choose(&range, 0.9999f, 0, &scale, &zero) != FOVEA_OK) return 1;  // once, at the end
- *       if (fovea_quantize_to_i8(x, 4, scale, zero, codes) != FOVEA_OK) return 1;
+ *       if (fovea_quantize_choose(&range, 0.9999f, 0, &scale, &zero_point) != FOVEA_OK) return 1;  // once, at the end
+ *       if (fovea_quantize_to_i8(x, 4, scale, zero_point, codes) != FOVEA_OK) return 1;
  *       return codes[0] == -127 && codes[1] == 0 && codes[3] == 127 ? 0 : 1;
  *     }
  *
- * Calibration: chooses scale and zero of x = scale * (code - zero) for a tensor of I8, from the numbers that the tensor
- * holds in some runs of a model. Observe the tensor in each run, choose once, then convert. This is for tools on a
- * host: plain code, in f32, and a range takes 16 KiB. The conventions of base.h hold. */
+ * Calibration: chooses scale and zero point of x = scale * (code - zero_point) for a tensor of I8, from the numbers
+ * that the tensor holds in some runs of a model. Observe the tensor in each run, choose once, then convert. This is for
+ * tools on a host: plain code, in f32, and a range takes 16 KiB. The conventions of base.h hold. */
 #ifndef FOVEA_QUANTIZE_H_
 #define FOVEA_QUANTIZE_H_
 
@@ -48,22 +48,22 @@ fovea_status fovea_quantize_observe(fovea_quantize_range* range, const float* x,
  *                rounded up to whole numbers. 1 keeps all. Less leaves out the largest magnitudes, which gives the
  *                others finer steps. It is exact to a bin, which is at most a 512th part of the largest magnitude (or
  *                FLT_MIN, where that is more).
- *   asymmetric   0: zero = 0, scale = the largest magnitude / 127.
+ *   asymmetric   0: zero_point = 0, scale = the largest magnitude / 127.
  *                Else the range, extended to 0, becomes the codes -128 to 127, and 0 is exactly the code zero. Numbers
  *                are left out bin by bin, from the end that is then farther from 0; from the other end once the next
  *                bin there has too many.
  * The scale is at least FLT_MIN. It is 1 where all numbers are 0, or there are none. */
 fovea_status fovea_quantize_choose(const fovea_quantize_range* range, float fraction, uint32_t asymmetric, float* scale,
-                                   int32_t* zero);
+                                   int32_t* zero_point);
 
 /* Convert to codes and back:
- *     codes[i] = round(x[i] * (1 / scale)) + zero, to nearest, ties to even, at least -128 and at most 127; NaN becomes
- *                zero
- *     x[i]     = scale * (codes[i] - zero)
- * scale is normal and above 0, zero is -128 to 127 (FOVEA_ERR_NUMBER). The arrays do not overlap
+ *     codes[i] = round(x[i] * (1 / scale)) + zero_point, to nearest, ties to even, at least -128 and at most 127; NaN
+ *                becomes zero_point
+ *     x[i]     = scale * (codes[i] - zero_point)
+ * scale is normal and above 0, zero_point is -128 to 127 (FOVEA_ERR_NUMBER). The arrays do not overlap
  * (FOVEA_ERR_OVERLAP). */
-fovea_status fovea_quantize_to_i8(const float* x, size_t count, float scale, int32_t zero, int8_t* codes);
-fovea_status fovea_quantize_from_i8(const int8_t* codes, size_t count, float scale, int32_t zero, float* x);
+fovea_status fovea_quantize_to_i8(const float* x, size_t count, float scale, int32_t zero_point, int8_t* codes);
+fovea_status fovea_quantize_from_i8(const int8_t* codes, size_t count, float scale, int32_t zero_point, float* x);
 
 FOVEA_DECLARATIONS_END_
 

@@ -13,7 +13,7 @@
  *         fovea_selftest_args args = {.struct_bytes = sizeof args, .memory = memory, .memory_bytes = sizeof memory};
  *         fovea_selftest_result result;
  *         for (fovea_status status; (status = parts[p](&args, &result)) != FOVEA_ERR_CAPACITY; ++args.call) {
- *           if (status == FOVEA_ERR_UNSUPPORTED) continue;  // the call needs a feature that this build leaves out
+ *           if (status == FOVEA_ERR_LEFT_OUT) continue;  // the call needs a feature that this build leaves out
  *           if (status != FOVEA_OK || result.digest != result.published) {
  *             printf("differs: %s\n", result.name);
  *             return 1;
@@ -60,6 +60,7 @@ typedef struct fovea_selftest_args {
                                   integer layers and quantization have one kernel in a build, and do not read it */
   uint64_t processor_features; /* as in fovea_attention_desc */
   uint32_t call;       /* the number of the call in the part, from 0 on. FOVEA_ERR_CAPACITY where there is none */
+  uint32_t reserved;   /* 0 (FOVEA_ERR_STRUCT): for later versions */
   void* memory;        /* required, 64-byte aligned (FOVEA_ERR_ALIGNMENT): for inputs, outputs and workspace */
   size_t memory_bytes; /* FOVEA_SELFTEST_BYTES are enough (FOVEA_ERR_WORKSPACE) */
 } fovea_selftest_args;
@@ -73,7 +74,7 @@ typedef struct fovea_selftest_result {
 } fovea_selftest_result;
 
 /* A part: writes result and the memory, unless these arguments are refused. FOVEA_OK says that the call ran: compare
- * the two digests. FOVEA_ERR_UNSUPPORTED says that this build leaves out what the call needs, FOVEA_ERR_WORKSPACE that
+ * the two digests. FOVEA_ERR_LEFT_OUT says that this build leaves out what the call needs, FOVEA_ERR_WORKSPACE that
  * the memory is too small. Any other status that comes with a name is that of a call which was refused, though it is
  * valid. */
 typedef fovea_status (*fovea_selftest_part)(const fovea_selftest_args* args, fovea_selftest_result* result);

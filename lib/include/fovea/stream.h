@@ -62,10 +62,10 @@ typedef struct fovea_stream_state {
   uint32_t reserved_too[6];                               /* 0 */
 } fovea_stream_state;
 
-/* Bytes of a state for these counts; 0 for no plan, or where they overflow. In an array of states each begins at a
- * multiple of 64 bytes: round the size up to one. FOVEA_STREAM_STATE_BYTES of workspace.h is the same for static
- * arrays. */
-size_t fovea_stream_state_bytes(const fovea_attention_plan* plan, uint32_t batch, uint32_t q_tokens);
+/* Writes how many bytes a state of these counts has. In an array of states each begins at a multiple of 64 bytes: round
+ * the size up to one. FOVEA_STREAM_STATE_BYTES of workspace.h is the same for static arrays. */
+fovea_status fovea_stream_state_bytes(const fovea_attention_plan* plan, uint32_t batch, uint32_t q_tokens,
+                                      size_t* bytes);
 
 /* Makes a state that has seen no key.
  *   state_bytes      bytes of memory at state (FOVEA_ERR_STATE if they are too few)

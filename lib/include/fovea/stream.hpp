@@ -48,7 +48,9 @@ class Stream {
   }
 
   std::size_t state_bytes() const {
-    return state_ ? fovea_stream_state_bytes(plan_, state_->batch, state_->q_tokens) : 0;
+    std::size_t bytes = 0;
+    if (state_) fovea_stream_state_bytes(plan_, state_->batch, state_->q_tokens, &bytes);
+    return bytes;
   }
   std::int64_t next_key() const { return state_ ? state_->next_key : 0; }
   const fovea_stream_state* state() const { return state_; }

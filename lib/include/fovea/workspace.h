@@ -14,8 +14,9 @@
  *       fovea_attention_desc desc = {.struct_bytes = sizeof desc, .q_heads = 1, .kv_heads = 1, .head_dim = 64,
  *                                    .value_dim = 64, .max_batch = 1, .max_q_tokens = 1, .max_kv_tokens = 1024};
  *       fovea_attention_plan plan;
- *       if (fovea_attention_plan_init(&plan, &desc) != FOVEA_OK) return 1;
- *       const size_t needed = fovea_attention_workspace_bytes(&plan);
+ *       size_t needed;
+ *       if (fovea_attention_plan_init(&plan, &desc) != FOVEA_OK ||
+ *           fovea_attention_workspace_bytes(&plan, &needed) != FOVEA_OK) return 1;
  *       printf("%zu of %zu bytes at %p; any counts: %zu at %p\n", needed, sizeof decoding, (void*)decoding,
  *              sizeof any, (void*)any);
  *       return needed <= sizeof decoding && sizeof decoding <= sizeof any ? 0 : 1;

@@ -15,9 +15,10 @@ int main(void) {
   fovea_attention_plan plan;
 
   //! [ask]
+  size_t here, on_a_cortex_m55;
   check(fovea_attention_plan_init(&plan, &desc));
-  const size_t here = fovea_attention_workspace_bytes(&plan);
-  const size_t on_a_cortex_m55 = fovea_attention_workspace_bytes_for(&desc, FOVEA_TARGET_HELIUM);  // from any machine
+  check(fovea_attention_workspace_bytes(&plan, &here));
+  check(fovea_attention_workspace_bytes_for(&desc, FOVEA_TARGET_HELIUM, &on_a_cortex_m55));  // from any machine
   //! [ask]
   if (here > sizeof arena || on_a_cortex_m55 == 0) return 1;
   check(fovea_attention(&plan, &args, arena, sizeof arena));
@@ -37,7 +38,7 @@ int main(void) {
   //! [slow]
   const size_t fast_bytes = 1024;  // of a small, fast memory, for the arrays that are used most
   args.slow_workspace = slow_arena;
-  args.slow_workspace_bytes = fovea_attention_slow_workspace_bytes(&plan, fast_bytes);
+  check(fovea_attention_slow_workspace_bytes(&plan, fast_bytes, &args.slow_workspace_bytes));
   check(fovea_attention(&plan, &args, arena, fast_bytes));
   //! [slow]
   return !same_bits();

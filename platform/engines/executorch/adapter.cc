@@ -31,10 +31,11 @@ void* temporary(Context& context, size_t bytes) {
   return nullptr;
 }
 
-void report(Context& context, fovea_status status) {
-  if (status == FOVEA_OK) return;
+bool report(Context& context, fovea_status status) {
+  if (status == FOVEA_OK) return true;
   ET_LOG(Error, "fovea: %s", fovea_status_string(status));
   context.fail(status == FOVEA_ERR_EXECUTOR ? Error::Internal : Error::InvalidArgument);
+  return false;
 }
 
 Threads::Threads(double work) : executor_{run_on_pool, &executor_, 1} {
@@ -55,9 +56,9 @@ void attend(Context& context, fovea_attention_desc& desc, fovea_attention_args& 
   desc.max_workers = threads.workers();
   args.executor = threads.executor();
   fovea_attention_plan plan;
-  const fovea_status status = fovea_attention_plan_init(&plan, &desc);
-  if (status != FOVEA_OK) return report(context, status);
-  const size_t bytes = fovea_attention_workspace_bytes(&plan);
+  if (!report(context, fovea_attention_plan_init(&plan, &desc))) return;
+  size_t bytes = 0;
+  if (!report(context, fovea_attention_workspace_bytes(&plan, &bytes))) return;
   void* const memory = workspace(context, bytes);
   if (memory != nullptr) report(context, fovea_attention(&plan, &args, memory, bytes));
 }

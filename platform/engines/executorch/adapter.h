@@ -58,8 +58,8 @@ void* temporary(Context& context, size_t bytes);
 // The same for a workspace, of which a call without one needs no byte, but a pointer.
 inline void* workspace(Context& context, size_t bytes) { return temporary(context, bytes + (bytes == 0)); }
 
-// Makes an error of a status. FOVEA_OK is none.
-void report(Context& context, fovea_status status);
+// Makes an error of a status. True for FOVEA_OK, which is none.
+bool report(Context& context, fovea_status status);
 
 // ExecuTorch's thread pool as an executor; one worker where the library was built without it, or where the work, in
 // multiply-adds, is too little to wake threads for it.

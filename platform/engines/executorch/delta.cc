@@ -114,7 +114,8 @@ void gated_delta_rule_out(Context& context, const Tensor& query, const Tensor& k
   args.executor = threads.executor();
   const fovea_in before = input(initial_state, kHeadsFirst);
   const fovea_out after = output(final_state_out, kHeadsFirst);
-  const size_t bytes = fovea_delta_matrices_workspace_bytes(&args);
+  size_t bytes = 0;
+  if (!report(context, fovea_delta_matrices_workspace_bytes(&args, &bytes))) return;
   void* const memory = workspace(context, bytes);
   if (memory != nullptr) report(context, fovea_delta_matrices(&args, &before, &after, memory, bytes));
 }

@@ -114,7 +114,8 @@ bool resize_linear(Context& context, const Tensor& x, const Tensor& weight, Tens
 void run_linear(Context& context, fovea_linear_args& args) {
   const Threads threads(static_cast<double>(args.tokens) * args.in_dim * args.out_dim);
   args.executor = threads.executor();
-  const size_t bytes = fovea_linear_workspace_bytes(&args);
+  size_t bytes = 0;
+  if (!report(context, fovea_linear_workspace_bytes(&args, &bytes))) return;
   void* const memory = workspace(context, bytes);
   if (memory != nullptr) report(context, fovea_linear(&args, memory, bytes));
 }

@@ -91,7 +91,8 @@ Tensor& quantized_attention_out(Context& context, const Tensor& query, const Ten
   args.keys = input(key, call.k);
   args.values = input(value, call.v);
   args.y = output(out, call.o);
-  const size_t bytes = fovea_integer_attention_workspace_bytes(&args);
+  size_t bytes = 0;
+  if (!report(context, fovea_integer_attention_workspace_bytes(&args, &bytes))) return out;
   void* const memory = workspace(context, bytes);
   if (memory != nullptr) report(context, fovea_integer_attention(&args, memory, bytes));
   return out;

@@ -28,6 +28,15 @@ fovea_diagonal diagonal_of(const fovea_attention_desc& d) {
   return d.causal == FOVEA_CAUSAL_NONE ? d.diagonal : fovea_diagonal(d.causal);
 }
 
+// The same as unserved for queries and outputs, which may be I8 where kernels have scales for them.
+fovea_status unserved_tensor(fovea_dtype dtype) {
+  return !kHasI8Tensors && dtype == FOVEA_I8 ? FOVEA_ERR_LEFT_OUT : unserved(dtype);
+}
+
+bool has_products(fovea_compute compute) {
+  return (compute != FOVEA_COMPUTE_I8 || kHasI8Products) && (compute != FOVEA_COMPUTE_F16 || kHasF16Products);
+}
+
 // Whether there are kernels for the products that d wants, if not of f32.
 bool computes(const fovea_attention_desc& d) { return (is_i8(d) && computes_i8(d)) || (is_f16(d) && computes_f16(d)); }
 
@@ -42,7 +51,7 @@ fovea_status check_source(const fovea_attention_desc& d) {
   const bool ring = is_ring(d), pages = is_paged(d);
   if ((d.kv_kind == FOVEA_KV_RING && !ring) || (d.kv_kind == FOVEA_KV_PAGED && !pages) ||
       (d.kv_kind == FOVEA_KV_LOAD && !is_loaded(d)) || d.pinned_tokens != pinned_tokens(d)) {
-    return FOVEA_ERR_UNSUPPORTED;
+    return FOVEA_ERR_LEFT_OUT;
   }
   if (ring ? d.ring_tokens <= d.pinned_tokens || d.ring_tokens > kMostTokens : d.ring_tokens) return FOVEA_ERR_SIZE;
   return pages == (d.page_tokens != 0) ? FOVEA_OK : FOVEA_ERR_SIZE;
@@ -60,7 +69,8 @@ fovea_status check_tensors(const fovea_attention_desc& d) {
   FOVEA_RETURN_IF_ERROR(check_scale_and_zero(d.key_scale, d.key_zero_point, d.key_dtype));
   FOVEA_RETURN_IF_ERROR(check_scale_and_zero(d.value_scale, d.value_zero_point, d.value_dtype));
   FOVEA_RETURN_IF_ERROR(check_scale_and_zero(d.out_scale, d.out_zero_point, d.out_dtype));
-  if (!is_one_of<kTensorFormats>(d.q_dtype) || !is_one_of<kTensorFormats>(d.out_dtype)) return FOVEA_ERR_UNSUPPORTED;
+  if (!is_one_of<kTensorFormats>(d.q_dtype)) return unserved_tensor(d.q_dtype);
+  if (!is_one_of<kTensorFormats>(d.out_dtype)) return unserved_tensor(d.out_dtype);
   if (!kHasI8Tensors) return FOVEA_OK;  // then all scales and zero points are 0
   const bool tensors = is_i8(d);
   if (!tensors && (d.q_dtype == FOVEA_I8 || d.out_dtype == FOVEA_I8)) return FOVEA_ERR_UNSUPPORTED;
@@ -88,17 +98,20 @@ fovea_status check_desc(const fovea_attention_desc& d) {
   if (softcap(d) != 0.0f && !(d.softcap >= kLeastNormal && d.softcap <= kMostSoftcap)) return FOVEA_ERR_NUMBER;
   if (!(d.dropout >= 0.0f && d.dropout < 1.0f)) return FOVEA_ERR_NUMBER;
   FOVEA_RETURN_IF_ERROR(check_tensors(d));
-  if (!is_key_format(d.key_dtype) || !is_key_format(d.value_dtype)) return FOVEA_ERR_UNSUPPORTED;
+  if (!is_key_format(d.key_dtype)) return unserved(d.key_dtype);
+  if (!is_key_format(d.value_dtype)) return unserved(d.value_dtype);
   if (d.diagonal != FOVEA_DIAGONAL_AS_CAUSAL && d.diagonal != diagonal_of(d)) return FOVEA_ERR_POSITIONS_TWICE;
   if (kHasHadamard) FOVEA_RETURN_IF_ERROR(check_hadamard(d));
   FOVEA_RETURN_IF_ERROR(check_source(d));
   if (d.max_workers > kMostWorkers || d.key_split_tokens % kKeyTile != 0) return FOVEA_ERR_SIZE;
   if ((!kHasHadamard && d.hadamard != FOVEA_HADAMARD_NONE) || (d.max_workers > 1 && worker_count(d) == 1) ||
-      (d.key_split_tokens != 0 && !kSplitsKeys) || (d.key_mass_queries != 0 && (!kHasKeyMass || d.key_split_tokens)) ||
+      (d.key_split_tokens != 0 && !kSplitsKeys) || (d.key_mass_queries != 0 && !kHasKeyMass) ||
       (d.score == FOVEA_SCORE_ADDITIVE && !is_additive(d)) || (d.dropout != 0.0f && !drops(d)) ||
-      d.softcap != softcap(d) || d.window_left != window_left(d) || d.window_right != window_right(d)) {
-    return FOVEA_ERR_UNSUPPORTED;
+      d.softcap != softcap(d) || d.window_left != window_left(d) || d.window_right != window_right(d) ||
+      !has_products(d.compute)) {
+    return FOVEA_ERR_LEFT_OUT;
   }
+  if (d.key_mass_queries != 0 && d.key_split_tokens != 0) return FOVEA_ERR_UNSUPPORTED;
   if (d.compute != FOVEA_COMPUTE_F32 && !computes(d)) return FOVEA_ERR_UNSUPPORTED;
   return may_lose_tokens(d) ? FOVEA_ERR_RING : FOVEA_OK;
 }
@@ -235,7 +248,7 @@ fovea_status plan_for(const fovea_attention_desc& desc, const TargetTraits& trai
 }  // namespace
 
 fovea_status check_scale_and_zero(float scale, int32_t zero, fovea_dtype dtype) {
-  if (!kHasI8Tensors) return scale != 0.0f || zero != 0 ? FOVEA_ERR_UNSUPPORTED : FOVEA_OK;
+  if (!kHasI8Tensors) return scale != 0.0f || zero != 0 ? FOVEA_ERR_LEFT_OUT : FOVEA_OK;
   if (scale != 0.0f && !is_scale(scale)) return FOVEA_ERR_NUMBER;
   if (!is_i8_code(zero)) return FOVEA_ERR_NUMBER;
   if (scale != 0.0f && dtype != FOVEA_I8) return FOVEA_ERR_UNSUPPORTED;
@@ -302,19 +315,29 @@ extern "C" fovea_status fovea_attention_plan_init(fovea_attention_plan* plan, co
   return fovea::make_plan(*desc, &fovea::made(*plan));
 }
 
-extern "C" size_t fovea_attention_workspace_bytes(const fovea_attention_plan* plan) {
-  return plan && fovea::is_plan(*plan) ? fovea::made(*plan).workspace_bytes : 0;
+extern "C" fovea_status fovea_attention_workspace_bytes(const fovea_attention_plan* plan, size_t* bytes) {
+  if (!plan || !bytes) return FOVEA_ERR_NULL;
+  if (!fovea::is_plan(*plan)) return FOVEA_ERR_PLAN;
+  *bytes = fovea::made(*plan).workspace_bytes;
+  return FOVEA_OK;
 }
 
-extern "C" size_t fovea_attention_slow_workspace_bytes(const fovea_attention_plan* plan, size_t workspace_bytes) {
-  return plan && fovea::is_plan(*plan) ? fovea::slow_workspace_bytes(fovea::made(*plan), workspace_bytes) : 0;
+extern "C" fovea_status fovea_attention_slow_workspace_bytes(const fovea_attention_plan* plan, size_t workspace_bytes,
+                                                             size_t* bytes) {
+  if (!plan || !bytes) return FOVEA_ERR_NULL;
+  if (!fovea::is_plan(*plan)) return FOVEA_ERR_PLAN;
+  *bytes = fovea::slow_workspace_bytes(fovea::made(*plan), workspace_bytes);
+  return FOVEA_OK;
 }
 
-extern "C" size_t fovea_attention_workspace_bytes_for(const fovea_attention_desc* desc, fovea_target target) {
-  if (!desc) return 0;
-  return fovea::largest_for(target, [=](fovea_target one) {
+extern "C" fovea_status fovea_attention_workspace_bytes_for(const fovea_attention_desc* desc, fovea_target target,
+                                                            size_t* bytes) {
+  if (!desc || !bytes) return FOVEA_ERR_NULL;
+  return fovea::largest_for(target, bytes, [=](fovea_target one, size_t* its_bytes) {
     fovea::MadePlan plan;
-    return fovea::make_plan_for(*desc, one, &plan) == FOVEA_OK ? plan.workspace_bytes : 0;
+    FOVEA_RETURN_IF_ERROR(fovea::make_plan_for(*desc, one, &plan));
+    *its_bytes = plan.workspace_bytes;
+    return FOVEA_OK;
   });
 }
 

@@ -124,6 +124,7 @@ bool mask_served(fovea_mask_kind kind) {
 }
 
 fovea_status check_mask(const fovea_mask& m, uint32_t kv_tokens) {
+  FOVEA_RETURN_IF_ERROR(check_reserved(m, 0));
   const bool none = m.kind == FOVEA_MASK_NONE, adds = !none && m.kind != FOVEA_MASK_BYTE;
   if (none == (m.data != nullptr) || (none && (m.kv_tokens || m.broadcast_keys))) return FOVEA_ERR_MASK;
   if (m.head_factors && !adds) return FOVEA_ERR_MASK;
@@ -136,7 +137,7 @@ fovea_status check_mask(const fovea_mask& m, uint32_t kv_tokens) {
 bool has_unused_scales(const AttentionCall& call) {
   const fovea_attention_args& a = call.args();
   const fovea_attention_desc& d = call.desc;
-  if (!kHasI8Tensors) return a.q_scales.data || a.value_channel_scales;
+  if (!kHasI8Tensors) return false;  // compiled out
   return (a.q_scales.data && !needs_q_scales(d)) || (a.kv.key_scales.data && d.key_scale != 0.0f) ||
          (a.kv.value_scales.data && d.value_scale != 0.0f) ||
          (a.value_channel_scales && (!is_i8(d) || rotates_values(d)));
@@ -155,7 +156,8 @@ bool needs_absent_option(const AttentionCall& call) {
   return a.alibi_slopes != call.alibi_slopes() || a.sinks != call.sinks() || (a.lse.data && !call.wants_lse()) ||
          (a.scores_stage != FOVEA_SCORES_NONE && !call.wants_scores()) || !mask_served(a.mask.kind) ||
          a.q_offsets != call.q_offsets() || a.kv_offsets != call.kv_offsets() || a.block_map != call.block_map() ||
-         a.modifier != call.modifier() || (a.key_mass.data && !call.wants_mass()) || (!kHasBlockMaps && a.mask.at_end);
+         a.modifier != call.modifier() || (a.key_mass.data && !call.wants_mass()) || (!kHasBlockMaps && a.mask.at_end) ||
+         (!kHasI8Tensors && (a.q_scales.data || a.value_channel_scales));
 }
 
 // Checks what the arguments ask for, alone and together, before options that are compiled out disappear from the call.
@@ -164,7 +166,9 @@ fovea_status check_attention_options(const AttentionCall& call) {
   const fovea_attention_desc& d = call.desc;
   if (uint32_t(a.scores_stage) > FOVEA_SCORES_SOFTMAX) return FOVEA_ERR_ENUM;
   if (uint32_t(a.mask.kind) > FOVEA_MASK_BF16) return FOVEA_ERR_ENUM;
-  if (needs_absent_option(call) || has_unused_scales(call) || misses_center(call)) return FOVEA_ERR_UNSUPPORTED;
+  FOVEA_RETURN_IF_ERROR(check_reserved(a.kv, 0));
+  if (needs_absent_option(call)) return FOVEA_ERR_LEFT_OUT;
+  if (has_unused_scales(call) || misses_center(call)) return FOVEA_ERR_UNSUPPORTED;
   FOVEA_RETURN_IF_ERROR(check_executor(a.executor, worker_count(d)));
   const uint64_t entries_q = call.q_offsets() ? d.max_batch : 1, entries_kv = call.kv_offsets() ? d.max_batch : 1;
   if (a.batch > d.max_batch || a.q_tokens > entries_q * d.max_q_tokens || a.kv_tokens > entries_kv * d.max_kv_tokens) {
@@ -199,7 +203,7 @@ fovea_status check_attention_options(const AttentionCall& call) {
 }
 
 fovea_status check_workspace(const MadePlan& plan, const Workspace& workspace) {
-  if (!kMayHaveSlowPart && (workspace.slow || workspace.slow_bytes)) return FOVEA_ERR_UNSUPPORTED;
+  if (!kMayHaveSlowPart && (workspace.slow || workspace.slow_bytes)) return FOVEA_ERR_LEFT_OUT;
   if (!workspace.fast || (!workspace.slow && workspace.slow_bytes)) return FOVEA_ERR_NULL;
   if (!is_aligned(workspace.fast, FOVEA_WORKSPACE_ALIGNMENT)) return FOVEA_ERR_ALIGNMENT;
   if (!is_aligned(workspace.slow, FOVEA_WORKSPACE_ALIGNMENT)) return FOVEA_ERR_ALIGNMENT;

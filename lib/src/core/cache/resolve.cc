@@ -30,11 +30,13 @@ fovea_status check_cache_shape(const fovea_kv_cache& c) {
   if (config::kHadamard && uint32_t(c.hadamard) > FOVEA_HADAMARD_BOTH) return FOVEA_ERR_ENUM;
   if (c.kv_heads == 0 || c.head_dim == 0 || c.value_dim == 0) return FOVEA_ERR_DIM;
   const bool ring = is_ring(c.kind), paged = is_paged(c.kind);
-  if (c.kind != FOVEA_KV_STRIDED && !ring && !paged) return FOVEA_ERR_UNSUPPORTED;
-  if (!is_key_format(c.key_dtype) || !is_key_format(c.value_dtype)) return FOVEA_ERR_UNSUPPORTED;
+  if (c.kind == FOVEA_KV_LOAD) return FOVEA_ERR_UNSUPPORTED;
+  if (c.kind != FOVEA_KV_STRIDED && !ring && !paged) return FOVEA_ERR_LEFT_OUT;
+  if (!is_key_format(c.key_dtype)) return unserved(c.key_dtype);
+  if (!is_key_format(c.value_dtype)) return unserved(c.value_dtype);
   if (c.max_tokens > kMostTokens || (ring && c.pinned_tokens >= c.max_tokens)) return FOVEA_ERR_SIZE;
-  if ((!config::kHadamard || c.values_in_keys) && c.hadamard != FOVEA_HADAMARD_NONE) return FOVEA_ERR_UNSUPPORTED;
-  if (c.values_in_keys && c.key_center) return FOVEA_ERR_UNSUPPORTED;
+  if (!config::kHadamard && c.hadamard != FOVEA_HADAMARD_NONE) return FOVEA_ERR_LEFT_OUT;
+  if (c.values_in_keys && (c.key_center || c.hadamard != FOVEA_HADAMARD_NONE)) return FOVEA_ERR_UNSUPPORTED;
   if (c.values_in_keys && (c.value_dtype != c.key_dtype || c.value_dim > c.head_dim)) return FOVEA_ERR_SIZE;
   return paged == (c.page_tokens != 0) && (paged || c.pages == 0) ? FOVEA_OK : FOVEA_ERR_SIZE;
 }
@@ -73,12 +75,31 @@ fovea_status check_room(const fovea_kv_cache& c, uint32_t entry, uint32_t length
   return FOVEA_OK;
 }
 
-fovea_status check_workspace(const fovea_kv_cache& c, const AppendCall& call, bool values) {
-  if (!call.workspace) return FOVEA_ERR_NULL;
-  if (!is_aligned(call.workspace, sizeof(float))) return FOVEA_ERR_ALIGNMENT;
+// Resolves all but arrays. *staged: the bytes of the rows of one token that pass through the workspace.
+fovea_status plan_append(const fovea_kv_cache& c, const fovea_kv_append_args& a, AppendCall* call, size_t* staged) {
+  FOVEA_RETURN_IF_ERROR(check_struct(a));
+  if (!is_target(a.target) || !is_dtype(a.dtype)) return FOVEA_ERR_ENUM;
+  if (!is_unscaled(a.dtype)) return unserved(a.dtype);
+  if (!config::kRagged && a.offsets) return FOVEA_ERR_LEFT_OUT;
+  const TargetTraits* const traits = resolve_target(a.target);
+  if (!traits) return FOVEA_ERR_TARGET;
+  if (a.position_offsets && !a.rope) return FOVEA_ERR_NULL;
+  if (a.entry > c.batch || a.batch > c.batch - a.entry) return FOVEA_ERR_CAPACITY;
+  if (a.rope) FOVEA_RETURN_IF_ERROR(check_struct(*a.rope));
+  call->target = traits->target;
+  call->entry = a.entry, call->batch = a.batch, call->tokens = a.tokens;
+  call->counts = a.counts, call->offsets = a.offsets;
+  call->dtype = a.dtype, call->keys = a.keys, call->values = a.values;
+  call->workspace = static_cast<float*>(a.workspace), call->workspace_bytes = a.workspace_bytes;
+  call->turns = a.rope != nullptr;
+  if (a.rope) call->position_offset = a.rope->position_offset, call->position_offsets = a.position_offsets;
+  const bool values = call->is_staged(c, false) && !c.values_in_keys;
+  if (!values && !call->is_staged(c, true)) return *staged = 0, FOVEA_OK;
   CheckedSize token{c.kv_heads};
   token.times(values && c.value_dim > c.head_dim ? c.value_dim : c.head_dim).times(sizeof(float));
-  return token.overflow || call.workspace_bytes < token.value ? FOVEA_ERR_WORKSPACE : FOVEA_OK;
+  if (token.overflow) return FOVEA_ERR_SIZE;
+  *staged = token.value;
+  return FOVEA_OK;
 }
 
 // The arguments that turn one key of each head in the workspace.
@@ -192,24 +213,12 @@ fovea_status check_cache(const fovea_kv_cache* cache) {
 }
 
 fovea_status resolve_append(const fovea_kv_cache& c, const fovea_kv_append_args& a, AppendCall* call) {
-  FOVEA_RETURN_IF_ERROR(check_struct(a));
-  if (!is_target(a.target) || !is_dtype(a.dtype)) return FOVEA_ERR_ENUM;
-  if (!is_unscaled(a.dtype) || (!config::kRagged && a.offsets)) return FOVEA_ERR_UNSUPPORTED;
-  const TargetTraits* const traits = resolve_target(a.target);
-  if (!traits) return FOVEA_ERR_TARGET;
-  if (a.position_offsets && !a.rope) return FOVEA_ERR_NULL;
-  if (a.entry > c.batch || a.batch > c.batch - a.entry) return FOVEA_ERR_CAPACITY;
-  if (a.rope) FOVEA_RETURN_IF_ERROR(check_struct(*a.rope));
-  call->target = traits->target;
-  call->entry = a.entry, call->batch = a.batch, call->tokens = a.tokens;
-  call->counts = a.counts, call->offsets = a.offsets;
-  call->dtype = a.dtype, call->keys = a.keys, call->values = a.values;
-  call->workspace = static_cast<float*>(a.workspace), call->workspace_bytes = a.workspace_bytes;
-  call->turns = a.rope != nullptr;
-  if (a.rope) call->position_offset = a.rope->position_offset, call->position_offsets = a.position_offsets;
-  const bool values = call->is_staged(c, false) && !c.values_in_keys, staged = values || call->is_staged(c, true);
-  if (staged) FOVEA_RETURN_IF_ERROR(check_workspace(c, *call, values));
-  FOVEA_RETURN_IF_ERROR(check_append_buffers(c, a, *call, staged));
+  size_t staged;
+  FOVEA_RETURN_IF_ERROR(plan_append(c, a, call, &staged));
+  if (staged && !call->workspace) return FOVEA_ERR_NULL;
+  if (staged && !is_aligned(call->workspace, sizeof(float))) return FOVEA_ERR_ALIGNMENT;
+  if (call->workspace_bytes < staged) return FOVEA_ERR_WORKSPACE;
+  FOVEA_RETURN_IF_ERROR(check_append_buffers(c, a, *call, staged != 0));
   if (call->ragged_offsets()) FOVEA_RETURN_IF_ERROR(check_offsets(a.offsets, a.batch, a.tokens, UINT32_MAX));
   for (uint32_t b = 0; b < a.batch; ++b) {
     const NewTokens tokens = call->tokens_of(b);
@@ -278,10 +287,12 @@ fovea_status check_compact(const fovea_kv_cache& c, uint32_t entry, const uint32
 
 }  // namespace fovea
 
-extern "C" size_t fovea_kv_cache_bytes(const fovea_kv_cache* cache) {
-  if (!cache) return 0;
-  fovea::CheckedSize bytes;
-  return fovea::measure_cache(*cache, &bytes) == FOVEA_OK ? bytes.value : 0;
+extern "C" fovea_status fovea_kv_cache_bytes(const fovea_kv_cache* cache, size_t* bytes) {
+  if (!cache || !bytes) return FOVEA_ERR_NULL;
+  fovea::CheckedSize needed;
+  FOVEA_RETURN_IF_ERROR(fovea::measure_cache(*cache, &needed));
+  *bytes = needed.value;
+  return FOVEA_OK;
 }
 
 extern "C" fovea_status fovea_kv_cache_init(fovea_kv_cache* cache, void* memory, size_t memory_bytes) {
@@ -296,6 +307,14 @@ extern "C" fovea_status fovea_kv_cache_init(fovea_kv_cache* cache, void* memory,
   fovea::forget_pages(*cache);
   fovea::empty_entries(*cache);
   return FOVEA_OK;
+}
+
+extern "C" fovea_status fovea_kv_append_workspace_bytes(const fovea_kv_cache* cache, const fovea_kv_append_args* args,
+                                                        size_t* bytes) {
+  FOVEA_RETURN_IF_ERROR(fovea::check_cache(cache));
+  if (!args || !bytes) return FOVEA_ERR_NULL;
+  fovea::AppendCall call;
+  return fovea::plan_append(*cache, *args, &call, bytes);
 }
 
 extern "C" fovea_status fovea_kv_append(fovea_kv_cache* cache, const fovea_kv_append_args* args) {

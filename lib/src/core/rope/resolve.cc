@@ -22,7 +22,7 @@ fovea_status check_choices(const fovea_rope_args& a, RopeCall* call) {
   if (a.first_positions && a.position_ids) return FOVEA_ERR_POSITIONS_TWICE;
   if (a.turns && (a.cos || a.sin)) return FOVEA_ERR_UNSUPPORTED;
   const bool served = call->interleaved ? config::kRopeInterleaved : config::kRopeHalfSplit;
-  return served && (config::kRopeTurns || !a.turns) ? FOVEA_OK : FOVEA_ERR_UNSUPPORTED;
+  return served && (config::kRopeTurns || !a.turns) ? FOVEA_OK : FOVEA_ERR_LEFT_OUT;
 }
 
 fovea_status check_rope_buffers(const fovea_rope_args& a) {

@@ -43,7 +43,7 @@ fovea_status resolve_softmax(const fovea_softmax_args& a, bool logarithm, Softma
   const TargetTraits* traits;
   FOVEA_RETURN_IF_ERROR(find_target(a.target, &traits));
   if (!is_finite(a.scale)) return FOVEA_ERR_NUMBER;
-  if ((!config::kLogSoftmax && logarithm) || (!config::kSoftmaxMask && a.mask)) return FOVEA_ERR_UNSUPPORTED;
+  if ((!config::kLogSoftmax && logarithm) || (!config::kSoftmaxMask && a.mask)) return FOVEA_ERR_LEFT_OUT;
   if (a.mask && a.mask_inner_stride != 0 && a.mask_inner_stride != 1) return FOVEA_ERR_MASK;
   Softmaxes& s = call->softmaxes;
   s.outer = 0;
@@ -60,7 +60,7 @@ fovea_status resolve_softmax(const fovea_softmax_args& a, bool logarithm, Softma
        a.scale == 0.0f ? 1.0f : a.scale,
        logarithm};
   const bool rows = is_rows(s);
-  if (!config::kSoftmaxStrided && !rows) return FOVEA_ERR_UNSUPPORTED;
+  if (!config::kSoftmaxStrided && !rows) return FOVEA_ERR_LEFT_OUT;
   call->kernels = &softmax_kernels(traits->target);
   call->rows = call->kernels->rows && rows;
   return check_softmax_arrays(s);

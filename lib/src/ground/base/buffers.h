@@ -174,8 +174,17 @@ class Buffers {
 // warn of reads past structures whose sizes it knows.
 [[gnu::noinline]] fovea_status check_struct(const void* given, uint32_t known);
 template <class Struct>
+auto check_reserved(const Struct& given, int) -> decltype(given.reserved, fovea_status()) {
+  return given.reserved ? FOVEA_ERR_STRUCT : FOVEA_OK;
+}
+template <class Struct>
+fovea_status check_reserved(const Struct&, ...) {
+  return FOVEA_OK;
+}
+template <class Struct>
 fovea_status check_struct(const Struct& given) {
-  return check_struct(&given, sizeof given);
+  FOVEA_RETURN_IF_ERROR(check_struct(&given, sizeof given));
+  return check_reserved(given, 0);
 }
 // What this version reads of such a structure.
 template <class Struct>

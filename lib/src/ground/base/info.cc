@@ -16,7 +16,8 @@ extern "C" const char* fovea_status_string(fovea_status status) {
     case FOVEA_ERR_NULL: return "a required pointer is null";
     case FOVEA_ERR_STRUCT: return "struct_bytes is too small, or fields that this version does not know are not 0";
     case FOVEA_ERR_ENUM: return "an enum field holds no value of its enum";
-    case FOVEA_ERR_UNSUPPORTED: return "a valid choice that this build, or this combination of options, does not serve";
+    case FOVEA_ERR_UNSUPPORTED: return "a valid choice that this combination of options does not serve";
+    case FOVEA_ERR_LEFT_OUT: return "a feature that this build leaves out";
     case FOVEA_ERR_TARGET: return "the target is not compiled in, or this processor cannot run it";
     case FOVEA_ERR_DIM: return "a dimension or number of heads is 0, or rotary_dim is odd or too large";
     case FOVEA_ERR_HEADS: return "kv_heads must divide q_heads";

@@ -15,7 +15,7 @@ namespace fovea {
 // Checks an executor, which may be null. most_workers: workers that have a workspace.
 inline fovea_status check_executor(const fovea_executor* executor, uint32_t most_workers) {
   if (!executor) return FOVEA_OK;
-  if (!config::kExecutor) return FOVEA_ERR_UNSUPPORTED;
+  if (!config::kExecutor) return FOVEA_ERR_LEFT_OUT;
   if (!executor->run) return FOVEA_ERR_NULL;
   return executor->workers == 0 || executor->workers > most_workers ? FOVEA_ERR_CAPACITY : FOVEA_OK;
 }

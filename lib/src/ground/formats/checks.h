@@ -11,7 +11,7 @@ namespace fovea {
 // Checks a type of elements that have no scales.
 inline fovea_status check_unscaled(fovea_dtype dtype) {
   if (!is_dtype(dtype)) return FOVEA_ERR_ENUM;
-  return is_unscaled(dtype) ? FOVEA_OK : FOVEA_ERR_UNSUPPORTED;
+  return is_unscaled(dtype) ? FOVEA_OK : unserved(dtype);
 }
 
 // Adds the arrays of a layer's weights.

@@ -137,6 +137,10 @@ constexpr size_t number_of(fovea_dtype dtype) {
 constexpr bool is_dtype(fovea_dtype dtype) { return uint32_t(dtype) < kFormatCount; }
 
 constexpr bool format_served(fovea_dtype dtype) { return is_one_of<kServedFormats>(dtype); }
+// The status for a format that a call does not take here: in this build, or in any.
+constexpr fovea_status unserved(fovea_dtype dtype) {
+  return format_served(dtype) ? FOVEA_ERR_UNSUPPORTED : FOVEA_ERR_LEFT_OUT;
+}
 constexpr bool is_key_format(fovea_dtype dtype) { return is_one_of<kKeyFormats>(dtype); }
 constexpr bool is_unscaled(fovea_dtype dtype) { return is_one_of<kUnscaledFormats>(dtype); }
 // Requires a format of the set. A constant if the set has f32 alone.

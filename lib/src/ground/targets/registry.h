@@ -78,17 +78,21 @@ inline const TargetTraits* target_traits(fovea_target target) {
   return traits && traits->lanes ? traits : nullptr;
 }
 
-// The number for a target, or for FOVEA_TARGET_BEST the largest for any.
+// The number for a target, or for FOVEA_TARGET_BEST the largest for any that has one.
 template <class NumberFor>
-size_t largest_for(fovea_target target, const NumberFor& number_for) {
-  if (target != FOVEA_TARGET_BEST) return number_for(target);
-  size_t largest = 0;
+fovea_status largest_for(fovea_target target, size_t* largest, const NumberFor& number_for) {
+  if (target != FOVEA_TARGET_BEST) return number_for(target, largest);
+  fovea_status status = FOVEA_ERR_TARGET;
+  size_t most = 0;
   for (const TargetTraits& traits : kTargets) {
     if (traits.kernels != traits.target || is_alias(traits)) continue;  // the same number as for another one
-    const size_t number = number_for(traits.target);
-    if (number > largest) largest = number;
+    size_t number = 0;
+    const fovea_status of_one = number_for(traits.target, &number);
+    if (status != FOVEA_OK) status = of_one;
+    if (number > most) most = number;
   }
-  return largest;
+  if (status == FOVEA_OK) *largest = most;
+  return status;
 }
 
 // All bits of processor_features that this version knows.

@@ -53,7 +53,7 @@ fovea_status check_dims(uint32_t head_dim, uint32_t value_dim, uint32_t v_heads,
   if (head_dim > INT32_MAX || value_dim > INT32_MAX) return FOVEA_ERR_SIZE;
   if (decay_dim <= 1 || decay_dim == head_dim) return FOVEA_OK;
   if (decay_dim != FOVEA_DELTA_GENERAL_DIM(head_dim)) return FOVEA_ERR_SIZE;
-  return kHasGeneralDelta ? FOVEA_OK : FOVEA_ERR_UNSUPPORTED;
+  return kHasGeneralDelta ? FOVEA_OK : FOVEA_ERR_LEFT_OUT;
 }
 
 bool divides(uint32_t a, uint32_t b) { return b % a == 0; }
@@ -62,9 +62,10 @@ fovea_status check_delta_shape(const fovea_delta_args& a) {
   FOVEA_RETURN_IF_ERROR(check_struct(a));
   if (!is_target(a.target) || uint32_t(a.rule) > FOVEA_DELTA_RULE_GENERAL) return FOVEA_ERR_ENUM;
   if (!is_dtype(a.dtype) || !is_dtype(a.out_dtype)) return FOVEA_ERR_ENUM;
-  if (!contains(kUnscaledFormats, a.dtype) || !contains(kUnscaledFormats, a.out_dtype)) return FOVEA_ERR_UNSUPPORTED;
-  if (!config::kRagged && a.offsets) return FOVEA_ERR_UNSUPPORTED;
-  if (!kHasGeneralDelta && a.rule == FOVEA_DELTA_RULE_GENERAL) return FOVEA_ERR_UNSUPPORTED;
+  if (!contains(kUnscaledFormats, a.dtype)) return unserved(a.dtype);
+  if (!contains(kUnscaledFormats, a.out_dtype)) return unserved(a.out_dtype);
+  if (!config::kRagged && a.offsets) return FOVEA_ERR_LEFT_OUT;
+  if (!kHasGeneralDelta && a.rule == FOVEA_DELTA_RULE_GENERAL) return FOVEA_ERR_LEFT_OUT;
   if (a.q_heads == 0 || a.k_heads == 0) return FOVEA_ERR_DIM;
   FOVEA_RETURN_IF_ERROR(check_dims(a.head_dim, a.value_dim, a.v_heads, a.decay_dim));
   if (is_general(a) != is_general_dim(a.head_dim, a.decay_dim)) return FOVEA_ERR_SIZE;
@@ -325,9 +326,12 @@ fovea_status check_delta_import(const fovea_delta_state* state, size_t state_byt
 
 }  // namespace fovea
 
-extern "C" size_t fovea_delta_workspace_bytes(const fovea_delta_args* args) {
+extern "C" fovea_status fovea_delta_workspace_bytes(const fovea_delta_args* args, size_t* bytes) {
+  if (!args || !bytes) return FOVEA_ERR_NULL;
   fovea::DeltaPlan plan;
-  return args && fovea::plan_delta(*args, &plan) == FOVEA_OK ? plan.worker_bytes * plan.workers : 0;
+  FOVEA_RETURN_IF_ERROR(fovea::plan_delta(*args, &plan));
+  *bytes = plan.worker_bytes * plan.workers;
+  return FOVEA_OK;
 }
 
 extern "C" fovea_status fovea_delta(fovea_delta_state* state, const fovea_delta_args* args, void* workspace,
@@ -338,10 +342,12 @@ extern "C" fovea_status fovea_delta(fovea_delta_state* state, const fovea_delta_
   return status == FOVEA_OK ? fovea::run_delta(call) : status;
 }
 
-extern "C" size_t fovea_delta_matrices_workspace_bytes(const fovea_delta_args* args) {
+extern "C" fovea_status fovea_delta_matrices_workspace_bytes(const fovea_delta_args* args, size_t* bytes) {
+  if (!args || !bytes) return FOVEA_ERR_NULL;
   fovea::DeltaMatricesCall call;
-  const bool planned = args && fovea::plan_delta_matrices(*args, &call) == FOVEA_OK;
-  return planned ? call.worker_bytes * call.call.plan.workers : 0;
+  FOVEA_RETURN_IF_ERROR(fovea::plan_delta_matrices(*args, &call));
+  *bytes = call.worker_bytes * call.call.plan.workers;
+  return FOVEA_OK;
 }
 
 extern "C" fovea_status fovea_delta_matrices(const fovea_delta_args* args, const fovea_in* before,
@@ -352,11 +358,13 @@ extern "C" fovea_status fovea_delta_matrices(const fovea_delta_args* args, const
   return status == FOVEA_OK ? fovea::run_delta_matrices(call) : status;
 }
 
-extern "C" size_t fovea_delta_state_bytes(uint32_t batch, uint32_t v_heads, uint32_t head_dim, uint32_t value_dim,
-                                          uint32_t decay_dim) {
+extern "C" fovea_status fovea_delta_state_bytes(uint32_t batch, uint32_t v_heads, uint32_t head_dim, uint32_t value_dim,
+                                                uint32_t decay_dim, size_t* bytes) {
+  if (!bytes) return FOVEA_ERR_NULL;
   fovea_delta_state header;
-  const fovea_status status = fovea::make_delta_header(batch, v_heads, head_dim, value_dim, decay_dim, &header);
-  return status == FOVEA_OK ? fovea::delta_state_bytes(header).value : 0;
+  FOVEA_RETURN_IF_ERROR(fovea::make_delta_header(batch, v_heads, head_dim, value_dim, decay_dim, &header));
+  *bytes = fovea::delta_state_bytes(header).value;
+  return FOVEA_OK;
 }
 
 extern "C" fovea_status fovea_delta_begin(fovea_delta_state* state, size_t state_bytes, uint32_t batch,

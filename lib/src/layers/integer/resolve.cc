@@ -68,7 +68,8 @@ fovea_status check_entries(const IntegerCall& c) {
 // Reads no array.
 fovea_status plan_integer_attention(const fovea_integer_attention_args& a, IntegerPlan* plan) {
   FOVEA_RETURN_IF_ERROR(check_struct(a));
-  if (!config::kIntegerAttention || a.head_dim > kMostHeadDim) return FOVEA_ERR_UNSUPPORTED;
+  if (!config::kIntegerAttention) return FOVEA_ERR_LEFT_OUT;
+  if (a.head_dim > kMostHeadDim) return FOVEA_ERR_UNSUPPORTED;
   if (a.q_heads == 0 || a.kv_heads == 0 || a.head_dim == 0 || a.value_dim == 0) return FOVEA_ERR_DIM;
   if (a.q_heads % a.kv_heads != 0) return FOVEA_ERR_HEADS;
   if (a.value_dim > kMostValueDim || a.kv_tokens > kMostKeys) return FOVEA_ERR_SIZE;
@@ -107,9 +108,12 @@ fovea_status resolve_integer_attention(const fovea_integer_attention_args& a, vo
 
 }  // namespace fovea
 
-extern "C" size_t fovea_integer_attention_workspace_bytes(const fovea_integer_attention_args* args) {
+extern "C" fovea_status fovea_integer_attention_workspace_bytes(const fovea_integer_attention_args* args, size_t* bytes) {
+  if (!args || !bytes) return FOVEA_ERR_NULL;
   fovea::IntegerPlan plan;
-  return args && fovea::plan_integer_attention(*args, &plan) == FOVEA_OK ? plan.workspace_bytes : 0;
+  FOVEA_RETURN_IF_ERROR(fovea::plan_integer_attention(*args, &plan));
+  *bytes = plan.workspace_bytes;
+  return FOVEA_OK;
 }
 
 extern "C" fovea_status fovea_integer_attention(const fovea_integer_attention_args* args, void* workspace,

@@ -33,9 +33,7 @@ fovea_status check_compute(const fovea_linear_args& a) {
     return FOVEA_ERR_UNSUPPORTED;
   }
   if (a.compute == FOVEA_COMPUTE_F32 && (codes_in || codes_out)) return FOVEA_ERR_UNSUPPORTED;
-  if (a.compute == FOVEA_COMPUTE_I8 && !(kHasI8Linear && (a.weights.dtype == FOVEA_I8 || grouped))) {
-    return FOVEA_ERR_UNSUPPORTED;
-  }
+  if (a.compute == FOVEA_COMPUTE_I8 && a.weights.dtype != FOVEA_I8 && !grouped) return FOVEA_ERR_UNSUPPORTED;
   if ((!codes_in && (a.x_scales || a.x_scales_stride != 0 || a.x_zero_point != 0)) ||
       (!codes_out && (a.y_scale != 0.0f || a.y_zero_point != 0)) ||
       (a.weights.bias_i32 && (!one_scale || grouped || a.weights.bias))) {
@@ -47,12 +45,15 @@ fovea_status check_compute(const fovea_linear_args& a) {
 
 fovea_status check_linear_shape(const fovea_linear_args& a) {
   FOVEA_RETURN_IF_ERROR(check_struct(a));
+  FOVEA_RETURN_IF_ERROR(check_reserved(a.weights, 0));
   if (!is_target(a.target) || !is_dtype(a.weights.dtype)) return FOVEA_ERR_ENUM;
   if (!is_dtype(a.x_dtype) || !is_dtype(a.y_dtype) || uint32_t(a.compute) > FOVEA_COMPUTE_F16) return FOVEA_ERR_ENUM;
   if (a.processor_features & ~kNamedFeatures) return FOVEA_ERR_ENUM;
   FOVEA_RETURN_IF_ERROR(check_activation(a.activation));
-  if (!kActivates && a.activation != FOVEA_ACTIVATION_IDENTITY) return FOVEA_ERR_UNSUPPORTED;
-  if (!format_served(a.weights.dtype)) return FOVEA_ERR_UNSUPPORTED;
+  if (!kActivates && a.activation != FOVEA_ACTIVATION_IDENTITY) return FOVEA_ERR_LEFT_OUT;
+  if (!format_served(a.weights.dtype)) return FOVEA_ERR_LEFT_OUT;
+  if (!kHasF16Linear && a.compute == FOVEA_COMPUTE_F16) return FOVEA_ERR_LEFT_OUT;
+  if (!kHasI8Linear && a.compute == FOVEA_COMPUTE_I8) return FOVEA_ERR_LEFT_OUT;
   FOVEA_RETURN_IF_ERROR(check_compute(a));
   if (a.in_dim == 0 || a.out_dim == 0) return FOVEA_ERR_DIM;
   const uint32_t most_inputs = a.compute == FOVEA_COMPUTE_I8 ? kMostI8Inputs : INT32_MAX;
@@ -205,9 +206,12 @@ fovea_status resolve_linear(const fovea_linear_args& a, void* workspace, size_t 
 
 }  // namespace fovea
 
-extern "C" size_t fovea_linear_workspace_bytes(const fovea_linear_args* args) {
+extern "C" fovea_status fovea_linear_workspace_bytes(const fovea_linear_args* args, size_t* bytes) {
+  if (!args || !bytes) return FOVEA_ERR_NULL;
   fovea::LinearPlan plan;
-  return args && fovea::plan_linear(*args, &plan) == FOVEA_OK ? plan.worker_bytes * plan.workers : 0;
+  FOVEA_RETURN_IF_ERROR(fovea::plan_linear(*args, &plan));
+  *bytes = plan.worker_bytes * plan.workers;
+  return FOVEA_OK;
 }
 
 extern "C" fovea_status fovea_linear(const fovea_linear_args* args, void* workspace, size_t workspace_bytes) {

@@ -58,6 +58,7 @@ fovea_status LayerCall::check_counts() const {
 fovea_status LayerCall::check_weights() {
   const fovea_multihead_desc& m = plan_.desc;
   w_ = args_.weights;
+  FOVEA_RETURN_IF_ERROR(check_reserved(w_, 0));
   if (const fovea_kv_cache* cache = append_to_ ? append_to_ : args_.cache) {
     FOVEA_RETURN_IF_ERROR(check_cache_shape(d_, *cache));
     if (d_.key_scale != 0.0f || d_.value_scale != 0.0f) return FOVEA_ERR_UNSUPPORTED;
@@ -88,6 +89,7 @@ fovea_status LayerCall::check_weights() {
   for (const Linear& layer : linears().all) {
     if (!layer.used) continue;
     const fovea_linear_weights& w = layer.weights;
+    FOVEA_RETURN_IF_ERROR(check_reserved(w, 0));
     if (!w.data && (w.bias || w.bias_i32 || w.scales)) return FOVEA_ERR_NULL;
     if (!w.data && layer.in != layer.out) return FOVEA_ERR_SIZE;
     if (!w.data && !(layer.from == layer.to)) return FOVEA_ERR_UNSUPPORTED;
@@ -327,19 +329,25 @@ extern "C" fovea_status fovea_multihead_plan_init(fovea_multihead_plan* plan, co
   return fovea::make_multihead_plan(*desc, FOVEA_TARGET_BEST, &fovea::made(*plan));
 }
 
-extern "C" size_t fovea_multihead_workspace_bytes(const fovea_multihead_plan* plan) {
-  return plan && fovea::is_multihead_plan(fovea::made(*plan)) ? fovea::made(*plan).workspace_bytes : 0;
+extern "C" fovea_status fovea_multihead_workspace_bytes(const fovea_multihead_plan* plan, size_t* bytes) {
+  if (!plan || !bytes) return FOVEA_ERR_NULL;
+  if (!fovea::is_multihead_plan(fovea::made(*plan))) return FOVEA_ERR_PLAN;
+  *bytes = fovea::made(*plan).workspace_bytes;
+  return FOVEA_OK;
 }
 
 extern "C" const fovea_multihead_desc* fovea_multihead_plan_desc(const fovea_multihead_plan* plan) {
   return plan && fovea::is_multihead_plan(fovea::made(*plan)) ? &fovea::made(*plan).desc : nullptr;
 }
 
-extern "C" size_t fovea_multihead_workspace_bytes_for(const fovea_multihead_desc* desc, fovea_target target) {
-  if (!desc) return 0;
-  return fovea::largest_for(target, [=](fovea_target one) {
+extern "C" fovea_status fovea_multihead_workspace_bytes_for(const fovea_multihead_desc* desc, fovea_target target,
+                                                            size_t* bytes) {
+  if (!desc || !bytes) return FOVEA_ERR_NULL;
+  return fovea::largest_for(target, bytes, [=](fovea_target one, size_t* its_bytes) {
     fovea::MadeMultiheadPlan plan;
-    return fovea::make_multihead_plan(*desc, one, &plan) == FOVEA_OK ? plan.workspace_bytes : 0;
+    FOVEA_RETURN_IF_ERROR(fovea::make_multihead_plan(*desc, one, &plan));
+    *its_bytes = plan.workspace_bytes;
+    return FOVEA_OK;
   });
 }
 

@@ -44,8 +44,8 @@ fovea_status check_norm_options(const fovea_norm_args& a) {
   FOVEA_RETURN_IF_ERROR(check_unscaled(a.x_dtype));
   FOVEA_RETURN_IF_ERROR(check_unscaled(a.y_dtype));
   FOVEA_RETURN_IF_ERROR(check_unscaled(a.residual_dtype));
-  if (!kLayerNorm && a.norm == FOVEA_NORM_LAYER) return FOVEA_ERR_UNSUPPORTED;
-  return !kResidual && (a.residual.data || a.sum.data) ? FOVEA_ERR_UNSUPPORTED : FOVEA_OK;
+  if (!kLayerNorm && a.norm == FOVEA_NORM_LAYER) return FOVEA_ERR_LEFT_OUT;
+  return !kResidual && (a.residual.data || a.sum.data) ? FOVEA_ERR_LEFT_OUT : FOVEA_OK;
 }
 
 // x and the residual may each be the same array as y or sum.
@@ -89,7 +89,7 @@ fovea_status check_activation(fovea_activation_kind kind) {
   if (uint32_t(kind) > FOVEA_ACTIVATION_TANH) return FOVEA_ERR_ENUM;
   const bool left_out =
       (!config::kGelu && kind == FOVEA_ACTIVATION_GELU) || (!config::kTanh && kind == FOVEA_ACTIVATION_TANH);
-  return left_out ? FOVEA_ERR_UNSUPPORTED : FOVEA_OK;
+  return left_out ? FOVEA_ERR_LEFT_OUT : FOVEA_OK;
 }
 
 fovea_status resolve_activation(const fovea_activation_args& a, ActivationCall* call) {

@@ -81,12 +81,12 @@ void leave_out(const fovea_quantize_range& range, uint64_t most, bool asymmetric
   if (high_end < *largest) *largest = high_end;
 }
 
-int8_t code_of(float x, float inverse, int32_t zero) {
+int8_t code_of(float x, float inverse, int32_t zero_point) {
   const float code = x * inverse;
-  if (code != code) return int8_t(zero);
+  if (code != code) return int8_t(zero_point);
   if (code >= 512.0f) return 127;
   if (code <= -512.0f) return -128;
-  const int32_t shifted = int32_t(nearest(code)) + zero;
+  const int32_t shifted = int32_t(nearest(code)) + zero_point;
   return int8_t(shifted < -128 ? -128 : shifted > 127 ? 127 : shifted);
 }
 
@@ -101,12 +101,13 @@ void observe(fovea_quantize_range* range, const float* x, size_t count) {
   range->count += count;
 }
 
-void choose_scale(const fovea_quantize_range& range, float fraction, bool asymmetric, float* scale, int32_t* zero) {
+void choose_scale(const fovea_quantize_range& range, float fraction, bool asymmetric, float* scale,
+                  int32_t* zero_point) {
   float least = range.least, most = range.most;
   if (fraction < 1.0f && range.width != 0.0f) {
     leave_out(range, share_of(range.count, 1.0f - fraction), asymmetric, &least, &most);
   }
-  *zero = 0;
+  *zero_point = 0;
   const float magnitude = -least > most ? -least : most;
   if (magnitude == 0.0f) {
     *scale = 1.0f;
@@ -114,15 +115,15 @@ void choose_scale(const fovea_quantize_range& range, float fraction, bool asymme
   }
   const float chosen = asymmetric ? most / 255.0f - least / 255.0f : magnitude / 127.0f;
   *scale = chosen < kLeastNormal ? kLeastNormal : chosen;
-  if (asymmetric) *zero = code_of(least, -1.0f / *scale, -128);
+  if (asymmetric) *zero_point = code_of(least, -1.0f / *scale, -128);
 }
 
-void to_codes(const float* x, size_t count, float scale, int32_t zero, int8_t* codes) {
-  for (size_t i = 0; i < count; ++i) codes[i] = code_of(x[i], 1.0f / scale, zero);
+void to_codes(const float* x, size_t count, float scale, int32_t zero_point, int8_t* codes) {
+  for (size_t i = 0; i < count; ++i) codes[i] = code_of(x[i], 1.0f / scale, zero_point);
 }
 
-void from_codes(const int8_t* codes, size_t count, float scale, int32_t zero, float* x) {
-  for (size_t i = 0; i < count; ++i) x[i] = scale * float(int32_t{codes[i]} - zero);
+void from_codes(const int8_t* codes, size_t count, float scale, int32_t zero_point, float* x) {
+  for (size_t i = 0; i < count; ++i) x[i] = scale * float(int32_t{codes[i]} - zero_point);
 }
 
 }  // namespace fovea

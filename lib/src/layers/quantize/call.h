@@ -7,9 +7,10 @@
 namespace fovea {
 
 void observe(fovea_quantize_range* range, const float* x, size_t count);
-void choose_scale(const fovea_quantize_range& range, float fraction, bool asymmetric, float* scale, int32_t* zero);
-void to_codes(const float* x, size_t count, float scale, int32_t zero, int8_t* codes);
-void from_codes(const int8_t* codes, size_t count, float scale, int32_t zero, float* x);
+void choose_scale(const fovea_quantize_range& range, float fraction, bool asymmetric, float* scale,
+                  int32_t* zero_point);
+void to_codes(const float* x, size_t count, float scale, int32_t zero_point, int8_t* codes);
+void from_codes(const int8_t* codes, size_t count, float scale, int32_t zero_point, float* x);
 
 }  // namespace fovea
 

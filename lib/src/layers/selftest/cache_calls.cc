@@ -12,7 +12,8 @@ fovea_status cache_of(Trial& trial, fovea_dtype keys, fovea_dtype values, const 
   cache.struct_bytes = sizeof cache, cache.key_dtype = keys, cache.value_dtype = values;
   cache.batch = 1, cache.kv_heads = kHeads, cache.head_dim = kHeadDim, cache.value_dim = kValueDim;
   cache.max_tokens = kTokens;
-  const size_t bytes = fovea_kv_cache_bytes(&cache);
+  size_t bytes;
+  FOVEA_RETURN_IF_ERROR(fovea_kv_cache_bytes(&cache, &bytes));
   uint8_t* const memory = trial.zeros<uint8_t>(bytes);
   FOVEA_RETURN_IF_ERROR(fovea_kv_cache_init(&cache, memory, bytes));
   fovea_kv_append_args args = {};

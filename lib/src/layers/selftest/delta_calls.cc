@@ -8,7 +8,8 @@ namespace {
 // Seven tokens: one token group whole and one begun; then S itself.
 fovea_status delta_of(Trial& trial, fovea_delta_rule rule, uint32_t decay_dim) {
   constexpr uint32_t kTokens = 7, kHeads = 2, kKeyDim = 20, kValueDim = 12;
-  const size_t state_bytes = fovea_delta_state_bytes(1, kHeads, kKeyDim, kValueDim, decay_dim);
+  size_t state_bytes;
+  FOVEA_RETURN_IF_ERROR(fovea_delta_state_bytes(1, kHeads, kKeyDim, kValueDim, decay_dim, &state_bytes));
   fovea_delta_state* const state = static_cast<fovea_delta_state*>(trial.room(state_bytes));
   fovea_delta_args args = {};
   args.struct_bytes = sizeof args, args.target = trial.kernels(), args.rule = rule, args.batch = 1,

@@ -10,7 +10,8 @@ fovea_status stream_of(Trial& trial, fovea_dtype dtype, fovea_compute compute) {
   AttentionTrial a(trial, dtype, dtype);
   a.desc.compute = compute;
   FOVEA_RETURN_IF_ERROR(fovea_attention_plan_init(&a.plan, &a.desc));
-  const size_t state_bytes = fovea_stream_state_bytes(&a.plan, 1, kTrialQueries);
+  size_t state_bytes;
+  FOVEA_RETURN_IF_ERROR(fovea_stream_state_bytes(&a.plan, 1, kTrialQueries, &state_bytes));
   fovea_stream_state* const state = static_cast<fovea_stream_state*>(trial.room(state_bytes));
   uint8_t* const image = trial.zeros<uint8_t>(state_bytes);
   const auto [workspace, bytes] = trial.rest();

@@ -67,12 +67,13 @@ fovea_status resolve_pooling(const fovea_pooling_args& a, PoolingCall* call) {
 fovea_status resolve_embedding(const fovea_embedding_args& a, EmbeddingCall* call) {
   call->tokens = 0;
   FOVEA_RETURN_IF_ERROR(check_struct(a));
+  FOVEA_RETURN_IF_ERROR(check_reserved(a.table, 0));
   const TargetTraits* traits;
   FOVEA_RETURN_IF_ERROR(find_target(a.target, &traits));
   fovea_linear_weights table = a.table;
   table.bias = nullptr, table.bias_i32 = nullptr;
   if (!is_dtype(table.dtype)) return FOVEA_ERR_ENUM;
-  if (!format_served(table.dtype)) return FOVEA_ERR_UNSUPPORTED;
+  if (!format_served(table.dtype)) return FOVEA_ERR_LEFT_OUT;
   if (a.dim == 0) return FOVEA_ERR_DIM;
   if (a.tokens == 0) return FOVEA_OK;
   const bool scaled = scale_bytes(table.dtype) != 0;

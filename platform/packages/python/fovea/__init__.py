@@ -69,11 +69,7 @@ def workspace_bytes(desc, processor="best"):
     desc is a Plan, or a description by attention_desc. The size is for a library compiled for speed, with all features.
     """
     desc = desc.desc if isinstance(desc, Plan) else desc
-    count = c.call("fovea_attention_workspace_bytes_for", desc, target_number(processor))
-    if count == 0:
-        Plan(desc, target=0)  # raises, and says what is wrong
-        raise Error("ERR_UNSUPPORTED", f"no workspace for {processor}")
-    return count
+    return c.size("fovea_attention_workspace_bytes_for", desc, target_number(processor))
 
 
 def __getattr__(name):

@@ -329,6 +329,13 @@ def call(name, *arguments):
     return answer
 
 
+def size(name, *arguments):
+    """Calls a function that writes a number of bytes behind these arguments, and returns the number."""
+    count = ctypes.c_size_t()
+    call(name, *arguments, ctypes.byref(count))
+    return count.value
+
+
 def argument(value, parameter):
     name, kind, of = parameter
     if kind is not c_void_p:

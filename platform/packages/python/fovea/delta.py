@@ -34,7 +34,7 @@ class DeltaState(Held):
                                                                         ("value_dim", value_dim))]
         decays = c.number(2 * counts[2], c.c_uint32, "2 * head_dim") if rule == "general" else (counts[2] if decay_per_key else 1)
         self.counts = dict(zip(COUNTS, (*counts, decays)))
-        self._state = memory(max(1, c.call("fovea_delta_state_bytes", *self.counts.values())))
+        self._state = memory(max(1, c.size("fovea_delta_state_bytes", *self.counts.values())))
         c.call("fovea_delta_begin", self._state, self._state.size, *self.counts.values())
         self._calls = Pool()
 
@@ -78,7 +78,7 @@ class DeltaState(Held):
                  batch=sizes["batch"] if offsets is None else offsets.size - 1)
         shape = sizes["batch"], max(sizes["q_heads"], sizes["v_heads"]), sizes["tokens"], sizes["value_dim"]
         out = self._add_output(args, q, outputs[0], shape, max(q.ndim, np.ndim(v)), dtype)
-        workspace = memory(max(1, c.call("fovea_delta_workspace_bytes", args)))
+        workspace = memory(max(1, c.size("fovea_delta_workspace_bytes", args)))
         return Prepared("fovea_delta", args, [(f"{name}.data", arrays[name]) for name in ARRAYS] +
                         [("offsets", inputs[-1])], (("out.data", out),), workspace,
                         [*c.pointers(self._state, args, workspace), workspace.size])

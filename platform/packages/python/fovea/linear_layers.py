@@ -79,7 +79,7 @@ def prepare_linear(inputs, outputs, compute, y_scale, **fields):
     pairs = [("x", inputs[0]), ("x_scales", x_scales)]
     if not isinstance(given, Weights):
         pairs += ("weights.data", given), ("weights.bias", bias)
-    return Prepared("fovea_linear", args, pairs, (("y", out),), memory(max(1, c.call("fovea_linear_workspace_bytes", args))))
+    return Prepared("fovea_linear", args, pairs, (("y", out),), memory(max(1, c.size("fovea_linear_workspace_bytes", args))))
 
 
 def row_stride(rows):

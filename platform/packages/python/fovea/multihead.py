@@ -119,7 +119,7 @@ class MultiheadAttention(Shown):
         args.attention = arguments.c
         plan = c.structure("multihead_plan")
         c.call("fovea_multihead_plan_init", plan, desc)
-        workspace = memory(c.call("fovea_multihead_workspace_bytes", plan))
+        workspace = memory(c.size("fovea_multihead_workspace_bytes", plan))
         return Prepared("fovea_multihead", args, (("x.data", x), ("keys.data", keys), ("values.data", values),
                                                   ("attention.mask.data", mask)), results, workspace,
                         [*c.pointers(plan, args, workspace), workspace.size])

@@ -69,7 +69,7 @@ class Plan(Held):
         made = c.structure("attention_plan")
         c.call("fovea_attention_plan_init", made, c.assign(type(desc).from_buffer_copy(desc), **fields))
         self._c, self._desc = c.frozen(made), c.copy_at("attention_desc", c.call("fovea_attention_plan_desc", made))
-        self._workspace = memory(c.call("fovea_attention_workspace_bytes", made))
+        self._workspace = memory(c.size("fovea_attention_workspace_bytes", made))
         self._calls, self._number = Pool(), next(_numbers)
 
     @property
@@ -199,7 +199,7 @@ class Stream(Held):
         self._plan, self._q = plan, np.array(as_array(q, "q"), order="C")
         arguments = self._arguments({}, ())
         counts = arguments.c.batch, arguments.c.q_tokens
-        self._state = memory(c.call("fovea_stream_state_bytes", plan.c, *counts))
+        self._state = memory(c.size("fovea_stream_state_bytes", plan.c, *counts))
         c.call("fovea_stream_begin", plan.c, self._state, self._state.size, *counts, first_key)
 
     def _shown(self):
@@ -303,7 +303,7 @@ class Cache(Held):
         if center is not None:
             center = numbers(center, np.float32, "key_center").copy()
             made.key_center = dense(center, "key_center", ("float32",), (made.kv_heads, made.head_dim))
-        self._memory = memory(c.call("fovea_kv_cache_bytes", made))
+        self._memory = memory(c.size("fovea_kv_cache_bytes", made))
         c.call("fovea_kv_cache_init", made, self._memory, self._memory.size)
         self._c, self._calls = c.frozen(made), Pool()
 

@@ -24,22 +24,22 @@ class Range(Shown):
 
     def choose(self, fraction=1.0, asymmetric=False):
         """Scale and zero point. fraction is the share of the numbers whose codes must not saturate."""
-        scale, zero = ctypes.c_float(), ctypes.c_int32()
-        c.call("fovea_quantize_choose", self.c, fraction, asymmetric, ctypes.byref(scale), ctypes.byref(zero))
-        return scale.value, zero.value
+        scale, zero_point = ctypes.c_float(), ctypes.c_int32()
+        c.call("fovea_quantize_choose", self.c, fraction, asymmetric, ctypes.byref(scale), ctypes.byref(zero_point))
+        return scale.value, zero_point.value
 
 
-def to_i8(x, scale, zero=0):
-    """Codes of int8: x / scale + zero, rounded and saturated."""
+def to_i8(x, scale, zero_point=0):
+    """Codes of int8: x / scale + zero_point, rounded and saturated."""
     x = numbers(x, np.float32, "x")
     codes = np.empty(x.shape, np.int8)
-    c.call("fovea_quantize_to_i8", x, x.size, scale, zero, codes)
+    c.call("fovea_quantize_to_i8", x, x.size, scale, zero_point, codes)
     return codes
 
 
-def from_i8(codes, scale, zero=0):
-    """scale * (codes - zero)."""
+def from_i8(codes, scale, zero_point=0):
+    """scale * (codes - zero_point)."""
     codes = numbers(codes, np.int8, "codes")
     x = np.empty(codes.shape, np.float32)
-    c.call("fovea_quantize_from_i8", codes, codes.size, scale, zero, x)
+    c.call("fovea_quantize_from_i8", codes, codes.size, scale, zero_point, x)
     return x

@@ -611,8 +611,8 @@ def numbers_that_a_field_does_not_hold_are_refused():
     raises(ValueError, "key_zero_point is 2147483648", setattr, desc, "key_zero_point", 2 ** 31)
     raises(AttributeError, "has no field q_head", setattr, desc, "q_head", 4)
     raises(TypeError, "fovea_attention_args.q is of tuple", fovea.c.structure, "attention_args", q=(0, 0, 0, 0))
-    raises(TypeError, "plan is a fovea_attention_desc: it must be a fovea_attention_plan", fovea.c.call, "fovea_attention_workspace_bytes", desc)
-    raises(TypeError, "takes plan: 0 arguments are given", fovea.c.call, "fovea_attention_workspace_bytes")
+    raises(TypeError, "plan is a fovea_attention_desc: it must be a fovea_attention_plan", fovea.c.size, "fovea_attention_workspace_bytes", desc)
+    raises(TypeError, "takes plan, bytes: 0 arguments are given", fovea.c.call, "fovea_attention_workspace_bytes")
     raises(TypeError, "desc is of int", fovea.Plan, 4096)
     refused("ERR_STRUCT", fovea.Plan, q_heads=1, kv_heads=1, head_dim=8, value_dim=8, struct_bytes=8)
     for codes in ([128], [-129], [300]):

@@ -65,7 +65,7 @@ fovea_status check_block_map(const AttentionCall& call, uint32_t queries, uint32
 
 // Without `writes`, only map blocks are counted, and the output arrays are not checked.
 fovea_status resolve_block_map(const fovea_block_map_args& a, bool writes, BlockMapCall* call) {
-  if (!kHasBlockMaps) return FOVEA_ERR_UNSUPPORTED;
+  if (!kHasBlockMaps) return FOVEA_ERR_LEFT_OUT;
   FOVEA_RETURN_IF_ERROR(check_struct(a));
   if (a.q_heads == 0 || a.kv_heads == 0) return FOVEA_ERR_DIM;
   if (a.q_heads % a.kv_heads != 0) return FOVEA_ERR_HEADS;
@@ -92,7 +92,7 @@ fovea_status resolve_block_map(const fovea_block_map_args& a, bool writes, Block
 }
 
 fovea_status check_tree(const int32_t* parents, uint32_t tokens, uint8_t* mask, size_t row_stride) {
-  if (!kHasBlockMaps) return FOVEA_ERR_UNSUPPORTED;
+  if (!kHasBlockMaps) return FOVEA_ERR_LEFT_OUT;
   if (tokens == 0) return FOVEA_OK;
   if (tokens > kMostTokens) return FOVEA_ERR_SIZE;
   if (!parents) return FOVEA_ERR_NULL;
@@ -115,11 +115,15 @@ extern "C" fovea_status fovea_block_map_make(const fovea_block_map_args* args, f
   return status == FOVEA_OK ? fovea::make_block_map(call, map) : status;
 }
 
-extern "C" uint32_t fovea_block_map_count(const fovea_block_map_args* args) {
+extern "C" fovea_status fovea_block_map_count(const fovea_block_map_args* args, uint32_t* count) {
+  if (!args || !count) return FOVEA_ERR_NULL;
   fovea::BlockMapCall call;
-  uint64_t count = 0;
-  if (!args || fovea::resolve_block_map(*args, false, &call) != FOVEA_OK) return 0;
-  return fovea::count_blocks(call, &count) == FOVEA_OK && count <= UINT32_MAX ? uint32_t(count) : 0;
+  uint64_t blocks;
+  FOVEA_RETURN_IF_ERROR(fovea::resolve_block_map(*args, false, &call));
+  FOVEA_RETURN_IF_ERROR(fovea::count_blocks(call, &blocks));
+  if (blocks > UINT32_MAX) return FOVEA_ERR_SIZE;
+  *count = uint32_t(blocks);
+  return FOVEA_OK;
 }
 
 extern "C" fovea_status fovea_tree_mask(const int32_t* parents, uint32_t tokens, uint8_t* mask, size_t row_stride) {

@@ -41,7 +41,8 @@ fovea_status check_new_state(const MadePlan& plan, uint32_t batch, uint32_t q_to
                              const void* memory, size_t bytes, fovea_stream_state* header) {
   const fovea_attention_desc& d = plan.desc;
   FOVEA_RETURN_IF_ERROR(check_memory(memory, 0, 0));
-  if (!kHasStreams || d.diagonal == FOVEA_DIAGONAL_BOTTOM_RIGHT) return FOVEA_ERR_UNSUPPORTED;
+  if (!kHasStreams) return FOVEA_ERR_LEFT_OUT;
+  if (d.diagonal == FOVEA_DIAGONAL_BOTTOM_RIGHT) return FOVEA_ERR_UNSUPPORTED;
   if (batch > d.max_batch || q_tokens > d.max_q_tokens) return FOVEA_ERR_CAPACITY;
   if (first_key < 0 || first_key > kMostPosition) return FOVEA_ERR_SIZE;
   *header = {};
@@ -60,7 +61,7 @@ fovea_status check_new_state(const MadePlan& plan, uint32_t batch, uint32_t q_to
 // Whether the memory holds a state.
 fovea_status check_state(const fovea_stream_state* state) {
   FOVEA_RETURN_IF_ERROR(check_memory(state, 0, 0));
-  if (!kHasStreams) return FOVEA_ERR_UNSUPPORTED;
+  if (!kHasStreams) return FOVEA_ERR_LEFT_OUT;
   return is_header(*state) ? FOVEA_OK : FOVEA_ERR_STATE;
 }
 
@@ -95,7 +96,7 @@ fovea_status check_export(const fovea_stream_state* state, const void* image, si
 fovea_status check_import(const fovea_stream_state* state, size_t bytes, const uint8_t* image, size_t image_bytes) {
   if (!state || !image) return FOVEA_ERR_NULL;
   if (!is_aligned(state, FOVEA_WORKSPACE_ALIGNMENT)) return FOVEA_ERR_ALIGNMENT;
-  if (!kHasStreams) return FOVEA_ERR_UNSUPPORTED;
+  if (!kHasStreams) return FOVEA_ERR_LEFT_OUT;
   if (image_bytes < sizeof(fovea_stream_state)) return FOVEA_ERR_IMAGE;
   const fovea_stream_state header = read_image_header(image);
   if (!is_header(header)) return FOVEA_ERR_IMAGE;
@@ -110,15 +111,19 @@ fovea_status check_import(const fovea_stream_state* state, size_t bytes, const u
 using fovea::StreamCall;
 using fovea::Workspace;
 
-extern "C" size_t fovea_stream_state_bytes(const fovea_attention_plan* plan, uint32_t batch, uint32_t q_tokens) {
-  if (!plan || !fovea::is_plan(*plan)) return 0;
+extern "C" fovea_status fovea_stream_state_bytes(const fovea_attention_plan* plan, uint32_t batch, uint32_t q_tokens,
+                                                 size_t* bytes) {
+  if (!plan || !bytes) return FOVEA_ERR_NULL;
+  if (!fovea::is_plan(*plan)) return FOVEA_ERR_PLAN;
   fovea_stream_state header = {};
   header.batch = batch;
   header.q_heads = fovea::made(*plan).desc.q_heads;
   header.q_tokens = q_tokens;
   header.value_dim = fovea::made(*plan).desc.value_dim;
-  const fovea::CheckedSize bytes = fovea::state_bytes(header);
-  return bytes.overflow ? 0 : bytes.value;
+  const fovea::CheckedSize needed = fovea::state_bytes(header);
+  if (needed.overflow) return FOVEA_ERR_SIZE;
+  *bytes = needed.value;
+  return FOVEA_OK;
 }
 
 extern "C" fovea_status fovea_stream_begin(const fovea_attention_plan* plan, fovea_stream_state* state,

@@ -22,7 +22,7 @@ class Runner:
         self.position, self.caches = 0, {}
         for index, fields in enumerate(caches):
             made = c.structure("kv_cache", **fields)
-            memory = Aligned(c.call("fovea_kv_cache_bytes", made)).array
+            memory = Aligned(c.size("fovea_kv_cache_bytes", made)).array
             c.call("fovea_kv_cache_init", made, memory, memory.size)
             self.caches[f"&caches[{index}]"] = made
             self.held[made.memory] = memory
@@ -94,8 +94,8 @@ class Runner:
 
     def workspace_bytes(self, call, args):
         if call.plan is not None:
-            return c.call(f"fovea_{call.plan.struct}_workspace_bytes", self.plans[call.plan])
-        return c.call(f"{call.function}_workspace_bytes", args) if call.workspace else 0
+            return c.size(f"fovea_{call.plan.struct}_workspace_bytes", self.plans[call.plan])
+        return c.size(f"{call.function}_workspace_bytes", args) if call.workspace else 0
 
     def run(self, inputs, before=None, observe=None):
         """Makes the calls. inputs: arrays. before and observe get the index of a call and the call."""
@@ -175,7 +175,7 @@ def bytes_for(call, target):
     args = runner.filled(f"{call.struct}_args", {**fields, "target": number})
     if "scales" in call.fields["weights"]:
         args.weights.scales = 64
-    return c.call(f"{call.function}_workspace_bytes", args)
+    return c.size(f"{call.function}_workspace_bytes", args)
 
 
 def integer_attention_bytes(head_dim, value_dim, tokens, heads, kv_heads):

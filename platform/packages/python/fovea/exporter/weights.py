@@ -65,7 +65,7 @@ def narrowed(rows, form):
     count, dim = rows.shape
     cache = c.structure("kv_cache", key_dtype=form, value_dtype=form, batch=1, kv_heads=1, head_dim=dim, value_dim=1,
                         max_tokens=count, values_in_keys=1)
-    memory = Aligned(c.call("fovea_kv_cache_bytes", cache)).array
+    memory = Aligned(c.size("fovea_kv_cache_bytes", cache)).array
     c.call("fovea_kv_cache_init", cache, memory, memory.size)
     keys = c.structure("in", data=rows, token_stride=dim)
     c.call("fovea_kv_append", cache, c.structure("kv_append_args", batch=1, tokens=count, keys=keys))
