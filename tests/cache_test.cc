@@ -324,18 +324,18 @@ TEST_CASE("cache: what is wrong has its status", "[short]") {
     CHECK(std::memcmp(&a, &a_before, sizeof a) == 0);
   }
   CHECK(refusal_of(fovea_kv_cache_bytes, nullptr) == FOVEA_ERR_NULL);
-  CHECK(bytes_of(fovea_kv_cache_bytes, &c) != 0);
   c.batch = 0;
   size_t none = 7;
   CHECK((fovea_kv_cache_bytes(&c, &none) == FOVEA_OK && none == 0));
 }
 
-TEST_CASE("cache: the macro has room for any strided cache or ring", "[short]") {
-  for (const auto& [keys, values, kind, dim] :
-       every(kKeyTypes, kKeyTypes, {kKinds[0], kKinds[2]}, {1u, 31u, 32u, 33u, 128u})) {
+TEST_CASE("cache: the macros have room for any strided cache, ring or pages, and hardly more", "[short]") {
+  for (const auto& [keys, values, kind, dim] : every(kKeyTypes, kKeyTypes, kKinds, {1u, 31u, 32u, 33u, 128u})) {
     fovea_kv_cache c = cache_of(kind, keys, values);
     c.head_dim = dim, c.value_dim = 161 - dim;
-    const size_t most = FOVEA_KV_CACHE_BYTES(keys, values, c.batch, c.kv_heads, c.max_tokens, c.head_dim, c.value_dim);
+    const size_t most = kind.pages == 0 ? FOVEA_KV_CACHE_BYTES(keys, values, 3, 2, c.max_tokens, dim, c.value_dim)
+                                        : FOVEA_KV_PAGED_CACHE_BYTES(keys, values, 3, 2, c.max_tokens, dim, c.value_dim,
+                                                                     c.page_tokens, c.pages);
     CHECK(bytes_of(fovea_kv_cache_bytes, &c) <= most);
     CHECK(bytes_of(fovea_kv_cache_bytes, &c) + 512 > most);
   }

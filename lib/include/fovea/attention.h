@@ -89,9 +89,9 @@ FOVEA_ENUM_(fovea_score, uint32_t) {
  * and each window counts the key at p itself; in trees of drafts see fovea_tree_mask. A causal limit is the same as
  * window_right = 1, which is then not read. window_left does not hide the pinned keys j < pinned_tokens; the other
  * limits do. With a causal limit, diagonal is 0 or names the same positions (FOVEA_ERR_POSITIONS_TWICE).
- *     here                         sees         FlashAttention, BOTTOM_RIGHT   Hugging Face
- *     causal, window_left = w      w keys       window_size (w - 1, 0)         sliding_window w
- *     window_left, _right = l, r   l + r - 1    window_size (l - 1, r - 1); unlimited is -1
+ *     here                         sees       FlashAttention, BOTTOM_RIGHT  Hugging Face      llama.cpp
+ *     causal, window_left = w      w keys     window_size (w - 1, 0)        sliding_window w  n_swa w
+ *     window_left, _right = l, r   l + r - 1  window_size (l - 1, r - 1); unlimited is -1     n_swa 2 l - 2 where l = r
  *
  * Rings. A ring has ring_tokens slots for each entry: pinned_tokens of them keep the entry's first tokens, the others
  * its newest. Of n tokens that are appended at once all are in the ring before the first, as a query, looks back at

@@ -71,7 +71,11 @@ FOVEA_DECLARATIONS_BEGIN_
  *
  * Pages. A pool of `pages` pages serves all entries. page_table names, for every page_tokens tokens of an entry, the
  * page that has them, and is FOVEA_NO_PAGE at first. The program that manages the pool sets the next pages of an entry
- * before tokens are appended, and takes pages back after a reset or truncation. */
+ * before tokens are appended, and takes pages back after a reset or truncation.
+ *
+ * At the same time. Calls that attend to entries, or copy from them, read their lengths, table and rows where they are:
+ * until they return nothing may change these, so no token may be appended to these entries. Calls on other entries, in
+ * other pages, may run at once, fovea_kv_append with a workspace for each. fovea_kv_attach reads all lengths. */
 typedef struct fovea_kv_cache {
   uint32_t struct_bytes;                  /* sizeof(fovea_kv_cache) */
   fovea_kv_kind kind;                     /* not FOVEA_KV_LOAD (FOVEA_ERR_UNSUPPORTED) */
@@ -100,7 +104,7 @@ typedef struct fovea_kv_cache {
 } fovea_kv_cache;
 
 /* Writes how many bytes of memory the cache needs: 0 for a batch of 0 without pages. Only its first part is read. For
- * static arrays of strided caches and rings workspace.h has FOVEA_KV_CACHE_BYTES. */
+ * static arrays workspace.h has FOVEA_KV_CACHE_BYTES, and FOVEA_KV_PAGED_CACHE_BYTES for pages. */
 fovea_status fovea_kv_cache_bytes(const fovea_kv_cache* cache, size_t* bytes);
 
 /* Makes an empty cache in memory, which is 64-byte aligned (FOVEA_ERR_ALIGNMENT) and has at least

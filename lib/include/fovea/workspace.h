@@ -152,11 +152,16 @@
   (FOVEA_DELTA_WORKSPACE_BYTES(head_dim, readers) +            \
    FOVEA_DELTA_GIVEN_BYTES_FOR_GROUPS_(head_dim, FOVEA_DELTA_GROUPS_ * FOVEA_SIZE_(readers)))
 
-/* Bounds fovea_kv_cache_bytes for strided caches and rings. The parameters are the fields of fovea_kv_cache. With
- * values_in_keys pass FOVEA_F32 as value_dtype and 0 as value_dim. */
+/* Bound fovea_kv_cache_bytes: for strided caches and rings, and for pages and their table. The parameters are the
+ * fields of fovea_kv_cache. With values_in_keys pass FOVEA_F32 as value_dtype and 0 as value_dim. */
 #define FOVEA_KV_CACHE_BYTES(key_dtype, value_dtype, batch, kv_heads, max_tokens, head_dim, value_dim) \
   FOVEA_KV_CACHE_BYTES_(FOVEA_ROW_BYTES_(key_dtype, head_dim) + FOVEA_ROW_BYTES_(value_dtype, value_dim), \
-                        FOVEA_SIZE_(batch) * (kv_heads) * (max_tokens), batch)
+                        FOVEA_SIZE_(batch) * (kv_heads) * (max_tokens), FOVEA_SIZE_(batch), FOVEA_SIZE_(batch))
+#define FOVEA_KV_PAGED_CACHE_BYTES(key_dtype, value_dtype, batch, kv_heads, max_tokens, head_dim, value_dim,        \
+                                   page_tokens, pages)                                                              \
+  FOVEA_KV_CACHE_BYTES_(FOVEA_ROW_BYTES_(key_dtype, head_dim) + FOVEA_ROW_BYTES_(value_dtype, value_dim),           \
+                        FOVEA_SIZE_(pages) * (kv_heads) * (page_tokens), FOVEA_SIZE_(batch),                        \
+                        FOVEA_SIZE_(batch) * ((max_tokens) / (page_tokens) + ((max_tokens) % (page_tokens) != 0)))
 
 /* These two bound fovea_multihead_workspace_bytes for head_dim == value_dim: the first for a linear_compute of
  * FOVEA_COMPUTE_F32 or FOVEA_COMPUTE_F16, the second for FOVEA_COMPUTE_I8.
@@ -351,8 +356,8 @@
    : (dtype) == FOVEA_F16 || (dtype) == FOVEA_BF16 ? FOVEA_SIZE_(dim) * 2u                         \
    : (dtype) == FOVEA_I8 ? FOVEA_SIZE_(dim) + 4u                                                   \
    : (FOVEA_SIZE_(dim) + 31u) / 32u * ((dtype) == FOVEA_Q8_0 ? 34u : (dtype) == FOVEA_Q4_1 ? 20u : 18u))
-#define FOVEA_KV_CACHE_BYTES_(row_bytes, rows, batch)                                              \
-  ((rows) * (row_bytes) + 2u * FOVEA_ALIGN_UP_(FOVEA_SIZE_(batch) * 4u) + 4u * 63u)
+#define FOVEA_KV_CACHE_BYTES_(row_bytes, rows, lengths, of_kind)                                   \
+  ((rows) * (row_bytes) + FOVEA_ALIGN_UP_((lengths) * 4u) + FOVEA_ALIGN_UP_((of_kind) * 4u) + 4u * 63u)
 /* clang-format on */
 
 #endif /* FOVEA_WORKSPACE_H_ */
