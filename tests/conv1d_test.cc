@@ -26,8 +26,9 @@ struct ConvArray : Array {
   float& at(uint32_t b, uint32_t t, uint32_t c) const {
     return channels_first ? row<float>(b, 0, c)[t] : row<float>(b, 0, t)[c];
   }
-  ptrdiff_t token_stride() const { return channels_first ? 1 : strides.token; }
-  ptrdiff_t channel_stride() const { return channels_first ? strides.token : 1; }
+  ptrdiff_t last_stride() const { return shape.dim == 1 ? -kUnread : 1; }
+  ptrdiff_t token_stride() const { return channels_first ? last_stride() : strides.token; }
+  ptrdiff_t channel_stride() const { return channels_first ? strides.token : last_stride(); }
 
   bool channels_first;
 };

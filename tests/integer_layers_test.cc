@@ -360,7 +360,7 @@ struct LayerCall : Calls {
 template <class Args>
 void check_misuses(fovea_status (*call)(const Args*), Args Calls::* args, std::vector<Misuse<LayerCall<Args>>> all) {
   add_struct_misuses(all);
-  add_misuses(all, FOVEA_ERR_DIM, {&Args::dim}, {0});
+  add_misuses(all, FOVEA_ERR_DIM, {&Args::dim, &Args::heads}, {0});
   add_misuse(all, FOVEA_ERR_NULL, &Args::y, [](auto& y) { y.data = nullptr; });
   add_misuse(all, FOVEA_ERR_STRIDE, &Args::y, [](auto& y) { y.head_stride = 7; });
   add_misuse(all, FOVEA_ERR_SIZE, &Args::y, [](auto& y) { y.head_stride = PTRDIFF_MAX; });
@@ -369,7 +369,7 @@ void check_misuses(fovea_status (*call)(const Args*), Args Calls::* args, std::v
       all, [=] { return LayerCall<Args>(args); }, [=](auto& c) { return call(&c.args); },
       [](const auto& c) { return c.untouched(); });
   CHECK(call(nullptr) == FOVEA_ERR_NULL);
-  for (uint32_t Args::* count : {&Args::batch, &Args::heads, &Args::tokens}) {
+  for (uint32_t Args::* count : {&Args::batch, &Args::tokens}) {
     Calls calls;
     (calls.*args).*count = 0;
     CHECK(call(&(calls.*args)) == FOVEA_OK);

@@ -138,7 +138,7 @@ const size_t kAxes[] = {0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 19, 31, 32, 33, 3
 TEST_CASE("softmax: every length of the axis agrees with the reference, and every inner count", "[short]") {
   for (const auto& [count, of_axis, in_place, placement] : every(kAxes, {true, false}, {false, true}, kPlacements)) {
     SoftmaxProblem p;
-    p.axis = of_axis ? count : 5, p.inner = of_axis ? 1 : count;
+    p.axis = of_axis ? count : 5, p.inner = of_axis ? 1 : std::max<size_t>(count, 1);
     p.in_place = in_place, p.placement = placement;
     REQUIRE(run_on_all_targets(p) == "");
   }
@@ -296,6 +296,7 @@ TEST_CASE("softmax: every misuse has its status, and nothing is written", "[shor
   add_misuses(table, FOVEA_ERR_NULL, {&A::y}, {nullptr});
   add_misuses(table, FOVEA_ERR_NULL, {&A::x}, {nullptr});
   add_misuses(table, FOVEA_ERR_STRIDE, {&A::y_outer_stride, &A::y_axis_stride}, {0, 2});
+  add_misuses(table, FOVEA_ERR_DIM, {&A::inner}, {0});
   add_misuses(table, FOVEA_ERR_MASK, {&A::mask_inner_stride}, {2, -1, 100});
   add_misuses(table, FOVEA_ERR_SIZE,
               {&A::y_outer_stride, &A::y_axis_stride, &A::x_outer_stride, &A::x_axis_stride, &A::mask_outer_stride},

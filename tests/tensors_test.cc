@@ -263,7 +263,7 @@ TEST_CASE("tensors: every misuse has its status, and nothing is written", "[shor
   add_misuses(poolings, FOVEA_ERR_ENUM, {&O::pooling}, {fovea_pooling_kind(2)});
   add_misuses(poolings, FOVEA_ERR_ENUM, {&O::x_dtype, &O::y_dtype}, {kNoType});
   add_misuses(poolings, FOVEA_ERR_UNSUPPORTED, {&O::x_dtype, &O::y_dtype}, {FOVEA_I4});
-  add_misuses(poolings, FOVEA_ERR_DIM, {&O::dim}, {0});
+  add_misuses(poolings, FOVEA_ERR_DIM, {&O::dim, &O::heads}, {0});
   const auto make_pooling = [] {
     auto a = sized<O>();
     a.batch = 1, a.heads = 2, a.tokens = 3, a.dim = 8;

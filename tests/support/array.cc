@@ -33,7 +33,8 @@ Strides strides_of(const Shape& shape, Layout layout) {
     s.first = size_t(last);
     s.batch = -s.batch, s.head = -s.head, s.token = -s.token;
   }
-  return s;
+  const auto stride = [](ptrdiff_t count, ptrdiff_t x, ptrdiff_t far) { return count == 1 ? far : x; };
+  return {stride(b, s.batch, kUnread), stride(h, s.head, -kUnread), stride(t, s.token, -kUnread), s.elements, s.first};
 }
 
 Array::Array(fovea_dtype type_, const Shape& shape_, Layout layout, Placement placement)

@@ -46,6 +46,7 @@ struct Strides {
   size_t elements;  // of the buffer
   size_t first;     // where row 0 begins
 };
+constexpr ptrdiff_t kUnread = PTRDIFF_MAX >> 20;  // a stride, or minus it, along a dimension of one element
 Strides strides_of(const Shape& shape, Layout layout);
 
 class Array {

@@ -18,13 +18,14 @@
  *   heads     q_heads query heads share kv_heads key heads: query head h reads key head h / (q_heads / kv_heads).
  *             q_heads == kv_heads is multi-head attention, kv_heads == 1 is multi-query attention, and everything
  *             between is grouped-query attention.
- *   _stride   counts elements of the C array that fovea_dtype names: bytes in I4 and in ggml's formats. A stride may be
- *             negative: data is then still the element whose indices are 0. The stride of an input may be 0, which
- *             repeats the same elements (broadcasting), but not from a query, key or value to the next
- *             (FOVEA_ERR_STRIDE). Strides have no defaults; along a dimension of one element they are not read. The
- *             elements of the last dimension are adjacent, unless the structure has a stride for them.
- *   counts    of entries (batch) and of tokens may be 0, and so may a field `heads`. An array without elements may be
- *             NULL. A call without keys writes what a query gets that sees no key; without queries it writes nothing.
+ *   _stride   counts elements of the C array that fovea_dtype names: bytes in I4 and in ggml's formats. A stride, of an
+ *             output, too, may be negative: data is then still the element whose indices are 0. That of an input may be
+ *             0, which repeats the same elements (broadcasting), but not from a query, key or value to the next
+ *             (FOVEA_ERR_STRIDE). Strides have no defaults; along a dimension of one element they may be any number.
+ *             The elements of the last dimension are adjacent, unless the structure has a stride for them.
+ *   counts    of entries (batch) and tokens may be 0, of heads and elements not (FOVEA_ERR_DIM). An array without
+ *             elements may be NULL. A call without rows writes nothing, one without keys what a query gets that sees no
+ *             key.
  *   _bytes    counts bytes.
  *   NULL      for an optional array: the call does without it. For a required pointer it is FOVEA_ERR_NULL.
  *   0         in a field means the default, or "without", unless its comment says otherwise. So set a structure to 0
@@ -119,8 +120,8 @@ FOVEA_ENUM_(fovea_status, int32_t) {
   FOVEA_ERR_UNSUPPORTED = -4, /* a valid choice that this combination of options does not serve, in no build */
   FOVEA_ERR_TARGET = -5,      /* the target is not compiled in, or this processor cannot run it */
   FOVEA_ERR_DIM = -6,         /* a dimension or a number of heads is 0 (head_dim, value_dim, dim, in_dim,
-                                out_dim, channels, q_heads, ...); kernel_size is out of range; rotary_dim is 0, odd or
-                                larger than dim */
+                                out_dim, channels, inner, heads, q_heads, ...); kernel_size is out of range; rotary_dim
+                                is 0, odd or larger than dim */
   FOVEA_ERR_HEADS = -7,       /* kv_heads does not divide q_heads */
   FOVEA_ERR_SIZE = -8,        /* a size is out of range, differs from its counterpart, or overflows with the strides */
   FOVEA_ERR_NUMBER = -9,      /* a number is NaN, infinite or out of its range: a scale, zero point, softcap, dropout,

@@ -44,7 +44,7 @@
  * and integer linear layers, whole transformer layers for processors without floating point. A build has one kernel for
  * each, chosen when it is compiled. The conventions of base.h hold.
  *
- * Tensors. Rows are int8 [batch][heads][tokens][dim], -128 included. Any count of rows may be 0: nothing is written.
+ * Tensors. Rows are int8 [batch][heads][tokens][dim], -128 included; heads and dim are at least 1 (FOVEA_ERR_DIM).
  * Each tensor has one scale and one zero point, -128 to 127 (FOVEA_ERR_NUMBER): x = scale * (code - zero). A number
  * that is made of scales is given as multiplier * 2^(shift - 31), as in TensorFlow Lite; fovea_integer_multiplier
  * computes both. A multiplier is 2^30 to 2^31 - 1, and each field has a range for its shift (FOVEA_ERR_NUMBER). y may

@@ -53,7 +53,7 @@ typedef struct fovea_softmax_args {
   ptrdiff_t x_outer_stride, x_axis_stride; /* of x, in floats */
   const float* mask;                       /* optional: added to scale * x */
   ptrdiff_t mask_outer_stride, mask_axis_stride, mask_inner_stride; /* 0 repeats it; the last 0 or 1 (FOVEA_ERR_MASK) */
-  size_t outer, axis, inner;                                        /* counts; any may be 0: nothing is written */
+  size_t outer, axis, inner;                                        /* inner at least 1 (FOVEA_ERR_DIM) */
   float scale;       /* 1 / temperature; 0 = 1. Finite (FOVEA_ERR_NUMBER) */
   uint32_t reserved; /* 0 (FOVEA_ERR_STRUCT): for later versions */
 } fovea_softmax_args;
@@ -103,7 +103,7 @@ typedef struct fovea_rope_args {
   uint32_t struct_bytes; /* sizeof(fovea_rope_args) */
   fovea_target target;   /* FOVEA_TARGET_BEST, or one that must be used (FOVEA_ERR_TARGET) */
 
-  uint32_t batch, heads, tokens; /* counts; any may be 0: nothing is written */
+  uint32_t batch, heads, tokens; /* counts; heads at least 1 (FOVEA_ERR_DIM) */
   uint32_t dim;                  /* elements of a row, at least 1 (FOVEA_ERR_DIM) */
   uint32_t rotary_dim;           /* the first rotary_dim elements are turned, the others copied. 0 = dim. Even, and at
                                     most dim (FOVEA_ERR_DIM) */
@@ -144,7 +144,7 @@ typedef struct fovea_hadamard_args {
   uint32_t struct_bytes; /* sizeof(fovea_hadamard_args) */
   fovea_target target;   /* FOVEA_TARGET_BEST, or one that must be used (FOVEA_ERR_TARGET) */
 
-  uint32_t batch, heads, tokens; /* counts; any may be 0: nothing is written */
+  uint32_t batch, heads, tokens; /* counts; heads at least 1 (FOVEA_ERR_DIM) */
   uint32_t dim;                  /* elements of a row, at least 1 (FOVEA_ERR_DIM) */
   uint32_t block;                /* elements that are rotated together: a power of two that divides dim (FOVEA_ERR_DIM).
                                     0 = the largest: 64 of 64, 32 of 96, 16 of 80. 1 = only signs */
@@ -169,10 +169,9 @@ fovea_status fovea_hadamard(const fovea_hadamard_args* args);
 
 /* -------------------------------------------------------------------------- normalisation, activation, convolution */
 
-/* Models have these three layers around attention and linear layers. Rows are [batch][heads][tokens][dim]. Any count of
- * rows may be 0: nothing is written. An output may be the same array as an input, with the same strides and elements of
- * the same size; any other overlap is FOVEA_ERR_OVERLAP. Bits: the same on all IEEE targets with fused multiply-add,
- * and for any strides.
+/* Models have these three layers around attention and linear layers. Rows are [batch][heads][tokens][dim]. An output
+ * may be the same array as an input, with the same strides and elements of the same size; any other overlap is
+ * FOVEA_ERR_OVERLAP. Bits: the same on all IEEE targets with fused multiply-add, and for any strides.
  *
  * Rows of normalisation and activation may be F32, F16 or BF16 (else FOVEA_ERR_UNSUPPORTED). Arithmetic is f32:
  * elements are widened exactly, and results rounded once, to the nearest. */
@@ -184,7 +183,7 @@ typedef struct fovea_activation_args {
   fovea_activation_kind activation; /* FOVEA_ERR_ENUM; FOVEA_ERR_LEFT_OUT if it is left out */
   float alpha; /* 0 = 1. Finite (FOVEA_ERR_NUMBER). Only of SILU and SIGMOID: else 0 (FOVEA_ERR_UNSUPPORTED) */
 
-  uint32_t batch, heads, tokens; /* counts of rows */
+  uint32_t batch, heads, tokens; /* counts of rows; heads at least 1 (FOVEA_ERR_DIM) */
   uint32_t dim;                  /* elements of a row, at least 1 (FOVEA_ERR_DIM) */
 
   fovea_dtype x_dtype, y_dtype; /* of x and factor; of y */
@@ -231,7 +230,7 @@ typedef struct fovea_norm_args {
   float epsilon;         /* at least 0, finite (FOVEA_ERR_NUMBER). Where it is 0, n(x) is 0 for a row whose sum of
                             squares, or variance, is 0 */
 
-  uint32_t batch, heads, tokens; /* counts of rows */
+  uint32_t batch, heads, tokens; /* counts of rows; heads at least 1 (FOVEA_ERR_DIM) */
   uint32_t dim;                  /* elements of a row, at least 1 (FOVEA_ERR_DIM) */
 
   fovea_dtype x_dtype, y_dtype; /* of x and gate; of y */
@@ -282,7 +281,7 @@ typedef struct fovea_conv1d_args {
   uint32_t struct_bytes; /* sizeof(fovea_conv1d_args) */
   fovea_target target;   /* FOVEA_TARGET_BEST, or one that must be used (FOVEA_ERR_TARGET) */
 
-  uint32_t batch, tokens; /* any may be 0: nothing is written */
+  uint32_t batch, tokens; /* counts */
   uint32_t channels;      /* at least 1 (FOVEA_ERR_DIM) */
   uint32_t kernel_size;   /* taps, 1 to FOVEA_CONV1D_MAX_KERNEL_SIZE (FOVEA_ERR_DIM) */
   uint32_t silu;          /* nonzero: y becomes y sigmoid(y) */

@@ -50,7 +50,7 @@ typedef struct fovea_binary_args {
 
   fovea_dtype y_dtype, a_dtype, b_dtype; /* F32, F16 or BF16 (FOVEA_ERR_UNSUPPORTED) */
 
-  uint32_t batch, heads, tokens; /* counts of rows; any may be 0: nothing is written */
+  uint32_t batch, heads, tokens; /* counts of rows; heads at least 1 (FOVEA_ERR_DIM) */
   uint32_t dim;                  /* elements of a row, at least 1 (FOVEA_ERR_DIM) */
 
   fovea_out y;   /* may be a or b, with the same strides and a format of the same size; any other overlap is
@@ -78,7 +78,7 @@ typedef struct fovea_pooling_args {
 
   fovea_dtype y_dtype, x_dtype; /* F32, F16 or BF16 (FOVEA_ERR_UNSUPPORTED) */
 
-  uint32_t batch, heads, tokens; /* counts; without batch or heads nothing is written */
+  uint32_t batch, heads, tokens; /* counts; heads at least 1 (FOVEA_ERR_DIM) */
   uint32_t dim;                  /* elements of a row, at least 1 (FOVEA_ERR_DIM) */
 
   fovea_out y;             /* [batch][heads][dim]: token_stride is not used. Must not overlap x (FOVEA_ERR_OVERLAP) */

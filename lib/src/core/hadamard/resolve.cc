@@ -14,12 +14,9 @@ fovea_status resolve_hadamard(const fovea_hadamard_args& a, HadamardCall* call) 
   const TargetTraits* traits;
   FOVEA_RETURN_IF_ERROR(find_target(a.target, &traits));
   const uint32_t most = uint32_t(hadamard_block(a.dim)), block = a.block ? a.block : most;
-  if (a.dim == 0 || (block & (block - 1)) != 0 || block > most) return FOVEA_ERR_DIM;
+  if (a.dim == 0 || a.heads == 0 || (block & (block - 1)) != 0 || block > most) return FOVEA_ERR_DIM;
   call->rows = counts_of(a);
-  if (call->rows.empty()) {
-    call->rows.batch = 0;
-    return FOVEA_OK;
-  }
+  if (call->rows.batch == 0) return FOVEA_OK;
   Buffers buffers;
   buffers.add_output(a.y, sizeof(float), call->rows, a.dim);
   FOVEA_RETURN_IF_ERROR(buffers.add_in_place(a.y, sizeof(float), a.x, sizeof(float), call->rows, a.dim));

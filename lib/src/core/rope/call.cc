@@ -42,7 +42,7 @@ bool rope_position(const RopeCall& c, uint32_t entry, uint32_t token, int64_t* p
 }
 
 void run_rope(const RopeCall& c) {
-  if (c.heads == 0 || c.tokens == 0) return;
+  if (c.tokens == 0) return;
   const size_t all_pairs = c.rotary_dim / 2;
   const auto turn = c.interleaved ? c.kernels->interleaved : c.kernels->half_split;
   const size_t most_tokens = all_pairs < kRopePairs ? kRopePairs / all_pairs : 1;

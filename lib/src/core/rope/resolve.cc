@@ -18,7 +18,7 @@ fovea_status check_choices(const fovea_rope_args& a, RopeCall* call) {
   call->kernels = &rope_kernels(traits->target);
   call->interleaved = a.layout == FOVEA_ROPE_INTERLEAVED;
   call->rotary_dim = a.rotary_dim ? a.rotary_dim : a.dim;
-  if (call->rotary_dim == 0 || call->rotary_dim % 2 != 0 || call->rotary_dim > a.dim) return FOVEA_ERR_DIM;
+  if (!a.heads || !call->rotary_dim || call->rotary_dim % 2 != 0 || call->rotary_dim > a.dim) return FOVEA_ERR_DIM;
   if (a.first_positions && a.position_ids) return FOVEA_ERR_POSITIONS_TWICE;
   if (a.turns && (a.cos || a.sin)) return FOVEA_ERR_UNSUPPORTED;
   const bool served = call->interleaved ? config::kRopeInterleaved : config::kRopeHalfSplit;
@@ -59,7 +59,7 @@ fovea_status resolve_rope(const fovea_rope_args& a, RopeCall* call) {
   FOVEA_RETURN_IF_ERROR(check_struct(a));
   FOVEA_RETURN_IF_ERROR(check_choices(a, call));
   call->batch = a.batch, call->heads = a.heads, call->tokens = a.tokens;
-  if (counts_of(a).empty()) return FOVEA_OK;
+  if (counts_of(a).batch == 0) return FOVEA_OK;
 
   FOVEA_RETURN_IF_ERROR(check_rope_buffers(a));
   call->dim = a.dim;

@@ -32,8 +32,7 @@ fovea_status check_softmax_arrays(const Softmaxes& s) {
 // Whether each softmax is along one contiguous row of memory.
 bool is_rows(const Softmaxes& s) {
   if (s.inner != 1) return false;
-  const bool contiguous = s.in_strides.axis == 1 && s.out_strides.axis == 1;
-  return (contiguous || s.axis == 1) && (!s.mask || s.mask_strides.axis == 1);
+  return s.axis == 1 || (s.in_strides.axis == 1 && s.out_strides.axis == 1 && (!s.mask || s.mask_strides.axis == 1));
 }
 
 }  // namespace
@@ -44,10 +43,11 @@ fovea_status resolve_softmax(const fovea_softmax_args& a, bool logarithm, Softma
   FOVEA_RETURN_IF_ERROR(find_target(a.target, &traits));
   if (!is_finite(a.scale)) return FOVEA_ERR_NUMBER;
   if ((!config::kLogSoftmax && logarithm) || (!config::kSoftmaxMask && a.mask)) return FOVEA_ERR_LEFT_OUT;
-  if (a.mask && a.mask_inner_stride != 0 && a.mask_inner_stride != 1) return FOVEA_ERR_MASK;
+  if (a.inner == 0) return FOVEA_ERR_DIM;
+  if (a.mask && a.inner != 1 && a.mask_inner_stride != 0 && a.mask_inner_stride != 1) return FOVEA_ERR_MASK;
   Softmaxes& s = call->softmaxes;
   s.outer = 0;
-  if (a.outer == 0 || a.axis == 0 || a.inner == 0) return FOVEA_OK;
+  if (a.outer == 0 || a.axis == 0) return FOVEA_OK;
   s = {a.outer,
        a.axis,
        a.inner,

@@ -43,7 +43,7 @@ fovea_status Buffers::add_input(const fovea_in& array, size_t element_bytes, con
 
 fovea_status Buffers::add_tokens(const fovea_in& array, size_t element_bytes, const RowCounts& rows, size_t dim) {
   add(array, element_bytes, rows, dim, false);
-  const bool several = rows.tokens > 1 && rows.heads != 0 && rows.batch != 0;
+  const bool several = rows.tokens > 1 && rows.batch != 0;
   if (status_ == FOVEA_OK && array.token_stride == 0 && several) status_ = FOVEA_ERR_STRIDE;
   return status_;
 }

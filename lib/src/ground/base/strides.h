@@ -28,16 +28,16 @@ T* advanced(T* base, ptrdiff_t bytes) {
 struct RowCounts {
   size_t batch, heads, tokens;
 
-  bool empty() const { return batch == 0 || heads == 0 || tokens == 0; }
   static RowCounts one() {
     RowCounts counts;
     counts.batch = counts.heads = counts.tokens = 1;  // in place of a constant, which would be copied
     return counts;
   }
 };
+// Of a call whose heads are not 0. Without rows there are no entries, either.
 template <class Args>
 RowCounts counts_of(const Args& args) {
-  return {args.batch, args.heads, args.tokens};
+  return {args.tokens == 0 ? 0 : args.batch, args.heads, args.tokens};
 }
 
 // An output as an array to go along.
@@ -45,7 +45,7 @@ inline fovea_in as_input(const fovea_out& array) {
   return {array.data, array.batch_stride, array.head_stride, array.token_stride};
 }
 
-// Calls run(entry, head, token) for each row. Where there is none, the number of entries must be 0: others may be large.
+// Calls run(entry, head, token) for each row. Where there is none, the number of entries must be 0.
 template <class Run>
 void for_each_row(const RowCounts& rows, const Run& run) {
   for (size_t entry = 0; entry < rows.batch; ++entry) {

@@ -100,7 +100,7 @@ struct NibbleRow {
 FOVEA_CALLED void WidenNibbles(fovea_dtype dtype, const RowsToWiden& w) {
   NibbleRow row = {static_cast<const uint8_t*>(w.data), static_cast<const uint8_t*>(w.scales), kScaleGroup / 2,
                    sizeof(uint16_t)};
-  ptrdiff_t scales_stride = w.scale_stride * ptrdiff_t(sizeof(uint16_t));
+  ptrdiff_t scales_stride = stride_bytes(w.scale_stride, sizeof(uint16_t));
   if (dtype == FOVEA_Q4_0) {
     constexpr size_t kBlock = ::fovea::format_of(FOVEA_Q4_0).group_bytes;
     row = {row.codes + kBlock - kScaleGroup / 2, row.codes, kBlock, kBlock};

@@ -36,7 +36,6 @@ void each_head(const Call& call, const Run& run) {
 // For calls with one input.
 template <class Call, class Run>
 void each_row(const Call& call, const Run& run) {
-  if (call.rows.empty()) return;
   each_head(call, [&](uint32_t entry, uint32_t head) {
     Codes x(*call.x, entry, head), y(as_input(*call.y), entry, head);
     for (size_t t = call.rows.tokens; t > 0; --t, x.next(), y.next()) run(x.row(), y.output());
@@ -45,7 +44,6 @@ void each_row(const Call& call, const Run& run) {
 // For calls with two.
 template <class Call, class Run>
 void each_pair(const Call& call, const Run& run) {
-  if (call.rows.empty()) return;
   each_head(call, [&](uint32_t entry, uint32_t head) {
     Codes a(*call.a, entry, head), b(*call.b, entry, head), y(as_input(*call.y), entry, head);
     for (size_t t = call.rows.tokens; t > 0; --t, a.next(), b.next(), y.next()) run(a.row(), b.row(), y.output());

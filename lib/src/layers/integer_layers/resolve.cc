@@ -24,7 +24,7 @@ template <class Args>
 fovea_status check_rows(const Args& a, RowCounts* rows) {
   FOVEA_RETURN_IF_ERROR(check_struct(a));
   *rows = counts_of(a);
-  return a.dim == 0 ? FOVEA_ERR_DIM : FOVEA_OK;
+  return a.dim == 0 || a.heads == 0 ? FOVEA_ERR_DIM : FOVEA_OK;
 }
 
 // Adds an input of y's counts, which may be y itself.
@@ -52,7 +52,7 @@ fovea_status check_pair(const fovea_integer_binary_args& a, bool has_b, int32_t*
     return FOVEA_ERR_NUMBER;
   const bool all = a.activation_min == 0 && a.activation_max == 0;
   *least = all ? INT8_MIN : a.activation_min, *most = all ? INT8_MAX : a.activation_max;
-  if (rows->empty()) return FOVEA_OK;
+  if (rows->batch == 0) return FOVEA_OK;
   Buffers buffers;
   add_output(&buffers, a);
   add_input(&buffers, a, a.a);
@@ -69,7 +69,7 @@ fovea_status resolve_integer_norm(const fovea_integer_norm_args& a, IntegerNormC
   if (!is_multiplier(a.weight_multiplier, a.weight_shift, -31, -8)) return FOVEA_ERR_NUMBER;
   const bool has_epsilon = a.epsilon_multiplier != 0;
   if (has_epsilon && !is_multiplier(a.epsilon_multiplier, a.epsilon_shift, -31, 15)) return FOVEA_ERR_NUMBER;
-  if (call->rows.empty()) return FOVEA_OK;
+  if (call->rows.batch == 0) return FOVEA_OK;
   Buffers buffers;
   add_output(&buffers, a);
   FOVEA_RETURN_IF_ERROR(add_input(&buffers, a, a.x));
@@ -90,7 +90,7 @@ fovea_status resolve_integer_sum(const fovea_integer_binary_args& a, IntegerSumC
   const bool has_b = a.b.data != nullptr;
   FOVEA_RETURN_IF_ERROR(check_pair(a, has_b, &row.least, &row.most, &call->rows));
   if (has_b && !is_multiplier(a.b_multiplier, a.b_shift, -31, 5)) return FOVEA_ERR_NUMBER;
-  if (call->rows.empty()) return FOVEA_OK;
+  if (call->rows.batch == 0) return FOVEA_OK;
   call->y = &a.y, call->a = &a.a, call->b = &a.b;
   row.dim = a.dim;
   row.a_factor = shifted(a.a_multiplier, 31 - kSumBits - a.a_shift);
@@ -102,7 +102,7 @@ fovea_status resolve_integer_sum(const fovea_integer_binary_args& a, IntegerSumC
 fovea_status resolve_integer_product(const fovea_integer_binary_args& a, IntegerProductCall* call) {
   IntegerProductRow& row = call->row;
   FOVEA_RETURN_IF_ERROR(check_pair(a, true, &row.least, &row.most, &call->rows));
-  if (call->rows.empty()) return FOVEA_OK;
+  if (call->rows.batch == 0) return FOVEA_OK;
   call->y = &a.y, call->a = &a.a, call->b = &a.b;
   const int places = a.a_shift + 1 + kProductBits;
   row.dim = a.dim;
@@ -116,7 +116,7 @@ fovea_status resolve_integer_product(const fovea_integer_binary_args& a, Integer
 
 fovea_status resolve_integer_activation(const fovea_integer_activation_args& a, IntegerActivationCall* call) {
   FOVEA_RETURN_IF_ERROR(check_rows(a, &call->rows));
-  if (call->rows.empty()) return FOVEA_OK;
+  if (call->rows.batch == 0) return FOVEA_OK;
   Buffers buffers;
   add_output(&buffers, a);
   FOVEA_RETURN_IF_ERROR(add_input(&buffers, a, a.x));
@@ -131,7 +131,7 @@ fovea_status resolve_integer_hard_swish(const fovea_integer_hard_swish_args& a, 
   if (!is_i8_code(a.x_zero_point) || !is_i8_code(a.y_zero_point)) return FOVEA_ERR_NUMBER;
   if (!is_multiplier(a.three_multiplier, a.three_shift, -7, 13)) return FOVEA_ERR_NUMBER;
   if (!is_multiplier(a.out_multiplier, a.out_shift, -23, 6)) return FOVEA_ERR_NUMBER;
-  if (call->rows.empty()) return FOVEA_OK;
+  if (call->rows.batch == 0) return FOVEA_OK;
   Buffers buffers;
   add_output(&buffers, a);
   FOVEA_RETURN_IF_ERROR(add_input(&buffers, a, a.x));
@@ -148,8 +148,8 @@ fovea_status resolve_integer_mean(const fovea_integer_mean_args& a, IntegerMeanC
   if (a.tokens > kMostMeanTokens) return FOVEA_ERR_SIZE;
   if (!is_i8_code(a.x_zero_point) || !is_i8_code(a.y_zero_point)) return FOVEA_ERR_NUMBER;
   if (!is_multiplier(a.multiplier, a.shift, -31, 5)) return FOVEA_ERR_NUMBER;
-  if (a.heads == 0) call->rows.batch = 0;
-  if (call->rows.batch == 0) return FOVEA_OK;
+  call->rows.batch = a.batch;
+  if (a.batch == 0) return FOVEA_OK;
   Buffers buffers;
   buffers.add_output(a.y, 1, {a.batch, a.heads, 1}, a.dim);
   buffers.add_input(a.x, 1, counts_of(a), a.dim);

@@ -20,12 +20,12 @@ fovea_status check(const fovea_activation_args& a, fovea_target* target) {
   const TargetTraits* traits;
   FOVEA_RETURN_IF_ERROR(find_target(a.target, &traits));
   *target = traits->target;
-  if (a.dim == 0) return FOVEA_ERR_DIM;
+  if (a.dim == 0 || a.heads == 0) return FOVEA_ERR_DIM;
   if (!is_finite(a.alpha)) return FOVEA_ERR_NUMBER;
   const bool scales = a.activation == FOVEA_ACTIVATION_SILU || a.activation == FOVEA_ACTIVATION_SIGMOID;
   if (a.alpha != 0.0f && !scales) return FOVEA_ERR_UNSUPPORTED;
   const RowCounts rows = counts_of(a);
-  if (rows.empty()) return FOVEA_OK;
+  if (rows.batch == 0) return FOVEA_OK;
   const size_t x = unscaled_bytes(a.x_dtype), y = unscaled_bytes(a.y_dtype);
   Buffers buffers;
   buffers.add_output(a.y, y, rows, a.dim);
@@ -76,11 +76,11 @@ fovea_status check(const fovea_norm_args& a, RowCounts* rows, fovea_target* targ
   const TargetTraits* traits;
   FOVEA_RETURN_IF_ERROR(find_target(a.target, &traits));
   *target = traits->target;
-  if (a.dim == 0) return FOVEA_ERR_DIM;
+  if (a.dim == 0 || a.heads == 0) return FOVEA_ERR_DIM;
   if (!(a.epsilon >= 0.0f) || !is_finite(a.epsilon) || !is_finite(a.weight_offset)) return FOVEA_ERR_NUMBER;
   if ((!a.weight && a.weight_offset != 0.0f) || (a.sum.data && !a.residual.data)) return FOVEA_ERR_NULL;
   *rows = counts_of(a);
-  return rows->empty() ? FOVEA_OK : check_norm_arrays(a, *rows);
+  return rows->batch == 0 ? FOVEA_OK : check_norm_arrays(a, *rows);
 }
 
 }  // namespace
@@ -93,10 +93,8 @@ fovea_status check_activation(fovea_activation_kind kind) {
 }
 
 fovea_status resolve_activation(const fovea_activation_args& a, ActivationCall* call) {
-  call->rows.batch = 0;
   fovea_target target;
   FOVEA_RETURN_IF_ERROR(check(a, &target));
-  if (a.heads == 0 || a.tokens == 0) return FOVEA_OK;
   call->rows = counts_of(a);
   call->kernels = &activation_kernels(target);
   call->plain = &plain_kernels(target);
@@ -111,10 +109,7 @@ fovea_status resolve_activation(const fovea_activation_args& a, ActivationCall* 
 fovea_status resolve_norm(const fovea_norm_args& a, NormCall* call) {
   fovea_target target;
   FOVEA_RETURN_IF_ERROR(check(a, &call->rows, &target));
-  if (call->rows.empty()) {
-    call->rows.batch = 0;
-    return FOVEA_OK;
-  }
+  if (call->rows.batch == 0) return FOVEA_OK;
   call->kernels = &norm_kernels(target);
   call->activation = &activation_kernels(target);
   call->plain = &plain_kernels(target);

@@ -18,11 +18,8 @@ fovea_status resolve_pair(const fovea_binary_args& a, PairCall* call) {
   FOVEA_RETURN_IF_ERROR(find_target(a.target, &traits));
   const fovea_dtype dtypes[] = {a.y_dtype, a.a_dtype, a.b_dtype};
   for (const fovea_dtype dtype : dtypes) FOVEA_RETURN_IF_ERROR(check_unscaled(dtype));
-  if (a.dim == 0) return FOVEA_ERR_DIM;
-  if (call->rows.empty()) {
-    call->rows.batch = 0;
-    return FOVEA_OK;
-  }
+  if (a.dim == 0 || a.heads == 0) return FOVEA_ERR_DIM;
+  if (call->rows.batch == 0) return FOVEA_OK;
   const size_t y_bytes = unscaled_bytes(a.y_dtype);
   Buffers buffers;
   buffers.add_output(a.y, y_bytes, call->rows, a.dim);
@@ -42,8 +39,8 @@ fovea_status resolve_pooling(const fovea_pooling_args& a, PoolingCall* call) {
   FOVEA_RETURN_IF_ERROR(find_target(a.target, &traits));
   FOVEA_RETURN_IF_ERROR(check_unscaled(a.y_dtype));
   FOVEA_RETURN_IF_ERROR(check_unscaled(a.x_dtype));
-  if (a.dim == 0) return FOVEA_ERR_DIM;
-  if (a.batch == 0 || a.heads == 0) return FOVEA_OK;
+  if (a.dim == 0 || a.heads == 0) return FOVEA_ERR_DIM;
+  if (a.batch == 0) return FOVEA_OK;
   Buffers buffers;
   const size_t x_bytes = unscaled_bytes(a.x_dtype);
   buffers.add_output(a.y, unscaled_bytes(a.y_dtype), {a.batch, a.heads, 1}, a.dim);

@@ -171,8 +171,9 @@ class Rows:
     field."""
 
     def __init__(self, name, shape, **fields):
-        counts = dict(zip(("batch", "heads", "tokens", "dim"), (*(1,) * (4 - len(shape)), *shape)))
-        self.args = c.structure(name, **{**counts, **fields})
+        self.batch, self.heads, tokens, dim = (*(1,) * (4 - len(shape)), *shape)
+        batch, heads = (self.batch, self.heads) if self.heads else (0, 1)  # C refuses heads of 0
+        self.args = c.structure(name, **{"batch": batch, "heads": heads, "tokens": tokens, "dim": dim, **fields})
         self.inputs, self.outputs = [], []
 
     def read(self, field, given, dtypes=FLOATS, shape=None, form=four):

@@ -63,7 +63,7 @@ def prepare_norm(inputs, outputs, gate_order, gate_activation, dtype, **fields):
         rows.args.residual_dtype = dtype_of(np.asarray(residual), "residual")
     c.assign(rows.args, gate_order=gate_order, gate_activation=gate_activation)
     per_head = any(np.ndim(vector) > 1 for vector in (weight, bias))
-    shape = (rows.args.heads, rows.args.dim) if per_head else (rows.args.dim,)
+    shape = (rows.heads, rows.args.dim) if per_head else (rows.args.dim,)
     rows.args.weight_head_stride = rows.args.dim if per_head else 0
     rows.vector("weight", weight, np.float32, shape)
     rows.vector("bias", bias, np.float32, shape)
@@ -130,7 +130,7 @@ def prepare_over_tokens(function, inputs, outputs, dtypes, types, name, **fields
     x, lengths = as_array(inputs[0], "x"), inputs[1]
     rows = Rows(name, tokens_of(x).shape, **fields)
     rows.read("x", inputs[0], dtypes, form=tokens_of)
-    rows.vector("lengths", lengths, np.uint32, (rows.args.batch,))
+    rows.vector("lengths", lengths, np.uint32, (rows.batch,))
     rows.write("y", outputs[0], (*x.shape[:-2], x.shape[-1]), *types, form=lambda out, name: tokens_of(out[..., np.newaxis, :], name))
     return Prepared(function, rows.args, rows.inputs, rows.outputs)
 

@@ -40,7 +40,7 @@ def prepare_rope(inputs, outputs, base, position_scale, **fields):
     base, position_scale = c.number(base, c.c_double, "base"), c.number(position_scale, c.c_double, "position_scale")
     rows.args.turns = turns = turns_of(rotary_dim, base, position_scale)
     rows.read("x", inputs[0], F32)
-    rows.vector("first_positions", inputs[1], np.int64, (rows.args.batch,))
+    rows.vector("first_positions", inputs[1], np.int64, (rows.batch,))
     rows.write("y", outputs[0], x.shape, F32, np.float32)
     return Prepared("fovea_rope", rows.args, rows.inputs, rows.outputs, keep=turns)
 

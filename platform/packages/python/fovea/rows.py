@@ -23,6 +23,7 @@ def softmax_args(x, axis, scale, out, target):
         raise ValueError(f"axis is {axis}: x has {x.ndim} dimensions")
     axis %= x.ndim
     inner, outer = math.prod(x.shape[axis + 1:]), math.prod(x.shape[:axis])
+    inner, outer = (inner, outer) if inner else (1, 0)  # C refuses an inner of 0
     strides = {f"{array}_{stride}_stride": count for array in ("x", "y")
                for stride, count in (("outer", x.shape[axis] * inner), ("axis", inner))}
     return c.structure("softmax_args", x=x, y=out, outer=outer, axis=x.shape[axis], inner=inner, scale=scale,
