@@ -288,11 +288,7 @@ fovea_status check_compact(const fovea_kv_cache& c, uint32_t entry, const uint32
 }  // namespace fovea
 
 extern "C" fovea_status fovea_kv_cache_bytes(const fovea_kv_cache* cache, size_t* bytes) {
-  if (!cache || !bytes) return FOVEA_ERR_NULL;
-  fovea::CheckedSize needed;
-  FOVEA_RETURN_IF_ERROR(fovea::measure_cache(*cache, &needed));
-  *bytes = needed.value;
-  return FOVEA_OK;
+  return fovea::plan_and_write(cache, fovea::measure_cache, bytes, [](auto& needed) { return needed.value; });
 }
 
 extern "C" fovea_status fovea_kv_cache_init(fovea_kv_cache* cache, void* memory, size_t memory_bytes) {

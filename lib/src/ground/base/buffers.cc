@@ -2,6 +2,8 @@
 #include "ground/base/arithmetic.h"
 #include "ground/base/buffers.h"
 
+#include "ground/base/carver.h"
+
 namespace fovea {
 
 // An input needs nothing of what finds elements of an output that share a place.
@@ -99,5 +101,11 @@ fovea_status check_struct(const void* given, uint32_t known) {
   }
   return FOVEA_OK;
 }
+
+#if FOVEA_PREFER_SIZE
+void* Carver::take(size_t columns, size_t rows, size_t element_bytes) {
+  return take_array(columns, rows, element_bytes);
+}
+#endif
 
 }  // namespace fovea

@@ -89,7 +89,10 @@ class Carver {
   // The bytes up to the end of the last array in the slow part; the same, rounded up so that another slow part may
   // follow.
   CheckedSize slow_used() const { return slow_used_; }
-  CheckedSize slow_bytes() const;
+  CheckedSize slow_bytes() const {
+    CheckedSize bytes = slow_used_;
+    return bytes.aligned();
+  }
 
  private:
   void* take_array(size_t columns, size_t rows, size_t element_bytes) {

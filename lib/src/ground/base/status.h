@@ -25,6 +25,16 @@ template <class Args, class Call, class Run>
   run(call);
   return FOVEA_OK;
 }
+// What functions of sizes do: their arguments become a plan, of which they write a number.
+template <class Args, class Plan, class Number>
+[[gnu::always_inline]] inline fovea_status plan_and_write(const Args* args, fovea_status (*plan_of)(const Args&, Plan*),
+                                                          size_t* bytes, Number number) {
+  if (!args || !bytes) return FOVEA_ERR_NULL;
+  Plan plan;
+  FOVEA_RETURN_IF_ERROR(plan_of(*args, &plan));
+  *bytes = number(plan);
+  return FOVEA_OK;
+}
 
 }  // namespace fovea
 

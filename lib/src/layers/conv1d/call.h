@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
+#include "ground/base/strides.h"
 #include "layers/conv1d/kernels.h"
 
 namespace fovea {
@@ -17,7 +18,19 @@ struct Conv1dCall {
   Convolution convolution;
 };
 
-void run_conv1d(Conv1dCall& call);
+inline void run_conv1d(Conv1dCall& call) {
+  Convolution& c = call.convolution;
+  for (; call.batch > 0; --call.batch) {
+    if (call.channels_last) {
+      call.kernels->channels_last(c);
+    } else {
+      call.kernels->channels_first(c);
+    }
+    c.x = advanced(c.x, stride_bytes(call.x_batch_stride, sizeof(float)));
+    c.y = advanced(c.y, stride_bytes(call.y_batch_stride, sizeof(float)));
+    if (c.state) c.state += (c.width - 1) * c.channels;
+  }
+}
 
 }  // namespace fovea
 

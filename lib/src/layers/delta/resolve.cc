@@ -327,11 +327,7 @@ fovea_status check_delta_import(const fovea_delta_state* state, size_t state_byt
 }  // namespace fovea
 
 extern "C" fovea_status fovea_delta_workspace_bytes(const fovea_delta_args* args, size_t* bytes) {
-  if (!args || !bytes) return FOVEA_ERR_NULL;
-  fovea::DeltaPlan plan;
-  FOVEA_RETURN_IF_ERROR(fovea::plan_delta(*args, &plan));
-  *bytes = plan.worker_bytes * plan.workers;
-  return FOVEA_OK;
+  return fovea::plan_and_write(args, fovea::plan_delta, bytes, [](auto& p) { return p.worker_bytes * p.workers; });
 }
 
 extern "C" fovea_status fovea_delta(fovea_delta_state* state, const fovea_delta_args* args, void* workspace,
@@ -343,11 +339,8 @@ extern "C" fovea_status fovea_delta(fovea_delta_state* state, const fovea_delta_
 }
 
 extern "C" fovea_status fovea_delta_matrices_workspace_bytes(const fovea_delta_args* args, size_t* bytes) {
-  if (!args || !bytes) return FOVEA_ERR_NULL;
-  fovea::DeltaMatricesCall call;
-  FOVEA_RETURN_IF_ERROR(fovea::plan_delta_matrices(*args, &call));
-  *bytes = call.worker_bytes * call.call.plan.workers;
-  return FOVEA_OK;
+  return fovea::plan_and_write(args, fovea::plan_delta_matrices, bytes,
+                               [](auto& c) { return c.worker_bytes * c.call.plan.workers; });
 }
 
 extern "C" fovea_status fovea_delta_matrices(const fovea_delta_args* args, const fovea_in* before,

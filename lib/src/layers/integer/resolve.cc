@@ -109,11 +109,7 @@ fovea_status resolve_integer_attention(const fovea_integer_attention_args& a, vo
 }  // namespace fovea
 
 extern "C" fovea_status fovea_integer_attention_workspace_bytes(const fovea_integer_attention_args* args, size_t* bytes) {
-  if (!args || !bytes) return FOVEA_ERR_NULL;
-  fovea::IntegerPlan plan;
-  FOVEA_RETURN_IF_ERROR(fovea::plan_integer_attention(*args, &plan));
-  *bytes = plan.workspace_bytes;
-  return FOVEA_OK;
+  return fovea::plan_and_write(args, fovea::plan_integer_attention, bytes, [](auto& p) { return p.workspace_bytes; });
 }
 
 extern "C" fovea_status fovea_integer_attention(const fovea_integer_attention_args* args, void* workspace,

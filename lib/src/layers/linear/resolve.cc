@@ -207,11 +207,7 @@ fovea_status resolve_linear(const fovea_linear_args& a, void* workspace, size_t 
 }  // namespace fovea
 
 extern "C" fovea_status fovea_linear_workspace_bytes(const fovea_linear_args* args, size_t* bytes) {
-  if (!args || !bytes) return FOVEA_ERR_NULL;
-  fovea::LinearPlan plan;
-  FOVEA_RETURN_IF_ERROR(fovea::plan_linear(*args, &plan));
-  *bytes = plan.worker_bytes * plan.workers;
-  return FOVEA_OK;
+  return fovea::plan_and_write(args, fovea::plan_linear, bytes, [](auto& p) { return p.worker_bytes * p.workers; });
 }
 
 extern "C" fovea_status fovea_linear(const fovea_linear_args* args, void* workspace, size_t workspace_bytes) {
