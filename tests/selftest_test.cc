@@ -90,7 +90,9 @@ TEST_CASE("selftest: every misuse has its status, and nothing is written", "[sho
   CHECK(fovea_selftest_softmax(nullptr, &result) == FOVEA_ERR_NULL);
   CHECK(fovea_selftest_softmax(&good, nullptr) == FOVEA_ERR_NULL);
   fovea_selftest_args args = good;
-  args.struct_bytes = sizeof args - 1;
+  args.struct_bytes = sizeof args - 12;
+  CHECK(status(args) == FOVEA_ERR_STRUCT);
+  args = good, args.reserved = 1;
   CHECK(status(args) == FOVEA_ERR_STRUCT);
   args = good, args.call = kMostCalls;
   CHECK(status(args) == FOVEA_ERR_CAPACITY);

@@ -78,7 +78,7 @@ int run_none(void*, size_t, void (*)(void*, size_t, uint32_t), void*) { return 0
 constexpr fovea_executor kNoWorkers = {run_none, nullptr, 0};
 
 const Fields kTable[] = {
-    {FIELD(struct_bytes), Reads::kBoth, nothing, [](auto& a) { --a.struct_bytes; }},
+    {FIELD(struct_bytes), Reads::kBoth, nothing, [](auto& a) { a.struct_bytes -= 12; }},
     {FIELD(batch), Reads::kBoth, nothing, [](auto& a) { --a.batch; }},
     {FIELD(q_tokens), Reads::kBoth, nothing, [](auto& a) { --a.q_tokens; }},
     {FIELD(kv_tokens), Reads::kPush, nothing, [](auto& a) { a.kv_tokens -= 20; }},

@@ -458,7 +458,7 @@ TEST_CASE("misuse: what does not fit a stream is refused, and nothing is written
   CHECK(push(&no_plan, state, piece.args) == FOVEA_ERR_PLAN);
   CHECK(push(&bottom_right, state, piece.args) == FOVEA_ERR_UNSUPPORTED);
   const Misuse<fovea_attention_args> of_pushes[] = {
-      {"struct_bytes", FOVEA_ERR_STRUCT, [](auto& a) { a.struct_bytes -= 4; }},
+      {"struct_bytes", FOVEA_ERR_STRUCT, [](auto& a) { a.struct_bytes -= 12; }},
       {"batch", FOVEA_ERR_STATE, [](auto& a) { a.batch = 1; }},
       {"q_tokens", FOVEA_ERR_STATE, [](auto& a) { a.q_tokens = 2; }},
       {"kv_tokens", FOVEA_ERR_CAPACITY, [](auto& a) { a.kv_tokens = 71; }},

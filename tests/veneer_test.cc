@@ -90,7 +90,7 @@ void check_same(Out& out, const Args& args, Call call, CallOfC call_of_c) {
   REQUIRE(call_of_c(&args) == FOVEA_OK);
   CHECK(made == out);
   Args wrong = args;
-  --wrong.struct_bytes;
+  wrong.struct_bytes -= 12;
   CHECK(call(wrong) == FOVEA_ERR_STRUCT);
 }
 

@@ -184,17 +184,16 @@ typedef struct fovea_attention_desc {
                                   bits are FOVEA_ERR_ENUM. Functions without this field know only the compiler's */
   size_t workspace_budget_bytes; /* 0 = as much as is fastest. Else the plan takes fewer query rows at a time until it
                                     fits; FOVEA_ERR_BUDGET if the least tile does not. Bits change in key_mass only */
-  size_t reserved;               /* 0 (FOVEA_ERR_STRUCT): for later versions */
 
   /* For few rows and many keys: every key_split_tokens keys become a task of their own, and the parts are merged in
    * order. 0 = a query's keys are never split; else a multiple of 64 (FOVEA_ERR_SIZE). The bits depend on it, but not
-   * on the number of workers. It costs workspace: a partial state of all rows for each part. Streams ignore
-   * it, because their keys come in parts already. */
+   * on the number of workers. It costs workspace: a partial state of all rows for each part. Streams ignore it. */
   uint32_t key_split_tokens;
 
   uint32_t key_mass_queries; /* how many of an entry's last queries args.key_mass counts; 0 = a call has no key_mass.
                                 Not with key_split_tokens (FOVEA_ERR_UNSUPPORTED), nor in builds without it, as by
                                 default on Cortex-M (FOVEA_ERR_LEFT_OUT). Costs workspace: "Key mass" in kv_cache.h */
+  size_t reserved;           /* 0 (FOVEA_ERR_STRUCT): for later versions */
 } fovea_attention_desc;
 
 /* A plan: storage without pointers into the description, which fovea_attention_plan_init fills in once. Then it is
@@ -219,8 +218,7 @@ fovea_status fovea_attention_workspace_bytes_for(const fovea_attention_desc* des
 
 /* Writes how many bytes args->slow_workspace needs in addition to a workspace of workspace_bytes. They are 0 if that
  * workspace is enough by itself, and all that the call needs if workspace_bytes is 0 (even then a call's workspace must
- * not be NULL). A larger workspace does not always save as many bytes here, because no array is divided between the
- * two. */
+ * not be NULL). A larger workspace does not always save as many bytes here, because no array is divided. */
 fovea_status fovea_attention_slow_workspace_bytes(const fovea_attention_plan* plan, size_t workspace_bytes,
                                                   size_t* bytes);
 

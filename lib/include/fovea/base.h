@@ -56,7 +56,7 @@
  * version. Release candidates (FOVEA_VERSION_TEXT) may still break any of this where the changelog says so. A structure
  * that begins with struct_bytes may grow at its end, and 0 in a new field means what the library did before. So a library
  * accepts a structure of a later version while all bytes that it does not know are 0; only `attention` of a multi-head
- * layer must have its own size. */
+ * layer must have its own size. Structures with neither struct_bytes nor a field `reserved` never change (fovea_in). */
 #ifndef FOVEA_BASE_H_
 #define FOVEA_BASE_H_
 

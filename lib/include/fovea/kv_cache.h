@@ -87,11 +87,11 @@ typedef struct fovea_kv_cache {
   uint32_t page_tokens;   /* tokens of a page, >= 1; 0 with other kinds (FOVEA_ERR_SIZE) */
   uint32_t pages;         /* in the pool, for all entries; 0 with other kinds (FOVEA_ERR_SIZE) */
   uint32_t values_in_keys;      /* nonzero: a value is a part of its key. See "Values in keys" above */
-  const float* key_center;      /* optional [kv_heads][head_dim], finite numbers; not with values_in_keys
-                              (FOVEA_ERR_UNSUPPORTED). See "Centred keys" above */
   fovea_hadamard_rows hadamard; /* of what is appended; NONE with values_in_keys (FOVEA_ERR_UNSUPPORTED). See "Rotated
                               keys and values" above */
   uint64_t hadamard_seed;       /* of the signs, as in fovea_hadamard_args; not read without a rotation */
+  const float* key_center;      /* optional [kv_heads][head_dim], finite numbers; not with values_in_keys
+                              (FOVEA_ERR_UNSUPPORTED). See "Centred keys" above */
 
   uint32_t magic;         /* tells a cache of this version from other bytes */
   void* memory;           /* as fovea_kv_cache_init got it */
@@ -100,7 +100,6 @@ typedef struct fovea_kv_cache {
   uint32_t* lengths;      /* [batch]: tokens that were put in; in a ring also the tokens that are gone */
   uint32_t* first_tokens; /* ring [batch]: the oldest token, apart from pinned ones, that is still there */
   uint32_t* page_table;   /* paged [batch][ceil(max_tokens / page_tokens)]. See "Pages" above */
-  const void* reserved;   /* NULL (FOVEA_ERR_STRUCT): for later versions */
 } fovea_kv_cache;
 
 /* Writes how many bytes of memory the cache needs: 0 for a batch of 0 without pages. Only its first part is read. For

@@ -60,9 +60,9 @@ typedef struct fovea_selftest_args {
                                   integer layers and quantization have one kernel in a build, and do not read it */
   uint64_t processor_features; /* as in fovea_attention_desc */
   uint32_t call;       /* the number of the call in the part, from 0 on. FOVEA_ERR_CAPACITY where there is none */
-  uint32_t reserved;   /* 0 (FOVEA_ERR_STRUCT): for later versions */
   void* memory;        /* required, 64-byte aligned (FOVEA_ERR_ALIGNMENT): for inputs, outputs and workspace */
   size_t memory_bytes; /* FOVEA_SELFTEST_BYTES are enough (FOVEA_ERR_WORKSPACE) */
+  size_t reserved;     /* 0 (FOVEA_ERR_STRUCT): for later versions */
 } fovea_selftest_args;
 
 /* What a call gave. */

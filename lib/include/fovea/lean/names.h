@@ -56,6 +56,7 @@
 #define fovea_integer_norm FOVEA_LEAN_NAME_(FOVEA_USE, integer_norm)
 #define fovea_integer_top_k FOVEA_LEAN_NAME_(FOVEA_USE, integer_top_k)
 #define fovea_kv_append FOVEA_LEAN_NAME_(FOVEA_USE, kv_append)
+#define fovea_kv_append_workspace_bytes FOVEA_LEAN_NAME_(FOVEA_USE, kv_append_workspace_bytes)
 #define fovea_kv_attach FOVEA_LEAN_NAME_(FOVEA_USE, kv_attach)
 #define fovea_kv_cache_bytes FOVEA_LEAN_NAME_(FOVEA_USE, kv_cache_bytes)
 #define fovea_kv_cache_init FOVEA_LEAN_NAME_(FOVEA_USE, kv_cache_init)

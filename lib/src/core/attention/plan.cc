@@ -3,7 +3,6 @@
 #include "core/attention/plan.h"
 
 #include "ground/base/buffers.h"
-#include "ground/base/line.h"
 #include "ground/base/magic.h"
 #include "ground/base/numbers.h"
 #include "ground/base/status.h"
@@ -32,10 +31,6 @@ fovea_diagonal diagonal_of(const fovea_attention_desc& d) {
 // The same as unserved for queries and outputs, which may be I8 where kernels have scales for them.
 fovea_status unserved_tensor(fovea_dtype dtype) {
   return !kHasI8Tensors && dtype == FOVEA_I8 ? FOVEA_ERR_LEFT_OUT : unserved(dtype);
-}
-
-bool has_products(fovea_compute compute) {
-  return (compute != FOVEA_COMPUTE_I8 || kHasI8Products) && (compute != FOVEA_COMPUTE_F16 || kHasF16Products);
 }
 
 // Whether there are kernels for the products that d wants, if not of f32.
@@ -109,7 +104,7 @@ fovea_status check_desc(const fovea_attention_desc& d) {
       (d.key_split_tokens != 0 && !kSplitsKeys) || (d.key_mass_queries != 0 && !kHasKeyMass) ||
       (d.score == FOVEA_SCORE_ADDITIVE && !is_additive(d)) || (d.dropout != 0.0f && !drops(d)) ||
       d.softcap != softcap(d) || d.window_left != window_left(d) || d.window_right != window_right(d) ||
-      !has_products(d.compute)) {
+      (d.compute == FOVEA_COMPUTE_I8 && !kHasI8Products) || (d.compute == FOVEA_COMPUTE_F16 && !kHasF16Products)) {
     return FOVEA_ERR_LEFT_OUT;
   }
   if (d.key_mass_queries != 0 && d.key_split_tokens != 0) return FOVEA_ERR_UNSUPPORTED;
@@ -354,26 +349,4 @@ extern "C" fovea_status fovea_attention_plan_kernel(const fovea_attention_plan* 
   const fovea::PlannedKernel& planned = fovea::kernel_for(made, rows);
   *kernel = {made.lanes, planned.most_rows, planned.tile_rows, planned.tiles};
   return FOVEA_OK;
-}
-
-extern "C" size_t fovea_attention_plan_describe(const fovea_attention_plan* plan, uint32_t q_tokens, uint32_t kv_tokens,
-                                                char* text, size_t text_bytes) {
-  fovea::Line line(text, text ? text_bytes : 0);
-  if (!fovea::kHasText) return line.finish();
-  if (!plan || !fovea::is_plan(*plan)) return (line << "not a plan").finish();
-  const fovea::MadePlan& made = fovea::made(*plan);
-  const fovea_attention_desc& d = made.desc;
-  const uint64_t rows = uint64_t(d.q_heads / d.kv_heads) * q_tokens;
-  const fovea::PlannedKernel& kernel = fovea::kernel_for(made, rows);
-  line << fovea_target_name(d.target) << " (" << fovea_target_backend(d.target) << "), "
-       << fovea::kKernelNames[kernel.index] << " kernel, rows for each key head " << rows
-       << " in tiles: " << (rows + kernel.tile_rows - 1) / kernel.tile_rows << " of at most "
-       << uint64_t(kernel.tile_rows);
-  line << ", keys in tiles of " << uint64_t(FOVEA_KEY_TILE) << ": "
-       << (uint64_t(kv_tokens) + FOVEA_KEY_TILE - 1) / FOVEA_KEY_TILE;
-  const uint32_t splits = fovea::split_count(d, kv_tokens), workers = fovea::worker_count(d);
-  if (splits > 1) line << " in " << uint64_t(splits) << " parts of " << uint64_t(d.key_split_tokens);
-  line << ", workspace " << uint64_t(made.workspace_bytes) << " bytes";
-  if (workers > 1) line << " for " << uint64_t(workers) << " workers";
-  return line.finish();
 }

@@ -124,7 +124,6 @@ bool mask_served(fovea_mask_kind kind) {
 }
 
 fovea_status check_mask(const fovea_mask& m, uint32_t kv_tokens) {
-  FOVEA_RETURN_IF_ERROR(check_reserved(m, 0));
   const bool none = m.kind == FOVEA_MASK_NONE, adds = !none && m.kind != FOVEA_MASK_BYTE;
   if (none == (m.data != nullptr) || (none && (m.kv_tokens || m.broadcast_keys))) return FOVEA_ERR_MASK;
   if (m.head_factors && !adds) return FOVEA_ERR_MASK;
@@ -166,7 +165,7 @@ fovea_status check_attention_options(const AttentionCall& call) {
   const fovea_attention_desc& d = call.desc;
   if (uint32_t(a.scores_stage) > FOVEA_SCORES_SOFTMAX) return FOVEA_ERR_ENUM;
   if (uint32_t(a.mask.kind) > FOVEA_MASK_BF16) return FOVEA_ERR_ENUM;
-  FOVEA_RETURN_IF_ERROR(check_reserved(a.kv, 0));
+  if (a.mask.reserved || a.kv.reserved) return FOVEA_ERR_STRUCT;
   if (needs_absent_option(call)) return FOVEA_ERR_LEFT_OUT;
   if (has_unused_scales(call) || misses_center(call)) return FOVEA_ERR_UNSUPPORTED;
   FOVEA_RETURN_IF_ERROR(check_executor(a.executor, worker_count(d)));

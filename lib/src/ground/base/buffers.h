@@ -173,18 +173,19 @@ class Buffers {
 // A longer one is of a later version: its other fields must be 0, which stands for what this version does. Inlined, GCC 12 would
 // warn of reads past structures whose sizes it knows.
 [[gnu::noinline]] fovea_status check_struct(const void* given, uint32_t known);
+// The bytes of a structure that this version reads: a field `reserved`, the last one, must be 0 as later fields must.
 template <class Struct>
-auto check_reserved(const Struct& given, int) -> decltype(given.reserved, fovea_status()) {
-  return given.reserved ? FOVEA_ERR_STRUCT : FOVEA_OK;
+constexpr auto bytes_read(int) -> decltype(Struct::reserved, uint32_t()) {
+  static_assert(offsetof(Struct, reserved) + sizeof(Struct::reserved) == sizeof(Struct), "no padding at the end");
+  return offsetof(Struct, reserved);
 }
 template <class Struct>
-fovea_status check_reserved(const Struct&, ...) {
-  return FOVEA_OK;
+constexpr uint32_t bytes_read(...) {
+  return sizeof(Struct);
 }
 template <class Struct>
 fovea_status check_struct(const Struct& given) {
-  FOVEA_RETURN_IF_ERROR(check_struct(&given, sizeof given));
-  return check_reserved(given, 0);
+  return check_struct(&given, bytes_read<Struct>(0));
 }
 // What this version reads of such a structure.
 template <class Struct>

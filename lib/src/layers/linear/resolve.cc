@@ -45,7 +45,7 @@ fovea_status check_compute(const fovea_linear_args& a) {
 
 fovea_status check_linear_shape(const fovea_linear_args& a) {
   FOVEA_RETURN_IF_ERROR(check_struct(a));
-  FOVEA_RETURN_IF_ERROR(check_reserved(a.weights, 0));
+  if (a.weights.reserved) return FOVEA_ERR_STRUCT;
   if (!is_target(a.target) || !is_dtype(a.weights.dtype)) return FOVEA_ERR_ENUM;
   if (!is_dtype(a.x_dtype) || !is_dtype(a.y_dtype) || uint32_t(a.compute) > FOVEA_COMPUTE_F16) return FOVEA_ERR_ENUM;
   if (a.processor_features & ~kNamedFeatures) return FOVEA_ERR_ENUM;

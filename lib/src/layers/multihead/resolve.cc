@@ -58,7 +58,7 @@ fovea_status LayerCall::check_counts() const {
 fovea_status LayerCall::check_weights() {
   const fovea_multihead_desc& m = plan_.desc;
   w_ = args_.weights;
-  FOVEA_RETURN_IF_ERROR(check_reserved(w_, 0));
+  if (w_.reserved) return FOVEA_ERR_STRUCT;
   if (const fovea_kv_cache* cache = append_to_ ? append_to_ : args_.cache) {
     FOVEA_RETURN_IF_ERROR(check_cache_shape(d_, *cache));
     if (d_.key_scale != 0.0f || d_.value_scale != 0.0f) return FOVEA_ERR_UNSUPPORTED;
@@ -89,7 +89,7 @@ fovea_status LayerCall::check_weights() {
   for (const Linear& layer : linears().all) {
     if (!layer.used) continue;
     const fovea_linear_weights& w = layer.weights;
-    FOVEA_RETURN_IF_ERROR(check_reserved(w, 0));
+    if (w.reserved) return FOVEA_ERR_STRUCT;
     if (!w.data && (w.bias || w.bias_i32 || w.scales)) return FOVEA_ERR_NULL;
     if (!w.data && layer.in != layer.out) return FOVEA_ERR_SIZE;
     if (!w.data && !(layer.from == layer.to)) return FOVEA_ERR_UNSUPPORTED;

@@ -64,7 +64,7 @@ fovea_status resolve_pooling(const fovea_pooling_args& a, PoolingCall* call) {
 fovea_status resolve_embedding(const fovea_embedding_args& a, EmbeddingCall* call) {
   call->tokens = 0;
   FOVEA_RETURN_IF_ERROR(check_struct(a));
-  FOVEA_RETURN_IF_ERROR(check_reserved(a.table, 0));
+  if (a.table.reserved) return FOVEA_ERR_STRUCT;
   const TargetTraits* traits;
   FOVEA_RETURN_IF_ERROR(find_target(a.target, &traits));
   fovea_linear_weights table = a.table;

@@ -330,7 +330,7 @@ def call(name, *arguments):
 
 
 def size(name, *arguments):
-    """Calls a function that writes a number of bytes behind these arguments, and returns the number."""
+    """Calls a function that writes a number of bytes, and returns the number."""
     count = ctypes.c_size_t()
     call(name, *arguments, ctypes.byref(count))
     return count.value

@@ -618,7 +618,7 @@ def numbers_that_a_field_does_not_hold_are_refused():
     for codes in ([128], [-129], [300]):
         raises(ValueError, f"codes has {codes[0]}, which int8 does not have", fovea.from_i8, codes, 1.0)
     raises(TypeError, "codes is of float64", fovea.from_i8, [1.5], 1.0)
-    raises(ValueError, "zero is 4294967296", fovea.to_i8, [1.0], 1.0, 2 ** 32)
+    raises(ValueError, "zero_point is 4294967296", fovea.to_i8, [1.0], 1.0, 2 ** 32)
     raises(TypeError, "x is of complex128", fovea.softmax, np.ones(3, complex))
     raises(ValueError, "axis is 1: x has 1 dimensions", fovea.softmax, np.ones(3), 1)
     raises(ValueError, "axis is -1: x has 0 dimensions", fovea.softmax, np.float32(1))
