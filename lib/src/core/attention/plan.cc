@@ -3,7 +3,6 @@
 #include "core/attention/plan.h"
 
 #include "ground/base/buffers.h"
-#include "ground/base/magic.h"
 #include "ground/base/numbers.h"
 #include "ground/base/status.h"
 #include "ground/targets/registry.h"
@@ -26,11 +25,6 @@ fovea_diagonal diagonal_of(const fovea_attention_desc& d) {
                     FOVEA_CAUSAL_POSITIONS == int(FOVEA_DIAGONAL_POSITIONS),
                 "a causal limit names its diagonal by the same number");
   return d.causal == FOVEA_CAUSAL_NONE ? d.diagonal : fovea_diagonal(d.causal);
-}
-
-// The same as unserved for queries and outputs, which may be I8 where kernels have scales for them.
-fovea_status unserved_tensor(fovea_dtype dtype) {
-  return !kHasI8Tensors && dtype == FOVEA_I8 ? FOVEA_ERR_LEFT_OUT : unserved(dtype);
 }
 
 // Whether there are kernels for the products that d wants, if not of f32.
@@ -65,8 +59,9 @@ fovea_status check_tensors(const fovea_attention_desc& d) {
   FOVEA_RETURN_IF_ERROR(check_scale_and_zero(d.key_scale, d.key_zero_point, d.key_dtype));
   FOVEA_RETURN_IF_ERROR(check_scale_and_zero(d.value_scale, d.value_zero_point, d.value_dtype));
   FOVEA_RETURN_IF_ERROR(check_scale_and_zero(d.out_scale, d.out_zero_point, d.out_dtype));
-  if (!is_one_of<kTensorFormats>(d.q_dtype)) return unserved_tensor(d.q_dtype);
-  if (!is_one_of<kTensorFormats>(d.out_dtype)) return unserved_tensor(d.out_dtype);
+  if (!kHasI8Tensors && (d.q_dtype == FOVEA_I8 || d.out_dtype == FOVEA_I8)) return FOVEA_ERR_LEFT_OUT;
+  if (!is_one_of<kTensorFormats>(d.q_dtype)) return unserved(d.q_dtype);
+  if (!is_one_of<kTensorFormats>(d.out_dtype)) return unserved(d.out_dtype);
   if (!kHasI8Tensors) return FOVEA_OK;  // then all scales and zero points are 0
   const bool tensors = is_i8(d);
   if (!tensors && (d.q_dtype == FOVEA_I8 || d.out_dtype == FOVEA_I8)) return FOVEA_ERR_UNSUPPORTED;
@@ -328,13 +323,7 @@ extern "C" fovea_status fovea_attention_slow_workspace_bytes(const fovea_attenti
 
 extern "C" fovea_status fovea_attention_workspace_bytes_for(const fovea_attention_desc* desc, fovea_target target,
                                                             size_t* bytes) {
-  if (!desc || !bytes) return FOVEA_ERR_NULL;
-  return fovea::largest_for(target, bytes, [=](fovea_target one, size_t* its_bytes) {
-    fovea::MadePlan plan;
-    FOVEA_RETURN_IF_ERROR(fovea::make_plan_for(*desc, one, &plan));
-    *its_bytes = plan.workspace_bytes;
-    return FOVEA_OK;
-  });
+  return fovea::most_workspace<fovea::MadePlan, fovea::make_plan_for>(desc, target, bytes);
 }
 
 extern "C" const fovea_attention_desc* fovea_attention_plan_desc(const fovea_attention_plan* plan) {

@@ -11,7 +11,6 @@
 #include "ground/base/buffers.h"
 #include "ground/base/carver.h"
 #include "ground/base/key_places.h"
-#include "ground/base/magic.h"
 #include "ground/targets/registry.h"
 
 namespace fovea {

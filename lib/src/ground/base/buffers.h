@@ -170,22 +170,16 @@ class Buffers {
 };
 
 // Whether a structure that begins with its size, as the caller's program knows it, can be read as one of `known` bytes.
-// A longer one is of a later version: its other fields must be 0, which stands for what this version does. Inlined, GCC 12 would
-// warn of reads past structures whose sizes it knows.
+// A longer one is of a later version: its other fields must be 0, for what this version does. Inlined, GCC 12 warns of it.
 [[gnu::noinline]] fovea_status check_struct(const void* given, uint32_t known);
-// The bytes of a structure that this version reads: a field `reserved`, the last one, must be 0 as later fields must.
+// The bytes of a structure that this version reads. What is reserved, at the end, must be 0 as later fields must.
+template <class Struct, class = void>
+constexpr uint32_t kBytesRead = sizeof(Struct);
 template <class Struct>
-constexpr auto bytes_read(int) -> decltype(Struct::reserved, uint32_t()) {
-  static_assert(offsetof(Struct, reserved) + sizeof(Struct::reserved) == sizeof(Struct), "no padding at the end");
-  return offsetof(Struct, reserved);
-}
-template <class Struct>
-constexpr uint32_t bytes_read(...) {
-  return sizeof(Struct);
-}
+constexpr uint32_t kBytesRead<Struct, decltype(void(Struct::reserved))> = offsetof(Struct, reserved);
 template <class Struct>
 fovea_status check_struct(const Struct& given) {
-  return check_struct(&given, bytes_read<Struct>(0));
+  return check_struct(&given, kBytesRead<Struct>);
 }
 // What this version reads of such a structure.
 template <class Struct>
@@ -197,6 +191,22 @@ Struct known_part(const Struct& given) {
 
 // Checks the offsets [batch + 1] of ragged entries, each of at most `capacity` tokens. Requires an aligned pointer.
 fovea_status check_offsets(const uint32_t* offsets, uint32_t batch, uint32_t tokens, uint32_t capacity);
+
+// A word of each object that functions of this configuration have made. The number of layouts grows with each change of
+// an object's fields, and of the tables whose places a plan holds: kernels and dot words.
+constexpr uint32_t kLayouts = 1;
+#if defined(FOVEA_USE)
+#define FOVEA_TEXT_OF_(name) #name
+#define FOVEA_TEXT_(name) FOVEA_TEXT_OF_(name)
+constexpr const char* kConfiguration = FOVEA_TEXT_(FOVEA_USE);
+#else
+constexpr const char* kConfiguration = "";
+#endif
+constexpr uint32_t hashed(uint32_t hash, const char* text) {  // FNV-1a
+  for (; *text; ++text) hash = (hash ^ uint32_t(*text)) * 0x01000193u;
+  return hash;
+}
+constexpr uint32_t magic_of(const char* kind) { return hashed(hashed(0x811c9dc5u + kLayouts, kind), kConfiguration); }
 
 }  // namespace fovea
 

@@ -78,20 +78,21 @@ inline const TargetTraits* target_traits(fovea_target target) {
   return traits && traits->lanes ? traits : nullptr;
 }
 
-// The number for a target, or for FOVEA_TARGET_BEST the largest for any that has one.
-template <class NumberFor>
-fovea_status largest_for(fovea_target target, size_t* largest, const NumberFor& number_for) {
-  if (target != FOVEA_TARGET_BEST) return number_for(target, largest);
-  fovea_status status = FOVEA_ERR_TARGET;
+// Writes the workspace of a plan for a target, or for FOVEA_TARGET_BEST the most of any target that serves it.
+template <class Plan, auto kMakePlan, class Desc>
+fovea_status most_workspace(const Desc* desc, fovea_target target, size_t* bytes) {
+  if (!desc || !bytes) return FOVEA_ERR_NULL;
+  fovea_status status = FOVEA_ERR_ENUM;
   size_t most = 0;
   for (const TargetTraits& traits : kTargets) {
-    if (traits.kernels != traits.target || is_alias(traits)) continue;  // the same number as for another one
-    size_t number = 0;
-    const fovea_status of_one = number_for(traits.target, &number);
+    const bool has_own = traits.kernels == traits.target && !is_alias(traits);  // others need the same as one that has
+    if (target == FOVEA_TARGET_BEST ? !has_own : traits.target != target) continue;
+    Plan plan;
+    const fovea_status of_one = kMakePlan(*desc, traits.target, &plan);
     if (status != FOVEA_OK) status = of_one;
-    if (number > most) most = number;
+    if (of_one == FOVEA_OK && plan.workspace_bytes > most) most = plan.workspace_bytes;
   }
-  if (status == FOVEA_OK) *largest = most;
+  if (status == FOVEA_OK) *bytes = most;
   return status;
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ground/base/arithmetic.h"
-#include "ground/base/magic.h"
 #include "layers/multihead/layer_resolve.h"
 
 #include "core/attention/plan.h"

@@ -342,13 +342,7 @@ extern "C" const fovea_multihead_desc* fovea_multihead_plan_desc(const fovea_mul
 
 extern "C" fovea_status fovea_multihead_workspace_bytes_for(const fovea_multihead_desc* desc, fovea_target target,
                                                             size_t* bytes) {
-  if (!desc || !bytes) return FOVEA_ERR_NULL;
-  return fovea::largest_for(target, bytes, [=](fovea_target one, size_t* its_bytes) {
-    fovea::MadeMultiheadPlan plan;
-    FOVEA_RETURN_IF_ERROR(fovea::make_multihead_plan(*desc, one, &plan));
-    *its_bytes = plan.workspace_bytes;
-    return FOVEA_OK;
-  });
+  return fovea::most_workspace<fovea::MadeMultiheadPlan, fovea::make_multihead_plan>(desc, target, bytes);
 }
 
 namespace {

@@ -101,8 +101,7 @@ void observe(fovea_quantize_range* range, const float* x, size_t count) {
   range->count += count;
 }
 
-void choose_scale(const fovea_quantize_range& range, float fraction, bool asymmetric, float* scale,
-                  int32_t* zero_point) {
+void choose(const fovea_quantize_range& range, float fraction, bool asymmetric, float* scale, int32_t* zero_point) {
   float least = range.least, most = range.most;
   if (fraction < 1.0f && range.width != 0.0f) {
     leave_out(range, share_of(range.count, 1.0f - fraction), asymmetric, &least, &most);

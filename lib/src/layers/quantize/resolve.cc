@@ -44,7 +44,7 @@ extern "C" fovea_status fovea_quantize_observe(fovea_quantize_range* range, cons
 extern "C" fovea_status fovea_quantize_choose(const fovea_quantize_range* range, float fraction, uint32_t asymmetric,
                                               float* scale, int32_t* zero_point) {
   FOVEA_RETURN_IF_ERROR(fovea::check_choose(range, fraction, scale, zero_point));
-  fovea::choose_scale(*range, fraction, asymmetric != 0, scale, zero_point);
+  fovea::choose(*range, fraction, asymmetric != 0, scale, zero_point);
   return FOVEA_OK;
 }
 
