@@ -165,7 +165,7 @@ def bytes_for(call, target):
     number = c.call("fovea_target_from_name", target.encode())
     runner = object.__new__(Runner)  # without memory
     if call.plan is not None:
-        return c.call(f"fovea_{call.plan.struct}_workspace_bytes_for", runner.description(call.plan), number)
+        return c.size(f"fovea_{call.plan.struct}_workspace_bytes_for", runner.description(call.plan), number)
     if not call.workspace:
         return 0
     if call.function == "fovea_integer_attention":
