@@ -128,7 +128,7 @@ void set_all(Call& c, fovea_dtype dtype) {
   c.args.q = input(half, kQHeads, kQTokens, kHeadDim);
 }
 void set_mask(Call& c, fovea_mask_kind kind, const void* data) {
-  c.args.mask = {kind, kKvTokens, data, 0, 0, kKvTokens, 0, nullptr, 0};
+  c.args.mask = {kind, kKvTokens, data, 0, 0, kKvTokens, 0, nullptr, 0, nullptr};
 }
 
 void scale(void* self, const fovea_score_block* block) {
