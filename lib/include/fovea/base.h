@@ -114,8 +114,8 @@ uint32_t fovea_version(void);
 FOVEA_ENUM_(fovea_status, int32_t) {
   FOVEA_OK = 0,
   FOVEA_ERR_NULL = -1,        /* a required pointer is NULL */
-  FOVEA_ERR_STRUCT = -2,      /* struct_bytes is smaller than the structure, more than 4,096 larger, or includes fields
-                                that this version does not know and that are not 0 */
+  FOVEA_ERR_STRUCT = -2,      /* struct_bytes is smaller than the structure up to `reserved`, more than 4,096 larger, or
+                                includes fields that this version does not know and that are not 0 */
   FOVEA_ERR_ENUM = -3,        /* an enum field holds no value of its enum */
   FOVEA_ERR_UNSUPPORTED = -4, /* a valid choice that this combination of options does not serve, in no build */
   FOVEA_ERR_TARGET = -5,      /* the target is not compiled in, or this processor cannot run it */
