@@ -54,9 +54,9 @@
  * and values stay, and structures only grow. The second number counts versions with something new; the last bits of
  * results may change with it, where the changelog says so. The third counts corrections. A change of lib changes the
  * version. Release candidates (FOVEA_VERSION_TEXT) may still break any of this where the changelog says so. A structure
- * that begins with struct_bytes may grow at its end, and 0 in a new field means what the library did before. So a library
- * accepts a structure of a later version while all bytes that it does not know are 0; only `attention` of a multi-head
- * layer must have its own size. Structures with neither struct_bytes nor a field `reserved` never change (fovea_in). */
+ * that begins with struct_bytes may grow at its end, and 0 in a new field means what the library did before. So a
+ * library accepts a structure of a later version while all bytes that it does not know are 0; only `attention` of a
+ * multi-head layer must have its own size. Structures with neither struct_bytes nor a field `reserved` never change. */
 #ifndef FOVEA_BASE_H_
 #define FOVEA_BASE_H_
 
