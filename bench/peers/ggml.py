@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""llama.cpp with its own kernels and with fovea's backend, in llama-bench's units: tokens a second.
+
+    ./run model && python3 bench/peers/ggml.py [--target avx2] [--test]
+
+Builds llama.cpp as bench/peers/chat.py does, and platform/engines/ggml for it. Then llama-bench runs alternately with and without
+GGML_BACKEND_PATH, with flash attention: prompts of 512 tokens and answers of 64 at several depths, medians of the rounds. At last
+both answer a prompt greedily, and a perplexity of one text by both is printed. --test runs ggml's own tests of the operators instead.
+"""
+import argparse
+import json
+import os
+import pathlib
+import re
+import statistics
+import subprocess
+import sys
+
+import chat
+from compare import ROOT, Fault
+
+OPERATORS = ("MUL_MAT", "MUL_MAT_ID", "FLASH_ATTN_EXT", "GATED_DELTA_NET", "L2_NORM", "ADD", "SWIGLU", "GEGLU", "GEGLU_ERF", "REGLU")
+ADAPTER = ROOT / "platform" / "engines" / "ggml"
+PROMPT = "The capital of France is"
+ARGUMENTS = ["-fa", "1", "-r", "1", "-o", "json"]
+
+
+def build(options, *targets):
+    """Programs of llama.cpp, and the backend for them: the folder of programs, and the library."""
+    bench = chat.llama_bench(options.llama, options.target)
+    source = options.llama / chat.RELEASE
+    _, name, arguments = chat.TARGETS[options.target]
+    if targets:
+        chat.run("cmake", "-S", source / "vendor" / "llama.cpp", "-B", source / name, *chat.CMAKE, *arguments, "-DLLAMA_BUILD_TESTS=ON")
+        chat.run("cmake", "--build", source / name, "--parallel", os.cpu_count(), "--target", *targets)
+    folder = ROOT / "build" / f"ggml_{options.target}"
+    flags = [f"-DCMAKE_TOOLCHAIN_FILE={ROOT}/toolchains/x86-64-avx2.cmake"] if options.target == "avx2" else []
+    chat.run("cmake", "-S", ADAPTER, "-B", folder, f"-DGGML_SOURCE={source}/vendor/llama.cpp", "-DFOVEA_BUILD_TESTS=OFF",
+             "-DFOVEA_BUILD_BENCH=OFF", "-DFOVEA_BUILD_EXAMPLES=OFF", *flags)
+    chat.run("cmake", "--build", folder, "--parallel", os.cpu_count(), "--target", "ggml-fovea")
+    return bench.parent, folder / "libggml-fovea.so"
+
+
+def run(program, *arguments, backend=None):
+    environment = {name: value for name, value in os.environ.items() if name != "GGML_BACKEND_PATH"}
+    if backend:
+        environment["GGML_BACKEND_PATH"] = str(backend)
+    done = subprocess.run([str(word) for word in (program, *arguments)], env=environment, capture_output=True, text=True)
+    if done.returncode:
+        raise Fault(f"{program.name} failed: {(done.stdout + done.stderr)[-2000:]}")
+    return done.stdout
+
+
+def test(programs, backend):
+    """ggml's own tests: the closing line of each operator, and how many of its cases the backend does not take."""
+    for operator in OPERATORS:
+        said = run(programs / "test-backend-ops", "test", "-b", "fovea", "-o", operator, backend=backend)
+        passed = re.search(r"(\d+)/(\d+) tests passed", said)
+        if not passed or passed[1] != passed[2] or passed[2] == "0":
+            raise Fault(f"{operator}: {said[-2000:]}")
+        print(f"{operator}: {passed[0]}, {said.count('not supported')} not taken", flush=True)
+
+
+def tokens_a_second(programs, model, threads, depth, backend):
+    said = run(programs / "llama-bench", "-m", model, "-t", threads, "-d", depth, "-p", 512, "-n", 64, *ARGUMENTS, backend=backend)
+    return {"pp512" if one["n_prompt"] else "tg64": one["avg_ts"] for one in json.loads(said)}
+
+
+def speed(programs, backend, options):
+    print("| test | threads | ggml | fovea | ratio |\n| --- | ---: | ---: | ---: | ---: |")
+    for threads in options.threads:
+        os.sched_setaffinity(0, list(range(os.cpu_count()))[-threads:])
+        for depth in options.depths:
+            samples = [[tokens_a_second(programs, options.model, threads, depth, by) for by in (None, backend)] for _ in range(options.rounds)]
+            for name in ("pp512", "tg64"):
+                theirs, ours = (statistics.median(sample[i][name] for sample in samples) for i in (0, 1))
+                print(f"| {name} @ d{depth} | {threads} | {theirs:.1f} | {ours:.1f} | {ours / theirs:.2f} |", flush=True)
+
+
+def answers(programs, backend, options):
+    """The words that both answer, and the perplexity of a text."""
+    words = ["-m", options.model, "-p", PROMPT, "-n", 48, "--temp", 0, "-no-cnv", "-fa", "on"]
+    said = [run(programs / "llama-completion", *words, backend=by) for by in (None, backend)]
+    print("greedy answers are the same" if said[0] == said[1] else f"greedy answers differ:\n{said[0]}\n{said[1]}")
+    for by in (None, backend):
+        found = run(programs / "llama-perplexity", "-m", options.model, "-f", options.text, "-c", "512", "-fa", "on", backend=by)
+        print(f"perplexity, {'fovea' if by else 'ggml'}: {re.search(r'PPL = ([0-9.]+ .*)', found)[1]}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--target", choices=chat.TARGETS, default="native", help="the instructions of both")
+    parser.add_argument("--llama", type=pathlib.Path, default=ROOT / "build" / "llama", help="where llama.cpp is, or is to be built")
+    parser.add_argument("--model", type=pathlib.Path, default=ROOT / "build" / "model" / "SmolLM2-135M-Instruct.Q4_1.gguf")
+    parser.add_argument("--text", type=pathlib.Path, default=ROOT / "bench" / "README.md", help="for the perplexity")
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--depths", type=int, nargs="+", default=[0, 1024, 4096])
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--test", action="store_true")
+    options = parser.parse_args()
+    programs, backend = build(options, *(["test-backend-ops"] if options.test else ["llama-completion", "llama-perplexity"]))
+    if options.test:
+        test(programs, backend)
+    else:
+        speed(programs, backend, options)
+        answers(programs, backend, options)
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except Fault as fault:
+        sys.exit(f"ggml.py: {fault}")
