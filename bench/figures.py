@@ -30,6 +30,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import time as clock
 
 import counts
 import size
@@ -38,6 +39,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "bench" / "results"
 BUILD = ROOT / "build" / "peers"
 
+MOST_LOAD = .5  # cores that do other work when a measurement begins
 BENCH = [BUILD / "bench" / "fovea_bench", "--cpu-time"]
 COMPARE = [sys.executable, "bench/peers/compare.py", "--cpu-time"]
 # The cases of the figure "decode" that do not need other libraries.
@@ -52,12 +54,9 @@ RESULTS = {
     "delta": [*BENCH, "--target", "avx512,avx2", "--filter", "^delta/"],
     "decode": [*BENCH, "--min-time", "1", "--target", "avx512_vnni", "--filter", DECODE],
     "profile": [sys.executable, "bench/profile.py"],
-    "peers": [*COMPARE, "--filter", "^(prefill|causal|decode|small)/"],
-    "peers_integer": [*COMPARE, "--filter", "^integer/"],
-    "peers_rows": [*COMPARE, "--filter", "^(softmax|log_softmax|delta)/"],
+    "peers": COMPARE,
     "peers_chat": [sys.executable, "bench/peers/chat.py", "--build", BUILD],
     "peers_chat_avx2": [sys.executable, "bench/peers/chat.py", "--target", "avx2"],
-    "peers_layers": [*COMPARE, "--filter", "^(norm|activation|encoder)/"],
     "sentence_similarity": [sys.executable, "bench/peers/sentence_similarity.py", "--cpu-time", "--build", BUILD],
 }
 
@@ -176,7 +175,8 @@ def machine(name):
     host, found = results(name)
     scatter = max(result["ns_mad"] / result["ns_median"] for result in found.values())
     where = place(host, *others_of(host))
-    return f"{where[0].upper()}{where[1:]}. In the noisiest case half of the batches are within {100 * scatter:.0f} % of their median."
+    other = f" Other work kept {host['load']:.2f} cores busy." if "load" in host else ""
+    return f"{where[0].upper()}{where[1:]}.{other} In the noisiest case half of the batches are within {100 * scatter:.0f} % of their median."
 
 
 # ---- Speed.
@@ -296,7 +296,7 @@ def delta():
     found = results("delta")[1]
     ratio = {case: f"{best_ratio(of_case):.2f}" for case, of_case in peers_of("delta").items()}
     rows = [[title, *(with_bound(found[case, target]) for target in TARGETS), ratio[case]] for title, case in DELTA.items()]
-    header = ["call", *TARGETS.values(), "ONNX Runtime's time over fovea's, in the run `peers_rows`"]
+    header = ["call", *TARGETS.values(), "ONNX Runtime's time over fovea's, by the run [Peers](#peers)"]
     return sentence(machine("delta")) + "\n" + table(header, rows, numbers=False)
 
 
@@ -309,12 +309,6 @@ KINDS = {
     "softmax": ("softmax", ""), "log-softmax": ("log_softmax", ""), "linear attention": ("delta", ""), "normalisation": ("norm", ""),
     "activations": ("activation", ""), "a layer of an encoder, f32": ("encoder", "f32"), "the same, int8": ("encoder", "int8"),
 }
-
-
-# The results of a suite; those of other suites are in peers.
-FILES = {"sentence": "sentence_similarity", "integer": "peers_integer", "softmax": "peers_rows",
-         "log_softmax": "peers_rows", "delta": "peers_rows", "norm": "peers_layers", "activation": "peers_layers",
-         "encoder": "peers_layers"}
 
 
 @figure("profile")
@@ -334,7 +328,7 @@ def peers_of(*suites):
     """{case: {library: result}}, in the order of the file."""
     cases = {}
     for suite in suites:
-        for (case, library), result in results(FILES.get(suite, "peers"))[1].items():
+        for (case, library), result in results("sentence_similarity" if suite == "sentence" else "peers")[1].items():
             if result["suite"] == suite:
                 cases.setdefault(case, {})[library] = result
     return cases
@@ -378,44 +372,41 @@ def fastest(ratios):
 def peers_short():
     rows, every = [], []
     for kind, words in KINDS.items():
-        pairs, name = compared(*words), FILES.get(words[0], "peers")
+        pairs = compared(*words)
         ratios = [other["ns_median"] / ours["ns_median"] for ours, other in pairs]
         errors = [f"{max(pair[i]['normalised_error'] for pair in pairs):.0e}" for i in (0, 1)]
-        host, every = results(name)[0], every + ratios
-        rows.append([kind, fastest(ratios), span(ratios), *errors, f"`{name}`: {host['processor']}, {version(host)}, {host['date']}"])
-    return (sentence(f"fovea is the fastest in {fastest(every)} cases, of several runs.") + "\n" + table(
-        ["cases", "fovea is the fastest in", "time of the fastest other over fovea's", "largest error", "that of the fastest other", "run"],
-        rows, numbers=False))
+        every += ratios
+        rows.append([kind, fastest(ratios), span(ratios), *errors])
+    host = results("peers")[0]
+    text = f"{machine('peers')} Times include the call from Python, for fovea {time(host['call_ns'])}. fovea is the fastest in {fastest(every)} cases."
+    return sentence(text) + "\n" + table(
+        ["cases", "fovea is the fastest in", "time of the fastest other over fovea's", "largest error", "that of the fastest other"],
+        rows, numbers=False)
 
 
 @figure("peers")
 def peers():
-    host = results("peers")[0]
-    text = f"{machine('peers')} Times include the call from Python, for fovea {time(host['call_ns'])}."
-    return sentence(text) + "\n" + peer_table("prefill", "causal", "decode", "small")
+    return peer_table("prefill", "causal", "decode", "small")
 
 
 @figure("peers.integer")
 def peers_integer():
-    def cell(result):
-        return f"{time(result['ns_median'])}, {result['normalised_error']:.1e}"
-
-    return sentence(machine("peers_integer")) + "\n" + peer_table("integer", cell=cell)
+    return peer_table("integer", cell=lambda result: f"{time(result['ns_median'])}, {result['normalised_error']:.1e}")
 
 
 @figure("peers.softmax")
 def peers_softmax():
-    return sentence(machine("peers_rows")) + "\n" + peer_table("softmax", "log_softmax")
+    return peer_table("softmax", "log_softmax")
 
 
 @figure("peers.delta")
 def peers_delta():
-    return sentence(machine("peers_rows")) + "\n" + peer_table("delta")
+    return peer_table("delta")
 
 
 @figure("peers.layers")
 def peers_layers():
-    return sentence(machine("peers_layers")) + "\n" + peer_table("norm", "activation")
+    return peer_table("norm", "activation")
 
 
 @figure("peers.encoder")
@@ -428,8 +419,7 @@ def peers_encoder():
 
 @figure("peers.left_out")
 def peers_left_out():
-    left_out = [one for name in dict.fromkeys(["peers", *FILES.values()])
-                for one in json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8")).get("left_out", [])]
+    left_out = json.loads((FOLDER / "peers.json").read_text(encoding="utf-8")).get("left_out", [])
     return "".join(f"- {one['library']}, of {one['name']}: {one['why']}\n" for one in left_out) or "- none\n"
 
 
@@ -515,12 +505,12 @@ DECODE_GOALS = {
         (of_f32, ("never_slower/9over3x1x3000x64-kv_i4-compute_i8",), False, 0.9),
     "int8 rows, 16,384 keys, integer products: of plain reads": (of_read, ("integer/32over8x1x16384x128-kv_i8-compute_i8",), True, 0.75),
     "f32 rows, 16,384 keys: of plain reads": (of_read, ("decode/32over8x1x16384x128",), True, 0.8),
-    "gated delta rule, 1 token: compared with ONNX Runtime": (of_peer, ("peers_rows", "delta/16x1x128x128", "fovea", "ORT Linear"), True, 1.4),
-    "gated delta rule, 1 token, 64 sequences": (of_peer, ("peers_rows", "delta/64.16x1x128x128", "fovea", "ORT Linear"), True, 1.8),
-    "gated delta rule, 64 tokens": (of_peer, ("peers_rows", "delta/16x64x128x128", "fovea", "ORT Linear"), True, 1.5),
-    "gated delta rule, 512 tokens": (of_peer, ("peers_rows", "delta/16x512x128x128", "fovea", "ORT Linear"), True, 1.5),
-    "softmax 64 x 4096: compared with ONNX Runtime": (of_peer, ("peers_rows", "softmax/64x4096", "fovea", "ORT Softmax"), True, 1.15),
-    "softmax 512 x 512": (of_peer, ("peers_rows", "softmax/512x512", "fovea", "ORT Softmax"), True, 1.2),
+    "gated delta rule, 1 token: compared with ONNX Runtime": (of_peer, ("peers", "delta/16x1x128x128", "fovea", "ORT Linear"), True, 1.4),
+    "gated delta rule, 1 token, 64 sequences": (of_peer, ("peers", "delta/64.16x1x128x128", "fovea", "ORT Linear"), True, 1.8),
+    "gated delta rule, 64 tokens": (of_peer, ("peers", "delta/16x64x128x128", "fovea", "ORT Linear"), True, 1.5),
+    "gated delta rule, 512 tokens": (of_peer, ("peers", "delta/16x512x128x128", "fovea", "ORT Linear"), True, 1.5),
+    "softmax 64 x 4096: compared with ONNX Runtime": (of_peer, ("peers", "softmax/64x4096", "fovea", "ORT Softmax"), True, 1.15),
+    "softmax 512 x 512": (of_peer, ("peers", "softmax/512x512", "fovea", "ORT Softmax"), True, 1.2),
     "1 head, 1 query, 1 key, head_dim 64: us": (in_us, ("small/1x1x1x64",), False, 0.17),
     "8 heads, 1 query, 1 key, head_dim 64: us": (in_us, ("small/8x1x1x64",), False, 0.9),
     "8 heads, 1 query, 32 keys, head_dim 64: us": (in_us, ("small/8x1x32x64",), False, 2.2),
@@ -570,9 +560,7 @@ def decode():
         run = next((word for word in words if word in RESULTS), otherwise)
         rows.append([title, show(goal), show(value), note, f"`{run}`", why])
         if run in RESULTS:
-            host = results(run)[0]
-            load = f" The system's load was {host['load']:.1f}." if "load" in host else ""
-            runs[run] = sentence(f"- `{run}`: {machine(run)}{load}")
+            runs[run] = sentence(f"- `{run}`: {machine(run)}")
     return table(["", "goal", "now", "measured", "run", "reached"], rows, numbers=False) + "\n" + "".join(runs.values())
 
 
@@ -1034,6 +1022,35 @@ def build(names):
         run(["cmake", "--build", ROOT / "build" / AVX2, "--parallel", str(os.cpu_count() or 1), "--target", "fovea_bench", "chat_measure"])
 
 
+def one_line_a_case(data):
+    cases = {}
+    for result in data.pop("results"):
+        cases.setdefault(result["name"], []).append(json.dumps(result))
+    head = ",\n".join(f"{json.dumps(name)}: {json.dumps(part)}" for name, part in data.items())
+    return f'{{\n{head},\n"results": [\n' + ",\n".join(", ".join(case) for case in cases.values()) + "\n]\n}\n"
+
+
+def other_work(seconds=5):
+    """How many cores are busy while this script waits."""
+    def ticks():
+        fields = [int(field) for field in pathlib.Path("/proc/stat").read_text(encoding="ascii").split("\n", 1)[0].split()[1:9]]
+        return sum(fields), fields[3] + fields[4]  # in all; idle, and waiting for disks
+
+    before = ticks()
+    clock.sleep(seconds)
+    all_ticks, idle = (now - then for now, then in zip(ticks(), before))
+    return (1 - idle / all_ticks) * os.cpu_count()
+
+
+def quiet():
+    """Waits until the machine does little else. Returns how many cores are busy."""
+    for _ in range(60):
+        load = other_work()
+        if load < MOST_LOAD:
+            return round(load, 2)
+    raise Fault(f"{load:.2f} cores do other work, not less than {MOST_LOAD}")
+
+
 def measure(names, as_built):
     names = names or list(RESULTS)
     if not as_built:
@@ -1043,14 +1060,15 @@ def measure(names, as_built):
     for name in names:
         path, fresh = FOLDER / f"{name}.json", BUILD / f"{name}.json"
         command = RESULTS[name] + ["--as-built"] * (as_built and RESULTS[name][:2] == COMPARE[:2])
+        load = quiet()
         run([*command, "--json", fresh])
         read_results(fresh)
-        text = fresh.read_text(encoding="utf-8")
+        data = json.loads(fresh.read_text(encoding="utf-8"))
         words = ["python3" if word == sys.executable else str(word).replace(f"{ROOT}/", "") for word in RESULTS[name]]
         commit = subprocess.run(["git", "describe", "--always", "--dirty", "--exclude=*"], capture_output=True, text=True, cwd=ROOT)
-        made = {"date": datetime.date.today().isoformat(), "commit": commit.stdout.strip() or "no commit", "command": words}
-        host = text.index('"host": {') + len('"host": {')
-        path.write_text(text[:host] + json.dumps(made)[1:-1] + ", " + text[host:], encoding="utf-8")
+        data["host"] = {"date": datetime.date.today().isoformat(), "commit": commit.stdout.strip() or "no commit", "command": words,
+                        "load": load, **data["host"]}
+        path.write_text(one_line_a_case(data), encoding="utf-8")
     return 0
 
 

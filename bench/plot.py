@@ -27,7 +27,7 @@ plt.rcParams.update({
 })
 SUITE_COLOURS = {"prefill": "#1f5fa8", "causal": "#2a9d8f", "decode": "#d1495b", "small": "#edae49", "options": "#8d6cab",
                  "shape": "#555555"}
-LIBRARY_STYLE = {"fovea": ("#1f5fa8", "o"), "ORT Attention": ("#e07a3f", "s"), "ORT MHA/GQA": ("#f2b880", "D"),
+LIBRARY_STYLE = {"fovea": ("#1f5fa8", "o"), "fovea, AVX2": ("#8fb3d9", "o"), "ORT Attention": ("#e07a3f", "s"), "ORT MHA/GQA": ("#f2b880", "D"),
                  "PyTorch": ("#b5365c", "^"), "NumPy": ("#8a8a8a", "v")}
 
 
@@ -35,7 +35,7 @@ MOST_ROWS = 20  # of peers.svg
 
 
 def attention_in_f32(result):
-    return result.get("flops") and result["suite"] != "integer" and result["shape"].get("compute", "f32") == "f32"
+    return result.get("flops") and result["suite"] in SUITE_COLOURS and result["shape"].get("compute", "f32") == "f32"
 
 
 def load(path):

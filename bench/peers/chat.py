@@ -130,7 +130,6 @@ def main():
     os.sched_setaffinity(0, cores[-1:])
     host, bounds = compare.probes(options.build / "bench" / "fovea_bench", True)
     host["versions"] = {"llama.cpp": f"of {RELEASE}"}
-    host["load"] = os.getloadavg()[1]
     contestants = [Fovea(options.build / "examples" / "chat" / "chat_measure", options.model), LlamaCpp(theirs, options.model)]
     results = []
     for name in CASES:

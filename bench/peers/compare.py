@@ -876,12 +876,7 @@ def empty_call():
 
 
 def write_json(path, data):
-    """Writes JSON with a line for each result."""
-    def text(part):
-        return "[\n" + ",\n".join(map(json.dumps, part)) + "\n]" if isinstance(part, list) else json.dumps(part)
-
-    with open(path, "w", encoding="utf-8") as file:
-        file.write("{\n" + ",\n".join(f'"{name}": {text(part)}' for name, part in data.items()) + "\n}\n")
+    pathlib.Path(path).write_text(json.dumps(data), encoding="utf-8")
 
 
 def pin(cpu):
@@ -1075,8 +1070,14 @@ def main():
 
     fovea.c.load(library)
     ours = Fovea(options.target)
-    in_f32 = [ours, *available(OnnxAttention, OnnxMultiHead, Torch, NumPy)]
-    in_integers = [Fovea(options.target, "i8", "fovea, integers"), Fovea(options.target, "f32", "fovea, f32"),
+
+    def both(kind, compute="f32", name="fovea"):
+        """fovea, and with AVX2 alone, where the target has more."""
+        narrow = [kind("avx2", compute, f"{name}, AVX2")] if ours.target != "avx2" and "avx2" in fovea.targets() else []
+        return [kind(options.target, compute, name), *narrow]
+
+    in_f32 = [*both(Fovea), *available(OnnxAttention, OnnxMultiHead, Torch, NumPy)]
+    in_integers = [*both(Fovea, "i8", "fovea, integers"), Fovea(options.target, "f32", "fovea, f32"),
                    *available(lambda: OnnxIntegers("PER_TENSOR", "ORT, a tensor"), lambda: OnnxIntegers("PER_CHANNEL", "ORT, a channel"),
                               lambda: Torch("bfloat16", "PyTorch bf16"))]
     host["versions"] = {c.name: c.version for c in in_f32}
@@ -1086,11 +1087,11 @@ def main():
           f"takes {call_ns:.0f} ns")
     comparison.table(CASES, in_f32)
     comparison.table(INTEGER_CASES, in_integers)
-    comparison.table(SOFTMAX_CASES, [FoveaSoftmax(options.target), *available(OnnxSoftmax, TorchSoftmax)])
-    comparison.table(DELTA_CASES, [FoveaDelta(options.target), *available(OnnxDelta)])
-    comparison.table(NORM_CASES, [FoveaRows(options.target), *available(OnnxNorm, TorchRows)])
-    comparison.table(ACTIVATION_CASES, [FoveaRows(options.target), *available(OnnxActivation, TorchRows)])
-    comparison.table(ENCODER_CASES, [FoveaEncoder(options.target, "i8", "fovea, int8"), FoveaEncoder(options.target, "f32", "fovea, f32"),
+    comparison.table(SOFTMAX_CASES, [*both(FoveaSoftmax), *available(OnnxSoftmax, TorchSoftmax)])
+    comparison.table(DELTA_CASES, [*both(FoveaDelta), *available(OnnxDelta)])
+    comparison.table(NORM_CASES, [*both(FoveaRows), *available(OnnxNorm, TorchRows)])
+    comparison.table(ACTIVATION_CASES, [*both(FoveaRows), *available(OnnxActivation, TorchRows)])
+    comparison.table(ENCODER_CASES, [*both(FoveaEncoder, "i8", "fovea, int8"), *both(FoveaEncoder, "f32", "fovea, f32"),
                                      *available(lambda: OnnxEncoder(True), lambda: OnnxEncoder(False), TorchEncoder)])
     print(f"\nfovea is the fastest in {comparison.rows - comparison.lost} of {comparison.rows} rows")
 

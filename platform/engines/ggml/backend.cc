@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The backend as ggml sees it: one device, beside the processor's own, whose tensors lie in the processor's memory.
+// The backend as ggml sees it: one device, in addition to the processor's own, whose tensors are in the processor's memory.
 #include <cstdio>
 #include <cstring>
 #include <new>

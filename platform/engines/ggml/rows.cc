@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Operators on rows of floats that stand beside products. Each takes little time; taken, they save changes between
+// Operators on rows of floats between products. Each takes little time; taken, they save changes between
 // backends, which cost some microseconds each.
 #include <algorithm>
 #include <atomic>
