@@ -178,7 +178,7 @@ def check_stages():
 def tests_of_each_change():
     """The names of the tests that ./run test runs; a name is cut before a variable."""
     lists = "".join((TOP / folder / "CMakeLists.txt").read_text() for folder in ("tests", "tests/onnx", "platform/docs"))
-    names = re.findall(r"(?:add_test\(NAME|fovea_(?:script|numpy)_test\(|add_cases\()\s*(\w+)", lists)
+    names = re.findall(r"(?:add_test\(NAME|fovea_(?:script|numpy|c99)_test\(|add_cases\()\s*(\w+)", lists)
     slow = re.findall(r"set_tests_properties\(([\w ]+) PROPERTIES LABELS [^)]*slow", lists)
     return set(names) - set(" ".join(slow).split())
 
