@@ -49,7 +49,7 @@ DECODE = (r"^decode/32over8x1x16384x128$|^integer/32over8x1x16384x128-kv_(i8|q8_
 # Name: the command that measures it, without --json.
 RESULTS = {
     "speed": [*BENCH, "--min-time", "1", "--target", "avx512,avx2", "--filter", "^(prefill|causal|decode|small)/"],
-    "integer": [*BENCH, "--target", "avx512_vnni,avx2_vnni,avx2", "--filter", "^integer/"],
+    "integer": [*BENCH, "--target", "avx512_vnni,avx2", "--filter", "^integer/"],
     "blocks": [*BENCH, "--min-time", "1", "--target", "avx512,avx2", "--filter", "^blocks/"],
     "delta": [*BENCH, "--target", "avx512,avx2", "--filter", "^delta/"],
     "decode": [*BENCH, "--min-time", "1", "--target", "avx512_vnni", "--filter", DECODE],
@@ -234,7 +234,7 @@ INTEGER = {
 
 @figure("integer")
 def integer():
-    found, targets = results("integer")[1], {"avx512_vnni": "AVX-512 VNNI", "avx2_vnni": "AVX-VNNI", "avx2": "AVX2"}
+    found, targets = results("integer")[1], {"avx512_vnni": "AVX-512 VNNI", "avx2": "AVX2"}
 
     def ns(case, target, rows):
         return found["integer/" + case.format(rows), target]["ns_median"]
@@ -1053,6 +1053,7 @@ def quiet():
 
 def measure(names, as_built):
     names = names or list(RESULTS)
+    commit = subprocess.run(["git", "describe", "--always", "--dirty", "--exclude=*"], capture_output=True, text=True, cwd=ROOT)
     if not as_built:
         build(names)
     if hasattr(os, "sched_setaffinity"):
@@ -1065,7 +1066,6 @@ def measure(names, as_built):
         read_results(fresh)
         data = json.loads(fresh.read_text(encoding="utf-8"))
         words = ["python3" if word == sys.executable else str(word).replace(f"{ROOT}/", "") for word in RESULTS[name]]
-        commit = subprocess.run(["git", "describe", "--always", "--dirty", "--exclude=*"], capture_output=True, text=True, cwd=ROOT)
         data["host"] = {"date": datetime.date.today().isoformat(), "commit": commit.stdout.strip() or "no commit", "command": words,
                         "load": load, **data["host"]}
         path.write_text(one_line_a_case(data), encoding="utf-8")

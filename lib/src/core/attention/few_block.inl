@@ -83,14 +83,13 @@ struct RowCursor {
 
 // Prefetches the rows of a tile in the order of addresses, a few lines at a time: the processor's own prefetcher
 // expects this order. They go into the second-level cache, which waits for more lines at once than the first and has
-// room for a tile. Codes of 8 bits or less are small enough for the first. Rows of f32 in vectors of 16 are multiplied
-// so fast that many prefetches into the second level come to nothing, but not those into the first: on a Zen 5 decode
-// from memory then takes .76 to .91 of the time, from caches 1.00 to 1.02, and 1.07 where two tiles take the same rows.
+// room for a tile. Codes of 8 bits or less are small enough for the first. Rows of f32 in vectors of 16 are not, though
+// processors differ: from memory decode into the first level takes 1.5 times as long on a Zen 4, .76 to .91 on a Zen 5.
 // Lines past the end of a row may be prefetched, which reads nothing.
 template <fovea_dtype kType>
 struct LineCursor {
   static constexpr size_t kGroupBytes = format_of(kType).group_bytes;
-  static constexpr int kLocality = kGroupBytes <= kScaleGroup || (kType == FOVEA_F32 && kLanes == 16) ? 3 : 2;
+  static constexpr int kLocality = kGroupBytes <= kScaleGroup ? 3 : 2;
   uintptr_t row;  // may be past the end of the array: only prefetched
   ptrdiff_t stride;
   size_t row_bytes, byte;

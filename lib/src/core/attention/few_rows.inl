@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The few-rows kernel with products of f32. Rows are prefetched into the first level of the cache: from memory that
-// takes four fifths of the time. One function for all counts of rows would take up to 1.37 times as long.
+// The few-rows kernel with products of f32. Rows are prefetched: from memory that takes four fifths of the time. One
+// function for all counts of rows would take up to 1.37 times as long.
 #ifndef FOVEA_SRC_ATTENTION_FEW_ROWS_INL_
 #define FOVEA_SRC_ATTENTION_FEW_ROWS_INL_
 
