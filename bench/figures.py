@@ -106,8 +106,8 @@ def read_results(path):
     for result in data["results"]:
         if "error" in result:
             continue
-        for fraction in ("fraction_of_fma_peak", "fraction_of_integer_peak"):
-            if result.get(fraction, 0) > 1:
+        for fraction in ("fraction_of_fma_peak", "fraction_of_integer_peak"):  # products of integers may exceed the first
+            if result.get(fraction, 0) > 1 and not (result["shape"].get("compute") == "i8" and "fma" in fraction):
                 raise Fault(f"{path.relative_to(ROOT)}: {result['name']}: {fraction} is {result[fraction]}")
         found[result["name"], result.get("library") or result["target"]] = result
     return data["host"], found
