@@ -1003,8 +1003,8 @@ class Comparison:
         fma = self.bounds["fma_gflops"]
         if not isinstance(contestant, Fovea):
             return max(fma.values()) if contestant.compute == "f32" else 0
-        if contestant.compute == "i8" and contestant.target in self.bounds["integer_gops"]:
-            return self.bounds["integer_gops"][contestant.target]
+        if contestant.compute == "i8":
+            return self.bounds["integer_gops"].get(contestant.target, 0)
         return next((peak for name, peak in fma.items() if contestant.target.startswith(name)), 0)
 
     def result(self, case, entrant, samples):
