@@ -397,7 +397,7 @@ class FoveaEncoder(Fovea):
         desc = fovea.c.structure("attention_desc", q_heads=case.heads, kv_heads=case.heads, head_dim=q.shape[3],
                                  value_dim=q.shape[3], max_batch=1, max_q_tokens=case.tokens, max_kv_tokens=case.tokens,
                                  compute=self.compute, target=self.target, **options)
-        plan = fovea.c.structure("plan")
+        plan = fovea.c.structure("attention_plan")
         fovea.c.call("fovea_attention_plan_init", plan, desc)
         args = fovea.c.structure("attention_args", batch=1, q_tokens=case.tokens, kv_tokens=case.tokens,
                                  q=fovea.arrays.view("in", q), out=fovea.arrays.view("out", out))
