@@ -98,7 +98,23 @@ def refused(what, words, *arguments):
     sys.exit(f"{what}: a row was printed")
 
 
+def compute_all(library):
+    """fovea computes a case of each table."""
+    compare.fovea.c.load(library)
+    rows = [compare.NormCase("rms", 4, 64), compare.ActivationCase("gelu", 4, 64)]
+    pairs = [(compare.Case("small", 4, 2, 3, 64, 32), compare.Fovea("best")), (compare.DeltaCase(2, 8, 32), compare.FoveaDelta("best")),
+             *((compare.Case("integer", 4, 2, 1, 64, 32, kv=kv), compare.Fovea("best", "i8")) for kv in ("i8", "i4")),
+             (compare.SoftmaxCase("log_softmax", 4, 64), compare.FoveaSoftmax("best")), *((row, compare.FoveaRows("best")) for row in rows),
+             *((compare.EncoderCase(12, 64, 4, 256), compare.FoveaEncoder("best", compute)) for compute in ("f32", "i8"))]
+    for case, ours in pairs:
+        inputs = case.inputs(np.random.default_rng(1))
+        prepared = ours.prepare(case, *inputs)
+        assert not prepared.call() and case.is_right(prepared.answer(), case.reference(*inputs)), case.name
+
+
 def main():
+    if sys.argv[1:]:
+        return compute_all(sys.argv[1])
     comparison, printed = compared(Honest, Honest)
     assert comparison.rows == 1 and len(comparison.results) == 2 and CASE.name in printed, printed
 
