@@ -528,6 +528,8 @@ EDGES = "rows that do not fill a vector, and keys that do not fill a block"
 DECODE_MISSED = {
     "chat, an answer: speed compared with llama.cpp": MEMORY,
     "the same, its weights in pages of 2 MiB": MEMORY,
+    "chat, a prompt of 512 tokens, compared with llama.cpp": "nearly",
+    "chat on AVX2 alone, a prompt of 512 tokens": "a product of bytes takes two instructions",
     "chat, an answer: two threads compared with one": "two threads of this machine read memory as fast as one does",
     "linear layer of Q8_0, one token: of plain reads": "the probe has large pages and one stream, and a layer reads several rows at a time",
     "Q8_0 rows, 1,024 keys: integer products' time of f32 arithmetic's": CONVERTED,
