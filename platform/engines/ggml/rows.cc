@@ -68,7 +68,7 @@ bool takes_gate(const ggml_tensor* node) {
 bool compute_gate(Context& context, ggml_tensor* node) {
   const ggml_tensor *x = node->src[0], *factor = node->src[1] ? node->src[1] : x;
   const int64_t n = node->ne[0];
-  const bool swapped = node->op_params[1] != 0, halves = factor == x;
+  const bool swapped = node->op_params[1] != 0, halves = !node->src[1];
   std::atomic<fovea_status> worst{FOVEA_OK};
   context.run(ggml_nrows(node), ggml_nelements(node), [&](int64_t r, uint32_t) {
     fovea_activation_args args = {};
