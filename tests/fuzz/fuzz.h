@@ -61,7 +61,7 @@ class Bytes {
 
 // Ends the program, for libFuzzer to keep the input.
 inline void fail(const std::string& what) {
-  std::fprintf(stderr, "%s\n", what.c_str());
+  std::fprintf(stderr, "wrong: %s\n", what.c_str());
   std::abort();
 }
 inline void expect(bool holds, const char* what) {
