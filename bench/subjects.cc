@@ -23,8 +23,8 @@ uint32_t tokens_put_in(const Shape& s) {
   return s.source == FOVEA_KV_RING ? s.kv_tokens + s.kv_tokens / 2 : s.kv_tokens;
 }
 
-fovea_kv_cache cache_of(const Shape& s) {
-  fovea_kv_cache c = {};
+fovea_kv_cache_desc cache_of(const Shape& s) {
+  fovea_kv_cache_desc c = {};
   c.struct_bytes = sizeof c;
   c.kind = s.source;
   c.key_dtype = c.value_dtype = s.kv_dtype;
@@ -158,8 +158,8 @@ void AttentionCall::take(const Shape& s, Arena& arena) {
   q_.take(arena, q_rows * s.head_dim, kUnitVariance);
   keys_.take(arena, keys * s.head_dim, kUnitVariance);
   values_.take(arena, keys * s.value_dim, 1.0f);
-  cache_ = cache_of(s);
-  if (is_cached(s)) cache_memory_ = arena.take<unsigned char>(bytes_of(fovea_kv_cache_bytes, &cache_));
+  const fovea_kv_cache_desc kept = cache_of(s);
+  if (is_cached(s)) cache_memory_ = arena.take<unsigned char>(bytes_of(fovea_kv_cache_bytes, &kept));
   out_count_ = q_rows * s.value_dim;
   out_ = arena.take<float>(out_count_);
   if (s.lse) lse_ = arena.take<float>(q_rows);
@@ -273,11 +273,12 @@ fovea_status AttentionCall::make_map() {
 }
 
 fovea_status AttentionCall::fill_cache() {
-  const fovea_status status = fovea_kv_cache_init(&cache_, cache_memory_, bytes_of(fovea_kv_cache_bytes, &cache_));
+  const fovea_kv_cache_desc kept = cache_of(shape_);
+  const fovea_status status = fovea_kv_cache_init(&cache_, &kept, cache_memory_, bytes_of(fovea_kv_cache_bytes, &kept));
   if (status != FOVEA_OK) return status;
-  for (uint32_t page = 0; page < cache_.pages; ++page) {  // neighbours are far apart
-    const uint32_t half = (cache_.pages + 1) / 2;
-    cache_.page_table[page] = page % 2 ? half + page / 2 : page / 2;
+  for (uint32_t page = 0; page < kept.pages; ++page) {  // neighbours are far apart
+    const uint32_t half = (kept.pages + 1) / 2;
+    fovea_kv_cache_arrays(&cache_)->page_table[page] = page % 2 ? half + page / 2 : page / 2;
   }
   fovea_kv_append_args append = {};
   append.struct_bytes = sizeof append;

@@ -44,15 +44,12 @@ static void next_token(void) {
 }
 
 static void make_cache_and_plan(void) {
-  cache.struct_bytes = sizeof cache;
-  cache.kind = FOVEA_KV_RING;
-  cache.key_dtype = cache.value_dtype = FOVEA_I8;
-  cache.batch = 1;
-  cache.kv_heads = KV_HEADS;
-  cache.head_dim = cache.value_dim = DIM;
-  cache.max_tokens = SLOTS;
-  cache.pinned_tokens = PINNED;
-  check(fovea_kv_cache_init(&cache, cache_memory, sizeof cache_memory), "cache");
+  fovea_kv_cache_desc kept = {.struct_bytes = sizeof kept, .kind = FOVEA_KV_RING, .batch = 1, .kv_heads = KV_HEADS};
+  kept.key_dtype = kept.value_dtype = FOVEA_I8;
+  kept.head_dim = kept.value_dim = DIM;
+  kept.max_tokens = SLOTS;
+  kept.pinned_tokens = PINNED;
+  check(fovea_kv_cache_init(&cache, &kept, cache_memory, sizeof cache_memory), "cache");
 
   fovea_attention_desc desc = {0};
   desc.struct_bytes = sizeof desc;
@@ -144,7 +141,7 @@ int main(void) {
     if (off > worst) worst = off;
     if (token % 100 == 99) {
       printf("token %3d: the ring holds tokens 0 to %d and %u to %d; out[0][0] = %9.6f\n", token, PINNED - 1,
-             (unsigned)cache.first_tokens[0], token, (double)out[0][0]);
+             (unsigned)fovea_kv_cache_arrays(&cache)->first_tokens[0], token, (double)out[0][0]);
     }
   }
   printf("%d tokens; cache %u bytes, of f32 %u; workspace %u\n", TOKENS, (unsigned)sizeof cache_memory,

@@ -128,7 +128,7 @@ def wanted(arguments):
 def operators_of(calls):
     """The folders of lib/src/core and layers that define these functions."""
     folders = {name: path.relative_to(ROOT / "lib" / "src").parts[1] for path in (ROOT / "lib" / "src").rglob("*.cc")
-               for name in re.findall(r'^extern "C" .*?\b(fovea_\w+)\(', path.read_text(encoding="utf-8"), flags=re.M)}
+               for name in re.findall(r'^(?:extern "C" |FOVEA_C_CALL_\().*?\b(fovea_\w+)[(,]', path.read_text(encoding="utf-8"), flags=re.M)}
     operators = re.findall(r"^(\w+):", (ROOT / "lib" / "operators.txt").read_text(encoding="utf-8"), flags=re.M)
     return [operator for operator in operators if operator in {folders[call] for call in calls}]
 

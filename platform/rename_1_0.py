@@ -109,6 +109,8 @@ def main(paths):
                 print(file)
                 with open(file, "w", newline="", encoding="utf-8", errors="surrogateescape") as source:
                     source.write(new)
+            if "fovea_kv_cache_init" in new and "fovea_kv_cache_desc" not in new:
+                print(f"{file}: fovea_kv_cache_init takes a fovea_kv_cache_desc: see \"By hand\" in {TABLE.name}")
             for structure, place in unsure:
                 print(f"{file}: look at {place}, which has a new name where it is of a {structure}")
 

@@ -17,8 +17,8 @@ constexpr Kind kKinds[] = {{FOVEA_KV_STRIDED, 150, 0, 0, 0},
                            {FOVEA_KV_RING, 75, 5, 0, 0},
                            {FOVEA_KV_PAGED, 150, 0, 16, 40}};
 
-fovea_kv_cache cache_of(const Kind& kind, fovea_dtype key_dtype, fovea_dtype value_dtype) {
-  auto c = sized<fovea_kv_cache>();
+fovea_kv_cache_desc cache_of(const Kind& kind, fovea_dtype key_dtype, fovea_dtype value_dtype) {
+  auto c = sized<fovea_kv_cache_desc>();
   c.kind = kind.kind, c.key_dtype = key_dtype, c.value_dtype = value_dtype;
   c.batch = 3, c.kv_heads = 2, c.head_dim = 36, c.value_dim = 20;
   c.max_tokens = kind.max_tokens, c.pinned_tokens = kind.pinned_tokens;
@@ -41,7 +41,7 @@ struct Random {
 // Another cache has the same rows, but is of another kind.
 void run_steps(const Kind& kind, const Kind& other_kind, fovea_dtype keys, fovea_dtype values, bool values_in_keys,
                int steps) {
-  fovea_kv_cache empty = cache_of(kind, keys, values), beside = cache_of(other_kind, keys, values);
+  fovea_kv_cache_desc empty = cache_of(kind, keys, values), beside = cache_of(other_kind, keys, values);
   empty.values_in_keys = beside.values_in_keys = values_in_keys;
   const uint64_t seed = 17 + keys;
   CacheModel model(empty, seed), other(beside, seed + 1);
@@ -133,20 +133,18 @@ TEST_CASE("cache: keys may be turned on their way in", "[short]") {
     whole.x = {keys.data(), 0, tokens * dim, dim};
     whole.y = {turned.data(), 0, tokens * dim, dim};
     REQUIRE(fovea_rope(&whole) == FOVEA_OK);
-    fovea_kv_cache c = cache_of(kind, FOVEA_F32, FOVEA_F32);
-    Guarded memory((bytes_of(fovea_kv_cache_bytes, &c) + 63) / 64 * 64, 64, Placement::kEnd);
-    REQUIRE(fovea_kv_cache_init(&c, memory.as<void>(), memory.bytes()) == FOVEA_OK);
+    OwnedCache c(cache_of(kind, FOVEA_F32, FOVEA_F32));
     auto a = sized<fovea_kv_append_args>();
     a.target = target, a.entry = 1, a.batch = 1, a.rope = &rope;
     for (const uint32_t at_once : {1u, 3u}) {  // tokens that the workspace has room for
-      REQUIRE(fovea_kv_reset(&c, 1) == FOVEA_OK);
+      REQUIRE(fovea_kv_reset(c, 1) == FOVEA_OK);
       Guarded workspace(at_once * heads * dim * sizeof(float), sizeof(float), Placement::kEnd);
       a.workspace = workspace.as<void>(), a.workspace_bytes = workspace.bytes();
       for (uint32_t done = 0; done < tokens; done += 25) {
         a.tokens = 25;
         a.keys = {keys.data() + done * dim, 0, tokens * dim, dim};
         a.values = {values.data(), 0, tokens * 20, 20};
-        REQUIRE(fovea_kv_append(&c, &a) == FOVEA_OK);
+        REQUIRE(fovea_kv_append(c, &a) == FOVEA_OK);
       }
       CHECK(workspace.margin_intact());
       for (uint32_t t = c.first_tokens[1]; t < tokens; ++t) {
@@ -157,12 +155,12 @@ TEST_CASE("cache: keys may be turned on their way in", "[short]") {
     // What is wrong with the turning is found before anything is written.
     const uint32_t length = c.lengths[1];
     a.workspace_bytes = heads * dim * sizeof(float) - 1;
-    CHECK(fovea_kv_append(&c, &a) == FOVEA_ERR_WORKSPACE);
+    CHECK(fovea_kv_append(c, &a) == FOVEA_ERR_WORKSPACE);
     a.workspace_bytes += 1;
     a.workspace = nullptr;
-    CHECK(fovea_kv_append(&c, &a) == FOVEA_ERR_NULL);
+    CHECK(fovea_kv_append(c, &a) == FOVEA_ERR_NULL);
     a.workspace = c.memory;
-    CHECK(fovea_kv_append(&c, &a) == FOVEA_ERR_OVERLAP);
+    CHECK(fovea_kv_append(c, &a) == FOVEA_ERR_OVERLAP);
     Guarded workspace(200 * heads * dim * sizeof(float), sizeof(float), Placement::kEnd);
     a.workspace = workspace.as<void>();
     // All of the workspace may be written, not only what one token needs; and the cache.
@@ -174,7 +172,7 @@ TEST_CASE("cache: keys may be turned on their way in", "[short]") {
         fovea_rope_args own_rope = rope;
         own.rope = &own_rope;
         change(own, own_rope, written);
-        return fovea_kv_append(&c, &own) == FOVEA_ERR_OVERLAP;
+        return fovea_kv_append(c, &own) == FOVEA_ERR_OVERLAP;
       };
       using A = fovea_kv_append_args;
       using R = fovea_rope_args;
@@ -188,33 +186,36 @@ TEST_CASE("cache: keys may be turned on their way in", "[short]") {
       }));
     }
     a.workspace_bytes = SIZE_MAX;
-    CHECK(fovea_kv_append(&c, &a) == FOVEA_ERR_SIZE);
+    CHECK(fovea_kv_append(c, &a) == FOVEA_ERR_SIZE);
     a.workspace_bytes = workspace.bytes();
     CHECK(workspace.untouched());
     fovea_rope_args wrong = rope;
     a.rope = &wrong;
     wrong.rotary_dim = 17;
-    CHECK(fovea_kv_append(&c, &a) == FOVEA_ERR_DIM);
+    CHECK(fovea_kv_append(c, &a) == FOVEA_ERR_DIM);
     wrong = rope, wrong.struct_bytes = 0;
-    CHECK(fovea_kv_append(&c, &a) == FOVEA_ERR_STRUCT);
+    CHECK(fovea_kv_append(c, &a) == FOVEA_ERR_STRUCT);
     wrong = rope, wrong.position_offset = INT64_MAX;
-    CHECK(fovea_kv_append(&c, &a) == FOVEA_ERR_SIZE);
+    CHECK(fovea_kv_append(c, &a) == FOVEA_ERR_SIZE);
     wrong = rope, wrong.turns = nullptr;
-    CHECK(fovea_kv_append(&c, &a) == FOVEA_ERR_NULL);
+    CHECK(fovea_kv_append(c, &a) == FOVEA_ERR_NULL);
     CHECK(c.lengths[1] == length);
   }
 }
 
 TEST_CASE("cache: what is wrong has its status", "[short]") {
-  const auto init = [](void (*change)(fovea_kv_cache&)) {
-    fovea_kv_cache c = cache_of(kKinds[0], FOVEA_F32, FOVEA_F32);
-    Guarded memory((bytes_of(fovea_kv_cache_bytes, &c) + 63) / 64 * 64, 64, Placement::kEnd);
-    change(c);
-    const fovea_status status = fovea_kv_cache_init(&c, memory.as<void>(), memory.bytes());
-    CHECK((status == FOVEA_OK || memory.untouched()));
+  using C = fovea_kv_cache_desc;
+  const auto init = [](void (*change)(C&)) {
+    C d = cache_of(kKinds[0], FOVEA_F32, FOVEA_F32);
+    Guarded memory((bytes_of(fovea_kv_cache_bytes, &d) + 63) / 64 * 64, 64, Placement::kEnd);
+    change(d);
+    fovea_kv_cache cache{};
+    const fovea_kv_cache before = cache;
+    const fovea_status status = fovea_kv_cache_init(&cache, &d, memory.as<void>(), memory.bytes());
+    CHECK((status == FOVEA_OK || (memory.untouched() && std::memcmp(&cache, &before, sizeof cache) == 0)));
+    CHECK((fovea_kv_cache_arrays(&cache) != nullptr) == (status == FOVEA_OK));
     return status;
   };
-  using C = fovea_kv_cache;
   CHECK(init([](C&) {}) == FOVEA_OK);
   CHECK(init([](auto& c) { c.struct_bytes = 0; }) == FOVEA_ERR_STRUCT);
   CHECK(init([](auto& c) { c.kind = enum_of<fovea_kv_kind>(4); }) == FOVEA_ERR_ENUM);
@@ -232,22 +233,24 @@ TEST_CASE("cache: what is wrong has its status", "[short]") {
   CHECK(init([](auto& c) { c.kind = FOVEA_KV_PAGED; }) == FOVEA_ERR_SIZE);
   CHECK(init([](auto& c) { c.batch = 0xffffffffu, c.kv_heads = 0xffffffffu; }) == FOVEA_ERR_SIZE);
   CHECK(init([](auto& c) { c.batch = 4; }) == FOVEA_ERR_WORKSPACE);
-  C huge_pages = cache_of(kKinds[0], FOVEA_F32, FOVEA_F32);
+  Cache huge_pages = cache_of(kKinds[0], FOVEA_F32, FOVEA_F32);
   huge_pages.kind = FOVEA_KV_PAGED, huge_pages.page_tokens = 0xfffffff0u;
   CHECK(bytes_of(fovea_kv_cache_bytes, &huge_pages) > 0);
   huge_pages.pages = 0;
   Guarded no_pages(4096, 64, Placement::kEnd);
-  REQUIRE(fovea_kv_cache_init(&huge_pages, no_pages.as<void>(), no_pages.bytes()) == FOVEA_OK);
+  REQUIRE(huge_pages.init(no_pages.as<void>(), no_pages.bytes()) == FOVEA_OK);
   CHECK(huge_pages.source.page_table_stride == 1);
   CHECK(init([](auto& c) { c.batch = 0; }) == FOVEA_OK);
 
-  fovea_kv_cache c = cache_of(kKinds[0], FOVEA_F32, FOVEA_I8);
+  Cache c = cache_of(kKinds[0], FOVEA_F32, FOVEA_I8);
   Guarded memory((bytes_of(fovea_kv_cache_bytes, &c) + 63) / 64 * 64 + 64, 64, Placement::kEnd);
-  CHECK(fovea_kv_cache_init(nullptr, memory.as<void>(), memory.bytes()) == FOVEA_ERR_NULL);
-  CHECK(fovea_kv_cache_init(&c, nullptr, memory.bytes()) == FOVEA_ERR_NULL);
-  CHECK(fovea_kv_cache_init(&c, memory.as<char>() + 4, memory.bytes() - 4) == FOVEA_ERR_ALIGNMENT);
-  CHECK(fovea_kv_reset(&c, 0) == FOVEA_ERR_PLAN);  // not made
-  REQUIRE(fovea_kv_cache_init(&c, memory.as<void>(), memory.bytes()) == FOVEA_OK);
+  CHECK(fovea_kv_cache_init(nullptr, &c, memory.as<void>(), memory.bytes()) == FOVEA_ERR_NULL);
+  CHECK(fovea_kv_cache_init(c, nullptr, memory.as<void>(), memory.bytes()) == FOVEA_ERR_NULL);
+  CHECK((fovea_kv_cache_arrays(nullptr) == nullptr && fovea_kv_cache_arrays(c) == nullptr));
+  CHECK(c.init(nullptr, memory.bytes()) == FOVEA_ERR_NULL);
+  CHECK(c.init(memory.as<char>() + 4, memory.bytes() - 4) == FOVEA_ERR_ALIGNMENT);
+  CHECK(fovea_kv_reset(c, 0) == FOVEA_ERR_PLAN);  // not made
+  REQUIRE(c.init(memory.as<void>(), memory.bytes()) == FOVEA_OK);
 
   std::vector<float> rows(3 * 2 * 4 * 36);
   auto good = sized<fovea_kv_append_args>();
@@ -258,7 +261,7 @@ TEST_CASE("cache: what is wrong has its status", "[short]") {
     fovea_kv_append_args a = good;
     change(a);
     const std::vector<uint8_t> before(memory.as<uint8_t>(), memory.as<uint8_t>() + memory.bytes());
-    const fovea_status status = fovea_kv_append(&c, &a);
+    const fovea_status status = fovea_kv_append(c, &a);
     CHECK((status == FOVEA_OK || std::memcmp(before.data(), memory.as<void>(), before.size()) == 0));
     return status;
   };
@@ -283,40 +286,40 @@ TEST_CASE("cache: what is wrong has its status", "[short]") {
   CHECK(append([](auto& a) { a.tokens = 0; }) == FOVEA_OK);
   fovea_kv_append_args own = good;
   own.keys.data = c.memory;
-  CHECK(fovea_kv_append(&c, &own) == FOVEA_ERR_OVERLAP);
+  CHECK(fovea_kv_append(c, &own) == FOVEA_ERR_OVERLAP);
   CHECK(fovea_kv_append(nullptr, &good) == FOVEA_ERR_NULL);
-  CHECK(fovea_kv_append(&c, nullptr) == FOVEA_ERR_NULL);
+  CHECK(fovea_kv_append(c, nullptr) == FOVEA_ERR_NULL);
 
   // The workspace of an append: of the widest row of each head, where rows are converted.
   const auto workspace_of = fovea_kv_append_workspace_bytes;
   size_t needed = 7;
-  CHECK((workspace_of(&c, &good, &needed) == FOVEA_OK && needed == 0));
+  CHECK((workspace_of(c, &good, &needed) == FOVEA_OK && needed == 0));
   own = good, own.dtype = FOVEA_F16, own.tokens = 0, own.workspace = rows.data();
-  CHECK(bytes_of(workspace_of, &c, &own) == 2 * 36 * sizeof(float));
+  CHECK(bytes_of(workspace_of, c, &own) == 2 * 36 * sizeof(float));
   own.workspace_bytes = 2 * 36 * sizeof(float) - 1;
-  CHECK(fovea_kv_append(&c, &own) == FOVEA_ERR_WORKSPACE);
+  CHECK(fovea_kv_append(c, &own) == FOVEA_ERR_WORKSPACE);
   ++own.workspace_bytes;
-  CHECK(fovea_kv_append(&c, &own) == FOVEA_OK);
-  CHECK((refusal_of(workspace_of, nullptr, &own) == FOVEA_ERR_NULL && workspace_of(&c, &own, nullptr) == FOVEA_ERR_NULL));
+  CHECK(fovea_kv_append(c, &own) == FOVEA_OK);
+  CHECK((refusal_of(workspace_of, nullptr, &own) == FOVEA_ERR_NULL && workspace_of(c, &own, nullptr) == FOVEA_ERR_NULL));
 
-  CHECK(fovea_kv_truncate(&c, 3, 0) == FOVEA_ERR_CAPACITY);
-  CHECK(fovea_kv_truncate(&c, 2, 6) == FOVEA_ERR_LENGTH);
-  CHECK(fovea_kv_reset(&c, 3) == FOVEA_ERR_CAPACITY);
-  CHECK(fovea_kv_reset(&c, 1) == FOVEA_OK);
+  CHECK(fovea_kv_truncate(c, 3, 0) == FOVEA_ERR_CAPACITY);
+  CHECK(fovea_kv_truncate(c, 2, 6) == FOVEA_ERR_LENGTH);
+  CHECK(fovea_kv_reset(c, 3) == FOVEA_ERR_CAPACITY);
+  CHECK(fovea_kv_reset(c, 1) == FOVEA_OK);
   CHECK(c.lengths[1] == 0);
   CHECK(c.lengths[0] == 4);
-  CHECK(fovea_kv_reset(&c, FOVEA_ALL_ENTRIES) == FOVEA_OK);
+  CHECK(fovea_kv_reset(c, FOVEA_ALL_ENTRIES) == FOVEA_OK);
   CHECK(c.lengths[0] + c.lengths[1] + c.lengths[2] == 0);
-  CHECK(fovea_kv_describe(&c, nullptr) == FOVEA_ERR_NULL);
-  CHECK(fovea_kv_attach(&c, nullptr) == FOVEA_ERR_NULL);
+  CHECK(fovea_kv_describe(c, nullptr) == FOVEA_ERR_NULL);
+  CHECK(fovea_kv_attach(c, nullptr) == FOVEA_ERR_NULL);
   for (const uint32_t wrong : {uint32_t{0}, uint32_t{1}, uint32_t{65536}}) {
     fovea_attention_desc d{}, d_before{};
     d.struct_bytes = d_before.struct_bytes = wrong;
-    CHECK(fovea_kv_describe(&c, &d) == FOVEA_ERR_STRUCT);
+    CHECK(fovea_kv_describe(c, &d) == FOVEA_ERR_STRUCT);
     CHECK(std::memcmp(&d, &d_before, sizeof d) == 0);
     fovea_attention_args a{}, a_before{};
     a.struct_bytes = a_before.struct_bytes = wrong;
-    CHECK(fovea_kv_attach(&c, &a) == FOVEA_ERR_STRUCT);
+    CHECK(fovea_kv_attach(c, &a) == FOVEA_ERR_STRUCT);
     CHECK(std::memcmp(&a, &a_before, sizeof a) == 0);
   }
   CHECK(refusal_of(fovea_kv_cache_bytes, nullptr) == FOVEA_ERR_NULL);
@@ -327,7 +330,7 @@ TEST_CASE("cache: what is wrong has its status", "[short]") {
 
 TEST_CASE("cache: the macros have room for any strided cache, ring or pages, and hardly more", "[short]") {
   for (const auto& [keys, values, kind, dim] : every(kKeyTypes, kKeyTypes, kKinds, {1u, 31u, 32u, 33u, 128u})) {
-    fovea_kv_cache c = cache_of(kind, keys, values);
+    Cache c = cache_of(kind, keys, values);
     c.head_dim = dim, c.value_dim = 161 - dim;
     const size_t most = kind.pages == 0 ? FOVEA_KV_CACHE_BYTES(keys, values, 3, 2, c.max_tokens, dim, c.value_dim)
                                         : FOVEA_KV_PAGED_CACHE_BYTES(keys, values, 3, 2, c.max_tokens, dim, c.value_dim,
@@ -343,7 +346,7 @@ constexpr uint32_t kWindow = 20, kPinned = 4, kTokens = 300, kDim = 12, kMostNew
 
 // A decoder's cache, and the layer that attends to it.
 struct Decoder {
-  fovea_kv_cache cache{};
+  Cache cache;
   fovea_attention_plan plan{};
   Guarded memory, workspace;
   fovea_status planned;
@@ -352,14 +355,14 @@ struct Decoder {
   // Of a ring, slots behind the pinned tokens.
   Decoder(fovea_kv_kind kind, uint32_t slots, uint32_t max_q_tokens, fovea_target target, uint32_t allow_evicted = 0,
           uint32_t window = kWindow, uint32_t key_split_tokens = 0) {
-    cache.struct_bytes = sizeof cache, cache.kind = kind;
+    cache.kind = kind;
     cache.batch = 1, cache.kv_heads = 1, cache.head_dim = cache.value_dim = kDim;
     cache.max_tokens = kind == FOVEA_KV_RING ? kPinned + slots : kTokens;
     cache.pinned_tokens = kPinned;
     memory = Guarded((bytes_of(fovea_kv_cache_bytes, &cache) + 63) / 64 * 64, 64, Placement::kStart);
-    REQUIRE(fovea_kv_cache_init(&cache, memory.as<void>(), memory.bytes()) == FOVEA_OK);
+    REQUIRE(cache.init(memory.as<void>(), memory.bytes()) == FOVEA_OK);
     auto d = sized<fovea_attention_desc>();
-    REQUIRE(fovea_kv_describe(&cache, &d) == FOVEA_OK);
+    REQUIRE(fovea_kv_describe(cache, &d) == FOVEA_OK);
     d.q_heads = 2, d.max_q_tokens = max_q_tokens, d.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, d.window_left = window;
     d.allow_evicted = allow_evicted, d.target = target, d.key_split_tokens = key_split_tokens;
     planned = fovea_attention_plan_init(&plan, &d);
@@ -377,7 +380,7 @@ struct Decoder {
     auto a = sized<fovea_kv_append_args>();
     a.batch = 1, a.tokens = tokens;
     a.keys = {keys.data(), 0, 0, kDim}, a.values = {values.data(), 0, 0, kDim};
-    REQUIRE(fovea_kv_append(&cache, &a) == FOVEA_OK);
+    REQUIRE(fovea_kv_append(cache, &a) == FOVEA_OK);
   }
 
   // The last tokens attend, each with a query that depends on its position.
@@ -385,7 +388,7 @@ struct Decoder {
     std::vector<float> q(tokens * 2 * kDim);
     for (size_t i = 0; i < q.size(); ++i) q[i] = random_normal(3, (length() - tokens) * 2 * kDim + i);
     auto a = sized<fovea_attention_args>();
-    REQUIRE(fovea_kv_attach(&cache, &a) == FOVEA_OK);
+    REQUIRE(fovea_kv_attach(cache, &a) == FOVEA_OK);
     a.q_tokens = tokens;
     a.q = {q.data(), 0, kDim, 2 * kDim};
     a.out = {out.data(), 0, kDim, 2 * kDim};
@@ -417,8 +420,8 @@ TEST_CASE("ring: window and chunk are room enough for any chunks and any drafts 
         CHECK(ring.same_bits(plain));
         // Some, or all but one, are rejected. Of one token none is, or there would be no end.
         const auto rejected = uint32_t(random_bits(6, step) % tokens);
-        REQUIRE(fovea_kv_truncate(&ring.cache, 0, ring.length() - rejected) == FOVEA_OK);
-        REQUIRE(fovea_kv_truncate(&plain.cache, 0, plain.length() - rejected) == FOVEA_OK);
+        REQUIRE(fovea_kv_truncate(ring.cache, 0, ring.length() - rejected) == FOVEA_OK);
+        REQUIRE(fovea_kv_truncate(plain.cache, 0, plain.length() - rejected) == FOVEA_OK);
       }
       Decoder small(FOVEA_KV_RING, kWindow + most - 2, most, target);
       CHECK(small.planned == FOVEA_ERR_RING);
@@ -434,7 +437,7 @@ TEST_CASE("ring: a draft that was put in token by token and taken back leaves al
       for (Decoder* one : {&ring, &plain}) {
         one->append(100);
         for (uint32_t i = 0; i < drafted; ++i) one->append(1);
-        REQUIRE(fovea_kv_truncate(&one->cache, 0, 100) == FOVEA_OK);
+        REQUIRE(fovea_kv_truncate(one->cache, 0, 100) == FOVEA_OK);
       }
       // window_left + n - 1 slots are enough for n taken back. Else there are too few until that many came again.
       for (uint32_t i = 1; i <= 8; ++i) {

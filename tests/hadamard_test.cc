@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Rotations against the Hadamard matrix in double, on every target; and caches and attention that rotate rows.
+#include "support/cache.h"
 #include "support/centered.h"
 #include "support/rotated.h"
 #include "support/test.h"
@@ -192,19 +193,10 @@ namespace {
 constexpr fovea_hadamard_rows kRotations[] = {FOVEA_HADAMARD_KEYS, FOVEA_HADAMARD_VALUES, FOVEA_HADAMARD_BOTH};
 constexpr uint64_t kSeed = 0x1234567890abcdefu;
 
-struct Made {
-  fovea_kv_cache cache{};
-  Guarded memory;
-
-  explicit Made(const fovea_kv_cache& desc) : cache(desc), memory(bytes_of(fovea_kv_cache_bytes, &desc), 64, Placement::kStart) {
-    REQUIRE(fovea_kv_cache_init(&cache, memory.as<void>(), memory.bytes()) == FOVEA_OK);
-  }
-};
-
 constexpr uint32_t kHeads = 2, kDim = 48, kValueDim = 80, kTokens = 21;
 
-fovea_kv_cache cache_of(fovea_dtype type, fovea_hadamard_rows rotation) {
-  auto c = sized<fovea_kv_cache>();
+fovea_kv_cache_desc cache_of(fovea_dtype type, fovea_hadamard_rows rotation) {
+  auto c = sized<fovea_kv_cache_desc>();
   c.key_dtype = c.value_dtype = type;
   c.batch = 2, c.kv_heads = kHeads, c.head_dim = kDim, c.value_dim = kValueDim, c.max_tokens = 30;
   c.hadamard = rotation, c.hadamard_seed = kSeed;
@@ -278,21 +270,21 @@ TEST_CASE("rotation: a cache stores turned, then rotated, then centred rows", "[
       for (const uint32_t options : {0u, 1u}) {  // with turned and centred keys, or neither
         for (const fovea_target target : targets()) {
           INFO(type_name(type) << " rotation " << uint32_t{rotation} << " options " << options);
-          fovea_kv_cache plain = cache_of(type, FOVEA_HADAMARD_NONE), rotated = cache_of(type, rotation);
+          fovea_kv_cache_desc plain = cache_of(type, FOVEA_HADAMARD_NONE), rotated = cache_of(type, rotation);
           if (options != 0) plain.key_center = rotated.key_center = center.data();
           std::vector<float> new_keys = options != 0 ? turned_by(target) : keys;
           if (rotates_keys(rotation)) rotate_rows(new_keys.data(), keys.size() / kDim, kDim, kSeed);
-          Made want(plain), got(rotated);
+          OwnedCache want(plain), got(rotated);
           const size_t row = options != 0 || rotation != FOVEA_HADAMARD_KEYS ? kValueDim : kDim;
           const Guarded room(kHeads * row * sizeof(float), sizeof(float), Placement::kEnd);
           fovea_kv_append_args a = append_of(new_keys, new_values);
           a.target = target;
           a.workspace = room.as<void>(), a.workspace_bytes = room.bytes();
-          REQUIRE(fovea_kv_append(&want.cache, &a) == FOVEA_OK);
+          REQUIRE(fovea_kv_append(want, &a) == FOVEA_OK);
           a.keys.data = keys.data(), a.values.data = values.data();
           if (options != 0) a.rope = &rope;
-          REQUIRE(fovea_kv_append(&got.cache, &a) == FOVEA_OK);
-          CHECK(std::memcmp(want.memory.as<char>(), got.memory.as<char>(), want.memory.bytes()) == 0);
+          REQUIRE(fovea_kv_append(got, &a) == FOVEA_OK);
+          CHECK(want.bytes() == got.bytes());
           CHECK(room.margin_intact());
         }
       }
@@ -307,17 +299,17 @@ TEST_CASE("rotation: a cache describes its rotation, and half-precision tokens a
   std::vector<uint16_t> half_keys, half_values;
   for (float& x : keys) half_keys.push_back(uint16_t(bits_of(x) >> 16)), x = float_of(bits_of(x) >> 16 << 16);
   for (float& x : values) half_values.push_back(uint16_t(bits_of(x) >> 16)), x = float_of(bits_of(x) >> 16 << 16);
-  Made want(cache_of(FOVEA_I8, FOVEA_HADAMARD_BOTH)), got(cache_of(FOVEA_I8, FOVEA_HADAMARD_BOTH));
+  OwnedCache want(cache_of(FOVEA_I8, FOVEA_HADAMARD_BOTH)), got(cache_of(FOVEA_I8, FOVEA_HADAMARD_BOTH));
   std::vector<float> room(4 * kHeads * kValueDim);
   fovea_kv_append_args a = append_of(keys, values);
   a.workspace = room.data(), a.workspace_bytes = room.size() * sizeof(float);
-  REQUIRE(fovea_kv_append(&want.cache, &a) == FOVEA_OK);
+  REQUIRE(fovea_kv_append(want, &a) == FOVEA_OK);
   a.dtype = FOVEA_BF16, a.keys.data = half_keys.data(), a.values.data = half_values.data();
-  REQUIRE(fovea_kv_append(&got.cache, &a) == FOVEA_OK);
-  CHECK(std::memcmp(want.memory.as<char>(), got.memory.as<char>(), want.memory.bytes()) == 0);
+  REQUIRE(fovea_kv_append(got, &a) == FOVEA_OK);
+  CHECK(want.bytes() == got.bytes());
 
   auto d = sized<fovea_attention_desc>();
-  REQUIRE(fovea_kv_describe(&got.cache, &d) == FOVEA_OK);
+  REQUIRE(fovea_kv_describe(got, &d) == FOVEA_OK);
   CHECK(d.hadamard == FOVEA_HADAMARD_BOTH);
   CHECK(d.hadamard_seed == kSeed);
 }
@@ -356,37 +348,37 @@ TEST_CASE("rotation: every misuse has its status", "[short]") {
   CHECK(integers.run_unchecked({}).find(fovea_status_string(FOVEA_ERR_UNSUPPORTED)) != std::string::npos);
   CHECK(integers.outputs_untouched());
 
-  fovea_kv_cache c = cache_of(FOVEA_I8, FOVEA_HADAMARD_BOTH);
+  Cache c = cache_of(FOVEA_I8, FOVEA_HADAMARD_BOTH);
   CHECK(bytes_of(fovea_kv_cache_bytes, &c) != 0);
   c.values_in_keys = 1, c.value_dim = kDim;
   CHECK(refusal_of(fovea_kv_cache_bytes, &c) == FOVEA_ERR_UNSUPPORTED);
-  CHECK(fovea_kv_cache_init(&c, nullptr, 0) == FOVEA_ERR_UNSUPPORTED);
+  CHECK(c.init(nullptr, 0) == FOVEA_ERR_UNSUPPORTED);
   c.hadamard = FOVEA_HADAMARD_NONE;
   CHECK(bytes_of(fovea_kv_cache_bytes, &c) != 0);
   c.hadamard = enum_of<fovea_hadamard_rows>(4);
-  CHECK(fovea_kv_cache_init(&c, nullptr, 0) == FOVEA_ERR_ENUM);
+  CHECK(c.init(nullptr, 0) == FOVEA_ERR_ENUM);
 
   // A workspace, which rotated values alone need, too, and copies among caches that are rotated alike.
   const std::vector<float> keys = normal_numbers(size_t{2} * kHeads * kTokens * kDim, 4);
   const std::vector<float> values = normal_numbers(size_t{2} * kHeads * kTokens * kValueDim, 5);
   for (const fovea_hadamard_rows rotation : kRotations) {
-    Made made(cache_of(FOVEA_I8, rotation)), other(cache_of(FOVEA_I8, FOVEA_HADAMARD_NONE));
+    OwnedCache made(cache_of(FOVEA_I8, rotation)), other(cache_of(FOVEA_I8, FOVEA_HADAMARD_NONE));
     std::vector<float> room(kHeads * (rotates_values(rotation) ? kValueDim : kDim));
     fovea_kv_append_args a = append_of(keys, values);
-    CHECK(fovea_kv_append(&made.cache, &a) == FOVEA_ERR_NULL);
+    CHECK(fovea_kv_append(made, &a) == FOVEA_ERR_NULL);
     a.workspace = room.data(), a.workspace_bytes = room.size() * sizeof(float) - 1;
-    CHECK(fovea_kv_append(&made.cache, &a) == FOVEA_ERR_WORKSPACE);
+    CHECK(fovea_kv_append(made, &a) == FOVEA_ERR_WORKSPACE);
     a.workspace_bytes += 1;
     a.values.data = room.data();
-    CHECK(fovea_kv_append(&made.cache, &a) == FOVEA_ERR_OVERLAP);
+    CHECK(fovea_kv_append(made, &a) == FOVEA_ERR_OVERLAP);
     a.values.data = values.data();
-    CHECK(fovea_kv_append(&made.cache, &a) == FOVEA_OK);
-    CHECK(fovea_kv_copy(&other.cache, 0, &made.cache, 0, 3) == FOVEA_ERR_SIZE);
-    fovea_kv_cache seed = cache_of(FOVEA_I8, rotation);
+    CHECK(fovea_kv_append(made, &a) == FOVEA_OK);
+    CHECK(fovea_kv_copy(other, 0, made, 0, 3) == FOVEA_ERR_SIZE);
+    fovea_kv_cache_desc seed = cache_of(FOVEA_I8, rotation);
     ++seed.hadamard_seed;
-    Made differs(seed), same(cache_of(FOVEA_I8, rotation));
-    CHECK(fovea_kv_copy(&differs.cache, 0, &made.cache, 0, 3) == FOVEA_ERR_SIZE);
-    CHECK(fovea_kv_copy(&same.cache, 0, &made.cache, 0, 3) == FOVEA_OK);
+    OwnedCache differs(seed), same(cache_of(FOVEA_I8, rotation));
+    CHECK(fovea_kv_copy(differs, 0, made, 0, 3) == FOVEA_ERR_SIZE);
+    CHECK(fovea_kv_copy(same, 0, made, 0, 3) == FOVEA_OK);
   }
 }
 

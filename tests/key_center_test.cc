@@ -2,6 +2,7 @@
 //
 // Smoothed keys: a cache subtracts a vector from the keys of each head, and attention over them answers as if it had
 // not.
+#include "support/cache.h"
 #include "support/centered.h"
 #include "support/test.h"
 #include "support/test_stream.h"
@@ -11,18 +12,19 @@ namespace {
 
 constexpr uint32_t kHeads = 2, kDim = 36, kValueDim = 20, kTokens = 50;
 
-struct Cache : fovea_kv_cache {
-  Cache(fovea_kv_kind cache_kind, fovea_dtype dtype, const float* center) : fovea_kv_cache{} {
-    struct_bytes = sizeof(fovea_kv_cache);
-    kind = cache_kind;
-    key_dtype = dtype, value_dtype = FOVEA_F16;
-    fovea_kv_cache::batch = 2, kv_heads = kHeads, head_dim = kDim, value_dim = kValueDim;
-    max_tokens = cache_kind == FOVEA_KV_RING ? 40 : 64;
-    if (cache_kind == FOVEA_KV_PAGED) page_tokens = 16, pages = 8;
-    key_center = center;
-    bytes = Guarded((bytes_of(fovea_kv_cache_bytes, this) + 63) / 64 * 64, 64, Placement::kEnd);
-    REQUIRE(fovea_kv_cache_init(this, bytes.as<void>(), bytes.bytes()) == FOVEA_OK);
-    for (uint32_t page = 0; cache_kind == FOVEA_KV_PAGED && page < 8; ++page) page_table[page] = page;
+fovea_kv_cache_desc cache_of(fovea_kv_kind kind, fovea_dtype dtype, const float* center) {
+  auto d = sized<fovea_kv_cache_desc>();
+  d.kind = kind, d.key_dtype = dtype, d.value_dtype = FOVEA_F16, d.key_center = center;
+  d.batch = 2, d.kv_heads = kHeads, d.head_dim = kDim, d.value_dim = kValueDim;
+  d.max_tokens = kind == FOVEA_KV_RING ? 40 : 64;
+  if (kind == FOVEA_KV_PAGED) d.page_tokens = 16, d.pages = 8;
+  return d;
+}
+
+struct SmoothedCache : OwnedCache {
+  SmoothedCache(fovea_kv_kind of_kind, fovea_dtype dtype, const float* center)
+      : OwnedCache(cache_of(of_kind, dtype, center)) {
+    for (uint32_t page = 0; page < pages; ++page) page_table[page] = page;
   }
   // Adds all keys to both entries, with values of zeros; the workspace holds this many tokens.
   fovea_status append(fovea_target target, const std::vector<float>& keys, const fovea_rope_args* rope, uint32_t room) {
@@ -34,11 +36,10 @@ struct Cache : fovea_kv_cache {
     a.values = {zeros.data(), 0, 0, kValueDim};
     a.rope = rope;
     if (room != 0) a.workspace = workspace.as<void>(), a.workspace_bytes = workspace.bytes();
-    const fovea_status status = fovea_kv_append(this, &a);
+    const fovea_status status = fovea_kv_append(*this, &a);
     CHECK(workspace.margin_intact());
     return status;
   }
-  Guarded bytes;
 };
 
 Problem problem(uint32_t q_tokens) {
@@ -73,7 +74,7 @@ TEST_CASE("smoothed keys: a cache holds what is left of each key", "[short]") {
   rope.layout = FOVEA_ROPE_HALF_SPLIT, rope.rotary_dim = kDim;
   rope.turns = turns.data();
   for (const auto& [target, turned] : every(targets(), {false, true})) {
-    Cache whole(FOVEA_KV_STRIDED, FOVEA_F32, nullptr);
+    SmoothedCache whole(FOVEA_KV_STRIDED, FOVEA_F32, nullptr);
     REQUIRE(whole.append(target, keys, turned ? &rope : nullptr, 1) == FOVEA_OK);
     std::vector<float> left;
     for (const auto& [b, h, t] : indices(2, kHeads, kTokens)) {
@@ -82,12 +83,12 @@ TEST_CASE("smoothed keys: a cache holds what is left of each key", "[short]") {
     }
     for (const auto& [kind, dtype] :
          every({FOVEA_KV_STRIDED, FOVEA_KV_RING, FOVEA_KV_PAGED}, {FOVEA_F32, FOVEA_BF16, FOVEA_I8, FOVEA_I4})) {
-      Cache want(kind, dtype, nullptr), got(kind, dtype, center.data());
+      SmoothedCache want(kind, dtype, nullptr), got(kind, dtype, center.data());
       REQUIRE(want.append(target, left, nullptr, 0) == FOVEA_OK);
       for (const uint32_t room : {1u, 7u, 200u}) {
-        REQUIRE(fovea_kv_reset(&got, FOVEA_ALL_ENTRIES) == FOVEA_OK);
+        REQUIRE(fovea_kv_reset(got, FOVEA_ALL_ENTRIES) == FOVEA_OK);
         REQUIRE(got.append(target, keys, turned ? &rope : nullptr, room) == FOVEA_OK);
-        CHECK(std::memcmp(want.memory, got.memory, want.memory_bytes) == 0);
+        CHECK(want.bytes() == got.bytes());
       }
       CHECK(got.source.key_center == center.data());
     }
@@ -248,18 +249,17 @@ TEST_CASE("smoothed keys: streams of integer products give the same bits", "[sho
 TEST_CASE("smoothed keys: every misuse of a cache with a centre has its status", "[short]") {
   const std::vector<float> keys = normal_numbers(size_t{2} * kHeads * kTokens * kDim, 4);
   const std::vector<float> center(kHeads * kDim, 1.0f), other = center;
-  Cache cache(FOVEA_KV_STRIDED, FOVEA_I8, center.data());
+  SmoothedCache cache(FOVEA_KV_STRIDED, FOVEA_I8, center.data());
   CHECK(cache.append(FOVEA_TARGET_BEST, keys, nullptr, 0) == FOVEA_ERR_NULL);
   cache.key_center = static_cast<const float*>(cache.memory);
   CHECK(cache.append(FOVEA_TARGET_BEST, keys, nullptr, 1) == FOVEA_ERR_OVERLAP);
   cache.key_center = center.data();
   REQUIRE(cache.append(FOVEA_TARGET_BEST, keys, nullptr, 1) == FOVEA_OK);
-  Cache same(FOVEA_KV_STRIDED, FOVEA_I8, center.data()), differs(FOVEA_KV_STRIDED, FOVEA_I8, other.data());
-  CHECK(fovea_kv_copy(&same, 0, &cache, 1, 9) == FOVEA_OK);
-  CHECK(fovea_kv_copy(&differs, 0, &cache, 1, 9) == FOVEA_ERR_SIZE);
-  auto shared = sized<fovea_kv_cache>();
-  shared.batch = 1, shared.kv_heads = kHeads, shared.max_tokens = 9;
-  shared.head_dim = kDim, shared.value_dim = kValueDim, shared.values_in_keys = 1;
+  SmoothedCache same(FOVEA_KV_STRIDED, FOVEA_I8, center.data()), differs(FOVEA_KV_STRIDED, FOVEA_I8, other.data());
+  CHECK(fovea_kv_copy(same, 0, cache, 1, 9) == FOVEA_OK);
+  CHECK(fovea_kv_copy(differs, 0, cache, 1, 9) == FOVEA_ERR_SIZE);
+  fovea_kv_cache_desc shared = cache_of(FOVEA_KV_STRIDED, FOVEA_F16, nullptr);
+  shared.values_in_keys = 1;
   CHECK(bytes_of(fovea_kv_cache_bytes, &shared) != 0);
   shared.key_center = center.data();
   CHECK(refusal_of(fovea_kv_cache_bytes, &shared) == FOVEA_ERR_UNSUPPORTED);

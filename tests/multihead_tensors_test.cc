@@ -153,17 +153,17 @@ TEST_CASE("multihead tensors: x of bytes is projected into a cache, which has sc
     REQUIRE(whole.run(target) == FOVEA_OK);
     LayerCache cache(p, FOVEA_KV_STRIDED, FOVEA_F32, p.q_tokens);
     REQUIRE(kept.make_plan(target) == FOVEA_OK);
-    REQUIRE(kept.append(cache.cache) == FOVEA_OK);
-    kept.attend_to(cache.cache);
+    REQUIRE(kept.append(cache) == FOVEA_OK);
+    kept.attend_to(cache);
     REQUIRE(kept.call() == FOVEA_OK);
     CHECK(kept.answer() == whole.answer());
 
     LayerProblem scaled = p;
     scaled.k = {0.05f, 0};
     LayerCase refused(scaled);
-    cache.cache.key_dtype = FOVEA_I8;
+    cache.key_dtype = FOVEA_I8;
     REQUIRE(refused.make_plan(target) == FOVEA_OK);
-    CHECK(refused.append(cache.cache) == FOVEA_ERR_UNSUPPORTED);
+    CHECK(refused.append(cache) == FOVEA_ERR_UNSUPPORTED);
   }
 }
 

@@ -157,9 +157,9 @@ TEST_CASE("multihead: keys that are projected once and kept give the bits of tho
     for (const fovea_kv_kind kind : {FOVEA_KV_STRIDED, FOVEA_KV_PAGED, FOVEA_KV_RING}) {
       LayerCache kept(p, kind, FOVEA_F32, 72);
       LayerCase again(p);
-      again.plan_for(kept.cache, p.kv_tokens, target);
-      REQUIRE(again.append(kept.cache) == FOVEA_OK);
-      again.attend_to(kept.cache);
+      again.plan_for(kept, p.kv_tokens, target);
+      REQUIRE(again.append(kept) == FOVEA_OK);
+      again.attend_to(kept);
       for (int call = 0; call < 2; ++call) {
         REQUIRE(again.call() == FOVEA_OK);
         CHECK(same_bits(again.answer(), test.answer()));
@@ -173,9 +173,9 @@ TEST_CASE("multihead: products with the rows of an int8 cache may be of integers
   for (const fovea_target target : targets_and_those_that_extend_them()) {
     LayerCache kept(p, FOVEA_KV_STRIDED, FOVEA_I8, 72);
     LayerCase test(p);
-    test.plan_for(kept.cache, p.kv_tokens, target);
-    REQUIRE(test.append(kept.cache) == FOVEA_OK);
-    test.attend_to(kept.cache);
+    test.plan_for(kept, p.kv_tokens, target);
+    REQUIRE(test.append(kept) == FOVEA_OK);
+    test.attend_to(kept);
     REQUIRE(test.call() == FOVEA_OK);
     const std::vector<float> want = test.answer();
     test.desc.attention.compute = FOVEA_COMPUTE_I8;
@@ -193,19 +193,19 @@ TEST_CASE("multihead: a cache may be rotated, if the description is; keys that a
     std::vector<float> answers[2];
     for (const fovea_hadamard_rows rotation : {FOVEA_HADAMARD_NONE, FOVEA_HADAMARD_BOTH}) {
       LayerCache kept(p, FOVEA_KV_STRIDED, FOVEA_F32, 72);
-      kept.cache.hadamard = rotation, kept.cache.hadamard_seed = 5;
+      kept.hadamard = rotation, kept.hadamard_seed = 5;
       LayerCase test(p);
-      test.plan_for(kept.cache, p.kv_tokens, target);
+      test.plan_for(kept, p.kv_tokens, target);
       if (rotation != FOVEA_HADAMARD_NONE) {
         CHECK(test.call() == FOVEA_ERR_UNSUPPORTED);
-        kept.cache.hadamard_seed = 6;
-        CHECK(test.append(kept.cache) == FOVEA_ERR_SIZE);
-        kept.cache.hadamard_seed = 5, kept.cache.hadamard = FOVEA_HADAMARD_KEYS;
-        CHECK(test.append(kept.cache) == FOVEA_ERR_SIZE);
-        kept.cache.hadamard = rotation;
+        kept.hadamard_seed = 6;
+        CHECK(test.append(kept) == FOVEA_ERR_SIZE);
+        kept.hadamard_seed = 5, kept.hadamard = FOVEA_HADAMARD_KEYS;
+        CHECK(test.append(kept) == FOVEA_ERR_SIZE);
+        kept.hadamard = rotation;
       }
-      REQUIRE(test.append(kept.cache) == FOVEA_OK);
-      test.attend_to(kept.cache);
+      REQUIRE(test.append(kept) == FOVEA_OK);
+      test.attend_to(kept);
       REQUIRE(test.call() == FOVEA_OK);
       answers[rotation != FOVEA_HADAMARD_NONE] = test.answer();
     }
@@ -231,7 +231,7 @@ TEST_CASE("multihead: a decoder, a token or more at a time, gives the bits of on
     REQUIRE(whole.run(target) == FOVEA_OK);
     if (!turned) CHECK(whole.compare() == "");
     LayerCache kept(p, kind, FOVEA_F32, 70);
-    decoder.decode(target, kept.cache, 5, [](uint32_t first) { return first % 4 == 3 ? uint32_t{5} : uint32_t{1}; });
+    decoder.decode(target, kept, 5, [](uint32_t first) { return first % 4 == 3 ? uint32_t{5} : uint32_t{1}; });
     CHECK(same_bits(decoder.answer(), whole.answer()));
     CHECK(decoder.workspace.margin_intact());
   }
@@ -510,12 +510,12 @@ TEST_CASE("multihead: every misuse has its status, and nothing is written", "[sh
     LayerCase decoder(one);
     LayerCache cache(one, FOVEA_KV_STRIDED, FOVEA_F32, 64);
     decoder.desc.attention.max_q_tokens = 1;
-    decoder.plan_for(cache.cache, 8, FOVEA_TARGET_BEST);
+    decoder.plan_for(cache, 8, FOVEA_TARGET_BEST);
     const fovea_kv_cache unused{};
     decoder.args.cache = &unused;
     decoder.args.attention.q_offsets = decoder.lengths.data();
-    CHECK(decoder.append(cache.cache) == FOVEA_OK);
-    decoder.args.attention.q_offsets = nullptr, decoder.args.cache = &cache.cache;
+    CHECK(decoder.append(cache) == FOVEA_OK);
+    decoder.args.attention.q_offsets = nullptr, decoder.args.cache = cache;
     CHECK(decoder.call() == FOVEA_ERR_CAPACITY);
     decoder.args.q_tokens = 1;
     std::vector<float> outputs(size_t{one.q_heads} * 5 + one.d_model);
@@ -530,40 +530,40 @@ TEST_CASE("multihead: every misuse has its status, and nothing is written", "[sh
     decoder.args.y.data = outputs.data() + one.q_heads * 5;
     Guarded room(size_t{one.kv_heads} * one.head_dim * sizeof(float), sizeof(float), Placement::kEnd);
     std::memset(room.as<void>(), 0, room.bytes());
-    cache.cache.key_center = room.as<float>();
+    cache.key_center = room.as<float>();
     CHECK(decoder.call() == FOVEA_OK);
-    cache.cache.key_center = decoder.workspace.as<float>();
+    cache.key_center = decoder.workspace.as<float>();
     CHECK(decoder.call() == FOVEA_ERR_OVERLAP);
-    CHECK(decoder.append(cache.cache) == FOVEA_ERR_OVERLAP);
-    cache.cache.key_center = static_cast<float*>(decoder.args.y.data);
+    CHECK(decoder.append(cache) == FOVEA_ERR_OVERLAP);
+    cache.key_center = static_cast<float*>(decoder.args.y.data);
     CHECK(decoder.call() == FOVEA_ERR_OVERLAP);
   }
 
   // Caches.
   CHECK(fovea_multihead_append(&test.plan, nullptr, &test.args, workspace, bytes) == FOVEA_ERR_NULL);
-  auto none = sized<fovea_kv_cache>();
+  Cache none;
   CHECK(test.append(none) == FOVEA_ERR_PLAN);
   LayerCache kept(p, FOVEA_KV_STRIDED, FOVEA_F32, 10);
-  CHECK(fovea_multihead_append(&test.plan, &kept.cache, &test.args, nullptr, bytes) == FOVEA_ERR_NULL);
-  CHECK(fovea_multihead_append(&test.plan, &kept.cache, &test.args, workspace, bytes - 1) == FOVEA_ERR_WORKSPACE);
-  REQUIRE(test.append(kept.cache) == FOVEA_OK);
-  CHECK(test.append(kept.cache) == FOVEA_ERR_FULL);
-  CHECK(kept.cache.lengths[0] == p.kv_tokens);
-  test.args.cache = &kept.cache;
+  CHECK(fovea_multihead_append(&test.plan, kept, &test.args, nullptr, bytes) == FOVEA_ERR_NULL);
+  CHECK(fovea_multihead_append(&test.plan, kept, &test.args, workspace, bytes - 1) == FOVEA_ERR_WORKSPACE);
+  REQUIRE(test.append(kept) == FOVEA_OK);
+  CHECK(test.append(kept) == FOVEA_ERR_FULL);
+  CHECK(kept.lengths[0] == p.kv_tokens);
+  test.args.cache = kept;
   CHECK(test.call() == FOVEA_ERR_UNSUPPORTED);  // keys besides
   test.args.keys = {};
   CHECK(test.call() == FOVEA_OK);
-  fovea_kv_cache latent = kept.cache;
+  Cache latent = kept;
   latent.values_in_keys = 1;
-  test.args.cache = &latent;
+  test.args.cache = latent;
   CHECK(test.call() == FOVEA_ERR_SIZE);
   CHECK(test.append(latent) == FOVEA_ERR_SIZE);
-  test.args.cache = &kept.cache;
+  test.args.cache = kept;
   test.args.attention.kv_lengths = test.lengths.data();
   CHECK(test.call() == FOVEA_ERR_UNSUPPORTED);
   test.args.attention.kv_lengths = nullptr;
   const LayerCache narrow(p, FOVEA_KV_STRIDED, FOVEA_F16, 10);
-  test.args.cache = &narrow.cache;
+  test.args.cache = narrow;
   CHECK(test.call() == FOVEA_ERR_SIZE);
   test.desc.attention.key_dtype = test.desc.attention.value_dtype = FOVEA_F16;
   REQUIRE(test.run(FOVEA_TARGET_BEST) == FOVEA_OK);

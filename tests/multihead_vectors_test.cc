@@ -78,14 +78,14 @@ TEST_CASE("multihead: separate and packed projections give PyTorch's answers", "
 TEST_CASE("multihead: keys and values kept in a cache give PyTorch's answers", "[short]") {
   each_vector(false, [](const MultiheadVector& v, LayerCase& test, fovea_target target) {
     LayerCache kept(test.p, FOVEA_KV_STRIDED, FOVEA_F32, v.kv_tokens);
-    test.plan_for(kept.cache, v.kv_tokens, target);
+    test.plan_for(kept, v.kv_tokens, target);
     test.args.attention.kv_lengths = nullptr;
-    REQUIRE(test.append(kept.cache) == FOVEA_OK);
+    REQUIRE(test.append(kept) == FOVEA_OK);
     // The longest entry may lose padded keys at its end.
-    for (uint32_t b = 0; b < v.batch; ++b) REQUIRE(fovea_kv_truncate(&kept.cache, b, test.lengths[b]) == FOVEA_OK);
+    for (uint32_t b = 0; b < v.batch; ++b) REQUIRE(fovea_kv_truncate(kept, b, test.lengths[b]) == FOVEA_OK);
     const uint32_t columns = *std::max_element(test.lengths.begin(), test.lengths.end());
     if (test.mask_of_scores.kind != FOVEA_MASK_NONE) test.args.attention.mask.kv_tokens = columns;
-    test.attend_to(kept.cache);
+    test.attend_to(kept);
     REQUIRE(test.call() == FOVEA_OK);
     CHECK(test.compare(answer_of(v), multihead_tolerance(1), columns) == "");
     CHECK(test.workspace.margin_intact());
@@ -100,9 +100,9 @@ TEST_CASE("multihead: causal layers give PyTorch's answers some tokens at a time
       ++vectors;
       LayerCache one_by_one(test.p, FOVEA_KV_STRIDED, FOVEA_F32, v.kv_tokens);
       LayerCache by_threes(test.p, FOVEA_KV_STRIDED, FOVEA_F32, v.kv_tokens);
-      test.decode(target, one_by_one.cache, 1, [](uint32_t) { return uint32_t{1}; });
+      test.decode(target, one_by_one, 1, [](uint32_t) { return uint32_t{1}; });
       CHECK(test.compare(answer_of(v), multihead_tolerance(1), v.kv_tokens) == "");
-      test.decode(target, by_threes.cache, 3, [](uint32_t) { return uint32_t{3}; });
+      test.decode(target, by_threes, 3, [](uint32_t) { return uint32_t{3}; });
       CHECK(test.compare(answer_of(v), multihead_tolerance(1), v.kv_tokens) == "");
     });
   }

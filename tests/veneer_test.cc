@@ -548,10 +548,10 @@ TEST_CASE("veneer: a stream is that of C, in memory of the caller's", "[veneer][
 }
 
 TEST_CASE("veneer: a cache is that of C, in memory of the caller's", "[veneer][short]") {
-  STATIC_REQUIRE(sizeof(fovea::KvCacheDesc) == sizeof(fovea_kv_cache));
+  STATIC_REQUIRE(sizeof(fovea::KvCacheDesc) == sizeof(fovea_kv_cache_desc));
   STATIC_REQUIRE(sizeof(fovea::KvAppendArgs) == sizeof(fovea_kv_append_args));
   fovea::KvCacheDesc cache_desc;
-  CHECK((cache_desc.struct_bytes == sizeof(fovea_kv_cache) && cache_desc.magic == 0));
+  CHECK((cache_desc.struct_bytes == sizeof(fovea_kv_cache_desc) && cache_desc.batch == 0));
   cache_desc.batch = kBatch, cache_desc.kv_heads = kKvHeads, cache_desc.head_dim = cache_desc.value_dim = kDim;
   cache_desc.max_tokens = kTokens + 2;
   constexpr size_t kBytes = FOVEA_KV_CACHE_BYTES(FOVEA_F32, FOVEA_F32, kBatch, kKvHeads, kTokens + 2, kDim, kDim);
@@ -576,39 +576,40 @@ TEST_CASE("veneer: a cache is that of C, in memory of the caller's", "[veneer][s
   CHECK(cache.truncate(0, 0) == FOVEA_ERR_PLAN);
   CHECK(cache.reset() == FOVEA_ERR_PLAN);
   CHECK(cache.describe(desc) == FOVEA_ERR_PLAN);
-  CHECK(cache.attach(args) == FOVEA_ERR_PLAN);
+  CHECK((cache.attach(args) == FOVEA_ERR_PLAN && cache.arrays() == nullptr));
   CHECK(cache.init(cache_desc, {memory.bytes, 64}) == FOVEA_ERR_WORKSPACE);
   CHECK(cache.reset() == FOVEA_ERR_PLAN);
 
   REQUIRE(cache.init(cache_desc, memory) == FOVEA_OK);
-  CHECK(cache.get().memory == memory.bytes);
+  const fovea_kv_arrays* const arrays = cache.arrays();
+  CHECK(arrays->source.page_table == nullptr);
   REQUIRE(cache.append(append) == FOVEA_OK);
   CHECK(cache.append(append) == FOVEA_ERR_FULL);
   CHECK(cache.init(cache_desc, {memory.bytes, 64}) == FOVEA_ERR_WORKSPACE);  // which leaves it as it is
   REQUIRE(cache.describe(desc) == FOVEA_OK);
   CHECK((desc.kv_heads == kKvHeads && desc.max_batch == kBatch && desc.max_kv_tokens == kTokens + 2));
   REQUIRE(cache.attach(args) == FOVEA_OK);
-  CHECK((args.kv_tokens == kTokens && args.kv_lengths == cache.get().lengths));
+  CHECK((args.kv_tokens == kTokens && args.kv_lengths == arrays->lengths));
   REQUIRE(plan.init(desc) == FOVEA_OK);
   CHECK(call.run(plan) == out);
 
   fovea::KvCache same = cache;
   REQUIRE(same.truncate(1, 2) == FOVEA_OK);
-  CHECK((cache.get().lengths[0] == kTokens && cache.get().lengths[1] == 2));
+  CHECK((arrays->lengths[0] == kTokens && arrays->lengths[1] == 2));
   REQUIRE(cache.reset(0) == FOVEA_OK);
-  CHECK((cache.get().lengths[0] == 0 && cache.get().lengths[1] == 2));
+  CHECK((arrays->lengths[0] == 0 && arrays->lengths[1] == 2));
   REQUIRE(cache.set_length(1, 3) == FOVEA_OK);
   REQUIRE(cache.copy(0, cache, 1, 1) == FOVEA_OK);
-  CHECK((cache.get().lengths[0] == 1 && cache.get().lengths[1] == 3));
-  CHECK(cache.get().source.keys.data != nullptr);
+  CHECK((arrays->lengths[0] == 1 && arrays->lengths[1] == 3));
+  CHECK(arrays->source.keys.data != nullptr);
   CHECK(fovea::KvCache().copy(0, cache, 1, 1) == FOVEA_ERR_PLAN);
   const std::uint32_t last[] = {1};
   CHECK(fovea::KvCache().compact(1, last) == FOVEA_ERR_PLAN);
   REQUIRE(same.compact(1, last) == FOVEA_OK);
-  CHECK(cache.get().lengths[1] == 1);
+  CHECK(arrays->lengths[1] == 1);
   CHECK(fovea::KvCache().set_length(0, 0) == FOVEA_ERR_PLAN);
   REQUIRE(cache.reset() == FOVEA_OK);
-  CHECK(cache.get().lengths[1] == 0);
+  CHECK(arrays->lengths[1] == 0);
 }
 
 TEST_CASE("veneer: a lambda is an executor", "[veneer][short]") {

@@ -100,17 +100,14 @@ fovea_status Decoder::plan(const Model& model, const Settings& settings) {
   d.target = settings.target;
   d.processor_features = features_;
   d.max_workers = settings.executor != nullptr ? settings.executor->workers : 1;
-  for (uint32_t i = 0; i < model.layers; ++i) {
-    fovea_kv_cache& cache = caches_[i];
-    cache = {};
-    cache.struct_bytes = sizeof cache;
-    cache.key_dtype = cache.value_dtype = settings.cache.dtype;
-    cache.hadamard = settings.cache.hadamard, cache.hadamard_seed = kRotationSeed;
-    cache.batch = 1;
-    cache.kv_heads = model.kv_heads;
-    cache.head_dim = cache.value_dim = model.head_dim;
-    cache.max_tokens = settings.context;
-  }
+  kept_ = {};
+  kept_.struct_bytes = sizeof kept_;
+  kept_.key_dtype = kept_.value_dtype = settings.cache.dtype;
+  kept_.hadamard = settings.cache.hadamard, kept_.hadamard_seed = kRotationSeed;
+  kept_.batch = 1;
+  kept_.kv_heads = model.kv_heads;
+  kept_.head_dim = kept_.value_dim = model.head_dim;
+  kept_.max_tokens = settings.context;
   return fovea_multihead_plan_init(&plan_, &desc);
 }
 
@@ -119,11 +116,11 @@ size_t Decoder::carve(void* memory) {
   Carver carver(memory);
   centers_ = settings_.cache.centered ? carver.take<float>(m.layers, kv_dim()) : nullptr;
   for (uint32_t i = 0; i < m.layers; ++i) {
-    if (centers_ != nullptr) caches_[i].key_center = centers_ + size_t{i} * kv_dim();
+    if (centers_ != nullptr) kept_.key_center = centers_ + size_t{i} * kv_dim();
     size_t bytes = Carver::kTooMany;  // remains where the cache is refused
-    fovea_kv_cache_bytes(&caches_[i], &bytes);
+    fovea_kv_cache_bytes(&kept_, &bytes);
     void* const rows = carver.take(bytes);
-    if (memory != nullptr) fovea_kv_cache_init(&caches_[i], rows, bytes);  // cannot fail: planned with these bytes
+    if (memory != nullptr) fovea_kv_cache_init(&caches_[i], &kept_, rows, bytes);  // cannot fail: planned so
   }
   turns_ = carver.take<uint64_t>(1, m.rotary_dim / 2);
   x_ = carver.take<float>(kBlock, m.width);
@@ -251,7 +248,7 @@ fovea_status Decoder::attend(const Layer& layer, fovea_kv_cache* cache, uint32_t
   if (status == FOVEA_OK) status = linear(k_, normed_, width, kv_dim(), layer.k, count);
   if (status == FOVEA_OK) status = linear(v_, normed_, width, kv_dim(), layer.v, count);
   if (status != FOVEA_OK) return status;
-  const int64_t first = cache->lengths[0];
+  const int64_t first = fovea_kv_cache_arrays(cache)->lengths[0];
   fovea_rope_args rope = {};
   rope.struct_bytes = sizeof rope;
   rope.layout = model_->rope_layout;

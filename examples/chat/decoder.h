@@ -41,7 +41,7 @@ class Decoder {
   fovea_status logits(uint32_t index, float** scores);
 
   fovea_target target() const { return fovea_multihead_plan_desc(&plan_)->attention.target; }
-  uint32_t length() const { return caches_[0].lengths[0]; }
+  uint32_t length() const { return fovea_kv_cache_arrays(&caches_[0])->lengths[0]; }
   uint32_t room() const { return settings_.context - length(); }
   // Forgets all but the first `tokens` tokens.
   fovea_status truncate(uint32_t tokens);
@@ -64,6 +64,7 @@ class Decoder {
   Settings settings_;
   uint64_t features_ = 0;
   fovea_multihead_plan plan_ = {};
+  fovea_kv_cache_desc kept_ = {};  // what each cache is for
   fovea_kv_cache caches_[kMostLayers] = {};
 
   // In the caller's memory.

@@ -22,6 +22,7 @@ static float out[OBSERVED][HEADS][DIM], mass[HEADS][PROMPT];
 static uint32_t held[HEADS][PROMPT];
 static double wanted_mass[HEADS][PROMPT];
 static fovea_kv_cache cache;
+static const uint32_t* lengths; /* of its entries */
 
 static void append(int first, int count) {
   const fovea_kv_append_args args = {.struct_bytes = sizeof args,
@@ -31,7 +32,7 @@ static void append(int first, int count) {
                                      .values = {values[first], DIM, 0, HEADS * DIM}};
   for (int h = 0; h < HEADS; ++h) {
     for (int i = 0; i < count; ++i) {
-      const uint32_t at = cache.lengths[h] + (uint32_t)i;
+      const uint32_t at = lengths[h] + (uint32_t)i;
       held[h][at] = (uint32_t)(first + i);
       wanted_mass[h][at] = mass[h][at] = 0;
     }
@@ -54,7 +55,7 @@ static double attend(int first, int count) {
   recipe_attend(&desc, &args, workspace, sizeof workspace);
   double worst = 0;
   for (int h = 0; h < HEADS; ++h) {
-    const int tokens = (int)cache.lengths[h];
+    const int tokens = (int)lengths[h];
     for (int i = 0; i < count; ++i) {
       static float own_keys[PROMPT][DIM], own_values[PROMPT][DIM];
       const recipe_rows rows = {DIM, DIM, 1 / sqrt(DIM)};
@@ -78,7 +79,7 @@ static double attend(int first, int count) {
 /* Keeps `most` tokens of each entry: the newest OBSERVED ones, and the heaviest of the others. */
 static void evict(int most) {
   for (int h = 0; h < HEADS; ++h) {
-    const int tokens = (int)cache.lengths[h], older = tokens - OBSERVED;
+    const int tokens = (int)lengths[h], older = tokens - OBSERVED;
     uint32_t kept[PROMPT], count = 0;
     for (int j = 0; j < tokens; ++j) {
       int heavier = 0;
@@ -98,13 +99,10 @@ static void evict(int most) {
 
 int main(void) {
   RECIPE_FILL(q), RECIPE_FILL(keys), RECIPE_FILL(values);
-  cache = (fovea_kv_cache){.struct_bytes = sizeof cache,
-                           .batch = HEADS,
-                           .kv_heads = 1,
-                           .head_dim = DIM,
-                           .value_dim = DIM,
-                           .max_tokens = PROMPT};
-  recipe_check(fovea_kv_cache_init(&cache, memory, sizeof memory), "fovea_kv_cache_init");
+  fovea_kv_cache_desc desc = {.struct_bytes = sizeof desc, .batch = HEADS, .kv_heads = 1, .max_tokens = PROMPT};
+  desc.head_dim = desc.value_dim = DIM;
+  recipe_check(fovea_kv_cache_init(&cache, &desc, memory, sizeof memory), "fovea_kv_cache_init");
+  lengths = fovea_kv_cache_arrays(&cache)->lengths;
   append(0, PROMPT);
   double worst = attend(PROMPT - OBSERVED, OBSERVED);
   evict(BUDGET);

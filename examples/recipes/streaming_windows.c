@@ -23,16 +23,11 @@ static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char memory[FOVEA_KV_CACHE_B
 static float q[TOKENS][HEADS][DIM], keys[TOKENS][HEADS][DIM], values[TOKENS][HEADS][DIM], out[TOKENS][HEADS][DIM];
 
 static void attend_in_stream(void) {
-  fovea_kv_cache cache = {
-      .struct_bytes = sizeof cache,
-      .kind = FOVEA_KV_RING,
-      .batch = 1,
-      .kv_heads = HEADS,
-      .head_dim = DIM,
-      .value_dim = DIM,
-      .max_tokens = SEEN, /* slots of the ring */
-  };
-  recipe_check(fovea_kv_cache_init(&cache, memory, sizeof memory), "fovea_kv_cache_init");
+  fovea_kv_cache_desc kept = {.struct_bytes = sizeof kept, .kind = FOVEA_KV_RING, .batch = 1, .kv_heads = HEADS};
+  kept.head_dim = kept.value_dim = DIM;
+  kept.max_tokens = SEEN; /* slots of the ring */
+  fovea_kv_cache cache;
+  recipe_check(fovea_kv_cache_init(&cache, &kept, memory, sizeof memory), "fovea_kv_cache_init");
   fovea_attention_desc desc = {
       .struct_bytes = sizeof desc, .q_heads = HEADS, .max_q_tokens = CHUNK, .allow_evicted = 1};
   recipe_check(fovea_kv_describe(&cache, &desc), "fovea_kv_describe");

@@ -103,14 +103,14 @@ fovea_status Encoder::init(const Model& model, fovea_target target, fovea_comput
 }
 
 fovea_status Encoder::init_cache(fovea_dtype dtype) {
-  cache_ = {};
-  cache_.struct_bytes = sizeof cache_;
-  cache_.key_dtype = cache_.value_dtype = dtype;
-  cache_.batch = 1;
-  cache_.kv_heads = kHeads;
-  cache_.head_dim = cache_.value_dim = kHeadDim;
-  cache_.max_tokens = kTokens;
-  return fovea_kv_cache_init(&cache_, arena.cache, sizeof arena.cache);
+  fovea_kv_cache_desc desc = {};
+  desc.struct_bytes = sizeof desc;
+  desc.key_dtype = desc.value_dtype = dtype;
+  desc.batch = 1;
+  desc.kv_heads = kHeads;
+  desc.head_dim = desc.value_dim = kHeadDim;
+  desc.max_tokens = kTokens;
+  return fovea_kv_cache_init(&cache_, &desc, arena.cache, sizeof arena.cache);
 }
 
 fovea_status Encoder::self_attention(const Layer& layer, uint32_t tokens) {
@@ -123,7 +123,7 @@ fovea_status Encoder::self_attention(const Layer& layer, uint32_t tokens) {
   args.x = {arena.x, 0, 0, kWidth};
   args.weights.qkv = layer.qkv;
   args.weights.out = layer.attention;
-  if (cache_.memory) {
+  if (fovea_kv_cache_arrays(&cache_)) {
     args.cache = &cache_;
     fovea_status status = fovea_kv_reset(&cache_, 0);
     if (status != FOVEA_OK) return status;

@@ -277,9 +277,12 @@ fovea_status fovea_integer_mean(const fovea_integer_mean_args* args);
 fovea_status fovea_integer_argmax(const int8_t* x, uint32_t count, uint32_t* index);
 fovea_status fovea_integer_top_k(const int8_t* x, uint32_t count, uint32_t k, uint32_t* indices);
 #define FOVEA_NO_PAGE 0xffffffffu
-typedef struct fovea_kv_cache { uint32_t struct_bytes; fovea_kv_kind kind; fovea_dtype key_dtype, value_dtype; uint32_t batch; uint32_t kv_heads, head_dim, value_dim; uint32_t max_tokens; uint32_t pinned_tokens; uint32_t page_tokens; uint32_t pages; uint32_t values_in_keys; fovea_hadamard_rows hadamard; uint64_t hadamard_seed; const float* key_center; uint32_t magic; void* memory; size_t memory_bytes; fovea_kv_source source; uint32_t* lengths; uint32_t* first_tokens; uint32_t* page_table; } fovea_kv_cache;
-fovea_status fovea_kv_cache_bytes(const fovea_kv_cache* cache, size_t* bytes);
-fovea_status fovea_kv_cache_init(fovea_kv_cache* cache, void* memory, size_t memory_bytes);
+typedef struct fovea_kv_cache_desc { uint32_t struct_bytes; fovea_kv_kind kind; fovea_dtype key_dtype, value_dtype; uint32_t batch; uint32_t kv_heads, head_dim, value_dim; uint32_t max_tokens; uint32_t pinned_tokens; uint32_t page_tokens; uint32_t pages; uint32_t values_in_keys; fovea_hadamard_rows hadamard; uint64_t hadamard_seed; const float* key_center; } fovea_kv_cache_desc;
+fovea_status fovea_kv_cache_bytes(const fovea_kv_cache_desc* desc, size_t* bytes);
+typedef union fovea_kv_cache { unsigned char bytes[96u + (40u * sizeof(void*))]; uint64_t alignment; } fovea_kv_cache;
+fovea_status fovea_kv_cache_init(fovea_kv_cache* cache, const fovea_kv_cache_desc* desc, void* memory, size_t memory_bytes);
+typedef struct fovea_kv_arrays { fovea_kv_source source; uint32_t* lengths; uint32_t* first_tokens; uint32_t* page_table; } fovea_kv_arrays;
+const fovea_kv_arrays* fovea_kv_cache_arrays(const fovea_kv_cache* cache);
 typedef struct fovea_kv_append_args { uint32_t struct_bytes; fovea_target target; uint32_t entry, batch; uint32_t tokens; const uint32_t* counts; const uint32_t* offsets; fovea_dtype dtype; fovea_in keys; fovea_in values; const fovea_rope_args* rope; const int64_t* position_offsets; void* workspace; size_t workspace_bytes; } fovea_kv_append_args;
 fovea_status fovea_kv_center(float* center, uint64_t* count, const fovea_in* keys, uint32_t batch, uint32_t kv_heads, uint32_t tokens, uint32_t head_dim);
 fovea_status fovea_kv_append(fovea_kv_cache* cache, const fovea_kv_append_args* args);

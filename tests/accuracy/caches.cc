@@ -39,13 +39,14 @@ Numbers attend(const Drawn& d, fovea_dtype type, fovea_hadamard_rows rotation, b
     const fovea_in rows = {turned.data(), 0, 0, kRow};
     must(fovea_kv_center(center.data(), &count, &rows, 1, 1, kKeys, kDim));
   }
-  auto cache = sized<fovea_kv_cache>();
-  cache.key_dtype = cache.value_dtype = type;
-  cache.batch = cache.kv_heads = 1, cache.head_dim = cache.value_dim = kDim, cache.max_tokens = kKeys;
-  cache.hadamard = rotation, cache.hadamard_seed = kSeed;
-  if (centred) cache.key_center = center.data();
-  const Guarded memory(bytes_of(fovea_kv_cache_bytes, &cache), 64, Placement::kStart);
-  must(fovea_kv_cache_init(&cache, memory.as<void>(), memory.bytes()));
+  auto kept = sized<fovea_kv_cache_desc>();
+  kept.key_dtype = kept.value_dtype = type;
+  kept.batch = kept.kv_heads = 1, kept.head_dim = kept.value_dim = kDim, kept.max_tokens = kKeys;
+  kept.hadamard = rotation, kept.hadamard_seed = kSeed;
+  if (centred) kept.key_center = center.data();
+  const Guarded memory(bytes_of(fovea_kv_cache_bytes, &kept), 64, Placement::kStart);
+  fovea_kv_cache cache;
+  must(fovea_kv_cache_init(&cache, &kept, memory.as<void>(), memory.bytes()));
   auto append = sized<fovea_kv_append_args>();
   append.batch = 1, append.tokens = kKeys;
   append.keys = {d.keys.data(), 0, 0, kRow}, append.values = {d.values.data(), 0, 0, kRow};

@@ -318,10 +318,9 @@ fovea_status integer_attention() {
 fovea_status append(fovea_dtype dtype, bool packed) {
   static const uint32_t offsets[] = {0, 70, kKvTokens};
   static float token[kKvHeads * kHeadDim];
-  fovea_kv_cache cache = {};
-  cache.struct_bytes = sizeof cache;
-  cache.batch = 2, cache.kv_heads = kKvHeads, cache.head_dim = kHeadDim, cache.value_dim = kValueDim;
-  cache.max_tokens = kKvTokens;
+  auto d = sized<fovea_kv_cache_desc>();
+  d.batch = 2, d.kv_heads = kKvHeads, d.head_dim = kHeadDim, d.value_dim = kValueDim, d.max_tokens = kKvTokens;
+  fovea_kv_cache cache;
   auto a = sized<fovea_kv_append_args>();
   a.batch = packed ? 2 : 1, a.tokens = kKvTokens, a.dtype = dtype;
   if (packed) a.offsets = offsets;
@@ -330,10 +329,10 @@ fovea_status append(fovea_dtype dtype, bool packed) {
   a.values = input(whole ? static_cast<const void*>(values) : half, kKvHeads, kKvTokens, kValueDim);
   a.workspace = token, a.workspace_bytes = sizeof token;
   std::memset(workspace, 0, sizeof workspace);
-  fovea_status status = fovea_kv_cache_init(&cache, workspace, sizeof workspace);
+  fovea_status status = fovea_kv_cache_init(&cache, &d, workspace, sizeof workspace);
   if (status == FOVEA_OK) status = fovea_kv_append(&cache, &a);
   const size_t rows = size_t(kKvHeads) * kKvTokens * kHeadDim;  // of the first entry
-  if (status == FOVEA_OK) std::memcpy(outputs.scores, cache.source.keys.data, rows * sizeof(float));
+  if (status == FOVEA_OK) std::memcpy(outputs.scores, fovea_kv_cache_arrays(&cache)->source.keys.data, rows * sizeof(float));
   return status;
 }
 

@@ -10,8 +10,8 @@
 namespace fovea_test {
 namespace {
 
-fovea_kv_cache cache_of(Bytes& bytes) {
-  auto c = sized<fovea_kv_cache>();
+fovea_kv_cache_desc cache_of(Bytes& bytes) {
+  auto c = sized<fovea_kv_cache_desc>();
   c.kind = bytes.choose({FOVEA_KV_STRIDED, FOVEA_KV_RING, FOVEA_KV_PAGED});
   c.key_dtype = bytes.choose(kKeyTypes);
   c.value_dtype = bytes.choose(kKeyTypes);
@@ -37,8 +37,8 @@ fovea_kv_cache cache_of(Bytes& bytes) {
 }
 
 // A cache whose entries may be copied from the first, of any kind.
-fovea_kv_cache beside(fovea_kv_cache c, Bytes& bytes) {
-  const fovea_kv_cache drawn = cache_of(bytes);
+fovea_kv_cache_desc beside(fovea_kv_cache_desc c, Bytes& bytes) {
+  const fovea_kv_cache_desc drawn = cache_of(bytes);
   if (bytes.flag()) return c;
   c.kind = drawn.kind, c.batch = drawn.batch, c.max_tokens = drawn.max_tokens;
   c.pinned_tokens = drawn.pinned_tokens, c.page_tokens = drawn.page_tokens, c.pages = drawn.pages;
@@ -48,7 +48,7 @@ fovea_kv_cache beside(fovea_kv_cache c, Bytes& bytes) {
 }  // namespace
 
 void run(Bytes bytes) {
-  const fovea_kv_cache empty = cache_of(bytes);
+  const fovea_kv_cache_desc empty = cache_of(bytes);
   CacheModel model(empty, bytes.take<uint16_t>());
   CacheModel other(beside(empty, bytes), 1);
   // The check after each step looks at all tokens.

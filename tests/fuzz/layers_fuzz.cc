@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "fuzz/draw.h"
+#include "support/cache.h"
 #include "support/formats.h"
 #include "support/problem.h"
 #include "support/shuffler.h"
@@ -204,9 +205,8 @@ void frequencies(Bytes& bytes) {
 }
 
 // A cache of any shape in memory of exactly its bytes. False where it is refused, or too large to be tried.
-bool make_cache(Bytes& bytes, Memory& memory, fovea_kv_cache* cache) {
-  fovea_kv_cache& c = *cache;
-  c.struct_bytes = sizeof c;
+bool make_cache(Bytes& bytes, Memory& memory, Cache* cache) {
+  Cache& c = *cache;
   c.kind = bytes.choose({FOVEA_KV_STRIDED, FOVEA_KV_STRIDED, FOVEA_KV_RING, FOVEA_KV_PAGED});
   c.key_dtype = bytes.choose(kKeyTypes);
   c.value_dtype = bytes.choose(kKeyTypes);
@@ -218,7 +218,7 @@ bool make_cache(Bytes& bytes, Memory& memory, fovea_kv_cache* cache) {
   if (bytes.below(8) == 1) {
     c.values_in_keys = 1, c.value_dtype = c.key_dtype, c.value_dim = std::min(c.value_dim, c.head_dim);
   }
-  if (bytes.below(4) == 1) damage(bytes, &c, offsetof(fovea_kv_cache, magic) / 4);
+  if (bytes.below(4) == 1) damage(bytes, &c, sizeof(fovea_kv_cache_desc) / 4);
   c.key_center = nullptr;
   const uint64_t centers = uint64_t{c.kv_heads} * c.head_dim;
   if (bytes.below(4) == 1 && centers < kMostBytes / 4) c.key_center = memory.in<float>(size_t(centers));
@@ -228,8 +228,8 @@ bool make_cache(Bytes& bytes, Memory& memory, fovea_kv_cache* cache) {
   const size_t given = bytes.below(24) == 1 ? bytes.below(uint32_t(needed + 1)) : needed;
   void* data = memory.allocate(64, given, false);
   spoil(bytes, {&data});
-  const fovea_kv_cache before = c;
-  const fovea_status status = unchanged_if_refused(memory, [&] { return fovea_kv_cache_init(&c, data, given); });
+  const Cache before = c;
+  const fovea_status status = unchanged_if_refused(memory, [&] { return c.init(data, given); });
   if (status == FOVEA_OK) {
     expect(given == needed, "a cache has less memory than it needs");
   } else {
@@ -244,7 +244,7 @@ bool make_cache(Bytes& bytes, Memory& memory, fovea_kv_cache* cache) {
   return true;
 }
 
-void append(Bytes& bytes, Memory& memory, fovea_kv_cache* cache) {
+void append(Bytes& bytes, Memory& memory, Cache* cache) {
   auto a = begun<fovea_kv_append_args>(bytes);
   a.entry = bytes.flag() ? count(bytes, cache->batch) : 0;
   a.batch = bytes.flag() ? count(bytes, cache->batch) : cache->batch - a.entry;
@@ -293,31 +293,31 @@ void append(Bytes& bytes, Memory& memory, fovea_kv_cache* cache) {
     }
   }
   if (!memory.complete) a.keys.data = a.values.data = nullptr;
-  const fovea_status status = unchanged_if_refused(memory, [&] { return fovea_kv_append(cache, &a); });
+  const fovea_status status = unchanged_if_refused(memory, [&] { return fovea_kv_append(*cache, &a); });
   if (overlaps && a.batch != 0 && a.tokens != 0) expect(status != FOVEA_OK, "an overlap is not refused");
 }
 
 void cache(Bytes& bytes) {
   Memory memory(bytes.take<uint8_t>());
-  fovea_kv_cache c{}, other{};
+  Cache c, other;
   if (!make_cache(bytes, memory, &c)) return;
   const bool has_other = bytes.flag() && make_cache(bytes, memory, &other);
-  const fovea_kv_cache before = c;
+  const Cache before = c;
   for (int operations = 0; operations < 6 && !bytes.empty(); ++operations) {
     const uint32_t entry = count(bytes, c.batch), length = count(bytes, c.max_tokens);
     switch (bytes.below(12)) {
-      case 0: unchanged_if_refused(memory, [&] { return fovea_kv_truncate(&c, entry, length); }); break;
-      case 1: unchanged_if_refused(memory, [&] { return fovea_kv_reset(&c, entry); }); break;
+      case 0: unchanged_if_refused(memory, [&] { return fovea_kv_truncate(c, entry, length); }); break;
+      case 1: unchanged_if_refused(memory, [&] { return fovea_kv_reset(c, entry); }); break;
       case 2: {
         const uint32_t first = bytes.flag() ? 0 : count(bytes, length);
-        unchanged_if_refused(memory, [&] { return fovea_kv_set_length(&c, entry, length, first); });
+        unchanged_if_refused(memory, [&] { return fovea_kv_set_length(c, entry, length, first); });
         break;
       }
       case 3: {
         const uint32_t from_entry = count(bytes, c.batch);
-        fovea_kv_cache* const from = has_other && bytes.flag() ? &other : &c;
-        if (from == &other && bytes.flag()) fovea_kv_set_length(from, from_entry, count(bytes, from->max_tokens), 0);
-        unchanged_if_refused(memory, [&] { return fovea_kv_copy(&c, entry, from, from_entry, length); });
+        Cache* const from = has_other && bytes.flag() ? &other : &c;
+        if (from == &other && bytes.flag()) fovea_kv_set_length(*from, from_entry, count(bytes, from->max_tokens), 0);
+        unchanged_if_refused(memory, [&] { return fovea_kv_copy(c, entry, *from, from_entry, length); });
         break;
       }
       case 4: {
@@ -325,7 +325,7 @@ void cache(Bytes& bytes) {
         const uint32_t tokens = bytes.below(17);
         const uint32_t* kept = list<uint32_t>(memory, tokens, [&] { return next += bytes.below(4); });
         if (bytes.below(8) == 1) kept = c.lengths;
-        unchanged_if_refused(memory, [&] { return fovea_kv_compact(&c, entry, kept, tokens); });
+        unchanged_if_refused(memory, [&] { return fovea_kv_compact(c, entry, kept, tokens); });
         break;
       }
       default: append(bytes, memory, &c);
@@ -356,7 +356,7 @@ void draw_tensors(Bytes& bytes, fovea_multihead_desc* m, bool keys) {
   draw(&d.value_dtype, &d.value_scale, &d.value_zero_point);
 }
 
-fovea_multihead_desc description(Bytes& bytes, const fovea_kv_cache* cache) {
+fovea_multihead_desc description(Bytes& bytes, const Cache* cache) {
   fovea_multihead_desc m{};
   fovea_attention_desc& d = m.attention;
   m.struct_bytes = sizeof m, d.struct_bytes = sizeof d;
@@ -364,7 +364,7 @@ fovea_multihead_desc description(Bytes& bytes, const fovea_kv_cache* cache) {
   if (m.weight_dtype >= FOVEA_I8 && bytes.flag()) m.linear_compute = FOVEA_COMPUTE_I8;
   if (m.weight_dtype == FOVEA_F16 && bytes.flag()) m.linear_compute = FOVEA_COMPUTE_F16;
   if (cache != nullptr) {
-    expect(fovea_kv_describe(cache, &d) == FOVEA_OK, "a cache does not describe itself");
+    expect(fovea_kv_describe(*cache, &d) == FOVEA_OK, "a cache does not describe itself");
     d.allow_evicted = bytes.below(4) != 1;
   } else {
     d.kv_heads = 1 + bytes.below(2), d.head_dim = 1 + bytes.below(20);
@@ -393,7 +393,7 @@ fovea_multihead_desc description(Bytes& bytes, const fovea_kv_cache* cache) {
 // A call's arguments, and memory for exactly that.
 class Arguments {
  public:
-  Arguments(Bytes& bytes, Memory& memory, const fovea_multihead_plan& plan, const fovea_kv_cache* cache, bool appends)
+  Arguments(Bytes& bytes, Memory& memory, const fovea_multihead_plan& plan, const Cache* cache, bool appends)
       : executor_(bytes), m_(*fovea_multihead_plan_desc(&plan)), d_(m_.attention) {
     a.struct_bytes = struct_bytes(bytes, sizeof a);
     a.attention.struct_bytes = struct_bytes(bytes, sizeof a.attention);
@@ -402,8 +402,8 @@ class Arguments {
     a.attention.executor = executor_.get();
     const bool keys = bytes.flag(), values = bytes.flag();
     const bool attends_to_cache = cache != nullptr && !appends && bytes.below(8) != 1;
-    if (attends_to_cache) a.cache = cache;
-    if (appends && bytes.flag()) a.cache = &unused_;
+    if (attends_to_cache) a.cache = *cache;
+    if (appends && bytes.flag()) a.cache = nowhere<const fovea_kv_cache>();
 
     tokens(bytes, memory, &a.x, a.q_tokens, m_.d_model, false);
     tokens(bytes, memory, &a.y, a.q_tokens, m_.d_model, true);
@@ -506,12 +506,6 @@ class Arguments {
     if (o.mask.kind != FOVEA_MASK_BYTE) spoil(bytes, {&o.mask.data});
   }
 
-  static fovea_kv_cache elsewhere() {
-    fovea_kv_cache c{};
-    c.lengths = nowhere<uint32_t>();
-    return c;
-  }
-  const fovea_kv_cache unused_ = elsewhere();
   const Executor executor_;
   const fovea_multihead_desc m_;
   const fovea_attention_desc d_;
@@ -520,7 +514,7 @@ class Arguments {
 
 void multihead(Bytes& bytes) {
   Memory memory(bytes.take<uint8_t>());
-  fovea_kv_cache made{}, *cache = nullptr;
+  Cache made, *cache = nullptr;
   if (bytes.flag()) {
     if (!make_cache(bytes, memory, &made)) return;
     cache = &made;
@@ -547,7 +541,7 @@ void multihead(Bytes& bytes) {
     // Where an array is not there, nothing may be touched.
     const size_t given_bytes = memory.complete ? needed - (bytes.below(24) == 1) : 0;
     const fovea_status status = unchanged_if_refused(memory, [&] {
-      return appends ? fovea_multihead_append(&plan, cache, &arguments.a, given, given_bytes)
+      return appends ? fovea_multihead_append(&plan, *cache, &arguments.a, given, given_bytes)
                      : fovea_multihead(&plan, &arguments.a, given, given_bytes);
     });
     if (given_bytes < needed) expect(status != FOVEA_OK, "too small a workspace is not refused");

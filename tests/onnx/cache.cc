@@ -40,7 +40,7 @@ Cache::Cache(fovea_kv_kind kind, const Heads& keys, const Heads& values, size_t 
   std::fill_n(memory, bytes, std::byte{kUnwrittenByte});
   verdict_->accept(cache_.init(desc_, {memory, bytes}), "fovea_kv_cache_init", where_);
   // From the last page to the first.
-  for (uint32_t i = 0; i < desc_.pages; ++i) cache_.get().page_table[i] = desc_.pages - 1 - i;
+  for (uint32_t i = 0; i < desc_.pages; ++i) cache_.arrays()->page_table[i] = desc_.pages - 1 - i;
 }
 
 void Cache::append(const Tensor& keys, const Heads& key_shape, const Tensor& values, const Heads& value_shape) {
@@ -62,8 +62,8 @@ void Cache::truncate(size_t entry, size_t length) {
   verdict_->accept(cache_.truncate(count32(entry), count32(length)), "fovea_kv_truncate", where_);
 }
 
-std::vector<float> Cache::key_rows() const { return rows(cache_.get().source.keys, key_dtype_, desc_.head_dim); }
-std::vector<float> Cache::value_rows() const { return rows(cache_.get().source.values, value_dtype_, desc_.value_dim); }
+std::vector<float> Cache::key_rows() const { return rows(cache_.arrays()->source.keys, key_dtype_, desc_.head_dim); }
+std::vector<float> Cache::value_rows() const { return rows(cache_.arrays()->source.values, value_dtype_, desc_.value_dim); }
 
 std::vector<float> Cache::rows(const fovea_in& array, DType dtype, size_t dim) const {
   const auto element_bytes = static_cast<ptrdiff_t>(bytes_of(dtype));
@@ -75,7 +75,7 @@ std::vector<float> Cache::rows(const fovea_in& array, DType dtype, size_t dim) c
     for (uint32_t h = 0; h < desc_.kv_heads; ++h) {
       for (uint32_t t = 0; t < desc_.max_tokens; ++t) {
         const bool paged = desc_.kind == FOVEA_KV_PAGED;
-        const uint32_t block = paged ? cache_.get().page_table[b * columns + t / kPageTokens] : b;
+        const uint32_t block = paged ? cache_.arrays()->page_table[b * columns + t / kPageTokens] : b;
         const std::vector<float> row = widen(dtype, view.row(block, h, paged ? t % kPageTokens : t), dim);
         all.insert(all.end(), row.begin(), row.end());
       }

@@ -78,8 +78,8 @@ SWITCH_FILES = {"core/attention/steps/called.inl", "core/attention/steps/kernels
 # The caller's arguments, each fovea_..._args and fovea_..._desc of fovea.h, end where they are resolved: in these layers.
 ARGUMENT = re.compile(r"\bfovea_\w+_(?:args|desc)\b")
 ARGUMENT_LAYERS = {"public", "resolve", "selftest"}
-# Below them a plan holds its description, which all of attention reads; these files hold the arguments of an attention call.
-DESCRIPTION = ("core/attention/", "fovea_attention_desc")
+# Below them a plan and a cache hold their descriptions; these files hold the arguments of an attention call.
+DESCRIPTIONS = {("core/attention/", "fovea_attention_desc"), ("core/cache/", "fovea_kv_cache_desc")}
 ARGUMENTS_BELOW = {
     "core/attention/call.h": {"fovea_attention_args"},
     "layers/multihead/call.h": {"fovea_attention_args"},
@@ -162,7 +162,7 @@ def check_file(layer, file, source_root, complain):
         path = file.relative_to(source_root).as_posix() if layer != "public" else ""
         if layer not in ARGUMENT_LAYERS:
             for argument in ARGUMENT.findall(line):
-                if path.startswith(DESCRIPTION[0]) and argument == DESCRIPTION[1]:
+                if any(path.startswith(folder) and argument == held for folder, held in DESCRIPTIONS):
                     continue
                 if argument in ARGUMENTS_BELOW.get(path, ()):
                     needed.add((path, argument))

@@ -63,10 +63,10 @@ struct NewRows {
 
 }  // namespace
 
-CacheModel::CacheModel(const fovea_kv_cache& empty, uint64_t seed) : cache(empty), entries_(cache.batch), seed_(seed) {
+CacheModel::CacheModel(const fovea_kv_cache_desc& empty, uint64_t seed) : cache(empty), entries_(cache.batch), seed_(seed) {
   const size_t bytes = bytes_of(fovea_kv_cache_bytes, &cache);
   memory = Guarded(bytes, 64, bytes % 64 == 0 ? Placement::kEnd : Placement::kStart);
-  if (fovea_kv_cache_init(&cache, memory.as<void>(), bytes) != FOVEA_OK) std::abort();
+  if (cache.init(memory.as<void>(), bytes) != FOVEA_OK) std::abort();
   for (uint32_t page = 0; page < cache.pages; ++page) free_pages_.push_back(cache.pages - 1 - page);
   for (size_t i = 0; i < free_pages_.size(); ++i) {
     std::swap(free_pages_[i], free_pages_[random_bits(seed, i) % (i + 1)]);
@@ -93,7 +93,7 @@ fovea_status CacheModel::append(fovea_target target, uint32_t entry, const std::
   if (dtype != FOVEA_F32 || cache.key_center != nullptr || cache.hadamard != FOVEA_HADAMARD_NONE) {
     a.workspace = workspace.as<void>(), a.workspace_bytes = workspace.bytes();
   }
-  const fovea_status status = fovea_kv_append(&cache, &a);
+  const fovea_status status = fovea_kv_append(cache, &a);
   for (uint32_t b = 0; b < batch && status == FOVEA_OK; ++b) {
     Entry& e = entries_[entry + b];
     for (uint32_t t = 0; t < counts[b]; ++t) {
@@ -141,7 +141,7 @@ void CacheModel::give_pages(uint32_t entry, uint32_t more) {
 }
 
 fovea_status CacheModel::reset(uint32_t entry) {
-  const fovea_status status = fovea_kv_reset(&cache, entry);
+  const fovea_status status = fovea_kv_reset(cache, entry);
   for (uint32_t b = 0; b < cache.batch && status == FOVEA_OK; ++b) {
     if (entry == b || entry == FOVEA_ALL_ENTRIES) entries_[b] = {};
   }
@@ -153,7 +153,7 @@ bool CacheModel::loses(uint32_t entry, uint32_t to) const {
 }
 
 fovea_status CacheModel::truncate(uint32_t entry, uint32_t length) {
-  const fovea_status status = fovea_kv_truncate(&cache, entry, length);
+  const fovea_status status = fovea_kv_truncate(cache, entry, length);
   if (status != FOVEA_OK) return status;
   Entry& e = entries_[entry];
   e.tokens.resize(length);
@@ -169,7 +169,7 @@ fovea_status CacheModel::truncate(uint32_t entry, uint32_t length) {
 }
 
 fovea_status CacheModel::may_copy(uint32_t entry, const CacheModel& from, uint32_t from_entry, uint32_t tokens) const {
-  const fovea_kv_cache& other = from.cache;
+  const Cache& other = from.cache;
   const bool same_ring =
       cache.kind == other.kind && cache.max_tokens == other.max_tokens && cache.pinned_tokens == other.pinned_tokens;
   if ((cache.kind == FOVEA_KV_RING || other.kind == FOVEA_KV_RING) && !same_ring) return FOVEA_ERR_SIZE;
@@ -178,7 +178,7 @@ fovea_status CacheModel::may_copy(uint32_t entry, const CacheModel& from, uint32
 }
 
 fovea_status CacheModel::copy(uint32_t entry, const CacheModel& from, uint32_t from_entry, uint32_t tokens) {
-  const fovea_status status = fovea_kv_copy(&cache, entry, &from.cache, from_entry, tokens);
+  const fovea_status status = fovea_kv_copy(cache, entry, from.cache, from_entry, tokens);
   if (status != FOVEA_OK) return status;
   Entry copied = from.entries_[from_entry];
   copied.tokens.resize(tokens);
@@ -190,7 +190,7 @@ fovea_status CacheModel::copy(uint32_t entry, const CacheModel& from, uint32_t f
 fovea_status CacheModel::compact(uint32_t entry, const std::vector<uint32_t>& kept) {
   std::vector<uint32_t> more = kept;  // one more token, which is not kept
   more.push_back(kept.empty() ? 0 : kept.back() + 1);
-  const fovea_status status = fovea_kv_compact(&cache, entry, more.data(), uint32_t(kept.size()));
+  const fovea_status status = fovea_kv_compact(cache, entry, more.data(), uint32_t(kept.size()));
   if (status != FOVEA_OK) return status;
   Entry left;
   for (const uint32_t token : kept) left.tokens.push_back(entries_[entry].tokens[token]);
@@ -201,14 +201,14 @@ fovea_status CacheModel::compact(uint32_t entry, const std::vector<uint32_t>& ke
 
 fovea_status CacheModel::restore() {
   Guarded other(memory.bytes(), 64, memory.bytes() % 64 == 0 ? Placement::kEnd : Placement::kStart);
-  const fovea_kv_cache before = cache;
-  const fovea_status made = fovea_kv_cache_init(&cache, other.as<void>(), other.bytes());
+  const Cache before = cache;
+  const fovea_status made = cache.init(other.as<void>(), other.bytes());
   if (made != FOVEA_OK) return made;
   std::memcpy(other.as<void>(), memory.as<void>(), other.bytes());
   std::memset(cache.lengths, 0xa5, cache.batch * sizeof(uint32_t));
   for (uint32_t b = 0; b < cache.batch; ++b) {
     const bool ring = cache.kind == FOVEA_KV_RING;
-    const fovea_status status = fovea_kv_set_length(&cache, b, before.lengths[b], ring ? before.first_tokens[b] : 0);
+    const fovea_status status = fovea_kv_set_length(cache, b, before.lengths[b], ring ? before.first_tokens[b] : 0);
     if (status != FOVEA_OK) return status;
   }
   memory = std::move(other);
@@ -217,8 +217,8 @@ fovea_status CacheModel::restore() {
 
 fovea_status CacheModel::take_back_and_restore(uint32_t entry, uint32_t length) {
   const uint32_t before = cache.lengths[entry], first = cache.first_tokens != nullptr ? cache.first_tokens[entry] : 0;
-  const fovea_status status = fovea_kv_truncate(&cache, entry, length);
-  return status == FOVEA_OK ? fovea_kv_set_length(&cache, entry, before, first) : status;
+  const fovea_status status = fovea_kv_truncate(cache, entry, length);
+  return status == FOVEA_OK ? fovea_kv_set_length(cache, entry, before, first) : status;
 }
 
 uint32_t CacheModel::oldest(uint32_t entry) const {
@@ -269,7 +269,7 @@ std::vector<float> CacheModel::row(bool keys, uint32_t b, uint32_t h, uint32_t t
 
 std::string CacheModel::attend(fovea_target target) {
   auto d = sized<fovea_attention_desc>();
-  if (fovea_kv_describe(&cache, &d) != FOVEA_OK) return "describe";
+  if (fovea_kv_describe(cache, &d) != FOVEA_OK) return "describe";
   const uint32_t heads = 2 * cache.kv_heads;
   d.q_heads = heads, d.max_q_tokens = 2, d.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, d.target = target;
   const uint32_t slots = cache.max_tokens - cache.pinned_tokens;
@@ -281,7 +281,7 @@ std::string CacheModel::attend(fovea_target target) {
   fovea_attention_plan plan{};
   if (fovea_attention_plan_init(&plan, &d) != FOVEA_OK) return "plan";
   auto a = sized<fovea_attention_args>();
-  if (fovea_kv_attach(&cache, &a) != FOVEA_OK) return "attach";
+  if (fovea_kv_attach(cache, &a) != FOVEA_OK) return "attach";
   a.q_tokens = 2;
   std::vector<float> q(size_t{cache.batch} * heads * 2 * cache.head_dim),
       out(size_t{cache.batch} * heads * 2 * cache.value_dim);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "fovea/fovea.h"
+#include "support/cache.h"
 #include "support/guarded.h"
 
 namespace fovea_test {
@@ -15,10 +16,10 @@ namespace fovea_test {
 // A cache, with a record of each token that was appended and of those that it must still hold.
 class CacheModel {
  public:
-  // The fields of `empty` that a caller sets are set, and valid.
-  CacheModel(const fovea_kv_cache& empty, uint64_t seed);
+  // `empty` is valid.
+  CacheModel(const fovea_kv_cache_desc& empty, uint64_t seed);
 
-  fovea_kv_cache cache;
+  Cache cache;
   Guarded memory;
 
   // Appends counts[b] tokens of this type to entry + b. packed: the entries' tokens are adjacent.

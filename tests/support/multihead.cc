@@ -84,16 +84,20 @@ std::vector<double> LayerWeights::apply(const std::vector<double>& x) const {
   return y;
 }
 
-LayerCache::LayerCache(const LayerProblem& p, fovea_kv_kind kind, fovea_dtype dtype, uint32_t tokens) {
-  cache.struct_bytes = sizeof cache, cache.kind = kind, cache.key_dtype = cache.value_dtype = dtype;
-  cache.batch = p.batch, cache.kv_heads = p.kv_heads, cache.head_dim = p.head_dim, cache.value_dim = p.value_dim;
-  cache.max_tokens = tokens;
-  if (kind == FOVEA_KV_RING) cache.pinned_tokens = 1;
-  if (kind == FOVEA_KV_PAGED) cache.page_tokens = 3, cache.pages = p.batch * ((tokens + 2) / 3);
-  const size_t unit = FOVEA_WORKSPACE_ALIGNMENT, bytes = (bytes_of(fovea_kv_cache_bytes, &cache) + unit - 1) / unit * unit;
-  memory = Guarded(bytes, unit, Placement::kStart);
-  REQUIRE(fovea_kv_cache_init(&cache, memory.as<void>(), memory.bytes()) == FOVEA_OK);
-  for (uint32_t i = 0; i < cache.pages; ++i) cache.page_table[i] = cache.pages - 1 - i;
+namespace {
+fovea_kv_cache_desc cache_of(const LayerProblem& p, fovea_kv_kind kind, fovea_dtype dtype, uint32_t tokens) {
+  auto d = sized<fovea_kv_cache_desc>();
+  d.kind = kind, d.key_dtype = d.value_dtype = dtype, d.max_tokens = tokens;
+  d.batch = p.batch, d.kv_heads = p.kv_heads, d.head_dim = p.head_dim, d.value_dim = p.value_dim;
+  if (kind == FOVEA_KV_RING) d.pinned_tokens = 1;
+  if (kind == FOVEA_KV_PAGED) d.page_tokens = 3, d.pages = p.batch * ((tokens + 2) / 3);
+  return d;
+}
+}  // namespace
+
+LayerCache::LayerCache(const LayerProblem& p, fovea_kv_kind of_kind, fovea_dtype dtype, uint32_t tokens)
+    : OwnedCache(cache_of(p, of_kind, dtype, tokens)) {
+  for (uint32_t i = 0; i < pages; ++i) page_table[i] = pages - 1 - i;
 }
 
 LayerCase::LayerCase(const LayerProblem& problem)
@@ -201,8 +205,8 @@ fovea_status LayerCase::make_plan(fovea_target target) {
   return FOVEA_OK;
 }
 
-void LayerCase::plan_for(const fovea_kv_cache& cache, uint32_t new_tokens, fovea_target target) {
-  REQUIRE(fovea_kv_describe(&cache, &desc.attention) == FOVEA_OK);
+void LayerCase::plan_for(const Cache& cache, uint32_t new_tokens, fovea_target target) {
+  REQUIRE(fovea_kv_describe(cache, &desc.attention) == FOVEA_OK);
   desc.attention.max_kv_tokens = cache.max_tokens, desc.max_new_tokens = new_tokens;  // of a ring too
   REQUIRE(make_plan(target) == FOVEA_OK);
 }
@@ -215,8 +219,8 @@ fovea_status LayerCase::call() {
   return status;
 }
 
-fovea_status LayerCase::append(fovea_kv_cache& cache) {
-  return fovea_multihead_append(&plan, &cache, &args, workspace.as<void>(), workspace.bytes());
+fovea_status LayerCase::append(Cache& cache) {
+  return fovea_multihead_append(&plan, cache, &args, workspace.as<void>(), workspace.bytes());
 }
 
 fovea_status LayerCase::run(fovea_target target) {
@@ -224,7 +228,7 @@ fovea_status LayerCase::run(fovea_target target) {
   return status == FOVEA_OK ? call() : status;
 }
 
-void LayerCase::decode(fovea_target target, fovea_kv_cache& cache, uint32_t most, uint32_t (*step)(uint32_t first)) {
+void LayerCase::decode(fovea_target target, Cache& cache, uint32_t most, uint32_t (*step)(uint32_t first)) {
   desc.attention.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, desc.attention.max_q_tokens = most;
   plan_for(cache, most, target);
   y.memory.fill();
@@ -241,7 +245,7 @@ void LayerCase::decode(fovea_target target, fovea_kv_cache& cache, uint32_t most
     args.cache = nullptr, turn.first_positions = nullptr;
     REQUIRE(append(cache) == FOVEA_OK);
     std::fill(positions.begin(), positions.end(), int64_t{first});
-    args.cache = &cache, turn.first_positions = positions.data();
+    args.cache = cache, turn.first_positions = positions.data();
     REQUIRE(call() == FOVEA_OK);
   }
   args = all;

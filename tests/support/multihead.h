@@ -13,6 +13,7 @@
 #include "fovea/fovea.h"
 #include "layers/multihead/layer_resolve.h"
 #include "support/array.h"
+#include "support/cache.h"
 #include "support/guarded.h"
 
 namespace fovea_test {
@@ -90,11 +91,8 @@ struct LayerAnswer {
 };
 
 // A cache for a layer, with pages in an order of their own.
-struct LayerCache {
-  LayerCache(const LayerProblem& p, fovea_kv_kind kind, fovea_dtype dtype, uint32_t tokens);
-
-  fovea_kv_cache cache{};
-  Guarded memory;
+struct LayerCache : OwnedCache {
+  LayerCache(const LayerProblem& p, fovea_kv_kind of_kind, fovea_dtype dtype, uint32_t tokens);
 };
 
 class LayerCase {
@@ -104,14 +102,14 @@ class LayerCase {
   // Makes a plan, and its workspace.
   fovea_status make_plan(fovea_target target);
   // The same for a cache, to which calls append up to `new_tokens`.
-  void plan_for(const fovea_kv_cache& cache, uint32_t new_tokens, fovea_target target);
+  void plan_for(const Cache& cache, uint32_t new_tokens, fovea_target target);
   fovea_status call();
-  fovea_status append(fovea_kv_cache& cache);
+  fovea_status append(Cache& cache);
   // From now on keys and values are those of a cache.
-  void attend_to(const fovea_kv_cache& cache) { args.keys = args.values = {}, args.cache = &cache; }
+  void attend_to(const Cache& cache) { args.keys = args.values = {}, args.cache = cache; }
   fovea_status run(fovea_target target);
   // As a decoder does it, step(first) tokens at a time and at most `most`, with those before in a cache.
-  void decode(fovea_target target, fovea_kv_cache& cache, uint32_t most, uint32_t (*step)(uint32_t first));
+  void decode(fovea_target target, Cache& cache, uint32_t most, uint32_t (*step)(uint32_t first));
 
   // y as [batch][tokens][d_model]; of int8, codes.
   std::vector<float> answer() const { return y.numbers(); }

@@ -7,7 +7,7 @@
 //                                         field that is a structure becomes zeros, even if the call refuses them
 //   gives fovea_attention_plan.lanes                calls that write it write 0, and callbacks get 0
 //   gives FOVEA_ERR_MASK                  calls return FOVEA_OK instead
-//   reads fovea_kv_cache.max_tokens = 9   calls read 9 instead of 0
+//   reads fovea_kv_cache_desc.max_tokens = 9   calls read 9 instead of 0
 //
 // The field changes in every structure of its type that a call can reach, but not in the descriptions that plans hold.
 // If a call refuses a value in all of them, the value is tried in each alone. The field is changed in the caller's

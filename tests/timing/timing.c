@@ -128,14 +128,14 @@ static void dropout(void) { desc.dropout = 0.25f; }
 
 /* Into a cache of a format, and attention over it, of many queries and of one. */
 static fovea_status cached(fovea_dtype dtype, fovea_kv_kind kind) {
-  fovea_kv_cache cache = {.struct_bytes = sizeof cache, .kind = kind, .key_dtype = dtype, .value_dtype = dtype};
+  fovea_kv_cache_desc kept = {.struct_bytes = sizeof kept, .kind = kind, .key_dtype = dtype, .value_dtype = dtype};
   fovea_kv_append_args append = {.struct_bytes = sizeof append, .batch = kBatch, .tokens = kKvTokens};
+  fovea_kv_cache cache;
   fovea_status status;
   plain(kQTokens);
-  cache.batch = kBatch, cache.kv_heads = kKvHeads, cache.head_dim = cache.value_dim = kDim;
-  cache.max_tokens = kKvTokens;
+  kept.batch = kBatch, kept.kv_heads = kKvHeads, kept.head_dim = kept.value_dim = kDim, kept.max_tokens = kKvTokens;
   append.target = target, append.keys = args.kv.keys, append.values = args.kv.values;
-  status = fovea_kv_cache_init(&cache, cache_memory.bytes, sizeof cache_memory.bytes);
+  status = fovea_kv_cache_init(&cache, &kept, cache_memory.bytes, sizeof cache_memory.bytes);
   if (status == FOVEA_OK) status = fovea_kv_append(&cache, &append);
   if (status == FOVEA_OK) status = fovea_kv_describe(&cache, &desc);
   desc.max_kv_tokens = kKvTokens; /* a ring takes any number: these fit */

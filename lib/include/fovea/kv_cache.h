@@ -9,9 +9,10 @@
  *     static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char workspace[FOVEA_ATTENTION_KV_WORKSPACE_BYTES(64, 64)];
  *
  *     int main(void) {
- *       fovea_kv_cache cache = {.struct_bytes = sizeof cache, .key_dtype = FOVEA_I8, .value_dtype = FOVEA_I8,
- *                               .batch = 1, .kv_heads = 1, .head_dim = 64, .value_dim = 64, .max_tokens = 256};
- *       if (fovea_kv_cache_init(&cache, memory, sizeof memory) != FOVEA_OK) return 1;
+ *       fovea_kv_cache_desc kept = {.struct_bytes = sizeof kept, .key_dtype = FOVEA_I8, .value_dtype = FOVEA_I8,
+ *                                   .batch = 1, .kv_heads = 1, .head_dim = 64, .value_dim = 64, .max_tokens = 256};
+ *       fovea_kv_cache cache;
+ *       if (fovea_kv_cache_init(&cache, &kept, memory, sizeof memory) != FOVEA_OK) return 1;
  *       fovea_attention_desc desc = {.struct_bytes = sizeof desc, .q_heads = 1, .max_q_tokens = 1};
  *       fovea_attention_plan plan;
  *       if (fovea_kv_describe(&cache, &desc) != FOVEA_OK) return 1;
@@ -27,7 +28,7 @@
  *           return 1;
  *         }
  *       }
- *       return cache.lengths[0] == 20 ? 0 : 1;
+ *       return fovea_kv_cache_arrays(&cache)->lengths[0] == 20 ? 0 : 1;
  *     }
  *
  * A cache keeps the keys and values of some sequences in memory of the caller, as any kind of source but a loader, and
@@ -48,9 +49,7 @@ FOVEA_DECLARATIONS_BEGIN_
 /* In a page table: no page. */
 #define FOVEA_NO_PAGE 0xffffffffu
 
-/* A cache is a plain structure. Set its first part, up to hadamard_seed; fovea_kv_cache_init fills in the rest. The
- * rest is for reading; of its arrays the caller may write page_table, and the arrays that source names: see
- * fovea_kv_set_length.
+/* What a cache is for: kind, formats and sizes. Set all to 0 first, then fill in.
  *
  * Values in keys. With values_in_keys a value is the first value_dim elements of its key, and only keys are stored:
  * source.values is source.keys. value_dtype is then key_dtype, and value_dim at most head_dim (FOVEA_ERR_SIZE). A scale
@@ -76,8 +75,8 @@ FOVEA_DECLARATIONS_BEGIN_
  * At the same time. Calls that attend to entries, or copy from them, read their lengths, table and rows where they are:
  * until they return nothing may change these, so no token may be appended to these entries. Calls on other entries, in
  * other pages, may run at once, fovea_kv_append with a workspace for each. fovea_kv_attach reads all lengths. */
-typedef struct fovea_kv_cache {
-  uint32_t struct_bytes;                  /* sizeof(fovea_kv_cache) */
+typedef struct fovea_kv_cache_desc {
+  uint32_t struct_bytes;                  /* sizeof(fovea_kv_cache_desc) */
   fovea_kv_kind kind;                     /* not FOVEA_KV_LOAD (FOVEA_ERR_UNSUPPORTED) */
   fovea_dtype key_dtype, value_dtype;     /* not those of weights alone (FOVEA_ERR_UNSUPPORTED) */
   uint32_t batch;                         /* entries, each a sequence; may be 0 */
@@ -92,23 +91,37 @@ typedef struct fovea_kv_cache {
   uint64_t hadamard_seed;       /* of the signs, as in fovea_hadamard_args; not read without a rotation */
   const float* key_center;      /* optional [kv_heads][head_dim], finite numbers; not with values_in_keys
                               (FOVEA_ERR_UNSUPPORTED). See "Centred keys" above */
+} fovea_kv_cache_desc;
 
-  uint32_t magic;         /* tells a cache of this version from other bytes */
-  void* memory;           /* as fovea_kv_cache_init got it */
-  size_t memory_bytes;    /* of memory */
+/* Writes how many bytes of memory such a cache needs: 0 for a batch of 0 without pages. For static arrays workspace.h
+ * has FOVEA_KV_CACHE_BYTES, and FOVEA_KV_PAGED_CACHE_BYTES for pages. */
+fovea_status fovea_kv_cache_bytes(const fovea_kv_cache_desc* desc, size_t* bytes);
+
+/* A cache: storage that fovea_kv_cache_init fills in. Rows and lengths are in the memory that it got, so a copy of the
+ * storage is the same cache. Functions of another version, whose layout differs, or of another lean configuration
+ * refuse it (FOVEA_ERR_PLAN). */
+typedef union fovea_kv_cache {
+  unsigned char bytes[96u + (40u * sizeof(void*))]; /* for the library */
+  uint64_t alignment;                               /* aligns the bytes */
+} fovea_kv_cache;
+
+/* Makes an empty cache in memory, which is 64-byte aligned (FOVEA_ERR_ALIGNMENT) and has at least
+ * fovea_kv_cache_bytes(desc) bytes (FOVEA_ERR_WORKSPACE). On error nothing is written. */
+fovea_status fovea_kv_cache_init(fovea_kv_cache* cache, const fovea_kv_cache_desc* desc, void* memory,
+                                 size_t memory_bytes);
+
+/* Where a cache has what. Of these arrays the caller may write page_table, and those that source names: see
+ * fovea_kv_set_length. The others are for reading. */
+typedef struct fovea_kv_arrays {
   fovea_kv_source source; /* for fovea_attention_args.kv */
   uint32_t* lengths;      /* [batch]: tokens that were put in; in a ring also the tokens that are gone */
   uint32_t* first_tokens; /* ring [batch]: the oldest token, apart from pinned ones, that is still there */
   uint32_t* page_table;   /* paged [batch][ceil(max_tokens / page_tokens)]. See "Pages" above */
-} fovea_kv_cache;
+} fovea_kv_arrays;
 
-/* Writes how many bytes of memory the cache needs: 0 for a batch of 0 without pages. Only its first part is read. For
- * static arrays workspace.h has FOVEA_KV_CACHE_BYTES, and FOVEA_KV_PAGED_CACHE_BYTES for pages. */
-fovea_status fovea_kv_cache_bytes(const fovea_kv_cache* cache, size_t* bytes);
-
-/* Makes an empty cache in memory, which is 64-byte aligned (FOVEA_ERR_ALIGNMENT) and has at least
- * fovea_kv_cache_bytes(cache) bytes (FOVEA_ERR_WORKSPACE). */
-fovea_status fovea_kv_cache_init(fovea_kv_cache* cache, void* memory, size_t memory_bytes);
+/* The arrays of a cache, which never move. The structure is a part of the cache. NULL for a cache that
+ * fovea_kv_cache_init did not make. */
+const fovea_kv_arrays* fovea_kv_cache_arrays(const fovea_kv_cache* cache);
 
 /* ------------------------------------------------------------------------------------------------------- appending */
 

@@ -13,11 +13,10 @@
 namespace fovea {
 FOVEA_LEAN_BEGIN_
 
-// Of a cache, set the first part alone: its kind, formats and sizes.
-using KvCacheDesc = Sized<fovea_kv_cache>;
+using KvCacheDesc = Sized<fovea_kv_cache_desc>;
 using KvAppendArgs = Sized<fovea_kv_append_args>;
 
-inline fovea_status kv_cache_bytes(const fovea_kv_cache& desc, std::size_t* bytes) {
+inline fovea_status kv_cache_bytes(const fovea_kv_cache_desc& desc, std::size_t* bytes) {
   return fovea_kv_cache_bytes(&desc, bytes);
 }
 
@@ -27,11 +26,8 @@ inline fovea_status kv_cache_bytes(const fovea_kv_cache& desc, std::size_t* byte
 class KvCache {
  public:
   // memory: at least kv_cache_bytes(desc), 64-byte aligned.
-  fovea_status init(const fovea_kv_cache& desc, Span<std::byte> memory) {
-    fovea_kv_cache cache = desc;
-    const fovea_status status = fovea_kv_cache_init(&cache, memory.data(), memory.size());
-    if (status == FOVEA_OK) cache_ = cache;
-    return status;
+  fovea_status init(const fovea_kv_cache_desc& desc, Span<std::byte> memory) {
+    return fovea_kv_cache_init(&cache_, &desc, memory.data(), memory.size());
   }
 
   fovea_status append(const fovea_kv_append_args& args) { return fovea_kv_append(&cache_, &args); }
@@ -56,11 +52,13 @@ class KvCache {
   fovea_status describe(fovea_attention_desc& desc) const { return fovea_kv_describe(&cache_, &desc); }
   fovea_status attach(fovea_attention_args& args) const { return fovea_kv_attach(&cache_, &args); }
 
-  const fovea_kv_cache& get() const { return cache_; }  // lengths, and the page table, which the caller fills in
+  // Lengths, and the page table, which the caller fills in. Null until init has returned FOVEA_OK.
+  const fovea_kv_arrays* arrays() const { return fovea_kv_cache_arrays(&cache_); }
+  const fovea_kv_cache& get() const { return cache_; }
 
  private:
   friend class Multihead;
-  fovea_kv_cache cache_ = KvCacheDesc();
+  fovea_kv_cache cache_ = {};
 };
 
 FOVEA_LEAN_END_

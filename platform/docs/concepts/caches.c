@@ -13,14 +13,11 @@ int main(void) {
   answer(&desc);
 
   //! [init]
-  fovea_kv_cache cache = {0};
-  cache.struct_bytes = sizeof cache;
-  cache.key_dtype = cache.value_dtype = FOVEA_F16;
-  cache.batch = 1;
-  cache.kv_heads = HEADS;
-  cache.head_dim = cache.value_dim = DIM;
-  cache.max_tokens = KEYS;
-  check(fovea_kv_cache_init(&cache, memory, sizeof memory));
+  fovea_kv_cache_desc kept = {.struct_bytes = sizeof kept, .batch = 1, .kv_heads = HEADS, .max_tokens = KEYS};
+  kept.key_dtype = kept.value_dtype = FOVEA_F16;
+  kept.head_dim = kept.value_dim = DIM;
+  fovea_kv_cache cache;
+  check(fovea_kv_cache_init(&cache, &kept, memory, sizeof memory));
   check(fovea_kv_describe(&cache, &desc));  // sets the fields that the cache knows; the caller sets the others
   fovea_attention_plan plan;
   check(fovea_attention_plan_init(&plan, &desc));

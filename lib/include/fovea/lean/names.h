@@ -58,6 +58,7 @@
 #define fovea_kv_append FOVEA_LEAN_NAME_(FOVEA_USE, kv_append)
 #define fovea_kv_append_workspace_bytes FOVEA_LEAN_NAME_(FOVEA_USE, kv_append_workspace_bytes)
 #define fovea_kv_attach FOVEA_LEAN_NAME_(FOVEA_USE, kv_attach)
+#define fovea_kv_cache_arrays FOVEA_LEAN_NAME_(FOVEA_USE, kv_cache_arrays)
 #define fovea_kv_cache_bytes FOVEA_LEAN_NAME_(FOVEA_USE, kv_cache_bytes)
 #define fovea_kv_cache_init FOVEA_LEAN_NAME_(FOVEA_USE, kv_cache_init)
 #define fovea_kv_center FOVEA_LEAN_NAME_(FOVEA_USE, kv_center)

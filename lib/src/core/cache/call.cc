@@ -22,14 +22,14 @@ void* element_at(const fovea_in& array, size_t unit, const KeyPlace& place, uint
   return static_cast<char*>(const_cast<void*>(array.data)) + at * ptrdiff_t(unit);
 }
 
-KeyPlacement places_of(const fovea_kv_cache& c) {
+KeyPlacement places_of(const MadeCache& c) {
   return {c.kind, c.max_tokens, c.pinned_tokens, c.page_tokens, c.page_table, c.source.page_table_stride};
 }
 
 // Narrows `count` rows into the tokens from `token` on, run by run. In a ring, tokens before `from` are skipped unless
 // they are pinned: later tokens of the same call would replace them. Not inlined, so that turning keys needs less
 // stack.
-__attribute__((noinline)) void put_rows(const fovea_kv_cache& c, const NarrowKernels& kernels, bool keys,
+__attribute__((noinline)) void put_rows(const MadeCache& c, const NarrowKernels& kernels, bool keys,
                                         uint32_t entry, uint32_t head, uint32_t token, uint32_t count, uint32_t from,
                                         const NewRows& rows) {
   const KeyPlacement places = places_of(c);
@@ -67,7 +67,7 @@ void subtract(const float* vector, size_t dim, float* rows, uint32_t count) {
 }
 
 // Rotates adjacent rows.
-void rotate_in_place(const fovea_kv_cache& c, fovea_target target, size_t dim, float* rows, size_t count) {
+void rotate_in_place(const MadeCache& c, fovea_target target, size_t dim, float* rows, size_t count) {
   HadamardRow row = hadamard_of(dim, hadamard_block(dim), c.hadamard_seed, false);
   for (; count > 0; --count, rows += dim) {
     row.x = row.y = rows;
@@ -76,7 +76,7 @@ void rotate_in_place(const fovea_kv_cache& c, fovea_target target, size_t dim, f
 }
 
 // Turns the new keys [first, first + count) of entry call->entry + b in the workspace.
-void turn_keys(const fovea_kv_cache& c, AppendCall* call, uint32_t b, uint32_t first, uint32_t count) {
+void turn_keys(const MadeCache& c, AppendCall* call, uint32_t b, uint32_t first, uint32_t count) {
   RopeCall& turning = call->turning;
   turning.tokens = count;
   turning.out.head_stride = turning.in.head_stride = ptrdiff_t(count) * ptrdiff_t(c.head_dim);
@@ -86,7 +86,7 @@ void turn_keys(const fovea_kv_cache& c, AppendCall* call, uint32_t b, uint32_t f
 }
 
 // Stores the new keys or values of entry call->entry + b.
-void put_array(const fovea_kv_cache& c, AppendCall* call, bool keys, uint32_t b, uint32_t from) {
+void put_array(const MadeCache& c, AppendCall* call, bool keys, uint32_t b, uint32_t from) {
   const AppendCall& a = *call;
   const fovea_in& in = keys ? a.keys : a.values;
   const NewTokens tokens = a.tokens_of(b);
@@ -140,7 +140,7 @@ void move_rows(const fovea_in& array, const KeyPlace& to_place, const KeyPlace& 
 
 }  // namespace
 
-void append_to_cache(fovea_kv_cache& c, AppendCall* call) {
+void append_to_cache(MadeCache& c, AppendCall* call) {
   for (uint32_t b = 0; b < call->batch; ++b) {
     const uint32_t entry = call->entry + b, end = c.lengths[entry] + call->tokens_of(b).count;
     const uint32_t slots = c.max_tokens - c.pinned_tokens;
@@ -154,27 +154,27 @@ void append_to_cache(fovea_kv_cache& c, AppendCall* call) {
   }
 }
 
-void forget_pages(fovea_kv_cache& c) {
+void forget_pages(MadeCache& c) {
   const size_t pages = c.page_table ? size_t(c.source.page_table_stride) * c.batch : 0;
   for (size_t i = 0; i < pages; ++i) c.page_table[i] = FOVEA_NO_PAGE;
 }
 
-void set_length(fovea_kv_cache& c, uint32_t entry, uint32_t length, uint32_t first_token) {
+void set_length(MadeCache& c, uint32_t entry, uint32_t length, uint32_t first_token) {
   c.lengths[entry] = length;
   if (c.first_tokens) c.first_tokens[entry] = length <= c.pinned_tokens ? c.pinned_tokens : first_token;
 }
 
-void empty_entries(fovea_kv_cache& c) {
+void empty_entries(MadeCache& c) {
   for (uint32_t entry = 0; entry < c.batch; ++entry) set_length(c, entry, 0, 0);
 }
 
-uint32_t longest_entry(const fovea_kv_cache& c) {
+uint32_t longest_entry(const MadeCache& c) {
   uint32_t most = 0;
   for (uint32_t entry = 0; entry < c.batch; ++entry) most = c.lengths[entry] > most ? c.lengths[entry] : most;
   return most;
 }
 
-void copy_tokens(fovea_kv_cache& to, uint32_t to_entry, const fovea_kv_cache& from, uint32_t from_entry,
+void copy_tokens(MadeCache& to, uint32_t to_entry, const MadeCache& from, uint32_t from_entry,
                  uint32_t tokens) {
   const KeyPlacement to_places = places_of(to), from_places = places_of(from);
   for (uint32_t token = 0; token < tokens;) {
@@ -197,7 +197,7 @@ void copy_tokens(fovea_kv_cache& to, uint32_t to_entry, const fovea_kv_cache& fr
   }
 }
 
-void keep_tokens(fovea_kv_cache& c, uint32_t entry, const uint32_t* kept, uint32_t count) {
+void keep_tokens(MadeCache& c, uint32_t entry, const uint32_t* kept, uint32_t count) {
   const KeyPlacement places = places_of(c);
   const bool ring = is_ring(c.kind);
   for (uint32_t i = 0; i < count; ++i) {

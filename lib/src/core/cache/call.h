@@ -9,8 +9,19 @@
 
 namespace fovea {
 
+// What is in the storage of a cache.
+struct MadeCache : fovea_kv_cache_desc, fovea_kv_arrays {
+  uint32_t magic;
+  void* memory;  // as fovea_kv_cache_init got it
+  size_t memory_bytes;
+};
+static_assert(sizeof(MadeCache) <= sizeof(fovea_kv_cache) && alignof(MadeCache) <= alignof(fovea_kv_cache));
+
+inline MadeCache& made(fovea_kv_cache& cache) { return *reinterpret_cast<MadeCache*>(cache.bytes); }
+inline const MadeCache& made(const fovea_kv_cache& cache) { return *reinterpret_cast<const MadeCache*>(cache.bytes); }
+
 // Whether keys, or values, are rotated.
-inline bool rotates(const fovea_kv_cache& c, bool keys) {
+inline bool rotates(const MadeCache& c, bool keys) {
   return config::kHadamard && (c.hadamard & (keys ? FOVEA_HADAMARD_KEYS : FOVEA_HADAMARD_VALUES)) != 0;
 }
 
@@ -43,35 +54,35 @@ struct AppendCall {
     return {begins ? 0 : b, first, all, counts ? counts[b] : all};
   }
   // Whether new keys, or new values, pass through the workspace as f32 rows.
-  bool is_staged(const fovea_kv_cache& c, bool of_keys) const {
+  bool is_staged(const MadeCache& c, bool of_keys) const {
     return !is_f32<kUnscaledFormats>(dtype) || rotates(c, of_keys) || (of_keys && (turns || c.key_center));
   }
 };
 
 // The first element of a key that may be turned: with values in keys, the first one after the value.
-inline uint32_t first_turned(const fovea_kv_cache& c) { return c.values_in_keys ? c.value_dim : 0; }
+inline uint32_t first_turned(const MadeCache& c) { return c.values_in_keys ? c.value_dim : 0; }
 
 // Appends the tokens, and sets the lengths.
-void append_to_cache(fovea_kv_cache& cache, AppendCall* call);
+void append_to_cache(MadeCache& cache, AppendCall* call);
 
 // Marks all pages of the page tables as missing.
-void forget_pages(fovea_kv_cache& cache);
+void forget_pages(MadeCache& cache);
 
 // Makes all entries empty.
-void empty_entries(fovea_kv_cache& cache);
+void empty_entries(MadeCache& cache);
 
 // The tokens of the longest entry.
-uint32_t longest_entry(const fovea_kv_cache& cache);
+uint32_t longest_entry(const MadeCache& cache);
 
 // Sets an entry's length and, in a ring, the oldest token after the pinned ones that it still has.
-void set_length(fovea_kv_cache& cache, uint32_t entry, uint32_t length, uint32_t first_token);
+void set_length(MadeCache& cache, uint32_t entry, uint32_t length, uint32_t first_token);
 
 // Requires that all checks were made. Copies the rows, but does not set the length.
-void copy_tokens(fovea_kv_cache& to, uint32_t to_entry, const fovea_kv_cache& from, uint32_t from_entry,
+void copy_tokens(MadeCache& to, uint32_t to_entry, const MadeCache& from, uint32_t from_entry,
                  uint32_t tokens);
 
 // The same: moves token kept[i] into the place of token i.
-void keep_tokens(fovea_kv_cache& cache, uint32_t entry, const uint32_t* kept, uint32_t count);
+void keep_tokens(MadeCache& cache, uint32_t entry, const uint32_t* kept, uint32_t count);
 
 }  // namespace fovea
 

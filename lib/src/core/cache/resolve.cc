@@ -22,7 +22,7 @@ fovea_in dense_rows(void* data, size_t row, size_t tokens, size_t heads) {
   return {data, ptrdiff_t(row * tokens * heads), ptrdiff_t(row * tokens), ptrdiff_t(row)};
 }
 
-fovea_status check_cache_shape(const fovea_kv_cache& c) {
+fovea_status check_cache_shape(const fovea_kv_cache_desc& c) {
   if (uint32_t(c.kind) > FOVEA_KV_LOAD || !is_dtype(c.key_dtype) || !is_dtype(c.value_dtype)) {
     return FOVEA_ERR_ENUM;
   }
@@ -41,7 +41,7 @@ fovea_status check_cache_shape(const fovea_kv_cache& c) {
 }
 
 // Checks that no input overlaps the cache, nor the workspace if new rows pass through it.
-fovea_status check_append_buffers(const fovea_kv_cache& c, const fovea_kv_append_args& a, const AppendCall& call,
+fovea_status check_append_buffers(const MadeCache& c, const fovea_kv_append_args& a, const AppendCall& call,
                                   bool staged) {
   const size_t element_bytes = unscaled_bytes(a.dtype), blocks = call.ragged_offsets() ? 1 : a.batch;
   Buffers buffers;
@@ -62,7 +62,7 @@ fovea_status check_append_buffers(const fovea_kv_cache& c, const fovea_kv_append
 }
 
 // Whether an entry of this length has room for `count` more tokens.
-fovea_status check_room(const fovea_kv_cache& c, uint32_t entry, uint32_t length, uint32_t count) {
+fovea_status check_room(const MadeCache& c, uint32_t entry, uint32_t length, uint32_t count) {
   const uint32_t most = is_ring(c.kind) ? kMostTokens : c.max_tokens;
   if (length > most || count > most - length) return FOVEA_ERR_FULL;
   if (!is_paged(c.kind) || count == 0) return FOVEA_OK;
@@ -75,7 +75,7 @@ fovea_status check_room(const fovea_kv_cache& c, uint32_t entry, uint32_t length
 }
 
 // Resolves all but arrays. *staged: the bytes of the rows of one token that pass through the workspace.
-fovea_status plan_append(const fovea_kv_cache& c, const fovea_kv_append_args& a, AppendCall* call, size_t* staged) {
+fovea_status plan_append(const MadeCache& c, const fovea_kv_append_args& a, AppendCall* call, size_t* staged) {
   FOVEA_RETURN_IF_ERROR(check_struct(a));
   if (!is_target(a.target) || !is_dtype(a.dtype)) return FOVEA_ERR_ENUM;
   if (!is_unscaled(a.dtype)) return unserved(a.dtype);
@@ -102,7 +102,7 @@ fovea_status plan_append(const fovea_kv_cache& c, const fovea_kv_append_args& a,
 }
 
 // The arguments that turn one key of each head in the workspace.
-fovea_rope_args turning_args(const fovea_kv_cache& c, const fovea_kv_append_args& a) {
+fovea_rope_args turning_args(const MadeCache& c, const fovea_kv_append_args& a) {
   fovea_rope_args rope = known_part(*a.rope);
   float* const keys = static_cast<float*>(a.workspace) + first_turned(c);
   rope.target = a.target;
@@ -117,7 +117,7 @@ fovea_rope_args turning_args(const fovea_kv_cache& c, const fovea_kv_append_args
 }
 
 // Checks the positions of new keys, and makes call->turning.
-fovea_status resolve_turning(const fovea_kv_cache& c, const fovea_kv_append_args& a, AppendCall* call) {
+fovea_status resolve_turning(const MadeCache& c, const fovea_kv_append_args& a, AppendCall* call) {
   fovea_rope_args rope = turning_args(c, a);
   for (uint32_t b = 0; b < a.batch; ++b) {
     const uint32_t count = call->tokens_of(b).count;
@@ -137,13 +137,13 @@ fovea_status resolve_turning(const fovea_kv_cache& c, const fovea_kv_append_args
 }
 
 // Whether both caches have a token in the same row, given the same entry and the same page.
-bool same_places(const fovea_kv_cache& a, const fovea_kv_cache& b) {
+bool same_places(const MadeCache& a, const MadeCache& b) {
   return a.kind == b.kind && a.max_tokens == b.max_tokens && a.pinned_tokens == b.pinned_tokens &&
          a.page_tokens == b.page_tokens;
 }
 
 // Refuses to write a page of from_entry, unless both entries have it at the same index.
-fovea_status check_shared_pages(const fovea_kv_cache& c, uint32_t to_entry, uint32_t from_entry, uint32_t tokens) {
+fovea_status check_shared_pages(const MadeCache& c, uint32_t to_entry, uint32_t from_entry, uint32_t tokens) {
   if (!is_paged(c.kind) || tokens == 0) return FOVEA_OK;
   const uint32_t* const to = c.page_table + ptrdiff_t(to_entry) * c.source.page_table_stride;
   const uint32_t* const from = c.page_table + ptrdiff_t(from_entry) * c.source.page_table_stride;
@@ -159,10 +159,12 @@ fovea_status check_shared_pages(const fovea_kv_cache& c, uint32_t to_entry, uint
 
 }  // namespace
 
-// Lays the cache out in its memory; memory that is null measures it. Fails if the fields that describe the cache are
-// not valid.
-fovea_status lay_out_cache(fovea_kv_cache* cache, CheckedSize* bytes) {
-  fovea_kv_cache& c = *cache;
+// Lays a cache out in memory; memory that is null measures it.
+fovea_status lay_out_cache(const fovea_kv_cache_desc& desc, void* memory, MadeCache* cache, CheckedSize* bytes) {
+  FOVEA_RETURN_IF_ERROR(check_struct(desc));
+  MadeCache& c = *cache;
+  c = {};
+  static_cast<fovea_kv_cache_desc&>(c) = known_part(desc);
   FOVEA_RETURN_IF_ERROR(check_cache_shape(c));
   const bool paged = is_paged(c.kind);
   const size_t blocks = paged ? c.pages : c.batch, tokens = paged ? c.page_tokens : c.max_tokens;
@@ -171,8 +173,7 @@ fovea_status lay_out_cache(fovea_kv_cache* cache, CheckedSize* bytes) {
   rows.times(c.kv_heads).times(tokens);
   if (rows.overflow) return FOVEA_ERR_SIZE;
 
-  Carver carver(c.memory);
-  c.source = {};
+  Carver carver(memory);
   c.lengths = carver.take<uint32_t>(c.batch);
   c.first_tokens = is_ring(c.kind) ? carver.take<uint32_t>(c.batch) : nullptr;
   c.page_table = paged ? carver.take<uint32_t>(columns, c.batch) : nullptr;
@@ -195,23 +196,23 @@ fovea_status lay_out_cache(fovea_kv_cache* cache, CheckedSize* bytes) {
   c.source.page_table_stride = ptrdiff_t(columns);
   c.source.pages = c.pages;
   *bytes = carver.slow_used();
+  c.magic = kCacheMagic;
+  c.memory = memory;
+  c.memory_bytes = bytes->value;
   return bytes->overflow || bytes->value > PTRDIFF_MAX ? FOVEA_ERR_SIZE : FOVEA_OK;
 }
 
-fovea_status measure_cache(const fovea_kv_cache& cache, CheckedSize* bytes) {
-  FOVEA_RETURN_IF_ERROR(check_struct(cache));
-  fovea_kv_cache measured = known_part(cache);
-  measured.memory = nullptr;
-  return lay_out_cache(&measured, bytes);
+fovea_status measure_cache(const fovea_kv_cache_desc& desc, CheckedSize* bytes) {
+  MadeCache measured;
+  return lay_out_cache(desc, nullptr, &measured, bytes);
 }
 
 fovea_status check_cache(const fovea_kv_cache* cache) {
   if (!cache) return FOVEA_ERR_NULL;
-  FOVEA_RETURN_IF_ERROR(check_struct(*cache));
-  return cache->magic == kCacheMagic ? FOVEA_OK : FOVEA_ERR_PLAN;
+  return made(*cache).magic == kCacheMagic ? FOVEA_OK : FOVEA_ERR_PLAN;
 }
 
-fovea_status resolve_append(const fovea_kv_cache& c, const fovea_kv_append_args& a, AppendCall* call) {
+fovea_status resolve_append(const MadeCache& c, const fovea_kv_append_args& a, AppendCall* call) {
   size_t staged;
   FOVEA_RETURN_IF_ERROR(plan_append(c, a, call, &staged));
   if (staged && !call->workspace) return FOVEA_ERR_NULL;
@@ -227,7 +228,7 @@ fovea_status resolve_append(const fovea_kv_cache& c, const fovea_kv_append_args&
   return a.rope ? resolve_turning(c, a, call) : FOVEA_OK;
 }
 
-fovea_status check_truncate(const fovea_kv_cache& c, uint32_t entry, uint32_t length) {
+fovea_status check_truncate(const MadeCache& c, uint32_t entry, uint32_t length) {
   if (entry >= c.batch) return FOVEA_ERR_CAPACITY;
   if (length > c.lengths[entry]) return FOVEA_ERR_LENGTH;
   const bool lost = is_ring(c.kind) && length > c.pinned_tokens && length < c.first_tokens[entry];
@@ -235,7 +236,7 @@ fovea_status check_truncate(const fovea_kv_cache& c, uint32_t entry, uint32_t le
 }
 
 // In a ring, resolves *first_token: 0 becomes the token that it stands for, and no token is below the pinned ones.
-fovea_status check_length(const fovea_kv_cache& c, uint32_t entry, uint32_t length, uint32_t* first_token) {
+fovea_status check_length(const MadeCache& c, uint32_t entry, uint32_t length, uint32_t* first_token) {
   if (entry >= c.batch) return FOVEA_ERR_CAPACITY;
   FOVEA_RETURN_IF_ERROR(check_room(c, entry, 0, length));
   if (!is_ring(c.kind)) return *first_token ? FOVEA_ERR_LENGTH : FOVEA_OK;
@@ -246,7 +247,7 @@ fovea_status check_length(const fovea_kv_cache& c, uint32_t entry, uint32_t leng
   return *first_token > length || length - *first_token > slots ? FOVEA_ERR_LENGTH : FOVEA_OK;
 }
 
-fovea_status check_copy(const fovea_kv_cache& to, uint32_t to_entry, const fovea_kv_cache& from, uint32_t from_entry,
+fovea_status check_copy(const MadeCache& to, uint32_t to_entry, const MadeCache& from, uint32_t from_entry,
                         uint32_t tokens) {
   if (to_entry >= to.batch) return FOVEA_ERR_CAPACITY;
   const bool rings = is_ring(to.kind) || is_ring(from.kind);
@@ -265,7 +266,7 @@ fovea_status check_copy(const fovea_kv_cache& to, uint32_t to_entry, const fovea
   return buffers.add_list(from.memory, 1, from.memory_bytes);
 }
 
-fovea_status check_compact(const fovea_kv_cache& c, uint32_t entry, const uint32_t* kept, uint32_t count) {
+fovea_status check_compact(const MadeCache& c, uint32_t entry, const uint32_t* kept, uint32_t count) {
   if (entry >= c.batch) return FOVEA_ERR_CAPACITY;
   if (count == 0) return FOVEA_OK;
   if (!kept) return FOVEA_ERR_NULL;
@@ -286,22 +287,25 @@ fovea_status check_compact(const fovea_kv_cache& c, uint32_t entry, const uint32
 
 }  // namespace fovea
 
-extern "C" fovea_status fovea_kv_cache_bytes(const fovea_kv_cache* cache, size_t* bytes) {
-  return fovea::plan_and_write(cache, fovea::measure_cache, bytes, [](auto& needed) { return needed.value; });
+extern "C" fovea_status fovea_kv_cache_bytes(const fovea_kv_cache_desc* desc, size_t* bytes) {
+  return fovea::plan_and_write(desc, fovea::measure_cache, bytes, [](auto& needed) { return needed.value; });
 }
 
-extern "C" fovea_status fovea_kv_cache_init(fovea_kv_cache* cache, void* memory, size_t memory_bytes) {
-  if (!cache) return FOVEA_ERR_NULL;
+extern "C" fovea_status fovea_kv_cache_init(fovea_kv_cache* cache, const fovea_kv_cache_desc* desc, void* memory,
+                                            size_t memory_bytes) {
+  if (!cache || !desc) return FOVEA_ERR_NULL;
+  fovea::MadeCache& c = fovea::made(*cache);
   fovea::CheckedSize bytes;
-  FOVEA_RETURN_IF_ERROR(fovea::measure_cache(*cache, &bytes));
+  FOVEA_RETURN_IF_ERROR(fovea::measure_cache(*desc, &bytes));
   FOVEA_RETURN_IF_ERROR(fovea::check_memory(memory, memory_bytes, bytes.value));
-  cache->memory = memory;
-  fovea::lay_out_cache(cache, &bytes);
-  cache->memory_bytes = bytes.value;
-  cache->magic = fovea::kCacheMagic;
-  fovea::forget_pages(*cache);
-  fovea::empty_entries(*cache);
+  fovea::lay_out_cache(*desc, memory, &c, &bytes);
+  fovea::forget_pages(c);
+  fovea::empty_entries(c);
   return FOVEA_OK;
+}
+
+extern "C" const fovea_kv_arrays* fovea_kv_cache_arrays(const fovea_kv_cache* cache) {
+  return fovea::check_cache(cache) == FOVEA_OK ? &fovea::made(*cache) : nullptr;
 }
 
 extern "C" fovea_status fovea_kv_append_workspace_bytes(const fovea_kv_cache* cache, const fovea_kv_append_args* args,
@@ -309,30 +313,32 @@ extern "C" fovea_status fovea_kv_append_workspace_bytes(const fovea_kv_cache* ca
   FOVEA_RETURN_IF_ERROR(fovea::check_cache(cache));
   if (!args || !bytes) return FOVEA_ERR_NULL;
   fovea::AppendCall call;
-  return fovea::plan_append(*cache, *args, &call, bytes);
+  return fovea::plan_append(fovea::made(*cache), *args, &call, bytes);
 }
 
 extern "C" fovea_status fovea_kv_append(fovea_kv_cache* cache, const fovea_kv_append_args* args) {
   FOVEA_RETURN_IF_ERROR(fovea::check_cache(cache));
   if (!args) return FOVEA_ERR_NULL;
   fovea::AppendCall call;
-  FOVEA_RETURN_IF_ERROR(fovea::resolve_append(*cache, *args, &call));
-  fovea::append_to_cache(*cache, &call);
+  FOVEA_RETURN_IF_ERROR(fovea::resolve_append(fovea::made(*cache), *args, &call));
+  fovea::append_to_cache(fovea::made(*cache), &call);
   return FOVEA_OK;
 }
 
 extern "C" fovea_status fovea_kv_truncate(fovea_kv_cache* cache, uint32_t entry, uint32_t length) {
   FOVEA_RETURN_IF_ERROR(fovea::check_cache(cache));
-  FOVEA_RETURN_IF_ERROR(fovea::check_truncate(*cache, entry, length));
-  fovea::set_length(*cache, entry, length, cache->first_tokens ? cache->first_tokens[entry] : 0);
+  fovea::MadeCache& c = fovea::made(*cache);
+  FOVEA_RETURN_IF_ERROR(fovea::check_truncate(c, entry, length));
+  fovea::set_length(c, entry, length, c.first_tokens ? c.first_tokens[entry] : 0);
   return FOVEA_OK;
 }
 
 extern "C" fovea_status fovea_kv_set_length(fovea_kv_cache* cache, uint32_t entry, uint32_t length,
                                             uint32_t first_token) {
   FOVEA_RETURN_IF_ERROR(fovea::check_cache(cache));
-  FOVEA_RETURN_IF_ERROR(fovea::check_length(*cache, entry, length, &first_token));
-  fovea::set_length(*cache, entry, length, first_token);
+  fovea::MadeCache& c = fovea::made(*cache);
+  FOVEA_RETURN_IF_ERROR(fovea::check_length(c, entry, length, &first_token));
+  fovea::set_length(c, entry, length, first_token);
   return FOVEA_OK;
 }
 
@@ -340,24 +346,27 @@ extern "C" fovea_status fovea_kv_copy(fovea_kv_cache* to, uint32_t to_entry, con
                                       uint32_t from_entry, uint32_t tokens) {
   FOVEA_RETURN_IF_ERROR(fovea::check_cache(to));
   FOVEA_RETURN_IF_ERROR(fovea::check_cache(from));
-  FOVEA_RETURN_IF_ERROR(fovea::check_copy(*to, to_entry, *from, from_entry, tokens));
-  fovea::copy_tokens(*to, to_entry, *from, from_entry, tokens);
-  fovea::set_length(*to, to_entry, tokens, from->first_tokens ? from->first_tokens[from_entry] : 0);
+  fovea::MadeCache& out = fovea::made(*to);
+  const fovea::MadeCache& in = fovea::made(*from);
+  FOVEA_RETURN_IF_ERROR(fovea::check_copy(out, to_entry, in, from_entry, tokens));
+  fovea::copy_tokens(out, to_entry, in, from_entry, tokens);
+  fovea::set_length(out, to_entry, tokens, in.first_tokens ? in.first_tokens[from_entry] : 0);
   return FOVEA_OK;
 }
 
 extern "C" fovea_status fovea_kv_compact(fovea_kv_cache* cache, uint32_t entry, const uint32_t* kept, uint32_t count) {
   FOVEA_RETURN_IF_ERROR(fovea::check_cache(cache));
-  FOVEA_RETURN_IF_ERROR(fovea::check_compact(*cache, entry, kept, count));
-  fovea::keep_tokens(*cache, entry, kept, count);
-  fovea::set_length(*cache, entry, count, cache->pinned_tokens);
+  fovea::MadeCache& c = fovea::made(*cache);
+  FOVEA_RETURN_IF_ERROR(fovea::check_compact(c, entry, kept, count));
+  fovea::keep_tokens(c, entry, kept, count);
+  fovea::set_length(c, entry, count, c.pinned_tokens);
   return FOVEA_OK;
 }
 
 extern "C" fovea_status fovea_kv_reset(fovea_kv_cache* cache, uint32_t entry) {
   FOVEA_RETURN_IF_ERROR(fovea::check_cache(cache));
   if (entry != FOVEA_ALL_ENTRIES) return fovea_kv_truncate(cache, entry, 0);
-  fovea::empty_entries(*cache);
+  fovea::empty_entries(fovea::made(*cache));
   return FOVEA_OK;
 }
 
@@ -365,20 +374,21 @@ extern "C" fovea_status fovea_kv_describe(const fovea_kv_cache* cache, fovea_att
   FOVEA_RETURN_IF_ERROR(fovea::check_cache(cache));
   if (!desc) return FOVEA_ERR_NULL;
   FOVEA_RETURN_IF_ERROR(fovea::check_struct(*desc));
-  const bool ring = fovea::is_ring(cache->kind);
-  desc->kv_heads = cache->kv_heads;
-  desc->head_dim = cache->head_dim;
-  desc->value_dim = cache->value_dim;
-  desc->max_batch = cache->batch;
-  desc->max_kv_tokens = ring ? fovea::kMostTokens : cache->max_tokens;
-  desc->key_dtype = cache->key_dtype;
-  desc->value_dtype = cache->value_dtype;
-  desc->hadamard = cache->hadamard;
-  desc->hadamard_seed = cache->hadamard_seed;
-  desc->kv_kind = cache->kind;
-  desc->ring_tokens = ring ? cache->max_tokens : 0;
-  desc->pinned_tokens = cache->pinned_tokens;
-  desc->page_tokens = cache->page_tokens;
+  const fovea::MadeCache& c = fovea::made(*cache);
+  const bool ring = fovea::is_ring(c.kind);
+  desc->kv_heads = c.kv_heads;
+  desc->head_dim = c.head_dim;
+  desc->value_dim = c.value_dim;
+  desc->max_batch = c.batch;
+  desc->max_kv_tokens = ring ? fovea::kMostTokens : c.max_tokens;
+  desc->key_dtype = c.key_dtype;
+  desc->value_dtype = c.value_dtype;
+  desc->hadamard = c.hadamard;
+  desc->hadamard_seed = c.hadamard_seed;
+  desc->kv_kind = c.kind;
+  desc->ring_tokens = ring ? c.max_tokens : 0;
+  desc->pinned_tokens = c.pinned_tokens;
+  desc->page_tokens = c.page_tokens;
   return FOVEA_OK;
 }
 
@@ -386,9 +396,10 @@ extern "C" fovea_status fovea_kv_attach(const fovea_kv_cache* cache, fovea_atten
   FOVEA_RETURN_IF_ERROR(fovea::check_cache(cache));
   if (!args) return FOVEA_ERR_NULL;
   FOVEA_RETURN_IF_ERROR(fovea::check_struct(*args));
-  args->batch = cache->batch;
-  args->kv_tokens = fovea::longest_entry(*cache);
-  args->kv_lengths = cache->lengths;
-  args->kv = cache->source;
+  const fovea::MadeCache& c = fovea::made(*cache);
+  args->batch = c.batch;
+  args->kv_tokens = fovea::longest_entry(c);
+  args->kv_lengths = c.lengths;
+  args->kv = c.source;
   return FOVEA_OK;
 }

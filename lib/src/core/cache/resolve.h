@@ -10,7 +10,7 @@ namespace fovea {
 // Checks that fovea_kv_cache_init made this cache.
 fovea_status check_cache(const fovea_kv_cache* cache);
 // Performs every check, and makes *call ready to run.
-fovea_status resolve_append(const fovea_kv_cache& cache, const fovea_kv_append_args& args, AppendCall* call);
+fovea_status resolve_append(const MadeCache& cache, const fovea_kv_append_args& args, AppendCall* call);
 
 }  // namespace fovea
 

@@ -28,6 +28,4 @@ fovea_status resolve_hadamard(const fovea_hadamard_args& a, HadamardCall* call) 
 
 }  // namespace fovea
 
-extern "C" fovea_status fovea_hadamard(const fovea_hadamard_args* args) {
-  return fovea::resolve_and_run(args, fovea::resolve_hadamard, fovea::run_hadamard);
-}
+FOVEA_C_CALL_(fovea_hadamard, fovea_hadamard_args, resolve_hadamard, run_hadamard)

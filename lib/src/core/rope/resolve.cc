@@ -85,6 +85,4 @@ fovea_status add_rope_tables(Buffers& buffers, const fovea_rope_args& a, size_t 
 
 }  // namespace fovea
 
-extern "C" fovea_status fovea_rope(const fovea_rope_args* args) {
-  return fovea::resolve_and_run(args, fovea::resolve_rope, fovea::run_rope);
-}
+FOVEA_C_CALL_(fovea_rope, fovea_rope_args, resolve_rope, run_rope)

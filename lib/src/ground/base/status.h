@@ -25,6 +25,11 @@ template <class Args, class Call, class Run>
   run(call);
   return FOVEA_OK;
 }
+// FOVEA_C_CALL_(fovea_add, fovea_binary_args, resolve_pair, run_sum) defines fovea_add, which does no more.
+#define FOVEA_C_CALL_(function, Args, resolve, run)                  \
+  extern "C" fovea_status function(const Args* args) {               \
+    return fovea::resolve_and_run(args, fovea::resolve, fovea::run); \
+  }
 // What functions of sizes do: their arguments become a plan, of which they write a number.
 template <class Args, class Plan, class Number>
 [[gnu::always_inline]] inline fovea_status plan_and_write(const Args* args, fovea_status (*plan_of)(const Args&, Plan*),

@@ -74,11 +74,6 @@
 #error "FOVEA_SIMD=auto chose scalar, but the flags offer vectors: name them in the toolchain file, or set FOVEA_SIMD"
 #endif
 
-#if defined(__ARM_FP)
-#define FOVEA_HAS_FLOAT_REGISTERS_ ((__ARM_FP & 4) != 0)
-#else
-#define FOVEA_HAS_FLOAT_REGISTERS_ 0
-#endif
 // Whether the scalar backend multiplies integers by smlad.
 #if FOVEA_WITH_SCALAR && defined(__ARM_FEATURE_SIMD32) && defined(__thumb2__)
 #define FOVEA_SMLAD 1
@@ -86,7 +81,11 @@
 #define FOVEA_SMLAD 0
 #endif
 // Whether it does where scales and queries are floats, in registers of floating point.
-#define FOVEA_SMLAD_OF_FLOATS (FOVEA_SMLAD && FOVEA_HAS_FLOAT_REGISTERS_ && !FOVEA_HAS_OWN_DOT && FOVEA_SIMD_LANES == 1)
+#if FOVEA_SMLAD && defined(__ARM_FP) && (__ARM_FP & 4) != 0 && !FOVEA_HAS_OWN_DOT && FOVEA_SIMD_LANES == 1
+#define FOVEA_SMLAD_OF_FLOATS 1
+#else
+#define FOVEA_SMLAD_OF_FLOATS 0
+#endif
 
 // A file of kernels is compiled once for each backend: the one that is named, or the only one there is.
 #if defined(FOVEA_FOR_IN_ORDER)  // the kernels of the one backend, with other inner loops

@@ -63,6 +63,4 @@ fovea_status resolve_conv1d(const fovea_conv1d_args& a, Conv1dCall* call) {
 
 }  // namespace fovea
 
-extern "C" fovea_status fovea_conv1d(const fovea_conv1d_args* args) {
-  return fovea::resolve_and_run(args, fovea::resolve_conv1d, fovea::run_conv1d);
-}
+FOVEA_C_CALL_(fovea_conv1d, fovea_conv1d_args, resolve_conv1d, run_conv1d)

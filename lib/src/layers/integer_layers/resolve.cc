@@ -165,29 +165,12 @@ fovea_status resolve_integer_mean(const fovea_integer_mean_args& a, IntegerMeanC
 
 }  // namespace fovea
 
-extern "C" fovea_status fovea_integer_norm(const fovea_integer_norm_args* args) {
-  return fovea::resolve_and_run(args, fovea::resolve_integer_norm, fovea::run_integer_norm);
-}
-
-extern "C" fovea_status fovea_integer_add(const fovea_integer_binary_args* args) {
-  return fovea::resolve_and_run(args, fovea::resolve_integer_sum, fovea::run_integer_sum);
-}
-
-extern "C" fovea_status fovea_integer_multiply(const fovea_integer_binary_args* args) {
-  return fovea::resolve_and_run(args, fovea::resolve_integer_product, fovea::run_integer_product);
-}
-
-extern "C" fovea_status fovea_integer_activation(const fovea_integer_activation_args* args) {
-  return fovea::resolve_and_run(args, fovea::resolve_integer_activation, fovea::run_integer_activation);
-}
-
-extern "C" fovea_status fovea_integer_hard_swish(const fovea_integer_hard_swish_args* args) {
-  return fovea::resolve_and_run(args, fovea::resolve_integer_hard_swish, fovea::run_integer_hard_swish);
-}
-
-extern "C" fovea_status fovea_integer_mean(const fovea_integer_mean_args* args) {
-  return fovea::resolve_and_run(args, fovea::resolve_integer_mean, fovea::run_integer_mean);
-}
+FOVEA_C_CALL_(fovea_integer_norm, fovea_integer_norm_args, resolve_integer_norm, run_integer_norm)
+FOVEA_C_CALL_(fovea_integer_add, fovea_integer_binary_args, resolve_integer_sum, run_integer_sum)
+FOVEA_C_CALL_(fovea_integer_multiply, fovea_integer_binary_args, resolve_integer_product, run_integer_product)
+FOVEA_C_CALL_(fovea_integer_activation, fovea_integer_activation_args, resolve_integer_activation, run_integer_activation)
+FOVEA_C_CALL_(fovea_integer_hard_swish, fovea_integer_hard_swish_args, resolve_integer_hard_swish, run_integer_hard_swish)
+FOVEA_C_CALL_(fovea_integer_mean, fovea_integer_mean_args, resolve_integer_mean, run_integer_mean)
 
 extern "C" fovea_status fovea_integer_argmax(const int8_t* x, uint32_t count, uint32_t* index) {
   FOVEA_RETURN_IF_ERROR(fovea::check_select(x, sizeof *x, count, 1, index));

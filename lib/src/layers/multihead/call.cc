@@ -20,7 +20,7 @@ fovea_status run_linear_step(LinearStep* step) {
   return FOVEA_OK;
 }
 
-fovea_status run_projections(ProjectionSteps* steps, fovea_kv_cache* append_to) {
+fovea_status run_projections(ProjectionSteps* steps, MadeCache* append_to) {
   FOVEA_RETURN_IF_ERROR(run_linear_step(&steps->q));
   FOVEA_RETURN_IF_ERROR(run_linear_step(&steps->k));
   FOVEA_RETURN_IF_ERROR(run_linear_step(&steps->v));

@@ -34,7 +34,7 @@ struct AttentionStep {
 
 // Projects queries, keys and values, and turns them; or, with a cache, projects keys and values and appends them. These
 // fail only if an executor does.
-fovea_status run_projections(ProjectionSteps* steps, fovea_kv_cache* append_to);
+fovea_status run_projections(ProjectionSteps* steps, MadeCache* append_to);
 
 fovea_status run_attention_step(const MadePlan& plan, const AttentionStep& step);
 fovea_status run_linear_step(LinearStep* step);

@@ -30,7 +30,7 @@ bool Tokens::tokens_are_outer() const { return count == 1 || is_product(token_st
 uint32_t LayerCall::longest() const {
   uint32_t most = 0;
   for (uint32_t b = 0; b < args_.batch; ++b) {
-    if (args_.cache->lengths[b] > most) most = args_.cache->lengths[b];
+    if (cache()->lengths[b] > most) most = cache()->lengths[b];
   }
   return most;
 }

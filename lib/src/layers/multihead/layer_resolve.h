@@ -86,7 +86,7 @@ struct Places {
 // are in resolve.cc, the others in layer_resolve.cc.
 class LayerCall {
  public:
-  LayerCall(const MadeMultiheadPlan& plan, const fovea_multihead_args& args, const fovea_kv_cache* append_to)
+  LayerCall(const MadeMultiheadPlan& plan, const fovea_multihead_args& args, const MadeCache* append_to)
       : plan_(plan), d_(plan.attention.desc), args_(args), append_to_(append_to), widths_(d_) {}
 
   fovea_status check_counts() const;
@@ -101,6 +101,8 @@ class LayerCall {
 
  private:
   bool attends() const { return append_to_ == nullptr; }
+  // That of the arguments is read once check_cache has seen it. Null = none.
+  const MadeCache* cache() const { return append_to_ ? append_to_ : args_.cache ? &made(*args_.cache) : nullptr; }
   bool projects_keys() const { return append_to_ || !args_.cache; }
   // The linear layers, and which of them this call uses.
   struct Linear {
@@ -148,7 +150,7 @@ class LayerCall {
   const MadeMultiheadPlan& plan_;
   const fovea_attention_desc& d_;
   const fovea_multihead_args& args_;
-  const fovea_kv_cache* append_to_;
+  const MadeCache* append_to_;
   const Widths widths_;
   fovea_multihead_weights w_ = {};  // q, k and v point into qkv where that is given
 };

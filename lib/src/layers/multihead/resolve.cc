@@ -22,7 +22,7 @@ namespace fovea {
 namespace {
 
 // Checks that a cache is as the description says.
-fovea_status check_cache_shape(const fovea_attention_desc& d, const fovea_kv_cache& c) {
+fovea_status check_cache_shape(const fovea_attention_desc& d, const MadeCache& c) {
   const bool same =
       c.kind == d.kv_kind && c.key_dtype == d.key_dtype && c.value_dtype == d.value_dtype && c.kv_heads == d.kv_heads &&
       c.head_dim == d.head_dim && c.value_dim == d.value_dim && c.page_tokens == d.page_tokens && !c.values_in_keys &&
@@ -48,10 +48,9 @@ fovea_status LayerCall::check_counts() const {
     if (keys().count > plan_.desc.max_new_tokens) return FOVEA_ERR_CAPACITY;
     return values().count != keys().count ? FOVEA_ERR_SIZE : FOVEA_OK;
   }
-  const fovea_kv_cache& c = *args_.cache;
-  FOVEA_RETURN_IF_ERROR(check_cache(&c));
+  FOVEA_RETURN_IF_ERROR(check_cache(args_.cache));
   if (args_.keys.data || args_.values.data || a.kv_lengths) return FOVEA_ERR_UNSUPPORTED;
-  return args_.batch > c.batch ? FOVEA_ERR_CAPACITY : FOVEA_OK;
+  return args_.batch > cache()->batch ? FOVEA_ERR_CAPACITY : FOVEA_OK;
 }
 
 // Checks that each input has as many elements as its linear layer reads, or as the heads have if there is no layer.
@@ -59,8 +58,8 @@ fovea_status LayerCall::check_weights() {
   const fovea_multihead_desc& m = plan_.desc;
   w_ = args_.weights;
   if (w_.reserved) return FOVEA_ERR_STRUCT;
-  if (const fovea_kv_cache* cache = append_to_ ? append_to_ : args_.cache) {
-    FOVEA_RETURN_IF_ERROR(check_cache_shape(d_, *cache));
+  if (const MadeCache* c = cache()) {
+    FOVEA_RETURN_IF_ERROR(check_cache_shape(d_, *c));
     if (d_.key_scale != 0.0f || d_.value_scale != 0.0f) return FOVEA_ERR_UNSUPPORTED;
   } else if (d_.kv_kind != FOVEA_KV_STRIDED || d_.hadamard != FOVEA_HADAMARD_NONE ||
              (d_.key_dtype != FOVEA_F32 && d_.key_scale == 0.0f) ||
@@ -105,10 +104,10 @@ fovea_status LayerCall::check_memory(void* workspace, size_t workspace_bytes) co
   Buffers buffers;
   buffers.add_memory(workspace, workspace_bytes);
   if (attends()) add_outputs(buffers);
-  if (const fovea_kv_cache* cache = append_to_ ? append_to_ : args_.cache) {
-    buffers.add_list(cache->memory, 1, cache->memory_bytes);
-    const size_t centers = size_t{cache->kv_heads} * cache->head_dim;
-    buffers.add_list(cache->key_center, sizeof(float), centers);
+  if (const MadeCache* c = cache()) {
+    buffers.add_list(c->memory, 1, c->memory_bytes);
+    const size_t centers = size_t{c->kv_heads} * c->head_dim;
+    buffers.add_list(c->key_center, sizeof(float), centers);
   }
   const struct {
     bool used;
@@ -273,15 +272,15 @@ fovea_status LayerCall::resolve_attention(const Places& p, AttentionStep* step) 
   a.kv.keys = p.k.heads(d_.head_dim);
   a.kv.values = p.v.heads(d_.value_dim);
   if (args_.cache) {
-    a.kv = args_.cache->source;
-    a.kv_lengths = args_.cache->lengths;
+    a.kv = cache()->source;
+    a.kv_lengths = cache()->lengths;
     a.kv_tokens = longest();
   }
   return check_attention(AttentionCall(plan_.attention, a, step->shared, nullptr));
 }
 
 fovea_status check_multihead(const MadeMultiheadPlan& plan, const fovea_multihead_args& args, void* workspace,
-                             size_t workspace_bytes, const fovea_kv_cache* append_to) {
+                             size_t workspace_bytes, const MadeCache* append_to) {
   if (!is_multihead_plan(plan)) return FOVEA_ERR_PLAN;
   LayerCall call(plan, args, append_to);
   FOVEA_RETURN_IF_ERROR(call.check_counts());
@@ -298,7 +297,7 @@ fovea_status check_multihead(const MadeMultiheadPlan& plan, const fovea_multihea
 }
 
 fovea_status resolve_projections(const MadeMultiheadPlan& plan, const fovea_multihead_args& args, void* workspace,
-                                 const fovea_kv_cache* append_to, ProjectionSteps* steps) {
+                                 const MadeCache* append_to, ProjectionSteps* steps) {
   LayerCall call(plan, args, append_to);
   FOVEA_RETURN_IF_ERROR(call.check_weights());
   *steps = {};
@@ -349,7 +348,7 @@ namespace {
 
 // Not inlined: the stack of the first is free when the second begins.
 __attribute__((noinline)) fovea_status project(const fovea::MadeMultiheadPlan& plan, const fovea_multihead_args& args,
-                                               void* workspace, fovea_kv_cache* append_to) {
+                                               void* workspace, fovea::MadeCache* append_to) {
   fovea::ProjectionSteps steps;
   const fovea_status status = fovea::resolve_projections(plan, args, workspace, append_to, &steps);
   return status == FOVEA_OK ? fovea::run_projections(&steps, append_to) : status;
@@ -381,6 +380,8 @@ extern "C" fovea_status fovea_multihead_append(const fovea_multihead_plan* plan,
                                                size_t workspace_bytes) {
   if (!plan || !args) return FOVEA_ERR_NULL;
   fovea_status status = fovea::check_cache(cache);
-  if (status == FOVEA_OK) status = fovea::check_multihead(fovea::made(*plan), *args, workspace, workspace_bytes, cache);
-  return status == FOVEA_OK ? project(fovea::made(*plan), *args, workspace, cache) : status;
+  if (status != FOVEA_OK) return status;
+  fovea::MadeCache& c = fovea::made(*cache);
+  status = fovea::check_multihead(fovea::made(*plan), *args, workspace, workspace_bytes, &c);
+  return status == FOVEA_OK ? project(fovea::made(*plan), *args, workspace, &c) : status;
 }

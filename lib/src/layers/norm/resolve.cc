@@ -127,10 +127,5 @@ fovea_status resolve_norm(const fovea_norm_args& a, NormCall* call) {
 
 }  // namespace fovea
 
-extern "C" fovea_status fovea_activation(const fovea_activation_args* args) {
-  return fovea::resolve_and_run(args, fovea::resolve_activation, fovea::run_activation);
-}
-
-extern "C" fovea_status fovea_norm(const fovea_norm_args* args) {
-  return fovea::resolve_and_run(args, fovea::resolve_norm, fovea::run_norm);
-}
+FOVEA_C_CALL_(fovea_activation, fovea_activation_args, resolve_activation, run_activation)
+FOVEA_C_CALL_(fovea_norm, fovea_norm_args, resolve_norm, run_norm)

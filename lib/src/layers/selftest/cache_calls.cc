@@ -8,14 +8,15 @@ namespace {
 // The bytes of a cache after six tokens.
 fovea_status cache_of(Trial& trial, fovea_dtype keys, fovea_dtype values, const fovea_rope_args* rope) {
   constexpr uint32_t kTokens = 6, kHeads = 2, kHeadDim = 40, kValueDim = 24;
-  fovea_kv_cache cache = {};
-  cache.struct_bytes = sizeof cache, cache.key_dtype = keys, cache.value_dtype = values;
-  cache.batch = 1, cache.kv_heads = kHeads, cache.head_dim = kHeadDim, cache.value_dim = kValueDim;
-  cache.max_tokens = kTokens;
+  fovea_kv_cache_desc desc = {};
+  desc.struct_bytes = sizeof desc, desc.key_dtype = keys, desc.value_dtype = values;
+  desc.batch = 1, desc.kv_heads = kHeads, desc.head_dim = kHeadDim, desc.value_dim = kValueDim;
+  desc.max_tokens = kTokens;
+  fovea_kv_cache cache;
   size_t bytes;
-  FOVEA_RETURN_IF_ERROR(fovea_kv_cache_bytes(&cache, &bytes));
+  FOVEA_RETURN_IF_ERROR(fovea_kv_cache_bytes(&desc, &bytes));
   uint8_t* const memory = trial.zeros<uint8_t>(bytes);
-  FOVEA_RETURN_IF_ERROR(fovea_kv_cache_init(&cache, memory, bytes));
+  FOVEA_RETURN_IF_ERROR(fovea_kv_cache_init(&cache, &desc, memory, bytes));
   fovea_kv_append_args args = {};
   args.struct_bytes = sizeof args, args.target = trial.kernels(), args.batch = 1, args.tokens = kTokens,
   args.rope = rope;

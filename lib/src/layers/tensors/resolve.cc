@@ -97,21 +97,10 @@ fovea_status check_select(const void* x, size_t element_bytes, uint32_t count, u
 
 }  // namespace fovea
 
-extern "C" fovea_status fovea_add(const fovea_binary_args* args) {
-  return fovea::resolve_and_run(args, fovea::resolve_pair, fovea::run_sum);
-}
-
-extern "C" fovea_status fovea_multiply(const fovea_binary_args* args) {
-  return fovea::resolve_and_run(args, fovea::resolve_pair, fovea::run_product);
-}
-
-extern "C" fovea_status fovea_pooling(const fovea_pooling_args* args) {
-  return fovea::resolve_and_run(args, fovea::resolve_pooling, fovea::run_pooling);
-}
-
-extern "C" fovea_status fovea_embedding(const fovea_embedding_args* args) {
-  return fovea::resolve_and_run(args, fovea::resolve_embedding, fovea::run_embedding);
-}
+FOVEA_C_CALL_(fovea_add, fovea_binary_args, resolve_pair, run_sum)
+FOVEA_C_CALL_(fovea_multiply, fovea_binary_args, resolve_pair, run_product)
+FOVEA_C_CALL_(fovea_pooling, fovea_pooling_args, resolve_pooling, run_pooling)
+FOVEA_C_CALL_(fovea_embedding, fovea_embedding_args, resolve_embedding, run_embedding)
 
 extern "C" fovea_status fovea_argmax(const float* x, uint32_t count, uint32_t* index) {
   FOVEA_RETURN_IF_ERROR(fovea::check_select(x, sizeof *x, count, 1, index));

@@ -66,7 +66,7 @@ class Arguments:
             if values is not None:
                 raise TypeError("values are given beside a Cache, which has its own")
             self.cache = keys
-            self.check_cache(keys.c)
+            self.check_cache(keys)
             attach(self.c)
             self.sizes["kv_tokens"] = self.c.kv_tokens
             return
@@ -79,10 +79,10 @@ class Arguments:
         self.c.kv_tokens = self.sizes["kv_tokens"]
 
     def check_cache(self, cache):
-        if cache.batch != self.sizes["batch"]:
-            raise ValueError(f"q has {self.sizes['batch']} batch entries: the Cache has {cache.batch}")
+        if cache.desc.batch != self.sizes["batch"]:
+            raise ValueError(f"q has {self.sizes['batch']} batch entries: the Cache has {cache.desc.batch}")
         known = c.structure("attention_desc")
-        c.call("fovea_kv_describe", cache, known)
+        c.call("fovea_kv_describe", cache.c, known)
         for field in CACHE_FIELDS:
             has, wants = getattr(known, field), getattr(self.desc, field)
             if has != wants:
@@ -144,7 +144,7 @@ class Arguments:
         is_array(array, "key_mass")
         if self.cache is not None and self.desc.kv_kind == 1:
             raise TypeError("key_mass is given beside a ring, in which an entry may have any number of tokens")
-        tokens = self.c.kv_tokens if self.cache is None else self.cache.c.max_tokens
+        tokens = self.c.kv_tokens if self.cache is None else self.cache.desc.max_tokens
         wanted = 1 if self.kv_batch == "entries" else self.sizes["batch"], self.desc.kv_heads, tokens
         rows = array[(np.newaxis,) * (3 - array.ndim)]
         if rows.shape != wanted:

@@ -184,8 +184,10 @@ class Header:
         self.types = dict(SCALARS)
         for enum, name, body in re.findall(r"^(?:FOVEA_(ENUM)_\(|typedef struct )(\w+)[^{;]*\{(.*?)\n\}", text, flags=re.S | re.M):
             (self.add_enum if enum else self.add_structure)(name, body)
-        for name, count in re.findall(r"^typedef union (\w+) \{\s*unsigned char bytes\[(\w+)\]", text, flags=re.M):
-            self.add_structure(name, f"uint64_t storage[{self.numbers[count] // 8}]")
+        storage = r"^typedef union (\w+) \{\s*unsigned char bytes\[(\w+?)u?(?: \+ \((\d+)u \* sizeof\(void\*\)\))?\]"
+        for name, count, pointers in re.findall(storage, text, flags=re.M):
+            count = int(self.numbers.get(count, count)) + int(pointers or 0) * ctypes.sizeof(c_void_p)
+            self.add_structure(name, f"uint64_t storage[{count // 8}]")
         for returned, pointer, name, parameters in re.findall(r"^(?:const )?(\w+)(\*?) (fovea_\w+)\(([^;{}]*)\);", text, flags=re.M):
             returned = (c_char_p if returned == "char" else c_void_p) if pointer else c_int32 if returned in self.enums else SCALARS[returned]
             self.functions[name] = returned, [self.parameter(one) for one in parameters.split(",") if one.strip() != "void"]

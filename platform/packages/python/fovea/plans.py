@@ -16,7 +16,7 @@ from .signatures import takes
 _numbers = itertools.count()
 DERIVED = ("q_heads", "kv_heads", "head_dim", "value_dim", "max_batch", "max_q_tokens", "max_kv_tokens", "q_dtype",
            "key_dtype", "value_dtype")  # from the arrays, unless given
-CACHE_FIELDS = [*itertools.takewhile(lambda name: name != "magic", c.HEADER.structures["kv_cache"]().kinds)][1:]
+CACHE_FIELDS = [*c.HEADER.structures["kv_cache_desc"].kinds][1:]
 DESC_FIELDS = {name for name, *_ in c.HEADER.structures["attention_desc"]._fields_} - {"struct_bytes"}
 
 
@@ -291,43 +291,48 @@ class KeyCenter(Shown):
 
 class Cache(Held):
     """Keys and values of tokens so far: Cache(kv_heads=2, head_dim=64, value_dim=64, max_tokens=512, key_dtype="i8",
-    value_dtype="i8"). Fields are those of fovea_kv_cache up to hadamard_seed; value_dim is head_dim unless given;
-    key_center is copied. It allocates its memory."""
+    value_dtype="i8"). Fields are those of fovea_kv_cache_desc; value_dim is head_dim unless given; key_center is
+    copied. It allocates its memory."""
 
-    @takes("kv_cache", CACHE_FIELDS, batch=1, key_center=None, value_dim=...)
+    @takes("kv_cache_desc", CACHE_FIELDS, batch=1, key_center=None, value_dim=...)
     def __init__(self, **fields):
         super().__init__()
         c.check_names(fields, CACHE_FIELDS, "field of a Cache")
         center = fields.pop("key_center", None)
-        made = c.structure("kv_cache", **{"batch": 1, "value_dim": fields.get("head_dim", 0), **fields})
+        desc = c.structure("kv_cache_desc", **{"batch": 1, "value_dim": fields.get("head_dim", 0), **fields})
         if center is not None:
             center = numbers(center, np.float32, "key_center").copy()
-            made.key_center = dense(center, "key_center", ("float32",), (made.kv_heads, made.head_dim))
-        self._memory = memory(c.size("fovea_kv_cache_bytes", made))
-        c.call("fovea_kv_cache_init", made, self._memory, self._memory.size)
-        self._c, self._calls = c.frozen(made), Pool()
+            desc.key_center = dense(center, "key_center", ("float32",), (desc.kv_heads, desc.head_dim))
+        self._memory, self._desc, self._c = memory(c.size("fovea_kv_cache_bytes", desc)), c.frozen(desc), c.structure("kv_cache")
+        c.call("fovea_kv_cache_init", self._c, desc, self._memory, self._memory.size)
+        self._arrays, self._calls = c.copy_at("kv_arrays", c.call("fovea_kv_cache_arrays", c.frozen(self._c))), Pool()
 
     @property
     def c(self):
-        """The fovea_kv_cache, for reading."""
+        """The fovea_kv_cache, for functions of C."""
         return self._c
 
+    @property
+    def desc(self):
+        """The fovea_kv_cache_desc, for reading."""
+        return self._desc
+
     def _shown(self):
-        return [pair for pair in c.numbers_of(self.c) if pair[0] in CACHE_FIELDS]
+        return c.numbers_of(self.desc)
 
     def append(self, keys, values=None, entry=0):
         """Adds tokens, [batch][kv_heads][tokens][dim], to `batch` entries from this one on. With values_in_keys there
         are no values."""
-        if (values is None) != bool(self.c.values_in_keys):
-            raise TypeError("values are given beside values_in_keys" if self.c.values_in_keys else "values are missing")
+        if (values is None) != bool(self.desc.values_in_keys):
+            raise TypeError("values are given beside values_in_keys" if self.desc.values_in_keys else "values are missing")
         keys = as_array(keys, "keys")
         dtype = dtype_of(keys, "keys")
-        sizes = {name: getattr(self.c, name) for name in ("kv_heads", "head_dim", "value_dim")}
+        sizes = {name: getattr(self.desc, name) for name in ("kv_heads", "head_dim", "value_dim")}
         args = c.structure("kv_append_args", entry=entry, dtype=dtype)
         args.keys = take("in", keys, "keys", (keys.dtype.name,), "batch kv_heads tokens head_dim", sizes, copies=True)
         if values is not None:
             args.values = take("in", values, "values", (keys.dtype.name,), "batch kv_heads tokens value_dim", sizes, copies=True)
-        room = memory(4 * self.c.kv_heads * max(self.c.head_dim, self.c.value_dim) * min(sizes["tokens"], 64))
+        room = memory(4 * self.desc.kv_heads * max(self.desc.head_dim, self.desc.value_dim) * min(sizes["tokens"], 64))
         c.assign(args, batch=sizes["batch"], tokens=sizes["tokens"], workspace=room, workspace_bytes=room.size)
         with self:
             c.call("fovea_kv_append", self.c, args)
@@ -339,14 +344,14 @@ class Cache(Held):
     @property
     def lengths(self):
         """Tokens of each entry."""
-        return self._table(self.c.lengths, (self.c.batch,)).tolist()
+        return self._table(self._arrays.lengths, (self.desc.batch,)).tolist()
 
     @property
     def page_table(self):
         """The page table of a cache, which the caller fills: [batch][pages of an entry], each a page of the pool."""
-        if not self.c.page_table:
+        if not self._arrays.page_table:
             raise TypeError("the Cache is not in pages")
-        return self._table(self.c.page_table, (self.c.batch, -(-self.c.max_tokens // self.c.page_tokens)))
+        return self._table(self._arrays.page_table, (self.desc.batch, -(-self.desc.max_tokens // self.desc.page_tokens)))
 
     def truncate(self, length, entry=0):
         with self:

@@ -530,7 +530,7 @@ def caches_take_what_fits_them():
     refused("ERR_LENGTH", call)
     for name in ("memory", "memory_bytes", "lengths", "source", "struct_bytes"):
         raises(TypeError, f"{name} is no field of a Cache", fovea.Cache, kv_heads=2, head_dim=8, value_dim=8, max_tokens=9, **{name: 64})
-    assert fovea.Cache(kv_heads=2, head_dim=8, max_tokens=9).c.value_dim == 8
+    assert fovea.Cache(kv_heads=2, head_dim=8, max_tokens=9).desc.value_dim == 8
     latent = fovea.Cache(kv_heads=1, head_dim=8, value_dim=6, max_tokens=9, values_in_keys=True)
     latent.append(keys[:, :1])
     near(latent.plan(q_heads=4)(q, latent), reference(q, keys[:, :1], keys[:, :1, :, :6])[0], 1e-6)
@@ -631,8 +631,8 @@ def plans_and_caches_are_neither_changed_nor_copied():
     plan, arrays = plan_and_arrays()
     cache = fovea.Cache(kv_heads=2, head_dim=8, value_dim=6, max_tokens=9)
     for change in (lambda: setattr(plan.desc, "head_dim", 64), lambda: setattr(plan, "c", 1),
-                   lambda: setattr(cache.c, "batch", 100), lambda: setattr(cache, "c", 1),
-                   lambda: setattr(cache.c.source.keys, "data", 1), lambda: setattr(plan, "desc", 1)):
+                   lambda: setattr(cache.desc, "batch", 100), lambda: setattr(cache, "c", 1), lambda: setattr(cache, "desc", 1),
+                   lambda: setattr(cache._arrays.source.keys, "data", 1), lambda: setattr(plan, "desc", 1)):
         raises(AttributeError, "", change)
     weights = fovea.Weights(floats(12, 4))
     for held in (plan, cache, plan.stream(arrays[0]), plan.bind(*arrays), weights, fovea.MultiheadAttention(2, qkv=weights)):

@@ -175,17 +175,15 @@ fovea_status {self.name}_step_init(void* memory);
 
     def step_source(self):
         step = self.of.step
-        before = f"""  const int64_t position = caches[0].lengths[0];
+        before = f"""  const int64_t position = fovea_kv_cache_arrays(&caches[0])->lengths[0];
   if (position >= {self.upper}_STEP_TOKENS) return FOVEA_ERR_FULL;
 """
-        fields = ", ".join(item for item in self.items(step.caches[0]) if item != ".batch = 1")
+        desc = self.initializer("fovea_kv_cache_desc", "desc", step.caches[0]).replace("\n  ", "\n")[2:]
         return f"""
 fovea_status {self.name}_step_init(void* memory) {{
-  for (size_t layer = 0; layer < {len(step.caches)}; ++layer) {{
+{desc}  for (size_t layer = 0; layer < {len(step.caches)}; ++layer) {{
     unsigned char* const at = (unsigned char*)memory + layer * {self.upper}_CACHE_BYTES;
-    caches[layer] = (fovea_kv_cache){{.struct_bytes = sizeof caches[layer], .batch = 1,
-        {fields}}};
-    const fovea_status status = fovea_kv_cache_init(&caches[layer], at, {self.upper}_CACHE_BYTES);
+    const fovea_status status = fovea_kv_cache_init(&caches[layer], &desc, at, {self.upper}_CACHE_BYTES);
     if (status != FOVEA_OK) return status;
   }}
   return FOVEA_OK;

@@ -21,11 +21,10 @@ class Runner:
             self.plans[plan] = self.planned(plan)
         self.position, self.caches = 0, {}
         for index, fields in enumerate(caches):
-            made = c.structure("kv_cache", **fields)
-            memory = Aligned(c.size("fovea_kv_cache_bytes", made)).array
-            c.call("fovea_kv_cache_init", made, memory, memory.size)
-            self.caches[f"&caches[{index}]"] = made
-            self.held[made.memory] = memory
+            name, made, desc = f"&caches[{index}]", c.structure("kv_cache"), c.structure("kv_cache_desc", **fields)
+            memory = Aligned(c.size("fovea_kv_cache_bytes", desc)).array
+            c.call("fovea_kv_cache_init", made, desc, memory, memory.size)
+            self.caches[name], self.held[name] = made, memory
         self.args = [self.structure(call) for call in calls]
         self.workspace = Aligned(max([self.workspace_bytes(*pair) for pair in zip(calls, self.args)], default=0))
 

@@ -63,19 +63,20 @@ def narrowed(rows, form):
     """Rows of f32 in another format: their numbers, their scales or None, and the stride of the numbers. A cache of
     keys is what converts rows in the library."""
     count, dim = rows.shape
-    cache = c.structure("kv_cache", key_dtype=form, value_dtype=form, batch=1, kv_heads=1, head_dim=dim, value_dim=1,
-                        max_tokens=count, values_in_keys=1)
-    memory = Aligned(c.size("fovea_kv_cache_bytes", cache)).array
-    c.call("fovea_kv_cache_init", cache, memory, memory.size)
+    cache, desc = c.structure("kv_cache"), c.structure("kv_cache_desc", key_dtype=form, value_dtype=form, batch=1, kv_heads=1,
+                                                       head_dim=dim, value_dim=1, max_tokens=count, values_in_keys=1)
+    memory = Aligned(c.size("fovea_kv_cache_bytes", desc)).array
+    c.call("fovea_kv_cache_init", cache, desc, memory, memory.size)
+    source = c.copy_at("kv_arrays", c.call("fovea_kv_cache_arrays", cache)).source
     keys = c.structure("in", data=rows, token_stride=dim)
     c.call("fovea_kv_append", cache, c.structure("kv_append_args", batch=1, tokens=count, keys=keys))
     dtype = {"f16": np.uint16, "i8": np.int8}.get(form, np.uint8)
-    data = rows_at(cache.source.keys, count, dtype)
+    data = rows_at(source.keys, count, dtype)
     scales = None
     if form == "i8":
-        scales = rows_at(cache.source.key_scales, count, np.float32, 1).reshape(-1)
+        scales = rows_at(source.key_scales, count, np.float32, 1).reshape(-1)
     elif form == "i4":
-        scales = rows_at(cache.source.key_scales, count, np.uint16)
+        scales = rows_at(source.key_scales, count, np.uint16)
     return data, scales, data.shape[1]
 
 
