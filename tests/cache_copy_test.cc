@@ -3,7 +3,7 @@
 // Caches of keys and values: entries that are copied, shared and restored, and the ways in which tokens may come.
 #include <cstdlib>
 
-#include "support/cache.h"
+#include "support/cache_model.h"
 #include "support/test.h"
 
 namespace fovea_test {
@@ -58,8 +58,7 @@ struct Tokens {
 
 TEST_CASE("cache: pages that two entries share are not copied, and none is copied over another that is read",
           "[short]") {
-  Made made(cache_of(FOVEA_KV_PAGED, FOVEA_I8));
-  Cache& c = made;
+  Made c(cache_of(FOVEA_KV_PAGED, FOVEA_I8));
   const ptrdiff_t stride = c.source.page_table_stride;
   std::fill(c.page_table, c.page_table + 3 * stride, FOVEA_NO_PAGE);
   for (uint32_t page = 0; page < 4; ++page) c.page_table[page] = page;
@@ -73,19 +72,19 @@ TEST_CASE("cache: pages that two entries share are not copied, and none is copie
     return static_cast<const uint8_t*>(in.data) + page * in.batch_stride;
   };
   const size_t row_bytes = 16 * kHeads * kHeadDim;
-  const std::vector<uint8_t> before = made.bytes();
+  const std::vector<uint8_t> before = c.bytes();
   REQUIRE(fovea_kv_copy(c, 1, c, 0, 40) == FOVEA_OK);
   CHECK(c.lengths[1] == 40);
   CHECK(c.lengths[0] == 60);
   CHECK(std::memcmp(row(c.source.keys, 2), row(c.source.keys, 7), size_t{8} * kHeadDim) == 0);
-  const auto at = size_t(row(c.source.keys, 0) - made.rows.as<uint8_t>());
+  const auto at = size_t(row(c.source.keys, 0) - c.rows.as<uint8_t>());
   CHECK(std::memcmp(row(c.source.keys, 0), before.data() + at, 4 * row_bytes) == 0);
   Tokens more(1, 5, 9);
   more.args.entry = 1;
   REQUIRE(fovea_kv_append(c, &more.args) == FOVEA_OK);  // behind what is shared
   CHECK(std::memcmp(row(c.source.keys, 0), before.data() + at, 4 * row_bytes) == 0);
 
-  const auto copy = [&](uint32_t count) { return made.unchanged([&] { return fovea_kv_copy(c, 1, c, 0, count); }); };
+  const auto copy = [&](uint32_t count) { return c.unchanged([&] { return fovea_kv_copy(c, 1, c, 0, count); }); };
   second[2] = 1;  // which entry 0 has in another place
   CHECK(copy(40) == FOVEA_ERR_OVERLAP);
   second[2] = 3;  // and there it has tokens that are not copied
@@ -102,21 +101,19 @@ TEST_CASE("cache: pages that two entries share are not copied, and none is copie
 TEST_CASE("cache: a length that is set says what is there", "[short]") {
   for (const fovea_kv_kind kind : {FOVEA_KV_STRIDED, FOVEA_KV_PAGED, FOVEA_KV_RING}) {
     // The rows of one cache, brought into another as a file would bring them.
-    Made saved(cache_of(kind, FOVEA_F16)), restored(cache_of(kind, FOVEA_F16));
-    Cache& c = restored;
+    Made saved(cache_of(kind, FOVEA_F16)), c(cache_of(kind, FOVEA_F16));
     const bool ring = kind == FOVEA_KV_RING;
     Tokens tokens(1, 45);
     REQUIRE(fovea_kv_append(saved, &tokens.args) == FOVEA_OK);
     if (ring) REQUIRE(fovea_kv_append(saved, &tokens.args) == FOVEA_OK);
-    const auto rows = [&](const Cache& cache) { return static_cast<const char*>(cache.source.keys.data); };
-    const ptrdiff_t row_bytes = static_cast<const char*>(c.memory) + c.memory_bytes - rows(c);
-    std::memcpy(const_cast<char*>(rows(c)), rows(saved), size_t(row_bytes));
+    const ptrdiff_t rows = static_cast<const char*>(c.source.keys.data) - c.rows.as<char>();
+    std::memcpy(c.rows.as<char>() + rows, saved.rows.as<char>() + rows, c.rows.bytes() - size_t(rows));
     const uint32_t length = saved.lengths[0];
     CHECK(fovea_kv_set_length(c, 0, length, ring ? saved.first_tokens[0] : 0) == FOVEA_OK);
-    CHECK(restored.bytes() == saved.bytes());
+    CHECK(c.bytes() == saved.bytes());
 
     const auto set = [&](uint32_t entry, uint32_t count, uint32_t first) {
-      return restored.unchanged([&] { return fovea_kv_set_length(c, entry, count, first); });
+      return c.unchanged([&] { return fovea_kv_set_length(c, entry, count, first); });
     };
     CHECK(set(3, 1, 0) == FOVEA_ERR_CAPACITY);
     CHECK(set(0, ring ? (1u << 30) + 1 : 65, 0) == FOVEA_ERR_FULL);
@@ -196,23 +193,22 @@ TEST_CASE("cache: what cannot be copied has its status, and changes nothing", "[
 
 TEST_CASE("cache: a list of tokens that cannot be kept has its status, and changes nothing", "[short]") {
   for (const fovea_kv_kind kind : {FOVEA_KV_STRIDED, FOVEA_KV_PAGED, FOVEA_KV_RING}) {
-    Made made(cache_of(kind, FOVEA_I8));
-  Cache& c = made;
+    Made c(cache_of(kind, FOVEA_I8));
     Tokens tokens(1, 40);
     REQUIRE(fovea_kv_append(c, &tokens.args) == FOVEA_OK);
     const auto compact = [&](uint32_t entry, const std::vector<uint32_t>& kept) {
-      return made.unchanged([&] { return fovea_kv_compact(c, entry, kept.data(), uint32_t(kept.size())); });
+      return c.unchanged([&] { return fovea_kv_compact(c, entry, kept.data(), uint32_t(kept.size())); });
     };
     CHECK(compact(3, {0}) == FOVEA_ERR_CAPACITY);
     CHECK(compact(0, {0, 40}) == FOVEA_ERR_LENGTH);
     CHECK(compact(0, {7, 7}) == FOVEA_ERR_LENGTH);
     CHECK(compact(0, {7, 6}) == FOVEA_ERR_LENGTH);
     CHECK(compact(1, {0}) == FOVEA_ERR_LENGTH);
-    CHECK(made.unchanged([&] { return fovea_kv_compact(c, 0, nullptr, 1); }) == FOVEA_ERR_NULL);
-    CHECK(made.unchanged([&] { return fovea_kv_compact(c, 0, c.lengths, 1); }) == FOVEA_ERR_OVERLAP);
+    CHECK(c.unchanged([&] { return fovea_kv_compact(c, 0, nullptr, 1); }) == FOVEA_ERR_NULL);
+    CHECK(c.unchanged([&] { return fovea_kv_compact(c, 0, c.lengths, 1); }) == FOVEA_ERR_OVERLAP);
     const std::vector<uint32_t> aligned(2);
     const auto* const between = reinterpret_cast<const uint32_t*>(reinterpret_cast<const char*>(aligned.data()) + 1);
-    CHECK(made.unchanged([&] { return fovea_kv_compact(c, 0, between, 1); }) == FOVEA_ERR_ALIGNMENT);
+    CHECK(c.unchanged([&] { return fovea_kv_compact(c, 0, between, 1); }) == FOVEA_ERR_ALIGNMENT);
     Cache raw = cache_of(kind, FOVEA_I8);
     CHECK(fovea_kv_compact(raw, 0, nullptr, 0) == FOVEA_ERR_PLAN);
     CHECK(fovea_kv_compact(nullptr, 0, nullptr, 0) == FOVEA_ERR_NULL);
@@ -238,21 +234,20 @@ TEST_CASE("cache: a list of tokens that cannot be kept has its status, and chang
 }
 
 TEST_CASE("cache: pages before the first dropped token, and after the last kept one, are not written", "[short]") {
-  Made made(cache_of(FOVEA_KV_PAGED, FOVEA_Q4_0));
-  Cache& c = made;
+  Made c(cache_of(FOVEA_KV_PAGED, FOVEA_Q4_0));
   Tokens tokens(1, 60);
   REQUIRE(fovea_kv_append(c, &tokens.args) == FOVEA_OK);
   std::vector<uint32_t> kept;
   for (uint32_t token = 0; token < 60; ++token) {
     if (token < 17 || token % 4 == 0) kept.push_back(token);
   }
-  const std::vector<uint8_t> before = made.bytes();
+  const std::vector<uint8_t> before = c.bytes();
   REQUIRE(fovea_kv_compact(c, 0, kept.data(), uint32_t(kept.size())) == FOVEA_OK);
   const auto* const pages = static_cast<const uint8_t*>(c.source.keys.data);
   const ptrdiff_t page_bytes = c.source.keys.batch_stride;
   for (const uint32_t column : {0u, 2u, 3u}) {
-    const ptrdiff_t at = pages + ptrdiff_t(c.page_table[column]) * page_bytes - made.rows.as<uint8_t>();
-    CHECK(std::memcmp(made.rows.as<uint8_t>() + at, before.data() + at, size_t(page_bytes)) == 0);
+    const ptrdiff_t at = pages + ptrdiff_t(c.page_table[column]) * page_bytes - c.rows.as<uint8_t>();
+    CHECK(std::memcmp(c.rows.as<uint8_t>() + at, before.data() + at, size_t(page_bytes)) == 0);
   }
 }
 

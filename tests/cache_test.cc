@@ -75,8 +75,8 @@ TEST_CASE("cache: a full one says so, and loses nothing", "[short]") {
     CacheModel model(cache_of(kind, FOVEA_I8, FOVEA_F32), 3);
     model.give_pages(0, 100), model.give_pages(1, 20);
     REQUIRE(model.append(FOVEA_TARGET_BEST, 0, {100, 20}) == FOVEA_OK);
-    const std::vector<uint8_t> before(model.memory.as<uint8_t>(), model.memory.as<uint8_t>() + model.memory.bytes());
-    const auto same = [&]() { return std::memcmp(before.data(), model.memory.as<void>(), before.size()) == 0; };
+    const std::vector<uint8_t> before = model.cache.bytes();
+    const auto same = [&]() { return model.cache.bytes() == before; };
     CHECK(model.append(FOVEA_TARGET_BEST, 0, {51}) == FOVEA_ERR_FULL);
     CHECK(same());
     CHECK(model.append(FOVEA_TARGET_BEST, 0, {1, 131}) == FOVEA_ERR_FULL);  // the second entry has no room
@@ -209,8 +209,7 @@ TEST_CASE("cache: what is wrong has its status", "[short]") {
     C d = cache_of(kKinds[0], FOVEA_F32, FOVEA_F32);
     Guarded memory((bytes_of(fovea_kv_cache_bytes, &d) + 63) / 64 * 64, 64, Placement::kEnd);
     change(d);
-    fovea_kv_cache cache{};
-    const fovea_kv_cache before = cache;
+    fovea_kv_cache cache{}, before{};
     const fovea_status status = fovea_kv_cache_init(&cache, &d, memory.as<void>(), memory.bytes());
     CHECK((status == FOVEA_OK || (memory.untouched() && std::memcmp(&cache, &before, sizeof cache) == 0)));
     CHECK((fovea_kv_cache_arrays(&cache) != nullptr) == (status == FOVEA_OK));
@@ -346,21 +345,17 @@ constexpr uint32_t kWindow = 20, kPinned = 4, kTokens = 300, kDim = 12, kMostNew
 
 // A decoder's cache, and the layer that attends to it.
 struct Decoder {
-  Cache cache;
+  OwnedCache cache;
   fovea_attention_plan plan{};
-  Guarded memory, workspace;
+  Guarded workspace;
   fovea_status planned;
   std::vector<float> out;
 
   // Of a ring, slots behind the pinned tokens.
   Decoder(fovea_kv_kind kind, uint32_t slots, uint32_t max_q_tokens, fovea_target target, uint32_t allow_evicted = 0,
-          uint32_t window = kWindow, uint32_t key_split_tokens = 0) {
-    cache.kind = kind;
-    cache.batch = 1, cache.kv_heads = 1, cache.head_dim = cache.value_dim = kDim;
-    cache.max_tokens = kind == FOVEA_KV_RING ? kPinned + slots : kTokens;
-    cache.pinned_tokens = kPinned;
-    memory = Guarded((bytes_of(fovea_kv_cache_bytes, &cache) + 63) / 64 * 64, 64, Placement::kStart);
-    REQUIRE(cache.init(memory.as<void>(), memory.bytes()) == FOVEA_OK);
+          uint32_t window = kWindow, uint32_t key_split_tokens = 0)
+      : cache({0, kind, FOVEA_F32, FOVEA_F32, 1, 1, kDim, kDim, kind == FOVEA_KV_RING ? kPinned + slots : kTokens, kPinned, 0, 0, 0,
+               FOVEA_HADAMARD_NONE, 0, nullptr}) {
     auto d = sized<fovea_attention_desc>();
     REQUIRE(fovea_kv_describe(cache, &d) == FOVEA_OK);
     d.q_heads = 2, d.max_q_tokens = max_q_tokens, d.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, d.window_left = window;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Rotations against the Hadamard matrix in double, on every target; and caches and attention that rotate rows.
-#include "support/cache.h"
+#include "support/cache_model.h"
 #include "support/centered.h"
 #include "support/rotated.h"
 #include "support/test.h"

@@ -2,7 +2,7 @@
 //
 // Smoothed keys: a cache subtracts a vector from the keys of each head, and attention over them answers as if it had
 // not.
-#include "support/cache.h"
+#include "support/cache_model.h"
 #include "support/centered.h"
 #include "support/test.h"
 #include "support/test_stream.h"

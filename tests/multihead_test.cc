@@ -553,12 +553,10 @@ TEST_CASE("multihead: every misuse has its status, and nothing is written", "[sh
   CHECK(test.call() == FOVEA_ERR_UNSUPPORTED);  // keys besides
   test.args.keys = {};
   CHECK(test.call() == FOVEA_OK);
-  Cache latent = kept;
-  latent.values_in_keys = 1;
-  test.args.cache = latent;
+  kept.values_in_keys = 1;
   CHECK(test.call() == FOVEA_ERR_SIZE);
-  CHECK(test.append(latent) == FOVEA_ERR_SIZE);
-  test.args.cache = kept;
+  CHECK(test.append(kept) == FOVEA_ERR_SIZE);
+  kept.values_in_keys = 0;
   test.args.attention.kv_lengths = test.lengths.data();
   CHECK(test.call() == FOVEA_ERR_UNSUPPORTED);
   test.args.attention.kv_lengths = nullptr;

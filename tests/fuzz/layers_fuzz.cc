@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "fuzz/draw.h"
-#include "support/cache.h"
+#include "support/cache_model.h"
 #include "support/formats.h"
 #include "support/problem.h"
 #include "support/shuffler.h"

@@ -15,8 +15,8 @@ HERE = pathlib.Path(__file__).resolve().parent.parent.parent
 MOST = {
     "lines of lib/src": 35995,
     "of them in .inl": 20653,
-    "lines of tests": 39885,
-    "lines of all tracked text": 139314,  # 1,080 came with platform/engines/ggml
+    "lines of tests": 39895,
+    "lines of all tracked text": 139318,  # 1,080 came with platform/engines/ggml
     ".inl that cannot be read alone": 19,
     "files of lib/src below 30 lines": 41,
     "names defined in more than two files of lib/src": 173,

@@ -64,9 +64,6 @@ struct NewRows {
 }  // namespace
 
 CacheModel::CacheModel(const fovea_kv_cache_desc& empty, uint64_t seed) : cache(empty), entries_(cache.batch), seed_(seed) {
-  const size_t bytes = bytes_of(fovea_kv_cache_bytes, &cache);
-  memory = Guarded(bytes, 64, bytes % 64 == 0 ? Placement::kEnd : Placement::kStart);
-  if (cache.init(memory.as<void>(), bytes) != FOVEA_OK) std::abort();
   for (uint32_t page = 0; page < cache.pages; ++page) free_pages_.push_back(cache.pages - 1 - page);
   for (size_t i = 0; i < free_pages_.size(); ++i) {
     std::swap(free_pages_[i], free_pages_[random_bits(seed, i) % (i + 1)]);
@@ -200,18 +197,15 @@ fovea_status CacheModel::compact(uint32_t entry, const std::vector<uint32_t>& ke
 }
 
 fovea_status CacheModel::restore() {
-  Guarded other(memory.bytes(), 64, memory.bytes() % 64 == 0 ? Placement::kEnd : Placement::kStart);
-  const Cache before = cache;
-  const fovea_status made = cache.init(other.as<void>(), other.bytes());
-  if (made != FOVEA_OK) return made;
-  std::memcpy(other.as<void>(), memory.as<void>(), other.bytes());
-  std::memset(cache.lengths, 0xa5, cache.batch * sizeof(uint32_t));
+  OwnedCache other(static_cast<const fovea_kv_cache_desc&>(cache));
+  std::memcpy(other.rows.as<void>(), cache.rows.as<void>(), cache.rows.bytes());
+  std::memset(other.lengths, 0xa5, cache.batch * sizeof(uint32_t));
   for (uint32_t b = 0; b < cache.batch; ++b) {
-    const bool ring = cache.kind == FOVEA_KV_RING;
-    const fovea_status status = fovea_kv_set_length(cache, b, before.lengths[b], ring ? before.first_tokens[b] : 0);
+    const uint32_t first = cache.kind == FOVEA_KV_RING ? cache.first_tokens[b] : 0;
+    const fovea_status status = fovea_kv_set_length(other, b, cache.lengths[b], first);
     if (status != FOVEA_OK) return status;
   }
-  memory = std::move(other);
+  cache = std::move(other);
   return FOVEA_OK;
 }
 
@@ -228,7 +222,7 @@ uint32_t CacheModel::oldest(uint32_t entry) const {
 }
 
 std::string CacheModel::check(fovea_target target) {
-  if (!memory.margin_intact()) return "written outside the memory";
+  if (!cache.rows.margin_intact()) return "written outside the memory";
   for (uint32_t b = 0; b < cache.batch; ++b) {
     if (cache.lengths[b] != length(b)) return "length of entry " + std::to_string(b);
     if (cache.kind == FOVEA_KV_RING && cache.first_tokens[b] != oldest(b)) {

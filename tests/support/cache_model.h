@@ -4,14 +4,43 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
+#include "core/cache/call.h"
 #include "fovea/fovea.h"
-#include "support/cache.h"
 #include "support/guarded.h"
 
 namespace fovea_test {
+
+// A cache of which tests see, and may spoil, what programs do not. In calls it stands for a pointer to its storage.
+struct Cache : fovea::MadeCache {
+  Cache(const fovea_kv_cache_desc& desc = {}) : MadeCache{} {
+    static_cast<fovea_kv_cache_desc&>(*this) = desc, struct_bytes = sizeof desc;
+  }
+
+  // Made anew, as its description now says.
+  fovea_status init(void* at, size_t bytes) {
+    fovea_kv_cache_desc desc = *this;
+    desc.struct_bytes = sizeof desc;
+    return fovea_kv_cache_init(*this, &desc, at, bytes);
+  }
+  operator fovea_kv_cache*() { return reinterpret_cast<fovea_kv_cache*>(static_cast<MadeCache*>(this)); }
+  operator const fovea_kv_cache*() const { return *const_cast<Cache*>(this); }
+};
+
+// A cache in memory of exactly its bytes.
+struct OwnedCache : Cache {
+  explicit OwnedCache(const fovea_kv_cache_desc& desc) : Cache(desc) {
+    const size_t needed = bytes_of(fovea_kv_cache_bytes, this);
+    rows = Guarded(needed, 64, needed % 64 == 0 ? Placement::kEnd : Placement::kStart);
+    if (init(rows.as<void>(), needed) != FOVEA_OK) std::abort();
+  }
+  std::vector<uint8_t> bytes() const { return {rows.as<uint8_t>(), rows.as<uint8_t>() + rows.bytes()}; }
+
+  Guarded rows;
+};
 
 // A cache, with a record of each token that was appended and of those that it must still hold.
 class CacheModel {
@@ -19,8 +48,7 @@ class CacheModel {
   // `empty` is valid.
   CacheModel(const fovea_kv_cache_desc& empty, uint64_t seed);
 
-  Cache cache;
-  Guarded memory;
+  OwnedCache cache;
 
   // Appends counts[b] tokens of this type to entry + b. packed: the entries' tokens are adjacent.
   fovea_status append(fovea_target target, uint32_t entry, const std::vector<uint32_t>& counts,

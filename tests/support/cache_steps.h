@@ -50,12 +50,12 @@ std::string append_some(Draw& draw, CacheModel& model, fovea_target target, uint
     if (pages) model.give_pages(entry + b, counts[b]);
     fits = fits && model.fits(entry + b, counts[b]);
   }
-  const std::vector<uint8_t> full(model.memory.as<uint8_t>(), model.memory.as<uint8_t>() + model.memory.bytes());
+  const std::vector<uint8_t> full = model.cache.bytes();
   const fovea_dtype dtype = draw.choose(kFloatTypes);
   const std::string wrong =
       status_is("append", model.append(target, entry, counts, dtype, draw.flag()), fits ? FOVEA_OK : FOVEA_ERR_FULL);
   if (!wrong.empty() || fits) return wrong;
-  return std::memcmp(full.data(), model.memory.as<void>(), full.size()) == 0 ? "" : "a full cache is changed";
+  return model.cache.bytes() == full ? "" : "a full cache is changed";
 }
 
 // "" or what is wrong after a step of the model, which may copy from or to `other`.

@@ -13,7 +13,7 @@
 #include "fovea/fovea.h"
 #include "layers/multihead/layer_resolve.h"
 #include "support/array.h"
-#include "support/cache.h"
+#include "support/cache_model.h"
 #include "support/guarded.h"
 
 namespace fovea_test {

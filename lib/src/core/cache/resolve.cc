@@ -163,8 +163,7 @@ fovea_status check_shared_pages(const MadeCache& c, uint32_t to_entry, uint32_t 
 fovea_status lay_out_cache(const fovea_kv_cache_desc& desc, void* memory, MadeCache* cache, CheckedSize* bytes) {
   FOVEA_RETURN_IF_ERROR(check_struct(desc));
   MadeCache& c = *cache;
-  c = {};
-  static_cast<fovea_kv_cache_desc&>(c) = known_part(desc);
+  static_cast<fovea_kv_cache_desc&>(c) = desc;
   FOVEA_RETURN_IF_ERROR(check_cache_shape(c));
   const bool paged = is_paged(c.kind);
   const size_t blocks = paged ? c.pages : c.batch, tokens = paged ? c.page_tokens : c.max_tokens;
@@ -174,6 +173,7 @@ fovea_status lay_out_cache(const fovea_kv_cache_desc& desc, void* memory, MadeCa
   if (rows.overflow) return FOVEA_ERR_SIZE;
 
   Carver carver(memory);
+  c.source = {};
   c.lengths = carver.take<uint32_t>(c.batch);
   c.first_tokens = is_ring(c.kind) ? carver.take<uint32_t>(c.batch) : nullptr;
   c.page_table = paged ? carver.take<uint32_t>(columns, c.batch) : nullptr;
