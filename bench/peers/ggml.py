@@ -5,8 +5,9 @@
     ./run model && python3 bench/peers/ggml.py [--target avx2] [--test]
 
 Builds llama.cpp as bench/peers/chat.py does, and platform/engines/ggml for it. Then llama-bench runs alternately with and without
-GGML_BACKEND_PATH, with flash attention: prompts of 512 tokens and answers of 64 at several depths, medians of the rounds. At last
-both answer a prompt greedily, and a perplexity of one text by both is printed. --test runs ggml's own tests of the operators instead.
+the backend, with flash attention: prompts of 512 tokens and answers of 64 at several depths, medians of the rounds. At last both
+answer prompts greedily, and the divergence of their next tokens in one text is printed, with that of ggml without flash attention:
+formats of few bits and other orders of sums scatter as much. --test runs ggml's own tests of the operators instead.
 """
 import argparse
 import json
@@ -20,9 +21,9 @@ import sys
 import chat
 from compare import ROOT, Fault
 
-OPERATORS = ("MUL_MAT", "MUL_MAT_ID", "FLASH_ATTN_EXT", "GATED_DELTA_NET", "L2_NORM", "ADD", "SWIGLU", "GEGLU", "GEGLU_ERF", "REGLU")
+OPERATORS = ("MUL_MAT", "MUL_MAT_ID", "FLASH_ATTN_EXT", "GATED_DELTA_NET", "SWIGLU", "GEGLU", "GEGLU_ERF", "REGLU")
 ADAPTER = ROOT / "platform" / "engines" / "ggml"
-PROMPT = "The capital of France is"
+PROMPTS = ("The capital of France is", "Once upon a time", "Water boils at")
 ARGUMENTS = ["-fa", "1", "-r", "1", "-o", "json"]
 
 
@@ -49,7 +50,7 @@ def run(program, *arguments, backend=None):
     done = subprocess.run([str(word) for word in (program, *arguments)], env=environment, capture_output=True, text=True)
     if done.returncode:
         raise Fault(f"{program.name} failed: {(done.stdout + done.stderr)[-2000:]}")
-    return done.stdout
+    return done.stdout + (done.stderr if "perplexity" in program.name else "")
 
 
 def test(programs, backend):
@@ -63,7 +64,8 @@ def test(programs, backend):
 
 
 def tokens_a_second(programs, model, threads, depth, backend):
-    said = run(programs / "llama-bench", "-m", model, "-t", threads, "-d", depth, "-p", 512, "-n", 64, *ARGUMENTS, backend=backend)
+    device = ["-dev", "fovea"] if backend else []
+    said = run(programs / "llama-bench", "-m", model, "-t", threads, "-d", depth, "-p", 512, "-n", 64, *ARGUMENTS, *device, backend=backend)
     return {"pp512" if one["n_prompt"] else "tg64": one["avg_ts"] for one in json.loads(said)}
 
 
@@ -79,13 +81,18 @@ def speed(programs, backend, options):
 
 
 def answers(programs, backend, options):
-    """The words that both answer, and the perplexity of a text."""
-    words = ["-m", options.model, "-p", PROMPT, "-n", 48, "--temp", 0, "-no-cnv", "-fa", "on"]
-    said = [run(programs / "llama-completion", *words, backend=by) for by in (None, backend)]
-    print("greedy answers are the same" if said[0] == said[1] else f"greedy answers differ:\n{said[0]}\n{said[1]}")
-    for by in (None, backend):
-        found = run(programs / "llama-perplexity", "-m", options.model, "-f", options.text, "-c", "512", "-fa", "on", backend=by)
-        print(f"perplexity, {'fovea' if by else 'ggml'}: {re.search(r'PPL = ([0-9.]+ .*)', found)[1]}")
+    """The words that both answer, and how far their next tokens are apart."""
+    ours = ["-fa", "on", "--device", "fovea"]
+    for prompt in PROMPTS:
+        words = ["-m", options.model, "-p", prompt, "-n", 48, "--temp", 0, "-no-cnv"]
+        said = [run(programs / "llama-completion", *words, *more, backend=by) for more, by in ((["-fa", "on"], None), (ours, backend))]
+        print(f"greedy answers to {prompt!r} " + ("are the same" if said[0] == said[1] else f"differ: {said[0]!r} and {said[1]!r}"))
+    words = ["-m", options.model, "-f", options.text, "-c", 512, "--chunks", 8, "--kl-divergence-base", ROOT / "build" / "ggml.logits"]
+    run(programs / "llama-perplexity", *words, "-fa", "on")
+    for name, more, by in (("ggml without flash attention", ["-fa", "off"], None), ("fovea", ours, backend)):
+        found = run(programs / "llama-perplexity", *words, "--kl-divergence", *more, backend=by)
+        print(f"{name}: perplexity times {re.search(r'PPL.Q./PPL.base. +: +([0-9.]+)', found)[1]}, "
+              f"mean divergence {re.search(r'Mean +KLD: +([0-9.]+)', found)[1]}")
 
 
 def main():

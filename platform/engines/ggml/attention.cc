@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // FLASH_ATTN_EXT: softmax(scale * q k^T + slope * mask) v.
+#include <algorithm>
 #include <cmath>
 
 #include "context.h"
@@ -72,6 +73,25 @@ void set_slopes(float max_bias, uint32_t heads, float* slopes) {
   }
 }
 
+// How many keys the first query sees, where a mask of 0 and -inf shows it the first ones, and each later query one more;
+// else 0. The library then skips keys that are hidden, and adds no mask.
+int64_t causal_keys(const ggml_tensor* node) {
+  const ggml_tensor *q = node->src[0], *k = node->src[1], *mask = node->src[3];
+  if (!mask || mask->ne[2] != 1 || mask->ne[3] != 1) return 0;
+  const auto row = [&](int64_t i) {
+    return reinterpret_cast<const uint16_t*>(static_cast<const char*>(mask->data) + i * mask->nb[1]);
+  };
+  const int64_t keys = k->ne[1], first = std::find(row(0), row(0) + keys, 0xfc00) - row(0);
+  if (first == 0 || first + q->ne[1] - 1 > keys) return 0;
+  for (int64_t i = 0; i < q->ne[1]; ++i) {
+    uint32_t wrong = 0;
+    for (int64_t j = 0; j < first + i; ++j) wrong |= row(i)[j];
+    for (int64_t j = first + i; j < keys; ++j) wrong |= row(i)[j] ^ 0xfc00u;
+    if (wrong) return 0;
+  }
+  return first;
+}
+
 // A mask of one head and entry, or one for each.
 bool spreads(int64_t of_mask, int64_t of_queries) { return of_mask == 1 || of_mask == of_queries; }
 
@@ -92,14 +112,16 @@ bool takes(const ggml_tensor* node) {
 
 bool compute(Context& context, ggml_tensor* node) {
   const ggml_tensor *q = node->src[0], *k = node->src[1], *mask = node->src[3], *sinks = node->src[4];
-  const fovea_attention_desc desc = description_of(node, context.workers());
+  fovea_attention_desc desc = description_of(node, context.workers());
+  const int64_t seen = causal_keys(node);
+  if (seen != 0) desc.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
   fovea_attention_plan plan;
   if (!report(node, fovea_attention_plan_init(&plan, &desc))) return false;
   fovea_attention_args args = {};
   args.struct_bytes = sizeof args;
   args.batch = desc.max_batch;
   args.q_tokens = desc.max_q_tokens;
-  args.kv_tokens = desc.max_kv_tokens;
+  args.kv_tokens = seen != 0 ? static_cast<uint32_t>(seen) + args.q_tokens - 1 : desc.max_kv_tokens;
   args.q = in(q);
   args.out = {node->data, stride(node, 3), stride(node, 1), stride(node, 2)};  // [batch][tokens][heads][value_dim]
   const fovea_loader loader = {load, nullptr, node};
@@ -110,7 +132,7 @@ bool compute(Context& context, ggml_tensor* node) {
     args.kv.values = in(node->src[2]);
   }
   float slopes[kMostHeads];
-  if (mask) {
+  if (mask && seen == 0) {
     args.mask.kind = FOVEA_MASK_F16;
     args.mask.data = mask->data;
     args.mask.batch_stride = mask->ne[3] > 1 ? stride(mask, 3) : 0;

@@ -59,7 +59,7 @@ struct Operator {
   bool (*compute)(Context& context, ggml_tensor* node);  // false: it failed, which was said
 };
 
-extern const Operator kMultiply, kMultiplyExperts, kAttend, kDelta, kAdd, kGate, kNormalize;
+extern const Operator kMultiply, kMultiplyExperts, kAttend, kDelta, kGate;
 
 // A parameter of an operator, which ggml keeps as bytes.
 inline float option(const ggml_tensor* node, int i) {
