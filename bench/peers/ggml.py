@@ -23,7 +23,6 @@ from compare import ROOT, Fault
 
 OPERATORS = ("MUL_MAT", "MUL_MAT_ID", "FLASH_ATTN_EXT", "GATED_DELTA_NET", "SWIGLU", "GEGLU", "GEGLU_ERF", "REGLU")
 ADAPTER = ROOT / "platform" / "engines" / "ggml"
-PROMPTS = ("The capital of France is", "Once upon a time", "Water boils at")
 ARGUMENTS = ["-fa", "1", "-r", "1", "-o", "json"]
 
 
@@ -83,16 +82,16 @@ def speed(programs, backend, options):
 def answers(programs, backend, options):
     """The words that both answer, and how far their next tokens are apart."""
     ours = ["-fa", "on", "--device", "fovea"]
-    for prompt in PROMPTS:
-        words = ["-m", options.model, "-p", prompt, "-n", 48, "--temp", 0, "-no-cnv"]
-        said = [run(programs / "llama-completion", *words, *more, backend=by) for more, by in ((["-fa", "on"], None), (ours, backend))]
+    for prompt in ("The capital of France is", "Once upon a time", "Water boils at"):
+        words = [programs / "llama-completion", "-m", options.model, "-p", prompt, "-n", 48, "--temp", 0, "-no-cnv"]
+        said = run(*words, "-fa", "on"), run(*words, *ours, backend=backend)
         print(f"greedy answers to {prompt!r} " + ("are the same" if said[0] == said[1] else f"differ: {said[0]!r} and {said[1]!r}"))
     words = ["-m", options.model, "-f", options.text, "-c", 512, "--chunks", 8, "--kl-divergence-base", ROOT / "build" / "ggml.logits"]
     run(programs / "llama-perplexity", *words, "-fa", "on")
     for name, more, by in (("ggml without flash attention", ["-fa", "off"], None), ("fovea", ours, backend)):
         found = run(programs / "llama-perplexity", *words, "--kl-divergence", *more, backend=by)
-        print(f"{name}: perplexity times {re.search(r'PPL.Q./PPL.base. +: +([0-9.]+)', found)[1]}, "
-              f"mean divergence {re.search(r'Mean +KLD: +([0-9.]+)', found)[1]}")
+        ratio, divergence = (re.search(rf"Mean +{what} *: +([0-9.]+)", found)[1] for what in (r"PPL.Q./PPL.base.", "KLD"))
+        print(f"{name}: perplexity times {ratio}, mean divergence {divergence}")
 
 
 def main():

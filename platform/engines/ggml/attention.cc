@@ -78,9 +78,7 @@ void set_slopes(float max_bias, uint32_t heads, float* slopes) {
 int64_t causal_keys(const ggml_tensor* node) {
   const ggml_tensor *q = node->src[0], *k = node->src[1], *mask = node->src[3];
   if (!mask || mask->ne[2] != 1 || mask->ne[3] != 1) return 0;
-  const auto row = [&](int64_t i) {
-    return reinterpret_cast<const uint16_t*>(static_cast<const char*>(mask->data) + i * mask->nb[1]);
-  };
+  const auto row = [&](int64_t i) { return static_cast<const uint16_t*>(mask->data) + i * stride(mask, 1); };
   const int64_t keys = k->ne[1], first = std::find(row(0), row(0) + keys, 0xfc00) - row(0);
   if (first == 0 || first + q->ne[1] - 1 > keys) return 0;
   for (int64_t i = 0; i < q->ne[1]; ++i) {
