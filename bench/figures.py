@@ -53,10 +53,10 @@ RESULTS = {
     "blocks": [*BENCH, "--min-time", "1", "--target", "avx512,avx2", "--filter", "^blocks/"],
     "delta": [*BENCH, "--target", "avx512,avx2", "--filter", "^delta/"],
     "decode": [*BENCH, "--min-time", "1", "--target", "avx512_vnni", "--filter", DECODE],
-    "profile": [sys.executable, "bench/profile.py"],
     "peers": COMPARE,
     "peers_chat": [sys.executable, "bench/peers/chat.py", "--build", BUILD],
     "peers_chat_avx2": [sys.executable, "bench/peers/chat.py", "--target", "avx2"],
+    "ggml": [sys.executable, "bench/peers/ggml.py", "--depths", "0", "1024", "--build", BUILD],
     "sentence_similarity": [sys.executable, "bench/peers/sentence_similarity.py", "--cpu-time", "--build", BUILD],
 }
 
@@ -311,13 +311,14 @@ KINDS = {
 }
 
 
-@figure("profile")
-def profile():
-    host, found = results("profile")
-    rows = [[name, f"{result['instructions']:,}", ", ".join(f"`{function}` {share:.0%}" for function, share in result["functions"])]
-            for (name, _), result in found.items()]
-    words = sentence(f"Counted by callgrind, for AVX2, with {host['compiler']}; {host['date']}.")
-    return f"{table(['suite: call', 'instructions', 'most of them in'], rows, numbers=False)}\n{words}"
+@figure("ggml")
+def ggml():
+    host, found = results("ggml")
+    rows = [[*name.split(", "), *(f"{speed:.1f}" for speed in speeds), f"{speeds[1] / speeds[0]:.2f}"]
+            for name in dict.fromkeys(name for name, _ in found)
+            for speeds in [[found[name, library]["tokens_a_second"] for library in ("ggml", "fovea")]]]
+    words = place(host, *others_of(host)).replace("one core", "cores")
+    return sentence(f"Tokens a second on {words}.") + "\n" + table(["test of llama-bench", "threads", "ggml", "fovea", "ratio"], rows)
 
 
 def is_ours(library):

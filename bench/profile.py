@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Where the instructions of a call go: bench/profile.py [--filter REGEX] [--json FILE]
+"""Where the instructions of a call go: bench/profile.py [--filter REGEX]
 
 Builds bench/counts/calls.c and the library for AVX2 and lets callgrind, of valgrind, count the instructions of each function in a
 call of each suite: those of two calls minus those of one, so that start-up is not counted. Neither a quiet machine nor a counter of
@@ -8,10 +8,8 @@ the processor is needed, and the counts repeat. They say nothing of the time tha
 """
 import argparse
 import collections
-import json
 import os
 import re
-import subprocess
 import sys
 import tempfile
 
@@ -75,27 +73,19 @@ def profile(program, words):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--filter", default="", help="only suites and calls with this in their names")
-    parser.add_argument("--json", metavar="FILE")
     parser.add_argument("--builds", default=os.path.join(counts.ROOT, "build"), help="folder of build folders, build/")
     options = parser.parse_args()
     target = next(target for target in counts.TARGETS if target.name == "x86-64-avx2")
     program = counts.build(target, os.path.abspath(options.builds))
-    results = []
     for suite, call, words in CASES:
         if not re.search(options.filter, f"{suite}: {call}"):
             continue
         ran = profile(program, words)
         total = sum(ran.values())
         most = [[short(name), count / total] for name, count in ran.most_common(MOST_FUNCTIONS)]
-        results.append({"name": f"{suite}: {call}", "target": "avx2", "instructions": total, "functions": most})
         print(f"{suite}: {call}: {total} instructions")
         for name, share in most:
             print(f"  {share:6.1%} {name}")
-    if options.json:
-        compiler = subprocess.run(["c++", "--version"], text=True, capture_output=True).stdout.splitlines()[0]
-        with open(options.json, "w") as file:
-            rows = ",\n".join(map(json.dumps, results))
-            file.write(f'{{"host": {json.dumps({"compiler": compiler})},\n"results": [\n{rows}]}}\n')
     return 0
 
 

@@ -19,6 +19,7 @@ import subprocess
 import sys
 
 import chat
+import compare
 from compare import ROOT, Fault
 
 OPERATORS = ("MUL_MAT", "MUL_MAT_ID", "FLASH_ATTN_EXT", "GATED_DELTA_NET", "SWIGLU", "GEGLU", "GEGLU_ERF", "REGLU")
@@ -69,14 +70,18 @@ def tokens_a_second(programs, model, threads, depth, backend):
 
 
 def speed(programs, backend, options):
+    rows = []
     print("| test | threads | ggml | fovea | ratio |\n| --- | ---: | ---: | ---: | ---: |")
     for threads in options.threads:
         os.sched_setaffinity(0, list(range(os.cpu_count()))[-threads:])
         for depth in options.depths:
             samples = [[tokens_a_second(programs, options.model, threads, depth, by) for by in (None, backend)] for _ in range(options.rounds)]
             for name in ("pp512", "tg64"):
-                theirs, ours = (statistics.median(sample[i][name] for sample in samples) for i in (0, 1))
+                theirs, ours = speeds = [statistics.median(sample[i][name] for sample in samples) for i in (0, 1)]
+                rows += [{"name": f"{name} @ d{depth}, {threads}", "library": library, "target": options.target, "tokens_a_second": each}
+                         for library, each in zip(("ggml", "fovea"), speeds)]
                 print(f"| {name} @ d{depth} | {threads} | {theirs:.1f} | {ours:.1f} | {ours / theirs:.2f} |", flush=True)
+    return rows
 
 
 def answers(programs, backend, options):
@@ -104,13 +109,19 @@ def main():
     parser.add_argument("--depths", type=int, nargs="+", default=[0, 1024, 4096])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--test", action="store_true")
+    parser.add_argument("--json", help="write the speeds to this file")
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "host", help="where fovea_bench is, which knows the machine")
     options = parser.parse_args()
     programs, backend = build(options, *(["test-backend-ops"] if options.test else ["llama-completion", "llama-perplexity"]))
     if options.test:
         test(programs, backend)
     else:
-        speed(programs, backend, options)
+        rows = speed(programs, backend, options)
         answers(programs, backend, options)
+    if options.json:
+        host, bounds = compare.probes(options.build / "bench" / "fovea_bench", True)
+        host["versions"] = {"llama.cpp": f"of {chat.RELEASE}"}
+        compare.write_json(options.json, {"host": host, "probes": bounds, "results": rows})
     return 0
 
 

@@ -32,7 +32,7 @@ CALLS = [
     (["bench/results/speed.json"] * 2, r"need at least 3 pairs", 2),
     (["bench/results/speed.json"] * 6, r"3 pairs of runs: 0 slower, 0 faster, \d+ the same", 0),
     (["bench/results/speed.json"] * 3, r"runs come in pairs", 2),
-    (["bench/results/peers_chat.json", "bench/results/profile.json"] * 3, r"no case in common", 2),
+    (["bench/results/peers_chat.json", "bench/results/delta.json"] * 3, r"no case in common", 2),
     ([*BOARDS, "--filter", "nothing"], r"no case in common", 2),
     (["bench/results/none.json"] * 2, r"No such file", 2),
     (["faster.py", "slower.py", "--pairs", "3", "--", "--twice"], r"1 cases in 3 pairs of runs: 1 slower", 1),

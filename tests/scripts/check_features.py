@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the switches of fovea_config.h: check_features.py --build <folder> [--cmake=<argument>...] [feature...]
+"""Tests the switches of fovea_config.h: check_features.py --build <folder> [--cmake=<argument>...] [--without] [feature...]
 
-Builds the library without each of the features, with only each one, and with none (of the named ones; by default of all), and runs
+Builds the library without each of the features, with only each one (but for --without), and with none (by default of all), and runs
 tests/features with it: a call that needs a feature that is left out must be refused and write nothing; every other call must give the
 bits of the whole library. Some call there must need each feature.
 """
@@ -51,6 +51,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, required=True, help="folder to build in")
     parser.add_argument("--cmake", action="append", default=[], help="for the configuration, as -DFOVEA_SIMD=xsimd")
+    parser.add_argument("--without", action="store_true", help="leave out builds with one feature alone")
     parser.add_argument("features", nargs="*")
     arguments = parser.parse_args()
     every = set(features())
@@ -66,8 +67,7 @@ def main():
     failures += [f"minimal.h leaves out {name}, which fovea_config.h has not" for name in sorted(left_out_by("minimal.h") - every)]
     variants = {header.name: left_out_by(header.name) for header in sorted(CONFIGS.glob("*.h"))}
     for name in arguments.features or sorted(every):
-        variants[f"without {name}"] = {name}
-        variants[f"{name} alone"] = every - {name}
+        variants |= {f"without {name}": {name}, **({} if arguments.without else {f"{name} alone": every - {name}})}
     for title, left_out in variants.items():
         try:
             failures += [f"{title}: {line}" for line in complaints(program.lines(frozenset(left_out)), whole, left_out)]

@@ -36,10 +36,13 @@ fovea_attention_desc description_of(const ggml_tensor* node, uint32_t workers) {
   desc.max_q_tokens = static_cast<uint32_t>(q->ne[1]);
   desc.max_kv_tokens = static_cast<uint32_t>(k->ne[1]);
   desc.max_workers = workers;
+  desc.processor_features = fovea::platform::processor_features();
   if (q->ne[1] * q->ne[3] <= kFewQueries && k->ne[1] >= kManyKeys) desc.key_split_tokens = kKeysOfTask;
   if (reads(k) && reads(v)) {
     desc.key_dtype = static_cast<fovea_dtype>(format_of(k->type));
     desc.value_dtype = static_cast<fovea_dtype>(format_of(v->type));
+    const bool halves = desc.key_dtype == FOVEA_F16 && desc.value_dtype == FOVEA_F16 && multiplies_halves();
+    desc.compute = halves ? FOVEA_COMPUTE_F16 : FOVEA_COMPUTE_F32;
   } else {
     desc.kv_kind = FOVEA_KV_LOAD;
   }

@@ -10,6 +10,7 @@
 
 #include "fovea/fovea.h"
 #include "ggml.h"
+#include "platform/platform.h"
 
 struct ggml_backend_buffer;
 
@@ -70,6 +71,9 @@ inline float option(const ggml_tensor* node, int i) {
 
 // Formats that both have. -1: the library has none.
 int format_of(ggml_type type);
+
+// Whether the processor multiplies halves: then products of F16 are in halves, as ggml's own are.
+inline bool multiplies_halves() { return (fovea::platform::processor_features() & FOVEA_FEATURE_NEON_FP16) != 0; }
 
 // From an element to the next, or, in formats of blocks, a byte: what the library counts strides in.
 inline size_t unit_of(ggml_type type) { return ggml_is_quantized(type) ? 1 : ggml_type_size(type); }

@@ -22,6 +22,7 @@ bool is_float(ggml_type type) { return type == GGML_TYPE_F32 || type == GGML_TYP
 fovea_linear_args layer_of(const ggml_tensor* weights, int64_t tokens) {
   fovea_linear_args args = {};
   args.struct_bytes = sizeof args;
+  args.processor_features = fovea::platform::processor_features();
   args.tokens = static_cast<uint32_t>(tokens);
   args.in_dim = static_cast<uint32_t>(weights->ne[0]);
   args.out_dim = static_cast<uint32_t>(weights->ne[1]);
@@ -34,7 +35,8 @@ fovea_linear_args layer_of(const ggml_tensor* weights, int64_t tokens) {
   args.weights.dtype = static_cast<fovea_dtype>(format_of(weights->type));
   args.weights.row_stride = stride(weights, 1);
   const bool codes = ggml_is_quantized(weights->type) && weights->ne[0] <= kMostInputsOfCodes;
-  args.compute = codes ? FOVEA_COMPUTE_I8 : FOVEA_COMPUTE_F32;
+  const bool halves = weights->type == GGML_TYPE_F16 && multiplies_halves();
+  args.compute = codes ? FOVEA_COMPUTE_I8 : halves ? FOVEA_COMPUTE_F16 : FOVEA_COMPUTE_F32;
   return args;
 }
 
