@@ -22,7 +22,7 @@ import chat
 import compare
 from compare import ROOT, Fault
 
-OPERATORS = ("MUL_MAT", "MUL_MAT_ID", "FLASH_ATTN_EXT", "GATED_DELTA_NET", "SWIGLU", "GEGLU", "GEGLU_ERF", "REGLU")
+OPERATORS = ("MUL_MAT", "MUL_MAT_ID", "FLASH_ATTN_EXT", "GATED_DELTA_NET", "L2_NORM", "SWIGLU", "GEGLU", "GEGLU_ERF", "REGLU")
 ADAPTER = ROOT / "platform" / "engines" / "ggml"
 ARGUMENTS = ["-fa", "1", "-r", "1", "-o", "json"]
 

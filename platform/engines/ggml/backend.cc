@@ -11,7 +11,7 @@
 namespace fovea_ggml {
 namespace {
 
-const Operator* const kOperators[] = {&kMultiply, &kMultiplyExperts, &kAttend, &kDelta, &kGate};
+const Operator* const kOperators[] = {&kMultiply, &kMultiplyExperts, &kAttend, &kDelta, &kGate, &kNormalize};
 
 const Operator* operator_of(const ggml_tensor* node) {
   for (const Operator* one : kOperators) {

@@ -60,7 +60,7 @@ struct Operator {
   bool (*compute)(Context& context, ggml_tensor* node);  // false: it failed, which was said
 };
 
-extern const Operator kMultiply, kMultiplyExperts, kAttend, kDelta, kGate;
+extern const Operator kMultiply, kMultiplyExperts, kAttend, kDelta, kGate, kNormalize;
 
 // A parameter of an operator, which ggml keeps as bytes.
 inline float option(const ggml_tensor* node, int i) {
@@ -85,6 +85,12 @@ inline size_t aligned(size_t bytes) {
 
 // Whether strides are whole numbers of units, and the elements of a row adjacent.
 bool has_rows(const ggml_tensor* tensor);
+
+// Row r, of floats.
+inline float* row_of(const ggml_tensor* t, int64_t r) {
+  const int64_t i1 = r % t->ne[1], i2 = r / t->ne[1] % t->ne[2], i3 = r / t->ne[1] / t->ne[2];
+  return reinterpret_cast<float*>(static_cast<char*>(t->data) + i1 * t->nb[1] + i2 * t->nb[2] + i3 * t->nb[3]);
+}
 
 // One row as floats: a copy, whatever its format.
 bool widens(const ggml_tensor* rows);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// GATED_DELTA_NET: the gated delta rule. ggml keeps the transpose of the library's S, which is copied before and after: a
-// call with a few tokens pays for that.
+// GATED_DELTA_NET: the gated delta rule, and L2_NORM, which stands before it. ggml keeps the transpose of the library's S,
+// which is copied before and after: a call with a few tokens pays for that.
 #include <algorithm>
+#include <cmath>
 
 #include "context.h"
 
@@ -85,8 +86,26 @@ bool compute(Context& context, ggml_tensor* node) {
   return true;
 }
 
+bool takes_norm(const ggml_tensor* node) {
+  return node->type == GGML_TYPE_F32 && has_rows(node->src[0]) && has_rows(node);
+}
+
+// x / max(|x|, epsilon)
+bool normalize(Context& context, ggml_tensor* node) {
+  context.run(ggml_nrows(node), ggml_nelements(node), [&](int64_t r, uint32_t) {
+    const float* const x = row_of(node->src[0], r);
+    float* const y = row_of(node, r);
+    double sum = 0;
+    for (int64_t i = 0; i < node->ne[0]; ++i) sum += double{x[i]} * double{x[i]};
+    const float factor = 1 / std::max(static_cast<float>(std::sqrt(sum)), option(node, 0));
+    for (int64_t i = 0; i < node->ne[0]; ++i) y[i] = x[i] * factor;
+  });
+  return true;
+}
+
 }  // namespace
 
+const Operator kNormalize = {GGML_OP_L2_NORM, "L2_NORM", takes_norm, normalize};
 const Operator kDelta = {GGML_OP_GATED_DELTA_NET, "GATED_DELTA_NET", takes, compute};
 
 }  // namespace fovea_ggml

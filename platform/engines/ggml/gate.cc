@@ -10,11 +10,6 @@ namespace {
 
 bool are_floats(const ggml_tensor* t) { return t->type == GGML_TYPE_F32 && has_rows(t); }
 
-float* row(const ggml_tensor* t, int64_t r) {
-  const int64_t i1 = r % t->ne[1], i2 = r / t->ne[1] % t->ne[2], i3 = r / t->ne[1] / t->ne[2];
-  return reinterpret_cast<float*>(static_cast<char*>(t->data) + i1 * t->nb[1] + i2 * t->nb[2] + i3 * t->nb[3]);
-}
-
 int activation_of(const ggml_tensor* node) {
   switch (ggml_get_glu_op(node)) {
     case GGML_GLU_OP_REGLU: return FOVEA_ACTIVATION_RELU;
@@ -42,9 +37,9 @@ bool compute(Context& context, ggml_tensor* node) {
     args.activation = static_cast<fovea_activation_kind>(activation_of(node));
     args.batch = args.heads = args.tokens = 1;
     args.dim = static_cast<uint32_t>(n);
-    args.x.data = row(x, r) + (halves && swapped ? n : 0);
-    args.factor.data = row(factor, r) + (halves && !swapped ? n : 0);
-    args.y.data = row(node, r);
+    args.x.data = row_of(x, r) + (halves && swapped ? n : 0);
+    args.factor.data = row_of(factor, r) + (halves && !swapped ? n : 0);
+    args.y.data = row_of(node, r);
     const fovea_status status = fovea_activation(&args);
     if (status != FOVEA_OK) worst = status;
   });
