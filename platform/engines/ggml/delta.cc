@@ -38,14 +38,7 @@ fovea_delta_args turn_of(const ggml_tensor* node, int64_t first_head) {
 }
 
 void transpose(const float* from, int64_t dim, float* to) {
-  constexpr int64_t kBlock = 16;
-  for (int64_t i0 = 0; i0 < dim; i0 += kBlock) {
-    for (int64_t j0 = 0; j0 < dim; j0 += kBlock) {
-      for (int64_t i = i0; i < std::min(dim, i0 + kBlock); ++i) {
-        for (int64_t j = j0; j < std::min(dim, j0 + kBlock); ++j) to[i * dim + j] = from[j * dim + i];
-      }
-    }
-  }
+  for (int64_t i = 0; i < dim * dim; ++i) to[i] = from[i % dim * dim + i / dim];
 }
 
 bool takes(const ggml_tensor* node) {
