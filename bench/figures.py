@@ -56,7 +56,7 @@ RESULTS = {
     "peers": COMPARE,
     "peers_chat": [sys.executable, "bench/peers/chat.py", "--build", BUILD],
     "peers_chat_avx2": [sys.executable, "bench/peers/chat.py", "--target", "avx2"],
-    "ggml": [sys.executable, "bench/peers/ggml.py", "--depths", "0", "1024", "--build", BUILD],
+    "ggml": [sys.executable, "bench/peers/ggml.py", "--depths", "0", "1024", "--threads", "1", "--build", BUILD],
     "sentence_similarity": [sys.executable, "bench/peers/sentence_similarity.py", "--cpu-time", "--build", BUILD],
 }
 
@@ -314,11 +314,11 @@ KINDS = {
 @figure("ggml")
 def ggml():
     host, found = results("ggml")
-    rows = [[*name.split(", "), *(f"{speed:.1f}" for speed in speeds), f"{speeds[1] / speeds[0]:.2f}"]
+    rows = [[name.split(",")[0], *(f"{speed:.1f}" for speed in speeds), f"{speeds[1] / speeds[0]:.2f}"]
             for name in dict.fromkeys(name for name, _ in found)
             for speeds in [[found[name, library]["tokens_a_second"] for library in ("ggml", "fovea")]]]
-    words = place(host, *others_of(host)).replace("one core", "cores")
-    return sentence(f"Tokens a second on {words}.") + "\n" + table(["test of llama-bench", "threads", "ggml", "fovea", "ratio"], rows)
+    words = sentence(f"Tokens a second on {place(host, *others_of(host))}.")
+    return words + "\n" + table(["test of llama-bench", "ggml", "fovea", "ratio"], rows)
 
 
 def is_ours(library):

@@ -5,9 +5,8 @@
     ./run model && python3 bench/peers/ggml.py [--target avx2] [--test]
 
 Builds llama.cpp as bench/peers/chat.py does, and platform/engines/ggml for it. Then llama-bench runs alternately with and without
-the backend, with flash attention: prompts of 512 tokens and answers of 64 at several depths, medians of the rounds. At last both
-answer prompts greedily, and the divergence of their next tokens in one text is printed, with that of ggml without flash attention:
-formats of few bits and other orders of sums scatter as much. --test runs ggml's own tests of the operators instead.
+the backend, with flash attention: prompts of 512 tokens and answers of 64 at several depths, medians of the rounds. Then both answer
+prompts, and the divergence of their next tokens in a text is printed, and that of ggml without flash attention. --test: ggml's own tests.
 """
 import argparse
 import json
