@@ -355,7 +355,7 @@ struct Decoder {
   Decoder(fovea_kv_kind kind, uint32_t slots, uint32_t max_q_tokens, fovea_target target, uint32_t allow_evicted = 0,
           uint32_t window = kWindow, uint32_t key_split_tokens = 0)
       : cache({0, kind, FOVEA_F32, FOVEA_F32, 1, 1, kDim, kDim, kind == FOVEA_KV_RING ? kPinned + slots : kTokens, kPinned, 0, 0, 0,
-               FOVEA_HADAMARD_NONE, 0, nullptr}) {
+               FOVEA_HADAMARD_NONE, nullptr, 0}) {
     auto d = sized<fovea_attention_desc>();
     REQUIRE(fovea_kv_describe(cache, &d) == FOVEA_OK);
     d.q_heads = 2, d.max_q_tokens = max_q_tokens, d.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, d.window_left = window;

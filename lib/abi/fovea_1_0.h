@@ -277,7 +277,7 @@ fovea_status fovea_integer_mean(const fovea_integer_mean_args* args);
 fovea_status fovea_integer_argmax(const int8_t* x, uint32_t count, uint32_t* index);
 fovea_status fovea_integer_top_k(const int8_t* x, uint32_t count, uint32_t k, uint32_t* indices);
 #define FOVEA_NO_PAGE 0xffffffffu
-typedef struct fovea_kv_cache_desc { uint32_t struct_bytes; fovea_kv_kind kind; fovea_dtype key_dtype, value_dtype; uint32_t batch; uint32_t kv_heads, head_dim, value_dim; uint32_t max_tokens; uint32_t pinned_tokens; uint32_t page_tokens; uint32_t pages; uint32_t values_in_keys; fovea_hadamard_rows hadamard; uint64_t hadamard_seed; const float* key_center; } fovea_kv_cache_desc;
+typedef struct fovea_kv_cache_desc { uint32_t struct_bytes; fovea_kv_kind kind; fovea_dtype key_dtype, value_dtype; uint32_t batch; uint32_t kv_heads, head_dim, value_dim; uint32_t max_tokens; uint32_t pinned_tokens; uint32_t page_tokens; uint32_t pages; uint32_t values_in_keys; fovea_hadamard_rows hadamard; const float* key_center; uint64_t hadamard_seed; } fovea_kv_cache_desc;
 fovea_status fovea_kv_cache_bytes(const fovea_kv_cache_desc* desc, size_t* bytes);
 typedef union fovea_kv_cache { unsigned char bytes[96u + (40u * sizeof(void*))]; uint64_t alignment; } fovea_kv_cache;
 fovea_status fovea_kv_cache_init(fovea_kv_cache* cache, const fovea_kv_cache_desc* desc, void* memory, size_t memory_bytes);

@@ -38,7 +38,6 @@ struct OwnedCache : Cache {
     if (init(rows.as<void>(), needed) != FOVEA_OK) std::abort();
   }
   std::vector<uint8_t> bytes() const { return {rows.as<uint8_t>(), rows.as<uint8_t>() + rows.bytes()}; }
-
   Guarded rows;
 };
 

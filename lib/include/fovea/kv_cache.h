@@ -88,9 +88,9 @@ typedef struct fovea_kv_cache_desc {
   uint32_t values_in_keys;      /* nonzero: a value is a part of its key. See "Values in keys" above */
   fovea_hadamard_rows hadamard; /* of what is appended; NONE with values_in_keys (FOVEA_ERR_UNSUPPORTED). See "Rotated
                               keys and values" above */
-  uint64_t hadamard_seed;       /* of the signs, as in fovea_hadamard_args; not read without a rotation */
   const float* key_center;      /* optional [kv_heads][head_dim], finite numbers; not with values_in_keys
                               (FOVEA_ERR_UNSUPPORTED). See "Centred keys" above */
+  uint64_t hadamard_seed;       /* of the signs, as in fovea_hadamard_args; not read without a rotation */
 } fovea_kv_cache_desc;
 
 /* Writes how many bytes of memory such a cache needs: 0 for a batch of 0 without pages. For static arrays workspace.h
