@@ -34,8 +34,8 @@ def build(options, *targets):
         chat.run("cmake", "--build", source / name, "--parallel", os.cpu_count(), "--target", *targets)
     folder = ROOT / "build" / f"ggml_{options.target}"
     flags = [f"-DCMAKE_TOOLCHAIN_FILE={ROOT}/toolchains/x86-64-avx2.cmake"] if options.target == "avx2" else []
-    chat.run("cmake", "-S", ROOT / "platform" / "engines" / "ggml", "-B", folder, f"-DGGML_SOURCE={source}/vendor/llama.cpp", "-DFOVEA_BUILD_TESTS=OFF",
-             "-DFOVEA_BUILD_BENCH=OFF", "-DFOVEA_BUILD_EXAMPLES=OFF", *flags)
+    chat.run("cmake", "-S", ROOT / "platform/engines/ggml", "-B", folder, f"-DGGML_SOURCE={source}/vendor/llama.cpp",
+             *(f"-DFOVEA_BUILD_{part}=OFF" for part in ("TESTS", "BENCH", "EXAMPLES")), *flags)
     chat.run("cmake", "--build", folder, "--parallel", os.cpu_count(), "--target", "ggml-fovea")
     return bench.parent, folder / "libggml-fovea.so"
 
