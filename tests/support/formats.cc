@@ -237,7 +237,7 @@ void encode_row(fovea_dtype type, const float* x, size_t dim, void* data, void* 
   }
   for (size_t d = 0; d < dim && is_grouped(type) && !is_super(type); d += 32) {
     encode_group(type, x + d, std::min<size_t>(dim - d, 32), static_cast<uint8_t*>(data) + d / 32 * group_bytes(type),
-                 static_cast<uint16_t*>(scales) + d / 32);
+                 scales ? static_cast<uint16_t*>(scales) + d / 32 : nullptr);
   }
 }
 

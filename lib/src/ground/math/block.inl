@@ -78,7 +78,7 @@ FOVEA_INLINE void MultiplyBlock(const float* x, size_t columns, size_t dim, cons
     }
     dim -= part;
     if (dim == 0) return;
-    ahead += part * kRows;
+    if (kPrefetches) ahead += part * kRows;
   }
 }
 
