@@ -67,7 +67,7 @@ STREAMS = ["fovea_stream_state_bytes", "fovea_stream_begin", "fovea_stream_push"
 CACHES = ["fovea_kv_cache_bytes", "fovea_kv_cache_init", "fovea_kv_append", "fovea_kv_describe", "fovea_kv_attach"]
 INTEGER_ATTENTION = ["fovea_integer_attention", "fovea_integer_attention_workspace_bytes"]
 DELTA = ["fovea_delta_state_bytes", "fovea_delta_begin", "fovea_delta_workspace_bytes", "fovea_delta"]
-NOT_ONE_CALL_IN_F32 = {"BF16", "EXECUTOR", "F16", "GGML", "I4", "I8", "KEY_SPLITS", "K_QUANTS", "LOAD", "PAGES", "RAGGED", "RING", "STREAMS"}
+NOT_ONE_CALL_IN_F32 = {"BF16", "EXECUTOR", "F16", "GGML", "I4", "I8", "IQ", "KEY_SPLITS", "K_QUANTS", "LOAD", "PAGES", "RAGGED", "RING", "STREAMS"}
 # Program: the functions that it calls, None for all but the self-test; the features that are left out.
 PROGRAMS = {
     "softmax alone": (["fovea_softmax"], set()),

@@ -69,6 +69,7 @@ NEEDED_BY = {
     "GGML": r"FOVEA_Q(8_0|4_0|4_1)",
     "I4": r"FOVEA_I4",
     "I8": r"FOVEA_I8",
+    "IQ": r"FOVEA_(Q3_K|Q5_[01K]|IQ4_(NL|XS)|MXFP4|TQ2_0)",
     "K_QUANTS": r"FOVEA_Q[46]_K",
     "LOG_SOFTMAX": r"(fovea_)?log_softmax",
     "SOFTMAX_MASK": r"mask_(outer|axis|inner)_stride",
@@ -82,7 +83,7 @@ BOARDS = {"m4f": ["-D__ARM_FEATURE_SIMD32"], "m55": ["-D__ARM_FEATURE_MVE=3"]}
 COMPILERS = (["arm-none-eabi-gcc"], ["cc", "-m32", "-malign-double"], ["clang", "--target=arm-none-eabi"])
 # What is meant where no call is named.
 ATTENTION = ["fovea_attention_plan_init", "fovea_attention", "fovea_stream_push", "fovea_stream_end", "fovea_kv_append"]
-NOT_BY_DEFAULT = {"COMPUTE_F16", "KEY_MASS"}  # of a Cortex-M
+NOT_BY_DEFAULT = {"COMPUTE_F16", "IQ", "KEY_MASS"}  # of a Cortex-M
 FORMATS = {"I8": "FOVEA_I8", "I4": "FOVEA_I4", "GGML": "FOVEA_Q8_0", "F16": "FOVEA_F16", "BF16": "FOVEA_BF16"}
 
 

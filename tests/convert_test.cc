@@ -259,6 +259,19 @@ INSIDE_CASE("formats: blocks that were worked out by hand are widened to the bit
       {FOVEA_Q4_1, q41, 16, -3.9000244140625f},
       {FOVEA_Q4_1, q41, 30, -2.5003662109375f},
       {FOVEA_Q4_0, block({0x01, 0x00}, 16, 0xff, 0), 3, 7 * 0x1p-24f},
+      {FOVEA_Q5_0, block({0x00, 0x38, 0x01, 0x80, 0x00, 0x80}, 16, 0x10, 0x11), 0, 0.0f},    // bit 0 is set: 16
+      {FOVEA_Q5_0, block({0x00, 0x38, 0x01, 0x80, 0x00, 0x80}, 16, 0x10, 0x11), 1, -7.5f},   // 0.5 * (1 - 16)
+      {FOVEA_Q5_0, block({0x00, 0x38, 0x01, 0x80, 0x00, 0x80}, 16, 0x10, 0x11), 15, 7.5f},   // byte 15 is 0x0f: 31
+      {FOVEA_Q5_0, block({0x00, 0x38, 0x01, 0x80, 0x00, 0x80}, 16, 0x10, 0x11), 31, 0.0f},   // 0 and bit 31
+      {FOVEA_Q5_0, block({0x00, 0x38, 0x01, 0x80, 0x00, 0x80}, 16, 0x10, 0x11), 16, -7.5f},  // byte 0 is 0x10
+      {FOVEA_Q5_1, block({0x00, 0x38, 0x00, 0xc4, 0, 0, 2, 0}, 16, 0x10, 0x11), 17, 5.0f},   // 0.5 * 18 - 4
+      {FOVEA_Q5_1, block({0x00, 0x38, 0x00, 0xc4, 0, 0, 2, 0}, 16, 0x10, 0x11), 2, -3.0f},
+      {FOVEA_IQ4_NL, block({0x00, 0x38}, 16, 0x10, 0x11), 0, -63.5f},                        // 0.5 * -127
+      {FOVEA_IQ4_NL, block({0x00, 0x38}, 16, 0x10, 0x11), 15, 56.5f},
+      {FOVEA_IQ4_NL, block({0x00, 0x38}, 16, 0x10, 0x11), 16, -52.0f},
+      {FOVEA_MXFP4, block({0x80}, 16, 0x10, 0x11), 7, 12.0f},                                // 2^0 * 12
+      {FOVEA_MXFP4, block({0x7f}, 16, 0x10, 0x11), 30, -6.0f},                               // byte 14 is 0xfe
+      {FOVEA_MXFP4, block({0xff}, 16, 0x10, 0x11), 1, 0x1p127f},
       {FOVEA_Q4_1, block({0x01, 0x00, 0x01, 0x80}, 16, 0x21, 0), 3, 0.0f},
       {FOVEA_Q4_1, block({0x01, 0x00, 0x01, 0x80}, 16, 0x21, 0), 19, 0x1p-24f},
       {FOVEA_Q8_0, block({0x00, 0xfc}, 32, 5, 0), 9, -kInfinity},
@@ -286,8 +299,8 @@ INSIDE_CASE("formats: blocks that were worked out by hand are widened to the bit
 }
 
 INSIDE_CASE("formats: rows of any bytes are widened as they are defined", "[short][formats]") {
-  for (const fovea_dtype type : {FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0, FOVEA_Q4_1, FOVEA_Q4_K, FOVEA_Q6_K}) {
-    if (!fovea::format_served(type)) continue;
+  for (const fovea_dtype type : kTypes) {
+    if (!is_grouped(type) || !fovea::format_served(type)) continue;
     for (const size_t dim : {1u, 17u, 32u, 45u, 64u, 71u, 128u, 256u, 553u}) {
       for (const fovea_target target : targets()) {
         Rows rows(type, 9, dim, 1, Placement::kOffset);  // rows of blocks begin at odd addresses, too

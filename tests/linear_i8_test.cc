@@ -7,7 +7,9 @@
 namespace fovea_test {
 namespace {
 
-constexpr fovea_dtype kGroupTypes[] = {FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0, FOVEA_Q4_1, FOVEA_Q4_K, FOVEA_Q6_K};
+constexpr fovea_dtype kGroupTypes[] = {FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0, FOVEA_Q4_1,
+                                       FOVEA_Q4_K, FOVEA_Q6_K, FOVEA_Q5_0, FOVEA_Q5_1, FOVEA_IQ4_NL, FOVEA_MXFP4, FOVEA_Q5_K,
+                                       FOVEA_IQ4_XS, FOVEA_TQ2_0, FOVEA_Q3_K};
 constexpr fovea_dtype kNumbersOrCodes[] = {FOVEA_F32, FOVEA_I8};
 constexpr Layout kRowLayouts[] = {Layout::kHeadsFirst, Layout::kPadded, Layout::kReversed};
 
@@ -88,7 +90,7 @@ TEST_CASE("linear i8: groups whose codes are all at an extreme have exact sums",
     for (size_t t = 0; t < tokens; ++t) memset(test.x.row(t), x, p.in_dim);
     for (const auto& [o, g] : indices<size_t>(p.out_dim, p.in_dim / group_elements(dtype))) {
       memset(test.w.row<uint8_t>(o) + g * group_bytes(dtype), weight, group_bytes(dtype));
-      put_f16(test.group_scale(o, g), 0.01f);
+      test.put_scale(o, g, 0.01f);
       if (test.has_least()) put_f16(test.group_scale(o, g) + 2, 0.5f);
     }
     REQUIRE(check_on_all_targets(test, test.targets()) == "");
@@ -120,7 +122,7 @@ TEST_CASE("linear i8: with weights in groups a very large input costs inputs of 
     LinearCase test(problem(tokens, 3 * elements, 9, dtype)), large(test.p);
     for (LinearCase* c : {&test, &large}) {
       for (size_t o = 0; o < test.p.out_dim; ++o) {  // the group of that input counts for nothing
-        put_f16(c->group_scale(o, 1), 0.0f);
+        c->put_scale(o, 1, 0.0f);
         if (c->has_least()) put_f16(c->group_scale(o, 1) + 2, 0.0f);
       }
     }

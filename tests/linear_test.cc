@@ -95,7 +95,7 @@ TEST_CASE("linear: NaN and infinity go where the sums take them, and nowhere els
 TEST_CASE("linear: a scale of a group that is infinite or NaN makes its output so, and no other", "[short]") {
   for (const auto& [compute, dtype, tokens, bad] :
        every({FOVEA_COMPUTE_F32, FOVEA_COMPUTE_I8}, kTypes, {1u, 2u, 4u, 20u}, {kNaN, kInfinity, -kInfinity})) {
-    if (!is_grouped(dtype)) continue;
+    if (!is_grouped(dtype) || dtype == FOVEA_MXFP4) continue;  // whose scales are all numbers
     LinearCase test(problem(compute, dtype, tokens, is_super(dtype) ? 530 : 70, 19));
     put_f16(test.group_scale(5, 1), bad), put_f16(test.group_scale(18, 2), bad);
     run_each_way(test, [&](fovea_target) {

@@ -32,7 +32,6 @@ struct GgmlType {
   const char* name = nullptr;
   uint32_t block = 0, bytes = 0;  // numbers in a block and its bytes; 0 if this library does not compute with the type
   fovea_dtype dtype = FOVEA_F32;  // valid if it does
-  bool converts = false;          // numbers of this type must be converted to dtype first
 };
 const GgmlType* ggml_type(uint32_t number);
 

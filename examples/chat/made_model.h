@@ -90,7 +90,7 @@ struct MadeModel {
   bool biases = false, untied = false;
   std::string splitter = "smollm";   // "llama-bpe": with the marks of Llama 3, and a token that begins texts
   std::vector<float> rope_factors;   // [rotary_dim / 2], or none
-  uint32_t type = 0;                 // of matrices, ggml's: F32, F16, BF16, Q4_0, Q4_1, Q5_0, Q8_0, Q4_K or Q6_K
+  uint32_t type = 0;                 // of matrices, ggml's: F32, F16, BF16, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q4_K, Q6_K or IQ4_NL
   uint32_t embeddings = UINT32_MAX;  // the type of embeddings, if it is another
   uint32_t values = UINT32_MAX;      // that of attn_v and ffn_down in every second layer, as files of Q4_K_M have it
   uint32_t alignment = 32;
@@ -235,12 +235,14 @@ struct MadeModel {
     }
     return bytes;
   }
-  // In groups, d is 2^-6, or every third -2^-7 or 0, and m -2^-3: f16 0x2400, 0xa000, 0 and 0xb000.
+  // In groups, d is 2^-6, or every third -2^-7 or 0: f16 0x2400, 0xa000 and 0; in IQ4_NL a 16th of that. m is -2^-3 or
+  // -2^-2: f16 0xb000 and 0xb400.
   void matrix(MadeFile& file, const std::string& name, uint32_t inputs, uint32_t outputs, bool bias) {
     std::vector<float>& numbers = weights[name + ".weight"];
     numbers.assign(size_t{inputs} * outputs, 0.0f);
     std::string bytes;
-    const bool groups = type == 2 || type == 3 || type == 6 || type == 8, super_blocks = type == 12 || type == 14;
+    const bool least = type == 3 || type == 7, five = type == 6 || type == 7;
+    const bool groups = type == 2 || type == 8 || type == 20 || least || five, super_blocks = type == 12 || type == 14;
     if (!groups && !super_blocks) put_numbers(&numbers, &bytes);
     for (size_t first = 0; super_blocks && first < numbers.size(); first += 256) {
       bytes += type == 12 ? q4_k(&numbers[first]) : q6_k(&numbers[first]);
@@ -249,18 +251,20 @@ struct MadeModel {
       constexpr float kScales[] = {0x1p-6f, 0x1p-6f, -0x1p-7f, 0x1p-6f, 0.0f};
       constexpr uint16_t kHalves[] = {0x2400, 0x2400, 0xa000, 0x2400, 0};
       const size_t which = first / 32 % 5;
-      const float d = kScales[which];
+      const float d = kScales[which] * (type == 20 ? 0x1p-4f : 1.0f);
       int codes[32];
       for (size_t i = 0; i < 32; ++i) {
-        codes[i] = static_cast<int>((random() + 1.0f) * (type == 6 ? 16.0f : 8.0f));  // 0 to 15, or to 31
+        codes[i] = static_cast<int>((random() + 1.0f) * (five ? 16.0f : 8.0f));  // 0 to 15, or to 31
         const auto code = static_cast<float>(codes[i]);
-        numbers[first + i] = type == 3 ? code * d - 0x1p-3f : type == 6 ? (code - 16.0f) * d : (code - 8.0f) * d;
+        static constexpr float kNumbers[] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
+        const float less = type == 20 ? code - kNumbers[codes[i]] : five ? 16.0f : 8.0f;
+        numbers[first + i] = least ? code * d - (five ? 0x1p-2f : 0x1p-3f) : (code - less) * d;
       }
-      put_half(&bytes, kHalves[which]);
-      if (type == 3) put_half(&bytes, 0xb000);
+      put_half(&bytes, static_cast<uint16_t>(kHalves[which] - (type == 20 && d != 0 ? 0x1000 : 0)));
+      if (least) put_half(&bytes, five ? 0xb400 : 0xb000);
       uint32_t fifth = 0;
       for (size_t i = 0; i < 32; ++i) fifth |= static_cast<uint32_t>(codes[i] >> 4) << i;
-      if (type == 6) bytes.append(reinterpret_cast<const char*>(&fifth), sizeof fifth);
+      if (five) bytes.append(reinterpret_cast<const char*>(&fifth), sizeof fifth);
       for (size_t i = 0; i < (type == 8 ? 32u : 16u); ++i) {
         bytes += static_cast<char>(type == 8 ? codes[i] - 8 : (codes[i] & 15) | (codes[i + 16] & 15) << 4);
       }

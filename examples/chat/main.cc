@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A chat with a language model, from text to text. See README.md. Memory that depends on the model's size is in
-// one arena, except the model's file, which is mapped or in large pages, and weights that are converted.
+// one arena, except the model's file, which is mapped or in large pages.
 // Exit code: 0; 1 when the model cannot be read, or a call or a question failed; 2 for wrong arguments; 130 when
 // Ctrl-C ended an answer, except in a conversation, which continues.
 #include <unistd.h>

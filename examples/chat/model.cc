@@ -3,7 +3,6 @@
 
 #include <bitset>
 #include <cstdio>
-#include <cstring>
 
 namespace chat {
 namespace {
@@ -30,28 +29,11 @@ constexpr const char* kKnownKeys[] = {
     "attention.head_count", "attention.head_count_kv", "attention.key_length", "attention.value_length",
     "rope.dimension_count", "rope.freq_base",          "vocab_size",           "attention.layer_norm_rms_epsilon"};
 
-constexpr size_t kQ5Bytes = 22, kQ8Bytes = 34;  // of a group
-
-// Groups of Q5_0 as Q8_0, which holds the same numbers. A group has a scale, of each code the fifth bit, and then the
-// low four bits: of its first 16 codes the low nibbles, of the others the high ones.
-std::unique_ptr<unsigned char[]> q8_0_of_q5_0(const unsigned char* from, size_t groups) {
-  std::unique_ptr<unsigned char[]> all(new unsigned char[groups * kQ8Bytes]);
-  unsigned char* to = all.get();
-  for (; groups > 0; --groups, from += kQ5Bytes, to += kQ8Bytes) {
-    std::memcpy(to, from, 2);
-    for (uint32_t i = 0; i < 32; ++i) {
-      const uint32_t low = from[6 + i % 16] >> (i / 16 * 4) & 15, high = from[2 + i / 8] >> i % 8 & 1;
-      to[2 + i] = static_cast<unsigned char>((high << 4 | low) - 16);
-    }
-  }
-  return all;
-}
-
 // Reads values and tensors of a file. Keeps the first problem.
 class Reader {
  public:
-  Reader(const Gguf& file, std::string_view architecture, Model* model)
-      : file_(file), prefix_(std::string(architecture) + "."), converted_(model->converted) {}
+  Reader(const Gguf& file, std::string_view architecture)
+      : file_(file), prefix_(std::string(architecture) + ".") {}
 
   const std::string& problem() const { return problem_; }
   void fail(const std::string& problem) {
@@ -113,11 +95,6 @@ class Reader {
     matrix.dtype = type.dtype;
     matrix.data = tensor.data;
     matrix.row_stride = static_cast<ptrdiff_t>(type.block == 1 ? inputs : inputs / type.block * type.bytes);
-    if (type.converts) {
-      converted_.push_back(q8_0_of_q5_0(tensor.data, tensor.bytes / kQ5Bytes));
-      matrix.data = converted_.back().get();
-      matrix.row_stride = static_cast<ptrdiff_t>(inputs / type.block * kQ8Bytes);
-    }
     matrix.bias = floats(name + ".bias", outputs, true);
     return matrix;
   }
@@ -151,7 +128,6 @@ class Reader {
 
   const Gguf& file_;
   const std::string prefix_;
-  std::vector<std::unique_ptr<unsigned char[]>>& converted_;
   std::string problem_;
   std::bitset<Gguf::kMostTensors> taken_;
 };
@@ -250,7 +226,7 @@ std::string read_model(const Gguf& file, Model* model) {
   }
   if (architecture == nullptr) return "is of architecture " + printable(name) + ", which is not served";
 
-  Reader reader(file, name, model);
+  Reader reader(file, name);
   reader.check_keys();
   read_shape(reader, model);
   model->rope_layout = architecture->rope;

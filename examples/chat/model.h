@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A language model of the llama architecture (Touvron et al., arXiv 2302.13971) in a GGUF file. Its weights stay in the
-// file, in the file's formats, but for those in Q5_0.
+// file, in the file's formats.
 #ifndef FOVEA_EXAMPLES_CHAT_MODEL_H_
 #define FOVEA_EXAMPLES_CHAT_MODEL_H_
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -39,8 +38,6 @@ struct Model {
   const float* rope_factors;    // [rotary_dim / 2]: turns are divided by them (Llama 3.1); null if the file has none
   const float* output_norm;     // [width]
   fovea_linear_weights output;  // [vocabulary][width]; in many models the embeddings
-
-  std::vector<std::unique_ptr<unsigned char[]>> converted;  // matrices that are Q5_0 in the file, as Q8_0
 
   Vocabulary words;
   uint32_t begin_token;  // begins a text; kNoToken if texts begin without one

@@ -387,6 +387,8 @@ int run() {
               [](MadeModel& m) { m.type = 3, m.embeddings = 8, m.alignment = 64; });
   test_scores("Q5_0 and Q8_0, as a narrow model of Q4_K_M",
               [](MadeModel& m) { m.type = 6, m.embeddings = m.values = 8; });
+  test_scores("Q5_1", [](MadeModel& m) { m.type = 7; });
+  test_scores("IQ4_NL", [](MadeModel& m) { m.type = 20; });
   test_scores("Q8_0", [](MadeModel& m) { m.type = 8; });
   const auto widen = [](MadeModel& m) { m.width = 256, m.hidden = 512, m.head_dim = 64, m.rotary_dim = 64; };
   test_scores("Q6_K", [&](MadeModel& m) { widen(m), m.type = 14; });

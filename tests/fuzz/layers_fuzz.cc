@@ -19,7 +19,7 @@ constexpr size_t kMostWorkspace = size_t{1} << 18;
 constexpr double kMostWork = 1e6;        // multiply-adds of a call
 constexpr uint32_t kMostEntries = 4096;  // of a batch, each of which costs time
 
-size_t unit(fovea_dtype type) { return uint32_t(type) <= FOVEA_Q6_K ? unit_size(type) : 4; }
+size_t unit(fovea_dtype type) { return type < kNoType ? unit_size(type) : 4; }
 
 // Often none, now and then one that breaks its word.
 class Executor {

@@ -227,8 +227,8 @@ void embedding(Bytes& bytes) {
   if (memory.complete && a.indices != nullptr) {  // those that list() did not draw
     for (size_t i = 64; i < a.tokens; ++i) const_cast<uint32_t*>(a.indices)[i] = 0;
   }
-  a.table.dtype = fovea_dtype(bytes.below(11));
-  const fovea_dtype dtype = a.table.dtype > FOVEA_Q6_K ? FOVEA_F32 : a.table.dtype;
+  a.table.dtype = fovea_dtype(bytes.below(kNoType + 1));
+  const fovea_dtype dtype = a.table.dtype >= kNoType ? FOVEA_F32 : a.table.dtype;
   const size_t units = row_units(dtype, a.dim), scales = row_scales(dtype, a.dim);
   a.table.row_stride = stride_of(bytes, static_cast<Wide>(units));
   a.table.data = memory.array(unit_size(dtype), units, {a.rows}, {a.table.row_stride}, false);

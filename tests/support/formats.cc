@@ -11,7 +11,9 @@
 namespace fovea_test {
 
 const char* type_name(fovea_dtype type) {
-  static const char* const kNames[] = {"f32", "f16", "bf16", "i8", "i4", "q8_0", "q4_0", "q4_1", "q4_k", "q6_k"};
+  static const char* const kNames[] = {"f32", "f16", "bf16", "i8", "i4", "q8_0", "q4_0", "q4_1", "q4_k", "q6_k",
+                                       "q5_0", "q5_1", "iq4_nl", "mxfp4", "q5_k",
+                                       "iq4_xs", "tq2_0", "q3_k"};
   return kNames[type];
 }
 
@@ -50,6 +52,19 @@ double half_at(const void* at) {
 
 }  // namespace
 
+namespace {
+
+// What u stands for in a group that is no super-block, where it is no byte: a multiple of the scale.
+int number_of(fovea_dtype type, int u) {
+  static constexpr int8_t kTables[2][16] = {{-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113},
+                                            {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12}};
+  if (type == FOVEA_IQ4_NL || type == FOVEA_MXFP4) return kTables[type == FOVEA_MXFP4][u];
+  return u - (type == FOVEA_Q5_0 ? 16 : has_least(type) ? 0 : 8);
+}
+double scale_of(fovea_dtype type, const uint8_t* at) { return type == FOVEA_MXFP4 ? std::ldexp(1.0, *at - 128) : half_at(at); }
+
+}  // namespace
+
 int six_bits(const uint8_t* b, size_t k) {
   const size_t group = k % 8;
   const bool minimum = k >= 8;
@@ -80,22 +95,45 @@ SixBitPlace six_bit_place(size_t d) {
 
 float super_element(fovea_dtype type, const uint8_t* block, size_t d) {
   const int code = super_code(type, block, d);
-  if (type == FOVEA_Q4_K) {
+  if (has_signed_groups(type)) return static_cast<float>(half_at(super_scale(type, block)) * signed_scale(type, block, d / 32) * code);
+  if (has_least(type)) {
     const double scale = half_at(block) * six_bits(block + 4, d / 32);
     return static_cast<float>(scale * code - half_at(block + 2) * six_bits(block + 4, 8 + d / 32));
   }
-  return static_cast<float>(half_at(block + 208) * static_cast<int8_t>(block[192 + d / 16]) * code);
+  return static_cast<float>(half_at(super_scale(type, block)) * half_scale(type, block, d) * code);
 }
 
 }  // namespace
 
+int signed_scale(fovea_dtype type, const uint8_t* block, size_t k) {
+  if (type == FOVEA_TQ2_0) return 1;
+  return ((block[4 + k / 2] >> k % 2 * 4 & 15) | (block[2 + k / 4] >> k % 4 * 2 & 3) << 4) - 32;
+}
+int half_scale(fovea_dtype type, const uint8_t* block, size_t d) {
+  const size_t k = d / 16;
+  if (type == FOVEA_Q6_K) return static_cast<int8_t>(block[192 + k]);
+  return ((block[96 + k % 8] >> k / 8 * 4 & 15) | (block[104 + k % 4] >> k / 4 * 2 & 3) << 4) - 32;
+}
 int super_code(fovea_dtype type, const uint8_t* block, size_t d) {
-  if (type == FOVEA_Q4_K) {
-    const uint8_t byte = block[16 + d / 64 * 32 + d % 32];
-    return d % 64 < 32 ? byte & 15 : byte >> 4;
+  if (type == FOVEA_Q3_K) {
+    return ((block[32 + d / 128 * 32 + d % 32] >> d % 128 / 32 * 2 & 3) | (block[d % 32] >> d / 32 & 1) << 2) - 4;
+  }
+  if (type == FOVEA_TQ2_0) return (block[d / 128 * 32 + d % 32] >> d % 128 / 32 * 2 & 3) - 1;
+  if (type == FOVEA_IQ4_XS) return number_of(FOVEA_IQ4_NL, block[8 + d / 32 * 16 + d % 16] >> d % 32 / 16 * 4 & 15);
+  if (has_least(type)) {
+    const uint8_t byte = block[(type == FOVEA_Q5_K ? 48 : 16) + d / 64 * 32 + d % 32];
+    const int fifth = type == FOVEA_Q5_K ? block[16 + d % 32] >> d / 32 & 1 : 0;
+    return (d % 64 < 32 ? byte & 15 : byte >> 4) | fifth << 4;
   }
   const SixBitPlace at = six_bit_place(d);
   return ((block[at.low] >> at.low_shift & 15) | (block[at.high] >> at.high_shift & 3) << 4) - 32;
+}
+
+int group_code(fovea_dtype type, const uint8_t* group, size_t i) {
+  const uint8_t* const codes = group + codes_at(type);
+  if (type == FOVEA_Q8_0) return static_cast<int8_t>(codes[i]);
+  const int fifth = has_five_bits(type) ? (codes - 4)[i / 8] >> i % 8 & 1 : 0;
+  return number_of(type, (i < 16 ? codes[i] & 15 : codes[i % 16] >> 4) | fifth << 4);
 }
 
 float element_of(fovea_dtype type, const void* data, const void* scales, size_t d) {
@@ -107,18 +145,19 @@ float element_of(fovea_dtype type, const void* data, const void* scales, size_t 
   const size_t elements = group_elements(type);
   const uint8_t* const group = static_cast<const uint8_t*>(data) + d / elements * group_bytes(type);
   if (is_super(type)) return super_element(type, group, d % elements);
-  const double scale = half_at(type == FOVEA_I4 ? static_cast<const uint8_t*>(scales) + d / 32 * 2 : group);
-  const uint8_t* const codes = group + codes_at(type);
-  if (type == FOVEA_Q8_0) return static_cast<float>(scale * static_cast<int8_t>(codes[d % 32]));
-  const int u = d % 32 < 16 ? codes[d % 16] & 15 : codes[d % 16] >> 4;
-  return static_cast<float>(type == FOVEA_Q4_1 ? scale * u + half_at(group + 2) : scale * (u - 8));
+  const double scale = scale_of(type, type == FOVEA_I4 ? static_cast<const uint8_t*>(scales) + d / 32 * 2 : group);
+  const double product = scale * group_code(type, group, d % 32);
+  return static_cast<float>(has_least(type) ? product + half_at(group + 2) : product);
 }
 
 size_t group_bytes(fovea_dtype type) {
-  if (is_super(type)) return type == FOVEA_Q4_K ? 144 : 210;
+  if (is_super(type)) return type == FOVEA_Q4_K ? 144 : type == FOVEA_Q5_K ? 176 : type == FOVEA_IQ4_XS ? 136 : type == FOVEA_TQ2_0 ? 66 : type == FOVEA_Q3_K ? 110 : 210;
   return codes_at(type) + (type == FOVEA_Q8_0 ? 32 : 16);
 }
-size_t codes_at(fovea_dtype type) { return type == FOVEA_I4 ? 0 : type == FOVEA_Q4_1 ? 4 : 2; }
+size_t codes_at(fovea_dtype type) {
+  if (type == FOVEA_I4 || type == FOVEA_MXFP4) return type == FOVEA_I4 ? 0 : 1;
+  return size_t{has_least(type) ? 4u : 2u} + (has_five_bits(type) ? 4 : 0);
+}
 
 size_t row_units(fovea_dtype type, size_t dim) {
   const size_t elements = group_elements(type);
@@ -146,24 +185,35 @@ void encode_group(fovea_dtype type, const float* x, size_t count, uint8_t* data,
     least = std::min(least, double{x[i]});
     most = std::max(most, double{x[i]});
   }
-  const double exact = type == FOVEA_Q4_1 ? (most - least) / 15 : bytes ? std::fabs(largest) / 127 : largest / -8;
-  const double scale = put_half(exact, type == FOVEA_I4 ? scale_at : data);
-  const double zero = type == FOVEA_Q4_1 ? put_half(least, data + 2) : 0;
-  const double first = bytes ? -127 : type == FOVEA_Q4_1 ? 0 : -8, last = bytes ? 127 : first + 15;
+  const int most_u = has_five_bits(type) ? 31 : 15;
+  const double exact = has_least(type) ? (most - least) / most_u : bytes ? std::fabs(largest) / 127 : largest / number_of(type, 0);
   uint8_t* const codes = data + codes_at(type);
-  std::fill_n(codes, bytes ? 32 : 16, uint8_t{0});
+  std::fill_n(data, group_bytes(type), uint8_t{0});
+  double scale = 0;
+  if (type == FOVEA_MXFP4) {
+    const int power = largest == 0 ? -1000 : std::ilogb(largest / 12) + 1;
+    *data = static_cast<uint8_t>(std::min(255, std::max(0, power + 128)));
+    scale = scale_of(type, data);
+  } else {
+    scale = put_half(exact, type == FOVEA_I4 ? scale_at : data);
+  }
+  const double zero = has_least(type) ? put_half(least, data + 2) : 0;
   for (size_t i = 0; i < (bytes ? count : 32); ++i) {
-    const double exact_code = i < count && scale != 0 ? std::nearbyint((double{x[i]} - zero) / scale) : 0;
-    const auto code = static_cast<int>(std::min(last, std::max(first, exact_code)));
+    const double exact_code = i < count && scale != 0 ? (double{x[i]} - zero) / scale : 0;
     if (bytes) {
-      codes[i] = static_cast<uint8_t>(code);
-    } else {
-      codes[i % 16] = static_cast<uint8_t>(codes[i % 16] | (code - static_cast<int>(first)) << (i < 16 ? 0 : 4));
+      codes[i] = static_cast<uint8_t>(static_cast<int>(std::min(127.0, std::max(-127.0, std::nearbyint(exact_code)))));
+      continue;
     }
+    int u = 0;
+    for (int more = 1; more <= most_u; ++more) {
+      if (std::fabs(number_of(type, more) - exact_code) < std::fabs(number_of(type, u) - exact_code)) u = more;
+    }
+    codes[i % 16] = static_cast<uint8_t>(codes[i % 16] | (u & 15) << (i < 16 ? 0 : 4));
+    if (u > 15) (codes - 4)[i / 8] = static_cast<uint8_t>((codes - 4)[i / 8] | 1 << i % 8);
   }
 }
 
-// The scale and the least number of `count` numbers whose codes are 0 to 15, or the scale of codes from -32 to 31.
+// The scale and the least number of `count` numbers whose codes are 0 to 15 or to 31, or the scale of signed codes.
 struct Fit {
   double scale = 0, least = 0;
 };
@@ -174,11 +224,32 @@ Fit fit_of(fovea_dtype type, const float* x, size_t count) {
     most = std::max(most, double{x[i]});
     if (std::fabs(double{x[i]}) > std::fabs(largest)) largest = x[i];
   }
-  return type == FOVEA_Q4_K ? Fit{(most - least) / 15, -least} : Fit{largest / -32, 0};
+  return has_least(type) ? Fit{(most - least) / (type == FOVEA_Q5_K ? 31 : 15), -least} : Fit{largest / (type == FOVEA_Q3_K ? -4 : -32), 0};
+}
+
+// Nearest codes, with the scale of the whole block that holds its largest number.
+void encode_signed_groups(fovea_dtype type, const float* x, size_t count, uint8_t* block) {
+  float largest = 0;
+  for (size_t i = 0; i < count; ++i) largest = std::fabs(x[i]) > std::fabs(largest) ? x[i] : largest;
+  std::fill_n(block, group_bytes(type), uint8_t{0});
+  const bool ternary = type == FOVEA_TQ2_0;
+  if (!ternary) std::fill_n(block + 4, 4, uint8_t{0x11}), std::fill_n(block + 2, 2, uint8_t{0xaa});  // scales of 1
+  const double d = put_half(ternary ? std::fabs(largest) : largest / -127, super_scale(type, block));
+  for (size_t i = 0; i < 256; ++i) {
+    const auto off = [&](int u) {
+      return std::fabs((i < count ? double{x[i]} : 0) - d * (ternary ? u - 1 : number_of(FOVEA_IQ4_NL, u)));
+    };
+    int u = 0;
+    for (int more = 1; more < (ternary ? 3 : 16); ++more) u = off(more) < off(u) ? more : u;
+    uint8_t& byte = block[ternary ? i / 128 * 32 + i % 32 : 8 + i / 32 * 16 + i % 16];
+    byte = static_cast<uint8_t>(byte | u << (ternary ? i % 128 / 32 * 2 : i % 32 / 16 * 4));
+  }
 }
 
 void encode_super_block(fovea_dtype type, const float* x, size_t count, uint8_t* block) {
-  const bool minima = type == FOVEA_Q4_K;
+  if (has_signed_groups(type)) return encode_signed_groups(type, x, count, block);
+  const bool minima = has_least(type), five = type == FOVEA_Q5_K, three = type == FOVEA_Q3_K;
+  const int most = three ? 31 : 127, last_code = three ? 3 : 31;
   const size_t step = minima ? 32 : 16, groups = 256 / step;
   const auto in_group = [&](size_t k) { return std::min(step, count - std::min(count, k * step)); };
   Fit fits[16];
@@ -189,24 +260,34 @@ void encode_super_block(fovea_dtype type, const float* x, size_t count, uint8_t*
     least = std::max(least, fits[k].least);
   }
   std::fill_n(block, group_bytes(type), uint8_t{0});
-  const double d = put_half(scale / (minima ? 63 : -128), block + (minima ? 0 : 208));
+  const double d = put_half(scale / (minima ? 63 : -1 - most), super_scale(type, block));
   const double e = minima ? put_half(least / 63, block + 2) : 0;
   const auto rounded = [](double a, double unit, double first, double last) {
     return static_cast<int>(std::min(last, std::max(first, unit != 0 ? std::nearbyint(a / unit) : 0)));
   };
   for (size_t k = 0; k < groups; ++k) {
-    const int s = rounded(fits[k].scale, d, minima ? 0 : -128, minima ? 63 : 127);
+    const int s = rounded(fits[k].scale, d, minima ? 0 : -1 - most, minima ? 63 : most);
     const int m = minima ? rounded(fits[k].least, e, 0, 63) : 0;
     if (minima) put_six_bits(block + 4, k, s), put_six_bits(block + 4, 8 + k, m);
-    if (!minima) block[192 + k] = static_cast<uint8_t>(s);
+    const auto add = [block](size_t at, int bits) { block[at] = static_cast<uint8_t>(block[at] | bits); };
+    if (three) {
+      add(96 + k % 8, ((s + 32) & 15) << k / 8 * 4), add(104 + k % 4, (s + 32) >> 4 << k / 4 * 2);
+    } else if (!minima) {
+      block[192 + k] = static_cast<uint8_t>(s);
+    }
     for (size_t i = 0; i < in_group(k); ++i) {
       const size_t at = k * step + i;
       if (minima) {
-        const int u = rounded(double{x[at]} + e * m, d * s, 0, 15);
-        uint8_t& byte = block[16 + at / 64 * 32 + at % 32];
-        byte = static_cast<uint8_t>(byte | u << (at % 64 < 32 ? 0 : 4));
+        const int u = rounded(double{x[at]} + e * m, d * s, 0, five ? 31 : 15);
+        uint8_t& byte = block[(five ? 48 : 16) + at / 64 * 32 + at % 32];
+        byte = static_cast<uint8_t>(byte | (u & 15) << (at % 64 < 32 ? 0 : 4));
+        if (five) block[16 + at % 32] = static_cast<uint8_t>(block[16 + at % 32] | u >> 4 << at / 32);
       } else {
-        const int u = rounded(double{x[at]}, d * s, -32, 31) + 32;
+        const int u = rounded(double{x[at]}, d * s, -1 - last_code, last_code) + 1 + last_code;
+        if (three) {
+          add(32 + at / 128 * 32 + at % 32, (u & 3) << at % 128 / 32 * 2), add(at % 32, u >> 2 << at / 32);
+          continue;
+        }
         const SixBitPlace place = six_bit_place(at);
         block[place.low] = static_cast<uint8_t>(block[place.low] | (u & 15) << place.low_shift);
         block[place.high] = static_cast<uint8_t>(block[place.high] | u >> 4 << place.high_shift);

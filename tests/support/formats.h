@@ -16,7 +16,9 @@
 namespace fovea_test {
 
 constexpr fovea_dtype kTypes[] = {FOVEA_F32,  FOVEA_F16,  FOVEA_BF16, FOVEA_I8,   FOVEA_I4,
-                                  FOVEA_Q8_0, FOVEA_Q4_0, FOVEA_Q4_1, FOVEA_Q4_K, FOVEA_Q6_K};
+                                  FOVEA_Q8_0, FOVEA_Q4_0, FOVEA_Q4_1, FOVEA_Q4_K, FOVEA_Q6_K,
+                                  FOVEA_Q5_0, FOVEA_Q5_1, FOVEA_IQ4_NL, FOVEA_MXFP4, FOVEA_Q5_K,
+                                  FOVEA_IQ4_XS, FOVEA_TQ2_0, FOVEA_Q3_K};
 constexpr fovea_dtype kFloatTypes[] = {FOVEA_F32, FOVEA_F16, FOVEA_BF16};
 constexpr fovea_dtype kKeyTypes[] = {FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0};
 // The first number that names no format.
@@ -37,8 +39,14 @@ uint32_t nearest_of(Half format, float x);
 
 // is_block: the scale of each 32 elements is stored with their codes, as in ggml. is_super: they are super-blocks of
 // 256. is_grouped: each 32 have a scale, or are in a super-block.
-inline bool is_super(fovea_dtype type) { return type == FOVEA_Q4_K || type == FOVEA_Q6_K; }
-inline bool is_block(fovea_dtype type) { return type >= FOVEA_Q8_0 && type <= FOVEA_Q6_K; }
+inline bool is_super(fovea_dtype type) { return type == FOVEA_Q4_K || type == FOVEA_Q6_K || type >= FOVEA_Q5_K; }
+inline bool has_signed_groups(fovea_dtype type) { return type == FOVEA_IQ4_XS || type == FOVEA_TQ2_0; }
+inline bool is_block(fovea_dtype type) { return type >= FOVEA_Q8_0; }
+// Whether an element is a sum: x = scale * u + least.
+inline bool has_least(fovea_dtype type) {
+  return type == FOVEA_Q4_1 || type == FOVEA_Q4_K || type == FOVEA_Q5_1 || type == FOVEA_Q5_K;
+}
+inline bool has_five_bits(fovea_dtype type) { return type == FOVEA_Q5_0 || type == FOVEA_Q5_1; }
 // Elements of a group: 256 in super-blocks, whose scales are by 32 or 16 elements.
 inline size_t group_elements(fovea_dtype type) { return is_super(type) ? 256 : 32; }
 inline bool is_grouped(fovea_dtype type) { return type == FOVEA_I4 || is_block(type); }
@@ -50,6 +58,17 @@ size_t codes_at(fovea_dtype type);
 // u - 32 in Q6_K.
 int six_bits(const uint8_t* b, size_t k);
 int super_code(fovea_dtype type, const uint8_t* block, size_t d);
+// Where the scale of a super-block is, and of IQ4_XS and TQ2_0 what multiplies it for group k.
+template <class Byte>
+Byte* super_scale(fovea_dtype type, Byte* block) {
+  return block + (type == FOVEA_Q6_K ? 208 : type == FOVEA_TQ2_0 ? 64 : type == FOVEA_Q3_K ? 108 : 0);
+}
+int signed_scale(fovea_dtype type, const uint8_t* block, size_t k);
+// Of Q6_K and Q3_K: what multiplies the scale for 16 elements.
+inline bool has_halves(fovea_dtype type) { return type == FOVEA_Q6_K || type == FOVEA_Q3_K; }
+int half_scale(fovea_dtype type, const uint8_t* block, size_t d);
+// What code i of another group stands for, as a multiple of the scale.
+int group_code(fovea_dtype type, const uint8_t* group, size_t i);
 
 // The number of units of a row (a unit is an element of its C type) and the size of one, and the same for its scales.
 size_t row_units(fovea_dtype type, size_t dim);
@@ -61,7 +80,7 @@ size_t scale_size(fovea_dtype type);  // 0 if there are none
 float element_of(fovea_dtype type, const void* data, const void* scales, size_t d);
 
 // Converts a row to the format, rounded to nearest, with the simplest scale: max / 127, largest / -8 or, in Q4_1, the
-// range / 15. In Q4_K and Q6_K the scales of a super-block are rounded to integers of 6 or 8 bits. Computed in f32 for
+// range / 15; so in their kin. In Q4_K and Q6_K the scales of a super-block are rounded to integers of 6 or 8 bits. Computed in f32 for
 // I8, so that ties between two codes are broken as in the library.
 void encode_row(fovea_dtype type, const float* x, size_t dim, void* data, void* scales);
 

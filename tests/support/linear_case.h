@@ -135,9 +135,13 @@ class LinearCase {
   // Where the scale of a group, or of a super-block, is, as f16. Types that have a least number have it after the scale.
   uint8_t* group_scale(size_t o, size_t group) const {
     if (p.dtype == FOVEA_I4) return scale_row(o) + 2 * group;
-    return w.row<uint8_t>(o) + group * group_bytes(p.dtype) + (p.dtype == FOVEA_Q6_K ? 208 : 0);
+    return super_scale(p.dtype, w.row<uint8_t>(o) + group * group_bytes(p.dtype));
   }
-  bool has_least() const { return p.dtype == FOVEA_Q4_1 || p.dtype == FOVEA_Q4_K; }
+  bool has_least() const { return fovea_test::has_least(p.dtype); }
+  void put_scale(size_t o, size_t group, float scale) const {  // in mxfp4 the power of 2 below it
+    if (p.dtype != FOVEA_MXFP4) return put_f16(group_scale(o, group), scale);
+    *group_scale(o, group) = scale == 0 ? 0 : uint8_t(std::ilogb(scale) + 128);
+  }
   int code_of(float output) const {
     const float quotient = output / p.y_scale;
     if (quotient != quotient) return p.y_zero_point;
@@ -255,20 +259,22 @@ class LinearCase {
   int scaled_code(size_t o, size_t i) const {
     if (is_super(p.dtype)) {
       const uint8_t* const block = w.row<uint8_t>(o) + i / 256 * group_bytes(p.dtype);
-      return super_code(p.dtype, block, i % 256) * (p.dtype == FOVEA_Q6_K ? int8_t(block[192 + i % 256 / 16]) : 1);
+      return super_code(p.dtype, block, i % 256) * (has_halves(p.dtype) ? half_scale(p.dtype, block, i % 256) : 1);
     }
-    const uint8_t* const codes = w.row<uint8_t>(o) + i / 32 * group_bytes(p.dtype) + codes_at(p.dtype);
-    if (p.dtype == FOVEA_Q8_0) return int8_t(codes[i % 32]);
-    return (i % 32 < 16 ? codes[i % 16] & 15 : codes[i % 16] >> 4) - (p.dtype == FOVEA_Q4_1 ? 0 : 8);
+    return group_code(p.dtype, w.row<uint8_t>(o) + i / 32 * group_bytes(p.dtype), i % 32);
   }
   float scale_of(size_t o, size_t i) const {
     const uint8_t* const scale = group_scale(o, i / group_elements(p.dtype));
-    return f16_at(scale) * (p.dtype == FOVEA_Q4_K ? float(six_bits(scale + 4, i % 256 / 32)) : 1.0f);
+    if (p.dtype == FOVEA_MXFP4) return std::ldexp(1.0f, *scale - 128);
+    if (has_signed_groups(p.dtype)) {
+      return f16_at(scale) * float(signed_scale(p.dtype, w.row<uint8_t>(o) + i / 256 * group_bytes(p.dtype), i % 256 / 32));
+    }
+    return f16_at(scale) * (is_super(p.dtype) && has_least() ? float(six_bits(scale + 4, i % 256 / 32)) : 1.0f);
   }
   // What a code of 0 stands for.
   float least_of(size_t o, size_t i) const {
     const uint8_t* const scale = group_scale(o, i / group_elements(p.dtype));
-    return f16_at(scale + 2) * (p.dtype == FOVEA_Q4_K ? -float(six_bits(scale + 4, 8 + i % 256 / 32)) : 1.0f);
+    return f16_at(scale + 2) * (is_super(p.dtype) ? -float(six_bits(scale + 4, 8 + i % 256 / 32)) : 1.0f);
   }
 
   void draw_codes(const Array& array, uint64_t seed) const {
@@ -286,7 +292,7 @@ class LinearCase {
     for (size_t o = 0; o < p.out_dim; ++o) {
       if (p.dtype == FOVEA_I8) scales.as<float>()[o] = random_uniform(p.seed + 3, o, 0.001f, 0.02f);
       for (size_t g = 0; is_grouped(p.dtype) && g * group_elements(p.dtype) < p.in_dim; ++g) {
-        put_f16(group_scale(o, g),
+        put_scale(o, g,
                 random_uniform(p.seed + 3, o * 256 + g, 0.001f, 0.02f) * (g % 3 == 1 ? -1.0f : 1.0f));
         if (has_least()) put_f16(group_scale(o, g) + 2, random_normal(p.seed + 5, o * 256 + g) / 16);
       }

@@ -228,7 +228,7 @@ const char* fovea_target_backend(fovea_target target);
 /* --------------------------------------------------------------------------------------------------------- formats */
 
 /* A format says how the elements x of a row are stored: fovea_dtype has the C array of each, whose elements are the
- * unit of its strides. Keys and values may each have any format but Q4_1, Q4_K and Q6_K. Queries and outputs are F32,
+ * unit of its strides. Keys and values may each have any format up to Q4_0. Queries and outputs are F32,
  * F16 or BF16, and with FOVEA_COMPUTE_I8 also I8. Weights of linear layers may have any. fovea_compute says what the
  * products are made of. Narrowing rounds to nearest, ties to even.
  *   groups    From I4 on a row is whole groups of 32 elements, or super-blocks of 256. The last one is padded. The low
@@ -248,19 +248,34 @@ const char* fovea_target_backend(fovea_target target);
  *   to Q8_0       d is the largest magnitude / 127, rounded to f16, and q is nearest to x / d. Where the largest
  *                 magnitude is 0.008 to 127 * 65504, the error is at most d / 2, plus f32 rounding of less than d /
  *                 10000. Smaller groups have a coarser d, larger elements saturate.
- * Widening is exact, except that the product with a scale of I8 and the sums of Q4_1 and Q4_K round. An infinite scale
+ * Widening is exact, except that the product with a scale of I8 and the sums of Q4_1, Q5_1, Q4_K and Q5_K round. An infinite scale
  * of I8 counts as NaN. With that of a group, or an infinite d, e or m, elements are infinite or NaN.
  *
- * FOVEA_Q4_K, FOVEA_Q6_K. ggml's super-blocks, as GGUF files of Q4_K_M have them. Of 256 elements, element i is
+ * FOVEA_Q4_K, FOVEA_Q5_K, FOVEA_Q6_K, FOVEA_Q3_K, FOVEA_IQ4_XS, FOVEA_TQ2_0. ggml's super-blocks, as GGUF files of Q4_K_M have them. Of 256 elements, element i is
  *     // Q4_K: f16 d, e; uint8_t b[12], n[128]. In each group of 32 elements u has a scale s and a minimum m
  *     int k = i / 32, u = n[i / 64 * 32 + i % 32] >> k % 2 * 4 & 15;
  *     int s = k < 4 ? b[k] & 63 : (b[k + 4] & 15) | b[k - 4] >> 6 << 4;
  *     int m = k < 4 ? b[k + 4] & 63 : b[k + 4] >> 4 | b[k] >> 6 << 4;
  *     x = d * s * u - e * m;
+ *     // Q5_K: f16 d, e; uint8_t b[12], h[32], n[128]: the same, but that u has a fifth bit, (h[i % 32] >> i / 32 & 1) << 4
  *     // Q6_K: uint8_t l[128], h[64]; int8_t s[16]; f16 d
  *     int j = i / 128, k = i % 128 / 32;
  *     int u = (l[64 * j + i % 64] >> k / 2 * 4 & 15) | (h[32 * j + i % 32] >> 2 * k & 3) << 4;
- *     x = d * s[i / 16] * (u - 32); */
+ *     x = d * s[i / 16] * (u - 32);
+ *     // Q3_K: uint8_t h[32], n[64], b[12]; f16 d
+ *     int k = i / 16, s = ((b[k % 8] >> k / 8 * 4 & 15) | (b[8 + k % 4] >> k / 4 * 2 & 3) << 4) - 32;
+ *     int u = (n[i / 128 * 32 + i % 32] >> i % 128 / 32 * 2 & 3) | (h[i % 32] >> i / 32 & 1) << 2;
+ *     x = d * s * (u - 4);
+ *     // IQ4_XS: f16 d; uint16_t h; uint8_t l[4], n[128]. t is IQ4_NL's
+ *     int k = i / 32, s = ((l[k / 2] >> k % 2 * 4 & 15) | (h >> 2 * k & 3) << 4) - 32;
+ *     x = d * s * t[n[16 * k + i % 16] >> i % 32 / 16 * 4 & 15];
+ *     // TQ2_0, of ternary models: uint8_t n[64]; f16 d
+ *     x = d * ((n[i / 128 * 32 + i % 32] >> i % 128 / 32 * 2 & 3) - 1);
+ *
+ * FOVEA_Q5_0, FOVEA_Q5_1. In h bit i is the highest bit of element i: u = (its nibble) | (h >> i & 1) << 4.
+ * FOVEA_IQ4_NL, FOVEA_MXFP4. x = d * t[u] and 2^(e - 128) * t[u], of these tables. e is a byte; 255 is no NaN.
+ *     // IQ4_NL: -127 -104 -83 -65 -49 -35 -22 -10 1 13 25 38 53 69 89 113
+ *     // MXFP4: 0 1 2 3 4 6 8 12 0 -1 -2 -3 -4 -6 -8 -12, twice the numbers of the OCP Microscaling Formats' E2M1 */
 FOVEA_ENUM_(fovea_dtype, uint32_t) {
   FOVEA_F32 = 0,  /* float[dim] */
   FOVEA_F16 = 1,  /* uint16_t[dim], IEEE 754 binary16 */
@@ -272,6 +287,14 @@ FOVEA_ENUM_(fovea_dtype, uint32_t) {
   FOVEA_Q4_1 = 7, /* uint8_t[20] for 32 elements, f16 d and m, and u: x = d * u + m. For weights alone */
   FOVEA_Q4_K = 8, /* uint8_t[144] for 256 elements: x = d * s * u - e * m. For weights alone */
   FOVEA_Q6_K = 9, /* uint8_t[210] for 256 elements: x = d * s * (u - 32). For weights alone */
+  FOVEA_Q5_0 = 10,   /* uint8_t[22] for 32 elements, f16 d, uint32_t h and u[16]: x = d * (u - 16). For weights alone */
+  FOVEA_Q5_1 = 11,   /* uint8_t[24] for 32 elements, f16 d and m, h and u[16]: x = d * u + m. For weights alone */
+  FOVEA_IQ4_NL = 12, /* uint8_t[18] for 32 elements, f16 d and u[16]: x = d * t[u]. For weights alone */
+  FOVEA_MXFP4 = 13,  /* uint8_t[17] for 32 elements, e and u[16]: x = 2^(e - 128) * t[u]. For weights alone */
+  FOVEA_Q5_K = 14,   /* uint8_t[176] for 256 elements: x = d * s * u - e * m. For weights alone */
+  FOVEA_IQ4_XS = 15, /* uint8_t[136] for 256 elements: x = d * s * t[u]. For weights alone */
+  FOVEA_TQ2_0 = 16,  /* uint8_t[66] for 256 elements: x = d * (u - 1). For weights alone */
+  FOVEA_Q3_K = 17,   /* uint8_t[110] for 256 elements: x = d * s * (u - 4). For weights alone */
 };
 
 /* ------------------------------------------------------------------------------------------------------ activations */

@@ -204,6 +204,15 @@
 #ifndef FOVEA_ENABLE_I8
 #define FOVEA_ENABLE_I8 FOVEA_ENABLE_DEFAULT /* FOVEA_I8 */
 #endif
+#if !defined(FOVEA_ENABLE_IQ) && defined(__ARM_ARCH_PROFILE)
+#if __ARM_ARCH_PROFILE == 'M' /* left out, unless a build asks for it */
+#define FOVEA_ENABLE_IQ 0
+#endif
+#endif
+#ifndef FOVEA_ENABLE_IQ
+#define FOVEA_ENABLE_IQ FOVEA_ENABLE_DEFAULT /* FOVEA_Q3_K, FOVEA_Q5_0, FOVEA_Q5_1, FOVEA_Q5_K, FOVEA_IQ4_NL,
+                                                FOVEA_IQ4_XS, FOVEA_MXFP4, FOVEA_TQ2_0 */
+#endif
 #ifndef FOVEA_ENABLE_K_QUANTS
 #define FOVEA_ENABLE_K_QUANTS FOVEA_ENABLE_DEFAULT /* FOVEA_Q4_K, FOVEA_Q6_K */
 #endif
@@ -312,6 +321,7 @@ constexpr bool kI4 = FOVEA_ENABLE_I4 != 0;
 constexpr bool kI8 = FOVEA_ENABLE_I8 != 0;
 constexpr bool kI8Tensors = FOVEA_ENABLE_I8_TENSORS != 0;
 constexpr bool kIntegerAttention = FOVEA_ENABLE_INTEGER_ATTENTION != 0;
+constexpr bool kIq = FOVEA_ENABLE_IQ != 0;
 constexpr bool kKeyMass = FOVEA_ENABLE_KEY_MASS != 0;
 constexpr bool kKQuants = FOVEA_ENABLE_K_QUANTS != 0;
 constexpr bool kKeySplits = FOVEA_ENABLE_KEY_SPLITS != 0;

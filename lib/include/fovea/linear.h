@@ -64,8 +64,8 @@ typedef struct fovea_linear_args {
   uint32_t portable_bits; /* nonzero: a token's bits do not depend on the number of tokens, and are the same on AVX2,
                              AVX-512 and AArch64 NEON. 0: few tokens may take the kernel that is faster for them. With
                              FOVEA_COMPUTE_I8 and FOVEA_COMPUTE_F16 the bits are the same either way */
-  fovea_compute compute;  /* FOVEA_COMPUTE_F32, FOVEA_COMPUTE_I8 with weights of I8, I4, Q8_0, Q4_0, Q4_1, Q4_K or
-                             Q6_K, or FOVEA_COMPUTE_F16 with weights of F16 (FOVEA_ERR_UNSUPPORTED) */
+  fovea_compute compute;  /* FOVEA_COMPUTE_F32, FOVEA_COMPUTE_I8 with weights of I8 or one of the formats after
+                             it, or FOVEA_COMPUTE_F16 with weights of F16 (FOVEA_ERR_UNSUPPORTED) */
   uint64_t processor_features; /* as in fovea_attention_desc */
 
   uint32_t tokens;          /* at most 2^30 (FOVEA_ERR_SIZE); 0: nothing is written */
@@ -123,11 +123,13 @@ fovea_status fovea_linear_workspace_bytes(const fovea_linear_args* args, size_t*
  *                      and t is the scale of x. A d or m that is not finite makes its outputs infinite or NaN. With the
  *                      letters of base.h:
  *                          I4, Q4_0   codes are u - 8, d is the scale
- *                          Q8_0       codes are q
- *                          Q4_1       codes are u. sum * d + m * (the sum of (x's code - x_zero_point)) replaces
+ *                          Q5_0       codes are u - 16
+ *                          Q8_0       codes are q; IQ4_NL, MXFP4: t[u]. In MXFP4 d is 2^(e - 128)
+ *                          IQ4_XS     codes are t[u], with d * s as d; TQ2_0: u - 1
+ *                          Q4_1, Q5_1 codes are u. sum * d + m * (the sum of (x's code - x_zero_point)) replaces
  *                                     sum * d
- *                          Q4_K       as Q4_1, with d * s as d and -e * m as m
- *                          Q6_K       codes are u - 32, each half of sum is multiplied by its s first, in integers,
+ *                          Q4_K, Q5_K as Q4_1, with d * s as d and -e * m as m
+ *                          Q6_K, Q3_K codes are u - 32 and u - 4, each half of sum is multiplied by its s first, in integers,
  *                                     and sum is rounded to f32 once
  *
  * FOVEA_COMPUTE_F16. x is rounded to f16 first. A sum consists of partial sums, each a chain of 32 fused multiply-adds

@@ -18,8 +18,7 @@ constexpr uint32_t kKeysOfTask = 512;
 // Formats of keys and values that the library reads where they are. Others are widened, a tile at a time.
 bool reads(const ggml_tensor* rows) {
   const int format = format_of(rows->type);
-  const bool weights_alone = format == FOVEA_Q4_1 || format == FOVEA_Q4_K || format == FOVEA_Q6_K;
-  return format >= 0 && !weights_alone && has_rows(rows);
+  return format >= 0 && format <= FOVEA_Q4_0 && has_rows(rows);
 }
 
 fovea_attention_desc description_of(const ggml_tensor* node, uint32_t workers) {

@@ -71,6 +71,14 @@ int format_of(ggml_type type) {
     case GGML_TYPE_Q4_1: return FOVEA_Q4_1;
     case GGML_TYPE_Q4_K: return FOVEA_Q4_K;
     case GGML_TYPE_Q6_K: return FOVEA_Q6_K;
+    case GGML_TYPE_Q5_0: return FOVEA_Q5_0;
+    case GGML_TYPE_Q5_1: return FOVEA_Q5_1;
+    case GGML_TYPE_IQ4_NL: return FOVEA_IQ4_NL;
+    case GGML_TYPE_MXFP4: return FOVEA_MXFP4;
+    case GGML_TYPE_Q5_K: return FOVEA_Q5_K;
+    case GGML_TYPE_IQ4_XS: return FOVEA_IQ4_XS;
+    case GGML_TYPE_TQ2_0: return FOVEA_TQ2_0;
+    case GGML_TYPE_Q3_K: return FOVEA_Q3_K;
     default: return -1;
   }
 }

@@ -16,7 +16,8 @@
 //         of the two below, it may be at any address.
 //   q4_0  uint8_t[18]: d, f16, then the 16 bytes of i4: x = d * (u - 8)
 //   q4_1  uint8_t[20]: d and m, f16, then the same 16 bytes: x = d * u + m. Weights alone have it, and the two below.
-//   q4_k, q6_k  uint8_t[144] and uint8_t[210] for each super-block of 256 elements: see base.h.
+//   q5_0, q5_1, iq4_nl, mxfp4  uint8_t[22], [24], [18] and [17] for each group, for weights alone: see base.h
+//   q4_k, q6_k, q5_k, iq4_xs, tq2_0, q3_k  uint8_t[144], [210], [176], [136], [66] and [110] for each super-block of 256 elements: see base.h.
 // Narrowing rounds to nearest, ties to even, and gives the same bits on every target (32-bit Arm flushes subnormal
 // numbers first). Widening is exact but for the rounding of the product with a float scale, and of the sum in q4_1
 // and q4_k.
@@ -70,6 +71,14 @@ constexpr Format kFormats[] = {
     {FOVEA_Q4_1, 1, 20, 4, 0, Scaled::kBlock, 0, config::kGgml},
     {FOVEA_Q4_K, 1, 144, 0, 0, Scaled::kSuper, 0, config::kKQuants},
     {FOVEA_Q6_K, 1, 210, 0, 32, Scaled::kSuper, 0, config::kKQuants},
+    {FOVEA_Q5_0, 1, 22, 2, 0, Scaled::kBlock, 0, config::kIq},
+    {FOVEA_Q5_1, 1, 24, 4, 0, Scaled::kBlock, 0, config::kIq},
+    {FOVEA_IQ4_NL, 1, 18, 2, 0, Scaled::kBlock, 0, config::kIq},
+    {FOVEA_MXFP4, 1, 17, 1, 0, Scaled::kBlock, 0, config::kIq},
+    {FOVEA_Q5_K, 1, 176, 0, 0, Scaled::kSuper, 0, config::kIq},
+    {FOVEA_IQ4_XS, 1, 136, 0, 0, Scaled::kSuper, 0, config::kIq},
+    {FOVEA_TQ2_0, 1, 66, 0, 0, Scaled::kSuper, 0, config::kIq},
+    {FOVEA_Q3_K, 1, 110, 0, 4, Scaled::kSuper, 0, config::kIq},
 };
 constexpr uint32_t kFormatCount = sizeof kFormats / sizeof kFormats[0];
 
@@ -98,9 +107,18 @@ constexpr FormatSet kGroupScaledFormats = formats_where([](const Format& f) { re
 constexpr FormatSet kGroupedFormats = formats_where(is_grouped);
 constexpr FormatSet kSuperFormats = formats_where([](const Format& f) { return f.scaled == Scaled::kSuper; });
 // The formats of keys and values. Linear weights may have any format.
-constexpr FormatSet kKeyFormats = kServedFormats & ~(FormatSet{1} << FOVEA_Q4_1) & ~kSuperFormats;
+constexpr FormatSet kKeyFormats = kServedFormats & ((FormatSet{2} << FOVEA_Q4_0) - 1);
 // Those whose elements are sums of a product and a least number.
-constexpr FormatSet kLeastFormats = kServedFormats & (FormatSet{1} << FOVEA_Q4_1 | FormatSet{1} << FOVEA_Q4_K);
+constexpr FormatSet kLeastFormats = kServedFormats & (FormatSet{1} << FOVEA_Q4_1 | FormatSet{1} << FOVEA_Q4_K |
+                                                      FormatSet{1} << FOVEA_Q5_1 | FormatSet{1} << FOVEA_Q5_K);
+// Those whose codes become bytes before anything else: see ground/formats/block_codes.inl.
+constexpr FormatSet kByteFormats = kServedFormats & (FormatSet{1} << FOVEA_Q5_0 | FormatSet{1} << FOVEA_Q5_1 |
+                                                     FormatSet{1} << FOVEA_IQ4_NL | FormatSet{1} << FOVEA_MXFP4);
+// Super-blocks with a scale for each 16 elements.
+constexpr FormatSet kHalfFormats = kServedFormats & (FormatSet{1} << FOVEA_Q6_K | FormatSet{1} << FOVEA_Q3_K);
+// Groups whose codes are bytes, or become them, of either sign.
+constexpr FormatSet kSignedFormats = kServedFormats & (FormatSet{1} << FOVEA_Q8_0 | (kByteFormats & ~kLeastFormats) |
+                                                       FormatSet{1} << FOVEA_IQ4_XS | FormatSet{1} << FOVEA_TQ2_0);
 constexpr FormatSet kScaledKeyFormats = kKeyFormats & ~kUnscaledFormats;
 constexpr FormatSet kOnlyF32 = FormatSet{1} << FOVEA_F32;
 
@@ -137,9 +155,10 @@ constexpr size_t number_of(fovea_dtype dtype) {
 constexpr bool is_dtype(fovea_dtype dtype) { return uint32_t(dtype) < kFormatCount; }
 
 constexpr bool format_served(fovea_dtype dtype) { return is_one_of<kServedFormats>(dtype); }
-// The status for a format that a call does not take here: in this build, or in any.
+// The status for a format that rows other than weights do not have here: in this build, or in any.
 constexpr fovea_status unserved(fovea_dtype dtype) {
-  return format_served(dtype) ? FOVEA_ERR_UNSUPPORTED : FOVEA_ERR_LEFT_OUT;
+  constexpr bool kHasAll = kKeyFormats == (FormatSet{2} << FOVEA_Q4_0) - 1;  // that any build takes
+  return kHasAll || format_served(dtype) ? FOVEA_ERR_UNSUPPORTED : FOVEA_ERR_LEFT_OUT;
 }
 constexpr bool is_key_format(fovea_dtype dtype) { return is_one_of<kKeyFormats>(dtype); }
 constexpr bool is_unscaled(fovea_dtype dtype) { return is_one_of<kUnscaledFormats>(dtype); }
@@ -151,8 +170,7 @@ constexpr bool is_f32(fovea_dtype dtype) {
 
 // Elements that share a scale, in formats whose groups have scales.
 constexpr size_t scale_step(fovea_dtype dtype) {
-  constexpr FormatSet kHalves = kServedFormats & FormatSet{1} << FOVEA_Q6_K;
-  return is_one_of<kHalves>(dtype) ? kScaleGroup / 2 : kScaleGroup;
+  return is_one_of<kHalfFormats>(dtype) ? kScaleGroup / 2 : kScaleGroup;
 }
 
 // These require a format that is served.
@@ -198,13 +216,21 @@ constexpr fovea_dtype number_or_last(uint32_t number, FormatSet set) {
   FOVEA_IF_FORMAT_(6, set, dtype, __VA_ARGS__) \
   FOVEA_IF_FORMAT_(7, set, dtype, __VA_ARGS__) \
   FOVEA_IF_FORMAT_(8, set, dtype, __VA_ARGS__) \
-  FOVEA_IF_FORMAT_(9, set, dtype, __VA_ARGS__)
+  FOVEA_IF_FORMAT_(9, set, dtype, __VA_ARGS__) \
+  FOVEA_IF_FORMAT_(10, set, dtype, __VA_ARGS__) \
+  FOVEA_IF_FORMAT_(11, set, dtype, __VA_ARGS__) \
+  FOVEA_IF_FORMAT_(12, set, dtype, __VA_ARGS__) \
+  FOVEA_IF_FORMAT_(13, set, dtype, __VA_ARGS__) \
+  FOVEA_IF_FORMAT_(14, set, dtype, __VA_ARGS__) \
+  FOVEA_IF_FORMAT_(15, set, dtype, __VA_ARGS__) \
+  FOVEA_IF_FORMAT_(16, set, dtype, __VA_ARGS__) \
+  FOVEA_IF_FORMAT_(17, set, dtype, __VA_ARGS__)
 // Outside templates the compiler also checks the branches that it drops: there, too, kType is a format of the set.
 #define FOVEA_IF_FORMAT_(number, set, dtype, ...)                                                 \
   if constexpr (constexpr auto kType = ::fovea::number_or_last(number, set); kType == (number)) { \
     if (kType == ::fovea::last_of(set) || (dtype) == kType) return __VA_ARGS__;                   \
   }
-static_assert(kFormatCount <= 10, "FOVEA_WITH_FORMAT tries 10 formats");
+static_assert(kFormatCount <= 18, "FOVEA_WITH_FORMAT tries 18 formats");
 
 }  // namespace fovea
 

@@ -19,7 +19,7 @@
 #ifndef FOVEA_SRC_FORMATS_GROUP_ROWS_INL_
 #define FOVEA_SRC_FORMATS_GROUP_ROWS_INL_
 
-#include "ground/formats/fit.inl"
+#include "ground/formats/block_codes.inl"
 
 template <fovea_dtype kType>
 struct FormatRow;
@@ -171,7 +171,7 @@ struct FormatRow<FOVEA_I4> {
   }
 };
 
-// Groups as ggml stores them: q8_0, q4_0, q4_1.
+// Groups as ggml stores them: q8_0, q4_0, q4_1, and those of block_codes.inl.
 template <fovea_dtype kType>
 struct FormatRow {
   static constexpr size_t kBlock = ::fovea::format_of(kType).group_bytes;
@@ -187,6 +187,8 @@ struct FormatRow {
     if constexpr (kType == FOVEA_Q8_0) {
       const int8_t* const codes = reinterpret_cast<const int8_t*>(Codes(d));
       return hn::ConvertTo(kF, hn::LoadI8(kI, codes + d % kScaleGroup));
+    } else if constexpr (kInBytes<kType>) {
+      return BlockNumbers<kType>(Block(d), d % kScaleGroup);
     } else {
       return Nibbles<kLess>(Codes(d), d % kScaleGroup);
     }
@@ -195,14 +197,18 @@ struct FormatRow {
     if constexpr (kType == FOVEA_Q8_0) {
       FOVEA_UNROLL_BY(kGroupUnroll)
       for (size_t i = 0; i < kGroupVectors; ++i) all[i] = Whole(d + i * kLanes);
+    } else if constexpr (kInBytes<kType>) {
+      AllBlockNumbers<kType>(Block(d), all);
     } else {
       AllNibbles<kLess>(Codes(d), all);
     }
   }
   FOVEA_MEMBER VF Part(size_t d, size_t n) const { return FirstLanes(Whole(d), n); }
   FOVEA_MEMBER uint16_t ScaleBits(size_t d) const { return HalfAt(Block(d)); }
-  FOVEA_MEMBER uint16_t LeastBits(size_t d) const { return HalfAt(Block(d) + 2); }  // q4_1: m
-  FOVEA_MEMBER VF Scale(size_t d) const { return hn::SetF16(kF, ScaleBits(d)); }
+  FOVEA_MEMBER uint16_t LeastBits(size_t d) const { return HalfAt(Block(d) + 2); }  // q4_1, q5_1: m
+  FOVEA_MEMBER VF Scale(size_t d) const {
+    return kType == FOVEA_MXFP4 ? PowersOf(hn::Set(kI, ScaleBits(d))) : hn::SetF16(kF, ScaleBits(d));
+  }
   FOVEA_MEMBER VF Least(size_t d) const { return hn::SetF16(kF, LeastBits(d)); }
   FOVEA_INLINE void Narrow(const float* x, size_t dim, void* data, void*) {
     static_assert(kType != FOVEA_Q4_1, "no format of keys");

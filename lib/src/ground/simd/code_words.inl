@@ -53,6 +53,45 @@ using RunWord = CodeWord;
 typedef uint32_t RunWord __attribute__((vector_size(kLanes >= 8 ? 32 : 16)));
 #endif
 
+// A word for more codes, where vectors are wide.
+typedef uint32_t RunVector __attribute__((vector_size(kLanes >= 8 ? 32 : 16)));
+typedef uint8_t RunBytes __attribute__((vector_size(sizeof(RunVector))));
+#if FOVEA_FOR_SCALAR
+using RunWord = CodeWord;
+#else
+using RunWord = RunVector;
+#endif
+// Where a word has 32 bytes: 16 bytes, and again.
+FOVEA_INLINE RunVector SixteenTwice(const uint8_t* p) {
+#if FOVEA_X86_LANES > 4 && defined(__has_builtin)
+#if __has_builtin(__builtin_shufflevector)  // one instruction: words from memory that was stored in parts are late
+  const auto sixteen = CodesAt<CodeWord>(p);
+  return __builtin_shufflevector(sixteen, sixteen, 0, 1, 2, 3, 0, 1, 2, 3);
+#endif
+#endif
+  RunVector twice;
+  for (size_t i = 0; i < sizeof twice; i += 16) __builtin_memcpy(reinterpret_cast<char*>(&twice) + i, p, 16);
+  return twice;
+}
+// Bytes of a table that others name, each 0 to 15. Each 16 bytes have a copy of the table.
+FOVEA_INLINE RunBytes PickBytes(RunBytes table, RunBytes at) {
+#if FOVEA_X86_LANES == 16
+  typedef char Chars __attribute__((vector_size(32)));
+  return RunBytes(__builtin_ia32_pshufb256(Chars(table), Chars(at)));
+#elif defined(FOVEA_HAS_BLOCKS)
+  VI all, places;
+  static_assert(sizeof all == sizeof table, "a vector is a word");
+  __builtin_memcpy(&all, &table, sizeof all);
+  __builtin_memcpy(&places, &at, sizeof places);
+  all = hn::LookUp(all, places);
+  __builtin_memcpy(&table, &all, sizeof table);
+#else
+  const RunBytes from = table;
+  for (size_t i = 0; i < sizeof table; ++i) table[i] = from[i / 16 * 16 + at[i]];
+#endif
+  return table;
+}
+
 // Codes of six bits: what an instruction that inserts shifted bits takes two of, takes four without it.
 #if defined(__ARM_NEON)
 template <int kQuarter>

@@ -34,19 +34,19 @@ FOVEA_INLINE void AskForFirst(const fovea_linear_weights& w, uint32_t row) {
 }
 
 // The scales of kLanes rows. Groups are taken in order, and Put stores the scales of the next group.
-template <class Dot, fovea_dtype kType>
+template <class Dot, fovea_dtype kType, bool = kInSuper<kType>>
 struct GroupScales {
-  uint16_t scales[2][kLanes], leasts[2][kLanes];  // f16: loaded a group later than stored
+  uint16_t scales[2][kLanes], leasts[2][kLanes];  // as stored: loaded a group later than stored
 
   FOVEA_MEMBER void Put(const GroupRows<Dot, kType>& rows, size_t group, size_t) {
     GroupLoads<Dot>::PutHeads(rows, scales[group % 2], leasts[group % 2]);
   }
-  FOVEA_MEMBER VF Scale(size_t group) const { return hn::LoadF16(kF, scales[group % 2]); }
+  FOVEA_MEMBER VF Scale(size_t group) const { return ScalesAt<kType>(scales[group % 2]); }
   FOVEA_MEMBER VF Least(size_t group) const { return hn::LoadF16(kF, leasts[group % 2]); }
 };
 // In I4 the scales of a row are adjacent: those of kLanes groups at a time are transposed.
 template <class Dot>
-struct GroupScales<Dot, FOVEA_I4> {
+struct GroupScales<Dot, FOVEA_I4, false> {
   float scales[kLanes][kLanes];  // [group][row]
 
   FOVEA_MEMBER void Put(const GroupRows<Dot, FOVEA_I4>& rows, size_t group, size_t groups) {
@@ -66,18 +66,19 @@ struct GroupScales<Dot, FOVEA_I4> {
   FOVEA_MEMBER VF Scale(size_t group) const { return hn::LoadU(kF, scales[group % kLanes]); }
 };
 
-// Those of a super-block are made together. In q6_k they are integers, and d is apart.
+// Those of a super-block are made together. Those of halves are integers, and d is apart.
 template <class Dot, fovea_dtype kType>
-struct SuperGroupScales {
+struct GroupScales<Dot, kType, true> {
+  static constexpr bool kHalves = kScaleStep<kType> < kScaleGroup;
   float scales[kSuperScales][kLanes];
-  float common[kType == FOVEA_Q6_K ? kLanes : 1];
+  float common[kHalves ? kLanes : 1];
 
   FOVEA_MEMBER void Put(const GroupRows<Dot, kType>& rows, size_t, size_t) {
     if (rows.place != 0) return;
     GroupLoads<Dot>::PutScalesOfRows(rows, scales);
-    if constexpr (kType == FOVEA_Q6_K) {
+    if constexpr (kHalves) {
       uint16_t halves[kLanes];
-      FOVEA_EACH(k, kLanes) halves[k] = HalfAt(rows.Row(k).Block(0) + 208);
+      FOVEA_EACH(k, kLanes) halves[k] = HalfAt(rows.Row(k).Block(0) + FormatRow<kType>::kCommonAt);
       hn::StoreU(hn::LoadF16(kF, halves), kF, common);
     }
   }
@@ -88,11 +89,6 @@ struct SuperGroupScales {
     return hn::LoadU(kF, scales[kSuperScales / 2 + group % (kSuperScales / 2)]);
   }
 };
-template <class Dot>
-struct GroupScales<Dot, FOVEA_Q4_K> : SuperGroupScales<Dot, FOVEA_Q4_K> {};
-template <class Dot>
-struct GroupScales<Dot, FOVEA_Q6_K> : SuperGroupScales<Dot, FOVEA_Q6_K> {};
-
 template <class Dot>
 struct FewGroups {
   using Few = FewProducts<Dot>;
@@ -106,7 +102,8 @@ struct FewGroups {
 
   // How much the codes that are multiplied exceed the numbers that they stand for.
   template <fovea_dtype kType>
-  static constexpr int kAdded = kType == FOVEA_Q8_0 ? Dot::kFewBytesBias : ::fovea::format_of(kType).code_bias;
+  static constexpr int kAdded =
+      ::fovea::is_one_of<::fovea::kSignedFormats>(kType) ? Dot::kFewBytesBias : ::fovea::format_of(kType).code_bias;
 
   // Stores for each group of inputs the sum of a token's codes minus its zero point. Codes of 0 follow the last input.
   FOVEA_INLINE void PutGroupSums(const I8TokenTile& t, size_t token, int32_t zero) {

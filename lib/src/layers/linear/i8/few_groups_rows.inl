@@ -21,6 +21,20 @@ struct CodesOfRun<FOVEA_Q6_K> {
   int8_t codes[kLanes][kSuperRun<FOVEA_Q6_K>];  // [row][element]
 };
 
+// Stores the scales of a super-block of kLanes rows; the negative minima follow them.
+template <class Dot, fovea_dtype kType>
+FOVEA_INLINE void PutScalesRowByRow(const GroupRows<Dot, kType>& rows, float (&to)[kSuperScales][kLanes]) {
+  float of_rows[kLanes][kSuperScales];
+  FOVEA_EACH(k, kLanes) PutSuperScales<kType, false>(rows.Row(k).Block(0), of_rows[k]);
+  FOVEA_UNROLL(4)
+  for (size_t i = 0; i < kSuperScales; i += kLanes) {
+    VF v[kLanes];
+    FOVEA_EACH(k, kLanes) v[k] = hn::LoadU(kF, of_rows[k] + i);
+    hn::Transpose(v);
+    FOVEA_EACH(k, kLanes) hn::StoreU(v[k], kF, to[i + k]);
+  }
+}
+
 template <class Dot, bool kTurned = (Dot::kFewGroupRows > 1)>
 struct GroupLoads {
   using Inputs = typename FewProducts<Dot>::Inputs;
@@ -35,10 +49,11 @@ struct GroupLoads {
     const uint8_t* const at[1] = {reinterpret_cast<const uint8_t*>(bytes)};
     Dot::LoadFewGroup(at, codes);
   }
-  FOVEA_INLINE void LoadSuper(const GroupRows<Dot, FOVEA_Q4_K>& rows, KeptCodes<FOVEA_Q4_K>&, GroupCodes& codes) {
+  template <fovea_dtype kType>
+  FOVEA_INLINE void LoadSuper(const GroupRows<Dot, kType>& rows, KeptCodes<kType>&, GroupCodes& codes) {
     FOVEA_EACH(k, kLanes) {
       int8_t bytes[kScaleGroup];
-      PutGroup(rows.Row(k).Block(0), rows.place, bytes);
+      PutGroup<kType>(rows.Row(k).Block(0), rows.place, bytes);
       LoadBytes(bytes, codes[k]);
     }
   }
@@ -57,6 +72,12 @@ struct GroupLoads {
   FOVEA_INLINE void LoadGroups(const GroupRows<Dot, kType>& rows, KeptCodes<kType>& turned, GroupCodes& codes) {
     if constexpr (kInSuper<kType>) {
       LoadSuper(rows, turned, codes);
+    } else if constexpr (kInBytes<kType>) {
+      FOVEA_EACH(k, kLanes) {
+        int8_t bytes[kScaleGroup];
+        PutBlockCodes<kType, 0>(rows.Row(k).Block(0), bytes);
+        LoadBytes(bytes, codes[k]);
+      }
     } else {
       FOVEA_EACH(k, kLanes) {
         const uint8_t* const at[1] = {rows.Row(k).Codes(0)};
@@ -78,18 +99,10 @@ struct GroupLoads {
   // Whether halves without a zero point jump over its part, which is then faster than to subtract 0.
   static constexpr bool kJumpsInHalves = true;
 
-  // Stores the scales of a super-block of kLanes rows; in q4_k the negative minima follow them.
+  // Stores the scales of a super-block of kLanes rows; the negative minima follow them.
   template <fovea_dtype kType>
   FOVEA_INLINE void PutScalesOfRows(const GroupRows<Dot, kType>& rows, float (&to)[kSuperScales][kLanes]) {
-    float of_rows[kLanes][kSuperScales];
-    FOVEA_EACH(k, kLanes) PutSuperScales<kType, false>(rows.Row(k).Block(0), of_rows[k]);
-    FOVEA_UNROLL(4)
-    for (size_t i = 0; i < kSuperScales; i += kLanes) {
-      VF v[kLanes];
-      FOVEA_EACH(k, kLanes) v[k] = hn::LoadU(kF, of_rows[k] + i);
-      hn::Transpose(v);
-      FOVEA_EACH(k, kLanes) hn::StoreU(v[k], kF, to[i + k]);
-    }
+    PutScalesRowByRow<Dot, kType>(rows, to);
   }
 
   // Lane i: the sum of the products of a token's codes, from x on, with the group of row i, or with a half of it. Where
@@ -116,7 +129,7 @@ struct GroupLoads {
   // Stores the scale of each row's group, as f16, and m if the format has it.
   template <fovea_dtype kType>
   FOVEA_INLINE void PutHeads(const GroupRows<Dot, kType>& rows, uint16_t* scales, uint16_t* leasts) {
-    if constexpr (kType == FOVEA_Q4_1) {  // both at once
+    if constexpr (kHasLeast<kType>) {  // both at once
       int32_t both[kLanes];
       FOVEA_EACH(k, kLanes) __builtin_memcpy(&both[k], rows.Row(k).Block(0), sizeof both[k]);
       const VI words = hn::LoadU(kI, both);
@@ -188,6 +201,27 @@ struct GroupLoads<Dot, true> {
   FOVEA_INLINE void LoadGroups(const GroupRows<Dot, kType>& rows, KeptCodes<kType>& turned, GroupCodes& codes) {
     if constexpr (kType == FOVEA_Q4_K) {
       LoadSuper(rows, turned, codes);
+    } else if constexpr (kInBytes<kType> || kInSuper<kType>) {
+      int8_t bytes[kLanes][kScaleGroup];
+      FOVEA_EACH(k, kLanes) {
+        constexpr uint8_t kLess = ::fovea::is_one_of<::fovea::kSignedFormats>(kType) ? Dot::kFewBytesBias : 0;
+        if constexpr (kInSuper<kType>) {
+          PutGroup<kType, kLess>(rows.Row(k).Block(0), rows.place, bytes[k]);
+        } else {
+          PutBlockCodes<kType, kLess>(rows.Row(k).Block(0), bytes[k]);
+        }
+      }
+      FOVEA_UNROLL(2)
+      for (size_t from = 0; from < kScaleGroup; from += 16) {
+        FewX blocks[4];
+        FOVEA_EACH(k, 4) {
+          const uint8_t* at[kRowsOfVector];
+          FOVEA_EACH(i, kRowsOfVector) at[i] = reinterpret_cast<const uint8_t*>(bytes[k + i * kRowVectors]) + from;
+          blocks[k] = Dot::LoadBlocks(at);
+        }
+        Dot::TurnBlocks(blocks);
+        FOVEA_EACH(k, 4) codes[from / 4 + k] = blocks[k];
+      }
     } else {
       constexpr size_t kBytes = kType == FOVEA_Q8_0 ? kScaleGroup : kScaleGroup / 2;
       FewX blocks[4];
@@ -225,10 +259,12 @@ struct GroupLoads<Dot, true> {
     PutByte<2, kSigned>(words, factor, to[2]);
     PutByte<3, kSigned>(words, factor, to[3]);
   }
-  // Stores the scales of a super-block of kLanes rows; in q4_k the negative minima follow them.
-  FOVEA_INLINE void PutScalesOfRows(const GroupRows<Dot, FOVEA_Q4_K>& rows, float (&to)[kSuperScales][kLanes]) {
+  // Stores the scales of a super-block of kLanes rows; the negative minima follow them.
+  template <fovea_dtype kType>
+  FOVEA_INLINE void PutScalesOfRows(const GroupRows<Dot, kType>& rows, float (&to)[kSuperScales][kLanes]) {
+    if constexpr (!kHasMinima<kType>) return PutScalesRowByRow<Dot, kType>(rows, to);
     FewX blocks[4];
-    LoadBlocks<FOVEA_Q4_K, true>(rows, 0, blocks);
+    LoadBlocks<kType, true>(rows, 0, blocks);
     Dot::TurnBlocks(blocks);
     const VI heads = Dot::ToInts(blocks[0]), scales = Dot::ToInts(blocks[1]), minima = Dot::ToInts(blocks[2]);
     const VI lows = Dot::ToInts(blocks[3]), high_lows = hn::ShiftRight<4>(lows);
@@ -292,7 +328,7 @@ struct GroupLoads<Dot, true> {
     LoadBlocks<kType, true>(rows, 0, blocks);
     const VI words = Dot::ToInts(Dot::FirstOfBlocks(blocks));
     hn::StoreU16(words, scales);
-    if constexpr (kType == FOVEA_Q4_1) hn::StoreU16(hn::ShiftRight<16>(words), leasts);
+    if constexpr (kHasLeast<kType>) hn::StoreU16(hn::ShiftRight<16>(words), leasts);
   }
 };
 

@@ -22,8 +22,11 @@ struct GroupBlocks {
   static constexpr bool kUnsignedRows = Dot::kUnsignedRows;
   static constexpr ::fovea::FormatSet kFormats = ::fovea::i8_grouped_formats(Dot::kKind, kLanes);
   FOVEA_INLINE int32_t RowBias(fovea_dtype dtype) {
-    return !kUnsignedRows ? 0 : dtype == FOVEA_Q8_0 ? 128 : CodeBias(dtype);
+    return !kUnsignedRows ? 0 : ::fovea::is_one_of<::fovea::kSignedFormats>(dtype) ? 128 : CodeBias(dtype);
   }
+  template <fovea_dtype kType>
+  static constexpr uint8_t kLessOfSuper = 
+      kHasSignedGroups<kType> ? (kUnsignedRows ? 128 : 0) : kUnsignedRows ? 0 : ::fovea::format_of(kType).code_bias;
   // Groups of a row that are brought at a time, for all columns of a tile.
   static constexpr size_t kGroupsOfRows = TokenProducts<Dot>::kInputsAtOnce / kScaleGroup;
   static constexpr size_t kGroupsAtOnce = kGroupsOfRows < kLinearGrain ? kGroupsOfRows : kLinearGrain;
@@ -56,7 +59,9 @@ struct GroupBlocks {
   FOVEA_INLINE void PutCodes(const Reader<kType>& rows, uint32_t k, size_t d, int8_t* to) {
     const FormatRow<kType> row = rows.Row(k);
     if constexpr (kInSuper<kType>) {
-      PutSuperCodes<kType, kUnsignedRows ? 0 : 32, kScaleStep<kType>>(row.Block(0), rows.place + d, to);
+      PutSuperCodes<kType, kLessOfSuper<kType>, kScaleStep<kType>>(row.Block(0), rows.place + d, to);
+    } else if constexpr (kInBytes<kType>) {
+      PutBlockCodes<kType, kUnsignedRows && !kHasLeast<kType> ? 128 : 0>(row.Block(d), to);
     } else if constexpr (kType != FOVEA_Q8_0) {
       PutNibbles(row.Codes(d), kUnsignedRows ? 0 : CodeBias(kType), to);
     } else if constexpr (kUnsignedRows) {  // else they are read in place
@@ -90,7 +95,7 @@ struct GroupBlocks {
     for (uint32_t k = 0; k < b->count; ++k) {
       float all[kSuperScales];
       PutSuperScales<kType, false>(rows.Row(k).Block(0), all);
-      if constexpr (kType == FOVEA_Q6_K) {
+      if constexpr (kScaleStep<kType> < kScaleGroup) {
         hn::StoreN(FormatRow<kType>::CommonScale(rows.Row(k).Block(0)), kF, &b->leasts[0][k], 1);
       }
       for (size_t g = 0; g * kScaleStep<kType> < inputs; ++g) {
@@ -107,7 +112,7 @@ struct GroupBlocks {
     static_assert(!Block::kRowsInPlace || kMost % kRun == 0, "runs are brought whole");
     for (uint32_t k = 0; k < count; ++k, to += kMost) {
       for (size_t d = 0; d < inputs; d += kRun) {
-        PutRun<kType, kUnsignedRows ? 0 : 32>(rows.Row(k).Block(0), rows.place + d, to + d);
+        PutRun<kType, kLessOfSuper<kType>>(rows.Row(k).Block(0), rows.place + d, to + d);
       }
     }
   }
@@ -136,7 +141,7 @@ struct GroupBlocks {
       for (uint32_t k = 0; !kRuns && k < b->count; ++k) PutCodes<kType>(rows, k, d, (*bytes)[k]);
       for (uint32_t k = 0; k < b->count; ++k) {
         if constexpr (!kInSuper<kType>) scales[g * kLinearGrain + k] = rows.Row(k).ScaleBits(d);
-        if constexpr (kType == FOVEA_Q4_1) leasts[g * kLinearGrain + k] = rows.Row(k).LeastBits(d);
+        if constexpr (kHasLeast<kType> && !kInSuper<kType>) leasts[g * kLinearGrain + k] = rows.Row(k).LeastBits(d);
       }
       for (uint32_t k = 0; zero != 0 && k < b->count; ++k) {
         const int32_t sum = Dot::SumOfRow(codes + ptrdiff_t(k) * stride, n);
@@ -154,8 +159,8 @@ struct GroupBlocks {
     float *const all_scales = b->scales[0], *const all_leasts = b->leasts[0];
     FOVEA_UNROLL(16)
     for (size_t i = 0; i < kHalves; i += kLanes) {
-      hn::StoreU(hn::LoadF16(kF, scales + i), kF, all_scales + i);
-      if constexpr (kType == FOVEA_Q4_1) hn::StoreU(hn::LoadF16(kF, leasts + i), kF, all_leasts + i);
+      hn::StoreU(ScalesAt<kType>(scales + i), kF, all_scales + i);
+      if constexpr (kHasLeast<kType>) hn::StoreU(hn::LoadF16(kF, leasts + i), kF, all_leasts + i);
     }
   }
 
@@ -292,8 +297,11 @@ struct GroupBlocks {
       for (size_t c = 0; c < t.columns; c += kLanes) {
         const VI sum = LoadInts(sums + c);
         if (bias != 0) {
-          const VI up = hn::ShiftLeft<3>(sum), more = bias == 32 ? hn::ShiftLeft<2>(up) : hn::ShiftLeft<4>(up);
-          StoreInts(hn::Sub(hn::Set(kI, 0), bias == 8 ? up : more), x_sums + c);
+          const VI four = hn::ShiftLeft<2>(sum), eight = hn::ShiftLeft<3>(sum);
+          const VI less = bias == 4   ? four
+                          : bias == 8 ? eight
+                                      : bias == 32 ? hn::ShiftLeft<3>(four) : hn::ShiftLeft<4>(eight);
+          StoreInts(hn::Sub(hn::Set(kI, 0), less), x_sums + c);
         } else {
           hn::StoreU(hn::ConvertTo(kF, hn::Add(sum, start)), kF, x_sums + c);
         }
@@ -324,7 +332,7 @@ struct GroupBlocks {
           AddGroupsOfColumns<true, kScaleGroup>(t, b, d, inputs, x_sums, sums);
         } else if ((kFormats & kI8SuperFormats) == 0 || ::fovea::scale_step(w.weights.dtype) == kScaleGroup) {
           AddGroupsOfColumns<false, kScaleGroup>(t, b, d, inputs, x_sums, sums);
-        } else if constexpr (::fovea::contains(kFormats, FOVEA_Q6_K)) {
+        } else if constexpr ((kFormats & ::fovea::kHalfFormats) != 0) {
           AddGroupsOfColumns<false, kScaleGroup / 2>(t, b, d, inputs, x_sums, sums);
         }
       }

@@ -45,7 +45,13 @@ struct GroupsAt {
 struct GroupScale {
   VF scale, least;
 };
-// Of q4_k.
+constexpr ::fovea::FormatSet kI8SignedGroups = ::fovea::kI8SuperFormats & ::fovea::kSignedFormats;
+// A set, or where it is empty this format, of which nothing is compiled then.
+constexpr ::fovea::FormatSet NotEmpty(::fovea::FormatSet set, fovea_dtype dtype) {
+  return set != 0 ? set : ::fovea::FormatSet{1} << dtype;
+}
+constexpr ::fovea::FormatSet kI8Powers = ::fovea::kI8GroupedFormats & ::fovea::FormatSet{1} << FOVEA_MXFP4;
+// Of q4_k and q5_k.
 FOVEA_INLINE GroupScale ScaleInSuper(const uint8_t* block, size_t place) {
   uint8_t six[kSuperScales];
   PutSixBits(block + 4, six);
@@ -56,14 +62,29 @@ FOVEA_INLINE GroupScale ScaleInSuper(const uint8_t* block, size_t place) {
 // Whether a group of inputs has two scales.
 constexpr bool HasHalves(fovea_dtype dtype) { return kI8SuperFormats != 0 && ::fovea::scale_step(dtype) < kScaleGroup; }
 FOVEA_INLINE GroupScale ScaleOfRow(const GroupsAt& groups, uint32_t row) {
+  if (::fovea::is_one_of<kI8SignedGroups>(groups.dtype)) {
+    const auto scale = [&](auto of) { return GroupScale{of.Scale(groups.place), hn::Zero(kF)}; };
+    FOVEA_WITH_FORMAT(NotEmpty(kI8SignedGroups, FOVEA_TQ2_0), groups.dtype,
+                      scale(FormatRow<kType>::Of(groups.Block(row), nullptr)));
+  }
   if (IsInSuper(groups.dtype)) return ScaleInSuper(groups.Block(row), groups.place);
+  if (::fovea::is_one_of<kI8Powers>(groups.dtype)) return {PowersOf(hn::Set(kI, *groups.Block(row))), hn::Zero(kF)};
   const bool has_least = HasLeast(groups.dtype);
   return {hn::SetF16(kF, groups.ScaleBits(row)), has_least ? hn::SetF16(kF, groups.LeastBits(row)) : hn::Zero(kF)};
 }
 
+constexpr ::fovea::FormatSet kI8Supers = ::fovea::kI8SuperFormats & ~::fovea::kHalfFormats;
+constexpr ::fovea::FormatSet kI8Halves = NotEmpty(::fovea::kI8SuperFormats & ::fovea::kHalfFormats, FOVEA_Q6_K);
+constexpr ::fovea::FormatSet kI8ByteFormats = ::fovea::kByteFormats & ::fovea::kI8GroupedFormats;
 // The codes of a row's group, unless they are bytes.
 FOVEA_INLINE void PutCodes(const GroupsAt& groups, uint32_t row, int8_t* to) {
-  if (IsInSuper(groups.dtype)) return PutSuperCodes<FOVEA_Q4_K, 32, kScaleGroup>(groups.Block(row), groups.place, to);
+  if (IsInSuper(groups.dtype)) {
+    FOVEA_WITH_FORMAT(NotEmpty(kI8Supers, FOVEA_Q4_K), groups.dtype,
+                      PutSuperCodes<kType, 0, kScaleGroup>(groups.Block(row), groups.place, to));
+  }
+  if (::fovea::is_one_of<kI8ByteFormats>(groups.dtype)) {
+    FOVEA_WITH_FORMAT(NotEmpty(kI8ByteFormats, FOVEA_Q5_0), groups.dtype, PutBlockCodes<kType, 0>(groups.Block(row), to));
+  }
   PutNibbles(groups.Codes(row), CodeBias(groups.dtype), to);
 }
 
@@ -84,18 +105,33 @@ FOVEA_INLINE void AddGroupOfRow(const I8TokenTile& t, const GroupsAt& groups, ui
     hn::StoreU(hn::Add(before, hn::Mul(product, hn::LoadU(kF, x_scales + c))), kF, sums + c);
   }
 }
+// Of a group with two scales: these, which are integers, and what multiplies both; and its codes as bytes.
+struct ScalesOfHalves {
+  VF first, second, common;
+  template <fovea_dtype kType>
+  FOVEA_INLINE ScalesOfHalves Of(const uint8_t* block, size_t place) {
+    using Row = FormatRow<kType>;
+    return {hn::Set(kF, Row::IntegerScale(block, place)), hn::Set(kF, Row::IntegerScale(block, place + kScaleGroup / 2)),
+            Row::CommonScale(block)};
+  }
+  FOVEA_INLINE ScalesOfHalves At(fovea_dtype dtype, const uint8_t* block, size_t place) {
+    FOVEA_WITH_FORMAT(kI8Halves, dtype, Of<kType>(block, place));
+  }
+};
+FOVEA_INLINE void PutHalves(fovea_dtype dtype, const uint8_t* block, size_t place, int8_t* to) {
+  FOVEA_WITH_FORMAT(kI8Halves, dtype,
+                    PutSuperCodes<kType, ::fovea::format_of(kType).code_bias, kScaleGroup>(block, place, to));
+}
 // The same of a group with two scales, which the integers of its halves are multiplied by.
-FOVEA_INLINE void AddHalvesOfRow(const I8TokenTile& t, const uint8_t* block, size_t place, const int32_t (&starts)[2],
+FOVEA_INLINE void AddHalvesOfRow(const I8TokenTile& t, fovea_dtype dtype, const uint8_t* block, size_t place, const int32_t (&starts)[2],
                                  const float* products, const float* second, const float* x_scales, bool first,
                                  float* sums) {
-  using Row = FormatRow<FOVEA_Q6_K>;
-  const VF scale = hn::Set(kF, Row::IntegerScale(block, place)), common = Row::CommonScale(block);
-  const VF scale_of_second = hn::Set(kF, Row::IntegerScale(block, place + kScaleGroup / 2));
+  const ScalesOfHalves scales = ScalesOfHalves::At(dtype, block, place);
   for (size_t c = 0; c < t.columns; c += kLanes) {
-    const VF of_first = hn::Mul(ProductsAt(products + c, starts[0]), scale);
-    const VF sum = hn::Add(of_first, hn::Mul(ProductsAt(second + c, starts[1]), scale_of_second));
+    const VF of_first = hn::Mul(ProductsAt(products + c, starts[0]), scales.first);
+    const VF sum = hn::Add(of_first, hn::Mul(ProductsAt(second + c, starts[1]), scales.second));
     const VF before = first ? hn::Zero(kF) : hn::LoadU(kF, sums + c);
-    hn::StoreU(hn::Add(before, hn::Mul(hn::Mul(sum, common), hn::LoadU(kF, x_scales + c))), kF, sums + c);
+    hn::StoreU(hn::Add(before, hn::Mul(hn::Mul(sum, scales.common), hn::LoadU(kF, x_scales + c))), kF, sums + c);
   }
 }
 
@@ -152,12 +188,13 @@ struct GroupProducts {
     const int32_t zero = w.x_zero_point + (Dot::kUnsignedQueries ? 128 : 0);
     const size_t step = size_t(kLinearGrain) * t.columns;
     float* products = t.sums + size_t(kGroupedOutputs) * t.columns;  // after them, those of second halves
+    const fovea_dtype dtype = w.weights.dtype;
     const ptrdiff_t row_stride = w.weights.row_stride;
     const uint8_t* block = static_cast<const uint8_t*>(w.weights.data) + ptrdiff_t(row) * row_stride +
-                           d / kSuperBlock * ::fovea::format_of(FOVEA_Q6_K).group_bytes;
+                           d / kSuperBlock * ::fovea::number_of<&::fovea::Format::group_bytes, kI8Halves>(dtype);
     int8_t codes[kLinearGrain][kScaleGroup];
     for (uint32_t k = 0; k < count; ++k) {
-      PutSuperCodes<FOVEA_Q6_K, 32, kScaleGroup>(block + ptrdiff_t(k) * row_stride, d % kSuperBlock, codes[k]);
+      PutHalves(dtype, block + ptrdiff_t(k) * row_stride, d % kSuperBlock, codes[k]);
     }
     const size_t inputs[2] = {n < kHalf ? n : kHalf, n < kHalf ? 0 : n - kHalf};
     for (size_t i = 0; i < 2; ++i) {
@@ -172,7 +209,7 @@ struct GroupProducts {
     for (uint32_t k = 0; k < count; ++k, block += row_stride, sums += t.columns, products += t.columns) {
       int32_t starts[2] = {0, 0};
       for (size_t i = 0; zero != 0 && i < 2; ++i) starts[i] = -zero * Dot::SumOfRow(codes[k] + i * kHalf, inputs[i]);
-      AddHalvesOfRow(t, block, d % kSuperBlock, starts, products, products + step, GroupScalesOf(t, d / kScaleGroup),
+      AddHalvesOfRow(t, dtype, block, d % kSuperBlock, starts, products, products + step, GroupScalesOf(t, d / kScaleGroup),
                      d == 0, sums);
     }
   }

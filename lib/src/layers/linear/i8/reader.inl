@@ -8,8 +8,9 @@
 
 constexpr bool HasLeast(fovea_dtype dtype) { return ::fovea::is_one_of<::fovea::kLeastFormats>(dtype); }
 constexpr bool IsInSuper(fovea_dtype dtype) { return ::fovea::is_one_of<kI8SuperFormats>(dtype); }
-// How much codes of a format exceed the numbers that they stand for. Not for Q8_0, whose codes are signed bytes.
-constexpr uint8_t CodeBias(fovea_dtype dtype) { return HasLeast(dtype) ? 0 : IsInSuper(dtype) ? 32 : 8; }
+constexpr ::fovea::FormatSet kI8Q3 = kI8SuperFormats & ::fovea::FormatSet{1} << FOVEA_Q3_K;
+// How much codes of a format exceed the numbers that they stand for. Not for those whose codes are signed bytes.
+constexpr uint8_t CodeBias(fovea_dtype dtype) { return HasLeast(dtype) ? 0 : !IsInSuper(dtype) ? 8 : ::fovea::is_one_of<kI8Q3>(dtype) ? 4 : 32; }
 
 // The groups of some rows at the same place in each row. There is a pointer for each of the first kPointers rows. Those
 // of other rows are `far` bytes after the pointer of the row kPointers before.
@@ -81,9 +82,10 @@ FOVEA_INLINE void PutNibbles(const uint8_t* nibbles, uint8_t less, int8_t* to) {
   }
 }
 
-// Codes of a row's group in a super-block as bytes, minus kLess in q6_k.
+// Codes of a row's group in a super-block as bytes, minus kLess where they have a sign.
 template <fovea_dtype kType, uint32_t kLess, size_t kCount>
 FOVEA_INLINE void PutSuperCodes(const uint8_t* block, size_t place, int8_t* to) {
+  if constexpr (kHasSignedGroups<kType>) return PutGroup<kType, kLess>(block, place, to);
   FOVEA_UNROLL_FOR_SPEED(2)
   for (size_t i = 0; i < kCount; i += 16) PutSixteen<kType, kLess>(block, place, i, to + i);
 }
