@@ -266,11 +266,11 @@ INSIDE_CASE("formats: blocks that were worked out by hand are widened to the bit
       {FOVEA_Q5_0, block({0x00, 0x38, 0x01, 0x80, 0x00, 0x80}, 16, 0x10, 0x11), 16, -7.5f},  // byte 0 is 0x10
       {FOVEA_Q5_1, block({0x00, 0x38, 0x00, 0xc4, 0, 0, 2, 0}, 16, 0x10, 0x11), 17, 5.0f},   // 0.5 * 18 - 4
       {FOVEA_Q5_1, block({0x00, 0x38, 0x00, 0xc4, 0, 0, 2, 0}, 16, 0x10, 0x11), 2, -3.0f},
-      {FOVEA_IQ4_NL, block({0x00, 0x38}, 16, 0x10, 0x11), 0, -63.5f},                        // 0.5 * -127
+      {FOVEA_IQ4_NL, block({0x00, 0x38}, 16, 0x10, 0x11), 0, -63.5f},  // 0.5 * -127
       {FOVEA_IQ4_NL, block({0x00, 0x38}, 16, 0x10, 0x11), 15, 56.5f},
       {FOVEA_IQ4_NL, block({0x00, 0x38}, 16, 0x10, 0x11), 16, -52.0f},
-      {FOVEA_MXFP4, block({0x80}, 16, 0x10, 0x11), 7, 12.0f},                                // 2^0 * 12
-      {FOVEA_MXFP4, block({0x7f}, 16, 0x10, 0x11), 30, -6.0f},                               // byte 14 is 0xfe
+      {FOVEA_MXFP4, block({0x80}, 16, 0x10, 0x11), 7, 12.0f},   // 2^0 * 12
+      {FOVEA_MXFP4, block({0x7f}, 16, 0x10, 0x11), 30, -6.0f},  // byte 14 is 0xfe
       {FOVEA_MXFP4, block({0xff}, 16, 0x10, 0x11), 1, 0x1p127f},
       {FOVEA_Q4_1, block({0x01, 0x00, 0x01, 0x80}, 16, 0x21, 0), 3, 0.0f},
       {FOVEA_Q4_1, block({0x01, 0x00, 0x01, 0x80}, 16, 0x21, 0), 19, 0x1p-24f},

@@ -45,10 +45,14 @@ constexpr GgmlType kGgmlTypes[] = {
     {"F64"},
     {"IQ1_M"},
     {"BF16", 1, 2, FOVEA_BF16},
-    {}, {}, {},
+    {},
+    {},
+    {},
     {"TQ1_0"},
     {"TQ2_0", 256, 66, FOVEA_TQ2_0},
-    {}, {}, {},
+    {},
+    {},
+    {},
     {"MXFP4", 32, 17, FOVEA_MXFP4},
 };
 constexpr uint32_t kGgmlTypeCount = sizeof kGgmlTypes / sizeof kGgmlTypes[0];

@@ -88,9 +88,9 @@ struct MadeModel {
   uint32_t layers = 2, width = 64, hidden = 96, q_heads = 4, kv_heads = 2, head_dim = 16, rotary_dim = 16;
   float rope_base = 1000.0f, epsilon = 1e-5f;
   bool biases = false, untied = false;
-  std::string splitter = "smollm";   // "llama-bpe": with the marks of Llama 3, and a token that begins texts
-  std::vector<float> rope_factors;   // [rotary_dim / 2], or none
-  uint32_t type = 0;                 // of matrices, ggml's: F32, F16, BF16, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q4_K, Q6_K or IQ4_NL
+  std::string splitter = "smollm";  // "llama-bpe": with the marks of Llama 3, and a token that begins texts
+  std::vector<float> rope_factors;  // [rotary_dim / 2], or none
+  uint32_t type = 0;  // of matrices, ggml's: F32, F16, BF16, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q4_K, Q6_K or IQ4_NL
   uint32_t embeddings = UINT32_MAX;  // the type of embeddings, if it is another
   uint32_t values = UINT32_MAX;      // that of attn_v and ffn_down in every second layer, as files of Q4_K_M have it
   uint32_t alignment = 32;

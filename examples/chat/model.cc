@@ -32,8 +32,7 @@ constexpr const char* kKnownKeys[] = {
 // Reads values and tensors of a file. Keeps the first problem.
 class Reader {
  public:
-  Reader(const Gguf& file, std::string_view architecture)
-      : file_(file), prefix_(std::string(architecture) + ".") {}
+  Reader(const Gguf& file, std::string_view architecture) : file_(file), prefix_(std::string(architecture) + ".") {}
 
   const std::string& problem() const { return problem_; }
   void fail(const std::string& problem) {

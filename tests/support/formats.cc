@@ -11,9 +11,8 @@
 namespace fovea_test {
 
 const char* type_name(fovea_dtype type) {
-  static const char* const kNames[] = {"f32", "f16", "bf16", "i8", "i4", "q8_0", "q4_0", "q4_1", "q4_k", "q6_k",
-                                       "q5_0", "q5_1", "iq4_nl", "mxfp4", "q5_k",
-                                       "iq4_xs", "tq2_0", "q3_k"};
+  static const char* const kNames[] = {"f32",  "f16",  "bf16", "i8",     "i4",    "q8_0", "q4_0",   "q4_1",  "q4_k",
+                                       "q6_k", "q5_0", "q5_1", "iq4_nl", "mxfp4", "q5_k", "iq4_xs", "tq2_0", "q3_k"};
   return kNames[type];
 }
 
@@ -61,7 +60,9 @@ int number_of(fovea_dtype type, int u) {
   if (type == FOVEA_IQ4_NL || type == FOVEA_MXFP4) return kTables[type == FOVEA_MXFP4][u];
   return u - (type == FOVEA_Q5_0 ? 16 : has_least(type) ? 0 : 8);
 }
-double scale_of(fovea_dtype type, const uint8_t* at) { return type == FOVEA_MXFP4 ? std::ldexp(1.0, *at - 128) : half_at(at); }
+double scale_of(fovea_dtype type, const uint8_t* at) {
+  return type == FOVEA_MXFP4 ? std::ldexp(1.0, *at - 128) : half_at(at);
+}
 
 }  // namespace
 
@@ -95,7 +96,8 @@ SixBitPlace six_bit_place(size_t d) {
 
 float super_element(fovea_dtype type, const uint8_t* block, size_t d) {
   const int code = super_code(type, block, d);
-  if (has_signed_groups(type)) return static_cast<float>(half_at(super_scale(type, block)) * signed_scale(type, block, d / 32) * code);
+  if (has_signed_groups(type))
+    return static_cast<float>(half_at(super_scale(type, block)) * signed_scale(type, block, d / 32) * code);
   if (has_least(type)) {
     const double scale = half_at(block) * six_bits(block + 4, d / 32);
     return static_cast<float>(scale * code - half_at(block + 2) * six_bits(block + 4, 8 + d / 32));
@@ -151,7 +153,13 @@ float element_of(fovea_dtype type, const void* data, const void* scales, size_t 
 }
 
 size_t group_bytes(fovea_dtype type) {
-  if (is_super(type)) return type == FOVEA_Q4_K ? 144 : type == FOVEA_Q5_K ? 176 : type == FOVEA_IQ4_XS ? 136 : type == FOVEA_TQ2_0 ? 66 : type == FOVEA_Q3_K ? 110 : 210;
+  if (is_super(type))
+    return type == FOVEA_Q4_K     ? 144
+           : type == FOVEA_Q5_K   ? 176
+           : type == FOVEA_IQ4_XS ? 136
+           : type == FOVEA_TQ2_0  ? 66
+           : type == FOVEA_Q3_K   ? 110
+                                  : 210;
   return codes_at(type) + (type == FOVEA_Q8_0 ? 32 : 16);
 }
 size_t codes_at(fovea_dtype type) {
@@ -186,7 +194,9 @@ void encode_group(fovea_dtype type, const float* x, size_t count, uint8_t* data,
     most = std::max(most, double{x[i]});
   }
   const int most_u = has_five_bits(type) ? 31 : 15;
-  const double exact = has_least(type) ? (most - least) / most_u : bytes ? std::fabs(largest) / 127 : largest / number_of(type, 0);
+  const double exact = has_least(type) ? (most - least) / most_u
+                       : bytes         ? std::fabs(largest) / 127
+                                       : largest / number_of(type, 0);
   uint8_t* const codes = data + codes_at(type);
   std::fill_n(data, group_bytes(type), uint8_t{0});
   double scale = 0;
@@ -224,7 +234,8 @@ Fit fit_of(fovea_dtype type, const float* x, size_t count) {
     most = std::max(most, double{x[i]});
     if (std::fabs(double{x[i]}) > std::fabs(largest)) largest = x[i];
   }
-  return has_least(type) ? Fit{(most - least) / (type == FOVEA_Q5_K ? 31 : 15), -least} : Fit{largest / (type == FOVEA_Q3_K ? -4 : -32), 0};
+  return has_least(type) ? Fit{(most - least) / (type == FOVEA_Q5_K ? 31 : 15), -least}
+                         : Fit{largest / (type == FOVEA_Q3_K ? -4 : -32), 0};
 }
 
 // Nearest codes, with the scale of the whole block that holds its largest number.

@@ -15,10 +15,9 @@
 
 namespace fovea_test {
 
-constexpr fovea_dtype kTypes[] = {FOVEA_F32,  FOVEA_F16,  FOVEA_BF16, FOVEA_I8,   FOVEA_I4,
-                                  FOVEA_Q8_0, FOVEA_Q4_0, FOVEA_Q4_1, FOVEA_Q4_K, FOVEA_Q6_K,
-                                  FOVEA_Q5_0, FOVEA_Q5_1, FOVEA_IQ4_NL, FOVEA_MXFP4, FOVEA_Q5_K,
-                                  FOVEA_IQ4_XS, FOVEA_TQ2_0, FOVEA_Q3_K};
+constexpr fovea_dtype kTypes[] = {FOVEA_F32,    FOVEA_F16,   FOVEA_BF16, FOVEA_I8,     FOVEA_I4,    FOVEA_Q8_0,
+                                  FOVEA_Q4_0,   FOVEA_Q4_1,  FOVEA_Q4_K, FOVEA_Q6_K,   FOVEA_Q5_0,  FOVEA_Q5_1,
+                                  FOVEA_IQ4_NL, FOVEA_MXFP4, FOVEA_Q5_K, FOVEA_IQ4_XS, FOVEA_TQ2_0, FOVEA_Q3_K};
 constexpr fovea_dtype kFloatTypes[] = {FOVEA_F32, FOVEA_F16, FOVEA_BF16};
 constexpr fovea_dtype kKeyTypes[] = {FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0};
 // The first number that names no format.

@@ -267,7 +267,8 @@ class LinearCase {
     const uint8_t* const scale = group_scale(o, i / group_elements(p.dtype));
     if (p.dtype == FOVEA_MXFP4) return std::ldexp(1.0f, *scale - 128);
     if (has_signed_groups(p.dtype)) {
-      return f16_at(scale) * float(signed_scale(p.dtype, w.row<uint8_t>(o) + i / 256 * group_bytes(p.dtype), i % 256 / 32));
+      return f16_at(scale) *
+             float(signed_scale(p.dtype, w.row<uint8_t>(o) + i / 256 * group_bytes(p.dtype), i % 256 / 32));
     }
     return f16_at(scale) * (is_super(p.dtype) && has_least() ? float(six_bits(scale + 4, i % 256 / 32)) : 1.0f);
   }
@@ -292,8 +293,7 @@ class LinearCase {
     for (size_t o = 0; o < p.out_dim; ++o) {
       if (p.dtype == FOVEA_I8) scales.as<float>()[o] = random_uniform(p.seed + 3, o, 0.001f, 0.02f);
       for (size_t g = 0; is_grouped(p.dtype) && g * group_elements(p.dtype) < p.in_dim; ++g) {
-        put_scale(o, g,
-                random_uniform(p.seed + 3, o * 256 + g, 0.001f, 0.02f) * (g % 3 == 1 ? -1.0f : 1.0f));
+        put_scale(o, g, random_uniform(p.seed + 3, o * 256 + g, 0.001f, 0.02f) * (g % 3 == 1 ? -1.0f : 1.0f));
         if (has_least()) put_f16(group_scale(o, g) + 2, random_normal(p.seed + 5, o * 256 + g) / 16);
       }
       if (p.bias == LinearProblem::kI32) {

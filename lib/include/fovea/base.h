@@ -248,16 +248,17 @@ const char* fovea_target_backend(fovea_target target);
  *   to Q8_0       d is the largest magnitude / 127, rounded to f16, and q is nearest to x / d. Where the largest
  *                 magnitude is 0.008 to 127 * 65504, the error is at most d / 2, plus f32 rounding of less than d /
  *                 10000. Smaller groups have a coarser d, larger elements saturate.
- * Widening is exact, except that the product with a scale of I8 and the sums of Q4_1, Q5_1, Q4_K and Q5_K round. An infinite scale
- * of I8 counts as NaN. With that of a group, or an infinite d, e or m, elements are infinite or NaN.
+ * Widening is exact, except that the product with a scale of I8 and the sums of Q4_1, Q5_1, Q4_K and Q5_K round. An
+ * infinite scale of I8 counts as NaN. With that of a group, or an infinite d, e or m, elements are infinite or NaN.
  *
- * FOVEA_Q4_K, FOVEA_Q5_K, FOVEA_Q6_K, FOVEA_Q3_K, FOVEA_IQ4_XS, FOVEA_TQ2_0. ggml's super-blocks, as GGUF files of Q4_K_M have them. Of 256 elements, element i is
+ * FOVEA_Q3_K to FOVEA_Q6_K, FOVEA_IQ4_XS, FOVEA_TQ2_0. ggml's super-blocks, as GGUF files of Q4_K_M and their kin have
+ * them. Of 256 elements, element i is
  *     // Q4_K: f16 d, e; uint8_t b[12], n[128]. In each group of 32 elements u has a scale s and a minimum m
  *     int k = i / 32, u = n[i / 64 * 32 + i % 32] >> k % 2 * 4 & 15;
  *     int s = k < 4 ? b[k] & 63 : (b[k + 4] & 15) | b[k - 4] >> 6 << 4;
  *     int m = k < 4 ? b[k + 4] & 63 : b[k + 4] >> 4 | b[k] >> 6 << 4;
  *     x = d * s * u - e * m;
- *     // Q5_K: f16 d, e; uint8_t b[12], h[32], n[128]: the same, but that u has a fifth bit, (h[i % 32] >> i / 32 & 1) << 4
+ *     // Q5_K: f16 d, e; uint8_t b[12], h[32], n[128]: so, but u has a fifth bit, (h[i % 32] >> i / 32 & 1) << 4
  *     // Q6_K: uint8_t l[128], h[64]; int8_t s[16]; f16 d
  *     int j = i / 128, k = i % 128 / 32;
  *     int u = (l[64 * j + i % 64] >> k / 2 * 4 & 15) | (h[32 * j + i % 32] >> 2 * k & 3) << 4;

@@ -129,8 +129,8 @@ fovea_status fovea_linear_workspace_bytes(const fovea_linear_args* args, size_t*
  *                          Q4_1, Q5_1 codes are u. sum * d + m * (the sum of (x's code - x_zero_point)) replaces
  *                                     sum * d
  *                          Q4_K, Q5_K as Q4_1, with d * s as d and -e * m as m
- *                          Q6_K, Q3_K codes are u - 32 and u - 4, each half of sum is multiplied by its s first, in integers,
- *                                     and sum is rounded to f32 once
+ *                          Q6_K, Q3_K codes are u - 32 and u - 4, each half of sum is multiplied by its s first, in
+ *                                     integers, and sum is rounded to f32 once
  *
  * FOVEA_COMPUTE_F16. x is rounded to f16 first. A sum consists of partial sums, each a chain of 32 fused multiply-adds
  * in the order of the inputs, each of which rounds to f16. Partial sums are added in f32, in their order, and then the

@@ -75,7 +75,8 @@ FOVEA_INLINE void PutBlockCodes(const uint8_t* block, int8_t* to) {
 FOVEA_INLINE VF PowersOf(VI bits) {
   const VI e = hn::And(bits, hn::Set(kI, 0xff)), one = hn::Set(kI, 1);
   const VI subnormal = hn::ShiftLeft<21>(hn::Add(e, one)), normal = hn::ShiftLeft<23>(hn::Sub(e, one));
-  return hn::IfThenElse(hn::Lt(hn::ConvertTo(kF, e), hn::Set(kF, 2.0f)), hn::BitCast(kF, subnormal), hn::BitCast(kF, normal));
+  return hn::IfThenElse(hn::Lt(hn::ConvertTo(kF, e), hn::Set(kF, 2.0f)), hn::BitCast(kF, subnormal),
+                        hn::BitCast(kF, normal));
 }
 // Scales of groups, from the first 16 bits of each.
 template <fovea_dtype kType>

@@ -206,17 +206,17 @@ constexpr fovea_dtype number_or_last(uint32_t number, FormatSet set) {
 
 // Returns an expression in which kType is the format `dtype`, one of the set. The expression is compiled only for
 // formats of the set, and the last of them needs no test.
-#define FOVEA_WITH_FORMAT(set, dtype, ...)     \
-  FOVEA_IF_FORMAT_(0, set, dtype, __VA_ARGS__) \
-  FOVEA_IF_FORMAT_(1, set, dtype, __VA_ARGS__) \
-  FOVEA_IF_FORMAT_(2, set, dtype, __VA_ARGS__) \
-  FOVEA_IF_FORMAT_(3, set, dtype, __VA_ARGS__) \
-  FOVEA_IF_FORMAT_(4, set, dtype, __VA_ARGS__) \
-  FOVEA_IF_FORMAT_(5, set, dtype, __VA_ARGS__) \
-  FOVEA_IF_FORMAT_(6, set, dtype, __VA_ARGS__) \
-  FOVEA_IF_FORMAT_(7, set, dtype, __VA_ARGS__) \
-  FOVEA_IF_FORMAT_(8, set, dtype, __VA_ARGS__) \
-  FOVEA_IF_FORMAT_(9, set, dtype, __VA_ARGS__) \
+#define FOVEA_WITH_FORMAT(set, dtype, ...)      \
+  FOVEA_IF_FORMAT_(0, set, dtype, __VA_ARGS__)  \
+  FOVEA_IF_FORMAT_(1, set, dtype, __VA_ARGS__)  \
+  FOVEA_IF_FORMAT_(2, set, dtype, __VA_ARGS__)  \
+  FOVEA_IF_FORMAT_(3, set, dtype, __VA_ARGS__)  \
+  FOVEA_IF_FORMAT_(4, set, dtype, __VA_ARGS__)  \
+  FOVEA_IF_FORMAT_(5, set, dtype, __VA_ARGS__)  \
+  FOVEA_IF_FORMAT_(6, set, dtype, __VA_ARGS__)  \
+  FOVEA_IF_FORMAT_(7, set, dtype, __VA_ARGS__)  \
+  FOVEA_IF_FORMAT_(8, set, dtype, __VA_ARGS__)  \
+  FOVEA_IF_FORMAT_(9, set, dtype, __VA_ARGS__)  \
   FOVEA_IF_FORMAT_(10, set, dtype, __VA_ARGS__) \
   FOVEA_IF_FORMAT_(11, set, dtype, __VA_ARGS__) \
   FOVEA_IF_FORMAT_(12, set, dtype, __VA_ARGS__) \

@@ -74,7 +74,8 @@ struct RowWithMinima : SuperRow<kType> {
   FOVEA_MEMBER VF Whole(size_t d) const {
     const size_t group = d % kSuperBlock / kScaleGroup;
     const bool high = group % 2 != 0;
-    const Unit *const block = Block(d), *const codes = block + kNibblesAt<kType> + group / 2 * kScaleGroup + d % kScaleGroup;
+    const Unit *const block = Block(d), *const codes =
+                                            block + kNibblesAt<kType> + group / 2 * kScaleGroup + d % kScaleGroup;
     const VF low = hn::ConvertTo(kF, hn::And(hn::LoadU8(kI, codes), hn::Set(kI, high ? 0xf0 : 0x0f)));
     if constexpr (kType == FOVEA_Q4_K) return low;
     const VI fifth = hn::And(hn::LoadU8(kI, block + 16 + d % kScaleGroup), hn::Set(kI, 1 << group));
@@ -154,7 +155,9 @@ struct FormatRow<FOVEA_Q3_K> : SuperRow<FOVEA_Q3_K> {
 template <>
 struct FormatRow<FOVEA_IQ4_XS> : SuperRow<FOVEA_IQ4_XS> {
   // A group like those of iq4_nl, from two bytes before its codes on.
-  FOVEA_INLINE const Unit* GroupOf(const Unit* block, size_t d) { return block + 6 + d % kSuperBlock / kScaleGroup * 16; }
+  FOVEA_INLINE const Unit* GroupOf(const Unit* block, size_t d) {
+    return block + 6 + d % kSuperBlock / kScaleGroup * 16;
+  }
   FOVEA_MEMBER VF Whole(size_t d) const { return BlockNumbers<FOVEA_IQ4_NL>(GroupOf(Block(d), d), d % kScaleGroup); }
   FOVEA_MEMBER void Group(size_t d, VF (&all)[kGroupVectors]) const {
     AllBlockNumbers<FOVEA_IQ4_NL>(GroupOf(Block(d), d), all);
@@ -204,7 +207,8 @@ FOVEA_INLINE void PutSuperScales(const uint8_t* block, float (&to)[kSuperScales]
     FormatRow<kType>::PutScales(block, more);
     for (size_t i = 0; i < kSuperBlock / ::fovea::scale_step(kType); i += kLanes) {
       const VF scale = hn::Sub(hn::ConvertTo(kF, hn::LoadU8(kI, more + i)), hn::Set(kF, 32.0f));
-      hn::StoreU(kAsRead || kHasSignedGroups<kType> ? hn::Mul(scale, FormatRow<kType>::CommonScale(block)) : scale, kF, to + i);
+      hn::StoreU(kAsRead || kHasSignedGroups<kType> ? hn::Mul(scale, FormatRow<kType>::CommonScale(block)) : scale, kF,
+                 to + i);
     }
     return;
   }
@@ -295,12 +299,14 @@ FOVEA_INLINE void PutGroup(const uint8_t* block, size_t place, int8_t* to) {
     PutSixteen<kType, kLess>(block, place, 0, to), PutSixteen<kType, kLess>(block, place, 16, to + 16);
     return;
   }
-  if constexpr (kType == FOVEA_IQ4_XS) return PutBlockCodes<FOVEA_IQ4_NL, kLess>(FormatRow<kType>::GroupOf(block, place), to);
+  if constexpr (kType == FOVEA_IQ4_XS)
+    return PutBlockCodes<FOVEA_IQ4_NL, kLess>(FormatRow<kType>::GroupOf(block, place), to);
   FOVEA_UNROLL_FOR_SPEED(2)
   for (size_t i = 0; i < kScaleGroup; i += sizeof(RunWord)) {
     RunWord codes;
     if constexpr (kType == FOVEA_TQ2_0) {
-      const auto bits = CodesAt<RunWord>(block + place / 128 * kScaleGroup + i) >> uint32_t(place % 128 / kScaleGroup * 2);
+      const auto bits =
+          CodesAt<RunWord>(block + place / 128 * kScaleGroup + i) >> uint32_t(place % 128 / kScaleGroup * 2);
       codes = (bits & FourBytes(3)) + FourBytes(127);
       if constexpr (kLess == 0) codes ^= FourBytes(128);
     } else {
@@ -314,7 +320,9 @@ FOVEA_INLINE void PutGroup(const uint8_t* block, size_t place, int8_t* to) {
 
 // Elements of a super-block whose codes are in the same bytes.
 template <fovea_dtype kType>
-constexpr size_t kSuperRun = kHasSignedGroups<kType> || kType == FOVEA_Q3_K ? 32 : kHasMinima<kType> ? 64 : 128;
+constexpr size_t kSuperRun = kHasSignedGroups<kType> || kType == FOVEA_Q3_K ? 32
+                             : kHasMinima<kType>                            ? 64
+                                                                            : 128;
 
 // Stores their codes as bytes, from element place on, which is a multiple of their number; in q6_k minus kLess.
 template <fovea_dtype kType, uint32_t kLess>

@@ -25,8 +25,9 @@ struct GroupBlocks {
     return !kUnsignedRows ? 0 : ::fovea::is_one_of<::fovea::kSignedFormats>(dtype) ? 128 : CodeBias(dtype);
   }
   template <fovea_dtype kType>
-  static constexpr uint8_t kLessOfSuper = 
-      kHasSignedGroups<kType> ? (kUnsignedRows ? 128 : 0) : kUnsignedRows ? 0 : ::fovea::format_of(kType).code_bias;
+  static constexpr uint8_t kLessOfSuper = kHasSignedGroups<kType> ? (kUnsignedRows ? 128 : 0)
+                                          : kUnsignedRows         ? 0
+                                                                  : ::fovea::format_of(kType).code_bias;
   // Groups of a row that are brought at a time, for all columns of a tile.
   static constexpr size_t kGroupsOfRows = TokenProducts<Dot>::kInputsAtOnce / kScaleGroup;
   static constexpr size_t kGroupsAtOnce = kGroupsOfRows < kLinearGrain ? kGroupsOfRows : kLinearGrain;
@@ -298,9 +299,10 @@ struct GroupBlocks {
         const VI sum = LoadInts(sums + c);
         if (bias != 0) {
           const VI four = hn::ShiftLeft<2>(sum), eight = hn::ShiftLeft<3>(sum);
-          const VI less = bias == 4   ? four
-                          : bias == 8 ? eight
-                                      : bias == 32 ? hn::ShiftLeft<3>(four) : hn::ShiftLeft<4>(eight);
+          const VI less = bias == 4    ? four
+                          : bias == 8  ? eight
+                          : bias == 32 ? hn::ShiftLeft<3>(four)
+                                       : hn::ShiftLeft<4>(eight);
           StoreInts(hn::Sub(hn::Set(kI, 0), less), x_sums + c);
         } else {
           hn::StoreU(hn::ConvertTo(kF, hn::Add(sum, start)), kF, x_sums + c);

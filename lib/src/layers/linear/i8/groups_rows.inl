@@ -30,9 +30,7 @@ struct GroupsAt {
             w.row_stride, ::fovea::advanced(static_cast<const uint16_t*>(w.scales), at),
             groups,       super ? d % kSuperBlock : 0};
   }
-  FOVEA_MEMBER const uint8_t* Block(size_t row) const {
-    return data + ptrdiff_t(row) * stride;
-  }
+  FOVEA_MEMBER const uint8_t* Block(size_t row) const { return data + ptrdiff_t(row) * stride; }
   FOVEA_MEMBER const uint8_t* Codes(size_t row) const {
     return Block(row) + (dtype == FOVEA_I4 ? 0 : dtype == FOVEA_Q4_1 ? 4 : 2);
   }
@@ -83,7 +81,8 @@ FOVEA_INLINE void PutCodes(const GroupsAt& groups, uint32_t row, int8_t* to) {
                       PutSuperCodes<kType, 0, kScaleGroup>(groups.Block(row), groups.place, to));
   }
   if (::fovea::is_one_of<kI8ByteFormats>(groups.dtype)) {
-    FOVEA_WITH_FORMAT(NotEmpty(kI8ByteFormats, FOVEA_Q5_0), groups.dtype, PutBlockCodes<kType, 0>(groups.Block(row), to));
+    FOVEA_WITH_FORMAT(NotEmpty(kI8ByteFormats, FOVEA_Q5_0), groups.dtype,
+                      PutBlockCodes<kType, 0>(groups.Block(row), to));
   }
   PutNibbles(groups.Codes(row), CodeBias(groups.dtype), to);
 }
@@ -111,8 +110,8 @@ struct ScalesOfHalves {
   template <fovea_dtype kType>
   FOVEA_INLINE ScalesOfHalves Of(const uint8_t* block, size_t place) {
     using Row = FormatRow<kType>;
-    return {hn::Set(kF, Row::IntegerScale(block, place)), hn::Set(kF, Row::IntegerScale(block, place + kScaleGroup / 2)),
-            Row::CommonScale(block)};
+    return {hn::Set(kF, Row::IntegerScale(block, place)),
+            hn::Set(kF, Row::IntegerScale(block, place + kScaleGroup / 2)), Row::CommonScale(block)};
   }
   FOVEA_INLINE ScalesOfHalves At(fovea_dtype dtype, const uint8_t* block, size_t place) {
     FOVEA_WITH_FORMAT(kI8Halves, dtype, Of<kType>(block, place));
@@ -123,9 +122,9 @@ FOVEA_INLINE void PutHalves(fovea_dtype dtype, const uint8_t* block, size_t plac
                     PutSuperCodes<kType, ::fovea::format_of(kType).code_bias, kScaleGroup>(block, place, to));
 }
 // The same of a group with two scales, which the integers of its halves are multiplied by.
-FOVEA_INLINE void AddHalvesOfRow(const I8TokenTile& t, fovea_dtype dtype, const uint8_t* block, size_t place, const int32_t (&starts)[2],
-                                 const float* products, const float* second, const float* x_scales, bool first,
-                                 float* sums) {
+FOVEA_INLINE void AddHalvesOfRow(const I8TokenTile& t, fovea_dtype dtype, const uint8_t* block, size_t place,
+                                 const int32_t (&starts)[2], const float* products, const float* second,
+                                 const float* x_scales, bool first, float* sums) {
   const ScalesOfHalves scales = ScalesOfHalves::At(dtype, block, place);
   for (size_t c = 0; c < t.columns; c += kLanes) {
     const VF of_first = hn::Mul(ProductsAt(products + c, starts[0]), scales.first);
@@ -209,8 +208,8 @@ struct GroupProducts {
     for (uint32_t k = 0; k < count; ++k, block += row_stride, sums += t.columns, products += t.columns) {
       int32_t starts[2] = {0, 0};
       for (size_t i = 0; zero != 0 && i < 2; ++i) starts[i] = -zero * Dot::SumOfRow(codes[k] + i * kHalf, inputs[i]);
-      AddHalvesOfRow(t, dtype, block, d % kSuperBlock, starts, products, products + step, GroupScalesOf(t, d / kScaleGroup),
-                     d == 0, sums);
+      AddHalvesOfRow(t, dtype, block, d % kSuperBlock, starts, products, products + step,
+                     GroupScalesOf(t, d / kScaleGroup), d == 0, sums);
     }
   }
 

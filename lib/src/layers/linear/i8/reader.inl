@@ -10,7 +10,9 @@ constexpr bool HasLeast(fovea_dtype dtype) { return ::fovea::is_one_of<::fovea::
 constexpr bool IsInSuper(fovea_dtype dtype) { return ::fovea::is_one_of<kI8SuperFormats>(dtype); }
 constexpr ::fovea::FormatSet kI8Q3 = kI8SuperFormats & ::fovea::FormatSet{1} << FOVEA_Q3_K;
 // How much codes of a format exceed the numbers that they stand for. Not for those whose codes are signed bytes.
-constexpr uint8_t CodeBias(fovea_dtype dtype) { return HasLeast(dtype) ? 0 : !IsInSuper(dtype) ? 8 : ::fovea::is_one_of<kI8Q3>(dtype) ? 4 : 32; }
+constexpr uint8_t CodeBias(fovea_dtype dtype) {
+  return HasLeast(dtype) ? 0 : !IsInSuper(dtype) ? 8 : ::fovea::is_one_of<kI8Q3>(dtype) ? 4 : 32;
+}
 
 // The groups of some rows at the same place in each row. There is a pointer for each of the first kPointers rows. Those
 // of other rows are `far` bytes after the pointer of the row kPointers before.
