@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs models of random weights, in the shapes and the mixtures of types of files of Q4_K_M, and compares them with the
-same arithmetic in double: check_shapes.py CHAT_MEASURE [MODEL ...]
+"""Runs models of random weights, in the shapes and the mixtures of types of files of Q4_K_M, Q5_K_M and Q3_K_M, and
+compares them with the same arithmetic in double: check_shapes.py CHAT_MEASURE [--mixture NAME] [MODEL ...]
 
 MODEL: qwen2.5-0.5b or llama-3.2-1b, of all their layers and tokens: minutes, and gigabytes; or one of these with -short,
 two layers and 4096 tokens: the default. Of each model: the error of scores after some prompts, by f32 and by integers,
@@ -22,8 +22,13 @@ except ImportError:
 
 from reference import norm  # noqa: E402
 
-F32, Q5_0, Q8_0, Q4_K, Q6_K = 0, 6, 8, 12, 14  # ggml's numbers of types
-BLOCKS = {Q5_0: (32, 22), Q8_0: (32, 34), Q4_K: (256, 144), Q6_K: (256, 210)}  # elements, bytes
+F32, Q5_0, Q5_1, Q8_0, Q3_K, Q4_K, Q5_K, Q6_K, IQ4_NL = 0, 6, 7, 8, 11, 12, 13, 14, 20  # ggml's numbers of types
+BLOCKS = {Q5_0: (32, 22), Q5_1: (32, 24), Q8_0: (32, 34), IQ4_NL: (32, 18),  # elements, bytes
+          Q3_K: (256, 110), Q4_K: (256, 144), Q5_K: (256, 176), Q6_K: (256, 210)}
+NUMBERS = np.array([-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113])  # of IQ4_NL
+# Types of most matrices, of attn_output, and of attn_v and ffn_down in layers with more bits and in the others.
+MIXTURES = {'Q4_K_M': (Q4_K, Q4_K, (Q6_K, Q4_K), (Q6_K, Q4_K)), 'Q5_K_M': (Q5_K, Q5_K, (Q6_K, Q5_K), (Q6_K, Q5_K)),
+            'Q3_K_M': (Q3_K, Q4_K, (Q5_K, Q4_K), (Q4_K, Q3_K))}
 U32, I32, F32_VALUE, STRING, ARRAY = 4, 5, 6, 8, 9  # types of values
 
 # Bounds, by arithmetic and cache: of the error of a score, in standard deviations of the scores of all tokens; and of the
@@ -58,7 +63,7 @@ def has_more_bits(layer, layers):
 
 def type_for(wanted, inputs):
     """Rows that are no whole super-blocks have another type."""
-    return wanted if inputs % 256 == 0 else {Q4_K: Q5_0, Q6_K: Q8_0}[wanted]
+    return wanted if inputs % 256 == 0 else {Q3_K: IQ4_NL, Q4_K: Q5_0, Q5_K: Q5_1, Q6_K: Q8_0}[wanted]
 
 
 def halves(x):
@@ -69,34 +74,62 @@ def random_blocks(random, kind, count, deviation):
     """Blocks of random codes and scales, whose elements have this standard deviation and a mean of about 0."""
     blocks = random.integers(0, 256, (count, BLOCKS[kind][1]), np.uint8)
     spread = random.uniform(0.8, 1.2, count) * deviation
-    if kind == Q4_K:  # minima like the scales: elements are d * s * (u - 7.5), with s of 20 to 63
+    if kind in (Q4_K, Q5_K):  # minima like the scales: elements are d * s * (u - 7.5), or 15.5, with s of 20 to 63
+        middle = 7.5 if kind == Q4_K else 15.5
         s = random.integers(20, 64, (count, 8))
         low, high = s & 15, s >> 4
         blocks[:, 4:8] = blocks[:, 8:12] = s[:, :4] | high[:, 4:] << 6
         blocks[:, 12:16] = low[:, 4:] | low[:, 4:] << 4
-        blocks[:, 0:2], blocks[:, 2:4] = halves(spread / 200), halves(spread / 200 * 7.5)
+        d = spread / (200 if kind == Q4_K else 400)
+        blocks[:, 0:2], blocks[:, 2:4] = halves(d), halves(d * middle)
+    elif kind == Q3_K:
+        blocks[:, 108:110] = halves(spread / 42)
     elif kind == Q6_K:
         blocks[:, 192:208] = random.integers(40, 128, (count, 16)) * random.choice([-1, 1], (count, 16)) & 255
         blocks[:, 208:210] = halves(spread / 1600)
     else:
-        blocks[:, 0:2] = halves(spread / (9.2 if kind == Q5_0 else 73.9))
+        d = spread / {Q5_0: 9.2, Q5_1: 9.2, Q8_0: 73.9, IQ4_NL: 70}[kind]
+        blocks[:, 0:2] = halves(d)
+        if kind == Q5_1:
+            blocks[:, 2:4] = halves(-15.5 * d)
     return blocks
 
 
 def widened(kind, blocks):
     """The numbers of blocks, [blocks][elements], in double."""
-    d = np.ascontiguousarray(blocks[:, 208:210] if kind == Q6_K else blocks[:, :2]).view('<f2').astype(float)
+    def half_at(at):
+        return np.ascontiguousarray(blocks[:, at:at + 2]).view('<f2').astype(float)
+
+    def bits(first, last):
+        return np.unpackbits(np.ascontiguousarray(blocks[:, first:last]), axis=1, bitorder='little').astype(int)
+
+    def nibbles(first):
+        return np.concatenate([blocks[:, first:] & 15, blocks[:, first:] >> 4], axis=1)
+
+    d = half_at({Q6_K: 208, Q3_K: 108}.get(kind, 0))
     if kind == Q8_0:
         return d * blocks[:, 2:].view(np.int8)
     if kind == Q5_0:
-        high = np.unpackbits(np.ascontiguousarray(blocks[:, 2:6]), axis=1, bitorder='little').astype(int)
-        return d * ((np.concatenate([blocks[:, 6:] & 15, blocks[:, 6:] >> 4], axis=1) | high << 4) - 16)
-    if kind == Q4_K:
-        e, b = np.ascontiguousarray(blocks[:, 2:4]).view('<f2').astype(float), blocks[:, 4:16]
+        return d * ((nibbles(6) | bits(2, 6) << 4) - 16)
+    if kind == Q5_1:
+        return d * (nibbles(8) | bits(4, 8) << 4) + half_at(2)
+    if kind == IQ4_NL:
+        return d * NUMBERS[nibbles(2)]
+    if kind == Q3_K:
+        b = blocks[:, 96:108].astype(int)
+        s = np.concatenate([b[:, :8] & 15, b[:, :8] >> 4], axis=1) | np.concatenate([b[:, 8:] >> 2 * i & 3 for i in range(4)], axis=1) << 4
+        low = blocks[:, 32:96].reshape(-1, 2, 1, 32) >> np.array([0, 2, 4, 6], np.uint8)[:, None] & 3
+        third = blocks[:, None, :32] >> np.arange(8, dtype=np.uint8)[:, None] & 1
+        u = (low.reshape(-1, 8, 32) | third << 2).astype(int) - 4
+        return ((d * (s - 32))[:, :, None] * u.reshape(-1, 16, 16)).reshape(-1, 256)
+    if kind in (Q4_K, Q5_K):
+        e, b = half_at(2), blocks[:, 4:16]
         s = np.concatenate([b[:, :4] & 63, b[:, 8:] & 15 | b[:, :4] >> 6 << 4], axis=1)
         m = np.concatenate([b[:, 4:8] & 63, b[:, 8:] >> 4 | b[:, 4:8] >> 6 << 4], axis=1)
-        codes = blocks[:, 16:].reshape(-1, 4, 32)
+        codes = blocks[:, -128:].reshape(-1, 4, 32)
         u = np.stack([codes & 15, codes >> 4], axis=2).reshape(-1, 8, 32)
+        if kind == Q5_K:
+            u = u | (blocks[:, None, 16:48] >> np.arange(8, dtype=np.uint8)[:, None] & 1) << 4
         return ((d * s)[:, :, None] * u - (e * m)[:, :, None]).reshape(-1, 256)
     codes, pairs = blocks[:, :128].reshape(-1, 2, 2, 32), blocks[:, 128:192].reshape(-1, 2, 1, 32)
     low = np.concatenate([codes & 15, codes >> 4], axis=2)
@@ -122,16 +155,17 @@ class Matrix:
         return np.concatenate([x @ self.rows(first, min(first + step, self.outputs)).T for first in range(0, self.outputs, step)], axis=1)
 
 
-def make_tensors(shape, random):
+def make_tensors(shape, mixture, random):
     """By their names: a Matrix, or an array of f32."""
     w, kv = shape.width, shape.kv_heads * shape.dim
     tensors = {'token_embd.weight': Matrix(random, Q6_K, w, shape.vocabulary, 2 / w ** 0.5)}
     if not shape.is_qwen:  # Llama 3.2 divides the slower turns by up to 32
         tensors['rope_freqs.weight'] = np.geomspace(1, 32, shape.dim // 2).astype(np.float32)
     for i in range(shape.layers):
-        block, more = f'blk.{i}.', Q6_K if has_more_bits(i, shape.layers) else Q4_K
-        sizes = {'attn_q': (w, w, Q4_K), 'attn_k': (w, kv, Q4_K), 'attn_v': (w, kv, more), 'attn_output': (w, w, Q4_K),
-                 'ffn_gate': (w, shape.hidden, Q4_K), 'ffn_up': (w, shape.hidden, Q4_K), 'ffn_down': (shape.hidden, w, more)}
+        block, less = f'blk.{i}.', int(not has_more_bits(i, shape.layers))
+        most, output, values, down = MIXTURES[mixture]
+        sizes = {'attn_q': (w, w, most), 'attn_k': (w, kv, most), 'attn_v': (w, kv, values[less]), 'attn_output': (w, w, output),
+                 'ffn_gate': (w, shape.hidden, most), 'ffn_up': (w, shape.hidden, most), 'ffn_down': (shape.hidden, w, down[less])}
         for name, (inputs, outputs, kind) in sizes.items():
             tensors[f'{block}{name}.weight'] = Matrix(random, kind, inputs, outputs, inputs ** -0.5)
             if shape.is_qwen and name in ('attn_q', 'attn_k', 'attn_v'):
@@ -240,17 +274,17 @@ def run(program, mode, path, compute, cache, lines, *others):
     return [line.split() for line in done.stdout.splitlines()]
 
 
-def check(program, name, folder):
+def check(program, name, mixture, folder):
     shape = SHAPES[name.removesuffix('-short')]
     shape = shape.shortened() if name.endswith('-short') else shape
     random = np.random.default_rng(1)
-    tensors = make_tensors(shape, random)
-    path = os.path.join(folder, f'{name}.gguf')
+    tensors = make_tensors(shape, mixture, random)
+    path = os.path.join(folder, f'{name}.{mixture}.gguf')
     write_file(path, shape, tensors)
     kinds = {kind: sum(tensor.blocks.nbytes for tensor in tensors.values() if getattr(tensor, 'kind', None) == kind) for kind in BLOCKS}
-    print(f'{name}: {shape.layers} layers, {shape.vocabulary} tokens, {os.path.getsize(path) / 1e6:.1f} MB, of which',
-          ', '.join(f'{kinds[kind] / 1e6:.1f} in {text}' for kind, text in ((Q4_K, 'Q4_K'), (Q6_K, 'Q6_K'), (Q5_0, 'Q5_0'),
-                                                                          (Q8_0, 'Q8_0')) if kinds[kind]), flush=True)
+    names = {number: text for text, number in globals().items() if text in ('IQ4_NL',) or text[0] == 'Q' and number in BLOCKS}
+    print(f'{name} of {mixture}: {shape.layers} layers, {shape.vocabulary} tokens, {os.path.getsize(path) / 1e6:.1f} MB, of which',
+          ', '.join(f'{kinds[kind] / 1e6:.1f} in {names[kind]}' for kind in BLOCKS if kinds[kind]), flush=True)
     prompts = random.integers(0, shape.vocabulary, (PROMPTS, PROMPT)).tolist()
     lines = [' '.join(map(str, prompt)) for prompt in prompts]
     asked = ' '.join(map(str, range(shape.vocabulary)))
@@ -275,10 +309,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('program', metavar='CHAT_MEASURE')
     parser.add_argument('models', metavar='MODEL', nargs='*', default=[f'{name}-short' for name in SHAPES])
+    parser.add_argument('--mixture', nargs='*', choices=MIXTURES, default=list(MIXTURES))
     parser.add_argument('--keep', metavar='FOLDER')
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        return int(any([check(options.program, name, options.keep or folder) for name in options.models]))
+        return int(any([check(options.program, name, mixture, options.keep or folder)
+                        for name in options.models for mixture in options.mixture]))
 
 
 if __name__ == '__main__':

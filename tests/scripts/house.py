@@ -16,7 +16,7 @@ MOST = {
     "lines of lib/src": 36404,  # 405 are eight formats of weights
     "of them in .inl": 21035,
     "lines of tests": 40030,
-    "lines of all tracked text": 139938,  # 1,080 came with platform/engines/ggml, 620 with eight formats of weights
+    "lines of all tracked text": 139982,  # 1,080 came with platform/engines/ggml, 664 with eight formats of weights
     ".inl that cannot be read alone": 19,
     "files of lib/src below 30 lines": 41,
     "names defined in more than two files of lib/src": 173,
