@@ -72,20 +72,21 @@ TEST_CASE("linear i8: weights in groups have the promised bits at every count", 
              {1u, 4u, 7u, 8u, 9u, 16u, 17u, 33u, 49u, 97u}, kGroupTypes)) {
     if (++seed % 19 != 0) continue;
     LinearProblem p = problem(tokens, in_dim, out_dim, dtype);
-    p.x_dtype = kNumbersOrCodes[seed % 2], p.y_dtype = seed % 3 ? FOVEA_F32 : FOVEA_I8;
-    p.x_zero_point = p.x_dtype == FOVEA_I8 && seed % 4 != 1 ? int32_t(seed % 256) - 128 : 0;
-    p.layout = kRowLayouts[seed / 4 % 3], p.extreme = seed % 5 == 1;
-    p.bias = seed % 7 < 2 ? LinearProblem::kNoBias : LinearProblem::kF32;
+    const uint64_t drawn = random_bits(1, seed);  // seed itself goes with the type
+    p.x_dtype = kNumbersOrCodes[drawn % 2], p.y_dtype = drawn / 2 % 3 ? FOVEA_F32 : FOVEA_I8;
+    p.x_zero_point = p.x_dtype == FOVEA_I8 && drawn / 8 % 4 != 1 ? int32_t(drawn / 64 % 256) - 128 : 0;
+    p.layout = kRowLayouts[drawn / 16384 % 3], p.extreme = drawn / 65536 % 5 == 1;
+    p.bias = drawn / 524288 % 7 < 2 ? LinearProblem::kNoBias : LinearProblem::kF32;
     p.placement = Placement(seed % 3), p.seed = seed;
     REQUIRE(run_on_all_targets(p) == "");
   }
 }
 
 TEST_CASE("linear i8: groups whose codes are all at an extreme have exact sums", "[short]") {
-  for (const auto& [dtype, tokens, weight, x] :
-       every(kGroupTypes, {1u, 3u, 20u}, {0x00, 0x7f, 0x80, 0xff}, {-128, 127})) {
+  for (const auto& [dtype, tokens, weight, x, zero] :
+       every(kGroupTypes, {1u, 3u, 20u}, {0x00, 0x7f, 0x80, 0xff}, {-128, 127}, {0, -128, 127})) {
     LinearProblem p = problem(tokens, 256, 17, dtype);
-    p.x_dtype = FOVEA_I8;
+    p.x_dtype = FOVEA_I8, p.x_zero_point = zero;
     LinearCase test(p);
     for (size_t t = 0; t < tokens; ++t) memset(test.x.row(t), x, p.in_dim);
     for (const auto& [o, g] : indices<size_t>(p.out_dim, p.in_dim / group_elements(dtype))) {

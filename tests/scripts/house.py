@@ -13,10 +13,10 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent.parent.parent
 MOST = {
-    "lines of lib/src": 36404,  # 405 are eight formats of weights
-    "of them in .inl": 21035,
-    "lines of tests": 40030,
-    "lines of all tracked text": 139982,  # 1,080 came with platform/engines/ggml, 664 with eight formats of weights
+    "lines of lib/src": 36397,  # 402 are eight formats of weights
+    "of them in .inl": 21028,
+    "lines of tests": 40057,
+    "lines of all tracked text": 139996,  # 1,080 came with platform/engines/ggml, 678 with eight formats of weights
     ".inl that cannot be read alone": 19,
     "files of lib/src below 30 lines": 41,
     "names defined in more than two files of lib/src": 173,

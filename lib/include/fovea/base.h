@@ -228,14 +228,14 @@ const char* fovea_target_backend(fovea_target target);
 /* --------------------------------------------------------------------------------------------------------- formats */
 
 /* A format says how the elements x of a row are stored: fovea_dtype has the C array of each, whose elements are the
- * unit of its strides. Keys and values may each have any format up to Q4_0. Queries and outputs are F32,
+ * unit of its strides. Keys and values may each have any format from F32 to Q4_0. Queries and outputs are F32,
  * F16 or BF16, and with FOVEA_COMPUTE_I8 also I8. Weights of linear layers may have any. fovea_compute says what the
  * products are made of. Narrowing rounds to nearest, ties to even.
  *   groups    From I4 on a row is whole groups of 32 elements, or super-blocks of 256. The last one is padded. The low
  *             nibble of byte i of u[16] is u of element i, the high nibble u of element i + 16.
  *   scales    I8 has one for each row of a token and head, I4 one for each group, in arrays of their own. Those after
  *             I4 contain theirs, as in GGUF files: arrays of scales are NULL, a group may be at any address, f16 are
- *             little-endian.
+ *             little-endian, and so are h of uint32_t and uint16_t.
  *
  * Narrowing. A row of I8 or a group with a NaN or an infinity becomes all NaN.
  *   to I8         The element of largest magnitude in a row becomes 127 or -127; no code is -128. The error is at most
@@ -274,7 +274,8 @@ const char* fovea_target_backend(fovea_target target);
  *     x = d * ((n[i / 128 * 32 + i % 32] >> i % 128 / 32 * 2 & 3) - 1);
  *
  * FOVEA_Q5_0, FOVEA_Q5_1. In h bit i is the highest bit of element i: u = (its nibble) | (h >> i & 1) << 4.
- * FOVEA_IQ4_NL, FOVEA_MXFP4. x = d * t[u] and 2^(e - 128) * t[u], of these tables. e is a byte; 255 is no NaN.
+ * FOVEA_IQ4_NL, FOVEA_MXFP4. x = d * t[u] and 2^(e - 128) * t[u], of these tables. e is a byte: 255 is
+ * no NaN, products above the largest float are infinite, and where subnormal numbers are 0, so are 2^-128 and 2^-127.
  *     // IQ4_NL: -127 -104 -83 -65 -49 -35 -22 -10 1 13 25 38 53 69 89 113
  *     // MXFP4: 0 1 2 3 4 6 8 12 0 -1 -2 -3 -4 -6 -8 -12, twice the numbers of the OCP Microscaling Formats' E2M1 */
 FOVEA_ENUM_(fovea_dtype, uint32_t) {

@@ -12,7 +12,7 @@ constexpr bool kInBytes = ::fovea::is_one_of<::fovea::kByteFormats>(kType);
 template <fovea_dtype kType>
 constexpr bool kIsFive = kType == FOVEA_Q5_0 || kType == FOVEA_Q5_1;
 
-alignas(16) constexpr int8_t kNumbersOfCodes[2][16] = {
+FOVEA_IN_DATA_SECTION constexpr int8_t kNumbersOfCodes[2][16] = {
     {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113},  // iq4_nl
     {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12},                   // mxfp4
 };
@@ -53,22 +53,25 @@ FOVEA_INLINE void PutBlockCodes(const uint8_t* block, int8_t* to) {
   const uint8_t* const nibbles = block + ::fovea::format_of(kType).group_bytes - kScaleGroup / 2;
   uint32_t high = 0;
   if constexpr (kIsFive<kType>) __builtin_memcpy(&high, nibbles - sizeof high, sizeof high);
-  for (size_t i = 0; kLanes == 1 && i < kScaleGroup / 2; ++i) {
-    to[i] = int8_t(NumberOf<kType>(nibbles[i] & 15, high, i) - kLess);
-    to[i + 16] = int8_t(NumberOf<kType>(nibbles[i] >> 4, high, i + 16) - kLess);
-  }
-  if constexpr (kLanes == 1) return;
-  RunBytes low;  // with wide vectors all
-  if constexpr (sizeof low == kScaleGroup) {
-    alignas(32) static constexpr uint32_t kShifts[8] = {0, 0, 0, 0, 4, 4, 4, 4};
-    low = RunBytes(SixteenTwice(nibbles) >> CodesAt<RunVector>(reinterpret_cast<const uint8_t*>(kShifts)));
+  if constexpr (kLanes == 1) {
+    for (size_t i = 0; i < kScaleGroup / 2; ++i) {
+      to[i] = int8_t(NumberOf<kType>(nibbles[i] & 15, high, i) - kLess);
+      to[i + 16] = int8_t(NumberOf<kType>(nibbles[i] >> 4, high, i + 16) - kLess);
+    }
+    return;
   } else {
-    __builtin_memcpy(&low, nibbles, sizeof low);
-    const RunBytes upper = NumbersOfRun<kType, 16>(low >> 4, high) - kLess;
-    __builtin_memcpy(to + 16, &upper, 16);
+    RunBytes low;  // with wide vectors all
+    if constexpr (sizeof low == kScaleGroup) {
+      alignas(32) static constexpr uint32_t kShifts[8] = {0, 0, 0, 0, 4, 4, 4, 4};
+      low = RunBytes(SixteenTwice(nibbles) >> CodesAt<RunVector>(reinterpret_cast<const uint8_t*>(kShifts)));
+    } else {
+      __builtin_memcpy(&low, nibbles, sizeof low);
+      const RunBytes upper = NumbersOfRun<kType, 16>(low >> 4, high) - kLess;
+      __builtin_memcpy(to + 16, &upper, 16);
+    }
+    low = NumbersOfRun<kType, 0>(low & 15, high) - kLess;
+    __builtin_memcpy(to, &low, sizeof low);
   }
-  low = NumbersOfRun<kType, 0>(low & 15, high) - kLess;
-  __builtin_memcpy(to, &low, sizeof low);
 }
 
 // 2^(e - 128), which is subnormal where e is 0 or 1, for e in the low eight bits.

@@ -12,15 +12,15 @@
 //   i4    uint8_t[16] for each group of 32 elements, and a scale, uint16_t of f16: x = scale * (u - 8). The low nibble
 //         of byte i is u of element i, the high nibble u of element i + 16. ceil(dim / 32) groups, the last one filled
 //         up with u = 8.
-//   q8_0  uint8_t[34] for each group, as ggml's blocks: the scale d, f16, then int8_t[32]: x = d * q. Like those
-//         of the two below, it may be at any address.
+//   q8_0  uint8_t[34] for each group, as ggml's blocks: the scale d, f16, then int8_t[32]: x = d * q. Like all
+//         that follow, it may be at any address.
 //   q4_0  uint8_t[18]: d, f16, then the 16 bytes of i4: x = d * (u - 8)
 //   q4_1  uint8_t[20]: d and m, f16, then the same 16 bytes: x = d * u + m. Weights alone have it, and the two below.
 //   q5_0, q5_1, iq4_nl, mxfp4  uint8_t[22], [24], [18] and [17] for each group, for weights alone: see base.h
 //   q4_k, q6_k, q5_k, iq4_xs, tq2_0, q3_k  uint8_t[144], [210], [176], [136], [66] and [110] for each super-block of 256 elements: see base.h.
 // Narrowing rounds to nearest, ties to even, and gives the same bits on every target (32-bit Arm flushes subnormal
-// numbers first). Widening is exact but for the rounding of the product with a float scale, and of the sum in q4_1
-// and q4_k.
+// numbers first). Widening is exact but for the rounding of the product with a float scale, and of the sums in
+// q4_1, q5_1, q4_k and q5_k.
 //   f16, bf16  what is too large becomes infinite; NaN becomes a quiet NaN.
 //   i8         a row with a NaN or an infinity has the scale NaN, so that all of it reads as NaN; its codes are 0. No
 //              scale is below 2^-126, nor so large that 127 times it is infinite.
@@ -71,8 +71,8 @@ constexpr Format kFormats[] = {
     {FOVEA_Q4_1, 1, 20, 4, 0, Scaled::kBlock, 0, config::kGgml},
     {FOVEA_Q4_K, 1, 144, 0, 0, Scaled::kSuper, 0, config::kKQuants},
     {FOVEA_Q6_K, 1, 210, 0, 32, Scaled::kSuper, 0, config::kKQuants},
-    {FOVEA_Q5_0, 1, 22, 2, 0, Scaled::kBlock, 0, config::kIq},
-    {FOVEA_Q5_1, 1, 24, 4, 0, Scaled::kBlock, 0, config::kIq},
+    {FOVEA_Q5_0, 1, 22, 6, 0, Scaled::kBlock, 0, config::kIq},
+    {FOVEA_Q5_1, 1, 24, 8, 0, Scaled::kBlock, 0, config::kIq},
     {FOVEA_IQ4_NL, 1, 18, 2, 0, Scaled::kBlock, 0, config::kIq},
     {FOVEA_MXFP4, 1, 17, 1, 0, Scaled::kBlock, 0, config::kIq},
     {FOVEA_Q5_K, 1, 176, 0, 0, Scaled::kSuper, 0, config::kIq},

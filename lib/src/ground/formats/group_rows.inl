@@ -211,7 +211,7 @@ struct FormatRow {
   }
   FOVEA_MEMBER VF Least(size_t d) const { return hn::SetF16(kF, LeastBits(d)); }
   FOVEA_INLINE void Narrow(const float* x, size_t dim, void* data, void*) {
-    static_assert(kType != FOVEA_Q4_1, "no format of keys");
+    static_assert(kType == FOVEA_Q8_0 || kType == FOVEA_Q4_0, "no format of keys");
     for (size_t d = 0; d < dim; d += kScaleGroup) {
       Unit* const block = static_cast<Unit*>(data) + d / kScaleGroup * kBlock;
       const size_t count = dim - d < kScaleGroup ? dim - d : kScaleGroup;

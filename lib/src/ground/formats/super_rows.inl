@@ -141,9 +141,9 @@ struct FormatRow<FOVEA_Q3_K> : SuperRow<FOVEA_Q3_K> {
     __builtin_memcpy(to, all, sizeof all);
   }
   FOVEA_INLINE float IntegerScale(const Unit* block, size_t d) {
-    Unit all[kSuperScales];
-    PutScales(block, all);
-    return float(all[d % kSuperBlock / 16]) - 32;
+    const size_t k = d % kSuperBlock / 16;
+    const uint32_t low = block[96 + k % 8] >> (k / 8 * 4) & 15, high = block[104 + k % 4] >> (k / 4 * 2) & 3;
+    return float(int32_t(low | high << 4) - 32);
   }
   FOVEA_INLINE VF CommonScale(const Unit* block) { return hn::SetF16(kF, HalfAt(block + kCommonAt)); }
   FOVEA_MEMBER VF Scale(size_t d) const {
@@ -179,9 +179,9 @@ struct FormatRow<FOVEA_IQ4_XS> : SuperRow<FOVEA_IQ4_XS> {
   FOVEA_INLINE VF CommonScale(const Unit* block) { return hn::SetF16(kF, HalfAt(block)); }
   FOVEA_MEMBER VF Scale(size_t d) const {
     const Unit* const block = Block(d);
-    Unit all[8];
-    PutScales(block, all);
-    return hn::Mul(CommonScale(block), hn::Set(kF, float(all[d % kSuperBlock / kScaleGroup]) - 32));
+    const size_t k = d % kSuperBlock / kScaleGroup;
+    const uint32_t low = block[4 + k / 2] >> (k % 2 * 4) & 15, high = uint32_t(HalfAt(block + 2)) >> (2 * k) & 3;
+    return hn::Mul(CommonScale(block), hn::Set(kF, float(int32_t(low | high << 4) - 32)));
   }
 };
 
@@ -273,10 +273,7 @@ FOVEA_INLINE void PutSixteen(const uint8_t* block, size_t place, size_t more, in
       codes = CodesAt(two) >> uint32_t(place % 128 / 32 * 2) & FourBytes(3);
       codes |= (CodesAt(block + place % 32 + (more + i)) >> uint32_t(place / 32) & FourBytes(1)) << 2;
       if constexpr (kLess != 0) codes = Lessened<kLess>(codes);
-      __builtin_memcpy(to + i, &codes, sizeof codes);
-      continue;
-    }
-    if constexpr (kHasMinima<kType>) {
+    } else if constexpr (kHasMinima<kType>) {
       const uint8_t* const low = block + place / 64 * 32 + place % 32 + (kNibblesAt<kType> + more + i);
       codes = CodesAt(low) >> (IsHigh(kType, place) ? 4 : 0) & FourBytes(15);
       if constexpr (kType == FOVEA_Q5_K) codes |= FifthBits(CodesAt(block + place % 32 + (16 + more + i)), place / 32);

@@ -47,13 +47,6 @@ FOVEA_INLINE Word Lessened(Word codes) {
 }
 
 // A word for more codes, where vectors are wide.
-#if FOVEA_FOR_SCALAR
-using RunWord = CodeWord;
-#else
-typedef uint32_t RunWord __attribute__((vector_size(kLanes >= 8 ? 32 : 16)));
-#endif
-
-// A word for more codes, where vectors are wide.
 typedef uint32_t RunVector __attribute__((vector_size(kLanes >= 8 ? 32 : 16)));
 typedef uint8_t RunBytes __attribute__((vector_size(sizeof(RunVector))));
 #if FOVEA_FOR_SCALAR

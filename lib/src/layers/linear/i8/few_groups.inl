@@ -127,8 +127,8 @@ struct FewGroups {
     FewCode ones[2 * kScaleGroup];  // kScaleGroup ones, then zeros, for inputs past the last
   };
 
-  // The same group of some rows, whose codes are multiplied by those of tokens. In q6_k it has two halves, whose scales
-  // are integers, and the scale of both.
+  // The same group of some rows, whose codes are multiplied by those of tokens. In q6_k and q3_k it has two halves,
+  // whose scales are integers, and the scale of both.
   template <fovea_dtype kType>
   struct GroupOfRows {
     static constexpr size_t kHalves = kScaleGroup / kScaleStep<kType>;

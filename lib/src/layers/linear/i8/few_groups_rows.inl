@@ -27,7 +27,7 @@ FOVEA_INLINE void PutScalesRowByRow(const GroupRows<Dot, kType>& rows, float (&t
   float of_rows[kLanes][kSuperScales];
   FOVEA_EACH(k, kLanes) PutSuperScales<kType, false>(rows.Row(k).Block(0), of_rows[k]);
   FOVEA_UNROLL(4)
-  for (size_t i = 0; i < kSuperScales; i += kLanes) {
+  for (size_t i = 0; i < (kHasMinima<kType> ? kSuperScales : kSuperBlock / kScaleStep<kType>); i += kLanes) {
     VF v[kLanes];
     FOVEA_EACH(k, kLanes) v[k] = hn::LoadU(kF, of_rows[k] + i);
     hn::Transpose(v);

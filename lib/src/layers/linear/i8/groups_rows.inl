@@ -61,9 +61,8 @@ FOVEA_INLINE GroupScale ScaleInSuper(const uint8_t* block, size_t place) {
 constexpr bool HasHalves(fovea_dtype dtype) { return kI8SuperFormats != 0 && ::fovea::scale_step(dtype) < kScaleGroup; }
 FOVEA_INLINE GroupScale ScaleOfRow(const GroupsAt& groups, uint32_t row) {
   if (::fovea::is_one_of<kI8SignedGroups>(groups.dtype)) {
-    const auto scale = [&](auto of) { return GroupScale{of.Scale(groups.place), hn::Zero(kF)}; };
     FOVEA_WITH_FORMAT(NotEmpty(kI8SignedGroups, FOVEA_TQ2_0), groups.dtype,
-                      scale(FormatRow<kType>::Of(groups.Block(row), nullptr)));
+                      GroupScale{FormatRow<kType>::Of(groups.Block(row), nullptr).Scale(groups.place), hn::Zero(kF)});
   }
   if (IsInSuper(groups.dtype)) return ScaleInSuper(groups.Block(row), groups.place);
   if (::fovea::is_one_of<kI8Powers>(groups.dtype)) return {PowersOf(hn::Set(kI, *groups.Block(row))), hn::Zero(kF)};
@@ -189,8 +188,9 @@ struct GroupProducts {
     float* products = t.sums + size_t(kGroupedOutputs) * t.columns;  // after them, those of second halves
     const fovea_dtype dtype = w.weights.dtype;
     const ptrdiff_t row_stride = w.weights.row_stride;
-    const uint8_t* block = static_cast<const uint8_t*>(w.weights.data) + ptrdiff_t(row) * row_stride +
-                           d / kSuperBlock * ::fovea::number_of<&::fovea::Format::group_bytes, kI8Halves>(dtype);
+    const size_t bytes = ::fovea::number_of < &::fovea::Format::group_bytes, kI8Halves & kI8GroupedFormats > (dtype);
+    const uint8_t* block =
+        static_cast<const uint8_t*>(w.weights.data) + ptrdiff_t(row) * row_stride + d / kSuperBlock * bytes;
     int8_t codes[kLinearGrain][kScaleGroup];
     for (uint32_t k = 0; k < count; ++k) {
       PutHalves(dtype, block + ptrdiff_t(k) * row_stride, d % kSuperBlock, codes[k]);
