@@ -15,9 +15,9 @@
 //   q8_0  uint8_t[34] for each group, as ggml's blocks: the scale d, f16, then int8_t[32]: x = d * q. Like all
 //         that follow, it may be at any address.
 //   q4_0  uint8_t[18]: d, f16, then the 16 bytes of i4: x = d * (u - 8)
-//   q4_1  uint8_t[20]: d and m, f16, then the same 16 bytes: x = d * u + m. Weights alone have it, and the two below.
+//   q4_1  uint8_t[20]: d and m, f16, then the same 16 bytes: x = d * u + m. For weights alone
 //   q5_0, q5_1, iq4_nl, mxfp4  uint8_t[22], [24], [18] and [17] for each group, for weights alone: see base.h
-//   q4_k, q6_k, q5_k, iq4_xs, tq2_0, q3_k  uint8_t[144], [210], [176], [136], [66] and [110] for each super-block of 256 elements: see base.h.
+//   q3_k to q6_k, iq4_xs, tq2_0  super-blocks of 256 elements, whose bytes the table has, for weights alone: see base.h
 // Narrowing rounds to nearest, ties to even, and gives the same bits on every target (32-bit Arm flushes subnormal
 // numbers first). Widening is exact but for the rounding of the product with a float scale, and of the sums in
 // q4_1, q5_1, q4_k and q5_k.
