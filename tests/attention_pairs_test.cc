@@ -109,8 +109,8 @@ Case make_case(Levels& levels, uint64_t seed, bool of_sources) {
   const Formats formats = levels.choose<Formats>({{FOVEA_F32, FOVEA_F32},
                                                   {FOVEA_I8, FOVEA_I8},
                                                   {FOVEA_I4, FOVEA_I8},
-                                                  {FOVEA_I8, FOVEA_I4},
-                                                  {FOVEA_Q8_0, FOVEA_Q4_0}});
+                                                  {FOVEA_Q5_1, FOVEA_I4},
+                                                  {FOVEA_Q8_0, FOVEA_Q5_0}});
   if (formats.keys != FOVEA_F32 && !of_sources) p = p.with_integers(formats.keys, formats.values);
   p.mask_at_end = levels.flag(), p.map_q_block = levels.choose<uint32_t>({0, 1, 16, 40});
   p.map_kv_block = levels.choose<uint32_t>({64, 128}), p.map_batch = levels.flag();

@@ -94,7 +94,7 @@ TEST_CASE("cache: a full one says so, and loses nothing", "[short]") {
 }
 
 TEST_CASE("cache: bits do not depend on the target, nor on how tokens are put in", "[short]") {
-  for (const auto& [kind, type] : every(kKinds, {FOVEA_F16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0})) {
+  for (const auto& [kind, type] : every(kKinds, kKeyTypes)) {
     std::vector<float> want;
     for (const fovea_target target : targets()) {
       if (flushes_subnormals(target)) {

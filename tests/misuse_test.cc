@@ -242,7 +242,7 @@ TEST_CASE("misuse: a description takes the formats that its products can read an
     const bool floats = type <= FOVEA_BF16;
     if (!is_key) return floats || (compute == FOVEA_COMPUTE_I8 && type == FOVEA_I8);
     if (compute == FOVEA_COMPUTE_F16) return type == FOVEA_F16;
-    return type <= FOVEA_Q4_0 && (compute == FOVEA_COMPUTE_F32 || !floats);
+    return fovea_test::is_key(type) && (compute == FOVEA_COMPUTE_F32 || !floats);
   };
   fovea_attention_plan plan;
   for (const auto& [compute, type, field] :

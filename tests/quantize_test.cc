@@ -183,6 +183,40 @@ TEST_CASE("quantize: every misuse has its status and writes nothing", "[short]")
   CHECK(codes[3] == 9);
 }
 
+TEST_CASE("quantize: rows are written one after another, in every format of keys and q4_1", "[short]") {
+  constexpr size_t kRows = 3, kDim = 77;
+  std::vector<float> x = normal_numbers(kRows * kDim, 1, 5);
+  for (const fovea_dtype type : kTypes) {
+    INFO(type_name(type));
+    const size_t row = row_units(type, kDim) * unit_size(type), scale_row = row_scales(type, kDim) * scale_size(type);
+    const Guarded data(kRows * row, unit_size(type), Placement::kEnd), scales(kRows * scale_row, 4, Placement::kEnd);
+    const auto write = [&](const float* from, size_t dim, fovea_dtype as, void* to) {
+      return fovea_quantize_rows(from, kRows, dim, as, to, scale_row != 0 ? scales.as<void>() : nullptr);
+    };
+    CHECK(write(x.data(), 0, type, data.as<void>()) != FOVEA_OK);
+    CHECK(write(x.data(), kDim, kNoType, data.as<void>()) == FOVEA_ERR_ENUM);
+    const fovea_status status = is_key(type) || type == FOVEA_Q4_1 ? FOVEA_OK : FOVEA_ERR_UNSUPPORTED;
+    if (status == FOVEA_OK) {
+      CHECK(write(nullptr, kDim, type, data.as<void>()) == FOVEA_ERR_NULL);
+      CHECK(write(x.data(), kDim, type, nullptr) == FOVEA_ERR_NULL);
+      CHECK(write(x.data(), kDim, type, x.data()) == FOVEA_ERR_OVERLAP);
+      CHECK(write(x.data(), 0, type, data.as<void>()) == FOVEA_ERR_DIM);
+      if (scale_row != 0) {
+        CHECK(fovea_quantize_rows(x.data(), kRows, kDim, type, data.as<void>(), nullptr) == FOVEA_ERR_NULL);
+      }
+    }
+    CHECK((data.untouched() && scales.untouched()));
+    CHECK(write(x.data(), kDim, type, data.as<void>()) == status);
+    CHECK((data.margin_intact() && scales.margin_intact() && data.untouched() == (status != FOVEA_OK)));
+    size_t wrong = 0;
+    for (const auto& [r, d] : indices<size_t>(status == FOVEA_OK ? kRows : 0, kDim)) {
+      const char* const scale = scales.as<char>() + r * scale_row;
+      wrong += !(std::fabs(element_of(type, data.as<char>() + r * row, scale, d) - x[r * kDim + d]) < 0.7f);
+    }
+    CHECK(wrong == 0);
+  }
+}
+
 TEST_CASE("quantize: the centre of keys is their mean, over any number of calls", "[short]") {
   constexpr uint32_t kHeads = 2, kDim = 5, kTokens = 40;
   const std::vector<float> keys = normal_numbers(size_t{2} * kHeads * kTokens * kDim, 1, 3);

@@ -263,11 +263,8 @@ TEST_CASE("sources: a stream of a loader whose plan has no queries takes keys in
 
 // Their tiles do not lie on the grid of positions, and cross no page: there is no memory to gather f32 rows in.
 TEST_CASE("sources: pages of whole tiles are pushed at any position", "[short]") {
-  const fovea_dtype types[][2] = {{FOVEA_F32, FOVEA_F32},
-                                  {FOVEA_F16, FOVEA_F32},
-                                  {FOVEA_F32, FOVEA_I8},
-                                  {FOVEA_BF16, FOVEA_I4},
-                                  {FOVEA_Q8_0, FOVEA_Q4_0}};
+  const fovea_dtype types[][2] = {{FOVEA_F32, FOVEA_F32}, {FOVEA_F16, FOVEA_F32},     {FOVEA_F32, FOVEA_I8},
+                                  {FOVEA_BF16, FOVEA_I4}, {FOVEA_Q5_0, FOVEA_IQ4_NL}, {FOVEA_Q8_0, FOVEA_Q4_0}};
   for (const fovea_target target : targets()) {
     for (const auto& type : types) {
       for (const auto& [q_tokens, page_tokens] : every({1u, 40u}, {64u, 128u})) {

@@ -187,7 +187,7 @@ double put_half(double x, void* at) {
 
 void encode_group(fovea_dtype type, const float* x, size_t count, uint8_t* data, void* scale_at) {
   const bool bytes = type == FOVEA_Q8_0;
-  double largest = 0, least = 0, most = 0;
+  double largest = 0, least = x[0], most = x[0];
   for (size_t i = 0; i < count; ++i) {
     if (std::fabs(double{x[i]}) > std::fabs(largest)) largest = x[i];
     least = std::min(least, double{x[i]});

@@ -19,7 +19,9 @@ constexpr fovea_dtype kTypes[] = {FOVEA_F32,    FOVEA_F16,   FOVEA_BF16, FOVEA_I
                                   FOVEA_Q4_0,   FOVEA_Q4_1,  FOVEA_Q4_K, FOVEA_Q6_K,   FOVEA_Q5_0,  FOVEA_Q5_1,
                                   FOVEA_IQ4_NL, FOVEA_MXFP4, FOVEA_Q5_K, FOVEA_IQ4_XS, FOVEA_TQ2_0, FOVEA_Q3_K};
 constexpr fovea_dtype kFloatTypes[] = {FOVEA_F32, FOVEA_F16, FOVEA_BF16};
-constexpr fovea_dtype kKeyTypes[] = {FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0};
+constexpr fovea_dtype kKeyTypes[] = {FOVEA_F32,  FOVEA_F16,  FOVEA_BF16, FOVEA_I8,   FOVEA_I4,
+                                     FOVEA_Q8_0, FOVEA_Q4_0, FOVEA_Q5_0, FOVEA_Q5_1, FOVEA_IQ4_NL};
+inline bool is_key(fovea_dtype type) { return type <= FOVEA_Q4_0 || (type >= FOVEA_Q5_0 && type <= FOVEA_IQ4_NL); }
 // The first number that names no format.
 constexpr auto kNoType = static_cast<fovea_dtype>(sizeof kTypes / sizeof kTypes[0]);
 const char* type_name(fovea_dtype type);

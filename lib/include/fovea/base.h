@@ -228,7 +228,7 @@ const char* fovea_target_backend(fovea_target target);
 /* --------------------------------------------------------------------------------------------------------- formats */
 
 /* A format says how the elements x of a row are stored: fovea_dtype has the C array of each, whose elements are the
- * unit of its strides. Keys and values may each have any format from F32 to Q4_0. Queries and outputs are F32,
+ * unit of its strides. Keys and values may each have any that is not for weights alone. Queries and outputs are F32,
  * F16 or BF16, and with FOVEA_COMPUTE_I8 also I8. Weights of linear layers may have any. fovea_compute says what the
  * products are made of. Narrowing rounds to nearest, ties to even.
  *   groups    From I4 on a row is whole groups of 32 elements, or super-blocks of 256. The last one is padded. The low
@@ -244,7 +244,9 @@ const char* fovea_target_backend(fovea_target target);
  *   to I4, Q4_0   Of a few candidates for the scale, the one with the least squared error is taken. It has either sign,
  *                 and its magnitude is at most 65504. Where a group needs a larger scale, its elements saturate: those
  *                 with the sign of the largest element at 8 * 65504, the others at 7 * 65504. A group whose magnitudes
- *                 are all below 2e-7 becomes zeros.
+ *                 are all below 2e-7 becomes zeros. So to Q5_0 and IQ4_NL.
+ *   to Q4_1, Q5_1 m is the least element, d the range / the largest u, both rounded to f16 and at most 65504 in
+ *                 magnitude; u is the nearest.
  *   to Q8_0       d is the largest magnitude / 127, rounded to f16, and q is nearest to x / d. Where the largest
  *                 magnitude is 0.008 to 127 * 65504, the error is at most d / 2, plus f32 rounding of less than d /
  *                 10000. Smaller groups have a coarser d, larger elements saturate.
@@ -289,9 +291,9 @@ FOVEA_ENUM_(fovea_dtype, uint32_t) {
   FOVEA_Q4_1 = 7, /* uint8_t[20] for 32 elements, f16 d and m, and u: x = d * u + m. For weights alone */
   FOVEA_Q4_K = 8, /* uint8_t[144] for 256 elements: x = d * s * u - e * m. For weights alone */
   FOVEA_Q6_K = 9, /* uint8_t[210] for 256 elements: x = d * s * (u - 32). For weights alone */
-  FOVEA_Q5_0 = 10,   /* uint8_t[22] for 32 elements, f16 d, uint32_t h and u[16]: x = d * (u - 16). For weights alone */
-  FOVEA_Q5_1 = 11,   /* uint8_t[24] for 32 elements, f16 d and m, h and u[16]: x = d * u + m. For weights alone */
-  FOVEA_IQ4_NL = 12, /* uint8_t[18] for 32 elements, f16 d and u[16]: x = d * t[u]. For weights alone */
+  FOVEA_Q5_0 = 10,   /* uint8_t[22] for 32 elements, f16 d, uint32_t h and u[16]: x = d * (u - 16) */
+  FOVEA_Q5_1 = 11,   /* uint8_t[24] for 32 elements, f16 d and m, h and u[16]: x = d * u + m */
+  FOVEA_IQ4_NL = 12, /* uint8_t[18] for 32 elements, f16 d and u[16]: x = d * t[u] */
   FOVEA_MXFP4 = 13,  /* uint8_t[17] for 32 elements, e and u[16]: x = 2^(e - 128) * t[u]. For weights alone */
   FOVEA_Q5_K = 14,   /* uint8_t[176] for 256 elements: x = d * s * u - e * m. For weights alone */
   FOVEA_IQ4_XS = 15, /* uint8_t[136] for 256 elements: x = d * s * t[u]. For weights alone */
@@ -322,8 +324,8 @@ FOVEA_ENUM_(fovea_activation_kind, uint32_t) {
  * sum.
  *
  * FOVEA_COMPUTE_I8. Both products multiply codes. The sums of these products are exact.
- *   keys, values  are I8, I4, Q8_0 or Q4_0. A row of groups is converted to an I8 row first. A negative scale of a
- *                 value counts as NaN.
+ *   keys, values  have scales. A row of groups is converted to an I8 row first. A negative scale of a value counts as
+ *                 NaN.
  *   queries       A row of F32, F16 or BF16 is multiplied by scale and then converted like a row of I8 keys. A row of
  *                 I8 is not converted: its codes are multiplied as they are, and the sums are multiplied by the row's
  *                 scale (or q_scale) and by the description's scale. An infinite scale counts as NaN.

@@ -1,4 +1,4 @@
-/* fovea/quantize.h: scales and zero points of int8 tensors.
+/* fovea/quantize.h: scales and zero points of int8 tensors; rows of floats in formats of few bits.
  *
  * SPDX-License-Identifier: Apache-2.0
  *
@@ -64,6 +64,14 @@ fovea_status fovea_quantize_choose(const fovea_quantize_range* range, float frac
  * (FOVEA_ERR_OVERLAP). */
 fovea_status fovea_quantize_to_i8(const float* x, size_t count, float scale, int32_t zero_point, int8_t* codes);
 fovea_status fovea_quantize_from_i8(const int8_t* codes, size_t count, float scale, int32_t zero_point, float* x);
+
+/* Converts rows of floats as "Narrowing" in base.h says: weights, keys, values.
+ *   x        [rows][dim], dim at least 1 (FOVEA_ERR_DIM)
+ *   dtype    any that keys may have, or Q4_1; others are FOVEA_ERR_UNSUPPORTED
+ *   data     the rows, one after another: dim elements each, or the bytes of dim / 32 groups, rounded up
+ *   scales   with I8 float[rows], with I4 uint16_t[rows][dim / 32, rounded up]; else it is not read
+ * The arrays do not overlap (FOVEA_ERR_OVERLAP). The bits are the same on every IEEE target. */
+fovea_status fovea_quantize_rows(const float* x, size_t rows, size_t dim, fovea_dtype dtype, void* data, void* scales);
 
 FOVEA_DECLARATIONS_END_
 

@@ -18,7 +18,8 @@ constexpr uint32_t kKeysOfTask = 512;
 // Formats of keys and values that the library reads where they are. Others are widened, a tile at a time.
 bool reads(const ggml_tensor* rows) {
   const int format = format_of(rows->type);
-  return format >= 0 && format <= FOVEA_Q4_0 && has_rows(rows);
+  const bool of_keys = format <= FOVEA_Q4_0 || (format >= FOVEA_Q5_0 && format <= FOVEA_IQ4_NL);
+  return format >= 0 && of_keys && has_rows(rows);
 }
 
 fovea_attention_desc description_of(const ggml_tensor* node, uint32_t workers) {

@@ -38,8 +38,8 @@ struct F32FewRows {
   // With 4 lanes, 4 rows fill the tile kernel.
   static constexpr uint32_t kMostFewRows = kLanes > 4 ? 4 : kLanes > 1 ? 2 : 1;
 
-  // The formats of keys and values that are read as they are stored.
-  static constexpr FormatSet kFewRowsFormats = kSmallText ? kOnlyF32 : ::fovea::kKeyFormats;
+  // The formats of keys and values that are read as they are stored. Codes that become bytes first are widened once.
+  static constexpr FormatSet kFewRowsFormats = kSmallText ? kOnlyF32 : ::fovea::kKeyFormats & ~::fovea::kByteFormats;
 
   // A single row does so little with each line that the processor's own prefetcher is fast enough.
   template <int kRows>
@@ -232,9 +232,7 @@ struct F32FewRows {
     size_t padded;
 
     FOVEA_INLINE RescaledRows Of(const QueryTile& t) { return {t.o, t.rescale, PaddedToLanes(t.value_dim)}; }
-    FOVEA_MEMBER VF Factor(int r) const {
-      return hn::Set(kF, rescales[r * int(FewBlock<kRows>::kKeys)]);
-    }
+    FOVEA_MEMBER VF Factor(int r) const { return hn::Set(kF, rescales[r * int(FewBlock<kRows>::kKeys)]); }
     FOVEA_MEMBER void Put(VF sum, int r, size_t element, size_t, VF rescale) const {
       float* const at = o + r * padded + element;
       hn::StoreU(hn::MulAdd(hn::LoadU(kF, at), rescale, sum), kF, at);

@@ -47,7 +47,9 @@ void KeySource::enter(const AttentionCall& of_call, const AttentionKernel& of_ke
     brought_->kv_head = 0;
     brought_->worker = worker;
     brought_->in_place = is_in_place(desc());
-    brought_->widens = of_kernel.formats == kOnlyF32 || is_additive(desc());
+    constexpr FormatSet kBytes = kKeyFormats & kByteFormats;  // which no kernel reads as stored
+    const bool bytes = is_one_of<kBytes>(desc().key_dtype) || is_one_of<kBytes>(desc().value_dtype);
+    brought_->widens = of_kernel.formats == kOnlyF32 || is_additive(desc()) || bytes;
     brought_->in_pieces = takes_pieces(of_call.plan.lanes) && (buffers->keys.data || buffers->values.data);
     brought_->stays = false;
     if (!brought_->in_place) return;

@@ -12,11 +12,6 @@ constexpr bool kInBytes = ::fovea::is_one_of<::fovea::kByteFormats>(kType);
 template <fovea_dtype kType>
 constexpr bool kIsFive = kType == FOVEA_Q5_0 || kType == FOVEA_Q5_1;
 
-FOVEA_IN_DATA_SECTION constexpr int8_t kNumbersOfCodes[2][16] = {
-    {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113},  // iq4_nl
-    {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12},                   // mxfp4
-};
-
 // The number that nibble `u` of element i stands for; `high` has the fifth bits of q5_0 and q5_1.
 template <fovea_dtype kType>
 FOVEA_INLINE int NumberOf(uint32_t u, uint32_t high, size_t i) {

@@ -132,6 +132,10 @@ FOVEA_KERNEL void WidenWeights(fovea_dtype dtype, const RowsToWiden& rows) {
 FOVEA_KERNEL void Narrow(fovea_dtype dtype, const RowsToNarrow& rows) {
   FOVEA_WITH_FORMAT(kKeyFormats, dtype, NarrowAs<kType>(rows));
 }
+FOVEA_KERNEL void NarrowAny(fovea_dtype dtype, const RowsToNarrow& rows) {
+  if (::fovea::is_key_format(dtype)) return Narrow(dtype, rows);
+  if constexpr (::fovea::kWrittenFormats != ::fovea::kKeyFormats) NarrowAs<FOVEA_Q4_1>(rows);
+}
 
 FOVEA_KERNEL void WidenPlain(fovea_dtype dtype, const void* from, size_t count, float* to) {
   FOVEA_WITH_FORMAT(kPlainFormats, dtype, WidenRow<kType>(FormatRow<kType>::Of(from, nullptr), 0, count, to));

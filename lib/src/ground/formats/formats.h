@@ -16,7 +16,7 @@
 //         that follow, it may be at any address.
 //   q4_0  uint8_t[18]: d, f16, then the 16 bytes of i4: x = d * (u - 8)
 //   q4_1  uint8_t[20]: d and m, f16, then the same 16 bytes: x = d * u + m. For weights alone
-//   q5_0, q5_1, iq4_nl, mxfp4  uint8_t[22], [24], [18] and [17] for each group, for weights alone: see base.h
+//   q5_0, q5_1, iq4_nl, mxfp4  uint8_t[22], [24], [18] and [17] for each group, the last for weights alone: see base.h
 //   q3_k to q6_k, iq4_xs, tq2_0  super-blocks of 256 elements, whose bytes the table has, for weights alone: see base.h
 // Narrowing rounds to nearest, ties to even, and gives the same bits on every target (32-bit Arm flushes subnormal
 // numbers first). Widening is exact but for the rounding of the product with a float scale, and of the sums in
@@ -28,7 +28,8 @@
 //              squared error, or the largest f16. Elements outside the range of the codes get the nearest code.
 //   q8_0       a group with a NaN or an infinity: the same. d is the largest magnitude / 127, rounded to f16, at
 //              most the largest f16; codes are those of x / d.
-//   q4_0       the scale and the codes of i4.
+//   q4_0       the scale and the codes of i4; of q5_0 and iq4_nl scale and codes are found in the same way.
+//   q4_1, q5_1 m is the least element, d the range / the largest code, both limited to f16; codes are the nearest.
 #ifndef FOVEA_SRC_FORMATS_FORMATS_H_
 #define FOVEA_SRC_FORMATS_FORMATS_H_
 
@@ -106,8 +107,12 @@ constexpr FormatSet kRowScaledFormats = formats_where([](const Format& f) { retu
 constexpr FormatSet kGroupScaledFormats = formats_where([](const Format& f) { return f.scaled == Scaled::kGroup; });
 constexpr FormatSet kGroupedFormats = formats_where(is_grouped);
 constexpr FormatSet kSuperFormats = formats_where([](const Format& f) { return f.scaled == Scaled::kSuper; });
-// The formats of keys and values. Linear weights may have any format.
-constexpr FormatSet kKeyFormats = kServedFormats & ((FormatSet{2} << FOVEA_Q4_0) - 1);
+// The formats of keys and values, in any build and in this one. Linear weights may have any format.
+constexpr FormatSet kEveryKeyFormat = ((FormatSet{2} << FOVEA_Q4_0) - 1) | FormatSet{1} << FOVEA_Q5_0 |
+                                      FormatSet{1} << FOVEA_Q5_1 | FormatSet{1} << FOVEA_IQ4_NL;
+constexpr FormatSet kKeyFormats = kServedFormats & kEveryKeyFormat;
+// Those that rows of floats may be converted to.
+constexpr FormatSet kWrittenFormats = kServedFormats & (kEveryKeyFormat | FormatSet{1} << FOVEA_Q4_1);
 // Those whose elements are sums of a product and a least number.
 constexpr FormatSet kLeastFormats = kServedFormats & (FormatSet{1} << FOVEA_Q4_1 | FormatSet{1} << FOVEA_Q4_K |
                                                       FormatSet{1} << FOVEA_Q5_1 | FormatSet{1} << FOVEA_Q5_K);
@@ -157,7 +162,7 @@ constexpr bool is_dtype(fovea_dtype dtype) { return uint32_t(dtype) < kFormatCou
 constexpr bool format_served(fovea_dtype dtype) { return is_one_of<kServedFormats>(dtype); }
 // The status for a format that rows other than weights do not have here: in this build, or in any.
 constexpr fovea_status unserved(fovea_dtype dtype) {
-  constexpr bool kHasAll = kKeyFormats == (FormatSet{2} << FOVEA_Q4_0) - 1;  // that any build takes
+  constexpr bool kHasAll = kKeyFormats == kEveryKeyFormat;
   return kHasAll || format_served(dtype) ? FOVEA_ERR_UNSUPPORTED : FOVEA_ERR_LEFT_OUT;
 }
 constexpr bool is_key_format(fovea_dtype dtype) { return is_one_of<kKeyFormats>(dtype); }

@@ -9,7 +9,7 @@
 // Formats with scales have
 //   Scale(d)                      the scale of element d, in all lanes
 //   ScaleBits(d), Group(d, all)   of groups: the scale as f16, and all codes, for d a multiple of kScaleGroup
-//   Narrow(x, dim, data, scales)  writes a row of dim floats; only formats of keys have it
+//   Narrow(x, dim, data, scales)  writes a row of dim floats; formats of weights alone but q4_1 lack it
 // and formats without scales
 //   StoreWhole(v, data, d), StorePart(v, data, d, n)  write these elements of a row
 // Rows of super-blocks are in ground/formats/super_rows.inl.
@@ -166,7 +166,7 @@ struct FormatRow<FOVEA_I4> {
     for (size_t d = 0; d < dim; d += kScaleGroup) {
       const size_t group = d / kScaleGroup, count = dim - d < kScaleGroup ? dim - d : kScaleGroup;
       Unit* codes = static_cast<Unit*>(data) + group * (kScaleGroup / 2);
-      NarrowGroupI4(x + d, count, codes, static_cast<uint16_t*>(scales) + group);
+      NarrowGroupI4<FOVEA_I4>(x + d, count, codes, static_cast<uint16_t*>(scales) + group);
     }
   }
 };
@@ -211,15 +211,17 @@ struct FormatRow {
   }
   FOVEA_MEMBER VF Least(size_t d) const { return hn::SetF16(kF, LeastBits(d)); }
   FOVEA_INLINE void Narrow(const float* x, size_t dim, void* data, void*) {
-    static_assert(kType == FOVEA_Q8_0 || kType == FOVEA_Q4_0, "no format of keys");
     for (size_t d = 0; d < dim; d += kScaleGroup) {
       Unit* const block = static_cast<Unit*>(data) + d / kScaleGroup * kBlock;
       const size_t count = dim - d < kScaleGroup ? dim - d : kScaleGroup;
       if constexpr (kType == FOVEA_Q8_0) {
         NarrowGroupQ8(x + d, count, block);
+      } else if constexpr (::fovea::is_one_of<::fovea::kLeastFormats>(kType)) {
+        NarrowGroupWithLeast<kType>(x + d, count, block);
       } else {
+        static_assert(kType == FOVEA_Q4_0 || kType == FOVEA_Q5_0 || kType == FOVEA_IQ4_NL, "no format that is written");
         uint16_t scale;
-        NarrowGroupI4(x + d, count, block + kHeadBytes, &scale);
+        NarrowGroupI4<kType == FOVEA_Q4_0 ? FOVEA_I4 : kType>(x + d, count, block + kHeadBytes, &scale);
         __builtin_memcpy(block, &scale, sizeof scale);
       }
     }

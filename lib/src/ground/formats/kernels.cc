@@ -21,6 +21,7 @@ namespace {
 FOVEA_IN_DATA_SECTION const WidenKernels kWiden = {Widen};
 FOVEA_IN_DATA_SECTION const WeightKernels kWidenWeights = {WidenWeights};
 FOVEA_IN_DATA_SECTION const NarrowKernels kNarrow = {Narrow};
+FOVEA_IN_DATA_SECTION const WriteKernels kWrite = {NarrowAny};
 FOVEA_IN_DATA_SECTION const PlainKernels kPlain = {WidenPlain, NarrowPlain};
 
 #endif

@@ -45,6 +45,9 @@ struct WeightKernels {
 struct NarrowKernels {
   void (*narrow)(fovea_dtype, const RowsToNarrow&);  // a format of keys
 };
+struct WriteKernels {
+  void (*narrow_any)(fovea_dtype, const RowsToNarrow&);  // one of kWrittenFormats
+};
 // Elements of a row in a format without scales, which is not f32.
 struct PlainKernels {
   void (*widen)(fovea_dtype, const void* from, size_t count, float* to);
@@ -55,6 +58,7 @@ FOVEA_TABLES_IN(WidenKernels, kWiden, convert_kernels, widen_kernels)
 FOVEA_TABLES_IN(WeightKernels, kWidenWeights, convert_kernels, weight_kernels)
 FOVEA_TABLES_IN(PlainKernels, kPlain, convert_kernels, plain_kernels)
 FOVEA_TABLES_IN(NarrowKernels, kNarrow, convert_kernels, narrow_kernels)
+FOVEA_TABLES_IN(WriteKernels, kWrite, convert_kernels, write_kernels)
 
 }  // namespace fovea
 

@@ -27,14 +27,14 @@ from .published import selftest
 from .quantize import Range, from_i8, to_i8
 from .rotations import hadamard, rope
 from .rows import bind_softmax, log_softmax, softmax
-from .weights import Weights, rows_to_i8
+from .weights import Weights, quantize_rows, rows_to_i8
 
 __all__ = [
     "Cache", "Call", "DeltaState", "Error", "KeyCenter", "MultiheadAttention", "PROCESSORS", "Plan", "Range", "Stream",
     "Weights", "activation", "activation_table", "add", "argmax", "attention", "attention_desc", "bind_softmax", "c",
     "embedding", "from_i8", "hadamard", "integer_activation", "integer_add", "integer_hard_swish", "integer_mean",
     "integer_multiplier", "integer_multiply", "integer_norm", "linear", "log_softmax", "multiply", "norm", "pooling",
-    "rope", "rows_to_i8", "selftest", "softmax", "targets", "to_i8", "top_k", "workspace_bytes"
+    "quantize_rows", "rope", "rows_to_i8", "selftest", "softmax", "targets", "to_i8", "top_k", "workspace_bytes"
 ]
 
 __version__ = c.HEADER.version.replace("-rc.", "rc")  # as Python's packages spell it

@@ -77,8 +77,22 @@ def rows_to_i8(x):
     x = numbers(x, np.float32, "x")
     if x.ndim == 0 or x.shape[-1] == 0:
         raise ValueError(f"x has the shape {x.shape}: it must have rows")
-    most = np.abs(x).max(axis=-1)
-    if not np.isfinite(most).all():
+    if not np.isfinite(x).all():
         raise ValueError("x has a NaN or an infinity, which int8 does not have")
-    scales = np.maximum(most / np.float32(127), np.float32(2.0 ** -126))
-    return np.rint(x / scales[..., np.newaxis]).astype(np.int8), scales
+    return quantize_rows(x, "i8")
+
+
+def quantize_rows(x, dtype):
+    """Rows of floats in a format that keys may have, or "q4_1": the array that holds them, for Weights or a plan with
+    this dtype, and for int8 and "i4" their scales, else None."""
+    x = numbers(x, np.float32, "x")
+    if x.ndim == 0 or x.shape[-1] == 0:
+        raise ValueError(f"x has the shape {x.shape}: it must have rows")
+    if dtype not in HELD_IN:
+        raise ValueError(f"dtype is {dtype!r}: it must be one of {', '.join(HELD_IN)}")
+    *shape, dim = x.shape
+    data = np.empty((*shape, row_elements(dtype, dim)), "uint16" if dtype == "bf16" else HELD_IN[dtype][0])
+    scales = np.empty(shape, np.float32) if dtype == "i8" else None
+    scales = np.empty((*shape, groups(dim)), np.float16) if dtype == "i4" else scales
+    c.call("fovea_quantize_rows", x, x.size // dim, dim, c.HEADER.enums["fovea_dtype"][dtype], data, scales)
+    return data, scales

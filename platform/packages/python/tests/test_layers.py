@@ -225,6 +225,14 @@ def linear_layers_take_codes_with_scales_of_rows():
     raises(TypeError, "scales is given: f32 has no scales", fovea.Weights, w, scales=scales)
     raises(ValueError, "x_scales has the shape (3,): it must be one number or (4,)", fovea.linear, x_codes, layer, x_scales=x_scales[1:])
     raises(ValueError, "x has a NaN or an infinity", fovea.rows_to_i8, [np.inf])
+    want = x.astype(float) @ w.T + b
+    for dtype, bound in (("f16", 0.02), ("bf16", 0.1), ("i8", 0.2), ("q8_0", 0.2), ("q5_0", 1), ("q5_1", 1), ("i4", 2), ("q4_0", 2),
+                         ("q4_1", 2), ("iq4_nl", 2)):
+        data, scales = fovea.quantize_rows(w, dtype)
+        near(twice(fovea.linear, x, fovea.Weights(data, b, scales, dtype=dtype)), want, bound)
+    refused("ERR_UNSUPPORTED", fovea.quantize_rows, w, "q4_k")
+    raises(ValueError, "dtype is 'int4': it must be one of f32, f16", fovea.quantize_rows, w, "int4")
+    raises(ValueError, "x has the shape (): it must have rows", fovea.quantize_rows, 1.0, "i8")
     refused("ERR_NULL", fovea.linear, x_codes, layer)
     heads, keys = floats(1, 2, 3, 64), floats(1, 2, 5, 64)
     key_codes, key_scales = fovea.rows_to_i8(keys)

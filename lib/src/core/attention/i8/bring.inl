@@ -16,7 +16,7 @@ template <class Dot, DotKind kKind = Dot::kKind>
 struct I8Bring {
   using Rows = CodedRows<Dot>;
   template <fovea_dtype kType>
-  using Row = CodedRow<kType, Rows::kOneText>;
+  using Row = typename Rows::template Row<kType>;
   using RowCode = typename Dot::RowCode;
   static constexpr size_t kGroup = Dot::kGroup, kReads = Dot::kReads;
 
@@ -58,7 +58,7 @@ struct I8Bring {
   template <fovea_dtype kType>
   FOVEA_SHARED_TEMPLATE void BringKeysOf(const RowsToBring& r) {
     const size_t padded = round_up(r.dim, kReads);
-    if constexpr (Rows::kOneFormat && kGrouped<kType>) {
+    if constexpr (Rows::template kAlone<kType> && kGrouped<kType>) {
       if (BringWidened<kType, BringKeysOf<FOVEA_I8>>(r, padded * sizeof(RowCode))) return;
     }
     RowCode* to = static_cast<RowCode*>(r.to);
@@ -126,7 +126,7 @@ struct I8Bring {
   static constexpr bool kPacksGroups = kGroup > 1 || sizeof(RowCode) == 1;
   template <fovea_dtype kType>
   FOVEA_SHARED_TEMPLATE void BringValuesOf(const RowsToBring& r) {
-    if constexpr (Rows::kOneFormat && kGrouped<kType>) {
+    if constexpr (Rows::template kAlone<kType> && kGrouped<kType>) {
       if (BringWidened<kType, BringValuesOf<FOVEA_I8>>(r, 0)) return;
     }
     const size_t padded = padded_values(r.elements);
@@ -162,7 +162,7 @@ struct I8FewBring {
   template <fovea_dtype kType>
   FOVEA_SHARED_TEMPLATE const float* FewBringRows(const RowsToBring& r, float* scales) {
     if (!r.to && r.rows.scale_stride == 1) return static_cast<const float*>(*r.rows.scales);
-    if constexpr (Rows::kOneFormat && kGrouped<kType>) {
+    if constexpr (Rows::template kAlone<kType> && kGrouped<kType>) {
       if (WidensGroups<kType>(r.dim)) {
         WidenGroups<kType>(r.rows, r.count, r.dim, static_cast<uint8_t*>(r.to), r.dim, scales);
         return scales;
@@ -185,7 +185,7 @@ struct I8FewBring {
   // WidenGroups widens the rows, because it stores more scales than there are rows.
   template <fovea_dtype kType, class Note>
   FOVEA_INLINE void FewBring(const RowsToBring& r, float* scales, const Note& note) {
-    if constexpr (Rows::kOneFormat && WidensGroups<kType>(kScaleGroup)) {
+    if constexpr (Rows::template kAlone<kType> && WidensGroups<kType>(kScaleGroup)) {
       float room[kKeyTile + kWidenedAtOnce];
       note(FewBringRows<kType>(r, room));
     } else {

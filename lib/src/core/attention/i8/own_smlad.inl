@@ -18,7 +18,7 @@ template <class Dot>
 struct I8Bring<Dot, kDotSmlad> {
   using Rows = CodedRows<Dot>;
   template <fovea_dtype kType>
-  using Row = CodedRow<kType, Rows::kOneText>;
+  using Row = typename Rows::template Row<kType>;
   using Pair = typename Dot::Pair;
   static constexpr size_t kReads = Dot::kReads, kPieceValues = DotBlock<Dot>::kPieceValues;
 

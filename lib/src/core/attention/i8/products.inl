@@ -53,8 +53,8 @@ struct I8Products {
 
   // Scores of kRows keys from key j on, of which `left` exist: the others repeat the last one.
   template <int kVectors, int kRows>
-  FOVEA_INLINE void ScoreBlock(const QueryTile& t, const I8Numbers& numbers, size_t column, uint32_t j,
-                               const char* key, ptrdiff_t stride, uint32_t left, float* s) {
+  FOVEA_INLINE void ScoreBlock(const QueryTile& t, const I8Numbers& numbers, size_t column, uint32_t j, const char* key,
+                               ptrdiff_t stride, uint32_t left, float* s) {
     const RowCode* at[kRows];
     typename Block::template Sums<kRows, kVectors> sums;
     FOVEA_EACH(k, uint32_t{kRows}) {

@@ -20,16 +20,14 @@ struct CodedRow<FOVEA_I8, kOneText> {
   FOVEA_INLINE CodedRow Of(const RowsToBring&, const void* data, const void* scales) {
     return {FormatRow<FOVEA_I8>::Of(data, scales)};
   }
-  FOVEA_MEMBER VF Codes(size_t d, size_t n) const {
-    return n == kLanes ? row.Whole(d) : row.Part(d, n);
-  }
+  FOVEA_MEMBER VF Codes(size_t d, size_t n) const { return n == kLanes ? row.Whole(d) : row.Part(d, n); }
   FOVEA_MEMBER float Scale() const { return *row.scale; }
 };
 
 constexpr FormatSet kCodedGroups = kCodedFormats & ~(FormatSet{1} << FOVEA_I8);
 
-// Rows of groups, which become rows of i8. kOneText: one text serves all their formats, and widens a group at a time by
-// the function that all operators share.
+// Rows of groups, which become rows of i8. kOneText: one text serves several formats, and widens a group at a time by the
+// function that all operators share.
 template <fovea_dtype kType, bool kOneText>
 struct Groups {
   FormatRow<kType> row;
@@ -37,16 +35,16 @@ struct Groups {
   FOVEA_INLINE Groups Of(const RowsToBring&, const void* data, const void* scales) {
     return {FormatRow<kType>::Of(data, scales)};
   }
-  FOVEA_MEMBER VF operator()(size_t d, size_t n) const {
-    return n == kLanes ? LoadAs(row, d) : LoadAsN(row, d, n);
-  }
+  FOVEA_MEMBER VF operator()(size_t d, size_t n) const { return n == kLanes ? LoadAs(row, d) : LoadAsN(row, d, n); }
 };
 
-// The group is in the workspace, because this is called where the stack is deepest.
-FOVEA_CALLED void WidenGroup(const RowsToBring& r, const void* data, const void* scales, size_t first) {
+FOVEA_INLINE void WidenGroupTo(float* to, const RowsToBring& r, const void* data, const void* scales, size_t first) {
   const size_t dim = r.dim - first < kScaleGroup ? r.dim - first : kScaleGroup;
-  FOVEA_COMMON_NAMESPACE::convert_kernels::kWiden.widen(r.rows.dtype,
-                                                        {1, dim, r.numbers->widened, 0, data, 0, scales, 0, first});
+  FOVEA_COMMON_NAMESPACE::convert_kernels::kWiden.widen(r.rows.dtype, {1, dim, to, 0, data, 0, scales, 0, first});
+}
+// Where size counts, the group is in the workspace, because this is called where the stack is deepest.
+FOVEA_CALLED void WidenGroup(const RowsToBring& r, const void* data, const void* scales, size_t first) {
+  WidenGroupTo(r.numbers->widened, r, data, scales, first);
 }
 template <fovea_dtype kType>
 struct Groups<kType, true> {
@@ -54,14 +52,16 @@ struct Groups<kType, true> {
   const void* data;
   const void* scales;
   mutable size_t first;  // element of the group that was widened
+  mutable float own[kSmallText ? 1 : kScaleGroup];
 
   FOVEA_INLINE Groups Of(const RowsToBring& r, const void* data, const void* scales) {
-    return {r, data, scales, SIZE_MAX};
+    return {r, data, scales, SIZE_MAX, {}};
   }
   FOVEA_MEMBER VF operator()(size_t d, size_t n) const {
     const size_t wanted = d / kScaleGroup * kScaleGroup;
-    if (first != wanted) WidenGroup(r, data, scales, first = wanted);
-    return LoadUpTo(r.numbers->widened + d % kScaleGroup, n);
+    if (first != wanted) kSmallText ? WidenGroup(r, data, scales, wanted) : WidenGroupTo(own, r, data, scales, wanted);
+    first = wanted;
+    return LoadUpTo((kSmallText ? r.numbers->widened : own) + d % kScaleGroup, n);
   }
 };
 
@@ -79,9 +79,7 @@ struct CodedRow {
     coded.fit = FitRow(coded.row, r.dim);
     return coded;
   }
-  FOVEA_MEMBER VF Codes(size_t d, size_t n) const {
-    return hn::Sub(fit.Biased(row(d, n)), hn::Set(kF, kRoundingBias));
-  }
+  FOVEA_MEMBER VF Codes(size_t d, size_t n) const { return hn::Sub(fit.Biased(row(d, n)), hn::Set(kF, kRoundingBias)); }
   FOVEA_MEMBER float Scale() const {
     float scale;
     hn::StoreN(fit.scale, kF, &scale, 1);
@@ -138,21 +136,26 @@ FOVEA_INLINE const float* ScalesTogether(const RowsToBring& r) {
 
 template <class Dot>
 struct CodedRows {
-  // Where size counts, one text serves all formats of groups, of which the last stands for all. (A target that adds to
-  // codes has no room for the group that it widens.)
-  static constexpr bool kOneText = kSmallText && kCodedGroups && !Dot::kUnsignedQueries;
+  // One text serves these formats, of which the last stands for all: all of groups where size counts (a target that adds
+  // to codes has no room for the group that it widens), else those whose codes become bytes first.
+  static constexpr FormatSet kTogether = !kSmallText              ? kCodedGroups & ::fovea::kByteFormats
+                                         : !Dot::kUnsignedQueries ? kCodedGroups
+                                                                  : 0;
   static constexpr FormatSet kCodedTexts =
-      kOneText ? (kCodedFormats & ~kCodedGroups) | FormatSet{1} << ::fovea::last_of(kCodedGroups | 1) : kCodedFormats;
-  // Whether a text of groups serves one format.
-  static constexpr bool kOneFormat = !kOneText || (kCodedGroups & (kCodedGroups - 1)) == 0;
+      kTogether ? (kCodedFormats & ~kTogether) | FormatSet{1} << ::fovea::last_of(kTogether | 1) : kCodedFormats;
+  template <fovea_dtype kType>
+  using Row = CodedRow<kType, contains(kTogether, kType)>;
+  // Whether the text of a format of groups serves it alone.
+  template <fovea_dtype kType>
+  static constexpr bool kAlone = !contains(kTogether, kType) || (kTogether & (kTogether - 1)) == 0;
 
   template <fovea_dtype kType>
-  FOVEA_INLINE CodedRow<kType, kOneText> CodedRowOf(const RowsToBring& r, uint32_t i) {
-    constexpr FormatSet kFormats = kType == FOVEA_I8 || !kOneText ? FormatSet{1} << kType : kCodedGroups;
+  FOVEA_INLINE Row<kType> CodedRowOf(const RowsToBring& r, uint32_t i) {
+    constexpr FormatSet kFormats = contains(kTogether, kType) ? kTogether : FormatSet{1} << kType;
     const char* const data = static_cast<const char*>(r.rows.data);
     const char* const scales = static_cast<const char*>(*r.rows.scales);
     const fovea_dtype dtype = r.rows.dtype;
-    return CodedRow<kType, kOneText>::Of(
+    return Row<kType>::Of(
         r, data + i * stride_bytes(r.rows.stride, number_of<&Format::unit_bytes, kFormats>(dtype)),
         scales + i * stride_bytes(r.rows.scale_stride, number_of<&Format::scale_bytes, kFormats>(dtype)));
   }

@@ -27,7 +27,7 @@ constexpr size_t kKeptScales = 512;     // of groups: limits the stack
 // A row that ends in a part of a group is widened by a loop over its elements.
 template <fovea_dtype kType>
 constexpr bool WidensGroups(size_t dim) {
-  return kGrouped<kType> && dim % kScaleGroup == 0 && dim * 4 <= kKeptScales * kScaleGroup;
+  return kGrouped<kType> && !kInBytes<kType> && dim % kScaleGroup == 0 && dim * 4 <= kKeptScales * kScaleGroup;
 }
 
 // The places of groups, as bytes. The scale of a group is an f16 at its head.
