@@ -69,7 +69,7 @@ NEEDED_BY = {
     "GGML": r"FOVEA_Q(8_0|4_0|4_1)",
     "I4": r"FOVEA_I4",
     "I8": r"FOVEA_I8",
-    "IQ": r"FOVEA_(Q3_K|Q5_[01K]|IQ4_(NL|XS)|MXFP4|TQ2_0)",
+    "IQ": r"FOVEA_(Q[23]_K|Q5_[01K]|IQ4_(NL|XS)|MXFP4|TQ2_0)",
     "K_QUANTS": r"FOVEA_Q[46]_K",
     "LOG_SOFTMAX": r"(fovea_)?log_softmax",
     "SOFTMAX_MASK": r"mask_(outer|axis|inner)_stride",

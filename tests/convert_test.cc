@@ -257,6 +257,8 @@ INSIDE_CASE("formats: blocks that were worked out by hand are widened to the bit
   const std::vector<uint8_t> q3 =
       then(block({}, 32, 1, 0), then(block({}, 64, 0xe5, 0), then(block({}, 8, 3, 0), {2, 2, 2, 2, 0x00, 0x38})));
   const std::vector<uint8_t> q5k = block({0x00, 0x38, 0x00, 0xbc, 7, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0}, 160, 0x0f, 0);
+  const std::vector<uint8_t> q2k =
+      then({0, 0xf7, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, then(block({}, 64, 0x0b, 0), {0x00, 0x38, 0x00, 0x3c}));
   const Block blocks[] = {
       {FOVEA_Q8_0, q8, 0, -64.0f},             // 0.5 * -128
       {FOVEA_Q8_0, q8, 14, -1.0f},             // 0.5 * (-128 + 14 * 9)
@@ -292,6 +294,8 @@ INSIDE_CASE("formats: blocks that were worked out by hand are widened to the bit
       {FOVEA_IQ4_XS, xs, 15, -621.5f},
       {FOVEA_IQ4_XS, xs, 16, 572.0f},
       {FOVEA_Q3_K, q3, 16, 1.5f},    // 0.5 * ((3 | 32) - 32) * ((1 | 4) - 4)
+      {FOVEA_Q2_K, q2k, 17, -4.5f},  // 0.5 * 7 * 3 - 1 * 15
+      {FOVEA_Q2_K, q2k, 33, 3.0f},   // 0.5 * 3 * 2
       {FOVEA_Q5_K, q5k, 0, 110.5f},  // 0.5 * 7 * (15 | 16) + 2
       {FOVEA_Q4_1, block({0x01, 0x00, 0x01, 0x80}, 16, 0x21, 0), 3, 0.0f},
       {FOVEA_Q4_1, block({0x01, 0x00, 0x01, 0x80}, 16, 0x21, 0), 19, 0x1p-24f},

@@ -24,7 +24,7 @@ constexpr GgmlType kGgmlTypes[] = {
     {"Q5_1", 32, 24, FOVEA_Q5_1},
     {"Q8_0", 32, 34, FOVEA_Q8_0},
     {"Q8_1"},
-    {"Q2_K"},
+    {"Q2_K", 256, 84, FOVEA_Q2_K},
     {"Q3_K", 256, 110, FOVEA_Q3_K},
     {"Q4_K", 256, 144, FOVEA_Q4_K},
     {"Q5_K", 256, 176, FOVEA_Q5_K},

@@ -16,7 +16,7 @@ struct Format {
 constexpr Format kFormats[] = {{FOVEA_I4, 1.1},     {FOVEA_Q8_0, 3.0},  {FOVEA_Q4_0, 1.1}, {FOVEA_Q4_1, 1.1},
                                {FOVEA_Q4_K, 1.1},   {FOVEA_Q6_K, 1.5},  {FOVEA_Q5_0, 1.1}, {FOVEA_Q5_1, 1.1},
                                {FOVEA_IQ4_NL, 1.1}, {FOVEA_MXFP4, 1.1}, {FOVEA_Q5_K, 1.1}, {FOVEA_IQ4_XS, 1.1},
-                               {FOVEA_TQ2_0, 1.1},  {FOVEA_Q3_K, 1.1}};
+                               {FOVEA_TQ2_0, 1.1},  {FOVEA_Q3_K, 1.1},   {FOVEA_Q2_K, 1.1}};
 
 // Empty where the build does not have this arithmetic.
 Numbers call(fovea_dtype type, const EncodedRows& stored, const Numbers& x, fovea_compute compute,

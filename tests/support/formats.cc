@@ -11,8 +11,9 @@
 namespace fovea_test {
 
 const char* type_name(fovea_dtype type) {
-  static const char* const kNames[] = {"f32",  "f16",  "bf16", "i8",     "i4",    "q8_0", "q4_0",   "q4_1",  "q4_k",
-                                       "q6_k", "q5_0", "q5_1", "iq4_nl", "mxfp4", "q5_k", "iq4_xs", "tq2_0", "q3_k"};
+  static const char* const kNames[] = {"f32",  "f16",    "bf16",  "i8",   "i4",   "q8_0",   "q4_0",
+                                       "q4_1", "q4_k",   "q6_k",  "q5_0", "q5_1", "iq4_nl", "mxfp4",
+                                       "q5_k", "iq4_xs", "tq2_0", "q3_k", "q2_k"};
   return kNames[type];
 }
 
@@ -99,8 +100,9 @@ float super_element(fovea_dtype type, const uint8_t* block, size_t d) {
   if (has_signed_groups(type))
     return static_cast<float>(half_at(super_scale(type, block)) * signed_scale(type, block, d / 32) * code);
   if (has_least(type)) {
-    const double scale = half_at(block) * six_bits(block + 4, d / 32);
-    return static_cast<float>(scale * code - half_at(block + 2) * six_bits(block + 4, 8 + d / 32));
+    const uint8_t* const halves = super_scale(type, block);
+    const double scale = half_at(halves) * least_scale(type, block, d, false);
+    return static_cast<float>(scale * code - half_at(halves + 2) * least_scale(type, block, d, true));
   }
   return static_cast<float>(half_at(super_scale(type, block)) * half_scale(type, block, d) * code);
 }
@@ -111,6 +113,10 @@ int signed_scale(fovea_dtype type, const uint8_t* block, size_t k) {
   if (type == FOVEA_TQ2_0) return 1;
   return ((block[4 + k / 2] >> k % 2 * 4 & 15) | (block[2 + k / 4] >> k % 4 * 2 & 3) << 4) - 32;
 }
+int least_scale(fovea_dtype type, const uint8_t* block, size_t d, bool minimum) {
+  if (type == FOVEA_Q2_K) return block[d / 16] >> (minimum ? 4 : 0) & 15;
+  return six_bits(block + 4, d / 32 + (minimum ? 8 : 0));
+}
 int half_scale(fovea_dtype type, const uint8_t* block, size_t d) {
   const size_t k = d / 16;
   if (type == FOVEA_Q6_K) return static_cast<int8_t>(block[192 + k]);
@@ -120,6 +126,7 @@ int super_code(fovea_dtype type, const uint8_t* block, size_t d) {
   if (type == FOVEA_Q3_K) {
     return ((block[32 + d / 128 * 32 + d % 32] >> d % 128 / 32 * 2 & 3) | (block[d % 32] >> d / 32 & 1) << 2) - 4;
   }
+  if (type == FOVEA_Q2_K) return block[16 + d / 128 * 32 + d % 32] >> d % 128 / 32 * 2 & 3;
   if (type == FOVEA_TQ2_0) return (block[d / 128 * 32 + d % 32] >> d % 128 / 32 * 2 & 3) - 1;
   if (type == FOVEA_IQ4_XS) return number_of(FOVEA_IQ4_NL, block[8 + d / 32 * 16 + d % 16] >> d % 32 / 16 * 4 & 15);
   if (has_least(type)) {
@@ -159,6 +166,7 @@ size_t group_bytes(fovea_dtype type) {
            : type == FOVEA_IQ4_XS ? 136
            : type == FOVEA_TQ2_0  ? 66
            : type == FOVEA_Q3_K   ? 110
+           : type == FOVEA_Q2_K   ? 84
                                   : 210;
   return codes_at(type) + (type == FOVEA_Q8_0 ? 32 : 16);
 }
@@ -234,7 +242,10 @@ Fit fit_of(fovea_dtype type, const float* x, size_t count) {
     most = std::max(most, double{x[i]});
     if (std::fabs(double{x[i]}) > std::fabs(largest)) largest = x[i];
   }
-  return has_least(type) ? Fit{(most - least) / (type == FOVEA_Q5_K ? 31 : 15), -least}
+  return has_least(type) ? Fit{(most - least) / (type == FOVEA_Q5_K   ? 31
+                                                 : type == FOVEA_Q2_K ? 3
+                                                                      : 15),
+                               -least}
                          : Fit{largest / (type == FOVEA_Q3_K ? -4 : -32), 0};
 }
 
@@ -259,9 +270,9 @@ void encode_signed_groups(fovea_dtype type, const float* x, size_t count, uint8_
 
 void encode_super_block(fovea_dtype type, const float* x, size_t count, uint8_t* block) {
   if (has_signed_groups(type)) return encode_signed_groups(type, x, count, block);
-  const bool minima = has_least(type), five = type == FOVEA_Q5_K, three = type == FOVEA_Q3_K;
+  const bool minima = has_least(type), two = type == FOVEA_Q2_K, five = type == FOVEA_Q5_K, three = type == FOVEA_Q3_K;
   const int most = three ? 31 : 127, last_code = three ? 3 : 31;
-  const size_t step = minima ? 32 : 16, groups = 256 / step;
+  const size_t step = minima ? super_step(type) : 16, groups = 256 / step;
   const auto in_group = [&](size_t k) { return std::min(step, count - std::min(count, k * step)); };
   Fit fits[16];
   double scale = 0, least = 0;
@@ -271,15 +282,18 @@ void encode_super_block(fovea_dtype type, const float* x, size_t count, uint8_t*
     least = std::max(least, fits[k].least);
   }
   std::fill_n(block, group_bytes(type), uint8_t{0});
-  const double d = put_half(scale / (minima ? 63 : -1 - most), super_scale(type, block));
-  const double e = minima ? put_half(least / 63, block + 2) : 0;
+  uint8_t* const halves = super_scale(type, block);
+  const int most_scale = two ? 15 : 63;
+  const double d = put_half(scale / (minima ? most_scale : -1 - most), halves);
+  const double e = minima ? put_half(least / most_scale, halves + 2) : 0;
   const auto rounded = [](double a, double unit, double first, double last) {
     return static_cast<int>(std::min(last, std::max(first, unit != 0 ? std::nearbyint(a / unit) : 0)));
   };
   for (size_t k = 0; k < groups; ++k) {
-    const int s = rounded(fits[k].scale, d, minima ? 0 : -1 - most, minima ? 63 : most);
-    const int m = minima ? rounded(fits[k].least, e, 0, 63) : 0;
-    if (minima) put_six_bits(block + 4, k, s), put_six_bits(block + 4, 8 + k, m);
+    const int s = rounded(fits[k].scale, d, minima ? 0 : -1 - most, minima ? most_scale : most);
+    const int m = minima ? rounded(fits[k].least, e, 0, most_scale) : 0;
+    if (two) block[k] = static_cast<uint8_t>(s | m << 4);
+    if (minima && !two) put_six_bits(block + 4, k, s), put_six_bits(block + 4, 8 + k, m);
     const auto add = [block](size_t at, int bits) { block[at] = static_cast<uint8_t>(block[at] | bits); };
     if (three) {
       add(96 + k % 8, ((s + 32) & 15) << k / 8 * 4), add(104 + k % 4, (s + 32) >> 4 << k / 4 * 2);
@@ -289,7 +303,11 @@ void encode_super_block(fovea_dtype type, const float* x, size_t count, uint8_t*
     for (size_t i = 0; i < in_group(k); ++i) {
       const size_t at = k * step + i;
       if (minima) {
-        const int u = rounded(double{x[at]} + e * m, d * s, 0, five ? 31 : 15);
+        const int u = rounded(double{x[at]} + e * m, d * s, 0, two ? 3 : five ? 31 : 15);
+        if (two) {
+          add(16 + at / 128 * 32 + at % 32, u << at % 128 / 32 * 2);
+          continue;
+        }
         uint8_t& byte = block[(five ? 48 : 16) + at / 64 * 32 + at % 32];
         byte = static_cast<uint8_t>(byte | (u & 15) << (at % 64 < 32 ? 0 : 4));
         if (five) block[16 + at % 32] = static_cast<uint8_t>(block[16 + at % 32] | u >> 4 << at / 32);

@@ -15,9 +15,10 @@
 
 namespace fovea_test {
 
-constexpr fovea_dtype kTypes[] = {FOVEA_F32,    FOVEA_F16,   FOVEA_BF16, FOVEA_I8,     FOVEA_I4,    FOVEA_Q8_0,
-                                  FOVEA_Q4_0,   FOVEA_Q4_1,  FOVEA_Q4_K, FOVEA_Q6_K,   FOVEA_Q5_0,  FOVEA_Q5_1,
-                                  FOVEA_IQ4_NL, FOVEA_MXFP4, FOVEA_Q5_K, FOVEA_IQ4_XS, FOVEA_TQ2_0, FOVEA_Q3_K};
+constexpr fovea_dtype kTypes[] = {FOVEA_F32,    FOVEA_F16,   FOVEA_BF16,   FOVEA_I8,    FOVEA_I4,
+                                  FOVEA_Q8_0,   FOVEA_Q4_0,  FOVEA_Q4_1,   FOVEA_Q4_K,  FOVEA_Q6_K,
+                                  FOVEA_Q5_0,   FOVEA_Q5_1,  FOVEA_IQ4_NL, FOVEA_MXFP4, FOVEA_Q5_K,
+                                  FOVEA_IQ4_XS, FOVEA_TQ2_0, FOVEA_Q3_K,   FOVEA_Q2_K};
 constexpr fovea_dtype kFloatTypes[] = {FOVEA_F32, FOVEA_F16, FOVEA_BF16};
 constexpr fovea_dtype kKeyTypes[] = {FOVEA_F32,  FOVEA_F16,  FOVEA_BF16, FOVEA_I8,   FOVEA_I4,
                                      FOVEA_Q8_0, FOVEA_Q4_0, FOVEA_Q5_0, FOVEA_Q5_1, FOVEA_IQ4_NL};
@@ -45,7 +46,7 @@ inline bool has_signed_groups(fovea_dtype type) { return type == FOVEA_IQ4_XS ||
 inline bool is_block(fovea_dtype type) { return type >= FOVEA_Q8_0; }
 // Whether an element is a sum: x = scale * u + least.
 inline bool has_least(fovea_dtype type) {
-  return type == FOVEA_Q4_1 || type == FOVEA_Q4_K || type == FOVEA_Q5_1 || type == FOVEA_Q5_K;
+  return type == FOVEA_Q4_1 || type == FOVEA_Q4_K || type == FOVEA_Q5_1 || type == FOVEA_Q5_K || type == FOVEA_Q2_K;
 }
 inline bool has_five_bits(fovea_dtype type) { return type == FOVEA_Q5_0 || type == FOVEA_Q5_1; }
 // Elements of a group: 256 in super-blocks, whose scales are by 32 or 16 elements.
@@ -55,6 +56,9 @@ inline bool is_grouped(fovea_dtype type) { return type == FOVEA_I4 || is_block(t
 size_t group_bytes(fovea_dtype type);
 size_t codes_at(fovea_dtype type);
 
+// Elements that share a scale in a super-block, and what multiplies d and e, in formats with least numbers, for element d.
+inline size_t super_step(fovea_dtype type) { return type == FOVEA_Q2_K ? 16 : 32; }
+int least_scale(fovea_dtype type, const uint8_t* block, size_t d, bool minimum);
 // Six bits of 16 numbers in 12 bytes: scale k of a super-block of Q4_K, or minimum k - 8. Its code of element d: u, or
 // u - 32 in Q6_K.
 int six_bits(const uint8_t* b, size_t k);
@@ -62,7 +66,11 @@ int super_code(fovea_dtype type, const uint8_t* block, size_t d);
 // Where the scale of a super-block is, and of IQ4_XS and TQ2_0 what multiplies it for group k.
 template <class Byte>
 Byte* super_scale(fovea_dtype type, Byte* block) {
-  return block + (type == FOVEA_Q6_K ? 208 : type == FOVEA_TQ2_0 ? 64 : type == FOVEA_Q3_K ? 108 : 0);
+  return block + (type == FOVEA_Q6_K    ? 208
+                  : type == FOVEA_TQ2_0 ? 64
+                  : type == FOVEA_Q3_K  ? 108
+                  : type == FOVEA_Q2_K  ? 80
+                                        : 0);
 }
 int signed_scale(fovea_dtype type, const uint8_t* block, size_t k);
 // Of Q6_K and Q3_K: what multiplies the scale for 16 elements.

@@ -238,9 +238,9 @@ class LinearCase {
   }
   float want_of_groups(const Codes& token, size_t o) const {
     volatile float result = 0;
-    for (size_t d = 0; d < p.in_dim; d += 32) {
+    for (size_t d = 0, step = super_step(p.dtype); d < p.in_dim; d += step) {
       int sum = 0, x_sum = 0;
-      for (size_t i = d; i < std::min<size_t>(d + 32, p.in_dim); ++i) {
+      for (size_t i = d; i < std::min<size_t>(d + step, p.in_dim); ++i) {
         sum += token.codes[i] * scaled_code(o, i), x_sum += token.codes[i];
       }
       volatile float product = float(sum) * scale_of(o, d);
@@ -270,12 +270,15 @@ class LinearCase {
       return f16_at(scale) *
              float(signed_scale(p.dtype, w.row<uint8_t>(o) + i / 256 * group_bytes(p.dtype), i % 256 / 32));
     }
-    return f16_at(scale) * (is_super(p.dtype) && has_least() ? float(six_bits(scale + 4, i % 256 / 32)) : 1.0f);
+    return f16_at(scale) * (is_super(p.dtype) && has_least() ? float(multiplier(o, i, false)) : 1.0f);
   }
   // What a code of 0 stands for.
   float least_of(size_t o, size_t i) const {
     const uint8_t* const scale = group_scale(o, i / group_elements(p.dtype));
-    return f16_at(scale + 2) * (is_super(p.dtype) ? -float(six_bits(scale + 4, 8 + i % 256 / 32)) : 1.0f);
+    return f16_at(scale + 2) * (is_super(p.dtype) ? -float(multiplier(o, i, true)) : 1.0f);
+  }
+  int multiplier(size_t o, size_t i, bool minimum) const {
+    return least_scale(p.dtype, w.row<uint8_t>(o) + i / 256 * group_bytes(p.dtype), i % 256, minimum);
   }
 
   void draw_codes(const Array& array, uint64_t seed) const {

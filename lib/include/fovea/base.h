@@ -250,10 +250,10 @@ const char* fovea_target_backend(fovea_target target);
  *   to Q8_0       d is the largest magnitude / 127, rounded to f16, and q is nearest to x / d. Where the largest
  *                 magnitude is 0.008 to 127 * 65504, the error is at most d / 2, plus f32 rounding of less than d /
  *                 10000. Smaller groups have a coarser d, larger elements saturate.
- * Widening is exact, except that the product with a scale of I8 and the sums of Q4_1, Q5_1, Q4_K and Q5_K round. An
+ * Widening is exact, except that the product with a scale of I8 and the sums of Q4_1, Q5_1, Q2_K, Q4_K and Q5_K round. An
  * infinite scale of I8 counts as NaN. With that of a group, or an infinite d, e or m, elements are infinite or NaN.
  *
- * FOVEA_Q3_K to FOVEA_Q6_K, FOVEA_IQ4_XS, FOVEA_TQ2_0. ggml's super-blocks, as GGUF files of Q4_K_M and their kin have
+ * FOVEA_Q2_K to FOVEA_Q6_K, FOVEA_IQ4_XS, FOVEA_TQ2_0. ggml's super-blocks, as GGUF files of Q4_K_M and their kin have
  * them. Of 256 elements, element i is
  *     // Q4_K: f16 d, e; uint8_t b[12], n[128]. In each group of 32 elements u has a scale s and a minimum m
  *     int k = i / 32, u = n[i / 64 * 32 + i % 32] >> k % 2 * 4 & 15;
@@ -269,6 +269,9 @@ const char* fovea_target_backend(fovea_target target);
  *     int k = i / 16, s = ((b[k % 8] >> k / 8 * 4 & 15) | (b[8 + k % 4] >> k / 4 * 2 & 3) << 4) - 32;
  *     int u = (n[i / 128 * 32 + i % 32] >> i % 128 / 32 * 2 & 3) | (h[i % 32] >> i / 32 & 1) << 2;
  *     x = d * s * (u - 4);
+ *     // Q2_K: uint8_t b[16], n[64]; f16 d, e
+ *     int u = n[i / 128 * 32 + i % 32] >> i % 128 / 32 * 2 & 3;
+ *     x = d * (b[i / 16] & 15) * u - e * (b[i / 16] >> 4);
  *     // IQ4_XS: f16 d; uint16_t h; uint8_t l[4], n[128]. t is IQ4_NL's
  *     int k = i / 32, s = ((l[k / 2] >> k % 2 * 4 & 15) | (h >> 2 * k & 3) << 4) - 32;
  *     x = d * s * t[n[16 * k + i % 16] >> i % 32 / 16 * 4 & 15];
@@ -299,6 +302,7 @@ FOVEA_ENUM_(fovea_dtype, uint32_t) {
   FOVEA_IQ4_XS = 15, /* uint8_t[136] for 256 elements: x = d * s * t[u]. For weights alone */
   FOVEA_TQ2_0 = 16,  /* uint8_t[66] for 256 elements: x = d * (u - 1). For weights alone */
   FOVEA_Q3_K = 17,   /* uint8_t[110] for 256 elements: x = d * s * (u - 4). For weights alone */
+  FOVEA_Q2_K = 18,   /* uint8_t[84] for 256 elements: x = d * s * u - e * m. For weights alone */
 };
 
 /* ------------------------------------------------------------------------------------------------------ activations */

@@ -210,9 +210,9 @@
 #endif
 #endif
 #ifndef FOVEA_ENABLE_IQ
-#define FOVEA_ENABLE_IQ FOVEA_ENABLE_DEFAULT /* FOVEA_Q3_K, FOVEA_Q5_0, FOVEA_Q5_1, FOVEA_Q5_K, FOVEA_IQ4_NL,
-                                                FOVEA_IQ4_XS, FOVEA_MXFP4, FOVEA_TQ2_0. 0 by default on a
-                                                Cortex-M. Files of Q3_K_M and Q5_K_M need K_QUANTS, too */
+#define FOVEA_ENABLE_IQ FOVEA_ENABLE_DEFAULT /* FOVEA_Q2_K, FOVEA_Q3_K, FOVEA_Q5_0, FOVEA_Q5_1, FOVEA_Q5_K,
+                                                FOVEA_IQ4_NL, FOVEA_IQ4_XS, FOVEA_MXFP4, FOVEA_TQ2_0. 0 by default on
+                                                a Cortex-M. Files of Q3_K_M and Q5_K_M need K_QUANTS, too */
 #endif
 #ifndef FOVEA_ENABLE_K_QUANTS
 #define FOVEA_ENABLE_K_QUANTS FOVEA_ENABLE_DEFAULT /* FOVEA_Q4_K, FOVEA_Q6_K */

@@ -79,6 +79,7 @@ int format_of(ggml_type type) {
     case GGML_TYPE_IQ4_XS: return FOVEA_IQ4_XS;
     case GGML_TYPE_TQ2_0: return FOVEA_TQ2_0;
     case GGML_TYPE_Q3_K: return FOVEA_Q3_K;
+    case GGML_TYPE_Q2_K: return FOVEA_Q2_K;
     default: return -1;
   }
 }

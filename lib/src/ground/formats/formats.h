@@ -17,10 +17,10 @@
 //   q4_0  uint8_t[18]: d, f16, then the 16 bytes of i4: x = d * (u - 8)
 //   q4_1  uint8_t[20]: d and m, f16, then the same 16 bytes: x = d * u + m. For weights alone
 //   q5_0, q5_1, iq4_nl, mxfp4  uint8_t[22], [24], [18] and [17] for each group, the last for weights alone: see base.h
-//   q3_k to q6_k, iq4_xs, tq2_0  super-blocks of 256 elements, whose bytes the table has, for weights alone: see base.h
+//   q2_k to q6_k, iq4_xs, tq2_0  super-blocks of 256 elements, whose bytes the table has, for weights alone: see base.h
 // Narrowing rounds to nearest, ties to even, and gives the same bits on every target (32-bit Arm flushes subnormal
 // numbers first). Widening is exact but for the rounding of the product with a float scale, and of the sums in
-// q4_1, q5_1, q4_k and q5_k.
+// q4_1, q5_1, q2_k, q4_k and q5_k.
 //   f16, bf16  what is too large becomes infinite; NaN becomes a quiet NaN.
 //   i8         a row with a NaN or an infinity has the scale NaN, so that all of it reads as NaN; its codes are 0. No
 //              scale is below 2^-126, nor so large that 127 times it is infinite.
@@ -80,6 +80,7 @@ constexpr Format kFormats[] = {
     {FOVEA_IQ4_XS, 1, 136, 0, 0, Scaled::kSuper, 0, config::kIq},
     {FOVEA_TQ2_0, 1, 66, 0, 0, Scaled::kSuper, 0, config::kIq},
     {FOVEA_Q3_K, 1, 110, 0, 4, Scaled::kSuper, 0, config::kIq},
+    {FOVEA_Q2_K, 1, 84, 0, 0, Scaled::kSuper, 0, config::kIq},
 };
 constexpr uint32_t kFormatCount = sizeof kFormats / sizeof kFormats[0];
 
@@ -114,13 +115,15 @@ constexpr FormatSet kKeyFormats = kServedFormats & kEveryKeyFormat;
 // Those that rows of floats may be converted to.
 constexpr FormatSet kWrittenFormats = kServedFormats & (kEveryKeyFormat | FormatSet{1} << FOVEA_Q4_1);
 // Those whose elements are sums of a product and a least number.
-constexpr FormatSet kLeastFormats = kServedFormats & (FormatSet{1} << FOVEA_Q4_1 | FormatSet{1} << FOVEA_Q4_K |
-                                                      FormatSet{1} << FOVEA_Q5_1 | FormatSet{1} << FOVEA_Q5_K);
+constexpr FormatSet kLeastFormats =
+    kServedFormats & (FormatSet{1} << FOVEA_Q4_1 | FormatSet{1} << FOVEA_Q4_K | FormatSet{1} << FOVEA_Q5_1 |
+                      FormatSet{1} << FOVEA_Q5_K | FormatSet{1} << FOVEA_Q2_K);
 // Those whose codes become bytes before anything else: see ground/formats/block_codes.inl.
 constexpr FormatSet kByteFormats = kServedFormats & (FormatSet{1} << FOVEA_Q5_0 | FormatSet{1} << FOVEA_Q5_1 |
                                                      FormatSet{1} << FOVEA_IQ4_NL | FormatSet{1} << FOVEA_MXFP4);
 // Super-blocks with a scale for each 16 elements.
-constexpr FormatSet kHalfFormats = kServedFormats & (FormatSet{1} << FOVEA_Q6_K | FormatSet{1} << FOVEA_Q3_K);
+constexpr FormatSet kHalfFormats =
+    kServedFormats & (FormatSet{1} << FOVEA_Q6_K | FormatSet{1} << FOVEA_Q3_K | FormatSet{1} << FOVEA_Q2_K);
 // Groups whose codes are bytes, or become them, of either sign.
 constexpr FormatSet kSignedFormats = kServedFormats & (FormatSet{1} << FOVEA_Q8_0 | (kByteFormats & ~kLeastFormats) |
                                                        FormatSet{1} << FOVEA_IQ4_XS | FormatSet{1} << FOVEA_TQ2_0);
@@ -229,13 +232,14 @@ constexpr fovea_dtype number_or_last(uint32_t number, FormatSet set) {
   FOVEA_IF_FORMAT_(14, set, dtype, __VA_ARGS__) \
   FOVEA_IF_FORMAT_(15, set, dtype, __VA_ARGS__) \
   FOVEA_IF_FORMAT_(16, set, dtype, __VA_ARGS__) \
-  FOVEA_IF_FORMAT_(17, set, dtype, __VA_ARGS__)
+  FOVEA_IF_FORMAT_(17, set, dtype, __VA_ARGS__) \
+  FOVEA_IF_FORMAT_(18, set, dtype, __VA_ARGS__)
 // Outside templates the compiler also checks the branches that it drops: there, too, kType is a format of the set.
 #define FOVEA_IF_FORMAT_(number, set, dtype, ...)                                                 \
   if constexpr (constexpr auto kType = ::fovea::number_or_last(number, set); kType == (number)) { \
     if (kType == ::fovea::last_of(set) || (dtype) == kType) return __VA_ARGS__;                   \
   }
-static_assert(kFormatCount <= 18, "FOVEA_WITH_FORMAT tries 18 formats");
+static_assert(kFormatCount <= 19, "FOVEA_WITH_FORMAT tries 19 formats");
 
 }  // namespace fovea
 

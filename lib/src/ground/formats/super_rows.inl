@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows of super-blocks as ggml stores them: q3_k to q6_k, iq4_xs and tq2_0. base.h describes them. Elements in high nibbles are read
-// without a shift: Whole gives codes that are 16 times as large there, and Scale is a 16th.
+// Rows of super-blocks as ggml stores them: q2_k to q6_k, iq4_xs and tq2_0. base.h describes them. Elements in high
+// nibbles are read without a shift: Whole gives codes that are 16 times as large there, and Scale is a 16th.
 #ifndef FOVEA_SRC_FORMATS_SUPER_ROWS_INL_
 #define FOVEA_SRC_FORMATS_SUPER_ROWS_INL_
 
@@ -15,7 +15,13 @@ constexpr bool kHasMinima = kType == FOVEA_Q4_K || kType == FOVEA_Q5_K;
 // Super-blocks of groups of 32 without minima: their codes become bytes of either sign.
 template <fovea_dtype kType>
 constexpr bool kHasSignedGroups = kType == FOVEA_IQ4_XS || kType == FOVEA_TQ2_0;
-constexpr size_t kSuperScales = 16;  // of a super-block: with minima eight scales, then eight minima
+// Super-blocks whose codes are brought by 16.
+template <fovea_dtype kType>
+constexpr bool kInSixteens = kType == FOVEA_Q2_K || kType == FOVEA_Q3_K;
+constexpr size_t kSuperScales =
+    16;  // of a super-block: with minima eight scales, then eight minima; in q2_k 16 of both
+template <fovea_dtype kType>
+constexpr size_t kScalesOf = kType == FOVEA_Q2_K ? 2 * kSuperScales : kSuperScales;
 
 constexpr bool IsHigh(fovea_dtype type, size_t d) {
   return type != FOVEA_Q6_K ? d % (2 * kScaleGroup) >= kScaleGroup : d % (4 * kScaleGroup) >= 2 * kScaleGroup;
@@ -153,6 +159,26 @@ struct FormatRow<FOVEA_Q3_K> : SuperRow<FOVEA_Q3_K> {
 };
 
 template <>
+struct FormatRow<FOVEA_Q2_K> : SuperRow<FOVEA_Q2_K> {
+  FOVEA_MEMBER VF Whole(size_t d) const {
+    const size_t in_block = d % kSuperBlock, place = in_block % 128 / kScaleGroup * 2;
+    const VI bytes = hn::LoadU8(kI, Block(d) + 16 + in_block / 128 * kScaleGroup + d % kScaleGroup);
+    return hn::Mul(hn::ConvertTo(kF, hn::And(bytes, hn::Set(kI, 3 << place))), hn::Set(kF, 1.0f / float(1 << place)));
+  }
+  FOVEA_INLINE void PutScales(const Unit* block, Unit* to) {
+    for (size_t i = 0; i < 16; ++i) to[i] = block[i] & 15, to[16 + i] = block[i] >> 4;
+  }
+  FOVEA_MEMBER VF Scale(size_t d) const {
+    const Unit* const block = Block(d);
+    return hn::Mul(hn::SetF16(kF, HalfAt(block + 80)), hn::Set(kF, float(block[d % kSuperBlock / 16] & 15)));
+  }
+  FOVEA_MEMBER VF Least(size_t d) const {
+    const Unit* const block = Block(d);
+    return hn::Mul(hn::SetF16(kF, HalfAt(block + 82)), hn::Set(kF, -float(block[d % kSuperBlock / 16] >> 4)));
+  }
+};
+
+template <>
 struct FormatRow<FOVEA_IQ4_XS> : SuperRow<FOVEA_IQ4_XS> {
   // A group like those of iq4_nl, from two bytes before its codes on.
   FOVEA_INLINE const Unit* GroupOf(const Unit* block, size_t d) {
@@ -201,7 +227,17 @@ struct FormatRow<FOVEA_TQ2_0> : SuperRow<FOVEA_TQ2_0> {
 // Stores the scales of a super-block; the negative minima follow them. kAsRead: the scales of the codes that
 // Whole gives. Else codes of high nibbles are not 16 times as large, and scales of q6_k are integers, without d.
 template <fovea_dtype kType, bool kAsRead>
-FOVEA_INLINE void PutSuperScales(const uint8_t* block, float (&to)[kSuperScales]) {
+FOVEA_INLINE void PutSuperScales(const uint8_t* block, float (&to)[kScalesOf<kType>]) {
+  if constexpr (kType == FOVEA_Q2_K) {
+    uint8_t all[kScalesOf<kType>];
+    FormatRow<kType>::PutScales(block, all);
+    for (size_t i = 0; i < kScalesOf<kType>; i += kLanes) {
+      const VF common = hn::SetF16(kF, HalfAt(block + (i < kSuperScales ? 80 : 82)));
+      const VF number = hn::Mul(hn::ConvertTo(kF, hn::LoadU8(kI, all + i)), common);
+      hn::StoreU(i < kSuperScales ? number : hn::Sub(hn::Zero(kF), number), kF, to + i);
+    }
+    return;
+  }
   if constexpr (kHasSignedGroups<kType> || kType == FOVEA_Q3_K) {
     uint8_t more[kSuperScales] = {};
     FormatRow<kType>::PutScales(block, more);
@@ -238,7 +274,7 @@ FOVEA_INLINE void PutSuperScales(const uint8_t* block, float (&to)[kSuperScales]
 // The scales of a row, for a loop over its groups. Those of a super-block are made together, when the loop enters it.
 template <fovea_dtype kType>
 struct RowScales {
-  float all[kInSuper<kType> ? kSuperScales : 1];
+  float all[kInSuper<kType> ? kScalesOf<kType> : 1];
 
   FOVEA_MEMBER void Enter(const FormatRow<kType>& row, size_t d) {
     if constexpr (kInSuper<kType>) PutSuperScales<kType, true>(row.Block(d), all);
@@ -249,7 +285,7 @@ struct RowScales {
   }
   FOVEA_MEMBER VF Least(const FormatRow<kType>& row, size_t d) const {
     if constexpr (!kInSuper<kType>) return row.Least(d);
-    return hn::Set(kF, all[kSuperScales / 2 + d % kSuperBlock / kScaleGroup]);
+    return hn::Set(kF, all[kScalesOf<kType> / 2 + d % kSuperBlock / kScaleStep<kType>]);
   }
 };
 
@@ -273,6 +309,9 @@ FOVEA_INLINE void PutSixteen(const uint8_t* block, size_t place, size_t more, in
       codes = CodesAt(two) >> uint32_t(place % 128 / 32 * 2) & FourBytes(3);
       codes |= (CodesAt(block + place % 32 + (more + i)) >> uint32_t(place / 32) & FourBytes(1)) << 2;
       if constexpr (kLess != 0) codes = Lessened<kLess>(codes);
+    } else if constexpr (kType == FOVEA_Q2_K) {
+      const uint8_t* const two = block + place / 128 * 32 + place % 32 + (16 + more + i);
+      codes = CodesAt(two) >> uint32_t(place % 128 / 32 * 2) & FourBytes(3);
     } else if constexpr (kHasMinima<kType>) {
       const uint8_t* const low = block + place / 64 * 32 + place % 32 + (kNibblesAt<kType> + more + i);
       codes = CodesAt(low) >> (IsHigh(kType, place) ? 4 : 0) & FourBytes(15);
@@ -292,7 +331,7 @@ FOVEA_INLINE void PutSixteen(const uint8_t* block, size_t place, size_t more, in
 // Stores the codes of one group of 32 as bytes, minus kLess, but in q6_k. Those of either sign are minus 128 or 0.
 template <fovea_dtype kType, uint8_t kLess = 0>
 FOVEA_INLINE void PutGroup(const uint8_t* block, size_t place, int8_t* to) {
-  if constexpr (kType == FOVEA_Q3_K) {
+  if constexpr (kInSixteens<kType>) {
     PutSixteen<kType, kLess>(block, place, 0, to), PutSixteen<kType, kLess>(block, place, 16, to + 16);
     return;
   }
@@ -317,9 +356,9 @@ FOVEA_INLINE void PutGroup(const uint8_t* block, size_t place, int8_t* to) {
 
 // Elements of a super-block whose codes are in the same bytes.
 template <fovea_dtype kType>
-constexpr size_t kSuperRun = kHasSignedGroups<kType> || kType == FOVEA_Q3_K ? 32
-                             : kHasMinima<kType>                            ? 64
-                                                                            : 128;
+constexpr size_t kSuperRun = kHasSignedGroups<kType> || kInSixteens<kType> ? 32
+                             : kHasMinima<kType>                           ? 64
+                                                                           : 128;
 
 // Stores their codes as bytes, from element place on, which is a multiple of their number; in q6_k minus kLess.
 template <fovea_dtype kType, uint32_t kLess>

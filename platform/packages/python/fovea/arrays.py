@@ -19,12 +19,12 @@ DTYPES = {"float32": "f32", "float16": "f16", "bfloat16": "bf16", "int8": "i8"}
 HELD_IN = {"f32": ("float32",), "f16": ("float16",), "bf16": ("bfloat16", "uint16"), "i8": ("int8",), "i4": ("uint8",),
            "q8_0": ("uint8",), "q4_0": ("uint8",), "q4_1": ("uint8",), "q4_k": ("uint8",), "q6_k": ("uint8",),
            "q5_0": ("uint8",), "q5_1": ("uint8",), "iq4_nl": ("uint8",), "mxfp4": ("uint8",), "q5_k": ("uint8",),
-           "iq4_xs": ("uint8",), "tq2_0": ("uint8",), "q3_k": ("uint8",)}
+           "iq4_xs": ("uint8",), "tq2_0": ("uint8",), "q3_k": ("uint8",), "q2_k": ("uint8",)}
 GROUP = 32  # elements of a group
 # Elements and bytes of a group, or of a super-block, in formats whose rows are counted in bytes.
 BLOCKS = {"i4": (GROUP, 16), "q8_0": (GROUP, 34), "q4_0": (GROUP, 18), "q4_1": (GROUP, 20), "q4_k": (256, 144), "q6_k": (256, 210),
           "q5_0": (GROUP, 22), "q5_1": (GROUP, 24), "iq4_nl": (GROUP, 18), "mxfp4": (GROUP, 17), "q5_k": (256, 176),
-          "iq4_xs": (256, 136), "tq2_0": (256, 66), "q3_k": (256, 110)}
+          "iq4_xs": (256, 136), "tq2_0": (256, 66), "q3_k": (256, 110), "q2_k": (256, 84)}
 MASK_KINDS = {"bool": "byte", "uint8": "byte", "float32": "f32", "float16": "f16", "bfloat16": "bf16"}
 
 

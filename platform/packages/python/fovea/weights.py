@@ -14,9 +14,10 @@ class Weights(Shown):
     in PyTorch's nn.Linear. It reads the array in place wherever C can, else a copy.
 
     array is of float32, float16, bfloat16 (of ml_dtypes) or int8; dtype names another format of fovea.h: "bf16" for
-    bits in uint16; "i4", and ggml's blocks as a GGUF file has them, "q8_0", "q4_0", "q4_1", "q5_0", "q5_1", "q3_k", "q4_k",
-    "q5_k", "q6_k", "iq4_nl", "iq4_xs", "mxfp4" and "tq2_0", for bytes in uint8, whose rows have in_dim inputs (32 for each group, 256 for each super-block, unless given). scales: of int8
-    one for each row, as rows_to_i8 returns them; of i4 float16 [out_dim][groups].
+    bits in uint16; "i4", and ggml's blocks as a GGUF file has them, "q8_0", "q4_0", "q4_1", "q5_0", "q5_1", "q2_k", "q3_k",
+    "q4_k", "q5_k", "q6_k", "iq4_nl", "iq4_xs", "mxfp4" and "tq2_0", for bytes in uint8, whose rows have in_dim inputs (32
+    for each group, 256 for each super-block, unless given). scales: of int8 one for each row, as rows_to_i8 returns them;
+    of i4 float16 [out_dim][groups]; quantize_rows makes both of floats.
     bias: [out_dim]; one of int32 is added to the sums of codes.
     """
 

@@ -242,12 +242,13 @@ def linear_layers_take_codes_with_scales_of_rows():
 
 def linear_layers_take_other_blocks():
     scale = np.array([0, 0x14], np.uint8)  # 2^-10, as f16
-    for dtype, at in {"q5_0": 0, "q5_1": 0, "iq4_nl": 0, "mxfp4": 0, "q5_k": 0, "iq4_xs": 0, "tq2_0": 64, "q3_k": 108}.items():
+    for dtype, at in {"q5_0": 0, "q5_1": 0, "iq4_nl": 0, "mxfp4": 0, "q5_k": 0, "iq4_xs": 0, "tq2_0": 64, "q3_k": 108,
+                      "q2_k": 80}.items():
         elements, count = fovea.arrays.BLOCKS[dtype]
         blocks = rng.integers(0, 256, (6, 2, count), np.uint8)
         blocks[..., at:at + 2] = [0x76, 0] if dtype == "mxfp4" else scale
-        if dtype in ("q5_1", "q5_k"):
-            blocks[..., 2:4] = scale
+        if dtype in ("q5_1", "q5_k", "q2_k"):
+            blocks[..., at + 2:at + 4] = scale
         layer = fovea.Weights(blocks.reshape(6, -1), dtype=dtype)
         assert layer.in_dim == 2 * elements
         w, x = fovea.embedding(np.arange(6), layer).astype(float), floats(3, 2 * elements)

@@ -66,11 +66,11 @@ struct GroupScales<Dot, FOVEA_I4, false> {
   FOVEA_MEMBER VF Scale(size_t group) const { return hn::LoadU(kF, scales[group % kLanes]); }
 };
 
-// Those of a super-block are made together. Those of halves are integers, and d is apart.
+// Those of a super-block are made together. Those of halves without least numbers are integers, and d is apart.
 template <class Dot, fovea_dtype kType>
 struct GroupScales<Dot, kType, true> {
-  static constexpr bool kHalves = kScaleStep<kType> < kScaleGroup;
-  float scales[kSuperScales][kLanes];
+  static constexpr bool kHalves = kScaleStep<kType> < kScaleGroup && !kHasLeast<kType>;
+  float scales[kScalesOf<kType>][kLanes];
   float common[kHalves ? kLanes : 1];
 
   FOVEA_MEMBER void Put(const GroupRows<Dot, kType>& rows, size_t, size_t) {
@@ -82,11 +82,9 @@ struct GroupScales<Dot, kType, true> {
       hn::StoreU(hn::LoadF16(kF, halves), kF, common);
     }
   }
-  FOVEA_MEMBER VF Scale(size_t step) const {
-    return hn::LoadU(kF, scales[step % (kSuperBlock / kScaleStep<kType>)]);
-  }
-  FOVEA_MEMBER VF Least(size_t group) const {
-    return hn::LoadU(kF, scales[kSuperScales / 2 + group % (kSuperScales / 2)]);
+  FOVEA_MEMBER VF Scale(size_t step) const { return hn::LoadU(kF, scales[step % (kSuperBlock / kScaleStep<kType>)]); }
+  FOVEA_MEMBER VF Least(size_t step) const {
+    return hn::LoadU(kF, scales[kScalesOf<kType> / 2 + step % (kScalesOf<kType> / 2)]);
   }
 };
 template <class Dot>
@@ -127,13 +125,14 @@ struct FewGroups {
     FewCode ones[2 * kScaleGroup];  // kScaleGroup ones, then zeros, for inputs past the last
   };
 
-  // The same group of some rows, whose codes are multiplied by those of tokens. In q6_k and q3_k it has two halves,
-  // whose scales are integers, and the scale of both.
+  // The same group of some rows, whose codes are multiplied by those of tokens. It may have two halves: in q6_k and q3_k
+  // their scales are integers, and there is the scale of both; in q2_k each is like a group.
   template <fovea_dtype kType>
   struct GroupOfRows {
     static constexpr size_t kHalves = kScaleGroup / kScaleStep<kType>;
+    static constexpr bool kCommon = kHalves == 2 && !kHasLeast<kType>;
     typename Load::GroupCodes codes;
-    VF scale[kHalves], least, common;
+    VF scale[kHalves], least[kHalves], common;
   };
 
   // Products of second halves that came with those of the first: of each token, and of codes of 1.
@@ -143,7 +142,7 @@ struct FewGroups {
   };
 
   // sums[token] = the products of kLanes outputs with a half of the group of inputs that begins at d, or with all.
-  // Those of the second half are added to the first's: both are integers below 2^24.
+  // Those of the second half are added to the first's, if both are integers below 2^24.
   template <size_t kHalf, fovea_dtype kType, int kTokens>
   FOVEA_INLINE void AddHalfOfRows(const I8TokenTile& t, const I8Rows& w, const GroupTokens<kTokens>& tokens, size_t d,
                                   const GroupOfRows<kType>& rows, SecondHalves<kTokens>& second, VF (&sums)[kTokens]) {
@@ -161,8 +160,9 @@ struct FewGroups {
       VF sum = Load::template Times<kHalf, kHalves>(tokens.x[r] + d, rows.codes, second.of_tokens[r]);
       if (!(Load::kJumpsInHalves && kHalves == 2) || w.x_zero_point != 0) sum = hn::Sub(sum, of_zero);
       if constexpr (kAdded<kType> != 0) sum = fused::MulAdd(x_sum, hn::Set(kF, float(-kAdded<kType>)), sum);  // exact
-      sums[r] = kHalf == 0 ? hn::Mul(sum, rows.scale[0]) : fused::MulAdd(sum, rows.scale[kHalf], sums[r]);
-      if constexpr (kHasLeast<kType>) sums[r] = hn::Add(sums[r], hn::Mul(x_sum, rows.least));
+      const bool alone = kHalf == 0 || !GroupOfRows<kType>::kCommon;
+      sums[r] = alone ? hn::Mul(sum, rows.scale[kHalf]) : fused::MulAdd(sum, rows.scale[kHalf], sums[r]);
+      if constexpr (kHasLeast<kType>) sums[r] = hn::Add(sums[r], hn::Mul(x_sum, rows.least[kHalf]));
     }
   }
 
@@ -181,7 +181,7 @@ struct FewGroups {
   FOVEA_INLINE void AddToTotals(const I8TokenTile& t, const GroupTokens<kTokens>& tokens, size_t group, VF common,
                                 const VF (&sums)[kTokens], VF (&totals)[kTokens]) {
     FOVEA_EACH(r, kTokens) {
-      const VF sum = GroupOfRows<kType>::kHalves == 2 ? hn::Mul(sums[r], common) : sums[r];
+      const VF sum = GroupOfRows<kType>::kCommon ? hn::Mul(sums[r], common) : sums[r];
       totals[r] = hn::Add(totals[r], hn::Mul(sum, hn::Set(kF, tokens.scales[r][t.scaled_groups > 1 ? group : 0])));
     }
   }
@@ -195,14 +195,20 @@ struct FewGroups {
     const size_t group = d / kScaleGroup;
     GroupOfRows<kType> now;
     FOVEA_EACH(half, kHalves) now.scale[half] = scales.Scale(group * kHalves + half);
-    if constexpr (kHasLeast<kType>) now.least = scales.Least(group);
-    if constexpr (kHalves == 2) now.common = hn::LoadU(kF, scales.common);
+    FOVEA_EACH(half, kHalves) {
+      if constexpr (kHasLeast<kType>) now.least[half] = scales.Least(group * kHalves + half);
+    }
+    if constexpr (GroupOfRows<kType>::kCommon) now.common = hn::LoadU(kF, scales.common);
     Load::LoadGroups(rows, bytes, now.codes);
     constexpr bool kLast = kInSuper<kType> && Load::kSuperScalesLast;
     if (!kLast) Advance(t, d, rows, scales);
     VF sums[kTokens];
     SecondHalves<kTokens> second;
     AddHalfOfRows<0>(t, w, tokens, d, now, second, sums);
+    if constexpr (kHalves == 2 && !GroupOfRows<kType>::kCommon) {
+      AddToTotals<kType>(t, tokens, group, now.common, sums, totals);
+      SetAll(sums, hn::Zero(kF));  // there may be no second half
+    }
     if constexpr (kHalves == 2) AddHalfOfRows<1>(t, w, tokens, d, now, second, sums);
     AddToTotals<kType>(t, tokens, group, now.common, sums, totals);
     if (kLast) Advance(t, d, rows, scales);

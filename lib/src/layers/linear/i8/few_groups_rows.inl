@@ -23,11 +23,11 @@ struct CodesOfRun<FOVEA_Q6_K> {
 
 // Stores the scales of a super-block of kLanes rows; the negative minima follow them.
 template <class Dot, fovea_dtype kType>
-FOVEA_INLINE void PutScalesRowByRow(const GroupRows<Dot, kType>& rows, float (&to)[kSuperScales][kLanes]) {
-  float of_rows[kLanes][kSuperScales];
+FOVEA_INLINE void PutScalesRowByRow(const GroupRows<Dot, kType>& rows, float (&to)[kScalesOf<kType>][kLanes]) {
+  float of_rows[kLanes][kScalesOf<kType>];
   FOVEA_EACH(k, kLanes) PutSuperScales<kType, false>(rows.Row(k).Block(0), of_rows[k]);
   FOVEA_UNROLL(4)
-  for (size_t i = 0; i < (kHasMinima<kType> ? kSuperScales : kSuperBlock / kScaleStep<kType>); i += kLanes) {
+  for (size_t i = 0; i < (kHasLeast<kType> ? kScalesOf<kType> : kSuperBlock / kScaleStep<kType>); i += kLanes) {
     VF v[kLanes];
     FOVEA_EACH(k, kLanes) v[k] = hn::LoadU(kF, of_rows[k] + i);
     hn::Transpose(v);
@@ -101,7 +101,7 @@ struct GroupLoads {
 
   // Stores the scales of a super-block of kLanes rows; the negative minima follow them.
   template <fovea_dtype kType>
-  FOVEA_INLINE void PutScalesOfRows(const GroupRows<Dot, kType>& rows, float (&to)[kSuperScales][kLanes]) {
+  FOVEA_INLINE void PutScalesOfRows(const GroupRows<Dot, kType>& rows, float (&to)[kScalesOf<kType>][kLanes]) {
     PutScalesRowByRow<Dot, kType>(rows, to);
   }
 
@@ -261,7 +261,7 @@ struct GroupLoads<Dot, true> {
   }
   // Stores the scales of a super-block of kLanes rows; the negative minima follow them.
   template <fovea_dtype kType>
-  FOVEA_INLINE void PutScalesOfRows(const GroupRows<Dot, kType>& rows, float (&to)[kSuperScales][kLanes]) {
+  FOVEA_INLINE void PutScalesOfRows(const GroupRows<Dot, kType>& rows, float (&to)[kScalesOf<kType>][kLanes]) {
     if constexpr (!kHasMinima<kType>) return PutScalesRowByRow<Dot, kType>(rows, to);
     FewX blocks[4];
     LoadBlocks<kType, true>(rows, 0, blocks);

@@ -94,14 +94,14 @@ struct GroupBlocks {
   FOVEA_INLINE void PutScalesOfSuper(const Reader<kType>& rows, size_t inputs, BroughtGroups* b) {
     const size_t first = rows.place / kScaleStep<kType>;
     for (uint32_t k = 0; k < b->count; ++k) {
-      float all[kSuperScales];
+      float all[kScalesOf<kType>];
       PutSuperScales<kType, false>(rows.Row(k).Block(0), all);
-      if constexpr (kScaleStep<kType> < kScaleGroup) {
+      if constexpr (kScaleStep<kType> < kScaleGroup && !kHasLeast<kType>) {
         hn::StoreN(FormatRow<kType>::CommonScale(rows.Row(k).Block(0)), kF, &b->leasts[0][k], 1);
       }
       for (size_t g = 0; g * kScaleStep<kType> < inputs; ++g) {
         b->scales[g][k] = all[first + g];
-        if constexpr (kHasLeast<kType>) b->leasts[g][k] = all[kSuperScales / 2 + first + g];
+        if constexpr (kHasLeast<kType>) b->leasts[g][k] = all[kScalesOf<kType> / 2 + first + g];
       }
     }
   }
@@ -250,7 +250,7 @@ struct GroupBlocks {
         }
         const ScaledGroup of = {
             b, row, g, columns, x_sums + g * columns, GroupScalesOf(t, (d + from) / kScaleGroup) + column};
-        if constexpr (kStep == kScaleGroup) {
+        if constexpr (kStep == kScaleGroup || kLeast) {
           AddScaled<Of::kWhole, kLeast, kRows, kVectors>(of, block, kept, sums);
         } else if (g % 2 == 0 && from + kStep < inputs) {
           AddScaled<Of::kFirstHalf, kLeast, kRows, kVectors>(of, block, kept, sums);
@@ -331,7 +331,12 @@ struct GroupBlocks {
         BringGroupsOf(t, w.weights, zero, row, d, inputs, bytes, &b);
         float* const sums = t.sums + size_t(row) * t.columns;
         if ((kFormats & ::fovea::kLeastFormats) != 0 && has_least) {
-          AddGroupsOfColumns<true, kScaleGroup>(t, b, d, inputs, x_sums, sums);
+          constexpr ::fovea::FormatSet kInHalves = kFormats & kI8LeastHalves;
+          if (!::fovea::is_one_of<kInHalves>(w.weights.dtype)) {
+            AddGroupsOfColumns<true, kScaleGroup>(t, b, d, inputs, x_sums, sums);
+          } else if constexpr (kInHalves != 0) {
+            AddGroupsOfColumns<true, kScaleGroup / 2>(t, b, d, inputs, x_sums, sums);
+          }
         } else if ((kFormats & kI8SuperFormats) == 0 || ::fovea::scale_step(w.weights.dtype) == kScaleGroup) {
           AddGroupsOfColumns<false, kScaleGroup>(t, b, d, inputs, x_sums, sums);
         } else if constexpr ((kFormats & ::fovea::kHalfFormats) != 0) {

@@ -43,7 +43,7 @@ struct GroupsAt {
 struct GroupScale {
   VF scale, least;
 };
-constexpr ::fovea::FormatSet kI8SignedGroups = ::fovea::kI8SuperFormats & ::fovea::kSignedFormats;
+constexpr ::fovea::FormatSet kI8OwnScales = ::fovea::kI8SuperFormats & (::fovea::kSignedFormats | kI8LeastHalves);
 // A set, or where it is empty this format, of which nothing is compiled then.
 constexpr ::fovea::FormatSet NotEmpty(::fovea::FormatSet set, fovea_dtype dtype) {
   return set != 0 ? set : ::fovea::FormatSet{1} << dtype;
@@ -58,11 +58,18 @@ FOVEA_INLINE GroupScale ScaleInSuper(const uint8_t* block, size_t place) {
           hn::Mul(hn::SetF16(kF, HalfAt(block + 2)), hn::Set(kF, -least))};
 }
 // Whether a group of inputs has two scales.
-constexpr bool HasHalves(fovea_dtype dtype) { return kI8SuperFormats != 0 && ::fovea::scale_step(dtype) < kScaleGroup; }
+constexpr bool HasHalves(fovea_dtype dtype) {
+  return kI8SuperFormats != 0 && ::fovea::scale_step(dtype) < kScaleGroup && !::fovea::is_one_of<kI8LeastHalves>(dtype);
+}
+template <fovea_dtype kType>
+FOVEA_INLINE GroupScale OwnScale(const FormatRow<kType>& row, size_t place) {
+  const ScaleOf<kType> scale = ScaleOf<kType>::At(row, place);
+  return {scale.scale, scale.least};
+}
 FOVEA_INLINE GroupScale ScaleOfRow(const GroupsAt& groups, uint32_t row) {
-  if (::fovea::is_one_of<kI8SignedGroups>(groups.dtype)) {
-    FOVEA_WITH_FORMAT(NotEmpty(kI8SignedGroups, FOVEA_TQ2_0), groups.dtype,
-                      GroupScale{FormatRow<kType>::Of(groups.Block(row), nullptr).Scale(groups.place), hn::Zero(kF)});
+  if (::fovea::is_one_of<kI8OwnScales>(groups.dtype)) {
+    FOVEA_WITH_FORMAT(NotEmpty(kI8OwnScales, FOVEA_TQ2_0), groups.dtype,
+                      OwnScale(FormatRow<kType>::Of(groups.Block(row), nullptr), groups.place));
   }
   if (IsInSuper(groups.dtype)) return ScaleInSuper(groups.Block(row), groups.place);
   if (::fovea::is_one_of<kI8Powers>(groups.dtype)) return {PowersOf(hn::Set(kI, *groups.Block(row))), hn::Zero(kF)};
@@ -70,14 +77,15 @@ FOVEA_INLINE GroupScale ScaleOfRow(const GroupsAt& groups, uint32_t row) {
   return {hn::SetF16(kF, groups.ScaleBits(row)), has_least ? hn::SetF16(kF, groups.LeastBits(row)) : hn::Zero(kF)};
 }
 
-constexpr ::fovea::FormatSet kI8Supers = ::fovea::kI8SuperFormats & ~::fovea::kHalfFormats;
-constexpr ::fovea::FormatSet kI8Halves = NotEmpty(::fovea::kI8SuperFormats & ::fovea::kHalfFormats, FOVEA_Q6_K);
+constexpr ::fovea::FormatSet kI8TwoScales = ::fovea::kI8SuperFormats & ::fovea::kHalfFormats & ~kI8LeastHalves;
+constexpr ::fovea::FormatSet kI8Supers = ::fovea::kI8SuperFormats & ~kI8TwoScales;
+constexpr ::fovea::FormatSet kI8Halves = NotEmpty(kI8TwoScales, FOVEA_Q6_K);
 constexpr ::fovea::FormatSet kI8ByteFormats = ::fovea::kByteFormats & ::fovea::kI8GroupedFormats;
 // The codes of a row's group, unless they are bytes.
 FOVEA_INLINE void PutCodes(const GroupsAt& groups, uint32_t row, int8_t* to) {
   if (IsInSuper(groups.dtype)) {
     FOVEA_WITH_FORMAT(NotEmpty(kI8Supers, FOVEA_Q4_K), groups.dtype,
-                      PutSuperCodes<kType, 0, kScaleGroup>(groups.Block(row), groups.place, to));
+                      PutSuperCodes<kType, 0, kScaleStep<kType>>(groups.Block(row), groups.place, to));
   }
   if (::fovea::is_one_of<kI8ByteFormats>(groups.dtype)) {
     FOVEA_WITH_FORMAT(NotEmpty(kI8ByteFormats, FOVEA_Q5_0), groups.dtype,
@@ -217,8 +225,9 @@ struct GroupProducts {
   FOVEA_KERNEL void Multiply(const I8TokenTile& t, const I8Rows& w) {
     const int32_t zero = w.x_zero_point + (Dot::kUnsignedQueries ? 128 : 0);
     float* const x_sums = t.sums + size_t(kGroupedOutputs + kLinearGrain) * t.columns;
-    for (size_t d = 0; d < t.in_dim; d += kScaleGroup) {
-      const size_t n = t.in_dim - d < kScaleGroup ? t.in_dim - d : kScaleGroup;
+    const size_t step = ::fovea::is_one_of<kI8LeastHalves>(w.weights.dtype) ? kScaleGroup / 2 : kScaleGroup;
+    for (size_t d = 0; d < t.in_dim; d += step) {
+      const size_t n = t.in_dim - d < step ? t.in_dim - d : step;
       if (HasLeast(w.weights.dtype)) SumGroupOfTokens(t, zero, d, n, x_sums);
       for (uint32_t row = 0; row < w.outputs; row += kLinearGrain) {
         const uint32_t count = w.outputs - row < kLinearGrain ? w.outputs - row : kLinearGrain;

@@ -8,6 +8,8 @@
 
 constexpr bool HasLeast(fovea_dtype dtype) { return ::fovea::is_one_of<::fovea::kLeastFormats>(dtype); }
 constexpr bool IsInSuper(fovea_dtype dtype) { return ::fovea::is_one_of<kI8SuperFormats>(dtype); }
+// Whose 16 inputs are like a group of 32 of others.
+constexpr ::fovea::FormatSet kI8LeastHalves = kI8SuperFormats & ::fovea::kHalfFormats & ::fovea::kLeastFormats;
 constexpr ::fovea::FormatSet kI8Q3 = kI8SuperFormats & ::fovea::FormatSet{1} << FOVEA_Q3_K;
 // How much codes of a format exceed the numbers that they stand for. Not for those whose codes are signed bytes.
 constexpr uint8_t CodeBias(fovea_dtype dtype) {
