@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The constants of a model in the formats that they are stored in. Rows are converted by the library itself."""
-import ctypes
-
 import numpy as np
 
-from .. import c
+from ..weights import quantize_rows
 from .calls import given
-from .run import Aligned
 
-FORMATS = {"f32": "FOVEA_F32", "f16": "FOVEA_F16", "i8": "FOVEA_I8", "i4": "FOVEA_I4", "q8_0": "FOVEA_Q8_0", "q4_0": "FOVEA_Q4_0"}
+FORMATS = {form: f"FOVEA_{form.upper()}"
+           for form in ("f32", "f16", "i8", "i4", "q8_0", "q4_0", "q4_1", "q5_0", "q5_1", "iq4_nl")}
 
 
 class Weights:
@@ -53,35 +51,9 @@ class Weights:
                 data = weight if weight.is_dense() else self.graph.constant(weight.name, weight.data)
                 self.stored[key] = data, None, dim
             else:
-                data, scales, stride = narrowed(np.ascontiguousarray(weight.data), form)
+                data, scales = (one.view(np.uint16) if one is not None and one.dtype == np.float16 else one
+                                for one in quantize_rows(weight.data, form))
                 self.stored[key] = (self.graph.constant(f"{weight.name}_{form}", data),
-                                    scales is not None and self.graph.constant(weight.name + "_scales", scales) or None, stride)
+                                    scales is not None and self.graph.constant(weight.name + "_scales", scales) or None,
+                                    data.shape[1])
         return self.stored[key]
-
-
-def narrowed(rows, form):
-    """Rows of f32 in another format: their numbers, their scales or None, and the stride of the numbers. A cache of
-    keys is what converts rows in the library."""
-    count, dim = rows.shape
-    cache, desc = c.structure("kv_cache"), c.structure("kv_cache_desc", key_dtype=form, value_dtype=form, batch=1, kv_heads=1,
-                                                       head_dim=dim, value_dim=1, max_tokens=count, values_in_keys=1)
-    memory = Aligned(c.size("fovea_kv_cache_bytes", desc)).array
-    c.call("fovea_kv_cache_init", cache, desc, memory, memory.size)
-    source = c.copy_at("kv_arrays", c.call("fovea_kv_cache_arrays", cache)).source
-    keys = c.structure("in", data=rows, token_stride=dim)
-    c.call("fovea_kv_append", cache, c.structure("kv_append_args", batch=1, tokens=count, keys=keys))
-    dtype = {"f16": np.uint16, "i8": np.int8}.get(form, np.uint8)
-    data = rows_at(source.keys, count, dtype)
-    scales = None
-    if form == "i8":
-        scales = rows_at(source.key_scales, count, np.float32, 1).reshape(-1)
-    elif form == "i4":
-        scales = rows_at(source.key_scales, count, np.uint16)
-    return data, scales, data.shape[1]
-
-
-def rows_at(array, count, dtype, width=None):
-    """A copy of the rows of a fovea_in; they follow one another."""
-    width = width or array.token_stride
-    size = count * width * np.dtype(dtype).itemsize
-    return np.frombuffer(ctypes.string_at(array.data, size), dtype).reshape(count, width)
