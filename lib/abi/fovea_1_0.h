@@ -47,7 +47,7 @@ fovea_target fovea_target_at(uint32_t index);
 const char* fovea_target_name(fovea_target target);
 fovea_target fovea_target_from_name(const char* name);
 const char* fovea_target_backend(fovea_target target);
-FOVEA_ENUM_(fovea_dtype, uint32_t) { FOVEA_F32 = 0, FOVEA_F16 = 1, FOVEA_BF16 = 2, FOVEA_I8 = 3, FOVEA_I4 = 4, FOVEA_Q8_0 = 5, FOVEA_Q4_0 = 6, FOVEA_Q4_1 = 7, FOVEA_Q4_K = 8, FOVEA_Q6_K = 9, };
+FOVEA_ENUM_(fovea_dtype, uint32_t) { FOVEA_F32 = 0, FOVEA_F16 = 1, FOVEA_BF16 = 2, FOVEA_I8 = 3, FOVEA_I4 = 4, FOVEA_Q8_0 = 5, FOVEA_Q4_0 = 6, FOVEA_Q4_1 = 7, FOVEA_Q4_K = 8, FOVEA_Q6_K = 9, FOVEA_Q5_0 = 10, FOVEA_Q5_1 = 11, FOVEA_IQ4_NL = 12, FOVEA_MXFP4 = 13, FOVEA_Q5_K = 14, FOVEA_IQ4_XS = 15, FOVEA_TQ2_0 = 16, FOVEA_Q3_K = 17, FOVEA_Q2_K = 18, };
 FOVEA_ENUM_(fovea_activation_kind, uint32_t) { FOVEA_ACTIVATION_IDENTITY = 0, FOVEA_ACTIVATION_SILU = 1, FOVEA_ACTIVATION_SIGMOID = 2, FOVEA_ACTIVATION_RELU = 3, FOVEA_ACTIVATION_RELU6 = 4, FOVEA_ACTIVATION_HARD_SWISH = 5, FOVEA_ACTIVATION_GELU = 6, FOVEA_ACTIVATION_GELU_TANH = 7, FOVEA_ACTIVATION_TANH = 8, };
 FOVEA_ENUM_(fovea_compute, uint32_t) { FOVEA_COMPUTE_F32 = 0, FOVEA_COMPUTE_I8 = 1, FOVEA_COMPUTE_F16 = 2, };
 FOVEA_ENUM_(fovea_causal, uint32_t) { FOVEA_CAUSAL_NONE = 0, FOVEA_CAUSAL_TOP_LEFT = 1, FOVEA_CAUSAL_BOTTOM_RIGHT = 2, FOVEA_CAUSAL_POSITIONS = 3, };
@@ -199,7 +199,7 @@ FOVEA_DECLARATIONS_END_
 #define FOVEA_DELTA_GIVEN_FACTORS_(head_dim) (FOVEA_DELTA_DIM_(head_dim) * 4u)
 #endif
 #define FOVEA_DELTA_GIVEN_BYTES_FOR_GROUPS_(head_dim, groups) (FOVEA_DELTA_DIM_(head_dim) * 48u + 1024u + FOVEA_ALIGN_UP_((groups) * FOVEA_DELTA_GIVEN_GROUP_BYTES_) + FOVEA_ALIGN_UP_((groups) * FOVEA_DELTA_GIVEN_FACTORS_(head_dim) * 4u))
-#define FOVEA_ROW_BYTES_(dtype, dim) ((dtype) == FOVEA_F32 ? FOVEA_SIZE_(dim) * 4u : (dtype) == FOVEA_F16 || (dtype) == FOVEA_BF16 ? FOVEA_SIZE_(dim) * 2u : (dtype) == FOVEA_I8 ? FOVEA_SIZE_(dim) + 4u : (FOVEA_SIZE_(dim) + 31u) / 32u * ((dtype) == FOVEA_Q8_0 ? 34u : (dtype) == FOVEA_Q4_1 ? 20u : 18u))
+#define FOVEA_ROW_BYTES_(dtype, dim) ((dtype) == FOVEA_F32 ? FOVEA_SIZE_(dim) * 4u : (dtype) == FOVEA_F16 || (dtype) == FOVEA_BF16 ? FOVEA_SIZE_(dim) * 2u : (dtype) == FOVEA_I8 ? FOVEA_SIZE_(dim) + 4u : (FOVEA_SIZE_(dim) + 31u) / 32u * ((dtype) == FOVEA_Q8_0 ? 34u : (dtype) == FOVEA_Q5_0 ? 22u : (dtype) == FOVEA_Q5_1 ? 24u : 18u))
 #define FOVEA_KV_CACHE_BYTES_(row_bytes, rows, lengths, of_kind) ((rows) * (row_bytes) + FOVEA_ALIGN_UP_((lengths) * 4u) + FOVEA_ALIGN_UP_((of_kind) * 4u) + 4u * 63u)
 FOVEA_DECLARATIONS_BEGIN_
 FOVEA_ENUM_(fovea_diagonal, uint32_t) { FOVEA_DIAGONAL_AS_CAUSAL = 0, FOVEA_DIAGONAL_TOP_LEFT = 1, FOVEA_DIAGONAL_BOTTOM_RIGHT = 2, FOVEA_DIAGONAL_POSITIONS = 3, };
@@ -315,6 +315,7 @@ fovea_status fovea_quantize_observe(fovea_quantize_range* range, const float* x,
 fovea_status fovea_quantize_choose(const fovea_quantize_range* range, float fraction, uint32_t asymmetric, float* scale, int32_t* zero_point);
 fovea_status fovea_quantize_to_i8(const float* x, size_t count, float scale, int32_t zero_point, int8_t* codes);
 fovea_status fovea_quantize_from_i8(const int8_t* codes, size_t count, float scale, int32_t zero_point, float* x);
+fovea_status fovea_quantize_rows(const float* x, size_t rows, size_t dim, fovea_dtype dtype, void* data, void* scales);
 #if defined(__x86_64__) || defined(_M_X64) || defined(__i386__) || defined(__riscv_vector) || defined(__ARM_NEON) || defined(__ARM_FEATURE_MVE) || defined(__wasm_simd128__)
 #define FOVEA_SELFTEST_BYTES 98304
 #else

@@ -83,6 +83,7 @@
 #define fovea_quantize_choose FOVEA_LEAN_NAME_(FOVEA_USE, quantize_choose)
 #define fovea_quantize_from_i8 FOVEA_LEAN_NAME_(FOVEA_USE, quantize_from_i8)
 #define fovea_quantize_observe FOVEA_LEAN_NAME_(FOVEA_USE, quantize_observe)
+#define fovea_quantize_rows FOVEA_LEAN_NAME_(FOVEA_USE, quantize_rows)
 #define fovea_quantize_to_i8 FOVEA_LEAN_NAME_(FOVEA_USE, quantize_to_i8)
 #define fovea_rope FOVEA_LEAN_NAME_(FOVEA_USE, rope)
 #define fovea_rope_frequencies FOVEA_LEAN_NAME_(FOVEA_USE, rope_frequencies)

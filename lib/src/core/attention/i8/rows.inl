@@ -52,16 +52,18 @@ struct Groups<kType, true> {
   const void* data;
   const void* scales;
   mutable size_t first;  // element of the group that was widened
-  mutable float own[kSmallText ? 1 : kScaleGroup];
+  static constexpr bool kInWorkspace = kSmallText;
+  mutable float own[kInWorkspace ? 1 : kScaleGroup];
 
   FOVEA_INLINE Groups Of(const RowsToBring& r, const void* data, const void* scales) {
     return {r, data, scales, SIZE_MAX, {}};
   }
   FOVEA_MEMBER VF operator()(size_t d, size_t n) const {
     const size_t wanted = d / kScaleGroup * kScaleGroup;
-    if (first != wanted) kSmallText ? WidenGroup(r, data, scales, wanted) : WidenGroupTo(own, r, data, scales, wanted);
+    if (first != wanted)
+      kInWorkspace ? WidenGroup(r, data, scales, wanted) : WidenGroupTo(own, r, data, scales, wanted);
     first = wanted;
-    return LoadUpTo((kSmallText ? r.numbers->widened : own) + d % kScaleGroup, n);
+    return LoadUpTo((kInWorkspace ? r.numbers->widened : own) + d % kScaleGroup, n);
   }
 };
 
