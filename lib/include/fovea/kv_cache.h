@@ -247,6 +247,55 @@ fovea_status fovea_kv_compact(fovea_kv_cache* cache, uint32_t entry, const uint3
 /* Empties an entry, or all entries with FOVEA_ALL_ENTRIES. Page tables stay as they are. */
 fovea_status fovea_kv_reset(fovea_kv_cache* cache, uint32_t entry);
 
+/* ---------------------------------------------------------------------------------------------------------- images */
+
+/* Images. An image has the rows of some tokens of an entry as bytes, to be stored or sent: a prompt that a PC computed
+ * is continued by a microcontroller, with the same bits. Rows are those of the cache's formats, whatever its kind is, so
+ * caches of any kind take them in. An image may be at any address, and is little-endian. It begins with words of 32
+ * bits, of which numbers of 64 bits are two, the lower half first:
+ *     0   0x316b6f66, "fok1"            4   key_dtype       9       hadamard
+ *     1   CRC-32 (IEEE 802.3) of all    5   value_dtype     10, 11  hadamard_seed; 0 without a rotation
+ *         its bytes, computed with 0    6   kv_heads        12, 13  position
+ *     2   tokens                        7   head_dim        14, 15  fingerprint
+ *     3   1 for values_in_keys,         8   value_dim
+ *         added to 2 for a key_center
+ * Arrays follow: keys, key_scales, values, value_scales and key_center, those of them that the cache has. Each begins at
+ * the next multiple of 64 bytes, with zeros before it, and the image ends at one: so an array is aligned as the image
+ * is, and images may follow one another. Rows are dense, as those of a strided source: [kv_heads][tokens][row], where
+ * from a token to the next is a row of the format (base.h), and from a head to the next `tokens` rows. key_center is
+ * float [kv_heads][head_dim]. */
+
+/* The arguments of fovea_kv_export and fovea_kv_import. Set all to 0 first, then fill in. */
+typedef struct fovea_kv_image_args {
+  uint32_t struct_bytes; /* sizeof(fovea_kv_image_args) */
+  uint32_t entry;        /* of the cache (FOVEA_ERR_CAPACITY) */
+  uint32_t first;        /* the first token; of an import the entry's length, after which the tokens go
+                            (FOVEA_ERR_LENGTH) */
+  uint32_t tokens;       /* [first, first + tokens) of the entry; of an import the image's first ones
+                            (FOVEA_ERR_LENGTH where there are fewer) */
+  int64_t position;      /* for which key `first` was turned: `first`, with what was added to it; any number without rope */
+  uint64_t fingerprint;  /* any number that says of which weights and which layer the rows are */
+} fovea_kv_image_args;
+
+/* Writes how many bytes an image of so many tokens has. FOVEA_ERR_SIZE for more than 2^30 tokens. */
+fovea_status fovea_kv_image_bytes(const fovea_kv_cache* cache, uint32_t tokens, size_t* bytes);
+
+/* Writes an image of tokens of an entry. In a ring all of them are still there (FOVEA_ERR_LENGTH), in pages the table
+ * names theirs (FOVEA_ERR_FULL, FOVEA_ERR_PAGE). FOVEA_ERR_STATE where image_bytes is too small. */
+fovea_status fovea_kv_export(const fovea_kv_cache* cache, const fovea_kv_image_args* args, void* image,
+                             size_t image_bytes);
+
+/* Appends tokens of an image to an entry, as fovea_kv_append does: FOVEA_ERR_FULL and FOVEA_ERR_PAGE as there, and a ring
+ * keeps the newest. All of the image is read first. On error nothing is written:
+ *   FOVEA_ERR_IMAGE   where the image is not whole, or of a later version
+ *   FOVEA_ERR_SIZE    where kv_heads, dimensions, formats, values_in_keys, key_center's numbers, rotation or seed are
+ *                     not those of the cache
+ *   FOVEA_ERR_STATE   where its position or fingerprint is not that of the arguments
+ * A ring that has lost tokens goes into two images, one of its pinned tokens and one of the newest: after the first was
+ * taken in, fovea_kv_set_length(cache, entry, first, first) says where the second one goes. */
+fovea_status fovea_kv_import(fovea_kv_cache* cache, const fovea_kv_image_args* args, const void* image,
+                             size_t image_bytes);
+
 /* -------------------------------------------------------------------------------------------- attending to a cache */
 
 /* Writes what the cache knows into a description whose struct_bytes is set (FOVEA_ERR_STRUCT): kv_heads, head_dim,
