@@ -16,6 +16,7 @@ FOVEA_LEAN_BEGIN_
 using KvCacheDesc = Sized<fovea_kv_cache_desc>;
 using KvAppendArgs = Sized<fovea_kv_append_args>;
 using KvImageArgs = Sized<fovea_kv_image_args>;
+using KvShiftArgs = Sized<fovea_kv_shift_args>;
 
 inline fovea_status kv_cache_bytes(const fovea_kv_cache_desc& desc, std::size_t* bytes) {
   return fovea_kv_cache_bytes(&desc, bytes);
@@ -49,6 +50,7 @@ class KvCache {
     if (kept.size() > 0xffffffff) return FOVEA_ERR_LENGTH;
     return fovea_kv_compact(&cache_, entry, kept.data(), std::uint32_t(kept.size()));
   }
+  fovea_status shift(const fovea_kv_shift_args& args) { return fovea_kv_shift(&cache_, &args); }
   // Write an image of tokens, which has image_bytes() bytes, and append tokens of one.
   fovea_status image_bytes(std::uint32_t tokens, std::size_t* bytes) const {
     return fovea_kv_image_bytes(&cache_, tokens, bytes);

@@ -70,6 +70,7 @@
 #define fovea_kv_import FOVEA_LEAN_NAME_(FOVEA_USE, kv_import)
 #define fovea_kv_reset FOVEA_LEAN_NAME_(FOVEA_USE, kv_reset)
 #define fovea_kv_set_length FOVEA_LEAN_NAME_(FOVEA_USE, kv_set_length)
+#define fovea_kv_shift FOVEA_LEAN_NAME_(FOVEA_USE, kv_shift)
 #define fovea_kv_truncate FOVEA_LEAN_NAME_(FOVEA_USE, kv_truncate)
 #define fovea_linear FOVEA_LEAN_NAME_(FOVEA_USE, linear)
 #define fovea_linear_workspace_bytes FOVEA_LEAN_NAME_(FOVEA_USE, linear_workspace_bytes)

@@ -16,16 +16,6 @@ struct NewRows {
   ptrdiff_t stride;
 };
 
-void* element_at(const fovea_in& array, size_t unit, const KeyPlace& place, uint32_t head) {
-  const ptrdiff_t at = ptrdiff_t(place.entry_or_page) * array.batch_stride + ptrdiff_t(head) * array.head_stride +
-                       ptrdiff_t(place.row) * array.token_stride;
-  return static_cast<char*>(const_cast<void*>(array.data)) + at * ptrdiff_t(unit);
-}
-
-KeyPlacement places_of(const MadeCache& c) {
-  return {c.kind, c.max_tokens, c.pinned_tokens, c.page_tokens, c.page_table, c.source.page_table_stride};
-}
-
 // Narrows `count` rows into the tokens from `token` on, run by run. In a ring, tokens before `from` are skipped unless
 // they are pinned: later tokens of the same call would replace them. Not inlined, so that turning keys needs less
 // stack.
@@ -139,6 +129,16 @@ void move_rows(const fovea_in& array, const KeyPlace& to_place, const KeyPlace& 
 }
 
 }  // namespace
+
+void* element_at(const fovea_in& array, size_t unit, const KeyPlace& place, uint32_t head) {
+  const ptrdiff_t at = ptrdiff_t(place.entry_or_page) * array.batch_stride + ptrdiff_t(head) * array.head_stride +
+                       ptrdiff_t(place.row) * array.token_stride;
+  return static_cast<char*>(const_cast<void*>(array.data)) + at * ptrdiff_t(unit);
+}
+
+KeyPlacement places_of(const MadeCache& c) {
+  return {c.kind, c.max_tokens, c.pinned_tokens, c.page_tokens, c.page_table, c.source.page_table_stride};
+}
 
 void append_to_cache(MadeCache& c, AppendCall* call) {
   for (uint32_t b = 0; b < call->batch; ++b) {

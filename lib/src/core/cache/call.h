@@ -5,6 +5,7 @@
 #include "core/rope/call.h"
 #include "fovea/fovea.h"
 #include "fovea/fovea_config.h"
+#include "ground/base/key_places.h"
 #include "ground/formats/formats.h"
 
 namespace fovea {
@@ -62,6 +63,10 @@ struct AppendCall {
 // The first element of a key that may be turned: with values in keys, the first one after the value.
 inline uint32_t first_turned(const MadeCache& c) { return c.values_in_keys ? c.value_dim : 0; }
 
+// Where the row of a head is, in an array of units of `unit` bytes.
+void* element_at(const fovea_in& array, size_t unit, const KeyPlace& place, uint32_t head);
+KeyPlacement places_of(const MadeCache& cache);
+
 // Appends the tokens, and sets the lengths.
 void append_to_cache(MadeCache& cache, AppendCall* call);
 
@@ -84,6 +89,16 @@ void copy_tokens(MadeCache& to, uint32_t to_entry, uint32_t to_first, const Made
 
 // The same: moves token kept[i] into the place of token i.
 void keep_tokens(MadeCache& cache, uint32_t entry, const uint32_t* kept, uint32_t count);
+
+// A checked call that turns keys by a difference.
+struct ShiftCall {
+  fovea_target target;
+  uint32_t entry, first, tokens;
+  float* workspace;
+  size_t workspace_bytes;
+  RopeCall turning;  // of one token, all but its heads
+};
+void shift_keys(const MadeCache& cache, ShiftCall& call);
 
 constexpr bool kHasImages = config::kImages;
 

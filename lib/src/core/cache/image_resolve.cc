@@ -53,14 +53,13 @@ fovea_status check_import(const MadeCache& c, void* image, size_t image_bytes, I
   }
   if (differs(image, call->header, kOwner, sizeof(ImageHeader))) return FOVEA_ERR_STATE;
   if (c.key_center && __builtin_memcmp(c.key_center, call->center, center_bytes(c)) != 0) return FOVEA_ERR_SIZE;
-  return call->first != c.lengths[call->entry] || call->tokens > begin[2] ? FOVEA_ERR_LENGTH : FOVEA_OK;
+  if (call->entry >= c.batch) return FOVEA_ERR_CAPACITY;
+  if (call->first != c.lengths[call->entry] || call->tokens > begin[2]) return FOVEA_ERR_LENGTH;
+  return check_room(c, call->entry, call->first, call->tokens);
 }
 
 fovea_status check_export(const MadeCache& c, void* image, size_t image_bytes, ImageCall* call) {
-  const uint32_t length = c.lengths[call->entry], first = call->first;
-  if (first > length || call->tokens > length - first) return FOVEA_ERR_LENGTH;
-  const uint32_t oldest = first < c.pinned_tokens ? c.pinned_tokens : first;
-  if (is_ring(c.kind) && oldest < first + call->tokens && oldest < c.first_tokens[call->entry]) return FOVEA_ERR_LENGTH;
+  FOVEA_RETURN_IF_ERROR(check_held(c, call->entry, call->first, call->tokens));
   FOVEA_RETURN_IF_ERROR(lay_out_image(c, call->tokens, image, call));
   return image_bytes < call->bytes ? FOVEA_ERR_STATE : FOVEA_OK;
 }
@@ -90,12 +89,10 @@ fovea_status resolve_image(const fovea_kv_cache* cache, const fovea_kv_image_arg
   FOVEA_RETURN_IF_ERROR(check_struct(*args));
   if (!kHasImages) return FOVEA_ERR_LEFT_OUT;
   const MadeCache& c = made(*cache);
-  if (args->entry >= c.batch) return FOVEA_ERR_CAPACITY;
   call->entry = args->entry, call->first = args->first, call->tokens = args->tokens;
   call->header = header_of(c, *args);
   FOVEA_RETURN_IF_ERROR(to_image ? check_export(c, image, image_bytes, call)
                                  : check_import(c, image, image_bytes, call));
-  FOVEA_RETURN_IF_ERROR(check_room(c, call->entry, call->first, call->tokens));
   Buffers buffers;
   buffers.add_memory(image, call->bytes);
   if (to_image) buffers.add_list(c.key_center, sizeof(float), size_t(c.kv_heads) * c.head_dim);

@@ -88,21 +88,6 @@ fovea_status plan_append(const MadeCache& c, const fovea_kv_append_args& a, Appe
   return FOVEA_OK;
 }
 
-// The arguments that turn one key of each head in the workspace.
-fovea_rope_args turning_args(const MadeCache& c, const fovea_kv_append_args& a) {
-  fovea_rope_args rope = known_part(*a.rope);
-  float* const keys = static_cast<float*>(a.workspace) + first_turned(c);
-  rope.target = a.target;
-  rope.batch = 1;
-  rope.heads = c.kv_heads;
-  rope.tokens = 1;
-  rope.dim = c.head_dim - first_turned(c);
-  rope.y = {keys, 0, ptrdiff_t(c.head_dim), ptrdiff_t(c.head_dim)};
-  rope.x = {keys, 0, rope.y.head_stride, rope.y.token_stride};
-  rope.first_positions = rope.position_ids = nullptr;
-  return rope;
-}
-
 // Checks the positions of new keys, and makes call->turning.
 fovea_status resolve_turning(const MadeCache& c, const fovea_kv_append_args& a, AppendCall* call) {
   fovea_rope_args rope = turning_args(c, a);
@@ -156,6 +141,14 @@ fovea_status check_room(const MadeCache& c, uint32_t entry, uint32_t length, uin
     if (table[page] >= c.pages) return FOVEA_ERR_PAGE;
   }
   return FOVEA_OK;
+}
+
+fovea_status check_held(const MadeCache& c, uint32_t entry, uint32_t first, uint32_t tokens) {
+  if (entry >= c.batch) return FOVEA_ERR_CAPACITY;
+  const uint32_t length = c.lengths[entry], oldest = first < c.pinned_tokens ? c.pinned_tokens : first;
+  if (first > length || tokens > length - first) return FOVEA_ERR_LENGTH;
+  if (is_ring(c.kind) && oldest < first + tokens && oldest < c.first_tokens[entry]) return FOVEA_ERR_LENGTH;
+  return check_room(c, entry, first, tokens);
 }
 
 fovea_status lay_out_cache(const fovea_kv_cache_desc& desc, void* memory, MadeCache* cache, CheckedSize* bytes) {
