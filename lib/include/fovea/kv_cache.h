@@ -246,9 +246,9 @@ typedef struct fovea_kv_shift_args {
  * stored with, and stored again in the cache's format. Values and other tokens keep their bytes, except those of
  * values_in_keys, which are stored again. FOVEA_ERR_FULL and FOVEA_ERR_PAGE where the table does not name the pages of
  * the tokens; pages that entries share are shifted for all of them.
- *   errors     Each call converts each key once more, with the error that base.h states for the format. These errors
- *              add up like those of independent roundings: tests/ACCURACY.md shows 100 shifts. Where it can be known
- *              before, one shift by the sum is better. */
+ *   errors     Each call converts each key once more, with the error that base.h states for the format. Elements that
+ *              change by less than half of a code do not change: then small shifts one after the other are not what
+ *              their sum is, above all in 4 bits. Shift by the sum where you can. tests/ACCURACY.md has 100 shifts. */
 fovea_status fovea_kv_shift(fovea_kv_cache* cache, const fovea_kv_shift_args* args);
 
 /* Key mass. Policies that evict tokens rank them by the weights that queries gave them: H2O by those of all queries,
