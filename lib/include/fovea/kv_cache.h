@@ -304,7 +304,7 @@ typedef struct fovea_kv_image_args {
   uint64_t fingerprint;  /* any number that says of which weights and which layer the rows are */
 } fovea_kv_image_args;
 
-/* Writes how many bytes an image of so many tokens has. FOVEA_ERR_SIZE for more than 2^30 tokens. */
+/* Writes how many bytes an image of this number of tokens has. FOVEA_ERR_SIZE for more than 2^30. */
 fovea_status fovea_kv_image_bytes(const fovea_kv_cache* cache, uint32_t tokens, size_t* bytes);
 
 /* Writes an image of tokens of an entry. In a ring all of them are still there (FOVEA_ERR_LENGTH), in pages the table

@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint32_t kImageMagic = 0x316b6f66;  // "fok1"
 
-// Lays out an image of so many tokens, as kv_cache.h says: a strided cache of one entry with the header in the place of its length,
+// Lays out an image of tokens, as kv_cache.h says: a strided cache of one entry with the header in the place of its length,
 // then key_center. An image that is null measures it.
 fovea_status lay_out_image(const MadeCache& c, uint32_t tokens, void* image, ImageCall* call) {
   fovea_kv_cache_desc desc = c;

@@ -374,7 +374,7 @@ class Cache(Held):
             c.call("fovea_kv_reset", self.c, entry)
 
     def _count(self, tokens, entry, first):
-        """Tokens from `first` on: so many, or all."""
+        """`tokens`, or how many the entry has from `first` on."""
         entry, first = (c.number(value, ctypes.c_uint32, name) for value, name in ((entry, "entry"), (first, "first")))
         length = self.lengths[entry] if entry < self.desc.batch else 0  # which the call refuses
         return max(length - first, 0) if tokens is None else tokens
