@@ -53,6 +53,7 @@ NEEDED_BY = {
     "RING": r"FOVEA_KV_RING|ring_tokens|pinned_tokens|first_tokens|allow_evicted",
     "EXECUTOR": r"(fovea_)?executor(_of)?|max_workers",
     "KEY_SPLITS": r"key_split_tokens",
+    "IMAGES": r"fovea_kv_(image_\w+|export|import)|KvImageArgs",
     "STREAMS": r"fovea_stream_\w+|fovea::Stream(State)?",
     "GENERAL_DELTA": r"FOVEA_DELTA_RULE_GENERAL",
     "INTEGER_ATTENTION": r"(fovea_)?integer_(attention|multiplier)\w*|IntegerAttention\w*",

@@ -608,6 +608,22 @@ TEST_CASE("veneer: a cache is that of C, in memory of the caller's", "[veneer][s
   REQUIRE(same.compact(1, last) == FOVEA_OK);
   CHECK(arrays->lengths[1] == 1);
   CHECK(fovea::KvCache().set_length(0, 0) == FOVEA_ERR_PLAN);
+
+  fovea::KvImageArgs image_args;
+  CHECK((image_args.struct_bytes == sizeof(fovea_kv_image_args) && image_args.tokens == 0));
+  image_args.entry = 1, image_args.tokens = 1;
+  static fovea::Memory<64 + 2 * 64 * kKvHeads * kDim> image;
+  std::size_t image_bytes = 0;
+  REQUIRE((cache.image_bytes(1, &image_bytes) == FOVEA_OK && image_bytes <= sizeof image.bytes));
+  CHECK(cache.export_to(image_args, {image.bytes, image_bytes - 1}) == FOVEA_ERR_STATE);
+  REQUIRE(cache.export_to(image_args, {image.bytes, image_bytes}) == FOVEA_OK);
+  image_args.first = 1;
+  CHECK(same.import_from(image_args, {image.bytes, image_bytes - 1}) == FOVEA_ERR_IMAGE);
+  REQUIRE(same.import_from(image_args, {image.bytes, image_bytes}) == FOVEA_OK);
+  CHECK(arrays->lengths[1] == 2);
+  fovea::KvShiftArgs shift_args;
+  CHECK((shift_args.struct_bytes == sizeof(fovea_kv_shift_args) && shift_args.rope == nullptr));
+  CHECK(cache.shift(shift_args) == FOVEA_ERR_NULL);
   REQUIRE(cache.reset() == FOVEA_OK);
   CHECK(arrays->lengths[1] == 0);
 }

@@ -5,6 +5,7 @@ model. With --short, for emulators, answers have only a few tokens."""
 import os
 import subprocess
 import sys
+import tempfile
 
 F32, I8 = ['--compute', 'f32'], ['--compute', 'i8']
 FUSED = ['avx2', 'avx512', 'neon']
@@ -78,6 +79,27 @@ def talk(command, model):
     code, context = tokens(b'My name is Ada.\n/stats\nWhat is my name?\n/stats\n/reset\n/stats\n')
     if code != 0 or len(context) != 3 or not context[1] > context[0] > 0 or context[2] != 0:
         return [f'the conversation: {code} {context}']
+    return without_room(command, model) + saved(command, model)
+
+
+# A conversation that was saved and loaded goes on as the one that was not.
+def saved(command, model):
+    with tempfile.TemporaryDirectory() as folder:
+        file, options = os.path.join(folder, 'saved'), ['--tokens', '8', *GREEDY]
+        whole = subprocess.run([*command, model, *options], input=b'My name is Ada.\nWhat is my name?\n', stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE).stdout.decode()
+        parts = [answer(command, model, [*options, *more], question) for more, question in (
+            (['--save', file], 'My name is Ada.'), (['--load', file], 'What is my name?'))]
+        if ''.join(text for _, text, _ in parts) != whole or 'saved: ' not in parts[0][2] or 'loaded: ' not in parts[1][2]:
+            return [f'a saved conversation goes on differently: {whole!r} {parts}']
+        code, _, messages = answer(command, model, ['--load', file, '--cache', 'i4'], CAPITAL)
+        if code != 1 or '--cache' not in messages:
+            return ['a conversation with another cache is loaded']
+        code, _, messages = answer(command, model, ['--load', file, '--context', '9'], CAPITAL)
+        return [] if code == 1 and 'more than the context' in messages else ['a conversation without room is loaded']
+
+
+def without_room(command, model):
     code, text, messages = answer(command, model, ['--context', '20'], CAPITAL)
     if code != 1 or 'the context has room for 20' not in messages:
         return ['a question without room is not refused']

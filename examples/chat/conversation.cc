@@ -22,6 +22,11 @@ fovea_status Conversation::reset() {
   return decoder_.truncate(0);
 }
 
+void Conversation::restore(const State& state, const unsigned char* history, uint32_t tokens) {
+  pending_ = state.pending, open_ = state.open, last_ = state.last;
+  std::memcpy(history_, history, sizeof *history_ * tokens);
+}
+
 // Marks are not part of an answer: each of them ends it.
 bool Conversation::is_mark(uint32_t token) const {
   constexpr int32_t kControl = 3;
@@ -75,6 +80,7 @@ void Conversation::put_turn(std::string_view who, std::string_view text) {
 // Up to kBlock tokens.
 fovea_status Conversation::run(const uint32_t* tokens, uint32_t count) {
   last_run_ = count;
+  if (count <= decoder_.room()) std::copy_n(tokens, count, history_ + decoder_.length());
   const fovea_status status = decoder_.run(tokens, count);
   if (status != FOVEA_OK) usable_ = status == FOVEA_ERR_FULL;
   return status;

@@ -21,11 +21,17 @@ class Conversation {
  public:
   static constexpr size_t kMostText = 1u << 16;  // bytes of a question
 
-  // tokens: memory for `room` tokens, the most that a question may have.
+  // tokens: memory for twice `room` tokens. `room` is the decoder's context, and the most that a question may have.
   // stop: if it becomes nonzero, `ask` gives up between two blocks.
   Conversation(const Model& model, const Tokenizer& tokenizer, Decoder& decoder, uint32_t* tokens, uint32_t room,
                const volatile std::sig_atomic_t& stop)
-      : model_(model), tokenizer_(tokenizer), decoder_(decoder), tokens_(tokens), room_(room), stop_(stop) {}
+      : model_(model),
+        tokenizer_(tokenizer),
+        decoder_(decoder),
+        tokens_(tokens),
+        history_(tokens + room),
+        room_(room),
+        stop_(stop) {}
 
   // False if the vocabulary lacks the marks of both forms.
   bool init();
@@ -42,6 +48,16 @@ class Conversation {
   bool usable() const { return usable_; }
   uint32_t question_tokens() const { return count_; }  // of the last question, including the marks around it
 
+  // What a file keeps of a conversation in addition to its tokens, between two turns.
+  struct State {
+    bool pending, open;
+    uint32_t last;
+  };
+  State state() const { return {pending_, open_, last_}; }
+  const uint32_t* history() const { return history_; }  // the tokens that were run: [decoder.length()]
+  // Goes on from such a state, with the bytes of tokens that the decoder has already.
+  void restore(const State& state, const unsigned char* history, uint32_t tokens);
+
   // Chooses the next token of the answer. *ends: the answer is complete, and there is no token.
   fovea_status answer(Sampler& sampler, uint32_t* token, bool* ends);
 
@@ -57,7 +73,7 @@ class Conversation {
   const Model& model_;
   const Tokenizer& tokenizer_;
   Decoder& decoder_;
-  uint32_t* const tokens_;
+  uint32_t *const tokens_, *const history_;
   const uint32_t room_;
   const volatile std::sig_atomic_t& stop_;
   uint32_t count_ = 0;

@@ -11,6 +11,7 @@
 
 #include "examples/chat/checks.h"
 #include "examples/chat/made_model.h"
+#include "examples/chat/saved.h"
 
 namespace chat {
 namespace {
@@ -23,10 +24,10 @@ struct alignas(64) Line {
 
 // A decoder with its memory.
 struct Run {
-  explicit Run(const Model& model) {
+  explicit Run(const Model& model, CacheType cache = {FOVEA_F32, FOVEA_HADAMARD_NONE, false}) {
     Settings settings;
     settings.compute = FOVEA_COMPUTE_F32;
-    settings.cache.dtype = FOVEA_F32;
+    settings.cache = cache;
     settings.context = kContext;
     const size_t bytes = Decoder::memory_bytes(model, settings);
     memory.resize(bytes / 64 + 1);
@@ -83,6 +84,34 @@ void check_seen(const Model& model, Decoder& decoder, uint32_t last_run, const s
   check(error < 1e-3, what);
 }
 
+// Images have the centre of keys, too.
+void test_centered(const Model& model) {
+  const CacheType cache = {FOVEA_I4, FOVEA_HADAMARD_BOTH, true};
+  Run from(model, cache), to(model, cache);
+  std::vector<uint32_t> tokens(40);
+  for (uint32_t i = 0; i < tokens.size(); ++i) tokens[i] = i * 7 % 250;
+  check(from.decoder.run(tokens.data(), 40) == FOVEA_OK, "a run is refused");
+  std::vector<unsigned char> image(from.decoder.image_bytes(40));
+  for (uint32_t i = 0; i < model.layers; ++i) {
+    check(from.decoder.write_image(i, 40, 5, image.data(), image.size()) == FOVEA_OK, "a layer has no image");
+    check(to.decoder.read_image(i, 40, 5, image.data(), image.size()) == FOVEA_OK, "the image of a layer is refused");
+  }
+  float *want = nullptr, *got = nullptr;
+  check(from.decoder.run(tokens.data(), 1) == FOVEA_OK && to.decoder.run(tokens.data(), 1) == FOVEA_OK &&
+            from.decoder.logits(0, &want) == FOVEA_OK && to.decoder.logits(0, &got) == FOVEA_OK &&
+            std::equal(want, want + model.vocabulary, got),
+        "centred keys go on with other scores");
+}
+
+void change_byte(const char* path, long at) {
+  std::FILE* const file = std::fopen(path, "r+b");
+  check(file != nullptr && std::fseek(file, at, SEEK_SET) == 0, "a file has not this byte");
+  const int byte = std::getc(file);
+  std::fseek(file, at, SEEK_SET);
+  std::putc(byte ^ 4, file);
+  std::fclose(file);
+}
+
 void test(const char* splitter) {
   MadeModel made(splitter);
   const std::string bytes = made.file().bytes();
@@ -91,7 +120,7 @@ void test(const char* splitter) {
   static Model model;
   Gguf gguf;
   check(gguf.read(file.data()->bytes, bytes.size()).empty() && read_model(gguf, &model).empty(), "a model is refused");
-  std::vector<uint32_t> words(Tokenizer::memory_bytes(model.words) / 4 + 1), room(kContext);
+  std::vector<uint32_t> words(Tokenizer::memory_bytes(model.words) / 4 + 1), room(size_t{2} * kContext);
   Tokenizer tokenizer;
   check(tokenizer.init(model.words, words.data(), 4 * words.size()).empty(), "a vocabulary is refused");
 
@@ -140,6 +169,42 @@ void test(const char* splitter) {
   // Nothing was answered to "b".
   turns.close();
   ask("c");
+
+  test_centered(model);
+
+  // A conversation goes on from its file with the same scores, to the bit.
+  uint32_t token = 0;
+  check(talk.answer(greedy, &token, &ends) == FOVEA_OK && !ends, "no answer to c");
+  const char* const path = "chat_conversation_test.saved";
+  check(save(path, 7, talk, run.decoder).empty(), "a conversation is not saved");
+  Run other(model);
+  std::vector<uint32_t> other_room(room.size());
+  Conversation again(model, tokenizer, other.decoder, other_room.data(), kContext, stop);
+  check(again.init(), "the marks are not found again");
+  size_t file_bytes = 0;
+  const auto load_again = [&](uint64_t fingerprint) {
+    return load(path, fingerprint, again, other.decoder, &file_bytes);
+  };
+  check(load_again(8) == "is not of this model, or was changed" && other.decoder.length() == 0, "another model's");
+  change_byte(path, 64);  // of the first token
+  check(load_again(7) == "is not of this model, or was changed" && other.decoder.length() == 0, "another token");
+  change_byte(path, 64);
+  change_byte(path, 64 + 4 * kContext + 999);  // of a key
+  check(!load_again(7).empty() && other.decoder.length() == 0, "a changed file is loaded");
+  change_byte(path, 64 + 4 * kContext + 999);
+  check(load_again(7).empty() && other.decoder.length() == run.decoder.length(), "a conversation is not loaded");
+  check(std::equal(talk.history(), talk.history() + run.decoder.length(), again.history()), "other tokens are loaded");
+  check(load("no such file", 7, again, other.decoder, &file_bytes) != "", "a file that is not there is loaded");
+  turns.tokens.push_back(token);
+  turns.close();
+  ask("e");
+  check(again.ask("sys", "e", &stopped) == FOVEA_OK && !stopped, "a loaded conversation does not go on");
+  const auto last = static_cast<uint32_t>((talk.question_tokens() - 1) % kBlock);
+  float *want = nullptr, *got = nullptr;
+  check(run.decoder.logits(last, &want) == FOVEA_OK && other.decoder.logits(last, &got) == FOVEA_OK &&
+            std::equal(want, want + model.vocabulary, got),
+        "a loaded conversation has other scores");
+  std::remove(path);
 
   check(talk.reset() == FOVEA_OK && run.decoder.length() == 0, "a reset leaves something");
   turns.begin();

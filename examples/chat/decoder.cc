@@ -2,6 +2,7 @@
 #include "examples/chat/decoder.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "platform/platform.h"
 
@@ -64,6 +65,14 @@ fovea_linear_args linear_args(const Settings& settings, uint64_t features, const
   args.x_stride = inputs;
   args.weights = weights;
   args.executor = settings.executor;
+  return args;
+}
+
+fovea_kv_image_args image_args(uint32_t layer, uint32_t tokens, uint64_t fingerprint) {
+  fovea_kv_image_args args = {};
+  args.struct_bytes = sizeof args;
+  args.tokens = tokens;
+  args.fingerprint = fingerprint + layer;
   return args;
 }
 
@@ -330,6 +339,28 @@ fovea_status Decoder::truncate(uint32_t tokens) {
     if (status != FOVEA_OK) return status;
   }
   return FOVEA_OK;
+}
+
+size_t Decoder::image_bytes(uint32_t tokens) const {
+  size_t bytes = 0;
+  fovea_kv_image_bytes(&caches_[0], tokens, &bytes);
+  return bytes;
+}
+
+fovea_status Decoder::write_image(uint32_t layer, uint32_t tokens, uint64_t fingerprint, void* image,
+                                  size_t bytes) const {
+  const fovea_kv_image_args args = image_args(layer, tokens, fingerprint);
+  return fovea_kv_export(&caches_[layer], &args, image, bytes);
+}
+
+fovea_status Decoder::read_image(uint32_t layer, uint32_t tokens, uint64_t fingerprint, const void* image,
+                                 size_t bytes) {
+  const fovea_kv_image_args args = image_args(layer, tokens, fingerprint);
+  const size_t center_bytes = sizeof(float) * kv_dim(), aligned = (center_bytes + 63) / 64 * 64;
+  if (centers_ != nullptr && bytes >= aligned) {  // the image ends with its centre
+    std::memcpy(centers_ + size_t{layer} * kv_dim(), static_cast<const char*>(image) + bytes - aligned, center_bytes);
+  }
+  return fovea_kv_import(&caches_[layer], &args, image, bytes);
 }
 
 }  // namespace chat

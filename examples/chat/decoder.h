@@ -46,6 +46,13 @@ class Decoder {
   // Forgets all but the first `tokens` tokens.
   fovea_status truncate(uint32_t tokens);
 
+  // Images of the keys and values of a layer's first tokens; FOVEA_ERR_STATE for those of another fingerprint.
+  uint32_t layers() const { return model_->layers; }
+  size_t image_bytes(uint32_t tokens) const;
+  fovea_status write_image(uint32_t layer, uint32_t tokens, uint64_t fingerprint, void* image, size_t bytes) const;
+  // Into a layer without tokens.
+  fovea_status read_image(uint32_t layer, uint32_t tokens, uint64_t fingerprint, const void* image, size_t bytes);
+
  private:
   size_t carve(void* memory);
   size_t linear_bytes() const;

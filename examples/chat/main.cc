@@ -18,6 +18,7 @@
 #include "examples/chat/model.h"
 #include "examples/chat/options.h"
 #include "examples/chat/sampler.h"
+#include "examples/chat/saved.h"
 #include "examples/chat/text_stream.h"
 #include "examples/chat/tokenizer.h"
 #include "platform/platform.h"
@@ -78,8 +79,10 @@ class Program {
       : options_(options), console_(console), pool_(threads(options)) {}
 
   int init(fovea_target target);
+  int load();
   int ask_once();
   int ask_all();
+  int save() const;
 
  private:
   static uint32_t threads(const Options& options) {
@@ -131,7 +134,7 @@ int Program::init(fovea_target target) {
     return (bytes + FOVEA_WORKSPACE_ALIGNMENT - 1) / FOVEA_WORKSPACE_ALIGNMENT * FOVEA_WORKSPACE_ALIGNMENT;
   };
   const size_t words_bytes = aligned(Tokenizer::memory_bytes(model_.words));
-  const size_t tokens_bytes = aligned(sizeof(uint32_t) * context_);
+  const size_t tokens_bytes = aligned(2 * sizeof(uint32_t) * context_);
   const size_t decoder_bytes = Decoder::memory_bytes(model_, settings);
   if (decoder_bytes == 0) return failed(options_.model, "the library refuses its shape or weights");
   const bool fits = decoder_bytes <= sizeof arena && words_bytes <= sizeof arena && tokens_bytes <= sizeof arena;
@@ -151,6 +154,25 @@ int Program::init(fovea_target target) {
     return failed(options_.model, "its vocabulary lacks the marks of turns of ChatML, and those of Llama 3");
   sampler_.emplace(options_.sampling, target_);
   system_ = options_.system != nullptr ? std::string_view(options_.system) : system_of(gguf_);
+  return 0;
+}
+
+int Program::load() {
+  if (options_.load == nullptr) return 0;
+  size_t bytes = 0;
+  const std::string problem =
+      chat::load(options_.load, fingerprint_of(file_.data(), file_.bytes()), *conversation_, decoder_, &bytes);
+  if (!problem.empty()) return failed(options_.load, problem.c_str());
+  std::fprintf(stderr, "loaded: %u tokens, %zu bytes, from %s\n", decoder_.length(), bytes, options_.load);
+  return 0;
+}
+
+int Program::save() const {
+  if (options_.save == nullptr) return 0;
+  const std::string problem =
+      chat::save(options_.save, fingerprint_of(file_.data(), file_.bytes()), *conversation_, decoder_);
+  if (!problem.empty()) return failed(options_.save, problem.c_str());
+  std::fprintf(stderr, "saved: %u tokens to %s\n", decoder_.length(), options_.save);
   return 0;
 }
 
@@ -290,10 +312,12 @@ int run(int count, char** arguments) {
   const fovea_target target = fovea::platform::target_from_environment();
   if (target == fovea::platform::kNoTarget) return kExitUsage;
   static Program program(options, fovea::platform::console());
-  const int code = program.init(target);
+  int code = program.init(target);
+  if (code == 0) code = program.load();
   if (code != 0) return code;
   catch_interrupts();
-  return options.question != nullptr ? program.ask_once() : program.ask_all();
+  code = options.question != nullptr ? program.ask_once() : program.ask_all();
+  return code == kExitFailed || program.save() == 0 ? code : kExitFailed;
 }
 
 }  // namespace

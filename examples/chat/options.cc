@@ -20,7 +20,8 @@ constexpr char kUsage[] =
     "  --top-k K        chooses among the K likeliest tokens, 1 to 256 (40),\n"
     "  --top-p P        of these among the likeliest that together have this probability (0.95),\n"
     "  --min-p P        of these among those with at least this part of the highest probability (0.05)\n"
-    "  --repeat-penalty R  how much lower the scores of the last 64 tokens of answers become: 1, not at all, to 10 (1.1)\n"
+    "  --repeat-penalty R  how much lower the scores of the last 64 tokens of answers become: 1, not at all, to 10 "
+    "(1.1)\n"
     "  --seed N         of the choice (0): the same seed gives the same answers\n"
     "  --system TEXT    tells the model who it is; '': no such text (the text of the file)\n"
     "  --compute TYPE   i8: multiplies integers; f32: floats, which is more exact; f16: attention multiplies numbers\n"
@@ -31,6 +32,8 @@ constexpr char kUsage[] =
     "                   i4-centered and so on: these, and keys without the mean of the first ones: still more exact\n"
     "  --weights PAGES  file: in the file, as it is mapped; large: copied into pages of 2 MiB, if there is memory for\n"
     "                   four copies: a little faster, but the copy takes time (file)\n"
+    "  --save FILE      writes the conversation into a file at the end, with its keys and values,\n"
+    "  --load FILE      and goes on from one that the same model has written, with the same --cache\n"
     "FOVEA_TARGET chooses the instruction set (\"avx2\", \"scalar\", ...), NO_COLOR disables colours.\n";
 
 bool wrong(const char* what, const char* option) {
@@ -76,6 +79,8 @@ bool read_option(const char* name, const char* text, Options* o) {
   if (is("--top-p")) return read_number(text, 0.0f, 1.0f, &o->sampling.top_p);
   if (is("--seed")) return read_number(text, uint64_t{0}, UINT64_MAX, &o->sampling.seed);
   if (is("--system")) return o->system = text, true;
+  if (is("--save")) return o->save = text, true;
+  if (is("--load")) return o->load = text, true;
   const auto says = [text](const char* other) { return std::strcmp(text, other) == 0; };
   if (is("--compute")) {
     o->compute = says("i8") ? FOVEA_COMPUTE_I8 : says("f16") ? FOVEA_COMPUTE_F16 : FOVEA_COMPUTE_F32;
@@ -89,8 +94,9 @@ bool read_option(const char* name, const char* text, Options* o) {
 }
 
 bool is_option(const char* text) {
-  for (const char* const name : {"--tokens", "--context", "--threads", "--temperature", "--top-k", "--top-p", "--min-p",
-                                 "--repeat-penalty", "--seed", "--system", "--compute", "--cache", "--weights"}) {
+  for (const char* const name :
+       {"--tokens", "--context", "--threads", "--temperature", "--top-k", "--top-p", "--min-p", "--repeat-penalty",
+        "--seed", "--system", "--save", "--load", "--compute", "--cache", "--weights"}) {
     if (std::strcmp(text, name) == 0) return true;
   }
   return false;

@@ -14,11 +14,12 @@ namespace chat {
 
 struct Options {
   const char* model = nullptr;
-  const char* question = nullptr;  // null: ask for questions
-  const char* system = nullptr;    // null: that of the model's file
-  uint32_t tokens = 256;           // most tokens of an answer
-  uint32_t context = 0;            // 0: 2048, or the model's own limit if that is less
-  uint32_t threads = 0;            // 0: as many as the process may use
+  const char* question = nullptr;               // null: ask for questions
+  const char* system = nullptr;                 // null: that of the model's file
+  const char *save = nullptr, *load = nullptr;  // files of conversations; null: none
+  uint32_t tokens = 256;                        // most tokens of an answer
+  uint32_t context = 0;                         // 0: 2048, or the model's own limit if that is less
+  uint32_t threads = 0;                         // 0: as many as the process may use
   Sampling sampling;
   fovea_compute compute = FOVEA_COMPUTE_I8;
   CacheType cache;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What rotation and a centre of keys leave of the errors of caches, and how far key mass is from its sums in double.
+// What rotation and a centre of keys leave of the errors of caches, how far key mass is from its sums in double, and what shifts
+// of keys add up to.
 #include "accuracy/accuracy.h"
 #include "support/key_mass.h"
 #include "support/reference.h"
@@ -168,6 +169,84 @@ bool show(const MassRow& row) {
   return is_within(std::string("key mass over ") + row.keys, of_bound);
 }
 
+constexpr const char* kShiftHead =
+    R"(
+## Shifted keys
+
+Normalised mean square errors of keys of a cache of one head of 64, whose pairs are turned, 1024 keys of normal numbers, against keys
+that double precision turns to their last position: as they were appended there, after one shift by 700 positions, after 100 shifts
+by 7, and after these where keys are rotated. Each shift converts a key once more. Pairs that one shift turns by less than half a
+code do not turn, and then their errors add up in one direction; rotated rows are mixed, so that they do. The command fails if an
+error of 100 shifts is above the last column.
+
+| keys | appended | one shift | 100 shifts | 100, rotated | at most |
+| --- | ---: | ---: | ---: | ---: | ---: |
+)";
+
+struct ShiftRow {
+  const char* name;
+  fovea_dtype type;
+  double most;
+};
+constexpr ShiftRow kShiftRows[] = {{"f32", FOVEA_F32, 1e-11}, {"f16", FOVEA_F16, 4e-5},    {"bf16", FOVEA_BF16, 4e-3},
+                                   {"int8", FOVEA_I8, 0.025}, {"q8_0", FOVEA_Q8_0, 0.015}, {"int4", FOVEA_I4, 1.2},
+                                   {"q4_0", FOVEA_Q4_0, 1.2}};
+
+// The error of keys that are appended 700 positions too early, and then shifted so many times; where they belong for 0.
+double shift_error(fovea_dtype type, fovea_hadamard_rows rotation, int shifts) {
+  uint64_t turns[kDim / 2];
+  must(fovea_rope_frequencies(turns, 0, 0, kDim));
+  auto rope = sized<fovea_rope_args>();
+  rope.layout = FOVEA_ROPE_HALF_SPLIT, rope.rotary_dim = kDim, rope.turns = turns;
+  if (shifts == 0) rope.position_offset = 700;
+  const Numbers keys = normal(kKeys * kDim, 31);
+  Numbers room(size_t{kDim} * 64);
+  auto kept = sized<fovea_kv_cache_desc>();
+  kept.key_dtype = type, kept.value_dtype = FOVEA_F32, kept.hadamard = rotation, kept.hadamard_seed = kSeed;
+  kept.batch = kept.kv_heads = kept.value_dim = 1, kept.head_dim = kDim, kept.max_tokens = kKeys;
+  const Guarded memory(bytes_of(fovea_kv_cache_bytes, &kept), 64, Placement::kStart);
+  fovea_kv_cache cache;
+  must(fovea_kv_cache_init(&cache, &kept, memory.as<void>(), memory.bytes()));
+  auto append = sized<fovea_kv_append_args>();
+  append.batch = 1, append.tokens = kKeys, append.rope = &rope;
+  append.keys = {keys.data(), 0, 0, ptrdiff_t{kDim}}, append.values = {keys.data(), 0, 0, 1};
+  append.workspace = room.data(), append.workspace_bytes = room.size() * sizeof(float);
+  must(fovea_kv_append(&cache, &append));
+  auto shift = sized<fovea_kv_shift_args>();
+  shift.tokens = kKeys, shift.rope = &rope, shift.workspace = room.data(),
+  shift.workspace_bytes = append.workspace_bytes;
+  shift.difference = shifts == 0 ? 0 : 700 / shifts;
+  for (int i = 0; i < shifts; ++i) must(fovea_kv_shift(&cache, &shift));
+
+  const fovea_kv_source& source = fovea_kv_cache_arrays(&cache)->source;
+  Error error;
+  for (size_t t = 0; t < kKeys; ++t) {
+    Numbers got(kDim);
+    const auto* const units =
+        static_cast<const uint8_t*>(source.keys.data) + t * row_units(type, kDim) * unit_size(type);
+    const auto* const scales = static_cast<const uint8_t*>(source.key_scales.data);
+    const size_t scale_bytes = row_scales(type, kDim) * scale_size(type);
+    for (size_t d = 0; d < kDim; ++d)
+      got[d] = element_of(type, units, scale_bytes != 0 ? scales + t * scale_bytes : nullptr, d);
+    if (rotation != FOVEA_HADAMARD_NONE) must(rotate_rows(got.data(), 1, kDim, kSeed, true));
+    for (size_t d = 0; d < kDim / 2; ++d) {
+      const double angle = std::ldexp(double(turns[d] * (t + 700)), -64) * 2 * std::acos(-1.0);
+      const double x = double{keys[t * kDim + d]}, y = double{keys[t * kDim + kDim / 2 + d]};
+      error.add(double{got[d]}, x * std::cos(angle) - y * std::sin(angle));
+      error.add(double{got[kDim / 2 + d]}, y * std::cos(angle) + x * std::sin(angle));
+    }
+  }
+  return error.normalised();
+}
+
+bool show(const ShiftRow& row) {
+  const double many = shift_error(row.type, FOVEA_HADAMARD_NONE, 100);
+  const double rotated = shift_error(row.type, FOVEA_HADAMARD_KEYS, 100);
+  std::printf("| %s | %.2g | %.2g | %.2g | %.2g | %.2g |\n", row.name, shift_error(row.type, FOVEA_HADAMARD_NONE, 0),
+              shift_error(row.type, FOVEA_HADAMARD_NONE, 1), many, rotated, row.most);
+  return is_within(std::string("100 shifts of keys of ") + row.name, std::max(many, rotated) / row.most);
+}
+
 }  // namespace
 
 bool show_caches() {
@@ -176,6 +255,8 @@ bool show_caches() {
   for (const Row& row : kRows) right = show(row) && right;
   std::fputs(kMassHead, stdout);
   for (const MassRow& row : kMassRows) right = show(row) && right;
+  std::fputs(kShiftHead, stdout);
+  for (const ShiftRow& row : kShiftRows) right = show(row) && right;
   return right;
 }
 

@@ -336,6 +336,27 @@ fovea_status append(fovea_dtype dtype, bool packed) {
   return status;
 }
 
+// The same keys and values, by an image, into a cache of their own.
+fovea_status image() {
+  alignas(FOVEA_WORKSPACE_ALIGNMENT) static unsigned char memory[kWorkspaceBytes / 4], bytes[kWorkspaceBytes / 4];
+  auto d = sized<fovea_kv_cache_desc>();
+  d.batch = 1, d.kv_heads = kKvHeads, d.head_dim = kHeadDim, d.value_dim = kValueDim, d.max_tokens = kKvTokens;
+  fovea_kv_cache from, to;
+  auto append = sized<fovea_kv_append_args>();
+  append.batch = 1, append.tokens = kKvTokens;
+  append.keys = input(keys, kKvHeads, kKvTokens, kHeadDim), append.values = input(values, kKvHeads, kKvTokens, kValueDim);
+  auto a = sized<fovea_kv_image_args>();
+  a.tokens = kKvTokens;
+  std::memset(memory, 0, sizeof memory);
+  fovea_status status = fovea_kv_cache_init(&from, &d, workspace, sizeof workspace);
+  if (status == FOVEA_OK) status = fovea_kv_cache_init(&to, &d, memory, sizeof memory);
+  if (status == FOVEA_OK) status = fovea_kv_append(&from, &append);
+  if (status == FOVEA_OK) status = fovea_kv_export(&from, &a, bytes, sizeof bytes);
+  if (status == FOVEA_OK) status = fovea_kv_import(&to, &a, bytes, sizeof bytes);
+  if (status == FOVEA_OK) std::memcpy(outputs.scores, memory, sizeof outputs.scores);
+  return status;
+}
+
 // Empty texts count as a refusal.
 fovea_status texts() {
   const Call call = plain_call();
@@ -510,6 +531,7 @@ const OtherRequest kOtherRequests[] = {
     {"packed append", "RAGGED", [] { return append(FOVEA_F32, true); }},
     {"append of f16", "F16", [] { return append(FOVEA_F16, false); }},
     {"append of bf16", "BF16", [] { return append(FOVEA_BF16, false); }},
+    {"image of tokens", "IMAGES", image},
     {"texts", "TEXT", texts},
 };
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "fuzz/draw.h"
+#include "ground/base/image.h"
 #include "support/cache_model.h"
 #include "support/formats.h"
 #include "support/problem.h"
@@ -297,6 +298,43 @@ void append(Bytes& bytes, Memory& memory, Cache* cache) {
   if (overlaps && a.batch != 0 && a.tokens != 0) expect(status != FOVEA_OK, "an overlap is not refused");
 }
 
+void shift(Bytes& bytes, Memory& memory, Cache* cache) {
+  auto a = begun<fovea_kv_shift_args>(bytes);
+  a.entry = count(bytes, cache->batch), a.first = count(bytes, 24), a.tokens = count(bytes, 24);
+  a.difference = position(bytes);
+  fovea_rope_args turning{};
+  draw_angles(bytes, memory, cache->head_dim, &turning);
+  a.rope = &turning;
+  a.workspace_bytes = size_t{cache->head_dim} * 4 * (1 + bytes.below(3));
+  if (bytes.below(24) == 1) a.workspace_bytes = bytes.below(200);
+  a.workspace = memory.out<char>(a.workspace_bytes);
+  spoil(bytes, {&a.workspace});
+  if (!memory.complete) a.workspace = nullptr;
+  unchanged_if_refused(memory, [&] { return fovea_kv_shift(*cache, &a); });
+}
+
+// An image, of which some words are changed and its checksum mended or not, into a cache.
+void image(Bytes& bytes, Memory& memory, const Cache& from, Cache* to) {
+  auto a = sized<fovea_kv_image_args>();
+  a.entry = count(bytes, from.batch), a.first = count(bytes, 24), a.tokens = count(bytes, 24);
+  const size_t needed = bytes_of(fovea_kv_image_bytes, from, a.tokens);
+  if (needed == 0 || needed > kMostBytes) return;
+  auto* const words = memory.out<uint8_t>(needed);
+  if (unchanged_if_refused(memory, [&] { return fovea_kv_export(from, &a, words, needed); }) != FOVEA_OK) return;
+  const uint32_t changes = bytes.below(4);
+  for (uint32_t i = 0; i < changes; ++i) {
+    words[bytes.flag() ? bytes.below(64) : word(bytes) % needed] ^= uint8_t(1u << bytes.below(8));
+  }
+  const uint32_t checksum = fovea::checksum_of(words, needed);
+  if (bytes.flag()) fovea::put_word(checksum, words + fovea::kChecksumAt);
+  const bool whole = fovea::word_at(words + fovea::kChecksumAt) == checksum;
+  const size_t given = bytes.below(8) == 1 ? bytes.below(uint32_t(needed)) : needed;
+  a.entry = count(bytes, to->batch);
+  if (a.entry < to->batch && bytes.below(8) != 1) a.first = to->lengths[a.entry];
+  const fovea_status status = unchanged_if_refused(memory, [&] { return fovea_kv_import(*to, &a, words, given); });
+  if (!whole || (changes == 0 && given < needed)) expect(status != FOVEA_OK, "a damaged image is taken");
+}
+
 void cache(Bytes& bytes) {
   Memory memory(bytes.take<uint8_t>());
   Cache c, other;
@@ -305,7 +343,9 @@ void cache(Bytes& bytes) {
   const Cache before = c;
   for (int operations = 0; operations < 6 && !bytes.empty(); ++operations) {
     const uint32_t entry = count(bytes, c.batch), length = count(bytes, c.max_tokens);
-    switch (bytes.below(12)) {
+    switch (bytes.below(14)) {
+      case 12: shift(bytes, memory, &c); break;
+      case 13: image(bytes, memory, has_other && bytes.flag() ? other : c, &c); break;
       case 0: unchanged_if_refused(memory, [&] { return fovea_kv_truncate(c, entry, length); }); break;
       case 1: unchanged_if_refused(memory, [&] { return fovea_kv_reset(c, entry); }); break;
       case 2: {

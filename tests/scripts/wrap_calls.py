@@ -31,8 +31,8 @@ def structures(declared):
 def parameter(declared, function, one):
     """As Parameter of tests/support/mutation.h. Images of states have the fields of states."""
     kind = f"decltype({one.name})"
-    if one.name == "image":
-        state = next(other.type for other in function.parameters if other.type in declared.structures)
+    state = next((other.type for other in function.parameters if (other.type or "").endswith("_state")), None)
+    if one.name == "image" and state:
         kind = f"{'const ' if 'const' in one.declaration else ''}{state}*"
     use = "kRead" if "const" in one.declaration else "kReadAndWritten"
     makes = re.search("_(begin|export|import|init|make)$", function.name)

@@ -184,6 +184,33 @@ fovea_status CacheModel::copy(uint32_t entry, const CacheModel& from, uint32_t f
   return status;
 }
 
+std::vector<uint8_t> CacheModel::image(const fovea_kv_image_args& args) const {
+  const Guarded bytes(bytes_of(fovea_kv_image_bytes, cache, args.tokens), 1, Placement::kEnd);
+  const fovea_status status = fovea_kv_export(cache, &args, bytes.as<void>(), bytes.bytes());
+  if (!bytes.margin_intact() || (status != FOVEA_OK && !bytes.untouched())) std::abort();
+  if (status != FOVEA_OK) return {};
+  return {bytes.as<uint8_t>(), bytes.as<uint8_t>() + bytes.bytes()};
+}
+
+bool CacheModel::may_export(const fovea_kv_image_args& args) const {
+  const uint32_t first = std::max(args.first, cache.pinned_tokens), end = args.first + args.tokens;
+  return end <= length(args.entry) && (cache.kind != FOVEA_KV_RING || first >= end || first >= oldest(args.entry));
+}
+
+fovea_status CacheModel::take_in(const fovea_kv_image_args& args, const std::vector<uint8_t>& image,
+                                 const CacheModel& from, const fovea_kv_image_args& held) {
+  const Guarded bytes(image.size(), 1, Placement::kEnd);
+  std::memcpy(bytes.as<void>(), image.data(), image.size());
+  const fovea_status status = fovea_kv_import(cache, &args, bytes.as<void>(), bytes.bytes());
+  if (status != FOVEA_OK) return status;
+  Entry& e = entries_[args.entry];
+  const std::vector<std::vector<float>> tokens = from.entries_[held.entry].tokens;
+  const auto first = tokens.begin() + ptrdiff_t(held.first);
+  e.tokens.insert(e.tokens.end(), first, first + ptrdiff_t(args.tokens));
+  e.most = std::max<size_t>(e.most, e.tokens.size());
+  return status;
+}
+
 fovea_status CacheModel::compact(uint32_t entry, const std::vector<uint32_t>& kept) {
   std::vector<uint32_t> more = kept;  // one more token, which is not kept
   more.push_back(kept.empty() ? 0 : kept.back() + 1);

@@ -64,6 +64,12 @@ class CacheModel {
   // Copies the first tokens of an entry of another cache. may_copy says what status it must return.
   fovea_status copy(uint32_t entry, const CacheModel& from, uint32_t from_entry, uint32_t tokens);
   fovea_status may_copy(uint32_t entry, const CacheModel& from, uint32_t from_entry, uint32_t tokens) const;
+  // An image of tokens of an entry, with this position and fingerprint; empty if it is refused, as may_export says.
+  std::vector<uint8_t> image(const fovea_kv_image_args& args) const;
+  bool may_export(const fovea_kv_image_args& args) const;
+  // Appends tokens of an entry of another cache, which an image brings.
+  fovea_status take_in(const fovea_kv_image_args& args, const std::vector<uint8_t>& image, const CacheModel& from,
+                       const fovea_kv_image_args& held);
   // Keeps listed tokens of an entry, which are valid.
   fovea_status compact(uint32_t entry, const std::vector<uint32_t>& kept);
   // Replaces the cache by a new one with the same rows, page tables and lengths, as from a file.

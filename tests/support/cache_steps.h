@@ -40,6 +40,33 @@ std::string compact_some(Draw& draw, CacheModel& model, uint32_t entry) {
   return status_is("compact", model.compact(entry, kept), FOVEA_OK);
 }
 
+// Takes tokens of `from` in by an image, whole or damaged. They leave it again as they came.
+template <class Draw>
+std::string image_some(Draw& draw, CacheModel& to, const CacheModel& from) {
+  auto held = sized<fovea_kv_image_args>();
+  held.entry = draw.below(from.cache.batch), held.position = int64_t(draw.below(3)) - 1, held.fingerprint = draw.below(2);
+  held.first = draw.below(from.length(held.entry) + 1);
+  held.tokens = draw.below(from.length(held.entry) - held.first + 2);
+  std::vector<uint8_t> image = from.image(held);
+  if (image.empty() == from.may_export(held)) return "an image is refused, or of tokens that are not there";
+  if (image.empty()) return "";
+  fovea_kv_image_args args = held;
+  args.entry = draw.below(to.cache.batch), args.first = to.length(args.entry);
+  if (draw.below(4) == 0) args.tokens = draw.below(args.tokens + 1);
+  if (draw.below(8) != 0) to.give_pages(args.entry, args.tokens);
+  const size_t at = draw.below(uint32_t(image.size()));
+  const uint32_t change = draw.below(4) == 0 ? draw.below(256) : 0, cut = draw.below(8) == 0 ? 1 + at : 0;
+  image[at] = uint8_t(image[at] ^ change);
+  image.resize(image.size() - cut);
+  const std::vector<uint8_t> before = to.cache.bytes();
+  const bool fits = to.fits(args.entry, args.tokens);
+  const fovea_status status = to.take_in(args, image, from, held);
+  if (status != FOVEA_OK && to.cache.bytes() != before) return "a refused image is written";
+  if (change != 0 || cut != 0) return status == FOVEA_OK ? "a damaged image is taken" : "";
+  if (status != FOVEA_OK || !fits) return status_is("import", status, fits ? FOVEA_OK : FOVEA_ERR_FULL);
+  return args.tokens != held.tokens || !to.may_export(args) || to.image(args) == image ? "" : "an image has changed";
+}
+
 template <class Draw>
 std::string append_some(Draw& draw, CacheModel& model, fovea_target target, uint32_t entry) {
   std::vector<uint32_t> counts(1 + draw.below(model.cache.batch - entry));
@@ -63,7 +90,7 @@ template <class Draw>
 std::string step(Draw& draw, CacheModel& model, CacheModel& other) {
   const std::vector<fovea_target> all = targets();
   const fovea_target target = all[draw.below(uint32_t(all.size()))];
-  const uint32_t entry = draw.below(model.cache.batch), kind = draw.below(11);
+  const uint32_t entry = draw.below(model.cache.batch), kind = draw.below(12);
   std::string wrong;
   if (kind == 0) {
     const uint32_t to = draw.below(model.length(entry) + 2);
@@ -83,6 +110,8 @@ std::string step(Draw& draw, CacheModel& model, CacheModel& other) {
     wrong = status_is("set_length", model.take_back_and_restore(entry, to), want);
   } else if (kind == 5) {
     wrong = status_is("a copy of the memory", model.restore(), FOVEA_OK);
+  } else if (kind == 11) {
+    wrong = draw.flag() ? image_some(draw, model, model) : image_some(draw, model, other);
   } else if (kind == 10) {
     wrong = compact_some(draw, model, entry);
   } else {

@@ -61,13 +61,13 @@ class Guarded {
 
 // What a function of sizes writes for these arguments; 0 if it refuses them.
 template <class Function, class... Arguments>
-size_t bytes_of(Function function, Arguments... arguments) {
+size_t bytes_of(Function function, const Arguments&... arguments) {
   size_t bytes = 0;
   return function(arguments..., &bytes) == FOVEA_OK ? bytes : 0;
 }
 // The status with which it refuses them; FOVEA_OK where it refuses nothing, or has written a size all the same.
 template <class Function, class... Arguments>
-fovea_status refusal_of(Function function, Arguments... arguments) {
+fovea_status refusal_of(Function function, const Arguments&... arguments) {
   size_t bytes = 7;
   const fovea_status status = function(arguments..., &bytes);
   return bytes == 7 ? status : FOVEA_OK;

@@ -142,8 +142,8 @@ FOVEA_ENUM_(fovea_status, int32_t) {
   FOVEA_ERR_ALIGNMENT = -18,  /* a pointer is not aligned to its element, or the workspace not to 64 bytes */
   FOVEA_ERR_WORKSPACE = -19,  /* the workspace, or a cache's memory, is smaller than its size function says */
   FOVEA_ERR_LOAD = -20,       /* a loader failed: the outputs are unspecified */
-  FOVEA_ERR_STATE = -21,      /* the memory is too small for the state, or holds no state that fits the call */
-  FOVEA_ERR_IMAGE = -22,      /* the bytes are not the image of a state, or have changed since they were written */
+  FOVEA_ERR_STATE = -21,      /* the memory is too small for the state or image, or holds none that fits the call */
+  FOVEA_ERR_IMAGE = -22,      /* the bytes are no image of a state or cache, or have changed since they were written */
   FOVEA_ERR_EXECUTOR = -23,   /* the executor failed, skipped a task, or used a task or worker that does not exist */
   FOVEA_ERR_PAGE = -24,       /* a page table names a page that the pool does not have */
   FOVEA_ERR_FULL = -25,       /* a cache has no room for the tokens */

@@ -140,6 +140,10 @@
 #define FOVEA_ENABLE_KEY_SPLITS FOVEA_ENABLE_DEFAULT /* key_split_tokens */
 #endif
 
+#ifndef FOVEA_ENABLE_IMAGES
+#define FOVEA_ENABLE_IMAGES FOVEA_ENABLE_DEFAULT /* fovea_kv_image_bytes, fovea_kv_export, fovea_kv_import */
+#endif
+
 /* fovea_stream_*. Without it the code of other attention calls is also a little smaller. */
 #ifndef FOVEA_ENABLE_STREAMS
 #define FOVEA_ENABLE_STREAMS FOVEA_ENABLE_DEFAULT
@@ -321,6 +325,7 @@ constexpr bool kGgml = FOVEA_ENABLE_GGML != 0;
 constexpr bool kI4 = FOVEA_ENABLE_I4 != 0;
 constexpr bool kI8 = FOVEA_ENABLE_I8 != 0;
 constexpr bool kI8Tensors = FOVEA_ENABLE_I8_TENSORS != 0;
+constexpr bool kImages = FOVEA_ENABLE_IMAGES != 0;
 constexpr bool kIntegerAttention = FOVEA_ENABLE_INTEGER_ATTENTION != 0;
 constexpr bool kIq = FOVEA_ENABLE_IQ != 0;
 constexpr bool kKeyMass = FOVEA_ENABLE_KEY_MASS != 0;

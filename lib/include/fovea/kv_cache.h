@@ -215,7 +215,8 @@ fovea_status fovea_kv_truncate(fovea_kv_cache* cache, uint32_t entry, uint32_t l
 /* Keeps only listed tokens of an entry, as policies that evict tokens do (H2O, arXiv 2306.14048; SnapKV, arXiv
  * 2404.14469): kept[i] becomes token i, and the entry's length `count`. Bytes are moved as they are, scales too, from
  * any format and in any kind. Turned keys keep the angle of the position that they had. For new tokens to go on after
- * the last old position, add the number of dropped tokens to the position_offset of rope.
+ * the last old position, add the number of dropped tokens to the position_offset of rope; or renumber the moved tokens
+ * by fovea_kv_shift.
  *   kept       [count]: increasing numbers below the entry's length. In a ring all of them still there
  *              (FOVEA_ERR_LENGTH)
  *   rings      The tokens that are then the first pinned_tokens are pinned.
@@ -223,6 +224,32 @@ fovea_status fovea_kv_truncate(fovea_kv_cache* cache, uint32_t entry, uint32_t l
  *              kept one. Those past token `count` are free afterwards. Pages before the first dropped token are not
  *              written: they may be shared, others not. */
 fovea_status fovea_kv_compact(fovea_kv_cache* cache, uint32_t entry, const uint32_t* kept, uint32_t count);
+
+/* The arguments of fovea_kv_shift. Set all to 0 first, then fill in. */
+typedef struct fovea_kv_shift_args {
+  uint32_t struct_bytes;       /* sizeof(fovea_kv_shift_args) */
+  fovea_target target;         /* as in fovea_kv_append_args */
+  uint32_t entry;              /* of the cache (FOVEA_ERR_CAPACITY) */
+  uint32_t first, tokens;      /* tokens [first, first + tokens) of the entry. In a ring all still there
+                                  (FOVEA_ERR_LENGTH) */
+  const fovea_rope_args* rope; /* required: of the fields that fovea_kv_append reads, as there, but position_offset is
+                                  not read. With the tables cos and sin, the magnitude of the difference is in these
+                                  (FOVEA_ERR_POSITION_RANGE), and they have cos^2 + sin^2 = 1 */
+  void* workspace;             /* required: floats [head_dim] (FOVEA_ERR_WORKSPACE); more are faster */
+  size_t workspace_bytes;      /* of workspace */
+  int64_t difference;          /* what is added to the position of each key, of either sign. 0 changes no byte */
+} fovea_kv_shift_args;
+
+/* Turns keys that are stored to other positions, each by the same difference: for a context whose first tokens are
+ * dropped (fovea_kv_compact, and then a difference of minus their number for those that moved), or a text whose image
+ * goes to another place. Keys are widened, turned as fovea_rope does, with the rotation and key_center that they are
+ * stored with, and stored again in the cache's format. Values and other tokens keep their bytes, except those of
+ * values_in_keys, which are stored again. FOVEA_ERR_FULL and FOVEA_ERR_PAGE where the table does not name the pages of
+ * the tokens; pages that entries share are shifted for all of them.
+ *   errors     Each call converts each key once more, with the error that base.h states for the format. Elements that
+ *              change by less than half of a code do not change: then small shifts one after the other are not what
+ *              their sum is, above all in 4 bits. Shift by the sum where you can. tests/ACCURACY.md has 100 shifts. */
+fovea_status fovea_kv_shift(fovea_kv_cache* cache, const fovea_kv_shift_args* args);
 
 /* Key mass. Policies that evict tokens rank them by the weights that queries gave them: H2O by those of all queries,
  * SnapKV by those of the last of a prompt. args.key_mass of fovea_attention adds them up:
@@ -246,6 +273,55 @@ fovea_status fovea_kv_compact(fovea_kv_cache* cache, uint32_t entry, const uint3
 
 /* Empties an entry, or all entries with FOVEA_ALL_ENTRIES. Page tables stay as they are. */
 fovea_status fovea_kv_reset(fovea_kv_cache* cache, uint32_t entry);
+
+/* ---------------------------------------------------------------------------------------------------------- images */
+
+/* Images. An image has the rows of some tokens of an entry as bytes, to be stored or sent: a prompt that a PC computed
+ * is continued by a microcontroller, with the same bits. Rows are those of the cache's formats, whatever its kind is:
+ * so caches of any kind take them in. An image may be at any address, and is little-endian. It begins with words of 32
+ * bits, of which numbers of 64 bits are two, the lower half first:
+ *     0   0x316b6f66, "fok1"            4   key_dtype       9       hadamard
+ *     1   CRC-32 (IEEE 802.3) of all    5   value_dtype     10, 11  hadamard_seed; 0 without a rotation
+ *         its bytes, computed with 0    6   kv_heads        12, 13  position
+ *     2   tokens                        7   head_dim        14, 15  fingerprint
+ *     3   1 for values_in_keys,         8   value_dim
+ *         added to 2 for a key_center
+ * Arrays follow: keys, key_scales, values, value_scales and key_center, those of them that the cache has. Each begins
+ * at the next multiple of 64 bytes, with zeros before it, and the image ends at one: so an array is aligned as the
+ * image is, and images may follow one another. Rows are dense, as those of a strided source:
+ * [kv_heads][tokens][row], where from a token to the next is a row of the format (base.h), and from a head to the next
+ * `tokens` rows. key_center is float [kv_heads][head_dim]. */
+
+/* The arguments of fovea_kv_export and fovea_kv_import. Set all to 0 first, then fill in. */
+typedef struct fovea_kv_image_args {
+  uint32_t struct_bytes; /* sizeof(fovea_kv_image_args) */
+  uint32_t entry;        /* of the cache (FOVEA_ERR_CAPACITY) */
+  uint32_t first;        /* the first token; of an import the entry's length, after which the tokens go
+                            (FOVEA_ERR_LENGTH) */
+  uint32_t tokens;       /* [first, first + tokens) of the entry; of an import the image's first ones
+                            (FOVEA_ERR_LENGTH where there are fewer) */
+  int64_t position;      /* for which key `first` was turned: `first` and rope's offsets; without rope any number */
+  uint64_t fingerprint;  /* any number that says of which weights and which layer the rows are */
+} fovea_kv_image_args;
+
+/* Writes how many bytes an image of this number of tokens has. FOVEA_ERR_SIZE for more than 2^30. */
+fovea_status fovea_kv_image_bytes(const fovea_kv_cache* cache, uint32_t tokens, size_t* bytes);
+
+/* Writes an image of tokens of an entry. In a ring all of them are still there (FOVEA_ERR_LENGTH), in pages the table
+ * names theirs (FOVEA_ERR_FULL, FOVEA_ERR_PAGE). FOVEA_ERR_STATE where image_bytes is too small. */
+fovea_status fovea_kv_export(const fovea_kv_cache* cache, const fovea_kv_image_args* args, void* image,
+                             size_t image_bytes);
+
+/* Appends tokens of an image to an entry, as fovea_kv_append does: FOVEA_ERR_FULL and FOVEA_ERR_PAGE as there, and a
+ * ring keeps the newest. All of the image is read first. On error nothing is written:
+ *   FOVEA_ERR_IMAGE   where the image is not whole, or of a later version
+ *   FOVEA_ERR_SIZE    where kv_heads, dimensions, formats, values_in_keys, key_center's numbers, rotation or seed are
+ *                     not those of the cache
+ *   FOVEA_ERR_STATE   where its position or fingerprint is not that of the arguments
+ * A ring that has lost tokens goes into two images, one of its pinned tokens and one of the newest: after the first was
+ * taken in, fovea_kv_set_length(cache, entry, first, first) says where the second one goes. */
+fovea_status fovea_kv_import(fovea_kv_cache* cache, const fovea_kv_image_args* args, const void* image,
+                             size_t image_bytes);
 
 /* -------------------------------------------------------------------------------------------- attending to a cache */
 

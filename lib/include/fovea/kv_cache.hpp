@@ -15,6 +15,8 @@ FOVEA_LEAN_BEGIN_
 
 using KvCacheDesc = Sized<fovea_kv_cache_desc>;
 using KvAppendArgs = Sized<fovea_kv_append_args>;
+using KvImageArgs = Sized<fovea_kv_image_args>;
+using KvShiftArgs = Sized<fovea_kv_shift_args>;
 
 inline fovea_status kv_cache_bytes(const fovea_kv_cache_desc& desc, std::size_t* bytes) {
   return fovea_kv_cache_bytes(&desc, bytes);
@@ -47,6 +49,17 @@ class KvCache {
   fovea_status compact(std::uint32_t entry, Span<const std::uint32_t> kept) {
     if (kept.size() > 0xffffffff) return FOVEA_ERR_LENGTH;
     return fovea_kv_compact(&cache_, entry, kept.data(), std::uint32_t(kept.size()));
+  }
+  fovea_status shift(const fovea_kv_shift_args& args) { return fovea_kv_shift(&cache_, &args); }
+  // Write an image of tokens, which has image_bytes() bytes, and append tokens of one.
+  fovea_status image_bytes(std::uint32_t tokens, std::size_t* bytes) const {
+    return fovea_kv_image_bytes(&cache_, tokens, bytes);
+  }
+  fovea_status export_to(const fovea_kv_image_args& args, Span<std::byte> image) const {
+    return fovea_kv_export(&cache_, &args, image.data(), image.size());
+  }
+  fovea_status import_from(const fovea_kv_image_args& args, Span<const std::byte> image) {
+    return fovea_kv_import(&cache_, &args, image.data(), image.size());
   }
 
   fovea_status describe(fovea_attention_desc& desc) const { return fovea_kv_describe(&cache_, &desc); }

@@ -16,21 +16,11 @@ struct NewRows {
   ptrdiff_t stride;
 };
 
-void* element_at(const fovea_in& array, size_t unit, const KeyPlace& place, uint32_t head) {
-  const ptrdiff_t at = ptrdiff_t(place.entry_or_page) * array.batch_stride + ptrdiff_t(head) * array.head_stride +
-                       ptrdiff_t(place.row) * array.token_stride;
-  return static_cast<char*>(const_cast<void*>(array.data)) + at * ptrdiff_t(unit);
-}
-
-KeyPlacement places_of(const MadeCache& c) {
-  return {c.kind, c.max_tokens, c.pinned_tokens, c.page_tokens, c.page_table, c.source.page_table_stride};
-}
-
 // Narrows `count` rows into the tokens from `token` on, run by run. In a ring, tokens before `from` are skipped unless
 // they are pinned: later tokens of the same call would replace them. Not inlined, so that turning keys needs less
 // stack.
-__attribute__((noinline)) void put_rows(const MadeCache& c, const NarrowKernels& kernels, bool keys,
-                                        uint32_t entry, uint32_t head, uint32_t token, uint32_t count, uint32_t from,
+__attribute__((noinline)) void put_rows(const MadeCache& c, const NarrowKernels& kernels, bool keys, uint32_t entry,
+                                        uint32_t head, uint32_t token, uint32_t count, uint32_t from,
                                         const NewRows& rows) {
   const KeyPlacement places = places_of(c);
   const fovea_dtype dtype = keys ? c.key_dtype : c.value_dtype;
@@ -140,6 +130,16 @@ void move_rows(const fovea_in& array, const KeyPlace& to_place, const KeyPlace& 
 
 }  // namespace
 
+void* element_at(const fovea_in& array, size_t unit, const KeyPlace& place, uint32_t head) {
+  const ptrdiff_t at = ptrdiff_t(place.entry_or_page) * array.batch_stride + ptrdiff_t(head) * array.head_stride +
+                       ptrdiff_t(place.row) * array.token_stride;
+  return static_cast<char*>(const_cast<void*>(array.data)) + at * ptrdiff_t(unit);
+}
+
+KeyPlacement places_of(const MadeCache& c) {
+  return {c.kind, c.max_tokens, c.pinned_tokens, c.page_tokens, c.page_table, c.source.page_table_stride};
+}
+
 void append_to_cache(MadeCache& c, AppendCall* call) {
   for (uint32_t b = 0; b < call->batch; ++b) {
     const uint32_t entry = call->entry + b, end = c.lengths[entry] + call->tokens_of(b).count;
@@ -174,19 +174,19 @@ uint32_t longest_entry(const MadeCache& c) {
   return most;
 }
 
-void copy_tokens(MadeCache& to, uint32_t to_entry, const MadeCache& from, uint32_t from_entry,
-                 uint32_t tokens) {
+void copy_tokens(MadeCache& to, uint32_t to_entry, uint32_t to_first, const MadeCache& from, uint32_t from_entry,
+                 uint32_t from_first, uint32_t tokens, uint32_t oldest) {
   const KeyPlacement to_places = places_of(to), from_places = places_of(from);
-  for (uint32_t token = 0; token < tokens;) {
-    // A ring has lost the tokens between the pinned ones and the oldest one that it still has.
-    if (to.first_tokens && token >= to.pinned_tokens && token < from.first_tokens[from_entry]) {
-      token = from.first_tokens[from_entry];
+  for (uint32_t done = 0; done < tokens;) {
+    const uint32_t token = to_first + done;
+    if (token >= to.pinned_tokens && token < oldest) {
+      done = oldest - to_first;
       continue;
     }
-    const KeyPlace t = to_places.of(to_entry, token), f = from_places.of(from_entry, token);
+    const KeyPlace t = to_places.of(to_entry, token), f = from_places.of(from_entry, from_first + done);
     const size_t run = t.count < f.count ? t.count : f.count;
-    const uint32_t n = run < tokens - token ? uint32_t(run) : tokens - token;
-    token += n;
+    const uint32_t n = run < tokens - done ? uint32_t(run) : tokens - done;
+    done += n;
     if (to.memory == from.memory && t.entry_or_page == f.entry_or_page) continue;  // the same rows
     const fovea_kv_source &out = to.source, &in = from.source;
     copy_rows(out.keys, t, in.keys, f, unit_bytes(to.key_dtype), to.kv_heads, n);

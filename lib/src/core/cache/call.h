@@ -5,6 +5,7 @@
 #include "core/rope/call.h"
 #include "fovea/fovea.h"
 #include "fovea/fovea_config.h"
+#include "ground/base/key_places.h"
 #include "ground/formats/formats.h"
 
 namespace fovea {
@@ -62,6 +63,10 @@ struct AppendCall {
 // The first element of a key that may be turned: with values in keys, the first one after the value.
 inline uint32_t first_turned(const MadeCache& c) { return c.values_in_keys ? c.value_dim : 0; }
 
+// Where the row of a head is, in an array of units of `unit` bytes.
+void* element_at(const fovea_in& array, size_t unit, const KeyPlace& place, uint32_t head);
+KeyPlacement places_of(const MadeCache& cache);
+
 // Appends the tokens, and sets the lengths.
 void append_to_cache(MadeCache& cache, AppendCall* call);
 
@@ -77,12 +82,48 @@ uint32_t longest_entry(const MadeCache& cache);
 // Sets an entry's length and, in a ring, the oldest token after the pinned ones that it still has.
 void set_length(MadeCache& cache, uint32_t entry, uint32_t length, uint32_t first_token);
 
-// Requires that all checks were made. Copies the rows, but does not set the length.
-void copy_tokens(MadeCache& to, uint32_t to_entry, const MadeCache& from, uint32_t from_entry,
-                 uint32_t tokens);
+// Requires that all checks were made. Copies the rows of tokens from to_first and from_first on, but does not set the length. Tokens
+// before `oldest` are not copied unless they are pinned.
+void copy_tokens(MadeCache& to, uint32_t to_entry, uint32_t to_first, const MadeCache& from, uint32_t from_entry,
+                 uint32_t from_first, uint32_t tokens, uint32_t oldest);
 
 // The same: moves token kept[i] into the place of token i.
 void keep_tokens(MadeCache& cache, uint32_t entry, const uint32_t* kept, uint32_t count);
+
+// A checked call that turns keys by a difference.
+struct ShiftCall {
+  fovea_target target;
+  uint32_t entry, first, tokens;
+  float* workspace;
+  size_t workspace_bytes;
+  RopeCall turning;  // of one token, all but its heads
+};
+void shift_keys(const MadeCache& cache, ShiftCall& call);
+
+constexpr bool kHasImages = config::kImages;
+
+// The first bytes of an image.
+struct ImageHeader {
+  uint32_t magic, checksum, tokens;
+  uint32_t parts, key_dtype, value_dtype, kv_heads, head_dim, value_dim, hadamard;
+  uint64_t hadamard_seed;
+  int64_t position;
+  uint64_t fingerprint;
+};
+
+// A checked call that writes tokens [first, first + tokens) of an entry into an image, or appends the first tokens of it.
+struct ImageCall {
+  uint32_t entry, first, tokens;
+  ImageHeader header;  // without a checksum
+  MadeCache rows;      // of the image
+  void* center;        // in the image, if the cache has one
+  size_t bytes;        // of the image
+};
+
+inline size_t center_bytes(const MadeCache& c) { return size_t(c.kv_heads) * c.head_dim * sizeof(float); }
+uint32_t image_checksum(const void* image, size_t bytes);
+void export_tokens(const MadeCache& cache, ImageCall& call, uint8_t* image);
+void import_tokens(MadeCache& cache, const ImageCall& call);
 
 }  // namespace fovea
 

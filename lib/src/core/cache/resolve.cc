@@ -61,19 +61,6 @@ fovea_status check_append_buffers(const MadeCache& c, const fovea_kv_append_args
   return add_rope_tables(buffers, *a.rope, c.head_dim - first_turned(c));
 }
 
-// Whether an entry of this length has room for `count` more tokens.
-fovea_status check_room(const MadeCache& c, uint32_t entry, uint32_t length, uint32_t count) {
-  const uint32_t most = is_ring(c.kind) ? kMostTokens : c.max_tokens;
-  if (length > most || count > most - length) return FOVEA_ERR_FULL;
-  if (!is_paged(c.kind) || count == 0) return FOVEA_OK;
-  const uint32_t* const table = c.page_table + ptrdiff_t(entry) * c.source.page_table_stride;
-  for (uint32_t page = length / c.page_tokens; page <= (length + count - 1) / c.page_tokens; ++page) {
-    if (table[page] == FOVEA_NO_PAGE) return FOVEA_ERR_FULL;
-    if (table[page] >= c.pages) return FOVEA_ERR_PAGE;
-  }
-  return FOVEA_OK;
-}
-
 // Resolves all but arrays. *staged: the bytes of the rows of one token that pass through the workspace.
 fovea_status plan_append(const MadeCache& c, const fovea_kv_append_args& a, AppendCall* call, size_t* staged) {
   FOVEA_RETURN_IF_ERROR(check_struct(a));
@@ -99,21 +86,6 @@ fovea_status plan_append(const MadeCache& c, const fovea_kv_append_args& a, Appe
   if (token.overflow) return FOVEA_ERR_SIZE;
   *staged = token.value;
   return FOVEA_OK;
-}
-
-// The arguments that turn one key of each head in the workspace.
-fovea_rope_args turning_args(const MadeCache& c, const fovea_kv_append_args& a) {
-  fovea_rope_args rope = known_part(*a.rope);
-  float* const keys = static_cast<float*>(a.workspace) + first_turned(c);
-  rope.target = a.target;
-  rope.batch = 1;
-  rope.heads = c.kv_heads;
-  rope.tokens = 1;
-  rope.dim = c.head_dim - first_turned(c);
-  rope.y = {keys, 0, ptrdiff_t(c.head_dim), ptrdiff_t(c.head_dim)};
-  rope.x = {keys, 0, rope.y.head_stride, rope.y.token_stride};
-  rope.first_positions = rope.position_ids = nullptr;
-  return rope;
 }
 
 // Checks the positions of new keys, and makes call->turning.
@@ -159,7 +131,26 @@ fovea_status check_shared_pages(const MadeCache& c, uint32_t to_entry, uint32_t 
 
 }  // namespace
 
-// Lays a cache out in memory; memory that is null measures it.
+fovea_status check_room(const MadeCache& c, uint32_t entry, uint32_t length, uint32_t count) {
+  const uint32_t most = is_ring(c.kind) ? kMostTokens : c.max_tokens;
+  if (length > most || count > most - length) return FOVEA_ERR_FULL;
+  if (!is_paged(c.kind) || count == 0) return FOVEA_OK;
+  const uint32_t* const table = c.page_table + ptrdiff_t(entry) * c.source.page_table_stride;
+  for (uint32_t page = length / c.page_tokens; page <= (length + count - 1) / c.page_tokens; ++page) {
+    if (table[page] == FOVEA_NO_PAGE) return FOVEA_ERR_FULL;
+    if (table[page] >= c.pages) return FOVEA_ERR_PAGE;
+  }
+  return FOVEA_OK;
+}
+
+fovea_status check_held(const MadeCache& c, uint32_t entry, uint32_t first, uint32_t tokens) {
+  if (entry >= c.batch) return FOVEA_ERR_CAPACITY;
+  const uint32_t length = c.lengths[entry], oldest = first < c.pinned_tokens ? c.pinned_tokens : first;
+  if (first > length || tokens > length - first) return FOVEA_ERR_LENGTH;
+  if (is_ring(c.kind) && oldest < first + tokens && oldest < c.first_tokens[entry]) return FOVEA_ERR_LENGTH;
+  return check_room(c, entry, first, tokens);
+}
+
 fovea_status lay_out_cache(const fovea_kv_cache_desc& desc, void* memory, MadeCache* cache, CheckedSize* bytes) {
   FOVEA_RETURN_IF_ERROR(check_struct(desc));
   MadeCache& c = *cache;
@@ -349,8 +340,9 @@ extern "C" fovea_status fovea_kv_copy(fovea_kv_cache* to, uint32_t to_entry, con
   fovea::MadeCache& out = fovea::made(*to);
   const fovea::MadeCache& in = fovea::made(*from);
   FOVEA_RETURN_IF_ERROR(fovea::check_copy(out, to_entry, in, from_entry, tokens));
-  fovea::copy_tokens(out, to_entry, in, from_entry, tokens);
-  fovea::set_length(out, to_entry, tokens, in.first_tokens ? in.first_tokens[from_entry] : 0);
+  const uint32_t oldest = in.first_tokens ? in.first_tokens[from_entry] : 0;
+  fovea::copy_tokens(out, to_entry, 0, in, from_entry, 0, tokens, oldest);
+  fovea::set_length(out, to_entry, tokens, oldest);
   return FOVEA_OK;
 }
 

@@ -18,7 +18,7 @@ constexpr Feature kFeatures[] = {
     {"DROPOUT", config::kDropout}, {"EXECUTOR", config::kExecutor}, {"F16", config::kF16},
     {"FEW_ROWS", config::kFewRows}, {"GELU", config::kGelu}, {"GENERAL_DELTA", config::kGeneralDelta},
     {"GGML", config::kGgml}, {"HADAMARD", config::kHadamard}, {"I4", config::kI4}, {"I8", config::kI8},
-    {"I8_TENSORS", config::kI8Tensors}, {"INTEGER_ATTENTION", config::kIntegerAttention}, {"IQ", config::kIq},
+    {"I8_TENSORS", config::kI8Tensors}, {"IMAGES", config::kImages}, {"INTEGER_ATTENTION", config::kIntegerAttention}, {"IQ", config::kIq},
     {"KEY_MASS", config::kKeyMass}, {"KEY_SPLITS", config::kKeySplits}, {"K_QUANTS", config::kKQuants},
     {"LAYER_NORM", config::kLayerNorm}, {"LINEAR_ACTIVATION", config::kLinearActivation}, {"LOAD", config::kLoad},
     {"LOG_SOFTMAX", config::kLogSoftmax}, {"LSE", config::kLse}, {"MASK_BYTE", config::kMaskByte},

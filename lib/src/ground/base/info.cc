@@ -36,7 +36,7 @@ extern "C" const char* fovea_status_string(fovea_status status) {
     case FOVEA_ERR_WORKSPACE: return "the workspace, or a cache's memory, is smaller than its size function says";
     case FOVEA_ERR_LOAD: return "a load callback failed";
     case FOVEA_ERR_STATE: return "the memory is too small for the state, or holds none that fits the call";
-    case FOVEA_ERR_IMAGE: return "the bytes are no whole image of a state";
+    case FOVEA_ERR_IMAGE: return "the bytes are no whole image of a state or cache";
     case FOVEA_ERR_EXECUTOR: return "the executor failed, skipped a task, or used a task or worker that does not exist";
     case FOVEA_ERR_PAGE: return "a page table names a page that the pool does not have";
     case FOVEA_ERR_FULL: return "a cache has no room for the tokens";

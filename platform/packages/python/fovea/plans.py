@@ -11,6 +11,7 @@ from . import c
 from .arguments import ENDS, OFFSETS, OPTIONS, Arguments
 from .arrays import Held, Shown, as_array, dense, dtype_of, memory, numbers, take
 from .prepared import Pool, Prepared
+from .rotations import turns_of
 from .signatures import takes
 
 _numbers = itertools.count()
@@ -371,6 +372,49 @@ class Cache(Held):
     def reset(self, entry=0):
         with self:
             c.call("fovea_kv_reset", self.c, entry)
+
+    def _count(self, tokens, entry, first):
+        """`tokens`, or how many the entry has from `first` on."""
+        entry, first = (c.number(value, ctypes.c_uint32, name) for value, name in ((entry, "entry"), (first, "first")))
+        length = self.lengths[entry] if entry < self.desc.batch else 0  # which the call refuses
+        return max(length - first, 0) if tokens is None else tokens
+
+    def shift(self, difference, layout, *, first=0, tokens=None, entry=0, rotary_dim=0, base=10000.0, position_scale=1.0,
+              inverse=False, target="best"):
+        """Turns keys that were turned by rope() with these arguments to positions that are greater by `difference`: those of
+        `tokens` tokens of an entry from `first` on, or of all."""
+        dim = self.desc.head_dim - (self.desc.value_dim if self.desc.values_in_keys else 0)
+        rotary_dim = c.number(rotary_dim, ctypes.c_uint32, "rotary_dim") or dim
+        if rotary_dim > dim or rotary_dim % 2 or not rotary_dim:
+            raise ValueError(f"rotary_dim is {rotary_dim}: it must be even, and at most {dim}")
+        turns = turns_of(rotary_dim, *(c.number(value, c.c_double, name) for value, name in ((base, "base"), (position_scale, "position_scale"))))
+        rope = c.structure("rope_args", layout=layout, rotary_dim=rotary_dim, turns=turns, inverse=inverse)
+        room = memory(4 * 64 * self.desc.head_dim)
+        with self:
+            args = c.structure("kv_shift_args", target=target, entry=entry, first=first, tokens=self._count(tokens, entry, first),
+                               rope=rope, workspace=room, workspace_bytes=room.size, difference=difference)
+            c.call("fovea_kv_shift", self.c, args)
+
+    def to_bytes(self, entry=0, first=0, tokens=None, *, position=None, fingerprint=0):
+        """An image of `tokens` tokens of an entry from `first` on, or of all, the same on every machine. position: for which
+        the first key was turned, `first` unless given. fingerprint: any number that says of which weights they are."""
+        with self:
+            args = c.structure("kv_image_args", entry=entry, first=first, tokens=self._count(tokens, entry, first),
+                               position=first if position is None else position, fingerprint=fingerprint)
+            image = np.empty(c.size("fovea_kv_image_bytes", self.c, args.tokens), np.uint8)
+            c.call("fovea_kv_export", self.c, args, image, image.size)
+        return image.tobytes()
+
+    def from_bytes(self, image, entry=0, tokens=None, *, position=None, fingerprint=0):
+        """Appends the tokens of an image to an entry, or its first ones. The image must have this fingerprint and position,
+        which is the entry's length unless given; the cache, of any kind, has the formats and sizes of that which wrote it."""
+        image = np.frombuffer(image, np.uint8)
+        with self:
+            held = int.from_bytes(image[8:12].tobytes(), "little")
+            length = self._count(None, entry, 0)
+            args = c.structure("kv_image_args", entry=entry, first=length, tokens=held if tokens is None else tokens,
+                               position=length if position is None else position, fingerprint=fingerprint)
+            c.call("fovea_kv_import", self.c, args, image, image.size)
 
     @takes("attention_desc")
     def plan(self, **fields):

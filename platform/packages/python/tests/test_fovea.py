@@ -152,6 +152,56 @@ def a_cache_holds_what_was_appended():
         assert cache.lengths == [0, 2]
 
 
+def a_cache_goes_on_elsewhere_from_its_image():
+    keys, values, q = floats(1, 2, 9, 32), floats(1, 2, 9, 32), floats(1, 4, 1, 32)
+    fields = {"kv_heads": 2, "head_dim": 32, "max_tokens": 12, "key_dtype": "i8", "value_dtype": "q8_0"}
+    cache = fovea.Cache(batch=2, **fields)
+    cache.append(keys, values, entry=1)
+    image = cache.to_bytes(1, fingerprint=7)
+    assert len(image) % 64 == 0 and image[:4] == b"fok1"
+    ring = fovea.Cache(kind="ring", **fields)
+    ring.from_bytes(image, fingerprint=7)
+    assert ring.lengths == [9] and ring.to_bytes(fingerprint=7) == image
+    last = cache.to_bytes(1, 7, position=20)
+    ring.from_bytes(memoryview(last), tokens=1, position=20)
+    assert ring.lengths == [10]
+    assert ring.to_bytes(0, 7, 1) == ring.to_bytes(0, 9, 1, position=7)
+    some = fovea.Cache(**fields)
+    some.from_bytes(cache.to_bytes(1, 0, 4))
+    some.append(keys[:, :, 4:], values[:, :, 4:])
+    assert np.array_equal(some.plan(q_heads=4)(q, some), cache.plan(q_heads=4)(np.repeat(q, 2, axis=0), cache)[1:])
+    refused("ERR_STATE", some.from_bytes, image)
+    refused("ERR_STATE", some.from_bytes, image, fingerprint=7)  # whose keys are of other positions
+    refused("ERR_LENGTH", some.from_bytes, image, tokens=10, position=0, fingerprint=7)
+    refused("ERR_FULL", some.from_bytes, image, position=0, fingerprint=7)
+    refused("ERR_CAPACITY", some.from_bytes, image, entry=1, position=0, fingerprint=7)
+    refused("ERR_SIZE", fovea.Cache(**{**fields, "head_dim": 64}).from_bytes, image, fingerprint=7)
+    for wrong in (b"", image[:63], image[:-1], image[:-1] + b"x", bytes(len(image))):
+        refused("ERR_IMAGE", fovea.Cache(**fields).from_bytes, wrong, fingerprint=7)
+    refused("ERR_LENGTH", cache.to_bytes, 1, 0, 10)
+    refused("ERR_LENGTH", cache.to_bytes, 1, 10)
+    refused("ERR_CAPACITY", cache.to_bytes, 2)
+    raises(ValueError, "entry is -1: it must be from 0", cache.to_bytes, -1)
+    assert some.lengths == [9]
+
+
+def keys_of_a_cache_go_to_other_positions():
+    keys, values = floats(1, 2, 9, 32), floats(1, 2, 9, 32)
+    q = floats(1, 4, 1, 32)
+    for layout, options in (("half_split", {}), ("interleaved", {"rotary_dim": 16, "base": 500.0, "inverse": True})):
+        caches = [fovea.Cache(kv_heads=2, head_dim=32, max_tokens=9) for _ in range(2)]
+        for cache, offset in zip(caches, (100, 83)):
+            cache.append(fovea.rope(keys, layout, position_offset=offset, **options), values)
+        caches[0].shift(-17, layout, **options)
+        near(*(cache.plan(q_heads=4)(q, cache) for cache in caches), 1e-5)
+        image = caches[0].to_bytes(0, 0, 4)
+        caches[0].shift(5, layout, first=4, tokens=2, **options)
+        assert caches[0].to_bytes(0, 0, 4) == image
+    raises(ValueError, "rotary_dim is 34", cache.shift, 1, "half_split", rotary_dim=34)
+    raises(ValueError, "layout is", cache.shift, 1, "halves")
+    refused("ERR_LENGTH", cache.shift, 1, "half_split", first=3, tokens=7)
+
+
 def a_cache_may_rotate_its_rows():
     keys, values, q = floats(1, 2, 9, 32), floats(1, 2, 9, 32), floats(1, 4, 1, 32)
     cache = fovea.Cache(kv_heads=2, head_dim=32, value_dim=32, max_tokens=9, hadamard="both", hadamard_seed=3)
