@@ -27,7 +27,7 @@ sleep:
   bne sleep
 #if __ARM_ARCH_PROFILE == 'R' && __ARM_ARCH >= 8
   mov r0, #0xd3                /* Cortex-R52 resets to hypervisor mode: supervisor mode, without interrupts */
-  msr spsr_hyp, r0
+  msr spsr_cxsf, r0
   ldr r0, =supervisor
   msr elr_hyp, r0
   eret
