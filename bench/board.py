@@ -1,22 +1,45 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Prints results of fovea_bench as a table of Markdown: bench/board.py [--mhz N] [--suite NAME] FILE...
-or makes a file of them to send: bench/board.py --send "NAME OF THE BOARD" [--mhz N] [--note TEXT] FILE... >my_board.json
+or makes a file of them to send: bench/board.py --send "NAME OF THE BOARD" [--mhz N] [--soc TEXT, --memory TEXT, ...] FILE... >my_board.json
 
 A file is the console output of a program of platform/boards, or of fovea_bench on a bare board (lines that are not JSON are
 ignored), or the file that the program wrote with --json on an operating system. A line above the table says what the results were
 measured with. Several files make several tables. A file to send has the suite board alone, of the processor's best target, and
-nothing about the machine but what the table shows; bench/results/boards collects such files. A further FILE is what fovea_selftest
-printed, if it ran as a program of its own.
+nothing about the machine but what the table shows; bench/results/boards collects such files. What an option says of the board
+(FACTS_TO_SAY) is in it, or "not measured". The self-test has a digest: of all digests that it printed. A further FILE is what
+fovea_selftest printed, if it ran as a program of its own.
+
+Instructions of an emulator also bring cycles that a processor would take, where its manual has the time of instructions (TIMINGS): an
+estimate, from the fastest to the slowest of those that kernels consist of. Caches and wait states come in addition.
 """
 import argparse
+import hashlib
 import json
 import pathlib
+import re
 import sys
 
 
 HOST = ("processor", "compiler", "flags", "clock", "unit", "fovea_version", "mhz", "most_mhz", "governor")
-FACTS = ("board", "kind", "mhz", "note", "selftest")
+# Option of --send: what it says.
+FACTS_TO_SAY = {
+    "soc": "the chip, as STM32F411RE",
+    "core": "the processor's name and revision, as Cortex-M4 r0p1",
+    "memory": "where code, workspace and stack are, wait states, caches",
+    "commit": "of the sources",
+    "flash": "bytes of flash of the program",
+    "ram": "bytes of RAM of the program, without the stack",
+    "sustained": "a case and its time after 60 seconds of it, as \"1x64x64x32: 7.1 ms\"",
+    "mj": "a case and its energy in mJ, and how it was measured",
+    "peer": "the same case by another library on this board: which, its flags, its time",
+}
+FACTS = ("board", "kind", "mhz", "note", "selftest", "digest", *FACTS_TO_SAY)
+UNKNOWN = "not measured"
+# Processor: cycles of the fastest and of the slowest instruction that fills kernels, where that is.
+TIMINGS = {
+    "Cortex-M4": (1, 3, "Cortex-M4 Technical Reference Manual, instruction timings: 1 of arithmetic, 2 of a load, 3 of a multiply-add"),
+}
 
 
 def read(path):
@@ -28,10 +51,13 @@ def read(path):
             return data.get("host", {}), data["results"], {key: data[key] for key in FACTS if key in data}
     except ValueError:
         pass
-    host, results, facts = {}, [], {}
+    host, results, facts, digests = {}, [], {}, []
     for line in text.splitlines():
+        digests += re.findall(r"^([0-9a-f]{16})  ", line)
         if line.endswith("give the published bits") or "DIFFERS: " in line:  # fovea_selftest
             facts["selftest"] = "differs" if "DIFFERS: " in line else "same bits"
+            facts["digest"] = hashlib.sha256(" ".join(digests).encode()).hexdigest()[:16]
+            digests = []
         try:
             data = json.loads(line)
         except ValueError:
@@ -69,6 +95,13 @@ def number(value):
     return f"{value:.4g}" if value < 1e4 else f"{value:,.0f}".replace(",", " ")
 
 
+def estimate(result, host):
+    """The cycles that the processor may take, as a text; empty if its manual does not tell."""
+    least, most, _ = TIMINGS.get(host.get("processor", ""), (0, 0, ""))
+    counted = result.get("instructions_median", 0)
+    return f"{number(least * counted)} to {number(most * counted)}" if least and counted else ""
+
+
 def row(result, unit, mhz):
     if "error" in result:
         return [result["name"], "not run: " + result["error"], "", "", "", ""]
@@ -86,7 +119,7 @@ def row(result, unit, mhz):
     ]
 
 
-def to_send(paths, name, mhz, note):
+def to_send(paths, name, mhz, note, said):
     """The text of a file to send."""
     host, results, facts = {}, [], {}
     for path in paths:
@@ -104,7 +137,7 @@ def to_send(paths, name, mhz, note):
     host = {key: host[key] for key in HOST if host.get(key)}
     host.setdefault("unit", "ns")
     data = {"board": name, "kind": "emulator" if host["unit"] == "instructions" else "board", "mhz": mhz or host.get("mhz", 0),
-            "note": note, "selftest": facts.get("selftest", "not run"), "host": host}
+            "note": note, "selftest": facts.get("selftest", "not run"), "digest": facts.get("digest", UNKNOWN), **said, "host": host}
     lines = ",\n".join("    " + json.dumps(result) for result in results)
     return "{\n" + "".join(f"  {json.dumps(key)}: {json.dumps(value)},\n" for key, value in data.items()) + f'  "results": [\n{lines}\n  ]\n}}'
 
@@ -116,9 +149,12 @@ def main():
     parser.add_argument("--suite", default="", help="only cases of this suite, as board")
     parser.add_argument("--send", metavar="NAME", help="the board's name: prints the file to send instead of a table")
     parser.add_argument("--note", default="", help="with --send: what else matters, as memory, wait states or cooling")
+    for name, text in FACTS_TO_SAY.items():
+        parser.add_argument(f"--{name}", default=UNKNOWN, metavar="TEXT", help=f"with --send: {text}")
     arguments = parser.parse_args()
     if arguments.send:
-        print(to_send(arguments.files, arguments.send, arguments.mhz, arguments.note))
+        said = {name: getattr(arguments, name) for name in FACTS_TO_SAY}
+        print(to_send(arguments.files, arguments.send, arguments.mhz, arguments.note, said))
         return
     for path in arguments.files:
         host, results, _ = read(path)
@@ -129,11 +165,13 @@ def main():
         if arguments.mhz and unit != "cycles":
             sys.exit(f"{path}: --mhz needs cycles, and these are {unit}")
         print(f"{about(host, results)}:\n")
-        print(f"| case | {unit} | for each multiply-add | time | workspace | stack |")
-        print("| --- | ---: | ---: | ---: | ---: | ---: |")
-        for result in results:
-            print("| " + " | ".join(row(result, unit, arguments.mhz)) + " |")
-        print()
+        estimated = [estimate(result, host) for result in results]
+        shown = [[*row(result, unit, arguments.mhz), *([cycles] if any(estimated) else [])] for result, cycles in zip(results, estimated)]
+        print(f"| case | {unit} | for each multiply-add | time | workspace | stack |" + (" cycles, an estimate |" if any(estimated) else ""))
+        print("| --- |" + " ---: |" * (len(shown[0]) - 1))
+        print("".join("| " + " | ".join(cells) + " |\n" for cells in shown))
+        if any(estimated):
+            print(f"Estimate: {TIMINGS[host['processor']][2]}.\n")
 
 
 if __name__ == "__main__":

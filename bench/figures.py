@@ -631,6 +631,17 @@ def size_table():
     return table(["static link of", *(title for _, _, title in size.TARGETS.values())], rows)
 
 
+@figure("size.unchecked")
+def size_unchecked():
+    def shares(target, program):
+        now, bare = code(target, program), code(target, program, kind="unchecked")
+        return [f"{now:,}", f"{bare:,}", f"{1 - bare / now:.0%}"]
+    rows = [[name, *(cell for target in size.FEATURE_TARGETS for cell in shares(target, name))]
+            for name in size.PROGRAMS if ("m4f", "unchecked", name) in sizes()]
+    titles = [f"{title}{size.TARGETS[target][2].split(',')[0]}" for target in size.FEATURE_TARGETS for title in ("", "without checks, ", "less, ")]
+    return table(["static link of", *titles], rows)
+
+
 @figure("size.goals")
 def size_goals():
     rows = []
@@ -871,6 +882,10 @@ def boards(kind):
     return [board for board in found if board["kind"] == kind]
 
 
+def board_script():
+    return importlib.import_module("board")
+
+
 def board_table(found):
     """A column for each board, a row for each case, and below what each was measured with."""
     def cell(board, name):
@@ -889,8 +904,11 @@ def board_table(found):
         host = board["host"]
         clock = f", at {board['mhz']:.0f} MHz" if board["mhz"] else ""
         note = f"; {board['note']}" if board["note"] else ""
+        said = "".join(f"; {name}: {board[name]}" for name in board_script().FACTS_TO_SAY
+                       if name in board and (board["kind"] == "board" or board[name] != board_script().UNKNOWN))
+        digest = f", digest {board['digest']}" if "digest" in board else ""
         text += sentence(f"- {board['board']}: {host['processor']}{clock}; {host['compiler']} with `{host['flags']}`; "
-                                f"{version(host)}; self-test: {board['selftest']}{note}.")
+                                f"{version(host)}; self-test: {board['selftest']}{digest}{said}{note}.")
     return text
 
 

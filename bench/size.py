@@ -22,7 +22,7 @@ plain loops (counts/naive.c), which are compiled with -O2. The library is compil
             library becomes smaller; or puts in one that the processor is without by default, and prints by how much it grows.
             Prints what calls take with all that it is without.
 --later     measures also what each program of FLASH_GOALS takes without what came after its goal: LATER_FEATURES and
-            LATER_FUNCTIONS.
+            LATER_FUNCTIONS; and what it takes with FOVEA_CHECKS=0.
 --compare   compares all of this with bench/size_baseline.csv and bench/calls_baseline.csv: 1 if anything that is linked is larger
             than there, by a byte; if a program or the count of a shape differs from there at all, because pages show these; if
             a goal in GOALS is missed that is not in MISSED; or if a shape is slower than plain loops. With another compiler than
@@ -170,11 +170,11 @@ class Build:
                                flags="" if target in WITHOUT_STACK else "-fstack-usage -fcallgraph-info=su")
         self.link = [self.library.compiler, *(word for word in next(iter(self.library.commands.values())) if word.startswith("--target="))]
 
-    def linked(self, functions, left_out=frozenset(), put_in=frozenset()):
+    def linked(self, functions, left_out=frozenset(), put_in=frozenset(), checks=True):
         """(code, rodata, data, bss) of a link that keeps these functions, and its symbols."""
         library, image = self.library, self.library.folder / "image.o"
         keep = [f"-Wl,-u,{name}" for name in functions]
-        run(*self.link, "-r", "-nostdlib", "-Wl,--gc-sections", *keep, *(item.path for item in library.objects(left_out, put_in)), "-o", image)
+        run(*self.link, "-r", "-nostdlib", "-Wl,--gc-sections", *keep, *(item.path for item in library.objects(left_out, put_in, checks)), "-o", image)
         size = dict.fromkeys(COLUMNS[:4], 0)
         for line in run(library.readelf, "--sections", "--wide", image).splitlines():
             match = re.match(r"\s*\[\s*\d+\]\s+(\S+)\s+([A-Z_0-9]+)\s+\S+\s+\S+\s+([0-9a-f]+)\s+\S+\s+([A-Za-z]+)\s", line)
@@ -263,11 +263,11 @@ def read_object(path, nm, readelf, target):
 class CallGraph:
     """Functions with their frames and calls. A function is (source file, name): files may have the same static names."""
 
-    def __init__(self, build, left_out=frozenset(), put_in=frozenset()):
+    def __init__(self, build, left_out=frozenset(), put_in=frozenset(), checks=True):
         self.frame, self.code, self.label, self.calls, self.home = {}, {}, {}, collections.defaultdict(set), {}
         self.tables, self.indirect, self.jumps = collections.defaultdict(set), collections.defaultdict(set), set()
         library = build.library
-        for part, path in library.objects(left_out, put_in):
+        for part, path in library.objects(left_out, put_in, checks):
             code, frame, label, calls, tables, jumps = read_object(path, library.nm, library.readelf, build.target)
             self.jumps.update(((part, caller), callee) for caller, callee in jumps)
             self.code.update(((part, name), size) for name, size in code.items())
@@ -392,8 +392,19 @@ def measure_later(build):
     return rows
 
 
+def measure_unchecked(build):
+    """What each program that has a goal takes without checks of arguments."""
+    rows = []
+    for name in (name for name, goals in FLASH_GOALS.items() if build.target in goals):
+        functions, left_out = PROGRAMS[name]
+        functions = functions or without_selftest(public_functions())
+        size, symbols = build.linked(functions, left_out, checks=False)
+        rows.append(Row(build.target, "unchecked", name, *size, CallGraph(build, left_out, checks=False).worst_of(functions, symbols)))
+    return rows
+
+
 def show(rows):
-    for kind in ("function", "entry", "program", "feature", "whole", "earlier"):
+    for kind in ("function", "entry", "program", "feature", "whole", "earlier", "unchecked"):
         chosen = [row for row in rows if row.kind == kind]
         if kind == "function":
             chosen.sort(key=lambda row: -row.code)
@@ -543,7 +554,7 @@ def main():
         if chosen and (target in FEATURE_TARGETS or not arguments.update):
             found += measure_features(build, [name for name in features() if name in chosen]) + measure_whole(build)
         if arguments.later:
-            found += measure_later(build)
+            found += measure_later(build) + (measure_unchecked(build) if target in FEATURE_TARGETS else [])
         if not (arguments.compare or arguments.update):
             show(found)
             show_speeds([speed for speed in speeds if speed.target == target])
@@ -552,7 +563,7 @@ def main():
         rows = [row for row in rows if is_kept(row.target, row.kind)]
         write_baseline(BASELINE, Row, rows, compilers,
                        lambda row: row["target"] in targets and {"feature": row["name"] in chosen, "whole": bool(chosen),
-                                                                 "earlier": arguments.later}.get(row["kind"], True))
+                                                                 "earlier": arguments.later, "unchecked": arguments.later}.get(row["kind"], True))
         write_baseline(CALLS_BASELINE, Speed, speeds, compilers, lambda row: row["target"] in targets)
     if arguments.compare:
         return compare(rows, compilers) | compare_speeds(speeds, compilers)

@@ -3,6 +3,30 @@
 # ./run cross: builds for other processors, and tests in emulators. The script run includes this file, and has the functions setup
 # and build, and those of toolchains/commands.sh.
 
+# A newer QEMU than the system's, which toolchains/common/qemu-new.sh runs: of Debian's backports, unpacked into build/qemu-new. The
+# system's packages, and its list of those that there are, stay as they are.
+qemu_new=build/qemu-new
+has_qemu_new() { [ -x $qemu_new/root/usr/bin/qemu-system-arm ]; }
+setup_qemu_new() {
+  local suite keys=/usr/share/keyrings/debian-archive-keyring.gpg apt file
+  has_qemu_new && return 0
+  suite=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release 2>/dev/null)-backports
+  if ! has apt-get || [ ! -f $keys ]; then
+    say "skipped: qemu-new, which Debian's backports have; what needs it is built, and not run"
+    return 0
+  fi
+  mkdir -p $qemu_new/lists/partial $qemu_new/archives/partial
+  echo "deb [signed-by=$keys] http://deb.debian.org/debian $suite main" >$qemu_new/sources.list
+  apt=(-o "Dir::Etc::SourceList=$PWD/$qemu_new/sources.list" -o Dir::Etc::SourceParts=/dev/null -o "Dir::State::Lists=$PWD/$qemu_new/lists"
+    -o "Dir::Cache=$PWD/$qemu_new" -o APT::Sandbox::User=root -o Acquire::Languages=none)
+  say "unpacking QEMU of $suite into $qemu_new"
+  if quietly apt-get "${apt[@]}" update && (cd $qemu_new && apt-get "${apt[@]}" download "qemu-system-arm/$suite" "qemu-user/$suite") >>"$log" 2>&1; then
+    for file in $qemu_new/*.deb; do dpkg -x "$file" $qemu_new/root; done
+  else
+    say "skipped: qemu-new: $suite could not be read ($log)"
+  fi
+}
+
 # The list of "cross" for the files in toolchains/. The fields of a line are the file's name, the processor models that run its
 # tests (host: this machine; none: only a build), and the packages that it needs, if any. Spaces separate them.
 cross_targets() {
@@ -15,15 +39,21 @@ aarch64-linux-gnu-cortex-a53  cortex-a53                 $a64 qemu-user
 aarch64-linux-gnu-cortex-a76  cortex-a76,max             $a64 qemu-user
 arm-none-eabi-cortex-a15      cortex-a15                 $arm
 arm-none-eabi-cortex-m0plus   cortex-m3                  $arm
+arm-none-eabi-cortex-m3       cortex-m3                  $arm
 arm-none-eabi-cortex-m33      cortex-m33                 $arm
 arm-none-eabi-cortex-m4f      cortex-m4                  $arm
+arm-none-eabi-cortex-m52      cortex-m55                 $arm
 arm-none-eabi-cortex-m55      cortex-m55                 $arm
 arm-none-eabi-cortex-m7       cortex-m7                  $arm
+arm-none-eabi-cortex-m85      cortex-m55                 $arm
+arm-none-eabi-cortex-r52      $(has_qemu_new && echo cortex-r52 || echo none)  $arm qemu-new
+arm-none-eabi-cortex-r5f      cortex-r5f                 $arm
 armv7-linux-gnueabihf-neon    cortex-a7                  g++-arm-linux-gnueabihf qemu-user
 riscv32-bare-imc              rv32                       gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf libstdc++-arm-none-eabi-dev qemu-system-misc
 riscv64-linux-gnu             rv64                       g++-riscv64-linux-gnu qemu-user
 riscv64-linux-gnu-rvv128      rvv128                     clang-19 g++-riscv64-linux-gnu qemu-user
 riscv64-linux-gnu-rvv256      rvv256                     clang-19 g++-riscv64-linux-gnu qemu-user
+riscv64-linux-gnu-rvv512      rvv512                     clang-19 g++-riscv64-linux-gnu qemu-user
 wasm32-emscripten             node                       emscripten
 TABLE
   [ "$(uname -m)" != x86_64 ] || cat <<TABLE
@@ -67,6 +97,7 @@ cross() {
   models=${FOVEA_MODELS:-$models}
   # shellcheck disable=SC2086  # names, one word each
   setup $packages
+  if [ "$models" = none ] && has_qemu_new; then models=$(cross_targets | awk -v name="$name" '$1 == name { print $2 }'); fi
   build "$name"
   for model in ${models//,/ }; do
     start=$SECONDS

@@ -93,10 +93,10 @@ static int can_run(fovea_target target) {
   for (uint32_t i = 0; i < fovea_target_count(); ++i) is_listed |= fovea_target_at(i) == target;
   if (!is_listed) return 0;
   fovea_selftest_args args = {
-      .struct_bytes = sizeof args, .target = target, .processor_features = processor_features()};
+      .struct_bytes = sizeof args, .target = target, .processor_features = processor_features(), .memory = memory};
   const fovea_selftest_part parts[] = {FOVEA_SELFTEST_PARTS};
   fovea_selftest_result result;
-  return parts[0](&args, &result) == FOVEA_ERR_NULL;  // without memory, of which it asks after the target
+  return parts[0](&args, &result) == FOVEA_ERR_WORKSPACE;  // of no bytes, for which it asks after the target
 }
 
 int main(void) {

@@ -2,7 +2,7 @@
 #
 # Backends. A toolchain file that names the processor sets FOVEA_EXPECT_TARGET: sse4, avx2, avx512, ... What the compiler's
 # flags offer must then be that. FOVEA_SIMD=scalar alone may take less than they offer.
-if(FOVEA_EXPECT_TARGET AND NOT FOVEA_EXPECT_TARGET MATCHES "^(sse4|avx2|avx512|neon|helium|rvv128|rvv256|wasm|scalar)$")
+if(FOVEA_EXPECT_TARGET AND NOT FOVEA_EXPECT_TARGET MATCHES "^(sse4|avx2|avx512|neon|helium|rvv128|rvv256|rvv512|wasm|scalar)$")
   message(FATAL_ERROR "FOVEA_EXPECT_TARGET is ${FOVEA_EXPECT_TARGET}: it must be the name of a target, as in fovea.h")
 endif()
 if(NOT FOVEA_SIMD MATCHES "^(auto|helium|highway|neon|rvv|xsimd|scalar|all)$")
@@ -34,6 +34,7 @@ elseif(simd STREQUAL auto)
   set(simd_of_helium helium)
   set(simd_of_rvv128 rvv)
   set(simd_of_rvv256 rvv)
+  set(simd_of_rvv512 rvv)
   set(simd_of_scalar scalar)
   set(simd_of_wasm highway)
   set(simd_of_neon neon)
@@ -49,7 +50,7 @@ endif()
 set(served_by_helium helium scalar)  # scalar: where the processor is named in flags that CMake does not see, as Zephyr's. Without
 set(served_by_highway avx2 avx512 sse4 wasm x86)
 set(served_by_neon neon)
-set(served_by_rvv rvv128 rvv256)
+set(served_by_rvv rvv128 rvv256 rvv512)
 set(served_by_xsimd avx2 avx512 sse4 x86 scalar)  # such flags neither of the two compiles
 set(served_by_all avx2 avx512 neon sse4 x86)
 if(NOT simd STREQUAL scalar AND NOT offered IN_LIST served_by_${simd})

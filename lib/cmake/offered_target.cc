@@ -15,8 +15,10 @@
 #error fovea_offers_helium
 #elif FOVEA_OFFERS_RVV && __riscv_v_fixed_vlen == 128
 #error fovea_offers_rvv128
-#elif FOVEA_OFFERS_RVV
+#elif FOVEA_OFFERS_RVV && __riscv_v_fixed_vlen == 256
 #error fovea_offers_rvv256
+#elif FOVEA_OFFERS_RVV
+#error fovea_offers_rvv512
 #elif FOVEA_OFFERS_WASM
 #error fovea_offers_wasm
 #elif FOVEA_OFFERS_X86

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The processor's cycle counter (PMCCNTR), and the system counter (CNTVCT), which measures time. Arm Architecture
-// Reference Manuals, "The Performance Monitors Extension" and "The Generic Timer".
+// The processor's cycle counter (PMCCNTR), and the system counter (CNTVCT), which measures time; a Cortex-R5 lacks the
+// latter. Arm Architecture Reference Manuals, "The Performance Monitors Extension" and "The Generic Timer".
 #include "platform/bare/counter.h"
+#include "platform/bare/semihosting.h"
 #include "platform/platform.h"
 
 namespace fovea::platform {
 namespace {
+
+constexpr bool kIsArmv7R = __ARM_ARCH_PROFILE == 'R' && __ARM_ARCH < 8;
 
 #if defined(__aarch64__)
 void start_cycles() {
@@ -72,6 +75,7 @@ uint64_t counter() {
 }
 
 uint64_t clock_ns() {
+  if (kIsArmv7R) return semihosting::clock_ns();
   const uint64_t hertz = system_counter_hertz(), count = system_counter();
   return count / hertz * 1000000000u + count % hertz * 1000000000u / hertz;
 }

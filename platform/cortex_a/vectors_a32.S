@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Cortex-A, 32 bit: reset and faults. One processor runs, the others sleep.
+ * Cortex-A, 32 bit, and Cortex-R: reset and faults. One processor runs, the others sleep.
  */
   .syntax unified
   .arm
@@ -25,8 +25,18 @@ reset:
 sleep:
   wfine
   bne sleep
+#if __ARM_ARCH_PROFILE == 'R' && __ARM_ARCH >= 8
+  mov r0, #0xd3                /* Cortex-R52 resets to hypervisor mode: supervisor mode, without interrupts */
+  msr spsr_cxsf, r0
+  ldr r0, =supervisor
+  msr elr_hyp, r0
+  eret
+supervisor:
+#endif
+#if __ARM_ARCH_PROFILE == 'A' || __ARM_ARCH >= 8  /* on Cortex-R5 the vectors are at 0 */
   ldr r0, =fovea_vectors
   mcr p15, 0, r0, c12, c0, 0   /* VBAR */
+#endif
   mrc p15, 0, r0, c1, c0, 0    /* SCTLR */
   bic r0, r0, #(1 << 13)       /* V: the vectors are where VBAR says */
   mcr p15, 0, r0, c1, c0, 0

@@ -19,9 +19,10 @@ int main(void) {
   static float x[64], y[64];
   fovea_attention_desc desc = {.struct_bytes = sizeof desc, .q_heads = 1, .kv_heads = 1, .head_dim = 8, .value_dim = 8,
                                .max_batch = 1, .max_q_tokens = 4, .max_kv_tokens = 4};
-  const fovea_target targets[] = {FOVEA_TARGET_BEST, FOVEA_TARGET_RVV128, FOVEA_TARGET_RVV256};
+  const fovea_target targets[] = {FOVEA_TARGET_BEST, FOVEA_TARGET_RVV128, FOVEA_TARGET_RVV256,
+                                  FOVEA_TARGET_RVV512};
   fovea_attention_plan plan;
-  for (int i = 0; i < 3; ++i) {
+  for (int i = 0; i < 4; ++i) {
     desc.target = targets[i];
     expect_refused("fovea_attention_plan_init", fovea_attention_plan_init(&plan, &desc));
     fovea_softmax_args softmax = {.struct_bytes = sizeof softmax, .target = targets[i], .y = y, .x = x, .outer = 1,

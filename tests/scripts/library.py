@@ -101,11 +101,12 @@ class Library:
         macros = self.preprocessed("core/attention/plan.cc", "-dM")
         return {name for name in features() if re.search(rf"^#define FOVEA_ENABLE_{name} 0$", macros, flags=re.M)}
 
-    def objects(self, left_out=frozenset(), put_in=frozenset()):
+    def objects(self, left_out=frozenset(), put_in=frozenset(), checks=True):
         """All object files. The other files that the compiler writes are next to them."""
 
         def compiled(source):
             flags = [f"-DFOVEA_ENABLE_{name}={int(name in put_in)}" for name in sorted((left_out | put_in) & self.needs[source])]
+            flags += [] if checks else ["-DFOVEA_CHECKS=0"]
             if not flags:
                 return Object(source, self.outputs[source])
             # Builds that differ in other features share the file. Its folder's name is the flags' digest.

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 
+#include "fovea/fovea_config.h"
 #include "platform/platform.h"
 #include "support/array.h"
 #include "support/bits.h"
@@ -561,6 +562,8 @@ std::string AttentionCase::run_unchecked(const Run& run) {
   Guarded workspace(bytes, FOVEA_WORKSPACE_ALIGNMENT, flush ? Placement::kEnd : Placement::kStart);
   workspace.fill();
   fill_outputs();
+  if (!fovea::config::kChecks && !desc.allow_evicted && sees_gone_token(desc, args))
+    return fovea_status_string(FOVEA_ERR_RING);
   const fovea_status status = fovea_attention(&plan, &args, workspace.as<void>(), bytes);
   if (status != FOVEA_OK) return full_name + ": " + fovea_status_string(status);
   if (!workspace.margin_intact()) return full_name + ": written outside the workspace";

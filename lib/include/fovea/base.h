@@ -192,6 +192,7 @@ FOVEA_ENUM_(fovea_target, uint32_t) {
    * without, cannot run it (FOVEA_ERR_TARGET). */
   FOVEA_TARGET_RVV128 = 15, /* 128 bits, 4 lanes, as in the Kendryte K230 */
   FOVEA_TARGET_RVV256 = 16, /* 256 bits, 8 lanes, as in the SpacemiT K1 */
+  FOVEA_TARGET_RVV512 = 17, /* 512 bits, 16 lanes; only builds for RISC-V with vectors know it */
   FOVEA_TARGET_XSIMD = 64, /* the target that the xsimd backend was compiled for, where a build has several backends */
 };
 

@@ -265,6 +265,14 @@
 #endif
 #endif
 
+/* 0 = an image whose calls were checked elsewhere, by the same program with checks on a PC for example: calls are refused
+ * only with FOVEA_ERR_BUDGET, _CAPACITY, _EXECUTOR, _FULL, _IMAGE, _LEFT_OUT, _LOAD, _STATE, _TARGET and _WORKSPACE. A
+ * call that would have any other status does anything at all: it may write outside of its arrays. All other calls give
+ * the same bits. */
+#ifndef FOVEA_CHECKS
+#define FOVEA_CHECKS 1
+#endif
+
 /* Names of sections in the object files, as strings: -DFOVEA_CODE_SECTION='".itcm.fovea"' and
  * -DFOVEA_DATA_SECTION='".dtcm.rodata.fovea"', for example. Your linker script places these sections, and your start-up
  * code copies them there before the first call. Not set: code and constants are where the compiler puts them.
@@ -314,6 +322,7 @@ constexpr bool kAdditive = FOVEA_ENABLE_ADDITIVE != 0;
 constexpr bool kAlibi = FOVEA_ENABLE_ALIBI != 0;
 constexpr bool kBf16 = FOVEA_ENABLE_BF16 != 0;
 constexpr bool kBlockMaps = FOVEA_ENABLE_BLOCK_MAPS != 0;
+constexpr bool kChecks = FOVEA_CHECKS != 0;
 constexpr bool kComputeF16 = FOVEA_ENABLE_COMPUTE_F16 != 0;
 constexpr bool kComputeI8 = FOVEA_ENABLE_COMPUTE_I8 != 0;
 constexpr bool kDropout = FOVEA_ENABLE_DROPOUT != 0;

@@ -6,6 +6,7 @@
 
 namespace fovea {
 
+#if FOVEA_CHECKS
 // An input needs nothing of what finds elements of an output that share a place.
 #if FOVEA_PREFER_SIZE
 #define FOVEA_FOR_INPUTS_AND_OUTPUTS
@@ -81,6 +82,7 @@ fovea_status Buffers::add_memory(const void* data, size_t bytes) {
   if (__builtin_add_overflow(span.begin, bytes, &span.end) && status_ == FOVEA_OK) status_ = FOVEA_ERR_SIZE;
   return add(span, true);
 }
+#endif
 
 fovea_status check_offsets(const uint32_t* offsets, uint32_t batch, uint32_t tokens, uint32_t capacity) {
   for (uint32_t b = 0; b < batch; ++b) {

@@ -4,6 +4,9 @@
 
 #include "fovea/fovea.h"
 #include "fovea/fovea_config.h"
+#if !FOVEA_CHECKS
+#include "ground/base/unchecked.h"
+#endif
 
 #define FOVEA_RETURN_IF_ERROR(expression)                  \
   do {                                                     \
@@ -13,6 +16,7 @@
 
 namespace fovea {
 
+constexpr bool kHasChecks = config::kChecks;
 constexpr bool kHasText = config::kText;  // whether texts of statuses and plans are compiled
 
 // What most C functions do: their arguments become a call, which runs.

@@ -72,10 +72,10 @@ FOVEA_INLINE RunBytes PickBytes(RunBytes table, RunBytes at) {
   typedef char Chars __attribute__((vector_size(32)));
   return RunBytes(__builtin_ia32_pshufb256(Chars(table), Chars(at)));
 #elif defined(FOVEA_HAS_BLOCKS)
-  VI all, places;
-  static_assert(sizeof all == sizeof table, "a vector is a word");
-  __builtin_memcpy(&all, &table, sizeof all);
-  __builtin_memcpy(&places, &at, sizeof places);
+  VI all{}, places{};
+  static_assert(sizeof all >= sizeof table, "a word is a vector, or half of one");
+  __builtin_memcpy(&all, &table, sizeof table);
+  __builtin_memcpy(&places, &at, sizeof table);
   all = hn::LookUp(all, places);
   __builtin_memcpy(&table, &all, sizeof table);
 #else

@@ -156,6 +156,7 @@
 #if FOVEA_WITH_RVV
 #define FOVEA_COMPILED_RVV128 (__riscv_v_fixed_vlen == 128)
 #define FOVEA_COMPILED_RVV256 (__riscv_v_fixed_vlen == 256)
+#define FOVEA_COMPILED_RVV512 (__riscv_v_fixed_vlen == 512)
 #else
 #define FOVEA_COMPILED_RVV128 0
 #define FOVEA_COMPILED_RVV256 0

@@ -23,6 +23,14 @@
 #define FOVEA_NEON_VECTORS 6
 #endif
 
+// Vectors of 512 bits: a row in builds for RISC-V alone, since others do not plan for such a processor.
+#if FOVEA_WITH_RVV
+#define FOVEA_RVV512_TARGET(row, ...) \
+  row(__VA_ARGS__, RVV512, "rvv512", RVV512, "rvv", rvv_target, 16, 3, kDotVwmacc, kRvv)
+#else
+#define FOVEA_RVV512_TARGET(row, ...)
+#endif
+
 // A row for each target, best first. The arguments after `row` are the first ones of each row.
 //   target, name, target whose kernels it runs: itself, or one that needs less of the processor
 //   backend and namespace of these kernels
@@ -50,6 +58,7 @@
   row(__VA_ARGS__, NEON, "neon", NEON, kSimd,                                                                          \
       neon_target, 4, FOVEA_NEON_VECTORS, kDotFloats, kNothing)                                                        \
   row(__VA_ARGS__, HELIUM, "helium", HELIUM, "helium", helium_target, 4, 3, kDotHelium, kNothing)                      \
+  FOVEA_RVV512_TARGET(row, __VA_ARGS__)                                                                                \
   row(__VA_ARGS__, RVV256, "rvv256", RVV256, "rvv", rvv_target, 8, 3, kDotVwmacc, kRvv)                                \
   row(__VA_ARGS__, RVV128, "rvv128", RVV128, "rvv", rvv_target, 4, 3, kDotVwmacc, kRvv)                                \
   row(__VA_ARGS__, WASM, "wasm", WASM, "highway", N_WASM, 4, 3, kDotFloats, kNothing)                                  \

@@ -36,7 +36,8 @@
 #define FOVEA_OFFERS_HELIUM 0
 #endif
 // Vectors of one length that is known. Other compilers than clang have none of this kind yet.
-#if defined(__clang__) && defined(__riscv_v_fixed_vlen) && (__riscv_v_fixed_vlen == 128 || __riscv_v_fixed_vlen == 256)
+#if defined(__clang__) && defined(__riscv_v_fixed_vlen) && \
+    (__riscv_v_fixed_vlen == 128 || __riscv_v_fixed_vlen == 256 || __riscv_v_fixed_vlen == 512)
 #define FOVEA_OFFERS_RVV 1
 #else
 #define FOVEA_OFFERS_RVV 0

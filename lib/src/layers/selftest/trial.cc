@@ -135,6 +135,8 @@ fovea_status run_trial(const TrialRow* rows, uint32_t count, const fovea_selftes
   if (!traits) return is_target(args->target) ? FOVEA_ERR_TARGET : FOVEA_ERR_ENUM;
   if (!args->memory) return FOVEA_ERR_NULL;
   if (reinterpret_cast<uintptr_t>(args->memory) % FOVEA_WORKSPACE_ALIGNMENT) return FOVEA_ERR_ALIGNMENT;
+  // Without checks no call refuses an array that had no room.
+  if (!kHasChecks && args->memory_bytes < FOVEA_SELFTEST_BYTES) return FOVEA_ERR_WORKSPACE;
   Trial trial(*args, traits->target);
   const TrialRow& row = rows[args->call];
   const Kind kind = kind_of(traits->target, row.published.by);
