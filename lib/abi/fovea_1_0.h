@@ -36,7 +36,7 @@ uint32_t fovea_version(void);
 FOVEA_ENUM_(fovea_status, int32_t) { FOVEA_OK = 0, FOVEA_ERR_NULL = -1, FOVEA_ERR_STRUCT = -2, FOVEA_ERR_ENUM = -3, FOVEA_ERR_UNSUPPORTED = -4, FOVEA_ERR_TARGET = -5, FOVEA_ERR_DIM = -6, FOVEA_ERR_HEADS = -7, FOVEA_ERR_SIZE = -8, FOVEA_ERR_NUMBER = -9, FOVEA_ERR_BUDGET = -10, FOVEA_ERR_PLAN = -11, FOVEA_ERR_CAPACITY = -12, FOVEA_ERR_LENGTH = -13, FOVEA_ERR_POSITIONS_MISSING = -14, FOVEA_ERR_MASK = -15, FOVEA_ERR_STRIDE = -16, FOVEA_ERR_OVERLAP = -17, FOVEA_ERR_ALIGNMENT = -18, FOVEA_ERR_WORKSPACE = -19, FOVEA_ERR_LOAD = -20, FOVEA_ERR_STATE = -21, FOVEA_ERR_IMAGE = -22, FOVEA_ERR_EXECUTOR = -23, FOVEA_ERR_PAGE = -24, FOVEA_ERR_FULL = -25, FOVEA_ERR_POSITIONS_TWICE = -26, FOVEA_ERR_POSITION_RANGE = -27, FOVEA_ERR_RING = -28, FOVEA_ERR_MAP = -29, FOVEA_ERR_LEFT_OUT = -30, };
 const char* fovea_status_string(fovea_status status);
 uint32_t fovea_has(const char* feature);
-FOVEA_ENUM_(fovea_target, uint32_t) { FOVEA_TARGET_BEST = 0, FOVEA_TARGET_SCALAR = 1, FOVEA_TARGET_SSE4 = 2, FOVEA_TARGET_AVX2 = 3, FOVEA_TARGET_AVX512 = 4, FOVEA_TARGET_NEON = 5, FOVEA_TARGET_HELIUM = 6, FOVEA_TARGET_WASM = 7, FOVEA_TARGET_AVX512_VNNI = 8, FOVEA_TARGET_AVX2_VNNI = 9, FOVEA_TARGET_NEON_DOTPROD = 10, FOVEA_TARGET_NEON_I8MM = 11, FOVEA_TARGET_NEON_IN_ORDER = 12, FOVEA_TARGET_NEON_IN_ORDER_DOTPROD = 13, FOVEA_TARGET_NEON_IN_ORDER_I8MM = 14, FOVEA_TARGET_RVV128 = 15, FOVEA_TARGET_RVV256 = 16, FOVEA_TARGET_XSIMD = 64, };
+FOVEA_ENUM_(fovea_target, uint32_t) { FOVEA_TARGET_BEST = 0, FOVEA_TARGET_SCALAR = 1, FOVEA_TARGET_SSE4 = 2, FOVEA_TARGET_AVX2 = 3, FOVEA_TARGET_AVX512 = 4, FOVEA_TARGET_NEON = 5, FOVEA_TARGET_HELIUM = 6, FOVEA_TARGET_WASM = 7, FOVEA_TARGET_AVX512_VNNI = 8, FOVEA_TARGET_AVX2_VNNI = 9, FOVEA_TARGET_NEON_DOTPROD = 10, FOVEA_TARGET_NEON_I8MM = 11, FOVEA_TARGET_NEON_IN_ORDER = 12, FOVEA_TARGET_NEON_IN_ORDER_DOTPROD = 13, FOVEA_TARGET_NEON_IN_ORDER_I8MM = 14, FOVEA_TARGET_RVV128 = 15, FOVEA_TARGET_RVV256 = 16, FOVEA_TARGET_RVV512 = 17, FOVEA_TARGET_XSIMD = 64, };
 #define FOVEA_NO_TARGET 0x7fffffffu
 #define FOVEA_FEATURE_NEON_DOTPROD 1u
 #define FOVEA_FEATURE_NEON_I8MM 2u
@@ -291,7 +291,13 @@ fovea_status fovea_kv_copy(fovea_kv_cache* to, uint32_t to_entry, const fovea_kv
 fovea_status fovea_kv_set_length(fovea_kv_cache* cache, uint32_t entry, uint32_t length, uint32_t first_token);
 fovea_status fovea_kv_truncate(fovea_kv_cache* cache, uint32_t entry, uint32_t length);
 fovea_status fovea_kv_compact(fovea_kv_cache* cache, uint32_t entry, const uint32_t* kept, uint32_t count);
+typedef struct fovea_kv_shift_args { uint32_t struct_bytes; fovea_target target; uint32_t entry; uint32_t first, tokens; const fovea_rope_args* rope; void* workspace; size_t workspace_bytes; int64_t difference; } fovea_kv_shift_args;
+fovea_status fovea_kv_shift(fovea_kv_cache* cache, const fovea_kv_shift_args* args);
 fovea_status fovea_kv_reset(fovea_kv_cache* cache, uint32_t entry);
+typedef struct fovea_kv_image_args { uint32_t struct_bytes; uint32_t entry; uint32_t first; uint32_t tokens; int64_t position; uint64_t fingerprint; } fovea_kv_image_args;
+fovea_status fovea_kv_image_bytes(const fovea_kv_cache* cache, uint32_t tokens, size_t* bytes);
+fovea_status fovea_kv_export(const fovea_kv_cache* cache, const fovea_kv_image_args* args, void* image, size_t image_bytes);
+fovea_status fovea_kv_import(fovea_kv_cache* cache, const fovea_kv_image_args* args, const void* image, size_t image_bytes);
 fovea_status fovea_kv_describe(const fovea_kv_cache* cache, fovea_attention_desc* desc);
 fovea_status fovea_kv_attach(const fovea_kv_cache* cache, fovea_attention_args* args);
 typedef struct fovea_linear_weights { fovea_dtype dtype; const void* data; ptrdiff_t row_stride; const void* scales; const float* bias; const int32_t* bias_i32; const void* reserved; } fovea_linear_weights;
