@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Images of tokens of caches: their bytes, which are the same on all machines; what is continued from them; and what is refused.
+#include "platform/platform.h"
 #include "simd_tests.h"
 #include "support/cache_model.h"
 #include "support/formats.h"
@@ -173,6 +174,7 @@ TEST_CASE("image: a prompt goes on with the same bits on all machines", "[short]
     auto desc = sized<fovea_attention_desc>();
     desc.q_heads = 2 * kHeads, desc.max_q_tokens = 3, desc.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, desc.target = target;
     desc.compute = FOVEA_COMPUTE_I8, desc.portable_bits = 1, desc.allow_evicted = kind == FOVEA_KV_RING;
+    desc.processor_features = fovea::platform::processor_features();
     REQUIRE(fovea_kv_describe(cache, &desc) == FOVEA_OK);
     const fovea_attention_plan plan = plan_of(desc);
     const std::vector<float> q = normal_numbers(size_t{2} * kHeads * 3 * kHeadDim, 3);

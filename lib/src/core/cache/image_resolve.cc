@@ -25,34 +25,37 @@ fovea_status lay_out_image(const MadeCache& c, uint32_t tokens, void* image, Ima
   CheckedSize bytes;
   FOVEA_RETURN_IF_ERROR(lay_out_cache(desc, image, &call->rows, &bytes));
   bytes.aligned();
-  if (c.key_center) {
-    call->center = static_cast<char*>(image) + bytes.value;
-    bytes.plus(center_bytes(c)).aligned();
-  }
+  call->center = advanced(static_cast<char*>(image), ptrdiff_t(bytes.value));
+  if (c.key_center) bytes.plus(center_bytes(c)).aligned();
   call->bytes = bytes.value;
   return bytes.value > PTRDIFF_MAX ? FOVEA_ERR_SIZE : FOVEA_OK;
 }
 
-// Whether some bytes of the image are not those of the header that was asked for.
-bool differs(const void* image, const ImageHeader& header, size_t begin, size_t end) {
-  return __builtin_memcmp(bytes_of(image) + begin, bytes_of(static_cast<const void*>(&header)) + begin, end - begin) !=
-         0;
+// How many bytes are the same, before the first that differs. The library calls no memcmp.
+size_t same_bytes(const void* a, const void* b, size_t count) {
+  size_t same = 0;
+  while (same < count && bytes_of(a)[same] == bytes_of(b)[same]) ++same;
+  return same;
 }
 
 // Compares an image with what the cache and the arguments ask for. Reads all of it, but not past image_bytes: its checksum must be
 // right.
 fovea_status check_import(const MadeCache& c, void* image, size_t image_bytes, ImageCall* call) {
   constexpr size_t kShape = offsetof(ImageHeader, parts), kOwner = offsetof(ImageHeader, position);
+  if (image_bytes < sizeof(ImageHeader)) return FOVEA_ERR_IMAGE;
   uint32_t begin[3];  // magic, checksum, tokens
-  if (image_bytes < sizeof(ImageHeader) || differs(image, call->header, 0, kChecksumAt)) return FOVEA_ERR_IMAGE;
   __builtin_memcpy(begin, image, sizeof begin);
-  if (differs(image, call->header, kShape, kOwner)) return FOVEA_ERR_SIZE;
+  call->header.checksum = begin[1], call->header.tokens = begin[2];
+  const size_t same = same_bytes(image, &call->header, sizeof(ImageHeader));
+  if (same < kShape) return FOVEA_ERR_IMAGE;
+  if (same < kOwner) return FOVEA_ERR_SIZE;
   if (lay_out_image(c, begin[2], image, call) != FOVEA_OK || call->bytes > image_bytes ||
       image_checksum(image, call->bytes) != begin[1]) {
     return FOVEA_ERR_IMAGE;
   }
-  if (differs(image, call->header, kOwner, sizeof(ImageHeader))) return FOVEA_ERR_STATE;
-  if (c.key_center && __builtin_memcmp(c.key_center, call->center, center_bytes(c)) != 0) return FOVEA_ERR_SIZE;
+  if (same < sizeof(ImageHeader)) return FOVEA_ERR_STATE;
+  const size_t mean = c.key_center ? center_bytes(c) : 0;
+  if (same_bytes(c.key_center, call->center, mean) < mean) return FOVEA_ERR_SIZE;
   if (call->entry >= c.batch) return FOVEA_ERR_CAPACITY;
   if (call->first != c.lengths[call->entry] || call->tokens > begin[2]) return FOVEA_ERR_LENGTH;
   return check_room(c, call->entry, call->first, call->tokens);
