@@ -638,7 +638,7 @@ def size_unchecked():
         return [f"{now:,}", f"{bare:,}", f"{1 - bare / now:.0%}"]
     rows = [[name, *(cell for target in size.FEATURE_TARGETS for cell in shares(target, name))]
             for name in size.PROGRAMS if ("m4f", "unchecked", name) in sizes()]
-    titles = [f"{title}{size.TARGETS[target][2].split(',')[0]}" for target in size.FEATURE_TARGETS for title in ("", "without checks, ", "less, ")]
+    titles = [f"{size.TARGETS[target][2].split(',')[0]}{title}" for target in size.FEATURE_TARGETS for title in ("", ", without checks", ", less")]
     return table(["static link of", *titles], rows)
 
 
