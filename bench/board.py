@@ -54,7 +54,7 @@ def read(path):
     host, results, facts, digests = {}, [], {}, []
     for line in text.splitlines():
         digests += re.findall(r"^([0-9a-f]{16})  ", line)
-        if line.endswith("give the published bits") or "DIFFERS: " in line:  # fovea_selftest
+        if "give the published bits" in line or "DIFFERS: " in line:  # fovea_selftest
             facts["selftest"] = "differs" if "DIFFERS: " in line else "same bits"
             facts["digest"] = hashlib.sha256(" ".join(digests).encode()).hexdigest()[:16]
             digests = []

@@ -81,6 +81,8 @@ TARGETS = [
            "riscv64-linux-gnu", ""),
     Target("riscv64-linux-gnu-rvv256", 0.32, "qemu-riscv64 -cpu rv64,v=true,vlen=256,vext_spec=v1.0",
            "riscv64-linux-gnu", ""),
+    Target("riscv64-linux-gnu-rvv512", 0.16, "qemu-riscv64 -cpu rv64,v=true,vlen=512,vext_spec=v1.0",
+           "riscv64-linux-gnu", ""),
     Target("x86-64-avx2", 0.27, "qemu-x86_64 -cpu Haswell", "x86_64-linux-gnu", "haswell znver3"),
 ]
 
@@ -224,6 +226,7 @@ MORE = {
     "riscv64-linux-gnu": risc_v(0),
     "riscv64-linux-gnu-rvv128": risc_v(128),
     "riscv64-linux-gnu-rvv256": risc_v(256),
+    "riscv64-linux-gnu-rvv512": [More("head_dim 128", "4 64 64 128"), *risc_v(512)],
     "arm-none-eabi-cortex-m55": [*integers_on_a_board(0.26, 2.0), *tensors(0.28, 0.8), *MORE_DECODE, *HALVES,
                                  *linear_halves("1 24 64 512", 0.34), *linear_relu(), More("delta", DELTA, 0.80),
                                  More("general delta", f"{DELTA} general"), *super_blocks(),

@@ -33,10 +33,10 @@ struct Part {
   const char* name;
 };
 constexpr Part kArmParts[] = {
-    {0xc07, "Cortex-A7"},  {0xc0f, "Cortex-A15"}, {0xc24, "Cortex-M4"},  {0xc27, "Cortex-M7"},  {0xc60, "Cortex-M0+"},
-    {0xc23, "Cortex-M3"},  {0xd03, "Cortex-A53"}, {0xd05, "Cortex-A55"}, {0xd08, "Cortex-A72"}, {0xd0b, "Cortex-A76"},
-    {0xd21, "Cortex-M33"}, {0xd22, "Cortex-M55"}, {0xd23, "Cortex-M85"}, {0xd24, "Cortex-M52"},
-    {0xc15, "Cortex-R5"},  {0xd13, "Cortex-R52"},
+    {0xc07, "Cortex-A7"},  {0xc0f, "Cortex-A15"}, {0xc24, "Cortex-M4"},  {0xc27, "Cortex-M7"},
+    {0xc60, "Cortex-M0+"}, {0xc23, "Cortex-M3"},  {0xd03, "Cortex-A53"}, {0xd05, "Cortex-A55"},
+    {0xd08, "Cortex-A72"}, {0xd0b, "Cortex-A76"}, {0xd21, "Cortex-M33"}, {0xd22, "Cortex-M55"},
+    {0xd23, "Cortex-M85"}, {0xd24, "Cortex-M52"}, {0xc15, "Cortex-R5"},  {0xd13, "Cortex-R52"},
 };
 
 }  // namespace
