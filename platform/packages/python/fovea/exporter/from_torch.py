@@ -12,8 +12,10 @@ import traceback
 import numpy as np
 
 from .graph import Answers, Buffer, Graph, NotServed, dense
+from . import torch_windows  # noqa: F401: its operations
 from .torch_masks import FROM_BYTES
-from .torch_ops import OPS, REPLACEMENTS, SKIPPED
+from .torch_ops import REPLACEMENTS, SKIPPED
+from .torch_shapes import OPS
 
 
 def read(model, example_inputs, name):
@@ -46,6 +48,7 @@ def traced(model, inputs):
         answers = [one for one in torch.utils._pytree.tree_leaves(model(*inputs)) if isinstance(one, torch.Tensor)]
         with silent():
             program = torch.export.export(model, inputs, strict=False).run_decompositions({})
+        program.graph_module.graph.eliminate_dead_code()
     except GuardOnDataDependentSymNode as error:
         names = [one.name for one in traceback.extract_tb(error.__traceback__)]
         raise NotServed(

@@ -141,6 +141,16 @@ class Moving(Tensor):
     step: int = 0  # elements from a position to the next
 
 
+@dataclass(frozen=True)
+class Hiding(Tensor):
+    """A mask of bytes as what attention adds to its scores: 0 where a byte is not 0, elsewhere this number."""
+    low: float = -math.inf
+
+    def shown(self):
+        """The bytes."""
+        return Tensor(self.buffer, self.dims, self.offset)
+
+
 def dense(buffer, shape):
     """The tensor that is all of a buffer, in the order of the shape."""
     return Tensor(buffer, views.dense_dims(shape))

@@ -9,6 +9,7 @@ import math
 import numpy as np
 
 from .. import c
+from . import lower_windows
 from .attention_patterns import shared_heads
 from .calls import Literal, given
 from .graph import Buffer, NotServed, Tensor
@@ -104,9 +105,13 @@ class IntegerLowering(Lowering):
     # ------------------------------------------------------------------------------------------------------- operators
 
     def integer_linear(self, node):
-        x, x_scale, x_zero_point = self.codes(node.x)
+        codes, *scale = self.codes(node.x)
+        for x, y in lower_windows.parts(self, codes, self.twin(node.y)):
+            self.codes_of_linear(node, x, *scale, y)
+
+    def codes_of_linear(self, node, x, x_scale, x_zero_point, y):
         x, tokens, x_stride = self.one_stride(x)
-        y, (y_scale, y_zero_point) = self.twin(node.y), self.scale(node.y)
+        y_scale, y_zero_point = self.scale(node.y)
         out, dim = node.weight.shape
         y, y_stride = self.rows_like(y, x)
         weights, reads, _ = self.weights.linear(node.weight, node.bias, node.name)
@@ -236,6 +241,7 @@ def ranges(runner, samples):
     def observe(tensor):
         kept = found.setdefault(tensor.buffer.source, c.structure("quantize_range"))
         numbers = np.ascontiguousarray(runner.tensor(tensor))
+        numbers = numbers[np.isfinite(numbers)]  # a maximum has -inf at its borders
         c.call("fovea_quantize_observe", kept, numbers, numbers.size)
 
     for sample in samples:

@@ -4,14 +4,14 @@ import math
 
 import numpy as np
 
-from . import torch_masks, torch_ops
+from . import loops, torch_elements, torch_masks, torch_ops, torch_shapes, torch_windows
 
 OPS = {}  # operator -> the first opset of a version of it -> the function that serves this version
 REPLACEMENTS = {"LSTM": "attention", "GRU": "attention", "BatchNormalization": "its scale and shift in the layer before"}
 FROM_BYTES = set(  # operators that take bytes or token numbers as they are; all others compute in float32
     "Add And Attention Cast CastLike Concat Dropout Expand Flatten Gather Identity Not Reshape Shape Slice Split Squeeze "
     "Transpose Unsqueeze Where".split())
-ATEN = torch_ops.OPS
+ATEN = torch_shapes.OPS
 
 
 def op(name, *versions):
@@ -35,12 +35,12 @@ def reshape(reader, x, shape, *, allowzero=0):
     shape = [int(size) for size in constant(reader, shape, "sizes")]
     if allowzero and 0 in shape:
         reader.refuse("to a tensor without elements", "sizes above 0")
-    return torch_ops.reshape(reader, x, [x.shape[axis] if size == 0 else size for axis, size in enumerate(shape)])
+    return torch_shapes.reshape(reader, x, [x.shape[axis] if size == 0 else size for axis, size in enumerate(shape)])
 
 
 @op("Flatten", 1, 9, 11, 13, 21, 23, 24, 25)
 def flatten(reader, x, *, axis):
-    return torch_ops.reshape(reader, x, [math.prod(x.shape[:axis]), math.prod(x.shape[axis:])])
+    return torch_shapes.reshape(reader, x, [math.prod(x.shape[:axis]), math.prod(x.shape[axis:])])
 
 
 @op("Transpose", 1, 13, 21, 23, 24, 25)
@@ -75,7 +75,7 @@ def slice_(reader, x, starts, ends, axes=None, steps=None):
     for start, end, axis, step in zip(starts, ends, axes, steps):
         if step < 1:
             reader.refuse("backwards", "a slice forwards")
-        x = torch_ops.slice_(reader, x, int(axis), int(start), int(end), int(step))
+        x = torch_shapes.slice_(reader, x, int(axis), int(start), int(end), int(step))
     return x
 
 
@@ -83,12 +83,12 @@ def slice_(reader, x, starts, ends, axes=None, steps=None):
 def split_(reader, x, split=None, *, axis, num_outputs=None):
     count = num_outputs or len(reader.node.output)
     sizes = -(-x.shape[axis] // count) if split is None else [int(one) for one in constant(reader, split, "sizes")]
-    return torch_ops.split(reader, x, sizes, axis)
+    return torch_shapes.split(reader, x, sizes, axis)
 
 
 @op("Concat", 4, 11, 13)
 def concat(reader, *pieces, axis):
-    return torch_ops.cat(reader, pieces, axis)
+    return torch_shapes.cat(reader, pieces, axis)
 
 
 @op("Gather", 1, 11, 13)
@@ -104,7 +104,7 @@ def gather(reader, x, indices, *, axis):
     if np.ndim(indices) != 1 or (steps != steps[:1]).any() or (steps[:1] < 1).any():
         reader.refuse("of these places", "a slice")
     first, last = int(indices[0]), int(indices[-1])
-    return torch_ops.slice_(reader, x, axis, first, last + 1, int(steps[0]) if len(steps) else 1)
+    return torch_shapes.slice_(reader, x, axis, first, last + 1, int(steps[0]) if len(steps) else 1)
 
 
 @op("Identity", 1, 13, 14, 16, 19, 21, 23, 24, 25)
@@ -130,7 +130,7 @@ def cast(reader, x, *, to):
     from onnx import TensorProto
     integers = TensorProto.INT32, TensorProto.INT64, TensorProto.UINT32, TensorProto.UINT64
     if to == TensorProto.BOOL and x.buffer.dtype == np.uint32:
-        return torch_ops.as_bytes(reader, x)
+        return torch_shapes.as_bytes(reader, x)
     if to not in {np.float32: (TensorProto.FLOAT,), np.uint8: (TensorProto.BOOL,), np.uint32: integers}[x.buffer.dtype.type]:
         what = {np.float32: "float32", np.uint8: "booleans", np.uint32: "whole numbers"}[x.buffer.dtype.type]
         reader.refuse(f"of {what} to {TensorProto.DataType.Name(to).lower()}",
@@ -180,7 +180,7 @@ def conv(reader, x, weight, bias=None, *, strides=None, pads=None, dilations=Non
     if auto_pad not in ("NOTSET", "VALID"):
         reader.refuse(f"with auto_pad {auto_pad}", "patches: a stride as large as the kernel, without padding")
     rank = np.ndim(weight) - 2
-    return torch_ops.conv(reader, x, weight, bias, strides or [1] * rank, pads or [0] * rank, dilations or [1] * rank, group)
+    return torch_windows.conv(reader, x, weight, bias, strides or [1] * rank, pads or [0] * rank, dilations or [1] * rank, group)
 
 
 @op("LayerNormalization", 17)
@@ -205,7 +205,7 @@ def attention(reader, q, k, v, mask=None, *, is_causal, scale=None, q_num_heads=
         reader.refuse("with a mask that is shorter than the keys", "a mask of all keys")
     flat = len(q.shape) == 3
     if flat:
-        q, k, v = (torch_ops.reshape(reader, one, [*one.shape[:2], heads, one.shape[2] // heads]).transpose(1, 2)
+        q, k, v = (torch_shapes.reshape(reader, one, [*one.shape[:2], heads, one.shape[2] // heads]).transpose(1, 2)
                    for one, heads in ((q, q_num_heads), (k, kv_num_heads), (v, kv_num_heads)))
     if k.shape[1] != q.shape[1]:  # groups of query heads share a key head
         times = q.shape[1] // k.shape[1]
@@ -221,7 +221,7 @@ def softmax_of_rows(reader, x, *, axis):
     axis %= len(x.shape)
     if axis == len(x.shape) - 1:
         return softmax(reader, x, axis=axis)
-    rows = torch_ops.reshape(reader, x, [math.prod(x.shape[:axis]), math.prod(x.shape[axis:])])
+    rows = torch_shapes.reshape(reader, x, [math.prod(x.shape[:axis]), math.prod(x.shape[axis:])])
     return torch_ops.softmax(reader, rows, 1).reshape(x.shape)
 
 
@@ -246,15 +246,16 @@ def global_mean(reader, x):
 for name, versions, function in [
     ("Add", (7, 13, 14), ATEN["aten.add"]),
     ("And", (7,), torch_masks.both),
-    ("Erf", (9, 13), torch_ops.pattern_only("erf")),
+    ("Erf", (9, 13), torch_elements.unary("erf")),
     ("HardSwish", (14, 22), ATEN["aten.hardswish"]),
-    ("IsNaN", (9, 13, 20), torch_ops.pattern_only("isnan")),
+    ("IsNaN", (9, 13, 20), torch_elements.unary("isnan")),
     ("Mul", (7, 13, 14), ATEN["aten.mul"]),
     ("Neg", (6, 13), ATEN["aten.neg"]),
     ("Not", (1,), torch_masks.inverted),
     ("Relu", (6, 13, 14), ATEN["aten.relu"]),
     ("Sigmoid", (6, 13), ATEN["aten.sigmoid"]),
-    ("Sqrt", (6, 13), torch_ops.pattern_only("sqrt")),
+    ("Sqrt", (6, 13), torch_elements.unary("sqrt")),
+    ("Sub", (7, 13, 14), ATEN["aten.sub"]),
     ("Tanh", (6, 13), ATEN["aten.tanh"]),
 ]:
     op(name, *versions)(function)
@@ -262,51 +263,40 @@ for name, versions, function in [
 
 @op("Gelu", 20)
 def gelu(reader, x, *, approximate):
-    return torch_ops.gelu(reader, x, approximate=approximate)
+    return torch_elements.gelu(reader, x, approximate=approximate)
 
 
 @op("Swish", 24)
 def swish(reader, x, *, alpha):
     if alpha == 0:
         reader.refuse("with alpha 0", "a product with 0.5")
-    return torch_ops.activation("SILU", 0 if alpha == 1 else alpha)(reader, x)
+    return torch_elements.activation("SILU", 0 if alpha == 1 else alpha)(reader, x)
 
 
 @op("Clip", 6, 11, 12, 13)
 def clip(reader, x, min=None, max=None):
     numbers = (None if one is None else float(np.ravel(constant(reader, one, "limits"))[0]) for one in (min, max))
     largest = np.finfo(np.float32).max
-    return torch_ops.clamp(reader, x, *(None if one is None or abs(one) >= largest else one for one in numbers))
-
-
-@op("Sub", 7, 13, 14)
-def sub(reader, a, b):
-    b = ATEN["aten.neg"](reader, b) if reader.is_live(b) else -b
-    return ATEN["aten.add"](reader, a, b)
+    return torch_elements.clamp(reader, x, *(None if one is None or abs(one) >= largest else one for one in numbers))
 
 
 @op("Reciprocal", 6, 13)
 def reciprocal(reader, x):
-    """Of a root: a part of RMS normalisation."""
-    root = reader.graph.writer(x)
-    if root is None or root.op != "sqrt":
-        reader.refuse("of a computed tensor", "a normalisation or a softmax of fovea, where it is one")
-    root.op = "rsqrt"
-    return x
+    return torch_elements.reciprocal(reader, x)
 
 
 @op("Div", 7, 13, 14)
 def div(reader, a, b):
-    if reader.is_live(b):
-        return ATEN["aten.mul"](reader, a, reciprocal(reader, b))
-    return ATEN["aten.mul"](reader, a, np.float32(1) / b)
+    if loops.common(reader, (a, b)) != loops.FLOAT:
+        reader.refuse("of whole numbers", "a division of float32")
+    return torch_elements.div(reader, a, b)
 
 
 @op("Pow", 7, 12, 13, 15)
 def power(reader, x, exponent):
     if np.size(constant(reader, exponent, "exponents")) != 1 or np.ndim(exponent) > len(x.shape):
         reader.refuse("to several exponents", "one exponent")
-    return torch_ops.power(reader, x, float(np.ravel(exponent)[0]))
+    return torch_elements.power(reader, x, float(np.ravel(exponent)[0]))
 
 
 @op("Where", 9, 16)

@@ -42,11 +42,11 @@ def attention(*shapes, masks=None, **options):
     return Attention(masks, **options), tuple(torch.randn(shape) for shape in shapes)
 
 
-def hugging_face(kind, **options):
+def hugging_face(kind, attention="sdpa", **options):
     """A model of transformers, at random from its configuration: 2 layers of 64 elements."""
     import transformers
     config = getattr(transformers, f"{kind}Config")(**options)
-    config._attn_implementation = "sdpa"
+    config._attn_implementation = attention
     return getattr(transformers, f"{kind}Model")(config)
 
 
