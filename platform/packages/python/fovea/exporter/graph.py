@@ -132,7 +132,7 @@ class Tensor:
         if -1 in shape:
             shape[shape.index(-1)] = self.count // -math.prod(shape)
         groups = views.regrouped([loop for dim in self.dims for loop in dim], shape)
-        return groups and self._with(groups)
+        return None if groups is None else self._with(groups)
 
 
 @dataclass(frozen=True)

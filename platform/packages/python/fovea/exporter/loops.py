@@ -238,6 +238,6 @@ def run(runner, call):
             compute(place)
 
 
-def functions(text_of_c):
-    """The functions of C's library that a text of loops calls."""
-    return set(re.findall(r"\b([a-z]+\d*[a-z]*f)\(", text_of_c))
+def functions():
+    """The functions of C's library that loops may call."""
+    return set(re.findall(r"\b([a-z]+\d*[a-z]*f)\(", " ".join(loop.text for loop in LOOPS.values())))

@@ -49,7 +49,7 @@ class Lowering:
     def moved(self, x, y):
         """A call that copies x to y: two tensors of one shape, in any layouts."""
         loops = views.joint([y, x])
-        if loops is None or len(loops) > 6:
+        if loops is None or len(loops) > 8:
             raise NotServed("copy of this layout", self.line, "fewer permutations of dimensions")
         self.call("copy", "", {"y": y, "x": x, "loops": loops}, [x], [y], y.name)
 

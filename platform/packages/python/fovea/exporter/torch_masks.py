@@ -67,7 +67,7 @@ def where(reader, mask, a, b):
             whole = np.broadcast_to(shown, np.broadcast_shapes(shown.shape, x.shape))
             if reader.is_live(x) and not (np.isfinite(low) and (~whole).all(-1).any()):
                 return added(reader, x, np.where(shown, np.float32(0), np.asarray(hidden, np.float32)))
-        elif mask.buffer.dtype == np.uint8 and (reader.is_live(x) and x.buffer.dtype == np.float32 or not (reader.is_live(x) or np.any(x))):
+        elif mask.buffer.dtype == np.uint8 and (reader.is_live(x) and x.buffer.dtype == np.float32 or not (reader.is_live(x) or np.asarray(x).any())):
             shown = mask if is_shown else inverted(reader, mask)
             hiding = Hiding(shown.buffer, shown.dims, shown.offset, low)
             return added(reader, x, hiding) if reader.is_live(x) else hiding.expand(np.broadcast_shapes(mask.shape, np.shape(a), np.shape(b)))

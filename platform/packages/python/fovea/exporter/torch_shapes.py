@@ -203,9 +203,12 @@ def padded(reader, x, pairs, value=0.0, order=None):
     dims = views.dense_dims([shape[axis] for axis in order])
     y = reader.graph.arena(reader.name("pad"), tuple(dims[order.index(axis)] for axis in range(len(shape))), x.buffer.dtype)
     number = loops.cast(reader, np.asarray(value, np.float32) if x.buffer.dtype == np.float32 else np.asarray(value), x.buffer.dtype)
-    reader.graph.add("copy", y.name, {"x": number.expand(shape)}, y, reader.line)
     middle = y
-    for axis, ((before, _), size) in enumerate(zip(pairs, x.shape)):
+    for axis, ((before, after), size) in enumerate(zip(pairs, x.shape)):
+        for start, count in ((0, before), (before + size, after)):
+            border = middle.slice(axis, start, start + count)
+            if count:
+                reader.graph.add("copy", y.name, {"x": number.expand(border.shape)}, border, reader.line)
         middle = middle.slice(axis, before, before + size)
     reader.graph.add("copy", y.name, {"x": x}, middle, reader.line)
     return y
@@ -258,6 +261,8 @@ def index_select(reader, x, axis, places):
 def gather(reader, x, axis, places, *, sparse_grad=False):
     """By constant numbers, as rows of one element."""
     if reader.is_live(places):
+        if not reader.is_live(x) and len(np.unique(x)) == 1:  # wherever they are
+            return reader.tensor(x.reshape(-1)[:1]).expand(places.shape)
         reader.refuse("by computed numbers", "numbers that are constant")
     axis %= len(x.shape)
     grid = np.indices(tuple(places.shape))

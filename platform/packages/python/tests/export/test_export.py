@@ -32,7 +32,7 @@ except ImportError as error:
     sys.exit(SKIPPED)
 sys.path.insert(0, str(ROOT / "platform" / "packages" / "python"))
 
-C99 = "-std=c99 -O1 -Wall -Wextra -Wpedantic -Wshadow -Werror".split()
+C99 = "-std=c99 -O1 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror".split()
 LEAST_SECONDS = 20
 
 
@@ -52,9 +52,11 @@ def build(folder, library):
 
 
 def check_objects(folder):
+    from fovea.exporter import loops
     needed = run(["nm", "-u", "model.o"], folder)
+    known = {"memcpy", "memset", "memmove", "model_weights", *loops.functions()}
     for name in re.findall(r"\bU (\w+)", needed):
-        assert name.startswith("fovea_") or name in ("memcpy", "memset", "memmove", "model_weights"), f"model.c needs {name}"
+        assert name.startswith("fovea_") or name in known, f"model.c needs {name}"
     assert ".init_array" not in run(["objdump", "-h", "model.o"], folder), "model.c has a static constructor"
 
 
