@@ -177,7 +177,7 @@ def shared_heads(k, v):
 def turned(graph, tensor, reader):
     """The rope that computed queries or keys, for attention alone."""
     node = graph.writer(tensor)
-    return node if node is not None and node.op == "rope" and same(node.y, tensor) and graph.only_read_by(tensor, reader) else None
+    return node if node is not None and node.op == "rope" and not node.rotary_dim and same(node.y, tensor) and graph.only_read_by(tensor, reader) else None
 
 
 class Part:

@@ -7,6 +7,7 @@ import textwrap
 import numpy as np
 
 from .graph import Answers, Buffer, Graph, NotServed, Tensor, dense
+from . import onnx_attention, onnx_elements  # noqa: F401: their operators
 from .onnx_ops import FROM_BYTES, OPS, REPLACEMENTS
 
 
@@ -23,7 +24,7 @@ def loaded(path):
     try:
         model = onnx.load(path)
         for node in model.graph.node:
-            if node.domain in ("", "ai.onnx") and not onnx.defs.has(node.op_type):
+            if node.domain in ("", "ai.onnx") and not onnx.defs.has(node.op_type) and node.op_type not in OPS:
                 raise NotServed(node.op_type, f"the node {node.name or node.output[0]}", "an operator of ONNX")
         onnx.checker.check_model(path)
     except (DecodeError, onnx.checker.ValidationError) as error:
@@ -163,13 +164,15 @@ class Reader:
         kind = node.op_type if node.domain in ("", "ai.onnx") else f"{node.domain}.{node.op_type}"
         if kind not in OPS:
             raise NotServed(kind, self.line, REPLACEMENTS.get(kind, "a part of the model that runs before or after it"))
-        schema = defs.get_schema(kind, self.opsets[""])
-        if schema.since_version not in OPS[kind]:
-            self.refuse(f"of version {schema.since_version}", "another opset: onnx.version_converter converts files")
-        function = OPS[kind][schema.since_version]
+        schema = defs.get_schema(kind, self.opsets[""]) if defs.has(kind) else None
+        version = schema.since_version if schema else 1  # those of ONNX Runtime have one
+        if version not in OPS[kind]:
+            self.refuse(f"of version {version}", "another opset: onnx.version_converter converts files")
+        function = OPS[kind][version]
         parameters = list(inspect.signature(function).parameters.values())[1:]
         names = {one.name for one in parameters}
-        defaults = {key: helper.get_attribute_value(one.default_value) for key, one in schema.attributes.items() if one.default_value.name}
+        defaults = {key: helper.get_attribute_value(one.default_value) for key, one in (schema.attributes if schema else {}).items()
+                    if one.default_value.name}
         found = {one.name: helper.get_attribute_value(one) for one in node.attribute}
         for key, value in found.items():
             if key not in names and (key not in defaults or value != defaults[key]):
@@ -178,12 +181,14 @@ class Reader:
         most = len(inputs) if any(one.kind == one.VAR_POSITIONAL for one in places) else len(places)
         for place in range(most, len(inputs)):
             if inputs[place] is not None:
-                self.refuse(f"with {schema.inputs[place].name}", f"the model without {schema.inputs[place].name}")
+                title = schema.inputs[place].name if schema else node.input[place]
+                self.refuse(f"with {title}", f"the model without {title}")
         if kind not in FROM_BYTES and any(self.is_live(one) and one.buffer.dtype != np.float32 for one in inputs):
             self.refuse("of booleans or whole numbers", "a model of float32, but for token numbers and masks")
         values = function(self, *inputs[:most], **{key: text(value) for key, value in {**defaults, **found}.items() if key in names})
-        for place, name in enumerate(node.output[len(values) if isinstance(values, list) else 1:]):
-            if name:
+        made = values if isinstance(values, list) else [values]
+        for place, name in enumerate(node.output):
+            if name and (place >= len(made) or made[place] is None):
                 self.refuse(f"with the output {name}", "its first output alone")
         return values
 

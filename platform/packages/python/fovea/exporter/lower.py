@@ -284,7 +284,8 @@ class Lowering:
             raise NotServed("rope of this layout", node.line, "[batch, heads, tokens, dim]")
         counts, (y_fields, x_fields) = self.grid([*[(1, (0, 0))] * (2 - len(loops)), *loops, (x.shape[-2], tuple(strides))], [y, x])
         fields = given(**counts, dim=x.shape[-1], layout=f"FOVEA_ROPE_{node.layout}", y=y_fields, x=x_fields,
-                       cos=node.cos, sin=node.sin, table_stride=node.cos.shape[-1], table_positions=node.cos.shape[0])
+                       cos=node.cos, sin=node.sin, table_stride=node.cos.shape[-1], table_positions=node.cos.shape[0],
+                       rotary_dim=node.rotary_dim)
         self.call("fovea_rope", "rope", fields, [x, node.cos, node.sin], [y], node.name)
 
     def attention(self, node):
@@ -297,7 +298,7 @@ class Lowering:
         scale = 0 if math.isclose(node.scale, default, rel_tol=1e-7) else node.scale
         causal, mask, mask_reads = lower_mask(self, node.mask, bool(node.causal))
         desc = given(q_heads=heads, kv_heads=kv_heads, head_dim=dim, value_dim=value_dim, max_batch=batch,
-                     max_q_tokens=tokens, max_kv_tokens=keys, scale=scale, causal=causal)
+                     max_q_tokens=tokens, max_kv_tokens=keys, scale=scale, causal=causal, softcap=node.softcap)
         y, weights = (one if one is None or is_array(one) else self.computed(one) for one in (node.y, node.outputs.get("weights")))
         fields = given(batch=batch, q_tokens=tokens, kv_tokens=keys, q=array(q), kv={"keys": array(k), "values": array(v)}, out=array(y),
                        mask=mask, scores=weights and array(weights), scores_stage=weights and "FOVEA_SCORES_SOFTMAX")

@@ -136,6 +136,8 @@ class IntegerLowering(Lowering):
         return {**weights, "bias": self.other[key]}
 
     def integer_attention(self, node):
+        if node.softcap:
+            raise NotServed("softcap of integer attention", node.line, "--arithmetic i8")
         if node.outputs.get("weights"):
             raise NotServed("weights of integer attention", node.line, "--arithmetic i8")
         k, v, kv_heads = shared_heads(node.k, node.v)

@@ -148,7 +148,7 @@ def instance_norm(reader, x, weight, bias, mean, variance, own, momentum, epsilo
 
 
 @op("scaled_dot_product_attention")
-def attention(reader, q, k, v, mask=None, dropout=0.0, causal=False, *, scale=None, enable_gqa=False):
+def attention(reader, q, k, v, mask=None, dropout=0.0, causal=False, *, scale=None, enable_gqa=False, softcap=0.0):
     if dropout:
         reader.refuse("with dropout", "dropout_p=self.dropout if self.training else 0")
     q, k, v = (reader.tensor(one) for one in (q, k, v))
@@ -163,7 +163,7 @@ def attention(reader, q, k, v, mask=None, dropout=0.0, causal=False, *, scale=No
         mask = mask.expand([batch, heads, tokens, k.shape[2]])
     memory = views.dense_dims([batch, tokens, heads, v.shape[3]])
     y = reader.graph.arena(reader.name("attention"), memory).transpose(1, 2)
-    reader.graph.add("attention", y.name, {"q": q, "k": k, "v": v, "mask": mask}, y, reader.line, causal=causal,
+    reader.graph.add("attention", y.name, {"q": q, "k": k, "v": v, "mask": mask}, y, reader.line, causal=causal, softcap=softcap,
                      scale=1 / math.sqrt(q.shape[3]) if scale is None else scale)
     return y if rank == 4 else y.reshape([*y.shape[4 - rank:]])
 
