@@ -23,10 +23,12 @@ def loaded(path):
     from google.protobuf.message import DecodeError
     try:
         model = onnx.load(path)
-        for node in model.graph.node:
-            if node.domain in ("", "ai.onnx") and not onnx.defs.has(node.op_type) and node.op_type not in OPS:
+        foreign = [node for node in model.graph.node if node.domain in ("", "ai.onnx") and not onnx.defs.has(node.op_type)]
+        for node in foreign:
+            if node.op_type not in OPS:
                 raise NotServed(node.op_type, f"the node {node.name or node.output[0]}", "an operator of ONNX")
-        onnx.checker.check_model(path)
+        if not foreign:  # ONNX Runtime writes its own as if they were ONNX's, which the checker does not know
+            onnx.checker.check_model(path)
     except (DecodeError, onnx.checker.ValidationError) as error:
         raise ValueError(f"{path} is no valid file of ONNX: {str(error).strip()}") from None
     return model
@@ -101,6 +103,13 @@ def evaluator(model, opsets=None):
             zero = np.zeros_like(scale) if zero is None else zero
             return ((x.astype(np.float32) - zero.astype(np.float32).reshape(shape)) * scale.reshape(shape),)
 
+    class BatchNormalization(OpRun):
+
+        def _run(self, x, scale, bias, mean, variance, **_):
+            epsilon = next((one.f for one in self.onnx_node.attribute if one.name == "epsilon"), 1e-5)
+            factor, mean, bias = (one.reshape([-1] + [1] * (x.ndim - 2)) for one in (scale / np.sqrt(variance + epsilon), mean, bias))
+            return (((x - mean) * factor + bias).astype(x.dtype),)
+
     def of_rows(kind):  # all dimensions from the axis on are one row
 
         def _run(self, x, **_):
@@ -114,6 +123,8 @@ def evaluator(model, opsets=None):
     if opset < 13:
         new.append(type("Softmax", (OpRun,), {"_run": of_rows(lambda x: np.exp(x) / np.exp(x).sum(1, keepdims=True))}))
         new.append(type("LogSoftmax", (OpRun,), {"_run": of_rows(lambda x: x - np.log(np.exp(x).sum(1, keepdims=True)))}))
+    if opset < 14:
+        new.append(BatchNormalization)
     if opset < 19:
         new.append(DequantizeLinear)
     return ReferenceEvaluator(model, opsets=opsets, new_ops=new)

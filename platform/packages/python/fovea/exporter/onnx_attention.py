@@ -139,7 +139,7 @@ def group_query(reader, q, k, v, past_key=None, past_value=None, seqlens_k=None,
 
 def skip_norm(kind):
 
-    def node(reader, x, skip, gamma, beta=None, bias=None, *, epsilon):
+    def node(reader, x, skip, gamma, beta=None, bias=None, *, epsilon=1e-12):
         if kind == "RMS":
             beta, bias = None, beta  # that of RMS has no shift
         total = ATEN["aten.add"](reader, x, skip)

@@ -11,6 +11,7 @@ onnx_cases.py are compared with onnxruntime, where it is installed. --random tri
 equal, or refused by name.
 """
 import argparse
+import importlib.util
 import os
 import pathlib
 import re
@@ -32,7 +33,7 @@ except ImportError as error:
     sys.exit(SKIPPED)
 sys.path.insert(0, str(ROOT / "platform" / "packages" / "python"))
 
-C99 = "-std=c99 -O1 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror".split()
+C99 = "-std=c99 -O1 -Wall -Wextra -Wpedantic -Wshadow -Werror".split()
 LEAST_SECONDS = 20
 
 
@@ -46,7 +47,8 @@ def run(command, folder):
 def build(folder, library):
     """Compiles the folder's C files and links its test with the library. Returns the test."""
     for source in sorted(folder.glob("*.c")):
-        run(["cc", *C99, f"-I{ROOT / 'lib' / 'include'}", "-c", source.name], folder)
+        warnings = ["-Wconversion"] if source.name != "by_hand.c" else []  # what a person writes
+        run(["cc", *C99, *warnings, f"-I{ROOT / 'lib' / 'include'}", "-c", source.name], folder)
     run(["cc", *[path.name for path in folder.glob("*.o")], library, f"-Wl,-rpath,{library.parent}", "-lm", "-o", "run"], folder)
     return folder / "run"
 
@@ -159,6 +161,8 @@ def check_onnx(folder):
         print(f"    skipped: {error}: pip install onnx onnxruntime")
         return
     onnx_cases.check(folder)
+    if importlib.util.find_spec("onnxruntime"):  # whose operators onnx does not know
+        onnx_cases.check(folder, onnx_cases.MICROSOFT)
     with mock.patch.dict(sys.modules, onnxruntime=None):
         onnx_cases.check(folder)
         onnx_cases.check_all_covered(folder)
