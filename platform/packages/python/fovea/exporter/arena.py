@@ -43,7 +43,7 @@ def tensor_of(value):
 
 def alike(y, x):
     """Both are all of their buffers, in the same layout."""
-    return y.offset == x.offset == 0 and y.buffer.bytes == x.buffer.bytes and y.count == x.count == y.buffer.count and (
+    return y.offset == x.offset == 0 and y.buffer.dtype == x.buffer.dtype and y.count == x.count == y.buffer.count == x.buffer.count and (
         views.joint([y, x]) is not None and all(a == b for _, (a, b) in views.joint([y, x])))
 
 

@@ -49,7 +49,7 @@ LOOPS = {
     "ceil": Loop("ceilf({a})", np.ceil, FLOAT),
     "round": Loop("rintf({a})", np.rint, FLOAT),
     "abs": Loop("{a} < 0 ? -{a} : {a}", np.abs),
-    "sign": Loop("({a} > 0) - ({a} < 0)", np.sign),
+    "sign": Loop("{a} > 0 ? 1 : {a} < 0 ? -1 : {a}", np.sign),
     "add": Loop("{a} + {b}", np.add),
     "mul": Loop("{a} * {b}", np.multiply),
     "sub": Loop("{a} - {b}", np.subtract),

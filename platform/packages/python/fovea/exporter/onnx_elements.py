@@ -177,15 +177,14 @@ def global_max(reader, x):
 
 @op("DepthToSpace", 1, 11, 13)
 def depth_to_space(reader, x, *, blocksize, mode="DCR"):
-    batch, channels, height, width = x.shape
-    rest = channels // blocksize**2
-    sizes, order = ([blocksize, blocksize, rest], [0, 3, 4, 1, 5, 2]) if mode == "DCR" else ([rest, blocksize, blocksize], [0, 1, 4, 2, 5, 3])
-    x = torch_shapes.reshape(reader, x, [batch, *sizes, height, width]).permute(order)
-    return torch_shapes.reshape(reader, x, [batch, rest, height * blocksize, width * blocksize])
+    return torch_windows.blocks_to_space(reader, x, blocksize, mode == "CRD")
 
 
 @op("SpaceToDepth", 1, 13)
 def space_to_depth(reader, x, *, blocksize):
-    batch, channels, height, width = x.shape
-    x = torch_shapes.reshape(reader, x, [batch, channels, height // blocksize, blocksize, width // blocksize, blocksize])
-    return torch_shapes.reshape(reader, x.permute([0, 3, 5, 1, 2, 4]), [batch, -1, height // blocksize, width // blocksize])
+    return torch_windows.space_to_blocks(reader, x, blocksize, False)
+
+
+@op("Einsum", 12)
+def einsum(reader, *operands, equation):
+    return torch_ops.einsum(reader, equation, operands)

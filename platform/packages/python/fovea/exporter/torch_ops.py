@@ -69,6 +69,31 @@ def baddbmm(reader, c, a, b, *, beta=1, alpha=1):
     return OPS["aten.add"](reader, matmul(reader, a, b), c)
 
 
+@op("einsum")
+def einsum(reader, equation, operands, *, path=None):
+    """Of two tensors, as one product of matrices: letters of both are a batch, or are summed over."""
+    left, _, out = equation.replace(" ", "").partition("->")
+    names = left.split(",")
+    if len(names) != 2 or not out or "." in equation or any(len(set(one)) < len(one) for one in (*names, out)):
+        reader.refuse(f"of {equation}", "products of two tensors, whose letters are all named once")
+    operands = [reader.tensor(one) for one in operands]
+    for index, one in enumerate(names):
+        alone = [axis for axis, letter in enumerate(one) if letter not in out and letter not in names[1 - index]]
+        if alone:
+            operands[index] = OPS["aten.sum"](reader, operands[index], alone)
+            names[index] = "".join(letter for letter in one if letter in out or letter in names[1 - index])
+    batch, inner = ([letter for letter in names[0] if letter in names[1] and (letter in out) == kept] for kept in (True, False))
+    rest = [[letter for letter in one if letter not in batch + inner] for one in names]
+    size = {letter: size for one, tensor in zip(names, operands) for letter, size in zip(one, tensor.shape)}
+    count = [math.prod(size[letter] for letter in letters) for letters in (batch, rest[0], inner, rest[1])]
+    a, b = (reshape(reader, tensor.permute([one.index(letter) for letter in order]), shape)
+            for one, tensor, order, shape in zip(names, operands, (batch + rest[0] + inner, batch + inner + rest[1]), (count[:3], [count[0], *count[2:]])))
+    a, b = (a, b) if batch else (a.squeeze([0]), b.squeeze([0]))
+    found = batch + rest[0] + rest[1]
+    y = reshape(reader, matmul(reader, a, b), [size[letter] for letter in found])
+    return y.permute([found.index(letter) for letter in out])
+
+
 @op("embedding")
 def embedding(reader, weight, ids, *_, **__):
     table = reader.tensor(weight)

@@ -133,11 +133,21 @@ def stack(reader, pieces, axis=0):
 
 @op("repeat", "tile")
 def repeat(reader, x, times):
+    times = [1] * (len(x.shape) - len(times)) + list(times)
     shape = [1] * (len(times) - len(x.shape)) + list(x.shape)
     parts = [size for pair in zip([1] * len(shape), shape) for size in pair]
     parts = x._with([dim for size, dim in zip(shape, [()] * (len(shape) - len(x.dims)) + list(x.dims)) for dim in ((), dim)])
     whole = parts.expand([size for pair in zip(times, shape) for size in pair])
     return reshape(reader, whole, [count * size for count, size in zip(times, shape)])
+
+
+@op("repeat_interleave")
+def repeat_interleave(reader, x, times, axis=None, *, output_size=None):
+    if not isinstance(times, int):
+        reader.refuse("of several counts", "one count")
+    x, axis = (reshape(reader, x, [x.count]), 0) if axis is None else (x, axis % len(x.shape))
+    shape = list(x.shape)
+    return reshape(reader, x.unsqueeze(axis + 1).expand([*shape[:axis + 1], times, *shape[axis + 1:]]), [*shape[:axis], shape[axis] * times, *shape[axis + 1:]])
 
 
 @op("flip")

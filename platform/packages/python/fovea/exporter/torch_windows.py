@@ -144,3 +144,37 @@ for rank in (1, 2, 3):
     op(f"max_pool{rank}d_with_indices")(largest(rank, 2))
     op(f"avg_pool{rank}d")(average(rank))
     op(f"adaptive_avg_pool{rank}d", f"_adaptive_avg_pool{rank}d")(adaptive(rank))
+
+
+@op("im2col")
+def columns(reader, x, kernel, dilation, padding, stride):
+    """All windows of an image: [batch, channels * elements of a window, windows]."""
+    x = pooled(reader, x, list(kernel), list(stride), list(padding), list(dilation), False, 0.0)
+    batch, channels = x.shape[:2]
+    return reshape(reader, x.permute([0, 1, 4, 5, 2, 3]), [batch, channels * math.prod(kernel), -1])
+
+
+def blocks_to_space(reader, x, size, channels_first):
+    """[batch, channels * size^2, height, width] -> [batch, channels, height * size, width * size]"""
+    batch, channels, height, width = x.shape
+    rest = channels // size**2
+    sizes, order = ([rest, size, size], [0, 1, 4, 2, 5, 3]) if channels_first else ([size, size, rest], [0, 3, 4, 1, 5, 2])
+    x = reshape(reader, x, [batch, *sizes, height, width]).permute(order)
+    return reshape(reader, x, [batch, rest, height * size, width * size])
+
+
+def space_to_blocks(reader, x, size, channels_first):
+    """The way back."""
+    batch, channels, height, width = x.shape
+    x = reshape(reader, x, [batch, channels, height // size, size, width // size, size])
+    return reshape(reader, x.permute([0, 1, 3, 5, 2, 4] if channels_first else [0, 3, 5, 1, 2, 4]), [batch, -1, height // size, width // size])
+
+
+@op("pixel_shuffle")
+def pixel_shuffle(reader, x, size):
+    return blocks_to_space(reader, x, size, True)
+
+
+@op("pixel_unshuffle")
+def pixel_unshuffle(reader, x, size):
+    return space_to_blocks(reader, x, size, True)

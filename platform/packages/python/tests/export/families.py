@@ -7,8 +7,8 @@ from torch.nn import functional as f
 
 from models import Call, hugging_face, tokens
 
-WORDS = dict(vocab_size=100, hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4, max_position_embeddings=40)
-IMAGES = dict(image_size=32, patch_size=8, hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4)
+LAYERS = dict(hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4)
+WORDS = dict(**LAYERS, vocab_size=100, max_position_embeddings=40)
 
 
 def mask(shown=(16, 11), dtype=torch.int64):
@@ -39,10 +39,13 @@ def causal(kind, take="last_hidden_state", **options):
     return Call(hugging_face(kind, **{**WORDS, **options}), take=take, use_cache=False), tokens(12)
 
 
-def image(kind, channels=3, take="last_hidden_state", **options):
-    model = hugging_face(kind, **{**IMAGES, **options})
-    size = options.get("image_size", 32)
-    return Call(model, take=take), (torch.randn(1, channels, size, size),)
+def whole(kind, shape, attention="sdpa", take="last_hidden_state", **options):
+    """A model of transformers that takes one array of this shape."""
+    return Call(hugging_face(kind, attention, **options), take=take), (torch.randn(shape),)
+
+
+def image(kind, **options):
+    return whole(kind, (1, 3, 32, 32), **{**LAYERS, "image_size": 32, "patch_size": 8, **options})
 
 
 def encoder(dim, layers=1, heads=4, **options):
@@ -235,15 +238,15 @@ class MobileVit(nn.Module):
         x = x + self.inverted(x)
         y = self.local(x)
         batch, dim, height, width = y.shape
-        y = y.reshape(batch * dim, height // 2, 2, width // 2, 2).transpose(1, 2)
-        y = y.reshape(batch, dim, -1, height * width // 4, 4 // 1)[:, :, 0] if False else y.reshape(batch, dim, 4, -1)
-        y = self.layers(y.permute(0, 2, 3, 1).reshape(4 * batch, -1, dim))
-        y = y.reshape(batch, 4, -1, dim).permute(0, 3, 1, 2).reshape(batch * dim, 2, height // 2, width // 2, 2)
-        y = y.transpose(1, 2).reshape(batch, dim, height, width)
+        y = y.reshape(batch * dim, height // 2, 2, width // 2, 2).transpose(2, 3)
+        y = y.reshape(batch, dim, -1, 4).permute(0, 3, 2, 1)  # a sequence for each place in a patch
+        y = self.layers(y.reshape(4 * batch, -1, dim))
+        y = y.reshape(batch, 4, -1, dim).permute(0, 3, 2, 1).reshape(batch * dim, height // 2, width // 2, 2, 2)
+        y = y.transpose(2, 3).reshape(batch, dim, height, width)
         return self.fuse(torch.cat([x, self.project(y)], 1)).mean((2, 3))
 
 
-class Pointed(nn.Module):
+class Recurrent(nn.Module):
     """A recurrent layer and attention over its states."""
 
     def __init__(self, kind):
@@ -255,24 +258,28 @@ class Pointed(nn.Module):
         return self.attention(x, x, x, need_weights=False)[0]
 
 
-def speech(kind, **options):
-    sizes = dict(hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=48, conv_dim=(16, 16, 16),
-                 conv_kernel=(10, 3, 2), conv_stride=(5, 2, 2), num_feat_extract_layers=3, num_conv_pos_embeddings=16,
-                 num_conv_pos_embedding_groups=4)
-    return Call(hugging_face(kind, **{**sizes, **options}), take="last_hidden_state"), (torch.randn(1, 400),)
+def speech():
+    return whole("Wav2Vec2", (1, 400), **LAYERS, conv_dim=(16, 16, 16), conv_kernel=(10, 3, 2), conv_stride=(5, 2, 2),
+                 num_feat_extract_layers=3, num_conv_pos_embeddings=16, num_conv_pos_embedding_groups=4)
+
+
+TWO_SIDES = dict(vocab_size=100, d_model=32, encoder_layers=1, decoder_layers=1, encoder_attention_heads=4, decoder_attention_heads=4,
+                 encoder_ffn_dim=48, decoder_ffn_dim=48)
 
 
 def whisper():
-    import transformers
-    model = hugging_face("Whisper", vocab_size=100, d_model=32, encoder_layers=2, encoder_attention_heads=4, encoder_ffn_dim=48, decoder_layers=1,
-                         decoder_attention_heads=4, decoder_ffn_dim=48, num_mel_bins=20, max_source_positions=24, pad_token_id=0, bos_token_id=1,
-                         eos_token_id=2, decoder_start_token_id=1)
+    model = hugging_face("Whisper", **TWO_SIDES, num_mel_bins=20, max_source_positions=24, pad_token_id=0, bos_token_id=1, eos_token_id=2,
+                         decoder_start_token_id=1)
     return Call(model.encoder, take="last_hidden_state"), (torch.randn(1, 20, 48),)
 
 
-def t5(kind="T5"):
-    model = hugging_face(kind, vocab_size=100, d_model=32, d_kv=8, d_ff=48, num_layers=2, num_heads=4, decoder_start_token_id=0)
+def t5():
+    model = hugging_face("T5", vocab_size=100, d_model=32, d_kv=8, d_ff=48, num_layers=2, num_heads=4, decoder_start_token_id=0)
     return Seq2Seq(model), (torch.randint(0, 100, (1, 10)), torch.randint(0, 100, (1, 6)))
+
+
+def bart():
+    return Seq2Seq(hugging_face("Bart", **TWO_SIDES, max_position_embeddings=40)), (torch.randint(3, 100, (1, 10)), torch.randint(3, 100, (1, 6)))
 
 
 class Seq2Seq(nn.Module):
@@ -285,148 +292,33 @@ class Seq2Seq(nn.Module):
         return self.model(input_ids=ids, decoder_input_ids=decoder_ids, use_cache=False).last_hidden_state
 
 
-def bart(kind):
-    model = hugging_face(kind, vocab_size=100, d_model=32, encoder_layers=1, decoder_layers=1, encoder_attention_heads=4,
-                         decoder_attention_heads=4, encoder_ffn_dim=48, decoder_ffn_dim=48, max_position_embeddings=40)
-    return Seq2Seq(model), (torch.randint(3, 100, (1, 10)), torch.randint(3, 100, (1, 6)))
-
-
 def patch_tst():
-    model = hugging_face("PatchTST", num_input_channels=3, context_length=32, patch_length=8, patch_stride=4, d_model=32, num_hidden_layers=2,
-                         num_attention_heads=4, ffn_dim=48, norm_type="batchnorm")
-    return Call(model, take="last_hidden_state"), (torch.randn(1, 32, 3),)
+    return whole("PatchTST", (1, 32, 3), num_input_channels=3, context_length=32, patch_length=8, patch_stride=4, d_model=32,
+                 num_hidden_layers=2, num_attention_heads=4, ffn_dim=48, norm_type="batchnorm")
 
 
-def torchvision_swin(version):
+def swin(version):
     from torchvision.models.swin_transformer import PatchMergingV2, SwinTransformer, SwinTransformerBlockV2
     more = dict(block=SwinTransformerBlockV2, downsample_layer=PatchMergingV2) if version == 2 else {}
     return SwinTransformer([4, 4], 16, [2, 2], [2, 4], [4, 4], num_classes=5, **more), (torch.randn(1, 3, 32, 32),)
 
 
 def video():
-    model = hugging_face("VideoMAE", **{**IMAGES, "image_size": 16, "patch_size": 8}, num_frames=4, tubelet_size=2)
-    return Call(model, take="last_hidden_state"), (torch.randn(1, 4, 3, 16, 16),)
-
-
-def clip(part):
-    import transformers
-    model = hugging_face("CLIPText", **WORDS, eos_token_id=99) if part == "Text" else hugging_face("CLIPVision", **IMAGES)
-    return Call(model, take="last_hidden_state"), tokens(10) if part == "Text" else (torch.randn(1, 3, 32, 32),)
-
-
-def gpt(kind, **options):
-    return Call(hugging_face(kind, **options), take="last_hidden_state", use_cache=False), tokens(12)
-
-
-FAMILIES = {
-    # images
-    "ViT": lambda: image("ViT"),
-    "DeiT": lambda: image("DeiT"),
-    "BEiT": lambda: image("Beit", use_relative_position_bias=True),
-    "DINOv2": lambda: image("Dinov2"),
-    "SigLIP's images": lambda: image("SiglipVision"),
-    "CLIP's images": lambda: clip("Vision"),
-    "YOLOS": lambda: image("Yolos", image_size=[32, 32], num_detection_tokens=4, take="last_hidden_state") if False else yolos(),
-    "Swin, shifted": lambda: torchvision_swin(1),
-    "Swin 2": lambda: torchvision_swin(2),
-    "transformers' Swin": lambda: swin(),
-    "LeViT": levit if False else lambda: levit(),
-    "MobileViT": lambda: (MobileVit(), (torch.randn(1, 3, 16, 16),)),
-    "CCT": lambda: (Cct(), (torch.randn(1, 3, 16, 16),)),
-    "MLP-Mixer": lambda: (Mixer(), (torch.randn(1, 3, 32, 32),)),
-    "DETR": lambda: (Detr(), (torch.randn(1, 3, 32, 32),)),
-    "VideoMAE": video,
-    "SegFormer": lambda: segformer(),
-    "ConvNeXt": lambda: convnext(),
-    # sound
-    "AST": lambda: ast(),
-    "Conformer": lambda: (Conformer(), (torch.randn(1, 47, 40),)),
-    "keyword transformer with batch norm": lambda: (Keywords(), (torch.randn(1, 49, 40),)),
-    "Whisper's encoder": whisper,
-    "wav2vec 2": lambda: speech("Wav2Vec2"),
-    "HuBERT": lambda: speech("Hubert"),
-    "Speech2Text's encoder": lambda: speech_to_text(),
-    # robots, series, tables, sets
-    "ACT": lambda: (Act(), (torch.randn(1, 2, 3, 32, 32), torch.randn(1, 7))),
-    "PatchTST": patch_tst,
-    "iTransformer": lambda: (ITransformer(), (torch.randn(1, 24, 5),)),
-    "FT-Transformer": lambda: (FtTransformer(), (torch.randn(2, 5), torch.randint(0, 3, (2, 3)))),
-    "Set Transformer": lambda: (SetTransformer(), (torch.randn(1, 12, 3),)),
-    "Decision Transformer": lambda: decision(),
-    # text
-    "BERT with its mask": lambda: text("Bert"),
-    "sentence encoder": lambda: text("Bert", pooled=True),
-    "DistilBERT with its mask": lambda: (TextOf("DistilBert", vocab_size=100, dim=32, hidden_dim=48, n_layers=2, n_heads=4, max_position_embeddings=40), (torch.randint(2, 100, (2, 16)), mask())),
-    "RoBERTa": lambda: text("Roberta"),
-    "ALBERT": lambda: text("Albert", embedding_size=16),
-    "ELECTRA": lambda: text("Electra", embedding_size=16),
-    "MPNet": lambda: text("MPNet", attention="eager"),
-    "DeBERTa 2": lambda: text("DebertaV2", attention="eager", relative_attention=True, pos_att_type=["p2c", "c2p"], position_buckets=8, norm_rel_ebd="layer_norm", share_att_key=True),
-    "CLIP's text": lambda: clip("Text"),
-    "T5": t5,
-    "BART": lambda: bart("Bart"),
-    "GPT-2": lambda: gpt("GPT2", vocab_size=100, n_embd=32, n_layer=2, n_head=4, n_positions=40),
-    "GPT-NeoX": lambda: causal("GPTNeoX"),
-    "OPT": lambda: causal("OPT", ffn_dim=48, word_embed_proj_dim=32),
-    "Llama": lambda: causal("Llama", num_key_value_heads=2),
-    "Qwen 3": lambda: causal("Qwen3", num_key_value_heads=2, head_dim=8),
-    "Phi": lambda: causal("Phi"),
-    "Gemma 2": lambda: causal("Gemma2", num_key_value_heads=2, head_dim=8, attention="eager"),
-    "gpt-oss": lambda: causal("GptOss", attention="eager", num_key_value_heads=2, head_dim=8, num_local_experts=4, num_experts_per_tok=2),
-    # recurrent
-    "LSTM with attention": lambda: (Pointed(nn.LSTM), (torch.randn(1, 8, 16),)),
-    "GRU with attention": lambda: (Pointed(nn.GRU), (torch.randn(1, 8, 16),)),
-}
-
-
-class TextOf(nn.Module):
-
-    def __init__(self, kind, **options):
-        super().__init__()
-        self.model = hugging_face(kind, **options)
-
-    def forward(self, ids, shown):
-        return self.model(input_ids=ids, attention_mask=shown).last_hidden_state
-
-
-def swin():
-    model = hugging_face("Swin", image_size=32, patch_size=4, embed_dim=16, depths=[2, 2], num_heads=[2, 4], window_size=4)
-    return Call(model, take="last_hidden_state"), (torch.randn(1, 3, 32, 32),)
-
-
-def yolos():
-    import transformers
-    config = transformers.YolosConfig(**{**IMAGES, "image_size": [32, 32]}, num_detection_tokens=4)
-    config._attn_implementation = "sdpa"
-    return Call(transformers.YolosModel(config), take="last_hidden_state"), (torch.randn(1, 3, 32, 32),)
+    return whole("VideoMAE", (1, 4, 3, 16, 16), **LAYERS, image_size=16, patch_size=8, num_frames=4, tubelet_size=2)
 
 
 def levit():
-    model = hugging_face("Levit", "eager", image_size=64, hidden_sizes=[16, 24, 32], num_attention_heads=[2, 3, 4], depths=[1, 1, 1], key_dim=[8, 8, 8],
-                         drop_path_rate=0, mlp_ratio=[2, 2, 2], attention_ratio=[2, 2, 2], patch_size=16)
-    return Call(model, take="last_hidden_state"), (torch.randn(1, 3, 64, 64),)
+    return whole("Levit", (1, 3, 64, 64), "eager", image_size=64, hidden_sizes=[16, 24, 32], num_attention_heads=[2, 3, 4], depths=[1, 1, 1],
+                 key_dim=[8, 8, 8], drop_path_rate=0, mlp_ratio=[2, 2, 2], attention_ratio=[2, 2, 2], patch_size=16)
 
 
 def segformer():
-    model = hugging_face("Segformer", num_encoder_blocks=2, depths=[1, 1], sr_ratios=[2, 1], hidden_sizes=[16, 32], patch_sizes=[7, 3],
-                         strides=[4, 2], num_attention_heads=[1, 2], mlp_ratios=[2, 2])
-    return Call(model, take="last_hidden_state"), (torch.randn(1, 3, 32, 32),)
-
-
-def convnext():
-    model = hugging_face("ConvNext", "eager", num_stages=2, hidden_sizes=[16, 32], depths=[1, 1])
-    return Call(model, take="pooler_output"), (torch.randn(1, 3, 32, 32),)
-
-
-def ast():
-    model = hugging_face("AST", hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=48, patch_size=8, frequency_stride=6,
-                         time_stride=6, max_length=44, num_mel_bins=20)
-    return Call(model, take="last_hidden_state"), (torch.randn(1, 44, 20),)
+    return whole("Segformer", (1, 3, 32, 32), num_encoder_blocks=2, depths=[1, 1], sr_ratios=[2, 1], hidden_sizes=[16, 32], patch_sizes=[7, 3],
+                 strides=[4, 2], num_attention_heads=[1, 2], mlp_ratios=[2, 2])
 
 
 def speech_to_text():
-    model = hugging_face("Speech2Text", "eager", vocab_size=100, d_model=32, encoder_layers=2, encoder_attention_heads=4, encoder_ffn_dim=48, decoder_layers=1,
-                         decoder_attention_heads=4, decoder_ffn_dim=48, conv_channels=24, input_feat_per_channel=20, max_source_positions=60,
+    model = hugging_face("Speech2Text", "eager", **TWO_SIDES, conv_channels=24, input_feat_per_channel=20, max_source_positions=60,
                          num_conv_layers=2, conv_kernel_sizes=[5, 5])
     return Call(model.encoder, take="last_hidden_state"), (torch.randn(1, 48, 20),)
 
@@ -441,5 +333,60 @@ class Decision(nn.Module):
         return self.model(states, actions, actions, returns, times, torch.ones(1, states.shape[1], dtype=torch.long), return_dict=True).action_preds
 
 
-def decision():
-    return Decision(), (torch.randn(1, 6, 5), torch.randn(1, 6, 3), torch.randn(1, 6, 1), torch.arange(6)[None])
+FAMILIES = {
+    # images
+    "ViT": lambda: image("ViT"),
+    "DeiT": lambda: image("DeiT"),
+    "BEiT": lambda: image("Beit", use_relative_position_bias=True),
+    "DINOv2": lambda: image("Dinov2"),
+    "CLIP's images": lambda: image("CLIPVision"),
+    "YOLOS": lambda: image("Yolos", image_size=[32, 32], num_detection_tokens=4),
+    "VideoMAE": video,
+    "Swin, shifted": lambda: swin(1),
+    "Swin 2": lambda: swin(2),
+    "LeViT": levit,
+    "MobileViT": lambda: (MobileVit(), (torch.randn(1, 3, 16, 16),)),
+    "SegFormer": segformer,
+    "ConvNeXt": lambda: whole("ConvNext", (1, 3, 32, 32), "eager", take="pooler_output", num_stages=2, hidden_sizes=[16, 32], depths=[1, 1]),
+    "CCT": lambda: (Cct(), (torch.randn(1, 3, 16, 16),)),
+    "MLP-Mixer": lambda: (Mixer(), (torch.randn(1, 3, 32, 32),)),
+    "DETR": lambda: (Detr(), (torch.randn(1, 3, 32, 32),)),
+    # sound
+    "AST": lambda: whole("AST", (1, 44, 20), **LAYERS, patch_size=8, frequency_stride=6, time_stride=6, max_length=44, num_mel_bins=20),
+    "Conformer": lambda: (Conformer(), (torch.randn(1, 47, 40),)),
+    "keyword transformer with batch norm": lambda: (Keywords(), (torch.randn(1, 49, 40),)),
+    "Whisper's encoder": whisper,
+    "wav2vec 2": speech,
+    "Speech2Text's encoder": speech_to_text,
+    # robots, series, tables, sets
+    "ACT": lambda: (Act(), (torch.randn(1, 2, 3, 32, 32), torch.randn(1, 7))),
+    "Decision Transformer": lambda: (Decision(), (torch.randn(1, 6, 5), torch.randn(1, 6, 3), torch.randn(1, 6, 1), torch.arange(6)[None])),
+    "PatchTST": patch_tst,
+    "iTransformer": lambda: (ITransformer(), (torch.randn(1, 24, 5),)),
+    "FT-Transformer": lambda: (FtTransformer(), (torch.randn(2, 5), torch.randint(0, 3, (2, 3)))),
+    "Set Transformer": lambda: (SetTransformer(), (torch.randn(1, 12, 3),)),
+    # text
+    "BERT with its mask": lambda: text("Bert"),
+    "sentence encoder": lambda: text("Bert", pooled=True),
+    "DistilBERT with its mask": lambda: text("DistilBert", dim=32, hidden_dim=48, n_layers=2, n_heads=4),
+    "RoBERTa": lambda: text("Roberta"),
+    "ALBERT": lambda: text("Albert", embedding_size=16),
+    "MPNet": lambda: text("MPNet", attention="eager"),
+    "DeBERTa 2": lambda: text("DebertaV2", attention="eager", relative_attention=True, pos_att_type=["p2c", "c2p"], position_buckets=8,
+                              norm_rel_ebd="layer_norm", share_att_key=True),
+    "CLIP's text": lambda: (Call(hugging_face("CLIPText", **WORDS, eos_token_id=99), take="last_hidden_state"), tokens(10)),
+    "T5": t5,
+    "BART": bart,
+    "GPT-2": lambda: causal("GPT2", n_embd=32, n_layer=2, n_head=4, n_positions=40),
+    "GPT-NeoX": lambda: causal("GPTNeoX"),
+    "Llama": lambda: causal("Llama", num_key_value_heads=2),
+    "Qwen 3": lambda: causal("Qwen3", num_key_value_heads=2, head_dim=8),
+    "Phi": lambda: causal("Phi"),
+    "Gemma 2": lambda: causal("Gemma2", attention="eager", num_key_value_heads=2, head_dim=8),
+}
+
+REFUSED = {  # by these words
+    "aten.topk": lambda: causal("GptOss", attention="eager", num_key_value_heads=2, head_dim=8, num_local_experts=4, num_experts_per_tok=2),
+    "aten.lstm": lambda: (Recurrent(nn.LSTM), (torch.randn(1, 8, 16),)),
+    "aten.gru": lambda: (Recurrent(nn.GRU), (torch.randn(1, 8, 16),)),
+}

@@ -125,6 +125,8 @@ Dropout 7 10: y = Dropout <ratio=0.3> (x)
 Dropout 12 13 22: y = Dropout <seed=3> (x, half)
 Dropout 12 13 22: y = Dropout (x, half, true) ! in training
 Dropout 7 10 12: y, z = Dropout (x) ! with the output z
+Einsum 12: y = Einsum <equation="bhid,bhjd->bhij"> (q, k)
+Einsum 12: y = Einsum <equation="bhii,bhij->bi"> (x, x) ! of bhii
 Elu 6 22: y = Elu <alpha=0.7> (x)
 Equal 7 11 13 19: e = Equal (ids, i1) y = Cast <to=1> (e)
 Erf 9 13: u = Div (x, root) e = Erf (u) p = Add (e, one) z = Mul (x, p) y = Mul (z, half)
