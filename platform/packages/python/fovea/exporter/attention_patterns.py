@@ -131,7 +131,7 @@ def multihead(graph, node):
     if (ropes[0] is None) != (ropes[1] is None):
         return
     q, k = (one.x if one else side for one, side in zip(ropes, (node.q, k)))
-    if ropes[0] and not (same(ropes[0].cos, ropes[1].cos) and same(ropes[0].sin, ropes[1].sin)):
+    if ropes[0] and not (ropes[0].layout == ropes[1].layout and same(ropes[0].cos, ropes[1].cos) and same(ropes[0].sin, ropes[1].sin)):
         return
     users = [*(one for one in ropes if one), node]
     parts = [projection(graph, one, users) for one in (q, k, v)]

@@ -145,7 +145,8 @@ fovea_status {self.name}_step_init(void* memory);
     # --------------------------------------------------------------------------------------------------------- model.c
 
     def source(self):
-        helpers = "".join(HELPERS[name] for name in HELPERS if any(call.function == name for call in self.calls))
+        used = {call.function + call.fields.get("suffix", "") for call in self.calls if call.helper}
+        helpers = "".join(text for name, text in HELPERS.items() if name in used)
         for call in {call.function: call for call in self.calls if call.helper == "loop"}.values():
             parameters, body = loops.text(call, ctype)
             helpers += wrapped(f"static void {call.function}({parameters}) {{") + f"\n{body}}}\n\n"
@@ -153,8 +154,7 @@ fovea_status {self.name}_step_init(void* memory);
         plans += f"static fovea_kv_cache caches[{len(self.of.step.caches)}];\n" if self.of.step else ""
         return f"""{LICENSE}#include "{self.name}.h"
 
-#include <math.h>
-#include <string.h>
+{"".join(f"#include <{one}.h>{chr(10)}" for one in self.headers())}
 
 #include "{self.name}_weights.h"
 
@@ -164,6 +164,12 @@ fovea_status {self.name}_step_init(void* memory);
 {wrapped(f'fovea_status {self.name}_run({self.parameters(self.of.graph)}) {{')}
 {self.body(self.of)}}}
 {self.step_source() if self.of.step else ''}"""
+
+    def headers(self):
+        """Of C's library, for the helpers and loops."""
+        used = {call.helper for call in self.calls}
+        needs = [("float", "check" in used), ("math", "loop" in used), ("string", "copy" in used)]
+        return [name for name, needed in needs if needed]
 
     def body(self, part, before=""):
         """The statements of a function that makes the calls."""
@@ -313,8 +319,7 @@ def loop_call(code, call):
 def check_call(code, call):
     mask, strides = call.fields["mask"], call.fields["strides"]
     counts = ", ".join(map(str, mask.shape))
-    kind = "floats" if mask.buffer.dtype == np.float32 else "bytes"
-    return wrapped(f"  if (!check_{kind}({code.pointer(mask)}, (const size_t[]){{{counts}}}, "
+    return wrapped(f"  if (!check{call.fields['suffix']}({code.pointer(mask)}, (const size_t[]){{{counts}}}, "
                    f"(const ptrdiff_t[]){{{', '.join(map(str, strides))}}}, {int(call.fields['causal'])})) return FOVEA_ERR_MASK;") + "\n"
 
 

@@ -43,7 +43,8 @@ def lower_mask(lowering, mask, causal):
 
 def check(lowering, mask, strides, causal):
     """A call that refuses a computed mask which hides all keys from a query by finite numbers: PyTorch then sees all alike."""
-    fields = {"mask": mask, "strides": strides[:3], "causal": causal}
+    suffix = "_floats" if mask.buffer.dtype == np.float32 else "_bytes"
+    fields = {"mask": mask, "strides": strides[:3], "causal": causal, "suffix": suffix}
     lowering.call("check", "", fields, [mask], [], mask.name)
 
 

@@ -110,8 +110,10 @@ class Shown(nn.Module):
         shown, scores = shown[:, None, None, :], q @ k.transpose(-1, -2) / 8**0.5
         if self.form == "where":
             scores = scores + torch.where(shown, 0.0, float("-inf"))
+        elif self.form == "low":
+            scores = scores + (1 - shown.float()) * torch.finfo(torch.float32).min
         else:
-            scores = scores.masked_fill(~shown, float("-inf"))
+            scores = scores.masked_fill(~shown, float("-inf") if self.form == "fill" else torch.finfo(torch.float32).min)
         return self.out((torch.softmax(scores, -1) @ v).transpose(1, 2).reshape(batch, count, 32))
 
 
@@ -194,6 +196,8 @@ MODELS = {
     "encoder, causal, padding of each run": lambda: (Padded(causal=True), (torch.randn(2, 12, 32), PADDINGS)),
     "attention, mask by where": lambda: (Shown("where"), (torch.randn(2, 12, 32), ~PADDINGS)),
     "attention, mask by masked_fill": lambda: (Shown("fill"), (torch.randn(2, 12, 32), ~PADDINGS)),
+    "attention, mask by a product": lambda: (Shown("low"), (torch.randn(2, 12, 32), ~PADDINGS)),
+    "attention, mask by finite masked_fill": lambda: (Shown("finite"), (torch.randn(2, 12, 32), ~PADDINGS)),
     "two inputs, two outputs": lambda: (Several(), (torch.randn(1, 6, 16), torch.randn(1, 6, 24))),
     "one row": lambda: (nn.Sequential(nn.Linear(16, 16), nn.Linear(16, 8)), (torch.randn(1, 16),)),  # has no workspace
     "Qwen2": lambda: causal_model("Qwen2"),
