@@ -179,6 +179,7 @@ class IntegerLowering(Lowering):
 
     def pair_of_codes(self, node, function):
         (a, a_scale, a_zero_point), (b, b_scale, b_zero_point) = (self.codes(one) for one in (node.a, node.b))
+        b_scale = a_scale if node.b.is_constant and not node.b.data.any() else b_scale  # zeros have any scale
         largest = max(a_scale, b_scale) if function == "fovea_integer_add" else a_scale * b_scale
         y, (y_scale, y_zero_point) = self.twin(node.y), self.scale_above(node.y, largest / 2**5)
         counts, dim, arrays, ready = self.elements(y, a, b)

@@ -51,14 +51,14 @@ def depthwise(lowering, node):
             fields = given(batch=rows, tokens=tokens, channels=channels, kernel_size=count, y=to, y_batch_stride=tokens * channels,
                            y_token_stride=channels, y_channel_stride=1, x=at, x_batch_stride=down * line * channels,
                            x_token_stride=channels, x_channel_stride=1, weight=kernel, weight_stride=height * width, bias=bias)
-            lowering.call("fovea_conv1d", "conv1d", fields, [at, kernel, bias], [to], node.name, macs=rows * tokens * channels * count)
+            lowering.call("fovea_conv1d", "conv1d", fields, [at, kernel, bias], [to], made.name, macs=rows * tokens * channels * count)
         used = made.slice(2, count - 1, tokens, right)
         if result is None:
             result = used
             continue
         y = node.y if (i, j) == steps[-1] else lowering.graph.arena(f"{node.name}_sum", views.dense_dims(node.y.shape))
         counts, dim, arrays, ready = lowering.elements(y, result, used)
-        lowering.call("fovea_add", "binary", given(**counts, dim=dim, **dict(zip("yab", arrays))), ready[1:], ready[:1], node.name)
+        lowering.call("fovea_add", "binary", given(**counts, dim=dim, **dict(zip("yab", arrays))), ready[1:], ready[:1], y.name)
         result = y
     if len(steps) == 1:
         lowering.moved(result, node.y)

@@ -11,7 +11,11 @@ onnx_cases.py are compared with onnxruntime, where it is installed. --random tri
 equal, or refused by name.
 """
 import argparse
+import concurrent.futures
+import contextlib
 import importlib.util
+import io
+import multiprocessing
 import os
 import pathlib
 import re
@@ -211,6 +215,21 @@ def check_random(seed, library, folder):
         print("    refused:", refused)
 
 
+CHECKS = []  # (name, function of a folder): processes that are forked have them
+
+
+def checked(index):
+    """What a check prints, and its error."""
+    torch.set_num_threads(1)
+    said = io.StringIO()
+    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(said):
+        try:
+            CHECKS[index][1](folder)
+        except Exception as error:  # the others run, too
+            return said.getvalue(), f"{type(error).__name__}: {error}"
+    return said.getvalue(), None
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("library", type=pathlib.Path)
@@ -235,14 +254,13 @@ def main():
     checks += [(f"random graph {seed}", lambda folder, seed=seed: check_random(seed, library, folder))
                for seed in range(arguments.seed, arguments.seed + arguments.random)]
     failed = []
-    for name, check in checks:
-        print(name, flush=True)
-        with tempfile.TemporaryDirectory() as folder:
-            try:
-                check(folder)
-            except Exception as error:  # the others run, too
+    CHECKS.extend(checks)
+    with concurrent.futures.ProcessPoolExecutor(os.cpu_count(), multiprocessing.get_context("fork")) as pool:
+        for (name, _), (said, error) in zip(checks, pool.map(checked, range(len(checks)))):
+            print(name, said, sep="\n", end="", flush=True)
+            if error:
                 failed.append(name)
-                print(f"    failed: {type(error).__name__}: {error}", flush=True)
+                print(f"    failed: {error}", flush=True)
     print(f"{len(checks)} models, failed: {len(failed)} {failed or ''}")
     return 1 if failed else 0
 
