@@ -6,18 +6,26 @@ from .masks import meaning
 from .matches import made_by, same, scalar
 
 
+CHAIN = "matmul", "mul", "add", "activation"  # between the product of queries and keys and the softmax
+
+
 def attention(graph, softmax):
     """softmax(scale q k^T + mask) v. The weights may be read by others, too."""
     if softmax.axis != len(softmax.y.shape) - 1:
         return
-    scores, scale, masks, old = softmax.x, 1.0, [], []
+    scores, scale, softcap, masks, old = softmax.x, 1.0, None, [], []
     while True:
         node = graph.writer(scores)
-        if node is None or node.op not in ("add", "mul", "matmul") or not graph.only_read_by(scores, *([softmax] + old)[-1:]):
+        if node is None or node.op not in CHAIN or not graph.only_read_by(scores, *([softmax] + old)[-1:]):
             return
         old.append(node)
         if node.op == "matmul":
             break
+        if node.op == "activation":  # softcap * tanh(scores / softcap)
+            if node.kind != "TANH" or node.factor or softcap or not scale > 0:
+                return
+            softcap, scale, scores = scale, 1.0, node.x
+            continue
         factor = scalar(node.b)
         if node.op == "mul":
             if factor is None:
@@ -25,12 +33,13 @@ def attention(graph, softmax):
             scale, scores = scale * factor, node.a
         else:
             first = next((one for one in (node.a, node.b) if chain(graph, one)), None)
-            if masks or first is None:
+            if masks or first is None or softcap:
                 return
             mask = node.b if first is node.a else node.a
             masks, scores = [(mask, scale)], first
     if masks and masks[0][1] != 1:
         return
+    scale *= softcap or 1
     second = [node for node in graph.readers(softmax.y.buffer) if node.op == "matmul"]
     if len(second) != 1 or not same_elements(second[0].a, softmax.y):
         return
@@ -62,7 +71,7 @@ def attention(graph, softmax):
     if any(one is None for one in (q, k, v, y)) or (masks and mask is None):
         return
     new = Node("attention", second[0].name, {"q": q, "k": k, "v": v, "mask": mask}, outputs,
-               {"scale": scale, "causal": False}, softmax.line)
+               {"scale": scale, "softcap": softcap, "causal": False}, softmax.line)
     # The node takes the place of the softmax, before all that reads weights: q, k, v and the mask are there.
     if v.buffer.kind == "arena" and position(graph, v) > graph.nodes.index(softmax):
         return
@@ -77,7 +86,7 @@ def position(graph, tensor):
 
 def chain(graph, tensor):
     node = graph.writer(tensor)
-    return node is not None and node.op in ("matmul", "mul", "add")
+    return node is not None and node.op in CHAIN
 
 
 def same_elements(a, b):

@@ -7,8 +7,8 @@ import textwrap
 import numpy as np
 
 from .graph import Answers, Buffer, Graph, NotServed, Tensor, dense
-from . import onnx_attention, onnx_elements  # noqa: F401: their operators
-from .onnx_ops import FROM_BYTES, OPS, REPLACEMENTS
+from . import loops, onnx_attention, onnx_elements  # noqa: F401: their operators
+from .onnx_ops import FROM_BYTES, OF_HIDING, OPS, REPLACEMENTS
 
 
 def read(path, example_inputs, name):
@@ -194,6 +194,7 @@ class Reader:
             if inputs[place] is not None:
                 title = schema.inputs[place].name if schema else node.input[place]
                 self.refuse(f"with {title}", f"the model without {title}")
+        inputs = [loops.unhidden(self, kind, one, OF_HIDING) for one in inputs]
         if kind not in FROM_BYTES and any(self.is_live(one) and one.buffer.dtype != np.float32 for one in inputs):
             self.refuse("of booleans or whole numbers", "a model of float32, but for token numbers and masks")
         values = function(self, *inputs[:most], **{key: text(value) for key, value in {**defaults, **found}.items() if key in names})

@@ -12,8 +12,8 @@ import traceback
 import numpy as np
 
 from .graph import Answers, Buffer, Graph, NotServed, dense
-from . import torch_windows  # noqa: F401: its operations
-from .torch_masks import FROM_BYTES
+from . import loops, torch_windows  # noqa: F401: its operations
+from .torch_masks import FROM_BYTES, OF_HIDING
 from .torch_ops import REPLACEMENTS, SKIPPED
 from .torch_shapes import OPS
 
@@ -151,6 +151,7 @@ class Reader:
             raise NotServed(kind, self.line, REPLACEMENTS.get(kind, "a part of the model that runs before or after it"))
         if kind not in FROM_BYTES and any(self.is_live(one) and one.buffer.dtype != np.float32 for one in leaves):
             self.refuse("of booleans or whole numbers", "a model of float32, but for token numbers and masks")
+        args, kwargs = self.torch.utils._pytree.tree_map(lambda one: loops.unhidden(self, kind, one, OF_HIDING), (args, kwargs))
         try:
             inspect.signature(OPS[kind]).bind(self, *args, **kwargs)
         except TypeError as error:

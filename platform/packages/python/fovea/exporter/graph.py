@@ -221,7 +221,8 @@ class Graph:
     def copied(self, tensor, line=""):
         """A dense copy, by a node of its own."""
         y = self.arena(tensor.name + "_copy", views.dense_dims(tensor.shape), tensor.buffer.dtype)
-        return self.add("copy", y.name, {"x": tensor}, y, line)
+        self.add("copy", y.name, {"x": tensor}, y, line)
+        return replace(tensor, buffer=y.buffer, dims=y.dims, offset=0)  # a Hiding stays one
 
     # -------------------------------------------------------------------------------------------------- for patterns
 

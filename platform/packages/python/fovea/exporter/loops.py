@@ -97,17 +97,22 @@ def cast(reader, value, dtype):
     if isinstance(value, Hiding):
         value = node(reader, "where", [value.shown(), np.float32(0), np.float32(-np.inf)])
     if not reader.is_live(value):
+        if dtype == WHOLE and not (np.abs(np.asarray(value).astype(np.float64)) < 2**31).all():
+            reader.refuse("of whole numbers of more than 32 bits", "numbers below 2^31")
         if hasattr(value, "shape") and dtype_of(reader, value) == dtype:
             return reader.tensor(value, "constant")
         value = np.asarray(value)
-        if dtype == WHOLE and value.dtype.kind != "b" and not (np.abs(value.astype(np.float64)) < 2**31).all():
-            reader.refuse("of whole numbers of more than 32 bits", "numbers below 2^31")
         return reader.tensor(value.astype({BOOL: bool, WHOLE: np.int64, FLOAT: np.float32}[dtype]), "constant")
     if value.buffer.dtype == dtype:
         return value
     if dtype == BOOL:
         return node(reader, "ne", [value, np.zeros((), value.buffer.dtype)])
     return node(reader, "float" if dtype == FLOAT else "whole", [value])
+
+
+def unhidden(reader, kind, value, kept):
+    """The value for an operation that has no sense for what a mask adds to scores: its numbers. kept: operations that have."""
+    return cast(reader, value, FLOAT) if isinstance(value, Hiding) and kind not in kept else value
 
 
 def node(reader, kind, values):

@@ -4,7 +4,7 @@ or its only sure one."""
 import numpy as np
 
 from . import attention_patterns, views
-from .graph import Node, Tensor
+from .graph import Hiding, Node, Tensor
 from .attention_patterns import view_like
 from .matches import made_by, only_reader, other, relaid, reshaped, same, scalar, with_scalar
 
@@ -263,6 +263,8 @@ def residual_norm(graph, norm):
     if y is None:
         return
     a, b = add.a, add.b
+    if isinstance(b, Hiding):
+        return
     if any(not dim or dim[-1][1] != 1 for dim in (a.dims[-1], b.dims[-1], add.y.dims[-1])):
         return  # the elements of a row are adjacent
     outputs = {"y": y}
@@ -294,7 +296,8 @@ def in_place(graph, copy):
     node = graph.writer(copy.x)
     if node is None or node.op == "copy" or node.y.buffer is not copy.x.buffer:
         return
-    if copy.x.count != node.y.buffer.count or not graph.only_read_by(node.y, copy):
+    reach = sum((size - 1) * abs(stride) for dim in copy.x.dims for size, stride in dim)
+    if copy.x.count != node.y.buffer.count or reach >= copy.x.count or not graph.only_read_by(node.y, copy):
         return
     loops = views.joint([copy.x, copy.y])
     dims = loops and views.relocated(node.y.dims, loops)

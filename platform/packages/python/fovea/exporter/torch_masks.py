@@ -19,6 +19,11 @@ FROM_BYTES = {  # operations that take booleans or whole numbers, too; all other
 }
 
 
+VIEWS = ("view _unsafe_view reshape flatten clone contiguous alias detach lift_fresh_copy _to_copy to type_as transpose t permute "
+         "unsqueeze squeeze expand select slice split split_with_sizes chunk unbind").split()
+OF_HIDING = {"getitem", *(f"aten.{name}" for name in [*VIEWS, "add", "add_", "where", "masked_fill", "scaled_dot_product_attention"])}
+
+
 @op("__and__", "logical_and", "bitwise_and")
 def both(reader, a, b):
     """Of two masks. Of a computed and a constant one it is a node of its own: attention may take it apart."""

@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from . import loops, views
+from .graph import Hiding
 
 OPS = {}
 
@@ -48,7 +49,7 @@ def as_bytes(reader, x):
 
 @op("_to_copy", "to")
 def converted(reader, x, *_, dtype=None, **__):
-    if dtype is None:
+    if dtype is None or isinstance(x, Hiding) and dtype == reader.torch.float32:
         return x
     if dtype in (reader.torch.float16, reader.torch.bfloat16, reader.torch.float64):
         reader.refuse(f"to {dtype}", "a model of float32 throughout")
