@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Patterns of attention: two matrix products with a softmax between them; attention with its linear layers."""
+import numpy as np
+
 from . import views
-from .graph import Node, Tensor
+from .graph import Hiding, Node, Tensor
 from .masks import meaning
 from .matches import made_by, same, scalar
 
@@ -18,6 +20,8 @@ def attention(graph, softmax):
         node = graph.writer(scores)
         if node is None or node.op not in CHAIN or not graph.only_read_by(scores, *([softmax] + old)[-1:]):
             return
+        if not same(scores.reshape(node.y.shape), node.y):  # in another order
+            return
         old.append(node)
         if node.op == "matmul":
             break
@@ -33,12 +37,12 @@ def attention(graph, softmax):
             scale, scores = scale * factor, node.a
         else:
             first = next((one for one in (node.a, node.b) if chain(graph, one)), None)
-            if masks or first is None or softcap:
+            if first is None or softcap or scale != 1:
                 return
-            mask = node.b if first is node.a else node.a
-            masks, scores = [(mask, scale)], first
-    if masks and masks[0][1] != 1:
-        return
+            masks.append((node.b if first is node.a else node.a).reshape(softmax.x.shape))
+            if masks[-1] is None or hides_queries(masks[-1]):
+                return
+            scores = first
     scale *= softcap or 1
     second = [node for node in graph.readers(softmax.y.buffer) if node.op == "matmul"]
     if len(second) != 1 or not same_elements(second[0].a, softmax.y):
@@ -63,7 +67,7 @@ def attention(graph, softmax):
     if batch is None:
         return
     q, k, v, y = (one.reshape([*batch, *one.shape[-2:]]) for one in (q, k, v, y))
-    mask = masks[0][0].expand(softmax.x.shape) if masks else None
+    mask = sum_of(graph, masks, softmax)
     mask = mask and mask.reshape([*batch, *mask.shape[-2:]])
     outputs = {"y": y}
     if not graph.only_read_by(softmax.y, second[0]):
@@ -76,6 +80,30 @@ def attention(graph, softmax):
     if v.buffer.kind == "arena" and position(graph, v) > graph.nodes.index(softmax):
         return
     graph.replace([*old, second[0], softmax], new, "attention")
+
+
+def hides_queries(mask):
+    """Whether a computed mask may hide all keys from some queries by a finite number: then a softmax sees all of them alike."""
+    return isinstance(mask, Hiding) and mask.low > -np.inf and any(stride for size, stride in mask.dims[-2] if size > 1)
+
+
+def sum_of(graph, masks, softmax):
+    """One mask of attention: the sum of several, as large as their parts that are not repeated."""
+    if len(masks) < 2:
+        return masks[0] if masks else None
+    repeated = [all(stride == 0 for one in masks for size, stride in one.dims[axis] if size > 1) for axis in range(len(masks[0].dims))]
+    once = [one._with([() if again else dim for again, dim in zip(repeated, one.dims)]) for one in masks]
+    if all(one.is_constant and one.buffer.dtype == np.float32 for one in once):
+        return graph.constant(softmax.name + "_mask", np.sum([one.data for one in once], 0, np.float32)).expand(masks[0].shape)
+    total = once[0]
+    for one in once[1:]:
+        a, b = (one, total) if isinstance(total, Hiding) or total.is_constant else (total, one)
+        if isinstance(a, Hiding) or a.buffer.dtype != np.float32:
+            return None
+        y = graph.arena(softmax.name + "_mask", views.dense_dims(a.shape))
+        graph.nodes.insert(graph.nodes.index(softmax), Node("add", y.name, {"a": a, "b": b}, {"y": y}, {}, softmax.line))
+        total = y
+    return total.expand(masks[0].shape)
 
 
 def position(graph, tensor):

@@ -149,9 +149,10 @@ class Reader:
         self.graph.read += 1
         if kind not in OPS:
             raise NotServed(kind, self.line, REPLACEMENTS.get(kind, "a part of the model that runs before or after it"))
+        args, kwargs = self.torch.utils._pytree.tree_map(lambda one: loops.unhidden(self, kind, one, OF_HIDING), (args, kwargs))
+        leaves = self.torch.utils._pytree.tree_leaves((args, kwargs))
         if kind not in FROM_BYTES and any(self.is_live(one) and one.buffer.dtype != np.float32 for one in leaves):
             self.refuse("of booleans or whole numbers", "a model of float32, but for token numbers and masks")
-        args, kwargs = self.torch.utils._pytree.tree_map(lambda one: loops.unhidden(self, kind, one, OF_HIDING), (args, kwargs))
         try:
             inspect.signature(OPS[kind]).bind(self, *args, **kwargs)
         except TypeError as error:
