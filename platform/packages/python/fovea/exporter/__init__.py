@@ -4,6 +4,7 @@
 Each step is a file. What goes from one to the next is in graph.py.
 
     from_torch.py, from_onnx.py   read a model: constants are computed at once, views become strides   -> Graph
+    torch_*.py, onnx_*.py         what each operation becomes; loops.py: plain loops of model.c for the rare ones
     patterns.py                   several nodes that one call of fovea computes become one node        -> Graph
     lower.py                      a call of fovea for each node, with all its arguments                -> calls
     arena.py                      where each tensor is: they share memory where lifetimes allow it     -> offsets

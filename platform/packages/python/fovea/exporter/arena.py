@@ -13,14 +13,14 @@ OVER = {
     [("y", "a"), ("y", "b")], "fovea_norm": [("sum", "residual"), ("sum", "x"), ("y", "x")], "fovea_integer_norm":
     [("y", "x")], "fovea_integer_activation": [("y", "x")], "fovea_integer_add": [("y", "a"), ("y", "b")],
     "fovea_integer_multiply": [("y", "a"),
-                               ("y", "b")], "fovea_rope": [("y", "x")], "fovea_softmax": [("y", "x")]
+                               ("y", "b")], "loop": [("y", "a"), ("y", "b"), ("y", "c")], "fovea_rope": [("y", "x")], "fovea_softmax": [("y", "x")]
 }
 
 
 def in_place(calls):
     """Outputs take the memory of inputs that nobody reads any more."""
     for index, call in enumerate(calls):
-        for output, given in OVER.get(call.function, []):
+        for output, given in OVER.get(call.helper or call.function, []):
             y, x = (tensor_of(call.fields.get(key)) for key in (output, given))
             if y is None or x is None or y.buffer is x.buffer or x.buffer.kind != "arena" or not alike(y, x):
                 continue
@@ -43,7 +43,7 @@ def tensor_of(value):
 
 def alike(y, x):
     """Both are all of their buffers, in the same layout."""
-    return y.offset == x.offset == 0 and y.buffer.bytes == x.buffer.bytes and y.count == x.count == y.buffer.count and (
+    return y.offset == x.offset == 0 and y.buffer.dtype == x.buffer.dtype and y.count == x.count == y.buffer.count == x.buffer.count and (
         views.joint([y, x]) is not None and all(a == b for _, (a, b) in views.joint([y, x])))
 
 

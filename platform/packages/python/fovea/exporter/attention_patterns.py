@@ -1,23 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
 """Patterns of attention: two matrix products with a softmax between them; attention with its linear layers."""
+import numpy as np
+
 from . import views
-from .graph import Node, Tensor
+from .graph import Hiding, Node, Tensor
 from .masks import meaning
 from .matches import made_by, same, scalar
+
+
+CHAIN = "matmul", "mul", "add", "activation"  # between the product of queries and keys and the softmax
 
 
 def attention(graph, softmax):
     """softmax(scale q k^T + mask) v. The weights may be read by others, too."""
     if softmax.axis != len(softmax.y.shape) - 1:
         return
-    scores, scale, masks, old = softmax.x, 1.0, [], []
+    scores, scale, softcap, masks, old = softmax.x, 1.0, None, [], []
     while True:
         node = graph.writer(scores)
-        if node is None or node.op not in ("add", "mul", "matmul") or not graph.only_read_by(scores, *([softmax] + old)[-1:]):
+        if node is None or node.op not in CHAIN or not graph.only_read_by(scores, *([softmax] + old)[-1:]):
+            return
+        if not same(scores.reshape(node.y.shape), node.y):  # in another order
             return
         old.append(node)
         if node.op == "matmul":
             break
+        if node.op == "activation":  # softcap * tanh(scores / softcap)
+            if node.kind != "TANH" or node.factor or softcap or not scale > 0:
+                return
+            softcap, scale, scores = scale, 1.0, node.x
+            continue
         factor = scalar(node.b)
         if node.op == "mul":
             if factor is None:
@@ -25,12 +37,13 @@ def attention(graph, softmax):
             scale, scores = scale * factor, node.a
         else:
             first = next((one for one in (node.a, node.b) if chain(graph, one)), None)
-            if masks or first is None:
+            if first is None or softcap or scale != 1:
                 return
-            mask = node.b if first is node.a else node.a
-            masks, scores = [(mask, scale)], first
-    if masks and masks[0][1] != 1:
-        return
+            masks.append((node.b if first is node.a else node.a).reshape(softmax.x.shape))
+            if masks[-1] is None or hides_queries(masks[-1]):
+                return
+            scores = first
+    scale *= softcap or 1
     second = [node for node in graph.readers(softmax.y.buffer) if node.op == "matmul"]
     if len(second) != 1 or not same_elements(second[0].a, softmax.y):
         return
@@ -54,7 +67,7 @@ def attention(graph, softmax):
     if batch is None:
         return
     q, k, v, y = (one.reshape([*batch, *one.shape[-2:]]) for one in (q, k, v, y))
-    mask = masks[0][0].expand(softmax.x.shape) if masks else None
+    mask = sum_of(graph, masks, softmax)
     mask = mask and mask.reshape([*batch, *mask.shape[-2:]])
     outputs = {"y": y}
     if not graph.only_read_by(softmax.y, second[0]):
@@ -62,11 +75,35 @@ def attention(graph, softmax):
     if any(one is None for one in (q, k, v, y)) or (masks and mask is None):
         return
     new = Node("attention", second[0].name, {"q": q, "k": k, "v": v, "mask": mask}, outputs,
-               {"scale": scale, "causal": False}, softmax.line)
+               {"scale": scale, "softcap": softcap, "causal": False}, softmax.line)
     # The node takes the place of the softmax, before all that reads weights: q, k, v and the mask are there.
     if v.buffer.kind == "arena" and position(graph, v) > graph.nodes.index(softmax):
         return
     graph.replace([*old, second[0], softmax], new, "attention")
+
+
+def hides_queries(mask):
+    """Whether a computed mask may hide all keys from some queries by a finite number: then a softmax sees all of them alike."""
+    return isinstance(mask, Hiding) and mask.low > -np.inf and any(stride for size, stride in mask.dims[-2] if size > 1)
+
+
+def sum_of(graph, masks, softmax):
+    """One mask of attention: the sum of several, as large as their parts that are not repeated."""
+    if len(masks) < 2:
+        return masks[0] if masks else None
+    repeated = [all(stride == 0 for one in masks for size, stride in one.dims[axis] if size > 1) for axis in range(len(masks[0].dims))]
+    once = [one._with([() if again else dim for again, dim in zip(repeated, one.dims)]) for one in masks]
+    if all(one.is_constant and one.buffer.dtype == np.float32 for one in once):
+        return graph.constant(softmax.name + "_mask", np.sum([one.data for one in once], 0, np.float32)).expand(masks[0].shape)
+    total = once[0]
+    for one in once[1:]:
+        a, b = (one, total) if isinstance(total, Hiding) or total.is_constant else (total, one)
+        if isinstance(a, Hiding) or a.buffer.dtype != np.float32:
+            return None
+        y = graph.arena(softmax.name + "_mask", views.dense_dims(a.shape))
+        graph.nodes.insert(graph.nodes.index(softmax), Node("add", y.name, {"a": a, "b": b}, {"y": y}, {}, softmax.line))
+        total = y
+    return total.expand(masks[0].shape)
 
 
 def position(graph, tensor):
@@ -77,7 +114,7 @@ def position(graph, tensor):
 
 def chain(graph, tensor):
     node = graph.writer(tensor)
-    return node is not None and node.op in ("matmul", "mul", "add")
+    return node is not None and node.op in CHAIN
 
 
 def same_elements(a, b):
@@ -131,7 +168,7 @@ def multihead(graph, node):
     if (ropes[0] is None) != (ropes[1] is None):
         return
     q, k = (one.x if one else side for one, side in zip(ropes, (node.q, k)))
-    if ropes[0] and not (same(ropes[0].cos, ropes[1].cos) and same(ropes[0].sin, ropes[1].sin)):
+    if ropes[0] and not (ropes[0].layout == ropes[1].layout and same(ropes[0].cos, ropes[1].cos) and same(ropes[0].sin, ropes[1].sin)):
         return
     users = [*(one for one in ropes if one), node]
     parts = [projection(graph, one, users) for one in (q, k, v)]
@@ -177,7 +214,7 @@ def shared_heads(k, v):
 def turned(graph, tensor, reader):
     """The rope that computed queries or keys, for attention alone."""
     node = graph.writer(tensor)
-    return node if node is not None and node.op == "rope" and same(node.y, tensor) and graph.only_read_by(tensor, reader) else None
+    return node if node is not None and node.op == "rope" and not node.rotary_dim and same(node.y, tensor) and graph.only_read_by(tensor, reader) else None
 
 
 class Part:

@@ -41,6 +41,12 @@ class Call:
                 words.append(self.fields[key].split("_", 2)[2].lower())
         return ", ".join(words)
 
+    @property
+    def helper(self):
+        """The kind of a function of model.c: copy, loop and so on; None of fovea's."""
+        name = self.function.split("_")[0]
+        return None if name == "fovea" else name
+
     def replace(self, old, new):
         """Puts another buffer in the place of one, everywhere in the call."""
         self.fields = replaced(self.fields, old, new)

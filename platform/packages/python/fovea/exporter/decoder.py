@@ -116,7 +116,7 @@ class StepLowering(Lowering):
                   node.name, cache=cache)
         scale = 0 if math.isclose(node.scale, 1 / math.sqrt(dim), rel_tol=1e-7) else node.scale
         desc = given(q_heads=heads, kv_heads=kv_heads, head_dim=dim, value_dim=value_dim, max_batch=1, max_q_tokens=1,
-                     max_kv_tokens=self.tokens, scale=scale)
+                     max_kv_tokens=self.tokens, scale=scale, softcap=node.softcap)
         self.call("fovea_attention", "attention", given(q_tokens=1, q=array(node.q), out=array(node.y)), [node.q],
                   [node.y], node.name, plan=self.plan("attention", desc), cache=cache,
                   workspace=f"FOVEA_ATTENTION_WORKSPACE_BYTES_FOR({dim}, {value_dim}, {heads // kv_heads})")

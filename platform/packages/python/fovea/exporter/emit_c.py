@@ -4,6 +4,7 @@ import textwrap
 
 import numpy as np
 
+from . import loops
 from .calls import DIRECT, Literal, Pointed
 from .graph import Moving, Tensor
 
@@ -144,12 +145,16 @@ fovea_status {self.name}_step_init(void* memory);
     # --------------------------------------------------------------------------------------------------------- model.c
 
     def source(self):
-        helpers = "".join(HELPERS[name] for name in HELPERS if any(call.function == name for call in self.calls))
+        used = {call.function + call.fields.get("suffix", "") for call in self.calls if call.helper}
+        helpers = "".join(text for name, text in HELPERS.items() if name in used)
+        for call in {call.function: call for call in self.calls if call.helper == "loop"}.values():
+            parameters, body = loops.text(call, ctype)
+            helpers += wrapped(f"static void {call.function}({parameters}) {{") + f"\n{body}}}\n\n"
         plans = "".join(f"static {plan_type(plan)} {plan.name};\n" for part in self.parts for plan in part.plans)
         plans += f"static fovea_kv_cache caches[{len(self.of.step.caches)}];\n" if self.of.step else ""
         return f"""{LICENSE}#include "{self.name}.h"
 
-#include <string.h>
+{"".join(f"#include <{one}.h>{chr(10)}" for one in self.headers())}
 
 #include "{self.name}_weights.h"
 
@@ -159,6 +164,12 @@ fovea_status {self.name}_step_init(void* memory);
 {wrapped(f'fovea_status {self.name}_run({self.parameters(self.of.graph)}) {{')}
 {self.body(self.of)}}}
 {self.step_source() if self.of.step else ''}"""
+
+    def headers(self):
+        """Of C's library, for the helpers and loops."""
+        used = {call.helper for call in self.calls}
+        needs = [("float", "check" in used), ("math", "loop" in used), ("string", "copy" in used)]
+        return [name for name, needed in needs if needed]
 
     def body(self, part, before=""):
         """The statements of a function that makes the calls."""
@@ -170,7 +181,7 @@ fovea_status {self.name}_step_init(void* memory);
         begin += "".join(f"  (void){one.name};\n" for one in part.graph.inputs if one.buffer not in read)
         seen = set()
         calls = "".join(self.call(call, seen) for call in part.calls)
-        status = "  fovea_status status;\n" if any(call.function not in HELPERS for call in part.calls) else ""
+        status = "  fovea_status status;\n" if any(not call.helper for call in part.calls) else ""
         return f"{begin}{status}{before}\n{calls}  return FOVEA_OK;\n"
 
     def step_source(self):
@@ -217,8 +228,8 @@ fovea_status {self.name}_step_init(void* memory) {{
                 seen.add(tensor.buffer)
                 kind = ctype(tensor.buffer)
                 text += f"  {kind}* const {tensor.name} = ({kind}*)(void*)(bytes + {tensor.buffer.offset});\n"
-        if call.function in HELPERS:
-            return text + CALLS[call.function](self, call) + "\n"
+        if call.helper:
+            return text + CALLS[call.helper](self, call) + "\n"
         if call.function in DIRECT:
             given = ", ".join(self.value(call.fields[key]) for key in DIRECT[call.function])
             return text + f"  status = {call.function}({given});\n  if (status != FOVEA_OK) return status;\n\n"
@@ -296,7 +307,39 @@ def invert_call(code, call):
     return f"  invert({y}, {x}, {call.fields['y'].count});\n"
 
 
-CALLS = {"copy": copy_call, "invert": invert_call}
+def loop_call(code, call):
+    walked = call.fields["loops"] or [(1, (1,) * (len(call.reads) + 1))]
+    tensors = [call.fields[role] for role in "y" + loops.ROLES if role in call.fields]
+    arrays = [("size_t", [size for size, _ in walked])]
+    arrays += [("ptrdiff_t", [steps[index] for _, steps in walked]) for index in range(len(tensors))]
+    given = [*map(code.pointer, tensors), str(len(walked)), *(f"(const {kind}[]){{{', '.join(map(str, one))}}}" for kind, one in arrays)]
+    return wrapped(f"  {call.function}({', '.join(given)});") + "\n"
+
+
+def check_call(code, call):
+    mask, strides = call.fields["mask"], call.fields["strides"]
+    counts = ", ".join(map(str, mask.shape))
+    return wrapped(f"  if (!check{call.fields['suffix']}({code.pointer(mask)}, (const size_t[]){{{counts}}}, "
+                   f"(const ptrdiff_t[]){{{', '.join(map(str, strides))}}}, {int(call.fields['causal'])})) return FOVEA_ERR_MASK;") + "\n"
+
+
+def check_helper(kind, word, shows):
+    return f"""/* Whether each query sees a key. counts: [batch][heads][queries][keys]; strides: of the first three. */
+static int check_{word}(const {kind}* mask, const size_t* counts, const ptrdiff_t* strides, int causal) {{
+  for (size_t row = 0; row < counts[0] * counts[1] * counts[2]; ++row) {{
+    const size_t query = row % counts[2], head = row / counts[2] % counts[1], entry = row / counts[2] / counts[1];
+    const {kind}* const keys = mask + (ptrdiff_t)entry * strides[0] + (ptrdiff_t)head * strides[1] + (ptrdiff_t)query * strides[2];
+    size_t key = 0;
+    while (key < counts[3] && !({shows}) && !(causal && key >= query)) ++key;
+    if (key == counts[3] || !({shows})) return 0;
+  }}
+  return 1;
+}}
+
+"""
+
+
+CALLS = {"copy": copy_call, "invert": invert_call, "check": check_call, "loop": loop_call}
 HELPERS = {
     "copy":
     """/* Copies an array from one layout to another. size, y_stride, x_stride: of each dimension, the outermost first,
@@ -327,4 +370,6 @@ static void invert(uint8_t* y, const uint8_t* x, size_t count) {
 }
 
 """,
+    "check_bytes": check_helper("uint8_t", "bytes", "keys[key] != 0"),
+    "check_floats": check_helper("float", "floats", "keys[key] > -0.5f * FLT_MAX"),
 }

@@ -7,7 +7,8 @@ import textwrap
 import numpy as np
 
 from .graph import Answers, Buffer, Graph, NotServed, Tensor, dense
-from .onnx_ops import FROM_BYTES, OPS, REPLACEMENTS
+from . import loops, onnx_attention, onnx_elements  # noqa: F401: their operators
+from .onnx_ops import FROM_BYTES, OF_HIDING, OPS, REPLACEMENTS
 
 
 def read(path, example_inputs, name):
@@ -22,10 +23,12 @@ def loaded(path):
     from google.protobuf.message import DecodeError
     try:
         model = onnx.load(path)
-        for node in model.graph.node:
-            if node.domain in ("", "ai.onnx") and not onnx.defs.has(node.op_type):
+        foreign = [node for node in model.graph.node if node.domain in ("", "ai.onnx") and not onnx.defs.has(node.op_type)]
+        for node in foreign:
+            if node.op_type not in OPS:
                 raise NotServed(node.op_type, f"the node {node.name or node.output[0]}", "an operator of ONNX")
-        onnx.checker.check_model(path)
+        if not foreign:  # ONNX Runtime writes its own as if they were ONNX's, which the checker does not know
+            onnx.checker.check_model(path)
     except (DecodeError, onnx.checker.ValidationError) as error:
         raise ValueError(f"{path} is no valid file of ONNX: {str(error).strip()}") from None
     return model
@@ -100,6 +103,13 @@ def evaluator(model, opsets=None):
             zero = np.zeros_like(scale) if zero is None else zero
             return ((x.astype(np.float32) - zero.astype(np.float32).reshape(shape)) * scale.reshape(shape),)
 
+    class BatchNormalization(OpRun):
+
+        def _run(self, x, scale, bias, mean, variance, **_):
+            epsilon = next((one.f for one in self.onnx_node.attribute if one.name == "epsilon"), 1e-5)
+            factor, mean, bias = (one.reshape([-1] + [1] * (x.ndim - 2)) for one in (scale / np.sqrt(variance + epsilon), mean, bias))
+            return (((x - mean) * factor + bias).astype(x.dtype),)
+
     def of_rows(kind):  # all dimensions from the axis on are one row
 
         def _run(self, x, **_):
@@ -113,6 +123,8 @@ def evaluator(model, opsets=None):
     if opset < 13:
         new.append(type("Softmax", (OpRun,), {"_run": of_rows(lambda x: np.exp(x) / np.exp(x).sum(1, keepdims=True))}))
         new.append(type("LogSoftmax", (OpRun,), {"_run": of_rows(lambda x: x - np.log(np.exp(x).sum(1, keepdims=True)))}))
+    if opset < 14:
+        new.append(BatchNormalization)
     if opset < 19:
         new.append(DequantizeLinear)
     return ReferenceEvaluator(model, opsets=opsets, new_ops=new)
@@ -163,13 +175,15 @@ class Reader:
         kind = node.op_type if node.domain in ("", "ai.onnx") else f"{node.domain}.{node.op_type}"
         if kind not in OPS:
             raise NotServed(kind, self.line, REPLACEMENTS.get(kind, "a part of the model that runs before or after it"))
-        schema = defs.get_schema(kind, self.opsets[""])
-        if schema.since_version not in OPS[kind]:
-            self.refuse(f"of version {schema.since_version}", "another opset: onnx.version_converter converts files")
-        function = OPS[kind][schema.since_version]
+        schema = defs.get_schema(kind, self.opsets[""]) if defs.has(kind) else None
+        version = schema.since_version if schema else 1  # those of ONNX Runtime have one
+        if version not in OPS[kind]:
+            self.refuse(f"of version {version}", "another opset: onnx.version_converter converts files")
+        function = OPS[kind][version]
         parameters = list(inspect.signature(function).parameters.values())[1:]
         names = {one.name for one in parameters}
-        defaults = {key: helper.get_attribute_value(one.default_value) for key, one in schema.attributes.items() if one.default_value.name}
+        defaults = {key: helper.get_attribute_value(one.default_value) for key, one in (schema.attributes if schema else {}).items()
+                    if one.default_value.name}
         found = {one.name: helper.get_attribute_value(one) for one in node.attribute}
         for key, value in found.items():
             if key not in names and (key not in defaults or value != defaults[key]):
@@ -178,12 +192,15 @@ class Reader:
         most = len(inputs) if any(one.kind == one.VAR_POSITIONAL for one in places) else len(places)
         for place in range(most, len(inputs)):
             if inputs[place] is not None:
-                self.refuse(f"with {schema.inputs[place].name}", f"the model without {schema.inputs[place].name}")
+                title = schema.inputs[place].name if schema else node.input[place]
+                self.refuse(f"with {title}", f"the model without {title}")
+        inputs = [loops.unhidden(self, kind, one, OF_HIDING) for one in inputs]
         if kind not in FROM_BYTES and any(self.is_live(one) and one.buffer.dtype != np.float32 for one in inputs):
             self.refuse("of booleans or whole numbers", "a model of float32, but for token numbers and masks")
         values = function(self, *inputs[:most], **{key: text(value) for key, value in {**defaults, **found}.items() if key in names})
-        for place, name in enumerate(node.output[len(values) if isinstance(values, list) else 1:]):
-            if name:
+        made = values if isinstance(values, list) else [values]
+        for place, name in enumerate(node.output):
+            if name and (place >= len(made) or made[place] is None):
                 self.refuse(f"with the output {name}", "its first output alone")
         return values
 

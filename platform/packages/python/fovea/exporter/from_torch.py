@@ -12,8 +12,10 @@ import traceback
 import numpy as np
 
 from .graph import Answers, Buffer, Graph, NotServed, dense
-from .torch_masks import FROM_BYTES
-from .torch_ops import OPS, REPLACEMENTS, SKIPPED
+from . import loops, torch_windows  # noqa: F401: its operations
+from .torch_masks import FROM_BYTES, OF_HIDING
+from .torch_ops import REPLACEMENTS, SKIPPED
+from .torch_shapes import OPS
 
 
 def read(model, example_inputs, name):
@@ -46,6 +48,7 @@ def traced(model, inputs):
         answers = [one for one in torch.utils._pytree.tree_leaves(model(*inputs)) if isinstance(one, torch.Tensor)]
         with silent():
             program = torch.export.export(model, inputs, strict=False).run_decompositions({})
+        program.graph_module.graph.eliminate_dead_code()
     except GuardOnDataDependentSymNode as error:
         names = [one.name for one in traceback.extract_tb(error.__traceback__)]
         raise NotServed(
@@ -146,6 +149,8 @@ class Reader:
         self.graph.read += 1
         if kind not in OPS:
             raise NotServed(kind, self.line, REPLACEMENTS.get(kind, "a part of the model that runs before or after it"))
+        args, kwargs = self.torch.utils._pytree.tree_map(lambda one: loops.unhidden(self, kind, one, OF_HIDING), (args, kwargs))
+        leaves = self.torch.utils._pytree.tree_leaves((args, kwargs))
         if kind not in FROM_BYTES and any(self.is_live(one) and one.buffer.dtype != np.float32 for one in leaves):
             self.refuse("of booleans or whole numbers", "a model of float32, but for token numbers and masks")
         try:

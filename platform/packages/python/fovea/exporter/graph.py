@@ -132,13 +132,23 @@ class Tensor:
         if -1 in shape:
             shape[shape.index(-1)] = self.count // -math.prod(shape)
         groups = views.regrouped([loop for dim in self.dims for loop in dim], shape)
-        return groups and self._with(groups)
+        return None if groups is None else self._with(groups)
 
 
 @dataclass(frozen=True)
 class Moving(Tensor):
     """The row of a constant that belongs to the position of a decoder's step."""
     step: int = 0  # elements from a position to the next
+
+
+@dataclass(frozen=True)
+class Hiding(Tensor):
+    """A mask of bytes as what attention adds to its scores: 0 where a byte is not 0, elsewhere this number."""
+    low: float = -math.inf
+
+    def shown(self):
+        """The bytes."""
+        return Tensor(self.buffer, self.dims, self.offset)
 
 
 def dense(buffer, shape):
@@ -211,7 +221,8 @@ class Graph:
     def copied(self, tensor, line=""):
         """A dense copy, by a node of its own."""
         y = self.arena(tensor.name + "_copy", views.dense_dims(tensor.shape), tensor.buffer.dtype)
-        return self.add("copy", y.name, {"x": tensor}, y, line)
+        self.add("copy", y.name, {"x": tensor}, y, line)
+        return replace(tensor, buffer=y.buffer, dims=y.dims, offset=0)  # a Hiding stays one
 
     # -------------------------------------------------------------------------------------------------- for patterns
 

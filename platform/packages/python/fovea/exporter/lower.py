@@ -4,12 +4,16 @@ import math
 
 import numpy as np
 
-from . import views
+from . import loops, lower_windows, views
 from .calls import Call, Plan, given
-from .graph import Buffer, Moving, NotServed, Tensor, dense
+from .graph import Buffer, Hiding, Moving, Node, NotServed, Tensor, dense
 from .attention_patterns import shared_heads
 from .lower_multihead import multihead
 from .masks import lower_mask
+
+
+LOOP_OF = {"and": "both"}  # words of Python
+MATRICES = 64  # of a product that are computed one by one
 
 
 class Lowering:
@@ -32,11 +36,8 @@ class Lowering:
         return self.calls, self.plans
 
     def lower(self, node):
-        function = getattr(self, node.op, None)
-        if function is None:
-            instead = {"and": "is_causal, and one mask"}  # of two masks
-            raise NotServed(node.op, node.line, instead.get(node.op, "a part of a pattern that fovea has, as in RMS normalisation"))
-        function(node)
+        function = getattr(self, LOOP_OF.get(node.op, node.op), None)
+        function(node) if function else self.loop(Node("loop", node.name, {"a": node.x}, node.outputs, {"kind": node.op}, node.line))
 
     # ------------------------------------------------------------------------------------------------- for operators
 
@@ -48,7 +49,7 @@ class Lowering:
     def moved(self, x, y):
         """A call that copies x to y: two tensors of one shape, in any layouts."""
         loops = views.joint([y, x])
-        if loops is None or len(loops) > 6:
+        if loops is None or len(loops) > 8:
             raise NotServed("copy of this layout", self.line, "fewer permutations of dimensions")
         self.call("copy", "", {"y": y, "x": x, "loops": loops}, [x], [y], y.name)
 
@@ -157,10 +158,24 @@ class Lowering:
     def invert(self, node):
         self.call("invert", "", {"y": node.y, "x": node.x}, [node.x], [node.y], node.name)
 
+    def loop(self, node):
+        loops.lower(self, node)
+
+    def both(self, node):
+        """A mask that a pattern did not take apart."""
+        self.loop(Node("loop", node.name, node.inputs, node.outputs, {"kind": "logical_and"}, node.line))
+
+    def depthwise(self, node):
+        lower_windows.depthwise(self, node)
+
     def linear(self, node):
-        x, tokens, x_stride = self.one_stride(node.x)
+        for x, y in lower_windows.parts(self, node.x, node.y):
+            self.rows_of_linear(node, x, y)
+
+    def rows_of_linear(self, node, x, y):
+        x, tokens, x_stride = self.one_stride(x)
         out, dim = node.weight.shape
-        y, y_stride = self.rows_like(node.y, x)
+        y, y_stride = self.rows_like(y, x)
         weights, reads, compute = self.weights.linear(node.weight, node.bias, node.name)
         fields = given(tokens=tokens, in_dim=dim, out_dim=out, x=x, x_stride=x_stride, y=y, y_stride=y_stride, weights=weights,
                        compute=compute, activation=node.activation and f"FOVEA_ACTIVATION_{node.activation}")
@@ -170,8 +185,8 @@ class Lowering:
 
     def matmul(self, node):
         outer = math.prod(node.y.shape[:-2])
-        if outer > 16:
-            raise NotServed("matmul of computed tensors", node.line, "scaled_dot_product_attention, where it is attention")
+        if outer > MATRICES:
+            raise NotServed(f"a product of {outer} computed matrices", node.line, "scaled_dot_product_attention, where it is attention")
         tokens, dim = node.a.shape[-2:]
         out = node.b.shape[-1]
         flat = [self.matrices(one, outer) for one in (node.a, node.b.transpose(-1, -2))]
@@ -210,8 +225,10 @@ class Lowering:
         self.call("fovea_activation", "activation", fields, ready[1:], ready[:1], node.name)
 
     def pair(self, node, function):
-        if node.a.buffer.dtype != node.b.buffer.dtype:
-            raise NotServed("a sum of numbers and a mask of booleans", node.line, "scaled_dot_product_attention")
+        if isinstance(node.b, Hiding):  # a mask of attention that no pattern found
+            low = self.graph.constant(node.name + "_low", np.float32([node.b.low])).reshape([]).expand(node.y.shape)
+            self.loop(Node("loop", node.name, {"a": node.b, "b": node.a, "c": low}, node.outputs, {"kind": "where"}, node.line))
+            return
         counts, dim, arrays, ready = self.elements(node.y, node.a, node.b)
         fields = given(**counts, dim=dim, **dict(zip(("y", "a", "b"), arrays)))
         self.call(function, "binary", fields, ready[1:], ready[:1], node.name)
@@ -228,24 +245,28 @@ class Lowering:
 
     def pooled(self, node, x, y):
         """The counts and arrays of a mean over the last dimension of x, which become tokens; and x."""
-        loops, token_stride = views.joint([y, x.select(-1, 0)]), stride_of(x.dims[-1])
-        if loops is None or len(loops) > 3 or token_stride is None:
-            x = self.dense(x)
-            loops, token_stride = views.joint([y, x.select(-1, 0)]), 1
-        dim, loops = (loops[-1][0], loops[:-1]) if loops and loops[-1][1] == (1, 1) else (1, loops)
-        if len(loops) > 2:
+        for dense in (False, True):
+            x = self.dense(x) if dense else x
+            grid, token_stride = views.joint([y, x.select(-1, 0)]), stride_of(x.dims[-1])
+            dim, grid = (grid[-1][0], grid[:-1]) if grid and grid[-1][1] == (1, 1) else (1, grid)
+            if grid is not None and len(grid) < 3 and token_stride is not None:
+                break
+        else:
             raise NotServed("mean over these dimensions", node.line, "a mean of the last dimensions, or of tokens")
-        (batch, (yb, xb)), (heads, (yh, xh)) = [*[(1, (0, 0))] * (2 - len(loops)), *loops]
+        (batch, (yb, xb)), (heads, (yh, xh)) = [*[(1, (0, 0))] * (2 - len(grid)), *grid]
         return given(batch=batch, heads=heads, tokens=x.shape[-1], dim=dim, y=given(data=y, batch_stride=yb, head_stride=yh),
                      x=given(data=x, batch_stride=xb, head_stride=xh, token_stride=token_stride)), x
 
-    def softmax(self, node):
+    def softmax(self, node, function="fovea_softmax"):
         x = node.x if node.x.is_dense() else self.dense(node.x)
         outer, inner = math.prod(x.shape[:node.axis]), math.prod(x.shape[node.axis + 1:])
         axis = x.shape[node.axis]
         fields = given(outer=outer, axis=axis, inner=inner, y=node.y, y_outer_stride=axis * inner,
                        y_axis_stride=inner, x_outer_stride=axis * inner, x_axis_stride=inner, x=x)
-        self.call("fovea_softmax", "softmax", fields, [x], [node.y], node.name)
+        self.call(function, "softmax", fields, [x], [node.y], node.name)
+
+    def log_softmax(self, node):
+        self.softmax(node, "fovea_log_softmax")
 
     def embedding(self, node):
         ids = node.ids if node.ids.is_dense() else self.dense(node.ids)
@@ -263,7 +284,8 @@ class Lowering:
             raise NotServed("rope of this layout", node.line, "[batch, heads, tokens, dim]")
         counts, (y_fields, x_fields) = self.grid([*[(1, (0, 0))] * (2 - len(loops)), *loops, (x.shape[-2], tuple(strides))], [y, x])
         fields = given(**counts, dim=x.shape[-1], layout=f"FOVEA_ROPE_{node.layout}", y=y_fields, x=x_fields,
-                       cos=node.cos, sin=node.sin, table_stride=node.cos.shape[-1], table_positions=node.cos.shape[0])
+                       cos=node.cos, sin=node.sin, table_stride=node.cos.shape[-1], table_positions=node.cos.shape[0],
+                       rotary_dim=node.rotary_dim)
         self.call("fovea_rope", "rope", fields, [x, node.cos, node.sin], [y], node.name)
 
     def attention(self, node):
@@ -276,7 +298,7 @@ class Lowering:
         scale = 0 if math.isclose(node.scale, default, rel_tol=1e-7) else node.scale
         causal, mask, mask_reads = lower_mask(self, node.mask, bool(node.causal))
         desc = given(q_heads=heads, kv_heads=kv_heads, head_dim=dim, value_dim=value_dim, max_batch=batch,
-                     max_q_tokens=tokens, max_kv_tokens=keys, scale=scale, causal=causal)
+                     max_q_tokens=tokens, max_kv_tokens=keys, scale=scale, causal=causal, softcap=node.softcap)
         y, weights = (one if one is None or is_array(one) else self.computed(one) for one in (node.y, node.outputs.get("weights")))
         fields = given(batch=batch, q_tokens=tokens, kv_tokens=keys, q=array(q), kv={"keys": array(k), "values": array(v)}, out=array(y),
                        mask=mask, scores=weights and array(weights), scores_stage=weights and "FOVEA_SCORES_SOFTMAX")

@@ -9,6 +9,7 @@ import math
 import numpy as np
 
 from .. import c
+from . import lower_windows
 from .attention_patterns import shared_heads
 from .calls import Literal, given
 from .graph import Buffer, NotServed, Tensor
@@ -104,9 +105,13 @@ class IntegerLowering(Lowering):
     # ------------------------------------------------------------------------------------------------------- operators
 
     def integer_linear(self, node):
-        x, x_scale, x_zero_point = self.codes(node.x)
+        codes, *scale = self.codes(node.x)
+        for x, y in lower_windows.parts(self, codes, self.twin(node.y)):
+            self.codes_of_linear(node, x, *scale, y)
+
+    def codes_of_linear(self, node, x, x_scale, x_zero_point, y):
         x, tokens, x_stride = self.one_stride(x)
-        y, (y_scale, y_zero_point) = self.twin(node.y), self.scale(node.y)
+        y_scale, y_zero_point = self.scale(node.y)
         out, dim = node.weight.shape
         y, y_stride = self.rows_like(y, x)
         weights, reads, _ = self.weights.linear(node.weight, node.bias, node.name)
@@ -131,6 +136,8 @@ class IntegerLowering(Lowering):
         return {**weights, "bias": self.other[key]}
 
     def integer_attention(self, node):
+        if node.softcap:
+            raise NotServed("softcap of integer attention", node.line, "--arithmetic i8")
         if node.outputs.get("weights"):
             raise NotServed("weights of integer attention", node.line, "--arithmetic i8")
         k, v, kv_heads = shared_heads(node.k, node.v)
@@ -172,6 +179,7 @@ class IntegerLowering(Lowering):
 
     def pair_of_codes(self, node, function):
         (a, a_scale, a_zero_point), (b, b_scale, b_zero_point) = (self.codes(one) for one in (node.a, node.b))
+        b_scale = a_scale if node.b.is_constant and not node.b.data.any() else b_scale  # zeros have any scale
         largest = max(a_scale, b_scale) if function == "fovea_integer_add" else a_scale * b_scale
         y, (y_scale, y_zero_point) = self.twin(node.y), self.scale_above(node.y, largest / 2**5)
         counts, dim, arrays, ready = self.elements(y, a, b)
@@ -236,6 +244,7 @@ def ranges(runner, samples):
     def observe(tensor):
         kept = found.setdefault(tensor.buffer.source, c.structure("quantize_range"))
         numbers = np.ascontiguousarray(runner.tensor(tensor))
+        numbers = numbers[np.isfinite(numbers)]  # a maximum has -inf at its borders
         c.call("fovea_quantize_observe", kept, numbers, numbers.size)
 
     for sample in samples:

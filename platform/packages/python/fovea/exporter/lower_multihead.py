@@ -44,7 +44,7 @@ def multihead_desc(node, form, compute, batch, kv_tokens, causal):
     d_model, dim = x.shape[2], node.head_dim
     scale = 0 if math.isclose(node.scale, 1 / math.sqrt(dim), rel_tol=1e-7) else node.scale
     attention = given(q_heads=node.heads, kv_heads=node.kv_heads, head_dim=dim, value_dim=dim, max_batch=batch,
-                      max_q_tokens=x.shape[1], max_kv_tokens=kv_tokens, scale=scale, causal=causal)
+                      max_q_tokens=x.shape[1], max_kv_tokens=kv_tokens, scale=scale, causal=causal, softcap=node.softcap)
     return given(d_model=d_model if d_model != node.heads * dim else 0, key_model=keys.shape[2] if keys.shape[2] != d_model else 0,
                  value_model=values.shape[2] if values.shape[2] != keys.shape[2] else 0, weight_dtype=form, linear_compute=compute,
                  attention=attention)

@@ -4,7 +4,7 @@ import numpy as np
 
 from . import views
 from .calls import given
-from .graph import NotServed
+from .graph import Hiding, NotServed
 
 LOWEST = np.finfo(np.float32).min / 2  # a number as low hides a key
 
@@ -22,6 +22,7 @@ def lower_mask(lowering, mask, causal):
             return said, {}, []
     if mask.buffer.dtype not in (np.float32, np.uint8):
         raise NotServed("a mask of whole numbers", lowering.line, "a mask of booleans, or of float32")
+    finite = mask.low > -np.inf if isinstance(mask, Hiding) else mask.buffer.dtype == np.float32 and not mask.is_constant
     loops = [views.merged(dim) for dim in mask.dims]
     if any(len(one) > 1 for one in loops) or (loops[3] and loops[3][0][1] != 1):
         smallest = [
@@ -34,8 +35,17 @@ def lower_mask(lowering, mask, causal):
         mask = lowering.dense(part).expand(mask.shape)
         loops = [views.merged(dim) for dim in mask.dims]
     strides = [one[0][1] if one else 0 for one in loops]
+    if finite:
+        check(lowering, mask, strides, bool(causal))
     kind = "FOVEA_MASK_F32" if mask.buffer.dtype == np.float32 else "FOVEA_MASK_BYTE"
     return causal, given(kind=kind, data=mask, batch_stride=strides[0], head_stride=strides[1], q_stride=strides[2]), [mask]
+
+
+def check(lowering, mask, strides, causal):
+    """A call that refuses a computed mask which hides all keys from a query by finite numbers: PyTorch then sees all alike."""
+    suffix = "_floats" if mask.buffer.dtype == np.float32 else "_bytes"
+    fields = {"mask": mask, "strides": strides[:3], "causal": causal, "suffix": suffix}
+    lowering.call("check", "", fields, [mask], [], mask.name)
 
 
 def meaning(mask):

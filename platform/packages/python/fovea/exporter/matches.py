@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What patterns ask of tensors and of the nodes around them."""
 from . import views
+from .graph import Tensor
 
 
 def same(a, b):
@@ -14,6 +15,14 @@ def reshaped(y, x, wanted):
     """y in the shape of `wanted`, where x, of the shape of y, is a reshape of `wanted`; else None."""
     back = x.reshape(wanted.shape)
     return y.reshape(wanted.shape) if same(back, wanted) else None
+
+
+def relaid(y, x, wanted):
+    """The same also where x is a permutation of `wanted`, and y has the layout of x."""
+    alike = [views.merged(dim) for dim in x.dims] == [views.merged(dim) for dim in y.dims]
+    if alike and x.count == wanted.count == y.buffer.count and x.offset == wanted.offset and y.offset == 0:
+        return Tensor(y.buffer, wanted.dims)
+    return reshaped(y, x, wanted)
 
 
 def scalar(tensor):

@@ -4,20 +4,28 @@ import math
 
 import numpy as np
 
-from . import torch_masks, torch_ops
+from . import loops, torch_elements, torch_masks, torch_ops, torch_shapes, torch_windows
 
 OPS = {}  # operator -> the first opset of a version of it -> the function that serves this version
-REPLACEMENTS = {"LSTM": "attention", "GRU": "attention", "BatchNormalization": "its scale and shift in the layer before"}
-FROM_BYTES = set(  # operators that take bytes or token numbers as they are; all others compute in float32
-    "Add And Attention Cast CastLike Concat Dropout Expand Flatten Gather Identity Not Reshape Shape Slice Split Squeeze "
-    "Transpose Unsqueeze Where".split())
-ATEN = torch_ops.OPS
+REPLACEMENTS = dict.fromkeys(("LSTM", "GRU", "RNN"), torch_ops.REPLACEMENTS["aten.gru"])
+FROM_BYTES = set(  # operators that take booleans or whole numbers, too; all others take float32 alone
+    "Abs Add And Attention Cast CastLike Clip Concat CumSum Div Dropout Equal Expand Flatten Gather GatherElements Greater "
+    "GreaterOrEqual Identity Less LessOrEqual Max Min Mul Neg Not Or Pad ReduceMax ReduceMin ReduceProd ReduceSum Reshape Shape Sign "
+    "Slice Split Squeeze Sub Tile Transpose Unsqueeze Where Xor com.microsoft.GroupQueryAttention "
+    "com.microsoft.MultiHeadAttention".split())
+OF_HIDING = set("Add And Attention Cast CastLike Dropout Expand Identity Reshape Slice Split Squeeze Transpose Unsqueeze Where".split())
+ATEN = torch_shapes.OPS
 
 
 def op(name, *versions):
     """Registers a function for versions of an operator. Its parameters are the inputs and attributes that it honours, by
     their names in ONNX; what was an attribute and became an input has one parameter for both."""
     return lambda function: [OPS.setdefault(name, {}).__setitem__(one, function) for one in versions] and function
+
+
+def microsoft(name):
+    """The same of an operator of com.microsoft, which has one version. Its defaults are those of the function."""
+    return op(f"com.microsoft.{name}", 1)
 
 
 def constant(reader, value, what):
@@ -35,12 +43,12 @@ def reshape(reader, x, shape, *, allowzero=0):
     shape = [int(size) for size in constant(reader, shape, "sizes")]
     if allowzero and 0 in shape:
         reader.refuse("to a tensor without elements", "sizes above 0")
-    return torch_ops.reshape(reader, x, [x.shape[axis] if size == 0 else size for axis, size in enumerate(shape)])
+    return torch_shapes.reshape(reader, x, [x.shape[axis] if size == 0 else size for axis, size in enumerate(shape)])
 
 
 @op("Flatten", 1, 9, 11, 13, 21, 23, 24, 25)
 def flatten(reader, x, *, axis):
-    return torch_ops.reshape(reader, x, [math.prod(x.shape[:axis]), math.prod(x.shape[axis:])])
+    return torch_shapes.reshape(reader, x, [math.prod(x.shape[:axis]), math.prod(x.shape[axis:])])
 
 
 @op("Transpose", 1, 13, 21, 23, 24, 25)
@@ -73,9 +81,9 @@ def slice_(reader, x, starts, ends, axes=None, steps=None):
     axes = range(len(starts)) if axes is None else axes
     steps = [1] * len(starts) if steps is None else steps
     for start, end, axis, step in zip(starts, ends, axes, steps):
-        if step < 1:
-            reader.refuse("backwards", "a slice forwards")
-        x = torch_ops.slice_(reader, x, int(axis), int(start), int(end), int(step))
+        places = np.arange(x.shape[axis])[int(start):int(end):int(step)]
+        x = torch_shapes.slice_(reader, x, int(axis), int(start), int(end), int(step)) if step > 0 else (
+            torch_shapes.taken(reader, x, int(axis) % len(x.shape), places))
     return x
 
 
@@ -83,28 +91,21 @@ def slice_(reader, x, starts, ends, axes=None, steps=None):
 def split_(reader, x, split=None, *, axis, num_outputs=None):
     count = num_outputs or len(reader.node.output)
     sizes = -(-x.shape[axis] // count) if split is None else [int(one) for one in constant(reader, split, "sizes")]
-    return torch_ops.split(reader, x, sizes, axis)
+    return torch_shapes.split(reader, x, sizes, axis)
 
 
 @op("Concat", 4, 11, 13)
 def concat(reader, *pieces, axis):
-    return torch_ops.cat(reader, pieces, axis)
+    return torch_shapes.cat(reader, pieces, axis)
 
 
 @op("Gather", 1, 11, 13)
 def gather(reader, x, indices, *, axis):
     if reader.is_live(indices):
-        if reader.is_live(x) or axis != 0 or np.ndim(x) != 2:
-            reader.refuse("by computed numbers", "rows of a constant table")
-        return torch_ops.embedding(reader, x, indices)
-    indices = np.where(indices < 0, indices + x.shape[axis], indices)
-    if np.ndim(indices) == 0:
-        return x.select(axis, int(indices))
-    steps = np.diff(np.ravel(indices))
-    if np.ndim(indices) != 1 or (steps != steps[:1]).any() or (steps[:1] < 1).any():
-        reader.refuse("of these places", "a slice")
-    first, last = int(indices[0]), int(indices[-1])
-    return torch_ops.slice_(reader, x, axis, first, last + 1, int(steps[0]) if len(steps) else 1)
+        if axis != 0 or np.ndim(x) != 2 and not reader.is_live(x):
+            reader.refuse("by computed numbers", "rows of a table")
+        return torch_ops.embedding(reader, x, indices) if not reader.is_live(x) else torch_shapes.rows_at(reader, x, indices)
+    return x.select(axis, int(indices)) if np.ndim(indices) == 0 else torch_shapes.taken(reader, x, axis % len(x.shape), indices)
 
 
 @op("Identity", 1, 13, 14, 16, 19, 21, 23, 24, 25)
@@ -126,16 +127,14 @@ def dropout(reader, x, ratio=None, training_mode=None, *, seed=None):
 
 @op("Cast", 6, 9, 13, 19, 21, 23, 24, 25, 28)
 def cast(reader, x, *, to):
-    """Of token numbers to another width, of a mask that is an input to booleans, or of nothing."""
+    """A mask of whole numbers that is an input becomes bytes."""
     from onnx import TensorProto
     integers = TensorProto.INT32, TensorProto.INT64, TensorProto.UINT32, TensorProto.UINT64
-    if to == TensorProto.BOOL and x.buffer.dtype == np.uint32:
-        return torch_ops.as_bytes(reader, x)
-    if to not in {np.float32: (TensorProto.FLOAT,), np.uint8: (TensorProto.BOOL,), np.uint32: integers}[x.buffer.dtype.type]:
-        what = {np.float32: "float32", np.uint8: "booleans", np.uint32: "whole numbers"}[x.buffer.dtype.type]
-        reader.refuse(f"of {what} to {TensorProto.DataType.Name(to).lower()}",
-                      "a model of float32 throughout, and masks of booleans that go to Attention")
-    return x
+    if to == TensorProto.BOOL:
+        return x if x.buffer.dtype == np.uint8 else torch_shapes.as_bytes(reader, x)
+    if to != TensorProto.FLOAT and to not in integers:
+        reader.refuse(f"to {TensorProto.DataType.Name(to).lower()}", "a model of float32 throughout")
+    return loops.cast(reader, x, loops.FLOAT if to == TensorProto.FLOAT else loops.WHOLE)
 
 
 @op("CastLike", 15, 19, 21, 23, 24, 25)
@@ -177,42 +176,42 @@ def gemm(reader, a, b, c=None, *, alpha, beta, transB):
 
 @op("Conv", 1, 11, 22)
 def conv(reader, x, weight, bias=None, *, strides=None, pads=None, dilations=None, group, auto_pad, kernel_shape=None):
-    if auto_pad not in ("NOTSET", "VALID"):
-        reader.refuse(f"with auto_pad {auto_pad}", "patches: a stride as large as the kernel, without padding")
-    rank = np.ndim(weight) - 2
-    return torch_ops.conv(reader, x, weight, bias, strides or [1] * rank, pads or [0] * rank, dilations or [1] * rank, group)
+    rank = len(weight.shape) - 2
+    strides, dilations = strides or [1] * rank, dilations or [1] * rank
+    pairs = conv_pads(reader, x, weight.shape[2:], strides, pads, dilations, auto_pad)
+    return torch_windows.conv(reader, x, weight, bias, strides, pairs, dilations, group)
+
+
+def conv_pads(reader, x, kernel, strides, pads, dilations, auto_pad):
+    """Pairs of elements before and after each side."""
+    rank = len(kernel)
+    if auto_pad in ("NOTSET", "VALID"):
+        pads = pads if pads and auto_pad == "NOTSET" else [0] * (2 * rank)
+        return list(zip(pads[:rank], pads[rank:]))
+    pairs = []
+    for side, size, step, gap in zip(x.shape[2:], kernel, strides, dilations):
+        missing = max(0, (-(-side // step) - 1) * step + (size - 1) * gap + 1 - side)
+        pairs.append((missing // 2, missing - missing // 2) if auto_pad == "SAME_UPPER" else (missing - missing // 2, missing // 2))
+    return pairs
 
 
 @op("LayerNormalization", 17)
 def layer_norm(reader, x, weight, bias=None, *, axis, epsilon):
-    if axis not in (-1, len(x.shape) - 1):
-        reader.refuse(f"with axis {axis}", "a normalisation of the last dimension")
-    return torch_ops.norm_node(reader, x, x.shape[-1], weight=weight, bias=bias, kind="LAYER", epsilon=epsilon)
+    count = len(x.shape) - axis % len(x.shape)
+    return torch_ops.last_norm(reader, x, count, {"weight": weight, "bias": bias}, kind="LAYER", epsilon=epsilon)
 
 
 @op("RMSNormalization", 23)
 def rms_norm(reader, x, weight, *, axis, epsilon):
-    if axis not in (-1, len(x.shape) - 1):
-        reader.refuse(f"with axis {axis}", "a normalisation of the last dimension")
-    return torch_ops.norm_node(reader, x, x.shape[-1], weight=weight, kind="RMS", epsilon=epsilon)
+    count = len(x.shape) - axis % len(x.shape)
+    return torch_ops.last_norm(reader, x, count, {"weight": weight}, kind="RMS", epsilon=epsilon)
 
 
-@op("Attention", 23, 24, 25)
-def attention(reader, q, k, v, mask=None, *, is_causal, scale=None, q_num_heads=None, kv_num_heads=None, softmax_precision=None):
-    if softmax_precision not in (None, 1):  # 1 is float32
-        reader.refuse(f"with softmax_precision {softmax_precision}", "a softmax in float32")
-    if mask is not None and mask.shape[-1] != k.shape[-2 if len(k.shape) == 4 else 1]:
-        reader.refuse("with a mask that is shorter than the keys", "a mask of all keys")
-    flat = len(q.shape) == 3
-    if flat:
-        q, k, v = (torch_ops.reshape(reader, one, [*one.shape[:2], heads, one.shape[2] // heads]).transpose(1, 2)
-                   for one, heads in ((q, q_num_heads), (k, kv_num_heads), (v, kv_num_heads)))
-    if k.shape[1] != q.shape[1]:  # groups of query heads share a key head
-        times = q.shape[1] // k.shape[1]
-        k, v = (one.unsqueeze(2).expand([*one.shape[:2], times, *one.shape[2:]]).reshape([one.shape[0], q.shape[1], *one.shape[2:]])
-                for one in (k, v))
-    y = torch_ops.attention(reader, q, k, v, mask, 0.0, bool(is_causal), scale=scale)
-    return y.transpose(1, 2).reshape([y.shape[0], y.shape[2], -1]) if flat else y
+def simplified_norm(reader, x, weight, *, axis=-1, epsilon=1e-5):
+    return rms_norm(reader, x, weight, axis=axis, epsilon=epsilon)
+
+
+OPS["SimplifiedLayerNormalization"] = {1: simplified_norm}  # of ONNX Runtime, in the domain of ONNX
 
 
 @op("Softmax", 1, 11)
@@ -221,7 +220,7 @@ def softmax_of_rows(reader, x, *, axis):
     axis %= len(x.shape)
     if axis == len(x.shape) - 1:
         return softmax(reader, x, axis=axis)
-    rows = torch_ops.reshape(reader, x, [math.prod(x.shape[:axis]), math.prod(x.shape[axis:])])
+    rows = torch_shapes.reshape(reader, x, [math.prod(x.shape[:axis]), math.prod(x.shape[axis:])])
     return torch_ops.softmax(reader, rows, 1).reshape(x.shape)
 
 
@@ -246,15 +245,16 @@ def global_mean(reader, x):
 for name, versions, function in [
     ("Add", (7, 13, 14), ATEN["aten.add"]),
     ("And", (7,), torch_masks.both),
-    ("Erf", (9, 13), torch_ops.pattern_only("erf")),
+    ("Erf", (9, 13), torch_elements.unary("erf")),
     ("HardSwish", (14, 22), ATEN["aten.hardswish"]),
-    ("IsNaN", (9, 13, 20), torch_ops.pattern_only("isnan")),
+    ("IsNaN", (9, 13, 20), torch_elements.unary("isnan")),
     ("Mul", (7, 13, 14), ATEN["aten.mul"]),
     ("Neg", (6, 13), ATEN["aten.neg"]),
     ("Not", (1,), torch_masks.inverted),
     ("Relu", (6, 13, 14), ATEN["aten.relu"]),
     ("Sigmoid", (6, 13), ATEN["aten.sigmoid"]),
-    ("Sqrt", (6, 13), torch_ops.pattern_only("sqrt")),
+    ("Sqrt", (6, 13), torch_elements.unary("sqrt")),
+    ("Sub", (7, 13, 14), ATEN["aten.sub"]),
     ("Tanh", (6, 13), ATEN["aten.tanh"]),
 ]:
     op(name, *versions)(function)
@@ -262,51 +262,39 @@ for name, versions, function in [
 
 @op("Gelu", 20)
 def gelu(reader, x, *, approximate):
-    return torch_ops.gelu(reader, x, approximate=approximate)
+    return torch_elements.gelu(reader, x, approximate=approximate)
 
 
 @op("Swish", 24)
 def swish(reader, x, *, alpha):
     if alpha == 0:
         reader.refuse("with alpha 0", "a product with 0.5")
-    return torch_ops.activation("SILU", 0 if alpha == 1 else alpha)(reader, x)
+    return torch_elements.activation("SILU", 0 if alpha == 1 else alpha)(reader, x)
 
 
 @op("Clip", 6, 11, 12, 13)
 def clip(reader, x, min=None, max=None):
     numbers = (None if one is None else float(np.ravel(constant(reader, one, "limits"))[0]) for one in (min, max))
     largest = np.finfo(np.float32).max
-    return torch_ops.clamp(reader, x, *(None if one is None or abs(one) >= largest else one for one in numbers))
-
-
-@op("Sub", 7, 13, 14)
-def sub(reader, a, b):
-    b = ATEN["aten.neg"](reader, b) if reader.is_live(b) else -b
-    return ATEN["aten.add"](reader, a, b)
+    return torch_elements.clamp(reader, x, *(None if one is None or abs(one) >= largest else one for one in numbers))
 
 
 @op("Reciprocal", 6, 13)
 def reciprocal(reader, x):
-    """Of a root: a part of RMS normalisation."""
-    root = reader.graph.writer(x)
-    if root is None or root.op != "sqrt":
-        reader.refuse("of a computed tensor", "a normalisation or a softmax of fovea, where it is one")
-    root.op = "rsqrt"
-    return x
+    return torch_elements.reciprocal(reader, x)
 
 
 @op("Div", 7, 13, 14)
 def div(reader, a, b):
-    if reader.is_live(b):
-        return ATEN["aten.mul"](reader, a, reciprocal(reader, b))
-    return ATEN["aten.mul"](reader, a, np.float32(1) / b)
+    if loops.common(reader, (a, b)) != loops.FLOAT:
+        reader.refuse("of whole numbers", "a division of float32")
+    return torch_elements.div(reader, a, b)
 
 
 @op("Pow", 7, 12, 13, 15)
 def power(reader, x, exponent):
-    if np.size(constant(reader, exponent, "exponents")) != 1 or np.ndim(exponent) > len(x.shape):
-        reader.refuse("to several exponents", "one exponent")
-    return torch_ops.power(reader, x, float(np.ravel(exponent)[0]))
+    one = not reader.is_live(exponent) and np.size(exponent) == 1 and np.ndim(exponent) <= len(x.shape)
+    return torch_elements.power(reader, x, float(np.ravel(exponent)[0]) if one else exponent)
 
 
 @op("Where", 9, 16)

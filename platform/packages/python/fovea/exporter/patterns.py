@@ -4,16 +4,18 @@ or its only sure one."""
 import numpy as np
 
 from . import attention_patterns, views
-from .graph import Node, Tensor
-from .matches import made_by, only_reader, other, reshaped, same, scalar, with_scalar
+from .graph import Hiding, Node, Tensor
+from .attention_patterns import view_like
+from .matches import made_by, only_reader, other, relaid, reshaped, same, scalar, with_scalar
 
 
 def apply(graph, integer=False, multihead=True):
     """integer: for int8 tensors, whose layers are calls of their own. multihead: attention with its linear layers."""
     fused = [("attention", attention_patterns.multihead)] if multihead and not integer else []
     fused += [] if integer else [("mul", gate), ("norm", residual_norm)]
-    for op, pattern in (("add", linear_bias), ("activation", gelu), ("erf", gelu_erf), ("activation", silu), ("rsqrt", rms_norm),
-                        ("add", rope), ("softmax", attention_patterns.attention), ("attention", attention_patterns.causal_mask), *fused,
+    for op, pattern in (("loop", division_by_root), ("add", linear_bias), ("activation", gelu), ("erf", gelu_erf), ("activation", silu), ("rsqrt", rms_norm),
+                        ("add", rope), ("softmax", attention_patterns.attention), ("attention", attention_patterns.causal_mask), ("mul", linear_scale), ("add", linear_bias),
+                        ("linear", linear_of_scaled), *fused,
                         ("activation", linear_activation), ("copy", in_place)):
         for node in [node for node in graph.nodes if node.op == op]:
             if node in graph.nodes:
@@ -73,6 +75,18 @@ def gelu_erf(graph, erf):
         old.append(last)
     new = Node("activation", old[-1].name, {"x": x, "factor": None}, {"y": old[-1].y}, {"kind": "GELU", "alpha": 0}, erf.line)
     graph.replace(old, new, "gelu")
+
+
+def division_by_root(graph, div):
+    """x / sqrt(y) as x * rsqrt(y), which other patterns know"""
+    root = made_by(graph, div.b, "sqrt") or graph.writer(div.b) if div.kind == "div" else None
+    if root is None or root.op != "sqrt" or not graph.only_read_by(root.y, div):
+        return
+    if scalar(div.a) == 1 and same(div.b, root.y):
+        graph.replace([root, div], Node("rsqrt", div.name, root.inputs, div.outputs, {}, root.line), "reciprocal root")
+        return
+    a, b = (div.b, div.a) if div.a.is_constant else (div.a, div.b)
+    root.op, div.op, div.inputs, div.attrs = "rsqrt", "mul", {"a": a, "b": b}, {}
 
 
 def rms_norm(graph, rsqrt):
@@ -154,22 +168,78 @@ def silu(graph, sigmoid):
     graph.replace([sigmoid, product], new, "silu")
 
 
+LAYERS = "linear", "depthwise"  # with a row of weights for each output
+
+
+def by_output(graph, node):
+    """A layer whose outputs alone `node`, a sum or product with constants, reads; a constant for each output; and the sum or
+    product in the layout of the outputs."""
+    layer = graph.writer(node.a) if node.b.is_constant else None
+    if layer is None or layer.op not in LAYERS or layer.activation or not graph.only_read_by(layer.y, node):
+        return None
+    y, outputs = relaid(node.y, node.a, layer.y), layer.y.dims[-1]
+    moving = [axis for axis, dim in enumerate(node.b.dims) if any(stride for size, stride in dim if size > 1)]
+    if y is None or len(moving) > 1 or moving and views.merged(node.a.dims[moving[0]]) != views.merged(outputs):
+        return None
+    row = node.b
+    for axis in range(len(row.dims)):
+        row = row if moving == [axis] else row._with([() if other == axis else dim for other, dim in enumerate(row.dims)])
+    return layer, np.broadcast_to(row.data.reshape(-1), layer.weight.shape[:1]).astype(np.float64), y
+
+
 def linear_bias(graph, add):
     """x W^T + b"""
-    if not add.b.is_constant:
+    found = by_output(graph, add)
+    if found is None:
         return
-    linear = made_by(graph, add.a, "linear")
-    if linear is None or linear.bias is not None or linear.activation or not graph.only_read_by(linear.y, add) or any(
-            stride for dim in add.b.dims[:-1] for _, stride in dim):
+    layer, row, y = found
+    bias = row if layer.bias is None else row + layer.bias.data.reshape(-1)
+    inputs = {**layer.inputs, "bias": shared_constant(graph, layer.name + "_bias", bias.astype(np.float32))}
+    graph.replace([layer, add], Node(layer.op, layer.name, inputs, {"y": y}, layer.attrs, layer.line), "linear + bias")
+
+
+def linear_scale(graph, product):
+    """(x W^T + b) s, of a batch norm or of a scale of the layer's outputs: in the weights"""
+    found = by_output(graph, product)
+    if found is None:
         return
-    y = reshaped(add.y, add.a, linear.y)
-    if y is None:
-        return
-    bias = shared_constant(
-        graph, linear.name + "_bias",
-        np.ascontiguousarray(np.broadcast_to(add.b.data.reshape(-1, add.b.shape[-1])[0], linear.weight.shape[:1])))
-    new = Node("linear", linear.name, {**linear.inputs, "bias": bias}, {"y": y}, linear.attrs, linear.line)
-    graph.replace([linear, add], new, "linear + bias")
+    layer, row, y = found
+    inputs = dict(layer.inputs)
+    inputs["weight"] = scaled(graph, layer.weight, layer.weight.data * row[:, None])
+    if layer.bias is not None:
+        inputs["bias"] = scaled(graph, layer.bias, layer.bias.data.reshape(-1) * row)
+    graph.replace([layer, product], Node(layer.op, layer.name, inputs, {"y": y}, layer.attrs, layer.line), "scale in weights")
+
+
+def linear_of_scaled(graph, linear):
+    """(x s + t) W^T + b, of a batch norm before the layer: in the weights and the bias"""
+    while True:
+        node = graph.writer(linear.x)
+        if node is None or node.op not in ("add", "mul") or not node.b.is_constant or not graph.only_read_by(node.y, linear):
+            return
+        moving = [axis for axis, dim in enumerate(node.b.dims) if any(stride for size, stride in dim if size > 1)]
+        inner = views.merged(linear.x.dims[-1])
+        x = view_like(node, linear.x) if linear.x.count == node.y.count and linear.x.offset == node.y.offset else None
+        if x is None or len(moving) > 1 or moving and views.merged(node.y.dims[moving[0]]) != inner:
+            return
+        row = node.b
+        for axis in range(len(row.dims)):
+            row = row if moving == [axis] else row._with([() if other == axis else dim for other, dim in enumerate(row.dims)])
+        row = np.broadcast_to(row.data.reshape(-1), linear.weight.shape[1:]).astype(np.float64)
+        inputs = {**linear.inputs, "x": x}
+        if node.op == "mul":
+            inputs["weight"] = scaled(graph, linear.weight, linear.weight.data * row)
+        else:
+            bias = linear.weight.data.astype(np.float64) @ row + (0 if linear.bias is None else linear.bias.data.reshape(-1))
+            inputs["bias"] = graph.constant(linear.name + "_bias", bias.astype(np.float32))
+        new = Node("linear", linear.name, inputs, linear.outputs, linear.attrs, linear.line)
+        graph.replace([node, linear], new, "scale in weights")
+        linear = new
+
+
+def scaled(graph, old, data):
+    """A constant in the place of one, with its name."""
+    return graph.constant(old.name, data.astype(np.float32))
 
 
 def gate(graph, product):
@@ -193,6 +263,8 @@ def residual_norm(graph, norm):
     if y is None:
         return
     a, b = add.a, add.b
+    if isinstance(b, Hiding):
+        return
     if any(not dim or dim[-1][1] != 1 for dim in (a.dims[-1], b.dims[-1], add.y.dims[-1])):
         return  # the elements of a row are adjacent
     outputs = {"y": y}
@@ -209,7 +281,7 @@ def linear_activation(graph, activation):
     linear = made_by(graph, activation.x, "linear")
     if linear is None or linear.activation or not graph.only_read_by(linear.y, activation):
         return
-    y = reshaped(activation.y, activation.x, linear.y)
+    y = relaid(activation.y, activation.x, linear.y)
     if y is None:
         return
     new = Node("linear", linear.name, linear.inputs, {"y": y}, {"activation": activation.kind}, linear.line)
@@ -224,7 +296,8 @@ def in_place(graph, copy):
     node = graph.writer(copy.x)
     if node is None or node.op == "copy" or node.y.buffer is not copy.x.buffer:
         return
-    if copy.x.count != node.y.buffer.count or not graph.only_read_by(node.y, copy):
+    reach = sum((size - 1) * abs(stride) for dim in copy.x.dims for size, stride in dim)
+    if copy.x.count != node.y.buffer.count or reach >= copy.x.count or not graph.only_read_by(node.y, copy):
         return
     loops = views.joint([copy.x, copy.y])
     dims = loops and views.relocated(node.y.dims, loops)

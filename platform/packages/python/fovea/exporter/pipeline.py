@@ -49,6 +49,7 @@ class Report:
     macs: int  # multiply-adds
     error: float  # of the answers on this machine, as a part of the largest output
     compared: str  # whose answers they were compared with
+    loops: dict = field(default_factory=dict)  # plain loop of model.c -> its part of the work, 0 to 1
     samples: int = 0  # of calibration
     layers: list = field(default_factory=list)  # (layer, signal to noise in dB), the worst first
 
@@ -100,9 +101,22 @@ def export(model, example_inputs=None, out="model", name="model", weights="f32",
     functions = collections.Counter(call.function for call in made.calls)
     report = Report(name, graph.read, dict(functions), graph.fused, made.arena_bytes, made.arena_bound, made.runner.workspace.array.size,
                     project.weight_bytes([*made.calls, *(stepping.calls if stepping else [])]), functions["copy"],
-                    sum(call.macs for call in made.calls), error, compared.source, len(samples), layers)
+                    sum(call.macs for call in made.calls), error, compared.source, parts_of_work(made.calls), len(samples), layers)
     project.write(exported, report, out)
     return report
+
+
+def parts_of_work(calls):
+    """loop of model.c -> its part of all multiply-adds, where a function of C's library counts as about 20 of them; copies are
+    named, too: an element that is moved counts as one."""
+    work = collections.Counter()
+    for call in calls:
+        if call.helper == "loop":
+            work[call.function] += call.fields["work"]
+        elif call.helper == "copy":
+            work["copy"] += call.writes[0].count
+    total = sum(work.values()) + sum(call.macs for call in calls)
+    return {name: one / total for name, one in work.most_common()}
 
 
 def checked(graph, inputs, answers, compared):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a model takes: the report as text, and the README of the folder."""
 import csv
+import functools
 import math
 import textwrap
 
@@ -23,8 +24,14 @@ def text(report):
   arena      {report.arena_bytes} bytes of tensors; {report.arena_bound} live at once
   workspace  {report.workspace_bytes} bytes on this machine
   weights    {report.weight_bytes} bytes
-  work       {report.macs} multiply-adds
+  work       {report.macs} multiply-adds{loops(report)}
   error      {report.error:.2e} of the largest output, compared with {report.compared}{scales(report)}{worst and title + worst}"""
+
+
+def loops(report):
+    """What plain loops of model.c take of the work, the most first."""
+    parts = ", ".join(f"{name} {100 * part:.2g} %" for name, part in report.loops.items())
+    return f"\n  loops      of the work, about: {parts}" if parts else ""
 
 
 def scales(report):
@@ -33,6 +40,7 @@ def scales(report):
     return f"\n  scales     of {report.samples} sample{'s' * (report.samples != 1)}{few}" if report.samples else ""
 
 
+@functools.cache
 def rates(toolchain):
     """What bench/counts.py counted for a processor: instructions for each multiply-add, or each element."""
     with open(c.installed("counts_baseline.csv"), encoding="utf-8", newline="") as file:
@@ -49,6 +57,7 @@ def instructions(calls, toolchain):
         elements = sum(one.count for one in call.writes)
         if call.function in ("fovea_norm", "fovea_integer_norm"):
             total += elements * rate["instructions layer normalisation" if call.function == "fovea_norm" else "instructions norm of int8"]
+        total += call.fields.get("work", 0)
         activation = call.fields.get("activation", "")
         if activation and not any(plain in activation for plain in ("RELU", "IDENTITY")):
             total += elements * rate["instructions GELU"]
@@ -93,8 +102,8 @@ Outputs:
 {rows}
 {paragraph(f'{report.macs:,} multiply-adds. Of the arena, tensors take {report.arena_bytes:,} bytes, where '
            f'{report.arena_bound:,} live at once. Calls have their workspace after the tensors that live then. '
-           "Instructions are estimated from fovea's own counts; they leave out sums, copies and what each call takes "
-           "once. fovea's own code comes in addition: `bench/size.py` of its tree measures it.")}
+           f"{loops_text(report)}Instructions are estimated from fovea's own counts; they leave out sums, copies and what "
+           "each call takes once. fovea's own code comes in addition: `bench/size.py` of its tree measures it.")}
 {quality_table(report)}
 ## Build and test
 
@@ -107,6 +116,10 @@ Outputs:
 {paragraph("For a board add `-DCMAKE_TOOLCHAIN_FILE=<fovea's tree>/toolchains/<board>.cmake`: the test then runs in "
            'its emulator.')}
 """
+
+
+def loops_text(report):
+    return f"Plain loops of `{report.name}.c` take about {100 * sum(report.loops.values()):.2g} % of the work. " if report.loops else ""
 
 
 def paragraph(words):

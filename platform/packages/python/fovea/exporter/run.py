@@ -5,8 +5,10 @@ import ctypes
 import numpy as np
 
 from .. import c
+from . import loops
 from .calls import DIRECT, Literal, Pointed
 from .graph import Tensor
+from .masks import LOWEST
 
 
 class Runner:
@@ -65,7 +67,7 @@ class Runner:
         return made
 
     def structure(self, call):
-        made = self.filled(f"{call.struct}_args", call.fields) if call.struct else None
+        made = self.filled(f"{call.struct}_args", call.fields) if call.struct and not call.helper else None
         if call.struct == "multihead":
             made.attention.struct_bytes = ctypes.sizeof(made.attention)
         return made
@@ -103,7 +105,7 @@ class Runner:
         for index, (call, args) in enumerate(zip(self.calls, self.args)):
             if before:
                 before(index, call)
-            HELPERS[call.function](self, call) if call.function in HELPERS else self.make(call, args)
+            HELPERS[call.helper](self, call) if call.helper else self.make(call, args)
             if observe:
                 observe(index, call)
 
@@ -147,7 +149,17 @@ def invert(runner, call):
     runner.memory(call.fields["y"].buffer)[:] = runner.tensor(call.fields["x"]).reshape(-1) == 0
 
 
-HELPERS = {"copy": copy, "invert": invert}
+def check(runner, call):
+    """The helper of model.c of this name."""
+    seen = runner.tensor(call.fields["mask"])
+    seen = seen > LOWEST if seen.dtype == np.float32 else seen != 0
+    if call.fields["causal"]:
+        seen = seen & np.tri(*seen.shape[-2:], dtype=bool)
+    if not seen.any(-1).all():
+        raise ValueError(f"the mask of {call.name} hides all keys from a query, by numbers that are finite: give other inputs")
+
+
+HELPERS = {"copy": copy, "invert": invert, "check": check, "loop": loops.run}
 
 
 class Aligned:

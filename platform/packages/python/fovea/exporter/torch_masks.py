@@ -2,31 +2,45 @@
 """Masks of attention that depend on an input: what they become. They are bytes: 0 hides a key."""
 import numpy as np
 
-from . import views
+from . import loops, views
+from .graph import Hiding
 from .masks import LOWEST
-from .torch_ops import OPS, op
+from .torch_elements import pair
+from .torch_shapes import OPS, op
 
-FROM_BYTES = {  # operations that take bytes or token numbers as they are; all others compute in float32
+FROM_BYTES = {  # operations that take booleans or whole numbers, too; all others take float32 alone
     "getitem", *(f"aten.{name}" for name in (
-        "add view _unsafe_view reshape flatten clone contiguous alias detach lift_fresh_copy _to_copy to type_as "
-        "transpose t permute unsqueeze squeeze expand select slice split split_with_sizes chunk unbind index cat "
-        "embedding __and__ logical_and bitwise_and logical_not bitwise_not masked_fill where zeros_like ones_like "
-        "full_like scaled_dot_product_attention").split())
+        "add add_ mul mul_ sub sub_ rsub div div_ neg pow eq ne lt le gt ge maximum minimum abs sign clamp clamp_min clamp_max "
+        "sum mean any all prod cumsum max min amax amin logical_or bitwise_or __or__ logical_xor where view _unsafe_view reshape "
+        "flatten clone contiguous alias detach lift_fresh_copy _to_copy to type_as transpose t permute unsqueeze squeeze expand "
+        "select slice split split_with_sizes chunk unbind index index_select gather cat stack repeat tile flip roll unfold pad "
+        "constant_pad_nd embedding __and__ logical_and bitwise_and logical_not bitwise_not masked_fill zeros_like ones_like "
+        "full_like new_zeros new_ones new_full scaled_dot_product_attention exp log sqrt rsqrt isnan").split())
 }
+
+
+VIEWS = ("view _unsafe_view reshape flatten clone contiguous alias detach lift_fresh_copy _to_copy to type_as transpose t permute "
+         "unsqueeze squeeze expand select slice split split_with_sizes chunk unbind").split()
+OF_HIDING = {"getitem", *(f"aten.{name}" for name in [*VIEWS, "add", "add_", "where", "masked_fill", "scaled_dot_product_attention"])}
 
 
 @op("__and__", "logical_and", "bitwise_and")
 def both(reader, a, b):
-    """Of a mask and a constant."""
+    """Of two masks. Of a computed and a constant one it is a node of its own: attention may take it apart."""
+    if any(loops.dtype_of(reader, one) != loops.BOOL and not isinstance(one, Hiding) for one in (a, b)):
+        reader.refuse("of numbers", "masks of booleans")
     if not reader.is_live(a):
         a, b = b, a
     if reader.is_live(b):
-        reader.refuse("of two computed masks", "is_causal, and one mask")
-    a = a.expand(np.broadcast_shapes(a.shape, b.shape))
+        low = max(one.low for one in (a, b)) if isinstance(a, Hiding) else None
+        y = loops.node(reader, "logical_and", [one.shown() if isinstance(one, Hiding) else one for one in (a, b)])
+        return y if low is None else Hiding(y.buffer, y.dims, y.offset, low)
+    a, b = a.expand(np.broadcast_shapes(a.shape, b.shape)), np.asarray(b)
     if b.all():
         return a
     y = reader.graph.arena(reader.name("mask"), views.dense_dims(a.shape), np.uint8)
-    return reader.graph.add("and", y.name, {"a": a, "b": reader.tensor(b, "mask").expand(a.shape)}, y, reader.line)
+    reader.graph.add("and", y.name, {"a": a, "b": reader.tensor(b, "mask").expand(a.shape)}, y, reader.line)
+    return Hiding(y.buffer, y.dims, y.offset, a.low) if isinstance(a, Hiding) else y
 
 
 @op("logical_not", "bitwise_not")
@@ -46,43 +60,41 @@ def filled(reader, x, mask, value):
 
 @op("where")
 def where(reader, mask, a, b):
-    """Zeros or scores where keys are seen, and elsewhere numbers that hide them: the same as if these were added. Numbers
-    that are low, but finite, are not the same where a row has nothing else: it sees all its keys alike."""
+    """Zeros or scores where keys are seen, and elsewhere a number that hides them: the same as if these were added. Numbers
+    that are low, but finite, are not the same where a row has nothing else: it sees all its keys alike. model.c refuses such
+    a row of a computed mask."""
     for x, hidden, is_shown in ((a, b, True), (b, a, False)):
-        if reader.is_live(hidden) or not (np.asarray(hidden) <= LOWEST).all():
+        if reader.is_live(hidden) or not (np.asarray(hidden) <= LOWEST).all() or len(np.unique(hidden)) != 1:
             continue
-        finite = np.isfinite(np.asarray(hidden)).any()
+        low = float(np.ravel(hidden)[0])
         if not reader.is_live(mask):
             shown = np.asarray(mask) == is_shown
             whole = np.broadcast_to(shown, np.broadcast_shapes(shown.shape, x.shape))
-            if reader.is_live(x) and not (finite and (~whole).all(-1).any()):
+            if reader.is_live(x) and not (np.isfinite(low) and (~whole).all(-1).any()):
                 return added(reader, x, np.where(shown, np.float32(0), np.asarray(hidden, np.float32)))
-        elif mask.buffer.dtype == np.uint8 and not finite:
-            if reader.is_live(x) and x.buffer.dtype == np.float32:
-                return added(reader, x, mask if is_shown else inverted(reader, mask))
-            if not reader.is_live(x) and not np.asarray(x).any():
-                shape = np.broadcast_shapes(mask.shape, np.shape(a), np.shape(b))
-                return (mask if is_shown else inverted(reader, mask)).expand(shape)
-    reader.refuse("of other numbers than a mask of 0 and -inf has", "a mask of booleans that goes to attention")
+        elif mask.buffer.dtype == np.uint8 and (reader.is_live(x) and x.buffer.dtype == np.float32 or not (reader.is_live(x) or np.asarray(x).any())):
+            shown = mask if is_shown else inverted(reader, mask)
+            hiding = Hiding(shown.buffer, shown.dims, shown.offset, low)
+            return added(reader, x, hiding) if reader.is_live(x) else hiding.expand(np.broadcast_shapes(mask.shape, np.shape(a), np.shape(b)))
+    return loops.node(reader, "where", [mask, a, b])
 
 
 def added(reader, a, b, *, alpha=1):
-    """Of a mask of bytes and a constant one that attention would add to its scores; of any other tensors a sum."""
-    if any(reader.is_live(one) and one.buffer.dtype == np.uint32 for one in (a, b)):
-        reader.refuse("of whole numbers", "a model of float32, but for token numbers and masks")
-    if reader.is_live(b) and b.buffer.dtype == np.uint8:
+    """Of a mask and a constant one that attention would add to its scores; of any other tensors a sum."""
+    if isinstance(b, Hiding):
         a, b = b, a
-    if not reader.is_live(a) or a.buffer.dtype != np.uint8:
+    if not isinstance(a, Hiding) or alpha != 1:
         return SUM(reader, a, b, alpha=alpha)
-    if reader.is_live(b) and b.buffer.dtype == np.float32 and alpha == 1:  # scores: a pattern finds their attention
-        return SUM(reader, b, a)
-    shown = None if reader.is_live(b) else np.asarray(b) == 0
-    if shown is None or alpha != 1 or not (shown | (np.asarray(b) == -np.inf)).all():
-        reader.refuse("of a mask of booleans", "is_causal, and one mask")
-    return both(reader, a, shown)
+    if isinstance(b, Hiding):
+        return both(reader, a, b)
+    if reader.is_live(b):  # scores: a pattern finds their attention
+        return SUM_OF_FLOATS(reader, b, a) if b.buffer.dtype == np.float32 else SUM(reader, b, a)
+    shown = np.asarray(b) == 0
+    return both(reader, a, shown) if (shown | (np.asarray(b) == -np.inf)).all() else SUM(reader, a, b)
 
 
-SUM, OPS["aten.add"] = OPS["aten.add"], added
+SUM, SUM_OF_FLOATS = OPS["aten.add"], pair("add")
+OPS["aten.add"] = OPS["aten.add_"] = added
 
 
 def like(number):
@@ -95,3 +107,14 @@ def like(number):
 
 
 OPS["aten.zeros_like"], OPS["aten.ones_like"], OPS["aten.full_like"] = like(0.0), like(1.0), like(0.0)
+
+
+def new(number):
+
+    def node(reader, x, shape, value=number, *, dtype=None, **_):
+        return like(number)(reader, x, value, dtype=dtype).new_full(shape, value)
+
+    return node
+
+
+OPS["aten.new_zeros"], OPS["aten.new_ones"], OPS["aten.new_full"] = new(0.0), new(1.0), new(0.0)

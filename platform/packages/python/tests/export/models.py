@@ -42,11 +42,11 @@ def attention(*shapes, masks=None, **options):
     return Attention(masks, **options), tuple(torch.randn(shape) for shape in shapes)
 
 
-def hugging_face(kind, **options):
+def hugging_face(kind, attention="sdpa", **options):
     """A model of transformers, at random from its configuration: 2 layers of 64 elements."""
     import transformers
     config = getattr(transformers, f"{kind}Config")(**options)
-    config._attn_implementation = "sdpa"
+    config._attn_implementation = attention
     return getattr(transformers, f"{kind}Model")(config)
 
 
@@ -58,28 +58,6 @@ def causal_model(kind, **options):
     sizes = dict(vocab_size=100, hidden_size=64, intermediate_size=96, num_hidden_layers=2, num_attention_heads=4,
                  num_key_value_heads=2, max_position_embeddings=64)
     return Call(hugging_face(kind, **{**sizes, **options}), take="last_hidden_state", use_cache=False), tokens()
-
-
-def bert():
-    model = hugging_face("Bert", vocab_size=100, hidden_size=64, intermediate_size=128, num_hidden_layers=2,
-                         num_attention_heads=4, max_position_embeddings=32)
-    return Call(model, take="last_hidden_state"), tokens()
-
-
-def distilbert():
-    model = hugging_face("DistilBert", vocab_size=100, dim=64, hidden_dim=128, n_layers=2, n_heads=4, max_position_embeddings=32)
-    return Call(model, take="last_hidden_state"), tokens()
-
-
-def gpt2():
-    model = hugging_face("GPT2", vocab_size=100, n_embd=64, n_layer=2, n_head=4, n_positions=32)
-    return Call(model, take="last_hidden_state", use_cache=False), tokens()
-
-
-def vit():
-    model = hugging_face("ViT", image_size=32, patch_size=8, hidden_size=64, intermediate_size=128, num_hidden_layers=2,
-                         num_attention_heads=4)
-    return Call(model, take="last_hidden_state"), (torch.randn(1, 3, 32, 32),)
 
 
 def torchvision_vit():
@@ -132,8 +110,10 @@ class Shown(nn.Module):
         shown, scores = shown[:, None, None, :], q @ k.transpose(-1, -2) / 8**0.5
         if self.form == "where":
             scores = scores + torch.where(shown, 0.0, float("-inf"))
+        elif self.form == "low":
+            scores = scores + (1 - shown.float()) * torch.finfo(torch.float32).min
         else:
-            scores = scores.masked_fill(~shown, float("-inf"))
+            scores = scores.masked_fill(~shown, float("-inf") if self.form == "fill" else torch.finfo(torch.float32).min)
         return self.out((torch.softmax(scores, -1) @ v).transpose(1, 2).reshape(batch, count, 32))
 
 
@@ -216,15 +196,11 @@ MODELS = {
     "encoder, causal, padding of each run": lambda: (Padded(causal=True), (torch.randn(2, 12, 32), PADDINGS)),
     "attention, mask by where": lambda: (Shown("where"), (torch.randn(2, 12, 32), ~PADDINGS)),
     "attention, mask by masked_fill": lambda: (Shown("fill"), (torch.randn(2, 12, 32), ~PADDINGS)),
+    "attention, mask by a product": lambda: (Shown("low"), (torch.randn(2, 12, 32), ~PADDINGS)),
+    "attention, mask by finite masked_fill": lambda: (Shown("finite"), (torch.randn(2, 12, 32), ~PADDINGS)),
     "two inputs, two outputs": lambda: (Several(), (torch.randn(1, 6, 16), torch.randn(1, 6, 24))),
     "one row": lambda: (nn.Sequential(nn.Linear(16, 16), nn.Linear(16, 8)), (torch.randn(1, 16),)),  # has no workspace
-    "BERT": bert,
-    "DistilBERT": distilbert,
-    "GPT-2": gpt2,
-    "Llama": lambda: causal_model("Llama"),
     "Qwen2": lambda: causal_model("Qwen2"),
-    "Qwen3": lambda: causal_model("Qwen3", head_dim=16),
-    "ViT": vit,
     "torchvision's vit": torchvision_vit,
     "windows, norm first": lambda: (Windows(*WINDOWS, norm_first=True), (torch.randn(1, 3, 8, 8),)),
     "windows, norm last": lambda: (Windows(*WINDOWS), (torch.randn(1, 3, 8, 8),)),
@@ -234,7 +210,6 @@ MODELS = {
     "convolutions of signals": lambda: (nn.Sequential(nn.Conv1d(4, 8, 1), nn.Conv1d(8, 4, 3, 3)), (torch.randn(2, 4, 20),)),
     "keywords": lambda: (Keywords(), (torch.randn(1, 98, 40),)),
 }
-
 
 
 def image(module):
@@ -248,15 +223,19 @@ def unserved(operator):
 UNSERVED = {  # what each is refused with
     "aten.fft_fft": lambda: unserved(lambda x: torch.fft.fft(x).real),
     "a branch or a shape that depends on values": lambda: unserved(lambda x: x if x.sum() > 0 else -x),
-    "aten.gt": lambda: unserved(lambda x: x * (x > 0)),
-    "aten.clamp to 1 and None": lambda: unserved(lambda x: x.clamp(1)),
+    "aten.argmax": lambda: unserved(lambda x: x * x.argmax(-1, keepdim=True)),
+    "aten.gather by computed numbers": lambda: unserved(lambda x: x.gather(-1, (x > 0).long())),
+    "aten.index by booleans": lambda: unserved(lambda x: x[:, torch.arange(8) > 2]),
+    "aten.linalg_vector_norm of order 3.0": lambda: unserved(lambda x: x.norm(3, -1)),
+    "aten._to_copy to torch.float64": lambda: unserved(lambda x: x.double().float()),
     "aten.div with rounding_mode floor": lambda: unserved(lambda x: torch.div(x, 2, rounding_mode="floor")),
     "aten.native_dropout": lambda: unserved(lambda x: nn.functional.dropout(x, 0.5)),
-    "aten.conv3d whose windows overlap": lambda: (nn.Conv3d(2, 3, 2), (torch.randn(1, 2, 4, 4, 4),)),
-    "aten.conv2d of 4 groups": lambda: image(nn.Conv2d(4, 4, 2, 2, groups=4)),
-    "aten.conv2d with padding": lambda: image(nn.Conv2d(4, 4, 2, 2, padding=1)),
-    "aten.conv2d with dilation": lambda: image(nn.Conv2d(4, 4, 2, 4, dilation=2)),
-    "aten.conv2d with gaps between its windows, but none at the end": lambda: image(nn.Conv2d(4, 4, 2, 3)),
+    "aten.conv_transpose2d": lambda: image(nn.ConvTranspose2d(4, 4, 2, 2)),
+    "aten.conv3d of 128 groups": lambda: (nn.Conv3d(128, 128, 2, groups=128), (torch.randn(1, 128, 4, 4, 4),)),
+    "with ceil_mode": lambda: image(nn.MaxPool2d(3, 2, ceil_mode=True)),
+    "aten.avg_pool2d with another divisor": lambda: image(nn.AvgPool2d(3, 1, 1, count_include_pad=False)),
+    "to sizes that do not divide its input": lambda: image(nn.AdaptiveAvgPool2d(3)),
+    "aten._native_batch_norm_legit": lambda: image(nn.BatchNorm2d(4, track_running_stats=False)),
 }
 
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The exporter against PyTorch: test_export.py <libfovea.so> [--random COUNT] [--seed N] [model...]
 
-Each model of models.py becomes C, which the host's C compiler builds as C99 without a warning. Its test compares the
-answers with PyTorch's. In addition: tensors take at most 1.1 of the bytes that live at once; the code neither allocates
+Each model of models.py, operations.py and families.py becomes C, which the host's C compiler builds as C99 without a warning. Its test compares the
+answers with PyTorch's, and those to other inputs are compared here. In addition: tensors take at most 1.1 of the bytes that live at once; the code neither allocates
 nor has a static constructor; an export takes at most 20 s; an encoder gives the bits of a sequence of calls by hand, whose time
 is printed next to its own; and an operator that is not served is refused by name, with the line of the model;
 and each mistake of a user in messages.py gets its message. Calls that are made wrong on purpose are found. Files of ONNX in
@@ -11,6 +11,11 @@ onnx_cases.py are compared with onnxruntime, where it is installed. --random tri
 equal, or refused by name.
 """
 import argparse
+import concurrent.futures
+import contextlib
+import importlib.util
+import io
+import multiprocessing
 import os
 import pathlib
 import re
@@ -20,6 +25,7 @@ import sys
 import tempfile
 import time
 import warnings
+from unittest import mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[5]
 SKIPPED = 77
@@ -46,25 +52,33 @@ def run(command, folder):
 def build(folder, library):
     """Compiles the folder's C files and links its test with the library. Returns the test."""
     for source in sorted(folder.glob("*.c")):
-        run(["cc", *C99, f"-I{ROOT / 'lib' / 'include'}", "-c", source.name], folder)
+        warnings = ["-Wconversion"] if source.name != "by_hand.c" else []  # what a person writes
+        run(["cc", *C99, *warnings, f"-I{ROOT / 'lib' / 'include'}", "-c", source.name], folder)
     run(["cc", *[path.name for path in folder.glob("*.o")], library, f"-Wl,-rpath,{library.parent}", "-lm", "-o", "run"], folder)
     return folder / "run"
 
 
 def check_objects(folder):
+    from fovea.exporter import loops
     needed = run(["nm", "-u", "model.o"], folder)
+    known = {"memcpy", "memset", "memmove", "model_weights", *loops.functions()}
     for name in re.findall(r"\bU (\w+)", needed):
-        assert name.startswith("fovea_") or name in ("memcpy", "memset", "memmove", "model_weights"), f"model.c needs {name}"
+        assert name.startswith("fovea_") or name in known, f"model.c needs {name}"
     assert ".init_array" not in run(["objdump", "-h", "model.o"], folder), "model.c has a static constructor"
 
 
 def export_and_run(make, library, folder, **options):
     """Returns the report and the seconds that the export took."""
     import fovea.export
+    from fovea.exporter import project
     module, inputs = make()
+    kept, write = [], project.write
     begin = time.process_time()  # of processors: others may use them, too
-    report = fovea.export(module, inputs, out=folder, **options)
+    with mock.patch.object(project, "write", lambda exported, *rest: (kept.append(exported), write(exported, *rest))):
+        report = fovea.export(module, inputs, out=folder, **options)
     seconds = time.process_time() - begin
+    if not options:
+        check_others(module, inputs, kept[0])
     test = build(pathlib.Path(folder), library)
     check_objects(pathlib.Path(folder))
     print("   ", run([test], folder).strip())
@@ -72,9 +86,23 @@ def export_and_run(make, library, folder, **options):
     return report, seconds
 
 
+def check_others(module, inputs, exported):
+    """The same calls answer other inputs as PyTorch does: no number of the example is in them."""
+    from fovea.exporter.pipeline import difference
+    from fovea.exporter.run import Runner
+    others = [torch.randn_like(one) if one.is_floating_point() else one.flip(0 if one.dtype == torch.bool else -1) for one in inputs]
+    torch.backends.mha.set_fastpath_enabled(False)  # which gives zeros for tokens of padding
+    with torch.no_grad():
+        wanted = [one for one in torch.utils._pytree.tree_leaves(module(*others)) if isinstance(one, torch.Tensor)]
+    runner = Runner(exported.calls, exported.plans, exported.arena_bytes, exported.graph.inputs)
+    runner.run([one.numpy() for one in others])
+    error = max(difference(runner.tensor(tensor), one.float().numpy()) for tensor, one in zip(exported.graph.outputs, wanted))
+    assert error <= 1e-5, f"other inputs differ by {error}"
+
+
 def check_model(name, library, folder):
     import models
-    report, seconds = export_and_run(lambda: models.make(name), library, folder)
+    report, seconds = export_and_run(lambda: models.make(name, every()), library, folder)
     calls = ", ".join(f"{count} {call}" for call, count in report.calls.items())
     fused = ", ".join(f"{count} {pattern}" for pattern, count in report.fused.items())
     print(f"    {report.nodes} operations, {seconds:.1f} s: {calls}; fused: {fused or 'nothing'}; "
@@ -82,11 +110,25 @@ def check_model(name, library, folder):
     assert seconds < LEAST_SECONDS, f"the export took {seconds:.0f} s"
 
 
+def every():
+    """All models by their names."""
+    import families
+    import models
+    import operations
+    return {**models.MODELS, **operations.MODELS, **families.FAMILIES}
+
+
+def unserved():
+    import families
+    import models
+    return {**models.UNSERVED, **families.REFUSED}
+
+
 def check_refused(name, folder):
     """The message must name the operator and the line of the model's file that has it."""
     import models
     import fovea.export
-    module, inputs = models.make(name, models.UNSERVED)
+    module, inputs = models.make(name, unserved())
     try:
         fovea.export(module, inputs, out=folder)
     except fovea.export.NotServed as refused:
@@ -94,7 +136,7 @@ def check_refused(name, folder):
         text = str(refused)
         assert refused.name in text and refused.line in text, "the message lacks the operator or its line"
         assert name in text, f"{name} is not what was refused"
-        assert re.search(r"models\.py.*\d+|the module itself, Conv", refused.line), f"no line of the model: {refused.line}"
+        assert re.search(r"(models|families|modeling_\w+)\.py.*\d+|the module itself, \w+", refused.line), f"no line of the model: {refused.line}"
         assert refused.replacement, "nothing is said of what could replace it"
         assert not list(pathlib.Path(folder).glob("*.c")), "files were written"
         return
@@ -127,7 +169,6 @@ def check_integers(library, folder):
 
 def check_wrong(folder):
     """Calls that compute something else are an error that says where it begins, and no file is written."""
-    from unittest import mock
     import fovea.export
     import models
     from fovea.exporter import arena, lower
@@ -149,7 +190,6 @@ def check_wrong(folder):
 
 def check_onnx(folder):
     """With onnxruntime where it is installed, and without it."""
-    from unittest import mock
     try:
         import onnx  # noqa: F401
         import onnx_cases
@@ -157,6 +197,8 @@ def check_onnx(folder):
         print(f"    skipped: {error}: pip install onnx onnxruntime")
         return
     onnx_cases.check(folder)
+    if importlib.util.find_spec("onnxruntime"):  # whose operators onnx does not know
+        onnx_cases.check(folder, onnx_cases.MICROSOFT)
     with mock.patch.dict(sys.modules, onnxruntime=None):
         onnx_cases.check(folder)
         onnx_cases.check_all_covered(folder)
@@ -173,6 +215,21 @@ def check_random(seed, library, folder):
         print("    refused:", refused)
 
 
+CHECKS = []  # (name, function of a folder): processes that are forked have them
+
+
+def checked(index):
+    """What a check prints, and its error."""
+    torch.set_num_threads(1)
+    said = io.StringIO()
+    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(said):
+        try:
+            CHECKS[index][1](folder)
+        except Exception as error:  # the others run, too
+            return said.getvalue(), f"{type(error).__name__}: {error}"
+    return said.getvalue(), None
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("library", type=pathlib.Path)
@@ -185,11 +242,10 @@ def main():
     os.environ["FOVEA_LIBRARY"] = str(library)
     sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
     import messages
-    import models
     checks = [(name, lambda folder, name=name: check_model(name, library, folder))
-              for name in arguments.models or ([] if arguments.random else models.MODELS)]
+              for name in arguments.models or ([] if arguments.random else every())]
     if not arguments.models and not arguments.random:
-        checks += [(name, lambda folder, name=name: check_refused(name, folder)) for name in models.UNSERVED]
+        checks += [(name, lambda folder, name=name: check_refused(name, folder)) for name in unserved()]
         checks.append(("wrong calls", check_wrong))
         checks.append(("ONNX", check_onnx))
         checks.append(("int8 tensors", lambda folder: check_integers(library, folder)))
@@ -198,14 +254,13 @@ def main():
     checks += [(f"random graph {seed}", lambda folder, seed=seed: check_random(seed, library, folder))
                for seed in range(arguments.seed, arguments.seed + arguments.random)]
     failed = []
-    for name, check in checks:
-        print(name, flush=True)
-        with tempfile.TemporaryDirectory() as folder:
-            try:
-                check(folder)
-            except Exception as error:  # the others run, too
+    CHECKS.extend(checks)
+    with concurrent.futures.ProcessPoolExecutor(os.cpu_count(), multiprocessing.get_context("fork")) as pool:
+        for (name, _), (said, error) in zip(checks, pool.map(checked, range(len(checks)))):
+            print(name, said, sep="\n", end="", flush=True)
+            if error:
                 failed.append(name)
-                print(f"    failed: {type(error).__name__}: {error}", flush=True)
+                print(f"    failed: {error}", flush=True)
     print(f"{len(checks)} models, failed: {len(failed)} {failed or ''}")
     return 1 if failed else 0
 
