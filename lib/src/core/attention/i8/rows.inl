@@ -38,32 +38,38 @@ struct Groups {
   FOVEA_MEMBER VF operator()(size_t d, size_t n) const { return n == kLanes ? LoadAs(row, d) : LoadAsN(row, d, n); }
 };
 
-FOVEA_INLINE void WidenGroupTo(float* to, const RowsToBring& r, const void* data, const void* scales, size_t first) {
+// Where size counts, the group is in the workspace, because this is called where the stack is deepest.
+FOVEA_CALLED void WidenGroup(const RowsToBring& r, float* to, const void* data, const void* scales, size_t first) {
   const size_t dim = r.dim - first < kScaleGroup ? r.dim - first : kScaleGroup;
+  if constexpr (kSmallText) to = r.numbers->widened;
   FOVEA_COMMON_NAMESPACE::convert_kernels::kWiden.widen(r.rows.dtype, {1, dim, to, 0, data, 0, scales, 0, first});
 }
-// Where size counts, the group is in the workspace, because this is called where the stack is deepest.
-FOVEA_CALLED void WidenGroup(const RowsToBring& r, const void* data, const void* scales, size_t first) {
-  WidenGroupTo(r.numbers->widened, r, data, scales, first);
-}
+template <bool kInWorkspace>
+struct WidenedGroup {
+  FOVEA_INLINE float* Of(const RowsToBring& r) { return r.numbers->widened; }
+};
+template <>
+struct WidenedGroup<false> {
+  mutable float own[kScaleGroup];
+  FOVEA_MEMBER float* Of(const RowsToBring&) const { return own; }
+};
+using RoomOfGroup = WidenedGroup<kSmallText>;
 template <fovea_dtype kType>
-struct Groups<kType, true> {
+struct Groups<kType, true> : RoomOfGroup {
   const RowsToBring& r;
   const void* data;
   const void* scales;
   mutable size_t first;  // element of the group that was widened
-  static constexpr bool kInWorkspace = kSmallText;
-  mutable float own[kInWorkspace ? 1 : kScaleGroup];
 
   FOVEA_INLINE Groups Of(const RowsToBring& r, const void* data, const void* scales) {
-    return {r, data, scales, SIZE_MAX, {}};
+    return {{}, r, data, scales, SIZE_MAX};
   }
   FOVEA_MEMBER VF operator()(size_t d, size_t n) const {
     const size_t wanted = d / kScaleGroup * kScaleGroup;
-    if (first != wanted)
-      kInWorkspace ? WidenGroup(r, data, scales, wanted) : WidenGroupTo(own, r, data, scales, wanted);
+    float* const group = RoomOfGroup::Of(r);
+    if (first != wanted) WidenGroup(r, group, data, scales, wanted);
     first = wanted;
-    return LoadUpTo((kInWorkspace ? r.numbers->widened : own) + d % kScaleGroup, n);
+    return LoadUpTo(group + d % kScaleGroup, n);
   }
 };
 
