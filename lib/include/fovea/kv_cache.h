@@ -308,7 +308,7 @@ typedef struct fovea_kv_image_args {
 fovea_status fovea_kv_image_bytes(const fovea_kv_cache* cache, uint32_t tokens, size_t* bytes);
 
 /* Writes an image of tokens of an entry. In a ring all of them are still there (FOVEA_ERR_LENGTH), in pages the table
- * names theirs (FOVEA_ERR_FULL, FOVEA_ERR_PAGE). FOVEA_ERR_STATE where image_bytes is too small. */
+ * names all up to theirs (FOVEA_ERR_FULL, FOVEA_ERR_PAGE). FOVEA_ERR_STATE where image_bytes is too small. */
 fovea_status fovea_kv_export(const fovea_kv_cache* cache, const fovea_kv_image_args* args, void* image,
                              size_t image_bytes);
 

@@ -5,7 +5,6 @@
 #include "core/rope/call.h"
 #include "fovea/fovea.h"
 #include "fovea/fovea_config.h"
-#include "ground/base/key_places.h"
 #include "ground/formats/formats.h"
 
 namespace fovea {
@@ -62,10 +61,6 @@ struct AppendCall {
 
 // The first element of a key that may be turned: with values in keys, the first one after the value.
 inline uint32_t first_turned(const MadeCache& c) { return c.values_in_keys ? c.value_dim : 0; }
-
-// Where the row of a head is, in an array of units of `unit` bytes.
-void* element_at(const fovea_in& array, size_t unit, const KeyPlace& place, uint32_t head);
-KeyPlacement places_of(const MadeCache& cache);
 
 // Appends the tokens, and sets the lengths.
 void append_to_cache(MadeCache& cache, AppendCall* call);

@@ -58,7 +58,8 @@ fovea_status check_import(const MadeCache& c, void* image, size_t image_bytes, I
   if (same_bytes(c.key_center, call->center, mean) < mean) return FOVEA_ERR_SIZE;
   if (call->entry >= c.batch) return FOVEA_ERR_CAPACITY;
   if (call->first != c.lengths[call->entry] || call->tokens > begin[2]) return FOVEA_ERR_LENGTH;
-  return check_room(c, call->entry, call->first, call->tokens);
+  uint32_t newest = 0;
+  return check_length(c, call->entry, call->first + call->tokens, &newest);
 }
 
 fovea_status check_export(const MadeCache& c, void* image, size_t image_bytes, ImageCall* call) {

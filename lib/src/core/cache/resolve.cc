@@ -60,6 +60,19 @@ fovea_status check_append_buffers(const MadeCache& c, const fovea_kv_append_args
   return add_rope_tables(buffers, *a.rope, c.head_dim - first_turned(c));
 }
 
+// Whether an entry of this length has room for `count` more tokens.
+fovea_status check_room(const MadeCache& c, uint32_t entry, uint32_t length, uint32_t count) {
+  const uint32_t most = is_ring(c.kind) ? kMostTokens : c.max_tokens;
+  if (length > most || count > most - length) return FOVEA_ERR_FULL;
+  if (!is_paged(c.kind) || count == 0) return FOVEA_OK;
+  const uint32_t* const table = c.page_table + ptrdiff_t(entry) * c.source.page_table_stride;
+  for (uint32_t page = length / c.page_tokens; page <= (length + count - 1) / c.page_tokens; ++page) {
+    if (table[page] == FOVEA_NO_PAGE) return FOVEA_ERR_FULL;
+    if (table[page] >= c.pages) return FOVEA_ERR_PAGE;
+  }
+  return FOVEA_OK;
+}
+
 // Resolves all but arrays. *staged: the bytes of the rows of one token that pass through the workspace.
 fovea_status plan_append(const MadeCache& c, const fovea_kv_append_args& a, AppendCall* call, size_t* staged) {
   FOVEA_RETURN_IF_ERROR(check_struct(a));
@@ -129,26 +142,6 @@ fovea_status check_shared_pages(const MadeCache& c, uint32_t to_entry, uint32_t 
 }
 
 }  // namespace
-
-fovea_status check_room(const MadeCache& c, uint32_t entry, uint32_t length, uint32_t count) {
-  const uint32_t most = is_ring(c.kind) ? kMostTokens : c.max_tokens;
-  if (length > most || count > most - length) return FOVEA_ERR_FULL;
-  if (!is_paged(c.kind) || count == 0) return FOVEA_OK;
-  const uint32_t* const table = c.page_table + ptrdiff_t(entry) * c.source.page_table_stride;
-  for (uint32_t page = length / c.page_tokens; page <= (length + count - 1) / c.page_tokens; ++page) {
-    if (table[page] == FOVEA_NO_PAGE) return FOVEA_ERR_FULL;
-    if (table[page] >= c.pages) return FOVEA_ERR_PAGE;
-  }
-  return FOVEA_OK;
-}
-
-fovea_status check_held(const MadeCache& c, uint32_t entry, uint32_t first, uint32_t tokens) {
-  if (entry >= c.batch) return FOVEA_ERR_CAPACITY;
-  const uint32_t length = c.lengths[entry], oldest = first < c.pinned_tokens ? c.pinned_tokens : first;
-  if (first > length || tokens > length - first) return FOVEA_ERR_LENGTH;
-  if (is_ring(c.kind) && oldest < first + tokens && oldest < c.first_tokens[entry]) return FOVEA_ERR_LENGTH;
-  return check_room(c, entry, first, tokens);
-}
 
 fovea_status lay_out_cache(const fovea_kv_cache_desc& desc, void* memory, MadeCache* cache, CheckedSize* bytes) {
   FOVEA_RETURN_IF_ERROR(check_struct(desc));
@@ -225,7 +218,6 @@ fovea_status check_truncate(const MadeCache& c, uint32_t entry, uint32_t length)
   return lost ? FOVEA_ERR_LENGTH : FOVEA_OK;
 }
 
-// In a ring, resolves *first_token: 0 becomes the token that it stands for, and no token is below the pinned ones.
 fovea_status check_length(const MadeCache& c, uint32_t entry, uint32_t length, uint32_t* first_token) {
   if (entry >= c.batch) return FOVEA_ERR_CAPACITY;
   FOVEA_RETURN_IF_ERROR(check_room(c, entry, 0, length));
@@ -235,6 +227,15 @@ fovea_status check_length(const MadeCache& c, uint32_t entry, uint32_t length, u
   if (*first_token < c.pinned_tokens) *first_token = c.pinned_tokens;
   if (length <= c.pinned_tokens) return FOVEA_OK;
   return *first_token > length || length - *first_token > slots ? FOVEA_ERR_LENGTH : FOVEA_OK;
+}
+
+fovea_status check_held(const MadeCache& c, uint32_t entry, uint32_t first, uint32_t tokens) {
+  if (entry >= c.batch) return FOVEA_ERR_CAPACITY;
+  const uint32_t length = c.lengths[entry], oldest = first < c.pinned_tokens ? c.pinned_tokens : first;
+  if (first > length || tokens > length - first) return FOVEA_ERR_LENGTH;
+  if (is_ring(c.kind) && oldest < first + tokens && oldest < c.first_tokens[entry]) return FOVEA_ERR_LENGTH;
+  uint32_t newest = 0;
+  return check_length(c, entry, first + tokens, &newest);
 }
 
 fovea_status check_copy(const MadeCache& to, uint32_t to_entry, const MadeCache& from, uint32_t from_entry,

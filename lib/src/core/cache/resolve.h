@@ -11,10 +11,11 @@ namespace fovea {
 
 // Checks that fovea_kv_cache_init made this cache.
 fovea_status check_cache(const fovea_kv_cache* cache);
-// Whether an entry of this length has room for `count` more tokens.
-fovea_status check_room(const MadeCache& cache, uint32_t entry, uint32_t length, uint32_t count);
 // Lays a cache out in memory; memory that is null measures it.
 fovea_status lay_out_cache(const fovea_kv_cache_desc& desc, void* memory, MadeCache* cache, CheckedSize* bytes);
+// Whether an entry has room for this length. In a ring, resolves *first_token: 0 becomes the token that it stands for, and no
+// token is below the pinned ones.
+fovea_status check_length(const MadeCache& cache, uint32_t entry, uint32_t length, uint32_t* first_token);
 // Whether an entry has all of these tokens.
 fovea_status check_held(const MadeCache& cache, uint32_t entry, uint32_t first, uint32_t tokens);
 // The arguments that turn one key of each head in the workspace, of an append or a shift.
