@@ -59,7 +59,8 @@ LOOPS = {
     "minimum": Loop("{a} < {b} || {a} != {a} ? {a} : {b}", np.minimum),
     "isnan": Loop("{a} != {a}", np.isnan, BOOL),
     "leaky_relu": Loop("{a} > 0 ? {a} : {a} * {b}", lambda a, b: np.where(a > 0, a, a * b), FLOAT),
-    "elu": Loop("{a} > 0 ? {a} : {b} * expm1f({a})", lambda a, b: np.where(a > 0, a, b * np.expm1(np.minimum(a, 0))), FLOAT, FUNCTION),
+    "elu": Loop("{a} > 0 ? {a} : {b} * expm1f({a})", lambda a, b: np.where(a > 0, a, b * np.expm1(np.minimum(a, 0))), FLOAT,
+                FUNCTION),
     "softplus": Loop("{a} * {b} > {c} ? {a} : log1pf(expf({a} * {b})) / {b}", softplus, FLOAT, 2 * FUNCTION),
     "eq": Loop("{a} == {b}", np.equal, BOOL),
     "ne": Loop("{a} != {b}", np.not_equal, BOOL),
@@ -145,7 +146,8 @@ def ordered(reader, x, order):
 def reduced(reader, kind, x, axes, keep):
     """The loop of this kind from each element to the next along some axes."""
     rank = len(x.shape)
-    axes = list(range(rank)) if axes is None or axes == [] else [axis % rank for axis in ([axes] if isinstance(axes, int) else axes)]
+    axes = list(
+        range(rank)) if axes is None or axes == [] else [axis % rank for axis in ([axes] if isinstance(axes, int) else axes)]
     first = x._with([() if axis in axes else dim for axis, dim in enumerate(x.dims)])
     y = node(reader, "same", [first])
     along = y.expand(x.shape)
