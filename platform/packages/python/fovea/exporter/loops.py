@@ -224,7 +224,8 @@ def run(runner, call):
     tensors = [fields[role] for role in "y" + ROLES if role in fields]
     sizes = [size for size, _ in fields["loops"]]
     y, *inputs = (np.lib.stride_tricks.as_strided(
-        runner.memory(one.buffer)[one.offset:], sizes, [steps[index] * one.buffer.dtype.itemsize for _, steps in fields["loops"]],
+        runner.memory(one.buffer)[one.offset + getattr(one, "step", 0) * runner.position:], sizes,
+        [steps[index] * one.buffer.dtype.itemsize for _, steps in fields["loops"]],
         writeable=index == 0) for index, one in enumerate(tensors))
     inputs = [one.view(np.int32) if one.dtype == WHOLE else one for one in inputs]
     function, out = LOOPS[fields["kind"]].numpy, y.view(np.int32) if y.dtype == WHOLE else y
