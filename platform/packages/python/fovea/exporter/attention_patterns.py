@@ -91,7 +91,9 @@ def sum_of(graph, masks, softmax):
     """One mask of attention: the sum of several, as large as their parts that are not repeated."""
     if len(masks) < 2:
         return masks[0] if masks else None
-    repeated = [all(stride == 0 for one in masks for size, stride in one.dims[axis] if size > 1) for axis in range(len(masks[0].dims))]
+    repeated = [
+        all(stride == 0 for one in masks for size, stride in one.dims[axis] if size > 1) for axis in range(len(masks[0].dims))
+    ]
     once = [one._with([() if again else dim for again, dim in zip(repeated, one.dims)]) for one in masks]
     if all(one.is_constant and one.buffer.dtype == np.float32 for one in once):
         return graph.constant(softmax.name + "_mask", np.sum([one.data for one in once], 0, np.float32)).expand(masks[0].shape)
@@ -168,7 +170,8 @@ def multihead(graph, node):
     if (ropes[0] is None) != (ropes[1] is None):
         return
     q, k = (one.x if one else side for one, side in zip(ropes, (node.q, k)))
-    if ropes[0] and not (ropes[0].layout == ropes[1].layout and same(ropes[0].cos, ropes[1].cos) and same(ropes[0].sin, ropes[1].sin)):
+    if ropes[0] and not (ropes[0].layout == ropes[1].layout and same(ropes[0].cos, ropes[1].cos)
+                         and same(ropes[0].sin, ropes[1].sin)):
         return
     users = [*(one for one in ropes if one), node]
     parts = [projection(graph, one, users) for one in (q, k, v)]
@@ -214,7 +217,8 @@ def shared_heads(k, v):
 def turned(graph, tensor, reader):
     """The rope that computed queries or keys, for attention alone."""
     node = graph.writer(tensor)
-    return node if node is not None and node.op == "rope" and not node.rotary_dim and same(node.y, tensor) and graph.only_read_by(tensor, reader) else None
+    return node if node is not None and node.op == "rope" and not node.rotary_dim and same(node.y, tensor) and graph.only_read_by(
+        tensor, reader) else None
 
 
 class Part:

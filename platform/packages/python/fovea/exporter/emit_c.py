@@ -312,15 +312,19 @@ def loop_call(code, call):
     tensors = [call.fields[role] for role in "y" + loops.ROLES if role in call.fields]
     arrays = [("size_t", [size for size, _ in walked])]
     arrays += [("ptrdiff_t", [steps[index] for _, steps in walked]) for index in range(len(tensors))]
-    given = [*map(code.pointer, tensors), str(len(walked)), *(f"(const {kind}[]){{{', '.join(map(str, one))}}}" for kind, one in arrays)]
+    given = [
+        *map(code.pointer, tensors),
+        str(len(walked)), *(f"(const {kind}[]){{{', '.join(map(str, one))}}}" for kind, one in arrays)
+    ]
     return wrapped(f"  {call.function}({', '.join(given)});") + "\n"
 
 
 def check_call(code, call):
     mask, strides = call.fields["mask"], call.fields["strides"]
     counts = ", ".join(map(str, mask.shape))
-    return wrapped(f"  if (!check{call.fields['suffix']}({code.pointer(mask)}, (const size_t[]){{{counts}}}, "
-                   f"(const ptrdiff_t[]){{{', '.join(map(str, strides))}}}, {int(call.fields['causal'])})) return FOVEA_ERR_MASK;") + "\n"
+    return wrapped(
+        f"  if (!check{call.fields['suffix']}({code.pointer(mask)}, (const size_t[]){{{counts}}}, "
+        f"(const ptrdiff_t[]){{{', '.join(map(str, strides))}}}, {int(call.fields['causal'])})) return FOVEA_ERR_MASK;") + "\n"
 
 
 def check_helper(kind, word, shows):

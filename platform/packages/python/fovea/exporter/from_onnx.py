@@ -107,7 +107,8 @@ def evaluator(model, opsets=None):
 
         def _run(self, x, scale, bias, mean, variance, **_):
             epsilon = next((one.f for one in self.onnx_node.attribute if one.name == "epsilon"), 1e-5)
-            factor, mean, bias = (one.reshape([-1] + [1] * (x.ndim - 2)) for one in (scale / np.sqrt(variance + epsilon), mean, bias))
+            factor, mean, bias = (one.reshape([-1] + [1] * (x.ndim - 2))
+                                  for one in (scale / np.sqrt(variance + epsilon), mean, bias))
             return (((x - mean) * factor + bias).astype(x.dtype),)
 
     def of_rows(kind):  # all dimensions from the axis on are one row

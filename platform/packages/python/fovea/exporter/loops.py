@@ -59,7 +59,8 @@ LOOPS = {
     "minimum": Loop("{a} < {b} || {a} != {a} ? {a} : {b}", np.minimum),
     "isnan": Loop("{a} != {a}", np.isnan, BOOL),
     "leaky_relu": Loop("{a} > 0 ? {a} : {a} * {b}", lambda a, b: np.where(a > 0, a, a * b), FLOAT),
-    "elu": Loop("{a} > 0 ? {a} : {b} * expm1f({a})", lambda a, b: np.where(a > 0, a, b * np.expm1(np.minimum(a, 0))), FLOAT, FUNCTION),
+    "elu": Loop("{a} > 0 ? {a} : {b} * expm1f({a})", lambda a, b: np.where(a > 0, a, b * np.expm1(np.minimum(a, 0))), FLOAT,
+                FUNCTION),
     "softplus": Loop("{a} * {b} > {c} ? {a} : log1pf(expf({a} * {b})) / {b}", softplus, FLOAT, 2 * FUNCTION),
     "eq": Loop("{a} == {b}", np.equal, BOOL),
     "ne": Loop("{a} != {b}", np.not_equal, BOOL),
@@ -145,7 +146,8 @@ def ordered(reader, x, order):
 def reduced(reader, kind, x, axes, keep):
     """The loop of this kind from each element to the next along some axes."""
     rank = len(x.shape)
-    axes = list(range(rank)) if axes is None or axes == [] else [axis % rank for axis in ([axes] if isinstance(axes, int) else axes)]
+    axes = list(
+        range(rank)) if axes is None or axes == [] else [axis % rank for axis in ([axes] if isinstance(axes, int) else axes)]
     first = x._with([() if axis in axes else dim for axis, dim in enumerate(x.dims)])
     y = node(reader, "same", [first])
     along = y.expand(x.shape)
@@ -222,7 +224,8 @@ def run(runner, call):
     tensors = [fields[role] for role in "y" + ROLES if role in fields]
     sizes = [size for size, _ in fields["loops"]]
     y, *inputs = (np.lib.stride_tricks.as_strided(
-        runner.memory(one.buffer)[one.offset:], sizes, [steps[index] * one.buffer.dtype.itemsize for _, steps in fields["loops"]],
+        runner.memory(one.buffer)[one.offset + getattr(one, "step", 0) * runner.position:], sizes,
+        [steps[index] * one.buffer.dtype.itemsize for _, steps in fields["loops"]],
         writeable=index == 0) for index, one in enumerate(tensors))
     inputs = [one.view(np.int32) if one.dtype == WHOLE else one for one in inputs]
     function, out = LOOPS[fields["kind"]].numpy, y.view(np.int32) if y.dtype == WHOLE else y

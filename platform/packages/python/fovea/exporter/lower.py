@@ -37,7 +37,8 @@ class Lowering:
 
     def lower(self, node):
         function = getattr(self, LOOP_OF.get(node.op, node.op), None)
-        function(node) if function else self.loop(Node("loop", node.name, {"a": node.x}, node.outputs, {"kind": node.op}, node.line))
+        function(node) if function else self.loop(
+            Node("loop", node.name, {"a": node.x}, node.outputs, {"kind": node.op}, node.line))
 
     # ------------------------------------------------------------------------------------------------- for operators
 
@@ -186,7 +187,8 @@ class Lowering:
     def matmul(self, node):
         outer = math.prod(node.y.shape[:-2])
         if outer > MATRICES:
-            raise NotServed(f"a product of {outer} computed matrices", node.line, "scaled_dot_product_attention, where it is attention")
+            raise NotServed(f"a product of {outer} computed matrices", node.line,
+                            "scaled_dot_product_attention, where it is attention")
         tokens, dim = node.a.shape[-2:]
         out = node.b.shape[-1]
         flat = [self.matrices(one, outer) for one in (node.a, node.b.transpose(-1, -2))]

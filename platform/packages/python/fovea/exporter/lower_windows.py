@@ -19,7 +19,8 @@ def parts(lowering, x, y):
             break
         size = x.shape[axis]
         step = 1 if axis == 0 or adjacent and size * len(pieces) <= PARTS else -(-size // max(1, PARTS // len(pieces)))
-        cut = [[one and one.slice(axis, start, start + step) for one in piece] for piece in pieces for start in range(0, size, step)]
+        cut = [[one and one.slice(axis, start, start + step) for one in piece] for piece in pieces
+               for start in range(0, size, step)]
         if any(one is None for piece in cut for one in piece):
             break
         pieces = [tuple(piece) for piece in cut]
@@ -51,7 +52,11 @@ def depthwise(lowering, node):
             fields = given(batch=rows, tokens=tokens, channels=channels, kernel_size=count, y=to, y_batch_stride=tokens * channels,
                            y_token_stride=channels, y_channel_stride=1, x=at, x_batch_stride=down * line * channels,
                            x_token_stride=channels, x_channel_stride=1, weight=kernel, weight_stride=height * width, bias=bias)
-            lowering.call("fovea_conv1d", "conv1d", fields, [at, kernel, bias], [to], made.name, macs=rows * tokens * channels * count)
+            lowering.call("fovea_conv1d",
+                          "conv1d",
+                          fields, [at, kernel, bias], [to],
+                          made.name,
+                          macs=rows * tokens * channels * count)
         used = made.slice(2, count - 1, tokens, right)
         if result is None:
             result = used
@@ -62,4 +67,3 @@ def depthwise(lowering, node):
         result = y
     if len(steps) == 1:
         lowering.moved(result, node.y)
-

@@ -63,8 +63,16 @@ def turned(reader, x, cos, sin, interleaved, rotary_dim):
     """x [batch, heads, tokens, dim] by tables [tokens, pairs]."""
     y = reader.graph.arena(reader.name("rope"), torch_shapes.views.like(x, [x.shape[3]], 3))
     more = {"rotary_dim": rotary_dim} if rotary_dim not in (0, x.shape[3]) else {}
-    return reader.graph.add("rope", y.name, {"x": x, "cos": reader.tensor(cos, "cos"), "sin": reader.tensor(sin, "sin")}, y, reader.line,
-                            layout="INTERLEAVED" if interleaved else "HALF_SPLIT", **more)
+    return reader.graph.add("rope",
+                            y.name, {
+                                "x": x,
+                                "cos": reader.tensor(cos, "cos"),
+                                "sin": reader.tensor(sin, "sin")
+                            },
+                            y,
+                            reader.line,
+                            layout="INTERLEAVED" if interleaved else "HALF_SPLIT",
+                            **more)
 
 
 def rows_of_tables(reader, tables, places, tokens):
@@ -101,8 +109,18 @@ def microsoft_rotary(reader, x, position_ids, cos_cache, sin_cache, *, interleav
 
 
 @microsoft("MultiHeadAttention")
-def multihead(reader, q, k=None, v=None, bias=None, key_padding_mask=None, attention_bias=None, *, num_heads, mask_filter_value=-10000.0,
-              scale=None, unidirectional=0):
+def multihead(reader,
+              q,
+              k=None,
+              v=None,
+              bias=None,
+              key_padding_mask=None,
+              attention_bias=None,
+              *,
+              num_heads,
+              mask_filter_value=-10000.0,
+              scale=None,
+              unidirectional=0):
     if k is None or v is None or any(len(one.shape) != 3 for one in (q, k, v)):
         reader.refuse("of packed queries, keys and values", "three tensors [batch, tokens, heads * dim]")
     if bias is not None:
@@ -122,8 +140,23 @@ def multihead(reader, q, k=None, v=None, bias=None, key_padding_mask=None, atten
 
 
 @microsoft("GroupQueryAttention")
-def group_query(reader, q, k, v, past_key=None, past_value=None, seqlens_k=None, total_sequence_length=None, cos_cache=None, sin_cache=None, *,
-                num_heads, kv_num_heads, scale=None, softcap=0.0, do_rotary=0, rotary_interleaved=0):
+def group_query(reader,
+                q,
+                k,
+                v,
+                past_key=None,
+                past_value=None,
+                seqlens_k=None,
+                total_sequence_length=None,
+                cos_cache=None,
+                sin_cache=None,
+                *,
+                num_heads,
+                kv_num_heads,
+                scale=None,
+                softcap=0.0,
+                do_rotary=0,
+                rotary_interleaved=0):
     if k is None or v is None or past_key is not None and past_key.shape[2]:
         reader.refuse("with packed queries or a past", "queries, keys and values of all tokens")
     if (np.asarray(constant(reader, seqlens_k, "lengths")) != q.shape[1] - 1).any():
@@ -177,7 +210,8 @@ def quick_gelu(reader, x, *, alpha=1.702):
 
 @microsoft("FusedMatMul")
 def fused_matmul(reader, a, b, *, alpha=1.0, transA=0, transB=0):
-    a, b = (one if not turn else one.transpose(-1, -2) if reader.is_live(one) else np.swapaxes(one, -1, -2) for one, turn in ((a, transA), (b, transB)))
+    a, b = (one if not turn else one.transpose(-1, -2) if reader.is_live(one) else np.swapaxes(one, -1, -2)
+            for one, turn in ((a, transA), (b, transB)))
     if reader.is_live(a) and not reader.is_live(b) and np.ndim(b) == 2:
         y = torch_ops.linear_node(reader, a, reader.tensor(transposed(reader, b)), None)
     else:
@@ -200,6 +234,8 @@ def matmul_bits(reader, x, codes, scales, zeros=None, *, K, N, bits, block_size,
     middle = np.float32(1 << bits - 1)
     if zeros is not None:
         zeros = constant(reader, zeros, "zeros")
-        middle = (zeros.reshape(N, blocks) if zeros.dtype.kind == "f" else numbers(zeros, blocks)).astype(np.float32).repeat(block_size, 1)
-    rows = (numbers(codes, blocks * block_size).astype(np.float32) - middle) * np.asarray(scales, np.float32).reshape(N, blocks).repeat(block_size, 1)
+        middle = (zeros.reshape(N, blocks) if zeros.dtype.kind == "f" else numbers(zeros, blocks)).astype(np.float32).repeat(
+            block_size, 1)
+    rows = (numbers(codes, blocks * block_size).astype(np.float32) - middle) * np.asarray(scales, np.float32).reshape(
+        N, blocks).repeat(block_size, 1)
     return torch_ops.linear_node(reader, x, reader.tensor(np.ascontiguousarray(rows[:, :K]), "weight"), None)

@@ -5,13 +5,13 @@ import numpy as np
 from . import loops, torch_elements, torch_ops, torch_shapes, torch_windows
 from .onnx_ops import ATEN, REPLACEMENTS, conv_pads, constant, op
 
-for name, versions, kind in [
-    ("Abs", (6, 13), "abs"), ("Ceil", (6, 13), "ceil"), ("Cos", (7, 22), "cos"), ("Exp", (6, 13), "exp"), ("Floor", (6, 13), "floor"),
-    ("Log", (6, 13), "log"), ("Mish", (18, 22), "mish"), ("Round", (11, 22), "round"), ("Sign", (9, 13), "sign"),
-    ("Sin", (7, 22), "sin"), ("Softplus", (1, 22), "softplus"), ("Softsign", (1, 22), "softsign"), ("Equal", (7, 11, 13, 19), "eq"),
-    ("Greater", (7, 9, 13), "gt"), ("GreaterOrEqual", (12, 16), "ge"), ("Less", (7, 9, 13), "lt"), ("LessOrEqual", (12, 16), "le"),
-    ("Or", (7,), "logical_or"), ("Xor", (7,), "logical_xor")
-]:
+for name, versions, kind in [("Abs", (6, 13), "abs"), ("Ceil", (6, 13), "ceil"), ("Cos", (7, 22), "cos"), ("Exp", (6, 13), "exp"),
+                             ("Floor", (6, 13), "floor"), ("Log", (6, 13), "log"), ("Mish", (18, 22), "mish"),
+                             ("Round", (11, 22), "round"), ("Sign", (9, 13), "sign"), ("Sin", (7, 22), "sin"),
+                             ("Softplus", (1, 22), "softplus"), ("Softsign", (1, 22), "softsign"),
+                             ("Equal", (7, 11, 13, 19), "eq"), ("Greater", (7, 9, 13), "gt"), ("GreaterOrEqual", (12, 16), "ge"),
+                             ("Less", (7, 9, 13), "lt"), ("LessOrEqual", (12, 16), "le"), ("Or", (7, ), "logical_or"),
+                             ("Xor", (7, ), "logical_xor")]:
     op(name, *versions)(lambda reader, *values, kind=kind: ATEN["aten." + kind](reader, *values))
 REPLACEMENTS["ConvTranspose"] = "an upsampling by repetition, and a convolution"
 
@@ -114,12 +114,14 @@ def batch_norm(reader, x, scale, bias, mean, variance, *, epsilon):
 
 @op("InstanceNormalization", 6, 22)
 def instance_norm(reader, x, scale, bias, *, epsilon):
-    return torch_ops.group_norm(reader, x, x.shape[1], constant(reader, scale, "numbers"), constant(reader, bias, "numbers"), epsilon)
+    return torch_ops.group_norm(reader, x, x.shape[1], constant(reader, scale, "numbers"), constant(reader, bias, "numbers"),
+                                epsilon)
 
 
 @op("GroupNormalization", 21)
 def group_norm(reader, x, scale, bias, *, epsilon, num_groups):
-    return torch_ops.group_norm(reader, x, num_groups, constant(reader, scale, "numbers"), constant(reader, bias, "numbers"), epsilon)
+    return torch_ops.group_norm(reader, x, num_groups, constant(reader, scale, "numbers"), constant(reader, bias, "numbers"),
+                                epsilon)
 
 
 # ------------------------------------------------------------------------------------------------ shapes and windows
@@ -150,7 +152,17 @@ def gather_elements(reader, x, indices, *, axis):
 
 def pool(function, *fixed):
 
-    def node(reader, x, *, kernel_shape, strides=None, pads=None, auto_pad, ceil_mode=0, dilations=None, count_include_pad=1, storage_order=0):
+    def node(reader,
+             x,
+             *,
+             kernel_shape,
+             strides=None,
+             pads=None,
+             auto_pad,
+             ceil_mode=0,
+             dilations=None,
+             count_include_pad=1,
+             storage_order=0):
         rank = len(kernel_shape)
         strides, dilations = strides or [1] * rank, dilations or [1] * rank
         pairs = conv_pads(reader, x, kernel_shape, strides, pads, dilations, auto_pad)

@@ -13,7 +13,8 @@ FROM_BYTES = set(  # operators that take booleans or whole numbers, too; all oth
     "GreaterOrEqual Identity Less LessOrEqual Max Min Mul Neg Not Or Pad ReduceMax ReduceMin ReduceProd ReduceSum Reshape Shape Sign "
     "Slice Split Squeeze Sub Tile Transpose Unsqueeze Where Xor com.microsoft.GroupQueryAttention "
     "com.microsoft.MultiHeadAttention".split())
-OF_HIDING = set("Add And Attention Cast CastLike Dropout Expand Identity Reshape Slice Split Squeeze Transpose Unsqueeze Where".split())
+OF_HIDING = set(
+    "Add And Attention Cast CastLike Dropout Expand Identity Reshape Slice Split Squeeze Transpose Unsqueeze Where".split())
 ATEN = torch_shapes.OPS
 
 

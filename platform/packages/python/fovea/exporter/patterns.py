@@ -13,10 +13,10 @@ def apply(graph, integer=False, multihead=True):
     """integer: for int8 tensors, whose layers are calls of their own. multihead: attention with its linear layers."""
     fused = [("attention", attention_patterns.multihead)] if multihead and not integer else []
     fused += [] if integer else [("mul", gate), ("norm", residual_norm)]
-    for op, pattern in (("loop", division_by_root), ("add", linear_bias), ("activation", gelu), ("erf", gelu_erf), ("activation", silu), ("rsqrt", rms_norm),
-                        ("add", rope), ("softmax", attention_patterns.attention), ("attention", attention_patterns.causal_mask), ("mul", linear_scale), ("add", linear_bias),
-                        ("linear", linear_of_scaled), *fused,
-                        ("activation", linear_activation), ("copy", in_place)):
+    for op, pattern in (("loop", division_by_root), ("add", linear_bias), ("activation", gelu), ("erf", gelu_erf),
+                        ("activation", silu), ("rsqrt", rms_norm), ("add", rope), ("softmax", attention_patterns.attention),
+                        ("attention", attention_patterns.causal_mask), ("mul", linear_scale), ("add", linear_bias),
+                        ("linear", linear_of_scaled), *fused, ("activation", linear_activation), ("copy", in_place)):
         for node in [node for node in graph.nodes if node.op == op]:
             if node in graph.nodes:
                 pattern(graph, node)

@@ -36,7 +36,8 @@ def tensors(runner, exact, given, scales):
     def place(call):  # a layer of windows is several calls
         return call.name, call.helper, call.writes[0].offset, call.writes[0].shape
 
-    exact.run(given, observe=lambda _, call: wanted.update({place(call): exact.tensor(call.writes[0]).copy()} if call.writes else {}))
+    exact.run(given,
+              observe=lambda _, call: wanted.update({place(call): exact.tensor(call.writes[0]).copy()} if call.writes else {}))
 
     def compare(_, call):
         if not call.writes or place(call) not in wanted or call.helper:

@@ -211,7 +211,8 @@ def hardsigmoid(reader, x):
 @op("glu")
 def glu(reader, x, axis=-1):
     half = x.shape[axis] // 2
-    return multiply(reader, slice_(reader, x, axis, 0, half), activation("SIGMOID")(reader, slice_(reader, x, axis, half, 2 * half)))
+    return multiply(reader, slice_(reader, x, axis, 0, half),
+                    activation("SIGMOID")(reader, slice_(reader, x, axis, half, 2 * half)))
 
 
 @op("clamp", "clamp_min", "clamp_max", "hardtanh", "clamp_", "hardtanh_")

@@ -21,7 +21,9 @@ FROM_BYTES = {  # operations that take booleans or whole numbers, too; all other
 
 VIEWS = ("view _unsafe_view reshape flatten clone contiguous alias detach lift_fresh_copy _to_copy to type_as transpose t permute "
          "unsqueeze squeeze expand select slice split split_with_sizes chunk unbind").split()
-OF_HIDING = {"getitem", *(f"aten.{name}" for name in [*VIEWS, "add", "add_", "where", "masked_fill", "scaled_dot_product_attention"])}
+OF_HIDING = {
+    "getitem", *(f"aten.{name}" for name in [*VIEWS, "add", "add_", "where", "masked_fill", "scaled_dot_product_attention"])
+}
 
 
 @op("__and__", "logical_and", "bitwise_and")
@@ -72,10 +74,12 @@ def where(reader, mask, a, b):
             whole = np.broadcast_to(shown, np.broadcast_shapes(shown.shape, x.shape))
             if reader.is_live(x) and not (np.isfinite(low) and (~whole).all(-1).any()):
                 return added(reader, x, np.where(shown, np.float32(0), np.asarray(hidden, np.float32)))
-        elif mask.buffer.dtype == np.uint8 and (reader.is_live(x) and x.buffer.dtype == np.float32 or not (reader.is_live(x) or np.asarray(x).any())):
+        elif mask.buffer.dtype == np.uint8 and (reader.is_live(x) and x.buffer.dtype == np.float32
+                                                or not (reader.is_live(x) or np.asarray(x).any())):
             shown = mask if is_shown else inverted(reader, mask)
             hiding = Hiding(shown.buffer, shown.dims, shown.offset, low)
-            return added(reader, x, hiding) if reader.is_live(x) else hiding.expand(np.broadcast_shapes(mask.shape, np.shape(a), np.shape(b)))
+            return added(reader, x, hiding) if reader.is_live(x) else hiding.expand(
+                np.broadcast_shapes(mask.shape, np.shape(a), np.shape(b)))
     return loops.node(reader, "where", [mask, a, b])
 
 

@@ -87,7 +87,8 @@ def einsum(reader, equation, operands, *, path=None):
     size = {letter: size for one, tensor in zip(names, operands) for letter, size in zip(one, tensor.shape)}
     count = [math.prod(size[letter] for letter in letters) for letters in (batch, rest[0], inner, rest[1])]
     a, b = (reshape(reader, tensor.permute([one.index(letter) for letter in order]), shape)
-            for one, tensor, order, shape in zip(names, operands, (batch + rest[0] + inner, batch + inner + rest[1]), (count[:3], [count[0], *count[2:]])))
+            for one, tensor, order, shape in zip(names, operands, (batch + rest[0] + inner,
+                                                                   batch + inner + rest[1]), (count[:3], [count[0], *count[2:]])))
     a, b = (a, b) if batch else (a.squeeze([0]), b.squeeze([0]))
     found = batch + rest[0] + rest[1]
     y = reshape(reader, matmul(reader, a, b), [size[letter] for letter in found])

@@ -54,7 +54,8 @@ def converted(reader, x, *_, dtype=None, **__):
     if dtype in (reader.torch.float16, reader.torch.bfloat16, reader.torch.float64):
         reader.refuse(f"to {dtype}", "a model of float32 throughout")
     if dtype == reader.torch.bool:
-        return x if x.buffer.dtype == np.uint8 else as_bytes(reader, x) if x.buffer.dtype == np.uint32 else loops.cast(reader, x, loops.BOOL)
+        return x if x.buffer.dtype == np.uint8 else as_bytes(reader, x) if x.buffer.dtype == np.uint32 else loops.cast(
+            reader, x, loops.BOOL)
     return loops.cast(reader, x, loops.FLOAT if dtype.is_floating_point else loops.WHOLE)
 
 
@@ -148,7 +149,9 @@ def repeat_interleave(reader, x, times, axis=None, *, output_size=None):
         reader.refuse("of several counts", "one count")
     x, axis = (reshape(reader, x, [x.count]), 0) if axis is None else (x, axis % len(x.shape))
     shape = list(x.shape)
-    return reshape(reader, x.unsqueeze(axis + 1).expand([*shape[:axis + 1], times, *shape[axis + 1:]]), [*shape[:axis], shape[axis] * times, *shape[axis + 1:]])
+    return reshape(reader,
+                   x.unsqueeze(axis + 1).expand([*shape[:axis + 1], times, *shape[axis + 1:]]),
+                   [*shape[:axis], shape[axis] * times, *shape[axis + 1:]])
 
 
 @op("flip")
@@ -213,7 +216,8 @@ def padded(reader, x, pairs, value=0.0, order=None):
     order = order or sorted(range(len(shape)), key=lambda axis: -max([0, *(stride for _, stride in x.dims[axis])]))
     dims = views.dense_dims([shape[axis] for axis in order])
     y = reader.graph.arena(reader.name("pad"), tuple(dims[order.index(axis)] for axis in range(len(shape))), x.buffer.dtype)
-    number = loops.cast(reader, np.asarray(value, np.float32) if x.buffer.dtype == np.float32 else np.asarray(value), x.buffer.dtype)
+    number = loops.cast(reader,
+                        np.asarray(value, np.float32) if x.buffer.dtype == np.float32 else np.asarray(value), x.buffer.dtype)
     middle = y
     for axis, ((before, after), size) in enumerate(zip(pairs, x.shape)):
         for start, count in ((0, before), (before + size, after)):
@@ -297,7 +301,8 @@ def index(reader, x, indices):
             return view
         if axes == list(range(axes[0], axes[-1] + 1)):
             shape = [x.shape[axis] for axis in axes]
-            places = np.broadcast_arrays(*(np.where(one < 0, one + size, one) for one, size in zip((indices[axis] for axis in axes), shape)))
+            places = np.broadcast_arrays(*(np.where(one < 0, one + size, one)
+                                           for one, size in zip((indices[axis] for axis in axes), shape)))
             flat = np.ravel_multi_index(places, shape)
             x = reshape(reader, x, [*x.shape[:axes[0]], math.prod(shape), *x.shape[axes[-1] + 1:]])
             return taken(reader, x, axes[0], flat)

@@ -31,9 +31,10 @@ def conv(reader, x, weight, bias=None, stride=(1,), padding=(0,), dilation=(1,),
     if groups > 64:
         reader.refuse(f"of {groups} groups", "at most 64 groups, or a group for each channel with one output")
     rows = out // groups
-    return cat(reader, [dense(reader, slice_(reader, x, 1, group * channels, (group + 1) * channels), weight[group * rows:(group + 1) * rows],
-                              None if bias is None else bias[group * rows:(group + 1) * rows], stride, pads, dilation)
-                        for group in range(groups)], 1)
+    return cat(reader, [
+        dense(reader, slice_(reader, x, 1, group * channels, (group + 1) * channels), weight[group * rows:(group + 1) * rows],
+              None if bias is None else bias[group * rows:(group + 1) * rows], stride, pads, dilation) for group in range(groups)
+    ], 1)
 
 
 def dense(reader, x, weight, bias, stride, pads, dilation):
@@ -41,7 +42,8 @@ def dense(reader, x, weight, bias, stride, pads, dilation):
     out, channels, *kernel = weight.shape
     rank, batch = len(kernel), x.shape[0]
     axes = list(range(2, rank + 2))
-    overlap = any(map(any, pads)) or any(step < size or gap > 1 for step, size, gap in zip(stride, kernel, dilation)) and max(kernel) > 1
+    overlap = any(map(any, pads)) or any(step < size or gap > 1
+                                         for step, size, gap in zip(stride, kernel, dilation)) and max(kernel) > 1
     if overlap:
         pairs, order = [(0, 0), (0, 0), *pads], [0, *axes, 1]
         is_last = x.permute(order).is_dense() or channels == 1 and x.is_dense()
@@ -167,7 +169,8 @@ def space_to_blocks(reader, x, size, channels_first):
     """The way back."""
     batch, channels, height, width = x.shape
     x = reshape(reader, x, [batch, channels, height // size, size, width // size, size])
-    return reshape(reader, x.permute([0, 1, 3, 5, 2, 4] if channels_first else [0, 3, 5, 1, 2, 4]), [batch, -1, height // size, width // size])
+    return reshape(reader, x.permute([0, 1, 3, 5, 2, 4] if channels_first else [0, 3, 5, 1, 2, 4]),
+                   [batch, -1, height // size, width // size])
 
 
 @op("pixel_shuffle")

@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The exporter against PyTorch: test_export.py <libfovea.so> [--random COUNT] [--seed N] [model...]
 
-Each model of models.py, operations.py and families.py becomes C, which the host's C compiler builds as C99 without a warning. Its test compares the
-answers with PyTorch's, and those to other inputs are compared here. In addition: tensors take at most 1.1 of the bytes that live at once; the code neither allocates
-nor has a static constructor; an export takes at most 20 s; an encoder gives the bits of a sequence of calls by hand, whose time
-is printed next to its own; and an operator that is not served is refused by name, with the line of the model;
-and each mistake of a user in messages.py gets its message. Calls that are made wrong on purpose are found. Files of ONNX in
-onnx_cases.py are compared with onnxruntime, where it is installed. --random tries that many random graphs instead: each must be
-equal, or refused by name.
+Each model of models.py, operations.py and families.py becomes C, which the host's C compiler builds as C99 without a warning. Its
+test compares the answers with PyTorch's, and those to other inputs are compared here. In addition: tensors take at most 1.1 of the
+bytes that live at once; the code neither allocates nor has a static constructor; an export takes at most 20 s; an encoder gives
+the bits of a sequence of calls by hand, whose time is printed next to its own; and an operator that is not served is refused by
+name, with the line of the model; and each mistake of a user in messages.py gets its message. Calls that are made wrong on purpose
+are found. Files of ONNX in onnx_cases.py are compared with onnxruntime, where it is installed. --random tries that many random
+graphs instead: each must be equal, or refused by name.
 """
 import argparse
 import concurrent.futures
@@ -90,7 +90,9 @@ def check_others(module, inputs, exported):
     """The same calls answer other inputs as PyTorch does: no number of the example is in them."""
     from fovea.exporter.pipeline import difference
     from fovea.exporter.run import Runner
-    others = [torch.randn_like(one) if one.is_floating_point() else one.flip(0 if one.dtype == torch.bool else -1) for one in inputs]
+    others = [
+        torch.randn_like(one) if one.is_floating_point() else one.flip(0 if one.dtype == torch.bool else -1) for one in inputs
+    ]
     torch.backends.mha.set_fastpath_enabled(False)  # which gives zeros for tokens of padding
     with torch.no_grad():
         wanted = [one for one in torch.utils._pytree.tree_leaves(module(*others)) if isinstance(one, torch.Tensor)]
@@ -136,7 +138,8 @@ def check_refused(name, folder):
         text = str(refused)
         assert refused.name in text and refused.line in text, "the message lacks the operator or its line"
         assert name in text, f"{name} is not what was refused"
-        assert re.search(r"(models|families|modeling_\w+)\.py.*\d+|the module itself, \w+", refused.line), f"no line of the model: {refused.line}"
+        assert re.search(r"(models|families|modeling_\w+)\.py.*\d+|the module itself, \w+",
+                         refused.line), f"no line of the model: {refused.line}"
         assert refused.replacement, "nothing is said of what could replace it"
         assert not list(pathlib.Path(folder).glob("*.c")), "files were written"
         return
