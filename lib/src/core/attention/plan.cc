@@ -89,7 +89,8 @@ fovea_status check_desc(const fovea_attention_desc& d) {
   if (softcap(d) != 0.0f && !(d.softcap >= kLeastNormal && d.softcap <= kMostSoftcap)) return FOVEA_ERR_NUMBER;
   if (!(d.dropout >= 0.0f && d.dropout < 1.0f)) return FOVEA_ERR_NUMBER;
   FOVEA_RETURN_IF_ERROR(check_tensors(d));
-  FOVEA_RETURN_IF_ERROR(check_keys(d.key_dtype, d.value_dtype));
+  if (!is_key_format(d.key_dtype)) return unserved<kEveryKeyFormat>(d.key_dtype);
+  if (!is_key_format(d.value_dtype)) return unserved<kEveryKeyFormat>(d.value_dtype);
   if (d.diagonal != FOVEA_DIAGONAL_AS_CAUSAL && d.diagonal != diagonal_of(d)) return FOVEA_ERR_POSITIONS_TWICE;
   if (kHasHadamard) FOVEA_RETURN_IF_ERROR(check_hadamard(d));
   FOVEA_RETURN_IF_ERROR(check_source(d));

@@ -31,7 +31,8 @@ fovea_status check_cache_shape(const fovea_kv_cache_desc& c) {
   const bool ring = is_ring(c.kind), paged = is_paged(c.kind);
   if (c.kind == FOVEA_KV_LOAD) return FOVEA_ERR_UNSUPPORTED;
   if (c.kind != FOVEA_KV_STRIDED && !ring && !paged) return FOVEA_ERR_LEFT_OUT;
-  FOVEA_RETURN_IF_ERROR(check_keys(c.key_dtype, c.value_dtype));
+  if (!is_key_format(c.key_dtype)) return unserved<kEveryKeyFormat>(c.key_dtype);
+  if (!is_key_format(c.value_dtype)) return unserved<kEveryKeyFormat>(c.value_dtype);
   if (c.max_tokens > kMostTokens || (ring && c.pinned_tokens >= c.max_tokens)) return FOVEA_ERR_SIZE;
   if (!config::kHadamard && c.hadamard != FOVEA_HADAMARD_NONE) return FOVEA_ERR_LEFT_OUT;
   if (c.values_in_keys && (c.key_center || c.hadamard != FOVEA_HADAMARD_NONE)) return FOVEA_ERR_UNSUPPORTED;

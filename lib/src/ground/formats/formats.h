@@ -163,19 +163,13 @@ constexpr size_t number_of(fovea_dtype dtype) {
 constexpr bool is_dtype(fovea_dtype dtype) { return uint32_t(dtype) < kFormatCount; }
 
 constexpr bool format_served(fovea_dtype dtype) { return is_one_of<kServedFormats>(dtype); }
-// The status for a format that rows do not have here: this build leaves it out of `every`, which any build takes, or none
-// takes it.
-template <FormatSet every>
+// The status for a format that rows do not have here: in this build, or in any, where it has all of `every`.
+template <FormatSet every = (FormatSet{2} << FOVEA_BF16) - 1>
 constexpr fovea_status unserved(fovea_dtype dtype) {
-  return is_one_of < every & ~kServedFormats > (dtype) ? FOVEA_ERR_LEFT_OUT : FOVEA_ERR_UNSUPPORTED;
+  constexpr bool kHasAll = (kServedFormats & every) == every;
+  return kHasAll || format_served(dtype) ? FOVEA_ERR_UNSUPPORTED : FOVEA_ERR_LEFT_OUT;
 }
-constexpr FormatSet kEveryUnscaledFormat = (FormatSet{2} << FOVEA_BF16) - 1;
-constexpr fovea_status unserved(fovea_dtype dtype) { return unserved<kEveryUnscaledFormat>(dtype); }
 constexpr bool is_key_format(fovea_dtype dtype) { return is_one_of<kKeyFormats>(dtype); }
-constexpr fovea_status check_keys(fovea_dtype keys, fovea_dtype values) {
-  if (is_key_format(keys) && is_key_format(values)) return FOVEA_OK;
-  return unserved<kEveryKeyFormat>(is_key_format(keys) ? values : keys);
-}
 constexpr bool is_unscaled(fovea_dtype dtype) { return is_one_of<kUnscaledFormats>(dtype); }
 // Requires a format of the set. A constant if the set has f32 alone.
 template <FormatSet kSet = kServedFormats>

@@ -38,38 +38,44 @@ struct Groups {
   FOVEA_MEMBER VF operator()(size_t d, size_t n) const { return n == kLanes ? LoadAs(row, d) : LoadAsN(row, d, n); }
 };
 
-// Where size counts, the group is in the workspace, because this is called where the stack is deepest.
-FOVEA_CALLED void WidenGroup(const RowsToBring& r, float* to, const void* data, const void* scales, size_t first) {
+FOVEA_INLINE void WidenGroupTo(float* to, const RowsToBring& r, const void* data, const void* scales, size_t first) {
   const size_t dim = r.dim - first < kScaleGroup ? r.dim - first : kScaleGroup;
-  if constexpr (kSmallText) to = r.numbers->widened;
   FOVEA_COMMON_NAMESPACE::convert_kernels::kWiden.widen(r.rows.dtype, {1, dim, to, 0, data, 0, scales, 0, first});
 }
+// Where size counts, the group is in the workspace, because this is called where the stack is deepest.
+FOVEA_CALLED void WidenGroup(const RowsToBring& r, const void* data, const void* scales, size_t first) {
+  WidenGroupTo(r.numbers->widened, r, data, scales, first);
+}
 template <bool kInWorkspace>
-struct WidenedGroup {
-  FOVEA_INLINE float* Of(const RowsToBring& r) { return r.numbers->widened; }
+struct RoomOfGroup {
+  FOVEA_MEMBER float* Of(const RowsToBring& r) const { return r.numbers->widened; }
+  FOVEA_MEMBER void Widen(const RowsToBring& r, const void* data, const void* scales, size_t first) const {
+    WidenGroup(r, data, scales, first);
+  }
 };
 template <>
-struct WidenedGroup<false> {
+struct RoomOfGroup<false> {
   mutable float own[kScaleGroup];
   FOVEA_MEMBER float* Of(const RowsToBring&) const { return own; }
+  FOVEA_MEMBER void Widen(const RowsToBring& r, const void* data, const void* scales, size_t first) const {
+    WidenGroupTo(own, r, data, scales, first);
+  }
 };
-using RoomOfGroup = WidenedGroup<kSmallText>;
 template <fovea_dtype kType>
-struct Groups<kType, true> : RoomOfGroup {
+struct Groups<kType, true> {
   const RowsToBring& r;
   const void* data;
   const void* scales;
   mutable size_t first;  // element of the group that was widened
+  [[no_unique_address]] RoomOfGroup<kSmallText> room;
 
   FOVEA_INLINE Groups Of(const RowsToBring& r, const void* data, const void* scales) {
-    return {{}, r, data, scales, SIZE_MAX};
+    return {r, data, scales, SIZE_MAX, {}};
   }
   FOVEA_MEMBER VF operator()(size_t d, size_t n) const {
     const size_t wanted = d / kScaleGroup * kScaleGroup;
-    float* const group = RoomOfGroup::Of(r);
-    if (first != wanted) WidenGroup(r, group, data, scales, wanted);
-    first = wanted;
-    return LoadUpTo(group + d % kScaleGroup, n);
+    if (first != wanted) room.Widen(r, data, scales, first = wanted);
+    return LoadUpTo(room.Of(r) + d % kScaleGroup, n);
   }
 };
 
