@@ -28,7 +28,7 @@ constexpr FormatSet kCodedGroups = kCodedFormats & ~(FormatSet{1} << FOVEA_I8);
 
 // Rows of groups, which become rows of i8. kOneText: one text serves several formats, and widens a group at a time by the
 // function that all operators share.
-template <fovea_dtype kType, bool kOneText>
+template <fovea_dtype kType, bool kOneText, bool kOwnRoom = kOneText && !kSmallText>
 struct Groups {
   FormatRow<kType> row;
 
@@ -46,36 +46,36 @@ FOVEA_INLINE void WidenGroupTo(float* to, const RowsToBring& r, const void* data
 FOVEA_CALLED void WidenGroup(const RowsToBring& r, const void* data, const void* scales, size_t first) {
   WidenGroupTo(r.numbers->widened, r, data, scales, first);
 }
-template <bool kInWorkspace>
-struct RoomOfGroup {
-  FOVEA_MEMBER float* Of(const RowsToBring& r) const { return r.numbers->widened; }
-  FOVEA_MEMBER void Widen(const RowsToBring& r, const void* data, const void* scales, size_t first) const {
-    WidenGroup(r, data, scales, first);
-  }
-};
-template <>
-struct RoomOfGroup<false> {
-  mutable float own[kScaleGroup];
-  FOVEA_MEMBER float* Of(const RowsToBring&) const { return own; }
-  FOVEA_MEMBER void Widen(const RowsToBring& r, const void* data, const void* scales, size_t first) const {
-    WidenGroupTo(own, r, data, scales, first);
-  }
-};
 template <fovea_dtype kType>
-struct Groups<kType, true> {
+struct Groups<kType, true, false> {
   const RowsToBring& r;
   const void* data;
   const void* scales;
   mutable size_t first;  // element of the group that was widened
-  [[no_unique_address]] RoomOfGroup<kSmallText> room;
+
+  FOVEA_INLINE Groups Of(const RowsToBring& r, const void* data, const void* scales) {
+    return {r, data, scales, SIZE_MAX};
+  }
+  FOVEA_MEMBER VF operator()(size_t d, size_t n) const {
+    const size_t wanted = d / kScaleGroup * kScaleGroup;
+    if (first != wanted) WidenGroup(r, data, scales, first = wanted);
+    return LoadUpTo(r.numbers->widened + d % kScaleGroup, n);
+  }
+};
+template <fovea_dtype kType>
+struct Groups<kType, true, true> {
+  const RowsToBring& r;
+  const void *data, *scales;
+  mutable size_t first;
+  mutable float widened[kScaleGroup];
 
   FOVEA_INLINE Groups Of(const RowsToBring& r, const void* data, const void* scales) {
     return {r, data, scales, SIZE_MAX, {}};
   }
   FOVEA_MEMBER VF operator()(size_t d, size_t n) const {
     const size_t wanted = d / kScaleGroup * kScaleGroup;
-    if (first != wanted) room.Widen(r, data, scales, first = wanted);
-    return LoadUpTo(room.Of(r) + d % kScaleGroup, n);
+    if (first != wanted) WidenGroupTo(widened, r, data, scales, first = wanted);
+    return LoadUpTo(widened + d % kScaleGroup, n);
   }
 };
 
