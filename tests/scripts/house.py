@@ -13,18 +13,18 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent.parent.parent
 MOST = {
-    "lines of lib/src": 36397,  # 402 are eight formats of weights
-    "of them in .inl": 21028,
-    "lines of tests": 40057,
-    "lines of all tracked text": 139996,  # 1,080 came with platform/engines/ggml, 678 with eight formats of weights
+    "lines of lib/src": 37020,  # 402 are eight formats of weights, 623 images of caches, key formats, Q2_K and FOVEA_CHECKS
+    "of them in .inl": 21194,
+    "lines of tests": 40995,
+    "lines of all tracked text": 145274,  # 1,733 are the exporter's, 2,600 images of caches, formats and cores; 1,080 the engine of ggml
     ".inl that cannot be read alone": 19,
     "files of lib/src below 30 lines": 41,
     "names defined in more than two files of lib/src": 173,
     "pairs of names that differ by a plural s": 38,
-    "macros in lib/src": 154,
+    "macros in lib/src": 175,
     "uses of MemberIf": 61,
-    "uses of kPreferSize": 124,
-    "const_cast in lib/src": 10,
+    "uses of kPreferSize": 125,
+    "const_cast in lib/src": 11,
     "#if on an instruction set outside simd and targets": 1,
     "exceptions in check_layers.py": 8,
 }
