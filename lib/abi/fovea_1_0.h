@@ -176,7 +176,7 @@ FOVEA_DECLARATIONS_END_
 #define FOVEA_LINEAR_I8_ROWS_MAX_ FOVEA_TILE_ROWS_MAX
 #endif
 #define FOVEA_LINEAR_I8_BYTES_FOR_TOKENS_(in_dim, tokens) FOVEA_LINEAR_I8_BYTES_FOR_ROWS_(in_dim, FOVEA_LINEAR_ROWS_(tokens, FOVEA_LINEAR_I8_ROWS_MAX_))
-#define FOVEA_LINEAR_I8_BYTES_FOR_ROWS_(in_dim, rows) (FOVEA_ALIGN_UP_((FOVEA_SIZE_(in_dim) + 15u) / 16u * 16u * (rows) * 4u) + FOVEA_ALIGN_UP_((rows) * 4u) + 2u * FOVEA_ALIGN_UP_((FOVEA_SIZE_(in_dim) + 31u) / 32u * (rows) * 4u) + FOVEA_LINEAR_OUTPUTS_ * ((rows) + 1u) * 4u + FOVEA_LINEAR_WIDENED_BYTES_)
+#define FOVEA_LINEAR_I8_BYTES_FOR_ROWS_(in_dim, rows) (FOVEA_ALIGN_UP_((FOVEA_SIZE_(in_dim) + 15u) / 16u * 16u * (rows) * 4u) + FOVEA_ALIGN_UP_((rows) * 4u) + FOVEA_ALIGN_UP_((FOVEA_SIZE_(in_dim) + 31u) / 32u * (rows) * 4u) + FOVEA_ALIGN_UP_((FOVEA_SIZE_(in_dim) + 15u) / 16u * (rows) * 4u) + FOVEA_LINEAR_OUTPUTS_ * ((rows) + 1u) * 4u + FOVEA_LINEAR_WIDENED_BYTES_)
 #define FOVEA_MULTIHEAD_BYTES_(q_heads, kv_heads, head_dim, q_rows, kv_rows, linear_bytes) (2u * FOVEA_ALIGN_UP_(FOVEA_SIZE_(q_rows) * (q_heads) * (head_dim) * 4u) + 2u * FOVEA_ALIGN_UP_(FOVEA_SIZE_(kv_rows) * (kv_heads) * (head_dim) * 4u) + FOVEA_LARGER_(FOVEA_ATTENTION_WORKSPACE_BYTES(head_dim, head_dim), linear_bytes))
 #define FOVEA_DELTA_DIM_(dim) ((FOVEA_SIZE_(dim) + 15u) / 16u * 16u)
 #define FOVEA_DELTA_HEAD_BYTES_(head_dim, value_dim, decay_dim) (4u * ((FOVEA_SIZE_(head_dim) + 4u) * FOVEA_DELTA_DIM_(value_dim) + 4u * (FOVEA_DELTA_DIM_(head_dim) + ((decay_dim) > 1u ? FOVEA_DELTA_DIM_(head_dim) : 4u)) + ((decay_dim) == 2u * (head_dim) ? 4u * (FOVEA_DELTA_DIM_(head_dim) + FOVEA_DELTA_DIM_(value_dim)) : 0u)))

@@ -312,7 +312,8 @@
   FOVEA_LINEAR_I8_BYTES_FOR_ROWS_(in_dim, FOVEA_LINEAR_ROWS_(tokens, FOVEA_LINEAR_I8_ROWS_MAX_))
 #define FOVEA_LINEAR_I8_BYTES_FOR_ROWS_(in_dim, rows)                                                            \
   (FOVEA_ALIGN_UP_((FOVEA_SIZE_(in_dim) + 15u) / 16u * 16u * (rows) * 4u) + FOVEA_ALIGN_UP_((rows) * 4u) +       \
-   2u * FOVEA_ALIGN_UP_((FOVEA_SIZE_(in_dim) + 31u) / 32u * (rows) * 4u) +                                       \
+   FOVEA_ALIGN_UP_((FOVEA_SIZE_(in_dim) + 31u) / 32u * (rows) * 4u) +                                            \
+   FOVEA_ALIGN_UP_((FOVEA_SIZE_(in_dim) + 15u) / 16u * (rows) * 4u) +                                            \
    FOVEA_LINEAR_OUTPUTS_ * ((rows) + 1u) * 4u + FOVEA_LINEAR_WIDENED_BYTES_)
 #define FOVEA_MULTIHEAD_BYTES_(q_heads, kv_heads, head_dim, q_rows, kv_rows, linear_bytes)                       \
   (2u * FOVEA_ALIGN_UP_(FOVEA_SIZE_(q_rows) * (q_heads) * (head_dim) * 4u) +                                     \
