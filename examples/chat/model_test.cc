@@ -76,7 +76,7 @@ void test_files() {
       {"does not say whether a token begins a text",
        [](MadeModel&, MadeFile* f) { f->u32("tokenizer.ggml.add_bos_token", 1); }},
       {"has tensor \"more\" of the unknown type 99", [](MadeModel&, MadeFile* f) { f->tensor("more", 99, {1}, ""); }},
-      {"has tensor \"more\" of type Q2_K", [](MadeModel&, MadeFile* f) { f->tensor("more", 10, {256}, ""); }},
+      {"has tensor \"more\" of type IQ2_XXS", [](MadeModel&, MadeFile* f) { f->tensor("more", 16, {256}, ""); }},
       {"impossible size", [](MadeModel&, MadeFile* f) { f->tensor("more", 14, {128}, std::string(210, 0)); }},
       {"ends behind its end", [](MadeModel&, MadeFile* f) { f->tensor("more", 0, {1u << 20}, ""); }},
       {"has two values of \"llama.block_count\"", [](MadeModel&, MadeFile* f) { f->u32("llama.block_count", 2); }},
