@@ -119,11 +119,11 @@ TEST_CASE("shift: keys of any kind and format become what an append of turned ke
     append.values = {values.data(), 0, ptrdiff_t(a.tokens * kValueDim), kValueDim};
     REQUIRE(fovea_kv_append(want.cache, &append) == FOVEA_OK);
     std::vector<uint8_t> all_bytes = before;
-    const auto take = [&](const fovea_in& from, const fovea_in& to, size_t unit, size_t units) {
+    const auto take = [&, places = kind](const fovea_in& from, const fovea_in& to, size_t unit, size_t units) {
       for (const auto& [h, t] : indices(kHeads, a.tokens)) {
         size_t block = 1, from_block = 1, at = a.first + t;
-        if (kind == FOVEA_KV_RING) at = ring_slot(uint32_t(at), 32, 5);
-        if (kind == FOVEA_KV_PAGED) {
+        if (places == FOVEA_KV_RING) at = ring_slot(uint32_t(at), 32, 5);
+        if (places == FOVEA_KV_PAGED) {
           const ptrdiff_t column = made.cache.source.page_table_stride + ptrdiff_t(at / 16);
           block = made.cache.page_table[column], from_block = want.cache.page_table[column], at %= 16;
         }
@@ -148,11 +148,11 @@ TEST_CASE("shift: keys that were turned on their way in are those of the other p
   const std::vector<float> values(size_t{kHeads} * kTokens * kValueDim);
   for (const auto& [target, difference] : every(targets(), {int64_t{-17}, int64_t{100000}})) {
     const Guarded workspace(size_t{kHeads} * kHeadDim * sizeof(float), sizeof(float), Placement::kEnd);
-    const auto append = [&](Cache& cache, int64_t offset) {
+    const auto append = [&, used = target](Cache& cache, int64_t offset) {
       fovea_rope_args turn = rope.args;
       turn.position_offset = offset;
       auto a = sized<fovea_kv_append_args>();
-      a.target = target, a.entry = 1, a.batch = 1, a.tokens = kTokens, a.rope = &turn;
+      a.target = used, a.entry = 1, a.batch = 1, a.tokens = kTokens, a.rope = &turn;
       a.workspace = workspace.as<void>(), a.workspace_bytes = workspace.bytes();
       a.keys = {keys.data(), 0, kTokens * kHeadDim, kHeadDim},
       a.values = {values.data(), 0, kTokens * kValueDim, kValueDim};
