@@ -48,7 +48,7 @@ uint32_t word(const std::vector<uint8_t>& image, size_t i) {
 }
 
 uint32_t crc_of(std::vector<uint8_t> image) {
-  for (size_t i = 4; i < 8; ++i) image[i] = 0;
+  for (size_t i = 4; i < 8; ++i) image.at(i) = 0;
   uint32_t crc = 0xffffffffu;
   for (const uint8_t byte : image) {
     crc ^= byte;

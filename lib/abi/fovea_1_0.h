@@ -199,7 +199,7 @@ FOVEA_DECLARATIONS_END_
 #define FOVEA_DELTA_GIVEN_FACTORS_(head_dim) (FOVEA_DELTA_DIM_(head_dim) * 4u)
 #endif
 #define FOVEA_DELTA_GIVEN_BYTES_FOR_GROUPS_(head_dim, groups) (FOVEA_DELTA_DIM_(head_dim) * 48u + 1024u + FOVEA_ALIGN_UP_((groups) * FOVEA_DELTA_GIVEN_GROUP_BYTES_) + FOVEA_ALIGN_UP_((groups) * FOVEA_DELTA_GIVEN_FACTORS_(head_dim) * 4u))
-#define FOVEA_ROW_BYTES_(dtype, dim) ((dtype) == FOVEA_F32 ? FOVEA_SIZE_(dim) * 4u : (dtype) == FOVEA_F16 || (dtype) == FOVEA_BF16 ? FOVEA_SIZE_(dim) * 2u : (dtype) == FOVEA_I8 ? FOVEA_SIZE_(dim) + 4u : (FOVEA_SIZE_(dim) + 31u) / 32u * ((dtype) == FOVEA_Q8_0 ? 34u : (dtype) == FOVEA_Q5_0 ? 22u : (dtype) == FOVEA_Q5_1 ? 24u : 18u))
+#define FOVEA_ROW_BYTES_(dtype, dim) ((dtype) == FOVEA_F32 ? FOVEA_SIZE_(dim) * 4u : (dtype) == FOVEA_F16 || (dtype) == FOVEA_BF16 ? FOVEA_SIZE_(dim) * 2u : (dtype) == FOVEA_I8 ? FOVEA_SIZE_(dim) + 4u : (FOVEA_SIZE_(dim) + 31u) / 32u * ((dtype) == FOVEA_Q8_0 ? 34u : (dtype) == FOVEA_Q5_0 ? 22u : (dtype) == FOVEA_Q5_1 ? 24u : (dtype) == FOVEA_Q4_1 ? 20u : 18u))
 #define FOVEA_KV_CACHE_BYTES_(row_bytes, rows, lengths, of_kind) ((rows) * (row_bytes) + FOVEA_ALIGN_UP_((lengths) * 4u) + FOVEA_ALIGN_UP_((of_kind) * 4u) + 4u * 63u)
 FOVEA_DECLARATIONS_BEGIN_
 FOVEA_ENUM_(fovea_diagonal, uint32_t) { FOVEA_DIAGONAL_AS_CAUSAL = 0, FOVEA_DIAGONAL_TOP_LEFT = 1, FOVEA_DIAGONAL_BOTTOM_RIGHT = 2, FOVEA_DIAGONAL_POSITIONS = 3, };

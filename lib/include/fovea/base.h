@@ -245,7 +245,8 @@ const char* fovea_target_backend(fovea_target target);
  *   to I4, Q4_0   Of a few candidates for the scale, the one with the least squared error is taken. It has either sign,
  *                 and its magnitude is at most 65504. Where a group needs a larger scale, its elements saturate: those
  *                 with the sign of the largest element at 8 * 65504, the others at 7 * 65504. A group whose magnitudes
- *                 are all below 2e-7 becomes zeros. So to Q5_0 and IQ4_NL.
+ *                 are all below 2e-7 becomes zeros. So to Q5_0, with 16 and 15 and below 5e-7, and to
+ *                 IQ4_NL, with 127 and 113 and below 4e-6.
  *   to Q4_1, Q5_1 m is the least element, d the range / the largest u, both rounded to f16 and at most 65504 in
  *                 magnitude; u is the nearest.
  *   to Q8_0       d is the largest magnitude / 127, rounded to f16, and q is nearest to x / d. Where the largest
@@ -329,8 +330,8 @@ FOVEA_ENUM_(fovea_activation_kind, uint32_t) {
  * sum.
  *
  * FOVEA_COMPUTE_I8. Both products multiply codes. The sums of these products are exact.
- *   keys, values  have scales. A row of groups is converted to an I8 row first. A negative scale of a value counts as
- *                 NaN.
+ *   keys, values  are I8, I4, Q8_0, Q4_0, Q5_0, Q5_1 or IQ4_NL. A row of groups is converted to an I8 row first. A
+ *                 negative scale of a value counts as NaN.
  *   queries       A row of F32, F16 or BF16 is multiplied by scale and then converted like a row of I8 keys. A row of
  *                 I8 is not converted: its codes are multiplied as they are, and the sums are multiplied by the row's
  *                 scale (or q_scale) and by the description's scale. An infinite scale counts as NaN.

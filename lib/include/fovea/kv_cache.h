@@ -244,8 +244,8 @@ typedef struct fovea_kv_shift_args {
  * dropped (fovea_kv_compact, and then a difference of minus their number for those that moved), or a text whose image
  * goes to another place. Keys are widened, turned as fovea_rope does, with the rotation and key_center that they are
  * stored with, and stored again in the cache's format. Values and other tokens keep their bytes, except those of
- * values_in_keys, which are stored again. FOVEA_ERR_FULL and FOVEA_ERR_PAGE where the table does not name the pages of
- * the tokens; pages that entries share are shifted for all of them.
+ * values_in_keys, which are stored again. FOVEA_ERR_FULL and FOVEA_ERR_PAGE where the table does not name the pages up
+ * to the last of the tokens; pages that entries share are shifted for all of them.
  *   errors     Each call converts each key once more, with the error that base.h states for the format. Elements that
  *              change by less than half of a code do not change: then small shifts one after the other are not what
  *              their sum is, above all in 4 bits. Shift by the sum where you can. tests/ACCURACY.md has 100 shifts. */
@@ -304,7 +304,8 @@ typedef struct fovea_kv_image_args {
   uint64_t fingerprint;  /* any number that says of which weights and which layer the rows are */
 } fovea_kv_image_args;
 
-/* Writes how many bytes an image of this number of tokens has. FOVEA_ERR_SIZE for more than 2^30. */
+/* Writes how many bytes an image of this number of tokens has. FOVEA_ERR_SIZE for more than 2^30 tokens, or more bytes
+ * than an array may have. */
 fovea_status fovea_kv_image_bytes(const fovea_kv_cache* cache, uint32_t tokens, size_t* bytes);
 
 /* Writes an image of tokens of an entry. In a ring all of them are still there (FOVEA_ERR_LENGTH), in pages the table
@@ -312,14 +313,15 @@ fovea_status fovea_kv_image_bytes(const fovea_kv_cache* cache, uint32_t tokens, 
 fovea_status fovea_kv_export(const fovea_kv_cache* cache, const fovea_kv_image_args* args, void* image,
                              size_t image_bytes);
 
-/* Appends tokens of an image to an entry, as fovea_kv_append does: FOVEA_ERR_FULL and FOVEA_ERR_PAGE as there, and a
- * ring keeps the newest. All of the image is read first. On error nothing is written:
+/* Appends tokens of an image to an entry. FOVEA_ERR_FULL and FOVEA_ERR_PAGE are as for fovea_kv_set_length, and a ring
+ * keeps the newest. All of the image is read first. On error nothing is written:
  *   FOVEA_ERR_IMAGE   where the image is not whole, or of a later version
  *   FOVEA_ERR_SIZE    where kv_heads, dimensions, formats, values_in_keys, key_center's numbers, rotation or seed are
- *                     not those of the cache
+ *                     not those of the cache, or these bytes of the image have changed
  *   FOVEA_ERR_STATE   where its position or fingerprint is not that of the arguments
- * A ring that has lost tokens goes into two images, one of its pinned tokens and one of the newest: after the first was
- * taken in, fovea_kv_set_length(cache, entry, first, first) says where the second one goes. */
+ * A ring that has lost tokens goes into a ring with as many pinned tokens by two images, one of the pinned tokens and
+ * one of the newest: after the first was taken in, fovea_kv_set_length(cache, entry, first, first) says where the
+ * second one goes. */
 fovea_status fovea_kv_import(fovea_kv_cache* cache, const fovea_kv_image_args* args, const void* image,
                              size_t image_bytes);
 

@@ -129,7 +129,8 @@ fovea_status fovea_linear_workspace_bytes(const fovea_linear_args* args, size_t*
  *                          Q4_1, Q5_1 codes are u. sum * d + m * (the sum of (x's code - x_zero_point)) replaces
  *                                     sum * d
  *                          Q4_K, Q5_K as Q4_1, with d * s as d and -e * m as m
- *                          Q2_K       so, too, and each 16 inputs are a group, with r of their 32
+ *                          Q2_K       as Q4_K, but each 16 inputs have a sum, d * s and -e * m of their own; r is
+ *                                     that of their 32
  *                          Q6_K, Q3_K codes are u - 32 and u - 4, each half of sum is multiplied by its s first, in
  *                                     integers, and sum is rounded to f32 once
  *

@@ -67,10 +67,10 @@ fovea_status fovea_quantize_from_i8(const int8_t* codes, size_t count, float sca
 
 /* Converts rows of floats as "Narrowing" in base.h says: weights, keys, values.
  *   x        [rows][dim], dim at least 1 (FOVEA_ERR_DIM)
- *   dtype    any that keys may have, or Q4_1; others are FOVEA_ERR_UNSUPPORTED
+ *   dtype    any that keys may have, or Q4_1; others are FOVEA_ERR_UNSUPPORTED (FOVEA_ERR_LEFT_OUT in builds without)
  *   data     the rows, one after another: dim elements each, or the bytes of dim / 32 groups, rounded up
  *   scales   with I8 float[rows], with I4 uint16_t[rows][dim / 32, rounded up]; else it is not read
- * The arrays do not overlap (FOVEA_ERR_OVERLAP). The bits are the same on every IEEE target. */
+ * The arrays do not overlap (FOVEA_ERR_OVERLAP). The bits are the same on every IEEE target, but those of NaN. */
 fovea_status fovea_quantize_rows(const float* x, size_t rows, size_t dim, fovea_dtype dtype, void* data, void* scales);
 
 FOVEA_DECLARATIONS_END_

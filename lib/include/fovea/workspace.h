@@ -359,6 +359,7 @@
    : (FOVEA_SIZE_(dim) + 31u) / 32u * ((dtype) == FOVEA_Q8_0   ? 34u                               \
                                        : (dtype) == FOVEA_Q5_0 ? 22u                               \
                                        : (dtype) == FOVEA_Q5_1 ? 24u                               \
+                                       : (dtype) == FOVEA_Q4_1 ? 20u                               \
                                                                : 18u))
 #define FOVEA_KV_CACHE_BYTES_(row_bytes, rows, lengths, of_kind)                                   \
   ((rows) * (row_bytes) + FOVEA_ALIGN_UP_((lengths) * 4u) + FOVEA_ALIGN_UP_((of_kind) * 4u) + 4u * 63u)

@@ -9,6 +9,10 @@
 #include "ground/base/image.h"
 #include "ground/base/key_places.h"
 
+// An image comes from outside of the program: builds without checks refuse another shape or place, too.
+#undef FOVEA_ERR_SIZE
+#undef FOVEA_ERR_LENGTH
+
 namespace fovea {
 namespace {
 
@@ -28,7 +32,7 @@ fovea_status lay_out_image(const MadeCache& c, uint32_t tokens, void* image, Ima
   call->center = advanced(static_cast<char*>(image), ptrdiff_t(bytes.value));
   if (c.key_center) bytes.plus(center_bytes(c)).aligned();
   call->bytes = bytes.value;
-  return bytes.value > PTRDIFF_MAX ? FOVEA_ERR_SIZE : FOVEA_OK;
+  return bytes.overflow || bytes.value > PTRDIFF_MAX ? FOVEA_ERR_SIZE : FOVEA_OK;
 }
 
 // How many bytes are the same, before the first that differs. The library calls no memcmp.
@@ -49,6 +53,7 @@ fovea_status check_import(const MadeCache& c, void* image, size_t image_bytes, I
   const size_t same = same_bytes(image, &call->header, sizeof(ImageHeader));
   if (same < kShape) return FOVEA_ERR_IMAGE;
   if (same < kOwner) return FOVEA_ERR_SIZE;
+  if (begin[2] > kMostTokens || begin[2] > image_bytes) return FOVEA_ERR_IMAGE;
   if (lay_out_image(c, begin[2], image, call) != FOVEA_OK || call->bytes > image_bytes ||
       image_checksum(image, call->bytes) != begin[1]) {
     return FOVEA_ERR_IMAGE;

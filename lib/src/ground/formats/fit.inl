@@ -150,7 +150,9 @@ struct FitI4 {
 // With codes q, the squared error is least for the factor sum(y q) / sum(q q), and is then sum(y y) - sum(y q) *
 // factor. The array `used` is overwritten.
 template <fovea_dtype kType>
-FOVEA_INLINE FitI4 BestFitI4(const VF (&y)[kGroupVectors], VF (&used)[kGroupVectors]) {
+FOVEA_INLINE FitI4 BestFitI4(const VF (&y)[kGroupVectors], size_t count, VF (&used)[kGroupVectors]) {
+  // What fills up a group is 0, whose number in iq4_nl is 1: its squares do not count.
+  const VF squares_of_rest = hn::Set(kF, kType == FOVEA_IQ4_NL ? float(kScaleGroup - count) : 0.0f);
   VF best = hn::Zero(kF);
   FitI4 fit = {hn::Zero(kF), hn::Zero(kF)};
   for (const float tried : Tried<kType>::of) {
@@ -161,7 +163,9 @@ FOVEA_INLINE FitI4 BestFitI4(const VF (&y)[kGroupVectors], VF (&used)[kGroupVect
       used[i] = hn::Mul(y[i], q);
       qq[i] = hn::Mul(q, q);
     }
-    const VF sum = Total<false>(used), factor = hn::Div(sum, Total<false>(qq));  // NaN, and never better, if all are 0
+    VF squares = Total<false>(qq);
+    if constexpr (kType == FOVEA_IQ4_NL) squares = hn::Sub(squares, squares_of_rest);
+    const VF sum = Total<false>(used), factor = hn::Div(sum, squares);  // NaN, and never better, if all are 0
     const VF gain = hn::Mul(sum, factor);
     const MF better = hn::Lt(best, gain);
     best = hn::IfThenElse(better, gain, best);
@@ -225,7 +229,7 @@ FOVEA_CALLED_TEMPLATE void NarrowGroupI4(const float* x, size_t count, uint8_t* 
   FOVEA_UNROLL_BY(kGroupUnroll)
   for (size_t i = 0; i < kGroupVectors; ++i) y[i] = ZeroIfNan(hn::Mul(y[i], inverse));
 
-  FitI4 fit = BestFitI4<kType>(y, used);
+  FitI4 fit = BestFitI4<kType>(y, count, used);
   // A scale too large for f16 becomes the largest f16, and codes are the nearest with that scale.
   const VF exact = hn::Mul(fit.factor, largest), most = hn::Set(kF, 65504.0f);
   const MF beyond = hn::Le(hn::Set(kF, 65520.0f), hn::Abs(exact));

@@ -12,7 +12,8 @@ namespace {
 
 fovea_status check_rows(const float* x, size_t rows, size_t dim, fovea_dtype dtype, void* data, void* scales) {
   if (!is_dtype(dtype)) return FOVEA_ERR_ENUM;
-  if (!is_one_of<kWrittenFormats>(dtype)) return format_served(dtype) ? FOVEA_ERR_UNSUPPORTED : FOVEA_ERR_LEFT_OUT;
+  constexpr FormatSet kEvery = kEveryKeyFormat | FormatSet{1} << FOVEA_Q4_1;
+  if (!is_one_of<kWrittenFormats>(dtype)) return unserved<kEvery>(dtype);
   if (dim == 0) return FOVEA_ERR_DIM;
   const RowCounts counts = {1, 1, rows};
   const size_t row = dense_stride(dtype, dim), scale_row = dense_scale_stride(dtype, dim);
