@@ -103,7 +103,7 @@ class Runner:
         for tensor, value in zip(self.inputs, inputs):
             value = np.asarray(value).reshape(-1)
             if tensor.buffer.dtype == loops.WHOLE and not ((value >= -2**31) & (value < 2**31)).all():
-                raise ValueError(f"{tensor.name} has a number of more than 32 bits and a sign: whole numbers have no more")
+                raise ValueError(f"{tensor.name} has a number beyond 32 bits: whole numbers have 32 bits and a sign")
             self.memory(tensor.buffer)[:] = value
         for index, (call, args) in enumerate(zip(self.calls, self.args)):
             if before:
