@@ -201,7 +201,8 @@ def text(call, ctype):
     tensors = {role: call.fields[role] for role in "y" + ROLES if role in call.fields}
     inputs = [role for role in tensors if role != "y"]
     wraps = call.fields["kind"] in ("add", "mul", "sub")  # without a sign, where C says what becomes of too large a number
-    operands = {role: f"(int32_t){role}[0]" if tensors[role].buffer.dtype == WHOLE and not wraps else f"{role}[0]" for role in inputs}
+    signed = [role for role in inputs if tensors[role].buffer.dtype == WHOLE and not wraps]
+    operands = {role: f"(int32_t){role}[0]" if role in signed else f"{role}[0]" for role in inputs}
     kind = ctype(tensors["y"].buffer)
     value = LOOPS[call.fields["kind"]].text.format(**operands)
     value = value if tensors["a"].buffer.dtype == FLOAT else value.replace(f" || {operands['a']} != {operands['a']}", "")  # no NaN

@@ -189,7 +189,7 @@ class Windows(nn.Module):
 MODELS = {
     "functions of elements": lambda: (Functions(ELEMENTS, 8), (torch.randn(2, 6, 8), torch.randn(6, 8))),
     "functions along dimensions": lambda: (Functions(ALONG, 8), (torch.randn(2, 6, 8),)),
-    "masks": lambda: (Functions(MASKS, 0), (torch.randn(3, 4), torch.tensor([[False] * 4, [False, True, True, False], [True] * 4]))),
+    "masks": lambda: (Functions(MASKS, 0), (torch.randn(3, 4), torch.tensor([[False] * 4, [*~SOME], [True] * 4]))),
     "odd numbers": lambda: (Functions(ODD_NUMBERS, 0), (ODD,)),
     "shapes": lambda: (Functions(SHAPES, 8), (torch.randn(2, 6, 8),)),
     "windows": lambda: (Windows(WINDOWS), (torch.randn(2, 12, 10, 9),)),
