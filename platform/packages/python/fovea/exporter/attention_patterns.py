@@ -4,7 +4,7 @@ import numpy as np
 
 from . import views
 from .graph import Hiding, Node, Tensor
-from .masks import meaning
+from .masks import LOWEST, meaning
 from .matches import made_by, same, scalar
 
 
@@ -18,7 +18,7 @@ def attention(graph, softmax):
     scores, scale, softcap, masks, old = softmax.x, 1.0, None, [], []
     while True:
         node = graph.writer(scores)
-        if node is None or node.op not in CHAIN or not graph.only_read_by(scores, *([softmax] + old)[-1:]):
+        if not chain(graph, scores) or not graph.only_read_by(scores, *([softmax] + old)[-1:]):
             return
         if not same(scores.reshape(node.y.shape), node.y):  # in another order
             return
@@ -36,10 +36,12 @@ def attention(graph, softmax):
                 return
             scale, scores = scale * factor, node.a
         else:
-            first = next((one for one in (node.a, node.b) if chain(graph, one)), None)
+            fill = node.op == "loop"
+            first = node.b if fill else next((one for one in (node.a, node.b) if chain(graph, one)), None)
             if first is None or softcap or scale != 1:
                 return
-            masks.append((node.b if first is node.a else node.a).reshape(softmax.x.shape))
+            mask = mask_of(graph, node) if fill else node.b if first is node.a else node.a
+            masks.append(mask and mask.reshape(softmax.x.shape))
             if masks[-1] is None or hides_queries(masks[-1]):
                 return
             scores = first
@@ -87,6 +89,22 @@ def hides_queries(mask):
     return isinstance(mask, Hiding) and mask.low > -np.inf and any(stride for size, stride in mask.dims[-2] if size > 1)
 
 
+def fills(node):
+    """Whether a node puts a number as low as hides a key in the place of scores."""
+    return node.op == "loop" and node.kind == "where" and not node.b.is_constant and (scalar(node.c) or 0) <= LOWEST
+
+
+def mask_of(graph, node):
+    """The mask of such a node, as what attention adds to the scores; None where a constant one hides a row by finite numbers."""
+    shown, low = node.a, np.float32(scalar(node.c))
+    if not shown.is_constant:
+        return Hiding(shown.buffer, shown.dims, shown.offset, float(low))
+    data = shown._with([dim if any(stride for _, stride in dim) else () for dim in shown.dims]).data != 0  # once each
+    if np.isfinite(low) and not data.any(-1).all():
+        return None
+    return graph.constant(node.name + "_mask", np.where(data, np.float32(0), low)).expand(shown.shape)
+
+
 def sum_of(graph, masks, softmax):
     """One mask of attention: the sum of several, as large as their parts that are not repeated."""
     if len(masks) < 2:
@@ -96,7 +114,11 @@ def sum_of(graph, masks, softmax):
     ]
     once = [one._with([() if again else dim for again, dim in zip(repeated, one.dims)]) for one in masks]
     if all(one.is_constant and one.buffer.dtype == np.float32 for one in once):
-        return graph.constant(softmax.name + "_mask", np.sum([one.data for one in once], 0, np.float32)).expand(masks[0].shape)
+        with np.errstate(over="ignore"):
+            total = np.sum([one.data for one in once], 0, np.float32)
+        if (total <= LOWEST).all(-1).any():  # its keys are not hidden one like the other
+            return None
+        return graph.constant(softmax.name + "_mask", total).expand(masks[0].shape)
     total = once[0]
     for one in once[1:]:
         a, b = (one, total) if isinstance(total, Hiding) or total.is_constant else (total, one)
@@ -116,7 +138,7 @@ def position(graph, tensor):
 
 def chain(graph, tensor):
     node = graph.writer(tensor)
-    return node is not None and node.op in CHAIN
+    return node is not None and (node.op in CHAIN or fills(node))
 
 
 def same_elements(a, b):

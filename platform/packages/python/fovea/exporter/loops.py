@@ -25,8 +25,8 @@ class Loop:
 
 
 def rounded(x):
-    """A float as a whole number, as C and PyTorch convert it."""
-    return np.trunc(x).astype(np.int64) if x.dtype.kind == "f" else x
+    """A float as a whole number, as PyTorch converts it: what has none is the least."""
+    return np.trunc(np.where(abs(x) < 2.0**31, x, -2.0**31)).astype(np.int64) if x.dtype.kind == "f" else x
 
 
 def softplus(a, b, c):
@@ -48,8 +48,9 @@ LOOPS = {
     "floor": Loop("floorf({a})", np.floor, FLOAT),
     "ceil": Loop("ceilf({a})", np.ceil, FLOAT),
     "round": Loop("rintf({a})", np.rint, FLOAT),
-    "abs": Loop("{a} < 0 ? -{a} : {a}", np.abs),
-    "sign": Loop("{a} > 0 ? 1 : {a} < 0 ? -1 : {a}", np.sign),
+    "abs": Loop("fabsf({a})", np.abs, FLOAT),
+    "sign": Loop("{a} > 0 ? 1 : {a} < 0 ? -1 : 0", lambda a: (a > 0).astype(np.int8) - (a < 0)),  # PyTorch's: 0 for NaN
+    "sign_or_nan": Loop("{a} > 0 ? 1 : {a} < 0 ? -1 : {a}", np.sign),
     "add": Loop("{a} + {b}", np.add),
     "mul": Loop("{a} * {b}", np.multiply),
     "sub": Loop("{a} - {b}", np.subtract),
@@ -72,6 +73,7 @@ LOOPS = {
     "logical_or": Loop("{a} || {b}", np.logical_or, BOOL),
     "logical_xor": Loop("({a} != 0) != ({b} != 0)", np.logical_xor, BOOL),
     "where": Loop("{a} ? {b} : {c}", lambda a, b, c: np.where(a != 0, b, c), booleans=1),
+    "hide": Loop("{a} ? {b} : {b} + {c}", lambda a, b, c: np.where(a != 0, b, b + c)),
     "float": Loop("{a}", lambda a: a, FLOAT),
     "whole": Loop("{a}", rounded, WHOLE),
 }
@@ -96,7 +98,7 @@ def common(reader, values):
 def cast(reader, value, dtype):
     """The value as a tensor of the type."""
     if isinstance(value, Hiding):
-        value = node(reader, "where", [value.shown(), np.float32(0), np.float32(-np.inf)])
+        value = node(reader, "where", [value.shown(), np.float32(0), np.float32(value.low)])
     if not reader.is_live(value):
         if dtype == WHOLE and not (np.abs(np.asarray(value).astype(np.float64)) < 2**31).all():
             reader.refuse("of whole numbers of more than 32 bits", "numbers below 2^31")
@@ -198,12 +200,15 @@ def text(call, ctype):
     """The function of C that such calls share."""
     tensors = {role: call.fields[role] for role in "y" + ROLES if role in call.fields}
     inputs = [role for role in tensors if role != "y"]
-    operands = {role: f"(int32_t){role}[0]" if tensors[role].buffer.dtype == WHOLE else f"{role}[0]" for role in inputs}
+    wraps = call.fields["kind"] in ("add", "mul", "sub")  # without a sign, where C says what becomes of too large a number
+    signed = [role for role in inputs if tensors[role].buffer.dtype == WHOLE and not wraps]
+    operands = {role: f"(int32_t){role}[0]" if role in signed else f"{role}[0]" for role in inputs}
     kind = ctype(tensors["y"].buffer)
     value = LOOPS[call.fields["kind"]].text.format(**operands)
     value = value if tensors["a"].buffer.dtype == FLOAT else value.replace(f" || {operands['a']} != {operands['a']}", "")  # no NaN
-    value = value if set(one.buffer.dtype for one in tensors.values()) == {FLOAT} else (
-        f"({kind})({'(int32_t)' if kind == 'uint32_t' and tensors['a'].buffer.dtype == FLOAT else ''}({value}))")
+    if kind == "uint32_t" and tensors["a"].buffer.dtype == FLOAT:  # C says nothing of a number that has no whole one
+        value = f"{value} >= -2147483648.0f && {value} < 2147483648.0f ? (int32_t){value} : INT32_MIN"
+    value = value if set(one.buffer.dtype for one in tensors.values()) == {FLOAT} else f"({kind})({value})"
     walked = "".join(f", {role} += {role}_step[0]" for role in tensors)
     parameters = ", ".join([f"{kind}* y", *(f"const {ctype(tensors[role].buffer)}* {role}" for role in inputs), "int dims",
                             "const size_t* size", *(f"const ptrdiff_t* {role}_step" for role in tensors)])

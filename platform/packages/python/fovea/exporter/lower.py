@@ -229,7 +229,7 @@ class Lowering:
     def pair(self, node, function):
         if isinstance(node.b, Hiding):  # a mask of attention that no pattern found
             low = self.graph.constant(node.name + "_low", np.float32([node.b.low])).reshape([]).expand(node.y.shape)
-            self.loop(Node("loop", node.name, {"a": node.b, "b": node.a, "c": low}, node.outputs, {"kind": "where"}, node.line))
+            self.loop(Node("loop", node.name, {"a": node.b, "b": node.a, "c": low}, node.outputs, {"kind": "hide"}, node.line))
             return
         counts, dim, arrays, ready = self.elements(node.y, node.a, node.b)
         fields = given(**counts, dim=dim, **dict(zip(("y", "a", "b"), arrays)))

@@ -131,8 +131,10 @@ def multihead(reader,
     if key_padding_mask is not None:
         if key_padding_mask.shape not in ((q.shape[0],), (q.shape[0], k.shape[2])):
             reader.refuse("with this key_padding_mask", "one of [batch] or [batch, keys]")
+        if not mask_filter_value <= -1e4:
+            reader.refuse(f"with mask_filter_value {mask_filter_value}", "a number as low as hides a key, as -10000")
         shown = shown_below(reader, key_padding_mask, k.shape[2]) if len(key_padding_mask.shape) == 1 else (
-            torch_shapes.as_bytes(reader, key_padding_mask).unsqueeze(1).unsqueeze(1))
+            loops.node(reader, "gt", [key_padding_mask, np.int64(0)]).unsqueeze(1).unsqueeze(1))
         hiding = Hiding(shown.buffer, shown.dims, shown.offset, mask_filter_value)
         mask = hiding if mask is None else loops.node(reader, "add", [hiding, mask])
     y = attend(reader, q, k, v, mask, unidirectional, 0, scale=scale or None)

@@ -7,7 +7,7 @@ from .onnx_ops import ATEN, REPLACEMENTS, conv_pads, constant, op
 
 for name, versions, kind in [("Abs", (6, 13), "abs"), ("Ceil", (6, 13), "ceil"), ("Cos", (7, 22), "cos"), ("Exp", (6, 13), "exp"),
                              ("Floor", (6, 13), "floor"), ("Log", (6, 13), "log"), ("Mish", (18, 22), "mish"),
-                             ("Round", (11, 22), "round"), ("Sign", (9, 13), "sign"), ("Sin", (7, 22), "sin"),
+                             ("Round", (11, 22), "round"), ("Sin", (7, 22), "sin"),
                              ("Softplus", (1, 22), "softplus"), ("Softsign", (1, 22), "softsign"),
                              ("Equal", (7, 11, 13, 19), "eq"), ("Greater", (7, 9, 13), "gt"), ("GreaterOrEqual", (12, 16), "ge"),
                              ("Less", (7, 9, 13), "lt"), ("LessOrEqual", (12, 16), "le"), ("Or", (7, ), "logical_or"),
@@ -61,6 +61,7 @@ def several(kind):
 op("Max", 8, 12, 13)(several("maximum"))
 op("Min", 8, 12, 13)(several("minimum"))
 op("Sum", 8, 13)(several("add"))
+op("Sign", 9, 13)(lambda reader, x: loops.node(reader, "sign_or_nan", [x]))
 
 
 # ------------------------------------------------------------------------------------------------ along dimensions

@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from . import loops, torch_elements, torch_masks, torch_ops, torch_shapes, torch_windows
+from .graph import Hiding
 
 OPS = {}  # operator -> the first opset of a version of it -> the function that serves this version
 REPLACEMENTS = dict.fromkeys(("LSTM", "GRU", "RNN"), torch_ops.REPLACEMENTS["aten.gru"])
@@ -14,7 +15,7 @@ FROM_BYTES = set(  # operators that take booleans or whole numbers, too; all oth
     "Slice Split Squeeze Sub Tile Transpose Unsqueeze Where Xor com.microsoft.GroupQueryAttention "
     "com.microsoft.MultiHeadAttention".split())
 OF_HIDING = set(
-    "Add And Attention Cast CastLike Dropout Expand Identity Reshape Slice Split Squeeze Transpose Unsqueeze Where".split())
+    "Add Attention Cast CastLike Dropout Expand Identity Reshape Slice Split Squeeze Transpose Unsqueeze Where".split())
 ATEN = torch_shapes.OPS
 
 
@@ -131,6 +132,9 @@ def cast(reader, x, *, to):
     """A mask of whole numbers that is an input becomes bytes."""
     from onnx import TensorProto
     integers = TensorProto.INT32, TensorProto.INT64, TensorProto.UINT32, TensorProto.UINT64
+    if isinstance(x, Hiding) and to == TensorProto.FLOAT:
+        return x
+    x = loops.unhidden(reader, "", x, ())
     if to == TensorProto.BOOL:
         return x if x.buffer.dtype == np.uint8 else torch_shapes.as_bytes(reader, x)
     if to != TensorProto.FLOAT and to not in integers:
@@ -142,7 +146,7 @@ def cast(reader, x, *, to):
 def cast_like(reader, x, like):
     from onnx import helper
     if reader.is_live(like):
-        like = np.zeros(0, {np.uint8: np.bool_, np.uint32: np.int64}.get(like.buffer.dtype.type, np.float32))
+        like = np.zeros(0, {np.uint8: np.bool_, np.uint32: np.int64}.get(loops.dtype_of(reader, like).type, np.float32))
     return cast(reader, x, to=helper.np_dtype_to_tensor_dtype(like.dtype))
 
 
@@ -276,8 +280,7 @@ def swish(reader, x, *, alpha):
 @op("Clip", 6, 11, 12, 13)
 def clip(reader, x, min=None, max=None):
     numbers = (None if one is None else float(np.ravel(constant(reader, one, "limits"))[0]) for one in (min, max))
-    largest = np.finfo(np.float32).max
-    return torch_elements.clamp(reader, x, *(None if one is None or abs(one) >= largest else one for one in numbers))
+    return torch_elements.clamp(reader, x, *(None if one is None or math.isinf(one) else one for one in numbers))
 
 
 @op("Reciprocal", 6, 13)

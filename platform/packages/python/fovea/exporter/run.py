@@ -101,7 +101,10 @@ class Runner:
     def run(self, inputs, before=None, observe=None):
         """Makes the calls. inputs: arrays. before and observe get the index of a call and the call."""
         for tensor, value in zip(self.inputs, inputs):
-            self.memory(tensor.buffer)[:] = np.asarray(value).reshape(-1)
+            value = np.asarray(value).reshape(-1)
+            if tensor.buffer.dtype == loops.WHOLE and not ((value >= -2**31) & (value < 2**31)).all():
+                raise ValueError(f"{tensor.name} has a number beyond 32 bits: whole numbers have 32 bits and a sign")
+            self.memory(tensor.buffer)[:] = value
         for index, (call, args) in enumerate(zip(self.calls, self.args)):
             if before:
                 before(index, call)

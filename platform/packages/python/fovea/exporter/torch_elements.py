@@ -7,7 +7,7 @@ import numpy as np
 from . import loops, views
 from .loops import FLOAT
 from .torch_ops import axes_of, mean
-from .torch_shapes import OPS, op, slice_
+from .torch_shapes import OPS, converted, op, slice_
 
 
 def activation(kind, alpha=0):
@@ -125,8 +125,13 @@ def loops_of(kind):
 
 for kind in ("exp", "expm1", "log", "log1p", "sqrt", "rsqrt", "sin", "cos", "erf", "floor", "ceil", "round"):
     OPS["aten." + kind] = unary(kind)
-for kind in ("abs", "sign", "maximum", "minimum", "eq", "ne", "lt", "le", "gt", "ge", "logical_xor"):
+for kind in ("sign", "maximum", "minimum", "eq", "ne", "lt", "le", "gt", "ge", "logical_xor"):
     OPS["aten." + kind] = loop(kind)
+
+
+@op("abs")
+def absolute(reader, x):
+    return loops.node(reader, "abs", [x]) if x.buffer.dtype == np.float32 else loops.node(reader, "maximum", [x, neg(reader, x)])
 
 
 @op("isnan")
@@ -273,6 +278,8 @@ def std(reader, x, *args, **kwargs):
 
 @op("linalg_vector_norm", "norm")
 def norm(reader, x, order=2, axes=None, keep=False, *, dtype=None):
+    if dtype and dtype != reader.torch.float32:
+        reader.refuse(f"in {dtype}", "a norm in float32")
     order = 2 if order is None else float(order)
     if order not in (1, 2, math.inf):
         reader.refuse(f"of order {order}", "the orders 1, 2 and infinity")
@@ -310,17 +317,20 @@ OPS["aten.any"], OPS["aten.all"] = along("logical_or", loops.BOOL), along("logic
 
 @op("prod")
 def prod(reader, x, axes=None, keep=False, *, dtype=None):
+    x = converted(reader, x, dtype=dtype)
     return loops.reduced(reader, "mul", x if x.buffer.dtype == np.float32 else loops.cast(reader, x, loops.WHOLE), axes, keep)
 
 
 @op("cumsum")
 def cumsum(reader, x, axis, *, dtype=None):
+    x = converted(reader, x, dtype=dtype)
     return loops.cumulative(reader, x if x.buffer.dtype == np.float32 else loops.cast(reader, x, loops.WHOLE), axis % len(x.shape))
 
 
 @op("logsumexp")
 def logsumexp(reader, x, axes, keep=False):
-    largest = loops.reduced(reader, "maximum", x, axes, True)
+    most = float(np.finfo(np.float32).max)  # a difference from infinity would be NaN
+    largest = clamp(reader, loops.reduced(reader, "maximum", x, axes, True), -most, most)
     y = unary("log")(reader, total(reader, unary("exp")(reader, sub(reader, x, largest)), axes, True))
     y = OPS["aten.add"](reader, y, largest)
     return y if keep else y.squeeze(axes_of(x, axes))

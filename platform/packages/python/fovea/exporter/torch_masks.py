@@ -62,39 +62,37 @@ def filled(reader, x, mask, value):
 
 @op("where")
 def where(reader, mask, a, b):
-    """Zeros or scores where keys are seen, and elsewhere a number that hides them: the same as if these were added. Numbers
-    that are low, but finite, are not the same where a row has nothing else: it sees all its keys alike. model.c refuses such
-    a row of a computed mask."""
+    """Zeros where keys are seen, and elsewhere a number that hides them, become a mask. Scores and such a number are a loop whose
+    mask a pattern gives to attention. Numbers that are low, but finite, hide nothing from a row that has nothing else: it sees
+    all its keys alike. model.c refuses such a row of a computed mask of attention."""
     for x, hidden, is_shown in ((a, b, True), (b, a, False)):
         if reader.is_live(hidden) or not (np.asarray(hidden) <= LOWEST).all() or len(np.unique(hidden)) != 1:
             continue
         low = float(np.ravel(hidden)[0])
-        if not reader.is_live(mask):
-            shown = np.asarray(mask) == is_shown
-            whole = np.broadcast_to(shown, np.broadcast_shapes(shown.shape, x.shape))
-            if reader.is_live(x) and not (np.isfinite(low) and (~whole).all(-1).any()):
-                return added(reader, x, np.where(shown, np.float32(0), np.asarray(hidden, np.float32)))
-        elif mask.buffer.dtype == np.uint8 and (reader.is_live(x) and x.buffer.dtype == np.float32
-                                                or not (reader.is_live(x) or np.asarray(x).any())):
-            shown = mask if is_shown else inverted(reader, mask)
-            hiding = Hiding(shown.buffer, shown.dims, shown.offset, low)
-            return added(reader, x, hiding) if reader.is_live(x) else hiding.expand(
-                np.broadcast_shapes(mask.shape, np.shape(a), np.shape(b)))
+        live = reader.is_live(mask)
+        if live and mask.buffer.dtype != np.uint8 or not reader.is_live(x) and (not live or np.asarray(x).any()):
+            continue
+        shown = np.asarray(mask) == is_shown if not live else mask if is_shown else inverted(reader, mask)
+        if reader.is_live(x):
+            return loops.node(reader, "where", [shown, x.expand(np.broadcast_shapes(x.shape, np.shape(hidden))), np.float32(low)])
+        hiding = Hiding(shown.buffer, shown.dims, shown.offset, low)
+        return hiding.expand(np.broadcast_shapes(mask.shape, np.shape(a), np.shape(b)))
     return loops.node(reader, "where", [mask, a, b])
 
 
 def added(reader, a, b, *, alpha=1):
-    """Of a mask and a constant one that attention would add to its scores; of any other tensors a sum."""
+    """Of masks that attention would add to its scores, and that hide by -inf: one mask. Of any other tensors a sum."""
     if isinstance(b, Hiding):
         a, b = b, a
     if not isinstance(a, Hiding) or alpha != 1:
         return SUM(reader, a, b, alpha=alpha)
     if isinstance(b, Hiding):
-        return both(reader, a, b)
+        return both(reader, a, b) if a.low == b.low == -np.inf else SUM(reader, a, b)
     if reader.is_live(b):  # scores: a pattern finds their attention
         return SUM_OF_FLOATS(reader, b, a) if b.buffer.dtype == np.float32 else SUM(reader, b, a)
     shown = np.asarray(b) == 0
-    return both(reader, a, shown) if (shown | (np.asarray(b) == -np.inf)).all() else SUM(reader, a, b)
+    one = shown.all() or a.low == -np.inf and (shown | (np.asarray(b) == -np.inf)).all()
+    return both(reader, a, shown) if one else SUM(reader, a, b)
 
 
 SUM, SUM_OF_FLOATS = OPS["aten.add"], pair("add")

@@ -51,6 +51,7 @@ def as_bytes(reader, x):
 def converted(reader, x, *_, dtype=None, **__):
     if dtype is None or isinstance(x, Hiding) and dtype == reader.torch.float32:
         return x
+    x = loops.unhidden(reader, "", x, ())
     if dtype in (reader.torch.float16, reader.torch.bfloat16, reader.torch.float64):
         reader.refuse(f"to {dtype}", "a model of float32 throughout")
     if dtype == reader.torch.bool:
@@ -61,7 +62,7 @@ def converted(reader, x, *_, dtype=None, **__):
 
 @op("type_as")
 def like(reader, x, y):
-    return loops.cast(reader, x, y.buffer.dtype) if reader.is_live(y) else converted(reader, x, dtype=y.dtype)
+    return loops.cast(reader, x, loops.dtype_of(reader, y)) if reader.is_live(y) else converted(reader, x, dtype=y.dtype)
 
 
 @op("transpose")

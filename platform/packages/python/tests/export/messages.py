@@ -41,6 +41,12 @@ class Turned(nn.Module):
         return x + torch.sigmoid(mask)
 
 
+class Numbers(nn.Module):
+
+    def forward(self, numbers):
+        return (numbers > 5).float()
+
+
 # arguments -> words of the message
 CASES = {
     "messages:fails --inputs 1x16": "no checkpoint, at",
@@ -53,6 +59,7 @@ CASES = {
     "messages:linear --inputs Bx16": "is no shape",
     "messages:tokens --inputs 1x6": "does not take inputs of 1x6 float32",
     "messages:tokens --inputs 1x6:1000": "index out of range",
+    "messages:Numbers --inputs 1x6:9000000000": "beyond 32 bits",
     "messages:half --inputs 1x16": "module.float()",
     "messages:Turned --inputs 1x16,1x16:bool": "aten.sigmoid of booleans",
     "messages:not_finite --inputs 1x16": "not finite",

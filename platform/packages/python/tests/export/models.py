@@ -110,6 +110,13 @@ class Shown(nn.Module):
         shown, scores = shown[:, None, None, :], q @ k.transpose(-1, -2) / 8**0.5
         if self.form == "where":
             scores = scores + torch.where(shown, 0.0, float("-inf"))
+        elif self.form == "two":
+            causal = torch.ones(count, count).tril().bool()
+            low = torch.finfo(torch.float32).min
+            scores = scores + (torch.where(shown, 0.0, low) + torch.where(causal, 0.0, float("-inf")))
+        elif self.form == "causal":
+            causal = torch.ones(count, count).tril().bool()
+            scores = scores.masked_fill(~causal, torch.finfo(torch.float32).min).masked_fill(~shown, float("-inf"))
         elif self.form == "low":
             scores = scores + (1 - shown.float()) * torch.finfo(torch.float32).min
         else:
@@ -198,6 +205,8 @@ MODELS = {
     "attention, mask by masked_fill": lambda: (Shown("fill"), (torch.randn(2, 12, 32), ~PADDINGS)),
     "attention, mask by a product": lambda: (Shown("low"), (torch.randn(2, 12, 32), ~PADDINGS)),
     "attention, mask by finite masked_fill": lambda: (Shown("finite"), (torch.randn(2, 12, 32), ~PADDINGS)),
+    "attention, masks of two numbers": lambda: (Shown("two"), (torch.randn(2, 12, 32), ~PADDINGS)),
+    "attention, masks one after the other": lambda: (Shown("causal"), (torch.randn(2, 12, 32), ~PADDINGS)),
     "two inputs, two outputs": lambda: (Several(), (torch.randn(1, 6, 16), torch.randn(1, 6, 24))),
     "one row": lambda: (nn.Sequential(nn.Linear(16, 16), nn.Linear(16, 8)), (torch.randn(1, 16),)),  # has no workspace
     "Qwen2": lambda: causal_model("Qwen2"),
@@ -227,6 +236,7 @@ UNSERVED = {  # what each is refused with
     "aten.gather by computed numbers": lambda: unserved(lambda x: x.gather(-1, (x > 0).long())),
     "aten.index by booleans": lambda: unserved(lambda x: x[:, torch.arange(8) > 2]),
     "aten.linalg_vector_norm of order 3.0": lambda: unserved(lambda x: x.norm(3, -1)),
+    "aten.linalg_vector_norm in torch.float64": lambda: unserved(lambda x: x.norm(2, -1, dtype=torch.float64).float()),
     "aten._to_copy to torch.float64": lambda: unserved(lambda x: x.double().float()),
     "aten.div with rounding_mode floor": lambda: unserved(lambda x: torch.div(x, 2, rounding_mode="floor")),
     "aten.native_dropout": lambda: unserved(lambda x: nn.functional.dropout(x, 0.5)),

@@ -37,7 +37,9 @@ INPUTS = {
     "past": floats(1, 4, 2, 8),
     "steps": floats(3, 1, 4),
     "token_mask": np.arange(6, dtype=np.int32)[None] // 4 ^ 1,
-    "counts": np.array([4], np.int32)
+    "counts": np.array([4], np.int32),
+    "signs": np.array([[1, -1, 1, 2, 0, 1]], np.int32),
+    "endless": np.array([[np.inf, -np.inf, 1], [-np.inf] * 3], np.float32)
 }
 CONSTANTS = {
     "c": floats(8),
@@ -98,6 +100,7 @@ CONSTANTS = {
     "tiny": np.float32(1e-5),
     "hidden": np.float32(-np.inf),
     "least": np.finfo(np.float32).min,
+    "most": np.finfo(np.float32).max,
     "low": np.float32(-1e4),
     "true": np.bool_(True),
     "i0": whole(0),
@@ -161,6 +164,8 @@ Clip 6: y = Clip <min=0.0, max=6.0> (x)
 Clip 11 12 13: y = Clip (x, zero, six)
 Clip 11 12 13: y = Clip (x, zero)
 Clip 6: y = Clip <min=-0.5, max=0.5> (x)
+Clip 6: y = Clip (endless)
+Clip 11 12 13: y = Clip (endless, least, most)
 Concat 4 11 13: a = Relu (x) y = Concat <axis=1> (x, a)
 Conv 1 11 22: y = Conv <strides=[2, 2], kernel_shape=[2, 2], pads=[0, 0, 0, 0], dilations=[1, 1]> (image, grid)
 Conv 1 11 22: y = Conv <strides=[4, 4], auto_pad="VALID"> (image, grid)
@@ -310,6 +315,7 @@ Shape 1 13 15 19 21 23 24 25: s = Shape (x) f = Reshape (x, flat_shape) y = Resh
 Shape 15 19 21 23 24 25: s = Shape <start=1, end=-2> (x) f = Concat <axis=0> (s, last) y = Reshape (x, f)
 Sigmoid 6 13: y = Sigmoid (x)
 Sign 9 13: y = Sign (x)
+Sign 13: l = Log (x) s = Sign (l) n = IsNaN (s) y = Cast <to=1> (n)
 Sin 7 22: y = Sin (x)
 Slice 1: y = Slice <axes=[1, 3], ends=[2, 100], starts=[0, -3]> (x)
 Slice 1: y = Slice <starts=[1], ends=[2]> (x)
@@ -373,8 +379,12 @@ MatMulNBits: y = com.microsoft.MatMulNBits <K=8, N=3, bits=4, block_size=16> (x,
 MatMulNBits: y = com.microsoft.MatMulNBits <K=8, N=3, bits=4, block_size=16> (x, nibbles, nibble_scales, nibble_zeros)
 MultiHeadAttention: y = com.microsoft.MultiHeadAttention <num_heads=4> (flat, flat, flat)
 MultiHeadAttention: y = com.microsoft.MultiHeadAttention <num_heads=4, scale=0.3> (flat, flat, flat, bias_qkv, token_mask, bias4)
+MultiHeadAttention: y = com.microsoft.MultiHeadAttention <num_heads=4> (flat, flat, flat, "", signs)
+MultiHeadAttention: y = com.microsoft.MultiHeadAttention <num_heads=4, mask_filter_value=-1.0>
+    (flat, flat, flat, "", signs) ! with mask_filter_value -1
 MultiHeadAttention: y = com.microsoft.MultiHeadAttention <num_heads=4, unidirectional=1> (flat, flat, flat, "", counts)
 SimplifiedLayerNormalization: y = SimplifiedLayerNormalization <epsilon=0.1> (x, c)
+ReduceLogSumExp 13: s = ReduceLogSumExp <axes=[1], keepdims=0> (endless) y = Clip (s, low, six)
 QuickGelu: y = com.microsoft.QuickGelu <alpha=1.5> (x)
 RotaryEmbedding: y = com.microsoft.RotaryEmbedding (q, positions, turn_c, turn_s)
 SkipLayerNormalization: y = com.microsoft.SkipLayerNormalization <epsilon=0.1> (flat, flat, c32, c32, c32)

@@ -6,11 +6,11 @@ from torch.nn import functional as f
 
 
 class Functions(nn.Module):
-    """functions: of the layer's output, and of the inputs."""
+    """functions: of the layer's output, and of the inputs. dim: 0 for no layer."""
 
     def __init__(self, functions, dim):
         super().__init__()
-        self.functions, self.layer = functions, nn.Linear(dim, dim)
+        self.functions, self.layer = functions, nn.Linear(dim, dim) if dim else nn.Identity()
 
     def forward(self, x, *others):
         x = self.layer(x)
@@ -55,7 +55,9 @@ ALONG = [
     lambda x: x.norm(dim=1),
     lambda x: x.norm(1, -1) + x.norm(float("inf"), -1),
     lambda x: x.cumsum(1),
+    lambda x: (4 * x).cumsum(-1, dtype=torch.int64).float(),
     lambda x: x.prod(1),
+    lambda x: (4 * x).prod(1, dtype=torch.int64).float(),
     lambda x: x.logsumexp(-1),
     lambda x: x.log_softmax(1),
     lambda x: (x > 2).any(-1).float(),
@@ -70,6 +72,42 @@ ALONG = [
     lambda x: f.instance_norm(x),
     lambda x: x.min(),
     lambda x: torch.softmax(x.masked_fill(x < -1, float("-inf")), -1),
+]
+LOW, INFINITY = torch.finfo(torch.float32).min, float("inf")
+SOME = torch.tensor([True, False, False, True])
+
+
+def added(m, low=LOW):
+    return torch.where(m, 0.0, low)
+
+
+def above(x):
+    return x > x.mean(-1, keepdim=True)  # some of each row
+
+
+MASKS = [  # of scores and of a mask that hides all of a row; PyTorch answers NaN where -inf hides all
+    lambda x, m: torch.softmax(x.repeat(1, 2) + added(m).repeat(1, 2), -1),
+    lambda x, m: torch.softmax(x + added(m) * 0.5, -1),
+    lambda x, m: torch.softmax(torch.cat([added(m), added(m)], -1), -1),
+    lambda x, m: x + added(m) / LOW,
+    lambda x, m: x * added(m).bool(),
+    lambda x, m: torch.softmax(added(m).masked_fill(above(x), -INFINITY), -1),
+    lambda x, m: torch.softmax(x + (added(m) + added(SOME, -INFINITY)), -1),
+    lambda x, m: torch.softmax(x + (added(m) + added(above(x))), -1),
+    lambda x, m: torch.softmax(x + (added(m | SOME, -INFINITY) + added(SOME, -INFINITY)), -1),
+    lambda x, m: torch.softmax(x.masked_fill(~m, LOW).masked_fill(SOME, LOW), -1),
+    lambda x, m: torch.softmax((x / 0).where(SOME, x).masked_fill(SOME, -INFINITY), -1),
+]
+ODD = torch.tensor([[float("nan"), INFINITY, -INFINITY, -0.0, 1e30, -1e30, 2.7, -2.7], [-INFINITY] * 8])
+ODD_NUMBERS = [  # whose answers are finite
+    lambda x: x.sign(),
+    lambda x: torch.where(x.isnan(), 0.0, (1 / x.abs()).clamp(-5, 5)),
+    lambda x: (x.int() < -2**30).float() + (x.int() == 2).float(),
+    lambda x: (x.int() * 1000000007 - 2000000011 > 0).float(),
+    lambda x: (x.int().abs() == 2).float(),
+    lambda x: torch.logsumexp(x[1:], -1).exp(),
+    lambda x: torch.logsumexp(x[:, 1:3], -1).clamp(-5, 5),
+    lambda x: torch.softmax(torch.where(ODD[0].abs() < 9, x[:1], -INFINITY), -1),
 ]
 SHAPES = [
     lambda x: torch.stack([x, 2 * x], 1),
@@ -151,6 +189,8 @@ class Windows(nn.Module):
 MODELS = {
     "functions of elements": lambda: (Functions(ELEMENTS, 8), (torch.randn(2, 6, 8), torch.randn(6, 8))),
     "functions along dimensions": lambda: (Functions(ALONG, 8), (torch.randn(2, 6, 8),)),
+    "masks": lambda: (Functions(MASKS, 0), (torch.randn(3, 4), torch.tensor([[False] * 4, [*~SOME], [True] * 4]))),
+    "odd numbers": lambda: (Functions(ODD_NUMBERS, 0), (ODD,)),
     "shapes": lambda: (Functions(SHAPES, 8), (torch.randn(2, 6, 8),)),
     "windows": lambda: (Windows(WINDOWS), (torch.randn(2, 12, 10, 9),)),
     "windows of signals": lambda: (Windows(SIGNALS), (torch.randn(2, 12, 34),)),

@@ -189,6 +189,12 @@ def check_wrong(folder):
         except RuntimeError as error:
             assert re.search(words, str(error)), f"{words}: {error}"
         assert not list(pathlib.Path(folder).iterdir()), "files were written"
+    module, (x, shown) = models.make("attention, masks of two numbers")
+    try:
+        fovea.export(module, (x, shown.flip(1)), out=folder)  # the first keys of padding see themselves alone
+        raise AssertionError("queries that see no key have answers")
+    except ValueError as error:
+        assert "hides all keys from a query" in str(error), error
 
 
 def check_onnx(folder):
