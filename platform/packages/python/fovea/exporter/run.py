@@ -101,7 +101,8 @@ class Runner:
     def run(self, inputs, before=None, observe=None):
         """Makes the calls. inputs: arrays. before and observe get the index of a call and the call."""
         for tensor, value in zip(self.inputs, inputs):
-            self.memory(tensor.buffer)[:] = np.asarray(value).reshape(-1)
+            value = np.asarray(value).reshape(-1)
+            self.memory(tensor.buffer)[:] = value != 0 if tensor.buffer.dtype == np.uint8 else value
         for index, (call, args) in enumerate(zip(self.calls, self.args)):
             if before:
                 before(index, call)
