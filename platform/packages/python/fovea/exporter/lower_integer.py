@@ -15,7 +15,6 @@ from .calls import Literal, given
 from .graph import Buffer, Hiding, Node, NotServed, Tensor
 from .lower import Lowering, array, is_array
 from .masks import lower_mask
-from .weights import title
 
 
 class IntegerLowering(Lowering):
@@ -40,8 +39,8 @@ class IntegerLowering(Lowering):
 
     def integer_form(self, node):
         """The function that computes a node by its codes; None where it is computed in f32."""
-        kept = any(layer in (node.name, node.weight and node.weight.name) for layer in self.kept())
-        return None if kept or isinstance(node.b, Hiding) else getattr(self, "integer_" + node.op, None)
+        kept = self.weights.kept_as(node.name, node.weight.name if node.weight else "")
+        return None if kept == "f32" or isinstance(node.b, Hiding) else getattr(self, "integer_" + node.op, None)
 
     def lower(self, node):
         function = self.integer_form(node)
@@ -53,11 +52,6 @@ class IntegerLowering(Lowering):
                 node.inputs[role] = self.floats(tensor)
         super().lower(node)
         self.in_f32.update(one.buffer for one in node.outputs.values())
-
-    def kept(self):
-        found = [layer for layer, form in self.weights.keep.items() if form == "f32"]
-        self.weights.kept.update(found)
-        return [one for layer in found for one in (layer, title(layer), title(layer) + "_weight")]
 
     # ---------------------------------------------------------------------------------------------- codes and floats
 

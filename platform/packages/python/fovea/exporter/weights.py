@@ -34,11 +34,15 @@ class Weights:
         return fields, [one for one in (data, scales, bias) if one is not None], integer and "FOVEA_COMPUTE_I8"
 
     def format_of(self, name, weight):
+        return self.kept_as(name, weight) or self.format
+
+    def kept_as(self, name, weight):
+        """The format that keep has for a layer of this name, or of weights of this name; else None."""
         for layer, form in self.keep.items():
-            if layer in (name, weight) or weight.startswith(title(layer) + "_"):
+            if name in (layer, title(layer)) or weight == layer or weight.startswith(title(layer) + "_"):
                 self.kept.add(layer)
                 return form
-        return self.format
+        return None
 
     def check(self):
         """Every layer of keep is one of the model's."""
