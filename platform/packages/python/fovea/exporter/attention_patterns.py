@@ -148,8 +148,8 @@ def same_elements(a, b):
 def view_like(product, side):
     """The operand of an elementwise product in the view in which its result is read."""
     loops = views.joint([product.y, product.a])
-    dims = loops and views.relocated(side.dims, loops)
-    return dims and Tensor(product.a.buffer, dims, product.a.offset)
+    dims = views.relocated(side.dims, loops) if loops is not None else None
+    return None if dims is None else Tensor(product.a.buffer, dims, product.a.offset)
 
 
 def outer(tensors):

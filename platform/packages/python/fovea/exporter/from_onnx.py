@@ -10,6 +10,10 @@ from .graph import Answers, Buffer, Graph, NotServed, Tensor, dense
 from . import loops, onnx_attention, onnx_elements  # noqa: F401: their operators
 from .onnx_ops import FROM_BYTES, OF_HIDING, OPS, REPLACEMENTS
 
+NARROW = "int8", "uint8", "int16", "uint16"  # sums and products of these wrap around
+VIEWS = set("Expand Flatten Identity Reshape Slice Split Squeeze Transpose Unsqueeze".split())
+BITS = VIEWS | set("Cast Equal Gather Greater GreaterOrEqual Less LessOrEqual MultiHeadAttention".split())  # which take them as they are
+
 
 def read(path, example_inputs, name):
     """The graph of a file, and what ONNX Runtime answers to the example inputs, or else onnx's reference evaluator."""
@@ -144,7 +148,8 @@ class Reader:
             self.titles[id(self.values[one.name])] = one.name
         for title, array in inputs.items():
             self.values[title] = self.input(title, array)
-        for node in model.graph.node:
+        self.nodes, self.narrow = list(model.graph.node), {title for title, one in inputs.items() if one.dtype.name in NARROW}
+        for node in self.nodes:
             self.compute(node)
         for one in model.graph.output:
             self.graph.outputs.append(self.tensor(self.values[one.name], one.name))
@@ -162,6 +167,10 @@ class Reader:
         inputs = [self.values[one] for one in node.input]
         if any(self.is_live(one) for one in inputs):
             self.graph.read += 1
+            if self.narrow.intersection(node.input):
+                if node.op_type not in BITS:
+                    self.refuse("of whole numbers of less than 32 bits", "int32 or int64")
+                self.narrow.update(node.output if node.op_type in VIEWS else ())
             values = self.served(node, inputs)
             values = values if isinstance(values, list) else [values]
         else:
@@ -230,6 +239,16 @@ class Reader:
 
     def refuse(self, what, replacement):
         raise NotServed(f"{self.node.op_type} {what}".strip(), self.line, replacement)
+
+    def users(self, one):
+        """The nodes that read the results of one, or an input's buffer."""
+        names = one.output if not isinstance(one, Buffer) else [
+            next(name for name, value in self.values.items() if self.is_live(value) and value.buffer is one)]
+        return [node for node in self.nodes if any(name in node.input for name in names)]
+
+    def kind_of(self, node):
+        whole = node.op_type == "Cast" and node.attribute[0].i != 1  # FLOAT
+        return "whole" if whole else "to" if node.op_type == "Cast" else node.op_type.lower()
 
     def name(self, kind):
         """A tensor's name: that of the node, where it has one that says more than its kind."""

@@ -13,9 +13,11 @@ import numpy as np
 
 from .graph import Answers, Buffer, Graph, NotServed, dense
 from . import loops, torch_windows  # noqa: F401: its operations
-from .torch_masks import FROM_BYTES, OF_HIDING
+from .torch_masks import FROM_BYTES, OF_HIDING, VIEWS
 from .torch_ops import REPLACEMENTS, SKIPPED
 from .torch_shapes import OPS
+
+NARROW = {"getitem", *(f"aten.{name}" for name in VIEWS)}  # of int8, uint8, int16 and uint16: sums and products of these wrap around
 
 
 def read(model, example_inputs, name):
@@ -111,6 +113,9 @@ class Reader:
         self.torch, self.graph = torch, Graph(name)
         self.constants, self.values, self.stored = {}, {}, {}
         signature = program.graph_signature
+        for name, target in [*signature.buffers_to_mutate.items(), *signature.user_inputs_to_mutate.items()]:
+            line = next(line_of(node) for node in program.graph.nodes if node.name == name)
+            raise NotServed(f"a change of {target}, a tensor that outlives the call,", line, "an input and an output for it")
         parameters = {**signature.inputs_to_parameters, **signature.inputs_to_buffers, **signature.inputs_to_lifted_tensor_constants}
         for placeholder, target in parameters.items():
             tensor = program.state_dict[target] if target in program.state_dict else program.constants[target]
@@ -140,12 +145,15 @@ class Reader:
         args = self.torch.fx.node.map_arg((node.args, node.kwargs), lambda one: self.values[one.name])
         args, kwargs = args
         leaves = self.torch.utils._pytree.tree_leaves((args, kwargs))
+        self.node, self.line, kind = node, line_of(node), name_of(node.target)
         if not any(self.is_live(one) for one in leaves):
+            if kind not in OPS and self.torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ()):
+                self.refuse("", "random numbers as an input")
             return node.target(*args, **kwargs)
-        self.node, self.line = node, line_of(node)
-        kind = name_of(node.target)
         if kind in SKIPPED:
             return None
+        if str(getattr(node.meta.get("val"), "dtype", ""))[6:] in ("int8", "uint8", "int16", "uint16") and kind not in NARROW:
+            self.refuse(f"of {node.meta['val'].dtype}", "whole numbers of int32 or int64")
         self.graph.read += 1
         if kind not in OPS:
             raise NotServed(kind, self.line, REPLACEMENTS.get(kind, "a part of the model that runs before or after it"))
@@ -189,6 +197,18 @@ class Reader:
 
     def refuse(self, what, replacement):
         raise NotServed(f"{name_of(self.node.target)} {what}".strip(), self.line, replacement)
+
+    def users(self, one):
+        """The operations that read the result of one, or an input's buffer."""
+        if isinstance(one, Buffer):
+            one = next(node for node in self.node.graph.nodes if node.op == "placeholder" and
+                       self.is_live(self.values[node.name]) and self.values[node.name].buffer is one)
+        return [user for user in one.users if name_of(user.target) not in SKIPPED]
+
+    def kind_of(self, node):
+        value, kind = node.meta.get("val"), name_of(node.target).rsplit(".", 1)[-1].strip("_")
+        whole = isinstance(value, self.torch.Tensor) and not value.is_floating_point() and kind != "isnan"
+        return "whole" if whole else kind
 
     def name(self, kind):
         """A tensor's name: of the module that computes it, and what it is if the module computes more than that."""

@@ -78,6 +78,10 @@ LOOPS = {
     "whole": Loop("{a}", rounded, WHOLE),
 }
 ROLES = "abc"
+ROUNDING = set("floor ceil round whole equal greater greaterorequal less lessorequal".split())  # of a reader's kind_of
+OF_ELEMENTS = set(
+    "abs add clamp clip div expand flatten getitem hardtanh identity max maximum min minimum mul neg permute relu reshape rsub slice "
+    "split squeeze sub to to_copy transpose unsqueeze view where".split())
 
 
 # ---------------------------------------------------------------------------------------------------- for the readers
@@ -111,6 +115,37 @@ def cast(reader, value, dtype):
     if dtype == BOOL:
         return node(reader, "ne", [value, np.zeros((), value.buffer.dtype)])
     return node(reader, "float" if dtype == FLOAT else "whole", [value])
+
+
+def is_alone(reader, x):
+    """Whether nothing but this operation reads the input that x is a view of."""
+    users = reader.users(x.buffer)
+    while len(users) == 1 and users[0] is not reader.node:
+        users = reader.users(users[0])
+    return len(users) == 1
+
+
+def is_rounded(reader):
+    """Whether what this operation computes is rounded or compared, perhaps after others of elements: then its last bit counts."""
+    nodes = [reader.node]
+    for node in nodes:
+        for user in reader.users(node):
+            kind = reader.kind_of(user)
+            if kind in ROUNDING:
+                return True
+            if kind in OF_ELEMENTS and not any(user is one for one in nodes):
+                nodes.append(user)
+    return False
+
+
+def is_whole(reader, x):
+    """Whether the numbers of a tensor are whole: made of booleans or whole numbers."""
+    if x.is_constant or x.buffer.dtype != FLOAT:
+        return x.buffer.dtype != FLOAT or not (x.data % 1).any()
+    made = reader.graph.writer(x)
+    kind = made and (made.kind or made.op)
+    return kind in ("float", "floor", "ceil", "round") or kind in ("add", "mul", "copy", "abs", "where", "maximum", "minimum") and all(
+        is_whole(reader, one) for one in made.inputs.values())
 
 
 def unhidden(reader, kind, value, kept):
@@ -201,8 +236,8 @@ def text(call, ctype):
     tensors = {role: call.fields[role] for role in "y" + ROLES if role in call.fields}
     inputs = [role for role in tensors if role != "y"]
     wraps = call.fields["kind"] in ("add", "mul", "sub")  # without a sign, where C says what becomes of too large a number
-    signed = [role for role in inputs if tensors[role].buffer.dtype == WHOLE and not wraps]
-    operands = {role: f"(int32_t){role}[0]" if role in signed else f"{role}[0]" for role in inputs}
+    forms = {WHOLE: "{}[0]" if wraps else "(int32_t){}[0]", BOOL: "({}[0] != 0)"}  # a byte that a caller gives may be any
+    operands = {role: forms.get(tensors[role].buffer.dtype, "{}[0]").format(role) for role in inputs}
     kind = ctype(tensors["y"].buffer)
     value = LOOPS[call.fields["kind"]].text.format(**operands)
     value = value if tensors["a"].buffer.dtype == FLOAT else value.replace(f" || {operands['a']} != {operands['a']}", "")  # no NaN

@@ -9,10 +9,10 @@ import math
 import numpy as np
 
 from .. import c
-from . import lower_windows
+from . import lower_windows, views
 from .attention_patterns import shared_heads
 from .calls import Literal, given
-from .graph import Buffer, NotServed, Tensor
+from .graph import Buffer, Hiding, Node, NotServed, Tensor
 from .lower import Lowering, array, is_array
 from .masks import lower_mask
 
@@ -28,9 +28,23 @@ class IntegerLowering(Lowering):
             if node.op == "copy" and node.y.count == node.y.buffer.count and node.x.buffer.source in self.scales:
                 self.scales[node.y.buffer.source] = self.scales[node.x.buffer.source]
 
+        written = [(one.buffer, self.integer_form(node)) for node in graph.nodes for one in node.outputs.values()]
+        for node in list(graph.nodes):  # parts of a tensor that are computed in f32, where others are codes
+            y = node.outputs.get("y")
+            if y and not self.integer_form(node) and y.buffer.dtype == np.float32 and any(
+                    buffer is y.buffer and form for buffer, form in written):
+                node.outputs["y"] = graph.arena(y.name + "_part", views.like(y, [], len(y.dims)))
+                node.y.buffer.source = y.buffer.source
+                graph.nodes.insert(graph.nodes.index(node) + 1, Node("copy", node.y.name, {"x": node.y}, {"y": y}, {}, node.line))
+
+    def integer_form(self, node):
+        """The function that computes a node by its codes; None where it is computed in f32."""
+        kept = self.weights.kept_as(node.name, node.weight.name if node.weight else "")
+        return None if kept == "f32" or isinstance(node.b, Hiding) else getattr(self, "integer_" + node.op, None)
+
     def lower(self, node):
-        function = getattr(self, "integer_" + node.op, None)
-        if function and not any(layer in (node.name, node.weight and node.weight.name) for layer in self.kept()):
+        function = self.integer_form(node)
+        if function:
             function(node)
             return
         for role, tensor in node.inputs.items():
@@ -38,11 +52,6 @@ class IntegerLowering(Lowering):
                 node.inputs[role] = self.floats(tensor)
         super().lower(node)
         self.in_f32.update(one.buffer for one in node.outputs.values())
-
-    def kept(self):
-        found = [layer for layer, form in self.weights.keep.items() if form == "f32"]
-        self.weights.kept.update(found)
-        return [one for layer in found for one in (layer, layer.replace(".", "_"), layer.replace(".", "_") + "_weight")]
 
     # ---------------------------------------------------------------------------------------------- codes and floats
 

@@ -207,6 +207,8 @@ def plain_gelu(reader, x):
 
 @microsoft("QuickGelu")
 def quick_gelu(reader, x, *, alpha=1.702):
+    if alpha == 0:
+        reader.refuse("with alpha 0", "a product with 0.5")
     return torch_elements.activation("SILU", 0 if alpha == 1 else alpha)(reader, x)
 
 

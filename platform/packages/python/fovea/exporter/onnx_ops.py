@@ -136,7 +136,7 @@ def cast(reader, x, *, to):
         return x
     x = loops.unhidden(reader, "", x, ())
     if to == TensorProto.BOOL:
-        return x if x.buffer.dtype == np.uint8 else torch_shapes.as_bytes(reader, x)
+        return torch_shapes.as_bytes(reader, x)
     if to != TensorProto.FLOAT and to not in integers:
         reader.refuse(f"to {TensorProto.DataType.Name(to).lower()}", "a model of float32 throughout")
     return loops.cast(reader, x, loops.FLOAT if to == TensorProto.FLOAT else loops.WHOLE)
@@ -306,6 +306,7 @@ def where(reader, condition, a, b):
     """In addition to masks: 0 in the place of NaN after a softmax, which has none here."""
     test = reader.graph.writer(condition) if reader.is_live(condition) else None
     if test is not None and test.op == "isnan" and test.x == b and not np.any(a):
-        reader.graph.nodes.remove(test)
-        return b
+        made = reader.graph.writer(b)
+        if made is not None and made.op == "softmax":
+            return b
     return torch_masks.where(reader, condition, a, b)

@@ -13,6 +13,7 @@ def apply(graph, integer=False, multihead=True):
     """integer: for int8 tensors, whose layers are calls of their own. multihead: attention with its linear layers."""
     fused = [("attention", attention_patterns.multihead)] if multihead and not integer else []
     fused += [] if integer else [("mul", gate), ("norm", residual_norm)]
+    remove_unread(graph)
     for op, pattern in (("loop", division_by_root), ("add", linear_bias), ("activation", gelu), ("erf", gelu_erf),
                         ("activation", silu), ("rsqrt", rms_norm), ("add", rope), ("softmax", attention_patterns.attention),
                         ("attention", attention_patterns.causal_mask), ("mul", linear_scale), ("add", linear_bias),
@@ -20,6 +21,10 @@ def apply(graph, integer=False, multihead=True):
         for node in [node for node in graph.nodes if node.op == op]:
             if node in graph.nodes:
                 pattern(graph, node)
+    remove_unread(graph)
+
+
+def remove_unread(graph):
     for node in reversed(list(graph.nodes)):
         written = [one.buffer for one in node.outputs.values()]
         if not any(graph.readers(one) or any(one is output.buffer for output in graph.outputs) for one in written):
@@ -80,7 +85,7 @@ def gelu_erf(graph, erf):
 def division_by_root(graph, div):
     """x / sqrt(y) as x * rsqrt(y), which other patterns know"""
     root = made_by(graph, div.b, "sqrt") or graph.writer(div.b) if div.kind == "div" else None
-    if root is None or root.op != "sqrt" or not graph.only_read_by(root.y, div):
+    if root is None or root.op != "sqrt" or not graph.only_read_by(root.y, div) or div.a.buffer is root.y.buffer:
         return
     if scalar(div.a) == 1 and same(div.b, root.y):
         graph.replace([root, div], Node("rsqrt", div.name, root.inputs, div.outputs, {}, root.line), "reciprocal root")
@@ -100,6 +105,10 @@ def rms_norm(graph, rsqrt):
         return
     x = other(product, rsqrt.y)
     if not same(square.a, x) or mean.axes != [len(x.shape) - 1]:
+        return
+    factor, rows = other(product, x), x.shape[:-1]
+    links = (plus.a, mean.y), (rsqrt.x, plus.y), (factor.select(-1, 0), rsqrt.y)
+    if views.merged(factor.dims[-1]) != [(x.shape[-1], 0)] or not all(same(*(one.reshape(rows) for one in pair)) for pair in links):
         return
     old, weight = [square, mean, plus, rsqrt, product], None
     scaled = only_reader(graph, product.y, "mul")
@@ -300,7 +309,7 @@ def in_place(graph, copy):
     if copy.x.count != node.y.buffer.count or reach >= copy.x.count or not graph.only_read_by(node.y, copy):
         return
     loops = views.joint([copy.x, copy.y])
-    dims = loops and views.relocated(node.y.dims, loops)
+    dims = views.relocated(node.y.dims, loops) if loops is not None else None
     if dims is None:
         return
     y = Tensor(copy.y.buffer, dims, copy.y.offset)

@@ -17,6 +17,7 @@ from .weights import FORMATS, Weights
 
 
 LIMIT = 1e-5  # of the difference from the model's answers in f32, as a part of the largest
+LIMIT_OF_NARROW = 0.5  # with weights or arithmetic of fewer bits
 
 
 @dataclass
@@ -67,6 +68,9 @@ def export(model, example_inputs=None, out="model", name="model", weights="f32",
         from . import from_torch as source
     example_inputs = given(name, example_inputs, weights, arithmetic, keep or {})
     graph, compared = source.read(model, example_inputs, name)
+    if len(graph.outputs) != len(compared.outputs):
+        raise NotServed(f"a model of {len(compared.outputs)} outputs, {len(graph.outputs)} of them tensors that it computes,", "",
+                        "outputs that are tensors")
     integer = arithmetic == "integer"
     patterns.apply(graph, integer, multihead)
     inputs = [np.asarray(one) for one in example_inputs if hasattr(one, "shape")]
@@ -93,6 +97,8 @@ def export(model, example_inputs=None, out="model", name="model", weights="f32",
         raise RuntimeError(differing(error, "where outputs take the place of inputs", compared))
     if exact and stepping:
         check_step(stepping, inputs, answers, compared)
+    if not exact and not error <= LIMIT_OF_NARROW:
+        raise ValueError(f"the answers differ by {error:.2f} of the largest: wider weights are needed, or keep for some layers")
     same_bits = integer and all(is_portable(call) for call in made.calls)
     allowed = 0 if same_bits else LIMIT if exact else 2 * error
     wanted = "those of another machine: the bits are the same everywhere" if same_bits else (f"those of {compared.source}")

@@ -104,7 +104,7 @@ class Runner:
             value = np.asarray(value).reshape(-1)
             if tensor.buffer.dtype == loops.WHOLE and not ((value >= -2**31) & (value < 2**31)).all():
                 raise ValueError(f"{tensor.name} has a number beyond 32 bits: whole numbers have 32 bits and a sign")
-            self.memory(tensor.buffer)[:] = value
+            self.memory(tensor.buffer)[:] = value != 0 if tensor.buffer.dtype == np.uint8 else value
         for index, (call, args) in enumerate(zip(self.calls, self.args)):
             if before:
                 before(index, call)

@@ -83,7 +83,7 @@ def rsub(reader, a, b, alpha=1):
 def div(reader, a, b, *, rounding_mode=None):
     if rounding_mode is not None:
         reader.refuse(f"with rounding_mode {rounding_mode}", "a division of float32")
-    if reader.is_live(b):
+    if reader.is_live(b) or (np.abs(np.frexp(b)[0]) != 0.5).any() and loops.is_rounded(reader):
         return loops.node(reader, "div", [loops.cast(reader, one, FLOAT) for one in (a, b)])
     return multiply(reader, a, 1 / reader.floats(b))
 
@@ -241,9 +241,11 @@ def clamp(reader, x, least=None, most=None):
 
 @op("sum")
 def total(reader, x, axes=None, keep=False, *, dtype=None):
-    """Of float32: the mean times how many there are. Whole numbers are added one by one."""
+    """Of float32: the mean times how many there are. Whole numbers, and sums that are rounded, are added one by one."""
     if x.buffer.dtype != np.float32 and (dtype is None or not dtype.is_floating_point):
         return loops.reduced(reader, "add", loops.cast(reader, x, loops.WHOLE), axes, keep)
+    if loops.is_whole(reader, x) or loops.is_rounded(reader):
+        return loops.reduced(reader, "add", loops.cast(reader, x, loops.FLOAT), axes, keep)
     count = math.prod(x.shape[axis] for axis in axes_of(x, axes))
     y = mean(reader, x, axes, keep, dtype=dtype)
     return y if count == 1 else multiply(reader, y, float(count))

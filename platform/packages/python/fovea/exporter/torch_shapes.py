@@ -41,7 +41,7 @@ def dropout(reader, x, p, train):
 
 def as_bytes(reader, x):
     """A mask of whole numbers as booleans: where it is an input that nothing else reads, the caller gives bytes."""
-    if x.buffer.kind != "input" or reader.graph.readers(x.buffer):
+    if x.buffer.kind != "input" or x.buffer.dtype != loops.WHOLE or not loops.is_alone(reader, x):
         return loops.cast(reader, x, loops.BOOL)
     x.buffer.dtype = loops.BOOL
     return x
@@ -55,8 +55,9 @@ def converted(reader, x, *_, dtype=None, **__):
     if dtype in (reader.torch.float16, reader.torch.bfloat16, reader.torch.float64):
         reader.refuse(f"to {dtype}", "a model of float32 throughout")
     if dtype == reader.torch.bool:
-        return x if x.buffer.dtype == np.uint8 else as_bytes(reader, x) if x.buffer.dtype == np.uint32 else loops.cast(
-            reader, x, loops.BOOL)
+        return as_bytes(reader, x)
+    if not dtype.is_floating_point and dtype not in (reader.torch.int32, reader.torch.int64):
+        reader.refuse(f"to {dtype}", "whole numbers of int32 or int64")
     return loops.cast(reader, x, loops.FLOAT if dtype.is_floating_point else loops.WHOLE)
 
 
@@ -125,7 +126,14 @@ def unbind(reader, x, axis=0):
     return [x.select(axis, index) for index in range(x.shape[axis])]
 
 
-OPS["getitem"] = lambda reader, values, index: values[index]
+def getitem(reader, values, index):
+    if values[index] is None:
+        reader.node = reader.node.args[0]
+        reader.refuse(f"with output {index + 1}", "its first output alone")
+    return values[index]
+
+
+OPS["getitem"] = getitem
 
 
 @op("stack")
@@ -186,7 +194,7 @@ def windows(x, axes, sizes, steps, dilations=None):
     """A view of windows along some dimensions, of one loop each: their elements are new dimensions at the end."""
     dims, last = list(x.dims), []
     for axis, size, step, dilation in zip(axes, sizes, steps, dilations or [1] * len(axes)):
-        stride = x.dims[axis][0][1] if x.dims[axis] else 0
+        stride = next((stride for _, stride in views.merged(x.dims[axis])), 0)
         count = (x.shape[axis] - (size - 1) * dilation - 1) // step + 1
         dims[axis] = ((count, stride * step),) if count > 1 else ()
         last.append(((size, stride * dilation),) if size > 1 else ())

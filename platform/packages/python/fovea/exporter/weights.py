@@ -9,6 +9,12 @@ FORMATS = {form: f"FOVEA_{form.upper()}"
            for form in ("f32", "f16", "i8", "i4", "q8_0", "q4_0", "q4_1", "q5_0", "q5_1", "iq4_nl")}
 
 
+def title(layer):
+    """A layer's name as Graph.unique has it."""
+    name = layer.replace(".", "_")
+    return name if name[:1].isalpha() else "t" + name
+
+
 class Weights:
     """format: of the weights of linear layers and embeddings. keep: a layer's name -> its format. integer_products:
     with FOVEA_COMPUTE_I8 where the format allows it."""
@@ -28,13 +34,15 @@ class Weights:
         return fields, [one for one in (data, scales, bias) if one is not None], integer and "FOVEA_COMPUTE_I8"
 
     def format_of(self, name, weight):
+        return self.kept_as(name, weight) or self.format
+
+    def kept_as(self, name, weight):
+        """The format that keep has for a layer of this name, or of weights of this name; else None."""
         for layer, form in self.keep.items():
-            title = layer.replace(".", "_")
-            title = title if title[:1].isalpha() else "t" + title  # as Graph.unique has it
-            if layer in (name, weight) or weight.startswith(title + "_"):
+            if name in (layer, title(layer)) or weight == layer or weight.startswith(title(layer) + "_"):
                 self.kept.add(layer)
                 return form
-        return self.format
+        return None
 
     def check(self):
         """Every layer of keep is one of the model's."""

@@ -39,7 +39,11 @@ INPUTS = {
     "token_mask": np.arange(6, dtype=np.int32)[None] // 4 ^ 1,
     "counts": np.array([4], np.int32),
     "signs": np.array([[1, -1, 1, 2, 0, 1]], np.int32),
-    "endless": np.array([[np.inf, -np.inf, 1], [-np.inf] * 3], np.float32)
+    "endless": np.array([[np.inf, -np.inf, 1], [-np.inf] * 3], np.float32),
+    "edges": np.float32([0.5, 0, -2, 300, 1, 256, 41, np.nan]),
+    "tens": np.arange(400, dtype=np.float32),
+    "numbers_of_8": np.array([200, 0, 7], np.uint8),
+    "shown_of_32": np.array([2, 0, 256, 300], np.int32)
 }
 CONSTANTS = {
     "c": floats(8),
@@ -87,6 +91,8 @@ CONSTANTS = {
     "lower": np.tri(4, 8, dtype=bool),
     "none": np.zeros((4, 8), bool),
     "causal": np.tri(6, dtype=bool),
+    "many": np.float32(41),
+    "hundred": np.uint8(100),
     "codes": RANDOM.integers(-127, 128, (8, 6)).astype(np.int8),
     "scales": np.abs(floats(6)),
     "zeros": np.zeros(6, np.int8),
@@ -151,6 +157,15 @@ Cast 6 9 13 19 21 23 24 25: y = Cast <to=1> (x)
 Cast 6 9 13 19 21 23 24 25: j = Cast <to=6> (ids) y = Gather (w, j)
 Cast 6 9 13 19 21 23 24 25 28: y = Cast <to=1> (ids)
 Cast 13: y = Cast <to=1> (shown)
+Cast 13: b = Cast <to=9> (edges) f = Cast <to=1> (b) y = Mul (f, c)
+Cast 13: b = Cast <to=9> (shown_of_32) y = Cast <to=1> (b)
+Cast 13: b = Cast <to=9> (shown_of_32) f = Cast <to=1> (b) g = Cast <to=1> (shown_of_32) y = Add (f, g)
+Add 13: a = Add (numbers_of_8, hundred) y = Cast <to=1> (a) ! Add of whole numbers of less than 32 bits
+Sub 13: f = Reshape (numbers_of_8, last) a = Sub (f, numbers_of_8) y = Cast <to=1> (a) ! Sub of whole numbers of less than 32 bits
+Div 13: d = Div (tens, many) y = Floor (d)
+Where 9 16: n = IsNaN (edges) z = Where (n, zero, edges) y = Relu (z)
+Where 9 16: n = IsNaN (edges) z = Where (n, zero, edges) f = Cast <to=1> (n) y = Add (z, f)
+Where 9 16: b = Cast <to=9> (edges) z = Where (b, one, c) y = Relu (z)
 Cast 13: j = Cast <to=6> (x) y = Cast <to=1> (j)
 Cast 13: y = Cast <to=10> (x) ! Cast to float16
 Ceil 6 13: y = Ceil (x)
@@ -386,6 +401,7 @@ MultiHeadAttention: y = com.microsoft.MultiHeadAttention <num_heads=4, unidirect
 SimplifiedLayerNormalization: y = SimplifiedLayerNormalization <epsilon=0.1> (x, c)
 ReduceLogSumExp 13: s = ReduceLogSumExp <axes=[1], keepdims=0> (endless) y = Clip (s, low, six)
 QuickGelu: y = com.microsoft.QuickGelu <alpha=1.5> (x)
+QuickGelu: y = com.microsoft.QuickGelu <alpha=0.0> (x) ! QuickGelu with alpha 0
 RotaryEmbedding: y = com.microsoft.RotaryEmbedding (q, positions, turn_c, turn_s)
 SkipLayerNormalization: y = com.microsoft.SkipLayerNormalization <epsilon=0.1> (flat, flat, c32, c32, c32)
 SkipLayerNormalization: a, "", "", s = com.microsoft.SkipLayerNormalization (flat, flat, c32, c32) y = Add (a, s)

@@ -88,11 +88,14 @@ def export_and_run(make, library, folder, **options):
 
 def check_others(module, inputs, exported):
     """The same calls answer other inputs as PyTorch does: no number of the example is in them."""
+    compare(module, [
+        torch.randn_like(one) if one.is_floating_point() else one.flip(0 if one.dtype == torch.bool else -1) for one in inputs
+    ], exported)
+
+
+def compare(module, others, exported):
     from fovea.exporter.pipeline import difference
     from fovea.exporter.run import Runner
-    others = [
-        torch.randn_like(one) if one.is_floating_point() else one.flip(0 if one.dtype == torch.bool else -1) for one in inputs
-    ]
     torch.backends.mha.set_fastpath_enabled(False)  # which gives zeros for tokens of padding
     with torch.no_grad():
         wanted = [one for one in torch.utils._pytree.tree_leaves(module(*others)) if isinstance(one, torch.Tensor)]
@@ -251,6 +254,7 @@ def main():
     os.environ["FOVEA_LIBRARY"] = str(library)
     sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
     import messages
+    import values
     checks = [(name, lambda folder, name=name: check_model(name, library, folder))
               for name in arguments.models or ([] if arguments.random else every())]
     if not arguments.models and not arguments.random:
@@ -259,6 +263,8 @@ def main():
         checks.append(("ONNX", check_onnx))
         checks.append(("int8 tensors", lambda folder: check_integers(library, folder)))
         checks.append(("messages", messages.check))
+        checks.append(("values", lambda folder: values.check(folder, compare)))
+        checks.append(("layers that are kept", values.check_kept))
         checks.append(("encoder by hand", lambda folder: check_by_hand(library, folder)))
     checks += [(f"random graph {seed}", lambda folder, seed=seed: check_random(seed, library, folder))
                for seed in range(arguments.seed, arguments.seed + arguments.random)]
