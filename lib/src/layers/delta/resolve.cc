@@ -93,12 +93,17 @@ CheckedSize worker_bytes(const fovea_delta_args& a, const DeltaPlan& plan) {
   return bytes;
 }
 
-// Memory may hold anything: builds without checks look at it, too.
-bool is_header(const fovea_delta_state& s) {
+// Memory may hold anything: builds without checks look at it, too, where check_dims has no refusals.
+bool has_dims(const fovea_delta_state& s) {
+  if (kHasChecks) return check_dims(s.head_dim, s.value_dim, s.v_heads, s.decay_dim) == FOVEA_OK;
   const bool general = kHasGeneralDelta && s.decay_dim == FOVEA_DELTA_GENERAL_DIM(s.head_dim);
   const bool decays = s.decay_dim <= 1 || s.decay_dim == s.head_dim || general;
   const bool dims = s.head_dim != 0 && s.head_dim <= INT32_MAX && s.value_dim != 0 && s.value_dim <= INT32_MAX;
-  if (s.magic != kDeltaStateMagic || !dims || s.v_heads == 0 || !decays) return false;
+  return dims && s.v_heads != 0 && decays;
+}
+
+bool is_header(const fovea_delta_state& s) {
+  if (s.magic != kDeltaStateMagic || !has_dims(s)) return false;
   const CheckedSize bytes = delta_state_bytes(s);
   return !bytes.overflow && bytes.value <= PTRDIFF_MAX;
 }
