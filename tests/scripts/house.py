@@ -16,7 +16,7 @@ MOST = {
     "lines of lib/src": 37038,  # 402 are eight formats of weights; 623 images, keys' formats, Q2_K and FOVEA_CHECKS
     "of them in .inl": 21198,
     "lines of tests": 40995,
-    "lines of all tracked text": 145691,  # 1,080 are platform/engines/ggml, 2,126 the exporter, 3,200 formats, images and cores
+    "lines of all tracked text": 145690,  # 1,080 are platform/engines/ggml, 2,126 the exporter, 3,200 formats, images and cores
     ".inl that cannot be read alone": 19,
     "files of lib/src below 30 lines": 41,
     "names defined in more than two files of lib/src": 173,

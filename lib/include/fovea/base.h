@@ -247,8 +247,7 @@ const char* fovea_target_backend(fovea_target target);
  *                 with the sign of the largest element at 8 * 65504, the others at 7 * 65504. A group whose magnitudes
  *                 are all below 2e-7 becomes zeros. So to Q5_0, with 16 and 15 and below 5e-7, and to
  *                 IQ4_NL, with 127 and 113 and below 4e-6.
- *   to Q4_1, Q5_1 m is the least element, d the range / the largest u, both rounded to f16 and at most 65504 in
- *                 magnitude; u is the nearest.
+ *   to Q4_1, Q5_1 m is the least element, d the range / the largest u, as f16 of at most 65504. u is the nearest.
  *   to Q8_0       d is the largest magnitude / 127, rounded to f16, and q is nearest to x / d. Where the largest
  *                 magnitude is 0.008 to 127 * 65504, the error is at most d / 2, plus f32 rounding of less than d /
  *                 10000. Smaller groups have a coarser d, larger elements saturate.
