@@ -251,8 +251,8 @@ const char* fovea_target_backend(fovea_target target);
  *   to Q8_0       d is the largest magnitude / 127, rounded to f16, and q is nearest to x / d. Where the largest
  *                 magnitude is 0.008 to 127 * 65504, the error is at most d / 2, plus f32 rounding of less than d /
  *                 10000. Smaller groups have a coarser d, larger elements saturate.
- * Widening is exact, except that the product with a scale of I8 and the sums of Q4_1, Q5_1, Q2_K, Q4_K and Q5_K round. An
- * infinite scale of I8 counts as NaN. With that of a group, or an infinite d, e or m, elements are infinite or NaN.
+ * Widening is exact, except that the product with a scale of I8 and the sums of Q4_1, Q5_1, Q2_K, Q4_K and Q5_K round.
+ * An infinite scale of I8 counts as NaN. With that of a group, or an infinite d, e or m, elements are infinite or NaN.
  *
  * FOVEA_Q2_K to FOVEA_Q6_K, FOVEA_IQ4_XS, FOVEA_TQ2_0. ggml's super-blocks, as GGUF files of Q4_K_M and their kin have
  * them. Of 256 elements, element i is
