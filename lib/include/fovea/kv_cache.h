@@ -33,8 +33,9 @@
  *
  * A cache keeps the keys and values of some sequences in memory of the caller, as any kind of source but a loader, and
  * in any format of keys. fovea_kv_append converts and stores the rows of new tokens. fovea_attention reads the cache
- * as a fovea_kv_source: fovea_kv_describe and fovea_kv_attach fill in the description and the arguments. Formats and their errors are those of base.h, kinds those of kv_source.h. Queries of an entry without
- * tokens get the result that attention.h states for a query that sees no key. */
+ * as a fovea_kv_source: fovea_kv_describe and fovea_kv_attach fill in the description and the arguments.
+ * Formats and their errors are those of base.h, kinds those of kv_source.h. Queries of an entry without tokens get the
+ * result that attention.h states for a query that sees no key. */
 #ifndef FOVEA_KV_CACHE_H_
 #define FOVEA_KV_CACHE_H_
 
