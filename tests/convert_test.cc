@@ -295,7 +295,7 @@ INSIDE_CASE("formats: blocks that were worked out by hand are widened to the bit
       {FOVEA_IQ4_XS, xs, 16, 572.0f},
       {FOVEA_Q3_K, q3, 16, 1.5f},    // 0.5 * ((3 | 32) - 32) * ((1 | 4) - 4)
       {FOVEA_Q2_K, q2k, 17, -4.5f},  // 0.5 * 7 * 3 - 1 * 15
-      {FOVEA_Q2_K, q2k, 33, 3.0f},   // 0.5 * 3 * 2
+      {FOVEA_Q2_K, q2k, 0, 0.0f},    // a scale and a minimum of 0
       {FOVEA_Q5_K, q5k, 0, 110.5f},  // 0.5 * 7 * (15 | 16) + 2
       {FOVEA_Q4_1, block({0x01, 0x00, 0x01, 0x80}, 16, 0x21, 0), 3, 0.0f},
       {FOVEA_Q4_1, block({0x01, 0x00, 0x01, 0x80}, 16, 0x21, 0), 19, 0x1p-24f},
