@@ -228,7 +228,7 @@ TEST_CASE("image: one that is damaged, cut or of another cache is refused, and n
   const std::vector<uint8_t> whole = from.image(right);
   const auto import_to = [&](OwnedCache& to, const fovea_kv_image_args& a, const std::vector<uint8_t>& bytes) {
     const Guarded image(bytes.size(), 1, Placement::kEnd);
-    std::memcpy(image.as<void>(), bytes.data(), bytes.size());
+    std::copy(bytes.begin(), bytes.end(), image.as<uint8_t>());
     const std::vector<uint8_t> before = to.bytes();
     const fovea_status status = fovea_kv_import(to, &a, image.as<void>(), image.bytes());
     if (status != FOVEA_OK) CHECK(to.bytes() == before);
