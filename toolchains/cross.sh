@@ -6,7 +6,7 @@
 # A newer QEMU than the system's, which toolchains/common/qemu-new.sh runs: of Debian's backports, unpacked into build/qemu-new. The
 # system's packages, and its list of those that there are, stay as they are.
 qemu_new=build/qemu-new
-has_qemu_new() { [ -x $qemu_new/root/usr/bin/qemu-system-arm ]; }
+has_qemu_new() { [ -x $qemu_new/files/usr/bin/qemu-system-arm ]; }
 setup_qemu_new() {
   local suite keys=/usr/share/keyrings/debian-archive-keyring.gpg apt file
   has_qemu_new && return 0
@@ -21,7 +21,7 @@ setup_qemu_new() {
     -o "Dir::Cache=$PWD/$qemu_new" -o APT::Sandbox::User=root -o Acquire::Languages=none)
   say "unpacking QEMU of $suite into $qemu_new"
   if quietly apt-get "${apt[@]}" update && (cd $qemu_new && apt-get "${apt[@]}" download "qemu-system-arm/$suite" "qemu-user/$suite") >>"$log" 2>&1; then
-    for file in $qemu_new/*.deb; do dpkg -x "$file" $qemu_new/root; done
+    for file in $qemu_new/*.deb; do dpkg -x "$file" $qemu_new/files; done
   else
     say "skipped: qemu-new: $suite could not be read ($log)"
   fi

@@ -192,7 +192,7 @@ constexpr ShiftRow kShiftRows[] = {{"f32", FOVEA_F32, 1e-11}, {"f16", FOVEA_F16,
                                    {"int8", FOVEA_I8, 0.025}, {"q8_0", FOVEA_Q8_0, 0.015}, {"int4", FOVEA_I4, 1.2},
                                    {"q4_0", FOVEA_Q4_0, 1.2}};
 
-// The error of keys that are appended 700 positions too early, and then shifted so many times; where they belong for 0.
+// The error of keys that are appended 700 positions too early, and moved by `shifts` shifts to where they belong; 0: there at once.
 double shift_error(fovea_dtype type, fovea_hadamard_rows rotation, int shifts) {
   uint64_t turns[kDim / 2];
   must(fovea_rope_frequencies(turns, 0, 0, kDim));
