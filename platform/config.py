@@ -49,6 +49,7 @@ NEEDED_BY = {
     "FEW_ROWS": r"FEW_ROWS",
     "LOAD": r"FOVEA_KV_LOAD|(fovea_)?loader",
     "PAGES": r"FOVEA_KV_PAGED|page_t\w+|pages",
+    "PREFIX": r"(fovea_kv_image_|max_)?prefix(es|_tokens)?",
     "RAGGED": r"(q_|kv_)?offsets",
     "RING": r"FOVEA_KV_RING|ring_tokens|pinned_tokens|first_tokens|allow_evicted",
     "EXECUTOR": r"(fovea_)?executor(_of)?|max_workers",
@@ -84,7 +85,7 @@ BOARDS = {"m4f": ["-D__ARM_FEATURE_SIMD32"], "m55": ["-D__ARM_FEATURE_MVE=3"]}
 COMPILERS = (["arm-none-eabi-gcc"], ["cc", "-m32", "-malign-double"], ["clang", "--target=arm-none-eabi"])
 # What is meant where no call is named.
 ATTENTION = ["fovea_attention_plan_init", "fovea_attention", "fovea_stream_push", "fovea_stream_end", "fovea_kv_append"]
-NOT_BY_DEFAULT = {"COMPUTE_F16", "IQ", "KEY_MASS"}  # of a Cortex-M
+NOT_BY_DEFAULT = {"COMPUTE_F16", "IQ", "KEY_MASS", "PREFIX"}  # of a Cortex-M
 FORMATS = {"I8": "FOVEA_I8", "I4": "FOVEA_I4", "GGML": "FOVEA_Q8_0", "F16": "FOVEA_F16", "BF16": "FOVEA_BF16"}
 
 

@@ -35,6 +35,9 @@ void choose_source(Levels& levels, Case& c) {
   const bool before_masks = p.stage == FOVEA_SCORES_SCALED || p.stage == FOVEA_SCORES_CAPPED;
   if (p.kv_kind != FOVEA_KV_STRIDED && before_masks) p.stage = FOVEA_SCORES_MASKED;
   if (p.kv_kind == FOVEA_KV_PAGED) p.page_tokens = size;
+  const uint32_t prefix_tokens = levels.choose<uint32_t>({0, 64, 5, 100});
+  if (p.kv_kind != FOVEA_KV_LOAD && (p.kv_kind != FOVEA_KV_RING || p.pinned_tokens == 0)) p.prefix_tokens = prefix_tokens;
+  if (p.prefix_tokens != 0 && before_masks) p.stage = FOVEA_SCORES_MASKED;
   for (uint32_t b = 0; b < p.batch; ++b) {
     if (!p.positions.empty()) p.positions[b] = int64_t{p.kv_tokens} - p.q_tokens + 3 * b;
     if (p.kv_kind != FOVEA_KV_RING || gone == 0) continue;
@@ -50,8 +53,6 @@ void choose_source(Levels& levels, Case& c) {
   const fovea_compute compute = levels.choose({FOVEA_COMPUTE_F32, FOVEA_COMPUTE_I8, FOVEA_COMPUTE_F16});
   if (compute == FOVEA_COMPUTE_I8) p = p.with_integers(or_i8(p.key_dtype), or_i8(p.value_dtype));
   if (compute == FOVEA_COMPUTE_F16) p = p.with_halves();
-  // Queries times that little are subnormal in f16.
-  if (compute == FOVEA_COMPUTE_F16 && p.scale == 1e-3f) p.scale = 0.0f;
 }
 
 Case make_case(Levels& levels, uint64_t seed, bool of_sources) {

@@ -164,18 +164,27 @@ TEST_CASE("image: a prompt goes on with the same bits on all machines", "[short]
   REQUIRE(fovea_kv_export(prompt, &image_args, image.data(), image.size()) == FOVEA_OK);
   CHECK(hash_bytes(image.data(), image.size()) == kImage);
 
-  for (const auto& [target, kind] : every(targets_and_those_that_extend_them(), kKinds)) {
-    INFO(fovea_target_name(target) << ", kind " << kind);
-    OwnedCache cache(desc_of(kind));
+  for (const auto& [target, kind, in_place] : every(targets_and_those_that_extend_them(), kKinds, {false, true})) {
+    INFO(fovea_target_name(target) << ", kind " << kind << ", in place " << in_place);
+    fovea_kv_cache_desc kept = desc_of(kind);
+    if (in_place) kept.pinned_tokens = 0;
+    OwnedCache cache(kept);
     for (ptrdiff_t i = 0; cache.page_table != nullptr && i < cache.source.page_table_stride; ++i)
       cache.page_table[i] = uint32_t(7 - i);
-    REQUIRE(fovea_kv_import(cache, &image_args, image.data(), image.size()) == FOVEA_OK);
+    auto prefix = sized<fovea_kv_prefix>();
+    const fovea_kv_prefix* const prefixes[] = {&prefix};
+    if (in_place) {
+      REQUIRE(fovea_kv_image_prefix(cache, &image_args, image.data(), image.size(), &prefix) == FOVEA_OK);
+    } else {
+      REQUIRE(fovea_kv_import(cache, &image_args, image.data(), image.size()) == FOVEA_OK);
+    }
     append(cache, kTokens, 19);
     auto desc = sized<fovea_attention_desc>();
     desc.q_heads = 2 * kHeads, desc.max_q_tokens = 3, desc.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, desc.target = target;
     desc.compute = FOVEA_COMPUTE_I8, desc.portable_bits = 1, desc.allow_evicted = kind == FOVEA_KV_RING;
     desc.processor_features = fovea::platform::processor_features();
     REQUIRE(fovea_kv_describe(cache, &desc) == FOVEA_OK);
+    if (in_place) desc.max_prefix_tokens = kTokens, desc.max_kv_tokens = 64;
     const fovea_attention_plan plan = plan_of(desc);
     const std::vector<float> q = normal_numbers(size_t{2} * kHeads * 3 * kHeadDim, 3);
     std::vector<float> out(size_t{2} * kHeads * 3 * kValueDim);
@@ -183,10 +192,50 @@ TEST_CASE("image: a prompt goes on with the same bits on all machines", "[short]
     args.q_tokens = 3, args.q = {q.data(), 0, 3 * kHeadDim, kHeadDim},
     args.out = {out.data(), 0, 3 * kValueDim, kValueDim};
     REQUIRE(fovea_kv_attach(cache, &args) == FOVEA_OK);
+    if (in_place) args.kv.prefixes = prefixes;
     const Guarded workspace(made(plan).workspace_bytes, 64, Placement::kEnd);
     REQUIRE(fovea_attention(&plan, &args, workspace.as<void>(), workspace.bytes()) == FOVEA_OK);
     CHECK(hash_bits(kHashOfNothing, out) == kContinued);
   }
+}
+
+TEST_CASE("image: what is refused as an image is refused as a prefix, which is then not written", "[short]") {
+  const Made from(cache_of(FOVEA_KV_STRIDED, FOVEA_I8, FOVEA_F16), 20);
+  const fovea_kv_image_args right = args_of(3, 17);
+  const std::vector<uint8_t> whole = from.image(right);
+  const auto prefix_of = [&](const fovea_kv_image_args& a, const std::vector<uint8_t>& image, size_t bytes) {
+    const Guarded prefix(sizeof(fovea_kv_prefix), alignof(fovea_kv_prefix), Placement::kEnd);
+    auto* const to = prefix.as<fovea_kv_prefix>();
+    const fovea_status status = fovea_kv_image_prefix(from.cache, &a, image.data(), bytes, to);
+    CHECK(prefix.untouched() == (status != FOVEA_OK));
+    if (status != FOVEA_OK) return status;
+    CHECK((to->struct_bytes == sizeof *to && to->tokens == a.tokens));
+    const auto* const first = static_cast<const uint8_t*>(to->keys.data);
+    CHECK((first == image.data() + 64 && to->keys.token_stride == kHeadDim && to->keys.head_stride == 17 * kHeadDim));
+    CHECK(to->value_scales.data == nullptr);
+    return status;
+  };
+  CHECK(prefix_of(right, whole, whole.size()) == FOVEA_OK);
+  const auto with = [&](void (*change)(fovea_kv_image_args&)) {
+    fovea_kv_image_args a = right;
+    change(a);
+    return prefix_of(a, whole, whole.size());
+  };
+  CHECK(with([](auto& a) { a.tokens = 5; }) == FOVEA_OK);
+  CHECK(with([](auto& a) { a.entry = a.first = 0xffffffffu; }) == FOVEA_OK);  // are not read
+  CHECK(with([](auto& a) { a.tokens = 18; }) == FOVEA_ERR_LENGTH);
+  CHECK(with([](auto& a) { a.position += 1; }) == FOVEA_ERR_STATE);
+  CHECK(with([](auto& a) { a.fingerprint += 1; }) == FOVEA_ERR_STATE);
+  CHECK(with([](auto& a) { a.struct_bytes -= 1; }) == FOVEA_ERR_STRUCT);
+  CHECK(prefix_of(right, whole, whole.size() - 1) == FOVEA_ERR_IMAGE);
+  std::vector<uint8_t> changed = whole;
+  changed.at(70) = uint8_t(changed[70] ^ 4);
+  CHECK(prefix_of(right, changed, whole.size()) == FOVEA_ERR_IMAGE);
+  auto prefix = sized<fovea_kv_prefix>();
+  CHECK(fovea_kv_image_prefix(from.cache, &right, whole.data(), whole.size(), nullptr) == FOVEA_ERR_NULL);
+  CHECK(fovea_kv_image_prefix(from.cache, nullptr, whole.data(), whole.size(), &prefix) == FOVEA_ERR_NULL);
+  CHECK(fovea_kv_image_prefix(from.cache, &right, nullptr, whole.size(), &prefix) == FOVEA_ERR_NULL);
+  CHECK(fovea_kv_image_prefix(nullptr, &right, whole.data(), whole.size(), &prefix) == FOVEA_ERR_NULL);
 }
 
 TEST_CASE("image: a ring goes into one of its pinned tokens and one of the newest, and comes back", "[short]") {

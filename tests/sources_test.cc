@@ -51,6 +51,47 @@ TEST_CASE("sources: whichever holds the keys, or pinned tokens and a window of t
   }
 }
 
+TEST_CASE("sources: a prefix and what follows it give the bits of one source, shared by entries or not", "[short]") {
+  for (const auto& [compute, q_tokens, prefix, kind] :
+       every({FOVEA_COMPUTE_F32, FOVEA_COMPUTE_I8, FOVEA_COMPUTE_F16}, {1u, 3u, 40u}, {64u, 100u, 192u, 299u},
+             {FOVEA_KV_STRIDED, FOVEA_KV_RING, FOVEA_KV_PAGED})) {
+    const auto problem = [&, q_count = q_tokens, products = compute, of = kind, tokens = prefix](uint64_t seed) {
+      Problem p = decode(q_count, FOVEA_KV_STRIDED, products);
+      p.batch = 6, p.kv_lengths = {300, 299, 300, 213, 300, 80}, p.seed = seed, p.lse = true;
+      if (seed == 0) return p;
+      p.prefix_tokens = tokens, p.kv_kind = of;
+      if (of == FOVEA_KV_RING) p.ring_tokens = 307;
+      if (of == FOVEA_KV_PAGED) p.page_tokens = 24;
+      return p;
+    };
+    Problem plain = problem(0);
+    plain.seed = 4;
+    AttentionCase whole(plain), apart(problem(4)), shared(problem(5));
+    const Shuffler three(3);
+    for (const fovea_target target : whole.problem.targets()) {
+      const Run how{target}, workers{target, Budget::kNone, false, 0, three.executor()};
+      REQUIRE(whole.run(how) == "");
+      REQUIRE(apart.run(how) == "");
+      CHECK(same_bits(apart.outputs(), whole.outputs()));
+      REQUIRE(shared.run(how) == "");
+      const Outputs together = shared.outputs();
+      REQUIRE(shared.run(workers) == "");
+      CHECK(same_bits(shared.outputs(), together));
+      // The same rows, but each entry has a structure of its own.
+      fovea_kv_prefix own[6];
+      const fovea_kv_prefix* named[6] = {};
+      const fovea_kv_prefix* const* const prefixes = shared.args.kv.prefixes;
+      for (size_t b = 0; b < 6; ++b) {
+        if (prefixes[b] != nullptr) own[b] = *prefixes[b], named[b] = &own[b];
+      }
+      shared.args.kv.prefixes = named;
+      REQUIRE(shared.run(how) == "");
+      CHECK(same_bits(shared.outputs(), together));
+      shared.args.kv.prefixes = prefixes;
+    }
+  }
+}
+
 TEST_CASE("sources: a ring that wrapped around gives the bits of a window", "[short]") {
   for (const fovea_target target : targets()) {
     Problem window = decode(1, FOVEA_KV_STRIDED), ring = decode(1, FOVEA_KV_RING);
@@ -345,6 +386,47 @@ TEST_CASE("sources: what is wrong with a source has its status, and nothing is w
     CHECK(TestStream(ring.desc).push(ring.args) == FOVEA_ERR_UNSUPPORTED);
   }
   {
+    Problem p = decode(1, FOVEA_KV_STRIDED);
+    p.prefix_tokens = 70;
+    AttentionCase test(p);
+    fovea_kv_prefix prefix = *test.args.kv.prefixes[0];
+    const fovea_kv_prefix good = prefix, *const named[2] = {nullptr, &prefix};
+    const fovea_kv_prefix* const* const both = test.args.kv.prefixes;
+    const auto attend_with = [&](void (*change)(fovea_kv_prefix&, const AttentionCase&)) {
+      prefix = good;
+      change(prefix, test);
+      return attend(test);
+    };
+    test.args.kv.prefixes = named;
+    CHECK(attend_with([](auto&, auto&) {}) == FOVEA_OK);
+    CHECK(attend_with([](auto& x, auto&) { x.struct_bytes -= 1; }) == FOVEA_ERR_STRUCT);
+    CHECK(attend_with([](auto& x, auto&) { x.tokens = 71; }) == FOVEA_ERR_CAPACITY);
+    CHECK(attend_with([](auto& x, auto&) { x.tokens = 0xffffffffu; }) == FOVEA_ERR_CAPACITY);
+    CHECK(attend_with([](auto& x, auto&) { x.keys.data = nullptr; }) == FOVEA_ERR_NULL);
+    CHECK(attend_with([](auto& x, auto&) { x.values.data = nullptr; }) == FOVEA_ERR_NULL);
+    CHECK(attend_with([](auto& x, auto&) { x.value_scales.data = nullptr; }) == FOVEA_ERR_NULL);
+    CHECK(attend_with([](auto& x, auto&) { x.keys.data = static_cast<const char*>(x.keys.data) + 1; }) ==
+          FOVEA_ERR_ALIGNMENT);
+    CHECK(attend_with([](auto& x, auto& of) { x.values.data = of.args.out.data; }) == FOVEA_ERR_OVERLAP);
+    CHECK(attend_with([](auto& x, auto&) { x = sized<fovea_kv_prefix>(); }) == FOVEA_OK);  // of no tokens
+    prefix = good, test.args.kv.prefixes = shifted<const fovea_kv_prefix*>(named, 1);
+    CHECK(attend(test) == FOVEA_ERR_ALIGNMENT);
+    test.args.kv.prefixes = both;
+    test.desc.max_prefix_tokens = 69;
+    CHECK(attend(test) == FOVEA_ERR_CAPACITY);
+    test.desc.max_prefix_tokens = 0;
+    CHECK(attend(test) == FOVEA_ERR_UNSUPPORTED);
+    test.desc.max_prefix_tokens = 70;
+    test.args.scores = test.args.out, test.args.scores_stage = FOVEA_SCORES_CAPPED;
+    CHECK(attend(test) == FOVEA_ERR_UNSUPPORTED);
+    test.args.scores = {}, test.args.scores_stage = FOVEA_SCORES_NONE;
+    const uint32_t offsets[3] = {0, 200, 230};
+    test.args.kv_offsets = offsets;
+    CHECK(attend(test) == FOVEA_ERR_UNSUPPORTED);
+    test.args.kv_offsets = nullptr, test.desc.causal = FOVEA_CAUSAL_NONE;
+    CHECK(TestStream(test.desc).push(test.args) == FOVEA_ERR_UNSUPPORTED);
+  }
+  {
     AttentionCase load(decode(1, FOVEA_KV_LOAD));
     CHECK(attend(load) == FOVEA_OK);
     fovea_loader none = *load.args.kv.loader;
@@ -377,6 +459,7 @@ TEST_CASE("sources: the macro has room for any format, ring or pages", "[short]"
     d.key_dtype = type, d.value_dtype = type, d.kv_kind = kind;
     if (kind == FOVEA_KV_RING) d.ring_tokens = 100, d.pinned_tokens = 4, d.allow_evicted = 1;
     if (kind == FOVEA_KV_PAGED) d.page_tokens = 16;
+    if (kind == FOVEA_KV_STRIDED) d.max_prefix_tokens = 100;
     for (const fovea_target target : targets()) {
       d.target = target;
       CHECK(made(plan_of(d)).workspace_bytes <= FOVEA_ATTENTION_KV_WORKSPACE_BYTES(d.head_dim, d.value_dim));

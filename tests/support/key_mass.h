@@ -56,7 +56,7 @@ inline std::string compare_key_mass(AttentionCase& test, const Run& run, uint32_
   if (!fovea::config::kChecks && refused) return "";
   const std::string without = test.run_unchecked(run);
   const Outputs plain = without.empty() ? test.outputs() : Outputs{};
-  const size_t keys = test.args.kv_tokens, head = keys + 3, entry = head * desc.kv_heads + 5;
+  const size_t keys = test.problem.kv_tokens, head = keys + 3, entry = head * desc.kv_heads + 5;
   const size_t entries = test.args.batch, floats = entry * entries;
   Guarded mass(floats * sizeof(float), alignof(float), test.problem.placement);
   mass.fill();

@@ -189,7 +189,7 @@ std::string name(const Problem& p) {
   say("alibi", &Problem::alibi), say("sinks", &Problem::sinks), say("lse", &Problem::lse);
   say("stage", &Problem::stage), say("compute", &Problem::compute), say("source", &Problem::kv_kind);
   say("ring", &Problem::ring_tokens), say("pinned", &Problem::pinned_tokens), say("hide gone", &Problem::allow_evicted);
-  say("pages of", &Problem::page_tokens);
+  say("pages of", &Problem::page_tokens), say("prefix", &Problem::prefix_tokens);
   text << " " << type_name(p.q_dtype) << "/" << type_name(p.key_dtype) << "/" << type_name(p.value_dtype) << "/"
        << type_name(p.out_dtype);
   return text.str();
@@ -290,6 +290,7 @@ AttentionCase::AttentionCase(const Problem& p) : problem(p), desc{}, args{}, pla
   desc.kv_kind = p.kv_kind;
   desc.ring_tokens = p.ring_tokens, desc.pinned_tokens = p.pinned_tokens, desc.page_tokens = p.page_tokens;
   desc.allow_evicted = p.allow_evicted;
+  desc.max_prefix_tokens = std::min(p.prefix_tokens, p.kv_tokens), desc.max_kv_tokens -= uint32_t(desc.max_prefix_tokens);
 
   args.struct_bytes = sizeof args;
   args.batch = p.batch, args.q_tokens = p.q_tokens, args.kv_tokens = p.kv_tokens;
@@ -562,7 +563,7 @@ std::string AttentionCase::run_unchecked(const Run& run) {
   Guarded workspace(bytes, FOVEA_WORKSPACE_ALIGNMENT, flush ? Placement::kEnd : Placement::kStart);
   workspace.fill();
   fill_outputs();
-  if (!fovea::config::kChecks && !desc.allow_evicted && sees_gone_token(desc, args))
+  if (!fovea::config::kChecks && !desc.allow_evicted && sees_gone_token(desc, truth()))
     return fovea_status_string(FOVEA_ERR_RING);
   const fovea_status status = fovea_attention(&plan, &args, workspace.as<void>(), bytes);
   if (status != FOVEA_OK) return full_name + ": " + fovea_status_string(status);
@@ -588,7 +589,7 @@ bool AttentionCase::outputs_untouched() const {
 std::string AttentionCase::run(const Run& run) {
   expected();
   const std::string failed = run_unchecked(run);
-  if (!desc.allow_evicted && sees_gone_token(desc, args)) {
+  if (!desc.allow_evicted && sees_gone_token(desc, truth())) {
     const bool refused = failed.find(fovea_status_string(FOVEA_ERR_RING)) != std::string::npos && outputs_untouched();
     return refused ? "" : name(problem) + " | " + name(run) + ": a token that is gone would be seen: " + failed;
   }

@@ -90,11 +90,12 @@ struct Problem {
   fovea_compute compute = FOVEA_COMPUTE_F32;
   fovea_kv_kind kv_kind = FOVEA_KV_STRIDED;
   uint32_t ring_tokens = 0, pinned_tokens = 0, page_tokens = 0;
+  uint32_t prefix_tokens = 0;          // of each entry as many of the first tokens as prefix_of says are a prefix
   std::vector<uint32_t> first_tokens;  // of a ring [batch]; empty = NULL
   bool allow_evicted = false;          // of a ring
   // Whether a plan accepts this number of slots: enough for all keys, or for the window and the chunk.
   bool ring_suffices() const {
-    return kv_tokens <= ring_tokens ||
+    return kv_tokens <= ring_tokens + prefix_tokens ||
            (window_left != 0 && uint64_t{window_left} + q_tokens <= uint64_t{ring_tokens} - pinned_tokens + 1);
   }
 
@@ -110,7 +111,9 @@ struct Problem {
   Problem with_integers(fovea_dtype keys = FOVEA_I8, fovea_dtype values = FOVEA_I8) const;
   // The same with FOVEA_COMPUTE_F16, which has its own bits.
   Problem with_halves() const;
-  bool stored() const { return kv_kind != FOVEA_KV_STRIDED || key_dtype != FOVEA_F32 || value_dtype != FOVEA_F32; }
+  bool stored() const {
+    return kv_kind != FOVEA_KV_STRIDED || key_dtype != FOVEA_F32 || value_dtype != FOVEA_F32 || prefix_tokens != 0;
+  }
 
   // The targets whose kernels differ for this problem: with integer products also targets that extend another.
   std::vector<fovea_target> targets() const;

@@ -130,12 +130,18 @@ double modified(void (*function)(void*, const fovea_score_block*), const fovea_a
 }
 
 bool gone(const fovea_attention_desc& desc, const fovea_attention_args& args, uint32_t b, uint32_t j) {
-  if (desc.kv_kind != FOVEA_KV_RING || j < desc.pinned_tokens) return false;
+  if (desc.kv_kind != FOVEA_KV_RING || j < desc.pinned_tokens || j < prefix_of(desc, args, b)) return false;
   const uint32_t n = length(args, b), slots = desc.ring_tokens - desc.pinned_tokens;
   return int64_t{j} < int64_t{n} - slots || (args.kv.first_tokens != nullptr && j < args.kv.first_tokens[b]);
 }
 
 }  // namespace
+
+uint32_t prefix_of(const fovea_attention_desc& desc, const fovea_attention_args& args, uint32_t b) {
+  const auto most = uint32_t(desc.max_prefix_tokens);
+  const uint32_t n = length(args, b);
+  return b % 3 == 2 && n + most <= args.kv_tokens ? 0 : std::min(most, n);
+}
 
 bool dropped(float probability, uint64_t seed, uint32_t b, uint32_t h, uint32_t i, uint32_t j) {
   const uint32_t word = philox({{j / 4, i, h, b}}, seed).word[j % 4];
@@ -227,6 +233,7 @@ Attention attention(const fovea_attention_desc& desc, const fovea_attention_args
         }
         double score = scale * sum;
         double e = unit_error * std::fabs(scale) * double(magnitude);
+        if (halves) e += small_halves_error(key, desc.head_dim);
         double written = score;
         if (desc.softcap != 0) {
           score = desc.softcap * std::tanh(score / desc.softcap);

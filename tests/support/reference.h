@@ -30,6 +30,9 @@ Attention attention(const fovea_attention_desc& desc, const fovea_attention_args
 bool visible(const fovea_attention_desc& desc, const fovea_attention_args& args, uint32_t b, uint32_t h, uint32_t i,
              uint32_t j);
 
+// How many of an entry's tokens are its prefix. Some entries have none.
+uint32_t prefix_of(const fovea_attention_desc& desc, const fovea_attention_args& args, uint32_t b);
+
 // Whether some query would see a token that the ring has replaced. The numbers in a mask are not considered.
 bool sees_gone_token(const fovea_attention_desc& desc, const fovea_attention_args& args);
 

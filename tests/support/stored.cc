@@ -7,6 +7,7 @@
 #include "support/array.h"
 #include "support/formats.h"
 #include "support/problem.h"
+#include "support/reference.h"
 
 namespace fovea_test {
 namespace {
@@ -83,8 +84,13 @@ void StoredKeys::make(Array* array, fovea_dtype type, size_t dim, size_t blocks,
 void StoredKeys::store(const fovea_attention_desc& d, fovea_attention_args* args, Placement placement, uint64_t seed,
                        bool padded) {
   const bool ring = d.kv_kind == FOVEA_KV_RING, paged = d.kv_kind == FOVEA_KV_PAGED, load = d.kv_kind == FOVEA_KV_LOAD;
-  const uint32_t batch = args->batch, kv_tokens = args->kv_tokens;
-  const auto length = [&](uint32_t b) { return args->kv_lengths != nullptr ? args->kv_lengths[b] : kv_tokens; };
+  const uint32_t batch = args->batch, all_tokens = args->kv_tokens;
+  const fovea_attention_args all = *args;
+  const auto before = [&](uint32_t b) { return prefix_of(d, all, b); };
+  const auto length = [&](uint32_t b) {
+    return (all.kv_lengths != nullptr ? all.kv_lengths[b] : all_tokens) - before(b);
+  };
+  const uint32_t kv_tokens = all_tokens - uint32_t(d.max_prefix_tokens);  // of the source itself
   const size_t padding = padded && !load ? 3 : 0;
   size_t blocks = batch, tokens = kv_tokens;
   if (ring) tokens = d.ring_tokens;
@@ -109,6 +115,25 @@ void StoredKeys::store(const fovea_attention_desc& d, fovea_attention_args* args
       }
     }
   }
+  // Prefixes of the same length are shared, for most seeds: their rows then are those of the first that has them.
+  std::vector<uint32_t> holders(batch);
+  prefixes_ = std::vector<Prefix>(batch);
+  for (uint32_t b = 0; b < batch; ++b) {
+    const bool shares = b != 0 && seed % 4 != 0 && before(b) == before(b - 1);
+    holders[b] = shares ? holders[b - 1] : b;
+    if (!shares) {
+      make(&prefixes_[b].keys, d.key_dtype, d.head_dim, 1, d.kv_heads, before(b), placement, padding);
+      make(&prefixes_[b].values, d.value_dtype, d.value_dim, 1, d.kv_heads, before(b), placement, padding);
+      continue;
+    }
+    for (const auto& [h, j] : indices(d.kv_heads, before(b))) {
+      for (const auto& [array, dim] : {std::pair(&all.kv.keys, d.head_dim), std::pair(&all.kv.values, d.value_dim)}) {
+        float *const own = row(*array, b, h, j), *const held = row(*array, holders[b], h, j);
+        if (held[0] != held[0]) std::copy_n(own, dim, held);
+        if (own[0] == own[0]) std::copy_n(held, dim, own);
+      }
+    }
+  }
   const auto place = [&](uint32_t b, uint32_t j, size_t* block, size_t* token) {
     *block = b, *token = j;
     if (ring) *token = ring_slot(j, d.ring_tokens, d.pinned_tokens);
@@ -116,16 +141,19 @@ void StoredKeys::store(const fovea_attention_desc& d, fovea_attention_args* args
   };
 
   for (const bool of_keys : {true, false}) {
-    const Array& array = of_keys ? keys_ : values_;
     const fovea_in& f32 = of_keys ? args->kv.keys : args->kv.values;
     const fovea_dtype type = of_keys ? d.key_dtype : d.value_dtype;
     const uint32_t dim = of_keys ? d.head_dim : d.value_dim;
     for (const auto& [b, h] : indices(batch, d.kv_heads)) {
-      for (uint32_t j = 0; j < (d.kv_kind == FOVEA_KV_STRIDED ? kv_tokens : length(b)); ++j) {
+      const Prefix& prefix = prefixes_[holders[b]];
+      for (uint32_t j = 0; j < before(b) + (d.kv_kind == FOVEA_KV_STRIDED ? kv_tokens : length(b)); ++j) {
+        if (j == all_tokens) break;
         float* const x = row(f32, b, h, j);
         if (x[0] != x[0]) continue;
-        size_t block, token;
-        place(b, j, &block, &token);
+        size_t block = 0, token = j;
+        const bool own = j >= before(b);
+        if (own) place(b, j - before(b), &block, &token);
+        const Array& array = own ? of_keys ? keys_ : values_ : of_keys ? prefix.keys : prefix.values;
         void* data = row_bytes(array.rows, unit_size(type), block, h, token);
         void* scales = row_bytes(array.row_scales, scale_size(type), block, h, token);
         encode_row(type, x, dim, data, scales);
@@ -143,6 +171,25 @@ void StoredKeys::store(const fovea_attention_desc& d, fovea_attention_args* args
     kv.page_table_stride = columns;
     kv.pages = uint32_t(blocks);
   }
+  if (d.max_prefix_tokens != 0) {
+    named_prefixes_ = Guarded(batch * sizeof(void*), sizeof(void*), placement);
+    kv_lengths_ = Guarded(batch * sizeof(uint32_t), sizeof(uint32_t), placement);
+    if (kv.first_tokens != nullptr) first_tokens_ = Guarded(batch * sizeof(uint32_t), sizeof(uint32_t), placement);
+    for (uint32_t b = 0; b < batch; ++b) {
+      Prefix& prefix = prefixes_[b];
+      prefix.described = {sizeof prefix.described, before(b), prefix.keys.rows, prefix.values.rows,
+                          prefix.keys.row_scales, prefix.values.row_scales};
+      prefix.described.keys.batch_stride = prefix.described.value_scales.batch_stride = PTRDIFF_MAX;
+      named_prefixes_.as<const fovea_kv_prefix*>()[b] = before(b) != 0 ? &prefixes_[holders[b]].described : nullptr;
+      kv_lengths_.as<uint32_t>()[b] = length(b);
+      if (kv.first_tokens != nullptr) {
+        first_tokens_.as<uint32_t>()[b] = kv.first_tokens[b] - std::min(kv.first_tokens[b], before(b));
+      }
+    }
+    kv.prefixes = named_prefixes_.as<const fovea_kv_prefix*>();
+    if (kv.first_tokens != nullptr) kv.first_tokens = first_tokens_.as<uint32_t>();
+    args->kv_tokens = kv_tokens, args->kv_lengths = kv_lengths_.as<uint32_t>();
+  }
   if (load) {
     loader.serve(d, kv);
     kv = {};
@@ -153,6 +200,11 @@ void StoredKeys::store(const fovea_attention_desc& d, fovea_attention_args* args
 void StoredKeys::read_only(bool on) const {
   for (const Guarded* buffer : {&keys_.data, &keys_.scales, &values_.data, &values_.scales, &page_table_}) {
     buffer->read_only(on);
+  }
+  for (const Prefix& prefix : prefixes_) {
+    for (const Guarded* buffer : {&prefix.keys.data, &prefix.keys.scales, &prefix.values.data, &prefix.values.scales}) {
+      buffer->read_only(on);
+    }
   }
 }
 

@@ -56,8 +56,15 @@ class StoredKeys {
   void make(Array* array, fovea_dtype type, size_t dim, size_t blocks, size_t heads, size_t tokens, Placement placement,
             size_t padding);
 
+  // A prefix, which the entries after it may share.
+  struct Prefix {
+    Array keys, values;
+    fovea_kv_prefix described{};
+  };
+
   Array keys_, values_;
-  Guarded first_tokens_, page_table_;
+  std::vector<Prefix> prefixes_;  // [batch]
+  Guarded page_table_, first_tokens_, kv_lengths_, named_prefixes_;
 };
 
 }  // namespace fovea_test

@@ -56,6 +56,12 @@ constexpr double kShortExp2Error = 1.2e-4;
 // The error that a chain of up to 32 multiply-adds in halves adds to one in f32: each rounds by 2^-11 of a sum of at
 // most `magnitude`, and one factor of each product is rounded by as much. The errors have both signs.
 inline double half_error(double magnitude) { return magnitude * 0x1p-11 * (1.0 + 5.7); }
+// Elements of queries, times the scale, and products below 2^-14 are rounded to a multiple of 2^-24.
+inline double small_halves_error(const float* key, size_t dim) {
+  double sum = 0;
+  for (size_t d = 0; d < dim; ++d) sum += 0x1p-25 * (1.0 + std::fabs(double{key[d]}));
+  return sum;
+}
 // The same for a sum of values. A weight below 2^-14 is rounded to a multiple of 2^-24, as are products.
 inline double half_values_error(double largest_value, size_t visible_keys) {
   return half_error(largest_value) + 0x1p-24 * (1.0 + largest_value) * static_cast<double>(visible_keys);

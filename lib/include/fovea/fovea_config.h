@@ -126,6 +126,15 @@
 #ifndef FOVEA_ENABLE_PAGES
 #define FOVEA_ENABLE_PAGES FOVEA_ENABLE_DEFAULT /* FOVEA_KV_PAGED */
 #endif
+#if !defined(FOVEA_ENABLE_PREFIX) && defined(__ARM_ARCH_PROFILE)
+#if __ARM_ARCH_PROFILE == 'M' /* left out, unless a build asks for it: other calls keep their size */
+#define FOVEA_ENABLE_PREFIX 0
+#endif
+#endif
+#ifndef FOVEA_ENABLE_PREFIX
+#define FOVEA_ENABLE_PREFIX FOVEA_ENABLE_DEFAULT /* prefixes of a source, max_prefix_tokens and
+                                                    fovea_kv_image_prefix; on Cortex-M it is 0 by default */
+#endif
 #ifndef FOVEA_ENABLE_RAGGED
 #define FOVEA_ENABLE_RAGGED FOVEA_ENABLE_DEFAULT /* q_offsets, kv_offsets, and offsets of an append */
 #endif
@@ -350,6 +359,7 @@ constexpr bool kMaskF32 = FOVEA_ENABLE_MASK_F32 != 0;
 constexpr bool kModifiers = FOVEA_ENABLE_MODIFIERS != 0;
 constexpr bool kPages = FOVEA_ENABLE_PAGES != 0;
 constexpr bool kPreferSize = FOVEA_PREFER_SIZE != 0;
+constexpr bool kPrefix = FOVEA_ENABLE_PREFIX != 0;
 constexpr bool kRagged = FOVEA_ENABLE_RAGGED != 0;
 constexpr bool kGeneralDelta = FOVEA_ENABLE_GENERAL_DELTA != 0;
 constexpr bool kResidual = FOVEA_ENABLE_RESIDUAL != 0;
@@ -372,7 +382,7 @@ constexpr bool kWindows = FOVEA_ENABLE_WINDOWS != 0;
 constexpr bool kStates = kStreams || kKeySplits; /* partial states */
 constexpr bool kMask = kMaskF32 || kMaskByte;
 /* keys may need copying before use */
-constexpr bool kStaged = kF16 || kBf16 || kI8 || kI4 || kGgml || kRing || kPages || kLoad;
+constexpr bool kStaged = kF16 || kBf16 || kI8 || kI4 || kGgml || kRing || kPages || kLoad || kPrefix;
 } /* namespace config */
 } /* namespace fovea */
 #endif

@@ -16,6 +16,7 @@ FOVEA_LEAN_BEGIN_
 using KvCacheDesc = Sized<fovea_kv_cache_desc>;
 using KvAppendArgs = Sized<fovea_kv_append_args>;
 using KvImageArgs = Sized<fovea_kv_image_args>;
+using KvPrefix = Sized<fovea_kv_prefix>;
 using KvShiftArgs = Sized<fovea_kv_shift_args>;
 
 inline fovea_status kv_cache_bytes(const fovea_kv_cache_desc& desc, std::size_t* bytes) {
@@ -60,6 +61,10 @@ class KvCache {
   }
   fovea_status import_from(const fovea_kv_image_args& args, Span<const std::byte> image) {
     return fovea_kv_import(&cache_, &args, image.data(), image.size());
+  }
+  // The prefix points into the image.
+  fovea_status prefix_of(const fovea_kv_image_args& args, Span<const std::byte> image, fovea_kv_prefix& prefix) const {
+    return fovea_kv_image_prefix(&cache_, &args, image.data(), image.size(), &prefix);
   }
 
   fovea_status describe(fovea_attention_desc& desc) const { return fovea_kv_describe(&cache_, &desc); }

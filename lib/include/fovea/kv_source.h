@@ -104,6 +104,15 @@ typedef struct fovea_loader {
 
 /* ----------------------------------------------------------------------------------------- the arrays of each kind */
 
+/* A prefix: keys and values of an entry that come before those of its source. They may be const, in flash or in another
+ * entry's rows, and are read where they are: no copy. fovea_kv_image_prefix makes one of an image. */
+typedef struct fovea_kv_prefix {
+  uint32_t struct_bytes; /* sizeof(fovea_kv_prefix) */
+  uint32_t tokens;       /* up to max_prefix_tokens (FOVEA_ERR_CAPACITY). Multiples of 64 are fastest */
+  fovea_in keys, values; /* [kv_heads][tokens][dim] in the source's formats. Batch strides are not read, here and below */
+  fovea_in key_scales, value_scales; /* as those of the source */
+} fovea_kv_prefix;
+
 /* Keys and values. The description names their kind, formats and sizes.
  *   strided   [batch][kv_heads][kv_tokens][dim], by the strides of the arrays.
  *   ring      [batch][kv_heads][ring_tokens][dim]. Token j is in slot j if j < pinned_tokens, else in slot
@@ -120,7 +129,18 @@ typedef struct fovea_loader {
  * changes all scores of a query by the same number, which the softmax does not see. Some options do: softcap, modifiers
  * of scores, sinks, lse, scores out before the softmax, and streams. With FOVEA_COMPUTE_I8 and queries of F32 or I8
  * these give what they give for the whole keys. Otherwise they are refused, and additive scores always are
- * (FOVEA_ERR_UNSUPPORTED). */
+ * (FOVEA_ERR_UNSUPPORTED).
+ *
+ * Prefixes. With `prefixes` an entry's tokens are those of its prefix, then those of its source. Positions, windows, masks,
+ * block maps, scores and key_mass count all of them: where these say kv_tokens, it is kv_tokens + max_prefix_tokens. Only
+ * kv_tokens, kv_lengths, max_kv_tokens, ring_tokens, first_tokens and page_table count the source's own tokens. So keys of
+ * own tokens are turned to positions from the prefix's tokens on. The bits are those of one source with all tokens.
+ *   refused   max_prefix_tokens with a loader, or with a ring that has pinned_tokens; prefixes without max_prefix_tokens, in
+ *             streams, with kv_offsets, and for scores before MASKED (FOVEA_ERR_UNSUPPORTED)
+ *   batches   Entries that follow one another and name the same prefix share it: in calls with few queries and neither
+ *             scores, key_mass, a block map, a modifier of weights nor key_split_tokens, its key tiles are read once for all of
+ *             these entries. A task of an executor then has all of them, for a key head. fovea_attention_workspace_bytes has
+ *             what that costs: with max_batch = 1 the macros of workspace.h for other formats than f32 suffice */
 typedef struct fovea_kv_source {
   fovea_in keys, values;             /* required, but not for a loader. Strides count bytes in I4 and ggml's formats */
   fovea_in key_scales, value_scales; /* I8: one float for each row, unless the description has one for all; I4:
@@ -138,7 +158,8 @@ typedef struct fovea_kv_source {
 
   const float* key_center; /* optional [kv_heads][head_dim]: what was subtracted from every key of a head. See "Centred
                               keys" above */
-  const void* reserved;    /* NULL (FOVEA_ERR_STRUCT): for later versions */
+  const fovea_kv_prefix* const* prefixes; /* optional [batch], up to max_prefix_tokens of the description: an entry's
+                                             prefix, or NULL. See "Prefixes" above */
 } fovea_kv_source;
 
 FOVEA_DECLARATIONS_END_

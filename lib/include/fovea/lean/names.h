@@ -67,6 +67,7 @@
 #define fovea_kv_describe FOVEA_LEAN_NAME_(FOVEA_USE, kv_describe)
 #define fovea_kv_export FOVEA_LEAN_NAME_(FOVEA_USE, kv_export)
 #define fovea_kv_image_bytes FOVEA_LEAN_NAME_(FOVEA_USE, kv_image_bytes)
+#define fovea_kv_image_prefix FOVEA_LEAN_NAME_(FOVEA_USE, kv_image_prefix)
 #define fovea_kv_import FOVEA_LEAN_NAME_(FOVEA_USE, kv_import)
 #define fovea_kv_reset FOVEA_LEAN_NAME_(FOVEA_USE, kv_reset)
 #define fovea_kv_set_length FOVEA_LEAN_NAME_(FOVEA_USE, kv_set_length)

@@ -50,22 +50,32 @@ class AttentionCall {
 
   uint32_t batch() const { return args_.batch; }
   uint32_t q_tokens() const { return args_.q_tokens; }    // of an entry; of all entries if queries are ragged
-  uint32_t kv_tokens() const { return args_.kv_tokens; }  // the same for keys
+  // The keys of the longest entry; of all entries if keys are ragged. Own keys are in the arrays of the source: a prefix may
+  // come before them.
+  uint32_t kv_tokens() const { return own_tokens() + (prefixes() ? uint32_t(desc.max_prefix_tokens) : 0); }
+  uint32_t own_tokens() const { return args_.kv_tokens; }
   const uint32_t* q_offsets() const { return kHasRagged ? args_.q_offsets : nullptr; }
   const uint32_t* kv_offsets() const { return kHasRagged ? args_.kv_offsets : nullptr; }
   const uint32_t* kv_lengths() const { return args_.kv_lengths; }
   const int64_t* positions() const { return args_.first_positions; }
   EntryTokens queries(uint32_t entry) const { return tokens_of(q_offsets(), args_.q_tokens, entry); }
-  // keys: all keys of an entry. key_count: how many of them exist, which kv_lengths may limit.
+  // keys: all own keys of an entry. own_count: how many of them exist, which kv_lengths may limit. key_count: with the prefix.
   EntryTokens keys(uint32_t entry) const { return tokens_of(kv_offsets(), args_.kv_tokens, entry); }
-  uint32_t key_count(uint32_t entry) const { return args_.kv_lengths ? args_.kv_lengths[entry] : keys(entry).count; }
+  uint32_t own_count(uint32_t entry) const { return args_.kv_lengths ? args_.kv_lengths[entry] : keys(entry).count; }
+  uint32_t key_count(uint32_t entry) const { return own_count(entry) + prefix_tokens(entry); }
 
   const fovea_in& q() const { return args_.q; }
   const fovea_in& q_scales() const { return args_.q_scales; }
   const fovea_out& out() const { return args_.out; }
   const fovea_kv_source& kv() const { return args_.kv; }
-  fovea_in key_scales() const { return tensor_or(desc.key_scale, args_.kv.key_scales); }
-  fovea_in value_scales() const { return tensor_or(desc.value_scale, args_.kv.value_scales); }
+  // A prefix is null where an entry has none.
+  const fovea_kv_prefix* const* prefixes() const { return kHasPrefixes ? args_.kv.prefixes : nullptr; }
+  const fovea_kv_prefix* prefix(uint32_t entry) const { return prefixes() ? prefixes()[entry] : nullptr; }
+  uint32_t prefix_tokens(uint32_t entry) const { return prefix(entry) ? prefix(entry)->tokens : 0; }
+  fovea_in key_scales() const { return key_scales(args_.kv.key_scales); }
+  fovea_in value_scales() const { return value_scales(args_.kv.value_scales); }
+  fovea_in key_scales(const fovea_in& of_rows) const { return tensor_or(desc.key_scale, of_rows); }
+  fovea_in value_scales(const fovea_in& of_rows) const { return tensor_or(desc.value_scale, of_rows); }
   const float* value_channel_scales(uint32_t kv_head) const {
     if (!kHasI8Tensors || !args_.value_channel_scales) return nullptr;
     return args_.value_channel_scales + ptrdiff_t(kv_head) * args_.value_channel_stride;

@@ -17,6 +17,7 @@ enum class Part {
   kWhole,  // begin, attend, end
   kSplit,  // begin, attend, put down: some of the keys
   kPush,   // begin, take up, attend, put down
+  kRest,   // begin, take up, attend, end
   kEnd,    // take up, end
 };
 
@@ -66,7 +67,7 @@ struct HeadTask {
   // A constant in builds without states.
   Part doing() const { return kHasStates ? *part : Part::kWhole; }
   bool begins() const { return doing() != Part::kEnd || call().wants_scores(); }
-  bool takes_up() const { return doing() == Part::kPush || doing() == Part::kEnd; }
+  bool takes_up() const { return doing() == Part::kPush || doing() == Part::kRest || doing() == Part::kEnd; }
   bool puts_down() const { return doing() == Part::kPush || doing() == Part::kSplit; }
   // Whether this is the first of two passes. Where weights are modified, it finds the number that divides them.
   bool measures() const { return kHasModifiers && steps.modifier->pass == kMeasuringPass; }

@@ -46,11 +46,14 @@ void KeySource::enter(const AttentionCall& of_call, const AttentionKernel& of_ke
     brought_->first = tokens.first;
     brought_->kv_head = 0;
     brought_->worker = worker;
+    brought_->prefix = of_call.prefix(entry);
     brought_->in_place = is_in_place(desc());
     constexpr FormatSet kBytes = kKeyFormats & kByteFormats;  // which no kernel reads as stored
     const bool bytes = is_one_of<kBytes>(desc().key_dtype) || is_one_of<kBytes>(desc().value_dtype);
     brought_->widens = of_kernel.formats == kOnlyF32 || is_additive(desc()) || bytes;
-    brought_->in_pieces = takes_pieces(of_call.plan.lanes) && (buffers->keys.data || buffers->values.data);
+    // The buffers of a prefix are not needed where it ends with a key tile.
+    const bool whole = kHasPrefixes && desc().key_dtype == FOVEA_F32 && desc().value_dtype == FOVEA_F32 && !rows_part();
+    brought_->in_pieces = takes_pieces(of_call.plan.lanes) && (buffers->keys.data || buffers->values.data) && !whole;
     brought_->stays = false;
     if (!brought_->in_place) return;
   }
@@ -63,29 +66,37 @@ void KeySource::enter(const AttentionCall& of_call, const AttentionKernel& of_ke
   values_ = in_place(of_call.kv().values);
 }
 
-// Never called where the constant kBringsKeys is false. The functions below that begin with such a test are like it.
-KeyPlace KeySource::place(uint32_t token) const {
+// Finds the row of a token, which a prefix has if it is one of its tokens, and returns the number of tokens from this one on
+// whose rows follow one another. Never called where the constant kBringsKeys is false. The functions below that begin with
+// such a test are like it.
+size_t KeySource::find_at(uint32_t token, bool values, uint32_t kv_head, KeyRows* rows) const {
   if constexpr (!kBringsKeys) __builtin_unreachable();
   const fovea_attention_desc& d = desc();
   const fovea_kv_source& kv = call().kv();
-  const KeyPlacement places = {d.kv_kind,     d.ring_tokens, d.pinned_tokens,
-                               d.page_tokens, kv.page_table, kv.page_table_stride};
-  KeyPlace place = places.of(brought_->entry, token);
-  place.row += brought_->first;
-  return place;
-}
-
-void KeySource::find_at(const KeyPlace& place, bool values, uint32_t kv_head, KeyRows* rows) const {
   const fovea_dtype dtype = dtype_of(values);
+  const fovea_in* array = values ? &kv.values : &kv.keys;
+  const fovea_in* row_scales = values ? &kv.value_scales : &kv.key_scales;
+  KeyPlace place;
+  const uint32_t before = prefix() ? prefix()->tokens : 0;
+  if (token < before) {
+    place = {0, token, before - token};
+    array = values ? &prefix()->values : &prefix()->keys;
+    row_scales = values ? &prefix()->value_scales : &prefix()->key_scales;
+  } else {
+    const KeyPlacement places = {d.kv_kind,     d.ring_tokens, d.pinned_tokens,
+                                 d.page_tokens, kv.page_table, kv.page_table_stride};
+    place = places.of(brought_->entry, token - before);
+    place.row += brought_->first;
+  }
   const auto at = [&](const fovea_in& in, size_t unit) {
     return row_of(in, unit, ptrdiff_t(place.entry_or_page), ptrdiff_t(kv_head), ptrdiff_t(place.row));
   };
-  const fovea_in& array = values ? call().kv().values : call().kv().keys;
-  *rows = {at(array, unit_bytes(dtype)), nullptr, array.token_stride, 0, dtype};
-  if (scale_bytes(dtype) == 0) return;
-  const fovea_in scales = values ? call().value_scales() : call().key_scales();
+  *rows = {at(*array, unit_bytes(dtype)), nullptr, array->token_stride, 0, dtype};
+  if (scale_bytes(dtype) == 0) return place.count;
+  const fovea_in scales = values ? call().value_scales(*row_scales) : call().key_scales(*row_scales);
   rows->scales = at(scales, scale_bytes(dtype));
   rows->scale_stride = scales.token_stride;
+  return place.count;
 }
 
 // Finds the rows of a tile from row begin + done on, as far as they are in one run, and returns their number. A
@@ -98,9 +109,8 @@ uint32_t KeySource::find_run(const KeyTile& tile, bool values, uint32_t done, Ke
     move_to_row(rows, ptrdiff_t(tile.begin));
     return left;
   }
-  const KeyPlace from = place(tile.first + tile.begin - brought_->first_key + done);
-  find_at(from, values, brought_->kv_head, rows);
-  return from.count < left ? uint32_t(from.count) : left;
+  const size_t run = find_at(tile.first + tile.begin - brought_->first_key + done, values, brought_->kv_head, rows);
+  return run < left ? uint32_t(run) : left;
 }
 
 void KeySource::find_rows(const KeyTile& tile, bool values, size_t element, size_t elements, KeyRows* rows) const {
@@ -196,7 +206,7 @@ const void* KeySource::next_head() const {
   const uint32_t next = brought_->kv_head + 1;
   if (brought_->widens || is_loaded(desc()) || next == desc().kv_heads) return nullptr;
   KeyRows rows;
-  find_at(place(0), false, next, &rows);
+  find_at(0, false, next, &rows);
   return rows.data;
 }
 
@@ -235,7 +245,7 @@ bool KeySource::bring_buffered(KeyTile* tile, uint32_t next) {
     if (value_tensor()) tile->values.scales = call().value_scales().data, tile->values.scale_stride = 0;
   } else if (kFewRowsServed && next && !brought_->widens && (!is_i8(desc()) || desc().key_dtype == FOVEA_I8)) {
     KeyRows rows;
-    find_at(place(next - brought_->first_key), false, brought_->kv_head, &rows);
+    find_at(next - brought_->first_key, false, brought_->kv_head, &rows);
     tile->next_keys = rows.data;
   }
   if (in_pieces()) return true;

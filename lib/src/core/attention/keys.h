@@ -18,6 +18,7 @@ struct BroughtKeys {
   uint32_t entry, first;  // where the entry's first key is in the arrays
   uint32_t kv_head;
   uint32_t worker;
+  [[no_unique_address]] MemberIf<kHasPrefixes, const fovea_kv_prefix*> prefix;  // of the entry, or null
   bool in_place;
   bool widens;
   bool in_pieces;
@@ -55,7 +56,7 @@ class KeySource {
   void serve(uint32_t rows) {
     const fovea_attention_desc& d = desc();
     const bool bytes = d.key_dtype == FOVEA_I8 && d.value_dtype == FOVEA_I8;
-    brought_->stays = is_i8(d) && rows == 1 && dot().row_in_place && bytes && !rows_may_part(d) && !is_paged(d);
+    brought_->stays = is_i8(d) && rows == 1 && dot().row_in_place && bytes && !rows_part() && !is_paged(d);
   }
 
   // Asks a loader, if there is one, for keys [begin, end) of the tile that starts at key `first`: the next bring() must
@@ -106,8 +107,12 @@ class KeySource {
   bool start_loader(uint32_t first, uint32_t begin, uint32_t end);
   bool bring_buffered(KeyTile* tile, uint32_t next);
 
-  KeyPlace place(uint32_t token) const;
-  void find_at(const KeyPlace& place, bool values, uint32_t kv_head, KeyRows* rows) const;
+  const fovea_kv_prefix* prefix() const { return kHasPrefixes ? *brought_->prefix : nullptr; }
+  // Whether the rows of a key tile of this entry may be in more than one run.
+  bool rows_part() const {
+    return own_rows_may_part(desc()) || (prefix() && prefix()->tokens % kKeyTile != 0);
+  }
+  size_t find_at(uint32_t token, bool values, uint32_t kv_head, KeyRows* rows) const;
   uint32_t find_run(const KeyTile& tile, bool values, uint32_t done, KeyRows* rows) const;
   void find_rows(const KeyTile& tile, bool values, size_t element, size_t elements, KeyRows* rows) const;
   void find_floats(const KeyTile& tile, bool values, size_t element, size_t elements, KeyRows* rows) const;

@@ -65,11 +65,12 @@ struct KeyBuffers {
 
 using KeyBuffersIf = MemberIf<kBringsKeys, KeyBuffers>;
 
-// Whether the rows of a key tile may be in more than one run.
-inline bool rows_may_part(const fovea_attention_desc& d) {
+// Whether the rows of a key tile may be in more than one run. Those of the source's own keys, if key tiles begin with them.
+inline bool own_rows_may_part(const fovea_attention_desc& d) {
   if (is_ring(d)) return d.pinned_tokens != 0 || d.ring_tokens % kKeyTile != 0;
   return is_paged(d) && d.page_tokens % kKeyTile != 0;
 }
+inline bool rows_may_part(const fovea_attention_desc& d) { return most_prefix(d) != 0 || own_rows_may_part(d); }
 
 // Whether no key tile may cross the end of a page, because there is no memory to gather f32 rows in.
 inline bool tiles_follow_pages(const fovea_attention_desc& d) {

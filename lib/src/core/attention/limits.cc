@@ -34,11 +34,11 @@ KeyLimits limits_of(const AttentionCall& call, uint32_t entry) {
 
 uint32_t ring_first(const AttentionCall& call, uint32_t entry) {
   const fovea_attention_desc& d = call.desc;
-  const uint32_t length = call.key_count(entry);
+  const uint32_t length = call.own_count(entry);
   const uint32_t first = call.kv().first_tokens   ? call.kv().first_tokens[entry]
                          : length > d.ring_tokens ? length - (d.ring_tokens - d.pinned_tokens)
                                                   : d.pinned_tokens;
-  return first < d.pinned_tokens ? d.pinned_tokens : first;
+  return call.prefix_tokens(entry) + (first < d.pinned_tokens ? d.pinned_tokens : first);
 }
 
 ExistingKeys ranges_of(const AttentionCall& call, uint32_t entry) {
@@ -48,15 +48,17 @@ ExistingKeys ranges_of(const AttentionCall& call, uint32_t entry) {
     const int64_t before = stream->first_key - limits_of(call, entry).begin;
     pinned = pinned > before ? uint32_t(pinned - before) : 0;
   }
+  const bool prefixed = is_ring(d) && call.prefix_tokens(entry) != 0;
+  if (prefixed) pinned = call.prefix_tokens(entry);
   const uint32_t first = is_ring(d) ? ring_first(call, entry) : pinned;
-  const bool window = window_left(d) != 0;
-  return {pinned, first, first == pinned && (pinned == 0 || !window) ? 1u : 2u};
+  const bool window = window_left(d) != 0 && !prefixed;
+  return {pinned, first, first == pinned && (pinned == 0 || !window) ? 1u : 2u, prefixed};
 }
 
 bool sees_gone_token(const AttentionCall& call, uint32_t entry) {
   const fovea_attention_desc& d = call.desc;
   KeyLimits gone = limits_of(call, entry);
-  gone.keep({d.pinned_tokens, ring_first(call, entry), false});
+  gone.keep({d.pinned_tokens + call.prefix_tokens(entry), ring_first(call, entry), false});
   const uint32_t queries = gone.begin < gone.keys ? call.queries(entry).count : 0;
   for (uint32_t token = 0; token < queries; ++token) {
     if (gone.lo(token) < gone.hi(token)) return true;

@@ -66,14 +66,16 @@ struct KeyLimits {
 KeyLimits limits_of(const AttentionCall& call, uint32_t entry);
 
 // The keys of an entry that exist, with indices as in limits_of. Where a window or a ring separates pinned tokens
-// from the others, there are two ranges: the pinned ones, and the others.
+// from the others, there are two ranges: the pinned ones, and the others. A ring's prefix is such a range, too, but windows
+// hide its tokens.
 struct ExistingKeys {
   uint32_t pinned, first;  // the end of the pinned ones, the first of the others
   uint32_t count;
+  [[no_unique_address]] MemberIf<kHasPrefixes, bool> prefixed;
 
   KeyRange range(uint32_t index) const {
     if (count == 1) return {0, UINT32_MAX, false};
-    return index == 0 ? KeyRange{0, pinned, true} : KeyRange{first, UINT32_MAX, false};
+    return index == 0 ? KeyRange{0, pinned, !prefixed} : KeyRange{first, UINT32_MAX, false};
   }
 };
 // Whether there may be two.

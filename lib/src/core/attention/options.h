@@ -20,7 +20,7 @@ constexpr bool kHasDropout = config::kDropout, kHasModifiers = config::kModifier
 constexpr bool kHasKeyMass = config::kKeyMass;
 constexpr bool kHasLoaders = config::kLoad, kHasLse = config::kLse, kHasMasks = config::kMask;
 constexpr bool kHasRagged = config::kRagged, kHasRings = config::kRing, kHasHadamard = config::kHadamard;
-constexpr bool kHasScores = config::kScores;
+constexpr bool kHasPrefixes = config::kPrefix, kHasScores = config::kScores;
 constexpr bool kHasSinks = config::kSinks, kHasSoftcap = config::kSoftcap, kHasStates = config::kStates;
 constexpr bool kHasStreams = config::kStreams, kHasWindows = config::kWindows;
 constexpr bool kSplitsKeys = config::kKeySplits;
@@ -32,9 +32,11 @@ using RotatedIf = MemberIf<kHasHadamard, float*>;
 inline bool is_ring(const fovea_attention_desc& d) { return is_ring(d.kv_kind); }
 inline bool is_paged(const fovea_attention_desc& d) { return is_paged(d.kv_kind); }
 inline bool is_loaded(const fovea_attention_desc& d) { return is_loaded(d.kv_kind); }
+// The most tokens of an entry's prefix: 0 if calls have none.
+inline uint32_t most_prefix(const fovea_attention_desc& d) { return kHasPrefixes ? uint32_t(d.max_prefix_tokens) : 0; }
 // The most tokens of an entry that are there at a time.
 inline uint32_t most_kept(const fovea_attention_desc& d) {
-  return is_ring(d) && d.ring_tokens < d.max_kv_tokens ? d.ring_tokens : d.max_kv_tokens;
+  return most_prefix(d) + (is_ring(d) && d.ring_tokens < d.max_kv_tokens ? d.ring_tokens : d.max_kv_tokens);
 }
 inline uint32_t pinned_tokens(const fovea_attention_desc& d) { return kHasRings ? d.pinned_tokens : 0; }
 inline float softcap(const fovea_attention_desc& d) { return config::kSoftcap ? d.softcap : 0.0f; }
@@ -81,15 +83,27 @@ constexpr uint32_t kFirstKernel = config::kFewRows ? kFewRowsKernel : kTileKerne
 constexpr bool kBringsKeys = config::kStaged;
 // Whether a kernel finds keys and values in the caller's arrays, each in one run of f32 rows.
 inline bool is_in_place(const fovea_attention_desc& d) {
-  return !kBringsKeys || (d.kv_kind == FOVEA_KV_STRIDED && d.key_dtype == FOVEA_F32 && d.value_dtype == FOVEA_F32);
+  return !kBringsKeys || (d.kv_kind == FOVEA_KV_STRIDED && d.key_dtype == FOVEA_F32 && d.value_dtype == FOVEA_F32 &&
+                          most_prefix(d) == 0);
 }
 
 // The most workers of a call.
 inline uint32_t worker_count(const fovea_attention_desc& d) {
   return config::kExecutor && d.max_workers ? d.max_workers : 1;
 }
-// The parts of the keys that have pinned tokens of a ring.
-inline uint32_t pinned_splits(const fovea_attention_desc& d) { return divide_up(d.pinned_tokens, d.key_split_tokens); }
+// Whether entries that share a prefix take its key tiles one after another, where they have few queries, so that each is read
+// from memory once. Costs partial states of all rows.
+constexpr bool kSharesPrefixes = kHasPrefixes && kHasStates && !config::kPreferSize;
+constexpr uint32_t kMostSharedRows = 32;  // of an entry and key head
+inline bool shares_prefixes(const fovea_attention_desc& d) {
+  return kSharesPrefixes && most_prefix(d) >= kKeyTile && d.max_batch > 1 && d.key_split_tokens == 0 &&
+         uint64_t(d.q_heads / d.kv_heads) * d.max_q_tokens <= kMostSharedRows;
+}
+
+// The parts of the keys that have pinned tokens of a ring, or those of a prefix before it: a ring has either.
+inline uint32_t pinned_splits(const fovea_attention_desc& d) {
+  return divide_up(d.pinned_tokens + most_prefix(d), d.key_split_tokens);
+}
 // The number of parts of the keys of a call. Each is a task. A ring's other tokens begin and end within parts.
 inline uint32_t split_count(const fovea_attention_desc& d, uint32_t kv_tokens) {
   if (!kSplitsKeys || d.key_split_tokens == 0) return 1;

@@ -44,7 +44,11 @@ fovea_status check_source(const fovea_attention_desc& d) {
     return FOVEA_ERR_LEFT_OUT;
   }
   if (ring ? d.ring_tokens <= d.pinned_tokens || d.ring_tokens > kMostTokens : d.ring_tokens) return FOVEA_ERR_SIZE;
-  return pages == (d.page_tokens != 0) ? FOVEA_OK : FOVEA_ERR_SIZE;
+  if (pages != (d.page_tokens != 0)) return FOVEA_ERR_SIZE;
+  if (d.max_prefix_tokens == 0) return FOVEA_OK;
+  if (!kHasPrefixes) return FOVEA_ERR_LEFT_OUT;
+  if (d.max_prefix_tokens > kMostTokens - d.max_kv_tokens) return FOVEA_ERR_SIZE;
+  return is_loaded(d) || (ring && d.pinned_tokens != 0) ? FOVEA_ERR_UNSUPPORTED : FOVEA_OK;
 }
 
 // Whether the first of max_q_tokens new tokens may need to see a token that the last one replaces.
@@ -107,13 +111,13 @@ fovea_status check_desc(const fovea_attention_desc& d) {
   return may_lose_tokens(d) ? FOVEA_ERR_RING : FOVEA_OK;
 }
 
-// Bytes of partial states of all rows: one for each part of the keys if there are several, or one if a loader may fail
+// Bytes of partial states of all rows: one for each part of the keys if there are several, or one if prefixes are shared, or a loader may fail
 // in a push.
 CheckedSize measure_splits(const fovea_attention_desc& d) {
   CheckedSize bytes;
-  const uint32_t splits = split_count(d, d.max_kv_tokens);
+  const uint32_t splits = split_count(d, d.max_kv_tokens + most_prefix(d));
   const bool loads = kHasStreams && is_loaded(d);
-  if (splits <= 1 && !loads) return bytes;
+  if (splits <= 1 && !loads && !shares_prefixes(d)) return bytes;
   bytes.value = splits;
   bytes.times(d.max_batch).times(d.q_heads).times(d.max_q_tokens);
   CheckedSize row{d.value_dim};

@@ -14,7 +14,7 @@ namespace {
 
 // The counts of the largest entry.
 struct Most {
-  uint32_t queries, keys;
+  uint32_t queries, own, keys;  // own keys, and with the prefix
 };
 
 // Adds keys or values, with the scales that their format needs.
@@ -42,10 +42,23 @@ fovea_status add_page_table(Buffers& buffers, const AttentionCall& call, uint32_
   return buffers.status();
 }
 
+// A prefix comes before the source's own keys.
+fovea_status add_prefixes(Buffers& buffers, const AttentionCall& call) {
+  const fovea_attention_desc& d = call.desc;
+  for (uint32_t entry = 0; entry < call.batch(); ++entry) {
+    const fovea_kv_prefix* const prefix = call.prefix(entry);
+    if (!prefix || (entry != 0 && prefix == call.prefix(entry - 1))) continue;
+    const RowCounts rows = {1, d.kv_heads, prefix->tokens};
+    add_rows(buffers, prefix->keys, call.key_scales(prefix->key_scales), d.key_dtype, d.head_dim, rows);
+    add_rows(buffers, prefix->values, call.value_scales(prefix->value_scales), d.value_dtype, d.value_dim, rows);
+  }
+  return buffers.status();
+}
+
 fovea_status add_source(Buffers& buffers, const AttentionCall& call, uint32_t most_keys) {
   const fovea_attention_desc& d = call.desc;
   const fovea_kv_source& kv = call.kv();
-  RowCounts rows = {call.kv_offsets() ? 1 : call.batch(), d.kv_heads, call.kv_tokens()};
+  RowCounts rows = {call.kv_offsets() ? 1 : call.batch(), d.kv_heads, call.own_tokens()};
   if (is_ring(d)) {
     rows.tokens = most_keys < d.ring_tokens ? most_keys : d.ring_tokens;
     buffers.add_list(kv.first_tokens, sizeof(uint32_t), call.batch());
@@ -95,7 +108,8 @@ fovea_status check_attention_buffers(const AttentionCall& call, const Most& most
     buffers.add_tokens(call.q(), tensor_bytes(d.q_dtype), queries, d.head_dim);
     if (needs_q_scales(d)) buffers.add_input(call.q_scales(), sizeof(float), queries, 1);
   }
-  FOVEA_RETURN_IF_ERROR(add_source(buffers, call, most.keys));
+  FOVEA_RETURN_IF_ERROR(add_source(buffers, call, most.own));
+  if (call.prefixes()) FOVEA_RETURN_IF_ERROR(add_prefixes(buffers, call));
   if (call.is_masked()) {
     const uint32_t keys = call.kv_offsets() ? most.keys : call.kv_tokens();
     add_mask(buffers, call.mask(), batch, d.q_heads, most.queries, keys);
@@ -165,7 +179,7 @@ fovea_status check_attention_options(const AttentionCall& call) {
   const fovea_attention_desc& d = call.desc;
   if (uint32_t(a.scores_stage) > FOVEA_SCORES_SOFTMAX) return FOVEA_ERR_ENUM;
   if (uint32_t(a.mask.kind) > FOVEA_MASK_BF16) return FOVEA_ERR_ENUM;
-  if (a.mask.reserved || a.kv.reserved) return FOVEA_ERR_STRUCT;
+  if (a.mask.reserved) return FOVEA_ERR_STRUCT;
   if (needs_absent_option(call)) return FOVEA_ERR_LEFT_OUT;
   if (has_unused_scales(call) || misses_center(call)) return FOVEA_ERR_UNSUPPORTED;
   FOVEA_RETURN_IF_ERROR(check_executor(a.executor, worker_count(d)));
@@ -182,7 +196,11 @@ fovea_status check_attention_options(const AttentionCall& call) {
   if (is_loaded(d) && !call.ends_stream()) {
     if (!a.kv.loader || !a.kv.loader->start) return FOVEA_ERR_NULL;
   }
-  FOVEA_RETURN_IF_ERROR(check_mask(a.mask, a.kv_tokens));
+  if (call.prefixes()) {
+    const bool whole = call.wants_scores() && a.scores_stage < FOVEA_SCORES_MASKED;
+    if (d.max_prefix_tokens == 0 || call.kv_offsets() || call.stream() || whole) return FOVEA_ERR_UNSUPPORTED;
+  }
+  FOVEA_RETURN_IF_ERROR(check_mask(a.mask, call.kv_tokens()));
 
   const bool positions_named = d.diagonal == FOVEA_DIAGONAL_TOP_LEFT || d.diagonal == FOVEA_DIAGONAL_BOTTOM_RIGHT;
   const bool limited = d.diagonal == FOVEA_DIAGONAL_POSITIONS || window_left(d) || window_right(d);
@@ -234,12 +252,12 @@ fovea_status check_entries(const AttentionCall& call) {
     FOVEA_RETURN_IF_ERROR(check_offsets(offsets, call.batch(), call.q_tokens(), d.max_q_tokens));
   }
   if (const uint32_t* const offsets = call.kv_offsets()) {
-    FOVEA_RETURN_IF_ERROR(check_offsets(offsets, call.batch(), call.kv_tokens(), d.max_kv_tokens));
+    FOVEA_RETURN_IF_ERROR(check_offsets(offsets, call.batch(), call.own_tokens(), d.max_kv_tokens));
   }
   for (uint32_t entry = 0; entry < call.batch(); ++entry) {
-    const uint32_t length = call.key_count(entry);
+    const uint32_t length = call.own_count(entry);
     if (length > call.keys(entry).count) return FOVEA_ERR_LENGTH;
-    if (call.mask_at_end() && length < call.mask().kv_tokens) return FOVEA_ERR_MASK;
+    if (call.mask_at_end() && call.key_count(entry) < call.mask().kv_tokens) return FOVEA_ERR_MASK;
     if (is_paged(d)) FOVEA_RETURN_IF_ERROR(check_pages(d, call.kv(), entry, length));
     const int64_t position = call.positions() ? call.positions()[entry] : 0;
     if (position > kMostPosition || position < -kMostPosition) return FOVEA_ERR_SIZE;
@@ -251,12 +269,19 @@ fovea_status check_entries(const AttentionCall& call) {
 // Finds the largest entry. The contents of the small arrays are not checked yet, so wrong counts are skipped.
 fovea_status measure_entries(const AttentionCall& call, Most* most) {
   if (!is_aligned(call.kv_lengths(), sizeof(uint32_t)) || !is_aligned(call.q_offsets(), sizeof(uint32_t)) ||
-      !is_aligned(call.kv_offsets(), sizeof(uint32_t))) {
+      !is_aligned(call.kv_offsets(), sizeof(uint32_t)) || !is_aligned(call.prefixes(), sizeof(void*))) {
     return FOVEA_ERR_ALIGNMENT;
   }
   for (uint32_t entry = 0; entry < call.batch(); ++entry) {
-    const uint32_t keys = call.key_count(entry), queries = call.queries(entry).count;
-    if (keys > most->keys && keys <= call.kv_tokens()) most->keys = keys;
+    if (const fovea_kv_prefix* const prefix = call.prefix(entry)) {
+      FOVEA_RETURN_IF_ERROR(check_struct(*prefix));
+      if (prefix->tokens > call.desc.max_prefix_tokens) return FOVEA_ERR_CAPACITY;
+    }
+    const uint32_t own = call.own_count(entry), queries = call.queries(entry).count;
+    if (own > call.own_tokens()) continue;
+    const uint32_t keys = own + call.prefix_tokens(entry);
+    if (own > most->own) most->own = own;
+    if (keys > most->keys) most->keys = keys;
     if (queries > most->queries && queries <= call.q_tokens()) most->queries = queries;
   }
   return FOVEA_OK;

@@ -77,10 +77,12 @@ void place_tile(const MadePlan& plan, const Cut& cut, uint32_t first_token, uint
 // A call, cut into tasks that may run at the same time. A task is a row block of a key head of a batch entry. Where
 // keys are split, each part of the keys has a task, and then one task joins the parts.
 class Tasks {
+  static constexpr uint32_t kSharedKeys = 8 * kKeyTile;  // in the second-level cache
+
  public:
   explicit Tasks(const AttentionCall& call) : call_(call) {
     // With ragged keys kv_tokens counts all entries, but the plan has room for the parts of one entry.
-    const uint32_t capacity = call_.desc.max_kv_tokens;
+    const uint32_t capacity = call_.desc.max_kv_tokens + most_prefix(call_.desc);
     splits_ = call.stream() ? 1 : split_count(call_.desc, call.kv_tokens() < capacity ? call.kv_tokens() : capacity);
     if (!kHasStates || call_.plan.split_bytes == 0) return;
     float* const max = static_cast<float*>(split_workspace(call_.plan, call.workspace));
@@ -104,6 +106,8 @@ class Tasks {
     begin_loaders();
     if (call_.stream()) return run_on_stream(tasks.value);
     if (call_.wants_mass() && blocks_ > 1) return run_massed_apart(tasks.value);
+    shares_prefix_ = shares_prefixes(call_.desc) && call_.prefixes() && blocks_ == 1 && !call_.block_map() && !call_.q_offsets() &&
+                     !call_.wants_scores() && !call_.wants_mass() && !call_.modifies_weights();
     if (splits() <= 1) return run_part(Part::kWhole, tasks.value);
     FOVEA_RETURN_IF_ERROR(run_part(Part::kSplit, parts.value));
     return run_part(Part::kEnd, tasks.value);
@@ -133,10 +137,15 @@ class Tasks {
       }
     }
     const uint32_t entry = uint32_t(index / call_.desc.kv_heads), kv_head = uint32_t(index % call_.desc.kv_heads);
+    if (kSharesPrefixes && *shares_prefix_ && call_.prefix_tokens(entry) >= kKeyTile) {
+      const uint32_t sharing = entries_sharing(entry);
+      if (sharing == 0) return FOVEA_OK;  // the task of the first one has taken it
+      if (sharing != 1) return run_sharing(entry, sharing, kv_head, worker, scratch);
+    }
     for (const uint32_t end = block + blocks; block != end; ++block) {
       // A part of the keys changes the limits of the entry.
       if (scratch->tiles == 0 || block != scratch->block || entry != scratch->task.entry() || part_ != Part::kWhole) {
-        enter(entry, block, worker, scratch);
+        enter(entry, block, worker, part_, scratch);
       }
       if (scratch->tiles == 0) continue;
       HeadTask& task = scratch->task;
@@ -152,6 +161,35 @@ class Tasks {
   }
 
  private:
+  // The number of entries from this one on that share its prefix; 0 if one before it does.
+  uint32_t entries_sharing(uint32_t entry) const {
+    if (entry != 0 && call_.prefix(entry - 1) == call_.prefix(entry)) return 0;
+    uint32_t end = entry + 1;
+    while (end < call_.batch() && call_.prefix(end) == call_.prefix(entry)) ++end;
+    return end - entry;
+  }
+
+  // Runs a key head of entries that share a prefix. All take some of its key tiles while these are in the cache, then the next;
+  // then each takes its other keys. So a row meets the same key tiles in the same order as in a task of its own.
+  __attribute__((noinline)) fovea_status run_sharing(uint32_t first, uint32_t count, uint32_t kv_head, uint32_t worker,
+                                                     Scratch* scratch) const {
+    const uint32_t whole = call_.prefix_tokens(first) / kKeyTile * kKeyTile;
+    for (uint32_t key = 0, end = 0; end != UINT32_MAX; key = end) {
+      end = key == whole ? UINT32_MAX : whole - key < kSharedKeys ? whole : key + kSharedKeys;
+      const Part part = key == 0 ? Part::kSplit : key == whole ? Part::kRest : Part::kPush;
+      for (uint32_t entry = first; entry < first + count; ++entry) {
+        enter(entry, 0, worker, part, scratch);
+        if (scratch->tiles == 0) continue;
+        scratch->task.move_to(kv_head, 0);
+        find_states(entry, 0, scratch->arrays.tiles, scratch->tiles, &scratch->task);
+        scratch->task.limits.keep({key, end, false});
+        if (!scratch->task.run(scratch->arrays.tiles, scratch->tiles)) return FOVEA_ERR_LOAD;
+      }
+    }
+    scratch->tiles = 0;  // the next task enters its entry anew
+    return FOVEA_OK;
+  }
+
   Massed massed() const { return kHasKeyMass ? *massed_ : Massed::kAny; }
 
   fovea_status run_massed_apart(size_t tasks) {
@@ -164,7 +202,7 @@ class Tasks {
   uint32_t splits() const { return kSplitsKeys ? uint32_t(splits_) : 1; }
 
   // Enters a batch entry, and places the query tiles of a row block. Not inlined: tasks need its stack afterwards.
-  __attribute__((noinline)) void enter(uint32_t entry, uint32_t block, uint32_t worker, Scratch* scratch) const {
+  __attribute__((noinline)) void enter(uint32_t entry, uint32_t block, uint32_t worker, Part part, Scratch* scratch) const {
     scratch->block = block;
     scratch->tiles = 0;
     uint32_t q_block = 0;
@@ -185,7 +223,7 @@ class Tasks {
     if (arrays.carved_for != cut.kernel) {
       carve_worker(call_.plan, worker_workspace(call_.plan, call_.workspace, worker), *cut.kernel, &arrays);
     }
-    scratch->task.enter(call_, part_, kernel_of(call_.plan, *cut.kernel), arrays.buffers, entry, worker);
+    scratch->task.enter(call_, part, kernel_of(call_.plan, *cut.kernel), arrays.buffers, entry, worker);
     scratch->task.rotated = arrays.rotated;
     scratch->q_block = q_block;
     const uint32_t at_once = tiles_at_once(*cut.kernel), first = block * at_once;
@@ -275,6 +313,7 @@ class Tasks {
   Cut cut_ = {};                                                  // the same for every entry, unless batches are ragged
   uint32_t blocks_ = 0;                                           // most row blocks of a head in any entry
   [[no_unique_address]] MemberIf<kSplitsKeys, uint32_t> splits_;  // parts of the keys
+  [[no_unique_address]] MemberIf<kSharesPrefixes, bool> shares_prefix_ = false;
   // [splits][batch][kv_heads][rows] for split keys; or the rows that will replace a stream's.
   [[no_unique_address]] IfStates<StateRows> states_;
   [[no_unique_address]] IfStates<Part> part_ = Part::kWhole;

@@ -22,7 +22,7 @@ constexpr Feature kFeatures[] = {
     {"KEY_MASS", config::kKeyMass}, {"KEY_SPLITS", config::kKeySplits}, {"K_QUANTS", config::kKQuants},
     {"LAYER_NORM", config::kLayerNorm}, {"LINEAR_ACTIVATION", config::kLinearActivation}, {"LOAD", config::kLoad},
     {"LOG_SOFTMAX", config::kLogSoftmax}, {"LSE", config::kLse}, {"MASK_BYTE", config::kMaskByte},
-    {"MASK_F32", config::kMaskF32}, {"MODIFIERS", config::kModifiers}, {"PAGES", config::kPages},
+    {"MASK_F32", config::kMaskF32}, {"MODIFIERS", config::kModifiers}, {"PAGES", config::kPages}, {"PREFIX", config::kPrefix},
     {"RAGGED", config::kRagged}, {"RESIDUAL", config::kResidual}, {"RING", config::kRing},
     {"ROPE_HALF_SPLIT", config::kRopeHalfSplit}, {"ROPE_INTERLEAVED", config::kRopeInterleaved},
     {"ROPE_TURNS", config::kRopeTurns}, {"SCORES", config::kScores}, {"SINKS", config::kSinks},
