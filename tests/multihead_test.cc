@@ -389,6 +389,7 @@ TEST_CASE("multihead: every misuse has its status, and nothing is written", "[sh
       {"queries of f16", FOVEA_ERR_UNSUPPORTED, [](auto& d) { d.attention.q_dtype = FOVEA_F16; }},
       {"outputs of bf16", FOVEA_ERR_UNSUPPORTED, [](auto& d) { d.attention.out_dtype = FOVEA_BF16; }},
       {"a loader", FOVEA_ERR_UNSUPPORTED, [](auto& d) { d.attention.kv_kind = FOVEA_KV_LOAD; }},
+      {"prefixes", FOVEA_ERR_UNSUPPORTED, [](auto& d) { d.attention.max_prefix_tokens = 1; }},
       {"heads", FOVEA_ERR_HEADS, [](auto& d) { d.attention.kv_heads = 3; }},
       {"head_dim", FOVEA_ERR_SIZE, [](auto& d) { d.attention.head_dim = 1u << 30; }},
       {"tokens", FOVEA_ERR_SIZE,

@@ -66,7 +66,8 @@ FOVEA_ENUM_(fovea_kv_kind, uint32_t) { FOVEA_KV_STRIDED = 0, FOVEA_KV_RING = 1, 
 FOVEA_ENUM_(fovea_hadamard_rows, uint32_t) { FOVEA_HADAMARD_NONE = 0, FOVEA_HADAMARD_KEYS = 1, FOVEA_HADAMARD_VALUES = 2, FOVEA_HADAMARD_BOTH = 3, };
 typedef struct fovea_kv_tile { uint32_t batch, kv_head; uint32_t first, count; uint32_t worker; uint32_t buffer; void *keys, *values; void *key_scales, *value_scales; } fovea_kv_tile;
 typedef struct fovea_loader { int (*start)(void* self, const fovea_kv_tile* tile); int (*finish)(void* self, const fovea_kv_tile* tile); void* self; } fovea_loader;
-typedef struct fovea_kv_source { fovea_in keys, values; fovea_in key_scales, value_scales; const uint32_t* first_tokens; const uint32_t* page_table; ptrdiff_t page_table_stride; uint32_t pages; const fovea_loader* loader; const float* key_center; const void* reserved; } fovea_kv_source;
+typedef struct fovea_kv_prefix { uint32_t struct_bytes; uint32_t tokens; fovea_in keys, values; fovea_in key_scales, value_scales; } fovea_kv_prefix;
+typedef struct fovea_kv_source { fovea_in keys, values; fovea_in key_scales, value_scales; const uint32_t* first_tokens; const uint32_t* page_table; ptrdiff_t page_table_stride; uint32_t pages; const fovea_loader* loader; const float* key_center; const fovea_kv_prefix* const* prefixes; } fovea_kv_source;
 FOVEA_DECLARATIONS_END_
 #if defined(__AVX512FP16__)
 #define FOVEA_TILE_ROWS_MAX 96
@@ -204,7 +205,7 @@ FOVEA_DECLARATIONS_END_
 FOVEA_DECLARATIONS_BEGIN_
 FOVEA_ENUM_(fovea_diagonal, uint32_t) { FOVEA_DIAGONAL_AS_CAUSAL = 0, FOVEA_DIAGONAL_TOP_LEFT = 1, FOVEA_DIAGONAL_BOTTOM_RIGHT = 2, FOVEA_DIAGONAL_POSITIONS = 3, };
 FOVEA_ENUM_(fovea_score, uint32_t) { FOVEA_SCORE_SCALED_DOT = 0, FOVEA_SCORE_DOT = 1, FOVEA_SCORE_ADDITIVE = 2, FOVEA_SCORE_GENERAL = FOVEA_SCORE_DOT, FOVEA_SCORE_CONCAT = FOVEA_SCORE_ADDITIVE, };
-typedef struct fovea_attention_desc { uint32_t struct_bytes; uint32_t q_heads, kv_heads; uint32_t head_dim; uint32_t value_dim; uint32_t max_batch, max_q_tokens, max_kv_tokens; fovea_score score; float scale; float softcap; fovea_causal causal; fovea_diagonal diagonal; uint32_t window_left, window_right; float dropout; fovea_dtype q_dtype, key_dtype, value_dtype, out_dtype; fovea_compute compute; float q_scale, key_scale, value_scale, out_scale; int32_t q_zero_point, key_zero_point, value_zero_point, out_zero_point; fovea_hadamard_rows hadamard; uint64_t hadamard_seed; fovea_kv_kind kv_kind; uint32_t ring_tokens; uint32_t pinned_tokens; uint32_t allow_evicted; uint32_t page_tokens; fovea_target target; uint32_t portable_bits; uint32_t max_workers; uint64_t processor_features; size_t workspace_budget_bytes; uint32_t key_split_tokens; uint32_t key_mass_queries; size_t reserved; } fovea_attention_desc;
+typedef struct fovea_attention_desc { uint32_t struct_bytes; uint32_t q_heads, kv_heads; uint32_t head_dim; uint32_t value_dim; uint32_t max_batch, max_q_tokens, max_kv_tokens; fovea_score score; float scale; float softcap; fovea_causal causal; fovea_diagonal diagonal; uint32_t window_left, window_right; float dropout; fovea_dtype q_dtype, key_dtype, value_dtype, out_dtype; fovea_compute compute; float q_scale, key_scale, value_scale, out_scale; int32_t q_zero_point, key_zero_point, value_zero_point, out_zero_point; fovea_hadamard_rows hadamard; uint64_t hadamard_seed; fovea_kv_kind kv_kind; uint32_t ring_tokens; uint32_t pinned_tokens; uint32_t allow_evicted; uint32_t page_tokens; fovea_target target; uint32_t portable_bits; uint32_t max_workers; uint64_t processor_features; size_t workspace_budget_bytes; uint32_t key_split_tokens; uint32_t key_mass_queries; size_t max_prefix_tokens; } fovea_attention_desc;
 #define FOVEA_ATTENTION_PLAN_BYTES 320
 typedef union fovea_attention_plan { unsigned char bytes[FOVEA_ATTENTION_PLAN_BYTES]; uint64_t alignment; } fovea_attention_plan;
 fovea_status fovea_attention_plan_init(fovea_attention_plan* plan, const fovea_attention_desc* desc);
@@ -298,6 +299,7 @@ typedef struct fovea_kv_image_args { uint32_t struct_bytes; uint32_t entry; uint
 fovea_status fovea_kv_image_bytes(const fovea_kv_cache* cache, uint32_t tokens, size_t* bytes);
 fovea_status fovea_kv_export(const fovea_kv_cache* cache, const fovea_kv_image_args* args, void* image, size_t image_bytes);
 fovea_status fovea_kv_import(fovea_kv_cache* cache, const fovea_kv_image_args* args, const void* image, size_t image_bytes);
+fovea_status fovea_kv_image_prefix(const fovea_kv_cache* cache, const fovea_kv_image_args* args, const void* image, size_t image_bytes, fovea_kv_prefix* prefix);
 fovea_status fovea_kv_describe(const fovea_kv_cache* cache, fovea_attention_desc* desc);
 fovea_status fovea_kv_attach(const fovea_kv_cache* cache, fovea_attention_args* args);
 typedef struct fovea_linear_weights { fovea_dtype dtype; const void* data; ptrdiff_t row_stride; const void* scales; const float* bias; const int32_t* bias_i32; const void* reserved; } fovea_linear_weights;

@@ -340,7 +340,7 @@ fovea_status fovea_kv_image_prefix(const fovea_kv_cache* cache, const fovea_kv_i
 fovea_status fovea_kv_describe(const fovea_kv_cache* cache, fovea_attention_desc* desc);
 
 /* Writes what the cache holds now into arguments whose struct_bytes is set (FOVEA_ERR_STRUCT): batch, kv_tokens,
- * kv_lengths and kv. Call it after each append. */
+ * kv_lengths and kv, of which it leaves prefixes as they are. Call it after each append. */
 fovea_status fovea_kv_attach(const fovea_kv_cache* cache, fovea_attention_args* args);
 
 FOVEA_DECLARATIONS_END_

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes the arguments of a call of arrays, which it checks against the plan."""
+import ctypes
+
 import numpy as np
 
 from . import c
@@ -14,11 +16,16 @@ STRIDE_OF = {"score_vector": "score_vector_stride", "value_channel_scales": "val
 OFFSETS = "q_offsets", "kv_offsets"
 KV_SCALES = "key_scales", "value_scales"
 STRUCTURES = "executor", "modifier"
-OPTIONS = {*VECTORS, *OFFSETS, *KV_SCALES, *STRUCTURES, "block_map", "dropout_seed", "key_mass", "mask", "q_scales"}
+OPTIONS = {*VECTORS, *OFFSETS, *KV_SCALES, *STRUCTURES, "block_map", "dropout_seed", "key_mass", "mask", "prefix", "q_scales"}
 ENDS = {"sinks", "value_channel_scales"}  # applied to rows at the end
 # A cache and the plan of a call must agree on these.
 CACHE_FIELDS = ("kv_heads", "head_dim", "value_dim", "key_dtype", "value_dtype", "kv_kind", "ring_tokens",
                 "pinned_tokens", "page_tokens", "hadamard", "hadamard_seed")
+
+
+def shape_of(desc):
+    """What rows of a Cache with this description have in common with its image."""
+    return [getattr(desc, field) for field in ("key_dtype", "value_dtype", "kv_heads", "head_dim", "value_dim", "hadamard", "hadamard_seed")]
 
 
 class Arguments:
@@ -106,8 +113,8 @@ class Arguments:
             self.c.lse = view("out", lse.reshape(rows))
         if scores is not None:
             c.assign(self.c, scores_stage=scores)
-            scores = np.empty((*given, self.c.kv_tokens), np.float32)
-            self.c.scores = view("out", scores.reshape(*rows, self.c.kv_tokens))
+            scores = np.empty((*given, self.kv_tokens), np.float32)
+            self.c.scores = view("out", scores.reshape(*rows, self.kv_tokens))
         return out, lse, scores
 
     def add_options(self):
@@ -127,6 +134,8 @@ class Arguments:
                 self.c.block_map = self.block_map(**value)
             elif name == "key_mass":
                 self.c.key_mass = self.key_mass(value)
+            elif name == "prefix":
+                self.add_prefixes(value)
             elif name == "q_scales":
                 self.c.q_scales = self.take("in", value, name, ("float32",), f"{self.q_batch} q_heads q_tokens")
             elif name in KV_SCALES:
@@ -135,16 +144,32 @@ class Arguments:
                 c.assign(self.c, **{name: value})
         return self
 
+    @property
+    def kv_tokens(self):
+        """With those of a prefix."""
+        return self.c.kv_tokens + (self.desc.max_prefix_tokens if "prefix" in self.options else 0)
+
+    def add_prefixes(self, given):
+        """The Prefix of all entries, or a list of one, or None, for each."""
+        entries = given if isinstance(given, (list, tuple)) else [given] * self.sizes["batch"]
+        if len(entries) != self.sizes["batch"] or any(one is not None and not hasattr(one, "shape") for one in entries):
+            raise TypeError(f"prefix must be made by Cache.prefix, or be a list of {self.sizes['batch']} of these or None")
+        if any(one is not None and one.shape != shape_of(self.desc) for one in entries):
+            raise ValueError("the prefix is of a Cache whose formats or sizes are not those of the plan")
+        addresses = np.array([0 if one is None else ctypes.addressof(one.c) for one in entries], np.uintp)
+        self.c.kv.prefixes = addresses.ctypes.data
+        self.c.__dict__.setdefault("kept", {})[c.offset(type(self.c), "kv.prefixes")] = addresses, entries
+
     def mask_shape(self):
         return (self.sizes["batch"], self.desc.q_heads, self.longest("q_offsets", self.c.q_tokens),
-                self.longest("kv_offsets", self.c.kv_tokens))
+                self.longest("kv_offsets", self.kv_tokens))
 
     def key_mass(self, array):
         """An array to which the call adds: over a Cache with room for as many tokens as the cache has."""
         is_array(array, "key_mass")
         if self.cache is not None and self.desc.kv_kind == 1:
             raise TypeError("key_mass is given beside a ring, in which an entry may have any number of tokens")
-        tokens = self.c.kv_tokens if self.cache is None else self.cache.desc.max_tokens
+        tokens = self.kv_tokens if self.cache is None else self.cache.desc.max_tokens + self.kv_tokens - self.c.kv_tokens
         wanted = 1 if self.kv_batch == "entries" else self.sizes["batch"], self.desc.kv_heads, tokens
         rows = array[(np.newaxis,) * (3 - array.ndim)]
         if rows.shape != wanted:

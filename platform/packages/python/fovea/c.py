@@ -222,7 +222,7 @@ class Header:
                 continue
             of, declarators = re.fullmatch(r"(?:const )?(\w+)\b(.*)", declaration).groups()
             for declarator in declarators.split(","):
-                pointer, field, count = re.fullmatch(r" ?(\*?) ?(\w+)(?:\[(\w+)\])?", declarator).groups()
+                pointer, field, count = re.fullmatch(r" ?(\*?)(?: const\*)? ?(\w+)(?:\[(\w+)\])?", declarator).groups()
                 one = c_void_p if pointer else self.types[of]
                 if pointer:
                     pointed_to[field] = of

@@ -8,7 +8,7 @@ import itertools
 import numpy as np
 
 from . import c
-from .arguments import ENDS, OFFSETS, OPTIONS, Arguments
+from .arguments import ENDS, OFFSETS, OPTIONS, Arguments, shape_of
 from .arrays import Held, Shown, as_array, dense, dtype_of, memory, numbers, take
 from .prepared import Pool, Prepared
 from .rotations import turns_of
@@ -290,6 +290,22 @@ class KeyCenter(Shown):
         return self
 
 
+class Prefix(Held):
+    """Tokens that come before those of a Cache: plan(q, cache, prefix=cache.prefix(image)), or a list of one, or None, for each
+    entry. The plan has their number, cache.plan(max_prefix_tokens=64, ...), and the first token that is appended the position
+    after them. tokens: how many there are. It keeps the image."""
+
+    def __init__(self, cache, image, tokens, position, fingerprint):
+        super().__init__()
+        self.tokens = int.from_bytes(image[8:12].tobytes(), "little") if tokens is None else tokens
+        args = c.structure("kv_image_args", tokens=self.tokens, position=position, fingerprint=fingerprint)
+        self.c, self.shape, self._image = c.structure("kv_prefix"), shape_of(cache.desc), image
+        c.call("fovea_kv_image_prefix", cache.c, args, image, image.size, self.c)
+
+    def _shown(self):
+        return [("tokens", self.tokens)]
+
+
 class Cache(Held):
     """Keys and values of tokens so far: Cache(kv_heads=2, head_dim=64, value_dim=64, max_tokens=512, key_dtype="i8",
     value_dtype="i8"). Fields are those of fovea_kv_cache_desc; value_dim is head_dim unless given; key_center is
@@ -415,6 +431,10 @@ class Cache(Held):
             args = c.structure("kv_image_args", entry=entry, first=length, tokens=held if tokens is None else tokens,
                                position=length if position is None else position, fingerprint=fingerprint)
             c.call("fovea_kv_import", self.c, args, image, image.size)
+
+    def prefix(self, image, tokens=None, *, position=0, fingerprint=0):
+        """A Prefix of an image, or of its first tokens: calls read it where it is, before an entry's own tokens."""
+        return Prefix(self, np.frombuffer(image, np.uint8), tokens, position, fingerprint)
 
     @takes("attention_desc")
     def plan(self, **fields):

@@ -185,6 +185,38 @@ def a_cache_goes_on_elsewhere_from_its_image():
     assert some.lengths == [9]
 
 
+def a_prefix_is_read_where_it_is():
+    keys, values, q = floats(3, 2, 90, 32), floats(3, 2, 90, 32), floats(3, 4, 1, 32)
+    keys[:, :, :80], values[:, :, :80] = keys[:1, :, :80], values[:1, :, :80]
+    for compute in ("f32", "i8"):
+        fields = {"batch": 3, "kv_heads": 2, "head_dim": 32, "max_tokens": 90, "key_dtype": "i8", "value_dtype": "q8_0"}
+        whole, own = fovea.Cache(**fields), fovea.Cache(**fields)
+        whole.append(keys, values)
+        image = whole.to_bytes(0, 0, 80, fingerprint=7)
+        own.append(keys[:, :, 80:], values[:, :, 80:])
+        prefix = own.prefix(image, fingerprint=7)
+        assert prefix.tokens == 80 and repr(prefix) == "Prefix(tokens=80)"
+        plan = own.plan(q_heads=4, compute=compute, max_prefix_tokens=80)
+        want = whole.plan(q_heads=4, compute=compute)(q, whole)
+        for given in (prefix, [prefix] * 3):
+            assert np.array_equal(plan(q, own, prefix=given), want)
+        alone = own.plan(q_heads=4, compute=compute)(q, own)
+        near(plan(q, own, prefix=prefix, mask=np.arange(90) >= 80), alone, 1e-6)
+        assert np.array_equal(plan(q, own, prefix=[None, prefix, None])[1:], np.stack([want[1], alone[2]]))
+        call = plan.bind(q, own, prefix=own.prefix(image, 64, fingerprint=7), scores="softmax")
+        call()
+        assert call.scores.shape == (3, 4, 1, 90)
+    raises(TypeError, "prefix must be made by Cache.prefix", plan, q, own, prefix=image)
+    raises(TypeError, "a list of 3", plan, q, own, prefix=[prefix])
+    refused("ERR_CAPACITY", own.plan(q_heads=4, max_prefix_tokens=79), q, own, prefix=prefix)
+    refused("ERR_UNSUPPORTED", own.plan(q_heads=4), q, own, prefix=prefix)
+    refused("ERR_STATE", own.prefix, image)
+    refused("ERR_LENGTH", own.prefix, image, 81, fingerprint=7)
+    refused("ERR_IMAGE", own.prefix, image[:-1], fingerprint=7)
+    other = fovea.Cache(**{**fields, "value_dtype": "i8"})
+    raises(ValueError, "formats or sizes are not those of the plan", other.plan(q_heads=4, max_prefix_tokens=80), q, other, prefix=prefix)
+
+
 def keys_of_a_cache_go_to_other_positions():
     keys, values = floats(1, 2, 9, 32), floats(1, 2, 9, 32)
     q = floats(1, 4, 1, 32)
