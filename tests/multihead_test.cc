@@ -168,6 +168,48 @@ TEST_CASE("multihead: keys that are projected once and kept give the bits of tho
   }
 }
 
+TEST_CASE("multihead: the first tokens of a cache may be a prefix of another", "[short][multihead]") {
+  const LayerProblem p = cross_problem();
+  LayerCache whole(p, FOVEA_KV_STRIDED, FOVEA_F32, 72), rest(p, FOVEA_KV_PAGED, FOVEA_F32, 72);
+  LayerCase test(p);
+  test.plan_for(whole, p.kv_tokens, FOVEA_TARGET_BEST);
+  REQUIRE(test.append(whole) == FOVEA_OK);
+  test.attend_to(whole);
+  REQUIRE(test.call() == FOVEA_OK);
+  const std::vector<float> want = test.answer();
+
+  constexpr uint32_t kTokens = 20;
+  std::vector<fovea_kv_prefix> prefixes(p.batch);
+  std::vector<const fovea_kv_prefix*> named(p.batch);
+  for (uint32_t b = 0; b < p.batch; ++b) {
+    prefixes[b] = {sizeof(fovea_kv_prefix), kTokens, whole.source.keys, whole.source.values, {}, {}};
+    for (fovea_in* array : {&prefixes[b].keys, &prefixes[b].values}) array->data = row(*array, b, 0, 0);
+    named[b] = &prefixes[b];
+    auto of = sized<fovea_kv_image_args>();
+    of.entry = b, of.first = kTokens, of.tokens = p.kv_tokens - kTokens;
+    std::vector<uint8_t> image(bytes_of(fovea_kv_image_bytes, whole, of.tokens));
+    REQUIRE(fovea_kv_export(whole, &of, image.data(), image.size()) == FOVEA_OK);
+    of.first = 0;
+    REQUIRE(fovea_kv_import(rest, &of, image.data(), image.size()) == FOVEA_OK);
+  }
+  test.desc.attention.max_prefix_tokens = kTokens;
+  test.plan_for(rest, p.kv_tokens, FOVEA_TARGET_BEST);
+  test.attend_to(rest);
+  test.args.attention.kv.prefixes = named.data();
+  REQUIRE(test.call() == FOVEA_OK);
+  CHECK(same_bits(test.answer(), want));
+
+  prefixes[0].tokens = kTokens + 1;
+  CHECK(test.call() == FOVEA_ERR_CAPACITY);
+  prefixes[0].tokens = kTokens, prefixes[0].keys.data = test.args.y.data;
+  CHECK(test.call() == FOVEA_ERR_OVERLAP);
+  prefixes[0].keys.data = test.workspace.as<void>();
+  CHECK(test.call() == FOVEA_ERR_OVERLAP);
+  const LayerCase none(p);
+  test.args.cache = nullptr, test.args.keys = none.args.keys, test.args.values = none.args.values;
+  CHECK(test.call() == FOVEA_ERR_UNSUPPORTED);
+}
+
 TEST_CASE("multihead: products with the rows of an int8 cache may be of integers", "[short][multihead]") {
   const LayerProblem p = cross_problem();
   for (const fovea_target target : targets_and_those_that_extend_them()) {
@@ -389,7 +431,6 @@ TEST_CASE("multihead: every misuse has its status, and nothing is written", "[sh
       {"queries of f16", FOVEA_ERR_UNSUPPORTED, [](auto& d) { d.attention.q_dtype = FOVEA_F16; }},
       {"outputs of bf16", FOVEA_ERR_UNSUPPORTED, [](auto& d) { d.attention.out_dtype = FOVEA_BF16; }},
       {"a loader", FOVEA_ERR_UNSUPPORTED, [](auto& d) { d.attention.kv_kind = FOVEA_KV_LOAD; }},
-      {"prefixes", FOVEA_ERR_UNSUPPORTED, [](auto& d) { d.attention.max_prefix_tokens = 1; }},
       {"heads", FOVEA_ERR_HEADS, [](auto& d) { d.attention.kv_heads = 3; }},
       {"head_dim", FOVEA_ERR_SIZE, [](auto& d) { d.attention.head_dim = 1u << 30; }},
       {"tokens", FOVEA_ERR_SIZE,

@@ -136,7 +136,9 @@ typedef struct fovea_multihead_weights {
  * With a cache. The layer attends to what the first `batch` entries of the cache hold. keys, values and kv_lengths are
  * then NULL (FOVEA_ERR_UNSUPPORTED). The cache's kind, formats and sizes are those of the description, and
  * values_in_keys is 0 (FOVEA_ERR_SIZE). The largest length among the call's entries takes the place of kv_tokens: it is
- * the number of columns of scores out, and the most that a mask may cover (FOVEA_ERR_MASK).
+ * the number of columns of scores out, and the most that a mask may cover (FOVEA_ERR_MASK). attention.kv.prefixes come
+ * before the tokens of the cache (kv_source.h), which rope.position_offset then counts; without a cache they are NULL
+ * (FOVEA_ERR_UNSUPPORTED).
  *
  * Rope. It turns queries, and keys unless they are in a cache, which turned them when they were appended. Of rope the
  * fields are read that fovea_kv_append reads, and first_positions, [batch]: where an entry's first query is and,
@@ -158,7 +160,7 @@ typedef struct fovea_multihead_args {
 
   /* lse, scores, key_mass, mask, block_map, modifier, kv_lengths, first_positions, alibi_slopes, sinks, score_vector,
    * value_channel_scales, dropout_seed and executor, as in fovea_attention. Set its struct_bytes too. Its batch, counts
-   * of tokens, out, q and kv are not read. slow_workspace and ragged batches are refused (FOVEA_ERR_UNSUPPORTED).
+   * of tokens, out, q and kv, but its prefixes, are not read. slow_workspace and ragged batches are refused (FOVEA_ERR_UNSUPPORTED).
    * Weights that are written out (scores) are those of each head; PyTorch's nn.MultiheadAttention averages them over
    * the heads unless average_attn_weights is false. */
   fovea_attention_args attention;

@@ -29,6 +29,11 @@ struct EntryTokens {
   uint32_t entry, first;  // where the first one is in the arrays: its entry, and its token there
 };
 
+// Scales of rows, or one scale for all rows.
+inline fovea_in scale_or(const float& scale, const fovea_in& scales) {
+  return kHasI8Tensors && scale != 0.0f ? fovea_in{&scale, 0, 0, 0} : scales;
+}
+
 // A call as the algorithm needs it: the one place that reads the caller's arguments. An option that is compiled out
 // always reads as absent, so no code below asks fovea_config.h for it.
 class AttentionCall {
@@ -74,8 +79,8 @@ class AttentionCall {
   uint32_t prefix_tokens(uint32_t entry) const { return prefix(entry) ? prefix(entry)->tokens : 0; }
   fovea_in key_scales() const { return key_scales(args_.kv.key_scales); }
   fovea_in value_scales() const { return value_scales(args_.kv.value_scales); }
-  fovea_in key_scales(const fovea_in& of_rows) const { return tensor_or(desc.key_scale, of_rows); }
-  fovea_in value_scales(const fovea_in& of_rows) const { return tensor_or(desc.value_scale, of_rows); }
+  fovea_in key_scales(const fovea_in& of_rows) const { return scale_or(desc.key_scale, of_rows); }
+  fovea_in value_scales(const fovea_in& of_rows) const { return scale_or(desc.value_scale, of_rows); }
   const float* value_channel_scales(uint32_t kv_head) const {
     if (!kHasI8Tensors || !args_.value_channel_scales) return nullptr;
     return args_.value_channel_scales + ptrdiff_t(kv_head) * args_.value_channel_stride;
@@ -125,10 +130,6 @@ class AttentionCall {
     if (!offsets) return {tokens, entry, 0};
     return {offsets[entry + 1] - offsets[entry], 0, offsets[entry]};
   }
-  // Scales of rows, or one scale for all rows.
-  static fovea_in tensor_or(const float& scale, const fovea_in& scales) {
-    return kHasI8Tensors && scale != 0.0f ? fovea_in{&scale, 0, 0, 0} : scales;
-  }
 
   const fovea_attention_args& args_;
   const StreamCall* const stream_;
@@ -143,6 +144,8 @@ fovea_status check_attention(const AttentionCall& call);
 // Adds the arrays of a call's mask. A row of it covers at most `keys` keys.
 fovea_status add_mask(Buffers& buffers, const fovea_mask& mask, size_t batch, size_t q_heads, size_t queries,
                       uint32_t keys);
+// Checks the prefixes of a source, and adds their arrays.
+fovea_status add_prefixes(Buffers& buffers, const fovea_attention_desc& desc, const fovea_kv_source& kv, uint32_t batch);
 // Adds the arrays of a call's block map. `queries`: of the longest entry.
 fovea_status add_block_map(Buffers& buffers, const fovea_block_map& map, size_t batch, size_t kv_heads,
                            uint32_t queries);

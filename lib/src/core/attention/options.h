@@ -20,7 +20,7 @@ constexpr bool kHasDropout = config::kDropout, kHasModifiers = config::kModifier
 constexpr bool kHasKeyMass = config::kKeyMass;
 constexpr bool kHasLoaders = config::kLoad, kHasLse = config::kLse, kHasMasks = config::kMask;
 constexpr bool kHasRagged = config::kRagged, kHasRings = config::kRing, kHasHadamard = config::kHadamard;
-constexpr bool kHasPrefixes = config::kPrefix, kHasScores = config::kScores;
+constexpr bool kHasScores = config::kScores;
 constexpr bool kHasSinks = config::kSinks, kHasSoftcap = config::kSoftcap, kHasStates = config::kStates;
 constexpr bool kHasStreams = config::kStreams, kHasWindows = config::kWindows;
 constexpr bool kSplitsKeys = config::kKeySplits;

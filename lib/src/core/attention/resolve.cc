@@ -14,7 +14,7 @@ namespace {
 
 // The counts of the largest entry.
 struct Most {
-  uint32_t queries, own, keys;  // own keys, and with the prefix
+  uint32_t queries, keys;  // without those of a prefix
 };
 
 // Adds keys or values, with the scales that their format needs.
@@ -38,19 +38,6 @@ fovea_status add_page_table(Buffers& buffers, const AttentionCall& call, uint32_
     const uint32_t keys = call.kv_lengths() && call.kv_lengths()[b] < most_keys ? call.kv_lengths()[b] : most_keys;
     const uint32_t* const row = kv.page_table + ptrdiff_t(b) * kv.page_table_stride;
     buffers.add_list(row, sizeof(uint32_t), pages(keys));
-  }
-  return buffers.status();
-}
-
-// A prefix comes before the source's own keys.
-fovea_status add_prefixes(Buffers& buffers, const AttentionCall& call) {
-  const fovea_attention_desc& d = call.desc;
-  for (uint32_t entry = 0; entry < call.batch(); ++entry) {
-    const fovea_kv_prefix* const prefix = call.prefix(entry);
-    if (!prefix || (entry != 0 && prefix == call.prefix(entry - 1))) continue;
-    const RowCounts rows = {1, d.kv_heads, prefix->tokens};
-    add_rows(buffers, prefix->keys, call.key_scales(prefix->key_scales), d.key_dtype, d.head_dim, rows);
-    add_rows(buffers, prefix->values, call.value_scales(prefix->value_scales), d.value_dtype, d.value_dim, rows);
   }
   return buffers.status();
 }
@@ -108,8 +95,8 @@ fovea_status check_attention_buffers(const AttentionCall& call, const Most& most
     buffers.add_tokens(call.q(), tensor_bytes(d.q_dtype), queries, d.head_dim);
     if (needs_q_scales(d)) buffers.add_input(call.q_scales(), sizeof(float), queries, 1);
   }
-  FOVEA_RETURN_IF_ERROR(add_source(buffers, call, most.own));
-  if (call.prefixes()) FOVEA_RETURN_IF_ERROR(add_prefixes(buffers, call));
+  FOVEA_RETURN_IF_ERROR(add_source(buffers, call, most.keys));
+  if (call.prefixes()) FOVEA_RETURN_IF_ERROR(add_prefixes(buffers, d, call.kv(), call.batch()));
   if (call.is_masked()) {
     const uint32_t keys = call.kv_offsets() ? most.keys : call.kv_tokens();
     add_mask(buffers, call.mask(), batch, d.q_heads, most.queries, keys);
@@ -269,25 +256,32 @@ fovea_status check_entries(const AttentionCall& call) {
 // Finds the largest entry. The contents of the small arrays are not checked yet, so wrong counts are skipped.
 fovea_status measure_entries(const AttentionCall& call, Most* most) {
   if (!is_aligned(call.kv_lengths(), sizeof(uint32_t)) || !is_aligned(call.q_offsets(), sizeof(uint32_t)) ||
-      !is_aligned(call.kv_offsets(), sizeof(uint32_t)) || !is_aligned(call.prefixes(), sizeof(void*))) {
+      !is_aligned(call.kv_offsets(), sizeof(uint32_t))) {
     return FOVEA_ERR_ALIGNMENT;
   }
   for (uint32_t entry = 0; entry < call.batch(); ++entry) {
-    if (const fovea_kv_prefix* const prefix = call.prefix(entry)) {
-      FOVEA_RETURN_IF_ERROR(check_struct(*prefix));
-      if (prefix->tokens > call.desc.max_prefix_tokens) return FOVEA_ERR_CAPACITY;
-    }
-    const uint32_t own = call.own_count(entry), queries = call.queries(entry).count;
-    if (own > call.own_tokens()) continue;
-    const uint32_t keys = own + call.prefix_tokens(entry);
-    if (own > most->own) most->own = own;
-    if (keys > most->keys) most->keys = keys;
+    const uint32_t keys = call.own_count(entry), queries = call.queries(entry).count;
+    if (keys > most->keys && keys <= call.own_tokens()) most->keys = keys;
     if (queries > most->queries && queries <= call.q_tokens()) most->queries = queries;
   }
   return FOVEA_OK;
 }
 
 }  // namespace
+
+fovea_status add_prefixes(Buffers& buffers, const fovea_attention_desc& d, const fovea_kv_source& kv, uint32_t batch) {
+  FOVEA_RETURN_IF_ERROR(buffers.add_list(kv.prefixes, sizeof(void*), batch));
+  for (uint32_t entry = 0; entry < batch; ++entry) {
+    const fovea_kv_prefix* const prefix = kv.prefixes[entry];
+    if (!prefix || (entry != 0 && prefix == kv.prefixes[entry - 1])) continue;
+    FOVEA_RETURN_IF_ERROR(check_struct(*prefix));
+    if (prefix->tokens > d.max_prefix_tokens) return FOVEA_ERR_CAPACITY;
+    const RowCounts rows = {1, d.kv_heads, prefix->tokens};
+    add_rows(buffers, prefix->keys, scale_or(d.key_scale, prefix->key_scales), d.key_dtype, d.head_dim, rows);
+    add_rows(buffers, prefix->values, scale_or(d.value_scale, prefix->value_scales), d.value_dtype, d.value_dim, rows);
+  }
+  return buffers.status();
+}
 
 fovea_status add_mask(Buffers& buffers, const fovea_mask& m, size_t batch, size_t q_heads, size_t queries,
                       uint32_t keys) {

@@ -18,6 +18,8 @@ namespace {
 
 constexpr uint32_t kImageMagic = 0x316b6f66;  // "fok1"
 
+enum class ImageUse { kExport, kImport, kPrefix };
+
 // Lays out an image of tokens, as kv_cache.h says: a strided cache of one entry with the header in the place of its length,
 // then key_center. An image that is null measures it.
 fovea_status lay_out_image(const MadeCache& c, uint32_t tokens, void* image, ImageCall* call) {
@@ -44,7 +46,7 @@ size_t same_bytes(const void* a, const void* b, size_t count) {
 
 // Compares an image with what the cache and the arguments ask for. Reads all of it, but not past image_bytes: its checksum must be
 // right.
-fovea_status check_image(const MadeCache& c, void* image, size_t image_bytes, ImageCall* call) {
+fovea_status check_read(const MadeCache& c, void* image, size_t image_bytes, ImageUse use, ImageCall* call) {
   constexpr size_t kShape = offsetof(ImageHeader, parts), kOwner = offsetof(ImageHeader, position);
   if (image_bytes < sizeof(ImageHeader)) return FOVEA_ERR_IMAGE;
   uint32_t begin[3];  // magic, checksum, tokens
@@ -61,13 +63,9 @@ fovea_status check_image(const MadeCache& c, void* image, size_t image_bytes, Im
   if (same < sizeof(ImageHeader)) return FOVEA_ERR_STATE;
   const size_t mean = c.key_center ? center_bytes(c) : 0;
   if (same_bytes(c.key_center, call->center, mean) < mean) return FOVEA_ERR_SIZE;
-  return call->tokens > begin[2] ? FOVEA_ERR_LENGTH : FOVEA_OK;
-}
-
-fovea_status check_import(const MadeCache& c, void* image, size_t image_bytes, ImageCall* call) {
-  FOVEA_RETURN_IF_ERROR(check_image(c, image, image_bytes, call));
+  if (kHasPrefixes && use == ImageUse::kPrefix) return call->tokens > begin[2] ? FOVEA_ERR_LENGTH : FOVEA_OK;
   if (call->entry >= c.batch) return FOVEA_ERR_CAPACITY;
-  if (call->first != c.lengths[call->entry]) return FOVEA_ERR_LENGTH;
+  if (call->first != c.lengths[call->entry] || call->tokens > begin[2]) return FOVEA_ERR_LENGTH;
   uint32_t newest = 0;
   return check_length(c, call->entry, call->first + call->tokens, &newest);
 }
@@ -96,11 +94,8 @@ ImageHeader header_of(const MadeCache& c, const fovea_kv_image_args& a) {
           a.fingerprint};
 }
 
-// What a function does to images: it is one of the checks above.
-using CheckImage = fovea_status (*)(const MadeCache& c, void* image, size_t image_bytes, ImageCall* call);
-
 fovea_status resolve_image(const fovea_kv_cache* cache, const fovea_kv_image_args* args, void* image,
-                           size_t image_bytes, CheckImage check, ImageCall* call) {
+                           size_t image_bytes, ImageUse use, ImageCall* call) {
   FOVEA_RETURN_IF_ERROR(check_cache(cache));
   if (!args || !image) return FOVEA_ERR_NULL;
   FOVEA_RETURN_IF_ERROR(check_struct(*args));
@@ -108,10 +103,11 @@ fovea_status resolve_image(const fovea_kv_cache* cache, const fovea_kv_image_arg
   const MadeCache& c = made(*cache);
   call->entry = args->entry, call->first = args->first, call->tokens = args->tokens;
   call->header = header_of(c, *args);
-  FOVEA_RETURN_IF_ERROR(check(c, image, image_bytes, call));
+  FOVEA_RETURN_IF_ERROR(use == ImageUse::kExport ? check_export(c, image, image_bytes, call)
+                                                 : check_read(c, image, image_bytes, use, call));
   Buffers buffers;
   buffers.add_memory(image, call->bytes);
-  if (check == check_export) buffers.add_list(c.key_center, sizeof(float), size_t(c.kv_heads) * c.head_dim);
+  if (use == ImageUse::kExport) buffers.add_list(c.key_center, sizeof(float), size_t(c.kv_heads) * c.head_dim);
   return buffers.add_list(c.memory, 1, c.memory_bytes);
 }
 
@@ -131,7 +127,7 @@ extern "C" fovea_status fovea_kv_image_bytes(const fovea_kv_cache* cache, uint32
 extern "C" fovea_status fovea_kv_export(const fovea_kv_cache* cache, const fovea_kv_image_args* args, void* image,
                                         size_t image_bytes) {
   fovea::ImageCall call;
-  FOVEA_RETURN_IF_ERROR(fovea::resolve_image(cache, args, image, image_bytes, fovea::check_export, &call));
+  FOVEA_RETURN_IF_ERROR(fovea::resolve_image(cache, args, image, image_bytes, fovea::ImageUse::kExport, &call));
   if (fovea::kHasImages) fovea::export_tokens(fovea::made(*cache), call, static_cast<uint8_t*>(image));
   return FOVEA_OK;
 }
@@ -139,7 +135,7 @@ extern "C" fovea_status fovea_kv_export(const fovea_kv_cache* cache, const fovea
 extern "C" fovea_status fovea_kv_import(fovea_kv_cache* cache, const fovea_kv_image_args* args, const void* image,
                                         size_t image_bytes) {
   fovea::ImageCall call;
-  FOVEA_RETURN_IF_ERROR(fovea::resolve_image(cache, args, const_cast<void*>(image), image_bytes, fovea::check_import, &call));
+  FOVEA_RETURN_IF_ERROR(fovea::resolve_image(cache, args, const_cast<void*>(image), image_bytes, fovea::ImageUse::kImport, &call));
   if (fovea::kHasImages) fovea::import_tokens(fovea::made(*cache), call);
   return FOVEA_OK;
 }
@@ -147,9 +143,9 @@ extern "C" fovea_status fovea_kv_import(fovea_kv_cache* cache, const fovea_kv_im
 extern "C" fovea_status fovea_kv_image_prefix(const fovea_kv_cache* cache, const fovea_kv_image_args* args,
                                               const void* image, size_t image_bytes, fovea_kv_prefix* prefix) {
   if (!prefix) return FOVEA_ERR_NULL;
-  if (!fovea::config::kPrefix) return FOVEA_ERR_LEFT_OUT;
+  if (!fovea::kHasPrefixes) return FOVEA_ERR_LEFT_OUT;
   fovea::ImageCall call;
-  FOVEA_RETURN_IF_ERROR(fovea::resolve_image(cache, args, const_cast<void*>(image), image_bytes, fovea::check_image, &call));
+  FOVEA_RETURN_IF_ERROR(fovea::resolve_image(cache, args, const_cast<void*>(image), image_bytes, fovea::ImageUse::kPrefix, &call));
   const fovea_kv_source& rows = call.rows.source;
   *prefix = {sizeof *prefix, call.tokens, rows.keys, rows.values, rows.key_scales, rows.value_scales};
   return FOVEA_OK;

@@ -14,6 +14,9 @@ constexpr uint32_t kMostTokens = 1u << 30;
 // The largest position of queries and keys, in magnitude.
 constexpr int64_t kMostPosition = int64_t(1) << 62;
 
+// Whether sources may have prefixes.
+constexpr bool kHasPrefixes = config::kPrefix;
+
 // The number of keys that a row of the mask covers.
 inline uint32_t mask_columns(const fovea_mask& mask, uint32_t keys) {
   return mask.kv_tokens == FOVEA_MASK_NO_KEYS ? 0 : mask.kv_tokens ? mask.kv_tokens : keys;

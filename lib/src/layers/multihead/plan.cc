@@ -35,7 +35,7 @@ fovea_status check_desc(const fovea_multihead_desc& m) {
   if (d.struct_bytes != sizeof d) return FOVEA_ERR_STRUCT;  // its size is a part of that of m
   if (!is_dtype(m.weight_dtype) || uint32_t(m.linear_compute) > FOVEA_COMPUTE_F16) return FOVEA_ERR_ENUM;
   if (!is_dtype(m.x_dtype) || !is_dtype(m.y_dtype)) return FOVEA_ERR_ENUM;
-  if (d.kv_kind == FOVEA_KV_LOAD || d.max_prefix_tokens != 0) return FOVEA_ERR_UNSUPPORTED;
+  if (d.kv_kind == FOVEA_KV_LOAD) return FOVEA_ERR_UNSUPPORTED;
   FOVEA_RETURN_IF_ERROR(check_tensors(m));
   // A linear layer counts these in 32 bits.
   const Widths widths(d);
