@@ -2,12 +2,12 @@
  *
  * The program whose instructions bench/counts.py and bench/size.py count:
  *   fovea_calls CALLS [fovea | naive] [HEADS Q_TOKENS KV_TOKENS DIM] [mask] [f16] [i8] [integers] [tensors] [linear] [delta]
- *               [general] [q4_1] [q4_k] [q6_k] [codes] [relu] [layer_norm] [gelu] [integer_LAYER] [encoder] [TARGET]
+ *               [general] [q4_1] [q4_k] [q6_k] [codes] [prefix] [relu] [layer_norm] [gelu] [integer_LAYER] [encoder] [TARGET]
  * It makes CALLS attention calls, by the library or by plain loops; the default shape is 4 heads x 64 queries x
  * 64 keys x dim 64. "mask": a mask of floats that hides every fourth key. "f16" or "i8": keys and values in half
  * precision or int8. "halves": f16 and products of halves. "integers": int8 and products of integers. "tensors": fovea_integer_attention. "linear": a linear
  * layer for Q_TOKENS tokens, with KV_TOKENS outputs and DIM inputs; HEADS is 1. "q4_1", "q4_k", "q6_k": its weights. "codes":
- * its inputs and outputs are int8, too. "relu", "gelu": its activation.
+ * its inputs and outputs are int8, too. "relu", "gelu": its activation. "prefix": all keys but the last 64 are a prefix.
  * "delta": linear attention by the gated delta rule, or with "general" by the general one, where each call continues the
  * one before: Q_TOKENS tokens, head_dim KV_TOKENS, value_dim DIM.
  * "layer_norm", "gelu": layer normalisation, with weights and biases, or an activation of HEADS x Q_TOKENS rows of DIM
@@ -63,6 +63,7 @@ static float decays[kMaxDeltaHeads * kMaxDim * kMaxDim], betas[kMaxDeltaHeads * 
 struct options {
   int f16;
   int i8;
+  int prefix; /* all keys but the last 64 */
   int tensors;
   int linear;
   int delta;
@@ -132,6 +133,23 @@ static fovea_kv_source keys_and_values(const struct naive_call* shape, const str
   return source;
 }
 
+/* Makes the first tokens of a source a prefix. */
+static void take_prefix(uint32_t tokens, fovea_kv_source* source, fovea_kv_prefix* prefix) {
+  memset(prefix, 0, sizeof *prefix);
+  prefix->struct_bytes = sizeof *prefix;
+  prefix->tokens = tokens;
+  prefix->keys = source->keys;
+  prefix->values = source->values;
+  prefix->key_scales = source->key_scales;
+  prefix->value_scales = source->value_scales;
+  const size_t unit = source->key_scales.data ? sizeof(int8_t) : sizeof(float);
+  source->keys.data = (const char*)source->keys.data + tokens * unit * (size_t)source->keys.token_stride;
+  source->values.data = (const char*)source->values.data + tokens * unit * (size_t)source->values.token_stride;
+  if (!source->key_scales.data) return;
+  source->key_scales.data = (const float*)source->key_scales.data + tokens;
+  source->value_scales.data = (const float*)source->value_scales.data + tokens;
+}
+
 static fovea_status call_fovea(const struct naive_call* shape, const struct options* options, int calls) {
   fovea_attention_desc desc;
   memset(&desc, 0, sizeof desc);
@@ -146,6 +164,8 @@ static fovea_status call_fovea(const struct naive_call* shape, const struct opti
   desc.target = options->target;
   /* So that TARGET can be any. */
   desc.processor_features = FOVEA_FEATURE_NEON_DOTPROD | FOVEA_FEATURE_NEON_I8MM | FOVEA_FEATURE_NEON_FP16;
+  desc.max_prefix_tokens = options->prefix ? desc.max_kv_tokens - 64 : 0;
+  desc.max_kv_tokens -= (uint32_t)desc.max_prefix_tokens;
   fovea_attention_plan plan;
   fovea_status status = fovea_attention_plan_init(&plan, &desc);
 
@@ -154,9 +174,12 @@ static fovea_status call_fovea(const struct naive_call* shape, const struct opti
   args.struct_bytes = sizeof args;
   args.batch = 1;
   args.q_tokens = (uint32_t)shape->q_tokens;
-  args.kv_tokens = (uint32_t)shape->kv_tokens;
+  args.kv_tokens = desc.max_kv_tokens;
   args.q = dense(shape->queries, shape->q_tokens, shape->dim);
   args.kv = keys_and_values(shape, options);
+  fovea_kv_prefix prefix;
+  const fovea_kv_prefix* const prefixes[] = {&prefix};
+  if (options->prefix) take_prefix((uint32_t)desc.max_prefix_tokens, &args.kv, &prefix), args.kv.prefixes = prefixes;
   args.out.data = shape->out;
   args.out.batch_stride = (ptrdiff_t)shape->heads * shape->q_tokens * shape->dim;
   args.out.head_stride = (ptrdiff_t)shape->q_tokens * shape->dim;
@@ -402,7 +425,8 @@ int main(int argc, char** argv) {
       {"tensors", &options.tensors, FOVEA_COMPUTE_F32}, {"linear", &options.linear, FOVEA_COMPUTE_F32},
       {"delta", &options.delta, FOVEA_COMPUTE_F32},     {"general", &options.general, FOVEA_COMPUTE_F32},
       {"relu", &options.relu, FOVEA_COMPUTE_F32},       {"layer_norm", &options.layer_norm, FOVEA_COMPUTE_F32},
-      {"gelu", &options.gelu, FOVEA_COMPUTE_F32},       {"encoder", &options.encoder, FOVEA_COMPUTE_F32}};
+      {"gelu", &options.gelu, FOVEA_COMPUTE_F32},       {"encoder", &options.encoder, FOVEA_COMPUTE_F32},
+      {"prefix", &options.prefix, FOVEA_COMPUTE_F32}};
   for (int i = 7; i < argc; ++i) {
     int known = 0;
     for (size_t w = 0; w < sizeof words / sizeof words[0]; ++w) {

@@ -24,6 +24,14 @@ void add_rows(Buffers& buffers, const fovea_in& array, const fovea_in& scales, f
   if (scale_bytes(dtype) != 0) buffers.add_input(scales, scale_bytes(dtype), rows, dense_scale_stride(dtype, dim));
 }
 
+// The same for both of a source or a prefix.
+template <class Source>
+fovea_status add_keys_and_values(Buffers& buffers, const fovea_attention_desc& d, const Source& kv, const RowCounts& rows) {
+  add_rows(buffers, kv.keys, scale_or(d.key_scale, kv.key_scales), d.key_dtype, d.head_dim, rows);
+  add_rows(buffers, kv.values, scale_or(d.value_scale, kv.value_scales), d.value_dtype, d.value_dim, rows);
+  return buffers.status();
+}
+
 // An entry with fewer keys needs only the first elements of its row. The others count as outside of the table: an
 // output may be there.
 fovea_status add_page_table(Buffers& buffers, const AttentionCall& call, uint32_t most_keys) {
@@ -57,9 +65,7 @@ fovea_status add_source(Buffers& buffers, const AttentionCall& call, uint32_t mo
     FOVEA_RETURN_IF_ERROR(add_page_table(buffers, call, most_keys));
   }
   if (is_loaded(d)) return FOVEA_OK;
-  add_rows(buffers, kv.keys, call.key_scales(), d.key_dtype, d.head_dim, rows);
-  add_rows(buffers, kv.values, call.value_scales(), d.value_dtype, d.value_dim, rows);
-  return FOVEA_OK;
+  return add_keys_and_values(buffers, d, kv, rows);
 }
 
 // Outputs and the workspace.
@@ -277,10 +283,9 @@ fovea_status add_prefixes(Buffers& buffers, const fovea_attention_desc& d, const
     FOVEA_RETURN_IF_ERROR(check_struct(*prefix));
     if (prefix->tokens > d.max_prefix_tokens) return FOVEA_ERR_CAPACITY;
     const RowCounts rows = {1, d.kv_heads, prefix->tokens};
-    add_rows(buffers, prefix->keys, scale_or(d.key_scale, prefix->key_scales), d.key_dtype, d.head_dim, rows);
-    add_rows(buffers, prefix->values, scale_or(d.value_scale, prefix->value_scales), d.value_dtype, d.value_dim, rows);
+    FOVEA_RETURN_IF_ERROR(add_keys_and_values(buffers, d, *prefix, rows));
   }
-  return buffers.status();
+  return FOVEA_OK;
 }
 
 fovea_status add_mask(Buffers& buffers, const fovea_mask& m, size_t batch, size_t q_heads, size_t queries,

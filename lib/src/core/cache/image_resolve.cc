@@ -147,6 +147,8 @@ extern "C" fovea_status fovea_kv_image_prefix(const fovea_kv_cache* cache, const
   fovea::ImageCall call;
   FOVEA_RETURN_IF_ERROR(fovea::resolve_image(cache, args, const_cast<void*>(image), image_bytes, fovea::ImageUse::kPrefix, &call));
   const fovea_kv_source& rows = call.rows.source;
-  *prefix = {sizeof *prefix, call.tokens, rows.keys, rows.values, rows.key_scales, rows.value_scales};
+  prefix->struct_bytes = sizeof *prefix, prefix->tokens = call.tokens;
+  prefix->keys = rows.keys, prefix->values = rows.values;
+  prefix->key_scales = rows.key_scales, prefix->value_scales = rows.value_scales;
   return FOVEA_OK;
 }
