@@ -291,7 +291,10 @@ static void layer_i8(int norm_first) {
 static float largest_difference(void) {
   float largest = 0;
   for (int t = 0; t < TOKENS; ++t) {
-    for (int d = 0; d < DIM; ++d) largest = fmaxf(largest, fabsf(scale[Y] * (float)int8[Y][t][d] - f32[Y][t][d]));
+    for (int d = 0; d < DIM; ++d) {
+      const float difference = fabsf(scale[Y] * (float)int8[Y][t][d] - f32[Y][t][d]);
+      if (difference > largest) largest = difference; /* gcc 12 fails on fmaxf here, for AArch64 with -O3 */
+    }
   }
   return largest;
 }

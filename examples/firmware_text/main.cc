@@ -28,9 +28,7 @@ struct Text {
 };
 
 constexpr Text kTexts[] = {
-    {"The Petrel is a fast white boat, and Clara sails it. On Sunday the Petrel leaves Dunwater for Farnsea with "
-     "six sacks of wool.",
-     0,
+    {kPrompt, 0,
      "Clara reads the thermometer: the temperature falls. Ice grows on the deck, so she breaks the ice with a "
      "hammer. At night the white boat is in Farnsea, and the six sacks of wool are dry. Question: what does the "
      "Petrel carry? Answer: six sacks of wool. Question: what colour is the Petrel? Answer: white. Question: who "
@@ -68,6 +66,7 @@ struct Run {
   uint32_t random = 0, steps = 0;
   uint64_t ticks = 0, ns = 0;
   uint32_t digest = 2166136261u;
+  uint64_t first_ticks = 0;  // to the first word that is written
 };
 
 fovea::Status step(Run& run, uint32_t token) {
@@ -126,6 +125,7 @@ int failed(fovea::Status status) {
 // Reads the beginning of a text.
 int read(Run& run, const char* begins) {
   Printer printer;
+  const uint64_t before = run.ticks;
   fovea::Status status = memory.model.begin(run.target, platform::processor_features());
   if (status == FOVEA_OK) status = step(run, 0);
   for (Piece piece = first_piece(begins); piece.bytes != 0; piece = first_piece(piece.text + piece.bytes)) {
@@ -140,6 +140,7 @@ int read(Run& run, const char* begins) {
     status = step(run, token);
   }
   if (run.shows) printer.end_line();
+  run.first_ticks = run.ticks - before;
   return status == FOVEA_OK ? 0 : failed(status);
 }
 
@@ -177,6 +178,25 @@ int read_and_write(Run& run, const Text& text) {
   return failure;
 }
 
+// Continues kPrompt after one step, of its last token: the keys and values of the others are in flash. `read`: the ticks to the
+// first word where all tokens are read.
+int check_prompt(fovea::Target target, uint64_t read) {
+  Run run{target, false};
+  fovea::Status status = memory.model.begin(target, platform::processor_features(), &kPromptImages);
+  if (status == FOVEA_ERR_LEFT_OUT) {
+    std::printf("firmware_text: this build leaves prefixes out (FOVEA_ENABLE_PREFIX)\n");
+    return 0;
+  }
+  Piece piece = first_piece(kPrompt), last = piece;
+  for (; piece.bytes != 0; piece = first_piece(piece.text + piece.bytes)) last = piece;
+  if (status == FOVEA_OK) status = step(run, find_word(last));
+  if (status != FOVEA_OK) return failed(status);
+  std::printf("prompt of %u tokens: %llu %s to the first word; if it is in flash, %u bytes, %llu\n",
+              static_cast<unsigned>(kPromptTokens + 1), static_cast<unsigned long long>(read), platform::clock_unit(),
+              static_cast<unsigned>(sizeof kPromptImages), static_cast<unsigned long long>(run.ticks));
+  return write(run, kTexts[0]);
+}
+
 void print_figures(const Run& run) {
   std::printf("weights: %u bytes, constant; memory: %u bytes, static, of which caches %u; target: %s\n",
               static_cast<unsigned>(sizeof kWeights), static_cast<unsigned>(sizeof memory),
@@ -193,8 +213,10 @@ int check_all() {
   int failure = 0;
   for (uint32_t i = 0; i < fovea_target_count(); ++i) {
     Run run{fovea_target_at(i), i == 0};
-    for (const Text& text : kTexts) failure |= read_and_write(run, text);
+    uint64_t first_ticks[sizeof kTexts / sizeof kTexts[0]], *ticks = first_ticks;
+    for (const Text& text : kTexts) failure |= read_and_write(run, text), *ticks++ = run.first_ticks;
     print_figures(run);
+    failure |= check_prompt(run.target, first_ticks[0]);
     if (run.digest != kDigest) {
       std::printf("firmware_text: WRONG, the digest is not %08lx\n", static_cast<unsigned long>(kDigest));
       failure = kWrong;

@@ -22,13 +22,20 @@ fovea_linear_weights weights_of(const Matrix<kRows, kColumns>& matrix) {
 
 }  // namespace
 
-fovea::Status Model::begin(fovea::Target target, uint64_t processor_features) {
+fovea::Status Model::begin(fovea::Target target, uint64_t processor_features, const PromptImages* after) {
   target_ = target, features_ = processor_features, position_ = 0;
+  prefix_tokens_ = after ? kPromptTokens : 0;
   fovea::KvCacheDesc cache;
   cache.key_dtype = cache.value_dtype = FOVEA_I8;
   cache.batch = 1, cache.kv_heads = kKvHeads, cache.max_tokens = kTokens;
   cache.head_dim = cache.value_dim = kHeadDim;
-  for (uint32_t i = 0; i < kLayers; ++i) RETURN_IF_ERROR(caches_[i].init(cache, memory_[i]));
+  for (uint32_t i = 0; i < kLayers; ++i) {
+    RETURN_IF_ERROR(caches_[i].init(cache, memory_[i]));
+    if (!after) continue;
+    fovea::KvImageArgs image;
+    image.tokens = kPromptTokens, image.fingerprint = i;
+    RETURN_IF_ERROR(fovea_kv_image_prefix(&caches_[i].get(), &image, (*after)[i], kPromptBytes, &prefixes_[i]));
+  }
 
   fovea::MultiheadDesc desc;
   desc.d_model = kDim, desc.max_new_tokens = 1;
@@ -37,6 +44,7 @@ fovea::Status Model::begin(fovea::Target target, uint64_t processor_features) {
   desc.attention.q_heads = kQHeads, desc.attention.max_q_tokens = 1;
   desc.attention.compute = FOVEA_COMPUTE_I8, desc.attention.target = target_;
   desc.attention.processor_features = features_;
+  desc.attention.max_prefix_tokens = prefix_tokens_;
   RETURN_IF_ERROR(attention_.init(desc));
   return fovea::rope_frequencies(turns_, kRopeBase);
 }
@@ -61,7 +69,8 @@ fovea::Status Model::attend(uint32_t layer) {
   RETURN_IF_ERROR(normalize(weights.attention_norm));
   fovea::RopeArgs rope;
   rope.layout = FOVEA_ROPE_HALF_SPLIT, rope.rotary_dim = kRotaryDim, rope.turns = turns_,
-  rope.first_positions = &position_;
+  rope.first_positions = &position_, rope.position_offset = prefix_tokens_;
+  const fovea_kv_prefix* const prefix = &prefixes_[layer];
   fovea::MultiheadArgs args;
   args.batch = args.q_tokens = 1;
   args.x = fovea::tokens_of(normed_, 1, kDim);
@@ -71,6 +80,7 @@ fovea::Status Model::attend(uint32_t layer) {
   args.rope = &rope;
   RETURN_IF_ERROR(attention_.append(caches_[layer], args, workspace_));
   args.cache = &caches_[layer].get();
+  if (prefix_tokens_ != 0) args.attention.kv.prefixes = &prefix;
   RETURN_IF_ERROR(attention_.run(args, workspace_));
   add();
   return FOVEA_OK;

@@ -15,12 +15,15 @@ class Model {
   static constexpr size_t kCacheBytes =
       FOVEA_KV_CACHE_BYTES(FOVEA_I8, FOVEA_I8, 1, kKvHeads, kTokens, kHeadDim, kHeadDim);  // of a layer
 
-  // Makes plans and empty caches; forgets all tokens.
-  fovea::Status begin(fovea::Target target = FOVEA_TARGET_BEST, uint64_t processor_features = 0);
+  // Makes plans and empty caches; forgets all tokens. after: images of the first kPromptTokens tokens of kPrompt, which then come
+  // before all others and are read where they are; FOVEA_ERR_LEFT_OUT where the library has no prefixes.
+  fovea::Status begin(fovea::Target target = FOVEA_TARGET_BEST, uint64_t processor_features = 0,
+                      const PromptImages* after = nullptr);
   // Runs the next token, a number below kWords; FOVEA_ERR_FULL after kTokens of them.
   fovea::Status step(uint32_t token);
   // The target that computes.
   fovea::Target target() const { return attention_.desc()->attention.target; }
+  const fovea::KvCache& cache(uint32_t layer) const { return caches_[layer]; }
   // The score of each word as the one after the last token.
   const float (&logits() const)[kWords] { return logits_; }
 
@@ -45,7 +48,9 @@ class Model {
   fovea::Target target_ = FOVEA_TARGET_BEST;
   uint64_t features_ = 0;
   uint64_t turns_[kRotaryDim / 2];
-  int64_t position_ = 0;
+  fovea::KvPrefix prefixes_[kLayers];
+  uint32_t prefix_tokens_ = 0;  // of each
+  int64_t position_ = 0;        // of the next token, from the end of the prefix
   float x_[kDim];  // the token between layers
   float normed_[kDim], added_[kDim], gate_up_[2 * kHidden], logits_[kWords];
 };

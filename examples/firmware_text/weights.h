@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The shapes of the model, and its weights and words, which train.py writes to weights.bin and vocabulary.cc: constants, so that
-// they stay in flash.
+// The shapes of the model, its weights and words, which train.py writes to weights.bin and vocabulary.cc, and the caches of a
+// prompt, which write_prompt writes to prompt.bin: constants, so that they stay in flash.
 #ifndef FOVEA_EXAMPLES_FIRMWARE_TEXT_WEIGHTS_H_
 #define FOVEA_EXAMPLES_FIRMWARE_TEXT_WEIGHTS_H_
 
@@ -39,6 +39,18 @@ struct Weights {
   float norm[kDim];
 };
 
+// The keys and values of all tokens of kPrompt but the last, an image (fovea/kv_cache.h) for each layer: two arrays of codes and
+// two of scales. The image's fingerprint is the layer.
+constexpr const char* kPrompt =
+    "The Petrel is a fast white boat, and Clara sails it. On Sunday the Petrel leaves Dunwater for Farnsea with six "
+    "sacks of wool.";
+constexpr uint32_t kPromptTokens = 27;
+constexpr uint32_t whole_lines(uint32_t bytes) { return (bytes + 63) / 64 * 64; }
+constexpr uint32_t kPromptBytes = 64 + 2 * whole_lines(kKvHeads * kPromptTokens * kHeadDim) +
+                                  2 * whole_lines(kKvHeads * kPromptTokens * static_cast<uint32_t>(sizeof(float)));
+using PromptImages = unsigned char[kLayers][kPromptBytes];
+
+extern const PromptImages kPromptImages __asm__("firmware_text_prompt");  // in prompt.cc
 extern const Weights kWeights __asm__("firmware_text_weights");  // in weights.cc
 extern const char* const kVocabulary[kWords];
 
