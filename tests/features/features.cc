@@ -223,6 +223,13 @@ const Request kAttentionRequests[] = {
        static const uint32_t q_offsets[] = {0, 4, 9}, kv_offsets[] = {0, 70, 150};
        c.args.q_offsets = q_offsets, c.args.kv_offsets = kv_offsets;
      }},
+    {"prefix", "PREFIX",
+     [](auto& c) {
+       static fovea_kv_prefix prefix;
+       static const fovea_kv_prefix* const prefixes[] = {&prefix, &prefix};
+       prefix = {sizeof prefix, 70, c.args.kv.keys, c.args.kv.values, {}, {}};
+       c.args.kv.prefixes = prefixes, c.desc.max_prefix_tokens = 70;
+     }},
     {"ring", "RING",
      [](auto& c) {
        constexpr uint32_t slots = 100;

@@ -332,7 +332,12 @@ void image(Bytes& bytes, Memory& memory, const Cache& from, Cache* to) {
   a.entry = count(bytes, to->batch);
   if (a.entry < to->batch && bytes.below(8) != 1) a.first = to->lengths[a.entry];
   const fovea_status status = unchanged_if_refused(memory, [&] { return fovea_kv_import(*to, &a, words, given); });
-  if (!whole || (changes == 0 && given < needed)) expect(status != FOVEA_OK, "a damaged image is taken");
+  auto prefix = sized<fovea_kv_prefix>();
+  const fovea_status in_place = fovea_kv_image_prefix(*to, &a, words, given, &prefix);
+  if (status == FOVEA_OK) expect(in_place == FOVEA_OK, "an image that was taken in is no prefix");
+  if (in_place == FOVEA_OK) expect(prefix.tokens == a.tokens, "a prefix has other tokens");
+  if (whole && (changes != 0 || given >= needed)) return;
+  expect(status != FOVEA_OK && in_place != FOVEA_OK, "a damaged image is taken");
 }
 
 void cache(Bytes& bytes) {

@@ -98,6 +98,11 @@ void run(Bytes bytes) {
   p.mask_at_end = bytes.flag();
   if (bytes.flag()) p.map_q_block = 1 + bytes.below(80), p.map_kv_block = 64 * (1 + bytes.below(3));
   p.map_batch = bytes.flag(), p.map_heads = bytes.flag();
+  const bool laid_out = p.layout == Layout::kHeadsFirst || p.layout == Layout::kTokensFirst || p.layout == Layout::kPadded;
+  const bool early = p.stage == FOVEA_SCORES_SCALED || p.stage == FOVEA_SCORES_CAPPED;
+  if (laid_out && !early && p.kv_kind != FOVEA_KV_LOAD && (p.kv_kind != FOVEA_KV_RING || p.pinned_tokens == 0)) {
+    p.prefix_tokens = bytes.flag() ? bytes.count_below(200) : 0;
+  }
   p.modify_scores = bytes.flag();
   p.modify_weights = bytes.flag() && alone.key_split_tokens == 0;
   const auto rotation = enum_of<fovea_hadamard_rows>(bytes.below(4));

@@ -193,8 +193,7 @@ typedef struct fovea_attention_desc {
   uint32_t key_mass_queries; /* how many of an entry's last queries args.key_mass counts; 0 = a call has no key_mass.
                                 Not with key_split_tokens (FOVEA_ERR_UNSUPPORTED), nor in builds without it, as by
                                 default on Cortex-M (FOVEA_ERR_LEFT_OUT). Costs workspace: "Key mass" in kv_cache.h */
-  size_t max_prefix_tokens; /* of an entry's prefix: 0 = calls have none; with max_kv_tokens at most 2^30
-                               (FOVEA_ERR_SIZE). "Prefixes" in kv_source.h */
+  size_t max_prefix_tokens;  /* see kv_source.h; 0 = no prefixes. With max_kv_tokens at most 2^30 (FOVEA_ERR_SIZE) */
 } fovea_attention_desc;
 
 /* A plan: storage without pointers into the description, which fovea_attention_plan_init fills in once. Then it is
