@@ -6,7 +6,7 @@
 #define FOVEA_SRC_LINEAR_I8_FEW_GROUPS_INL_
 
 #include "layers/linear/i8/few.inl"
-#include "layers/linear/i8/few_groups_rows.inl"
+#include "layers/linear/i8/few_groups_turned.inl"
 
 // Weights are prefetched in the order of addresses: into the second-level cache kBytesAhead before their kLanes rows
 // begin, and into the first-level cache kBytesNear before. With one prefetch, into the first level from kBytesAhead,
@@ -98,10 +98,8 @@ struct FewGroups {
   template <fovea_dtype kType>
   static constexpr size_t kGroupsAtOnce = Load::template kGroupsAtOnce<kType>;
 
-  // How much the codes that are multiplied exceed the numbers that they stand for.
   template <fovea_dtype kType>
-  static constexpr int kAdded =
-      ::fovea::is_one_of<::fovea::kSignedFormats>(kType) ? Dot::kFewBytesBias : ::fovea::format_of(kType).code_bias;
+  static constexpr int kAdded = Load::template kAdded<kType>;
 
   // Stores for each group of inputs the sum of a token's codes minus its zero point. Codes of 0 follow the last input.
   FOVEA_INLINE void PutGroupSums(const I8TokenTile& t, size_t token, int32_t zero) {
