@@ -283,7 +283,7 @@ struct FewGroups {
     }
   }
 
-  template <int kTokens, ::fovea::FormatSet kSet = ::fovea::i8_grouped_formats(Dot::kKind, kLanes)>
+  template <int kTokens, ::fovea::FormatSet kSet = ::fovea::i8_grouped_formats(Dot::kKind, kLanes, true)>
   FOVEA_INLINE void Outputs(const I8TokenTile& t, const I8Rows& w, size_t token, uint32_t begin, uint32_t end) {
     if constexpr (kSet != 0) {
       FOVEA_WITH_FORMAT(kSet, w.weights.dtype, OutputsOf<kTokens, kType>(t, w, token, begin, end));

@@ -233,7 +233,7 @@ struct GroupLoads<Dot, true> {
     for (size_t i = kHalf * (8 / kHalves); i < (kHalf + 1) * (8 / kHalves); ++i) {
       sums[i % 2] = Dot::FewSameDot(x + 4 * i, codes[i], sums[i % 2]);
     }
-    return Dot::ToFloat(Dot::FewAdd(sums[0], sums[1]));
+    return hn::ConvertTo(kF, hn::Add(Dot::ToInts(sums[0]), Dot::ToInts(sums[1])));
   }
 
   // Stores the scale of each row's group, as f16, and m if the format has it.

@@ -20,7 +20,7 @@ struct GroupBlocks {
   // that they stand for by a bias, and the sum of a column's codes times this bias is subtracted. If instead the codes
   // of columns were unsigned, each group of a row would have to be summed.
   static constexpr bool kUnsignedRows = Dot::kUnsignedRows;
-  static constexpr ::fovea::FormatSet kFormats = ::fovea::i8_grouped_formats(Dot::kKind, kLanes);
+  static constexpr ::fovea::FormatSet kFormats = ::fovea::i8_grouped_formats(Dot::kKind, kLanes, false);
   FOVEA_INLINE int32_t RowBias(fovea_dtype dtype) {
     return !kUnsignedRows ? 0 : ::fovea::is_one_of<::fovea::kSignedFormats>(dtype) ? 128 : CodeBias(dtype);
   }
