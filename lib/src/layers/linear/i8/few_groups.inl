@@ -6,7 +6,7 @@
 #define FOVEA_SRC_LINEAR_I8_FEW_GROUPS_INL_
 
 #include "layers/linear/i8/few.inl"
-#include "layers/linear/i8/few_groups_turned.inl"
+#include "layers/linear/i8/few_groups_scales.inl"
 
 // Weights are prefetched in the order of addresses: into the second-level cache kBytesAhead before their kLanes rows
 // begin, and into the first-level cache kBytesNear before. With one prefetch, into the first level from kBytesAhead,
@@ -33,60 +33,6 @@ FOVEA_INLINE void AskForFirst(const fovea_linear_weights& w, uint32_t row) {
       .AskAll(bytes < 0 ? 0 : size_t(bytes < kMostBytes ? bytes : kMostBytes));
 }
 
-// The scales of kLanes rows. Groups are taken in order, and Put stores the scales of the next group.
-template <class Dot, fovea_dtype kType, bool = kInSuper<kType>>
-struct GroupScales {
-  uint16_t scales[2][kLanes], leasts[2][kLanes];  // as stored: loaded a group later than stored
-
-  FOVEA_MEMBER void Put(const GroupRows<Dot, kType>& rows, size_t group, size_t) {
-    GroupLoads<Dot>::PutHeads(rows, scales[group % 2], leasts[group % 2]);
-  }
-  FOVEA_MEMBER VF Scale(size_t group) const { return ScalesAt<kType>(scales[group % 2]); }
-  FOVEA_MEMBER VF Least(size_t group) const { return hn::LoadF16(kF, leasts[group % 2]); }
-};
-// In I4 the scales of a row are adjacent: those of kLanes groups at a time are transposed.
-template <class Dot>
-struct GroupScales<Dot, FOVEA_I4, false> {
-  float scales[kLanes][kLanes];  // [group][row]
-
-  FOVEA_MEMBER void Put(const GroupRows<Dot, FOVEA_I4>& rows, size_t group, size_t groups) {
-    if (group % kLanes != 0) return;
-    // Where a row has kLanes scales, the last ones are read with some before them: a part of a vector is read slowly.
-    const bool whole = groups >= kLanes;
-    const size_t at = whole && groups - group < kLanes ? groups - kLanes : group;
-    VF v[kLanes];
-    FOVEA_EACH(k, kLanes) {
-      const uint16_t* const row = rows.Row(k).scales + at;
-      Ahead::From(row, sizeof *row * kFewRowsAhead * 2 * groups).Ask<1, 2>();
-      v[k] = whole ? hn::LoadF16(kF, row) : hn::LoadF16N(kF, row, groups);
-    }
-    hn::Transpose(v);
-    FOVEA_EACH(k, kLanes) hn::StoreU(v[k], kF, scales[(at + k) % kLanes]);
-  }
-  FOVEA_MEMBER VF Scale(size_t group) const { return hn::LoadU(kF, scales[group % kLanes]); }
-};
-
-// Those of a super-block are made together. Those of halves without least numbers are integers, and d is apart.
-template <class Dot, fovea_dtype kType>
-struct GroupScales<Dot, kType, true> {
-  static constexpr bool kHalves = kScaleStep<kType> < kScaleGroup && !kHasLeast<kType>;
-  float scales[kScalesOf<kType>][kLanes];
-  float common[kHalves ? kLanes : 1];
-
-  FOVEA_MEMBER void Put(const GroupRows<Dot, kType>& rows, size_t, size_t) {
-    if (rows.place != 0) return;
-    GroupLoads<Dot>::PutScalesOfRows(rows, scales);
-    if constexpr (kHalves) {
-      uint16_t halves[kLanes];
-      FOVEA_EACH(k, kLanes) halves[k] = HalfAt(rows.Row(k).Block(0) + FormatRow<kType>::kCommonAt);
-      hn::StoreU(hn::LoadF16(kF, halves), kF, common);
-    }
-  }
-  FOVEA_MEMBER VF Scale(size_t step) const { return hn::LoadU(kF, scales[step % (kSuperBlock / kScaleStep<kType>)]); }
-  FOVEA_MEMBER VF Least(size_t step) const {
-    return hn::LoadU(kF, scales[kScalesOf<kType> / 2 + step % (kScalesOf<kType> / 2)]);
-  }
-};
 template <class Dot>
 struct FewGroups {
   using Few = FewProducts<Dot>;

@@ -19,20 +19,6 @@ struct CodesOfRun<FOVEA_Q6_K> {
   int8_t codes[kLanes][kSuperRun<FOVEA_Q6_K>];  // [row][element]
 };
 
-// Stores the scales of a super-block of kLanes rows; the negative minima follow them.
-template <class Dot, fovea_dtype kType>
-FOVEA_INLINE void PutScalesRowByRow(const GroupRows<Dot, kType>& rows, float (&to)[kScalesOf<kType>][kLanes]) {
-  float of_rows[kLanes][kScalesOf<kType>];
-  FOVEA_EACH(k, kLanes) PutSuperScales<kType, false>(rows.Row(k).Block(0), of_rows[k]);
-  FOVEA_UNROLL(4)
-  for (size_t i = 0; i < (kHasLeast<kType> ? kScalesOf<kType> : kSuperBlock / kScaleStep<kType>); i += kLanes) {
-    VF v[kLanes];
-    FOVEA_EACH(k, kLanes) v[k] = hn::LoadU(kF, of_rows[k] + i);
-    hn::Transpose(v);
-    FOVEA_EACH(k, kLanes) hn::StoreU(v[k], kF, to[i + k]);
-  }
-}
-
 template <class Dot, bool kTurned = (Dot::kFewGroupRows > 1)>
 struct GroupLoads {
   using Inputs = typename FewProducts<Dot>::Inputs;
@@ -100,10 +86,14 @@ struct GroupLoads {
   // Whether halves without a zero point jump over its part, which is then faster than to subtract 0.
   static constexpr bool kJumpsInHalves = true;
 
-  // Stores the scales of a super-block of kLanes rows; the negative minima follow them.
+  // Four words of each row: lane i has those of row i.
   template <fovea_dtype kType>
-  FOVEA_INLINE void PutScalesOfRows(const GroupRows<Dot, kType>& rows, float (&to)[kScalesOf<kType>][kLanes]) {
-    PutScalesRowByRow<Dot, kType>(rows, to);
+  FOVEA_INLINE void LoadFourWords(const GroupRows<Dot, kType>& rows, size_t from, VI (&words)[4]) {
+    int32_t of_rows[4][kLanes];
+    FOVEA_EACH(k, kLanes) {
+      FOVEA_EACH(i, 4) __builtin_memcpy(&of_rows[i][k], rows.Row(k).Block(0) + from + 4 * i, sizeof of_rows[i][k]);
+    }
+    FOVEA_EACH(i, 4) words[i] = hn::LoadU(kI, of_rows[i]);
   }
 
   // Lane i: the sum of the products of a token's codes, from x on, with the group of row i, or with a half of it. Where
