@@ -37,9 +37,8 @@ FOVEA_INLINE RunBytes NumbersOfRun(RunBytes u, uint32_t high) {
   alignas(32) static constexpr uint8_t kBits[32] = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128,
                                                     1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
   const RunBytes bits = CodesAt<RunBytes>(kBits), all = RunBytes(RunVector{} + high);
-  const RunBytes set = PickBytes(all, CodesAt<RunBytes>(kPlaces + kFirst)) & bits;
-  u |= RunBytes(set == bits) & 16;
-  return kType == FOVEA_Q5_0 ? u - 16 : u;
+  const RunBytes bit = PickBytes(all, CodesAt<RunBytes>(kPlaces + kFirst)) & bits;
+  return u | (kType == FOVEA_Q5_0 ? RunBytes(bit == 0) & 0xf0 : RunBytes(bit != 0) & 16);
 }
 
 // Stores what a group's codes stand for as bytes, minus kLess, which is 128 where unsigned bytes are wanted, or 0.
