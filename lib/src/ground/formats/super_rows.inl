@@ -333,9 +333,11 @@ FOVEA_INLINE void PutSixteen(const uint8_t* block, size_t place, size_t more, in
   }
 }
 
-// Stores the codes of one group of 32 as bytes, minus kLess, but in q6_k. Those of either sign are minus 128 or 0.
+// Stores the codes of one group of 32 as bytes, minus kLess, but of i4 to q4_1 and q6_k. `place` is that in a super-block.
+// Those of either sign are minus 128 or 0.
 template <fovea_dtype kType, uint8_t kLess = 0>
 FOVEA_INLINE void PutGroup(const uint8_t* block, size_t place, int8_t* to) {
+  if constexpr (kInBytes<kType>) return PutBlockCodes<kType, kLess>(block, to);
   if constexpr (kInSixteens<kType>) {
     PutSixteen<kType, kLess>(block, place, 0, to), PutSixteen<kType, kLess>(block, place, 16, to + 16);
     return;

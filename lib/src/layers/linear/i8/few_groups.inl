@@ -40,12 +40,7 @@ struct FewGroups {
   using FewCode = typename Dot::FewCode;
   static constexpr size_t kRowVectors = kLanes / Dot::kFewGroupRows;
   template <fovea_dtype kType>
-  using KeptCodes = typename Load::template KeptCodes<kType>;
-  template <fovea_dtype kType>
   static constexpr size_t kGroupsAtOnce = Load::template kGroupsAtOnce<kType>;
-
-  template <fovea_dtype kType>
-  static constexpr int kAdded = Load::template kAdded<kType>;
 
   // Stores for each group of inputs the sum of a token's codes minus its zero point. Codes of 0 follow the last input.
   FOVEA_INLINE void PutGroupSums(const I8TokenTile& t, size_t token, int32_t zero) {
@@ -96,14 +91,15 @@ struct FewGroups {
     VF of_zero = hn::Zero(kF);
     if (w.x_zero_point != 0) {
       const FewCode* const ones = tokens.ones + (left < kScaleGroup ? kScaleGroup - left : 0);
-      const VF products = Load::template Times<kHalf, kHalves>(ones, rows.codes, second.of_ones);
+      const VF products = Load::template SumsTimes<kHalf, kHalves>(ones, rows.codes, second.of_ones);
       of_zero = hn::Mul(products, hn::Set(kF, float(w.x_zero_point)));
     }
     FOVEA_EACH(r, kTokens) {
       const VF x_sum = hn::Set(kF, tokens.sums[r][group * kHalves + kHalf]);
-      VF sum = Load::template Times<kHalf, kHalves>(tokens.x[r] + d, rows.codes, second.of_tokens[r]);
+      VF sum = Load::template SumsTimes<kHalf, kHalves>(tokens.x[r] + d, rows.codes, second.of_tokens[r]);
       if (!(Load::kJumpsInHalves && kHalves == 2) || w.x_zero_point != 0) sum = hn::Sub(sum, of_zero);
-      if constexpr (kAdded<kType> != 0) sum = fused::MulAdd(x_sum, hn::Set(kF, float(-kAdded<kType>)), sum);  // exact
+      constexpr int kAdded = Load::template kAdded<kType>;
+      if constexpr (kAdded != 0) sum = fused::MulAdd(x_sum, hn::Set(kF, float(-kAdded)), sum);  // exact
       const bool alone = kHalf == 0 || !GroupOfRows<kType>::kCommon;
       sums[r] = alone ? hn::Mul(sum, rows.scale[kHalf]) : fused::MulAdd(sum, rows.scale[kHalf], sums[r]);
       if constexpr (kHasLeast<kType>) sums[r] = hn::Add(sums[r], hn::Mul(x_sum, rows.least[kHalf]));
@@ -134,7 +130,7 @@ struct FewGroups {
   template <fovea_dtype kType, int kTokens>
   FOVEA_INLINE void AddGroupOfRows(const I8TokenTile& t, const I8Rows& w, const GroupTokens<kTokens>& tokens, size_t d,
                                    GroupRows<Dot, kType>& rows, GroupScales<Dot, kType>& scales,
-                                   KeptCodes<kType>& bytes, VF (&totals)[kTokens]) {
+                                   typename Load::template KeptCodes<kType>& bytes, VF (&totals)[kTokens]) {
     constexpr size_t kHalves = GroupOfRows<kType>::kHalves;
     const size_t group = d / kScaleGroup;
     GroupOfRows<kType> now;
@@ -143,7 +139,7 @@ struct FewGroups {
       if constexpr (kHasLeast<kType>) now.least[half] = scales.Least(group * kHalves + half);
     }
     if constexpr (GroupOfRows<kType>::kCommon) now.common = hn::LoadU(kF, scales.common);
-    Load::LoadGroups(rows, bytes, now.codes);
+    Load::LoadCodes(rows, bytes, now.codes);
     constexpr bool kLast = kInSuper<kType> && Load::kSuperScalesLast;
     if (!kLast) Advance(t, d, rows, scales);
     VF sums[kTokens];
@@ -208,7 +204,7 @@ struct FewGroups {
       GroupRows<Dot, kType> rows = GroupRows<Dot, kType>::Of(w.weights, t.in_dim, j, n);
       Ahead next = Ahead::From(w.weights.data, (j + kLanes) * uintptr_t(w.weights.row_stride));
       GroupScales<Dot, kType> scales;
-      KeptCodes<kType> bytes;
+      typename Load::template KeptCodes<kType> bytes;
       scales.Put(rows, 0, ::fovea::groups_of(t.in_dim));
       VF totals[kTokens];
       SetAll(totals, hn::Zero(kF));

@@ -36,14 +36,6 @@ struct GroupLoads {
     const uint8_t* const at[1] = {reinterpret_cast<const uint8_t*>(bytes)};
     Dot::LoadFewGroup(at, codes);
   }
-  template <fovea_dtype kType>
-  FOVEA_INLINE void LoadSuper(const GroupRows<Dot, kType>& rows, KeptCodes<kType>&, GroupCodes& codes) {
-    FOVEA_EACH(k, kLanes) {
-      int8_t bytes[kScaleGroup];
-      PutGroup<kType>(rows.Row(k).Block(0), rows.place, bytes);
-      LoadBytes(bytes, codes[k]);
-    }
-  }
   FOVEA_INLINE void LoadSuper(const GroupRows<Dot, FOVEA_Q6_K>& rows, KeptCodes<FOVEA_Q6_K>& bytes, GroupCodes& codes) {
     const size_t in_run = rows.place % kSuperRun<FOVEA_Q6_K>;
     FOVEA_UNROLL(16)
@@ -56,13 +48,13 @@ struct GroupLoads {
   }
 
   template <fovea_dtype kType>
-  FOVEA_INLINE void LoadGroups(const GroupRows<Dot, kType>& rows, KeptCodes<kType>& turned, GroupCodes& codes) {
-    if constexpr (kInSuper<kType>) {
+  FOVEA_INLINE void LoadCodes(const GroupRows<Dot, kType>& rows, KeptCodes<kType>& turned, GroupCodes& codes) {
+    if constexpr (kType == FOVEA_Q6_K) {
       LoadSuper(rows, turned, codes);
-    } else if constexpr (kInBytes<kType>) {
+    } else if constexpr (kInSuper<kType> || kInBytes<kType>) {
       FOVEA_EACH(k, kLanes) {
         int8_t bytes[kScaleGroup];
-        PutBlockCodes<kType, 0>(rows.Row(k).Block(0), bytes);
+        PutGroup<kType>(rows.Row(k).Block(0), rows.place, bytes);
         LoadBytes(bytes, codes[k]);
       }
     } else {
@@ -99,7 +91,7 @@ struct GroupLoads {
   // Lane i: the sum of the products of a token's codes, from x on, with the group of row i, or with a half of it. Where
   // a group is one vector, the products of its second half come with those of the first.
   template <size_t kHalf, size_t kHalves>
-  FOVEA_INLINE VF Times(const FewCode* x, const GroupCodes& codes, VF& second) {
+  FOVEA_INLINE VF SumsTimes(const FewCode* x, const GroupCodes& codes, VF& second) {
     constexpr bool kTogether = Dot::kSumsHalves && kHalves == 2;
     if constexpr (kTogether && kHalf == 1) return second;
     constexpr size_t kParts = kTogether ? 1 : kGroupParts / kHalves;

@@ -25,8 +25,8 @@ struct SuperScales {
   }
   // The same of integers of six bits, minus 32: the low four, and in each byte of `high` the others.
   FOVEA_INLINE void PutSixBitsLess(VI low, VI high, const VF* factor, float (*to)[kLanes]) {
-    const VI six = hn::Add(hn::And(low, hn::Set(kI, 0x0f0f0f0f)),
-                           hn::ShiftLeft<4>(hn::And(high, hn::Set(kI, 0x03030303))));
+    const VI six =
+        hn::Add(hn::And(low, hn::Set(kI, 0x0f0f0f0f)), hn::ShiftLeft<4>(hn::And(high, hn::Set(kI, 0x03030303))));
     PutFourBytes<6>(hn::Xor(six, hn::Set(kI, 0x20202020)), factor, to);
   }
   // 16 bits of each lane, from bit 0 on, or 8, as the low halves of its bytes.
@@ -74,7 +74,8 @@ struct SuperScales {
       const VF scale = hn::LoadF16(kF, halves[0]);
       if constexpr (kType == FOVEA_IQ4_XS) {
         PutSixBitsLess(Spread<4>(words[1]), Spread<2>(hn::ShiftRight<16>(words[0])), &scale, to);
-        PutSixBitsLess(Spread<4>(hn::ShiftRight<16>(words[1])), Spread<2>(hn::ShiftRight<24>(words[0])), &scale, to + 4);
+        PutSixBitsLess(Spread<4>(hn::ShiftRight<16>(words[1])), Spread<2>(hn::ShiftRight<24>(words[0])), &scale,
+                       to + 4);
       } else {
         const VF least = hn::Mul(hn::LoadF16(kF, halves[1]), hn::Set(kF, -1.0f));
         const VI six = hn::Set(kI, 0x3f3f3f3f), two = hn::Set(kI, 0x30303030), lows = words[3];

@@ -9,7 +9,7 @@
 
 // Where the low bits of a super-block's codes begin, how many each code has, and where the bytes of bits above them are.
 template <fovea_dtype kType>
-constexpr size_t kLowBitsAt = kHasMinima<kType>      ? kNibblesAt<kType>
+constexpr size_t kLowBitsAt = kHasMinima<kType>     ? kNibblesAt<kType>
                               : kType == FOVEA_Q3_K ? 32
                               : kType == FOVEA_Q2_K ? 16
                                                     : 0;
@@ -38,12 +38,12 @@ struct GroupLoads<Dot, true> {
   template <fovea_dtype kType>
   static constexpr bool kFromTable = kType == FOVEA_IQ4_NL || kType == FOVEA_IQ4_XS || kType == FOVEA_MXFP4;
   template <fovea_dtype kType>
-  static constexpr int kAdded = kType == FOVEA_Q5_0    ? 16
-                                : kType == FOVEA_MXFP4 ? 12
-                                : kType == FOVEA_TQ2_0 ? 1
-                                : ::fovea::is_one_of<::fovea::kSignedFormats>(kType)
-                                    ? 128
-                                    : int{::fovea::format_of(kType).code_bias};
+  static constexpr int kAdded =
+      kType == FOVEA_Q5_0                                  ? 16
+      : kType == FOVEA_MXFP4                               ? 12
+      : kType == FOVEA_TQ2_0                               ? 1
+      : ::fovea::is_one_of<::fovea::kSignedFormats>(kType) ? 128
+                                                           : int{::fovea::format_of(kType).code_bias};
 
   // 16 bytes of each row, from byte `from` of its group or super-block on.
   template <fovea_dtype kType>
@@ -102,7 +102,7 @@ struct GroupLoads<Dot, true> {
     }
   }
   template <fovea_dtype kType>
-  FOVEA_INLINE void LoadGroups(const GroupRows<Dot, kType>& rows, KeptCodes<kType>& turned, GroupCodes& codes) {
+  FOVEA_INLINE void LoadCodes(const GroupRows<Dot, kType>& rows, KeptCodes<kType>& turned, GroupCodes& codes) {
     constexpr size_t kAt = kType == FOVEA_IQ4_XS ? 8 : ::fovea::format_of(kType).head_bytes;
     if constexpr (kInSuper<kType> && kType != FOVEA_IQ4_XS) {
       LoadSuper(rows, turned, codes);
@@ -153,7 +153,7 @@ struct GroupLoads<Dot, true> {
 
   // Lane i: the sum of the products of a token's codes, from x on, with the group of row i, or with a half of it.
   template <size_t kHalf, size_t kHalves>
-  FOVEA_INLINE VF Times(const FewCode* x, const GroupCodes& codes, VF&) {
+  FOVEA_INLINE VF SumsTimes(const FewCode* x, const GroupCodes& codes, VF&) {
     Sum sums[2] = {Dot::FewZero(), Dot::FewZero()};
     FOVEA_UNROLL(8)
     for (size_t i = kHalf * (8 / kHalves); i < (kHalf + 1) * (8 / kHalves); ++i) {

@@ -27,8 +27,8 @@ constexpr FormatSet kI8FourBitFormats = kI8GroupedFormats & (FormatSet{1} << FOV
                                                              FormatSet{1} << FOVEA_Q4_1 | FormatSet{1} << FOVEA_Q4_K);
 // Where a target has kDotPmaddwd and wide vectors, kDotMaddubs multiplies codes of 4 bits. Of few tokens, whose sums have
 // fewer products, it multiplies all codes but bytes.
-constexpr FormatSet kI8ByteCodes = kI8GroupedFormats & (FormatSet{1} << FOVEA_Q8_0 | FormatSet{1} << FOVEA_IQ4_NL |
-                                                        FormatSet{1} << FOVEA_IQ4_XS);
+constexpr FormatSet kI8ByteCodes =
+    kI8GroupedFormats & (FormatSet{1} << FOVEA_Q8_0 | FormatSet{1} << FOVEA_IQ4_NL | FormatSet{1} << FOVEA_IQ4_XS);
 constexpr FormatSet maddubs_formats(bool few) { return few ? kI8GroupedFormats & ~kI8ByteCodes : kI8FourBitFormats; }
 constexpr bool has_maddubs(DotKind dot, uint32_t lanes) { return kHasMaddubs && dot == kDotPmaddwd && lanes > 4; }
 constexpr DotKind i8_dot(DotKind dot, uint32_t lanes, bool few, fovea_dtype weights) {
