@@ -83,7 +83,7 @@ constexpr ::fovea::FormatSet kI8Bytes =
 constexpr ::fovea::FormatSet kI8Halves = NotEmpty(kI8TwoScales, FOVEA_Q6_K);
 // The codes of a row's group, unless they are bytes.
 FOVEA_INLINE void PutCodes(const GroupsAt& groups, uint32_t row, int8_t* to) {
-  if (::fovea::is_one_of<kI8Bytes>(groups.dtype)) {
+  if (IsInSuper(groups.dtype) || ::fovea::is_one_of<::fovea::kByteFormats& ::fovea::kI8GroupedFormats>(groups.dtype)) {
     FOVEA_WITH_FORMAT(NotEmpty(kI8Bytes, FOVEA_Q4_K), groups.dtype,
                       PutGroupCodes<kType, 0, kScaleStep<kType>>(groups.Block(row), groups.place, to));
   }
