@@ -86,7 +86,8 @@ struct X86Bytes : X86Sums {
     const __m128i first = _mm_set_epi32(0x0c0c0c0c, 0x08080808, 0x04040404, 0);
     const FewX bits = Start(int32_t(0x80402010u)), sixteen = Start(0x10101010);
     FOVEA_EACH(i, 4) {
-      const FewX byte = FOVEA_MM(shuffle_epi8)(hn::Raw(words), FewAdd(EachBlock(first), Start(int32_t(i) * 0x01010101)));
+      const FewX byte =
+          FOVEA_MM(shuffle_epi8)(hn::Raw(words), FewAdd(EachBlock(first), Start(int32_t(i) * 0x01010101)));
       const FewX low = FOVEA_MM_SI(and)(FOVEA_MM(slli_epi32)(byte, 4), bits), high = FOVEA_MM_SI(and)(byte, bits);
       codes[2 * i] = Join(codes[2 * i], FOVEA_MM(min_epu8)(low, sixteen));
       codes[2 * i + 1] = Join(codes[2 * i + 1], FOVEA_MM(min_epu8)(high, sixteen));
