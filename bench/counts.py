@@ -181,6 +181,12 @@ def super_blocks(target=""):
             for shape, tokens in ((MANY, ""), (FEW, ", one token")) for kind in ("q4_1", "q4_k", "q6_k")]
 
 
+def rare_formats(target):
+    """The same of one token with those that small processors leave out: at most 1.3 of Q4_1's instructions, or 1.5."""
+    return [More(f"linear {kind} integers, one token", f"{FEW} {kind} {target}", ("linear q4_1 integers, one token", 1 / most))
+            for most, kinds in ((1.3, "q5_0 q5_1 q5_k iq4_nl mxfp4 iq4_xs tq2_0"), (1.5, "q3_k q2_k")) for kind in kinds.split()]
+
+
 def rows_of_floats(layer_norm_goal=None):
     return [More("layer normalisation", LAYER_NORM, layer_norm_goal), More("GELU", GELU)]
 
@@ -213,7 +219,7 @@ MORE = {
         More("linear int8 weights", f"{LINEAR} i8 neon"),
         More("linear integers neon_dotprod", f"{LINEAR} integers neon_dotprod", 0.11),
         More("linear integers neon_i8mm", f"{LINEAR} integers neon_i8mm"),
-        *super_blocks("neon_dotprod"),
+        *super_blocks("neon_dotprod"), *rare_formats("neon_dotprod"),
         More("halves", f"{SHAPE} halves neon", 0.29, "cortex-a55", 0.16),
         More("decode f16 rows", f"{DECODE} f16 neon"),
         More("decode halves", f"{DECODE} halves neon", ("decode f16 rows", 1.0)),
@@ -236,7 +242,7 @@ MORE = {
                                  *integer_layers(12, 3), *rows_of_floats(10), More("encoder layer of int8", ENCODER, 1.6)],
     "arm-none-eabi-cortex-m33": [*integers_on_a_board(), *tensors(), More("encoder layer of int8", ENCODER)],
     "arm-none-eabi-cortex-m0plus": [*integers_on_a_board(), *tensors(), More("encoder layer of int8", ENCODER)],
-    "x86-64-avx2": small_calls((2000 / 128, (2000 + 7 * 700) / 1024)),
+    "x86-64-avx2": [*small_calls((2000 / 128, (2000 + 7 * 700) / 1024)), *super_blocks(), *rare_formats("avx2")],
 }
 
 

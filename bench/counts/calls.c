@@ -2,11 +2,11 @@
  *
  * The program whose instructions bench/counts.py and bench/size.py count:
  *   fovea_calls CALLS [fovea | naive] [HEADS Q_TOKENS KV_TOKENS DIM] [mask] [f16] [i8] [integers] [tensors] [linear] [delta]
- *               [general] [q4_1] [q4_k] [q6_k] [codes] [prefix] [relu] [layer_norm] [gelu] [integer_LAYER] [encoder] [TARGET]
+ *               [general] [FORMAT] [codes] [prefix] [relu] [layer_norm] [gelu] [integer_LAYER] [encoder] [TARGET]
  * It makes CALLS attention calls, by the library or by plain loops; the default shape is 4 heads x 64 queries x
  * 64 keys x dim 64. "mask": a mask of floats that hides every fourth key. "f16" or "i8": keys and values in half
  * precision or int8. "halves": f16 and products of halves. "integers": int8 and products of integers. "tensors": fovea_integer_attention. "linear": a linear
- * layer for Q_TOKENS tokens, with KV_TOKENS outputs and DIM inputs; HEADS is 1. "q4_1", "q4_k", "q6_k": its weights. "codes":
+ * layer for Q_TOKENS tokens, with KV_TOKENS outputs and DIM inputs; HEADS is 1. FORMAT is that of its weights, as in kBlocks. "codes":
  * its inputs and outputs are int8, too. "relu", "gelu": its activation. "prefix": all keys but the last 64 are a prefix.
  * "delta": linear attention by the gated delta rule, or with "general" by the general one, where each call continues the
  * one before: Q_TOKENS tokens, head_dim KV_TOKENS, value_dim DIM.
@@ -60,6 +60,16 @@ static _Alignas(FOVEA_WORKSPACE_ALIGNMENT) unsigned char
     delta_workspace[FOVEA_DELTA_GENERAL_WORKSPACE_BYTES(kMaxDim, 1)];
 static float decays[kMaxDeltaHeads * kMaxDim * kMaxDim], betas[kMaxDeltaHeads * kMaxDim];
 
+/* Formats of a linear layer's weights in groups. */
+static const struct blocks {
+  const char* word;
+  fovea_dtype dtype;
+  int elements, bytes;
+} kBlocks[] = {{"q4_1", FOVEA_Q4_1, 32, 20},   {"q4_k", FOVEA_Q4_K, 256, 144},     {"q6_k", FOVEA_Q6_K, 256, 210},
+               {"q5_0", FOVEA_Q5_0, 32, 22},   {"q5_1", FOVEA_Q5_1, 32, 24},       {"q5_k", FOVEA_Q5_K, 256, 176},
+               {"q3_k", FOVEA_Q3_K, 256, 110}, {"q2_k", FOVEA_Q2_K, 256, 84},      {"iq4_nl", FOVEA_IQ4_NL, 32, 18},
+               {"mxfp4", FOVEA_MXFP4, 32, 17}, {"iq4_xs", FOVEA_IQ4_XS, 256, 136}, {"tq2_0", FOVEA_TQ2_0, 256, 66}};
+
 struct options {
   int f16;
   int i8;
@@ -68,8 +78,8 @@ struct options {
   int linear;
   int delta;
   int general;
-  fovea_dtype blocks; /* of a linear layer's weights, or FOVEA_F32 */
-  int codes;          /* a linear layer's inputs and outputs are */
+  const struct blocks* blocks; /* of a linear layer's weights, or NULL */
+  int codes;                   /* a linear layer's inputs and outputs are */
   int relu;
   int layer_norm;
   int gelu;
@@ -227,24 +237,17 @@ static fovea_status call_tensors(const struct naive_call* shape, int calls) {
   return status;
 }
 
-/* Fills in weights of random codes: blocks with a scale of 2^-10, and minima like it. */
-static void draw_blocks(fovea_dtype dtype, int count, fovea_linear_weights* of) {
-  const int elements = dtype == FOVEA_Q4_1 ? 32 : 256;
-  const int bytes = dtype == FOVEA_Q4_1 ? 20 : dtype == FOVEA_Q4_K ? 144 : 210;
+/* Fills in weights of random bytes below 64, which are scales between 0 and 2 in all formats. */
+static void draw_blocks(const struct blocks* format, int count, fovea_linear_weights* of) {
   uint8_t* const blocks = (uint8_t*)key_codes;
   uint32_t state = 2;
-  for (int i = 0; i < count / elements * bytes; ++i) {
+  for (int i = 0; i < count / format->elements * format->bytes; ++i) {
     state = state * 1664525u + 1013904223u;
-    blocks[i] = (uint8_t)(state >> 24);
+    blocks[i] = (uint8_t)(state >> 26);
   }
-  static const uint8_t kScale[] = {0x00, 0x14}; /* as f16 */
-  for (int i = 0; i < count / elements; ++i) {
-    memcpy(blocks + i * bytes + (dtype == FOVEA_Q6_K ? 208 : 0), kScale, sizeof kScale);
-    if (dtype != FOVEA_Q6_K) memcpy(blocks + i * bytes + 2, kScale, sizeof kScale);
-  }
-  of->dtype = dtype;
+  of->dtype = format->dtype;
   of->data = blocks;
-  of->row_stride = of->row_stride / elements * bytes;
+  of->row_stride = of->row_stride / format->elements * format->bytes;
   of->scales = NULL;
 }
 
@@ -274,7 +277,7 @@ static fovea_status call_linear(const struct naive_call* shape, const struct opt
     args.weights.dtype = FOVEA_F16;
     args.weights.data = key_halves;
   }
-  if (options->blocks != FOVEA_F32) {
+  if (options->blocks) {
     if (shape->dim % 256 != 0) return FOVEA_ERR_DIM;
     draw_blocks(options->blocks, shape->kv_tokens * shape->dim, &args.weights);
   }
@@ -385,6 +388,13 @@ static fovea_status call_gelu(const struct naive_call* shape, const struct optio
   return status;
 }
 
+static const struct blocks* blocks_of(const char* word) {
+  for (size_t i = 0; i < sizeof kBlocks / sizeof kBlocks[0]; ++i) {
+    if (strcmp(word, kBlocks[i].word) == 0) return kBlocks + i;
+  }
+  return NULL;
+}
+
 static int is_too_large(const struct naive_call* shape, const struct options* options) {
   const int rows = shape->heads * shape->kv_tokens;
   if (options->integer_layer || options->encoder) return 0;
@@ -437,8 +447,8 @@ int main(int argc, char** argv) {
     if (known) continue;
     if (strcmp(argv[i], "mask") == 0) {
       shape.mask = mask;
-    } else if (argv[i][0] == 'q') {
-      options.blocks = argv[i][1] == '6' ? FOVEA_Q6_K : strcmp(argv[i], "q4_k") == 0 ? FOVEA_Q4_K : FOVEA_Q4_1;
+    } else if (blocks_of(argv[i])) {
+      options.blocks = blocks_of(argv[i]);
     } else if (is_integer_layer(argv[i])) {
       options.integer_layer = argv[i];
     } else {

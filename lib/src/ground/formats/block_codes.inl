@@ -18,18 +18,18 @@ FOVEA_INLINE int NumberOf(uint32_t u, uint32_t high, size_t i) {
   if constexpr (kIsFive<kType>) return int(u | (high >> i & 1) << 4) - (kType == FOVEA_Q5_0 ? 16 : 0);
   return kNumbersOfCodes[kType == FOVEA_MXFP4][u];
 }
-// 16 bytes, and again.
-struct alignas(32) Twice {
-  uint8_t of[32];
-  constexpr explicit Twice(const int8_t (&bytes)[16]) : of() {
-    for (size_t i = 0; i < 32; ++i) of[i] = uint8_t(bytes[i % 16]);
+// 16 numbers plus `more`, as often as the longest vector has room for them.
+struct alignas(32) Repeated {
+  uint8_t of[kLanes > 8 ? 64 : 32];
+  constexpr explicit Repeated(const int8_t (&numbers)[16], int more = 0) : of() {
+    for (size_t i = 0; i < sizeof of; ++i) of[i] = uint8_t(numbers[i % 16] + more);
   }
 };
 // The same of as many elements as a word has bytes, from element kFirst on.
 template <fovea_dtype kType, size_t kFirst>
 FOVEA_INLINE RunBytes NumbersOfRun(RunBytes u, uint32_t high) {
   if constexpr (!kIsFive<kType>) {
-    static constexpr Twice kTable(kNumbersOfCodes[kType == FOVEA_MXFP4]);
+    static constexpr Repeated kTable(kNumbersOfCodes[kType == FOVEA_MXFP4]);
     return PickBytes(CodesAt<RunBytes>(kTable.of), u);
   }
   alignas(32) static constexpr uint8_t kPlaces[32] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1,
@@ -37,9 +37,8 @@ FOVEA_INLINE RunBytes NumbersOfRun(RunBytes u, uint32_t high) {
   alignas(32) static constexpr uint8_t kBits[32] = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128,
                                                     1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
   const RunBytes bits = CodesAt<RunBytes>(kBits), all = RunBytes(RunVector{} + high);
-  const RunBytes set = PickBytes(all, CodesAt<RunBytes>(kPlaces + kFirst)) & bits;
-  u |= RunBytes(set == bits) & 16;
-  return kType == FOVEA_Q5_0 ? u - 16 : u;
+  const RunBytes bit = PickBytes(all, CodesAt<RunBytes>(kPlaces + kFirst)) & bits;
+  return u | (kType == FOVEA_Q5_0 ? RunBytes(bit == 0) & 0xf0 : RunBytes(bit != 0) & 16);
 }
 
 // Stores what a group's codes stand for as bytes, minus kLess, which is 128 where unsigned bytes are wanted, or 0.

@@ -291,10 +291,15 @@ struct RowScales {
 
 // ------------------------------------------------------------------------------------- codes as bytes
 
-// Bit `group` of each byte, as its bit 4.
-template <class Word>
-FOVEA_INLINE Word FifthBits(Word bits, size_t group) {
-  return (bits >> uint32_t(group) & FourBytes(1)) << 4;
+// Bit `group` of each byte, as its bit kTo.
+template <int kTo, class Word>
+FOVEA_INLINE Word TopBits(Word bits, size_t group) {
+#if FOVEA_FOR_SCALAR
+  return (bits >> uint32_t(group) & FourBytes(1)) << kTo;
+#else
+  typedef uint8_t Bytes __attribute__((vector_size(sizeof(Word))));
+  return Word(Bytes((Bytes(bits) & uint8_t(1u << group)) != 0) & uint8_t{1 << kTo});
+#endif
 }
 
 // Stores 16 codes of a super-block as bytes, from element place + more on, in q6_k minus kLess. place is a multiple of
@@ -307,7 +312,7 @@ FOVEA_INLINE void PutSixteen(const uint8_t* block, size_t place, size_t more, in
     if constexpr (kType == FOVEA_Q3_K) {
       const uint8_t* const two = block + place / 128 * 32 + place % 32 + (32 + more + i);
       codes = CodesAt(two) >> uint32_t(place % 128 / 32 * 2) & FourBytes(3);
-      codes |= (CodesAt(block + place % 32 + (more + i)) >> uint32_t(place / 32) & FourBytes(1)) << 2;
+      codes |= TopBits<2>(CodesAt(block + place % 32 + (more + i)), place / 32);
       if constexpr (kLess != 0) codes = Lessened<kLess>(codes);
     } else if constexpr (kType == FOVEA_Q2_K) {
       const uint8_t* const two = block + place / 128 * 32 + place % 32 + (16 + more + i);
@@ -315,7 +320,7 @@ FOVEA_INLINE void PutSixteen(const uint8_t* block, size_t place, size_t more, in
     } else if constexpr (kHasMinima<kType>) {
       const uint8_t* const low = block + place / 64 * 32 + place % 32 + (kNibblesAt<kType> + more + i);
       codes = CodesAt(low) >> (IsHigh(kType, place) ? 4 : 0) & FourBytes(15);
-      if constexpr (kType == FOVEA_Q5_K) codes |= FifthBits(CodesAt(block + place % 32 + (16 + more + i)), place / 32);
+      if constexpr (kType == FOVEA_Q5_K) codes |= TopBits<4>(CodesAt(block + place % 32 + (16 + more + i)), place / 32);
     } else {
       const uint32_t quarter = uint32_t(place % 128 / 32);
       const uint8_t* const low = block + place / 128 * 64 + place % 64 + (more + i);
@@ -328,9 +333,11 @@ FOVEA_INLINE void PutSixteen(const uint8_t* block, size_t place, size_t more, in
   }
 }
 
-// Stores the codes of one group of 32 as bytes, minus kLess, but in q6_k. Those of either sign are minus 128 or 0.
+// Stores the codes of one group of 32 as bytes, minus kLess, but of i4 to q4_1 and q6_k. `place` is that in a super-block.
+// Those of either sign are minus 128 or 0.
 template <fovea_dtype kType, uint8_t kLess = 0>
 FOVEA_INLINE void PutGroup(const uint8_t* block, size_t place, int8_t* to) {
+  if constexpr (kInBytes<kType>) return PutBlockCodes<kType, kLess>(block, to);
   if constexpr (kInSixteens<kType>) {
     PutSixteen<kType, kLess>(block, place, 0, to), PutSixteen<kType, kLess>(block, place, 16, to + 16);
     return;
@@ -348,7 +355,7 @@ FOVEA_INLINE void PutGroup(const uint8_t* block, size_t place, int8_t* to) {
     } else {
       const uint8_t* const low = block + place / 64 * 32 + kNibblesAt<kType>;
       codes = CodesAt<RunWord>(low + i) >> (IsHigh(kType, place) ? 4 : 0) & FourBytes(15);
-      if constexpr (kType == FOVEA_Q5_K) codes |= FifthBits(CodesAt<RunWord>(block + 16 + i), place / 32);
+      if constexpr (kType == FOVEA_Q5_K) codes |= TopBits<4>(CodesAt<RunWord>(block + 16 + i), place / 32);
     }
     __builtin_memcpy(to + i, &codes, sizeof codes);
   }
@@ -384,7 +391,7 @@ FOVEA_INLINE void PutRun(const uint8_t* block, size_t place, int8_t* to) {
       RunWord a = first & FourBytes(15), b = first >> 4 & FourBytes(15);
       if constexpr (kType == FOVEA_Q5_K) {
         const auto bits = CodesAt<RunWord>(high + i);
-        a |= FifthBits(bits, place / 32), b |= FifthBits(bits, place / 32 + 1);
+        a |= TopBits<4>(bits, place / 32), b |= TopBits<4>(bits, place / 32 + 1);
       }
       put(a, to);
       put(b, to + kRun / 2);

@@ -17,7 +17,6 @@ struct DotDefaults {
   static constexpr bool kUnsignedQueries = false, kSignedWeights = false;
   static constexpr bool kPutsQueries = false, kWidensRows = false, kSumsHalves = false, kWeighsRow = false;
   static constexpr bool kUnsignedRows = false;  // whether products of groups take the codes of rows as unsigned
-  static constexpr int kFewBytesBias = 0;
   // How many of a block's vectors of columns stay in registers while its rows are multiplied.
   static constexpr int HeldVectors(int vectors) { return vectors; }
   template <int kRows>

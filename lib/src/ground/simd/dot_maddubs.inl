@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The dot words of x86's pmaddubsw for weights of 4 bits, on processors that have no vpdpbusd. The instruction multiplies unsigned
+// The dot words of x86's pmaddubsw for weights of few bits, on processors that have no vpdpbusd. The instruction multiplies unsigned
 // bytes by signed ones and adds two products, saturated to 16 bits. Here nothing can saturate: a lane of 16 bits gets the products
 // of at most 16 inputs of a group of 32, each at most 15 times 128 in magnitude, 30,720 in all. One pmaddwd then widens the sums of
-// a whole group.
+// a whole group. With few tokens it gets those of 8 inputs, each at most 31 times 128, or in q6_k of 4, at most 63 times 128.
 #ifndef FOVEA_SRC_SIMD_DOT_MADDUBS_INL_
 #define FOVEA_SRC_SIMD_DOT_MADDUBS_INL_
 #include "ground/simd/dot_x86_bytes.inl"
@@ -22,7 +22,6 @@ struct Maddubs : X86Bytes, DotShape<kDotMaddubs> {
   FOVEA_INLINE hn::raw::I MulPairs(hn::raw::I codes, hn::raw::I signed_codes) {
     return FOVEA_MM(maddubs_epi16)(codes, signed_codes);
   }
-  FOVEA_INLINE Sum FewAdd(Sum a, Sum b) { return {FOVEA_MM(add_epi16)(a.pairs, b.pairs)}; }
   FOVEA_INLINE VI ToInts(Sum sum) { return VI{FOVEA_MM(madd_epi16)(sum.pairs, FOVEA_MM(set1_epi16)(1))}; }
   FOVEA_INLINE VF ToFloat(Sum sum) { return hn::ConvertTo(kF, ToInts(sum)); }
   FOVEA_INLINE Sum Start(int32_t) { return FewZero(); }  // of 0 alone

@@ -60,7 +60,7 @@ using Dots = DotList<AnyDot>;
 using DotsOfAttention = Dots;
 #endif
 #if !(FOVEA_X86_LANES >= 8)
-using FourBitDots = DotList<>;  // for linear weights of 4 bits alone
+using FourBitDots = DotList<>;  // for linear weights of few bits alone
 #endif
 
 #endif  // FOVEA_SRC_SIMD_DOTS_INL_

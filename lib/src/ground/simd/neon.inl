@@ -303,7 +303,7 @@ FOVEA_INLINE VI ShiftLeft(VI a) {
 }
 template <int n>
 FOVEA_INLINE VI ShiftRight(VI a) {
-  return VI(vshrq_n_s32(a.data, n));
+  return n == 0 ? a : VI(vshrq_n_s32(a.data, n == 0 ? 1 : n));  // no instruction shifts by 0
 }
 FOVEA_INLINE VF BitCast(Tag<float>, VI a) { return VF(vreinterpretq_f32_s32(a.data)); }
 FOVEA_INLINE VI BitCast(Tag<int32_t>, VF a) { return VI(vreinterpretq_s32_f32(a.data)); }

@@ -87,7 +87,7 @@ enum DotKind : uint8_t {
   kDotSmlad,    // Cortex-M smlad
   kDotVwmacc,   // RISC-V vwmacc, of codes of 16 bits
   kDotOwn,      // of FOVEA_DOT_HEADER
-  kDotMaddubs,  // x86 pmaddubsw, for linear weights of 4 bits where a target has kDotPmaddwd
+  kDotMaddubs,  // x86 pmaddubsw, for linear weights of few bits where a target has kDotPmaddwd
   kDotKinds = FOVEA_WITH_HIGHWAY || FOVEA_WITH_XSIMD ? kDotMaddubs + 1 : FOVEA_HAS_OWN_DOT ? kDotOwn + 1 : kDotOwn
 };
 constexpr bool kHasMaddubs = kDotKinds > kDotMaddubs;

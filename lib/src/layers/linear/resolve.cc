@@ -101,12 +101,12 @@ CheckedSize tile_bytes(const fovea_linear_args& a, const LinearPlan& plan) {
 fovea_status plan_for(const fovea_linear_args& a, const TargetTraits& traits, bool halves, LinearPlan* plan) {
   const bool i8 = kHasI8Linear && a.compute == FOVEA_COMPUTE_I8;
   const bool few = config::kFewRows && a.tokens <= traits.few_rows();
-  const DotTraits& dot = kDotTraits[kHasMaddubs ? i8_dot(traits.dot, traits.lanes, a.weights.dtype) : traits.dot];
+  const DotTraits& dot = kDotTraits[kHasMaddubs ? i8_dot(traits.dot, traits.lanes, few, a.weights.dtype) : traits.dot];
   const bool grouped = i8 && is_one_of<kI8GroupedFormats>(a.weights.dtype);
   const uint32_t workers = a.executor ? a.executor->workers : 1;
   const size_t scaled_groups = grouped ? a.x_dtype == FOVEA_F32 ? groups_of(a.in_dim) : 1 : 0;
   const uint32_t sum_step = kI8SuperFormats ? uint32_t(scale_step(a.weights.dtype)) : 0;
-  const DotKind kind = is_f16(a) ? DotKind(halves) : i8_dot(traits.dot, traits.lanes, a.weights.dtype);
+  const DotKind kind = is_f16(a) ? DotKind(halves) : i8_dot(traits.dot, traits.lanes, few, a.weights.dtype);
   *plan = {traits.target, kind, false, uint32_t(scaled_groups), sum_step, traits.lanes, 0, workers, 0};
   if (!i8 && !is_f16(a) && few && !a.portable_bits) return FOVEA_OK;
   if (i8 && few && (grouped ? dot.few_groups : dot.few_rows)) {

@@ -6,7 +6,7 @@
 #define FOVEA_SRC_LINEAR_I8_FEW_GROUPS_INL_
 
 #include "layers/linear/i8/few.inl"
-#include "layers/linear/i8/few_groups_rows.inl"
+#include "layers/linear/i8/few_groups_scales.inl"
 
 // Weights are prefetched in the order of addresses: into the second-level cache kBytesAhead before their kLanes rows
 // begin, and into the first-level cache kBytesNear before. With one prefetch, into the first level from kBytesAhead,
@@ -33,60 +33,6 @@ FOVEA_INLINE void AskForFirst(const fovea_linear_weights& w, uint32_t row) {
       .AskAll(bytes < 0 ? 0 : size_t(bytes < kMostBytes ? bytes : kMostBytes));
 }
 
-// The scales of kLanes rows. Groups are taken in order, and Put stores the scales of the next group.
-template <class Dot, fovea_dtype kType, bool = kInSuper<kType>>
-struct GroupScales {
-  uint16_t scales[2][kLanes], leasts[2][kLanes];  // as stored: loaded a group later than stored
-
-  FOVEA_MEMBER void Put(const GroupRows<Dot, kType>& rows, size_t group, size_t) {
-    GroupLoads<Dot>::PutHeads(rows, scales[group % 2], leasts[group % 2]);
-  }
-  FOVEA_MEMBER VF Scale(size_t group) const { return ScalesAt<kType>(scales[group % 2]); }
-  FOVEA_MEMBER VF Least(size_t group) const { return hn::LoadF16(kF, leasts[group % 2]); }
-};
-// In I4 the scales of a row are adjacent: those of kLanes groups at a time are transposed.
-template <class Dot>
-struct GroupScales<Dot, FOVEA_I4, false> {
-  float scales[kLanes][kLanes];  // [group][row]
-
-  FOVEA_MEMBER void Put(const GroupRows<Dot, FOVEA_I4>& rows, size_t group, size_t groups) {
-    if (group % kLanes != 0) return;
-    // Where a row has kLanes scales, the last ones are read with some before them: a part of a vector is read slowly.
-    const bool whole = groups >= kLanes;
-    const size_t at = whole && groups - group < kLanes ? groups - kLanes : group;
-    VF v[kLanes];
-    FOVEA_EACH(k, kLanes) {
-      const uint16_t* const row = rows.Row(k).scales + at;
-      Ahead::From(row, sizeof *row * kFewRowsAhead * 2 * groups).Ask<1, 2>();
-      v[k] = whole ? hn::LoadF16(kF, row) : hn::LoadF16N(kF, row, groups);
-    }
-    hn::Transpose(v);
-    FOVEA_EACH(k, kLanes) hn::StoreU(v[k], kF, scales[(at + k) % kLanes]);
-  }
-  FOVEA_MEMBER VF Scale(size_t group) const { return hn::LoadU(kF, scales[group % kLanes]); }
-};
-
-// Those of a super-block are made together. Those of halves without least numbers are integers, and d is apart.
-template <class Dot, fovea_dtype kType>
-struct GroupScales<Dot, kType, true> {
-  static constexpr bool kHalves = kScaleStep<kType> < kScaleGroup && !kHasLeast<kType>;
-  float scales[kScalesOf<kType>][kLanes];
-  float common[kHalves ? kLanes : 1];
-
-  FOVEA_MEMBER void Put(const GroupRows<Dot, kType>& rows, size_t, size_t) {
-    if (rows.place != 0) return;
-    GroupLoads<Dot>::PutScalesOfRows(rows, scales);
-    if constexpr (kHalves) {
-      uint16_t halves[kLanes];
-      FOVEA_EACH(k, kLanes) halves[k] = HalfAt(rows.Row(k).Block(0) + FormatRow<kType>::kCommonAt);
-      hn::StoreU(hn::LoadF16(kF, halves), kF, common);
-    }
-  }
-  FOVEA_MEMBER VF Scale(size_t step) const { return hn::LoadU(kF, scales[step % (kSuperBlock / kScaleStep<kType>)]); }
-  FOVEA_MEMBER VF Least(size_t step) const {
-    return hn::LoadU(kF, scales[kScalesOf<kType> / 2 + step % (kScalesOf<kType> / 2)]);
-  }
-};
 template <class Dot>
 struct FewGroups {
   using Few = FewProducts<Dot>;
@@ -94,14 +40,7 @@ struct FewGroups {
   using FewCode = typename Dot::FewCode;
   static constexpr size_t kRowVectors = kLanes / Dot::kFewGroupRows;
   template <fovea_dtype kType>
-  using KeptCodes = typename Load::template KeptCodes<kType>;
-  template <fovea_dtype kType>
   static constexpr size_t kGroupsAtOnce = Load::template kGroupsAtOnce<kType>;
-
-  // How much the codes that are multiplied exceed the numbers that they stand for.
-  template <fovea_dtype kType>
-  static constexpr int kAdded =
-      ::fovea::is_one_of<::fovea::kSignedFormats>(kType) ? Dot::kFewBytesBias : ::fovea::format_of(kType).code_bias;
 
   // Stores for each group of inputs the sum of a token's codes minus its zero point. Codes of 0 follow the last input.
   FOVEA_INLINE void PutGroupSums(const I8TokenTile& t, size_t token, int32_t zero) {
@@ -152,14 +91,15 @@ struct FewGroups {
     VF of_zero = hn::Zero(kF);
     if (w.x_zero_point != 0) {
       const FewCode* const ones = tokens.ones + (left < kScaleGroup ? kScaleGroup - left : 0);
-      const VF products = Load::template Times<kHalf, kHalves>(ones, rows.codes, second.of_ones);
+      const VF products = Load::template SumsTimes<kHalf, kHalves>(ones, rows.codes, second.of_ones);
       of_zero = hn::Mul(products, hn::Set(kF, float(w.x_zero_point)));
     }
     FOVEA_EACH(r, kTokens) {
       const VF x_sum = hn::Set(kF, tokens.sums[r][group * kHalves + kHalf]);
-      VF sum = Load::template Times<kHalf, kHalves>(tokens.x[r] + d, rows.codes, second.of_tokens[r]);
+      VF sum = Load::template SumsTimes<kHalf, kHalves>(tokens.x[r] + d, rows.codes, second.of_tokens[r]);
       if (!(Load::kJumpsInHalves && kHalves == 2) || w.x_zero_point != 0) sum = hn::Sub(sum, of_zero);
-      if constexpr (kAdded<kType> != 0) sum = fused::MulAdd(x_sum, hn::Set(kF, float(-kAdded<kType>)), sum);  // exact
+      constexpr int kAdded = Load::template kAdded<kType>;
+      if constexpr (kAdded != 0) sum = fused::MulAdd(x_sum, hn::Set(kF, float(-kAdded)), sum);  // exact
       const bool alone = kHalf == 0 || !GroupOfRows<kType>::kCommon;
       sums[r] = alone ? hn::Mul(sum, rows.scale[kHalf]) : fused::MulAdd(sum, rows.scale[kHalf], sums[r]);
       if constexpr (kHasLeast<kType>) sums[r] = hn::Add(sums[r], hn::Mul(x_sum, rows.least[kHalf]));
@@ -190,7 +130,7 @@ struct FewGroups {
   template <fovea_dtype kType, int kTokens>
   FOVEA_INLINE void AddGroupOfRows(const I8TokenTile& t, const I8Rows& w, const GroupTokens<kTokens>& tokens, size_t d,
                                    GroupRows<Dot, kType>& rows, GroupScales<Dot, kType>& scales,
-                                   KeptCodes<kType>& bytes, VF (&totals)[kTokens]) {
+                                   typename Load::template KeptCodes<kType>& bytes, VF (&totals)[kTokens]) {
     constexpr size_t kHalves = GroupOfRows<kType>::kHalves;
     const size_t group = d / kScaleGroup;
     GroupOfRows<kType> now;
@@ -199,7 +139,7 @@ struct FewGroups {
       if constexpr (kHasLeast<kType>) now.least[half] = scales.Least(group * kHalves + half);
     }
     if constexpr (GroupOfRows<kType>::kCommon) now.common = hn::LoadU(kF, scales.common);
-    Load::LoadGroups(rows, bytes, now.codes);
+    Load::LoadCodes(rows, bytes, now.codes);
     constexpr bool kLast = kInSuper<kType> && Load::kSuperScalesLast;
     if (!kLast) Advance(t, d, rows, scales);
     VF sums[kTokens];
@@ -264,7 +204,7 @@ struct FewGroups {
       GroupRows<Dot, kType> rows = GroupRows<Dot, kType>::Of(w.weights, t.in_dim, j, n);
       Ahead next = Ahead::From(w.weights.data, (j + kLanes) * uintptr_t(w.weights.row_stride));
       GroupScales<Dot, kType> scales;
-      KeptCodes<kType> bytes;
+      typename Load::template KeptCodes<kType> bytes;
       scales.Put(rows, 0, ::fovea::groups_of(t.in_dim));
       VF totals[kTokens];
       SetAll(totals, hn::Zero(kF));
@@ -285,7 +225,7 @@ struct FewGroups {
     }
   }
 
-  template <int kTokens, ::fovea::FormatSet kSet = ::fovea::i8_grouped_formats(Dot::kKind, kLanes)>
+  template <int kTokens, ::fovea::FormatSet kSet = ::fovea::i8_grouped_formats(Dot::kKind, kLanes, true)>
   FOVEA_INLINE void Outputs(const I8TokenTile& t, const I8Rows& w, size_t token, uint32_t begin, uint32_t end) {
     if constexpr (kSet != 0) {
       FOVEA_WITH_FORMAT(kSet, w.weights.dtype, OutputsOf<kTokens, kType>(t, w, token, begin, end));

@@ -20,14 +20,14 @@ struct GroupBlocks {
   // that they stand for by a bias, and the sum of a column's codes times this bias is subtracted. If instead the codes
   // of columns were unsigned, each group of a row would have to be summed.
   static constexpr bool kUnsignedRows = Dot::kUnsignedRows;
-  static constexpr ::fovea::FormatSet kFormats = ::fovea::i8_grouped_formats(Dot::kKind, kLanes);
+  static constexpr ::fovea::FormatSet kFormats = ::fovea::i8_grouped_formats(Dot::kKind, kLanes, false);
   FOVEA_INLINE int32_t RowBias(fovea_dtype dtype) {
     return !kUnsignedRows ? 0 : ::fovea::is_one_of<::fovea::kSignedFormats>(dtype) ? 128 : CodeBias(dtype);
   }
   template <fovea_dtype kType>
-  static constexpr uint8_t kLessOfSuper = kHasSignedGroups<kType> ? (kUnsignedRows ? 128 : 0)
-                                          : kUnsignedRows         ? 0
-                                                                  : ::fovea::format_of(kType).code_bias;
+  static constexpr uint8_t kLess = ::fovea::is_one_of<::fovea::kSignedFormats>(kType) ? (kUnsignedRows ? 128 : 0)
+                                   : kUnsignedRows                                    ? 0
+                                                   : ::fovea::format_of(kType).code_bias;
   // Groups of a row that are brought at a time, for all columns of a tile.
   static constexpr size_t kGroupsOfRows = TokenProducts<Dot>::kInputsAtOnce / kScaleGroup;
   static constexpr size_t kGroupsAtOnce = kGroupsOfRows < kLinearGrain ? kGroupsOfRows : kLinearGrain;
@@ -59,10 +59,8 @@ struct GroupBlocks {
   template <fovea_dtype kType>
   FOVEA_INLINE void PutCodes(const Reader<kType>& rows, uint32_t k, size_t d, int8_t* to) {
     const FormatRow<kType> row = rows.Row(k);
-    if constexpr (kInSuper<kType>) {
-      PutSuperCodes<kType, kLessOfSuper<kType>, kScaleStep<kType>>(row.Block(0), rows.place + d, to);
-    } else if constexpr (kInBytes<kType>) {
-      PutBlockCodes<kType, kUnsignedRows && !kHasLeast<kType> ? 128 : 0>(row.Block(d), to);
+    if constexpr (kInSuper<kType> || kInBytes<kType>) {
+      PutGroupCodes<kType, kLess<kType>, kScaleStep<kType>>(row.Block(d), rows.place + d, to);
     } else if constexpr (kType != FOVEA_Q8_0) {
       PutNibbles(row.Codes(d), kUnsignedRows ? 0 : CodeBias(kType), to);
     } else if constexpr (kUnsignedRows) {  // else they are read in place
@@ -113,7 +111,7 @@ struct GroupBlocks {
     static_assert(!Block::kRowsInPlace || kMost % kRun == 0, "runs are brought whole");
     for (uint32_t k = 0; k < count; ++k, to += kMost) {
       for (size_t d = 0; d < inputs; d += kRun) {
-        PutRun<kType, kLessOfSuper<kType>>(rows.Row(k).Block(0), rows.place + d, to + d);
+        PutRun<kType, kLess<kType>>(rows.Row(k).Block(0), rows.place + d, to + d);
       }
     }
   }

@@ -78,18 +78,14 @@ FOVEA_INLINE GroupScale ScaleOfRow(const GroupsAt& groups, uint32_t row) {
 }
 
 constexpr ::fovea::FormatSet kI8TwoScales = ::fovea::kI8SuperFormats & ::fovea::kHalfFormats & ~kI8LeastHalves;
-constexpr ::fovea::FormatSet kI8Supers = ::fovea::kI8SuperFormats & ~kI8TwoScales;
+constexpr ::fovea::FormatSet kI8Bytes =
+    (::fovea::kI8SuperFormats & ~kI8TwoScales) | (::fovea::kByteFormats & ::fovea::kI8GroupedFormats);
 constexpr ::fovea::FormatSet kI8Halves = NotEmpty(kI8TwoScales, FOVEA_Q6_K);
-constexpr ::fovea::FormatSet kI8ByteFormats = ::fovea::kByteFormats & ::fovea::kI8GroupedFormats;
 // The codes of a row's group, unless they are bytes.
 FOVEA_INLINE void PutCodes(const GroupsAt& groups, uint32_t row, int8_t* to) {
-  if (IsInSuper(groups.dtype)) {
-    FOVEA_WITH_FORMAT(NotEmpty(kI8Supers, FOVEA_Q4_K), groups.dtype,
-                      PutSuperCodes<kType, 0, kScaleStep<kType>>(groups.Block(row), groups.place, to));
-  }
-  if (::fovea::is_one_of<kI8ByteFormats>(groups.dtype)) {
-    FOVEA_WITH_FORMAT(NotEmpty(kI8ByteFormats, FOVEA_Q5_0), groups.dtype,
-                      PutBlockCodes<kType, 0>(groups.Block(row), to));
+  if (IsInSuper(groups.dtype) || ::fovea::is_one_of<::fovea::kByteFormats& ::fovea::kI8GroupedFormats>(groups.dtype)) {
+    FOVEA_WITH_FORMAT(NotEmpty(kI8Bytes, FOVEA_Q4_K), groups.dtype,
+                      PutGroupCodes<kType, 0, kScaleStep<kType>>(groups.Block(row), groups.place, to));
   }
   PutNibbles(groups.Codes(row), CodeBias(groups.dtype), to);
 }
@@ -126,7 +122,7 @@ struct ScalesOfHalves {
 };
 FOVEA_INLINE void PutHalves(fovea_dtype dtype, const uint8_t* block, size_t place, int8_t* to) {
   FOVEA_WITH_FORMAT(kI8Halves, dtype,
-                    PutSuperCodes<kType, ::fovea::format_of(kType).code_bias, kScaleGroup>(block, place, to));
+                    PutGroupCodes<kType, ::fovea::format_of(kType).code_bias, kScaleGroup>(block, place, to));
 }
 // The same of a group with two scales, which the integers of its halves are multiplied by.
 FOVEA_INLINE void AddHalvesOfRow(const I8TokenTile& t, fovea_dtype dtype, const uint8_t* block, size_t place,

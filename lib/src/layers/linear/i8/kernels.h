@@ -25,14 +25,19 @@ constexpr FormatSet kI8GroupedFormats = kHasI8Linear ? kGroupedFormats : 0;
 // Of these, codes of 4 bits.
 constexpr FormatSet kI8FourBitFormats = kI8GroupedFormats & (FormatSet{1} << FOVEA_I4 | FormatSet{1} << FOVEA_Q4_0 |
                                                              FormatSet{1} << FOVEA_Q4_1 | FormatSet{1} << FOVEA_Q4_K);
-// Where a target has kDotPmaddwd and wide vectors, kDotMaddubs multiplies codes of 4 bits.
+// Where a target has kDotPmaddwd and wide vectors, kDotMaddubs multiplies codes of 4 bits. Of few tokens, whose sums have
+// fewer products, it multiplies all codes but bytes.
+constexpr FormatSet kI8ByteCodes =
+    kI8GroupedFormats & (FormatSet{1} << FOVEA_Q8_0 | FormatSet{1} << FOVEA_IQ4_NL | FormatSet{1} << FOVEA_IQ4_XS);
+constexpr FormatSet maddubs_formats(bool few) { return few ? kI8GroupedFormats & ~kI8ByteCodes : kI8FourBitFormats; }
 constexpr bool has_maddubs(DotKind dot, uint32_t lanes) { return kHasMaddubs && dot == kDotPmaddwd && lanes > 4; }
-constexpr DotKind i8_dot(DotKind dot, uint32_t lanes, fovea_dtype weights) {
-  return has_maddubs(dot, lanes) && is_one_of<kI8FourBitFormats>(weights) ? kDotMaddubs : dot;
+constexpr DotKind i8_dot(DotKind dot, uint32_t lanes, bool few, fovea_dtype weights) {
+  const FormatSet set = maddubs_formats(few);
+  return has_maddubs(dot, lanes) && contains(set, weights) ? kDotMaddubs : dot;
 }
-constexpr FormatSet i8_grouped_formats(DotKind dot, uint32_t lanes) {
-  return dot == kDotMaddubs        ? kI8FourBitFormats
-         : has_maddubs(dot, lanes) ? kI8GroupedFormats & ~kI8FourBitFormats
+constexpr FormatSet i8_grouped_formats(DotKind dot, uint32_t lanes, bool few) {
+  return dot == kDotMaddubs        ? maddubs_formats(few)
+         : has_maddubs(dot, lanes) ? kI8GroupedFormats & ~maddubs_formats(few)
                                    : kI8GroupedFormats;
 }
 constexpr FormatSet kI8SuperFormats = kI8GroupedFormats & kSuperFormats;

@@ -86,10 +86,10 @@ FOVEA_INLINE void PutNibbles(const uint8_t* nibbles, uint8_t less, int8_t* to) {
   }
 }
 
-// Codes of a row's group in a super-block as bytes, minus kLess where they have a sign.
+// Codes of a row's group as bytes, where they are in a super-block or of byte formats, minus kLess where they have a sign.
 template <fovea_dtype kType, uint32_t kLess, size_t kCount>
-FOVEA_INLINE void PutSuperCodes(const uint8_t* block, size_t place, int8_t* to) {
-  if constexpr (kHasSignedGroups<kType>) return PutGroup<kType, kLess>(block, place, to);
+FOVEA_INLINE void PutGroupCodes(const uint8_t* block, size_t place, int8_t* to) {
+  if constexpr (kInBytes<kType> || kHasSignedGroups<kType>) return PutGroup<kType, kLess>(block, place, to);
   FOVEA_UNROLL_FOR_SPEED(2)
   for (size_t i = 0; i < kCount; i += 16) PutSixteen<kType, kLess>(block, place, i, to + i);
 }
