@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The exporter's picture of a model: nodes, in the order of their calls, and the tensors that they read and write."""
+import copy
 import math
 from dataclasses import dataclass, field, replace
 
@@ -43,6 +44,10 @@ class Buffer:
 
     def __post_init__(self):
         self.source = self.name
+
+    def __deepcopy__(self, memo):
+        """A copy with the same array of numbers."""
+        return memo.setdefault(id(self), copy.copy(self))
 
     @property
     def bytes(self):

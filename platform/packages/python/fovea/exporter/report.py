@@ -36,8 +36,11 @@ def loops(report):
 
 def scales(report):
     """Of int8 tensors: what their scales come from."""
+    if not report.samples:
+        return ""
     few = ": too few for use, --calibrate takes more" if report.samples < FEW_SAMPLES else ""
-    return f"\n  scales     of {report.samples} sample{'s' * (report.samples != 1)}{few}" if report.samples else ""
+    lines = [f"scales     of {report.samples} sample{'s' * (report.samples != 1)}{few}", f"int8       {report.snr:.1f} dB of signal to noise"]
+    return "".join(f"\n  {one}" for one in [*lines, *(f"           {one}" for one in report.taken)])
 
 
 @functools.cache

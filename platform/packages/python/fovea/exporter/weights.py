@@ -17,10 +17,10 @@ def title(layer):
 
 class Weights:
     """format: of the weights of linear layers and embeddings. keep: a layer's name -> its format. integer_products:
-    with FOVEA_COMPUTE_I8 where the format allows it."""
+    with FOVEA_COMPUTE_I8 where the format allows it. exact: names of layers that stay in f32."""
 
-    def __init__(self, graph, format_, keep, integer_products):
-        self.graph, self.format, self.keep, self.integer_products = graph, format_, keep, integer_products
+    def __init__(self, graph, format_, keep, integer_products, exact=()):
+        self.graph, self.format, self.keep, self.integer_products, self.exact = graph, format_, keep, integer_products, set(exact)
         self.stored, self.kept = {}, set()
 
     def linear(self, weight, bias, name, compute=True, form=None):
@@ -42,7 +42,7 @@ class Weights:
             if name in (layer, title(layer)) or weight == layer or weight.startswith(title(layer) + "_"):
                 self.kept.add(layer)
                 return form
-        return None
+        return "f32" if name in self.exact else None
 
     def check(self):
         """Every layer of keep is one of the model's."""

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Exported models on boards: test_boards.py <libfovea.so> [--boards NAME...] [--models NAME...]
+"""Exported models on boards: test_boards.py <libfovea.so> [--boards NAME...] [--families] [--out DIR]
 
-The models of examples/export, in f32 and with int8 tensors, become projects, which are built by the toolchain file of each
+The models of examples/export, or with --families three of families.py, in f32 and with int8 tensors, become projects, which are built by the toolchain file of each
 board with the library of this tree, and run in QEMU. A project's test holds the board's answers against PyTorch's in f32,
 and against the host's, bit for bit, in int8. Boards without a compiler or an emulator are skipped, and named.
 """
@@ -23,24 +23,33 @@ try:
 except ImportError as error:
     print(f"skipped: {error}: pip install torch")
     sys.exit(SKIPPED)
-sys.path[:0] = [str(ROOT / "platform" / "packages" / "python"), str(ROOT / "examples" / "export")]
+sys.path.insert(0, str(ROOT / "platform" / "packages" / "python"))
 
 BOARDS = ["arm-none-eabi-cortex-m4f", "arm-none-eabi-cortex-m55"]
 NEEDED = ["arm-none-eabi-gcc", "qemu-system-arm"]
 MOST_DIFFERENCE = 1e-5  # of the largest output, in f32
 
 
-def exported(folder):
+def models(of_families):
+    """name -> (module, inputs)"""
+    torch.manual_seed(4)
+    if of_families:
+        sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+        from families import FAMILIES
+        names = {"conformer": "Conformer", "keywords_of_batch_norm": "keyword transformer with batch norm", "patch_tst": "PatchTST"}
+        return {name: FAMILIES[title]() for name, title in names.items()}
+    sys.path.insert(0, str(ROOT / "examples" / "export"))
+    from models import FEATURES, FRAMES, keywords, vit
+    return {"keywords": (keywords(), (torch.randn(1, FRAMES, FEATURES),)), "vit": (vit(), (torch.randn(1, 3, 32, 32),))}
+
+
+def exported(folder, of_families):
     """Name -> folder of a project. Each test has the answers that the board must give."""
     import fovea.export
-    import models
-    torch.manual_seed(4)
-    given = {"keywords": (models.keywords(), (1, models.FRAMES, models.FEATURES)), "vit": (models.vit(), (1, 3, 32, 32))}
-    for name, (model, shape) in given.items():
-        inputs = (torch.randn(shape),)
-        fovea.export(model, inputs, out=folder / name, name=name)
+    for name, (model, inputs) in models(of_families).items():
+        fovea.export(model.eval(), inputs, out=folder / name, name=name)
         yield name, folder / name
-        samples = [(torch.randn(shape),) for _ in range(8)]
+        samples = [tuple(map(torch.randn_like, inputs)) for _ in range(32)]
         int8 = f"{name}_int8"
         fovea.export(model, inputs, out=folder / int8, name=int8, arithmetic="integer", calibrate=samples)
         yield int8, folder / int8
@@ -75,6 +84,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("library", type=pathlib.Path)
     parser.add_argument("--boards", nargs="+", default=BOARDS)
+    parser.add_argument("--families", action="store_true", help="a Conformer, a keyword transformer with batch norm, PatchTST")
     parser.add_argument("--out", type=pathlib.Path, help="a folder for the projects, which stays")
     arguments = parser.parse_args()
     missing = [tool for tool in NEEDED if not shutil.which(tool)]
@@ -85,7 +95,7 @@ def main():
     os.environ["FOVEA_LIBRARY"] = str(arguments.library.resolve())
     with tempfile.TemporaryDirectory() as temporary:
         folder = arguments.out.resolve() if arguments.out else pathlib.Path(temporary)
-        projects = list(exported(folder))
+        projects = list(exported(folder, arguments.families))
         failed = 0
         for board in arguments.boards:
             print(board, flush=True)

@@ -253,6 +253,7 @@ def main():
     library = arguments.library.resolve()
     os.environ["FOVEA_LIBRARY"] = str(library)
     sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+    import int8
     import messages
     import values
     checks = [(name, lambda folder, name=name: check_model(name, library, folder))
@@ -265,6 +266,7 @@ def main():
         checks.append(("messages", messages.check))
         checks.append(("values", lambda folder: values.check(folder, compare)))
         checks.append(("layers that are kept", values.check_kept))
+        checks.append(("calibration", int8.check))
         checks.append(("encoder by hand", lambda folder: check_by_hand(library, folder)))
     checks += [(f"random graph {seed}", lambda folder, seed=seed: check_random(seed, library, folder))
                for seed in range(arguments.seed, arguments.seed + arguments.random)]
