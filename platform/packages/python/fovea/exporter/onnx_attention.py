@@ -225,21 +225,37 @@ def fused_matmul(reader, a, b, *, alpha=1.0, transA=0, transB=0):
 
 @microsoft("MatMulNBits")
 def matmul_bits(reader, x, codes, scales, zeros=None, *, K, N, bits, block_size, accuracy_level=0):
-    """Weights of 4 or 8 bits with a scale for each block, as float32: --weights says how they are stored."""
+    """Weights of 4 or 8 bits with a scale for each block: Q4_0 or Q8_0, where that has the same numbers, or else float32."""
     if bits not in (4, 8):
         reader.refuse(f"of {bits} bits", "4 or 8 bits")
     codes, scales = (np.asarray(constant(reader, one, "weights")) for one in (codes, scales))
-    blocks = -(-K // block_size)
+    blocks, middle = -(-K // block_size), 1 << bits - 1
 
     def numbers(packed, count):
         packed = np.asarray(packed, np.uint8).reshape(N, -1)
         return packed[:, :count] if bits == 8 else np.stack([packed & 15, packed >> 4], -1).reshape(N, -1)[:, :count]
 
-    middle = np.float32(1 << bits - 1)
     if zeros is not None:
         zeros = constant(reader, zeros, "zeros")
         middle = (zeros.reshape(N, blocks) if zeros.dtype.kind == "f" else numbers(zeros, blocks)).astype(np.float32).repeat(
             block_size, 1)
-    rows = (numbers(codes, blocks * block_size).astype(np.float32) - middle) * np.asarray(scales, np.float32).reshape(
-        N, blocks).repeat(block_size, 1)
-    return torch_ops.linear_node(reader, x, reader.tensor(np.ascontiguousarray(rows[:, :K]), "weight"), None)
+    codes, scales = numbers(codes, blocks * block_size), np.asarray(scales, np.float32).reshape(N, blocks)
+    rows = ((codes.astype(np.float32) - np.float32(middle)) * scales.repeat(block_size, 1))[:, :K]
+    weight = reader.tensor(np.ascontiguousarray(rows), "weight")
+    if block_size % 32 == 0 and np.all(middle == 1 << bits - 1):
+        weight.buffer.own = groups(codes[:, :-(-K // 32) * 32], scales.repeat(block_size // 32, 1), bits, K)
+    return torch_ops.linear_node(reader, x, weight, None)
+
+
+def groups(codes, scales, bits, count):
+    """The format, bytes and scales of rows of groups with 32 codes of these bits each; None where a scale is no normal number of f16,
+    or a code has no opposite."""
+    codes = codes.reshape(len(codes), -1, 32).copy()
+    codes.reshape(len(codes), -1)[:, count:] = 1 << bits - 1
+    scales = scales[:, :codes.shape[1], None]
+    with np.errstate(over="ignore"):
+        halves = scales.astype(np.float16)
+    if not ((halves == scales) & (np.abs(halves) >= 2**-14) & np.isfinite(halves)).all() or bits == 8 and not codes.all():
+        return None
+    stored = codes[..., :16] | codes[..., 16:] << 4 if bits == 4 else codes ^ 128
+    return "q4_0" if bits == 4 else "q8_0", np.concatenate([halves.view(np.uint8), stored], -1).reshape(len(codes), -1), None

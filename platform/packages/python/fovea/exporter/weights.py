@@ -25,7 +25,7 @@ class Weights:
 
     def linear(self, weight, bias, name, compute=True, form=None):
         """The fields of fovea_linear_weights, the constants that they name, and what `compute` is."""
-        form = form or self.format_of(name, weight.name)
+        form = form or self.format_of(name, weight)
         data, scales, stride = self.rows(weight, form)
         if bias is not None and not bias.is_dense():
             bias = self.graph.constant(bias.name, np.ascontiguousarray(bias.data, np.float32))
@@ -33,8 +33,11 @@ class Weights:
         integer = compute and self.integer_products and form not in ("f32", "f16")
         return fields, [one for one in (data, scales, bias) if one is not None], integer and "FOVEA_COMPUTE_I8"
 
-    def format_of(self, name, weight):
-        return self.kept_as(name, weight) or self.format
+    def format_of(self, name, *weights):
+        """Of the weights of a layer: that of the model's own codes, where they have the numbers in f32 exactly."""
+        own = {one.buffer.own[0] if one.buffer.own and one.count == one.buffer.count and one.is_dense() else None for one in weights}
+        given = own.pop() if len(own) == 1 else None
+        return self.kept_as(name, weights[0].name) or (given if given and self.format in ("f32", given) else self.format)
 
     def kept_as(self, name, weight):
         """The format that keep has for a layer of this name, or of weights of this name; else None."""
@@ -59,8 +62,9 @@ class Weights:
                 data = weight if weight.is_dense() else self.graph.constant(weight.name, weight.data)
                 self.stored[key] = data, None, dim
             else:
-                data, scales = (one.view(np.uint16) if one is not None and one.dtype == np.float16 else one
-                                for one in quantize_rows(weight.data, form))
+                own = weight.buffer.own
+                data, scales = own[1:] if own and own[0] == form else (one.view(np.uint16) if one is not None and one.dtype == np.float16 else one
+                                                                       for one in quantize_rows(weight.data, form))
                 self.stored[key] = (self.graph.constant(f"{weight.name}_{form}", data),
                                     scales is not None and self.graph.constant(weight.name + "_scales", scales) or None,
                                     data.shape[1])

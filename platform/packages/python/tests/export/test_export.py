@@ -211,6 +211,7 @@ def check_onnx(folder):
     onnx_cases.check(folder)
     if importlib.util.find_spec("onnxruntime"):  # whose operators onnx does not know
         onnx_cases.check(folder, onnx_cases.MICROSOFT)
+        onnx_cases.check_own(folder)
     with mock.patch.dict(sys.modules, onnxruntime=None):
         onnx_cases.check(folder)
         onnx_cases.check_all_covered(folder)
