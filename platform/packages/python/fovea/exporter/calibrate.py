@@ -103,13 +103,13 @@ def smooth(graph, seen):
 
 
 def reads_rows(graph, layer, y, layers):
-    """Whether a node is a linear layer whose input rows are rows of y, which only such `layers` read, as only they read its weights."""
+    """Whether a node is a linear layer whose input rows are rows of y, and only `layers` read y and the node's weights."""
     if layer.op != "linear" or layer.x.buffer is not y.buffer or not graph.only_read_by(y, *layers) or not y.is_dense():
         return False
     dim = y.shape[-1]
-    whole = layer.x.shape[-1] == dim and views.merged(layer.x.dims[-1]) in ([], [(dim, 1)])
+    whole = views.merged(layer.x.dims[-1]) == [(dim, 1)]
     rows = all(stride % dim == 0 for loops in layer.x.dims[:-1] for _, stride in loops) and layer.x.offset % dim == 0
-    return whole and rows and layer.weight.buffer is not y.buffer and all(one in layers for one in graph.readers(layer.weight.buffer))
+    return whole and rows and all(one in layers for one in graph.readers(layer.weight.buffer))
 
 
 def best_factors(weights, rows, most, _, squares):
@@ -130,7 +130,7 @@ def best_factors(weights, rows, most, _, squares):
 
 
 class Chosen:
-    """int8 of a graph: `made` of `now`, and `snr`, the least signal to noise ratio of an output, in dB, over the samples that judge.
+    """int8 of a graph: `made` of `now`, and `snr`, the least signal to noise ratio of an output in dB, over samples that judge.
 
     floats: of a graph its Made in f32; narrow: of a graph, scales, mean inputs of layers, and names of tensors and layers that stay
     in f32 its Made in int8. least: the ratio below which more of them stay so.
@@ -185,7 +185,8 @@ class Chosen:
     def widen(self, seen, least):
         """Keeps as few tensors in f32 as are enough, those first whose rows have the most noise; then layers, too."""
         scales, lowering = self.now["scales"], self.made.lowering
-        codes = {one.source for one in lowering.twins} - {one.y.buffer.source for one in lowering.graph.nodes if one.op == "attention"}
+        codes = {one.source for one in lowering.twins}
+        codes -= {one.y.buffer.source for one in lowering.graph.nodes if one.op == "attention"}  # which writes no floats
         tensors = sorted(codes & set(seen.weak), key=lambda name: (-seen.weak[name] * scales[name][0]**2, name))
         made = self.tried(tensors=tensors)
         layers = list(dict(quality.layers(made.runner, self.exact.runner, self.judges[0], made.lowering.scales)))

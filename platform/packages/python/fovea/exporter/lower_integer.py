@@ -30,7 +30,8 @@ class IntegerLowering(Lowering):
             if node.op == "copy" and node.y.count == node.y.buffer.count and node.x.buffer.source in self.scales:
                 self.scales[node.y.buffer.source] = self.scales[node.x.buffer.source]
 
-        written = [(one.buffer, self.integer_form(node) and not self.is_wide(one)) for node in graph.nodes for one in node.outputs.values()]
+        written = [(one.buffer, self.integer_form(node) and not self.is_wide(one))
+                   for node in graph.nodes for one in node.outputs.values()]
         for node in list(graph.nodes):  # parts of a tensor that are computed in f32, where others are codes
             y = node.outputs.get("y")
             if y and not self.integer_form(node) and y.buffer.dtype == np.float32 and any(
@@ -135,13 +136,14 @@ class IntegerLowering(Lowering):
             weights, x_zero_point = self.biased(weights, x_scale * x_zero_point, node), 0
             reads = [weights[key] for key in ("data", "scales", "bias")]
         fields = given(tokens=tokens, in_dim=dim, out_dim=out, compute="FOVEA_COMPUTE_I8", x_dtype="FOVEA_I8", x=x, x_stride=x_stride,
-                       x_scales=Literal(np.float32([x_scale])), x_zero_point=x_zero_point, y=y, y_stride=y_stride, **of_y, weights=weights, activation=node.activation and f"FOVEA_ACTIVATION_{node.activation}")
+                       x_scales=Literal(np.float32([x_scale])), x_zero_point=x_zero_point, y=y, y_stride=y_stride, **of_y,
+                       weights=weights, activation=node.activation and f"FOVEA_ACTIVATION_{node.activation}")
         self.call("fovea_linear", "linear", fields, [x, *reads], [y], node.name, macs=tokens * dim * out,
                   workspace=f"FOVEA_LINEAR_I8_WORKSPACE_BYTES({dim})")
 
     def biased(self, weights, zero, node):
-        """The weights of a layer, whose bias has the zero point of its input, else each run adds up rows of weights; and the mean error
-        of the codes of weights."""
+        """The weights of a layer, whose bias has the zero point of its input, else each run adds up rows of weights; and the mean
+        error of the weights' codes."""
         rows, scales, bias = (weights.get(key) for key in ("data", "scales", "bias"))
         mean, dim = self.means.get(node.name), node.weight.shape[1]
         key = rows.buffer, bias and bias.buffer, zero, mean is not None and node.name

@@ -190,21 +190,6 @@ microsoft("SkipLayerNormalization")(skip_norm("LAYER"))
 microsoft("SkipSimplifiedLayerNormalization")(skip_norm("RMS"))
 
 
-@microsoft("BiasGelu")
-def bias_gelu(reader, x, bias):
-    return torch_elements.gelu(reader, ATEN["aten.add"](reader, x, bias))
-
-
-@microsoft("FastGelu")
-def fast_gelu(reader, x, bias=None):
-    return torch_elements.gelu(reader, x if bias is None else ATEN["aten.add"](reader, x, bias), approximate="tanh")
-
-
-@microsoft("Gelu")
-def plain_gelu(reader, x):
-    return torch_elements.gelu(reader, x)
-
-
 @microsoft("QuickGelu")
 def quick_gelu(reader, x, *, alpha=1.702):
     if alpha == 0:
@@ -248,8 +233,8 @@ def matmul_bits(reader, x, codes, scales, zeros=None, *, K, N, bits, block_size,
 
 
 def groups(codes, scales, bits, count):
-    """The format, bytes and scales of rows of groups with 32 codes of these bits each; None where a scale is no normal number of f16,
-    or a code has no opposite."""
+    """The format, bytes and scales of rows of groups with 32 codes of these bits each; None where a scale is no normal number of
+    f16, or a code has no opposite."""
     codes = codes.reshape(len(codes), -1, 32).copy()
     codes.reshape(len(codes), -1)[:, count:] = 1 << bits - 1
     scales = scales[:, :codes.shape[1], None]
@@ -259,3 +244,12 @@ def groups(codes, scales, bits, count):
         return None
     stored = codes[..., :16] | codes[..., 16:] << 4 if bits == 4 else codes ^ 128
     return "q4_0" if bits == 4 else "q8_0", np.concatenate([halves.view(np.uint8), stored], -1).reshape(len(codes), -1), None
+
+
+for name, function in {
+    "BiasGelu": lambda reader, x, bias: torch_elements.gelu(reader, ATEN["aten.add"](reader, x, bias)),
+    "FastGelu": lambda reader, x, bias=None:
+        torch_elements.gelu(reader, x if bias is None else ATEN["aten.add"](reader, x, bias), approximate="tanh"),
+    "Gelu": lambda reader, x: torch_elements.gelu(reader, x),
+}.items():
+    microsoft(name)(function)

@@ -107,7 +107,8 @@ def export(model, example_inputs=None, out="model", name="model", weights="f32",
     if exact and stepping:
         check_step(stepping, inputs, answers, compared)
     if not exact and not error <= LIMIT_OF_NARROW:
-        raise ValueError(f"the answers differ by {error:.2f} of the largest: wider weights are needed, or keep for some layers, or min_snr")
+        raise ValueError(f"the answers differ by {error:.2f} of the largest: "
+                         "wider weights are needed, or keep for some layers, or min_snr")
     same_bits = integer and all(is_portable(call) for call in made.calls)
     allowed = 0 if same_bits else LIMIT if exact else 2 * error
     wanted = "those of another machine: the bits are the same everywhere" if same_bits else (f"those of {compared.source}")

@@ -39,8 +39,10 @@ def scales(report):
     if not report.samples:
         return ""
     few = ": too few for use, --calibrate takes more" if report.samples < FEW_SAMPLES else ""
-    lines = [f"scales     of {report.samples} sample{'s' * (report.samples != 1)}{few}", f"int8       {report.snr:.1f} dB of signal to noise"]
-    return "".join(f"\n  {one}" for one in [*lines, *(f"           {one}" for one in report.taken)])
+    taken = "".join(f"\n             {one}" for one in report.taken)
+    return f"""
+  scales     of {report.samples} sample{'s' * (report.samples != 1)}{few}
+  int8       {report.snr:.1f} dB of signal to noise{taken}"""
 
 
 @functools.cache

@@ -15,6 +15,12 @@ def title(layer):
     return name if name[:1].isalpha() else "t" + name
 
 
+def own_of(weight):
+    """The format, codes and scales that a file has of these rows; None where it has none."""
+    own = weight.buffer.own
+    return own if own and weight.count == weight.buffer.count and weight.is_dense() and len(own[1]) == weight.shape[0] else None
+
+
 class Weights:
     """format: of the weights of linear layers and embeddings. keep: a layer's name -> its format. integer_products:
     with FOVEA_COMPUTE_I8 where the format allows it. exact: names of layers that stay in f32."""
@@ -35,9 +41,9 @@ class Weights:
 
     def format_of(self, name, *weights):
         """Of the weights of a layer: that of the model's own codes, where they have the numbers in f32 exactly."""
-        own = {one.buffer.own[0] if one.buffer.own and one.count == one.buffer.count and one.is_dense() else None for one in weights}
-        given = own.pop() if len(own) == 1 else None
-        return self.kept_as(name, weights[0].name) or (given if given and self.format in ("f32", given) else self.format)
+        own = {(own_of(one) or [None])[0] for one in weights}
+        form = own.pop() if len(own) == 1 else None
+        return self.kept_as(name, weights[0].name) or (form if form and self.format in ("f32", form) else self.format)
 
     def kept_as(self, name, weight):
         """The format that keep has for a layer of this name, or of weights of this name; else None."""
@@ -62,9 +68,10 @@ class Weights:
                 data = weight if weight.is_dense() else self.graph.constant(weight.name, weight.data)
                 self.stored[key] = data, None, dim
             else:
-                own = weight.buffer.own
-                data, scales = own[1:] if own and own[0] == form else (one.view(np.uint16) if one is not None and one.dtype == np.float16 else one
-                                                                       for one in quantize_rows(weight.data, form))
+                own = own_of(weight)
+                data, scales = own[1:] if own and own[0] == form else (
+                    one.view(np.uint16) if one is not None and one.dtype == np.float16 else one
+                    for one in quantize_rows(weight.data, form))
                 self.stored[key] = (self.graph.constant(f"{weight.name}_{form}", data),
                                     scales is not None and self.graph.constant(weight.name + "_scales", scales) or None,
                                     data.shape[1])

@@ -53,6 +53,7 @@ NETS = {  # name -> (module, norms that are smoothed)
     "rows of two tokens": (Norms(lambda self, x, y: (y, self.wide(x.reshape(2, 4, 32)))), 0),
     "rows of a half": (Norms(lambda self, x, y: (y, nn.functional.linear(x[..., 8:], self.wide.weight[:, :8]))), 0),
     "rows from the middle of a token": (Norms(lambda self, x, y: (y, self.b(x.flatten(1)[:, 8:-8].reshape(2, 7, 16)))), 0),
+    "windows of half a token": (Norms(lambda self, x, y: (y, self.b(x.flatten(1).unfold(1, 16, 8)))), 0),
     "weights that two norms' layers read": (Norms(lambda self, x, y: (y, nn.functional.linear(self.other(y[..., 8:]), self.a.weight))), 0),
     "a layer's weights in a product": (Norms(lambda self, x, y: y @ self.a.weight), 1),
 }
@@ -102,6 +103,18 @@ class Branches(nn.Module):
         return self.norms[0](x)
 
 
+class Pair(nn.Module):
+    """Two layers with one bias, whose inputs have means that are larger than their deviations."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(16, 8), nn.Linear(16, 8)
+        self.b.bias = self.a.bias
+
+    def forward(self, x):
+        return self.a(x), self.b(x - 4)
+
+
 class Root(nn.Module):
 
     def forward(self, x):
@@ -120,6 +133,9 @@ def check(folder):
         ratio = snr(module, exported, others)
         assert ratio > 25 and abs(min(ratio, 60) - min(report.snr, 60)) < 5, f"{name}: {ratio:.1f} dB, where {report.snr:.1f} are reported"
         assert bool(count) == any("smoothing" in one for one in report.taken) or count is None, f"{name}: {report.taken}"
+    near = [(5 + torch.randn(1, 8, 16) * torch.rand(16) / 4,) for _ in range(32)]
+    _, report = values.exported(Pair().eval(), near[0], folder, **{**options, "calibrate": near})
+    assert any("mean errors" in one for one in report.taken) and report.error < 0.02, f"{report.error}: {report.taken}"
     rows = [(torch.randn(1, 2, 16),) for _ in range(72)]
     branches, options = Branches().eval(), {**options, "calibrate": rows[:64]}
     for least, low, high in [(28, 28, 70), (75, 75, math.inf)]:
