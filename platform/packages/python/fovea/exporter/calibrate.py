@@ -12,7 +12,7 @@ from ..weights import quantize_rows
 from . import quality, views
 
 CHANCE = 0.1  # dB that are not better
-HELD_OUT = 4  # of so many samples one judges; of fewer all do
+HELD_OUT = 4  # every fourth sample judges; of fewer all do
 FRACTIONS = [1.0, *(1 - 2.0**-bits for bits in range(20, 5, -1))]  # of a tensor's numbers that do not saturate
 POWERS = 0.25, 0.5, 0.75  # of the channels of a norm against those of the weights that read them
 

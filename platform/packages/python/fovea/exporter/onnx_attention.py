@@ -159,15 +159,18 @@ def group_query(reader,
                 softcap=0.0,
                 do_rotary=0,
                 rotary_interleaved=0):
-    if k is None or v is None or past_key is not None and past_key.shape[2]:
-        reader.refuse("with packed queries or a past", "queries, keys and values of all tokens")
-    if (np.asarray(constant(reader, seqlens_k, "lengths")) != q.shape[1] - 1).any():
-        reader.refuse("of padded sequences", "sequences of one length")
+    if k is None or v is None:
+        reader.refuse("with packed queries", "queries, keys and values of their own")
+    before = past_key.shape[2] if past_key is not None else 0
+    if (np.asarray(constant(reader, seqlens_k, "lengths")) != before + q.shape[1] - 1).any():
+        reader.refuse("of padded sequences", "sequences of one length, which with a past are all of it and the new tokens")
     q, k, v = (heads_of(reader, one, heads) for one, heads in ((q, num_heads), (k, kv_num_heads), (v, kv_num_heads)))
     if do_rotary:
-        tables = rows_of_tables(reader, (cos_cache, sin_cache), np.zeros(1, np.int64), q.shape[2])
+        tables = rows_of_tables(reader, (cos_cache, sin_cache), np.full(1, before), q.shape[2])
         q, k = (turned(reader, one, *tables, rotary_interleaved, 2 * tables[0].shape[1]) for one in (q, k))
-    y = attend(reader, q, k, v, None, True, 0, scale=scale or None, softcap=softcap)
+    if before:
+        k, v = torch_shapes.cat(reader, [past_key, k], 2), torch_shapes.cat(reader, [past_value, v], 2)
+    y = attend(reader, q, k, v, None, True, before, scale=scale or None, softcap=softcap)
     y = torch_shapes.reshape(reader, y.transpose(1, 2), [y.shape[0], y.shape[2], -1])
     return [y, k, v] if len(reader.node.output) > 1 else y
 

@@ -35,6 +35,7 @@ INPUTS = {
     "numbers": np.tri(6, dtype=np.int64)[None, None],
     "lengths": whole(5),
     "past": floats(1, 4, 2, 8),
+    "past16": floats(1, 2, 2, 16),
     "steps": floats(3, 1, 4),
     "token_mask": np.arange(6, dtype=np.int32)[None] // 4 ^ 1,
     "counts": np.array([4], np.int32),
@@ -72,6 +73,8 @@ CONSTANTS = {
     "turn8_c": floats(9, 8),
     "turn8_s": floats(9, 8),
     "five": np.array([5], np.int32),
+    "seven": np.array([7], np.int32),
+    "eight_tokens": np.array([8], np.int32),
     "six_tokens": np.array([6], np.int32),
     "nibbles": RANDOM.integers(0, 256, (3, 1, 8)).astype(np.uint8),
     "nibble_scales": np.abs(floats(3)),
@@ -397,6 +400,12 @@ FusedMatMul: y = com.microsoft.FusedMatMul <transBatchA=1> (q, k) ! with transBa
 Gelu: y = com.microsoft.Gelu (x)
 GroupQueryAttention: y, pk, pv = com.microsoft.GroupQueryAttention <num_heads=2, kv_num_heads=2, do_rotary=1>
     (flat, flat, flat, "", "", five, six_tokens, turn8_c, turn8_s)
+GroupQueryAttention: y, pk, pv = com.microsoft.GroupQueryAttention <num_heads=4, kv_num_heads=4>
+    (flat, flat, flat, past, past, seven, eight_tokens)
+GroupQueryAttention: y, pk, pv = com.microsoft.GroupQueryAttention <num_heads=2, kv_num_heads=2, do_rotary=1>
+    (flat, flat, flat, past16, past16, seven, eight_tokens, turn8_c, turn8_s)
+GroupQueryAttention: y, pk, pv = com.microsoft.GroupQueryAttention <num_heads=4, kv_num_heads=4>
+    (flat, flat, flat, past, past, five, six_tokens) ! of padded sequences
 GroupQueryAttention: y, pk, pv = com.microsoft.GroupQueryAttention <num_heads=4, kv_num_heads=4, local_window_size=2>
     (flat, flat, flat, "", "", five, six_tokens) ! with local_window_size 2
 MatMulNBits: y = com.microsoft.MatMulNBits <K=8, N=3, bits=4, block_size=16> (x, nibbles, nibble_scales)

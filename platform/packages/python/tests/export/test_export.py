@@ -171,6 +171,12 @@ def check_integers(library, folder):
     assert len(calls) == report.calls["fovea_linear"], f"{len(calls)} linear layers"
     assert not any(".x_zero_point" in call for call in calls), "a linear layer has a zero point"
     assert report.error < 0.05, f"error {report.error}"
+    for name in ("keywords", "DeiT"):
+        module, inputs = models.make(name, every())
+        samples = [tuple(map(torch.randn_like, inputs)) for _ in range(32)]
+        report, _ = export_and_run(lambda: (module, inputs), library, folder, arithmetic="integer", calibrate=samples, min_snr=28)
+        print(f"    {name}: {report.snr:.1f} dB, {'; '.join(report.taken)}")
+        assert report.snr >= 28 and report.error < 0.1, f"{name}: {report.snr:.1f} dB, error {report.error}"
 
 
 def check_wrong(folder):
