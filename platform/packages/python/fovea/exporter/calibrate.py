@@ -8,7 +8,6 @@ import copy
 import numpy as np
 
 from ..quantize import Range
-from ..weights import quantize_rows
 from . import quality, views
 
 CHANCE = 0.1  # dB that are not better
