@@ -155,7 +155,7 @@ class Chosen:
             seen.add(self.exact, self.judges)
             self.now.update(scales=seen.scales(nearest), means=seen.means() if corrected else {})
             self.made = self.tried()
-            self.snr = self.ratio(self.made)
+            self.snr = min(self.snr, self.ratio(self.made))  # the scales know the samples that judge now
         if least is not None and self.snr < least:
             self.widen(seen, least)
 
