@@ -16,6 +16,8 @@
     keep            a layer's name -> the format of its weights
     step            True, of a causal decoder whose input is token numbers, [1, tokens]: a second function, name_step,
                     which takes a token at a time and keeps keys and values in caches
+    min_snr         for integer: tensors and layers, those with the most noise first, stay in f32 until the outputs have this
+                    signal to noise ratio, in dB, over every fourth sample
     multihead       attention with its linear layers is one call, where that is exact; False: calls of their own. One
                     call keeps queries, keys and values in its workspace at once; calls of their own take less memory
 
@@ -35,10 +37,10 @@ __all__ = ["NotServed"]
 class _Module(types.ModuleType):
 
     def __call__(self, model, example_inputs=None, out="model", name="model", weights="f32", arithmetic="f32", calibrate=None, keep=None,
-                 step=False, multihead=True):
+                 step=False, multihead=True, min_snr=None):
         """Writes the folder `out`, and returns a Report. help(fovea.export) describes the arguments."""
         from .exporter.pipeline import export
-        return export(model, example_inputs, out, name, weights, arithmetic, calibrate, keep, step, multihead)
+        return export(model, example_inputs, out, name, weights, arithmetic, calibrate, keep, step, multihead, min_snr)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ Each step is a file. What goes from one to the next is in graph.py.
     patterns.py                   several nodes that one call of fovea computes become one node        -> Graph
     lower.py                      a call of fovea for each node, with all its arguments                -> calls
     arena.py                      where each tensor is: they share memory where lifetimes allow it     -> offsets
+    calibrate.py                  of int8: what the samples decide, and what stays in f32
     weights.py                    constants in the format that was asked for
     run.py                        makes the same calls from Python, on this machine
     emit_c.py, project.py         write the calls as C, and the files around it

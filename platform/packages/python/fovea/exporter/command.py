@@ -27,6 +27,7 @@ def main(arguments=None):
     parser.add_argument("--weights", choices=FORMATS, default="f32")
     parser.add_argument("--arithmetic", choices=["f32", "i8", "integer"], default="f32")
     parser.add_argument("--keep", action="append", default=[], metavar="LAYER=FORMAT", help="a layer in another format")
+    parser.add_argument("--min-snr", type=float, metavar="DB", help="tensors and layers of int8 stay in f32 until it is reached")
     parser.add_argument("--step", action="store_true", help="of a decoder: a function for a token at a time, too")
     parser.add_argument("--no-multihead", dest="multihead", action="store_false",
                         help="attention and its linear layers as calls of their own, which take less memory")
@@ -45,7 +46,8 @@ def main(arguments=None):
         model = given.model if given.model.endswith(".onnx") else made(given.model)
         print(
             export(model, tensors(inputs, given.model), given.out, given.name, given.weights, given.arithmetic,
-                   [tensors(one, given.model) for one in samples] or None, keep, given.step, given.multihead))
+                   [tensors(one, given.model) for one in samples] or None, keep, given.step, given.multihead,
+                   given.min_snr))
     except (NotServed, ValueError, ImportError, OSError, RuntimeError) as error:
         print(f"fovea.export: {error}", file=sys.stderr)
         return 1

@@ -142,7 +142,7 @@ class Reader:
         from onnx import numpy_helper
         self.graph, self.values, self.titles = Graph(name), {"": None}, {}
         self.opsets = opsets_of(model)
-        self.constants = {}
+        self.constants, self.scales = {}, {}  # of DequantizeLinear, by the id of its result
         for one in model.graph.initializer:
             self.values[one.name] = numpy_helper.to_array(one)
             self.titles[id(self.values[one.name])] = one.name
@@ -224,9 +224,12 @@ class Reader:
             ]
         given = {title: value for title, value in zip(node.input, inputs) if title}
         try:
-            return evaluator(node, self.opsets).run(None, given)
+            values = evaluator(node, self.opsets).run(None, given)
         except Exception as error:  # of the evaluator
             raise NotServed(f"{node.op_type} of constants", self.line, f"its result as a constant: {short(error)}") from error
+        if node.op_type == "DequantizeLinear":
+            self.scales[id(values[0])] = inputs[1]
+        return values
 
     # ---------------------------------------------------------------------------------------------- for operations
 
@@ -269,10 +272,22 @@ class Reader:
             dtype = np.uint8 if value.dtype == bool else np.float32 if value.dtype.kind == "f" else np.uint32
             title = self.titles.get(id(value), f"{self.name('constant')}.{name or 'constant'}")
             self.constants[id(value)] = self.graph.constant(title, value.astype(dtype)), value
+            self.constants[id(value)][0].buffer.own = own_codes(value, self.scales.get(id(value)))
         return self.constants[id(value)][0]
 
     def copied(self, tensor):
         return self.graph.copied(tensor, self.line)
+
+
+def own_codes(value, scales):
+    """The format, codes of int8 and scales of rows that have exactly these numbers; None where none have."""
+    if scales is None or value.ndim != 2 or np.size(scales) not in (1, len(value)) or scales.dtype != np.float32:
+        return None
+    scales = np.broadcast_to(np.ravel(scales), len(value)).copy()
+    with np.errstate(all="ignore"):
+        codes = np.rint(value / scales[:, None])
+    exact = np.array_equal(codes * scales[:, None], value) and np.abs(codes).max() < 128
+    return ("i8", codes.astype(np.int8), scales) if exact else None
 
 
 def short(error):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The exporter's picture of a model: nodes, in the order of their calls, and the tensors that they read and write."""
+import copy
 import math
 from dataclasses import dataclass, field, replace
 
@@ -40,9 +41,14 @@ class Buffer:
     data: np.ndarray = None  # of a constant
     offset: int = None  # bytes from the arena's begin
     source: str = None  # its first name
+    own: tuple = None  # of weights that a file has as codes: their format, codes and scales, whose numbers these are exactly
 
     def __post_init__(self):
         self.source = self.name
+
+    def __deepcopy__(self, memo):
+        """A copy with the same array of numbers."""
+        return memo.setdefault(id(self), copy.copy(self))
 
     @property
     def bytes(self):

@@ -18,17 +18,20 @@ from .masks import lower_mask
 
 
 class IntegerLowering(Lowering):
-    """scales: name of a tensor -> (scale, zero point)."""
+    """scales: name of a tensor -> (scale, zero point). means: name of a linear layer -> its mean input. wide: names of tensors that
+    stay in f32; layers write them so, and what else reads or writes them is computed in f32."""
 
-    def __init__(self, graph, weights, scales):
+    def __init__(self, graph, weights, scales, means=None, wide=()):
         super().__init__(graph, weights)
-        self.scales, self.twins, self.in_f32 = scales, {}, {one.buffer for one in graph.inputs}
+        self.scales, self.means, self.wide = dict(scales), means or {}, set(wide)
+        self.twins, self.in_f32 = {}, {one.buffer for one in graph.inputs}
         self.tables = {}
         for node in graph.nodes:  # a copy of all of a tensor has its scale
             if node.op == "copy" and node.y.count == node.y.buffer.count and node.x.buffer.source in self.scales:
                 self.scales[node.y.buffer.source] = self.scales[node.x.buffer.source]
 
-        written = [(one.buffer, self.integer_form(node)) for node in graph.nodes for one in node.outputs.values()]
+        written = [(one.buffer, self.integer_form(node) and not self.is_wide(one))
+                   for node in graph.nodes for one in node.outputs.values()]
         for node in list(graph.nodes):  # parts of a tensor that are computed in f32, where others are codes
             y = node.outputs.get("y")
             if y and not self.integer_form(node) and y.buffer.dtype == np.float32 and any(
@@ -40,7 +43,11 @@ class IntegerLowering(Lowering):
     def integer_form(self, node):
         """The function that computes a node by its codes; None where it is computed in f32."""
         kept = self.weights.kept_as(node.name, node.weight.name if node.weight else "")
-        return None if kept == "f32" or isinstance(node.b, Hiding) else getattr(self, "integer_" + node.op, None)
+        wide = node.op not in ("linear", "attention") and any(map(self.is_wide, [*node.inputs.values(), *node.outputs.values()]))
+        return None if wide or kept == "f32" or isinstance(node.b, Hiding) else getattr(self, "integer_" + node.op, None)
+
+    def is_wide(self, tensor):
+        return tensor is not None and tensor.buffer.source in self.wide
 
     def lower(self, node):
         function = self.integer_form(node)
@@ -115,33 +122,36 @@ class IntegerLowering(Lowering):
 
     def integer_linear(self, node):
         codes, *scale = self.codes(node.x)
-        for x, y in lower_windows.parts(self, codes, self.twin(node.y)):
+        for x, y in lower_windows.parts(self, codes, node.y if self.is_wide(node.y) else self.twin(node.y)):
             self.codes_of_linear(node, x, *scale, y)
+        self.in_f32.update({node.y.buffer} if self.is_wide(node.y) else ())
 
     def codes_of_linear(self, node, x, x_scale, x_zero_point, y):
         x, tokens, x_stride = self.one_stride(x)
-        y_scale, y_zero_point = self.scale(node.y)
+        of_y = {} if self.is_wide(node.y) else dict(zip(("y_dtype", "y_scale", "y_zero_point"), ("FOVEA_I8", *self.scale(node.y))))
         out, dim = node.weight.shape
         y, y_stride = self.rows_like(y, x)
         weights, reads, _ = self.weights.linear(node.weight, node.bias, node.name)
-        if x_zero_point and weights["dtype"] == "FOVEA_I8":
-            weights, x_zero_point = self.without_zero(weights, x_scale * x_zero_point, dim), 0
+        if (x_zero_point or node.name in self.means) and weights["dtype"] == "FOVEA_I8":
+            weights, x_zero_point = self.biased(weights, x_scale * x_zero_point, node), 0
             reads = [weights[key] for key in ("data", "scales", "bias")]
         fields = given(tokens=tokens, in_dim=dim, out_dim=out, compute="FOVEA_COMPUTE_I8", x_dtype="FOVEA_I8", x=x, x_stride=x_stride,
-                       x_scales=Literal(np.float32([x_scale])), x_zero_point=x_zero_point, y_dtype="FOVEA_I8", y=y, y_stride=y_stride, y_scale=y_scale,
-                       y_zero_point=y_zero_point, weights=weights, activation=node.activation and f"FOVEA_ACTIVATION_{node.activation}")
+                       x_scales=Literal(np.float32([x_scale])), x_zero_point=x_zero_point, y=y, y_stride=y_stride, **of_y,
+                       weights=weights, activation=node.activation and f"FOVEA_ACTIVATION_{node.activation}")
         self.call("fovea_linear", "linear", fields, [x, *reads], [y], node.name, macs=tokens * dim * out,
                   workspace=f"FOVEA_LINEAR_I8_WORKSPACE_BYTES({dim})")
 
-    def without_zero(self, weights, zero, dim):
-        """The weights of a layer, whose bias has the zero point of its input: else each run adds up rows of weights."""
+    def biased(self, weights, zero, node):
+        """The weights of a layer, whose bias has the zero point of its input, else each run adds up rows of weights; and the mean
+        error of the weights' codes."""
         rows, scales, bias = (weights.get(key) for key in ("data", "scales", "bias"))
-        key = rows.buffer, bias and bias.buffer, zero
+        mean, dim = self.means.get(node.name), node.weight.shape[1]
+        key = rows.buffer, bias and bias.buffer, zero, mean is not None and node.name
         if key not in self.other:
-            sums = rows.data[:, :dim].sum(axis=1, dtype=np.int64) * np.ravel(scales.data).astype(np.float64)
-            numbers = (0 if bias is None else np.ravel(bias.data)) - zero * sums
-            name = bias.name if bias else rows.name + "_bias"
-            self.other[key] = self.graph.constant(name, numbers.astype(np.float32))
+            stored = rows.data[:, :dim] * scales.data.astype(np.float64).reshape(-1, 1)
+            numbers = (0 if bias is None else np.ravel(bias.data)) - zero * stored.sum(1)
+            numbers = numbers if mean is None else numbers - (stored - node.weight.data) @ mean
+            self.other[key] = self.graph.constant(bias.name if bias else rows.name + "_bias", numbers.astype(np.float32))
         return {**weights, "bias": self.other[key]}
 
     def integer_attention(self, node):
@@ -245,26 +255,3 @@ def multiplier(name, real):
     prefix = name and name + "_"
     return {f"{prefix}multiplier": number.value, f"{prefix}shift": shift.value}
 
-
-def ranges(runner, samples):
-    """name of a tensor -> (scale, zero point), of its numbers in some runs."""
-    found = {}
-
-    def observe(tensor):
-        kept = found.setdefault(tensor.buffer.source, c.structure("quantize_range"))
-        numbers = np.ascontiguousarray(runner.tensor(tensor))
-        numbers = numbers[np.isfinite(numbers)]  # a maximum has -inf at its borders
-        c.call("fovea_quantize_observe", kept, numbers, numbers.size)
-
-    for sample in samples:
-        runner.run(sample, observe=lambda _, call: [observe(one) for one in call.writes if one.buffer.dtype == np.float32])
-        for tensor in runner.inputs:
-            if tensor.buffer.dtype == np.float32:
-                observe(tensor)
-    return {name: chosen(kept) for name, kept in found.items()}
-
-
-def chosen(kept):
-    scale, zero = ctypes.c_float(), ctypes.c_int32()
-    c.call("fovea_quantize_choose", kept, 1.0, 1, ctypes.byref(scale), ctypes.byref(zero))
-    return scale.value, zero.value

@@ -53,7 +53,7 @@ def multihead_desc(node, form, compute, batch, kv_tokens, causal):
 def layers(lowering, node):
     """The fields of fovea_multihead_weights, what they read, and their format and arithmetic: one for all."""
     roles = ["qkv", "out"] if node.qkv else ["q", "k", "v", "out"]
-    form = lowering.weights.format_of(node.name, getattr(node, roles[0]).name)
+    form = lowering.weights.format_of(node.name, *(getattr(node, role) for role in roles))
     weights, reads, compute = {}, [], None
     for role in roles:
         weights[role], read, compute = lowering.weights.linear(getattr(node, role), getattr(node, role + "_bias"), node.name, form=form)

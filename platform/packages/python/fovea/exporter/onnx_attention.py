@@ -159,15 +159,18 @@ def group_query(reader,
                 softcap=0.0,
                 do_rotary=0,
                 rotary_interleaved=0):
-    if k is None or v is None or past_key is not None and past_key.shape[2]:
-        reader.refuse("with packed queries or a past", "queries, keys and values of all tokens")
-    if (np.asarray(constant(reader, seqlens_k, "lengths")) != q.shape[1] - 1).any():
-        reader.refuse("of padded sequences", "sequences of one length")
+    if k is None or v is None:
+        reader.refuse("with packed queries", "queries, keys and values of their own")
+    before = past_key.shape[2] if past_key is not None else 0
+    if (np.asarray(constant(reader, seqlens_k, "lengths")) != before + q.shape[1] - 1).any():
+        reader.refuse("of padded sequences", "sequences of one length, which with a past are all of it and the new tokens")
     q, k, v = (heads_of(reader, one, heads) for one, heads in ((q, num_heads), (k, kv_num_heads), (v, kv_num_heads)))
     if do_rotary:
-        tables = rows_of_tables(reader, (cos_cache, sin_cache), np.zeros(1, np.int64), q.shape[2])
+        tables = rows_of_tables(reader, (cos_cache, sin_cache), np.full(1, before), q.shape[2])
         q, k = (turned(reader, one, *tables, rotary_interleaved, 2 * tables[0].shape[1]) for one in (q, k))
-    y = attend(reader, q, k, v, None, True, 0, scale=scale or None, softcap=softcap)
+    if before:
+        k, v = torch_shapes.cat(reader, [past_key, k], 2), torch_shapes.cat(reader, [past_value, v], 2)
+    y = attend(reader, q, k, v, None, True, before, scale=scale or None, softcap=softcap)
     y = torch_shapes.reshape(reader, y.transpose(1, 2), [y.shape[0], y.shape[2], -1])
     return [y, k, v] if len(reader.node.output) > 1 else y
 
@@ -190,21 +193,6 @@ microsoft("SkipLayerNormalization")(skip_norm("LAYER"))
 microsoft("SkipSimplifiedLayerNormalization")(skip_norm("RMS"))
 
 
-@microsoft("BiasGelu")
-def bias_gelu(reader, x, bias):
-    return torch_elements.gelu(reader, ATEN["aten.add"](reader, x, bias))
-
-
-@microsoft("FastGelu")
-def fast_gelu(reader, x, bias=None):
-    return torch_elements.gelu(reader, x if bias is None else ATEN["aten.add"](reader, x, bias), approximate="tanh")
-
-
-@microsoft("Gelu")
-def plain_gelu(reader, x):
-    return torch_elements.gelu(reader, x)
-
-
 @microsoft("QuickGelu")
 def quick_gelu(reader, x, *, alpha=1.702):
     if alpha == 0:
@@ -225,21 +213,46 @@ def fused_matmul(reader, a, b, *, alpha=1.0, transA=0, transB=0):
 
 @microsoft("MatMulNBits")
 def matmul_bits(reader, x, codes, scales, zeros=None, *, K, N, bits, block_size, accuracy_level=0):
-    """Weights of 4 or 8 bits with a scale for each block, as float32: --weights says how they are stored."""
+    """Weights of 4 or 8 bits with a scale for each block: Q4_0 or Q8_0, where that has the same numbers, or else float32."""
     if bits not in (4, 8):
         reader.refuse(f"of {bits} bits", "4 or 8 bits")
     codes, scales = (np.asarray(constant(reader, one, "weights")) for one in (codes, scales))
-    blocks = -(-K // block_size)
+    blocks, middle = -(-K // block_size), 1 << bits - 1
 
     def numbers(packed, count):
         packed = np.asarray(packed, np.uint8).reshape(N, -1)
         return packed[:, :count] if bits == 8 else np.stack([packed & 15, packed >> 4], -1).reshape(N, -1)[:, :count]
 
-    middle = np.float32(1 << bits - 1)
     if zeros is not None:
         zeros = constant(reader, zeros, "zeros")
         middle = (zeros.reshape(N, blocks) if zeros.dtype.kind == "f" else numbers(zeros, blocks)).astype(np.float32).repeat(
             block_size, 1)
-    rows = (numbers(codes, blocks * block_size).astype(np.float32) - middle) * np.asarray(scales, np.float32).reshape(
-        N, blocks).repeat(block_size, 1)
-    return torch_ops.linear_node(reader, x, reader.tensor(np.ascontiguousarray(rows[:, :K]), "weight"), None)
+    codes, scales = numbers(codes, blocks * block_size), np.asarray(scales, np.float32).reshape(N, blocks)
+    rows = ((codes.astype(np.float32) - np.float32(middle)) * scales.repeat(block_size, 1))[:, :K]
+    weight = reader.tensor(np.ascontiguousarray(rows), "weight")
+    if block_size % 32 == 0 and np.all(middle == 1 << bits - 1):
+        weight.buffer.own = groups(codes[:, :-(-K // 32) * 32], scales.repeat(block_size // 32, 1), bits, K)
+    return torch_ops.linear_node(reader, x, weight, None)
+
+
+def groups(codes, scales, bits, count):
+    """The format, bytes and scales of rows of groups with 32 codes of these bits each; None where a scale is no normal number of
+    f16, or a code has no opposite."""
+    codes = codes.reshape(len(codes), -1, 32).copy()
+    codes.reshape(len(codes), -1)[:, count:] = 1 << bits - 1
+    scales = scales[:, :codes.shape[1], None]
+    with np.errstate(over="ignore"):
+        halves = scales.astype(np.float16)
+    if not ((halves == scales) & (np.abs(halves) >= 2**-14) & np.isfinite(halves)).all() or bits == 8 and not codes.all():
+        return None
+    stored = codes[..., :16] | codes[..., 16:] << 4 if bits == 4 else codes ^ 128
+    return "q4_0" if bits == 4 else "q8_0", np.concatenate([halves.view(np.uint8), stored], -1).reshape(len(codes), -1), None
+
+
+for name, function in {
+    "BiasGelu": lambda reader, x, bias: torch_elements.gelu(reader, ATEN["aten.add"](reader, x, bias)),
+    "FastGelu": lambda reader, x, bias=None:
+        torch_elements.gelu(reader, x if bias is None else ATEN["aten.add"](reader, x, bias), approximate="tanh"),
+    "Gelu": lambda reader, x: torch_elements.gelu(reader, x),
+}.items():
+    microsoft(name)(function)

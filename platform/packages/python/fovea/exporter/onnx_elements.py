@@ -16,31 +16,6 @@ for name, versions, kind in [("Abs", (6, 13), "abs"), ("Ceil", (6, 13), "ceil"),
 REPLACEMENTS["ConvTranspose"] = "an upsampling by repetition, and a convolution"
 
 
-@op("Elu", 6, 22)
-def elu(reader, x, *, alpha):
-    return torch_elements.elu(reader, x, alpha)
-
-
-@op("Selu", 6, 22)
-def selu(reader, x, *, alpha, gamma):
-    return torch_elements.elu(reader, x, alpha, gamma)
-
-
-@op("Celu", 12)
-def celu(reader, x, *, alpha):
-    return torch_elements.celu(reader, x, alpha)
-
-
-@op("LeakyRelu", 6, 16)
-def leaky_relu(reader, x, *, alpha):
-    return torch_elements.leaky_relu(reader, x, alpha)
-
-
-@op("PRelu", 7, 9, 16)
-def prelu(reader, x, slope):
-    return loops.node(reader, "leaky_relu", [x, slope])
-
-
 @op("HardSigmoid", 6, 22)
 def hard_sigmoid(reader, x, *, alpha, beta):
     x = ATEN["aten.add"](reader, ATEN["aten.mul"](reader, x, alpha), beta)
@@ -93,16 +68,6 @@ for name, versions, function in [
     op(name, *versions)(reduction(function))
 
 
-@op("CumSum", 11, 14)
-def cumulative(reader, x, axis):
-    return torch_elements.cumsum(reader, x, int(np.ravel(constant(reader, axis, "axis"))[0]))
-
-
-@op("LogSoftmax", 13)
-def log_softmax(reader, x, *, axis):
-    return torch_ops.softmax_node(reader, x, axis, log=True)
-
-
 # ----------------------------------------------------------------------------------------------------- normalisation
 
 
@@ -138,11 +103,6 @@ def pad(reader, x, pads, value=None, axes=None, *, mode):
     modes = {"edge": "replicate", "wrap": "circular"}
     number = 0 if value is None else np.ravel(constant(reader, value, "numbers"))[0]
     return torch_shapes.pad(reader, x, sizes, modes.get(mode, mode), number)
-
-
-@op("Tile", 6, 13)
-def tile(reader, x, repeats):
-    return torch_shapes.repeat(reader, x, [int(one) for one in constant(reader, repeats, "counts")])
 
 
 @op("GatherElements", 11, 13)
@@ -183,21 +143,21 @@ op("MaxPool", 1, 8, 10, 11, 12, 22)(pool(torch_windows.largest))
 op("AveragePool", 7, 10, 11, 19, 22)(pool(torch_windows.average))
 
 
-@op("GlobalMaxPool", 1, 22)
-def global_max(reader, x):
-    return loops.reduced(reader, "maximum", x, list(range(2, len(x.shape))), True)
-
-
-@op("DepthToSpace", 1, 11, 13)
-def depth_to_space(reader, x, *, blocksize, mode="DCR"):
-    return torch_windows.blocks_to_space(reader, x, blocksize, mode == "CRD")
-
-
-@op("SpaceToDepth", 1, 13)
-def space_to_depth(reader, x, *, blocksize):
-    return torch_windows.space_to_blocks(reader, x, blocksize, False)
-
-
-@op("Einsum", 12)
-def einsum(reader, *operands, equation):
-    return torch_ops.einsum(reader, equation, operands)
+for name, versions, function in [
+    ("Elu", (6, 22), lambda reader, x, *, alpha: torch_elements.elu(reader, x, alpha)),
+    ("Selu", (6, 22), lambda reader, x, *, alpha, gamma: torch_elements.elu(reader, x, alpha, gamma)),
+    ("Celu", (12,), lambda reader, x, *, alpha: torch_elements.celu(reader, x, alpha)),
+    ("LeakyRelu", (6, 16), lambda reader, x, *, alpha: torch_elements.leaky_relu(reader, x, alpha)),
+    ("PRelu", (7, 9, 16), lambda reader, x, slope: loops.node(reader, "leaky_relu", [x, slope])),
+    ("CumSum", (11, 14), lambda reader, x, axis:
+        torch_elements.cumsum(reader, x, int(np.ravel(constant(reader, axis, "axis"))[0]))),
+    ("LogSoftmax", (13,), lambda reader, x, *, axis: torch_ops.softmax_node(reader, x, axis, log=True)),
+    ("Tile", (6, 13), lambda reader, x, repeats:
+        torch_shapes.repeat(reader, x, [int(one) for one in constant(reader, repeats, "counts")])),
+    ("GlobalMaxPool", (1, 22), lambda reader, x: loops.reduced(reader, "maximum", x, list(range(2, len(x.shape))), True)),
+    ("DepthToSpace", (1, 11, 13), lambda reader, x, *, blocksize, mode="DCR":
+        torch_windows.blocks_to_space(reader, x, blocksize, mode == "CRD")),
+    ("SpaceToDepth", (1, 13), lambda reader, x, *, blocksize: torch_windows.space_to_blocks(reader, x, blocksize, False)),
+    ("Einsum", (12,), lambda reader, *operands, equation: torch_ops.einsum(reader, equation, operands)),
+]:
+    op(name, *versions)(function)

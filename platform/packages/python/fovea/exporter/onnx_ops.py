@@ -48,27 +48,12 @@ def reshape(reader, x, shape, *, allowzero=0):
     return torch_shapes.reshape(reader, x, [x.shape[axis] if size == 0 else size for axis, size in enumerate(shape)])
 
 
-@op("Flatten", 1, 9, 11, 13, 21, 23, 24, 25)
-def flatten(reader, x, *, axis):
-    return torch_shapes.reshape(reader, x, [math.prod(x.shape[:axis]), math.prod(x.shape[axis:])])
-
-
-@op("Transpose", 1, 13, 21, 23, 24, 25)
-def transpose(reader, x, *, perm=None):
-    return x.permute(perm or range(len(x.shape))[::-1])
-
-
 @op("Unsqueeze", 1, 11, 13, 21, 23, 24, 25)
 def unsqueeze(reader, x, axes):
     rank = len(x.shape) + len(constant(reader, axes, "axes"))
     for axis in sorted(int(axis) % rank for axis in axes):
         x = x.unsqueeze(axis)
     return x
-
-
-@op("Squeeze", 1, 11, 13, 21, 23, 24, 25)
-def squeeze(reader, x, axes=None):
-    return x.squeeze(None if axes is None else [int(axis) for axis in constant(reader, axes, "axes")])
 
 
 @op("Expand", 8, 13)
@@ -96,11 +81,6 @@ def split_(reader, x, split=None, *, axis, num_outputs=None):
     return torch_shapes.split(reader, x, sizes, axis)
 
 
-@op("Concat", 4, 11, 13)
-def concat(reader, *pieces, axis):
-    return torch_shapes.cat(reader, pieces, axis)
-
-
 @op("Gather", 1, 11, 13)
 def gather(reader, x, indices, *, axis):
     if reader.is_live(indices):
@@ -108,16 +88,6 @@ def gather(reader, x, indices, *, axis):
             reader.refuse("by computed numbers", "rows of a table")
         return torch_ops.embedding(reader, x, indices) if not reader.is_live(x) else torch_shapes.rows_at(reader, x, indices)
     return x.select(axis, int(indices)) if np.ndim(indices) == 0 else torch_shapes.taken(reader, x, axis % len(x.shape), indices)
-
-
-@op("Identity", 1, 13, 14, 16, 19, 21, 23, 24, 25)
-def same(reader, x):
-    return x
-
-
-@op("Shape", 1, 13, 15, 19, 21, 23, 24, 25)
-def shape_(reader, x, *, start=0, end=None):
-    return np.array(x.shape[start:end], np.int64)
 
 
 @op("Dropout", 7, 10, 12, 13, 22)
@@ -163,6 +133,7 @@ def matmul(reader, a, b):
 def transposed(reader, weight):
     """The weights with a row for each output. They keep their name."""
     made = np.ascontiguousarray(weight.T)
+    reader.scales[id(made)] = reader.scales.get(id(weight))
     if id(weight) in reader.titles:
         reader.titles[id(made)] = reader.titles[id(weight)]
         reader.values[f"the transpose of {reader.titles[id(weight)]}"] = made
@@ -240,34 +211,35 @@ def mean(reader, x, axes=None, *, keepdims, noop_with_empty_axes=0):
     return x if noop_with_empty_axes and not axes else torch_ops.mean(reader, x, axes or None, bool(keepdims))
 
 
-@op("GlobalAveragePool", 1, 22)
-def global_mean(reader, x):
-    return torch_ops.mean(reader, x, list(range(2, len(x.shape))), True)
-
-
 # --------------------------------------------------------------------------------------------- element by element
 
 for name, versions, function in [
     ("Add", (7, 13, 14), ATEN["aten.add"]),
     ("And", (7,), torch_masks.both),
+    ("Concat", (4, 11, 13), lambda reader, *pieces, axis: torch_shapes.cat(reader, pieces, axis)),
     ("Erf", (9, 13), torch_elements.unary("erf")),
+    ("Flatten", (1, 9, 11, 13, 21, 23, 24, 25), lambda reader, x, *, axis:
+        torch_shapes.reshape(reader, x, [math.prod(x.shape[:axis]), math.prod(x.shape[axis:])])),
+    ("Gelu", (20,), lambda reader, x, *, approximate: torch_elements.gelu(reader, x, approximate=approximate)),
+    ("GlobalAveragePool", (1, 22), lambda reader, x: torch_ops.mean(reader, x, list(range(2, len(x.shape))), True)),
     ("HardSwish", (14, 22), ATEN["aten.hardswish"]),
+    ("Identity", (1, 13, 14, 16, 19, 21, 23, 24, 25), lambda reader, x: x),
     ("IsNaN", (9, 13, 20), torch_elements.unary("isnan")),
     ("Mul", (7, 13, 14), ATEN["aten.mul"]),
     ("Neg", (6, 13), ATEN["aten.neg"]),
     ("Not", (1,), torch_masks.inverted),
+    ("Reciprocal", (6, 13), lambda reader, x: torch_elements.reciprocal(reader, x)),
     ("Relu", (6, 13, 14), ATEN["aten.relu"]),
+    ("Shape", (1, 13, 15, 19, 21, 23, 24, 25), lambda reader, x, *, start=0, end=None: np.array(x.shape[start:end], np.int64)),
     ("Sigmoid", (6, 13), ATEN["aten.sigmoid"]),
     ("Sqrt", (6, 13), torch_elements.unary("sqrt")),
+    ("Squeeze", (1, 11, 13, 21, 23, 24, 25), lambda reader, x, axes=None:
+        x.squeeze(None if axes is None else [int(axis) for axis in constant(reader, axes, "axes")])),
     ("Sub", (7, 13, 14), ATEN["aten.sub"]),
     ("Tanh", (6, 13), ATEN["aten.tanh"]),
+    ("Transpose", (1, 13, 21, 23, 24, 25), lambda reader, x, *, perm=None: x.permute(perm or range(len(x.shape))[::-1])),
 ]:
     op(name, *versions)(function)
-
-
-@op("Gelu", 20)
-def gelu(reader, x, *, approximate):
-    return torch_elements.gelu(reader, x, approximate=approximate)
 
 
 @op("Swish", 24)
@@ -281,11 +253,6 @@ def swish(reader, x, *, alpha):
 def clip(reader, x, min=None, max=None):
     numbers = (None if one is None else float(np.ravel(constant(reader, one, "limits"))[0]) for one in (min, max))
     return torch_elements.clamp(reader, x, *(None if one is None or math.isinf(one) else one for one in numbers))
-
-
-@op("Reciprocal", 6, 13)
-def reciprocal(reader, x):
-    return torch_elements.reciprocal(reader, x)
 
 
 @op("Div", 7, 13, 14)

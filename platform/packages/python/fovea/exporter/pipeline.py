@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from . import arena, lower_integer, patterns, project, quality
+from . import arena, patterns, project, quality
+from .calibrate import Chosen
 from .decoder import StepLowering, pair
 from .graph import RESERVED, NotServed
 from .lower import Lowering
+from .lower_integer import IntegerLowering
 from .run import Runner
 from .weights import FORMATS, Weights
 
@@ -53,6 +55,8 @@ class Report:
     loops: dict = field(default_factory=dict)  # plain loop of model.c -> its part of the work, 0 to 1
     samples: int = 0  # of calibration
     layers: list = field(default_factory=list)  # (layer, signal to noise in dB), the worst first
+    snr: float = None  # of int8, in dB: the least of an output, over samples that were held out
+    taken: list = field(default_factory=list)  # what made it better
 
     def __str__(self):
         from .report import text
@@ -60,13 +64,13 @@ class Report:
 
 
 def export(model, example_inputs=None, out="model", name="model", weights="f32", arithmetic="f32", calibrate=None,
-           keep=None, step=False, multihead=True):
+           keep=None, step=False, multihead=True, min_snr=None):
     """See fovea.export."""
     if isinstance(model, (str, os.PathLike)):
         from . import from_onnx as source
     else:
         from . import from_torch as source
-    example_inputs = given(name, example_inputs, weights, arithmetic, keep or {})
+    example_inputs = given(name, example_inputs, weights, arithmetic, keep or {}, min_snr)
     graph, compared = source.read(model, example_inputs, name)
     if len(graph.outputs) != len(compared.outputs):
         raise NotServed(f"a model of {len(compared.outputs)} outputs, {len(graph.outputs)} of them tensors that it computes,", "",
@@ -79,17 +83,22 @@ def export(model, example_inputs=None, out="model", name="model", weights="f32",
         raise ValueError("the model answers the example inputs with numbers that are not finite: "
                          "give inputs as in use, by --calibrate from the command line")
     exact = weights == "f32" and arithmetic == "f32"
-    plain = copied(graph)
+    plain = copy.deepcopy(graph)
     reference = None if exact else checked(plain, inputs, answers, compared)
-    scales, samples = None, []
-    if integer:
-        samples = samples_of(calibrate, inputs)
-        scales = lower_integer.ranges(reference.runner, samples)
-    store = Weights(graph, "i8" if integer and weights == "f32" else weights, keep or {}, arithmetic != "f32")
-    made = Made(graph, store, lower_integer.IntegerLowering(graph, store, scales) if integer else None)
-    store.check()
-    stepping = made_step(source, model, example_inputs, graph, store, integer, multihead) if step else None
-    layers = [] if exact else quality.layers(made.runner, reference.runner, inputs, scales)
+    samples = samples_of(calibrate, inputs) if integer else []
+
+    def stored(of, layers=()):
+        return Weights(of, "i8" if integer and weights == "f32" else weights, keep or {}, arithmetic != "f32", layers)
+
+    def narrow(of, scales, means, wide, layers):
+        return Made(of, stored(of, layers), lambda *given: IntegerLowering(*given, scales, means, wide))
+
+    chosen = Chosen(graph, samples, in_f32, narrow, min_snr) if integer else None
+    made = chosen.made if integer else Made(graph, stored(graph))
+    made.store.check()
+    stepping = made_step(source, model, example_inputs, graph, made.store, integer, multihead) if step else None
+    reference = chosen.exact if integer else reference
+    layers = [] if exact else quality.layers(made.runner, reference.runner, inputs, getattr(made.lowering, "scales", None))
     got = made.answers(inputs)
     error = max(map(difference, got, answers))
     if exact and not error <= LIMIT:
@@ -98,16 +107,18 @@ def export(model, example_inputs=None, out="model", name="model", weights="f32",
     if exact and stepping:
         check_step(stepping, inputs, answers, compared)
     if not exact and not error <= LIMIT_OF_NARROW:
-        raise ValueError(f"the answers differ by {error:.2f} of the largest: wider weights are needed, or keep for some layers")
+        raise ValueError(f"the answers differ by {error:.2f} of the largest: "
+                         "wider weights are needed, or keep for some layers, or min_snr")
     same_bits = integer and all(is_portable(call) for call in made.calls)
     allowed = 0 if same_bits else LIMIT if exact else 2 * error
     wanted = "those of another machine: the bits are the same everywhere" if same_bits else (f"those of {compared.source}")
-    exported = Exported(graph, made.calls, made.plans, made.arena_bytes, made.arena_bound, inputs,
+    exported = Exported(made.graph, made.calls, made.plans, made.arena_bytes, made.arena_bound, inputs,
                         got if same_bits else answers, allowed, wanted, stepping)
     functions = collections.Counter(call.function for call in made.calls)
     report = Report(name, graph.read, dict(functions), graph.fused, made.arena_bytes, made.arena_bound, made.runner.workspace.array.size,
                     project.weight_bytes([*made.calls, *(stepping.calls if stepping else [])]), functions["copy"],
-                    sum(call.macs for call in made.calls), error, compared.source, parts_of_work(made.calls), len(samples), layers)
+                    sum(call.macs for call in made.calls), error, compared.source, parts_of_work(made.calls), len(samples), layers,
+                    chosen and chosen.snr, chosen.taken if chosen else [])
     project.write(exported, report, out)
     return report
 
@@ -125,9 +136,14 @@ def parts_of_work(calls):
     return {name: one / total for name, one in work.most_common()}
 
 
+def in_f32(graph):
+    graph = copy.deepcopy(graph)
+    return Made(graph, Weights(graph, "f32", {}, False), over=False)
+
+
 def checked(graph, inputs, answers, compared):
     """The calls of a graph in f32. It raises where they do not give the model's answers."""
-    made = Made(graph, Weights(graph, "f32", {}, False), over=False)
+    made = in_f32(graph)
     error = max(map(difference, made.answers(inputs), answers))
     if not error <= LIMIT:
         raise RuntimeError(differing(error, f"first in {first_layer(made, inputs, compared)}", compared))
@@ -166,7 +182,7 @@ def differing(error, where, compared):
             f"{where}; {LIMIT:.0e} is allowed. Compared with {compared.source}")
 
 
-def given(name, example_inputs, weights, arithmetic, keep):
+def given(name, example_inputs, weights, arithmetic, keep, min_snr):
     """The example inputs as a tuple, once the options are ones that there are."""
     if not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII) or name in RESERVED:
         raise ValueError(f"{name!r} is no name of a C function: letters, digits and _, and no word of C")
@@ -176,6 +192,8 @@ def given(name, example_inputs, weights, arithmetic, keep):
             raise ValueError(f"{what} is {value!r}: it must be one of {', '.join(known)}")
     if arithmetic == "integer" and "f16" in (weights, *keep.values()):
         raise ValueError("weights of f16 have no products of integers: with integer they are i8, i4, q8_0 or q4_0")
+    if min_snr is not None and (arithmetic != "integer" or not np.isfinite(min_snr)):
+        raise ValueError(f"min_snr is {min_snr}: it is a number of dB, for --arithmetic integer")
     if example_inputs is None:
         raise ValueError("example_inputs is missing: a tuple with an array for each input of the model")
     return (example_inputs,) if hasattr(example_inputs, "shape") else tuple(example_inputs)
@@ -207,7 +225,7 @@ def made_step(source, model, example_inputs, whole, store, integer, multihead):
     graph, _ = source.read(model, tuple(one[:, :1] for one in example_inputs), whole.name)
     patterns.apply(graph, integer, multihead)
     tokens = pair(whole, graph)
-    return Made(graph, store, StepLowering(graph, store, tokens))
+    return Made(graph, store, lambda *given: StepLowering(*given, tokens))
 
 
 def is_portable(call):
@@ -220,12 +238,12 @@ def is_portable(call):
 class Made:
     """The calls of a graph, with a place for each tensor."""
 
-    def __init__(self, graph, store, lowering=None, over=True):
+    def __init__(self, graph, store, lowering=Lowering, over=True):
         """over: outputs may be written over inputs."""
-        store.graph, self.graph = graph, graph
-        lowering = lowering or Lowering(graph, store)
-        self.calls, self.plans = lowering.run()
-        self.caches = getattr(lowering, "caches", [])
+        store.graph, self.graph, self.store = graph, graph, store
+        self.lowering = lowering(graph, store)
+        self.calls, self.plans = self.lowering.run()
+        self.caches = getattr(self.lowering, "caches", [])
         if over:
             arena.in_place(self.calls)
         lives = arena.lifetimes(self.calls)
@@ -233,16 +251,9 @@ class Made:
         arena.workspaces(self.calls, lives)
         self.runner = Runner(self.calls, self.plans, self.arena_bytes, graph.inputs, self.caches)
 
-    def answers(self, inputs):
-        self.runner.run(inputs)
+    def answers(self, inputs, observe=None):
+        self.runner.run(inputs, observe=observe)
         return [self.runner.tensor(tensor) for tensor in self.graph.outputs]
-
-
-def copied(graph):
-    """A copy of a graph, with the same arrays of constants."""
-    tensors = [*graph.outputs, *(one for node in graph.nodes for one in [*node.inputs.values(), *node.outputs.values()] if one is not None)]
-    data = [one.buffer.data for one in tensors if one.buffer.data is not None]
-    return copy.deepcopy(graph, {id(one): one for one in data})
 
 
 def difference(got, wanted):

@@ -36,8 +36,13 @@ def loops(report):
 
 def scales(report):
     """Of int8 tensors: what their scales come from."""
+    if not report.samples:
+        return ""
     few = ": too few for use, --calibrate takes more" if report.samples < FEW_SAMPLES else ""
-    return f"\n  scales     of {report.samples} sample{'s' * (report.samples != 1)}{few}" if report.samples else ""
+    taken = "".join(f"\n             {one}" for one in report.taken)
+    return f"""
+  scales     of {report.samples} sample{'s' * (report.samples != 1)}{few}
+  int8       {report.snr:.1f} dB of signal to noise{taken}"""
 
 
 @functools.cache

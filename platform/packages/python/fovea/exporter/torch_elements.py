@@ -74,11 +74,6 @@ def neg(reader, x):
     return multiply(reader, x, -1 if x.buffer.dtype != np.float32 else -1.0)
 
 
-@op("rsub")
-def rsub(reader, a, b, alpha=1):
-    return sub(reader, b, a, alpha=alpha)
-
-
 @op("div", "div_")
 def div(reader, a, b, *, rounding_mode=None):
     if rounding_mode is not None:
@@ -129,24 +124,9 @@ for kind in ("sign", "maximum", "minimum", "eq", "ne", "lt", "le", "gt", "ge", "
     OPS["aten." + kind] = loop(kind)
 
 
-@op("abs")
-def absolute(reader, x):
-    return loops.node(reader, "abs", [x]) if x.buffer.dtype == np.float32 else loops.node(reader, "maximum", [x, neg(reader, x)])
-
-
-@op("isnan")
-def isnan(reader, x):
-    return unary("isnan")(reader, x)
-
-
 @op("reciprocal")
 def reciprocal(reader, x):
     return loops.node(reader, "div", [np.float32(1), x])
-
-
-@op("square")
-def square(reader, x):
-    return multiply(reader, x, x)
 
 
 @op("logical_or", "bitwise_or", "__or__")
@@ -182,11 +162,6 @@ def celu(reader, x, alpha=1.0):
     return elu(reader, x, alpha, 1.0, 1.0 / alpha)
 
 
-@op("selu")
-def selu(reader, x):
-    return elu(reader, x, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946)
-
-
 @op("softplus")
 def softplus(reader, x, beta=1.0, threshold=20.0):
     return loops.node(reader, "softplus", [x, np.float32(beta), np.float32(threshold)])
@@ -196,21 +171,6 @@ def softplus(reader, x, beta=1.0, threshold=20.0):
 def log_sigmoid(reader, x):
     y = neg(reader, softplus(reader, neg(reader, x)))
     return [y, None] if "forward" in str(reader.node.target) else y
-
-
-@op("mish")
-def mish(reader, x):
-    return multiply(reader, x, activation("TANH")(reader, softplus(reader, x)))
-
-
-@op("softsign")
-def softsign(reader, x):
-    return div(reader, x, OPS["aten.add"](reader, loops.node(reader, "abs", [x]), 1.0))
-
-
-@op("hardsigmoid")
-def hardsigmoid(reader, x):
-    return multiply(reader, activation("RELU6")(reader, OPS["aten.add"](reader, x, 3.0)), 1 / 6)
 
 
 @op("glu")
@@ -273,11 +233,6 @@ def var_mean(reader, x, axes=None, unbiased=None, keep=False, *, correction=None
     return [y, middle if keep else middle.squeeze(axes)]
 
 
-@op("std")
-def std(reader, x, *args, **kwargs):
-    return unary("sqrt")(reader, var(reader, x, *args, **kwargs))
-
-
 @op("linalg_vector_norm", "norm")
 def norm(reader, x, order=2, axes=None, keep=False, *, dtype=None):
     if dtype and dtype != reader.torch.float32:
@@ -336,3 +291,18 @@ def logsumexp(reader, x, axes, keep=False):
     y = unary("log")(reader, total(reader, unary("exp")(reader, sub(reader, x, largest)), axes, True))
     y = OPS["aten.add"](reader, y, largest)
     return y if keep else y.squeeze(axes_of(x, axes))
+
+
+for names, function in {
+    "rsub": lambda reader, a, b, alpha=1: sub(reader, b, a, alpha=alpha),
+    "abs": lambda reader, x:
+        loops.node(reader, "abs", [x]) if x.buffer.dtype == np.float32 else loops.node(reader, "maximum", [x, neg(reader, x)]),
+    "isnan": lambda reader, x: unary("isnan")(reader, x),
+    "square": lambda reader, x: multiply(reader, x, x),
+    "selu": lambda reader, x: elu(reader, x, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946),
+    "mish": lambda reader, x: multiply(reader, x, activation("TANH")(reader, softplus(reader, x))),
+    "softsign": lambda reader, x: div(reader, x, OPS["aten.add"](reader, loops.node(reader, "abs", [x]), 1.0)),
+    "hardsigmoid": lambda reader, x: multiply(reader, activation("RELU6")(reader, OPS["aten.add"](reader, x, 3.0)), 1 / 6),
+    "std": lambda reader, x, *args, **kwargs: unary("sqrt")(reader, var(reader, x, *args, **kwargs)),
+}.items():
+    op(*names.split())(function)

@@ -120,11 +120,6 @@ def last_norm(reader, x, count, weights, **attrs):
     return norm_node(reader, rows, rows.shape[-1], **weights, **attrs).reshape(x.shape)
 
 
-@op("layer_norm")
-def layer_norm(reader, x, shape, weight=None, bias=None, epsilon=1e-5, *_):
-    return last_norm(reader, x, len(shape), {"weight": weight, "bias": bias}, kind="LAYER", epsilon=epsilon)
-
-
 @op("rms_norm")
 def rms_norm(reader, x, shape, weight=None, epsilon=None):
     epsilon = float(np.finfo(np.float32).eps) if epsilon is None else epsilon
@@ -159,11 +154,6 @@ def group_norm(reader, x, groups, weight=None, bias=None, epsilon=1e-5, *_):
     rows = reshape(reader, x, [x.shape[0], groups, -1])
     y = norm_node(reader, rows, rows.shape[-1], weight=None, bias=None, kind="LAYER", epsilon=epsilon)
     return by_channel(reader, reshape(reader, y, x.shape), weight, bias)
-
-
-@op("native_group_norm")
-def native_group_norm(reader, x, weight, bias, batch, channels, rest, groups, epsilon):
-    return [group_norm(reader, x, groups, weight, bias, epsilon), None, None]
 
 
 @op("instance_norm")
@@ -206,11 +196,6 @@ def softmax(reader, x, axis, dtype=None):
     return softmax_node(reader, x, axis, dtype or None)
 
 
-@op("log_softmax", "_log_softmax")
-def log_softmax(reader, x, axis, dtype=None):
-    return softmax_node(reader, x, axis, dtype or None, True)
-
-
 def axes_of(x, axes):
     axes = [axes] if isinstance(axes, int) else axes
     return list(range(len(x.shape))) if axes is None or not len(axes) else sorted(axis % len(x.shape) for axis in axes)
@@ -229,3 +214,13 @@ def mean(reader, x, axes=None, keep=False, *, dtype=None):
     y = reader.graph.arena(reader.name("mean"), views.dense_dims(rows.shape[:-1]))
     reader.graph.add("mean", y.name, {"x": rows}, y, reader.line, axes=axes)
     return y.reshape([1 if axis in axes else size for axis, size in enumerate(x.shape)]) if keep else y
+
+
+for names, function in {
+    "layer_norm": lambda reader, x, shape, weight=None, bias=None, epsilon=1e-5, *_:
+        last_norm(reader, x, len(shape), {"weight": weight, "bias": bias}, kind="LAYER", epsilon=epsilon),
+    "native_group_norm": lambda reader, x, weight, bias, batch, channels, rest, groups, epsilon:
+        [group_norm(reader, x, groups, weight, bias, epsilon), None, None],
+    "log_softmax _log_softmax": lambda reader, x, axis, dtype=None: softmax_node(reader, x, axis, dtype or None, True),
+}.items():
+    op(*names.split())(function)

@@ -27,11 +27,6 @@ def flatten(reader, x, start=0, end=-1):
     return reshape(reader, x, [*x.shape[:start], math.prod(x.shape[start:end + 1]), *x.shape[end + 1:]])
 
 
-@op("clone", "contiguous", "alias", "detach", "lift_fresh_copy")
-def same(reader, x, *, memory_format=None):
-    return x
-
-
 @op("dropout")
 def dropout(reader, x, p, train):
     if train and p:
@@ -61,46 +56,6 @@ def converted(reader, x, *_, dtype=None, **__):
     return loops.cast(reader, x, loops.FLOAT if dtype.is_floating_point else loops.WHOLE)
 
 
-@op("type_as")
-def like(reader, x, y):
-    return loops.cast(reader, x, loops.dtype_of(reader, y)) if reader.is_live(y) else converted(reader, x, dtype=y.dtype)
-
-
-@op("transpose")
-def transpose(reader, x, a, b):
-    return x.transpose(a, b)
-
-
-@op("t")
-def transposed(reader, x):
-    return x.transpose(0, 1) if len(x.shape) > 1 else x
-
-
-@op("permute")
-def permute(reader, x, order):
-    return x.permute(order)
-
-
-@op("unsqueeze")
-def unsqueeze(reader, x, axis):
-    return x.unsqueeze(axis)
-
-
-@op("squeeze")
-def squeeze(reader, x, axes=None):
-    return x.squeeze([axes] if isinstance(axes, int) else axes)
-
-
-@op("expand")
-def expand(reader, x, shape, **_):
-    return x.expand(shape)
-
-
-@op("select")
-def select(reader, x, axis, index):
-    return x.select(axis, index)
-
-
 @op("slice")
 def slice_(reader, x, axis=0, start=None, stop=None, step=1):
     y = x.slice(axis, start, stop, step)
@@ -114,16 +69,6 @@ def split(reader, x, sizes, axis=0):
         sizes = [min(sizes, whole - start) for start in range(0, whole, sizes)]
     starts = [sum(sizes[:index]) for index in range(len(sizes))]
     return [slice_(reader, x, axis, start, start + size) for start, size in zip(starts, sizes)]
-
-
-@op("chunk")
-def chunk(reader, x, count, axis=0):
-    return split(reader, x, -(-x.shape[axis] // count), axis)
-
-
-@op("unbind")
-def unbind(reader, x, axis=0):
-    return [x.select(axis, index) for index in range(x.shape[axis])]
 
 
 def getitem(reader, values, index):
@@ -276,11 +221,6 @@ def rows_at(reader, x, places):
     return y.reshape([*places.shape, *rest])
 
 
-@op("index_select")
-def index_select(reader, x, axis, places):
-    return index(reader, x, [None] * (axis % len(x.shape)) + [places])
-
-
 @op("gather")
 def gather(reader, x, axis, places, *, sparse_grad=False):
     """By constant numbers, as rows of one element."""
@@ -357,3 +297,21 @@ def cat(reader, pieces, axis=0):
         reader.graph.add("copy", y.name, {"x": piece}, part, reader.line)
         start += piece.shape[axis]
     return y
+
+
+for names, function in {
+    "clone contiguous alias detach lift_fresh_copy": lambda reader, x, *, memory_format=None: x,
+    "type_as": lambda reader, x, y:
+        loops.cast(reader, x, loops.dtype_of(reader, y)) if reader.is_live(y) else converted(reader, x, dtype=y.dtype),
+    "transpose": lambda reader, x, a, b: x.transpose(a, b),
+    "t": lambda reader, x: x.transpose(0, 1) if len(x.shape) > 1 else x,
+    "permute": lambda reader, x, order: x.permute(order),
+    "unsqueeze": lambda reader, x, axis: x.unsqueeze(axis),
+    "squeeze": lambda reader, x, axes=None: x.squeeze([axes] if isinstance(axes, int) else axes),
+    "expand": lambda reader, x, shape, **_: x.expand(shape),
+    "select": lambda reader, x, axis, index: x.select(axis, index),
+    "chunk": lambda reader, x, count, axis=0: split(reader, x, -(-x.shape[axis] // count), axis),
+    "unbind": lambda reader, x, axis=0: [x.select(axis, index) for index in range(x.shape[axis])],
+    "index_select": lambda reader, x, axis, places: index(reader, x, [None] * (axis % len(x.shape)) + [places]),
+}.items():
+    op(*names.split())(function)

@@ -173,11 +173,8 @@ def space_to_blocks(reader, x, size, channels_first):
                    [batch, -1, height // size, width // size])
 
 
-@op("pixel_shuffle")
-def pixel_shuffle(reader, x, size):
-    return blocks_to_space(reader, x, size, True)
-
-
-@op("pixel_unshuffle")
-def pixel_unshuffle(reader, x, size):
-    return space_to_blocks(reader, x, size, True)
+for names, function in {
+    "pixel_shuffle": lambda reader, x, size: blocks_to_space(reader, x, size, True),
+    "pixel_unshuffle": lambda reader, x, size: space_to_blocks(reader, x, size, True),
+}.items():
+    op(*names.split())(function)

@@ -15,17 +15,23 @@ def title(layer):
     return name if name[:1].isalpha() else "t" + name
 
 
+def own_of(weight):
+    """The format, codes and scales that a file has of these rows; None where it has none."""
+    own = weight.buffer.own
+    return own if own and weight.count == weight.buffer.count and weight.is_dense() and len(own[1]) == weight.shape[0] else None
+
+
 class Weights:
     """format: of the weights of linear layers and embeddings. keep: a layer's name -> its format. integer_products:
-    with FOVEA_COMPUTE_I8 where the format allows it."""
+    with FOVEA_COMPUTE_I8 where the format allows it. exact: names of layers that stay in f32."""
 
-    def __init__(self, graph, format_, keep, integer_products):
-        self.graph, self.format, self.keep, self.integer_products = graph, format_, keep, integer_products
+    def __init__(self, graph, format_, keep, integer_products, exact=()):
+        self.graph, self.format, self.keep, self.integer_products, self.exact = graph, format_, keep, integer_products, set(exact)
         self.stored, self.kept = {}, set()
 
     def linear(self, weight, bias, name, compute=True, form=None):
         """The fields of fovea_linear_weights, the constants that they name, and what `compute` is."""
-        form = form or self.format_of(name, weight.name)
+        form = form or self.format_of(name, weight)
         data, scales, stride = self.rows(weight, form)
         if bias is not None and not bias.is_dense():
             bias = self.graph.constant(bias.name, np.ascontiguousarray(bias.data, np.float32))
@@ -33,8 +39,11 @@ class Weights:
         integer = compute and self.integer_products and form not in ("f32", "f16")
         return fields, [one for one in (data, scales, bias) if one is not None], integer and "FOVEA_COMPUTE_I8"
 
-    def format_of(self, name, weight):
-        return self.kept_as(name, weight) or self.format
+    def format_of(self, name, *weights):
+        """Of the weights of a layer: that of the model's own codes, where they have the numbers in f32 exactly."""
+        own = {(own_of(one) or [None])[0] for one in weights}
+        form = own.pop() if len(own) == 1 else None
+        return self.kept_as(name, weights[0].name) or (form if form and self.format in ("f32", form) else self.format)
 
     def kept_as(self, name, weight):
         """The format that keep has for a layer of this name, or of weights of this name; else None."""
@@ -42,7 +51,7 @@ class Weights:
             if name in (layer, title(layer)) or weight == layer or weight.startswith(title(layer) + "_"):
                 self.kept.add(layer)
                 return form
-        return None
+        return "f32" if name in self.exact else None
 
     def check(self):
         """Every layer of keep is one of the model's."""
@@ -59,8 +68,10 @@ class Weights:
                 data = weight if weight.is_dense() else self.graph.constant(weight.name, weight.data)
                 self.stored[key] = data, None, dim
             else:
-                data, scales = (one.view(np.uint16) if one is not None and one.dtype == np.float16 else one
-                                for one in quantize_rows(weight.data, form))
+                own = own_of(weight)
+                data, scales = own[1:] if own and own[0] == form else (
+                    one.view(np.uint16) if one is not None and one.dtype == np.float16 else one
+                    for one in quantize_rows(weight.data, form))
                 self.stored[key] = (self.graph.constant(f"{weight.name}_{form}", data),
                                     scales is not None and self.graph.constant(weight.name + "_scales", scales) or None,
                                     data.shape[1])

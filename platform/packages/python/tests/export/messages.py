@@ -76,6 +76,8 @@ CASES = {
     "messages:linear --calibrate FOLDER/uneven.npz": "counts samples",
     "messages:linear --inputs 1x16 --weights f16 --arithmetic integer": "no products of integers",
     "messages:linear --inputs 1x16 --weights i8 --keep 0=f32": "",
+    "messages:linear --inputs 1x16 --min-snr 30": "a number of dB, for --arithmetic integer",
+    "messages:linear --inputs 1x16 --arithmetic integer --min-snr 60": "f32 for",
     "messages:linear --inputs 1x16 --arithmetic integer": "scales     of 1 sample: too few for use",
 }
 

@@ -35,6 +35,7 @@ INPUTS = {
     "numbers": np.tri(6, dtype=np.int64)[None, None],
     "lengths": whole(5),
     "past": floats(1, 4, 2, 8),
+    "past16": floats(1, 2, 2, 16),
     "steps": floats(3, 1, 4),
     "token_mask": np.arange(6, dtype=np.int32)[None] // 4 ^ 1,
     "counts": np.array([4], np.int32),
@@ -72,9 +73,18 @@ CONSTANTS = {
     "turn8_c": floats(9, 8),
     "turn8_s": floats(9, 8),
     "five": np.array([5], np.int32),
+    "seven": np.array([7], np.int32),
+    "eight_tokens": np.array([8], np.int32),
     "six_tokens": np.array([6], np.int32),
     "nibbles": RANDOM.integers(0, 256, (3, 1, 8)).astype(np.uint8),
     "nibble_scales": np.abs(floats(3)),
+    "nibble_halves": np.abs(floats(3)).astype(np.float16).astype(np.float32),
+    "tiny_halves": np.float32([1e-6, 1, 1]),
+    "nibbles32": RANDOM.integers(0, 256, (3, 1, 16)).astype(np.uint8),
+    "nibbles64": RANDOM.integers(0, 256, (3, 1, 32)).astype(np.uint8),
+    "bytes32": RANDOM.integers(1, 256, (3, 1, 32)).astype(np.uint8),
+    "zero_bytes": np.zeros((3, 1, 32), np.uint8),
+    "eights": np.full(3, 8, np.uint8),
     "nibble_zeros": RANDOM.integers(0, 16, (3, )).astype(np.uint8),
     "short_s": floats(9, 2),
     "w": floats(8, 6),
@@ -96,6 +106,8 @@ CONSTANTS = {
     "codes": RANDOM.integers(-127, 128, (8, 6)).astype(np.int8),
     "scales": np.abs(floats(6)),
     "zeros": np.zeros(6, np.int8),
+    "square_codes": RANDOM.integers(-127, 128, (8, 8)).astype(np.int8),
+    "low_codes": np.full((8, 6), -128, np.int8),
     "zero": np.float32(0),
     "half": np.float32(0.5),
     "one": np.float32(1),
@@ -388,6 +400,12 @@ FusedMatMul: y = com.microsoft.FusedMatMul <transBatchA=1> (q, k) ! with transBa
 Gelu: y = com.microsoft.Gelu (x)
 GroupQueryAttention: y, pk, pv = com.microsoft.GroupQueryAttention <num_heads=2, kv_num_heads=2, do_rotary=1>
     (flat, flat, flat, "", "", five, six_tokens, turn8_c, turn8_s)
+GroupQueryAttention: y, pk, pv = com.microsoft.GroupQueryAttention <num_heads=4, kv_num_heads=4>
+    (flat, flat, flat, past, past, seven, eight_tokens)
+GroupQueryAttention: y, pk, pv = com.microsoft.GroupQueryAttention <num_heads=2, kv_num_heads=2, do_rotary=1>
+    (flat, flat, flat, past16, past16, seven, eight_tokens, turn8_c, turn8_s)
+GroupQueryAttention: y, pk, pv = com.microsoft.GroupQueryAttention <num_heads=4, kv_num_heads=4>
+    (flat, flat, flat, past, past, five, six_tokens) ! of padded sequences
 GroupQueryAttention: y, pk, pv = com.microsoft.GroupQueryAttention <num_heads=4, kv_num_heads=4, local_window_size=2>
     (flat, flat, flat, "", "", five, six_tokens) ! with local_window_size 2
 MatMulNBits: y = com.microsoft.MatMulNBits <K=8, N=3, bits=4, block_size=16> (x, nibbles, nibble_scales)
@@ -451,6 +469,36 @@ def export(operator, version, nodes, folder, extra=None):
     onnx.save(made, path)
     with mock.patch("fovea.exporter.project.write"):  # the answers are what counts here
         return fovea.export(path, inputs, pathlib.Path(folder) / "out")
+
+
+OWN = """
+BITS<bits=4, block_size=32> (x, nibbles32, nibble_halves): FOVEA_Q4_0
+BITS<bits=4, block_size=64> (x, nibbles64, nibble_halves, eights): FOVEA_Q4_0
+BITS<bits=8, block_size=32> (x, bytes32, nibble_halves): FOVEA_Q8_0
+BITS<bits=8, block_size=32> (x, zero_bytes, nibble_halves): FOVEA_F32
+BITS<bits=4, block_size=32> (x, nibbles32, nibble_scales): FOVEA_F32
+BITS<bits=4, block_size=32> (x, nibbles32, tiny_halves): FOVEA_F32
+BITS<bits=4, block_size=32> (x, nibbles32, nibble_halves, nibble_zeros): FOVEA_F32
+BITS<bits=4, block_size=16> (x, nibbles, nibble_halves): FOVEA_F32
+DequantizeLinear: f = DequantizeLinear (codes, half) y = MatMul (x, f): FOVEA_I8
+DequantizeLinear: f = DequantizeLinear <axis=1> (codes, scales, zeros) y = MatMul (x, f): FOVEA_I8
+DequantizeLinear: f = DequantizeLinear <axis=1> (codes, scales, zeros) g = Transpose <perm=[1, 0]> (f) y = Gemm <transB=1> (x, g): FOVEA_F32
+DequantizeLinear: f = DequantizeLinear <axis=0> (square_codes, c) y = MatMul (x, f): FOVEA_F32
+DequantizeLinear: f = DequantizeLinear (codes, half) z = MatMul (x, f) y = Mul (z, two): FOVEA_F32
+DequantizeLinear: f = DequantizeLinear (codes, half) y = Gemm <alpha=0.3> (x, f): FOVEA_F32
+DequantizeLinear: f = DequantizeLinear (low_codes, half) y = MatMul (x, f): FOVEA_F32
+"""
+
+
+def check_own(folder):
+    """Codes of a file's weights stay where a format has the same numbers: the answers then are those of f32 to 1e-5."""
+    for line in OWN.replace("BITS<", "MatMulNBits: y = com.microsoft.MatMulNBits <K=8, N=3, ").strip().split("\n"):
+        case, _, wanted = line.rpartition(": ")
+        kept = []
+        with mock.patch("fovea.exporter.pipeline.Exported", lambda *fields: kept.append(fields)):
+            export(*next(iter(cases(case)))[:3], folder)
+        found = [call.fields["weights"].get("dtype", "FOVEA_F32") for call in kept[0][1] if call.struct == "linear"]
+        assert found == [wanted], f"{line}: {found}"
 
 
 def check(folder, text=CASES):

@@ -1,20 +1,22 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Exported models on boards: test_boards.py <libfovea.so> [--boards NAME...] [--models NAME...]
+"""Exported models on boards: test_boards.py <libfovea.so> [--boards NAME...] [--out DIR]
 
-The models of examples/export, in f32 and with int8 tensors, become projects, which are built by the toolchain file of each
-board with the library of this tree, and run in QEMU. A project's test holds the board's answers against PyTorch's in f32,
-and against the host's, bit for bit, in int8. Boards without a compiler or an emulator are skipped, and named.
+The models of examples/export and three of families.py, in f32 and with int8 tensors, become projects, which are built by the
+toolchain file of each board with the library of this tree, and run in QEMU. A project's test holds the board's answers against
+PyTorch's in f32, and against the host's, bit for bit, in int8. Boards without a compiler or an emulator are skipped, and named.
 """
 import argparse
 import os
 import pathlib
 import re
+import runpy
 import shutil
 import subprocess
 import sys
 import tempfile
 import warnings
+from unittest import mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[5]
 SKIPPED = 77
@@ -23,26 +25,34 @@ try:
 except ImportError as error:
     print(f"skipped: {error}: pip install torch")
     sys.exit(SKIPPED)
-sys.path[:0] = [str(ROOT / "platform" / "packages" / "python"), str(ROOT / "examples" / "export")]
+sys.path[:0] = [str(ROOT / "platform" / "packages" / "python"), str(pathlib.Path(__file__).resolve().parent)]
 
 BOARDS = ["arm-none-eabi-cortex-m4f", "arm-none-eabi-cortex-m55"]
-NEEDED = ["arm-none-eabi-gcc", "qemu-system-arm"]
+NEEDED = ["arm-none-eabi-gcc", "arm-none-eabi-size", "qemu-system-arm"]
 MOST_DIFFERENCE = 1e-5  # of the largest output, in f32
+
+
+def models():
+    """name -> (module, inputs)"""
+    from families import FAMILIES
+    torch.manual_seed(4)
+    example = runpy.run_path(str(ROOT / "examples" / "export" / "models.py"))
+    frames = torch.randn(1, example["FRAMES"], example["FEATURES"])
+    return {"keywords": (example["keywords"](), (frames,)), "vit": (example["vit"](), (torch.randn(1, 3, 32, 32),)),
+            "conformer": FAMILIES["Conformer"](), "patch_tst": FAMILIES["PatchTST"](),
+            "keywords_of_batch_norm": FAMILIES["keyword transformer with batch norm"]()}
 
 
 def exported(folder):
     """Name -> folder of a project. Each test has the answers that the board must give."""
     import fovea.export
-    import models
-    torch.manual_seed(4)
-    given = {"keywords": (models.keywords(), (1, models.FRAMES, models.FEATURES)), "vit": (models.vit(), (1, 3, 32, 32))}
-    for name, (model, shape) in given.items():
-        inputs = (torch.randn(shape),)
-        fovea.export(model, inputs, out=folder / name, name=name)
+    for name, (model, inputs) in models().items():
+        fovea.export(model.eval(), inputs, out=folder / name, name=name)
         yield name, folder / name
-        samples = [(torch.randn(shape),) for _ in range(8)]
+        samples = [tuple(map(torch.randn_like, inputs)) for _ in range(32)]
         int8 = f"{name}_int8"
-        fovea.export(model, inputs, out=folder / int8, name=int8, arithmetic="integer", calibrate=samples)
+        with mock.patch("fovea.exporter.pipeline.is_portable", lambda call: True):  # the test has the answers of this machine
+            fovea.export(model, inputs, out=folder / int8, name=int8, arithmetic="integer", calibrate=samples)
         yield int8, folder / int8
 
 
@@ -67,7 +77,8 @@ def check_board(board, projects, folder):
     for name, _ in projects:
         found = re.search(rf"{name}: .* differs by (\S+) of its largest number", said)
         assert found, f"{name} did not run: {said[-2000:]}"
-        print(f"    {found[0]}", flush=True)
+        text, data, bss = run(["arm-none-eabi-size", *(folder / "build").rglob(f"{name}_test.elf")]).split()[6:9]
+        print(f"    {found[0]}; text {text}, data {data}, bss {bss}", flush=True)
         assert float(found[1]) <= (0 if name.endswith("_int8") else MOST_DIFFERENCE), f"{name} differs on {board}"
 
 

@@ -171,6 +171,12 @@ def check_integers(library, folder):
     assert len(calls) == report.calls["fovea_linear"], f"{len(calls)} linear layers"
     assert not any(".x_zero_point" in call for call in calls), "a linear layer has a zero point"
     assert report.error < 0.05, f"error {report.error}"
+    for name in ("keywords", "DeiT"):
+        module, inputs = models.make(name, every())
+        samples = [tuple(map(torch.randn_like, inputs)) for _ in range(32)]
+        report, _ = export_and_run(lambda: (module, inputs), library, folder, arithmetic="integer", calibrate=samples, min_snr=28)
+        print(f"    {name}: {report.snr:.1f} dB, {'; '.join(report.taken)}")
+        assert report.snr >= 28 and report.error < 0.1, f"{name}: {report.snr:.1f} dB, error {report.error}"
 
 
 def check_wrong(folder):
@@ -211,6 +217,7 @@ def check_onnx(folder):
     onnx_cases.check(folder)
     if importlib.util.find_spec("onnxruntime"):  # whose operators onnx does not know
         onnx_cases.check(folder, onnx_cases.MICROSOFT)
+        onnx_cases.check_own(folder)
     with mock.patch.dict(sys.modules, onnxruntime=None):
         onnx_cases.check(folder)
         onnx_cases.check_all_covered(folder)
@@ -253,6 +260,7 @@ def main():
     library = arguments.library.resolve()
     os.environ["FOVEA_LIBRARY"] = str(library)
     sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+    import int8
     import messages
     import values
     checks = [(name, lambda folder, name=name: check_model(name, library, folder))
@@ -265,6 +273,7 @@ def main():
         checks.append(("messages", messages.check))
         checks.append(("values", lambda folder: values.check(folder, compare)))
         checks.append(("layers that are kept", values.check_kept))
+        checks.append(("calibration", int8.check))
         checks.append(("encoder by hand", lambda folder: check_by_hand(library, folder)))
     checks += [(f"random graph {seed}", lambda folder, seed=seed: check_random(seed, library, folder))
                for seed in range(arguments.seed, arguments.seed + arguments.random)]
