@@ -36,7 +36,8 @@ void choose_source(Levels& levels, Case& c) {
   if (p.kv_kind != FOVEA_KV_STRIDED && before_masks) p.stage = FOVEA_SCORES_MASKED;
   if (p.kv_kind == FOVEA_KV_PAGED) p.page_tokens = size;
   const uint32_t prefix_tokens = levels.choose<uint32_t>({0, 64, 5, 100});
-  if (p.kv_kind != FOVEA_KV_LOAD && (p.kv_kind != FOVEA_KV_RING || p.pinned_tokens == 0)) p.prefix_tokens = prefix_tokens;
+  if (p.kv_kind != FOVEA_KV_LOAD && (p.kv_kind != FOVEA_KV_RING || p.pinned_tokens == 0))
+    p.prefix_tokens = prefix_tokens;
   if (p.prefix_tokens != 0 && before_masks) p.stage = FOVEA_SCORES_MASKED;
   for (uint32_t b = 0; b < p.batch; ++b) {
     if (!p.positions.empty()) p.positions[b] = int64_t{p.kv_tokens} - p.q_tokens + 3 * b;

@@ -51,7 +51,7 @@ class Model {
   fovea::KvPrefix prefixes_[kLayers];
   uint32_t prefix_tokens_ = 0;  // of each
   int64_t position_ = 0;        // of the next token, from the end of the prefix
-  float x_[kDim];  // the token between layers
+  float x_[kDim];               // the token between layers
   float normed_[kDim], added_[kDim], gate_up_[2 * kHidden], logits_[kWords];
 };
 

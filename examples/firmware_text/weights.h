@@ -51,7 +51,7 @@ constexpr uint32_t kPromptBytes = 64 + 2 * whole_lines(kKvHeads * kPromptTokens 
 using PromptImages = unsigned char[kLayers][kPromptBytes];
 
 extern const PromptImages kPromptImages __asm__("firmware_text_prompt");  // in prompt.cc
-extern const Weights kWeights __asm__("firmware_text_weights");  // in weights.cc
+extern const Weights kWeights __asm__("firmware_text_weights");           // in weights.cc
 extern const char* const kVocabulary[kWords];
 
 }  // namespace firmware_text

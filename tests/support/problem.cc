@@ -290,7 +290,8 @@ AttentionCase::AttentionCase(const Problem& p) : problem(p), desc{}, args{}, pla
   desc.kv_kind = p.kv_kind;
   desc.ring_tokens = p.ring_tokens, desc.pinned_tokens = p.pinned_tokens, desc.page_tokens = p.page_tokens;
   desc.allow_evicted = p.allow_evicted;
-  desc.max_prefix_tokens = std::min(p.prefix_tokens, p.kv_tokens), desc.max_kv_tokens -= uint32_t(desc.max_prefix_tokens);
+  desc.max_prefix_tokens = std::min(p.prefix_tokens, p.kv_tokens),
+  desc.max_kv_tokens -= uint32_t(desc.max_prefix_tokens);
 
   args.struct_bytes = sizeof args;
   args.batch = p.batch, args.q_tokens = p.q_tokens, args.kv_tokens = p.kv_tokens;

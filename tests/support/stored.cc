@@ -177,8 +177,9 @@ void StoredKeys::store(const fovea_attention_desc& d, fovea_attention_args* args
     if (kv.first_tokens != nullptr) first_tokens_ = Guarded(batch * sizeof(uint32_t), sizeof(uint32_t), placement);
     for (uint32_t b = 0; b < batch; ++b) {
       Prefix& prefix = prefixes_[b];
-      prefix.described = {sizeof prefix.described, before(b), prefix.keys.rows, prefix.values.rows,
-                          prefix.keys.row_scales, prefix.values.row_scales};
+      prefix.described = {sizeof prefix.described, before(b),
+                          prefix.keys.rows,        prefix.values.rows,
+                          prefix.keys.row_scales,  prefix.values.row_scales};
       prefix.described.keys.batch_stride = prefix.described.value_scales.batch_stride = PTRDIFF_MAX;
       named_prefixes_.as<const fovea_kv_prefix*>()[b] = before(b) != 0 ? &prefixes_[holders[b]].described : nullptr;
       kv_lengths_.as<uint32_t>()[b] = length(b);

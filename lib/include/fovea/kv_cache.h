@@ -325,10 +325,10 @@ fovea_status fovea_kv_export(const fovea_kv_cache* cache, const fovea_kv_image_a
 fovea_status fovea_kv_import(fovea_kv_cache* cache, const fovea_kv_image_args* args, const void* image,
                              size_t image_bytes);
 
-/* Makes a prefix (kv_source.h) of the first tokens of an image, which stays where it is, in flash for example, and is not
- * copied. Its rows must be aligned as those of a source are: an address that is a multiple of 4 does. args->entry and
- * first are not read, and entries need not be empty. All of the image is read once. Errors are those of fovea_kv_import,
- * but not FULL and PAGE. */
+/* Makes a prefix (kv_source.h) of the first tokens of an image, which stays where it is, in flash for example, and is
+ * not copied. Its rows must be aligned as those of a source are: an address that is a multiple of 4 does. args->entry
+ * and first are not read. All of the image is read once. Errors are those of fovea_kv_import, but not those of
+ * entries. */
 fovea_status fovea_kv_image_prefix(const fovea_kv_cache* cache, const fovea_kv_image_args* args, const void* image,
                                    size_t image_bytes, fovea_kv_prefix* prefix);
 

@@ -109,7 +109,7 @@ typedef struct fovea_loader {
 typedef struct fovea_kv_prefix {
   uint32_t struct_bytes; /* sizeof(fovea_kv_prefix) */
   uint32_t tokens;       /* up to max_prefix_tokens (FOVEA_ERR_CAPACITY). Multiples of 64 are fastest */
-  fovea_in keys, values; /* [kv_heads][tokens][dim] in the source's formats. Batch strides are not read, here and below */
+  fovea_in keys, values; /* [kv_heads][tokens][dim], in the source's formats. Batch strides are not read, nor below */
   fovea_in key_scales, value_scales; /* as those of the source */
 } fovea_kv_prefix;
 
@@ -131,16 +131,18 @@ typedef struct fovea_kv_prefix {
  * these give what they give for the whole keys. Otherwise they are refused, and additive scores always are
  * (FOVEA_ERR_UNSUPPORTED).
  *
- * Prefixes. With `prefixes` an entry's tokens are those of its prefix, then those of its source. Positions, windows, masks,
- * block maps, scores and key_mass count all of them: where these say kv_tokens, it is kv_tokens + max_prefix_tokens. Only
- * kv_tokens, kv_lengths, max_kv_tokens, ring_tokens, first_tokens and page_table count the source's own tokens. So keys of
- * own tokens are turned to positions from the prefix's tokens on. The bits are those of one source with all tokens.
- *   refused   max_prefix_tokens with a loader, or with a ring that has pinned_tokens; prefixes without max_prefix_tokens, in
- *             streams, with kv_offsets, and for scores before MASKED (FOVEA_ERR_UNSUPPORTED)
+ * Prefixes. With `prefixes` an entry's tokens are those of its prefix, then those of its source. Positions, windows,
+ * masks, block maps, scores and key_mass count all of them: where these say kv_tokens, it is kv_tokens +
+ * max_prefix_tokens. Only kv_tokens, kv_lengths, max_kv_tokens, ring_tokens, first_tokens and page_table count the
+ * source's own tokens. So keys of own tokens are turned to positions from the prefix's tokens on. The bits are those of
+ * one source with all tokens.
+ *   refused   max_prefix_tokens with a loader, or with a ring that has pinned_tokens; prefixes without
+ *             max_prefix_tokens, in streams, with kv_offsets, and for scores before MASKED (FOVEA_ERR_UNSUPPORTED)
  *   batches   Entries that follow one another and name the same prefix share it: in calls with few queries and neither
- *             scores, key_mass, a block map, a modifier of weights nor key_split_tokens, its key tiles are read once for all of
- *             these entries. A task of an executor then has all of them, for a key head. fovea_attention_workspace_bytes has
- *             what that costs: with max_batch = 1 the macros of workspace.h for other formats than f32 suffice */
+ *             scores, key_mass, a block map, a modifier of weights nor key_split_tokens, its key tiles are read once
+ *             for all of these entries. A task of an executor then has all of them, for a key head.
+ *             fovea_attention_workspace_bytes has what that costs: with max_batch = 1 the macros of workspace.h for
+ *             other formats than f32 suffice */
 typedef struct fovea_kv_source {
   fovea_in keys, values;             /* required, but not for a loader. Strides count bytes in I4 and ggml's formats */
   fovea_in key_scales, value_scales; /* I8: one float for each row, unless the description has one for all; I4:

@@ -160,9 +160,9 @@ typedef struct fovea_multihead_args {
 
   /* lse, scores, key_mass, mask, block_map, modifier, kv_lengths, first_positions, alibi_slopes, sinks, score_vector,
    * value_channel_scales, dropout_seed and executor, as in fovea_attention. Set its struct_bytes too. Its batch, counts
-   * of tokens, out, q and kv, but its prefixes, are not read. slow_workspace and ragged batches are refused (FOVEA_ERR_UNSUPPORTED).
-   * Weights that are written out (scores) are those of each head; PyTorch's nn.MultiheadAttention averages them over
-   * the heads unless average_attn_weights is false. */
+   * of tokens, out, q and kv, but its prefixes, are not read. slow_workspace and ragged batches are refused
+   * (FOVEA_ERR_UNSUPPORTED). Weights that are written out (scores) are those of each head; PyTorch's
+   * nn.MultiheadAttention averages them over the heads unless average_attn_weights is false. */
   fovea_attention_args attention;
 } fovea_multihead_args;
 

@@ -54,7 +54,7 @@ class AttentionCall {
   bool ends_stream() const { return stream() && stream()->ends; }
 
   uint32_t batch() const { return args_.batch; }
-  uint32_t q_tokens() const { return args_.q_tokens; }    // of an entry; of all entries if queries are ragged
+  uint32_t q_tokens() const { return args_.q_tokens; }  // of an entry; of all entries if queries are ragged
   // The keys of the longest entry; of all entries if keys are ragged. Own keys are in the arrays of the source: a prefix may
   // come before them.
   uint32_t kv_tokens() const { return own_tokens() + (prefixes() ? uint32_t(desc.max_prefix_tokens) : 0); }
@@ -145,7 +145,8 @@ fovea_status check_attention(const AttentionCall& call);
 fovea_status add_mask(Buffers& buffers, const fovea_mask& mask, size_t batch, size_t q_heads, size_t queries,
                       uint32_t keys);
 // Checks the prefixes of a source, and adds their arrays.
-fovea_status add_prefixes(Buffers& buffers, const fovea_attention_desc& desc, const fovea_kv_source& kv, uint32_t batch);
+fovea_status add_prefixes(Buffers& buffers, const fovea_attention_desc& desc, const fovea_kv_source& kv,
+                          uint32_t batch);
 // Adds the arrays of a call's block map. `queries`: of the longest entry.
 fovea_status add_block_map(Buffers& buffers, const fovea_block_map& map, size_t batch, size_t kv_heads,
                            uint32_t queries);

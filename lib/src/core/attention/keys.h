@@ -109,9 +109,7 @@ class KeySource {
 
   const fovea_kv_prefix* prefix() const { return kHasPrefixes ? *brought_->prefix : nullptr; }
   // Whether the rows of a key tile of this entry may be in more than one run.
-  bool rows_part() const {
-    return own_rows_may_part(desc()) || (prefix() && prefix()->tokens % kKeyTile != 0);
-  }
+  bool rows_part() const { return own_rows_may_part(desc()) || (prefix() && prefix()->tokens % kKeyTile != 0); }
   size_t find_at(uint32_t token, bool values, uint32_t kv_head, KeyRows* rows) const;
   uint32_t find_run(const KeyTile& tile, bool values, uint32_t done, KeyRows* rows) const;
   void find_rows(const KeyTile& tile, bool values, size_t element, size_t elements, KeyRows* rows) const;

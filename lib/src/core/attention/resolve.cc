@@ -26,7 +26,8 @@ void add_rows(Buffers& buffers, const fovea_in& array, const fovea_in& scales, f
 
 // The same for both of a source or a prefix.
 template <class Source>
-fovea_status add_keys_and_values(Buffers& buffers, const fovea_attention_desc& d, const Source& kv, const RowCounts& rows) {
+fovea_status add_keys_and_values(Buffers& buffers, const fovea_attention_desc& d, const Source& kv,
+                                 const RowCounts& rows) {
   add_rows(buffers, kv.keys, scale_or(d.key_scale, kv.key_scales), d.key_dtype, d.head_dim, rows);
   add_rows(buffers, kv.values, scale_or(d.value_scale, kv.value_scales), d.value_dtype, d.value_dim, rows);
   return buffers.status();
@@ -162,8 +163,8 @@ bool needs_absent_option(const AttentionCall& call) {
   return a.alibi_slopes != call.alibi_slopes() || a.sinks != call.sinks() || (a.lse.data && !call.wants_lse()) ||
          (a.scores_stage != FOVEA_SCORES_NONE && !call.wants_scores()) || !mask_served(a.mask.kind) ||
          a.q_offsets != call.q_offsets() || a.kv_offsets != call.kv_offsets() || a.block_map != call.block_map() ||
-         a.modifier != call.modifier() || (a.key_mass.data && !call.wants_mass()) || (!kHasBlockMaps && a.mask.at_end) ||
-         (!kHasI8Tensors && (a.q_scales.data || a.value_channel_scales));
+         a.modifier != call.modifier() || (a.key_mass.data && !call.wants_mass()) ||
+         (!kHasBlockMaps && a.mask.at_end) || (!kHasI8Tensors && (a.q_scales.data || a.value_channel_scales));
 }
 
 // Checks what the arguments ask for, alone and together, before options that are compiled out disappear from the call.

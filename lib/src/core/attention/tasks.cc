@@ -106,8 +106,8 @@ class Tasks {
     begin_loaders();
     if (call_.stream()) return run_on_stream(tasks.value);
     if (call_.wants_mass() && blocks_ > 1) return run_massed_apart(tasks.value);
-    shares_prefix_ = shares_prefixes(call_.desc) && call_.prefixes() && blocks_ == 1 && !call_.block_map() && !call_.q_offsets() &&
-                     !call_.wants_scores() && !call_.wants_mass() && !call_.modifies_weights();
+    shares_prefix_ = shares_prefixes(call_.desc) && call_.prefixes() && blocks_ == 1 && !call_.block_map() &&
+                     !call_.q_offsets() && !call_.wants_scores() && !call_.wants_mass() && !call_.modifies_weights();
     if (splits() <= 1) return run_part(Part::kWhole, tasks.value);
     FOVEA_RETURN_IF_ERROR(run_part(Part::kSplit, parts.value));
     return run_part(Part::kEnd, tasks.value);
@@ -202,7 +202,8 @@ class Tasks {
   uint32_t splits() const { return kSplitsKeys ? uint32_t(splits_) : 1; }
 
   // Enters a batch entry, and places the query tiles of a row block. Not inlined: tasks need its stack afterwards.
-  __attribute__((noinline)) void enter(uint32_t entry, uint32_t block, uint32_t worker, Part part, Scratch* scratch) const {
+  __attribute__((noinline)) void enter(uint32_t entry, uint32_t block, uint32_t worker, Part part,
+                                       Scratch* scratch) const {
     scratch->block = block;
     scratch->tiles = 0;
     uint32_t q_block = 0;

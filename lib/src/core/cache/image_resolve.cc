@@ -94,8 +94,10 @@ ImageHeader header_of(const MadeCache& c, const fovea_kv_image_args& a) {
           a.fingerprint};
 }
 
-fovea_status resolve_image(const fovea_kv_cache* cache, const fovea_kv_image_args* args, void* image,
+// Writes to the image of an export alone, and that later.
+fovea_status resolve_image(const fovea_kv_cache* cache, const fovea_kv_image_args* args, const void* of_image,
                            size_t image_bytes, ImageUse use, ImageCall* call) {
+  void* const image = const_cast<void*>(of_image);
   FOVEA_RETURN_IF_ERROR(check_cache(cache));
   if (!args || !image) return FOVEA_ERR_NULL;
   FOVEA_RETURN_IF_ERROR(check_struct(*args));
@@ -135,7 +137,7 @@ extern "C" fovea_status fovea_kv_export(const fovea_kv_cache* cache, const fovea
 extern "C" fovea_status fovea_kv_import(fovea_kv_cache* cache, const fovea_kv_image_args* args, const void* image,
                                         size_t image_bytes) {
   fovea::ImageCall call;
-  FOVEA_RETURN_IF_ERROR(fovea::resolve_image(cache, args, const_cast<void*>(image), image_bytes, fovea::ImageUse::kImport, &call));
+  FOVEA_RETURN_IF_ERROR(fovea::resolve_image(cache, args, image, image_bytes, fovea::ImageUse::kImport, &call));
   if (fovea::kHasImages) fovea::import_tokens(fovea::made(*cache), call);
   return FOVEA_OK;
 }
@@ -145,7 +147,7 @@ extern "C" fovea_status fovea_kv_image_prefix(const fovea_kv_cache* cache, const
   if (!prefix) return FOVEA_ERR_NULL;
   if (!fovea::kHasPrefixes) return FOVEA_ERR_LEFT_OUT;
   fovea::ImageCall call;
-  FOVEA_RETURN_IF_ERROR(fovea::resolve_image(cache, args, const_cast<void*>(image), image_bytes, fovea::ImageUse::kPrefix, &call));
+  FOVEA_RETURN_IF_ERROR(fovea::resolve_image(cache, args, image, image_bytes, fovea::ImageUse::kPrefix, &call));
   const fovea_kv_source& rows = call.rows.source;
   prefix->struct_bytes = sizeof *prefix, prefix->tokens = call.tokens;
   prefix->keys = rows.keys, prefix->values = rows.values;

@@ -294,12 +294,12 @@ struct RowScales {
 // Bit `group` of each byte, as its bit kTo.
 template <int kTo, class Word>
 FOVEA_INLINE Word TopBits(Word bits, size_t group) {
-#if FOVEA_FOR_SCALAR
-  return (bits >> uint32_t(group) & FourBytes(1)) << kTo;
-#else
-  typedef uint8_t Bytes __attribute__((vector_size(sizeof(Word))));
-  return Word(Bytes((Bytes(bits) & uint8_t(1u << group)) != 0) & uint8_t{1 << kTo});
-#endif
+  if constexpr (sizeof(Word) == sizeof(uint32_t)) {
+    return (bits >> uint32_t(group) & FourBytes(1)) << kTo;
+  } else {
+    typedef uint8_t Bytes __attribute__((vector_size(sizeof(Word))));
+    return Word(Bytes((Bytes(bits) & uint8_t(1u << group)) != 0) & uint8_t{1 << kTo});
+  }
 }
 
 // Stores 16 codes of a super-block as bytes, from element place + more on, in q6_k minus kLess. place is a multiple of
