@@ -36,9 +36,13 @@ FACTS_TO_SAY = {
 }
 FACTS = ("board", "kind", "mhz", "note", "selftest", "digest", *FACTS_TO_SAY)
 UNKNOWN = "not measured"
-# Processor: cycles of the fastest and of the slowest instruction that fills kernels, where that is.
+# Processor: cycles of the fastest and of the slowest instruction that fills kernels, where that is. Arm publishes none for the
+# Cortex-M7 and A53.
 TIMINGS = {
+    "Cortex-M0+": (1, 2, "Cortex-M0+ Technical Reference Manual, instruction set summary: 1 of arithmetic and of its fast multiplier, 2 of a load"),
+    "Cortex-M3": (1, 5, "Cortex-M3 Technical Reference Manual, instruction timings: 1 of arithmetic, 2 of a load, up to 5 of a long multiplication"),
     "Cortex-M4": (1, 3, "Cortex-M4 Technical Reference Manual, instruction timings: 1 of arithmetic, 2 of a load, 3 of a multiply-add"),
+    "Cortex-M55": (1, 2, "Cortex-M55 Software Optimization Guide: 1 of most scalar instructions, 2 of most vectors"),
 }
 
 

@@ -57,7 +57,7 @@ TEST_CASE("sources: a prefix and what follows it give the bits of one source, sh
              {FOVEA_KV_STRIDED, FOVEA_KV_RING, FOVEA_KV_PAGED})) {
     const auto problem = [&, q_count = q_tokens, products = compute, of = kind, tokens = prefix](uint64_t seed) {
       Problem p = decode(q_count, FOVEA_KV_STRIDED, products);
-      p.batch = 6, p.kv_lengths = {300, 299, 300, 213, 300, 80}, p.seed = seed, p.lse = true;
+      p.batch = 6, p.kv_lengths = {300, tokens, 300, 213, 300, 80}, p.seed = seed, p.lse = true;
       if (seed == 0) return p;
       p.prefix_tokens = tokens, p.kv_kind = of;
       if (of == FOVEA_KV_RING) p.ring_tokens = 307;
@@ -86,6 +86,12 @@ TEST_CASE("sources: a prefix and what follows it give the bits of one source, sh
       }
       shared.args.kv.prefixes = named;
       REQUIRE(shared.run(how) == "");
+      CHECK(same_bits(shared.outputs(), together));
+      // Two structures by turns.
+      for (size_t b = 1; b < 6; ++b) {
+        if (prefixes[b] == prefixes[0] && b % 3 != 2) named[b] = named[0];
+      }
+      REQUIRE(shared.run(workers) == "");
       CHECK(same_bits(shared.outputs(), together));
       shared.args.kv.prefixes = prefixes;
     }
@@ -314,6 +320,7 @@ TEST_CASE("sources: pages of whole tiles are pushed at any position", "[short]")
         p.causal = FOVEA_CAUSAL_NONE, p.positions = {}, p.kv_lengths = {};
         AttentionCase test(p);
         REQUIRE(test.run({target}) == "");
+        test.desc.max_prefix_tokens = q_tokens == 1 ? 64 : 0;  // of other calls of the plan
         TestStream stream(test.desc, target);
         const auto push_at = [&](int64_t first_key) {
           stream.begin(first_key);
@@ -327,7 +334,7 @@ TEST_CASE("sources: pages of whole tiles are pushed at any position", "[short]")
           CHECK(test.compare() == "");
         }
         made(stream.plan).desc.dropout = 0.5f;
-        const bool follows = type[0] == FOVEA_F32 || type[1] == FOVEA_F32;
+        const bool follows = (type[0] == FOVEA_F32 || type[1] == FOVEA_F32) && test.desc.max_prefix_tokens == 0;
         CHECK(push_at(12) == FOVEA_OK);
         CHECK(push_at(10) == (follows ? FOVEA_ERR_UNSUPPORTED : FOVEA_OK));
       }
@@ -370,13 +377,21 @@ TEST_CASE("sources: what is wrong with a source has its status, and nothing is w
     ring.desc.ring_tokens = 200;  // of which 197 are not pinned
     ring.desc.allow_evicted = 1;
     CHECK(attend(ring) == FOVEA_OK);
-    const uint32_t good[2] = {103, 16}, early[2] = {103, 15}, late[2] = {301, 16};
+    const uint32_t good[2] = {103, 16}, early[2] = {103, 15}, late[2] = {301, 16}, far[2] = {103, 0u - 16};
     ring.args.kv.first_tokens = good;
     CHECK(attend(ring) == FOVEA_OK);
     ring.args.kv.first_tokens = early;
     CHECK(attend(ring) == FOVEA_ERR_LENGTH);
-    ring.args.kv.first_tokens = late;
-    CHECK(attend(ring) == FOVEA_ERR_LENGTH);
+    for (const uint32_t* const wrong : {late, far}) {
+      ring.args.kv.first_tokens = wrong;
+      CHECK(attend(ring) == FOVEA_ERR_LENGTH);
+    }
+    Problem parted = decode(1, FOVEA_KV_RING);
+    parted.pinned_tokens = 0, parted.prefix_tokens = 100, parted.kv_lengths = {110, 110};
+    AttentionCase behind(parted);
+    behind.args.kv.first_tokens = far + 1;
+    behind.args.batch = 1;
+    CHECK(attend(behind) == FOVEA_ERR_LENGTH);
     ring.args.kv.first_tokens = nullptr, ring.args.scores = ring.args.out;
     ring.args.scores_stage = FOVEA_SCORES_SOFTMAX;
     CHECK(attend(ring) == FOVEA_ERR_UNSUPPORTED);
@@ -409,6 +424,16 @@ TEST_CASE("sources: what is wrong with a source has its status, and nothing is w
           FOVEA_ERR_ALIGNMENT);
     CHECK(attend_with([](auto& x, auto& of) { x.values.data = of.args.out.data; }) == FOVEA_ERR_OVERLAP);
     CHECK(attend_with([](auto& x, auto&) { x = sized<fovea_kv_prefix>(); }) == FOVEA_OK);  // of no tokens
+    prefix = good;
+    const fovea_out out = test.args.out;
+    test.args.out.data = &prefix;
+    CHECK(call_again(test, test.args) == FOVEA_ERR_OVERLAP);
+    test.args.out = out;
+    const fovea_in scales = test.args.kv.value_scales;
+    test.args.kv.value_scales = {}, test.desc.value_scale = 0.5f;
+    CHECK(attend(test) == FOVEA_ERR_UNSUPPORTED);
+    CHECK(attend_with([](auto& x, auto&) { x.value_scales = {}; }) == FOVEA_OK);
+    test.args.kv.value_scales = scales, test.desc.value_scale = 0;
     prefix = good, test.args.kv.prefixes = shifted<const fovea_kv_prefix*>(named, 1);
     CHECK(attend(test) == FOVEA_ERR_ALIGNMENT);
     test.args.kv.prefixes = both;
@@ -459,7 +484,7 @@ TEST_CASE("sources: the macro has room for any format, ring or pages", "[short]"
     d.key_dtype = type, d.value_dtype = type, d.kv_kind = kind;
     if (kind == FOVEA_KV_RING) d.ring_tokens = 100, d.pinned_tokens = 4, d.allow_evicted = 1;
     if (kind == FOVEA_KV_PAGED) d.page_tokens = 16;
-    if (kind == FOVEA_KV_STRIDED) d.max_prefix_tokens = 100;
+    if (kind == FOVEA_KV_STRIDED) d.max_prefix_tokens = 100, d.max_batch = 1;
     for (const fovea_target target : targets()) {
       d.target = target;
       CHECK(made(plan_of(d)).workspace_bytes <= FOVEA_ATTENTION_KV_WORKSPACE_BYTES(d.head_dim, d.value_dim));

@@ -86,6 +86,30 @@ fovea_status Conversation::run(const uint32_t* tokens, uint32_t count) {
   return status;
 }
 
+// Gives up between two blocks.
+fovea_status Conversation::run_all() {
+  if (count_ > room_ || count_ > decoder_.room()) return FOVEA_ERR_FULL;
+  for (uint32_t done = 0; done < count_ && stop_ == 0; done += last_run_) {
+    const fovea_status status = run(tokens_ + done, std::min(count_ - done, kBlock));
+    if (status != FOVEA_OK) return status;
+  }
+  return FOVEA_OK;
+}
+
+void Conversation::put_introduction(std::string_view system) {
+  if (decoder_.length() != 0) return;
+  if (model_.begin_token != kNoToken) put(model_.begin_token);
+  if (!system.empty()) put_turn("system", system);
+}
+
+fovea_status Conversation::introduce(std::string_view system) {
+  if (system.size() > kMostText) return FOVEA_ERR_LENGTH;
+  count_ = 0;
+  refused_ = false;
+  if (!system.empty()) put_introduction(system);
+  return refused_ ? FOVEA_ERR_LENGTH : FOVEA_OK;
+}
+
 fovea_status Conversation::ask(std::string_view system, std::string_view question, bool* stopped) {
   *stopped = false;
   if (system.size() > kMostText || question.size() > kMostText) return FOVEA_ERR_LENGTH;
@@ -93,21 +117,15 @@ fovea_status Conversation::ask(std::string_view system, std::string_view questio
   refused_ = false;
   if (pending_) put(last_);
   if (open_) end_turn();
-  if (decoder_.length() == 0 && model_.begin_token != kNoToken) put(model_.begin_token);
-  if (decoder_.length() == 0 && !system.empty()) put_turn("system", system);
+  put_introduction(system);
   put_turn("user", question);
   begin_turn("assistant", {});
   if (refused_) return FOVEA_ERR_LENGTH;
-  if (count_ > room_ || count_ > decoder_.room()) return FOVEA_ERR_FULL;
   const uint32_t before = decoder_.length();
-  for (uint32_t done = 0; done < count_; done += last_run_) {
-    if (stop_ != 0) {
-      *stopped = true;
-      return decoder_.truncate(before);
-    }
-    const fovea_status status = run(tokens_ + done, std::min(count_ - done, kBlock));
-    if (status != FOVEA_OK) return status;
-  }
+  const fovea_status status = run_all();
+  if (status != FOVEA_OK) return status;
+  *stopped = decoder_.length() != before + count_;
+  if (*stopped) return decoder_.truncate(before);
   pending_ = false;
   open_ = true;
   return FOVEA_OK;

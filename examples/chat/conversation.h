@@ -39,6 +39,12 @@ class Conversation {
   // Forgets everything.
   fovea_status reset();
 
+  // What comes before the first question, the system text, as tokens; none if it is empty or has run. FOVEA_ERR_LENGTH as below.
+  fovea_status introduce(std::string_view system);
+  const uint32_t* new_tokens() const { return tokens_; }  // [question_tokens()]
+  // Runs them. FOVEA_ERR_FULL if the context has no room for them.
+  fovea_status run_all();
+
   // Runs a question. Before the first one it runs `system`, a text that tells the model who it is, unless it is empty.
   // Both are plain text, even if they contain marks. FOVEA_ERR_FULL if the context has no room for it; then nothing
   // changed. *stopped: it was given up, and nothing changed. FOVEA_ERR_LENGTH: a text has more than kMostText bytes, or
@@ -69,6 +75,7 @@ class Conversation {
   void put_turn(std::string_view who, std::string_view text);
   bool is_mark(uint32_t token) const;
   fovea_status run(const uint32_t* tokens, uint32_t count);
+  void put_introduction(std::string_view system);
 
   const Model& model_;
   const Tokenizer& tokenizer_;

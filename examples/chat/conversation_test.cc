@@ -206,7 +206,24 @@ void test(const char* splitter) {
         "a loaded conversation has other scores");
   std::remove(path);
 
+  // What comes before the first question, run alone: the question then has the same scores.
+  check(again.reset() == FOVEA_OK && again.introduce("sys") == FOVEA_OK, "no introduction");
+  const uint32_t before = again.question_tokens();
+  const std::string name = prompt_path("folder", 7, again.new_tokens(), before);
+  check(name.size() == 7 + 16 && name.rfind("folder/", 0) == 0, "a prompt's file has another name");
+  check(name != prompt_path("folder", 8, again.new_tokens(), before), "two models have one file of a prompt");
+  check(name != prompt_path("folder", 7, again.new_tokens(), before - 1), "two prompts have one file");
+  check(again.run_all() == FOVEA_OK && other.decoder.length() == before, "an introduction does not run");
+  check(again.introduce("sys") == FOVEA_OK && again.question_tokens() == 0, "an introduction runs twice");
+  check(again.ask("sys", "d", &stopped) == FOVEA_OK && !stopped, "no question after an introduction");
+  const uint32_t after = again.question_tokens();
   check(talk.reset() == FOVEA_OK && run.decoder.length() == 0, "a reset leaves something");
+  check(talk.ask("sys", "d", &stopped) == FOVEA_OK && talk.question_tokens() == before + after, "other tokens");
+  check(run.decoder.logits((before + after - 1) % kBlock, &want) == FOVEA_OK &&
+            other.decoder.logits((after - 1) % kBlock, &got) == FOVEA_OK &&
+            std::equal(want, want + model.vocabulary, got),
+        "a question after an introduction has other scores");
+  check(talk.reset() == FOVEA_OK, "no reset");
   turns.begin();
   turns.turn("system", "sys");
   ask("d");

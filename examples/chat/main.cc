@@ -89,6 +89,7 @@ class Program {
     return options.threads != 0 ? options.threads : fovea::platform::processor_threads();
   }
   int ask(std::string_view question);
+  int introduce();
   int answer();
   void print(std::string_view characters) const;
   void print_counts() const;
@@ -176,7 +177,34 @@ int Program::save() const {
   return 0;
 }
 
+// The text before a conversation: its keys and values are loaded, if a file of the folder has them, else computed and saved there.
+int Program::introduce() {
+  if (options_.prompts == nullptr || decoder_.length() != 0) return 0;
+  fovea_status status = conversation_->introduce(system_);
+  const uint32_t tokens = conversation_->question_tokens();
+  if (status != FOVEA_OK || tokens == 0) return 0;  // the question says what is wrong
+  const uint64_t model = fingerprint_of(file_.data(), file_.bytes());
+  const std::string path = prompt_path(options_.prompts, model, conversation_->new_tokens(), tokens);
+  size_t bytes = 0;
+  const uint32_t* const history = conversation_->history();
+  if (chat::load(path.c_str(), model, *conversation_, decoder_, &bytes).empty()) {
+    if (decoder_.length() == tokens && std::equal(history, history + tokens, conversation_->new_tokens())) {
+      std::fprintf(stderr, "loaded: %u tokens, %zu bytes, from %s\n", tokens, bytes, path.c_str());
+      return 0;
+    }
+    if ((status = conversation_->reset()) != FOVEA_OK) return failed(path.c_str(), status);
+  }
+  if ((status = conversation_->run_all()) == FOVEA_ERR_FULL) return 0;
+  if (status != FOVEA_OK) return failed("the text that tells the model who it is", status);
+  if (decoder_.length() != tokens) return decoder_.truncate(0) == FOVEA_OK ? kExitInterrupted : kExitFailed;
+  const std::string problem = chat::save(path.c_str(), model, *conversation_, decoder_);
+  if (!problem.empty()) return failed(path.c_str(), problem.c_str());
+  std::fprintf(stderr, "saved: %u tokens to %s\n", tokens, path.c_str());
+  return 0;
+}
+
 int Program::ask(std::string_view question) {
+  if (const int code = introduce(); code != 0) return code;
   const uint64_t begin = clock_ns();
   bool stopped = false;
   const fovea_status status = conversation_->ask(system_, question, &stopped);

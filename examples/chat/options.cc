@@ -34,6 +34,8 @@ constexpr char kUsage[] =
     "                   four copies: a little faster, but the copy takes time (file)\n"
     "  --save FILE      writes the conversation into a file at the end, with its keys and values,\n"
     "  --load FILE      and goes on from one that the same model has written, with the same --cache\n"
+    "  --prompts FOLDER keeps the keys and values of the text of --system there, in a file that is found by a hash of\n"
+    "                   its tokens: the next conversation that begins with this text does not run it again\n"
     "FOVEA_TARGET chooses the instruction set (\"avx2\", \"scalar\", ...), NO_COLOR disables colours.\n";
 
 bool wrong(const char* what, const char* option) {
@@ -81,6 +83,7 @@ bool read_option(const char* name, const char* text, Options* o) {
   if (is("--system")) return o->system = text, true;
   if (is("--save")) return o->save = text, true;
   if (is("--load")) return o->load = text, true;
+  if (is("--prompts")) return o->prompts = text, true;
   const auto says = [text](const char* other) { return std::strcmp(text, other) == 0; };
   if (is("--compute")) {
     o->compute = says("i8") ? FOVEA_COMPUTE_I8 : says("f16") ? FOVEA_COMPUTE_F16 : FOVEA_COMPUTE_F32;
@@ -96,7 +99,7 @@ bool read_option(const char* name, const char* text, Options* o) {
 bool is_option(const char* text) {
   for (const char* const name :
        {"--tokens", "--context", "--threads", "--temperature", "--top-k", "--top-p", "--min-p", "--repeat-penalty",
-        "--seed", "--system", "--save", "--load", "--compute", "--cache", "--weights"}) {
+        "--seed", "--system", "--save", "--load", "--prompts", "--compute", "--cache", "--weights"}) {
     if (std::strcmp(text, name) == 0) return true;
   }
   return false;

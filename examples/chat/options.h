@@ -17,6 +17,7 @@ struct Options {
   const char* question = nullptr;               // null: ask for questions
   const char* system = nullptr;                 // null: that of the model's file
   const char *save = nullptr, *load = nullptr;  // files of conversations; null: none
+  const char* prompts = nullptr;                // a folder of prompts; null: none
   uint32_t tokens = 256;                        // most tokens of an answer
   uint32_t context = 0;                         // 0: 2048, or the model's own limit if that is less
   uint32_t threads = 0;                         // 0: as many as the process may use

@@ -30,7 +30,7 @@ void test_defaults() {
   Options o;
   check(read("model", &o), "a model alone is refused");
   check(is(o.model, "model") && o.question == nullptr && o.system == nullptr && o.save == nullptr &&
-            o.load == nullptr && !o.help,
+            o.load == nullptr && o.prompts == nullptr && !o.help,
         "there is what was not given");
   check(o.tokens == 256 && o.context == 0 && o.threads == 0, "other counts than those of --help");
   check(o.sampling.temperature == 0.8f && o.sampling.top_k == 40 && o.sampling.top_p == 0.95f &&
@@ -44,11 +44,11 @@ void test_each_option() {
   Options o;
   check(read("--tokens 3 --context 4 --threads 5 model --temperature 0.5 --top-k 256 --top-p 0.25 --min-p 0 "
              "--repeat-penalty 1.125 --seed 18446744073709551615 --system '' question --compute f32 --cache f16 "
-             "--weights large --save into --load from",
+             "--weights large --save into --load from --prompts kept",
              &o),
         "options are refused");
   check(is(o.model, "model") && is(o.question, "question") && is(o.system, ""), "texts are not those that were given");
-  check(is(o.save, "into") && is(o.load, "from"), "files are not those that were given");
+  check(is(o.save, "into") && is(o.load, "from") && is(o.prompts, "kept"), "files are not those that were given");
   check(o.tokens == 3 && o.context == 4 && o.threads == 5, "counts are not those that were given");
   check(o.sampling.temperature == 0.5f && o.sampling.top_k == 256 && o.sampling.top_p == 0.25f &&
             o.sampling.min_p == 0.0f && o.sampling.repeat_penalty == 1.125f && o.sampling.seed == UINT64_MAX,
@@ -85,6 +85,7 @@ void test_refusals() {
       "model --tokens",
       "model --save",
       "model --load",
+      "model --prompts",
       "--tokens 0 model",
       "--tokens -1 model",
       "--tokens 1x model",

@@ -40,6 +40,13 @@ uint64_t fingerprint_of(const unsigned char* data, size_t bytes) {
   return hash;
 }
 
+std::string prompt_path(const char* folder, uint64_t model, const uint32_t* tokens, uint32_t count) {
+  char name[24];
+  const uint64_t hash = hashed(model, reinterpret_cast<const unsigned char*>(tokens), sizeof *tokens * count);
+  std::snprintf(name, sizeof name, "/%016llx", static_cast<unsigned long long>(hash));
+  return folder + std::string(name);
+}
+
 std::string save(const char* path, uint64_t model, const Conversation& conversation, const Decoder& decoder) {
   const uint32_t tokens = decoder.length();
   const Conversation::State state = conversation.state();

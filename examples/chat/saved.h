@@ -21,6 +21,9 @@ namespace chat {
 // Of the file of a model: of its size, and of eight bytes in each 4096.
 uint64_t fingerprint_of(const unsigned char* data, size_t bytes);
 
+// A name for the file of these tokens of this model in a folder, made of their hash.
+std::string prompt_path(const char* folder, uint64_t model, const uint32_t* tokens, uint32_t count);
+
 // Both return what is wrong; an empty text if nothing is.
 std::string save(const char* path, uint64_t model, const Conversation& conversation, const Decoder& decoder);
 // Into a conversation without tokens, which is one again where something is wrong. *bytes: of the file.

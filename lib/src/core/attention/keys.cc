@@ -47,12 +47,14 @@ void KeySource::enter(const AttentionCall& of_call, const AttentionKernel& of_ke
     brought_->kv_head = 0;
     brought_->worker = worker;
     brought_->prefix = of_call.prefix(entry);
-    brought_->in_place = is_in_place(desc());
+    const fovea_attention_desc& d = desc();
+    brought_->in_place = is_in_place(d);
     constexpr FormatSet kBytes = kKeyFormats & kByteFormats;  // which no kernel reads as stored
-    const bool bytes = is_one_of<kBytes>(desc().key_dtype) || is_one_of<kBytes>(desc().value_dtype);
-    brought_->widens = of_kernel.formats == kOnlyF32 || is_additive(desc()) || bytes;
-    // The buffers of a prefix are not needed where it ends with a key tile.
-    const bool whole = kHasPrefixes && desc().key_dtype == FOVEA_F32 && desc().value_dtype == FOVEA_F32 && !rows_part();
+    const bool bytes = is_one_of<kBytes>(d.key_dtype) || is_one_of<kBytes>(d.value_dtype);
+    brought_->widens = of_kernel.formats == kOnlyF32 || is_additive(d) || bytes;
+    // f32 rows in strided arrays need no buffers where the prefix ends with a key tile.
+    const bool whole = kHasPrefixes && d.kv_kind == FOVEA_KV_STRIDED && d.key_dtype == FOVEA_F32 &&
+                       d.value_dtype == FOVEA_F32 && !rows_part();
     brought_->in_pieces = takes_pieces(of_call.plan.lanes) && (buffers->keys.data || buffers->values.data) && !whole;
     brought_->stays = false;
     if (!brought_->in_place) return;

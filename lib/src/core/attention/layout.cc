@@ -73,7 +73,7 @@ static_assert(agrees(query_tile_bytes(24, 40, kMostRowsOfFew, false), FOVEA_FEW_
 // Key tiles that a query tile may go through: one that is not full at either end of the keys, and the same for pinned
 // keys.
 size_t most_key_tiles(const fovea_attention_desc& d) {
-  return size_t{most_kept(d)} / kKeyTile + FOVEA_KEY_MASS_MORE_TILES_;
+  return (size_t{most_kept(d)} + most_prefix(d)) / kKeyTile + FOVEA_KEY_MASS_MORE_TILES_;
 }
 
 // Carves room for the rows of a key tile, adjacent and in their own format.

@@ -34,9 +34,9 @@ inline bool is_paged(const fovea_attention_desc& d) { return is_paged(d.kv_kind)
 inline bool is_loaded(const fovea_attention_desc& d) { return is_loaded(d.kv_kind); }
 // The most tokens of an entry's prefix: 0 if calls have none.
 inline uint32_t most_prefix(const fovea_attention_desc& d) { return kHasPrefixes ? uint32_t(d.max_prefix_tokens) : 0; }
-// The most tokens of an entry that are there at a time.
+// The most tokens of an entry, after its prefix, that are there at a time.
 inline uint32_t most_kept(const fovea_attention_desc& d) {
-  return most_prefix(d) + (is_ring(d) && d.ring_tokens < d.max_kv_tokens ? d.ring_tokens : d.max_kv_tokens);
+  return is_ring(d) && d.ring_tokens < d.max_kv_tokens ? d.ring_tokens : d.max_kv_tokens;
 }
 inline uint32_t pinned_tokens(const fovea_attention_desc& d) { return kHasRings ? d.pinned_tokens : 0; }
 inline float softcap(const fovea_attention_desc& d) { return config::kSoftcap ? d.softcap : 0.0f; }
@@ -91,13 +91,12 @@ inline bool is_in_place(const fovea_attention_desc& d) {
 inline uint32_t worker_count(const fovea_attention_desc& d) {
   return config::kExecutor && d.max_workers ? d.max_workers : 1;
 }
-// Whether entries that share a prefix take its key tiles one after another, where they have few queries, so that each is read
-// from memory once. Costs partial states of all rows.
+// Entries that share a prefix take its key tiles one after another, so that each is read from memory once, in calls with few
+// rows of queries. That costs partial states of as many rows.
 constexpr bool kSharesPrefixes = kHasPrefixes && kHasStates && !config::kPreferSize;
 constexpr uint32_t kMostSharedRows = 32;  // of an entry and key head
-inline bool shares_prefixes(const fovea_attention_desc& d) {
-  return kSharesPrefixes && most_prefix(d) >= kKeyTile && d.max_batch > 1 && d.key_split_tokens == 0 &&
-         uint64_t(d.q_heads / d.kv_heads) * d.max_q_tokens <= kMostSharedRows;
+inline bool may_share(const fovea_attention_desc& d) {
+  return kSharesPrefixes && most_prefix(d) >= kKeyTile && d.max_batch > 1 && d.key_split_tokens == 0;
 }
 
 // The parts of the keys that have pinned tokens of a ring, or those of a prefix before it: a ring has either.

@@ -47,7 +47,7 @@ fovea_status check_source(const fovea_attention_desc& d) {
   if (pages != (d.page_tokens != 0)) return FOVEA_ERR_SIZE;
   if (d.max_prefix_tokens == 0) return FOVEA_OK;
   if (!kHasPrefixes) return FOVEA_ERR_LEFT_OUT;
-  if (d.max_prefix_tokens > kMostTokens - d.max_kv_tokens) return FOVEA_ERR_SIZE;
+  if (d.max_prefix_tokens > kMostTokens - (ring ? 0 : d.max_kv_tokens)) return FOVEA_ERR_SIZE;
   return is_loaded(d) || (ring && d.pinned_tokens != 0) ? FOVEA_ERR_UNSUPPORTED : FOVEA_OK;
 }
 
@@ -111,15 +111,21 @@ fovea_status check_desc(const fovea_attention_desc& d) {
   return may_lose_tokens(d) ? FOVEA_ERR_RING : FOVEA_OK;
 }
 
-// Bytes of partial states of all rows: one for each part of the keys if there are several, or one if prefixes are shared, or a loader may fail
-// in a push.
-CheckedSize measure_splits(const fovea_attention_desc& d) {
+// Bytes of partial states of all rows: one for each part of the keys if there are several, or one if a loader may fail in a
+// push; or of few rows, if prefixes are shared.
+CheckedSize measure_splits(const fovea_attention_desc& d, bool shares) {
   CheckedSize bytes;
   const uint32_t splits = split_count(d, d.max_kv_tokens + most_prefix(d));
   const bool loads = kHasStreams && is_loaded(d);
-  if (splits <= 1 && !loads && !shares_prefixes(d)) return bytes;
+  if (splits <= 1 && !loads && !shares) return bytes;
   bytes.value = splits;
-  bytes.times(d.max_batch).times(d.q_heads).times(d.max_q_tokens);
+  bytes.times(d.max_batch);
+  const uint64_t rows = uint64_t(d.q_heads / d.kv_heads) * d.max_q_tokens;
+  if (shares && rows > kMostSharedRows) {
+    bytes.times(d.kv_heads).times(kMostSharedRows);
+  } else {
+    bytes.times(d.q_heads).times(d.max_q_tokens);
+  }
   CheckedSize row{d.value_dim};
   row.plus(2).times(sizeof(float));
   bytes.times(row).aligned();
@@ -205,7 +211,7 @@ TargetTraits with_halves(const TargetTraits& traits, bool has_halves) {
   return own;
 }
 
-fovea_status plan_for(const fovea_attention_desc& desc, const TargetTraits& traits, MadePlan* plan) {
+fovea_status plan_for(const fovea_attention_desc& desc, const TargetTraits& traits, bool shares, MadePlan* plan) {
   // Most rows of a key head. A call counts rows, and vectors of them, in 32 bits.
   const uint64_t most_rows = uint64_t(desc.q_heads / desc.kv_heads) * desc.max_q_tokens;
   if (most_rows > INT32_MAX) return FOVEA_ERR_SIZE;
@@ -215,6 +221,9 @@ fovea_status plan_for(const fovea_attention_desc& desc, const TargetTraits& trai
   made.desc.struct_bytes = sizeof made.desc;
   made.desc.target = traits.target;
   made.desc.diagonal = diagonal_of(desc);
+  if (kHasPrefixes && is_ring(desc) && desc.max_kv_tokens > kMostTokens - most_prefix(desc)) {
+    made.desc.max_kv_tokens = kMostTokens - most_prefix(desc);
+  }
   if (desc.scale == 0.0f) {
     made.desc.scale = desc.score == FOVEA_SCORE_SCALED_DOT ? inverse_square_root(desc.head_dim) : 1.0f;
   }
@@ -224,7 +233,7 @@ fovea_status plan_for(const fovea_attention_desc& desc, const TargetTraits& trai
 
   // Each worker gets an equal share of the budget.
   const uint32_t workers = worker_count(desc);
-  const CheckedSize split = measure_splits(desc);
+  const CheckedSize split = measure_splits(desc, shares);
   if (split.overflow) return FOVEA_ERR_SIZE;
   size_t budget = desc.workspace_budget_bytes != 0 ? desc.workspace_budget_bytes : SIZE_MAX;
   budget = budget < split.value ? 0 : (budget - split.value) / workers;
@@ -238,6 +247,13 @@ fovea_status plan_for(const fovea_attention_desc& desc, const TargetTraits& trai
   made.workspace_bytes = all.value;
   *plan = made;
   return FOVEA_OK;
+}
+
+// Where the budget has no room for the states of shared prefixes, each entry reads its own.
+fovea_status plan_for(const fovea_attention_desc& desc, const TargetTraits& traits, MadePlan* plan) {
+  if (!may_share(desc)) return plan_for(desc, traits, false, plan);
+  const fovea_status status = plan_for(desc, traits, true, plan);
+  return status == FOVEA_ERR_BUDGET ? plan_for(desc, traits, false, plan) : status;
 }
 
 }  // namespace

@@ -163,7 +163,7 @@ bool needs_absent_option(const AttentionCall& call) {
   return a.alibi_slopes != call.alibi_slopes() || a.sinks != call.sinks() || (a.lse.data && !call.wants_lse()) ||
          (a.scores_stage != FOVEA_SCORES_NONE && !call.wants_scores()) || !mask_served(a.mask.kind) ||
          a.q_offsets != call.q_offsets() || a.kv_offsets != call.kv_offsets() || a.block_map != call.block_map() ||
-         a.modifier != call.modifier() || (a.key_mass.data && !call.wants_mass()) ||
+         a.modifier != call.modifier() || a.kv.prefixes != call.prefixes() || (a.key_mass.data && !call.wants_mass()) ||
          (!kHasBlockMaps && a.mask.at_end) || (!kHasI8Tensors && (a.q_scales.data || a.value_channel_scales));
 }
 
@@ -226,7 +226,7 @@ fovea_status check_workspace(const MadePlan& plan, const Workspace& workspace) {
 // The small arrays are aligned by now. These functions check their contents.
 fovea_status check_ring(const AttentionCall& call, uint32_t entry) {
   const fovea_attention_desc& d = call.desc;
-  const uint32_t first = ring_first(call, entry), length = call.key_count(entry);
+  const uint32_t first = ring_first(call, entry) - call.prefix_tokens(entry), length = call.own_count(entry);
   if (length <= d.pinned_tokens) return FOVEA_OK;
   if (first > length || length - first > d.ring_tokens - d.pinned_tokens) return FOVEA_ERR_LENGTH;
   return !d.allow_evicted && sees_gone_token(call, entry) ? FOVEA_ERR_RING : FOVEA_OK;
@@ -283,6 +283,10 @@ fovea_status add_prefixes(Buffers& buffers, const fovea_attention_desc& d, const
     if (!prefix || (entry != 0 && prefix == kv.prefixes[entry - 1])) continue;
     FOVEA_RETURN_IF_ERROR(check_struct(*prefix));
     if (prefix->tokens > d.max_prefix_tokens) return FOVEA_ERR_CAPACITY;
+    const bool unused =
+        (prefix->key_scales.data && d.key_scale != 0.0f) || (prefix->value_scales.data && d.value_scale != 0.0f);
+    if (kHasI8Tensors && unused) return FOVEA_ERR_UNSUPPORTED;
+    buffers.add_list(prefix, sizeof(void*), sizeof *prefix / sizeof(void*));
     const RowCounts rows = {1, d.kv_heads, prefix->tokens};
     FOVEA_RETURN_IF_ERROR(add_keys_and_values(buffers, d, *prefix, rows));
   }

@@ -106,8 +106,13 @@ class Tasks {
     begin_loaders();
     if (call_.stream()) return run_on_stream(tasks.value);
     if (call_.wants_mass() && blocks_ > 1) return run_massed_apart(tasks.value);
-    shares_prefix_ = shares_prefixes(call_.desc) && call_.prefixes() && blocks_ == 1 && !call_.block_map() &&
-                     !call_.q_offsets() && !call_.wants_scores() && !call_.wants_mass() && !call_.modifies_weights();
+    const uint64_t rows = uint64_t(call_.q_tokens()) * (call_.desc.q_heads / call_.desc.kv_heads);
+    if (kSharesPrefixes && call_.prefixes() && may_share(call_.desc) && call_.plan.split_bytes != 0 &&
+        rows <= kMostSharedRows && blocks_ == 1 && !call_.block_map() && !call_.q_offsets() && !call_.wants_scores() &&
+        !call_.wants_mass() && !call_.modifies_weights()) {
+      shares_prefixes_ = true;
+      FOVEA_RETURN_IF_ERROR(run_part(Part::kPush, tasks.value));
+    }
     if (splits() <= 1) return run_part(Part::kWhole, tasks.value);
     FOVEA_RETURN_IF_ERROR(run_part(Part::kSplit, parts.value));
     return run_part(Part::kEnd, tasks.value);
@@ -137,15 +142,14 @@ class Tasks {
       }
     }
     const uint32_t entry = uint32_t(index / call_.desc.kv_heads), kv_head = uint32_t(index % call_.desc.kv_heads);
-    if (kSharesPrefixes && *shares_prefix_ && call_.prefix_tokens(entry) >= kKeyTile) {
-      const uint32_t sharing = entries_sharing(entry);
-      if (sharing == 0) return FOVEA_OK;  // the task of the first one has taken it
-      if (sharing != 1) return run_sharing(entry, sharing, kv_head, worker, scratch);
-    }
+    const uint32_t shared = shared_keys(entry);
+    if (kSharesPrefixes && part_ == Part::kPush && !call_.stream())
+      return run_shared(entry, shared, kv_head, worker, scratch);
+    const Part part = shared != 0 ? Part::kRest : *part_;
     for (const uint32_t end = block + blocks; block != end; ++block) {
       // A part of the keys changes the limits of the entry.
-      if (scratch->tiles == 0 || block != scratch->block || entry != scratch->task.entry() || part_ != Part::kWhole) {
-        enter(entry, block, worker, part_, scratch);
+      if (scratch->tiles == 0 || block != scratch->block || entry != scratch->task.entry() || part != Part::kWhole) {
+        enter(entry, block, worker, part, scratch);
       }
       if (scratch->tiles == 0) continue;
       HeadTask& task = scratch->task;
@@ -155,38 +159,45 @@ class Tasks {
         continue;
       }
       if (task.doing() != Part::kWhole) find_states(entry, split, scratch->arrays.tiles, scratch->tiles, &task);
+      if (kSharesPrefixes && shared != 0) task.limits.keep({shared, UINT32_MAX, false});
       if (!task.run(scratch->arrays.tiles, scratch->tiles)) return FOVEA_ERR_LOAD;
     }
     return FOVEA_OK;
   }
 
  private:
-  // The number of entries from this one on that share its prefix; 0 if one before it does.
-  uint32_t entries_sharing(uint32_t entry) const {
-    if (entry != 0 && call_.prefix(entry - 1) == call_.prefix(entry)) return 0;
-    uint32_t end = entry + 1;
-    while (end < call_.batch() && call_.prefix(end) == call_.prefix(entry)) ++end;
-    return end - entry;
+  bool share(uint32_t entry, uint32_t other) const {
+    return other < call_.batch() && call_.prefix(other) == call_.prefix(entry);
+  }
+  // The keys of an entry's prefix, in whole key tiles, that it shares with the entry before it or the one after it; 0 if it does
+  // not.
+  uint32_t shared_keys(uint32_t entry) const {
+    if (!kSharesPrefixes || !*shares_prefixes_ || !(share(entry, entry - 1) || share(entry, entry + 1))) return 0;
+    return call_.prefix_tokens(entry) / kKeyTile * kKeyTile;
   }
 
-  // Runs a key head of entries that share a prefix. All take some of its key tiles while these are in the cache, then the next;
-  // then each takes its other keys. So a row meets the same key tiles in the same order as in a task of its own.
-  __attribute__((noinline)) fovea_status run_sharing(uint32_t first, uint32_t count, uint32_t kv_head, uint32_t worker,
-                                                     Scratch* scratch) const {
-    const uint32_t whole = call_.prefix_tokens(first) / kKeyTile * kKeyTile;
-    for (uint32_t key = 0, end = 0; end != UINT32_MAX; key = end) {
-      end = key == whole ? UINT32_MAX : whole - key < kSharedKeys ? whole : key + kSharedKeys;
-      const Part part = key == 0 ? Part::kSplit : key == whole ? Part::kRest : Part::kPush;
-      for (uint32_t entry = first; entry < first + count; ++entry) {
-        enter(entry, 0, worker, part, scratch);
+  // Runs a key head of the entries that share a prefix, as far as its keys go, and puts their states down. All take some of its key
+  // tiles while these are in the cache, then the next: so a row meets the same key tiles in the same order as in a task of its own.
+  // A task has all of these entries; with more workers than key heads, some of them. The task of its first entry runs it.
+  __attribute__((noinline)) fovea_status run_shared(uint32_t entry, uint32_t keys, uint32_t kv_head, uint32_t worker,
+                                                    Scratch* scratch) const {
+    uint32_t before = 0, count = 1;  // entries that share it
+    while (share(entry, entry - before - 1)) ++before;
+    while (share(entry, entry + count)) ++count;
+    const uint32_t groups = call_.executor() ? divide_up(worker_count(call_.desc), call_.desc.kv_heads) : 1;
+    const uint32_t together = divide_up(before + count, groups);
+    if (before % together != 0) return FOVEA_OK;
+    const uint32_t end = entry + (together < count ? together : count);
+    for (uint32_t key = 0; key < keys; key += kSharedKeys) {
+      for (uint32_t of = entry; of < end; ++of) {
+        enter(of, 0, worker, key == 0 ? Part::kSplit : Part::kPush, scratch);
         if (scratch->tiles == 0) continue;
         scratch->task.move_to(kv_head, 0);
-        find_states(entry, 0, scratch->arrays.tiles, scratch->tiles, &scratch->task);
-        scratch->task.limits.keep({key, end, false});
-        if (!scratch->task.run(scratch->arrays.tiles, scratch->tiles)) return FOVEA_ERR_LOAD;
+        find_states(of, 0, scratch->arrays.tiles, scratch->tiles, &scratch->task);
+        scratch->task.limits.keep({key, keys - key < kSharedKeys ? keys : key + kSharedKeys, false});
+        scratch->task.run(scratch->arrays.tiles, scratch->tiles);
       }
     }
-    scratch->tiles = 0;  // the next task enters its entry anew
     return FOVEA_OK;
   }
 
@@ -314,7 +325,7 @@ class Tasks {
   Cut cut_ = {};                                                  // the same for every entry, unless batches are ragged
   uint32_t blocks_ = 0;                                           // most row blocks of a head in any entry
   [[no_unique_address]] MemberIf<kSplitsKeys, uint32_t> splits_;  // parts of the keys
-  [[no_unique_address]] MemberIf<kSharesPrefixes, bool> shares_prefix_ = false;
+  [[no_unique_address]] MemberIf<kSharesPrefixes, bool> shares_prefixes_ = false;
   // [splits][batch][kv_heads][rows] for split keys; or the rows that will replace a stream's.
   [[no_unique_address]] IfStates<StateRows> states_;
   [[no_unique_address]] IfStates<Part> part_ = Part::kWhole;

@@ -393,8 +393,8 @@ extern "C" fovea_status fovea_kv_attach(const fovea_kv_cache* cache, fovea_atten
   args->batch = c.batch;
   args->kv_tokens = fovea::longest_entry(c);
   args->kv_lengths = c.lengths;
-  const fovea_kv_prefix* const* const prefixes = fovea::kHasPrefixes ? args->kv.prefixes : nullptr;
+  const fovea_kv_prefix* const* const prefixes = args->kv.prefixes;
   args->kv = c.source;
-  if (fovea::kHasPrefixes) args->kv.prefixes = prefixes;
+  args->kv.prefixes = prefixes;
   return FOVEA_OK;
 }

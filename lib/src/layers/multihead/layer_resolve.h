@@ -139,12 +139,8 @@ class LayerCall {
   // The most tokens that the cache has in an entry of the call.
   uint32_t longest() const;
   // The tokens that are attended to.
-  uint32_t kv_tokens() const {
-    return (args_.cache ? longest() : keys().count) + (prefixes() ? uint32_t(d_.max_prefix_tokens) : 0);
-  }
-  const fovea_kv_prefix* const* prefixes() const {
-    return kHasPrefixes && attends() ? args_.attention.kv.prefixes : nullptr;
-  }
+  uint32_t kv_tokens() const { return (args_.cache ? longest() : keys().count) + (prefixes() ? most_prefix(d_) : 0); }
+  const fovea_kv_prefix* const* prefixes() const { return attends() ? args_.attention.kv.prefixes : nullptr; }
 
   void add_outputs(Buffers& buffers) const;
   fovea_status add_options(Buffers& buffers) const;

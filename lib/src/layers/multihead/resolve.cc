@@ -43,7 +43,7 @@ fovea_status LayerCall::check_counts() const {
   if (attends()) {
     if (a.slow_workspace || a.slow_workspace_bytes || a.q_offsets || a.kv_offsets) return FOVEA_ERR_UNSUPPORTED;
     if (args_.q_tokens > d_.max_q_tokens) return FOVEA_ERR_CAPACITY;
-    if (kHasPrefixes && a.kv.prefixes && (!args_.cache || d_.max_prefix_tokens == 0)) return FOVEA_ERR_UNSUPPORTED;
+    if (a.kv.prefixes && !args_.cache) return FOVEA_ERR_UNSUPPORTED;
   }
   if (projects_keys()) {
     if (keys().count > plan_.desc.max_new_tokens) return FOVEA_ERR_CAPACITY;
@@ -109,7 +109,7 @@ fovea_status LayerCall::check_memory(void* workspace, size_t workspace_bytes) co
     buffers.add_list(c->memory, 1, c->memory_bytes);
     const size_t centers = size_t{c->kv_heads} * c->head_dim;
     buffers.add_list(c->key_center, sizeof(float), centers);
-    if (prefixes()) FOVEA_RETURN_IF_ERROR(add_prefixes(buffers, d_, args_.attention.kv, args_.batch));
+    if (kHasPrefixes && prefixes()) FOVEA_RETURN_IF_ERROR(add_prefixes(buffers, d_, args_.attention.kv, args_.batch));
   }
   const struct {
     bool used;
@@ -275,7 +275,7 @@ fovea_status LayerCall::resolve_attention(const Places& p, AttentionStep* step) 
   a.kv.values = p.v.heads(d_.value_dim);
   if (args_.cache) {
     a.kv = cache()->source;
-    if (kHasPrefixes) a.kv.prefixes = prefixes();
+    a.kv.prefixes = prefixes();
     a.kv_lengths = cache()->lengths;
     a.kv_tokens = longest();
   }
