@@ -184,7 +184,7 @@ int check_prompt(fovea::Target target, uint64_t read) {
   Run run{target, false};
   fovea::Status status = memory.model.begin(target, platform::processor_features(), &kPromptImages);
   if (status == FOVEA_ERR_LEFT_OUT) {
-    std::printf("firmware_text: this build leaves prefixes out (FOVEA_ENABLE_PREFIX)\n");
+    std::printf("firmware_text: this build leaves out FOVEA_ENABLE_PREFIX or _IMAGES\n");
     return 0;
   }
   Piece piece = first_piece(kPrompt), last = piece;

@@ -132,8 +132,8 @@
 #endif
 #endif
 #ifndef FOVEA_ENABLE_PREFIX
-#define FOVEA_ENABLE_PREFIX FOVEA_ENABLE_DEFAULT /* prefixes of a source, max_prefix_tokens and
-                                                    fovea_kv_image_prefix; on Cortex-M it is 0 by default */
+#define FOVEA_ENABLE_PREFIX FOVEA_ENABLE_DEFAULT /* prefixes of a source, max_prefix_tokens; on
+                                                    Cortex-M it is 0 by default */
 #endif
 #ifndef FOVEA_ENABLE_RAGGED
 #define FOVEA_ENABLE_RAGGED FOVEA_ENABLE_DEFAULT /* q_offsets, kv_offsets, and offsets of an append */
@@ -150,7 +150,8 @@
 #endif
 
 #ifndef FOVEA_ENABLE_IMAGES
-#define FOVEA_ENABLE_IMAGES FOVEA_ENABLE_DEFAULT /* fovea_kv_image_bytes, fovea_kv_export, fovea_kv_import */
+#define FOVEA_ENABLE_IMAGES FOVEA_ENABLE_DEFAULT /* fovea_kv_image_bytes, fovea_kv_export, fovea_kv_import; with
+                                                    FOVEA_ENABLE_PREFIX fovea_kv_image_prefix */
 #endif
 
 /* fovea_stream_*. Without it the code of other attention calls is also a little smaller. */

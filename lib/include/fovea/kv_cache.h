@@ -325,10 +325,10 @@ fovea_status fovea_kv_export(const fovea_kv_cache* cache, const fovea_kv_image_a
 fovea_status fovea_kv_import(fovea_kv_cache* cache, const fovea_kv_image_args* args, const void* image,
                              size_t image_bytes);
 
-/* Makes a prefix (kv_source.h) of the first tokens of an image, which stays where it is, in flash for example, and is
- * not copied. Its rows must be aligned as those of a source are: an address that is a multiple of 4 does. args->entry
- * and first are not read. All of the image is read once. Errors are those of fovea_kv_import, but not those of
- * entries. */
+/* Makes a prefix (kv_source.h) of the first args->tokens tokens of an image, which stays where it is, in flash for
+ * example, and is not copied. Its rows must be aligned as those of a source are: an address that is a multiple of 4
+ * does. Queries see its first token at position 0: so its position is mostly 0. args->entry and first are not read.
+ * All of the image is read once. Errors are those of fovea_kv_import, but not those of entries. */
 fovea_status fovea_kv_image_prefix(const fovea_kv_cache* cache, const fovea_kv_image_args* args, const void* image,
                                    size_t image_bytes, fovea_kv_prefix* prefix);
 
@@ -336,7 +336,8 @@ fovea_status fovea_kv_image_prefix(const fovea_kv_cache* cache, const fovea_kv_i
 
 /* Writes what the cache knows into a description whose struct_bytes is set (FOVEA_ERR_STRUCT): kv_heads, head_dim,
  * value_dim, max_batch, max_kv_tokens, the formats and the rotation of keys and values, pinned_tokens, and the kind
- * with its sizes. The max_kv_tokens of a ring is 2^30: the description then needs a window_left, or allow_evicted. */
+ * with its sizes. The max_kv_tokens of a ring is 2^30, of which a plan subtracts max_prefix_tokens: the description
+ * then needs a window_left, or allow_evicted. */
 fovea_status fovea_kv_describe(const fovea_kv_cache* cache, fovea_attention_desc* desc);
 
 /* Writes what the cache holds now into arguments whose struct_bytes is set (FOVEA_ERR_STRUCT): batch, kv_tokens,

@@ -132,17 +132,17 @@ typedef struct fovea_kv_prefix {
  * (FOVEA_ERR_UNSUPPORTED).
  *
  * Prefixes. With `prefixes` an entry's tokens are those of its prefix, then those of its source. Positions, windows,
- * masks, block maps, scores and key_mass count all of them: where these say kv_tokens, it is kv_tokens +
- * max_prefix_tokens. Only kv_tokens, kv_lengths, max_kv_tokens, ring_tokens, first_tokens and page_table count the
- * source's own tokens. So keys of own tokens are turned to positions from the prefix's tokens on. The bits are those of
- * one source with all tokens.
+ * masks, block maps, scores and key_mass count all of them; where these say kv_tokens they have kv_tokens +
+ * max_prefix_tokens columns, however long the prefixes are. Only kv_tokens, kv_lengths, max_kv_tokens, ring_tokens,
+ * first_tokens and page_table count the source's own tokens, as fovea_kv_compact does. When own tokens are appended,
+ * rope's position_offset has the prefix's tokens. A key_center was subtracted from both. The bits are those of one
+ * source with all tokens, but for a ring that has lost some.
  *   refused   max_prefix_tokens with a loader, or with a ring that has pinned_tokens; prefixes without
  *             max_prefix_tokens, in streams, with kv_offsets, and for scores before MASKED (FOVEA_ERR_UNSUPPORTED)
- *   batches   Entries that follow one another and name the same prefix share it: in calls with few queries and neither
- *             scores, key_mass, a block map, a modifier of weights nor key_split_tokens, its key tiles are read once
- *             for all of these entries. A task of an executor then has all of them, for a key head.
- *             fovea_attention_workspace_bytes has what that costs: with max_batch = 1 the macros of workspace.h for
- *             other formats than f32 suffice */
+ *   batches   Entries that follow one another and name the same prefix, of at least 64 tokens, read its key tiles once
+ *             for all of them, in calls with at most 32 query rows for a key head of an entry and with neither scores,
+ *             key_mass, a block map, q_offsets, a modifier of weights nor key_split_tokens. Plans with max_batch above
+ *             1 have workspace for this, if their budget does; builds for size do not share */
 typedef struct fovea_kv_source {
   fovea_in keys, values;             /* required, but not for a loader. Strides count bytes in I4 and ggml's formats */
   fovea_in key_scales, value_scales; /* I8: one float for each row, unless the description has one for all; I4:

@@ -137,8 +137,8 @@ typedef struct fovea_multihead_weights {
  * then NULL (FOVEA_ERR_UNSUPPORTED). The cache's kind, formats and sizes are those of the description, and
  * values_in_keys is 0 (FOVEA_ERR_SIZE). The largest length among the call's entries takes the place of kv_tokens: it is
  * the number of columns of scores out, and the most that a mask may cover (FOVEA_ERR_MASK). attention.kv.prefixes come
- * before the tokens of the cache (kv_source.h), which rope.position_offset then counts; without a cache they are NULL
- * (FOVEA_ERR_UNSUPPORTED).
+ * before the tokens of the cache (kv_source.h); without a cache they are NULL (FOVEA_ERR_UNSUPPORTED). The caller's
+ * rope.position_offset then has their tokens, for fovea_multihead_append, too: with rope all are of one length.
  *
  * Rope. It turns queries, and keys unless they are in a cache, which turned them when they were appended. Of rope the
  * fields are read that fovea_kv_append reads, and first_positions, [batch]: where an entry's first query is and,

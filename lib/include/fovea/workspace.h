@@ -72,16 +72,17 @@
 
 /* --------------------------------------------------------------------------------------------- sizes for attention */
 
-/* These six bound fovea_attention_workspace_bytes for plans without key_split_tokens and without a loader.
+/* These six bound fovea_attention_workspace_bytes for plans without key_split_tokens and without a loader; with
+ * max_prefix_tokens only where max_batch is 1.
  *   head_dim   elements of a query and of a key
  *   value_dim  elements of a value and of an output row
  *   rows       in the macros that end in _FOR: the query rows that share a key head, max_q_tokens * q_heads / kv_heads,
  *              at least 1. For few rows, as in decoding, this is less than the macro without rows.
  *
  * Which one. FOVEA_ATTENTION_WORKSPACE_BYTES where keys and values are f32 in strided arrays.
- * FOVEA_ATTENTION_KV_WORKSPACE_BYTES where they have another format, with FOVEA_COMPUTE_F16, too, or are in a ring or
- * in pages: key tiles are then converted or gathered for several query tiles. FOVEA_ATTENTION_I8_WORKSPACE_BYTES with
- * FOVEA_COMPUTE_I8, for any of these sources. */
+ * FOVEA_ATTENTION_KV_WORKSPACE_BYTES where they have another format, with FOVEA_COMPUTE_F16, too, or are in a ring, in
+ * pages or after a prefix: key tiles are then converted or gathered for several query tiles.
+ * FOVEA_ATTENTION_I8_WORKSPACE_BYTES with FOVEA_COMPUTE_I8, for any of these sources. */
 #define FOVEA_ATTENTION_WORKSPACE_BYTES(head_dim, value_dim) \
   FOVEA_WORKSPACE_BYTES_FOR_ROWS_(head_dim, value_dim, FOVEA_TILE_ROWS_MAX)
 /* Keys and values of another format than f32, in a ring or in pages: see above. */
@@ -102,8 +103,8 @@
 #define FOVEA_ATTENTION_HADAMARD_WORKSPACE_BYTES(head_dim) \
   FOVEA_ALIGN_UP_(FOVEA_SIZE_(head_dim) * FOVEA_TILE_ROWS_MAX * 4u)
 
-/* The same where it has key_mass_queries. kv_tokens is max_kv_tokens, or in a ring ring_tokens; rows is max_q_tokens *
- * q_heads / kv_heads. */
+/* The same where it has key_mass_queries. kv_tokens is max_kv_tokens, or in a ring ring_tokens, and with prefixes
+ * max_prefix_tokens more; rows is max_q_tokens * q_heads / kv_heads. */
 #define FOVEA_ATTENTION_KEY_MASS_WORKSPACE_BYTES(kv_tokens, rows)                            \
   ((FOVEA_SIZE_(kv_tokens) / FOVEA_KEY_TILE + FOVEA_KEY_MASS_MORE_TILES_) * 4u *             \
        (FOVEA_KEY_MASS_ROWS_(rows) * (FOVEA_KEY_TILE + 1u) + 4u * (4u + FOVEA_LANES_MAX_)) + \

@@ -25,7 +25,8 @@ CACHE_FIELDS = ("kv_heads", "head_dim", "value_dim", "key_dtype", "value_dtype",
 
 def shape_of(desc):
     """What rows of a Cache with this description have in common with its image."""
-    return [getattr(desc, field) for field in ("key_dtype", "value_dtype", "kv_heads", "head_dim", "value_dim", "hadamard", "hadamard_seed")]
+    fields = ["key_dtype", "value_dtype", "kv_heads", "head_dim", "value_dim", "hadamard", *["hadamard_seed"] * bool(desc.hadamard)]
+    return [getattr(desc, field) for field in fields]
 
 
 class Arguments:
@@ -152,10 +153,11 @@ class Arguments:
     def add_prefixes(self, given):
         """The Prefix of all entries, or a list of one, or None, for each."""
         entries = given if isinstance(given, (list, tuple)) else [given] * self.sizes["batch"]
-        if len(entries) != self.sizes["batch"] or any(one is not None and not hasattr(one, "shape") for one in entries):
+        if len(entries) != self.sizes["batch"] or any(one is not None and not hasattr(one, "tokens") for one in entries):
             raise TypeError(f"prefix must be made by Cache.prefix, or be a list of {self.sizes['batch']} of these or None")
-        if any(one is not None and one.shape != shape_of(self.desc) for one in entries):
-            raise ValueError("the prefix is of a Cache whose formats or sizes are not those of the plan")
+        wanted = shape_of(self.desc), getattr(self.cache, "center", None)
+        if any(one is not None and (one.shape, one.center) != wanted for one in entries):
+            raise ValueError("the prefix is of a Cache whose formats, sizes or key_center are not those of the keys")
         addresses = np.array([0 if one is None else ctypes.addressof(one.c) for one in entries], np.uintp)
         self.c.kv.prefixes = addresses.ctypes.data
         self.c.__dict__.setdefault("kept", {})[c.offset(type(self.c), "kv.prefixes")] = addresses, entries

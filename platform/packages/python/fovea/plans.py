@@ -299,7 +299,7 @@ class Prefix(Held):
         super().__init__()
         self.tokens = int.from_bytes(image[8:12].tobytes(), "little") if tokens is None else tokens
         args = c.structure("kv_image_args", tokens=self.tokens, position=position, fingerprint=fingerprint)
-        self.c, self.shape, self._image = c.structure("kv_prefix"), shape_of(cache.desc), image
+        self.c, self.shape, self.center, self._image = c.structure("kv_prefix"), shape_of(cache.desc), cache.center, image
         c.call("fovea_kv_image_prefix", cache.c, args, image, image.size, self.c)
 
     def _shown(self):
@@ -315,10 +315,11 @@ class Cache(Held):
     def __init__(self, **fields):
         super().__init__()
         c.check_names(fields, CACHE_FIELDS, "field of a Cache")
-        center = fields.pop("key_center", None)
+        center, self.center = fields.pop("key_center", None), None
         desc = c.structure("kv_cache_desc", **{"batch": 1, "value_dim": fields.get("head_dim", 0), **fields})
         if center is not None:
             center = numbers(center, np.float32, "key_center").copy()
+            self.center = center.tobytes()
             desc.key_center = dense(center, "key_center", ("float32",), (desc.kv_heads, desc.head_dim))
         self._memory, self._desc, self._c = memory(c.size("fovea_kv_cache_bytes", desc)), c.frozen(desc), c.structure("kv_cache")
         c.call("fovea_kv_cache_init", self._c, desc, self._memory, self._memory.size)

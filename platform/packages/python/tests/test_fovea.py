@@ -214,7 +214,12 @@ def a_prefix_is_read_where_it_is():
     refused("ERR_LENGTH", own.prefix, image, 81, fingerprint=7)
     refused("ERR_IMAGE", own.prefix, image[:-1], fingerprint=7)
     other = fovea.Cache(**{**fields, "value_dtype": "i8"})
-    raises(ValueError, "formats or sizes are not those of the plan", other.plan(q_heads=4, max_prefix_tokens=80), q, other, prefix=prefix)
+    centered = fovea.Cache(**{**fields, "key_center": floats(2, 32)})
+    for cache in (other, centered):
+        raises(ValueError, "formats, sizes or key_center", cache.plan(q_heads=4, max_prefix_tokens=80), q, cache, prefix=prefix)
+    ring = fovea.Cache(kind="ring", **{**fields, "max_tokens": 20})
+    ring.append(keys[:, :, 80:], values[:, :, 80:])
+    assert np.array_equal(ring.plan(q_heads=4, compute="i8", allow_evicted=1, max_prefix_tokens=80)(q, ring, prefix=prefix), want)
 
 
 def keys_of_a_cache_go_to_other_positions():

@@ -156,7 +156,7 @@ class Chosen:
             self.now.update(scales=seen.scales(nearest), means=seen.means() if corrected else {})
             self.made = self.tried()
             self.snr = min(self.snr, self.ratio(self.made))  # the scales know the samples that judge now
-        if least is not None and self.snr < least:
+        if least is not None and self.ratio(self.made) < least:
             self.widen(seen, least)
 
     def tried(self, **changes):
@@ -197,5 +197,8 @@ class Chosen:
         while low < high:
             count = (low + high) // 2
             low, high = (low, count) if self.ratio(self.tried(**kept(count))) >= least else (count + 1, high)
-        if not self.better(f"f32 for {', '.join(sum(kept(high).values(), []))}", **kept(high)) or self.snr < least:
-            raise ValueError(f"min_snr is {least}: with all tensors and layers in f32 it is {self.snr:.1f}")
+        self.made, self.now = self.tried(**kept(high)), {**self.now, **kept(high)}
+        self.snr = self.ratio(self.made)
+        if self.snr < least:
+            raise ValueError(f"min_snr is {least}: with all tensors and layers in f32 that may be it is {self.snr:.1f}")
+        self.taken.append(f"f32 for {', '.join(sum(kept(high).values(), []))}")

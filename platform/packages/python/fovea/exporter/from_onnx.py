@@ -228,7 +228,7 @@ class Reader:
         except Exception as error:  # of the evaluator
             raise NotServed(f"{node.op_type} of constants", self.line, f"its result as a constant: {short(error)}") from error
         if node.op_type == "DequantizeLinear":
-            self.scales[id(values[0])] = inputs[1]
+            self.scales[id(values[0])] = values[0], inputs[1]  # which keeps the id
         return values
 
     # ---------------------------------------------------------------------------------------------- for operations
@@ -272,7 +272,7 @@ class Reader:
             dtype = np.uint8 if value.dtype == bool else np.float32 if value.dtype.kind == "f" else np.uint32
             title = self.titles.get(id(value), f"{self.name('constant')}.{name or 'constant'}")
             self.constants[id(value)] = self.graph.constant(title, value.astype(dtype)), value
-            self.constants[id(value)][0].buffer.own = own_codes(value, self.scales.get(id(value)))
+            self.constants[id(value)][0].buffer.own = own_codes(value, self.scales.get(id(value), (None, None))[1])
         return self.constants[id(value)][0]
 
     def copied(self, tensor):
@@ -285,7 +285,7 @@ def own_codes(value, scales):
         return None
     scales = np.broadcast_to(np.ravel(scales), len(value)).copy()
     with np.errstate(all="ignore"):
-        codes = np.rint(value / scales[:, None])
+        codes = np.where(scales[:, None] == 0, 0, np.rint(value / scales[:, None]))
     exact = np.array_equal(codes * scales[:, None], value) and np.abs(codes).max() < 128
     return ("i8", codes.astype(np.int8), scales) if exact else None
 

@@ -243,7 +243,7 @@ def groups(codes, scales, bits, count):
     scales = scales[:, :codes.shape[1], None]
     with np.errstate(over="ignore"):
         halves = scales.astype(np.float16)
-    if not ((halves == scales) & (np.abs(halves) >= 2**-14) & np.isfinite(halves)).all() or bits == 8 and not codes.all():
+    if not ((halves == scales) & ((halves == 0) | (np.abs(halves) >= 2**-14)) & np.isfinite(halves)).all() or bits == 8 and not codes.all():
         return None
     stored = codes[..., :16] | codes[..., 16:] << 4 if bits == 4 else codes ^ 128
     return "q4_0" if bits == 4 else "q8_0", np.concatenate([halves.view(np.uint8), stored], -1).reshape(len(codes), -1), None

@@ -133,7 +133,7 @@ def matmul(reader, a, b):
 def transposed(reader, weight):
     """The weights with a row for each output. They keep their name."""
     made = np.ascontiguousarray(weight.T)
-    reader.scales[id(made)] = reader.scales.get(id(weight))
+    reader.scales[id(made)] = made, reader.scales.get(id(weight), (None, None))[1]
     if id(weight) in reader.titles:
         reader.titles[id(made)] = reader.titles[id(weight)]
         reader.values[f"the transpose of {reader.titles[id(weight)]}"] = made
