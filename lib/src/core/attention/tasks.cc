@@ -145,7 +145,7 @@ class Tasks {
     const uint32_t shared = shared_keys(entry);
     if (kSharesPrefixes && part_ == Part::kPush && !call_.stream())
       return run_shared(entry, shared, kv_head, worker, scratch);
-    const Part part = shared != 0 ? Part::kRest : *part_;
+    const Part part = shared != 0 ? Part::kRest : Part(part_);
     for (const uint32_t end = block + blocks; block != end; ++block) {
       // A part of the keys changes the limits of the entry.
       if (scratch->tiles == 0 || block != scratch->block || entry != scratch->task.entry() || part != Part::kWhole) {
