@@ -297,13 +297,13 @@ void TestDots(ContractLog& log, const ContractMemory& memory) {
 }  // namespace of_pmaddwd
 
 #if FOVEA_X86_LANES >= 8
-// The sums of a group, of 32 codes from 0 to 15, or for FewSameDot to 31: extremes in the first rounds, then any.
+// The sums of a group, of 32 codes from 0 to 15, or for FewSameDot to 31, or of 16 to 63: extremes in the first rounds, then any.
 void TestMaddubs(ContractLog& log) {
   uint32_t state = 7;
   log.begin("LoadX, LoadE, DotAdd, FewSameDot, ToInts of pmaddubsw");
   for (int round = 0; round < 32; ++round) {
-    int32_t wanted[kLanes] = {}, wanted_same = 0;
-    Maddubs::Sum sum = Maddubs::FewZero(), same[2] = {sum, sum};
+    int32_t wanted[kLanes] = {}, wanted_same = 0, wanted_large = 0;
+    Maddubs::Sum sum = Maddubs::FewZero(), same[2] = {sum, sum}, large[2] = {sum, sum};
     for (int step = 0; step < 8; ++step) {
       int8_t x[4 * kLanes], row[4], more[4];
       for (int8_t& code : x) code = round < 4 ? int8_t(round % 2 == 0 ? -128 : 127) : RandomCode(state);
@@ -314,13 +314,20 @@ void TestMaddubs(ContractLog& log) {
       same[step % 2] = Maddubs::FewSameDot(x, Maddubs::LoadE(more), same[step % 2]);
       for (size_t i = 0; i < 4 * kLanes; ++i) wanted[i / 4] += x[i] * row[i % 4];
       for (size_t i = 0; i < 4; ++i) wanted_same += x[i] * more[i];
+      if (step >= 4) continue;
+      for (size_t i = 0; i < 4; ++i)
+        more[i] = int8_t(row[i] == 15 ? 63 : row[i] * 4 + int8_t(Random(state) % 4) * (row[i] != 0));
+      large[step % 2] = Maddubs::FewSameDot(x, Maddubs::LoadE(more), large[step % 2]);
+      for (size_t i = 0; i < 4; ++i) wanted_large += x[i] * more[i];
     }
-    int32_t sums[2][kLanes];
+    int32_t sums[3][kLanes];
     Maddubs::StoreWords(hn::Raw(Maddubs::ToInts(sum)), sums[0]);
     Maddubs::StoreWords(hn::Raw(hn::Add(Maddubs::ToInts(same[0]), Maddubs::ToInts(same[1]))), sums[1]);
+    Maddubs::StoreWords(hn::Raw(hn::Add(Maddubs::ToInts(large[0]), Maddubs::ToInts(large[1]))), sums[2]);
     for (size_t lane = 0; lane < kLanes; ++lane) {
       Compare(log, Same::kBits, lane, uint32_t(sums[0][lane]), uint32_t(wanted[lane]));
       Compare(log, Same::kBits, lane, uint32_t(sums[1][lane]), uint32_t(wanted_same));
+      Compare(log, Same::kBits, lane, uint32_t(sums[2][lane]), uint32_t(wanted_large));
     }
   }
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The dot words of x86's pmaddubsw for weights of few bits, on processors that have no vpdpbusd. The instruction multiplies unsigned
-// bytes by signed ones and adds two products, saturated to 16 bits. Here nothing can saturate: a lane of 16 bits gets the products
-// of at most 16 inputs of a group of 32, each at most 15 times 128 in magnitude, 30,720 in all. One pmaddwd then widens the sums of
-// a whole group. With few tokens it gets those of 8 inputs, each at most 31 times 128, or in q6_k of 4, at most 63 times 128.
+// bytes by signed ones and adds two products, saturated to 16 bits. Nothing can saturate before a pmaddwd widens a group's sums: a
+// lane of 16 bits gets the products of at most 16 inputs, each at most 15 times 128 in magnitude, 30,720 in all. With few tokens a
+// group has two sums, and a lane of one the products of 8 inputs, at most 31 times 128, or in q6_k of 4, at most 63 times 128.
 #ifndef FOVEA_SRC_SIMD_DOT_MADDUBS_INL_
 #define FOVEA_SRC_SIMD_DOT_MADDUBS_INL_
 #include "ground/simd/dot_x86_bytes.inl"

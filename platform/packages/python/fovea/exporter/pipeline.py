@@ -55,7 +55,7 @@ class Report:
     loops: dict = field(default_factory=dict)  # plain loop of model.c -> its part of the work, 0 to 1
     samples: int = 0  # of calibration
     layers: list = field(default_factory=list)  # (layer, signal to noise in dB), the worst first
-    snr: float = None  # of int8, in dB: the least of an output, over samples that were held out
+    snr: float = None  # of int8, in dB: the least of an output, over samples that were held out where there are four or more
     taken: list = field(default_factory=list)  # what made it better
 
     def __str__(self):
