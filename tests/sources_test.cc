@@ -405,7 +405,7 @@ TEST_CASE("sources: what is wrong with a source has its status, and nothing is w
     p.prefix_tokens = 70;
     AttentionCase test(p);
     fovea_kv_prefix prefix = *test.args.kv.prefixes[0];
-    const fovea_kv_prefix good = prefix, *const named[2] = {nullptr, &prefix};
+    const fovea_kv_prefix good = prefix, *const named[2] = {&prefix, nullptr};
     const fovea_kv_prefix* const* const both = test.args.kv.prefixes;
     const auto attend_with = [&](void (*change)(fovea_kv_prefix&, const AttentionCase&)) {
       prefix = good;

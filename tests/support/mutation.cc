@@ -161,7 +161,9 @@ void Mutation::find(const char* owner, const Field& field, void* at, Use use) {
   if (field.structure == nullptr || (!field.is_pointer && std::strcmp(field.name, "desc") == 0)) return;
   if (field.is_pointer) {
     void* target = nullptr;
-    if (read_memory(&target, at, sizeof target) && target != nullptr) find_in(*field.structure, target, use);
+    bool found = read_memory(&target, at, sizeof target) && target != nullptr;
+    if (field.is_list) found = found && read_memory(&target, target, sizeof target) && target != nullptr;
+    if (found) find_in(*field.structure, target, use);
     return;
   }
   for (size_t i = 0; i < field.bytes; i += field.structure->bytes) {

@@ -45,8 +45,8 @@ struct Field {
   const char* name;
   size_t offset;
   size_t bytes;
-  const Structure* structure;  // which it is, or points to; or null
-  bool is_pointer;
+  const Structure* structure;  // which it is, or points to, or to whose address; or null
+  bool is_pointer, is_list;    // a list of pointers: of its structures the first is changed
   bool is_number;
   // Writes that value to one of several places; false if the field has no such value. Null: only 0 is tried.
   bool (*put)(void* at, Instead value, size_t index);
@@ -123,12 +123,13 @@ bool put_bytes(void* at, Instead value, size_t) {
 template <class T>
 constexpr Field field(const char* name, size_t offset) {
   using Element = std::remove_all_extents_t<T>;
-  using Target = std::remove_pointer_t<Element>;
+  using Target = std::remove_pointer_t<std::remove_pointer_t<Element>>;
   Field made = {name,
                 offset,
                 sizeof(T),
                 StructureOf<std::remove_cv_t<Target>>::kValue,
                 std::is_pointer_v<T>,
+                std::is_pointer_v<std::remove_pointer_t<T>>,
                 std::is_arithmetic_v<T> || std::is_enum_v<T>,
                 nullptr};
   if constexpr (std::is_scalar_v<T>) made.put = put<T>;
