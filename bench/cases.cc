@@ -42,6 +42,7 @@ constexpr Shape blocks(Blocks listed, bool edges = false) {
 constexpr Shape changed(Change change, Shape s) { return s.change = change, s; }
 constexpr Shape threads(uint32_t count, Shape s) { return s.threads = count, s; }
 constexpr Shape split(uint32_t tokens, Shape s) { return s.split = tokens, s; }
+constexpr Shape prefix(uint32_t tokens, Shape s) { return s.prefix = tokens, s; }
 constexpr Shape push(uint32_t tokens, Shape s) { return s.push = tokens, s; }
 constexpr Shape kv(fovea_dtype dtype, Shape s) { return s.kv_dtype = dtype, s; }
 constexpr Shape integers(fovea_dtype type, Shape s) { return s.compute = FOVEA_COMPUTE_I8, kv(type, s); }
@@ -171,6 +172,7 @@ constexpr const char* kStreamGroupedName = "stream/32over8x1x4096x128";
 constexpr Shape kDecodeOne = heads(8, 1, 1024, 64);  // one row of queries for each key head
 constexpr Shape kDecode1k = grouped(32, 8, 1, 1024, 128), kDecode16k = grouped(32, 8, 1, 16384, 128);
 constexpr Shape kDecodeNine = grouped(9, 3, 1, 3000, 64);
+constexpr Shape kEntries = batch(16, grouped(32, 8, 1, 4160, 128));
 constexpr Shape kOneKeyHead = grouped(4, 1, 1, 16384, 128);
 constexpr const char* kOneKeyHeadName = "threads/4over1x1x16384x128";
 
@@ -284,6 +286,11 @@ constexpr Case kCases[] = {
     attention("sources", from(FOVEA_KV_PAGED, kDecode16k), time(1.05f), "decode/32over8x1x16384x128"),
     attention("sources", from(FOVEA_KV_RING, heads(8, 512, 512, 64)), time(1.05f), "prefill/8x512x512x64"),
     attention("sources", from(FOVEA_KV_PAGED, heads(8, 512, 512, 64)), time(1.05f), "prefill/8x512x512x64"),
+    attention("sources", kv(FOVEA_F16, kEntries)),
+    attention("sources", prefix(4096, kv(FOVEA_F16, kEntries)), time(0.6f), "sources/16.32over8x1x4160x128-kv_f16"),
+    attention("sources", integers(FOVEA_I8, kEntries)),
+    attention("sources", prefix(4096, integers(FOVEA_I8, kEntries)), time(0.5f),
+              "sources/16.32over8x1x4160x128-kv_i8-compute_i8"),
 
     attention("small", heads(4, 64, 64, 32), fma(0.72f)),
     attention("small", heads(4, 128, 128, 32), fma(0.76f)),
@@ -536,6 +543,7 @@ void add_attention(const Shape& s, Text& text) {
   if (s.edges) text.add("-edges");
   if (s.change != Change::kNone) text.add("-modifier_%s", name(s.change));
   if (s.split) text.add("-split%u", s.split);
+  if (s.prefix) text.add("-prefix%u", s.prefix);
   if (s.push) text.add("-push%u", s.push);
   if (s.merge) text.add("-merge");
   if (s.portable) text.add("-portable");
@@ -577,8 +585,8 @@ int find(const char* const (&names)[N], const char* word, size_t length) {
 }  // namespace
 
 const char* name(RowsLayer layer) {
-  constexpr const char* kNames[] = {"rms_norm", "gated_norm", "l2_norm", "swiglu", "conv1d",
-                                    "layer_norm", "residual_norm", "gelu"};
+  constexpr const char* kNames[] = {"rms_norm", "gated_norm", "l2_norm",       "swiglu",
+                                    "conv1d",   "layer_norm", "residual_norm", "gelu"};
   return kNames[static_cast<int>(layer)];
 }
 
@@ -593,9 +601,7 @@ const char* name(Change change) {
 }
 
 bool map_shows(const Shape& s, uint32_t query, uint32_t key) {
-  const auto scattered = [](uint32_t a, uint32_t b) {
-    return (a * 2654435761u ^ b * 2246822519u) * 3266489917u >> 16;
-  };
+  const auto scattered = [](uint32_t a, uint32_t b) { return (a * 2654435761u ^ b * 2246822519u) * 3266489917u >> 16; };
   switch (s.blocks) {
     case Blocks::kNone:
     case Blocks::kAll: return true;
@@ -664,10 +670,9 @@ const Case* find_case(const char* name) {
 }
 
 const char* suite_at(size_t index) {
-  constexpr const char* kSuites[] = {"softmax", "prefill", "causal", "decode",  "formats",
-                                     "integer", "sources", "small",  "options", "blocks",
-                                     "stream",  "threads", "linear", "delta",   "rows",
-                                     "never_slower", "board"};
+  constexpr const char* kSuites[] = {"softmax", "prefill", "causal",  "decode",       "formats", "integer",
+                                     "sources", "small",   "options", "blocks",       "stream",  "threads",
+                                     "linear",  "delta",   "rows",    "never_slower", "board"};
   return index < sizeof kSuites / sizeof kSuites[0] ? kSuites[index] : nullptr;
 }
 
@@ -675,7 +680,7 @@ const char* const kShapeKeys =
     R"(    q=1 k=q heads=1 kv_heads=heads dim=64 vdim=dim batch=1 causal=0 (1 or bottom_right, top_left)
     window=0 right=0 mask=none (byte, float) softcap=0 alibi=0 sinks=0 lse=0 additive=0 dropout=0
     dtype=f32 kv=f32 (f16, bf16, i8, i4) compute=f32 (i8) threads=1
-    source=strided (ring, pages)
+    source=strided (ring, pages) prefix=0 (the first keys, shared by all entries)
     split=0 (key_split_tokens) push=0 (keys a time, into a stream) merge=0 (two states)
 )";
 
@@ -695,6 +700,7 @@ const char* parse_shape(const char* text, Shape* shape) {
       {"batch", &s.batch, nullptr, 0},        {"window", &s.window_left, nullptr, 0},
       {"right", &s.window_right, nullptr, 0}, {"threads", &s.threads, nullptr, 1},
       {"split", &s.split, nullptr, 0},        {"push", &s.push, nullptr, 0},
+      {"prefix", &s.prefix, nullptr, 0},
   };
   const struct {
     const char* key;

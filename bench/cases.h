@@ -32,6 +32,7 @@ struct Shape {
   uint32_t window_left = 0, window_right = 0;
   uint32_t threads = 1;
   uint32_t split = 0;  // key_split_tokens
+  uint32_t prefix = 0;  // of the keys: the first ones are a prefix that all entries share
   uint32_t push = 0;   // keys of a piece: a stream instead of one call, each piece an array; 0 = one call
   bool merge = false;  // not a call: merges two states
   bool portable = false;  // portable_bits, which excludes the few-rows kernel for f32

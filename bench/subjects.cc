@@ -16,11 +16,12 @@ constexpr float kUnitVariance = 1.732f;  // half width at which the variance is 
 
 constexpr uint32_t kPageTokens = 64;
 
-bool is_cached(const Shape& s) { return s.kv_dtype != FOVEA_F32 || s.source != FOVEA_KV_STRIDED; }
+bool is_cached(const Shape& s) { return s.kv_dtype != FOVEA_F32 || s.source != FOVEA_KV_STRIDED || s.prefix; }
+uint32_t entries_drawn(const Shape& s) { return is_cached(s) ? 1 : s.batch; }  // all of a cache are alike
 
 // Tokens that are appended to a ring: enough to wrap around.
-uint32_t tokens_put_in(const Shape& s) {
-  return s.source == FOVEA_KV_RING ? s.kv_tokens + s.kv_tokens / 2 : s.kv_tokens;
+uint32_t tokens_put_in(const fovea_kv_cache_desc& c) {
+  return c.kind == FOVEA_KV_RING ? c.max_tokens + c.max_tokens / 2 : c.max_tokens;
 }
 
 fovea_kv_cache_desc cache_of(const Shape& s) {
@@ -32,12 +33,17 @@ fovea_kv_cache_desc cache_of(const Shape& s) {
   c.kv_heads = s.kv_heads;
   c.head_dim = s.head_dim;
   c.value_dim = s.value_dim;
-  c.max_tokens = s.kv_tokens;
+  c.max_tokens = s.kv_tokens - s.prefix;
   if (s.source == FOVEA_KV_PAGED) {
     c.page_tokens = kPageTokens;
-    c.pages = s.batch * ((s.kv_tokens + kPageTokens - 1) / kPageTokens);
+    c.pages = s.batch * ((c.max_tokens + kPageTokens - 1) / kPageTokens);
   }
   return c;
+}
+
+fovea_kv_cache_desc prefix_of(Shape s) {
+  s.source = FOVEA_KV_STRIDED, s.batch = 1, s.kv_tokens = s.prefix, s.prefix = 0;
+  return cache_of(s);
 }
 
 fovea_attention_desc description(const Shape& s, fovea_target target) {
@@ -49,7 +55,8 @@ fovea_attention_desc description(const Shape& s, fovea_target target) {
   d.value_dim = s.value_dim;
   d.max_batch = s.batch;
   d.max_q_tokens = s.q_tokens;
-  d.max_kv_tokens = s.kv_tokens;
+  d.max_kv_tokens = s.kv_tokens - s.prefix;
+  d.max_prefix_tokens = s.prefix;
   if (s.additive) d.score = FOVEA_SCORE_ADDITIVE;
   d.softcap = s.softcap;
   d.dropout = s.dropout;
@@ -61,7 +68,8 @@ fovea_attention_desc description(const Shape& s, fovea_target target) {
   d.compute = s.compute;
   d.portable_bits = s.portable;
   d.kv_kind = s.source;
-  if (s.source == FOVEA_KV_RING) d.ring_tokens = s.kv_tokens, d.max_kv_tokens = tokens_put_in(s), d.allow_evicted = 1;
+  if (s.source == FOVEA_KV_RING)
+    d.ring_tokens = s.kv_tokens, d.max_kv_tokens = tokens_put_in(cache_of(s)), d.allow_evicted = 1;
   if (s.source == FOVEA_KV_PAGED) d.page_tokens = kPageTokens;
   d.target = target;
   d.processor_features = platform::processor_features();
@@ -154,12 +162,15 @@ size_t AttentionCall::arena_bytes(const Shape& shape, fovea_target target) {
 }
 
 void AttentionCall::take(const Shape& s, Arena& arena) {
-  const size_t q_rows = size_t{s.batch} * s.q_heads * s.q_tokens, keys = size_t{s.batch} * s.kv_heads * s.kv_tokens;
+  const size_t q_rows = size_t{s.batch} * s.q_heads * s.q_tokens,
+               keys = size_t{entries_drawn(s)} * s.kv_heads * s.kv_tokens;
   q_.take(arena, q_rows * s.head_dim, kUnitVariance);
   keys_.take(arena, keys * s.head_dim, kUnitVariance);
   values_.take(arena, keys * s.value_dim, 1.0f);
-  const fovea_kv_cache_desc kept = cache_of(s);
+  const fovea_kv_cache_desc kept = cache_of(s), shared = prefix_of(s);
   if (is_cached(s)) cache_memory_ = arena.take<unsigned char>(bytes_of(fovea_kv_cache_bytes, &kept));
+  if (s.prefix) prefix_memory_ = arena.take<unsigned char>(bytes_of(fovea_kv_cache_bytes, &shared));
+  if (s.prefix) prefixes_ = arena.take<const fovea_kv_prefix*>(s.batch);
   out_count_ = q_rows * s.value_dim;
   out_ = arena.take<float>(out_count_);
   if (s.lse) lse_ = arena.take<float>(q_rows);
@@ -224,7 +235,9 @@ fovea_status AttentionCall::init(const Shape& s, fovea_target target, const fove
     a.modifier = &modifier_;
   }
   if (is_cached(s)) {
-    status_ = fill_cache();
+    status_ = fill(&cache_, cache_of(s), cache_memory_);
+    if (status_ == FOVEA_OK) status_ = fovea_kv_attach(&cache_, &a);
+    if (status_ == FOVEA_OK && s.prefix) status_ = share_prefix();
     if (status_ != FOVEA_OK) return status_;
   }
   if (s.merge) {
@@ -260,7 +273,8 @@ fovea_status AttentionCall::make_map() {
       const Shape& shape = *static_cast<const Shape*>(self);
       bool seen = false;
       for (uint32_t i = 0; i < block->queries; ++i) {
-        for (uint32_t j = 0; j < block->keys; ++j) seen = seen || map_shows(shape, block->first_query + i, block->first_key + j);
+        for (uint32_t j = 0; j < block->keys; ++j)
+          seen = seen || map_shows(shape, block->first_query + i, block->first_key + j);
       }
       return seen ? FOVEA_BLOCK_FULL : FOVEA_BLOCK_HIDDEN;
     };
@@ -272,25 +286,37 @@ fovea_status AttentionCall::make_map() {
   return fovea_block_map_make(&args, &map_);
 }
 
-fovea_status AttentionCall::fill_cache() {
-  const fovea_kv_cache_desc kept = cache_of(shape_);
-  const fovea_status status = fovea_kv_cache_init(&cache_, &kept, cache_memory_, bytes_of(fovea_kv_cache_bytes, &kept));
+// With the same tokens in each entry.
+fovea_status AttentionCall::fill(fovea_kv_cache* cache, const fovea_kv_cache_desc& kept, void* memory) {
+  const fovea_status status = fovea_kv_cache_init(cache, &kept, memory, bytes_of(fovea_kv_cache_bytes, &kept));
   if (status != FOVEA_OK) return status;
   for (uint32_t page = 0; page < kept.pages; ++page) {  // neighbours are far apart
     const uint32_t half = (kept.pages + 1) / 2;
-    fovea_kv_cache_arrays(&cache_)->page_table[page] = page % 2 ? half + page / 2 : page / 2;
+    fovea_kv_cache_arrays(cache)->page_table[page] = page % 2 ? half + page / 2 : page / 2;
   }
   fovea_kv_append_args append = {};
   append.struct_bytes = sizeof append;
-  append.batch = shape_.batch;
-  append.keys = args_.kv.keys;
-  append.values = args_.kv.values;
-  for (uint32_t left = tokens_put_in(shape_); left > 0; left -= append.tokens) {
-    append.tokens = std::min(left, shape_.kv_tokens);
-    const fovea_status appended = fovea_kv_append(&cache_, &append);
-    if (appended != FOVEA_OK) return appended;
+  append.batch = 1;
+  append.keys = dense<fovea_in>(keys_.data(), kept.kv_heads, shape_.kv_tokens, kept.head_dim);
+  append.values = dense<fovea_in>(values_.data(), kept.kv_heads, shape_.kv_tokens, kept.value_dim);
+  for (; append.entry < kept.batch; ++append.entry) {
+    for (uint32_t left = tokens_put_in(kept); left > 0; left -= append.tokens) {
+      append.tokens = std::min(left, kept.max_tokens);
+      const fovea_status appended = fovea_kv_append(cache, &append);
+      if (appended != FOVEA_OK) return appended;
+    }
   }
-  return fovea_kv_attach(&cache_, &args_);
+  return FOVEA_OK;
+}
+
+// The rows of a cache of its own, which all entries name.
+fovea_status AttentionCall::share_prefix() {
+  const fovea_status status = fill(&prefix_cache_, prefix_of(shape_), prefix_memory_);
+  const fovea_kv_source& rows = fovea_kv_cache_arrays(&prefix_cache_)->source;
+  prefix_ = {sizeof prefix_, shape_.prefix, rows.keys, rows.values, rows.key_scales, rows.value_scales};
+  std::fill_n(prefixes_, shape_.batch, &prefix_);
+  args_.kv.prefixes = prefixes_;
+  return status;
 }
 
 fovea_status AttentionCall::begin(fovea_stream_state* state) {

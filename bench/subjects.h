@@ -91,7 +91,8 @@ class AttentionCall final : public Subject {
 
  private:
   void take(const Shape& shape, Arena& arena);
-  fovea_status fill_cache();
+  fovea_status fill(fovea_kv_cache* cache, const fovea_kv_cache_desc& kept, void* memory);
+  fovea_status share_prefix();
   fovea_status make_map();
   fovea_status begin(fovea_stream_state* state);
   fovea_status push_all(fovea_stream_state* state);
@@ -101,7 +102,10 @@ class AttentionCall final : public Subject {
   fovea_attention_plan plan_ = {};
   fovea_attention_args args_ = {};
   fovea_kv_cache cache_ = {};  // unless keys and values are f32 arrays
-  void* cache_memory_ = nullptr;
+  fovea_kv_cache prefix_cache_ = {};
+  fovea_kv_prefix prefix_ = {};
+  void *cache_memory_ = nullptr, *prefix_memory_ = nullptr;
+  const fovea_kv_prefix** prefixes_ = nullptr;  // [batch]
   size_t state_bytes_ = 0;
   fovea_stream_state* state_ = nullptr;  // of a stream
   fovea_stream_state* other_ = nullptr;  // to be merged into state_

@@ -104,12 +104,12 @@ Work work_of(const Shape& s, const fovea_attention_plan& plan) {
                         static_cast<double>(FOVEA_ROW_BYTES_(s.kv_dtype, s.value_dim));
   const double q_element = s.dtype == FOVEA_F32 ? 4 : 2;
   const double keys = static_cast<double>(std::max<int64_t>(hi - lo, 0));
+  const double key_rows = kv_heads * (keys - s.prefix) + static_cast<double>(s.kv_heads) * s.prefix;
   const double mask_element_bytes = s.mask == FOVEA_MASK_F32 ? 4 : s.mask == FOVEA_MASK_BYTE ? 1 : 0;
 
   Work work = {};
   work.flops = 2 * heads * pairs * dims;
-  work.bytes =
-      q_element * dims * heads * s.q_tokens + kv_row * kv_heads * keys + mask_element_bytes * s.q_tokens * keys;
+  work.bytes = q_element * dims * heads * s.q_tokens + kv_row * key_rows + mask_element_bytes * s.q_tokens * keys;
   work.working_set_bytes = work.bytes + static_cast<double>(bytes_of(fovea_attention_workspace_bytes, &plan));
   work.tiles = count_tiles(s, plan);
   const uint64_t rows = uint64_t{s.q_heads / s.kv_heads} * s.q_tokens;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Images of tokens of caches: their bytes, which are the same on all machines; what is continued from them; and what is refused.
+#include "ground/base/checksum.h"
 #include "platform/platform.h"
 #include "simd_tests.h"
 #include "support/cache_model.h"
@@ -134,6 +135,16 @@ TEST_CASE("image: it has the rows of any kind and format where the header says, 
       CHECK(to.check(FOVEA_TARGET_BEST) == "");
       CHECK(to.image(a) == image);
     }
+  }
+}
+
+TEST_CASE("image: its checksum is that of a division bit by bit, whatever its length") {
+  for (const size_t bytes : {64u, 4799u, 9599u, 9600u, 9601u, 9615u, 14400u, 14415u, 30001u}) {
+    INFO(bytes << " bytes");
+    std::vector<uint8_t> image(bytes);
+    for (size_t i = 0; i < bytes; ++i) image[i] = uint8_t(random_bits(bytes, i));
+    CHECK(fovea::fast_checksum(image.data(), bytes) == crc_of(image));
+    CHECK(fovea::small_checksum(image.data(), bytes) == crc_of(image));
   }
 }
 

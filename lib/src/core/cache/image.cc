@@ -18,7 +18,17 @@ uint32_t image_checksum(const void* image, size_t bytes) {
 }
 
 void export_tokens(const MadeCache& c, ImageCall& call, uint8_t* image) {
-  __builtin_memset(image, 0, call.bytes);  // what is between arrays, too
+  constexpr size_t kLine = FOVEA_WORKSPACE_ALIGNMENT;
+  if (kSlowImages) {
+    __builtin_memset(image, 0, call.bytes);
+  } else {  // what is before an array; the header and rows are written later
+    const fovea_kv_source& rows = call.rows.source;
+    const void* const ends[] = {rows.key_scales.data, rows.values.data, rows.value_scales.data, call.center,
+                                image + call.bytes};
+    for (const void* end : ends) {
+      if (end) __builtin_memset(image + (static_cast<const uint8_t*>(end) - image) - kLine, 0, kLine);
+    }
+  }
   __builtin_memcpy(image, &call.header, sizeof call.header);
   if (c.key_center) __builtin_memcpy(call.center, c.key_center, center_bytes(c));
   copy_tokens(call.rows, 0, 0, c, call.entry, call.first, call.tokens, 0);
