@@ -84,26 +84,39 @@ FOVEA_CALLED_TEMPLATE void NarrowAs(const RowsToNarrow& n) {
   }
 }
 
-// Rows of i4 and of q4_0, which differ in where scales are. One text serves both where size counts.
+// Rows of nibbles that a scale multiplies, which differ in where scales are. One text serves them where size counts.
 constexpr ::fovea::FormatSet kBothNibbles = ::fovea::FormatSet{1} << FOVEA_I4 | ::fovea::FormatSet{1} << FOVEA_Q4_0;
+constexpr ::fovea::FormatSet kMoreNibbles = ::fovea::kServedFormats & ::fovea::kEveryKeyFormat & ::fovea::kByteFormats &
+                                            ~::fovea::kLeastFormats & (kLanes == 1 ? ~0u : 0);  // q5_0, iq4_nl
 constexpr bool kOneTextOfNibbles = kSmallText && (::fovea::kKeyFormats & kBothNibbles) == kBothNibbles;
 
 struct NibbleRow {
+  fovea_dtype type;
   const uint8_t *codes, *scales;
   size_t codes_step, scales_step;  // from group to group, in bytes
 
-  FOVEA_MEMBER VF Whole(size_t d) const { return Nibbles<8>(codes + d / kScaleGroup * codes_step, d % kScaleGroup); }
+  FOVEA_MEMBER VF Whole(size_t d) const {
+    const uint8_t* const group = codes + d / kScaleGroup * codes_step;
+    if constexpr (kMoreNibbles != 0) {
+      if (type == FOVEA_Q5_0)
+        return BlockNumbers<FOVEA_Q5_0>(group - ::fovea::format_of(FOVEA_Q5_0).head_bytes, d % kScaleGroup);
+      if (type == FOVEA_IQ4_NL)
+        return BlockNumbers<FOVEA_IQ4_NL>(group - ::fovea::format_of(FOVEA_IQ4_NL).head_bytes, d % kScaleGroup);
+    }
+    return Nibbles<8>(group, d % kScaleGroup);
+  }
   FOVEA_MEMBER VF Part(size_t d, size_t n) const { return FirstLanes(Whole(d), n); }
   FOVEA_MEMBER VF Scale(size_t d) const { return hn::SetF16(kF, HalfAt(scales + d / kScaleGroup * scales_step)); }
 };
 
 FOVEA_CALLED void WidenNibbles(fovea_dtype dtype, const RowsToWiden& w) {
-  NibbleRow row = {static_cast<const uint8_t*>(w.data), static_cast<const uint8_t*>(w.scales), kScaleGroup / 2,
+  constexpr ::fovea::FormatSet kBlockNibbles = kMoreNibbles | ::fovea::FormatSet{1} << FOVEA_Q4_0;
+  NibbleRow row = {dtype, static_cast<const uint8_t*>(w.data), static_cast<const uint8_t*>(w.scales), kScaleGroup / 2,
                    sizeof(uint16_t)};
   ptrdiff_t scales_stride = stride_bytes(w.scale_stride, sizeof(uint16_t));
-  if (dtype == FOVEA_Q4_0) {
-    constexpr size_t kBlock = ::fovea::format_of(FOVEA_Q4_0).group_bytes;
-    row = {row.codes + kBlock - kScaleGroup / 2, row.codes, kBlock, kBlock};
+  if (::fovea::is_one_of<kBlockNibbles>(dtype)) {
+    const size_t block = ::fovea::number_of<&::fovea::Format::group_bytes, kBlockNibbles>(dtype);
+    row = {dtype, row.codes + block - kScaleGroup / 2, row.codes, block, block};
     scales_stride = w.stride;
   }
   float* out = w.out;
@@ -118,8 +131,9 @@ FOVEA_CALLED void WidenNibbles(fovea_dtype dtype, const RowsToWiden& w) {
 
 FOVEA_KERNEL void Widen(fovea_dtype dtype, const RowsToWiden& rows) {
   if constexpr (kOneTextOfNibbles) {
-    if (::fovea::is_one_of<kBothNibbles>(dtype)) return WidenNibbles(dtype, rows);
-    FOVEA_WITH_FORMAT(kKeyFormats & ~kBothNibbles, dtype, WidenAs<kType>(rows));
+    constexpr ::fovea::FormatSet kNibbles = kBothNibbles | kMoreNibbles;
+    if (::fovea::is_one_of<kNibbles>(dtype)) return WidenNibbles(dtype, rows);
+    FOVEA_WITH_FORMAT(kKeyFormats & ~kNibbles, dtype, WidenAs<kType>(rows));
   } else {
     FOVEA_WITH_FORMAT(kKeyFormats, dtype, WidenAs<kType>(rows));
   }

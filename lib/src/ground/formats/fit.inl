@@ -32,9 +32,12 @@ struct ScaleI8 {
       not_finite = hn::Sub(max, max);
     } else {
       size_t d = 0;
-      for (; !kSmallText && d + kLanes <= dim; d += kLanes) Take(row(d, kLanes), max, not_finite);
-      if (!kSmallText && d < dim) Take(row(d, dim - d), max, not_finite);
-      for (; kSmallText && d < dim; d += kLanes) Take(row(d, LanesBefore(d, dim)), max, not_finite);
+      if constexpr (kSmallText) {
+        for (; d < dim; d += kLanes) Take(row(d, LanesBefore(d, dim)), max, not_finite);
+      } else {
+        for (; d + kLanes <= dim; d += kLanes) Take(row(d, kLanes), max, not_finite);
+        if (d < dim) Take(row(d, dim - d), max, not_finite);
+      }
       max = OverLanes<true>(max);
       not_finite = OverLanes<false>(not_finite);
     }
@@ -106,40 +109,41 @@ FOVEA_IN_DATA_SECTION constexpr int8_t kNumbersOfCodes[2][16] = {
     {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12},
 };
 
-// The scales that are tried. Each makes the element of largest magnitude -of[k] before rounding and clamping. On
-// normally distributed numbers the best of i4's four has 0.90 of the squared error of 8 alone; the best of 80, from -10
-// to 10, has 0.89. Codes stand for numbers from `least` on.
+// The numbers that codes of a format stand for: whole ones from `least` to `most`, or those of a table. And the scales
+// that are tried: each makes the element of largest magnitude -tried[k] before rounding and clamping. On normally
+// distributed numbers the best of i4's four has 0.90 of the squared error of 8 alone; the best of 80, from -10 to 10,
+// has 0.89.
+struct Grid {
+  fovea_dtype type;
+  const float (&tried)[4];
+  float least, most;
+  const int8_t* numbers;
+};
+constexpr float kTriedI4[4] = {8.6f, 8.0f, 7.4f, 6.8f}, kTriedQ5[4] = {16.6f, 16.0f, 15.4f, 14.8f},
+                kTriedIq4[4] = {137.0f, 127.0f, 117.0f, 107.0f};
 template <fovea_dtype kType>
-struct Tried {
-  static constexpr float of[4] = {8.6f, 8.0f, 7.4f, 6.8f}, least = -8.0f, most = 7.0f;
-};
+constexpr Grid kGridOf = {FOVEA_I4, kTriedI4, -8.0f, 7.0f, nullptr};
 template <>
-struct Tried<FOVEA_Q5_0> {
-  static constexpr float of[4] = {16.6f, 16.0f, 15.4f, 14.8f}, least = -16.0f, most = 15.0f;
-};
+constexpr Grid kGridOf<FOVEA_Q5_0> = {FOVEA_Q5_0, kTriedQ5, -16.0f, 15.0f, nullptr};
 template <>
-struct Tried<FOVEA_IQ4_NL> {
-  static constexpr float of[4] = {137.0f, 127.0f, 117.0f, 107.0f};
-};
+constexpr Grid kGridOf<FOVEA_IQ4_NL> = {FOVEA_IQ4_NL, kTriedIq4, 0, 0, kNumbersOfCodes[0]};
 
 // For y = x / (element of largest magnitude): the code, and the number that it stands for.
-template <fovea_dtype kType, bool kCode = false>
-FOVEA_INLINE VF NumberAt(VF y, VF tried) {
+template <bool kCode = false>
+FOVEA_INLINE VF NumberAt(const Grid& grid, VF y, VF tried) {
   const VF x = hn::Sub(hn::Zero(kF), hn::Mul(y, tried));
-  if constexpr (kType == FOVEA_IQ4_NL) {
-    const auto& numbers = kNumbersOfCodes[0];
-    VF nearest = hn::Set(kF, kCode ? 0.0f : float(numbers[0]));
+  if (grid.numbers) {
+    VF nearest = hn::Set(kF, kCode ? 0.0f : float(grid.numbers[0]));
     FOVEA_UNROLL_FOR_SPEED(15)
     for (int k = 1; k < 16; ++k) {
-      const VF middle = hn::Set(kF, 0.5f * float(numbers[k - 1] + numbers[k]));
-      nearest = hn::IfThenElse(hn::Lt(middle, x), hn::Set(kF, float(kCode ? k : numbers[k])), nearest);
+      const VF middle = hn::Set(kF, 0.5f * float(grid.numbers[k - 1] + grid.numbers[k]));
+      nearest = hn::IfThenElse(hn::Lt(middle, x), hn::Set(kF, float(kCode ? k : grid.numbers[k])), nearest);
     }
     return nearest;
-  } else {
-    const VF least = hn::Set(kF, Tried<kType>::least), most = hn::Set(kF, Tried<kType>::most);
-    const VF q = Rounded(x), number = hn::IfThenElse(hn::Lt(most, q), most, hn::ClampMin(q, least));
-    return kCode ? hn::Sub(number, least) : number;
   }
+  const VF least = hn::Set(kF, grid.least), most = hn::Set(kF, grid.most);
+  const VF q = Rounded(x), number = hn::IfThenElse(hn::Lt(most, q), most, hn::ClampMin(q, least));
+  return kCode ? hn::Sub(number, least) : number;
 }
 
 // A group's numbers are NumberAt(y, tried), and y is about factor * number.
@@ -149,22 +153,21 @@ struct FitI4 {
 
 // With codes q, the squared error is least for the factor sum(y q) / sum(q q), and is then sum(y y) - sum(y q) *
 // factor. The array `used` is overwritten.
-template <fovea_dtype kType>
-FOVEA_INLINE FitI4 BestFitI4(const VF (&y)[kGroupVectors], size_t count, VF (&used)[kGroupVectors]) {
+FOVEA_INLINE FitI4 BestFitI4(const Grid& grid, const VF (&y)[kGroupVectors], size_t count, VF (&used)[kGroupVectors]) {
   // What fills up a group is 0, whose number in iq4_nl is 1: its squares do not count.
-  const VF squares_of_rest = hn::Set(kF, kType == FOVEA_IQ4_NL ? float(kScaleGroup - count) : 0.0f);
+  const VF squares_of_rest = hn::Set(kF, grid.numbers ? float(kScaleGroup - count) : 0.0f);
   VF best = hn::Zero(kF);
   FitI4 fit = {hn::Zero(kF), hn::Zero(kF)};
-  for (const float tried : Tried<kType>::of) {
+  for (const float tried : grid.tried) {
     VF qq[kGroupVectors];
     FOVEA_UNROLL_BY(kGroupUnroll)
     for (size_t i = 0; i < kGroupVectors; ++i) {
-      const VF q = NumberAt<kType>(y[i], hn::Set(kF, tried));
+      const VF q = NumberAt(grid, y[i], hn::Set(kF, tried));
       used[i] = hn::Mul(y[i], q);
       qq[i] = hn::Mul(q, q);
     }
     VF squares = Total<false>(qq);
-    if constexpr (kType == FOVEA_IQ4_NL) squares = hn::Sub(squares, squares_of_rest);
+    if (grid.numbers) squares = hn::Sub(squares, squares_of_rest);
     const VF sum = Total<false>(used), factor = hn::Div(sum, squares);  // NaN, and never better, if all are 0
     const VF gain = hn::Mul(sum, factor);
     const MF better = hn::Lt(best, gain);
@@ -180,30 +183,29 @@ FOVEA_INLINE void StoreCodesI4(const VF (&y)[kGroupVectors], VF tried, uint8_t* 
   FOVEA_UNROLL_BY(kGroupUnroll)
   for (size_t i = 0; i < kGroupVectors / 2; ++i) {
     const VF bias = hn::Set(kF, kRoundingBias + 8.0f);
-    const VI even = hn::BitCast(kI, hn::Add(NumberAt<FOVEA_I4>(y[i], tried), bias));
-    const VI odd = hn::BitCast(kI, hn::Add(NumberAt<FOVEA_I4>(y[i + kGroupVectors / 2], tried), bias));
+    const VI even = hn::BitCast(kI, hn::Add(NumberAt(kGridOf<FOVEA_I4>, y[i], tried), bias));
+    const VI odd = hn::BitCast(kI, hn::Add(NumberAt(kGridOf<FOVEA_I4>, y[i + kGroupVectors / 2], tried), bias));
     hn::StoreU8(hn::Or(hn::And(even, nibble), hn::ShiftLeft<4>(odd)), codes + i * kLanes);
   }
 }
 
 // Stores a group's codes as nibbles, and before them their fifth bits if they have five.
-template <bool kFive>
-FOVEA_INLINE void PackCodes(const VF (&codes)[kGroupVectors], uint8_t* nibbles) {
+FOVEA_INLINE void PackCodes(bool five, const VF (&codes)[kGroupVectors], uint8_t* nibbles) {
   uint8_t u[kScaleGroup];
   FOVEA_UNROLL_BY(kGroupUnroll)
   for (size_t i = 0; i < kGroupVectors; ++i) {
     hn::StoreU8(hn::BitCast(kI, hn::Add(codes[i], hn::Set(kF, kRoundingBias))), u + i * kLanes);
   }
   for (size_t i = 0; i < kScaleGroup / 2; ++i) nibbles[i] = uint8_t((u[i] & 15) | u[i + kScaleGroup / 2] << 4);
-  if constexpr (kFive) {
+  if (five) {
     uint32_t high = 0;
     for (size_t i = 0; i < kScaleGroup; ++i) high |= uint32_t{u[i]} >> 4 << i;
     __builtin_memcpy(nibbles - sizeof high, &high, sizeof high);
   }
 }
 
-template <fovea_dtype kType>
-FOVEA_CALLED_TEMPLATE void NarrowGroupI4(const float* x, size_t count, uint8_t* codes, uint16_t* scale) {
+template <bool kAnyGrid>
+FOVEA_INLINE void NarrowGroupI4(const Grid& grid, const float* x, size_t count, uint8_t* codes, uint16_t* scale) {
   // On a scalar target each array takes 128 bytes of stack, so one array serves several purposes in turn.
   VF y[kGroupVectors], used[kGroupVectors];
   FOVEA_UNROLL_BY(kGroupUnroll)
@@ -229,24 +231,54 @@ FOVEA_CALLED_TEMPLATE void NarrowGroupI4(const float* x, size_t count, uint8_t* 
   FOVEA_UNROLL_BY(kGroupUnroll)
   for (size_t i = 0; i < kGroupVectors; ++i) y[i] = ZeroIfNan(hn::Mul(y[i], inverse));
 
-  FitI4 fit = BestFitI4<kType>(y, count, used);
+  FitI4 fit = BestFitI4(grid, y, count, used);
   // A scale too large for f16 becomes the largest f16, and codes are the nearest with that scale.
   const VF exact = hn::Mul(fit.factor, largest), most = hn::Set(kF, 65504.0f);
   const MF beyond = hn::Le(hn::Set(kF, 65520.0f), hn::Abs(exact));
   const VF limit = hn::IfThenElse(hn::Lt(exact, hn::Zero(kF)), hn::Sub(hn::Zero(kF), most), most);
   hn::StoreF16N(hn::Add(hn::IfThenElse(beyond, limit, exact), not_finite), scale, 1);
   fit.tried = hn::IfThenElse(beyond, hn::Mul(size, hn::Set(kF, 1 / 65504.0f)), fit.tried);
-  if constexpr (kType == FOVEA_I4) {
-    StoreCodesI4(y, fit.tried, codes);
-  } else {  // the nearest codes with the scale that was stored
+  if (!kAnyGrid && grid.type == FOVEA_I4) return StoreCodesI4(y, fit.tried, codes);
+  if (grid.type != FOVEA_I4) {  // the nearest codes with the scale that was stored
     const VF stored = hn::SetF16(kF, *scale);
     const MF none = hn::Eq(stored, hn::Zero(kF));
     fit.tried =
         hn::Sub(hn::Zero(kF), ZeroIfNan(hn::Div(largest, hn::IfThenElse(none, hn::Set(kF, kInfinity), stored))));
-    FOVEA_UNROLL_BY(kGroupUnroll)
-    for (size_t i = 0; i < kGroupVectors; ++i) y[i] = NumberAt<kType, true>(y[i], fit.tried);
-    PackCodes<kType == FOVEA_Q5_0>(y, codes);
   }
+  FOVEA_UNROLL_BY(kGroupUnroll)
+  for (size_t i = 0; i < kGroupVectors; ++i) y[i] = NumberAt<true>(grid, y[i], fit.tried);
+  PackCodes(grid.type == FOVEA_Q5_0, y, codes);
+}
+template <fovea_dtype kType>
+FOVEA_CALLED_TEMPLATE void NarrowGroupAs(const float* x, size_t count, uint8_t* codes, uint16_t* scale) {
+  NarrowGroupI4<false>(kGridOf<kType>, x, count, codes, scale);
+}
+
+// Where a row's groups go: the codes and the scale of the first, and how many bytes further those of the next.
+struct GroupPlaces {
+  uint8_t *codes, *scale;
+  size_t codes_step, scale_step;
+};
+// kType F32: to any grid.
+template <fovea_dtype kType>
+FOVEA_INLINE void NarrowRowTo(const Grid& grid, const float* x, size_t dim, GroupPlaces to) {
+  for (size_t count = kScaleGroup; dim > 0; dim -= count, x += count) {
+    if (dim < count) count = dim;
+    uint16_t scale;
+    if constexpr (kType == FOVEA_F32) NarrowGroupI4<true>(grid, x, count, to.codes, &scale);
+    if constexpr (kType != FOVEA_F32) NarrowGroupAs<kType>(x, count, to.codes, &scale);
+    __builtin_memcpy(to.scale, &scale, sizeof scale);
+    to.codes += to.codes_step, to.scale += to.scale_step;
+  }
+}
+FOVEA_CALLED void NarrowRowToAny(const Grid& grid, const float* x, size_t dim, const GroupPlaces& to) {
+  NarrowRowTo<FOVEA_F32>(grid, x, dim, to);
+}
+// One text for all grids where size counts.
+template <fovea_dtype kType>
+FOVEA_INLINE void NarrowRowI4(const float* x, size_t dim, const GroupPlaces& to) {
+  if constexpr (kSmallText && ::fovea::config::kIq) return NarrowRowToAny(kGridOf<kType>, x, dim, to);
+  NarrowRowTo<kGridOf<kType>.type>(kGridOf<kType>, x, dim, to);
 }
 
 // A 16-bit number of one of ggml's groups, which may be at any address.
@@ -283,10 +315,8 @@ FOVEA_INLINE void NarrowGroupQ8(const float* x, size_t count, uint8_t* block) {
 }
 
 // Groups whose elements are sums: m is the least element, and d the range / the largest code, both rounded to f16.
-template <fovea_dtype kType>
-FOVEA_CALLED_TEMPLATE void NarrowGroupWithLeast(const float* x, size_t count, uint8_t* block) {
-  constexpr bool kFive = kType == FOVEA_Q5_1;
-  const VF most_code = hn::Set(kF, kFive ? 31.0f : 15.0f), most = hn::Set(kF, 65504.0f);
+FOVEA_SHARED void NarrowGroupWithLeast(bool five, const float* x, size_t count, uint8_t* block) {
+  const VF most_code = hn::Set(kF, five ? 31.0f : 15.0f), most = hn::Set(kF, 65504.0f);
   VF y[kGroupVectors], used[kGroupVectors];
   float whole[kScaleGroup];
   for (size_t i = 0; i < kScaleGroup; ++i) whole[i] = x[i < count ? i : 0];
@@ -310,7 +340,7 @@ FOVEA_CALLED_TEMPLATE void NarrowGroupWithLeast(const float* x, size_t count, ui
     const VF q = hn::ClampMin(ZeroIfNan(hn::Mul(hn::Sub(y[i], least), inverse)), hn::Zero(kF));
     y[i] = hn::IfThenElse(hn::Lt(most_code, q), most_code, q);
   }
-  PackCodes<kFive>(y, block + (kFive ? 8 : 4));
+  PackCodes(five, y, block + (five ? 8 : 4));
 }
 
 #endif  // FOVEA_SRC_FORMATS_FIT_INL_

@@ -60,7 +60,8 @@ struct Format {
   bool served;  // in this build
 };
 
-// In the order of fovea_dtype's values. Only the compiler reads it: questions at run time become a few comparisons.
+// In the order of fovea_dtype's values. Only the compiler reads it: questions at run time become a few comparisons, or a
+// table of one of the numbers.
 constexpr Format kFormats[] = {
     {FOVEA_F32, 4, 128, 0, 0, Scaled::kNothing, 0, true},
     {FOVEA_F16, 2, 64, 0, 0, Scaled::kNothing, 0, config::kF16},
@@ -145,11 +146,33 @@ constexpr bool is_one_of(fovea_dtype dtype) {
   }
 }
 
+// How many formats of the set have a number that none before them has.
+template <uint8_t Format::* kNumber>
+constexpr int different(FormatSet set) {
+  int count = 0;
+  for (const Format& f : kFormats) {
+    const auto same = [&f](const Format& other) { return other.*kNumber == f.*kNumber; };
+    if (contains(set, f.dtype)) count += first_of(set & formats_where(same)) == f.dtype;
+  }
+  return count;
+}
+template <uint8_t Format::* kNumber>
+struct NumberTable {
+  uint8_t of[kFormatCount] = {};
+  constexpr NumberTable() {
+    for (const Format& f : kFormats) of[f.dtype] = f.*kNumber;
+  }
+};
+template <uint8_t Format::* kNumber>
+inline constexpr NumberTable<kNumber> kNumbersOf;
+
 // A number from the table, for a format of the set. 0 if the set is empty.
 template <uint8_t Format::* kNumber, FormatSet kSet = kServedFormats>
 constexpr size_t number_of(fovea_dtype dtype) {
   if constexpr (kSet == 0) {
     return 0;
+  } else if constexpr (different<kNumber>(kSet) > 4) {
+    return kNumbersOf<kNumber>.of[dtype];
   } else {
     constexpr uint8_t kFirst = format_of(first_of(kSet)).*kNumber;
     constexpr FormatSet kSame = kSet & formats_where([](const Format& f) { return f.*kNumber == kFirst; });

@@ -163,11 +163,7 @@ struct FormatRow<FOVEA_I4> {
   FOVEA_MEMBER uint16_t ScaleBits(size_t d) const { return scales[d / kScaleGroup]; }
   FOVEA_MEMBER VF Scale(size_t d) const { return hn::SetF16(kF, ScaleBits(d)); }
   FOVEA_INLINE void Narrow(const float* x, size_t dim, void* data, void* scales) {
-    for (size_t d = 0; d < dim; d += kScaleGroup) {
-      const size_t group = d / kScaleGroup, count = dim - d < kScaleGroup ? dim - d : kScaleGroup;
-      Unit* codes = static_cast<Unit*>(data) + group * (kScaleGroup / 2);
-      NarrowGroupI4<FOVEA_I4>(x + d, count, codes, static_cast<uint16_t*>(scales) + group);
-    }
+    NarrowRowI4<FOVEA_I4>(x, dim, {static_cast<Unit*>(data), static_cast<Unit*>(scales), kScaleGroup / 2, 2});
   }
 };
 
@@ -211,19 +207,17 @@ struct FormatRow {
   }
   FOVEA_MEMBER VF Least(size_t d) const { return hn::SetF16(kF, LeastBits(d)); }
   FOVEA_INLINE void Narrow(const float* x, size_t dim, void* data, void*) {
+    Unit* const blocks = static_cast<Unit*>(data);
+    constexpr bool kLeast = ::fovea::is_one_of<::fovea::kLeastFormats>(kType);
+    if constexpr (kType != FOVEA_Q8_0 && !kLeast) {
+      static_assert(kType == FOVEA_Q4_0 || kType == FOVEA_Q5_0 || kType == FOVEA_IQ4_NL, "no format that is written");
+      return NarrowRowI4<kType>(x, dim, {blocks + kHeadBytes, blocks, kBlock, kBlock});
+    }
     for (size_t d = 0; d < dim; d += kScaleGroup) {
-      Unit* const block = static_cast<Unit*>(data) + d / kScaleGroup * kBlock;
+      Unit* const block = blocks + d / kScaleGroup * kBlock;
       const size_t count = dim - d < kScaleGroup ? dim - d : kScaleGroup;
-      if constexpr (kType == FOVEA_Q8_0) {
-        NarrowGroupQ8(x + d, count, block);
-      } else if constexpr (::fovea::is_one_of<::fovea::kLeastFormats>(kType)) {
-        NarrowGroupWithLeast<kType>(x + d, count, block);
-      } else {
-        static_assert(kType == FOVEA_Q4_0 || kType == FOVEA_Q5_0 || kType == FOVEA_IQ4_NL, "no format that is written");
-        uint16_t scale;
-        NarrowGroupI4<kType == FOVEA_Q4_0 ? FOVEA_I4 : kType>(x + d, count, block + kHeadBytes, &scale);
-        __builtin_memcpy(block, &scale, sizeof scale);
-      }
+      if constexpr (kType == FOVEA_Q8_0) NarrowGroupQ8(x + d, count, block);
+      if constexpr (kLeast) NarrowGroupWithLeast(kType == FOVEA_Q5_1, x + d, count, block);
     }
   }
 };
