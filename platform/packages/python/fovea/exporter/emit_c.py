@@ -24,6 +24,11 @@ def shape_text(shape):
     return "".join(f"[{size}]" for size in shape) or "[1]"
 
 
+def length_text(graph, tensor):
+    mask, most = graph.lengths.get(tensor.name, ("", 0))
+    return f", each 1 to {most} (FOVEA_ERR_LENGTH): the first tokens, which {mask} would show" if most else ""
+
+
 class Code:
     """The C of one model. exported: an Exported, of export.py's pipeline."""
 
@@ -78,7 +83,7 @@ class Code:
         """The lines of a comment that name the parameters."""
         arrays = [*graph.inputs, *graph.outputs]
         wide = max([5, *(len(one.name) for one in arrays)])
-        lines = [f" *   {one.name:<{wide}}  {ctype(one.buffer)}{shape_text(one.shape)}" for one in arrays]
+        lines = [f" *   {one.name:<{wide}}  {ctype(one.buffer)}{shape_text(one.shape)}{length_text(graph, one)}" for one in arrays]
         return "\n".join([
             *lines, f" *   {'arena':<{wide}}  {self.upper}_ARENA_BYTES, at a multiple of "
             "FOVEA_WORKSPACE_ALIGNMENT. It holds nothing between calls */"
@@ -320,6 +325,9 @@ def loop_call(code, call):
 
 
 def check_call(code, call):
+    if "lengths" in call.fields:
+        x = call.fields["lengths"]
+        return f"  if (!check_lengths({code.pointer(x)}, {x.count}, {call.fields['most']})) return FOVEA_ERR_LENGTH;\n"
     mask, strides = call.fields["mask"], call.fields["strides"]
     counts = ", ".join(map(str, mask.shape))
     return wrapped(
@@ -371,6 +379,16 @@ static void copy(void* y, const void* x, size_t element_bytes, int dims, const s
     """/* The mask that shows the keys which another hides. */
 static void invert(uint8_t* y, const uint8_t* x, size_t count) {
   for (size_t i = 0; i < count; ++i) y[i] = x[i] == 0;
+}
+
+""",
+    "check_lengths":
+    """/* Whether each number is one of 1 to most. */
+static int check_lengths(const uint32_t* lengths, size_t count, uint32_t most) {
+  for (size_t i = 0; i < count; ++i) {
+    if (lengths[i] < 1 || lengths[i] > most) return 0;
+  }
+  return 1;
 }
 
 """,

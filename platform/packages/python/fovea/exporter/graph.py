@@ -200,6 +200,7 @@ class Graph:
         self.inputs, self.outputs, self.nodes = [], [], []
         self.fused = {}  # pattern -> how often it was found
         self.shared = {}  # constants that patterns made
+        self.lengths = {}  # name of an input -> the mask that it took the place of, and its tokens: the most that it may be
         self.read = 0  # operations of the model as it was read
         self.values = {}  # name in the model -> the tensor that it was read as
         self._names = dict.fromkeys(RESERVED, 1)

@@ -164,17 +164,17 @@ class IntegerLowering(Lowering):
         q, k, v = (one if is_array(one) else self.dense(one) for one in (q, k, v))
         y, (y_scale, y_zero_point) = self.twin(node.y), self.scale(node.y)
         y = y if is_array(y) else self.computed(y)
-        causal, mask, _ = lower_mask(self, node.mask, bool(node.causal))
-        if mask:
+        causal, hiding, reads = lower_mask(self, node.mask, bool(node.causal))
+        if "mask" in hiding:
             raise NotServed("a mask of integer attention", node.line, "is_causal, or --arithmetic i8")
         batch, heads, tokens, dim = q.shape
         keys, value_dim = k.shape[2], v.shape[3]
         fields = given(batch=batch, q_heads=heads, kv_heads=kv_heads, q_tokens=tokens, kv_tokens=keys, head_dim=dim,
                        value_dim=value_dim, out=array(y), q=array(q), keys=array(k), values=array(v), q_zero_point=q_zero_point,
-                       value_zero_point=v_zero_point, out_zero_point=y_zero_point, causal=causal,
+                       value_zero_point=v_zero_point, out_zero_point=y_zero_point, causal=causal, **hiding,
                        **multiplier("score", q_scale * k_scale * node.scale * math.log2(math.e)),
                        **multiplier("out", v_scale / y_scale))
-        self.call("fovea_integer_attention", "integer_attention", fields, [q, k, v], [y], node.name,
+        self.call("fovea_integer_attention", "integer_attention", fields, [q, k, v, *reads], [y], node.name,
                   workspace=f"FOVEA_INTEGER_ATTENTION_WORKSPACE_BYTES({dim}, {value_dim}, {tokens * heads // kv_heads})",
                   macs=batch * heads * tokens * keys * (dim + value_dim) // (2 if causal else 1))
 

@@ -6,6 +6,7 @@ import math
 import textwrap
 
 from .. import c
+from .emit_c import length_text
 from .run import bytes_for
 
 # Processors of the README: their target, and their name in bench/counts_baseline.csv.
@@ -24,7 +25,7 @@ def text(report):
   arena      {report.arena_bytes} bytes of tensors; {report.arena_bound} live at once
   workspace  {report.workspace_bytes} bytes on this machine
   weights    {report.weight_bytes} bytes
-  work       {report.macs} multiply-adds{loops(report)}
+  work       {report.macs} multiply-adds{loops(report)}{lengths(report)}
   error      {report.error:.2e} of the largest output, compared with {report.compared}{scales(report)}{worst and title + worst}"""
 
 
@@ -32,6 +33,11 @@ def loops(report):
     """What plain loops of model.c take of the work, the most first."""
     parts = ", ".join(f"{name} {100 * part:.2g} %" for name, part in report.loops.items())
     return f"\n  loops      of the work, about: {parts}" if parts else ""
+
+
+def lengths(report):
+    return "".join(f"\n  lengths    {name}: each 1 to {most}, the first tokens, which {mask} would show"
+                   for name, (mask, most) in report.lengths.items())
 
 
 def scales(report):
@@ -79,6 +85,7 @@ def readme(exported, report):
         rows += f"| {board} | {report.weight_bytes:,} | {all_of_it:,} | {rounded(count)} |\n"
     inputs, outputs = ("\n".join(f"- `{one.name}`: {' x '.join(map(str, one.shape)) or 'a number'}, "
                                  f"{'float' if one.buffer.dtype.kind == 'f' else one.buffer.dtype.name + '_t'}"
+                                 f"{length_text(exported.graph, one)}"
                                  for one in tensors) for tensors in (exported.graph.inputs, exported.graph.outputs))
     calls = ", ".join(f"{count} `{one}`" for one, count in sorted(report.calls.items(), key=lambda one: -one[1]))
     names = ", ".join(one.name for one in [*exported.graph.inputs, *exported.graph.outputs])

@@ -154,6 +154,11 @@ def invert(runner, call):
 
 def check(runner, call):
     """The helper of model.c of this name."""
+    if "lengths" in call.fields:
+        counts = runner.tensor(call.fields["lengths"])
+        if ((counts < 1) | (counts > call.fields["most"])).any():
+            raise ValueError(f"{call.fields['lengths'].name} has a length that is none of 1 to {call.fields['most']}")
+        return
     seen = runner.tensor(call.fields["mask"])
     seen = seen > LOWEST if seen.dtype == np.float32 else seen != 0
     if call.fields["causal"]:
