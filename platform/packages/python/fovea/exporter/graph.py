@@ -41,7 +41,7 @@ class Buffer:
     data: np.ndarray = None  # of a constant
     offset: int = None  # bytes from the arena's begin
     source: str = None  # its first name
-    own: tuple = None  # of weights that a file has as codes: their format, codes and scales, whose numbers these are exactly
+    own: tuple = None  # of weights that a file has as codes: their format, codes and scales, whose numbers these are exactly; or ()
 
     def __post_init__(self):
         self.source = self.name

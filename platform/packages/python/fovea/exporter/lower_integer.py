@@ -44,6 +44,7 @@ class IntegerLowering(Lowering):
         """The function that computes a node by its codes; None where it is computed in f32."""
         kept = self.weights.kept_as(node.name, node.weight.name if node.weight else "")
         wide = node.op not in ("linear", "attention") and any(map(self.is_wide, [*node.inputs.values(), *node.outputs.values()]))
+        wide = wide or any(one is not None and not one.is_constant for one in (node.weight, node.bias))  # of a norm, computed
         return None if wide or kept == "f32" or isinstance(node.b, Hiding) else getattr(self, "integer_" + node.op, None)
 
     def is_wide(self, tensor):
@@ -166,7 +167,7 @@ class IntegerLowering(Lowering):
         y = y if is_array(y) else self.computed(y)
         causal, hiding, reads = lower_mask(self, node.mask, bool(node.causal))
         if "mask" in hiding:
-            raise NotServed("a mask of integer attention", node.line, "is_causal, or --arithmetic i8")
+            raise NotServed("a mask of integer attention", node.line, "is_causal, --lengths for a mask of first tokens, or --arithmetic i8")
         batch, heads, tokens, dim = q.shape
         keys, value_dim = k.shape[2], v.shape[3]
         fields = given(batch=batch, q_heads=heads, kv_heads=kv_heads, q_tokens=tokens, kv_tokens=keys, head_dim=dim,

@@ -81,6 +81,8 @@ def rows_of_tables(reader, tables, places, tokens):
     if places is not None:
         places = np.asarray(constant(reader, places, "positions"))
         places = np.arange(tokens)[None] + places if places.size == 1 else places
+        if ((places < 0) | (places >= len(tables[0]))).any():
+            reader.refuse(f"of the positions {places.min()} to {places.max()}", f"positions below {len(tables[0])}, the rows of its tables")
         tables = [one[places] for one in tables]
     if tables[0].ndim == 3:
         if any((one != one[:1]).any() for one in tables):
@@ -231,7 +233,7 @@ def matmul_bits(reader, x, codes, scales, zeros=None, *, K, N, bits, block_size,
     rows = ((codes.astype(np.float32) - np.float32(middle)) * scales.repeat(block_size, 1))[:, :K]
     weight = reader.tensor(np.ascontiguousarray(rows), "weight")
     if block_size % 32 == 0 and np.all(middle == 1 << bits - 1):
-        weight.buffer.own = groups(codes[:, :-(-K // 32) * 32], scales.repeat(block_size // 32, 1), bits, K)
+        weight.buffer.own = groups(codes[:, :-(-K // 32) * 32], scales.repeat(block_size // 32, 1), bits, K) or ()
     return torch_ops.linear_node(reader, x, weight, None)
 
 

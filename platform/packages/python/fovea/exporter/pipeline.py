@@ -54,6 +54,7 @@ class Report:
     error: float  # of the answers on this machine, as a part of the largest output
     compared: str  # whose answers they were compared with
     lengths: dict = field(default_factory=dict)  # name of an input of lengths -> the mask in whose place it is, and the most
+    lost: list = field(default_factory=list)  # weights that a file has as codes, and that are not those codes
     loops: dict = field(default_factory=dict)  # plain loop of model.c -> its part of the work, 0 to 1
     samples: int = 0  # of calibration
     layers: list = field(default_factory=list)  # (layer, signal to noise in dB), the worst first
@@ -118,10 +119,11 @@ def export(model, example_inputs=None, out="model", name="model", weights="f32",
     wanted = "those of another machine: the bits are the same everywhere" if same_bits else (f"those of {compared.source}")
     exported = Exported(made.graph, made.calls, made.plans, made.arena_bytes, made.arena_bound, inputs,
                         got if same_bits else answers, allowed, wanted, stepping)
+    lost = sorted({one.name for node in made.graph.nodes for one in node.inputs.values() if one is not None and one.buffer.own == ()})
     functions = collections.Counter(call.function for call in made.calls)
     report = Report(name, graph.read, dict(functions), graph.fused, made.arena_bytes, made.arena_bound, made.runner.workspace.array.size,
                     project.weight_bytes([*made.calls, *(stepping.calls if stepping else [])]), functions["copy"],
-                    sum(call.macs for call in made.calls), error, compared.source, graph.lengths, parts_of_work(made.calls), len(samples), layers,
+                    sum(call.macs for call in made.calls), error, compared.source, graph.lengths, lost, parts_of_work(made.calls), len(samples), layers,
                     chosen and chosen.snr, chosen.taken if chosen else [])
     project.write(exported, report, out)
     return report

@@ -36,6 +36,13 @@ INPUTS = {
     "lengths": whole(5),
     "past": floats(1, 4, 2, 8),
     "past16": floats(1, 2, 2, 16),
+    "half_flat": floats(1, 6, 16),
+    "past_one": floats(1, 1, 2, 16),
+    "pair_q": floats(2, 6, 64),
+    "pair_kv": floats(2, 6, 32),
+    "next_q": floats(2, 1, 64),
+    "next_kv": floats(2, 1, 32),
+    "pair_past": floats(2, 2, 5, 16),
     "steps": floats(3, 1, 4),
     "token_mask": np.arange(6, dtype=np.int32)[None] // 4 ^ 1,
     "counts": np.array([4], np.int32),
@@ -64,6 +71,7 @@ CONSTANTS = {
     "side": whole(2, 3),
     "twice": whole(2, 3),
     "positions": whole([0, 1, 2, 3, 4, 5]),
+    "far": whole([3, 4, 5, 6, 7, 20]),
     "turn_c": floats(9, 4),
     "turn_s": floats(9, 4),
     "short_c": floats(9, 2),
@@ -71,11 +79,14 @@ CONSTANTS = {
     "bias4": floats(1, 1, 6, 6),
     "c32": floats(32),
     "turn8_c": floats(9, 8),
+    "few_c": floats(4, 8),
+    "few_s": floats(4, 8),
     "turn8_s": floats(9, 8),
     "five": np.array([5], np.int32),
     "seven": np.array([7], np.int32),
     "eight_tokens": np.array([8], np.int32),
     "six_tokens": np.array([6], np.int32),
+    "five_five": np.array([5, 5], np.int32),
     "nibbles": RANDOM.integers(0, 256, (3, 1, 8)).astype(np.uint8),
     "nibble_scales": np.abs(floats(3)),
     "nibble_halves": np.abs(floats(3)).astype(np.float16).astype(np.float32),
@@ -396,6 +407,7 @@ FastGelu: y = com.microsoft.FastGelu (x, c)
 FastGelu: y = com.microsoft.FastGelu (x)
 FusedMatMul: y = com.microsoft.FusedMatMul <alpha=0.5> (x, w)
 FusedMatMul: y = com.microsoft.FusedMatMul <transB=1> (q, k)
+FusedMatMul: y = com.microsoft.FusedMatMul <transBatchA=0, transBatchB=0> (x, w)
 FusedMatMul: y = com.microsoft.FusedMatMul <transBatchA=1> (q, k) ! with transBatchA 1
 Gelu: y = com.microsoft.Gelu (x)
 GroupQueryAttention: y, pk, pv = com.microsoft.GroupQueryAttention <num_heads=2, kv_num_heads=2, do_rotary=1>
@@ -404,6 +416,14 @@ GroupQueryAttention: y, pk, pv = com.microsoft.GroupQueryAttention <num_heads=4,
     (flat, flat, flat, past, past, seven, eight_tokens)
 GroupQueryAttention: y, pk, pv = com.microsoft.GroupQueryAttention <num_heads=2, kv_num_heads=2, do_rotary=1>
     (flat, flat, flat, past16, past16, seven, eight_tokens, turn8_c, turn8_s)
+GroupQueryAttention: y, pk, pv = com.microsoft.GroupQueryAttention <num_heads=4, kv_num_heads=2, do_rotary=1, softcap=2.0>
+    (pair_q, pair_kv, pair_kv, "", "", five_five, six_tokens, turn8_c, turn8_s)
+GroupQueryAttention: y, pk, pv = com.microsoft.GroupQueryAttention <num_heads=4, kv_num_heads=2, do_rotary=1, softcap=2.0>
+    (next_q, next_kv, next_kv, pair_past, pair_past, five_five, six_tokens, turn8_c, turn8_s)
+GroupQueryAttention: y, pk, pv = com.microsoft.GroupQueryAttention <num_heads=2, kv_num_heads=1, local_window_size=-1, softcap=0.0,
+    smooth_softmax=0, rotary_interleaved=0, scale=0.0> (flat, half_flat, half_flat, past_one, past_one, seven, eight_tokens)
+GroupQueryAttention: y, pk, pv = com.microsoft.GroupQueryAttention <num_heads=2, kv_num_heads=2, do_rotary=1>
+    (flat, flat, flat, "", "", five, six_tokens, few_c, few_s) ! of the positions 0 to 5
 GroupQueryAttention: y, pk, pv = com.microsoft.GroupQueryAttention <num_heads=4, kv_num_heads=4>
     (flat, flat, flat, past, past, five, six_tokens) ! of padded sequences
 GroupQueryAttention: y, pk, pv = com.microsoft.GroupQueryAttention <num_heads=4, kv_num_heads=4, local_window_size=2>
@@ -421,6 +441,8 @@ ReduceLogSumExp 13: s = ReduceLogSumExp <axes=[1], keepdims=0> (endless) y = Cli
 QuickGelu: y = com.microsoft.QuickGelu <alpha=1.5> (x)
 QuickGelu: y = com.microsoft.QuickGelu <alpha=0.0> (x) ! QuickGelu with alpha 0
 RotaryEmbedding: y = com.microsoft.RotaryEmbedding (q, positions, turn_c, turn_s)
+RotaryEmbedding: y = com.microsoft.RotaryEmbedding <scale=1.0, is_packed_batching=0> (q, positions, turn_c, turn_s)
+RotaryEmbedding: y = com.microsoft.RotaryEmbedding (q, far, turn_c, turn_s) ! of the positions 3 to 20
 SkipLayerNormalization: y = com.microsoft.SkipLayerNormalization <epsilon=0.1> (flat, flat, c32, c32, c32)
 SkipLayerNormalization: a, "", "", s = com.microsoft.SkipLayerNormalization (flat, flat, c32, c32) y = Add (a, s)
 SkipSimplifiedLayerNormalization: a, "", "", s = com.microsoft.SkipSimplifiedLayerNormalization (flat, flat, c32) y = Add (a, s)
