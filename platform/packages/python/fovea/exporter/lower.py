@@ -315,8 +315,9 @@ class Lowering:
                      max_q_tokens=tokens, max_kv_tokens=keys, scale=scale, causal=causal, softcap=node.softcap)
         y, weights = (one if one is None or is_array(one) else self.computed(one) for one in (node.y, node.outputs.get("weights")))
         fields = given(batch=batch, q_tokens=tokens, kv_tokens=keys, q=array(q), kv={"keys": array(k), "values": array(v)}, out=array(y),
-                       scores=weights and array(weights), scores_stage=weights and "FOVEA_SCORES_SOFTMAX", **hiding)
-        self.call("fovea_attention", "attention", fields, [q, k, v, *mask_reads], [y] + [weights] * (weights is not None), node.name,
+                       scores=weights and array(weights), scores_stage=weights and "FOVEA_SCORES_SOFTMAX", sinks=node.sinks,
+                       **hiding)
+        self.call("fovea_attention", "attention", fields, [q, k, v, node.sinks, *mask_reads], [y] + [weights] * (weights is not None), node.name,
                   plan=self.plan("attention", desc), workspace=f"FOVEA_ATTENTION_WORKSPACE_BYTES({dim}, {value_dim})",
                   macs=batch * heads * tokens * keys * (dim + value_dim) // (2 if causal else 1))
 

@@ -158,8 +158,8 @@ class IntegerLowering(Lowering):
     def integer_attention(self, node):
         if node.softcap:
             raise NotServed("softcap of integer attention", node.line, "--arithmetic i8")
-        if node.outputs.get("weights"):
-            raise NotServed("weights of integer attention", node.line, "--arithmetic i8")
+        if node.outputs.get("weights") or node.sinks:
+            raise NotServed(f"{'sinks' if node.sinks else 'weights'} of integer attention", node.line, "--arithmetic i8")
         k, v, kv_heads = shared_heads(node.k, node.v)
         (q, q_scale, q_zero_point), (k, k_scale, _), (v, v_scale, v_zero_point) = (self.codes(one) for one in (node.q, k, v))
         q, k, v = (one if is_array(one) else self.dense(one) for one in (q, k, v))
