@@ -241,10 +241,8 @@ def multihead(graph, node):
             inputs[role], inputs[role + "_bias"] = (one and one.slice(0, *part.rows) for one in (part.linear.weight, part.linear.bias))
     if ropes[0]:
         inputs.update(cos=ropes[0].cos, sin=ropes[0].sin)
-    attrs = {
-        **node.attrs, "heads": node.q.shape[1], "kv_heads": kv_heads, "head_dim": node.q.shape[3], "layout":
-        ropes[0] and ropes[0].layout
-    }
+    attrs = {**node.attrs, "heads": node.q.shape[1], "kv_heads": kv_heads, "head_dim": node.q.shape[3],
+             "layout": ropes[0] and ropes[0].layout}
     old = [*(one for one in ropes if one), *dict.fromkeys(part.linear for part in parts), node, out]
     new = Node("multihead", out.name, inputs, {**node.outputs, "y": y}, attrs, node.line)
     graph.replace(old, new, "multi-head layer")

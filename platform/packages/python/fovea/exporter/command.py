@@ -32,7 +32,7 @@ def main(arguments=None):
     parser.add_argument("--no-multihead", dest="multihead", action="store_false",
                         help="attention and its linear layers as calls of their own, which take less memory")
     parser.add_argument("--lengths", action="append", default=[], metavar="INPUT",
-                        help="a mask of first tokens, [batch][tokens]: C takes their number of each entry in its place")
+                        help="a mask, [batch][tokens], of each entry's first tokens: C takes their number in its place")
     parser.add_argument("--name", default="model", help="of the C functions and files")
     parser.add_argument("--out", required=True, metavar="DIR")
     given, rest = parser.parse_known_args(arguments)

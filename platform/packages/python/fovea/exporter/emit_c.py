@@ -10,9 +10,8 @@ from .graph import Moving, Tensor
 
 WIDTH = 116
 TYPES = {
-    "float32": "float", "uint32": "uint32_t", "uint8": "uint8_t", "int8": "int8_t", "uint16": "uint16_t", "int16":
-    "int16_t", "int32": "int32_t", "int64": "int64_t", "uint64": "uint64_t"
-}
+    "float32": "float", "uint32": "uint32_t", "uint8": "uint8_t", "int8": "int8_t", "uint16": "uint16_t", "int16": "int16_t",
+    "int32": "int32_t", "int64": "int64_t", "uint64": "uint64_t"}
 LICENSE = "/* Written by `python -m fovea.export`: change the model and write it anew. */\n"
 
 
@@ -25,8 +24,8 @@ def shape_text(shape):
 
 
 def length_text(graph, tensor):
-    mask, most = graph.lengths.get(tensor.name, ("", 0))
-    return f", each 1 to {most} (FOVEA_ERR_LENGTH): the first tokens, which {mask} would show" if most else ""
+    mask, most, value = graph.lengths.get(tensor.name, ("", 0, 0))
+    return f", each 1 to {most} (FOVEA_ERR_LENGTH): of so many first tokens {mask} is {value}" if most else ""
 
 
 class Code:
@@ -84,10 +83,8 @@ class Code:
         arrays = [*graph.inputs, *graph.outputs]
         wide = max([5, *(len(one.name) for one in arrays)])
         lines = [f" *   {one.name:<{wide}}  {ctype(one.buffer)}{shape_text(one.shape)}{length_text(graph, one)}" for one in arrays]
-        return "\n".join([
-            *lines, f" *   {'arena':<{wide}}  {self.upper}_ARENA_BYTES, at a multiple of "
-            "FOVEA_WORKSPACE_ALIGNMENT. It holds nothing between calls */"
-        ])
+        return "\n".join([*lines, f" *   {'arena':<{wide}}  {self.upper}_ARENA_BYTES, at a multiple of "
+                          "FOVEA_WORKSPACE_ALIGNMENT. It holds nothing between calls */"])
 
     def header(self):
         guard = f"{self.upper}_H_"
@@ -317,17 +314,16 @@ def loop_call(code, call):
     tensors = [call.fields[role] for role in "y" + loops.ROLES if role in call.fields]
     arrays = [("size_t", [size for size, _ in walked])]
     arrays += [("ptrdiff_t", [steps[index] for _, steps in walked]) for index in range(len(tensors))]
-    given = [
-        *map(code.pointer, tensors),
-        str(len(walked)), *(f"(const {kind}[]){{{', '.join(map(str, one))}}}" for kind, one in arrays)
-    ]
+    given = [*map(code.pointer, tensors), str(len(walked)),
+             *(f"(const {kind}[]){{{', '.join(map(str, one))}}}" for kind, one in arrays)]
     return wrapped(f"  {call.function}({', '.join(given)});") + "\n"
 
 
 def check_call(code, call):
     if "lengths" in call.fields:
-        x = call.fields["lengths"]
-        return f"  if (!check_lengths({code.pointer(x)}, {x.count}, {call.fields['most']})) return FOVEA_ERR_LENGTH;\n"
+        x, most = call.fields["lengths"], call.fields["most"]
+        return (f"  for (size_t i = 0; i < {x.count}; ++i) {{\n"
+                f"    if ({x.name}[i] < 1 || {x.name}[i] > {most}) return FOVEA_ERR_LENGTH;\n  }}\n")
     mask, strides = call.fields["mask"], call.fields["strides"]
     counts = ", ".join(map(str, mask.shape))
     return wrapped(
@@ -379,16 +375,6 @@ static void copy(void* y, const void* x, size_t element_bytes, int dims, const s
     """/* The mask that shows the keys which another hides. */
 static void invert(uint8_t* y, const uint8_t* x, size_t count) {
   for (size_t i = 0; i < count; ++i) y[i] = x[i] == 0;
-}
-
-""",
-    "check_lengths":
-    """/* Whether each number is one of 1 to most. */
-static int check_lengths(const uint32_t* lengths, size_t count, uint32_t most) {
-  for (size_t i = 0; i < count; ++i) {
-    if (lengths[i] < 1 || lengths[i] > most) return 0;
-  }
-  return 1;
 }
 
 """,

@@ -14,7 +14,7 @@ NARROW = "int8", "uint8", "int16", "uint16"  # sums and products of these wrap a
 VIEWS = set("Expand Flatten Identity Reshape Slice Split Squeeze Transpose Unsqueeze".split())
 BITS = VIEWS | set("Cast Equal Gather Greater GreaterOrEqual Less LessOrEqual MultiHeadAttention".split())  # which take them as they are
 NEUTRAL = {  # attributes of com.microsoft -> values that change nothing
-    "local_window_size": (-1,), "smooth_softmax": (0, -1), "qk_output": (0,), "k_quant_type": (b"NONE",), "v_quant_type": (b"NONE",),
+    "local_window_size": (-1,), "qk_output": (0,), "k_quant_type": (b"NONE",), "v_quant_type": (b"NONE",),
     "kv_cache_bit_width": (0,), "is_packed_batching": (0,), "scale": (1,), "transBatchA": (0,), "transBatchB": (0,)
 }
 
@@ -222,10 +222,8 @@ class Reader:
         if node.op_type == "Constant":
             from onnx import helper, numpy_helper
             value = helper.get_attribute_value(node.attribute[0])
-            return [
-                numpy_helper.to_array(value) if node.attribute[0].name == "value" else np.array(
-                    value, np.float32 if "float" in node.attribute[0].name else np.int64)
-            ]
+            dtype = np.float32 if "float" in node.attribute[0].name else np.int64
+            return [numpy_helper.to_array(value) if node.attribute[0].name == "value" else np.array(value, dtype)]
         given = {title: value for title, value in zip(node.input, inputs) if title}
         try:
             values = evaluator(node, self.opsets).run(None, given)

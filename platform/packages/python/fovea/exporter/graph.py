@@ -25,10 +25,9 @@ class NotServed(Exception):
 
 # Names that the generated C has, and words of C that a module may be called by.
 RESERVED = [
-    "arena", "args", "copy", "invert", "bytes", "caches", "desc", "position", "status", "w", "auto", "case", "char",
-    "const", "default", "double", "else", "enum", "float", "for", "if", "int", "long", "register", "return",
-    "short", "signed", "static", "struct", "switch", "union", "void", "volatile", "while", "main", "padding"
-]
+    "arena", "args", "copy", "invert", "bytes", "caches", "desc", "position", "status", "w", "auto", "case", "char", "const", "default",
+    "double", "else", "enum", "float", "for", "if", "int", "long", "register", "return", "short", "signed", "static", "struct", "switch",
+    "union", "void", "volatile", "while", "main", "padding"]
 
 
 @dataclass(eq=False)
@@ -200,7 +199,7 @@ class Graph:
         self.inputs, self.outputs, self.nodes = [], [], []
         self.fused = {}  # pattern -> how often it was found
         self.shared = {}  # constants that patterns made
-        self.lengths = {}  # name of an input -> the mask that it took the place of, and its tokens: the most that it may be
+        self.lengths = {}  # name of an input -> the mask whose place it took, its tokens, and its value for the first of them
         self.read = 0  # operations of the model as it was read
         self.values = {}  # name in the model -> the tensor that it was read as
         self._names = dict.fromkeys(RESERVED, 1)

@@ -90,12 +90,8 @@ class Lowering:
         """batch, heads and tokens of a call, and the strides of each tensor in them."""
         loops = [*[(1, (0,) * len(tensors))] * (3 - len(loops)), *loops]
         counts = {key: size for key, (size, _) in zip(("batch", "heads", "tokens"), loops)}
-        strides = [
-            given(data=tensor,
-                  **{f"{key}_stride": loop[1][index]
-                     for key, loop in zip(("batch", "head", "token"), loops)}) for index, tensor in enumerate(tensors)
-        ]
-        return counts, strides
+        return counts, [given(data=tensor, **{f"{key}_stride": loop[1][index] for key, loop in zip(("batch", "head", "token"), loops)})
+                        for index, tensor in enumerate(tensors)]
 
     def rows(self, outputs, inputs):
         """The rows of several tensors of one shape: counts, dim, and an array for each. The last dimension is a row."""

@@ -242,10 +242,9 @@ class IntegerLowering(Lowering):
             self.moved(x, y)
             return
         counts, dim, (y_fields, x_fields), ready = self.elements(y, x)
-        self.call(
-            "fovea_integer_add", "integer_binary",
-            given(**counts, dim=dim, y=y_fields, a=x_fields, a_zero_point=own[1], y_zero_point=scale[1],
-                  **multiplier("a", own[0] / scale[0])), ready[1:], ready[:1], node.name)
+        fields = given(**counts, dim=dim, y=y_fields, a=x_fields, a_zero_point=own[1], y_zero_point=scale[1],
+                       **multiplier("a", own[0] / scale[0]))
+        self.call("fovea_integer_add", "integer_binary", fields, ready[1:], ready[:1], node.name)
 
 
 def multiplier(name, real):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from . import arena, views
-from .calls import given, replaced
+from .calls import given
 from .graph import Buffer, Hiding, Node, NotServed, Tensor, dense
 
 LOWEST = np.finfo(np.float32).min / 2  # a number as low hides a key
@@ -28,10 +28,8 @@ def lower_mask(lowering, mask, causal):
     finite = mask.low > -np.inf if isinstance(mask, Hiding) else mask.buffer.dtype == np.float32 and not mask.is_constant
     loops = [views.merged(dim) for dim in mask.dims]
     if any(len(one) > 1 for one in loops) or (loops[3] and loops[3][0][1] != 1):
-        smallest = [
-            1 if one and all(stride == 0 for _, stride in one) and axis < 3 else size
-            for axis, (one, size) in enumerate(zip(loops, mask.shape))
-        ]
+        smallest = [1 if one and all(stride == 0 for _, stride in one) and axis < 3 else size
+                    for axis, (one, size) in enumerate(zip(loops, mask.shape))]
         part = mask
         for axis in range(3):
             part = part.slice(axis, 0, smallest[axis]) if smallest[axis] == 1 else part
@@ -72,40 +70,36 @@ def meaning(mask):
 
 
 def by_lengths(graph, names, example):
-    """Puts an input of lengths, [batch], in the place of each of these inputs, which are masks [batch][tokens]. Returns a function
-    that does so with the arrays of all inputs."""
-    titles, first = [one.name for one in graph.inputs], {}
-    for name in names:
-        if name not in titles:
-            raise ValueError(f"lengths names no input of the model: {name}. Its inputs: {', '.join(titles)}")
-        first[titles.index(name)] = np.ravel(example[titles.index(name)])[0]
+    """Puts an input of lengths, [batch], in the place of each of these inputs: masks [batch][tokens] that have one value for first
+    tokens, and the other for the rest. Returns a function that does so with the arrays of all inputs."""
+    titles = [one.name for one in graph.inputs]
+    if not set(names) <= set(titles):
+        raise ValueError(f"lengths, {', '.join(names)}, names no input of the model: its inputs are {', '.join(titles)}")
+    shows = {place: np.ravel(example[place])[0] for place, title in enumerate(titles) if title in names}
 
-    def counted(name, mask, shows):
-        shown = mask == shows
+    def counted(place, mask):
+        shown = mask == shows[place]
         counts = shown.sum(-1)
-        if mask.ndim not in (1, 2) or not np.isin(mask, (0, 1)).all() or (shown != (np.arange(mask.shape[-1]) < counts[..., None])).any():
-            raise ValueError(f"lengths, {name}: a row of it is no mask [batch][tokens] of 0 and 1 that shows the first tokens, one or more, "
-                             f"by {int(shows)}")
+        first = np.arange(mask.shape[-1]) < counts[..., None]
+        if mask.ndim not in (1, 2) or not np.isin(mask, (0, 1)).all() or (shown != first).any():
+            raise ValueError(f"{titles[place]} is no mask of lengths: [batch][tokens], in each row {shows[place]:.0f} first, then the other")
         return counts
 
     def given_lengths(arrays):
-        return [counted(titles[place], np.asarray(one), first[place]) if place in first else one for place, one in enumerate(arrays)]
+        return [counted(place, np.asarray(one)) if place in shows else one for place, one in enumerate(arrays)]
 
     given_lengths(example)
-    for place, shows in first.items():
-        mask = graph.inputs[place]
-        count = mask.count // mask.shape[-1]
-        x = graph.inputs[place] = dense(Buffer(graph.unique(f"{mask.name}_lengths"), "input", count, np.dtype(np.uint32)), mask.shape[:-1])
-        graph.lengths[x.name] = mask.name, mask.shape[-1]
-        y = graph.arena(f"{mask.name}_shown", mask.dims, np.uint8)
-        nodes = [Node("lengths", y.name, {"x": x}, {"y": y}, {"shows": shows})]
+    for place in shows:
+        mask = y = graph.inputs[place]
+        mask.buffer.kind = "arena"
+        count, name = mask.count // mask.shape[-1], graph.unique(f"{mask.name}_lengths")
+        x = graph.inputs[place] = dense(Buffer(name, "input", count, np.dtype(np.uint32)), mask.shape[:-1])
+        graph.lengths[name] = mask.name, mask.shape[-1], int(shows[place])
         if mask.buffer.dtype != np.uint8:
-            z = graph.arena(y.name, mask.dims, mask.buffer.dtype)
-            nodes.append(Node("loop", z.name, {"a": y}, {"y": z}, {"kind": "float" if z.buffer.dtype == np.float32 else "whole"}))
-        for node in graph.nodes:
-            node.inputs = {role: replaced(one, mask.buffer, nodes[-1].y.buffer) for role, one in node.inputs.items()}
-        graph.outputs = [replaced(one, mask.buffer, nodes[-1].y.buffer) for one in graph.outputs]
-        graph.nodes[:0] = nodes
+            y = graph.arena(f"{mask.name}_bytes", mask.dims, np.uint8)
+            kind = "float" if mask.buffer.dtype == np.float32 else "whole"
+            graph.nodes.insert(0, Node("loop", mask.name, {"a": y}, {"y": mask}, {"kind": kind}))
+        graph.nodes.insert(0, Node("lengths", y.name, {"x": x}, {"y": y}, {"shows": shows[place]}))
     return given_lengths
 
 
@@ -118,7 +112,7 @@ def lengths_of(lowering, mask):
             calls.insert(0, call)
             needed.update(one.buffer for one in call.reads)
     inputs = [one for one in lowering.graph.inputs if one.buffer in needed]
-    _, tokens = lowering.graph.lengths.get(inputs[0].name, ("", 0)) if len(inputs) == 1 else ("", 0)
+    _, tokens, _ = lowering.graph.lengths.get(inputs[0].name if len(inputs) == 1 else "", ("", 0, 0))
     if tokens != mask.shape[-1] or inputs[0].count != mask.shape[0] or any(call.plan for call in calls):
         return None
     from .run import Runner
@@ -129,9 +123,8 @@ def lengths_of(lowering, mask):
     for first in range(tokens):
         counts = (first + np.arange(inputs[0].count)) % tokens + 1
         runner.run([counts])
-        seen, shown = runner.tensor(once), np.arange(tokens) < counts[:, None, None, None]
-        if seen.dtype == np.float32:
-            kinds = kinds if ((seen == 0) | (seen <= LOWEST)).all() else {}
-        seen = seen == 0 if seen.dtype == np.float32 else seen != 0
-        kinds = {kind: limit for kind, limit in kinds.items() if (seen == (shown & limit)).all()}
+        found, shown = runner.tensor(once), np.arange(tokens) < counts[:, None, None, None]
+        bytes_ = found.dtype != np.float32
+        kinds = {kind: limit for kind, limit in kinds.items() if ((found != 0 if bytes_ else found == 0) == (shown & limit)).all()
+                 and (bytes_ or ((found == 0) | (found <= LOWEST)).all())}
     return next(((kind, inputs[0]) for kind in kinds), None)

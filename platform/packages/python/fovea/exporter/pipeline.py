@@ -53,7 +53,7 @@ class Report:
     macs: int  # multiply-adds
     error: float  # of the answers on this machine, as a part of the largest output
     compared: str  # whose answers they were compared with
-    lengths: dict = field(default_factory=dict)  # name of an input of lengths -> the mask in whose place it is, and the most
+    lengths: dict = field(default_factory=dict)  # name of an input of lengths -> the mask, the most, and the mask's value
     lost: list = field(default_factory=list)  # weights that a file has as codes, and that are not those codes
     loops: dict = field(default_factory=dict)  # plain loop of model.c -> its part of the work, 0 to 1
     samples: int = 0  # of calibration
@@ -123,8 +123,8 @@ def export(model, example_inputs=None, out="model", name="model", weights="f32",
     functions = collections.Counter(call.function for call in made.calls)
     report = Report(name, graph.read, dict(functions), graph.fused, made.arena_bytes, made.arena_bound, made.runner.workspace.array.size,
                     project.weight_bytes([*made.calls, *(stepping.calls if stepping else [])]), functions["copy"],
-                    sum(call.macs for call in made.calls), error, compared.source, graph.lengths, lost, parts_of_work(made.calls), len(samples), layers,
-                    chosen and chosen.snr, chosen.taken if chosen else [])
+                    sum(call.macs for call in made.calls), error, compared.source, graph.lengths, lost, parts_of_work(made.calls),
+                    len(samples), layers, chosen and chosen.snr, chosen.taken if chosen else [])
     project.write(exported, report, out)
     return report
 

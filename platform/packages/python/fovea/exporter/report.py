@@ -25,7 +25,7 @@ def text(report):
   arena      {report.arena_bytes} bytes of tensors; {report.arena_bound} live at once
   workspace  {report.workspace_bytes} bytes on this machine
   weights    {report.weight_bytes} bytes
-  work       {report.macs} multiply-adds{loops(report)}{lengths(report)}{codes(report)}
+  work       {report.macs} multiply-adds{loops(report)}{inputs(report)}
   error      {report.error:.2e} of the largest output, compared with {report.compared}{scales(report)}{worst and title + worst}"""
 
 
@@ -35,14 +35,12 @@ def loops(report):
     return f"\n  loops      of the work, about: {parts}" if parts else ""
 
 
-def lengths(report):
-    return "".join(f"\n  lengths    {name}: each 1 to {most}, the first tokens, which {mask} would show"
-                   for name, (mask, most) in report.lengths.items())
-
-
-def codes(report):
-    """Weights that a file has as codes of which no format of fovea's has all."""
-    return f"\n  codes      not those of the file, which have -128, zero points or other scales: {', '.join(report.lost)}" if report.lost else ""
+def inputs(report):
+    """Inputs of lengths. And weights that a file has as codes of which no format of fovea's has all."""
+    lines = [f"\n  lengths    {name}: each 1 to {most}, of so many first tokens {mask} is {value}"
+             for name, (mask, most, value) in report.lengths.items()]
+    lost = f"\n  codes      not those of the file, with -128, zero points or other scales: {', '.join(report.lost)}"
+    return "".join(lines) + (lost if report.lost else "")
 
 
 def scales(report):

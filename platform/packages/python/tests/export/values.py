@@ -8,6 +8,8 @@ import torch
 from torch import nn
 from torch.nn import functional as f
 
+import families
+
 COUNTS = torch.tril(torch.ones(49, 49))  # row n has n + 1 ones
 LENGTHS = torch.arange(49)
 IDS = torch.tensor([[1, 0, 1, 1]])
@@ -107,6 +109,59 @@ def check(folder, others):
         except Exception as error:
             failed.append(f"{words}: {type(error).__name__}: {error}")
     assert not failed, "\n".join(failed)
+
+
+def padded(hidden):
+    """An encoder that hides keys: by bytes, or by numbers that are added to scores and so to those of a product, too."""
+    layers = families.encoder(32, 2).eval()
+    bias = lambda m: (1 - m[:, None, None, :].float()) * torch.finfo(torch.float32).min  # noqa: E731
+    product = lambda x, m: torch.softmax(x @ x.transpose(2, 3) + bias(m), -1) @ x  # noqa: E731
+    return Function(lambda x, m: layers(x, src_key_padding_mask=m)) if hidden else Function(lambda x, m: product(x[:, None], m))
+
+
+ATTENTION = "attention", "integer_attention", "multihead"  # structures of calls
+COUNTS_OF = (16, 1, 16), (3, 16, 5), (1, 1, 16), (15, 2, 7)  # tokens of each entry
+
+
+class Decoder(nn.Module):
+
+    def __init__(self):
+        super().__init__()
+        self.module = families.FAMILIES["Llama"]()[0].module
+
+    def forward(self, ids, shown):
+        return self.module(input_ids=ids, attention_mask=shown, use_cache=False).last_hidden_state
+
+
+def check_lengths(folder, others):
+    """Of each kind of a mask: the answers of other lengths are those of the module with the mask, and attention has no mask."""
+    import fovea.export
+    torch.manual_seed(1)
+    ids, rows = torch.randint(2, 100, (3, 16)), torch.randn(3, 16, 32)
+    texts = [families.FAMILIES[name]()[0].eval() for name in ("BERT with its mask", "sentence encoder", "ALBERT")] + [Decoder().eval()]
+    cases = [(module, ids, torch.int64, 0) for module in texts]
+    cases += [(padded(True), rows, torch.bool, 1), (padded(False), rows, torch.float32, 0), (padded(False), rows, torch.int64, 0)]
+    cases = [(case, {}, 1e-5) for case in cases] + [(case, {"arithmetic": "integer"}, 0.2) for case in (*cases[:3], cases[4])]
+    for (module, x, dtype, shows), options, limit in cases:
+        def mask(*counts):
+            return ((torch.arange(16) < torch.tensor(counts)[:, None]) == 1 - shows).to(dtype)
+        name = "shown" if x is ids else "inputs_1"
+        others_of = [(x, mask(*counts)) for counts in COUNTS_OF]
+        made, report = exported(module, (x, mask(16, 9, 1)), folder, lengths=[name], calibrate=others_of, **options)
+        found = [call.fields.get("attention", call.fields) for call in made.calls if call.struct in ATTENTION]
+        assert found and all("kv_lengths" in one and "mask" not in one for one in found), f"{module}: {report}"
+        assert f"{name}_lengths: each 1 to 16" in str(report), report
+        for other, counts in zip(others_of, COUNTS_OF):
+            others(module, other, made, (x, torch.tensor(counts)), limit)
+    module, x, dtype, _ = cases[4][0]
+    for example, lengths, words in [(mask(9, 9, 9), "shown", "shown, names no input of the model: its inputs are inputs_0, inp"),
+                                    (mask(9, 9, 9), "inputs_0", "no mask of lengths"), (mask(9, 0, 9), "inputs_1", "none of 1 to 16"),
+                                    (mask(9, 9, 9) ^ mask(3, 3, 3), "inputs_1", "no mask of lengths")]:
+        try:
+            exported(module, (x, example), folder, lengths=[lengths])
+            raise AssertionError(f"{words}: was exported")
+        except ValueError as refused:
+            assert words in str(refused), refused
 
 
 class Pieces(nn.Module):
