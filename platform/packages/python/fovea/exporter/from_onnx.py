@@ -14,9 +14,8 @@ NARROW = "int8", "uint8", "int16", "uint16"  # sums and products of these wrap a
 VIEWS = set("Expand Flatten Identity Reshape Slice Split Squeeze Transpose Unsqueeze".split())
 BITS = VIEWS | set("Cast Equal Gather Greater GreaterOrEqual Less LessOrEqual MultiHeadAttention".split())  # which take them as they are
 NEUTRAL = {  # attributes of com.microsoft -> values that change nothing
-    "local_window_size": (-1,), "qk_output": (0,), "k_quant_type": (b"NONE",), "v_quant_type": (b"NONE",),
-    "kv_cache_bit_width": (0,), "is_packed_batching": (0,), "scale": (1,), "transBatchA": (0,), "transBatchB": (0,)
-}
+    "local_window_size": (-1,), "qk_output": (0,), "k_quant_type": (b"NONE",), "v_quant_type": (b"NONE",), "kv_cache_bit_width": (0,),
+    "is_packed_batching": (0,), "scale": (1,), "transBatchA": (0,), "transBatchB": (0,)}
 
 
 def read(path, example_inputs, name):

@@ -205,6 +205,7 @@ def matmul_bits(reader, x, codes, scales, zeros=None, *, K, N, bits, block_size,
     codes, scales = numbers(codes, blocks * block_size), np.asarray(scales, np.float32).reshape(N, blocks)
     rows = ((codes.astype(np.float32) - np.float32(middle)) * scales.repeat(block_size, 1))[:, :K]
     weight = reader.tensor(np.ascontiguousarray(rows), "weight")
+    weight.buffer.own = ()
     if block_size % 32 == 0 and np.all(middle == 1 << bits - 1):
         weight.buffer.own = groups(codes[:, :-(-K // 32) * 32], scales.repeat(block_size // 32, 1), bits, K) or ()
     return torch_ops.linear_node(reader, x, weight, None)
@@ -224,10 +225,7 @@ def groups(codes, scales, bits, count):
     return "q4_0" if bits == 4 else "q8_0", np.concatenate([halves.view(np.uint8), stored], -1).reshape(len(codes), -1), None
 
 
-for name, function in {
-    "BiasGelu": lambda reader, x, bias: torch_elements.gelu(reader, ATEN["aten.add"](reader, x, bias)),
-    "FastGelu": lambda reader, x, bias=None:
-        torch_elements.gelu(reader, x if bias is None else ATEN["aten.add"](reader, x, bias), approximate="tanh"),
-    "Gelu": lambda reader, x: torch_elements.gelu(reader, x),
-}.items():
-    microsoft(name)(function)
+microsoft("BiasGelu")(lambda reader, x, bias: torch_elements.gelu(reader, ATEN["aten.add"](reader, x, bias)))
+microsoft("FastGelu")(lambda reader, x, bias=None: torch_elements.gelu(
+    reader, x if bias is None else ATEN["aten.add"](reader, x, bias), approximate="tanh"))
+microsoft("Gelu")(lambda reader, x: torch_elements.gelu(reader, x))

@@ -266,14 +266,8 @@ def speech():
                  num_feat_extract_layers=3, num_conv_pos_embeddings=16, num_conv_pos_embedding_groups=4)
 
 
-TWO_SIDES = dict(vocab_size=100,
-                 d_model=32,
-                 encoder_layers=1,
-                 decoder_layers=1,
-                 encoder_attention_heads=4,
-                 decoder_attention_heads=4,
-                 encoder_ffn_dim=48,
-                 decoder_ffn_dim=48)
+TWO_SIDES = dict(vocab_size=100, d_model=32, encoder_layers=1, decoder_layers=1, encoder_attention_heads=4,
+                 decoder_attention_heads=4, encoder_ffn_dim=48, decoder_ffn_dim=48)
 
 
 def whisper():
@@ -324,29 +318,14 @@ def video():
 
 
 def levit():
-    return whole("Levit", (1, 3, 64, 64),
-                 "eager",
-                 image_size=64,
-                 hidden_sizes=[16, 24, 32],
-                 num_attention_heads=[2, 3, 4],
-                 depths=[1, 1, 1],
-                 key_dim=[8, 8, 8],
-                 drop_path_rate=0,
-                 mlp_ratio=[2, 2, 2],
-                 attention_ratio=[2, 2, 2],
+    return whole("Levit", (1, 3, 64, 64), "eager", image_size=64, hidden_sizes=[16, 24, 32], num_attention_heads=[2, 3, 4],
+                 depths=[1, 1, 1], key_dim=[8, 8, 8], drop_path_rate=0, mlp_ratio=[2, 2, 2], attention_ratio=[2, 2, 2],
                  patch_size=16)
 
 
 def segformer():
-    return whole("Segformer", (1, 3, 32, 32),
-                 num_encoder_blocks=2,
-                 depths=[1, 1],
-                 sr_ratios=[2, 1],
-                 hidden_sizes=[16, 32],
-                 patch_sizes=[7, 3],
-                 strides=[4, 2],
-                 num_attention_heads=[1, 2],
-                 mlp_ratios=[2, 2])
+    return whole("Segformer", (1, 3, 32, 32), num_encoder_blocks=2, depths=[1, 1], sr_ratios=[2, 1], hidden_sizes=[16, 32],
+                 patch_sizes=[7, 3], strides=[4, 2], num_attention_heads=[1, 2], mlp_ratios=[2, 2])
 
 
 def speech_to_text():
@@ -369,12 +348,7 @@ class Decision(nn.Module):
                                   n_positions=64)
 
     def forward(self, states, actions, returns, times):
-        return self.model(states,
-                          actions,
-                          actions,
-                          returns,
-                          times,
-                          torch.ones(1, states.shape[1], dtype=torch.long),
+        return self.model(states, actions, actions, returns, times, torch.ones(1, states.shape[1], dtype=torch.long),
                           return_dict=True).action_preds
 
 

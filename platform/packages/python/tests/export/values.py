@@ -183,6 +183,8 @@ def check_kept(folder):
     row = torch.randn(1, 6, 8)
     mlp, sound = nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 8)), torch.randn(1, 4, 8)
     for module, inputs, layers in [(Pieces(), (row,), ["a"]), (Pieces(), (row,), ["a", "b"]), (signal, (sound,), ["0"]),
-                                   (signal, (sound,), ["1"]), (mlp, (row,), ["2"]), (hidden, (row, torch.arange(6)[None] > 3), [])]:
+                                   (signal, (sound,), ["1"]), (mlp, (row,), ["2"]), (hidden, (row, torch.arange(6)[None] > 3), []),
+                                   (Function(lambda x: f.layer_norm(mlp(x), (8,), x[0, 0], x[0, 1])), (row,), []),
+                                   (Function(lambda x, ids: f.embedding(ids, mlp(x)[0])), (row, IDS), [])]:
         _, report = exported(module.eval(), inputs, folder, arithmetic="integer", keep=dict.fromkeys(layers, "f32"))
         assert report.error < 0.05, f"{module}: error {report.error}"
