@@ -25,7 +25,7 @@ def shape_text(shape):
 
 def length_text(graph, tensor):
     mask, most, value = graph.lengths.get(tensor.name, ("", 0, 0))
-    return f", each 1 to {most} (FOVEA_ERR_LENGTH): of so many first tokens {mask} is {value}" if most else ""
+    return f", each 1 to {most} (FOVEA_ERR_LENGTH): the number of first tokens for which {mask} is {value}" if most else ""
 
 
 class Code:

@@ -26,7 +26,7 @@ class NotServed(Exception):
 # Names that the generated C has, and words of C that a module may be called by.
 RESERVED = [
     "arena", "args", "copy", "invert", "bytes", "caches", "desc", "position", "status", "w", "auto", "case", "char", "const", "default",
-    "double", "else", "enum", "float", "for", "if", "int", "long", "register", "return", "short", "signed", "static", "struct", "switch",
+    "double", "else", "enum", "float", "for", "i", "if", "int", "long", "register", "return", "short", "signed", "static", "struct", "switch",
     "union", "void", "volatile", "while", "main", "padding"]
 
 

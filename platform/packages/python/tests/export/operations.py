@@ -68,12 +68,9 @@ MASKS = [  # of scores and of a mask that hides all of a row; PyTorch answers Na
 ]
 ODD = torch.tensor([[float("nan"), INFINITY, -INFINITY, -0.0, 1e30, -1e30, 2.7, -2.7], [-INFINITY] * 8])
 ODD_NUMBERS = [  # whose answers are finite
-    lambda x: x.sign(),
-    lambda x: torch.where(x.isnan(), 0.0, (1 / x.abs()).clamp(-5, 5)),
-    lambda x: (x.int() < -2**30).float() + (x.int() == 2).float(),
-    lambda x: (x.int() * 1000000007 - 2000000011 > 0).float(),
-    lambda x: (x.int().abs() == 2).float(),
-    lambda x: torch.logsumexp(x[1:], -1).exp(),
+    lambda x: x.sign(), lambda x: torch.where(x.isnan(), 0.0, (1 / x.abs()).clamp(-5, 5)),
+    lambda x: (x.int() < -2**30).float() + (x.int() == 2).float(), lambda x: (x.int() * 1000000007 - 2000000011 > 0).float(),
+    lambda x: (x.int().abs() == 2).float(), lambda x: torch.logsumexp(x[1:], -1).exp(),
     lambda x: torch.logsumexp(x[:, 1:3], -1).clamp(-5, 5),
     lambda x: torch.softmax(torch.where(ODD[0].abs() < 9, x[:1], -INFINITY), -1),
 ]
@@ -92,22 +89,13 @@ SHAPES = [
     lambda x: x[torch.tensor([0, 1, 1]), torch.tensor([5, 2, 0])], lambda x: torch.cat([x, torch.zeros(2, 1, 8)], 1),
 ]
 WINDOWS = [  # of channels, 12, and sides
-    nn.Conv2d(12, 8, 3, padding=1),
-    nn.Conv2d(12, 8, (3, 2), (2, 1), (2, 1), bias=False),
-    nn.Conv2d(12, 8, 3, 1, 2, dilation=2),
-    nn.Conv2d(12, 8, 3, padding="same"),
-    nn.Conv2d(12, 8, 2, 3),
-    nn.Conv2d(12, 24, 3, groups=3, padding=1),
-    nn.Conv2d(12, 12, 3, 2, 1, groups=12),
-    nn.Conv2d(12, 12, (5, 9), 1, (2, 4), groups=12),
-    nn.Conv2d(12, 12, 3, padding=2, dilation=2, groups=12),
-    nn.Conv2d(12, 8, 4, 4),
+    nn.Conv2d(12, 8, 3, padding=1), nn.Conv2d(12, 8, (3, 2), (2, 1), (2, 1), bias=False), nn.Conv2d(12, 8, 3, 1, 2, dilation=2),
+    nn.Conv2d(12, 8, 3, padding="same"), nn.Conv2d(12, 8, 2, 3), nn.Conv2d(12, 24, 3, groups=3, padding=1),
+    nn.Conv2d(12, 12, 3, 2, 1, groups=12), nn.Conv2d(12, 12, (5, 9), 1, (2, 4), groups=12),
+    nn.Conv2d(12, 12, 3, padding=2, dilation=2, groups=12), nn.Conv2d(12, 8, 4, 4),
     nn.Sequential(nn.BatchNorm2d(12), nn.Conv2d(12, 8, 1), nn.BatchNorm2d(8), nn.ReLU(), nn.BatchNorm2d(8)),
-    nn.Sequential(nn.Conv2d(12, 12, 3, groups=12), nn.BatchNorm2d(12), nn.SiLU()),
-    nn.MaxPool2d(3, 2, 1),
-    nn.AvgPool2d(2),
-    nn.AvgPool2d(3, 1, 1),
-    nn.AdaptiveAvgPool2d((5, 1)),
+    nn.Sequential(nn.Conv2d(12, 12, 3, groups=12), nn.BatchNorm2d(12), nn.SiLU()), nn.MaxPool2d(3, 2, 1), nn.AvgPool2d(2),
+    nn.AvgPool2d(3, 1, 1), nn.AdaptiveAvgPool2d((5, 1)),
     nn.Sequential(nn.Conv2d(12, 8, 3, padding=1), nn.GELU(), nn.MaxPool2d(2)),
 ]
 SIGNALS = [
