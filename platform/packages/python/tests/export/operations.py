@@ -54,12 +54,9 @@ def above(x):
 
 
 MASKS = [  # of scores and of a mask that hides all of a row; PyTorch answers NaN where -inf hides all
-    lambda x, m: torch.softmax(x.repeat(1, 2) + added(m).repeat(1, 2), -1),
-    lambda x, m: torch.softmax(x + added(m) * 0.5, -1),
-    lambda x, m: torch.softmax(torch.cat([added(m), added(m)], -1), -1),
-    lambda x, m: x + added(m) / LOW,
-    lambda x, m: x * added(m).bool(),
-    lambda x, m: torch.softmax(added(m).masked_fill(above(x), -INFINITY), -1),
+    lambda x, m: torch.softmax(x.repeat(1, 2) + added(m).repeat(1, 2), -1), lambda x, m: torch.softmax(x + added(m) * 0.5, -1),
+    lambda x, m: torch.softmax(torch.cat([added(m), added(m)], -1), -1), lambda x, m: x + added(m) / LOW,
+    lambda x, m: x * added(m).bool(), lambda x, m: torch.softmax(added(m).masked_fill(above(x), -INFINITY), -1),
     lambda x, m: torch.softmax(x + (added(m) + added(SOME, -INFINITY)), -1),
     lambda x, m: torch.softmax(x + (added(m) + added(above(x))), -1),
     lambda x, m: torch.softmax(x + (added(m | SOME, -INFINITY) + added(SOME, -INFINITY)), -1),

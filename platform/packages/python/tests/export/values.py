@@ -130,12 +130,11 @@ def check(folder, others):
     assert not failed, "\n".join(failed)
 
 
-def padded(hidden):
-    """An encoder that hides keys: by bytes, or by numbers that are added to scores and so to those of a product, too."""
-    layers = families.encoder(32, 2).eval()
-    bias = lambda m: (1 - m[:, None, None, :].float()) * torch.finfo(torch.float32).min  # noqa: E731
+def padded(shown):
+    """Attention that adds low numbers to its scores where `shown`, of a mask, has 0."""
+    bias = lambda m: (1 - shown(m[:, None, None, :].float())) * torch.finfo(torch.float32).min  # noqa: E731
     product = lambda x, m: torch.softmax(x @ x.transpose(2, 3) + bias(m), -1) @ x  # noqa: E731
-    return Function(lambda x, m: layers(x, src_key_padding_mask=m)) if hidden else Function(lambda x, m: product(x[:, None], m))
+    return Function(lambda x, m: product(x[:, None], m))
 
 
 ATTENTION = "attention", "integer_attention", "multihead"  # structures of calls
@@ -154,12 +153,14 @@ class Decoder(nn.Module):
 
 def check_lengths(folder, others):
     """Of each kind of a mask: the answers of other lengths are those of the module with the mask, and attention has no mask."""
-    import fovea.export
     torch.manual_seed(1)
     ids, rows = torch.randint(2, 100, (3, 16)), torch.randn(3, 16, 32)
     texts = [families.FAMILIES[name]()[0].eval() for name in ("BERT with its mask", "sentence encoder", "ALBERT")] + [Decoder().eval()]
     cases = [(module, ids, torch.int64, 0) for module in texts]
-    cases += [(padded(True), rows, torch.bool, 1), (padded(False), rows, torch.float32, 0), (padded(False), rows, torch.int64, 0)]
+    layers, ends = families.encoder(32, 2).eval(), padded(lambda m: (m + m.flip(3)).clamp(0, 1))  # with the last tokens, too
+    hidden = Function(lambda x, m: layers(x, src_key_padding_mask=m))
+    cases += [(hidden, rows, torch.bool, 1), (padded(lambda m: m), rows, torch.float32, 0),
+              (padded(lambda m: m * torch.ones(16, 16).tril()), rows, torch.int64, 0), (ends, rows, torch.int64, 0)]
     cases = [(case, {}, 1e-5) for case in cases] + [(case, {"arithmetic": "integer"}, 0.2) for case in (*cases[:3], cases[4])]
     for (module, x, dtype, shows), options, limit in cases:
         def mask(*counts):
@@ -168,7 +169,7 @@ def check_lengths(folder, others):
         others_of = [(x, mask(*counts)) for counts in COUNTS_OF]
         made, report = exported(module, (x, mask(16, 9, 1)), folder, lengths=[name], calibrate=others_of, **options)
         found = [call.fields.get("attention", call.fields) for call in made.calls if call.struct in ATTENTION]
-        assert found and all("kv_lengths" in one and "mask" not in one for one in found), f"{module}: {report}"
+        assert found and all(("kv_lengths" in one) == ("mask" not in one) == (module is not ends) for one in found), f"{module}: {report}"
         assert f"{name}_lengths: each 1 to 16" in str(report), report
         for other, counts in zip(others_of, COUNTS_OF):
             others(module, other, made, (x, torch.tensor(counts)), limit)
