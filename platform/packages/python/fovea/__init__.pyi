@@ -198,6 +198,6 @@ class _Export:
     def __call__(self, model: Any, example_inputs: Sequence[Any] | None = None, out: str = "model", name: str = "model",
                  weights: str = "f32", arithmetic: str = "f32", calibrate: Iterable[Any] | None = None,
                  keep: dict[str, str] | None = None, step: bool = False, multihead: bool = True,
-                 min_snr: float | None = None) -> Any: ...
+                 min_snr: float | None = None, lengths: Sequence[str] = ()) -> Any: ...
 
 export: _Export

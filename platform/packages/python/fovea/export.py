@@ -18,6 +18,8 @@
                     which takes a token at a time and keeps keys and values in caches
     min_snr         for integer: tensors and layers, those with the most noise first, stay in f32 until the outputs have this
                     signal to noise ratio, in dB, over every fourth sample
+    lengths         names of inputs, in C, that are masks [batch][tokens] with one value for each entry's first tokens, and the
+                    other for the rest: C takes the number of first tokens, [batch], in the place of such a mask
     multihead       attention with its linear layers is one call, where that is exact; False: calls of their own. One
                     call keeps queries, keys and values in its workspace at once; calls of their own take less memory
 
@@ -37,10 +39,10 @@ __all__ = ["NotServed"]
 class _Module(types.ModuleType):
 
     def __call__(self, model, example_inputs=None, out="model", name="model", weights="f32", arithmetic="f32", calibrate=None, keep=None,
-                 step=False, multihead=True, min_snr=None):
+                 step=False, multihead=True, min_snr=None, lengths=()):
         """Writes the folder `out`, and returns a Report. help(fovea.export) describes the arguments."""
         from .exporter.pipeline import export
-        return export(model, example_inputs, out, name, weights, arithmetic, calibrate, keep, step, multihead, min_snr)
+        return export(model, example_inputs, out, name, weights, arithmetic, calibrate, keep, step, multihead, min_snr, lengths)
 
 
 if __name__ == "__main__":

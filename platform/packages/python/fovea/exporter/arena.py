@@ -9,16 +9,10 @@ ALIGNMENT = 16  # bytes, of each tensor
 TRIES = 100_000  # buffers that are placed in search of a smaller arena
 # Outputs that may be written over an input of the same layout, by the names of their fields.
 OVER = {
-    "fovea_activation": [("y", "x"), ("y", "factor")],
-    "fovea_add": [("y", "a"), ("y", "b")],
-    "fovea_multiply": [("y", "a"), ("y", "b")],
-    "fovea_norm": [("sum", "residual"), ("sum", "x"), ("y", "x")],
-    "fovea_integer_norm": [("y", "x")],
-    "fovea_integer_activation": [("y", "x")],
-    "fovea_integer_add": [("y", "a"), ("y", "b")],
-    "fovea_integer_multiply": [("y", "a"), ("y", "b")],
-    "loop": [("y", "a"), ("y", "b"), ("y", "c")],
-    "fovea_rope": [("y", "x")],
+    "fovea_activation": [("y", "x"), ("y", "factor")], "fovea_add": [("y", "a"), ("y", "b")],
+    "fovea_multiply": [("y", "a"), ("y", "b")], "fovea_norm": [("sum", "residual"), ("sum", "x"), ("y", "x")],
+    "fovea_integer_norm": [("y", "x")], "fovea_integer_activation": [("y", "x")], "fovea_integer_add": [("y", "a"), ("y", "b")],
+    "fovea_integer_multiply": [("y", "a"), ("y", "b")], "loop": [("y", "a"), ("y", "b"), ("y", "c")], "fovea_rope": [("y", "x")],
     "fovea_softmax": [("y", "x")]
 }
 

@@ -15,10 +15,11 @@ def attention(graph, softmax):
     """softmax(scale q k^T + mask) v. The weights may be read by others, too."""
     if softmax.axis != len(softmax.y.shape) - 1:
         return
-    scores, scale, softcap, masks, old = softmax.x, 1.0, None, [], []
+    all_scores, sinks, joining = sunk(graph, softmax) or (softmax.x, None, [])
+    scores, scale, softcap, masks, old = all_scores, 1.0, None, [], []
     while True:
         node = graph.writer(scores)
-        if not chain(graph, scores) or not graph.only_read_by(scores, *([softmax] + old)[-1:]):
+        if not chain(graph, scores) or not graph.only_read_by(scores, ((joining[:1] or [softmax]) + old)[-1]):
             return
         if not same(scores.reshape(node.y.shape), node.y):  # in another order
             return
@@ -41,13 +42,14 @@ def attention(graph, softmax):
             if first is None or softcap or scale != 1:
                 return
             mask = mask_of(graph, node) if fill else node.b if first is node.a else node.a
-            masks.append(mask and mask.reshape(softmax.x.shape))
+            masks.append(mask and mask.reshape(all_scores.shape))
             if masks[-1] is None or hides_queries(masks[-1]):
                 return
             scores = first
     scale *= softcap or 1
     second = [node for node in graph.readers(softmax.y.buffer) if node.op == "matmul"]
-    if len(second) != 1 or not same_elements(second[0].a, softmax.y):
+    weights = softmax.y.slice(-1, 0, all_scores.shape[-1])
+    if len(second) != 1 or not same_elements(second[0].a, weights):
         return
     first = old[-1]
     q, k, v, y = first.a, first.b.transpose(-1, -2), second[0].b, second[0].y
@@ -73,15 +75,41 @@ def attention(graph, softmax):
     mask = mask and mask.reshape([*batch, *mask.shape[-2:]])
     outputs = {"y": y}
     if not graph.only_read_by(softmax.y, second[0]):
-        outputs["weights"] = softmax.y.reshape([*batch, *softmax.y.shape[-2:]])
-    if any(one is None for one in (q, k, v, y)) or (masks and mask is None):
+        outputs["weights"] = weights.reshape([*batch, *weights.shape[-2:]])
+    if any(one is None for one in (q, k, v, y)) or masks and mask is None or sinks and (sinks.count != batch[1] or "weights" in outputs):
         return
-    new = Node("attention", second[0].name, {"q": q, "k": k, "v": v, "mask": mask}, outputs,
+    new = Node("attention", second[0].name, {"q": q, "k": k, "v": v, "mask": mask, "sinks": sinks}, outputs,
                {"scale": scale, "softcap": softcap, "causal": False}, softmax.line)
     # The node takes the place of the softmax, before all that reads weights: q, k, v and the mask are there.
     if v.buffer.kind == "arena" and position(graph, v) > graph.nodes.index(softmax):
         return
-    graph.replace([*old, second[0], softmax], new, "attention")
+    graph.replace([*joining, *old, second[0], softmax], new, "attention with sinks" if sinks else "attention")
+
+
+def sunk(graph, softmax):
+    """Of a softmax over scores and a constant column after them, its sinks: the scores, the sinks, [heads], and the nodes that join
+    them. These may subtract what is the same along a row, as its largest score."""
+    x, less = softmax.x, graph.writer(softmax.x)
+    between, reach = [], set()
+    if less is not None and less.op == "add" and same(less.y, x):
+        x, row = (less.a, less.b) if not any(stride for _, stride in less.b.dims[-1]) else (less.b, less.a)
+        between, reach = [less], {row.buffer} - {x.buffer}
+        if any(stride for _, stride in row.dims[-1]):
+            return None
+    for node in reversed(graph.nodes):
+        if node.y.buffer in reach:
+            between.append(node)
+            reach.update(one.buffer for one in node.inputs.values() if one is not None and one.buffer is not x.buffer)
+    parts, count = [node for node in graph.nodes if node.y.buffer is x.buffer], x.shape[-1] - 1
+    if [node.op for node in parts] != ["copy", "copy"] or len(x.shape) != 4 or not all(
+            same(node.y, x.slice(3, *rows)) for node, rows in zip(parts, ((0, count), (count, count + 1)))):
+        return None
+    sinks = parts[1].x
+    if not sinks.is_constant or any(stride for axis in (0, 2) for _, stride in sinks.dims[axis]) or not all(
+            graph.only_read_by(node.y, softmax, *between) for node in (*parts, *between)):
+        return None
+    sinks = graph.constant(f"{softmax.name}_sinks", sinks.select(0, 0).select(1, 0).data.reshape(-1))
+    return parts[0].x, sinks, [*parts, *between]
 
 
 def hides_queries(mask):
@@ -201,7 +229,7 @@ def multihead(graph, node):
     if None in parts or last is None or last[0].weight.shape[0] != parts[0].linear.weight.shape[1]:
         return
     out, y = last
-    inputs = {"x": parts[0].x, "out": out.weight, "out_bias": out.bias, "mask": node.mask}
+    inputs = {"x": parts[0].x, "out": out.weight, "out_bias": out.bias, "mask": node.mask, "sinks": node.sinks}
     inputs.update({"keys": parts[1].x} if not same(parts[1].x, parts[0].x) else {})
     inputs.update({"values": parts[2].x} if not same(parts[2].x, parts[1].x) else {})
     rows = [part.rows for part in parts]
@@ -213,10 +241,8 @@ def multihead(graph, node):
             inputs[role], inputs[role + "_bias"] = (one and one.slice(0, *part.rows) for one in (part.linear.weight, part.linear.bias))
     if ropes[0]:
         inputs.update(cos=ropes[0].cos, sin=ropes[0].sin)
-    attrs = {
-        **node.attrs, "heads": node.q.shape[1], "kv_heads": kv_heads, "head_dim": node.q.shape[3], "layout":
-        ropes[0] and ropes[0].layout
-    }
+    attrs = {**node.attrs, "heads": node.q.shape[1], "kv_heads": kv_heads, "head_dim": node.q.shape[3],
+             "layout": ropes[0] and ropes[0].layout}
     old = [*(one for one in ropes if one), *dict.fromkeys(part.linear for part in parts), node, out]
     new = Node("multihead", out.name, inputs, {**node.outputs, "y": y}, attrs, node.line)
     graph.replace(old, new, "multi-head layer")

@@ -34,9 +34,10 @@ class Seen:
     def call(self, _, call):
         self.tensors(call.writes)
         if call.function == "fovea_linear":
-            x = self.runner.tensor(call.reads[0]).reshape(-1, call.fields["in_dim"]).astype(np.float64)
+            x = self.runner.tensor(call.reads[0]).reshape(-1, call.fields["in_dim"])  # windows are many times their tensor
             rows, most, total, squares = self.inputs.get(call.name, (0, 0, 0, 0))
-            self.inputs[call.name] = (rows + len(x), np.maximum(most, np.abs(x).max(0)), total + x.sum(0), squares + (x * x).sum(0))
+            self.inputs[call.name] = (rows + len(x), np.maximum(most, np.maximum(x.max(0), -x.min(0))),
+                                      total + x.sum(0, dtype=np.float64), squares + np.einsum("ij,ij->j", x, x, dtype=np.float64))
 
     def tensors(self, tensors):
         for tensor in tensors:
@@ -82,7 +83,8 @@ def smooth(graph, seen):
     count = 0
     for norm in graph.nodes:
         layers = graph.readers(norm.y.buffer) if norm.op == "norm" and not norm.weight_offset and len(norm.outputs) == 1 else []
-        if not layers or not all(reads_rows(graph, one, norm.y, layers) for one in layers) or graph.writer(norm.y) is not norm:
+        if not layers or not all(reads_rows(graph, one, norm.y, layers) for one in layers) or graph.writer(norm.y) is not norm or any(
+                one is not None and not one.is_constant for one in (norm.weight, norm.bias)):
             continue
         weights = np.concatenate([one.weight.data for one in layers]).astype(np.float64)
         factors = best_factors(weights, *seen.inputs[layers[0].name])
@@ -188,7 +190,10 @@ class Chosen:
         codes -= {one.y.buffer.source for one in lowering.graph.nodes if one.op == "attention"}  # which writes no floats
         tensors = sorted(codes & set(seen.weak), key=lambda name: (-seen.weak[name] * scales[name][0]**2, name))
         made = self.tried(tensors=tensors)
-        layers = list(dict(quality.layers(made.runner, self.exact.runner, self.judges[0], made.lowering.scales)))
+        order = list(dict(quality.layers(made.runner, self.exact.runner, self.judges[0], made.lowering.scales)))
+        layers = {one.name for one in made.lowering.graph.nodes if one.op != "copy" and made.lowering.integer_form(one) and
+                  not made.store.kept_as(one.name, one.weight.name if one.weight else "")}  # what keep names has its format
+        layers = sorted(layers, key=lambda name: (order.index(name) if name in order else len(order), name))
 
         def kept(count):
             return {"tensors": tensors[:count], "layers": layers[:max(0, count - len(tensors))]}

@@ -8,10 +8,8 @@ import numpy as np
 from .graph import Tensor
 
 # Functions without a structure, and their parameters.
-DIRECT = {
-    "fovea_quantize_to_i8": ["x", "count", "scale", "zero", "codes"], "fovea_quantize_from_i8":
-    ["codes", "count", "scale", "zero", "x"]
-}
+DIRECT = {"fovea_quantize_to_i8": ["x", "count", "scale", "zero", "codes"],
+          "fovea_quantize_from_i8": ["codes", "count", "scale", "zero", "x"]}
 
 
 @dataclass(eq=False)
@@ -87,8 +85,5 @@ def replaced(value, old, new):
 
 def given(**fields):
     """Fields that are not 0: 0 is what a structure holds anyhow."""
-    return {
-        key: value
-        for key, value in fields.items()
-        if not (value is None or value == {} or (not isinstance(value, (str, Tensor, Pointed, Literal)) and value == 0))
-    }
+    return {key: value for key, value in fields.items()
+            if not (value is None or value == {} or (not isinstance(value, (str, Tensor, Pointed, Literal)) and value == 0))}

@@ -31,6 +31,8 @@ def main(arguments=None):
     parser.add_argument("--step", action="store_true", help="of a decoder: a function for a token at a time, too")
     parser.add_argument("--no-multihead", dest="multihead", action="store_false",
                         help="attention and its linear layers as calls of their own, which take less memory")
+    parser.add_argument("--lengths", action="append", default=[], metavar="INPUT",
+                        help="a mask, [batch][tokens], of each entry's first tokens: C takes their number in its place")
     parser.add_argument("--name", default="model", help="of the C functions and files")
     parser.add_argument("--out", required=True, metavar="DIR")
     given, rest = parser.parse_known_args(arguments)
@@ -47,7 +49,7 @@ def main(arguments=None):
         print(
             export(model, tensors(inputs, given.model), given.out, given.name, given.weights, given.arithmetic,
                    [tensors(one, given.model) for one in samples] or None, keep, given.step, given.multihead,
-                   given.min_snr))
+                   given.min_snr, given.lengths))
     except (NotServed, ValueError, ImportError, OSError, RuntimeError) as error:
         print(f"fovea.export: {error}", file=sys.stderr)
         return 1

@@ -101,12 +101,12 @@ class StepLowering(Lowering):
         counts = f"{node.x.shape[2]}, {node.heads}, {node.kv_heads}, {node.head_dim}, 1, 1"
         size = (f"FOVEA_MULTIHEAD_I8_WORKSPACE_BYTES({counts})"
                 if compute else f"FOVEA_MULTIHEAD_WORKSPACE_BYTES({counts}, {form or 'FOVEA_F32'})")
-        reads = [node.x, *reads, node.cos, node.sin]
+        reads = [node.x, *reads, node.cos, node.sin, node.sinks]
         append = {key: value for key, value in fields.items() if key != "y"}
         self.call("fovea_multihead_append", "multihead", {**append, "attention": {}}, reads, [], node.name, plan=plan,
                   workspace=size, cache=cache)
-        self.call("fovea_multihead", "multihead", {**fields, "cache": cache, "attention": {}}, reads, [node.y],
-                  node.name, plan=plan, workspace=size)
+        self.call("fovea_multihead", "multihead", {**fields, "cache": cache, "attention": given(sinks=node.sinks)}, reads,
+                  [node.y], node.name, plan=plan, workspace=size)
 
     def attention(self, node):
         k, v, kv_heads = shared_heads(node.k, node.v)
@@ -117,6 +117,6 @@ class StepLowering(Lowering):
         scale = 0 if math.isclose(node.scale, 1 / math.sqrt(dim), rel_tol=1e-7) else node.scale
         desc = given(q_heads=heads, kv_heads=kv_heads, head_dim=dim, value_dim=value_dim, max_batch=1, max_q_tokens=1,
                      max_kv_tokens=self.tokens, scale=scale, softcap=node.softcap)
-        self.call("fovea_attention", "attention", given(q_tokens=1, q=array(node.q), out=array(node.y)), [node.q],
-                  [node.y], node.name, plan=self.plan("attention", desc), cache=cache,
+        self.call("fovea_attention", "attention", given(q_tokens=1, q=array(node.q), out=array(node.y), sinks=node.sinks),
+                  [node.q, node.sinks], [node.y], node.name, plan=self.plan("attention", desc), cache=cache,
                   workspace=f"FOVEA_ATTENTION_WORKSPACE_BYTES_FOR({dim}, {value_dim}, {heads // kv_heads})")

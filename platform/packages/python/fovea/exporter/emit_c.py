@@ -10,9 +10,8 @@ from .graph import Moving, Tensor
 
 WIDTH = 116
 TYPES = {
-    "float32": "float", "uint32": "uint32_t", "uint8": "uint8_t", "int8": "int8_t", "uint16": "uint16_t", "int16":
-    "int16_t", "int32": "int32_t", "int64": "int64_t", "uint64": "uint64_t"
-}
+    "float32": "float", "uint32": "uint32_t", "uint8": "uint8_t", "int8": "int8_t", "uint16": "uint16_t", "int16": "int16_t",
+    "int32": "int32_t", "int64": "int64_t", "uint64": "uint64_t"}
 LICENSE = "/* Written by `python -m fovea.export`: change the model and write it anew. */\n"
 
 
@@ -22,6 +21,11 @@ def ctype(buffer):
 
 def shape_text(shape):
     return "".join(f"[{size}]" for size in shape) or "[1]"
+
+
+def length_text(graph, tensor):
+    mask, most, value = graph.lengths.get(tensor.name, ("", 0, 0))
+    return f", each 1 to {most} (FOVEA_ERR_LENGTH): the number of first tokens for which {mask} is {value}" if most else ""
 
 
 class Code:
@@ -78,11 +82,9 @@ class Code:
         """The lines of a comment that name the parameters."""
         arrays = [*graph.inputs, *graph.outputs]
         wide = max([5, *(len(one.name) for one in arrays)])
-        lines = [f" *   {one.name:<{wide}}  {ctype(one.buffer)}{shape_text(one.shape)}" for one in arrays]
-        return "\n".join([
-            *lines, f" *   {'arena':<{wide}}  {self.upper}_ARENA_BYTES, at a multiple of "
-            "FOVEA_WORKSPACE_ALIGNMENT. It holds nothing between calls */"
-        ])
+        lines = [f" *   {one.name:<{wide}}  {ctype(one.buffer)}{shape_text(one.shape)}{length_text(graph, one)}" for one in arrays]
+        return "\n".join([*lines, f" *   {'arena':<{wide}}  {self.upper}_ARENA_BYTES, at a multiple of "
+                          "FOVEA_WORKSPACE_ALIGNMENT. It holds nothing between calls */"])
 
     def header(self):
         guard = f"{self.upper}_H_"
@@ -312,14 +314,16 @@ def loop_call(code, call):
     tensors = [call.fields[role] for role in "y" + loops.ROLES if role in call.fields]
     arrays = [("size_t", [size for size, _ in walked])]
     arrays += [("ptrdiff_t", [steps[index] for _, steps in walked]) for index in range(len(tensors))]
-    given = [
-        *map(code.pointer, tensors),
-        str(len(walked)), *(f"(const {kind}[]){{{', '.join(map(str, one))}}}" for kind, one in arrays)
-    ]
+    given = [*map(code.pointer, tensors), str(len(walked)),
+             *(f"(const {kind}[]){{{', '.join(map(str, one))}}}" for kind, one in arrays)]
     return wrapped(f"  {call.function}({', '.join(given)});") + "\n"
 
 
 def check_call(code, call):
+    if "lengths" in call.fields:
+        x, most = call.fields["lengths"], call.fields["most"]
+        return (f"  for (size_t i = 0; i < {x.count}; ++i) {{\n"
+                f"    if ({x.name}[i] < 1 || {x.name}[i] > {most}) return FOVEA_ERR_LENGTH;\n  }}\n")
     mask, strides = call.fields["mask"], call.fields["strides"]
     counts = ", ".join(map(str, mask.shape))
     return wrapped(

@@ -13,6 +13,9 @@ from .onnx_ops import FROM_BYTES, OF_HIDING, OPS, REPLACEMENTS
 NARROW = "int8", "uint8", "int16", "uint16"  # sums and products of these wrap around
 VIEWS = set("Expand Flatten Identity Reshape Slice Split Squeeze Transpose Unsqueeze".split())
 BITS = VIEWS | set("Cast Equal Gather Greater GreaterOrEqual Less LessOrEqual MultiHeadAttention".split())  # which take them as they are
+NEUTRAL = {  # attributes of com.microsoft -> values that change nothing
+    "local_window_size": (-1,), "qk_output": (0,), "k_quant_type": (b"NONE",), "v_quant_type": (b"NONE",), "kv_cache_bit_width": (0,),
+    "is_packed_batching": (0,), "scale": (1,), "transBatchA": (0,), "transBatchB": (0,)}
 
 
 def read(path, example_inputs, name):
@@ -196,7 +199,7 @@ class Reader:
                     if one.default_value.name}
         found = {one.name: helper.get_attribute_value(one) for one in node.attribute}
         for key, value in found.items():
-            if key not in names and (key not in defaults or value != defaults[key]):
+            if key not in names and (value != defaults[key] if key in defaults else value not in NEUTRAL.get(key, ())):
                 self.refuse(f"with {key} {text(value)}", f"the model without {key}")
         places = [one for one in parameters if one.kind != one.KEYWORD_ONLY]
         most = len(inputs) if any(one.kind == one.VAR_POSITIONAL for one in places) else len(places)
@@ -218,10 +221,8 @@ class Reader:
         if node.op_type == "Constant":
             from onnx import helper, numpy_helper
             value = helper.get_attribute_value(node.attribute[0])
-            return [
-                numpy_helper.to_array(value) if node.attribute[0].name == "value" else np.array(
-                    value, np.float32 if "float" in node.attribute[0].name else np.int64)
-            ]
+            dtype = np.float32 if "float" in node.attribute[0].name else np.int64
+            return [numpy_helper.to_array(value) if node.attribute[0].name == "value" else np.array(value, dtype)]
         given = {title: value for title, value in zip(node.input, inputs) if title}
         try:
             values = evaluator(node, self.opsets).run(None, given)
@@ -280,14 +281,16 @@ class Reader:
 
 
 def own_codes(value, scales):
-    """The format, codes of int8 and scales of rows that have exactly these numbers; None where none have."""
-    if scales is None or value.ndim != 2 or np.size(scales) not in (1, len(value)) or scales.dtype != np.float32:
+    """The format, codes of int8 and scales of rows that have exactly these numbers; () where none have; None without scales."""
+    if scales is None or value.ndim != 2:
         return None
+    if np.size(scales) not in (1, len(value)) or scales.dtype != np.float32:
+        return ()
     scales = np.broadcast_to(np.ravel(scales), len(value)).copy()
     with np.errstate(all="ignore"):
         codes = np.where(scales[:, None] == 0, 0, np.rint(value / scales[:, None]))
     exact = np.array_equal(codes * scales[:, None], value) and np.abs(codes).max() < 128
-    return ("i8", codes.astype(np.int8), scales) if exact else None
+    return ("i8", codes.astype(np.int8), scales) if exact else ()
 
 
 def short(error):

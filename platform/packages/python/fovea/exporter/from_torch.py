@@ -53,10 +53,8 @@ def traced(model, inputs):
         program.graph_module.graph.eliminate_dead_code()
     except GuardOnDataDependentSymNode as error:
         names = [one.name for one in traceback.extract_tb(error.__traceback__)]
-        raise NotServed(
-            "a branch or a shape that depends on values", own_line(error),
-            "is_causal=True or False next to the mask" if "_detect_is_causal_mask" in names else
-            "the same operations for all values") from None
+        instead = "is_causal=True or False next to the mask" if "_detect_is_causal_mask" in names else "the same operations for all values"
+        raise NotServed("a branch or a shape that depends on values", own_line(error), instead) from None
     except Exception as error:  # of the module's own code, or of PyTorch
         shapes = ", ".join(f"{'x'.join(map(str, one.shape))} {str(one.dtype)[6:]}" for one in inputs)
         at = own_line(error)
@@ -81,10 +79,8 @@ def silent():
 
 def own_line(error):
     """Where in the user's files an error comes from: file:line: text."""
-    frames = [
-        one for one in traceback.extract_tb(error.__traceback__)
-        if is_own(one.filename) and not one.filename.startswith(os.path.dirname(__file__))
-    ]
+    frames = [one for one in traceback.extract_tb(error.__traceback__)
+              if is_own(one.filename) and not one.filename.startswith(os.path.dirname(__file__))]
     return f"{os.path.basename(frames[-1].filename)}:{frames[-1].lineno}: {frames[-1].line}" if frames else ""
 
 

@@ -25,10 +25,9 @@ class NotServed(Exception):
 
 # Names that the generated C has, and words of C that a module may be called by.
 RESERVED = [
-    "arena", "args", "copy", "invert", "bytes", "caches", "desc", "position", "status", "w", "auto", "case", "char",
-    "const", "default", "double", "else", "enum", "float", "for", "if", "int", "long", "register", "return",
-    "short", "signed", "static", "struct", "switch", "union", "void", "volatile", "while", "main", "padding"
-]
+    "arena", "args", "copy", "invert", "bytes", "caches", "desc", "position", "status", "w", "auto", "case", "char", "const", "default",
+    "double", "else", "enum", "float", "for", "i", "if", "int", "long", "register", "return", "short", "signed", "static", "struct", "switch",
+    "union", "void", "volatile", "while", "main", "padding"]
 
 
 @dataclass(eq=False)
@@ -41,7 +40,7 @@ class Buffer:
     data: np.ndarray = None  # of a constant
     offset: int = None  # bytes from the arena's begin
     source: str = None  # its first name
-    own: tuple = None  # of weights that a file has as codes: their format, codes and scales, whose numbers these are exactly
+    own: tuple = None  # of weights that a file has as codes: their format, codes and scales, whose numbers these are exactly; or ()
 
     def __post_init__(self):
         self.source = self.name
@@ -200,6 +199,7 @@ class Graph:
         self.inputs, self.outputs, self.nodes = [], [], []
         self.fused = {}  # pattern -> how often it was found
         self.shared = {}  # constants that patterns made
+        self.lengths = {}  # name of an input -> the mask whose place it took, its tokens, and its value for the first of them
         self.read = 0  # operations of the model as it was read
         self.values = {}  # name in the model -> the tensor that it was read as
         self._names = dict.fromkeys(RESERVED, 1)

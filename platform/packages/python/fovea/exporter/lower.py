@@ -33,6 +33,11 @@ class Lowering:
                 self.moved(computed, y)
             self.later = {}
         self.outputs()
+        needed = {one.buffer for one in self.graph.outputs}
+        for call in reversed(list(self.calls)):  # those of masks whose place lengths took are not read
+            if call.writes and not any(one.buffer in needed for one in call.writes):
+                self.calls.remove(call)
+            needed.update(one.buffer for one in call.reads if call in self.calls)
         return self.calls, self.plans
 
     def lower(self, node):
@@ -85,12 +90,8 @@ class Lowering:
         """batch, heads and tokens of a call, and the strides of each tensor in them."""
         loops = [*[(1, (0,) * len(tensors))] * (3 - len(loops)), *loops]
         counts = {key: size for key, (size, _) in zip(("batch", "heads", "tokens"), loops)}
-        strides = [
-            given(data=tensor,
-                  **{f"{key}_stride": loop[1][index]
-                     for key, loop in zip(("batch", "head", "token"), loops)}) for index, tensor in enumerate(tensors)
-        ]
-        return counts, strides
+        return counts, [given(data=tensor, **{f"{key}_stride": loop[1][index] for key, loop in zip(("batch", "head", "token"), loops)})
+                        for index, tensor in enumerate(tensors)]
 
     def rows(self, outputs, inputs):
         """The rows of several tensors of one shape: counts, dim, and an array for each. The last dimension is a row."""
@@ -158,6 +159,13 @@ class Lowering:
 
     def invert(self, node):
         self.call("invert", "", {"y": node.y, "x": node.x}, [node.x], [node.y], node.name)
+
+    def lengths(self, node):
+        """A mask of bytes: node.shows for each entry's tokens below its length, which is checked."""
+        x, y, places = node.x, node.y, self.graph.constant(f"{node.name}_places", np.arange(node.y.shape[-1], dtype=np.uint32))
+        self.call("check", "", {"lengths": x, "most": y.shape[-1], "suffix": "_lengths"}, [x], [], node.name)
+        inputs = {"a": x.unsqueeze(-1).expand(y.shape), "b": places.expand(y.shape)}
+        self.loop(Node("loop", node.name, inputs, node.outputs, {"kind": "gt" if node.shows else "le"}, node.line))
 
     def loop(self, node):
         loops.lower(self, node)
@@ -298,13 +306,14 @@ class Lowering:
         keys, value_dim = k.shape[2], v.shape[3]
         default = 1 / math.sqrt(dim)
         scale = 0 if math.isclose(node.scale, default, rel_tol=1e-7) else node.scale
-        causal, mask, mask_reads = lower_mask(self, node.mask, bool(node.causal))
+        causal, hiding, mask_reads = lower_mask(self, node.mask, bool(node.causal))
         desc = given(q_heads=heads, kv_heads=kv_heads, head_dim=dim, value_dim=value_dim, max_batch=batch,
                      max_q_tokens=tokens, max_kv_tokens=keys, scale=scale, causal=causal, softcap=node.softcap)
         y, weights = (one if one is None or is_array(one) else self.computed(one) for one in (node.y, node.outputs.get("weights")))
         fields = given(batch=batch, q_tokens=tokens, kv_tokens=keys, q=array(q), kv={"keys": array(k), "values": array(v)}, out=array(y),
-                       mask=mask, scores=weights and array(weights), scores_stage=weights and "FOVEA_SCORES_SOFTMAX")
-        self.call("fovea_attention", "attention", fields, [q, k, v, *mask_reads], [y] + [weights] * (weights is not None), node.name,
+                       scores=weights and array(weights), scores_stage=weights and "FOVEA_SCORES_SOFTMAX", sinks=node.sinks,
+                       **hiding)
+        self.call("fovea_attention", "attention", fields, [q, k, v, node.sinks, *mask_reads], [y] + [weights] * (weights is not None), node.name,
                   plan=self.plan("attention", desc), workspace=f"FOVEA_ATTENTION_WORKSPACE_BYTES({dim}, {value_dim})",
                   macs=batch * heads * tokens * keys * (dim + value_dim) // (2 if causal else 1))
 

@@ -44,6 +44,7 @@ class IntegerLowering(Lowering):
         """The function that computes a node by its codes; None where it is computed in f32."""
         kept = self.weights.kept_as(node.name, node.weight.name if node.weight else "")
         wide = node.op not in ("linear", "attention") and any(map(self.is_wide, [*node.inputs.values(), *node.outputs.values()]))
+        wide = wide or any(one is not None and not one.is_constant for one in (node.weight, node.bias))  # of a norm, computed
         return None if wide or kept == "f32" or isinstance(node.b, Hiding) else getattr(self, "integer_" + node.op, None)
 
     def is_wide(self, tensor):
@@ -157,24 +158,24 @@ class IntegerLowering(Lowering):
     def integer_attention(self, node):
         if node.softcap:
             raise NotServed("softcap of integer attention", node.line, "--arithmetic i8")
-        if node.outputs.get("weights"):
-            raise NotServed("weights of integer attention", node.line, "--arithmetic i8")
+        if node.outputs.get("weights") or node.sinks:
+            raise NotServed(f"{'sinks' if node.sinks else 'weights'} of integer attention", node.line, "--arithmetic i8")
         k, v, kv_heads = shared_heads(node.k, node.v)
         (q, q_scale, q_zero_point), (k, k_scale, _), (v, v_scale, v_zero_point) = (self.codes(one) for one in (node.q, k, v))
         q, k, v = (one if is_array(one) else self.dense(one) for one in (q, k, v))
         y, (y_scale, y_zero_point) = self.twin(node.y), self.scale(node.y)
         y = y if is_array(y) else self.computed(y)
-        causal, mask, _ = lower_mask(self, node.mask, bool(node.causal))
-        if mask:
-            raise NotServed("a mask of integer attention", node.line, "is_causal, or --arithmetic i8")
+        causal, hiding, reads = lower_mask(self, node.mask, bool(node.causal))
+        if "mask" in hiding:
+            raise NotServed("a mask of integer attention", node.line, "is_causal, --lengths for a mask of first tokens, or --arithmetic i8")
         batch, heads, tokens, dim = q.shape
         keys, value_dim = k.shape[2], v.shape[3]
         fields = given(batch=batch, q_heads=heads, kv_heads=kv_heads, q_tokens=tokens, kv_tokens=keys, head_dim=dim,
                        value_dim=value_dim, out=array(y), q=array(q), keys=array(k), values=array(v), q_zero_point=q_zero_point,
-                       value_zero_point=v_zero_point, out_zero_point=y_zero_point, causal=causal,
+                       value_zero_point=v_zero_point, out_zero_point=y_zero_point, causal=causal, **hiding,
                        **multiplier("score", q_scale * k_scale * node.scale * math.log2(math.e)),
                        **multiplier("out", v_scale / y_scale))
-        self.call("fovea_integer_attention", "integer_attention", fields, [q, k, v], [y], node.name,
+        self.call("fovea_integer_attention", "integer_attention", fields, [q, k, v, *reads], [y], node.name,
                   workspace=f"FOVEA_INTEGER_ATTENTION_WORKSPACE_BYTES({dim}, {value_dim}, {tokens * heads // kv_heads})",
                   macs=batch * heads * tokens * keys * (dim + value_dim) // (2 if causal else 1))
 
@@ -241,10 +242,9 @@ class IntegerLowering(Lowering):
             self.moved(x, y)
             return
         counts, dim, (y_fields, x_fields), ready = self.elements(y, x)
-        self.call(
-            "fovea_integer_add", "integer_binary",
-            given(**counts, dim=dim, y=y_fields, a=x_fields, a_zero_point=own[1], y_zero_point=scale[1],
-                  **multiplier("a", own[0] / scale[0])), ready[1:], ready[:1], node.name)
+        fields = given(**counts, dim=dim, y=y_fields, a=x_fields, a_zero_point=own[1], y_zero_point=scale[1],
+                       **multiplier("a", own[0] / scale[0]))
+        self.call("fovea_integer_add", "integer_binary", fields, ready[1:], ready[:1], node.name)
 
 
 def multiplier(name, real):

@@ -14,7 +14,7 @@ def multihead(lowering, node):
     batch, tokens, d_model = x.shape
     heads, kv_heads, dim, kv_tokens = node.heads, node.kv_heads, node.head_dim, keys.shape[1]
     weights, reads, form, compute = layers(lowering, node)
-    causal, mask, mask_reads = lower_mask(lowering, node.mask, bool(node.causal))
+    causal, hiding, mask_reads = lower_mask(lowering, node.mask, bool(node.causal))
     desc = multihead_desc(node, form, compute, batch, kv_tokens, causal)
     written = node.outputs.get("weights")
     rope = node.cos and Pointed(
@@ -23,7 +23,7 @@ def multihead(lowering, node):
               table_positions=node.cos.shape[0]))
     fields = given(batch=batch, q_tokens=tokens, kv_tokens=kv_tokens if node.keys else 0, y=rows(y), x=rows(x),
                    keys=node.keys and rows(keys), values=node.values and rows(values), weights=weights, rope=rope)
-    fields["attention"] = given(mask=mask, scores=written and scores(written), scores_stage=written and "FOVEA_SCORES_SOFTMAX")
+    fields["attention"] = given(**hiding, sinks=node.sinks, scores=written and scores(written), scores_stage=written and "FOVEA_SCORES_SOFTMAX")
     model = max(d_model, keys.shape[2], values.shape[2])
     counts = f"{model}, {heads}, {kv_heads}, {dim}, {batch * tokens}, {batch * kv_tokens}"
     size = (f"FOVEA_MULTIHEAD_I8_WORKSPACE_BYTES({counts})"
@@ -31,7 +31,7 @@ def multihead(lowering, node):
     linears = batch * dim * (tokens * heads * (d_model + d_model) + kv_tokens * kv_heads * (keys.shape[2] + values.shape[2]))
     products = 2 * batch * heads * tokens * kv_tokens * dim // (2 if causal else 1)
     lowering.call("fovea_multihead", "multihead", fields,
-                  [x, node.keys, node.values, *reads, *mask_reads, node.cos, node.sin],
+                  [x, node.keys, node.values, *reads, *mask_reads, node.cos, node.sin, node.sinks],
                   [y] + [written] * (written is not None), node.name, plan=lowering.plan("multihead", desc),
                   workspace=size, macs=linears + products)
 

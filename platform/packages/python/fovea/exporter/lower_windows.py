@@ -52,10 +52,7 @@ def depthwise(lowering, node):
             fields = given(batch=rows, tokens=tokens, channels=channels, kernel_size=count, y=to, y_batch_stride=tokens * channels,
                            y_token_stride=channels, y_channel_stride=1, x=at, x_batch_stride=down * line * channels,
                            x_token_stride=channels, x_channel_stride=1, weight=kernel, weight_stride=height * width, bias=bias)
-            lowering.call("fovea_conv1d",
-                          "conv1d",
-                          fields, [at, kernel, bias], [to],
-                          made.name,
+            lowering.call("fovea_conv1d", "conv1d", fields, [at, kernel, bias], [to], made.name,
                           macs=rows * tokens * channels * count)
         used = made.slice(2, count - 1, tokens, right)
         if result is None:

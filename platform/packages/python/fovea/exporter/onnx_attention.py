@@ -63,16 +63,8 @@ def turned(reader, x, cos, sin, interleaved, rotary_dim):
     """x [batch, heads, tokens, dim] by tables [tokens, pairs]."""
     y = reader.graph.arena(reader.name("rope"), torch_shapes.views.like(x, [x.shape[3]], 3))
     more = {"rotary_dim": rotary_dim} if rotary_dim not in (0, x.shape[3]) else {}
-    return reader.graph.add("rope",
-                            y.name, {
-                                "x": x,
-                                "cos": reader.tensor(cos, "cos"),
-                                "sin": reader.tensor(sin, "sin")
-                            },
-                            y,
-                            reader.line,
-                            layout="INTERLEAVED" if interleaved else "HALF_SPLIT",
-                            **more)
+    return reader.graph.add("rope", y.name, {"x": x, "cos": reader.tensor(cos, "cos"), "sin": reader.tensor(sin, "sin")}, y,
+                            reader.line, layout="INTERLEAVED" if interleaved else "HALF_SPLIT", **more)
 
 
 def rows_of_tables(reader, tables, places, tokens):
@@ -81,6 +73,8 @@ def rows_of_tables(reader, tables, places, tokens):
     if places is not None:
         places = np.asarray(constant(reader, places, "positions"))
         places = np.arange(tokens)[None] + places if places.size == 1 else places
+        if ((places < 0) | (places >= len(tables[0]))).any():
+            reader.refuse(f"of the positions {places.min()} to {places.max()}", f"positions below {len(tables[0])}, the rows of its tables")
         tables = [one[places] for one in tables]
     if tables[0].ndim == 3:
         if any((one != one[:1]).any() for one in tables):
@@ -109,18 +103,8 @@ def microsoft_rotary(reader, x, position_ids, cos_cache, sin_cache, *, interleav
 
 
 @microsoft("MultiHeadAttention")
-def multihead(reader,
-              q,
-              k=None,
-              v=None,
-              bias=None,
-              key_padding_mask=None,
-              attention_bias=None,
-              *,
-              num_heads,
-              mask_filter_value=-10000.0,
-              scale=None,
-              unidirectional=0):
+def multihead(reader, q, k=None, v=None, bias=None, key_padding_mask=None, attention_bias=None, *, num_heads,
+              mask_filter_value=-10000.0, scale=None, unidirectional=0):
     if k is None or v is None or any(len(one.shape) != 3 for one in (q, k, v)):
         reader.refuse("of packed queries, keys and values", "three tensors [batch, tokens, heads * dim]")
     if bias is not None:
@@ -142,25 +126,15 @@ def multihead(reader,
 
 
 @microsoft("GroupQueryAttention")
-def group_query(reader,
-                q,
-                k,
-                v,
-                past_key=None,
-                past_value=None,
-                seqlens_k=None,
-                total_sequence_length=None,
-                cos_cache=None,
-                sin_cache=None,
-                *,
-                num_heads,
-                kv_num_heads,
-                scale=None,
-                softcap=0.0,
-                do_rotary=0,
-                rotary_interleaved=0):
+def group_query(reader, q, k, v, past_key=None, past_value=None, seqlens_k=None, total_sequence_length=None, cos_cache=None,
+                sin_cache=None, position_ids=None, attention_bias=None, head_sink=None, *, num_heads, kv_num_heads, scale=None,
+                softcap=0.0, do_rotary=0, rotary_interleaved=0, smooth_softmax=0):
     if k is None or v is None:
         reader.refuse("with packed queries", "queries, keys and values of their own")
+    if position_ids is not None or attention_bias is not None:
+        reader.refuse("with position_ids or attention_bias", "the positions and the mask of a causal sequence")
+    sinks = np.zeros(num_heads, np.float32) if smooth_softmax == 1 else None  # a logit of 0 in each sum
+    sinks = sinks if head_sink is None else np.asarray(constant(reader, head_sink, "sinks"))
     before = past_key.shape[2] if past_key is not None else 0
     if (np.asarray(constant(reader, seqlens_k, "lengths")) != before + q.shape[1] - 1).any():
         reader.refuse("of padded sequences", "sequences of one length, which with a past are all of it and the new tokens")
@@ -170,7 +144,8 @@ def group_query(reader,
         q, k = (turned(reader, one, *tables, rotary_interleaved, 2 * tables[0].shape[1]) for one in (q, k))
     if before:
         k, v = torch_shapes.cat(reader, [past_key, k], 2), torch_shapes.cat(reader, [past_value, v], 2)
-    y = attend(reader, q, k, v, None, True, before, scale=scale or None, softcap=softcap)
+    y = attend(reader, q, k, v, None, True, before, scale=scale or None, softcap=softcap,
+               sinks=None if sinks is None else reader.tensor(sinks, "sinks"))
     y = torch_shapes.reshape(reader, y.transpose(1, 2), [y.shape[0], y.shape[2], -1])
     return [y, k, v] if len(reader.node.output) > 1 else y
 
@@ -230,8 +205,9 @@ def matmul_bits(reader, x, codes, scales, zeros=None, *, K, N, bits, block_size,
     codes, scales = numbers(codes, blocks * block_size), np.asarray(scales, np.float32).reshape(N, blocks)
     rows = ((codes.astype(np.float32) - np.float32(middle)) * scales.repeat(block_size, 1))[:, :K]
     weight = reader.tensor(np.ascontiguousarray(rows), "weight")
+    weight.buffer.own = ()
     if block_size % 32 == 0 and np.all(middle == 1 << bits - 1):
-        weight.buffer.own = groups(codes[:, :-(-K // 32) * 32], scales.repeat(block_size // 32, 1), bits, K)
+        weight.buffer.own = groups(codes[:, :-(-K // 32) * 32], scales.repeat(block_size // 32, 1), bits, K) or ()
     return torch_ops.linear_node(reader, x, weight, None)
 
 
@@ -249,10 +225,7 @@ def groups(codes, scales, bits, count):
     return "q4_0" if bits == 4 else "q8_0", np.concatenate([halves.view(np.uint8), stored], -1).reshape(len(codes), -1), None
 
 
-for name, function in {
-    "BiasGelu": lambda reader, x, bias: torch_elements.gelu(reader, ATEN["aten.add"](reader, x, bias)),
-    "FastGelu": lambda reader, x, bias=None:
-        torch_elements.gelu(reader, x if bias is None else ATEN["aten.add"](reader, x, bias), approximate="tanh"),
-    "Gelu": lambda reader, x: torch_elements.gelu(reader, x),
-}.items():
-    microsoft(name)(function)
+microsoft("BiasGelu")(lambda reader, x, bias: torch_elements.gelu(reader, ATEN["aten.add"](reader, x, bias)))
+microsoft("FastGelu")(lambda reader, x, bias=None: torch_elements.gelu(
+    reader, x if bias is None else ATEN["aten.add"](reader, x, bias), approximate="tanh"))
+microsoft("Gelu")(lambda reader, x: torch_elements.gelu(reader, x))

@@ -56,10 +56,8 @@ def of_squares(function):
 
 
 for name, versions, function in [
-    ("ReduceSum", (1, 11, 13), torch_elements.total),
-    ("ReduceMax", (1, 11, 12, 13, 18, 20), ATEN["aten.amax"]),
-    ("ReduceMin", (1, 11, 12, 13, 18, 20), ATEN["aten.amin"]),
-    ("ReduceProd", (1, 11, 13, 18), torch_elements.prod),
+    ("ReduceSum", (1, 11, 13), torch_elements.total), ("ReduceMax", (1, 11, 12, 13, 18, 20), ATEN["aten.amax"]),
+    ("ReduceMin", (1, 11, 12, 13, 18, 20), ATEN["aten.amin"]), ("ReduceProd", (1, 11, 13, 18), torch_elements.prod),
     ("ReduceSumSquare", (1, 11, 13, 18), of_squares(torch_elements.total)),
     ("ReduceL1", (1, 11, 13, 18), lambda reader, x, axes, keep: torch_elements.norm(reader, x, 1, axes, keep)),
     ("ReduceL2", (1, 11, 13, 18), lambda reader, x, axes, keep: torch_elements.norm(reader, x, 2, axes, keep)),
@@ -113,16 +111,7 @@ def gather_elements(reader, x, indices, *, axis):
 
 def pool(function, *fixed):
 
-    def node(reader,
-             x,
-             *,
-             kernel_shape,
-             strides=None,
-             pads=None,
-             auto_pad,
-             ceil_mode=0,
-             dilations=None,
-             count_include_pad=1,
+    def node(reader, x, *, kernel_shape, strides=None, pads=None, auto_pad, ceil_mode=0, dilations=None, count_include_pad=1,
              storage_order=0):
         rank = len(kernel_shape)
         strides, dilations = strides or [1] * rank, dilations or [1] * rank

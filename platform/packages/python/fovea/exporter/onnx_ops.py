@@ -214,29 +214,22 @@ def mean(reader, x, axes=None, *, keepdims, noop_with_empty_axes=0):
 # --------------------------------------------------------------------------------------------- element by element
 
 for name, versions, function in [
-    ("Add", (7, 13, 14), ATEN["aten.add"]),
-    ("And", (7,), torch_masks.both),
+    ("Add", (7, 13, 14), ATEN["aten.add"]), ("And", (7,), torch_masks.both),
     ("Concat", (4, 11, 13), lambda reader, *pieces, axis: torch_shapes.cat(reader, pieces, axis)),
     ("Erf", (9, 13), torch_elements.unary("erf")),
     ("Flatten", (1, 9, 11, 13, 21, 23, 24, 25), lambda reader, x, *, axis:
         torch_shapes.reshape(reader, x, [math.prod(x.shape[:axis]), math.prod(x.shape[axis:])])),
     ("Gelu", (20,), lambda reader, x, *, approximate: torch_elements.gelu(reader, x, approximate=approximate)),
     ("GlobalAveragePool", (1, 22), lambda reader, x: torch_ops.mean(reader, x, list(range(2, len(x.shape))), True)),
-    ("HardSwish", (14, 22), ATEN["aten.hardswish"]),
-    ("Identity", (1, 13, 14, 16, 19, 21, 23, 24, 25), lambda reader, x: x),
-    ("IsNaN", (9, 13, 20), torch_elements.unary("isnan")),
-    ("Mul", (7, 13, 14), ATEN["aten.mul"]),
-    ("Neg", (6, 13), ATEN["aten.neg"]),
-    ("Not", (1,), torch_masks.inverted),
-    ("Reciprocal", (6, 13), lambda reader, x: torch_elements.reciprocal(reader, x)),
-    ("Relu", (6, 13, 14), ATEN["aten.relu"]),
+    ("HardSwish", (14, 22), ATEN["aten.hardswish"]), ("Identity", (1, 13, 14, 16, 19, 21, 23, 24, 25), lambda reader, x: x),
+    ("IsNaN", (9, 13, 20), torch_elements.unary("isnan")), ("Mul", (7, 13, 14), ATEN["aten.mul"]),
+    ("Neg", (6, 13), ATEN["aten.neg"]), ("Not", (1,), torch_masks.inverted),
+    ("Reciprocal", (6, 13), lambda reader, x: torch_elements.reciprocal(reader, x)), ("Relu", (6, 13, 14), ATEN["aten.relu"]),
     ("Shape", (1, 13, 15, 19, 21, 23, 24, 25), lambda reader, x, *, start=0, end=None: np.array(x.shape[start:end], np.int64)),
-    ("Sigmoid", (6, 13), ATEN["aten.sigmoid"]),
-    ("Sqrt", (6, 13), torch_elements.unary("sqrt")),
+    ("Sigmoid", (6, 13), ATEN["aten.sigmoid"]), ("Sqrt", (6, 13), torch_elements.unary("sqrt")),
     ("Squeeze", (1, 11, 13, 21, 23, 24, 25), lambda reader, x, axes=None:
         x.squeeze(None if axes is None else [int(axis) for axis in constant(reader, axes, "axes")])),
-    ("Sub", (7, 13, 14), ATEN["aten.sub"]),
-    ("Tanh", (6, 13), ATEN["aten.tanh"]),
+    ("Sub", (7, 13, 14), ATEN["aten.sub"]), ("Tanh", (6, 13), ATEN["aten.tanh"]),
     ("Transpose", (1, 13, 21, 23, 24, 25), lambda reader, x, *, perm=None: x.permute(perm or range(len(x.shape))[::-1])),
 ]:
     op(name, *versions)(function)

@@ -14,6 +14,7 @@ from .decoder import StepLowering, pair
 from .graph import RESERVED, NotServed
 from .lower import Lowering
 from .lower_integer import IntegerLowering
+from .masks import by_lengths
 from .run import Runner
 from .weights import FORMATS, Weights
 
@@ -52,6 +53,8 @@ class Report:
     macs: int  # multiply-adds
     error: float  # of the answers on this machine, as a part of the largest output
     compared: str  # whose answers they were compared with
+    lengths: dict = field(default_factory=dict)  # name of an input of lengths -> the mask, the most, and the mask's value
+    lost: list = field(default_factory=list)  # weights that a file has as codes, and that are not those codes
     loops: dict = field(default_factory=dict)  # plain loop of model.c -> its part of the work, 0 to 1
     samples: int = 0  # of calibration
     layers: list = field(default_factory=list)  # (layer, signal to noise in dB), the worst first
@@ -64,7 +67,7 @@ class Report:
 
 
 def export(model, example_inputs=None, out="model", name="model", weights="f32", arithmetic="f32", calibrate=None,
-           keep=None, step=False, multihead=True, min_snr=None):
+           keep=None, step=False, multihead=True, min_snr=None, lengths=()):
     """See fovea.export."""
     if isinstance(model, (str, os.PathLike)):
         from . import from_onnx as source
@@ -76,8 +79,10 @@ def export(model, example_inputs=None, out="model", name="model", weights="f32",
         raise NotServed(f"a model of {len(compared.outputs)} outputs, {len(graph.outputs)} of them tensors that it computes,", "",
                         "outputs that are tensors")
     integer = arithmetic == "integer"
+    arrays = [np.asarray(one) for one in example_inputs if hasattr(one, "shape")]
+    counted = by_lengths(graph, lengths, arrays) if lengths else list
     patterns.apply(graph, integer, multihead)
-    inputs = [np.asarray(one) for one in example_inputs if hasattr(one, "shape")]
+    inputs = counted(arrays)
     answers = [np.asarray(one, np.float32) for one in compared.outputs]
     if not all(np.isfinite(one).all() for one in answers):
         raise ValueError("the model answers the example inputs with numbers that are not finite: "
@@ -85,7 +90,7 @@ def export(model, example_inputs=None, out="model", name="model", weights="f32",
     exact = weights == "f32" and arithmetic == "f32"
     plain = copy.deepcopy(graph)
     reference = None if exact else checked(plain, inputs, answers, compared)
-    samples = samples_of(calibrate, inputs) if integer else []
+    samples = list(map(counted, samples_of(calibrate, arrays))) if integer else []
 
     def stored(of, layers=()):
         return Weights(of, "i8" if integer and weights == "f32" else weights, keep or {}, arithmetic != "f32", layers)
@@ -114,11 +119,12 @@ def export(model, example_inputs=None, out="model", name="model", weights="f32",
     wanted = "those of another machine: the bits are the same everywhere" if same_bits else (f"those of {compared.source}")
     exported = Exported(made.graph, made.calls, made.plans, made.arena_bytes, made.arena_bound, inputs,
                         got if same_bits else answers, allowed, wanted, stepping)
+    lost = sorted({one.name for node in made.graph.nodes for one in node.inputs.values() if one is not None and one.buffer.own == ()})
     functions = collections.Counter(call.function for call in made.calls)
     report = Report(name, graph.read, dict(functions), graph.fused, made.arena_bytes, made.arena_bound, made.runner.workspace.array.size,
                     project.weight_bytes([*made.calls, *(stepping.calls if stepping else [])]), functions["copy"],
-                    sum(call.macs for call in made.calls), error, compared.source, parts_of_work(made.calls), len(samples), layers,
-                    chosen and chosen.snr, chosen.taken if chosen else [])
+                    sum(call.macs for call in made.calls), error, compared.source, graph.lengths, lost, parts_of_work(made.calls),
+                    len(samples), layers, chosen and chosen.snr, chosen.taken if chosen else [])
     project.write(exported, report, out)
     return report
 

@@ -13,10 +13,8 @@ def write(exported, report, folder):
     folder.mkdir(parents=True, exist_ok=True)
     code, name = Code(exported), exported.graph.name
     constants = constants_of(code.calls)
-    vectors = [
-        *((f"given_{one.name}", one, value) for one, value in zip(exported.graph.inputs, exported.inputs)),
-        *((f"wanted_{one.name}", one, value) for one, value in zip(exported.graph.outputs, exported.outputs))
-    ]
+    vectors = [(f"given_{one.name}", one, value) for one, value in zip(exported.graph.inputs, exported.inputs)]
+    vectors += [(f"wanted_{one.name}", one, value) for one, value in zip(exported.graph.outputs, exported.outputs)]
     vectors.sort(key=lambda one: -one[1].buffer.dtype.itemsize)
     files = {
         f"{name}.h": code.header(),

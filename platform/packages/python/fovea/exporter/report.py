@@ -6,6 +6,7 @@ import math
 import textwrap
 
 from .. import c
+from .emit_c import length_text
 from .run import bytes_for
 
 # Processors of the README: their target, and their name in bench/counts_baseline.csv.
@@ -24,7 +25,7 @@ def text(report):
   arena      {report.arena_bytes} bytes of tensors; {report.arena_bound} live at once
   workspace  {report.workspace_bytes} bytes on this machine
   weights    {report.weight_bytes} bytes
-  work       {report.macs} multiply-adds{loops(report)}
+  work       {report.macs} multiply-adds{loops(report)}{inputs(report)}
   error      {report.error:.2e} of the largest output, compared with {report.compared}{scales(report)}{worst and title + worst}"""
 
 
@@ -32,6 +33,14 @@ def loops(report):
     """What plain loops of model.c take of the work, the most first."""
     parts = ", ".join(f"{name} {100 * part:.2g} %" for name, part in report.loops.items())
     return f"\n  loops      of the work, about: {parts}" if parts else ""
+
+
+def inputs(report):
+    """Inputs of lengths. And weights that a file has as codes of which no format of fovea's has all."""
+    lines = [f"\n  lengths    {name}: each 1 to {most}, the number of first tokens for which {mask} is {value}"
+             for name, (mask, most, value) in report.lengths.items()]
+    lost = f"\n  codes      not those of the file, with -128, zero points or other scales: {', '.join(report.lost)}"
+    return "".join(lines) + (lost if report.lost else "")
 
 
 def scales(report):
@@ -79,6 +88,7 @@ def readme(exported, report):
         rows += f"| {board} | {report.weight_bytes:,} | {all_of_it:,} | {rounded(count)} |\n"
     inputs, outputs = ("\n".join(f"- `{one.name}`: {' x '.join(map(str, one.shape)) or 'a number'}, "
                                  f"{'float' if one.buffer.dtype.kind == 'f' else one.buffer.dtype.name + '_t'}"
+                                 f"{length_text(exported.graph, one)}"
                                  for one in tensors) for tensors in (exported.graph.inputs, exported.graph.outputs))
     calls = ", ".join(f"{count} `{one}`" for one, count in sorted(report.calls.items(), key=lambda one: -one[1]))
     names = ", ".join(one.name for one in [*exported.graph.inputs, *exported.graph.outputs])

@@ -140,10 +140,8 @@ def copy(runner, call):
     y, x = (call.fields[key] for key in "yx")
     sizes = [size for size, _ in call.fields["loops"]]
     item = y.buffer.dtype.itemsize
-    to, of = (np.lib.stride_tricks.as_strided(
-        runner.memory(one.buffer)[one.offset:], sizes, [strides[index] * item
-                                                        for _, strides in call.fields["loops"]], writeable=index == 0)
-              for index, one in enumerate((y, x)))
+    to, of = (np.lib.stride_tricks.as_strided(runner.memory(one.buffer)[one.offset:], sizes, [
+        strides[index] * item for _, strides in call.fields["loops"]], writeable=index == 0) for index, one in enumerate((y, x)))
     to[...] = of
 
 
@@ -154,6 +152,11 @@ def invert(runner, call):
 
 def check(runner, call):
     """The helper of model.c of this name."""
+    if "lengths" in call.fields:
+        counts, most = runner.tensor(call.fields["lengths"]), call.fields["most"]
+        if ((counts < 1) | (counts > most)).any():
+            raise ValueError(f"{call.fields['lengths'].name} has a length that is none of 1 to {most}")
+        return
     seen = runner.tensor(call.fields["mask"])
     seen = seen > LOWEST if seen.dtype == np.float32 else seen != 0
     if call.fields["causal"]:

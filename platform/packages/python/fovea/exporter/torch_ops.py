@@ -11,9 +11,7 @@ REPLACEMENTS = {
     "aten.native_dropout": "torch.nn.Dropout, or a function of dropout that is given training=self.training",
     **dict.fromkeys(("aten.lstm", "aten.gru", "aten.rnn_tanh", "aten.rnn_relu"),
                     "attention, or a gated delta rule, which fovea_delta computes: a recurrence of fovea's own"),
-    "aten.conv_transpose1d": "an upsampling by repetition, and a convolution", "aten.conv_transpose2d":
-    "an upsampling by repetition, and a convolution"
-}
+    **dict.fromkeys(("aten.conv_transpose1d", "aten.conv_transpose2d"), "an upsampling by repetition, and a convolution")}
 SKIPPED = {"aten._assert_tensor_metadata", "aten.sym_size"}
 
 
@@ -164,7 +162,8 @@ def instance_norm(reader, x, weight, bias, mean, variance, own, momentum, epsilo
 
 
 @op("scaled_dot_product_attention")
-def attention(reader, q, k, v, mask=None, dropout=0.0, causal=False, *, scale=None, enable_gqa=False, softcap=0.0):
+def attention(reader, q, k, v, mask=None, dropout=0.0, causal=False, *, scale=None, enable_gqa=False, softcap=0.0,
+              sinks=None):
     if dropout:
         reader.refuse("with dropout", "dropout_p=self.dropout if self.training else 0")
     q, k, v = (reader.tensor(one) for one in (q, k, v))
@@ -179,8 +178,8 @@ def attention(reader, q, k, v, mask=None, dropout=0.0, causal=False, *, scale=No
         mask = mask.expand([batch, heads, tokens, k.shape[2]])
     memory = views.dense_dims([batch, tokens, heads, v.shape[3]])
     y = reader.graph.arena(reader.name("attention"), memory).transpose(1, 2)
-    reader.graph.add("attention", y.name, {"q": q, "k": k, "v": v, "mask": mask}, y, reader.line, causal=causal, softcap=softcap,
-                     scale=1 / math.sqrt(q.shape[3]) if scale is None else scale)
+    reader.graph.add("attention", y.name, {"q": q, "k": k, "v": v, "mask": mask, "sinks": sinks}, y, reader.line, causal=causal,
+                     softcap=softcap, scale=1 / math.sqrt(q.shape[3]) if scale is None else scale)
     return y if rank == 4 else y.reshape([*y.shape[4 - rank:]])
 
 

@@ -266,10 +266,8 @@ def counted(x, indices):
     dims, offset = [()] * len(shape), 0
     for axis, numbers in enumerate(indices):
         numbers = np.broadcast_to(numbers, shape)
-        moving = [
-            place for place in range(len(shape))
-            if shape[place] > 1 and (np.take(numbers, 0, place) != np.take(numbers, 1, place)).any()
-        ]
+        moving = [place for place in range(len(shape))
+                  if shape[place] > 1 and (np.take(numbers, 0, place) != np.take(numbers, 1, place)).any()]
         line = numbers.reshape(-1)[:1] if not moving else np.moveaxis(numbers, moving[0], -1).reshape(-1, shape[moving[0]])[0]
         step = int(line[1] - line[0]) if len(line) > 1 else 1
         part = x.slice(axis, int(line[0]), int(line[-1]) + 1, step) if step > 0 and 0 <= line[0] else None

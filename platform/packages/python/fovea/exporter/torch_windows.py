@@ -173,8 +173,5 @@ def space_to_blocks(reader, x, size, channels_first):
                    [batch, -1, height // size, width // size])
 
 
-for names, function in {
-    "pixel_shuffle": lambda reader, x, size: blocks_to_space(reader, x, size, True),
-    "pixel_unshuffle": lambda reader, x, size: space_to_blocks(reader, x, size, True),
-}.items():
-    op(*names.split())(function)
+op("pixel_shuffle")(lambda reader, x, size: blocks_to_space(reader, x, size, True))
+op("pixel_unshuffle")(lambda reader, x, size: space_to_blocks(reader, x, size, True))

@@ -41,6 +41,8 @@ class Weights:
 
     def format_of(self, name, *weights):
         """Of the weights of a layer: that of the model's own codes, where they have the numbers in f32 exactly."""
+        if not all(one.is_constant for one in weights):
+            return "f32"
         own = {(own_of(one) or [None])[0] for one in weights}
         form = own.pop() if len(own) == 1 else None
         return self.kept_as(name, weights[0].name) or (form if form and self.format in ("f32", form) else self.format)

@@ -266,14 +266,8 @@ def speech():
                  num_feat_extract_layers=3, num_conv_pos_embeddings=16, num_conv_pos_embedding_groups=4)
 
 
-TWO_SIDES = dict(vocab_size=100,
-                 d_model=32,
-                 encoder_layers=1,
-                 decoder_layers=1,
-                 encoder_attention_heads=4,
-                 decoder_attention_heads=4,
-                 encoder_ffn_dim=48,
-                 decoder_ffn_dim=48)
+TWO_SIDES = dict(vocab_size=100, d_model=32, encoder_layers=1, decoder_layers=1, encoder_attention_heads=4,
+                 decoder_attention_heads=4, encoder_ffn_dim=48, decoder_ffn_dim=48)
 
 
 def whisper():
@@ -324,29 +318,14 @@ def video():
 
 
 def levit():
-    return whole("Levit", (1, 3, 64, 64),
-                 "eager",
-                 image_size=64,
-                 hidden_sizes=[16, 24, 32],
-                 num_attention_heads=[2, 3, 4],
-                 depths=[1, 1, 1],
-                 key_dim=[8, 8, 8],
-                 drop_path_rate=0,
-                 mlp_ratio=[2, 2, 2],
-                 attention_ratio=[2, 2, 2],
+    return whole("Levit", (1, 3, 64, 64), "eager", image_size=64, hidden_sizes=[16, 24, 32], num_attention_heads=[2, 3, 4],
+                 depths=[1, 1, 1], key_dim=[8, 8, 8], drop_path_rate=0, mlp_ratio=[2, 2, 2], attention_ratio=[2, 2, 2],
                  patch_size=16)
 
 
 def segformer():
-    return whole("Segformer", (1, 3, 32, 32),
-                 num_encoder_blocks=2,
-                 depths=[1, 1],
-                 sr_ratios=[2, 1],
-                 hidden_sizes=[16, 32],
-                 patch_sizes=[7, 3],
-                 strides=[4, 2],
-                 num_attention_heads=[1, 2],
-                 mlp_ratios=[2, 2])
+    return whole("Segformer", (1, 3, 32, 32), num_encoder_blocks=2, depths=[1, 1], sr_ratios=[2, 1], hidden_sizes=[16, 32],
+                 patch_sizes=[7, 3], strides=[4, 2], num_attention_heads=[1, 2], mlp_ratios=[2, 2])
 
 
 def speech_to_text():
@@ -369,114 +348,77 @@ class Decision(nn.Module):
                                   n_positions=64)
 
     def forward(self, states, actions, returns, times):
-        return self.model(states,
-                          actions,
-                          actions,
-                          returns,
-                          times,
-                          torch.ones(1, states.shape[1], dtype=torch.long),
+        return self.model(states, actions, actions, returns, times, torch.ones(1, states.shape[1], dtype=torch.long),
                           return_dict=True).action_preds
+
+
+class Sinks(nn.Module):
+    """The attention of gpt-oss: a sink of each head in the softmax, which then is dropped."""
+
+    def __init__(self):
+        super().__init__()
+        from transformers import GptOssConfig
+        from transformers.models.gpt_oss.modeling_gpt_oss import GptOssAttention, GptOssRotaryEmbedding
+        config = GptOssConfig(hidden_size=32, num_attention_heads=4, num_key_value_heads=2, head_dim=8, attn_implementation="eager")
+        self.attention, self.turns = GptOssAttention(config, 1), GptOssRotaryEmbedding(config)
+        nn.init.normal_(self.attention.sinks)
+        self.register_buffer("mask", torch.full((10, 10), float("-inf")).triu(1)[None, None])
+
+    def forward(self, x):
+        return self.attention(x, self.turns(x, torch.arange(10)[None]), self.mask, None)[0]
 
 
 FAMILIES = {
     # images
-    "ViT":
-    lambda: image("ViT"),
-    "DeiT":
-    lambda: image("DeiT"),
-    "BEiT":
-    lambda: image("Beit", use_relative_position_bias=True),
-    "DINOv2":
-    lambda: image("Dinov2"),
-    "CLIP's images":
-    lambda: image("CLIPVision"),
-    "YOLOS":
-    lambda: image("Yolos", image_size=[32, 32], num_detection_tokens=4),
-    "VideoMAE":
-    video,
-    "Swin, shifted":
-    lambda: swin(1),
-    "Swin 2":
-    lambda: swin(2),
-    "LeViT":
-    levit,
-    "MobileViT":
-    lambda: (MobileVit(), (torch.randn(1, 3, 16, 16), )),
-    "SegFormer":
-    segformer,
-    "ConvNeXt":
-    lambda: whole("ConvNext", (1, 3, 32, 32), "eager", take="pooler_output", num_stages=2, hidden_sizes=[16, 32], depths=[1, 1]),
-    "CCT":
-    lambda: (Cct(), (torch.randn(1, 3, 16, 16), )),
-    "MLP-Mixer":
-    lambda: (Mixer(), (torch.randn(1, 3, 32, 32), )),
-    "DETR":
-    lambda: (Detr(), (torch.randn(1, 3, 32, 32), )),
+    "ViT": lambda: image("ViT"),
+    "DeiT": lambda: image("DeiT"),
+    "BEiT": lambda: image("Beit", use_relative_position_bias=True),
+    "DINOv2": lambda: image("Dinov2"),
+    "CLIP's images": lambda: image("CLIPVision"),
+    "YOLOS": lambda: image("Yolos", image_size=[32, 32], num_detection_tokens=4),
+    "VideoMAE": video,
+    "Swin, shifted": lambda: swin(1),
+    "Swin 2": lambda: swin(2),
+    "LeViT": levit,
+    "MobileViT": lambda: (MobileVit(), (torch.randn(1, 3, 16, 16),)),
+    "SegFormer": segformer,
+    "ConvNeXt": lambda: whole("ConvNext", (1, 3, 32, 32), "eager", "pooler_output", num_stages=2, hidden_sizes=[16, 32], depths=[1, 1]),
+    "CCT": lambda: (Cct(), (torch.randn(1, 3, 16, 16),)),
+    "MLP-Mixer": lambda: (Mixer(), (torch.randn(1, 3, 32, 32),)),
+    "DETR": lambda: (Detr(), (torch.randn(1, 3, 32, 32),)),
     # sound
-    "AST":
-    lambda: whole("AST", (1, 44, 20), **LAYERS, patch_size=8, frequency_stride=6, time_stride=6, max_length=44, num_mel_bins=20),
-    "Conformer":
-    lambda: (Conformer(), (torch.randn(1, 47, 40), )),
-    "keyword transformer with batch norm":
-    lambda: (Keywords(), (torch.randn(1, 49, 40), )),
-    "Whisper's encoder":
-    whisper,
-    "wav2vec 2":
-    speech,
-    "Speech2Text's encoder":
-    speech_to_text,
+    "AST": lambda: whole("AST", (1, 44, 20), **LAYERS, patch_size=8, frequency_stride=6, time_stride=6, max_length=44, num_mel_bins=20),
+    "Conformer": lambda: (Conformer(), (torch.randn(1, 47, 40),)),
+    "keyword transformer with batch norm": lambda: (Keywords(), (torch.randn(1, 49, 40),)),
+    "Whisper's encoder": whisper,
+    "wav2vec 2": speech,
+    "Speech2Text's encoder": speech_to_text,
     # robots, series, tables, sets
-    "ACT":
-    lambda: (Act(), (torch.randn(1, 2, 3, 32, 32), torch.randn(1, 7))),
-    "Decision Transformer":
-    lambda: (Decision(), (torch.randn(1, 6, 5), torch.randn(1, 6, 3), torch.randn(1, 6, 1), torch.arange(6)[None])),
-    "PatchTST":
-    patch_tst,
-    "iTransformer":
-    lambda: (ITransformer(), (torch.randn(1, 24, 5), )),
-    "FT-Transformer":
-    lambda: (FtTransformer(), (torch.randn(2, 5), torch.randint(0, 3, (2, 3)))),
-    "Set Transformer":
-    lambda: (SetTransformer(), (torch.randn(1, 12, 3), )),
+    "ACT": lambda: (Act(), (torch.randn(1, 2, 3, 32, 32), torch.randn(1, 7))),
+    "Decision Transformer": lambda: (Decision(), (torch.randn(1, 6, 5), torch.randn(1, 6, 3), torch.randn(1, 6, 1), torch.arange(6)[None])),
+    "PatchTST": patch_tst,
+    "iTransformer": lambda: (ITransformer(), (torch.randn(1, 24, 5),)),
+    "FT-Transformer": lambda: (FtTransformer(), (torch.randn(2, 5), torch.randint(0, 3, (2, 3)))),
+    "Set Transformer": lambda: (SetTransformer(), (torch.randn(1, 12, 3),)),
     # text
-    "BERT with its mask":
-    lambda: text("Bert"),
-    "sentence encoder":
-    lambda: text("Bert", pooled=True),
-    "DistilBERT with its mask":
-    lambda: text("DistilBert", dim=32, hidden_dim=48, n_layers=2, n_heads=4),
-    "RoBERTa":
-    lambda: text("Roberta"),
-    "ALBERT":
-    lambda: text("Albert", embedding_size=16),
-    "MPNet":
-    lambda: text("MPNet", attention="eager"),
-    "DeBERTa 2":
-    lambda: text("DebertaV2",
-                 attention="eager",
-                 relative_attention=True,
-                 pos_att_type=["p2c", "c2p"],
-                 position_buckets=8,
-                 norm_rel_ebd="layer_norm",
-                 share_att_key=True),
-    "CLIP's text":
-    lambda: (Call(hugging_face("CLIPText", **WORDS, eos_token_id=99), take="last_hidden_state"), tokens(10)),
-    "T5":
-    t5,
-    "BART":
-    bart,
-    "GPT-2":
-    lambda: causal("GPT2", n_embd=32, n_layer=2, n_head=4, n_positions=40),
-    "GPT-NeoX":
-    lambda: causal("GPTNeoX"),
-    "Llama":
-    lambda: causal("Llama", num_key_value_heads=2),
-    "Qwen 3":
-    lambda: causal("Qwen3", num_key_value_heads=2, head_dim=8),
-    "Phi":
-    lambda: causal("Phi"),
-    "Gemma 2":
-    lambda: causal("Gemma2", attention="eager", num_key_value_heads=2, head_dim=8),
+    "BERT with its mask": lambda: text("Bert"),
+    "sentence encoder": lambda: text("Bert", pooled=True),
+    "DistilBERT with its mask": lambda: text("DistilBert", dim=32, hidden_dim=48, n_layers=2, n_heads=4),
+    "RoBERTa": lambda: text("Roberta"),
+    "ALBERT": lambda: text("Albert", embedding_size=16),
+    "MPNet": lambda: text("MPNet", attention="eager"),
+    "DeBERTa 2": lambda: text("DebertaV2", attention="eager", relative_attention=True, pos_att_type=["p2c", "c2p"], position_buckets=8,
+                              norm_rel_ebd="layer_norm", share_att_key=True),
+    "CLIP's text": lambda: (Call(hugging_face("CLIPText", **WORDS, eos_token_id=99), take="last_hidden_state"), tokens(10)),
+    "T5": t5,
+    "BART": bart,
+    "GPT-2": lambda: causal("GPT2", n_embd=32, n_layer=2, n_head=4, n_positions=40),
+    "GPT-NeoX": lambda: causal("GPTNeoX"),
+    "Llama": lambda: causal("Llama", num_key_value_heads=2),
+    "Qwen 3": lambda: causal("Qwen3", num_key_value_heads=2, head_dim=8),
+    "Phi": lambda: causal("Phi"),
+    "Gemma 2": lambda: causal("Gemma2", attention="eager", num_key_value_heads=2, head_dim=8),
+    "gpt-oss's attention": lambda: (Sinks(), (torch.randn(2, 10, 32),)),
 }
 
 REFUSED = {  # by these words

@@ -88,6 +88,21 @@ def check_ranges():
         assert errors[0] < 0.5 * errors[1] if saturates else errors[0] <= errors[1], f"squared errors {errors}"
 
 
+def check_windows():
+    """Windows of a layer are many times as large as what they are of: sums of them make no copies in float64."""
+    import tracemalloc
+    from fovea.exporter import calibrate, from_torch, patterns, pipeline
+    x = torch.randn(1, 4, 4096)
+    graph, _ = from_torch.read(nn.Conv1d(4, 8, 64).eval(), (x,), "model")
+    patterns.apply(graph, True)
+    made = pipeline.in_f32(graph)
+    tracemalloc.start()
+    calibrate.Seen(made, [[x.numpy()]])
+    most, windows = tracemalloc.get_traced_memory()[1], 4033 * 4 * 64 * 4
+    tracemalloc.stop()
+    assert most < 1.5 * windows, f"{most} bytes for windows of {windows}"
+
+
 class Branches(nn.Module):
     """A residual stream of one large and one small token, whose norms make both alike: sums in int8 lose the small one."""
 
@@ -143,6 +158,8 @@ def check(folder):
         assert low <= report.snr <= high and snr(branches, exported, rows[64:]) > low - 8, f"min_snr {least}: {report}"
     kept = {"keep": {"layers.0": "f32"}, "min_snr": 30}
     assert values.exported(branches, rows[0], folder, **options, **kept)[1].snr >= 30
+    _, report = values.exported(branches, rows[0], folder, **options, keep={"layers.0": "i8"}, min_snr=60)
+    assert report.snr >= 60 and "layers_1" in report.taken[-1] and "layers_0" not in report.taken[-1], report.taken
     for module, samples, more, words in [(Root(), [(torch.zeros(1, 4) - 4 * (one == 7),) for one in range(8)], {}, "not finite"),
                                          (branches, rows, {}, "or min_snr"), (branches, rows, {"min_snr": math.nan}, "a number of dB"),
                                          (branches, rows, {"min_snr": 30, "arithmetic": "f32"}, "for --arithmetic integer")]:
@@ -151,3 +168,4 @@ def check(folder):
             raise AssertionError(f"{words}: was exported")
         except ValueError as refused:
             assert words in str(refused), refused
+    check_windows()

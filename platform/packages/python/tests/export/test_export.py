@@ -93,16 +93,17 @@ def check_others(module, inputs, exported):
     ], exported)
 
 
-def compare(module, others, exported):
+def compare(module, others, exported, given=None, limit=1e-5):
+    """given: what the calls get in the place of the module's inputs."""
     from fovea.exporter.pipeline import difference
     from fovea.exporter.run import Runner
     torch.backends.mha.set_fastpath_enabled(False)  # which gives zeros for tokens of padding
     with torch.no_grad():
         wanted = [one for one in torch.utils._pytree.tree_leaves(module(*others)) if isinstance(one, torch.Tensor)]
     runner = Runner(exported.calls, exported.plans, exported.arena_bytes, exported.graph.inputs)
-    runner.run([one.numpy() for one in others])
+    runner.run([one.numpy() for one in given or others])
     error = max(difference(runner.tensor(tensor), one.float().numpy()) for tensor, one in zip(exported.graph.outputs, wanted))
-    assert error <= 1e-5, f"other inputs differ by {error}"
+    assert error <= limit, f"other inputs differ by {error}"
 
 
 def check_model(name, library, folder):
@@ -177,6 +178,24 @@ def check_integers(library, folder):
         report, _ = export_and_run(lambda: (module, inputs), library, folder, arithmetic="integer", calibrate=samples, min_snr=28)
         print(f"    {name}: {report.snr:.1f} dB, {'; '.join(report.taken)}")
         assert report.snr >= 28 and report.error < 0.1, f"{name}: {report.snr:.1f} dB, error {report.error}"
+
+
+def check_lengths(library, folder):
+    """Lengths in the place of masks; and C refuses those that there are not."""
+    import families
+    import values
+    values.check_lengths(folder, compare)
+    pooled = values.Function(lambda x, m: (x * m[..., None]).sum(1) / m.sum(1, keepdim=True))
+    export_and_run(lambda: (pooled, (torch.randn(2, 16, 8), families.mask())), library, folder, lengths=["inputs_1"])
+    test = pathlib.Path(folder) / "model_test.c"
+    good = test.read_text()
+    for lengths, said in [("{1, 16}", "differs by"), ("{0, 16}", "a length or offset"), ("{16, 17}", "a length or offset")]:
+        test.write_text(good.replace("model_test_data.given_inputs_1_lengths", f"(const uint32_t[]){lengths}"))
+        try:
+            run([build(pathlib.Path(folder), library)], folder)
+            raise AssertionError(f"lengths {lengths} have the answers of others")
+        except AssertionError as error:
+            assert said in str(error), error
 
 
 def check_wrong(folder):
@@ -273,6 +292,7 @@ def main():
         checks.append(("messages", messages.check))
         checks.append(("values", lambda folder: values.check(folder, compare)))
         checks.append(("layers that are kept", values.check_kept))
+        checks.append(("lengths", lambda folder: check_lengths(library, folder)))
         checks.append(("calibration", int8.check))
         checks.append(("encoder by hand", lambda folder: check_by_hand(library, folder)))
     checks += [(f"random graph {seed}", lambda folder, seed=seed: check_random(seed, library, folder))

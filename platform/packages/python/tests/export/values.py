@@ -8,12 +8,29 @@ import torch
 from torch import nn
 from torch.nn import functional as f
 
+import families
+
 COUNTS = torch.tril(torch.ones(49, 49))  # row n has n + 1 ones
 LENGTHS = torch.arange(49)
 IDS = torch.tensor([[1, 0, 1, 1]])
 OTHER_IDS = torch.tensor([[2, 0, 256, 300]])
 ROWS = torch.randn(4, 4, generator=torch.Generator().manual_seed(1))
 TENS = torch.arange(400.0)
+
+class Sinks(nn.Module):
+    """Queries, keys and values of layers, and a sink of each head; in a softmax as it is, or less its largest score."""
+
+    def __init__(self, less):
+        super().__init__()
+        self.qkv, self.out, self.sinks, self.less = nn.Linear(16, 48), nn.Linear(16, 16), nn.Parameter(torch.randn(4)), less
+
+    def forward(self, x):
+        q, k, v = self.qkv(x).unflatten(-1, (3, 4, 4)).permute(2, 0, 3, 1, 4)
+        scores = torch.where(torch.ones(6, 6).tril() > 0, q @ k.transpose(2, 3) / 2, -torch.inf)
+        scores = torch.cat([scores, self.sinks.view(1, 4, 1, 1).expand(2, 4, 6, 1)], -1)
+        scores = scores - scores.max(-1, keepdim=True)[0] if self.less else scores
+        return self.out((scores.softmax(-1)[..., :-1] @ v).transpose(1, 2).flatten(2))
+
 
 VALUES = {  # name -> function, example inputs, other inputs
     "a count of booleans": (lambda m: (LENGTHS < m.float().sum(-1, keepdim=True)).float(), COUNTS[:7].bool(), COUNTS[-7:].bool()),
@@ -33,6 +50,8 @@ VALUES = {  # name -> function, example inputs, other inputs
                                    ROWS[:, :, None] * ROWS, ROWS[:, :, None] + ROWS),
     "windows of a reordered slice": (lambda x: x.reshape(2, 4, 3, 2).permute(0, 2, 1, 3).reshape(2, 12, 2)[:, :4].unfold(1, 2, 1),
                                      torch.randn(2, 24), torch.randn(2, 24)),
+    "sinks": (Sinks(False), torch.randn(2, 6, 16), torch.randn(2, 6, 16)),
+    "sinks, less the largest": (Sinks(True), torch.randn(2, 6, 16), torch.randn(2, 6, 16)),
     "a number into a layer": (nn.Sequential(nn.BatchNorm1d(1, eps=0.5), nn.Linear(1, 3)), torch.ones(1, 1), torch.full((1, 1), 3.)),
     "a signal of one element": (nn.Sequential(nn.Conv1d(2, 1, 1), nn.BatchNorm1d(1, eps=0.5), nn.Conv1d(1, 2, 3, 2, 1)),
                                 torch.randn(1, 2, 1), torch.randn(1, 2, 1)),
@@ -95,7 +114,9 @@ def check(folder, others):
     for name, (function, example, other) in VALUES.items():
         module = Function(function).eval()
         try:
-            others(module, tuple_of(other), exported(module, tuple_of(example), folder)[0])
+            made, report = exported(module, tuple_of(example), folder)
+            others(module, tuple_of(other), made)
+            assert "sinks" not in name or "attention with sinks, 1 multi-head layer" in str(report), report
         except Exception as error:
             failed.append(f"{name}: {type(error).__name__}: {error}")
     for words, (function, inputs) in REFUSED.items():
@@ -107,6 +128,60 @@ def check(folder, others):
         except Exception as error:
             failed.append(f"{words}: {type(error).__name__}: {error}")
     assert not failed, "\n".join(failed)
+
+
+def padded(shown):
+    """Attention that adds low numbers to its scores where `shown`, of a mask, has 0."""
+    bias = lambda m: (1 - shown(m[:, None, None, :].float())) * torch.finfo(torch.float32).min  # noqa: E731
+    product = lambda x, m: torch.softmax(x @ x.transpose(2, 3) + bias(m), -1) @ x  # noqa: E731
+    return Function(lambda x, m: product(x[:, None], m))
+
+
+ATTENTION = "attention", "integer_attention", "multihead"  # structures of calls
+COUNTS_OF = (16, 1, 16), (3, 16, 5), (1, 1, 16), (15, 2, 7)  # tokens of each entry
+
+
+class Decoder(nn.Module):
+
+    def __init__(self):
+        super().__init__()
+        self.module = families.FAMILIES["Llama"]()[0].module
+
+    def forward(self, ids, shown):
+        return self.module(input_ids=ids, attention_mask=shown, use_cache=False).last_hidden_state
+
+
+def check_lengths(folder, others):
+    """Of each kind of a mask: the answers of other lengths are those of the module with the mask, and attention has no mask."""
+    torch.manual_seed(1)
+    ids, rows = torch.randint(2, 100, (3, 16)), torch.randn(3, 16, 32)
+    texts = [families.FAMILIES[name]()[0].eval() for name in ("BERT with its mask", "sentence encoder", "ALBERT")] + [Decoder().eval()]
+    cases = [(module, ids, torch.int64, 0) for module in texts]
+    layers, ends = families.encoder(32, 2).eval(), padded(lambda m: (m + m.flip(3)).clamp(0, 1))  # with the last tokens, too
+    hidden = Function(lambda x, m: layers(x, src_key_padding_mask=m))
+    cases += [(hidden, rows, torch.bool, 1), (padded(lambda m: m), rows, torch.float32, 0),
+              (padded(lambda m: m * torch.ones(16, 16).tril()), rows, torch.int64, 0), (ends, rows, torch.int64, 0)]
+    cases = [(case, {}, 1e-5) for case in cases] + [(case, {"arithmetic": "integer"}, 0.2) for case in (*cases[:3], cases[4])]
+    for (module, x, dtype, shows), options, limit in cases:
+        def mask(*counts):
+            return ((torch.arange(16) < torch.tensor(counts)[:, None]) == 1 - shows).to(dtype)
+        name = "shown" if x is ids else "inputs_1"
+        others_of = [(x, mask(*counts)) for counts in COUNTS_OF]
+        made, report = exported(module, (x, mask(16, 9, 1)), folder, lengths=[name], calibrate=others_of, **options)
+        found = [call.fields.get("attention", call.fields) for call in made.calls if call.struct in ATTENTION]
+        assert found and all(("kv_lengths" in one) == ("mask" not in one) == (module is not ends) for one in found), f"{module}: {report}"
+        assert f"{name}_lengths: each 1 to 16" in str(report), report
+        for other, counts in zip(others_of, COUNTS_OF):
+            others(module, other, made, (x, torch.tensor(counts)), limit)
+    module, x, dtype, _ = cases[4][0]
+    for example, lengths, words in [(mask(9, 9, 9), "shown", "shown, names no input of the model: its inputs are inputs_0, inp"),
+                                    (mask(9, 9, 9), "inputs_0", "no mask of lengths"), (mask(9, 0, 9), "inputs_1", "none of 1 to 16"),
+                                    (mask(9, 9, 9) ^ mask(3, 3, 3), "inputs_1", "no mask of lengths")]:
+        try:
+            exported(module, (x, example), folder, lengths=[lengths])
+            raise AssertionError(f"{words}: was exported")
+        except ValueError as refused:
+            assert words in str(refused), refused
 
 
 class Pieces(nn.Module):
@@ -128,6 +203,8 @@ def check_kept(folder):
     row = torch.randn(1, 6, 8)
     mlp, sound = nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 8)), torch.randn(1, 4, 8)
     for module, inputs, layers in [(Pieces(), (row,), ["a"]), (Pieces(), (row,), ["a", "b"]), (signal, (sound,), ["0"]),
-                                   (signal, (sound,), ["1"]), (mlp, (row,), ["2"]), (hidden, (row, torch.arange(6)[None] > 3), [])]:
+                                   (signal, (sound,), ["1"]), (mlp, (row,), ["2"]), (hidden, (row, torch.arange(6)[None] > 3), []),
+                                   (Function(lambda x: f.layer_norm(mlp(x), (8,), x[0, 0], x[0, 1])), (row,), []),
+                                   (Function(lambda x, ids: f.embedding(ids, mlp(x)[0])), (row, IDS), [])]:
         _, report = exported(module.eval(), inputs, folder, arithmetic="integer", keep=dict.fromkeys(layers, "f32"))
         assert report.error < 0.05, f"{module}: error {report.error}"
