@@ -50,6 +50,15 @@ FOVEA_INLINE void PutSixBits(const uint8_t* from, uint8_t* to) {
   __builtin_memcpy(to, &all, sizeof all);
 }
 
+// A scale or a minimum of the group of element d; `more` is 8 for a minimum.
+FOVEA_SHARED VF SixBitsAt(const uint8_t* block, size_t d, size_t more) {
+  uint8_t all[kSuperScales];
+  PutSixBits(block + 4, all);
+  const auto integer = float(all[d % kSuperBlock / kScaleGroup + more]);
+  const float factor = more != 0 ? -1.0f : IsHigh(FOVEA_Q4_K, d) ? 0x1p-4f : 1.0f;
+  return hn::Mul(hn::SetF16(kF, HalfAt(block + more / 4)), hn::Set(kF, integer * factor));
+}
+
 template <fovea_dtype kType>
 struct SuperRow {
   using Unit = uint8_t;
@@ -87,16 +96,8 @@ struct RowWithMinima : SuperRow<kType> {
     const VI fifth = hn::And(hn::LoadU8(kI, block + 16 + d % kScaleGroup), hn::Set(kI, 1 << group));
     return hn::MulAdd(hn::ConvertTo(kF, fifth), hn::Set(kF, (high ? 256.0f : 16.0f) / float(1 << group)), low);
   }
-  // A scale or a minimum of the group of element d; `more` is 8 for a minimum.
-  FOVEA_INLINE VF OneOf(const Unit* block, size_t d, size_t more) {
-    Unit all[kSuperScales];
-    PutSixBits(block + 4, all);
-    const auto integer = float(all[d % kSuperBlock / kScaleGroup + more]);
-    const float factor = more != 0 ? -1.0f : IsHigh(kType, d) ? 0x1p-4f : 1.0f;
-    return hn::Mul(hn::SetF16(kF, HalfAt(block + more / 4)), hn::Set(kF, integer * factor));
-  }
-  FOVEA_MEMBER VF Scale(size_t d) const { return OneOf(Block(d), d, 0); }
-  FOVEA_MEMBER VF Least(size_t d) const { return OneOf(Block(d), d, 8); }
+  FOVEA_MEMBER VF Scale(size_t d) const { return SixBitsAt(Block(d), d, 0); }
+  FOVEA_MEMBER VF Least(size_t d) const { return SixBitsAt(Block(d), d, 8); }
 };
 template <>
 struct FormatRow<FOVEA_Q4_K> : RowWithMinima<FOVEA_Q4_K> {};
