@@ -75,13 +75,25 @@ FOVEA_INLINE void NarrowRow(const float* x, size_t dim, void* row, void* scales)
   }
 }
 
-template <fovea_dtype kType>
-FOVEA_CALLED_TEMPLATE void NarrowAs(const RowsToNarrow& n) {
+template <::fovea::FormatSet kSet>
+FOVEA_INLINE void NarrowRowOf(fovea_dtype dtype, const float* x, size_t dim, void* row, void* scales) {
+  FOVEA_WITH_FORMAT(kSet, dtype, NarrowRow<kType>(x, dim, row, scales));
+}
+
+// Rows of one of the formats.
+template <::fovea::FormatSet kSet>
+FOVEA_CALLED_TEMPLATE void NarrowRows(fovea_dtype dtype, const RowsToNarrow& n) {
+  const auto unit = ptrdiff_t(::fovea::number_of<&::fovea::Format::unit_bytes, kSet>(dtype));
+  const auto scale = ptrdiff_t(::fovea::number_of<&::fovea::Format::scale_bytes, kSet>(dtype));
   for (size_t r = 0; r < n.rows; ++r) {
-    void* data = static_cast<char*>(n.data) + ptrdiff_t(r) * n.stride * ptrdiff_t(unit_bytes(kType));
-    void* scales = static_cast<char*>(n.scales) + ptrdiff_t(r) * n.scale_stride * ptrdiff_t(scale_bytes(kType));
-    NarrowRow<kType>(n.in + ptrdiff_t(r) * n.in_stride, n.dim, data, scales);
+    void* data = static_cast<char*>(n.data) + ptrdiff_t(r) * n.stride * unit;
+    void* scales = static_cast<char*>(n.scales) + ptrdiff_t(r) * n.scale_stride * scale;
+    NarrowRowOf<kSet>(dtype, n.in + ptrdiff_t(r) * n.in_stride, n.dim, data, scales);
   }
+}
+template <fovea_dtype kType>
+FOVEA_INLINE void NarrowAs(const RowsToNarrow& n) {
+  NarrowRows<::fovea::FormatSet{1} << kType>(kType, n);
 }
 
 // Rows of nibbles that a scale multiplies, which differ in where scales are. One text serves them where size counts.
@@ -144,7 +156,11 @@ FOVEA_KERNEL void WidenWeights(fovea_dtype dtype, const RowsToWiden& rows) {
   FOVEA_WITH_FORMAT((kOthers != 0 ? kOthers : ::fovea::kOnlyF32), dtype, WidenAs<kType>(rows));
 }
 FOVEA_KERNEL void Narrow(fovea_dtype dtype, const RowsToNarrow& rows) {
-  FOVEA_WITH_FORMAT(kKeyFormats, dtype, NarrowAs<kType>(rows));
+  if constexpr (kSmallText) {
+    NarrowRows<::fovea::kKeyFormats>(dtype, rows);
+  } else {
+    FOVEA_WITH_FORMAT(kKeyFormats, dtype, NarrowAs<kType>(rows));
+  }
 }
 FOVEA_KERNEL void NarrowAny(fovea_dtype dtype, const RowsToNarrow& rows) {
   if (::fovea::is_key_format(dtype)) return Narrow(dtype, rows);

@@ -288,7 +288,7 @@ FOVEA_INLINE uint16_t HalfAt(const uint8_t* p) {
   return bits;
 }
 
-FOVEA_INLINE void NarrowGroupQ8(const float* x, size_t count, uint8_t* block) {
+FOVEA_SHARED void NarrowGroupQ8(const float* x, size_t count, uint8_t* block) {
   VF y[kGroupVectors], used[kGroupVectors];
   FOVEA_UNROLL_BY(kGroupUnroll)
   for (size_t i = 0; i < kGroupVectors; ++i) {
