@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the tables of fovea_accuracy share.
-#ifndef FOVEA_TESTS_ACCURACY_ACCURACY_H_
-#define FOVEA_TESTS_ACCURACY_ACCURACY_H_
+#pragma once
 
 #include <algorithm>
 #include <cmath>
@@ -87,5 +86,3 @@ bool show_layers();
 bool show_weights_in_groups();
 
 }  // namespace fovea_test
-
-#endif  // FOVEA_TESTS_ACCURACY_ACCURACY_H_

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the fuzzers of single calls draw: arguments of any value, mostly usual ones, and arrays for them.
-#ifndef FOVEA_TESTS_FUZZ_DRAW_H_
-#define FOVEA_TESTS_FUZZ_DRAW_H_
+#pragma once
 
 #include <algorithm>
 #include <cfloat>
@@ -182,5 +181,3 @@ const T* list(Memory& memory, size_t elements, Number number) {
 }
 
 }  // namespace fovea_test
-
-#endif  // FOVEA_TESTS_FUZZ_DRAW_H_

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Conversions between numbers and their bits.
-#ifndef FOVEA_TESTS_SUPPORT_BITS_H_
-#define FOVEA_TESTS_SUPPORT_BITS_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -43,5 +42,3 @@ inline uint64_t hash_bits(uint64_t hash, const std::vector<float>& values) {
 }
 
 }  // namespace fovea_test
-
-#endif  // FOVEA_TESTS_SUPPORT_BITS_H_

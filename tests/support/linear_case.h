@@ -2,8 +2,7 @@
 //
 // Linear layers with each kind of products, and what they must answer by base.h and linear.h: with products of halves or
 // integers to the bit.
-#ifndef FOVEA_TESTS_SUPPORT_LINEAR_CASE_H_
-#define FOVEA_TESTS_SUPPORT_LINEAR_CASE_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -352,5 +351,3 @@ inline void check_refused(const LinearProblem& p, const std::vector<Misuse<Linea
 }
 
 }  // namespace fovea_test
-
-#endif  // FOVEA_TESTS_SUPPORT_LINEAR_CASE_H_

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What nearly every file of cases takes.
-#ifndef FOVEA_TESTS_SUPPORT_TEST_H_
-#define FOVEA_TESTS_SUPPORT_TEST_H_
+#pragma once
 
 #include <algorithm>
 #include <cmath>
@@ -288,5 +287,3 @@ void check_largest(fovea_status (*argmax)(const T*, uint32_t, uint32_t*),
 }
 
 }  // namespace fovea_test
-
-#endif  // FOVEA_TESTS_SUPPORT_TEST_H_
