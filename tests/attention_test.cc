@@ -49,8 +49,6 @@ struct Heads {
 };
 constexpr Heads kHeads[] = {{1, 1}, {2, 2}, {4, 2}, {6, 2}, {8, 1}, {12, 4}};
 
-}  // namespace
-
 // ------------------------------------------------------------------------------------------------------------- shapes
 
 TEST_CASE("attention: every pair of counts, dims, heads and batch agrees with the reference") {
@@ -532,8 +530,6 @@ TEST_CASE("attention: a mask of very negative numbers that do not hide still let
     for (size_t i = 0; i < out.size(); ++i) REQUIRE(close(out[i], double(i % 8), 32 * kEpsilon));
   }
 }
-
-namespace {
 
 // A problem that needs more than one tile of rows and of keys.
 Problem large() {

@@ -36,8 +36,6 @@ struct OwnMap {
   fovea_block_map map;
 };
 
-}  // namespace
-
 TEST_CASE("maps: with portable_bits a map that lists all has the bits of none, and any map those of a mask",
           "[short]") {
   Problem masked = mapped(24);
@@ -260,8 +258,6 @@ TEST_CASE("maps: lists that entries and heads do not share are looked at, each",
 }
 
 // ---- What makes maps and masks
-
-namespace {
 
 struct MapMaker {
   MapMaker() {

@@ -61,8 +61,6 @@ void run_all_steps(int steps) {
   }
 }
 
-}  // namespace
-
 TEST_CASE("cache: whatever is put in, copied, taken back, left out and put in again is there", "[short]") {
   run_all_steps(25);
 }
@@ -338,8 +336,6 @@ TEST_CASE("cache: the macros have room for any strided cache, ring or pages, and
     CHECK(bytes_of(fovea_kv_cache_bytes, &c) + 512 > most);
   }
 }
-
-namespace {
 
 constexpr uint32_t kWindow = 20, kPinned = 4, kTokens = 300, kDim = 12, kMostNew = 5;
 

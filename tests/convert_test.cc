@@ -159,8 +159,6 @@ void through(fovea_dtype type, const float* x, float* y) {
   for (size_t i = 0; i < 32; ++i) y[i] = element_of(type, block, nullptr, i);
 }
 
-}  // namespace
-
 INSIDE_CASE("formats: rows are converted alone, from any place, with any stride, the same on every target",
             "[short][formats]") {
   const size_t dims[] = {0,  1,  2,  3,  4,  5,  7,  8,  9,  15, 16,  17,  24,
@@ -433,8 +431,6 @@ INSIDE_CASE("formats: every f16, bf16 and i8 is widened to the number that it is
   }
 }
 
-namespace {
-
 // Narrows all floats of a block on each target and compares.
 class NearestCheck {
  public:
@@ -494,8 +490,6 @@ void check_nearest(uint64_t step) {
     CHECK(check.wrong() == 0);
   }
 }
-
-}  // namespace
 
 INSIDE_CASE("formats: f32 is narrowed to the nearest f16 and bf16, on samples of all floats and at every tie",
             "[short][formats]") {
@@ -654,8 +648,6 @@ INSIDE_CASE("formats: no group has more squared error than with the simplest sca
     CHECK(worse == 0);
   }
 }
-
-namespace {
 
 // Normalised mean square error: sum (x - y)^2 / sum x^2, of rows of 128 normally distributed elements, some of which
 // are larger. i4 beats q4_0, which has the same bits. i8 has one scale a row instead of one for 32 elements: a quarter

@@ -89,8 +89,6 @@ void check_scale(fovea_dtype dtype, fovea_compute compute, bool of_keys, float s
   }
 }
 
-}  // namespace
-
 TEST_CASE("extremes: a visible key whose score is -inf has no weight, but its NaN value counts, beside hidden keys too",
           "[short]") {
   for (const auto& [target, portable, queries, causal] : every(
@@ -219,8 +217,6 @@ TEST_CASE("extremes: a plan can be made from the description that stands in it",
   CHECK(made(again).desc.max_kv_tokens == made(plan).desc.max_kv_tokens);
   CHECK(made(again).workspace_bytes == made(plan).workspace_bytes);
 }
-
-namespace {
 
 // Where one of these counts is 0 and the others are `most`. All pointers are null.
 template <class Args, class Count>

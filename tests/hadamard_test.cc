@@ -95,8 +95,6 @@ struct RotateCase {
   }
 };
 
-}  // namespace
-
 TEST_CASE("rotate: any rows, blocks and signs agree with the matrix", "[short][rotate]") {
   for (const auto& [target, dim] : every(targets(), kDims)) {
     for (uint32_t block = 0; block == 0 || (block <= dim && dim % block == 0); block = block == 0 ? 1 : 2 * block) {
@@ -187,8 +185,6 @@ TEST_CASE("rotate: every misuse has its status, and nothing is written", "[short
       [](const RotateCase& c) { return c.y.memory.untouched(); });
   CHECK(fovea_hadamard(nullptr) == FOVEA_ERR_NULL);
 }
-
-namespace {
 
 constexpr fovea_hadamard_rows kRotations[] = {FOVEA_HADAMARD_KEYS, FOVEA_HADAMARD_VALUES, FOVEA_HADAMARD_BOTH};
 constexpr uint64_t kSeed = 0x1234567890abcdefu;

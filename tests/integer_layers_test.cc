@@ -195,8 +195,6 @@ void check_mean(const Choice& c) {
   CHECK(y.memory.margin_intact());
 }
 
-}  // namespace
-
 TEST_CASE("integer layers: norms have the bits of the definition, for any two of counts, layouts, scales", "[short]") {
   run_array("integer norm", 20, choose, check_norm);
 }
@@ -308,8 +306,6 @@ TEST_CASE("integer layers: all machines give the same tables", "[short]") {
   }
   CHECK(hash_of(tables) == 0xdd5e1c593a40cbdeu);
 }
-
-namespace {
 
 // Valid arguments of each layer, of which a test spoils one thing.
 struct Calls {

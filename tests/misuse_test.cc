@@ -99,10 +99,6 @@ void check_calls(const std::vector<Misuse<Call>>& table) {
   }
 }
 
-}  // namespace
-
-namespace {
-
 void ring(fovea_attention_desc& d, uint32_t slots, uint32_t pinned, uint32_t window) {
   d.kv_kind = FOVEA_KV_RING, d.max_kv_tokens = 300, d.ring_tokens = slots, d.pinned_tokens = pinned;
   d.window_left = window;

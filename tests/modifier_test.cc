@@ -43,8 +43,6 @@ struct Counts {
   uint32_t most_worker = 0;
 };
 
-}  // namespace
-
 TEST_CASE("modifiers: each score is handed out once, in calls, parts of keys and pushes", "[short]") {
   for (const auto& [q_tokens, integers] : every({1u, 2u, 21u, 50u}, {false, true})) {
     Problem p = base(q_tokens);
@@ -261,8 +259,6 @@ TEST_CASE("modifiers: of weights, not in streams nor with split keys", "[short]"
   CHECK(stream.push(test, {0, 64}) == FOVEA_ERR_UNSUPPORTED);
   stream.memory.read_only(false);
 }
-
-namespace {
 
 Problem problem() {
   Problem p;

@@ -18,8 +18,6 @@ fovea_attention_desc description(uint32_t head_dim, uint32_t value_dim, uint32_t
   return d;
 }
 
-}  // namespace
-
 TEST_CASE("plan: target, scale and diagonal are resolved, all else is the description", "[short]") {
   fovea_attention_desc d = description(64, 48, 100, 4, 2);
   d.softcap = 3.0f, d.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, d.window_left = 77, d.portable_bits = 1;
@@ -350,8 +348,6 @@ TEST_CASE("plan: its text is written as snprintf writes", "[short]") {
     }
   }
 }
-
-namespace {
 
 // Rows for several tiles, or with few tokens for the few-rows kernel, with every option.
 Problem problem(uint32_t q_tokens) {

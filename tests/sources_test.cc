@@ -24,8 +24,6 @@ Problem decode(uint32_t q_tokens, fovea_kv_kind kind, fovea_compute compute = FO
   return p;
 }
 
-}  // namespace
-
 TEST_CASE("sources: whichever holds the keys, or pinned tokens and a window of them, the bits are the same",
           "[short]") {
   for (const auto& [compute, q_tokens, pinned, key_split_tokens] :
@@ -222,8 +220,6 @@ TEST_CASE("sources: a stream of a loader, with split keys and without room for a
     CHECK(test.compare() == "");
   }
 }
-
-namespace {
 
 // A loader in front of another, that looks at whose turn it is.
 struct Turns {
