@@ -28,6 +28,10 @@ void Compare(ContractLog& log, Same same, size_t lane, uint32_t got, uint32_t wa
   log.count(1);
   if (!Agree(same, got, wanted)) log.fail(lane, got, wanted);
 }
+template <class Lane, class Got, class Wanted>
+void CompareBits(ContractLog& log, Lane lane, Got got, Wanted wanted) {
+  Compare(log, Same::kBits, size_t(lane), uint32_t(got), uint32_t(wanted));
+}
 
 // The vectors of 32-bit Arm compute with a zero of the same sign in place of a subnormal number, operand or result.
 #if (defined(__ARM_NEON) && !defined(__aarch64__)) || defined(__ARM_FEATURE_MVE)
@@ -123,9 +127,9 @@ void TestMultiplyPart(ContractLog& log, const ContractMemory& memory) {
       for (VF& sum : acc[k]) sum = hn::Set(kF, float(k));
     }
     MultiplyPart<false>(next, kColumns, dim, at, nullptr, acc);
-    Compare(log, Same::kBits, 0, uint32_t(next == x + dim * kColumns), 1);
+    CompareBits(log, 0, next == x + dim * kColumns, 1);
     for (size_t k = 0; k < kRows; ++k) {
-      Compare(log, Same::kBits, k, uint32_t(at[k] == rows + (k + 1) * dim), 1);
+      CompareBits(log, k, at[k] == rows + (k + 1) * dim, 1);
       for (size_t v = 0; v < kVectors; ++v) {
         VF sum = hn::Set(kF, float(k));
         for (size_t d = 0; d < dim; ++d) {
@@ -190,7 +194,7 @@ void TestNext(ContractLog& log, const ContractMemory& memory) {
   hn::LoadNext(from, v);
   hn::StoreNextMulAdd(v, next_b, next_c, to);
   const size_t advanced[] = {size_t(from - at), size_t(next_b - b), size_t(next_c - c), size_t(to - at)};
-  for (size_t k = 0; k < 4; ++k) Compare(log, Same::kBits, k, uint32_t(advanced[k]), uint32_t(kCount));
+  for (size_t k = 0; k < 4; ++k) CompareBits(log, k, advanced[k], kCount);
   for (size_t i = 0; i < kCount; ++i) {
     const float want = float(i + 1) * b[i] + c[i];
     uint32_t got_bits, want_bits;
@@ -214,7 +218,7 @@ void TestMemory(ContractLog& log, const ContractMemory& memory) {
     hn::StoreU(v, kF, reinterpret_cast<float*>(p));
     uint32_t stored[kLanes];
     __builtin_memcpy(stored, p, sizeof stored);
-    for (size_t i = 0; i < kLanes; ++i) Compare(log, Same::kBits, i, stored[i], bits[i]);
+    for (size_t i = 0; i < kLanes; ++i) CompareBits(log, i, stored[i], bits[i]);
     CompareLanes(log, Same::kBits, LanesOf(w), bits);
   }
 
@@ -241,11 +245,11 @@ void TestMemory(ContractLog& log, const ContractMemory& memory) {
       for (size_t i = 0; i < n; ++i) wanted[at + i] = bits[i];
       hn::StoreN(v, kF, reinterpret_cast<float*>(memory.first + offset), n);
       __builtin_memcpy(area, memory.first, sizeof area);
-      for (size_t i = 0; i < kLanes + 32; ++i) Compare(log, Same::kBits, i, area[i], wanted[i]);
+      for (size_t i = 0; i < kLanes + 32; ++i) CompareBits(log, i, area[i], wanted[i]);
     }
     uint32_t stored[kLanes];
     __builtin_memcpy(stored, memory.last - 4 * n, 4 * n);
-    for (size_t i = 0; i < n; ++i) Compare(log, Same::kBits, i, stored[i], bits[i]);
+    for (size_t i = 0; i < n; ++i) CompareBits(log, i, stored[i], bits[i]);
   }
 
   log.begin("LoadPairs, StorePairs");
@@ -264,7 +268,7 @@ void TestMemory(ContractLog& log, const ContractMemory& memory) {
     __builtin_memset(p, 0, sizeof pairs);
     hn::StorePairs(a, b, kF, reinterpret_cast<float*>(p));
     __builtin_memcpy(stored, p, sizeof stored);
-    for (size_t i = 0; i < 2 * kLanes; ++i) Compare(log, Same::kBits, i, stored[i], pairs[i]);
+    for (size_t i = 0; i < 2 * kLanes; ++i) CompareBits(log, i, stored[i], pairs[i]);
   }
 
   TestNext<1>(log, memory);
@@ -304,7 +308,7 @@ void CompareStored(ContractLog& log, const void* got, const T* wanted, size_t co
   for (size_t i = 0; i < count; ++i) {
     T x;
     __builtin_memcpy(&x, static_cast<const uint8_t*>(got) + i * sizeof x, sizeof x);
-    Compare(log, Same::kBits, i, uint32_t(x), uint32_t(wanted[i]));
+    CompareBits(log, i, x, wanted[i]);
   }
 }
 
@@ -381,7 +385,7 @@ void CheckNearestHalf(ContractLog& log, const uint32_t (&bits)[kLanes]) {
   for (size_t i = 0; i < kLanes; ++i) {
     const uint32_t got = halves[i + 1], wanted = NearestHalf(FloatOf(bits[i]));
     const bool quiet = wanted == 0x7e00u && (got & 0x7e00u) == 0x7e00u;  // any quiet NaN
-    Compare(log, Same::kBits, i, quiet ? wanted : got, wanted);
+    CompareBits(log, i, quiet ? wanted : got, wanted);
   }
 }
 
@@ -445,12 +449,12 @@ void TestHalf(ContractLog& log, const ContractMemory& memory) {
 void TestConstants(ContractLog& log) {
   log.begin("Zero, Set, Iota");
   for (size_t i = 0; i < kLanes; ++i) {
-    Compare(log, Same::kBits, i, LanesOf(hn::Zero(kF)).bits[i], 0);
-    Compare(log, Same::kBits, i, LanesOf(hn::Iota(kF, 0.0f)).bits[i], BitsOf(float(i)));
-    Compare(log, Same::kBits, i, LanesOf(hn::Iota(kF, -2.5f)).bits[i], BitsOf(float(i) - 2.5f));
+    CompareBits(log, i, LanesOf(hn::Zero(kF)).bits[i], 0);
+    CompareBits(log, i, LanesOf(hn::Iota(kF, 0.0f)).bits[i], BitsOf(float(i)));
+    CompareBits(log, i, LanesOf(hn::Iota(kF, -2.5f)).bits[i], BitsOf(float(i) - 2.5f));
     for (const uint32_t bits : kSpecial) {
-      Compare(log, Same::kBits, i, LanesOf(hn::Set(kF, FloatOf(bits))).bits[i], bits);
-      Compare(log, Same::kBits, i, LanesOf(hn::Set(kI, int32_t(bits))).bits[i], bits);
+      CompareBits(log, i, LanesOf(hn::Set(kF, FloatOf(bits))).bits[i], bits);
+      CompareBits(log, i, LanesOf(hn::Set(kI, int32_t(bits))).bits[i], bits);
     }
   }
 }
@@ -545,7 +549,7 @@ void TestMaxAbs(ContractLog& log) {
   log.begin("Abs");
   for (const uint32_t a : kSpecial) {
     for (const uint32_t bits : LanesOf(hn::Abs(hn::Set(kF, FloatOf(a)))).bits) {
-      Compare(log, Same::kBits, 0, bits, a & 0x7fffffffu);
+      CompareBits(log, 0, bits, a & 0x7fffffffu);
     }
   }
 }
@@ -575,9 +579,9 @@ void TestMulAdd(ContractLog& log, bool fused) {
     const VF a = hn::Set(kF, 1.000244140625f), c = hn::Set(kF, 1.00048828125f);
     const uint32_t tiny = fused ? BitsOf(5.9604644775390625e-8f) : 0u, sign = fused ? 0x80000000u : 0u;
     for (const uint32_t bits : LanesOf(hn::MulAdd(a, a, hn::Sub(hn::Zero(kF), c))).bits) {
-      Compare(log, Same::kBits, 0, bits, tiny);
+      CompareBits(log, 0, bits, tiny);
     }
-    for (const uint32_t bits : LanesOf(hn::NegMulAdd(a, a, c)).bits) Compare(log, Same::kBits, 0, bits, tiny | sign);
+    for (const uint32_t bits : LanesOf(hn::NegMulAdd(a, a, c)).bits) CompareBits(log, 0, bits, tiny | sign);
   }
 
   log.begin("MulAdd, NegMulAdd, MulAddSet, MulAddScalar");
@@ -768,7 +772,7 @@ void TestRowsOfMemory(ContractLog& log, const ContractMemory& memory) {
       hn::LoadTransposed(from, d, n, v);
       for (size_t e = 0; e < n; ++e) {
         const Lanes got = LanesOf(v[e]);
-        for (size_t i = 0; i < kLanes; ++i) Compare(log, Same::kBits, i, got.bits[i], rows[i][d + e]);
+        for (size_t i = 0; i < kLanes; ++i) CompareBits(log, i, got.bits[i], rows[i][d + e]);
       }
       log.begin("StoreTransposed");
       for (size_t live = 0; live <= kLanes; ++live) {
@@ -783,7 +787,7 @@ void TestRowsOfMemory(ContractLog& log, const ContractMemory& memory) {
           uint32_t got[kDim] = {};
           __builtin_memcpy(got, at[i], i + 1 == kLanes ? 4 * (d + n) : kBytes);
           for (size_t e = 0; e < kDim; ++e) {
-            Compare(log, Same::kBits, i, got[e], i < live && e >= d && e < d + n ? rows[i][e] : 0u);
+            CompareBits(log, i, got[e], i < live && e >= d && e < d + n ? rows[i][e] : 0u);
           }
         }
       }
