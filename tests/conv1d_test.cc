@@ -92,11 +92,11 @@ struct ConvCase {
 
   // Empty, or what is wrong.
   std::string run(fovea_target target) {
-    Text text;
-    text << "conv1d " << p.batch << "x" << p.tokens << "x" << p.channels << " width " << p.width
-         << (p.channels_first ? " channels first" : "") << (p.in_place ? " in place" : "") << (p.silu ? " silu" : "")
-         << " | " << fovea_target_name(target);
-    set_current_case(text.str());
+    const std::string text = Text() << "conv1d " << p.batch << "x" << p.tokens << "x" << p.channels << " width "
+                                    << p.width << (p.channels_first ? " channels first" : "")
+                                    << (p.in_place ? " in place" : "") << (p.silu ? " silu" : "") << " | "
+                                    << fovea_target_name(target);
+    set_current_case(text);
     std::vector<double> tolerances;
     const std::vector<double> want = wanted(&tolerances);
     const std::vector<float> want_state = wanted_state();
@@ -106,16 +106,16 @@ struct ConvCase {
     const fovea_status status = fovea_conv1d(&args);
     weight.memory.read_only(false);
     if (!p.in_place) x.memory.read_only(false);
-    if (status != FOVEA_OK) return text.str() + ": " + fovea_status_string(status);
+    if (status != FOVEA_OK) return text + ": " + fovea_status_string(status);
     const ConvArray& to = p.in_place ? x : y;
-    if (!to.only_rows_written() || !state.memory.margin_intact()) return text.str() + ": bytes beside were written";
+    if (!to.only_rows_written() || !state.memory.margin_intact()) return text + ": bytes beside were written";
     size_t i = 0;
     for (const auto& [b, t, c] : indices(p.batch, p.tokens, p.channels)) {
       const double error = std::fabs(double(to.at(b, t, c)) - want[i]);
-      if (!(error <= tolerances[i] + 1e-6 * std::fabs(want[i]))) return text.str() + ": an element is wrong";
+      if (!(error <= tolerances[i] + 1e-6 * std::fabs(want[i]))) return text + ": an element is wrong";
       ++i;
     }
-    return p.state && !same_bits(want_state, state.numbers()) ? text.str() + ": the state is wrong" : "";
+    return p.state && !same_bits(want_state, state.numbers()) ? text + ": the state is wrong" : "";
   }
 };
 

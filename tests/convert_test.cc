@@ -123,10 +123,8 @@ struct Rows {
 };
 
 std::string name(const Rows& rows, Placement placement, fovea_target target) {
-  Text text;
-  text << type_name(rows.type) << " " << rows.rows << "x" << rows.dim << " stride " << rows.stride << " "
-       << name(placement) << " | " << fovea_target_name(target);
-  return text.str();
+  return Text() << type_name(rows.type) << " " << rows.rows << "x" << rows.dim << " stride " << rows.stride << " "
+                << name(placement) << " | " << fovea_target_name(target);
 }
 
 // Normally distributed, by Box and Muller.
@@ -302,21 +300,17 @@ INSIDE_CASE("formats: blocks that were worked out by hand are widened to the bit
       {FOVEA_Q4_0, block({0x00, 0x7e}, 16, 0x99, 0), 20, kNaN},
       {FOVEA_Q4_1, block({0x00, 0x3c, 0x00, 0x7c}, 16, 0x99, 0), 20, kInfinity},
   };
-  for (const fovea_target target : targets()) {
-    for (const Block& b : blocks) {
-      if (!fovea::format_served(b.type)) continue;
-      for (size_t offset = 0; offset < 4; ++offset) {
-        for (const size_t dim : {b.at + 1, size_t{32}}) {
-          std::vector<uint8_t> bytes(offset + b.bytes.size());
-          std::copy(b.bytes.begin(), b.bytes.end(), bytes.begin() + ptrdiff_t(offset));
-          float got[32];
-          const void* const data = bytes.data() + offset;
-          fovea::weight_kernels(target).widen_weights(b.type, {1, dim, got, 32, data, 0, nullptr, 0});
-          INFO(type_name(b.type) << "[" << b.at << "] of " << dim << " on " << fovea_target_name(target));
-          CHECK(same_number(got[b.at] + 0.0f, b.want));
-          CHECK(same_number(element_of(b.type, data, nullptr, b.at) + 0.0f, b.want));
-        }
-      }
+  for (const auto& [target, b] : every(targets(), blocks)) {
+    if (!fovea::format_served(b.type)) continue;
+    for (const auto& [offset, dim] : every({0, 1, 2, 3}, {b.at + 1, size_t{32}})) {
+      std::vector<uint8_t> bytes(offset + b.bytes.size());
+      std::copy(b.bytes.begin(), b.bytes.end(), bytes.begin() + ptrdiff_t(offset));
+      float got[32];
+      const void* const data = bytes.data() + offset;
+      fovea::weight_kernels(target).widen_weights(b.type, {1, dim, got, 32, data, 0, nullptr, 0});
+      INFO(type_name(b.type) << "[" << b.at << "] of " << dim << " on " << fovea_target_name(target));
+      CHECK(same_number(got[b.at] + 0.0f, b.want));
+      CHECK(same_number(element_of(b.type, data, nullptr, b.at) + 0.0f, b.want));
     }
   }
 }
@@ -324,19 +318,17 @@ INSIDE_CASE("formats: blocks that were worked out by hand are widened to the bit
 INSIDE_CASE("formats: rows of any bytes are widened as they are defined", "[short][formats]") {
   for (const fovea_dtype type : kTypes) {
     if (!is_grouped(type) || !fovea::format_served(type)) continue;
-    for (const size_t dim : {1u, 17u, 32u, 45u, 64u, 71u, 128u, 256u, 553u}) {
-      for (const fovea_target target : targets()) {
-        Rows rows(type, 9, dim, 1, Placement::kOffset);  // rows of blocks begin at odd addresses, too
-        for (const Guarded* buffer : {&rows.data, &rows.scales}) {
-          // A scale of MXFP4 may be subnormal: where such numbers are flushed, it is none.
-          const uint8_t set = type == FOVEA_MXFP4 && flushes_subnormals(target) ? 2 : 0;
-          for (size_t i = 0; i < buffer->bytes(); ++i)
-            buffer->as<uint8_t>()[i] = uint8_t(random_bits(dim, i) >> 20) | set;
-        }
-        rows.widen(target);
-        INFO(type_name(type) << " of " << dim << " on " << fovea_target_name(target));
-        CHECK(rows.widened_wrongly() == 0);
+    for (const auto& [target, dim] : every(targets(), {1u, 17u, 32u, 45u, 64u, 71u, 128u, 256u, 553u})) {
+      Rows rows(type, 9, dim, 1, Placement::kOffset);  // rows of blocks begin at odd addresses, too
+      for (const Guarded* buffer : {&rows.data, &rows.scales}) {
+        // A scale of MXFP4 may be subnormal: where such numbers are flushed, it is none.
+        const uint8_t set = type == FOVEA_MXFP4 && flushes_subnormals(target) ? 2 : 0;
+        for (size_t i = 0; i < buffer->bytes(); ++i)
+          buffer->as<uint8_t>()[i] = uint8_t(random_bits(dim, i) >> 20) | set;
       }
+      rows.widen(target);
+      INFO(type_name(type) << " of " << dim << " on " << fovea_target_name(target));
+      CHECK(rows.widened_wrongly() == 0);
     }
   }
 }

@@ -32,13 +32,11 @@ struct DeltaProblem {
 
 std::string name(const DeltaProblem& p, fovea_target target) {
   static const char* const kRules[] = {"linear", "gated", "delta", "gated delta", "general"};
-  Text text;
-  text << kRules[p.rule] << " " << p.batch << "x" << p.q_heads << "/" << p.k_heads << "/" << p.v_heads << "x"
-       << p.tokens << " " << p.head_dim << "x" << p.value_dim << (p.decay_per_key ? " decay per key " : " ")
-       << (p.shared_beta ? "one beta " : "") << (p.ragged ? "ragged " : "") << (p.given ? "given " : "")
-       << type_name(p.dtype) << " to " << type_name(p.out_dtype) << " " << name(p.layout) << " scale " << p.scale << " "
-       << name(p.placement) << " seed " << p.seed << " | " << fovea_target_name(target);
-  return text.str();
+  return Text() << kRules[p.rule] << " " << p.batch << "x" << p.q_heads << "/" << p.k_heads << "/" << p.v_heads << "x"
+                << p.tokens << " " << p.head_dim << "x" << p.value_dim << (p.decay_per_key ? " decay per key " : " ")
+                << (p.shared_beta ? "one beta " : "") << (p.ragged ? "ragged " : "") << (p.given ? "given " : "")
+                << type_name(p.dtype) << " to " << type_name(p.out_dtype) << " " << name(p.layout) << " scale "
+                << p.scale << " " << name(p.placement) << " seed " << p.seed << " | " << fovea_target_name(target);
 }
 
 class DeltaCase {
@@ -180,9 +178,8 @@ class DeltaCase {
     const size_t of_key = h / (p.v_heads / p.k_heads);
     for (size_t t = first; t < end; ++t) {
       std::vector<double> removed(p.value_dim);  // a^T S of the token before
-      for (size_t i = 0; p.general() && i < p.head_dim; ++i) {
-        for (size_t d = 0; d < p.value_dim; ++d) removed[d] += of_a.get(entry, of_key, t, i) * s[i * p.value_dim + d];
-      }
+      for (const auto& [i, d] : indices<size_t>(p.general() ? p.head_dim : 0, p.value_dim))
+        removed[d] += of_a.get(entry, of_key, t, i) * s[i * p.value_dim + d];
       for (size_t i = 0; p.gated() && i < p.head_dim; ++i) {
         const double g = std::exp(decay.get(entry, h, t, p.decays() > 1 ? i : 0));
         for (size_t d = 0; d < p.value_dim; ++d) s[i * p.value_dim + d] *= g;
@@ -206,18 +203,16 @@ class DeltaCase {
           largest = std::max(largest, std::fabs(want));
           const double got = out.get(entry, h * readers + r, t, d);
           if (!(std::fabs(got - want) <= tolerance(largest, p.out_dtype, want))) {
-            return (Text() << "entry " << b << " head " << h << " token " << t << " element " << d << ": " << got
-                           << ", not " << want)
-                .str();
+            return Text() << "entry " << b << " head " << h << " token " << t << " element " << d << ": " << got
+                          << ", not " << want;
           }
         }
       }
     }
     for (size_t i = 0; i < size; ++i) {
       if (!(std::fabs(double(got_s[i]) - s[i]) <= tolerance(largest, FOVEA_F32, s[i]))) {
-        return (Text() << "entry " << b << " head " << h << " S[" << i << "] is " << double(got_s[i]) << ", not "
-                       << s[i])
-            .str();
+        return Text() << "entry " << b << " head " << h << " S[" << i << "] is " << double(got_s[i]) << ", not "
+                      << s[i];
       }
     }
     return "";

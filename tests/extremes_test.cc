@@ -130,12 +130,11 @@ TEST_CASE("extremes: in a row of NaN the weights of hidden keys are 0, those of 
     call.desc.causal = FOVEA_CAUSAL_TOP_LEFT, call.desc.workspace_budget_bytes = budget;
     call.q[0] = call.q[33] = kNaN, call.args.scores_stage = FOVEA_SCORES_SOFTMAX;
     call.run();
-    for (const size_t row : {size_t{0}, size_t{33}}) {
-      for (size_t j = 0; j < 90; ++j) {
-        INFO(fovea_target_name(target) << ", row " << row << ", key " << j);
-        const float weight = call.weights[row * 90 + j];
-        CHECK((j <= row ? std::isnan(weight) : weight == 0.0f));
-      }
+    for (const auto& [second, j] : indices<size_t>(2, 90)) {
+      const size_t row = 33 * second;
+      INFO(fovea_target_name(target) << ", row " << row << ", key " << j);
+      const float weight = call.weights[row * 90 + j];
+      CHECK((j <= row ? std::isnan(weight) : weight == 0.0f));
     }
   }
 }

@@ -58,11 +58,11 @@ struct RotateCase {
 
   // Empty, or what is wrong.
   std::string run(fovea_target target) {
-    Text text;
-    text << "rotate " << p.batch << "x" << p.heads << "x" << p.tokens << "x" << p.dim << " block " << p.block
-         << (p.inverse ? " inverse" : "") << (p.in_place ? " in place" : "") << (p.seed != 0 ? " signs" : "") << " | "
-         << fovea_target_name(target);
-    set_current_case(text.str());
+    const std::string text = Text() << "rotate " << p.batch << "x" << p.heads << "x" << p.tokens << "x" << p.dim
+                                    << " block " << p.block << (p.inverse ? " inverse" : "")
+                                    << (p.in_place ? " in place" : "") << (p.seed != 0 ? " signs" : "") << " | "
+                                    << fovea_target_name(target);
+    set_current_case(text);
     std::vector<std::vector<float>> rows;
     each([&](uint32_t b, uint32_t h, uint32_t t) { rows.push_back(x.numbers(b, h, t)); });
     const std::vector<double> signs = signs_of(p, target);
@@ -70,7 +70,7 @@ struct RotateCase {
     if (!p.in_place) x.memory.read_only(true);
     const fovea_status status = fovea_hadamard(&args);
     if (!p.in_place) x.memory.read_only(false);
-    if (status != FOVEA_OK) return text.str() + ": " + fovea_status_string(status);
+    if (status != FOVEA_OK) return text + ": " + fovea_status_string(status);
     const double block = p.used_block();
     const std::string wrong = compare_rows(output(), [&](size_t row, size_t d, double* allowed) {
       double sum = 0;
@@ -78,7 +78,7 @@ struct RotateCase {
       *allowed = (std::log2(block) + 1) * 0x1p-24 * sum / std::sqrt(block);
       return wanted(rows[row], signs, uint32_t(d));
     });
-    return wrong.empty() ? "" : text.str() + ": " + wrong;
+    return wrong.empty() ? "" : text + ": " + wrong;
   }
 
   // What a rotation of blocks of one element does to a row of ones.
@@ -147,23 +147,21 @@ TEST_CASE("rotate: seeds give different signs, half of them negative", "[short][
 }
 
 TEST_CASE("rotate: NaN stays in its block", "[short][rotate]") {
-  for (const fovea_target target : targets()) {
-    for (const uint32_t block : {2u, 16u}) {
-      RotateProblem p;
-      p.block = block;
-      RotateCase test(p);
-      test.x.row<float>(1, 0, 2)[35] = kNaN;
-      test.args.target = target;
-      REQUIRE(fovea_hadamard(&test.args) == FOVEA_OK);
-      bool right = true;
-      test.each([&](uint32_t b, uint32_t h, uint32_t t) {
-        for (uint32_t d = 0; d < p.dim; ++d) {
-          const float got = test.y.row<float>(b, h, t)[d];
-          right = right && (got != got) == (b == 1 && h == 0 && t == 2 && d / block == 35 / block);
-        }
-      });
-      CHECK(right);
-    }
+  for (const auto& [target, block] : every(targets(), {2u, 16u})) {
+    RotateProblem p;
+    p.block = block;
+    RotateCase test(p);
+    test.x.row<float>(1, 0, 2)[35] = kNaN;
+    test.args.target = target;
+    REQUIRE(fovea_hadamard(&test.args) == FOVEA_OK);
+    bool right = true;
+    test.each([&](uint32_t b, uint32_t h, uint32_t t) {
+      for (uint32_t d = 0; d < p.dim; ++d) {
+        const float got = test.y.row<float>(b, h, t)[d];
+        right = right && (got != got) == (b == 1 && h == 0 && t == 2 && d / p.block == 35 / p.block);
+      }
+    });
+    CHECK(right);
   }
 }
 

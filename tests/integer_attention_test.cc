@@ -22,14 +22,12 @@ struct IntegerProblem {
 };
 
 std::string name(const IntegerProblem& p) {
-  Text text;
-  text << "integer attention " << p.batch << "x" << p.q_heads << "/" << p.kv_heads << "x" << p.q_tokens << "x"
-       << p.kv_tokens << "x" << p.head_dim << "," << p.value_dim << " zeros " << p.q_zero_point << " "
-       << p.value_zero_point << " " << p.out_zero_point << " factors " << p.score << " " << p.out << " causal "
-       << p.causal << " windows " << p.window_left << " " << p.window_right << (p.lengths ? " lengths" : "")
-       << (p.positions ? " positions" : "") << " codes " << p.codes << " " << name(p.layout) << " " << name(p.placement)
-       << " seed " << p.seed;
-  return text.str();
+  return Text() << "integer attention " << p.batch << "x" << p.q_heads << "/" << p.kv_heads << "x" << p.q_tokens << "x"
+                << p.kv_tokens << "x" << p.head_dim << "," << p.value_dim << " zeros " << p.q_zero_point << " "
+                << p.value_zero_point << " " << p.out_zero_point << " factors " << p.score << " " << p.out << " causal "
+                << p.causal << " windows " << p.window_left << " " << p.window_right << (p.lengths ? " lengths" : "")
+                << (p.positions ? " positions" : "") << " codes " << p.codes << " " << name(p.layout) << " "
+                << name(p.placement) << " seed " << p.seed;
 }
 
 int8_t code(const IntegerProblem& p, uint64_t kind, uint64_t index) {

@@ -91,13 +91,13 @@ Choice choose(Levels& levels, uint64_t seed) {
   return c;
 }
 std::string name(const char* layer, const Choice& c) {
-  Text text;
-  text << layer << " " << c.counts.batch << "x" << c.counts.heads << "x" << c.counts.tokens << "x" << c.counts.dim
-       << " layouts " << int(c.layout) << " " << int(c.y_layout) << (c.in_place ? " in place " : " ")
-       << name(c.placement) << " zeros " << c.x_zero_point << " " << c.y_zero_point << " scale " << c.scale
-       << " option " << c.option << " seed " << c.seed;
-  set_current_case(text.str());
-  return text.str();
+  const std::string text = Text() << layer << " " << c.counts.batch << "x" << c.counts.heads << "x" << c.counts.tokens
+                                  << "x" << c.counts.dim << " layouts " << int(c.layout) << " " << int(c.y_layout)
+                                  << (c.in_place ? " in place " : " ") << name(c.placement) << " zeros "
+                                  << c.x_zero_point << " " << c.y_zero_point << " scale " << c.scale << " option "
+                                  << c.option << " seed " << c.seed;
+  set_current_case(text);
+  return text;
 }
 
 // x, drawn, and y, which may be the same.

@@ -261,14 +261,12 @@ TEST_CASE("math: Philox 4x32-10 gives the published answers", "[short][math]") {
                          {{0x243f6a88u, 0x85a308d3u, 0x13198a2eu, 0x03707344u},
                           {0xa4093822u, 0x299f31d0u},
                           {0xd16cfe09u, 0x94fdccebu, 0x5001e420u, 0x24126ea1u}}};
-  for (const fovea_target target : targets()) {
-    for (const Known& k : known) {
-      INFO(fovea_target_name(target));
-      uint32_t words[4];
-      std::memcpy(words, k.counter, sizeof words);
-      fovea::simd_tests(target).philox(words, k.key);
-      CHECK(std::memcmp(words, k.words, sizeof words) == 0);
-    }
+  for (const auto& [target, k] : fovea_test::every(targets(), known)) {
+    INFO(fovea_target_name(target));
+    uint32_t words[4];
+    std::memcpy(words, k.counter, sizeof words);
+    fovea::simd_tests(target).philox(words, k.key);
+    CHECK(std::memcmp(words, k.words, sizeof words) == 0);
   }
 }
 

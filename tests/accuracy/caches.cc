@@ -24,9 +24,8 @@ Drawn draw(Data data, uint64_t seed) {
     if (data == Data::kOutliers && random_bits(seed + 4, i) % 100 == 0) d.values[i] *= 10;
   }
   constexpr float kBias[] = {12, -9, 15, -7};
-  for (size_t i = 0; data == Data::kBiased && i < kKeys; ++i) {
-    for (size_t e = 0; e < 4; ++e) d.keys[i * kDim + 5 + 16 * e] += kBias[e];
-  }
+  for (const auto& [i, e] : indices<size_t>(data == Data::kBiased ? kKeys : 0, 4))
+    d.keys[i * kDim + 5 + 16 * e] += kBias[e];
   return d;
 }
 

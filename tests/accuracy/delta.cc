@@ -136,16 +136,14 @@ the recurrence in f32. The last column is the largest error divided by twice tha
 
 bool show(const Rule& rule) {
   Error ours, loops;
-  for (const uint32_t head_dim : kKeyDims) {
-    for (uint64_t draws = 0; draws < 4; ++draws) {
-      const Data data = draw(rule, head_dim, 16 * draws + head_dim);
-      const std::vector<double> right = recurrence<double>(rule, data);
-      const Numbers loop = recurrence<float>(rule, data);
-      for (size_t i = 0; i < right.size(); ++i) loops.add(double{loop[i]}, right[i]);
-      for (const fovea_target target : targets()) {
-        const Numbers got = call(rule, data, target);
-        for (size_t i = 0; i < got.size(); ++i) ours.add(double{got[i]}, right[i]);
-      }
+  for (const auto& [head_dim, draws] : every(kKeyDims, {0u, 1u, 2u, 3u})) {
+    const Data data = draw(rule, head_dim, 16 * draws + head_dim);
+    const std::vector<double> right = recurrence<double>(rule, data);
+    const Numbers loop = recurrence<float>(rule, data);
+    for (size_t i = 0; i < right.size(); ++i) loops.add(double{loop[i]}, right[i]);
+    for (const fovea_target target : targets()) {
+      const Numbers got = call(rule, data, target);
+      for (size_t i = 0; i < got.size(); ++i) ours.add(double{got[i]}, right[i]);
     }
   }
   if (ours.count == 0) return true;

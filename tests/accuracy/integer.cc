@@ -29,9 +29,7 @@ void enlarge_queries(Data* data, uint64_t) {
 void bias_key_channels(Data* data, uint64_t) {
   const uint32_t dim = data->dim, channels[] = {3, 17, dim / 2 + 1, dim - 5};
   constexpr float kBiases[] = {12, -9, 15, -7};
-  for (uint32_t j = 0; j < kKeys; ++j) {
-    for (int i = 0; i < 4; ++i) data->keys[j * dim + channels[i]] += kBiases[i];
-  }
+  for (const auto& [j, i] : indices(kKeys, 4)) data->keys[j * dim + channels[i]] += kBiases[i];
 }
 
 void enlarge_value_tokens(Data* data, uint64_t) {

@@ -61,19 +61,17 @@ bool show(const Format& format) {
   const Numbers integers = call(format.type, stored, x, FOVEA_COMPUTE_I8, FOVEA_TARGET_BEST);
   for (const fovea_target target : targets()) {
     const Numbers y = call(format.type, stored, x, FOVEA_COMPUTE_F32, target);
-    for (size_t t = 0; t < kTokens && !y.empty(); ++t) {
-      for (size_t o = 0; o < kOut; ++o) {
-        double right = 0, before = 0;
-        float loop = 0;
-        for (size_t i = 0; i < kIn; ++i) {
-          const float a = x[t * kIn + i], b = stored.numbers[o * kIn + i];
-          right += double{a} * double{b}, before += double{a} * double{weights[o * kIn + i]}, loop += a * b;
-        }
-        ours.add(double{y[t * kOut + o]}, right);
-        loops.add(double{loop}, right);
-        of_f32.add(double{y[t * kOut + o]}, before);
-        if (!integers.empty()) of_integers.add(double{integers[t * kOut + o]}, before);
+    for (const auto& [t, o] : indices<size_t>(y.empty() ? 0 : kTokens, kOut)) {
+      double right = 0, before = 0;
+      float loop = 0;
+      for (size_t i = 0; i < kIn; ++i) {
+        const float a = x[t * kIn + i], b = stored.numbers[o * kIn + i];
+        right += double{a} * double{b}, before += double{a} * double{weights[o * kIn + i]}, loop += a * b;
       }
+      ours.add(double{y[t * kOut + o]}, right);
+      loops.add(double{loop}, right);
+      of_f32.add(double{y[t * kOut + o]}, before);
+      if (!integers.empty()) of_integers.add(double{integers[t * kOut + o]}, before);
     }
   }
   if (ours.count == 0) return true;

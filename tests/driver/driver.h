@@ -63,30 +63,18 @@ template <class Left>
 class Side {
  public:
   explicit Side(const Left& left) : left_(left) {}
-  template <class Right>
-  Verdict operator==(const Right& right) const {
-    return verdict(left_ == right, " == ", right);
+#define FOVEA_DRIVER_RELATION_(relation)                            \
+  template <class Right>                                            \
+  Verdict operator relation(const Right& right) const {             \
+    return verdict(left_ relation right, " " #relation " ", right); \
   }
-  template <class Right>
-  Verdict operator!=(const Right& right) const {
-    return verdict(left_ != right, " != ", right);
-  }
-  template <class Right>
-  Verdict operator<(const Right& right) const {
-    return verdict(left_ < right, " < ", right);
-  }
-  template <class Right>
-  Verdict operator<=(const Right& right) const {
-    return verdict(left_ <= right, " <= ", right);
-  }
-  template <class Right>
-  Verdict operator>(const Right& right) const {
-    return verdict(left_ > right, " > ", right);
-  }
-  template <class Right>
-  Verdict operator>=(const Right& right) const {
-    return verdict(left_ >= right, " >= ", right);
-  }
+  FOVEA_DRIVER_RELATION_(==)
+  FOVEA_DRIVER_RELATION_(!=)
+  FOVEA_DRIVER_RELATION_(<)
+  FOVEA_DRIVER_RELATION_(<=)
+  FOVEA_DRIVER_RELATION_(>)
+  FOVEA_DRIVER_RELATION_(>=)
+#undef FOVEA_DRIVER_RELATION_
   operator Verdict() const { return {static_cast<bool>(left_), ""}; }
 
  private:
@@ -97,7 +85,7 @@ class Side {
     show(text, left_);
     text << relation;
     show(text, right);
-    return {false, text.str()};
+    return {false, text};
   }
   const Left& left_;
 };

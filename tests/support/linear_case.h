@@ -31,13 +31,11 @@ struct LinearProblem {
 
 inline std::string name(const LinearProblem& p, fovea_target target) {
   static const char* const kComputes[] = {"f32", "i8", "f16"};
-  Text text;
-  text << "linear " << kComputes[p.compute] << " " << p.tokens << "x" << p.in_dim << "x" << p.out_dim << " "
-       << type_name(p.dtype) << ", " << type_name(p.x_dtype) << " to " << type_name(p.y_dtype) << " bias "
-       << int(p.bias) << " zeros " << p.x_zero_point << ", " << p.y_zero_point << (p.one_scale ? " one scale" : "")
-       << " activation " << int(p.activation) << " " << name(p.layout) << " " << name(p.placement) << " seed " << p.seed
-       << " | " << fovea_target_name(target);
-  return text.str();
+  return Text() << "linear " << kComputes[p.compute] << " " << p.tokens << "x" << p.in_dim << "x" << p.out_dim << " "
+                << type_name(p.dtype) << ", " << type_name(p.x_dtype) << " to " << type_name(p.y_dtype) << " bias "
+                << int(p.bias) << " zeros " << p.x_zero_point << ", " << p.y_zero_point
+                << (p.one_scale ? " one scale" : "") << " activation " << int(p.activation) << " " << name(p.layout)
+                << " " << name(p.placement) << " seed " << p.seed << " | " << fovea_target_name(target);
 }
 
 inline float f16_at(const void* p) {
@@ -103,7 +101,7 @@ class LinearCase {
       const Want& wanted = wants_[t * p.out_dim + o];
       const float got = y.get(0, 0, t, o);
       if (is_right(got, wanted)) continue;
-      return (Text() << "[" << t << "][" << o << "] is " << got << ", not " << wanted.y).str();
+      return Text() << "[" << t << "][" << o << "] is " << got << ", not " << wanted.y;
     }
     return "";
   }
@@ -319,14 +317,12 @@ inline std::string run_on_all_targets(const LinearProblem& problem) {
 template <class Check>
 void run_each_way(LinearCase& test, const Check& check) {
   const uint64_t features = test.args.processor_features;
-  for (const fovea_target target : test.targets()) {
-    for (const uint64_t used : {features, uint64_t{0}}) {
-      if (test.p.compute != FOVEA_COMPUTE_F16 && used != features) continue;
-      test.args.processor_features = used;
-      INFO(name(test.p, target));
-      REQUIRE(test.run(target) == FOVEA_OK);
-      check(target);
-    }
+  for (const auto& [target, used] : every(test.targets(), {features, uint64_t{0}})) {
+    if (test.p.compute != FOVEA_COMPUTE_F16 && used != features) continue;
+    test.args.processor_features = used;
+    INFO(name(test.p, target));
+    REQUIRE(test.run(target) == FOVEA_OK);
+    check(target);
   }
   test.args.processor_features = features;
 }

@@ -192,7 +192,7 @@ std::string name(const Problem& p) {
   say("pages of", &Problem::page_tokens), say("prefix", &Problem::prefix_tokens);
   text << " " << type_name(p.q_dtype) << "/" << type_name(p.key_dtype) << "/" << type_name(p.value_dtype) << "/"
        << type_name(p.out_dtype);
-  return text.str();
+  return text;
 }
 
 Problem mixed_problem(uint32_t i) {

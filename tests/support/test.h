@@ -163,7 +163,7 @@ template <class T, class Args>
 std::string place_of(T Args::* field) {
   const Args args{};
   const auto at = reinterpret_cast<const char*>(&(args.*field)) - reinterpret_cast<const char*>(&args);
-  return (Text() << "the field at byte " << size_t(at)).str();
+  return Text() << "the field at byte " << size_t(at);
 }
 
 // Adds that a change of a field is refused.
@@ -179,7 +179,7 @@ void add_misuses(std::vector<Misuse<Call>>& all, fovea_status want, std::initial
   for (T Args::* const field : fields) {
     for (const T value : values) {
       add_misuse(all, want, field, [=](T& x) { x = value; });
-      all.back().what += (Text() << ", value " << size_t(&value - values.begin())).str();
+      all.back().what += std::string(Text() << ", value " << size_t(&value - values.begin()));
     }
   }
 }

@@ -40,7 +40,7 @@ class Text {
     text_ += digits;
     return *this;
   }
-  const std::string& str() const { return text_; }
+  operator std::string() const { return text_; }
 
  private:
   // Not snprintf: newlib's small version does not print 64-bit numbers.
