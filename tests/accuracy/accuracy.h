@@ -66,6 +66,9 @@ struct Error {
   double normalised() const { return squares / of_right; }  // mean square error
 };
 
+// Prints what tests/ACCURACY.md has between its last table and the rows of the next one, which must be of this section.
+void begin_table(const char* section);
+
 // Whether the largest error of a row of a table is at most its bound. Ends the row.
 inline bool is_within(const std::string& row, double of_bound) {
   std::fflush(stdout);

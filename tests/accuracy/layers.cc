@@ -379,43 +379,16 @@ bool show_integer_linear(const Activation& activation) {
   return show_codes(std::string("linear with ") + activation.name + ", `FOVEA_COMPUTE_I8`", error);
 }
 
-constexpr const char* kHead =
-    R"(
-## Layers
-
-Errors against double precision on the numbers as they are stored, the largest of all targets: rows of 8 to 4100 normally
-distributed elements, and activations of 20000 numbers with the standard deviation 3. "Loops" are loops in f32 with the C
-library's functions, whose results are not rounded to f16 or bf16. A linear layer has 256 inputs. The last column is the largest
-error of an element divided by what `layers.h` states for it, and the rounding to f16 or bf16 in addition: the command fails if it
-is above 1. What is stated for a linear layer is the error of the activation of its outputs without one.
-
-| layer | rows | largest error | root mean square | loops: largest | root mean square | of its bound |
-| --- | --- | ---: | ---: | ---: | ---: | ---: |
-)";
-
-constexpr const char* kCodesHead =
-    R"(
-## Layers on int8 tensors
-
-Errors in codes of the output against double precision on the codes of the input. The best possible largest error is half a code,
-with a root mean square of 0.289. The last column is the largest error of an element divided by what `integer_layers.h` states for
-it: the command fails if it is above 1. For a linear layer that is half a code, the error of the activation and the roundings of
-the scales. Codes are normally distributed with the standard deviation 40.
-
-| layer | largest error | root mean square | of its bound |
-| --- | ---: | ---: | ---: |
-)";
-
 }  // namespace
 
 bool show_layers() {
-  std::fputs(kHead, stdout);
+  begin_table("Layers");
   bool right = show_layer_norm(0, "layer normalisation");
   right = show_layer_norm(30, "layer normalisation, mean 30") && right;
   right = show_rotation() && right;
   for (const Activation& activation : kStated) right = show_activation(activation) && right;
   for (const Activation& activation : kStated) right = show_linear(activation) && right;
-  std::fputs(kCodesHead, stdout);
+  begin_table("Layers on int8 tensors");
   right = show_integer_norm(FOVEA_NORM_LAYER, "layer normalisation") && right;
   right = show_integer_norm(FOVEA_NORM_RMS, "RMS normalisation") && right;
   for (const Activation& activation : kStated) right = show_table(activation) && right;
