@@ -91,14 +91,8 @@ struct Rows {
   }
   fovea::RowsToWiden to_widen() const {
     const void* const own_scales = scale_bytes(type) ? scales.as<void>() : nullptr;
-    return {rows,
-            dim,
-            f32.as<float>(),
-            ptrdiff_t(f32_stride),
-            data.as<void>(),
-            ptrdiff_t(stride),
-            own_scales,
-            ptrdiff_t(scale_stride)};
+    const ptrdiff_t to = ptrdiff_t(f32_stride), from = ptrdiff_t(stride), from_scales = ptrdiff_t(scale_stride);
+    return {rows, dim, f32.as<float>(), to, data.as<void>(), from, own_scales, from_scales};
   }
   void widen(fovea_target target) const {
     data.read_only(true);

@@ -578,18 +578,12 @@ TEST_CASE("delta: the macros are upper bounds, and states have the same bytes ev
 // ------------------------------------------------------------------------------------------------------------- misuse
 
 // A call that may be wrong.
-struct DeltaCall : DeltaCase {
-  explicit DeltaCall(const DeltaProblem& problem)
-      : DeltaCase(problem),
-        memory(DeltaCase::workspace_bytes(), FOVEA_WORKSPACE_ALIGNMENT, Placement::kStart),
-        workspace(memory.as<char>()),
-        workspace_bytes(memory.bytes()) {
+struct DeltaCall : DeltaCase, CallMemory {
+  using CallMemory::workspace_bytes;
+  explicit DeltaCall(const DeltaProblem& problem) : DeltaCase(problem), CallMemory(DeltaCase::workspace_bytes()) {
     REQUIRE(begin() == FOVEA_OK);
     before.assign(state_memory.as<char>(), state_memory.as<char>() + state_bytes);
   }
-  Guarded memory;
-  char* workspace;
-  size_t workspace_bytes;
   std::vector<char> before;  // of the state
 };
 
@@ -721,24 +715,16 @@ TEST_CASE("delta: misuse of states has its status, and nothing is written", "[sh
 }
 
 TEST_CASE("delta: misuse of matrices of the caller has its status, and nothing is written", "[short]") {
-  struct Call : DeltaCase {
+  struct Call : DeltaCase, CallMemory {
+    using CallMemory::workspace_bytes;
     explicit Call(const DeltaProblem& problem)
-        : DeltaCase(problem),
-          of_before(FOVEA_F32, p.matrices(), Layout::kHeadsFirst, p.placement),
-          of_after(FOVEA_F32, p.matrices(), Layout::kHeadsFirst, p.placement),
-          memory(bytes_of(fovea_delta_matrices_workspace_bytes, &args), FOVEA_WORKSPACE_ALIGNMENT, Placement::kStart),
-          before(of_before.in()),
-          after(of_after.out()),
-          workspace(memory.as<char>()),
-          workspace_bytes(memory.bytes()) {
+        : DeltaCase(problem), CallMemory(bytes_of(fovea_delta_matrices_workspace_bytes, &args)) {
       copy_rows(given, of_before);
     }
-    Array of_before, of_after;
-    Guarded memory;
-    fovea_in before;
-    fovea_out after;
-    char* workspace;
-    size_t workspace_bytes;
+    const Array of_before{FOVEA_F32, p.matrices(), Layout::kHeadsFirst, p.placement};
+    const Array of_after{FOVEA_F32, p.matrices(), Layout::kHeadsFirst, p.placement};
+    fovea_in before = of_before.in();
+    fovea_out after = of_after.out();
   };
   using A = fovea_delta_args;
   static const uint32_t falling[] = {0, 6, 5};

@@ -21,23 +21,13 @@ namespace fovea_test {
 
 namespace platform = fovea::platform;
 
-constexpr fovea_target kNamedTargets[] = {FOVEA_TARGET_SCALAR,
-                                          FOVEA_TARGET_SSE4,
-                                          FOVEA_TARGET_AVX2,
-                                          FOVEA_TARGET_AVX512,
-                                          FOVEA_TARGET_NEON,
-                                          FOVEA_TARGET_HELIUM,
-                                          FOVEA_TARGET_WASM,
-                                          FOVEA_TARGET_AVX512_VNNI,
-                                          FOVEA_TARGET_AVX2_VNNI,
-                                          FOVEA_TARGET_NEON_DOTPROD,
-                                          FOVEA_TARGET_NEON_I8MM,
-                                          FOVEA_TARGET_NEON_IN_ORDER,
-                                          FOVEA_TARGET_NEON_IN_ORDER_DOTPROD,
-                                          FOVEA_TARGET_NEON_IN_ORDER_I8MM,
-                                          FOVEA_TARGET_RVV128,
-                                          FOVEA_TARGET_RVV256,
-                                          FOVEA_TARGET_XSIMD};
+// clang-format off
+constexpr fovea_target kNamedTargets[] = {
+    FOVEA_TARGET_SCALAR, FOVEA_TARGET_SSE4, FOVEA_TARGET_AVX2, FOVEA_TARGET_AVX512, FOVEA_TARGET_NEON,
+    FOVEA_TARGET_HELIUM, FOVEA_TARGET_WASM, FOVEA_TARGET_AVX512_VNNI, FOVEA_TARGET_AVX2_VNNI, FOVEA_TARGET_NEON_DOTPROD,
+    FOVEA_TARGET_NEON_I8MM, FOVEA_TARGET_NEON_IN_ORDER, FOVEA_TARGET_NEON_IN_ORDER_DOTPROD,
+    FOVEA_TARGET_NEON_IN_ORDER_I8MM, FOVEA_TARGET_RVV128, FOVEA_TARGET_RVV256, FOVEA_TARGET_XSIMD};
+// clang-format on
 
 TEST_CASE("version: the library is that of the header", "[short]") { CHECK(fovea_version() == FOVEA_VERSION); }
 

@@ -14,6 +14,8 @@
 
 namespace fovea_test {
 
+constexpr uint32_t kMostEntries = 4096;  // of a batch, each of which costs time
+
 // Memory that nobody may touch.
 template <class T>
 T* nowhere() {
@@ -37,6 +39,7 @@ inline uint32_t struct_bytes(Bytes& bytes, size_t known) {
 }
 inline ptrdiff_t as_stride(Wide dense) { return static_cast<ptrdiff_t>(std::min(dense, Wide{PTRDIFF_MAX})); }
 inline ptrdiff_t stride_of(Bytes& bytes, Wide dense) { return bytes.below(16) == 1 ? stride(bytes) : as_stride(dense); }
+inline int32_t zero_point(Bytes& bytes) { return bytes.below(24) == 1 ? int32_t(word(bytes)) : bytes.take<int8_t>(); }
 inline float real(Bytes& bytes, float usual) { return bytes.below(16) == 1 ? bytes.take<float>() : usual; }
 inline int64_t position(Bytes& bytes) { return bytes.below(8) == 1 ? bytes.take<int64_t>() : bytes.below(60) - 10; }
 constexpr float kInfinity = std::numeric_limits<float>::infinity();

@@ -16,7 +16,6 @@
 namespace fovea_test {
 namespace {
 
-int32_t zero_point(Bytes& bytes) { return bytes.below(24) == 1 ? int32_t(word(bytes)) : bytes.take<int8_t>(); }
 // A multiplier and its shift for a number around the usual one, or any.
 void multiplier(Bytes& bytes, double usual, int32_t* factor, int32_t* shift) {
   const double real = usual * std::exp2(bytes.below(80) / 8.0 - 5);

@@ -328,15 +328,9 @@ void run_each_way(LinearCase& test, const Check& check) {
 }
 
 // A call that may be wrong.
-struct LinearCall : LinearCase {
-  explicit LinearCall(const LinearProblem& problem)
-      : LinearCase(problem),
-        memory(bytes_of(fovea_linear_workspace_bytes, &args), FOVEA_WORKSPACE_ALIGNMENT, Placement::kStart),
-        workspace(memory.as<char>()),
-        workspace_bytes(memory.bytes()) {}
-  Guarded memory;
-  char* workspace;
-  size_t workspace_bytes;
+struct LinearCall : LinearCase, CallMemory {
+  explicit LinearCall(const LinearProblem& problem) : LinearCase(problem), CallMemory(LinearCase::workspace_bytes()) {}
+  using CallMemory::workspace_bytes;
 };
 
 inline void check_refused(const LinearProblem& p, const std::vector<Misuse<LinearCall>>& all) {

@@ -148,6 +148,14 @@ void check_refused(const std::vector<Misuse<Call>>& all, Make make, Run run, Unt
   }
 }
 
+// The workspace of a call that may be wrong.
+struct CallMemory {
+  explicit CallMemory(size_t bytes) : memory(bytes, FOVEA_WORKSPACE_ALIGNMENT, Placement::kStart) {}
+  Guarded memory;
+  char* workspace = memory.as<char>();
+  size_t workspace_bytes = memory.bytes();
+};
+
 // The arguments of a call, which may be the call.
 template <class Call>
 auto arguments_of(Call& call, int) -> decltype((call.args)) {
