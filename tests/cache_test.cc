@@ -418,8 +418,7 @@ TEST_CASE("ring: window and chunk are room enough for any chunks and any drafts 
   }
 }
 
-TEST_CASE("ring: a draft that was put in token by token and taken back leaves all that is seen, or is refused",
-          "[short]") {
+TEST_CASE("ring: a draft put in token by token and taken back leaves all that is seen, or is refused", "[short]") {
   for (const auto& [target, spare, drafted] : every(targets(), {0u, 1u, 3u}, {0u, 1u, 2u, 3u, 4u, 5u, 6u})) {
     Decoder ring(FOVEA_KV_RING, kWindow + spare, 1, target), plain(FOVEA_KV_STRIDED, 0, 1, target);
     for (Decoder* one : {&ring, &plain}) {

@@ -121,7 +121,7 @@ struct ConvCase {
 
 }  // namespace
 
-TEST_CASE("conv1d: any counts, strides and options agree with double", "[short][conv1d]") {
+TEST_CASE("conv1d: any counts, strides and options agree with double", "[short]") {
   static_assert(FOVEA_CONV1D_MAX_KERNEL_SIZE == 8, "the widths below");
   for (const auto& [target, width, tokens, channels, channels_first] :
        every(targets(), {1u, 2u, 3u, 4u, 5u, 6u, 7u, 8u}, {1u, 2u, 5u, 7u, 23u}, {1u, 6u, 37u}, {false, true})) {
@@ -138,7 +138,7 @@ TEST_CASE("conv1d: any counts, strides and options agree with double", "[short][
   }
 }
 
-TEST_CASE("conv1d: calls of any lengths give the bits of one, whichever dimension lanes are", "[short][conv1d]") {
+TEST_CASE("conv1d: calls of any lengths give the bits of one, whichever dimension lanes are", "[short]") {
   std::vector<float> first_target;
   for (const fovea_target target : targets_and_best()) {
     ConvProblem p;
@@ -168,7 +168,7 @@ TEST_CASE("conv1d: calls of any lengths give the bits of one, whichever dimensio
   }
 }
 
-TEST_CASE("conv1d: NaN reaches the outputs that see it and no other", "[short][conv1d]") {
+TEST_CASE("conv1d: NaN reaches the outputs that see it and no other", "[short]") {
   for (const auto& [target, channels_first] : every(targets(), {false, true})) {
     ConvProblem p;
     p.width = 3, p.channels_first = channels_first;
@@ -183,7 +183,7 @@ TEST_CASE("conv1d: NaN reaches the outputs that see it and no other", "[short][c
   }
 }
 
-TEST_CASE("conv1d: every misuse has its status, and nothing is written", "[short][conv1d]") {
+TEST_CASE("conv1d: every misuse has its status, and nothing is written", "[short]") {
   using A = fovea_conv1d_args;
   std::vector<Misuse<ConvCase>> misuses = {
       {"x's strides", FOVEA_ERR_STRIDE, [](auto& c) { c.args.x_channel_stride = 2; }},

@@ -151,8 +151,7 @@ void through(fovea_dtype type, const float* x, float* y) {
   for (size_t i = 0; i < 32; ++i) y[i] = element_of(type, block, nullptr, i);
 }
 
-INSIDE_CASE("formats: rows are converted alone, from any place, with any stride, the same on every target",
-            "[short][formats]") {
+INSIDE_CASE("formats: rows are converted alone, from any place, with any stride, the same on every target", "[short]") {
   const size_t dims[] = {0,  1,  2,  3,  4,  5,  7,  8,  9,  15, 16,  17,  24,
                          31, 32, 33, 47, 48, 63, 64, 65, 80, 96, 100, 128, 131};
   for (const auto& [each_type, each_dim, placement] : every(kTypes, dims, kPlacements)) {
@@ -207,7 +206,7 @@ INSIDE_CASE("formats: rows are converted alone, from any place, with any stride,
   }
 }
 
-INSIDE_CASE("formats: the table has the sizes that the header defines", "[short][formats]") {
+INSIDE_CASE("formats: the table has the sizes that the header defines", "[short]") {
   CHECK(fovea::kFormatCount == kNoType);
   CHECK_FALSE(fovea::is_dtype(kNoType));
   for (const fovea_dtype type : served_types()) {
@@ -224,7 +223,7 @@ INSIDE_CASE("formats: the table has the sizes that the header defines", "[short]
   }
 }
 
-INSIDE_CASE("formats: blocks that were worked out by hand are widened to the bit, at any address", "[short][formats]") {
+INSIDE_CASE("formats: blocks that were worked out by hand are widened to the bit, at any address", "[short]") {
   // 0x3800 is 0.5, 0xc400 is -4, 0x2e66 is 0.0999755859375, 0x0001 is 2^-24.
   struct Block {
     fovea_dtype type;
@@ -309,7 +308,7 @@ INSIDE_CASE("formats: blocks that were worked out by hand are widened to the bit
   }
 }
 
-INSIDE_CASE("formats: rows of any bytes are widened as they are defined", "[short][formats]") {
+INSIDE_CASE("formats: rows of any bytes are widened as they are defined", "[short]") {
   for (const fovea_dtype type : kTypes) {
     if (!is_grouped(type) || !fovea::format_served(type)) continue;
     for (const auto& [target, dim] : every(targets(), {1u, 17u, 32u, 45u, 64u, 71u, 128u, 256u, 553u})) {
@@ -327,8 +326,7 @@ INSIDE_CASE("formats: rows of any bytes are widened as they are defined", "[shor
   }
 }
 
-INSIDE_CASE("formats: a group of q8_0 has at most half a code of error, or as much as its scale is off",
-            "[short][formats]") {
+INSIDE_CASE("formats: a group of q8_0 has at most half a code of error, or as much as its scale is off", "[short]") {
   if (!fovea::format_served(FOVEA_Q8_0)) return skip(kLeftOut);
   for (const fovea_target target : targets()) {
     Rows rows(FOVEA_Q8_0, 1, kScaleGroup, 0, Placement::kEnd);
@@ -355,7 +353,7 @@ INSIDE_CASE("formats: a group of q8_0 has at most half a code of error, or as mu
   }
 }
 
-INSIDE_CASE("formats: some elements of a row are widened as in the whole row", "[short][formats]") {
+INSIDE_CASE("formats: some elements of a row are widened as in the whole row", "[short]") {
   constexpr size_t kCount = 3, kPiece = 8;
   for (const fovea_target target : targets()) {
     for (const fovea_dtype type : served_types()) {
@@ -385,7 +383,7 @@ INSIDE_CASE("formats: some elements of a row are widened as in the whole row", "
   }
 }
 
-INSIDE_CASE("formats: every f16, bf16 and i8 is widened to the number that it is", "[short][formats]") {
+INSIDE_CASE("formats: every f16, bf16 and i8 is widened to the number that it is", "[short]") {
   constexpr size_t kBlock = 4096;
   for (const fovea_target target : targets()) {
     for (const fovea_dtype type : {FOVEA_F16, FOVEA_BF16}) {
@@ -477,16 +475,13 @@ void check_nearest(uint64_t step) {
   }
 }
 
-INSIDE_CASE("formats: f32 is narrowed to the nearest f16 and bf16, on samples of all floats and at every tie",
-            "[short][formats]") {
+INSIDE_CASE("formats: f32 is narrowed to the nearest f16 and bf16, on samples of floats and at every tie", "[short]") {
   check_nearest(65521);
 }
 
-INSIDE_CASE("formats: f32 is narrowed to the nearest f16 and bf16, on many floats", "[slow][formats]") {
-  check_nearest(251);
-}
+INSIDE_CASE("formats: f32 is narrowed to the nearest f16 and bf16, on many floats", "[slow]") { check_nearest(251); }
 
-INSIDE_CASE("formats: i8 is the nearest of 255 codes", "[short][formats]") {
+INSIDE_CASE("formats: i8 is the nearest of 255 codes", "[short]") {
   if (!fovea::format_served(FOVEA_I8)) return skip(kLeftOut);
   for (const fovea_target target : targets()) {
     Rows rows(FOVEA_I8, 8, 129, 3, Placement::kOffset);
@@ -507,8 +502,7 @@ INSIDE_CASE("formats: i8 is the nearest of 255 codes", "[short][formats]") {
   }
 }
 
-INSIDE_CASE("formats: every finite row of i8 is within half of its scale, from the smallest numbers to the largest",
-            "[short][formats]") {
+INSIDE_CASE("formats: a finite row of i8 is within half its scale, from the least numbers to the largest", "[short]") {
   if (!fovea::format_served(FOVEA_I8)) return skip(kLeftOut);
   std::vector<float> largest = {0, FLT_TRUE_MIN, FLT_MIN, 127 * FLT_MIN, 0x1p-120f, 0x1p-119f, 0x1p-118f};
   for (int exponent = -149; exponent < 128; exponent += 3) largest.push_back(std::ldexp(1.37f, exponent));
@@ -541,7 +535,7 @@ INSIDE_CASE("formats: every finite row of i8 is within half of its scale, from t
   }
 }
 
-INSIDE_CASE("formats: what is not finite, too large or too small for a scale", "[short][formats]") {
+INSIDE_CASE("formats: what is not finite, too large or too small for a scale", "[short]") {
   struct Planted {
     float x;
     bool i8_nan, i4_nan;    // the row, or the group, reads as NaN
@@ -587,8 +581,7 @@ INSIDE_CASE("formats: what is not finite, too large or too small for a scale", "
   }
 }
 
-INSIDE_CASE("formats: what no scale of i4 reaches becomes the nearest that the largest scale does",
-            "[short][formats]") {
+INSIDE_CASE("formats: what no scale of i4 reaches becomes the nearest that the largest scale does", "[short]") {
   if (!fovea::format_served(FOVEA_I4)) return skip(kLeftOut);
   for (const auto& [target, largest, sign] :
        every(targets(), {8e5f, 1e7f, 0x1p99f, 0x1p100f, 0x1p101f, 0x1p126f, FLT_MAX}, {1.0f, -1.0f})) {
@@ -609,7 +602,7 @@ INSIDE_CASE("formats: what no scale of i4 reaches becomes the nearest that the l
   }
 }
 
-INSIDE_CASE("formats: no group has more squared error than with the simplest scale", "[short][formats]") {
+INSIDE_CASE("formats: no group has more squared error than with the simplest scale", "[short]") {
   for (const auto& [target, type] : every(targets(), kTypes)) {
     if (!is_written(type) || !is_grouped(type)) continue;
     Rows rows(type, 1, kScaleGroup, 0, Placement::kEnd);
@@ -693,14 +686,12 @@ void check_squared_error(size_t count, bool print) {
 
 }  // namespace
 
-INSIDE_CASE("formats: the squared error of i8 and i4, beside q8_0 and q4_0", "[short][formats]") {
+INSIDE_CASE("formats: the squared error of i8 and i4, beside q8_0 and q4_0", "[short]") {
   check_squared_error(500, false);
 }
-INSIDE_CASE("formats: the squared error of i8 and i4, on many rows", "[slow][formats]") {
-  check_squared_error(20000, true);
-}
+INSIDE_CASE("formats: the squared error of i8 and i4, on many rows", "[slow]") { check_squared_error(20000, true); }
 
-INSIDE_CASE("formats: a dot product that reads a row in registers is that with the widened row", "[short][formats]") {
+INSIDE_CASE("formats: a dot product that reads a row in registers is that with the widened row", "[short]") {
   const size_t dims[] = {1, 4, 7, 16, 24, 31, 32, 33, 48, 64, 72, 80, 128, 131};
   for (const auto& [target, type, dim] : every(targets(), kKeyTypes, dims)) {
     const Rows rows(type, 1, dim, 0, Placement::kEnd);

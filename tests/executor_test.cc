@@ -50,7 +50,7 @@ size_t split_bytes(const fovea_attention_desc& d) {
 
 }  // namespace
 
-TEST_CASE("executor: the bits are those of one thread, for any workers and any order, with keys split or not",
+TEST_CASE("executor: the bits are those of one thread, for any workers and order, with keys split or not",
           "[short][executor]") {
   for (const Problem& problem : problems()) {
     AttentionCase test(problem);
@@ -122,7 +122,7 @@ TEST_CASE("executor: a worker writes its own part of the workspace and no other"
   }
 }
 
-TEST_CASE("executor: a plan asks for a workspace a worker and for states of split keys, and else for nothing",
+TEST_CASE("executor: a plan asks for a workspace a worker and for states of split keys, and else nothing",
           "[short][executor]") {
   for (const auto& [target, q_tokens] : every(targets(), {0u, 1u, 33u})) {
     fovea_attention_desc d = description(6, 2, q_tokens, 1000);

@@ -95,7 +95,7 @@ struct RotateCase {
   }
 };
 
-TEST_CASE("rotate: any rows, blocks and signs agree with the matrix", "[short][rotate]") {
+TEST_CASE("rotate: any rows, blocks and signs agree with the matrix", "[short]") {
   for (const auto& [target, dim] : every(targets(), kDims)) {
     for (uint32_t block = 0; block == 0 || (block <= dim && dim % block == 0); block = block == 0 ? 1 : 2 * block) {
       for (const auto& [inverse, signs] : every({false, true}, {false, true})) {
@@ -110,7 +110,7 @@ TEST_CASE("rotate: any rows, blocks and signs agree with the matrix", "[short][r
   }
 }
 
-TEST_CASE("rotate: all targets give the same bits, on all machines", "[short][rotate]") {
+TEST_CASE("rotate: all targets give the same bits, on all machines", "[short]") {
   constexpr uint64_t kRotated = 0x52094d8f309fc943u;
   for (const fovea_target target : targets()) {
     uint64_t hash = kHashOfNothing;
@@ -126,7 +126,7 @@ TEST_CASE("rotate: all targets give the same bits, on all machines", "[short][ro
   }
 }
 
-TEST_CASE("rotate: seeds give different signs, half of them negative", "[short][rotate]") {
+TEST_CASE("rotate: seeds give different signs, half of them negative", "[short]") {
   RotateProblem p;
   p.dim = 256;
   std::vector<std::vector<double>> drawn;
@@ -146,7 +146,7 @@ TEST_CASE("rotate: seeds give different signs, half of them negative", "[short][
   }
 }
 
-TEST_CASE("rotate: NaN stays in its block", "[short][rotate]") {
+TEST_CASE("rotate: NaN stays in its block", "[short]") {
   for (const auto& [target, block] : every(targets(), {2u, 16u})) {
     RotateProblem p;
     p.block = block;
@@ -165,7 +165,7 @@ TEST_CASE("rotate: NaN stays in its block", "[short][rotate]") {
   }
 }
 
-TEST_CASE("rotate: every misuse has its status, and nothing is written", "[short][rotate]") {
+TEST_CASE("rotate: every misuse has its status, and nothing is written", "[short]") {
   std::vector<Misuse<RotateCase>> misuses = {
       {"no elements", FOVEA_ERR_DIM, [](auto& c) { c.args.dim = 0; }},
       {"a block that is no power of two", FOVEA_ERR_DIM, [](auto& c) { c.args.block = 24; }},
@@ -286,8 +286,7 @@ TEST_CASE("rotation: a cache stores turned, then rotated, then centred rows", "[
   }
 }
 
-TEST_CASE("rotation: a cache describes its rotation, and half-precision tokens are rotated as their numbers",
-          "[short]") {
+TEST_CASE("rotation: a cache describes its rotation, and half-precision tokens rotate as their numbers", "[short]") {
   std::vector<float> keys = normal_numbers(size_t{2} * kHeads * kTokens * kDim, 4);
   std::vector<float> values = normal_numbers(size_t{2} * kHeads * kTokens * kValueDim, 5);
   std::vector<uint16_t> half_keys, half_values;

@@ -65,8 +65,7 @@ void check_array(const Made& made, const std::vector<uint8_t>& image, const fove
 
 }  // namespace
 
-TEST_CASE("image: it has the rows of any kind and format where the header says, and any kind takes them in",
-          "[short]") {
+TEST_CASE("image: it has the rows of any kind and format where the header says, and any kind takes them", "[short]") {
   for (const auto& [kind, type, option] : every(kKinds, kKeyTypes, {0, 1, 2, 3})) {
     fovea_kv_cache_desc desc = cache_of(kind, type, kKeyTypes[(type + 3) % std::size(kKeyTypes)]);
     if (option == 1) desc.values_in_keys = 9, desc.value_dtype = type;

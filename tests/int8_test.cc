@@ -200,8 +200,7 @@ TEST_CASE("int8: beside a key of nearly all weight whose value is 0, other value
   }
 }
 
-TEST_CASE("int8: a scale of NaN or infinity makes the rows NaN that see its key, and changes no bit of the others",
-          "[short]") {
+TEST_CASE("int8: a scale of NaN or infinity makes the rows NaN that see its key, and changes no other bit", "[short]") {
   struct Bad {
     bool of_keys;
     float scale;
@@ -335,8 +334,7 @@ TEST_CASE("int8: sums over many keys are as exact as the weights", "[short]") {
   }
 }
 
-TEST_CASE("int8: rows alone and up to nine together have the bits that they have among many, in every width",
-          "[short]") {
+TEST_CASE("int8: rows alone and up to nine together have the bits of rows among many, in every width", "[short]") {
   constexpr uint32_t kDims[][2] = {{1, 1},   {7, 9},   {16, 16},   {31, 33},   {32, 32},  {64, 96},
                                    {80, 80}, {96, 64}, {128, 128}, {130, 129}, {160, 40}, {256, 300}};
   for (const auto& [dims, i] : every(kDims, {0u, 1u, 2u, 3u, 4u, 5u})) {

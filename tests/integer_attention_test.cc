@@ -181,8 +181,7 @@ TEST_CASE("integer attention: every count of queries and keys has the bits of th
   }
 }
 
-TEST_CASE("integer attention: any two of heads, limits, zero points, strides and factors agree with the definition",
-          "[short]") {
+TEST_CASE("integer attention: any two of heads, limits, zero points, strides and factors are as defined", "[short]") {
   const auto make = [](Levels& levels, uint64_t seed) {
     IntegerProblem p;
     p.seed = seed;
@@ -205,8 +204,7 @@ TEST_CASE("integer attention: any two of heads, limits, zero points, strides and
   run_array("integer attention", 16, make, [](const IntegerProblem& p) { check(p); });
 }
 
-TEST_CASE("integer attention: the smallest and largest codes, zero points and factors saturate and do not overflow",
-          "[short]") {
+TEST_CASE("integer attention: extreme codes, zero points and factors saturate and do not overflow", "[short]") {
   for (const auto& [codes, score, out, zero] :
        every({IntegerProblem::kLowest, IntegerProblem::kHighest, IntegerProblem::kSpread},
              {0x1p-32, 1e-5, 1.0, 100.0, 0x1p30}, {0x1p-32, 1.0, 0x1p30}, {-128, 0, 127})) {

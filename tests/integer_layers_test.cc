@@ -195,21 +195,19 @@ void check_mean(const Choice& c) {
   CHECK(y.memory.margin_intact());
 }
 
-TEST_CASE("integer layers: norms have the bits of the definition, for any two of counts, layouts, scales", "[short]") {
+TEST_CASE("integer layers: norms have the defined bits for any two of counts, layouts, scales", "[short]") {
   run_array("integer norm", 20, choose, check_norm);
 }
 
-TEST_CASE("integer layers: sums and products have the bits of the definition, for any two of counts, layouts, scales",
-          "[short]") {
+TEST_CASE("integer layers: sums and products have the defined bits for any two of counts, layouts, scales", "[short]") {
   run_array("integer pair", 21, choose, check_pair);
 }
 
-TEST_CASE("integer layers: activations have the bits of the definition, for any two of counts, layouts, scales",
-          "[short]") {
+TEST_CASE("integer layers: activations have the defined bits for any two of counts, layouts, scales", "[short]") {
   run_array("integer activation", 22, choose, check_activations);
 }
 
-TEST_CASE("integer layers: means have the bits of the definition, for any two of counts, layouts, scales", "[short]") {
+TEST_CASE("integer layers: means have the defined bits for any two of counts, layouts, scales", "[short]") {
   run_array("integer mean", 23, choose, check_mean);
 }
 

@@ -399,8 +399,7 @@ TEST_CASE("misuse: the arguments of a call that are wrong have their status, and
   CHECK(fovea_attention(&call.plan, nullptr, call.memory, call.bytes) == FOVEA_ERR_NULL);
 }
 
-TEST_CASE("misuse: every enum refuses any 32 bits that it has no name for, those that C++ sees as negative too",
-          "[short]") {
+TEST_CASE("misuse: every enum refuses any 32 bits that it has no name for, negative ones too", "[short]") {
   using Desc = fovea_attention_desc;
   using Args = fovea_attention_args;
   struct Enum {

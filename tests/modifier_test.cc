@@ -156,8 +156,7 @@ TEST_CASE("modifiers: without functions a call has the bits of none, with one th
   }
 }
 
-TEST_CASE("modifiers: ALiBi and softcap as modifiers are the options, and weights that are halved halve outputs",
-          "[short]") {
+TEST_CASE("modifiers: ALiBi and softcap as modifiers are the options, and halved weights halve outputs", "[short]") {
   for (const uint32_t q_tokens : {1u, 21u}) {
     Problem p = base(q_tokens);
     p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
@@ -277,8 +276,7 @@ std::vector<float> weights_of(const Problem& p, const Run& run) {
 
 }  // namespace
 
-TEST_CASE("dropout: a weight below 2^-126 is 0, though what divides it by 1 - dropout would make it larger",
-          "[short]") {
+TEST_CASE("dropout: a weight below 2^-126 is 0, though division by 1 - dropout would make it larger", "[short]") {
   for (const fovea_target target : targets()) {
     const float q = 1.0f, keys[2] = {0.0f, -87.5f}, values[2] = {0.0f, 0.0f};  // exp(-87.5) is 0.86 * 2^-126
     float out = 0.0f, weights[2] = {};

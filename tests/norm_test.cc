@@ -179,7 +179,7 @@ std::string check_activation(const RowsProblem& p, const ActivationOptions& o, f
 
 }  // namespace
 
-TEST_CASE("norm: rows of any size have their root, epsilon counts, and zeros stay zeros", "[short][norm]") {
+TEST_CASE("norm: rows of any size have their root, epsilon counts, and zeros stay zeros", "[short]") {
   for (const fovea_target target : targets()) {
     for (const auto& [size, epsilon] : every({1e-30f, 1e-16f, 1e-12f, 1.0f, 3e6f, 1e18f}, {0.0f, 1e-6f, 4.0f})) {
       if (epsilon == 0.0f && size < 1e-16f) continue;  // squares vanish, or are flushed to 0
@@ -218,7 +218,7 @@ TEST_CASE("norm: rows of any size have their root, epsilon counts, and zeros sta
   }
 }
 
-TEST_CASE("norm: any two of kinds, formats, residuals, sums, gates and memory agree with double", "[short][norm]") {
+TEST_CASE("norm: any two of kinds, formats, residuals, sums, gates and memory agree with double", "[short]") {
   struct Choice {
     RowsProblem p;
     NormOptions o;
@@ -248,8 +248,7 @@ TEST_CASE("norm: any two of kinds, formats, residuals, sums, gates and memory ag
   });
 }
 
-TEST_CASE("norm: a layer normalisation keeps its error for any mean, and rows that are constant are the bias",
-          "[short][norm]") {
+TEST_CASE("norm: a layer normalisation keeps its error for any mean, and constant rows are the bias", "[short]") {
   for (const fovea_target target : targets()) {
     for (const auto& [mean, dim, outliers] :
          every({0.0f, 1.0f, -300.0f, 1e5f}, {8u, 100u, 768u, 4100u}, {false, true})) {
@@ -288,7 +287,7 @@ TEST_CASE("norm: a layer normalisation keeps its error for any mean, and rows th
   }
 }
 
-TEST_CASE("norm: rows of other formats, residuals and gates have the bits of the same steps in f32", "[short][norm]") {
+TEST_CASE("norm: rows of other formats, residuals and gates have the bits of the same steps in f32", "[short]") {
   constexpr uint32_t kDim = 301;
   for (const auto& [target, kind] : every(targets(), {FOVEA_NORM_RMS, FOVEA_NORM_L2, FOVEA_NORM_LAYER})) {
     RowsProblem p;
@@ -311,7 +310,7 @@ TEST_CASE("norm: rows of other formats, residuals and gates have the bits of the
   }
 }
 
-TEST_CASE("activation: any strides, counts and options agree with double", "[short][norm]") {
+TEST_CASE("activation: any strides, counts and options agree with double", "[short]") {
   struct Choice {
     Placement placement;
     fovea_dtype x, y;
@@ -336,7 +335,7 @@ TEST_CASE("activation: any strides, counts and options agree with double", "[sho
   }
 }
 
-TEST_CASE("activation: every function keeps its stated error, and is exact where it says so", "[short][norm]") {
+TEST_CASE("activation: every function keeps its stated error, and is exact where it says so", "[short]") {
   for (const auto& [target, kind] : every(targets(), kActivations)) {
     std::vector<float> x(4001), y(x.size());
     for (size_t i = 0; i < x.size(); ++i) x[i] = (float(i) - 2000) * 0.0061f;
@@ -370,7 +369,7 @@ TEST_CASE("activation: every function keeps its stated error, and is exact where
   }
 }
 
-TEST_CASE("activation: the rounding of alpha x adds no more than its size times 2^-24", "[short][norm]") {
+TEST_CASE("activation: the rounding of alpha x adds no more than its size times 2^-24", "[short]") {
   for (const auto& [target, alpha, activation] :
        every(targets(), {1.0f, 1.702f, -0.3f, 1e3f}, {FOVEA_ACTIVATION_SILU, FOVEA_ACTIVATION_SIGMOID})) {
     std::vector<float> x(3001), y(x.size());
@@ -390,7 +389,7 @@ TEST_CASE("activation: the rounding of alpha x adds no more than its size times 
   }
 }
 
-TEST_CASE("norm: every misuse has its status, and nothing is written", "[short][norm]") {
+TEST_CASE("norm: every misuse has its status, and nothing is written", "[short]") {
   static float x[96], y[96], weight[8], gate[96];
   using A = fovea_norm_args;
   std::vector<Misuse<A>> misuses = {
@@ -430,7 +429,7 @@ TEST_CASE("norm: every misuse has its status, and nothing is written", "[short][
   CHECK(fovea_norm(nullptr) == FOVEA_ERR_NULL);
 }
 
-TEST_CASE("activation: every misuse has its status, and nothing is written", "[short][norm]") {
+TEST_CASE("activation: every misuse has its status, and nothing is written", "[short]") {
   static float x[96], y[96], factor[96];
   using A = fovea_activation_args;
   std::vector<Misuse<A>> misuses = {

@@ -139,8 +139,7 @@ TEST_CASE("plan: the macro is an upper bound for every count of tokens and heads
   }
 }
 
-TEST_CASE("plan: the macro for a number of rows is at most that for any, and for decode on one lane what it takes",
-          "[short]") {
+TEST_CASE("plan: the macro for n rows is at most that for any, and for decode on one lane what it takes", "[short]") {
   for (const uint32_t rows : {1u, 2u, 3u, 4u, 8u, 12u, 13u, 48u, 1000u}) {
     CHECK(FOVEA_ATTENTION_WORKSPACE_BYTES_FOR(64, 48, rows) <= FOVEA_ATTENTION_WORKSPACE_BYTES(64, 48));
     CHECK(FOVEA_ATTENTION_KV_WORKSPACE_BYTES_FOR(64, 48, rows) <= FOVEA_ATTENTION_KV_WORKSPACE_BYTES(64, 48));
@@ -241,8 +240,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("plan: which rows take the few-rows kernel is decided by shape, not by memory, workers or source",
-          "[short]") {
+TEST_CASE("plan: which rows take the few-rows kernel is decided by shape, not memory, workers or source", "[short]") {
   for (const auto& [target, q_tokens, dim] : every(targets(), {1u, 2u, 3u, 4u, 5u, 6u, 7u, 8u, 9u}, {1u, 5u, 64u})) {
     fovea_attention_desc d = description(dim, dim, q_tokens, 1, 1);
     d.target = target;

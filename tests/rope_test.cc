@@ -384,8 +384,7 @@ TEST_CASE("rope: every dim and every part of it agrees with the reference", "[sh
   }
 }
 
-TEST_CASE("rope: rows longer than the table of angles, and more tokens than it holds, agree with the reference",
-          "[short]") {
+TEST_CASE("rope: rows longer than the table of angles, and more tokens than it, agree with the reference", "[short]") {
   for (const auto& [dim, tokens, layout] : every({126u, 128u, 130u, 256u, 300u}, {1u, 2u, 9u}, kRopeLayouts)) {
     RopeProblem p;
     p.dim = dim, p.tokens = tokens;

@@ -24,8 +24,7 @@ Problem decode(uint32_t q_tokens, fovea_kv_kind kind, fovea_compute compute = FO
   return p;
 }
 
-TEST_CASE("sources: whichever holds the keys, or pinned tokens and a window of them, the bits are the same",
-          "[short]") {
+TEST_CASE("sources: whichever holds the keys, or pinned tokens and a window, the bits are the same", "[short]") {
   for (const auto& [compute, q_tokens, pinned, key_split_tokens] :
        every({FOVEA_COMPUTE_F32, FOVEA_COMPUTE_I8, FOVEA_COMPUTE_F16}, {1u, 2u, 40u}, {0u, 29u, 70u}, {0u, 64u})) {
     const auto problem = [&, q_count = q_tokens, pinned_tokens = pinned, products = compute](fovea_kv_kind kind) {

@@ -204,8 +204,7 @@ constexpr Extension kExtensions[] = {
 
 }  // namespace
 
-TEST_CASE("target: one that extends another is there where the processor has what it adds, and gives its bits",
-          "[short]") {
+TEST_CASE("target: one that extends another is there if the processor has what it adds, with its bits", "[short]") {
   Problem problem;
   problem.q_tokens = 7, problem.kv_tokens = 70, problem.head_dim = 13;
   problem.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
