@@ -49,8 +49,6 @@ struct Heads {
 };
 constexpr Heads kHeads[] = {{1, 1}, {2, 2}, {4, 2}, {6, 2}, {8, 1}, {12, 4}};
 
-}  // namespace
-
 // ------------------------------------------------------------------------------------------------------------- shapes
 
 TEST_CASE("attention: every pair of counts, dims, heads and batch agrees with the reference") {
@@ -96,8 +94,7 @@ TEST_CASE("attention: every head_dim and value_dim from 1 to 130 agrees with the
   }
 }
 
-TEST_CASE("attention: calls on both sides of the most rows of a plan's first kernel agree with the reference",
-          "[short]") {
+TEST_CASE("attention: calls on both sides of the most rows of the first kernel agree with the reference", "[short]") {
   for (const auto& [target, heads] : every(targets(), kHeads)) {
     AttentionCase probe(base());
     REQUIRE(probe.run({target}) == "");
@@ -226,8 +223,7 @@ TEST_CASE("attention: pinned tokens stay visible, whatever window_left says", "[
   }
 }
 
-TEST_CASE("attention: windows and ALiBi without a causal limit go by the diagonal that is named, without positions",
-          "[short]") {
+TEST_CASE("attention: windows and ALiBi without a causal limit go by the named diagonal, not positions", "[short]") {
   constexpr Option kOptions[] = {{"a window to the left", [](auto& p) { p.window_left = 9; }},
                                  {"a window to the right", [](auto& p) { p.window_right = 7; }},
                                  {"ALiBi", [](auto& p) { p.alibi = true; }}};
@@ -389,8 +385,7 @@ TEST_CASE("attention: a plan's target is the one that runs", "[short]") {
 
 // ------------------------------------------------------------------------------------------------------------- edges
 
-TEST_CASE("attention: a query that may see no key answers zeros, lse -inf or its sink, and weights of zero",
-          "[short]") {
+TEST_CASE("attention: a query that may see no key answers zeros, lse -inf or its sink, and weights of 0", "[short]") {
   constexpr Option kBlind[] = {
       {"no lengths", [](auto& p) { p.kv_lengths = {0, 0}; }},
       {"no lengths, with sinks", [](auto& p) { p.kv_lengths = {0, 0}, p.sinks = true; }},
@@ -532,8 +527,6 @@ TEST_CASE("attention: a mask of very negative numbers that do not hide still let
     for (size_t i = 0; i < out.size(); ++i) REQUIRE(close(out[i], double(i % 8), 32 * kEpsilon));
   }
 }
-
-namespace {
 
 // A problem that needs more than one tile of rows and of keys.
 Problem large() {

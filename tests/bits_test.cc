@@ -87,8 +87,7 @@ void check_same(AttentionCase& one, AttentionCase& other) {
 
 // fovea.h promises it of IEEE targets with a fused multiply-add. The others, and those of 32-bit Arm, whose vectors
 // flush subnormal numbers, agree with one another on these problems too.
-TEST_CASE("bits: all targets that fuse multiply-adds give the same, on all machines, as do all that do not",
-          "[short]") {
+TEST_CASE("bits: all targets that fuse multiply-adds give the same, on all machines, as do all others", "[short]") {
   // Of the outputs of all problems(). A change to the kernels that is meant to change bits sets them anew.
   constexpr uint64_t kFused = 0x28d7fc91f7c98c8cu, kTwiceRounded = 0x6b6043501048c9c2u;
   uint64_t split[2] = {};  // with the keys in parts
@@ -128,8 +127,7 @@ TEST_CASE("bits: with products of halves all targets give the same, with arithme
 }
 
 // Layer normalisation with a residual, and each activation of its result; RMS normalisation, and SiLU with a factor.
-TEST_CASE("bits: layer normalisation and activations are the same on all targets that fuse, and on all others",
-          "[short]") {
+TEST_CASE("bits: layer normalisation and activations are the same on targets that fuse, and on all others", "[short]") {
   constexpr uint64_t kFused = 0x6db294d3bbd65eacu, kTwiceRounded = 0xa985efd10af9846eu;
   constexpr uint32_t kDim = 301;
   std::vector<float> x(kDim), residual(kDim), weight(kDim), bias(kDim), y(kDim), z(kDim), first[2];
@@ -294,8 +292,7 @@ TEST_CASE("bits: a mask of f16 or bf16 has those of the same numbers in f32", "[
   }
 }
 
-TEST_CASE("bits: a mask of one element a row has those of that element for each key, and factors of 2 double it",
-          "[short]") {
+TEST_CASE("bits: a mask of one element a row has those of it for each key, and factors of 2 double it", "[short]") {
   for (Problem p : all_problems()) {
     p.mask = FOVEA_MASK_F32, p.mask_missing = 3, p.mask_keys = false, p.mask_factors = true;
     AttentionCase one(p);

@@ -36,10 +36,7 @@ struct OwnMap {
   fovea_block_map map;
 };
 
-}  // namespace
-
-TEST_CASE("maps: with portable_bits a map that lists all has the bits of none, and any map those of a mask",
-          "[short]") {
+TEST_CASE("maps: with portable_bits a map that lists all has the bits of none, and any those of a mask", "[short]") {
   Problem masked = mapped(24);
   masked.mask = FOVEA_MASK_BYTE;
   for (const bool integers : {false, true}) {
@@ -157,7 +154,7 @@ TEST_CASE("maps: entries of a ragged batch have lists of their own length", "[sh
   }
 }
 
-TEST_CASE("maps: blocks of a push are counted from its first key, which lies on the grid", "[short][stream]") {
+TEST_CASE("maps: blocks of a push are counted from its first key, which lies on the grid", "[short]") {
   Problem p = base();
   p.layout = Layout::kTokensFirst, p.map_batch = p.map_heads = false;
   AttentionCase test(p);
@@ -261,8 +258,6 @@ TEST_CASE("maps: lists that entries and heads do not share are looked at, each",
 
 // ---- What makes maps and masks
 
-namespace {
-
 struct MapMaker {
   MapMaker() {
     args.struct_bytes = sizeof args;
@@ -296,8 +291,7 @@ fovea_block_kind by_hash(void* self, const fovea_block* block) {
 
 }  // namespace
 
-TEST_CASE("map makers: a mask and a function that say the same make the same map, and a call is as with the mask",
-          "[short]") {
+TEST_CASE("map makers: a mask and a function that agree make the same map, and a call is as with the mask", "[short]") {
   AttentionCase test(base());
   const Problem& p = test.problem;
   std::vector<uint8_t> mask(size_t{p.batch} * p.q_heads * p.q_tokens * p.kv_tokens);
@@ -480,7 +474,7 @@ TEST_CASE("masks at the end: before them keys are seen whatever their head's fac
   }
 }
 
-TEST_CASE("masks at the end: in a push they are at the end of its keys", "[short][stream]") {
+TEST_CASE("masks at the end: in a push they are at the end of its keys", "[short]") {
   for (const uint32_t q_tokens : {1u, 20u}) {
     Problem p = base();
     p.q_tokens = q_tokens, p.layout = Layout::kTokensFirst, p.mask = FOVEA_MASK_BYTE, p.mask_at_end = true;

@@ -56,8 +56,7 @@ struct Tokens {
 
 }  // namespace
 
-TEST_CASE("cache: pages that two entries share are not copied, and none is copied over another that is read",
-          "[short]") {
+TEST_CASE("cache: pages that two entries share are not copied, and none is copied over one that is read", "[short]") {
   Made c(cache_of(FOVEA_KV_PAGED, FOVEA_I8));
   const ptrdiff_t stride = c.source.page_table_stride;
   std::fill(c.page_table, c.page_table + 3 * stride, FOVEA_NO_PAGE);

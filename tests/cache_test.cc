@@ -61,8 +61,6 @@ void run_all_steps(int steps) {
   }
 }
 
-}  // namespace
-
 TEST_CASE("cache: whatever is put in, copied, taken back, left out and put in again is there", "[short]") {
   run_all_steps(25);
 }
@@ -339,8 +337,6 @@ TEST_CASE("cache: the macros have room for any strided cache, ring or pages, and
   }
 }
 
-namespace {
-
 constexpr uint32_t kWindow = 20, kPinned = 4, kTokens = 300, kDim = 12, kMostNew = 5;
 
 // A decoder's cache, and the layer that attends to it.
@@ -398,50 +394,45 @@ struct Decoder {
 }  // namespace
 
 TEST_CASE("ring: window and chunk are room enough for any chunks and any drafts of them", "[short]") {
-  for (const fovea_target target : targets()) {
-    for (const uint32_t most : {uint32_t{1}, uint32_t{2}, kMostNew}) {
-      const uint32_t split = most == 1 ? 0 : 64;
-      Decoder ring(FOVEA_KV_RING, kWindow + most - 1, most, target, 0, kWindow, split);
-      Decoder plain(FOVEA_KV_STRIDED, 0, most, target, 0, kWindow, split);
-      REQUIRE(ring.planned == FOVEA_OK);
-      // Of the parts of 64 only those with pinned tokens, and those with others, of which no more than two are there.
-      CHECK(made(ring.plan).split_bytes ==
-            (split ? size_t{3} * most * 2 * (kDim + 2) * sizeof(float) + 63 : 0) / 64 * 64);
-      for (uint64_t step = 0; plain.length() + most <= kTokens; ++step) {
-        const auto tokens = uint32_t(1 + random_bits(5, step) % most);
-        ring.append(tokens), plain.append(tokens);
-        REQUIRE(ring.attend(tokens) == FOVEA_OK);
-        REQUIRE(plain.attend(tokens) == FOVEA_OK);
-        CHECK(ring.same_bits(plain));
-        // Some, or all but one, are rejected. Of one token none is, or there would be no end.
-        const auto rejected = uint32_t(random_bits(6, step) % tokens);
-        REQUIRE(fovea_kv_truncate(ring.cache, 0, ring.length() - rejected) == FOVEA_OK);
-        REQUIRE(fovea_kv_truncate(plain.cache, 0, plain.length() - rejected) == FOVEA_OK);
-      }
-      Decoder small(FOVEA_KV_RING, kWindow + most - 2, most, target);
-      CHECK(small.planned == FOVEA_ERR_RING);
+  for (const auto& [target, most] : every(targets(), {uint32_t{1}, uint32_t{2}, kMostNew})) {
+    const uint32_t split = most == 1 ? 0 : 64;
+    Decoder ring(FOVEA_KV_RING, kWindow + most - 1, most, target, 0, kWindow, split);
+    Decoder plain(FOVEA_KV_STRIDED, 0, most, target, 0, kWindow, split);
+    REQUIRE(ring.planned == FOVEA_OK);
+    // Of the parts of 64 only those with pinned tokens, and those with others, of which no more than two are there.
+    CHECK(made(ring.plan).split_bytes ==
+          (split ? size_t{3} * most * 2 * (kDim + 2) * sizeof(float) + 63 : 0) / 64 * 64);
+    for (uint64_t step = 0; plain.length() + most <= kTokens; ++step) {
+      const auto tokens = uint32_t(1 + random_bits(5, step) % most);
+      ring.append(tokens), plain.append(tokens);
+      REQUIRE(ring.attend(tokens) == FOVEA_OK);
+      REQUIRE(plain.attend(tokens) == FOVEA_OK);
+      CHECK(ring.same_bits(plain));
+      // Some, or all but one, are rejected. Of one token none is, or there would be no end.
+      const auto rejected = uint32_t(random_bits(6, step) % tokens);
+      REQUIRE(fovea_kv_truncate(ring.cache, 0, ring.length() - rejected) == FOVEA_OK);
+      REQUIRE(fovea_kv_truncate(plain.cache, 0, plain.length() - rejected) == FOVEA_OK);
     }
+    Decoder small(FOVEA_KV_RING, kWindow + most - 2, most, target);
+    CHECK(small.planned == FOVEA_ERR_RING);
   }
 }
 
-TEST_CASE("ring: a draft that was put in token by token and taken back leaves all that is seen, or is refused",
-          "[short]") {
-  for (const auto& [target, spare] : every(targets(), {0u, 1u, 3u})) {
-    for (uint32_t drafted = 0; drafted < 7; ++drafted) {
-      Decoder ring(FOVEA_KV_RING, kWindow + spare, 1, target), plain(FOVEA_KV_STRIDED, 0, 1, target);
-      for (Decoder* one : {&ring, &plain}) {
-        one->append(100);
-        for (uint32_t i = 0; i < drafted; ++i) one->append(1);
-        REQUIRE(fovea_kv_truncate(one->cache, 0, 100) == FOVEA_OK);
-      }
-      // window_left + n - 1 slots are enough for n taken back. Else there are too few until that many came again.
-      for (uint32_t i = 1; i <= 8; ++i) {
-        ring.append(1), plain.append(1);
-        REQUIRE(plain.attend(1) == FOVEA_OK);
-        const bool refused = i + spare < drafted;
-        REQUIRE(ring.attend(1) == (refused ? FOVEA_ERR_RING : FOVEA_OK));
-        CHECK((refused ? ring.untouched() : ring.same_bits(plain)));
-      }
+TEST_CASE("ring: a draft put in token by token and taken back leaves all that is seen, or is refused", "[short]") {
+  for (const auto& [target, spare, drafted] : every(targets(), {0u, 1u, 3u}, {0u, 1u, 2u, 3u, 4u, 5u, 6u})) {
+    Decoder ring(FOVEA_KV_RING, kWindow + spare, 1, target), plain(FOVEA_KV_STRIDED, 0, 1, target);
+    for (Decoder* one : {&ring, &plain}) {
+      one->append(100);
+      for (uint32_t i = 0; i < drafted; ++i) one->append(1);
+      REQUIRE(fovea_kv_truncate(one->cache, 0, 100) == FOVEA_OK);
+    }
+    // window_left + n - 1 slots are enough for n taken back. Else there are too few until that many came again.
+    for (uint32_t i = 1; i <= 8; ++i) {
+      ring.append(1), plain.append(1);
+      REQUIRE(plain.attend(1) == FOVEA_OK);
+      const bool refused = i + spare < drafted;
+      REQUIRE(ring.attend(1) == (refused ? FOVEA_ERR_RING : FOVEA_OK));
+      CHECK((refused ? ring.untouched() : ring.same_bits(plain)));
     }
   }
 }

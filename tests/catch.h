@@ -2,8 +2,7 @@
 //
 // Catch2, whichever version there is: 3 has catch_all.hpp, 2 has catch.hpp. Or, where FOVEA_TEST_DRIVER is small, the
 // part of it in driver/. And what all of them lack.
-#ifndef FOVEA_TESTS_CATCH_H_
-#define FOVEA_TESTS_CATCH_H_
+#pragma once
 
 #if FOVEA_SMALL_DRIVER
 #include "driver/driver.h"
@@ -37,5 +36,3 @@ void print_skipped();
   TEST_CASE(__VA_ARGS__) { ::fovea_test::skip("a shared library hides what this looks at"); } \
   [[maybe_unused]] static void hidden_case_of_line_##line()
 #endif
-
-#endif  // FOVEA_TESTS_CATCH_H_

@@ -92,11 +92,11 @@ struct ConvCase {
 
   // Empty, or what is wrong.
   std::string run(fovea_target target) {
-    Text text;
-    text << "conv1d " << p.batch << "x" << p.tokens << "x" << p.channels << " width " << p.width
-         << (p.channels_first ? " channels first" : "") << (p.in_place ? " in place" : "") << (p.silu ? " silu" : "")
-         << " | " << fovea_target_name(target);
-    set_current_case(text.str());
+    const std::string text = Text() << "conv1d " << p.batch << "x" << p.tokens << "x" << p.channels << " width "
+                                    << p.width << (p.channels_first ? " channels first" : "")
+                                    << (p.in_place ? " in place" : "") << (p.silu ? " silu" : "") << " | "
+                                    << fovea_target_name(target);
+    set_current_case(text);
     std::vector<double> tolerances;
     const std::vector<double> want = wanted(&tolerances);
     const std::vector<float> want_state = wanted_state();
@@ -106,22 +106,22 @@ struct ConvCase {
     const fovea_status status = fovea_conv1d(&args);
     weight.memory.read_only(false);
     if (!p.in_place) x.memory.read_only(false);
-    if (status != FOVEA_OK) return text.str() + ": " + fovea_status_string(status);
+    if (status != FOVEA_OK) return text + ": " + fovea_status_string(status);
     const ConvArray& to = p.in_place ? x : y;
-    if (!to.only_rows_written() || !state.memory.margin_intact()) return text.str() + ": bytes beside were written";
+    if (!to.only_rows_written() || !state.memory.margin_intact()) return text + ": bytes beside were written";
     size_t i = 0;
     for (const auto& [b, t, c] : indices(p.batch, p.tokens, p.channels)) {
       const double error = std::fabs(double(to.at(b, t, c)) - want[i]);
-      if (!(error <= tolerances[i] + 1e-6 * std::fabs(want[i]))) return text.str() + ": an element is wrong";
+      if (!(error <= tolerances[i] + 1e-6 * std::fabs(want[i]))) return text + ": an element is wrong";
       ++i;
     }
-    return p.state && !same_bits(want_state, state.numbers()) ? text.str() + ": the state is wrong" : "";
+    return p.state && !same_bits(want_state, state.numbers()) ? text + ": the state is wrong" : "";
   }
 };
 
 }  // namespace
 
-TEST_CASE("conv1d: any counts, strides and options agree with double", "[short][conv1d]") {
+TEST_CASE("conv1d: any counts, strides and options agree with double", "[short]") {
   static_assert(FOVEA_CONV1D_MAX_KERNEL_SIZE == 8, "the widths below");
   for (const auto& [target, width, tokens, channels, channels_first] :
        every(targets(), {1u, 2u, 3u, 4u, 5u, 6u, 7u, 8u}, {1u, 2u, 5u, 7u, 23u}, {1u, 6u, 37u}, {false, true})) {
@@ -138,7 +138,7 @@ TEST_CASE("conv1d: any counts, strides and options agree with double", "[short][
   }
 }
 
-TEST_CASE("conv1d: calls of any lengths give the bits of one, whichever dimension lanes are", "[short][conv1d]") {
+TEST_CASE("conv1d: calls of any lengths give the bits of one, whichever dimension lanes are", "[short]") {
   std::vector<float> first_target;
   for (const fovea_target target : targets_and_best()) {
     ConvProblem p;
@@ -168,7 +168,7 @@ TEST_CASE("conv1d: calls of any lengths give the bits of one, whichever dimensio
   }
 }
 
-TEST_CASE("conv1d: NaN reaches the outputs that see it and no other", "[short][conv1d]") {
+TEST_CASE("conv1d: NaN reaches the outputs that see it and no other", "[short]") {
   for (const auto& [target, channels_first] : every(targets(), {false, true})) {
     ConvProblem p;
     p.width = 3, p.channels_first = channels_first;
@@ -183,7 +183,7 @@ TEST_CASE("conv1d: NaN reaches the outputs that see it and no other", "[short][c
   }
 }
 
-TEST_CASE("conv1d: every misuse has its status, and nothing is written", "[short][conv1d]") {
+TEST_CASE("conv1d: every misuse has its status, and nothing is written", "[short]") {
   using A = fovea_conv1d_args;
   std::vector<Misuse<ConvCase>> misuses = {
       {"x's strides", FOVEA_ERR_STRIDE, [](auto& c) { c.args.x_channel_stride = 2; }},

@@ -91,14 +91,8 @@ struct Rows {
   }
   fovea::RowsToWiden to_widen() const {
     const void* const own_scales = scale_bytes(type) ? scales.as<void>() : nullptr;
-    return {rows,
-            dim,
-            f32.as<float>(),
-            ptrdiff_t(f32_stride),
-            data.as<void>(),
-            ptrdiff_t(stride),
-            own_scales,
-            ptrdiff_t(scale_stride)};
+    const ptrdiff_t to = ptrdiff_t(f32_stride), from = ptrdiff_t(stride), from_scales = ptrdiff_t(scale_stride);
+    return {rows, dim, f32.as<float>(), to, data.as<void>(), from, own_scales, from_scales};
   }
   void widen(fovea_target target) const {
     data.read_only(true);
@@ -123,10 +117,8 @@ struct Rows {
 };
 
 std::string name(const Rows& rows, Placement placement, fovea_target target) {
-  Text text;
-  text << type_name(rows.type) << " " << rows.rows << "x" << rows.dim << " stride " << rows.stride << " "
-       << name(placement) << " | " << fovea_target_name(target);
-  return text.str();
+  return Text() << type_name(rows.type) << " " << rows.rows << "x" << rows.dim << " stride " << rows.stride << " "
+                << name(placement) << " | " << fovea_target_name(target);
 }
 
 // Normally distributed, by Box and Muller.
@@ -159,10 +151,7 @@ void through(fovea_dtype type, const float* x, float* y) {
   for (size_t i = 0; i < 32; ++i) y[i] = element_of(type, block, nullptr, i);
 }
 
-}  // namespace
-
-INSIDE_CASE("formats: rows are converted alone, from any place, with any stride, the same on every target",
-            "[short][formats]") {
+INSIDE_CASE("formats: rows are converted alone, from any place, with any stride, the same on every target", "[short]") {
   const size_t dims[] = {0,  1,  2,  3,  4,  5,  7,  8,  9,  15, 16,  17,  24,
                          31, 32, 33, 47, 48, 63, 64, 65, 80, 96, 100, 128, 131};
   for (const auto& [each_type, each_dim, placement] : every(kTypes, dims, kPlacements)) {
@@ -217,7 +206,7 @@ INSIDE_CASE("formats: rows are converted alone, from any place, with any stride,
   }
 }
 
-INSIDE_CASE("formats: the table has the sizes that the header defines", "[short][formats]") {
+INSIDE_CASE("formats: the table has the sizes that the header defines", "[short]") {
   CHECK(fovea::kFormatCount == kNoType);
   CHECK_FALSE(fovea::is_dtype(kNoType));
   for (const fovea_dtype type : served_types()) {
@@ -234,7 +223,7 @@ INSIDE_CASE("formats: the table has the sizes that the header defines", "[short]
   }
 }
 
-INSIDE_CASE("formats: blocks that were worked out by hand are widened to the bit, at any address", "[short][formats]") {
+INSIDE_CASE("formats: blocks that were worked out by hand are widened to the bit, at any address", "[short]") {
   // 0x3800 is 0.5, 0xc400 is -4, 0x2e66 is 0.0999755859375, 0x0001 is 2^-24.
   struct Block {
     fovea_dtype type;
@@ -304,47 +293,40 @@ INSIDE_CASE("formats: blocks that were worked out by hand are widened to the bit
       {FOVEA_Q4_0, block({0x00, 0x7e}, 16, 0x99, 0), 20, kNaN},
       {FOVEA_Q4_1, block({0x00, 0x3c, 0x00, 0x7c}, 16, 0x99, 0), 20, kInfinity},
   };
-  for (const fovea_target target : targets()) {
-    for (const Block& b : blocks) {
-      if (!fovea::format_served(b.type)) continue;
-      for (size_t offset = 0; offset < 4; ++offset) {
-        for (const size_t dim : {b.at + 1, size_t{32}}) {
-          std::vector<uint8_t> bytes(offset + b.bytes.size());
-          std::copy(b.bytes.begin(), b.bytes.end(), bytes.begin() + ptrdiff_t(offset));
-          float got[32];
-          const void* const data = bytes.data() + offset;
-          fovea::weight_kernels(target).widen_weights(b.type, {1, dim, got, 32, data, 0, nullptr, 0});
-          INFO(type_name(b.type) << "[" << b.at << "] of " << dim << " on " << fovea_target_name(target));
-          CHECK(same_number(got[b.at] + 0.0f, b.want));
-          CHECK(same_number(element_of(b.type, data, nullptr, b.at) + 0.0f, b.want));
-        }
-      }
+  for (const auto& [target, b] : every(targets(), blocks)) {
+    if (!fovea::format_served(b.type)) continue;
+    for (const auto& [offset, dim] : every({0, 1, 2, 3}, {b.at + 1, size_t{32}})) {
+      std::vector<uint8_t> bytes(offset + b.bytes.size());
+      std::copy(b.bytes.begin(), b.bytes.end(), bytes.begin() + ptrdiff_t(offset));
+      float got[32];
+      const void* const data = bytes.data() + offset;
+      fovea::weight_kernels(target).widen_weights(b.type, {1, dim, got, 32, data, 0, nullptr, 0});
+      INFO(type_name(b.type) << "[" << b.at << "] of " << dim << " on " << fovea_target_name(target));
+      CHECK(same_number(got[b.at] + 0.0f, b.want));
+      CHECK(same_number(element_of(b.type, data, nullptr, b.at) + 0.0f, b.want));
     }
   }
 }
 
-INSIDE_CASE("formats: rows of any bytes are widened as they are defined", "[short][formats]") {
+INSIDE_CASE("formats: rows of any bytes are widened as they are defined", "[short]") {
   for (const fovea_dtype type : kTypes) {
     if (!is_grouped(type) || !fovea::format_served(type)) continue;
-    for (const size_t dim : {1u, 17u, 32u, 45u, 64u, 71u, 128u, 256u, 553u}) {
-      for (const fovea_target target : targets()) {
-        Rows rows(type, 9, dim, 1, Placement::kOffset);  // rows of blocks begin at odd addresses, too
-        for (const Guarded* buffer : {&rows.data, &rows.scales}) {
-          // A scale of MXFP4 may be subnormal: where such numbers are flushed, it is none.
-          const uint8_t set = type == FOVEA_MXFP4 && flushes_subnormals(target) ? 2 : 0;
-          for (size_t i = 0; i < buffer->bytes(); ++i)
-            buffer->as<uint8_t>()[i] = uint8_t(random_bits(dim, i) >> 20) | set;
-        }
-        rows.widen(target);
-        INFO(type_name(type) << " of " << dim << " on " << fovea_target_name(target));
-        CHECK(rows.widened_wrongly() == 0);
+    for (const auto& [target, dim] : every(targets(), {1u, 17u, 32u, 45u, 64u, 71u, 128u, 256u, 553u})) {
+      Rows rows(type, 9, dim, 1, Placement::kOffset);  // rows of blocks begin at odd addresses, too
+      for (const Guarded* buffer : {&rows.data, &rows.scales}) {
+        // A scale of MXFP4 may be subnormal: where such numbers are flushed, it is none.
+        const uint8_t set = type == FOVEA_MXFP4 && flushes_subnormals(target) ? 2 : 0;
+        for (size_t i = 0; i < buffer->bytes(); ++i)
+          buffer->as<uint8_t>()[i] = uint8_t(random_bits(dim, i) >> 20) | set;
       }
+      rows.widen(target);
+      INFO(type_name(type) << " of " << dim << " on " << fovea_target_name(target));
+      CHECK(rows.widened_wrongly() == 0);
     }
   }
 }
 
-INSIDE_CASE("formats: a group of q8_0 has at most half a code of error, or as much as its scale is off",
-            "[short][formats]") {
+INSIDE_CASE("formats: a group of q8_0 has at most half a code of error, or as much as its scale is off", "[short]") {
   if (!fovea::format_served(FOVEA_Q8_0)) return skip(kLeftOut);
   for (const fovea_target target : targets()) {
     Rows rows(FOVEA_Q8_0, 1, kScaleGroup, 0, Placement::kEnd);
@@ -371,7 +353,7 @@ INSIDE_CASE("formats: a group of q8_0 has at most half a code of error, or as mu
   }
 }
 
-INSIDE_CASE("formats: some elements of a row are widened as in the whole row", "[short][formats]") {
+INSIDE_CASE("formats: some elements of a row are widened as in the whole row", "[short]") {
   constexpr size_t kCount = 3, kPiece = 8;
   for (const fovea_target target : targets()) {
     for (const fovea_dtype type : served_types()) {
@@ -401,7 +383,7 @@ INSIDE_CASE("formats: some elements of a row are widened as in the whole row", "
   }
 }
 
-INSIDE_CASE("formats: every f16, bf16 and i8 is widened to the number that it is", "[short][formats]") {
+INSIDE_CASE("formats: every f16, bf16 and i8 is widened to the number that it is", "[short]") {
   constexpr size_t kBlock = 4096;
   for (const fovea_target target : targets()) {
     for (const fovea_dtype type : {FOVEA_F16, FOVEA_BF16}) {
@@ -432,8 +414,6 @@ INSIDE_CASE("formats: every f16, bf16 and i8 is widened to the number that it is
     }
   }
 }
-
-namespace {
 
 // Narrows all floats of a block on each target and compares.
 class NearestCheck {
@@ -495,18 +475,13 @@ void check_nearest(uint64_t step) {
   }
 }
 
-}  // namespace
-
-INSIDE_CASE("formats: f32 is narrowed to the nearest f16 and bf16, on samples of all floats and at every tie",
-            "[short][formats]") {
+INSIDE_CASE("formats: f32 is narrowed to the nearest f16 and bf16, on samples of floats and at every tie", "[short]") {
   check_nearest(65521);
 }
 
-INSIDE_CASE("formats: f32 is narrowed to the nearest f16 and bf16, on many floats", "[slow][formats]") {
-  check_nearest(251);
-}
+INSIDE_CASE("formats: f32 is narrowed to the nearest f16 and bf16, on many floats", "[slow]") { check_nearest(251); }
 
-INSIDE_CASE("formats: i8 is the nearest of 255 codes", "[short][formats]") {
+INSIDE_CASE("formats: i8 is the nearest of 255 codes", "[short]") {
   if (!fovea::format_served(FOVEA_I8)) return skip(kLeftOut);
   for (const fovea_target target : targets()) {
     Rows rows(FOVEA_I8, 8, 129, 3, Placement::kOffset);
@@ -527,8 +502,7 @@ INSIDE_CASE("formats: i8 is the nearest of 255 codes", "[short][formats]") {
   }
 }
 
-INSIDE_CASE("formats: every finite row of i8 is within half of its scale, from the smallest numbers to the largest",
-            "[short][formats]") {
+INSIDE_CASE("formats: a finite row of i8 is within half its scale, from the least numbers to the largest", "[short]") {
   if (!fovea::format_served(FOVEA_I8)) return skip(kLeftOut);
   std::vector<float> largest = {0, FLT_TRUE_MIN, FLT_MIN, 127 * FLT_MIN, 0x1p-120f, 0x1p-119f, 0x1p-118f};
   for (int exponent = -149; exponent < 128; exponent += 3) largest.push_back(std::ldexp(1.37f, exponent));
@@ -561,7 +535,7 @@ INSIDE_CASE("formats: every finite row of i8 is within half of its scale, from t
   }
 }
 
-INSIDE_CASE("formats: what is not finite, too large or too small for a scale", "[short][formats]") {
+INSIDE_CASE("formats: what is not finite, too large or too small for a scale", "[short]") {
   struct Planted {
     float x;
     bool i8_nan, i4_nan;    // the row, or the group, reads as NaN
@@ -607,8 +581,7 @@ INSIDE_CASE("formats: what is not finite, too large or too small for a scale", "
   }
 }
 
-INSIDE_CASE("formats: what no scale of i4 reaches becomes the nearest that the largest scale does",
-            "[short][formats]") {
+INSIDE_CASE("formats: what no scale of i4 reaches becomes the nearest that the largest scale does", "[short]") {
   if (!fovea::format_served(FOVEA_I4)) return skip(kLeftOut);
   for (const auto& [target, largest, sign] :
        every(targets(), {8e5f, 1e7f, 0x1p99f, 0x1p100f, 0x1p101f, 0x1p126f, FLT_MAX}, {1.0f, -1.0f})) {
@@ -629,7 +602,7 @@ INSIDE_CASE("formats: what no scale of i4 reaches becomes the nearest that the l
   }
 }
 
-INSIDE_CASE("formats: no group has more squared error than with the simplest scale", "[short][formats]") {
+INSIDE_CASE("formats: no group has more squared error than with the simplest scale", "[short]") {
   for (const auto& [target, type] : every(targets(), kTypes)) {
     if (!is_written(type) || !is_grouped(type)) continue;
     Rows rows(type, 1, kScaleGroup, 0, Placement::kEnd);
@@ -654,8 +627,6 @@ INSIDE_CASE("formats: no group has more squared error than with the simplest sca
     CHECK(worse == 0);
   }
 }
-
-namespace {
 
 // Normalised mean square error: sum (x - y)^2 / sum x^2, of rows of 128 normally distributed elements, some of which
 // are larger. i4 beats q4_0, which has the same bits. i8 has one scale a row instead of one for 32 elements: a quarter
@@ -715,14 +686,12 @@ void check_squared_error(size_t count, bool print) {
 
 }  // namespace
 
-INSIDE_CASE("formats: the squared error of i8 and i4, beside q8_0 and q4_0", "[short][formats]") {
+INSIDE_CASE("formats: the squared error of i8 and i4, beside q8_0 and q4_0", "[short]") {
   check_squared_error(500, false);
 }
-INSIDE_CASE("formats: the squared error of i8 and i4, on many rows", "[slow][formats]") {
-  check_squared_error(20000, true);
-}
+INSIDE_CASE("formats: the squared error of i8 and i4, on many rows", "[slow]") { check_squared_error(20000, true); }
 
-INSIDE_CASE("formats: a dot product that reads a row in registers is that with the widened row", "[short][formats]") {
+INSIDE_CASE("formats: a dot product that reads a row in registers is that with the widened row", "[short]") {
   const size_t dims[] = {1, 4, 7, 16, 24, 31, 32, 33, 48, 64, 72, 80, 128, 131};
   for (const auto& [target, type, dim] : every(targets(), kKeyTypes, dims)) {
     const Rows rows(type, 1, dim, 0, Placement::kEnd);

@@ -32,13 +32,11 @@ struct DeltaProblem {
 
 std::string name(const DeltaProblem& p, fovea_target target) {
   static const char* const kRules[] = {"linear", "gated", "delta", "gated delta", "general"};
-  Text text;
-  text << kRules[p.rule] << " " << p.batch << "x" << p.q_heads << "/" << p.k_heads << "/" << p.v_heads << "x"
-       << p.tokens << " " << p.head_dim << "x" << p.value_dim << (p.decay_per_key ? " decay per key " : " ")
-       << (p.shared_beta ? "one beta " : "") << (p.ragged ? "ragged " : "") << (p.given ? "given " : "")
-       << type_name(p.dtype) << " to " << type_name(p.out_dtype) << " " << name(p.layout) << " scale " << p.scale << " "
-       << name(p.placement) << " seed " << p.seed << " | " << fovea_target_name(target);
-  return text.str();
+  return Text() << kRules[p.rule] << " " << p.batch << "x" << p.q_heads << "/" << p.k_heads << "/" << p.v_heads << "x"
+                << p.tokens << " " << p.head_dim << "x" << p.value_dim << (p.decay_per_key ? " decay per key " : " ")
+                << (p.shared_beta ? "one beta " : "") << (p.ragged ? "ragged " : "") << (p.given ? "given " : "")
+                << type_name(p.dtype) << " to " << type_name(p.out_dtype) << " " << name(p.layout) << " scale "
+                << p.scale << " " << name(p.placement) << " seed " << p.seed << " | " << fovea_target_name(target);
 }
 
 class DeltaCase {
@@ -180,9 +178,8 @@ class DeltaCase {
     const size_t of_key = h / (p.v_heads / p.k_heads);
     for (size_t t = first; t < end; ++t) {
       std::vector<double> removed(p.value_dim);  // a^T S of the token before
-      for (size_t i = 0; p.general() && i < p.head_dim; ++i) {
-        for (size_t d = 0; d < p.value_dim; ++d) removed[d] += of_a.get(entry, of_key, t, i) * s[i * p.value_dim + d];
-      }
+      for (const auto& [i, d] : indices<size_t>(p.general() ? p.head_dim : 0, p.value_dim))
+        removed[d] += of_a.get(entry, of_key, t, i) * s[i * p.value_dim + d];
       for (size_t i = 0; p.gated() && i < p.head_dim; ++i) {
         const double g = std::exp(decay.get(entry, h, t, p.decays() > 1 ? i : 0));
         for (size_t d = 0; d < p.value_dim; ++d) s[i * p.value_dim + d] *= g;
@@ -206,18 +203,16 @@ class DeltaCase {
           largest = std::max(largest, std::fabs(want));
           const double got = out.get(entry, h * readers + r, t, d);
           if (!(std::fabs(got - want) <= tolerance(largest, p.out_dtype, want))) {
-            return (Text() << "entry " << b << " head " << h << " token " << t << " element " << d << ": " << got
-                           << ", not " << want)
-                .str();
+            return Text() << "entry " << b << " head " << h << " token " << t << " element " << d << ": " << got
+                          << ", not " << want;
           }
         }
       }
     }
     for (size_t i = 0; i < size; ++i) {
       if (!(std::fabs(double(got_s[i]) - s[i]) <= tolerance(largest, FOVEA_F32, s[i]))) {
-        return (Text() << "entry " << b << " head " << h << " S[" << i << "] is " << double(got_s[i]) << ", not "
-                       << s[i])
-            .str();
+        return Text() << "entry " << b << " head " << h << " S[" << i << "] is " << double(got_s[i]) << ", not "
+                      << s[i];
       }
     }
     return "";
@@ -583,18 +578,12 @@ TEST_CASE("delta: the macros are upper bounds, and states have the same bytes ev
 // ------------------------------------------------------------------------------------------------------------- misuse
 
 // A call that may be wrong.
-struct DeltaCall : DeltaCase {
-  explicit DeltaCall(const DeltaProblem& problem)
-      : DeltaCase(problem),
-        memory(DeltaCase::workspace_bytes(), FOVEA_WORKSPACE_ALIGNMENT, Placement::kStart),
-        workspace(memory.as<char>()),
-        workspace_bytes(memory.bytes()) {
+struct DeltaCall : DeltaCase, CallMemory {
+  using CallMemory::workspace_bytes;
+  explicit DeltaCall(const DeltaProblem& problem) : DeltaCase(problem), CallMemory(DeltaCase::workspace_bytes()) {
     REQUIRE(begin() == FOVEA_OK);
     before.assign(state_memory.as<char>(), state_memory.as<char>() + state_bytes);
   }
-  Guarded memory;
-  char* workspace;
-  size_t workspace_bytes;
   std::vector<char> before;  // of the state
 };
 
@@ -726,24 +715,16 @@ TEST_CASE("delta: misuse of states has its status, and nothing is written", "[sh
 }
 
 TEST_CASE("delta: misuse of matrices of the caller has its status, and nothing is written", "[short]") {
-  struct Call : DeltaCase {
+  struct Call : DeltaCase, CallMemory {
+    using CallMemory::workspace_bytes;
     explicit Call(const DeltaProblem& problem)
-        : DeltaCase(problem),
-          of_before(FOVEA_F32, p.matrices(), Layout::kHeadsFirst, p.placement),
-          of_after(FOVEA_F32, p.matrices(), Layout::kHeadsFirst, p.placement),
-          memory(bytes_of(fovea_delta_matrices_workspace_bytes, &args), FOVEA_WORKSPACE_ALIGNMENT, Placement::kStart),
-          before(of_before.in()),
-          after(of_after.out()),
-          workspace(memory.as<char>()),
-          workspace_bytes(memory.bytes()) {
+        : DeltaCase(problem), CallMemory(bytes_of(fovea_delta_matrices_workspace_bytes, &args)) {
       copy_rows(given, of_before);
     }
-    Array of_before, of_after;
-    Guarded memory;
-    fovea_in before;
-    fovea_out after;
-    char* workspace;
-    size_t workspace_bytes;
+    const Array of_before{FOVEA_F32, p.matrices(), Layout::kHeadsFirst, p.placement};
+    const Array of_after{FOVEA_F32, p.matrices(), Layout::kHeadsFirst, p.placement};
+    fovea_in before = of_before.in();
+    fovea_out after = of_after.out();
   };
   using A = fovea_delta_args;
   static const uint32_t falling[] = {0, 6, 5};

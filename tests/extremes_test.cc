@@ -89,10 +89,7 @@ void check_scale(fovea_dtype dtype, fovea_compute compute, bool of_keys, float s
   }
 }
 
-}  // namespace
-
-TEST_CASE("extremes: a visible key whose score is -inf has no weight, but its NaN value counts, beside hidden keys too",
-          "[short]") {
+TEST_CASE("extremes: a seen key of score -inf has no weight, but its NaN counts, beside hidden keys too", "[short]") {
   for (const auto& [target, portable, queries, causal] : every(
            targets(), {0u, 1u}, {size_t{1}, size_t{2}, size_t{4}, size_t{7}, size_t{16}, size_t{50}}, {false, true})) {
     OneHead call(queries, 80, target);
@@ -125,19 +122,17 @@ TEST_CASE("extremes: visible scores that are all -inf answer zeros, beside hidde
   }
 }
 
-TEST_CASE("extremes: in a row of NaN the weights of hidden keys are 0, those of visible keys NaN, with any budget",
-          "[short]") {
+TEST_CASE("extremes: in a row of NaN weights of hidden keys are 0, of visible ones NaN, with any budget", "[short]") {
   for (const auto& [target, budget] : every(targets(), {size_t{0}, size_t{20000}})) {
     OneHead call(70, 90, target);
     call.desc.causal = FOVEA_CAUSAL_TOP_LEFT, call.desc.workspace_budget_bytes = budget;
     call.q[0] = call.q[33] = kNaN, call.args.scores_stage = FOVEA_SCORES_SOFTMAX;
     call.run();
-    for (const size_t row : {size_t{0}, size_t{33}}) {
-      for (size_t j = 0; j < 90; ++j) {
-        INFO(fovea_target_name(target) << ", row " << row << ", key " << j);
-        const float weight = call.weights[row * 90 + j];
-        CHECK((j <= row ? std::isnan(weight) : weight == 0.0f));
-      }
+    for (const auto& [second, j] : indices<size_t>(2, 90)) {
+      const size_t row = 33 * second;
+      INFO(fovea_target_name(target) << ", row " << row << ", key " << j);
+      const float weight = call.weights[row * 90 + j];
+      CHECK((j <= row ? std::isnan(weight) : weight == 0.0f));
     }
   }
 }
@@ -220,8 +215,6 @@ TEST_CASE("extremes: a plan can be made from the description that stands in it",
   CHECK(made(again).workspace_bytes == made(plan).workspace_bytes);
 }
 
-namespace {
-
 // Where one of these counts is 0 and the others are `most`. All pointers are null.
 template <class Args, class Count>
 void check_no_rows(fovea_status (*call)(const Args*), Args args, std::initializer_list<Count Args::*> counts,
@@ -242,8 +235,7 @@ void check_no_rows(fovea_status (*call)(const Args*), Args args = sized<Args>())
 
 }  // namespace
 
-TEST_CASE("extremes: a call without rows takes no time and writes nothing, however large its other counts are",
-          "[short]") {
+TEST_CASE("extremes: a call without rows takes no time and writes nothing, however large other counts are", "[short]") {
   check_no_rows(fovea_add);
   check_no_rows(fovea_multiply);
   check_no_rows(fovea_hadamard);

@@ -58,11 +58,11 @@ struct RotateCase {
 
   // Empty, or what is wrong.
   std::string run(fovea_target target) {
-    Text text;
-    text << "rotate " << p.batch << "x" << p.heads << "x" << p.tokens << "x" << p.dim << " block " << p.block
-         << (p.inverse ? " inverse" : "") << (p.in_place ? " in place" : "") << (p.seed != 0 ? " signs" : "") << " | "
-         << fovea_target_name(target);
-    set_current_case(text.str());
+    const std::string text = Text() << "rotate " << p.batch << "x" << p.heads << "x" << p.tokens << "x" << p.dim
+                                    << " block " << p.block << (p.inverse ? " inverse" : "")
+                                    << (p.in_place ? " in place" : "") << (p.seed != 0 ? " signs" : "") << " | "
+                                    << fovea_target_name(target);
+    set_current_case(text);
     std::vector<std::vector<float>> rows;
     each([&](uint32_t b, uint32_t h, uint32_t t) { rows.push_back(x.numbers(b, h, t)); });
     const std::vector<double> signs = signs_of(p, target);
@@ -70,7 +70,7 @@ struct RotateCase {
     if (!p.in_place) x.memory.read_only(true);
     const fovea_status status = fovea_hadamard(&args);
     if (!p.in_place) x.memory.read_only(false);
-    if (status != FOVEA_OK) return text.str() + ": " + fovea_status_string(status);
+    if (status != FOVEA_OK) return text + ": " + fovea_status_string(status);
     const double block = p.used_block();
     const std::string wrong = compare_rows(output(), [&](size_t row, size_t d, double* allowed) {
       double sum = 0;
@@ -78,7 +78,7 @@ struct RotateCase {
       *allowed = (std::log2(block) + 1) * 0x1p-24 * sum / std::sqrt(block);
       return wanted(rows[row], signs, uint32_t(d));
     });
-    return wrong.empty() ? "" : text.str() + ": " + wrong;
+    return wrong.empty() ? "" : text + ": " + wrong;
   }
 
   // What a rotation of blocks of one element does to a row of ones.
@@ -95,9 +95,7 @@ struct RotateCase {
   }
 };
 
-}  // namespace
-
-TEST_CASE("rotate: any rows, blocks and signs agree with the matrix", "[short][rotate]") {
+TEST_CASE("rotate: any rows, blocks and signs agree with the matrix", "[short]") {
   for (const auto& [target, dim] : every(targets(), kDims)) {
     for (uint32_t block = 0; block == 0 || (block <= dim && dim % block == 0); block = block == 0 ? 1 : 2 * block) {
       for (const auto& [inverse, signs] : every({false, true}, {false, true})) {
@@ -112,7 +110,7 @@ TEST_CASE("rotate: any rows, blocks and signs agree with the matrix", "[short][r
   }
 }
 
-TEST_CASE("rotate: all targets give the same bits, on all machines", "[short][rotate]") {
+TEST_CASE("rotate: all targets give the same bits, on all machines", "[short]") {
   constexpr uint64_t kRotated = 0x52094d8f309fc943u;
   for (const fovea_target target : targets()) {
     uint64_t hash = kHashOfNothing;
@@ -128,7 +126,7 @@ TEST_CASE("rotate: all targets give the same bits, on all machines", "[short][ro
   }
 }
 
-TEST_CASE("rotate: seeds give different signs, half of them negative", "[short][rotate]") {
+TEST_CASE("rotate: seeds give different signs, half of them negative", "[short]") {
   RotateProblem p;
   p.dim = 256;
   std::vector<std::vector<double>> drawn;
@@ -148,28 +146,26 @@ TEST_CASE("rotate: seeds give different signs, half of them negative", "[short][
   }
 }
 
-TEST_CASE("rotate: NaN stays in its block", "[short][rotate]") {
-  for (const fovea_target target : targets()) {
-    for (const uint32_t block : {2u, 16u}) {
-      RotateProblem p;
-      p.block = block;
-      RotateCase test(p);
-      test.x.row<float>(1, 0, 2)[35] = kNaN;
-      test.args.target = target;
-      REQUIRE(fovea_hadamard(&test.args) == FOVEA_OK);
-      bool right = true;
-      test.each([&](uint32_t b, uint32_t h, uint32_t t) {
-        for (uint32_t d = 0; d < p.dim; ++d) {
-          const float got = test.y.row<float>(b, h, t)[d];
-          right = right && (got != got) == (b == 1 && h == 0 && t == 2 && d / block == 35 / block);
-        }
-      });
-      CHECK(right);
-    }
+TEST_CASE("rotate: NaN stays in its block", "[short]") {
+  for (const auto& [target, block] : every(targets(), {2u, 16u})) {
+    RotateProblem p;
+    p.block = block;
+    RotateCase test(p);
+    test.x.row<float>(1, 0, 2)[35] = kNaN;
+    test.args.target = target;
+    REQUIRE(fovea_hadamard(&test.args) == FOVEA_OK);
+    bool right = true;
+    test.each([&](uint32_t b, uint32_t h, uint32_t t) {
+      for (uint32_t d = 0; d < p.dim; ++d) {
+        const float got = test.y.row<float>(b, h, t)[d];
+        right = right && (got != got) == (b == 1 && h == 0 && t == 2 && d / p.block == 35 / p.block);
+      }
+    });
+    CHECK(right);
   }
 }
 
-TEST_CASE("rotate: every misuse has its status, and nothing is written", "[short][rotate]") {
+TEST_CASE("rotate: every misuse has its status, and nothing is written", "[short]") {
   std::vector<Misuse<RotateCase>> misuses = {
       {"no elements", FOVEA_ERR_DIM, [](auto& c) { c.args.dim = 0; }},
       {"a block that is no power of two", FOVEA_ERR_DIM, [](auto& c) { c.args.block = 24; }},
@@ -187,8 +183,6 @@ TEST_CASE("rotate: every misuse has its status, and nothing is written", "[short
       [](const RotateCase& c) { return c.y.memory.untouched(); });
   CHECK(fovea_hadamard(nullptr) == FOVEA_ERR_NULL);
 }
-
-namespace {
 
 constexpr fovea_hadamard_rows kRotations[] = {FOVEA_HADAMARD_KEYS, FOVEA_HADAMARD_VALUES, FOVEA_HADAMARD_BOTH};
 constexpr uint64_t kSeed = 0x1234567890abcdefu;
@@ -292,8 +286,7 @@ TEST_CASE("rotation: a cache stores turned, then rotated, then centred rows", "[
   }
 }
 
-TEST_CASE("rotation: a cache describes its rotation, and half-precision tokens are rotated as their numbers",
-          "[short]") {
+TEST_CASE("rotation: a cache describes its rotation, and half-precision tokens rotate as their numbers", "[short]") {
   std::vector<float> keys = normal_numbers(size_t{2} * kHeads * kTokens * kDim, 4);
   std::vector<float> values = normal_numbers(size_t{2} * kHeads * kTokens * kValueDim, 5);
   std::vector<uint16_t> half_keys, half_values;

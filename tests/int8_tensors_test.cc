@@ -129,8 +129,7 @@ TEST_CASE("tensors: a row of queries, keys or values may have its own scale", "[
   }
 }
 
-TEST_CASE("tensors: a scale of a query that is NaN or infinite makes its row NaN, and changes no bit of the others",
-          "[short]") {
+TEST_CASE("tensors: a query's scale that is NaN or infinite makes its row NaN, and changes no other bit", "[short]") {
   for (const auto& [q_tokens, bad, softcap] : every({1u, 2u, 19u}, {kNaN, kInfinity, -kInfinity}, {0.0f, 10.0f})) {
     Problem p = problem(q_tokens, 90);
     p.softcap = softcap, p.kv_lengths = {90, 70};
@@ -246,8 +245,7 @@ TEST_CASE("tensors: values may have a scale a channel", "[short]") {
   }
 }
 
-TEST_CASE("tensors: a channel's scale that is NaN or infinite reaches that element of each output, and no other",
-          "[short]") {
+TEST_CASE("tensors: a channel's scale of NaN or infinity reaches its element of each output, and no other", "[short]") {
   for (const uint32_t q_tokens : {1u, 19u}) {
     const Problem p = problem(q_tokens, 90);
     Tensors test(p, {-20, 30, 40});

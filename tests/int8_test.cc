@@ -161,15 +161,13 @@ TEST_CASE("int8: queries of zeros give each key the same weight", "[short]") {
 }
 
 TEST_CASE("int8: keys and values of any size, and queries that match them, agree with the reference", "[short]") {
-  for (const uint32_t q_tokens : kQueries) {
-    for (const float size : {1e-30f, 1e-20f, 1e-5f, 1e5f, 1e20f, 1e30f}) {
-      AttentionCase test(problem(q_tokens, 100));
-      scale_queries(test, 1 / size);
-      each_row(test, key_row, [&](const StoredRow& key, uint32_t) { key.rescale(*key.scale * size); });
-      each_row(test, value_row, [&](const StoredRow& value, uint32_t) { value.rescale(*value.scale * size); });
-      INFO(size);
-      CHECK(run_both_ways(test) == "");
-    }
+  for (const auto& [q_tokens, size] : every(kQueries, {1e-30f, 1e-20f, 1e-5f, 1e5f, 1e20f, 1e30f})) {
+    AttentionCase test(problem(q_tokens, 100));
+    const auto rescale = [by = size](const StoredRow& row, uint32_t) { row.rescale(*row.scale * by); };
+    scale_queries(test, 1 / size);
+    each_row(test, key_row, rescale), each_row(test, value_row, rescale);
+    INFO(size);
+    CHECK(run_both_ways(test) == "");
   }
 }
 
@@ -202,8 +200,7 @@ TEST_CASE("int8: beside a key of nearly all weight whose value is 0, other value
   }
 }
 
-TEST_CASE("int8: a scale of NaN or infinity makes the rows NaN that see its key, and changes no bit of the others",
-          "[short]") {
+TEST_CASE("int8: a scale of NaN or infinity makes the rows NaN that see its key, and changes no other bit", "[short]") {
   struct Bad {
     bool of_keys;
     float scale;
@@ -244,35 +241,33 @@ TEST_CASE("int8: a scale of NaN or infinity makes the rows NaN that see its key,
 }
 
 TEST_CASE("int8: what a query cannot see has no influence on its bits, whatever codes and scales it has", "[short]") {
-  for (const uint32_t q_tokens : {1u, 4u, 33u}) {
-    for (const uint32_t seen : {1u, 3u, 17u, 63u, 64u, 65u, 127u}) {
-      Problem p = problem(q_tokens, 160);
-      p.causal = FOVEA_CAUSAL_POSITIONS, p.positions = {int64_t{seen} - 1};
-      AttentionCase plain(p), other(p);
-      const uint32_t end = seen + q_tokens - 1;  // of the keys that the last query sees
-      each_row(other, key_row, [&](const StoredRow& key, uint32_t j) {
-        if (j >= seen) key.write(j % 2 == 0 ? kNaN : 1e20f, -128, 3);
-      });
-      each_row(other, value_row, [&](const StoredRow& value, uint32_t j) {
-        if (j >= seen) value.write(j % 2 == 0 ? kInfinity : 1e30f, 127, 1);
-      });
-      for (const auto& [target, portable] : every(p.targets(), {false, true})) {
-        const Run run = {target, Budget::kNone, portable};
-        INFO(name(p) << " | " << name(run));
-        REQUIRE(plain.run_unchecked(run) == "");
-        REQUIRE(other.run_unchecked(run) == "");
-        const std::vector<float> a = plain.out(), b = other.out();
-        for (uint32_t h = 0; h < p.q_heads; ++h) {
-          const size_t first = size_t{h} * q_tokens * p.value_dim;
-          CHECK(std::memcmp(&a[first], &b[first], p.value_dim * sizeof(float)) == 0);
-        }
-        // A call without those keys.
-        fovea_attention_args shorter = plain.args;
-        shorter.kv_tokens = end;
-        plain.fill_outputs();
-        REQUIRE(call_again(plain, shorter) == FOVEA_OK);
-        CHECK(same_bits(plain.out(), a));
+  for (const auto& [q_tokens, seen] : every({1u, 4u, 33u}, {1u, 3u, 17u, 63u, 64u, 65u, 127u})) {
+    Problem p = problem(q_tokens, 160);
+    p.causal = FOVEA_CAUSAL_POSITIONS, p.positions = {int64_t{seen} - 1};
+    AttentionCase plain(p), other(p);
+    const uint32_t end = seen + q_tokens - 1;  // of the keys that the last query sees
+    each_row(other, key_row, [first = seen](const StoredRow& key, uint32_t j) {
+      if (j >= first) key.write(j % 2 == 0 ? kNaN : 1e20f, -128, 3);
+    });
+    each_row(other, value_row, [first = seen](const StoredRow& value, uint32_t j) {
+      if (j >= first) value.write(j % 2 == 0 ? kInfinity : 1e30f, 127, 1);
+    });
+    for (const auto& [target, portable] : every(p.targets(), {false, true})) {
+      const Run run = {target, Budget::kNone, portable};
+      INFO(name(p) << " | " << name(run));
+      REQUIRE(plain.run_unchecked(run) == "");
+      REQUIRE(other.run_unchecked(run) == "");
+      const std::vector<float> a = plain.out(), b = other.out();
+      for (uint32_t h = 0; h < p.q_heads; ++h) {
+        const size_t first = size_t{h} * q_tokens * p.value_dim;
+        CHECK(std::memcmp(&a[first], &b[first], p.value_dim * sizeof(float)) == 0);
       }
+      // A call without those keys.
+      fovea_attention_args shorter = plain.args;
+      shorter.kv_tokens = end;
+      plain.fill_outputs();
+      REQUIRE(call_again(plain, shorter) == FOVEA_OK);
+      CHECK(same_bits(plain.out(), a));
     }
   }
 }
@@ -287,37 +282,35 @@ TEST_CASE("int8: NaN or infinity in a query makes its row NaN, and no other", "[
 }
 
 TEST_CASE("int8: a score of infinity makes its row NaN, one of minus infinity has no weight", "[short]") {
-  for (const uint32_t q_tokens : kQueries) {
-    for (const bool edge : {false, true}) {
-      for (const int sign : {1, -1, 0}) {  // 0: all keys have scores of minus infinity
-        Problem p = problem(q_tokens, 90);
-        p.head_dim = 1;
-        if (edge) p.causal = FOVEA_CAUSAL_POSITIONS, p.positions = {50};
-        const auto infinite = [&](AttentionCase& test) {
-          for (const auto& [h, i] : indices(p.q_heads, q_tokens)) {
-            row(test.args.q, 0, h, i)[0] = test.q(0, h, i)[0] = 100.0f;
-          }
-          each_row(test, key_row, [&](const StoredRow& key, uint32_t j) {
-            const bool all = sign == 0, one = j == 20;
-            key.write(all || one ? 3e38f : 1e-4f, all ? -127 : one ? 127 * sign : int(j));
-          });
-        };
-        AttentionCase test(p);
-        infinite(test);
-        INFO(q_tokens << " queries, " << sign);
-        CHECK(run_both_ways(test) == "");
-        const float first = test.out()[0];
-        CHECK((sign == 1 ? std::isnan(first) : std::isfinite(first)));
-        if (sign == 0) CHECK(first == 0.0f);
-        if (sign == 0) continue;
-        AttentionCase bad(p);  // its NaN value counts
-        infinite(bad);
-        each_row(bad, value_row, [](const StoredRow& value, uint32_t j) {
-          if (j == 20) value.rescale(kNaN);
+  for (const auto& [q_tokens, edge] : every(kQueries, {false, true})) {
+    for (const int sign : {1, -1, 0}) {  // 0: all keys have scores of minus infinity
+      Problem p = problem(q_tokens, 90);
+      p.head_dim = 1;
+      if (edge) p.causal = FOVEA_CAUSAL_POSITIONS, p.positions = {50};
+      const auto infinite = [&](AttentionCase& test) {
+        for (const auto& [h, i] : indices(p.q_heads, p.q_tokens)) {
+          row(test.args.q, 0, h, i)[0] = test.q(0, h, i)[0] = 100.0f;
+        }
+        each_row(test, key_row, [&](const StoredRow& key, uint32_t j) {
+          const bool all = sign == 0, one = j == 20;
+          key.write(all || one ? 3e38f : 1e-4f, all ? -127 : one ? 127 * sign : int(j));
         });
-        CHECK(run_both_ways(bad) == "");
-        CHECK(std::isnan(bad.out()[0]));
-      }
+      };
+      AttentionCase test(p);
+      infinite(test);
+      INFO(q_tokens << " queries, " << sign);
+      CHECK(run_both_ways(test) == "");
+      const float first = test.out()[0];
+      CHECK((sign == 1 ? std::isnan(first) : std::isfinite(first)));
+      if (sign == 0) CHECK(first == 0.0f);
+      if (sign == 0) continue;
+      AttentionCase bad(p);  // its NaN value counts
+      infinite(bad);
+      each_row(bad, value_row, [](const StoredRow& value, uint32_t j) {
+        if (j == 20) value.rescale(kNaN);
+      });
+      CHECK(run_both_ways(bad) == "");
+      CHECK(std::isnan(bad.out()[0]));
     }
   }
 }
@@ -341,23 +334,20 @@ TEST_CASE("int8: sums over many keys are as exact as the weights", "[short]") {
   }
 }
 
-TEST_CASE("int8: rows alone and up to nine together have the bits that they have among many, in every width",
-          "[short]") {
+TEST_CASE("int8: rows alone and up to nine together have the bits of rows among many, in every width", "[short]") {
   constexpr uint32_t kDims[][2] = {{1, 1},   {7, 9},   {16, 16},   {31, 33},   {32, 32},  {64, 96},
                                    {80, 80}, {96, 64}, {128, 128}, {130, 129}, {160, 40}, {256, 300}};
-  for (const auto& dims : kDims) {
-    for (uint32_t i = 0; i < 6; ++i) {
-      Problem p = problem(45, i % 3 == 0 ? 83 : i % 3 == 1 ? 64 : 2);
-      p.seed = dims[0] + i, p.q_heads = p.kv_heads = 1, p.head_dim = dims[0], p.value_dim = dims[1];
-      if (i % 2 == 1) p.key_dtype = p.value_dtype = FOVEA_I4;
-      if (i == 3) p.mask = FOVEA_MASK_BYTE;
-      AttentionCase test(p);
-      for (const fovea_target target : p.targets()) {
-        const Outputs want = run(test, {target});
-        call_with_some_queries(test, 9);
-        INFO(name(p) << ": " << fovea_target_name(target));
-        CHECK(same_bits(test.outputs(), want));
-      }
+  for (const auto& [dims, i] : every(kDims, {0u, 1u, 2u, 3u, 4u, 5u})) {
+    Problem p = problem(45, i % 3 == 0 ? 83 : i % 3 == 1 ? 64 : 2);
+    p.seed = dims[0] + i, p.q_heads = p.kv_heads = 1, p.head_dim = dims[0], p.value_dim = dims[1];
+    if (i % 2 == 1) p.key_dtype = p.value_dtype = FOVEA_I4;
+    if (i == 3) p.mask = FOVEA_MASK_BYTE;
+    AttentionCase test(p);
+    for (const fovea_target target : p.targets()) {
+      const Outputs want = run(test, {target});
+      call_with_some_queries(test, 9);
+      INFO(name(p) << ": " << fovea_target_name(target));
+      CHECK(same_bits(test.outputs(), want));
     }
   }
 }

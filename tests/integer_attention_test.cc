@@ -22,14 +22,12 @@ struct IntegerProblem {
 };
 
 std::string name(const IntegerProblem& p) {
-  Text text;
-  text << "integer attention " << p.batch << "x" << p.q_heads << "/" << p.kv_heads << "x" << p.q_tokens << "x"
-       << p.kv_tokens << "x" << p.head_dim << "," << p.value_dim << " zeros " << p.q_zero_point << " "
-       << p.value_zero_point << " " << p.out_zero_point << " factors " << p.score << " " << p.out << " causal "
-       << p.causal << " windows " << p.window_left << " " << p.window_right << (p.lengths ? " lengths" : "")
-       << (p.positions ? " positions" : "") << " codes " << p.codes << " " << name(p.layout) << " " << name(p.placement)
-       << " seed " << p.seed;
-  return text.str();
+  return Text() << "integer attention " << p.batch << "x" << p.q_heads << "/" << p.kv_heads << "x" << p.q_tokens << "x"
+                << p.kv_tokens << "x" << p.head_dim << "," << p.value_dim << " zeros " << p.q_zero_point << " "
+                << p.value_zero_point << " " << p.out_zero_point << " factors " << p.score << " " << p.out << " causal "
+                << p.causal << " windows " << p.window_left << " " << p.window_right << (p.lengths ? " lengths" : "")
+                << (p.positions ? " positions" : "") << " codes " << p.codes << " " << name(p.layout) << " "
+                << name(p.placement) << " seed " << p.seed;
 }
 
 int8_t code(const IntegerProblem& p, uint64_t kind, uint64_t index) {
@@ -183,8 +181,7 @@ TEST_CASE("integer attention: every count of queries and keys has the bits of th
   }
 }
 
-TEST_CASE("integer attention: any two of heads, limits, zero points, strides and factors agree with the definition",
-          "[short]") {
+TEST_CASE("integer attention: any two of heads, limits, zero points, strides and factors are as defined", "[short]") {
   const auto make = [](Levels& levels, uint64_t seed) {
     IntegerProblem p;
     p.seed = seed;
@@ -207,8 +204,7 @@ TEST_CASE("integer attention: any two of heads, limits, zero points, strides and
   run_array("integer attention", 16, make, [](const IntegerProblem& p) { check(p); });
 }
 
-TEST_CASE("integer attention: the smallest and largest codes, zero points and factors saturate and do not overflow",
-          "[short]") {
+TEST_CASE("integer attention: extreme codes, zero points and factors saturate and do not overflow", "[short]") {
   for (const auto& [codes, score, out, zero] :
        every({IntegerProblem::kLowest, IntegerProblem::kHighest, IntegerProblem::kSpread},
              {0x1p-32, 1e-5, 1.0, 100.0, 0x1p30}, {0x1p-32, 1.0, 0x1p30}, {-128, 0, 127})) {

@@ -91,13 +91,13 @@ Choice choose(Levels& levels, uint64_t seed) {
   return c;
 }
 std::string name(const char* layer, const Choice& c) {
-  Text text;
-  text << layer << " " << c.counts.batch << "x" << c.counts.heads << "x" << c.counts.tokens << "x" << c.counts.dim
-       << " layouts " << int(c.layout) << " " << int(c.y_layout) << (c.in_place ? " in place " : " ")
-       << name(c.placement) << " zeros " << c.x_zero_point << " " << c.y_zero_point << " scale " << c.scale
-       << " option " << c.option << " seed " << c.seed;
-  set_current_case(text.str());
-  return text.str();
+  const std::string text = Text() << layer << " " << c.counts.batch << "x" << c.counts.heads << "x" << c.counts.tokens
+                                  << "x" << c.counts.dim << " layouts " << int(c.layout) << " " << int(c.y_layout)
+                                  << (c.in_place ? " in place " : " ") << name(c.placement) << " zeros "
+                                  << c.x_zero_point << " " << c.y_zero_point << " scale " << c.scale << " option "
+                                  << c.option << " seed " << c.seed;
+  set_current_case(text);
+  return text;
 }
 
 // x, drawn, and y, which may be the same.
@@ -195,23 +195,19 @@ void check_mean(const Choice& c) {
   CHECK(y.memory.margin_intact());
 }
 
-}  // namespace
-
-TEST_CASE("integer layers: norms have the bits of the definition, for any two of counts, layouts, scales", "[short]") {
+TEST_CASE("integer layers: norms have the defined bits for any two of counts, layouts, scales", "[short]") {
   run_array("integer norm", 20, choose, check_norm);
 }
 
-TEST_CASE("integer layers: sums and products have the bits of the definition, for any two of counts, layouts, scales",
-          "[short]") {
+TEST_CASE("integer layers: sums and products have the defined bits for any two of counts, layouts, scales", "[short]") {
   run_array("integer pair", 21, choose, check_pair);
 }
 
-TEST_CASE("integer layers: activations have the bits of the definition, for any two of counts, layouts, scales",
-          "[short]") {
+TEST_CASE("integer layers: activations have the defined bits for any two of counts, layouts, scales", "[short]") {
   run_array("integer activation", 22, choose, check_activations);
 }
 
-TEST_CASE("integer layers: means have the bits of the definition, for any two of counts, layouts, scales", "[short]") {
+TEST_CASE("integer layers: means have the defined bits for any two of counts, layouts, scales", "[short]") {
   run_array("integer mean", 23, choose, check_mean);
 }
 
@@ -308,8 +304,6 @@ TEST_CASE("integer layers: all machines give the same tables", "[short]") {
   }
   CHECK(hash_of(tables) == 0xdd5e1c593a40cbdeu);
 }
-
-namespace {
 
 // Valid arguments of each layer, of which a test spoils one thing.
 struct Calls {

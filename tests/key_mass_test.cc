@@ -59,8 +59,7 @@ TEST_CASE("key mass: each call adds to it", "[short]") {
   }
 }
 
-TEST_CASE("key mass: a NaN in a query that does not count, or in a key that nobody sees, does not reach it",
-          "[short]") {
+TEST_CASE("key mass: a NaN in a query that does not count, or a key that nobody sees, does not reach it", "[short]") {
   for (const auto& [heads, q_tokens] : every({2u, 8u}, {3u, 40u})) {
     Problem p = small();
     p.q_heads = heads, p.q_tokens = q_tokens, p.causal = FOVEA_CAUSAL_TOP_LEFT;

@@ -39,8 +39,7 @@ TEST_CASE("linear f16: any two of formats, counts, strides and memory have the p
   });
 }
 
-TEST_CASE("linear f16: a workspace for another machine is enough with its arithmetic of halves and without",
-          "[short]") {
+TEST_CASE("linear f16: a workspace for another machine is enough with arithmetic of halves and without", "[short]") {
   LinearCase test(problem());
   for (const fovea_target target : {FOVEA_TARGET_NEON, FOVEA_TARGET_HELIUM}) {
     const std::vector<fovea_target> all = targets();

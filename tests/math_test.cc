@@ -180,7 +180,7 @@ void judge(const Function& function, fovea_target target, const Worst& worst, bo
 
 }  // namespace
 
-TEST_CASE("math: exp2, exp, log and tanh keep their stated errors on samples of all floats", "[short][math]") {
+TEST_CASE("math: exp2, exp, log and tanh keep their stated errors on samples of all floats", "[short]") {
   const std::vector<fovea_target> all = targets();
   for (const Function& function : kFunctions) {
     std::vector<Worst> worst(all.size());
@@ -197,7 +197,7 @@ TEST_CASE("math: exp2, exp, log and tanh keep their stated errors on samples of 
   }
 }
 
-TEST_CASE("math: NaN of every sign and payload stays NaN, and exp2(0) is 1", "[short][math]") {
+TEST_CASE("math: NaN of every sign and payload stays NaN, and exp2(0) is 1", "[short]") {
   for (const fovea_target target : targets()) {
     for (const Function& function : kFunctions) {
       INFO(function.name << " on " << fovea_target_name(target));
@@ -225,7 +225,7 @@ TEST_CASE("math: NaN of every sign and payload stays NaN, and exp2(0) is 1", "[s
   }
 }
 
-TEST_CASE("math: targets that fuse alike give the same bits", "[short][math]") {
+TEST_CASE("math: targets that fuse alike give the same bits", "[short]") {
   const bool flushes = flushes_subnormals(fovea_target_at(0));  // vectors come first
   std::vector<float> in, out, first[2];
   for (uint64_t bits = 0; bits <= 0xffffffffu; bits += 65537) in.push_back(float_of(uint32_t(bits)));
@@ -251,7 +251,7 @@ TEST_CASE("math: targets that fuse alike give the same bits", "[short][math]") {
 }
 
 // The answers that the authors' library (Random123, kat_vectors) gives for philox4x32 with 10 rounds.
-TEST_CASE("math: Philox 4x32-10 gives the published answers", "[short][math]") {
+TEST_CASE("math: Philox 4x32-10 gives the published answers", "[short]") {
   struct Known {
     uint32_t counter[4], key[2], words[4];
   };
@@ -261,19 +261,17 @@ TEST_CASE("math: Philox 4x32-10 gives the published answers", "[short][math]") {
                          {{0x243f6a88u, 0x85a308d3u, 0x13198a2eu, 0x03707344u},
                           {0xa4093822u, 0x299f31d0u},
                           {0xd16cfe09u, 0x94fdccebu, 0x5001e420u, 0x24126ea1u}}};
-  for (const fovea_target target : targets()) {
-    for (const Known& k : known) {
-      INFO(fovea_target_name(target));
-      uint32_t words[4];
-      std::memcpy(words, k.counter, sizeof words);
-      fovea::simd_tests(target).philox(words, k.key);
-      CHECK(std::memcmp(words, k.words, sizeof words) == 0);
-    }
+  for (const auto& [target, k] : fovea_test::every(targets(), known)) {
+    INFO(fovea_target_name(target));
+    uint32_t words[4];
+    std::memcpy(words, k.counter, sizeof words);
+    fovea::simd_tests(target).philox(words, k.key);
+    CHECK(std::memcmp(words, k.words, sizeof words) == 0);
   }
 }
 
 // On the best target that fuses and the best that does not; in two threads where there are any.
-TEST_CASE("math: exp2, exp, log and tanh keep their stated errors on every float", "[slow][math]") {
+TEST_CASE("math: exp2, exp, log and tanh keep their stated errors on every float", "[slow]") {
   std::vector<fovea_target> two;
   for (const bool fused : {true, false}) {
     for (const fovea_target target : targets()) {

@@ -99,10 +99,6 @@ void check_calls(const std::vector<Misuse<Call>>& table) {
   }
 }
 
-}  // namespace
-
-namespace {
-
 void ring(fovea_attention_desc& d, uint32_t slots, uint32_t pinned, uint32_t window) {
   d.kv_kind = FOVEA_KV_RING, d.max_kv_tokens = 300, d.ring_tokens = slots, d.pinned_tokens = pinned;
   d.window_left = window;
@@ -403,8 +399,7 @@ TEST_CASE("misuse: the arguments of a call that are wrong have their status, and
   CHECK(fovea_attention(&call.plan, nullptr, call.memory, call.bytes) == FOVEA_ERR_NULL);
 }
 
-TEST_CASE("misuse: every enum refuses any 32 bits that it has no name for, those that C++ sees as negative too",
-          "[short]") {
+TEST_CASE("misuse: every enum refuses any 32 bits that it has no name for, negative ones too", "[short]") {
   using Desc = fovea_attention_desc;
   using Args = fovea_attention_args;
   struct Enum {

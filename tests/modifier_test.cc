@@ -43,8 +43,6 @@ struct Counts {
   uint32_t most_worker = 0;
 };
 
-}  // namespace
-
 TEST_CASE("modifiers: each score is handed out once, in calls, parts of keys and pushes", "[short]") {
   for (const auto& [q_tokens, integers] : every({1u, 2u, 21u, 50u}, {false, true})) {
     Problem p = base(q_tokens);
@@ -158,8 +156,7 @@ TEST_CASE("modifiers: without functions a call has the bits of none, with one th
   }
 }
 
-TEST_CASE("modifiers: ALiBi and softcap as modifiers are the options, and weights that are halved halve outputs",
-          "[short]") {
+TEST_CASE("modifiers: ALiBi and softcap as modifiers are the options, and halved weights halve outputs", "[short]") {
   for (const uint32_t q_tokens : {1u, 21u}) {
     Problem p = base(q_tokens);
     p.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;
@@ -262,8 +259,6 @@ TEST_CASE("modifiers: of weights, not in streams nor with split keys", "[short]"
   stream.memory.read_only(false);
 }
 
-namespace {
-
 Problem problem() {
   Problem p;
   p.batch = 2, p.q_heads = 4, p.kv_heads = 2, p.q_tokens = 19, p.kv_tokens = 135, p.head_dim = 12, p.value_dim = 9;
@@ -281,8 +276,7 @@ std::vector<float> weights_of(const Problem& p, const Run& run) {
 
 }  // namespace
 
-TEST_CASE("dropout: a weight below 2^-126 is 0, though what divides it by 1 - dropout would make it larger",
-          "[short]") {
+TEST_CASE("dropout: a weight below 2^-126 is 0, though division by 1 - dropout would make it larger", "[short]") {
   for (const fovea_target target : targets()) {
     const float q = 1.0f, keys[2] = {0.0f, -87.5f}, values[2] = {0.0f, 0.0f};  // exp(-87.5) is 0.86 * 2^-126
     float out = 0.0f, weights[2] = {};

@@ -40,8 +40,7 @@ constexpr Change kChanges[] = {
 
 }  // namespace
 
-TEST_CASE("multihead tensors: a layer of bytes is its steps, code for code, and near plain loops in double",
-          "[short][multihead]") {
+TEST_CASE("multihead tensors: a layer of bytes is its steps, code for code, and near loops in double", "[short]") {
   for (const Change& change : kChanges) {
     LayerProblem p = bytes_problem();
     change.make(p);
@@ -56,7 +55,7 @@ TEST_CASE("multihead tensors: a layer of bytes is its steps, code for code, and 
   }
 }
 
-TEST_CASE("multihead tensors: layers that are left out pass codes through", "[short][multihead]") {
+TEST_CASE("multihead tensors: layers that are left out pass codes through", "[short]") {
   LayerProblem p = bytes_problem();
   p.kv_heads = p.q_heads, p.d_model = p.key_model = p.value_model = p.q_width(), p.q = p.k = p.v = p.x, p.y = p.o;
   p.no_q = p.no_k = p.no_v = p.no_out = true;
@@ -75,7 +74,7 @@ TEST_CASE("multihead tensors: layers that are left out pass codes through", "[sh
   }
 }
 
-TEST_CASE("multihead tensors: projections of bytes take a byte an element of the workspace", "[short][multihead]") {
+TEST_CASE("multihead tensors: projections of bytes take a byte an element of the workspace", "[short]") {
   const LayerProblem p = bytes_problem();
   LayerCase test(p);
   const size_t rows = size_t{p.batch} * p.q_tokens, elements = rows * 2 * (p.q_heads + p.kv_heads) * p.head_dim;
@@ -91,7 +90,7 @@ TEST_CASE("multihead tensors: projections of bytes take a byte an element of the
   }
 }
 
-TEST_CASE("multihead tensors: every misuse has its status, and nothing is written", "[short][multihead]") {
+TEST_CASE("multihead tensors: every misuse has its status, and nothing is written", "[short]") {
   const fovea_status kUnsupported = FOVEA_ERR_UNSUPPORTED, kNumber = FOVEA_ERR_NUMBER;
   const std::vector<Misuse<LayerCase>> misuses = {
       {"x_dtype", FOVEA_ERR_ENUM, [](auto& c) { c.desc.x_dtype = kNoType; }},
@@ -143,8 +142,7 @@ TEST_CASE("multihead tensors: every misuse has its status, and nothing is writte
       [](const LayerCase& c) { return c.y.memory.untouched(); });
 }
 
-TEST_CASE("multihead tensors: x of bytes is projected into a cache, which has scales of its own",
-          "[short][multihead]") {
+TEST_CASE("multihead tensors: x of bytes is projected into a cache, which has scales of its own", "[short]") {
   LayerProblem p = bytes_problem();
   p.q = p.k = p.v = p.o = {}, p.compute = FOVEA_COMPUTE_F32;
   for (const fovea_target target : targets()) {

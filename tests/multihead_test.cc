@@ -88,7 +88,7 @@ TEST_CASE("multihead: a block map and a modifier are those of its attention", "[
   }
 }
 
-TEST_CASE("multihead: any two choices of shapes and options agree with plain loops", "[short][multihead]") {
+TEST_CASE("multihead: any two choices of shapes and options agree with plain loops", "[short]") {
   size_t without = 0;
   const size_t rows = run_array("multihead", 2, make_problem, [&](const LayerProblem& p) {
     without += p.no_q + p.no_k + p.no_v + p.no_out;
@@ -105,7 +105,7 @@ TEST_CASE("multihead: any two choices of shapes and options agree with plain loo
   CHECK(without > 1);
 }
 
-TEST_CASE("multihead: layers that are left out take tokens as they are", "[short][multihead]") {
+TEST_CASE("multihead: layers that are left out take tokens as they are", "[short]") {
   for (const fovea_target target : targets()) {
     for (int which = 0; which < 16; ++which) {
       LayerProblem p;
@@ -121,7 +121,7 @@ TEST_CASE("multihead: layers that are left out take tokens as they are", "[short
   }
 }
 
-TEST_CASE("multihead: packed weights, the order of tokens and an executor change no bit", "[short][multihead]") {
+TEST_CASE("multihead: packed weights, the order of tokens and an executor change no bit", "[short]") {
   for (const fovea_target target : targets()) {
     LayerProblem p;
     p.q_tokens = 37, p.d_model = p.key_model = p.value_model = 50, p.packed = true;
@@ -147,8 +147,7 @@ TEST_CASE("multihead: packed weights, the order of tokens and an executor change
   }
 }
 
-TEST_CASE("multihead: keys that are projected once and kept give the bits of those projected each time",
-          "[short][multihead]") {
+TEST_CASE("multihead: keys that are projected once and kept give the bits of those projected each time", "[short]") {
   for (const fovea_target target : targets()) {
     const LayerProblem p = cross_problem();
     LayerCase test(p);
@@ -168,7 +167,7 @@ TEST_CASE("multihead: keys that are projected once and kept give the bits of tho
   }
 }
 
-TEST_CASE("multihead: the first tokens of a cache may be a prefix of another", "[short][multihead]") {
+TEST_CASE("multihead: the first tokens of a cache may be a prefix of another", "[short]") {
   const LayerProblem p = cross_problem();
   LayerCache whole(p, FOVEA_KV_STRIDED, FOVEA_F32, 72), rest(p, FOVEA_KV_PAGED, FOVEA_F32, 72);
   LayerCase test(p);
@@ -210,7 +209,7 @@ TEST_CASE("multihead: the first tokens of a cache may be a prefix of another", "
   CHECK(test.call() == FOVEA_ERR_UNSUPPORTED);
 }
 
-TEST_CASE("multihead: products with the rows of an int8 cache may be of integers", "[short][multihead]") {
+TEST_CASE("multihead: products with the rows of an int8 cache may be of integers", "[short]") {
   const LayerProblem p = cross_problem();
   for (const fovea_target target : targets_and_those_that_extend_them()) {
     LayerCache kept(p, FOVEA_KV_STRIDED, FOVEA_I8, 72);
@@ -228,8 +227,7 @@ TEST_CASE("multihead: products with the rows of an int8 cache may be of integers
   }
 }
 
-TEST_CASE("multihead: a cache may be rotated, if the description is; keys that are not kept may not",
-          "[short][multihead]") {
+TEST_CASE("multihead: a cache may be rotated, if the description is; keys that are not kept may not", "[short]") {
   const LayerProblem p = cross_problem();
   for (const fovea_target target : targets()) {
     std::vector<float> answers[2];
@@ -256,7 +254,7 @@ TEST_CASE("multihead: a cache may be rotated, if the description is; keys that a
   }
 }
 
-TEST_CASE("multihead: a decoder, a token or more at a time, gives the bits of one call", "[short][multihead]") {
+TEST_CASE("multihead: a decoder, a token or more at a time, gives the bits of one call", "[short]") {
   for (const auto& [target, turned, kind] :
        every(targets_and_those_that_extend_them(), {false, true}, {FOVEA_KV_STRIDED, FOVEA_KV_PAGED, FOVEA_KV_RING})) {
     LayerProblem p;
@@ -279,7 +277,7 @@ TEST_CASE("multihead: a decoder, a token or more at a time, gives the bits of on
   }
 }
 
-TEST_CASE("multihead: rope turns queries and keys as fovea_rope does, and no values", "[short][multihead]") {
+TEST_CASE("multihead: rope turns queries and keys as fovea_rope does, and no values", "[short]") {
   for (const fovea_target target : targets()) {
     LayerProblem p;
     p.q_heads = p.kv_heads = 4, p.no_q = p.no_k = true, p.scores = false, p.portable_bits = true;
@@ -305,7 +303,7 @@ TEST_CASE("multihead: rope turns queries and keys as fovea_rope does, and no val
   }
 }
 
-TEST_CASE("multihead: key_mass is the sum of the weights, and overlaps no array of the layer", "[short][multihead]") {
+TEST_CASE("multihead: key_mass is the sum of the weights, and overlaps no array of the layer", "[short]") {
   const LayerProblem p;
   const uint32_t keys = p.keys_of_call(), group = p.q_heads / p.kv_heads, last = 2;
   const auto head = ptrdiff_t(keys);
@@ -340,8 +338,7 @@ TEST_CASE("multihead: key_mass is the sum of the weights, and overlaps no array 
   }
 }
 
-TEST_CASE("multihead: linear layers with products of integers or halves are those of fovea_linear, bit for bit",
-          "[short][multihead]") {
+TEST_CASE("multihead: linear layers of integers or halves are those of fovea_linear, bit for bit", "[short]") {
   for (const auto& [dtype, q_tokens] : every({FOVEA_I8, FOVEA_I4, FOVEA_Q4_1, FOVEA_F16}, {2u, 21u, 22u})) {
     LayerProblem p;
     p.batch = 1, p.q_tokens = q_tokens, p.dtype = dtype, p.packed = dtype == FOVEA_I8 && q_tokens != 21;
@@ -356,8 +353,7 @@ TEST_CASE("multihead: linear layers with products of integers or halves are thos
   }
 }
 
-TEST_CASE("multihead: the workspace is what a plan says, on every target, and the macro is not less",
-          "[short][multihead]") {
+TEST_CASE("multihead: the workspace is what a plan says, on every target, and the macro is not less", "[short]") {
   for (const uint32_t head_dim : {1u, 17u, 64u}) {
     LayerProblem p;
     p.head_dim = p.value_dim = head_dim, p.d_model = p.key_model = p.value_model = 100;
@@ -417,7 +413,7 @@ TEST_CASE("multihead: the workspace is what a plan says, on every target, and th
   CHECK(refusal_of(fovea_multihead_workspace_bytes_for, nullptr, FOVEA_TARGET_BEST) == FOVEA_ERR_NULL);
 }
 
-TEST_CASE("multihead: every misuse has its status, and nothing is written", "[short][multihead]") {
+TEST_CASE("multihead: every misuse has its status, and nothing is written", "[short]") {
   LayerProblem p;
   p.keys = kKeys;
   using D = fovea_multihead_desc;

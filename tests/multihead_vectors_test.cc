@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Multi-head layers give what nn.MultiheadAttention of PyTorch gave: vectors/multihead.inl, which
-// vectors/make_multihead.py wrote. Every vector runs on every target with weights in each format, from separate and
-// from packed projections, with keys and values projected in the call and kept in a cache, and causal ones some tokens
-// at a time.
+// Multi-head layers give what nn.MultiheadAttention of PyTorch gave: vectors/multihead.csv, which
+// vectors/make_multihead.py wrote for the rows below. Every vector runs on every target with weights in each format, from
+// separate and from packed projections, with keys and values projected in the call and kept in a cache, and causal ones
+// some tokens at a time.
 #include "support/multihead.h"
 #include "support/test.h"
 
@@ -15,18 +15,62 @@ enum Want { kNoWeights, kHeads, kMean };
 
 struct MultiheadVector {
   const char* name;
-  uint64_t seed;
   uint32_t batch, q_tokens, kv_tokens, d_model, key_model, value_model, heads;
   Source source;
   bool bias, tokens_first, causal;
   LayerMask mask;
   Padding padding;
   Want want;
-  const float* y;        // [batch][q_tokens][d_model]
-  const float* weights;  // [batch][heads][q_tokens][kv_tokens], the mean [batch][q_tokens][kv_tokens], or null
-};
 
-#include "vectors/multihead.inl"
+  // How many numbers are its outputs [batch][q_tokens][d_model], and its weights [batch][heads][q_tokens][kv_tokens] or
+  // their mean.
+  size_t outputs() const { return size_t{batch} * q_tokens * d_model; }
+  size_t weights() const {
+    return want == kNoWeights ? 0 : size_t{batch} * q_tokens * kv_tokens * (want == kHeads ? heads : 1);
+  }
+};
+// clang-format off
+constexpr MultiheadVector kVectors[] = {  // read by make_multihead.py
+    {"self-attention, weights of each head",
+     2, 5, 5, 16, 16, 16, 2, kSelf, true, false, false, kNoMask, kNoPadding, kHeads},
+    {"self-attention, tokens first, no bias",
+     2, 4, 4, 32, 32, 32, 4, kSelf, false, true, false, kNoMask, kNoPadding, kMean},
+    {"self-attention, one head", 2, 3, 3, 24, 24, 24, 1, kSelf, true, false, false, kNoMask, kNoPadding, kHeads},
+    {"self-attention, odd dimensions", 1, 6, 6, 21, 21, 21, 3, kSelf, true, false, false, kNoMask, kNoPadding, kHeads},
+    {"self-attention, eight heads", 2, 3, 3, 64, 64, 64, 8, kSelf, true, false, false, kNoMask, kNoPadding, kMean},
+    {"self-attention, one token", 3, 1, 1, 16, 16, 16, 2, kSelf, true, false, false, kNoMask, kNoPadding, kNoWeights},
+    {"causal", 2, 9, 9, 24, 24, 24, 3, kSelf, true, false, true, kNoMask, kNoPadding, kHeads},
+    {"causal, tokens first, no bias",
+     2, 7, 7, 16, 16, 16, 4, kSelf, false, true, true, kNoMask, kNoPadding, kNoWeights},
+    {"causal, padded keys", 2, 6, 6, 16, 16, 16, 2, kSelf, true, false, true, kNoMask, kTail, kMean},
+    {"padded keys", 2, 7, 7, 16, 16, 16, 2, kSelf, true, false, false, kNoMask, kTail, kHeads},
+    {"hidden keys, tokens first", 3, 8, 8, 16, 16, 16, 2, kSelf, true, true, false, kNoMask, kAnywhere, kMean},
+    {"bool mask", 2, 6, 6, 16, 16, 16, 2, kSelf, true, false, false, kBool2, kNoPadding, kHeads},
+    {"bool mask of each head, tokens first",
+     2, 5, 5, 32, 32, 32, 4, kSelf, true, true, false, kBool3, kNoPadding, kHeads},
+    {"float mask, tokens first, no bias",
+     2, 6, 6, 16, 16, 16, 2, kSelf, false, true, false, kFloat2, kNoPadding, kMean},
+    {"float mask of each head", 2, 4, 4, 20, 20, 20, 5, kSelf, true, false, false, kFloat3, kNoPadding, kNoWeights},
+    {"bool mask of each head, hidden keys",
+     2, 9, 9, 16, 16, 16, 2, kSelf, true, false, false, kBool3, kAnywhere, kMean},
+    {"float mask, hidden keys, tokens first",
+     2, 5, 5, 16, 16, 16, 2, kSelf, true, true, false, kFloat2, kAnywhere, kNoWeights},
+    {"float mask of each head, padded keys", 2, 4, 4, 16, 16, 16, 2, kSelf, true, false, false, kFloat3, kTail, kHeads},
+    {"keys that are the values", 2, 3, 6, 32, 32, 32, 4, kKeys, true, false, false, kNoMask, kNoPadding, kHeads},
+    {"keys that are the values, one query, tokens first",
+     2, 1, 9, 16, 16, 16, 4, kKeys, false, true, false, kNoMask, kTail, kMean},
+    {"keys and values", 2, 5, 3, 16, 16, 16, 2, kKeysAndValues, true, false, false, kNoMask, kNoPadding, kMean},
+    {"keys and values of other models",
+     2, 4, 7, 32, 20, 12, 4, kKeysAndValues, true, false, false, kNoMask, kNoPadding, kHeads},
+    {"keys and values of other models, tokens first, no bias, padded keys",
+     2, 3, 8, 16, 9, 33, 2, kKeysAndValues, false, true, false, kNoMask, kTail, kMean},
+    {"keys of another model, bool mask", 2, 6, 4, 16, 40, 40, 2, kKeys, true, false, false, kBool2, kNoPadding, kHeads},
+    {"values of another model, float mask of each head",
+     2, 3, 5, 16, 16, 11, 2, kKeysAndValues, true, false, false, kFloat3, kNoPadding, kMean},
+};
+// clang-format on
+
+#include "multihead_numbers.inl"  // kNumbers: of each vector the outputs and the weights, one after the other
 
 LayerProblem problem_of(const MultiheadVector& v, fovea_dtype dtype, bool packed) {
   LayerProblem p;
@@ -36,29 +80,28 @@ LayerProblem problem_of(const MultiheadVector& v, fovea_dtype dtype, bool packed
   p.dtype = dtype, p.bias = v.bias, p.packed = packed, p.keys = v.source;
   p.order = v.tokens_first ? Layout::kTokensFirst : Layout::kHeadsFirst;
   p.causal = v.causal ? FOVEA_CAUSAL_TOP_LEFT : FOVEA_CAUSAL_NONE;
-  p.mask = v.mask, p.padding = v.padding, p.scores = v.want != kNoWeights, p.seed = v.seed;
+  p.mask = v.mask, p.padding = v.padding, p.scores = v.want != kNoWeights, p.seed = 1000 * uint64_t(&v - kVectors + 1);
   return p;
 }
 
 LayerAnswer answer_of(const MultiheadVector& v) {
-  const size_t rows = size_t{v.batch} * v.q_tokens;
-  const size_t weights = v.want == kNoWeights ? 0 : rows * v.kv_tokens * (v.want == kHeads ? v.heads : 1);
-  return {{v.y, v.y + rows * v.d_model}, {v.weights, v.weights + weights}};
+  const float* y = kNumbers;
+  for (const MultiheadVector* before = kVectors; before != &v; ++before) y += before->outputs() + before->weights();
+  const float* const weights = y + v.outputs();
+  return {{y, weights}, {weights, weights + v.weights()}};
 }
 
 // Calls check(vector, case, target) for every vector, format of weights and target.
 template <class Check>
 void each_vector(bool packed, Check check) {
-  for (const MultiheadVector& v : kMultiheadVectors) {
+  for (const MultiheadVector& v : kVectors) {
     if (packed && (v.key_model != v.d_model || v.value_model != v.d_model)) continue;
-    for (const fovea_dtype dtype : {FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8}) {
-      for (const fovea_target target : targets()) {
-        LayerCase test(problem_of(v, dtype, packed));
-        const std::string full_name = std::string(v.name) + " | " + name(test.p, target);
-        set_current_case(full_name);
-        INFO(full_name);
-        check(v, test, target);
-      }
+    for (const auto& [target, dtype] : every(targets(), {FOVEA_F32, FOVEA_F16, FOVEA_BF16, FOVEA_I8})) {
+      LayerCase test(problem_of(v, dtype, packed));
+      const std::string full_name = std::string(v.name) + " | " + name(test.p, target);
+      set_current_case(full_name);
+      INFO(full_name);
+      check(v, test, target);
     }
   }
 }

@@ -18,8 +18,6 @@ fovea_attention_desc description(uint32_t head_dim, uint32_t value_dim, uint32_t
   return d;
 }
 
-}  // namespace
-
 TEST_CASE("plan: target, scale and diagonal are resolved, all else is the description", "[short]") {
   fovea_attention_desc d = description(64, 48, 100, 4, 2);
   d.softcap = 3.0f, d.causal = FOVEA_CAUSAL_BOTTOM_RIGHT, d.window_left = 77, d.portable_bits = 1;
@@ -141,8 +139,7 @@ TEST_CASE("plan: the macro is an upper bound for every count of tokens and heads
   }
 }
 
-TEST_CASE("plan: the macro for a number of rows is at most that for any, and for decode on one lane what it takes",
-          "[short]") {
+TEST_CASE("plan: the macro for n rows is at most that for any, and for decode on one lane what it takes", "[short]") {
   for (const uint32_t rows : {1u, 2u, 3u, 4u, 8u, 12u, 13u, 48u, 1000u}) {
     CHECK(FOVEA_ATTENTION_WORKSPACE_BYTES_FOR(64, 48, rows) <= FOVEA_ATTENTION_WORKSPACE_BYTES(64, 48));
     CHECK(FOVEA_ATTENTION_KV_WORKSPACE_BYTES_FOR(64, 48, rows) <= FOVEA_ATTENTION_KV_WORKSPACE_BYTES(64, 48));
@@ -243,30 +240,25 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("plan: which rows take the few-rows kernel is decided by shape, not by memory, workers or source",
-          "[short]") {
-  for (const fovea_target target : targets()) {
-    for (uint32_t q_tokens = 1; q_tokens <= 9; ++q_tokens) {
-      for (const uint32_t dim : {1u, 5u, 64u}) {
-        fovea_attention_desc d = description(dim, dim, q_tokens, 1, 1);
-        d.target = target;
-        const fovea_attention_plan full = plan_of(d);
-        for (const auto& [workers, page_tokens] : every({1u, 3u}, {0u, 16u})) {
-          d.max_workers = workers;
-          d.kv_kind = page_tokens ? FOVEA_KV_PAGED : FOVEA_KV_STRIDED;
-          d.page_tokens = page_tokens;
-          for (const Budget budget : {Budget::kNone, Budget::kHalf, Budget::kLeast}) {
-            d.workspace_budget_bytes = budget_bytes(d, budget);
-            const fovea_attention_plan plan = plan_of(d);
-            INFO(fovea_target_name(target) << ", " << q_tokens << " rows of " << dim);
-            const fovea::PlannedKernel &few = made(plan).kernels[0], &most = made(full).kernels[0];
-            CHECK(few.index == most.index);
-            CHECK(few.most_rows == most.most_rows);
-            CHECK(few.tile_rows == most.tile_rows);
-            CHECK(few.tiles <= most.tiles);
-            CHECK((few.most_rows == 0) == (few.tiles == 0));
-          }
-        }
+TEST_CASE("plan: which rows take the few-rows kernel is decided by shape, not memory, workers or source", "[short]") {
+  for (const auto& [target, q_tokens, dim] : every(targets(), {1u, 2u, 3u, 4u, 5u, 6u, 7u, 8u, 9u}, {1u, 5u, 64u})) {
+    fovea_attention_desc d = description(dim, dim, q_tokens, 1, 1);
+    d.target = target;
+    const fovea_attention_plan full = plan_of(d);
+    for (const auto& [workers, page_tokens] : every({1u, 3u}, {0u, 16u})) {
+      d.max_workers = workers;
+      d.kv_kind = page_tokens ? FOVEA_KV_PAGED : FOVEA_KV_STRIDED;
+      d.page_tokens = page_tokens;
+      for (const Budget budget : {Budget::kNone, Budget::kHalf, Budget::kLeast}) {
+        d.workspace_budget_bytes = budget_bytes(d, budget);
+        const fovea_attention_plan plan = plan_of(d);
+        INFO(fovea_target_name(target) << ", " << q_tokens << " rows of " << dim);
+        const fovea::PlannedKernel &few = made(plan).kernels[0], &most = made(full).kernels[0];
+        CHECK(few.index == most.index);
+        CHECK(few.most_rows == most.most_rows);
+        CHECK(few.tile_rows == most.tile_rows);
+        CHECK(few.tiles <= most.tiles);
+        CHECK((few.most_rows == 0) == (few.tiles == 0));
       }
     }
   }
@@ -350,8 +342,6 @@ TEST_CASE("plan: its text is written as snprintf writes", "[short]") {
     }
   }
 }
-
-namespace {
 
 // Rows for several tiles, or with few tokens for the few-rows kernel, with every option.
 Problem problem(uint32_t q_tokens) {

@@ -28,13 +28,11 @@ struct RopeProblem {
 std::string name(const RopeProblem& p, fovea_target target) {
   static const char* const kAngles[] = {"turns", "tables", "wide tables"};
   static const char* const kPositions[] = {"no positions", "positions", "token positions", "shared token positions"};
-  Text text;
-  text << "rope " << p.batch << "x" << p.heads << "x" << p.tokens << "x" << p.dim << " rotary_dim " << p.rotary_dim
-       << (p.layout == FOVEA_ROPE_INTERLEAVED ? " interleaved " : " half-split ") << kAngles[p.angles] << ", "
-       << kPositions[p.positions] << " + " << p.offset << ", " << name(p.strides) << " " << name(p.out_strides)
-       << (p.in_place ? " in place" : "") << (p.inverse ? " inverse" : "") << " " << name(p.placement) << " seed "
-       << p.seed << " | " << fovea_target_name(target);
-  return text.str();
+  return Text() << "rope " << p.batch << "x" << p.heads << "x" << p.tokens << "x" << p.dim << " rotary_dim "
+                << p.rotary_dim << (p.layout == FOVEA_ROPE_INTERLEAVED ? " interleaved " : " half-split ")
+                << kAngles[p.angles] << ", " << kPositions[p.positions] << " + " << p.offset << ", " << name(p.strides)
+                << " " << name(p.out_strides) << (p.in_place ? " in place" : "") << (p.inverse ? " inverse" : "") << " "
+                << name(p.placement) << " seed " << p.seed << " | " << fovea_target_name(target);
 }
 
 class RopeCase {
@@ -386,8 +384,7 @@ TEST_CASE("rope: every dim and every part of it agrees with the reference", "[sh
   }
 }
 
-TEST_CASE("rope: rows longer than the table of angles, and more tokens than it holds, agree with the reference",
-          "[short]") {
+TEST_CASE("rope: rows longer than the table of angles, and more tokens than it, agree with the reference", "[short]") {
   for (const auto& [dim, tokens, layout] : every({126u, 128u, 130u, 256u, 300u}, {1u, 2u, 9u}, kRopeLayouts)) {
     RopeProblem p;
     p.dim = dim, p.tokens = tokens;

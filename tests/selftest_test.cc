@@ -32,8 +32,7 @@ uint64_t features_for(fovea_target target) {
 
 }  // namespace
 
-TEST_CASE("selftest: each call has its published digest on every target, in as much memory as the macro names",
-          "[short]") {
+TEST_CASE("selftest: each call has its digest on every target, in as much memory as the macro names", "[short]") {
   const Guarded memory(FOVEA_SELFTEST_BYTES, FOVEA_WORKSPACE_ALIGNMENT, Placement::kEnd);
   for (const fovea_target target : targets_and_those_that_extend_them()) {
     std::vector<const char*> names;

@@ -87,8 +87,7 @@ std::vector<float> turned_keys(const Made& made, const fovea_kv_shift_args& a) {
 
 }  // namespace
 
-TEST_CASE("shift: keys of any kind and format become what an append of turned keys stores, and all else stays",
-          "[short]") {
+TEST_CASE("shift: keys of any kind and format become what an append of turned keys stores; all else stays", "[short]") {
   for (const auto& [kind, type, option] : every(kKinds, kKeyTypes, {0, 1, 2, 3})) {
     const std::vector<fovea_target> all = targets();
     const fovea_target target = all[(kind + type + option) % all.size()];

@@ -2,8 +2,7 @@
 //
 // The tests that are compiled for a target's vectors. Plain functions and pointers only: what is compiled for a target
 // must bring no inline function of the standard library into the program.
-#ifndef FOVEA_TESTS_SIMD_TESTS_H_
-#define FOVEA_TESTS_SIMD_TESTS_H_
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -59,5 +58,3 @@ bool fuses(fovea_target target);  // its MulAdd rounds once
 namespace fovea {
 FOVEA_TABLES_AND_IN_ORDER(fovea_test::SimdTests, kSimdTests, simd_tests)
 }
-
-#endif  // FOVEA_TESTS_SIMD_TESTS_H_

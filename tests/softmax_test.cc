@@ -24,11 +24,10 @@ struct SoftmaxProblem {
 std::string name(const SoftmaxProblem& p, fovea_target target, bool log) {
   static const char* const kMasks[] = {"no mask",         "mask",         "mask over axis", "mask over outer",
                                        "mask over inner", "mask over all"};
-  Text text;
-  text << (log ? "log-softmax " : "softmax ") << p.outer << "x" << p.axis << "x" << p.inner << " " << name(p.layout)
-       << " " << kMasks[p.mask] << (p.in_place ? " in place" : "") << (p.special ? " special" : "") << " scale "
-       << p.scale << " " << name(p.placement) << " seed " << p.seed << " | " << fovea_target_name(target);
-  return text.str();
+  return Text() << (log ? "log-softmax " : "softmax ") << p.outer << "x" << p.axis << "x" << p.inner << " "
+                << name(p.layout) << " " << kMasks[p.mask] << (p.in_place ? " in place" : "")
+                << (p.special ? " special" : "") << " scale " << p.scale << " " << name(p.placement) << " seed "
+                << p.seed << " | " << fovea_target_name(target);
 }
 
 class SoftmaxCase {

@@ -24,10 +24,7 @@ Problem decode(uint32_t q_tokens, fovea_kv_kind kind, fovea_compute compute = FO
   return p;
 }
 
-}  // namespace
-
-TEST_CASE("sources: whichever holds the keys, or pinned tokens and a window of them, the bits are the same",
-          "[short]") {
+TEST_CASE("sources: whichever holds the keys, or pinned tokens and a window, the bits are the same", "[short]") {
   for (const auto& [compute, q_tokens, pinned, key_split_tokens] :
        every({FOVEA_COMPUTE_F32, FOVEA_COMPUTE_I8, FOVEA_COMPUTE_F16}, {1u, 2u, 40u}, {0u, 29u, 70u}, {0u, 64u})) {
     const auto problem = [&, q_count = q_tokens, pinned_tokens = pinned, products = compute](fovea_kv_kind kind) {
@@ -122,19 +119,17 @@ TEST_CASE("sources: a mask that ends early does not bring back what a ring has l
 }
 
 TEST_CASE("sources: a loader that fails ends the call, and every tile that was started is finished", "[short]") {
-  for (const auto& [target, at_start] : every(targets(), {true, false})) {
-    for (uint32_t tile = 0; tile < 7; ++tile) {
-      AttentionCase test(decode(3, FOVEA_KV_LOAD));
-      TestLoader& loader = test.stored.loader;
-      (at_start ? loader.fail_start_at : loader.fail_finish_at) = tile;
-      CHECK(test.run_unchecked({target}).find(fovea_status_string(FOVEA_ERR_LOAD)) != std::string::npos);
-      CHECK(loader.wrong == "");
-      CHECK(loader.started == loader.finished + (at_start ? 1 : 0));
-      CHECK(loader.finished <= tile + 1);
-      // It comes back.
-      loader.fail_start_at = loader.fail_finish_at = UINT32_MAX, loader.started = loader.finished = 0;
-      CHECK(test.run({target}) == "");
-    }
+  for (const auto& [target, at_start, tile] : every(targets(), {true, false}, {0u, 1u, 2u, 3u, 4u, 5u, 6u})) {
+    AttentionCase test(decode(3, FOVEA_KV_LOAD));
+    TestLoader& loader = test.stored.loader;
+    (at_start ? loader.fail_start_at : loader.fail_finish_at) = tile;
+    CHECK(test.run_unchecked({target}).find(fovea_status_string(FOVEA_ERR_LOAD)) != std::string::npos);
+    CHECK(loader.wrong == "");
+    CHECK(loader.started == loader.finished + (at_start ? 1 : 0));
+    CHECK(loader.finished <= tile + 1);
+    // It comes back.
+    loader.fail_start_at = loader.fail_finish_at = UINT32_MAX, loader.started = loader.finished = 0;
+    CHECK(test.run({target}) == "");
   }
 }
 
@@ -223,8 +218,6 @@ TEST_CASE("sources: a stream of a loader, with split keys and without room for a
   }
 }
 
-namespace {
-
 // A loader in front of another, that looks at whose turn it is.
 struct Turns {
   explicit Turns(const fovea_loader* inner_) : loader{start, finish, this}, inner(inner_) {}
@@ -312,33 +305,29 @@ TEST_CASE("sources: a stream of a loader whose plan has no queries takes keys in
 TEST_CASE("sources: pages of whole tiles are pushed at any position", "[short]") {
   const fovea_dtype types[][2] = {{FOVEA_F32, FOVEA_F32}, {FOVEA_F16, FOVEA_F32},     {FOVEA_F32, FOVEA_I8},
                                   {FOVEA_BF16, FOVEA_I4}, {FOVEA_Q5_0, FOVEA_IQ4_NL}, {FOVEA_Q8_0, FOVEA_Q4_0}};
-  for (const fovea_target target : targets()) {
-    for (const auto& type : types) {
-      for (const auto& [q_tokens, page_tokens] : every({1u, 40u}, {64u, 128u})) {
-        Problem p = decode(q_tokens, FOVEA_KV_PAGED);
-        p.page_tokens = page_tokens, p.key_dtype = type[0], p.value_dtype = type[1];
-        p.causal = FOVEA_CAUSAL_NONE, p.positions = {}, p.kv_lengths = {};
-        AttentionCase test(p);
-        REQUIRE(test.run({target}) == "");
-        test.desc.max_prefix_tokens = q_tokens == 1 ? 64 : 0;  // of other calls of the plan
-        TestStream stream(test.desc, target);
-        const auto push_at = [&](int64_t first_key) {
-          stream.begin(first_key);
-          return stream.push(test.args);
-        };
-        for (const int64_t first_key : {0, 1, 10, 63, 64, 132}) {
-          INFO(name(p) << " pushed at " << first_key);
-          REQUIRE(push_at(first_key) == FOVEA_OK);
-          test.fill_outputs();
-          REQUIRE(stream.end(test.args) == FOVEA_OK);
-          CHECK(test.compare() == "");
-        }
-        made(stream.plan).desc.dropout = 0.5f;
-        const bool follows = (type[0] == FOVEA_F32 || type[1] == FOVEA_F32) && test.desc.max_prefix_tokens == 0;
-        CHECK(push_at(12) == FOVEA_OK);
-        CHECK(push_at(10) == (follows ? FOVEA_ERR_UNSUPPORTED : FOVEA_OK));
-      }
+  for (const auto& [target, type, q_tokens, page_tokens] : every(targets(), types, {1u, 40u}, {64u, 128u})) {
+    Problem p = decode(q_tokens, FOVEA_KV_PAGED);
+    p.page_tokens = page_tokens, p.key_dtype = type[0], p.value_dtype = type[1];
+    p.causal = FOVEA_CAUSAL_NONE, p.positions = {}, p.kv_lengths = {};
+    AttentionCase test(p);
+    REQUIRE(test.run({target}) == "");
+    test.desc.max_prefix_tokens = q_tokens == 1 ? 64 : 0;  // of other calls of the plan
+    TestStream stream(test.desc, target);
+    const auto push_at = [&](int64_t first_key) {
+      stream.begin(first_key);
+      return stream.push(test.args);
+    };
+    for (const int64_t first_key : {0, 1, 10, 63, 64, 132}) {
+      INFO(name(p) << " pushed at " << first_key);
+      REQUIRE(push_at(first_key) == FOVEA_OK);
+      test.fill_outputs();
+      REQUIRE(stream.end(test.args) == FOVEA_OK);
+      CHECK(test.compare() == "");
     }
+    made(stream.plan).desc.dropout = 0.5f;
+    const bool follows = (type[0] == FOVEA_F32 || type[1] == FOVEA_F32) && test.desc.max_prefix_tokens == 0;
+    CHECK(push_at(12) == FOVEA_OK);
+    CHECK(push_at(10) == (follows ? FOVEA_ERR_UNSUPPORTED : FOVEA_OK));
   }
 }
 

@@ -231,7 +231,7 @@ float distance(const Outputs& a, const Outputs& b) {
 
 }  // namespace
 
-TEST_CASE("streams and splits: the table has every field of the arguments", "[short][stream]") {
+TEST_CASE("streams and splits: the table has every field of the arguments", "[short]") {
   size_t end = 0;
   for (const Fields& row : kTable) {
     INFO(row.names);
@@ -242,8 +242,7 @@ TEST_CASE("streams and splits: the table has every field of the arguments", "[sh
   CHECK(sizeof(Args) - end < alignof(Args));
 }
 
-TEST_CASE("streams and splits: each field has its effect on a stream, merged states and split keys",
-          "[short][stream]") {
+TEST_CASE("streams and splits: each field has its effect on a stream, merged states and split keys", "[short]") {
   for (const Fields& row : kTable) {
     if (row.reads != Reads::kPush && row.reads != Reads::kEnd) continue;
     for (const fovea_target target : Calls::problem_of(row).targets()) {
@@ -263,7 +262,7 @@ TEST_CASE("streams and splits: each field has its effect on a stream, merged sta
   }
 }
 
-TEST_CASE("streams and splits: what pushes and ends cannot serve, and what is wrong, both refuse", "[short][stream]") {
+TEST_CASE("streams and splits: what pushes and ends cannot serve, and what is wrong, both refuse", "[short]") {
   for (const Fields& row : kTable) {
     if (row.reads != Reads::kNone && row.reads != Reads::kBoth) continue;
     for (const fovea_target target : Calls::problem_of(row).targets()) {

@@ -142,7 +142,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("stream: an answer in between leaves the stream as it was", "[short][stream]") {
+TEST_CASE("stream: an answer in between leaves the stream as it was", "[short]") {
   for (const fovea_target target : targets()) {
     AttentionCase test(problems()[4]);
     test.expected();
@@ -160,7 +160,7 @@ TEST_CASE("stream: an answer in between leaves the stream as it was", "[short][s
   }
 }
 
-TEST_CASE("stream: states merge to the answer over all keys, in any order and tree", "[short][stream]") {
+TEST_CASE("stream: states merge to the answer over all keys, in any order and tree", "[short]") {
   for (const Problem& problem : problems()) {
     AttentionCase test(problem);
     test.expected();
@@ -195,7 +195,7 @@ TEST_CASE("stream: states merge to the answer over all keys, in any order and tr
   }
 }
 
-TEST_CASE("stream: NaN in a state merges to NaN, whichever way round", "[short][stream]") {
+TEST_CASE("stream: NaN in a state merges to NaN, whichever way round", "[short]") {
   Problem p;
   p.q_heads = 1, p.kv_heads = 1, p.q_tokens = 1, p.kv_tokens = 8, p.value_dim = 5;
   AttentionCase test(p);
@@ -225,8 +225,7 @@ TEST_CASE("stream: NaN in a state merges to NaN, whichever way round", "[short][
   }
 }
 
-INSIDE_CASE("stream: the distance that ALiBi goes by is right from the first position to the last key there may be",
-            "[short][stream]") {
+INSIDE_CASE("stream: ALiBi's distance is right from the first position to the last key there may be", "[short]") {
   constexpr uint32_t kFarthest = 1u << 30;  // in a push that begins off the grid
   for (const fovea_target target : targets()) {
     const fovea::AttentionKernels& kernels = fovea::attention_kernels(target);
@@ -257,8 +256,7 @@ INSIDE_CASE("stream: the distance that ALiBi goes by is right from the first pos
   }
 }
 
-TEST_CASE("stream: a state goes on on another target, and as an image; with integer products to the bit",
-          "[short][stream]") {
+TEST_CASE("stream: a state goes on on another target, and as an image; with integer products to the bit", "[short]") {
   for (const bool integers : {false, true}) {
     AttentionCase test(integers ? problems()[0].with_integers() : problems()[0]);
     const std::vector<fovea_target> targets = test.problem.targets();
@@ -285,7 +283,7 @@ TEST_CASE("stream: a state goes on on another target, and as an image; with inte
   }
 }
 
-TEST_CASE("stream: pages hold keys whose tiles begin within a page", "[short][stream]") {
+TEST_CASE("stream: pages hold keys whose tiles begin within a page", "[short]") {
   for (const auto& [dtype, integers, q_tokens] :
        every({FOVEA_F32, FOVEA_F16, FOVEA_I8, FOVEA_I4, FOVEA_Q8_0, FOVEA_Q4_0}, {false, true}, {1u, 13u})) {
     Problem p;
@@ -308,7 +306,7 @@ TEST_CASE("stream: pages hold keys whose tiles begin within a page", "[short][st
   }
 }
 
-TEST_CASE("stream: an image has a fixed form, and none that is damaged is taken", "[short][stream]") {
+TEST_CASE("stream: an image has a fixed form, and none that is damaged is taken", "[short]") {
   auto d = sized<fovea_attention_desc>();
   d.q_heads = d.kv_heads = d.head_dim = d.max_batch = d.max_q_tokens = 1, d.value_dim = 2;
   const fovea_attention_plan plan = plan_of(d);
@@ -327,13 +325,8 @@ TEST_CASE("stream: an image has a fixed form, and none that is damaged is taken"
     INFO(i);
     if (i < 4 || i >= 8) CHECK(int{image[i]} == int{wanted[i]});
   }
-  uint32_t crc = 0xffffffffu;
-  for (const uint8_t byte : wanted) {
-    crc ^= byte;
-    for (int bit = 0; bit < 8; ++bit) crc = crc >> 1 ^ (crc & 1 ? 0xedb88320u : 0u);
-  }
   const uint32_t stored = image[4] | uint32_t{image[5]} << 8 | uint32_t{image[6]} << 16 | uint32_t{image[7]} << 24;
-  CHECK(stored == ~crc);
+  CHECK(stored == crc_of({wanted, wanted + sizeof wanted}));
 
   const Guarded other(128, kAlignment, Placement::kStart);
   fovea_stream_state* const to = other.as<fovea_stream_state>();
@@ -363,7 +356,7 @@ TEST_CASE("stream: an image has a fixed form, and none that is damaged is taken"
   CHECK(fovea_stream_export(to, other.as<char>() + 40, 80) == FOVEA_ERR_OVERLAP);
 }
 
-TEST_CASE("stream: positions go on far beyond what a call may hold", "[short][stream]") {
+TEST_CASE("stream: positions go on far beyond what a call may hold", "[short]") {
   constexpr int64_t kFar = int64_t{1} << 50, kMost = int64_t{1} << 62;
   struct Place {
     bool limited;  // by a window over the last keys, which has run for long; else it hides no key, all on its right
@@ -387,7 +380,7 @@ TEST_CASE("stream: positions go on far beyond what a call may hold", "[short][st
   }
 }
 
-TEST_CASE("stream: of pushes of one key the stride between keys may be anything", "[short][stream]") {
+TEST_CASE("stream: of pushes of one key the stride between keys may be anything", "[short]") {
   Problem p;
   p.q_heads = 2, p.q_tokens = 3, p.kv_tokens = 1, p.head_dim = 16, p.value_dim = 9;
   AttentionCase test(p);
@@ -407,7 +400,7 @@ TEST_CASE("stream: of pushes of one key the stride between keys may be anything"
   }
 }
 
-TEST_CASE("misuse: what does not fit a stream is refused, and nothing is written", "[short][stream]") {
+TEST_CASE("misuse: what does not fit a stream is refused, and nothing is written", "[short]") {
   Problem p;
   p.batch = 2, p.q_heads = 4, p.kv_heads = 2, p.q_tokens = 3, p.kv_tokens = 70;
   AttentionCase test(p);

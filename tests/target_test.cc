@@ -21,23 +21,13 @@ namespace fovea_test {
 
 namespace platform = fovea::platform;
 
-constexpr fovea_target kNamedTargets[] = {FOVEA_TARGET_SCALAR,
-                                          FOVEA_TARGET_SSE4,
-                                          FOVEA_TARGET_AVX2,
-                                          FOVEA_TARGET_AVX512,
-                                          FOVEA_TARGET_NEON,
-                                          FOVEA_TARGET_HELIUM,
-                                          FOVEA_TARGET_WASM,
-                                          FOVEA_TARGET_AVX512_VNNI,
-                                          FOVEA_TARGET_AVX2_VNNI,
-                                          FOVEA_TARGET_NEON_DOTPROD,
-                                          FOVEA_TARGET_NEON_I8MM,
-                                          FOVEA_TARGET_NEON_IN_ORDER,
-                                          FOVEA_TARGET_NEON_IN_ORDER_DOTPROD,
-                                          FOVEA_TARGET_NEON_IN_ORDER_I8MM,
-                                          FOVEA_TARGET_RVV128,
-                                          FOVEA_TARGET_RVV256,
-                                          FOVEA_TARGET_XSIMD};
+// clang-format off
+constexpr fovea_target kNamedTargets[] = {
+    FOVEA_TARGET_SCALAR, FOVEA_TARGET_SSE4, FOVEA_TARGET_AVX2, FOVEA_TARGET_AVX512, FOVEA_TARGET_NEON,
+    FOVEA_TARGET_HELIUM, FOVEA_TARGET_WASM, FOVEA_TARGET_AVX512_VNNI, FOVEA_TARGET_AVX2_VNNI, FOVEA_TARGET_NEON_DOTPROD,
+    FOVEA_TARGET_NEON_I8MM, FOVEA_TARGET_NEON_IN_ORDER, FOVEA_TARGET_NEON_IN_ORDER_DOTPROD,
+    FOVEA_TARGET_NEON_IN_ORDER_I8MM, FOVEA_TARGET_RVV128, FOVEA_TARGET_RVV256, FOVEA_TARGET_XSIMD};
+// clang-format on
 
 TEST_CASE("version: the library is that of the header", "[short]") { CHECK(fovea_version() == FOVEA_VERSION); }
 
@@ -214,8 +204,7 @@ constexpr Extension kExtensions[] = {
 
 }  // namespace
 
-TEST_CASE("target: one that extends another is there where the processor has what it adds, and gives its bits",
-          "[short]") {
+TEST_CASE("target: one that extends another is there if the processor has what it adds, with its bits", "[short]") {
   Problem problem;
   problem.q_tokens = 7, problem.kv_tokens = 70, problem.head_dim = 13;
   problem.causal = FOVEA_CAUSAL_BOTTOM_RIGHT;

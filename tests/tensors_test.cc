@@ -19,12 +19,12 @@ struct TensorCase {
 };
 
 std::string name(const TensorCase& c) {
-  Text text;
-  text << "tensors " << c.batch << "x" << c.heads << "x" << c.tokens << "x" << c.dim << " " << type_name(c.y) << " "
-       << type_name(c.a) << " " << type_name(c.b) << " " << name(c.layout) << " in place " << c.in_place
-       << (c.lengths ? " lengths" : "") << (c.first ? " first " : " mean ") << name(c.placement) << " seed " << c.seed;
-  set_current_case(text.str());
-  return text.str();
+  const std::string text = Text() << "tensors " << c.batch << "x" << c.heads << "x" << c.tokens << "x" << c.dim << " "
+                                  << type_name(c.y) << " " << type_name(c.a) << " " << type_name(c.b) << " "
+                                  << name(c.layout) << " in place " << c.in_place << (c.lengths ? " lengths" : "")
+                                  << (c.first ? " first " : " mean ") << name(c.placement) << " seed " << c.seed;
+  set_current_case(text);
+  return text;
 }
 
 struct Rows : Array {
@@ -165,40 +165,39 @@ TEST_CASE("tensors: embeddings are the rows of the table in every format", "[sho
   const uint32_t rows[kTokens] = {8, 0, 3, 3, 1, 8, 5};
   for (uint32_t format = 0; format < 8; ++format) {
     const auto dtype = fovea_dtype(format);
-    for (const uint32_t dim : {1u, 31u, 32u, 33u, 70u}) {
-      for (const bool reversed : {false, true}) {
-        const size_t units = row_units(dtype, dim), stride = units + 3;
-        Guarded data(((kRows - 1) * stride + units) * unit_size(dtype), unit_size(dtype), Placement::kEnd);
-        const size_t scales_row = row_scales(dtype, dim) * scale_size(dtype);
-        Guarded scales(kRows * scales_row, scales_row ? scale_size(dtype) : 1, Placement::kEnd);
-        const auto at = [&](size_t r) {
-          return data.as<char>() + (reversed ? kRows - 1 - r : r) * stride * unit_size(dtype);
-        };
-        std::vector<float> x(dim);
-        for (uint32_t r = 0; r < kRows; ++r) {
-          for (uint32_t i = 0; i < dim; ++i) x[i] = random_normal(format, uint64_t{r} * 4096 + i);
-          encode_row(dtype, x.data(), dim, at(r), scales.as<char>() + r * scales_row);
+    for (const auto& [dim, reverses] : every({1u, 31u, 32u, 33u, 70u}, {false, true})) {
+      const bool reversed = reverses;
+      const size_t units = row_units(dtype, dim), stride = units + 3;
+      Guarded data(((kRows - 1) * stride + units) * unit_size(dtype), unit_size(dtype), Placement::kEnd);
+      const size_t scales_row = row_scales(dtype, dim) * scale_size(dtype);
+      Guarded scales(kRows * scales_row, scales_row ? scale_size(dtype) : 1, Placement::kEnd);
+      const auto at = [&](size_t r) {
+        return data.as<char>() + (reversed ? kRows - 1 - r : r) * stride * unit_size(dtype);
+      };
+      std::vector<float> x(dim);
+      for (uint32_t r = 0; r < kRows; ++r) {
+        for (uint32_t i = 0; i < dim; ++i) x[i] = random_normal(format, uint64_t{r} * 4096 + i);
+        encode_row(dtype, x.data(), dim, at(r), scales.as<char>() + r * scales_row);
+      }
+      for (const fovea_target target : targets()) {
+        INFO(type_name(dtype) << " " << dim << " " << fovea_target_name(target));
+        Guarded y((kTokens - 1) * (dim + 2) * 4 + dim * 4, 4, Placement::kStart);
+        auto a = sized<fovea_embedding_args>();
+        a.target = target, a.tokens = kTokens, a.dim = dim, a.rows = kRows;
+        a.y = y.as<float>(), a.y_stride = ptrdiff_t(dim) + 2;
+        a.indices = rows;
+        a.table.dtype = dtype, a.table.data = at(0);
+        a.table.row_stride = reversed ? -ptrdiff_t(stride) : ptrdiff_t(stride);
+        a.table.scales = scales_row ? scales.as<void>() : nullptr;
+        REQUIRE(fovea_embedding(&a) == FOVEA_OK);
+        size_t wrong = 0;
+        for (const auto& [t, i] : indices(kTokens, dim)) {
+          const float want = element_of(dtype, at(rows[t]), scales.as<char>() + rows[t] * scales_row, i);
+          const float got = a.y[ptrdiff_t(t) * a.y_stride + ptrdiff_t(i)];
+          wrong += !(std::fabs(got - want) <= 2e-7f * std::fabs(want) + 1e-7f);
         }
-        for (const fovea_target target : targets()) {
-          INFO(type_name(dtype) << " " << dim << " " << fovea_target_name(target));
-          Guarded y((kTokens - 1) * (dim + 2) * 4 + dim * 4, 4, Placement::kStart);
-          auto a = sized<fovea_embedding_args>();
-          a.target = target, a.tokens = kTokens, a.dim = dim, a.rows = kRows;
-          a.y = y.as<float>(), a.y_stride = ptrdiff_t(dim) + 2;
-          a.indices = rows;
-          a.table.dtype = dtype, a.table.data = at(0);
-          a.table.row_stride = reversed ? -ptrdiff_t(stride) : ptrdiff_t(stride);
-          a.table.scales = scales_row ? scales.as<void>() : nullptr;
-          REQUIRE(fovea_embedding(&a) == FOVEA_OK);
-          size_t wrong = 0;
-          for (const auto& [t, i] : indices(kTokens, dim)) {
-            const float want = element_of(dtype, at(rows[t]), scales.as<char>() + rows[t] * scales_row, i);
-            const float got = a.y[ptrdiff_t(t) * a.y_stride + ptrdiff_t(i)];
-            wrong += !(std::fabs(got - want) <= 2e-7f * std::fabs(want) + 1e-7f);
-          }
-          CHECK(wrong == 0);
-          CHECK(y.margin_intact());
-        }
+        CHECK(wrong == 0);
+        CHECK(y.margin_intact());
       }
     }
   }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the tables of fovea_accuracy share.
-#ifndef FOVEA_TESTS_ACCURACY_ACCURACY_H_
-#define FOVEA_TESTS_ACCURACY_ACCURACY_H_
+#pragma once
 
 #include <algorithm>
 #include <cmath>
@@ -67,6 +66,9 @@ struct Error {
   double normalised() const { return squares / of_right; }  // mean square error
 };
 
+// Prints what tests/ACCURACY.md has between its last table and the rows of the next one, which must be of this section.
+void begin_table(const char* section);
+
 // Whether the largest error of a row of a table is at most its bound. Ends the row.
 inline bool is_within(const std::string& row, double of_bound) {
   std::fflush(stdout);
@@ -87,5 +89,3 @@ bool show_layers();
 bool show_weights_in_groups();
 
 }  // namespace fovea_test
-
-#endif  // FOVEA_TESTS_ACCURACY_ACCURACY_H_

@@ -24,9 +24,8 @@ Drawn draw(Data data, uint64_t seed) {
     if (data == Data::kOutliers && random_bits(seed + 4, i) % 100 == 0) d.values[i] *= 10;
   }
   constexpr float kBias[] = {12, -9, 15, -7};
-  for (size_t i = 0; data == Data::kBiased && i < kKeys; ++i) {
-    for (size_t e = 0; e < 4; ++e) d.keys[i * kDim + 5 + 16 * e] += kBias[e];
-  }
+  for (const auto& [i, e] : indices<size_t>(data == Data::kBiased ? kKeys : 0, 4))
+    d.keys[i * kDim + 5 + 16 * e] += kBias[e];
   return d;
 }
 
@@ -67,20 +66,6 @@ Numbers attend(const Drawn& d, fovea_dtype type, fovea_hadamard_rows rotation, b
   return out;
 }
 
-constexpr const char* kHead =
-    R"(
-## Rotated and centred caches
-
-Normalised mean square errors of outputs of `FOVEA_COMPUTE_I8`, whose bits are the same on all targets, over a cache: one head of 64,
-32 queries x 1024 keys, 4 draws. One element in a hundred of keys and values is ten times as large; or 12, -9, 15 and -7 are added to
-four elements of each key. Both keys and values are rotated, and centred keys are without the mean of all keys. The command fails if
-the error of the last kind of cache is above the last column, if rotation leaves more than 0.6 of the error of large elements, or if
-centring leaves more than an eighth of that of biased keys.
-
-| cache | data | as it is | rotated | centred | rotated and centred | at most |
-| --- | --- | ---: | ---: | ---: | ---: | ---: |
-)";
-
 struct Row {
   const char* name;
   fovea_dtype type;
@@ -116,18 +101,6 @@ bool show(const Row& row) {
   const double of_biased = row.data == Data::kBiased ? 8 * errors[2] / errors[0] : 0;
   return is_within(std::string("a cache of ") + row.name, std::max({errors[3] / row.most, of_large, of_biased}));
 }
-
-constexpr const char* kMassHead =
-    R"(
-## Key mass
-
-The sums of weights that 8 query heads over 2 give each of 512 keys, head_dim 64, against double precision on the numbers as they are
-stored; for `FOVEA_COMPUTE_I8` on the codes of queries, too. The largest of all targets. The last column is the largest error divided
-by what tests allow: the roundings of scores, of exp2 and of the sums. The command fails if it is above 1.
-
-| keys | arithmetic | queries that count | largest mass | largest error | root mean square | of its bound |
-| --- | --- | ---: | ---: | ---: | ---: | ---: |
-)";
 
 struct MassRow {
   const char *keys, *arithmetic;
@@ -168,20 +141,6 @@ bool show(const MassRow& row) {
               std::sqrt(squares / double(count)), of_bound);
   return is_within(std::string("key mass over ") + row.keys, of_bound);
 }
-
-constexpr const char* kShiftHead =
-    R"(
-## Shifted keys
-
-Normalised mean square errors of keys of a cache of one head of 64, whose pairs are turned, 1024 keys of normal numbers, against keys
-that double precision turns to their last position: as they were appended there, after one shift by 700 positions, after 100 shifts
-by 7, and after these where keys are rotated. Each shift converts a key once more. Pairs that one shift turns by less than half a
-code do not turn, and then their errors add up in one direction; rotated rows are mixed, so that they do. The command fails if an
-error of 100 shifts is above the last column.
-
-| keys | appended | one shift | 100 shifts | 100, rotated | at most |
-| --- | ---: | ---: | ---: | ---: | ---: |
-)";
 
 struct ShiftRow {
   const char* name;
@@ -251,11 +210,11 @@ bool show(const ShiftRow& row) {
 
 bool show_caches() {
   bool right = true;
-  std::fputs(kHead, stdout);
+  begin_table("Rotated and centred caches");
   for (const Row& row : kRows) right = show(row) && right;
-  std::fputs(kMassHead, stdout);
+  begin_table("Key mass");
   for (const MassRow& row : kMassRows) right = show(row) && right;
-  std::fputs(kShiftHead, stdout);
+  begin_table("Shifted keys");
   for (const ShiftRow& row : kShiftRows) right = show(row) && right;
   return right;
 }

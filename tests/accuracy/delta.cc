@@ -121,31 +121,16 @@ Numbers call(const Rule& rule, const Data& data, fovea_target target) {
   return out;
 }
 
-constexpr const char* kHead =
-    R"(
-## Linear attention
-
-Outputs of 512 tokens of one head with normally distributed queries and values, keys of norm 1, head_dim 16, 64 and 128, value_dim
-64, 4 draws. Logarithms of decays are from -0.6 to 0, beta from 0 to 1. With the general rule a is a negated key of norm 1, and b
-that key times numbers from 0 to 1, as in RWKV-7. Errors against the recurrence in double, the largest of all targets; "loops" are
-the recurrence in f32. The last column is the largest error divided by twice that of the loops: the command fails if it is above 1.
-
-| rule | largest error | root mean square | loops: largest | root mean square | of its bound |
-| --- | ---: | ---: | ---: | ---: | ---: |
-)";
-
 bool show(const Rule& rule) {
   Error ours, loops;
-  for (const uint32_t head_dim : kKeyDims) {
-    for (uint64_t draws = 0; draws < 4; ++draws) {
-      const Data data = draw(rule, head_dim, 16 * draws + head_dim);
-      const std::vector<double> right = recurrence<double>(rule, data);
-      const Numbers loop = recurrence<float>(rule, data);
-      for (size_t i = 0; i < right.size(); ++i) loops.add(double{loop[i]}, right[i]);
-      for (const fovea_target target : targets()) {
-        const Numbers got = call(rule, data, target);
-        for (size_t i = 0; i < got.size(); ++i) ours.add(double{got[i]}, right[i]);
-      }
+  for (const auto& [head_dim, draws] : every(kKeyDims, {0u, 1u, 2u, 3u})) {
+    const Data data = draw(rule, head_dim, 16 * draws + head_dim);
+    const std::vector<double> right = recurrence<double>(rule, data);
+    const Numbers loop = recurrence<float>(rule, data);
+    for (size_t i = 0; i < right.size(); ++i) loops.add(double{loop[i]}, right[i]);
+    for (const fovea_target target : targets()) {
+      const Numbers got = call(rule, data, target);
+      for (size_t i = 0; i < got.size(); ++i) ours.add(double{got[i]}, right[i]);
     }
   }
   if (ours.count == 0) return true;
@@ -158,7 +143,7 @@ bool show(const Rule& rule) {
 }  // namespace
 
 bool show_linear_attention() {
-  std::fputs(kHead, stdout);
+  begin_table("Linear attention");
   bool right = true;
   for (const Rule& rule : kRules) right = show(rule) && right;
   return right;

@@ -29,9 +29,7 @@ void enlarge_queries(Data* data, uint64_t) {
 void bias_key_channels(Data* data, uint64_t) {
   const uint32_t dim = data->dim, channels[] = {3, 17, dim / 2 + 1, dim - 5};
   constexpr float kBiases[] = {12, -9, 15, -7};
-  for (uint32_t j = 0; j < kKeys; ++j) {
-    for (int i = 0; i < 4; ++i) data->keys[j * dim + channels[i]] += kBiases[i];
-  }
+  for (const auto& [j, i] : indices(kKeys, 4)) data->keys[j * dim + channels[i]] += kBiases[i];
 }
 
 void enlarge_value_tokens(Data* data, uint64_t) {
@@ -247,38 +245,6 @@ bool show_row(fovea_dtype type, const Distribution& distribution, const Errors& 
   return is_within(distribution.name, ratio / distribution.bound) && errors.same_bits;
 }
 
-constexpr const char* kHead =
-    R"(
-## Integer arithmetic
-
-Normalised mean square errors against double precision on the numbers before they are stored: the sum of squared differences,
-divided by the sum of the squared correct numbers. One head, 32 queries x 1024 keys, 4 draws. "Integers" is `FOVEA_COMPUTE_I8`,
-"f32" the library's usual arithmetic on the same rows of keys and values, and "ggml" ggml's method: queries and int8 keys and
-values in q8_0, int4 ones in q4_0, which are groups of 32 elements with an f16 scale each; q.k of integers, p.v in f32. A row in
-q8_0 has up to four scales here, an int8 row of the library has one. The command fails if the error of integers, divided by that
-of f32, is above the last column, or if two targets give different bits.
-
-The numbers are normally distributed with variance 1. Then queries are multiplied by 4; or 12, -9, 15 and -7 are added to four
-elements of each key; or each 61st value is multiplied by 12; or three elements of each value are; or all numbers have Student's
-t distribution with 3 degrees of freedom. With large queries the rounding of a query matters as much as that of the keys. If one
-value of a key tile is 12 times as large, the weights of the other 63 keys have 21 steps instead of 255.
-
-| keys and values | data, with head_dim 64 if not said otherwise | integers | f32 | ggml | integers / f32 | at most |
-| --- | --- | ---: | ---: | ---: | ---: | ---: |
-)";
-
-constexpr const char* kHalfHead =
-    R"(
-## Half precision
-
-The same data, with keys and values in f16. "Halves" is `FOVEA_COMPUTE_F16`, whose products are of f16, chains of 32 of them
-added in f32, and "f32" the usual arithmetic on the same rows. The command fails if the error of halves is above the last column,
-or if two targets give different bits.
-
-| data, with head_dim 64 if not said otherwise | halves | f32 | at most |
-| --- | ---: | ---: | ---: |
-)";
-
 // False where the error is above its bound, or where two targets differ.
 bool show_halves(const Distribution& distribution) {
   Error halves, f32;
@@ -301,19 +267,6 @@ bool show_halves(const Distribution& distribution) {
   if (!same_bits) std::fprintf(stderr, "%s: the bits of halves of two targets differ\n", distribution.name);
   return is_within(std::string("halves, ") + distribution.name, halves.normalised() / distribution.halves) && same_bits;
 }
-
-constexpr const char* kTensorHead =
-    R"(
-## Tensors of int8
-
-The same data, but queries, keys and values are tensors of int8 with one scale each, the largest magnitude divided by 127.
-Outputs are f32, or int8 with such a scale of their own. "Integers alone" is `fovea_integer_attention`; "rounding" is the error of
-the correct outputs in int8. The command fails if the error of f32 outputs, or that of integers alone minus the rounding, is above
-the last column.
-
-| data, with head_dim 64 if not said otherwise | out f32 | out int8 | integers alone | rounding | at most |
-| --- | ---: | ---: | ---: | ---: | ---: |
-)";
 
 bool show_tensors(const Distribution& distribution) {
   Error floats, codes, integers, rounding;
@@ -342,7 +295,7 @@ bool show_tensors(const Distribution& distribution) {
 
 bool show_integer_arithmetic() {
   bool right = true;
-  std::fputs(kHead, stdout);
+  begin_table("Integer arithmetic");
   for (const auto& [type, distribution] : every({FOVEA_I8, FOVEA_I4}, kDistributions)) {
     Errors errors;
     for (uint32_t draws = 0; draws < kDraws; ++draws) {
@@ -351,9 +304,9 @@ bool show_integer_arithmetic() {
     }
     right = show_row(type, distribution, errors) && right;
   }
-  std::fputs(kHalfHead, stdout);
+  begin_table("Half precision");
   for (const Distribution& distribution : kDistributions) right = show_halves(distribution) && right;
-  std::fputs(kTensorHead, stdout);
+  begin_table("Tensors of int8");
   for (const Distribution& distribution : kDistributions) right = show_tensors(distribution) && right;
   return right;
 }

@@ -17,6 +17,7 @@ struct Format {
   fovea_dtype type;
 };
 constexpr Format kFormats[] = {{"f32", FOVEA_F32}, {"f16", FOVEA_F16}, {"bf16", FOVEA_BF16}};
+constexpr uint64_t kDraws[] = {0, 1, 2, 3, 4, 5, 6, 7};
 
 // Half a unit in the last place of the type, at x; of f32 nothing, because bounds have it.
 double rounding(fovea_dtype type, double x) {
@@ -73,26 +74,24 @@ bool show_layer_norm(float mean, const char* name) {
   bool right = true;
   for (const Format& format : kFormats) {
     Compared compared;
-    for (const uint32_t dim : {8u, 59u, 64u, 256u, 768u, 4100u}) {
-      for (uint64_t draw = 0; draw < 8; ++draw) {
-        const Row x(format.type, normal(dim, 64 * draw + dim, mean, 1));
-        double exact_mean, root;
-        const std::vector<double> exact = layer_norm(x.numbers, &exact_mean, &root);
-        float ignored[2];
-        const Numbers loops = layer_norm(x.numbers, &ignored[0], &ignored[1]);
-        for (uint32_t d = 0; d < dim; ++d) compared.loops.add(double{loops[d]}, exact[d], 1);
-        for (const fovea_target target : targets()) {
-          Row y(format.type, Numbers(dim));
-          auto a = rows_of<fovea_norm_args>(1, dim);
-          a.target = target, a.norm = FOVEA_NORM_LAYER, a.epsilon = 1e-5f, a.x_dtype = a.y_dtype = format.type;
-          a.x.data = x.data.data(), a.y.data = y.data.data();
-          must(fovea_norm(&a));
-          y.read();
-          for (uint32_t d = 0; d < dim; ++d) {
-            const double stated =
-                ((std::fabs(exact[d]) + 1) * (dim / 16.0 + 16) + 2 * std::fabs(exact_mean) / root) * 0x1p-24;
-            compared.ours.add(double{y.numbers[d]}, exact[d], stated + rounding(format.type, exact[d]));
-          }
+    for (const auto& [dim, draw] : every({8u, 59u, 64u, 256u, 768u, 4100u}, kDraws)) {
+      const Row x(format.type, normal(dim, 64 * draw + dim, mean, 1));
+      double exact_mean, root;
+      const std::vector<double> exact = layer_norm(x.numbers, &exact_mean, &root);
+      float ignored[2];
+      const Numbers loops = layer_norm(x.numbers, &ignored[0], &ignored[1]);
+      for (uint32_t d = 0; d < dim; ++d) compared.loops.add(double{loops[d]}, exact[d], 1);
+      for (const fovea_target target : targets()) {
+        Row y(format.type, Numbers(dim));
+        auto a = rows_of<fovea_norm_args>(1, dim);
+        a.target = target, a.norm = FOVEA_NORM_LAYER, a.epsilon = 1e-5f, a.x_dtype = a.y_dtype = format.type;
+        a.x.data = x.data.data(), a.y.data = y.data.data();
+        must(fovea_norm(&a));
+        y.read();
+        for (uint32_t d = 0; d < dim; ++d) {
+          const double stated =
+              ((std::fabs(exact[d]) + 1) * (dim / 16.0 + 16) + 2 * std::fabs(exact_mean) / root) * 0x1p-24;
+          compared.ours.add(double{y.numbers[d]}, exact[d], stated + rounding(format.type, exact[d]));
         }
       }
     }
@@ -106,30 +105,28 @@ bool show_layer_norm(float mean, const char* name) {
 // A row rotated whole; loops are sums of products with the matrix.
 bool show_rotation() {
   Compared compared;
-  for (const uint32_t dim : {8u, 32u, 64u, 128u, 256u, 1024u}) {
-    for (uint64_t draw = 0; draw < 8; ++draw) {
-      const Numbers x = normal(dim, 64 * draw + dim, 0, 1);
-      std::vector<double> exact(dim);
-      double sum = 0;
-      for (const float e : x) sum += std::fabs(double{e});
-      const double root = std::sqrt(double(dim)), stated = (std::log2(double(dim)) + 1) * 0x1p-24 * sum / root;
-      for (uint32_t i = 0; i < dim; ++i) {
-        float loop = 0;
-        for (uint32_t j = 0; j < dim; ++j) {
-          const bool negative = __builtin_parity(i & j) != 0;
-          exact[i] += double{negative ? -x[j] : x[j]};
-          loop += negative ? -x[j] : x[j];
-        }
-        exact[i] /= root;
-        compared.loops.add(double{loop / float(root)}, exact[i], 1);
+  for (const auto& [dim, draw] : every({8u, 32u, 64u, 128u, 256u, 1024u}, kDraws)) {
+    const Numbers x = normal(dim, 64 * draw + dim, 0, 1);
+    std::vector<double> exact(dim);
+    double sum = 0;
+    for (const float e : x) sum += std::fabs(double{e});
+    const double root = std::sqrt(double(dim)), stated = (std::log2(double(dim)) + 1) * 0x1p-24 * sum / root;
+    for (uint32_t i = 0; i < dim; ++i) {
+      float loop = 0;
+      for (uint32_t j = 0; j < dim; ++j) {
+        const bool negative = __builtin_parity(i & j) != 0;
+        exact[i] += double{negative ? -x[j] : x[j]};
+        loop += negative ? -x[j] : x[j];
       }
-      for (const fovea_target target : targets()) {
-        Numbers y(dim);
-        auto a = rows_of<fovea_hadamard_args>(1, dim);
-        a.target = target, a.x.data = x.data(), a.y.data = y.data();
-        must(fovea_hadamard(&a));
-        for (uint32_t d = 0; d < dim; ++d) compared.ours.add(double{y[d]}, exact[d], stated);
-      }
+      exact[i] /= root;
+      compared.loops.add(double{loop / float(root)}, exact[i], 1);
+    }
+    for (const fovea_target target : targets()) {
+      Numbers y(dim);
+      auto a = rows_of<fovea_hadamard_args>(1, dim);
+      a.target = target, a.x.data = x.data(), a.y.data = y.data();
+      must(fovea_hadamard(&a));
+      for (uint32_t d = 0; d < dim; ++d) compared.ours.add(double{y[d]}, exact[d], stated);
     }
   }
   return show("rotation", "f32", compared);
@@ -382,43 +379,16 @@ bool show_integer_linear(const Activation& activation) {
   return show_codes(std::string("linear with ") + activation.name + ", `FOVEA_COMPUTE_I8`", error);
 }
 
-constexpr const char* kHead =
-    R"(
-## Layers
-
-Errors against double precision on the numbers as they are stored, the largest of all targets: rows of 8 to 4100 normally
-distributed elements, and activations of 20000 numbers with the standard deviation 3. "Loops" are loops in f32 with the C
-library's functions, whose results are not rounded to f16 or bf16. A linear layer has 256 inputs. The last column is the largest
-error of an element divided by what `layers.h` states for it, and the rounding to f16 or bf16 in addition: the command fails if it
-is above 1. What is stated for a linear layer is the error of the activation of its outputs without one.
-
-| layer | rows | largest error | root mean square | loops: largest | root mean square | of its bound |
-| --- | --- | ---: | ---: | ---: | ---: | ---: |
-)";
-
-constexpr const char* kCodesHead =
-    R"(
-## Layers on int8 tensors
-
-Errors in codes of the output against double precision on the codes of the input. The best possible largest error is half a code,
-with a root mean square of 0.289. The last column is the largest error of an element divided by what `integer_layers.h` states for
-it: the command fails if it is above 1. For a linear layer that is half a code, the error of the activation and the roundings of
-the scales. Codes are normally distributed with the standard deviation 40.
-
-| layer | largest error | root mean square | of its bound |
-| --- | ---: | ---: | ---: |
-)";
-
 }  // namespace
 
 bool show_layers() {
-  std::fputs(kHead, stdout);
+  begin_table("Layers");
   bool right = show_layer_norm(0, "layer normalisation");
   right = show_layer_norm(30, "layer normalisation, mean 30") && right;
   right = show_rotation() && right;
   for (const Activation& activation : kStated) right = show_activation(activation) && right;
   for (const Activation& activation : kStated) right = show_linear(activation) && right;
-  std::fputs(kCodesHead, stdout);
+  begin_table("Layers on int8 tensors");
   right = show_integer_norm(FOVEA_NORM_LAYER, "layer normalisation") && right;
   right = show_integer_norm(FOVEA_NORM_RMS, "RMS normalisation") && right;
   for (const Activation& activation : kStated) right = show_table(activation) && right;

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // fovea_accuracy: errors of attention against double precision, on every target, and of loops in f32 on the same numbers,
-// plain and blocked; prints tests/ACCURACY.md. Status 1 where the library's largest error is more than twice that of
-// the blocked loops and the rounding of the output's type, or where integer arithmetic or a layer breaks its bound.
+// plain and blocked; prints tests/ACCURACY.md with new rows of its tables. Status 1 where the library's largest error is
+// more than twice that of the blocked loops and the rounding of the output's type, or where integer arithmetic or a layer
+// breaks its bound.
 //
-//     fovea_accuracy            the table, of all shapes
+//     fovea_accuracy            the tables, of all shapes
 //     fovea_accuracy --short    of some of them
 #include <cfloat>
 #include <cstring>
+#include <fstream>
 
 #include "accuracy/accuracy.h"
 
@@ -271,20 +273,9 @@ void show_difference(const char* name, const Shape (&shapes)[3], const Way& one,
               difference.rms());
 }
 
-constexpr const char* kDifferences =
-    R"(
-## Where bits are not promised
-
-The differences between outputs, for the same kind of numbers, over the 10 head dimensions. Neither output is nearer to the
-correct one.
-
-| one | and the other on | largest difference | root mean square |
-| --- | --- | ---: | ---: |
-)";
-
 void show_differences(const std::vector<fovea_target>& all) {
   constexpr Shape kFew[3] = {{1, 203}, {1, 1024}, {2, 799}}, kMany[3] = {{113, 203}, {64, 1024}, {33, 799}};
-  std::fputs(kDifferences, stdout);
+  begin_table("Where bits are not promised");
   for (const fovea_target target : all) {
     if (lanes(target) > 1) show_difference("few rows, compared with `portable_bits`,", kFew, {target}, {target, false});
   }
@@ -297,30 +288,10 @@ void show_differences(const std::vector<fovea_target>& all) {
   }
 }
 
-constexpr const char* kHead =
-    R"(<!-- SPDX-License-Identifier: Apache-2.0. Written by: fovea_accuracy >tests/ACCURACY.md -->
-# How exact attention is
-
-Errors against double precision on the numbers as they are stored, of one head with normally distributed queries, keys and
-values, over 10 shapes (queries x keys: 113x203, 128x217, 108x256, 256x512, 384x256, 799x512, 512x799, 1x799, 1023x1024,
-2048x2048; additive scores up to 512 keys) times 10 head dimensions (32, 59, 64, 80, 96, 111, 128, 160, 192, 256), 24 rows of
-each. Few queries with wide heads: 3x1030, 5x515, 6x1030, 8x203, 8x1030 times 80, 111, 128, 160, 203, 256, 8 times. Long keys:
-1x4096, 24x4096, 16x11731, 1x16384, 24x16384, 1x65536, 24x65536 times 64, 128. Flat weights are those of queries of zeros.
-
-They are compared with the errors of loops in f32 on the same rows, softmax first, with the C library's exp and tanh: plain
-loops, where each sum is one chain, and blocked loops, where the sums of dot products, weights and weighted values are made of
-sums of 64 terms. The last column is the largest error without the rounding of the output's type, divided by twice the error of
-the blocked loops: the command fails if it is above 1. A dot product without a scale makes scores of about +-50, and most of the
-error is their rounding.
-
-| score and formats | targets | largest error | root mean square | plain loops: largest | root mean square | blocked loops: largest | root mean square | of its bound |
-| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
-)";
-
 int run(bool few) {
   const std::vector<fovea_target> all = targets();
   double worst = 0;
-  std::fputs(kHead, stdout);
+  begin_table("How exact attention is");
   for (const Kind& kind : kKinds) {
     std::vector<Result> results(all.size());
     const Grid& grid = kind.grid;
@@ -346,6 +317,20 @@ int run(bool few) {
 }
 
 }  // namespace
+
+void begin_table(const char* section) {
+  static std::ifstream page(FOVEA_ACCURACY_PAGE);
+  std::string text, line;
+  while (std::getline(page, line) && line.rfind("| ---", 0) != 0) {
+    if (!text.empty() || line.rfind("|", 0) != 0) text += line + "\n";  // behind the rows of the last table
+  }
+  if (text.find(std::string("# ") + section + "\n") == std::string::npos) {
+    std::fprintf(stderr, "%s has no table of \"%s\" in this place\n", FOVEA_ACCURACY_PAGE, section);
+    std::exit(2);
+  }
+  std::printf("%s%s\n", text.c_str(), line.c_str());
+}
+
 }  // namespace fovea_test
 
 int main(int argc, char** argv) {

@@ -39,21 +39,6 @@ Numbers call(fovea_dtype type, const EncodedRows& stored, const Numbers& x, fove
   return y;
 }
 
-constexpr const char* kHead =
-    R"(
-## Linear layers with weights in groups
-
-25 tokens of 1024 normally distributed inputs, the first of them in a call of its own, 96 outputs, weights with the standard
-deviation 0.03, each with the simplest scales of its format. On the left are errors against double precision on the weights as
-they are stored, of f32 arithmetic, the largest of all targets, and of loops in f32. On the right are normalised mean square errors
-against the weights before they were stored, of f32 arithmetic and of integers (`FOVEA_COMPUTE_I8`), whose bits are the same on
-all targets. The command fails if an error of f32 arithmetic is above twice the largest one of the loops, or if the error of
-integers, divided by that of f32, is above the last column.
-
-| weights | largest error | root mean square | loops: largest | root mean square | f32 | integers | integers / f32 | at most |
-| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
-)";
-
 bool show(const Format& format) {
   const Numbers x = normal(size_t{kTokens} * kIn, 1, 0, 1), weights = normal(size_t{kOut} * kIn, 2, 0, 0.03f);
   const EncodedRows stored(format.type, weights, kIn);
@@ -61,19 +46,17 @@ bool show(const Format& format) {
   const Numbers integers = call(format.type, stored, x, FOVEA_COMPUTE_I8, FOVEA_TARGET_BEST);
   for (const fovea_target target : targets()) {
     const Numbers y = call(format.type, stored, x, FOVEA_COMPUTE_F32, target);
-    for (size_t t = 0; t < kTokens && !y.empty(); ++t) {
-      for (size_t o = 0; o < kOut; ++o) {
-        double right = 0, before = 0;
-        float loop = 0;
-        for (size_t i = 0; i < kIn; ++i) {
-          const float a = x[t * kIn + i], b = stored.numbers[o * kIn + i];
-          right += double{a} * double{b}, before += double{a} * double{weights[o * kIn + i]}, loop += a * b;
-        }
-        ours.add(double{y[t * kOut + o]}, right);
-        loops.add(double{loop}, right);
-        of_f32.add(double{y[t * kOut + o]}, before);
-        if (!integers.empty()) of_integers.add(double{integers[t * kOut + o]}, before);
+    for (const auto& [t, o] : indices<size_t>(y.empty() ? 0 : kTokens, kOut)) {
+      double right = 0, before = 0;
+      float loop = 0;
+      for (size_t i = 0; i < kIn; ++i) {
+        const float a = x[t * kIn + i], b = stored.numbers[o * kIn + i];
+        right += double{a} * double{b}, before += double{a} * double{weights[o * kIn + i]}, loop += a * b;
       }
+      ours.add(double{y[t * kOut + o]}, right);
+      loops.add(double{loop}, right);
+      of_f32.add(double{y[t * kOut + o]}, before);
+      if (!integers.empty()) of_integers.add(double{integers[t * kOut + o]}, before);
     }
   }
   if (ours.count == 0) return true;
@@ -88,7 +71,7 @@ bool show(const Format& format) {
 }  // namespace
 
 bool show_weights_in_groups() {
-  std::fputs(kHead, stdout);
+  begin_table("Linear layers with weights in groups");
   bool right = true;
   for (const Format& format : kFormats) right = show(format) && right;
   return right;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The counter of stubs: ticks of the emulated Cortex-M4F's SysTick, which counts down, with 24 bits.
-#ifndef FOVEA_TESTS_BOARDS_SYSTICK_H_
-#define FOVEA_TESTS_BOARDS_SYSTICK_H_
+#pragma once
 
 #include <stdint.h>
 
@@ -15,5 +14,3 @@ static inline uint32_t stub_ticks(void) {
   before = now;
   return ticks;
 }
-
-#endif  // FOVEA_TESTS_BOARDS_SYSTICK_H_

@@ -76,7 +76,7 @@ Case::Case(void (*function)(), const char* case_name, const char* case_tags)
   g_end = &next;
 }
 
-Info::Info(const Text& text) : text_(text.str()), outer_(g_info) { g_info = this; }
+Info::Info(const Text& text) : text_(text), outer_(g_info) { g_info = this; }
 Info::~Info() { g_info = outer_; }
 
 void count_check() { ++g_checks; }

@@ -3,8 +3,7 @@
 // As much of Catch2 as these tests use, for machines that Catch2 is too large for: TEST_CASE, CHECK, REQUIRE, SUCCEED
 // and INFO with the same meaning, but that a failed REQUIRE ends the program, since there are no exceptions to end the
 // case with.
-#ifndef FOVEA_TESTS_DRIVER_DRIVER_H_
-#define FOVEA_TESTS_DRIVER_DRIVER_H_
+#pragma once
 
 // No warnings of comparisons of different signs in a template, and of a == b behind the <= of CHECK.
 #pragma GCC system_header
@@ -64,30 +63,18 @@ template <class Left>
 class Side {
  public:
   explicit Side(const Left& left) : left_(left) {}
-  template <class Right>
-  Verdict operator==(const Right& right) const {
-    return verdict(left_ == right, " == ", right);
+#define FOVEA_DRIVER_RELATION_(relation)                            \
+  template <class Right>                                            \
+  Verdict operator relation(const Right& right) const {             \
+    return verdict(left_ relation right, " " #relation " ", right); \
   }
-  template <class Right>
-  Verdict operator!=(const Right& right) const {
-    return verdict(left_ != right, " != ", right);
-  }
-  template <class Right>
-  Verdict operator<(const Right& right) const {
-    return verdict(left_ < right, " < ", right);
-  }
-  template <class Right>
-  Verdict operator<=(const Right& right) const {
-    return verdict(left_ <= right, " <= ", right);
-  }
-  template <class Right>
-  Verdict operator>(const Right& right) const {
-    return verdict(left_ > right, " > ", right);
-  }
-  template <class Right>
-  Verdict operator>=(const Right& right) const {
-    return verdict(left_ >= right, " >= ", right);
-  }
+  FOVEA_DRIVER_RELATION_(==)
+  FOVEA_DRIVER_RELATION_(!=)
+  FOVEA_DRIVER_RELATION_(<)
+  FOVEA_DRIVER_RELATION_(<=)
+  FOVEA_DRIVER_RELATION_(>)
+  FOVEA_DRIVER_RELATION_(>=)
+#undef FOVEA_DRIVER_RELATION_
   operator Verdict() const { return {static_cast<bool>(left_), ""}; }
 
  private:
@@ -98,7 +85,7 @@ class Side {
     show(text, left_);
     text << relation;
     show(text, right);
-    return {false, text.str()};
+    return {false, text};
   }
   const Left& left_;
 };
@@ -143,5 +130,3 @@ struct Start {
   const ::fovea_test::driver::Info FOVEA_DRIVER_NAME_(info_of_line_, __LINE__)(::fovea_test::Text() << __VA_ARGS__)
 #define SUCCEED() ::fovea_test::driver::count_check()
 // clang-format on
-
-#endif  // FOVEA_TESTS_DRIVER_DRIVER_H_

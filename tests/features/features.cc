@@ -25,6 +25,11 @@ float scales[kBatch * kKvHeads * kKvTokens], few[16];
 float mask_f32[kQTokens * kKvTokens];
 uint8_t mask_byte[kQTokens * kKvTokens];
 int64_t positions[kBatch] = {3, -2};
+const uint32_t lengths[] = {77, 150}, q_offsets[] = {0, 4, 9}, kv_offsets[] = {0, 70, 150};
+const uint32_t pages[] = {5, 0, 3, 2, 4, 1};
+const uint32_t list_offsets[] = {0, 2, 4, 5}, listed[] = {0, 2, 1, 2, 1};
+const fovea_block_map map = {4, 64, list_offsets, 0, 0, listed, 5};
+float key_mass[kBatch * kKvHeads * kKvTokens];
 uint64_t turns[kRotaryDim / 2];
 
 // What a call may write.
@@ -138,11 +143,8 @@ void scale(void* self, const fovea_score_block* block) {
     }
   }
 }
-fovea_modifier modifier_of(void (*scores)(void*, const fovea_score_block*),
-                           void (*weights)(void*, const fovea_score_block*)) {
-  static float factor = 0.5f;
-  return {scores, weights, &factor};
-}
+float factor = 0.5f;
+const fovea_modifier of_scores = {scale, nullptr, &factor}, of_weights = {nullptr, scale, &factor};
 
 struct Request {
   const char* title;
@@ -152,11 +154,7 @@ struct Request {
 
 const Request kAttentionRequests[] = {
     {"attention", "", [](Call&) {}},
-    {"key lengths", "",
-     [](auto& c) {
-       static const uint32_t n[] = {77, 150};
-       c.args.kv_lengths = n;
-     }},
+    {"key lengths", "", [](auto& c) { c.args.kv_lengths = lengths; }},
     {"causal", "", [](auto& c) { c.desc.causal = FOVEA_CAUSAL_BOTTOM_RIGHT; }},
     {"causal at positions", "",
      [](auto& c) { c.desc.causal = FOVEA_CAUSAL_POSITIONS, c.args.first_positions = positions; }},
@@ -175,10 +173,7 @@ const Request kAttentionRequests[] = {
     {"alibi", "ALIBI", [](auto& c) { c.args.alibi_slopes = few, c.args.first_positions = positions; }},
     {"causal alibi", "ALIBI", [](auto& c) { c.args.alibi_slopes = few, c.desc.causal = FOVEA_CAUSAL_TOP_LEFT; }},
     {"key mass", "KEY_MASS",
-     [](auto& c) {
-       static float mass[kBatch * kKvHeads * kKvTokens];
-       c.desc.key_mass_queries = 2, c.args.key_mass = {mass, kKvHeads * kKvTokens, kKvTokens, 0};
-     }},
+     [](auto& c) { c.desc.key_mass_queries = 2, c.args.key_mass = {key_mass, kKvHeads * kKvTokens, kKvTokens, 0}; }},
     {"lse", "LSE", [](auto& c) { c.args.lse = output(outputs.lse, kQTokens, 1); }},
     {"byte mask", "MASK_BYTE", [](auto& c) { set_mask(c, FOVEA_MASK_BYTE, mask_byte); }},
     {"float mask", "MASK_F32", [](auto& c) { set_mask(c, FOVEA_MASK_F32, mask_f32); }},
@@ -188,22 +183,9 @@ const Request kAttentionRequests[] = {
     {"bf16 mask", "BF16,MASK_F32", [](auto& c) { set_mask(c, FOVEA_MASK_BF16, half); }},
     {"mask at the end", "MASK_BYTE,BLOCK_MAPS",
      [](auto& c) { set_mask(c, FOVEA_MASK_BYTE, mask_byte), c.args.mask.kv_tokens = 70, c.args.mask.at_end = 1; }},
-    {"block map", "BLOCK_MAPS",
-     [](auto& c) {
-       static const uint32_t offsets[] = {0, 2, 4, 5}, blocks[] = {0, 2, 1, 2, 1};
-       static const fovea_block_map map = {4, 64, offsets, 0, 0, blocks, 5};
-       c.args.block_map = &map, c.desc.portable_bits = 1;
-     }},
-    {"scores modified", "MODIFIERS",
-     [](auto& c) {
-       static const fovea_modifier modifier = modifier_of(scale, nullptr);
-       c.args.modifier = &modifier;
-     }},
-    {"weights modified", "MODIFIERS",
-     [](auto& c) {
-       static const fovea_modifier modifier = modifier_of(nullptr, scale);
-       c.args.modifier = &modifier;
-     }},
+    {"block map", "BLOCK_MAPS", [](auto& c) { c.args.block_map = &map, c.desc.portable_bits = 1; }},
+    {"scores modified", "MODIFIERS", [](auto& c) { c.args.modifier = &of_scores; }},
+    {"weights modified", "MODIFIERS", [](auto& c) { c.args.modifier = &of_weights; }},
     {"weights", "SCORES",
      [](auto& c) {
        c.args.scores = output(outputs.scores, kQTokens, kKvTokens), c.args.scores_stage = FOVEA_SCORES_SOFTMAX;
@@ -218,11 +200,7 @@ const Request kAttentionRequests[] = {
     {"executor", "EXECUTOR", [](auto& c) { c.desc.max_workers = 2, c.args.executor = &executor; }},
     {"key splits", "KEY_SPLITS", [](auto& c) { c.desc.key_split_tokens = 64; }},
     {"stream", "STREAMS", [](auto& c) { c.streams = true; }},
-    {"ragged", "RAGGED",
-     [](auto& c) {
-       static const uint32_t q_offsets[] = {0, 4, 9}, kv_offsets[] = {0, 70, 150};
-       c.args.q_offsets = q_offsets, c.args.kv_offsets = kv_offsets;
-     }},
+    {"ragged", "RAGGED", [](auto& c) { c.args.q_offsets = q_offsets, c.args.kv_offsets = kv_offsets; }},
     {"prefix", "PREFIX",
      [](auto& c) {
        static fovea_kv_prefix prefix;
@@ -242,9 +220,8 @@ const Request kAttentionRequests[] = {
      [](auto& c) { c.desc.pinned_tokens = 3, c.desc.window_left = 4, c.desc.causal = FOVEA_CAUSAL_BOTTOM_RIGHT; }},
     {"pages", "PAGES",
      [](auto& c) {
-       static const uint32_t table[] = {5, 0, 3, 2, 4, 1};
        c.desc.kv_kind = FOVEA_KV_PAGED, c.desc.page_tokens = 50;
-       c.args.kv.page_table = table, c.args.kv.page_table_stride = 3, c.args.kv.pages = 6;
+       c.args.kv.page_table = pages, c.args.kv.page_table_stride = 3, c.args.kv.pages = 6;
        c.args.kv.keys = input(keys, kKvHeads, 50, kHeadDim);
        c.args.kv.values = input(values, kKvHeads, 50, kValueDim);
      }},

@@ -14,7 +14,6 @@
 namespace fovea_test {
 namespace {
 
-constexpr uint32_t kMostEntries = 4096;  // of a batch, each of which costs time
 constexpr double kMostWork = 2e6;        // multiply-adds of a call
 
 bool is_scaled(fovea_dtype dtype) { return dtype == FOVEA_I8 || is_grouped(dtype); }

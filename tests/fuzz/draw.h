@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the fuzzers of single calls draw: arguments of any value, mostly usual ones, and arrays for them.
-#ifndef FOVEA_TESTS_FUZZ_DRAW_H_
-#define FOVEA_TESTS_FUZZ_DRAW_H_
+#pragma once
 
 #include <algorithm>
 #include <cfloat>
@@ -14,6 +13,8 @@
 #include "fuzz/memory.h"
 
 namespace fovea_test {
+
+constexpr uint32_t kMostEntries = 4096;  // of a batch, each of which costs time
 
 // Memory that nobody may touch.
 template <class T>
@@ -38,6 +39,7 @@ inline uint32_t struct_bytes(Bytes& bytes, size_t known) {
 }
 inline ptrdiff_t as_stride(Wide dense) { return static_cast<ptrdiff_t>(std::min(dense, Wide{PTRDIFF_MAX})); }
 inline ptrdiff_t stride_of(Bytes& bytes, Wide dense) { return bytes.below(16) == 1 ? stride(bytes) : as_stride(dense); }
+inline int32_t zero_point(Bytes& bytes) { return bytes.below(24) == 1 ? int32_t(word(bytes)) : bytes.take<int8_t>(); }
 inline float real(Bytes& bytes, float usual) { return bytes.below(16) == 1 ? bytes.take<float>() : usual; }
 inline int64_t position(Bytes& bytes) { return bytes.below(8) == 1 ? bytes.take<int64_t>() : bytes.below(60) - 10; }
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -182,5 +184,3 @@ const T* list(Memory& memory, size_t elements, Number number) {
 }
 
 }  // namespace fovea_test
-
-#endif  // FOVEA_TESTS_FUZZ_DRAW_H_

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the fuzzers share: numbers taken from the bytes that libFuzzer hands in, and an end when something is wrong.
-#ifndef FOVEA_TESTS_FUZZ_FUZZ_H_
-#define FOVEA_TESTS_FUZZ_FUZZ_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -82,5 +81,3 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
   fovea_test::run({data, bytes});
   return 0;
 }
-
-#endif  // FOVEA_TESTS_FUZZ_FUZZ_H_

@@ -13,9 +13,6 @@ namespace fovea_test {
 namespace {
 
 constexpr double kMostWork = 1e6;        // multiply-adds of a call
-constexpr uint32_t kMostEntries = 4096;  // of a batch, each of which costs time
-
-int32_t zero_point(Bytes& bytes) { return bytes.below(24) == 1 ? int32_t(word(bytes)) : bytes.take<int8_t>(); }
 
 // A multiplier and its shift: of a number of a usual size, or any.
 void multiplier(Bytes& bytes, double usual, int32_t* factor, int32_t* shift) {

@@ -18,7 +18,6 @@ namespace {
 
 constexpr size_t kMostWorkspace = size_t{1} << 18;
 constexpr double kMostWork = 1e6;        // multiply-adds of a call
-constexpr uint32_t kMostEntries = 4096;  // of a batch, each of which costs time
 
 size_t unit(fovea_dtype type) { return type < kNoType ? unit_size(type) : 4; }
 

@@ -107,12 +107,10 @@ void run_tree(Bytes& bytes) {
   if (!memory.complete) return;
   const fovea_status status =
       unchanged_if_refused(memory, [&] { return fovea_tree_mask(parents, tokens, mask, size_t(row_stride)); });
-  for (uint32_t i = 0; status == FOVEA_OK && i < tokens; ++i) {
-    for (uint32_t j = 0; j < tokens; ++j) {
-      bool ancestor = false;
-      for (auto at = int32_t(i); at >= 0; at = parents[at]) ancestor |= at == int32_t(j);
-      expect(mask[ptrdiff_t(i) * row_stride + ptrdiff_t(j)] == (ancestor ? 1 : 0), "a tree's mask is wrong");
-    }
+  for (const auto& [i, j] : indices(status == FOVEA_OK ? tokens : 0, tokens)) {
+    bool ancestor = false;
+    for (auto at = int32_t(i); at >= 0; at = parents[at]) ancestor |= at == int32_t(j);
+    expect(mask[ptrdiff_t(i) * row_stride + ptrdiff_t(j)] == (ancestor ? 1 : 0), "a tree's mask is wrong");
   }
 }
 

@@ -2,8 +2,7 @@
 //
 // Numbers of any value, most often telling ones, and memory of exactly the bytes that counts and strides reach, so that
 // the address sanitizer sees any other byte touched.
-#ifndef FOVEA_TESTS_FUZZ_MEMORY_H_
-#define FOVEA_TESTS_FUZZ_MEMORY_H_
+#pragma once
 
 #include <algorithm>
 #include <vector>
@@ -128,5 +127,3 @@ class Memory {
 };
 
 }  // namespace fovea_test
-
-#endif  // FOVEA_TESTS_FUZZ_MEMORY_H_

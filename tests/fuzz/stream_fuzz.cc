@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "fuzz/fuzz.h"
+#include "support/bits.h"
 #include "support/centered.h"
 #include "support/formats.h"
 #include "support/guarded.h"
@@ -24,16 +25,6 @@ constexpr size_t kAlignment = FOVEA_WORKSPACE_ALIGNMENT;
 
 Guarded memory_for(size_t bytes) {
   return Guarded((bytes + kAlignment - 1) / kAlignment * kAlignment, kAlignment, Placement::kEnd);
-}
-
-// CRC-32 of IEEE 802.3.
-uint32_t checksum(const uint8_t* data, size_t bytes) {
-  uint32_t crc = 0xffffffffu;
-  for (size_t i = 0; i < bytes; ++i) {
-    crc ^= data[i];
-    for (int bit = 0; bit < 8; ++bit) crc = crc >> 1 ^ (crc & 1 ? 0xedb88320u : 0u);
-  }
-  return ~crc;
 }
 
 // ---- Any pieces
@@ -269,8 +260,7 @@ void run_image(Bytes& bytes) {
   const bool changed = content != original;
   const bool mended = bytes.flag();
   if (mended) {
-    std::memset(&content[4], 0, 4);
-    const uint32_t crc = checksum(content.data(), whole);
+    const uint32_t crc = crc_of(content);
     std::memcpy(&content[4], &crc, 4);
   }
   const size_t image_bytes = bytes.below(4) == 0 ? bytes.below(uint32_t(whole)) : whole;

@@ -16,7 +16,6 @@
 namespace fovea_test {
 namespace {
 
-int32_t zero_point(Bytes& bytes) { return bytes.below(24) == 1 ? int32_t(word(bytes)) : bytes.take<int8_t>(); }
 // A multiplier and its shift for a number around the usual one, or any.
 void multiplier(Bytes& bytes, double usual, int32_t* factor, int32_t* shift) {
   const double real = usual * std::exp2(bytes.below(80) / 8.0 - 5);
@@ -49,11 +48,9 @@ template <class Args, class Want>
 void compare(Memory& memory, fovea_status (*layer)(const Args*), Args* a, uint32_t y_tokens, const Want& want) {
   if (call(memory, layer, a, &a->y.data) != FOVEA_OK || !memory.complete) return;
   const fovea_in y = {a->y.data, a->y.batch_stride, a->y.head_stride, a->y.token_stride};
-  for (uint32_t b = 0; b < a->batch && a->heads != 0 && a->tokens != 0; ++b) {
-    for (const auto& [h, t] : indices(a->heads, y_tokens)) {
-      const CodeRow wanted = want(b, h, t);
-      expect(std::memcmp(row(y, b, h, t), wanted.data(), wanted.size()) == 0, "a row differs from its definition");
-    }
+  for (const auto& [b, h, t] : indices(a->tokens != 0 ? a->batch : 0, a->heads, y_tokens)) {
+    const CodeRow wanted = want(b, h, t);
+    expect(std::memcmp(row(y, b, h, t), wanted.data(), wanted.size()) == 0, "a row differs from its definition");
   }
 }
 
@@ -150,11 +147,9 @@ void draw_numbers(Bytes& bytes, Memory& memory, const Args& a, fovea_in* in, fov
   draw_input(bytes, memory, a, in, bytes_of(dtype));
   if (!memory.complete || dtype > FOVEA_BF16 || Wide{a.batch} * a.heads * a.tokens * a.dim == 0) return;
   std::vector<float> x = numbers(bytes, a.dim);
-  for (uint32_t b = 0; b < a.batch; ++b) {
-    for (const auto& [h, t] : indices(a.heads, a.tokens)) {
-      encode_row(dtype, x.data(), a.dim, const_cast<uint8_t*>(row_bytes(*in, unit_size(dtype), b, h, t)), nullptr);
-      std::rotate(x.begin(), x.begin() + 1, x.end());
-    }
+  for (const auto& [b, h, t] : indices(a.batch, a.heads, a.tokens)) {
+    encode_row(dtype, x.data(), a.dim, const_cast<uint8_t*>(row_bytes(*in, unit_size(dtype), b, h, t)), nullptr);
+    std::rotate(x.begin(), x.begin() + 1, x.end());
   }
 }
 float number_of(const fovea_in& in, fovea_dtype dtype, uint32_t b, uint32_t h, uint32_t t, size_t i) {
@@ -166,12 +161,10 @@ template <class Args, class Want>
 void compare_numbers(Memory& memory, fovea_status (*layer)(const Args*), Args* a, uint32_t y_tokens, const Want& want) {
   if (call(memory, layer, a, &a->y.data) != FOVEA_OK || !memory.complete) return;
   const fovea_in y = {a->y.data, a->y.batch_stride, a->y.head_stride, a->y.token_stride};
-  for (uint32_t b = 0; b < a->batch && a->heads != 0 && y_tokens != 0; ++b) {
-    for (const auto& [h, t, i] : indices(a->heads, y_tokens, a->dim)) {
-      const float wanted = want(b, h, t, i);
-      const EncodedRows rounded(a->y_dtype, {wanted}, 1);
-      expect(is_same(number_of(y, a->y_dtype, b, h, t, i), rounded.numbers[0]), "a sum, product or mean is another");
-    }
+  for (const auto& [b, h, t, i] : indices(a->batch, a->heads, y_tokens, a->dim)) {
+    const float wanted = want(b, h, t, i);
+    const EncodedRows rounded(a->y_dtype, {wanted}, 1);
+    expect(is_same(number_of(y, a->y_dtype, b, h, t, i), rounded.numbers[0]), "a sum, product or mean is another");
   }
 }
 

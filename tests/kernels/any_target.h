@@ -2,8 +2,7 @@
 //
 // Included before a text of a kernel by editors (.clangd) and by tests/scripts/check_alone.py, it gives the text what
 // the file that compiles it does: the vectors of one target, which the compiler's flags name.
-#ifndef FOVEA_TESTS_KERNELS_ANY_TARGET_H_
-#define FOVEA_TESTS_KERNELS_ANY_TARGET_H_
+#pragma once
 
 #include "ground/base/arithmetic.h"
 #include "core/attention/steps/kernels.h"
@@ -31,5 +30,3 @@ using namespace fovea;
 #include FOVEA_BACKEND_HEADER
 #include "ground/simd/common.inl"
 namespace fused = hn;
-
-#endif  // FOVEA_TESTS_KERNELS_ANY_TARGET_H_

@@ -28,6 +28,20 @@ void Compare(ContractLog& log, Same same, size_t lane, uint32_t got, uint32_t wa
   log.count(1);
   if (!Agree(same, got, wanted)) log.fail(lane, got, wanted);
 }
+template <class Lane, class Got, class Wanted>
+void CompareBits(ContractLog& log, Lane lane, Got got, Wanted wanted) {
+  Compare(log, Same::kBits, size_t(lane), uint32_t(got), uint32_t(wanted));
+}
+
+// Elements at any address.
+template <class T>
+void CompareStored(ContractLog& log, const void* got, const T* wanted, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    T x;
+    __builtin_memcpy(&x, static_cast<const uint8_t*>(got) + i * sizeof x, sizeof x);
+    CompareBits(log, i, x, wanted[i]);
+  }
+}
 
 // The vectors of 32-bit Arm compute with a zero of the same sign in place of a subnormal number, operand or result.
 #if (defined(__ARM_NEON) && !defined(__aarch64__)) || defined(__ARM_FEATURE_MVE)
@@ -123,9 +137,9 @@ void TestMultiplyPart(ContractLog& log, const ContractMemory& memory) {
       for (VF& sum : acc[k]) sum = hn::Set(kF, float(k));
     }
     MultiplyPart<false>(next, kColumns, dim, at, nullptr, acc);
-    Compare(log, Same::kBits, 0, uint32_t(next == x + dim * kColumns), 1);
+    CompareBits(log, 0, next == x + dim * kColumns, 1);
     for (size_t k = 0; k < kRows; ++k) {
-      Compare(log, Same::kBits, k, uint32_t(at[k] == rows + (k + 1) * dim), 1);
+      CompareBits(log, k, at[k] == rows + (k + 1) * dim, 1);
       for (size_t v = 0; v < kVectors; ++v) {
         VF sum = hn::Set(kF, float(k));
         for (size_t d = 0; d < dim; ++d) {
@@ -190,13 +204,9 @@ void TestNext(ContractLog& log, const ContractMemory& memory) {
   hn::LoadNext(from, v);
   hn::StoreNextMulAdd(v, next_b, next_c, to);
   const size_t advanced[] = {size_t(from - at), size_t(next_b - b), size_t(next_c - c), size_t(to - at)};
-  for (size_t k = 0; k < 4; ++k) Compare(log, Same::kBits, k, uint32_t(advanced[k]), uint32_t(kCount));
+  for (size_t k = 0; k < 4; ++k) CompareBits(log, k, advanced[k], kCount);
   for (size_t i = 0; i < kCount; ++i) {
-    const float want = float(i + 1) * b[i] + c[i];
-    uint32_t got_bits, want_bits;
-    __builtin_memcpy(&got_bits, &at[i], 4);
-    __builtin_memcpy(&want_bits, &want, 4);
-    Compare(log, Same::kNumber, i, got_bits, want_bits);
+    Compare(log, Same::kNumber, i, BitsOf(at[i]), BitsOf(float(i + 1) * b[i] + c[i]));
   }
 }
 
@@ -212,9 +222,7 @@ void TestMemory(ContractLog& log, const ContractMemory& memory) {
     const VI w = hn::LoadU(kI, reinterpret_cast<const int32_t*>(p));
     __builtin_memset(p, 0, sizeof bits);
     hn::StoreU(v, kF, reinterpret_cast<float*>(p));
-    uint32_t stored[kLanes];
-    __builtin_memcpy(stored, p, sizeof stored);
-    for (size_t i = 0; i < kLanes; ++i) Compare(log, Same::kBits, i, stored[i], bits[i]);
+    CompareStored(log, p, bits, kLanes);
     CompareLanes(log, Same::kBits, LanesOf(w), bits);
   }
 
@@ -234,24 +242,21 @@ void TestMemory(ContractLog& log, const ContractMemory& memory) {
   for (size_t n = 0; n <= kLanes; ++n) {
     hn::StoreN(v, kF, reinterpret_cast<float*>(memory.last - 4 * n), n);
     for (size_t offset = 0; offset < 64; offset += 4) {
-      uint32_t area[kLanes + 32], wanted[kLanes + 32];
+      uint32_t wanted[kLanes + 32];
       const size_t at = offset / 4;
       for (size_t i = 0; i < kLanes + 32; ++i) wanted[i] = 0xc0ffee00u + uint32_t(i);
       __builtin_memcpy(memory.first, wanted, sizeof wanted);
       for (size_t i = 0; i < n; ++i) wanted[at + i] = bits[i];
       hn::StoreN(v, kF, reinterpret_cast<float*>(memory.first + offset), n);
-      __builtin_memcpy(area, memory.first, sizeof area);
-      for (size_t i = 0; i < kLanes + 32; ++i) Compare(log, Same::kBits, i, area[i], wanted[i]);
+      CompareStored(log, memory.first, wanted, kLanes + 32);
     }
-    uint32_t stored[kLanes];
-    __builtin_memcpy(stored, memory.last - 4 * n, 4 * n);
-    for (size_t i = 0; i < n; ++i) Compare(log, Same::kBits, i, stored[i], bits[i]);
+    CompareStored(log, memory.last - 4 * n, bits, n);
   }
 
   log.begin("LoadPairs, StorePairs");
   for (size_t offset = 0; offset <= 64; offset += 4) {
     uint8_t* p = offset < 64 ? memory.first + offset : memory.last - 8 * kLanes;
-    uint32_t firsts[kLanes], seconds[kLanes], pairs[2 * kLanes], stored[2 * kLanes];
+    uint32_t firsts[kLanes], seconds[kLanes], pairs[2 * kLanes];
     for (uint32_t i = 0; i < kLanes; ++i) {
       pairs[2 * i] = firsts[i] = bits[i];
       pairs[2 * i + 1] = seconds[i] = ~bits[i];
@@ -263,8 +268,7 @@ void TestMemory(ContractLog& log, const ContractMemory& memory) {
     CompareLanes(log, Same::kBits, LanesOf(b), seconds);
     __builtin_memset(p, 0, sizeof pairs);
     hn::StorePairs(a, b, kF, reinterpret_cast<float*>(p));
-    __builtin_memcpy(stored, p, sizeof stored);
-    for (size_t i = 0; i < 2 * kLanes; ++i) Compare(log, Same::kBits, i, stored[i], pairs[i]);
+    CompareStored(log, p, pairs, 2 * kLanes);
   }
 
   TestNext<1>(log, memory);
@@ -276,37 +280,19 @@ void TestMemory(ContractLog& log, const ContractMemory& memory) {
 
 // ----------------------------------------------------------------------------------------- narrow elements
 
-// The words of one type of element, by names that TestNarrow can use for all.
-struct U16Words {
-  using T = uint16_t;
-  static VI Load(const T* p) { return hn::LoadU16(kI, p); }
-  static VI LoadN(const T* p, size_t n) { return hn::LoadU16N(kI, p, n); }
-  static void Store(VI v, T* p) { hn::StoreU16(v, p); }
-  static void StoreN(VI v, T* p, size_t n) { hn::StoreU16N(v, p, n); }
-};
-struct U8Words {
-  using T = uint8_t;
-  static VI Load(const T* p) { return hn::LoadU8(kI, p); }
-  static VI LoadN(const T* p, size_t n) { return hn::LoadU8N(kI, p, n); }
-  static void Store(VI v, T* p) { hn::StoreU8(v, p); }
-  static void StoreN(VI v, T* p, size_t n) { hn::StoreU8N(v, p, n); }
-};
-struct I8Words {  // stored as bytes
-  using T = int8_t;
-  static VI Load(const T* p) { return hn::LoadI8(kI, p); }
-  static VI LoadN(const T* p, size_t n) { return hn::LoadI8N(kI, p, n); }
-  static void Store(VI v, T* p) { hn::StoreU8(v, reinterpret_cast<uint8_t*>(p)); }
-  static void StoreN(VI v, T* p, size_t n) { hn::StoreU8N(v, reinterpret_cast<uint8_t*>(p), n); }
-};
-
-template <class T>
-void CompareStored(ContractLog& log, const void* got, const T* wanted, size_t count) {
-  for (size_t i = 0; i < count; ++i) {
-    T x;
-    __builtin_memcpy(&x, static_cast<const uint8_t*>(got) + i * sizeof x, sizeof x);
-    Compare(log, Same::kBits, i, uint32_t(x), uint32_t(wanted[i]));
-  }
-}
+// The words of one type of element, by names that TestNarrow can use for all. Signed bytes are stored as bytes.
+#define FOVEA_NARROW_WORDS(Type, Stored, type, stored)                                                     \
+  struct Type##Words {                                                                                     \
+    using T = type;                                                                                        \
+    static VI Load(const T* p) { return hn::Load##Type(kI, p); }                                           \
+    static VI LoadN(const T* p, size_t n) { return hn::Load##Type##N(kI, p, n); }                          \
+    static void Store(VI v, T* p) { hn::Store##Stored(v, reinterpret_cast<stored*>(p)); }                  \
+    static void StoreN(VI v, T* p, size_t n) { hn::Store##Stored##N(v, reinterpret_cast<stored*>(p), n); } \
+  };
+FOVEA_NARROW_WORDS(U16, U16, uint16_t, uint16_t)
+FOVEA_NARROW_WORDS(U8, U8, uint8_t, uint8_t)
+FOVEA_NARROW_WORDS(I8, U8, int8_t, uint8_t)
+#undef FOVEA_NARROW_WORDS
 
 // Values all over the type (of a byte: all) go through every lane, beside the guards and at every place within 64
 // bytes.
@@ -381,7 +367,7 @@ void CheckNearestHalf(ContractLog& log, const uint32_t (&bits)[kLanes]) {
   for (size_t i = 0; i < kLanes; ++i) {
     const uint32_t got = halves[i + 1], wanted = NearestHalf(FloatOf(bits[i]));
     const bool quiet = wanted == 0x7e00u && (got & 0x7e00u) == 0x7e00u;  // any quiet NaN
-    Compare(log, Same::kBits, i, quiet ? wanted : got, wanted);
+    CompareBits(log, i, quiet ? wanted : got, wanted);
   }
 }
 
@@ -445,12 +431,12 @@ void TestHalf(ContractLog& log, const ContractMemory& memory) {
 void TestConstants(ContractLog& log) {
   log.begin("Zero, Set, Iota");
   for (size_t i = 0; i < kLanes; ++i) {
-    Compare(log, Same::kBits, i, LanesOf(hn::Zero(kF)).bits[i], 0);
-    Compare(log, Same::kBits, i, LanesOf(hn::Iota(kF, 0.0f)).bits[i], BitsOf(float(i)));
-    Compare(log, Same::kBits, i, LanesOf(hn::Iota(kF, -2.5f)).bits[i], BitsOf(float(i) - 2.5f));
+    CompareBits(log, i, LanesOf(hn::Zero(kF)).bits[i], 0);
+    CompareBits(log, i, LanesOf(hn::Iota(kF, 0.0f)).bits[i], BitsOf(float(i)));
+    CompareBits(log, i, LanesOf(hn::Iota(kF, -2.5f)).bits[i], BitsOf(float(i) - 2.5f));
     for (const uint32_t bits : kSpecial) {
-      Compare(log, Same::kBits, i, LanesOf(hn::Set(kF, FloatOf(bits))).bits[i], bits);
-      Compare(log, Same::kBits, i, LanesOf(hn::Set(kI, int32_t(bits))).bits[i], bits);
+      CompareBits(log, i, LanesOf(hn::Set(kF, FloatOf(bits))).bits[i], bits);
+      CompareBits(log, i, LanesOf(hn::Set(kI, int32_t(bits))).bits[i], bits);
     }
   }
 }
@@ -545,7 +531,7 @@ void TestMaxAbs(ContractLog& log) {
   log.begin("Abs");
   for (const uint32_t a : kSpecial) {
     for (const uint32_t bits : LanesOf(hn::Abs(hn::Set(kF, FloatOf(a)))).bits) {
-      Compare(log, Same::kBits, 0, bits, a & 0x7fffffffu);
+      CompareBits(log, 0, bits, a & 0x7fffffffu);
     }
   }
 }
@@ -575,9 +561,9 @@ void TestMulAdd(ContractLog& log, bool fused) {
     const VF a = hn::Set(kF, 1.000244140625f), c = hn::Set(kF, 1.00048828125f);
     const uint32_t tiny = fused ? BitsOf(5.9604644775390625e-8f) : 0u, sign = fused ? 0x80000000u : 0u;
     for (const uint32_t bits : LanesOf(hn::MulAdd(a, a, hn::Sub(hn::Zero(kF), c))).bits) {
-      Compare(log, Same::kBits, 0, bits, tiny);
+      CompareBits(log, 0, bits, tiny);
     }
-    for (const uint32_t bits : LanesOf(hn::NegMulAdd(a, a, c)).bits) Compare(log, Same::kBits, 0, bits, tiny | sign);
+    for (const uint32_t bits : LanesOf(hn::NegMulAdd(a, a, c)).bits) CompareBits(log, 0, bits, tiny | sign);
   }
 
   log.begin("MulAdd, NegMulAdd, MulAddSet, MulAddScalar");
@@ -768,7 +754,7 @@ void TestRowsOfMemory(ContractLog& log, const ContractMemory& memory) {
       hn::LoadTransposed(from, d, n, v);
       for (size_t e = 0; e < n; ++e) {
         const Lanes got = LanesOf(v[e]);
-        for (size_t i = 0; i < kLanes; ++i) Compare(log, Same::kBits, i, got.bits[i], rows[i][d + e]);
+        for (size_t i = 0; i < kLanes; ++i) CompareBits(log, i, got.bits[i], rows[i][d + e]);
       }
       log.begin("StoreTransposed");
       for (size_t live = 0; live <= kLanes; ++live) {
@@ -783,7 +769,7 @@ void TestRowsOfMemory(ContractLog& log, const ContractMemory& memory) {
           uint32_t got[kDim] = {};
           __builtin_memcpy(got, at[i], i + 1 == kLanes ? 4 * (d + n) : kBytes);
           for (size_t e = 0; e < kDim; ++e) {
-            Compare(log, Same::kBits, i, got[e], i < live && e >= d && e < d + n ? rows[i][e] : 0u);
+            CompareBits(log, i, got[e], i < live && e >= d && e < d + n ? rows[i][e] : 0u);
           }
         }
       }

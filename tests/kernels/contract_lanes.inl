@@ -50,10 +50,10 @@ void TestBytes(ContractLog& log) {
     const VectorBytes largest = BytesOf(hn::MaxU8(a, b)), difference = BytesOf(hn::SubU8(a, b)),
                       magnitude = BytesOf(hn::AbsI8(a));
     for (size_t i = 0; i < 4 * kLanes; ++i) {
-      Compare(log, Same::kBits, i, found.bytes[i], at.bytes[i] == 255 ? 0 : x.bytes[i / 16 * 16 + at.bytes[i]]);
-      Compare(log, Same::kBits, i, largest.bytes[i], x.bytes[i] < y.bytes[i] ? y.bytes[i] : x.bytes[i]);
-      Compare(log, Same::kBits, i, difference.bytes[i], uint8_t(x.bytes[i] - y.bytes[i]));
-      Compare(log, Same::kBits, i, magnitude.bytes[i], x.bytes[i] < 128 ? x.bytes[i] : uint8_t(-x.bytes[i]));
+      CompareBits(log, i, found.bytes[i], at.bytes[i] == 255 ? 0 : x.bytes[i / 16 * 16 + at.bytes[i]]);
+      CompareBits(log, i, largest.bytes[i], x.bytes[i] < y.bytes[i] ? y.bytes[i] : x.bytes[i]);
+      CompareBits(log, i, difference.bytes[i], uint8_t(x.bytes[i] - y.bytes[i]));
+      CompareBits(log, i, magnitude.bytes[i], x.bytes[i] < 128 ? x.bytes[i] : uint8_t(-x.bytes[i]));
     }
   }
 
@@ -92,7 +92,7 @@ VI TestLoadBlocks(ContractLog& log, const ContractMemory& memory, uint32_t& stat
   }
   const VI v = hn::LoadBlocks<kRun>(kI, at);
   const VectorBytes got = BytesOf(v);
-  for (size_t i = 0; i < 4 * kLanes; ++i) Compare(log, Same::kBits, i, got.bytes[i], wanted[i]);
+  for (size_t i = 0; i < 4 * kLanes; ++i) CompareBits(log, i, got.bytes[i], wanted[i]);
   return v;
 }
 
@@ -111,7 +111,7 @@ void TestStoreNearestI8(ContractLog& log, const ContractMemory& memory) {
                      hn::LoadU(kF, x + 3 * kLanes)};
     uint8_t* const p = memory.last - 4 * kLanes;
     hn::StoreNearestI8(v, p);
-    for (size_t i = 0; i < 4 * kLanes; ++i) Compare(log, Same::kBits, i, p[i], wanted[i]);
+    for (size_t i = 0; i < 4 * kLanes; ++i) CompareBits(log, i, p[i], wanted[i]);
   }
 }
 
@@ -131,7 +131,7 @@ void TestBlocks(ContractLog& log, const ContractMemory& memory) {
     for (size_t i = 0; i < 32 * n; ++i) {
       const size_t at = i / 32 * 16 + i % 16;
       const uint8_t stored = i < 32 * kHalf ? p[i] : q[i - 32 * kHalf];
-      Compare(log, Same::kBits, i, stored, i % 32 < 16 ? x.bytes[at] : y.bytes[at]);
+      CompareBits(log, i, stored, i % 32 < 16 ? x.bytes[at] : y.bytes[at]);
     }
   }
   uint64_t halves[4] = {};
@@ -164,7 +164,7 @@ void TestWordsOfSeveralLanes(ContractLog& log, [[maybe_unused]] const ContractMe
     v[i] = hn::LoadU(kF, x);
   }
   const Lanes got = LanesOf(hn::SumsOfLanes(v));
-  for (size_t i = 0; i < kLanes; ++i) Compare(log, Same::kBits, i, got.bits[i], BitsOf(sums[i]));
+  for (size_t i = 0; i < kLanes; ++i) CompareBits(log, i, got.bits[i], BitsOf(sums[i]));
 
 #if !FOVEA_FOR_HELIUM && !FOVEA_FOR_SCALAR
   TestBytes(log);

@@ -33,14 +33,14 @@ void TestPackGroup(ContractLog& log, size_t step, bool starts) {
     int32_t got[80];
     for (int32_t& start : got) start = 3;
     const size_t done = Words::PackGroup(at, elements, packed, starts ? got : nullptr);
-    Compare(log, Same::kBits, 0, uint32_t(done), uint32_t(elements / step * step));
+    CompareBits(log, 0, done, elements / step * step);
     for (size_t e = 0; e < done; ++e) {
       int32_t start = 3;
       for (size_t r = 0; r < kRows; ++r) {
         start += 128 * at[r][e];
-        Compare(log, Same::kBits, r, uint32_t(packed[e * kRows + r]), uint32_t(at[r][e]));
+        CompareBits(log, r, packed[e * kRows + r], at[r][e]);
       }
-      if (starts) Compare(log, Same::kBits, e, uint32_t(got[e]), uint32_t(start));
+      if (starts) CompareBits(log, e, got[e], start);
     }
   }
 }
@@ -58,10 +58,10 @@ void TestStores(ContractLog& log, int32_t of_weights, int32_t of_queries) {
     for (size_t i = 0; i < kCodes * kLanes; ++i) {
       const size_t key = i % kCodes;
       const int32_t wanted = (code + 85 * int32_t(key)) % 256 - of_weights;
-      if (key < kKeys) Compare(log, Same::kBits, i, uint32_t(stored[i]), uint32_t(wanted));
+      if (key < kKeys) CompareBits(log, i, stored[i], wanted);
     }
     Words::StoreQueries(hn::Set(kF, kRoundingBias + float(code - 128)), stored);
-    for (size_t i = 0; i < kLanes; ++i) Compare(log, Same::kBits, i, uint32_t(stored[i]), uint32_t(code - of_queries));
+    for (size_t i = 0; i < kLanes; ++i) CompareBits(log, i, stored[i], code - of_queries);
   }
 }
 
@@ -89,9 +89,9 @@ void TestDots(ContractLog& log, const ContractMemory& memory) {
     for (size_t i = 0; i < n; ++i) some += x[i] * row[i];
     const int8_t* next = last - 16;
     const dot::Bytes codes = dot::LoadBytes(x);
-    Compare(log, Same::kBits, n, uint32_t(dot::Dot(codes, dot::NextBytes(next))), uint32_t(sum));
-    Compare(log, Same::kBits, n, uint32_t(next == last), 1);
-    Compare(log, Same::kBits, n, uint32_t(dot::DotAdd(codes, dot::LoadSomeBytes(row, n), -7)), uint32_t(some - 7));
+    CompareBits(log, n, dot::Dot(codes, dot::NextBytes(next)), sum);
+    CompareBits(log, n, next == last, 1);
+    CompareBits(log, n, dot::DotAdd(codes, dot::LoadSomeBytes(row, n), -7), some - 7);
   }
 
   TestFewRows(log, memory);
@@ -101,9 +101,7 @@ void TestDots(ContractLog& log, const ContractMemory& memory) {
   for (int32_t code = 0; code < 256; code += 4) {
     const VF biased[1] = {hn::Add(hn::Iota(kF, float(code)), hn::Set(kF, kRoundingBias))};
     dot::StoreWeights(biased, stored + code / 4 % 16);
-    for (int32_t i = 0; i < 4; ++i) {
-      Compare(log, Same::kBits, size_t(i), uint32_t(stored[16 * i + code / 4 % 16]), uint32_t(code + i - 128));
-    }
+    for (int32_t i = 0; i < 4; ++i) CompareBits(log, i, stored[16 * i + code / 4 % 16], code + i - 128);
   }
 
   log.begin("StoreWeights of four keys");
@@ -114,17 +112,16 @@ void TestDots(ContractLog& log, const ContractMemory& memory) {
     dot::StoreWeights(w, 6, hn::Set(kF, 4.0f), stored);
     for (int32_t i = 0; i < 16; ++i) {
       const uint32_t biased = BitsOf(weights[i % 4][i / 4] * 4.0f + kRoundingBias);
-      Compare(log, Same::kBits, size_t(i / 4), uint32_t(stored[16 * (i / 4) + i % 4]),
-              biased - BitsOf(kRoundingBias) - 128);
+      CompareBits(log, i / 4, stored[16 * (i / 4) + i % 4], biased - BitsOf(kRoundingBias) - 128);
     }
-    Compare(log, Same::kBits, 0, uint32_t(w == weights[0] + 24), 1);
+    CompareBits(log, 0, w == weights[0] + 24, 1);
   }
 
   log.begin("ToFloat");
   float floats[4];
   hn::StoreU(dot::ToFloat(1, -2, 3, -(1 << 20)), kF, floats);
   for (size_t i = 0; i < 4; ++i) {
-    Compare(log, Same::kBits, i, BitsOf(floats[i]), BitsOf(i == 3 ? -0x1p20f : i == 1 ? -2.0f : float(i + 1)));
+    CompareBits(log, i, BitsOf(floats[i]), BitsOf(i == 3 ? -0x1p20f : i == 1 ? -2.0f : float(i + 1)));
   }
   TestQueries(log, memory);
 
@@ -170,7 +167,7 @@ void TestBlock(ContractLog& log, const ContractMemory& memory) {
             const int32_t code = uint8_t(x[i * kColumns + column]);
             wanted += (keys ? int32_t(int8_t(code)) : code) * row[k][keys ? i : i * kRows];
           }
-          Compare(log, Same::kBits, column, LanesOf(sums[k][column / kLanes]).bits[column % kLanes], uint32_t(wanted));
+          CompareBits(log, column, LanesOf(sums[k][column / kLanes]).bits[column % kLanes], wanted);
         }
       }
     }
@@ -192,10 +189,8 @@ void TestDots(ContractLog& log, const ContractMemory& memory) {
     for (size_t i = 0; i < elements; ++i) row[i] = RandomCode(state);
     for (int8_t& code : packed) code = 77;
     const int8_t* const at[1] = {row};
-    Compare(log, Same::kBits, 0, uint32_t(dot::PackGroup(at, elements, packed, nullptr)), uint32_t(elements));
-    for (size_t i = 0; i < 600; ++i) {
-      Compare(log, Same::kBits, i, uint32_t(packed[i]), uint32_t(i < elements ? row[i] : 77));
-    }
+    CompareBits(log, 0, dot::PackGroup(at, elements, packed, nullptr), elements);
+    for (size_t i = 0; i < 600; ++i) CompareBits(log, i, packed[i], i < elements ? row[i] : 77);
   }
 
   log.begin("MulAddVectors, LoadFour, Folded, SumsOfRows");
@@ -275,7 +270,7 @@ void TestDots(ContractLog& log, const ContractMemory& memory) {
       dot::StoreWords(dot::DotAdd<0>(dot::LoadX(x), e, dot::Start(-7)), sums);
       for (size_t lane = 0; lane < kLanes; ++lane) {
         const int32_t wanted = x[2 * lane] * row[0] + (n == 2 ? x[2 * lane + 1] * row[1] : 0) - 7;
-        Compare(log, Same::kBits, lane, uint32_t(sums[lane]), uint32_t(wanted));
+        CompareBits(log, lane, sums[lane], wanted);
       }
     }
   }
@@ -289,9 +284,7 @@ void TestDots(ContractLog& log, const ContractMemory& memory) {
     int8_t* const row = reinterpret_cast<int8_t*>(memory.last) - n;
     for (size_t i = 0; i < n; ++i) row[i] = RandomCode(state);
     dot::WidenRow(row, n, wide);
-    for (size_t i = 0; i < (n + 1) / 2 * 2; ++i) {
-      Compare(log, Same::kBits, i, uint32_t(wide[i]), uint32_t(i < n ? row[i] : 0));
-    }
+    for (size_t i = 0; i < (n + 1) / 2 * 2; ++i) CompareBits(log, i, wide[i], i < n ? row[i] : 0);
   }
 }
 }  // namespace of_pmaddwd
@@ -325,9 +318,9 @@ void TestMaddubs(ContractLog& log) {
     Maddubs::StoreWords(hn::Raw(hn::Add(Maddubs::ToInts(same[0]), Maddubs::ToInts(same[1]))), sums[1]);
     Maddubs::StoreWords(hn::Raw(hn::Add(Maddubs::ToInts(large[0]), Maddubs::ToInts(large[1]))), sums[2]);
     for (size_t lane = 0; lane < kLanes; ++lane) {
-      Compare(log, Same::kBits, lane, uint32_t(sums[0][lane]), uint32_t(wanted[lane]));
-      Compare(log, Same::kBits, lane, uint32_t(sums[1][lane]), uint32_t(wanted_same));
-      Compare(log, Same::kBits, lane, uint32_t(sums[2][lane]), uint32_t(wanted_large));
+      CompareBits(log, lane, sums[0][lane], wanted[lane]);
+      CompareBits(log, lane, sums[1][lane], wanted_same);
+      CompareBits(log, lane, sums[2][lane], wanted_large);
     }
   }
 }
@@ -348,7 +341,7 @@ void TestProducts(ContractLog& log, const uint8_t (&x)[4 * kLanes], const int8_t
   for (size_t lane = 0; lane < kLanes; ++lane) {
     int32_t wanted = -7;
     for (size_t i = 0; i < n; ++i) wanted += x[4 * lane + i] * row[i];
-    Compare(log, Same::kBits, lane, uint32_t(sums[lane]), uint32_t(wanted));
+    CompareBits(log, lane, sums[lane], wanted);
   }
 }
 
@@ -372,7 +365,7 @@ void TestDots(ContractLog& log, const ContractMemory& memory) {
   static int8_t row[200];
   int32_t start = 0;
   for (size_t n = 0; n < sizeof row; ++n) {
-    Compare(log, Same::kBits, n, uint32_t(dot::StartOfKey(row, n)), uint32_t(start));
+    CompareBits(log, n, dot::StartOfKey(row, n), start);
     row[n] = RandomCode(state);
     start -= 128 * row[n];
   }
@@ -399,17 +392,17 @@ void TestPairs(ContractLog& log) {
     uint32_t four;
     __builtin_memcpy(&four, bytes, 4);
     for (int half = 0; half < 2; ++half) {
-      Compare(log, Same::kBits, 0, uint32_t(Half(dot::EvenBytes(four), half)), uint32_t(bytes[2 * half]));
-      Compare(log, Same::kBits, 1, uint32_t(Half(dot::OddBytes(four), half)), uint32_t(bytes[2 * half + 1]));
+      CompareBits(log, 0, Half(dot::EvenBytes(four), half), bytes[2 * half]);
+      CompareBits(log, 1, Half(dot::OddBytes(four), half), bytes[2 * half + 1]);
     }
     const uint32_t a = Random(state), b = Random(state);
-    Compare(log, Same::kBits, 2, dot::LowHalves(a, b), (a & 0xffff) | b << 16);
+    CompareBits(log, 2, dot::LowHalves(a, b), (a & 0xffff) | b << 16);
     const dot::Pair two[2] = {a, b}, *from = two;
     dot::Pair got[2];
     dot::NextOfRows<8>(from, got);
-    Compare(log, Same::kBits, 3, got[0], a);
-    Compare(log, Same::kBits, 4, got[1], b);
-    Compare(log, Same::kBits, 5, uint32_t(from == two + 2), 1);
+    CompareBits(log, 3, got[0], a);
+    CompareBits(log, 4, got[1], b);
+    CompareBits(log, 5, from == two + 2, 1);
 
     int8_t rows[2][5];
     for (int i = 0; i < 10; ++i) rows[i / 5][i % 5] = RandomCode(state);
@@ -417,16 +410,14 @@ void TestPairs(ContractLog& log) {
     dot::Pair pairs[4], *to = pairs;
     dot::WidenKeys(row_a, row_b, to);
     const bool moved = row_a == rows[0] + 5 && row_b == rows[1] + 5 && to == pairs + 4;
-    Compare(log, Same::kBits, 6, uint32_t(moved), 1);
+    CompareBits(log, 6, moved, 1);
     for (int i = 0; i < 8; ++i) {  // i = first of the codes' pair, the key, and the half
       const int8_t wanted = rows[i / 2 % 2][1 + i / 4 + 2 * (i % 2)];
-      Compare(log, Same::kBits, size_t(i), uint32_t(Half(pairs[i / 2], i % 2)), uint32_t(wanted));
+      CompareBits(log, i, Half(pairs[i / 2], i % 2), wanted);
     }
     row_a -= 4, row_b -= 4, to -= 4;
     dot::WidenValues(row_a, row_b, to);
-    for (int i = 0; i < 8; ++i) {
-      Compare(log, Same::kBits, size_t(i), uint32_t(Half(pairs[i / 2], i % 2)), uint32_t(rows[i % 2][1 + i / 2]));
-    }
+    for (int i = 0; i < 8; ++i) CompareBits(log, i, Half(pairs[i / 2], i % 2), rows[i % 2][1 + i / 2]);
   }
 }
 
@@ -457,9 +448,7 @@ void TestFourColumns(ContractLog& log) {
     int32_t sums[3][8];
     // Twice the same rows, and then rows that begin a pair later, whose sums are not looked at.
     dot::MultiplyFourColumns<8, kUnroll>(block.x, block.rows, n, -8 * ptrdiff_t(n), sums[0], sums[2]);
-    for (size_t i = 0; i < 16; ++i) {
-      Compare(log, Same::kBits, n, uint32_t(sums[i / 8][i % 8]), uint32_t(block.sums[i % 8 / 4][i % 4]));
-    }
+    for (size_t i = 0; i < 16; ++i) CompareBits(log, n, sums[i / 8][i % 8], block.sums[i % 8 / 4][i % 4]);
   }
 }
 
@@ -476,9 +465,7 @@ void TestProducts(ContractLog& log) {
       dot::AddTwoColumns(x, row, sums[0][0], sums[0][1], sums[1][0], sums[1][1]);
       dot::AddOneColumn(x, row, sums[0][2], sums[1][2]);
     }
-    for (int i = 0; i < 6; ++i) {
-      Compare(log, Same::kBits, n, uint32_t(sums[i / 3][i % 3]), uint32_t(block.sums[i / 3][i % 3]));
-    }
+    for (int i = 0; i < 6; ++i) CompareBits(log, n, sums[i / 3][i % 3], block.sums[i / 3][i % 3]);
   }
   log.begin("MultiplyFourColumns");
   TestFourColumns<1>(log);
@@ -500,8 +487,8 @@ void TestFours(ContractLog& log, const ContractMemory& memory) {
   VF back[4];
   dot::LoadVectors(last - 4, back);
   for (size_t i = 0; i < 4; ++i) {
-    Compare(log, Same::kBits, i, BitsOf(last[i - 4]), BitsOf(numbers[i]));
-    Compare(log, Same::kBits, i, BitsOf(back[i].raw), BitsOf(numbers[i]));
+    CompareBits(log, i, BitsOf(last[i - 4]), BitsOf(numbers[i]));
+    CompareBits(log, i, BitsOf(back[i].raw), BitsOf(numbers[i]));
   }
 
   log.begin("ScaleFour, JoinFour");
@@ -517,10 +504,10 @@ void TestFours(ContractLog& log, const ContractMemory& memory) {
   for (size_t i = 0; i < 4; ++i) {
     const VF sum = dot::ToFloat(sums[i]);
     const VF old = hn::Mul(v[1][i], v[2][i]);
-    Compare(log, Same::kBits, i, BitsOf(scaled[i]), BitsOf(hn::Mul(hn::Mul(sum, v[0][0]), v[2][i]).raw));
-    Compare(log, Same::kBits, i, BitsOf(joined[i]), BitsOf(hn::Add(old, hn::Mul(sum, v[3][i])).raw));
+    CompareBits(log, i, BitsOf(scaled[i]), BitsOf(hn::Mul(hn::Mul(sum, v[0][0]), v[2][i]).raw));
+    CompareBits(log, i, BitsOf(joined[i]), BitsOf(hn::Add(old, hn::Mul(sum, v[3][i])).raw));
   }
-  Compare(log, Same::kBits, 0, uint32_t(from == scaled + 4 && to == joined + 4 && s == scaled + 4), 1);
+  CompareBits(log, 0, from == scaled + 4 && to == joined + 4 && s == scaled + 4, 1);
 
   log.begin("StoreWeights");
   for (int32_t code = 0; code <= 255; ++code) {
@@ -533,9 +520,9 @@ void TestFours(ContractLog& log, const ContractMemory& memory) {
     for (size_t i = 0; i < 8; ++i) {
       const VF biased = hn::Add(hn::Mul(hn::Set(kF, weights[i]), inverse[i % 4]), hn::Set(kF, kRoundingBias));
       const uint32_t wanted = BitsOf(biased.raw) - BitsOf(kRoundingBias);
-      Compare(log, Same::kBits, i, uint32_t(codes[i % 4 * 2 + i / 4]), wanted);
+      CompareBits(log, i, codes[i % 4 * 2 + i / 4], wanted);
     }
-    Compare(log, Same::kBits, 0, uint32_t(w == weights + 8), 1);
+    CompareBits(log, 0, w == weights + 8, 1);
   }
 }
 
@@ -552,7 +539,7 @@ void TestNearestCode(ContractLog& log) {
                {-1.5f, 0, -2},    {126.6f, 0, 127},   {200.0f, -100, 100},
                {3e9f, -128, 127}, {-3e9f, 127, -128}, {__builtin_nanf(""), -7, -7},
                {0.0f, 127, 127}};
-  for (const auto& test : cases) Compare(log, Same::kBits, 0, uint32_t(CodeOf(test.x, test.zero)), uint32_t(test.code));
+  for (const auto& test : cases) CompareBits(log, 0, CodeOf(test.x, test.zero), test.code);
 }
 
 void TestRowsInPlace(ContractLog& log, const ContractMemory& memory) {
@@ -571,7 +558,7 @@ void TestRowsInPlace(ContractLog& log, const ContractMemory& memory) {
       for (int k = 0; k < 4; ++k) wanted[k] += Half(x[place / 2], place % 2) * row[k * stride + ptrdiff_t(d)];
     }
     dot::AddFourRows(x, row, stride, fours, sums);
-    for (size_t k = 0; k < 4; ++k) Compare(log, Same::kBits, k, uint32_t(sums[k]), uint32_t(wanted[k]));
+    for (size_t k = 0; k < 4; ++k) CompareBits(log, k, sums[k], wanted[k]);
   }
   for (size_t fours = 1; fours <= 3; ++fours) {
     const ptrdiff_t keys = ptrdiff_t(4 * fours);
@@ -586,10 +573,10 @@ void TestRowsInPlace(ContractLog& log, const ContractMemory& memory) {
     }
     const dot::Pair* weights = x;
     dot::AddFourElements(weights, value, 7, fours, sums);
-    for (size_t e = 0; e < 4; ++e) Compare(log, Same::kBits, e, uint32_t(sums[e]), uint32_t(wanted[e]));
-    Compare(log, Same::kBits, 4, uint32_t(weights == x + 2 * fours), 1);
+    for (size_t e = 0; e < 4; ++e) CompareBits(log, e, sums[e], wanted[e]);
+    CompareBits(log, 4, weights == x + 2 * fours, 1);
   }
-  Compare(log, Same::kBits, 0, uint32_t(dot::AddPair(0xffff0002u, 0x00050003u, 7)), 7 + 2 * 3 - 5);
+  CompareBits(log, 0, dot::AddPair(0xffff0002u, 0x00050003u, 7), 7 + 2 * 3 - 5);
 }
 
 void TestDots(ContractLog& log, const ContractMemory& memory) {

@@ -36,8 +36,8 @@ void TestFewScores(ContractLog& log, const ContractMemory& memory) {
         for (size_t k = 0; k < kKeys; ++k) {
           auto& sum = sums[v * kKeys + k];
           const bool whole = dim - d >= kStep;
-          sum = dot::FewScoreDot(x, whole ? dot::LoadFew<kRows>(at[k] + d) : dot::LoadFewPart<kRows>(at[k] + d, dim - d),
-                                 sum);
+          sum = dot::FewScoreDot(
+              x, whole ? dot::LoadFew<kRows>(at[k] + d) : dot::LoadFewPart<kRows>(at[k] + d, dim - d), sum);
         }
       }
     }
@@ -46,7 +46,7 @@ void TestFewScores(ContractLog& log, const ContractMemory& memory) {
       for (size_t k = 0; k < kKeys; ++k) {
         int32_t wanted = 0;
         for (size_t d = 0; d < dim; ++d) wanted += codes[r][d] * at[k][d];
-        Compare(log, Same::kBits, dim, lanes.bits[r * kKeys + k], BitsOf(float(wanted)));
+        CompareBits(log, dim, lanes.bits[r * kKeys + k], BitsOf(float(wanted)));
       }
     }
   }
@@ -95,7 +95,7 @@ void TestFewValues(ContractLog& log, const ContractMemory& memory) {
     for (size_t e = 0; e < n; ++e) {
       int32_t wanted = 0;
       for (size_t j = 0; j < kKeys; ++j) wanted += int32_t(codes[j]) * at[j][e];
-      Compare(log, Same::kBits, n, LanesOf(floats[e / kLanes]).bits[e % kLanes], BitsOf(float(wanted)));
+      CompareBits(log, n, LanesOf(floats[e / kLanes]).bits[e % kLanes], BitsOf(float(wanted)));
     }
   }
 }
@@ -104,5 +104,6 @@ template <int kRows = 1>
 void TestFewRows(ContractLog& log, const ContractMemory& memory) {
   TestFewScores<kRows>(log, memory);
   TestFewValues<kRows>(log, memory);
-  if constexpr (2 * kRows < int(kLanes) && 2 * kRows <= int(::fovea::kMostRowsOfFew)) TestFewRows<2 * kRows>(log, memory);
+  if constexpr (2 * kRows < int(kLanes) && 2 * kRows <= int(::fovea::kMostRowsOfFew))
+    TestFewRows<2 * kRows>(log, memory);
 }

@@ -10,7 +10,7 @@ void TestSums(ContractLog& log, const dot::Sums<kRows, kVectors>& sums, const in
   for (int k = 0; k < kRows; ++k) {
     for (int v = 0; v < kVectors; ++v) {
       const Lanes lanes = LanesOf(dot::SumsOf(sums, k, v));
-      for (int i = 0; i < 4; ++i) Compare(log, Same::kBits, size_t(k), lanes.bits[i], BitsOf(float(wanted[k][4 * v + i])));
+      for (int i = 0; i < 4; ++i) CompareBits(log, k, lanes.bits[i], BitsOf(float(wanted[k][4 * v + i])));
     }
   }
 }
@@ -44,7 +44,7 @@ void TestKeys(ContractLog& log, const ContractMemory& memory, size_t columns) {
       for (int k = 0; k < kRows; ++k) e[k] = dot::LoadE((k + 1 < kRows ? of_rows[k] : last) + i * kReads);
       dot::AddKeys(at, columns * kGroup, e, sums);
     }
-    Compare(log, Same::kBits, reads, uint32_t(at - x), uint32_t(reads * kReads * columns));
+    CompareBits(log, reads, at - x, reads * kReads * columns);
     TestSums<kRows, kVectors>(log, sums, wanted);
   }
 }
@@ -73,17 +73,17 @@ void TestValues(ContractLog& log, size_t columns) {
           for (int k = 0; k < kRows && c < 4 * kVectors; ++k) wanted[k][c] += code * row[k];
         }
       }
-      Compare(log, Same::kBits, g, uint32_t(dot::PackGroup(at, kPadded, packed + g * kGroup * kPadded, starts)), 16);
+      CompareBits(log, g, dot::PackGroup(at, kPadded, packed + g * kGroup * kPadded, starts), 16);
     }
     dot::Sums<kRows, kVectors> sums;
     for (int k = 0; k < kRows; ++k) {
-      if (dot::kSignedWeights) Compare(log, Same::kBits, size_t(k), uint32_t(starts[k]), uint32_t(128 * sums_of_values[k]));
+      if (dot::kSignedWeights) CompareBits(log, k, starts[k], 128 * sums_of_values[k]);
       dot::Begin(k, starts[k], sums);
     }
     const dot::Code* at = x;
     const int8_t* value = packed;
     for (size_t g = 0; g < groups; ++g) dot::AddValues(at, columns * kGroup, value, kPadded * kGroup, sums);
-    Compare(log, Same::kBits, groups, uint32_t(value - packed), uint32_t(groups * kPadded * kGroup));
+    CompareBits(log, groups, value - packed, groups * kPadded * kGroup);
     TestSums<kRows, kVectors>(log, sums, wanted);
   }
 }
@@ -113,8 +113,8 @@ void TestWeights(ContractLog& log) {
     for (size_t c = 0; c < 4; ++c) {
       for (size_t i = 0; i < kGroup; ++i) {
         const uint32_t code = uint32_t(first) + 4 * uint32_t(i) + uint32_t(c);
-        Compare(log, Same::kBits, c, stored[c * kGroup + i], dot::kSignedWeights ? code ^ 0x80 : code);
-        Compare(log, Same::kBits, c, of_block[c * kGroup + i], stored[c * kGroup + i]);
+        CompareBits(log, c, stored[c * kGroup + i], dot::kSignedWeights ? code ^ 0x80 : code);
+        CompareBits(log, c, of_block[c * kGroup + i], stored[c * kGroup + i]);
       }
     }
   }
@@ -141,7 +141,7 @@ void TestQueries(ContractLog& log) {
       const float product = rows[c][d] * inverses[c];
       const float rounded = (product + kRoundingBias) - kRoundingBias;
       const int32_t code = product == product ? int32_t(rounded) : 0;
-      Compare(log, Same::kBits, d, x[(d / kGroup * kColumns + c) * kGroup + d % kGroup], uint8_t(code));
+      CompareBits(log, d, x[(d / kGroup * kColumns + c) * kGroup + d % kGroup], uint8_t(code));
     }
   }
   const Lanes lanes = LanesOf(dot::LargestLanes(largest));

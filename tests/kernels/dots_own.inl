@@ -20,8 +20,8 @@ void TestOwnProducts(ContractLog& log, const ContractMemory& memory) {
       for (size_t lane = 0; lane < kLanes; ++lane) {
         int32_t wanted = start;
         for (size_t i = 0; i < n; ++i) wanted += x[lane * dot::kCodes + i] * row[i];
-        Compare(log, Same::kBits, lane, ints.bits[lane], uint32_t(wanted));
-        Compare(log, Same::kBits, lane, floats.bits[lane], BitsOf(float(wanted)));
+        CompareBits(log, lane, ints.bits[lane], wanted);
+        CompareBits(log, lane, floats.bits[lane], BitsOf(float(wanted)));
       }
     }
   }

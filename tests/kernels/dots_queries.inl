@@ -19,19 +19,19 @@ void TestQueries(ContractLog& log, const ContractMemory& memory) {
       row[i] = float(int32_t(Random(state))) * 0x1p-31f;
       largest = row[i] > largest ? row[i] : -row[i] > largest ? -row[i] : largest;
     }
-    Compare(log, Same::kBits, n, BitsOf(largest_of(row, n)), BitsOf(largest));
+    CompareBits(log, n, BitsOf(largest_of(row, n)), BitsOf(largest));
     for (int ends = 0; ends < 2; ++ends) {
       alignas(4) dot::Code x[3 * kStep * kColumns];
       const size_t done = dot::PutQueries(row, n, hn::Set(kF, 2.0f), hn::Set(kF, 63.5f), x, kColumns);
-      Compare(log, Same::kBits, n, uint32_t(done), uint32_t(n / kStep * kStep));
+      CompareBits(log, n, done, n / kStep * kStep);
       for (size_t i = 0; i < done; ++i) {
         const size_t place = dot::PlaceOf(i);
         const uint32_t wanted = row[i] == row[i] ? BitsOf(row[i] * 127.0f + kRoundingBias) - BitsOf(kRoundingBias) : 0;
-        Compare(log, Same::kBits, i, uint32_t(x[place / kGroup * kColumns * kGroup + place % kGroup]), wanted);
+        CompareBits(log, i, x[place / kGroup * kColumns * kGroup + place % kGroup], wanted);
       }
       if (n == 0) continue;
       row[n / 2] = -__builtin_nanf("");
-      Compare(log, Same::kBits, n, uint32_t(largest_of(row, n) != largest_of(row, n)), 1);
+      CompareBits(log, n, largest_of(row, n) != largest_of(row, n), 1);
     }
   }
 }

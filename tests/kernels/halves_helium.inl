@@ -23,15 +23,15 @@ void TestColumns(ContractLog& log, half::Element* end, uint32_t& state) {
     }
     const half::Element* p = to;
     const Numbers got = ColumnsOf(half::Next<6>(p));
-    Compare(log, Same::kBits, 0, uint32_t(p - to), 6);
-    for (size_t k = 0; k < half::kLanes; ++k) Compare(log, Same::kBits, k, BitsOf(got.at[k]), BitsOf(x[k]));
+    CompareBits(log, 0, p - to, 6);
+    for (size_t k = 0; k < half::kLanes; ++k) CompareBits(log, k, BitsOf(got.at[k]), BitsOf(x[k]));
   }
   half::StoreRow(half::Load(to), to);
   const half::Element* p = end - 2;
   const half::E two = half::NextTwo(p);
-  Compare(log, Same::kBits, 0, uint32_t(p - end), 0);
-  Compare(log, Same::kBits, 1, two, half::LoadE(end - 2));
-  Compare(log, Same::kBits, 2, two >> 16, half::LoadOne(end - 1));
+  CompareBits(log, 0, p - end, 0);
+  CompareBits(log, 1, two, half::LoadE(end - 2));
+  CompareBits(log, 2, two >> 16, half::LoadOne(end - 1));
 }
 
 void TestMulAddTwoSeen(ContractLog& log, uint32_t& state) {
@@ -46,7 +46,7 @@ void TestMulAddTwoSeen(ContractLog& log, uint32_t& state) {
   for (int i = 0; i < 2; ++i) {
     const Numbers a = NumbersOf(got[i]),
                   b = NumbersOf(half::MulAddUnless<0>(half::SignMask(xs), xs, elements[i], start));
-    for (size_t k = 0; k < half::kLanes; ++k) Compare(log, Same::kBits, k, BitsOf(a.at[k]), BitsOf(b.at[k]));
+    for (size_t k = 0; k < half::kLanes; ++k) CompareBits(log, k, BitsOf(a.at[k]), BitsOf(b.at[k]));
   }
 }
 
@@ -65,8 +65,8 @@ void TestGather(ContractLog& log, half::Element* end) {
       for (size_t k = 0; k < half::kLanes; ++k) {
         const ptrdiff_t place = ptrdiff_t(k < last ? k : last) * stride;
         const float expected = float((stride < 0 ? ptrdiff_t(kCount) - 1 : 0) + place + 1);
-        Compare(log, Same::kBits, k, BitsOf(far.at[k]), BitsOf(expected));
-        Compare(log, Same::kBits, k, BitsOf(near.at[k]), BitsOf(expected));
+        CompareBits(log, k, BitsOf(far.at[k]), BitsOf(expected));
+        CompareBits(log, k, BitsOf(near.at[k]), BitsOf(expected));
       }
     }
   }
@@ -84,7 +84,7 @@ void TestGatherFloats(ContractLog& log, float* end) {
       for (size_t k = 0; k < kLanes; ++k) {
         const ptrdiff_t place = ptrdiff_t(k < last ? k : last) * stride;
         const float expected = float((stride < 0 ? ptrdiff_t(kCount) - 1 : 0) + place + 1);
-        Compare(log, Same::kBits, k, BitsOf(got.at[k]), BitsOf(expected));
+        CompareBits(log, k, BitsOf(got.at[k]), BitsOf(expected));
       }
     }
   }

@@ -9,7 +9,7 @@ void TestLoadPart(ContractLog& log, const ContractMemory& memory) {
     for (size_t k = 0; k < n; ++k) Put(end - n + k, double(k) + 1);
     const Numbers got = NumbersOf(half::LoadPart(end - n, n));
     for (size_t k = 0; k < half::kLanes; ++k) {
-      Compare(log, Same::kBits, k, BitsOf(got.at[k]), BitsOf(k < n ? float(k) + 1 : 0.0f));
+      CompareBits(log, k, BitsOf(got.at[k]), BitsOf(k < n ? float(k) + 1 : 0.0f));
     }
   }
 }

@@ -9,9 +9,7 @@ void TestZeroIf(ContractLog& log, half::V v) {
   for (const bool hides : {false, true}) {
     for (size_t k = 0; k < half::kLanes; ++k) Put(&signs[k], (k == i) == hides ? -0.0 : 0.0);
     const Numbers got = NumbersOf(half::ZeroIf<i>(half::SignMask(half::Load(signs)), v));
-    for (size_t k = 0; k < half::kLanes; ++k) {
-      Compare(log, Same::kBits, k, BitsOf(got.at[k]), hides ? 0 : BitsOf(numbers.at[k]));
-    }
+    for (size_t k = 0; k < half::kLanes; ++k) CompareBits(log, k, BitsOf(got.at[k]), hides ? 0 : BitsOf(numbers.at[k]));
   }
 }
 
@@ -27,7 +25,7 @@ void TestRowWords(ContractLog& log) {
   for (size_t r = 0; r < half::kLanes; ++r) {
     const Numbers got = NumbersOf(rows[r]);
     for (size_t k = 0; k < half::kLanes; ++k) {
-      Compare(log, Same::kBits, k, BitsOf(got.at[k]), BitsOf(float(k * half::kLanes + r) + 1));
+      CompareBits(log, k, BitsOf(got.at[k]), BitsOf(float(k * half::kLanes + r) + 1));
     }
   }
   TestZeroIf<0>(log, rows[1]);

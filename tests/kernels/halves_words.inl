@@ -30,7 +30,7 @@ void TestMulAdd(ContractLog& log, half::Element* end, uint32_t& state) {
   const half::V xs = half::Load(columns), start = half::Load(sums);
   const Numbers got = NumbersOf(half::MulAdd<i>(xs, half::LoadE(row), start));
   for (size_t k = 0; k < half::kLanes; ++k) {
-    Compare(log, Same::kBits, k, BitsOf(got.at[k]), BitsOf(float(MulAddOf(x[k], e[i], sum[k]))));
+    CompareBits(log, k, BitsOf(got.at[k]), BitsOf(float(MulAddOf(x[k], e[i], sum[k]))));
   }
   // Where the sign of x is set, the element does nothing, even if it is NaN.
   Put(&row[i], double(__builtin_nanf("")));
@@ -38,7 +38,7 @@ void TestMulAdd(ContractLog& log, half::Element* end, uint32_t& state) {
   for (size_t k = 0; k < half::kLanes; ++k) {
     const bool hidden = (BitsOf(float(x[k])) >> 31) != 0;
     if (hidden) Compare(log, Same::kNumber, k, BitsOf(kept.at[k]), BitsOf(float(sum[k])));
-    if (!hidden) Compare(log, Same::kBits, k, kept.at[k] != kept.at[k], 1);
+    if (!hidden) CompareBits(log, k, kept.at[k] != kept.at[k], 1);
   }
 }
 
@@ -58,14 +58,15 @@ void TestWords(ContractLog& log, const ContractMemory& memory) {
     for (size_t k = 0; k < half::kLanes; ++k) {
       // A half, a tie, or what is next to one; 65520 and what is next to it.
       const double base = round % 10 == 0 ? 65504.0 : RandomHalf(state);
-      const double next = ToHalf(base * (1 + 0x1p-10)), middle = base + (next == base || next - next != 0 ? 16.0 : (next - base) / 2);
+      const double next = ToHalf(base * (1 + 0x1p-10)),
+                   middle = base + (next == base || next - next != 0 ? 16.0 : (next - base) / 2);
       x[k] = float(Random(state) % 3 == 0 ? base : middle);
       if (Random(state) % 3 == 0) x[k] = float(double(x[k]) * (1 + 0x1p-20));
     }
     for (size_t k = 0; k < half::kLanes; k += kLanes) half::Store(hn::LoadU(kF, x + k), to + k);
     const Numbers got = NumbersOf(half::Load(to));
     for (size_t k = 0; k < half::kLanes; ++k) {
-      Compare(log, Same::kBits, k, BitsOf(got.at[k]), BitsOf(float(ToHalf(double(x[k])))));
+      CompareBits(log, k, BitsOf(got.at[k]), BitsOf(float(ToHalf(double(x[k])))));
     }
     Put(end - 1, ToHalf(double(x[0])));
     half::Element one[half::kLanes];
@@ -76,11 +77,11 @@ void TestWords(ContractLog& log, const ContractMemory& memory) {
     half::LoadFloats(got.at, floats);
     Numbers again;
     half::StoreFloats(floats, again.at);
-    for (size_t k = 0; k < half::kLanes; ++k) Compare(log, Same::kBits, k, BitsOf(again.at[k]), BitsOf(got.at[k]));
+    for (size_t k = 0; k < half::kLanes; ++k) CompareBits(log, k, BitsOf(again.at[k]), BitsOf(got.at[k]));
   }
   log.begin("half: Store of NaN");
   half::Store(hn::Set(kF, __builtin_nanf("")), end - half::kLanes);
   for (size_t k = 0; k < half::kLanes - kLanes; ++k) Put(end - 1 - k, 0.0);
   const Numbers all = NumbersOf(half::Load(end - half::kLanes));
-  for (size_t k = 0; k < kLanes; ++k) Compare(log, Same::kBits, k, all.at[k] != all.at[k], 1);
+  for (size_t k = 0; k < kLanes; ++k) CompareBits(log, k, all.at[k] != all.at[k], 1);
 }

@@ -20,7 +20,7 @@ void TestWord(ContractLog& log, const char* name, int shift, Word word, Wanted w
     const int32_t x = draw();
     integers::Store(word(integers::Load(a), integers::Load(b), x), y);
     for (size_t i = 0; i < integers::kLanes; ++i) {
-      Compare(log, Same::kBits, i, uint32_t(y[i]), uint32_t(wanted(int64_t(a[i]), int64_t(b[i]), int64_t(x))));
+      CompareBits(log, i, y[i], wanted(int64_t(a[i]), int64_t(b[i]), int64_t(x)));
     }
   }
 }
@@ -43,14 +43,14 @@ void TestRows(ContractLog& log, const ContractMemory& memory) {
     }
     log.begin("SumCodes");
     const integers::CodeSums sums = integers::SumCodes(codes, count);
-    Compare(log, Same::kBits, count, uint32_t(sums.sum), uint32_t(sum));
-    Compare(log, Same::kBits, count, uint32_t(sums.squares), uint32_t(squares));
+    CompareBits(log, count, sums.sum, sum);
+    CompareBits(log, count, sums.squares, squares);
     log.begin("Translate");
     int8_t to[71];
     to[count] = 77;
     integers::Translate(reinterpret_cast<const int8_t*>(table), codes, count, to);
-    for (size_t i = 0; i < count; ++i) Compare(log, Same::kBits, i, uint8_t(to[i]), table[uint8_t(codes[i])]);
-    Compare(log, Same::kBits, count, uint8_t(to[count]), 77);
+    for (size_t i = 0; i < count; ++i) CompareBits(log, i, uint8_t(to[i]), table[uint8_t(codes[i])]);
+    CompareBits(log, count, uint8_t(to[count]), 77);
   }
 }
 
@@ -77,10 +77,10 @@ void TestIntegers(ContractLog& log, const ContractMemory& memory) {
   for (int32_t x = -20000; x < 20000; x += 13) {
     int8_t codes[integers::kLanes];
     integers::StoreSomeBytes(integers::CodeOf<6>(integers::Set(x + integers::kHalf<6>)), codes, integers::kLanes);
-    for (const int8_t code : codes) Compare(log, Same::kBits, 0, uint32_t(code), uint32_t(Clamped((x + 32) >> 6)));
-    Compare(log, Same::kBits, 0, uint32_t(integers::LargestLane(integers::Set(x))), uint32_t(x));
+    for (const int8_t code : codes) CompareBits(log, 0, code, Clamped((x + 32) >> 6));
+    CompareBits(log, 0, integers::LargestLane(integers::Set(x)), x);
     const uint32_t looked_up = uint32_t(integers::LargestLane(integers::Lookup(table, integers::Set(x & 255))));
-    Compare(log, Same::kBits, 0, looked_up, uint32_t(255 - (x & 255)));
+    CompareBits(log, 0, looked_up, 255 - (x & 255));
   }
   TestRows(log, memory);
 }

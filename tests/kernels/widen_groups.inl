@@ -42,7 +42,7 @@ void TestRow(ContractLog& log, const uint8_t* codes, const uint16_t* scales, siz
   for (size_t d = 0; d < dim; d += kLanes) hn::StoreU(LoadAs(row, d), kF, x + d);
   NarrowRowI8(x, dim, wanted, &scale);
   Compare(log, Same::kNumber, 0, BitsOf(got_scale), BitsOf(scale));
-  for (size_t d = 0; d < dim; ++d) Compare(log, Same::kBits, d, got[d], uint8_t(wanted[d]));
+  for (size_t d = 0; d < dim; ++d) CompareBits(log, d, got[d], uint8_t(wanted[d]));
 }
 
 // The last byte of the last row is where memory ends, where it has room for all rows.
@@ -64,9 +64,9 @@ void TestRows(ContractLog& log, const ContractMemory& memory, size_t groups, uin
   WidenGroups<kType>(from, count, dim, to, kToStride, got);
   for (uint32_t i = 0; i < count; ++i) {
     TestRow<kType>(log, rows + i * stride, scales + i * kScaleStride, dim, to + i * kToStride, got[i]);
-    Compare(log, Same::kBits, dim, to[i * kToStride + dim], 99);  // not written
+    CompareBits(log, dim, to[i * kToStride + dim], 99);  // not written
   }
-  Compare(log, Same::kBits, 0, to[count * kToStride], 99);
+  CompareBits(log, 0, to[count * kToStride], 99);
 }
 
 template <fovea_dtype kType>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A cache of the library's that holds tensors of ONNX. All throw Refused.
-#ifndef FOVEA_TESTS_ONNX_CACHE_H_
-#define FOVEA_TESTS_ONNX_CACHE_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -42,5 +41,3 @@ class Cache {
 };
 
 }  // namespace fovea_onnx
-
-#endif  // FOVEA_TESTS_ONNX_CACHE_H_

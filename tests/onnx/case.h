@@ -10,8 +10,7 @@
 //     attr NAME VALUE                  an attribute that the case sets; of a graph its name: graph.h describes its file
 //     input SLOT NAME DTYPE SHAPE      the file input_SLOT_NAME.bin, or .npy: a header, then the same elements
 //     output SLOT NAME DTYPE SHAPE     the file output_SLOT_NAME.bin: what the operator must answer
-#ifndef FOVEA_TESTS_ONNX_CASE_H_
-#define FOVEA_TESTS_ONNX_CASE_H_
+#pragma once
 
 #include <cstdint>
 #include <filesystem>
@@ -53,5 +52,3 @@ struct Case {
 Case read_case(const std::filesystem::path& folder);  // throws Error
 
 }  // namespace fovea_onnx
-
-#endif  // FOVEA_TESTS_ONNX_CASE_H_

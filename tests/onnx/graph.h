@@ -7,8 +7,7 @@
 //     constant NAME float|int SHAPE VALUE...
 //     node OP OUTPUT INPUT... ATTRIBUTE=VALUE...
 //     output NAME
-#ifndef FOVEA_TESTS_ONNX_GRAPH_H_
-#define FOVEA_TESTS_ONNX_GRAPH_H_
+#pragma once
 
 #include <cstddef>
 #include <filesystem>
@@ -53,5 +52,3 @@ class Graph {
 };
 
 }  // namespace fovea_onnx
-
-#endif  // FOVEA_TESTS_ONNX_GRAPH_H_

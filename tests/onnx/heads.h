@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Tensors of heads, which ONNX writes in two ways.
-#ifndef FOVEA_TESTS_ONNX_HEADS_H_
-#define FOVEA_TESTS_ONNX_HEADS_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -52,5 +51,3 @@ struct Heads {
 };
 
 }  // namespace fovea_onnx
-
-#endif  // FOVEA_TESTS_ONNX_HEADS_H_

@@ -2,8 +2,7 @@
 //
 // The operators that fovea answers for: each function computes a case on one target and compares what it got with what
 // the case wants.
-#ifndef FOVEA_TESTS_ONNX_OPERATORS_H_
-#define FOVEA_TESTS_ONNX_OPERATORS_H_
+#pragma once
 
 #include <cstddef>
 #include <string>
@@ -79,5 +78,3 @@ void run_tensor_scatter(const Case& test, fovea_target target, Verdict* verdict)
 void run_top_k(const Case& test, fovea_target target, Verdict* verdict);
 
 }  // namespace fovea_onnx
-
-#endif  // FOVEA_TESTS_ONNX_OPERATORS_H_

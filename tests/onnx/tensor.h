@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A tensor of the conformance vectors, and the files it is read from.
-#ifndef FOVEA_TESTS_ONNX_TENSOR_H_
-#define FOVEA_TESTS_ONNX_TENSOR_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -66,5 +65,3 @@ std::vector<float> widen(DType dtype, const void* elements, size_t count);
 Tensor read_tensor(const std::filesystem::path& path, DType dtype, const Shape& shape);
 
 }  // namespace fovea_onnx
-
-#endif  // FOVEA_TESTS_ONNX_TENSOR_H_

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Activations by their definition in layers.h.
-#ifndef FOVEA_TESTS_SUPPORT_ACTIVATIONS_H_
-#define FOVEA_TESTS_SUPPORT_ACTIVATIONS_H_
+#pragma once
 
 #include <algorithm>
 #include <cmath>
@@ -51,5 +50,3 @@ inline double stated_error(fovea_activation_kind kind, double x, double y) {
 }
 
 }  // namespace fovea_test
-
-#endif  // FOVEA_TESTS_SUPPORT_ACTIVATIONS_H_

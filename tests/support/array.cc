@@ -99,9 +99,8 @@ std::string compare_rows(const Array& got, const Want& want) {
     const double wanted = want(row, d, &allowed);
     const float number = element_of(got.type, got.row(row), nullptr, d);
     if (close(number, wanted, allowed)) continue;
-    Text text;
-    text << "element " << d << " of row " << row << " is " << number << ", not " << wanted << " +- " << allowed;
-    return text.str();
+    return Text() << "element " << d << " of row " << row << " is " << number << ", not " << wanted << " +- "
+                  << allowed;
   }
   return got.only_rows_written() ? "" : "written outside of the rows";
 }

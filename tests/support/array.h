@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Arrays [batch][heads][tokens][dim] of any layout, in guarded memory of their own.
-#ifndef FOVEA_TESTS_SUPPORT_ARRAY_H_
-#define FOVEA_TESTS_SUPPORT_ARRAY_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -112,5 +111,3 @@ inline uint32_t ring_slot(uint32_t token, uint32_t slots, uint32_t pinned) {
 }
 
 }  // namespace fovea_test
-
-#endif  // FOVEA_TESTS_SUPPORT_ARRAY_H_

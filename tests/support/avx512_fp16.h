@@ -2,8 +2,7 @@
 //
 // What ground/simd/half_avx512.inl needs of AVX512-FP16, computed by other instructions: -include tests/support/avx512_fp16.h
 // builds the library and its tests with that text for processors with AVX-512 that lack the extension.
-#ifndef FOVEA_TESTS_SUPPORT_AVX512_FP16_H_
-#define FOVEA_TESTS_SUPPORT_AVX512_FP16_H_
+#pragma once
 #include <immintrin.h>
 
 #define __AVX512FP16__ 1
@@ -54,4 +53,3 @@ inline __m512i multiply_add(__m512i x, __m512i e, __m512i sum, __mmask32 wanted)
 #define _mm512_mask3_fmadd_ph(x, e, sum, wanted) ::avx512_fp16::multiply_add(x, e, sum, wanted)
 
 #endif
-#endif  // FOVEA_TESTS_SUPPORT_AVX512_FP16_H_

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Conversions between numbers and their bits.
-#ifndef FOVEA_TESTS_SUPPORT_BITS_H_
-#define FOVEA_TESTS_SUPPORT_BITS_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -27,6 +26,17 @@ inline bool same_bits(const std::vector<float>& a, const std::vector<float>& b) 
   return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
 }
 
+// CRC-32 of IEEE 802.3, of an image whose checksum, at byte 4, counts as 0.
+inline uint32_t crc_of(std::vector<uint8_t> image) {
+  std::memset(&image.at(4), 0, 4);
+  uint32_t crc = 0xffffffffu;
+  for (const uint8_t byte : image) {
+    crc ^= byte;
+    for (int bit = 0; bit < 8; ++bit) crc = crc >> 1 ^ (crc & 1 ? 0xedb88320u : 0u);
+  }
+  return ~crc;
+}
+
 constexpr uint64_t kHashOfNothing = 0xcbf29ce484222325u;
 
 // FNV-1a (Fowler, Noll, Vo) of bytes.
@@ -43,5 +53,3 @@ inline uint64_t hash_bits(uint64_t hash, const std::vector<float>& values) {
 }
 
 }  // namespace fovea_test
-
-#endif  // FOVEA_TESTS_SUPPORT_BITS_H_

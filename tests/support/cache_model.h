@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef FOVEA_TESTS_SUPPORT_CACHE_MODEL_H_
-#define FOVEA_TESTS_SUPPORT_CACHE_MODEL_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -102,5 +101,3 @@ class CacheModel {
 };
 
 }  // namespace fovea_test
-
-#endif  // FOVEA_TESTS_SUPPORT_CACHE_MODEL_H_

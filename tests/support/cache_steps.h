@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What may be done with a cache, one step after the other, as numbers that are drawn say.
-#ifndef FOVEA_TESTS_SUPPORT_CACHE_STEPS_H_
-#define FOVEA_TESTS_SUPPORT_CACHE_STEPS_H_
+#pragma once
 
 #include <cstring>
 #include <string>
@@ -121,5 +120,3 @@ std::string step(Draw& draw, CacheModel& model, CacheModel& other) {
 }
 
 }  // namespace fovea_test
-
-#endif  // FOVEA_TESTS_SUPPORT_CACHE_STEPS_H_

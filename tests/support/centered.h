@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef FOVEA_TESTS_SUPPORT_CENTERED_H_
-#define FOVEA_TESTS_SUPPORT_CENTERED_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -38,5 +37,3 @@ class Centered : public AttentionCase {
 };
 
 }  // namespace fovea_test
-
-#endif  // FOVEA_TESTS_SUPPORT_CENTERED_H_

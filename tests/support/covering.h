@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Few cases that contain every pair: a covering array of strength two.
-#ifndef FOVEA_TESTS_SUPPORT_COVERING_H_
-#define FOVEA_TESTS_SUPPORT_COVERING_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -62,5 +61,3 @@ size_t run_array(const char* name, uint64_t seed, Make make, RunCase run) {
 }
 
 }  // namespace fovea_test
-
-#endif  // FOVEA_TESTS_SUPPORT_COVERING_H_

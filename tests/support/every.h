@@ -2,8 +2,7 @@
 //
 // Loops over everything that several lists or counts combine to, the last of them fastest; and structures that begin
 // with their size.
-#ifndef FOVEA_TESTS_SUPPORT_EVERY_H_
-#define FOVEA_TESTS_SUPPORT_EVERY_H_
+#pragma once
 
 #include <algorithm>
 #include <array>
@@ -83,5 +82,3 @@ T sized() {
 }
 
 }  // namespace fovea_test
-
-#endif  // FOVEA_TESTS_SUPPORT_EVERY_H_

@@ -50,10 +50,6 @@ double half_at(const void* at) {
   return value_of(kF16, bits);
 }
 
-}  // namespace
-
-namespace {
-
 // What u stands for in a group that is no super-block, where it is no byte: a multiple of the scale.
 int number_of(fovea_dtype type, int u) {
   static constexpr int8_t kTables[2][16] = {{-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113},

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Formats of few bits by their definition in fovea.h, in double. The library's conversions are compared with these.
-#ifndef FOVEA_TESTS_SUPPORT_FORMATS_H_
-#define FOVEA_TESTS_SUPPORT_FORMATS_H_
+#pragma once
 
 #include <cmath>
 #include <cstddef>
@@ -133,5 +132,3 @@ struct EncodedRows {
 };
 
 }  // namespace fovea_test
-
-#endif  // FOVEA_TESTS_SUPPORT_FORMATS_H_

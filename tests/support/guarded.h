@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Buffers next to which an access faults, so that no access outside goes unseen; and faults that name their case.
-#ifndef FOVEA_TESTS_SUPPORT_GUARDED_H_
-#define FOVEA_TESTS_SUPPORT_GUARDED_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -78,5 +77,3 @@ void set_current_case(const std::string& text);
 const char* current_case();
 
 }  // namespace fovea_test
-
-#endif  // FOVEA_TESTS_SUPPORT_GUARDED_H_

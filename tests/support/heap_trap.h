@@ -2,8 +2,7 @@
 //
 // Checks that no library call allocates. Where the trap is linked (see heap_trap.cc), every call of a function of
 // fovea.h goes through call(), by wrappers that scripts/wrap_calls.py writes. Tests do not change for it.
-#ifndef FOVEA_TESTS_SUPPORT_HEAP_TRAP_H_
-#define FOVEA_TESTS_SUPPORT_HEAP_TRAP_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -117,5 +116,3 @@ Result call(const char* name, Result (*function)(Arguments...), Arguments... arg
 }
 
 }  // namespace fovea_test
-
-#endif  // FOVEA_TESTS_SUPPORT_HEAP_TRAP_H_

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Integer attention as fovea.h defines it, in the simplest order.
-#ifndef FOVEA_TESTS_SUPPORT_INTEGER_DEFINITION_H_
-#define FOVEA_TESTS_SUPPORT_INTEGER_DEFINITION_H_
+#pragma once
 
 #include <algorithm>
 #include <cmath>
@@ -117,5 +116,3 @@ inline size_t wrong_rows(const fovea_integer_attention_args& a) {
 }
 
 }  // namespace fovea_test
-
-#endif  // FOVEA_TESTS_SUPPORT_INTEGER_DEFINITION_H_

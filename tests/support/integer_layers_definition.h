@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The layers of fovea/integer_layers.h as it defines them, in the simplest way: each function computes a row.
-#ifndef FOVEA_TESTS_SUPPORT_INTEGER_LAYERS_DEFINITION_H_
-#define FOVEA_TESTS_SUPPORT_INTEGER_LAYERS_DEFINITION_H_
+#pragma once
 
 #include <algorithm>
 #include <cmath>
@@ -116,5 +115,3 @@ inline CodeRow mean_of_codes(const fovea_integer_mean_args& a, const std::vector
 }
 
 }  // namespace fovea_test
-
-#endif  // FOVEA_TESTS_SUPPORT_INTEGER_LAYERS_DEFINITION_H_

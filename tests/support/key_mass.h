@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The mass of keys: sums in double of the weights that the reference gives them.
-#ifndef FOVEA_TESTS_SUPPORT_KEY_MASS_H_
-#define FOVEA_TESTS_SUPPORT_KEY_MASS_H_
+#pragma once
 
 #include <algorithm>
 #include <cstddef>
@@ -101,5 +100,3 @@ inline std::string compare_key_mass(AttentionCase& test, const Run& run, uint32_
 }
 
 }  // namespace fovea_test
-
-#endif  // FOVEA_TESTS_SUPPORT_KEY_MASS_H_

@@ -2,8 +2,7 @@
 //
 // Linear layers with each kind of products, and what they must answer by base.h and linear.h: with products of halves or
 // integers to the bit.
-#ifndef FOVEA_TESTS_SUPPORT_LINEAR_CASE_H_
-#define FOVEA_TESTS_SUPPORT_LINEAR_CASE_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -32,13 +31,11 @@ struct LinearProblem {
 
 inline std::string name(const LinearProblem& p, fovea_target target) {
   static const char* const kComputes[] = {"f32", "i8", "f16"};
-  Text text;
-  text << "linear " << kComputes[p.compute] << " " << p.tokens << "x" << p.in_dim << "x" << p.out_dim << " "
-       << type_name(p.dtype) << ", " << type_name(p.x_dtype) << " to " << type_name(p.y_dtype) << " bias "
-       << int(p.bias) << " zeros " << p.x_zero_point << ", " << p.y_zero_point << (p.one_scale ? " one scale" : "")
-       << " activation " << int(p.activation) << " " << name(p.layout) << " " << name(p.placement) << " seed " << p.seed
-       << " | " << fovea_target_name(target);
-  return text.str();
+  return Text() << "linear " << kComputes[p.compute] << " " << p.tokens << "x" << p.in_dim << "x" << p.out_dim << " "
+                << type_name(p.dtype) << ", " << type_name(p.x_dtype) << " to " << type_name(p.y_dtype) << " bias "
+                << int(p.bias) << " zeros " << p.x_zero_point << ", " << p.y_zero_point
+                << (p.one_scale ? " one scale" : "") << " activation " << int(p.activation) << " " << name(p.layout)
+                << " " << name(p.placement) << " seed " << p.seed << " | " << fovea_target_name(target);
 }
 
 inline float f16_at(const void* p) {
@@ -104,7 +101,7 @@ class LinearCase {
       const Want& wanted = wants_[t * p.out_dim + o];
       const float got = y.get(0, 0, t, o);
       if (is_right(got, wanted)) continue;
-      return (Text() << "[" << t << "][" << o << "] is " << got << ", not " << wanted.y).str();
+      return Text() << "[" << t << "][" << o << "] is " << got << ", not " << wanted.y;
     }
     return "";
   }
@@ -320,28 +317,20 @@ inline std::string run_on_all_targets(const LinearProblem& problem) {
 template <class Check>
 void run_each_way(LinearCase& test, const Check& check) {
   const uint64_t features = test.args.processor_features;
-  for (const fovea_target target : test.targets()) {
-    for (const uint64_t used : {features, uint64_t{0}}) {
-      if (test.p.compute != FOVEA_COMPUTE_F16 && used != features) continue;
-      test.args.processor_features = used;
-      INFO(name(test.p, target));
-      REQUIRE(test.run(target) == FOVEA_OK);
-      check(target);
-    }
+  for (const auto& [target, used] : every(test.targets(), {features, uint64_t{0}})) {
+    if (test.p.compute != FOVEA_COMPUTE_F16 && used != features) continue;
+    test.args.processor_features = used;
+    INFO(name(test.p, target));
+    REQUIRE(test.run(target) == FOVEA_OK);
+    check(target);
   }
   test.args.processor_features = features;
 }
 
 // A call that may be wrong.
-struct LinearCall : LinearCase {
-  explicit LinearCall(const LinearProblem& problem)
-      : LinearCase(problem),
-        memory(bytes_of(fovea_linear_workspace_bytes, &args), FOVEA_WORKSPACE_ALIGNMENT, Placement::kStart),
-        workspace(memory.as<char>()),
-        workspace_bytes(memory.bytes()) {}
-  Guarded memory;
-  char* workspace;
-  size_t workspace_bytes;
+struct LinearCall : LinearCase, CallMemory {
+  explicit LinearCall(const LinearProblem& problem) : LinearCase(problem), CallMemory(LinearCase::workspace_bytes()) {}
+  using CallMemory::workspace_bytes;
 };
 
 inline void check_refused(const LinearProblem& p, const std::vector<Misuse<LinearCall>>& all) {
@@ -352,5 +341,3 @@ inline void check_refused(const LinearProblem& p, const std::vector<Misuse<Linea
 }
 
 }  // namespace fovea_test
-
-#endif  // FOVEA_TESTS_SUPPORT_LINEAR_CASE_H_

@@ -7,14 +7,12 @@
 namespace fovea_test {
 
 std::string name(const LayerProblem& p, fovea_target target) {
-  Text text;
-  text << "multihead " << p.batch << "x" << p.q_tokens << "x" << p.keys_of_call() << " heads " << p.q_heads << "/"
-       << p.kv_heads << " d " << p.head_dim << "/" << p.value_dim << " models " << p.d_model << "/" << p.key_model
-       << "/" << p.value_model << " " << type_name(p.dtype) << (p.bias ? " bias" : "") << (p.packed ? " packed" : "")
-       << " keys " << p.keys << " without " << p.no_q << p.no_k << p.no_v << p.no_out << " " << name(p.order)
-       << " causal " << p.causal << " padding " << p.padding << " mask " << p.mask << " seed " << p.seed << " | "
-       << fovea_target_name(target);
-  return text.str();
+  return Text() << "multihead " << p.batch << "x" << p.q_tokens << "x" << p.keys_of_call() << " heads " << p.q_heads
+                << "/" << p.kv_heads << " d " << p.head_dim << "/" << p.value_dim << " models " << p.d_model << "/"
+                << p.key_model << "/" << p.value_model << " " << type_name(p.dtype) << (p.bias ? " bias" : "")
+                << (p.packed ? " packed" : "") << " keys " << p.keys << " without " << p.no_q << p.no_k << p.no_v
+                << p.no_out << " " << name(p.order) << " causal " << p.causal << " padding " << p.padding << " mask "
+                << p.mask << " seed " << p.seed << " | " << fovea_target_name(target);
 }
 
 TokenArray::TokenArray(const LayerProblem& p, const Scaled& t, uint32_t tokens, uint32_t width)
@@ -329,7 +327,7 @@ std::string LayerCase::compare(const LayerAnswer& want, double tolerance, uint32
   for (const double e : want.y) largest = std::max(largest, std::fabs(e));
   if (largest < 0.1) return "hardly anything is in y";
   const auto differs = [](const char* what, size_t row, size_t e, double got, double wanted) {
-    return (Text() << what << " of row " << row << ", element " << e << ", is " << got << ", not " << wanted).str();
+    return Text() << what << " of row " << row << ", element " << e << ", is " << got << ", not " << wanted;
   };
   size_t row = 0;
   for (const auto& [b, i] : indices(p.batch, p.q_tokens)) {

@@ -2,8 +2,7 @@
 //
 // Multi-head layers of f32 or int8 tensors: their arrays, filled by the formula of vectors/make_multihead.py; what plain
 // loops in double make of them; and what the steps of a layer make, each called by itself.
-#ifndef FOVEA_TESTS_SUPPORT_MULTIHEAD_H_
-#define FOVEA_TESTS_SUPPORT_MULTIHEAD_H_
+#pragma once
 
 #include <initializer_list>
 #include <string>
@@ -144,5 +143,3 @@ class LayerCase {
 };
 
 }  // namespace fovea_test
-
-#endif  // FOVEA_TESTS_SUPPORT_MULTIHEAD_H_

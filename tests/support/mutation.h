@@ -12,8 +12,7 @@
 // The field changes in every structure of its type that a call can reach, but not in the descriptions that plans hold.
 // If a call refuses a value in all of them, the value is tried in each alone. The field is changed in the caller's
 // memory for the time of the call, not in a copy: a state must keep the memory that follows it.
-#ifndef FOVEA_TESTS_SUPPORT_MUTATION_H_
-#define FOVEA_TESTS_SUPPORT_MUTATION_H_
+#pragma once
 
 #include <algorithm>
 #include <cstddef>
@@ -233,5 +232,3 @@ auto call_ignoring(const char* function, std::initializer_list<Parameter> parame
 }
 
 }  // namespace fovea_test
-
-#endif  // FOVEA_TESTS_SUPPORT_MUTATION_H_

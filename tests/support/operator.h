@@ -2,8 +2,7 @@
 //
 // What holds for each operator that takes a workspace, a budget and an executor. A Case has its arguments in `args`,
 // run(target), workspace_bytes(), and bits(target), which are those of the last run.
-#ifndef FOVEA_TESTS_SUPPORT_OPERATOR_H_
-#define FOVEA_TESTS_SUPPORT_OPERATOR_H_
+#pragma once
 
 #include <vector>
 
@@ -71,5 +70,3 @@ void add_workspace_misuses(std::vector<Misuse<Call>>& all) {
 }
 
 }  // namespace fovea_test
-
-#endif  // FOVEA_TESTS_SUPPORT_OPERATOR_H_

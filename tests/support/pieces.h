@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef FOVEA_TESTS_SUPPORT_PIECES_H_
-#define FOVEA_TESTS_SUPPORT_PIECES_H_
+#pragma once
 
 #include <algorithm>
 #include <cstddef>
@@ -99,5 +98,3 @@ class PieceArgs {
 };
 
 }  // namespace fovea_test
-
-#endif  // FOVEA_TESTS_SUPPORT_PIECES_H_

@@ -192,7 +192,7 @@ std::string name(const Problem& p) {
   say("pages of", &Problem::page_tokens), say("prefix", &Problem::prefix_tokens);
   text << " " << type_name(p.q_dtype) << "/" << type_name(p.key_dtype) << "/" << type_name(p.value_dtype) << "/"
        << type_name(p.out_dtype);
-  return text.str();
+  return text;
 }
 
 Problem mixed_problem(uint32_t i) {
@@ -487,14 +487,10 @@ void AttentionCase::fill_map() {
   }
   map_offsets_ = copy_of(offsets, p.placement);
   map_blocks_ = copy_of(listed, p.placement);
-  const auto stride = ptrdiff_t(lists + 1);
-  extras->map = {p.map_q_block,
-                 p.map_kv_block,
-                 map_offsets_.as<uint32_t>(),
-                 p.map_batch ? stride * ptrdiff_t(heads) : 0,
-                 p.map_heads ? stride : 0,
-                 map_blocks_.as<uint32_t>(),
-                 uint32_t(listed.size())};
+  const ptrdiff_t of_head = p.map_heads ? ptrdiff_t(lists + 1) : 0;
+  const ptrdiff_t of_entry = p.map_batch ? ptrdiff_t(lists + 1) * ptrdiff_t(heads) : 0;
+  const uint32_t *const starts = map_offsets_.as<uint32_t>(), *const numbers = map_blocks_.as<uint32_t>();
+  extras->map = {p.map_q_block, p.map_kv_block, starts, of_entry, of_head, numbers, uint32_t(listed.size())};
   args.block_map = &extras->map;
 }
 

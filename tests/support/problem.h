@@ -2,8 +2,7 @@
 //
 // One attention call, described by a few numbers. Its buffers are between guard pages and are filled with seeded random
 // data, and with NaN where no query may read. Its outputs on any target are compared with the reference.
-#ifndef FOVEA_TESTS_SUPPORT_PROBLEM_H_
-#define FOVEA_TESTS_SUPPORT_PROBLEM_H_
+#pragma once
 
 #include <atomic>
 #include <cstddef>
@@ -260,5 +259,3 @@ std::string effect_is_visible(const Problem& with, const Problem& without);
 bool close(double got, double want, double tolerance);
 
 }  // namespace fovea_test
-
-#endif  // FOVEA_TESTS_SUPPORT_PROBLEM_H_

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The definitions of fovea.h in plain loops and in double. The outputs of every target are compared with these.
-#ifndef FOVEA_TESTS_SUPPORT_REFERENCE_H_
-#define FOVEA_TESTS_SUPPORT_REFERENCE_H_
+#pragma once
 
 #include <algorithm>
 #include <cmath>
@@ -76,5 +75,3 @@ inline double normalised_error(const std::vector<float>& got, const std::vector<
 }
 
 }  // namespace fovea_test
-
-#endif  // FOVEA_TESTS_SUPPORT_REFERENCE_H_

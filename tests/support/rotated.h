@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A call with a rotation has the bits of one without, between rotations of its queries and outputs.
-#ifndef FOVEA_TESTS_SUPPORT_ROTATED_H_
-#define FOVEA_TESTS_SUPPORT_ROTATED_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -81,5 +80,3 @@ inline std::string compare_rotated(AttentionCase& test, const Run& run, fovea_ha
 }
 
 }  // namespace fovea_test
-
-#endif  // FOVEA_TESTS_SUPPORT_ROTATED_H_

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef FOVEA_TESTS_SUPPORT_SHUFFLER_H_
-#define FOVEA_TESTS_SUPPORT_SHUFFLER_H_
+#pragma once
 
 #include <algorithm>
 #include <cstddef>
@@ -55,5 +54,3 @@ class Shuffler {
 };
 
 }  // namespace fovea_test
-
-#endif  // FOVEA_TESTS_SUPPORT_SHUFFLER_H_

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Keys and values from sources other than f32 arrays: in formats of few bits, in a ring, in pages, or by a loader.
-#ifndef FOVEA_TESTS_SUPPORT_STORED_H_
-#define FOVEA_TESTS_SUPPORT_STORED_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -68,5 +67,3 @@ class StoredKeys {
 };
 
 }  // namespace fovea_test
-
-#endif  // FOVEA_TESTS_SUPPORT_STORED_H_

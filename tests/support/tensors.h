@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Attention over tensors of int8. The reference uses the numbers that the codes stand for.
-#ifndef FOVEA_TESTS_SUPPORT_TENSORS_H_
-#define FOVEA_TESTS_SUPPORT_TENSORS_H_
+#pragma once
 
 #include <cstdint>
 #include <cstring>
@@ -87,5 +86,3 @@ class Tensors : public AttentionCase {
 };
 
 }  // namespace fovea_test
-
-#endif  // FOVEA_TESTS_SUPPORT_TENSORS_H_

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What nearly every file of cases takes.
-#ifndef FOVEA_TESTS_SUPPORT_TEST_H_
-#define FOVEA_TESTS_SUPPORT_TEST_H_
+#pragma once
 
 #include <algorithm>
 #include <cmath>
@@ -149,6 +148,14 @@ void check_refused(const std::vector<Misuse<Call>>& all, Make make, Run run, Unt
   }
 }
 
+// The workspace of a call that may be wrong.
+struct CallMemory {
+  explicit CallMemory(size_t bytes) : memory(bytes, FOVEA_WORKSPACE_ALIGNMENT, Placement::kStart) {}
+  Guarded memory;
+  char* workspace = memory.as<char>();
+  size_t workspace_bytes = memory.bytes();
+};
+
 // The arguments of a call, which may be the call.
 template <class Call>
 auto arguments_of(Call& call, int) -> decltype((call.args)) {
@@ -164,7 +171,7 @@ template <class T, class Args>
 std::string place_of(T Args::* field) {
   const Args args{};
   const auto at = reinterpret_cast<const char*>(&(args.*field)) - reinterpret_cast<const char*>(&args);
-  return (Text() << "the field at byte " << size_t(at)).str();
+  return Text() << "the field at byte " << size_t(at);
 }
 
 // Adds that a change of a field is refused.
@@ -180,7 +187,7 @@ void add_misuses(std::vector<Misuse<Call>>& all, fovea_status want, std::initial
   for (T Args::* const field : fields) {
     for (const T value : values) {
       add_misuse(all, want, field, [=](T& x) { x = value; });
-      all.back().what += (Text() << ", value " << size_t(&value - values.begin())).str();
+      all.back().what += std::string(Text() << ", value " << size_t(&value - values.begin()));
     }
   }
 }
@@ -288,5 +295,3 @@ void check_largest(fovea_status (*argmax)(const T*, uint32_t, uint32_t*),
 }
 
 }  // namespace fovea_test
-
-#endif  // FOVEA_TESTS_SUPPORT_TEST_H_

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef FOVEA_TESTS_SUPPORT_TEST_STREAM_H_
-#define FOVEA_TESTS_SUPPORT_TEST_STREAM_H_
+#pragma once
 
 #include "support/pieces.h"
 #include "support/test.h"
@@ -48,5 +47,3 @@ class TestStream {
 };
 
 }  // namespace fovea_test
-
-#endif  // FOVEA_TESTS_SUPPORT_TEST_STREAM_H_

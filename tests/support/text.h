@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Text composed by <<, as with std::ostringstream, which is too large for machines without an operating system.
-#ifndef FOVEA_TESTS_SUPPORT_TEXT_H_
-#define FOVEA_TESTS_SUPPORT_TEXT_H_
+#pragma once
 
 #include <cstdio>
 #include <string>
@@ -41,7 +40,7 @@ class Text {
     text_ += digits;
     return *this;
   }
-  const std::string& str() const { return text_; }
+  operator std::string() const { return text_; }
 
  private:
   // Not snprintf: newlib's small version does not print 64-bit numbers.
@@ -60,5 +59,3 @@ class Text {
 };
 
 }  // namespace fovea_test
-
-#endif  // FOVEA_TESTS_SUPPORT_TEXT_H_

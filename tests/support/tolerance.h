@@ -3,8 +3,7 @@
 // Every tolerance of the tests, in epsilons of f32 (2^-23), with its reason. A result may differ from the double
 // reference only by the rounding errors of single precision; a wrong key, head or stride makes 10^5 times as large an
 // error.
-#ifndef FOVEA_TESTS_SUPPORT_TOLERANCE_H_
-#define FOVEA_TESTS_SUPPORT_TOLERANCE_H_
+#pragma once
 
 #include <algorithm>
 #include <cfloat>
@@ -128,5 +127,3 @@ inline double multihead_tolerance(double largest) { return kEpsilon * 10.0 * lar
 constexpr double kVisibleEffect = 100.0;
 
 }  // namespace fovea_test
-
-#endif  // FOVEA_TESTS_SUPPORT_TOLERANCE_H_

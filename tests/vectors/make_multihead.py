@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes multihead.inl and multihead.csv beside this file: what PyTorch's nn.MultiheadAttention answers, for
-multihead_vectors_test.cc. The build makes arrays of the lines of multihead.csv.
+"""Writes multihead.csv beside this file: what PyTorch's nn.MultiheadAttention answers to the rows of kVectors in
+multihead_vectors_test.cc: a line for each, its outputs and then its weights. The build makes an array of them.
 
     python3 -m venv venv
     venv/bin/pip install torch==2.15.0 numpy==2.4.6
@@ -15,6 +15,7 @@ difference must be less than 1e-6 of the largest number.
 
 import itertools
 import pathlib
+import re
 
 import numpy
 import torch
@@ -46,19 +47,13 @@ def weights(seed, rows, columns):
 
 
 class Case:
-    """Defaults are the plainest choice. The test says what the fields mean."""
+    """A row of kVectors, whose test says what the fields mean."""
 
-    def __init__(self, name, **options):
-        self.name = name
-        self.batch, self.q_tokens, self.kv_tokens = 2, 5, 0
-        self.d_model, self.key_model, self.value_model, self.heads = 16, 0, 0, 2
-        self.source = "Self"
-        self.bias, self.tokens_first, self.causal = True, False, False
-        self.mask, self.padding, self.want = "None", "None", "None"
-        self.__dict__.update(options)
-        self.kv_tokens = self.kv_tokens or self.q_tokens
-        self.key_model = self.key_model or self.d_model
-        self.value_model = self.value_model or self.key_model
+    def __init__(self, number, name, row):
+        self.seed, self.name = 1000 * (number + 1), name
+        (self.batch, self.q_tokens, self.kv_tokens, self.d_model, self.key_model, self.value_model, self.heads, self.source, self.bias,
+         self.tokens_first, self.causal, self.mask, self.padding, self.want) = (
+             int(word) if word.isdigit() else word == "true" if word in ("true", "false") else word.removeprefix("k") for word in row.split(", "))
 
     def inputs(self):
         x = uniform(self.seed + X, (self.batch, self.q_tokens, self.d_model), -2, 2)
@@ -91,7 +86,7 @@ class Case:
 
     def key_padding_mask(self):
         """True hides. A key 0 is never hidden, here and below."""
-        if self.padding == "None":
+        if self.padding == "NoPadding":
             return None
         hidden = torch.zeros(self.batch, self.kv_tokens, dtype=torch.bool)
         for b, j in itertools.product(range(self.batch), range(1, self.kv_tokens)):
@@ -104,7 +99,7 @@ class Case:
     def attn_mask(self):
         if self.causal:
             return torch.ones(self.q_tokens, self.kv_tokens, dtype=torch.bool).triu(1)
-        if self.mask == "None":
+        if self.mask == "NoMask":
             return None
         planes = self.batch * self.heads if self.mask.endswith("3") else 1
         shape = (planes, self.q_tokens, self.kv_tokens)
@@ -127,86 +122,19 @@ class Case:
         with torch.no_grad():
             y, seen = self.module().to(dtype)(
                 *inputs, key_padding_mask=padding, attn_mask=mask, is_causal=self.causal,
-                need_weights=self.want != "None", average_attn_weights=self.want == "Mean")
+                need_weights=self.want != "NoWeights", average_attn_weights=self.want == "Mean")
         return y.transpose(0, 1) if self.tokens_first else y, seen
 
 
-CASES = [
-    Case("self-attention, weights of each head", want="Heads"),
-    Case("self-attention, tokens first, no bias", d_model=32, heads=4, q_tokens=4, tokens_first=True, bias=False,
-         want="Mean"),
-    Case("self-attention, one head", d_model=24, heads=1, q_tokens=3, want="Heads"),
-    Case("self-attention, odd dimensions", d_model=21, heads=3, q_tokens=6, batch=1, want="Heads"),
-    Case("self-attention, eight heads", d_model=64, heads=8, q_tokens=3, want="Mean"),
-    Case("self-attention, one token", q_tokens=1, batch=3),
-    Case("causal", d_model=24, heads=3, q_tokens=9, causal=True, want="Heads"),
-    Case("causal, tokens first, no bias", heads=4, q_tokens=7, causal=True, tokens_first=True, bias=False),
-    Case("causal, padded keys", q_tokens=6, causal=True, padding="Tail", want="Mean"),
-    Case("padded keys", q_tokens=7, padding="Tail", want="Heads"),
-    Case("hidden keys, tokens first", q_tokens=8, batch=3, padding="Anywhere", tokens_first=True, want="Mean"),
-    Case("bool mask", q_tokens=6, mask="Bool2", want="Heads"),
-    Case("bool mask of each head, tokens first", d_model=32, heads=4, q_tokens=5, mask="Bool3", tokens_first=True,
-         want="Heads"),
-    Case("float mask, tokens first, no bias", q_tokens=6, mask="Float2", tokens_first=True, bias=False, want="Mean"),
-    Case("float mask of each head", d_model=20, heads=5, q_tokens=4, mask="Float3"),
-    Case("bool mask of each head, hidden keys", q_tokens=9, mask="Bool3", padding="Anywhere", want="Mean"),
-    Case("float mask, hidden keys, tokens first", q_tokens=5, mask="Float2", padding="Anywhere", tokens_first=True),
-    Case("float mask of each head, padded keys", q_tokens=4, mask="Float3", padding="Tail", want="Heads"),
-    Case("keys that are the values", q_tokens=3, kv_tokens=6, d_model=32, heads=4, source="Keys", want="Heads"),
-    Case("keys that are the values, one query, tokens first", q_tokens=1, kv_tokens=9, heads=4, source="Keys",
-         tokens_first=True, bias=False, padding="Tail", want="Mean"),
-    Case("keys and values", q_tokens=5, kv_tokens=3, source="KeysAndValues", want="Mean"),
-    Case("keys and values of other models", q_tokens=4, kv_tokens=7, d_model=32, heads=4, key_model=20, value_model=12,
-         source="KeysAndValues", want="Heads"),
-    Case("keys and values of other models, tokens first, no bias, padded keys", q_tokens=3, kv_tokens=8, heads=2,
-         key_model=9, value_model=33, source="KeysAndValues", tokens_first=True, bias=False, padding="Tail",
-         want="Mean"),
-    Case("keys of another model, bool mask", q_tokens=6, kv_tokens=4, key_model=40, source="Keys", mask="Bool2",
-         want="Heads"),
-    Case("values of another model, float mask of each head", q_tokens=3, kv_tokens=5, key_model=16, value_model=11,
-         source="KeysAndValues", mask="Float3", want="Mean"),
-]
-
-HEAD = """\
-// SPDX-License-Identifier: Apache-2.0
-//
-// Written by make_multihead.py, which tells all, with the numbers of multihead.csv; do not edit. Answers of PyTorch {torch}.
-// clang-format off
-#include "multihead_numbers.inl"
-"""
-
-
-def array(name, numbers):
-    """Nine digits tell any two f32 apart."""
-    return ",".join([name, *(repr(float(f"{number:.9g}")) for number in numbers.flatten().tolist())]) + "\n"
-
-
-def row(number, case):
-    counts = (case.seed, case.batch, case.q_tokens, case.kv_tokens, case.d_model, case.key_model, case.value_model,
-              case.heads)
-    flags = (str(flag).lower() for flag in (case.bias, case.tokens_first, case.causal))
-    kinds = (f"k{kind if kind != 'None' else 'No' + what}"
-             for kind, what in ((case.mask, "Mask"), (case.padding, "Padding"), (case.want, "Weights")))
-    weights_name = "nullptr" if case.want == "None" else f"kWeights{number}"
-    fields = ", ".join([*map(str, counts), f"k{case.source}", *flags, *kinds, f"kY{number}", weights_name])
-    return f'    {{"{case.name}",\n     {fields}}},\n'
-
-
 def main():
-    arrays, rows = "", ""
-    for number, case in enumerate(CASES):
-        case.seed = 1000 * (number + 1)
-        y, seen = case.run(torch.float64)
-        y_f32, _ = case.run(torch.float32)
-        assert torch.isfinite(y).all() and (y - y_f32).abs().max() < 1e-6 * y.abs().max(), case.name
-        arrays += array(f"kY{number}", y.float())
-        if seen is not None:
-            arrays += array(f"kWeights{number}", seen.float())
-        rows += row(number, case)
-    head = HEAD.format(torch=torch.__version__.split("+")[0])
-    (FOLDER / "multihead.inl").write_text(f"{head}constexpr MultiheadVector kMultiheadVectors[] = {{\n{rows}}};\n")
-    (FOLDER / "multihead.csv").write_text(arrays)
-    print(f"{len(CASES)} cases, {len(arrays)} bytes")
+    rows = re.findall(r'^    \{"(.*?)",\s+(.*?)\},$', (FOLDER.parent / "multihead_vectors_test.cc").read_text(), flags=re.M)
+    with open(FOLDER / "multihead.csv", "w") as file:
+        for case in itertools.starmap(Case, ((number, *row) for number, row in enumerate(rows))):
+            y, seen = case.run(torch.float64)
+            y_f32, _ = case.run(torch.float32)
+            assert torch.isfinite(y).all() and (y - y_f32).abs().max() < 1e-6 * y.abs().max(), case.name
+            numbers = y.float().flatten().tolist() + ([] if seen is None else seen.float().flatten().tolist())
+            print(*(repr(float(f"{number:.9g}")) for number in numbers), sep=",", file=file)  # nine digits tell any two f32 apart
 
 
 main()

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // As much of Arduino as the examples use, on a machine with stdio.
-#ifndef ARDUINO_H_
-#define ARDUINO_H_
+#pragma once
 
 #include <cstdio>
 
@@ -17,5 +16,3 @@ extern SerialPort Serial;
 
 void setup();
 void loop();
-
-#endif  // ARDUINO_H_

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A stub: the first pause ends the program.
-#ifndef FOVEA_TESTS_BOARDS_PICO_STDLIB_H_
-#define FOVEA_TESTS_BOARDS_PICO_STDLIB_H_
+#pragma once
 
 #include <stdlib.h>
 
@@ -11,5 +10,3 @@
 static inline int stdio_init_all(void) { return 1; }
 static inline void sleep_ms(uint32_t) { exit(0); }
 static inline uint64_t time_us_64(void) { return stub_ticks(); }
-
-#endif  // FOVEA_TESTS_BOARDS_PICO_STDLIB_H_
