@@ -9,9 +9,9 @@
 // For vectors of one lane: n elements from d on, which share a scale.
 template <fovea_dtype kType, class Row>
 FOVEA_INLINE void WidenOneByOne(const Row& row, size_t d, size_t n, float* out) {
-  constexpr size_t kAtOnce = 8;
+  constexpr size_t kAtOnce = AtOnce(8);
   const auto scale = ScaleOf<kType>::At(row, d);
-  for (; !kSmallText && n >= kAtOnce; n -= kAtOnce, d += kAtOnce, out += kAtOnce) {
+  for (; n >= kAtOnce; n -= kAtOnce, d += kAtOnce, out += kAtOnce) {
     FOVEA_EACH(i, kAtOnce) hn::StoreU(scale.Times(row.Whole(d + i)), kF, out + i);
   }
   for (; n > 0; --n, ++d, ++out) hn::StoreU(scale.Times(row.Whole(d)), kF, out);
@@ -82,7 +82,7 @@ FOVEA_INLINE void NarrowRowOf(fovea_dtype dtype, const float* x, size_t dim, voi
 
 // Rows of one of the formats.
 template <::fovea::FormatSet kSet>
-FOVEA_CALLED_TEMPLATE void NarrowRows(fovea_dtype dtype, const RowsToNarrow& n) {
+FOVEA_CALLED_TEMPLATE void NarrowEach(fovea_dtype dtype, const RowsToNarrow& n) {
   const auto unit = ptrdiff_t(::fovea::number_of<&::fovea::Format::unit_bytes, kSet>(dtype));
   const auto scale = ptrdiff_t(::fovea::number_of<&::fovea::Format::scale_bytes, kSet>(dtype));
   for (size_t r = 0; r < n.rows; ++r) {
@@ -93,7 +93,7 @@ FOVEA_CALLED_TEMPLATE void NarrowRows(fovea_dtype dtype, const RowsToNarrow& n) 
 }
 template <fovea_dtype kType>
 FOVEA_INLINE void NarrowAs(const RowsToNarrow& n) {
-  NarrowRows<::fovea::FormatSet{1} << kType>(kType, n);
+  NarrowEach<::fovea::FormatSet{1} << kType>(kType, n);
 }
 
 // Rows of nibbles that a scale multiplies, which differ in where scales are. One text serves them where size counts.
@@ -157,7 +157,7 @@ FOVEA_KERNEL void WidenWeights(fovea_dtype dtype, const RowsToWiden& rows) {
 }
 FOVEA_KERNEL void Narrow(fovea_dtype dtype, const RowsToNarrow& rows) {
   if constexpr (kSmallText) {
-    NarrowRows<::fovea::kKeyFormats>(dtype, rows);
+    NarrowEach<::fovea::kKeyFormats>(dtype, rows);
   } else {
     FOVEA_WITH_FORMAT(kKeyFormats, dtype, NarrowAs<kType>(rows));
   }
