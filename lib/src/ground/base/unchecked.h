@@ -14,6 +14,13 @@ namespace fovea {
   return status;
 }
 
+// A fact that leads only to such statuses: false, and not kept.
+struct OnlyIfChecked {
+  constexpr OnlyIfChecked(bool) {}
+  constexpr operator bool() const { return false; }
+  constexpr void operator|=(bool) {}
+};
+
 }  // namespace fovea
 
 #define FOVEA_ERR_ALIGNMENT fovea::never(FOVEA_ERR_ALIGNMENT)
