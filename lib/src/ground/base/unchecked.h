@@ -25,6 +25,7 @@ struct OnlyIfChecked {
 
 #define FOVEA_ERR_ALIGNMENT fovea::never(FOVEA_ERR_ALIGNMENT)
 #define FOVEA_ERR_DIM fovea::never(FOVEA_ERR_DIM)
+#define FOVEA_ERR_ENUM fovea::never(FOVEA_ERR_ENUM)
 #define FOVEA_ERR_HEADS fovea::never(FOVEA_ERR_HEADS)
 #define FOVEA_ERR_LENGTH fovea::never(FOVEA_ERR_LENGTH)
 #define FOVEA_ERR_MAP fovea::never(FOVEA_ERR_MAP)

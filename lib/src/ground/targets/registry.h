@@ -6,6 +6,7 @@
 
 #include "fovea/fovea.h"
 #include "fovea/fovea_config.h"
+#include "ground/base/status.h"
 #include "ground/simd/macros.h"
 #include "ground/targets/list.h"
 
@@ -82,7 +83,8 @@ inline const TargetTraits* target_traits(fovea_target target) {
 template <class Plan, auto kMakePlan, class Desc>
 fovea_status most_workspace(const Desc* desc, fovea_target target, size_t* bytes) {
   if (!desc || !bytes) return FOVEA_ERR_NULL;
-  fovea_status status = FOVEA_ERR_ENUM;
+  constexpr fovea_status kNoTarget = FOVEA_ERR_ENUM;
+  fovea_status status = kNoTarget;
   size_t most = 0;
   for (const TargetTraits& traits : kTargets) {
     const bool has_own = traits.kernels == traits.target && !is_alias(traits);  // others need the same as one that has
