@@ -47,7 +47,7 @@ fovea_status LayerCall::check_counts() const {
   }
   if (projects_keys()) {
     if (keys().count > plan_.desc.max_new_tokens) return FOVEA_ERR_CAPACITY;
-    return values().count != keys().count ? FOVEA_ERR_SIZE : FOVEA_OK;
+    return kHasChecks && values().count != keys().count ? FOVEA_ERR_SIZE : FOVEA_OK;
   }
   FOVEA_RETURN_IF_ERROR(check_cache(args_.cache));
   if (args_.keys.data || args_.values.data || a.kv_lengths) return FOVEA_ERR_UNSUPPORTED;
@@ -67,7 +67,7 @@ fovea_status LayerCall::check_weights() {
              (d_.value_dtype != FOVEA_F32 && d_.value_scale == 0.0f)) {
     return FOVEA_ERR_UNSUPPORTED;
   }
-  if (args_.rope && ((attends() && q_tensor().is_i8()) || (projects_keys() && k_tensor().is_i8()))) {
+  if (kHasChecks && args_.rope && ((attends() && q_tensor().is_i8()) || (projects_keys() && k_tensor().is_i8()))) {
     return FOVEA_ERR_UNSUPPORTED;
   }
   if (w_.qkv.data) {
