@@ -6,7 +6,6 @@
 
 #include "fovea/fovea.h"
 #include "fovea/fovea_config.h"
-#include "ground/base/status.h"
 #include "ground/simd/macros.h"
 #include "ground/targets/list.h"
 
@@ -105,7 +104,8 @@ constexpr uint64_t kNamedFeatures =
 bool is_available(const TargetTraits& traits, uint64_t named = 0);
 // Whether processors of the target may have arithmetic of halves, and whether this one does.
 inline bool may_have_halves(const TargetTraits& traits) {
-  if (FOVEA_WITH_AVX512_FP16 && traits.kernels == FOVEA_TARGET_AVX512) return true;
+  constexpr fovea_target kByFlags = FOVEA_WITH_RVV ? FOVEA_TARGET_RVV256 : FOVEA_TARGET_AVX512;
+  if (FOVEA_WITH_FP16_BY_FLAGS && traits.kernels == kByFlags) return true;
   return traits.target == FOVEA_TARGET_HELIUM || traits.kernels == FOVEA_TARGET_NEON;
 }
 bool has_halves(const TargetTraits& traits, uint64_t named);
