@@ -16,7 +16,7 @@ MOST = {
     "lines of lib/src": 37363,  # 402 are eight formats of weights; 650 images, keys' formats, Q2_K and FOVEA_CHECKS; 150 prefixes; 52 Zvfh
     "of them in .inl": 21317,
     "lines of tests": 41312,
-    "lines of all tracked text": 147109,  # 1,080 are platform/engines/ggml, 2,460 the exporter, 4,000 formats, images, prefixes and cores
+    "lines of all tracked text": 147118,  # 1,080 are platform/engines/ggml, 2,460 the exporter, 4,000 formats, images, prefixes and cores
     ".inl that cannot be read alone": 19,
     "files of lib/src below 30 lines": 41,
     "names defined in more than two files of lib/src": 173,
