@@ -7,8 +7,9 @@ A file is the console output of a program of platform/boards, or of fovea_bench 
 ignored), or the file that the program wrote with --json on an operating system. A line above the table says what the results were
 measured with. Several files make several tables. A file to send has the suite board alone, of the processor's best target, and
 nothing about the machine but what the table shows; bench/results/boards collects such files. What an option says of the board
-(FACTS_TO_SAY) is in it, or "not measured". The self-test has a digest: of all digests that it printed. A further FILE is what
-fovea_selftest printed, if it ran as a program of its own.
+(FACTS_TO_SAY) is in it, or "not measured". The self-test has a digest: of those that it printed as the same for all targets, each
+once, so that it does not depend on the targets of the build. A further FILE is what fovea_selftest printed, if it ran as a program of
+its own.
 
 Instructions of an emulator also bring cycles that a processor would take, where its manual has the time of instructions (TIMINGS): an
 estimate, from the fastest to the slowest of those that kernels consist of. Caches and wait states come in addition.
@@ -57,10 +58,10 @@ def read(path):
         pass
     host, results, facts, digests = {}, [], {}, []
     for line in text.splitlines():
-        digests += re.findall(r"^([0-9a-f]{16})  ", line)
+        digests += re.findall(r"^([0-9a-f]{16})  .*\(same for: all\)$", line)
         if "give the published bits" in line or "DIFFERS: " in line:  # fovea_selftest
             facts["selftest"] = "differs" if "DIFFERS: " in line else "same bits"
-            facts["digest"] = hashlib.sha256(" ".join(digests).encode()).hexdigest()[:16]
+            facts["digest"] = hashlib.sha256(" ".join(dict.fromkeys(digests)).encode()).hexdigest()[:16]
             digests = []
         try:
             data = json.loads(line)

@@ -53,6 +53,7 @@ riscv32-bare-imc              rv32                       gcc-riscv64-unknown-elf
 riscv64-linux-gnu             rv64                       g++-riscv64-linux-gnu qemu-user
 riscv64-linux-gnu-rvv128      rvv128                     clang-19 g++-riscv64-linux-gnu qemu-user
 riscv64-linux-gnu-rvv256      rvv256                     clang-19 g++-riscv64-linux-gnu qemu-user
+riscv64-linux-gnu-rvv256-zvfh $(has_qemu_new && echo rvv256_zvfh || echo none)  clang-19 g++-riscv64-linux-gnu qemu-user qemu-new
 riscv64-linux-gnu-rvv512      rvv512                     clang-19 g++-riscv64-linux-gnu qemu-user
 wasm32-emscripten             node                       emscripten
 TABLE

@@ -50,14 +50,14 @@ using half = FloatHalves;
 #include "kernels/halves_next.inl"
 }  // namespace of_floats
 #endif
-#if FOVEA_FOR_HELIUM || (FOVEA_X86_LANES == 16 && FOVEA_WITH_AVX512_FP16) || (FOVEA_FOR_NEON && FOVEA_WITH_NEON_FP16)
+#if FOVEA_FOR_HELIUM || ((FOVEA_X86_LANES == 16 || FOVEA_FOR_RVV) && FOVEA_WITH_FP16_BY_FLAGS) || (FOVEA_FOR_NEON && FOVEA_WITH_NEON_FP16)
 namespace of_halves {
 using half = OwnHalves;
 #include "kernels/halves_words.inl"
 #if FOVEA_FOR_HELIUM
 #include "kernels/halves_part.inl"
 #include "kernels/halves_helium.inl"
-#elif FOVEA_X86_LANES == 16 && FOVEA_WITH_AVX512_FP16
+#elif (FOVEA_X86_LANES == 16 || FOVEA_FOR_RVV) && FOVEA_WITH_FP16_BY_FLAGS
 #include "kernels/halves_next.inl"
 #else
 #include "kernels/halves_next.inl"
@@ -76,7 +76,7 @@ void TestHalves(ContractLog& log, const ContractMemory& memory) {
   of_halves::TestWords(log, memory);
   of_halves::TestLoadPart(log, memory);
   of_halves::TestHeliumWords(log, memory);
-#elif FOVEA_X86_LANES == 16 && FOVEA_WITH_AVX512_FP16
+#elif (FOVEA_X86_LANES == 16 || FOVEA_FOR_RVV) && FOVEA_WITH_FP16_BY_FLAGS
   of_halves::TestWords(log, memory);
   of_halves::TestNextE(log, memory);
 #elif FOVEA_FOR_NEON && FOVEA_WITH_NEON_FP16

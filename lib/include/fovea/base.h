@@ -359,8 +359,8 @@ FOVEA_ENUM_(fovea_activation_kind, uint32_t) {
  *
  * FOVEA_COMPUTE_F16. Both products are made of chains of up to 32 fused multiply-adds, each of which rounds to f16. The
  * chains are added in f32. It is for processors with arithmetic of half precision, which multiply twice as many f16 as
- * f32 in an instruction: Helium, AArch64 with FOVEA_FEATURE_NEON_FP16, and x86 with AVX512-FP16, if the library is
- * compiled for that (-march=sapphirerapids).
+ * f32 in an instruction: Helium, AArch64 with FOVEA_FEATURE_NEON_FP16, and, if the library is compiled for that, x86
+ * with AVX512-FP16 (-march=sapphirerapids) and RISC-V's vectors of 256 bits with Zvfh (-march=rv64gcv_zvfh_zvl256b).
  *   keys, values  are F16.
  *   queries       are multiplied by scale and log2(e) in f32. A row with an element of 1 or more is divided by a power
  *                 of two, at most 2^64, that makes all less, and its scores are multiplied by it in f32. Then elements

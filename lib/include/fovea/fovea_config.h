@@ -276,7 +276,7 @@
 #endif
 
 /* 0 = an image whose calls were checked elsewhere, by the same program with checks on a PC for example. They are
- * refused only with FOVEA_ERR_BUDGET, _CAPACITY, _ENUM, _EXECUTOR, _FULL, _IMAGE, _LEFT_OUT, _LOAD, _STATE, _TARGET and
+ * refused only with FOVEA_ERR_BUDGET, _CAPACITY, _EXECUTOR, _FULL, _IMAGE, _LEFT_OUT, _LOAD, _STATE, _TARGET and
  * _WORKSPACE, and fovea_kv_import also with _LENGTH and _SIZE. A call that would have any other status does anything at
  * all: it may write outside of its arrays. All other calls give the same bits. */
 #ifndef FOVEA_CHECKS

@@ -15,7 +15,7 @@ fovea_status make_plan(const fovea_attention_desc& desc, MadePlan* plan);
 // The plan that make_plan would make on a machine with this target. FOVEA_TARGET_BEST is not a target here.
 fovea_status make_plan_for(const fovea_attention_desc& desc, fovea_target target, MadePlan* plan);
 
-bool is_plan(const MadePlan& plan);
+[[gnu::pure]] bool is_plan(const MadePlan& plan);
 inline bool is_plan(const fovea_attention_plan& plan) { return is_plan(made(plan)); }
 
 // Checks a tensor's scale and zero point against its type. Without a scale the type may be any.

@@ -248,7 +248,7 @@ fovea_status check_entries(const AttentionCall& call) {
   if (const uint32_t* const offsets = call.kv_offsets()) {
     FOVEA_RETURN_IF_ERROR(check_offsets(offsets, call.batch(), call.own_tokens(), d.max_kv_tokens));
   }
-  for (uint32_t entry = 0; entry < call.batch(); ++entry) {
+  for (uint32_t entry = 0; kHasChecks && entry < call.batch(); ++entry) {
     const uint32_t length = call.own_count(entry);
     if (length > call.keys(entry).count) return FOVEA_ERR_LENGTH;
     if (call.mask_at_end() && call.key_count(entry) < call.mask().kv_tokens) return FOVEA_ERR_MASK;
@@ -309,10 +309,10 @@ fovea_status check_attention(const AttentionCall& call) {
   FOVEA_RETURN_IF_ERROR(check_workspace(call.plan, call.workspace));
   FOVEA_RETURN_IF_ERROR(check_attention_options(call));
   Most most = {};
-  FOVEA_RETURN_IF_ERROR(measure_entries(call, &most));
+  if (kHasChecks) FOVEA_RETURN_IF_ERROR(measure_entries(call, &most));
   FOVEA_RETURN_IF_ERROR(check_attention_buffers(call, most));
   FOVEA_RETURN_IF_ERROR(check_entries(call));
-  if (!call.block_map()) return FOVEA_OK;
+  if (!kHasChecks || !call.block_map()) return FOVEA_OK;
   return check_block_map(call, most.queries, call.kv_offsets() ? most.keys : call.kv_tokens());
 }
 

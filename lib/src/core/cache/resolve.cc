@@ -116,7 +116,7 @@ fovea_status resolve_turning(const MadeCache& c, const fovea_kv_append_args& a, 
     rope.position_offset = end - count;
     FOVEA_RETURN_IF_ERROR(resolve_rope(rope, &call->turning));
     rope.position_offset = end - 1;
-    FOVEA_RETURN_IF_ERROR(resolve_rope(rope, &call->turning));
+    if (kHasChecks) FOVEA_RETURN_IF_ERROR(resolve_rope(rope, &call->turning));
   }
   return FOVEA_OK;
 }
@@ -129,7 +129,7 @@ bool same_places(const MadeCache& a, const MadeCache& b) {
 
 // Refuses to write a page of from_entry, unless both entries have it at the same index.
 fovea_status check_shared_pages(const MadeCache& c, uint32_t to_entry, uint32_t from_entry, uint32_t tokens) {
-  if (!is_paged(c.kind) || tokens == 0) return FOVEA_OK;
+  if (!kHasChecks || !is_paged(c.kind) || tokens == 0) return FOVEA_OK;
   const uint32_t* const to = c.page_table + ptrdiff_t(to_entry) * c.source.page_table_stride;
   const uint32_t* const from = c.page_table + ptrdiff_t(from_entry) * c.source.page_table_stride;
   const uint32_t last = (tokens - 1) / c.page_tokens, last_from = (c.lengths[from_entry] - 1) / c.page_tokens;
@@ -191,7 +191,7 @@ fovea_status measure_cache(const fovea_kv_cache_desc& desc, CheckedSize* bytes) 
   return lay_out_cache(desc, nullptr, &measured, bytes);
 }
 
-fovea_status check_cache(const fovea_kv_cache* cache) {
+fovea_status check_made(const fovea_kv_cache* cache) {
   if (!cache) return FOVEA_ERR_NULL;
   return made(*cache).magic == kCacheMagic ? FOVEA_OK : FOVEA_ERR_PLAN;
 }

@@ -10,7 +10,8 @@
 namespace fovea {
 
 // Checks that fovea_kv_cache_init made this cache.
-fovea_status check_cache(const fovea_kv_cache* cache);
+fovea_status check_made(const fovea_kv_cache* cache);
+inline fovea_status check_cache(const fovea_kv_cache* cache) { return kHasChecks ? check_made(cache) : FOVEA_OK; }
 // Lays a cache out in memory; memory that is null measures it.
 fovea_status lay_out_cache(const fovea_kv_cache_desc& desc, void* memory, MadeCache* cache, CheckedSize* bytes);
 // Whether an entry has room for this length. In a ring, resolves *first_token: 0 becomes the token that it stands for, and no

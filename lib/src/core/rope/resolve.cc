@@ -43,7 +43,7 @@ fovea_status check_rope_buffers(const fovea_rope_args& a) {
 fovea_status check_positions(const RopeCall& c, size_t table_positions) {
   // Positions that follow one another are valid if the first and the last one are.
   const uint32_t step = c.position_ids || c.tokens == 1 ? 1 : c.tokens - 1;
-  for (uint32_t entry = 0; entry < c.batch; ++entry) {
+  for (uint32_t entry = 0; kHasChecks && entry < c.batch; ++entry) {
     for (size_t token = 0; token < c.tokens; token += step) {
       int64_t position;
       if (!rope_position(c, entry, uint32_t(token), &position)) return FOVEA_ERR_SIZE;

@@ -117,6 +117,7 @@ inline fovea_status check_memory(const void* memory, size_t bytes, size_t needed
 // Checks an array and finds its span. No two elements of an output may share a place.
 FOVEA_AT_EACH_USE inline fovea_status check_array(const void* data, size_t element_bytes, const ArrayShape& dimensions,
                                                   bool output, Span* span) {
+  if (!kHasChecks) return *span = Span(), FOVEA_OK;
   if (!span_of(data, element_bytes, dimensions, span)) return FOVEA_ERR_SIZE;
   if (span->begin == span->end) return FOVEA_OK;  // no element: the pointer is never used
   if (!data) return FOVEA_ERR_NULL;

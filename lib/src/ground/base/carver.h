@@ -10,15 +10,16 @@
 
 #include "fovea/fovea.h"
 #include "fovea/fovea_config.h"
+#include "ground/base/status.h"
 
 namespace fovea {
 
 constexpr uint32_t divide_up(uint32_t x, uint32_t y) { return x / y + (x % y != 0); }
 
-// A size that remembers whether any step towards it overflowed.
+// A size that remembers whether any step towards it overflowed, in a build with checks.
 struct CheckedSize {
   size_t value = 0;
-  bool overflow = false;
+  [[no_unique_address]] OnlyIfChecked overflow = false;
 
   CheckedSize& times(size_t x) {
     overflow |= __builtin_mul_overflow(value, x, &value);

@@ -4,7 +4,11 @@
 
 #include "fovea/fovea.h"
 #include "fovea/fovea_config.h"
-#if !FOVEA_CHECKS
+#if FOVEA_CHECKS
+namespace fovea {
+using OnlyIfChecked = bool;
+}  // namespace fovea
+#else
 #include "ground/base/unchecked.h"
 #endif
 

@@ -9,6 +9,7 @@
 
 #include "fovea/fovea.h"
 #include "fovea/fovea_config.h"
+#include "ground/base/status.h"
 
 namespace fovea {
 

@@ -14,10 +14,18 @@ namespace fovea {
   return status;
 }
 
+// A fact that leads only to such statuses: false, and not kept.
+struct OnlyIfChecked {
+  constexpr OnlyIfChecked(bool) {}
+  constexpr operator bool() const { return false; }
+  constexpr void operator|=(bool) {}
+};
+
 }  // namespace fovea
 
 #define FOVEA_ERR_ALIGNMENT fovea::never(FOVEA_ERR_ALIGNMENT)
 #define FOVEA_ERR_DIM fovea::never(FOVEA_ERR_DIM)
+#define FOVEA_ERR_ENUM fovea::never(FOVEA_ERR_ENUM)
 #define FOVEA_ERR_HEADS fovea::never(FOVEA_ERR_HEADS)
 #define FOVEA_ERR_LENGTH fovea::never(FOVEA_ERR_LENGTH)
 #define FOVEA_ERR_MAP fovea::never(FOVEA_ERR_MAP)
@@ -29,7 +37,6 @@ namespace fovea {
 #define FOVEA_ERR_PLAN fovea::never(FOVEA_ERR_PLAN)
 #define FOVEA_ERR_POSITIONS_MISSING fovea::never(FOVEA_ERR_POSITIONS_MISSING)
 #define FOVEA_ERR_POSITIONS_TWICE fovea::never(FOVEA_ERR_POSITIONS_TWICE)
-#define FOVEA_ERR_POSITION_RANGE fovea::never(FOVEA_ERR_POSITION_RANGE)
 #define FOVEA_ERR_RING fovea::never(FOVEA_ERR_RING)
 #define FOVEA_ERR_SIZE fovea::never(FOVEA_ERR_SIZE)
 #define FOVEA_ERR_STRIDE fovea::never(FOVEA_ERR_STRIDE)

@@ -38,6 +38,7 @@
 
 #include "fovea/fovea.h"
 #include "fovea/fovea_config.h"
+#include "ground/base/status.h"
 
 namespace fovea {
 
@@ -188,7 +189,7 @@ constexpr bool is_dtype(fovea_dtype dtype) { return uint32_t(dtype) < kFormatCou
 constexpr bool format_served(fovea_dtype dtype) { return is_one_of<kServedFormats>(dtype); }
 // The status for a format that rows do not have here: in this build, or in any, where it has all of `every`.
 template <FormatSet every = (FormatSet{2} << FOVEA_BF16) - 1>
-constexpr fovea_status unserved(fovea_dtype dtype) {
+inline fovea_status unserved(fovea_dtype dtype) {
   constexpr bool kHasAll = (kServedFormats & every) == every;
   return kHasAll || format_served(dtype) ? FOVEA_ERR_UNSUPPORTED : FOVEA_ERR_LEFT_OUT;
 }

@@ -25,9 +25,12 @@ using OwnHalves = HeliumHalves;
 #if FOVEA_FOR_NEON && FOVEA_WITH_NEON_FP16
 #include "ground/simd/half_neon64.inl"
 using OwnHalves = NeonHalves;
-#elif FOVEA_X86_LANES == 16 && FOVEA_WITH_AVX512_FP16
+#elif FOVEA_X86_LANES == 16 && FOVEA_WITH_FP16_BY_FLAGS
 #include "ground/simd/half_avx512.inl"
 using OwnHalves = Avx512Halves;
+#elif FOVEA_FOR_RVV && FOVEA_WITH_FP16_BY_FLAGS
+#include "ground/simd/half_rvv.inl"
+using OwnHalves = ZvfhHalves;
 #else
 using OwnHalves = NoHalves;
 #endif

@@ -130,11 +130,12 @@
 #else
 #define FOVEA_WITH_NEON_FP16 0
 #endif
-// Arithmetic of halves on x86: not chosen at run time, since the kernels would be in each archive. Flags ask for it.
-#if defined(__AVX512FP16__)
-#define FOVEA_WITH_AVX512_FP16 1
+// Arithmetic of halves on x86, and of RISC-V's vectors of 256 bits: not chosen at run time, since the kernels would be in
+// each archive. Flags ask for it.
+#if defined(__AVX512FP16__) || (defined(__riscv_zvfh) && FOVEA_WITH_RVV && __riscv_v_fixed_vlen == 256)
+#define FOVEA_WITH_FP16_BY_FLAGS 1
 #else
-#define FOVEA_WITH_AVX512_FP16 0
+#define FOVEA_WITH_FP16_BY_FLAGS 0
 #endif
 
 // Highway compiles several targets, and the program chooses. xsimd compiles one: with other backends, a target with its

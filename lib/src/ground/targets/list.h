@@ -124,7 +124,7 @@ constexpr unsigned kNotServed = kNothing;
 // simd/half_<name>.inl.
 constexpr uint8_t half_vectors(fovea_target target) { return target == FOVEA_TARGET_HELIUM ? 3 : 2; }
 // Whether few rows of halves have kernels of their own, which transpose vectors of 8: those of AVX512-FP16 have 32.
-constexpr bool has_few_halves(uint32_t lanes) { return !FOVEA_WITH_AVX512_FP16 || lanes == 8; }
+constexpr bool has_few_halves(uint32_t lanes) { return !FOVEA_WITH_FP16_BY_FLAGS || lanes == 8; }
 constexpr int kHalfVectors = half_vectors(FOVEA_COMPILED_HELIUM ? FOVEA_TARGET_HELIUM : FOVEA_TARGET_NEON);
 
 // Whether products of f32 have separate kernels, for processors that run instructions in the order of the text.

@@ -134,7 +134,7 @@ const TargetTraits* target_row(fovea_target target) {
 bool is_available(const TargetTraits& traits, uint64_t named) { return runs(traits, processor_features(named)); }
 
 bool has_halves(const TargetTraits& traits, uint64_t named) {
-  if (FOVEA_WITH_AVX512_FP16) return may_have_halves(traits);
+  if (FOVEA_WITH_FP16_BY_FLAGS) return may_have_halves(traits);
   return traits.target == FOVEA_TARGET_HELIUM ||
          (may_have_halves(traits) && (processor_features(named) & kNeonFp16) != 0);
 }

@@ -82,7 +82,8 @@ inline const TargetTraits* target_traits(fovea_target target) {
 template <class Plan, auto kMakePlan, class Desc>
 fovea_status most_workspace(const Desc* desc, fovea_target target, size_t* bytes) {
   if (!desc || !bytes) return FOVEA_ERR_NULL;
-  fovea_status status = FOVEA_ERR_ENUM;
+  constexpr fovea_status kNoTarget = FOVEA_ERR_ENUM;
+  fovea_status status = kNoTarget;
   size_t most = 0;
   for (const TargetTraits& traits : kTargets) {
     const bool has_own = traits.kernels == traits.target && !is_alias(traits);  // others need the same as one that has
@@ -103,7 +104,8 @@ constexpr uint64_t kNamedFeatures =
 bool is_available(const TargetTraits& traits, uint64_t named = 0);
 // Whether processors of the target may have arithmetic of halves, and whether this one does.
 inline bool may_have_halves(const TargetTraits& traits) {
-  if (FOVEA_WITH_AVX512_FP16 && traits.kernels == FOVEA_TARGET_AVX512) return true;
+  constexpr fovea_target kByFlags = FOVEA_WITH_RVV ? FOVEA_TARGET_RVV256 : FOVEA_TARGET_AVX512;
+  if (FOVEA_WITH_FP16_BY_FLAGS && traits.kernels == kByFlags) return true;
   return traits.target == FOVEA_TARGET_HELIUM || traits.kernels == FOVEA_TARGET_NEON;
 }
 bool has_halves(const TargetTraits& traits, uint64_t named);

@@ -300,7 +300,7 @@ fovea_status resolve_delta_get(const fovea_delta_state* state, fovea_target targ
 fovea_status check_delta_roll_back(const fovea_delta_state* state, uint32_t entry, uint32_t tokens,
                                    DeltaEntries* entries) {
   FOVEA_RETURN_IF_ERROR(find_entries(state, entry, entries));
-  for (uint32_t i = 0; i < entries->count; ++i) {
+  for (uint32_t i = 0; kHasChecks && i < entries->count; ++i) {
     if (tokens > pending_of(*state)[entries->first + i]) return FOVEA_ERR_LENGTH;
   }
   return FOVEA_OK;

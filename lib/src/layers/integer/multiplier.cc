@@ -3,6 +3,7 @@
 // In a separate file, and by the bits of the double: programs with their own constants link no arithmetic of doubles.
 #include "ground/base/arithmetic.h"
 #include "fovea/fovea.h"
+#include "ground/base/status.h"
 
 extern "C" fovea_status fovea_integer_multiplier(double real, int32_t* multiplier, int32_t* shift) {
   if (!multiplier || !shift) return FOVEA_ERR_NULL;

@@ -55,7 +55,7 @@ fovea_status check_integer_buffers(const fovea_integer_attention_args& a, const 
 
 // Checks the positions and lengths themselves. Their arrays have been checked.
 fovea_status check_entries(const IntegerCall& c) {
-  for (uint32_t entry = 0; entry < c.batch; ++entry) {
+  for (uint32_t entry = 0; kHasChecks && entry < c.batch; ++entry) {
     if (c.keys_of(entry) > c.kv_tokens) return FOVEA_ERR_LENGTH;
     const int64_t position = c.first_position(entry);
     if (position > kMostPosition || position < -kMostPosition) return FOVEA_ERR_SIZE;

@@ -154,7 +154,7 @@ fovea_status resolve_integer_mean(const fovea_integer_mean_args& a, IntegerMeanC
   buffers.add_output(a.y, 1, {a.batch, a.heads, 1}, a.dim);
   buffers.add_input(a.x, 1, counts_of(a), a.dim);
   FOVEA_RETURN_IF_ERROR(buffers.add_list(a.lengths, sizeof(uint32_t), a.batch));
-  for (uint32_t entry = 0; a.lengths && entry < a.batch; ++entry) {
+  for (uint32_t entry = 0; kHasChecks && a.lengths && entry < a.batch; ++entry) {
     if (a.lengths[entry] > a.tokens) return FOVEA_ERR_LENGTH;
   }
   call->y = &a.y, call->x = &a.x, call->lengths = a.lengths;
@@ -173,13 +173,13 @@ FOVEA_C_CALL_(fovea_integer_hard_swish, fovea_integer_hard_swish_args, resolve_i
 FOVEA_C_CALL_(fovea_integer_mean, fovea_integer_mean_args, resolve_integer_mean, run_integer_mean)
 
 extern "C" fovea_status fovea_integer_argmax(const int8_t* x, uint32_t count, uint32_t* index) {
-  FOVEA_RETURN_IF_ERROR(fovea::check_select(x, sizeof *x, count, 1, index));
+  if (fovea::kHasChecks) FOVEA_RETURN_IF_ERROR(fovea::check_select(x, sizeof *x, count, 1, index));
   *index = fovea::largest_of(x, count);
   return FOVEA_OK;
 }
 
 extern "C" fovea_status fovea_integer_top_k(const int8_t* x, uint32_t count, uint32_t k, uint32_t* indices) {
-  FOVEA_RETURN_IF_ERROR(fovea::check_select(x, sizeof *x, count, k, indices));
+  if (fovea::kHasChecks) FOVEA_RETURN_IF_ERROR(fovea::check_select(x, sizeof *x, count, k, indices));
   fovea::largest_k_of(x, count, k, indices);
   return FOVEA_OK;
 }

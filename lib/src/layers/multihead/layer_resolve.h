@@ -158,7 +158,7 @@ class LayerCall {
 
 // Plans for this machine or, if target is not FOVEA_TARGET_BEST, for a machine with that target.
 fovea_status make_multihead_plan(const fovea_multihead_desc& desc, fovea_target target, MadeMultiheadPlan* plan);
-bool is_multihead_plan(const MadeMultiheadPlan& plan);
+[[gnu::pure]] bool is_multihead_plan(const MadeMultiheadPlan& plan);
 
 }  // namespace fovea
 

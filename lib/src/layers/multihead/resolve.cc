@@ -47,7 +47,7 @@ fovea_status LayerCall::check_counts() const {
   }
   if (projects_keys()) {
     if (keys().count > plan_.desc.max_new_tokens) return FOVEA_ERR_CAPACITY;
-    return values().count != keys().count ? FOVEA_ERR_SIZE : FOVEA_OK;
+    return kHasChecks && values().count != keys().count ? FOVEA_ERR_SIZE : FOVEA_OK;
   }
   FOVEA_RETURN_IF_ERROR(check_cache(args_.cache));
   if (args_.keys.data || args_.values.data || a.kv_lengths) return FOVEA_ERR_UNSUPPORTED;
@@ -67,7 +67,7 @@ fovea_status LayerCall::check_weights() {
              (d_.value_dtype != FOVEA_F32 && d_.value_scale == 0.0f)) {
     return FOVEA_ERR_UNSUPPORTED;
   }
-  if (args_.rope && ((attends() && q_tensor().is_i8()) || (projects_keys() && k_tensor().is_i8()))) {
+  if (kHasChecks && args_.rope && ((attends() && q_tensor().is_i8()) || (projects_keys() && k_tensor().is_i8()))) {
     return FOVEA_ERR_UNSUPPORTED;
   }
   if (w_.qkv.data) {
@@ -86,6 +86,7 @@ fovea_status LayerCall::check_weights() {
   const uint32_t key_elements = args_.keys.data ? m.key_model : m.d_model;
   const uint32_t value_elements = args_.values.data ? m.value_model : key_elements;
   if (projects_keys() && (key_elements != m.key_model || value_elements != m.value_model)) return FOVEA_ERR_SIZE;
+  if (!kHasChecks) return FOVEA_OK;
   for (const Linear& layer : linears().all) {
     if (!layer.used) continue;
     const fovea_linear_weights& w = layer.weights;
@@ -102,6 +103,7 @@ fovea_status LayerCall::check_weights() {
 fovea_status LayerCall::check_memory(void* workspace, size_t workspace_bytes) const {
   const fovea_multihead_desc& m = plan_.desc;
   FOVEA_RETURN_IF_ERROR(fovea::check_memory(workspace, workspace_bytes, plan_.workspace_bytes));
+  if (!kHasChecks) return FOVEA_OK;
   Buffers buffers;
   buffers.add_memory(workspace, workspace_bytes);
   if (attends()) add_outputs(buffers);

@@ -36,14 +36,14 @@ fovea_status check_conversion(const void* in, size_t in_unit, void* out, size_t 
 }  // namespace fovea
 
 extern "C" fovea_status fovea_quantize_observe(fovea_quantize_range* range, const float* x, size_t count) {
-  FOVEA_RETURN_IF_ERROR(fovea::check_observe(range, x, count));
+  if (fovea::kHasChecks) FOVEA_RETURN_IF_ERROR(fovea::check_observe(range, x, count));
   fovea::observe(range, x, count);
   return FOVEA_OK;
 }
 
 extern "C" fovea_status fovea_quantize_choose(const fovea_quantize_range* range, float fraction, uint32_t asymmetric,
                                               float* scale, int32_t* zero_point) {
-  FOVEA_RETURN_IF_ERROR(fovea::check_choose(range, fraction, scale, zero_point));
+  if (fovea::kHasChecks) FOVEA_RETURN_IF_ERROR(fovea::check_choose(range, fraction, scale, zero_point));
   fovea::choose(*range, fraction, asymmetric != 0, scale, zero_point);
   return FOVEA_OK;
 }

@@ -46,7 +46,7 @@ fovea_status resolve_pooling(const fovea_pooling_args& a, PoolingCall* call) {
   buffers.add_output(a.y, unscaled_bytes(a.y_dtype), {a.batch, a.heads, 1}, a.dim);
   buffers.add_input(a.x, x_bytes, {a.batch, a.heads, a.tokens}, a.dim);
   FOVEA_RETURN_IF_ERROR(buffers.add_list(a.lengths, sizeof(uint32_t), a.batch));
-  for (uint32_t entry = 0; a.lengths && entry < a.batch; ++entry) {
+  for (uint32_t entry = 0; kHasChecks && a.lengths && entry < a.batch; ++entry) {
     if (a.lengths[entry] > a.tokens) return FOVEA_ERR_LENGTH;
   }
   const uint32_t most = a.pooling == FOVEA_POOLING_FIRST && a.tokens > 0 ? 1 : a.tokens;
@@ -80,7 +80,7 @@ fovea_status resolve_embedding(const fovea_embedding_args& a, EmbeddingCall* cal
   buffers.add_output({a.y, 0, 0, a.y_stride}, sizeof(float), {1, 1, a.tokens}, a.dim);
   buffers.add_list(a.indices, sizeof(uint32_t), a.tokens);
   FOVEA_RETURN_IF_ERROR(add_weights(buffers, table, a.dim, a.rows));
-  for (uint32_t token = 0; token < a.tokens; ++token) {
+  for (uint32_t token = 0; kHasChecks && token < a.tokens; ++token) {
     if (a.indices[token] >= a.rows) return FOVEA_ERR_LENGTH;
   }
   *call = {traits->target, a.tokens, a.dim, a.y, a.y_stride, a.indices, table};
@@ -103,13 +103,13 @@ FOVEA_C_CALL_(fovea_pooling, fovea_pooling_args, resolve_pooling, run_pooling)
 FOVEA_C_CALL_(fovea_embedding, fovea_embedding_args, resolve_embedding, run_embedding)
 
 extern "C" fovea_status fovea_argmax(const float* x, uint32_t count, uint32_t* index) {
-  FOVEA_RETURN_IF_ERROR(fovea::check_select(x, sizeof *x, count, 1, index));
+  if (fovea::kHasChecks) FOVEA_RETURN_IF_ERROR(fovea::check_select(x, sizeof *x, count, 1, index));
   *index = fovea::largest_of(x, count);
   return FOVEA_OK;
 }
 
 extern "C" fovea_status fovea_top_k(const float* x, uint32_t count, uint32_t k, uint32_t* indices) {
-  FOVEA_RETURN_IF_ERROR(fovea::check_select(x, sizeof *x, count, k, indices));
+  if (fovea::kHasChecks) FOVEA_RETURN_IF_ERROR(fovea::check_select(x, sizeof *x, count, k, indices));
   fovea::largest_k_of(x, count, k, indices);
   return FOVEA_OK;
 }
