@@ -14,7 +14,7 @@ namespace fovea {
 constexpr size_t kChecksumAt = 4;
 constexpr bool kSlowImages = config::kPreferSize;  // bytes of code count for more than speed
 
-// Remainders of each value of Bits bits with 0 to Places - 1 bytes of zeros behind it.
+// Remainders of each value of Bits bits followed by 0 to Places - 1 bytes of zeros.
 template <int Bits, int Places>
 struct Remainders {
   uint32_t of[Places][1 << Bits] = {};
