@@ -156,7 +156,7 @@ FOVEA_KERNEL void WidenWeights(fovea_dtype dtype, const RowsToWiden& rows) {
   FOVEA_WITH_FORMAT((kOthers != 0 ? kOthers : ::fovea::kOnlyF32), dtype, WidenAs<kType>(rows));
 }
 FOVEA_KERNEL void Narrow(fovea_dtype dtype, const RowsToNarrow& rows) {
-  if constexpr (kSmallText) {
+  if constexpr (kSmallText && kLanes == 1) {
     NarrowEach<::fovea::kKeyFormats>(dtype, rows);
   } else {
     FOVEA_WITH_FORMAT(kKeyFormats, dtype, NarrowAs<kType>(rows));
