@@ -59,7 +59,11 @@ void write_shape(Json& json, const Case& one) {
     json.member("batch", s.batch).member("heads", s.q_heads).member("kv_heads", s.kv_heads);
     json.member("q", s.q_tokens).member("k", s.kv_tokens).member("dim", s.head_dim).member("vdim", s.value_dim);
     json.member("causal", kCausal[s.causal]).member("window", s.window_left).member("right", s.window_right);
-    json.member("threads", s.threads).member("split", s.split).member("prefix", s.prefix).member("push", s.push).flag("merge", s.merge);
+    json.member("threads", s.threads)
+        .member("split", s.split)
+        .member("prefix", s.prefix)
+        .member("push", s.push)
+        .flag("merge", s.merge);
     json.member("dtype", kDtypes[s.dtype]).member("kv", kDtypes[s.kv_dtype]);
     json.member("compute", kComputes[s.compute]).member("source", kSources[s.source]);
     json.member("mask", kMasks[s.mask]).member("softcap", static_cast<double>(s.softcap));

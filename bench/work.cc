@@ -104,7 +104,7 @@ Work work_of(const Shape& s, const fovea_attention_plan& plan) {
                         static_cast<double>(FOVEA_ROW_BYTES_(s.kv_dtype, s.value_dim));
   const double q_element = s.dtype == FOVEA_F32 ? 4 : 2;
   const double keys = static_cast<double>(std::max<int64_t>(hi - lo, 0));
-  const double key_rows = kv_heads * (keys - s.prefix) + static_cast<double>(s.kv_heads) * s.prefix;
+  const double key_rows = kv_heads * std::max(keys - s.prefix, 0.0) + static_cast<double>(s.kv_heads) * s.prefix;
   const double mask_element_bytes = s.mask == FOVEA_MASK_F32 ? 4 : s.mask == FOVEA_MASK_BYTE ? 1 : 0;
 
   Work work = {};

@@ -12,7 +12,8 @@
 namespace fovea {
 
 constexpr size_t kChecksumAt = 4;
-constexpr bool kSlowImages = config::kPreferSize;  // bytes of code count for more than speed
+// Whether bytes of code, or 4.8 KB of stack, count for more than speed.
+constexpr bool kSlowImages = config::kPreferSize || sizeof(void*) < sizeof(uint64_t);
 
 // Remainders of each value of Bits bits followed by 0 to Places - 1 bytes of zeros.
 template <int Bits, int Places>
@@ -88,7 +89,7 @@ inline uint32_t fast_checksum(const uint8_t* image, size_t bytes) {
   return ~crc_of(crc, image, bytes);
 }
 
-// Of an image of 8 bytes or more.
+// Of an image of 16 bytes or more.
 inline uint32_t checksum_of(const uint8_t* image, size_t bytes) {
   return kSlowImages ? small_checksum(image, bytes) : fast_checksum(image, bytes);
 }

@@ -9,9 +9,9 @@
 // For vectors of one lane: n elements from d on, which share a scale.
 template <fovea_dtype kType, class Row>
 FOVEA_INLINE void WidenOneByOne(const Row& row, size_t d, size_t n, float* out) {
-  constexpr size_t kAtOnce = AtOnce(8);
+  constexpr size_t kAtOnce = 8;
   const auto scale = ScaleOf<kType>::At(row, d);
-  for (; n >= kAtOnce; n -= kAtOnce, d += kAtOnce, out += kAtOnce) {
+  for (; !kSmallText && n >= kAtOnce; n -= kAtOnce, d += kAtOnce, out += kAtOnce) {
     FOVEA_EACH(i, kAtOnce) hn::StoreU(scale.Times(row.Whole(d + i)), kF, out + i);
   }
   for (; n > 0; --n, ++d, ++out) hn::StoreU(scale.Times(row.Whole(d)), kF, out);
@@ -99,7 +99,7 @@ FOVEA_INLINE void NarrowAs(const RowsToNarrow& n) {
 // Rows of nibbles that a scale multiplies, which differ in where scales are. One text serves them where size counts.
 constexpr ::fovea::FormatSet kBothNibbles = ::fovea::FormatSet{1} << FOVEA_I4 | ::fovea::FormatSet{1} << FOVEA_Q4_0;
 constexpr ::fovea::FormatSet kMoreNibbles = ::fovea::kServedFormats & ::fovea::kEveryKeyFormat & ::fovea::kByteFormats &
-                                            ~::fovea::kLeastFormats & (kLanes == 1 ? ~0u : 0);  // q5_0, iq4_nl
+                                            ~::fovea::kLeastFormats & (kOneTextOfRows ? ~0u : 0);  // q5_0, iq4_nl
 constexpr bool kOneTextOfNibbles = kSmallText && (::fovea::kKeyFormats & kBothNibbles) == kBothNibbles;
 
 struct NibbleRow {
@@ -122,7 +122,8 @@ struct NibbleRow {
 };
 
 FOVEA_CALLED void WidenNibbles(fovea_dtype dtype, const RowsToWiden& w) {
-  constexpr ::fovea::FormatSet kBlockNibbles = kMoreNibbles | ::fovea::FormatSet{1} << FOVEA_Q4_0;
+  constexpr ::fovea::FormatSet kBlockNibbles =
+      ::fovea::kServedFormats & (kMoreNibbles | ::fovea::FormatSet{1} << FOVEA_Q4_0);
   NibbleRow row = {dtype, static_cast<const uint8_t*>(w.data), static_cast<const uint8_t*>(w.scales), kScaleGroup / 2,
                    sizeof(uint16_t)};
   ptrdiff_t scales_stride = stride_bytes(w.scale_stride, sizeof(uint16_t));
@@ -156,7 +157,7 @@ FOVEA_KERNEL void WidenWeights(fovea_dtype dtype, const RowsToWiden& rows) {
   FOVEA_WITH_FORMAT((kOthers != 0 ? kOthers : ::fovea::kOnlyF32), dtype, WidenAs<kType>(rows));
 }
 FOVEA_KERNEL void Narrow(fovea_dtype dtype, const RowsToNarrow& rows) {
-  if constexpr (kSmallText && kLanes == 1) {
+  if constexpr (kOneTextOfRows) {
     NarrowEach<::fovea::kKeyFormats>(dtype, rows);
   } else {
     FOVEA_WITH_FORMAT(kKeyFormats, dtype, NarrowAs<kType>(rows));

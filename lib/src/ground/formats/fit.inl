@@ -103,6 +103,9 @@ FOVEA_INLINE VF Total(VF (&group)[kGroupVectors]) {
   return OverLanes<kMax>(group[0]);
 }
 
+// Whether one text reads and writes rows of several formats. That of vectors would have a larger stack frame.
+constexpr bool kOneTextOfRows = kSizeCounts && kLanes == 1;
+
 // The numbers of iq4_nl's codes, and of mxfp4's.
 FOVEA_IN_DATA_SECTION constexpr int8_t kNumbersOfCodes[2][16] = {
     {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113},
@@ -274,10 +277,9 @@ FOVEA_INLINE void NarrowRowTo(const Grid& grid, const float* x, size_t dim, Grou
 FOVEA_CALLED void NarrowRowToAny(const Grid& grid, const float* x, size_t dim, const GroupPlaces& to) {
   NarrowRowTo<FOVEA_F32>(grid, x, dim, to);
 }
-// One text for all grids where size counts.
 template <fovea_dtype kType>
 FOVEA_INLINE void NarrowRowI4(const float* x, size_t dim, const GroupPlaces& to) {
-  if constexpr (kSmallText && ::fovea::config::kIq) return NarrowRowToAny(kGridOf<kType>, x, dim, to);
+  if constexpr (kOneTextOfRows && ::fovea::config::kIq) return NarrowRowToAny(kGridOf<kType>, x, dim, to);
   NarrowRowTo<kGridOf<kType>.type>(kGridOf<kType>, x, dim, to);
 }
 

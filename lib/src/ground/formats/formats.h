@@ -167,17 +167,18 @@ struct NumberTable {
 template <uint8_t Format::* kNumber>
 inline constexpr NumberTable<kNumber> kNumbersOf;
 
-// A number from the table, for a format of the set. 0 if the set is empty.
+// A number from the table, for a served format of the set. 0 if there is none.
 template <uint8_t Format::* kNumber, FormatSet kSet = kServedFormats>
 constexpr size_t number_of(fovea_dtype dtype) {
-  if constexpr (kSet == 0) {
+  constexpr FormatSet kServed = kSet & kServedFormats;
+  if constexpr (kServed == 0) {
     return 0;
-  } else if constexpr (different<kNumber>(kSet) > 4) {
+  } else if constexpr (different<kNumber>(kServed) > 4) {
     return kNumbersOf<kNumber>.of[dtype];
   } else {
-    constexpr uint8_t kFirst = format_of(first_of(kSet)).*kNumber;
-    constexpr FormatSet kSame = kSet & formats_where([](const Format& f) { return f.*kNumber == kFirst; });
-    return kSame == kSet || is_one_of<kSame>(dtype) ? kFirst : number_of < kNumber, kSet & ~kSame > (dtype);
+    constexpr uint8_t kFirst = format_of(first_of(kServed)).*kNumber;
+    constexpr FormatSet kSame = kServed & formats_where([](const Format& f) { return f.*kNumber == kFirst; });
+    return kSame == kServed || is_one_of<kSame>(dtype) ? kFirst : number_of < kNumber, kServed & ~kSame > (dtype);
   }
 }
 
