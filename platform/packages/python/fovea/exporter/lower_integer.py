@@ -25,8 +25,10 @@ class IntegerLowering(Lowering):
         super().__init__(graph, weights)
         self.scales, self.means, self.wide = dict(scales), means or {}, set(wide)
         self.twins, self.in_f32 = {}, {one.buffer for one in graph.inputs}
-        self.tables = {}
+        self.counted = {one.buffer for one in graph.inputs if one.name in graph.lengths}  # and what is computed of lengths alone
         for node in graph.nodes:  # a copy of all of a tensor has its scale
+            read = {one.buffer for one in node.inputs.values() if one is not None and not one.is_constant}
+            self.counted.update(one.buffer for one in node.outputs.values() if read and read <= self.counted)
             if node.op == "copy" and node.y.count == node.y.buffer.count and node.x.buffer.source in self.scales:
                 self.scales[node.y.buffer.source] = self.scales[node.x.buffer.source]
 
@@ -45,6 +47,7 @@ class IntegerLowering(Lowering):
         kept = self.weights.kept_as(node.name, node.weight.name if node.weight else "")
         wide = node.op not in ("linear", "attention") and any(map(self.is_wide, [*node.inputs.values(), *node.outputs.values()]))
         wide = wide or any(one is not None and not one.is_constant for one in (node.weight, node.bias))  # of a norm, computed
+        wide = wide or any(one.buffer in self.counted for one in node.outputs.values())  # such a mask may have no scale
         return None if wide or kept == "f32" or isinstance(node.b, Hiding) else getattr(self, "integer_" + node.op, None)
 
     def is_wide(self, tensor):
@@ -254,4 +257,3 @@ def multiplier(name, real):
         c.call("fovea_integer_multiplier", real, ctypes.byref(number), ctypes.byref(shift))
     prefix = name and name + "_"
     return {f"{prefix}multiplier": number.value, f"{prefix}shift": shift.value}
-

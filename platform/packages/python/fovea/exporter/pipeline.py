@@ -80,7 +80,7 @@ def export(model, example_inputs=None, out="model", name="model", weights="f32",
                         "outputs that are tensors")
     integer = arithmetic == "integer"
     arrays = [np.asarray(one) for one in example_inputs if hasattr(one, "shape")]
-    counted = by_lengths(graph, lengths, arrays) if lengths else list
+    counted = by_lengths(graph, [lengths] if isinstance(lengths, str) else lengths, arrays) if lengths else list
     patterns.apply(graph, integer, multihead)
     inputs = counted(arrays)
     answers = [np.asarray(one, np.float32) for one in compared.outputs]
