@@ -31,7 +31,6 @@ class IntegerLowering(Lowering):
             self.counted.update(one.buffer for one in node.outputs.values() if read and read <= self.counted)
             if node.op == "copy" and node.y.count == node.y.buffer.count and node.x.buffer.source in self.scales:
                 self.scales[node.y.buffer.source] = self.scales[node.x.buffer.source]
-
         written = [(one.buffer, self.integer_form(node) and not self.is_wide(one))
                    for node in graph.nodes for one in node.outputs.values()]
         for node in list(graph.nodes):  # parts of a tensor that are computed in f32, where others are codes
@@ -63,8 +62,6 @@ class IntegerLowering(Lowering):
                 node.inputs[role] = self.floats(tensor)
         super().lower(node)
         self.in_f32.update(one.buffer for one in node.outputs.values())
-
-    # ---------------------------------------------------------------------------------------------- codes and floats
 
     def scale(self, tensor):
         return self.scales[tensor.buffer.source]
@@ -121,8 +118,6 @@ class IntegerLowering(Lowering):
     def outputs(self):
         self.graph.outputs = [self.floats(one) for one in self.graph.outputs]
         super().outputs()
-
-    # ------------------------------------------------------------------------------------------------------- operators
 
     def integer_linear(self, node):
         codes, *scale = self.codes(node.x)

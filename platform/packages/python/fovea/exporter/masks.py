@@ -16,7 +16,9 @@ def lower_mask(lowering, mask, causal):
     causal = "FOVEA_CAUSAL_TOP_LEFT" if causal else 0
     if mask is None:
         return causal, {}, []
-    found = lengths_of(lowering, mask) if lowering.graph.lengths else None
+    if lowering.graph.lengths and mask not in lowering.other:
+        lowering.other[mask] = lengths_of(lowering, mask)
+    found = lowering.other.get(mask)
     if found:
         return found[0] or causal, {"kv_lengths": found[1]}, [found[1]]
     if mask.is_constant:

@@ -174,7 +174,7 @@ def check_lengths(folder, others):
         made, report = exported(module, (x, mask(16, 9, 1)), folder, lengths=name, calibrate=others_of, **options)
         found = [call.fields.get("attention", call.fields) for call in made.calls if call.struct in ATTENTION]
         assert found and all(("kv_lengths" in one) == ("mask" not in one) == (module not in masks) for one in found), f"{module}: {report}"
-        assert f"{name}_lengths: each 1 to 16" in str(report), report
+        assert f"{name}_lengths: each 1 to 16" in str(report) and ("no attention" in str(report)) == (module in masks), report
         for other, counts in zip(others_of, COUNTS_OF):
             others(module, other, made, (x, torch.tensor(counts).repeat(len(x) // 3)), limit)
     module, x, dtype, _ = cases[4][0]
