@@ -18,7 +18,7 @@
                     which takes a token at a time and keeps keys and values in caches
     min_snr         for integer: tensors and layers, those with the most noise first, stay in f32 until the outputs have this
                     signal to noise ratio, in dB, over every fourth sample
-    lengths         names of inputs, in C, that are masks [batch][tokens] with one value for each entry's first tokens, and the
+    lengths         names, or a name, of inputs in C: masks [batch][tokens] with one value for each entry's first tokens, and the
                     other for the rest: C takes the number of first tokens, [batch], in the place of such a mask
     multihead       attention with its linear layers is one call, where that is exact; False: calls of their own. One
                     call keeps queries, keys and values in its workspace at once; calls of their own take less memory

@@ -2,6 +2,7 @@
 """python -m fovea.export: the function fovea.export from the command line."""
 import argparse
 import importlib
+import math
 import re
 import sys
 import traceback
@@ -13,8 +14,9 @@ from .graph import NotServed
 from .weights import FORMATS
 
 EPILOG = """--inputs names a shape for each input, separated by commas, as A,B. 1x3x32x32 is float32; 1x12:1000 are token
-numbers below 1000; 1x12:bool is a mask of booleans, True in the last quarter of each row. Their numbers are random,
-unless --calibrate has some. FILE.npz has an array for each input, in their order, with one dimension more: its first
+numbers below 1000; 1x12:bool is a mask of booleans, True in the last quarter of each row. With --lengths, masks AxB:bool
+and AxB:2 are 1 for first tokens instead, as many as its lengths then count. Numbers are random, unless --calibrate has
+some. FILE.npz has an array for each input, in their order, with one dimension more: its first
 is the samples."""
 
 
@@ -40,16 +42,14 @@ def main(arguments=None):
         parser.error(f"unknown: {' '.join(rest)}. The shapes of several inputs are separated by commas: --inputs A,B")
     try:
         samples = samples_of(given.calibrate)
-        inputs = samples[0] if samples else inputs_of(given.inputs or parser.error("--inputs or --calibrate is missing"))
+        inputs = samples[0] if samples else inputs_of(given.inputs or parser.error("--inputs or --calibrate is missing"), given.lengths)
         if any("=" not in one for one in given.keep):
             raise ValueError("--keep is LAYER=FORMAT, as encoder.layers.0.linear1=f32")
         keep = dict(one.rsplit("=", 1) for one in given.keep)
         from .pipeline import export
         model = given.model if given.model.endswith(".onnx") else made(given.model)
-        print(
-            export(model, tensors(inputs, given.model), given.out, given.name, given.weights, given.arithmetic,
-                   [tensors(one, given.model) for one in samples] or None, keep, given.step, given.multihead,
-                   given.min_snr, given.lengths))
+        print(export(model, tensors(inputs, given.model), given.out, given.name, given.weights, given.arithmetic,
+                     [tensors(one, given.model) for one in samples] or None, keep, given.step, given.multihead, given.min_snr, given.lengths))
     except (NotServed, ValueError, ImportError, OSError, RuntimeError) as error:
         print(f"fovea.export: {error}", file=sys.stderr)
         return 1
@@ -75,15 +75,19 @@ def made(text):
     return found
 
 
-def inputs_of(text):
-    """Arrays of random numbers of these shapes."""
+def inputs_of(text, lengths):
+    """Arrays of random numbers of these shapes. lengths: whether masks have 1 for the first tokens of a row, less in each."""
     random, arrays = np.random.default_rng(1), []
     for one in text.split(","):
         match = re.fullmatch(r"([1-9]\d*(?:x[1-9]\d*)*)(?::([1-9]\d*|bool))?", one.strip())
         if not match:
             raise ValueError(f"{one!r} is no shape: write 1x16x64, 1x12:1000 for token numbers below 1000, or 1x12:bool for a mask")
         shape = [int(size) for size in match[1].split("x")]
-        if match[2] == "bool":
+        if lengths and match[2] in ("bool", "2") and len(shape) < 3:
+            rows = math.prod(shape[:-1])
+            counts = shape[-1] - np.arange(1, rows + 1) * shape[-1] // (rows + 1)
+            arrays.append((np.arange(shape[-1]) < counts[:, None]).astype(bool if match[2] == "bool" else int).reshape(shape))
+        elif match[2] == "bool":
             arrays.append(np.broadcast_to(np.arange(shape[-1]) >= shape[-1] - shape[-1] // 4, shape))
         else:
             arrays.append(random.integers(0, int(match[2]), shape) if match[2] else random.standard_normal(shape, np.float32))

@@ -37,8 +37,6 @@ class Code:
         self.parts = [exported] + [exported.step] * (exported.step is not None)
         self.calls = [call for part in self.parts for call in part.calls]
 
-    # -------------------------------------------------------------------------------------------------- expressions
-
     def pointer(self, tensor):
         buffer = tensor.buffer
         name = f"w->{buffer.name}" if buffer.kind == "constant" else buffer.name
@@ -71,8 +69,6 @@ class Code:
             else:
                 lines[-1] += f", {item}"
         return "\n".join(lines) + "};\n"
-
-    # --------------------------------------------------------------------------------------------------------- model.h
 
     def parameters(self, graph):
         given = [f"const {ctype(one.buffer)}* {one.name}" for one in graph.inputs]
@@ -143,8 +139,6 @@ fovea_status {self.name}_step_init(void* memory);
 {wrapped(f'fovea_status {self.name}_step({self.parameters(step.graph)});')}
 
 """
-
-    # --------------------------------------------------------------------------------------------------------- model.c
 
     def source(self):
         used = {call.function + call.fields.get("suffix", "") for call in self.calls if call.helper}

@@ -232,8 +232,6 @@ class Reader:
             self.scales[id(values[0])] = values[0], inputs[1]  # which keeps the id
         return values
 
-    # ---------------------------------------------------------------------------------------------- for operations
-
     @property
     def line(self):
         return f"the node {self.node.name or self.node.output[0]}"

@@ -185,8 +185,6 @@ class Reader:
                                                     for node in program.graph.nodes if node.op == "placeholder"))
         return found
 
-    # ---------------------------------------------------------------------------------------------- for operations
-
     def is_live(self, value):
         from .graph import Tensor
         return isinstance(value, Tensor)

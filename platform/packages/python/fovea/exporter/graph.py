@@ -91,8 +91,6 @@ class Tensor:
         """Its elements follow one another in the order of its shape."""
         return views.merged([loop for dim in self.dims for loop in dim]) in ([], [(self.count, 1)])
 
-    # ------------------------------------------------------------------------------------------------------ views
-
     def _with(self, dims, offset=0):
         return replace(self, dims=tuple(tuple(dim) for dim in dims), offset=self.offset + offset)
 
@@ -229,8 +227,6 @@ class Graph:
         y = self.arena(tensor.name + "_copy", views.dense_dims(tensor.shape), tensor.buffer.dtype)
         self.add("copy", y.name, {"x": tensor}, y, line)
         return replace(tensor, buffer=y.buffer, dims=y.dims, offset=0)  # a Hiding stays one
-
-    # -------------------------------------------------------------------------------------------------- for patterns
 
     def readers(self, buffer):
         return [node for node in self.nodes if any(one is not None and one.buffer is buffer for one in node.inputs.values())]

@@ -21,7 +21,8 @@ class Lowering:
 
     def __init__(self, graph, weights):
         self.graph, self.weights = graph, weights
-        self.calls, self.plans, self.line, self.other, self.prefix = [], [], "", {}, ""
+        self.calls, self.plans, self.line, self.prefix = [], [], "", ""
+        self.other = {}  # constants in other layouts or as codes; and of masks, what masks.lengths_of says
         self.later = {}  # an output of a node -> the tensor that is computed, and copied there afterwards
 
     def run(self):
@@ -44,8 +45,6 @@ class Lowering:
         function = getattr(self, LOOP_OF.get(node.op, node.op), None)
         function(node) if function else self.loop(
             Node("loop", node.name, {"a": node.x}, node.outputs, {"kind": node.op}, node.line))
-
-    # ------------------------------------------------------------------------------------------------- for operators
 
     def call(self, function, struct, fields, reads, writes, name, **more):
         reads = [one for one in reads if one is not None]
@@ -151,8 +150,6 @@ class Lowering:
             y = self.computed(y, views.like(x, [y.shape[-1]], len(x.dims) - 1))
             loops = views.joint([y, x], last=1)
         return y, loops[0][1][0] if loops else y.shape[-1]
-
-    # ------------------------------------------------------------------------------------------------------ operators
 
     def copy(self, node):
         self.moved(node.x, node.y)
@@ -327,8 +324,6 @@ class Lowering:
         number = sum(plan.struct == struct for plan in self.plans)
         self.plans.append(Plan(f"{self.prefix}{struct}_plan" + (f"_{number + 1}" if number else ""), struct, fields))
         return self.plans[-1]
-
-    # -------------------------------------------------------------------------------------------------------- outputs
 
     def outputs(self):
         """Each output becomes an array of the caller's: written in place, or copied at the end."""

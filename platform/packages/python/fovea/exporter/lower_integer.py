@@ -25,11 +25,12 @@ class IntegerLowering(Lowering):
         super().__init__(graph, weights)
         self.scales, self.means, self.wide = dict(scales), means or {}, set(wide)
         self.twins, self.in_f32 = {}, {one.buffer for one in graph.inputs}
-        self.tables = {}
+        self.counted = {one.buffer for one in graph.inputs if one.name in graph.lengths}  # and what is computed of lengths alone
         for node in graph.nodes:  # a copy of all of a tensor has its scale
+            read = {one.buffer for one in node.inputs.values() if one is not None and not one.is_constant}
+            self.counted.update(one.buffer for one in node.outputs.values() if read and read <= self.counted)
             if node.op == "copy" and node.y.count == node.y.buffer.count and node.x.buffer.source in self.scales:
                 self.scales[node.y.buffer.source] = self.scales[node.x.buffer.source]
-
         written = [(one.buffer, self.integer_form(node) and not self.is_wide(one))
                    for node in graph.nodes for one in node.outputs.values()]
         for node in list(graph.nodes):  # parts of a tensor that are computed in f32, where others are codes
@@ -45,6 +46,7 @@ class IntegerLowering(Lowering):
         kept = self.weights.kept_as(node.name, node.weight.name if node.weight else "")
         wide = node.op not in ("linear", "attention") and any(map(self.is_wide, [*node.inputs.values(), *node.outputs.values()]))
         wide = wide or any(one is not None and not one.is_constant for one in (node.weight, node.bias))  # of a norm, computed
+        wide = wide or any(one.buffer in self.counted for one in node.outputs.values())  # such a mask may have no scale
         return None if wide or kept == "f32" or isinstance(node.b, Hiding) else getattr(self, "integer_" + node.op, None)
 
     def is_wide(self, tensor):
@@ -60,8 +62,6 @@ class IntegerLowering(Lowering):
                 node.inputs[role] = self.floats(tensor)
         super().lower(node)
         self.in_f32.update(one.buffer for one in node.outputs.values())
-
-    # ---------------------------------------------------------------------------------------------- codes and floats
 
     def scale(self, tensor):
         return self.scales[tensor.buffer.source]
@@ -118,8 +118,6 @@ class IntegerLowering(Lowering):
     def outputs(self):
         self.graph.outputs = [self.floats(one) for one in self.graph.outputs]
         super().outputs()
-
-    # ------------------------------------------------------------------------------------------------------- operators
 
     def integer_linear(self, node):
         codes, *scale = self.codes(node.x)
@@ -254,4 +252,3 @@ def multiplier(name, real):
         c.call("fovea_integer_multiplier", real, ctypes.byref(number), ctypes.byref(shift))
     prefix = name and name + "_"
     return {f"{prefix}multiplier": number.value, f"{prefix}shift": shift.value}
-

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Masks of attention: a constant one that says what fovea has a field for becomes that field."""
+import itertools
+
 import numpy as np
 
 from . import arena, views
@@ -14,7 +16,9 @@ def lower_mask(lowering, mask, causal):
     causal = "FOVEA_CAUSAL_TOP_LEFT" if causal else 0
     if mask is None:
         return causal, {}, []
-    found = lengths_of(lowering, mask) if lowering.graph.lengths else None
+    if lowering.graph.lengths and mask not in lowering.other:
+        lowering.other[mask] = lengths_of(lowering, mask)
+    found = lowering.other.get(mask)
     if found:
         return found[0] or causal, {"kv_lengths": found[1]}, [found[1]]
     if mask.is_constant:
@@ -105,7 +109,7 @@ def by_lengths(graph, names, example):
 
 def lengths_of(lowering, mask):
     """Of a computed mask that shows each entry's keys below its length, an input, and to each query those up to its own where
-    it is causal: whether it is, and the input. None for any other mask: it is computed from each length."""
+    it is causal: whether it is, and the input. None for any other mask: it is computed from lengths that are tried."""
     needed, calls = {mask.buffer}, []
     for call in reversed(lowering.calls):
         if any(one.buffer in needed for one in call.writes):
@@ -120,11 +124,20 @@ def lengths_of(lowering, mask):
     once = Tensor(mask.buffer, [dim if axis in (0, 3) or any(stride for _, stride in dim) else () for axis, dim in enumerate(mask.dims)],
                   mask.offset)
     kinds = {0: True, "FOVEA_CAUSAL_TOP_LEFT": np.tri(mask.shape[2], tokens, dtype=bool)}
-    for first in range(tokens):
-        counts = (first + np.arange(inputs[0].count)) % tokens + 1
+    for counts in tried(inputs[0].count, tokens):
         runner.run([counts])
         found, shown = runner.tensor(once), np.arange(tokens) < counts[:, None, None, None]
         bytes_ = found.dtype != np.float32
         kinds = {kind: limit for kind, limit in kinds.items() if ((found != 0 if bytes_ else found == 0) == (shown & limit)).all()
                  and (bytes_ or ((found == 0) | (found <= LOWEST)).all())}
-    return next(((kind, inputs[0]) for kind in kinds), None)
+        if not kinds:
+            return None
+    return next(iter(kinds)), inputs[0]
+
+
+def tried(batch, tokens):
+    """Lengths of entries: drawn; each for all; and those of one entry, some of many, next to the least or the most of the others."""
+    yield from np.random.default_rng(1).integers(1, tokens + 1, (64, batch))
+    yield from np.arange(1, tokens + 1)[:, None].repeat(batch, 1)
+    for entry, length, rest in itertools.product(range(batch if batch > 1 else 0), range(tokens, 0, -batch * tokens // 512), (1, tokens)):
+        yield np.where(np.arange(batch) == entry, length, rest)

@@ -53,8 +53,8 @@ class Report:
     macs: int  # multiply-adds
     error: float  # of the answers on this machine, as a part of the largest output
     compared: str  # whose answers they were compared with
-    lengths: dict = field(default_factory=dict)  # name of an input of lengths -> the mask, the most, and the mask's value
-    lost: list = field(default_factory=list)  # weights that a file has as codes, and that are not those codes
+    lengths: dict = field(default_factory=dict)  # name of an input of lengths -> the mask, the most, the mask's value, attention's use
+    lost: list = field(default_factory=list)  # matrices that a file has as codes, of which no format has all
     loops: dict = field(default_factory=dict)  # plain loop of model.c -> its part of the work, 0 to 1
     samples: int = 0  # of calibration
     layers: list = field(default_factory=list)  # (layer, signal to noise in dB), the worst first
@@ -80,7 +80,7 @@ def export(model, example_inputs=None, out="model", name="model", weights="f32",
                         "outputs that are tensors")
     integer = arithmetic == "integer"
     arrays = [np.asarray(one) for one in example_inputs if hasattr(one, "shape")]
-    counted = by_lengths(graph, lengths, arrays) if lengths else list
+    counted = by_lengths(graph, [lengths] if isinstance(lengths, str) else lengths, arrays) if lengths else list
     patterns.apply(graph, integer, multihead)
     inputs = counted(arrays)
     answers = [np.asarray(one, np.float32) for one in compared.outputs]
@@ -121,9 +121,11 @@ def export(model, example_inputs=None, out="model", name="model", weights="f32",
                         got if same_bits else answers, allowed, wanted, stepping)
     lost = sorted({one.name for node in made.graph.nodes for one in node.inputs.values() if one is not None and one.buffer.own == ()})
     functions = collections.Counter(call.function for call in made.calls)
+    read = {one.name for call in made.calls if call.macs for one in call.reads}
+    lengths = {name: (*said, name in read) for name, said in graph.lengths.items()}
     report = Report(name, graph.read, dict(functions), graph.fused, made.arena_bytes, made.arena_bound, made.runner.workspace.array.size,
                     project.weight_bytes([*made.calls, *(stepping.calls if stepping else [])]), functions["copy"],
-                    sum(call.macs for call in made.calls), error, compared.source, graph.lengths, lost, parts_of_work(made.calls),
+                    sum(call.macs for call in made.calls), error, compared.source, lengths, lost, parts_of_work(made.calls),
                     len(samples), layers, chosen and chosen.snr, chosen.taken if chosen else [])
     project.write(exported, report, out)
     return report

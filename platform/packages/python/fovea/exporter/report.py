@@ -36,9 +36,9 @@ def loops(report):
 
 
 def inputs(report):
-    """Inputs of lengths. And weights that a file has as codes of which no format of fovea's has all."""
+    """Inputs of lengths. And matrices that a file has as codes of which no format of fovea's has all."""
     lines = [f"\n  lengths    {name}: each 1 to {most}, the number of first tokens for which {mask} is {value}"
-             for name, (mask, most, value) in report.lengths.items()]
+             + ("" if used else "; no attention takes it as kv_lengths") for name, (mask, most, value, used) in report.lengths.items()]
     lost = f"\n  codes      not those of the file, with -128, zero points or other scales: {', '.join(report.lost)}"
     return "".join(lines) + (lost if report.lost else "")
 

@@ -17,8 +17,6 @@ FROM_BYTES = {  # operations that take booleans or whole numbers, too; all other
         "constant_pad_nd embedding __and__ logical_and bitwise_and logical_not bitwise_not masked_fill zeros_like ones_like "
         "full_like new_zeros new_ones new_full scaled_dot_product_attention exp log sqrt rsqrt isnan").split())
 }
-
-
 VIEWS = ("view _unsafe_view reshape flatten clone contiguous alias detach lift_fresh_copy _to_copy to type_as transpose t permute "
          "unsqueeze squeeze expand select slice split split_with_sizes chunk unbind").split()
 OF_HIDING = {

@@ -79,6 +79,7 @@ CASES = {
     "messages:linear --inputs 1x16 --min-snr 30": "a number of dB, for --arithmetic integer",
     "messages:linear --inputs 1x16 --arithmetic integer --min-snr 60": "f32 for",
     "messages:linear --inputs 1x16 --arithmetic integer": "scales     of 1 sample: too few for use",
+    **{f"messages:Numbers --inputs 2x8:{kind} --lengths numbers": "of first tokens for which numbers is 1; no attention" for kind in ("2", "bool")},
 }
 
 

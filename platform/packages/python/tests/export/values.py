@@ -159,20 +159,23 @@ def check_lengths(folder, others):
     cases = [(module, ids, torch.int64, 0) for module in texts]
     layers, ends = families.encoder(32, 2).eval(), padded(lambda m: (m + m.flip(3)).clamp(0, 1))  # with the last tokens, too
     hidden = Function(lambda x, m: layers(x, src_key_padding_mask=m))
+    alike = padded(lambda m: (m + (m.sum(3, True) == m.sum(3, True).roll(1, 0))).clamp(0, 1))  # all, where the entry before is as long
+    masks = ends, alike, padded(lambda m: m.roll(16, 0))  # of other entries
     cases += [(hidden, rows, torch.bool, 1), (padded(lambda m: m), rows, torch.float32, 0),
-              (padded(lambda m: m * torch.ones(16, 16).tril()), rows, torch.int64, 0), (ends, rows, torch.int64, 0)]
-    cases = [(case, {}, 1e-5) for case in cases] + [(case, {"arithmetic": "integer"}, 0.2) for case in (*cases[:3], cases[4])]
+              (padded(lambda m: m * torch.ones(16, 16).tril()), rows, torch.int64, 0)]
+    cases += [(one, rows.repeat(16 if one is masks[2] else 1, 1, 1), torch.int64, 0) for one in masks]
+    cases = [(case, {}, 1e-5) for case in cases] + [(case, {"arithmetic": "integer"}, 0.2) for case in (*cases[:3], *cases[4:6])]
     for (module, x, dtype, shows), options, limit in cases:
         def mask(*counts):
-            return ((torch.arange(16) < torch.tensor(counts)[:, None]) == 1 - shows).to(dtype)
+            return ((torch.arange(16) < torch.tensor(counts).repeat(len(x) // 3)[:, None]) == 1 - shows).to(dtype)
         name = "shown" if x is ids else "inputs_1"
         others_of = [(x, mask(*counts)) for counts in COUNTS_OF]
-        made, report = exported(module, (x, mask(16, 9, 1)), folder, lengths=[name], calibrate=others_of, **options)
+        made, report = exported(module, (x, mask(16, 9, 1)), folder, lengths=name, calibrate=others_of, **options)
         found = [call.fields.get("attention", call.fields) for call in made.calls if call.struct in ATTENTION]
-        assert found and all(("kv_lengths" in one) == ("mask" not in one) == (module is not ends) for one in found), f"{module}: {report}"
-        assert f"{name}_lengths: each 1 to 16" in str(report), report
+        assert found and all(("kv_lengths" in one) == ("mask" not in one) == (module not in masks) for one in found), f"{module}: {report}"
+        assert f"{name}_lengths: each 1 to 16" in str(report) and ("no attention" in str(report)) == (module in masks), report
         for other, counts in zip(others_of, COUNTS_OF):
-            others(module, other, made, (x, torch.tensor(counts)), limit)
+            others(module, other, made, (x, torch.tensor(counts).repeat(len(x) // 3)), limit)
     module, x, dtype, _ = cases[4][0]
     for example, lengths, words in [(mask(9, 9, 9), "shown", "shown, names no input of the model: its inputs are inputs_0, inp"),
                                     (mask(9, 9, 9), "inputs_0", "no mask of lengths"), (mask(9, 0, 9), "inputs_1", "none of 1 to 16"),
