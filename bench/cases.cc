@@ -287,9 +287,9 @@ constexpr Case kCases[] = {
     attention("sources", from(FOVEA_KV_RING, heads(8, 512, 512, 64)), time(1.05f), "prefill/8x512x512x64"),
     attention("sources", from(FOVEA_KV_PAGED, heads(8, 512, 512, 64)), time(1.05f), "prefill/8x512x512x64"),
     attention("sources", kv(FOVEA_F16, kEntries)),
-    attention("sources", prefix(4096, kv(FOVEA_F16, kEntries)), time(1.0f), "sources/16.32over8x1x4160x128-kv_f16"),
+    attention("sources", prefix(4096, kv(FOVEA_F16, kEntries)), time(1.05f), "sources/16.32over8x1x4160x128-kv_f16"),
     attention("sources", integers(FOVEA_I8, kEntries)),
-    attention("sources", prefix(4096, integers(FOVEA_I8, kEntries)), time(0.6f, 1),
+    attention("sources", prefix(4096, integers(FOVEA_I8, kEntries)), time(0.6f, 1.05f),
               "sources/16.32over8x1x4160x128-kv_i8-compute_i8"),
 
     attention("small", heads(4, 64, 64, 32), fma(0.72f)),
