@@ -16,7 +16,7 @@ MOST = {
     "lines of lib/src": 37540,  # 402 are eight formats of weights; 650 images, keys' formats, Q2_K and FOVEA_CHECKS; 150 prefixes; 52 Zvfh; 90 CRC
     "of them in .inl": 21375,
     "lines of tests": 40618,
-    "lines of all tracked text": 146885,  # 1,080 are platform/engines/ggml, 2,460 the exporter, 4,000 formats, images, prefixes and cores
+    "lines of all tracked text": 146887,  # 1,080 are platform/engines/ggml, 2,460 the exporter, 4,000 formats, images, prefixes and cores
     ".inl that cannot be read alone": 19,
     "files of lib/src below 30 lines": 41,
     "names defined in more than two files of lib/src": 173,
